@@ -66,7 +66,7 @@ static ir_bounds exactly(int64_t value) {
 }
 static ir_bounds between(int64_t lo, int64_t hi) { return congruent(lo, hi, 1, 0); }
 
-static ir_bounds add(ir_bounds a, ir_bounds b) {
+static ir_bounds add_bounds(ir_bounds a, ir_bounds b) {
   int64_t div = ir_gcd(a.div, b.div), rem;
   if (div && !ir_add_ok(ir_floor_mod(a.rem, div), ir_floor_mod(b.rem, div), &rem)) div = 1, rem = 0;
   if (!div && !ir_add_ok(a.rem, b.rem, &rem))
@@ -79,7 +79,7 @@ static ir_bounds negate(ir_bounds a) {
   return congruent(lo, hi, a.div, -a.rem);
 }
 
-static ir_bounds mul(ir_bounds a, ir_bounds b) {
+static ir_bounds mul_bounds(ir_bounds a, ir_bounds b) {
   int64_t c[4] = {corner(a.lo, b.lo), corner(a.lo, b.hi), corner(a.hi, b.lo), corner(a.hi, b.hi)};
   int64_t lo = min64(min64(c[0], c[1]), min64(c[2], c[3])), hi = max64(max64(c[0], c[1]), max64(c[2], c[3]));
   /* (k*A + r)(l*B + s) is r*s modulo gcd(A*B, A*s, B*r) */
@@ -120,21 +120,23 @@ static ir_bounds either(ir_bounds a, ir_bounds b, int64_t lo, int64_t hi) {
   return congruent(lo, hi, div, a.rem);
 }
 
-static ir_bounds decide(bool yes, bool no) { return yes ? exactly(1) : no ? exactly(0) : between(0, 1); }
+static ir_bounds bounds_of_truth(bool yes, bool no) {
+  return yes ? exactly(1) : no ? exactly(0) : between(0, 1);
+}
 
 static ir_bounds equality(ir_bounds a, ir_bounds b, bool negated) {
   int64_t apart, common = ir_gcd(a.div, b.div);
   bool never = a.hi < b.lo || b.hi < a.lo ||
                (common > 1 && ir_sub_ok(a.rem, b.rem, &apart) && ir_floor_mod(apart, common) != 0);
   bool always = a.div == 0 && b.div == 0 && a.rem == b.rem;
-  return negated ? decide(never, always) : decide(always, never);
+  return negated ? bounds_of_truth(never, always) : bounds_of_truth(always, never);
 }
 
 static ir_bounds less(ir_bounds a, ir_bounds b) {
-  return decide(a.hi < b.lo, b.hi <= a.lo && !no_hi(b) && !no_lo(a));
+  return bounds_of_truth(a.hi < b.lo, b.hi <= a.lo && !no_hi(b) && !no_lo(a));
 }
 static ir_bounds at_most(ir_bounds a, ir_bounds b) {
-  return decide(a.hi <= b.lo && !no_hi(a) && !no_lo(b), b.hi < a.lo);
+  return bounds_of_truth(a.hi <= b.lo && !no_hi(a) && !no_lo(b), b.hi < a.lo);
 }
 
 /* what the dtype alone says */
@@ -154,7 +156,7 @@ static ir_bounds of_extent(ir_bounds extent) {
 }
 
 /* s: facts of the sources */
-static ir_bounds compute(const ir_graph *g, const ir_node *n, const ir_bounds *s) {
+static ir_bounds bounds_of_op(const ir_graph *g, const ir_node *n, const ir_bounds *s) {
   ir_dtype type = (ir_dtype)n->dtype;
   bool index = type == IR_INDEX, boolean = type == IR_BOOL;
   ir_bounds r;
@@ -170,9 +172,9 @@ static ir_bounds compute(const ir_graph *g, const ir_node *n, const ir_bounds *s
   case IR_OP_MUL:
     if (!index) return of_type(type);
     r = s[0];
-    for (uint32_t i = 1; i < n->nsrc; i++) r = n->op == IR_OP_ADD ? add(r, s[i]) : mul(r, s[i]);
+    for (uint32_t i = 1; i < n->nsrc; i++) r = n->op == IR_OP_ADD ? add_bounds(r, s[i]) : mul_bounds(r, s[i]);
     return r;
-  case IR_OP_SUB: return index ? add(s[0], negate(s[1])) : of_type(type);
+  case IR_OP_SUB: return index ? add_bounds(s[0], negate(s[1])) : of_type(type);
   case IR_OP_FLOORDIV: return index ? floor_div(s[0], s[1]) : of_type(type);
   case IR_OP_MOD: return index ? floor_mod(s[0], s[1]) : of_type(type);
   case IR_OP_MIN:
@@ -185,7 +187,7 @@ static ir_bounds compute(const ir_graph *g, const ir_node *n, const ir_bounds *s
     if (ir_is_float(type)) return unknown;
     if (s[0].div == 0) return s[0].lo ? s[1] : s[2];
     return either(s[1], s[2], min64(s[1].lo, s[2].lo), max64(s[1].hi, s[2].hi));
-  case IR_OP_NOT: return boolean ? decide(s[0].hi == 0, s[0].lo == 1) : of_type(type);
+  case IR_OP_NOT: return boolean ? bounds_of_truth(s[0].hi == 0, s[0].lo == 1) : of_type(type);
   case IR_OP_AND:
   case IR_OP_OR:
     if (!boolean) return of_type(type);
@@ -226,7 +228,7 @@ static ir_bounds compute(const ir_graph *g, const ir_node *n, const ir_bounds *s
   }
 }
 
-static bool reserve(ir_graph *g) {
+static bool reserve_bounds(ir_graph *g) {
   if (g->bounds_cap >= g->count) return true;
   size_t grown = g->bounds_cap ? g->bounds_cap : 256;
   while (grown < g->count) grown *= 2;
@@ -258,12 +260,12 @@ static bool has_facts(const ir_node *n) {
 }
 
 /* The facts of one node whose sources are all known. False when memory is short. */
-static bool settle(ir_graph *g, ir_ref ref) {
+static bool set_bounds(ir_graph *g, ir_ref ref) {
   const ir_node *n = ir_get(g, ref);
   ir_bounds few[STACK], *s = few;
   if (n->nsrc > STACK && !(s = ir_alloc(g->mem, n->nsrc * sizeof *s))) return false;
   for (uint32_t i = 0; i < n->nsrc; i++) s[i] = g->bounds[n->src[i]];
-  g->bounds[ref] = compute(g, n, s);
+  g->bounds[ref] = bounds_of_op(g, n, s);
   g->bounds_known[ref] = 1;
   if (s != few) ir_free(g->mem, s, n->nsrc * sizeof *s);
   return true;
@@ -272,7 +274,7 @@ static bool settle(ir_graph *g, ir_ref ref) {
 ir_bounds ir_bounds_of(ir_graph *g, ir_ref ref) {
   if (ref == 0) return unknown;
   if (ref < g->bounds_cap && g->bounds_known[ref]) return g->bounds[ref];
-  if (!reserve(g)) return unknown;
+  if (!reserve_bounds(g)) return unknown;
   ir_ref few[STACK], *stack = few, *heap = NULL;
   size_t heap_cap = 0, depth = 0, cap = STACK;
   bool failed = false;
@@ -301,7 +303,7 @@ ir_bounds ir_bounds_of(ir_graph *g, ir_ref ref) {
       if (!failed) stack[depth++] = n->src[i];
     }
     if (depth == before && !failed) {
-      failed = !settle(g, top);
+      failed = !set_bounds(g, top);
       depth--;
     }
   }

@@ -24,7 +24,7 @@ const ir_custom *ir_custom_find(const ir_customs *customs, const ir_custom_call 
 }
 
 /* The part of an array that belongs to one element of the batch, and its bytes. */
-static size_t strip(const ir_custom_array *whole, uint32_t batch, ir_custom_array *out) {
+static size_t batch_element(const ir_custom_array *whole, uint32_t batch, ir_custom_array *out) {
   size_t bytes = ir_dtypes[whole->dtype].bytes;
   *out = *whole;
   out->rank = whole->rank - batch;
@@ -39,8 +39,10 @@ ir_status ir_custom_run(const ir_customs *customs, const ir_custom_call *call,
   size_t in_bytes[IR_CUSTOM_MAX], out_bytes[IR_CUSTOM_MAX];
   int64_t count = 1;
   if (!custom) return error->status;
-  for (uint32_t i = 0; i < call->operands; i++) in_bytes[i] = strip(&operands[i], call->batch, &in[i]);
-  for (uint32_t i = 0; i < call->results; i++) out_bytes[i] = strip(&results[i], call->batch, &out[i]);
+  for (uint32_t i = 0; i < call->operands; i++)
+    in_bytes[i] = batch_element(&operands[i], call->batch, &in[i]);
+  for (uint32_t i = 0; i < call->results; i++)
+    out_bytes[i] = batch_element(&results[i], call->batch, &out[i]);
   for (uint32_t k = 0; k < call->batch; k++) count *= results[0].shape[k];
   for (int64_t at = 0; at < count; at++) {
     ir_status status = custom->run(custom, call, in, out, error);

@@ -125,8 +125,8 @@ void ir_graph_free(ir_graph *g) {
   *g = (ir_graph){.mem = g->mem, .error = g->error};
 }
 
-static ir_ref intern(ir_graph *g, ir_op op, ir_dtype dtype, bool weak, int64_t arg, const ir_ref *src,
-                     uint32_t nsrc) {
+static ir_ref intern_node(ir_graph *g, ir_op op, ir_dtype dtype, bool weak, int64_t arg, const ir_ref *src,
+                          uint32_t nsrc) {
   for (uint32_t i = 0; i < nsrc; i++)
     if (src[i] == 0) return 0;
   uint32_t hash = hash_node(op, dtype, weak, arg, src, nsrc);
@@ -181,7 +181,7 @@ void ir_graph_rewind(ir_graph *g, uint32_t count) {
 }
 
 ir_ref ir_make(ir_graph *g, ir_op op, ir_dtype dtype, int64_t arg, const ir_ref *src, uint32_t nsrc) {
-  return intern(g, op, dtype, false, arg, src, nsrc);
+  return intern_node(g, op, dtype, false, arg, src, nsrc);
 }
 
 /* Room for the batch of the next node, where it has one or had one taken out. */
@@ -199,7 +199,7 @@ ir_ref ir_make_tensor(ir_graph *g, ir_op op, ir_dtype dtype, ir_ref shape, int64
   for (uint32_t i = 0; i < nsrc; i++)
     if (src[i] == 0) return 0;
   if (!shape || !ir_batch_of(g, op, arg, src, nsrc, &batch) || !reserve_batch(g, op, batch)) return 0;
-  ir_ref ref = intern(g, op, dtype, false, arg, src, nsrc);
+  ir_ref ref = intern_node(g, op, dtype, false, arg, src, nsrc);
   if (ref) g->shapes[ref] = shape;
   if (ref && batch) g->batches[ref] = batch;
   return ref;
@@ -214,7 +214,7 @@ ir_ref ir_remake(ir_graph *g, ir_ref node, const ir_ref *src, uint32_t nsrc) {
 }
 
 ir_ref ir_make_weak(ir_graph *g, ir_dtype dtype, ir_value value) {
-  ir_ref shape = ir_tuple(g, NULL, 0), ref = intern(g, IR_OP_CONST, dtype, true, value.i, NULL, 0);
+  ir_ref shape = ir_tuple(g, NULL, 0), ref = intern_node(g, IR_OP_CONST, dtype, true, value.i, NULL, 0);
   if (ref) g->shapes[ref] = shape;
   return shape ? ref : 0;
 }
@@ -284,24 +284,24 @@ static unsigned lowest_bit(uint64_t bits) {
 
 /* A bit per ref. Only the parts that were touched are clear, so that time goes with what is marked: each part
  * has a bit in `parts` and eight words, a line of the cache. */
-enum { PART_WORDS = 8, PART_BITS = 9 }; /* 2^9 refs */
+enum { LINE_WORDS = 8, LINE_BITS = 9 }; /* 2^9 refs */
 
 typedef struct marks {
-  uint64_t *parts, *words;
+  uint64_t *lines, *words;
 } marks;
 
 static bool is_marked(const marks *m, ir_ref ref) {
-  size_t part = ref >> PART_BITS;
-  return m->parts && m->parts[part >> 6] >> (part & 63) & 1 && m->words[ref >> 6] >> (ref & 63) & 1;
+  size_t line = ref >> LINE_BITS;
+  return m->lines && m->lines[line >> 6] >> (line & 63) & 1 && m->words[ref >> 6] >> (ref & 63) & 1;
 }
 
 /* False: it was marked before. */
 static inline bool set_mark(const marks *m, ir_ref ref) {
-  size_t part = ref >> PART_BITS;
-  uint64_t *parts = &m->parts[part >> 6], *word = &m->words[ref >> 6], bit = (uint64_t)1 << (ref & 63);
-  if (!(*parts >> (part & 63) & 1)) {
-    *parts |= (uint64_t)1 << (part & 63);
-    memset(m->words + part * PART_WORDS, 0, PART_WORDS * sizeof *word);
+  size_t line = ref >> LINE_BITS;
+  uint64_t *lines = &m->lines[line >> 6], *word = &m->words[ref >> 6], bit = (uint64_t)1 << (ref & 63);
+  if (!(*lines >> (line & 63) & 1)) {
+    *lines |= (uint64_t)1 << (line & 63);
+    memset(m->words + line * LINE_WORDS, 0, LINE_WORDS * sizeof *word);
   } else if (*word & bit) {
     return false;
   }
@@ -310,26 +310,26 @@ static inline bool set_mark(const marks *m, ir_ref ref) {
 }
 
 /* Words for refs up to `top`: those of the parts first. */
-static size_t mark_parts(ir_ref top) { return ((size_t)top >> PART_BITS >> 6) + 1; }
+static size_t mark_lines(ir_ref top) { return ((size_t)top >> LINE_BITS >> 6) + 1; }
 static size_t mark_words(ir_ref top) {
-  return mark_parts(top) + (((size_t)top >> PART_BITS) + 1) * PART_WORDS;
+  return mark_lines(top) + (((size_t)top >> LINE_BITS) + 1) * LINE_WORDS;
 }
 
 static bool marks_open(const ir_graph *g, ir_ref top, marks *out) {
-  out->parts = ir_alloc(g->mem, mark_words(top) * sizeof *out->parts);
-  if (!out->parts) return false;
-  out->words = out->parts + mark_parts(top);
-  memset(out->parts, 0, mark_parts(top) * sizeof *out->parts);
+  out->lines = ir_alloc(g->mem, mark_words(top) * sizeof *out->lines);
+  if (!out->lines) return false;
+  out->words = out->lines + mark_lines(top);
+  memset(out->lines, 0, mark_lines(top) * sizeof *out->lines);
   return true;
 }
 
 static void marks_close(const ir_graph *g, ir_ref top, marks *m) {
-  ir_free(g->mem, m->parts, mark_words(top) * sizeof *m->parts);
+  ir_free(g->mem, m->lines, mark_words(top) * sizeof *m->lines);
 }
 
 /* Marks ref and appends it to the list, once. */
-static bool mark(const ir_graph *g, ir_ref ref, const marks *seen, ir_ref **list, size_t *count,
-                 size_t *cap) {
+static bool mark_node(const ir_graph *g, ir_ref ref, const marks *seen, ir_ref **list, size_t *count,
+                      size_t *cap) {
   if (!set_mark(seen, ref)) return true;
   if (!ir_reserve(g->mem, (void **)list, cap, *count + 1, sizeof **list)) return false;
   (*list)[(*count)++] = ref;
@@ -345,26 +345,26 @@ typedef struct reach {
 
 /* The marked refs in order. */
 static void list_marked(const marks *m, ir_ref top, ir_ref *out) {
-  for (size_t p = 0; p < mark_parts(top); p++)
-    for (uint64_t parts = m->parts[p]; parts; parts &= parts - 1) {
-      size_t first = (p * 64 + lowest_bit(parts)) * PART_WORDS;
-      for (size_t w = first; w < first + PART_WORDS; w++)
+  for (size_t p = 0; p < mark_lines(top); p++)
+    for (uint64_t lines = m->lines[p]; lines; lines &= lines - 1) {
+      size_t first = (p * 64 + lowest_bit(lines)) * LINE_WORDS;
+      for (size_t w = first; w < first + LINE_WORDS; w++)
         for (uint64_t left = m->words[w]; left; left &= left - 1)
           *out++ = (ir_ref)(w * 64 + lowest_bit(left));
     }
 }
 
-static bool walk(const reach *r, ir_ref top, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
-                 size_t *cap) {
+static bool list_reachable(const reach *r, ir_ref top, const ir_ref *roots, size_t n, ir_ref **out,
+                           size_t *count, size_t *cap) {
   bool done = true;
   for (size_t i = 0; i < n && done; i++)
-    if (roots[i]) done = mark(r->g, roots[i], &r->seen, out, count, cap);
+    if (roots[i]) done = mark_node(r->g, roots[i], &r->seen, out, count, cap);
   for (size_t i = 0; i < *count && done; i++) {
     ir_ref ref = (*out)[i];
     const ir_node *node = ir_get(r->g, ref);
     bool closed = (node->op == IR_OP_FUNC && !r->inside) || ref < r->floor || is_marked(&r->stops, ref);
     for (uint32_t k = 0; k < (closed ? 0 : node->nsrc) && done; k++)
-      done = mark(r->g, node->src[k], &r->seen, out, count, cap);
+      done = mark_node(r->g, node->src[k], &r->seen, out, count, cap);
   }
   if (done) list_marked(&r->seen, top, *out);
   return done;
@@ -378,7 +378,7 @@ static ir_status reach_all(reach r, const ir_ref *roots, size_t n, const ir_ref 
   bool done = marks_open(r.g, top, &r.seen) && (!stop_count || marks_open(r.g, top, &r.stops));
   for (size_t i = 0; i < stop_count && done; i++)
     if (stops[i] <= top) set_mark(&r.stops, stops[i]);
-  done = done && walk(&r, top, roots, n, out, count, cap);
+  done = done && list_reachable(&r, top, roots, n, out, count, cap);
   marks_close(r.g, top, &r.seen);
   marks_close(r.g, top, &r.stops);
   return done ? IR_OK : ir_fail(r.g->error, IR_ERR_MEMORY, "out of memory walking a graph");
@@ -421,7 +421,7 @@ static ir_ref copy_node(ir_graph *dst, const ir_graph *src, ir_ref ref, const ir
   for (uint32_t i = 0; i < n->nsrc; i++) (*scratch)[i] = map[n->src[i]];
   int64_t arg = n->arg;
   if (arg_is_name((ir_op)n->op)) arg = ir_name(dst, ir_name_text(src, arg), ir_name_length(src, arg));
-  return intern(dst, (ir_op)n->op, (ir_dtype)n->dtype, n->weak, arg, *scratch, n->nsrc);
+  return intern_node(dst, (ir_op)n->op, (ir_dtype)n->dtype, n->weak, arg, *scratch, n->nsrc);
 }
 
 static bool copy_batches(ir_graph *dst, const ir_graph *src, const ir_ref *all, size_t count,

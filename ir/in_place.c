@@ -36,9 +36,9 @@ typedef struct finder {
   uint32_t count;
   ir_ref local_stores[MOST_LOCAL_STORES];
   uint32_t local_count;
-  bool items;   /* iterations of vector loops are work-items */
-  bool late;    /* some store to a local comes behind one to p0 */
-  ir_ref round; /* the innermost loop around all stores; 0: none */
+  bool items;         /* iterations of vector loops are work-items */
+  bool late;          /* some store to a local comes behind one to p0 */
+  ir_ref common_loop; /* the innermost loop around all stores; 0: none */
 } finder;
 
 /* Factors and sums are kept small enough that nothing below overflows. */
@@ -59,7 +59,7 @@ static bool add_term(finder *f, place *p, ir_ref range, int64_t factor) {
 }
 
 /* index = constant + sum of factor * range */
-static bool take_apart(finder *f, place *p) {
+static bool read_affine(finder *f, place *p) {
   struct {
     ir_ref ref;
     int64_t factor;
@@ -134,7 +134,7 @@ typedef struct interval {
 
 /* Of what a's index is beyond the terms that it has in common with b's; those are listed. False: too large.
  */
-static bool rest_of(const place *a, const place *b, term *common, uint32_t *common_count, interval *out) {
+static bool other_terms(const place *a, const place *b, term *common, uint32_t *common_count, interval *out) {
   *out = (interval){a->constant, a->constant};
   *common_count = 0;
   for (uint32_t i = 0; i < a->count; i++) {
@@ -153,7 +153,7 @@ static bool are_apart(const place *a, const place *b) {
   term common[MOST_TERMS];
   uint32_t count;
   interval x, y;
-  if (!rest_of(b, a, common, &count, &y) || !rest_of(a, b, common, &count, &x)) return false;
+  if (!other_terms(b, a, common, &count, &y) || !other_terms(a, b, common, &count, &x)) return false;
   if (x.hi >= y.lo && y.hi >= x.lo) return false;
   return are_digits(common, count, (x.hi > y.hi ? x.hi : y.hi) - (x.lo < y.lo ? x.lo : y.lo));
 }
@@ -161,7 +161,7 @@ static bool are_apart(const place *a, const place *b) {
 static bool each_element_once(finder *f) {
   for (uint32_t i = 0; i < f->count; i++) {
     place *p = &f->places[i];
-    if (!take_apart(f, p) || !moves_with_loops(f, p)) return false;
+    if (!read_affine(f, p) || !moves_with_loops(f, p)) return false;
     term sorted[MOST_TERMS];
     memcpy(sorted, p->terms, p->count * sizeof *sorted);
     if (!are_digits(sorted, p->count, 0)) return false;
@@ -220,18 +220,18 @@ static bool stands_in(const finder *f, ir_ref loop, ir_ref outer) {
   return loop == outer;
 }
 
-static void find_round(finder *f) {
+static void find_common_loop(finder *f) {
   ir_ref loop = f->regions.region[f->places[0].store];
   for (uint32_t i = 1; i < f->count; i++)
     while (!stands_in(f, f->regions.region[f->places[i].store], loop)) loop = f->regions.region[loop];
   for (uint32_t i = 0; i < f->local_count; i++)
     while (!stands_in(f, f->regions.region[f->local_stores[i]], loop)) loop = f->regions.region[loop];
-  f->round = loop;
+  f->common_loop = loop;
 }
 
 /* Is the range that of the round's loop, or of one around it? */
 static bool is_outer(const finder *f, ir_ref range) {
-  for (ir_ref loop = f->round; loop; loop = f->regions.region[loop])
+  for (ir_ref loop = f->common_loop; loop; loop = f->regions.region[loop])
     if (ir_src(f->g, loop, 0) == range) return true;
   return false;
 }
@@ -256,9 +256,9 @@ static bool outer_terms(const finder *f, const place *p, term *outer, uint32_t *
 }
 
 /* Does no round but this one store what it loads here? */
-static bool loads_in_round(finder *f, ir_ref load) {
+static bool loads_in_iteration(finder *f, ir_ref load) {
   place from = {.store = load, .index = ir_src(f->g, load, 1)};
-  if (f->items || !f->round || f->late || !take_apart(f, &from)) return false;
+  if (f->items || !f->common_loop || f->late || !read_affine(f, &from)) return false;
   for (uint32_t k = 0; k < f->count; k++) {
     term a[MOST_TERMS], b[MOST_TERMS];
     uint32_t a_count, b_count;
@@ -292,7 +292,8 @@ static ir_status sort_loads(finder *f, size_t bytes, uint8_t *used, uint32_t *se
       const ir_node *n = ir_get(f->g, live[i]);
       used[live[i]] = 1;
       if (n->op != IR_OP_LOAD || !bit_of(f, n->src[0])) continue;
-      if (local ? !loads_in_round(f, live[i]) : n->src[1] != f->places[k].index) bad |= bit_of(f, n->src[0]);
+      if (local ? !loads_in_iteration(f, live[i]) : n->src[1] != f->places[k].index)
+        bad |= bit_of(f, n->src[0]);
     }
   }
   for (size_t i = 0; i < f->regions.count; i++) { /* loads for something else, such as an extent */
@@ -311,7 +312,7 @@ static ir_status check_loads(finder *f, size_t bytes, uint32_t *set, ir_error *e
   ir_status status = marks ? IR_OK : IR_ERR_MEMORY;
   if (marks) memset(marks, 0, f->regions.limit);
   if (marks && stand_alone(f, marks)) {
-    find_round(f);
+    find_common_loop(f);
     status = sort_loads(f, bytes, marks, set);
   }
   ir_free(f->g->mem, marks, f->regions.limit);

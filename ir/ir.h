@@ -120,7 +120,7 @@ typedef struct ir_graph {
   uint8_t *bounds_known; /* 1: by ir_bounds_of; 2: tightened */
   size_t bounds_cap;
   int64_t next_serial;              /* for nodes with identity */
-  uint64_t effort, effort_most;     /* steps of index reasoning in this pass, and where they end */
+  uint64_t budget_spent, budget;    /* steps of index reasoning in this pass, and where they end */
   const ir_observer *observer;      /* NULL: nobody watches rewrites */
   const struct ir_customs *customs; /* custom operations (custom.h); NULL: there are none */
 } ir_graph;

@@ -18,7 +18,7 @@ enum {
 static const uint32_t highest = (uint32_t)MOST_HEIGHT << (OP_BITS + ARG_BITS);
 
 static bool is_named(ir_op op) { return op == IR_OP_VAR || op == IR_OP_INPUT; }
-static int sign(int64_t a, int64_t b) { return (a > b) - (a < b); }
+static int compare_integers(int64_t a, int64_t b) { return (a > b) - (a < b); }
 static ir_op kind_of(ir_op op) { return ir_ops[op].cls == IR_CLASS_COMPARE ? IR_OP_LT : op; }
 
 uint32_t ir_order_of(const ir_graph *g, ir_op op, int64_t arg, const ir_ref *src, uint32_t nsrc) {
@@ -34,23 +34,23 @@ uint32_t ir_order_of(const ir_graph *g, ir_op op, int64_t arg, const ir_ref *src
 
 /* what the nodes are without their sources; 0 when only those differ */
 static int compare_alone(const ir_graph *g, const ir_node *x, const ir_node *y) {
-  if (x->order != y->order) return sign(x->order, y->order);
+  if (x->order != y->order) return compare_integers(x->order, y->order);
   int names = is_named((ir_op)x->op) ? strcmp(ir_name_text(g, x->arg), ir_name_text(g, y->arg)) : 0;
   if (names != 0) return names;
-  if (x->arg != y->arg) return sign(x->arg, y->arg);
-  if (x->dtype != y->dtype) return sign(x->dtype, y->dtype);
-  return x->weak != y->weak ? sign(x->weak, y->weak) : sign(x->nsrc, y->nsrc);
+  if (x->arg != y->arg) return compare_integers(x->arg, y->arg);
+  if (x->dtype != y->dtype) return compare_integers(x->dtype, y->dtype);
+  return x->weak != y->weak ? compare_integers(x->weak, y->weak) : compare_integers(x->nsrc, y->nsrc);
 }
 
 int ir_compare_likes(const ir_graph *g, ir_ref a, ir_ref b) {
-  if (ir_get(g, a)->order == highest) return sign(a, b);
+  if (ir_get(g, a)->order == highest) return compare_integers(a, b);
   while (a != b) {
     const ir_node *x = ir_get(g, a), *y = ir_get(g, b);
     int apart = compare_alone(g, x, y);
     if (apart != 0) return apart;
     uint32_t i = 0;
     while (i < x->nsrc && x->src[i] == y->src[i]) i++;
-    if (i == x->nsrc) return sign(x->op, y->op);
+    if (i == x->nsrc) return compare_integers(x->op, y->op);
     a = x->src[i];
     b = y->src[i];
   }

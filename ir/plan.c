@@ -7,7 +7,8 @@ void ir_plan_free(ir_plan *p) {
   if (!p->mem) return;
   for (size_t i = 0; i < p->step_count; i++) {
     ir_free(p->mem, p->steps[i].slots, p->steps[i].slot_count * sizeof *p->steps[i].slots);
-    ir_free(p->mem, p->steps[i].slab.values, p->steps[i].slab.count * sizeof *p->steps[i].slab.values);
+    ir_free(p->mem, p->steps[i].row_group.values,
+            p->steps[i].row_group.count * sizeof *p->steps[i].row_group.values);
   }
   ir_free(p->mem, p->steps, p->step_cap * sizeof *p->steps);
   ir_free(p->mem, p->slots, p->slot_cap * sizeof *p->slots);

@@ -50,39 +50,39 @@ typedef enum ir_step_kind {
 extern const char *const ir_step_names[IR_STEP_KINDS];
 
 /* What a value is where a slab goes over one of its axes (keys) in blocks. */
-typedef enum ir_slab_role {
-  IR_SLAB_PLAIN,    /* computed when all blocks are */
-  IR_SLAB_BLOCK,    /* over the keys: one block at a time */
-  IR_SLAB_WEIGHT,   /* the same, exp(x - s) */
-  IR_SLAB_GREATEST, /* the maximum of x over the keys */
-  IR_SLAB_SUM       /* over the keys, of multiples of the weight */
-} ir_slab_role;
+typedef enum ir_fused_role {
+  IR_FUSED_PLAIN,   /* computed when all blocks are */
+  IR_FUSED_BLOCK,   /* over the keys: one block at a time */
+  IR_FUSED_WEIGHT,  /* the same, exp(x - s) */
+  IR_FUSED_MAXIMUM, /* the maximum of x over the keys */
+  IR_FUSED_SUM      /* over the keys, of multiples of the weight */
+} ir_fused_role;
 
 /* Of a kernel that computes several tensors, one after the other at each position of the loops that they
  * share (a slab): one of them, in order. */
-typedef struct ir_slab_value {
+typedef struct ir_fused_value {
   ir_ref value;
   bool local;                /* those behind it read it, from a local */
-  bool turned;               /* in which the rows of a round lie side by side, not one after the other */
+  bool transposed;           /* in which the rows of a round lie side by side, not one after the other */
   bool copied;               /* the value lies in memory already, and is only taken into the local */
   uint32_t slot;             /* where it goes; UINT32_MAX: only there */
   uint8_t axes[IR_MAX_RANK]; /* of the value: the axis that walks each shared loop */
   uint8_t keys;              /* of a BLOCK or WEIGHT: that axis of the value; of a SUM: of its operand */
-  ir_slab_role role;
-} ir_slab_value;
+  ir_fused_role role;
+} ir_fused_value;
 
 /* Does a local of it hold one block of keys? */
-static inline bool ir_slab_over_keys(const ir_slab_value *v) {
-  return v->role == IR_SLAB_BLOCK || v->role == IR_SLAB_WEIGHT;
+static inline bool ir_has_key_block(const ir_fused_value *v) {
+  return v->role == IR_FUSED_BLOCK || v->role == IR_FUSED_WEIGHT;
 }
 
-typedef struct ir_slab {
-  ir_slab_value *values;
+typedef struct ir_row_group {
+  ir_fused_value *values;
   uint32_t count;
   uint32_t loops; /* outermost first */
   int64_t rows;   /* positions of the innermost that one round takes */
   int64_t block;  /* keys that are taken together; 0: the slab has none */
-} ir_slab;
+} ir_row_group;
 
 /* Why a kernel that reads what an earlier one computes is not in one slab with that. */
 typedef enum ir_apart {
@@ -104,7 +104,7 @@ typedef struct ir_step {
                        always */
   uint32_t *slots;  /* of a KERNEL: those that it writes come first */
   uint32_t slot_count;
-  ir_slab slab; /* of a KERNEL that computes one tensor: of no values */
+  ir_row_group row_group; /* of a KERNEL that computes one tensor: of no values */
   ir_apart apart;
   ir_step_kind kind;
   uint32_t inside[2];       /* how many of the steps that follow are its first and its second function's */
@@ -134,15 +134,15 @@ typedef struct ir_plan {
 
 /* How many of a kernel step's slots it writes. */
 static inline uint32_t ir_written_slots(const ir_step *step) {
-  uint32_t count = step->slab.count == 0;
-  for (uint32_t i = 0; i < step->slab.count; i++) count += step->slab.values[i].slot != UINT32_MAX;
+  uint32_t count = step->row_group.count == 0;
+  for (uint32_t i = 0; i < step->row_group.count; i++) count += step->row_group.values[i].slot != UINT32_MAX;
   return count;
 }
 
 /* Does the kernel of the step compute the value, as one of several? */
-static inline bool ir_in_slab(const ir_step *step, ir_ref value) {
-  for (uint32_t i = 0; i < step->slab.count; i++)
-    if (step->slab.values[i].value == value) return !step->slab.values[i].copied;
+static inline bool ir_in_row_group(const ir_step *step, ir_ref value) {
+  for (uint32_t i = 0; i < step->row_group.count; i++)
+    if (step->row_group.values[i].value == value) return !step->row_group.values[i].copied;
   return false;
 }
 

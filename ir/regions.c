@@ -117,21 +117,21 @@ static void place_loop(walk *w, ir_ref ref) {
   w->out->region[ref] = region;
 }
 
-static bool enter(walk *w, ir_ref loop) {
+static bool enter_loop(walk *w, ir_ref loop) {
   if (!IR_RESERVE(w->graph->mem, w->active, w->active_cap, w->active_count + 1)) return false;
   w->active[w->active_count++] = loop;
   w->depth[loop] = (uint32_t)w->active_count;
   return true;
 }
 
-static bool push(walk *w, ir_ref ref) {
+static bool push_frame(walk *w, ir_ref ref) {
   if (!IR_RESERVE(w->graph->mem, w->frames, w->frame_cap, w->frame_count + 1)) return false;
   w->frames[w->frame_count++] = (frame){ref, 0};
   w->state[ref] = 1;
   return true;
 }
 
-static void place(walk *w, ir_ref ref, bool loop) {
+static void place_node(walk *w, ir_ref ref, bool loop) {
   if (loop) place_loop(w, ref);
   else if (ir_op_of(w->graph, ref) == IR_OP_RANGE) place_range(w, ref);
   else place_plain(w, ref);
@@ -147,29 +147,29 @@ static ir_ref source_at(const walk *w, ir_ref ref, uint32_t i, bool loop) {
   return i == body ? ir_loop_effect(w->graph, ref) : n->src[i - 1];
 }
 
-static bool run(walk *w, ir_ref root) {
-  if (!push(w, root)) return false;
+static bool walk_from(walk *w, ir_ref root) {
+  if (!push_frame(w, root)) return false;
   while (w->frame_count) {
     frame *f = &w->frames[w->frame_count - 1];
     ir_ref ref = f->ref;
     const ir_node *n = ir_get(w->graph, ref);
     bool loop = n->op == IR_OP_LOOP && ir_is_loop(w->graph, ref);
     bool binds = loop && w->out->loop_of[n->src[0]] == ref;
-    if (binds && f->next == 1 + ir_loop_carries(w->graph, ref) && !w->depth[ref] && !enter(w, ref))
+    if (binds && f->next == 1 + ir_loop_carries(w->graph, ref) && !w->depth[ref] && !enter_loop(w, ref))
       return false;
     if (f->next < n->nsrc) {
       ir_ref source = source_at(w, ref, f->next++, loop);
-      if (w->state[source] == 0 && !push(w, source)) return false;
+      if (w->state[source] == 0 && !push_frame(w, source)) return false;
     } else {
       w->frame_count--;
-      place(w, ref, loop);
+      place_node(w, ref, loop);
     }
   }
   return true;
 }
 
 /* loop_of and shared */
-static void bind(const ir_graph *g, ir_regions *out, const ir_ref *nodes, size_t count) {
+static void bind_ranges(const ir_graph *g, ir_regions *out, const ir_ref *nodes, size_t count) {
   for (size_t i = 0; i < count; i++) {
     ir_ref ref = nodes[i];
     const ir_node *n = ir_get(g, ref);
@@ -202,9 +202,9 @@ ir_status ir_regions_find(const ir_graph *g, ir_ref root, ir_regions *out) {
     out->shared = table(g->mem, limit, out->order, out->count);
   }
   if (status == IR_OK && w.state && w.depth && w.outer && out->region && out->loop_of && out->shared) {
-    bind(g, out, out->order, out->count);
+    bind_ranges(g, out, out->order, out->count);
     out->count = 0; /* the walk writes the same nodes again, in its own order */
-    if (!run(&w, root)) status = IR_ERR_MEMORY;
+    if (!walk_from(&w, root)) status = IR_ERR_MEMORY;
   } else if (status == IR_OK) {
     status = IR_ERR_MEMORY;
   }

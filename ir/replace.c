@@ -16,7 +16,7 @@ static ir_ref mapped(const replacer *r, ir_ref ref) {
   return ref < r->floor ? ref : r->map[ir_place(r->nodes, r->count, ref)];
 }
 
-static ir_ref rebuild(replacer *r, ir_ref ref) {
+static ir_ref rebuild_node(replacer *r, ir_ref ref) {
   ir_graph *g = r->g;
   const ir_node *n = ir_get(g, ref);
   if (ref < r->floor || n->op == IR_OP_FUNC) return ref;
@@ -41,7 +41,7 @@ ir_status ir_replace(ir_graph *g, const ir_ref *from, const ir_ref *to, size_t c
     if (at < walked && r.nodes[at] == from[i]) r.map[at] = to[i];
   }
   for (size_t i = 0; i < walked && good; i++)
-    if (!r.map[i]) good = (r.map[i] = rebuild(&r, r.nodes[i])) != 0;
+    if (!r.map[i]) good = (r.map[i] = rebuild_node(&r, r.nodes[i])) != 0;
   for (size_t i = 0; i < n && good; i++) roots[i] = mapped(&r, roots[i]);
   ir_free(g->mem, r.map, r.map ? walked * sizeof *r.map : 0);
   ir_free(g->mem, r.nodes, r.cap * sizeof *r.nodes);

@@ -10,7 +10,7 @@
  * NULL to the step of that number, or where that is negative to the graph. Called from several threads. */
 typedef struct ir_timer {
   void *user;
-  void (*note)(void *user, const char *part, int step, const char *symbol, int64_t ns);
+  void (*note)(void *user, const char *phase, int step, const char *symbol, int64_t ns);
 } ir_timer;
 
 static inline int64_t ir_now_ns(void) {
@@ -22,11 +22,11 @@ static inline int64_t ir_now_ns(void) {
 static inline int64_t ir_timer_start(const ir_timer *timer) { return timer ? ir_now_ns() : 0; }
 
 /* Note what ran since *start, and start again. */
-static inline void ir_timer_lap(const ir_timer *timer, int64_t *start, const char *part, int step,
+static inline void ir_timer_lap(const ir_timer *timer, int64_t *start, const char *phase, int step,
                                 const char *symbol) {
   if (!timer) return;
   int64_t now = ir_now_ns();
-  timer->note(timer->user, part, step, symbol, now - *start);
+  timer->note(timer->user, phase, step, symbol, now - *start);
   *start = ir_now_ns();
 }
 

@@ -25,8 +25,8 @@ typedef struct pass_shaping {
   void *user;
   void (*enter)(void *user, uint32_t kernel, const ir_graph *g, ir_ref effect); /* what is to be shaped */
   const char *(*given)(void *user, uint32_t kernel, uint32_t nest);             /* NULL: none are given */
-  void (*taken)(void *user, uint32_t kernel, uint32_t nest, const char *moves);
-  void (*offered)(
+  void (*chosen)(void *user, uint32_t kernel, uint32_t nest, const char *moves);
+  void (*neighbour)(
       void *user, uint32_t kernel, uint32_t nest,
       const char *moves); /* in place of those taken: each of what passes/loops/neighbours.c finds near */
   void (*refused)(void *user, uint32_t kernel,

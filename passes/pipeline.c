@@ -43,13 +43,13 @@ static void physicalize(pass_state *s) {
 }
 
 static void lower(pass_state *s) {
-  s->root = pass_unite(s->g, s->root);
+  s->root = pass_fuse_scans(s->g, s->root);
   if (s->root) s->root = pass_lower(s->g, s->root, s->options->target);
 }
 
 static void pack(pass_state *s) { s->root = pass_pack(s->g, s->root, s->options->target); }
 
-static void parts(pass_state *s) { s->root = pass_parts(s->g, s->root, s->options->target); }
+static void batch_stream(pass_state *s) { s->root = pass_batch_stream(s->g, s->root, s->options->target); }
 
 static void schedule(pass_state *s) {
   const pass_options *o = s->options;
@@ -59,7 +59,7 @@ static void schedule(pass_state *s) {
 }
 
 /* The step takes the slots of the parameters that its kernel has come to have. */
-static void take_slots(pass_state *s) {
+static void set_step_slots(pass_state *s) {
   ir_step *l = s->step;
   uint32_t *slots = s->root ? ir_resize(s->g->mem, l->slots, l->slot_count * sizeof *slots,
                                         s->slots.param_count * sizeof *slots)
@@ -75,13 +75,13 @@ static void take_slots(pass_state *s) {
 }
 
 static void fold(pass_state *s) {
-  const ir_slab *slab = &s->step->slab;
-  s->root = slab->count ? pass_fold_slab(s->g, slab, &s->slots)
-                        : pass_fold(s->g, s->step->kernel, s->step->slots[0], &s->slots);
-  if (!s->root && slab->count && s->slots.refused)
+  const ir_row_group *row_group = &s->step->row_group;
+  s->root = row_group->count ? pass_fold_row_group(s->g, row_group, &s->slots)
+                             : pass_fold(s->g, s->step->kernel, s->step->slots[0], &s->slots);
+  if (!s->root && row_group->count && s->slots.refused)
     ir_fail(s->error, IR_ERR_INTERNAL, "fold: a slab reads a value where another round computes it");
-  if (s->root && slab->count && !slab->block) s->root = pass_slab_mask(s->g, s->root);
-  take_slots(s);
+  if (s->root && row_group->count && !row_group->block) s->root = pass_row_group_mask(s->g, s->root);
+  set_step_slots(s);
 }
 
 static void elementary(pass_state *s) {
@@ -96,10 +96,10 @@ static void refine(pass_state *s) { s->root = pass_refine(s->g, s->root); }
 
 /* Work-items test a mask in less time than a group finds out which piece is its own. */
 static void peel(pass_state *s) {
-  if (!s->options->target->lanes) s->root = pass_peel(s->g, s->root);
-  if (s->root) s->root = pass_weave(s->g, s->root, s->options->target);
+  if (!s->options->target->group_items) s->root = pass_peel(s->g, s->root);
+  if (s->root) s->root = pass_coalesce_rows(s->g, s->root, s->options->target);
   if (s->root) s->root = pass_drop_params(s->g, s->root, &s->slots);
-  take_slots(s);
+  set_step_slots(s);
 }
 
 static void loops(pass_state *s) {
@@ -119,7 +119,7 @@ static const struct {
   int scope, level; /* level of the verifier for what the pass leaves */
 } pass_functions[] = {
     {physicalize, ON_GRAPH, IR_LEVEL_TENSOR}, {lower, ON_GRAPH, IR_LEVEL_TENSOR},
-    {pack, ON_GRAPH, IR_LEVEL_TENSOR},        {parts, ON_GRAPH, IR_LEVEL_TENSOR},
+    {pack, ON_GRAPH, IR_LEVEL_TENSOR},        {batch_stream, ON_GRAPH, IR_LEVEL_TENSOR},
     {schedule, ON_GRAPH, IR_LEVEL_TENSOR},    {fold, ON_KERNEL, IR_LEVEL_LOOP},
     {elementary, ON_KERNEL, IR_LEVEL_LOOP},   {crop, ON_KERNEL, IR_LEVEL_LOOP},
     {refine, ON_KERNEL, IR_LEVEL_LOOP},       {peel, ON_KERNEL, IR_LEVEL_LOOP},
@@ -156,7 +156,7 @@ static bool run_pass(pass_state *s, size_t i, int kernel) {
 }
 
 /* What is in memory where the step is, instead of where the step before was. */
-static void enter(const pass_state *s, uint32_t *slot_of, const ir_step *from, const ir_step *to) {
+static void enter_step(const pass_state *s, uint32_t *slot_of, const ir_step *from, const ir_step *to) {
   const ir_stored *b = s->plan->stored;
   if (from && from->first_stored == to->first_stored && from->stored_count == to->stored_count) return;
   for (uint32_t i = 0; from && i < from->stored_count; i++) slot_of[b[from->first_stored + i].node] = 0;
@@ -178,7 +178,7 @@ static bool each_kernel(pass_state *s, bool (*visit)(pass_state *, size_t k)) {
   s->step = NULL;
   for (size_t k = 0; k < p->step_count && done; k++) {
     if (p->steps[k].kind != IR_STEP_KERNEL) continue;
-    enter(s, slot_of, s->step, &p->steps[k]);
+    enter_step(s, slot_of, s->step, &p->steps[k]);
     s->step = &p->steps[k];
     s->root = s->step->kernel;
     done = visit(s, k);
@@ -197,23 +197,23 @@ static bool all_passes(pass_state *s, size_t k) {
 
 /* slabs of symbolic sizes */
 
-static bool is_symbolic(const ir_graph *g, const ir_slab *slab) {
-  for (uint32_t i = 0; i < slab->count; i++)
-    for (uint32_t a = 0; a < ir_rank(g, slab->values[i].value); a++)
-      if (!ir_is_const(g, ir_dim(g, slab->values[i].value, a), NULL)) return true;
+static bool is_symbolic(const ir_graph *g, const ir_row_group *row_group) {
+  for (uint32_t i = 0; i < row_group->count; i++)
+    for (uint32_t a = 0; a < ir_rank(g, row_group->values[i].value); a++)
+      if (!ir_is_const(g, ir_dim(g, row_group->values[i].value, a), NULL)) return true;
   return false;
 }
 
 /* Schedules judge whether values are walked alike from their shapes; folding sees where exactly each is read,
  * and cannot always show the same of sizes that are no numbers. Marks the values of such a slab. */
-static bool try_slab(pass_state *s, size_t k) {
+static bool try_row_group(pass_state *s, size_t k) {
   (void)k;
-  const ir_slab *slab = &s->step->slab;
-  if (!is_symbolic(s->g, slab)) return true;
+  const ir_row_group *row_group = &s->step->row_group;
+  if (!is_symbolic(s->g, row_group)) return true;
   pass_index_begin(s->g);
-  if (pass_fold_slab(s->g, slab, &s->slots)) return true;
-  for (uint32_t i = 0; i < slab->count && s->slots.refused; i++) {
-    uint8_t *apart = &s->apart[slab->values[i].value];
+  if (pass_fold_row_group(s->g, row_group, &s->slots)) return true;
+  for (uint32_t i = 0; i < row_group->count && s->slots.refused; i++) {
+    uint8_t *apart = &s->apart[row_group->values[i].value];
     s->refused |= !*apart;
     *apart = 1;
   }
@@ -221,9 +221,10 @@ static bool try_slab(pass_state *s, size_t k) {
 }
 
 /* Values of slabs that cannot be folded are scheduled again, each in a kernel of its own. */
-static bool settle_slabs(pass_state *s, size_t schedule) {
+static bool finalize_row_groups(pass_state *s, size_t schedule) {
   bool symbolic = false;
-  for (size_t k = 0; k < s->plan->step_count; k++) symbolic |= is_symbolic(s->g, &s->plan->steps[k].slab);
+  for (size_t k = 0; k < s->plan->step_count; k++)
+    symbolic |= is_symbolic(s->g, &s->plan->steps[k].row_group);
   if (!symbolic) return true;
   ir_ref results = s->root;
   size_t nodes = (size_t)results + 1;
@@ -232,7 +233,7 @@ static bool settle_slabs(pass_state *s, size_t schedule) {
   else ir_fail(s->error, IR_ERR_MEMORY, "out of memory looking at slabs");
   do {
     s->refused = false;
-    done = done && each_kernel(s, try_slab);
+    done = done && each_kernel(s, try_row_group);
     s->root = results;
     if (!done || !s->refused) break;
     ir_plan_free(s->plan);
@@ -252,7 +253,7 @@ ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options
   size_t i = 0;
   bool done = results != 0;
   for (; i < pass_count && pass_functions[i].scope == ON_GRAPH && done; i++) done = run_pass(&s, i, -1);
-  if (done) done = settle_slabs(&s, i - 1);
+  if (done) done = finalize_row_groups(&s, i - 1);
   if (done) done = each_kernel(&s, all_passes);
   ir_free(g->mem, s.roots, (1 + options->input_count) * sizeof *s.roots);
   if (done) return IR_OK;

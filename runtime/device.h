@@ -57,8 +57,8 @@ typedef struct rt_device_table {
 
   /* The rest is NULL where programs are called in this process, on its memory. */
   ir_status (*prepare)(rt_program *program, ir_error *error); /* the rest of it is known */
-  void (*retire)(rt_program *program); /* also where prepare failed or was not called */
-  size_t (*part)(rt_device *device);   /* larger blocks may be cut at multiples of it; 0: they never are */
+  void (*retire)(rt_program *program);   /* also where prepare failed or was not called */
+  size_t (*boundary)(rt_device *device); /* larger blocks may be cut at multiples of it; 0: they never are */
   ir_status (*no_room)(rt_device *device, const char *name, size_t bytes, ir_error *error); /* says so */
   ir_status (*run)(rt_program *program, const rt_arguments *arguments, ir_error *error);
   void (*drop_run)(rt_program *program, struct rt_run *run); /* frees what it keeps in run->device */

@@ -44,8 +44,8 @@ bool cg_order_open(cg_order *o, cg_nest *nest, const cg_emits *emits, void *emit
                   .mark = zeroed(mem, nest->count * sizeof *o->mark),
                   .finals = zeroed(mem, nest->loop_count * sizeof *o->finals),
                   .open = zeroed(mem, nest->loop_count * sizeof *o->open),
-                  .digit = zeroed(mem, nest->loop_count * sizeof *o->digit)};
-  if (!o->values || !o->mark || !o->finals || !o->open || !o->digit) short_of_memory(o);
+                  .lane = zeroed(mem, nest->loop_count * sizeof *o->lane)};
+  if (!o->values || !o->mark || !o->finals || !o->open || !o->lane) short_of_memory(o);
   return !o->failed;
 }
 
@@ -59,7 +59,7 @@ void cg_order_close(cg_order *o) {
   ir_free(mem, o->mark, o->nest->count * sizeof *o->mark);
   ir_free(mem, o->finals, o->nest->loop_count * sizeof *o->finals);
   ir_free(mem, o->open, o->nest->loop_count * sizeof *o->open);
-  ir_free(mem, o->digit, o->nest->loop_count * sizeof *o->digit);
+  ir_free(mem, o->lane, o->nest->loop_count * sizeof *o->lane);
   ir_free(mem, o->log, o->log_cap * sizeof *o->log);
   ir_free(mem, o->stack, o->stack_cap * sizeof *o->stack);
   ir_free(mem, o->list, o->list_cap * sizeof *o->list);
@@ -84,7 +84,7 @@ void *cg_array(cg_order *o, size_t count) {
 void **cg_carried_arrays(cg_order *o, const cg_loop *loop) {
   void **arrays = cg_array(o, loop->carries);
   for (uint32_t i = 0; i < loop->carries && !o->failed; i++)
-    arrays[i] = cg_array(o, cg_copies(o, cg_carry_lanes(o, loop, i)));
+    arrays[i] = cg_array(o, cg_unroll_count(o, cg_carry_lanes(o, loop, i)));
   return arrays;
 }
 
@@ -92,29 +92,29 @@ void **cg_carried_arrays(cg_order *o, const cg_loop *loop) {
 
 static bool is_unroll(const cg_order *o, int64_t loop) { return o->nest->loops[loop].binding == IR_UNROLL; }
 
-size_t cg_copies(const cg_order *o, const uint64_t *lanes) {
-  size_t copies = 1;
+size_t cg_unroll_count(const cg_order *o, const uint64_t *lanes) {
+  size_t unrolled = 1;
   for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;)
-    if (is_unroll(o, l)) copies *= (size_t)o->nest->loops[l].extent;
-  return copies;
+    if (is_unroll(o, l)) unrolled *= (size_t)o->nest->loops[l].extent;
+  return unrolled;
 }
 
-size_t cg_copy_at(const cg_order *o, const uint64_t *lanes) {
+size_t cg_unroll_index(const cg_order *o, const uint64_t *lanes) {
   size_t copy = 0;
   for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;)
-    if (is_unroll(o, l)) copy = copy * (size_t)o->nest->loops[l].extent + (size_t)o->digit[l];
+    if (is_unroll(o, l)) copy = copy * (size_t)o->nest->loops[l].extent + (size_t)o->lane[l];
   return copy;
 }
 
 void cg_first_lane(cg_order *o, const uint64_t *lanes) {
-  for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;) o->digit[l] = 0;
+  for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;) o->lane[l] = 0;
 }
 
 bool cg_next_lane(cg_order *o, const uint64_t *lanes) {
   for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;) {
     if (!is_unroll(o, l)) continue;
-    if (++o->digit[l] < o->nest->loops[l].extent) return true;
-    o->digit[l] = 0;
+    if (++o->lane[l] < o->nest->loops[l].extent) return true;
+    o->lane[l] = 0;
   }
   return false;
 }
@@ -127,13 +127,13 @@ uint32_t cg_width_of(const cg_order *o, const uint64_t *lanes) {
 
 /* values */
 
-void cg_define(cg_order *o, ir_ref ref, void *copies) {
+void cg_define(cg_order *o, ir_ref ref, void *unrolled) {
   if (!IR_RESERVE(o->nest->mem, o->log, o->log_cap, o->log_count + 1)) {
     short_of_memory(o);
     return;
   }
   o->log[o->log_count++] = ref;
-  o->values[ref] = copies;
+  o->values[ref] = unrolled;
 }
 
 void cg_forget_since(cg_order *o, size_t mark) {
@@ -189,10 +189,10 @@ static void emit_node(cg_order *o, ir_ref ref) {
     cg_define(o, ref, o->finals[number][ir_arg_int(n)]);
     return;
   }
-  void *copies = cg_array(o, cg_copies(o, cg_lanes(o->nest, ref)));
-  if (!copies) return;
-  o->emits->copies(o->emitter, ref, copies);
-  cg_define(o, ref, copies);
+  void *unrolled = cg_array(o, cg_unroll_count(o, cg_lanes(o->nest, ref)));
+  if (!unrolled) return;
+  o->emits->unrolled(o->emitter, ref, unrolled);
+  cg_define(o, ref, unrolled);
 }
 
 void cg_emit_visited(cg_order *o, bool reads) {

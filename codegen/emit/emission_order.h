@@ -21,12 +21,13 @@ typedef struct cg_order cg_order;
 
 /* What a generator does. `emitter` is its own. */
 typedef struct cg_emits {
-  void (*copies)(void *emitter, ir_ref ref, void *copies); /* fills in the copies of a node that is no loop */
-  void (*running)(void *emitter, uint32_t loop);           /* leaves the final values in finals[loop] */
-  void (*lanes)(void *emitter, uint32_t loop);             /* of a value loop that is lanes: likewise */
-  void (*before)(void *emitter, ir_ref effect);            /* of a store or update: NULL for nothing to do */
-  void (*store)(void *emitter, ir_ref store);              /* all its copies */
-  void (*update)(void *emitter, ir_ref update);            /* at the current digits */
+  void (*unrolled)(void *emitter, ir_ref ref,
+                   void *unrolled);              /* fills in the copies of a node that is no loop */
+  void (*running)(void *emitter, uint32_t loop); /* leaves the final values in finals[loop] */
+  void (*lanes)(void *emitter, uint32_t loop);   /* of a value loop that is lanes: likewise */
+  void (*before)(void *emitter, ir_ref effect);  /* of a store or update: NULL for nothing to do */
+  void (*store)(void *emitter, ir_ref store);    /* all its copies */
+  void (*update)(void *emitter, ir_ref update);  /* at the current digits */
   /* Visits what a node is made of in place of its sources; false: of these. NULL: always. */
   bool (*instead)(void *emitter, ir_ref ref, void (*visit)(void *user, ir_ref operand), void *user);
   bool threads_run; /* each call of a kernel does a round at least of its loop over threads */
@@ -44,7 +45,7 @@ struct cg_order {
   void ***finals;       /* by loop, by carry: copies of the final values */
   bool *open;           /* by loop that runs: emission is inside it */
   uint64_t written;     /* locals, by number, that a store was emitted to */
-  int64_t *digit;       /* by loop that is lanes: the lane being emitted */
+  int64_t *lane;        /* by loop that is lanes: the lane being emitted */
   uint32_t nesting;     /* of loops and rare values that are open */
   size_t log_count;     /* values made so far: where a scope begins */
   ir_ref *log;          /* refs in the order in which they got values: what a scope forgets at its end */
@@ -78,13 +79,13 @@ bool cg_before_loop(cg_order *o, const cg_loop *loop);
 /* values */
 void *cg_array(cg_order *o, size_t count); /* of pointers; NULL when memory is short */
 void **cg_carried_arrays(cg_order *o,
-                         const cg_loop *loop);         /* for each carried value an array of its copies */
-void cg_define(cg_order *o, ir_ref ref, void *copies); /* until the end of the scope */
-void cg_forget_since(cg_order *o, size_t log_count);   /* the end of a scope */
+                         const cg_loop *loop);           /* for each carried value an array of its copies */
+void cg_define(cg_order *o, ir_ref ref, void *unrolled); /* until the end of the scope */
+void cg_forget_since(cg_order *o, size_t log_count);     /* the end of a scope */
 
 /* copies: combinations of unroll lanes, the last loop fastest */
-size_t cg_copies(const cg_order *o, const uint64_t *lanes);
-size_t cg_copy_at(const cg_order *o, const uint64_t *lanes); /* of the current digits */
+size_t cg_unroll_count(const cg_order *o, const uint64_t *lanes);
+size_t cg_unroll_index(const cg_order *o, const uint64_t *lanes); /* of the current digits */
 uint32_t cg_width_of(const cg_order *o, const uint64_t *lanes);
 void cg_first_lane(cg_order *o, const uint64_t *lanes);
 bool cg_next_lane(cg_order *o, const uint64_t *lanes); /* false after the last combination */

@@ -5,7 +5,7 @@
 
 #include "ir/in_place.h"
 
-static ir_status broken(ir_error *error, const char *what) {
+static ir_status fail_kernel(ir_error *error, const char *what) {
   return ir_fail(error, IR_ERR_INTERNAL, "compile: a kernel breaks the rules of the loop level: %s", what);
 }
 static ir_status short_of_memory(ir_error *error) {
@@ -44,18 +44,18 @@ static ir_status describe_loop(const ir_graph *g, ir_ref ref, cg_loop *loop, ir_
   *loop = (cg_loop){.node = ref, .range = n->nsrc ? n->src[0] : 0, .binding = ir_arg_mode(n)};
   loop->carries = effect ? 0 : (uint32_t)ir_arg_int(n);
   if (!loop->range || ir_op_of(g, loop->range) != IR_OP_RANGE)
-    return broken(error, "the first source of a loop is no range");
+    return fail_kernel(error, "the first source of a loop is no range");
   uint32_t values = 1 + 2 * loop->carries;
   loop->effect = effect ? (n->nsrc > 1 ? n->src[1] : 0) : n->nsrc == values + 1 ? n->src[values] : 0;
   if (effect ? n->nsrc != 2 : loop->carries == 0 || n->nsrc - values > 1)
-    return broken(error, "a loop's sources do not match its carried values");
-  if (loop->binding == IR_THREAD && !effect) return broken(error, "a loop over threads yields a value");
+    return fail_kernel(error, "a loop's sources do not match its carried values");
+  if (loop->binding == IR_THREAD && !effect) return fail_kernel(error, "a loop over threads yields a value");
   if (!cg_is_lane(loop)) return IR_OK;
   if (!ir_is_const(g, ir_src(g, loop->range, 0), &loop->extent) || loop->extent < 1 ||
       loop->extent > CG_MAX_LANES)
-    return broken(error, "the extent of lanes is not a constant from 1 to 1024");
+    return fail_kernel(error, "the extent of lanes is not a constant from 1 to 1024");
   if (!effect && (loop->extent & (loop->extent - 1)))
-    return broken(error, "a reduction over lanes is not over a power of two");
+    return fail_kernel(error, "a reduction over lanes is not over a power of two");
   return IR_OK;
 }
 
@@ -72,7 +72,7 @@ static ir_status find_loops(cg_nest *nest, const ir_graph *g, const ir_ref *live
     cg_loop *loop = &nest->loops[number++];
     ir_status status = describe_loop(g, live[i], loop, error);
     if (status != IR_OK) return status;
-    if (nest->loop_of[loop->range]) return broken(error, "two loops bind one range");
+    if (nest->loop_of[loop->range]) return fail_kernel(error, "two loops bind one range");
     nest->loop_of[live[i]] = nest->loop_of[loop->range] = number;
     if (!loop->carries) continue;
     loop->carry_lanes = ir_alloc(nest->mem, (size_t)loop->carries * nest->words * sizeof(uint64_t));
@@ -123,7 +123,7 @@ static void join_sources(cg_nest *nest, const ir_graph *g, ir_ref ref) {
 }
 
 /* True when the lanes of a carried value grew. */
-static bool settle_loop(cg_nest *nest, const ir_graph *g, ir_ref ref) {
+static bool set_loop_lanes(cg_nest *nest, const ir_graph *g, ir_ref ref) {
   uint32_t number = nest->loop_of[ref] - 1;
   cg_loop *loop = &nest->loops[number];
   const ir_node *n = ir_get(g, ref);
@@ -143,7 +143,7 @@ static bool settle_loop(cg_nest *nest, const ir_graph *g, ir_ref ref) {
   return grew;
 }
 
-static void settle_carried(cg_nest *nest, const ir_graph *g, ir_ref ref) {
+static void set_carried_lanes(cg_nest *nest, const ir_graph *g, ir_ref ref) {
   const ir_node *n = ir_get(g, ref);
   uint32_t number = nest->loop_of[n->src[0]];
   if (!number || (uint64_t)ir_arg_int(n) >= nest->loops[number - 1].carries) return;
@@ -155,13 +155,13 @@ static void settle_carried(cg_nest *nest, const ir_graph *g, ir_ref ref) {
     set_join(nest, lanes_of(nest, ref), loop->carry_lanes + (size_t)ir_arg_int(n) * nest->words);
 }
 
-static bool settle(cg_nest *nest, const ir_graph *g, ir_ref ref) {
+static bool set_dependences(cg_nest *nest, const ir_graph *g, ir_ref ref) {
   const ir_node *n = ir_get(g, ref);
   if (cg_is_leaf((ir_op)n->op)) return false;
   join_sources(nest, g, ref);
   uint32_t number = nest->loop_of[ref];
-  if (n->op == IR_OP_LOOP) return settle_loop(nest, g, ref);
-  if (n->op == IR_OP_CARRY || n->op == IR_OP_GET) settle_carried(nest, g, ref);
+  if (n->op == IR_OP_LOOP) return set_loop_lanes(nest, g, ref);
+  if (n->op == IR_OP_CARRY || n->op == IR_OP_GET) set_carried_lanes(nest, g, ref);
   if (n->op == IR_OP_RANGE && number)
     set_add(cg_is_lane(&nest->loops[number - 1]) ? lanes_of(nest, ref) : deps_of(nest, ref), number - 1);
   if (n->op == IR_OP_LOCAL)
@@ -183,7 +183,7 @@ static ir_status find_width(cg_nest *nest, ir_ref ref, ir_error *error) {
     nest->width[ref] = (uint32_t)nest->loops[l].extent;
     vectors++;
   }
-  return vectors > 1 ? broken(error, "a value lies along two vector ranges") : IR_OK;
+  return vectors > 1 ? fail_kernel(error, "a value lies along two vector ranges") : IR_OK;
 }
 
 static bool moves_less(const cg_nest *nest, ir_ref a, ir_ref b) {
@@ -205,7 +205,7 @@ static void find_anchor(cg_nest *nest, const ir_graph *g, ir_ref ref) {
 static ir_status check_node(const cg_nest *nest, const ir_graph *g, ir_ref ref, ir_error *error) {
   const ir_node *n = ir_get(g, ref);
   if ((n->op == IR_OP_RANGE || n->op == IR_OP_CARRY || n->op == IR_OP_GET) && !nest->loop_of[ref])
-    return broken(error, "a range, carried value or result belongs to no loop");
+    return fail_kernel(error, "a range, carried value or result belongs to no loop");
   return IR_OK;
 }
 
@@ -241,7 +241,7 @@ static ir_status analyse(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_err
     bool grew;
     do { /* lanes of carried values only grow, and there are finitely many */
       grew = false;
-      for (size_t i = 0; i < count; i++) grew |= settle(nest, g, live[i]);
+      for (size_t i = 0; i < count; i++) grew |= set_dependences(nest, g, live[i]);
     } while (grew);
   }
   for (size_t i = 0; i < count && status == IR_OK; i++) status = check_node(nest, g, live[i], error);
@@ -252,7 +252,7 @@ static ir_status analyse(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_err
   return status;
 }
 
-static void forget(cg_nest *nest) {
+static void free_sets(cg_nest *nest) {
   size_t sets = (size_t)nest->count * nest->words * sizeof(uint64_t);
   for (uint32_t l = 0; l < nest->loop_count && nest->loops; l++) {
     ir_free(nest->mem, nest->loops[l].carry_lanes,
@@ -284,11 +284,11 @@ static ir_status find_in_place(cg_nest *nest, bool items, ir_error *error) {
 ir_status cg_nest_make(cg_nest *nest, const ir_graph *g, ir_ref kernel, bool items, ir_error *error) {
   *nest = (cg_nest){.mem = g->mem};
   if (!kernel || kernel >= g->count || ir_op_of(g, kernel) != IR_OP_KERNEL)
-    return broken(error, "the root is no kernel");
+    return fail_kernel(error, "the root is no kernel");
   cg_nest old = {.mem = g->mem};
   ir_status status = analyse(&old, g, kernel, error);
   if (status == IR_OK) status = cg_nest_rewrite(nest, &old, g, kernel, error);
-  forget(&old);
+  free_sets(&old);
   if (status == IR_OK) status = analyse(nest, &nest->graph, nest->kernel, error);
   if (status == IR_OK) status = find_in_place(nest, items, error);
   if (status != IR_OK) cg_nest_free(nest);
@@ -296,7 +296,7 @@ ir_status cg_nest_make(cg_nest *nest, const ir_graph *g, ir_ref kernel, bool ite
 }
 
 void cg_nest_free(cg_nest *nest) {
-  forget(nest);
+  free_sets(nest);
   ir_graph_free(&nest->graph);
   *nest = (cg_nest){.mem = nest->mem};
 }

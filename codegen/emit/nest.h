@@ -88,7 +88,7 @@ int64_t cg_set_next(const cg_nest *nest, const uint64_t *set, int64_t loop);
  * and copies. */
 typedef struct cg_access {
   bool affine;
-  ir_ref base, part, factor;
+  ir_ref base, lane_term, factor;
   int64_t stride;
 } cg_access;
 cg_access cg_access_of(const cg_nest *nest, ir_ref index);

@@ -13,11 +13,11 @@ static bool vector_term(const cg_nest *nest, ir_ref ref, int64_t *stride) {
 }
 
 /* Of a product with a range that is vector lanes: the other side, if it has no lanes. */
-static ir_ref factor_of(const cg_nest *nest, ir_ref part) {
+static ir_ref factor_of(const cg_nest *nest, ir_ref lane_term) {
   const ir_graph *g = &nest->graph;
-  if (ir_op_of(g, part) != IR_OP_MUL) return 0;
+  if (ir_op_of(g, lane_term) != IR_OP_MUL) return 0;
   for (uint32_t i = 0; i < 2; i++) {
-    ir_ref range = ir_src(g, part, i), other = ir_src(g, part, 1 - i);
+    ir_ref range = ir_src(g, lane_term, i), other = ir_src(g, lane_term, 1 - i);
     if (ir_op_of(g, range) == IR_OP_RANGE && nest->width[range] > 1 &&
         cg_set_next(nest, cg_lanes(nest, other), -1) < 0)
       return other;
@@ -37,8 +37,9 @@ cg_access cg_access_of(const cg_nest *nest, ir_ref index) {
       return access;
   }
   bool split = ir_op_of(g, index) == IR_OP_ADD && nest->width[access.base] == 1;
-  access = split ? (cg_access){.base = access.base, .part = ir_src(g, index, 1)} : (cg_access){.part = index};
-  access.factor = factor_of(nest, access.part);
+  access = split ? (cg_access){.base = access.base, .lane_term = ir_src(g, index, 1)}
+                 : (cg_access){.lane_term = index};
+  access.factor = factor_of(nest, access.lane_term);
   return access;
 }
 
@@ -141,6 +142,6 @@ void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(voi
     }
     cg_access access = cg_access_of(nest, n->src[i]);
     if (access.base) visit(user, access.base);
-    if (access.part) visit(user, access.part);
+    if (access.lane_term) visit(user, access.lane_term);
   }
 }

@@ -7,7 +7,7 @@
 
 /* Where a term of a sum goes: by the depth of the loops it needs, so that partial sums leave inner loops;
  * then what is a constant in each lane, which costs nothing; then the vector lane. */
-enum { PER_LANE = 1 << 20, ALONG_VECTOR = 1 << 21 };
+enum { PER_LANE = 1 << 20, IN_VECTOR = 1 << 21 };
 
 static bool is_lane_constant(const cg_nest *nest, const ir_graph *g, ir_ref ref) {
   const ir_node *n = ir_get(g, ref);
@@ -21,7 +21,7 @@ static bool is_lane_constant(const cg_nest *nest, const ir_graph *g, ir_ref ref)
 }
 
 static uint32_t place_of(const cg_nest *nest, const ir_graph *g, ir_ref ref) {
-  if (nest->width[ref] > 1) return ALONG_VECTOR;
+  if (nest->width[ref] > 1) return IN_VECTOR;
   if (is_lane_constant(nest, g, ref)) return PER_LANE;
   uint32_t depth = 0;
   for (int64_t l = -1; (l = cg_set_next(nest, cg_deps(nest, ref), l)) >= 0;)
@@ -53,15 +53,15 @@ static ir_ref nested(rewriter *w, const ir_node *n) {
       w->terms[at] = w->terms[at - 1];
     w->terms[at] = n->src[i];
   }
-  enum { RUNNING, LANES, VECTOR, PARTS };
-  ir_ref part[PARTS] = {0}, all = 0;
+  enum { RUNNING, LANES, VECTOR, TERM_GROUPS };
+  ir_ref group[TERM_GROUPS] = {0}, all = 0;
   for (uint32_t i = 0; i < n->nsrc; i++) {
     uint32_t place = place_of(w->old, w->from, w->terms[i]);
-    int kind = place == ALONG_VECTOR ? VECTOR : place == PER_LANE ? LANES : RUNNING;
-    if (!(part[kind] = two(w, n, part[kind], w->map[w->terms[i]]))) return 0;
+    int kind = place == IN_VECTOR ? VECTOR : place == PER_LANE ? LANES : RUNNING;
+    if (!(group[kind] = two(w, n, group[kind], w->map[w->terms[i]]))) return 0;
   }
-  for (int kind = 0; kind < PARTS; kind++)
-    if (part[kind] && !(all = two(w, n, all, part[kind]))) return 0;
+  for (int kind = 0; kind < TERM_GROUPS; kind++)
+    if (group[kind] && !(all = two(w, n, all, group[kind]))) return 0;
   return all;
 }
 

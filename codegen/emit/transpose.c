@@ -12,7 +12,7 @@
  * above them, whole segments are picked, the even or odd ones of two registers. */
 #include "codegen/emit/transpose.h"
 
-enum { SEGMENT = 16, MAX_BITS = 10 };
+enum { LANE_BYTES = 16, MAX_BITS = 10 };
 
 static uint32_t log2_of(uint32_t value) {
   uint32_t bits = 0;
@@ -43,41 +43,42 @@ static void *exchanged(const cg_shuffles *s, void *a, void *b, uint32_t width, u
 
 /* Where the bits of a row are: 2^e registers, 2^(w-e) rows in each. */
 typedef struct plan {
-  uint32_t w, e, inside;     /* `inside`: bits of a position within a segment */
-  uint32_t pushed[MAX_BITS]; /* by stage: bit of the row that tells registers apart there */
-  uint32_t beside[MAX_BITS]; /* by place above the column bits: bit of the row */
+  uint32_t w, e, inside;         /* `inside`: bits of a position within a segment */
+  uint32_t pushed[MAX_BITS];     /* by stage: bit of the row that tells registers apart there */
+  uint32_t upper_rows[MAX_BITS]; /* by place above the column bits: bit of the row */
 } plan;
 
 static plan make_plan(uint32_t w, uint32_t e, uint32_t inside) {
   plan p = {w, e, inside, {0}, {0}};
-  uint32_t stage = 0, place = 0, outside = w - inside, above = e > inside ? e - inside : 0;
+  uint32_t exchange = 0, place = 0, outside = w - inside, above = e > inside ? e - inside : 0;
   if (e >= inside) { /* rising: what is pushed first ends highest */
-    for (uint32_t i = inside; i-- > 0;) p.pushed[stage++] = i;
+    for (uint32_t i = inside; i-- > 0;) p.pushed[exchange++] = i;
   } else { /* falling: places move down by e, what is pushed last ends highest */
-    for (uint32_t i = e; i < inside; i++) p.beside[place++] = i - e;
-    for (uint32_t i = inside - e; i < inside; i++) p.pushed[stage++] = i;
+    for (uint32_t i = e; i < inside; i++) p.upper_rows[place++] = i - e;
+    for (uint32_t i = inside - e; i < inside; i++) p.pushed[exchange++] = i;
   }
-  for (uint32_t i = above; i < outside; i++) p.beside[place++] = inside + i - above;
-  for (uint32_t i = outside - above; i < outside; i++) p.pushed[stage++] = inside + i;
+  for (uint32_t i = above; i < outside; i++) p.upper_rows[place++] = inside + i - above;
+  for (uint32_t i = outside - above; i < outside; i++) p.pushed[exchange++] = inside + i;
   return p;
 }
 
 /* The rows of register r, side by side. */
-static void *fill(const cg_shuffles *s, const plan *p, uint32_t r, void *const *rows, uint32_t bytes) {
+static void *fill_register(const cg_shuffles *s, const plan *p, uint32_t r, void *const *rows,
+                           uint32_t bytes) {
   void *part[CG_MAX_LANES];
   uint32_t count = 1u << (p->w - p->e), base = 0, width = 1u << p->e;
   for (uint32_t i = 0; i < p->e; i++) base |= (r >> i & 1) << p->pushed[i];
   for (uint32_t q = 0; q < count; q++) {
     uint32_t row = base;
-    for (uint32_t i = 0; i < p->w - p->e; i++) row |= (q >> i & 1) << p->beside[i];
+    for (uint32_t i = 0; i < p->w - p->e; i++) row |= (q >> i & 1) << p->upper_rows[i];
     part[q] = rows[row];
   }
-  uint32_t together = s->segment && width * bytes < SEGMENT ? SEGMENT / (width * bytes) : 1;
+  uint32_t together = s->concat_rows && width * bytes < LANE_BYTES ? LANE_BYTES / (width * bytes) : 1;
   if (together > count) together = count;
   if (together > 1) {
     count /= together;
     for (uint32_t q = 0; q < count; q++)
-      part[q] = s->segment(s->emitter, part + q * together, together, width, bytes);
+      part[q] = s->concat_rows(s->emitter, part + q * together, together, width, bytes);
     width *= together;
   }
   for (; count > 1; count /= 2, width *= 2)
@@ -87,17 +88,17 @@ static void *fill(const cg_shuffles *s, const plan *p, uint32_t r, void *const *
 
 void cg_transpose(const cg_shuffles *how, void *const *rows, uint32_t row_count, uint32_t column_count,
                   uint32_t bytes, void **columns) {
-  uint32_t w = log2_of(row_count), segment = log2_of(SEGMENT / bytes);
-  plan p = make_plan(w, log2_of(column_count), segment < w ? segment : w);
+  uint32_t w = log2_of(row_count), lane_elements = log2_of(LANE_BYTES / bytes);
+  plan p = make_plan(w, log2_of(column_count), lane_elements < w ? lane_elements : w);
   void *at[CG_MAX_LANES];
-  for (uint32_t r = 0; r < column_count; r++) at[r] = fill(how, &p, r, rows, bytes);
+  for (uint32_t r = 0; r < column_count; r++) at[r] = fill_register(how, &p, r, rows, bytes);
   uint32_t column_bit[MAX_BITS]; /* by bit of the register's number, at the end */
   bool whole = p.e >= p.inside;
   for (uint32_t s = 0; s < p.e; s++) {
     bool rising = whole && s < p.inside, within = s < p.inside;
     uint32_t low = within ? 0 : p.inside, high = within ? p.inside : p.w;
-    for (uint32_t r = 0; r < column_count && s > 0 && s == p.e / 2 && how->settled; r++)
-      at[r] = how->settled(how->emitter, at[r]);
+    for (uint32_t r = 0; r < column_count && s > 0 && s == p.e / 2 && how->opaque; r++)
+      at[r] = how->opaque(how->emitter, at[r]);
     column_bit[s] = rising ? p.inside - 1 - s : s;
     for (uint32_t r = 0; r < column_count; r++) {
       uint32_t other = r | 1u << s;

@@ -10,8 +10,8 @@ typedef struct cg_shuffles {
   void *(*two_input)(void *emitter, void *a, void *b, const uint32_t *order, uint32_t width);
   /* `count` rows of `width` elements one behind the other, 16 bytes together at most; NULL: as
    * two_input puts them together. */
-  void *(*segment)(void *emitter, void *const *rows, uint32_t count, uint32_t width, uint32_t bytes);
-  void *(*settled)(void *emitter, void *v); /* the same value, half-way; NULL: as it is */
+  void *(*concat_rows)(void *emitter, void *const *rows, uint32_t count, uint32_t width, uint32_t bytes);
+  void *(*opaque)(void *emitter, void *v); /* the same value, half-way; NULL: as it is */
 } cg_shuffles;
 
 /* Vectors of `row_count` elements, each of `bytes`, from rows of `column_count` <= `row_count`; numbers are

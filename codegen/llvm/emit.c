@@ -2,8 +2,8 @@
 #include "codegen/llvm/llvm.h"
 
 LLVMValueRef cg_value(cg_emitter *e, ir_ref ref) {
-  LLVMValueRef *copies = e->order.values[ref];
-  if (copies) return copies[cg_copy_at(&e->order, cg_lanes(e->nest, ref))];
+  LLVMValueRef *unrolled = e->order.values[ref];
+  if (unrolled) return unrolled[cg_unroll_index(&e->order, cg_lanes(e->nest, ref))];
   return cg_fail(e, IR_ERR_INTERNAL, cg_type(e, ir_dtype_of(e->g, ref), e->nest->width[ref]),
                  "compile: node %u (%s) is used outside the loops that define it", ref,
                  ir_ops[ir_op_of(e->g, ref)].text);
@@ -29,7 +29,7 @@ static LLVMValueRef conditions(cg_emitter *e, ir_ref ref, LLVMValueRef *masks) {
   cg_first_lane(&e->order, lanes);
   do {
     LLVMValueRef mask = cg_fetch(e, ir_src(e->g, ref, 0), width);
-    masks[cg_copy_at(&e->order, lanes)] = mask;
+    masks[cg_unroll_index(&e->order, lanes)] = mask;
     some = some ? LLVMBuildOr(e->b, some, mask, "") : mask;
   } while (cg_next_lane(&e->order, lanes));
   return cg_any(e, some, width);
@@ -37,18 +37,18 @@ static LLVMValueRef conditions(cg_emitter *e, ir_ref ref, LLVMValueRef *masks) {
 
 /* One branch for all copies. What the first value needs, and nothing before it needed, is emitted behind that
  * branch and known only there. */
-static void emit_rare(cg_emitter *e, ir_ref ref, LLVMValueRef *copies) {
+static void emit_rare(cg_emitter *e, ir_ref ref, LLVMValueRef *unrolled) {
   const ir_node *n = ir_get(e->g, ref);
   const uint64_t *lanes = cg_lanes(e->nest, ref);
   uint32_t width = e->nest->width[ref];
-  size_t count = cg_copies(&e->order, lanes), log_count = e->order.log_count;
+  size_t count = cg_unroll_count(&e->order, lanes), log_count = e->order.log_count;
   LLVMValueRef *masks = cg_array(&e->order, count), *picked = cg_array(&e->order, count);
   if (++e->order.nesting > CG_MAX_NESTING)
     cg_fail(e, IR_ERR_UNSUPPORTED, NULL, "compile: rare values nest deeper than %d", CG_MAX_NESTING);
   if (e->order.failed) return;
   LLVMValueRef some = conditions(e, ref, masks);
   cg_first_lane(&e->order, lanes);
-  do copies[cg_copy_at(&e->order, lanes)] = cg_fetch(e, n->src[2], width);
+  do unrolled[cg_unroll_index(&e->order, lanes)] = cg_fetch(e, n->src[2], width);
   while (cg_next_lane(&e->order, lanes));
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), rare = cg_block(e), after = cg_block(e);
   cg_branch_unlikely(e, some, rare, after);
@@ -58,8 +58,8 @@ static void emit_rare(cg_emitter *e, ir_ref ref, LLVMValueRef *copies) {
   cg_emit_visited(&e->order, true);
   cg_first_lane(&e->order, lanes);
   do {
-    size_t copy = cg_copy_at(&e->order, lanes);
-    picked[copy] = cg_select(e, masks[copy], cg_fetch(e, n->src[1], width), copies[copy]);
+    size_t copy = cg_unroll_index(&e->order, lanes);
+    picked[copy] = cg_select(e, masks[copy], cg_fetch(e, n->src[1], width), unrolled[copy]);
   } while (cg_next_lane(&e->order, lanes));
   cg_forget_since(&e->order, log_count);
   e->order.nesting--;
@@ -68,8 +68,8 @@ static void emit_rare(cg_emitter *e, ir_ref ref, LLVMValueRef *copies) {
   LLVMPositionBuilderAtEnd(e->b, after);
   for (size_t i = 0; i < count; i++) {
     LLVMValueRef phi = cg_phi(e, LLVMTypeOf(picked[i]), picked[i], end);
-    cg_phi_add(phi, copies[i], before);
-    copies[i] = phi;
+    cg_phi_add(phi, unrolled[i], before);
+    unrolled[i] = phi;
   }
 }
 
@@ -79,19 +79,19 @@ static LLVMValueRef anchored(cg_emitter *e, LLVMValueRef v) {
   return LLVMIsConstant(v) ? v : LLVMBuildFreeze(e->b, v, "");
 }
 
-void cg_emit_copies(void *emitter, ir_ref ref, void *out) {
+void cg_emit_unrolled(void *emitter, ir_ref ref, void *out) {
   cg_emitter *e = emitter;
   const ir_node *n = ir_get(e->g, ref);
   const uint64_t *lanes = cg_lanes(e->nest, ref);
-  LLVMValueRef *copies = out;
+  LLVMValueRef *unrolled = out;
   if (n->op == IR_OP_RARE) {
-    emit_rare(e, ref, copies);
-  } else if (n->op != IR_OP_LOAD || !cg_emit_tile(e, ref, copies)) {
+    emit_rare(e, ref, unrolled);
+  } else if (n->op != IR_OP_LOAD || !cg_emit_tile(e, ref, unrolled)) {
     cg_first_lane(&e->order, lanes);
-    do copies[cg_copy_at(&e->order, lanes)] = cg_emit_value(e, ref);
+    do unrolled[cg_unroll_index(&e->order, lanes)] = cg_emit_value(e, ref);
     while (cg_next_lane(&e->order, lanes));
   }
-  if (e->nest->anchor[ref]) copies[0] = anchored(e, copies[0]);
+  if (e->nest->anchor[ref]) unrolled[0] = anchored(e, unrolled[0]);
 }
 
 static LLVMValueRef entry_load(cg_emitter *e, LLVMTypeRef type, LLVMValueRef table, int64_t slot) {

@@ -25,10 +25,10 @@ static void start_function(cg_emitter *e, const char *symbol) {
   LLVMPositionBuilderAtEnd(e->b, cg_block(e));
 }
 
-static const cg_emits emits = {cg_emit_copies, cg_emit_running, cg_emit_lanes,   NULL,
-                               cg_emit_store,  cg_emit_update,  cg_visit_scaled, false};
+static const cg_emits emits = {cg_emit_unrolled, cg_emit_running, cg_emit_lanes,   NULL,
+                               cg_emit_store,    cg_emit_update,  cg_visit_scaled, false};
 
-static void start(cg_emitter *e, const cg_request *request, cg_nest *nest, ir_error *error) {
+static void start_emitter(cg_emitter *e, const cg_request *request, cg_nest *nest, ir_error *error) {
   LLVMContextRef context = LLVMContextCreate();
   *e = (cg_emitter){.nest = nest,
                     .g = &nest->graph,
@@ -51,14 +51,14 @@ static void start(cg_emitter *e, const cg_request *request, cg_nest *nest, ir_er
   if (cg_order_open(&e->order, nest, &emits, e, error)) start_function(e, request->symbol);
 }
 
-static void finish(cg_emitter *e) {
+static void dispose_emitter(cg_emitter *e) {
   cg_order_close(&e->order);
   LLVMDisposeBuilder(e->b);
   LLVMDisposeModule(e->module);
   LLVMContextDispose(e->context);
 }
 
-static ir_status verify(cg_emitter *e) {
+static ir_status verify_module(cg_emitter *e) {
   char *message = NULL;
   if (e->order.failed) return e->error->status;
   if (LLVMVerifyModule(e->module, LLVMReturnStatusAction, &message))
@@ -96,8 +96,8 @@ static void fold_constants(cg_emitter *e, LLVMTargetMachineRef machine) {
   LLVMDisposeErrorMessage(text);
 }
 
-static ir_status generate(cg_emitter *e, const cg_request *request, LLVMTargetMachineRef machine,
-                          cg_blob *out) {
+static ir_status generate_code(cg_emitter *e, const cg_request *request, LLVMTargetMachineRef machine,
+                               cg_blob *out) {
   LLVMMemoryBufferRef buffer = NULL;
   char *message = NULL;
   LLVMCodeGenFileType kind = request->want == CG_ASM ? LLVMAssemblyFile : LLVMObjectFile;
@@ -119,7 +119,8 @@ static ir_status generate(cg_emitter *e, const cg_request *request, LLVMTargetMa
   return status;
 }
 
-static ir_status emit(cg_emitter *e, const cg_request *request, LLVMTargetMachineRef machine, cg_blob *out) {
+static ir_status emit_kernel(cg_emitter *e, const cg_request *request, LLVMTargetMachineRef machine,
+                             cg_blob *out) {
   int64_t start = ir_timer_start(request->timer);
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
   LLVMSetModuleDataLayout(e->module, layout);
@@ -127,17 +128,18 @@ static ir_status emit(cg_emitter *e, const cg_request *request, LLVMTargetMachin
   LLVMSetTarget(e->module, request->target->triple);
   cg_emit_kernel(e);
   ir_timer_lap(request->timer, &start, "emit", -1, request->symbol);
-  ir_status status = verify(e);
+  ir_status status = verify_module(e);
   ir_timer_lap(request->timer, &start, "verify", -1, request->symbol);
   if (status != IR_OK || request->want != CG_LLVM)
-    return status == IR_OK ? generate(e, request, machine, out) : status;
+    return status == IR_OK ? generate_code(e, request, machine, out) : status;
   char *text = LLVMPrintModuleToString(e->module);
   status = copy_out(e->nest->mem, text, strlen(text), out, e->error);
   LLVMDisposeMessage(text);
   return status;
 }
 
-static ir_status compile(const cg_request *request, cg_machine *machine, cg_blob *out, ir_error *error) {
+static ir_status compile_module(const cg_request *request, cg_machine *machine, cg_blob *out,
+                                ir_error *error) {
   ir_error own = {0};
   *out = (cg_blob){0};
   cg_nest nest;
@@ -149,11 +151,11 @@ static ir_status compile(const cg_request *request, cg_machine *machine, cg_blob
   machine->machine = llvm;
   if (status == IR_OK) {
     cg_emitter e;
-    start(&e, request, &nest, &own);
+    start_emitter(&e, request, &nest, &own);
     ir_timer_lap(request->timer, &begin, "open", -1, request->symbol);
-    status = e.order.failed ? own.status : emit(&e, request, llvm, out);
+    status = e.order.failed ? own.status : emit_kernel(&e, request, llvm, out);
     begin = ir_timer_start(request->timer);
-    finish(&e);
+    dispose_emitter(&e);
     ir_timer_lap(request->timer, &begin, "close", -1, request->symbol);
     out->scratch = nest.scratch;
     out->in_place = nest.in_place;
@@ -162,10 +164,10 @@ static ir_status compile(const cg_request *request, cg_machine *machine, cg_blob
   return status == IR_OK ? IR_OK : ir_fail(error, status, "%s", own.text);
 }
 
-static void dispose(cg_machine *machine) {
+static void dispose_machine(cg_machine *machine) {
   LLVMDisposeTargetMachine(machine->machine);
   machine->machine = NULL;
 }
 
 __attribute__((visibility("default"))) const cg_entry vf_codegen_llvm = {
-    CG_ENTRY_ABI, IR_OP_COUNT, sizeof(ir_node), sizeof(ir_target), compile, dispose};
+    CG_ENTRY_ABI, IR_OP_COUNT, sizeof(ir_node), sizeof(ir_target), compile_module, dispose_machine};

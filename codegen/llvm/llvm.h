@@ -61,7 +61,7 @@ void cg_emit_lanes(void *emitter, uint32_t loop);
 
 /* emit.c */
 void cg_emit_kernel(cg_emitter *e);
-void cg_emit_copies(void *emitter, ir_ref ref, void *copies);
+void cg_emit_unrolled(void *emitter, ir_ref ref, void *unrolled);
 LLVMValueRef cg_value(cg_emitter *e, ir_ref ref);                 /* at the current digits, as it is */
 LLVMValueRef cg_fetch(cg_emitter *e, ir_ref ref, uint32_t width); /* splatted to width; an index as 64 bits */
 LLVMValueRef cg_fetch_index(cg_emitter *e, ir_ref ref, uint32_t width, unsigned bits);
@@ -127,7 +127,7 @@ void cg_finish_stores(cg_emitter *e);          /* at the kernel's end */
 
 /* tile.c: all copies of a load at once, where they lie side by side and the lanes do not; false where
  * they do not */
-bool cg_emit_tile(cg_emitter *e, ir_ref load, LLVMValueRef *copies);
+bool cg_emit_tile(cg_emitter *e, ir_ref load, LLVMValueRef *unrolled);
 
 /* transpose.c: elements between registers */
 cg_shuffles cg_llvm_shuffles(cg_emitter *e);

@@ -26,9 +26,9 @@ static LLVMValueRef fetch_from(cg_emitter *e, LLVMBasicBlockRef block, ir_ref re
 }
 
 /* A copy of a carried value. */
-static LLVMValueRef *copy_of(void **carried, uint32_t slot, size_t copy) {
-  LLVMValueRef *copies = carried[slot];
-  return &copies[copy];
+static LLVMValueRef *unrolled_value(void **carried, uint32_t slot, size_t copy) {
+  LLVMValueRef *unrolled = carried[slot];
+  return &unrolled[copy];
 }
 
 static void **open_carried(cg_emitter *e, const cg_loop *loop, LLVMBasicBlockRef from) {
@@ -40,7 +40,7 @@ static void **open_carried(cg_emitter *e, const cg_loop *loop, LLVMBasicBlockRef
     LLVMTypeRef type = cg_type(e, ir_dtype_of(e->g, n->src[1 + i]), width);
     cg_first_lane(&e->order, lanes);
     do
-      *copy_of(phis, i, cg_copy_at(&e->order, lanes)) =
+      *unrolled_value(phis, i, cg_unroll_index(&e->order, lanes)) =
           cg_phi(e, type, fetch_from(e, from, n->src[1 + i], width), from);
     while (cg_next_lane(&e->order, lanes));
     if (loop->carry[i]) cg_define(&e->order, loop->carry[i], phis[i]);
@@ -57,17 +57,17 @@ static void **close_carried(cg_emitter *e, const cg_loop *loop, void **phis) {
     const uint64_t *lanes = cg_carry_lanes(&e->order, loop, i);
     cg_first_lane(&e->order, lanes);
     do {
-      size_t copy = cg_copy_at(&e->order, lanes);
+      size_t copy = cg_unroll_index(&e->order, lanes);
       LLVMValueRef next = cg_fetch(e, n->src[1 + loop->carries + i], cg_width_of(&e->order, lanes));
-      *copy_of(nexts, i, copy) = next;
-      cg_phi_add(*copy_of(phis, i, copy), next, from);
+      *unrolled_value(nexts, i, copy) = next;
+      cg_phi_add(*unrolled_value(phis, i, copy), next, from);
     } while (cg_next_lane(&e->order, lanes));
   }
   return nexts;
 }
 
 /* From here on, code runs only if the loop runs at least once. */
-static void enter(cg_emitter *e, const cg_loop *loop, running *r) {
+static void enter_loop(cg_emitter *e, const cg_loop *loop, running *r) {
   bool thread = loop->binding == IR_THREAD;
   r->first = thread ? e->begin : LLVMConstInt(e->i64, 0, 0);
   r->end = thread ? e->end : cg_fetch_index(e, ir_src(e->g, loop->range, 0), 1, 64);
@@ -86,7 +86,7 @@ static void enter(cg_emitter *e, const cg_loop *loop, running *r) {
   r->counter = cg_phi(e, e->i64, r->first, r->entry);
 }
 
-static void leave(cg_emitter *e, running *r) {
+static void leave_loop(cg_emitter *e, running *r) {
   LLVMValueRef next = LLVMBuildNSWAdd(e->b, r->counter, LLVMConstInt(e->i64, 1, 0), "");
   LLVMSetNUW(next, 1);
   cg_phi_add(r->counter, next, LLVMGetInsertBlock(e->b));
@@ -102,7 +102,7 @@ static void merge_results(cg_emitter *e, const cg_loop *loop, const running *r, 
     const uint64_t *lanes = cg_carry_lanes(&e->order, loop, i);
     cg_first_lane(&e->order, lanes);
     do {
-      LLVMValueRef *result = copy_of(results, i, cg_copy_at(&e->order, lanes));
+      LLVMValueRef *result = unrolled_value(results, i, cg_unroll_index(&e->order, lanes));
       *result = cg_phi(e, LLVMTypeOf(*result), *result, latch);
       cg_phi_add(*result, fetch_from(e, r->before, n->src[1 + i], cg_width_of(&e->order, lanes)), r->before);
     } while (cg_next_lane(&e->order, lanes));
@@ -116,7 +116,7 @@ void cg_emit_running(void *emitter, uint32_t number) {
   if (!cg_before_loop(&e->order, loop)) return;
   size_t scope = e->order.log_count;
   running r = {0};
-  enter(e, loop, &r);
+  enter_loop(e, loop, &r);
   void **phis = open_carried(e, loop, r.entry);
   LLVMValueRef *counter = cg_array(&e->order, 1);
   if (e->order.failed) return;
@@ -129,7 +129,7 @@ void cg_emit_running(void *emitter, uint32_t number) {
   void **results = close_carried(e, loop, phis);
   if (e->order.failed) return;
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->b);
-  leave(e, &r);
+  leave_loop(e, &r);
   e->order.open[number] = false;
   cg_forget_since(&e->order, scope);
   LLVMPositionBuilderAtEnd(e->b, r.after);
@@ -150,17 +150,18 @@ static LLVMValueRef tree_of_elements(cg_emitter *e, ir_op op, ir_dtype dtype, LL
   return LLVMBuildExtractElement(e->b, v, LLVMConstInt(e->i64, 0, 0), "");
 }
 
-static LLVMValueRef tree_of_copies(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, uint32_t number,
-                                   ir_ref body) {
+static LLVMValueRef combine_unrolled(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, uint32_t number,
+                                     ir_ref body) {
   size_t count = (size_t)e->nest->loops[number].extent;
-  LLVMValueRef part[CG_MAX_LANES];
+  LLVMValueRef partial[CG_MAX_LANES];
   for (size_t i = 0; i < count; i++) {
-    e->order.digit[number] = (int64_t)i;
-    part[i] = cg_fetch(e, body, width);
+    e->order.lane[number] = (int64_t)i;
+    partial[i] = cg_fetch(e, body, width);
   }
   for (size_t half = count / 2; half; half /= 2)
-    for (size_t i = 0; i < half; i++) part[i] = cg_combine(e, op, dtype, width, part[i], part[i + half]);
-  return part[0];
+    for (size_t i = 0; i < half; i++)
+      partial[i] = cg_combine(e, op, dtype, width, partial[i], partial[i + half]);
+  return partial[0];
 }
 
 void cg_emit_lanes(void *emitter, uint32_t number) {
@@ -182,11 +183,11 @@ void cg_emit_lanes(void *emitter, uint32_t number) {
     cg_first_lane(&e->order, lanes);
     do {
       LLVMValueRef tree;
-      if (loop->binding == IR_UNROLL) tree = tree_of_copies(e, op, dtype, width, number, body);
+      if (loop->binding == IR_UNROLL) tree = combine_unrolled(e, op, dtype, width, number, body);
       else
         tree =
             tree_of_elements(e, op, dtype, cg_fetch(e, body, (uint32_t)loop->extent), (uint32_t)loop->extent);
-      *copy_of(results, i, cg_copy_at(&e->order, lanes)) =
+      *unrolled_value(results, i, cg_unroll_index(&e->order, lanes)) =
           cg_combine(e, op, dtype, width, cg_fetch(e, n->src[1 + i], width), tree);
     } while (cg_next_lane(&e->order, lanes));
   }

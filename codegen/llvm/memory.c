@@ -45,7 +45,7 @@ cg_place cg_place_of(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width) 
   a.base = how.base ? cg_fetch_index(e, how.base, 1, 64) : LLVMConstInt(e->i64, 0, 0);
   if (how.affine) return a;
   if (how.base) a.memory = cg_address(e, &a, a.base); /* so that narrow lanes reach far into a large buffer */
-  a.index = cg_fetch_index(e, how.part, width, cg_index_bits(e, how.part));
+  a.index = cg_fetch_index(e, how.lane_term, width, cg_index_bits(e, how.lane_term));
   return a;
 }
 
@@ -66,7 +66,7 @@ LLVMValueRef cg_low_address(cg_emitter *e, const cg_place *a) {
   return cg_lane_address(e, a, a->stride < 0 ? a->width - 1 : 0);
 }
 
-static LLVMValueRef finish(cg_emitter *e, const cg_place *a, LLVMValueRef load) {
+static LLVMValueRef mark_invariant(cg_emitter *e, const cg_place *a, LLVMValueRef load) {
   if (a->invariant)
     LLVMSetMetadata(load, e->invariant,
                     LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, NULL, 0)));
@@ -76,7 +76,7 @@ static LLVMValueRef finish(cg_emitter *e, const cg_place *a, LLVMValueRef load) 
 LLVMValueRef cg_read(cg_emitter *e, const cg_place *a, LLVMTypeRef type, LLVMValueRef from) {
   LLVMValueRef load = LLVMBuildLoad2(e->b, type, from, "");
   LLVMSetAlignment(load, a->bytes);
-  return finish(e, a, load);
+  return mark_invariant(e, a, load);
 }
 
 LLVMValueRef cg_in_order(cg_emitter *e, const cg_place *a, LLVMValueRef v) {
@@ -98,7 +98,7 @@ static LLVMValueRef read_masked(cg_emitter *e, const cg_place *a, LLVMValueRef m
                align = LLVMConstInt(LLVMInt32TypeInContext(e->context), a->bytes, 0);
   LLVMTypeRef types[] = {type, e->pointer};
   LLVMValueRef args[] = {from, align, cg_in_order(e, a, mask), LLVMConstNull(type)};
-  return cg_in_order(e, a, finish(e, a, cg_intrinsic(e, "llvm.masked.load", types, 2, args, 4)));
+  return cg_in_order(e, a, mark_invariant(e, a, cg_intrinsic(e, "llvm.masked.load", types, 2, args, 4)));
 }
 
 static LLVMValueRef read_vector(cg_emitter *e, const cg_place *a, LLVMValueRef valid, uint32_t valid_width) {
@@ -116,7 +116,7 @@ static LLVMValueRef read_vector(cg_emitter *e, const cg_place *a, LLVMValueRef v
   return cg_in_order(e, a, phi);
 }
 
-static LLVMValueRef gather(cg_emitter *e, const cg_place *a, LLVMValueRef valid) {
+static LLVMValueRef gather_lanes(cg_emitter *e, const cg_place *a, LLVMValueRef valid) {
   LLVMTypeRef type = cg_vector(a->element, a->width);
   LLVMValueRef memory = a->memory, index = a->index;
   if (a->affine) {
@@ -130,13 +130,13 @@ static LLVMValueRef gather(cg_emitter *e, const cg_place *a, LLVMValueRef valid)
   LLVMValueRef mask = valid ? cg_splat(e, valid, a->width) : LLVMConstAllOnes(cg_vector(e->i1, a->width));
   LLVMValueRef args[] = {from, LLVMConstInt(LLVMInt32TypeInContext(e->context), a->bytes, 0), mask,
                          LLVMConstNull(type)};
-  return finish(e, a, cg_intrinsic(e, "llvm.masked.gather", types, 2, args, 4));
+  return mark_invariant(e, a, cg_intrinsic(e, "llvm.masked.gather", types, 2, args, 4));
 }
 
 static LLVMValueRef read_elements(cg_emitter *e, const cg_place *a, LLVMValueRef valid,
                                   uint32_t valid_width) {
   bool plain = a->affine && !valid; /* loads of single elements take a fifth less time than a gather */
-  if (e->gathers && a->bytes >= 4 && !plain) return gather(e, a, valid);
+  if (e->gathers && a->bytes >= 4 && !plain) return gather_lanes(e, a, valid);
   LLVMValueRef all = LLVMGetPoison(cg_vector(a->element, a->width));
   for (uint32_t i = 0; i < a->width; i++) {
     LLVMValueRef from = cg_lane_address(e, a, i), lane = LLVMConstInt(e->i64, i, 0);
@@ -212,7 +212,7 @@ LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref) {
 }
 
 /* One update of `a->width` elements at `to`. */
-static void modify(cg_emitter *e, const cg_place *a, ir_op op, LLVMValueRef value, LLVMValueRef to) {
+static void update_elements(cg_emitter *e, const cg_place *a, ir_op op, LLVMValueRef value, LLVMValueRef to) {
   if (op == IR_OP_ADD) {
     LLVMValueRef old = cg_read(e, a, cg_vector(a->element, a->width), to);
     value = cg_combine(e, op, a->dtype, a->width, cg_from_storage(e, a->dtype, a->width, old), value);
@@ -241,14 +241,14 @@ void cg_emit_update(void *emitter, ir_ref ref) {
                       after);
       LLVMPositionBuilderAtEnd(e->b, inside);
     }
-    modify(e, &lane, (ir_op)n->arg, one, cg_lane_address(e, &a, i));
+    update_elements(e, &lane, (ir_op)n->arg, one, cg_lane_address(e, &a, i));
     if (!inside) continue;
     LLVMBuildBr(e->b, after);
     LLVMPositionBuilderAtEnd(e->b, after);
   }
 }
 
-static void report(cg_emitter *e, LLVMValueRef bad) {
+static void report_range(cg_emitter *e, LLVMValueRef bad) {
   LLVMBasicBlockRef rare = cg_block(e), usual = cg_block(e);
   cg_branch_unlikely(e, bad, rare, usual);
   LLVMPositionBuilderAtEnd(e->b, rare);
@@ -281,7 +281,7 @@ LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref) {
     LLVMValueRef bad = LLVMBuildICmp(e->b, LLVMIntUGE, clips ? zero : value, extent, ""),
                  valid = cg_fetch(e, n->src[2], width);
     if (!cg_is_true(valid)) bad = LLVMBuildAnd(e->b, bad, valid, "");
-    report(e, cg_any(e, bad, width));
+    report_range(e, cg_any(e, bad, width));
   }
   return cg_resize(e, clamped, wanted, width, true);
 }

@@ -21,14 +21,14 @@ typedef struct writes {
   size_t count;
 } writes;
 
-static LLVMValueRef write(cg_emitter *e, const cg_place *a, LLVMValueRef stored, LLVMValueRef to) {
+static LLVMValueRef write_vector(cg_emitter *e, const cg_place *a, LLVMValueRef stored, LLVMValueRef to) {
   LLVMValueRef store = LLVMBuildStore(e->b, stored, to);
   LLVMSetAlignment(store, a->bytes);
   return store;
 }
 
 void cg_write(cg_emitter *e, const cg_place *a, LLVMValueRef stored, LLVMValueRef to) {
-  write(e, a, stored, to);
+  write_vector(e, a, stored, to);
 }
 
 static LLVMValueRef stored_value(cg_emitter *e, ir_ref ref, ir_dtype dtype, uint32_t width) {
@@ -50,8 +50,8 @@ static void store_one(cg_emitter *e, ir_ref ref, writes *w) {
     return;
   }
   for (uint32_t i = a.affine && a.stride == 0 ? width - 1 : 0; i < width; i++)
-    write(e, &a, LLVMBuildExtractElement(e->b, stored, LLVMConstInt(e->i64, i, 0), ""),
-          cg_lane_address(e, &a, i));
+    write_vector(e, &a, LLVMBuildExtractElement(e->b, stored, LLVMConstInt(e->i64, i, 0), ""),
+                 cg_lane_address(e, &a, i));
 }
 
 /* All copies along `loop`, whose elements alternate. */
@@ -61,10 +61,10 @@ static void store_alternating(cg_emitter *e, ir_ref ref, uint32_t loop, writes *
   LLVMValueRef from[MOST_INTERLEAVED];
   cg_place a = cg_place_of(e, n->src[0], n->src[1], width);
   for (uint32_t k = 0; k < count; k++) {
-    e->order.digit[loop] = k;
+    e->order.lane[loop] = k;
     from[k] = stored_value(e, ref, a.dtype, width);
   }
-  e->order.digit[loop] = 0;
+  e->order.lane[loop] = 0;
   w->place = a;
   cg_interleave(e, from, count, width, w->value + w->count);
   for (uint32_t k = 0; k < count; k++) {
@@ -89,7 +89,7 @@ static bool are_aligned_together(const cg_emitter *e, ir_ref ref, int64_t altern
 static void write_all(cg_emitter *e, const writes *w, unsigned streaming) {
   LLVMMetadataRef one = LLVMValueAsMetadata(LLVMConstInt(LLVMInt32TypeInContext(e->context), 1, 0));
   for (size_t i = 0; i < w->count; i++) {
-    LLVMValueRef store = write(e, &w->place, w->value[i], w->to[i]);
+    LLVMValueRef store = write_vector(e, &w->place, w->value[i], w->to[i]);
     if (!streaming) continue;
     LLVMSetAlignment(store, streaming);
     LLVMSetMetadata(store, e->nontemporal,
@@ -98,7 +98,7 @@ static void write_all(cg_emitter *e, const writes *w, unsigned streaming) {
 }
 
 /* i1: is every vector aligned? */
-static LLVMValueRef aligned(cg_emitter *e, const writes *w, bool together, unsigned bytes) {
+static LLVMValueRef are_aligned(cg_emitter *e, const writes *w, bool together, unsigned bytes) {
   LLVMValueRef bits = LLVMBuildPtrToInt(e->b, w->to[0], e->i64, "");
   for (size_t i = 1; i < w->count && !together; i++)
     bits = LLVMBuildOr(e->b, bits, LLVMBuildPtrToInt(e->b, w->to[i], e->i64, ""), "");
@@ -107,7 +107,7 @@ static LLVMValueRef aligned(cg_emitter *e, const writes *w, bool together, unsig
 }
 
 /* i1: is the first vector in a part of memory that streams? */
-static LLVMValueRef passes(cg_emitter *e, const writes *w) {
+static LLVMValueRef is_streamed(cg_emitter *e, const writes *w) {
   LLVMValueRef at = LLVMBuildPtrToInt(e->b, w->to[0], e->i64, "");
   LLVMValueRef part = LLVMBuildAnd(e->b, at, LLVMConstInt(e->i64, KEPT, 0), "");
   return LLVMBuildICmp(e->b, LLVMIntNE, part, LLVMConstNull(e->i64), "");
@@ -115,7 +115,7 @@ static LLVMValueRef passes(cg_emitter *e, const writes *w) {
 
 /* i1: does the output lie where no input does? Lines that were just read are written faster through the
  * caches. NULL where it always does. */
-static LLVMValueRef apart(cg_emitter *e, const writes *w) {
+static LLVMValueRef has_memory_to_itself(cg_emitter *e, const writes *w) {
   const ir_node *kernel = ir_get(e->g, e->nest->kernel);
   LLVMValueRef all = NULL;
   for (uint32_t i = 1; i < kernel->nsrc && e->nest->in_place; i++) {
@@ -135,8 +135,8 @@ static bool fills_lines(const writes *w, unsigned bytes, int64_t alternating) {
 
 static void stream(cg_emitter *e, const writes *w, int64_t mode, bool together, unsigned bytes) {
   LLVMBasicBlockRef past = cg_block(e), through = cg_block(e), after = cg_block(e);
-  LLVMValueRef gains = aligned(e, w, together, bytes), lies_apart = apart(e, w);
-  if (mode == IR_STREAM_MOST) gains = LLVMBuildAnd(e->b, gains, passes(e, w), "");
+  LLVMValueRef gains = are_aligned(e, w, together, bytes), lies_apart = has_memory_to_itself(e, w);
+  if (mode == IR_STREAM_MOST) gains = LLVMBuildAnd(e->b, gains, is_streamed(e, w), "");
   if (lies_apart) gains = LLVMBuildAnd(e->b, gains, lies_apart, "");
   LLVMBuildCondBr(e->b, gains, past, through);
   LLVMPositionBuilderAtEnd(e->b, past);
@@ -152,19 +152,19 @@ static void stream(cg_emitter *e, const writes *w, int64_t mode, bool together, 
 void cg_emit_store(void *emitter, ir_ref ref) {
   cg_emitter *e = emitter;
   const uint64_t *lanes = cg_lanes(e->nest, ref);
-  size_t copies = cg_copies(&e->order, lanes);
+  size_t unrolled = cg_unroll_count(&e->order, lanes);
   int64_t alternating = cg_alternating_loop(e->nest, ref, MOST_INTERLEAVED);
-  writes w = {.value = cg_array(&e->order, copies), .to = cg_array(&e->order, copies)};
+  writes w = {.value = cg_array(&e->order, unrolled), .to = cg_array(&e->order, unrolled)};
   if (!w.value || !w.to) return;
   cg_first_lane(&e->order, lanes);
   do
     if (alternating < 0) store_one(e, ref, &w);
-    else if (e->order.digit[alternating] == 0) store_alternating(e, ref, (uint32_t)alternating, &w);
+    else if (e->order.lane[alternating] == 0) store_alternating(e, ref, (uint32_t)alternating, &w);
   while (cg_next_lane(&e->order, lanes) && !e->order.failed);
   if (!w.count || e->order.failed) return;
   unsigned bytes = w.place.bytes * e->nest->width[ref];
   int64_t mode = ir_arg_mode(ir_get(e->g, ref));
-  bool streams = mode != IR_NO_STREAM && bytes == (unsigned)e->target->vector_bytes && w.count == copies &&
+  bool streams = mode != IR_NO_STREAM && bytes == (unsigned)e->target->vector_bytes && w.count == unrolled &&
                  fills_lines(&w, bytes, alternating);
   if (streams) stream(e, &w, mode, are_aligned_together(e, ref, alternating, w.place.bytes, bytes), bytes);
   else write_all(e, &w, 0);

@@ -3,14 +3,14 @@
 #include "codegen/llvm/llvm.h"
 
 /* The copies from the current digits on. */
-static void read_tile(cg_emitter *e, ir_ref load, const cg_tile *t, LLVMValueRef *copies) {
+static void read_tile(cg_emitter *e, ir_ref load, const cg_tile *t, LLVMValueRef *unrolled) {
   const ir_node *n = ir_get(e->g, load);
   const uint64_t *lanes = cg_lanes(e->nest, load);
   uint32_t width = e->nest->width[load];
   void *rows[CG_MAX_LANES], *columns[CG_MAX_LANES];
   cg_shuffles shuffles = cg_llvm_shuffles(e);
-  int64_t first = e->order.digit[t->loop];
-  if (t->falling) e->order.digit[t->loop] += t->count - 1;
+  int64_t first = e->order.lane[t->loop];
+  if (t->falling) e->order.lane[t->loop] += t->count - 1;
   cg_place a = cg_place_of(e, n->src[0], n->src[1], width);
   ir_ref factor = cg_access_of(e->nest, n->src[1]).factor;
   LLVMValueRef step = factor ? cg_fetch_index(e, factor, 1, 64) : NULL, at = LLVMConstInt(e->i64, 0, 0);
@@ -21,20 +21,20 @@ static void read_tile(cg_emitter *e, ir_ref load, const cg_tile *t, LLVMValueRef
   }
   cg_transpose(&shuffles, rows, width, t->count, a.bytes, columns);
   for (uint32_t k = 0; k < t->count; k++) {
-    e->order.digit[t->loop] = first + k;
-    copies[cg_copy_at(&e->order, lanes)] =
+    e->order.lane[t->loop] = first + k;
+    unrolled[cg_unroll_index(&e->order, lanes)] =
         cg_from_storage(e, a.dtype, width, columns[t->falling ? t->count - 1 - k : k]);
   }
-  e->order.digit[t->loop] = first;
+  e->order.lane[t->loop] = first;
 }
 
-bool cg_emit_tile(cg_emitter *e, ir_ref load, LLVMValueRef *copies) {
+bool cg_emit_tile(cg_emitter *e, ir_ref load, LLVMValueRef *unrolled) {
   const uint64_t *lanes = cg_lanes(e->nest, load);
   cg_tile t;
   if (!cg_tile_of(e->nest, load, e->target->vector_bytes, CG_MAX_STEP, &t)) return false;
   cg_first_lane(&e->order, lanes);
   do
-    if (e->order.digit[t.loop] % t.count == 0) read_tile(e, load, &t, copies);
+    if (e->order.lane[t.loop] % t.count == 0) read_tile(e, load, &t, unrolled);
   while (cg_next_lane(&e->order, lanes) && !e->order.failed);
   return true;
 }

@@ -2,7 +2,7 @@
 #include "codegen/emit/transpose.h"
 #include "codegen/llvm/llvm.h"
 
-enum { SEGMENT = 16 };
+enum { LANE_BYTES = 16 };
 
 static LLVMValueRef two_input(cg_emitter *e, LLVMValueRef a, LLVMValueRef b, const uint32_t *order,
                               uint32_t width) {
@@ -17,7 +17,7 @@ static void *shuffled(void *emitter, void *a, void *b, const uint32_t *order, ui
 }
 
 /* As many short rows as make a segment, put together as integers. */
-static void *segment_of(void *emitter, void *const *rows, uint32_t count, uint32_t width, uint32_t bytes) {
+static void *concat_rows(void *emitter, void *const *rows, uint32_t count, uint32_t width, uint32_t bytes) {
   cg_emitter *e = emitter;
   LLVMTypeRef whole = LLVMIntTypeInContext(e->context, 8 * bytes * width);
   LLVMTypeRef element =
@@ -31,17 +31,17 @@ static void *segment_of(void *emitter, void *const *rows, uint32_t count, uint32
 
 /* The same value, through which LLVM does not look. Instruction selection seeks better shuffles along chains
  * of them, where there are none: that would take half of a tile's compile time. */
-static void *settled(void *emitter, void *value) {
+static void *opaque(void *emitter, void *value) {
   cg_emitter *e = emitter;
   LLVMValueRef v = value;
   LLVMTypeRef type = LLVMTypeOf(v);
   unsigned bits = cg_bits_of(v) * LLVMGetVectorSize(type);
-  if (bits < 8 * SEGMENT) return v;
+  if (bits < 8 * LANE_BYTES) return v;
   LLVMValueRef floats = LLVMBuildBitCast(e->b, v, cg_vector(e->f32, bits / 32), "");
   return LLVMBuildBitCast(e->b, cg_call(e, "llvm.arithmetic.fence", 1, floats, NULL, NULL), type, "");
 }
 
-cg_shuffles cg_llvm_shuffles(cg_emitter *e) { return (cg_shuffles){e, shuffled, segment_of, settled}; }
+cg_shuffles cg_llvm_shuffles(cg_emitter *e) { return (cg_shuffles){e, shuffled, concat_rows, opaque}; }
 
 void cg_interleave(cg_emitter *e, const LLVMValueRef *from, uint32_t count, uint32_t width,
                    LLVMValueRef *out) {

@@ -117,9 +117,9 @@ static LLVMValueRef constant(cg_emitter *e, const ir_node *n) {
   return LLVMConstInt(type, (unsigned long long)value.i, 1);
 }
 
-static LLVMValueRef lane_position(cg_emitter *e, ir_ref ref) {
+static LLVMValueRef lane_index(cg_emitter *e, ir_ref ref) {
   uint32_t loop = e->nest->loop_of[ref] - 1;
-  if (e->nest->loops[loop].binding == IR_UNROLL) return cg_int_const(e, 64, 1, e->order.digit[loop]);
+  if (e->nest->loops[loop].binding == IR_UNROLL) return cg_int_const(e, 64, 1, e->order.lane[loop]);
   return cg_lanes_const(e, cg_index_bits(e, ref), e->nest->width[ref], 1);
 }
 
@@ -130,7 +130,7 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   uint32_t width = e->nest->width[ref];
   switch (op) {
   case IR_OP_CONST: return constant(e, n);
-  case IR_OP_RANGE: return lane_position(e, ref);
+  case IR_OP_RANGE: return lane_index(e, ref);
 
   case IR_OP_NEG:
   case IR_OP_ABS:

@@ -14,7 +14,7 @@ oc_value oc_unknown_op(oc_emitter *e, ir_op op, ir_dtype dtype) {
 static uint32_t widest(oc_value a, oc_value b) { return a.width > b.width ? a.width : b.width; }
 
 /* `a op b` of one kind; a scalar beside a vector stands as it is. */
-static oc_value plain(oc_emitter *e, oc_value a, oc_value b, const char *op) {
+static oc_value plain_binary(oc_emitter *e, oc_value a, oc_value b, const char *op) {
   return oc_make(e, a.kind, widest(a, b), OC_LOOSE, "%s %s %s", oc_in(e, a, OC_UNARY), op,
                  oc_in(e, b, OC_UNARY));
 }
@@ -109,7 +109,7 @@ static ir_op order_against_least(ir_op op, bool *negative) {
   }
 }
 
-static ir_op turned(ir_op op) {
+static ir_op swapped(ir_op op) {
   switch ((int)op) {
   case IR_OP_LT: return IR_OP_GT;
   case IR_OP_LE: return IR_OP_GE;
@@ -121,8 +121,8 @@ static ir_op turned(ir_op op) {
 /* a > b as b < a */
 static oc_value soft_compared(oc_emitter *e, unsigned kind, ir_op op, oc_value a, oc_value b) {
   static const char *const names[] = {"vf_eq", "vf_ne", "vf_lt", "vf_le", "vf_lt", "vf_le"};
-  bool turns = op == IR_OP_GT || op == IR_OP_GE;
-  oc_value r = called(e, names[op - IR_OP_EQ], true, turns ? b : a, turns ? a : b);
+  bool swaps = op == IR_OP_GT || op == IR_OP_GE;
+  oc_value r = called(e, names[op - IR_OP_EQ], true, swaps ? b : a, swaps ? a : b);
   r.kind = (uint8_t)kind;
   return r;
 }
@@ -131,7 +131,7 @@ static oc_value compared(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
   static const char *const infix[] = {"==", "!=", "<", "<=", ">", ">="};
   uint32_t width = widest(a, b);
   unsigned kind = width > 1 ? oc_signed(a.kind) : OC_BOOL;
-  if (a.kind == OC_SOFT) return soft_compared(e, kind, op, a, b);
+  if (a.kind == OC_SOFT_DOUBLE) return soft_compared(e, kind, op, a, b);
   return oc_make(e, kind, width, OC_LOOSE, "%s %s %s", oc_in(e, a, OC_SUM), infix[op - IR_OP_EQ],
                  oc_in(e, b, OC_SUM));
 }
@@ -139,7 +139,7 @@ static oc_value compared(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
 oc_value oc_compare(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_value b) {
   if (dtype == IR_BOOL) return bool_compare(e, op, a, b);
   if (op != IR_OP_EQ && op != IR_OP_NE && is_zero(a) != is_zero(b)) {
-    if (is_zero(a)) op = turned(op), a = b;
+    if (is_zero(a)) op = swapped(op), a = b;
     bool negative, single = a.kind == OC_FLOAT;
     op = order_against_least(op, &negative);
     b = oc_make(e, a.kind, 1, negative ? OC_UNARY : OC_ATOM, "%s%s", negative ? "-" : "",
@@ -154,7 +154,7 @@ oc_value oc_compare(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_valu
  * is taken if its zero is the one to be preferred. */
 static oc_value extremum(oc_emitter *e, bool greatest, ir_dtype dtype, oc_value a, oc_value b) {
   oc_value x = a.literal ? b : a, c = a.literal ? a : b;
-  if (a.literal == b.literal || a.kind == OC_SOFT || strstr(c.text, "NAN"))
+  if (a.literal == b.literal || a.kind == OC_SOFT_DOUBLE || strstr(c.text, "NAN"))
     return called(e, greatest ? "vf_max" : "vf_min", true, a, b);
   bool negative = c.text[0] == '-';
   ir_op yields = greatest ? (negative ? IR_OP_LT : IR_OP_LE) : (negative ? IR_OP_GE : IR_OP_GT);
@@ -175,15 +175,15 @@ static oc_value in_prelude(oc_emitter *e, const char *name, oc_value a) {
 
 static oc_value unrounded_fma(oc_emitter *e, oc_value a, oc_value b, oc_value c) {
   uint32_t width = widest(a, b) > c.width ? widest(a, b) : c.width;
-  const char *name = a.kind == OC_SOFT ? oc_text(e, "vf_fma_%s", oc_type(a.kind, width).text) : "fma";
+  const char *name = a.kind == OC_SOFT_DOUBLE ? oc_text(e, "vf_fma_%s", oc_type(a.kind, width).text) : "fma";
   return oc_make(e, a.kind, width, OC_ATOM, "%s(%s, %s, %s)", name, oc_splat(e, a, width).text,
                  oc_splat(e, b, width).text, oc_splat(e, c, width).text);
 }
 
 /* Is it computed with integers (soft_float.c)? */
-static bool is_soft(const oc_emitter *e, ir_op op, unsigned kind) {
+static bool is_soft_float(const oc_emitter *e, ir_op op, unsigned kind) {
   bool divides = op == IR_OP_DIV || op == IR_OP_SQRT;
-  return kind == OC_SOFT || (kind == OC_FLOAT && divides && e->target->soft_division);
+  return kind == OC_SOFT_DOUBLE || (kind == OC_FLOAT && divides && e->target->soft_division);
 }
 
 /* The four operations, and the square root. */
@@ -194,11 +194,13 @@ static oc_value rounded(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
                [IR_OP_SUB] = {"-", "vf_sub"},
                [IR_OP_MUL] = {"*", "vf_mul"},
                [IR_OP_DIV] = {"/", "vf_div"}};
-  return is_soft(e, op, a.kind) ? called(e, table[op].name, true, a, b) : plain(e, a, b, table[op].infix);
+  return is_soft_float(e, op, a.kind) ? called(e, table[op].name, true, a, b)
+                                      : plain_binary(e, a, b, table[op].infix);
 }
 
 static oc_value minus(oc_emitter *e, oc_value a) {
-  if (a.kind == OC_SOFT) return oc_make(e, a.kind, a.width, OC_LOOSE, "%s ^ VF_SIGN", oc_in(e, a, OC_UNARY));
+  if (a.kind == OC_SOFT_DOUBLE)
+    return oc_make(e, a.kind, a.width, OC_LOOSE, "%s ^ VF_SIGN", oc_in(e, a, OC_UNARY));
   return oc_make(e, a.kind, a.width, OC_UNARY, "-%s", oc_in(e, a, OC_ATOM));
 }
 
@@ -233,10 +235,10 @@ static oc_value wrapping(oc_emitter *e, oc_value a, oc_value b, const char *op) 
   unsigned kind = a.kind;
   if (width == 1 && oc_bytes(kind) < 4) {
     if (op[0] == '*') a = oc_convert(e, a, OC_UINT), b = oc_convert(e, b, OC_UINT);
-    return oc_make(e, kind, 1, OC_UNARY, "(%s)(%s)", oc_type(kind, 1).text, plain(e, a, b, op).text);
+    return oc_make(e, kind, 1, OC_UNARY, "(%s)(%s)", oc_type(kind, 1).text, plain_binary(e, a, b, op).text);
   }
-  if (!oc_is_signed(kind)) return plain(e, a, b, op);
-  oc_value r = plain(e, as_unsigned(e, a), as_unsigned(e, b), op);
+  if (!oc_is_signed(kind)) return plain_binary(e, a, b, op);
+  oc_value r = plain_binary(e, as_unsigned(e, a), as_unsigned(e, b), op);
   r.kind = (uint8_t)oc_unsigned(kind);
   return oc_reinterpret(e, r, kind);
 }
@@ -254,7 +256,7 @@ static oc_value shift(oc_emitter *e, ir_op op, oc_value a, oc_value count) {
     unsigned kind = wraps ? oc_unsigned(a.kind) : a.kind;
     oc_value by = oc_literal(e, OC_INT, count.number), from = wraps ? as_unsigned(e, a) : a;
     if (a.width > 1 && oc_bytes(kind) != 4) by = oc_literal(e, kind, count.number);
-    oc_value moved = plain(e, from, by, op == IR_OP_SHL ? "<<" : ">>");
+    oc_value moved = plain_binary(e, from, by, op == IR_OP_SHL ? "<<" : ">>");
     moved.kind = (uint8_t)kind;
     if (a.width == 1 && oc_bytes(kind) < 4)
       moved = oc_make(e, kind, 1, OC_UNARY, "(%s)(%s)", oc_type(kind, 1).text, moved.text);
@@ -272,9 +274,9 @@ static oc_value int_binary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, 
   case IR_OP_MAX: return called(e, "max", false, a, b);
   case IR_OP_FLOORDIV: return called(e, "vf_div", true, a, b);
   case IR_OP_MOD: return called(e, "vf_mod", true, a, b);
-  case IR_OP_AND: return plain(e, a, b, "&");
-  case IR_OP_OR: return plain(e, a, b, "|");
-  case IR_OP_XOR: return plain(e, a, b, "^");
+  case IR_OP_AND: return plain_binary(e, a, b, "&");
+  case IR_OP_OR: return plain_binary(e, a, b, "|");
+  case IR_OP_XOR: return plain_binary(e, a, b, "^");
   case IR_OP_SHL:
   case IR_OP_SHR: return shift(e, op, a, b);
   case IR_OP_DOT2: return called(e, "vf_dot2", true, a, b);
@@ -310,9 +312,9 @@ oc_value oc_unary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a) {
   if (!ir_is_float(dtype)) return op == IR_OP_SQRT ? oc_unknown_op(e, op, dtype) : int_unary(e, op, a);
   switch ((int)op) {
   case IR_OP_NEG: return minus(e, a);
-  case IR_OP_ABS: return a.kind == OC_SOFT ? soft_abs(e, a) : called_1(e, "fabs", a);
+  case IR_OP_ABS: return a.kind == OC_SOFT_DOUBLE ? soft_abs(e, a) : called_1(e, "fabs", a);
   case IR_OP_SQRT:
-    a = is_soft(e, op, a.kind) ? in_prelude(e, "sqrt", a) : called_1(e, "sqrt", a);
+    a = is_soft_float(e, op, a.kind) ? in_prelude(e, "sqrt", a) : called_1(e, "sqrt", a);
     return oc_round_narrow(e, dtype, a);
   case IR_OP_FLOOR: return in_prelude(e, "floor", a);
   case IR_OP_CEIL: return in_prelude(e, "ceil", a);

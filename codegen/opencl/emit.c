@@ -18,18 +18,18 @@ static uint32_t widest_within(uint32_t lanes) {
 
 uint32_t oc_first_lane(const oc_emitter *e, uint32_t lanes) {
   uint32_t first = 0;
-  for (uint32_t piece = 0; piece < e->piece; piece++) first += widest_within(lanes - first);
+  for (uint32_t subvector = 0; subvector < e->subvector; subvector++) first += widest_within(lanes - first);
   return first;
 }
 
 uint32_t oc_width(const oc_emitter *e, uint32_t lanes) {
-  return e->by_lanes ? 1 : widest_within(lanes - oc_first_lane(e, lanes));
+  return e->lanes_are_items ? 1 : widest_within(lanes - oc_first_lane(e, lanes));
 }
 
-uint32_t oc_pieces(const oc_emitter *e, uint32_t lanes) {
-  uint32_t pieces = lanes / OC_WIDEST;
-  for (uint32_t rest = lanes % OC_WIDEST; rest; rest &= rest - 1) pieces++;
-  return e->by_lanes ? 1 : pieces;
+uint32_t oc_subvectors(const oc_emitter *e, uint32_t lanes) {
+  uint32_t subvectors = lanes / OC_WIDEST;
+  for (uint32_t rest = lanes % OC_WIDEST; rest; rest &= rest - 1) subvectors++;
+  return e->lanes_are_items ? 1 : subvectors;
 }
 
 oc_value *oc_values(oc_emitter *e, uint32_t count) {
@@ -38,12 +38,12 @@ oc_value *oc_values(oc_emitter *e, uint32_t count) {
 }
 
 oc_value oc_at(oc_emitter *e, ir_ref ref) {
-  void **copies = e->order.values[ref];
-  if (!copies)
+  void **unrolled = e->order.values[ref];
+  if (!unrolled)
     return oc_fail(e, IR_ERR_INTERNAL, "compile: node %u (%s) is used outside the loops that define it", ref,
                    ir_ops[ir_op_of(e->g, ref)].text);
-  const oc_value *pieces = copies[cg_copy_at(&e->order, cg_lanes(e->nest, ref))];
-  return pieces[oc_pieces(e, e->nest->width[ref]) > 1 ? e->piece : 0];
+  const oc_value *subvectors = unrolled[cg_unroll_index(&e->order, cg_lanes(e->nest, ref))];
+  return subvectors[oc_subvectors(e, e->nest->width[ref]) > 1 ? e->subvector : 0];
 }
 
 void oc_begin_node(oc_emitter *e, uint32_t variables) {
@@ -60,37 +60,38 @@ static bool stays_inline(oc_emitter *e, ir_ref ref, oc_value v) {
 }
 
 static oc_value named(oc_emitter *e, ir_ref ref, oc_value v) {
-  const char *text = v.text, *before = oc_may_repeat(e, ref) ? oc_read_before(e, text) : NULL;
+  const char *text = v.text, *before = oc_is_reusable_load(e, ref) ? oc_reused_load(e, text) : NULL;
   if (before) return oc_make(e, v.kind, v.width, OC_ATOM, "%s", before);
   v = oc_variable(e, v);
-  if (oc_may_repeat(e, ref)) oc_has_read(e, text, v.text);
+  if (oc_is_reusable_load(e, ref)) oc_remember_load(e, text, v.text);
   return v;
 }
 
-void oc_emit_copies(void *emitter, ir_ref ref, void *out) {
+void oc_emit_unrolled(void *emitter, ir_ref ref, void *out) {
   oc_emitter *e = emitter;
-  void **copies = out;
+  void **unrolled = out;
   if (ir_op_of(e->g, ref) == IR_OP_RARE) {
-    oc_emit_rare(e, ref, copies);
+    oc_emit_rare(e, ref, unrolled);
     return;
   }
   if (ir_op_of(e->g, ref) == IR_OP_LOAD &&
-      (oc_emit_tile(e, ref, copies) || oc_emit_wide(e, ref, copies) || oc_emit_runs(e, ref, copies)))
+      (oc_emit_tile(e, ref, unrolled) || oc_emit_wide(e, ref, unrolled) ||
+       oc_emit_vector_loads(e, ref, unrolled)))
     return;
   const uint64_t *lanes = cg_lanes(e->nest, ref);
-  uint32_t pieces = oc_pieces(e, e->nest->width[ref]);
-  oc_begin_node(e, (uint32_t)cg_copies(&e->order, lanes) * pieces);
+  uint32_t subvectors = oc_subvectors(e, e->nest->width[ref]);
+  oc_begin_node(e, (uint32_t)cg_unroll_count(&e->order, lanes) * subvectors);
   cg_first_lane(&e->order, lanes);
   do {
-    size_t copy = cg_copy_at(&e->order, lanes);
-    oc_value *values = oc_values(e, pieces);
+    size_t copy = cg_unroll_index(&e->order, lanes);
+    oc_value *values = oc_values(e, subvectors);
     if (!values) return;
-    copies[copy] = values;
-    for (e->piece = 0; e->piece < pieces && !e->order.failed; e->piece++) {
-      e->variable = (uint32_t)copy * pieces + e->piece;
+    unrolled[copy] = values;
+    for (e->subvector = 0; e->subvector < subvectors && !e->order.failed; e->subvector++) {
+      e->variable = (uint32_t)copy * subvectors + e->subvector;
       oc_value v = oc_emit_value(e, ref);
-      values[e->piece] = stays_inline(e, ref, v) ? v : named(e, ref, v);
+      values[e->subvector] = stays_inline(e, ref, v) ? v : named(e, ref, v);
     }
-    e->piece = 0;
+    e->subvector = 0;
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
 }

@@ -50,43 +50,43 @@ static bool is_told_by_sums(oc_emitter *e, const cg_loop *loop, ir_ref load) {
 }
 
 static void read_at(oc_emitter *e, const oc_fetch *f, oc_value at) {
-  size_t scope = oc_enter_round(e, f->loop, at, f->load, f->count);
-  for (uint32_t i = 0; i < f->count && !e->order.failed; i++) oc_read_runs(e, f->load[i], f->first[i]);
-  oc_leave_round(e, f->loop, scope);
+  size_t scope = oc_enter_iteration(e, f->loop, at, f->load, f->count);
+  for (uint32_t i = 0; i < f->count && !e->order.failed; i++) oc_read_vectors(e, f->load[i], f->first[i]);
+  oc_leave_iteration(e, f->loop, scope);
 }
 
 oc_fetch oc_fetch_first(oc_emitter *e, const cg_loop *loop) {
   static const oc_fetch none = {0};
   oc_fetch f = {.loop = loop};
   uint32_t variables = 0;
-  if (!e->by_lanes || !loop->effect || !loop->carries || !cg_surely_runs(&e->order, loop)) return none;
+  if (!e->lanes_are_items || !loop->effect || !loop->carries || !cg_surely_runs(&e->order, loop)) return none;
   f.count = find_loads(e, loop->effect, f.load);
   for (uint32_t i = 0; i < f.count; i++) {
-    uint32_t runs = oc_count_runs(e, f.load[i]);
-    variables += runs;
-    if (!runs || is_told_by_sums(e, loop, f.load[i])) return none;
+    uint32_t vectors = oc_count_vector_loads(e, f.load[i]);
+    variables += vectors;
+    if (!vectors || is_told_by_sums(e, loop, f.load[i])) return none;
   }
   if (variables > MOST_VARIABLES) return none;
-  for (uint32_t i = 0; i < f.count; i++) f.first[i] = oc_declare_runs(e, f.load[i]);
+  for (uint32_t i = 0; i < f.count; i++) f.first[i] = oc_declare_vectors(e, f.load[i]);
   if (f.count) read_at(e, &f, oc_literal(e, OC_INT, 0));
   return f;
 }
 
 ir_text oc_fetch_next(oc_emitter *e, const oc_fetch *f, unsigned kind, const char *counter, const char *end) {
-  ir_text round = e->out, next = {0};
+  ir_text body = e->out, next = {0};
   if (!f->count) return next;
   ir_text_init(&e->out, e->nest->mem);
   const char *name = oc_text(e, "v%u", e->last_number++);
   oc_line(e, "%s %s = %s + 1 < %s ? %s + 1 : %s", oc_type(kind, 1).text, name, counter, end, counter,
           counter);
   read_at(e, f, oc_make(e, kind, 1, OC_ATOM, "%s", name));
-  next = e->out, e->out = round;
+  next = e->out, e->out = body;
   if (next.failed) cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
   for (uint32_t i = 0; i < f->count && !e->order.failed; i++) {
-    void **copies = cg_array(&e->order, cg_copies(&e->order, cg_lanes(e->nest, f->load[i])));
-    if (!copies) break;
-    oc_take_runs(e, f->load[i], f->first[i], copies);
-    cg_define(&e->order, f->load[i], copies);
+    void **unrolled = cg_array(&e->order, cg_unroll_count(&e->order, cg_lanes(e->nest, f->load[i])));
+    if (!unrolled) break;
+    oc_extract_vectors(e, f->load[i], f->first[i], unrolled);
+    cg_define(&e->order, f->load[i], unrolled);
   }
   return next;
 }

@@ -23,7 +23,7 @@ uint32_t oc_group_size(const cg_nest *nest) {
 }
 
 /* Is something loaded for a store of fewer lanes to p0 than a group has work-items? */
-static bool stores_in_part(const cg_nest *nest, uint32_t group) {
+static bool has_partial_store(const cg_nest *nest, uint32_t group) {
   for (ir_ref ref = 0; ref < nest->count; ref++) {
     const ir_node *n = ir_get(&nest->graph, ref);
     if (n->op == IR_OP_STORE && ir_op_of(&nest->graph, n->src[0]) == IR_OP_PARAM &&
@@ -33,8 +33,8 @@ static bool stores_in_part(const cg_nest *nest, uint32_t group) {
   return false;
 }
 
-void oc_part_in_place(cg_nest *nest, uint32_t group) {
-  if (group == 1 || !nest->in_place || !stores_in_part(nest, group)) return;
+void oc_limit_in_place(cg_nest *nest, uint32_t group) {
+  if (group == 1 || !nest->in_place || !has_partial_store(nest, group)) return;
   const ir_node *kernel = ir_get(&nest->graph, nest->kernel);
   for (uint32_t i = 1; i < kernel->nsrc; i++) {
     const ir_node *n = ir_get(&nest->graph, kernel->src[i]);
@@ -45,11 +45,11 @@ void oc_part_in_place(cg_nest *nest, uint32_t group) {
 }
 
 const char *oc_guard(oc_emitter *e, uint32_t lanes) {
-  if (!e->by_lanes || lanes == e->group) return "";
+  if (!e->lanes_are_items || lanes == e->group) return "";
   return lanes == 1 ? "if (lane == 0) " : oc_text(e, "if (lane < %u) ", lanes);
 }
 
-static bool is_shared(const oc_emitter *e) { return e->by_lanes && e->group > 1; }
+static bool has_several_items(const oc_emitter *e) { return e->lanes_are_items && e->group > 1; }
 
 static void barrier(oc_emitter *e) {
   oc_line(e, "barrier(CLK_LOCAL_MEM_FENCE)");
@@ -61,20 +61,20 @@ static void barrier(oc_emitter *e) {
 /* The local, as a set, that the effect stores to and others read. */
 static uint64_t stored_to(const oc_emitter *e, ir_ref effect) {
   int64_t local = cg_local_of(e->g, effect);
-  return local >= 0 ? (uint64_t)1 << local & ~e->own : 0;
+  return local >= 0 ? (uint64_t)1 << local & ~e->private_locals : 0;
 }
 
 void oc_before_effect(void *emitter, ir_ref effect) {
   oc_emitter *e = emitter;
-  if (!is_shared(e)) return;
-  uint64_t reads = e->nest->reads[effect] & ~e->own;
+  if (!has_several_items(e)) return;
+  uint64_t reads = e->nest->reads[effect] & ~e->private_locals;
   uint64_t stores = ir_op_of(e->g, effect) == IR_OP_STORE ? stored_to(e, effect) : 0;
   if (reads & e->waits.dirty || stores & e->waits.read) barrier(e);
 }
 
 void oc_after_effect(oc_emitter *e, ir_ref effect) {
-  if (!is_shared(e)) return;
-  e->waits.read |= e->nest->reads[effect] & ~e->own;
+  if (!has_several_items(e)) return;
+  e->waits.read |= e->nest->reads[effect] & ~e->private_locals;
   e->waits.dirty |= stored_to(e, effect);
 }
 
@@ -104,23 +104,23 @@ static uint64_t stored_by(oc_emitter *e, ir_ref effect, uint64_t *kept, uint64_t
 
 void oc_before_values(oc_emitter *e, const cg_loop *loop) {
   uint64_t kept, ahead, stored = stored_by(e, loop->effect, &kept, &ahead);
-  if (!is_shared(e) || !stored) return;
+  if (!has_several_items(e) || !stored) return;
   if (stored & ~ahead & e->waits.dirty) barrier(e);
   e->waits.read |= stored;
 }
 
-oc_first oc_begin_round(oc_emitter *e) {
+oc_first oc_begin_iteration(oc_emitter *e) {
   oc_first outer = e->first;
   e->first = (oc_first){.depth = e->depth};
   return outer;
 }
 
 /* The outer loop's first areas may be those of a loop inside, which may have no round. */
-void oc_end_round(oc_emitter *e, const cg_loop *loop, oc_first outer) {
+void oc_end_iteration(oc_emitter *e, const cg_loop *loop, oc_first outer) {
   oc_first own = e->first;
   e->first = outer;
   if (!outer.known) e->first.areas |= own.areas;
-  if (!is_shared(e)) return;
+  if (!has_several_items(e)) return;
   uint64_t kept = 0, ahead, stored = 0;
   if (e->waits.read | e->waits.dirty) stored = stored_by(e, loop->node, &kept, &ahead);
   bool stores = (stored & e->waits.read) || (kept & e->waits.dirty);
@@ -137,11 +137,11 @@ void oc_end_maybe(oc_emitter *e, oc_waits before) {
 
 /* Is a loop that joins the lanes of a vector, or in whose rounds work-items wait, among what is still to be
  * computed for ref? */
-bool oc_joins_lanes(oc_emitter *e, ir_ref ref) {
+bool oc_needs_barrier(oc_emitter *e, ir_ref ref) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
   bool joins = false;
-  if (!is_shared(e)) return false;
+  if (!has_several_items(e)) return false;
   uint8_t *wanted = ir_alloc(e->nest->mem, (size_t)ref + 1);
   if (!wanted || ir_reachable(e->g, &ref, 1, &live, &count, &cap) != IR_OK)
     cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
@@ -171,15 +171,15 @@ oc_value oc_group_any(oc_emitter *e, oc_value condition) {
 /* Elements first, first + step, ... of the exchange, combined in pairs i and i + count/2. */
 static oc_value tree(oc_emitter *e, ir_op op, ir_dtype dtype, const char *first, uint32_t step,
                      uint32_t count, unsigned kind, const char *exchange) {
-  oc_value part[32];
+  oc_value partial[32];
   for (uint32_t i = 0; i < count; i++) {
     const char *at = i ? oc_text(e, "%s%s%u", first, *first ? " + " : "", i * step) : *first ? first : "0";
-    part[i] = oc_make(e, kind, 1, OC_ATOM, "%s[%s]", exchange, at);
-    if (dtype == IR_BOOL) part[i] = oc_make(e, OC_BOOL, 1, OC_LOOSE, "%s != 0", part[i].text);
+    partial[i] = oc_make(e, kind, 1, OC_ATOM, "%s[%s]", exchange, at);
+    if (dtype == IR_BOOL) partial[i] = oc_make(e, OC_BOOL, 1, OC_LOOSE, "%s != 0", partial[i].text);
   }
   for (uint32_t half = count / 2; half; half /= 2)
-    for (uint32_t i = 0; i < half; i++) part[i] = oc_combine(e, op, dtype, part[i], part[i + half]);
-  return part[0];
+    for (uint32_t i = 0; i < half; i++) partial[i] = oc_combine(e, op, dtype, partial[i], partial[i + half]);
+  return partial[0];
 }
 
 /* An area that nobody reads any more. */

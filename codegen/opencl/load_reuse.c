@@ -15,24 +15,24 @@ void oc_find_outputs(oc_emitter *e, const ir_ref *live, size_t count) {
   }
 }
 
-bool oc_may_repeat(const oc_emitter *e, ir_ref ref) {
+bool oc_is_reusable_load(const oc_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
-  if (!e->by_lanes || n->op != IR_OP_LOAD || cg_local_of(e->g, ref) >= 0) return false;
+  if (!e->lanes_are_items || n->op != IR_OP_LOAD || cg_local_of(e->g, ref) >= 0) return false;
   int64_t slot = ir_arg_int(ir_get(e->g, n->src[0]));
   return slot < 64 && !(e->outputs >> slot & 1);
 }
 
-const char *oc_read_before(const oc_emitter *e, const char *text) {
+const char *oc_reused_load(const oc_emitter *e, const char *text) {
   for (uint32_t i = 0; i < OC_READS; i++)
     if (e->read[i].text && !strcmp(e->read[i].text, text)) return e->read[i].name;
   return NULL;
 }
 
-void oc_has_read(oc_emitter *e, const char *text, const char *name) {
+void oc_remember_load(oc_emitter *e, const char *text, const char *name) {
   e->read[e->reads++ % OC_READS] = (oc_read){text, name, e->depth};
 }
 
-void oc_forget_reads(oc_emitter *e) {
+void oc_forget_loads(oc_emitter *e) {
   for (uint32_t i = 0; i < OC_READS; i++)
     if (e->read[i].depth > e->depth) e->read[i].text = NULL;
 }

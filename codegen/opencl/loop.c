@@ -13,7 +13,7 @@ static unsigned carried_kind(const oc_emitter *e, ir_ref ref, uint32_t width) {
   return dtype == IR_BOOL && width > 1 ? OC_INT : oc_kind_of(e, dtype);
 }
 
-static oc_value fetch(oc_emitter *e, ir_ref ref, uint32_t width) {
+static oc_value fetch_value(oc_emitter *e, ir_ref ref, uint32_t width) {
   oc_value v = oc_at(e, ref);
   unsigned kind = carried_kind(e, ref, width);
   if (ir_dtype_of(e->g, ref) == IR_BOOL && width > 1) return oc_mask(e, v, kind, width);
@@ -24,13 +24,13 @@ static oc_value fetch(oc_emitter *e, ir_ref ref, uint32_t width) {
 typedef struct carried {
   oc_emitter *e;
   const cg_loop *loop;
-  uint32_t slot, lanes, pieces;
-  oc_value **copies;
+  uint32_t slot, lanes, subvectors;
+  oc_value **unrolled;
 } carried;
 
 static carried carried_of(oc_emitter *e, const cg_loop *loop, uint32_t slot, void **arrays) {
   uint32_t lanes = cg_width_of(&e->order, cg_carry_lanes(&e->order, loop, slot));
-  return (carried){e, loop, slot, lanes, oc_pieces(e, lanes), arrays ? arrays[slot] : NULL};
+  return (carried){e, loop, slot, lanes, oc_subvectors(e, lanes), arrays ? arrays[slot] : NULL};
 }
 
 static void for_each(carried *c, void (*each)(carried *c, uint32_t copy)) {
@@ -38,29 +38,29 @@ static void for_each(carried *c, void (*each)(carried *c, uint32_t copy)) {
   const uint64_t *lanes = cg_carry_lanes(&e->order, c->loop, c->slot);
   cg_first_lane(&e->order, lanes);
   do {
-    uint32_t copy = (uint32_t)cg_copy_at(&e->order, lanes);
-    for (e->piece = 0; e->piece < c->pieces && !e->order.failed; e->piece++) each(c, copy);
-    e->piece = 0;
+    uint32_t copy = (uint32_t)cg_unroll_index(&e->order, lanes);
+    for (e->subvector = 0; e->subvector < c->subvectors && !e->order.failed; e->subvector++) each(c, copy);
+    e->subvector = 0;
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
 }
 
 /* loops that run */
 
-static void declare(carried *c, uint32_t copy) {
+static void declare_carried(carried *c, uint32_t copy) {
   oc_emitter *e = c->e;
-  if (e->piece == 0) c->copies[copy] = oc_values(e, c->pieces);
-  if (!c->copies[copy]) return;
-  e->variable = copy * c->pieces + e->piece;
-  c->copies[copy][e->piece] =
-      oc_variable(e, fetch(e, ir_src(e->g, c->loop->node, 1 + c->slot), oc_width(e, c->lanes)));
+  if (e->subvector == 0) c->unrolled[copy] = oc_values(e, c->subvectors);
+  if (!c->unrolled[copy]) return;
+  e->variable = copy * c->subvectors + e->subvector;
+  c->unrolled[copy][e->subvector] =
+      oc_variable(e, fetch_value(e, ir_src(e->g, c->loop->node, 1 + c->slot), oc_width(e, c->lanes)));
 }
 
 static void **open_carried(oc_emitter *e, const cg_loop *loop) {
   void **arrays = cg_carried_arrays(&e->order, loop);
   for (uint32_t i = 0; i < loop->carries && !e->order.failed; i++) {
     carried c = carried_of(e, loop, i, arrays);
-    oc_begin_node(e, c.pieces * (uint32_t)cg_copies(&e->order, cg_carry_lanes(&e->order, loop, i)));
-    for_each(&c, declare);
+    oc_begin_node(e, c.subvectors * (uint32_t)cg_unroll_count(&e->order, cg_carry_lanes(&e->order, loop, i)));
+    for_each(&c, declare_carried);
     if (loop->carry[i]) cg_define(&e->order, loop->carry[i], arrays[i]);
   }
   return arrays;
@@ -73,7 +73,7 @@ typedef struct next {
 
 static oc_value next_value(oc_emitter *e, const cg_loop *loop, uint32_t slot, uint32_t width, bool alone) {
   ir_ref ref = ir_src(e->g, loop->node, 1 + loop->carries + slot);
-  oc_value v = fetch(e, ref, width);
+  oc_value v = fetch_value(e, ref, width);
   if (alone || v.literal) return v;
   bool own = false;
   for (uint32_t i = 0; i < loop->carries; i++) own |= loop->carry[i] == ref;
@@ -87,8 +87,8 @@ static oc_value next_value(oc_emitter *e, const cg_loop *loop, uint32_t slot, ui
 static void close_carried(oc_emitter *e, const cg_loop *loop, void **arrays) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < loop->carries; i++)
-    count += carried_of(e, loop, i, arrays).pieces *
-             (uint32_t)cg_copies(&e->order, cg_carry_lanes(&e->order, loop, i));
+    count += carried_of(e, loop, i, arrays).subvectors *
+             (uint32_t)cg_unroll_count(&e->order, cg_carry_lanes(&e->order, loop, i));
   const ir_mem *mem = e->nest->mem;
   next *all = ir_alloc(mem, count * sizeof *all);
   uint32_t at = 0;
@@ -98,11 +98,11 @@ static void close_carried(oc_emitter *e, const cg_loop *loop, void **arrays) {
     const uint64_t *lanes = cg_carry_lanes(&e->order, loop, i);
     cg_first_lane(&e->order, lanes);
     do
-      for (e->piece = 0; e->piece < c.pieces; e->piece++)
-        all[at++] = (next){c.copies[cg_copy_at(&e->order, lanes)][e->piece],
+      for (e->subvector = 0; e->subvector < c.subvectors; e->subvector++)
+        all[at++] = (next){c.unrolled[cg_unroll_index(&e->order, lanes)][e->subvector],
                            next_value(e, loop, i, oc_width(e, c.lanes), count == 1)};
     while (cg_next_lane(&e->order, lanes));
-    e->piece = 0;
+    e->subvector = 0;
   }
   for (uint32_t i = 0; i < at && !e->order.failed; i++)
     if (strcmp(all[i].to.text, all[i].value.text) != 0)
@@ -110,29 +110,30 @@ static void close_carried(oc_emitter *e, const cg_loop *loop, void **arrays) {
   ir_free(mem, all, count * sizeof *all);
 }
 
-static void define_round(oc_emitter *e, const cg_loop *loop, oc_value at) {
-  void **copies = cg_array(&e->order, 1);
+static void define_iteration(oc_emitter *e, const cg_loop *loop, oc_value at) {
+  void **unrolled = cg_array(&e->order, 1);
   oc_value *value = oc_values(e, 1);
-  if (!copies || !value) return;
-  *value = at, *copies = value;
-  cg_define(&e->order, loop->range, copies);
+  if (!unrolled || !value) return;
+  *value = at, *unrolled = value;
+  cg_define(&e->order, loop->range, unrolled);
   e->order.open[loop - e->nest->loops] = true;
 }
 
-size_t oc_enter_round(oc_emitter *e, const cg_loop *loop, oc_value at, const ir_ref *loads, uint32_t count) {
+size_t oc_enter_iteration(oc_emitter *e, const cg_loop *loop, oc_value at, const ir_ref *loads,
+                          uint32_t count) {
   size_t scope = e->order.log_count;
-  define_round(e, loop, at);
+  define_iteration(e, loop, at);
   cg_begin_visit(&e->order);
   for (uint32_t i = 0; i < count; i++) {
     cg_access access = cg_access_of(e->nest, ir_src(e->g, loads[i], 1));
     if (access.base) cg_visit(&e->order, access.base);
-    if (access.part) cg_visit(&e->order, access.part);
+    if (access.lane_term) cg_visit(&e->order, access.lane_term);
   }
   if (!e->order.failed) cg_emit_visited(&e->order, true);
   return scope;
 }
 
-void oc_leave_round(oc_emitter *e, const cg_loop *loop, size_t scope) {
+void oc_leave_iteration(oc_emitter *e, const cg_loop *loop, size_t scope) {
   e->order.open[loop - e->nest->loops] = false;
   cg_forget_since(&e->order, scope);
 }
@@ -148,13 +149,13 @@ static bool hoist_guarded(oc_emitter *e, const cg_loop *loop, const char *first,
   e->out.len = before;
   e->out.data[before] = '\0';
   e->depth--;
-  oc_forget_reads(e);
+  oc_forget_loads(e);
   return false;
 }
 
 /* Stores of what later rounds read stand behind the values: what they store is on its way meanwhile, as is
  * what `next` reads. */
-static void emit_round(oc_emitter *e, const cg_loop *loop, bool effect, const ir_text *next) {
+static void emit_iteration(oc_emitter *e, const cg_loop *loop, bool effect, const ir_text *next) {
   uint32_t outer = e->late_depth;
   e->late_depth = effect ? 0 : e->depth;
   if (loop->effect) cg_emit_effect(&e->order, loop->effect);
@@ -183,12 +184,12 @@ static bool is_innermost(const oc_emitter *e, const cg_loop *loop) {
  * elements are read at a time, and indices are numbers. */
 static void put_unrolling(oc_emitter *e, const cg_loop *loop) {
   enum { FEW = 8, SOME = 4 };
-  int64_t rounds;
-  if (!e->by_lanes || !loop->carries || loop->effect || !is_innermost(e, loop) ||
-      !ir_is_const(e->g, ir_src(e->g, loop->range, 0), &rounds))
+  int64_t trip_count;
+  if (!e->lanes_are_items || !loop->carries || loop->effect || !is_innermost(e, loop) ||
+      !ir_is_const(e->g, ir_src(e->g, loop->range, 0), &trip_count))
     return;
-  bool single = loop->carries == 1 && cg_copies(&e->order, cg_carry_lanes(&e->order, loop, 0)) == 1;
-  if (rounds <= FEW) ir_text_str(&e->out, "#pragma unroll\n");
+  bool single = loop->carries == 1 && cg_unroll_count(&e->order, cg_carry_lanes(&e->order, loop, 0)) == 1;
+  if (trip_count <= FEW) ir_text_str(&e->out, "#pragma unroll\n");
   else ir_textf(&e->out, "#pragma unroll %d\n", single ? FEW : SOME);
 }
 
@@ -200,7 +201,7 @@ void oc_emit_running(void *emitter, uint32_t number) {
   if (effect) oc_before_effect(e, loop->node);
   if (!cg_before_loop(&e->order, loop)) return;
   size_t scope = e->order.log_count;
-  unsigned kind = e->by_lanes ? oc_index_kind(e, loop->range) : OC_LONG;
+  unsigned kind = e->lanes_are_items ? oc_index_kind(e, loop->range) : OC_LONG;
   const char *name = oc_text(e, "ridx%d", (int)ir_arg_int(ir_get(e->g, loop->range)));
   oc_value extent = thread ? oc_make(e, OC_LONG, 1, OC_ATOM, "end") : oc_at(e, ir_src(e->g, loop->range, 0));
   const char *first = thread ? "begin" : "0", *end = oc_in(e, extent, OC_SUM);
@@ -217,15 +218,15 @@ void oc_emit_running(void *emitter, uint32_t number) {
   oc_fetch fetch = oc_fetch_first(e, loop);
   put_unrolling(e, loop);
   oc_open(e, "for (%s %s = %s; %s < %s; %s++)", oc_type(kind, 1).text, name, first, name, end, name);
-  oc_first outer = oc_begin_round(e);
+  oc_first outer = oc_begin_iteration(e);
   ir_text next = oc_fetch_next(e, &fetch, kind, name, end);
-  define_round(e, loop, oc_make(e, kind, 1, OC_ATOM, "%s", name));
-  emit_round(e, loop, effect, &next);
+  define_iteration(e, loop, oc_make(e, kind, 1, OC_ATOM, "%s", name));
+  emit_iteration(e, loop, effect, &next);
   ir_text_free(&next);
   if (e->order.failed) return;
   close_carried(e, loop, arrays);
-  oc_end_round(e, loop, outer);
-  oc_leave_round(e, loop, scope);
+  oc_end_iteration(e, loop, outer);
+  oc_leave_iteration(e, loop, scope);
   oc_close(e);
   if (guarded) oc_close(e);
   if (!cg_surely_runs(&e->order, loop)) oc_end_maybe(e, before);
@@ -252,30 +253,31 @@ static oc_value tree_of_elements(oc_emitter *e, ir_op op, ir_dtype dtype, oc_val
 }
 
 /* part[0] op part[count/2] and so on, until one is left. */
-static oc_value tree_of_parts(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value *part, size_t count) {
+static oc_value combine_tree(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value *partial, size_t count) {
   for (size_t half = count / 2; half; half /= 2)
     for (size_t i = 0; i < half; i++)
-      part[i] = oc_temporary(e, oc_combine(e, op, dtype, part[i], part[i + half]));
-  return part[0];
+      partial[i] = oc_temporary(e, oc_combine(e, op, dtype, partial[i], partial[i + half]));
+  return partial[0];
 }
 
 static oc_value tree_of_lanes(oc_emitter *e, ir_op op, ir_dtype dtype, ir_ref body, uint32_t lanes) {
-  oc_value part[CG_MAX_LANES / OC_WIDEST + 1];
-  uint32_t pieces = oc_pieces(e, lanes);
-  for (e->piece = 0; e->piece < pieces; e->piece++) part[e->piece] = fetch(e, body, oc_width(e, lanes));
-  e->piece = 0;
-  return tree_of_elements(e, op, dtype, tree_of_parts(e, op, dtype, part, pieces));
+  oc_value partial[CG_MAX_LANES / OC_WIDEST + 1];
+  uint32_t subvectors = oc_subvectors(e, lanes);
+  for (e->subvector = 0; e->subvector < subvectors; e->subvector++)
+    partial[e->subvector] = fetch_value(e, body, oc_width(e, lanes));
+  e->subvector = 0;
+  return tree_of_elements(e, op, dtype, combine_tree(e, op, dtype, partial, subvectors));
 }
 
-static oc_value tree_of_copies(oc_emitter *e, ir_op op, ir_dtype dtype, uint32_t number, ir_ref body,
-                               uint32_t width) {
+static oc_value combine_unrolled(oc_emitter *e, ir_op op, ir_dtype dtype, uint32_t number, ir_ref body,
+                                 uint32_t width) {
   size_t count = (size_t)e->nest->loops[number].extent;
-  oc_value part[CG_MAX_LANES];
+  oc_value partial[CG_MAX_LANES];
   for (size_t i = 0; i < count; i++) {
-    e->order.digit[number] = (int64_t)i;
-    part[i] = fetch(e, body, width);
+    e->order.lane[number] = (int64_t)i;
+    partial[i] = fetch_value(e, body, width);
   }
-  return tree_of_parts(e, op, dtype, part, count);
+  return combine_tree(e, op, dtype, partial, count);
 }
 
 /* One carried value of a loop that is lanes. */
@@ -286,56 +288,57 @@ typedef struct lane_fold {
   carried c;
 } lane_fold;
 
-static void fold_copy(oc_emitter *e, const lane_fold *f, uint32_t number, uint32_t copy) {
+static void fold_unrolled(oc_emitter *e, const lane_fold *f, uint32_t number, uint32_t copy) {
   const cg_loop *loop = f->c.loop;
   oc_value tree = loop->binding == IR_UNROLL
-                      ? tree_of_copies(e, f->op, f->dtype, number, f->body, oc_width(e, f->c.lanes))
+                      ? combine_unrolled(e, f->op, f->dtype, number, f->body, oc_width(e, f->c.lanes))
                       : tree_of_lanes(e, f->op, f->dtype, f->body, (uint32_t)loop->extent);
-  oc_value init = fetch(e, f->init, oc_width(e, f->c.lanes));
-  e->variable = copy * f->c.pieces + e->piece;
-  f->c.copies[copy][e->piece] = oc_variable(e, oc_combine(e, f->op, f->dtype, init, tree));
+  oc_value init = fetch_value(e, f->init, oc_width(e, f->c.lanes));
+  e->variable = copy * f->c.subvectors + e->subvector;
+  f->c.unrolled[copy][e->subvector] = oc_variable(e, oc_combine(e, f->op, f->dtype, init, tree));
 }
 
 /* All copies through the group's exchange together. */
 static void fold_by_group(oc_emitter *e, const lane_fold *f, const uint64_t *lanes) {
-  size_t count = cg_copies(&e->order, lanes);
+  size_t count = cg_unroll_count(&e->order, lanes);
   oc_value *values = ir_alloc(e->nest->mem, count * sizeof *values);
   if (!values) {
     cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
     return;
   }
   cg_first_lane(&e->order, lanes);
-  do values[cg_copy_at(&e->order, lanes)] = fetch(e, f->body, 1);
+  do values[cg_unroll_index(&e->order, lanes)] = fetch_value(e, f->body, 1);
   while (cg_next_lane(&e->order, lanes));
   oc_group_combine(e, f->op, f->dtype, (uint32_t)f->c.loop->extent, values, count);
   oc_begin_node(e, (uint32_t)count);
   cg_first_lane(&e->order, lanes);
   do {
-    size_t copy = cg_copy_at(&e->order, lanes);
+    size_t copy = cg_unroll_index(&e->order, lanes);
     e->variable = (uint32_t)copy;
-    *f->c.copies[copy] = oc_variable(e, oc_combine(e, f->op, f->dtype, fetch(e, f->init, 1), values[copy]));
+    *f->c.unrolled[copy] =
+        oc_variable(e, oc_combine(e, f->op, f->dtype, fetch_value(e, f->init, 1), values[copy]));
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
   ir_free(e->nest->mem, values, count * sizeof *values);
 }
 
 static void fold_lanes(oc_emitter *e, const lane_fold *f, uint32_t number) {
   const uint64_t *lanes = cg_carry_lanes(&e->order, f->c.loop, f->c.slot);
-  size_t count = cg_copies(&e->order, lanes);
+  size_t count = cg_unroll_count(&e->order, lanes);
   for (size_t i = 0; i < count; i++)
-    if (!(f->c.copies[i] = oc_values(e, f->c.pieces))) return;
-  if (e->by_lanes && f->c.loop->binding == IR_VECTOR) {
+    if (!(f->c.unrolled[i] = oc_values(e, f->c.subvectors))) return;
+  if (e->lanes_are_items && f->c.loop->binding == IR_VECTOR) {
     fold_by_group(e, f, lanes);
     return;
   }
-  oc_begin_node(e, (uint32_t)count * f->c.pieces);
+  oc_begin_node(e, (uint32_t)count * f->c.subvectors);
   cg_first_lane(&e->order, lanes);
   do {
-    uint32_t copy = (uint32_t)cg_copy_at(&e->order, lanes);
-    for (uint32_t piece = 0; piece < f->c.pieces && !e->order.failed; piece++) {
-      e->piece = piece;
-      fold_copy(e, f, number, copy);
+    uint32_t copy = (uint32_t)cg_unroll_index(&e->order, lanes);
+    for (uint32_t subvector = 0; subvector < f->c.subvectors && !e->order.failed; subvector++) {
+      e->subvector = subvector;
+      fold_unrolled(e, f, number, copy);
     }
-    e->piece = 0;
+    e->subvector = 0;
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
 }
 
@@ -363,11 +366,11 @@ void oc_emit_lanes(void *emitter, uint32_t number) {
 /* Whether any lane of any copy's condition holds. */
 static oc_value some_holds(oc_emitter *e, ir_ref ref) {
   const uint64_t *lanes = cg_lanes(e->nest, ref);
-  uint32_t pieces = oc_pieces(e, e->nest->width[ref]);
+  uint32_t subvectors = oc_subvectors(e, e->nest->width[ref]);
   oc_value some = {0};
   cg_first_lane(&e->order, lanes);
   do
-    for (e->piece = 0; e->piece < pieces; e->piece++) {
+    for (e->subvector = 0; e->subvector < subvectors; e->subvector++) {
       oc_value condition = oc_at(e, ir_src(e->g, ref, 0));
       if (some.text && some.width != condition.width)
         some = oc_any(e, some), condition = oc_any(e, condition);
@@ -376,34 +379,34 @@ static oc_value some_holds(oc_emitter *e, ir_ref ref) {
         some = oc_temporary(e, oc_both(e, some, condition, "|"));
     }
   while (cg_next_lane(&e->order, lanes) && !e->order.failed);
-  e->piece = 0;
+  e->subvector = 0;
   return oc_any(e, some);
 }
 
 /* One branch for all copies. What the first value needs, and nothing before it needed, is computed behind
  * that branch and known only there. */
-void oc_emit_rare(oc_emitter *e, ir_ref ref, void **copies) {
+void oc_emit_rare(oc_emitter *e, ir_ref ref, void **unrolled) {
   const ir_node *n = ir_get(e->g, ref);
   const uint64_t *lanes = cg_lanes(e->nest, ref);
-  uint32_t vector = e->nest->width[ref], pieces = oc_pieces(e, vector);
+  uint32_t vector = e->nest->width[ref], subvectors = oc_subvectors(e, vector);
   size_t log_count = e->order.log_count;
   if (++e->order.nesting > CG_MAX_NESTING)
     cg_order_fail(&e->order, IR_ERR_UNSUPPORTED, "compile: rare values nest deeper than %d", CG_MAX_NESTING);
   if (e->order.failed) return;
   oc_value some = some_holds(e, ref);
-  oc_begin_node(e, (uint32_t)cg_copies(&e->order, lanes) * pieces);
+  oc_begin_node(e, (uint32_t)cg_unroll_count(&e->order, lanes) * subvectors);
   cg_first_lane(&e->order, lanes);
   do {
-    size_t copy = cg_copy_at(&e->order, lanes);
-    oc_value *values = copies[copy] = oc_values(e, pieces);
+    size_t copy = cg_unroll_index(&e->order, lanes);
+    oc_value *values = unrolled[copy] = oc_values(e, subvectors);
     if (!values) return;
-    for (e->piece = 0; e->piece < pieces; e->piece++) {
-      e->variable = (uint32_t)copy * pieces + e->piece;
-      values[e->piece] = oc_variable(e, fetch(e, n->src[2], oc_width(e, vector)));
+    for (e->subvector = 0; e->subvector < subvectors; e->subvector++) {
+      e->variable = (uint32_t)copy * subvectors + e->subvector;
+      values[e->subvector] = oc_variable(e, fetch_value(e, n->src[2], oc_width(e, vector)));
     }
-    e->piece = 0;
+    e->subvector = 0;
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
-  if (oc_joins_lanes(e, n->src[1])) some = oc_group_any(e, some);
+  if (oc_needs_barrier(e, n->src[1])) some = oc_group_any(e, some);
   oc_waits before = e->waits;
   oc_open(e, "if (%s)", some.text);
   cg_begin_visit(&e->order);
@@ -411,12 +414,13 @@ void oc_emit_rare(oc_emitter *e, ir_ref ref, void **copies) {
   cg_emit_visited(&e->order, true);
   cg_first_lane(&e->order, lanes);
   do {
-    oc_value *values = copies[cg_copy_at(&e->order, lanes)];
-    for (e->piece = 0; e->piece < pieces && !e->order.failed; e->piece++)
-      oc_line(
-          e, "%s = %s", values[e->piece].text,
-          oc_select(e, oc_at(e, n->src[0]), fetch(e, n->src[1], oc_width(e, vector)), values[e->piece]).text);
-    e->piece = 0;
+    oc_value *values = unrolled[cg_unroll_index(&e->order, lanes)];
+    for (e->subvector = 0; e->subvector < subvectors && !e->order.failed; e->subvector++)
+      oc_line(e, "%s = %s", values[e->subvector].text,
+              oc_select(e, oc_at(e, n->src[0]), fetch_value(e, n->src[1], oc_width(e, vector)),
+                        values[e->subvector])
+                  .text);
+    e->subvector = 0;
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
   oc_close(e);
   oc_end_maybe(e, before);

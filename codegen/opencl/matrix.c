@@ -15,7 +15,7 @@
 #include "codegen/opencl/opencl.h"
 
 enum { TERMS = 16, ITEMS = 32, COLUMN_ITEMS = 4, BLOCK = 8 };
-enum { MOST_CHUNKS = 4, MOST_COPIES = 64, MOST_PARTS = 16 };
+enum { MOST_CHUNKS = 4, MOST_UNROLL = 64, MOST_LANE_TERMS = 16 };
 
 typedef struct side {
   ir_ref load, index;
@@ -38,10 +38,11 @@ static uint32_t number_of(const oc_emitter *e, const cg_loop *loop) {
 
 /* what the indices say */
 
-/* All that is added up in an index and depends on the lane; at most MOST_PARTS. False where some of it
+/* All that is added up in an index and depends on the lane; at most MOST_LANE_TERMS. False where some of it
  * depends on more than that, or there is too much. */
-static bool lane_parts(const oc_emitter *e, ir_ref index, uint32_t vector, ir_ref *parts, uint32_t *count) {
-  ir_ref todo[MOST_PARTS] = {index};
+static bool lane_terms(const oc_emitter *e, ir_ref index, uint32_t vector, ir_ref *lane_terms_found,
+                       uint32_t *count) {
+  ir_ref todo[MOST_LANE_TERMS] = {index};
   uint32_t left = 1;
   *count = 0;
   while (left) {
@@ -49,15 +50,15 @@ static bool lane_parts(const oc_emitter *e, ir_ref index, uint32_t vector, ir_re
     const ir_node *n = ir_get(e->g, ref);
     const uint64_t *lanes = cg_lanes(e->nest, ref);
     if (!cg_set_has(lanes, vector)) continue;
-    if (n->op == IR_OP_ADD && left + 2 <= MOST_PARTS) {
+    if (n->op == IR_OP_ADD && left + 2 <= MOST_LANE_TERMS) {
       todo[left++] = n->src[0], todo[left++] = n->src[1];
       continue;
     }
     int64_t first = cg_set_next(e->nest, lanes, -1);
     if (first != vector || cg_set_next(e->nest, lanes, first) >= 0 ||
-        cg_set_next(e->nest, cg_deps(e->nest, ref), -1) >= 0 || *count == MOST_PARTS)
+        cg_set_next(e->nest, cg_deps(e->nest, ref), -1) >= 0 || *count == MOST_LANE_TERMS)
       return false;
-    parts[(*count)++] = ref;
+    lane_terms_found[(*count)++] = ref;
   }
   return true;
 }
@@ -77,12 +78,12 @@ static bool evaluated(const ir_node *n, const int64_t *value, int64_t *out) {
 
 /* What the lane adds to an index, for each lane; false where that is not known. */
 static bool lane_offsets(oc_emitter *e, ir_ref index, uint32_t vector, int64_t *offsets) {
-  ir_ref parts[MOST_PARTS], range = e->nest->loops[vector].range, *live = NULL;
+  ir_ref lane_terms_found[MOST_LANE_TERMS], range = e->nest->loops[vector].range, *live = NULL;
   size_t count = 0, cap = 0, bytes = ((size_t)index + 1) * sizeof(int64_t);
   uint32_t part_count;
-  if (!lane_parts(e, index, vector, parts, &part_count) || !part_count) return false;
+  if (!lane_terms(e, index, vector, lane_terms_found, &part_count) || !part_count) return false;
   int64_t *value = ir_alloc(e->nest->mem, bytes);
-  bool known = value && ir_reachable(e->g, parts, part_count, &live, &count, &cap) == IR_OK;
+  bool known = value && ir_reachable(e->g, lane_terms_found, part_count, &live, &count, &cap) == IR_OK;
   if (!known) cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
   for (uint32_t lane = 0; lane < e->group && known; lane++) {
     for (size_t i = 0; i < count && known; i++) {
@@ -91,7 +92,7 @@ static bool lane_offsets(oc_emitter *e, ir_ref index, uint32_t vector, int64_t *
       else known = evaluated(ir_get(e->g, live[i]), value, &value[live[i]]);
     }
     offsets[lane] = 0;
-    for (uint32_t i = 0; i < part_count && known; i++) offsets[lane] += value[parts[i]];
+    for (uint32_t i = 0; i < part_count && known; i++) offsets[lane] += value[lane_terms_found[i]];
   }
   ir_free(e->nest->mem, live, cap * sizeof *live);
   ir_free(e->nest->mem, value, bytes);
@@ -115,7 +116,7 @@ static bool are_columns(const oc_emitter *e, const int64_t *offsets) {
 static bool are_blocks(const oc_emitter *e, const matrix *m, int i, const int64_t *offsets) {
   const side *s = &m->side[i];
   const cg_loop *pair = &e->nest->loops[s->pair];
-  ir_ref todo[MOST_PARTS] = {s->index};
+  ir_ref todo[MOST_LANE_TERMS] = {s->index};
   uint32_t left = 1;
   if (i && (m->step != 2 || s->apart != 1 || pair->extent != 2)) return false;
   for (uint32_t lane = 0; lane < e->group; lane++) {
@@ -126,7 +127,7 @@ static bool are_blocks(const oc_emitter *e, const matrix *m, int i, const int64_
   while (left) {
     ir_ref ref = todo[--left];
     const ir_node *n = ir_get(e->g, ref);
-    if (n->op == IR_OP_ADD && left + 2 <= MOST_PARTS) {
+    if (n->op == IR_OP_ADD && left + 2 <= MOST_LANE_TERMS) {
       todo[left++] = n->src[0], todo[left++] = n->src[1];
       continue;
     }
@@ -149,7 +150,7 @@ static bool find_pair(const oc_emitter *e, side *s, const side *other) {
     if (loop->extent % 2 != 0 || !cg_stride(e->nest, s->index, (uint32_t)l, &apart)) continue;
     if (s->pair < 0 || apart < s->apart) s->pair = l, s->apart = apart;
   }
-  return s->pair >= 0 && cg_copies(&e->order, lanes) <= MOST_COPIES;
+  return s->pair >= 0 && cg_unroll_count(&e->order, lanes) <= MOST_UNROLL;
 }
 
 /* the form of the loop */
@@ -158,7 +159,7 @@ static bool find_side(oc_emitter *e, ir_ref factor, uint32_t number, side *s) {
   int64_t stride;
   if (ir_op_of(e->g, factor) != IR_OP_CAST) return false;
   const ir_node *n = ir_get(e->g, s->load = ir_src(e->g, factor, 0));
-  if (n->op != IR_OP_LOAD || cg_local_of(e->g, s->load) < 0 || oc_is_own(e, n->src[0]) ||
+  if (n->op != IR_OP_LOAD || cg_local_of(e->g, s->load) < 0 || oc_is_private(e, n->src[0]) ||
       !ir_is_true(e->g, n->src[2]))
     return false;
   s->index = n->src[1];
@@ -187,7 +188,7 @@ static bool find_form(oc_emitter *e, const cg_loop *loop, matrix *m) {
   const ir_target *t = e->target;
   int64_t terms = 0;
   *m = (matrix){.loop = loop};
-  if (!e->by_lanes || t->matrix != TERMS || t->together != ITEMS || e->group % ITEMS != 0 ||
+  if (!e->lanes_are_items || t->matrix != TERMS || t->together != ITEMS || e->group % ITEMS != 0 ||
       loop->binding != IR_SERIAL || loop->carries != 1 || loop->effect || !loop->carry[0] ||
       !ir_is_const(e->g, ir_src(e->g, loop->range, 0), &terms) || terms % TERMS != 0)
     return false;
@@ -230,34 +231,36 @@ static bool find_matrix(oc_emitter *e, const cg_loop *loop, matrix *m) {
 
 /* Names of the two registers, low terms and high ones, of a work-item's copy of a side, by chunk. */
 typedef struct fragments {
-  const char *at[MOST_CHUNKS][MOST_COPIES];
-  const char *name[MOST_CHUNKS][MOST_COPIES][2];
+  const char *at[MOST_CHUNKS][MOST_UNROLL];
+  const char *name[MOST_CHUNKS][MOST_UNROLL][2];
 } fragments;
 
-static size_t copy_of(const oc_emitter *e, const side *s) {
-  return cg_copy_at(&e->order, cg_lanes(e->nest, s->index));
+static size_t unroll_index(const oc_emitter *e, const side *s) {
+  return cg_unroll_index(&e->order, cg_lanes(e->nest, s->index));
 }
 
 /* Where the copies' elements are, terms from that of the chunk on. */
 static void find_places(oc_emitter *e, const matrix *m, fragments f[2]) {
   const ir_ref loads[] = {m->side[0].load, m->side[1].load};
   for (int64_t chunk = 0; chunk < m->chunks && !e->order.failed; chunk++) {
-    size_t scope = oc_enter_round(e, m->loop, oc_literal(e, OC_INT, chunk * TERMS), loads, 2);
+    size_t scope = oc_enter_iteration(e, m->loop, oc_literal(e, OC_INT, chunk * TERMS), loads, 2);
     for (int i = 0; i < 2 && !e->order.failed; i++) {
       const uint64_t *lanes = cg_lanes(e->nest, m->side[i].index);
       cg_first_lane(&e->order, lanes);
-      do f[i].at[chunk][copy_of(e, &m->side[i])] = oc_address(e, ir_src(e->g, loads[i], 0), m->side[i].index);
+      do
+        f[i].at[chunk][unroll_index(e, &m->side[i])] =
+            oc_address(e, ir_src(e->g, loads[i], 0), m->side[i].index);
       while (cg_next_lane(&e->order, lanes) && !e->order.failed);
     }
-    oc_leave_round(e, m->loop, scope);
+    oc_leave_iteration(e, m->loop, scope);
   }
 }
 
-static bool is_first_of_pair(const oc_emitter *e, const side *s) { return e->order.digit[s->pair] % 2 == 0; }
+static bool is_first_of_pair(const oc_emitter *e, const side *s) { return e->order.lane[s->pair] % 2 == 0; }
 
 /* Declares what is added to a copy's place to get to what a work-item reads of its fragment: of columns, that
  * of the pair's first copy; of rows that lie side by side, of both copies of a pair. */
-static const char *own_offset(oc_emitter *e, const matrix *m, int i) {
+static const char *fragment_offset(oc_emitter *e, const matrix *m, int i) {
   const side *s = &m->side[i];
   const char *name = oc_text(e, "v%u", e->last_number++);
   long long pitch = s->pitch, apart = s->apart, step = m->step;
@@ -272,31 +275,31 @@ static const char *own_offset(oc_emitter *e, const matrix *m, int i) {
 }
 
 /* The copy after that at the current digits. */
-static size_t copy_after(oc_emitter *e, const side *s) {
-  e->order.digit[s->pair]++;
-  size_t other = copy_of(e, s);
-  e->order.digit[s->pair]--;
+static size_t next_unroll_index(oc_emitter *e, const side *s) {
+  e->order.lane[s->pair]++;
+  size_t other = unroll_index(e, s);
+  e->order.lane[s->pair]--;
   return other;
 }
 
 /* Reads the two registers of the copy at the current digits, or those of two copies. */
 static void read_registers(oc_emitter *e, const matrix *m, int i, fragments *f, const char *offset) {
   const side *s = &m->side[i];
-  bool turned = s->pitch > 1, both = turned && !i;
+  bool transposed = s->pitch > 1, both = transposed && !i;
   if (both && !is_first_of_pair(e, s)) return;
-  size_t copies[] = {copy_of(e, s), both ? copy_after(e, s) : 0};
+  size_t unrolled[] = {unroll_index(e, s), both ? next_unroll_index(e, s) : 0};
   for (int64_t chunk = 0; chunk < m->chunks; chunk++) {
-    const char *at = oc_text(e, "%s + %s", f->at[chunk][copies[0]], offset), *names = "";
+    const char *at = oc_text(e, "%s + %s", f->at[chunk][unrolled[0]], offset), *names = "";
     for (int high = 0; high < 2; high++)
       for (int k = 0; k < 1 + both; k++) {
-        const char *name = f->name[chunk][copies[k]][high] = oc_text(e, "v%u", e->last_number++);
+        const char *name = f->name[chunk][unrolled[k]][high] = oc_text(e, "v%u", e->last_number++);
         names = oc_text(e, "%s%s%s", names, *names ? ", " : "", name);
       }
     oc_line(e, "uint %s", names);
     if (both)
       oc_line(e, "VF_MATRIX_TURNED_4(%s, %s, %lld, %lld)", names, at, (long long)s->pitch,
               (long long)s->apart);
-    else if (turned) oc_line(e, "VF_MATRIX_TURNED_2(%s, %s, %lld)", names, at, (long long)s->pitch);
+    else if (transposed) oc_line(e, "VF_MATRIX_TURNED_2(%s, %s, %lld)", names, at, (long long)s->pitch);
     else oc_line(e, "VF_MATRIX_BESIDE(%s, %s)", names, at);
   }
 }
@@ -304,16 +307,17 @@ static void read_registers(oc_emitter *e, const matrix *m, int i, fragments *f, 
 static const char *sum_at(const oc_emitter *e, const matrix *m, oc_value **sums, int64_t row,
                           int64_t column) {
   const uint64_t *lanes = cg_carry_lanes(&e->order, m->loop, 0);
-  e->order.digit[m->side[0].pair] += row, e->order.digit[m->side[1].pair] += column;
-  const char *text = sums[cg_copy_at(&e->order, lanes)]->text;
-  e->order.digit[m->side[0].pair] -= row, e->order.digit[m->side[1].pair] -= column;
+  e->order.lane[m->side[0].pair] += row, e->order.lane[m->side[1].pair] += column;
+  const char *text = sums[cg_unroll_index(&e->order, lanes)]->text;
+  e->order.lane[m->side[0].pair] -= row, e->order.lane[m->side[1].pair] -= column;
   return text;
 }
 
 /* The instructions for the fragment at the current digits. */
 static void add_products(oc_emitter *e, const matrix *m, const fragments f[2], oc_value **sums) {
   bool half = ir_dtype_of(e->g, m->side[0].load) == IR_F16;
-  size_t column = copy_of(e, &m->side[1]), row = copy_of(e, &m->side[0]), other = copy_after(e, &m->side[0]);
+  size_t column = unroll_index(e, &m->side[1]), row = unroll_index(e, &m->side[0]),
+         other = next_unroll_index(e, &m->side[0]);
   for (int64_t c = 0; c < m->chunks && !e->order.failed; c++)
     oc_line(e, "VF_MATRIX(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", half ? "f16" : "bf16",
             sum_at(e, m, sums, 0, 0), sum_at(e, m, sums, 0, 1), sum_at(e, m, sums, 1, 0),
@@ -331,7 +335,7 @@ static void emit_matrix(oc_emitter *e, const matrix *m, oc_value **sums) {
   e->has_matrix = true;
   find_places(e, m, f);
   const uint64_t *rows = cg_lanes(e->nest, m->side[0].index), *columns = cg_lanes(e->nest, m->side[1].index);
-  const char *row = own_offset(e, m, 0), *column = own_offset(e, m, 1);
+  const char *row = fragment_offset(e, m, 0), *column = fragment_offset(e, m, 1);
   cg_first_lane(&e->order, rows);
   do read_registers(e, m, 0, &f[0], row);
   while (cg_next_lane(&e->order, rows) && !e->order.failed);

@@ -13,14 +13,14 @@ typedef struct place {
   bool affine;
   int64_t stride;
   const char *memory, *space;
-  oc_value base; /* index of the first lane of all pieces; of the only one */
-  oc_value part; /* unless affine: what each lane adds */
+  oc_value base;      /* index of the first lane of all pieces; of the only one */
+  oc_value lane_term; /* unless affine: what each lane adds */
 } place;
 
 /* With lanes: the index of this work-item, in long arithmetic unless all of it fits in 32 bits. */
 static oc_value lane_index(oc_emitter *e, ir_ref index, const cg_access *how) {
   enum { MOST = INT32_MAX / CG_MAX_LANES };
-  oc_value base = how->base ? oc_at(e, how->base) : oc_literal(e, OC_INT, 0), part;
+  oc_value base = how->base ? oc_at(e, how->base) : oc_literal(e, OC_INT, 0), lane_term;
   ir_bounds bounds = ir_bounds_of(e->g, index);
   bool fits = bounds.lo >= INT32_MIN && bounds.hi <= INT32_MAX;
   if (e->nest->width[index] == 1) return base;
@@ -31,14 +31,14 @@ static oc_value lane_index(oc_emitter *e, ir_ref index, const cg_access *how) {
     oc_value lane = oc_at(e, e->nest->loops[l].range);
     fits = fits && how->stride <= MOST && how->stride >= -MOST;
     if (!fits) lane = oc_index_as(e, lane, OC_LONG);
-    part = how->stride == 1 ? lane
-                            : oc_make(e, lane.kind, 1, OC_PRODUCT, "%s*%s", oc_in(e, lane, OC_PRODUCT),
-                                      oc_index_literal(e, how->stride).text);
+    lane_term = how->stride == 1 ? lane
+                                 : oc_make(e, lane.kind, 1, OC_PRODUCT, "%s*%s", oc_in(e, lane, OC_PRODUCT),
+                                           oc_index_literal(e, how->stride).text);
   } else {
-    part = oc_at(e, how->part);
-    if (!fits) part = oc_index_as(e, part, OC_LONG);
+    lane_term = oc_at(e, how->lane_term);
+    if (!fits) lane_term = oc_index_as(e, lane_term, OC_LONG);
   }
-  return oc_sum(e, base, part);
+  return oc_sum(e, base, lane_term);
 }
 
 static place place_of(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lanes) {
@@ -51,22 +51,22 @@ static place place_of(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lanes)
              .stride = how.stride,
              .memory = oc_at(e, param).text,
              .space = ir_op_of(e->g, param) == IR_OP_PARAM ? "global" : "local"};
-  if (e->by_lanes) {
+  if (e->lanes_are_items) {
     a.affine = true;
     a.stride = 0;
-    a.base = oc_is_own(e, param) ? oc_own_index(e, index) : lane_index(e, index, &how);
+    a.base = oc_is_private(e, param) ? oc_private_index(e, index) : lane_index(e, index, &how);
     return a;
   }
   a.base = how.base ? oc_at(e, how.base) : oc_literal(e, OC_INT, 0);
-  if (!how.affine) a.part = oc_at(e, how.part);
-  else if (e->piece) a.base = oc_sum(e, a.base, oc_index_literal(e, a.stride * oc_first_lane(e, lanes)));
+  if (!how.affine) a.lane_term = oc_at(e, how.lane_term);
+  else if (e->subvector) a.base = oc_sum(e, a.base, oc_index_literal(e, a.stride * oc_first_lane(e, lanes)));
   return a;
 }
 
 /* Index of element `lane` of the piece. */
 static oc_value index_at(oc_emitter *e, const place *a, uint32_t lane) {
   return a->affine ? oc_sum(e, a->base, oc_index_literal(e, a->stride * lane))
-                   : oc_sum(e, a->base, oc_element(e, a->part, lane));
+                   : oc_sum(e, a->base, oc_element(e, a->lane_term, lane));
 }
 
 static oc_value element_at(oc_emitter *e, const place *a, uint32_t lane) {
@@ -111,7 +111,7 @@ static oc_value blank(oc_emitter *e, unsigned kind, uint32_t width, const char *
 
 /* Gives `elements` what lies at each place, as far as `valid`, which may be NULL, says so. */
 static void read_elements(oc_emitter *e, const place *a, oc_value elements, const oc_value *valid) {
-  const char *at = a->affine ? oc_literal(e, OC_LONG, a->stride).text : a->part.text;
+  const char *at = a->affine ? oc_literal(e, OC_LONG, a->stride).text : a->lane_term.text;
   oc_line(e, "VF_EACH_%u(VF_%s%s, %s, %s, %s, %s)", a->width, a->affine ? "STEP" : "GATHER",
           valid ? "_IF" : "", elements.text, address(e, a), at, valid ? valid->text : "true");
 }
@@ -150,7 +150,7 @@ static oc_value load_vector(oc_emitter *e, const place *a, const oc_value *valid
   return oc_select(e, mask, loaded(e, a, elements), other);
 }
 
-oc_value oc_read_along(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lane, uint32_t count) {
+oc_value oc_read_contiguous(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lane, uint32_t count) {
   place a = place_of(e, param, index, e->nest->width[index]);
   a.base = index_at(e, &a, lane);
   a.affine = true;
@@ -184,7 +184,7 @@ oc_value oc_emit_load(oc_emitter *e, ir_ref ref) {
   oc_value valid = oc_at(e, n->src[2]), other = oc_at(e, n->src[3]);
   place a = place_of(e, n->src[0], n->src[1], moved);
   const oc_value *where = ir_is_true(e->g, n->src[2]) ? NULL : &valid;
-  if (ir_arg_int(n) && a.affine && !e->by_lanes)
+  if (ir_arg_int(n) && a.affine && !e->lanes_are_items)
     fetch_ahead(e, &a, ir_arg_int(n), ir_arg_mode(n) == IR_STREAM);
   oc_value v = a.width == 1 || (a.affine && a.stride == 0) ? load_scalar(e, &a, where, other)
                                                            : load_vector(e, &a, where, other);
@@ -212,7 +212,7 @@ static bool streams(const oc_emitter *e, ir_ref ref, const place *a, uint32_t la
 
 /* "p0 != p1": the output lies where no input does; lines that were just read are written faster through the
  * caches. Where most of an output streams, what lies in every fourth part of memory does not. */
-static const char *apart(oc_emitter *e, ir_ref ref, const char *output, const char *to) {
+static const char *has_memory_to_itself(oc_emitter *e, ir_ref ref, const char *output, const char *to) {
   enum { KEPT = 3 << 17 };
   const ir_node *kernel = ir_get(e->g, e->nest->kernel);
   const char *all = "";
@@ -236,7 +236,7 @@ static void store_vector(oc_emitter *e, ir_ref ref, const place *a, uint32_t lan
   value = oc_temporary(e, value);
   e->streams = true;
   oc_line(e, "VF_STREAM(%s, %u, %s, %s, %s)", oc_type(a->kind, 1).text, a->width, value.text,
-          low_address(e, a), apart(e, ref, a->memory, low_address(e, a)));
+          low_address(e, a), has_memory_to_itself(e, ref, a->memory, low_address(e, a)));
 }
 
 /* All copies along `loop`, whose elements alternate. */
@@ -248,26 +248,26 @@ static void store_alternating(oc_emitter *e, ir_ref ref, uint32_t loop) {
   place a = place_of(e, n->src[0], n->src[1], lanes);
   a.stride = 1;
   for (uint32_t k = 0; k < count; k++) {
-    e->order.digit[loop] = k;
+    e->order.lane[loop] = k;
     v[k] = oc_temporary(e, oc_splat(e, oc_to_storage(e, a.dtype, oc_at(e, n->src[2])), width));
   }
-  e->order.digit[loop] = 0;
+  e->order.lane[loop] = 0;
   oc_interleave(e, v, count);
   for (uint32_t k = 0; k < count && !e->order.failed; k++) {
-    place part = a;
-    part.base = oc_sum(e, a.base, oc_index_literal(e, (int64_t)k * width));
-    store_vector(e, ref, &part, lanes, v[k]);
+    place lane_term = a;
+    lane_term.base = oc_sum(e, a.base, oc_index_literal(e, (int64_t)k * width));
+    store_vector(e, ref, &lane_term, lanes, v[k]);
   }
 }
 
-static void store_piece(oc_emitter *e, ir_ref ref) {
+static void store_subvector(oc_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   uint32_t lanes = e->nest->width[ref], width = oc_width(e, lanes);
   bool moves = e->nest->width[n->src[1]] > 1;
   place a = place_of(e, n->src[0], n->src[1], lanes);
   oc_value value = oc_splat(e, oc_to_storage(e, a.dtype, oc_at(e, n->src[2])), width);
-  if (e->by_lanes) {
-    const char *guard = oc_is_own(e, n->src[0]) ? "" : oc_guard(e, lanes);
+  if (e->lanes_are_items) {
+    const char *guard = oc_is_private(e, n->src[0]) ? "" : oc_guard(e, lanes);
     if (!moves && lanes > 1) guard = oc_text(e, "if (lane == %u) ", lanes - 1); /* the last lane's stays */
     bool late = e->late_depth == e->depth && oc_is_ahead(e, ref);
     (late ? write_late : write_one)(e, guard, element_at(e, &a, 0), value);
@@ -275,41 +275,42 @@ static void store_piece(oc_emitter *e, ir_ref ref) {
     write_one(e, "", element_at(e, &a, 0), value);
   } else if (!moves || (a.affine && a.stride == 0)) {
     a.stride = 0;
-    if (e->piece + 1 == oc_pieces(e, lanes))
+    if (e->subvector + 1 == oc_subvectors(e, lanes))
       write_one(e, "", element_at(e, &a, 0), oc_element(e, oc_temporary(e, value), width - 1));
   } else if (is_whole(&a)) {
     store_vector(e, ref, &a, lanes, value);
   } else {
     value = oc_temporary(e, value);
     oc_line(e, "VF_EACH_%u(VF_%s, %s, %s, %s, true)", width, a.affine ? "STORE_STEP" : "SCATTER", value.text,
-            address(e, &a), a.affine ? oc_literal(e, OC_LONG, a.stride).text : a.part.text);
+            address(e, &a), a.affine ? oc_literal(e, OC_LONG, a.stride).text : a.lane_term.text);
   }
 }
 
 void oc_emit_store(void *emitter, ir_ref ref) {
   oc_emitter *e = emitter;
   const uint64_t *lanes = cg_lanes(e->nest, ref);
-  uint32_t width = e->nest->width[ref], pieces = oc_pieces(e, width);
-  if (oc_store_runs(e, ref)) {
+  uint32_t width = e->nest->width[ref], subvectors = oc_subvectors(e, width);
+  if (oc_store_vectors(e, ref)) {
     oc_after_effect(e, ref);
     return;
   }
-  int64_t alternating = e->by_lanes ? -1 : cg_alternating_loop(e->nest, ref, OC_MOST_INTERLEAVED);
+  int64_t alternating = e->lanes_are_items ? -1 : cg_alternating_loop(e->nest, ref, OC_MOST_INTERLEAVED);
   if (alternating >= 0 && (e->nest->loops[alternating].extent == 3 || (width & (width - 1))))
     alternating = -1;
   cg_first_lane(&e->order, lanes);
   do {
-    for (e->piece = 0; e->piece < pieces && !e->order.failed; e->piece++)
-      if (alternating < 0) store_piece(e, ref);
-      else if (e->order.digit[alternating] == 0) store_alternating(e, ref, (uint32_t)alternating);
-    e->piece = 0;
+    for (e->subvector = 0; e->subvector < subvectors && !e->order.failed; e->subvector++)
+      if (alternating < 0) store_subvector(e, ref);
+      else if (e->order.lane[alternating] == 0) store_alternating(e, ref, (uint32_t)alternating);
+    e->subvector = 0;
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
   oc_after_effect(e, ref);
 }
 
 /* updates */
 
-static void modify(oc_emitter *e, const place *a, ir_op op, const char *guard, oc_value to, oc_value value) {
+static void update_elements(oc_emitter *e, const place *a, ir_op op, const char *guard, oc_value to,
+                            oc_value value) {
   if (op == IR_OP_ADD) value = oc_combine(e, op, a->dtype, oc_from_storage(e, a->dtype, to), value);
   write_one(e, guard, to, oc_to_storage(e, a->dtype, value));
 }
@@ -321,28 +322,29 @@ static const char *condition(oc_emitter *e, ir_ref valid, uint32_t lane) {
 }
 
 /* The lanes of a vector follow one another. */
-static void update_piece(oc_emitter *e, ir_ref ref) {
+static void update_subvector(oc_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   uint32_t lanes = e->nest->width[ref], width = oc_width(e, lanes);
   place a = place_of(e, n->src[0], n->src[1], lanes);
   oc_value value = oc_at(e, n->src[3]);
   if (e->nest->width[n->src[1]] == 1) a.stride = 0;
-  if (e->by_lanes) {
+  if (e->lanes_are_items) {
     const char *guard = oc_text(e, "%s%s", oc_guard(e, lanes), condition(e, n->src[2], 0));
-    modify(e, &a, (ir_op)n->arg, guard, element_at(e, &a, 0), value);
+    update_elements(e, &a, (ir_op)n->arg, guard, element_at(e, &a, 0), value);
     return;
   }
   value = oc_temporary(e, value);
   for (uint32_t i = 0; i < width; i++)
-    modify(e, &a, (ir_op)n->arg, condition(e, n->src[2], i), element_at(e, &a, i),
-           oc_lane(e, a.dtype, value, i));
+    update_elements(e, &a, (ir_op)n->arg, condition(e, n->src[2], i), element_at(e, &a, i),
+                    oc_lane(e, a.dtype, value, i));
 }
 
 void oc_emit_update(void *emitter, ir_ref ref) {
   oc_emitter *e = emitter;
-  uint32_t pieces = oc_pieces(e, e->nest->width[ref]);
-  for (e->piece = 0; e->piece < pieces && !e->order.failed; e->piece++) update_piece(e, ref);
-  e->piece = 0;
+  uint32_t subvectors = oc_subvectors(e, e->nest->width[ref]);
+  for (e->subvector = 0; e->subvector < subvectors && !e->order.failed; e->subvector++)
+    update_subvector(e, ref);
+  e->subvector = 0;
   oc_after_effect(e, ref);
 }
 

@@ -23,12 +23,12 @@ static void put_pointer(oc_emitter *e, ir_ref param) {
 }
 
 static void define_name(oc_emitter *e, ir_ref ref, unsigned kind, const char *name) {
-  void **copies = cg_array(&e->order, 1);
+  void **unrolled = cg_array(&e->order, 1);
   oc_value *value = oc_values(e, 1);
-  if (!copies || !value) return;
+  if (!unrolled || !value) return;
   *value = (oc_value){.text = name, .kind = (uint8_t)kind, .level = OC_ATOM, .width = 1};
-  *copies = value;
-  cg_define(&e->order, ref, copies);
+  *unrolled = value;
+  cg_define(&e->order, ref, unrolled);
 }
 
 /* Parameters and variables: in the head what is given, in the body what is made of it. */
@@ -71,11 +71,11 @@ static void put_local(oc_emitter *e, ir_ref local) {
   int64_t size = 0;
   const char *name = oc_text(e, "l%u", (unsigned)ir_arg_int(n));
   unsigned kind = oc_storage_of(e, (ir_dtype)n->dtype);
-  bool own = oc_is_own(e, local);
+  bool own = oc_is_private(e, local);
   ir_is_const(e->g, n->src[0], &size);
-  if (own) size = oc_own_size(e, size);
+  if (own) size = oc_private_size(e, size);
   ir_textf(&e->head, "  %s%s %s[%lld]%s;\n", own ? "" : "local ", oc_type(kind, 1).text, name,
-           (long long)size, e->by_lanes && !own && size > 1 ? " __attribute__((aligned(16)))" : "");
+           (long long)size, e->lanes_are_items && !own && size > 1 ? " __attribute__((aligned(16)))" : "");
   define_name(e, local, kind, name);
   if (!own) e->nest->scratch += (uint64_t)size * oc_bytes(kind);
 }
@@ -87,7 +87,7 @@ static void put_lanes_and_locals(oc_emitter *e) {
   if (ir_reachable(e->g, &e->nest->kernel, 1, &live, &count, &cap) != IR_OK) {
     cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
   } else {
-    oc_find_own(e, live, count);
+    oc_find_private(e, live, count);
     oc_find_outputs(e, live, count);
   }
   for (size_t i = 0; i < count && !e->order.failed; i++) {
@@ -95,7 +95,7 @@ static void put_lanes_and_locals(oc_emitter *e) {
     const cg_loop *loop = n->op == IR_OP_RANGE && e->nest->loop_of[live[i]]
                               ? &e->nest->loops[e->nest->loop_of[live[i]] - 1]
                               : NULL;
-    if (loop && e->by_lanes && loop->binding == IR_VECTOR) put_lane(e, live[i], loop, shorter);
+    if (loop && e->lanes_are_items && loop->binding == IR_VECTOR) put_lane(e, live[i], loop, shorter);
     if (n->op == IR_OP_LOCAL) put_local(e, live[i]);
   }
   ir_free(e->nest->mem, live, cap * sizeof *live);
@@ -110,7 +110,7 @@ static bool has_threads(const cg_nest *nest) {
 static void put_kernel(oc_emitter *e, const char *symbol) {
   e->depth = 1;
   put_arguments(e, symbol);
-  if (e->by_lanes && e->group > 1) oc_line(e, "int lane = get_local_id(0)");
+  if (e->lanes_are_items && e->group > 1) oc_line(e, "int lane = get_local_id(0)");
   put_lanes_and_locals(e);
   if (has_threads(e->nest))
     oc_line(e, "long begin = get_group_id(0) * grain, end = min(begin + grain, count)");
@@ -137,10 +137,10 @@ static ir_status check_lanes(const oc_emitter *e, const char *symbol, ir_error *
   for (uint32_t l = 0; l < e->nest->loop_count; l++) {
     const cg_loop *loop = &e->nest->loops[l];
     if (loop->binding != IR_VECTOR) continue;
-    if (e->by_lanes && loop->extent > e->target->lanes)
+    if (e->lanes_are_items && loop->extent > e->target->group_items)
       return ir_fail(error, IR_ERR_UNSUPPORTED,
                      "compile: %s has vectors of %lld lanes; groups of the target have at most %d work-items",
-                     symbol, (long long)loop->extent, e->target->lanes);
+                     symbol, (long long)loop->extent, e->target->group_items);
   }
   return IR_OK;
 }
@@ -164,19 +164,19 @@ static ir_status copy_out(oc_emitter *e, cg_blob *out) {
 
 ir_status cg_opencl(const ir_graph *graph, ir_ref kernel, const char *symbol, const ir_target *target,
                     cg_blob *out, ir_error *error) {
-  static const cg_emits emits = {oc_emit_copies, oc_emit_running, oc_emit_lanes, oc_before_effect,
-                                 oc_emit_store,  oc_emit_update,  NULL,          true};
+  static const cg_emits emits = {oc_emit_unrolled, oc_emit_running, oc_emit_lanes, oc_before_effect,
+                                 oc_emit_store,    oc_emit_update,  NULL,          true};
   ir_error own = {0};
   *out = (cg_blob){0};
   cg_nest nest;
-  ir_status status = cg_nest_make(&nest, graph, kernel, target->lanes > 0, &own);
+  ir_status status = cg_nest_make(&nest, graph, kernel, target->group_items > 0, &own);
   if (status == IR_OK) {
     oc_emitter e = {.nest = &nest,
                     .g = &nest.graph,
                     .target = target,
-                    .by_lanes = target->lanes > 0,
-                    .group = target->lanes > 0 ? oc_group_size(&nest) : 1};
-    oc_part_in_place(&nest, e.group);
+                    .lanes_are_items = target->group_items > 0,
+                    .group = target->group_items > 0 ? oc_group_size(&nest) : 1};
+    oc_limit_in_place(&nest, e.group);
     ir_text_init(&e.out, nest.mem);
     ir_text_init(&e.head, nest.mem);
     ir_text_init(&e.late, nest.mem);

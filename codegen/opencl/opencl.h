@@ -41,7 +41,7 @@ typedef enum oc_kind {
   OC_ULONG,
   OC_FLOAT,
   OC_DOUBLE,
-  OC_SOFT /* f64 where the target has no doubles (soft_float.c) */
+  OC_SOFT_DOUBLE /* f64 where the target has no doubles (soft_float.c) */
 } oc_kind;
 
 /* How tightly an expression holds together. */
@@ -85,17 +85,17 @@ typedef struct oc_emitter {
   cg_nest *nest; /* the order's */
   ir_graph *g;   /* the nest's */
   const ir_target *target;
-  bool by_lanes;       /* lanes are work-items */
-  uint32_t group;      /* work-items of a group */
-  ir_text out;         /* the function's body */
-  ir_text head;        /* what is declared before it */
-  ir_text late;        /* what is stored at the end of the round at hand, */
-  uint32_t late_depth; /* by effects at this depth; 0: there is no such round */
-  uint32_t depth;      /* of blocks */
-  uint32_t piece;      /* of the node at hand */
+  bool lanes_are_items; /* lanes are work-items */
+  uint32_t group;       /* work-items of a group */
+  ir_text out;          /* the function's body */
+  ir_text head;         /* what is declared before it */
+  ir_text late;         /* what is stored at the end of the round at hand, */
+  uint32_t late_depth;  /* by effects at this depth; 0: there is no such round */
+  uint32_t depth;       /* of blocks */
+  uint32_t subvector;   /* of the node at hand */
   /* names of the node at hand: number (0: none given yet), of how many variables which one */
   uint32_t number, variables, variable, last_number;
-  uint64_t own; /* locals, by number, that each work-item has for itself */
+  uint64_t private_locals; /* locals, by number, that each work-item has for itself */
   oc_waits waits;
   uint64_t exchange[2]; /* bytes that the areas of the group's exchange need */
   oc_first first;       /* of the round at hand */
@@ -140,13 +140,13 @@ void oc_text_free(oc_emitter *e);
 
 /* emit.c: values and the kernel */
 /* Of a vector of so many lanes: its pieces, elements of the current one, and which lane that begins with. */
-uint32_t oc_pieces(const oc_emitter *e, uint32_t lanes);
+uint32_t oc_subvectors(const oc_emitter *e, uint32_t lanes);
 uint32_t oc_width(const oc_emitter *e, uint32_t lanes);
 uint32_t oc_first_lane(const oc_emitter *e, uint32_t lanes);
 oc_value oc_at(oc_emitter *e, ir_ref ref);             /* at the current digits and piece */
 oc_value *oc_values(oc_emitter *e, uint32_t count);    /* NULL when memory is short */
 void oc_begin_node(oc_emitter *e, uint32_t variables); /* of which the next names are */
-void oc_emit_copies(void *emitter, ir_ref ref, void *copies);
+void oc_emit_unrolled(void *emitter, ir_ref ref, void *unrolled);
 
 /* value.c: nodes */
 oc_value oc_emit_value(oc_emitter *e, ir_ref ref); /* at the current digits and piece */
@@ -168,7 +168,7 @@ oc_value oc_round_narrow(oc_emitter *e, ir_dtype dtype, oc_value a);
 oc_value oc_unknown_op(oc_emitter *e, ir_op op, ir_dtype dtype);
 
 /* soft_float.c: before the kernels of a program for a target that computes some floats with integers */
-void oc_put_soft(ir_text *out);
+void oc_put_soft_float(ir_text *out);
 
 /* convert.c */
 oc_value oc_cast(oc_emitter *e, ir_dtype from, ir_dtype to, oc_value a);
@@ -180,7 +180,7 @@ oc_value oc_from_storage(oc_emitter *e, ir_dtype dtype, oc_value stored);
 oc_value oc_emit_load(oc_emitter *e, ir_ref ref);
 oc_value oc_emit_bound(oc_emitter *e, ir_ref ref);
 /* As many stored elements as `count` from that of lane `lane` of the current piece on. */
-oc_value oc_read_along(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lane, uint32_t count);
+oc_value oc_read_contiguous(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lane, uint32_t count);
 /* With lanes: `count` stored elements from the current digits' on, which lie at a multiple of so many. */
 oc_value oc_read_aligned(oc_emitter *e, ir_ref param, ir_ref index, uint32_t count);
 /* Where the element of this work-item's is, at the current digits: `l0 + i`. */
@@ -190,13 +190,13 @@ void oc_emit_update(void *emitter, ir_ref ref);
 
 /* tile.c: all copies of a load at once, where they lie side by side and the lanes do not; false where
  * they do not */
-bool oc_emit_tile(oc_emitter *e, ir_ref load, void **copies);
+bool oc_emit_tile(oc_emitter *e, ir_ref load, void **unrolled);
 /* Elements of the vectors by turns, in as many vectors; count: a power of two. */
 enum { OC_MOST_INTERLEAVED = 4 };
 void oc_interleave(oc_emitter *e, oc_value *vectors, uint32_t count);
 
 /* vector_load.c: the same with lanes, where they lie side by side in a local */
-bool oc_emit_wide(oc_emitter *e, ir_ref load, void **copies);
+bool oc_emit_wide(oc_emitter *e, ir_ref load, void **unrolled);
 
 /* matrix.c: a loop that adds up products, by matrix instructions of the target's, to the variables
  * sums[] of its carried value's copies; false where it is none that these can do */
@@ -204,14 +204,14 @@ bool oc_emit_matrix(oc_emitter *e, const cg_loop *loop, void **sums);
 
 /* wide_copy.c: narrow floats of input and of locals by eights or pairs, for targets with matrix
  * instructions; false where none lie side by side */
-bool oc_emit_runs(oc_emitter *e, ir_ref load, void **copies);
-bool oc_store_runs(oc_emitter *e, ir_ref store);
+bool oc_emit_vector_loads(oc_emitter *e, ir_ref load, void **unrolled);
+bool oc_store_vectors(oc_emitter *e, ir_ref store);
 /* The same in steps: how many runs a load's copies are, 0 where they are none; a variable for each, from the
  * returned number on; what is read into them; the load's copies, as parts of them. */
-uint32_t oc_count_runs(const oc_emitter *e, ir_ref load);
-uint32_t oc_declare_runs(oc_emitter *e, ir_ref load);
-void oc_read_runs(oc_emitter *e, ir_ref load, uint32_t first);
-void oc_take_runs(oc_emitter *e, ir_ref load, uint32_t first, void **copies);
+uint32_t oc_count_vector_loads(const oc_emitter *e, ir_ref load);
+uint32_t oc_declare_vectors(oc_emitter *e, ir_ref load);
+void oc_read_vectors(oc_emitter *e, ir_ref load, uint32_t first);
+void oc_extract_vectors(oc_emitter *e, ir_ref load, uint32_t first, void **unrolled);
 
 /* fetch.c: runs that a round stores in locals are read by the round before it */
 enum { OC_FETCHED = 2 };
@@ -228,30 +228,31 @@ ir_text oc_fetch_next(oc_emitter *e, const oc_fetch *f, unsigned kind, const cha
 
 /* loop.c. Between entering and leaving it, what is emitted belongs to the round `at` of a loop that is
  * not open; what says where the loads read is there. Returns the scope to leave. */
-size_t oc_enter_round(oc_emitter *e, const cg_loop *loop, oc_value at, const ir_ref *loads, uint32_t count);
-void oc_leave_round(oc_emitter *e, const cg_loop *loop, size_t scope);
+size_t oc_enter_iteration(oc_emitter *e, const cg_loop *loop, oc_value at, const ir_ref *loads,
+                          uint32_t count);
+void oc_leave_iteration(oc_emitter *e, const cg_loop *loop, size_t scope);
 void oc_emit_running(void *emitter, uint32_t loop);
 void oc_emit_lanes(void *emitter, uint32_t loop);
-void oc_emit_rare(oc_emitter *e, ir_ref ref, void **copies);
+void oc_emit_rare(oc_emitter *e, ir_ref ref, void **unrolled);
 
 /* load_reuse.c: elements of inputs that were read already */
 void oc_find_outputs(oc_emitter *e, const ir_ref *live, size_t count); /* among all nodes of the kernel */
-bool oc_may_repeat(const oc_emitter *e, ir_ref ref);                   /* is it such a load? */
-const char *oc_read_before(const oc_emitter *e, const char *text); /* the variable's name; NULL: not read */
-void oc_has_read(oc_emitter *e, const char *text, const char *name);
-void oc_forget_reads(oc_emitter *e); /* of blocks that are closed */
+bool oc_is_reusable_load(const oc_emitter *e, ir_ref ref);             /* is it such a load? */
+const char *oc_reused_load(const oc_emitter *e, const char *text); /* the variable's name; NULL: not read */
+void oc_remember_load(oc_emitter *e, const char *text, const char *name);
+void oc_forget_loads(oc_emitter *e); /* of blocks that are closed */
 
 /* private.c: locals that are variables of each work-item */
-void oc_find_own(oc_emitter *e, const ir_ref *live, size_t count); /* among all nodes of the kernel */
-bool oc_is_own(const oc_emitter *e, ir_ref buffer);
-int64_t oc_own_size(const oc_emitter *e, int64_t size); /* elements of each, where the local has `size` */
-oc_value oc_own_index(oc_emitter *e, ir_ref index);     /* which of them, at the current digits */
+void oc_find_private(oc_emitter *e, const ir_ref *live, size_t count); /* among all nodes of the kernel */
+bool oc_is_private(const oc_emitter *e, ir_ref buffer);
+int64_t oc_private_size(const oc_emitter *e, int64_t size); /* elements of each, where the local has `size` */
+oc_value oc_private_index(oc_emitter *e, ir_ref index);     /* which of them, at the current digits */
 
 /* group.c: work-items that wait for each other. Nothing without lanes. */
 uint32_t oc_group_size(const cg_nest *nest);
 /* Where not all work-items take part in a store to p0, the others too load what its value is made of, when it
  * may be there already: then no parameter may lie where p0 does. */
-void oc_part_in_place(cg_nest *nest, uint32_t group);
+void oc_limit_in_place(cg_nest *nest, uint32_t group);
 const char *oc_guard(oc_emitter *e, uint32_t lanes); /* "if (...) " where not all work-items take part */
 void oc_before_effect(void *emitter, ir_ref effect); /* what it reads of locals has been stored by all */
 void oc_after_effect(oc_emitter *e, ir_ref effect);  /* a store or update */
@@ -260,10 +261,10 @@ bool oc_is_ahead(const oc_emitter *e, ir_ref store);
 /* Between what each round of a value loop does, and the values that read it. */
 void oc_before_values(oc_emitter *e, const cg_loop *loop);
 /* The next round may store. What the first one gives, for the second. */
-oc_first oc_begin_round(oc_emitter *e);
-void oc_end_round(oc_emitter *e, const cg_loop *loop, oc_first outer);
+oc_first oc_begin_iteration(oc_emitter *e);
+void oc_end_iteration(oc_emitter *e, const cg_loop *loop, oc_first outer);
 void oc_end_maybe(oc_emitter *e, oc_waits before);        /* of code that may not have been run */
-bool oc_joins_lanes(oc_emitter *e, ir_ref ref);           /* computing it makes work-items wait */
+bool oc_needs_barrier(oc_emitter *e, ir_ref ref);         /* computing it makes work-items wait */
 oc_value oc_group_any(oc_emitter *e, oc_value condition); /* of any work-item, known to all */
 /* Each of the values combined over the first `lanes` work-items, in pairs i and i + lanes/2. */
 void oc_group_combine(oc_emitter *e, ir_op op, ir_dtype dtype, uint32_t lanes, oc_value *values,

@@ -376,7 +376,7 @@ static const char matrix[] =
 ir_status cg_opencl_prelude(const ir_target *target, ir_text *out) {
   if (strstr(target->features, "+ptx")) ir_text_str(out, "#define VF_PTX\n");
   for (size_t i = 0; i < sizeof prelude / sizeof *prelude; i++) ir_text_str(out, prelude[i]);
-  if (target->soft_f64 || target->soft_division) oc_put_soft(out);
+  if (target->soft_f64 || target->soft_division) oc_put_soft_float(out);
   if (target->matrix) ir_text_str(out, matrix);
   return out->failed ? IR_ERR_MEMORY : IR_OK;
 }

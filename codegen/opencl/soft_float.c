@@ -254,6 +254,6 @@ static const char *const text[] = {
     "#endif\n\n",
 };
 
-void oc_put_soft(ir_text *out) {
+void oc_put_soft_float(ir_text *out) {
   for (size_t i = 0; i < sizeof text / sizeof *text; i++) ir_text_str(out, text[i]);
 }

@@ -16,7 +16,7 @@ static const struct {
     [OC_USHORT] = {"ushort", 2, OC_SHORT, OC_USHORT}, [OC_INT] = {"int", 4, OC_INT, OC_UINT},
     [OC_UINT] = {"uint", 4, OC_INT, OC_UINT},         [OC_LONG] = {"long", 8, OC_LONG, OC_ULONG},
     [OC_ULONG] = {"ulong", 8, OC_LONG, OC_ULONG},     [OC_FLOAT] = {"float", 4, OC_INT, OC_UINT},
-    [OC_DOUBLE] = {"double", 8, OC_LONG, OC_ULONG},   [OC_SOFT] = {"soft", 8, OC_LONG, OC_ULONG},
+    [OC_DOUBLE] = {"double", 8, OC_LONG, OC_ULONG},   [OC_SOFT_DOUBLE] = {"soft", 8, OC_LONG, OC_ULONG},
 };
 
 unsigned oc_bytes(unsigned kind) { return kinds[kind].bytes; }
@@ -38,7 +38,7 @@ unsigned oc_kind_of(const oc_emitter *e, ir_dtype dtype) {
       [IR_U16] = OC_USHORT, [IR_I32] = OC_INT,   [IR_U32] = OC_UINT,   [IR_I64] = OC_LONG,
       [IR_U64] = OC_ULONG,  [IR_F16] = OC_FLOAT, [IR_BF16] = OC_FLOAT, [IR_F32] = OC_FLOAT,
       [IR_F64] = OC_DOUBLE, [IR_INDEX] = OC_LONG};
-  return dtype == IR_F64 && e->target->soft_f64 ? OC_SOFT : table[dtype];
+  return dtype == IR_F64 && e->target->soft_f64 ? OC_SOFT_DOUBLE : table[dtype];
 }
 
 unsigned oc_storage_of(const oc_emitter *e, ir_dtype dtype) {
@@ -140,14 +140,14 @@ oc_value oc_literal(oc_emitter *e, unsigned kind, int64_t value) {
 static oc_value soft_real(oc_emitter *e, double value) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
-  oc_value v = oc_make(e, OC_SOFT, 1, OC_ATOM, "0x%llxUL", (unsigned long long)bits);
+  oc_value v = oc_make(e, OC_SOFT_DOUBLE, 1, OC_ATOM, "0x%llxUL", (unsigned long long)bits);
   v.literal = true;
   return v;
 }
 
 oc_value oc_real(oc_emitter *e, unsigned kind, double value) {
   ir_text digits;
-  if (kind == OC_SOFT) return soft_real(e, value);
+  if (kind == OC_SOFT_DOUBLE) return soft_real(e, value);
   ir_text_init(&digits, e->nest->mem);
   if (!isfinite(value)) /* which are floats */
     ir_textf(&digits, "%s%s%s", value < 0 ? "-" : "", kind == OC_DOUBLE ? "(double)" : "",
@@ -188,7 +188,7 @@ oc_value oc_lane(oc_emitter *e, ir_dtype dtype, oc_value v, uint32_t i) {
 
 oc_value oc_convert(oc_emitter *e, oc_value v, unsigned kind) {
   if (v.kind == kind) return v;
-  if (v.kind == OC_SOFT || kind == OC_SOFT)
+  if (v.kind == OC_SOFT_DOUBLE || kind == OC_SOFT_DOUBLE)
     return oc_make(e, kind, v.width, OC_ATOM, "vf_%s_from_%s(%s)", oc_type(kind, v.width).text,
                    oc_type(v.kind, v.width).text, v.text);
   if (v.width > 1)
@@ -219,14 +219,14 @@ oc_value oc_mask(oc_emitter *e, oc_value v, unsigned kind, uint32_t width) {
 
 /* statements */
 
-static void indent(oc_emitter *e) {
+static void put_indent(oc_emitter *e) {
   for (uint32_t i = 0; i < e->depth; i++) ir_text_str(&e->out, "  ");
 }
 
 void oc_line(oc_emitter *e, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  indent(e);
+  put_indent(e);
   ir_text_str(&e->out, formatted(e, format, args));
   ir_text_str(&e->out, ";\n");
   va_end(args);
@@ -235,7 +235,7 @@ void oc_line(oc_emitter *e, const char *format, ...) {
 void oc_open(oc_emitter *e, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  indent(e);
+  put_indent(e);
   ir_text_str(&e->out, formatted(e, format, args));
   ir_text_str(&e->out, " {\n");
   va_end(args);
@@ -244,8 +244,8 @@ void oc_open(oc_emitter *e, const char *format, ...) {
 
 void oc_close(oc_emitter *e) {
   e->depth--;
-  oc_forget_reads(e);
-  indent(e);
+  oc_forget_loads(e);
+  put_indent(e);
   ir_text_str(&e->out, "}\n");
 }
 

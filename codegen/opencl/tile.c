@@ -26,7 +26,7 @@ static void *two_input(void *emitter, void *first, void *second, const uint32_t 
 void oc_interleave(oc_emitter *e, oc_value *v, uint32_t count) {
   uint32_t width = v[0].width, half = width / 2, order[OC_WIDEST];
   oc_value next[OC_MOST_INTERLEAVED];
-  for (uint32_t round = 1; round < count && !e->order.failed; round *= 2) {
+  for (uint32_t distance = 1; distance < count && !e->order.failed; distance *= 2) {
     for (uint32_t i = 0; i < count && !e->order.failed; i++) {
       for (uint32_t k = 0; k < width; k++) order[k] = i % 2 * half + k / 2 + k % 2 * width;
       const oc_value *made = two_input(e, &v[i / 2], &v[i / 2 + count / 2], order, width);
@@ -37,40 +37,41 @@ void oc_interleave(oc_emitter *e, oc_value *v, uint32_t count) {
 }
 
 /* `columns` copies from the current digits on, of the current piece. */
-static void read_tile(oc_emitter *e, ir_ref load, const cg_tile *t, uint32_t columns, void **copies) {
+static void read_tile(oc_emitter *e, ir_ref load, const cg_tile *t, uint32_t columns, void **unrolled) {
   const ir_node *n = ir_get(e->g, load);
   const uint64_t *lanes = cg_lanes(e->nest, load);
   uint32_t width = oc_width(e, e->nest->width[load]);
-  void *rows[OC_WIDEST], *turned[OC_WIDEST];
+  void *rows[OC_WIDEST], *transposed[OC_WIDEST];
   cg_shuffles shuffles = {e, two_input, NULL, NULL};
-  int64_t first = e->order.digit[t->loop];
-  if (t->falling) e->order.digit[t->loop] += columns - 1;
+  int64_t first = e->order.lane[t->loop];
+  if (t->falling) e->order.lane[t->loop] += columns - 1;
   ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
-  for (uint32_t i = 0; i < width; i++) rows[i] = kept(e, oc_read_along(e, n->src[0], n->src[1], i, columns));
+  for (uint32_t i = 0; i < width; i++)
+    rows[i] = kept(e, oc_read_contiguous(e, n->src[0], n->src[1], i, columns));
   if (!e->order.failed)
-    cg_transpose(&shuffles, rows, width, columns, (uint32_t)ir_dtypes[dtype].bytes, turned);
+    cg_transpose(&shuffles, rows, width, columns, (uint32_t)ir_dtypes[dtype].bytes, transposed);
   for (uint32_t k = 0; k < columns && !e->order.failed; k++) {
-    e->order.digit[t->loop] = first + k;
-    oc_value *values = copies[cg_copy_at(&e->order, lanes)];
-    oc_value column = *(const oc_value *)turned[t->falling ? columns - 1 - k : k];
-    values[e->piece] = oc_temporary(e, oc_from_storage(e, dtype, column));
+    e->order.lane[t->loop] = first + k;
+    oc_value *values = unrolled[cg_unroll_index(&e->order, lanes)];
+    oc_value column = *(const oc_value *)transposed[t->falling ? columns - 1 - k : k];
+    values[e->subvector] = oc_temporary(e, oc_from_storage(e, dtype, column));
   }
-  e->order.digit[t->loop] = first;
+  e->order.lane[t->loop] = first;
 }
 
-bool oc_emit_tile(oc_emitter *e, ir_ref load, void **copies) {
+bool oc_emit_tile(oc_emitter *e, ir_ref load, void **unrolled) {
   const uint64_t *lanes = cg_lanes(e->nest, load);
-  uint32_t vector = e->nest->width[load], pieces = oc_pieces(e, vector);
+  uint32_t vector = e->nest->width[load], subvectors = oc_subvectors(e, vector);
   cg_tile t;
-  if (e->by_lanes || !cg_tile_of(e->nest, load, e->target->vector_bytes, 1, &t)) return false;
+  if (e->lanes_are_items || !cg_tile_of(e->nest, load, e->target->vector_bytes, 1, &t)) return false;
   uint32_t columns = t.count < oc_width(e, vector) ? t.count : oc_width(e, vector);
-  for (size_t i = 0; i < cg_copies(&e->order, lanes); i++)
-    if (!(copies[i] = oc_values(e, pieces))) return true;
+  for (size_t i = 0; i < cg_unroll_count(&e->order, lanes); i++)
+    if (!(unrolled[i] = oc_values(e, subvectors))) return true;
   cg_first_lane(&e->order, lanes);
   do
-    for (e->piece = 0; e->piece < pieces && e->order.digit[t.loop] % columns == 0; e->piece++)
-      read_tile(e, load, &t, columns, copies);
+    for (e->subvector = 0; e->subvector < subvectors && e->order.lane[t.loop] % columns == 0; e->subvector++)
+      read_tile(e, load, &t, columns, unrolled);
   while (cg_next_lane(&e->order, lanes) && !e->order.failed);
-  e->piece = 0;
+  e->subvector = 0;
   return true;
 }

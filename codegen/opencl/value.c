@@ -21,8 +21,8 @@ unsigned oc_index_kind(oc_emitter *e, ir_ref ref) {
   int64_t divisor;
   bool divides = (op == IR_OP_FLOORDIV || op == IR_OP_MOD) &&
                  !(ir_is_const(e->g, ir_src(e->g, ref, 1), &divisor) && (divisor & (divisor - 1)) == 0);
-  if ((!e->by_lanes && e->nest->width[ref] == 1 && !divides) || op == IR_OP_LOOP || op == IR_OP_CARRY ||
-      op == IR_OP_GET)
+  if ((!e->lanes_are_items && e->nest->width[ref] == 1 && !divides) || op == IR_OP_LOOP ||
+      op == IR_OP_CARRY || op == IR_OP_GET)
     return OC_LONG;
   return fits_32(e, ref) && operands_fit(e, ref) ? OC_INT : OC_LONG;
 }
@@ -43,7 +43,7 @@ oc_value oc_index_as(oc_emitter *e, oc_value v, unsigned kind) {
 
 /* Operands of an operation of which the result is of this kind, scalars as far as the language does not
  * widen them by itself. */
-static void agree(oc_emitter *e, unsigned kind, oc_value *a, oc_value *b) {
+static void convert_operands(oc_emitter *e, unsigned kind, oc_value *a, oc_value *b) {
   bool widens = a->width == 1 && b->width == 1 && kind == OC_LONG;
   if (widens && (a->kind == OC_LONG || b->kind == OC_LONG)) return;
   *a = oc_index_as(e, *a, kind);
@@ -105,7 +105,7 @@ static oc_value index_binary(oc_emitter *e, ir_ref ref) {
   oc_value a = oc_at(e, n->src[0]), b = oc_at(e, n->src[1]);
   unsigned kind = oc_index_kind(e, ref);
   ir_bounds bounds = ir_bounds_of(e->g, ref);
-  agree(e, kind, &a, &b);
+  convert_operands(e, kind, &a, &b);
   switch ((int)n->op) {
   case IR_OP_FLOORDIV:
   case IR_OP_MOD: return index_divide(e, ref, oc_index_as(e, a, kind), oc_index_as(e, b, kind));
@@ -163,9 +163,9 @@ static oc_value constant(oc_emitter *e, const ir_node *n) {
   return ir_is_float((ir_dtype)n->dtype) ? oc_real(e, kind, value.f) : oc_literal(e, kind, value.i);
 }
 
-static oc_value lane_position(oc_emitter *e, ir_ref ref) {
+static oc_value lane_index(oc_emitter *e, ir_ref ref) {
   uint32_t loop = e->nest->loop_of[ref] - 1, width = oc_width(e, e->nest->width[ref]);
-  if (e->nest->loops[loop].binding == IR_UNROLL) return oc_literal(e, OC_INT, e->order.digit[loop]);
+  if (e->nest->loops[loop].binding == IR_UNROLL) return oc_literal(e, OC_INT, e->order.lane[loop]);
   uint32_t first = oc_first_lane(e, e->nest->width[ref]);
   if (width == 1) return oc_literal(e, OC_INT, first);
   if (!first) return oc_make(e, OC_INT, width, OC_ATOM, "VF_LANES_%u", width);
@@ -185,7 +185,7 @@ oc_value oc_emit_value(oc_emitter *e, ir_ref ref) {
   ir_dtype dtype = (ir_dtype)n->dtype;
   switch ((int)op) {
   case IR_OP_CONST: return constant(e, n);
-  case IR_OP_RANGE: return lane_position(e, ref);
+  case IR_OP_RANGE: return lane_index(e, ref);
   case IR_OP_NEG:
   case IR_OP_ABS:
   case IR_OP_SQRT:

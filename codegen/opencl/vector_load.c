@@ -11,7 +11,8 @@ static bool wide_of(const oc_emitter *e, ir_ref load, wide *out) {
   const ir_node *n = ir_get(e->g, load);
   uint32_t bytes = oc_bytes(oc_storage_of(e, ir_dtype_of(e->g, n->src[0])));
   const uint64_t *lanes = cg_lanes(e->nest, load);
-  if (!e->by_lanes || cg_local_of(e->g, load) < 0 || oc_is_own(e, n->src[0]) || !ir_is_true(e->g, n->src[2]))
+  if (!e->lanes_are_items || cg_local_of(e->g, load) < 0 || oc_is_private(e, n->src[0]) ||
+      !ir_is_true(e->g, n->src[2]))
     return false;
   out->count = BYTES / bytes < MOST ? BYTES / bytes : MOST;
   for (int64_t l = -1; (l = cg_set_next(e->nest, lanes, l)) >= 0;) {
@@ -28,25 +29,25 @@ static bool wide_of(const oc_emitter *e, ir_ref load, wide *out) {
 }
 
 /* The copies from the current digits on. */
-static void read_wide(oc_emitter *e, ir_ref load, const wide *w, void **copies) {
+static void read_wide(oc_emitter *e, ir_ref load, const wide *w, void **unrolled) {
   const ir_node *n = ir_get(e->g, load);
   const uint64_t *lanes = cg_lanes(e->nest, load);
   ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
   oc_value all = oc_temporary(e, oc_read_aligned(e, n->src[0], n->src[1], w->count));
-  for (uint32_t k = 0; k < w->count && !e->order.failed; k++, e->order.digit[w->loop]++) {
-    oc_value *values = copies[cg_copy_at(&e->order, lanes)] = oc_values(e, 1);
+  for (uint32_t k = 0; k < w->count && !e->order.failed; k++, e->order.lane[w->loop]++) {
+    oc_value *values = unrolled[cg_unroll_index(&e->order, lanes)] = oc_values(e, 1);
     if (values) *values = oc_temporary(e, oc_from_storage(e, dtype, oc_element(e, all, k)));
   }
-  e->order.digit[w->loop] -= w->count;
+  e->order.lane[w->loop] -= w->count;
 }
 
-bool oc_emit_wide(oc_emitter *e, ir_ref load, void **copies) {
+bool oc_emit_wide(oc_emitter *e, ir_ref load, void **unrolled) {
   const uint64_t *lanes = cg_lanes(e->nest, load);
   wide w;
   if (!wide_of(e, load, &w)) return false;
   cg_first_lane(&e->order, lanes);
   do
-    if (e->order.digit[w.loop] % w.count == 0) read_wide(e, load, &w, copies);
+    if (e->order.lane[w.loop] % w.count == 0) read_wide(e, load, &w, unrolled);
   while (cg_next_lane(&e->order, lanes) && !e->order.failed);
   return true;
 }

@@ -7,18 +7,18 @@
 #include <string.h>
 
 /* Copies of a loop that lie side by side. */
-typedef struct run {
+typedef struct vector_access {
   uint32_t loop, count; /* from a multiple of so many on; 0: none do */
-} run;
+} vector_access;
 
-static run run_of(const oc_emitter *e, ir_ref access, ir_op space) {
+static vector_access vector_access_of(const oc_emitter *e, ir_ref access, ir_op space) {
   static const uint32_t counts[] = {8, 2};
   const ir_node *n = ir_get(e->g, access);
   ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
   const uint64_t *lanes = cg_lanes(e->nest, access);
-  if (!e->by_lanes || !e->target->matrix || (dtype != IR_F16 && dtype != IR_BF16) ||
+  if (!e->lanes_are_items || !e->target->matrix || (dtype != IR_F16 && dtype != IR_BF16) ||
       ir_op_of(e->g, n->src[0]) != space)
-    return (run){0};
+    return (vector_access){0};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
     for (int64_t l = -1; (l = cg_set_next(e->nest, lanes, l)) >= 0;) {
       const cg_loop *loop = &e->nest->loops[l];
@@ -26,40 +26,41 @@ static run run_of(const oc_emitter *e, ir_ref access, ir_op space) {
       if (loop->binding == IR_UNROLL && loop->extent % counts[i] == 0 &&
           cg_stride(e->nest, n->src[1], (uint32_t)l, &stride) && stride == 1 &&
           cg_is_multiple(e->g, n->src[1], loop->range, counts[i]))
-        return (run){(uint32_t)l, counts[i]};
+        return (vector_access){(uint32_t)l, counts[i]};
     }
-  return (run){0};
+  return (vector_access){0};
 }
 
-static run run_read(const oc_emitter *e, ir_ref load) {
-  return ir_is_true(e->g, ir_src(e->g, load, 2)) ? run_of(e, load, IR_OP_PARAM) : (run){0};
+static vector_access loaded_vector(const oc_emitter *e, ir_ref load) {
+  return ir_is_true(e->g, ir_src(e->g, load, 2)) ? vector_access_of(e, load, IR_OP_PARAM)
+                                                 : (vector_access){0};
 }
 
-uint32_t oc_count_runs(const oc_emitter *e, ir_ref load) {
-  run r = run_read(e, load);
-  return r.count ? (uint32_t)cg_copies(&e->order, cg_lanes(e->nest, load)) / r.count : 0;
+uint32_t oc_count_vector_loads(const oc_emitter *e, ir_ref load) {
+  vector_access r = loaded_vector(e, load);
+  return r.count ? (uint32_t)cg_unroll_count(&e->order, cg_lanes(e->nest, load)) / r.count : 0;
 }
 
-uint32_t oc_declare_runs(oc_emitter *e, ir_ref load) {
-  uint32_t first = e->last_number, count = oc_count_runs(e, load);
-  const char *type = oc_type(OC_UINT, run_read(e, load).count / 2).text;
+uint32_t oc_declare_vectors(oc_emitter *e, ir_ref load) {
+  uint32_t first = e->last_number, count = oc_count_vector_loads(e, load);
+  const char *type = oc_type(OC_UINT, loaded_vector(e, load).count / 2).text;
   for (uint32_t i = 0; i < count; i++) oc_line(e, "%s v%u", type, e->last_number++);
   return first;
 }
 
-static void read_all(oc_emitter *e, ir_ref load, run r, uint32_t first, const char *how) {
+static void read_all(oc_emitter *e, ir_ref load, vector_access r, uint32_t first, const char *how) {
   const ir_node *n = ir_get(e->g, load);
   const uint64_t *lanes = cg_lanes(e->nest, load);
   cg_first_lane(&e->order, lanes);
   do
-    if (e->order.digit[r.loop] % r.count == 0)
+    if (e->order.lane[r.loop] % r.count == 0)
       oc_line(e, "v%u = %s_%u(%s)", first++, how, r.count, oc_address(e, n->src[0], n->src[1]));
   while (cg_next_lane(&e->order, lanes) && !e->order.failed);
 }
 
 /* What a buffer begins with may not lie at such a multiple; then none do. */
-void oc_read_runs(oc_emitter *e, ir_ref load, uint32_t first) {
-  run r = run_read(e, load);
+void oc_read_vectors(oc_emitter *e, ir_ref load, uint32_t first) {
+  vector_access r = loaded_vector(e, load);
   oc_open(e, "if (VF_WHOLE_%u(%s))", r.count, oc_at(e, ir_src(e->g, load, 0)).text);
   read_all(e, load, r, first, "VF_READ");
   oc_close(e);
@@ -68,28 +69,28 @@ void oc_read_runs(oc_emitter *e, ir_ref load, uint32_t first) {
   oc_close(e);
 }
 
-void oc_take_runs(oc_emitter *e, ir_ref load, uint32_t first, void **copies) {
-  run r = run_read(e, load);
+void oc_extract_vectors(oc_emitter *e, ir_ref load, uint32_t first, void **unrolled) {
+  vector_access r = loaded_vector(e, load);
   const uint64_t *lanes = cg_lanes(e->nest, load);
   cg_first_lane(&e->order, lanes);
   do {
-    if (e->order.digit[r.loop] % r.count != 0) continue;
-    for (uint32_t k = 0; k < r.count && !e->order.failed; k++, e->order.digit[r.loop]++) {
-      oc_value *value = copies[cg_copy_at(&e->order, lanes)] = oc_values(e, 1);
+    if (e->order.lane[r.loop] % r.count != 0) continue;
+    for (uint32_t k = 0; k < r.count && !e->order.failed; k++, e->order.lane[r.loop]++) {
+      oc_value *value = unrolled[cg_unroll_index(&e->order, lanes)] = oc_values(e, 1);
       if (!value) return;
       oc_value stored = oc_make(e, OC_USHORT, 1, OC_ATOM, "as_ushort%u(v%u).s%u", r.count, first, k);
       *value = oc_from_storage(e, ir_dtype_of(e->g, load), stored);
     }
-    e->order.digit[r.loop] -= r.count;
+    e->order.lane[r.loop] -= r.count;
     first++;
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
 }
 
-bool oc_emit_runs(oc_emitter *e, ir_ref load, void **copies) {
-  if (!oc_count_runs(e, load)) return false;
-  uint32_t first = oc_declare_runs(e, load);
-  oc_read_runs(e, load, first);
-  oc_take_runs(e, load, first, copies);
+bool oc_emit_vector_loads(oc_emitter *e, ir_ref load, void **unrolled) {
+  if (!oc_count_vector_loads(e, load)) return false;
+  uint32_t first = oc_declare_vectors(e, load);
+  oc_read_vectors(e, load, first);
+  oc_extract_vectors(e, load, first, unrolled);
   return true;
 }
 
@@ -112,35 +113,36 @@ static int64_t variable_of(const char *text, uint32_t count, uint32_t k) {
 
 /* What is stored to a run from the current digits on, as read_all reads one: the variable that was read, or
  * one element after the other. */
-static const char *run_stored(oc_emitter *e, ir_ref value, run r, ir_dtype dtype) {
+static const char *stored_vector(oc_emitter *e, ir_ref value, vector_access r, ir_dtype dtype) {
   const char *all = "";
   int64_t whole = -1;
-  for (uint32_t k = 0; k < r.count && !e->order.failed; k++, e->order.digit[r.loop]++) {
+  for (uint32_t k = 0; k < r.count && !e->order.failed; k++, e->order.lane[r.loop]++) {
     const char *one = stored(e, value, dtype);
     int64_t variable = variable_of(one, r.count, k);
     whole = k && variable != whole ? -1 : variable;
     all = oc_text(e, "%s%s%s", all, k ? ", " : "", one);
   }
-  e->order.digit[r.loop] -= r.count;
+  e->order.lane[r.loop] -= r.count;
   if (whole >= 0) return oc_text(e, "v%lld", (long long)whole);
   return oc_text(e, "as_%s((ushort%u)(%s))", oc_type(OC_UINT, r.count / 2).text, r.count, all);
 }
 
 /* Every work-item stores its own; a local begins at a multiple of 16 bytes, an output may not. */
-bool oc_store_runs(oc_emitter *e, ir_ref store) {
+bool oc_store_vectors(oc_emitter *e, ir_ref store) {
   const ir_node *n = ir_get(e->g, store);
   const uint64_t *lanes = cg_lanes(e->nest, store);
   ir_op space = ir_op_of(e->g, n->src[0]);
-  run r = run_of(e, store, space);
-  if (!r.count || oc_is_own(e, n->src[0]) || oc_is_ahead(e, store) || e->nest->width[store] != e->group ||
+  vector_access r = vector_access_of(e, store, space);
+  if (!r.count || oc_is_private(e, n->src[0]) || oc_is_ahead(e, store) || e->nest->width[store] != e->group ||
       e->nest->width[n->src[1]] != e->group)
     return false;
   const char *how = space == IR_OP_LOCAL ? "VF_KEEP" : "VF_WRITE";
   cg_first_lane(&e->order, lanes);
   do {
-    if (e->order.digit[r.loop] % r.count != 0) continue;
+    if (e->order.lane[r.loop] % r.count != 0) continue;
     const char *to = oc_address(e, n->src[0], n->src[1]);
-    oc_line(e, "%s_%u(%s, %s)", how, r.count, to, run_stored(e, n->src[2], r, ir_dtype_of(e->g, n->src[0])));
+    oc_line(e, "%s_%u(%s, %s)", how, r.count, to,
+            stored_vector(e, n->src[2], r, ir_dtype_of(e->g, n->src[0])));
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
   return true;
 }

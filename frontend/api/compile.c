@@ -107,8 +107,8 @@ pass_options fe_pass_options(const fe_request *r, const ir_target *target) {
 
 /* programs */
 
-static ir_status build(rt_context *context, const fe_request *r, const ir_text *key, rt_program **program,
-                       ir_error *error) {
+static ir_status build_program(rt_context *context, const fe_request *r, const ir_text *key,
+                               rt_program **program, ir_error *error) {
   const ir_target *target = rt_context_target(context, error);
   fe_copy copy;
   int64_t start = ir_timer_start(rt_context_timer(context));
@@ -148,7 +148,7 @@ typedef struct building {
 
 static void build_here(void *user) {
   const building *b = user;
-  build(b->context, b->request, b->key, b->program, b->error);
+  build_program(b->context, b->request, b->key, b->program, b->error);
 }
 
 /* What is tuned is part of the key of what may use it. */

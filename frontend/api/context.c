@@ -66,14 +66,14 @@ void fe_blame_memory(const vf_context *c, unsigned failures, ir_error *error) {
 
 /* memory */
 
-static void *hook(void *user, void *ptr, size_t old_size, size_t new_size) {
+static void *call_allocator(void *user, void *ptr, size_t old_size, size_t new_size) {
   vf_context *c = user;
   void *moved = c->allocator(c->allocator_user, ptr, old_size, new_size);
   if (!moved && new_size) atomic_fetch_add_explicit(&c->failures, 1, memory_order_relaxed);
   return moved;
 }
 
-static void *plain(void *user, void *ptr, size_t old_size, size_t new_size) {
+static void *plain_memory(void *user, void *ptr, size_t old_size, size_t new_size) {
   return ir_mem_libc.fn(user, ptr, old_size, new_size);
 }
 
@@ -189,13 +189,13 @@ vf_context *vf_context_create(const vf_options *options, vf_error *error) {
   vf_context *c = NULL;
   if (read_options(options, &o, &failure) && read_environment(&o, &debug, &failure) &&
       check_options(&o, &failure)) {
-    if (!o.allocator) o.allocator = plain;
+    if (!o.allocator) o.allocator = plain_memory;
     c = o.allocator(o.allocator_user, NULL, 0, sizeof *c);
     if (!c) ir_fail(&failure, IR_ERR_MEMORY, "out of memory making a context");
   }
   if (c) {
     *c = (vf_context){.allocator = o.allocator, .allocator_user = o.allocator_user};
-    c->mem = (ir_mem){hook, c};
+    c->mem = (ir_mem){call_allocator, c};
     atomic_init(&c->failures, 0);
     atomic_init(&c->uses, 1);
     fe_watch_init(&c->watch, &debug);

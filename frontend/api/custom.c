@@ -6,7 +6,7 @@
 
 /* the list */
 
-static const ir_custom *find(const ir_customs *base, const char *name, size_t length) {
+static const ir_custom *find_custom(const ir_customs *base, const char *name, size_t length) {
   fe_customs *all = (fe_customs *)(uintptr_t)base;
   pthread_mutex_lock(&all->lock);
   fe_custom *c = all->first;
@@ -16,11 +16,11 @@ static const ir_custom *find(const ir_customs *base, const char *name, size_t le
 }
 
 void fe_customs_init(fe_customs *all, vf_context *context) {
-  *all = (fe_customs){.base = {find}, .context = context};
+  *all = (fe_customs){.base = {find_custom}, .context = context};
   pthread_mutex_init(&all->lock, NULL);
 }
 
-static void drop(fe_custom *c) {
+static void drop_custom(fe_custom *c) {
   rt_library_close(&c->library);
   pthread_mutex_destroy(&c->lock);
   ir_free(&c->context->mem, c, c->size);
@@ -30,7 +30,7 @@ void fe_customs_free(fe_customs *all) {
   for (fe_custom *c = all->first, *next; c; c = next) {
     next = c->next;
     if (c->given.release) c->given.release(c->given.user);
-    drop(c);
+    drop_custom(c);
   }
   pthread_mutex_destroy(&all->lock);
 }
@@ -54,8 +54,9 @@ static ir_status function_of(fe_custom *c, void (**out)(void), ir_error *error) 
   return error->status;
 }
 
-static ir_status run(const ir_custom *base, const ir_custom_call *call, const ir_custom_array *operands,
-                     const ir_custom_array *results, ir_error *error) {
+static ir_status run_custom(const ir_custom *base, const ir_custom_call *call,
+                            const ir_custom_array *operands, const ir_custom_array *results,
+                            ir_error *error) {
   fe_custom *c = (fe_custom *)(uintptr_t)base;
   void (*function)(void);
   if (function_of(c, &function, error) != IR_OK) return error->status;
@@ -65,7 +66,7 @@ static ir_status run(const ir_custom *base, const ir_custom_call *call, const ir
 /* What a CALL step runs. */
 static const void *find_call(void *user, const char *name) {
   const fe_customs *all = user;
-  return find(&all->base, name, strlen(name));
+  return find_custom(&all->base, name, strlen(name));
 }
 
 static ir_custom_array array_of(const rt_array *a) {
@@ -99,7 +100,7 @@ rt_calls fe_customs_calls(fe_customs *all) { return (rt_calls){all, find_call, r
 
 /* checking */
 
-static bool refuse(ir_error *error, const char *name, const char *why) {
+static bool refuse_registration(ir_error *error, const char *name, const char *why) {
   ir_fail(error, IR_ERR_INVALID, "register: %.60s: %s", name, why);
   return false;
 }
@@ -113,54 +114,60 @@ static bool is_name(const char *text) {
 
 static bool check_attributes(const vf_op_description *d, ir_error *error) {
   if (d->attribute_count < 0 || d->attribute_count > IR_CUSTOM_MAX || (d->attribute_count && !d->attributes))
-    return refuse(error, d->name, "attribute_count is 0 to 16, the length of the list");
+    return refuse_registration(error, d->name, "attribute_count is 0 to 16, the length of the list");
   for (int i = 0; i < d->attribute_count; i++) {
     const vf_op_attribute *a = &d->attributes[i];
     if (!is_name(a->name) || (a->dtype != VF_BOOL && a->dtype != VF_I64 && a->dtype != VF_F64))
-      return refuse(error, d->name,
-                    "an attribute has a name of letters, digits and _, and dtype VF_BOOL, VF_I64 or "
-                    "VF_F64");
+      return refuse_registration(
+          error, d->name,
+          "an attribute has a name of letters, digits and _, and dtype VF_BOOL, VF_I64 or "
+          "VF_F64");
     for (int k = 0; k < i; k++)
       if (strcmp(d->attributes[k].name, a->name) == 0)
-        return refuse(error, d->name, "two attributes have one name");
+        return refuse_registration(error, d->name, "two attributes have one name");
     if (strcmp(a->name, "user") == 0 || strcmp(a->name, "message") == 0 || strcmp(a->name, "batch_dims") == 0)
-      return refuse(error, d->name, "user, message and batch_dims are no names of attributes");
+      return refuse_registration(error, d->name, "user, message and batch_dims are no names of attributes");
   }
   return true;
 }
 
-static bool check(const vf_context *c, const vf_op_description *d, ir_error *error) {
+static bool check_description(const vf_context *c, const vf_op_description *d, ir_error *error) {
   if (!is_name(d->name))
-    return refuse(error, d->name ? d->name : "NULL",
-                  "a name is 1 to 47 letters, digits and _, begins with no digit and is no dtype");
+    return refuse_registration(
+        error, d->name ? d->name : "NULL",
+        "a name is 1 to 47 letters, digits and _, begins with no digit and is no dtype");
   if (op_known(d->name, strlen(d->name)))
-    return refuse(error, d->name, "this name belongs to an operation of viewfold");
-  if (find(&c->customs.base, d->name, strlen(d->name)))
-    return refuse(error, d->name, "this name is registered already");
+    return refuse_registration(error, d->name, "this name belongs to an operation of viewfold");
+  if (find_custom(&c->customs.base, d->name, strlen(d->name)))
+    return refuse_registration(error, d->name, "this name is registered already");
   if (d->operands < 0 || d->operands > IR_CUSTOM_MAX || d->results < 1 || d->results > IR_CUSTOM_MAX)
-    return refuse(error, d->name, "an operation has 0 to 16 operands and 1 to 16 results");
+    return refuse_registration(error, d->name, "an operation has 0 to 16 operands and 1 to 16 results");
   if (!check_attributes(d, error)) return false;
   bool native = d->function || d->source || d->opencl;
   if ((d->function != NULL) + (d->source != NULL) > 1 || native == (d->compose != NULL))
-    return refuse(error, d->name,
-                  "exactly one of function, source (or opencl alone) and compose says what it computes");
+    return refuse_registration(
+        error, d->name,
+        "exactly one of function, source (or opencl alone) and compose says what it computes");
   if (native && !d->signature)
-    return refuse(error, d->name, "a function needs a signature, such as int(in0, out0, i64 in0.count)");
+    return refuse_registration(error, d->name,
+                               "a function needs a signature, such as int(in0, out0, i64 in0.count)");
   if (d->compose && d->batch)
-    return refuse(error, d->name, "what is composed of other operations has no rule for batches: they have");
+    return refuse_registration(error, d->name,
+                               "what is composed of other operations has no rule for batches: they have");
   if (d->operands == 0 && !d->shape && !d->compose)
-    return refuse(error, d->name, "without operands, a function for shapes says what the results are");
+    return refuse_registration(error, d->name,
+                               "without operands, a function for shapes says what the results are");
   if ((unsigned)d->partial > VF_PARTIAL_FIRST || d->flops < 0)
-    return refuse(error, d->name, "partial is a vf_op_partial, flops at least 0");
+    return refuse_registration(error, d->name, "partial is a vf_op_partial, flops at least 0");
   if (d->sharding && !strstr(d->sharding, "->"))
-    return refuse(error, d->name, "a sharding rule is `a b -> a b`");
+    return refuse_registration(error, d->name, "a sharding rule is `a b -> a b`");
   return true;
 }
 
 /* copying */
 
 /* A copy of the text at *at, which moves on; NULL for NULL. With *at NULL, room is only counted. */
-static const char *copy(char **at, size_t *room, const char *text) {
+static const char *copy_text(char **at, size_t *room, const char *text) {
   if (!text) return NULL;
   size_t size = strlen(text) + 1;
   char *to = *at;
@@ -173,15 +180,15 @@ static const char *copy(char **at, size_t *room, const char *text) {
 
 static size_t copy_strings(fe_custom *c, vf_op_description *d, char *at) {
   size_t room = 0;
-  d->name = copy(&at, &room, d->name);
-  d->signature = copy(&at, &room, d->signature);
-  d->source = copy(&at, &room, d->source);
-  d->symbol = copy(&at, &room, d->symbol);
-  d->opencl = copy(&at, &room, d->opencl);
-  d->sharding = copy(&at, &room, d->sharding);
+  d->name = copy_text(&at, &room, d->name);
+  d->signature = copy_text(&at, &room, d->signature);
+  d->source = copy_text(&at, &room, d->source);
+  d->symbol = copy_text(&at, &room, d->symbol);
+  d->opencl = copy_text(&at, &room, d->opencl);
+  d->sharding = copy_text(&at, &room, d->sharding);
   for (int i = 0; i < d->attribute_count; i++) {
     const vf_op_attribute *a = &d->attributes[i];
-    const char *name = copy(&at, &room, a->name);
+    const char *name = copy_text(&at, &room, a->name);
     if (c)
       c->attributes[i] = (ir_custom_attribute){
           name, (ir_dtype)a->dtype, a->optional,
@@ -191,7 +198,7 @@ static size_t copy_strings(fe_custom *c, vf_op_description *d, char *at) {
   return room;
 }
 
-static fe_custom *make(vf_context *context, const vf_op_description *given, ir_error *error) {
+static fe_custom *make_custom(vf_context *context, const vf_op_description *given, ir_error *error) {
   static const uint8_t partial[] = {OP_PARTIAL_NEVER, OP_PARTIAL_ALWAYS, OP_PARTIAL_ALL, OP_PARTIAL_ONE,
                                     OP_PARTIAL_FIRST};
   vf_op_description d = *given;
@@ -213,14 +220,14 @@ static fe_custom *make(vf_context *context, const vf_op_description *given, ir_e
                                  .results = (uint32_t)d.results,
                                  .attribute_count = (uint32_t)d.attribute_count,
                                  .attributes = c->attributes,
-                                 .run = d.compose ? NULL : run},
+                                 .run = d.compose ? NULL : run_custom},
                         .sharding = c->given.sharding,
                         .partial = partial[d.partial],
                         .flops = d.flops};
   fe_custom_rules(c);
   pthread_mutex_init(&c->lock, NULL);
   if (!d.signature || rt_native_read(&c->base.base, c->given.signature, &c->native, error) == IR_OK) return c;
-  drop(c);
+  drop_custom(c);
   return NULL;
 }
 
@@ -236,7 +243,7 @@ vf_status vf_register_op(vf_context *context, const vf_op_description *descripti
             "register: the size of the description is %zu; set it to sizeof(vf_op_description)",
             description->size);
   if (!failure.status) memcpy(&d, description, description->size);
-  if (!failure.status && check(context, &d, &failure)) made = make(context, &d, &failure);
+  if (!failure.status && check_description(context, &d, &failure)) made = make_custom(context, &d, &failure);
   if (made) {
     fe_customs *all = &context->customs;
     pthread_mutex_lock(&all->lock);
@@ -244,7 +251,8 @@ vf_status vf_register_op(vf_context *context, const vf_op_description *descripti
     while (same && strcmp(same->given.name, made->given.name) != 0) same = same->next;
     if (!same) made->next = all->first, all->first = made;
     pthread_mutex_unlock(&all->lock);
-    if (same) refuse(&failure, made->given.name, "this name is registered already"), drop(made);
+    if (same)
+      refuse_registration(&failure, made->given.name, "this name is registered already"), drop_custom(made);
   }
   return fe_report(error, &failure);
 }

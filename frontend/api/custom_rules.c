@@ -22,7 +22,7 @@ static void wrap(vf_graph *g, const ir_ref *refs, uint32_t count, vf_value *out)
 }
 
 /* False, with a reason, where the user's functions call each other without end. */
-static bool begin(visit *v, const op_custom_site *site, char *why) {
+static bool begin_visit(visit *v, const op_custom_site *site, char *why) {
   memset(v, 0, sizeof *v);
   v->custom = (const fe_custom *)site->custom;
   v->graph = graph_of(site->g);
@@ -40,7 +40,7 @@ static bool begin(visit *v, const op_custom_site *site, char *why) {
   return true;
 }
 
-static bool end(const visit *v, bool good) {
+static bool end_visit(const visit *v, bool good) {
   v->graph->visits--;
   return good;
 }
@@ -68,10 +68,10 @@ static bool types(const op_custom_site *site, ir_dtype *dtypes, uint32_t *ranks,
   uint32_t in[IR_CUSTOM_MAX];
   ir_graph *g = site->g;
   const ir_custom *c = &site->custom->base;
-  if (!begin(&v, site, why)) return false;
+  if (!begin_visit(&v, site, why)) return false;
   for (uint32_t i = 0; i < c->operands; i++) in[i] = ir_rank(g, site->operands[i]);
   if (v.custom->given.shape) {
-    if (!end(&v, v.custom->given.shape(&v.call, results)) || g->error->status) return false;
+    if (!end_visit(&v, v.custom->given.shape(&v.call, results)) || g->error->status) return false;
     for (uint32_t i = 0; i < c->results; i++) {
       if (results[i].rank < 0 || results[i].rank > IR_MAX_RANK) {
         snprintf(why, OP_CUSTOM_WHY, "its function for shapes gives result %u the rank %d", i + 1,
@@ -91,7 +91,7 @@ static bool types(const op_custom_site *site, ir_dtype *dtypes, uint32_t *ranks,
       }
     }
   } else {
-    end(&v, true);
+    end_visit(&v, true);
     for (uint32_t i = 0; i < c->results; i++) {
       dtypes[i] = ir_dtype_of(g, site->operands[0]);
       ranks[i] = in[0];
@@ -103,33 +103,33 @@ static bool types(const op_custom_site *site, ir_dtype *dtypes, uint32_t *ranks,
 
 static bool compose(const op_custom_site *site, ir_ref *results, char *why) {
   visit v;
-  return begin(&v, site, why) && end(&v, v.custom->given.compose(&v.call, v.made)) &&
+  return begin_visit(&v, site, why) && end_visit(&v, v.custom->given.compose(&v.call, v.made)) &&
          unwrap(&v, "result", site->custom->base.results, results, why);
 }
 
 static bool batched(const op_custom_site *site, uint32_t lead, ir_ref *results, char *why) {
   visit v;
-  return begin(&v, site, why) && end(&v, v.custom->given.batch(&v.call, (int)lead, v.made)) &&
+  return begin_visit(&v, site, why) && end_visit(&v, v.custom->given.batch(&v.call, (int)lead, v.made)) &&
          unwrap(&v, "result", site->custom->base.results, results, why);
 }
 
-static bool pull(const op_custom_site *site, const ir_ref *results, const ir_ref *cotangents, ir_ref *parts,
-                 char *why) {
+static bool pull_rule(const op_custom_site *site, const ir_ref *results, const ir_ref *cotangents,
+                      ir_ref *parts, char *why) {
   visit v;
-  if (!begin(&v, site, why)) return false;
+  if (!begin_visit(&v, site, why)) return false;
   wrap(v.graph, results, site->custom->base.results, v.first);
   wrap(v.graph, cotangents, site->custom->base.results, v.second);
-  return end(&v, v.custom->given.vjp(&v.call, v.first, v.second, v.made)) &&
+  return end_visit(&v, v.custom->given.vjp(&v.call, v.first, v.second, v.made)) &&
          unwrap(&v, "gradient", site->custom->base.operands, parts, why);
 }
 
-static bool push(const op_custom_site *site, const ir_ref *results, const ir_ref *tangents, ir_ref *parts,
-                 char *why) {
+static bool push_rule(const op_custom_site *site, const ir_ref *results, const ir_ref *tangents,
+                      ir_ref *parts, char *why) {
   visit v;
-  if (!begin(&v, site, why)) return false;
+  if (!begin_visit(&v, site, why)) return false;
   wrap(v.graph, results, site->custom->base.results, v.first);
   wrap(v.graph, tangents, site->custom->base.operands, v.second);
-  return end(&v, v.custom->given.jvp(&v.call, v.first, v.second, v.made)) &&
+  return end_visit(&v, v.custom->given.jvp(&v.call, v.first, v.second, v.made)) &&
          unwrap(&v, "tangent", site->custom->base.results, parts, why);
 }
 
@@ -137,8 +137,8 @@ void fe_custom_rules(fe_custom *c) {
   c->base.types = types;
   c->base.compose = c->given.compose ? compose : NULL;
   c->base.batched = c->given.batch ? batched : NULL;
-  c->base.pull = c->given.vjp ? pull : NULL;
-  c->base.push = c->given.jvp ? push : NULL;
+  c->base.pull = c->given.vjp ? pull_rule : NULL;
+  c->base.push = c->given.jvp ? push_rule : NULL;
 }
 
 vf_value vf_op_size(vf_value operand, int axis) {

@@ -11,7 +11,7 @@ typedef struct bindings {
   ir_ref *roots;
 } bindings;
 
-static bool allocate(const vf_graph *g, bindings *b) {
+static bool allocate_bindings(const vf_graph *g, bindings *b) {
   const ir_mem *mem = g->ir.mem;
   b->inputs = ir_alloc(mem, g->input_count * sizeof *b->inputs);
   b->variables = ir_alloc(mem, g->variable_count * sizeof *b->variables);
@@ -20,7 +20,7 @@ static bool allocate(const vf_graph *g, bindings *b) {
   return b->inputs && b->variables && b->results && b->roots;
 }
 
-static void release(const vf_graph *g, bindings *b) {
+static void release_bindings(const vf_graph *g, bindings *b) {
   const ir_mem *mem = g->ir.mem;
   ir_free(mem, b->inputs, g->input_count * sizeof *b->inputs);
   ir_free(mem, b->variables, g->variable_count * sizeof *b->variables);
@@ -60,9 +60,9 @@ vf_status vf_evaluate(vf_graph *g, const void *const *inputs, void *const *outpu
   if (!failure.status) {
     unsigned failures = fe_failures(g->context);
     g->ir.error = &failure;
-    if (allocate(g, &b)) evaluate(g, &b, inputs, outputs, variables, &failure);
+    if (allocate_bindings(g, &b)) evaluate(g, &b, inputs, outputs, variables, &failure);
     else ir_fail(&failure, IR_ERR_MEMORY, "out of memory evaluating graph @%.60s", g->name);
-    release(g, &b);
+    release_bindings(g, &b);
     g->ir.error = &g->error;
     fe_blame_memory(g->context, failures, &failure);
   }

@@ -157,7 +157,7 @@ void fe_graph_request_free(vf_graph *g, fe_request *request) {
 
 /* text */
 
-static bool adopt(vf_graph *g, const ir_parsed_graph *block) {
+static bool adopt_variables(vf_graph *g, const ir_parsed_graph *block) {
   for (size_t i = 0; i < block->var_count; i++) {
     const ir_node *n = ir_get(&g->ir, block->vars[i]);
     if (!fe_graph_add(g, &g->variables, &g->variable_count, &g->variable_cap, ir_name_text(&g->ir, n->arg),
@@ -182,7 +182,7 @@ static bool adopt(vf_graph *g, const ir_parsed_graph *block) {
   return true;
 }
 
-static const ir_parsed_graph *choose(const ir_module *module, const char *which) {
+static const ir_parsed_graph *choose_graph(const ir_module *module, const char *which) {
   if (which) return ir_module_find(module, which);
   for (size_t i = 0; i < module->count; i++)
     if (module->graphs[i].kind == IR_BLOCK_GRAPH && !module->graphs[i].called) return &module->graphs[i];
@@ -201,11 +201,11 @@ vf_graph *vf_graph_parse(vf_context *c, const char *text, size_t length, const c
     ir_module module;
     unsigned failures = fe_failures(c);
     bool good = fe_parse_graphs(&g->ir, file, text ? text : "", length, &module) == IR_OK;
-    const ir_parsed_graph *block = good ? choose(&module, which) : NULL;
+    const ir_parsed_graph *block = good ? choose_graph(&module, which) : NULL;
     if (good && (!block || block->kind != IR_BLOCK_GRAPH))
       ir_fail(&g->error, IR_ERR_INVALID, "%.200s: error: no graph%s%.60s, found %zu other%s", file,
               which ? " @" : "", which ? which : "", module.count, module.count == 1 ? "" : "s");
-    if (block && !g->error.status && !adopt(g, block))
+    if (block && !g->error.status && !adopt_variables(g, block))
       ir_fail(&g->error, IR_ERR_MEMORY, "%.200s: out of memory", file);
     ir_module_free(&module);
     fe_blame_memory(c, failures, &g->error);
@@ -242,7 +242,7 @@ char *vf_graph_text(vf_graph *g, vf_error *error) {
   return made;
 }
 
-static void dump(vf_graph *g, const char *stage, ir_text *out, ir_error *error) {
+static void dump_stage(vf_graph *g, const char *stage, ir_text *out, ir_error *error) {
   const ir_parsed_graph block = {.kind = IR_BLOCK_GRAPH,
                                  .name = g->name,
                                  .name_length = g->name_length,
@@ -269,7 +269,7 @@ char *vf_graph_dump(vf_graph *g, const char *stage, vf_error *error) {
     ir_text text;
     ir_text_init(&text, g->ir.mem);
     unsigned failures = fe_failures(g->context);
-    dump(g, stage, &text, &failure);
+    dump_stage(g, stage, &text, &failure);
     fe_blame_memory(g->context, failures, &failure);
     if (failure.status) ir_text_free(&text);
     else made = fe_text_out(g->context, &text, &failure);

@@ -36,7 +36,7 @@ struct vf_program {
 
 static size_t port_count(const vf_program *p) { return p->counts[0] + p->counts[1]; }
 
-static bool allocate(vf_program *p) {
+static bool allocate_arrays(vf_program *p) {
   const ir_mem *mem = &p->context->mem;
   p->ports = ir_alloc(mem, port_count(p) * sizeof *p->ports);
   p->variables = ir_alloc(mem, p->variable_count * sizeof *p->variables);
@@ -60,7 +60,7 @@ static void free_program(vf_program *p) {
   ir_free(mem, p, sizeof *p);
 }
 
-static void measure(vf_program *p, const ir_graph *g, const ir_named *list, size_t count) {
+static void measure_names(vf_program *p, const ir_graph *g, const ir_named *list, size_t count) {
   for (size_t i = 0; i < count; i++) {
     p->names_size += list[i].length + 1;
     p->dim_count += ir_batch_rank(g, list[i].ref) + ir_rank(g, list[i].ref);
@@ -114,7 +114,7 @@ static bool mark_used(vf_program *p, const vf_graph *g) {
 }
 
 /* Sizes, names and ports from the graph. */
-static bool describe(vf_program *p, vf_graph *g, ir_error *error) {
+static bool describe_program(vf_program *p, vf_graph *g, ir_error *error) {
   const ir_mem *mem = &p->context->mem;
   size_t nodes = g->ir.count;
   uint32_t *number_of = ir_alloc(mem, nodes * sizeof *number_of);
@@ -131,7 +131,7 @@ static bool describe(vf_program *p, vf_graph *g, ir_error *error) {
 }
 
 /* Which of the caller's inputs and variables the runtime's are. */
-static bool match(vf_program *p, const vf_graph *g, ir_error *error) {
+static bool match_inputs(vf_program *p, const vf_graph *g, ir_error *error) {
   bool same = p->runtime_inputs == p->counts[VF_INPUT] && p->variable_count == 0;
   for (size_t i = 0; i < p->runtime_inputs; i++) {
     const char *name = rt_program_input(p->program, i).name;
@@ -163,7 +163,7 @@ static bool match(vf_program *p, const vf_graph *g, ir_error *error) {
   return true;
 }
 
-static vf_program *make(vf_graph *g, rt_program *program, ir_error *error) {
+static vf_program *make_handle(vf_graph *g, rt_program *program, ir_error *error) {
   vf_program *p = ir_alloc(&g->context->mem, sizeof *p);
   if (!p) {
     rt_program_release(program);
@@ -176,11 +176,11 @@ static vf_program *make(vf_graph *g, rt_program *program, ir_error *error) {
   p->counts[VF_OUTPUT] = g->output_count;
   p->runtime_inputs = rt_program_input_count(program);
   p->runtime_variables = rt_program_variable_count(program);
-  measure(p, &g->ir, g->inputs, g->input_count);
-  measure(p, &g->ir, g->outputs, g->output_count);
-  measure(p, &g->ir, g->variables, g->variable_count);
-  if (!allocate(p)) ir_fail(error, IR_ERR_MEMORY, "out of memory making program @%.60s", g->name);
-  if (!error->status && describe(p, g, error) && match(p, g, error)) {
+  measure_names(p, &g->ir, g->inputs, g->input_count);
+  measure_names(p, &g->ir, g->outputs, g->output_count);
+  measure_names(p, &g->ir, g->variables, g->variable_count);
+  if (!allocate_arrays(p)) ir_fail(error, IR_ERR_MEMORY, "out of memory making program @%.60s", g->name);
+  if (!error->status && describe_program(p, g, error) && match_inputs(p, g, error)) {
     fe_context_retain(g->context);
     return p;
   }
@@ -198,7 +198,7 @@ vf_program *vf_compile(vf_graph *g, vf_error *error) {
     unsigned failures = fe_failures(g->context);
     rt_program *program;
     if (fe_compile(g->context->runtime, &request, &program, &failure) == IR_OK)
-      p = make(g, program, &failure);
+      p = make_handle(g, program, &failure);
     fe_graph_request_free(g, &request);
     fe_blame_memory(g->context, failures, &failure);
   }

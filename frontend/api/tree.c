@@ -42,7 +42,7 @@ static bool add_leaf(walk *w, vf_tree *tree, int axis) {
 }
 
 /* Is it possible to go on below a tree of axes that is no leaf? */
-static bool fits(walk *w, const vf_tree *tree, const vf_axes *axes) {
+static bool check_prefix(walk *w, const vf_tree *tree, const vf_axes *axes) {
   if (tree->count < 0)
     return fe_refuse(w->call, "%s has %d entries where there is a single value; it is a prefix of the tree",
                      w->what, axes->count);
@@ -55,10 +55,10 @@ static bool fits(walk *w, const vf_tree *tree, const vf_axes *axes) {
 }
 
 /* A leaf is taken at once; a list of children is opened. */
-static bool visit(walk *w, vf_tree *tree, const vf_axes *axes, int axis) {
+static bool visit_tree(walk *w, vf_tree *tree, const vf_axes *axes, int axis) {
   w->out->nodes++;
   if (axes && axes->count < 0) axis = axes->axis, axes = NULL;
-  if (axes && !fits(w, tree, axes)) return false;
+  if (axes && !check_prefix(w, tree, axes)) return false;
   if (tree->count < 0) return add_leaf(w, tree, axis);
   if (tree->count && !tree->children) return fe_refuse(w->call, "a list of %d values is NULL", tree->count);
   if (w->depth == DEEPEST) return fe_refuse(w->call, "a tree has more than %d levels", DEEPEST);
@@ -66,7 +66,7 @@ static bool visit(walk *w, vf_tree *tree, const vf_axes *axes, int axis) {
   return true;
 }
 
-static bool step(walk *w) {
+static bool step_walk(walk *w) {
   level *top = &w->open[w->depth - 1];
   if (top->next == top->tree->count) {
     w->depth--;
@@ -77,14 +77,14 @@ static bool step(walk *w) {
   if (top->axes && !axes)
     return fe_refuse(w->call, "%s has nothing for %.60s; its keys are those of the tree", w->what,
                      key_of(top->tree, i));
-  return visit(w, &top->tree->children[i], axes, top->axis);
+  return visit_tree(w, &top->tree->children[i], axes, top->axis);
 }
 
 bool fe_tree_leaves(fe_call *call, const char *what, vf_tree *tree, const vf_axes *axes, fe_leaves *out) {
   walk w = {.call = call, .what = what, .out = out};
   *out = (fe_leaves){0};
-  bool good = visit(&w, tree, axes, 0);
-  while (good && w.depth) good = step(&w);
+  bool good = visit_tree(&w, tree, axes, 0);
+  while (good && w.depth) good = step_walk(&w);
   return good;
 }
 

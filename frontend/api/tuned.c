@@ -10,7 +10,7 @@ static void end_lines(ir_text *text) {
     if (text->data[i] == '\n') text->data[i] = '\0';
 }
 
-void fe_tuned_take(fe_tuned *t, const rt_kernel_key *key) {
+void fe_tuned_read(fe_tuned *t, const rt_kernel_key *key) {
   t->text.len = 0;
   if (!t->context || !rt_tuned_get(t->context, key, &t->text) || t->text.failed) t->text.len = 0;
   end_lines(&t->text);
@@ -20,7 +20,7 @@ void fe_tuned_enter(fe_tuned *t, const ir_graph *g, ir_ref effect) {
   rt_kernel_key key;
   t->text.len = 0;
   if (!t->context || rt_effect_key_make(t->text.mem, g, effect, &key, NULL) != IR_OK) return;
-  fe_tuned_take(t, &key);
+  fe_tuned_read(t, &key);
   rt_kernel_key_free(t->text.mem, &key);
 }
 
@@ -47,19 +47,19 @@ const char *fe_tuned_moves(const fe_tuned *t, uint32_t nest) {
   return NULL;
 }
 
-static void enter(void *user, uint32_t kernel, const ir_graph *g, ir_ref effect) {
+static void enter_kernel(void *user, uint32_t kernel, const ir_graph *g, ir_ref effect) {
   (void)kernel;
   fe_tuned_enter(user, g, effect);
 }
 
-static const char *given(void *user, uint32_t kernel, uint32_t nest) {
+static const char *given_moves(void *user, uint32_t kernel, uint32_t nest) {
   (void)kernel;
   return fe_tuned_moves(user, nest);
 }
 
 void fe_tuned_init(fe_tuned *t, rt_context *context, const ir_mem *mem) {
   *t = (fe_tuned){.context = context && rt_tuned_stamp(context) ? context : NULL};
-  t->shaping = (pass_shaping){.user = t, .enter = enter, .given = given};
+  t->shaping = (pass_shaping){.user = t, .enter = enter_kernel, .given = given_moves};
   ir_text_init(&t->text, mem);
 }
 

@@ -23,7 +23,7 @@ void fe_tuned_init(fe_tuned *tuned, rt_context *context, const ir_mem *mem);
 void fe_tuned_free(fe_tuned *tuned);
 /* What shaping does, for those who have more to do. */
 void fe_tuned_enter(fe_tuned *tuned, const ir_graph *g, ir_ref effect);
-void fe_tuned_take(fe_tuned *tuned, const rt_kernel_key *key); /* the text of this kernel, if there is one */
+void fe_tuned_read(fe_tuned *tuned, const rt_kernel_key *key); /* the text of this kernel, if there is one */
 /* The next nest that has moves; *at begins with 0. False: there is none. */
 bool fe_tuned_next(const fe_tuned *tuned, size_t *at, uint32_t *nest, const char **moves);
 const char *fe_tuned_moves(const fe_tuned *tuned, uint32_t nest);

@@ -19,7 +19,7 @@ static const char *type_of(mapping *m, ir_ref x, op_words *out) { return op_word
 
 /* the way in */
 
-static bool take_size(mapping *m, size_t number, ir_ref x, int axis) {
+static bool check_axis_size(mapping *m, size_t number, ir_ref x, int axis) {
   ir_graph *g = m->call.ir;
   op_words type, one, other, fact;
   int64_t rank = ir_rank(g, x);
@@ -45,23 +45,23 @@ static bool take_size(mapping *m, size_t number, ir_ref x, int axis) {
 }
 
 /* Values of the graph, tensors all; firm. */
-static bool take_leaf(mapping *m, const char *what, size_t number, vf_value *leaf) {
+static bool check_leaf(mapping *m, const char *what, size_t number, vf_value *leaf) {
   if (!fe_is_value(&m->call, what, number + 1, *leaf)) return false;
   if (!ir_shape(m->call.ir, leaf->id))
     return fe_refuse(&m->call, "%s %zu is an expression of sizes, not a tensor", what, number + 1);
   return (leaf->id = op_firm(m->call.ir, leaf->id)) != 0;
 }
 
-static bool enter(mapping *m, const fe_leaves *leaves, int64_t axis_size) {
+static bool enter_mapping(mapping *m, const fe_leaves *leaves, int64_t axis_size) {
   ir_graph *g = m->call.ir;
   if (leaves->count == 0) return fe_refuse(&m->call, "there are no arguments; takes at least one");
   if (axis_size >= 0 && !(m->size = ir_index(g, axis_size))) return false;
   m->level = m->graph->level > m->graph->explicit_batch ? m->graph->level : m->graph->explicit_batch;
   for (size_t i = 0; i < leaves->count; i++) {
     const fe_leaf *leaf = &leaves->items[i];
-    if (!take_leaf(m, "argument", i, leaf->value)) return false;
+    if (!check_leaf(m, "argument", i, leaf->value)) return false;
     ir_ref x = leaf->value->id;
-    if (leaf->axis != VF_NOT_MAPPED && !take_size(m, i, x, leaf->axis)) return false;
+    if (leaf->axis != VF_NOT_MAPPED && !check_axis_size(m, i, x, leaf->axis)) return false;
     if (ir_batch_rank(g, x) > m->level) m->level = ir_batch_rank(g, x);
   }
   if (!m->size)
@@ -84,7 +84,7 @@ static bool leave_one(mapping *m, size_t number, const fe_leaf *leaf) {
   op_words type;
   if (leaf->value->graph == m->graph && !leaf->value->id)
     return fe_refuse(&m->call, "result %zu was not given; a function sets all its results", number + 1);
-  if (!take_leaf(m, "result", number, leaf->value)) return false;
+  if (!check_leaf(m, "result", number, leaf->value)) return false;
   ir_ref x = leaf->value->id;
   int64_t rank = ir_rank(g, x);
   uint32_t lead = ir_batch_rank(g, x);
@@ -109,7 +109,7 @@ static bool leave_one(mapping *m, size_t number, const fe_leaf *leaf) {
   return leaf->value->id != 0;
 }
 
-static bool leave(mapping *m, vf_tree *results, const vf_axes *out_axes) {
+static bool leave_mapping(mapping *m, vf_tree *results, const vf_axes *out_axes) {
   fe_leaves leaves;
   bool good = fe_tree_leaves(&m->call, "out_axes", results, out_axes, &leaves);
   for (size_t i = 0; i < leaves.count && good; i++) good = leave_one(m, i, &leaves.items[i]);
@@ -118,7 +118,7 @@ static bool leave(mapping *m, vf_tree *results, const vf_axes *out_axes) {
 }
 
 /* Error values for all results. */
-static bool clear(mapping *m, vf_tree *results) {
+static bool set_errors(mapping *m, vf_tree *results) {
   fe_leaves leaves;
   bool good = fe_tree_leaves(&m->call, "results", results, NULL, &leaves);
   for (size_t i = 0; i < leaves.count; i++) *leaves.items[i].value = (vf_value){.graph = m->graph};
@@ -127,7 +127,7 @@ static bool clear(mapping *m, vf_tree *results) {
 }
 
 /* One call of the function, at a level of its own. */
-static bool call(mapping *m, vf_tree_function f, void *user, vf_tree *arguments, vf_tree *results) {
+static bool call_mapped(mapping *m, vf_tree_function f, void *user, vf_tree *arguments, vf_tree *results) {
   vf_graph *g = m->graph;
   uint32_t level = g->level, levels = g->levels, epoch = g->epoch;
   g->level = m->level;
@@ -150,11 +150,11 @@ static bool map_tree(mapping *m, vf_tree_function f, void *user, const vf_tree *
   vf_tree *own = good ? ir_alloc(m->call.ir->mem, nodes * sizeof *own) : NULL;
   if (!own) return false;
   fe_tree_copy(arguments, own, nodes);
-  good = fe_tree_leaves(&m->call, "in_axes", own, in_axes, &leaves) && enter(m, &leaves, axis_size) &&
-         call(m, f, user, own, results);
+  good = fe_tree_leaves(&m->call, "in_axes", own, in_axes, &leaves) && enter_mapping(m, &leaves, axis_size) &&
+         call_mapped(m, f, user, own, results);
   fe_leaves_free(m->call.ir, &leaves);
   ir_free(m->call.ir->mem, own, nodes * sizeof *own);
-  return good && leave(m, results, out_axes);
+  return good && leave_mapping(m, results, out_axes);
 }
 
 bool vf_vmap_tree(vf_graph *graph, vf_tree_function f, void *user, const vf_tree *arguments,
@@ -168,9 +168,9 @@ bool vf_vmap_tree(vf_graph *graph, vf_tree_function f, void *user, const vf_tree
                                   : "results are");
   if (good && axis_size < -1)
     good = fe_refuse(&m.call, "axis_size is %lld; takes a size, or -1", (long long)axis_size);
-  good =
-      good && clear(&m, results) && map_tree(&m, f, user, arguments, in_axes, out_axes, axis_size, results);
-  if (!good && graph && results) clear(&m, results);
+  good = good && set_errors(&m, results) &&
+         map_tree(&m, f, user, arguments, in_axes, out_axes, axis_size, results);
+  if (!good && graph && results) set_errors(&m, results);
   if (!good) fe_end(&m.call, 0); /* says what it was, if nobody has */
   return good;
 }

@@ -1,7 +1,7 @@
 #include "frontend/api/watch.h"
 
-static bool take(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op op, const ir_ref *src,
-                 uint32_t nsrc, ir_ref result) {
+static bool note_rewrite(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op op, const ir_ref *src,
+                         uint32_t nsrc, ir_ref result) {
   fe_watch *w = user;
   bool numbers = true; /* arithmetic on numbers is no rewrite: sizes come of it */
   for (uint32_t i = 0; i < nsrc; i++) numbers = numbers && ir_op_of(g, src[i]) == IR_OP_CONST;
@@ -13,7 +13,7 @@ static bool take(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op 
 }
 
 void fe_watch_init(fe_watch *w, const fe_debug *debug) {
-  *w = (fe_watch){.observer = {w, take, true}, .limit = debug->limit, .bisects = debug->bisects};
+  *w = (fe_watch){.observer = {w, note_rewrite, true}, .limit = debug->limit, .bisects = debug->bisects};
   atomic_init(&w->count, 0);
 }
 

@@ -153,7 +153,7 @@ int cli_bind(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const c
   return status;
 }
 
-static int seed(cli_binder *b, ir_ref results, size_t most, char why[CLI_WHY]) {
+static int seed_results(cli_binder *b, ir_ref results, size_t most, char why[CLI_WHY]) {
   size_t bytes;
   const char *unknown = cli_unknown_size(b);
   if (unknown)
@@ -173,7 +173,7 @@ int cli_bind_seeded(cli_graph *s, const ir_parsed_graph *block, ir_ref results, 
   int status = open_binder(&b, results);
   if (!status) status = read_arrays(&b);
   if (!status) status = cli_solve_sizes(&b, sizes);
-  if (!status) status = seed(&b, results, most, why);
+  if (!status) status = seed_results(&b, results, most, why);
   close_binder(&b);
   return status;
 }

@@ -43,14 +43,14 @@ static int by_kind(const void *a, const void *b) {
   return strcmp(x->kind, y->kind);
 }
 
-static void report(void *context, const char *path, const char *why) {
+static void print_damaged(void *context, const char *path, const char *why) {
   (void)context;
   printf("%s: %s\n", path, why);
 }
 
 static int stat_cache(rt_disk *disk, ir_error *error) {
   rt_disk_stats stats;
-  if (rt_disk_stat(disk, report, NULL, &stats, error) != IR_OK) return cli_failure("cache", error);
+  if (rt_disk_stat(disk, print_damaged, NULL, &stats, error) != IR_OK) return cli_failure("cache", error);
   qsort(stats.kind, (size_t)stats.kinds, sizeof *stats.kind, by_kind);
   printf("directory %s\n", rt_disk_directory(disk));
   for (int i = 0; i < stats.kinds; i++)
@@ -85,7 +85,7 @@ static int prune_cache(rt_disk *disk, const char *max, ir_error *error) {
   rt_disk_stats stats;
   if (max && !read_size(max, &size))
     return cli_usage("cache", "--max takes a number of bytes, or one followed by K, M or G, found '%s'", max);
-  if (rt_disk_prune(disk, size, report, NULL, &done, error) != IR_OK ||
+  if (rt_disk_prune(disk, size, print_damaged, NULL, &done, error) != IR_OK ||
       rt_disk_stat(disk, NULL, NULL, &stats, error) != IR_OK)
     return cli_failure("cache", error);
   printf("removed %llu %s, %llu bytes", (unsigned long long)done.removed, entries(done.removed),
@@ -103,7 +103,7 @@ static int prune_cache(rt_disk *disk, const char *max, ir_error *error) {
 
 static int verify_cache(rt_disk *disk, ir_error *error) {
   rt_disk_verified done;
-  if (rt_disk_verify(disk, report, NULL, &done, error) != IR_OK) return cli_failure("cache", error);
+  if (rt_disk_verify(disk, print_damaged, NULL, &done, error) != IR_OK) return cli_failure("cache", error);
   printf("%llu %s checked, %llu damaged", (unsigned long long)done.checked, entries(done.checked),
          (unsigned long long)done.damaged);
   if (done.unread) printf(", %llu not to be read", (unsigned long long)done.unread);

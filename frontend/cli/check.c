@@ -18,18 +18,18 @@ static ir_value element(const void *data, ir_dtype t, int64_t i) {
   return ir_value_load((const char *)data + (size_t)i * ir_dtypes[t].bytes, t);
 }
 
-static bool alike(const void *a, const void *b, ir_dtype t, int64_t i) {
+static bool is_same_value(const void *a, const void *b, ir_dtype t, int64_t i) {
   size_t size = ir_dtypes[t].bytes, at = (size_t)i * size;
   if (memcmp((const char *)a + at, (const char *)b + at, size) == 0) return true;
   return ir_is_float(t) && isnan(element(a, t, i).f) && isnan(element(b, t, i).f);
 }
 
 /* allowed: as cli_tolerances_apply gives it */
-static comparison compare(const void *got, const ir_eval_result *want, double allowed) {
+static comparison compare_arrays(const void *got, const ir_eval_result *want, double allowed) {
   comparison c = {.count = want->count, .worst_at = -1, .allowed = allowed};
   ir_dtype t = want->dtype;
   for (int64_t i = 0; i < want->count; i++) {
-    if (alike(got, want->data, t, i)) continue;
+    if (is_same_value(got, want->data, t, i)) continue;
     double error = ir_is_float(t) ? fabs(element(got, t, i).f - element(want->data, t, i).f) : 0;
     if (isnan(error)) error = INFINITY;
     c.different++;
@@ -41,7 +41,7 @@ static comparison compare(const void *got, const ir_eval_result *want, double al
   return c;
 }
 
-static bool passes(const comparison *c) {
+static bool is_within_tolerance(const comparison *c) {
   if (c->different == 0 || c->allowed == 0) return c->different == 0;
   return c->allowed > 0 ? c->worst <= c->allowed : c->different <= c->count / DISCRETE_SHARE;
 }
@@ -53,8 +53,8 @@ static void put_place(const ir_eval_result *want, int64_t at, ir_text *out) {
   ir_text_str(out, want->rank ? "]" : "");
 }
 
-static bool report(const char *name, const fe_array *got, const ir_eval_result *want, double allowed,
-                   ir_text *out) {
+static bool report_array(const char *name, const fe_array *got, const ir_eval_result *want, double allowed,
+                         ir_text *out) {
   bool same_shape = got->dtype == want->dtype && got->rank == (int)want->rank;
   for (int k = 0; k < got->rank && same_shape; k++) same_shape = got->shape[k] == want->shape[k];
   ir_textf(out, "check %s: ", name);
@@ -62,8 +62,8 @@ static bool report(const char *name, const fe_array *got, const ir_eval_result *
     ir_text_str(out, "FAILED: dtype or shape differs from the reference\n");
     return false;
   }
-  comparison c = compare(got->data, want, allowed);
-  bool good = passes(&c);
+  comparison c = compare_arrays(got->data, want, allowed);
+  bool good = is_within_tolerance(&c);
   if (c.different == 0) {
     ir_textf(out, "%lld element%s, bit-equal\n", (long long)c.count, c.count == 1 ? "" : "s");
     return true;
@@ -98,7 +98,7 @@ typedef struct checker {
   double *largest, *allowed; /* by result */
 } checker;
 
-static bool prepare(checker *c, const cli_binding *b) {
+static bool prepare_evaluation(checker *c, const cli_binding *b) {
   c->inputs = calloc(c->block->param_count + 1, sizeof *c->inputs);
   c->vars = calloc(b->var_count + 1, sizeof *c->vars);
   c->largest = calloc(c->count, sizeof *c->largest);
@@ -121,10 +121,10 @@ static bool prepare(checker *c, const cli_binding *b) {
 }
 
 /* CLI_OK or CLI_CHECK_FAILED; the error is in s->error. */
-static int check(checker *c, const cli_binding *b, const fe_array *outputs, ir_text *out) {
+static int check_outputs(checker *c, const cli_binding *b, const fe_array *outputs, ir_text *out) {
   cli_graph *s = c->s;
   int status = CLI_OK;
-  if (!prepare(c, b)) {
+  if (!prepare_evaluation(c, b)) {
     ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
     return status;
   }
@@ -135,7 +135,7 @@ static int check(checker *c, const cli_binding *b, const fe_array *outputs, ir_t
   if (!cli_tolerances_apply(&c->tolerances, &s->g, c->results, c->want + c->count, c->largest, c->allowed))
     ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
   for (uint32_t i = 0; i < c->count && !s->error.status; i++)
-    if (!report(c->block->results[i].name, &outputs[i], &c->want[i], c->allowed[i], out))
+    if (!report_array(c->block->results[i].name, &outputs[i], &c->want[i], c->allowed[i], out))
       status = CLI_CHECK_FAILED;
   ir_eval_free(&s->g, c->want, c->root_count);
   return status;
@@ -144,7 +144,7 @@ static int check(checker *c, const cli_binding *b, const fe_array *outputs, ir_t
 int cli_check(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *inputs,
               const fe_array *outputs, ir_text *out) {
   checker c = {.s = s, .block = block, .results = results, .count = ir_get(&s->g, results)->nsrc};
-  int status = check(&c, inputs, outputs, out);
+  int status = check_outputs(&c, inputs, outputs, out);
   cli_tolerances_free(&c.tolerances);
   free(c.inputs);
   free(c.vars);

@@ -46,7 +46,7 @@ static void help(FILE *out) {
         out);
 }
 
-static const command *find(const char *name) {
+static const command *find_command(const char *name) {
   for (size_t i = 0; i < COMMANDS; i++)
     if (strcmp(commands[i].name, name) == 0) return &commands[i];
   return NULL;
@@ -77,7 +77,7 @@ static int dispatch(int argc, char **argv) {
     help(stdout);
     return CLI_OK;
   }
-  const command *c = find(asks ? argv[2] : name);
+  const command *c = find_command(asks ? argv[2] : name);
   if (!c) return unknown(asks ? argv[2] : name);
   char *words[] = {argv[1], (char[]){"--help"}, NULL};
   words[0] = asks ? argv[2] : argv[1];

@@ -13,7 +13,7 @@ static cli_files *volatile unfinished; /* for the handler */
 
 static bool is_stdout(const cli_pair *pair) { return strcmp(pair->text, "-") == 0; }
 
-bool cli_files_take_stdout(const cli_pairs *out) {
+bool cli_files_claim_stdout(const cli_pairs *out) {
   for (size_t i = 0; i < out->count; i++)
     if (is_stdout(&out->items[i])) return true;
   return false;
@@ -28,7 +28,7 @@ static void interrupted(int number) {
   raise(number);
 }
 
-static void handle(void (*handler)(int)) {
+static void set_handlers(void (*handler)(int)) {
   static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     struct sigaction now, wanted = {.sa_handler = handler};
@@ -45,7 +45,7 @@ int cli_files_open(cli_files *files, const char *command, const cli_pairs *out, 
   }
   files->room = out->count;
   unfinished = files;
-  handle(interrupted);
+  set_handlers(interrupted);
   for (; files->count < out->count; files->count++) {
     const cli_pair *pair = &out->items[files->count];
     fe_atomic_file *file = &files->list[files->count];
@@ -72,7 +72,7 @@ ir_status cli_files_commit(cli_files *files, ir_error *error) {
 void cli_files_close(cli_files *files) {
   for (size_t i = 0; i < files->count; i++) fe_atomic_abandon(&files->list[i]);
   if (unfinished == files) {
-    handle(SIG_DFL);
+    set_handlers(SIG_DFL);
     unfinished = NULL;
   }
   free(files->list);

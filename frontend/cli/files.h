@@ -14,7 +14,7 @@ typedef struct cli_files {
 } cli_files;
 
 /* Does one of them go to standard output, which then has room for nothing else? */
-bool cli_files_take_stdout(const cli_pairs *out);
+bool cli_files_claim_stdout(const cli_pairs *out);
 /* Open all, before anything is computed, so that one that cannot be written is known at once. From here to
  * cli_files_close a signal that ends the command removes what is not finished. The exit status. */
 int cli_files_open(cli_files *files, const char *command, const cli_pairs *out, ir_error *error);

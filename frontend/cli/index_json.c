@@ -116,7 +116,7 @@ static bool read_chain(ir_graph *g, const json_t *line, ir_ref *x) {
   return true;
 }
 
-static bool fold(answer *a, const json_t *line, bool raw, const ir_observer *observer) {
+static bool fold_line(answer *a, const json_t *line, bool raw, const ir_observer *observer) {
   ir_ref index, valid;
   if (ir_graph_init(&a->g, &ir_mem_libc, &a->error) != IR_OK) return false;
   if (!read_chain(&a->g, line, &a->tensor)) return false;
@@ -151,7 +151,7 @@ static bool answer_line(const char *text, size_t length, bool raw, const ir_obse
     ir_fail(&a.error, IR_ERR_INVALID, "line: found %zu bytes, expected at most %d", length, MAX_LINE);
   else if (!(line = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where)))
     ir_fail(&a.error, IR_ERR_INVALID, "not JSON: column %d: %s", where.column, where.text);
-  bool good = line && fold(&a, line, raw, observer);
+  bool good = line && fold_line(&a, line, raw, observer);
   if (json_is_string(json_object_get(line, "name"))) name = json_incref(json_object_get(line, "name"));
   json_object_set_new(result, "name", name ? name : json_null());
   if (good) {

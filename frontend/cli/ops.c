@@ -76,7 +76,7 @@ static void lower(char *out, const char *word) {
   *out = '\0';
 }
 
-static void fill(const row *r, char fields[FIELDS][FIELD]) {
+static void fill_row(const row *r, char fields[FIELDS][FIELD]) {
   const char *const words[] = {r->kind, r->dtype, r->shape, r->batch, r->derivative};
   memset(fields, 0, FIELDS * FIELD);
   snprintf(fields[0], FIELD, "%s", r->name ? r->name : ir_ops[r->op].text);
@@ -107,7 +107,7 @@ static void print_table(void) {
   for (int k = 0; k < ROWS; k++) {
     if (k > 0 && rows[k].name && !rows[k - 1].name) putchar('\n');
     if (k == 0 || !rows[k].name != !rows[k - 1].name) print_titles(&rows[k]);
-    fill(&rows[k], fields);
+    fill_row(&rows[k], fields);
     for (int i = 0; i < FIELDS; i++)
       if (shown(&rows[k], i)) printf(i == 7 ? "| `%s` " : *fields[i] ? "| %s " : "| ", fields[i]);
     puts("|");
@@ -119,7 +119,7 @@ static bool print_json(void) {
   bool printed = true;
   for (int k = 0; k < ROWS && printed; k++) {
     json_t *object = json_object();
-    fill(&rows[k], fields);
+    fill_row(&rows[k], fields);
     printed = object != NULL;
     for (int i = 0; i < FIELDS && printed; i++)
       if (shown(&rows[k], i)) printed = json_object_set_new(object, titles[i], json_string(fields[i])) == 0;

@@ -97,23 +97,23 @@ typedef struct runner {
   ir_text schedule;
   int64_t compile_ns, cold_ns;
   double *times;
-  fe_times parts; /* of the compilation, where VIEWFOLD_DEBUG asks for them */
-  bool wants_parts;
+  fe_times phases; /* of the compilation, where VIEWFOLD_DEBUG asks for them */
+  bool wants_phases;
 } runner;
 
-static int failed(runner *r) { return cli_failure("run", &r->s.error); }
+static int fail_run(runner *r) { return cli_failure("run", &r->s.error); }
 static int no_memory(runner *r) {
   ir_fail(&r->s.error, IR_ERR_MEMORY, "out of memory");
-  return failed(r);
+  return fail_run(r);
 }
 
 /* Compiling. */
 
-static int compile(runner *r) {
+static int compile_graph(runner *r) {
   rt_options options;
   int status = cli_context_options("run", r->given[THREADS], r->given[DEVICE], &options);
   if (status) return status;
-  if (r->wants_parts) options.timer = &r->parts.timer;
+  if (r->wants_phases) options.timer = &r->phases.timer;
   ir_ref *inputs = calloc(r->block->param_count + 1, sizeof *inputs);
   if (!inputs) return no_memory(r);
   for (size_t i = 0; i < r->block->param_count; i++) inputs[i] = r->block->params[i].ref;
@@ -130,16 +130,16 @@ static int compile(runner *r) {
   if (rt_context_create(&ir_mem_libc, &options, &r->context, &r->s.error) == IR_OK)
     fe_compile(r->context, &request, &r->program, &r->s.error);
   free(inputs);
-  if (r->s.error.status) return failed(r);
+  if (r->s.error.status) return fail_run(r);
   r->compile_ns = rt_program_stats(r->program).compiled ? ir_now_ns() - before : 0;
   return CLI_OK;
 }
 
-static void print_parts(runner *r) {
+static void print_phases(runner *r) {
   ir_text text;
   ir_text_init(&text, &ir_mem_libc);
   rt_cost cost;
-  fe_times_print(&r->parts, &text);
+  fe_times_print(&r->phases, &text);
   if (rt_program_cost(r->program, r->inputs.values, &cost, &r->s.error) == IR_OK)
     ir_textf(&text, "%lld bytes of memory for intermediates\n", (long long)cost.temp_bytes);
   fputs(ir_text_get(&text), stderr);
@@ -156,16 +156,16 @@ static int write_files(runner *r) {
   for (size_t i = 0; i < r->files.count; i++) {
     const fe_array *a = &r->buffers.outputs[result_of(r, &r->out.items[i])];
     if (fe_npy_put(&r->files.list[i], a->dtype, a->rank, a->shape, a->data, &r->s.error) != IR_OK)
-      return failed(r);
+      return fail_run(r);
   }
-  return cli_files_commit(&r->files, &r->s.error) != IR_OK ? failed(r) : CLI_OK;
+  return cli_files_commit(&r->files, &r->s.error) != IR_OK ? fail_run(r) : CLI_OK;
 }
 
 /* Running. */
 
 static int run_once(runner *r) {
   rt_program_run(r->program, r->buffers.in, r->buffers.out, r->inputs.values, &r->s.error);
-  return r->s.error.status ? failed(r) : CLI_OK;
+  return r->s.error.status ? fail_run(r) : CLI_OK;
 }
 
 static int ascending(const void *a, const void *b) {
@@ -173,7 +173,7 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static int measure(runner *r, size_t *count) {
+static int measure_runs(runner *r, size_t *count) {
   int64_t start = ir_now_ns(), before = start;
   r->times = malloc(MOST_TIMES * sizeof *r->times);
   if (!r->times) return no_memory(r);
@@ -201,9 +201,9 @@ static void put_json_string(FILE *to, const char *s) {
 static int print_times(runner *r) {
   size_t count = 0;
   rt_cost cost;
-  int status = measure(r, &count);
+  int status = measure_runs(r, &count);
   if (status) return status;
-  if (rt_program_cost(r->program, r->inputs.values, &cost, &r->s.error) != IR_OK) return failed(r);
+  if (rt_program_cost(r->program, r->inputs.values, &cost, &r->s.error) != IR_OK) return fail_run(r);
   fputs("{\"graph\":", r->says);
   put_json_string(r->says, r->block->name);
   fprintf(
@@ -215,7 +215,7 @@ static int print_times(runner *r) {
 }
 
 /* Summaries of what is not written, then what --check found. */
-static int report(runner *r) {
+static int print_report(runner *r) {
   ir_text text;
   ir_text_init(&text, &ir_mem_libc);
   for (size_t i = 0; i < r->buffers.output_count; i++)
@@ -229,11 +229,11 @@ static int report(runner *r) {
   return status;
 }
 
-static int run(runner *r) {
-  r->says = cli_files_take_stdout(&r->out) ? stderr : stdout;
+static int run_command(runner *r) {
+  r->says = cli_files_claim_stdout(&r->out) ? stderr : stdout;
   int64_t start = ir_now_ns();
   int status = cli_graph_open(&r->s, "run", r->word, false);
-  if (r->wants_parts) ir_timer_lap(&r->parts.timer, &start, "read", -1, NULL);
+  if (r->wants_phases) ir_timer_lap(&r->phases.timer, &start, "read", -1, NULL);
   if (status) return status;
   r->block = cli_graph_pick(&r->s, r->word, r->given[NAME]);
   if (!r->block || !(r->results = cli_graph_results(&r->s, r->block))) return CLI_BAD_INPUT;
@@ -241,16 +241,16 @@ static int run(runner *r) {
       cli_pairs_check(&r->out, "run", "--out", r->block->results, r->block->result_count, r->block, "result");
   if (!status && r->given[SCHEDULE] &&
       fe_schedule_load(r->given[SCHEDULE], &r->schedule, &r->s.error) != IR_OK)
-    status = failed(r);
+    status = fail_run(r);
   if (!status) status = cli_bind(&r->s, r->block, r->results, &r->in, &r->sizes, &r->inputs);
-  if (!status) status = compile(r);
-  if (!status && r->wants_parts) print_parts(r);
+  if (!status) status = compile_graph(r);
+  if (!status && r->wants_phases) print_phases(r);
   if (!status && cli_buffers_open(&r->buffers, r->program, r->block, &r->inputs, &r->s.error) != IR_OK)
-    status = failed(r);
+    status = fail_run(r);
   if (!status) status = cli_files_open(&r->files, "run", &r->out, &r->s.error);
   if (!status) status = run_once(r);
   r->cold_ns = ir_now_ns() - r->started;
-  if (!status) status = report(r);
+  if (!status) status = print_report(r);
   int written = status == CLI_OK || status == CLI_CHECK_FAILED ? write_files(r) : CLI_OK;
   if (!status) status = written;
   if (!status && r->time) status = print_times(r);
@@ -264,7 +264,7 @@ static void close_all(runner *r) {
   ir_text_free(&r->schedule);
   rt_program_release(r->program);
   rt_context_destroy(r->context);
-  if (r->wants_parts) fe_times_free(&r->parts);
+  if (r->wants_phases) fe_times_free(&r->phases);
   cli_binding_free(&r->inputs);
   cli_graph_close(&r->s);
   cli_pairs_free(&r->in);
@@ -309,8 +309,8 @@ int cli_run(int argc, char **argv) {
   int status = read_options(&r, argc, argv);
   fe_debug debug = {0};
   if (status == CLI_END && cli_debug("run", &debug) != CLI_OK) status = CLI_BAD_INPUT;
-  r.wants_parts = debug.time && fe_times_init(&r.parts, &ir_mem_libc);
-  if (status == CLI_END) status = run(&r);
+  r.wants_phases = debug.time && fe_times_init(&r.phases, &ir_mem_libc);
+  if (status == CLI_END) status = run_command(&r);
   close_all(&r);
   return status;
 }

@@ -9,7 +9,7 @@
 enum { MOST_INTEGER = 8 };
 
 /* Steele, Lea, Flood: Fast splittable pseudorandom number generators (2014). */
-static uint64_t next(uint64_t *state) {
+static uint64_t next_random(uint64_t *state) {
   uint64_t z = *state += 0x9e3779b97f4a7c15;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
   z = (z ^ z >> 27) * 0x94d049bb133111eb;
@@ -34,8 +34,8 @@ bool cli_seed_shapes(cli_binder *b, size_t *bytes) {
 }
 
 /* The least axis that positions from the parameter are used for; 0: it is used for none. */
-static int64_t positions_of(const cli_binder *b, const ir_ref *live, size_t count, ir_ref param,
-                            uint8_t *from) {
+static int64_t axis_size_indexed(const cli_binder *b, const ir_ref *live, size_t count, ir_ref param,
+                                 uint8_t *from) {
   ir_graph *g = &b->s->g;
   int64_t least = 0, size;
   for (size_t i = 0; i < count; i++) { /* sources stand before users */
@@ -52,24 +52,24 @@ static int64_t positions_of(const cli_binder *b, const ir_ref *live, size_t coun
   return least;
 }
 
-static ir_value value_of(const fe_array *a, int64_t positions, uint64_t *state) {
-  uint64_t bits = next(state);
+static ir_value value_of(const fe_array *a, int64_t index_limit, uint64_t *state) {
+  uint64_t bits = next_random(state);
   double unit = (double)(bits >> 40) * 0x1p-24; /* in steps so large that nothing is subnormal */
   switch ((ir_kind)ir_dtypes[a->dtype].kind) {
   case IR_KIND_FLOAT: return (ir_value){.f = 2 * unit - 1};
   case IR_KIND_BOOL: return (ir_value){.i = (int64_t)(bits & 1)};
   case IR_KIND_SIGNED:
-    if (!positions) return (ir_value){.i = (int64_t)(bits % (2 * MOST_INTEGER + 1)) - MOST_INTEGER};
+    if (!index_limit) return (ir_value){.i = (int64_t)(bits % (2 * MOST_INTEGER + 1)) - MOST_INTEGER};
     break;
   default: break;
   }
-  return (ir_value){.i = (int64_t)(bits % (uint64_t)(positions ? positions : MOST_INTEGER))};
+  return (ir_value){.i = (int64_t)(bits % (uint64_t)(index_limit ? index_limit : MOST_INTEGER))};
 }
 
-static void fill(fe_array *a, int64_t positions, uint64_t state) {
+static void fill_array(fe_array *a, int64_t index_limit, uint64_t state) {
   size_t size = ir_dtypes[a->dtype].bytes, count = size ? a->bytes / size : 0;
   for (size_t i = 0; i < count; i++)
-    ir_value_store((uint8_t *)a->data + i * size, a->dtype, value_of(a, positions, &state));
+    ir_value_store((uint8_t *)a->data + i * size, a->dtype, value_of(a, index_limit, &state));
 }
 
 bool cli_seed_values(cli_binder *b, ir_ref results) {
@@ -82,10 +82,10 @@ bool cli_seed_values(cli_binder *b, ir_ref results) {
     fe_array *a = &b->out->arrays[p];
     if (a->data) continue;
     memset(from, 0, nodes);
-    int64_t positions =
-        ir_is_float(a->dtype) ? 0 : positions_of(b, live, count, b->block->params[p].ref, from);
+    int64_t index_limit =
+        ir_is_float(a->dtype) ? 0 : axis_size_indexed(b, live, count, b->block->params[p].ref, from);
     ok = (a->data = ir_alloc(&cli_array_mem, a->bytes)) != NULL;
-    if (ok) fill(a, positions, p);
+    if (ok) fill_array(a, index_limit, p);
   }
   ir_free(g->mem, live, cap * sizeof *live);
   if (from) ir_free(g->mem, from, nodes);

@@ -89,7 +89,7 @@ static int64_t try_value(cli_binder *b, ir_ref expr, size_t var, declared d, uin
 typedef enum answers { NO_ANSWER, ONE_ANSWER, MORE_ANSWERS } answers;
 
 /* Find the value of the variable for which expr, taken to be monotone in it, has this size. */
-static answers solve(cli_binder *b, ir_ref expr, size_t var, int64_t size) {
+static answers solve_size(cli_binder *b, ir_ref expr, size_t var, int64_t size) {
   declared d = declared_of(b, var);
   int64_t past = d.lo % d.divisor;
   if (past) d.lo += past > 0 ? d.divisor - past : -past;
@@ -119,14 +119,14 @@ static void name_axis(const cli_binder *b, size_t p, int axis, char *out, size_t
 }
 
 /* What one axis tells about a variable: by being it (direct), or by an expression of it. */
-static int take_axis(cli_binder *b, size_t p, int axis, bool direct, bool *progress) {
+static int read_axis_size(cli_binder *b, size_t p, int axis, bool direct, bool *progress) {
   ir_ref dim = dim_of(b, p, axis);
   int64_t size = b->out->arrays[p].shape[axis];
   size_t var = lone_unknown(b, dim);
   char reason[200];
   if (var == b->out->var_count || (dim == b->out->vars[var]) != direct) return CLI_OK;
   if (!direct) {
-    answers found = solve(b, dim, var, size);
+    answers found = solve_size(b, dim, var, size);
     if (found == NO_ANSWER) {
       name_axis(b, p, axis, reason, sizeof reason);
       return cli_misfit(b, p, "no %.60s makes %s equal to %lld", var_name(b, var), reason, (long long)size);
@@ -149,7 +149,7 @@ static int solve_all(cli_binder *b) {
     progress = false;
     for (size_t p = 0; p < b->block->param_count; p++)
       for (int axis = 0; axis < b->out->arrays[p].rank; axis++) {
-        int status = take_axis(b, p, axis, direct, &progress);
+        int status = read_axis_size(b, p, axis, direct, &progress);
         if (status) return status;
       }
   }
@@ -181,7 +181,7 @@ static int check_sizes(cli_binder *b) {
 }
 
 /* --size */
-static int take_sizes(cli_binder *b, const cli_pairs *sizes) {
+static int read_sizes(cli_binder *b, const cli_pairs *sizes) {
   for (size_t i = 0; i < sizes->count; i++) {
     const cli_pair *pair = &sizes->items[i];
     size_t var = 0;
@@ -201,7 +201,7 @@ static int take_sizes(cli_binder *b, const cli_pairs *sizes) {
 }
 
 int cli_solve_sizes(cli_binder *b, const cli_pairs *sizes) {
-  int status = take_sizes(b, sizes);
+  int status = read_sizes(b, sizes);
   if (!status) status = solve_all(b);
   return status ? status : check_sizes(b);
 }

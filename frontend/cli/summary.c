@@ -29,18 +29,18 @@ static void put_element(const fe_array *a, int64_t i, ir_text *out) {
 }
 
 /* The axes before the first one of size 0, all if there is none, and how many positions they have. */
-static int axes_with_elements(const fe_array *a, int64_t *positions) {
+static int axes_with_elements(const fe_array *a, int64_t *nonempty_axes) {
   int axes = 0;
-  for (*positions = 1; axes < a->rank && a->shape[axes] > 0 && *positions <= WHOLE; axes++)
-    *positions *= a->shape[axes];
+  for (*nonempty_axes = 1; axes < a->rank && a->shape[axes] > 0 && *nonempty_axes <= WHOLE; axes++)
+    *nonempty_axes *= a->shape[axes];
   return axes;
 }
 
 /* [[0.0, 1.0], [2.0, 3.0]]; [[], []] of shape [2,0]. At most WHOLE positions. */
-static void put_whole(const fe_array *a, int axes, int64_t positions, ir_text *out) {
+static void put_whole(const fe_array *a, int axes, int64_t nonempty_axes, ir_text *out) {
   int64_t index[FE_MAX_RANK] = {0};
   for (int k = 0; k < axes; k++) ir_text_str(out, "[");
-  for (int64_t i = 0; i < positions; i++) {
+  for (int64_t i = 0; i < nonempty_axes; i++) {
     if (axes < a->rank) ir_text_str(out, "[]");
     else put_element(a, i, out);
     int axis = axes - 1;
@@ -48,7 +48,7 @@ static void put_whole(const fe_array *a, int axes, int64_t positions, ir_text *o
       index[axis--] = 0;
       ir_text_str(out, "]");
     }
-    if (i + 1 == positions) return;
+    if (i + 1 == nonempty_axes) return;
     ir_text_str(out, ", ");
     for (; axis < axes - 1; axis++) ir_text_str(out, "[");
   }
@@ -87,11 +87,11 @@ void cli_summary(const char *name, const fe_array *a, ir_text *out) {
   ir_textf(out, "%s: %s[", name, ir_dtypes[a->dtype].name);
   for (int i = 0; i < a->rank; i++) ir_textf(out, i ? ",%lld" : "%lld", (long long)a->shape[i]);
   ir_text_str(out, "]");
-  int64_t positions;
-  int axes = axes_with_elements(a, &positions);
-  if (positions <= WHOLE) {
+  int64_t nonempty_axes;
+  int axes = axes_with_elements(a, &nonempty_axes);
+  if (nonempty_axes <= WHOLE) {
     ir_text_str(out, " = ");
-    put_whole(a, axes, positions, out);
+    put_whole(a, axes, nonempty_axes, out);
   } else if (count_of(a) == 0) {
     ir_text_str(out, " without elements");
   } else {

@@ -5,7 +5,7 @@
 
 #include "frontend/cli/arrays.h"
 
-enum { SUM_UNITS = 128, DERIVED = 8, UNKNOWN_ROUNDS = 64 };
+enum { SUM_UNITS = 128, DERIVED = 8, UNKNOWN_TRIP_COUNT = 64 };
 
 /* Half the distance from 1 to the next number. */
 static double unit_of(ir_dtype t) {
@@ -69,12 +69,12 @@ static double error_of(const ir_graph *g, const ir_node *n, const ir_var_value *
 }
 
 /* How often a node that calls functions calls them. */
-static double rounds_of(const ir_graph *g, const ir_node *n, const ir_var_value *vars, size_t var_count) {
+static double trip_count_of(const ir_graph *g, const ir_node *n, const ir_var_value *vars, size_t var_count) {
   ir_error ignored = {0};
-  int64_t rounds = 1;
+  int64_t iterations = 1;
   if (n->op == IR_OP_COND) return 1;
-  ir_eval_index(g, n->src[n->nsrc - 1], vars, var_count, NULL, 0, &rounds, &ignored);
-  return rounds < 0 ? UNKNOWN_ROUNDS : (double)rounds;
+  ir_eval_index(g, n->src[n->nsrc - 1], vars, var_count, NULL, 0, &iterations, &ignored);
+  return iterations < 0 ? UNKNOWN_TRIP_COUNT : (double)iterations;
 }
 
 /* Errors of all reductions in functions that a node calls, as often as it calls them. What the rounds make of
@@ -96,7 +96,7 @@ static double error_inside(const ir_graph *g, ir_ref call, const ir_var_value *v
     }
     ir_free(g->mem, live, cap * sizeof *live);
   }
-  return sum > 0 ? sum * rounds_of(g, n, vars, var_count) : sum;
+  return sum > 0 ? sum * trip_count_of(g, n, vars, var_count) : sum;
 }
 
 bool cli_tolerances_find(ir_graph *g, ir_ref results, const ir_var_value *vars, size_t var_count,

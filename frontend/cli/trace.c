@@ -7,7 +7,7 @@
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
 
-static void tell(const fe_rewrite *r) {
+static void print_rewrite(const fe_rewrite *r) {
   ir_text text;
   ir_text_init(&text, &ir_mem_libc);
   fe_watch_print(r, &text);
@@ -26,6 +26,6 @@ int cli_trace_init(fe_watch *w, const char *command, bool trace) {
   int status = cli_debug(command, &debug);
   if (status) return status;
   fe_watch_init(w, &debug);
-  if (trace) w->tell = tell;
+  if (trace) w->tell = print_rewrite;
   return CLI_OK;
 }

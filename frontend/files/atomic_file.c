@@ -16,7 +16,7 @@ enum { ATTEMPTS = 100, WRITE_MOST = 1 << 30 };
 
 _Static_assert(FE_PATH_MAX >= PATH_MAX, "realpath writes up to PATH_MAX bytes");
 
-static ir_status fail(fe_atomic_file *file, ir_error *error, const char *what, int code) {
+static ir_status fail_write(fe_atomic_file *file, ir_error *error, const char *what, int code) {
   fe_atomic_abandon(file);
   return fe_file_fail(error, IR_ERR_IO, file->name, "cannot %s: %s", what, strerror(code));
 }
@@ -36,7 +36,7 @@ static ir_status open_directly(fe_atomic_file *file, int stream, ir_error *error
   file->direct = true;
   if (stream >= 0) file->fd = fcntl(stream, F_DUPFD_CLOEXEC, 0);
   else file->fd = open(file->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-  return file->fd < 0 ? fail(file, error, "open the file for writing", errno) : IR_OK;
+  return file->fd < 0 ? fail_write(file, error, "open the file for writing", errno) : IR_OK;
 }
 
 /* Create the temporary beside file->target, under a name that no file has. */
@@ -51,7 +51,7 @@ static ir_status open_temporary(fe_atomic_file *file, ir_error *error) {
                           file->target, (unsigned long)getpid(), salt);
     if (length >= (int)sizeof file->temporary) {
       file->temporary[0] = 0;
-      return fail(file, error, "open the file for writing", ENAMETOOLONG);
+      return fail_write(file, error, "open the file for writing", ENAMETOOLONG);
     }
     file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file->fd >= 0) return IR_OK;
@@ -59,7 +59,7 @@ static ir_status open_temporary(fe_atomic_file *file, ir_error *error) {
   }
   int code = errno;
   file->temporary[0] = 0;
-  return fail(file, error, "create a temporary file beside it", code);
+  return fail_write(file, error, "create a temporary file beside it", code);
 }
 
 /* errno when there is a reason not to create a file of that name, else 0. */
@@ -76,23 +76,23 @@ ir_status fe_atomic_open(fe_atomic_file *file, const char *path, ir_error *error
   file->direct = false;
   file->target[0] = file->temporary[0] = 0;
   size_t length = strlen(path);
-  if (length >= sizeof file->target) return fail(file, error, opening, ENAMETOOLONG);
+  if (length >= sizeof file->target) return fail_write(file, error, opening, ENAMETOOLONG);
   struct stat status;
   bool exists = stat(path, &status) == 0;
-  if (!exists && errno != ENOENT) return fail(file, error, opening, errno);
-  if (exists && S_ISDIR(status.st_mode)) return fail(file, error, opening, EISDIR);
+  if (!exists && errno != ENOENT) return fail_write(file, error, opening, errno);
+  if (exists && S_ISDIR(status.st_mode)) return fail_write(file, error, opening, EISDIR);
   int stream = exists ? standard_stream(&status) : -1;
   if (stream >= 0 || (exists && !S_ISREG(status.st_mode))) return open_directly(file, stream, error);
-  if (exists && access(path, W_OK) != 0) return fail(file, error, opening, errno);
+  if (exists && access(path, W_OK) != 0) return fail_write(file, error, opening, errno);
   if (!exists) memcpy(file->target, path, length + 1);
   int refused = 0;
   if (!exists) refused = check_new(path, length);
   else if (!realpath(path, file->target)) refused = errno;
-  if (refused) return fail(file, error, opening, refused);
+  if (refused) return fail_write(file, error, opening, refused);
   ir_status opened = open_temporary(file, error);
   if (opened != IR_OK || !exists) return opened;
   if (fchmod(file->fd, status.st_mode & 0777) != 0)
-    return fail(file, error, "set the permissions of the file", errno);
+    return fail_write(file, error, "set the permissions of the file", errno);
   return IR_OK;
 }
 
@@ -129,7 +129,7 @@ ir_status fe_atomic_write(fe_atomic_file *file, const void *bytes, size_t size, 
   while (size > 0) {
     ssize_t written = write(file->fd, at, size < WRITE_MOST ? size : WRITE_MOST);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return fail(file, error, "write the file", written < 0 ? errno : EIO);
+    if (written <= 0) return fail_write(file, error, "write the file", written < 0 ? errno : EIO);
     at += written;
     size -= (size_t)written;
   }
@@ -139,11 +139,11 @@ ir_status fe_atomic_write(fe_atomic_file *file, const void *bytes, size_t size, 
 ir_status fe_atomic_commit(fe_atomic_file *file, ir_error *error) {
   int fd = file->fd;
   file->fd = -1;
-  if (fd < 0) return fail(file, error, "write the file", EBADF);
-  if (close(fd) != 0 && errno != EINTR) return fail(file, error, "write the file", errno);
+  if (fd < 0) return fail_write(file, error, "write the file", EBADF);
+  if (close(fd) != 0 && errno != EINTR) return fail_write(file, error, "write the file", errno);
   if (file->direct) return IR_OK;
   if (rename(file->temporary, file->target) != 0)
-    return fail(file, error, "rename the temporary file", errno);
+    return fail_write(file, error, "rename the temporary file", errno);
   file->temporary[0] = 0;
   return IR_OK;
 }

@@ -13,7 +13,7 @@
 #error "arrays are kept little-endian, as the machine has them"
 #endif
 
-enum { MAGIC = 6, HEADER_MOST = 65536, FIRST_PIECE = 1 << 20, READ_MOST = 1 << 30 };
+enum { MAGIC = 6, HEADER_MOST = 65536, FIRST_CHUNK = 1 << 20, READ_MOST = 1 << 30 };
 static const char magic[MAGIC + 1] = "\x93NUMPY";
 
 /* Where the bytes come from: memory, or a descriptor whose size is known (a regular file) or not (a pipe). */
@@ -29,7 +29,7 @@ typedef struct source {
 } source;
 
 /* Take up to `want` bytes; *got is less only at the end. */
-static ir_status take(source *s, void *to, size_t want, size_t *got) {
+static ir_status read_bytes(source *s, void *to, size_t want, size_t *got) {
   *got = 0;
   if (s->sized && want > s->left) want = (size_t)s->left;
   if (s->memory) {
@@ -37,8 +37,8 @@ static ir_status take(source *s, void *to, size_t want, size_t *got) {
     *got = want;
   }
   while (*got < want) {
-    size_t piece = want - *got;
-    ssize_t count = read(s->fd, (char *)to + *got, piece < READ_MOST ? piece : READ_MOST);
+    size_t chunk = want - *got;
+    ssize_t count = read(s->fd, (char *)to + *got, chunk < READ_MOST ? chunk : READ_MOST);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0)
       return fe_file_fail(s->error, IR_ERR_IO, s->name, "cannot read the file: %s", strerror(errno));
@@ -73,10 +73,10 @@ static ir_status check_magic(source *s, const uint8_t *bytes, size_t got) {
 }
 
 /* Magic, version and length of the header. */
-static ir_status take_preamble(source *s, int *major, size_t *length) {
+static ir_status read_preamble(source *s, int *major, size_t *length) {
   uint8_t bytes[12];
   size_t got = 0, more = 0;
-  ir_status status = take(s, bytes, 8, &got);
+  ir_status status = read_bytes(s, bytes, 8, &got);
   if (status == IR_OK) status = check_magic(s, bytes, got);
   if (status != IR_OK) return status;
   *major = got == 8 ? bytes[6] : 1;
@@ -84,7 +84,7 @@ static ir_status take_preamble(source *s, int *major, size_t *length) {
     return fe_file_fail(s->error, IR_ERR_INVALID, s->name,
                         "the .npy version is %d.%d; expected 1.0, 2.0 or 3.0", *major, bytes[7]);
   size_t field = *major == 1 ? 2 : 4;
-  if (got == 8) status = take(s, bytes + 8, field, &more);
+  if (got == 8) status = read_bytes(s, bytes + 8, field, &more);
   if (status != IR_OK) return status;
   if (got + more < 8 + field)
     return fe_file_fail(s->error, IR_ERR_INVALID, s->name,
@@ -101,10 +101,10 @@ static ir_status short_header(source *s, size_t length, uint64_t found) {
                       length, (unsigned long long)found, plural(found), found == 1 ? "s" : "");
 }
 
-static ir_status take_header(source *s, fe_npy_header *header) {
+static ir_status read_header(source *s, fe_npy_header *header) {
   int major = 0;
   size_t length = 0, got = 0, offset = 0;
-  ir_status status = take_preamble(s, &major, &length);
+  ir_status status = read_preamble(s, &major, &length);
   if (status != IR_OK) return status;
   offset = s->offset;
   if (s->sized && length > s->left) return short_header(s, length, s->left);
@@ -113,7 +113,7 @@ static ir_status take_header(source *s, fe_npy_header *header) {
                         "the header is %zu bytes long; expected at most %d", length, HEADER_MOST);
   char *text = ir_alloc(s->mem, length);
   if (!text) return no_memory(s, length);
-  status = take(s, text, length, &got);
+  status = read_bytes(s, text, length, &got);
   if (status == IR_OK && got < length) status = short_header(s, length, got);
   if (status == IR_OK) status = fe_npy_header_parse(text, length, offset, major, s->name, header, s->error);
   ir_free(s->mem, text, length);
@@ -130,7 +130,7 @@ static ir_status wrong_size(source *s, const fe_npy_header *h, const char *prefi
 
 /* All the data of a source, into one block of h->bytes. Of a pipe, memory is taken as the bytes
  * come; more than the machine has would only end the process, since memory is promised freely. */
-static ir_status take_data(source *s, const fe_npy_header *h, uint8_t **out) {
+static ir_status read_data(source *s, const fe_npy_header *h, uint8_t **out) {
   if (s->sized && s->left != h->bytes) return wrong_size(s, h, "", s->left);
   long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   uint64_t most = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : PTRDIFF_MAX;
@@ -138,7 +138,7 @@ static ir_status take_data(source *s, const fe_npy_header *h, uint8_t **out) {
     return fe_file_fail(s->error, IR_ERR_MEMORY, s->name,
                         "the header says %zu bytes of data; this machine has %llu bytes of memory", h->bytes,
                         (unsigned long long)most);
-  size_t have = 0, total = h->bytes, cap = s->sized || total < FIRST_PIECE ? total : FIRST_PIECE;
+  size_t have = 0, total = h->bytes, cap = s->sized || total < FIRST_CHUNK ? total : FIRST_CHUNK;
   uint8_t *data = ir_alloc(s->mem, cap);
   if (!data) return no_memory(s, cap);
   ir_status status = IR_OK;
@@ -154,14 +154,14 @@ static ir_status take_data(source *s, const fe_npy_header *h, uint8_t **out) {
       cap = larger;
     }
     size_t got = 0, want = cap - have;
-    status = take(s, data + have, want, &got);
+    status = read_bytes(s, data + have, want, &got);
     have += got;
     if (status == IR_OK && got < want) status = wrong_size(s, h, "", have);
   }
   if (status == IR_OK && !s->sized) {
     uint8_t extra[256];
     size_t got = 0;
-    status = take(s, extra, sizeof extra, &got);
+    status = read_bytes(s, extra, sizeof extra, &got);
     if (status == IR_OK && got > 0) status = wrong_size(s, h, "at least ", h->bytes + got);
   }
   if (status == IR_OK) *out = data;
@@ -179,8 +179,8 @@ static void swap_bytes(uint8_t *data, size_t bytes, size_t size) {
 }
 
 /* Copy the plane of the first and last axes from first-fastest to last-fastest order, tile by tile. */
-static inline void turn_plane(uint8_t *to, const uint8_t *from, size_t rows, size_t columns, size_t to_stride,
-                              size_t from_stride, size_t size) {
+static inline void transpose_plane(uint8_t *to, const uint8_t *from, size_t rows, size_t columns,
+                                   size_t to_stride, size_t from_stride, size_t size) {
   enum { TILE = 32 };
   for (size_t row = 0; row < rows; row += TILE)
     for (size_t column = 0; column < columns; column += TILE)
@@ -190,7 +190,7 @@ static inline void turn_plane(uint8_t *to, const uint8_t *from, size_t rows, siz
 }
 
 /* Row-major copy of `from`, whose first axis is the fastest; rank >= 2, no axis empty. */
-static void turn(uint8_t *to, const uint8_t *from, const fe_npy_header *h) {
+static void transpose_array(uint8_t *to, const uint8_t *from, const fe_npy_header *h) {
   int last = h->rank - 1;
   size_t size = ir_dtypes[h->dtype].bytes, rows = (size_t)h->shape[0], columns = (size_t)h->shape[last];
   size_t to_stride = h->bytes / rows, from_stride = h->bytes / columns;
@@ -205,10 +205,10 @@ static void turn(uint8_t *to, const uint8_t *from, const fe_npy_header *h) {
     uint8_t *target = to + plane * columns * size;
     const uint8_t *origin = from + source_offset;
     switch (size) {
-    case 1: turn_plane(target, origin, rows, columns, to_stride, from_stride, 1); break;
-    case 2: turn_plane(target, origin, rows, columns, to_stride, from_stride, 2); break;
-    case 4: turn_plane(target, origin, rows, columns, to_stride, from_stride, 4); break;
-    default: turn_plane(target, origin, rows, columns, to_stride, from_stride, 8); break;
+    case 1: transpose_plane(target, origin, rows, columns, to_stride, from_stride, 1); break;
+    case 2: transpose_plane(target, origin, rows, columns, to_stride, from_stride, 2); break;
+    case 4: transpose_plane(target, origin, rows, columns, to_stride, from_stride, 4); break;
+    default: transpose_plane(target, origin, rows, columns, to_stride, from_stride, 8); break;
     }
     for (int k = last - 1; k > 0 && ++index[k] == h->shape[k]; k--) index[k] = 0;
   }
@@ -220,19 +220,19 @@ static ir_status normalise(source *s, const fe_npy_header *h, uint8_t **data) {
   if (h->dtype == IR_BOOL)
     for (size_t i = 0; i < h->bytes; i++) (*data)[i] = (*data)[i] != 0;
   if (!h->fortran || h->rank < 2 || h->bytes == 0) return IR_OK;
-  uint8_t *turned = ir_alloc(s->mem, h->bytes);
-  if (!turned) return no_memory(s, h->bytes);
-  turn(turned, *data, h);
+  uint8_t *transposed = ir_alloc(s->mem, h->bytes);
+  if (!transposed) return no_memory(s, h->bytes);
+  transpose_array(transposed, *data, h);
   ir_free(s->mem, *data, h->bytes);
-  *data = turned;
+  *data = transposed;
   return IR_OK;
 }
 
 static ir_status read_source(source *s, fe_array *out) {
   fe_npy_header header;
   uint8_t *data = NULL;
-  ir_status status = take_header(s, &header);
-  if (status == IR_OK) status = take_data(s, &header, &data);
+  ir_status status = read_header(s, &header);
+  if (status == IR_OK) status = read_data(s, &header, &data);
   if (status == IR_OK) status = normalise(s, &header, &data);
   if (status == IR_OK) {
     out->dtype = header.dtype;

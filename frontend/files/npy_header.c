@@ -36,13 +36,13 @@ static void skip_space(cursor *c) {
 }
 
 /* The next character after white space; 0 at the end. */
-static char peek(cursor *c) {
+static char peek_char(cursor *c) {
   skip_space(c);
   return c->at < c->length ? c->text[c->at] : 0;
 }
 
-static bool accept(cursor *c, char wanted) {
-  if (peek(c) != wanted) return false;
+static bool accept_char(cursor *c, char wanted) {
+  if (peek_char(c) != wanted) return false;
   c->at++;
   return true;
 }
@@ -69,7 +69,7 @@ static ir_status expected(cursor *c, const char *what) {
 }
 
 static ir_status parse_string(cursor *c, const char **string, size_t *length, const char *what) {
-  char quote = peek(c);
+  char quote = peek_char(c);
   if (quote == 'u' && c->at + 1 < c->length) quote = c->text[c->at + 1];
   if (quote != '\'' && quote != '"') return expected(c, what);
   size_t start = c->at + (c->text[c->at] == 'u' ? 2 : 1), end = start;
@@ -113,7 +113,7 @@ static const char *kind_name(char kind) {
 
 static ir_status parse_descr(cursor *c) {
   char list[LIST_ROOM], text[EXCERPT_ROOM];
-  char next = peek(c);
+  char next = peek_char(c);
   if (next == '[' || next == '(')
     return fe_file_fail(c->error, IR_ERR_INVALID, c->name,
                         "'descr' is a structured dtype; expected one of %s", descriptors(list));
@@ -149,7 +149,7 @@ static ir_status parse_order(cursor *c) {
 
 static ir_status parse_size(cursor *c, int64_t *size) {
   char text[EXCERPT_ROOM];
-  char next = peek(c);
+  char next = peek_char(c);
   size_t start = c->at, end = start + (next == '-' || next == '+'), digits = end;
   uint64_t value = 0;
   bool fits = true;
@@ -176,10 +176,10 @@ static ir_status parse_size(cursor *c, int64_t *size) {
 }
 
 static ir_status parse_shape(cursor *c) {
-  if (!accept(c, '(')) return expected(c, "a tuple such as (3, 4) as the value of 'shape'");
+  if (!accept_char(c, '(')) return expected(c, "a tuple such as (3, 4) as the value of 'shape'");
   c->out->rank = 0;
   bool comma = true;
-  while (!accept(c, ')')) {
+  while (!accept_char(c, ')')) {
     int64_t size = 0;
     if (!comma) return expected(c, "',' or ')' in 'shape'");
     ir_status status = parse_size(c, &size);
@@ -188,7 +188,7 @@ static ir_status parse_shape(cursor *c) {
       return fe_file_fail(c->error, IR_ERR_INVALID, c->name,
                           "'shape' has more than %d axes; expected at most %d", FE_MAX_RANK, FE_MAX_RANK);
     c->out->shape[c->out->rank++] = size;
-    comma = accept(c, ',');
+    comma = accept_char(c, ',');
   }
   if (c->out->rank == 1 && !comma)
     return fe_file_fail(c->error, IR_ERR_INVALID, c->name,
@@ -219,18 +219,18 @@ static ir_status parse_item(cursor *c, bool seen[KEYS]) {
     return fe_file_fail(c->error, IR_ERR_INVALID, c->name,
                         "the header has the key '%s' twice; expected it once", keys[key].name);
   seen[key] = true;
-  if (!accept(c, ':')) return expected(c, "':' after a key");
+  if (!accept_char(c, ':')) return expected(c, "':' after a key");
   return keys[key].parse(c);
 }
 
 static ir_status parse_dict(cursor *c) {
   bool seen[KEYS] = {false}, comma = true;
-  if (!accept(c, '{')) return expected(c, "a dict, which starts with '{'");
-  while (!accept(c, '}')) {
+  if (!accept_char(c, '{')) return expected(c, "a dict, which starts with '{'");
+  while (!accept_char(c, '}')) {
     if (!comma) return expected(c, "',' or '}' after a value");
     ir_status status = parse_item(c, seen);
     if (status != IR_OK) return status;
-    comma = accept(c, ',');
+    comma = accept_char(c, ',');
   }
   for (int key = 0; key < KEYS; key++)
     if (!seen[key])

@@ -8,7 +8,7 @@
 
 #include "frontend/files/file_error.h"
 
-enum { FIRST_PIECE = 16384, READ_MOST = 1 << 30 };
+enum { FIRST_CHUNK = 16384, READ_MOST = 1 << 30 };
 
 static bool is_standard(const char *path) { return strcmp(path, "-") == 0; }
 
@@ -23,7 +23,7 @@ static ir_status read_all(int fd, const char *name, size_t most, ir_text *out, i
   struct stat status;
   bool sized = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
   if (sized && (uint64_t)status.st_size > most) return too_long(name, most, error);
-  size_t guess = sized ? (size_t)status.st_size + 2 : FIRST_PIECE, start = out->len;
+  size_t guess = sized ? (size_t)status.st_size + 2 : FIRST_CHUNK, start = out->len;
   for (;;) {
     size_t need = out->len == start ? start + guess : out->len + 2; /* a byte more, and the NUL */
     if (!IR_RESERVE(out->mem, out->data, out->cap, need))
@@ -50,15 +50,15 @@ ir_status fe_text_read(const char *path, size_t most, ir_text *out, ir_error *er
 }
 
 fe_line fe_line_read(FILE *in, size_t most, ir_text *line, size_t *length) {
-  char piece[512];
+  char chunk[512];
   size_t count = 0, held = 0;
   int byte;
   line->len = 0;
   while ((byte = getc_unlocked(in)) != EOF && byte != '\n' && count < FE_GRAPH_MOST) {
-    if (count++ < most) piece[held++] = (char)byte;
-    if (held == sizeof piece) ir_text_add(line, piece, held), held = 0;
+    if (count++ < most) chunk[held++] = (char)byte;
+    if (held == sizeof chunk) ir_text_add(line, chunk, held), held = 0;
   }
-  ir_text_add(line, piece, held);
+  ir_text_add(line, chunk, held);
   *length = count;
   if (count == FE_GRAPH_MOST) return FE_LINE_ENDLESS;
   if (count > most) return FE_LINE_LONG;

@@ -121,7 +121,7 @@ static void put_pass(dump *d, const char *pass, ir_ref root, int kernel) {
   ir_print_graph(&d->copy.graph, name, root, d->out);
 }
 
-static void observe(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel) {
+static void dump_pass(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel) {
   dump *d = user;
   const char *after = d->options->after, *wanted = after ? after : left_by[d->options->stage];
   if (wanted && (strcmp(wanted, pass) == 0 || (after && strcmp(after, "all") == 0)))
@@ -188,11 +188,11 @@ static bool make_request(const dump *d, ir_graph *g, size_t count, fe_request *o
 
 static void run_pipeline(dump *d) {
   pass_options options = fe_pass_options(&d->copy.request, d->options->target);
-  options.observer = observe;
+  options.observer = dump_pass;
   options.user = d;
   options.verify = true;
   pass_shaping shaping = {
-      .user = d, .enter = find_tuned, .given = given_moves, .taken = note_moves, .refused = refused_moves};
+      .user = d, .enter = find_tuned, .given = given_moves, .chosen = note_moves, .refused = refused_moves};
   options.shaping = &shaping;
   if (pass_pipeline(&d->copy.graph, d->copy.request.results, &options, &d->plan, d->error) != IR_OK ||
       fe_schedule_check(&d->schedule, d->error) != IR_OK || d->options->after)

@@ -17,26 +17,26 @@ static ir_ref times_of(const arithmetic *a, ir_ref node) {
   ir_ref ranges[MAX_LOOPS], loop = ir_region_of(a->r, node);
   uint32_t count = 0;
   for (; loop && count < MAX_LOOPS; loop = ir_region_of(a->r, loop)) ranges[count++] = ir_src(a->g, loop, 0);
-  return pass_positions(a->g, ranges, count);
+  return pass_trip_count(a->g, ranges, count);
 }
 
-static void add(ir_graph *g, ir_ref *sum, ir_ref times, int64_t each) {
+static void add_product(ir_graph *g, ir_ref *sum, ir_ref times, int64_t each) {
   *sum = pass_add(g, *sum, pass_mul_int(g, times, each));
 }
 
-static void see(arithmetic *a, ir_ref ref) {
+static void see_node(arithmetic *a, ir_ref ref) {
   const ir_node *n = ir_get(a->g, ref);
   int64_t flops = pass_flops_of(n), bytes = ir_dtypes[n->dtype].bytes;
   bool product = ir_is_data_int((ir_dtype)n->dtype) && (n->op == IR_OP_MUL || n->op == IR_OP_DOT2);
   if (flops) { /* halves are computed as f32 */
     if (bytes < F32_BYTES) bytes = F32_BYTES;
     ir_ref times = times_of(a, ref);
-    add(a->g, &a->floats, times, flops);
-    add(a->g, &a->float_bytes, times, flops * bytes);
+    add_product(a->g, &a->floats, times, flops);
+    add_product(a->g, &a->float_bytes, times, flops * bytes);
   } else if (product) {
     ir_ref times = times_of(a, ref);
-    add(a->g, &a->integers, times, n->op == IR_OP_DOT2 ? 4 : 2);
-    add(a->g, &a->integer_bytes, times, 2 * bytes);
+    add_product(a->g, &a->integers, times, n->op == IR_OP_DOT2 ? 4 : 2);
+    add_product(a->g, &a->integer_bytes, times, 2 * bytes);
   }
 }
 
@@ -48,7 +48,7 @@ fe_arithmetic fe_arithmetic_of(const fe_explained *e, size_t number) {
     e->out->failed = true;
     return (fe_arithmetic){none, none, none, none};
   }
-  for (size_t i = 0; i < regions.count; i++) see(&a, regions.order[i]);
+  for (size_t i = 0; i < regions.count; i++) see_node(&a, regions.order[i]);
   ir_regions_free(&regions);
   return (fe_arithmetic){a.floats, pass_div_int(e->g, a.float_bytes, F32_BYTES), a.integers,
                          pass_div_int(e->g, a.integer_bytes, F32_BYTES)};

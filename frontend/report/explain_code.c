@@ -8,7 +8,7 @@ typedef struct code {
   const fe_explained *e;
   const ir_regions *r;
   size_t number;
-  int64_t lanes, copies;    /* the most */
+  int64_t lanes, unroll;    /* the most */
   int64_t widest;           /* bytes of the widest element that lanes compute or move */
   unsigned loads, gathered; /* inside lanes */
   bool updates, streams;
@@ -25,7 +25,7 @@ static bool is_range(const code *c, ir_ref ref) {
 }
 
 /* Of all loops of the binding around this one, and of its own. */
-static int64_t copies_around(const code *c, ir_ref loop) {
+static int64_t unroll_around(const code *c, ir_ref loop) {
   int64_t product = 1, count;
   for (; loop; loop = ir_region_of(c->r, loop)) {
     ir_ref extent = ir_src(c->e->g, ir_src(c->e->g, loop, 0), 0);
@@ -42,8 +42,8 @@ static void see_loop(code *c, ir_ref range) {
   case IR_VECTOR: c->lanes = count > c->lanes ? count : c->lanes; break;
   case IR_THREAD: c->blocks = count; break;
   case IR_UNROLL: {
-    int64_t copies = copies_around(c, c->r->loop_of[range]);
-    c->copies = copies > c->copies ? copies : c->copies;
+    int64_t unroll = unroll_around(c, c->r->loop_of[range]);
+    c->unroll = unroll > c->unroll ? unroll : c->unroll;
     break;
   }
   default: break;
@@ -51,8 +51,8 @@ static void see_loop(code *c, ir_ref range) {
 }
 
 /* Elements side by side along a range of that binding? `along`: does it read other elements there at all? */
-static bool lies_along(const code *c, ir_ref index, int binding, bool *along) {
-  bool beside = false;
+static bool is_contiguous(const code *c, ir_ref index, int binding, bool *along) {
+  bool contiguous = false;
   *along = false;
   for (size_t i = 0; i < c->r->count; i++) {
     int64_t stride;
@@ -60,18 +60,18 @@ static bool lies_along(const code *c, ir_ref index, int binding, bool *along) {
     if (!is_range(c, range) || binding_of(c, range) != binding || !loop_depends(c->e->g, index, range))
       continue;
     *along = true;
-    beside |= loop_stride(c->e->g, index, range, &stride) && (stride == 1 || stride == -1);
+    contiguous |= loop_stride(c->e->g, index, range, &stride) && (stride == 1 || stride == -1);
   }
-  return beside;
+  return contiguous;
 }
 
 static void see_load(code *c, ir_ref load) {
   bool along, copied;
   ir_ref index = ir_src(c->e->g, load, 1);
-  bool beside = lies_along(c, index, IR_VECTOR, &along);
+  bool contiguous = is_contiguous(c, index, IR_VECTOR, &along);
   c->loads += along;
-  c->gathered +=
-      along && !beside && !lies_along(c, index, IR_UNROLL, &copied); /* those are turned in registers */
+  c->gathered += along && !contiguous &&
+                 !is_contiguous(c, index, IR_UNROLL, &copied); /* those are turned in registers */
 }
 
 static bool in_lanes(const code *c, ir_ref ref) {
@@ -80,7 +80,7 @@ static bool in_lanes(const code *c, ir_ref ref) {
   return loop != 0;
 }
 
-static void see(code *c) {
+static void see_code(code *c) {
   for (size_t i = 0; i < c->r->count; i++) {
     ir_ref ref = c->r->order[i];
     const ir_node *n = ir_get(c->e->g, ref);
@@ -104,7 +104,7 @@ static void put_lanes(const code *c) {
     return;
   }
   ir_textf(c->e->out, "  lanes   %lld of %s", (long long)c->lanes, ir_dtypes[dtype_of(c)].name);
-  if (c->copies > 1) ir_textf(c->e->out, ", %lld copies side by side", (long long)c->copies);
+  if (c->unroll > 1) ir_textf(c->e->out, ", %lld copies side by side", (long long)c->unroll);
   ir_text_str(c->e->out, c->streams ? ", past the caches\n" : "\n");
 }
 
@@ -137,17 +137,17 @@ static void put_blocked(const code *c) {
 }
 
 void fe_explain_code(const fe_explained *e, size_t number, const struct ir_regions *regions) {
-  code c = {.e = e, .r = regions, .number = number, .copies = 1, .blocks = -1};
-  see(&c);
+  code c = {.e = e, .r = regions, .number = number, .unroll = 1, .blocks = -1};
+  see_code(&c);
   put_lanes(&c);
   put_blocked(&c);
 }
 
 fe_lanes fe_lanes_of(const fe_explained *e, size_t number) {
   ir_regions regions;
-  code c = {.e = e, .r = &regions, .number = number, .copies = 1, .blocks = -1};
+  code c = {.e = e, .r = &regions, .number = number, .unroll = 1, .blocks = -1};
   if (ir_regions_find(e->g, e->plan->steps[number].kernel, &regions) != IR_OK) return (fe_lanes){0};
-  see(&c);
+  see_code(&c);
   ir_regions_free(&regions);
   return (fe_lanes){c.lanes, c.gathered};
 }

@@ -4,7 +4,7 @@
 #include "frontend/views/view.h"
 #include "passes/index/index.h"
 
-enum { DIVISION_COST = 4, MOST_CUTS = 16 };
+enum { DIVISION_COST = 4, MOST_SPLITS = 16 };
 
 typedef struct explanation {
   ir_graph *g;
@@ -17,11 +17,11 @@ typedef struct explanation {
 static void expr(explanation *e, ir_ref ref) { ir_print_expr(e->g, ref, e->out); }
 static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
 
-static bool gather(explanation *e) {
+static bool gather_nodes(explanation *e) {
   ir_ref roots[] = {e->index, e->valid};
   return ir_reachable(e->g, roots, 2, &e->live, &e->count, &e->cap) == IR_OK;
 }
-static void release(explanation *e) {
+static void release_nodes(explanation *e) {
   ir_free(e->g->mem, e->live, e->cap * sizeof *e->live);
   e->live = NULL, e->count = e->cap = 0;
 }
@@ -177,23 +177,23 @@ static void put_divisions(explanation *e) {
 
 /* loop axes */
 
-typedef struct axis_cuts {
-  int64_t cut[MOST_CUTS]; /* ascending, each divides the next, the last divides the size */
+typedef struct axis_splits {
+  int64_t split[MOST_SPLITS]; /* ascending, each divides the next, the last divides the size */
   uint32_t count;
-} axis_cuts;
+} axis_splits;
 
-static void add_cut(axis_cuts *cuts, int64_t size, int64_t length) {
+static void add_split(axis_splits *splits, int64_t size, int64_t length) {
   uint32_t at = 0;
-  if (length <= 1 || length >= size || size % length || cuts->count == MOST_CUTS) return;
-  while (at < cuts->count && cuts->cut[at] < length) at++;
-  bool fits = (at == 0 || length % cuts->cut[at - 1] == 0) &&
-              (at == cuts->count || (cuts->cut[at] != length && cuts->cut[at] % length == 0));
+  if (length <= 1 || length >= size || size % length || splits->count == MOST_SPLITS) return;
+  while (at < splits->count && splits->split[at] < length) at++;
+  bool fits = (at == 0 || length % splits->split[at - 1] == 0) &&
+              (at == splits->count || (splits->split[at] != length && splits->split[at] % length == 0));
   if (!fits) return;
-  for (uint32_t i = cuts->count++; i > at; i--) cuts->cut[i] = cuts->cut[i - 1];
-  cuts->cut[at] = length;
+  for (uint32_t i = splits->count++; i > at; i--) splits->split[i] = splits->split[i - 1];
+  splits->split[at] = length;
 }
 
-static void find_cuts(explanation *e, axis_cuts *cuts) {
+static void find_splits(explanation *e, axis_splits *splits) {
   for (size_t i = 0; i < e->count; i++) {
     const ir_node *n = ir_get(e->g, e->live[i]);
     int64_t divisor, coef, size;
@@ -203,21 +203,21 @@ static void find_cuts(explanation *e, axis_cuts *cuts) {
     for (uint32_t k = 0; k < (added ? sum->nsrc : 1); k++) {
       const ir_node *range = range_term(e->g, added ? sum->src[k] : n->src[0], &coef);
       if (range && ir_arg_int(range) < IR_MAX_RANK && ir_is_const(e->g, range->src[0], &size))
-        add_cut(&cuts[ir_arg_int(range)], size, steps_of(coef, divisor));
+        add_split(&splits[ir_arg_int(range)], size, steps_of(coef, divisor));
     }
   }
 }
 
 /* The axis as a sum of the axes that it is cut into, which get the next numbers; their sizes are told. */
-static ir_ref cut_axis(explanation *e, int64_t size, const axis_cuts *cuts, int64_t *number) {
+static ir_ref split_axis(explanation *e, int64_t size, const axis_splits *splits, int64_t *number) {
   ir_graph *g = e->g;
   ir_ref sum = ir_index(g, 0);
   int64_t outer = size;
-  for (uint32_t i = cuts->count + 1; i-- > 0;) {
-    int64_t unit = i ? cuts->cut[i - 1] : 1;
+  for (uint32_t i = splits->count + 1; i-- > 0;) {
+    int64_t unit = i ? splits->split[i - 1] : 1;
     ir_ref extent = ir_index(g, outer / unit);
     ir_ref range = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg((*number)++, 0), &extent, 1);
-    ir_textf(e->out, "%s%lld", i == cuts->count ? "" : " x ", (long long)(outer / unit));
+    ir_textf(e->out, "%s%lld", i == splits->count ? "" : " x ", (long long)(outer / unit));
     sum = pass_add(g, sum, pass_mul_int(g, range, unit));
     outer = unit;
   }
@@ -241,7 +241,7 @@ static bool before_reshape(explanation *e, pass_view *walked) {
 
 static bool put_what_is_left(explanation *e) {
   unsigned operations, divisions;
-  if (!gather(e)) return false;
+  if (!gather_nodes(e)) return false;
   cost_of(e, &operations, &divisions);
   ir_text_str(e->out, "  over these, numbered in order, the index is ");
   expr(e, e->index);
@@ -253,14 +253,14 @@ static bool put_what_is_left(explanation *e) {
   }
   if (divisions) ir_textf(e->out, "  with %u division%s left\n", divisions, plural(divisions));
   else ir_text_str(e->out, "  without any division\n");
-  release(e);
+  release_nodes(e);
   return true;
 }
 
 static bool put_axes(const explanation *of) {
   explanation e = {.g = of->g, .out = of->out, .chain = of->chain, .index = of->index, .valid = of->valid};
   ir_graph *g = e.g;
-  axis_cuts cuts[IR_MAX_RANK] = {0};
+  axis_splits splits[IR_MAX_RANK] = {0};
   ir_ref from[IR_MAX_RANK], to[IR_MAX_RANK];
   pass_view walked = {.rank = ir_rank(g, e.chain)};
   uint32_t count = 0;
@@ -270,9 +270,9 @@ static bool put_axes(const explanation *of) {
   unsigned operations, divisions;
   cost_of(of, &operations, &divisions);
   if (divisions) changed = before_reshape(&e, &walked);
-  if (!gather(&e)) return false;
-  find_cuts(&e, cuts);
-  release(&e);
+  if (!gather_nodes(&e)) return false;
+  find_splits(&e, splits);
+  release_nodes(&e);
   ir_text_str(e.out, changed ? "loop axes: those before the last reshape, as the result is stored in order: "
                              : "loop axes: ");
   for (uint32_t k = 0; k < walked.rank; k++) {
@@ -283,8 +283,8 @@ static bool put_axes(const explanation *of) {
       continue;
     }
     from[count] = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(k, 0), &dim, 1);
-    to[count] = cut_axis(&e, size, &cuts[k], &number);
-    changed |= cuts[k].count > 0;
+    to[count] = split_axis(&e, size, &splits[k], &number);
+    changed |= splits[k].count > 0;
     count++;
   }
   ir_text_str(e.out, changed ? "\n" : walked.rank ? ", as they are\n" : "none\n");
@@ -296,7 +296,7 @@ static bool put_axes(const explanation *of) {
 
 bool fe_explain_chain(ir_graph *g, ir_ref chain, ir_ref index, ir_ref valid, ir_text *out) {
   explanation e = {.g = g, .out = out, .chain = chain, .index = index, .valid = valid};
-  if (!gather(&e)) return false;
+  if (!gather_nodes(&e)) return false;
   ir_text_str(out, "index: ");
   expr(&e, index);
   ir_text_str(out, "\n");
@@ -304,7 +304,7 @@ bool fe_explain_chain(ir_graph *g, ir_ref chain, ir_ref index, ir_ref valid, ir_
   put_masks(&e);
   put_divisions(&e);
   bool done = put_axes(&e);
-  release(&e);
+  release_nodes(&e);
   if (out->failed) ir_fail(g->error, IR_ERR_MEMORY, "out of memory explaining");
   return done && !out->failed && g->error->status == IR_OK;
 }

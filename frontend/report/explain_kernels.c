@@ -52,12 +52,12 @@ static ir_ref scatter_of(const fe_explained *e, size_t number) {
 }
 
 /* At most, of the value in one round. */
-static int64_t slab_row_bytes(ir_graph *g, const ir_slab *slab, const ir_slab_value *v) {
-  int64_t bytes = ir_dtypes[ir_dtype_of(g, v->value)].bytes * slab->rows;
+static int64_t row_group_bytes(ir_graph *g, const ir_row_group *row_group, const ir_fused_value *v) {
+  int64_t bytes = ir_dtypes[ir_dtype_of(g, v->value)].bytes * row_group->rows;
   for (uint32_t a = 0; a < ir_rank(g, v->value); a++) {
-    bool shared = false, block = slab->block && ir_slab_over_keys(v) && v->keys == a;
-    for (uint32_t l = 0; l < slab->loops; l++) shared |= v->axes[l] == a;
-    if (!shared) bytes *= block ? slab->block : ir_bounds_of(g, ir_dim(g, v->value, a)).hi;
+    bool shared = false, block = row_group->block && ir_has_key_block(v) && v->keys == a;
+    for (uint32_t l = 0; l < row_group->loops; l++) shared |= v->axes[l] == a;
+    if (!shared) bytes *= block ? row_group->block : ir_bounds_of(g, ir_dim(g, v->value, a)).hi;
   }
   return bytes;
 }
@@ -72,21 +72,21 @@ static const char *const apart_texts[IR_APART_COUNT] = {
 };
 
 /* Why the kernel computes several values, or does not. */
-static void put_slab(const fe_explained *e, const ir_step *step) {
-  const ir_slab *slab = &step->slab;
+static void put_row_group(const fe_explained *e, const ir_step *step) {
+  const ir_row_group *row_group = &step->row_group;
   int64_t bytes = 0;
   if (step->apart) ir_textf(e->out, "  apart   %s\n", apart_texts[step->apart]);
-  if (!slab->count) return;
-  for (uint32_t i = 0; i < slab->count; i++)
-    if (slab->values[i].local) bytes += slab_row_bytes(e->g, slab, &slab->values[i]);
-  ir_textf(e->out, "  slab    in one loop, %lld row%s a round, ", (long long)slab->rows,
-           slab->rows == 1 ? "" : "s");
-  if (slab->block)
-    ir_textf(e->out, "over blocks of %lld keys with a running maximum, ", (long long)slab->block);
+  if (!row_group->count) return;
+  for (uint32_t i = 0; i < row_group->count; i++)
+    if (row_group->values[i].local) bytes += row_group_bytes(e->g, row_group, &row_group->values[i]);
+  ir_textf(e->out, "  slab    in one loop, %lld row%s a round, ", (long long)row_group->rows,
+           row_group->rows == 1 ? "" : "s");
+  if (row_group->block)
+    ir_textf(e->out, "over blocks of %lld keys with a running maximum, ", (long long)row_group->block);
   ir_text_str(e->out, "since ");
   ir_textf(e->out, "%lld bytes of what they hand on stay in a cache:", (long long)bytes);
-  for (uint32_t i = 0; i < slab->count; i++) {
-    const ir_slab_value *v = &slab->values[i];
+  for (uint32_t i = 0; i < row_group->count; i++) {
+    const ir_fused_value *v = &row_group->values[i];
     ir_textf(e->out, "%s %s", i ? "," : "", ir_ops[ir_op_of(e->g, v->value)].text);
     if (v->local) ir_text_str(e->out, v->slot == UINT32_MAX ? " in a local" : " in a local and in memory");
   }
@@ -262,7 +262,7 @@ static void put_masks(const fe_explained *e, const ir_regions *r) {
 void fe_explain_kernel(const fe_explained *e, size_t number) {
   ir_regions regions;
   put_reason(e, number);
-  put_slab(e, &e->plan->steps[number]);
+  put_row_group(e, &e->plan->steps[number]);
   put_work(e, number);
   if (ir_regions_find(e->g, e->plan->steps[number].kernel, &regions) != IR_OK) {
     out_of_memory(e);

@@ -24,7 +24,7 @@ typedef struct progression {
 typedef struct box {
   ir_ref rest; /* of the index, without progressions and `first` */
   int64_t first, others;
-  progression along[MAX_PROGRESSIONS]; /* by rising strides */
+  progression progressions[MAX_PROGRESSIONS]; /* by rising strides */
   uint32_t count;
 } box;
 
@@ -45,36 +45,37 @@ static int64_t times_at_most(int64_t a, int64_t b) { return a > MOST / b ? MOST 
 
 static int64_t box_elements(const box *b) {
   int64_t product = b->others;
-  for (uint32_t i = 0; i < b->count; i++) product = times_at_most(product, b->along[i].count);
+  for (uint32_t i = 0; i < b->count; i++) product = times_at_most(product, b->progressions[i].count);
   return product;
 }
 
 /* Joined to one that it continues, otherwise inserted; strides come in any order. */
 static void add_progression(box *b, progression p) {
   uint32_t at = b->count++;
-  for (; at > 0 && p.stride < b->along[at - 1].stride; at--) b->along[at] = b->along[at - 1];
-  b->along[at] = p;
+  for (; at > 0 && p.stride < b->progressions[at - 1].stride; at--)
+    b->progressions[at] = b->progressions[at - 1];
+  b->progressions[at] = p;
 }
 
 static void join_progressions(box *b) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < b->count; i++) {
-    progression p = b->along[i];
+    progression p = b->progressions[i];
     uint32_t into = 0;
     for (; into < kept; into++) {
-      progression *q = &b->along[into];
+      progression *q = &b->progressions[into];
       int64_t steps = p.stride / q->stride;
       if (p.stride % q->stride || steps > q->count || p.count > MOST / steps) continue;
       q->count += steps * (p.count - 1);
       break;
     }
-    if (into == kept) b->along[kept++] = p;
+    if (into == kept) b->progressions[kept++] = p;
   }
   b->count = kept;
 }
 
 /* Takes the constant term of the index out of it. */
-static void take_first(ir_graph *g, box *b) {
+static void split_first(ir_graph *g, box *b) {
   const ir_node *n = ir_get(g, b->rest);
   ir_ref last = n->op == IR_OP_ADD ? n->src[n->nsrc - 1] : b->rest;
   if (ir_is_const(g, last, &b->first)) b->rest = pass_sub(g, b->rest, last);
@@ -101,7 +102,7 @@ static bool find_box(const reader *x, ir_ref index, box *b) {
   }
   int64_t behind = b->first;
   b->first = 0;
-  take_first(g, b);
+  split_first(g, b);
   b->first += behind;
   join_progressions(b);
   return true;
@@ -111,18 +112,18 @@ static bool find_box(const reader *x, ir_ref index, box *b) {
 static bool pair_along(const box *a, const box *b, uint32_t number, int64_t *stride, int64_t counts[2]) {
   uint32_t i = 0, j = 0;
   for (;; number--) {
-    int64_t of_a = i < a->count ? a->along[i].stride : INT64_MAX,
-            of_b = j < b->count ? b->along[j].stride : INT64_MAX;
+    int64_t of_a = i < a->count ? a->progressions[i].stride : INT64_MAX,
+            of_b = j < b->count ? b->progressions[j].stride : INT64_MAX;
     if (of_a == INT64_MAX && of_b == INT64_MAX) return false;
     *stride = of_a < of_b ? of_a : of_b;
-    counts[0] = of_a == *stride ? a->along[i++].count : 1;
-    counts[1] = of_b == *stride ? b->along[j++].count : 1;
+    counts[0] = of_a == *stride ? a->progressions[i++].count : 1;
+    counts[1] = of_b == *stride ? b->progressions[j++].count : 1;
     if (!number) return true;
   }
 }
 
 /* Along the one progression of either in which they differ, or along any in which they meet: the greatest. */
-static bool unite_boxes(box *a, const box *b) {
+static bool merge_boxes(box *a, const box *b) {
   int64_t apart = b->first - a->first, stride, counts[2], from = 0, to = 0, along = 0;
   bool differ = false;
   if (a->rest != b->rest || a->others != b->others) return false;
@@ -139,21 +140,21 @@ static bool unite_boxes(box *a, const box *b) {
   }
   if (!along) return apart == 0 && !differ;
   uint32_t i = 0;
-  while (i < a->count && a->along[i].stride != along) i++;
+  while (i < a->count && a->progressions[i].stride != along) i++;
   if (i == a->count && a->count == MAX_PROGRESSIONS) return false;
   a->first += from * along;
-  if (i < a->count) a->along[i].count = to - from;
+  if (i < a->count) a->progressions[i].count = to - from;
   else if (to - from > 1) add_progression(a, (progression){along, to - from});
   join_progressions(a);
   return true;
 }
 
-static void unite_all(touched *t) {
+static void merge_all_boxes(touched *t) {
   for (bool found = true; found;) {
     found = false;
     for (uint32_t i = 0; i < t->count; i++)
       for (uint32_t k = i + 1; k < t->count; k++)
-        if (unite_boxes(&t->boxes[i], &t->boxes[k])) {
+        if (merge_boxes(&t->boxes[i], &t->boxes[k])) {
           t->boxes[k--] = t->boxes[--t->count];
           found = true;
         }
@@ -161,7 +162,7 @@ static void unite_all(touched *t) {
 }
 
 /* The product of the extents that the index depends on; 0 where one of them depends on another range. */
-static ir_ref positions_of(const reader *x, ir_ref index) {
+static ir_ref trip_count_of(const reader *x, ir_ref index) {
   ir_graph *g = x->e->g;
   ir_ref product = ir_index(g, 1), other;
   for (size_t i = 0; i < x->r->count; i++) {
@@ -173,14 +174,14 @@ static ir_ref positions_of(const reader *x, ir_ref index) {
   return product;
 }
 
-static void touch(const reader *x, ir_ref load, touched *t) {
+static void touch_load(const reader *x, ir_ref load, touched *t) {
   ir_graph *g = x->e->g;
   ir_ref index = ir_src(g, load, 1);
   ir_bounds b = ir_bounds_of(g, index);
   if (t->count < MAX_BOXES && find_box(x, index, &t->boxes[t->count])) {
     t->count++;
   } else {
-    ir_ref count = positions_of(x, index);
+    ir_ref count = trip_count_of(x, index);
     t->sum = t->sum && count ? pass_add(g, t->sum, count) : 0;
   }
   if (b.lo < t->lo) t->lo = b.lo;
@@ -220,10 +221,10 @@ static ir_ref elements_read(const reader *x, uint32_t number, ir_ref elements, t
     ir_ref load = x->r->order[i];
     if (ir_op_of(g, load) != IR_OP_LOAD) continue;
     const ir_node *from = ir_get(g, ir_src(g, load, 0));
-    if (from->op == IR_OP_PARAM && ir_arg_int(from) == number) touch(x, load, t);
+    if (from->op == IR_OP_PARAM && ir_arg_int(from) == number) touch_load(x, load, t);
   }
   if (!t->sum) return elements;
-  unite_all(t);
+  merge_all_boxes(t);
   ir_ref sum = t->sum;
   for (uint32_t i = 0; i < t->count; i++) sum = pass_add_int(g, sum, box_elements(&t->boxes[i]));
   if (t->lo < 0) t->lo = 0;

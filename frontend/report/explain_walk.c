@@ -47,7 +47,7 @@ void fe_walk_close(fe_walk *w) {
   ir_free(mem, w->stored, w->nodes);
 }
 
-static bool add(fe_walk *w, ir_ref ref, fe_refs *out) {
+static bool add_node(fe_walk *w, ir_ref ref, fe_refs *out) {
   if (w->marks[ref]) return true;
   if (!IR_RESERVE(w->g->mem, out->list, out->cap, out->count + 1)) return false;
   w->marks[ref] = 1;
@@ -62,19 +62,20 @@ static int ascending(const void *a, const void *b) {
 
 bool fe_walk_fused(fe_walk *w, const ir_step *step, ir_ref value, bool updates, fe_refs *out) {
   size_t kept = 0;
-  bool good = add(w, value, out);
-  for (uint32_t i = 0; i < step->slab.count && good; i++) good = add(w, step->slab.values[i].value, out);
+  bool good = add_node(w, value, out);
+  for (uint32_t i = 0; i < step->row_group.count && good; i++)
+    good = add_node(w, step->row_group.values[i].value, out);
   for (size_t at = 0; at < out->count && good; at++) {
     ir_ref r = out->list[at];
     const ir_node *n = ir_get(w->g, r);
-    if (r != value && w->stored[r] && !ir_in_slab(step, r)) continue;
+    if (r != value && w->stored[r] && !ir_in_row_group(step, r)) continue;
     for (uint32_t i = r == value && updates; i < ir_operand_count(n) && good; i++)
-      if (ir_shape(w->g, n->src[i])) good = add(w, n->src[i], out);
+      if (ir_shape(w->g, n->src[i])) good = add_node(w, n->src[i], out);
   }
   for (size_t i = 0; i < out->count; i++) {
     ir_ref r = out->list[i];
     ir_op op = ir_op_of(w->g, r);
-    bool read = r != value && w->stored[r] && !ir_in_slab(step, r);
+    bool read = r != value && w->stored[r] && !ir_in_row_group(step, r);
     w->marks[r] = 0;
     if (!read && op != IR_OP_CONST && op != IR_OP_INPUT) out->list[kept++] = r;
   }
@@ -84,12 +85,12 @@ bool fe_walk_fused(fe_walk *w, const ir_step *step, ir_ref value, bool updates, 
 }
 
 bool fe_walk_above(fe_walk *w, ir_ref value, fe_refs *out) {
-  bool good = add(w, value, out);
+  bool good = add_node(w, value, out);
   for (size_t at = 0; at < out->count && good; at++) {
     ir_ref r = out->list[at];
     if (r != value && (!ir_shape(w->g, r) || w->stored[r])) continue;
     for (uint32_t k = w->first_user[r]; k < w->first_user[r + 1] && good; k++)
-      good = add(w, w->users[k], out);
+      good = add_node(w, w->users[k], out);
   }
   for (size_t i = 0; i < out->count; i++) w->marks[out->list[i]] = 0;
   return good;

@@ -4,35 +4,35 @@
 
 static bool same_symbol(const char *a, const char *b) { return a && b ? !strcmp(a, b) : a == b; }
 
-static fe_time *find(fe_times *t, const char *part, int step, const char *symbol) {
+static fe_time *find_time(fe_times *t, const char *phase, int step, const char *symbol) {
   for (size_t i = 0; i < t->count; i++)
-    if (!strcmp(t->list[i].part, part) && t->list[i].step == step && same_symbol(t->list[i].symbol, symbol))
+    if (!strcmp(t->list[i].phase, phase) && t->list[i].step == step && same_symbol(t->list[i].symbol, symbol))
       return &t->list[i];
   return NULL;
 }
 
-static fe_time *add(fe_times *t, const char *part, int step, const char *symbol) {
+static fe_time *add_time(fe_times *t, const char *phase, int step, const char *symbol) {
   char *copy = symbol ? ir_alloc(t->mem, strlen(symbol) + 1) : NULL;
   if ((symbol && !copy) || !IR_RESERVE(t->mem, t->list, t->cap, t->count + 1)) {
     ir_free(t->mem, copy, copy ? strlen(symbol) + 1 : 0);
     return NULL;
   }
   if (copy) memcpy(copy, symbol, strlen(symbol) + 1);
-  t->list[t->count] = (fe_time){part, step, copy, 0};
+  t->list[t->count] = (fe_time){phase, step, copy, 0};
   return &t->list[t->count++];
 }
 
-static void note(void *user, const char *part, int step, const char *symbol, int64_t ns) {
+static void note_time(void *user, const char *phase, int step, const char *symbol, int64_t ns) {
   fe_times *t = user;
   pthread_mutex_lock(&t->lock);
-  fe_time *row = find(t, part, symbol ? -1 : step, symbol);
-  if (!row) row = add(t, part, symbol ? -1 : step, symbol);
+  fe_time *row = find_time(t, phase, symbol ? -1 : step, symbol);
+  if (!row) row = add_time(t, phase, symbol ? -1 : step, symbol);
   if (row) row->ns += ns;
   pthread_mutex_unlock(&t->lock);
 }
 
 bool fe_times_init(fe_times *t, const ir_mem *mem) {
-  *t = (fe_times){.timer = {t, note}, .mem = mem};
+  *t = (fe_times){.timer = {t, note_time}, .mem = mem};
   return pthread_mutex_init(&t->lock, NULL) == 0;
 }
 
@@ -60,7 +60,7 @@ static bool is_first(const fe_times *t, size_t at, kind k, bool of_part) {
   for (size_t i = 0; i < at; i++) {
     const fe_time *other = &t->list[i];
     if (kind_of(other) != k) continue;
-    if (of_part ? !strcmp(other->part, t->list[at].part) : same_row(other, &t->list[at])) return false;
+    if (of_part ? !strcmp(other->phase, t->list[at].phase) : same_row(other, &t->list[at])) return false;
   }
   return true;
 }
@@ -81,7 +81,7 @@ static void put_row(const fe_times *t, const fe_time *row, kind k, ir_text *out)
     int64_t sum = 0;
     for (size_t i = 0; i < t->count; i++) {
       const fe_time *e = &t->list[i];
-      if (kind_of(e) == k && !strcmp(e->part, t->list[p].part) && (!row || same_row(e, row))) sum += e->ns;
+      if (kind_of(e) == k && !strcmp(e->phase, t->list[p].phase) && (!row || same_row(e, row))) sum += e->ns;
     }
     all += sum;
     ir_textf(out, "%12.1f", (double)sum * 1e-3);
@@ -96,7 +96,7 @@ void fe_times_print(const fe_times *t, ir_text *out) {
     if (!rows) continue;
     ir_textf(out, "%-40s", titles[k]);
     for (size_t i = 0; i < t->count; i++)
-      if (is_first(t, i, (kind)k, true)) ir_textf(out, "%12s", t->list[i].part);
+      if (is_first(t, i, (kind)k, true)) ir_textf(out, "%12s", t->list[i].phase);
     ir_textf(out, "%12s\n", "us");
     for (size_t i = 0; i < t->count; i++)
       if (is_first(t, i, (kind)k, false)) put_row(t, &t->list[i], (kind)k, out);

@@ -8,7 +8,7 @@
 #include "ir/timer.h"
 
 typedef struct fe_time {
-  const char *part; /* a literal */
+  const char *phase; /* a literal */
   int step;
   char *symbol; /* NULL: of the step, or of the graph where that is negative */
   int64_t ns;   /* of all that was noted for these together */

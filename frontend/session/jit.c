@@ -54,7 +54,7 @@ static int64_t now(void) {
 
 /* making */
 
-static void drop(void *program) { vf_program_destroy(program); }
+static void drop_program(void *program) { vf_program_destroy(program); }
 
 static void free_jit(vf_jit *j) {
   const ir_mem *mem = &j->context->mem;
@@ -70,7 +70,7 @@ static void free_jit(vf_jit *j) {
   ir_free(mem, j, sizeof *j);
 }
 
-static bool allocate(vf_jit *j, const vf_jit_options *o) {
+static bool allocate_tables(vf_jit *j, const vf_jit_options *o) {
   const ir_mem *mem = &j->context->mem;
   j->axis_count = (uint32_t)o->dynamic_count;
   j->names_size = strlen(o->name ? o->name : "jit") + 1;
@@ -142,9 +142,9 @@ vf_jit *vf_jit_create(vf_context *c, const vf_jit_options *o, vf_error *error) {
                   .inputs = o->inputs,
                   .statics = o->statics,
                   .results = o->results};
-    rt_memo_init(&j->programs, &c->mem, o->capacity ? (size_t)o->capacity : CAPACITY, drop);
+    rt_memo_init(&j->programs, &c->mem, o->capacity ? (size_t)o->capacity : CAPACITY, drop_program);
     ir_text_init(&j->key, &c->mem);
-    if (allocate(j, o)) copy_dynamic(j, o, &failure);
+    if (allocate_tables(j, o)) copy_dynamic(j, o, &failure);
     else ir_fail(&failure, IR_ERR_MEMORY, "out of memory making a jit");
   }
   if (j && failure.status) free_jit(j), j = NULL;
@@ -210,26 +210,26 @@ static bool read_sizes(vf_jit *j, vf_tensor *const *inputs, ir_error *error) {
   return true;
 }
 
-static void put(vf_jit *j, const void *bytes, size_t size) { ir_text_add(&j->key, bytes, size); }
+static void put_key(vf_jit *j, const void *bytes, size_t size) { ir_text_add(&j->key, bytes, size); }
 
 static void put_input(vf_jit *j, int input, const vf_tensor *t) {
   int64_t shape[IR_MAX_RANK];
   uint8_t head[2] = {(uint8_t)vf_tensor_dtype(t), (uint8_t)vf_tensor_shape(t, shape)};
-  put(j, head, sizeof head);
+  put_key(j, head, sizeof head);
   for (int k = 0; k < head[1]; k++) {
     const axis *a = dynamic_axis(j, input, k);
     bool dynamic = a && j->variables[a->variable].dynamic;
     int64_t what = dynamic ? -1 - (int64_t)a->variable : shape[k];
-    put(j, &what, sizeof what);
+    put_key(j, &what, sizeof what);
   }
 }
 
 static void put_static(vf_jit *j, const vf_static *s) {
   uint8_t kind = (uint8_t)s->kind;
-  put(j, &kind, 1);
-  if (s->kind == VF_STATIC_INTEGER) put(j, &s->integer, sizeof s->integer);
-  else if (s->kind == VF_STATIC_REAL) put(j, &s->real, sizeof s->real);
-  else put(j, s->text ? s->text : "", s->text ? strlen(s->text) + 1 : 1);
+  put_key(j, &kind, 1);
+  if (s->kind == VF_STATIC_INTEGER) put_key(j, &s->integer, sizeof s->integer);
+  else if (s->kind == VF_STATIC_REAL) put_key(j, &s->real, sizeof s->real);
+  else put_key(j, s->text ? s->text : "", s->text ? strlen(s->text) + 1 : 1);
 }
 
 static bool make_key(vf_jit *j, vf_tensor *const *inputs, const vf_static *statics, ir_error *error) {
@@ -286,7 +286,8 @@ static void name_results(vf_jit *j, vf_graph *g, const vf_value *results) {
   }
 }
 
-static vf_program *trace(vf_jit *j, vf_tensor *const *inputs, const vf_static *statics, vf_error *error) {
+static vf_program *trace_program(vf_jit *j, vf_tensor *const *inputs, const vf_static *statics,
+                                 vf_error *error) {
   int64_t start = now();
   vf_graph *g = vf_graph_create(j->context, j->name, error);
   if (!g) return NULL;
@@ -309,8 +310,8 @@ static vf_program *trace(vf_jit *j, vf_tensor *const *inputs, const vf_static *s
 }
 
 /* The program of the signature. *own: the table had no room, it is used this once. */
-static vf_program *find(vf_jit *j, vf_tensor *const *inputs, const vf_static *statics, vf_error *error,
-                        bool *own) {
+static vf_program *find_program(vf_jit *j, vf_tensor *const *inputs, const vf_static *statics,
+                                vf_error *error, bool *own) {
   vf_program *p = rt_memo_find(&j->programs, j->key.data, j->key.len);
   *own = false;
   if (p) {
@@ -321,7 +322,7 @@ static vf_program *find(vf_jit *j, vf_tensor *const *inputs, const vf_static *st
   for (uint32_t v = 0; v < j->variable_count; v++) outside |= !j->variables[v].dynamic;
   j->stats.misses++;
   j->stats.fallbacks += outside;
-  if (!(p = trace(j, inputs, statics, error))) return NULL;
+  if (!(p = trace_program(j, inputs, statics, error))) return NULL;
   size_t before = j->programs.count;
   *own = !rt_memo_put(&j->programs, j->key.data, j->key.len, p, 1);
   if (!*own) j->stats.evictions += (int64_t)(before + 1 - j->programs.count);
@@ -344,7 +345,7 @@ static bool make_results(vf_jit *j, const vf_program *p, vf_tensor **results, ir
 }
 
 /* Addresses of all tensors: when all are made, as making one may move the others' memories. */
-static bool place(vf_jit *j, vf_tensor *const *inputs, vf_tensor *const *results, ir_error *error) {
+static bool place_memories(vf_jit *j, vf_tensor *const *inputs, vf_tensor *const *results, ir_error *error) {
   for (int i = 0; i < j->inputs + j->results; i++) {
     bool given = i < j->inputs;
     rt_memory *memory = fe_tensor_memory(given ? inputs[i] : results[i - j->inputs]);
@@ -355,26 +356,26 @@ static bool place(vf_jit *j, vf_tensor *const *inputs, vf_tensor *const *results
   return true;
 }
 
-static void run(vf_jit *j, const vf_program *p, vf_tensor *const *inputs, vf_tensor **results,
-                ir_error *error) {
+static void run_program(vf_jit *j, const vf_program *p, vf_tensor *const *inputs, vf_tensor **results,
+                        ir_error *error) {
   uint32_t count = 0;
   for (uint32_t v = 0; v < j->variable_count; v++)
     if (j->variables[v].dynamic) j->sizes[count++] = j->variables[v].size;
-  if (!make_results(j, p, results, error) || !place(j, inputs, results, error)) return;
+  if (!make_results(j, p, results, error) || !place_memories(j, inputs, results, error)) return;
   int64_t start = now();
   fe_program_run_placed(p, j->in, j->out, j->sizes, error);
   j->stats.run_ns += now() - start;
 }
 
-static void call(vf_jit *j, vf_tensor *const *inputs, const vf_static *statics, vf_tensor **results,
-                 ir_error *error) {
+static void call_jit(vf_jit *j, vf_tensor *const *inputs, const vf_static *statics, vf_tensor **results,
+                     ir_error *error) {
   vf_error failure = {0};
   bool own;
   if (j->inputs && vf_tensor_realise(inputs, j->inputs, &failure) != VF_OK)
     ir_fail(error, (ir_status)failure.status, "%s", failure.message);
   if (error->status || !read_sizes(j, inputs, error) || !make_key(j, inputs, statics, error)) return;
-  vf_program *p = find(j, inputs, statics, &failure, &own);
-  if (p) run(j, p, inputs, results, error);
+  vf_program *p = find_program(j, inputs, statics, &failure, &own);
+  if (p) run_program(j, p, inputs, results, error);
   else ir_fail(error, (ir_status)failure.status, "%s", failure.message);
   if (p && own) vf_program_destroy(p);
 }
@@ -389,7 +390,7 @@ vf_status vf_jit_call(vf_jit *j, vf_tensor *const *inputs, const vf_static *stat
             j->name);
   else if (!wrong_call(j, inputs, statics, results, &failure)) {
     j->busy = true;
-    call(j, inputs, statics, results, &failure);
+    call_jit(j, inputs, statics, results, &failure);
     j->busy = false;
   }
   for (int i = 0; failure.status && j && results && i < j->results; i++) {

@@ -63,7 +63,7 @@ static bool reserve_storages(vf_context *c, size_t count) {
 /* What a storage counts for, which is never nothing. */
 static size_t counted(size_t bytes) { return bytes + ALIGN; }
 
-static void attach(fe_lazy *l, ir_ref buffer, const rt_memory *memory) {
+static void attach_storage(fe_lazy *l, ir_ref buffer, const rt_memory *memory) {
   l->storages[l->storage_count++] = (fe_storage){buffer, *memory};
   l->notes[buffer] = (fe_note){buffer, (uint32_t)l->storage_count};
   l->bytes += counted(memory->bytes);
@@ -88,7 +88,7 @@ ir_ref fe_lazy_buffer(vf_context *c, ir_dtype dtype, const ir_ref *shape, size_t
     return no_memory(error);
   }
   if (elements) memcpy(host, elements, bytes);
-  attach(&c->lazy, buffer, &memory);
+  attach_storage(&c->lazy, buffer, &memory);
   return buffer;
 }
 
@@ -124,7 +124,7 @@ static bool walk_start(walk *w, vf_context *c, ir_graph *to, bool as_inputs) {
   return true;
 }
 
-static bool push(walk *w, ir_ref ref) {
+static bool push_frame(walk *w, ir_ref ref) {
   fe_lazy *l = w->lazy;
   if (!IR_RESERVE(w->mem, l->frames, l->frame_cap, w->frame_count + 1)) return false;
   l->frames[w->frame_count++] = (fe_frame){ref, 0};
@@ -169,14 +169,14 @@ static ir_ref walk_from(walk *w, ir_ref root) {
   fe_lazy *l = w->lazy;
   root = fe_lazy_resolve(l, root);
   w->frame_count = 0;
-  if (!l->map[root] && !push(w, root)) return 0;
+  if (!l->map[root] && !push_frame(w, root)) return 0;
   while (w->frame_count) {
     fe_frame *f = &l->frames[w->frame_count - 1];
     const ir_node *n = ir_get(w->from, f->ref);
     if (f->next <= (n->op == IR_OP_FUNC ? 0 : n->nsrc)) {
       uint32_t i = f->next++;
       ir_ref below = i == 0 ? ir_shape(w->from, f->ref) : fe_lazy_resolve(l, n->src[i - 1]);
-      if (below && !l->map[below] && !push(w, below)) return 0;
+      if (below && !l->map[below] && !push_frame(w, below)) return 0;
     } else {
       ir_ref ref = f->ref;
       w->frame_count--;
@@ -209,7 +209,7 @@ static void keep_storages(vf_context *c, fe_note *notes, size_t note_cap) {
   l->note_cap = note_cap;
 }
 
-static bool move(vf_context *c, ir_error *error) {
+static bool move_results(vf_context *c, ir_error *error) {
   fe_lazy *l = &c->lazy;
   vf_graph *session = c->session;
   ir_graph fresh;
@@ -242,7 +242,7 @@ ir_status fe_lazy_collect(vf_context *c, ir_error *error) {
                    "session: a function is being recorded; collect before or after it");
   if (is_running(c, "session", error)) return error->status;
   c->session->epoch++;
-  move(c, error);
+  move_results(c, error);
   return error->status;
 }
 
@@ -253,7 +253,7 @@ static void move_if_worthwhile(vf_context *c, size_t more_bytes) {
   ir_error ignored = {0};
   if (c->session->ir.count > 2 * l->live_nodes + SPARE_NODES ||
       l->bytes + more_bytes > 2 * l->live_bytes + SPARE_BYTES)
-    move(c, &ignored);
+    move_results(c, &ignored);
 }
 
 /* realising */
@@ -284,7 +284,8 @@ static bool leaves_known(const fe_lazy *l, const walk *w, ir_error *error) {
 }
 
 /* One program for all roots: their copies lie behind the roots. */
-static ir_status compile(vf_context *c, walk *w, size_t root_count, rt_program **program, ir_error *error) {
+static ir_status compile_roots(vf_context *c, walk *w, size_t root_count, rt_program **program,
+                               ir_error *error) {
   fe_lazy *l = &c->lazy;
   ir_ref *copies = l->roots + root_count, results = 0, *inputs;
   bool good = true;
@@ -332,7 +333,7 @@ static bool gather_pointers(vf_context *c, const walk *w, const rt_program *prog
 
 /* New BUFFERs for the roots, in place of their copies, and storages for them. The caller frees what is in
  * made[]. */
-static bool prepare(vf_context *c, size_t root_count, rt_memory *made, ir_error *error) {
+static bool prepare_results(vf_context *c, size_t root_count, rt_memory *made, ir_error *error) {
   fe_lazy *l = &c->lazy;
   ir_graph *g = &c->session->ir;
   g->error = error;
@@ -346,15 +347,16 @@ static bool prepare(vf_context *c, size_t root_count, rt_memory *made, ir_error 
   return !error->status && (reserve_storages(c, root_count) || no_memory(error));
 }
 
-static void commit(vf_context *c, size_t root_count, const rt_memory *made) {
+static void commit_results(vf_context *c, size_t root_count, const rt_memory *made) {
   fe_lazy *l = &c->lazy;
   for (size_t i = 0; i < root_count; i++) {
-    attach(l, l->roots[root_count + i], &made[i]);
+    attach_storage(l, l->roots[root_count + i], &made[i]);
     l->notes[l->roots[i]].buffer = l->roots[root_count + i];
   }
 }
 
-static void run(vf_context *c, walk *w, size_t root_count, const rt_program *program, ir_error *error) {
+static void run_program(vf_context *c, walk *w, size_t root_count, const rt_program *program,
+                        ir_error *error) {
   fe_lazy *l = &c->lazy;
   rt_memory one = {0}, *made = root_count == 1 ? &one : ir_alloc(&c->mem, root_count * sizeof *made);
   if (!made) {
@@ -362,18 +364,19 @@ static void run(vf_context *c, walk *w, size_t root_count, const rt_program *pro
     return;
   }
   memset(made, 0, root_count * sizeof *made);
-  if (prepare(c, root_count, made, error) && gather_pointers(c, w, program, made, root_count, error)) {
+  if (prepare_results(c, root_count, made, error) &&
+      gather_pointers(c, w, program, made, root_count, error)) {
     l->running = true;
     rt_program_run_placed(program, l->pointers, l->pointers + rt_program_input_count(program), NULL, error);
     l->running = false;
   }
-  if (!error->status) commit(c, root_count, made);
+  if (!error->status) commit_results(c, root_count, made);
   else
     for (size_t i = 0; i < root_count; i++) rt_memory_free(c->runtime, &made[i]);
   if (made != &one) ir_free(&c->mem, made, root_count * sizeof *made);
 }
 
-static void realise(vf_context *c, vf_tensor *const *tensors, size_t count, ir_error *error) {
+static void realise_tensors(vf_context *c, vf_tensor *const *tensors, size_t count, ir_error *error) {
   ir_graph scratch;
   walk w;
   size_t root_count;
@@ -383,7 +386,8 @@ static void realise(vf_context *c, vf_tensor *const *tensors, size_t count, ir_e
     return;
   }
   if (root_count == 0 || ir_graph_init(&scratch, &c->mem, error) != IR_OK) return;
-  if (compile(c, &w, root_count, &program, error) == IR_OK) run(c, &w, root_count, program, error);
+  if (compile_roots(c, &w, root_count, &program, error) == IR_OK)
+    run_program(c, &w, root_count, program, error);
   rt_program_release(program);
   ir_graph_free(&scratch);
 }
@@ -401,6 +405,6 @@ ir_status fe_lazy_realise(vf_context *c, vf_tensor *const *tensors, size_t count
   if (is_running(c, "realise", error)) return error->status;
   c->session->epoch++;
   move_if_worthwhile(c, bytes);
-  realise(c, tensors, count, error);
+  realise_tensors(c, tensors, count, error);
   return error->status;
 }

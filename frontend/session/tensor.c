@@ -22,7 +22,7 @@ vf_graph *vf_session(vf_context *c, vf_error *error) {
   return g;
 }
 
-static vf_tensor *handle(vf_context *c, ir_ref node, ir_error *error) {
+static vf_tensor *make_handle(vf_context *c, ir_ref node, ir_error *error) {
   vf_tensor *t = ir_alloc(&c->mem, sizeof *t);
   if (!t) {
     ir_fail(error, IR_ERR_MEMORY, "out of memory keeping a tensor");
@@ -56,7 +56,7 @@ vf_tensor *fe_tensor_make(vf_context *c, vf_dtype dtype, int rank, const int64_t
   g->ir.error = error;
   if (shape_refs(&g->ir, rank, shape, refs, error)) {
     ir_ref buffer = fe_lazy_buffer(c, (ir_dtype)dtype, refs, (size_t)rank, elements, error);
-    if (buffer) t = handle(c, buffer, error);
+    if (buffer) t = make_handle(c, buffer, error);
   }
   g->ir.error = &g->error;
   fe_blame_memory(c, failures, error);
@@ -96,7 +96,7 @@ vf_tensor *vf_tensor_keep(vf_value value, vf_error *error) {
       good = fe_refuse(&call, "a function is being recorded; its results are what leaves it");
     if (good) node = op_firm(call.ir, value.id);
     node = fe_end(&call, node).id;
-    if (node) t = handle(value.graph->context, node, &failure);
+    if (node) t = make_handle(value.graph->context, node, &failure);
     else failure = value.graph->error;
     ir_error_clear(&value.graph->error);
   }
@@ -125,7 +125,7 @@ void vf_tensor_release(vf_tensor *t) {
 
 /* realising */
 
-static ir_status realise(vf_context *c, vf_tensor *const *tensors, size_t count, ir_error *error) {
+static ir_status realise_tensors(vf_context *c, vf_tensor *const *tensors, size_t count, ir_error *error) {
   unsigned failures = fe_failures(c);
   fe_lazy_realise(c, tensors, count, error);
   if (error->status) fe_blame_memory(c, failures, error);
@@ -138,7 +138,7 @@ vf_status vf_tensor_realise(vf_tensor *const *tensors, int count, vf_error *erro
   for (int i = 0; i < count && good; i++) good = tensors[i] && tensors[i]->context == tensors[0]->context;
   if (!good)
     ir_fail(&failure, IR_ERR_INVALID, "realise: a tensor is NULL, or of another context than the first");
-  else if (count > 0) realise(tensors[0]->context, tensors, (size_t)count, &failure);
+  else if (count > 0) realise_tensors(tensors[0]->context, tensors, (size_t)count, &failure);
   return fe_report(error, &failure);
 }
 
@@ -148,7 +148,7 @@ const void *vf_tensor_data(vf_tensor *t, vf_error *error) {
   const void *data = NULL;
   rt_memory *memory = t ? fe_tensor_memory(t) : NULL;
   if (!t) ir_fail(&failure, IR_ERR_INVALID, "data: the tensor is NULL");
-  else if (!memory && realise(t->context, &t, 1, &failure) == IR_OK) memory = fe_tensor_memory(t);
+  else if (!memory && realise_tensors(t->context, &t, 1, &failure) == IR_OK) memory = fe_tensor_memory(t);
   if (memory) data = rt_memory_read(t->context->runtime, memory, &failure);
   fe_report(error, &failure);
   return data;

@@ -17,11 +17,11 @@ const char *fe_schedule_moves(fe_schedule *s, uint32_t kernel, uint32_t nest) {
   return moves;
 }
 
-static const char *given(void *schedule, uint32_t kernel, uint32_t nest) {
+static const char *given_moves(void *schedule, uint32_t kernel, uint32_t nest) {
   return fe_schedule_moves(schedule, kernel, nest);
 }
 
-static void refused(void *schedule, uint32_t kernel, ir_error *error) {
+static void note_refused(void *schedule, uint32_t kernel, ir_error *error) {
   fe_schedule_refused(schedule, kernel, error);
 }
 
@@ -74,7 +74,7 @@ static ir_status read_line(fe_schedule *s, char *line, uint32_t number, ir_error
 
 ir_status fe_schedule_read(fe_schedule *s, const ir_mem *mem, const char *text, ir_error *error) {
   *s = (fe_schedule){.mem = mem};
-  s->shaping = (pass_shaping){.user = s, .given = given, .refused = refused};
+  s->shaping = (pass_shaping){.user = s, .given = given_moves, .refused = note_refused};
   if (!text) return IR_OK;
   s->size = strlen(text) + 1;
   s->copy = ir_alloc(mem, s->size);

@@ -14,13 +14,14 @@ static ir_ref canonical(void *user, ir_graph *g, ir_op op, const ir_ref *src, ui
   return pass_simplify_new(g, ir_expr_raw(user, g, op, src, n), floor);
 }
 
-static ir_ref apply(void *user, ir_graph *g, const char *name, size_t length, const ir_ref *operands,
-                    size_t operand_count, const ir_attr *attrs, size_t attr_count, int line, int column) {
+static ir_ref apply_named(void *user, ir_graph *g, const char *name, size_t length, const ir_ref *operands,
+                          size_t operand_count, const ir_attr *attrs, size_t attr_count, int line,
+                          int column) {
   (void)user, (void)line, (void)column;
   return op_apply(g, name, length, operands, operand_count, attrs, attr_count);
 }
 
-const ir_builder fe_builder = {.expr = canonical, .apply = apply};
+const ir_builder fe_builder = {.expr = canonical, .apply = apply_named};
 
 /* The parser declares parameters without asking what a tensor may be. */
 static bool check_params(ir_graph *g, const char *name, const ir_module *module) {

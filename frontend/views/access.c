@@ -42,11 +42,11 @@ static ir_ref look_up(ir_graph *g, ir_ref data, ir_ref at) {
   return made;
 }
 
-static ir_ref gather(ir_graph *g, const pass_arith *a, ir_ref node, pass_position *p) {
+static ir_ref gather_at(ir_graph *g, const pass_arith *a, ir_ref node, pass_point *p) {
   const ir_node *n = ir_get(g, node);
   ir_ref indices = n->src[1];
   uint32_t axis = (uint32_t)ir_arg_int(n), taken = ir_rank(g, indices);
-  pass_position where = {.rank = taken}, from = {.rank = p->rank + 1 - taken};
+  pass_point where = {.rank = taken}, from = {.rank = p->rank + 1 - taken};
   for (uint32_t i = 0; i < taken; i++) where.at[i] = p->at[axis + i];
   for (uint32_t i = 0; i < from.rank; i++) from.at[i] = p->at[i < axis ? i : i + taken - 1];
   ir_ref flat = pass_flatten(g, a, ir_shape(g, indices), &where);
@@ -75,18 +75,18 @@ bool pass_has_gather(const ir_graph *g, ir_ref chain) {
 
 bool pass_access(ir_graph *g, const pass_arith *a, ir_ref chain, ir_ref *index, ir_ref *valid) {
   pass_index_begin(g);
-  pass_position p = {.rank = ir_rank(g, chain)};
+  pass_point p = {.rank = ir_rank(g, chain)};
   for (uint32_t i = 0; i < p.rank; i++) p.at[i] = range_of(g, ir_dim(g, chain, i), i);
   ir_ref node = chain;
   bool empty = is_empty(g, node);
   for (*valid = ir_bool(g, true); *valid && !empty && is_step(g, node); node = ir_src(g, node, 0)) {
     ir_ref inside =
-        ir_op_of(g, node) == IR_OP_GATHER ? gather(g, a, node, &p) : pass_view_index(g, a, node, &p);
+        ir_op_of(g, node) == IR_OP_GATHER ? gather_at(g, a, node, &p) : pass_view_index(g, a, node, &p);
     *valid = a->both(g, *valid, inside);
     empty = is_empty(g, ir_src(g, node, 0)) || (*valid && ir_is_false(g, *valid));
   }
   if (a == &pass_canonical && *valid && !empty) {
-    *valid = pass_settle(g, *valid);
+    *valid = pass_finalize_clauses(g, *valid);
     empty = *valid && ir_is_false(g, *valid);
   }
   if (empty) *index = ir_index(g, 0), *valid = ir_bool(g, false);

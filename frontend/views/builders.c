@@ -9,7 +9,7 @@ typedef struct view_call {
   pass_view *last;
 } view_call;
 
-static bool begin(view_call *c, const char *who, vf_view v) {
+static bool begin_view(view_call *c, const char *who, vf_view v) {
   vf_value operand = fe_view_value(v);
   *c = (view_call){0};
   if (!fe_begin(&c->call, who, &operand, 1) || !fe_view_open(c->call.ir, v.id, &c->chain)) return false;
@@ -17,7 +17,7 @@ static bool begin(view_call *c, const char *who, vf_view v) {
   return true;
 }
 
-static vf_view end(view_call *c, bool good) {
+static vf_view end_view(view_call *c, bool good) {
   good = good && pass_view_chain_simplify(c->call.ir, &c->chain);
   ir_ref made = good ? fe_view_node(c->call.ir, &c->chain) : 0;
   if (c->chain.mem) pass_view_chain_free(&c->chain);
@@ -32,8 +32,8 @@ static bool pairs(view_call *c, const char *what, int count, const ir_ref *list,
 
 /* creation */
 
-static bool create(fe_call *c, pass_view_chain *chain, int rank, const ir_ref *shape, const ir_ref *strides,
-                   ir_ref offset, const ir_ref *mask) {
+static bool create_chain(fe_call *c, pass_view_chain *chain, int rank, const ir_ref *shape,
+                         const ir_ref *strides, ir_ref offset, const ir_ref *mask) {
   ir_ref begin[FE_LIST_MAX], end[FE_LIST_MAX];
   pass_view v;
   for (int i = 0; i < rank && mask; i++) begin[i] = mask[2 * i], end[i] = mask[2 * i + 1];
@@ -48,7 +48,7 @@ static vf_view created(fe_call *c, pass_view_chain *chain, bool good) {
   return fe_view_of_value(fe_end(c, made));
 }
 
-static bool fits(fe_call *c, int rank) {
+static bool check_rank(fe_call *c, int rank) {
   return (rank >= 0 && rank <= IR_MAX_RANK) ||
          fe_refuse(c, "rank %d; views have at most %d axes", rank, IR_MAX_RANK);
 }
@@ -58,13 +58,13 @@ vf_view vf_view_create(vf_graph *graph, int rank, const int64_t *shape, const in
   fe_call c;
   pass_view_chain chain = {0};
   ir_ref list[3][FE_LIST_MAX];
-  bool good = fe_begin_in(&c, "view", graph) && fits(&c, rank) &&
+  bool good = fe_begin_in(&c, "view", graph) && check_rank(&c, rank) &&
               fe_list(&c, "the shape", rank, shape, list[0]) &&
               (!strides || fe_list(&c, "the list of strides", rank, strides, list[1])) &&
               (!mask || fe_list(&c, "the mask", 2 * rank, mask, list[2]));
   if (good) chain.mem = c.ir->mem;
-  good = good && create(&c, &chain, rank, list[0], strides ? list[1] : NULL, ir_index(c.ir, offset),
-                        mask ? list[2] : NULL);
+  good = good && create_chain(&c, &chain, rank, list[0], strides ? list[1] : NULL, ir_index(c.ir, offset),
+                              mask ? list[2] : NULL);
   return created(&c, &chain, good);
 }
 
@@ -73,14 +73,14 @@ vf_view vf_view_create_sized(vf_graph *graph, int rank, const vf_value *shape, c
   fe_call c;
   pass_view_chain chain = {0};
   ir_ref list[4][FE_LIST_MAX] = {{0}};
-  bool good = fe_begin_in(&c, "view", graph) && fits(&c, rank) &&
+  bool good = fe_begin_in(&c, "view", graph) && check_rank(&c, rank) &&
               fe_list_sized(&c, "the shape", rank, shape, list[0]) &&
               (!strides || fe_list_sized(&c, "the list of strides", rank, strides, list[1])) &&
               (!mask || fe_list_sized(&c, "the mask", 2 * rank, mask, list[2])) &&
               (!offset.graph || fe_list_sized(&c, "the offset", 1, &offset, list[3]));
   if (good) chain.mem = c.ir->mem;
-  good =
-      good && create(&c, &chain, rank, list[0], strides ? list[1] : NULL, list[3][0], mask ? list[2] : NULL);
+  good = good &&
+         create_chain(&c, &chain, rank, list[0], strides ? list[1] : NULL, list[3][0], mask ? list[2] : NULL);
   return created(&c, &chain, good);
 }
 
@@ -98,22 +98,22 @@ vf_view vf_view_of(vf_value x) {
 vf_view vf_view_permute(vf_view v, int count, const int64_t *order) {
   view_call c;
   ir_ref list[FE_LIST_MAX];
-  bool good = begin(&c, "permute", v) && fe_list(&c.call, "the order", count, order, list) &&
+  bool good = begin_view(&c, "permute", v) && fe_list(&c.call, "the order", count, order, list) &&
               pass_view_permute(c.call.ir, c.last, order, (uint32_t)count, c.last) == PASS_VIEW_DONE;
-  return end(&c, good);
+  return end_view(&c, good);
 }
 
 vf_view vf_view_stride(vf_view v, int count, const int64_t *steps) {
   view_call c;
   ir_ref list[FE_LIST_MAX];
-  bool good = begin(&c, "stride", v) && fe_list(&c.call, "the list of steps", count, steps, list) &&
+  bool good = begin_view(&c, "stride", v) && fe_list(&c.call, "the list of steps", count, steps, list) &&
               pass_view_stride(c.call.ir, c.last, steps, (uint32_t)count, c.last) == PASS_VIEW_DONE;
-  return end(&c, good);
+  return end_view(&c, good);
 }
 
 typedef enum movement { EXPAND, RESHAPE, SHRINK, PAD } movement;
 
-static bool move(view_call *c, movement which, const ir_ref *list, int count) {
+static bool move_view(view_call *c, movement which, const ir_ref *list, int count) {
   ir_graph *g = c->call.ir;
   ir_ref first[FE_LIST_MAX], second[FE_LIST_MAX];
   uint32_t n = (uint32_t)count;
@@ -141,16 +141,16 @@ static vf_view with_list(movement which, vf_view v, int count, const int64_t *li
   view_call c;
   ir_ref refs[FE_LIST_MAX];
   bool good =
-      begin(&c, movements[which].who, v) && fe_list(&c.call, movements[which].what, count, list, refs);
-  return end(&c, good && move(&c, which, refs, count));
+      begin_view(&c, movements[which].who, v) && fe_list(&c.call, movements[which].what, count, list, refs);
+  return end_view(&c, good && move_view(&c, which, refs, count));
 }
 
 static vf_view with_sizes(movement which, vf_view v, int count, const vf_value *list) {
   view_call c;
   ir_ref refs[FE_LIST_MAX];
-  bool good =
-      begin(&c, movements[which].who, v) && fe_list_sized(&c.call, movements[which].what, count, list, refs);
-  return end(&c, good && move(&c, which, refs, count));
+  bool good = begin_view(&c, movements[which].who, v) &&
+              fe_list_sized(&c.call, movements[which].what, count, list, refs);
+  return end_view(&c, good && move_view(&c, which, refs, count));
 }
 
 vf_view vf_view_expand(vf_view v, int rank, const int64_t *shape) {
@@ -180,7 +180,7 @@ vf_view vf_view_reduce(vf_view v, int count, const int64_t *axes) {
   view_call c;
   ir_ref list[FE_LIST_MAX];
   uint32_t set = 0;
-  bool good = begin(&c, "reduce", v) && fe_list(&c.call, "the list of axes", count, axes, list);
+  bool good = begin_view(&c, "reduce", v) && fe_list(&c.call, "the list of axes", count, axes, list);
   for (int i = 0; i < count && good; i++) {
     int64_t rank = c.last->rank, axis = axes[i] < 0 ? axes[i] + rank : axes[i];
     if (axis < 0 || axis >= rank)
@@ -192,7 +192,7 @@ vf_view vf_view_reduce(vf_view v, int count, const int64_t *axes) {
     good = pass_view_reduce(c.call.ir, c.last, set, &c.chain.views[0]) == PASS_VIEW_DONE;
     c.chain.count = 1;
   }
-  return end(&c, good);
+  return end_view(&c, good);
 }
 
 /* chains */
@@ -201,26 +201,27 @@ vf_view vf_view_chain(vf_view nearer, vf_view later) {
   view_call c;
   pass_view_chain more = {0};
   vf_value both[] = {fe_view_value(nearer), fe_view_value(later)};
-  bool good =
-      begin(&c, "chain", nearer) && fe_operands(&c.call, both, 2) && fe_view_open(c.call.ir, later.id, &more);
+  bool good = begin_view(&c, "chain", nearer) && fe_operands(&c.call, both, 2) &&
+              fe_view_open(c.call.ir, later.id, &more);
   for (size_t i = 0; i < more.count && good; i++)
     good = pass_view_chain_add(c.call.ir, &c.chain, &more.views[i]);
   if (more.mem) pass_view_chain_free(&more);
-  return end(&c, good);
+  return end_view(&c, good);
 }
 
 vf_view vf_view_minify(vf_view v) {
   view_call c;
-  bool good = begin(&c, "minify", v) && pass_view_minify(c.call.ir, c.last, c.last) == PASS_VIEW_DONE;
-  return end(&c, good);
+  bool good = begin_view(&c, "minify", v) && pass_view_minify(c.call.ir, c.last, c.last) == PASS_VIEW_DONE;
+  return end_view(&c, good);
 }
 
 vf_view vf_view_invert(vf_view v, int rank, const int64_t *shape) {
   view_call c;
   ir_ref list[FE_LIST_MAX];
   pass_view_chain back = {0};
-  if (!begin(&c, "invert", v) || !fits(&c.call, rank) || !fe_list(&c.call, "the shape", rank, shape, list))
-    return end(&c, false);
+  if (!begin_view(&c, "invert", v) || !check_rank(&c.call, rank) ||
+      !fe_list(&c.call, "the shape", rank, shape, list))
+    return end_view(&c, false);
   pass_view_status status = pass_view_invert(c.call.ir, &c.chain, (uint32_t)rank, list, &back);
   if (status == PASS_VIEW_NONE) {
     pass_view_chain_free(&c.chain);
@@ -228,7 +229,7 @@ vf_view vf_view_invert(vf_view v, int rank, const int64_t *shape) {
   }
   pass_view_chain_free(&c.chain);
   c.chain = back;
-  return end(&c, status == PASS_VIEW_DONE);
+  return end_view(&c, status == PASS_VIEW_DONE);
 }
 
 static bool bindable(view_call *c, int count, const vf_value *variables, const int64_t *values, ir_ref *to) {
@@ -252,9 +253,9 @@ static bool bindable(view_call *c, int count, const vf_value *variables, const i
 vf_view vf_view_bind(vf_view v, int count, const vf_value *variables, const int64_t *values) {
   view_call c;
   ir_ref from[FE_LIST_MAX], to[FE_LIST_MAX];
-  bool good = begin(&c, "bind", v) &&
+  bool good = begin_view(&c, "bind", v) &&
               fe_list_sized(&c.call, "the list of variables", count, variables, from) &&
               bindable(&c, count, variables, values, to) &&
               pass_view_bind(c.call.ir, &c.chain, from, to, (size_t)count);
-  return end(&c, good);
+  return end_view(&c, good);
 }

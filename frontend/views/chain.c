@@ -9,7 +9,7 @@ typedef struct builder {
   ir_ref node;
 } builder;
 
-static bool refuse(const builder *b, const char *why) {
+static bool refuse_node(const builder *b, const char *why) {
   ir_fail(b->g->error, IR_ERR_UNSUPPORTED, "%s: %s; its index expression says where it reads",
           ir_ops[ir_op_of(b->g, b->node)].text, why);
   return false;
@@ -32,7 +32,7 @@ bool pass_view_chain_copy(ir_graph *g, const pass_view_chain *c, pass_view_chain
   return done;
 }
 
-static bool append(ir_graph *g, pass_view_chain *c, uint32_t rank, const ir_ref *shape) {
+static bool append_reshape(ir_graph *g, pass_view_chain *c, uint32_t rank, const ir_ref *shape) {
   pass_view plain;
   return view_plain(g, "reshape", rank, shape, &plain) == PASS_VIEW_DONE && pass_view_chain_add(g, c, &plain);
 }
@@ -40,7 +40,7 @@ static bool append(ir_graph *g, pass_view_chain *c, uint32_t rank, const ir_ref 
 bool pass_view_chain_reshape(ir_graph *g, pass_view_chain *c, uint32_t rank, const ir_ref *shape) {
   pass_view *v = pass_view_last(c);
   pass_view_status status = pass_view_reshape(g, v, rank, shape, v);
-  return status == PASS_VIEW_NONE ? append(g, c, rank, shape) : status == PASS_VIEW_DONE;
+  return status == PASS_VIEW_NONE ? append_reshape(g, c, rank, shape) : status == PASS_VIEW_DONE;
 }
 
 static bool reshape(const builder *b) {
@@ -64,7 +64,7 @@ static pass_view_status flip(const builder *b, pass_view *v) {
   return pass_view_stride(b->g, v, steps, v->rank, v);
 }
 
-static bool apply(const builder *b) {
+static bool apply_operation(const builder *b) {
   ir_graph *g = b->g;
   pass_view *v = pass_view_last(b->chain);
   const ir_node *n = ir_get(g, b->node);
@@ -86,12 +86,12 @@ static bool apply(const builder *b) {
   case IR_OP_SHRINK: return pass_view_shrink(g, v, first, second, v->rank, v) == PASS_VIEW_DONE;
   case IR_OP_PAD:
     if (ir_arg_mode(n) != IR_PAD_CONSTANT)
-      return refuse(b, "padding by elements is no view of fixed strides");
+      return refuse_node(b, "padding by elements is no view of fixed strides");
     return pass_view_pad(g, v, first, second, v->rank, v) == PASS_VIEW_DONE;
   case IR_OP_STRIDE: return pass_view_stride(g, v, number, v->rank, v) == PASS_VIEW_DONE;
   case IR_OP_FLIP: return flip(b, v) == PASS_VIEW_DONE;
   case IR_OP_POINT: return point(b, v);
-  default: return refuse(b, "this is no view of one buffer");
+  default: return refuse_node(b, "this is no view of one buffer");
   }
 }
 
@@ -115,10 +115,10 @@ bool pass_view_chain_unmerged(ir_graph *g, ir_ref node, pass_view_chain *out) {
   }
   builder b = {g, out, path[length - 1]};
   const ir_node *shape = ir_get(g, ir_shape(g, b.node));
-  bool done = append(g, out, shape->nsrc, shape->src);
+  bool done = append_reshape(g, out, shape->nsrc, shape->src);
   for (size_t i = length - 1; i-- > 0 && done;) {
     b.node = path[i];
-    done = apply(&b);
+    done = apply_operation(&b);
   }
   ir_free(g->mem, path, cap * sizeof *path);
   return done;

@@ -32,7 +32,7 @@ void view_drop_mask(ir_graph *g, pass_view *v);
 void view_mask_everything(ir_graph *g, pass_view *v);
 pass_view_status view_plain(ir_graph *g, const char *who, uint32_t rank, const ir_ref *shape, pass_view *out);
 /* v->offset += position * stride */
-void view_move_offset(ir_graph *g, pass_view *v, ir_ref position, ir_ref stride);
+void view_move_offset(ir_graph *g, pass_view *v, ir_ref index, ir_ref stride);
 /* The end of a message: a fact that was needed and is neither proven nor disproved; else nothing. */
 #define VIEW_FACT(cmp, a, b) (pass_proves(g, (cmp), (a), (b)) ? "" : OP_FACT(cmp, a, b))
 pass_view_status view_refuse(ir_graph *g, const char *format, ...) IR_PRINTF(2, 3); /* FAILED */
@@ -50,7 +50,7 @@ typedef enum view_merged {
 view_merged view_merge_core(const pass_view_numbers *nearer, const pass_view_numbers *later,
                             pass_view_numbers *out, uint32_t *split, int64_t *worst);
 /* merge_pieces.c: any run of views, none of which is empty or masked everywhere. */
-view_merged view_merge_pieces(const ir_mem *mem, const pass_view_numbers *views, size_t count,
-                              pass_view_numbers *out);
+view_merged view_merge_subdomains(const ir_mem *mem, const pass_view_numbers *views, size_t count,
+                                  pass_view_numbers *out);
 
 #endif

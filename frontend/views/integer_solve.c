@@ -17,7 +17,7 @@ typedef struct knapsack {
   bool too_big;
 } knapsack;
 
-static void drop(knapsack *k, uint32_t at) {
+static void drop_weight(knapsack *k, uint32_t at) {
   k->count--;
   for (uint32_t i = at; i < k->count; i++) k->weight[i] = k->weight[i + 1], k->most[i] = k->most[i + 1];
 }
@@ -30,7 +30,7 @@ static bool join_one(knapsack *k) {
       if (k->weight[large] % k->weight[small] || k->most[small] < m - 1) continue;
       if (!ir_mul_ok(m, k->most[large], &more) || !ir_add_ok(k->most[small], more, &k->most[small]))
         k->too_big = true;
-      drop(k, large);
+      drop_weight(k, large);
       return !k->too_big;
     }
   return false;
@@ -56,7 +56,7 @@ static int64_t multiply_mod(int64_t a, int64_t b, int64_t m) { /* 0 <= a, b < m 
   return sum;
 }
 
-static view_answer search(knapsack *k, uint32_t at, int64_t target) {
+static view_answer search_sum(knapsack *k, uint32_t at, int64_t target) {
   if (target < 0 || target > k->total[at]) return VIEW_NO;
   if (at == k->count) return VIEW_YES;
   if (target % k->gcd[at]) return VIEW_NO;
@@ -71,7 +71,7 @@ static view_answer search(knapsack *k, uint32_t at, int64_t target) {
   first += ir_floor_mod(want - first, step);
   for (int64_t x = first; x <= last; x += step) {
     if (++k->steps > SEARCH) return VIEW_UNKNOWN;
-    view_answer found = search(k, at + 1, target - w * x);
+    view_answer found = search_sum(k, at + 1, target - w * x);
     if (found != VIEW_NO) return found;
     if (x > INT64_MAX - step) break;
   }
@@ -103,7 +103,7 @@ view_answer view_sum_reaches(const view_span *spans, uint32_t count, int64_t tar
   }
   if (k.too_big) return VIEW_UNKNOWN;
   if (k.count == 0) return target == 0 ? VIEW_YES : VIEW_NO;
-  return search(&k, 0, target);
+  return search_sum(&k, 0, target);
 }
 
 /* quotients */

@@ -11,7 +11,7 @@ static ir_ref magnitude(ir_graph *g, ir_ref stride) {
 }
 
 /* From an array of v's shape to one of the shape that v was made of, as a view of the former. */
-static pass_view_status undo(ir_graph *g, const pass_view *v, pass_view *out) {
+static pass_view_status invert_view(ir_graph *g, const pass_view *v, pass_view *out) {
   int64_t steps[IR_MAX_RANK], order[IR_MAX_RANK];
   pass_view_status status = view_plain(g, "invert", v->rank, v->shape, out);
   if (status == PASS_VIEW_DONE && v->masked)
@@ -55,7 +55,7 @@ pass_view_status pass_view_invert(ir_graph *g, const pass_view_chain *c, uint32_
     uint32_t to_rank = before ? before->rank : rank;
     const ir_ref *to_shape = before ? before->shape : shape;
     pass_view v;
-    status = undo(g, &c->views[i], &v);
+    status = invert_view(g, &c->views[i], &v);
     if (status == PASS_VIEW_DONE && !same_count(g, &v, to_rank, to_shape)) status = PASS_VIEW_NONE;
     if (status == PASS_VIEW_DONE &&
         !(pass_view_chain_add(g, out, &v) && pass_view_chain_reshape(g, out, to_rank, to_shape)))

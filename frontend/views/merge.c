@@ -104,7 +104,7 @@ static bool end_of_valid(const merger *m, uint32_t k, bool upper, int64_t *end) 
 }
 
 /* The least box around the valid positions. False: unknown. */
-static bool tighten(merger *m) {
+static bool tighten_box(merger *m) {
   for (uint32_t k = 0; k < m->box.rank; k++) {
     int64_t last;
     if (!m->box.stride[k]) continue;
@@ -226,7 +226,7 @@ view_merged view_merge_core(const pass_view_numbers *nearer, const pass_view_num
   if (is_masked(&m)) {
     view_answer valid = some_valid(&m, &m.box);
     if (valid == VIEW_NO) return VIEW_VOID;
-    if (valid == VIEW_UNKNOWN || !tighten(&m) || some_invalid(&m) != VIEW_NO) return VIEW_NOT_ONE;
+    if (valid == VIEW_UNKNOWN || !tighten_box(&m) || some_invalid(&m) != VIEW_NO) return VIEW_NOT_ONE;
   }
   if (affine_over_box(&m, out) == VIEW_YES) return VIEW_ONE;
   if (m.in_the_way) *split = m.in_the_way;
@@ -291,18 +291,19 @@ pass_view_status pass_view_merge(ir_graph *g, const pass_view *nearer, const pas
 
 /* Sizes of the pieces of one axis, split wherever a digit of the nearer view ends; how many there are. */
 static uint32_t split_axis(int64_t size, int64_t stride, const pass_view_numbers *nearer, int64_t *out) {
-  int64_t cut[IR_MAX_RANK], weight = 1;
-  uint32_t cuts = 0, pieces = 0;
+  int64_t breaks[IR_MAX_RANK], weight = 1;
+  uint32_t break_count = 0, part_count = 0;
   if (stride == INT64_MIN) stride = 0;
   for (uint32_t j = nearer->rank; j-- > 1 && stride;) {
     if (!ir_mul_ok(weight, nearer->shape[j], &weight)) break;
     int64_t length = weight / (stride < 0 ? -stride : stride);
     if (weight % stride || length <= 1 || length >= size || size % length) continue;
-    if (cuts && (length == cut[cuts - 1] || length % cut[cuts - 1])) continue;
-    cut[cuts++] = length;
+    if (break_count && (length == breaks[break_count - 1] || length % breaks[break_count - 1])) continue;
+    breaks[break_count++] = length;
   }
-  for (int64_t outer = size; cuts-- > 0; outer = cut[cuts]) out[pieces++] = outer / cut[cuts];
-  return pieces;
+  for (int64_t outer = size; break_count-- > 0; outer = breaks[break_count])
+    out[part_count++] = outer / breaks[break_count];
+  return part_count;
 }
 
 /* nearer and later merged over an order-preserving refinement of the later view's axes. */
@@ -314,10 +315,10 @@ static pass_view_status merge_refined(ir_graph *g, const pass_view *nearer, cons
   pass_view split;
   if (!pass_view_numbers_of(g, nearer, &a) || !pass_view_numbers_of(g, later, &b)) return PASS_VIEW_NONE;
   for (uint32_t k = 0; k < b.rank; k++) {
-    int64_t piece[IR_MAX_RANK], rest = b.shape[k];
-    uint32_t pieces = split_axis(b.shape[k], b.stride[k], &a, piece);
-    if (rank + pieces + 1 > IR_MAX_RANK) return PASS_VIEW_NONE;
-    for (uint32_t i = 0; i < pieces; rest /= piece[i++]) shape[rank++] = ir_index(g, piece[i]);
+    int64_t part_size[IR_MAX_RANK], rest = b.shape[k];
+    uint32_t part_count = split_axis(b.shape[k], b.stride[k], &a, part_size);
+    if (rank + part_count + 1 > IR_MAX_RANK) return PASS_VIEW_NONE;
+    for (uint32_t i = 0; i < part_count; rest /= part_size[i++]) shape[rank++] = ir_index(g, part_size[i]);
     shape[rank++] = ir_index(g, rest);
   }
   if (rank == b.rank) return PASS_VIEW_NONE;
@@ -345,7 +346,7 @@ static pass_view_status merge_run(ir_graph *g, const pass_view *views, size_t co
     known &= pass_view_numbers_of(g, &views[i], &numbers[i]);
   }
   if (!known) return merge_expressions(g, views, count, out);
-  switch (view_merge_pieces(g->mem, numbers, count, &made)) {
+  switch (view_merge_subdomains(g->mem, numbers, count, &made)) {
   case VIEW_ONE: return view_of_numbers(g, &made, out);
   case VIEW_VOID: return nothing_valid(g, &views[count - 1], out);
   case VIEW_NOT_ONE: return PASS_VIEW_NONE;
@@ -356,7 +357,7 @@ static pass_view_status merge_run(ir_graph *g, const pass_view *views, size_t co
 }
 
 /* Views before `at` are such that no two neighbours merge; let the one at `at` join them. */
-static bool settle(ir_graph *g, pass_view_chain *c, size_t *settled, pass_view v) {
+static bool merge_into_chain(ir_graph *g, pass_view_chain *c, size_t *settled, pass_view v) {
   pass_view_status status = PASS_VIEW_DONE;
   while (*settled > 0 && (status = pass_view_merge(g, &c->views[*settled - 1], &v, &v)) == PASS_VIEW_DONE)
     --*settled;
@@ -367,7 +368,7 @@ static bool settle(ir_graph *g, pass_view_chain *c, size_t *settled, pass_view v
 static bool merge_pairs(ir_graph *g, pass_view_chain *c) {
   size_t settled = 0;
   for (size_t i = 0; i < c->count; i++)
-    if (!settle(g, c, &settled, c->views[i])) return false;
+    if (!merge_into_chain(g, c, &settled, c->views[i])) return false;
   c->count = settled;
   return true;
 }

@@ -9,29 +9,30 @@
 #include "integer_solve.h"
 #include "ir/arith.h"
 
-enum { MOST_PIECES = 256, MOST_STEPS = 1024 };
+enum { MOST_SUBDOMAINS = 256, MOST_STEPS = 1024 };
 
-typedef struct piece {
+typedef struct subdomain {
   pass_view_numbers view; /* over the whole shape; its mask is the piece */
   size_t level;           /* how many of the views it has yet to merge with */
-} piece;
+} subdomain;
 
-typedef struct pieces {
+typedef struct subdomains {
   const ir_mem *mem;
-  piece *queue;
+  subdomain *queue;
   pass_view_numbers *valid;
   size_t waiting, queue_cap, done, valid_cap;
   uint32_t told;               /* axes along which some valid piece is longer than one */
   int64_t stride[IR_MAX_RANK]; /* along these */
-} pieces;
+} subdomains;
 
-static bool push(pieces *p, const piece *next) {
-  if (p->waiting == MOST_PIECES || !IR_RESERVE(p->mem, p->queue, p->queue_cap, p->waiting + 1)) return false;
+static bool push_subdomain(subdomains *p, const subdomain *next) {
+  if (p->waiting == MOST_SUBDOMAINS || !IR_RESERVE(p->mem, p->queue, p->queue_cap, p->waiting + 1))
+    return false;
   p->queue[p->waiting++] = *next;
   return true;
 }
 
-static bool halve(pieces *p, const piece *whole, uint32_t axes) {
+static bool halve_subdomain(subdomains *p, const subdomain *whole, uint32_t axes) {
   uint32_t axis = IR_MAX_RANK;
   const pass_view_numbers *v = &whole->view;
   for (uint32_t k = 0; k < v->rank; k++) {
@@ -41,44 +42,45 @@ static bool halve(pieces *p, const piece *whole, uint32_t axes) {
   }
   if (axis == IR_MAX_RANK) return false;
   int64_t middle = v->begin[axis] + (v->end[axis] - v->begin[axis]) / 2;
-  piece low = *whole, high = *whole;
+  subdomain low = *whole, high = *whole;
   low.view.end[axis] = high.view.begin[axis] = middle;
-  return push(p, &low) && push(p, &high);
+  return push_subdomain(p, &low) && push_subdomain(p, &high);
 }
 
 /* A piece that has merged with every view: no other may have other strides. */
-static view_answer take(pieces *p, const pass_view_numbers *v) {
+static view_answer accept_merged(subdomains *p, const pass_view_numbers *v) {
   for (uint32_t k = 0; k < v->rank; k++) {
     if (v->end[k] - v->begin[k] == 1) continue;
     if (p->told >> k & 1 && p->stride[k] != v->stride[k]) return VIEW_NO;
     p->told |= 1u << k;
     p->stride[k] = v->stride[k];
   }
-  if (p->done == MOST_PIECES || !IR_RESERVE(p->mem, p->valid, p->valid_cap, p->done + 1)) return VIEW_UNKNOWN;
+  if (p->done == MOST_SUBDOMAINS || !IR_RESERVE(p->mem, p->valid, p->valid_cap, p->done + 1))
+    return VIEW_UNKNOWN;
   p->valid[p->done++] = *v;
   return VIEW_YES;
 }
 
 /* YES: every piece is through; NO: they are not one view; UNKNOWN: too many, or numbers too large. */
-static view_answer settle_all(pieces *p, const pass_view_numbers *views) {
+static view_answer merge_all(subdomains *p, const pass_view_numbers *views) {
   for (int steps = 0; p->waiting > 0; steps++) {
-    piece now = p->queue[--p->waiting];
+    subdomain now = p->queue[--p->waiting];
     pass_view_numbers merged;
     uint32_t split;
     int64_t worst;
     if (now.level == 0) {
-      view_answer fits = take(p, &now.view);
+      view_answer fits = accept_merged(p, &now.view);
       if (fits != VIEW_YES) return fits;
       continue;
     }
     if (steps == MOST_STEPS) return VIEW_UNKNOWN;
     switch (view_merge_core(&views[now.level - 1], &now.view, &merged, &split, &worst)) {
     case VIEW_ONE:
-      if (!push(p, &(piece){merged, now.level - 1})) return VIEW_UNKNOWN;
+      if (!push_subdomain(p, &(subdomain){merged, now.level - 1})) return VIEW_UNKNOWN;
       break;
     case VIEW_VOID: break;
     case VIEW_NOT_ONE:
-      if (!halve(p, &now, split)) return VIEW_UNKNOWN;
+      if (!halve_subdomain(p, &now, split)) return VIEW_UNKNOWN;
       break;
     case VIEW_OUTSIDE:
     case VIEW_UNDECIDED: return VIEW_UNKNOWN;
@@ -88,7 +90,7 @@ static view_answer settle_all(pieces *p, const pass_view_numbers *views) {
 }
 
 /* The box around all pieces, which they fill. */
-static bool box_of(const pieces *p, pass_view_numbers *box) {
+static bool box_of(const subdomains *p, pass_view_numbers *box) {
   int64_t filled = 0, whole = 1;
   *box = p->valid[0];
   for (uint32_t i = 0; i < p->done; i++) {
@@ -115,7 +117,7 @@ static bool value_of(const pass_view_numbers *v, const int64_t *at, int64_t *out
 }
 
 /* What the piece around a position reads there. */
-static bool value_at(const pieces *p, const int64_t *at, int64_t *out) {
+static bool value_at(const subdomains *p, const int64_t *at, int64_t *out) {
   for (uint32_t i = 0; i < p->done; i++) {
     const pass_view_numbers *v = &p->valid[i];
     bool inside = true;
@@ -126,7 +128,7 @@ static bool value_at(const pieces *p, const int64_t *at, int64_t *out) {
 }
 
 /* The affine function that the corner of the box and its neighbours tell. */
-static bool guess(const pieces *p, pass_view_numbers *box) {
+static bool fit_affine(const subdomains *p, pass_view_numbers *box) {
   int64_t at[IR_MAX_RANK], corner, next, step;
   memcpy(at, box->begin, sizeof at);
   if (!value_at(p, at, &corner)) return false;
@@ -143,7 +145,7 @@ static bool guess(const pieces *p, pass_view_numbers *box) {
   return true;
 }
 
-static bool agree(const pieces *p, const pass_view_numbers *box) {
+static bool agrees_on_box(const subdomains *p, const pass_view_numbers *box) {
   for (uint32_t i = 0; i < p->done; i++) {
     const pass_view_numbers *v = &p->valid[i];
     int64_t own, told;
@@ -154,14 +156,15 @@ static bool agree(const pieces *p, const pass_view_numbers *box) {
   return true;
 }
 
-view_merged view_merge_pieces(const ir_mem *mem, const pass_view_numbers *views, size_t count,
-                              pass_view_numbers *out) {
-  pieces p = {.mem = mem};
+view_merged view_merge_subdomains(const ir_mem *mem, const pass_view_numbers *views, size_t count,
+                                  pass_view_numbers *out) {
+  subdomains p = {.mem = mem};
   view_answer through = VIEW_UNKNOWN;
-  if (push(&p, &(piece){views[count - 1], count - 1})) through = settle_all(&p, views);
+  if (push_subdomain(&p, &(subdomain){views[count - 1], count - 1})) through = merge_all(&p, views);
   view_merged result = through == VIEW_UNKNOWN ? VIEW_UNDECIDED : VIEW_NOT_ONE;
   if (through == VIEW_YES && p.done == 0) result = VIEW_VOID;
-  else if (through == VIEW_YES && box_of(&p, out) && guess(&p, out) && agree(&p, out)) result = VIEW_ONE;
+  else if (through == VIEW_YES && box_of(&p, out) && fit_affine(&p, out) && agrees_on_box(&p, out))
+    result = VIEW_ONE;
   ir_free(mem, p.queue, p.queue_cap * sizeof *p.queue);
   ir_free(mem, p.valid, p.valid_cap * sizeof *p.valid);
   return result;

@@ -20,7 +20,7 @@ typedef struct sum {
   bool fits; /* no more than TERMS, and nothing overflowed */
 } sum;
 
-static ir_ref add(ir_graph *g, ir_ref a, ir_ref b);
+static ir_ref make_sum(ir_graph *g, ir_ref a, ir_ref b);
 static ir_ref quotient(ir_graph *g, ir_ref a, ir_ref b);
 
 static ir_ref node2(ir_graph *g, ir_op op, ir_ref a, ir_ref b) {
@@ -137,7 +137,7 @@ static ir_ref without_constant(const ir_graph *g, ir_ref ref, int64_t *constant)
   return n->op == IR_OP_ADD && n->nsrc == 2 && ir_is_const(g, n->src[1], constant) ? n->src[0] : ref;
 }
 
-static ir_ref add(ir_graph *g, ir_ref a, ir_ref b) {
+static ir_ref make_sum(ir_graph *g, ir_ref a, ir_ref b) {
   int64_t x, y;
   if (!a || !b) return 0;
   if (ir_is_const(g, a, &x) && x == 0) return b;
@@ -156,7 +156,7 @@ static ir_ref add(ir_graph *g, ir_ref a, ir_ref b) {
 
 /* products */
 
-static ir_ref multiply(ir_graph *g, ir_ref a, ir_ref b) {
+static ir_ref make_product(ir_graph *g, ir_ref a, ir_ref b) {
   int64_t x, y, z;
   if (!a || !b) return 0;
   if (ir_is_const(g, a, &x) && !ir_is_const(g, b, NULL)) {
@@ -169,10 +169,10 @@ static ir_ref multiply(ir_graph *g, ir_ref a, ir_ref b) {
   if (ir_is_const(g, a, &x)) return ir_mul_ok(x, y, &z) ? ir_index(g, z) : node2(g, IR_OP_MUL, a, b);
   const ir_node *n = ir_get(g, a);
   if (n->op == IR_OP_MUL && n->nsrc == 2 && ir_is_const(g, n->src[1], &x) && ir_mul_ok(x, y, &z))
-    return multiply(g, n->src[0], ir_index(g, z));
+    return make_product(g, n->src[0], ir_index(g, z));
   if (n->op == IR_OP_ADD && n->nsrc == 2 && ir_is_const(g, n->src[1], &x) &&
       ir_mul_ok(x, y, &z)) /* constants leave the product */
-    return node2(g, IR_OP_ADD, multiply(g, n->src[0], b), ir_index(g, z));
+    return node2(g, IR_OP_ADD, make_product(g, n->src[0], b), ir_index(g, z));
   return sorted(g, IR_OP_MUL, a, b);
 }
 
@@ -231,8 +231,8 @@ static ir_ref remainder_by(ir_graph *g, ir_ref x, int64_t c) {
     int64_t k = left.constant % common;
     divide_terms(&left, common);
     left.constant /= common;
-    return add(g, multiply(g, remainder_by(g, sum_node(g, &left), c / common), ir_index(g, common)),
-               ir_index(g, k));
+    return make_sum(g, make_product(g, remainder_by(g, sum_node(g, &left), c / common), ir_index(g, common)),
+                    ir_index(g, k));
   }
   ir_ref y = sum_node(g, &left);
   bool changed = left.constant != s.constant;
@@ -252,7 +252,7 @@ static ir_ref nested_quotient(ir_graph *g, const sum *s, int64_t d) {
   if (n->op != IR_OP_FLOORDIV || !ir_is_const(g, n->src[1], &c) || !ir_mul_ok(c, d, &both) ||
       !ir_mul_ok(s->constant, c, &a))
     return 0;
-  return quotient(g, add(g, n->src[0], ir_index(g, a)), ir_index(g, both));
+  return quotient(g, make_sum(g, n->src[0], ir_index(g, a)), ir_index(g, both));
 }
 
 static ir_ref quotient_by(ir_graph *g, ir_ref x, int64_t c) {
@@ -282,7 +282,7 @@ static ir_ref quotient_by(ir_graph *g, ir_ref x, int64_t c) {
     ir_ref y = same ? x : sum_node(g, &left);
     rest = by == 1 ? y : common > 1 ? quotient_by(g, y, by) : node2(g, IR_OP_FLOORDIV, y, ir_index(g, by));
   }
-  return out ? add(g, sum_node(g, &wholes), rest) : rest;
+  return out ? make_sum(g, sum_node(g, &wholes), rest) : rest;
 }
 
 static ir_ref quotient(ir_graph *g, ir_ref a, ir_ref b) {
@@ -337,7 +337,7 @@ static ir_ref not_true(ir_graph *g, ir_ref a) {
   return node2(g, IR_OP_NE, a, ir_bool(g, true));
 }
 
-static ir_ref compare(ir_graph *g, ir_op op, ir_ref a, ir_ref b) {
+static ir_ref make_comparison(ir_graph *g, ir_op op, ir_ref a, ir_ref b) {
   switch ((int)op) {
   case IR_OP_LT: return less(g, a, b);
   case IR_OP_GE: return not_true(g, less(g, a, b));
@@ -347,11 +347,12 @@ static ir_ref compare(ir_graph *g, ir_op op, ir_ref a, ir_ref b) {
   }
 }
 
-static ir_ref both(ir_graph *g, ir_ref a, ir_ref b) {
+static ir_ref make_and(ir_graph *g, ir_ref a, ir_ref b) {
   if (!a || !b) return 0;
   if (ir_is_true(g, a) || ir_is_false(g, b) || a == b) return b;
   if (ir_is_true(g, b) || ir_is_false(g, a)) return a;
   return sorted(g, IR_OP_AND, a, b);
 }
 
-const pass_arith pass_textbook = {add, multiply, quotient, remainder_of, NULL, compare, both};
+const pass_arith pass_textbook = {make_sum, make_product,    quotient, remainder_of,
+                                  NULL,     make_comparison, make_and};

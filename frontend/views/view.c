@@ -51,12 +51,12 @@ void view_mask_everything(ir_graph *g, pass_view *v) {
   for (uint32_t i = 0; i < v->rank; i++) v->begin[i] = v->end[i] = v->offset;
 }
 
-void view_move_offset(ir_graph *g, pass_view *v, ir_ref position, ir_ref stride) {
-  v->offset = pass_add(g, v->offset, pass_mul(g, position, stride));
+void view_move_offset(ir_graph *g, pass_view *v, ir_ref index, ir_ref stride) {
+  v->offset = pass_add(g, v->offset, pass_mul(g, index, stride));
 }
 
 /* Every field is made, and stays within machine integers whatever its variables are. */
-static pass_view_status fits(ir_graph *g, const char *who, const pass_view *v) {
+static pass_view_status check_fields(ir_graph *g, const char *who, const pass_view *v) {
   const ir_ref *const fields[] = {v->shape, v->stride, v->begin, v->end};
   bool made = v->offset != 0, small = true;
   for (uint32_t k = 0; k < 4; k++)
@@ -79,7 +79,7 @@ pass_view_status view_canonical(ir_graph *g, const char *who, pass_view *v) {
   if (pass_view_empty(g, v)) {
     clear_strides(g, v);
     view_drop_mask(g, v);
-    return fits(g, who, v);
+    return check_fields(g, who, v);
   }
   v->masked = false;
   bool nothing = false;
@@ -95,7 +95,7 @@ pass_view_status view_canonical(ir_graph *g, const char *who, pass_view *v) {
     view_move_offset(g, v, v->begin[i], v->stride[i]);
     v->stride[i] = ir_index(g, 0);
   }
-  return fits(g, who, v);
+  return check_fields(g, who, v);
 }
 
 pass_view_status view_plain(ir_graph *g, const char *who, uint32_t rank, const ir_ref *shape,

@@ -126,7 +126,7 @@ bool ir_is_elementary(ir_op op, ir_dtype type) {
   }
 }
 
-static ir_ref expand(const ir_format *m, ir_op op, ir_ref x, ir_ref y) {
+static ir_ref expand_function(const ir_format *m, ir_op op, ir_ref x, ir_ref y) {
   switch (op) {
   case IR_OP_EXP: return ir_el_exp(m, x);
   case IR_OP_EXP2: return ir_el_exp2(m, x);
@@ -168,5 +168,5 @@ ir_ref ir_elementary(ir_graph *g, ir_ref node) {
   if (op == IR_OP_RELU) return relu(g, x, type);
   if (op == IR_OP_POW && !ir_is_float(type)) return ir_el_pow_int(g, x, y);
   ir_format m = ir_format_of(g, type == IR_F64 ? IR_F64 : IR_F32);
-  return ir_cast(g, expand(&m, op, ir_cast(g, x, m.type), y ? ir_cast(g, y, m.type) : 0), type);
+  return ir_cast(g, expand_function(&m, op, ir_cast(g, x, m.type), y ? ir_cast(g, y, m.type) : 0), type);
 }

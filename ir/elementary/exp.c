@@ -64,7 +64,7 @@ static ir_ref scale(const ir_format *m, ir_ref p, ir_ref bits) {
 }
 
 /* r + *rest = x - n ln 2, bits ending in n + bias; rest, when not NULL, is what rounding r lost */
-static ir_ref reduce(const ir_format *m, ir_ref x, int bias, ir_ref *bits, ir_ref *rest) {
+static ir_ref reduce_argument(const ir_format *m, ir_ref x, int bias, ir_ref *bits, ir_ref *rest) {
   bool wide = m->type == IR_F64;
   ir_ref inverse = ir_el_const(m, wide ? 0x1.71547652b82fep+0 : 0x1.715476p+0);
   ir_ref n = ir_el_round(m, x, inverse, bias, bits);
@@ -78,19 +78,20 @@ static ir_ref reduce(const ir_format *m, ir_ref x, int bias, ir_ref *bits, ir_re
 ir_ref ir_el_exp(const ir_format *m, ir_ref x) {
   bool wide = m->type == IR_F64;
   ir_ref near = ir_el_clamp(m, x, wide ? -746 : -104, wide ? 710 : 89), bits;
-  ir_ref r = reduce(m, near, 2 * bias_of(m), &bits, NULL);
+  ir_ref r = reduce_argument(m, near, 2 * bias_of(m), &bits, NULL);
   return scale(m, POLY(m, r, exp), bits);
 }
 
 ir_ref ir_el_exp_normal(const ir_format *m, ir_ref x) {
-  ir_ref bits, r = reduce(m, x, bias_of(m), &bits, NULL);
+  ir_ref bits, r = reduce_argument(m, x, bias_of(m), &bits, NULL);
   return ir_el_mul(m, POLY(m, r, exp), power_of_two(m, bits));
 }
 
 /* exp(x) = 2^n + 2^n v with v = exp(r) - 1; 1 - 2^n and 1 + 2^n are exact until it no longer matters. */
 void ir_el_one_and_exp(const ir_format *m, ir_ref x, ir_ref *less, ir_ref *more) {
   bool wide = m->type == IR_F64; /* where what rounding r loses is worth the two steps */
-  ir_ref bits, rest, r = reduce(m, x, bias_of(m), &bits, wide ? &rest : NULL), one = ir_el_const(m, 1);
+  ir_ref bits, rest, r = reduce_argument(m, x, bias_of(m), &bits, wide ? &rest : NULL),
+                     one = ir_el_const(m, 1);
   ir_ref square = ir_el_mul(m, r, r), power = power_of_two(m, bits);
   ir_ref q = wide ? ir_el_poly_pairs(m, r, square, expm1_64, sizeof expm1_64 / sizeof *expm1_64)
                   : ir_el_poly_pairs(m, r, square, expm1_32, sizeof expm1_32 / sizeof *expm1_32);
@@ -102,7 +103,7 @@ void ir_el_one_and_exp(const ir_format *m, ir_ref x, ir_ref *less, ir_ref *more)
 /* With exp(r + rest) - 1 = r + w: 2^n (1 + r + w) - 1 = 2^n w + (2^n r + (2^n - 1)), the last exact until it
  * no longer matters */
 ir_ref ir_el_expm1(const ir_format *m, ir_ref x, ir_ref low) {
-  ir_ref bits, rest, r = reduce(m, x, bias_of(m), &bits, &rest);
+  ir_ref bits, rest, r = reduce_argument(m, x, bias_of(m), &bits, &rest);
   ir_ref w = ir_el_fma(m, ir_el_mul(m, r, r), POLY(m, r, expm1_), ir_el_add(m, rest, low));
   ir_ref power = power_of_two(m, bits);
   return ir_el_fma(m, power, w, ir_el_fma(m, power, r, ir_el_sub(m, power, ir_el_const(m, 1))));
@@ -110,7 +111,7 @@ ir_ref ir_el_expm1(const ir_format *m, ir_ref x, ir_ref low) {
 
 /* (exp(x) - 1) / 2^shift, which keeps the power of two in range, for -45 <= x and a result that is finite */
 static ir_ref exp_less_one(const ir_format *m, ir_ref x, int shift) {
-  ir_ref bits, rest, r = reduce(m, x, bias_of(m) - shift, &bits, &rest);
+  ir_ref bits, rest, r = reduce_argument(m, x, bias_of(m) - shift, &bits, &rest);
   ir_ref one = ir_el_const(m, ldexp(1, -shift)), power = power_of_two(m, bits);
   ir_ref w = ir_el_fma(m, ir_el_mul(m, r, r), POLY(m, r, expm1_), rest);
   return ir_el_fma(m, power, w, ir_el_fma(m, power, r, ir_el_sub(m, power, one)));

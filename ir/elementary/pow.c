@@ -90,7 +90,7 @@ static ir_ref power_wide(const ir_format *m, ir_ref x, ir_ref y) {
 
 /* Signs and special cases, from |x|^y: x ** 0 = 1 and 1 ** y = 1 for every y; (-1) ** inf = 1; a negative
  * finite x to no integer is NaN; an odd integer y keeps the sign of x. */
-static ir_ref finish(const ir_format *m, ir_ref x, ir_ref size, ir_ref y, ir_ref power) {
+static ir_ref apply_special_cases(const ir_format *m, ir_ref x, ir_ref size, ir_ref y, ir_ref power) {
   ir_ref zero = ir_el_const(m, 0), one = ir_el_const(m, 1), half = ir_el_mul(m, y, ir_el_const(m, 0.5));
   ir_ref whole = ir_el_eq(m, y, ir_unary(m->g, IR_OP_TRUNC, y));
   ir_ref odd = ir_el_and(m, whole, ir_binary(m->g, IR_OP_NE, half, ir_unary(m->g, IR_OP_TRUNC, half)));
@@ -106,7 +106,7 @@ ir_ref ir_el_pow(const ir_format *m, ir_ref x, ir_ref y) {
   ir_format wide = ir_format_of(m->g, IR_F64);
   ir_ref a = ir_cast(m->g, x, IR_F64), b = ir_cast(m->g, y, IR_F64), size = ir_el_abs(&wide, a);
   ir_ref power = m->type == IR_F64 ? power_wide(&wide, size, b) : power_narrow(&wide, size, b);
-  return ir_cast(m->g, finish(&wide, a, size, b, power), m->type);
+  return ir_cast(m->g, apply_special_cases(&wide, a, size, b, power), m->type);
 }
 
 static ir_ref binary(ir_graph *g, ir_op op, ir_ref a, ir_ref b) { return ir_binary(g, op, a, b); }

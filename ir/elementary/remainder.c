@@ -62,7 +62,7 @@ typedef struct scaled_integer {
 
 static const int64_t exponent_bits = 0x7ff0000000000000, fraction_bits = 0xfffffffffffff;
 
-static scaled_integer split(const ir_format *m, ir_ref v) {
+static scaled_integer split_float(const ir_format *m, ir_ref v) {
   ir_ref low = ir_el_lt(m, v, ir_el_const(m, m->lowest));
   scaled_integer s = {.scale = ir_el_where(m, low, ir_el_const(m, 0x1p52), ir_el_const(m, 1))};
   s.scaled = ir_el_mul(m, v, s.scale);
@@ -93,7 +93,7 @@ static ir_ref product_modulo(const ir_format *m, ir_ref a, ir_ref b, ir_ref c, i
  * is 2^(k // 32), squared five times, times 2^(k % 32), all modulo Y. */
 static ir_ref residue_wide(const ir_format *m, ir_ref x, ir_ref y) {
   enum { SQUARINGS = 5 };
-  scaled_integer a = split(m, x), b = split(m, y);
+  scaled_integer a = split_float(m, x), b = split_float(m, y);
   ir_ref k = ir_binary(m->g, IR_OP_SUB, a.e, b.e);
   ir_ref last = power_of_two(m, ir_el_and(m, k, ir_el_int(m, (1 << SQUARINGS) - 1)));
   ir_ref power = reduced(m, power_of_two(m, ir_el_shr(m, k, SQUARINGS)), b.n, true);

@@ -52,7 +52,7 @@ static ir_ref sin_narrow(const ir_format *m, ir_ref x, bool cosine) {
 
 /* r + rest = x - k pi with pi in three parts of 53 bits: the first product with fma is exact but for cosines
  * of |x| < 1, whose rounding `lost` recovers; the second is split exactly. */
-static ir_ref reduce(const ir_format *m, ir_ref x, ir_ref k, bool cosine, ir_ref *rest) {
+static ir_ref reduce_argument(const ir_format *m, ir_ref x, ir_ref k, bool cosine, ir_ref *rest) {
   ir_ref minus = ir_el_neg(m, k), pi = ir_el_const(m, 0x1.921fb54442d18p+1), product, low;
   ir_ref a = ir_el_fma(m, minus, pi, x), lost = 0;
   if (cosine) {
@@ -70,7 +70,7 @@ static ir_ref reduce(const ir_format *m, ir_ref x, ir_ref k, bool cosine, ir_ref
 /* An f64 argument: sin(r + rest) = r + (r^3 q + rest cos r); cos r to a few bits is enough. */
 static ir_ref sin_wide(const ir_format *m, ir_ref x, bool cosine) {
   ir_ref bits, rest, k = nearest(m, x, ir_el_const(m, 0x1.45f306dc9c883p-2), cosine, &bits);
-  ir_ref r = reduce(m, x, k, cosine, &rest), z = ir_el_mul(m, r, r);
+  ir_ref r = reduce_argument(m, x, k, cosine, &rest), z = ir_el_mul(m, r, r);
   ir_ref u = ir_el_mul(m, z, ir_el_poly(m, z, sin_radians, sizeof sin_radians / sizeof *sin_radians));
   ir_ref slope = ir_el_fma(m, z, ir_el_const(m, -0.40625), ir_el_const(m, 1));
   ir_ref y = ir_el_add(m, r, ir_el_fma(m, r, u, ir_el_mul(m, rest, slope)));

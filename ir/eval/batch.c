@@ -36,7 +36,7 @@ ir_status ir_eval_physical(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   return IR_OK;
 }
 
-static ir_status allocate(ir_eval_run *run, ir_ref ref, ir_slot *out, bool tainted) {
+static ir_status allocate_slot(ir_eval_run *run, ir_ref ref, ir_slot *out, bool tainted) {
   char shape[IR_SHAPE_TEXT];
   size_t element = ir_dtypes[out->dtype].bytes;
   if (ir_eval_count(out->shape, out->rank, element > 4 ? element : 4, &out->count))
@@ -84,7 +84,7 @@ static ir_status eval_view(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   const ir_node *n = ir_get(run->g, ref);
   const ir_slot *x = ir_eval_operand(run, ref, 0);
   ir_status status = ir_eval_physical(run, ref, out);
-  if (!status) status = allocate(run, ref, out, x->taint != NULL);
+  if (!status) status = allocate_slot(run, ref, out, x->taint != NULL);
   if (status) return status;
   if (n->op == IR_OP_REBATCH || out->count == 0) {
     for (int64_t i = 0; i < out->count && i < x->count; i++) copy_element(x, i, out, i);
@@ -140,30 +140,31 @@ static ir_slot slice_of(const ir_eval_run *run, const slicing *s, const ir_slot 
 static void put_slices(ir_eval_run *run, const slicing *s, ir_ref ref, const int64_t *at) {
   for (uint32_t i = 0; i < s->count; i++) {
     ir_ref x = ir_src(run->g, ref, i);
-    run->slots[run->position[x]] = at ? slice_of(run, s, &s->saved[i], x, at) : s->saved[i];
+    run->slots[run->slot_number[x]] = at ? slice_of(run, s, &s->saved[i], x, at) : s->saved[i];
   }
 }
 
 /* The result for one element of the batch goes to its place in the whole. */
-static ir_status put_element(ir_eval_run *run, ir_ref ref, const ir_slot *part, int64_t number,
+static ir_status put_element(ir_eval_run *run, ir_ref ref, const ir_slot *element_slot, int64_t number,
                              ir_slot *out) {
-  if (part->taint && !out->taint) {
+  if (element_slot->taint && !out->taint) {
     size_t bytes = (size_t)out->count * sizeof *out->taint;
     if (!(out->taint = ir_alloc(run->mem, bytes))) return ir_eval_no_memory(run, ref);
     memset(out->taint, 0, bytes);
   }
-  if (part->bytes) memcpy(out->data + (size_t)number * part->bytes, part->data, part->bytes);
-  for (int64_t i = 0; part->taint && i < part->count; i++)
-    out->taint[number * part->count + i] = part->taint[i];
+  if (element_slot->bytes)
+    memcpy(out->data + (size_t)number * element_slot->bytes, element_slot->data, element_slot->bytes);
+  for (int64_t i = 0; element_slot->taint && i < element_slot->count; i++)
+    out->taint[number * element_slot->count + i] = element_slot->taint[i];
   return IR_OK;
 }
 
 static ir_status eval_element(ir_eval_run *run, ir_ref ref, ir_eval_one one, int64_t number, ir_slot *out) {
-  ir_slot part = {.dtype = out->dtype};
-  ir_status status = one(run, ref, &part);
-  if (!status) status = put_element(run, ref, &part, number, out);
-  ir_free(run->mem, part.data, part.bytes);
-  ir_free(run->mem, part.taint, (size_t)part.count * sizeof *part.taint);
+  ir_slot element_slot = {.dtype = out->dtype};
+  ir_status status = one(run, ref, &element_slot);
+  if (!status) status = put_element(run, ref, &element_slot, number, out);
+  ir_free(run->mem, element_slot.data, element_slot.bytes);
+  ir_free(run->mem, element_slot.taint, (size_t)element_slot.count * sizeof *element_slot.taint);
   return status;
 }
 
@@ -171,7 +172,7 @@ static ir_status eval_elements(ir_eval_run *run, ir_ref ref, ir_eval_one one, ir
   slicing s = {.count = ir_operand_count(ir_get(run->g, ref))};
   ir_status status = batch_sizes(run, ref, s.sizes, &s.rank);
   if (!status) status = ir_eval_physical(run, ref, out);
-  if (!status) status = allocate(run, ref, out, false);
+  if (!status) status = allocate_slot(run, ref, out, false);
   if (status || out->count == 0) return status;
   if (!(s.saved = ir_alloc(run->mem, s.count * sizeof *s.saved))) return ir_eval_no_memory(run, ref);
   for (uint32_t i = 0; i < s.count; i++) s.saved[i] = *ir_eval_operand(run, ref, i);
@@ -210,27 +211,27 @@ static bool sizes_of_operands(const ir_eval_run *run, ir_ref ref, slicing *s) {
 }
 
 /* Room for a result of the whole batch, of which each element gives one like `part`. */
-static ir_status start_result(ir_eval_run *run, ir_ref ref, const slicing *s, const ir_slot *part,
+static ir_status start_result(ir_eval_run *run, ir_ref ref, const slicing *s, const ir_slot *element_slot,
                               ir_slot *out) {
-  if (s->rank + part->rank > IR_MAX_RANK)
+  if (s->rank + element_slot->rank > IR_MAX_RANK)
     return ir_fail(run->error, IR_ERR_INTERNAL, "%s: node %u has too many axes",
                    ir_ops[ir_op_of(run->g, ref)].text, ref);
-  *out = (ir_slot){.dtype = part->dtype, .rank = s->rank + part->rank};
+  *out = (ir_slot){.dtype = element_slot->dtype, .rank = s->rank + element_slot->rank};
   memcpy(out->shape, s->sizes, s->rank * sizeof *out->shape);
-  memcpy(out->shape + s->rank, part->shape, part->rank * sizeof *out->shape);
-  return allocate(run, ref, out, false);
+  memcpy(out->shape + s->rank, element_slot->shape, element_slot->rank * sizeof *out->shape);
+  return allocate_slot(run, ref, out, false);
 }
 
 static ir_status call_element(ir_eval_run *run, ir_ref ref, const slicing *s, ir_eval_one one, int64_t number,
                               ir_slot *out) {
-  ir_slot parts = {0};
-  ir_status status = one(run, ref, &parts);
+  ir_slot stacked = {0};
+  ir_status status = one(run, ref, &stacked);
   for (uint32_t i = 0; i < out->result_count && !status; i++) {
-    ir_slot *part = &parts.results[i], *whole = &out->results[i];
-    if (number == 0) status = start_result(run, ref, s, part, whole);
-    if (!status) status = put_element(run, ref, part, number, whole);
+    ir_slot *element_slot = &stacked.results[i], *whole = &out->results[i];
+    if (number == 0) status = start_result(run, ref, s, element_slot, whole);
+    if (!status) status = put_element(run, ref, element_slot, number, whole);
   }
-  ir_eval_release(run, &parts);
+  ir_eval_release(run, &stacked);
   return status;
 }
 

@@ -20,7 +20,7 @@ static ir_status copy_slot(ir_eval_run *run, ir_ref ref, const ir_slot *from, ir
   return IR_OK;
 }
 
-static void drop(ir_eval_run *run, ir_slot *slots, uint32_t count) {
+static void release_slots(ir_eval_run *run, ir_slot *slots, uint32_t count) {
   for (uint32_t i = 0; slots && i < count; i++) ir_eval_release(run, &slots[i]);
 }
 
@@ -95,7 +95,8 @@ void ir_eval_free_calls(ir_eval_run *run) {
 
 /* The results of func, copied into out[]: to be dropped by the caller, after failing too. Offences are listed
  * in one place: with whoever runs. */
-static ir_status call(ir_eval_run *run, ir_ref ref, ir_ref func, const ir_slot *const *given, ir_slot *out) {
+static ir_status call_function(ir_eval_run *run, ir_ref ref, ir_ref func, const ir_slot *const *given,
+                               ir_slot *out) {
   ir_function f = ir_function_of(run->g, func);
   ir_eval_run *inner = run_of(run, func);
   if (!inner) return run->error->status;
@@ -108,7 +109,7 @@ static ir_status call(ir_eval_run *run, ir_ref ref, ir_ref func, const ir_slot *
   inner->offences = NULL;
   inner->offence_count = inner->offence_cap = 0;
   for (uint32_t i = 0; i < f.result_count && !status; i++)
-    status = copy_slot(run, ref, &inner->slots[inner->position[f.results[i]]], &out[i]);
+    status = copy_slot(run, ref, &inner->slots[inner->slot_number[f.results[i]]], &out[i]);
   return status;
 }
 
@@ -123,9 +124,9 @@ typedef struct control {
 } control;
 
 /* A condition's value, and on which offence it depends. */
-static ir_status decide(control *c, ir_ref func, bool *holds, uint32_t *taint) {
+static ir_status evaluate_condition(control *c, ir_ref func, bool *holds, uint32_t *taint) {
   ir_slot condition = {0};
-  ir_status status = call(c->run, c->ref, func, c->given, &condition);
+  ir_status status = call_function(c->run, c->ref, func, c->given, &condition);
   if (!status) {
     *holds = condition.data[0] != 0;
     if (condition.taint && !*taint) *taint = condition.taint[0];
@@ -138,15 +139,16 @@ static ir_status eval_cond(control *c, const ir_node *n, uint32_t results) {
   const ir_slot *predicate = ir_eval_operand(c->run, c->ref, 0);
   ir_status status = IR_OK;
   for (uint32_t i = 1; i < ir_operand_count(n); i++) c->given[i - 1] = ir_eval_operand(c->run, c->ref, i);
-  status = call(c->run, c->ref, ir_called(c->run->g, c->ref, predicate->data[0] ? 0 : 1), c->given, c->out);
+  status = call_function(c->run, c->ref, ir_called(c->run->g, c->ref, predicate->data[0] ? 0 : 1), c->given,
+                         c->out);
   for (uint32_t i = 0; i < results && !status && predicate->taint; i++)
     status = taint_all(c->run, c->ref, &c->out[i], predicate->taint[0]);
   return status;
 }
 
 /* The state is in out[]; what a call returns takes its place. */
-static void take_state(control *c, uint32_t carries) {
-  drop(c->run, c->out, carries);
+static void replace_state(control *c, uint32_t carries) {
+  release_slots(c->run, c->out, carries);
   memcpy(c->out, c->next, carries * sizeof *c->out);
   memset(c->next, 0, carries * sizeof *c->next);
 }
@@ -166,11 +168,11 @@ static ir_status eval_while(control *c, const ir_node *n, uint32_t carries) {
   bool more = true;
   ir_status status = ir_eval_attribute(c->run, c->ref, ir_operand_count(n) + 2, &bound);
   if (!status) status = start_state(c, n, carries);
-  for (int64_t round = 0; !status && more && (bound < 0 || round < bound); round++) {
-    status = decide(c, ir_called(c->run->g, c->ref, 0), &more, &taint);
+  for (int64_t iteration = 0; !status && more && (bound < 0 || iteration < bound); iteration++) {
+    status = evaluate_condition(c, ir_called(c->run->g, c->ref, 0), &more, &taint);
     if (status || !more) break;
-    status = call(c->run, c->ref, ir_called(c->run->g, c->ref, 1), c->given, c->next);
-    if (!status) take_state(c, carries);
+    status = call_function(c->run, c->ref, ir_called(c->run->g, c->ref, 1), c->given, c->next);
+    if (!status) replace_state(c, carries);
   }
   for (uint32_t i = 0; i < carries && !status; i++) status = taint_all(c->run, c->ref, &c->out[i], taint);
   return status;
@@ -220,18 +222,18 @@ static ir_status stack_at(control *c, uint32_t number, int64_t at) {
   return IR_OK;
 }
 
-static ir_status scan_rounds(control *c, const ir_node *n, uint32_t results, int64_t length,
-                             ir_slot *slices) {
+static ir_status scan_iterations(control *c, const ir_node *n, uint32_t results, int64_t length,
+                                 ir_slot *slices) {
   ir_scan_state s = ir_scan_of(n);
   ir_status status = IR_OK;
-  for (int64_t round = 0; round < length && !status; round++) {
-    int64_t at = s.reverse ? length - 1 - round : round;
+  for (int64_t iteration = 0; iteration < length && !status; iteration++) {
+    int64_t at = s.reverse ? length - 1 - iteration : iteration;
     for (uint32_t i = 0; i < s.sliced; i++)
       slice_at(ir_eval_operand(c->run, c->ref, s.carries + i), at, &slices[i]);
-    status = call(c->run, c->ref, ir_called(c->run->g, c->ref, 0), c->given, c->next);
+    status = call_function(c->run, c->ref, ir_called(c->run->g, c->ref, 0), c->given, c->next);
     for (uint32_t i = s.carries; i < results && !status; i++) status = stack_at(c, i, at);
-    if (!status) take_state(c, s.carries);
-    drop(c->run, c->next, results);
+    if (!status) replace_state(c, s.carries);
+    release_slots(c->run, c->next, results);
     memset(c->next, 0, results * sizeof *c->next);
   }
   return status;
@@ -253,7 +255,7 @@ static ir_status eval_scan(control *c, const ir_node *n, uint32_t results) {
                        s.carries + i + 1, length);
   }
   for (uint32_t i = s.carries; i < results && !status; i++) status = start_stack(c, i, length);
-  if (!status) status = scan_rounds(c, n, results, length, slices);
+  if (!status) status = scan_iterations(c, n, results, length, slices);
   ir_free(c->run->mem, slices, s.sliced * sizeof *slices);
   return status;
 }
@@ -271,7 +273,7 @@ ir_status ir_eval_control(ir_eval_run *run, ir_ref ref, ir_slot *out) {
     status = n->op == IR_OP_COND    ? eval_cond(&c, n, results)
              : n->op == IR_OP_WHILE ? eval_while(&c, n, results)
                                     : eval_scan(&c, n, results);
-  drop(run, c.next, results);
+  release_slots(run, c.next, results);
   ir_free(run->mem, c.next, results * sizeof *c.next);
   ir_free(run->mem, c.given, operands * sizeof *c.given);
   return status;
@@ -279,7 +281,7 @@ ir_status ir_eval_control(ir_eval_run *run, ir_ref ref, ir_slot *out) {
 
 ir_status ir_eval_result_of(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   const ir_node *n = ir_get(run->g, ref);
-  ir_slot *all = &run->slots[run->position[n->src[0]]], *value = NULL;
+  ir_slot *all = &run->slots[run->slot_number[n->src[0]]], *value = NULL;
   int64_t number = ir_arg_int(n);
   if (all->results && number >= 0 && number < all->result_count) value = &all->results[number];
   if (value && !value->data && ir_batch(run->g, ref)) { /* of a batch without elements nothing was called */

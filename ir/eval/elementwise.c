@@ -39,7 +39,7 @@ static bool add_steps(ir_eval_run *run, ir_scalar_program *p, const ir_graph *sc
   return true;
 }
 
-static ir_status compile(ir_eval_run *run, ir_ref ref, ir_scalar_program *p, uint32_t operands) {
+static ir_status compile_scalar(ir_eval_run *run, ir_ref ref, ir_scalar_program *p, uint32_t operands) {
   ir_graph scratch;
   ir_error quiet = {0}; /* only memory can fail in here */
   if (ir_graph_init(&scratch, run->mem, &quiet)) return ir_eval_no_memory(run, ref);
@@ -74,7 +74,7 @@ static ir_status program_for(ir_eval_run *run, ir_ref ref, const ir_slot *const 
     return ir_eval_no_memory(run, ref);
   *out = &run->programs[run->program_count++];
   **out = key;
-  ir_status status = compile(run, ref, *out, operands);
+  ir_status status = compile_scalar(run, ref, *out, operands);
   if (status) (*out)->op = IR_OP_ERROR; /* never found again */
   return status;
 }
@@ -88,7 +88,7 @@ void ir_eval_free_programs(ir_eval_run *run) {
   ir_free(run->mem, run->programs, run->program_cap * sizeof *run->programs);
 }
 
-static ir_value apply(ir_scalar_program *p) {
+static ir_value run_scalar(ir_scalar_program *p) {
   for (size_t i = 0; i < p->step_count; i++) {
     const ir_scalar_step *s = &p->steps[i];
     ir_value v[OPERANDS] = {p->values[s->arg[0]], p->values[s->arg[1]], p->values[s->arg[2]]};
@@ -167,7 +167,7 @@ ir_status ir_eval_elementwise(ir_eval_run *run, ir_ref ref, ir_slot *out) {
                                          operand[k]->dtype);
       if (operand[k]->taint && !out->taint[i]) out->taint[i] = operand[k]->taint[at];
     }
-    ir_value_store(out->data + (size_t)i * ir_dtypes[out->dtype].bytes, out->dtype, apply(program));
+    ir_value_store(out->data + (size_t)i * ir_dtypes[out->dtype].bytes, out->dtype, run_scalar(program));
   }
   return IR_OK;
 }

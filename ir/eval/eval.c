@@ -289,14 +289,14 @@ static uint32_t read_count(const ir_node *n) {
 
 static void count_uses(ir_eval_run *run, const ir_ref *roots, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    ir_slot *slot = &run->slots[run->position[roots[i]]];
+    ir_slot *slot = &run->slots[run->slot_number[roots[i]]];
     slot->needed = true;
     slot->uses++;
   }
   for (size_t i = run->live_count; i-- > 0;) {
     const ir_node *node = ir_get(run->g, run->live[i]);
     for (uint32_t s = 0; s < read_count(node) && run->slots[i].needed; s++) {
-      ir_slot *source = &run->slots[run->position[node->src[s]]];
+      ir_slot *source = &run->slots[run->slot_number[node->src[s]]];
       source->needed = true;
       source->uses++;
     }
@@ -312,15 +312,15 @@ ir_status ir_eval_prepare(ir_eval_run *run, const ir_ref *roots, size_t n) {
   if (ir_reachable(g, roots, n, &run->live, &run->live_count, &run->live_cap) != IR_OK)
     return ir_eval_no_memory(run, 0);
   run->table_count = g->count;
-  run->position = ir_alloc(run->mem, run->table_count * sizeof *run->position);
+  run->slot_number = ir_alloc(run->mem, run->table_count * sizeof *run->slot_number);
   run->index = ir_alloc(run->mem, run->table_count * sizeof *run->index);
   run->index_known = ir_alloc(run->mem, run->table_count);
   run->slots = ir_alloc(run->mem, run->live_count * sizeof *run->slots);
   if (run->slots)
     memset(run->slots, 0, run->live_count * sizeof *run->slots); /* freed by content, whatever happens */
-  if (!run->position || !run->index || !run->index_known || !run->slots) return ir_eval_no_memory(run, 0);
+  if (!run->slot_number || !run->index || !run->index_known || !run->slots) return ir_eval_no_memory(run, 0);
   memset(run->index_known, 0, run->table_count);
-  for (size_t i = 0; i < run->live_count; i++) run->position[run->live[i]] = (uint32_t)i;
+  for (size_t i = 0; i < run->live_count; i++) run->slot_number[run->live[i]] = (uint32_t)i;
   return eval_indices(run);
 }
 
@@ -331,7 +331,7 @@ static ir_status check_taint(ir_eval_run *run, const ir_slot *slot) {
     if (!slot->taint[i]) continue;
     const ir_offence *o = &run->offences[slot->taint[i] - 1];
     char value[32];
-    snprintf(value, sizeof value, o->is_unsigned ? "%" PRIu64 : "%" PRId64, o->position);
+    snprintf(value, sizeof value, o->is_unsigned ? "%" PRIu64 : "%" PRId64, o->index);
     if (o->size == 0)
       return ir_fail(run->error, IR_ERR_RANGE,
                      "%s: index %s is out of range: axis %u has size 0 and no positions", ir_ops[o->op].text,
@@ -344,8 +344,8 @@ static ir_status check_taint(ir_eval_run *run, const ir_slot *slot) {
   return IR_OK;
 }
 
-static ir_status take_result(ir_eval_run *run, ir_ref root, ir_eval_result *out) {
-  const ir_slot *slot = &run->slots[run->position[root]];
+static ir_status copy_result(ir_eval_run *run, ir_ref root, ir_eval_result *out) {
+  const ir_slot *slot = &run->slots[run->slot_number[root]];
   ir_status status = check_taint(run, slot);
   if (status) return status;
   *out =
@@ -369,7 +369,7 @@ ir_status ir_eval_nodes(ir_eval_run *run, const ir_ref *roots, size_t n) {
     if (status) return status;
     const ir_node *node = ir_get(run->g, ref);
     for (uint32_t s = 0; s < read_count(node); s++) {
-      ir_slot *source = &run->slots[run->position[node->src[s]]];
+      ir_slot *source = &run->slots[run->slot_number[node->src[s]]];
       if (--source->uses == 0) ir_eval_release(run, source);
     }
   }
@@ -382,7 +382,7 @@ void ir_eval_finish(ir_eval_run *run) {
   ir_eval_free_programs(run);
   ir_free(run->mem, run->slots, run->live_count * sizeof *run->slots);
   ir_free(run->mem, run->live, run->live_cap * sizeof *run->live);
-  ir_free(run->mem, run->position, run->table_count * sizeof *run->position);
+  ir_free(run->mem, run->slot_number, run->table_count * sizeof *run->slot_number);
   ir_free(run->mem, run->index, run->table_count * sizeof *run->index);
   ir_free(run->mem, run->index_known, run->table_count);
   ir_free(run->mem, run->offences, run->offence_cap * sizeof *run->offences);
@@ -398,7 +398,7 @@ ir_status ir_eval(const ir_graph *g, const ir_ref *roots, size_t n, const ir_bin
   for (size_t i = 0; i < n; i++) out[i] = (ir_eval_result){0};
   ir_status status = ir_eval_prepare(&run, roots, n);
   if (!status) status = ir_eval_nodes(&run, roots, n);
-  for (size_t i = 0; i < n && !status; i++) status = take_result(&run, roots[i], &out[i]);
+  for (size_t i = 0; i < n && !status; i++) status = copy_result(&run, roots[i], &out[i]);
   ir_eval_finish(&run);
   if (status) ir_eval_free(g, out, n);
   return status;

@@ -22,7 +22,7 @@ typedef struct ir_slot {
 
 typedef struct ir_offence {
   ir_op op; /* that takes or has the index */
-  int64_t position, size;
+  int64_t index, size;
   uint32_t axis;
   bool is_unsigned;
 } ir_offence;
@@ -49,9 +49,9 @@ typedef struct ir_eval_run {
   size_t input_count, var_count;
   ir_ref *live; /* ascending */
   size_t live_count, live_cap;
-  ir_slot *slots;     /* slots[i] belongs to live[i] */
-  uint32_t *position; /* of a live ref; meaningless for others */
-  int64_t *index;     /* by ref, for index expressions */
+  ir_slot *slots;        /* slots[i] belongs to live[i] */
+  uint32_t *slot_number; /* of a live ref; meaningless for others */
+  int64_t *index;        /* by ref, for index expressions */
   uint8_t *index_known;
   size_t table_count; /* of the three tables by ref */
   ir_offence *offences;
@@ -66,7 +66,7 @@ typedef struct ir_eval_run {
 } ir_eval_run;
 
 static inline const ir_slot *ir_eval_operand(const ir_eval_run *run, ir_ref ref, uint32_t i) {
-  return &run->slots[run->position[ir_src(run->g, ref, i)]];
+  return &run->slots[run->slot_number[ir_src(run->g, ref, i)]];
 }
 /* The value of an index attribute; ok for every source of a live node that is an index expression. */
 ir_status ir_eval_attribute(ir_eval_run *run, ir_ref ref, uint32_t source, int64_t *out);

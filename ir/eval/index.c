@@ -11,7 +11,7 @@ struct ir_index_step {
   uint32_t slot, first_arg, arg_count; /* RANGE: arg_count 0, first_arg its axis */
 };
 
-static bool fold(ir_op op, int64_t a, int64_t b, int64_t *out) {
+static bool fold_op(ir_op op, int64_t a, int64_t b, int64_t *out) {
   switch ((int)op) {
   case IR_OP_ADD: return ir_add_ok(a, b, out);
   case IR_OP_SUB: return ir_sub_ok(a, b, out);
@@ -63,7 +63,7 @@ ir_status ir_index_apply(ir_op op, bool is_index, const int64_t *v, uint32_t cou
                : ir_fail(error, IR_ERR_INVALID, "index expression: -%lld overflows 64 bits", (long long)acc);
   for (uint32_t i = 1; i < count; i++) {
     int64_t before = acc;
-    if (fold(op, before, v[i], &acc)) continue;
+    if (fold_op(op, before, v[i], &acc)) continue;
     const char *text = ir_ops[op].infix;
     if (op == IR_OP_FLOORDIV || op == IR_OP_MOD)
       return ir_fail(error, IR_ERR_INVALID,
@@ -156,8 +156,9 @@ static uint32_t mark_needed(const ir_graph *g, const reached *r) {
   return count;
 }
 
-static ir_status compile(ir_index_program *p, const ir_graph *g, const ir_ref *roots, size_t n,
-                         const reached *r, const ir_var_value *vars, size_t var_count, ir_error *error) {
+static ir_status compile_index(ir_index_program *p, const ir_graph *g, const ir_ref *roots, size_t n,
+                               const reached *r, const ir_var_value *vars, size_t var_count,
+                               ir_error *error) {
   for (size_t i = 0; i < n; i++) *slot_of(r, roots[i]) = 1;
   p->slot_count = mark_needed(g, r);
   p->slots = ir_alloc(p->mem, p->slot_count * sizeof *p->slots);
@@ -187,7 +188,7 @@ ir_status ir_index_compile(const ir_graph *g, const ir_ref *roots, size_t n, con
   ir_status status = IR_OK;
   if (r.slot_of) {
     memset(r.slot_of, 0, r.count * sizeof *r.slot_of);
-    status = compile(out, g, roots, n, &r, vars, var_count, error);
+    status = compile_index(out, g, roots, n, &r, vars, var_count, error);
   } else {
     status = out_of_memory(error);
   }

@@ -15,7 +15,7 @@ typedef struct indirection {
   bool checked; /* clip is as well where nothing is nearest, on an empty axis */
 } indirection;
 
-static ir_status describe(ir_eval_run *run, ir_ref ref, indirection *in) {
+static ir_status read_indirection(ir_eval_run *run, ir_ref ref, indirection *in) {
   const ir_node *n = ir_get(run->g, ref);
   const ir_slot *data = ir_eval_operand(run, ref, 0), *indices = ir_eval_operand(run, ref, 1);
   *in = (indirection){.data = data, .indices = indices, .axis = ir_arg_int(n), .mode = ir_arg_mode(n)};
@@ -45,11 +45,11 @@ static ir_status describe(ir_eval_run *run, ir_ref ref, indirection *in) {
 
 /* What is at coord of the taken: whose index it has, where that points to, and how. */
 typedef struct place {
-  int64_t index, position; /* element of the indices; of the data, where it is readable */
+  int64_t index, data_index; /* element of the indices; of the data, where it is readable */
   bool inside, readable;
 } place;
 
-static place locate(const indirection *in, const int64_t *coord) {
+static place locate_element(const indirection *in, const int64_t *coord) {
   place p = {0};
   for (uint32_t k = 0; k < in->indices->rank; k++)
     p.index += in->index_strides[k] * coord[k < in->batch ? k : k - in->batch + in->axis];
@@ -62,7 +62,7 @@ static place locate(const indirection *in, const int64_t *coord) {
   p.readable = p.inside || (in->size > 0 && in->mode != IR_GATHER_FILL);
   int64_t nearest = p.inside ? from_start : huge || from_start >= in->size ? in->size - 1 : 0;
   for (uint32_t k = 0; k < in->data->rank; k++)
-    p.position += in->strides[k] * (k == in->axis ? nearest : coord[k < in->axis ? k : k + in->places - 1]);
+    p.data_index += in->strides[k] * (k == in->axis ? nearest : coord[k < in->axis ? k : k + in->places - 1]);
   return p;
 }
 
@@ -75,7 +75,7 @@ static ir_status add_offence(ir_eval_run *run, ir_ref ref, const indirection *in
   ir_value given =
       ir_value_load(indices->data + (size_t)at * ir_dtypes[indices->dtype].bytes, indices->dtype);
   run->offences[run->offence_count] = (ir_offence){.op = ir_op_of(run->g, ref),
-                                                   .position = given.i,
+                                                   .index = given.i,
                                                    .size = in->size,
                                                    .axis = (uint32_t)in->axis,
                                                    .is_unsigned = indices->dtype == IR_U64};
@@ -86,7 +86,7 @@ static ir_status add_offence(ir_eval_run *run, ir_ref ref, const indirection *in
 /* result[.., i.., ..] = data[.., indices[i..], ..] */
 ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   indirection in;
-  ir_status status = describe(run, ref, &in);
+  ir_status status = read_indirection(run, ref, &in);
   if (status) return status;
   out->rank = in.rank;
   memcpy(out->shape, in.shape, sizeof in.shape);
@@ -94,12 +94,13 @@ ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   size_t bytes = ir_dtypes[out->dtype].bytes;
   int64_t coord[IR_MAX_RANK] = {0};
   for (int64_t i = 0; !status && i < out->count; i++, ir_eval_next(coord, out->shape, out->rank)) {
-    place p = locate(&in, coord);
-    if (p.readable) memcpy(out->data + (size_t)i * bytes, in.data->data + (size_t)p.position * bytes, bytes);
+    place p = locate_element(&in, coord);
+    if (p.readable)
+      memcpy(out->data + (size_t)i * bytes, in.data->data + (size_t)p.data_index * bytes, bytes);
     else memset(out->data + (size_t)i * bytes, 0, bytes);
     if (in.indices->taint && in.indices->taint[p.index]) out->taint[i] = in.indices->taint[p.index];
     else if (!p.inside && in.checked) status = add_offence(run, ref, &in, p.index, &out->taint[i]);
-    else if (p.readable && in.data->taint) out->taint[i] = in.data->taint[p.position];
+    else if (p.readable && in.data->taint) out->taint[i] = in.data->taint[p.data_index];
   }
   return status;
 }
@@ -122,7 +123,7 @@ static ir_status apply_updates(ir_eval_run *run, ir_ref ref, const indirection *
   int64_t coord[IR_MAX_RANK] = {0};
   uint32_t wrong = 0;
   for (int64_t i = 0; i < updates->count; i++, ir_eval_next(coord, in->shape, in->rank)) {
-    place p = locate(in, coord);
+    place p = locate_element(in, coord);
     if (!wrong && in->indices->taint) wrong = in->indices->taint[p.index];
     if (!wrong && !p.inside && in->checked) {
       ir_status status = add_offence(run, ref, in, p.index, &wrong);
@@ -130,10 +131,10 @@ static ir_status apply_updates(ir_eval_run *run, ir_ref ref, const indirection *
     }
     if (!p.readable) continue;
     ir_value update = ir_value_load(updates->data + (size_t)i * bytes, out->dtype);
-    values[p.position] = adds ? sum(values[p.position], update, out->dtype) : update;
+    values[p.data_index] = adds ? sum(values[p.data_index], update, out->dtype) : update;
     if (!out->taint) continue;
     uint32_t taint = updates->taint ? updates->taint[i] : 0;
-    if (!adds || taint) out->taint[p.position] = taint;
+    if (!adds || taint) out->taint[p.data_index] = taint;
   }
   for (int64_t i = 0; wrong && i < out->count; i++) out->taint[i] = wrong;
   return IR_OK;
@@ -143,7 +144,7 @@ ir_status ir_eval_scatter(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   indirection in;
   const ir_slot *updates = ir_eval_operand(run, ref, 2);
   char want[IR_SHAPE_TEXT], have[IR_SHAPE_TEXT];
-  ir_status status = describe(run, ref, &in);
+  ir_status status = read_indirection(run, ref, &in);
   if (status) return status;
   if (updates->rank != in.rank || memcmp(updates->shape, in.shape, in.rank * sizeof *in.shape) != 0)
     return ir_fail(run->error, IR_ERR_INVALID, "%s: the updates have shape %s, but %s is at the indices",

@@ -15,7 +15,7 @@ static ir_value element(const line *l, int64_t i) {
   return ir_value_load(l->x->data + (size_t)(l->start + i * l->step) * ir_dtypes[l->x->dtype].bytes,
                        l->x->dtype);
 }
-static void put(const line *l, int64_t i, ir_value v) {
+static void put_element(const line *l, int64_t i, ir_value v) {
   ir_value_store(l->out->data + (size_t)(l->start + i * l->step) * ir_dtypes[l->out->dtype].bytes,
                  l->out->dtype, v);
 }
@@ -33,17 +33,17 @@ static void accumulate_floats(const line *l, bool product) {
   for (int64_t i = 0; i < l->size; i++) {
     if (product) total *= (long double)element(l, i).f;
     else total += (long double)element(l, i).f;
-    put(l, i, narrowed(total, l->out->dtype));
+    put_element(l, i, narrowed(total, l->out->dtype));
   }
 }
 
-static void accumulate(const line *l, ir_op with) {
+static void scan_line(const line *l, ir_op with) {
   ir_dtype type = l->out->dtype;
   ir_value value = {.i = 0};
   for (int64_t i = 0; i < l->size; i++) {
     ir_value next = ir_value_cast(element(l, i), l->x->dtype, type);
     value = i == 0 ? next : ir_scalar_apply(with, type, type, (ir_value[]){value, next});
-    put(l, i, value);
+    put_element(l, i, value);
   }
 }
 
@@ -51,10 +51,10 @@ static void eval_cumulative(const line *l, ir_op op) {
   bool sums = op == IR_OP_CUMSUM || op == IR_OP_CUMPROD;
   if (sums && ir_is_float(l->out->dtype)) accumulate_floats(l, op == IR_OP_CUMPROD);
   else
-    accumulate(l, op == IR_OP_CUMSUM    ? IR_OP_ADD
-                  : op == IR_OP_CUMPROD ? IR_OP_MUL
-                  : op == IR_OP_CUMMAX  ? IR_OP_MAX
-                                        : IR_OP_MIN);
+    scan_line(l, op == IR_OP_CUMSUM    ? IR_OP_ADD
+                 : op == IR_OP_CUMPROD ? IR_OP_MUL
+                 : op == IR_OP_CUMMAX  ? IR_OP_MAX
+                                       : IR_OP_MIN);
   uint32_t seen = 0;
   for (int64_t i = 0; l->out->taint && i < l->size; i++) {
     if (!seen) seen = l->x->taint[l->start + i * l->step];
@@ -94,7 +94,7 @@ static void eval_sort(const line *l, const ir_node *n, int64_t *room) {
   const int64_t *at = sort_positions(l, ir_arg_mode(n) != 0, room, room + l->size);
   uint32_t seen = 0;
   for (int64_t i = 0; i < l->size; i++)
-    put(l, i, n->op == IR_OP_ARGSORT ? (ir_value){.i = at[i]} : element(l, at[i]));
+    put_element(l, i, n->op == IR_OP_ARGSORT ? (ir_value){.i = at[i]} : element(l, at[i]));
   for (int64_t i = 0; l->x->taint && i < l->size && !seen; i++) seen = l->x->taint[l->start + i * l->step];
   for (int64_t i = 0; l->out->taint && i < l->size; i++) l->out->taint[l->start + i * l->step] = seen;
 }

@@ -63,13 +63,13 @@ static ir_value mean(long double sum, int64_t count, ir_dtype type) {
 static bool is_nan(ir_value v, ir_dtype type) { return ir_is_float(type) && v.f != v.f; }
 
 /* The first NaN, or else the first of the greatest (least); zeros of either sign are equal. */
-static bool better(const reduction *r, ir_value v, ir_value best) {
+static bool is_better(const reduction *r, ir_value v, ir_value best) {
   ir_dtype type = r->x->dtype;
   if (is_nan(best, type) || is_nan(v, type)) return !is_nan(best, type);
   return ir_scalar_apply(r->op == IR_OP_ARGMAX ? IR_OP_GT : IR_OP_LT, IR_BOOL, type, (ir_value[]){v, best}).i;
 }
 
-static ir_op combining(ir_op op) {
+static ir_op combining_op(ir_op op) {
   switch ((int)op) {
   case IR_OP_SUM: return IR_OP_ADD;
   case IR_OP_PROD: return IR_OP_MUL;
@@ -86,11 +86,11 @@ typedef struct accumulator {
   ir_value value;
 } accumulator;
 
-static void accumulate(const reduction *r, accumulator *a, ir_value v) {
+static void add_term(const reduction *r, accumulator *a, ir_value v) {
   ir_dtype from = r->x->dtype;
   bool arg = r->op == IR_OP_ARGMAX || r->op == IR_OP_ARGMIN;
   if (arg) {
-    if (a->seen == 0 || better(r, v, a->value)) a->value = v, a->best = a->seen;
+    if (a->seen == 0 || is_better(r, v, a->value)) a->value = v, a->best = a->seen;
   } else if (ir_is_float(r->type) && (r->op == IR_OP_SUM || r->op == IR_OP_MEAN || r->op == IR_OP_PROD)) {
     a->sum += exact(v, from);
     a->product *= exact(v, from);
@@ -98,7 +98,7 @@ static void accumulate(const reduction *r, accumulator *a, ir_value v) {
     ir_value next = ir_value_cast(v, from, r->type);
     a->value = a->seen == 0
                    ? next
-                   : ir_scalar_apply(combining(r->op), r->type, r->type, (ir_value[]){a->value, next});
+                   : ir_scalar_apply(combining_op(r->op), r->type, r->type, (ir_value[]){a->value, next});
   }
   a->seen++;
 }
@@ -131,7 +131,7 @@ ir_status ir_eval_reduce(ir_eval_run *run, ir_ref ref, ir_slot *out) {
     for (bool more = r.x->count > 0; more; more = ir_eval_next(at, r.inner, r.x->rank)) {
       int64_t offset = 0;
       for (uint32_t k = 0; k < r.x->rank; k++) offset += (kept[k] + at[k]) * r.strides[k];
-      accumulate(&r, &a, element(r.x, offset));
+      add_term(&r, &a, element(r.x, offset));
       if (r.x->taint && !out->taint[i]) out->taint[i] = r.x->taint[offset];
     }
     ir_value_store(out->data + (size_t)i * ir_dtypes[out->dtype].bytes, out->dtype, outcome(&r, &a));

@@ -38,7 +38,7 @@ static ir_status permute_shape(ir_eval_run *run, view *v, ir_slot *out) {
   return v->attr_count == out->rank ? IR_OK : bad(run, v, "the number of axes", v->attr_count);
 }
 
-static ir_status resize(ir_eval_run *run, view *v, ir_slot *out) {
+static ir_status set_result_shape(ir_eval_run *run, view *v, ir_slot *out) {
   int64_t count, had = v->first->count;
   if (v->attr_count > IR_MAX_RANK) return bad(run, v, "the number of axes", v->attr_count);
   out->rank = v->attr_count;
@@ -145,7 +145,7 @@ static ir_status view_shape(ir_eval_run *run, view *v, ir_ref ref, ir_slot *out)
   switch ((int)v->op) {
   case IR_OP_PERMUTE: return permute_shape(run, v, out);
   case IR_OP_EXPAND:
-  case IR_OP_RESHAPE: return resize(run, v, out);
+  case IR_OP_RESHAPE: return set_result_shape(run, v, out);
   case IR_OP_UNSQUEEZE:
   case IR_OP_SQUEEZE: return insert_or_drop(run, v, out);
   case IR_OP_SHRINK:

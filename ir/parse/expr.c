@@ -132,7 +132,7 @@ static const char *misuse(const ir_graph *g, ir_op op, const ir_ref *src, uint32
 }
 
 /* replace the topmost n values by op of them */
-static bool make(ir_parser *p, const ir_operator *o, uint32_t n) {
+static bool apply_operator(ir_parser *p, const ir_operator *o, uint32_t n) {
   const ir_ref *src = p->values + p->value_count - n;
   const char *wrong = misuse(p->graph, o->op, src, n);
   if (wrong) {
@@ -154,21 +154,21 @@ static int precedence(const ir_operator *o) {
 }
 
 /* make everything pending above `base` that binds at least as tight as `bound` */
-static bool reduce(ir_parser *p, size_t base, int bound) {
+static bool reduce_pending(ir_parser *p, size_t base, int bound) {
   while (p->operator_count > base && precedence(&p->operators[p->operator_count - 1]) >= bound) {
     ir_operator o = p->operators[--p->operator_count];
-    if (!make(p, &o, o.kind == PENDING_INFIX ? o.operands + 1 : 1)) return false;
+    if (!apply_operator(p, &o, o.kind == PENDING_INFIX ? o.operands + 1 : 1)) return false;
   }
   return true;
 }
 
 static bool infix(ir_parser *p, size_t base, ir_op op) {
-  if (!reduce(p, base, ir_ops[op].precedence + 1)) return false;
+  if (!reduce_pending(p, base, ir_ops[op].precedence + 1)) return false;
   ir_operator *top = p->operator_count > base ? &p->operators[p->operator_count - 1] : NULL;
   if (top && top->kind == PENDING_INFIX && top->op == op && any_count(op)) {
     top->operands++;
   } else {
-    if (!reduce(p, base, ir_ops[op].precedence)) return false;
+    if (!reduce_pending(p, base, ir_ops[op].precedence)) return false;
     if (!push_operator(p, PENDING_INFIX, op)) return false;
   }
   ir_lex_next(&p->lex);
@@ -192,7 +192,7 @@ bool ir_parse_declare(ir_parser *p, const ir_token *name, ir_ref var) {
   return true;
 }
 
-static ir_ref declare(ir_parser *p, const ir_token *name) {
+static ir_ref declare_variable(ir_parser *p, const ir_token *name) {
   int64_t lo, hi, divisor = 1, id = ir_parse_intern(p, name);
   int line = p->lex.token.line, column = p->lex.token.column;
   ir_lex_next(&p->lex);
@@ -248,7 +248,7 @@ static bool word_operand(ir_parser *p, bool *complete) {
   }
   ir_operator call = {.kind = PENDING_CALL, .line = word.line, .column = word.column};
   ir_lex_next(&p->lex);
-  if (ir_lex_is(&p->lex, '=')) return push_value(p, declare(p, &word));
+  if (ir_lex_is(&p->lex, '=')) return push_value(p, declare_variable(p, &word));
   if (!ir_lex_is(&p->lex, '(')) return push_value(p, lookup_word(p, &word, 0, false));
   for (uint32_t n = 1; n <= 3 && !call.op;
        n++) { /* which of min's is meant is settled at the closing parenthesis */
@@ -306,7 +306,7 @@ static bool operand(ir_parser *p, bool *complete) {
 
 /* At ')' of a parenthesis or call that is open above base. */
 static bool close_paren(ir_parser *p, size_t base) {
-  if (!reduce(p, base, 1)) return false;
+  if (!reduce_pending(p, base, 1)) return false;
   ir_operator o = p->operators[--p->operator_count];
   ir_lex_next(&p->lex);
   if (o.kind == PENDING_PAREN) return true;
@@ -317,7 +317,7 @@ static bool close_paren(ir_parser *p, size_t base) {
     return ir_lex_fail_at(&p->lex, o.line, o.column, "wrong number of operands of %s, found %u, expected %d",
                           ir_ops[o.op].text, n, ir_ops[o.op].operands);
   o.op = op;
-  return make(p, &o, n);
+  return apply_operator(p, &o, n);
 }
 
 static bool innermost_open(const ir_parser *p, size_t base, ir_pending *kind) {
@@ -352,8 +352,8 @@ static bool expression(ir_parser *p, size_t base) {
     } else if (open && ir_lex_is(&p->lex, ')')) {
       if (!close_paren(p, base)) return false;
       open--;
-    } else if (open && ir_lex_is(&p->lex, ',') && reduce(p, base, 1) && innermost_open(p, base, &kind) &&
-               kind == PENDING_CALL) {
+    } else if (open && ir_lex_is(&p->lex, ',') && reduce_pending(p, base, 1) &&
+               innermost_open(p, base, &kind) && kind == PENDING_CALL) {
       p->operators[p->operator_count - 1].operands++;
       ir_lex_next(&p->lex);
       complete = false;
@@ -364,7 +364,7 @@ static bool expression(ir_parser *p, size_t base) {
   p->lex.by_line = by_line;
   if (p->lex.error->status) return false;
   if (open) return ir_lex_fail(&p->lex, "bad expression", "an operator or ')'");
-  return reduce(p, base, 1);
+  return reduce_pending(p, base, 1);
 }
 
 ir_ref ir_parse_expression(ir_parser *p) {

@@ -42,7 +42,7 @@ static bool push_effect(kernel_parser *k, ir_ref ref) {
   return ref && PUSH(k, effects, effect_count, effect_cap, ref);
 }
 
-static ir_ref make(kernel_parser *k, ir_op op, ir_dtype dtype, int64_t arg) {
+static ir_ref make_node(kernel_parser *k, ir_op op, ir_dtype dtype, int64_t arg) {
   return ir_make(k->p->graph, op, dtype, arg, k->sources, (uint32_t)k->source_count);
 }
 
@@ -212,7 +212,7 @@ static bool parse_load(kernel_parser *k, ir_ref *out) {
   if (dtype == IR_INDEX) return ir_lex_fail(&p->lex, "bad dtype of a load", "a data dtype");
   if (!other) other = ir_const(p->graph, dtype, (ir_value){.i = 0}); /* the bits of 0.0 too */
   return other && push_source(k, valid) && push_source(k, other) &&
-         (*out = make(k, IR_OP_LOAD, dtype, arg)) != 0;
+         (*out = make_node(k, IR_OP_LOAD, dtype, arg)) != 0;
 }
 
 /* after the word: `SUBSCRIPT = VALUE`, then perhaps `stream` or `stream most` */
@@ -224,7 +224,7 @@ static bool parse_store(kernel_parser *k) {
     return false;
   bool streams = accept_word(p, "stream"), most = streams && accept_word(p, "most");
   int64_t arg = ir_pack_arg(0, most ? IR_STREAM_MOST : streams ? IR_STREAM : IR_NO_STREAM);
-  return push_source(k, value) && push_effect(k, make(k, IR_OP_STORE, IR_NONE, arg)) && end_line(p);
+  return push_source(k, value) && push_effect(k, make_node(k, IR_OP_STORE, IR_NONE, arg)) && end_line(p);
 }
 
 /* after the word: `lN: DTYPE[SIZE]`, then perhaps `over POSITION, ...`, then perhaps `kept`, perhaps `ahead`
@@ -253,7 +253,7 @@ static bool parse_local(kernel_parser *k) {
   int mode = accept_word(p, "kept") ? IR_LOCAL_KEPT : IR_LOCAL_ONCE;
   if (mode && accept_word(p, "ahead")) mode = IR_LOCAL_AHEAD;
   int64_t arg = ir_pack_arg(number, mode);
-  return define_word(p, &word, make(k, IR_OP_LOCAL, dtype, arg)) && end_line(p);
+  return define_word(p, &word, make_node(k, IR_OP_LOCAL, dtype, arg)) && end_line(p);
 }
 
 /* after the word: `SUBSCRIPT = VALUE`, or `add VALUE`, then perhaps `if VALID` and `over POSITION, ...` */
@@ -269,7 +269,7 @@ static bool parse_update(kernel_parser *k) {
   if (accept_word(p, "over")) do
       if (!(position = parse_typed(p, IR_INDEX)) || !push_source(k, position)) return false;
     while (ir_lex_accept(&p->lex, ','));
-  return push_effect(k, make(k, IR_OP_UPDATE, IR_NONE, adds ? IR_OP_ADD : 0)) && end_line(p);
+  return push_effect(k, make_node(k, IR_OP_UPDATE, IR_NONE, adds ? IR_OP_ADD : 0)) && end_line(p);
 }
 
 static bool parse_reduce(kernel_parser *k, ir_ref *out) {
@@ -296,7 +296,7 @@ static bool parse_reduce(kernel_parser *k, ir_ref *out) {
     ir_ref ref = ir_parse_range_lookup(p, &range);
     if (!ref || !push_source(k, ref)) return false;
   } while (ir_lex_accept(&p->lex, ','));
-  return parse_dtype_suffix(p, &dtype) && (*out = make(k, IR_OP_REDUCE, dtype, op)) != 0;
+  return parse_dtype_suffix(p, &dtype) && (*out = make_node(k, IR_OP_REDUCE, dtype, op)) != 0;
 }
 
 static int find_word(const ir_attr *a, const char *const *words, int count) {
@@ -306,7 +306,7 @@ static int find_word(const ir_attr *a, const char *const *words, int count) {
 }
 
 /* put one attribute, of the kind that ops.def gives, into the node's argument or sources */
-static bool take_attribute(kernel_parser *k, const ir_attr *a, const char *kind, int64_t *number, int *mode) {
+static bool read_attribute(kernel_parser *k, const ir_attr *a, const char *kind, int64_t *number, int *mode) {
   static const char *const truth[] = {"false", "true"};
   int64_t value;
   if (strcmp(kind, "int") == 0 && a->kind == IR_ATTR_EXPR && ir_is_const(k->p->graph, a->expr, &value) &&
@@ -355,9 +355,9 @@ static bool parse_generic(kernel_parser *k, const ir_token *word, ir_ref *out) {
       return ir_lex_fail_at(&p->lex, k->attrs[i].line, k->attrs[i].column,
                             "unknown attribute of %.*s, found one, expected those of the manual", shown,
                             word->text);
-    if (!take_attribute(k, &k->attrs[i], kind, &number, &mode)) return false;
+    if (!read_attribute(k, &k->attrs[i], kind, &number, &mode)) return false;
   }
-  return (*out = make(k, op, dtype, ir_pack_arg(number, mode))) != 0;
+  return (*out = make_node(k, op, dtype, ir_pack_arg(number, mode))) != 0;
 }
 
 static bool parse_value(kernel_parser *k) {
@@ -419,7 +419,7 @@ static bool parse_next(kernel_parser *k) {
   k->init_count = f.inits;
   k->frame_count--;
   ir_dtype dtype = ir_dtype_of(p->graph, k->sources[1]);
-  ir_ref loop = make(k, IR_OP_LOOP, dtype, ir_pack_arg((int64_t)carries, f.binding));
+  ir_ref loop = make_node(k, IR_OP_LOOP, dtype, ir_pack_arg((int64_t)carries, f.binding));
   return loop && ir_parse_define(p, &f.name, loop);
 }
 
@@ -434,7 +434,7 @@ static bool parse_close(kernel_parser *k, ir_ref *root) {
   if (f.kind == FRAME_BODY) return (*root = effect) != 0;
   k->source_count = 0;
   return push_source(k, f.range) && push_source(k, effect) &&
-         push_effect(k, make(k, IR_OP_LOOP, IR_NONE, ir_pack_arg(0, f.binding)));
+         push_effect(k, make_node(k, IR_OP_LOOP, IR_NONE, ir_pack_arg(0, f.binding)));
 }
 
 static bool parse_line(kernel_parser *k, ir_ref *root) {
@@ -494,7 +494,7 @@ static bool parse_header_item(ir_parser *p, ir_parsed_graph *out) {
          ir_parse_add_named(p, &out->params, &out->param_count, &out->param_cap, id, ref);
 }
 
-static bool finish(kernel_parser *k, ir_parsed_graph *out, ir_ref effect) {
+static bool finish_kernel(kernel_parser *k, ir_parsed_graph *out, ir_ref effect) {
   out->root = effect;
   if (out->kind == IR_BLOCK_INDEX) return true;
   k->source_count = 0;
@@ -503,7 +503,7 @@ static bool finish(kernel_parser *k, ir_parsed_graph *out, ir_ref effect) {
     if (!push_source(k, out->params[i].ref)) return false;
   for (size_t i = 0; i < k->p->var_count; i++)
     if (!push_source(k, k->p->vars[i])) return false;
-  return (out->root = make(k, IR_OP_KERNEL, IR_NONE, (int64_t)out->param_count)) != 0;
+  return (out->root = make_node(k, IR_OP_KERNEL, IR_NONE, (int64_t)out->param_count)) != 0;
 }
 
 bool ir_parse_kernel(ir_parser *p, ir_parsed_graph *out) {
@@ -516,7 +516,7 @@ bool ir_parse_kernel(ir_parser *p, ir_parsed_graph *out) {
        ir_lex_expect(&p->lex, '{', "missing body of the kernel") &&
        PUSH(&k, frames, frame_count, frame_cap, (frame){.kind = FRAME_BODY});
   while (ok && !root) ok = parse_line(&k, &root) && !p->lex.error->status;
-  ok = ok && finish(&k, out, root);
+  ok = ok && finish_kernel(&k, out, root);
   const ir_mem *mem = p->graph->mem;
   ir_free(mem, k.frames, k.frame_cap * sizeof *k.frames);
   ir_free(mem, k.effects, k.effect_cap * sizeof *k.effects);

@@ -15,7 +15,7 @@ static int hex_digit(int c) {
                                 : -1;
 }
 
-static int peek(const ir_lexer *lx, size_t ahead) {
+static int peek_char(const ir_lexer *lx, size_t ahead) {
   return ahead < lx->length - lx->at ? (unsigned char)lx->text[lx->at + ahead] : -1;
 }
 
@@ -24,7 +24,7 @@ static int column_of(const ir_lexer *lx, size_t at) {
   return column > INT_MAX ? INT_MAX : (int)column;
 }
 
-static void stop(ir_lexer *lx) {
+static void stop_at_end(ir_lexer *lx) {
   lx->at = lx->length;
   lx->token =
       (ir_token){.kind = IR_TOKEN_END, .first = true, .line = lx->token.line, .column = lx->token.column};
@@ -37,7 +37,7 @@ bool ir_lex_fail_at(ir_lexer *lx, int line, int column, const char *format, ...)
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   ir_fail(lx->error, IR_ERR_INVALID, "%s:%d:%d: error: %s", lx->file, line, column, text);
-  stop(lx);
+  stop_at_end(lx);
   return false;
 }
 
@@ -87,9 +87,9 @@ bool ir_lex_fail(ir_lexer *lx, const char *wrong, const char *expected) {
 
 static void skip_blank(ir_lexer *lx) {
   for (;; lx->at++) {
-    int c = peek(lx, 0);
+    int c = peek_char(lx, 0);
     if (c == '#')
-      while (peek(lx, 1) >= 0 && peek(lx, 1) != '\n') lx->at++;
+      while (peek_char(lx, 1) >= 0 && peek_char(lx, 1) != '\n') lx->at++;
     else if (c == '\n') {
       lx->line += lx->line < INT_MAX;
       lx->line_start = lx->at + 1;
@@ -117,8 +117,8 @@ bool ir_text_to_double(const char *text, size_t length, double *value) {
 static void lex_hex(ir_lexer *lx) {
   ir_token *t = &lx->token;
   size_t digits = 0;
-  for (lx->at += 2; hex_digit(peek(lx, 0)) >= 0; lx->at++) {
-    t->integer = t->integer << 4 | (uint64_t)hex_digit(peek(lx, 0));
+  for (lx->at += 2; hex_digit(peek_char(lx, 0)) >= 0; lx->at++) {
+    t->integer = t->integer << 4 | (uint64_t)hex_digit(peek_char(lx, 0));
     digits += digits > 0 || t->integer != 0;
   }
   t->kind = IR_TOKEN_INT;
@@ -131,29 +131,30 @@ static void lex_number(ir_lexer *lx) {
   bool fits = true;
   size_t start = lx->at;
   t->kind = IR_TOKEN_INT;
-  if (peek(lx, 0) == '0' && (peek(lx, 1) == 'x' || peek(lx, 1) == 'X') && hex_digit(peek(lx, 2)) >= 0) {
+  if (peek_char(lx, 0) == '0' && (peek_char(lx, 1) == 'x' || peek_char(lx, 1) == 'X') &&
+      hex_digit(peek_char(lx, 2)) >= 0) {
     lex_hex(lx);
   } else {
-    for (; is_digit(peek(lx, 0)); lx->at++) {
-      uint64_t digit = (uint64_t)(peek(lx, 0) - '0');
+    for (; is_digit(peek_char(lx, 0)); lx->at++) {
+      uint64_t digit = (uint64_t)(peek_char(lx, 0) - '0');
       fits = fits && t->integer <= (UINT64_MAX - digit) / 10;
       t->integer = t->integer * 10 + digit;
     }
-    if (peek(lx, 0) == '.' && is_digit(peek(lx, 1))) {
+    if (peek_char(lx, 0) == '.' && is_digit(peek_char(lx, 1))) {
       t->kind = IR_TOKEN_FLOAT;
-      for (lx->at++; is_digit(peek(lx, 0));) lx->at++;
+      for (lx->at++; is_digit(peek_char(lx, 0));) lx->at++;
     }
-    int e = peek(lx, 0), s = peek(lx, 1);
-    if ((e == 'e' || e == 'E') && (is_digit(s) || ((s == '+' || s == '-') && is_digit(peek(lx, 2))))) {
+    int e = peek_char(lx, 0), s = peek_char(lx, 1);
+    if ((e == 'e' || e == 'E') && (is_digit(s) || ((s == '+' || s == '-') && is_digit(peek_char(lx, 2))))) {
       t->kind = IR_TOKEN_FLOAT;
-      for (lx->at += 2; is_digit(peek(lx, 0));) lx->at++;
+      for (lx->at += 2; is_digit(peek_char(lx, 0));) lx->at++;
     }
   }
   if (lx->error->status) return;
   t->length = lx->at - start;
   char found[200];
   quote(found, sizeof found, t->text, t->length);
-  if (is_letter(peek(lx, 0)))
+  if (is_letter(peek_char(lx, 0)))
     ir_lex_fail_at(lx, t->line, t->column, "malformed number, found %s followed by a letter, expected digits",
                    found);
   else if (t->kind == IR_TOKEN_INT && !fits)
@@ -168,13 +169,13 @@ static void lex_number(ir_lexer *lx) {
 static bool lex_string(ir_lexer *lx) {
   ir_token *t = &lx->token;
   size_t start = ++lx->at;
-  for (int c; (c = peek(lx, 0)) != '"'; lx->at++) {
+  for (int c; (c = peek_char(lx, 0)) != '"'; lx->at++) {
     if (c < ' ')
       return ir_lex_fail_at(lx, t->line, t->column,
                             "unfinished string, found the end of the line, expected '\"'");
     if (c != '\\') continue;
-    int e = peek(lx, 1);
-    bool hex = e == 'x' && hex_digit(peek(lx, 2)) >= 0 && hex_digit(peek(lx, 3)) >= 0;
+    int e = peek_char(lx, 1);
+    bool hex = e == 'x' && hex_digit(peek_char(lx, 2)) >= 0 && hex_digit(peek_char(lx, 3)) >= 0;
     if (e != '\\' && e != '"' && e != 'n' && e != 't' && !hex)
       return ir_lex_fail_at(lx, lx->line, column_of(lx, lx->at),
                             "unknown escape in a string, expected one of \\\\ \\\" \\n \\t \\xHH");
@@ -189,7 +190,7 @@ static bool lex_string(ir_lexer *lx) {
 static void lex_sign(ir_lexer *lx) {
   static const char twos[] = "//..<=>===!=<<>>", ones[] = "()[]{},:=+-*/%<>&|^!@.?";
   ir_token *t = &lx->token;
-  int c = peek(lx, 0), d = peek(lx, 1);
+  int c = peek_char(lx, 0), d = peek_char(lx, 1);
   t->kind = IR_TOKEN_SIGN;
   for (size_t i = 0; twos[i]; i += 2)
     if (c == twos[i] && d == twos[i + 1]) {
@@ -212,7 +213,7 @@ static void lex_sign(ir_lexer *lx) {
 
 void ir_lex_next(ir_lexer *lx) {
   if (lx->error->status) {
-    stop(lx);
+    stop_at_end(lx);
     return;
   }
   int before = lx->token.line;
@@ -224,12 +225,12 @@ void ir_lex_next(ir_lexer *lx) {
                   .line = lx->line,
                   .column = column_of(lx, lx->at),
                   .text = lx->text + lx->at};
-  int c = peek(lx, 0);
+  int c = peek_char(lx, 0);
   if (c < 0) {
     t->first = true;
   } else if (is_letter(c)) {
     t->kind = IR_TOKEN_WORD;
-    while (is_name_char(peek(lx, 0))) lx->at++;
+    while (is_name_char(peek_char(lx, 0))) lx->at++;
     t->length = (size_t)(lx->text + lx->at - t->text);
   } else if (is_digit(c)) {
     lex_number(lx);
@@ -249,14 +250,14 @@ void ir_lex_start(ir_lexer *lx, ir_error *error, const char *file, const char *t
 
 bool ir_lex_name(ir_lexer *lx) {
   ir_token *t = &lx->token;
-  if (peek(lx, 0) == '"') {
+  if (peek_char(lx, 0) == '"') {
     if (!lex_string(lx)) return false;
     if (t->length == 0)
       return ir_lex_fail_at(lx, t->line, t->column, "empty name, found '%c\"\"', expected '%cNAME'", t->sign,
                             t->sign);
   } else {
     size_t start = lx->at;
-    while (is_name_char(peek(lx, 0))) lx->at++;
+    while (is_name_char(peek_char(lx, 0))) lx->at++;
     if (lx->at == start)
       return ir_lex_fail_at(lx, t->line, t->column, "missing name, found '%c' alone, expected '%cNAME'",
                             t->sign, t->sign);

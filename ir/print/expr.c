@@ -391,21 +391,21 @@ void ir_printer_free(ir_printer *pr) {
   ir_free(mem, pr->names, pr->limit * sizeof *pr->names);
   ir_free(mem, pr->flags, pr->limit);
   ir_free(mem, pr->sizes, pr->limit * sizeof *pr->sizes);
-  ir_free(mem, pr->taken, pr->taken_cap * sizeof *pr->taken);
+  ir_free(mem, pr->reserved, pr->reserved_cap * sizeof *pr->reserved);
   ir_free(mem, pr->frames, pr->frame_cap * sizeof *pr->frames);
   ir_free(mem, pr->functions, pr->function_cap * sizeof *pr->functions);
   ir_free(mem, pr->links, pr->limit * sizeof *pr->links);
   ir_text_free(&pr->function_name);
 }
 
-uint32_t ir_take_number(ir_printer *pr) {
-  while (pr->taken_at < pr->taken_count && pr->taken[pr->taken_at] <= pr->next_number)
-    pr->next_number += pr->taken[pr->taken_at++] == pr->next_number;
+uint32_t ir_next_number(ir_printer *pr) {
+  while (pr->reserved_at < pr->reserved_count && pr->reserved[pr->reserved_at] <= pr->next_number)
+    pr->next_number += pr->reserved[pr->reserved_at++] == pr->next_number;
   return pr->next_number++;
 }
 
 void ir_put_number(ir_printer *pr, ir_ref ref) {
-  if (!(pr->names[ref] & IR_PRINT_RESULT)) pr->names[ref] = ir_take_number(pr) + 1;
+  if (!(pr->names[ref] & IR_PRINT_RESULT)) pr->names[ref] = ir_next_number(pr) + 1;
   ir_put_name(pr, ref);
 }
 

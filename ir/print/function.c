@@ -134,7 +134,7 @@ void ir_put_result_names(ir_printer *pr, ir_ref control) {
     ir_ref result = result_node(pr, control, i);
     if (i) ir_text_str(pr->out, ", ");
     if (result) ir_put_number(pr, result);
-    else ir_textf(pr->out, "%%%u", ir_take_number(pr));
+    else ir_textf(pr->out, "%%%u", ir_next_number(pr));
   }
 }
 

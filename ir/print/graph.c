@@ -7,15 +7,15 @@
 #include <string.h>
 
 /* The decimal number that is the whole name, so that no statement gets the same. */
-static void take_number(ir_printer *pr, const char *name, size_t length) {
+static void reserve_number(ir_printer *pr, const char *name, size_t length) {
   uint64_t value = 0;
   if (length == 0 || length > 10 || (name[0] == '0' && length > 1)) return;
   for (size_t i = 0; i < length; i++) {
     if (name[i] < '0' || name[i] > '9') return;
     value = value * 10 + (uint64_t)(name[i] - '0');
   }
-  if (IR_RESERVE(pr->graph->mem, pr->taken, pr->taken_cap, pr->taken_count + 1))
-    pr->taken[pr->taken_count++] = value;
+  if (IR_RESERVE(pr->graph->mem, pr->reserved, pr->reserved_cap, pr->reserved_count + 1))
+    pr->reserved[pr->reserved_count++] = value;
   else pr->out->failed = true;
 }
 
@@ -25,7 +25,7 @@ static int ascending(const void *a, const void *b) {
 }
 
 /* What each node appears as: users have larger refs, so one pass downwards sees every use before the node. */
-static void mark(ir_printer *pr, const ir_ref *nodes, size_t count) {
+static void mark_uses(ir_printer *pr, const ir_ref *nodes, size_t count) {
   const ir_graph *g = pr->graph;
   for (size_t i = count; i-- > 0;) {
     const ir_node *n = ir_get(g, nodes[i]);
@@ -121,7 +121,7 @@ static void name_results(ir_printer *pr, const ir_named *results, size_t count) 
   pr->results = results;
   for (size_t i = 0; i < count; i++) {
     if (!results[i].name) continue;
-    take_number(pr, results[i].name, results[i].length);
+    reserve_number(pr, results[i].name, results[i].length);
     if (!pr->names[results[i].ref] && is_defined(pr, results[i].ref))
       pr->names[results[i].ref] = IR_PRINT_RESULT | (uint32_t)i;
   }
@@ -193,16 +193,16 @@ typedef struct block {
 static void put_block(ir_printer *pr, const block *b, const ir_ref *nodes, size_t count) {
   for (size_t i = 0; i < b->result_count; i++)
     pr->flags[b->results[i].ref] |= IR_PRINT_OPERAND | IR_PRINT_FIRM;
-  mark(pr, nodes, count);
+  mark_uses(pr, nodes, count);
   for (size_t i = 0; i < count; i++)
     if (pr->flags[nodes[i]] & IR_PRINT_EXPR && ir_op_of(pr->graph, nodes[i]) != IR_OP_FUNC)
       ir_measure(pr, nodes[i]);
   for (size_t i = 0; i < b->param_count; i++)
-    if (b->params[i].name) take_number(pr, b->params[i].name, b->params[i].length);
+    if (b->params[i].name) reserve_number(pr, b->params[i].name, b->params[i].length);
     else pr->names[b->params[i].ref] = IR_PRINT_PARAM | (uint32_t)i;
   ir_link_results(pr, nodes, count);
   name_results(pr, b->results, b->result_count);
-  if (pr->taken_count) qsort(pr->taken, pr->taken_count, sizeof *pr->taken, ascending);
+  if (pr->reserved_count) qsort(pr->reserved, pr->reserved_count, sizeof *pr->reserved, ascending);
   ir_text_str(pr->out, "graph ");
   if (b->name) {
     ir_text_str(pr->out, "@");
@@ -239,7 +239,7 @@ static bool put_function(ir_printer *pr, ir_ref func) {
       if (ir_op_of(g, nodes[i]) != IR_OP_FUNC) pr->names[nodes[i]] = 0;
     }
     pr->next_number = 0;
-    pr->taken_count = pr->taken_at = 0;
+    pr->reserved_count = pr->reserved_at = 0;
   }
   ir_free(g->mem, all, both * sizeof *all);
   ir_free(g->mem, nodes, cap * sizeof *nodes);

@@ -83,7 +83,7 @@ static void chain_lines(kernel_printer *k) {
   }
 }
 
-static void indent(kernel_printer *k) {
+static void put_indent(kernel_printer *k) {
   for (size_t i = 0; i <= k->open_count && i < 64; i++) ir_text_str(k->pr->out, "  ");
 }
 
@@ -206,7 +206,7 @@ static void put_carries(kernel_printer *k, ir_ref loop) {
   ir_free(k->graph->mem, slots, count * sizeof *slots);
 }
 
-static bool enter(kernel_printer *k, ir_ref loop, ir_ref resume) {
+static bool enter_loop(kernel_printer *k, ir_ref loop, ir_ref resume) {
   if (!IR_RESERVE(k->graph->mem, k->open, k->open_cap, k->open_count + 1) ||
       !IR_RESERVE(k->graph->mem, k->resume, k->resume_cap, k->open_count + 1)) {
     k->pr->out->failed = true;
@@ -236,7 +236,7 @@ static void put_end(kernel_printer *k, ir_ref loop) {
   const ir_node *n = ir_get(k->graph, loop);
   uint32_t carries = ir_loop_carries(k->graph, loop);
   if (carries) {
-    indent(k);
+    put_indent(k);
     ir_text_str(k->pr->out, "next");
     for (uint32_t i = 0; i < carries; i++) {
       ir_text_str(k->pr->out, i ? ", " : " ");
@@ -245,7 +245,7 @@ static void put_end(kernel_printer *k, ir_ref loop) {
     ir_text_str(k->pr->out, "\n");
   }
   k->open_count--;
-  indent(k);
+  put_indent(k);
   ir_text_str(k->pr->out, "}\n");
 }
 
@@ -272,7 +272,7 @@ static void put_value(kernel_printer *k, ir_ref ref) {
 static void put_line(kernel_printer *k, ir_ref ref) {
   ir_printer *pr = k->pr;
   const ir_node *n = ir_get(k->graph, ref);
-  indent(k);
+  put_indent(k);
   if (ref == pr->focus) pr->focus_from = pr->out->len;
   if (n->op == IR_OP_RANGE) {
     ir_text_str(pr->out, "range ");
@@ -307,7 +307,7 @@ static void put_body(kernel_printer *k) {
       put_line(k, line);
       const ir_node *n = ir_get(k->graph, line);
       bool loop = n->op == IR_OP_LOOP && ir_is_loop(k->graph, line) && k->regions.loop_of[n->src[0]] == line;
-      if (loop && !enter(k, line, after)) return;
+      if (loop && !enter_loop(k, line, after)) return;
       line = loop ? k->first[line] : after;
     } else {
       if (k->open_count == 0) return;

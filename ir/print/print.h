@@ -53,8 +53,8 @@ typedef struct ir_printer {
   uint32_t *sizes; /* of expressions, as written */
   const ir_named *results;
   uint32_t next_number;
-  uint64_t *taken; /* numbers which are names of parameters or results, ascending */
-  size_t taken_count, taken_cap, taken_at;
+  uint64_t *reserved; /* numbers which are names of parameters or results, ascending */
+  size_t reserved_count, reserved_cap, reserved_at;
   size_t stop; /* length of text beyond which expressions are cut short */
   struct ir_print_frame *frames;
   size_t frame_count, frame_cap;
@@ -76,7 +76,7 @@ void ir_put_shape(ir_printer *pr, ir_ref shape);
 void ir_put_dims(ir_printer *pr, ir_ref batch, const ir_ref *dims, uint32_t rank); /* batch 0: none */
 void ir_put_statement(ir_printer *pr, ir_ref ref); /* `op operands attributes` */
 void ir_put_number(ir_printer *pr, ir_ref ref);    /* give it the next number, print it as `%number` */
-uint32_t ir_take_number(ir_printer *pr);           /* the next that is no name */
+uint32_t ir_next_number(ir_printer *pr);           /* the next that is no name */
 void ir_put_name(ir_printer *pr, ir_ref ref);
 void ir_measure(ir_printer *pr,
                 ir_ref ref); /* size of an expression; NAMED when too large to stand inside another */

@@ -22,7 +22,7 @@ static bool is_truth(const ir_graph *g, ir_ref ref) {
 }
 
 /* Function `number` takes the operands from..; of those before `sliced` beyond `carries` a slice. */
-static bool takes(ir_verifier *v, ir_ref ref, uint32_t number, uint32_t from, ir_scan_state s) {
+static bool check_parameters(ir_verifier *v, ir_ref ref, uint32_t number, uint32_t from, ir_scan_state s) {
   const ir_graph *g = v->graph;
   const ir_node *n = ir_get(g, ref);
   ir_function f = ir_function_of(g, ir_called(g, ref, number));
@@ -61,7 +61,7 @@ static bool verify_call(ir_verifier *v, ir_ref ref) {
     if (operands == 0 || !is_truth(g, n->src[0])) return ir_broken(v, ref, "its condition is one bool");
     if (ir_function_of(g, ir_called(g, ref, 1)).result_count != then.result_count)
       return ir_broken(v, ref, "both branches have as many results");
-    return takes(v, ref, 0, 1, none) && takes(v, ref, 1, 1, none) &&
+    return check_parameters(v, ref, 0, 1, none) && check_parameters(v, ref, 1, 1, none) &&
            returns(v, ref, 1, then.results, then.result_count);
   }
   if (n->op == IR_OP_WHILE) {
@@ -72,7 +72,7 @@ static bool verify_call(ir_verifier *v, ir_ref ref) {
       return ir_broken(v, ref, "its condition is one bool");
     if (ir_function_of(g, ir_called(g, ref, 1)).result_count != carries)
       return ir_broken(v, ref, "a round returns the state");
-    return takes(v, ref, 0, 0, none) && takes(v, ref, 1, 0, none) &&
+    return check_parameters(v, ref, 0, 0, none) && check_parameters(v, ref, 1, 0, none) &&
            returns(v, ref, 1, n->src, (uint32_t)carries);
   }
   if ((uint64_t)s.carries + s.sliced > operands)
@@ -80,7 +80,7 @@ static bool verify_call(ir_verifier *v, ir_ref ref) {
   for (uint32_t i = s.carries; i < s.carries + s.sliced; i++)
     if (!ir_rank(g, n->src[i]) || !one_size(g, ir_dim(g, n->src[i], 0), n->src[operands + 1]))
       return ir_broken(v, ref, "what is sliced has the scan's length along its first axis");
-  return takes(v, ref, 0, 0, s) && returns(v, ref, 0, n->src, s.carries);
+  return check_parameters(v, ref, 0, 0, s) && returns(v, ref, 0, n->src, s.carries);
 }
 
 static bool verify_result(ir_verifier *v, ir_ref ref) {

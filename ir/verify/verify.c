@@ -9,70 +9,117 @@
 /* dtypes of operands and result */
 typedef enum {
   ANY,
-  SAME,      /* all alike */
-  NUMBER,    /* all alike, not bool */
-  FLOAT,     /* all alike, floats */
-  BITS,      /* all alike, not floats */
-  INTEGER,   /* all alike, integers */
-  COMPARE,   /* operands alike, result bool */
-  BRANCHES,  /* bool, then all alike */
-  CONVERT,   /* to a data dtype */
-  SAME_SIZE, /* data dtypes of one width */
-  TRUTH,     /* all bool */
-  POSITION,  /* result i64 */
-  INDEXED,   /* like the first operand; the second is an integer */
-  UPDATED,   /* all alike but the second, which is an integer */
-  SUMMED     /* likewise, not bool */
+  SAME,         /* all alike */
+  NUMBER,       /* all alike, not bool */
+  FLOAT,        /* all alike, floats */
+  BITS,         /* all alike, not floats */
+  INTEGER,      /* all alike, integers */
+  COMPARE,      /* operands alike, result bool */
+  BRANCHES,     /* bool, then all alike */
+  CONVERT,      /* to a data dtype */
+  SAME_SIZE,    /* data dtypes of one width */
+  TRUTH,        /* all bool */
+  INDEX_RESULT, /* result i64 */
+  INDEXED,      /* like the first operand; the second is an integer */
+  UPDATED,      /* all alike but the second, which is an integer */
+  SUMMED        /* likewise, not bool */
 } rule;
 
 static const uint8_t rules[IR_OP_COUNT] = {
-    [IR_OP_NEG] = NUMBER,        [IR_OP_ABS] = NUMBER,
-    [IR_OP_SQRT] = FLOAT,        [IR_OP_RSQRT] = FLOAT,
-    [IR_OP_EXP] = FLOAT,         [IR_OP_EXP2] = FLOAT,
-    [IR_OP_LOG] = FLOAT,         [IR_OP_LOG2] = FLOAT,
-    [IR_OP_SIN] = FLOAT,         [IR_OP_COS] = FLOAT,
-    [IR_OP_TANH] = FLOAT,        [IR_OP_ERF] = FLOAT,
-    [IR_OP_SIGMOID] = FLOAT,     [IR_OP_RELU] = NUMBER,
-    [IR_OP_FLOOR] = FLOAT,       [IR_OP_CEIL] = FLOAT,
-    [IR_OP_TRUNC] = FLOAT,       [IR_OP_ROUND] = FLOAT,
-    [IR_OP_NOT] = BITS,          [IR_OP_CAST] = CONVERT,
-    [IR_OP_BITCAST] = SAME_SIZE, [IR_OP_ADD] = NUMBER,
-    [IR_OP_SUB] = NUMBER,        [IR_OP_MUL] = NUMBER,
-    [IR_OP_DIV] = FLOAT,         [IR_OP_FLOORDIV] = NUMBER,
-    [IR_OP_MOD] = NUMBER,        [IR_OP_POW] = NUMBER,
-    [IR_OP_MIN] = SAME,          [IR_OP_MAX] = SAME,
-    [IR_OP_EQ] = COMPARE,        [IR_OP_NE] = COMPARE,
-    [IR_OP_LT] = COMPARE,        [IR_OP_LE] = COMPARE,
-    [IR_OP_GT] = COMPARE,        [IR_OP_GE] = COMPARE,
-    [IR_OP_AND] = BITS,          [IR_OP_OR] = BITS,
-    [IR_OP_XOR] = BITS,          [IR_OP_SHL] = INTEGER,
-    [IR_OP_SHR] = INTEGER,       [IR_OP_WHERE] = BRANCHES,
-    [IR_OP_FMA] = FLOAT,         [IR_OP_PERMUTE] = SAME,
-    [IR_OP_EXPAND] = SAME,       [IR_OP_RESHAPE] = SAME,
-    [IR_OP_UNSQUEEZE] = SAME,    [IR_OP_SQUEEZE] = SAME,
-    [IR_OP_SHRINK] = SAME,       [IR_OP_STRIDE] = SAME,
-    [IR_OP_FLIP] = SAME,         [IR_OP_POINT] = SAME,
-    [IR_OP_PAD] = SAME,          [IR_OP_CONCAT] = SAME,
-    [IR_OP_STACK] = SAME,        [IR_OP_SUM] = NUMBER,
-    [IR_OP_PROD] = NUMBER,       [IR_OP_REDUCE_MAX] = SAME,
-    [IR_OP_REDUCE_MIN] = SAME,   [IR_OP_MEAN] = FLOAT,
-    [IR_OP_ANY] = TRUTH,         [IR_OP_ALL] = TRUTH,
-    [IR_OP_ARGMAX] = POSITION,   [IR_OP_ARGMIN] = POSITION,
-    [IR_OP_MATMUL] = NUMBER,     [IR_OP_GATHER] = INDEXED,
-    [IR_OP_SCATTER] = UPDATED,   [IR_OP_SCATTER_ADD] = SUMMED,
-    [IR_OP_CUMSUM] = NUMBER,     [IR_OP_CUMPROD] = NUMBER,
-    [IR_OP_CUMMAX] = SAME,       [IR_OP_CUMMIN] = SAME,
-    [IR_OP_SORT] = SAME,         [IR_OP_ARGSORT] = POSITION,
-    [IR_OP_STORED] = SAME,       [IR_OP_EXPM1] = FLOAT,
-    [IR_OP_LOG1P] = FLOAT,       [IR_OP_ERFINV] = FLOAT,
-    [IR_OP_TAN] = FLOAT,         [IR_OP_ASIN] = FLOAT,
-    [IR_OP_ACOS] = FLOAT,        [IR_OP_ATAN] = FLOAT,
-    [IR_OP_SINH] = FLOAT,        [IR_OP_COSH] = FLOAT,
-    [IR_OP_ASINH] = FLOAT,       [IR_OP_ACOSH] = FLOAT,
-    [IR_OP_ATANH] = FLOAT,       [IR_OP_REBATCH] = SAME,
-    [IR_OP_BATCH] = SAME,        [IR_OP_UNBATCH] = SAME,
-    [IR_OP_RARE] = BRANCHES,     [IR_OP_GELU] = FLOAT,
-    [IR_OP_GELU_TANH] = FLOAT,   [IR_OP_DOT2] = INTEGER,
+    [IR_OP_NEG] = NUMBER,
+    [IR_OP_ABS] = NUMBER,
+    [IR_OP_SQRT] = FLOAT,
+    [IR_OP_RSQRT] = FLOAT,
+    [IR_OP_EXP] = FLOAT,
+    [IR_OP_EXP2] = FLOAT,
+    [IR_OP_LOG] = FLOAT,
+    [IR_OP_LOG2] = FLOAT,
+    [IR_OP_SIN] = FLOAT,
+    [IR_OP_COS] = FLOAT,
+    [IR_OP_TANH] = FLOAT,
+    [IR_OP_ERF] = FLOAT,
+    [IR_OP_SIGMOID] = FLOAT,
+    [IR_OP_RELU] = NUMBER,
+    [IR_OP_FLOOR] = FLOAT,
+    [IR_OP_CEIL] = FLOAT,
+    [IR_OP_TRUNC] = FLOAT,
+    [IR_OP_ROUND] = FLOAT,
+    [IR_OP_NOT] = BITS,
+    [IR_OP_CAST] = CONVERT,
+    [IR_OP_BITCAST] = SAME_SIZE,
+    [IR_OP_ADD] = NUMBER,
+    [IR_OP_SUB] = NUMBER,
+    [IR_OP_MUL] = NUMBER,
+    [IR_OP_DIV] = FLOAT,
+    [IR_OP_FLOORDIV] = NUMBER,
+    [IR_OP_MOD] = NUMBER,
+    [IR_OP_POW] = NUMBER,
+    [IR_OP_MIN] = SAME,
+    [IR_OP_MAX] = SAME,
+    [IR_OP_EQ] = COMPARE,
+    [IR_OP_NE] = COMPARE,
+    [IR_OP_LT] = COMPARE,
+    [IR_OP_LE] = COMPARE,
+    [IR_OP_GT] = COMPARE,
+    [IR_OP_GE] = COMPARE,
+    [IR_OP_AND] = BITS,
+    [IR_OP_OR] = BITS,
+    [IR_OP_XOR] = BITS,
+    [IR_OP_SHL] = INTEGER,
+    [IR_OP_SHR] = INTEGER,
+    [IR_OP_WHERE] = BRANCHES,
+    [IR_OP_FMA] = FLOAT,
+    [IR_OP_PERMUTE] = SAME,
+    [IR_OP_EXPAND] = SAME,
+    [IR_OP_RESHAPE] = SAME,
+    [IR_OP_UNSQUEEZE] = SAME,
+    [IR_OP_SQUEEZE] = SAME,
+    [IR_OP_SHRINK] = SAME,
+    [IR_OP_STRIDE] = SAME,
+    [IR_OP_FLIP] = SAME,
+    [IR_OP_POINT] = SAME,
+    [IR_OP_PAD] = SAME,
+    [IR_OP_CONCAT] = SAME,
+    [IR_OP_STACK] = SAME,
+    [IR_OP_SUM] = NUMBER,
+    [IR_OP_PROD] = NUMBER,
+    [IR_OP_REDUCE_MAX] = SAME,
+    [IR_OP_REDUCE_MIN] = SAME,
+    [IR_OP_MEAN] = FLOAT,
+    [IR_OP_ANY] = TRUTH,
+    [IR_OP_ALL] = TRUTH,
+    [IR_OP_ARGMAX] = INDEX_RESULT,
+    [IR_OP_ARGMIN] = INDEX_RESULT,
+    [IR_OP_MATMUL] = NUMBER,
+    [IR_OP_GATHER] = INDEXED,
+    [IR_OP_SCATTER] = UPDATED,
+    [IR_OP_SCATTER_ADD] = SUMMED,
+    [IR_OP_CUMSUM] = NUMBER,
+    [IR_OP_CUMPROD] = NUMBER,
+    [IR_OP_CUMMAX] = SAME,
+    [IR_OP_CUMMIN] = SAME,
+    [IR_OP_SORT] = SAME,
+    [IR_OP_ARGSORT] = INDEX_RESULT,
+    [IR_OP_STORED] = SAME,
+    [IR_OP_EXPM1] = FLOAT,
+    [IR_OP_LOG1P] = FLOAT,
+    [IR_OP_ERFINV] = FLOAT,
+    [IR_OP_TAN] = FLOAT,
+    [IR_OP_ASIN] = FLOAT,
+    [IR_OP_ACOS] = FLOAT,
+    [IR_OP_ATAN] = FLOAT,
+    [IR_OP_SINH] = FLOAT,
+    [IR_OP_COSH] = FLOAT,
+    [IR_OP_ASINH] = FLOAT,
+    [IR_OP_ACOSH] = FLOAT,
+    [IR_OP_ATANH] = FLOAT,
+    [IR_OP_REBATCH] = SAME,
+    [IR_OP_BATCH] = SAME,
+    [IR_OP_UNBATCH] = SAME,
+    [IR_OP_RARE] = BRANCHES,
+    [IR_OP_GELU] = FLOAT,
+    [IR_OP_GELU_TANH] = FLOAT,
+    [IR_OP_DOT2] = INTEGER,
 };
 static const char *const rule_texts[] = {
     "any operands",
@@ -112,7 +159,7 @@ bool ir_broken(ir_verifier *v, ir_ref node, const char *format, ...) {
 static bool is_data(ir_dtype t) { return t != IR_NONE && t != IR_INDEX; }
 
 /* the dtypes of operands from..n-1 and of the result are all t */
-static bool alike(const ir_graph *g, const ir_node *n, uint32_t from, uint32_t count, ir_dtype t) {
+static bool have_dtype(const ir_graph *g, const ir_node *n, uint32_t from, uint32_t count, ir_dtype t) {
   for (uint32_t i = from; i < count; i++)
     if (ir_dtype_of(g, n->src[i]) != t) return false;
   return true;
@@ -122,23 +169,23 @@ static bool obeys(const ir_graph *g, const ir_node *n, uint32_t operands) {
   ir_dtype t = (ir_dtype)n->dtype, first = operands ? ir_dtype_of(g, n->src[0]) : t;
   switch ((rule)rules[n->op]) {
   case ANY: return true;
-  case SAME: return alike(g, n, 0, operands, t) && is_data(t);
-  case NUMBER: return alike(g, n, 0, operands, t) && is_data(t) && t != IR_BOOL;
-  case FLOAT: return alike(g, n, 0, operands, t) && ir_is_float(t);
-  case BITS: return alike(g, n, 0, operands, t) && is_data(t) && !ir_is_float(t);
-  case INTEGER: return alike(g, n, 0, operands, t) && ir_is_data_int(t);
-  case COMPARE: return alike(g, n, 0, operands, first) && first != IR_NONE && t == IR_BOOL;
+  case SAME: return have_dtype(g, n, 0, operands, t) && is_data(t);
+  case NUMBER: return have_dtype(g, n, 0, operands, t) && is_data(t) && t != IR_BOOL;
+  case FLOAT: return have_dtype(g, n, 0, operands, t) && ir_is_float(t);
+  case BITS: return have_dtype(g, n, 0, operands, t) && is_data(t) && !ir_is_float(t);
+  case INTEGER: return have_dtype(g, n, 0, operands, t) && ir_is_data_int(t);
+  case COMPARE: return have_dtype(g, n, 0, operands, first) && first != IR_NONE && t == IR_BOOL;
   case BRANCHES:
-    return first == IR_BOOL && alike(g, n, 1, operands, t) && t != IR_NONE &&
+    return first == IR_BOOL && have_dtype(g, n, 1, operands, t) && t != IR_NONE &&
            (n->op != IR_OP_RARE || t != IR_INDEX);
   case CONVERT: return first != IR_NONE && is_data(t);
   case SAME_SIZE: return is_data(t) && is_data(first) && ir_dtypes[t].bytes == ir_dtypes[first].bytes;
   case TRUTH: return first == IR_BOOL && t == IR_BOOL;
-  case POSITION: return is_data(first) && t == IR_I64;
+  case INDEX_RESULT: return is_data(first) && t == IR_I64;
   case INDEXED: return first == t && is_data(t) && ir_is_data_int(ir_dtype_of(g, n->src[1]));
   case SUMMED:
   case UPDATED:
-    return first == t && alike(g, n, 2, operands, t) && is_data(t) &&
+    return first == t && have_dtype(g, n, 2, operands, t) && is_data(t) &&
            ir_is_data_int(ir_dtype_of(g, n->src[1])) && (rules[n->op] == UPDATED || t != IR_BOOL);
   }
   return false;

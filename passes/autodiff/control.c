@@ -132,15 +132,15 @@ static bool tangents_of(tangents *t, const pass_control *c, ir_ref func) {
 }
 
 /* list += all[from..to), then the tangents of those that vary, from *next on */
-static void add_both(pass_refs *list, const ir_ref *all, uint32_t from, uint32_t to, const uint8_t *varies,
-                     const ir_ref *parts, size_t *next) {
+static void add_with_tangents(pass_refs *list, const ir_ref *all, uint32_t from, uint32_t to,
+                              const uint8_t *varies, const ir_ref *parts, size_t *next) {
   for (uint32_t i = from; i < to; i++) pass_refs_add(list, all[i]);
   for (uint32_t i = from; i < to; i++)
     if (varies[i]) pass_refs_add(list, parts[(*next)++]);
 }
 
 /* The parts of a list of operands: the state, what is sliced, the others. */
-static void part_of(const pass_control *c, int part, uint32_t *from, uint32_t *to) {
+static void operand_range(const pass_control *c, int part, uint32_t *from, uint32_t *to) {
   uint32_t sliced = c->s.carries + c->s.sliced;
   *from = part == 0 ? 0 : part == 1 ? c->s.carries : sliced;
   *to = part == 0 ? c->s.carries : part == 1 ? sliced : c->operands;
@@ -152,8 +152,8 @@ static ir_ref with_tangents(const pass_control *c, const ir_ref *params, const i
   size_t next = 0;
   for (int part = 0; part < 3; part++) {
     uint32_t from, to;
-    part_of(c, part, &from, &to);
-    add_both(&all, params, from, to, c->varies, more, &next);
+    operand_range(c, part, &from, &to);
+    add_with_tangents(&all, params, from, to, c->varies, more, &next);
   }
   ir_ref made = all.failed || results->failed
                     ? 0
@@ -203,8 +203,8 @@ static ir_ref push_call(pass_control *c) {
   size_t next = 0;
   for (int part = 0; part < 3 && !given.failed; part++) {
     uint32_t from, to;
-    part_of(c, part, &from, &to);
-    add_both(&x, c->x, from, to, c->varies, given.at, &next);
+    operand_range(c, part, &from, &to);
+    add_with_tangents(&x, c->x, from, to, c->varies, given.at, &next);
   }
   ir_ref func = x.failed || given.failed ? 0 : push_function(c, c->func), made = 0, other = 0;
   if (func && c->op == IR_OP_COND) other = push_function(c, c->other);

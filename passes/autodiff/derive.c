@@ -19,7 +19,7 @@ static bool carries(ir_graph *g, const char *who, const char *what, size_t numbe
   return false;
 }
 
-static bool check(ir_graph *g, const pass_derivative *of) {
+static bool check_inputs(ir_graph *g, const pass_derivative *of) {
   for (size_t i = 0; i < of->input_count; i++)
     if (!carries(g, of->who, "input", i, of->inputs[i])) return false;
   for (size_t i = 0; i < of->output_count; i++) {
@@ -69,7 +69,7 @@ static bool levels_differ(const pass_derivation *w) {
 bool pass_derivation_begin(pass_derivation *w, ir_graph *g, const pass_derivative *of, uint32_t keep) {
   *w = (pass_derivation){.g = g, .of = of, .nodes = g->count, .keep = keep};
   pass_index_begin(g);
-  if (!check(g, of)) return false;
+  if (!check_inputs(g, of)) return false;
   w->sums = ir_alloc(g->mem, w->nodes * sizeof *w->sums);
   w->active = ir_alloc(g->mem, w->nodes);
   if (!w->sums || !w->active) {

@@ -4,7 +4,7 @@
 #include "passes/ops/custom.h"
 #include "passes/ops/derivative/derivative.h"
 
-static bool seed(pass_derivation *w, const ir_ref *tangents) {
+static bool seed_tangents(pass_derivation *w, const ir_ref *tangents) {
   for (size_t i = 0; i < w->of->input_count; i++) {
     ir_ref given = pass_derivation_given(w, "tangent", i, tangents[i], w->of->inputs[i]);
     if (!given || !pass_derivation_add(w, w->of->inputs[i], given)) return false;
@@ -30,7 +30,7 @@ static bool push_custom(pass_derivation *w, size_t at) {
 }
 
 /* How a node varies, from how its operands do. */
-static bool push(pass_derivation *w, ir_ref node) {
+static bool push_node(pass_derivation *w, ir_ref node) {
   op_call call = op_call_of(w->g, node);
   uint32_t count = ir_operand_count(call.n);
   ir_ref few[4], *tangents = few, part = 0;
@@ -53,9 +53,9 @@ static bool push(pass_derivation *w, ir_ref node) {
 
 bool pass_jvp(ir_graph *g, const pass_derivative *of, const ir_ref *tangents, ir_ref *results) {
   pass_derivation w;
-  bool good = pass_derivation_begin(&w, g, of, UINT32_MAX) && seed(&w, tangents);
+  bool good = pass_derivation_begin(&w, g, of, UINT32_MAX) && seed_tangents(&w, tangents);
   for (size_t i = 0; i < w.live_count && good; i++)
-    good = ir_op_of(g, w.live[i]) == IR_OP_CUSTOM ? push_custom(&w, i) : push(&w, w.live[i]);
+    good = ir_op_of(g, w.live[i]) == IR_OP_CUSTOM ? push_custom(&w, i) : push_node(&w, w.live[i]);
   for (size_t i = 0; i < of->output_count; i++) {
     results[i] = good ? pass_derivation_sum(&w, of->outputs[i]) : 0;
     good = results[i] != 0;

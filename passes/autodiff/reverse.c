@@ -167,7 +167,7 @@ static bool stack_states(reverse *r) {
   return !any || r->stacks;
 }
 
-static void add_part(reverse *r, int part, ir_ref param, ir_ref x) {
+static void add_param(reverse *r, int part, ir_ref param, ir_ref x) {
   pass_refs_add(&r->params[part], param);
   pass_refs_add(&r->x[part], x);
 }
@@ -181,7 +181,7 @@ static void add_state(reverse *r) {
   for (uint32_t i = 0; i < c->s.carries; i++) {
     if (!c->reached[i]) continue;
     ir_ref next = r->t.gradients[i] ? r->t.gradients[i] : op_zeros_like(g, r->f.params[i]);
-    add_part(r, 0, r->t.given[i], c->with[i] ? c->with[i] : op_zeros_like(g, c->x[i]));
+    add_param(r, 0, r->t.given[i], c->with[i] ? c->with[i] : op_zeros_like(g, c->x[i]));
     pass_refs_add(&r->results[0], next);
   }
   for (uint32_t i = c->s.carries + c->s.sliced; i < c->operands && !r->single; i++) {
@@ -189,26 +189,26 @@ static void add_state(reverse *r) {
     ir_ref zero = op_zeros_like(g, c->x[i]);
     zero = zero ? wide(g, zero) : 0;
     ir_ref sum = zero ? pass_param_like(g, zero) : 0;
-    add_part(r, 0, sum, zero);
+    add_param(r, 0, sum, zero);
     pass_refs_add(&r->results[0], sum ? op_binary(g, IR_OP_ADD, sum, wide(g, r->t.gradients[i])) : 0);
   }
 }
 
-static void add_rest(reverse *r) {
+static void add_captured(reverse *r) {
   pass_control *c = r->c;
   uint32_t others = c->s.carries + c->s.sliced, next = c->s.carries;
   for (uint32_t i = 0; i < c->operands; i++) {
     if (r->used[i])
-      add_part(r, i < others ? 1 : 2, r->f.params[i],
-               i < c->s.carries ? ir_src(c->g, r->stacks, next++) : c->x[i]);
+      add_param(r, i < others ? 1 : 2, r->f.params[i],
+                i < c->s.carries ? ir_src(c->g, r->stacks, next++) : c->x[i]);
     if (r->t.gradients[i] && r->wanted[i] && (i < others || r->single) && i >= c->s.carries)
       pass_refs_add(&r->results[1], r->t.gradients[i]);
   }
   for (uint32_t i = c->s.carries; i < c->results; i++)
-    if (c->reached[i]) add_part(r, 1, r->t.given[i], c->with[i]);
+    if (c->reached[i]) add_param(r, 1, r->t.given[i], c->with[i]);
 }
 
-static void join(pass_refs *all, const pass_refs *parts, int count) {
+static void concat_refs(pass_refs *all, const pass_refs *parts, int count) {
   for (int part = 0; part < count; part++) {
     for (size_t i = 0; i < parts[part].count; i++) pass_refs_add(all, parts[part].at[i]);
     all->failed |= parts[part].failed;
@@ -219,15 +219,15 @@ static ir_ref scan_back(reverse *r) {
   pass_control *c = r->c;
   pass_refs params = {.g = c->g}, x = {.g = c->g}, results = {.g = c->g};
   ir_scan_state s = {(uint32_t)r->x[0].count, (uint32_t)r->x[1].count, !c->s.reverse};
-  join(&params, r->params, 3), join(&x, r->x, 3), join(&results, r->results, 2);
+  concat_refs(&params, r->params, 3), concat_refs(&x, r->x, 3), concat_refs(&results, r->results, 2);
   ir_ref func = x.failed ? 0 : func_of(&results, &params), all = 0;
   if (func) all = op_scan(c->g, x.at, x.count, s, func, c->length);
   pass_refs_free(&params), pass_refs_free(&x), pass_refs_free(&results);
   return all;
 }
 
-/* In the order of add_state and add_rest. */
-static bool give(reverse *r, ir_ref all) {
+/* In the order of add_state and add_captured. */
+static bool scatter_results(reverse *r, ir_ref all) {
   pass_control *c = r->c;
   ir_graph *g = c->g;
   uint32_t next = 0, others = c->s.carries + c->s.sliced;
@@ -265,8 +265,8 @@ static bool pull_scan(pass_derivation *w, pass_control *c, uint8_t *wanted) {
     any |= wanted[i] && (i < c->s.carries ? c->reached[i] : r.t.gradients[i] != 0);
   if (good && any && (good = stack_states(&r))) {
     add_state(&r);
-    add_rest(&r);
-    good = give(&r, scan_back(&r));
+    add_captured(&r);
+    good = scatter_results(&r, scan_back(&r));
   }
   for (int i = 0; i < 3; i++) pass_refs_free(&r.params[i]), pass_refs_free(&r.x[i]);
   for (int i = 0; i < 2; i++) pass_refs_free(&r.results[i]);

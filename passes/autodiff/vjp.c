@@ -4,7 +4,7 @@
 #include "passes/ops/custom.h"
 #include "passes/ops/derivative/derivative.h"
 
-static bool seed(pass_derivation *w, const ir_ref *cotangents) {
+static bool seed_cotangents(pass_derivation *w, const ir_ref *cotangents) {
   ir_graph *g = w->g;
   for (size_t i = 0; i < w->of->output_count; i++) {
     ir_ref y = w->of->outputs[i], ones = ir_float(g, ir_dtype_of(g, y), 1);
@@ -40,7 +40,7 @@ static bool pull_custom(pass_derivation *w, size_t at) {
 }
 
 /* What has reached a node goes on to its operands. */
-static bool pull(pass_derivation *w, size_t at) {
+static bool pull_node(pass_derivation *w, size_t at) {
   ir_ref node = w->live[at], cotangent = w->sums[node];
   op_call call = op_call_of(w->g, node);
   if (ir_ops[call.n->op].cls == IR_CLASS_CONTROL) return !w->active[node] || pass_pull_control(w, node);
@@ -57,9 +57,9 @@ static bool pull(pass_derivation *w, size_t at) {
 
 bool pass_vjp(ir_graph *g, const pass_derivative *of, const ir_ref *cotangents, ir_ref *gradients) {
   pass_derivation w;
-  bool good = pass_derivation_begin(&w, g, of, of->levels) && seed(&w, cotangents);
+  bool good = pass_derivation_begin(&w, g, of, of->levels) && seed_cotangents(&w, cotangents);
   for (size_t i = w.live_count; i-- > 0 && good;)
-    good = ir_op_of(g, w.live[i]) == IR_OP_CUSTOM ? pull_custom(&w, i) : pull(&w, i);
+    good = ir_op_of(g, w.live[i]) == IR_OP_CUSTOM ? pull_custom(&w, i) : pull_node(&w, i);
   for (size_t i = 0; i < of->input_count; i++) {
     ir_ref input = of->inputs[i];
     gradients[i] = !good        ? 0

@@ -111,7 +111,7 @@ static bool inlined(pass_refs *list, ir_ref func, const ir_ref *x) {
 
 /* what has the batch */
 
-static bool begin(lifting *l, physical *p, ir_ref node) {
+static bool begin_lifting(lifting *l, physical *p, ir_ref node) {
   ir_graph *g = p->g;
   *l = (lifting){.p = p, .g = g, .x = {.g = g}, .results = {.g = g}};
   pass_control *c = &l->c;
@@ -141,7 +141,7 @@ static bool find_flow(lifting *l) {
   return pass_flow_all(c);
 }
 
-static bool take_operands(lifting *l) {
+static bool align_operands(lifting *l) {
   const pass_control *c = &l->c;
   for (uint32_t i = 0; i < c->operands; i++) {
     bool sliced = i >= c->s.carries && i < c->s.carries + c->s.sliced;
@@ -151,7 +151,7 @@ static bool take_operands(lifting *l) {
   return !l->x.failed;
 }
 
-static bool take_results(lifting *l, ir_ref all) {
+static bool add_results(lifting *l, ir_ref all) {
   for (uint32_t i = 0; all && i < l->c.results; i++) pass_refs_add(&l->results, ir_src(l->g, all, i));
   return all && !l->results.failed;
 }
@@ -162,7 +162,7 @@ static bool call_cond(lifting *l) {
   const pass_control *c = &l->c;
   ir_ref then = lifted(l, c->func, c->varies, c->reached),
          other = then ? lifted(l, c->other, c->varies, c->reached) : 0;
-  return other && take_results(l, op_cond(l->g, l->predicate, l->x.at, l->x.count, then, other));
+  return other && add_results(l, op_cond(l->g, l->predicate, l->x.at, l->x.count, then, other));
 }
 
 /* list += what a branch gives where `active` holds */
@@ -207,11 +207,11 @@ static bool call_while(lifting *l) {
   uint8_t truth = 0;
   ir_ref condition = body ? lifted(l, c->other, c->varies, &truth) : 0;
   return condition &&
-         take_results(l, op_while(l->g, l->x.at, l->x.count, c->results, condition, body, bound_of(l)));
+         add_results(l, op_while(l->g, l->x.at, l->x.count, c->results, condition, body, bound_of(l)));
 }
 
 /* The next state, then the mask: results of a round. x: operands, and behind them the mask. */
-static bool masked_round(lifting *l, ir_ref body, ir_ref condition, const ir_ref *x, pass_refs *results) {
+static bool masked_iteration(lifting *l, ir_ref body, ir_ref condition, const ir_ref *x, pass_refs *results) {
   const pass_control *c = &l->c;
   ir_graph *g = l->g;
   ir_ref active = x[c->operands];
@@ -246,14 +246,14 @@ static ir_ref loop_of(lifting *l, ir_ref body, ir_ref condition, const ir_ref *x
   ir_graph *g = l->g;
   const pass_control *c = &l->c;
   pass_refs fresh = {.g = g}, params = {.g = g}, given = {.g = g}, results = {.g = g};
-  ir_ref made = 0, round = 0, any = 0;
+  ir_ref made = 0, iteration = 0, any = 0;
   for (uint32_t i = 0; i <= c->operands; i++) pass_refs_add(&fresh, pass_param_like(g, x[i]));
-  bool good = !fresh.failed && masked_round(l, body, condition, fresh.at, &results);
+  bool good = !fresh.failed && masked_iteration(l, body, condition, fresh.at, &results);
   if (good) add_in_order(l, &params, fresh.at), add_in_order(l, &given, x);
   good = good && !params.failed && !given.failed;
-  if (good) round = ir_func(g, results.at, (uint32_t)results.count, params.at, (uint32_t)params.count);
-  if (round) any = any_active(l, &params);
-  if (any) made = op_while(g, given.at, given.count, results.count, any, round, bound_of(l));
+  if (good) iteration = ir_func(g, results.at, (uint32_t)results.count, params.at, (uint32_t)params.count);
+  if (iteration) any = any_active(l, &params);
+  if (any) made = op_while(g, given.at, given.count, results.count, any, iteration, bound_of(l));
   pass_refs_free(&fresh), pass_refs_free(&params), pass_refs_free(&given), pass_refs_free(&results);
   return made;
 }
@@ -273,7 +273,7 @@ static bool mask_while(lifting *l) {
   ir_ref condition = body ? lifted(l, c->other, c->varies, &whole) : 0;
   for (uint32_t i = 0; i < c->operands; i++) pass_refs_add(&x, l->x.at[i]);
   if (condition && !x.failed && inlined(&x, condition, l->x.at)) all = loop_of(l, body, condition, x.at);
-  bool good = take_results(l, all);
+  bool good = add_results(l, all);
   pass_refs_free(&x);
   ir_free(g->mem, varies, room);
   return good;
@@ -284,7 +284,7 @@ static bool mask_while(lifting *l) {
 static bool call_scan(lifting *l) {
   const pass_control *c = &l->c;
   ir_ref body = lifted(l, c->func, c->varies, c->reached);
-  if (!body || !take_results(l, op_scan(l->g, l->x.at, l->x.count, c->s, body, c->length))) return false;
+  if (!body || !add_results(l, op_scan(l->g, l->x.at, l->x.count, c->s, body, c->length))) return false;
   for (uint32_t i = c->s.carries; i < c->results; i++)
     if (c->reached[i] && !(l->results.at[i] = pass_physical_moved(l->g, l->results.at[i], 0, l->p->rank)))
       return false;
@@ -294,7 +294,7 @@ static bool call_scan(lifting *l) {
 /* any of them */
 
 /* All results in the whole batch. */
-static ir_ref finish(lifting *l) {
+static ir_ref finish_lifting(lifting *l) {
   ir_graph *g = l->g;
   pass_refs *r = &l->results;
   for (uint32_t i = 0; i < l->c.results; i++) {
@@ -307,12 +307,12 @@ static ir_ref finish(lifting *l) {
 
 ir_ref pass_physical_call(physical *p, ir_ref node) {
   lifting l;
-  bool good = begin(&l, p, node) && find_flow(&l) && take_operands(&l);
+  bool good = begin_lifting(&l, p, node) && find_flow(&l) && align_operands(&l);
   if (good)
     good = l.c.op == IR_OP_SCAN   ? call_scan(&l)
            : l.c.op == IR_OP_COND ? (l.masked ? choose_branch(&l) : call_cond(&l))
                                   : (l.masked ? mask_while(&l) : call_while(&l));
-  ir_ref made = good ? finish(&l) : 0;
+  ir_ref made = good ? finish_lifting(&l) : 0;
   pass_refs_free(&l.x), pass_refs_free(&l.results);
   pass_control_end(&l.c);
   return made;

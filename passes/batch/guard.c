@@ -39,15 +39,15 @@ static bool find_need(ir_graph *g, const ir_ref *roots, size_t n, bool *needed) 
 
 static ir_ref mapped(const guard *w, ir_ref ref) { return w->map[ir_place(w->nodes, w->count, ref)]; }
 
-static bool take_sources(guard *w, const ir_node *n) {
+static bool map_sources(guard *w, const ir_node *n) {
   if (!IR_RESERVE(w->g->mem, w->src, w->src_cap, (size_t)n->nsrc + 1)) return false;
   for (uint32_t i = 0; i < n->nsrc; i++) w->src[i] = mapped(w, n->src[i]);
   return true;
 }
 
 /* Position 0 where the element does not count. */
-static ir_ref guarded_positions(guard *w, ir_ref positions) {
-  return op_where(w->g, w->active, positions, ir_int(w->g, ir_dtype_of(w->g, positions), 0));
+static ir_ref guarded_indices(guard *w, ir_ref indices) {
+  return op_where(w->g, w->active, indices, ir_int(w->g, ir_dtype_of(w->g, indices), 0));
 }
 
 /* The call, whose functions take one operand more; *more: is it so? */
@@ -81,13 +81,13 @@ static bool guard_call(guard *w, const ir_node *n, bool *more) {
   return true;
 }
 
-static ir_ref rebuild(guard *w, ir_ref ref) {
+static ir_ref rebuild_node(guard *w, ir_ref ref) {
   ir_graph *g = w->g;
   const ir_node *n = ir_get(g, ref);
   bool calls = ir_ops[n->op].cls == IR_CLASS_CONTROL, more = false;
   if (n->op == IR_OP_FUNC) return ref;
-  if (!take_sources(w, n)) return 0;
-  if (is_checked(n) && !(w->src[1] = guarded_positions(w, w->src[1]))) return 0;
+  if (!map_sources(w, n)) return 0;
+  if (is_checked(n) && !(w->src[1] = guarded_indices(w, w->src[1]))) return 0;
   if (calls && !guard_call(w, n, &more)) return 0;
   return ir_remake(g, ref, w->src, n->nsrc + more);
 }
@@ -99,7 +99,7 @@ static ir_ref guarded(guard *w, const ir_function *f) {
   bool good = all && (w->active = op_buffer(g, IR_BOOL, NULL, 0)) &&
               ir_reachable(g, f->results, f->result_count, &w->nodes, &w->count, &w->cap) == IR_OK &&
               (w->map = ir_alloc(g->mem, w->count * sizeof *w->map));
-  for (size_t i = 0; i < w->count && good; i++) good = (w->map[i] = rebuild(w, w->nodes[i])) != 0;
+  for (size_t i = 0; i < w->count && good; i++) good = (w->map[i] = rebuild_node(w, w->nodes[i])) != 0;
   if (good) {
     ir_ref *params = all + f->result_count;
     for (uint32_t i = 0; i < f->result_count; i++) all[i] = mapped(w, f->results[i]);

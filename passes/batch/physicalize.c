@@ -134,7 +134,7 @@ static ir_ref by_attributes(physical *p, ir_ref node) {
 
 /* operations for which that is not enough */
 
-static ir_ref rebatch(physical *p, ir_ref node) { return p->map[ir_src(p->g, node, 0)]; }
+static ir_ref mapped_source(physical *p, ir_ref node) { return p->map[ir_src(p->g, node, 0)]; }
 
 ir_ref pass_physical_moved(ir_graph *g, ir_ref x, uint32_t from, uint32_t to) {
   ir_ref order[IR_MAX_RANK], dims[IR_MAX_RANK];
@@ -241,7 +241,7 @@ typedef ir_ref (*rule)(physical *p, ir_ref node);
 static const rule rules[IR_OP_COUNT] = {
     [IR_OP_INPUT] = leaf,
     [IR_OP_BUFFER] = leaf,
-    [IR_OP_REBATCH] = rebatch,
+    [IR_OP_REBATCH] = mapped_source,
     [IR_OP_BATCH] = batch,
     [IR_OP_UNBATCH] = unbatch,
     [IR_OP_GATHER] = indirect,
@@ -258,7 +258,7 @@ bool pass_batches_by_rule(ir_op op) { return rules[op] != NULL; }
 
 /* The batch of the node, or of its results; false after failing. Is there room for it, also within functions,
  * which were recorded without it? */
-static bool take_batch(physical *p, ir_ref node) {
+static bool read_batch(physical *p, ir_ref node) {
   ir_graph *g = p->g;
   const ir_node *n = ir_get(g, node);
   ir_ref dims[2 * IR_MAX_RANK];
@@ -278,7 +278,7 @@ static bool take_batch(physical *p, ir_ref node) {
 
 static ir_ref make_physical(physical *p, ir_ref node) {
   ir_op op = ir_op_of(p->g, node);
-  if (!take_batch(p, node)) return 0;
+  if (!read_batch(p, node)) return 0;
   if (p->rank == 0 && !is_of_batches(op)) return without_batch(p, node);
   return rules[op] ? rules[op](p, node) : by_attributes(p, node);
 }

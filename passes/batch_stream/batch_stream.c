@@ -25,22 +25,22 @@
 enum {
   MOST_STEPS = 1024, /* nodes between a product and its end */
   MOST_TRIES = 3,    /* ends of one product */
-  MOST_PARTS = 64,
-  LEAST_PARTS = 4,
+  MOST_ELEMENTS = 64,
+  LEAST_ELEMENTS = 4,
   TABLES = 4,
   WORK = 8 /* multiplications in each part, for each byte that the whole has at least */
 };
 
-typedef struct parter {
-  parts_search search;
+typedef struct streamer {
+  batch_stream_search search;
   int64_t bytes; /* least size of what is computed in parts */
   ir_ref *live;
   size_t count, cap;
-  parts_region *regions;
+  batch_stream_region *regions;
   size_t region_count, region_cap;
-} parter;
+} streamer;
 
-int64_t parts_bytes(const ir_graph *g, ir_ref tensor) {
+int64_t batch_stream_bytes(const ir_graph *g, ir_ref tensor) {
   int64_t bytes = ir_dtypes[ir_dtype_of(g, tensor)].bytes, size;
   for (uint32_t i = 0; i < ir_rank(g, tensor); i++)
     if (!ir_is_const(g, ir_dim(g, tensor, i), &size) || size < 1 || !ir_mul_ok(bytes, size, &bytes)) return 0;
@@ -48,23 +48,23 @@ int64_t parts_bytes(const ir_graph *g, ir_ref tensor) {
 }
 
 static bool is_large(const ir_graph *g, ir_ref node, int64_t bytes) {
-  return ir_op_of(g, node) == IR_OP_SUM && ir_rank(g, node) > 1 && parts_bytes(g, node) >= bytes;
+  return ir_op_of(g, node) == IR_OP_SUM && ir_rank(g, node) > 1 && batch_stream_bytes(g, node) >= bytes;
 }
 
-bool parts_in_memory(const parts_search *s, ir_ref node, bool again) {
+bool batch_stream_in_memory(const batch_stream_search *s, ir_ref node, bool repeated) {
   ir_op op = ir_op_of(s->g, node);
   ir_ref last = s->uses.last[node];
   if (op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA || op == IR_OP_RESULT ||
       op == IR_OP_STORED || ir_scatters(op) ||
       (last && (last == s->results || ir_has_results(ir_op_of(s->g, last)))))
     return true;
-  bool reduced = ir_ops[op].cls == IR_CLASS_REDUCE || s->tails[node] & PASS_TAIL;
-  return reduced && (again || s->uses.count[node] > 1);
+  bool reduced = ir_ops[op].cls == IR_CLASS_REDUCE || s->epilogues[node] & PASS_EPILOGUE;
+  return reduced && (repeated || s->uses.count[node] > 1);
 }
 
 /* finding */
 
-static void count_uses(parter *p) {
+static void count_uses(streamer *p) {
   for (size_t i = 0; i < p->count; i++) {
     const ir_node *n = ir_get(p->search.g, p->live[i]);
     for (uint32_t k = 0; k < n->nsrc; k++)
@@ -74,25 +74,27 @@ static void count_uses(parter *p) {
 
 /* Does the value lie in memory, and does it pay to compute the product in as many parts as its first axis has
  * positions? */
-static bool may_end(parter *p, const pass_contraction *c, ir_ref end) {
+static bool may_end(streamer *p, const pass_contraction *c, ir_ref end) {
   const ir_graph *g = p->search.g;
-  int64_t bytes = parts_bytes(g, end), count;
-  return parts_in_memory(&p->search, end, false) && bytes && bytes <= parts_bytes(g, c->sum) / 2 &&
-         ir_rank(g, end) > 0 && ir_is_const(g, ir_dim(g, end, 0), &count) && count >= LEAST_PARTS &&
-         count <= MOST_PARTS && pass_contraction_size(c, UINT32_MAX) / count / WORK >= p->bytes;
+  int64_t bytes = batch_stream_bytes(g, end), count;
+  return batch_stream_in_memory(&p->search, end, false) && bytes &&
+         bytes <= batch_stream_bytes(g, c->sum) / 2 && ir_rank(g, end) > 0 &&
+         ir_is_const(g, ir_dim(g, end, 0), &count) && count >= LEAST_ELEMENTS && count <= MOST_ELEMENTS &&
+         pass_contraction_size(c, UINT32_MAX) / count / WORK >= p->bytes;
 }
 
-static bool add_region(parter *p, ir_ref end) {
-  parts_search *s = &p->search;
+static bool add_region(streamer *p, ir_ref end) {
+  batch_stream_search *s = &p->search;
   size_t first = s->node_count;
   s->end = end;
   ir_is_const(s->g, ir_dim(s->g, end, 0), &s->count);
-  if (!parts_trace(s) || !IR_RESERVE(s->g->mem, p->regions, p->region_cap, p->region_count + 1)) return false;
-  p->regions[p->region_count++] = (parts_region){first, s->node_count - first, s->end, s->count};
+  if (!batch_stream_trace(s) || !IR_RESERVE(s->g->mem, p->regions, p->region_cap, p->region_count + 1))
+    return false;
+  p->regions[p->region_count++] = (batch_stream_region){first, s->node_count - first, s->end, s->count};
   return true;
 }
 
-static bool depends(const parts_search *s, ir_ref node) {
+static bool depends(const batch_stream_search *s, ir_ref node) {
   const ir_node *n = ir_get(s->g, node);
   for (uint32_t k = 0; k < n->nsrc; k++)
     if (s->uses.walk[n->src[k]] == s->walk) return true;
@@ -101,8 +103,8 @@ static bool depends(const parts_search *s, ir_ref node) {
 
 /* The region that begins with the product at that place, if there is one. An end is used later than all that
  * depends on the product and comes before it. */
-static bool find_region(parter *p, size_t place, const pass_contraction *c) {
-  parts_search *s = &p->search;
+static bool find_region(streamer *p, size_t place, const pass_contraction *c) {
+  batch_stream_search *s = &p->search;
   size_t stop = p->count - place < MOST_STEPS ? p->count : place + MOST_STEPS;
   ir_ref latest = 0;
   s->walk++;
@@ -121,7 +123,7 @@ static bool find_region(parter *p, size_t place, const pass_contraction *c) {
   return false;
 }
 
-static void find_regions(parter *p) {
+static void find_regions(streamer *p) {
   ir_graph *g = p->search.g;
   pass_contraction c;
   ir_ref end = 0;
@@ -135,16 +137,16 @@ static void find_regions(parter *p) {
 
 /* making */
 
-static bool make_all(parter *p, ir_ref *map) {
+static bool make_all(streamer *p, ir_ref *map) {
   ir_graph *g = p->search.g;
-  const parts_region *next = p->regions, *last = next + p->region_count;
+  const batch_stream_region *next = p->regions, *last = next + p->region_count;
   ir_ref *src = NULL;
   size_t src_cap = 0;
   bool good = true;
   for (size_t i = 0; i < p->count && good; i++) {
     ir_ref node = p->live[i];
     if (next < last && next->end == node) {
-      good = (map[node] = parts_make(g, next++, p->search.nodes, map)) != 0;
+      good = (map[node] = batch_stream_make(g, next++, p->search.nodes, map)) != 0;
       continue;
     }
     const ir_node *n = ir_get(g, node);
@@ -156,14 +158,14 @@ static bool make_all(parter *p, ir_ref *map) {
   return good;
 }
 
-static ir_ref in_parts(parter *p, ir_ref results, uint32_t *tables, size_t nodes) {
+static ir_ref stream_regions(streamer *p, ir_ref results, uint32_t *tables, size_t nodes) {
   ir_graph *g = p->search.g;
   memset(tables, 0, TABLES * nodes * sizeof *tables);
-  p->search.uses = (parts_uses){tables, tables + nodes, tables + 2 * nodes};
-  p->search.tails = (uint8_t *)(tables + 3 * nodes);
+  p->search.uses = (batch_stream_uses){tables, tables + nodes, tables + 2 * nodes};
+  p->search.epilogues = (uint8_t *)(tables + 3 * nodes);
   p->search.results = results;
   if (ir_reachable(g, &results, 1, &p->live, &p->count, &p->cap) != IR_OK) return 0;
-  pass_tails(g, p->live, p->count, NULL, 0, p->search.tails);
+  pass_epilogues(g, p->live, p->count, NULL, 0, p->search.epilogues);
   count_uses(p);
   find_regions(p);
   if (g->error->status) return 0;
@@ -173,15 +175,15 @@ static ir_ref in_parts(parter *p, ir_ref results, uint32_t *tables, size_t nodes
   return make_all(p, map) ? map[results] : 0;
 }
 
-ir_ref pass_parts(ir_graph *g, ir_ref results, const ir_target *target) {
-  parter p = {.search = {.g = g}, .bytes = target->part_bytes};
+ir_ref pass_batch_stream(ir_graph *g, ir_ref results, const ir_target *target) {
+  streamer p = {.search = {.g = g}, .bytes = target->batch_stream_threshold};
   size_t nodes = (size_t)results + 1;
   ir_ref r = 1;
-  if (!p.bytes || target->lanes) return results;
+  if (!p.bytes || target->group_items) return results;
   while (r < results && !is_large(g, r, p.bytes)) r++;
   if (r == results) return results;
   uint32_t *tables = ir_alloc(g->mem, TABLES * nodes * sizeof *tables);
-  ir_ref made = tables ? in_parts(&p, results, tables, nodes) : 0;
+  ir_ref made = tables ? stream_regions(&p, results, tables, nodes) : 0;
   if (!made) ir_fail(g->error, IR_ERR_MEMORY, "out of memory computing a product in parts");
   ir_free(g->mem, tables, tables ? TABLES * nodes * sizeof *tables : 0);
   ir_free(g->mem, p.live, p.cap * sizeof *p.live);

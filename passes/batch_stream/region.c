@@ -16,29 +16,29 @@ typedef struct reached {
   ir_ref node;
   int8_t axis;
   bool summed;    /* below a reduction */
-  slab_axes axes; /* which axes of the end walk its own */
+  fuse_axes axes; /* which axes of the end walk its own */
 } reached;
 
 typedef struct tracer {
-  parts_search *s;
-  reached wait[PARTS_NODES]; /* ascending: the last one is used by nothing that waits */
+  batch_stream_search *s;
+  reached wait[BATCH_STREAM_NODES]; /* ascending: the last one is used by nothing that waits */
   uint32_t waiting, met;
 } tracer;
 
-static bool reach(tracer *t, ir_ref node, int8_t axis, bool summed, const slab_axes *axes) {
+static bool reach_node(tracer *t, ir_ref node, int8_t axis, bool summed, const fuse_axes *axes) {
   uint32_t at = t->waiting;
   int64_t size;
   while (at > 0 && t->wait[at - 1].node > node) at--;
   if (at > 0 && t->wait[at - 1].node == node) {
     reached *same = &t->wait[at - 1];
     same->summed |= summed;
-    slab_axes_join(&same->axes, axes);
+    fuse_axes_intersect(&same->axes, axes);
     return same->axis == axis;
   }
   if (axis >= 0 &&
       (!ir_is_const(t->s->g, ir_dim(t->s->g, node, (uint32_t)axis), &size) || size != t->s->count))
     return false;
-  if (t->met++ == PARTS_NODES) return false;
+  if (t->met++ == BATCH_STREAM_NODES) return false;
   memmove(t->wait + at + 1, t->wait + at, (t->waiting++ - at) * sizeof *t->wait);
   t->wait[at] = (reached){node, axis, summed, *axes};
   return true;
@@ -47,7 +47,7 @@ static bool reach(tracer *t, ir_ref node, int8_t axis, bool summed, const slab_a
 /* The axis of the view's operand that the axis of the view is, unchanged; or the operand does not vary along
  * it. False where it does, in another way. */
 static bool below_view(ir_graph *g, ir_ref view, int8_t axis, int8_t *below) {
-  pass_position p = {.rank = ir_rank(g, view)};
+  pass_point p = {.rank = ir_rank(g, view)};
   ir_ref operand = ir_src(g, view, 0), range = 0;
   for (uint32_t i = 0; i < p.rank; i++) {
     ir_ref size = ir_dim(g, view, i);
@@ -56,7 +56,7 @@ static bool below_view(ir_graph *g, ir_ref view, int8_t axis, int8_t *below) {
   }
   ir_ref valid = pass_view_index(g, &pass_canonical, view, &p);
   if (!valid || loop_depends(g, valid, range)) return false;
-  *below = PARTS_NO_AXIS;
+  *below = BATCH_STREAM_NO_AXIS;
   for (uint32_t a = 0; a < p.rank; a++) {
     bool same = p.at[a] == range && *below < 0 && ir_dim(g, operand, a) == ir_dim(g, view, (uint32_t)axis);
     if (same) *below = (int8_t)a;
@@ -85,7 +85,7 @@ static bool below_reduction(ir_graph *g, const ir_node *n, int8_t axis, int8_t *
 /* The axis of operand k along which it is cut, given that of the node. */
 static bool axis_below(ir_graph *g, ir_ref node, uint32_t k, int8_t axis, int8_t *below) {
   const ir_node *n = ir_get(g, node);
-  *below = PARTS_NO_AXIS;
+  *below = BATCH_STREAM_NO_AXIS;
   if (axis < 0) return true;
   switch ((int)ir_ops[n->op].cls) {
   case IR_CLASS_UNARY:
@@ -110,18 +110,18 @@ static bool is_given(const tracer *t, const reached *r) {
       ir_ops[n->op].cls == IR_CLASS_VIEW)
     return false;
   return !pass_is_elementwise(n) || (r->axis < 0 && ir_is_elementary((ir_op)n->op, (ir_dtype)n->dtype)) ||
-         parts_in_memory(t->s, r->node, r->summed || r->axis < 0);
+         batch_stream_in_memory(t->s, r->node, r->summed || r->axis < 0);
 }
 
 /* Dear elementwise operations that all parts repeat are stored for that. */
-static bool give(tracer *t, const reached *r) {
+static bool is_operand(tracer *t, const reached *r) {
   bool repeated = r->axis < 0;
   return ir_shape(t->s->g, r->node) && r->axis <= 0 &&
-         (parts_in_memory(t->s, r->node, r->summed || repeated) ||
+         (batch_stream_in_memory(t->s, r->node, r->summed || repeated) ||
           (repeated && pass_is_elementwise(ir_get(t->s->g, r->node))));
 }
 
-static bool compute(tracer *t, const reached *r) {
+static bool is_sliced(tracer *t, const reached *r) {
   ir_graph *g = t->s->g;
   const ir_node *n = ir_get(g, r->node);
   bool made = t->s->uses.walk[r->node] == t->s->walk, shared = t->s->uses.count[r->node] > 1;
@@ -130,11 +130,12 @@ static bool compute(tracer *t, const reached *r) {
     return false; /* others may need it in memory */
   if (r->axis >= 0 && ir_ops[n->op].cls == IR_CLASS_LEAF && n->op != IR_OP_CONST) return false;
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {
-    slab_axes axes = slab_no_axes;
+    fuse_axes axes = fuse_no_axes;
     int8_t below;
     if (!axis_below(g, r->node, k, r->axis, &below)) return false;
-    if (r->axis >= 0 && !slab_axes_below(g, r->node, k, &r->axes, &axes)) return false;
-    if (!reach(t, n->src[k], below, r->summed || ir_ops[n->op].cls == IR_CLASS_REDUCE, &axes)) return false;
+    if (r->axis >= 0 && !fuse_axes_below(g, r->node, k, &r->axes, &axes)) return false;
+    if (!reach_node(t, n->src[k], below, r->summed || ir_ops[n->op].cls == IR_CLASS_REDUCE, &axes))
+      return false;
   }
   return true;
 }
@@ -150,36 +151,36 @@ static bool has_rows(const ir_graph *g, const reached *r) {
   return false;
 }
 
-static bool trace(tracer *t) {
-  parts_search *s = t->s;
-  slab_axes axes = slab_no_axes;
+static bool trace_region(tracer *t) {
+  batch_stream_search *s = t->s;
+  fuse_axes axes = fuse_no_axes;
   bool met = false;
   for (uint32_t a = 0; a < ir_rank(s->g, s->end); a++) axes.loop[a] = (int8_t)a;
-  if (!reach(t, s->end, 0, false, &axes)) return false;
+  if (!reach_node(t, s->end, 0, false, &axes)) return false;
   while (t->waiting) {
     reached r = t->wait[--t->waiting];
     bool given = is_given(t, &r);
     if (r.node == s->begin && has_rows(s->g, &r)) return false;
     met |= r.node == s->begin;
-    if (!(given ? give(t, &r) : compute(t, &r))) return false;
+    if (!(given ? is_operand(t, &r) : is_sliced(t, &r))) return false;
     if (!IR_RESERVE(s->g->mem, s->nodes, s->node_cap, s->node_count + 1)) {
       ir_fail(s->g->error, IR_ERR_MEMORY, "out of memory computing a product in parts");
       return false;
     }
-    s->nodes[s->node_count++] = (parts_node){r.node, r.axis, given};
+    s->nodes[s->node_count++] = (batch_stream_node){r.node, r.axis, given};
   }
   return met;
 }
 
-bool parts_trace(parts_search *s) {
+bool batch_stream_trace(batch_stream_search *s) {
   tracer t = {.s = s};
   size_t first = s->node_count, last;
-  if (!trace(&t) || s->g->error->status) {
+  if (!trace_region(&t) || s->g->error->status) {
     s->node_count = first;
     return false;
   }
   for (last = s->node_count; first + 1 < last; first++) { /* ascending */
-    parts_node swap = s->nodes[first];
+    batch_stream_node swap = s->nodes[first];
     s->nodes[first] = s->nodes[--last], s->nodes[last] = swap;
   }
   return true;

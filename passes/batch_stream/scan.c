@@ -4,10 +4,11 @@
 
 typedef struct maker {
   ir_graph *g;
-  const parts_node *nodes;
+  const batch_stream_node *nodes;
   size_t count;
-  ir_ref made[PARTS_NODES];                            /* by node of the region: what it is in a part */
-  ir_ref operand[PARTS_NODES + 2], param[PARTS_NODES]; /* of the scan: those that are sliced come first */
+  ir_ref made[BATCH_STREAM_NODES]; /* by node of the region: what it is in a part */
+  ir_ref operand[BATCH_STREAM_NODES + 2],
+      param[BATCH_STREAM_NODES]; /* of the scan: those that are sliced come first */
   uint32_t sliced, operands;
 } maker;
 
@@ -43,7 +44,7 @@ static ir_ref slice_shape(const maker *m, ir_ref node) {
 static bool make_params(maker *m, const ir_ref *map, bool sliced) {
   ir_graph *g = m->g;
   for (size_t i = 0; i < m->count; i++) {
-    const parts_node *n = &m->nodes[i];
+    const batch_stream_node *n = &m->nodes[i];
     if (!n->given || (n->axis == 0) != sliced) continue;
     ir_ref shape = sliced ? slice_shape(m, n->node) : ir_shape(g, n->node),
            param = shape ? ir_leaf(g, IR_OP_BUFFER, ir_dtype_of(g, n->node), 0, shape, g->next_serial++) : 0;
@@ -57,12 +58,12 @@ static bool make_params(maker *m, const ir_ref *map, bool sliced) {
 }
 
 /* Sizes and positions of a view that is one position long along the axis. */
-static void cut(const maker *m, ir_op op, int8_t axis, ir_ref *src) {
+static void set_unit_axis(const maker *m, ir_op op, int8_t axis, ir_ref *src) {
   if (op == IR_OP_RESHAPE || op == IR_OP_EXPAND) src[1 + axis] = ir_index(m->g, 1);
   if (op == IR_OP_SHRINK) src[2 + 2 * axis] = ir_index(m->g, 1); /* behind 0: all positions were kept */
 }
 
-static ir_ref in_part(const maker *m, const parts_node *n) {
+static ir_ref node_in_iteration(const maker *m, const batch_stream_node *n) {
   ir_graph *g = m->g;
   const ir_node *was = ir_get(g, n->node);
   ir_ref few[2 * IR_MAX_RANK + 2], *src = few, made = 0, shape;
@@ -72,7 +73,7 @@ static ir_ref in_part(const maker *m, const parts_node *n) {
   if (n->axis < 0) {
     made = ir_remake(g, n->node, src, was->nsrc);
   } else if ((shape = shape_of(m, n->node, n->axis))) {
-    cut(m, (ir_op)was->op, n->axis, src);
+    set_unit_axis(m, (ir_op)was->op, n->axis, src);
     made = ir_make_tensor(g, (ir_op)was->op, (ir_dtype)was->dtype, shape, was->arg, src, was->nsrc);
   }
   if (src != few) ir_free(g->mem, src, was->nsrc * sizeof *src);
@@ -80,17 +81,19 @@ static ir_ref in_part(const maker *m, const parts_node *n) {
 }
 
 /* What a part returns lies in memory, the copy that the end may be as well. */
-static ir_ref part_of(const maker *m, ir_ref end) {
+static ir_ref result_slice(const maker *m, ir_ref end) {
   ir_ref value = ir_op_of(m->g, end) == IR_OP_STORED ? ir_src(m->g, end, 0) : end;
   return first_axis(m, IR_OP_SQUEEZE, mapped(m, value), slice_shape(m, end));
 }
 
-ir_ref parts_make(ir_graph *g, const parts_region *region, const parts_node *nodes, const ir_ref *map) {
+ir_ref batch_stream_make(ir_graph *g, const batch_stream_region *region, const batch_stream_node *nodes,
+                         const ir_ref *map) {
   maker m = {.g = g, .nodes = nodes + region->first, .count = region->size};
   if (!make_params(&m, map, true) || !make_params(&m, map, false)) return 0;
   for (size_t i = 0; i < m.count; i++)
-    if (!m.nodes[i].given && !(m.made[i] = in_part(&m, &m.nodes[i]))) return 0;
-  ir_ref part = part_of(&m, region->end), function = part ? ir_func(g, &part, 1, m.param, m.operands) : 0;
+    if (!m.nodes[i].given && !(m.made[i] = node_in_iteration(&m, &m.nodes[i]))) return 0;
+  ir_ref slice = result_slice(&m, region->end),
+         function = slice ? ir_func(g, &slice, 1, m.param, m.operands) : 0;
   if (!function) return 0;
   m.operand[m.operands] = function;
   m.operand[m.operands + 1] = ir_index(g, region->count);

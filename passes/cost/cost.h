@@ -20,6 +20,6 @@ int64_t pass_flops_of(const ir_node *node); /* of one node, once */
 /* trip_count.c: how many positions nested ranges have together. An extent that depends on another of them is
  * added up over its positions where these are few enough numbers; otherwise it counts as the most that it can
  * be. */
-ir_ref pass_positions(ir_graph *g, const ir_ref *ranges, uint32_t count);
+ir_ref pass_trip_count(ir_graph *g, const ir_ref *ranges, uint32_t count);
 
 #endif

@@ -15,7 +15,7 @@ typedef struct counter {
   uint32_t range_count;
   uint64_t *depends; /* by ref: set of the ranges that the node depends on */
   uint64_t sets[MAX_SETS];
-  ir_ref positions[MAX_SETS]; /* of each such set that was met */
+  ir_ref trip_counts[MAX_SETS]; /* of each such set that was met */
   uint32_t set_count;
   ir_ref total;
 } counter;
@@ -42,25 +42,25 @@ static bool adds_products(const ir_graph *g, const ir_node *reduce) {
   return ir_arg_int(reduce) == IR_OP_ADD && loop_is_product(g, reduce->src[0]);
 }
 
-static bool is_position(const ir_node *reduce) {
+static bool is_index_reduction(const ir_node *reduce) {
   return ir_arg_int(reduce) == IR_OP_ARGMAX || ir_arg_int(reduce) == IR_OP_ARGMIN;
 }
 
-static ir_ref positions_of(counter *c, uint64_t set) {
+static ir_ref trip_count_of(counter *c, uint64_t set) {
   ir_ref ranges[MAX_RANGES] = {0};
   uint32_t count = 0, at = 0;
   while (at < c->set_count && c->sets[at] != set) at++;
-  if (at < c->set_count) return c->positions[at];
+  if (at < c->set_count) return c->trip_counts[at];
   for (uint32_t i = 0; i < c->range_count; i++)
     if (set >> i & 1) ranges[count++] = c->ranges[i];
-  ir_ref positions = pass_positions(c->g, ranges, count);
-  if (at == MAX_SETS) return positions;
-  c->sets[at] = set, c->positions[at] = positions, c->set_count++;
-  return positions;
+  ir_ref trip_counts = pass_trip_count(c->g, ranges, count);
+  if (at == MAX_SETS) return trip_counts;
+  c->sets[at] = set, c->trip_counts[at] = trip_counts, c->set_count++;
+  return trip_counts;
 }
 
-static void count(counter *c, int64_t each, uint64_t set) {
-  if (each) c->total = pass_add(c->g, c->total, pass_mul_int(c->g, positions_of(c, set), each));
+static void count_operations(counter *c, int64_t each, uint64_t set) {
+  if (each) c->total = pass_add(c->g, c->total, pass_mul_int(c->g, trip_count_of(c, set), each));
 }
 
 static void count_node(counter *c, ir_ref ref) {
@@ -71,11 +71,11 @@ static void count_node(counter *c, ir_ref ref) {
     set = c->range_count < MAX_RANGES ? (uint64_t)1 << c->range_count : 0;
     if (set) c->ranges[c->range_count++] = ref;
   } else if (n->op == IR_OP_REDUCE) {
-    for (uint32_t i = is_position(n) ? 2 : 1; i < n->nsrc; i++) reduced |= c->depends[n->src[i]];
+    for (uint32_t i = is_index_reduction(n) ? 2 : 1; i < n->nsrc; i++) reduced |= c->depends[n->src[i]];
     bool counts = ir_is_float(ir_dtype_of(c->g, n->src[0])) && !adds_products(c->g, n);
-    count(c, counts, set | reduced);
+    count_operations(c, counts, set | reduced);
   } else {
-    count(c, pass_flops_of(n), set);
+    count_operations(c, pass_flops_of(n), set);
   }
   c->depends[ref] = set & ~reduced;
 }

@@ -10,7 +10,7 @@
 #include "ir/eval/eval.h"
 #include "passes/index/index.h"
 
-enum { MAX_RANGES = 64, MAX_POSITIONS = 1 << 14 };
+enum { MAX_RANGES = 64, MAX_TRIP_COUNT = 1 << 14 };
 
 typedef struct nested {
   ir_graph *g;
@@ -53,11 +53,11 @@ static bool sum_over(const nested *n, const ir_index_program *program, int64_t *
 }
 
 /* Of the range of that number and all that depend on it. False: they are no numbers, or too many. */
-static bool positions_within(const nested *n, uint32_t outer, int64_t *sum) {
+static bool trip_count_within(const nested *n, uint32_t outer, int64_t *sum) {
   ir_ref extents[MAX_RANGES], range = n->ranges[outer];
   uint32_t factors = 0;
   int64_t extent, number = ir_arg_int(ir_get(n->g, range));
-  if (n->on[outer] || !ir_is_const(n->g, ir_src(n->g, range, 0), &extent) || extent > MAX_POSITIONS)
+  if (n->on[outer] || !ir_is_const(n->g, ir_src(n->g, range, 0), &extent) || extent > MAX_TRIP_COUNT)
     return false;
   for (uint32_t i = 0; i < n->count; i++)
     if (n->on[i] == range) extents[factors++] = ir_src(n->g, n->ranges[i], 0);
@@ -78,14 +78,14 @@ static bool positions_within(const nested *n, uint32_t outer, int64_t *sum) {
   return done;
 }
 
-ir_ref pass_positions(ir_graph *g, const ir_ref *ranges, uint32_t count) {
+ir_ref pass_trip_count(ir_graph *g, const ir_ref *ranges, uint32_t count) {
   nested n = {.g = g, .ranges = ranges, .count = count < MAX_RANGES ? count : MAX_RANGES};
   ir_ref product = ir_index(g, 1);
   int64_t sum;
   find_dependent(&n);
   for (uint32_t i = 0; i < n.count; i++) {
     if (n.on[i] && n.on[i] != ranges[i]) continue; /* with the one that it depends on */
-    if (positions_within(&n, i, &sum)) {
+    if (trip_count_within(&n, i, &sum)) {
       product = pass_mul(g, product, ir_index(g, sum));
       continue;
     }

@@ -12,7 +12,7 @@ static bool reduces(const ir_node *reduce, ir_ref range) {
 }
 
 /* Positions of one effect: those of its own ranges, times the terms of all its reductions together. */
-static ir_ref positions_of(ir_graph *g, const ir_ref *live, size_t count) {
+static ir_ref trip_count_of(ir_graph *g, const ir_ref *live, size_t count) {
   ir_ref own = ir_index(g, 1), all_terms = ir_index(g, 0);
   bool reduced = false;
   for (size_t i = 0; i < count; i++) {
@@ -51,7 +51,7 @@ static ir_ref work_of_one(ir_graph *g, ir_ref store) {
     else if (n->op == IR_OP_STORE) each += ir_dtypes[ir_dtype_of(g, n->src[2])].bytes;
     else if (n->dtype != IR_INDEX && ir_ops[n->op].cls != IR_CLASS_LEAF) each++;
   }
-  if (usual) total = positions_of(g, live, count);
+  if (usual) total = trip_count_of(g, live, count);
   ir_free(g->mem, live, cap * sizeof *live);
   ir_free(g->mem, usual, usual ? size : 0);
   return pass_mul_int(g, total, each);

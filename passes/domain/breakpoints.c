@@ -18,7 +18,7 @@ typedef struct line {
 
 /* Is the node made of this axis and settled ones only, and of nothing that is read from memory? What pieces
  * further in have left of settled axes alone is decided at the last axis, as a whole. */
-static bool decided_here(ir_graph *g, const peel_piece *p, ir_ref node) {
+static bool decided_here(ir_graph *g, const peel_domain *p, ir_ref node) {
   ir_ref ranges[MAX_NODES], load;
   uint32_t count = loop_find(g, node, IR_OP_RANGE, ranges, MAX_NODES);
   bool here = p->level + 1 == p->axis_count && count > 0 && !p->boxes;
@@ -49,7 +49,7 @@ static line negated(ir_graph *g, line l) { return (line){-l.c, pass_mul_int(g, l
 
 /* First r from which on l >= 0 holds, or where it falls no longer holds. Where r is not in it that is the
  * axis's first position or its end: the caller clamps. */
-static ir_ref turn(ir_graph *g, ir_ref range, line l) {
+static ir_ref breakpoint_of(ir_graph *g, ir_ref range, line l) {
   if (l.c == 0) {
     ir_ref size = ir_src(g, range, 0);
     return l.falls ? pass_mul(g, pass_add_int(g, l.rest, 1), size)
@@ -59,32 +59,32 @@ static ir_ref turn(ir_graph *g, ir_ref range, line l) {
   return pass_add_int(g, pass_div_int(g, l.rest, -l.c), 1);
 }
 
-static void add_segment(peel_cut *cut, ir_ref start, ir_ref value) {
-  cut->start[cut->count] = start;
-  cut->value[cut->count++] = value;
+static void add_interval(peel_breakpoints *breakpoints, ir_ref start, ir_ref value) {
+  breakpoints->start[breakpoints->count] = start;
+  breakpoints->value[breakpoints->count++] = value;
 }
 
-static bool cut_comparison(ir_graph *g, const peel_piece *p, ir_ref node, peel_cut *out) {
+static bool break_at_comparison(ir_graph *g, const peel_domain *p, ir_ref node, peel_breakpoints *out) {
   const ir_node *n = ir_get(g, node);
   ir_ref range = p->axes[p->level], zero = ir_index(g, 0), yes = ir_bool(g, true), no = ir_bool(g, false);
   bool equality = n->op == IR_OP_EQ || n->op == IR_OP_NE, negative = n->op == IR_OP_LT || n->op == IR_OP_NE;
   line l;
   if (!read_line(g, pass_sub(g, n->src[0], n->src[1]), range, &l)) return false;
   ir_ref inside = negative ? no : yes, outside = negative ? yes : no; /* of E >= 0, or of E == 0 */
-  *out = (peel_cut){.node = node};
+  *out = (peel_breakpoints){.node = node};
   if (equality) {
     if (l.falls) l = negated(g, l);
-    add_segment(out, zero, outside);
-    add_segment(out, turn(g, range, l), inside);
-    add_segment(out, turn(g, range, negated(g, l)), outside);
+    add_interval(out, zero, outside);
+    add_interval(out, breakpoint_of(g, range, l), inside);
+    add_interval(out, breakpoint_of(g, range, negated(g, l)), outside);
   } else {
-    add_segment(out, zero, l.falls ? inside : outside);
-    add_segment(out, turn(g, range, l), l.falls ? outside : inside);
+    add_interval(out, zero, l.falls ? inside : outside);
+    add_interval(out, breakpoint_of(g, range, l), l.falls ? outside : inside);
   }
   return true;
 }
 
-static bool read_quotient(ir_graph *g, const peel_piece *p, ir_ref node, peel_quotient *out) {
+static bool read_quotient(ir_graph *g, const peel_domain *p, ir_ref node, peel_quotient *out) {
   line l;
   const ir_node *n = ir_get(g, node);
   *out = (peel_quotient){.node = node};
@@ -99,25 +99,25 @@ static bool read_quotient(ir_graph *g, const peel_piece *p, ir_ref node, peel_qu
 ir_ref peel_quotient_start(ir_graph *g, const peel_quotient *q, ir_ref value) {
   if (q->coefficient < 0) value = pass_add_int(g, value, 1); /* values fall along the axis */
   line above = {q->coefficient, pass_sub(g, q->rest, pass_mul_int(g, value, q->divisor)), q->coefficient < 0};
-  return turn(g, 0, above);
+  return breakpoint_of(g, 0, above);
 }
 
-static bool cut_quotient(ir_graph *g, const peel_quotient *q, peel_cut *out) {
+static bool break_at_quotient(ir_graph *g, const peel_quotient *q, peel_breakpoints *out) {
   ir_bounds in = ir_bounds_of(g, q->node);
   if (in.lo == INT64_MIN || in.hi == INT64_MAX || in.lo < INT64_MIN / 2 || in.hi > INT64_MAX / 2 ||
       in.hi - in.lo >= MAX_VALUES)
     return false;
-  *out = (peel_cut){.node = q->node};
+  *out = (peel_breakpoints){.node = q->node};
   for (int64_t i = 0; i <= in.hi - in.lo; i++) {
     ir_ref value = ir_index(g, q->coefficient > 0 ? in.lo + i : in.hi - i);
-    add_segment(out, i ? peel_quotient_start(g, q, value) : ir_index(g, 0), value);
+    add_interval(out, i ? peel_quotient_start(g, q, value) : ir_index(g, 0), value);
   }
   return true;
 }
 
 /* Where E = c*r + rest with rest over axes further in only: the positions at which it holds for all of them,
  * or for none, when few lie between. The condition stays there. */
-static bool cut_outside(ir_graph *g, const peel_piece *p, ir_ref node, peel_cut *out) {
+static bool break_outside(ir_graph *g, const peel_domain *p, ir_ref node, peel_breakpoints *out) {
   const ir_node *n = ir_get(g, node);
   ir_ref range = p->axes[p->level], ranges[MAX_NODES], load;
   uint32_t count = loop_find(g, node, IR_OP_RANGE, ranges, MAX_NODES);
@@ -133,15 +133,16 @@ static bool cut_outside(ir_graph *g, const peel_piece *p, ir_ref node, peel_cut 
   ir_bounds rest = ir_bounds_of(g, l.rest);
   if (rest.lo == INT64_MIN || rest.hi == INT64_MAX) return false;
   line all = {l.c, ir_index(g, rest.lo), l.falls}, any = {l.c, ir_index(g, rest.hi), l.falls};
-  ir_ref first = turn(g, range, l.falls ? all : any), last = turn(g, range, l.falls ? any : all);
+  ir_ref first = breakpoint_of(g, range, l.falls ? all : any),
+         last = breakpoint_of(g, range, l.falls ? any : all);
   if (!ir_is_const(g, first, &from) || !ir_is_const(g, last, &to)) return false;
   from = from < 0 ? 0 : from, to = to > size ? size : to;
   if (to - from > size / MIXED_SHARE) return false;
   ir_ref inside = ir_bool(g, n->op == IR_OP_GE), outside = ir_bool(g, n->op == IR_OP_LT);
-  *out = (peel_cut){.node = node};
-  add_segment(out, ir_index(g, 0), l.falls ? inside : outside);
-  add_segment(out, first, 0);
-  add_segment(out, last, l.falls ? outside : inside);
+  *out = (peel_breakpoints){.node = node};
+  add_interval(out, ir_index(g, 0), l.falls ? inside : outside);
+  add_interval(out, first, 0);
+  add_interval(out, last, l.falls ? outside : inside);
   return true;
 }
 
@@ -152,22 +153,22 @@ static bool is_comparison(const ir_graph *g, ir_ref node) {
   return canonical && ir_dtype_of(g, n->src[0]) == IR_INDEX;
 }
 
-static bool cut_node(ir_graph *g, const peel_piece *p, ir_ref node, peel_cut *out) {
+static bool break_at_node(ir_graph *g, const peel_domain *p, ir_ref node, peel_breakpoints *out) {
   peel_quotient q;
-  if (is_comparison(g, node)) return decided_here(g, p, node) && cut_comparison(g, p, node, out);
+  if (is_comparison(g, node)) return decided_here(g, p, node) && break_at_comparison(g, p, node, out);
   return !p->boxes && ir_op_of(g, node) == IR_OP_FLOORDIV && ir_dtype_of(g, node) == IR_INDEX &&
-         decided_here(g, p, node) && read_quotient(g, p, node, &q) && cut_quotient(g, &q, out);
+         decided_here(g, p, node) && read_quotient(g, p, node, &q) && break_at_quotient(g, &q, out);
 }
 
-bool peel_is_slanted(ir_graph *g, const peel_cut *cut) {
+bool peel_is_slanted(ir_graph *g, const peel_breakpoints *breakpoints) {
   ir_ref range;
   bool slanted = false;
-  for (uint32_t i = 1; i < cut->count; i++)
-    slanted |= loop_find(g, cut->start[i], IR_OP_RANGE, &range, 1) > 0;
+  for (uint32_t i = 1; i < breakpoints->count; i++)
+    slanted |= loop_find(g, breakpoints->start[i], IR_OP_RANGE, &range, 1) > 0;
   return slanted;
 }
 
-static bool is_settled(const peel_piece *p, ir_ref node) {
+static bool is_outer_range(const peel_domain *p, ir_ref node) {
   for (uint32_t a = 0; a < p->level; a++)
     if (p->axes[a] == node) return true;
   return false;
@@ -175,7 +176,7 @@ static bool is_settled(const peel_piece *p, ir_ref node) {
 
 /* What the store is made of, sources first, but for the sizes of settled axes, which nothing further in
  * changes, and what is older than every range, which depends on none. */
-static uint32_t undecided(ir_graph *g, const peel_piece *p, ir_ref **live, size_t *cap) {
+static uint32_t undecided(ir_graph *g, const peel_domain *p, ir_ref **live, size_t *cap) {
   size_t count = 0, kept = 0, size = (size_t)p->store + 1;
   uint8_t *used = ir_alloc(g->mem, size);
   bool ok = used && ir_reachable(g, &p->store, 1, live, &count, cap) == IR_OK;
@@ -183,7 +184,7 @@ static uint32_t undecided(ir_graph *g, const peel_piece *p, ir_ref **live, size_
   if (ok) used[p->store] = 1;
   for (size_t i = count; i-- > 0 && ok;) {
     const ir_node *n = ir_get(g, (*live)[i]);
-    if (!used[(*live)[i]] || is_settled(p, (*live)[i])) continue;
+    if (!used[(*live)[i]] || is_outer_range(p, (*live)[i])) continue;
     for (uint32_t k = 0; k < n->nsrc; k++) used[n->src[k]] = 1;
   }
   size_t first = 0;
@@ -194,26 +195,26 @@ static uint32_t undecided(ir_graph *g, const peel_piece *p, ir_ref **live, size_
   return (uint32_t)kept;
 }
 
-bool peel_find_cut(ir_graph *g, const peel_piece *p, peel_cut *out) {
+bool peel_find_breakpoints(ir_graph *g, const peel_domain *p, peel_breakpoints *out) {
   ir_ref *live = NULL;
   size_t cap = 0;
   uint32_t count = undecided(g, p, &live, &cap);
   bool found = false;
   for (uint32_t i = 0; i < count && !found; i++)
-    found = cut_node(g, p, live[i], out) && (p->slanted_left > 0 || !peel_is_slanted(g, out));
+    found = break_at_node(g, p, live[i], out) && (p->slanted_left > 0 || !peel_is_slanted(g, out));
   for (uint32_t i = 0; i < count && !found && !p->boxes; i++)
-    found = is_comparison(g, live[i]) && cut_outside(g, p, live[i], out);
+    found = is_comparison(g, live[i]) && break_outside(g, p, live[i], out);
   ir_free(g->mem, live, cap * sizeof *live);
   return found;
 }
 
-bool peel_find_positions(ir_graph *g, const peel_piece *p, peel_cut *out) {
+bool peel_find_points(ir_graph *g, const peel_domain *p, peel_breakpoints *out) {
   ir_ref *live = NULL, range = p->axes[p->level];
   size_t cap = 0;
   int64_t size;
   bool found = false;
   if (p->level + 1 == p->axis_count || !ir_is_const(g, ir_src(g, range, 0), &size) || size < 2 ||
-      size > CUT_SEGMENTS)
+      size > PEEL_INTERVALS)
     return false;
   uint32_t count = undecided(g, p, &live, &cap);
   for (uint32_t i = 0; i < count && !found; i++) {
@@ -221,13 +222,13 @@ bool peel_find_positions(ir_graph *g, const peel_piece *p, peel_cut *out) {
     found = (quotient || is_comparison(g, live[i])) && loop_depends(g, live[i], range);
   }
   ir_free(g->mem, live, cap * sizeof *live);
-  *out = (peel_cut){0};
-  for (int64_t i = 0; i < size && found; i++) add_segment(out, ir_index(g, i), 0);
+  *out = (peel_breakpoints){0};
+  for (int64_t i = 0; i < size && found; i++) add_interval(out, ir_index(g, i), 0);
   return found;
 }
 
 /* The one with the longest runs, in which those of the others lie. */
-bool peel_find_quotient(ir_graph *g, const peel_piece *p, peel_quotient *out) {
+bool peel_find_quotient(ir_graph *g, const peel_domain *p, peel_quotient *out) {
   ir_ref *live = NULL;
   size_t cap = 0;
   uint32_t count = undecided(g, p, &live, &cap);

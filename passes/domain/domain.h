@@ -24,6 +24,6 @@ ir_ref pass_refine(ir_graph *g, ir_ref effect);
  * Pieces that share their outer ranges share those loops. */
 ir_ref pass_peel(ir_graph *g, ir_ref effect);
 /* coalesce_rows.c: short rows that lie in pieces become runs again, with loads under masks. */
-ir_ref pass_weave(ir_graph *g, ir_ref effect, const ir_target *target);
+ir_ref pass_coalesce_rows(ir_graph *g, ir_ref effect, const ir_target *target);
 
 #endif

@@ -34,22 +34,22 @@ enum { MOST_NODES = 512, GROWTH = 2, AS_IS = -1 };
 
 /* A way to peel. */
 typedef struct attempt {
-  int order; /* of the axes: AS_IS, or the choice of another innermost one (loop_turn) */
-  peel_effort most;
+  int order; /* of the axes: AS_IS, or the choice of another innermost one (loop_interchange) */
+  peel_budget most;
   uint32_t share; /* at most this part of the reasoning that is left; 0: as much as it takes */
 } attempt;
 
 /* Each in the order of trying. Turned axes do not begin again from the outermost: that makes more pieces than
  * it saves divisions. */
-static const attempt box_attempts[] = {{AS_IS, {.pieces = 24, .boxes = true}, 0},
-                                       {AS_IS, {.pieces = 12, .boxes = true}, 0}},
-                     all_attempts[] = {{AS_IS, {.pieces = MAX_PIECES, .slanted = 5, .again = true}, 4},
-                                       {0, {.pieces = MAX_PIECES, .slanted = 5, .apart = true}, 4},
-                                       {1, {.pieces = MAX_PIECES, .slanted = 5, .apart = true}, 4},
-                                       {2, {.pieces = MAX_PIECES, .slanted = 5, .apart = true}, 4},
-                                       {AS_IS, {.pieces = MAX_PIECES, .slanted = 5, .apart = true}, 0},
-                                       {AS_IS, {.pieces = 20, .slanted = 2}, 0},
-                                       {AS_IS, {.pieces = 12}, 0}};
+static const attempt box_attempts[] = {{AS_IS, {.domains = 24, .boxes = true}, 0},
+                                       {AS_IS, {.domains = 12, .boxes = true}, 0}},
+                     all_attempts[] = {{AS_IS, {.domains = MAX_DOMAINS, .slanted = 5, .revisit = true}, 4},
+                                       {0, {.domains = MAX_DOMAINS, .slanted = 5, .apart = true}, 4},
+                                       {1, {.domains = MAX_DOMAINS, .slanted = 5, .apart = true}, 4},
+                                       {2, {.domains = MAX_DOMAINS, .slanted = 5, .apart = true}, 4},
+                                       {AS_IS, {.domains = MAX_DOMAINS, .slanted = 5, .apart = true}, 0},
+                                       {AS_IS, {.domains = 20, .slanted = 2}, 0},
+                                       {AS_IS, {.domains = 12}, 0}};
 
 /* Is nothing left of conditions and quotients? */
 static bool is_decided(ir_graph *g, ir_ref effect) {
@@ -66,7 +66,7 @@ static bool is_decided(ir_graph *g, ir_ref effect) {
 }
 
 /* Nothing is left to decide at this level: its range gets the next number, so that numbers ascend inwards. */
-static bool settle(peeler *s, peel_piece *p) {
+static bool finish_level(peeler *s, peel_domain *p) {
   ir_ref range = peel_fresh(s, ir_src(s->g, p->axes[p->level], 0));
   if (!peel_replace_axis(s, p, range, &range, 1)) return false;
   p->level += ir_op_of(s->g, range) == IR_OP_RANGE;
@@ -75,7 +75,7 @@ static bool settle(peeler *s, peel_piece *p) {
 }
 
 /* An axis inside a cut may turn out to have no positions there. */
-static bool is_empty(ir_graph *g, const peel_piece *p) {
+static bool is_empty(ir_graph *g, const peel_domain *p) {
   for (uint32_t a = p->level; a < p->axis_count; a++)
     if (ir_bounds_of(g, ir_src(g, p->axes[a], 0)).hi <= 0) return true;
   return false;
@@ -83,7 +83,7 @@ static bool is_empty(ir_graph *g, const peel_piece *p) {
 
 /* Has the store lost sight of an axis that may have no positions, and one at most? It would be in no loop
  * over it, and stored where there is nothing. */
-static bool loses_axis(ir_graph *g, const peel_piece *p) {
+static bool loses_axis(ir_graph *g, const peel_domain *p) {
   for (uint32_t a = 0; a < p->axis_count; a++)
     if (ir_bounds_of(g, ir_src(g, p->axes[a], 0)).lo < 1 && !loop_depends(g, p->store, p->axes[a]))
       return true;
@@ -91,23 +91,24 @@ static bool loses_axis(ir_graph *g, const peel_piece *p) {
 }
 
 static bool peel_step(peeler *s) {
-  peel_piece p = s->pending[--s->pending_count];
-  peel_cut cut;
+  peel_domain p = s->pending[--s->pending_count];
+  peel_breakpoints breakpoints;
   peel_quotient q;
   bool taken = false;
   if (is_empty(s->g, &p)) return true;
   if (p.level == p.axis_count) {
     s->unfit |= loses_axis(s->g, &p);
-    bool last = !s->most.again || p.again || is_decided(s->g, p.store);
+    bool last = !s->most.revisit || p.revisit || is_decided(s->g, p.store);
     if (last) s->done[s->done_count++] = p.store;
     else s->late[s->late_count++] = p;
     return true;
   }
-  if (s->most.apart && peel_has_room(s, &p) && peel_find_positions(s->g, &p, &cut))
-    return peel_take_cut(s, &p, &cut);
-  if (peel_has_room(s, &p) && peel_find_cut(s->g, &p, &cut)) return peel_take_cut(s, &p, &cut);
-  if (!p.boxes && peel_find_quotient(s->g, &p, &q) && !peel_take_quotient(s, &p, &q, &taken)) return false;
-  return taken || settle(s, &p);
+  if (s->most.apart && peel_has_room(s, &p) && peel_find_points(s->g, &p, &breakpoints))
+    return peel_split_at(s, &p, &breakpoints);
+  if (peel_has_room(s, &p) && peel_find_breakpoints(s->g, &p, &breakpoints))
+    return peel_split_at(s, &p, &breakpoints);
+  if (!p.boxes && peel_find_quotient(s->g, &p, &q) && !peel_split_quotient(s, &p, &q, &taken)) return false;
+  return taken || finish_level(s, &p);
 }
 
 /* Does the store read along one axis what it writes along another? Copies side by side along both want a nest
@@ -136,7 +137,7 @@ static size_t size_of(ir_graph *g, const ir_ref *root, uint32_t roots) {
   return ok ? count : SIZE_MAX;
 }
 
-static bool set_axes(peel_piece *p, ir_graph *g) {
+static bool set_axes(peel_domain *p, ir_graph *g) {
   loop_nest n = {.g = g, .store = p->store};
   if (!loop_find_axes(&n)) return false;
   p->level = 0;
@@ -147,33 +148,33 @@ static bool set_axes(peel_piece *p, ir_graph *g) {
 
 /* A piece in which cuts further in have left conditions and quotients of outer axes begins again from the
  * outermost, in loops of its own. */
-static bool take_late(peeler *s) {
-  peel_piece *p = &s->pending[s->pending_count++];
+static bool revisit_late(peeler *s) {
+  peel_domain *p = &s->pending[s->pending_count++];
   *p = s->late[--s->late_count];
   loop_stores own = {.count = 1, .store = {p->store}, .next_range = s->next_range};
-  if (!loop_part(s->g, &own)) return false;
+  if (!loop_separate(s->g, &own)) return false;
   p->store = own.store[0];
-  p->again = true;
+  p->revisit = true;
   s->next_range = own.next_range;
   return set_axes(p, s->g);
 }
 
 /* Pieces that are done stay as they are: what is too large already remains so. */
 static bool is_unfit(const peeler *s) {
-  return s->unfit || s->g->effort > s->effort_most || size_of(s->g, s->done, s->done_count) > s->largest;
+  return s->unfit || s->g->budget_spent > s->budget || size_of(s->g, s->done, s->done_count) > s->largest;
 }
 
 /* The pieces of the stores; 0 on failure, and where s->unfit. */
 static ir_ref peeled(peeler *s, const loop_stores *stores) {
   ir_graph *g = s->g;
-  const peel_effort most = s->most;
+  const peel_budget most = s->most;
   for (uint32_t i = stores->count; i-- > 0;) {
-    peel_piece *whole = &s->pending[s->pending_count++];
-    *whole = (peel_piece){.store = stores->store[i], .slanted_left = most.slanted, .boxes = most.boxes};
+    peel_domain *whole = &s->pending[s->pending_count++];
+    *whole = (peel_domain){.store = stores->store[i], .slanted_left = most.slanted, .boxes = most.boxes};
     if (!set_axes(whole, g) || !peel_drop_loads(s, whole)) return 0;
   }
   while (s->pending_count || s->late_count) {
-    if (!s->pending_count && !take_late(s)) return 0;
+    if (!s->pending_count && !revisit_late(s)) return 0;
     if (!peel_step(s)) return 0;
     if ((s->unfit = is_unfit(s))) return 0;
   }
@@ -183,13 +184,13 @@ static ir_ref peeled(peeler *s, const loop_stores *stores) {
   memcpy(made.store, s->done, s->done_count * sizeof *s->done);
   bool apart = false;
   for (uint32_t i = 0; i < made.count && !apart && !most.boxes; i++) apart = transposes(g, made.store[i]);
-  return apart && !loop_part(g, &made) ? 0 : loop_sequence(g, made.store, made.count);
+  return apart && !loop_separate(g, &made) ? 0 : loop_sequence(g, made.store, made.count);
 }
 
 /* The stores of an effect, where asked for with loops of their own; false on failure. */
-static bool read_stores(ir_graph *g, ir_ref effect, bool part, loop_stores *out) {
-  if (!loop_read_stores(g, effect, out) || out->count > MAX_PIECES / 2) return false;
-  return !part || out->count == 1 || loop_part(g, out);
+static bool read_stores(ir_graph *g, ir_ref effect, bool separate, loop_stores *out) {
+  if (!loop_read_stores(g, effect, out) || out->count > MAX_DOMAINS / 2) return false;
+  return !separate || out->count == 1 || loop_separate(g, out);
 }
 
 static uint32_t left_inside(ir_graph *g, ir_ref effect) {
@@ -201,18 +202,19 @@ static uint32_t left_inside(ir_graph *g, ir_ref effect) {
 }
 
 /* What the attempt makes of the effect; 0 on failure, where the order is none anew, and past its bounds. */
-static ir_ref attempted(peeler *s, ir_graph *g, ir_ref effect, const attempt *way, bool part, bool *failed) {
+static ir_ref attempted(peeler *s, ir_graph *g, ir_ref effect, const attempt *choice, bool separate,
+                        bool *failed) {
   loop_stores stores;
-  bool turned = true;
-  *failed = !read_stores(g, effect, part, &stores) ||
-            (way->order != AS_IS && !loop_turn(g, &stores, (uint32_t)way->order, &turned));
-  if (*failed || !turned) return 0;
-  uint64_t left = g->effort < g->effort_most ? g->effort_most - g->effort : 0;
+  bool interchanged = true;
+  *failed = !read_stores(g, effect, separate, &stores) ||
+            (choice->order != AS_IS && !loop_interchange(g, &stores, (uint32_t)choice->order, &interchanged));
+  if (*failed || !interchanged) return 0;
+  uint64_t left = g->budget_spent < g->budget ? g->budget - g->budget_spent : 0;
   *s = (peeler){.g = g,
-                .most = way->most,
+                .most = choice->most,
                 .next_range = stores.next_range,
                 .largest = MOST_NODES + GROWTH * size_of(g, &effect, 1),
-                .effort_most = way->share ? g->effort + left / way->share : UINT64_MAX};
+                .budget = choice->share ? g->budget_spent + left / choice->share : UINT64_MAX};
   ir_ref root = peeled(s, &stores);
   *failed = !root && !s->unfit;
   return root && size_of(g, &root, 1) <= s->largest ? root : 0;
@@ -220,7 +222,7 @@ static ir_ref attempted(peeler *s, ir_graph *g, ir_ref effect, const attempt *wa
 
 /* As the attempt has it that leaves least inside, the first of equal ones; as it was where none keeps within
  * its bounds. `all`: stores in loops of their own; otherwise any attempt does. */
-static ir_ref peel(ir_graph *g, ir_ref effect, const attempt *way, size_t count, bool all) {
+static ir_ref peel_best_attempt(ir_graph *g, ir_ref effect, const attempt *choice, size_t count, bool all) {
   ir_ref best = effect;
   uint32_t least = UINT32_MAX;
   bool failed = false;
@@ -230,7 +232,7 @@ static ir_ref peel(ir_graph *g, ir_ref effect, const attempt *way, size_t count,
     return 0;
   }
   for (size_t i = 0; i < count && !failed && least > 0; i++) {
-    ir_ref root = attempted(s, g, effect, &way[i], all, &failed);
+    ir_ref root = attempted(s, g, effect, &choice[i], all, &failed);
     uint32_t left = root && all ? left_inside(g, root) : 0;
     if (root && left < least) best = root, least = left;
   }
@@ -245,31 +247,33 @@ static bool has_reductions(ir_graph *g, ir_ref effect) {
 
 /* Pieces over axes that leave no division in the whole store, if nothing is left to decide in them; 0
  * otherwise, and on failure. They share more loops than boxes do that have axes of their own. */
-static ir_ref refined_pieces(ir_graph *g, ir_ref store) {
-  uint64_t effort = g->effort;
-  ir_ref refined = pass_refine(g, store), pieces = 0;
-  if (refined && loop_division_cost(g, refined) == 0) pieces = peel(g, refined, all_attempts, 1, true);
-  if (pieces && is_decided(g, pieces)) return pieces;
-  g->effort = effort; /* boxes have as much to spend */
+static ir_ref refined_domains(ir_graph *g, ir_ref store) {
+  uint64_t budget_spent = g->budget_spent;
+  ir_ref refined = pass_refine(g, store), domains = 0;
+  if (refined && loop_division_cost(g, refined) == 0)
+    domains = peel_best_attempt(g, refined, all_attempts, 1, true);
+  if (domains && is_decided(g, domains)) return domains;
+  g->budget_spent = budget_spent; /* boxes have as much to spend */
   return 0;
 }
 
 ir_ref pass_crop(ir_graph *g, ir_ref store) {
-  if (loop_is_update(g, store) || has_reductions(g, store) || pass_slab_range(g, store)) return store;
-  ir_ref pieces = loop_division_cost(g, store) > 0 ? refined_pieces(g, store) : 0;
-  if (pieces) return pieces;
-  return peel(g, store, box_attempts, sizeof box_attempts / sizeof *box_attempts, false);
+  if (loop_is_update(g, store) || has_reductions(g, store) || pass_row_group_range(g, store)) return store;
+  ir_ref domains = loop_division_cost(g, store) > 0 ? refined_domains(g, store) : 0;
+  if (domains) return domains;
+  return peel_best_attempt(g, store, box_attempts, sizeof box_attempts / sizeof *box_attempts, false);
 }
 
 ir_ref pass_peel(ir_graph *g, ir_ref effect) {
   loop_stores stores;
-  if (loop_is_update(g, effect) || has_reductions(g, effect) || pass_slab_range(g, effect)) return effect;
+  if (loop_is_update(g, effect) || has_reductions(g, effect) || pass_row_group_range(g, effect))
+    return effect;
   if (!is_decided(g, effect))
-    return peel(g, effect, all_attempts, sizeof all_attempts / sizeof *all_attempts, true);
+    return peel_best_attempt(g, effect, all_attempts, sizeof all_attempts / sizeof *all_attempts, true);
   bool apart = false;
   if (!loop_read_stores(g, effect, &stores)) return 0;
   for (uint32_t i = 0; i < stores.count && !apart && stores.count > 1; i++)
     apart = transposes(g, stores.store[i]);
   if (!apart) return effect;
-  return loop_part(g, &stores) ? loop_sequence(g, stores.store, stores.count) : 0;
+  return loop_separate(g, &stores) ? loop_sequence(g, stores.store, stores.count) : 0;
 }

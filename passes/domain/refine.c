@@ -19,40 +19,41 @@
 
 #include <string.h>
 
-enum { MAX_WISHES = 16, MAX_ROUNDS = 3, FEW_TERMS = 32, MAX_REDUCTIONS = 16 };
+enum { MAX_CANDIDATES = 16, MAX_ITERATIONS = 3, FEW_TERMS = 32, MAX_REDUCTIONS = 16 };
 
 /* A digit that some quotient asks for: its size, which may hold variables. */
-typedef struct wish {
+typedef struct split_candidate {
   uint32_t axis;
   ir_ref size;
-} wish;
+} split_candidate;
 
 static bool known_size(const loop_nest *n, uint32_t axis, int64_t *size) {
   return ir_is_const(n->g, n->axes[axis].extent, size);
 }
 
-static void add_wish(loop_nest *n, wish *out, uint32_t *count, uint32_t axis, ir_ref digit) {
+static void add_candidate(loop_nest *n, split_candidate *out, uint32_t *count, uint32_t axis,
+                          ir_ref candidate) {
   ir_ref extent = n->axes[axis].extent;
   int64_t size;
-  if (*count == MAX_WISHES || !digit || digit == extent || ir_bounds_of(n->g, digit).lo < 1 ||
-      (ir_is_const(n->g, digit, &size) && size == 1) || !pass_divides(n->g, digit, extent))
+  if (*count == MAX_CANDIDATES || !candidate || candidate == extent || ir_bounds_of(n->g, candidate).lo < 1 ||
+      (ir_is_const(n->g, candidate, &size) && size == 1) || !pass_divides(n->g, candidate, extent))
     return;
   for (uint32_t k = 0; k < *count; k++)
-    if (out[k].axis == axis && out[k].size == digit) return;
-  out[(*count)++] = (wish){axis, digit};
+    if (out[k].axis == axis && out[k].size == candidate) return;
+  out[(*count)++] = (split_candidate){axis, candidate};
 }
 
 /* Digits of each axis in e that make its coefficient a multiple of the divisor. */
-static void wish_for(loop_nest *n, ir_ref e, ir_ref divisor, wish *out, uint32_t *count) {
+static void candidates_for(loop_nest *n, ir_ref e, ir_ref divisor, split_candidate *out, uint32_t *count) {
   int64_t coefficient, d;
   bool fixed = ir_is_const(n->g, divisor, &d);
   for (uint32_t a = 0; a < n->axis_count; a++)
     if (loop_stride(n->g, e, n->axes[a].range, &coefficient) && coefficient != 0)
-      add_wish(n, out, count, a, fixed ? ir_index(n->g, d / ir_gcd(d, coefficient)) : divisor);
+      add_candidate(n, out, count, a, fixed ? ir_index(n->g, d / ir_gcd(d, coefficient)) : divisor);
 }
 
 /* The digits that quotients ask for, and conditions that would round, where they divide their axes evenly. */
-static uint32_t wishes(loop_nest *n, wish *out) {
+static uint32_t find_candidates(loop_nest *n, split_candidate *out) {
   ir_graph *g = n->g;
   ir_ref *live = NULL;
   size_t live_count = 0, cap = 0;
@@ -63,12 +64,12 @@ static uint32_t wishes(loop_nest *n, wish *out) {
     int64_t divisor;
     if (node->nsrc != 2 || ir_dtype_of(g, node->src[0]) != IR_INDEX) continue;
     if (node->op == IR_OP_FLOORDIV || node->op == IR_OP_MOD) {
-      wish_for(n, node->src[0], node->src[1], out, &count);
+      candidates_for(n, node->src[0], node->src[1], out, &count);
     } else if (ir_ops[node->op].cls == IR_CLASS_COMPARE) {
       ir_ref e = pass_sub(g, node->src[0], node->src[1]);
       for (uint32_t a = n->axis_count; a-- > 0;)
         if (loop_stride(g, e, n->axes[a].range, &divisor) && divisor != 0) {
-          wish_for(n, e, ir_index(g, divisor < 0 ? -divisor : divisor), out, &count);
+          candidates_for(n, e, ir_index(g, divisor < 0 ? -divisor : divisor), out, &count);
           break;
         }
     }
@@ -77,7 +78,7 @@ static uint32_t wishes(loop_nest *n, wish *out) {
   return count;
 }
 
-static bool split(loop_nest *n, wish w) {
+static bool split_axis(loop_nest *n, split_candidate w) {
   if (n->axis_count == MAX_NEST) return false;
   ir_ref whole = n->axes[w.axis].range, low = loop_fresh_range(n, w.size),
          high = loop_fresh_range(n, pass_div(n->g, n->axes[w.axis].extent, w.size));
@@ -95,14 +96,14 @@ static bool split(loop_nest *n, wish w) {
 static void split_all(loop_nest *n) {
   int64_t left = loop_division_cost(n->g, n->store);
   while (left > 0) {
-    wish wanted[MAX_WISHES];
-    uint32_t count = wishes(n, wanted);
+    split_candidate wanted[MAX_CANDIDATES];
+    uint32_t count = find_candidates(n, wanted);
     int64_t least = left + 1;
     loop_nest best = *n;
     for (uint32_t i = 0; i < count; i++) {
       loop_nest tried = *n;
       tried.next_range = best.next_range > n->next_range ? best.next_range : n->next_range;
-      if (!split(&tried, wanted[i])) continue;
+      if (!split_axis(&tried, wanted[i])) continue;
       int64_t divisions = loop_division_cost(n->g, tried.store);
       if (divisions < least) least = divisions, best = tried;
     }
@@ -112,7 +113,7 @@ static void split_all(loop_nest *n) {
   }
 }
 
-static bool better(const loop_nest *a, const loop_nest *b) {
+static bool is_better_nest(const loop_nest *a, const loop_nest *b) {
   int64_t x = loop_division_cost(a->g, a->store), y = loop_division_cost(b->g, b->store);
   return x < y || (x == y && a->axis_count < b->axis_count);
 }
@@ -142,7 +143,7 @@ static loop_nest regrouped(const loop_nest *n) {
     while (!pair && start.axis_count > 1 && loop_merge_pair(&start, 0)) merged = true;
     if (!merged) continue;
     loop_nest tried = refined_from(start);
-    if (better(&tried, &best)) best = tried;
+    if (is_better_nest(&tried, &best)) best = tried;
   }
   return best;
 }
@@ -183,9 +184,10 @@ static bool refine(ir_graph *g, ir_ref *store, const ir_ref *around, uint32_t co
   loop_merge_reduced(&n);
   if (!sums_up_much(g, n.store)) {
     if (loop_division_cost(g, n.store)) n = refined_from(n);
-    for (int round = 0; round < MAX_ROUNDS && loop_division_cost(g, n.store) && is_static(&n); round++) {
+    for (int iteration = 0; iteration < MAX_ITERATIONS && loop_division_cost(g, n.store) && is_static(&n);
+         iteration++) {
       loop_nest next = regrouped(&n);
-      if (!better(&next, &n)) break;
+      if (!is_better_nest(&next, &n)) break;
       n = next;
     }
   }
@@ -197,13 +199,13 @@ static bool refine(ir_graph *g, ir_ref *store, const ir_ref *around, uint32_t co
 ir_ref pass_refine(ir_graph *g, ir_ref effect) {
   loop_stores stores;
   bool divides = false;
-  ir_ref around[PASS_SLAB_RANGES];
-  uint32_t shared = pass_slab_ranges(g, effect, around);
+  ir_ref around[PASS_ROW_GROUP_RANGES];
+  uint32_t shared = pass_row_group_ranges(g, effect, around);
   if (loop_is_update(g, effect)) return effect;
   if (!loop_read_stores(g, effect, &stores)) return 0;
   for (uint32_t i = 0; i < stores.count; i++) divides |= loop_division_cost(g, stores.store[i]) > 0;
   if (!shared && stores.count > 1 && !divides) return effect; /* its pieces share loops */
-  if (!shared && stores.count > 1 && !loop_part(g, &stores)) return 0;
+  if (!shared && stores.count > 1 && !loop_separate(g, &stores)) return 0;
   for (uint32_t i = 0; i < stores.count; i++)
     if (!refine(g, &stores.store[i], around, shared, &stores.next_range)) return 0;
   return loop_sequence(g, stores.store, stores.count);

@@ -16,7 +16,7 @@ ir_ref peel_fresh(peeler *s, ir_ref extent) {
 
 /* In the store and in the sizes of axes that are not settled. Settled axes stay the nodes that they are:
  * other pieces are in the loops over them, too. */
-static bool replace_all(ir_graph *g, peel_piece *p, const ir_ref *from, const ir_ref *to, uint32_t count) {
+static bool replace_all(ir_graph *g, peel_domain *p, const ir_ref *from, const ir_ref *to, uint32_t count) {
   enum { ROOM = 64 };
   ir_ref old[ROOM + MAX_NEST], now[ROOM + MAX_NEST];
   uint32_t known = count;
@@ -34,11 +34,11 @@ static bool replace_all(ir_graph *g, peel_piece *p, const ir_ref *from, const ir
   return p->store != 0;
 }
 
-static bool replace(ir_graph *g, peel_piece *p, ir_ref from, ir_ref to) {
+static bool replace_axis_in(ir_graph *g, peel_domain *p, ir_ref from, ir_ref to) {
   return replace_all(g, p, &from, &to, 1);
 }
 
-bool peel_replace_axis(peeler *s, peel_piece *p, ir_ref position, const ir_ref *axes, uint32_t count) {
+bool peel_replace_axis(peeler *s, peel_domain *p, ir_ref position, const ir_ref *axes, uint32_t count) {
   enum { ROOM = 3 };
   ir_ref from[ROOM] = {p->axes[p->level]}, to[ROOM] = {position}, now[MAX_NEST];
   uint32_t kept = 0;
@@ -61,7 +61,7 @@ static ir_ref clamped(ir_graph *g, ir_ref at, ir_ref low, ir_ref high) {
 }
 
 /* What the value of the cut node decides beside: `fact` holds on the piece. */
-static bool decide_others(peeler *s, peel_piece *p, ir_ref fact) {
+static bool decide_others(peeler *s, peel_domain *p, ir_ref fact) {
   ir_graph *g = s->g;
   ir_ref *live = NULL, range = p->axes[p->level];
   size_t count = 0, cap = 0;
@@ -74,14 +74,14 @@ static bool decide_others(peeler *s, peel_piece *p, ir_ref fact) {
     ir_ref known = pass_simplify_given(g, live[i], fact);
     ok = known != 0;
     if (ok && ir_op_of(g, known) == IR_OP_CONST) {
-      ok = replace(g, p, live[i], known);
+      ok = replace_axis_in(g, p, live[i], known);
     }
   }
   ir_free(g->mem, live, cap * sizeof *live);
   return ok;
 }
 
-bool peel_drop_loads(peeler *s, peel_piece *p) {
+bool peel_drop_loads(peeler *s, peel_domain *p) {
   enum { ROOM = 64 };
   ir_ref loads[ROOM], never[ROOM], other[ROOM];
   uint32_t count = loop_find(s->g, p->store, IR_OP_LOAD, loads, ROOM), dropped = 0;
@@ -95,18 +95,18 @@ bool peel_drop_loads(peeler *s, peel_piece *p) {
 }
 
 /* Segment i of the piece; false on failure. *empty: it has no positions. */
-static bool segment(peeler *s, const peel_piece *whole, const peel_cut *cut, uint32_t i, ir_ref start,
-                    ir_ref end, peel_piece *out, bool *empty) {
+static bool domain_between(peeler *s, const peel_domain *whole, const peel_breakpoints *breakpoints,
+                           uint32_t i, ir_ref start, ir_ref end, peel_domain *out, bool *empty) {
   ir_graph *g = s->g;
   ir_ref size = pass_sub(g, end, start);
   int64_t fixed;
   *out = *whole;
   *empty = size && ir_bounds_of(g, size).hi <= 0;
   if (!size || *empty) return size != 0;
-  if (cut->node && cut->value[i]) {
-    ir_ref value = cut->value[i], node = cut->node;
-    if (!replace(g, out, node, value)) return false;
-    if (cut->count > 1 && !ir_is_const(g, size, &fixed)) { /* constant sizes decide by bounds */
+  if (breakpoints->node && breakpoints->value[i]) {
+    ir_ref value = breakpoints->value[i], node = breakpoints->node;
+    if (!replace_axis_in(g, out, node, value)) return false;
+    if (breakpoints->count > 1 && !ir_is_const(g, size, &fixed)) { /* constant sizes decide by bounds */
       bool boolean = ir_dtype_of(g, value) == IR_BOOL;
       ir_ref fact = !boolean               ? pass_compare(g, IR_OP_EQ, node, value)
                     : ir_is_true(g, value) ? node
@@ -118,20 +118,21 @@ static bool segment(peeler *s, const peel_piece *whole, const peel_cut *cut, uin
   return peel_replace_axis(s, out, pass_add(g, start, range), &range, 1) && peel_drop_loads(s, out);
 }
 
-bool peel_has_room(const peeler *s, const peel_piece *p) {
-  uint32_t most = p->level + 1 < p->axis_count ? s->most.pieces / INNER_SHARE : s->most.pieces;
-  return s->done_count + s->pending_count + s->late_count + CUT_SEGMENTS <= most;
+bool peel_has_room(const peeler *s, const peel_domain *p) {
+  uint32_t most = p->level + 1 < p->axis_count ? s->most.domains / INNER_SHARE : s->most.domains;
+  return s->done_count + s->pending_count + s->late_count + PEEL_INTERVALS <= most;
 }
 
 /* The segments take the piece's place on the stack, the first one on top. */
-bool peel_take_cut(peeler *s, peel_piece *p, const peel_cut *cut) {
+bool peel_split_at(peeler *s, peel_domain *p, const peel_breakpoints *breakpoints) {
   ir_graph *g = s->g;
-  p->slanted_left -= peel_is_slanted(g, cut);
+  p->slanted_left -= peel_is_slanted(g, breakpoints);
   ir_ref extent = ir_src(g, p->axes[p->level], 0), zero = ir_index(g, 0), end = extent;
-  for (uint32_t i = cut->count; i-- > 0;) {
-    ir_ref start = i ? clamped(g, cut->start[i], zero, end) : zero;
+  for (uint32_t i = breakpoints->count; i-- > 0;) {
+    ir_ref start = i ? clamped(g, breakpoints->start[i], zero, end) : zero;
     bool empty;
-    if (!start || !segment(s, p, cut, i, start, end, &s->pending[s->pending_count], &empty)) return false;
+    if (!start || !domain_between(s, p, breakpoints, i, start, end, &s->pending[s->pending_count], &empty))
+      return false;
     s->pending_count += !empty;
     end = start;
   }
@@ -141,7 +142,7 @@ bool peel_take_cut(peeler *s, peel_piece *p, const peel_cut *cut) {
 /* quotients of many values */
 
 /* Aligned runs of `length`, the first of which begins at `head`. */
-static bool take_digits(peeler *s, peel_piece *p, int64_t size, int64_t length, int64_t head) {
+static bool split_aligned(peeler *s, peel_domain *p, int64_t size, int64_t length, int64_t head) {
   ir_graph *g = s->g;
   int64_t runs = (size - head) / length;
   if (head == 0 && runs * length == size) {
@@ -151,14 +152,15 @@ static bool take_digits(peeler *s, peel_piece *p, int64_t size, int64_t length, 
     s->pending[s->pending_count++] = *p;
     return true;
   }
-  peel_cut cut = {.count = 3};
-  cut.start[0] = ir_index(g, 0), cut.start[1] = ir_index(g, head);
-  cut.start[2] = ir_index(g, head + runs * length);
-  return peel_take_cut(s, p, &cut);
+  peel_breakpoints breakpoints = {.count = 3};
+  breakpoints.start[0] = ir_index(g, 0), breakpoints.start[1] = ir_index(g, head);
+  breakpoints.start[2] = ir_index(g, head + runs * length);
+  return peel_split_at(s, p, &breakpoints);
 }
 
 /* Do all runs of the quotient have one length and begin at constant positions? */
-static bool aligned(ir_graph *g, const peel_quotient *q, int64_t size, int64_t *length, int64_t *head) {
+static bool has_aligned_steps(ir_graph *g, const peel_quotient *q, int64_t size, int64_t *length,
+                              int64_t *head) {
   int64_t c = q->coefficient < 0 ? -q->coefficient : q->coefficient, start;
   if (q->divisor % c != 0 || !ir_is_const(g, peel_quotient_start(g, q, ir_index(g, 0)), &start)) return false;
   *length = q->divisor / c;
@@ -173,12 +175,12 @@ static ir_ref quotient_at(ir_graph *g, const peel_quotient *q, ir_ref at) {
 
 static int64_t magnitude(int64_t value) { return value < 0 ? -value : value; }
 
-static bool has_bounded_runs(ir_graph *g, const peel_piece *p, const peel_quotient *q) {
+static bool has_bounded_runs(ir_graph *g, const peel_domain *p, const peel_quotient *q) {
   int64_t reach, most = ir_bounds_of(g, ir_src(g, p->axes[p->level], 0)).hi;
   return most >= 0 && most != INT64_MAX && ir_mul_ok(most, magnitude(q->coefficient), &reach);
 }
 
-static bool take_runs(peeler *s, peel_piece *p, const peel_quotient *q) {
+static bool split_at_steps(peeler *s, peel_domain *p, const peel_quotient *q) {
   ir_graph *g = s->g;
   ir_ref zero = ir_index(g, 0), extent = ir_src(g, p->axes[p->level], 0);
   int64_t step = q->coefficient < 0 ? -1 : 1, c = magnitude(q->coefficient),
@@ -192,19 +194,19 @@ static bool take_runs(peeler *s, peel_piece *p, const peel_quotient *q) {
   ir_ref inside = peel_fresh(s, pass_min(g, pass_sub(g, end, start), ir_index(g, q->divisor / c + 1)));
   if (!start || !inside || !value) return false;
   p->slanted_left--;
-  return replace(g, p, q->node, value) &&
+  return replace_axis_in(g, p, q->node, value) &&
          peel_replace_axis(s, p, pass_add(g, start, inside), (ir_ref[]){runs, inside}, 2);
 }
 
-bool peel_take_quotient(peeler *s, peel_piece *p, const peel_quotient *q, bool *taken) {
+bool peel_split_quotient(peeler *s, peel_domain *p, const peel_quotient *q, bool *taken) {
   int64_t size, length, head;
   *taken = p->axis_count + 1 < MAX_AXES;
   if (*taken && peel_has_room(s, p) && ir_is_const(s->g, ir_src(s->g, p->axes[p->level], 0), &size) &&
-      aligned(s->g, q, size, &length, &head))
-    return take_digits(s, p, size, length, head);
+      has_aligned_steps(s->g, q, size, &length, &head))
+    return split_aligned(s, p, size, length, head);
   *taken = *taken && p->slanted_left > 0 && has_bounded_runs(s->g, p, q);
   if (!*taken) return true;
-  if (!take_runs(s, p, q)) return false;
+  if (!split_at_steps(s, p, q)) return false;
   s->pending[s->pending_count++] = *p;
   return true;
 }

@@ -13,8 +13,8 @@
  * A weight that is NaN is so in a row of which the first weight is NaN as well: the greatest score, NaN or
  * infinite, is what makes it so. Zero times the other values is 0, or NaN where one of them is not finite,
  * for all rows alike, so that it is computed once. What is kept does not change: E is a multiple of
- * SLAB_TILE, and the masks before it stay. All of it or nothing: a local whose end was left out has no other
- * readers. */
+ * FUSE_MASK_TILE, and the masks before it stay. All of it or nothing: a local whose end was left out has no
+ * other readers. */
 #include "fold.h"
 
 #include "mask_end.h"
@@ -29,21 +29,21 @@ typedef struct shortened {
   bool zero; /* they would be 0; otherwise nobody looks at them */
 } shortened;
 
-typedef struct slab_mask {
+typedef struct row_group_mask {
   ir_graph *g;
   loop_stores stores;
-  ir_ref round, end;
+  ir_ref iteration, end;
   int64_t size; /* of the whole axis */
   shortened locals[MAX_SHORT];
   uint32_t local_count;
-} slab_mask;
+} row_group_mask;
 
-static ir_ref latest_of(const slab_mask *s, ir_ref start) {
-  return slab_latest(s->g, start, s->round, s->size);
+static ir_ref latest_of(const row_group_mask *s, ir_ref start) {
+  return fuse_last_unmasked(s->g, start, s->iteration, s->size);
 }
 
 /* A store or load of a local: the range that walks the axis of that size, one element after another. */
-static ir_ref key_range(const slab_mask *s, ir_ref index) {
+static ir_ref key_range(const row_group_mask *s, ir_ref index) {
   ir_ref ranges[MAX_LOADS];
   int64_t stride, extent;
   uint32_t count = loop_find(s->g, index, IR_OP_RANGE, ranges, MAX_LOADS);
@@ -54,14 +54,14 @@ static ir_ref key_range(const slab_mask *s, ir_ref index) {
   return 0;
 }
 
-static const shortened *local_of(const slab_mask *s, ir_ref load) {
+static const shortened *local_of(const row_group_mask *s, ir_ref load) {
   for (uint32_t i = 0; i < s->local_count; i++)
     if (s->locals[i].local == ir_src(s->g, load, 0)) return &s->locals[i];
   return NULL;
 }
 
 /* Loads of shortened locals below root, and the one range that walks all of them; false where it differs. */
-static bool loads_below(const slab_mask *s, ir_ref root, ir_ref *range, uint32_t *count) {
+static bool loads_below(const row_group_mask *s, ir_ref root, ir_ref *range, uint32_t *count) {
   ir_ref loads[MAX_LOADS];
   uint32_t found = loop_find(s->g, root, IR_OP_LOAD, loads, MAX_LOADS);
   *range = 0, *count = 0;
@@ -74,7 +74,7 @@ static bool loads_below(const slab_mask *s, ir_ref root, ir_ref *range, uint32_t
   return found < MAX_LOADS;
 }
 
-static bool add_local(slab_mask *s, ir_ref local, bool zero) {
+static bool add_local(row_group_mask *s, ir_ref local, bool zero) {
   if (s->local_count == MAX_SHORT || ir_op_of(s->g, local) != IR_OP_LOCAL) return false;
   s->locals[s->local_count++] = (shortened){local, zero};
   return true;
@@ -82,15 +82,16 @@ static bool add_local(slab_mask *s, ir_ref local, bool zero) {
 
 /* The first statement that is the greatest of scores that end: the scores' local is the first shortened one.
  */
-static bool find_scores(slab_mask *s) {
+static bool find_scores(row_group_mask *s) {
   ir_graph *g = s->g;
   for (uint32_t i = 0; i < s->stores.count; i++) {
     const ir_node *r = ir_get(g, ir_src(g, s->stores.store[i], 2));
     ir_ref start, loads[MAX_LOADS];
     if (r->op != IR_OP_REDUCE || ir_arg_int(r) != IR_OP_MAX || r->nsrc != 2) continue;
-    if (!ir_is_const(g, ir_src(g, r->src[1], 0), &s->size) || s->size <= SLAB_TILE || s->size % SLAB_TILE)
+    if (!ir_is_const(g, ir_src(g, r->src[1], 0), &s->size) || s->size <= FUSE_MASK_TILE ||
+        s->size % FUSE_MASK_TILE)
       continue;
-    if (!slab_ends(g, r->src[0], r->src[1], &start)) continue;
+    if (!fuse_masked_from(g, r->src[0], r->src[1], &start)) continue;
     uint32_t count = loop_find(g, r->src[0], IR_OP_LOAD, loads, MAX_LOADS);
     for (uint32_t k = 0; k < count; k++) {
       bool scores = ir_op_of(g, ir_src(g, loads[k], 0)) == IR_OP_LOCAL &&
@@ -104,20 +105,20 @@ static bool find_scores(slab_mask *s) {
 }
 
 /* Does it end at s->end, or before? */
-static bool ends_there(slab_mask *s, ir_ref value, ir_ref range) {
+static bool ends_there(row_group_mask *s, ir_ref value, ir_ref range) {
   ir_ref start, end;
-  if (!slab_ends(s->g, value, range, &start)) return false;
+  if (!fuse_masked_from(s->g, value, range, &start)) return false;
   end = latest_of(s, start);
   return end && (end == s->end || pass_proves(s->g, IR_OP_LE, end, s->end));
 }
 
 /* The greatest of a row, which another effect has stored; or 0 in place of -inf. */
-static bool is_greatest(slab_mask *s, ir_ref value, ir_ref scores) {
+static bool is_greatest(row_group_mask *s, ir_ref value, ir_ref scores) {
   ir_graph *g = s->g;
   while (ir_op_of(g, value) == IR_OP_BITCAST) value = ir_src(g, value, 0);
   if (ir_op_of(g, value) == IR_OP_WHERE) {
     const ir_node *none = ir_get(g, ir_src(g, value, 0));
-    if (none->op != IR_OP_EQ || none->src[0] != ir_src(g, value, 2) || !slab_is_infinite(g, none->src[1]))
+    if (none->op != IR_OP_EQ || none->src[0] != ir_src(g, value, 2) || !fuse_is_infinite(g, none->src[1]))
       return false;
     value = ir_src(g, value, 2);
   }
@@ -133,19 +134,19 @@ static bool is_greatest(slab_mask *s, ir_ref value, ir_ref scores) {
 }
 
 /* exp(where(beyond, -inf, ...) - greatest) */
-static bool is_weight(slab_mask *s, ir_ref value, ir_ref range) {
+static bool is_weight(row_group_mask *s, ir_ref value, ir_ref range) {
   ir_graph *g = s->g;
   if (ir_op_of(g, value) != IR_OP_EXP || ir_op_of(g, ir_src(g, value, 0)) != IR_OP_SUB) return false;
   const ir_node *sub = ir_get(g, ir_src(g, value, 0));
   return ends_there(s, sub->src[0], range) && is_greatest(s, sub->src[1], sub->src[0]);
 }
 
-static ir_ref fresh(slab_mask *s, ir_ref extent) {
+static ir_ref fresh(row_group_mask *s, ir_ref extent) {
   return ir_make(s->g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(s->stores.next_range++, 0), &extent, 1);
 }
 
 /* Sum over the rest of the axis of 0 times what the weights are multiplied with. */
-static ir_ref rest_of(slab_mask *s, ir_ref factor, ir_ref range) {
+static ir_ref masked_remainder(row_group_mask *s, ir_ref factor, ir_ref range) {
   ir_graph *g = s->g;
   ir_ref behind = fresh(s, pass_sub(g, ir_index(g, s->size), s->end)), at = pass_add(g, s->end, behind);
   ir_ref zero = ir_float(g, ir_dtype_of(g, factor), 0);
@@ -158,7 +159,7 @@ static ir_ref rest_of(slab_mask *s, ir_ref factor, ir_ref range) {
 }
 
 /* The reduction that ends at s->end instead; 0: it cannot. *count: loads of shortened locals in it. */
-static ir_ref reduced(slab_mask *s, ir_ref reduce, ir_ref range, uint32_t *count) {
+static ir_ref reduced(row_group_mask *s, ir_ref reduce, ir_ref range, uint32_t *count) {
   ir_graph *g = s->g;
   const ir_node *r = ir_get(g, reduce);
   ir_ref body = r->src[0], key, factor = 0, now = fresh(s, s->end);
@@ -180,12 +181,13 @@ static ir_ref reduced(slab_mask *s, ir_ref reduce, ir_ref range, uint32_t *count
   } else {
     return 0;
   }
-  ir_ref made = pass_substitute(g, reduce, &range, &now, 1), rest = factor ? rest_of(s, factor, range) : 0;
-  return made && rest ? ir_binary(g, IR_OP_ADD, made, rest) : factor ? 0 : made;
+  ir_ref made = pass_substitute(g, reduce, &range, &now, 1),
+         remainder = factor ? masked_remainder(s, factor, range) : 0;
+  return made && remainder ? ir_binary(g, IR_OP_ADD, made, remainder) : factor ? 0 : made;
 }
 
 /* A statement that reads shortened locals; false where it cannot do without what is left out. */
-static bool shorten_reader(slab_mask *s, ir_ref *store, ir_ref range, uint32_t loads) {
+static bool shorten_reader(row_group_mask *s, ir_ref *store, ir_ref range, uint32_t loads) {
   ir_graph *g = s->g;
   const ir_node *n = ir_get(g, *store);
   if (key_range(s, n->src[1]) == range) { /* its own axis */
@@ -209,7 +211,7 @@ static bool shorten_reader(slab_mask *s, ir_ref *store, ir_ref range, uint32_t l
 }
 
 /* The statement that makes the scores: its own axis ends. */
-static bool shorten_scores(slab_mask *s) {
+static bool shorten_scores(row_group_mask *s) {
   for (uint32_t i = 0; i < s->stores.count; i++) {
     ir_ref *store = &s->stores.store[i];
     const ir_node *n = ir_get(s->g, *store);
@@ -222,9 +224,9 @@ static bool shorten_scores(slab_mask *s) {
   return false;
 }
 
-ir_ref pass_slab_mask(ir_graph *g, ir_ref effect) {
-  slab_mask s = {.g = g, .round = pass_slab_range(g, effect)};
-  if (!s.round) return effect;
+ir_ref pass_row_group_mask(ir_graph *g, ir_ref effect) {
+  row_group_mask s = {.g = g, .iteration = pass_row_group_range(g, effect)};
+  if (!s.iteration) return effect;
   if (!loop_read_stores(g, effect, &s.stores)) return 0;
   if (!find_scores(&s)) return effect;
   for (uint32_t i = 0; i < s.stores.count; i++) {

@@ -42,7 +42,7 @@ static bool grow_answers(folder *f) {
   return true;
 }
 
-static void answer(folder *f, ir_ref key, ir_ref value) {
+static void answer_demand(folder *f, ir_ref key, ir_ref value) {
   if (!value) f->failed = true;
   if (2 * f->answer_count >= f->answer_cap && !grow_answers(f)) {
     out_of_memory(f);
@@ -53,13 +53,13 @@ static void answer(folder *f, ir_ref key, ir_ref value) {
   *place = (fold_answer){key, value};
 }
 
-static ir_ref demand_key(folder *f, ir_ref node, ir_ref valid, const pass_position *p) {
+static ir_ref demand_key(folder *f, ir_ref node, ir_ref valid, const pass_point *p) {
   ir_ref items[IR_MAX_RANK + 2] = {node, valid};
   for (uint32_t i = 0; i < p->rank; i++) items[i + 2] = p->at[i];
   return ir_tuple(f->g, items, p->rank + 2);
 }
 
-void fold_ask(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
+void fold_ask(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_point *p) {
   ir_ref key = demand_key(f, node, valid, p);
   if (!key || !IR_RESERVE(f->g->mem, f->keys, f->key_cap, f->key_count + 1)) {
     out_of_memory(f);
@@ -104,10 +104,10 @@ static ir_ref never(folder *f, ir_ref node) {
   return fold_zero(f, ir_dtype_of(f->g, node));
 }
 
-static ir_ref access(folder *f, ir_ref node, ir_ref valid, const pass_position *p) {
+static ir_ref access(folder *f, ir_ref node, ir_ref valid, const pass_point *p) {
   ir_graph *g = f->g;
   ir_ref flat = pass_flatten(g, &pass_canonical, ir_shape(g, node), p);
-  valid = pass_settle(g, valid);
+  valid = pass_finalize_clauses(g, valid);
   if (ir_is_false(g, valid)) return never(f, node);
   f->leaf_index = flat = pass_simplify_given(g, flat, valid);
   f->leaf_valid = valid;
@@ -132,13 +132,13 @@ ir_ref fold_filled(folder *f, ir_ref inside, ir_ref value, ir_ref fill) {
 
 /* The demand on top of the stack: ask for what is missing (and return 0), or answer. */
 
-static ir_ref fold_view(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, pass_position *p) {
+static ir_ref fold_view(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, pass_point *p) {
   ir_graph *g = f->g;
   ir_ref operand = ir_src(g, node, 0), inside = pass_view_index(g, &pass_canonical, node, p);
   bool fills = ir_op_of(g, node) == IR_OP_PAD && !ir_is_true(g, inside);
   ir_ref fill = fills ? ir_src(g, node, 1) : 0;
   if (inside && ir_is_false(g, inside)) return fill;
-  if (fr->stage++ == 0) {
+  if (fr->state++ == 0) {
     fold_ask(f, fr, operand, pass_both(g, valid, inside), p);
     return 0;
   }
@@ -146,27 +146,27 @@ static ir_ref fold_view(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, pa
 }
 
 /* Where a position along the joined axis falls in part i, which starts at `start`. */
-static ir_ref in_part(folder *f, ir_ref at, ir_ref start, ir_ref end) {
+static ir_ref falls_in_operand(folder *f, ir_ref at, ir_ref start, ir_ref end) {
   return pass_and(f->g, pass_compare(f->g, IR_OP_GE, at, start), pass_compare(f->g, IR_OP_LT, at, end));
 }
 
-static ir_ref fold_join(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, pass_position *p) {
+static ir_ref fold_join(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, pass_point *p) {
   ir_graph *g = f->g;
   const ir_node *n = ir_get(g, node);
-  bool stacked = n->op == IR_OP_STACK, ask_now = fr->stage++ == 0;
+  bool stacked = n->op == IR_OP_STACK, ask_now = fr->state++ == 0;
   uint32_t axis = (uint32_t)ir_arg_int(n), replies = 0;
   ir_ref at = p->at[axis], start = ir_index(g, 0), value = 0;
   for (uint32_t i = 0; i < n->nsrc; i++) {
     ir_ref size = stacked ? ir_index(g, 1) : ir_dim(g, n->src[i], axis), end = pass_add(g, start, size);
-    ir_ref here = pass_and(g, valid, in_part(f, at, start, end));
+    ir_ref here = pass_and(g, valid, falls_in_operand(f, at, start, end));
     if (here && !ir_is_false(g, here) && ask_now) {
-      pass_position part = *p;
-      part.at[axis] = pass_sub(g, at, start);
+      pass_point operand_point = *p;
+      operand_point.at[axis] = pass_sub(g, at, start);
       if (stacked) {
-        part.rank--;
-        for (uint32_t k = axis; k < part.rank; k++) part.at[k] = p->at[k + 1];
+        operand_point.rank--;
+        for (uint32_t k = axis; k < operand_point.rank; k++) operand_point.at[k] = p->at[k + 1];
       }
-      fold_ask(f, fr, n->src[i], here, &part);
+      fold_ask(f, fr, n->src[i], here, &operand_point);
     } else if (here && !ir_is_false(g, here)) {
       ir_ref one = fold_reply(f, fr, replies++);
       value = value ? pass_where(g, pass_compare(g, IR_OP_LT, at, start), value, one) : one;
@@ -178,7 +178,7 @@ static ir_ref fold_join(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, pa
 
 /* An integer that is a position: the index that it was cast from, or that is the same number; 0: it is none.
  */
-static ir_ref as_position(ir_graph *g, ir_ref value) {
+static ir_ref as_index(ir_graph *g, ir_ref value) {
   const ir_node *n = ir_get(g, value);
   if (!ir_is_data_int((ir_dtype)n->dtype)) return 0;
   if (n->op == IR_OP_CONST && n->dtype != IR_U64) return ir_index(g, ir_const_value(g, value).i);
@@ -190,18 +190,18 @@ static ir_ref as_position(ir_graph *g, ir_ref value) {
 
 /* Positions are compared as such, so that passes over indices see what depends on them. */
 static ir_ref compared(ir_graph *g, const ir_node *n, const ir_ref *src) {
-  ir_ref a = as_position(g, src[0]), b = as_position(g, src[1]);
+  ir_ref a = as_index(g, src[0]), b = as_index(g, src[1]);
   bool constants = ir_op_of(g, src[0]) == IR_OP_CONST && ir_op_of(g, src[1]) == IR_OP_CONST;
   if (a && b && !constants) return pass_compare(g, (ir_op)n->op, a, b);
   return ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, n->nsrc);
 }
 
-static ir_ref fold_elementwise(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
+static ir_ref fold_elementwise(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_point *p) {
   ir_graph *g = f->g;
   const ir_node *n = ir_get(g, node);
-  if (fr->stage++ == 0) {
+  if (fr->state++ == 0) {
     for (uint32_t i = 0; i < n->nsrc; i++) {
-      pass_position here = *p;
+      pass_point here = *p;
       if (ir_rank(g, n->src[i]) == 0) here.rank = 0; /* a constant serves every position */
       fold_ask(f, fr, n->src[i], valid, &here);
     }
@@ -217,7 +217,7 @@ static ir_ref fold_elementwise(folder *f, fold_frame *fr, ir_ref node, ir_ref va
 
 /* Which operation combines a reduction's values. Booleans know only or (max, any, sum) and and (min, all,
  * prod). */
-static ir_op combining(const ir_node *n) {
+static ir_op combining_op(const ir_node *n) {
   bool logical = n->dtype == IR_BOOL;
   switch ((int)n->op) {
   case IR_OP_SUM: return logical ? IR_OP_OR : IR_OP_ADD;
@@ -234,11 +234,11 @@ ir_ref fold_range(folder *f, ir_ref extent) {
   return ir_make(f->g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(f->next_range++, 0), &extent, 1);
 }
 
-static ir_ref fold_reduce(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
+static ir_ref fold_reduce(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_point *p) {
   ir_graph *g = f->g;
   const ir_node *n = ir_get(g, node);
-  if (fr->stage++ == 0) {
-    pass_position inner = {.rank = ir_rank(g, n->src[0])};
+  if (fr->state++ == 0) {
+    pass_point inner = {.rank = ir_rank(g, n->src[0])};
     uint32_t kept = 0;
     for (uint32_t i = 0; i < inner.rank; i++) {
       bool reduced = ir_reduces_axis(g, n, i);
@@ -256,23 +256,23 @@ static ir_ref fold_reduce(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, 
   for (uint32_t i = 0; i < fr->range_count; i++)
     if (ir_op_of(g, fr->ranges[i]) == IR_OP_RANGE) src[count++] = fr->ranges[i];
   if (count == 1) { /* every reduced axis has one element; a float sum still starts from +0 */
-    bool adds = combining(n) == IR_OP_ADD && ir_is_float((ir_dtype)n->dtype);
+    bool adds = combining_op(n) == IR_OP_ADD && ir_is_float((ir_dtype)n->dtype);
     return adds ? ir_binary(g, IR_OP_ADD, src[0], fold_zero(f, (ir_dtype)n->dtype)) : src[0];
   }
-  return ir_make(g, IR_OP_REDUCE, (ir_dtype)n->dtype, ir_pack_arg(combining(n), 0), src, count);
+  return ir_make(g, IR_OP_REDUCE, (ir_dtype)n->dtype, ir_pack_arg(combining_op(n), 0), src, count);
 }
 
 static ir_ref fold_demand(folder *f, fold_frame *fr) {
   ir_graph *g = f->g;
   const ir_node *key = ir_get(g, fr->key);
   ir_ref node = key->src[0], valid = key->src[1];
-  pass_position p = {.rank = key->nsrc - 2};
+  pass_point p = {.rank = key->nsrc - 2};
   memcpy(p.at, key->src + 2, p.rank * sizeof *p.at);
   const ir_node *n = ir_get(g, node);
   if (n->dtype == IR_INDEX) return node; /* a size, the same at every position */
   if (n->op == IR_OP_CONST) return ir_const(g, (ir_dtype)n->dtype, (ir_value){.i = n->arg});
   if (ir_is_false(g, valid) || is_empty(g, node)) return never(f, node);
-  ir_ref local = f->slab ? fold_local(f, node, valid, &p) : 0;
+  ir_ref local = f->row_group ? fold_local(f, node, valid, &p) : 0;
   if (local || f->failed) return local;
   if (in_memory(f, node)) return access(f, node, valid, &p);
   switch ((ir_class)ir_ops[n->op].cls) {
@@ -301,7 +301,7 @@ static ir_ref fold_demand(folder *f, fold_frame *fr) {
   return 0;
 }
 
-static void push(folder *f, ir_ref key) {
+static void push_demand(folder *f, ir_ref key) {
   if (!key || !IR_RESERVE(f->g->mem, f->stack, f->stack_cap, f->depth + 1)) {
     out_of_memory(f);
     return;
@@ -309,29 +309,29 @@ static void push(folder *f, ir_ref key) {
   f->stack[f->depth++] = (fold_frame){.key = key, .first_key = f->key_count};
 }
 
-ir_ref fold_at(folder *f, ir_ref node, const pass_position *p) {
+ir_ref fold_at(folder *f, ir_ref node, const pass_point *p) {
   ir_ref root = demand_key(f, node, ir_bool(f->g, true), p);
-  push(f, root);
+  push_demand(f, root);
   while (f->depth && !f->failed) {
     fold_frame *top = &f->stack[f->depth - 1];
     size_t asked = f->key_count;
     ir_ref key = top->key, value = answer_of(f, key);
     if (!value) value = fold_demand(f, top);
     if (value) {
-      answer(f, key, value);
+      answer_demand(f, key, value);
       f->key_count = top->first_key;
       f->depth--;
     } else if (f->key_count == asked) {
       f->failed = true; /* a builder failed and said why */
     }
     for (size_t k = asked, end = f->key_count; k < end && !f->failed; k++)
-      if (!answer_of(f, f->keys[k])) push(f, f->keys[k]);
+      if (!answer_of(f, f->keys[k])) push_demand(f, f->keys[k]);
   }
   return f->failed ? 0 : answer_of(f, root);
 }
 
-static pass_position output_position(folder *f, ir_ref node) {
-  pass_position p = {.rank = ir_rank(f->g, node)};
+static pass_point output_point(folder *f, ir_ref node) {
+  pass_point p = {.rank = ir_rank(f->g, node)};
   for (uint32_t i = 0; i < p.rank; i++) {
     f->next_range = i;
     p.at[i] = fold_range(f, ir_dim(f->g, node, i));
@@ -384,7 +384,7 @@ ir_ref pass_drop_params(ir_graph *g, ir_ref store, pass_slots *slots) {
 }
 
 static ir_ref fold_store(folder *f, ir_ref value, ir_ref param) {
-  pass_position p = output_position(f, value);
+  pass_point p = output_point(f, value);
   ir_ref index = pass_flatten(f->g, &pass_canonical, ir_shape(f->g, value), &p),
          result = fold_at(f, value, &p);
   return ir_make(f->g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, index, result}, 3);
@@ -415,7 +415,7 @@ bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid) {
   slot_of[leaf] = 1;
   pass_slots slots = {.slot_of = slot_of, .count = count, .params = &param};
   folder f = {.g = g, .slots = &slots, .leaf_index = ir_index(g, 0), .leaf_valid = ir_bool(g, false)};
-  pass_position p = output_position(&f, chain);
+  pass_point p = output_point(&f, chain);
   bool done = fold_at(&f, chain, &p) != 0;
   *index = f.leaf_index, *valid = f.leaf_valid;
   folder_free(&f);

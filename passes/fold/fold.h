@@ -29,7 +29,7 @@ ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots);
 /* fused.c: the same for the values of a slab: one STORE after the other, over ranges of which the first
  * one, over the rounds of the slab, is that of all. What later ones read lies in LOCALs. 0 after failing,
  * and, without a message, where slots->refused. */
-ir_ref pass_fold_slab(ir_graph *g, const ir_slab *slab, pass_slots *slots);
+ir_ref pass_fold_row_group(ir_graph *g, const ir_row_group *row_group, pass_slots *slots);
 /* Parameters that nothing under root reads any more go, and the others move up; 0 when memory is short. */
 ir_ref pass_drop_params(ir_graph *g, ir_ref root, pass_slots *slots);
 /* The access that a chain of views makes into its leaf: index and validity over ranges ridx0.. of the chain's
@@ -37,25 +37,25 @@ ir_ref pass_drop_params(ir_graph *g, ir_ref root, pass_slots *slots);
 bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid);
 
 /* The range over the rounds of a slab, given its effect; 0 for the effect of another kernel. */
-ir_ref pass_slab_range(ir_graph *g, ir_ref effect);
+ir_ref pass_row_group_range(ir_graph *g, ir_ref effect);
 /* All ranges for whose positions locals are kept apart: that one, and the one over blocks of keys if there is
  * one. Returns how many. */
-enum { PASS_SLAB_RANGES = 2 };
-uint32_t pass_slab_ranges(ir_graph *g, ir_ref effect, ir_ref ranges[PASS_SLAB_RANGES]);
+enum { PASS_ROW_GROUP_RANGES = 2 };
+uint32_t pass_row_group_ranges(ir_graph *g, ir_ref effect, ir_ref ranges[PASS_ROW_GROUP_RANGES]);
 /* Have all rounds over so many positions the same number of rows, the last one doing some again? */
-bool pass_slab_is_even(ir_graph *g, ir_ref size, int64_t rows);
+bool pass_row_group_is_even(ir_graph *g, ir_ref size, int64_t rows);
 
 /* causal_end.c: a slab without what lies beyond the last position that its rows look at. */
-ir_ref pass_slab_mask(ir_graph *g, ir_ref effect);
+ir_ref pass_row_group_mask(ir_graph *g, ir_ref effect);
 
-struct fold_slab;
+struct fold_row_group;
 
 /* One demand in progress. Its sub-demands' answers are at answers[first_answer...] once they are all in. */
 typedef struct fold_frame {
   ir_ref key;       /* TUPLE(node, valid, position...) */
   uint32_t awaited; /* sub-demands asked for, in frame_keys[first_key...] */
   size_t first_key;
-  int stage;
+  int state;
   ir_ref ranges[IR_MAX_RANK]; /* of a reduction */
   uint32_t range_count;
 } fold_frame;
@@ -68,9 +68,9 @@ typedef struct fold_answer {
 typedef struct folder {
   ir_graph *g;
   pass_slots *slots;
-  const struct fold_slab *slab;    /* NULL: the kernel computes one value */
-  ir_ref output;                   /* the kernel's own value: computed here, though it has a slot */
-  ir_ref leaf_index, leaf_valid;   /* the last access made, for chains */
+  const struct fold_row_group *row_group; /* NULL: the kernel computes one value */
+  ir_ref output;                          /* the kernel's own value: computed here, though it has a slot */
+  ir_ref leaf_index, leaf_valid;          /* the last access made, for chains */
   fold_answer *answers;            /* as a table of the graph's size would be as much work for each kernel */
   size_t answer_count, answer_cap; /* a power of two, at most half of them taken */
   fold_frame *stack;
@@ -82,7 +82,7 @@ typedef struct folder {
 } folder;
 
 /* The value of a node at a position; 0 on failure. */
-ir_ref fold_at(folder *f, ir_ref node, const pass_position *p);
+ir_ref fold_at(folder *f, ir_ref node, const pass_point *p);
 /* The parameter for a slot, of the node's type. */
 ir_ref fold_param(folder *f, ir_ref node, uint32_t slot);
 /* The next range; position 0 where there is but one. */
@@ -92,19 +92,19 @@ void folder_free(folder *f);
 
 /* Inside the demand on top of the stack: asks for the value of a node at a position, needed where `valid`
  * holds; the answer to what it asked for as number i, once all are in. */
-void fold_ask(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_position *p);
+void fold_ask(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_point *p);
 ir_ref fold_reply(const folder *f, const fold_frame *fr, uint32_t i);
 ir_ref fold_zero(folder *f, ir_dtype dtype);
 /* A value that exists only where `inside` holds, fill elsewhere. */
 ir_ref fold_filled(folder *f, ir_ref inside, ir_ref value, ir_ref fill);
 
 /* indirect.c: a gather's demand, answered, or 0 after asking for what is missing; */
-ir_ref fold_gather(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_position *p);
+ir_ref fold_gather(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_point *p);
 /* the UPDATE of a scatter, whose buffer holds its first operand by now. */
 ir_ref fold_scatter(folder *f, ir_ref node, ir_ref param);
 
 /* fused.c: the element of a value that an earlier effect of the slab has put into its local; 0: the node
  * is none, or on failure. */
-ir_ref fold_local(folder *f, ir_ref node, ir_ref valid, const pass_position *p);
+ir_ref fold_local(folder *f, ir_ref node, ir_ref valid, const pass_point *p);
 
 #endif

@@ -8,18 +8,18 @@
 
 #include "passes/index/index.h"
 
-enum { MOST_AGAIN = 4 }; /* rounds, of which the last may do rows again, so that all have as many */
+enum { MOST_OVERLAP = 4 }; /* rounds, of which the last may do rows again, so that all have as many */
 
-static bool is_innermost(const fold_slab *s, uint32_t loop) { return loop + 1 == s->slab->loops; }
+static bool is_innermost(const fold_row_group *s, uint32_t loop) { return loop + 1 == s->row_group->loops; }
 
 /* Which shared loop walks the axis; UINT32_MAX: none. */
-static uint32_t loop_of(const fold_slab *s, const ir_slab_value *v, uint32_t axis) {
-  for (uint32_t l = 0; l < s->slab->loops; l++)
+static uint32_t loop_of(const fold_row_group *s, const ir_fused_value *v, uint32_t axis) {
+  for (uint32_t l = 0; l < s->row_group->loops; l++)
     if (v->axes[l] == axis) return l;
   return UINT32_MAX;
 }
 
-static int64_t most(ir_graph *g, ir_ref size) {
+static int64_t most_elements(ir_graph *g, ir_ref size) {
   int64_t hi = ir_bounds_of(g, size).hi;
   return hi > 1 ? hi : 1;
 }
@@ -29,95 +29,98 @@ static bool divides(ir_graph *g, ir_ref size, int64_t rows) {
   return ir_is_const(g, pass_mod_int(g, size, rows), &left_over) && left_over == 0;
 }
 
-bool pass_slab_is_even(ir_graph *g, ir_ref size, int64_t rows) {
+bool pass_row_group_is_even(ir_graph *g, ir_ref size, int64_t rows) {
   int64_t all;
-  return divides(g, size, rows) || (ir_is_const(g, size, &all) && all >= MOST_AGAIN * rows);
+  return divides(g, size, rows) || (ir_is_const(g, size, &all) && all >= MOST_OVERLAP * rows);
 }
 
 /* Rounds, and what the digits of their number are. */
-static bool start_rounds(folder *f, fold_slab *s) {
+static bool start_iterations(folder *f, fold_row_group *s) {
   ir_graph *g = f->g;
-  const ir_slab_value *v = &s->slab->values[0];
+  const ir_fused_value *v = &s->row_group->values[0];
   ir_ref count[IR_MAX_RANK], total = ir_index(g, 1);
-  for (uint32_t l = 0; l < s->slab->loops; l++) {
+  for (uint32_t l = 0; l < s->row_group->loops; l++) {
     ir_ref size = ir_dim(g, v->value, v->axes[l]);
-    count[l] = is_innermost(s, l) ? pass_ceil_div(g, size, ir_index(g, s->slab->rows)) : size;
+    count[l] = is_innermost(s, l) ? pass_ceil_div(g, size, ir_index(g, s->row_group->rows)) : size;
     if (l && ir_bounds_of(g, count[l]).lo < 1) count[l] = pass_max(g, count[l], ir_index(g, 1)); /* it is */
     total = pass_mul(g, total, count[l]);
   }
-  s->round = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(f->next_range++, 0), &total, 1);
-  ir_ref left = s->round;
-  for (uint32_t l = s->slab->loops; l-- > 0;) {
+  s->iteration = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(f->next_range++, 0), &total, 1);
+  ir_ref left = s->iteration;
+  for (uint32_t l = s->row_group->loops; l-- > 0;) {
     s->start[l] = l ? pass_mod(g, left, count[l]) : left;
     if (l) left = pass_div(g, left, count[l]);
   }
-  uint32_t inner = s->slab->loops - 1;
-  ir_ref size = ir_dim(g, v->value, v->axes[inner]), rows = ir_index(g, s->slab->rows);
-  s->start[inner] = pass_mul_int(g, s->start[inner], s->slab->rows);
-  bool even = pass_slab_is_even(g, size, s->slab->rows);
-  if (even && !divides(g, size, s->slab->rows))
+  uint32_t inner = s->row_group->loops - 1;
+  ir_ref size = ir_dim(g, v->value, v->axes[inner]), rows = ir_index(g, s->row_group->rows);
+  s->start[inner] = pass_mul_int(g, s->start[inner], s->row_group->rows);
+  bool even = pass_row_group_is_even(g, size, s->row_group->rows);
+  if (even && !divides(g, size, s->row_group->rows))
     s->start[inner] = pass_min(g, s->start[inner], pass_sub(g, size, rows));
   s->rows = even ? rows : pass_min(g, pass_sub(g, size, s->start[inner]), rows);
-  return s->round && s->rows;
+  return s->iteration && s->rows;
 }
 
-static bool is_keys(const ir_slab_value *v, uint32_t axis) { return ir_slab_over_keys(v) && v->keys == axis; }
+static bool is_keys(const ir_fused_value *v, uint32_t axis) { return ir_has_key_block(v) && v->keys == axis; }
 
-int64_t fold_local_size(folder *f, const fold_slab *s, const ir_slab_value *v) {
-  int64_t size = s->slab->rows;
+int64_t fold_local_size(folder *f, const fold_row_group *s, const ir_fused_value *v) {
+  int64_t size = s->row_group->rows;
   for (uint32_t a = 0; a < ir_rank(f->g, v->value); a++)
     if (loop_of(s, v, a) == UINT32_MAX)
-      size *= is_keys(v, a) ? s->slab->block : most(f->g, ir_dim(f->g, v->value, a));
+      size *= is_keys(v, a) ? s->row_group->block : most_elements(f->g, ir_dim(f->g, v->value, a));
   return size;
 }
 
-ir_ref fold_local_of(folder *f, const fold_slab *s, uint32_t number) {
+ir_ref fold_local_of(folder *f, const fold_row_group *s, uint32_t number) {
   ir_graph *g = f->g;
-  const ir_slab_value *v = &s->slab->values[number];
-  ir_ref src[] = {ir_index(g, fold_local_size(f, s, v)), s->round, s->block};
+  const ir_fused_value *v = &s->row_group->values[number];
+  ir_ref src[] = {ir_index(g, fold_local_size(f, s, v)), s->iteration, s->block};
   return ir_make(g, IR_OP_LOCAL, ir_dtype_of(g, v->value), ir_pack_arg(number, 0), src,
-                 ir_slab_over_keys(v) ? 3 : 2);
+                 ir_has_key_block(v) ? 3 : 2);
 }
 
-ir_ref fold_local_index(folder *f, const fold_slab *s, const ir_slab_value *v, const pass_position *p) {
+ir_ref fold_local_index(folder *f, const fold_row_group *s, const ir_fused_value *v, const pass_point *p) {
   ir_graph *g = f->g;
   ir_ref flat = ir_index(g, 0);
-  int64_t stride = v->turned ? s->slab->rows : 1;
+  int64_t stride = v->transposed ? s->row_group->rows : 1;
   for (uint32_t a = p->rank; a-- > 0;) {
     uint32_t loop = loop_of(s, v, a);
     if (loop != UINT32_MAX && !is_innermost(s, loop)) continue;
-    bool row = loop != UINT32_MAX, keys = is_keys(v, a), beside = row && v->turned;
+    bool row = loop != UINT32_MAX, keys = is_keys(v, a), contiguous = row && v->transposed;
     ir_ref at = row || keys ? pass_sub(g, p->at[a], row ? s->start[loop] : s->first) : p->at[a];
-    flat = pass_add(g, pass_mul_int(g, at, beside ? 1 : stride), flat);
-    if (!beside) stride *= row ? s->slab->rows : keys ? s->slab->block : most(g, ir_dim(g, v->value, a));
+    flat = pass_add(g, pass_mul_int(g, at, contiguous ? 1 : stride), flat);
+    if (!contiguous)
+      stride *= row    ? s->row_group->rows
+                : keys ? s->row_group->block
+                       : most_elements(g, ir_dim(g, v->value, a));
   }
   return flat;
 }
 
 /* Is that the position at which the round is? */
-static bool is_here(folder *f, const fold_slab *s, const ir_slab_value *v, const pass_position *p) {
-  if (ir_slab_over_keys(v)) {
+static bool is_here(folder *f, const fold_row_group *s, const ir_fused_value *v, const pass_point *p) {
+  if (ir_has_key_block(v)) {
     ir_bounds b = ir_bounds_of(f->g, pass_sub(f->g, p->at[v->keys], s->first));
-    if (b.lo < 0 || b.hi >= s->slab->block) return false;
+    if (b.lo < 0 || b.hi >= s->row_group->block) return false;
   }
-  for (uint32_t l = 0; l < s->slab->loops; l++) {
+  for (uint32_t l = 0; l < s->row_group->loops; l++) {
     ir_ref from = pass_sub(f->g, p->at[v->axes[l]], s->start[l]);
     ir_bounds b = ir_bounds_of(f->g, from);
-    if (b.lo < 0 || b.hi >= (is_innermost(s, l) ? s->slab->rows : 1)) return false;
+    if (b.lo < 0 || b.hi >= (is_innermost(s, l) ? s->row_group->rows : 1)) return false;
   }
   return true;
 }
 
-ir_ref fold_local(folder *f, ir_ref node, ir_ref valid, const pass_position *p) {
-  const fold_slab *s = f->slab;
+ir_ref fold_local(folder *f, ir_ref node, ir_ref valid, const pass_point *p) {
+  const fold_row_group *s = f->row_group;
   ir_graph *g = f->g;
   uint32_t i = 0;
   ir_dtype t = ir_dtype_of(g, node);
   ir_ref zero = ir_is_float(t) ? ir_float(g, t, 0) : ir_int(g, t, 0);
   if (node == s->zero) return zero;
-  while (i < s->slab->count && s->slab->values[i].value != node) i++;
-  if (i == s->slab->count || !(s->done >> i & 1) || !s->slab->values[i].local) return 0;
-  const ir_slab_value *v = &s->slab->values[i];
+  while (i < s->row_group->count && s->row_group->values[i].value != node) i++;
+  if (i == s->row_group->count || !(s->done >> i & 1) || !s->row_group->values[i].local) return 0;
+  const ir_fused_value *v = &s->row_group->values[i];
   bool here = is_here(f, s, v, p);
   if (!here && v->copied) return 0; /* it is in memory as well */
   if (!here) {
@@ -125,14 +128,14 @@ ir_ref fold_local(folder *f, ir_ref node, ir_ref valid, const pass_position *p) 
     return 0;
   }
   ir_ref index = fold_local_index(f, s, v, p);
-  valid = pass_settle(g, valid);
+  valid = pass_finalize_clauses(g, valid);
   index = index && valid ? pass_simplify_given(g, index, valid) : 0;
   return index ? ir_make(g, IR_OP_LOAD, t, 0, (ir_ref[]){fold_local_of(f, s, i), index, valid, zero}, 4) : 0;
 }
 
-pass_position fold_own_position(folder *f, const fold_slab *s, const ir_slab_value *v) {
+pass_point fold_value_point(folder *f, const fold_row_group *s, const ir_fused_value *v) {
   ir_graph *g = f->g;
-  pass_position p = {.rank = ir_rank(g, v->value)};
+  pass_point p = {.rank = ir_rank(g, v->value)};
   for (uint32_t a = 0; a < p.rank; a++) {
     uint32_t loop = loop_of(s, v, a);
     if (is_keys(v, a)) p.at[a] = pass_add(g, s->first, fold_range(f, s->keys));
@@ -143,68 +146,69 @@ pass_position fold_own_position(folder *f, const fold_slab *s, const ir_slab_val
   return p;
 }
 
-bool fold_effect(folder *f, fold_slab *s, ir_ref buffer, ir_ref index, ir_ref value) {
+bool fold_effect(folder *f, fold_row_group *s, ir_ref buffer, ir_ref index, ir_ref value) {
   if (!buffer || !index || !value) return false;
   ir_ref made = ir_make(f->g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){buffer, index, value}, 3);
   s->effects[s->effect_count++] = made;
   return made != 0;
 }
 
-bool fold_stored(folder *f, fold_slab *s, uint32_t i) {
-  const ir_slab_value *v = &s->slab->values[i];
+bool fold_stored(folder *f, fold_row_group *s, uint32_t i) {
+  const ir_fused_value *v = &s->row_group->values[i];
   fold_forget(f); /* where a value was computed before, it is read now */
   if (v->local) s->done |= (uint64_t)1 << i;
   if (v->slot == UINT32_MAX) return true;
-  pass_position p = fold_own_position(f, s, v);
+  pass_point p = fold_value_point(f, s, v);
   ir_ref index = pass_flatten(f->g, &pass_canonical, ir_shape(f->g, v->value), &p);
   return fold_effect(f, s, fold_param(f, v->value, v->slot), index, fold_at(f, v->value, &p));
 }
 
-bool fold_value(folder *f, fold_slab *s, uint32_t i) {
-  const ir_slab_value *v = &s->slab->values[i];
+bool fold_value(folder *f, fold_row_group *s, uint32_t i) {
+  const ir_fused_value *v = &s->row_group->values[i];
   f->output = v->copied ? 0 : v->value;
   fold_forget(f);
   if (v->local) {
-    pass_position p = fold_own_position(f, s, v);
+    pass_point p = fold_value_point(f, s, v);
     ir_ref value = fold_at(f, v->value, &p);
     if (!fold_effect(f, s, fold_local_of(f, s, i), fold_local_index(f, s, v, &p), value)) return false;
   }
   return fold_stored(f, s, i);
 }
 
-ir_ref pass_fold_slab(ir_graph *g, const ir_slab *slab, pass_slots *slots) {
-  uint32_t room = slab->block ? fold_blocks_most(slab) : 2 * slab->count;
-  fold_slab s = {.slab = slab, .effects = ir_alloc(g->mem, room * sizeof *s.effects)};
-  folder f = {.g = g, .slots = slots, .slab = &s};
+ir_ref pass_fold_row_group(ir_graph *g, const ir_row_group *row_group, pass_slots *slots) {
+  uint32_t room = row_group->block ? fold_blocks_most(row_group) : 2 * row_group->count;
+  fold_row_group s = {.row_group = row_group, .effects = ir_alloc(g->mem, room * sizeof *s.effects)};
+  folder f = {.g = g, .slots = slots, .row_group = &s};
   ir_ref root = 0;
   slots->param_count = 0;
   slots->refused = false;
-  bool good = s.effects && start_rounds(&f, &s);
+  bool good = s.effects && start_iterations(&f, &s);
   if (!s.effects) ir_fail(g->error, IR_ERR_MEMORY, "out of memory folding a slab");
-  for (uint32_t i = 0; i < slab->count && good; i++) /* those that are written come first */
-    if (slab->values[i].slot != UINT32_MAX) fold_param(&f, slab->values[i].value, slab->values[i].slot);
-  if (slab->block) good = good && fold_blocks(&f, &s);
+  for (uint32_t i = 0; i < row_group->count && good; i++) /* those that are written come first */
+    if (row_group->values[i].slot != UINT32_MAX)
+      fold_param(&f, row_group->values[i].value, row_group->values[i].slot);
+  if (row_group->block) good = good && fold_blocks(&f, &s);
   else
-    for (uint32_t i = 0; i < slab->count && good; i++) good = fold_value(&f, &s, i);
+    for (uint32_t i = 0; i < row_group->count && good; i++) good = fold_value(&f, &s, i);
   if (good) root = ir_make(g, IR_OP_SEQ, IR_NONE, 0, s.effects, s.effect_count);
   ir_free(g->mem, s.effects, room * sizeof *s.effects);
   folder_free(&f);
   return root ? pass_drop_params(g, root, slots) : 0;
 }
 
-uint32_t pass_slab_ranges(ir_graph *g, ir_ref effect, ir_ref ranges[PASS_SLAB_RANGES]) {
+uint32_t pass_row_group_ranges(ir_graph *g, ir_ref effect, ir_ref ranges[PASS_ROW_GROUP_RANGES]) {
   uint32_t count = 0;
   for (uint32_t i = 0; ir_op_of(g, effect) == IR_OP_SEQ && i < ir_get(g, effect)->nsrc; i++) {
     const ir_node *store = ir_get(g, ir_src(g, effect, i));
     if (store->op != IR_OP_STORE || ir_op_of(g, store->src[0]) != IR_OP_LOCAL) continue;
     const ir_node *local = ir_get(g, store->src[0]);
-    for (uint32_t k = 1; k < local->nsrc && k <= PASS_SLAB_RANGES; k++)
+    for (uint32_t k = 1; k < local->nsrc && k <= PASS_ROW_GROUP_RANGES; k++)
       if (k > count && ir_op_of(g, local->src[k]) == IR_OP_RANGE) ranges[count++] = local->src[k];
   }
   return count;
 }
 
-ir_ref pass_slab_range(ir_graph *g, ir_ref effect) {
-  ir_ref ranges[PASS_SLAB_RANGES];
-  return pass_slab_ranges(g, effect, ranges) ? ranges[0] : 0;
+ir_ref pass_row_group_range(ir_graph *g, ir_ref effect) {
+  ir_ref ranges[PASS_ROW_GROUP_RANGES];
+  return pass_row_group_ranges(g, effect, ranges) ? ranges[0] : 0;
 }

@@ -14,17 +14,17 @@ static ir_ref in_axis(folder *f, ir_ref index, ir_ref size) {
 
 /* Where an index tensor with `batch` leading axes of the data is read, for position p of what is at the
  * indices. */
-static pass_position index_position(const folder *f, const ir_node *n, const pass_position *p) {
+static pass_point index_point(const folder *f, const ir_node *n, const pass_point *p) {
   uint32_t axis = (uint32_t)ir_arg_int(n), batch = (uint32_t)ir_arg_small(n);
-  pass_position where = {.rank = ir_rank(f->g, n->src[1])};
+  pass_point where = {.rank = ir_rank(f->g, n->src[1])};
   for (uint32_t i = 0; i < where.rank; i++) where.at[i] = p->at[i < batch ? i : axis + i - batch];
   return where;
 }
 
 /* The position in the data, given that along the axis. */
-static pass_position data_position(const folder *f, const ir_node *n, const pass_position *p, ir_ref at) {
+static pass_point data_point(const folder *f, const ir_node *n, const pass_point *p, ir_ref at) {
   uint32_t axis = (uint32_t)ir_arg_int(n), taken = ir_rank(f->g, n->src[1]) - (uint32_t)ir_arg_small(n);
-  pass_position from = {.rank = ir_rank(f->g, n->src[0])};
+  pass_point from = {.rank = ir_rank(f->g, n->src[0])};
   for (uint32_t i = 0; i < from.rank; i++) from.at[i] = i == axis ? at : p->at[i < axis ? i : i + taken - 1];
   return from;
 }
@@ -41,20 +41,20 @@ static ir_ref has_place(folder *f, const ir_node *n, ir_ref index, ir_ref size) 
   return pass_and(f->g, inside, pass_compare(f->g, IR_OP_GT, size, ir_index(f->g, 0)));
 }
 
-ir_ref fold_gather(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
+ir_ref fold_gather(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_point *p) {
   ir_graph *g = f->g;
   const ir_node *n = ir_get(g, node);
-  if (fr->stage == 0) {
-    pass_position where = index_position(f, n, p);
-    fr->stage = 1;
+  if (fr->state == 0) {
+    pass_point where = index_point(f, n, p);
+    fr->state = 1;
     fold_ask(f, fr, n->src[1], valid, &where);
     return 0;
   }
   ir_ref index = fold_reply(f, fr, 0), size = ir_dim(g, n->src[0], (uint32_t)ir_arg_int(n)),
          inside = has_place(f, n, index, size);
-  if (fr->stage == 1) {
-    pass_position from = data_position(f, n, p, bound(f, n, index, size, valid));
-    fr->stage = 2;
+  if (fr->state == 1) {
+    pass_point from = data_point(f, n, p, bound(f, n, index, size, valid));
+    fr->state = 2;
     fold_ask(f, fr, n->src[0], pass_and(g, valid, inside), &from);
     return 0;
   }
@@ -65,10 +65,10 @@ ir_ref fold_gather(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const p
 /* Ranges over the updates of a scatter; those over indices go to `over` as well. An axis that threads can
  * share comes first, since effects along indices stay in order: one before them, or else the first one
  * behind. */
-static pass_position update_position(folder *f, const ir_node *n, ir_ref *over, uint32_t *over_count) {
+static pass_point update_point(folder *f, const ir_node *n, ir_ref *over, uint32_t *over_count) {
   ir_ref updates = n->src[2];
   uint32_t axis = (uint32_t)ir_arg_int(n), taken = ir_rank(f->g, n->src[1]) - (uint32_t)ir_arg_small(n);
-  pass_position p = {.rank = ir_rank(f->g, updates)};
+  pass_point p = {.rank = ir_rank(f->g, updates)};
   uint32_t first = 0;
   while (first < p.rank && (ir_bounds_of(f->g, ir_dim(f->g, updates, first)).hi == 1 ||
                             (first >= axis && first < axis + taken)))
@@ -87,12 +87,12 @@ ir_ref fold_scatter(folder *f, ir_ref node, ir_ref param) {
   const ir_node *n = ir_get(g, node);
   ir_ref src[4 + IR_MAX_RANK];
   uint32_t over = 0;
-  pass_position p = update_position(f, n, src + 4, &over), where = index_position(f, n, &p);
+  pass_point p = update_point(f, n, src + 4, &over), where = index_point(f, n, &p);
   ir_ref index = fold_at(f, n->src[1], &where), value = index ? fold_at(f, n->src[2], &p) : 0,
          size = ir_dim(g, node, (uint32_t)ir_arg_int(n));
   if (!value) return 0;
   ir_ref some = pass_compare(g, IR_OP_GT, size, ir_index(g, 0)); /* of no elements, none is out of range */
-  pass_position to = data_position(f, n, &p, bound(f, n, index, size, some));
+  pass_point to = data_point(f, n, &p, bound(f, n, index, size, some));
   src[0] = param;
   src[1] = pass_flatten(g, &pass_canonical, ir_shape(g, node), &to);
   src[2] = has_place(f, n, index, size);

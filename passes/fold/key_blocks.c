@@ -50,10 +50,10 @@ typedef struct fold_sum {
 
 typedef struct blocks {
   folder *f;
-  fold_slab *s;
+  fold_row_group *s;
   ir_graph *g;
   ir_dtype t;
-  const ir_slab_value *weight, *greatest;
+  const ir_fused_value *weight, *greatest;
   ir_ref scores, shift; /* x and s */
   kept most, reference; /* m and r */
   ir_ref scale;         /* a local: exp(r - r'), and later exp(r - s) */
@@ -63,7 +63,7 @@ typedef struct blocks {
   ir_ref blocks, now, before; /* how many; the half of this one, and of the one before */
 } blocks;
 
-uint32_t fold_blocks_most(const ir_slab *slab) { return 16 + 10 * slab->count; }
+uint32_t fold_blocks_most(const ir_row_group *row_group) { return 16 + 10 * row_group->count; }
 
 /* nodes */
 
@@ -71,14 +71,14 @@ static ir_ref constant(const blocks *w, double x) { return ir_float(w->g, w->t, 
 static ir_ref op1(const blocks *w, ir_op op, ir_ref a) { return ir_unary(w->g, op, a); }
 static ir_ref op2(const blocks *w, ir_op op, ir_ref a, ir_ref b) { return ir_binary(w->g, op, a, b); }
 
-static ir_ref load(const blocks *w, ir_ref local, ir_ref index) {
+static ir_ref load_local(const blocks *w, ir_ref local, ir_ref index) {
   ir_dtype t = ir_dtype_of(w->g, local);
   return ir_make(w->g, IR_OP_LOAD, t, 0, (ir_ref[]){local, index, ir_bool(w->g, true), ir_float(w->g, t, 0)},
                  4);
 }
 
 static ir_ref new_local(blocks *w, int64_t size, bool of_block) {
-  ir_ref src[] = {ir_index(w->g, size), w->s->round, w->s->block};
+  ir_ref src[] = {ir_index(w->g, size), w->s->iteration, w->s->block};
   return ir_make(w->g, IR_OP_LOCAL, w->t, ir_pack_arg(w->s->next_local++, 0), src, of_block ? 3 : 2);
 }
 
@@ -88,7 +88,7 @@ static kept new_kept(blocks *w, int64_t size) {
 
 static ir_ref kept_local(const blocks *w, const kept *k) {
   return ir_make(w->g, IR_OP_LOCAL, k->t, ir_pack_arg(k->number, 1),
-                 (ir_ref[]){ir_index(w->g, 2 * k->size), w->s->round}, 2);
+                 (ir_ref[]){ir_index(w->g, 2 * k->size), w->s->iteration}, 2);
 }
 
 static ir_ref kept_index(const blocks *w, const kept *k, ir_ref half, ir_ref index) {
@@ -96,27 +96,27 @@ static ir_ref kept_index(const blocks *w, const kept *k, ir_ref half, ir_ref ind
 }
 
 static ir_ref kept_load(const blocks *w, const kept *k, ir_ref half, ir_ref index) {
-  return load(w, kept_local(w, k), kept_index(w, k, half, index));
+  return load_local(w, kept_local(w, k), kept_index(w, k, half, index));
 }
 
-static bool keep(blocks *w, const kept *k, ir_ref half, ir_ref index, ir_ref value) {
+static bool store_kept(blocks *w, const kept *k, ir_ref half, ir_ref index, ir_ref value) {
   return fold_effect(w->f, w->s, kept_local(w, k), kept_index(w, k, half, index), value);
 }
 
-static ir_ref reduce(const blocks *w, ir_op op, ir_ref body, ir_ref range) {
+static ir_ref make_reduce(const blocks *w, ir_op op, ir_ref body, ir_ref range) {
   return ir_make(w->g, IR_OP_REDUCE, w->t, ir_pack_arg(op, 0), (ir_ref[]){body, range}, 2);
 }
 
 /* positions */
 
 /* The row of a position of the value, counted from the first one of the round. */
-static ir_ref row_of(const blocks *w, const ir_slab_value *v, const pass_position *p) {
-  uint32_t inner = w->s->slab->loops - 1;
+static ir_ref row_of(const blocks *w, const ir_fused_value *v, const pass_point *p) {
+  uint32_t inner = w->s->row_group->loops - 1;
   return pass_sub(w->g, p->at[v->axes[inner]], w->s->start[inner]);
 }
 
-static pass_position with_axis(const pass_position *p, uint32_t axis, ir_ref at) {
-  pass_position more = {.rank = p->rank + 1};
+static pass_point with_axis(const pass_point *p, uint32_t axis, ir_ref at) {
+  pass_point more = {.rank = p->rank + 1};
   for (uint32_t a = 0; a < more.rank; a++) more.at[a] = a == axis ? at : p->at[a > axis ? a - 1 : a];
   return more;
 }
@@ -132,31 +132,32 @@ static ir_ref keys_of(blocks *w, ir_ref *range) {
 /* The number of keys that some row of the round looks at, or more. */
 static ir_ref last_key(blocks *w, int64_t keys) {
   ir_ref range = fold_range(w->f, ir_index(w->g, keys)), start, end = 0;
-  pass_position p = fold_own_position(w->f, w->s, w->greatest);
+  pass_point p = fold_value_point(w->f, w->s, w->greatest);
   p = with_axis(&p, w->weight->keys, range);
   ir_ref value = fold_at(w->f, w->scores, &p);
   fold_forget(w->f);
-  if (value && slab_ends(w->g, value, range, &start)) end = slab_latest(w->g, start, w->s->round, keys);
+  if (value && fuse_masked_from(w->g, value, range, &start))
+    end = fuse_last_unmasked(w->g, start, w->s->iteration, keys);
   return end ? end : ir_index(w->g, keys);
 }
 
 /* steps */
 
 static bool start_state(blocks *w) {
-  const ir_slab *slab = w->s->slab;
-  for (uint32_t i = 0; i < slab->count; i++) {
-    const ir_slab_value *v = &slab->values[i];
-    if (v->role == IR_SLAB_WEIGHT) w->weight = v;
-    if (v->role == IR_SLAB_GREATEST) w->greatest = v;
+  const ir_row_group *row_group = w->s->row_group;
+  for (uint32_t i = 0; i < row_group->count; i++) {
+    const ir_fused_value *v = &row_group->values[i];
+    if (v->role == IR_FUSED_WEIGHT) w->weight = v;
+    if (v->role == IR_FUSED_MAXIMUM) w->greatest = v;
   }
   const ir_node *difference = ir_get(w->g, ir_src(w->g, w->weight->value, 0));
   w->t = (ir_dtype)difference->dtype;
   w->scores = difference->src[0], w->shift = difference->src[1];
-  w->s->next_local = slab->count;
-  w->most = new_kept(w, slab->rows), w->reference = new_kept(w, slab->rows);
-  for (uint32_t i = 0; i < slab->count; i++) {
-    const ir_slab_value *v = &slab->values[i];
-    if (v->role != IR_SLAB_SUM) continue;
+  w->s->next_local = row_group->count;
+  w->most = new_kept(w, row_group->rows), w->reference = new_kept(w, row_group->rows);
+  for (uint32_t i = 0; i < row_group->count; i++) {
+    const ir_fused_value *v = &row_group->values[i];
+    if (v->role != IR_FUSED_SUM) continue;
     int64_t size = fold_local_size(w->f, w->s, v);
     fold_sum *sum = &w->sums[w->sum_count++];
     *sum = (fold_sum){.value = i, .total = new_kept(w, size)};
@@ -166,9 +167,9 @@ static bool start_state(blocks *w) {
   return true;
 }
 
-static bool keep_first(blocks *w, const kept *k, const ir_slab_value *v, double value) {
-  pass_position p = fold_own_position(w->f, w->s, v);
-  return keep(w, k, ir_index(w->g, 1), fold_local_index(w->f, w->s, v, &p), constant(w, value));
+static bool keep_first(blocks *w, const kept *k, const ir_fused_value *v, double value) {
+  pass_point p = fold_value_point(w->f, w->s, v);
+  return store_kept(w, k, ir_index(w->g, 1), fold_local_index(w->f, w->s, v, &p), constant(w, value));
 }
 
 static bool fold_before(blocks *w) {
@@ -177,7 +178,7 @@ static bool fold_before(blocks *w) {
       keep_first(w, &w->most, w->greatest, -INFINITY) && keep_first(w, &w->reference, w->greatest, least);
   for (uint32_t i = 0; i < w->sum_count && good; i++) {
     const fold_sum *sum = &w->sums[i];
-    const ir_slab_value *v = &w->s->slab->values[sum->value];
+    const ir_fused_value *v = &w->s->row_group->values[sum->value];
     good = keep_first(w, &sum->total, v, 0) && (!sum->compensated || keep_first(w, &sum->lost, v, 0));
   }
   return good;
@@ -185,8 +186,8 @@ static bool fold_before(blocks *w) {
 
 static bool start_blocks(blocks *w) {
   ir_graph *g = w->g;
-  fold_slab *s = w->s;
-  int64_t keys, size = s->slab->block;
+  fold_row_group *s = w->s;
+  int64_t keys, size = s->row_group->block;
   if (!ir_is_const(g, ir_dim(g, w->weight->value, w->weight->keys), &keys)) return false;
   w->end = last_key(w, keys);
   w->blocks = pass_ceil_div(g, w->end, ir_index(g, size));
@@ -201,30 +202,30 @@ static bool start_blocks(blocks *w) {
 
 /* The maximum so far, the reference, and the factor of what was summed before. */
 static bool fold_reference(blocks *w) {
-  fold_slab *s = w->s;
-  ir_ref range, body, row, largest = new_local(w, s->slab->rows, true);
-  pass_position p = fold_own_position(w->f, s, w->greatest);
-  pass_position at = with_axis(&p, w->weight->keys, keys_of(w, &range));
+  fold_row_group *s = w->s;
+  ir_ref range, body, row, largest = new_local(w, s->row_group->rows, true);
+  pass_point p = fold_value_point(w->f, s, w->greatest);
+  pass_point at = with_axis(&p, w->weight->keys, keys_of(w, &range));
   if (!(body = fold_at(w->f, w->scores, &at))) return false;
-  if (!fold_effect(w->f, s, largest, row_of(w, w->greatest, &p), reduce(w, IR_OP_MAX, body, range)))
+  if (!fold_effect(w->f, s, largest, row_of(w, w->greatest, &p), make_reduce(w, IR_OP_MAX, body, range)))
     return false;
-  p = fold_own_position(w->f, s, w->greatest), row = row_of(w, w->greatest, &p);
-  ir_ref all = op2(w, IR_OP_MAX, kept_load(w, &w->most, w->before, row), load(w, largest, row));
-  if (!keep(w, &w->most, w->now, row, all)) return false;
-  p = fold_own_position(w->f, s, w->greatest), row = row_of(w, w->greatest, &p);
+  p = fold_value_point(w->f, s, w->greatest), row = row_of(w, w->greatest, &p);
+  ir_ref all = op2(w, IR_OP_MAX, kept_load(w, &w->most, w->before, row), load_local(w, largest, row));
+  if (!store_kept(w, &w->most, w->now, row, all)) return false;
+  p = fold_value_point(w->f, s, w->greatest), row = row_of(w, w->greatest, &p);
   ir_ref most = kept_load(w, &w->most, w->now, row), old = kept_load(w, &w->reference, w->before, row);
   ir_ref stays = op2(w, IR_OP_LE, most, op2(w, IR_OP_ADD, old, constant(w, SLACK)));
-  if (!keep(w, &w->reference, w->now, row, pass_where(w->g, stays, old, most))) return false;
-  p = fold_own_position(w->f, s, w->greatest), row = row_of(w, w->greatest, &p);
+  if (!store_kept(w, &w->reference, w->now, row, pass_where(w->g, stays, old, most))) return false;
+  p = fold_value_point(w->f, s, w->greatest), row = row_of(w, w->greatest, &p);
   ir_ref moved = op2(w, IR_OP_SUB, kept_load(w, &w->reference, w->before, row),
                      kept_load(w, &w->reference, w->now, row));
-  w->scale = new_local(w, s->slab->rows, true);
+  w->scale = new_local(w, s->row_group->rows, true);
   return fold_effect(w->f, s, w->scale, row, op1(w, IR_OP_EXP, moved));
 }
 
 static bool fold_weight(blocks *w) {
-  uint32_t number = (uint32_t)(w->weight - w->s->slab->values);
-  pass_position p = fold_own_position(w->f, w->s, w->weight);
+  uint32_t number = (uint32_t)(w->weight - w->s->row_group->values);
+  pass_point p = fold_value_point(w->f, w->s, w->weight);
   ir_ref scores = fold_at(w->f, w->scores, &p);
   ir_ref r = kept_load(w, &w->reference, w->now, row_of(w, w->weight, &p));
   ir_ref value = op1(w, IR_OP_EXP, op2(w, IR_OP_SUB, scores, r));
@@ -234,31 +235,32 @@ static bool fold_weight(blocks *w) {
 }
 
 /* The sum of the terms over a range of keys, at a position of the sum. */
-static ir_ref terms_at(blocks *w, const ir_slab_value *v, const pass_position *p, ir_ref key, ir_ref range,
+static ir_ref terms_at(blocks *w, const ir_fused_value *v, const pass_point *p, ir_ref key, ir_ref range,
                        ir_ref *body) {
-  pass_position at = with_axis(p, v->keys, key);
+  pass_point at = with_axis(p, v->keys, key);
   *body = fold_at(w->f, ir_src(w->g, v->value, 0), &at);
-  return *body ? reduce(w, IR_OP_ADD, *body, range) : 0;
+  return *body ? make_reduce(w, IR_OP_ADD, *body, range) : 0;
 }
 
 /* z' = z*scale + terms; what rounding takes is added up apart. */
-static bool add_compensated(blocks *w, fold_sum *sum, const ir_slab_value *v) {
-  pass_position p = fold_own_position(w->f, w->s, v);
-  ir_ref i = fold_local_index(w->f, w->s, v, &p), scale = load(w, w->scale, row_of(w, v, &p));
-  ir_ref a = op2(w, IR_OP_MUL, kept_load(w, &sum->total, w->before, i), scale), b = load(w, sum->alone, i);
-  if (!keep(w, &sum->total, w->now, i, op2(w, IR_OP_ADD, a, b))) return false;
-  p = fold_own_position(w->f, w->s, v);
-  i = fold_local_index(w->f, w->s, v, &p), scale = load(w, w->scale, row_of(w, v, &p));
-  a = op2(w, IR_OP_MUL, kept_load(w, &sum->total, w->before, i), scale), b = load(w, sum->alone, i);
+static bool add_compensated(blocks *w, fold_sum *sum, const ir_fused_value *v) {
+  pass_point p = fold_value_point(w->f, w->s, v);
+  ir_ref i = fold_local_index(w->f, w->s, v, &p), scale = load_local(w, w->scale, row_of(w, v, &p));
+  ir_ref a = op2(w, IR_OP_MUL, kept_load(w, &sum->total, w->before, i), scale),
+         b = load_local(w, sum->alone, i);
+  if (!store_kept(w, &sum->total, w->now, i, op2(w, IR_OP_ADD, a, b))) return false;
+  p = fold_value_point(w->f, w->s, v);
+  i = fold_local_index(w->f, w->s, v, &p), scale = load_local(w, w->scale, row_of(w, v, &p));
+  a = op2(w, IR_OP_MUL, kept_load(w, &sum->total, w->before, i), scale), b = load_local(w, sum->alone, i);
   ir_ref z = op2(w, IR_OP_ADD, a, b), c = op2(w, IR_OP_SUB, z, a);
   ir_ref error = op2(w, IR_OP_ADD, op2(w, IR_OP_SUB, a, op2(w, IR_OP_SUB, z, c)), op2(w, IR_OP_SUB, b, c));
   ir_ref lost = op2(w, IR_OP_MUL, kept_load(w, &sum->lost, w->before, i), scale);
-  return keep(w, &sum->lost, w->now, i, op2(w, IR_OP_ADD, lost, error));
+  return store_kept(w, &sum->lost, w->now, i, op2(w, IR_OP_ADD, lost, error));
 }
 
 static bool fold_terms(blocks *w, fold_sum *sum) {
-  const ir_slab_value *v = &w->s->slab->values[sum->value];
-  pass_position p = fold_own_position(w->f, w->s, v);
+  const ir_fused_value *v = &w->s->row_group->values[sum->value];
+  pass_point p = fold_value_point(w->f, w->s, v);
   ir_ref range, body, key = keys_of(w, &range), i = fold_local_index(w->f, w->s, v, &p);
   ir_ref terms = terms_at(w, v, &p, key, range, &body);
   if (!terms) return false;
@@ -266,38 +268,38 @@ static bool fold_terms(blocks *w, fold_sum *sum) {
     sum->alone = new_local(w, sum->total.size, true);
     return fold_effect(w->f, w->s, sum->alone, i, terms) && add_compensated(w, sum, v);
   }
-  ir_ref old = kept_load(w, &sum->total, w->before, i), scale = load(w, w->scale, row_of(w, v, &p));
-  return keep(w, &sum->total, w->now, i, op2(w, IR_OP_ADD, op2(w, IR_OP_MUL, old, scale), terms));
+  ir_ref old = kept_load(w, &sum->total, w->before, i), scale = load_local(w, w->scale, row_of(w, v, &p));
+  return store_kept(w, &sum->total, w->now, i, op2(w, IR_OP_ADD, op2(w, IR_OP_MUL, old, scale), terms));
 }
 
 static bool fold_block(blocks *w) {
   bool good = true;
-  for (uint32_t i = 0; i < w->s->slab->count && good; i++)
-    if (w->s->slab->values[i].role == IR_SLAB_BLOCK) good = fold_value(w->f, w->s, i);
+  for (uint32_t i = 0; i < w->s->row_group->count && good; i++)
+    if (w->s->row_group->values[i].role == IR_FUSED_BLOCK) good = fold_value(w->f, w->s, i);
   good = good && fold_reference(w) && fold_weight(w);
   for (uint32_t i = 0; i < w->sum_count && good; i++) good = fold_terms(w, &w->sums[i]);
   return good;
 }
 
 /* Where a position of the sum lies in the local of what was left out: of its row, or of any. */
-static ir_ref left_out_index(blocks *w, const ir_slab_value *v, const pass_position *p, bool any_row) {
-  pass_position at = *p;
-  uint32_t inner = w->s->slab->loops - 1;
+static ir_ref left_out_index(blocks *w, const ir_fused_value *v, const pass_point *p, bool any_row) {
+  pass_point at = *p;
+  uint32_t inner = w->s->row_group->loops - 1;
   if (any_row) at.at[v->axes[inner]] = w->s->start[inner];
   return fold_local_index(w->f, w->s, v, &at);
 }
 
 /* What keys that were left out add to the sum, 0 or NaN: into a local, once where that is the same for all
  * rows. *local 0: there is nothing. */
-static bool fold_left_out(blocks *w, const ir_slab_value *v, ir_ref *local, bool *any_row) {
+static bool fold_left_out(blocks *w, const ir_fused_value *v, ir_ref *local, bool *any_row) {
   ir_graph *g = w->g;
-  fold_slab *s = w->s;
+  fold_row_group *s = w->s;
   int64_t keys = 0;
   *local = 0;
   ir_is_const(g, ir_dim(g, w->weight->value, w->weight->keys), &keys);
   ir_ref count = pass_sub(g, ir_index(g, keys), w->end), body;
   if (ir_bounds_of(g, count).hi <= 0) return true;
-  pass_position p = fold_own_position(w->f, s, v);
+  pass_point p = fold_value_point(w->f, s, v);
   ir_ref range = fold_range(w->f, count), row = row_of(w, v, &p);
   s->zero = w->weight->value;
   fold_forget(w->f);
@@ -312,15 +314,15 @@ static bool fold_left_out(blocks *w, const ir_slab_value *v, ir_ref *local, bool
 }
 
 static bool fold_total(blocks *w, const fold_sum *sum) {
-  const ir_slab_value *v = &w->s->slab->values[sum->value];
+  const ir_fused_value *v = &w->s->row_group->values[sum->value];
   ir_ref left_out;
   bool any_row = false;
   if (!fold_left_out(w, v, &left_out, &any_row)) return false;
-  pass_position p = fold_own_position(w->f, w->s, v);
+  pass_point p = fold_value_point(w->f, w->s, v);
   ir_ref i = fold_local_index(w->f, w->s, v, &p), z = kept_load(w, &sum->total, w->now, i);
   if (sum->compensated) z = op2(w, IR_OP_ADD, z, kept_load(w, &sum->lost, w->now, i));
-  z = op2(w, IR_OP_MUL, z, load(w, w->scale, row_of(w, v, &p)));
-  if (left_out) z = op2(w, IR_OP_ADD, z, load(w, left_out, left_out_index(w, v, &p, any_row)));
+  z = op2(w, IR_OP_MUL, z, load_local(w, w->scale, row_of(w, v, &p)));
+  if (left_out) z = op2(w, IR_OP_ADD, z, load_local(w, left_out, left_out_index(w, v, &p, any_row)));
   return fold_effect(w->f, w->s, fold_local_of(w->f, w->s, sum->value), i, z) &&
          fold_stored(w->f, w->s, sum->value);
 }
@@ -328,37 +330,37 @@ static bool fold_total(blocks *w, const fold_sum *sum) {
 /* The values made of the maximum alone, which s may be made of; then the others. */
 static bool fold_plain(blocks *w, bool after_sums) {
   bool good = true;
-  for (uint32_t i = 0; i < w->s->slab->count && good; i++) {
-    const ir_slab_value *v = &w->s->slab->values[i];
-    if (v->role == IR_SLAB_PLAIN && (v->value > w->weight->value) == after_sums)
+  for (uint32_t i = 0; i < w->s->row_group->count && good; i++) {
+    const ir_fused_value *v = &w->s->row_group->values[i];
+    if (v->role == IR_FUSED_PLAIN && (v->value > w->weight->value) == after_sums)
       good = fold_value(w->f, w->s, i);
   }
   return good;
 }
 
 static bool fold_after(blocks *w) {
-  fold_slab *s = w->s;
+  fold_row_group *s = w->s;
   ir_graph *g = w->g;
-  uint32_t number = (uint32_t)(w->greatest - s->slab->values);
+  uint32_t number = (uint32_t)(w->greatest - s->row_group->values);
   s->done = 0;
   w->now = pass_mod_int(g, pass_add_int(g, w->blocks, 1), 2); /* that of the last block */
-  pass_position p = fold_own_position(w->f, s, w->greatest);
+  pass_point p = fold_value_point(w->f, s, w->greatest);
   ir_ref row = row_of(w, w->greatest, &p);
   if (!fold_effect(w->f, s, fold_local_of(w->f, s, number), row, kept_load(w, &w->most, w->now, row)) ||
       !fold_stored(w->f, s, number))
     return false;
   if (!fold_plain(w, false)) return false;
-  p = fold_own_position(w->f, s, w->greatest), row = row_of(w, w->greatest, &p);
-  pass_position at = with_axis(&p, w->weight->keys, ir_index(g, 0)); /* it is the same for all keys */
+  p = fold_value_point(w->f, s, w->greatest), row = row_of(w, w->greatest, &p);
+  pass_point at = with_axis(&p, w->weight->keys, ir_index(g, 0)); /* it is the same for all keys */
   ir_ref shift = fold_at(w->f, w->shift, &at);
   ir_ref moved = op2(w, IR_OP_SUB, kept_load(w, &w->reference, w->now, row), shift);
-  w->scale = new_local(w, s->slab->rows, false);
+  w->scale = new_local(w, s->row_group->rows, false);
   bool good = fold_effect(w->f, s, w->scale, row, op1(w, IR_OP_EXP, moved));
   for (uint32_t i = 0; i < w->sum_count && good; i++) good = fold_total(w, &w->sums[i]);
   return good && fold_plain(w, true);
 }
 
-bool fold_blocks(folder *f, fold_slab *s) {
+bool fold_blocks(folder *f, fold_row_group *s) {
   blocks w = {.f = f, .s = s, .g = f->g};
   return start_state(&w) && fold_before(&w) && start_blocks(&w) && fold_block(&w) && fold_after(&w);
 }

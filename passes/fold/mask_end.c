@@ -25,16 +25,16 @@ static bool face_of(ir_graph *g, ir_ref condition, ir_ref range, ir_ref *start, 
   return *start != 0;
 }
 
-bool slab_is_infinite(const ir_graph *g, ir_ref value) {
+bool fuse_is_infinite(const ir_graph *g, ir_ref value) {
   return ir_op_of(g, value) == IR_OP_CONST && ir_is_float(ir_dtype_of(g, value)) &&
          ir_const_value(g, value).f == -INFINITY;
 }
 
-bool slab_ends(ir_graph *g, ir_ref value, ir_ref range, ir_ref *start) {
+bool fuse_masked_from(ir_graph *g, ir_ref value, ir_ref range, ir_ref *start) {
   const ir_node *n = ir_get(g, value);
   if (n->op != IR_OP_WHERE) return false;
-  bool when = slab_is_infinite(g, n->src[1]);
-  if (!when && !slab_is_infinite(g, n->src[2])) return false;
+  bool when = fuse_is_infinite(g, n->src[1]);
+  if (!when && !fuse_is_infinite(g, n->src[2])) return false;
   const ir_node *all = ir_get(g, n->src[0]);
   bool several = all->op == (when ? IR_OP_OR : IR_OP_AND);
   for (uint32_t i = 0; i < (several ? all->nsrc : 1); i++) {
@@ -44,18 +44,19 @@ bool slab_ends(ir_graph *g, ir_ref value, ir_ref range, ir_ref *start) {
   return false;
 }
 
-ir_ref slab_latest(ir_graph *g, ir_ref start, ir_ref round, int64_t most) {
-  ir_ref ranges[MAX_RANGES], size = ir_index(g, most), tile = ir_index(g, SLAB_TILE);
+ir_ref fuse_last_unmasked(ir_graph *g, ir_ref start, ir_ref iteration, int64_t most) {
+  ir_ref ranges[MAX_RANGES], size = ir_index(g, most), tile = ir_index(g, FUSE_MASK_TILE);
   uint32_t count = loop_find(g, start, IR_OP_RANGE, ranges, MAX_RANGES);
   for (uint32_t i = 0; i < count && count < MAX_RANGES; i++) {
     int64_t stride, extent;
-    if (ranges[i] == round) continue;
+    if (ranges[i] == iteration) continue;
     if (!loop_stride(g, start, ranges[i], &stride) || !ir_is_const(g, ir_src(g, ranges[i], 0), &extent))
       return 0;
     ir_ref at = ir_index(g, stride > 0 ? extent - 1 : 0);
     start = pass_substitute(g, start, &ranges[i], &at, 1);
   }
-  ir_ref end = pass_mul_int(g, pass_div_int(g, pass_add_int(g, start, SLAB_TILE - 1), SLAB_TILE), SLAB_TILE);
+  ir_ref end = pass_mul_int(g, pass_div_int(g, pass_add_int(g, start, FUSE_MASK_TILE - 1), FUSE_MASK_TILE),
+                            FUSE_MASK_TILE);
   if (!pass_proves(g, IR_OP_LE, end, size)) end = pass_min(g, end, size);
   return pass_proves(g, IR_OP_GE, end, tile) ? end : pass_max(g, end, tile);
 }

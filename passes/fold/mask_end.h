@@ -4,13 +4,13 @@
 
 #include "ir/ir.h"
 
-enum { SLAB_TILE = 64 };
+enum { FUSE_MASK_TILE = 64 };
 
-bool slab_is_infinite(const ir_graph *g, ir_ref value); /* the constant -inf */
+bool fuse_is_infinite(const ir_graph *g, ir_ref value); /* the constant -inf */
 /* where(..., -inf, ...) that is -inf from position *start of the range on? */
-bool slab_ends(ir_graph *g, ir_ref value, ir_ref range, ir_ref *start);
-/* The most that a position is over all ranges but `round`, as a multiple of SLAB_TILE from SLAB_TILE to
- * `most`; 0: it is not known. */
-ir_ref slab_latest(ir_graph *g, ir_ref start, ir_ref round, int64_t most);
+bool fuse_masked_from(ir_graph *g, ir_ref value, ir_ref range, ir_ref *start);
+/* The most that a position is over all ranges but `round`, as a multiple of FUSE_MASK_TILE from
+ * FUSE_MASK_TILE to `most`; 0: it is not known. */
+ir_ref fuse_last_unmasked(ir_graph *g, ir_ref start, ir_ref iteration, int64_t most);
 
 #endif

@@ -23,11 +23,11 @@ enum {
   TILED_ROWS = 64,         /* rows together where contractions are computed, which reuse what they read */
   TILED_BYTES = 640 << 10, /* and the cache that they may fill with them */
   FEWEST_TILED = 16,
-  AGAIN_BYTES = 8 << 20, /* that contractions of every round may read: part of a third cache */
-  TILE = 512,            /* elements: what is less than a few tiles in a round is worth none */
-  FEW_ROUNDS = 4,        /* for threads to share, unless there is little to do */
-  ENOUGH_GROUPS = 512,   /* of work-items, which fill a device */
-  MOST_ALONE = 1 << 14   /* elements for a group while others have none */
+  REREAD_BYTES = 8 << 20, /* that contractions of every round may read: part of a third cache */
+  TILE = 512,             /* elements: what is less than a few tiles in a round is worth none */
+  FEW_ITERATIONS = 4,     /* for threads to share, unless there is little to do */
+  ENOUGH_GROUPS = 512,    /* of work-items, which fill a device */
+  MOST_ALONE = 1 << 14    /* elements for a group while others have none */
 };
 #define FAR_TOO_MANY ((int64_t)1 << 40)
 
@@ -35,12 +35,12 @@ static int64_t times(int64_t a, int64_t b) {
   return a >= FAR_TOO_MANY || b >= FAR_TOO_MANY || (b && a > FAR_TOO_MANY / b) ? FAR_TOO_MANY : a * b;
 }
 
-static int64_t most(ir_graph *g, ir_ref size) {
+static int64_t most_elements(ir_graph *g, ir_ref size) {
   int64_t hi = ir_bounds_of(g, size).hi;
   return hi < 1 ? 1 : hi > FAR_TOO_MANY ? FAR_TOO_MANY : hi;
 }
 
-static int8_t innermost(const slab_group *group) {
+static int8_t innermost(const fuse_group *group) {
   int8_t last = -1;
   for (int8_t l = 0; l < group->loops; l++)
     if (group->shared[l]) last = l;
@@ -49,12 +49,12 @@ static int8_t innermost(const slab_group *group) {
 
 /* Elements of the tensor at one position of the shared loops; `at` says which axis walks each, -1: none.
  * *neighbours: the innermost loop walks its last axis, and there are others. */
-static int64_t row_of(ir_graph *g, const slab_group *group, ir_ref tensor, const int8_t *at,
+static int64_t row_of(ir_graph *g, const fuse_group *group, ir_ref tensor, const int8_t *at,
                       bool *neighbours) {
   int64_t row = 1;
   int last = -1, inner = at[innermost(group)];
   for (uint32_t a = 0; a < ir_rank(g, tensor); a++) {
-    int64_t size = most(g, ir_dim(g, tensor, a));
+    int64_t size = most_elements(g, ir_dim(g, tensor, a));
     bool walked = false;
     for (int8_t l = 0; l < group->loops; l++) walked |= group->shared[l] && at[l] == (int)a;
     if (!walked) row = times(row, size);
@@ -64,48 +64,50 @@ static int64_t row_of(ir_graph *g, const slab_group *group, ir_ref tensor, const
   return row;
 }
 
-int64_t slab_elements(ir_graph *g, ir_ref tensor) {
+int64_t fuse_elements(ir_graph *g, ir_ref tensor) {
   int64_t elements = 1;
-  for (uint32_t a = 0; a < ir_rank(g, tensor); a++) elements = times(elements, most(g, ir_dim(g, tensor, a)));
+  for (uint32_t a = 0; a < ir_rank(g, tensor); a++)
+    elements = times(elements, most_elements(g, ir_dim(g, tensor, a)));
   return elements;
 }
 
-int64_t slab_bytes(const scheduler *s, ir_ref tensor) {
-  return times(slab_elements(s->g, tensor), ir_dtypes[ir_dtype_of(s->g, tensor)].bytes);
+int64_t fuse_bytes(const scheduler *s, ir_ref tensor) {
+  return times(fuse_elements(s->g, tensor), ir_dtypes[ir_dtype_of(s->g, tensor)].bytes);
 }
 
-int64_t slab_read_bytes(const scheduler *s, const slab_read *read) {
+int64_t fuse_read_bytes(const scheduler *s, const fuse_read *read) {
   return times(read->elements, ir_dtypes[ir_dtype_of(s->g, read->node)].bytes);
 }
 
 /* Does the shared loop take parts of what is read, no whole axis of it? */
-static bool in_parts(const slab_member *m, const slab_read *read, int8_t loop) {
-  return read->axes.parts >> m->axis[loop] & 1;
+static bool reads_strided(const fuse_member *m, const fuse_read *read, int8_t loop) {
+  return read->axes.strided >> m->axis[loop] & 1;
 }
 
 /* Of what the item reads: a row of it, where all shared loops walk it. */
-static int64_t row_bytes(const slab_plan *p, const slab_group *group, const slab_member *m,
-                         const slab_read *read, const int8_t *at, bool *neighbours) {
+static int64_t row_bytes(const fuse_plan *p, const fuse_group *group, const fuse_member *m,
+                         const fuse_read *read, const int8_t *at, bool *neighbours) {
   ir_graph *g = p->s->g;
   int64_t steps = 1;
   for (int8_t l = 0; l < group->loops; l++) {
     if (!group->shared[l] || at[l] >= 0) continue;
-    if (!in_parts(m, read, l)) return 0;
-    steps = times(steps, most(g, group->extent[l]));
+    if (!reads_strided(m, read, l)) return 0;
+    steps = times(steps, most_elements(g, group->extent[l]));
   }
-  int64_t row = row_of(g, group, read->node, at, neighbours) / steps, all = slab_elements(g, read->node);
+  int64_t row = row_of(g, group, read->node, at, neighbours) / steps, all = fuse_elements(g, read->node);
   if (read->elements < all) row = times(row, read->elements) / all; /* some of its elements */
   return times(row ? row : 1, ir_dtypes[ir_dtype_of(g, read->node)].bytes);
 }
 
 /* Of what the item reads: what rounds of the innermost loop read again, one after the other. */
-static int64_t again_bytes(const slab_plan *p, const slab_group *group, const slab_member *m,
-                           const slab_read *read, const int8_t *at) {
-  int64_t bytes = slab_read_bytes(p->s, read);
+static int64_t reread_bytes(const fuse_plan *p, const fuse_group *group, const fuse_member *m,
+                            const fuse_read *read, const int8_t *at) {
+  int64_t bytes = fuse_read_bytes(p->s, read);
   int8_t inner = innermost(group);
-  if (at[inner] >= 0 || in_parts(m, read, inner)) return 0;
+  if (at[inner] >= 0 || reads_strided(m, read, inner)) return 0;
   for (int8_t l = 0; l < group->loops; l++)
-    if (group->shared[l] && (at[l] >= 0 || in_parts(m, read, l))) bytes /= most(p->s->g, group->extent[l]);
+    if (group->shared[l] && (at[l] >= 0 || reads_strided(m, read, l)))
+      bytes /= most_elements(p->s->g, group->extent[l]);
   return bytes;
 }
 
@@ -113,35 +115,35 @@ typedef struct row {
   int64_t bytes, longest; /* of all locals and reads; elements of the longest */
   int64_t locals;         /* bytes of all locals */
   int64_t contracted;     /* elements of the contraction with the fewest */
-  int64_t again;          /* bytes of what every round reads, or all those of a position further out */
+  int64_t reread;         /* bytes of what every round reads, or all those of a position further out */
   bool neighbours, tiled;
 } row;
 
-static row measure(const slab_plan *p, const slab_group *group) {
+static row measure_row(const fuse_plan *p, const fuse_group *group) {
   enum { ROOM = 64 };
   ir_graph *g = p->s->g;
   row r = {.longest = 1, .contracted = FAR_TOO_MANY};
   ir_ref met[ROOM];
   uint32_t count = 0;
   for (uint32_t i = 0; i < group->count; i++) {
-    const slab_member *m = &group->members[i];
+    const fuse_member *m = &group->members[i];
     int64_t elements = row_of(g, group, m->value, m->axis, &r.neighbours);
     if (elements > r.longest) r.longest = elements;
     if (m->local) r.locals += times(elements, ir_dtypes[ir_dtype_of(g, m->value)].bytes);
     if (!p->item_of[m->value]) continue;
-    const slab_item *item = &p->items[p->item_of[m->value] - 1];
+    const fuse_item *item = &p->items[p->item_of[m->value] - 1];
     r.tiled |= item->contracts;
     if (item->contracts && elements < r.contracted) r.contracted = elements;
     for (uint32_t k = 0; k < item->read_count; k++) {
-      const slab_read *read = &p->reads[item->first_read + k];
-      bool again = slab_member_of(group, read->node) >= 0;
-      for (uint32_t j = 0; j < count; j++) again |= met[j] == read->node;
-      if (again || !ir_shape(g, read->node)) continue;
+      const fuse_read *read = &p->reads[item->first_read + k];
+      bool counted = fuse_member_of(group, read->node) >= 0;
+      for (uint32_t j = 0; j < count; j++) counted |= met[j] == read->node;
+      if (counted || !ir_shape(g, read->node)) continue;
       if (count < ROOM) met[count++] = read->node;
       int8_t at[IR_MAX_RANK];
-      slab_walked(group, m, &read->axes, at);
+      fuse_loop_axes(group, m, &read->axes, at);
       int64_t bytes = row_bytes(p, group, m, read, at, &r.neighbours);
-      r.again += again_bytes(p, group, m, read, at);
+      r.reread += reread_bytes(p, group, m, read, at);
       int64_t length = bytes / (ir_dtypes[ir_dtype_of(g, read->node)].bytes);
       if (length > r.longest) r.longest = length;
       r.bytes += bytes;
@@ -151,26 +153,27 @@ static row measure(const slab_plan *p, const slab_group *group) {
   return r;
 }
 
-int64_t slab_room(const ir_target *t) {
-  if (!t->local_bytes) return t->lanes ? CACHE_BYTES - loop_exchange_bytes(t) : FAR_TOO_MANY;
+int64_t fuse_local_room(const ir_target *t) {
+  if (!t->local_bytes) return t->group_items ? CACHE_BYTES - loop_exchange_bytes(t) : FAR_TOO_MANY;
   return t->local_bytes - loop_exchange_bytes(t);
 }
 
 /* For groups of work-items: as many rows as all of them have something to do, whose locals fit. */
-static bool fits_group(const slab_plan *p, slab_group *group, const row *r, int64_t rounds, int64_t extent) {
+static bool fits_group(const fuse_plan *p, fuse_group *group, const row *r, int64_t iterations,
+                       int64_t extent) {
   const ir_target *t = p->s->target;
-  int64_t room = slab_room(t), rows = r->neighbours ? NEIGHBOURS : 1;
+  int64_t room = fuse_local_room(t), rows = r->neighbours ? NEIGHBOURS : 1;
   while (rows > extent) rows /= 2;
-  while (times(rows, r->longest) < t->lanes && 2 * rows <= extent && rounds / rows > ENOUGH_GROUPS &&
-         times(2 * rows, r->locals) <= room)
+  while (times(rows, r->longest) < t->group_items && 2 * rows <= extent &&
+         iterations / rows > ENOUGH_GROUPS && times(2 * rows, r->locals) <= room)
     rows *= 2;
   group->rows = rows;
-  rounds /= rows;
-  bool few = rounds < 2 || (rounds < ENOUGH_GROUPS && times(rows, r->longest) > MOST_ALONE);
-  return !few && rounds < FAR_TOO_MANY && times(rows, r->locals) <= room;
+  iterations /= rows;
+  bool few = iterations < 2 || (iterations < ENOUGH_GROUPS && times(rows, r->longest) > MOST_ALONE);
+  return !few && iterations < FAR_TOO_MANY && times(rows, r->locals) <= room;
 }
 
-bool slab_passes(const slab_plan *p, const slab_group *group) {
+bool fuse_fits_arguments(const fuse_plan *p, const fuse_group *group) {
   enum { ROOM = 64 };
   const scheduler *s = p->s;
   ir_ref met[ROOM];
@@ -178,12 +181,12 @@ bool slab_passes(const slab_plan *p, const slab_group *group) {
   if (!s->target->argument_bytes) return true;
   for (uint32_t i = 0; i < group->count + group->copy_count; i++) {
     ir_ref value = i < group->count ? group->members[i].value : group->copies[i - group->count];
-    int64_t item = slab_item_of(p, value);
+    int64_t item = fuse_item_of(p, value);
     for (uint32_t k = 0; item >= 0 && k < p->items[item].read_count; k++) {
       ir_ref node = p->reads[p->items[item].first_read + k].node;
-      bool again = slab_member_of(group, node) >= 0;
-      for (uint32_t j = 0; j < count && !again; j++) again = met[j] == node;
-      if (again) continue;
+      bool counted = fuse_member_of(group, node) >= 0;
+      for (uint32_t j = 0; j < count && !counted; j++) counted = met[j] == node;
+      if (counted) continue;
       if (count == ROOM) return false;
       met[count++] = node;
     }
@@ -191,36 +194,37 @@ bool slab_passes(const slab_plan *p, const slab_group *group) {
   return group->count + count <= schedule_most_slots(s);
 }
 
-bool slab_fits(const slab_plan *p, slab_group *group) {
+bool fuse_choose_rows(const fuse_plan *p, fuse_group *group) {
   ir_graph *g = p->s->g;
   int8_t inner = innermost(group);
-  if (!slab_passes(p, group)) return false;
-  row r = measure(p, group);
-  while (r.neighbours && most(g, group->extent[inner]) < FEWEST_NEIGHBOURS) { /* they stay together */
+  if (!fuse_fits_arguments(p, group)) return false;
+  row r = measure_row(p, group);
+  while (r.neighbours &&
+         most_elements(g, group->extent[inner]) < FEWEST_NEIGHBOURS) { /* they stay together */
     group->shared[inner] = false;
     if ((inner = innermost(group)) < 0) return false;
-    r = measure(p, group);
+    r = measure_row(p, group);
   }
-  int64_t extent = most(g, group->extent[inner]), rounds = 1,
+  int64_t extent = most_elements(g, group->extent[inner]), iterations = 1,
           rows = r.tiled        ? TILED_ROWS
                  : r.neighbours ? NEIGHBOURS
                                 : 1,
           cache = r.tiled ? TILED_BYTES : CACHE_BYTES;
   for (int8_t l = 0; l < group->loops; l++)
-    if (group->shared[l]) rounds = times(rounds, most(g, group->extent[l]));
-  if (p->s->target->lanes) return fits_group(p, group, &r, rounds, extent);
-  int64_t all = times(rounds, r.bytes);
+    if (group->shared[l]) iterations = times(iterations, most_elements(g, group->extent[l]));
+  if (p->s->target->group_items) return fits_group(p, group, &r, iterations, extent);
+  int64_t all = times(iterations, r.bytes);
   while (times(rows, r.longest) < SHORT_ROW) rows *= 2;
   while (rows > extent) rows /= 2;
   int64_t fewest = r.tiled        ? FEWEST_TILED
                    : r.neighbours ? FEWEST_NEIGHBOURS
                                   : 1,
-          room = slab_room(p->s->target);
+          room = fuse_local_room(p->s->target);
   while (rows > fewest && (times(rows, r.bytes) > cache || times(rows, r.locals) > room)) rows /= 2;
   group->rows = rows;
   group->bytes = r.tiled ? 0 : times(rows, r.bytes);
-  rounds /= rows;
-  bool few = rounds < 2 || (rounds < FEW_ROUNDS && all > CACHE_BYTES / 8);
-  if (r.tiled && (times(rows, r.contracted) < TILE || r.again > AGAIN_BYTES)) return false;
-  return !few && rounds < FAR_TOO_MANY && times(rows, r.bytes) <= cache && times(rows, r.locals) <= room;
+  iterations /= rows;
+  bool few = iterations < 2 || (iterations < FEW_ITERATIONS && all > CACHE_BYTES / 8);
+  if (r.tiled && (times(rows, r.contracted) < TILE || r.reread > REREAD_BYTES)) return false;
+  return !few && iterations < FAR_TOO_MANY && times(rows, r.bytes) <= cache && times(rows, r.locals) <= room;
 }

@@ -13,22 +13,22 @@ static int descending(const void *a, const void *b) {
   return x > y ? -1 : x < y;
 }
 
-bool slab_in_memory(const scheduler *s, ir_ref r) {
+bool fuse_in_memory(const scheduler *s, ir_ref r) {
   return schedule_is_leaf(ir_op_of(s->g, r)) || s->flags[r] & SCHEDULE_STORED;
 }
 
-bool slab_is_panels(const ir_graph *g, ir_ref r) {
+bool fuse_is_panels(const ir_graph *g, ir_ref r) {
   return ir_op_of(g, r) == IR_OP_STORED && ir_get(g, r)->arg == PASS_PANELS;
 }
 
-size_t slab_fused(scheduler *s, ir_ref value, ir_ref *out, size_t room) {
+size_t fuse_nodes_of(scheduler *s, ir_ref value, ir_ref *out, size_t room) {
   size_t count = 1;
   out[0] = value;
   s->sharing.walk++;
   s->sharing.seen[value] = s->sharing.walk;
   for (size_t next = 0; next < count; next++) {
     const ir_node *n = ir_get(s->g, out[next]);
-    if (next && slab_in_memory(s, out[next])) continue;
+    if (next && fuse_in_memory(s, out[next])) continue;
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
       ir_ref operand = n->src[k];
       if (!ir_shape(s->g, operand) || s->sharing.seen[operand] == s->sharing.walk) continue;
@@ -41,31 +41,31 @@ size_t slab_fused(scheduler *s, ir_ref value, ir_ref *out, size_t room) {
   return count;
 }
 
-int64_t slab_item_of(const slab_plan *p, ir_ref node) {
+int64_t fuse_item_of(const fuse_plan *p, ir_ref node) {
   const scheduler *s = p->s;
   if (ir_op_of(s->g, node) == IR_OP_RESULT) node = ir_src(s->g, node, 0);
-  return node < s->nodes && p->item_of[node] ? (int64_t)p->item_of[node] - 1 : SLAB_NO_ITEM;
+  return node < s->nodes && p->item_of[node] ? (int64_t)p->item_of[node] - 1 : FUSE_NO_ITEM;
 }
 
-static bool add_read(slab_plan *p, ir_ref node, const slab_axes *axes, int64_t elements) {
+static bool add_read(fuse_plan *p, ir_ref node, const fuse_axes *axes, int64_t elements) {
   const ir_mem *mem = p->s->g->mem;
   if (!IR_RESERVE(mem, p->reads, p->read_cap, p->read_count + 1)) return false;
-  p->reads[p->read_count++] = (slab_read){node, *axes, elements};
+  p->reads[p->read_count++] = (fuse_read){node, *axes, elements};
   return true;
 }
 
 /* Of the item that is being read. */
-static bool add_sum(slab_plan *p, ir_ref node) {
+static bool add_sum(fuse_plan *p, ir_ref node) {
   pass_rescaled rescaled;
   if (!pass_rescaled_of(p->s->g, node, &rescaled)) return true;
   if (!IR_RESERVE(p->s->g->mem, p->sums, p->sum_cap, p->sum_count + 1)) return false;
-  p->sums[p->sum_count++] = (slab_sum){rescaled, p->count - 1};
+  p->sums[p->sum_count++] = (fuse_sum){rescaled, p->count - 1};
   return true;
 }
 
 /* As packing leaves contractions: of floats with one rounding. Sums of squares, or of products with a number,
  * read their operand once. */
-static bool contracts(const ir_graph *g, const ir_node *n) {
+static bool is_contraction(const ir_graph *g, const ir_node *n) {
   if (n->op != IR_OP_SUM) return false;
   const ir_node *term = ir_get(g, n->src[0]);
   if (term->nsrc > 1 && (term->src[0] == term->src[1] || ir_op_of(g, term->src[1]) == IR_OP_CONST))
@@ -79,7 +79,7 @@ static bool is_peeled(const scheduler *s, const ir_ref *nodes, size_t count) {
   bool masks = false, reduces = false;
   for (size_t i = 0; i < count; i++) {
     ir_op op = ir_op_of(s->g, nodes[i]);
-    if (i && slab_in_memory(s, nodes[i])) continue;
+    if (i && fuse_in_memory(s, nodes[i])) continue;
     masks |= op == IR_OP_PAD || op == IR_OP_CONCAT || op == IR_OP_STACK;
     reduces |= ir_ops[op].cls == IR_CLASS_REDUCE;
   }
@@ -95,7 +95,7 @@ static bool has_elements(ir_graph *g, ir_ref value) {
 /* Elements of the operand that are needed, with those for so many of the node: as many at most where each is
  * made of one. */
 static int64_t also_needed(ir_graph *g, int64_t known, ir_ref node, ir_ref operand, int64_t needed) {
-  int64_t all = slab_elements(g, operand);
+  int64_t all = fuse_elements(g, operand);
   bool one =
       ir_ops[ir_op_of(g, node)].cls != IR_CLASS_REDUCE && ir_ops[ir_op_of(g, node)].cls != IR_CLASS_ORDERED;
   if (!one || needed > all) needed = all;
@@ -103,31 +103,31 @@ static int64_t also_needed(ir_graph *g, int64_t known, ir_ref node, ir_ref opera
 }
 
 /* What the kernel of the item's value reads. */
-static bool read_item(slab_plan *p, slab_item *item) {
+static bool read_item(fuse_plan *p, fuse_item *item) {
   scheduler *s = p->s;
   ir_graph *g = s->g;
   ir_ref nodes[MAX_FUSED_NODES];
-  slab_axes axes[MAX_FUSED_NODES];
+  fuse_axes axes[MAX_FUSED_NODES];
   int64_t needed[MAX_FUSED_NODES] = {0};
-  size_t count = slab_fused(s, item->node, nodes, MAX_FUSED_NODES);
+  size_t count = fuse_nodes_of(s, item->node, nodes, MAX_FUSED_NODES);
   item->first_read = (uint32_t)p->read_count;
   item->joins = count > 0 && !(s->apart && s->apart[item->node]) && !ir_scatters(ir_op_of(g, item->node)) &&
-                has_elements(g, item->node) && (s->target->lanes || !is_peeled(s, nodes, count)) &&
-                !slab_is_panels(g, item->node);
+                has_elements(g, item->node) && (s->target->group_items || !is_peeled(s, nodes, count)) &&
+                !fuse_is_panels(g, item->node);
   for (size_t i = 0; i < count; i++) s->sharing.place[nodes[i]] = (ir_ref)i; /* of no more use as a place */
-  axes[0] = slab_no_axes;
-  needed[0] = slab_elements(g, item->node);
+  axes[0] = fuse_no_axes;
+  needed[0] = fuse_elements(g, item->node);
   for (uint32_t a = 0; a < ir_rank(g, item->node); a++) axes[0].loop[a] = (int8_t)a;
   for (size_t i = 1; i < count; i++) axes[i].loop[0] = INT8_MIN; /* not met */
   for (size_t i = 0; i < count; i++) {
     const ir_node *n = ir_get(g, nodes[i]);
-    if (i && slab_in_memory(s, nodes[i])) {
+    if (i && fuse_in_memory(s, nodes[i])) {
       if (!add_read(p, nodes[i], &axes[i], needed[i])) return false;
       continue;
     }
     if (n->op == IR_OP_SUM && !add_sum(p, nodes[i])) return false;
     item->reduces |= ir_ops[n->op].cls == IR_CLASS_REDUCE;
-    if (contracts(g, n)) {
+    if (is_contraction(g, n)) {
       item->product = item->contracts ? 0 : nodes[i];
       item->product_axes = axes[i];
       item->contracts = true;
@@ -135,35 +135,35 @@ static bool read_item(slab_plan *p, slab_item *item) {
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
       if (!ir_shape(g, n->src[k])) continue;
       ir_ref place = s->sharing.place[n->src[k]];
-      slab_axes below, *known = &axes[place];
+      fuse_axes below, *known = &axes[place];
       needed[place] = also_needed(g, needed[place], nodes[i], n->src[k], needed[i]);
-      if (!slab_axes_below(g, nodes[i], k, &axes[i], &below)) return false;
+      if (!fuse_axes_below(g, nodes[i], k, &axes[i], &below)) return false;
       if (known->loop[0] == INT8_MIN) *known = below;
-      else slab_axes_join(known, &below);
+      else fuse_axes_intersect(known, &below);
     }
   }
   item->read_count = (uint32_t)p->read_count - item->first_read;
-  item->joins &= !s->target->lanes || !item->contracts; /* whose tiles fill a group's locals */
+  item->joins &= !s->target->group_items || !item->contracts; /* whose tiles fill a group's locals */
   return true;
 }
 
 /* What is fused in very many nodes is taken to need everything. */
-static bool add_item(slab_plan *p, ir_ref node) {
+static bool add_item(fuse_plan *p, ir_ref node) {
   scheduler *s = p->s;
   const ir_node *n = ir_get(s->g, node);
   if (!IR_RESERVE(s->g->mem, p->items, p->item_cap, p->count + 1)) return false;
-  slab_item *item = &p->items[p->count];
-  *item = (slab_item){.node = node};
+  fuse_item *item = &p->items[p->count];
+  *item = (fuse_item){.node = node};
   p->item_of[node] = ++p->count;
   if (!schedule_is_call((ir_op)n->op)) return read_item(p, item);
   item->first_read = (uint32_t)p->read_count;
   for (uint32_t k = 0; k < ir_operand_count(n); k++)
-    if (!add_read(p, n->src[k], &slab_no_axes, slab_elements(s->g, n->src[k]))) return false;
+    if (!add_read(p, n->src[k], &fuse_no_axes, fuse_elements(s->g, n->src[k]))) return false;
   item->read_count = (uint32_t)p->read_count - item->first_read;
   return true;
 }
 
-bool slab_find_items(slab_plan *p) {
+bool fuse_find_items(fuse_plan *p) {
   scheduler *s = p->s;
   for (size_t i = 0; i < s->count; i++) {
     ir_ref r = s->live[i];
@@ -175,20 +175,20 @@ bool slab_find_items(slab_plan *p) {
   p->group_of = ir_alloc(s->g->mem, bytes);
   p->before = ir_alloc(s->g->mem, bytes);
   p->outside = ir_alloc(s->g->mem, p->count);
-  p->waits = ir_alloc(s->g->mem, p->count);
-  if (!p->group_of || !p->before || !p->outside || !p->waits) return false;
+  p->deferred = ir_alloc(s->g->mem, p->count);
+  if (!p->group_of || !p->before || !p->outside || !p->deferred) return false;
   for (uint32_t i = 0; i < p->count; i++) {
-    p->group_of[i] = p->before[i] = SLAB_NO_GROUP;
-    p->outside[i] = p->waits[i] = 0;
+    p->group_of[i] = p->before[i] = FUSE_NO_GROUP;
+    p->outside[i] = p->deferred[i] = 0;
   }
   for (uint32_t k = 0; k < s->result_count; k++) {
-    int64_t item = slab_item_of(p, s->results[k]);
+    int64_t item = fuse_item_of(p, s->results[k]);
     if (item < 0) continue;
     p->outside[item] = p->items[item].result = true;
     p->items[item].readers++;
   }
   for (size_t k = 0; k < p->read_count; k++) {
-    int64_t item = slab_item_of(p, p->reads[k].node);
+    int64_t item = fuse_item_of(p, p->reads[k].node);
     if (item >= 0) p->items[item].readers++;
   }
   return true;

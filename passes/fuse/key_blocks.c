@@ -17,31 +17,31 @@
 enum {
   MOST_MEMBERS = 16,
   MAX_TRACED = 512,
-  MAX_BESIDE = 64,
+  MAX_SUM_INPUTS = 64,
   ROWS = 64, /* rows together: they reuse the keys of a block */
   FEWEST_ROWS = 16,
-  FEW_ROUNDS = 4,
-  ROUND_BYTES = 512 << 10 /* of one block: half of the second cache of most machines */
+  FEW_ITERATIONS = 4,
+  BLOCK_BYTES = 512 << 10 /* of one block: half of the second cache of most machines */
 };
 
 typedef struct traced {
   ir_ref node;
-  slab_axes axes;
+  fuse_axes axes;
   bool stops; /* what it is made of is not followed */
 } traced;
 
 typedef struct builder {
-  slab_plan *p;
-  slab_group *group;
+  fuse_plan *p;
+  fuse_group *group;
   const pass_rescaled *rescaled;
   traced nodes[MAX_TRACED]; /* of the last trace, descending */
   uint32_t count;
-  ir_ref beside[MAX_BESIDE]; /* in memory, below some sum, not below the weight alone */
-  uint32_t beside_count;
+  ir_ref sum_inputs[MAX_SUM_INPUTS]; /* in memory, below some sum, not below the weight alone */
+  uint32_t sum_input_count;
   bool failed; /* memory is short, or there is too much of something */
 } builder;
 
-static bool shares(const slab_group *group, int8_t loop) { return group->shared[loop]; }
+static bool is_shared_loop(const fuse_group *group, int8_t loop) { return group->shared[loop]; }
 
 static int8_t keys_of(const builder *b) { return (int8_t)b->rescaled->axis; }
 
@@ -66,13 +66,13 @@ static bool is_copy(builder *b, ir_ref node) {
 }
 
 static bool stops_at(builder *b, ir_ref node, bool through_copies) {
-  if (slab_member_of(b->group, node) >= 0) return true;
-  return slab_in_memory(b->p->s, node) && !(through_copies && is_copy(b, node));
+  if (fuse_member_of(b->group, node) >= 0) return true;
+  return fuse_in_memory(b->p->s, node) && !(through_copies && is_copy(b, node));
 }
 
 /* All that is fused into root, and members and what lies in memory below it: with the axes of root that walk
  * their axes. */
-static bool trace(builder *b, ir_ref root, bool through_copies) {
+static bool trace_fused(builder *b, ir_ref root, bool through_copies) {
   scheduler *s = b->p->s;
   ir_graph *g = s->g;
   b->nodes[0] = (traced){.node = root};
@@ -92,17 +92,17 @@ static bool trace(builder *b, ir_ref root, bool through_copies) {
   }
   qsort(b->nodes, b->count, sizeof *b->nodes, descending);
   for (uint32_t i = 0; i < b->count; i++) s->sharing.place[b->nodes[i].node] = (ir_ref)i;
-  b->nodes[0].axes = slab_no_axes;
+  b->nodes[0].axes = fuse_no_axes;
   for (uint32_t a = 0; a < ir_rank(g, root); a++) b->nodes[0].axes.loop[a] = (int8_t)a;
   for (uint32_t i = 0; i < b->count; i++) {
     const ir_node *n = ir_get(g, b->nodes[i].node);
     for (uint32_t k = 0; k < ir_operand_count(n) && !b->nodes[i].stops; k++) {
-      slab_axes below;
+      fuse_axes below;
       if (!ir_shape(g, n->src[k])) continue;
-      slab_axes *known = &b->nodes[s->sharing.place[n->src[k]]].axes;
-      if (!slab_axes_below(g, b->nodes[i].node, k, &b->nodes[i].axes, &below)) return false;
+      fuse_axes *known = &b->nodes[s->sharing.place[n->src[k]]].axes;
+      if (!fuse_axes_below(g, b->nodes[i].node, k, &b->nodes[i].axes, &below)) return false;
       if (known->loop[0] == INT8_MIN) *known = below;
-      else slab_axes_join(known, &below);
+      else fuse_axes_intersect(known, &below);
     }
   }
   return !b->failed;
@@ -117,23 +117,23 @@ static const traced *traced_node(const builder *b, ir_ref node) {
 /* members */
 
 /* In order of their nodes. */
-static bool add_member(builder *b, const slab_member *m) {
-  slab_group *group = b->group;
-  if (slab_member_of(group, m->value) >= 0) return true;
-  if (group->count == MOST_MEMBERS || !slab_insert(group, m)) return false;
-  int64_t item = slab_item_of(b->p, m->value);
+static bool add_member(builder *b, const fuse_member *m) {
+  fuse_group *group = b->group;
+  if (fuse_member_of(group, m->value) >= 0) return true;
+  if (group->count == MOST_MEMBERS || !fuse_insert(group, m)) return false;
+  int64_t item = fuse_item_of(b->p, m->value);
   if (item >= 0 && (uint32_t)item > group->last) group->last = (uint32_t)item;
   return true;
 }
 
 /* Where `axes`, those of another member, walk it: the axis of the member for each of that one's; false where
  * some loop walks none, or two walk one. `without`: an axis that the member does not have, or -1. */
-static bool set_axes(const builder *b, slab_member *m, const int8_t *other, const slab_axes *axes,
+static bool set_axes(const builder *b, fuse_member *m, const int8_t *other, const fuse_axes *axes,
                      int without) {
   uint32_t taken = 0;
   for (int8_t l = 0; l < b->group->loops; l++) {
-    int8_t axis = shares(b->group, l) ? axes->loop[other[l]] : -1;
-    if (!shares(b->group, l)) {
+    int8_t axis = is_shared_loop(b->group, l) ? axes->loop[other[l]] : -1;
+    if (!is_shared_loop(b->group, l)) {
       m->axis[l] = -1;
       continue;
     }
@@ -147,16 +147,16 @@ static bool set_axes(const builder *b, slab_member *m, const int8_t *other, cons
 }
 
 /* The weight, whose axes are the loops, and the maximum. */
-static bool start(builder *b) {
+static bool start_group(builder *b) {
   ir_graph *g = b->p->s->g;
   const pass_rescaled *st = b->rescaled;
-  slab_group *group = b->group;
-  *group = (slab_group){.loops = (int8_t)ir_rank(g, st->weight),
+  fuse_group *group = b->group;
+  *group = (fuse_group){.loops = (int8_t)ir_rank(g, st->weight),
                         .before = UINT32_MAX,
-                        .beside = SLAB_NO_GROUP,
+                        .next_group = FUSE_NO_GROUP,
                         .block = KEY_BLOCK};
-  slab_member weight = {.value = st->weight, .local = true, .role = IR_SLAB_WEIGHT, .keys = keys_of(b)},
-              greatest = {.value = st->greatest, .local = true, .role = IR_SLAB_GREATEST};
+  fuse_member weight = {.value = st->weight, .local = true, .role = IR_FUSED_WEIGHT, .keys = keys_of(b)},
+              greatest = {.value = st->greatest, .local = true, .role = IR_FUSED_MAXIMUM};
   for (int8_t l = 0; l < group->loops; l++) {
     group->extent[l] = ir_dim(g, st->weight, (uint32_t)l);
     ir_bounds size = ir_bounds_of(g, group->extent[l]);
@@ -171,16 +171,16 @@ static bool start(builder *b) {
 static bool add_copies(builder *b) {
   for (uint32_t i = 0; i < b->count; i++) {
     const traced *t = &b->nodes[i];
-    if (!slab_in_memory(b->p->s, t->node) || slab_member_of(b->group, t->node) >= 0) continue;
+    if (!fuse_in_memory(b->p->s, t->node) || fuse_member_of(b->group, t->node) >= 0) continue;
     if (t->stops) {
-      if (b->beside_count == MAX_BESIDE) return false;
-      b->beside[b->beside_count++] = t->node;
+      if (b->sum_input_count == MAX_SUM_INPUTS) return false;
+      b->sum_inputs[b->sum_input_count++] = t->node;
       continue;
     }
     bool again = false;
     for (uint32_t k = 0; k < b->group->copy_count; k++) again |= b->group->copies[k] == t->node;
     if (again) continue;
-    if (b->group->copy_count == SLAB_COPIES || slab_item_of(b->p, t->node) < 0) return false;
+    if (b->group->copy_count == FUSE_COPIES || fuse_item_of(b->p, t->node) < 0) return false;
     b->group->copies[b->group->copy_count++] = t->node;
   }
   return true;
@@ -190,27 +190,27 @@ static bool add_sum(builder *b, const pass_rescaled *st) {
   ir_graph *g = b->p->s->g;
   const ir_node *n = ir_get(g, st->sum);
   int8_t keys = (int8_t)ir_get(g, n->src[1])->arg, own[IR_MAX_RANK];
-  if (st->late || st->weight != b->rescaled->weight || !trace(b, n->src[0], true)) return false;
+  if (st->late || st->weight != b->rescaled->weight || !trace_fused(b, n->src[0], true)) return false;
   const traced *weight = traced_node(b, st->weight);
   if (!weight || weight->axes.loop[keys_of(b)] != keys) return false;
   for (int8_t l = 0; l < b->group->loops; l++) own[l] = l;
-  slab_member m = {.value = st->sum, .local = true, .role = IR_SLAB_SUM, .keys = keys};
+  fuse_member m = {.value = st->sum, .local = true, .role = IR_FUSED_SUM, .keys = keys};
   return set_axes(b, &m, own, &weight->axes, keys) && (n->src[0] == st->weight || add_copies(b)) &&
          add_member(b, &m);
 }
 
 /* What a sum is fused into. */
 static bool add_plain(builder *b, ir_ref value) {
-  slab_member m = {.value = value, .role = IR_SLAB_PLAIN};
+  fuse_member m = {.value = value, .role = IR_FUSED_PLAIN};
   bool any = false;
-  if (slab_member_of(b->group, value) >= 0) return true;
-  if (!trace(b, value, false)) return false;
+  if (fuse_member_of(b->group, value) >= 0) return true;
+  if (!trace_fused(b, value, false)) return false;
   for (uint32_t i = 1; i < b->count; i++) {
-    int64_t k = slab_member_of(b->group, b->nodes[i].node);
-    slab_member found = m;
+    int64_t k = fuse_member_of(b->group, b->nodes[i].node);
+    fuse_member found = m;
     if (k < 0) continue;
-    slab_member *other = &b->group->members[k];
-    if (other->role == IR_SLAB_BLOCK || other->role == IR_SLAB_WEIGHT) return false;
+    fuse_member *other = &b->group->members[k];
+    if (other->role == IR_FUSED_BLOCK || other->role == IR_FUSED_WEIGHT) return false;
     if (!set_axes(b, &found, other->axis, &b->nodes[i].axes, -1)) return false;
     if (any && memcmp(found.axis, m.axis, sizeof m.axis) != 0) return false;
     m = found, any = true;
@@ -221,13 +221,13 @@ static bool add_plain(builder *b, ir_ref value) {
 
 /* The maximum may be fused into one item, which others read. */
 static bool add_plain_maximum(builder *b) {
-  const slab_plan *p = b->p;
+  const fuse_plan *p = b->p;
   ir_ref fused[MAX_TRACED];
-  if (slab_item_of(p, b->rescaled->greatest) >= 0) return true;
+  if (fuse_item_of(p, b->rescaled->greatest) >= 0) return true;
   for (uint32_t j = 0; j < p->count; j++) {
     ir_ref node = p->items[j].node;
     if (node < b->rescaled->greatest || !p->items[j].joins) continue;
-    size_t count = slab_fused(p->s, node, fused, MAX_TRACED);
+    size_t count = fuse_nodes_of(p->s, node, fused, MAX_TRACED);
     bool found = false;
     for (size_t i = 0; i < count && !found; i++) found = fused[i] == b->rescaled->greatest;
     if (found) return add_plain(b, node);
@@ -237,15 +237,15 @@ static bool add_plain_maximum(builder *b) {
 
 static bool is_inside(const builder *b, uint32_t item) {
   ir_ref node = b->p->items[item].node;
-  bool inside = slab_member_of(b->group, node) >= 0;
+  bool inside = fuse_member_of(b->group, node) >= 0;
   for (uint32_t c = 0; c < b->group->copy_count; c++) inside |= b->group->copies[c] == node;
   return inside;
 }
 
 /* Is the item computed for the group alone? */
-static bool is_own(const builder *b, ir_ref value) {
-  const slab_plan *p = b->p;
-  int64_t item = slab_item_of(p, value);
+static bool is_private(const builder *b, ir_ref value) {
+  const fuse_plan *p = b->p;
+  int64_t item = fuse_item_of(p, value);
   if (item < 0) return true;
   if (p->outside[item]) return false;
   for (uint32_t j = 0; j < p->count; j++)
@@ -257,38 +257,38 @@ static bool is_own(const builder *b, ir_ref value) {
 }
 
 /* What lies below the member over the same rows and keys, for the group alone. */
-static bool add_blocks_below(builder *b, slab_member above) {
-  if (!trace(b, above.value, false)) return false;
+static bool add_blocks_below(builder *b, fuse_member above) {
+  if (!trace_fused(b, above.value, false)) return false;
   for (uint32_t i = 1; i < b->count; i++) {
     const traced *t = &b->nodes[i];
-    int64_t item = t->stops ? slab_item_of(b->p, t->node) : SLAB_NO_ITEM;
-    slab_member m = {.value = t->node, .local = true, .role = IR_SLAB_BLOCK, .keys = SLAB_NO_LOOP};
+    int64_t item = t->stops ? fuse_item_of(b->p, t->node) : FUSE_NO_ITEM;
+    fuse_member m = {.value = t->node, .local = true, .role = IR_FUSED_BLOCK, .keys = FUSE_NO_LOOP};
     bool all = true;
     if (item < 0 || !b->p->items[item].joins) continue;
     for (int8_t l = 0; l < b->group->loops; l++) {
       int8_t *axis = l == keys_of(b) ? &m.keys : &m.axis[l],
              from = l == keys_of(b) ? above.keys : above.axis[l];
       *axis = -1;
-      if (l != keys_of(b) && !shares(b->group, l)) continue;
+      if (l != keys_of(b) && !is_shared_loop(b->group, l)) continue;
       for (uint32_t a = 0; a < ir_rank(b->p->s->g, t->node); a++)
         if (t->axes.loop[a] == from) *axis = (int8_t)a;
       all &= *axis >= 0;
     }
     if (!all) continue;
-    if (!is_own(b, t->node)) continue;
-    for (uint32_t k = 0; k < b->beside_count; k++)
-      if (b->beside[k] == t->node) return false;
+    if (!is_private(b, t->node)) continue;
+    for (uint32_t k = 0; k < b->sum_input_count; k++)
+      if (b->sum_inputs[k] == t->node) return false;
     if (!add_member(b, &m)) return false;
   }
   return true;
 }
 
 static bool add_blocks(builder *b) {
-  ir_ref done[SLAB_MOST];
+  ir_ref done[FUSE_MOST];
   uint32_t count = 0;
   for (uint32_t m = 0; m < b->group->count;) {
-    slab_member member = b->group->members[m++];
-    bool again = member.role != IR_SLAB_WEIGHT && member.role != IR_SLAB_BLOCK;
+    fuse_member member = b->group->members[m++];
+    bool again = member.role != IR_FUSED_WEIGHT && member.role != IR_FUSED_BLOCK;
     for (uint32_t i = 0; i < count; i++) again |= done[i] == member.value;
     if (again) continue;
     done[count++] = member.value;
@@ -298,17 +298,17 @@ static bool add_blocks(builder *b) {
   return true;
 }
 
-static bool reads_member(const builder *b, const slab_item *item) {
+static bool reads_member(const builder *b, const fuse_item *item) {
   bool found = false;
   for (uint32_t k = 0; k < item->read_count && !found; k++)
-    found = slab_member_of(b->group, b->p->reads[item->first_read + k].node) >= 0;
+    found = fuse_member_of(b->group, b->p->reads[item->first_read + k].node) >= 0;
   return found;
 }
 
 /* Who would run before the slab, and wants what it computes, joins it. */
 static bool add_early(builder *b) {
   for (uint32_t j = 0; j < b->group->last; j++) {
-    const slab_item *item = &b->p->items[j];
+    const fuse_item *item = &b->p->items[j];
     if (is_inside(b, j)) continue;
     if (!item->joins && !item->read_count) return false; /* what it reads is not known */
     if (reads_member(b, item) && (!item->joins || !add_plain(b, item->node))) return false;
@@ -318,52 +318,53 @@ static bool add_early(builder *b) {
 
 /* Does nobody else want a value over rows and keys, and is no member in another slab? */
 static bool is_alone(const builder *b) {
-  const slab_group *group = b->group;
+  const fuse_group *group = b->group;
   for (uint32_t m = 0; m < group->count; m++) {
-    const slab_member *member = &group->members[m];
-    int64_t item = slab_item_of(b->p, member->value);
-    bool block = member->role == IR_SLAB_BLOCK || member->role == IR_SLAB_WEIGHT;
-    if (block && !is_own(b, member->value)) return false;
-    if (item >= 0 && (b->p->group_of[item] != SLAB_NO_GROUP || !b->p->items[item].joins)) return false;
+    const fuse_member *member = &group->members[m];
+    int64_t item = fuse_item_of(b->p, member->value);
+    bool block = member->role == IR_FUSED_BLOCK || member->role == IR_FUSED_WEIGHT;
+    if (block && !is_private(b, member->value)) return false;
+    if (item >= 0 && (b->p->group_of[item] != FUSE_NO_GROUP || !b->p->items[item].joins)) return false;
   }
   for (uint32_t c = 0; c < group->copy_count; c++)
-    if (!is_own(b, group->copies[c])) return false;
+    if (!is_private(b, group->copies[c])) return false;
   return true;
 }
 
 /* rows */
 
-static int64_t most(ir_graph *g, ir_ref size) {
+static int64_t most_elements(ir_graph *g, ir_ref size) {
   int64_t hi = ir_bounds_of(g, size).hi;
   return hi < 1 ? 1 : hi > INT32_MAX ? INT32_MAX : hi;
 }
 
-static bool is_block(const slab_member *m) { return m->role == IR_SLAB_BLOCK || m->role == IR_SLAB_WEIGHT; }
+static bool is_block(const fuse_member *m) { return m->role == IR_FUSED_BLOCK || m->role == IR_FUSED_WEIGHT; }
 
 /* Copies of the member's local that a block goes through: a sum is there twice, and once more when it is
  * done. */
-static int64_t copies_at_work(const slab_member *m) {
-  enum { COPIES = 3 };
-  return is_block(m) ? 1 : COPIES;
+static int64_t buffers_in_block(const fuse_member *m) {
+  enum { BUFFERS = 3 };
+  return is_block(m) ? 1 : BUFFERS;
 }
 
 /* Bytes of a row of the member's local. */
-static int64_t row_bytes(const builder *b, const slab_member *m) {
+static int64_t row_bytes(const builder *b, const fuse_member *m) {
   ir_graph *g = b->p->s->g;
   int64_t elements = 1;
   if (!m->local) return 0;
   for (uint32_t a = 0; a < ir_rank(g, m->value) && elements < INT32_MAX; a++) {
     bool walked = false;
-    for (int8_t l = 0; l < b->group->loops; l++) walked |= shares(b->group, l) && m->axis[l] == (int8_t)a;
+    for (int8_t l = 0; l < b->group->loops; l++)
+      walked |= is_shared_loop(b->group, l) && m->axis[l] == (int8_t)a;
     if (is_block(m) && m->keys == (int8_t)a) elements *= KEY_BLOCK;
-    else if (!walked) elements *= most(g, ir_dim(g, m->value, a));
+    else if (!walked) elements *= most_elements(g, ir_dim(g, m->value, a));
   }
   return elements * ir_dtypes[ir_dtype_of(g, m->value)].bytes;
 }
 
 /* How often the member's local, or one of its size, is there while a row is at work
  * (passes/fold/key_blocks.c). */
-static int64_t copies_of(const builder *b, const slab_member *m) {
+static int64_t buffers_of(const builder *b, const fuse_member *m) {
   enum {
     OF_MAXIMUM =
         8,      /* itself, that of the block, two factors; and so far, like the reference, in two halves */
@@ -371,34 +372,35 @@ static int64_t copies_of(const builder *b, const slab_member *m) {
     COMPENSATED = 3 /* the terms of a block, what rounding has taken in two halves */
   };
   const ir_graph *g = b->p->s->g;
-  if (m->role == IR_SLAB_GREATEST) return OF_MAXIMUM;
-  if (m->role != IR_SLAB_SUM) return m->local;
+  if (m->role == IR_FUSED_MAXIMUM) return OF_MAXIMUM;
+  if (m->role != IR_FUSED_SUM) return m->local;
   return OF_SUM + (loop_is_product(g, ir_src(g, m->value, 0)) ? 0 : COMPENSATED);
 }
 
 static bool choose_rows(builder *b) {
-  slab_group *group = b->group;
-  int64_t bytes = 0, locals = 0, rounds = 1, extent = 0, room = slab_room(b->p->s->target);
+  fuse_group *group = b->group;
+  int64_t bytes = 0, locals = 0, iterations = 1, extent = 0, room = fuse_local_room(b->p->s->target);
   for (uint32_t m = 0; m < group->count; m++) {
     int64_t once = row_bytes(b, &group->members[m]);
-    bytes += once * copies_at_work(&group->members[m]);
-    locals += once * copies_of(b, &group->members[m]);
+    bytes += once * buffers_in_block(&group->members[m]);
+    locals += once * buffers_of(b, &group->members[m]);
   }
   for (int8_t l = 0; l < group->loops; l++) {
-    if (!shares(group, l)) continue;
-    extent = most(b->p->s->g, group->extent[l]);
-    rounds = rounds > INT32_MAX ? rounds : rounds * extent;
+    if (!is_shared_loop(group, l)) continue;
+    extent = most_elements(b->p->s->g, group->extent[l]);
+    iterations = iterations > INT32_MAX ? iterations : iterations * extent;
   }
   group->rows = ROWS;
-  while (group->rows > FEWEST_ROWS && (group->rows > extent || group->rows * bytes > ROUND_BYTES ||
-                                       group->rows * locals > room || rounds / group->rows < FEW_ROUNDS))
+  while (group->rows > FEWEST_ROWS &&
+         (group->rows > extent || group->rows * bytes > BLOCK_BYTES || group->rows * locals > room ||
+          iterations / group->rows < FEW_ITERATIONS))
     group->rows /= 2;
-  return extent >= FEWEST_ROWS && group->rows * bytes <= ROUND_BYTES && group->rows * locals <= room;
+  return extent >= FEWEST_ROWS && group->rows * bytes <= BLOCK_BYTES && group->rows * locals <= room;
 }
 
-static bool build(builder *b) {
-  slab_plan *p = b->p;
-  if (b->rescaled->late || !start(b)) return false;
+static bool build_group(builder *b) {
+  fuse_plan *p = b->p;
+  if (b->rescaled->late || !start_group(b)) return false;
   uint32_t sums = 0;
   for (size_t k = 0; k < p->sum_count; k++)
     if (p->sums[k].rescaled.greatest == b->rescaled->greatest &&
@@ -409,15 +411,15 @@ static bool build(builder *b) {
     if (p->sums[k].rescaled.greatest == b->rescaled->greatest &&
         !add_plain(b, p->items[p->sums[k].item].node))
       return false;
-  return add_blocks(b) && add_early(b) && is_alone(b) && slab_passes(p, b->group) && choose_rows(b);
+  return add_blocks(b) && add_early(b) && is_alone(b) && fuse_fits_arguments(p, b->group) && choose_rows(b);
 }
 
-bool slab_blocks(slab_plan *p, size_t sum, slab_group *group) {
+bool fuse_key_blocks(fuse_plan *p, size_t sum, fuse_group *group) {
   const ir_mem *mem = p->s->g->mem;
   builder *b = ir_alloc(mem, sizeof *b);
   if (!b) return false;
   *b = (builder){.p = p, .group = group, .rescaled = &p->sums[sum].rescaled};
-  bool good = build(b);
+  bool good = build_group(b);
   ir_free(mem, b, sizeof *b);
   return good;
 }

@@ -15,10 +15,10 @@
 
 enum { WINDOW = 64 };
 
-bool slab_walked(const slab_group *group, const slab_member *m, const slab_axes *axes, int8_t *out) {
+bool fuse_loop_axes(const fuse_group *group, const fuse_member *m, const fuse_axes *axes, int8_t *out) {
   bool all = true;
   for (int8_t l = 0; l < group->loops; l++) {
-    out[l] = SLAB_NO_LOOP;
+    out[l] = FUSE_NO_LOOP;
     for (int8_t a = 0; a < IR_MAX_RANK && group->shared[l]; a++)
       if (axes->loop[a] >= 0 && axes->loop[a] == m->axis[l]) out[l] = a;
     all &= !group->shared[l] || out[l] >= 0;
@@ -26,26 +26,26 @@ bool slab_walked(const slab_group *group, const slab_member *m, const slab_axes 
   return all;
 }
 
-int64_t slab_member_of(const slab_group *group, ir_ref value) {
+int64_t fuse_member_of(const fuse_group *group, ir_ref value) {
   for (uint32_t m = 0; m < group->count; m++)
     if (group->members[m].value == value) return m;
   return -1;
 }
 
-bool slab_insert(slab_group *group, const slab_member *m) {
+bool fuse_insert(fuse_group *group, const fuse_member *m) {
   uint32_t at = group->count;
-  if (at == SLAB_MOST) return false;
+  if (at == FUSE_MOST) return false;
   for (; at > 0 && group->members[at - 1].value > m->value; at--) group->members[at] = group->members[at - 1];
   group->members[at] = *m;
   group->count++;
   return true;
 }
 
-static void start_group(const slab_plan *p, uint32_t i, slab_group *out) {
+static void start_group(const fuse_plan *p, uint32_t i, fuse_group *out) {
   ir_graph *g = p->s->g;
   ir_ref value = p->items[i].node;
   bool any = false;
-  *out = (slab_group){.count = 1, .loops = (int8_t)ir_rank(g, value), .last = i, .before = UINT32_MAX};
+  *out = (fuse_group){.count = 1, .loops = (int8_t)ir_rank(g, value), .last = i, .before = UINT32_MAX};
   out->members[0].value = value;
   for (int8_t l = 0; l < out->loops; l++) {
     out->extent[l] = ir_dim(g, value, (uint32_t)l);
@@ -57,25 +57,25 @@ static void start_group(const slab_plan *p, uint32_t i, slab_group *out) {
 }
 
 /* Does the item need a member, or something that is only there after the group has run? */
-static void needs_of(const slab_plan *p, const slab_group *group, const uint8_t *late, uint32_t i,
+static void needs_of(const fuse_plan *p, const fuse_group *group, const uint8_t *late, uint32_t i,
                      bool *member, bool *after) {
-  const slab_item *item = &p->items[i];
+  const fuse_item *item = &p->items[i];
   *member = false;
   *after = !item->read_count && !item->joins; /* unknown */
   for (uint32_t k = 0; k < item->read_count; k++) {
     ir_ref node = p->reads[item->first_read + k].node;
-    int64_t other = slab_item_of(p, node);
-    if (slab_member_of(group, node) >= 0) *member = true;
+    int64_t other = fuse_item_of(p, node);
+    if (fuse_member_of(group, node) >= 0) *member = true;
     else if (other >= 0) *after |= late[other] || (uint32_t)other >= group->before;
   }
 }
 
 /* The axis of the item that walks the loop as all members do which it reads; -1: none. */
-static int8_t axis_along(const slab_plan *p, const slab_group *group, const slab_item *item, int8_t loop) {
+static int8_t common_axis(const fuse_plan *p, const fuse_group *group, const fuse_item *item, int8_t loop) {
   int8_t found = -1;
   for (uint32_t k = 0; k < item->read_count; k++) {
-    const slab_read *read = &p->reads[item->first_read + k];
-    int64_t m = slab_member_of(group, read->node);
+    const fuse_read *read = &p->reads[item->first_read + k];
+    int64_t m = fuse_member_of(group, read->node);
     if (m < 0) continue;
     int8_t axis = read->axes.loop[group->members[m].axis[loop]];
     if (axis < 0 || (found >= 0 && axis != found)) return -1;
@@ -86,63 +86,64 @@ static int8_t axis_along(const slab_plan *p, const slab_group *group, const slab
 
 /* A contraction goes over rows again and again: it is worth having few of them at hand only if what it makes
  * for the slab, or takes from it, is much more than all else that it reads and writes. */
-static bool is_worth(const slab_plan *p, const slab_group *group, const slab_item *item, bool made) {
+static bool is_worth(const fuse_plan *p, const fuse_group *group, const fuse_item *item, bool made) {
   enum { MUCH = 1 };
-  int64_t handed = made ? slab_bytes(p->s, item->node) : 0, other = made ? 0 : slab_bytes(p->s, item->node);
+  int64_t handed = made ? fuse_bytes(p->s, item->node) : 0, other = made ? 0 : fuse_bytes(p->s, item->node);
   for (uint32_t k = 0; k < item->read_count; k++) {
-    const slab_read *read = &p->reads[item->first_read + k];
-    *(slab_member_of(group, read->node) >= 0 ? &handed : &other) += slab_read_bytes(p->s, read);
+    const fuse_read *read = &p->reads[item->first_read + k];
+    *(fuse_member_of(group, read->node) >= 0 ? &handed : &other) += fuse_read_bytes(p->s, read);
   }
   return !item->contracts || handed >= MUCH * other;
 }
 
-static uint32_t shared_loops(const slab_group *group) {
+static uint32_t shared_loops(const fuse_group *group) {
   uint32_t count = 0;
   for (int8_t l = 0; l < group->loops; l++) count += group->shared[l];
   return count;
 }
 
 /* Would what is in the first cache now be read again from farther away, for one that shares fewer loops? */
-static bool loses_cache(const slab_group *group, const slab_group *with) {
-  return shared_loops(with) < shared_loops(group) && group->bytes <= SLAB_NEAR && with->bytes > SLAB_NEAR;
+static bool loses_cache(const fuse_group *group, const fuse_group *with) {
+  return shared_loops(with) < shared_loops(group) && group->bytes <= FUSE_NEAR_BYTES &&
+         with->bytes > FUSE_NEAR_BYTES;
 }
 
 /* Takes the item into the group, or says why not. */
-static ir_apart join(const slab_plan *p, slab_group *group, uint32_t i) {
-  const slab_item *item = &p->items[i];
-  slab_group with = *group;
+static ir_apart try_join(const fuse_plan *p, fuse_group *group, uint32_t i) {
+  const fuse_item *item = &p->items[i];
+  fuse_group with = *group;
   bool taken[IR_MAX_RANK] = {false}, any = false;
   if (!item->joins) return IR_APART_MASKS;
-  if (group->count == SLAB_MOST) return IR_APART_ROWS;
-  slab_member *m = &with.members[with.count++];
-  *m = (slab_member){.value = item->node};
+  if (group->count == FUSE_MOST) return IR_APART_ROWS;
+  fuse_member *m = &with.members[with.count++];
+  *m = (fuse_member){.value = item->node};
   for (int8_t l = 0; l < with.loops; l++) {
-    m->axis[l] = with.shared[l] ? axis_along(p, group, item, l) : -1;
+    m->axis[l] = with.shared[l] ? common_axis(p, group, item, l) : -1;
     with.shared[l] = m->axis[l] >= 0 && !taken[m->axis[l]];
     if (with.shared[l]) taken[m->axis[l]] = any = true;
   }
   for (uint32_t k = 0; k < item->read_count; k++) {
-    int64_t other = slab_member_of(group, p->reads[item->first_read + k].node);
+    int64_t other = fuse_member_of(group, p->reads[item->first_read + k].node);
     if (other < 0) continue;
     with.members[other].local = true;
-    if (!is_worth(p, group, &p->items[slab_item_of(p, with.members[other].value)], true))
+    if (!is_worth(p, group, &p->items[fuse_item_of(p, with.members[other].value)], true))
       return IR_APART_TILES;
   }
   with.last = i;
   if (!any) return IR_APART_LOOPS;
   if (!is_worth(p, group, item, false)) return IR_APART_TILES;
-  if (!slab_fits(p, &with) || loses_cache(group, &with)) return IR_APART_ROWS;
+  if (!fuse_choose_rows(p, &with) || loses_cache(group, &with)) return IR_APART_ROWS;
   *group = with;
   return IR_APART_NOT;
 }
 
-static void grow(const slab_plan *p, slab_group *group, uint8_t *late) {
+static void grow_group(const fuse_plan *p, fuse_group *group, uint8_t *late) {
   uint32_t first = group->last;
   for (uint32_t i = first + 1; i < p->count && i < first + WINDOW; i++) {
     bool member, after;
     needs_of(p, group, late, i, &member, &after);
-    if (member && !after && p->group_of[i] == SLAB_NO_GROUP &&
-        (p->items[i].apart = join(p, group, i)) == IR_APART_NOT)
+    if (member && !after && p->group_of[i] == FUSE_NO_GROUP &&
+        (p->items[i].apart = try_join(p, group, i)) == IR_APART_NOT)
       continue;
     late[i] = member || after;
     if (late[i] && group->before == UINT32_MAX) group->before = i;
@@ -150,64 +151,64 @@ static void grow(const slab_plan *p, slab_group *group, uint8_t *late) {
 }
 
 /* When an item runs, or the group that it is in: groups before items of the same number. */
-static uint64_t time_of(const slab_plan *p, uint32_t item) {
-  if (p->group_of[item] == SLAB_NO_GROUP) return 2 * (uint64_t)item + 1;
-  const slab_group *group = &p->groups[p->group_of[item]];
+static uint64_t time_of(const fuse_plan *p, uint32_t item) {
+  if (p->group_of[item] == FUSE_NO_GROUP) return 2 * (uint64_t)item + 1;
+  const fuse_group *group = &p->groups[p->group_of[item]];
   return group->before < group->last ? 2 * (uint64_t)group->before : 2 * (uint64_t)group->last + 1;
 }
 
 /* A group of which some member would run before what it needs, or after what needs it; -1: none. */
-static int32_t misplaced(const slab_plan *p) {
+static int32_t misplaced(const fuse_plan *p) {
   for (uint32_t i = 0; i < p->count; i++)
     for (uint32_t k = 0; k < p->items[i].read_count; k++) {
-      int64_t other = slab_item_of(p, p->reads[p->items[i].first_read + k].node);
-      if (other < 0 || (p->group_of[i] != SLAB_NO_GROUP && p->group_of[i] == p->group_of[other])) continue;
+      int64_t other = fuse_item_of(p, p->reads[p->items[i].first_read + k].node);
+      if (other < 0 || (p->group_of[i] != FUSE_NO_GROUP && p->group_of[i] == p->group_of[other])) continue;
       if (time_of(p, (uint32_t)other) < time_of(p, i)) continue;
       return p->group_of[i] > p->group_of[other] ? p->group_of[i] : p->group_of[other];
     }
-  return SLAB_NO_GROUP;
+  return FUSE_NO_GROUP;
 }
 
 /* Each group by itself runs in time; where two get in one another's way, the later one goes. */
-static void dissolve_misplaced(slab_plan *p) {
-  for (int32_t wrong; (wrong = misplaced(p)) != SLAB_NO_GROUP;) {
+static void dissolve_misplaced(fuse_plan *p) {
+  for (int32_t wrong; (wrong = misplaced(p)) != FUSE_NO_GROUP;) {
     for (uint32_t i = 0; i < p->count; i++)
-      if (p->group_of[i] == wrong) p->group_of[i] = SLAB_NO_GROUP;
+      if (p->group_of[i] == wrong) p->group_of[i] = FUSE_NO_GROUP;
     p->groups[wrong].count = 0;
   }
 }
 
 /* Who else takes a member: an item outside, or what wants it as a result. */
-static void find_outside(slab_plan *p) {
+static void find_outside(fuse_plan *p) {
   for (uint32_t i = 0; i < p->count; i++)
     for (uint32_t k = 0; k < p->items[i].read_count; k++) {
-      int64_t other = slab_item_of(p, p->reads[p->items[i].first_read + k].node);
-      if (other >= 0 && (p->group_of[other] == SLAB_NO_GROUP || p->group_of[other] != p->group_of[i]))
+      int64_t other = fuse_item_of(p, p->reads[p->items[i].first_read + k].node);
+      if (other >= 0 && (p->group_of[other] == FUSE_NO_GROUP || p->group_of[other] != p->group_of[i]))
         p->outside[other] = 1;
     }
   for (size_t g = 0; g < p->group_count; g++)
     for (uint32_t m = 0; m < p->groups[g].count; m++) {
-      slab_member *member = &p->groups[g].members[m];
-      int64_t item = slab_item_of(p, member->value); /* or it is only there for the others */
-      member->stored = item != SLAB_NO_ITEM && (!member->local || p->outside[item]);
+      fuse_member *member = &p->groups[g].members[m];
+      int64_t item = fuse_item_of(p, member->value); /* or it is only there for the others */
+      member->stored = item != FUSE_NO_ITEM && (!member->local || p->outside[item]);
     }
 }
 
-static bool reduces(const slab_plan *p, const slab_group *group) {
+static bool reduces(const fuse_plan *p, const fuse_group *group) {
   bool any = false;
   for (uint32_t m = 0; m < group->count; m++)
-    any |= p->items[slab_item_of(p, group->members[m].value)].reduces;
+    any |= p->items[fuse_item_of(p, group->members[m].value)].reduces;
   return any;
 }
 
 /* Does a contraction of the group make something that others read as well? It is stored whole for them, so
  * that a slab would save next to nothing. */
-static bool hands_out(const slab_plan *p, const slab_group *group) {
+static bool hands_out(const fuse_plan *p, const fuse_group *group) {
   for (uint32_t m = 0; m < group->count; m++) {
-    const slab_item *item = &p->items[slab_item_of(p, group->members[m].value)];
+    const fuse_item *item = &p->items[fuse_item_of(p, group->members[m].value)];
     uint32_t inside = 0;
     for (uint32_t i = 0; i < group->count && item->contracts && group->members[m].local; i++) {
-      const slab_item *reader = &p->items[slab_item_of(p, group->members[i].value)];
+      const fuse_item *reader = &p->items[fuse_item_of(p, group->members[i].value)];
       for (uint32_t k = 0; k < reader->read_count; k++)
         inside += p->reads[reader->first_read + k].node == item->node;
     }
@@ -216,38 +217,38 @@ static bool hands_out(const slab_plan *p, const slab_group *group) {
   return false;
 }
 
-static bool add_group(slab_plan *p, const slab_group *group) {
+static bool add_group(fuse_plan *p, const fuse_group *group) {
   if (!IR_RESERVE(p->s->g->mem, p->groups, p->group_cap, p->group_count + 1)) return false;
   for (uint32_t m = 0; m < group->count; m++) {
-    int64_t item = slab_item_of(p, group->members[m].value);
-    if (item != SLAB_NO_ITEM) p->group_of[item] = (int32_t)p->group_count;
+    int64_t item = fuse_item_of(p, group->members[m].value);
+    if (item != FUSE_NO_ITEM) p->group_of[item] = (int32_t)p->group_count;
   }
   for (uint32_t i = 0; i < group->copy_count; i++)
-    p->group_of[slab_item_of(p, group->copies[i])] = (int32_t)p->group_count;
+    p->group_of[fuse_item_of(p, group->copies[i])] = (int32_t)p->group_count;
   p->groups[p->group_count++] = *group;
   return true;
 }
 
 /* A group of work-items needs no blocks: what it does not keep of a long row it reads again from a cache. */
-static bool find_blocks(slab_plan *p) {
-  for (size_t k = 0; k < p->sum_count && !p->s->target->lanes; k++) {
-    slab_group group;
-    if (p->group_of[p->sums[k].item] != SLAB_NO_GROUP || !slab_blocks(p, k, &group)) continue;
+static bool find_blocks(fuse_plan *p) {
+  for (size_t k = 0; k < p->sum_count && !p->s->target->group_items; k++) {
+    fuse_group group;
+    if (p->group_of[p->sums[k].item] != FUSE_NO_GROUP || !fuse_key_blocks(p, k, &group)) continue;
     if (!add_group(p, &group)) return false;
   }
   return true;
 }
 
-static bool find_groups(slab_plan *p) {
+static bool find_groups(fuse_plan *p) {
   const ir_mem *mem = p->s->g->mem;
   uint8_t *late = ir_alloc(mem, p->count);
   bool good = late != NULL;
   if (good) memset(late, 0, p->count);
   for (uint32_t i = 0; i < p->count && good; i++) {
-    slab_group group;
-    if (!p->items[i].joins || p->group_of[i] != SLAB_NO_GROUP) continue;
+    fuse_group group;
+    if (!p->items[i].joins || p->group_of[i] != FUSE_NO_GROUP) continue;
     start_group(p, i, &group);
-    grow(p, &group, late);
+    grow_group(p, &group, late);
     memset(late + i, 0, p->count - i < WINDOW ? p->count - i : WINDOW);
     if (group.count == 1 || !reduces(p, &group) || hands_out(p, &group)) continue;
     good = add_group(p, &group);
@@ -256,26 +257,26 @@ static bool find_groups(slab_plan *p) {
   return good;
 }
 
-bool slab_find(slab_plan *p, scheduler *s) {
+bool fuse_find(fuse_plan *p, scheduler *s) {
   const ir_mem *mem = s->g->mem;
-  *p = (slab_plan){.s = s, .item_of = ir_alloc(mem, s->nodes * sizeof *p->item_of)};
+  *p = (fuse_plan){.s = s, .item_of = ir_alloc(mem, s->nodes * sizeof *p->item_of)};
   if (!p->item_of) return false;
   memset(p->item_of, 0, s->nodes * sizeof *p->item_of);
-  if (!slab_find_items(p) || !find_blocks(p) || !find_groups(p)) return false;
+  if (!fuse_find_items(p) || !find_blocks(p) || !find_groups(p)) return false;
   dissolve_misplaced(p);
   find_outside(p);
   for (size_t g = p->group_count; g-- > 0;) {
-    slab_group *group = &p->groups[g];
+    fuse_group *group = &p->groups[g];
     if (!group->count || group->before > group->last) continue;
-    group->beside = p->before[group->before];
+    group->next_group = p->before[group->before];
     p->before[group->before] = (int32_t)g;
   }
   for (size_t g = 0; g < p->group_count; g++)
-    if (!slab_stage(p, &p->groups[g]) || !slab_turn(p, &p->groups[g])) return false;
+    if (!fuse_materialize(p, &p->groups[g]) || !fuse_transpose(p, &p->groups[g])) return false;
   return true;
 }
 
-void slab_free(slab_plan *p) {
+void fuse_free(fuse_plan *p) {
   if (!p->s) return;
   const ir_mem *mem = p->s->g->mem;
   ir_free(mem, p->items, p->item_cap * sizeof *p->items);
@@ -286,38 +287,38 @@ void slab_free(slab_plan *p) {
   ir_free(mem, p->before, p->count * sizeof *p->before);
   ir_free(mem, p->item_of, p->s->nodes * sizeof *p->item_of);
   ir_free(mem, p->outside, p->count);
-  ir_free(mem, p->waits, p->count);
-  *p = (slab_plan){0};
+  ir_free(mem, p->deferred, p->count);
+  *p = (fuse_plan){0};
 }
 
-const slab_group *slab_of(const slab_plan *p, ir_ref node) {
+const fuse_group *fuse_group_of(const fuse_plan *p, ir_ref node) {
   uint32_t item = p->item_of[node];
-  return item && p->group_of[item - 1] != SLAB_NO_GROUP ? &p->groups[p->group_of[item - 1]] : NULL;
+  return item && p->group_of[item - 1] != FUSE_NO_GROUP ? &p->groups[p->group_of[item - 1]] : NULL;
 }
 
-const slab_group *slab_before(const slab_plan *p, ir_ref node, const slab_group *last) {
+const fuse_group *fuse_group_before(const fuse_plan *p, ir_ref node, const fuse_group *last) {
   uint32_t item = p->item_of[node];
-  int32_t next = last ? last->beside : item ? p->before[item - 1] : SLAB_NO_GROUP;
-  return next == SLAB_NO_GROUP ? NULL : &p->groups[next];
+  int32_t next = last ? last->next_group : item ? p->before[item - 1] : FUSE_NO_GROUP;
+  return next == FUSE_NO_GROUP ? NULL : &p->groups[next];
 }
 
-bool slab_ends_at(const slab_plan *p, const slab_group *group, ir_ref member) {
+bool fuse_ends_at(const fuse_plan *p, const fuse_group *group, ir_ref member) {
   return group->last == p->item_of[member] - 1 && group->before > group->last;
 }
 
-ir_apart slab_apart(const slab_plan *p, ir_ref node) {
+ir_apart fuse_refusal(const fuse_plan *p, ir_ref node) {
   return p->item_of[node] ? p->items[p->item_of[node] - 1].apart : IR_APART_NOT;
 }
 
-bool slab_is_local(const slab_plan *p, ir_ref value) {
-  const slab_group *group = ir_op_of(p->s->g, value) == IR_OP_RESULT ? NULL : slab_of(p, value);
-  int64_t m = group ? slab_member_of(group, value) : -1;
+bool fuse_is_local(const fuse_plan *p, ir_ref value) {
+  const fuse_group *group = ir_op_of(p->s->g, value) == IR_OP_RESULT ? NULL : fuse_group_of(p, value);
+  int64_t m = group ? fuse_member_of(group, value) : -1;
   return group && (m < 0 || !group->members[m].stored); /* or a copy that nobody needs */
 }
 
 /* waiting */
 
-static bool reads_leaves(const slab_plan *p, const slab_item *item) {
+static bool reads_leaves(const fuse_plan *p, const fuse_item *item) {
   for (uint32_t k = 0; k < item->read_count; k++) {
     ir_op op = ir_op_of(p->s->g, p->reads[item->first_read + k].node);
     if (!schedule_is_leaf(op) || op == IR_OP_RESULT) return false;
@@ -325,26 +326,26 @@ static bool reads_leaves(const slab_plan *p, const slab_item *item) {
   return item->read_count > 0;
 }
 
-bool slab_may_wait(const slab_plan *p, ir_ref value) {
-  int64_t i = slab_item_of(p, value);
-  if (i < 0 || p->group_of[i] != SLAB_NO_GROUP || schedule_is_call(ir_op_of(p->s->g, value))) return false;
-  return (p->waits[i] = !p->items[i].result && reads_leaves(p, &p->items[i]));
+bool fuse_may_defer(const fuse_plan *p, ir_ref value) {
+  int64_t i = fuse_item_of(p, value);
+  if (i < 0 || p->group_of[i] != FUSE_NO_GROUP || schedule_is_call(ir_op_of(p->s->g, value))) return false;
+  return (p->deferred[i] = !p->items[i].result && reads_leaves(p, &p->items[i]));
 }
 
-static ir_ref take_waiting(const slab_plan *p, int64_t i) {
-  if (i < 0 || !p->waits[i]) return 0;
-  p->waits[i] = false;
+static ir_ref pop_deferred(const fuse_plan *p, int64_t i) {
+  if (i < 0 || !p->deferred[i]) return 0;
+  p->deferred[i] = false;
   return p->items[i].node;
 }
 
-ir_ref slab_next_waiting(const slab_plan *p, ir_ref node) {
-  int64_t i = slab_item_of(p, node);
+ir_ref fuse_next_deferred(const fuse_plan *p, ir_ref node) {
+  int64_t i = fuse_item_of(p, node);
   ir_ref next = 0;
   if (i < 0) return 0;
-  const slab_item *item = &p->items[i];
+  const fuse_item *item = &p->items[i];
   for (uint32_t k = 0; k < item->read_count && !next; k++)
-    next = take_waiting(p, slab_item_of(p, p->reads[item->first_read + k].node));
+    next = pop_deferred(p, fuse_item_of(p, p->reads[item->first_read + k].node));
   if (item->read_count || item->joins) return next;
-  for (uint32_t k = 0; k < p->count && !next; k++) next = take_waiting(p, k); /* it may read anything */
+  for (uint32_t k = 0; k < p->count && !next; k++) next = pop_deferred(p, k); /* it may read anything */
   return next;
 }

@@ -101,8 +101,8 @@ static void collect_uses(scheduler *s) {
     if (!is_tensor(s, r) || n->op == IR_OP_RESULT) continue;
     bool reduction = ir_ops[n->op].cls == IR_CLASS_REDUCE;
     if (n->op == IR_OP_STORED) s->flags[r] |= STORED;
-    bool again = s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED);
-    if (again && (reduction || s->tails[r] & PASS_TAIL)) s->flags[r] |= STORED;
+    bool recomputed = s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED);
+    if (recomputed && (reduction || s->epilogues[r] & PASS_EPILOGUE)) s->flags[r] |= STORED;
     if (ir_scatters((ir_op)n->op)) s->flags[r] |= STORED;
     pass_sharing_use(&s->sharing, r, s->flags[r] & STORED, pass_is_elementwise(n));
     uint8_t below = flags_below(s, r);
@@ -231,11 +231,11 @@ static void bound_fusion(scheduler *s) {
     unsigned cost = (unsigned)own_cost(n), views = remaps(s, n);
     for (uint32_t k = 0; k < ir_operand_count(n); k++)
       if (!(s->flags[n->src[k]] & STORED)) cost += s->cost[n->src[k]], views += s->remaps[n->src[k]];
-    bool again = s->flags[r] & REPEATED || s->sharing.again[r];
-    if (cost > MAX_FUSED || (again && cost > MAX_RECOMPUTE) || views > MAX_REMAPS)
+    bool recomputed = s->flags[r] & REPEATED || s->sharing.recomputed[r];
+    if (cost > MAX_FUSED || (recomputed && cost > MAX_RECOMPUTE) || views > MAX_REMAPS)
       count_once(s, r, &cost, &views);
-    if (pass_is_elementwise(n) &&
-        (cost > MAX_FUSED || (again && cost > MAX_RECOMPUTE) || (s->flags[r] & REPEATED && cost >= COSTLY)))
+    if (pass_is_elementwise(n) && (cost > MAX_FUSED || (recomputed && cost > MAX_RECOMPUTE) ||
+                                   (s->flags[r] & REPEATED && cost >= COSTLY)))
       s->flags[r] |= STORED;
     bool wide = masks(n) && ir_operand_count(n) >= WIDE_JOIN; /* lowering joins very many parts in steps */
     if ((views > MAX_REMAPS || wide) && !schedule_is_leaf((ir_op)n->op)) s->flags[r] |= STORED;
@@ -251,7 +251,7 @@ void schedule_uses(scheduler *s) {
     s->cost[s->live[i]] = s->remaps[s->live[i]] = 0;
   }
   pass_sharing_begin(&s->sharing, s->live, s->count);
-  pass_tails(s->g, s->live, s->count, s->results, s->result_count, s->tails);
+  pass_epilogues(s->g, s->live, s->count, s->results, s->result_count, s->epilogues);
   for (uint32_t i = 0; i < s->result_count; i++) s->flags[s->results[i]] |= STORED;
   collect_uses(s);
   bound_fusion(s);

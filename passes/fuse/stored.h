@@ -29,11 +29,11 @@ typedef struct scheduler {
   uint16_t *remaps; /* views among them that may leave divisions, masks or choices in the index, saturating */
   uint16_t *reads;  /* arrays that a kernel of the value would read, or more, saturating */
   uint8_t *uses;    /* saturating */
-  uint8_t *tails;   /* as pass_tails leaves them */
+  uint8_t *epilogues; /* as pass_epilogues leaves them */
   pass_sharing sharing;
-  const struct slab_plan *slabs; /* of the function at hand */
-  uint32_t *slot_of;             /* slot + 1 */
-  uint32_t *data_of;             /* of DATA, for all functions: slot + 1 */
+  const struct fuse_plan *fusion; /* of the function at hand */
+  uint32_t *slot_of;              /* slot + 1 */
+  uint32_t *data_of;              /* of DATA, for all functions: slot + 1 */
   /* the function at hand: its results, and what they are made of */
   const ir_ref *results;
   uint32_t result_count;

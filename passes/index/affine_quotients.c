@@ -8,18 +8,18 @@
 #include "impl.h"
 
 enum {
-  LANES = 32,      /* looked at */
+  SAMPLES = 32,    /* looked at */
   VARY = 8,        /* columns that more than one value is left for */
   ALL_CORNERS = 3, /* of so many columns every corner is looked at, of more the two outermost */
 };
 
-typedef struct lanes {
+typedef struct sample_points {
   pass_system system;
   bool free[PASS_COLUMNS]; /* columns that are no quotients of others */
   uint32_t vary, column[VARY];
   uint32_t count;
-  int64_t value[LANES][PASS_COLUMNS];
-} lanes;
+  int64_t value[SAMPLES][PASS_COLUMNS];
+} sample_points;
 
 static bool is_quotient(const ir_graph *g, ir_ref atom, int64_t *d) {
   const ir_node *n = ir_get(g, atom);
@@ -41,7 +41,7 @@ static bool value_of(const pass_system *s, const int64_t *value, const pass_line
 }
 
 /* The values of the quotients where those of the free columns stand. False: one cannot be worked out. */
-static bool work_out(const ir_graph *g, const lanes *of, int64_t *value) {
+static bool work_out(const ir_graph *g, const sample_points *of, int64_t *value) {
   const pass_system *s = &of->system;
   bool known[PASS_COLUMNS];
   uint32_t left = 0;
@@ -69,7 +69,7 @@ static bool work_out(const ir_graph *g, const lanes *of, int64_t *value) {
   return left == 0;
 }
 
-static bool is_allowed(pass_build *b, const lanes *of, const int64_t *value) {
+static bool is_allowed(pass_build *b, const sample_points *of, const int64_t *value) {
   for (uint32_t i = 0; b->facts && i < b->facts->count; i++) {
     const pass_fact *f = &b->facts->fact[i];
     pass_linear form;
@@ -82,9 +82,9 @@ static bool is_allowed(pass_build *b, const lanes *of, const int64_t *value) {
 
 /* The corner of this number, whose bits say low end or high, and a step inwards along one of the varying
  * columns, if there is such a one. */
-static void add_lane(pass_build *b, lanes *to, uint32_t corner, uint32_t along) {
+static void add_sample(pass_build *b, sample_points *to, uint32_t corner, uint32_t along) {
   const pass_system *s = &to->system;
-  if (to->count == LANES) return;
+  if (to->count == SAMPLES) return;
   int64_t *value = to->value[to->count];
   for (uint32_t i = 0; i < s->atoms; i++) value[i] = s->in[i].lo;
   for (uint32_t k = 0; k < to->vary; k++) {
@@ -95,7 +95,7 @@ static void add_lane(pass_build *b, lanes *to, uint32_t corner, uint32_t along) 
   if (work_out(b->g, to, value) && is_allowed(b, to, value)) to->count++;
 }
 
-static bool lanes_of(pass_build *b, const pass_linear *of, lanes *out) {
+static bool sample_points_of(pass_build *b, const pass_linear *of, sample_points *out) {
   int64_t d;
   out->vary = out->count = 0;
   if (!pass_system_of(b, of, &out->system)) return false;
@@ -109,7 +109,7 @@ static bool lanes_of(pass_build *b, const pass_linear *of, lanes *out) {
   uint32_t most = (1u << out->vary) - 1, stride = out->vary > ALL_CORNERS ? most : 1;
   if (!b->facts) most = 0;
   for (uint32_t corner = 0; corner <= most; corner += stride)
-    for (uint32_t k = 0; k <= out->vary; k++) add_lane(b, out, corner, k == 0 ? VARY : k - 1);
+    for (uint32_t k = 0; k <= out->vary; k++) add_sample(b, out, corner, k == 0 ? VARY : k - 1);
   return out->count > 0;
 }
 
@@ -121,7 +121,7 @@ typedef struct equation {
 } equation;
 
 /* to = to*a - by*c, over their common factor; false: too big */
-static bool eliminate(equation *to, int64_t a, const equation *by, int64_t c) {
+static bool eliminate_unknown(equation *to, int64_t a, const equation *by, int64_t c) {
   int64_t x, y, common = 0;
   for (uint32_t k = 0; k <= VARY; k++) {
     int64_t *at = k < VARY ? &to->coef[k] : &to->value;
@@ -137,7 +137,7 @@ static bool eliminate(equation *to, int64_t a, const equation *by, int64_t c) {
 
 /* The form's slope along each varying column: 0 where the lanes leave it open. False: it is not affine there.
  */
-static bool slopes_of(const lanes *of, const pass_linear *form, int64_t *slope) {
+static bool slopes_of(const sample_points *of, const pass_linear *form, int64_t *slope) {
   equation pivot[VARY];
   bool taken[VARY] = {false};
   int64_t first, here;
@@ -149,7 +149,7 @@ static bool slopes_of(const lanes *of, const pass_linear *form, int64_t *slope) 
       e.coef[k] = of->value[l][of->column[k]] - of->value[0][of->column[k]];
     uint32_t k = 0;
     for (; k < of->vary && (e.coef[k] == 0 || taken[k]); k++)
-      if (e.coef[k] != 0 && !eliminate(&e, pivot[k].coef[k], &pivot[k], e.coef[k])) return false;
+      if (e.coef[k] != 0 && !eliminate_unknown(&e, pivot[k].coef[k], &pivot[k], e.coef[k])) return false;
     if (k == of->vary && e.value != 0) return false;
     if (k < of->vary) taken[k] = true, pivot[k] = e;
   }
@@ -168,7 +168,8 @@ static bool slopes_of(const lanes *of, const pass_linear *form, int64_t *slope) 
 }
 
 /* The affine form that agrees with this one on the lanes. */
-static bool guess(const ir_graph *g, const lanes *of, const pass_linear *form, pass_linear *out) {
+static bool fit_affine(const ir_graph *g, const sample_points *of, const pass_linear *form,
+                       pass_linear *out) {
   int64_t slope[VARY], part;
   pass_linear_const(out, 0);
   if (!value_of(&of->system, of->value[0], form, &out->constant) || !slopes_of(of, form, slope)) return false;
@@ -182,12 +183,12 @@ static bool guess(const ir_graph *g, const lanes *of, const pass_linear *form, p
 }
 
 /* The quotients of the form that `chosen` names are one affine form: put it in their place. */
-static bool put_affine(pass_build *b, pass_linear *in, const lanes *of, uint64_t chosen) {
+static bool put_affine(pass_build *b, pass_linear *in, const sample_points *of, uint64_t chosen) {
   pass_linear part, affine, apart, next = *in;
   pass_linear_const(&part, 0);
   for (uint32_t i = 0; i < in->count; i++)
     if (chosen >> i & 1) pass_linear_term(b->g, &part, in->term[i].atom, in->term[i].coef);
-  if (!guess(b->g, of, &part, &affine)) return false;
+  if (!fit_affine(b->g, of, &part, &affine)) return false;
   apart = part;
   if (!pass_linear_add(b->g, &apart, &affine, -1)) return false;
   pass_interval r = pass_linear_bounds(b, &apart);
@@ -204,10 +205,12 @@ bool pass_linear_affine(pass_build *b, pass_linear *in) {
   uint32_t at[PASS_TERMS], count = 0;
   uint64_t all = 0;
   int64_t d;
-  lanes seen;
+  sample_points seen;
   for (uint32_t i = 0; i < in->count; i++)
     if (is_quotient(b->g, in->term[i].atom, &d)) at[count++] = i, all |= (uint64_t)1 << i;
-  if (count == 0 || pass_tired(b->g) || (count == 1 && !b->facts) || !lanes_of(b, in, &seen)) return false;
+  if (count == 0 || pass_budget_exhausted(b->g) || (count == 1 && !b->facts) ||
+      !sample_points_of(b, in, &seen))
+    return false;
   if (put_affine(b, in, &seen, all)) return true;
   for (uint32_t i = 0; i < count && count <= MOST && count > 1; i++) {
     if (b->facts && put_affine(b, in, &seen, (uint64_t)1 << at[i])) return true;

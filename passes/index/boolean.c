@@ -41,7 +41,7 @@ typedef struct clauses {
   ir_ref item[PASS_CLAUSES];
 } clauses;
 
-static bool insert(const ir_graph *g, clauses *to, ir_ref x) {
+static bool insert_clause(const ir_graph *g, clauses *to, ir_ref x) {
   uint32_t i = 0;
   while (i < to->count && to->item[i] != x) i++;
   if (i < to->count) return true;
@@ -52,7 +52,7 @@ static bool insert(const ir_graph *g, clauses *to, ir_ref x) {
   return true;
 }
 
-static void erase(clauses *from, uint32_t index) {
+static void erase_clause(clauses *from, uint32_t index) {
   from->count--;
   for (uint32_t i = index; i < from->count; i++) from->item[i] = from->item[i + 1];
 }
@@ -66,24 +66,24 @@ static bool bounded(const ir_graph *g, ir_ref clause, ir_ref *left, int64_t *c) 
   return ir_is_const(g, n->src[1], c);
 }
 
-static bool collect(pass_build *b, ir_ref x, bool negate, ir_op op, clauses *to) {
+static bool collect_clauses(pass_build *b, ir_ref x, bool negate, ir_op op, clauses *to) {
   const ir_node *n = ir_get(b->g, x);
   if (n->op == op && n->dtype == IR_BOOL) {
     for (uint32_t i = 0; i < n->nsrc; i++)
-      if (!insert(b->g, to, negate ? pass_make_not(b, n->src[i]) : n->src[i])) return false;
+      if (!insert_clause(b->g, to, negate ? pass_make_not(b, n->src[i]) : n->src[i])) return false;
     return true;
   }
-  return insert(b->g, to, negate ? pass_make_not(b, x) : x);
+  return insert_clause(b->g, to, negate ? pass_make_not(b, x) : x);
 }
 
 typedef enum join { JOINED, FULL, NEVER } join;
 
 /* One more clause, `left op c`; `before` is what earlier ones came to. */
-static join put(pass_build *b, clauses *all, ir_op op, ir_ref left, int64_t c, join before) {
+static join add_bound_clause(pass_build *b, clauses *all, ir_op op, ir_ref left, int64_t c, join before) {
   if (before != JOINED) return before;
   ir_ref clause = pass_make_compare(b, op, left, ir_index(b->g, c));
   if (ir_is_false(b->g, clause)) return NEVER;
-  return ir_is_true(b->g, clause) || collect(b, clause, false, IR_OP_AND, all) ? JOINED : FULL;
+  return ir_is_true(b->g, clause) || collect_clauses(b, clause, false, IR_OP_AND, all) ? JOINED : FULL;
 }
 
 /* All clauses about one expression as one interval: rewritten as at most two clauses. False: no lane
@@ -121,11 +121,12 @@ static bool merge_bounds(pass_build *b, clauses *all, ir_ref left) {
   if (lo > hi) return false;
   bool pinned = lo == hi && lo > natural.lo && hi < natural.hi;
   join made = JOINED;
-  if (pinned) made = put(b, all, IR_OP_EQ, left, lo, made);
-  if (!pinned && lo > natural.lo) made = put(b, all, IR_OP_GE, left, lo, made);
-  if (!pinned && hi < natural.hi && hi < INT64_MAX) made = put(b, all, IR_OP_LT, left, hi + 1, made);
+  if (pinned) made = add_bound_clause(b, all, IR_OP_EQ, left, lo, made);
+  if (!pinned && lo > natural.lo) made = add_bound_clause(b, all, IR_OP_GE, left, lo, made);
+  if (!pinned && hi < natural.hi && hi < INT64_MAX)
+    made = add_bound_clause(b, all, IR_OP_LT, left, hi + 1, made);
   for (uint32_t i = 0; i < hole_count; i++)
-    if (holes[i] > lo && holes[i] < hi) made = put(b, all, IR_OP_NE, left, holes[i], made);
+    if (holes[i] > lo && holes[i] < hi) made = add_bound_clause(b, all, IR_OP_NE, left, holes[i], made);
   if (made == FULL) *all = before;
   return made != NEVER;
 }
@@ -133,7 +134,7 @@ static bool merge_bounds(pass_build *b, clauses *all, ir_ref left) {
 static bool add_all(const pass_build *b, clauses *to, const clauses *from) {
   clauses before = *to;
   for (uint32_t i = 0; i < from->count; i++)
-    if (!insert(b->g, to, from->item[i])) {
+    if (!insert_clause(b->g, to, from->item[i])) {
       *to = before;
       return false;
     }
@@ -152,7 +153,7 @@ static bool is_single(const ir_graph *g, ir_ref clause) {
 static void facts_of_others(pass_build *b, const clauses *all, uint32_t but, pass_facts *out) {
   bool every = but == all->count;
   clauses others = *all;
-  if (but < all->count) erase(&others, but);
+  if (but < all->count) erase_clause(&others, but);
   out->count = 0;
   out->never = false;
   out->given = b->g->observer && b->g->observer->validities
@@ -164,7 +165,7 @@ static void facts_of_others(pass_build *b, const clauses *all, uint32_t but, pas
 }
 
 /* Is there no way that a bound of a sum fails? */
-static bool holds(pass_build *b, ir_ref clause) {
+static bool always_holds(pass_build *b, ir_ref clause) {
   pass_linear in;
   ir_ref left;
   int64_t c;
@@ -187,7 +188,7 @@ static ir_ref given_others(pass_build *b, const clauses *all, uint32_t i) {
   if (facts.count == 0 || !bounded(b->g, all->item[i], &left, &c)) return 0;
   under.facts = &facts;
   ir_ref now = pass_make_compare(&under, ir_op_of(b->g, all->item[i]), left, ir_index(b->g, c));
-  if (!now || ir_is_true(b->g, now) || holds(&under, now)) return now ? truth(b, true) : 0;
+  if (!now || ir_is_true(b->g, now) || always_holds(&under, now)) return now ? truth(b, true) : 0;
   bool alone = now != all->item[i] && bounded(b->g, now, &left, &c); /* it has to stand without the others */
   return alone ? pass_make_compare(b, ir_op_of(b->g, now), left, ir_index(b->g, c)) : now;
 }
@@ -207,7 +208,7 @@ static join pin_sum(pass_build *b, clauses *all, const pass_facts *facts, ir_ref
   if (r.lo == INT64_MIN || r.hi == INT64_MAX || r.hi - r.lo > SHAVES) return before;
   while (r.lo < r.hi && pass_linear_never(&under, &in, r.lo, r.lo)) r.lo++;
   while (r.lo < r.hi && pass_linear_never(&under, &in, r.hi, r.hi)) r.hi--;
-  return r.lo == r.hi ? put(b, all, IR_OP_EQ, left, r.lo, before) : before;
+  return r.lo == r.hi ? add_bound_clause(b, all, IR_OP_EQ, left, r.lo, before) : before;
 }
 
 /* The ends of each atom that all clauses together leave, as clauses. False: they leave nothing. */
@@ -225,18 +226,18 @@ static bool add_ends(pass_build *b, clauses *all) {
     ir_bounds natural = ir_bounds_of(b->g, atom);
     if (op != IR_OP_RANGE && op != IR_OP_VAR && op != IR_OP_BOUND) continue;
     int64_t lo = facts.fact[i].in.lo, hi = facts.fact[i].in.hi;
-    if (lo > natural.lo) made = put(b, all, IR_OP_GE, atom, lo, made);
-    if (hi < natural.hi) made = put(b, all, IR_OP_LT, atom, hi + 1, made);
+    if (lo > natural.lo) made = add_bound_clause(b, all, IR_OP_GE, atom, lo, made);
+    if (hi < natural.hi) made = add_bound_clause(b, all, IR_OP_LT, atom, hi + 1, made);
   }
   return made != NEVER;
 }
 
 /* Each clause about a sum as it reads where the others hold, to a fixed point. False: they contradict. */
-static bool settle_sums(pass_build *b, clauses *all) {
-  enum { ROUNDS = 4 };
+static bool finalize_sums(pass_build *b, clauses *all) {
+  enum { ITERATIONS = 4 };
   bool changed = true, several = false;
   for (uint32_t i = 0; i < all->count; i++) several = several || !is_single(b->g, all->item[i]);
-  for (int round = 0; round < ROUNDS && changed && several; round++) {
+  for (int iteration = 0; iteration < ITERATIONS && changed && several; iteration++) {
     changed = false;
     if (all->count < PASS_CLAUSES / 2 && !add_ends(b, all)) return false;
     for (uint32_t i = all->count; i-- > 0;) {
@@ -245,10 +246,11 @@ static bool settle_sums(pass_build *b, clauses *all) {
       ir_ref now = given_others(b, all, i), before = all->item[i];
       if (!now || now == before) continue;
       if (ir_is_false(b->g, now)) return false;
-      erase(all, i);
+      erase_clause(all, i);
       changed = true;
-      if (!ir_is_true(b->g, now) && !(collect(b, now, false, IR_OP_AND, &parts) && add_all(b, all, &parts)))
-        insert(b->g, all, before);
+      if (!ir_is_true(b->g, now) &&
+          !(collect_clauses(b, now, false, IR_OP_AND, &parts) && add_all(b, all, &parts)))
+        insert_clause(b->g, all, before);
     }
   }
   return true;
@@ -261,7 +263,7 @@ static bool drop_implied(pass_build *b, clauses *all) {
       if (i >= all->count || is_single(b->g, all->item[i]) == (sums == 1)) continue;
       ir_ref now = given_others(b, all, i);
       if (now && ir_is_false(b->g, now)) return false;
-      if (now && ir_is_true(b->g, now)) erase(all, i);
+      if (now && ir_is_true(b->g, now)) erase_clause(all, i);
     }
   return true;
 }
@@ -338,8 +340,9 @@ static void split_all(pass_build *b, clauses *all) {
     clauses split = {0};
     if (!split_clause(b, given.item[i], parts)) continue;
     for (uint32_t k = 0; k < all->count; k++)
-      if (all->item[k] != given.item[i]) insert(b->g, &split, all->item[k]);
-    if (collect(b, parts[0], false, IR_OP_AND, &split) && collect(b, parts[1], false, IR_OP_AND, &split))
+      if (all->item[k] != given.item[i]) insert_clause(b->g, &split, all->item[k]);
+    if (collect_clauses(b, parts[0], false, IR_OP_AND, &split) &&
+        collect_clauses(b, parts[1], false, IR_OP_AND, &split))
       *all = split;
   }
 }
@@ -347,7 +350,7 @@ static void split_all(pass_build *b, clauses *all) {
 static bool drop_constants(pass_build *b, clauses *all) {
   for (uint32_t i = 0; i < all->count;) {
     if (ir_is_false(b->g, all->item[i])) return false;
-    if (ir_is_true(b->g, all->item[i])) erase(all, i);
+    if (ir_is_true(b->g, all->item[i])) erase_clause(all, i);
     else i++;
   }
   return true;
@@ -355,18 +358,19 @@ static bool drop_constants(pass_build *b, clauses *all) {
 
 /* Simplify a conjunction. False: it is False. */
 static bool conjoin(pass_build *b, clauses *all) {
-  enum { ROUNDS = 8 };
+  enum { ITERATIONS = 8 };
   if (!drop_constants(b, all)) return false;
   for (uint32_t i = 0; i < all->count; i++)
     for (uint32_t j = i + 1; j < all->count; j++)
       if (is_bool_op(b->g, all->item[j], IR_OP_NOT) && ir_src(b->g, all->item[j], 0) == all->item[i])
         return false;
   if (!merge_all(b, all)) return false;
-  for (int round = 0; round < ROUNDS && !b->facts && !b->unsettled && !pass_tired(b->g); round++) {
+  for (int iteration = 0; iteration < ITERATIONS && !b->facts && !b->deferred && !pass_budget_exhausted(b->g);
+       iteration++) {
     clauses before = *all;
     split_all(b, all);
     if (!drop_constants(b, all) || !merge_all(b, all)) return false;
-    if (!settle_sums(b, all) || !merge_all(b, all) || !drop_implied(b, all)) return false;
+    if (!finalize_sums(b, all) || !merge_all(b, all) || !drop_implied(b, all)) return false;
     if (same_clauses(&before, all)) break;
   }
   return true;
@@ -381,7 +385,7 @@ ir_ref pass_make_junction(pass_build *b, ir_op op, const ir_ref *items, uint32_t
   bool negate = op == IR_OP_OR, fits = true;
   for (uint32_t i = 0; i < count; i++)
     if (!items[i]) return 0;
-  for (uint32_t i = 0; i < count && fits; i++) fits = collect(b, items[i], negate, op, &all);
+  for (uint32_t i = 0; i < count && fits; i++) fits = collect_clauses(b, items[i], negate, op, &all);
   for (uint32_t i = 0; i < all.count; i++)
     if (!all.item[i]) return 0;
   if (!fits) { /* too many for one node: pairs, as they come */
@@ -395,7 +399,7 @@ ir_ref pass_make_junction(pass_build *b, ir_op op, const ir_ref *items, uint32_t
   if (all.count == 0) return truth(b, !negate);
   clauses out = {0};
   for (uint32_t i = 0; i < all.count; i++)
-    insert(b->g, &out, negate ? pass_make_not(b, all.item[i]) : all.item[i]);
+    insert_clause(b->g, &out, negate ? pass_make_not(b, all.item[i]) : all.item[i]);
   ir_ref r = out.count == 1 ? out.item[0] : ir_make(b->g, op, IR_BOOL, 0, out.item, out.count);
   return !r || pass_allowed(b, ir_ops[op].text, op, items, count, r)
              ? r

@@ -10,7 +10,7 @@
  * is noted at each result, or bounds would grow with the length of a chain until nothing is known. */
 #include "impl.h"
 
-void pass_tired_bounds(ir_graph *g, ir_ref result, ir_ref x, ir_ref y, int64_t scale) {
+void pass_cheap_bounds(ir_graph *g, ir_ref result, ir_ref x, ir_ref y, int64_t scale) {
   int64_t lo, hi;
   ir_bounds a = ir_bounds_of(g, x), c = ir_bounds_of(g, y);
   bool known = result && a.lo != INT64_MIN && a.hi != INT64_MAX && c.lo != INT64_MIN && c.hi != INT64_MAX;
@@ -45,7 +45,7 @@ static ir_ref quotient(ir_graph *g, ir_ref x, ir_ref y) {
 }
 
 /* out += rest//d, with no multiple of d in rest */
-static bool add_rest(ir_graph *g, const pass_linear *rest, int64_t d, pass_linear *out) {
+static bool add_quotient(ir_graph *g, const pass_linear *rest, int64_t d, pass_linear *out) {
   int64_t a, product;
   ir_ref x = pass_linear_plain(g, rest);
   ir_bounds in = ir_bounds_of(g, x);
@@ -62,7 +62,7 @@ static bool add_rest(ir_graph *g, const pass_linear *rest, int64_t d, pass_linea
 /* N//d as a form; false: too long, or too big */
 static bool divided(ir_graph *g, const pass_linear *in, int64_t d, pass_linear *out) {
   pass_linear rest;
-  if (in->count > PASS_TIRED_TERMS) return false;
+  if (in->count > PASS_EXHAUSTED_TERMS) return false;
   pass_linear_const(out, ir_floor_div(in->constant, d));
   pass_linear_const(&rest, ir_floor_mod(in->constant, d));
   for (uint32_t i = 0; i < in->count; i++) { /* in their order, so that none moves */
@@ -70,10 +70,10 @@ static bool divided(ir_graph *g, const pass_linear *in, int64_t d, pass_linear *
     if (t.coef % d == 0) out->term[out->count++] = whole;
     else rest.term[rest.count++] = t;
   }
-  return add_rest(g, &rest, d, out);
+  return add_quotient(g, &rest, d, out);
 }
 
-ir_ref pass_tired_div(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
+ir_ref pass_cheap_div(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   pass_linear in, out;
   pass_linear_read(b->g, x, &in);
   ir_ref r = divided(b->g, &in, d, &out) ? pass_linear_plain(b->g, &out) : 0;
@@ -84,12 +84,12 @@ ir_ref pass_tired_div(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   return r ? r : quotient(b->g, x, y);
 }
 
-ir_ref pass_tired_mod(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
+ir_ref pass_cheap_mod(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   pass_linear in, whole, rest;
   pass_linear_read(b->g, x, &in);
   rest = in;
   bool done = divided(b->g, &in, d, &whole) && pass_linear_add(b->g, &rest, &whole, -d) &&
-              rest.count <= PASS_TIRED_TERMS;
+              rest.count <= PASS_EXHAUSTED_TERMS;
   ir_ref r = done ? pass_linear_plain(b->g, &rest) : 0;
   r = allowed(b, "remainder", IR_OP_MOD, x, y, is_small(b->g, &in) && d <= INT32_MAX, r);
   if (r && !b->facts) ir_bounds_tighten(b->g, r, 0, d - 1);
@@ -108,14 +108,14 @@ static bool normal(pass_linear *in, int64_t *c, bool *flipped) {
   return !*flipped || (pass_linear_scale(in, -1) && ir_sub_ok(1, *c, c));
 }
 
-ir_ref pass_tired_compare(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
+ir_ref pass_cheap_compare(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   pass_linear in, right;
   int64_t c;
   bool swap = op == IR_OP_GT || op == IR_OP_LE, negated = op == IR_OP_GE || op == IR_OP_LE, flipped;
   if (op != IR_OP_LT && op != IR_OP_GE && !swap) return 0;
   pass_linear_read(b->g, swap ? y : x, &in); /* x > y is y - x < 0; x <= y is not (y - x < 0) */
   pass_linear_read(b->g, swap ? x : y, &right);
-  if (!pass_linear_add(b->g, &in, &right, -1) || in.count > PASS_TIRED_TERMS) return 0;
+  if (!pass_linear_add(b->g, &in, &right, -1) || in.count > PASS_EXHAUSTED_TERMS) return 0;
   pass_interval all = pass_linear_bounds(b, &in);
   if (all.lo == INT64_MIN || all.hi == INT64_MAX) return 0;
   if (all.hi < 0 || all.lo >= 0) return ir_bool(b->g, (all.hi < 0) != negated);

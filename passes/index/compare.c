@@ -4,7 +4,7 @@
  * that stand alone are opened, and remainders of a shifted numerator say what they say without the shift. */
 #include "impl.h"
 
-static ir_ref plain(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
+static ir_ref plain_comparison(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   return ir_make(b->g, op, IR_BOOL, 0, (ir_ref[]){x, y}, 2);
 }
 static ir_ref truth(pass_build *b, bool value) { return ir_bool(b->g, value); }
@@ -130,11 +130,11 @@ static ir_ref equal(pass_build *b, ir_op op, pass_linear *in);
 static ir_ref compare_node(pass_build *b, ir_op op, ir_ref left, int64_t c) {
   ir_ref src[] = {left, ir_index(b->g, c)};
   ir_ref r = left ? pass_index_rules(b, op, src, 2) : 0;
-  return r ? r : plain(b, op, src[0], src[1]);
+  return r ? r : plain_comparison(b, op, src[0], src[1]);
 }
 
 /* the comparison of in, which has no constant, with c */
-static ir_ref compare_parts(pass_build *b, ir_op op, const pass_linear *in, int64_t c) {
+static ir_ref compare_with_constant(pass_build *b, ir_op op, const pass_linear *in, int64_t c) {
   pass_linear folded = *in;
   ir_ref left = pass_linear_node(b, &folded);
   if (!left) return 0;
@@ -180,7 +180,7 @@ static ir_ref less(pass_build *b, pass_linear *in, bool negated) {
   if (residue) return residue;
   bool flip = pass_linear_sign(in) < 0; /* -X < c is X >= 1-c */
   if (flip && (!pass_linear_scale(in, -1) || !ir_sub_ok(1, c, &c))) return 0;
-  return compare_parts(b, flip != negated ? IR_OP_GE : IR_OP_LT, in, c);
+  return compare_with_constant(b, flip != negated ? IR_OP_GE : IR_OP_LT, in, c);
 }
 
 static bool never_zero(pass_build *b, const pass_linear *in) {
@@ -229,10 +229,10 @@ static ir_ref equal(pass_build *b, ir_op op, pass_linear *in) {
     rest.constant = -ir_floor_mod(residue - r, d);
     return equal(b, op, &rest);
   }
-  return compare_parts(b, op, in, c);
+  return compare_with_constant(b, op, in, c);
 }
 
-static ir_ref compare(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
+static ir_ref compare_forms(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   pass_linear in, right;
   pass_linear_read(b->g, x, &in);
   pass_linear_read(b->g, y, &right);
@@ -261,20 +261,20 @@ static bool has_sum(const ir_graph *g, ir_ref r) {
 }
 
 ir_ref pass_make_compare(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
-  enum { ROUNDS = 3 };
+  enum { ITERATIONS = 3 };
   if (!x || !y) return 0;
   ir_ref r = 0;
   if (pass_enter(b)) {
-    r = compare(b, op, x, y);
-    for (int round = 0; round < ROUNDS && r && has_sum(b->g, r) && !b->facts; round++) {
+    r = compare_forms(b, op, x, y);
+    for (int iteration = 0; iteration < ITERATIONS && r && has_sum(b->g, r) && !b->facts; iteration++) {
       ir_ref before = r;
-      r = compare(b, ir_op_of(b->g, r), ir_src(b->g, r, 0), ir_src(b->g, r, 1));
+      r = compare_forms(b, ir_op_of(b->g, r), ir_src(b->g, r, 0), ir_src(b->g, r, 1));
       if (r == before) break;
     }
     pass_leave(b);
     if (r && !pass_allowed(b, "compare", op, (ir_ref[]){x, y}, 2, r)) r = 0;
   }
-  return r ? r : plain(b, op, x, y);
+  return r ? r : plain_comparison(b, op, x, y);
 }
 
 /* The comparison built anew where its sum holds quotients. */

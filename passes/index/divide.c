@@ -20,7 +20,7 @@ typedef struct split {
   pass_linear quotient, remainder;
 } split;
 
-static ir_ref plain(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
+static ir_ref plain_division(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   return ir_make(b->g, op, IR_INDEX, 0, (ir_ref[]){x, y}, 2);
 }
 
@@ -47,7 +47,7 @@ static int64_t least_residue(int64_t a, int64_t d) {
 }
 
 /* The interval of constant + sum of weight * digit, digits independent. False: no number. */
-static bool spread(const pass_digits *of, const int64_t *weight, int64_t constant, pass_interval *out) {
+static bool interval_of(const pass_digits *of, const int64_t *weight, int64_t constant, pass_interval *out) {
   *out = (pass_interval){constant, constant};
   for (uint32_t i = 0; i < of->count; i++) {
     const pass_interval in = of->digit[i].in;
@@ -66,7 +66,8 @@ static bool one_period(const pass_interval *in, int64_t d) {
 }
 
 /* N = d*quotient + rest for these residues; false: too big */
-static bool take(const ir_graph *g, const pass_digits *of, const int64_t *residue, int64_t d, split *out) {
+static bool split_by_residues(const ir_graph *g, const pass_digits *of, const int64_t *residue, int64_t d,
+                              split *out) {
   int64_t whole[PASS_DIGITS];
   for (uint32_t i = 0; i < of->count; i++) {
     if (!ir_sub_ok(of->digit[i].coef, residue[i], &whole[i])) return false;
@@ -77,7 +78,7 @@ static bool take(const ir_graph *g, const pass_digits *of, const int64_t *residu
 }
 
 /* All of the rest is one period: it becomes the period's number. */
-static bool settle_period(split *parts, int64_t lo, int64_t d) {
+static bool finalize_period(split *parts, int64_t lo, int64_t d) {
   int64_t period = ir_floor_div(lo, d), base;
   pass_linear rest = parts->remainder;
   if (!ir_mul_ok(period, d, &base) || !ir_sub_ok(rest.constant, base, &rest.constant) ||
@@ -90,20 +91,20 @@ static bool settle_period(split *parts, int64_t lo, int64_t d) {
 /* Residues for which the rest lies in one period. */
 static bool find_period(pass_build *b, const pass_digits *of, int64_t *residue, int64_t d, split *out) {
   pass_interval in;
-  if (spread(of, residue, of->constant, &in) && one_period(&in, d))
-    return take(b->g, of, residue, d, out) && settle_period(out, in.lo, d);
+  if (interval_of(of, residue, of->constant, &in) && one_period(&in, d))
+    return split_by_residues(b->g, of, residue, d, out) && finalize_period(out, in.lo, d);
   for (uint32_t i = 0; i < of->count && in.lo != INT64_MIN; i++) {
     int64_t kept = residue[i];
     if (kept == 0) continue;
     residue[i] = kept > 0 ? kept - d : kept + d;
-    bool fits = spread(of, residue, of->constant, &in) && one_period(&in, d);
-    if (fits) return take(b->g, of, residue, d, out) && settle_period(out, in.lo, d);
+    bool fits = interval_of(of, residue, of->constant, &in) && one_period(&in, d);
+    if (fits) return split_by_residues(b->g, of, residue, d, out) && finalize_period(out, in.lo, d);
     residue[i] = kept;
   }
-  if (!take(b->g, of, residue, d, out)) return false;
+  if (!split_by_residues(b->g, of, residue, d, out)) return false;
   if (of->system.rows == 0 && !b->facts) return false;
   in = pass_linear_bounds(b, &out->remainder); /* what relations and facts say of the whole */
-  return one_period(&in, d) && settle_period(out, in.lo, d);
+  return one_period(&in, d) && finalize_period(out, in.lo, d);
 }
 
 /* N = d*quotient + remainder with residues of least magnitude; true when the remainder is inside [0, d). */
@@ -114,12 +115,12 @@ static bool divides_out(pass_build *b, const pass_linear *in, int64_t d, split *
   if (!*fits) return false;
   for (uint32_t i = 0; i < of.count; i++) residue[i] = least_residue(of.digit[i].coef, d);
   if (find_period(b, &of, residue, d, out)) return true;
-  *fits = take(b->g, &of, residue, d, out);
+  *fits = split_by_residues(b->g, &of, residue, d, out);
   return false;
 }
 
 /* Terms that are multiples of d as they stand, moved to the quotient, and the constant into [0, d). */
-static bool strip(const ir_graph *g, pass_linear *in, int64_t d, pass_linear *quotient) {
+static bool extract_multiples(const ir_graph *g, pass_linear *in, int64_t d, pass_linear *quotient) {
   pass_linear rest;
   pass_linear_const(&rest, ir_floor_mod(in->constant, d));
   if (!ir_add_ok(quotient->constant, ir_floor_div(in->constant, d), &quotient->constant)) return false;
@@ -137,14 +138,14 @@ typedef enum reduced { DONE, LEFT, TOO_BIG } reduced;
 
 /* N = d*quotient + in; DONE when in lies inside [0, d), otherwise in is the one form of its class modulo d.
  */
-static reduced reduce(pass_build *b, pass_linear *in, int64_t d, pass_linear *quotient) {
-  enum { ROUNDS = 4 }; /* taking digits may leave new multiples, and fewer atoms other digits */
+static reduced reduce_modulo(pass_build *b, pass_linear *in, int64_t d, pass_linear *quotient) {
+  enum { ITERATIONS = 4 }; /* taking digits may leave new multiples, and fewer atoms other digits */
   split parts;
   bool fits = true;
   pass_linear_const(quotient, 0);
-  for (int round = 0; round < ROUNDS; round++) {
+  for (int iteration = 0; iteration < ITERATIONS; iteration++) {
     pass_linear before = *in;
-    if (!strip(b->g, in, d, quotient)) return TOO_BIG;
+    if (!extract_multiples(b->g, in, d, quotient)) return TOO_BIG;
     if (in->count == 0) return DONE;
     bool done = divides_out(b, in, d, &parts, &fits);
     if (!fits || !pass_linear_add(b->g, quotient, &parts.quotient, 1)) return TOO_BIG;
@@ -152,11 +153,11 @@ static reduced reduce(pass_build *b, pass_linear *in, int64_t d, pass_linear *qu
     if (done) return DONE;
     if (pass_linear_same(in, &before)) break;
   }
-  return strip(b->g, in, d, quotient) ? LEFT : TOO_BIG;
+  return extract_multiples(b->g, in, d, quotient) ? LEFT : TOO_BIG;
 }
 
 /* The quotient by the largest factor f of d, a gcd with some coefficient, for which N//f collapses. */
-static int64_t low_part(pass_build *b, const pass_linear *in, int64_t d, pass_linear *quotient) {
+static int64_t low_factor(pass_build *b, const pass_linear *in, int64_t d, pass_linear *quotient) {
   int64_t below = d;
   for (;;) {
     int64_t f = 1;
@@ -166,7 +167,7 @@ static int64_t low_part(pass_build *b, const pass_linear *in, int64_t d, pass_li
     }
     pass_linear rest = *in;
     if (f == 1) return 1;
-    if (reduce(b, &rest, f, quotient) == DONE) return f;
+    if (reduce_modulo(b, &rest, f, quotient) == DONE) return f;
     below = f;
   }
 }
@@ -190,7 +191,7 @@ static bool complement(pass_linear *in) {
 }
 
 /* in // d, tried from the start: the rules first */
-static ir_ref again(pass_build *b, pass_linear *in, int64_t d) {
+static ir_ref divide_afresh(pass_build *b, pass_linear *in, int64_t d) {
   return pass_make_div(b, pass_linear_node(b, in), ir_index(b->g, d));
 }
 
@@ -199,31 +200,31 @@ static ir_ref quotient_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   pass_linear in, outside, inner;
   pass_linear_read(b->g, x, &in);
   pass_linear_given(b, &in);
-  reduced left = reduce(b, &in, d, &outside);
+  reduced left = reduce_modulo(b, &in, d, &outside);
   if (left == DONE) return pass_linear_node(b, &outside);
-  if (left == TOO_BIG) return plain(b, IR_OP_FLOORDIV, x, y);
-  if (!is_zero(&outside)) return plus(b, again(b, &in, d), &outside, 1);
+  if (left == TOO_BIG) return plain_division(b, IR_OP_FLOORDIV, x, y);
+  if (!is_zero(&outside)) return plus(b, divide_afresh(b, &in, d), &outside, 1);
   int64_t common = ir_gcd(pass_linear_content(&in), d);
   if (common > 1) {
     in.constant = ir_floor_div(in.constant, common);
     for (uint32_t i = 0; i < in.count; i++) in.term[i].coef /= common;
-    return again(b, &in, d / common);
+    return divide_afresh(b, &in, d / common);
   }
-  int64_t f = low_part(b, &in, d, &inner);
-  if (f > 1) return again(b, &inner, d / f);
+  int64_t f = low_factor(b, &in, d, &inner);
+  if (f > 1) return divide_afresh(b, &inner, d / f);
   inner = in;
   int64_t divisor, first;
   if (pass_threshold_of(b, &inner, d, &divisor, &first) && !(divisor == d && pass_linear_same(&inner, &in))) {
     pass_linear_const(&outside, first);
-    return plus(b, again(b, &inner, divisor), &outside, 1);
+    return plus(b, divide_afresh(b, &inner, divisor), &outside, 1);
   }
   inner = in;
   if (prefers_complement(&in, d) && complement(&in)) {
-    if (reduce(b, &in, d, &outside) == LEFT && !prefers_complement(&in, d) &&
+    if (reduce_modulo(b, &in, d, &outside) == LEFT && !prefers_complement(&in, d) &&
         pass_linear_scale(&outside, -1) && ir_sub_ok(outside.constant, 1, &outside.constant))
-      return plus(b, again(b, &in, d), &outside, -1);
+      return plus(b, divide_afresh(b, &in, d), &outside, -1);
   }
-  return plain(b, IR_OP_FLOORDIV, b->facts ? pass_linear_plain(b->g, &inner) : x, y);
+  return plain_division(b, IR_OP_FLOORDIV, b->facts ? pass_linear_plain(b->g, &inner) : x, y);
 }
 
 /* N - d*(N//d) */
@@ -234,7 +235,7 @@ static ir_ref remainder_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   pass_linear_read(b->g, x, &sum);
   pass_linear_read(b->g, q, &quotient);
   return d != INT64_MIN && pass_linear_add(b->g, &sum, &quotient, -d) ? pass_linear_node(b, &sum)
-                                                                      : plain(b, IR_OP_MOD, x, y);
+                                                                      : plain_division(b, IR_OP_MOD, x, y);
 }
 
 /* symbolic divisors */
@@ -319,17 +320,17 @@ static bool divide_polynomial(pass_build *b, pass_linear *in, const pass_linear 
 }
 
 /* 0 <= in < den */
-static bool inside(pass_build *b, const pass_linear *in, const pass_linear *den) {
+static bool is_remainder(pass_build *b, const pass_linear *in, const pass_linear *den) {
   pass_linear over = *in;
   return pass_linear_add(b->g, &over, den, -1) && pass_linear_below(b, &over) && pass_linear_at_least(b, in);
 }
 
 /* N = quotient*D + in' with 0 <= in' < D proven: true, and no division is left */
-static bool settle(pass_build *b, pass_linear *in, const pass_linear *den, pass_linear *quotient) {
+static bool finalize_division(pass_build *b, pass_linear *in, const pass_linear *den, pass_linear *quotient) {
   divide_polynomial(b, in, den, quotient);
-  if (inside(b, in, den)) return true;
+  if (is_remainder(b, in, den)) return true;
   pass_linear up = *in; /* a remainder left between -D and 0 */
-  if (!pass_linear_add(b->g, &up, den, 1) || quotient->constant == INT64_MIN || !inside(b, &up, den))
+  if (!pass_linear_add(b->g, &up, den, 1) || quotient->constant == INT64_MIN || !is_remainder(b, &up, den))
     return false;
   *in = up;
   quotient->constant--;
@@ -353,7 +354,7 @@ static bool symbolic_digit(pass_build *b, const pass_linear *in, const pass_line
     if (!*rest || ir_bounds_of(b->g, *f).lo < 1 || ir_bounds_of(b->g, *rest).lo < 1) continue;
     pass_linear_read(b->g, *f, &one);
     parts->remainder = *in;
-    if (settle(b, &parts->remainder, &one, &parts->quotient)) return true;
+    if (finalize_division(b, &parts->remainder, &one, &parts->quotient)) return true;
   }
   return false;
 }
@@ -364,11 +365,11 @@ static ir_ref symbolic_quotient(pass_build *b, ir_ref x, ir_ref y) {
   ir_ref f, rest;
   pass_linear_read(b->g, x, &in);
   pass_linear_read(b->g, y, &den);
-  if (den.count == 0) return plain(b, IR_OP_FLOORDIV, x, y);
-  if (settle(b, &in, &den, &quotient)) return pass_linear_node(b, &quotient);
+  if (den.count == 0) return plain_division(b, IR_OP_FLOORDIV, x, y);
+  if (finalize_division(b, &in, &den, &quotient)) return pass_linear_node(b, &quotient);
   if (symbolic_digit(b, &in, &den, &parts, &f, &rest))
     return plus(b, pass_make_div(b, pass_linear_node(b, &parts.quotient), rest), &quotient, 1);
-  if (is_zero(&quotient)) return plain(b, IR_OP_FLOORDIV, x, y);
+  if (is_zero(&quotient)) return plain_division(b, IR_OP_FLOORDIV, x, y);
   return plus(b, pass_make_div(b, pass_linear_node(b, &in), y), &quotient, 1);
 }
 
@@ -378,13 +379,14 @@ static ir_ref symbolic_remainder(pass_build *b, ir_ref x, ir_ref y) {
   ir_ref f, rest;
   pass_linear_read(b->g, x, &in);
   pass_linear_read(b->g, y, &den);
-  if (den.count == 0) return plain(b, IR_OP_MOD, x, y);
-  if (settle(b, &in, &den, &quotient)) return pass_linear_node(b, &in);
+  if (den.count == 0) return plain_division(b, IR_OP_MOD, x, y);
+  if (finalize_division(b, &in, &den, &quotient)) return pass_linear_node(b, &in);
   if (symbolic_digit(b, &in, &den, &parts, &f, &rest)) {
     ir_ref high = pass_make_mod(b, pass_linear_node(b, &parts.quotient), rest);
     return plus(b, high ? pass_make_mul(b, high, f) : 0, &parts.remainder, 1);
   }
-  return is_zero(&quotient) ? plain(b, IR_OP_MOD, x, y) : pass_make_mod(b, pass_linear_node(b, &in), y);
+  return is_zero(&quotient) ? plain_division(b, IR_OP_MOD, x, y)
+                            : pass_make_mod(b, pass_linear_node(b, &in), y);
 }
 
 /* the builders */
@@ -411,7 +413,7 @@ static bool prove_positive(pass_build *b, ir_ref y) {
 
 /* What a quotient or remainder of x has become, a sum of others for one, lies where its operands' bounds say.
  */
-static void tighten(pass_build *b, ir_op op, ir_ref x, ir_bounds by, ir_ref r) {
+static void tighten_division(pass_build *b, ir_op op, ir_ref x, ir_bounds by, ir_ref r) {
   ir_bounds of = ir_bounds_of(b->g, x);
   int64_t lo = 0, hi = by.hi - 1;
   if (by.lo < 1 || ir_op_of(b->g, r) != IR_OP_ADD) return;
@@ -422,25 +424,25 @@ static void tighten(pass_build *b, ir_op op, ir_ref x, ir_bounds by, ir_ref r) {
   ir_bounds_tighten(b->g, r, lo, hi);
 }
 
-static ir_ref make(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
+static ir_ref make_division(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   if (!x || !y) return 0;
   int64_t d;
   bool fixed = ir_is_const(b->g, y, &d);
   ir_bounds by = fixed && d >= 1 ? (ir_bounds){d, d, 0, d} : ir_bounds_of(b->g, y);
   if (by.lo < 1 && prove_positive(b, y)) by.lo = 1;
   if (by.lo < 1) return refuse_divisor(b->g, op, y, by);
-  if (!pass_enter(b)) return plain(b, op, x, y);
+  if (!pass_enter(b)) return plain_division(b, op, x, y);
   ir_ref r = pass_index_rules(b, op, (ir_ref[]){x, y}, 2);
   if (!r && b->g->error->status != IR_ERR_MEMORY) {
     if (fixed) r = op == IR_OP_FLOORDIV ? quotient_of(b, x, y, d) : remainder_of(b, x, y, d);
     else r = op == IR_OP_FLOORDIV ? symbolic_quotient(b, x, y) : symbolic_remainder(b, x, y);
     if (r && !pass_allowed(b, op == IR_OP_FLOORDIV ? "divide" : "remainder", op, (ir_ref[]){x, y}, 2, r))
-      r = plain(b, op, x, y);
+      r = plain_division(b, op, x, y);
   }
-  if (r && !b->facts) tighten(b, op, x, by, r);
+  if (r && !b->facts) tighten_division(b, op, x, by, r);
   pass_leave(b);
   return r;
 }
 
-ir_ref pass_make_div(pass_build *b, ir_ref x, ir_ref y) { return make(b, IR_OP_FLOORDIV, x, y); }
-ir_ref pass_make_mod(pass_build *b, ir_ref x, ir_ref y) { return make(b, IR_OP_MOD, x, y); }
+ir_ref pass_make_div(pass_build *b, ir_ref x, ir_ref y) { return make_division(b, IR_OP_FLOORDIV, x, y); }
+ir_ref pass_make_mod(pass_build *b, ir_ref x, ir_ref y) { return make_division(b, IR_OP_MOD, x, y); }

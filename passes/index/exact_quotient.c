@@ -91,19 +91,19 @@ static bool put_whole(pass_build *b, pass_linear *in, ir_ref x, const whole_sum 
   return pass_linear_add(b->g, in, &part, low / sum->over);
 }
 
-static bool unite(pass_build *b, pass_linear *in, const whole_term *like) {
+static bool combine_multiples(pass_build *b, pass_linear *in, const whole_term *like) {
   pass_linear next = *in;
   whole_sum sum = {.over = 1};
-  uint32_t united = 0;
+  uint32_t combined = 0;
   for (uint32_t t = in->count; t-- > 0;) {
     whole of;
     if (!read_like(b, in->term[t].atom, like, &of)) continue;
     if (!add_whole(&sum, &of, in->term[t].coef)) return false;
     pass_linear_drop(&next, t);
-    united++;
+    combined++;
   }
   bool lowest = ir_gcd(sum.by_x, sum.over) == 1 && like->of.a == 1; /* nothing is built that is there */
-  if (united < 2 && (lowest || like->count > 0)) return false;
+  if (combined < 2 && (lowest || like->count > 0)) return false;
   if (!put_whole(b, &next, like->of.x, &sum, pass_product(b->g, like->rest, like->count))) return false;
   if (pass_linear_same(&next, in)) return false;
   *in = next;
@@ -115,7 +115,8 @@ bool pass_whole(pass_build *b, pass_linear *in, uint32_t t) {
   whole_term like;
   uint32_t n = pass_factors(b->g, in->term[t].atom, f);
   for (uint32_t at = 0; at < n; at++)
-    if (is_quotient(b->g, f[at]) && read_term(b, f, n, at, &like) && unite(b, in, &like)) return true;
+    if (is_quotient(b->g, f[at]) && read_term(b, f, n, at, &like) && combine_multiples(b, in, &like))
+      return true;
   return false;
 }
 

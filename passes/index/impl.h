@@ -18,7 +18,7 @@ enum {
   PASS_ROWS = 12,             /* relations that one question looks at */
   PASS_COLUMNS = 40,          /* atoms that they may speak of */
   PASS_DIGITS = PASS_COLUMNS, /* that one form falls into */
-  PASS_LOOKS = 2,             /* levels of operands that facts are carried through */
+  PASS_OPERAND_DEPTH = 2,     /* levels of operands that facts are carried through */
   PASS_DEPTH = 16,            /* of builders calling builders */
   PASS_STEPS = 2000           /* builder calls that one public call may cause */
 };
@@ -53,32 +53,32 @@ typedef struct pass_facts {
 
 typedef struct pass_build {
   ir_graph *g;
-  const pass_facts *facts;      /* or NULL: only what the nodes themselves say */
-  bool unsettled;               /* conjunctions only collect: they will be settled as a whole */
-  uint32_t depth, steps, looks; /* looks: levels of operands that facts are being carried through */
+  const pass_facts *facts;              /* or NULL: only what the nodes themselves say */
+  bool deferred;                        /* conjunctions only collect: they will be settled as a whole */
+  uint32_t depth, steps, operand_depth; /* looks: levels of operands that facts are being carried through */
 } pass_build;
 
 /* Steps of reasoning, each a look at a few coefficients, that a pass may take: a start, and more for a longer
  * graph, so that long chains of easy views are folded to the end. */
 enum {
-  PASS_EFFORT = 6 * 1000 * 1000,
-  PASS_EFFORT_PER_NODE = 20,
-  PASS_STEP_EFFORT = 64, /* of one builder call */
-  PASS_TIRED_STEPS = 1,  /* instead of PASS_STEPS */
-  PASS_TIRED_TERMS = 4   /* of one sum of two */
+  PASS_BUDGET = 6 * 1000 * 1000,
+  PASS_BUDGET_PER_NODE = 20,
+  PASS_STEP_COST = 64,      /* of one builder call */
+  PASS_EXHAUSTED_STEPS = 1, /* instead of PASS_STEPS */
+  PASS_EXHAUSTED_TERMS = 4  /* of one sum of two */
 };
-static inline bool pass_tired(const ir_graph *g) {
-  return g->effort > (g->effort_most ? g->effort_most : PASS_EFFORT);
+static inline bool pass_budget_exhausted(const ir_graph *g) {
+  return g->budget_spent > (g->budget ? g->budget : PASS_BUDGET);
 }
 
 static inline pass_build pass_begin(ir_graph *g) { return (pass_build){.g = g}; }
 /* False when the budget is spent: make the plain node instead. Each true answer is undone by pass_leave. */
 static inline bool pass_enter(pass_build *b) {
-  uint32_t steps = pass_tired(b->g) ? PASS_TIRED_STEPS : PASS_STEPS;
+  uint32_t steps = pass_budget_exhausted(b->g) ? PASS_EXHAUSTED_STEPS : PASS_STEPS;
   if (b->depth >= PASS_DEPTH || b->steps >= steps) return false;
   b->depth++;
   b->steps++;
-  b->g->effort += PASS_STEP_EFFORT;
+  b->g->budget_spent += PASS_STEP_COST;
   return true;
 }
 static inline void pass_leave(pass_build *b) { b->depth--; }
@@ -157,10 +157,10 @@ bool pass_linear_affine(pass_build *b, pass_linear *in);
 
 /* budget_fallback.c: what takes no effort */
 /* result = x + scale*y, and lies where these say */
-void pass_tired_bounds(ir_graph *g, ir_ref result, ir_ref x, ir_ref y, int64_t scale);
-ir_ref pass_tired_div(pass_build *b, ir_ref x, ir_ref y, int64_t d); /* d >= 1 is y */
-ir_ref pass_tired_mod(pass_build *b, ir_ref x, ir_ref y, int64_t d);
-ir_ref pass_tired_compare(pass_build *b, ir_op op, ir_ref x, ir_ref y); /* 0: it takes more */
+void pass_cheap_bounds(ir_graph *g, ir_ref result, ir_ref x, ir_ref y, int64_t scale);
+ir_ref pass_cheap_div(pass_build *b, ir_ref x, ir_ref y, int64_t d); /* d >= 1 is y */
+ir_ref pass_cheap_mod(pass_build *b, ir_ref x, ir_ref y, int64_t d);
+ir_ref pass_cheap_compare(pass_build *b, ir_op op, ir_ref x, ir_ref y); /* 0: it takes more */
 
 /* threshold.c */
 bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c); /* in < c; true when a weight came down */

@@ -40,8 +40,8 @@ bool pass_allowed(pass_build *b, const char *rule, ir_op op, const ir_ref *src, 
 }
 
 void pass_index_begin(ir_graph *g) {
-  g->effort = 0;
-  g->effort_most = PASS_EFFORT + (uint64_t)PASS_EFFORT_PER_NODE * g->count;
+  g->budget_spent = 0;
+  g->budget = PASS_BUDGET + (uint64_t)PASS_BUDGET_PER_NODE * g->count;
 }
 
 /* Each public builder begins with a budget of its own. */
@@ -67,15 +67,15 @@ static ir_ref make_or(pass_build *b, ir_ref x, ir_ref y) {
 
 /* Is this a division by a number, of which there is no more to be thought? */
 static bool is_easy(const ir_graph *g, ir_ref x, ir_ref y, int64_t *d) {
-  return pass_tired(g) && x && ir_is_const(g, y, d) && *d >= 1;
+  return pass_budget_exhausted(g) && x && ir_is_const(g, y, d) && *d >= 1;
 }
 static ir_ref make_div(pass_build *b, ir_ref x, ir_ref y) {
   int64_t d;
-  return is_easy(b->g, x, y, &d) ? pass_tired_div(b, x, y, d) : pass_make_div(b, x, y);
+  return is_easy(b->g, x, y, &d) ? pass_cheap_div(b, x, y, d) : pass_make_div(b, x, y);
 }
 static ir_ref make_mod(pass_build *b, ir_ref x, ir_ref y) {
   int64_t d;
-  return is_easy(b->g, x, y, &d) ? pass_tired_mod(b, x, y, d) : pass_make_mod(b, x, y);
+  return is_easy(b->g, x, y, &d) ? pass_cheap_mod(b, x, y, d) : pass_make_mod(b, x, y);
 }
 
 BUILD2(pass_add, pass_make_add)
@@ -95,19 +95,19 @@ BUILD2_INT(pass_mod_int, make_mod)
 ir_ref pass_low_digit(ir_graph *g, ir_ref a, ir_ref size, ir_ref quotient) {
   int64_t d;
   ir_ref r = pass_sub(g, a, pass_mul(g, quotient, size));
-  if (r && pass_tired(g) && ir_is_const(g, size, &d) && d >= 1) ir_bounds_tighten(g, r, 0, d - 1);
+  if (r && pass_budget_exhausted(g) && ir_is_const(g, size, &d) && d >= 1) ir_bounds_tighten(g, r, 0, d - 1);
   return r;
 }
 
 ir_ref pass_both(ir_graph *g, ir_ref x, ir_ref y) {
   pass_build b = pass_begin(g);
-  b.unsettled = true;
+  b.deferred = true;
   return make_and(&b, x, y);
 }
 
 ir_ref pass_compare(ir_graph *g, ir_op op, ir_ref a, ir_ref b) {
   pass_build build = pass_begin(g);
-  ir_ref r = a && b && pass_tired(g) ? pass_tired_compare(&build, op, a, b) : 0;
+  ir_ref r = a && b && pass_budget_exhausted(g) ? pass_cheap_compare(&build, op, a, b) : 0;
   return r ? r : pass_make_compare(&build, op, a, b);
 }
 
@@ -180,7 +180,7 @@ ir_ref pass_make_node(pass_build *b, ir_ref node, const ir_ref *src, uint32_t ns
   ir_op op = (ir_op)n->op;
   for (uint32_t i = 0; i < nsrc; i++)
     if (!src[i]) return 0;
-  if (pass_tired(b->g) && !b->facts && same_sources(n, src, nsrc)) return node;
+  if (pass_budget_exhausted(b->g) && !b->facts && same_sources(n, src, nsrc)) return node;
   if (n->weak || ir_rank(b->g, node) > 0 || nsrc == 0) return ir_remake(b->g, node, src, nsrc);
   bool index = n->dtype == IR_INDEX, boolean = n->dtype == IR_BOOL;
   if (op == IR_OP_WHERE) return pass_make_where(b, src[0], src[1], src[2]);
@@ -212,14 +212,14 @@ ir_ref pass_rebuild(ir_graph *g, ir_ref node, const ir_ref *src, uint32_t nsrc) 
 /* decided facts */
 
 /* a - b as a linear form, products expanded; false when it does not fit */
-static bool difference(pass_build *b, ir_ref x, ir_ref y, pass_linear *out) {
+static bool difference_form(pass_build *b, ir_ref x, ir_ref y, pass_linear *out) {
   ir_ref d = pass_make_sub(b, x, y);
   if (d) pass_linear_read(b->g, d, out);
   return d != 0;
 }
 
 /* x < y, or x <= y, by what is known of each alone */
-static bool apart(ir_graph *g, ir_ref x, ir_ref y, bool strictly) {
+static bool is_below(ir_graph *g, ir_ref x, ir_ref y, bool strictly) {
   ir_bounds low = ir_bounds_of(g, x), high = ir_bounds_of(g, y);
   if (low.hi == INT64_MAX || high.lo == INT64_MIN) return false;
   return strictly ? low.hi < high.lo : low.hi <= high.lo;
@@ -240,18 +240,18 @@ bool pass_proves(ir_graph *g, ir_op op, ir_ref x, ir_ref y) {
   if (!x || !y) return false;
   bool swap = op == IR_OP_GT || op == IR_OP_LE;
   bool order = op == IR_OP_LT || op == IR_OP_GT || op == IR_OP_LE || op == IR_OP_GE;
-  bool turned = op == IR_OP_GT || op == IR_OP_GE;
+  bool swapped = op == IR_OP_GT || op == IR_OP_GE;
   bool strictly = op == IR_OP_LT || op == IR_OP_GT;
-  if (order && apart(g, turned ? y : x, turned ? x : y, strictly)) return true;
-  if (!difference(&b, swap ? y : x, swap ? x : y, &d)) return false;
+  if (order && is_below(g, swapped ? y : x, swapped ? x : y, strictly)) return true;
+  if (!difference_form(&b, swap ? y : x, swap ? x : y, &d)) return false;
   switch (op) {
   case IR_OP_LT:
   case IR_OP_GT:
   case IR_OP_GE:
   case IR_OP_LE:
     return (strictly ? pass_linear_below(&b, &d) : pass_linear_at_least(&b, &d)) ||
-           pass_never_above(g, turned ? y : x, turned ? x : y, strictly) ||
-           proves_of_both(g, strictly ? IR_OP_GT : IR_OP_GE, turned ? x : y, turned ? y : x);
+           pass_never_above(g, swapped ? y : x, swapped ? x : y, strictly) ||
+           proves_of_both(g, strictly ? IR_OP_GT : IR_OP_GE, swapped ? x : y, swapped ? y : x);
   case IR_OP_EQ:
     return (d.count == 0 && d.constant == 0) || pass_polynomial_zero(&b, &d) ||
            ir_is_true(g, pass_make_compare(&b, op, x, y));

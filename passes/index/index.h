@@ -34,8 +34,8 @@ ir_ref pass_max(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref pass_compare(ir_graph *g, ir_op op, ir_ref a, ir_ref b); /* EQ NE LT LE GT GE on index */
 ir_ref pass_and(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref pass_both(ir_graph *g, ir_ref a,
-                 ir_ref b);                /* as pass_and, but only collected: pass_settle is to come */
-ir_ref pass_settle(ir_graph *g, ir_ref a); /* the conjunction that pass_and would have given */
+                 ir_ref b); /* as pass_and, but only collected: pass_finalize_clauses is to come */
+ir_ref pass_finalize_clauses(ir_graph *g, ir_ref a); /* the conjunction that pass_and would have given */
 ir_ref pass_or(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref pass_not(ir_graph *g, ir_ref a);
 ir_ref pass_where(ir_graph *g, ir_ref condition, ir_ref a, ir_ref b); /* a and b of any one dtype */

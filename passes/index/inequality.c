@@ -7,7 +7,7 @@
  * numbers of blocks and of blocks of blocks. */
 #include "impl.h"
 
-static void meet(pass_interval *to, pass_interval x) {
+static void intersect(pass_interval *to, pass_interval x) {
   if (x.lo > to->lo) to->lo = x.lo;
   if (x.hi < to->hi) to->hi = x.hi;
 }
@@ -47,11 +47,11 @@ ir_bounds pass_bounds(pass_build *b, ir_ref ref) {
   if (!b->facts || r.div == 0) return r;
   pass_interval in = {r.lo, r.hi};
   for (uint32_t i = 0; i < b->facts->count; i++)
-    if (b->facts->fact[i].node == ref) meet(&in, b->facts->fact[i].in);
-  if (b->looks < PASS_LOOKS && pass_enter(b)) {
-    b->looks++;
-    meet(&in, through(b, ir_get(b->g, ref)));
-    b->looks--;
+    if (b->facts->fact[i].node == ref) intersect(&in, b->facts->fact[i].in);
+  if (b->operand_depth < PASS_OPERAND_DEPTH && pass_enter(b)) {
+    b->operand_depth++;
+    intersect(&in, through(b, ir_get(b->g, ref)));
+    b->operand_depth--;
     pass_leave(b);
   }
   return in.lo <= in.hi ? (ir_bounds){in.lo, in.hi, r.div, r.rem} : r;
@@ -126,7 +126,7 @@ static bool replace_factor(pass_build *b, const pass_linear *in, const factor_at
 }
 
 /* Replace one term by its limit. True when a term was replaced. */
-static bool eliminate(pass_build *b, pass_linear *in, bool upper) {
+static bool replace_by_limit(pass_build *b, pass_linear *in, bool upper) {
   for (uint32_t t = in->count; t-- > 0;) {
     factor_at f = {.term = t, .count = pass_factors(b->g, in->term[t].atom, f.all)};
     bool up = upper == (in->term[t].coef > 0);
@@ -143,7 +143,7 @@ static bool eliminate(pass_build *b, pass_linear *in, bool upper) {
 
 /* Replace a factor min(x, y), where an upper limit is wanted of it, by one of both if terms cancel then;
  * max(x, y) likewise where a lower one is. True when one was replaced. */
-static bool choose(pass_build *b, pass_linear *in, bool upper) {
+static bool replace_by_operand(pass_build *b, pass_linear *in, bool upper) {
   for (uint32_t t = 0; t < in->count; t++) {
     factor_at f = {.term = t, .count = pass_factors(b->g, in->term[t].atom, f.all)};
     ir_op op = upper == (in->term[t].coef > 0) ? IR_OP_MIN : IR_OP_MAX;
@@ -232,10 +232,10 @@ static pass_interval eliminated(pass_build *b, const pass_linear *in, bool upper
   pass_linear rest = *in;
   pass_interval none = {INT64_MIN, INT64_MAX};
   if (!pass_enter(b)) return none;
-  for (int i = 0; i < PASS_TERMS && eliminate(b, &rest, upper); i++) {}
-  while (has_size(b->g, &rest) && (pass_recombine(b, &rest) || choose(b, &rest, upper))) {}
+  for (int i = 0; i < PASS_TERMS && replace_by_limit(b, &rest, upper); i++) {}
+  while (has_size(b->g, &rest) && (pass_recombine(b, &rest) || replace_by_operand(b, &rest, upper))) {}
   pass_interval r = pass_linear_bounds(b, &rest);
-  while (cancel_quotients(b, &rest, upper)) meet(&r, pass_linear_bounds(b, &rest));
+  while (cancel_quotients(b, &rest, upper)) intersect(&r, pass_linear_bounds(b, &rest));
   pass_leave(b);
   return r;
 }
@@ -277,7 +277,7 @@ void pass_facts_add(pass_build *b, pass_facts *out, ir_ref node, int64_t lo, int
   pass_round_ends(&of, &lo, &hi);
   for (uint32_t i = 0; i < out->count; i++)
     if (out->fact[i].node == node) {
-      meet(&out->fact[i].in, (pass_interval){lo, hi});
+      intersect(&out->fact[i].in, (pass_interval){lo, hi});
       out->never = out->never || out->fact[i].in.lo > out->fact[i].in.hi;
       return;
     }

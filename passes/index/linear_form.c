@@ -157,7 +157,7 @@ static void tighten_by_factors(pass_build *b, ir_ref sum, const pass_linear *in)
 }
 
 /* What the quotients and products among its terms say of a sum is noted before anything is built on it. */
-static void tighten(pass_build *b, ir_ref sum, const pass_linear *in) {
+static void tighten_sum(pass_build *b, ir_ref sum, const pass_linear *in) {
   bool quotient = false, product = false;
   if (!sum || (sum < b->g->bounds_cap && b->g->bounds_known[sum] > 1)) return;
   for (uint32_t i = 0; i < in->count; i++) {
@@ -178,7 +178,7 @@ ir_ref pass_linear_node(pass_build *b, pass_linear *in) {
     if (!changed) break;
   }
   ir_ref sum = pass_linear_plain(b->g, in);
-  if (in->count > 1 && !b->facts && !pass_tired(b->g)) tighten(b, sum, in);
+  if (in->count > 1 && !b->facts && !pass_budget_exhausted(b->g)) tighten_sum(b, sum, in);
   return sum;
 }
 
@@ -189,7 +189,7 @@ static ir_ref plain_pair(ir_graph *g, ir_op op, ir_ref x, ir_ref y) {
 }
 
 bool pass_linear_worthwhile(const ir_graph *g, const pass_linear *sum, uint32_t before) {
-  return sum->count <= PASS_TIRED_TERMS || sum->count <= before || !pass_tired(g);
+  return sum->count <= PASS_EXHAUSTED_TERMS || sum->count <= before || !pass_budget_exhausted(g);
 }
 
 static ir_ref add_scaled(pass_build *b, ir_ref x, ir_ref y, int64_t scale) {
@@ -205,7 +205,7 @@ static ir_ref add_scaled(pass_build *b, ir_ref x, ir_ref y, int64_t scale) {
     if (scale != 1) times = ir_make(b->g, IR_OP_MUL, IR_INDEX, 0, (ir_ref[]){y, ir_index(b->g, scale)}, 2);
     r = plain_pair(b->g, IR_OP_ADD, x, times);
   }
-  if (pass_tired(b->g) && !b->facts) pass_tired_bounds(b->g, r, x, y, scale);
+  if (pass_budget_exhausted(b->g) && !b->facts) pass_cheap_bounds(b->g, r, x, y, scale);
   return r;
 }
 

@@ -31,10 +31,10 @@ static int column(pass_build *b, pass_system *s, ir_ref atom) {
   int at = pass_column_of(s, atom);
   if (at >= 0) return at;
   if (s->atoms == PASS_COLUMNS) return -1;
-  uint32_t looks = b->looks;
-  b->looks = PASS_LOOKS; /* what its operands say is said by rows */
+  uint32_t operand_depth = b->operand_depth;
+  b->operand_depth = PASS_OPERAND_DEPTH; /* what its operands say is said by rows */
   ir_bounds in = pass_bounds(b, atom);
-  b->looks = looks;
+  b->operand_depth = operand_depth;
   at = (int)s->atoms++;
   s->atom[at] = atom;
   s->in[at] = (pass_interval){in.lo, in.hi};
@@ -100,7 +100,7 @@ static int parent_of(const ir_graph *g, const pass_system *s, ir_ref numerator, 
 }
 
 /* The row of the quotient in this column. */
-static void relate(pass_build *b, pass_system *s, uint32_t at, ir_ref numerator, int64_t d) {
+static void relate_quotient(pass_build *b, pass_system *s, uint32_t at, ir_ref numerator, int64_t d) {
   int64_t k;
   pass_linear form;
   int parent = parent_of(b->g, s, numerator, d, &k);
@@ -134,7 +134,7 @@ static void relate_quotients(pass_build *b, pass_system *s) {
       if (column(b, s, form.term[k].atom) < 0) return;
   }
   for (uint32_t i = 0; i < s->atoms; i++)
-    if (by_number(b->g, s->atom[i], &numerator, &d)) relate(b, s, i, numerator, d);
+    if (by_number(b->g, s->atom[i], &numerator, &d)) relate_quotient(b, s, i, numerator, d);
 }
 
 /* Rows in an order in which no later one brings back an earlier one's pivot; a pivot belongs to one row. */
@@ -195,18 +195,18 @@ static void fact_columns(pass_build *b, pass_system *s) {
 bool pass_system_of(pass_build *b, const pass_linear *in, pass_system *s) {
   s->atoms = s->rows = 0;
   s->constant = in->constant;
-  b->g->effort += 4 * (uint64_t)in->count;
+  b->g->budget_spent += 4 * (uint64_t)in->count;
   for (uint32_t i = 0; i < in->count; i++) {
     int at = column(b, s, in->term[i].atom);
     if (at < 0) return false;
     s->form[at] = in->term[i].coef;
   }
-  if (pass_tired(b->g)) return true;
+  if (pass_budget_exhausted(b->g)) return true;
   if (b->facts) fact_columns(b, s);
   relate_quotients(b, s);
   if (b->facts) meet_rows(b, s);
   order_rows(s);
-  b->g->effort += (uint64_t)s->rows * s->atoms;
+  b->g->budget_spent += (uint64_t)s->rows * s->atoms;
   return true;
 }
 
@@ -258,10 +258,10 @@ static extent moved(const pass_system *s, const pass_row *row, const int64_t *fo
   return sum;
 }
 
-static bool better(extent a, extent than) { return a.finite && (!than.finite || a.value < than.value); }
+static bool is_tighter(extent a, extent than) { return a.finite && (!than.finite || a.value < than.value); }
 
 /* True when the row's multiplier moved. */
-static bool improve(const pass_system *s, pass_row *row, int64_t *form) {
+static bool improve_multiplier(const pass_system *s, pass_row *row, int64_t *form) {
   int64_t best = 0;
   extent least = moved(s, row, form, 0);
   for (uint32_t k = 0; k < row->used; k++) {
@@ -271,11 +271,11 @@ static bool improve(const pass_system *s, pass_row *row, int64_t *form) {
     for (int64_t m = whole - 1; m <= whole + 1; m++) { /* not whole: the bends on either side */
       if (m != whole && form[i] % row->coef[i] == 0) continue;
       extent e = moved(s, row, form, m);
-      if (better(e, least)) least = e, best = m;
+      if (is_tighter(e, least)) least = e, best = m;
     }
   }
   extent none = moved(s, row, form, -row->multiplier);
-  if (better(none, least)) best = -row->multiplier;
+  if (is_tighter(none, least)) best = -row->multiplier;
   if (best == 0) return false;
   for (uint32_t k = 0; k < row->used; k++)
     form[row->at[k]] -= best * row->coef[row->at[k]]; /* fits: moved() computed it */
@@ -307,7 +307,8 @@ static int64_t largest(pass_system *s, int64_t scale, int sign) {
   bool changed = true;
   for (int sweep = 0; sweep < SWEEPS && changed; sweep++) {
     changed = false;
-    for (uint32_t r = 0; r < s->rows; r++) changed = improve(s, &s->row[s->order[r]], form) || changed;
+    for (uint32_t r = 0; r < s->rows; r++)
+      changed = improve_multiplier(s, &s->row[s->order[r]], form) || changed;
   }
   for (uint32_t r = 0; r < s->rows; r++) sum = plus(sum, most_of(s->row[r].in, s->row[r].multiplier));
   for (uint32_t i = 0; i < s->atoms; i++) sum = plus(sum, most_of(s->in[i], form[i]));
@@ -330,10 +331,10 @@ pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in) {
   r.lo = lo.finite ? lo.value : INT64_MIN;
   r.hi = hi.finite ? hi.value : INT64_MAX;
   pass_system s;
-  if (!related || pass_tired(b->g) || !pass_system_of(b, in, &s)) return r;
+  if (!related || pass_budget_exhausted(b->g) || !pass_system_of(b, in, &s)) return r;
   add_facts(b, &s);
   if (s.rows == 0) return r;
-  b->g->effort += (uint64_t)s.rows * s.rows * s.atoms;
+  b->g->budget_spent += (uint64_t)s.rows * s.rows * s.atoms;
   int64_t scale = fineness(&s), top = largest(&s, scale, 1), bottom = largest(&s, scale, -1), end;
   if (top != INT64_MAX && ir_add_ok(top, in->constant, &end) && end < r.hi) r.hi = end;
   if (bottom != INT64_MAX && ir_sub_ok(in->constant, bottom, &end) && end > r.lo) r.lo = end;
@@ -348,7 +349,7 @@ typedef struct reach {
   uint32_t endless_below, endless_above;
 } reach;
 
-static bool part_of(pass_interval in, int64_t coef, extent *least, extent *most) {
+static bool contribution_of(pass_interval in, int64_t coef, extent *least, extent *most) {
   if (coef == INT64_MIN) return false;
   *most = most_of(in, coef);
   *least = most_of(in, -coef);
@@ -360,7 +361,7 @@ static bool reach_of(const pass_system *s, const pass_row *row, reach *out) {
   *out = (reach){0};
   for (uint32_t k = 0; k < row->used; k++) {
     extent least, most;
-    if (!part_of(s->in[row->at[k]], row->coef[row->at[k]], &least, &most)) return false;
+    if (!contribution_of(s->in[row->at[k]], row->coef[row->at[k]], &least, &most)) return false;
     if (least.finite ? !ir_add_ok(out->least, least.value, &out->least) : (out->endless_below++, false))
       return false;
     if (most.finite ? !ir_add_ok(out->most, most.value, &out->most) : (out->endless_above++, false))
@@ -373,7 +374,7 @@ static bool reach_of(const pass_system *s, const pass_row *row, reach *out) {
 static bool narrow(pass_system *s, const pass_row *row, const reach *all, uint32_t at) {
   int64_t coef = row->coef[at], lo = INT64_MIN, hi = INT64_MAX, rest, end;
   extent least, most;
-  if (!part_of(s->in[at], coef, &least, &most)) return false;
+  if (!contribution_of(s->in[at], coef, &least, &most)) return false;
   bool below = all->endless_below == !least.finite,
        above = all->endless_above == !most.finite; /* the rest is finite */
   if (row->in.hi != INT64_MAX && below && ir_sub_ok(all->least, least.finite ? least.value : 0, &rest) &&
@@ -394,9 +395,9 @@ static bool narrow(pass_system *s, const pass_row *row, const reach *all, uint32
 
 /* All atoms by all rows, until nothing moves. False: there is no value left for some atom. */
 static bool narrow_all(pass_system *s) {
-  enum { ROUNDS = 6 };
+  enum { ITERATIONS = 6 };
   bool changed = true;
-  for (int round = 0; round < ROUNDS && changed; round++) {
+  for (int iteration = 0; iteration < ITERATIONS && changed; iteration++) {
     changed = false;
     for (uint32_t r = 0; r < s->rows; r++) {
       const pass_row *row = &s->row[r];
@@ -448,12 +449,12 @@ static bool shave(pass_system *s, uint32_t at, bool top) {
 }
 
 /* Everything that the rows say, and what trying the ends of atoms shows. False: there is no solution. */
-static bool solve(pass_system *s) {
-  enum { ROUNDS = 2, WORK = 4000 };
+static bool solve_system(pass_system *s) {
+  enum { ITERATIONS = 2, WORK = 4000 };
   bool changed = true;
   s->work = WORK;
   if (!narrow_all(s)) return false;
-  for (int round = 0; round < ROUNDS && changed && s->rows > 1; round++) {
+  for (int iteration = 0; iteration < ITERATIONS && changed && s->rows > 1; iteration++) {
     changed = false;
     for (uint32_t i = 0; i < s->atoms; i++) changed = shave(s, i, true) || shave(s, i, false) || changed;
     if (!narrow_all(s)) return false;
@@ -479,12 +480,12 @@ void pass_facts_propagate(pass_build *b, pass_facts *facts, bool try_ends) {
   pass_system s;
   pass_build under = *b;
   under.facts = facts;
-  if (facts->never || pass_tired(b->g) || !system_of_facts(&under, &s)) return;
+  if (facts->never || pass_budget_exhausted(b->g) || !system_of_facts(&under, &s)) return;
   relate_quotients(&under, &s);
   order_rows(&s);
   add_facts(&under, &s);
-  b->g->effort += (uint64_t)s.rows * s.atoms * (try_ends ? 40 : 4);
-  facts->never = !(try_ends ? solve(&s) : narrow_all(&s));
+  b->g->budget_spent += (uint64_t)s.rows * s.atoms * (try_ends ? 40 : 4);
+  facts->never = !(try_ends ? solve_system(&s) : narrow_all(&s));
   for (uint32_t i = 0; i < s.atoms && !facts->never; i++) {
     ir_bounds natural = ir_bounds_of(b->g, s.atom[i]);
     if (s.in[i].lo > natural.lo || s.in[i].hi < natural.hi)
@@ -494,7 +495,7 @@ void pass_facts_propagate(pass_build *b, pass_facts *facts, bool try_ends) {
 
 bool pass_linear_never(pass_build *b, const pass_linear *in, int64_t lo, int64_t hi) {
   pass_system s;
-  if (pass_tired(b->g) || !pass_system_of(b, in, &s)) return false;
+  if (pass_budget_exhausted(b->g) || !pass_system_of(b, in, &s)) return false;
   if (b->facts) {
     pass_system facts;
     if (system_of_facts(b, &facts))
@@ -507,14 +508,14 @@ bool pass_linear_never(pass_build *b, const pass_linear *in, int64_t lo, int64_t
   if (!into_row(b, &s, row, in, 1)) return false;
   close_row(&s, s.rows);
   add_facts(b, &s);
-  b->g->effort += 40 * (uint64_t)s.rows * s.atoms;
-  return !solve(&s);
+  b->g->budget_spent += 40 * (uint64_t)s.rows * s.atoms;
+  return !solve_system(&s);
 }
 
 /* what it is made of */
 
 /* Takes the pivot of row r out of the form: its multiple becomes a digit. */
-static bool take_pivot(pass_digits *d, uint32_t r) {
+static bool eliminate_pivot(pass_digits *d, uint32_t r) {
   pass_system *s = &d->system;
   const pass_row *row = &s->row[r];
   int64_t m, scaled;
@@ -533,7 +534,7 @@ bool pass_digits_of(pass_build *b, const pass_linear *in, pass_digits *out) {
   out->constant = in->constant;
   if (!pass_system_of(b, in, s)) return false;
   for (uint32_t r = 0; r < s->rows; r++)
-    if (!take_pivot(out, s->order[r])) return false;
+    if (!eliminate_pivot(out, s->order[r])) return false;
   for (uint32_t i = 0; i < s->atoms; i++) {
     if (s->form[i] == 0) continue;
     if (out->count == PASS_DIGITS) return false;

@@ -25,7 +25,7 @@ ir_ref pass_product(ir_graph *g, const ir_ref *factors, uint32_t count) {
 }
 
 /* the product of two atoms; 0 when it has too many factors */
-static ir_ref join(ir_graph *g, ir_ref x, ir_ref y) {
+static ir_ref multiply_atoms(ir_graph *g, ir_ref x, ir_ref y) {
   ir_ref a[PASS_FACTORS], c[PASS_FACTORS], all[2 * PASS_FACTORS];
   uint32_t na = pass_factors(g, x, a), nc = pass_factors(g, y, c), n = 0, i = 0, j = 0;
   if (!na || !nc || na + nc > PASS_FACTORS) return 0;
@@ -34,7 +34,7 @@ static ir_ref join(ir_graph *g, ir_ref x, ir_ref y) {
 }
 
 /* out += x * y, a term at a time */
-static bool expand(ir_graph *g, const pass_linear *x, const pass_linear *y, pass_linear *out) {
+static bool expand_product(ir_graph *g, const pass_linear *x, const pass_linear *y, pass_linear *out) {
   if (!pass_linear_add(g, out, x, y->constant)) return false;
   for (uint32_t j = 0; j < y->count; j++) {
     int64_t c;
@@ -42,7 +42,7 @@ static bool expand(ir_graph *g, const pass_linear *x, const pass_linear *y, pass
       return false;
     for (uint32_t i = 0; i < x->count; i++) {
       if (!ir_mul_ok(x->term[i].coef, y->term[j].coef, &c)) return false;
-      ir_ref atom = join(g, x->term[i].atom, y->term[j].atom);
+      ir_ref atom = multiply_atoms(g, x->term[i].atom, y->term[j].atom);
       if (!atom || !pass_linear_term(g, out, atom, c)) return false;
     }
   }
@@ -53,11 +53,11 @@ static bool expand(ir_graph *g, const pass_linear *x, const pass_linear *y, pass
 static bool worthwhile(const ir_graph *g, const pass_linear *x, const pass_linear *y) {
   const pass_linear *sum = x->count ? x : y, *times = x->count ? y : x;
   int64_t c = times->constant;
-  return sum->count <= 2 || times->count > 0 || (c >= -1 && c <= 1) || !pass_tired(g);
+  return sum->count <= 2 || times->count > 0 || (c >= -1 && c <= 1) || !pass_budget_exhausted(g);
 }
 
 /* What the factors say of a product is noted before its terms are all that is left. */
-static void tighten(pass_build *b, ir_ref product, ir_ref x, ir_ref y) {
+static void tighten_product(pass_build *b, ir_ref product, ir_ref x, ir_ref y) {
   ir_bounds in = ir_bounds_of(b->g, x), by = ir_bounds_of(b->g, y);
   int64_t lo, hi;
   if (!product || in.lo < 0 || by.lo < 0 || !ir_mul_ok(in.lo, by.lo, &lo)) return;
@@ -72,9 +72,9 @@ static ir_ref product_of(pass_build *b, ir_ref x, ir_ref y) {
   pass_linear_const(&out, 0);
   if (worthwhile(b->g, &left, &right) &&
       (left.count <= 1 || right.count <= 1 || left.count * right.count <= PASS_TERMS) &&
-      expand(b->g, &left, &right, &out)) {
+      expand_product(b->g, &left, &right, &out)) {
     ir_ref product = pass_linear_node(b, &out);
-    if (left.count > 0 && right.count > 0) tighten(b, product, x, y);
+    if (left.count > 0 && right.count > 0) tighten_product(b, product, x, y);
     return product;
   }
   bool swap = ir_is_const(b->g, x, NULL) || (ir_compare(b->g, x, y) > 0 && !ir_is_const(b->g, y, NULL));
@@ -84,7 +84,7 @@ static ir_ref product_of(pass_build *b, ir_ref x, ir_ref y) {
 ir_ref pass_make_mul(pass_build *b, ir_ref x, ir_ref y) {
   int64_t c;
   ir_ref r = x && y ? product_of(b, x, y) : 0;
-  if (r && !b->facts && pass_tired(b->g) && ir_is_const(b->g, y, &c))
-    pass_tired_bounds(b->g, r, ir_index(b->g, 0), x, c);
+  if (r && !b->facts && pass_budget_exhausted(b->g) && ir_is_const(b->g, y, &c))
+    pass_cheap_bounds(b->g, r, ir_index(b->g, 0), x, c);
   return r;
 }

@@ -29,7 +29,7 @@ typedef struct polynomial {
   monomial term[MONOMIALS];
 } polynomial;
 
-static bool add(polynomial *p, const monomial *m) {
+static bool add_monomial(polynomial *p, const monomial *m) {
   uint32_t i = 0;
   while (i < p->count && memcmp(p->term[i].power, m->power, sizeof m->power) != 0) i++;
   if (i < p->count) return ir_add_ok(p->term[i].coef, m->coef, &p->term[i].coef);
@@ -38,7 +38,7 @@ static bool add(polynomial *p, const monomial *m) {
   return true;
 }
 
-static uint32_t find(const polynomial *p, ir_ref atom) {
+static uint32_t find_symbol(const polynomial *p, ir_ref atom) {
   uint32_t i = 0;
   while (i < p->symbols && p->symbol[i].atom != atom) i++;
   return i < p->symbols ? i : NO_SYMBOL;
@@ -46,7 +46,7 @@ static uint32_t find(const polynomial *p, ir_ref atom) {
 
 /* The symbol for an atom, made if need be; NO_SYMBOL where there are too many. */
 static uint32_t symbol_of(ir_graph *g, polynomial *p, ir_ref atom, int64_t unit) {
-  uint32_t s = find(p, atom);
+  uint32_t s = find_symbol(p, atom);
   if (s != NO_SYMBOL || p->symbols == SYMBOLS) return s;
   ir_bounds b = ir_bounds_of(g, atom);
   int64_t lo = b.lo == INT64_MIN ? b.lo : -ir_floor_div(-b.lo, unit);
@@ -76,7 +76,7 @@ static bool read_factor(pass_build *b, ir_ref factor, polynomial *out, monomial 
   ir_ref x;
   int64_t a, d, times;
   if (pass_whole_part(b, factor, &x, &a, &d)) {
-    uint32_t s = find(out, x);
+    uint32_t s = find_symbol(out, x);
     if (s != NO_SYMBOL && ir_mul_ok(a, out->symbol[s].unit, &times) && times % d == 0) {
       m->power[s]++;
       return ir_mul_ok(m->coef, times / d, &m->coef);
@@ -90,20 +90,20 @@ static bool read_factor(pass_build *b, ir_ref factor, polynomial *out, monomial 
 
 static bool read(pass_build *b, const pass_linear *in, polynomial *out) {
   *out = (polynomial){0};
-  if (!read_wholes(b, in, out) || !add(out, &(monomial){.coef = in->constant})) return false;
+  if (!read_wholes(b, in, out) || !add_monomial(out, &(monomial){.coef = in->constant})) return false;
   for (uint32_t i = 0; i < in->count; i++) {
     monomial m = {.coef = in->term[i].coef};
     ir_ref f[PASS_FACTORS];
     uint32_t n = pass_factors(b->g, in->term[i].atom, f);
     for (uint32_t j = 0; j < n; j++)
       if (!read_factor(b, f[j], out, &m)) return false;
-    if (n == 0 || !add(out, &m)) return false;
+    if (n == 0 || !add_monomial(out, &m)) return false;
   }
   return true;
 }
 
 /* Symbol s becomes c * other + s, or c + s without another one; powers by the binomial theorem. */
-static bool substitute(polynomial *p, uint32_t s, int64_t c, uint32_t other) {
+static bool shift_symbol(polynomial *p, uint32_t s, int64_t c, uint32_t other) {
   polynomial out = *p;
   out.count = 0;
   for (uint32_t i = 0; i < p->count; i++) {
@@ -114,7 +114,7 @@ static bool substitute(polynomial *p, uint32_t s, int64_t c, uint32_t other) {
       if (!ir_mul_ok(choices, scale, &part.coef) || !ir_mul_ok(part.coef, m.coef, &part.coef)) return false;
       part.power[s] = (uint8_t)(power - j);
       if (other != NO_SYMBOL) part.power[other] = (uint8_t)(part.power[other] + j);
-      if (part.coef != 0 && !add(&out, &part)) return false;
+      if (part.coef != 0 && !add_monomial(&out, &part)) return false;
       choices = choices * (power - j) / (j + 1);
       if (j < power && !ir_mul_ok(scale, c, &scale)) return false;
     }
@@ -135,19 +135,19 @@ static uint32_t quotient_of(const ir_graph *g, const polynomial *p, uint32_t s, 
   return i < p->symbols ? i : NO_SYMBOL;
 }
 
-static bool expand(const ir_graph *g, polynomial *p) {
+static bool expand_sums(const ir_graph *g, polynomial *p) {
   for (uint32_t s = 0; s < p->symbols; s++) {
     symbol *of = &p->symbol[s];
     int64_t d;
     uint32_t q = quotient_of(g, p, s, &d);
     if (q != NO_SYMBOL) {
-      if (!substitute(p, s, d, q)) return false;
+      if (!shift_symbol(p, s, d, q)) return false;
       of->lo = 0, of->hi = d - 1;
     }
   }
   for (uint32_t s = 0; s < p->symbols; s++) {
     symbol *of = &p->symbol[s];
-    if (of->lo == INT64_MIN || !substitute(p, s, of->lo, NO_SYMBOL)) return false;
+    if (of->lo == INT64_MIN || !shift_symbol(p, s, of->lo, NO_SYMBOL)) return false;
     if (of->hi != INT64_MAX && !ir_sub_ok(of->hi, of->lo, &of->hi)) return false;
     of->lo = 0;
   }
@@ -176,7 +176,7 @@ static bool has_product(const ir_graph *g, const pass_linear *in) {
 
 bool pass_polynomial_zero(pass_build *b, const pass_linear *in) {
   polynomial p;
-  if (!has_product(b->g, in) || pass_tired(b->g) || !read(b, in, &p)) return false;
+  if (!has_product(b->g, in) || pass_budget_exhausted(b->g) || !read(b, in, &p)) return false;
   bool zero = true;
   for (uint32_t i = 0; i < p.count; i++) zero = zero && p.term[i].coef == 0;
   return zero;
@@ -185,8 +185,9 @@ bool pass_polynomial_zero(pass_build *b, const pass_linear *in) {
 static bool at_least(pass_build *b, const pass_linear *in) {
   polynomial p;
   int64_t least = 0;
-  if (!has_product(b->g, in) || pass_tired(b->g) || !read(b, in, &p) || !expand(b->g, &p)) return false;
-  b->g->effort += (uint64_t)p.symbols * p.count;
+  if (!has_product(b->g, in) || pass_budget_exhausted(b->g) || !read(b, in, &p) || !expand_sums(b->g, &p))
+    return false;
+  b->g->budget_spent += (uint64_t)p.symbols * p.count;
   for (uint32_t i = 0; i < p.count; i++)
     if (!add_least(&p, &p.term[i], &least)) return false;
   return least >= 0;

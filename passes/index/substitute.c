@@ -43,7 +43,7 @@ static bool speaks_of(const ir_graph *g, ir_ref sum, ir_ref node) {
 }
 
 /* One node with its sources replaced, each node under a budget of its own. */
-static ir_ref rebuild(rewrite *w, ir_ref node, const pass_facts *facts) {
+static ir_ref rebuild_node(rewrite *w, ir_ref node, const pass_facts *facts) {
   const ir_node *n = ir_get(w->g, node);
   if (!IR_RESERVE(w->g->mem, w->scratch, w->scratch_cap, n->nsrc)) {
     ir_fail(w->g->error, IR_ERR_MEMORY, "out of memory rewriting an expression");
@@ -98,7 +98,7 @@ ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_re
       ir_ref node = w.live[i];
       if (w.map[node]) continue;
       if (w.replaced && !w.replaced[node] && keeps_identity(g, node)) w.map[node] = node;
-      else failed = (w.map[node] = rebuild(&w, node, NULL)) == 0;
+      else failed = (w.map[node] = rebuild_node(&w, node, NULL)) == 0;
     }
     result = failed ? 0 : w.map[root];
   }
@@ -125,7 +125,7 @@ static ir_ref simplify_above(ir_graph *g, ir_ref root, ir_ref floor) {
   for (size_t i = 0; i < w.map_size && !failed; i++) {
     ir_ref node = floor + (ir_ref)i;
     if (w.map[i] && keeps_identity(g, node)) w.map[i] = node;
-    else if (w.map[i]) failed = (w.map[i] = rebuild(&w, node, NULL)) == 0;
+    else if (w.map[i]) failed = (w.map[i] = rebuild_node(&w, node, NULL)) == 0;
   }
   ir_ref result = failed ? 0 : w.map[w.map_size - 1];
   rewrite_end(&w);
@@ -152,7 +152,7 @@ static ir_ref pinned(pass_build *b, ir_ref node) {
 }
 
 /* The sum with what the facts fix put in, and without quotients that are affine together. */
-static ir_ref settle_sum(ir_graph *g, const pass_facts *facts, ir_ref index) {
+static ir_ref finalize_sum(ir_graph *g, const pass_facts *facts, ir_ref index) {
   pass_build b = pass_begin(g);
   pass_linear sum;
   b.facts = facts->count ? facts : NULL;
@@ -163,7 +163,7 @@ static ir_ref settle_sum(ir_graph *g, const pass_facts *facts, ir_ref index) {
 }
 
 /* Without effort left, facts are put into expressions of so many nodes only. */
-enum { MOST_TIRED = 1000 };
+enum { MOST_EXHAUSTED_NODES = 1000 };
 
 static ir_ref simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
   pass_build b = pass_begin(g);
@@ -175,11 +175,11 @@ static ir_ref simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
   ir_ref result = facts.count ? 0 : index;
   if (facts.count && rewrite_begin(&w, g, index)) {
     bool failed = false;
-    bool left = pass_tired(g) && w.count > MOST_TIRED;
+    bool left = pass_budget_exhausted(g) && w.count > MOST_EXHAUSTED_NODES;
     if (left) facts.count = 0, w.map[index] = index;
     for (size_t i = 0; i < w.count && !failed && !left; i++) {
       ir_ref node = w.live[i];
-      if (is_arithmetic(g, node)) node = rebuild(&w, node, &facts);
+      if (is_arithmetic(g, node)) node = rebuild_node(&w, node, &facts);
       b = pass_begin(g);
       b.facts = &facts;
       w.map[w.live[i]] = node ? pinned(&b, node) : 0;
@@ -188,7 +188,7 @@ static ir_ref simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
     result = failed ? 0 : w.map[index];
   }
   rewrite_end(&w);
-  return result && ir_dtype_of(g, result) == IR_INDEX ? settle_sum(g, &facts, result) : result;
+  return result && ir_dtype_of(g, result) == IR_INDEX ? finalize_sum(g, &facts, result) : result;
 }
 
 /* One step of a simplification, and what it is given beside the expression. */
@@ -197,10 +197,10 @@ typedef ir_ref (*step)(ir_graph *g, ir_ref expression, ir_ref given);
 /* To the end of the way, or round and round: one step may undo what another did. Of those that come back, the
  * first in order is taken. */
 static ir_ref to_the_end(ir_graph *g, ir_ref root, ir_ref given, step next) {
-  enum { ROUNDS = 8 };
-  ir_ref way[ROUNDS];
+  enum { ITERATIONS = 8 };
+  ir_ref way[ITERATIONS];
   uint32_t length = 0, back = 0;
-  for (; length < ROUNDS; length++) {
+  for (; length < ITERATIONS; length++) {
     way[length] = root;
     root = next(g, root, given);
     if (!root || root == way[length]) return root;
@@ -223,11 +223,11 @@ static ir_ref simplify_step(ir_graph *g, ir_ref root, ir_ref valid) {
   return simplify_once(g, root);
 }
 
-static ir_ref simplify_again(ir_graph *g, ir_ref root) { return to_the_end(g, root, 0, simplify_step); }
+static ir_ref resimplify(ir_graph *g, ir_ref root) { return to_the_end(g, root, 0, simplify_step); }
 
 ir_ref pass_simplify(ir_graph *g, ir_ref root) {
   uint32_t count = g->count;
-  return or_as_before(g, count, root, simplify_again(g, root));
+  return or_as_before(g, count, root, resimplify(g, root));
 }
 
 ir_ref pass_simplify_new(ir_graph *g, ir_ref root, uint32_t floor) {
@@ -244,13 +244,12 @@ static bool may_hold_sums(const ir_graph *g, ir_ref clause) {
 }
 
 /* Clauses about sums, once settled together, may read otherwise when each is built by itself. */
-ir_ref pass_settle(ir_graph *g, ir_ref valid) {
+ir_ref pass_finalize_clauses(ir_graph *g, ir_ref valid) {
   ir_ref all = pass_and(g, valid, valid);
-  if (!all || ir_op_of(g, all) != IR_OP_AND)
-    return all && may_hold_sums(g, all) ? simplify_again(g, all) : all;
+  if (!all || ir_op_of(g, all) != IR_OP_AND) return all && may_hold_sums(g, all) ? resimplify(g, all) : all;
   bool sums = false;
   for (uint32_t i = 0; i < ir_get(g, all)->nsrc && !sums; i++) sums = may_hold_sums(g, ir_src(g, all, i));
-  return sums ? simplify_again(g, all) : all;
+  return sums ? resimplify(g, all) : all;
 }
 
 /* Several quotients may have met when the budget of one builder call was spent, and under a validity one is
@@ -269,7 +268,7 @@ static bool has_quotients(const ir_graph *g, ir_ref index, ir_ref valid) {
 
 static ir_ref once_given(ir_graph *g, ir_ref index, ir_ref valid) {
   ir_ref result = simplify_given(g, index, valid);
-  return result && has_quotients(g, result, valid) ? simplify_again(g, result) : result;
+  return result && has_quotients(g, result, valid) ? resimplify(g, result) : result;
 }
 
 ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {

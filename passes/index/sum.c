@@ -135,7 +135,7 @@ static bool has_relative(pass_build *b, const pass_linear *in, uint32_t t, int64
 }
 
 /* Not under facts: the digits that they tell apart would take the half apart again. */
-static bool halve(pass_build *b, pass_linear *in, uint32_t t) {
+static bool halve_quotient(pass_build *b, pass_linear *in, uint32_t t) {
   pass_term q = in->term[t];
   int64_t d;
   pass_linear low, whole, half, next = *in;
@@ -164,12 +164,12 @@ static bool halve(pass_build *b, pass_linear *in, uint32_t t) {
 bool pass_recombine(pass_build *b, pass_linear *in) {
   for (uint32_t i = 0; i < in->count; i++)
     if (pass_whole(b, in, i)) return true;
-  if (pass_tired(b->g)) return false;
+  if (pass_budget_exhausted(b->g)) return false;
   for (uint32_t i = 0; i < in->count; i++) {
     ir_ref atom = in->term[i].atom;
     if (is_op(b->g, atom, IR_OP_MUL) && open_product(b, in, i)) return true;
     if (!is_op(b->g, atom, IR_OP_FLOORDIV)) continue;
-    if (exact(b, in, i) || (in->count > 1 && (climb(b, in, i) || halve(b, in, i)))) return true;
+    if (exact(b, in, i) || (in->count > 1 && (climb(b, in, i) || halve_quotient(b, in, i)))) return true;
   }
   return false;
 }

@@ -49,8 +49,8 @@ bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c) {
 }
 
 /* The least sign * digit at which the quotient has taken `step` steps. */
-static bool position_of(const pass_digit *x, int64_t constant, int64_t d, int64_t first, int64_t step,
-                        int64_t *at) {
+static bool point_of_step(const pass_digit *x, int64_t constant, int64_t d, int64_t first, int64_t step,
+                          int64_t *at) {
   int64_t size = x->coef < 0 ? -x->coef : x->coef, next;
   if (!ir_mul_ok(first + step, d, &next) || !ir_sub_ok(next, constant, &next) || next == INT64_MIN)
     return false;
@@ -71,13 +71,13 @@ bool pass_threshold_of(pass_build *b, pass_linear *in, int64_t d, int64_t *divis
   *first = ir_floor_div(lo, d);
   int64_t steps = ir_floor_div(hi, d) - *first, sign[PASS_DIGITS] = {x->coef < 0 ? -1 : 1};
   if (steps < 1 || steps > STEPS || (steps > 1 && x->row >= 0) ||
-      !position_of(x, in->constant, d, *first, 1, &at))
+      !point_of_step(x, in->constant, d, *first, 1, &at))
     return false;
   next = at;
   *divisor = 0;
   for (int64_t k = 2; k <= steps; k++) { /* the steps are even */
     before = at;
-    if (!position_of(x, in->constant, d, *first, k, &at)) return false;
+    if (!point_of_step(x, in->constant, d, *first, k, &at)) return false;
     if (k > 2 && at - before != *divisor) return false;
     *divisor = at - before;
   }

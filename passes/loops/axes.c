@@ -61,7 +61,7 @@ bool loop_rounds(ir_graph *g, ir_ref e, ir_ref range) {
   return false;
 }
 
-static bool compares_positions(const ir_graph *g, ir_ref node) {
+static bool compares_indices(const ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
   return ir_ops[n->op].cls == IR_CLASS_COMPARE && ir_dtype_of(g, n->src[0]) == IR_INDEX;
 }
@@ -69,7 +69,7 @@ static bool compares_positions(const ir_graph *g, ir_ref node) {
 /* A condition whose face along the innermost axis that it mentions lies between positions. */
 static bool rounds(ir_graph *g, ir_ref node) {
   ir_ref ranges[MAX_FOUND], innermost = 0;
-  if (!compares_positions(g, node)) return false;
+  if (!compares_indices(g, node)) return false;
   ir_ref e = pass_sub(g, ir_src(g, node, 0), ir_src(g, node, 1));
   uint32_t count = loop_find(g, e, IR_OP_RANGE, ranges, MAX_FOUND);
   for (uint32_t i = 0; i < count; i++)
@@ -177,7 +177,7 @@ bool loop_bounds_another(loop_nest *n, uint32_t axis) {
   return false;
 }
 
-static void take_merged(loop_nest *n, uint32_t axis, ir_ref root, ir_ref merged) {
+static void replace_by_merged(loop_nest *n, uint32_t axis, ir_ref root, ir_ref merged) {
   n->store = root;
   n->axes[axis] = (loop_axis){.range = merged, .extent = ir_src(n->g, merged, 0), .unroll = 1, .lanes = 1};
   memmove(n->axes + axis + 1, n->axes + axis + 2, (--n->axis_count - axis - 1) * sizeof *n->axes);
@@ -188,7 +188,7 @@ bool loop_merge_pair(loop_nest *n, uint32_t axis) {
   if (!loop_bounds_another(n, axis) && !loop_bounds_another(n, axis + 1))
     root = merged_root(n->g, n->store, n->axes[axis].range, n->axes[axis + 1].range, &merged);
   if (!root || !merged) return false;
-  take_merged(n, axis, root, merged);
+  replace_by_merged(n, axis, root, merged);
   return true;
 }
 
@@ -222,7 +222,7 @@ bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out) {
   return true;
 }
 
-bool loop_part(ir_graph *g, loop_stores *stores) {
+bool loop_separate(ir_graph *g, loop_stores *stores) {
   for (uint32_t i = 0; i < stores->count; i++) {
     loop_nest n = {.g = g, .store = stores->store[i]};
     ir_ref from[MAX_NEST], to[MAX_NEST];

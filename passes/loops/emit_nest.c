@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { MOST_AGAIN = 4 }; /* at most this part of an axis is done again, to end it in whole steps */
+enum { MOST_OVERLAP = 4 }; /* at most this part of an axis is done again, to end it in whole steps */
 
 static bool is_zero(ir_graph *g, ir_ref size) {
   int64_t value;
@@ -19,8 +19,8 @@ static bool is_zero(ir_graph *g, ir_ref size) {
 }
 
 /* The digits after d, with `left` elements of d's axis from `start` on. */
-static ir_ref inside(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
-  uint32_t axis = p->n->digits[d].axis;
+static ir_ref place_inside(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  uint32_t axis = p->n->levels[d].axis;
   ir_ref outer_start = p->start[axis], outer_left = p->left[axis];
   p->start[axis] = start, p->left[axis] = left;
   ir_ref effect = loop_place_from(p, d + 1);
@@ -28,82 +28,83 @@ static ir_ref inside(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   return effect;
 }
 
-static ir_ref steps(loop_place *p, uint32_t d, ir_ref count, ir_ref start, int64_t step) {
+static ir_ref place_steps(loop_place *p, uint32_t d, ir_ref count, ir_ref start, int64_t step) {
   ir_graph *g = p->n->g;
   int64_t known;
-  if (ir_is_const(g, count, &known) && known == 1) return inside(p, d, start, ir_index(g, step));
+  if (ir_is_const(g, count, &known) && known == 1) return place_inside(p, d, start, ir_index(g, step));
   ir_ref range = loop_fresh_range(p->n, count);
-  ir_ref effect = inside(p, d, pass_add(g, start, pass_mul_int(g, range, step)), ir_index(g, step));
+  ir_ref effect = place_inside(p, d, pass_add(g, start, pass_mul_int(g, range, step)), ir_index(g, step));
   return loop_wrap(g, range, IR_SERIAL, effect);
 }
 
 /* `count` lanes of `size` elements each, `step` elements apart. */
-static ir_ref lanes(loop_place *p, uint32_t d, int64_t count, ir_ref start, int64_t step, int64_t size,
-                    int binding) {
+static ir_ref place_lanes(loop_place *p, uint32_t d, int64_t count, ir_ref start, int64_t step, int64_t size,
+                          int binding) {
   ir_graph *g = p->n->g;
-  if (count == 1) return inside(p, d, start, ir_index(g, size));
+  if (count == 1) return place_inside(p, d, start, ir_index(g, size));
   ir_ref range = loop_fresh_range(p->n, ir_index(g, count));
   if (!range) return 0;
   p->lanes[p->lane_count] = range;
   p->bindings[p->lane_count++] = binding;
-  ir_ref effect = inside(p, d, pass_add(g, start, pass_mul_int(g, range, step)), ir_index(g, size));
+  ir_ref effect = place_inside(p, d, pass_add(g, start, pass_mul_int(g, range, step)), ir_index(g, size));
   p->lane_count--;
   return effect;
 }
 
-bool loop_reaches_back(const loop_nest *n, const loop_digit *digit, int64_t elements) {
-  const loop_axis *axis = &n->axes[digit->axis];
-  int64_t size, step = digit->step, rest = elements % step;
-  if (n->target->lanes && axis->overlaps && ir_is_const(n->g, axis->extent, &size))
-    return size >= step && rest != 0;
-  return axis->overlaps && ir_is_const(n->g, axis->extent, &size) && size >= step && rest != 0 &&
-         step == (int64_t)axis->unroll * axis->lanes && MOST_AGAIN * (step - rest) <= size &&
-         (axis->lanes == 1 || (rest + axis->lanes - 1) / axis->lanes == axis->unroll);
+bool loop_overlaps_last(const loop_nest *n, const loop_level *level, int64_t elements) {
+  const loop_axis *axis = &n->axes[level->axis];
+  int64_t size, step = level->step, remainder = elements % step;
+  if (n->target->group_items && axis->overlaps && ir_is_const(n->g, axis->extent, &size))
+    return size >= step && remainder != 0;
+  return axis->overlaps && ir_is_const(n->g, axis->extent, &size) && size >= step && remainder != 0 &&
+         step == (int64_t)axis->unroll * axis->lanes && MOST_OVERLAP * (step - remainder) <= size &&
+         (axis->lanes == 1 || (remainder + axis->lanes - 1) / axis->lanes == axis->unroll);
 }
 
 /* Steps that are all whole: the last one begins so that it ends with what is left, and does again some of
  * what the one before did. Copies, whose code is long, have one body for all steps. 0 where that is not
  * possible. */
-static ir_ref overlapping(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+static ir_ref place_overlapped_steps(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   ir_graph *g = p->n->g;
-  loop_digit digit = p->n->digits[d];
-  const loop_axis *axis = &p->n->axes[digit.axis];
-  int64_t size, elements, step = digit.step;
-  if (digit.binding != IR_SERIAL || !ir_is_const(g, axis->extent, &size) ||
-      !ir_is_const(g, left, &elements) || !loop_reaches_back(p->n, &digit, elements))
+  loop_level level = p->n->levels[d];
+  const loop_axis *axis = &p->n->axes[level.axis];
+  int64_t size, elements, step = level.step;
+  if (level.binding != IR_SERIAL || !ir_is_const(g, axis->extent, &size) ||
+      !ir_is_const(g, left, &elements) || !loop_overlaps_last(p->n, &level, elements))
     return 0;
-  if (elements < step) return inside(p, d, pass_min(g, start, ir_index(g, size - step)), ir_index(g, step));
+  if (elements < step)
+    return place_inside(p, d, pass_min(g, start, ir_index(g, size - step)), ir_index(g, step));
   ir_ref last = pass_add_int(g, start, elements - step), whole = ir_index(g, elements / step);
   if (axis->unroll == 1) {
-    ir_ref parts[] = {steps(p, d, whole, start, step), inside(p, d, last, ir_index(g, step))};
-    return loop_sequence(g, parts, 2);
+    ir_ref effects[] = {place_steps(p, d, whole, start, step), place_inside(p, d, last, ir_index(g, step))};
+    return loop_sequence(g, effects, 2);
   }
   ir_ref range = loop_fresh_range(p->n, pass_add_int(g, whole, 1));
   ir_ref at = pass_min(g, pass_add(g, start, pass_mul_int(g, range, step)), last);
-  return loop_wrap(g, range, IR_SERIAL, inside(p, d, at, ir_index(g, step)));
+  return loop_wrap(g, range, IR_SERIAL, place_inside(p, d, at, ir_index(g, step)));
 }
 
 /* Copies of vectors of which neighbours share elements, at equal distances: one tile of what fills no whole
  * number of vectors. 0 where that is not possible. */
-static ir_ref closer(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
-  loop_digit digit = p->n->digits[d];
-  const loop_axis *axis = &p->n->axes[digit.axis];
-  int64_t elements, step = digit.step;
-  if (!axis->overlaps || digit.binding != IR_UNROLL || step != axis->lanes ||
+static ir_ref place_overlapped_vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  loop_level level = p->n->levels[d];
+  const loop_axis *axis = &p->n->axes[level.axis];
+  int64_t elements, step = level.step;
+  if (!axis->overlaps || level.binding != IR_UNROLL || step != axis->lanes ||
       !ir_is_const(p->n->g, left, &elements) || elements <= step || elements % step == 0)
     return 0;
   int64_t gaps = elements / step, apart = (elements - step) / gaps;
   if (apart * gaps != elements - step) return 0;
-  return lanes(p, d, gaps + 1, start, apart, step, IR_UNROLL);
+  return place_lanes(p, d, gaps + 1, start, apart, step, IR_UNROLL);
 }
 
 /* Copies of a group's width, the last of which begins further back. 0 where that is not possible. */
-static ir_ref leaning(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+static ir_ref place_shifted_last(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   ir_graph *g = p->n->g;
-  loop_digit digit = p->n->digits[d];
-  const loop_axis *axis = &p->n->axes[digit.axis];
-  int64_t elements, step = digit.step;
-  if (!p->n->target->lanes || !axis->overlaps || digit.binding != IR_UNROLL || step != axis->lanes ||
+  loop_level level = p->n->levels[d];
+  const loop_axis *axis = &p->n->axes[level.axis];
+  int64_t elements, step = level.step;
+  if (!p->n->target->group_items || !axis->overlaps || level.binding != IR_UNROLL || step != axis->lanes ||
       !ir_is_const(g, left, &elements) || elements <= step || elements % step == 0)
     return 0;
   ir_ref range = loop_fresh_range(p->n, ir_index(g, (elements + step - 1) / step));
@@ -111,82 +112,84 @@ static ir_ref leaning(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   ir_ref at = pass_min(g, pass_mul_int(g, range, step), ir_index(g, elements - step));
   p->lanes[p->lane_count] = range;
   p->bindings[p->lane_count++] = IR_UNROLL;
-  ir_ref effect = inside(p, d, pass_add(g, start, at), ir_index(g, step));
+  ir_ref effect = place_inside(p, d, pass_add(g, start, at), ir_index(g, step));
   p->lane_count--;
   return effect;
 }
 
 /* Whole steps, as a loop or, where their number is known and the digit says so, as copies; then the rest. */
-static ir_ref whole_and_rest(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+static ir_ref place_steps_and_remainder(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   ir_graph *g = p->n->g;
-  loop_digit digit = p->n->digits[d];
-  ir_ref together = overlapping(p, d, start, left);
-  if (!together) together = closer(p, d, start, left);
-  if (!together) together = leaning(p, d, start, left);
+  loop_level level = p->n->levels[d];
+  ir_ref together = place_overlapped_steps(p, d, start, left);
+  if (!together) together = place_overlapped_vectors(p, d, start, left);
+  if (!together) together = place_shifted_last(p, d, start, left);
   if (together) return together;
-  bool single = digit.step == 1;
-  ir_ref whole = single ? left : pass_div_int(g, left, digit.step), parts[2];
-  ir_ref rest = single ? ir_index(g, 0) : pass_mod_int(g, left, digit.step);
+  bool single = level.step == 1;
+  ir_ref whole = single ? left : pass_div_int(g, left, level.step), effects[2];
+  ir_ref remainder = single ? ir_index(g, 0) : pass_mod_int(g, left, level.step);
   uint32_t count = 0;
-  int64_t copies;
-  if (digit.binding == IR_UNROLL && ir_is_const(g, whole, &copies) && copies > 0)
-    parts[count++] = lanes(p, d, copies, start, digit.step, digit.step, IR_UNROLL);
-  else if (!is_zero(g, whole)) parts[count++] = steps(p, d, whole, start, digit.step);
-  if (!is_zero(g, rest))
-    parts[count++] = inside(p, d, pass_add(g, start, pass_mul_int(g, whole, digit.step)), rest);
-  return loop_sequence(g, parts, count);
+  int64_t unroll;
+  if (level.binding == IR_UNROLL && ir_is_const(g, whole, &unroll) && unroll > 0)
+    effects[count++] = place_lanes(p, d, unroll, start, level.step, level.step, IR_UNROLL);
+  else if (!is_zero(g, whole)) effects[count++] = place_steps(p, d, whole, start, level.step);
+  if (!is_zero(g, remainder))
+    effects[count++] = place_inside(p, d, pass_add(g, start, pass_mul_int(g, whole, level.step)), remainder);
+  return loop_sequence(g, effects, count);
 }
 
 /* Work-items for a number that is not known: a quarter of those of a vector as often as they fit, then a
  * quarter of these. */
-static ir_ref quarters(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
-  enum { QUARTERS = 8 };
+static ir_ref place_narrowing_groups(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  enum { NARROWINGS = 8 };
   ir_graph *g = p->n->g;
-  ir_ref parts[QUARTERS];
+  ir_ref effects[NARROWINGS];
   uint32_t count = 0;
-  int64_t width = p->n->axes[p->n->digits[d].axis].lanes;
-  while (width > 1 && count < QUARTERS) {
+  int64_t width = p->n->axes[p->n->levels[d].axis].lanes;
+  while (width > 1 && count < NARROWINGS) {
     width = width > 4 ? width / 4 : 1;
-    ir_ref rounds = pass_div_int(g, left, width);
-    if (ir_bounds_of(g, rounds).hi > 0) {
-      ir_ref range = loop_fresh_range(p->n, rounds), at = pass_add(g, start, pass_mul_int(g, range, width));
-      parts[count++] = loop_wrap(g, range, IR_SERIAL, lanes(p, d, width, at, 1, 1, IR_VECTOR));
+    ir_ref iterations = pass_div_int(g, left, width);
+    if (ir_bounds_of(g, iterations).hi > 0) {
+      ir_ref range = loop_fresh_range(p->n, iterations),
+             at = pass_add(g, start, pass_mul_int(g, range, width));
+      effects[count++] = loop_wrap(g, range, IR_SERIAL, place_lanes(p, d, width, at, 1, 1, IR_VECTOR));
     }
-    start = pass_add(g, start, pass_mul_int(g, rounds, width)), left = pass_mod_int(g, left, width);
+    start = pass_add(g, start, pass_mul_int(g, iterations, width)), left = pass_mod_int(g, left, width);
   }
-  return loop_sequence(g, parts, count);
+  return loop_sequence(g, effects, count);
 }
 
 /* Lanes with some elements side by side for each; what fills no whole step, one after the other. */
-static ir_ref spread(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+static ir_ref place_spread_lanes(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   ir_graph *g = p->n->g;
-  int64_t elements, step = p->n->digits[d].step;
-  if (!ir_is_const(g, left, &elements) || elements % step != 0) return steps(p, d, left, start, 1);
-  return lanes(p, d, elements / step, start, step, step, IR_VECTOR);
+  int64_t elements, step = p->n->levels[d].step;
+  if (!ir_is_const(g, left, &elements) || elements % step != 0) return place_steps(p, d, left, start, 1);
+  return place_lanes(p, d, elements / step, start, step, step, IR_VECTOR);
 }
 
 /* A vector, then halves of it for what is left, or a vector that does elements again; single elements where
  * the number is not known. */
-static ir_ref vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+static ir_ref place_narrowing_vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   enum { HALVES = 16 };
   ir_graph *g = p->n->g;
-  const loop_axis *axis = &p->n->axes[p->n->digits[d].axis];
+  const loop_axis *axis = &p->n->axes[p->n->levels[d].axis];
   int64_t elements, size;
-  ir_ref parts[HALVES];
+  ir_ref effects[HALVES];
   uint32_t count = 0;
-  bool items = p->n->target->lanes > 0;
-  if (p->n->digits[d].step > 1) return spread(p, d, start, left);
+  bool items = p->n->target->group_items > 0;
+  if (p->n->levels[d].step > 1) return place_spread_lanes(p, d, start, left);
   if (!ir_is_const(g, left, &elements))
-    return items ? quarters(p, d, start, left) : steps(p, d, left, start, 1);
+    return items ? place_narrowing_groups(p, d, start, left) : place_steps(p, d, left, start, 1);
   if (axis->overlaps && elements > 1 && ir_is_const(g, axis->extent, &size) && size >= axis->lanes)
-    return lanes(p, d, axis->lanes, pass_min(g, start, ir_index(g, size - axis->lanes)), 1, 1, IR_VECTOR);
+    return place_lanes(p, d, axis->lanes, pass_min(g, start, ir_index(g, size - axis->lanes)), 1, 1,
+                       IR_VECTOR);
   while (elements > 0 && count < HALVES) {
     int64_t width = items ? elements : 1; /* any number of work-items may be at work */
     while (2 * width <= elements) width *= 2;
-    parts[count++] = lanes(p, d, width, start, 1, 1, IR_VECTOR);
+    effects[count++] = place_lanes(p, d, width, start, 1, 1, IR_VECTOR);
     start = pass_add_int(g, start, width), elements -= width;
   }
-  return loop_sequence(g, parts, count);
+  return loop_sequence(g, effects, count);
 }
 
 /* The whole of an axis; its size may depend on axes that are down to one element. */
@@ -203,46 +206,46 @@ static ir_ref whole_axis(loop_place *p, uint32_t axis) {
   return pass_substitute(n->g, n->axes[axis].extent, from, to, count);
 }
 
-static ir_ref part(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
-  return p->n->digits[d].binding == IR_VECTOR ? vectors(p, d, start, left)
-                                              : whole_and_rest(p, d, start, left);
+static ir_ref place_level(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  return p->n->levels[d].binding == IR_VECTOR ? place_narrowing_vectors(p, d, start, left)
+                                              : place_steps_and_remainder(p, d, start, left);
 }
 
 static bool are_lanes(const loop_nest *n, uint32_t first) {
-  for (uint32_t d = first; d < n->digit_count; d++)
-    if (n->digits[d].binding != IR_UNROLL && n->digits[d].binding != IR_VECTOR) return false;
+  for (uint32_t d = first; d < n->level_count; d++)
+    if (n->levels[d].binding != IR_UNROLL && n->levels[d].binding != IR_VECTOR) return false;
   return true;
 }
 
 ir_ref loop_place_from(loop_place *p, uint32_t first) {
   loop_nest *n = p->n;
-  if (first == n->digit_count) return p->body(p);
+  if (first == n->level_count) return p->body(p);
   if (!p->lane_count && (p->is_tile = are_lanes(n, first))) {
     memcpy(p->tile_start, p->start, sizeof p->start);
     memcpy(p->tile_left, p->left, sizeof p->left);
   }
-  uint32_t axis = n->digits[first].axis;
+  uint32_t axis = n->levels[first].axis;
   int64_t size;
-  if (p->left[axis]) return part(p, first, p->start[axis], p->left[axis]);
+  if (p->left[axis]) return place_level(p, first, p->start[axis], p->left[axis]);
   ir_ref start = ir_index(n->g, 0), left = whole_axis(p, axis);
   if (!left) return 0;
   int head = n->axes[axis].head;
-  if (head == 0 || !ir_is_const(n->g, left, &size) || size <= head) return part(p, first, start, left);
-  ir_ref parts[] = {part(p, first, start, ir_index(n->g, head)),
-                    part(p, first, ir_index(n->g, head), ir_index(n->g, size - head))};
-  return loop_sequence(n->g, parts, 2);
+  if (head == 0 || !ir_is_const(n->g, left, &size) || size <= head) return place_level(p, first, start, left);
+  ir_ref effects[] = {place_level(p, first, start, ir_index(n->g, head)),
+                      place_level(p, first, ir_index(n->g, head), ir_index(n->g, size - head))};
+  return loop_sequence(n->g, effects, 2);
 }
 
 /* Ranges around one store, and where each of the place's lanes is among them. */
-typedef struct own_lanes {
-  ir_ref range[MAX_DIGITS], at[MAX_DIGITS];
-  int bindings[MAX_DIGITS];
+typedef struct store_lanes {
+  ir_ref range[MAX_LEVELS], at[MAX_LEVELS];
+  int bindings[MAX_LEVELS];
   uint32_t count;
-} own_lanes;
+} store_lanes;
 
 /* Each range belongs to one loop, and there is a store for every combination of whole steps and rests: so the
  * lanes have ranges of their own around each. Vectors are digits of one range. */
-static void own_lanes_of(const loop_place *p, own_lanes *own) {
+static void store_lanes_of(const loop_place *p, store_lanes *around) {
   ir_graph *g = p->n->g;
   ir_ref all = ir_index(g, 1), vector = 0;
   uint32_t last = 0;
@@ -251,19 +254,19 @@ static void own_lanes_of(const loop_place *p, own_lanes *own) {
     all = pass_mul(g, all, ir_src(g, p->lanes[i], 0));
     last = i;
   }
-  own->count = 0;
+  around->count = 0;
   for (uint32_t i = 0; i < p->lane_count; i++) {
     bool is_vector = p->bindings[i] == IR_VECTOR;
     if (is_vector && i != last) continue;
-    own->bindings[own->count] = p->bindings[i];
-    own->at[i] = own->range[own->count++] =
+    around->bindings[around->count] = p->bindings[i];
+    around->at[i] = around->range[around->count++] =
         loop_fresh_range(p->n, is_vector ? all : ir_src(g, p->lanes[i], 0));
-    if (is_vector) vector = own->at[i];
+    if (is_vector) vector = around->at[i];
   }
   for (uint32_t i = p->lane_count; i-- > 0 && vector;) {
     ir_ref size = ir_src(g, p->lanes[i], 0);
     if (p->bindings[i] != IR_VECTOR) continue;
-    own->at[i] = pass_mod(g, vector, size), vector = pass_div(g, vector, size);
+    around->at[i] = pass_mod(g, vector, size), vector = pass_div(g, vector, size);
   }
 }
 
@@ -271,19 +274,20 @@ ir_ref loop_store_body(loop_place *p) {
   loop_nest *n = p->n;
   ir_ref from[MAX_NEST + 1], to[MAX_NEST + 1];
   uint32_t count = n->axis_count;
-  own_lanes own;
-  own_lanes_of(p, &own);
+  store_lanes around;
+  store_lanes_of(p, &around);
   for (uint32_t a = 0; a < count; a++) {
     from[a] = n->axes[a].range;
-    to[a] = pass_substitute(n->g, p->start[a], p->lanes, own.at, p->lane_count);
+    to[a] = pass_substitute(n->g, p->start[a], p->lanes, around.at, p->lane_count);
   }
   bool alone = loop_find(n->g, n->store, IR_OP_REDUCE, from + count, 1) == 1;
   p->before[0] = 0;
   if (alone && (to[count] = loop_staged_product(p, from[count], to))) count++;
-  n->lanes = own.range, n->lane_count = own.count;
+  n->lanes = around.range, n->lane_count = around.count;
   ir_ref effect = loop_reductions(n, pass_substitute(n->g, n->store, from, to, count));
   n->lanes = NULL, n->lane_count = 0;
-  for (uint32_t i = own.count; i-- > 0;) effect = loop_wrap(n->g, own.range[i], own.bindings[i], effect);
+  for (uint32_t i = around.count; i-- > 0;)
+    effect = loop_wrap(n->g, around.range[i], around.bindings[i], effect);
   ir_ref all[] = {p->before[0], p->before[1], effect};
   return p->before[0] ? loop_sequence(n->g, all, 3) : effect;
 }

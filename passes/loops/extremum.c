@@ -7,10 +7,10 @@
 #include "passes/index/index.h"
 #include "passes/patterns/identity.h"
 
-enum { POSITION_BITS = 32 };
+enum { INDEX_BITS = 32 };
 
-static bool is_narrow(ir_graph *g, ir_ref position) {
-  ir_bounds b = ir_bounds_of(g, position);
+static bool is_narrow(ir_graph *g, ir_ref index) {
+  ir_bounds b = ir_bounds_of(g, index);
   return b.lo >= 0 && b.hi <= INT32_MAX;
 }
 
@@ -45,17 +45,17 @@ typedef struct place {
   int64_t step; /* 0: the position itself is carried */
 } place;
 
-static place place_of(ir_graph *g, ir_ref position, ir_ref range) {
+static place place_of(ir_graph *g, ir_ref index, ir_ref range) {
   ir_ref zero = ir_index(g, 0);
-  bool narrow = is_narrow(g, position);
+  bool narrow = is_narrow(g, index);
   place p = {.dtype = narrow ? IR_I32 : IR_I64};
-  if (!narrow || !range || !loop_stride(g, position, range, &p.step)) p.step = 0;
-  if (p.step) p.start = pass_substitute(g, position, &range, &zero, 1);
-  p.carried = ir_cast(g, p.step ? range : position, p.dtype);
+  if (!narrow || !range || !loop_stride(g, index, range, &p.step)) p.step = 0;
+  if (p.step) p.start = pass_substitute(g, index, &range, &zero, 1);
+  p.carried = ir_cast(g, p.step ? range : index, p.dtype);
   return p;
 }
 
-static ir_ref position_at(ir_graph *g, const place *p, ir_ref found) {
+static ir_ref index_at(ir_graph *g, const place *p, ir_ref found) {
   int64_t none;
   if (p->step == 0) return found;
   if (p->step != 1) found = ir_binary(g, IR_OP_MUL, found, ir_int(g, p->dtype, p->step));
@@ -63,7 +63,7 @@ static ir_ref position_at(ir_graph *g, const place *p, ir_ref found) {
   return ir_binary(g, IR_OP_ADD, found, ir_cast(g, p->start, p->dtype));
 }
 
-loop_extremum loop_search(loop_nest *n, ir_op op, const ir_ref *value, const ir_ref *position, uint32_t count,
+loop_extremum loop_search(loop_nest *n, ir_op op, const ir_ref *value, const ir_ref *index, uint32_t count,
                           ir_ref range) {
   ir_graph *g = n->g;
   place at[LOOP_SEARCHES];
@@ -71,8 +71,8 @@ loop_extremum loop_search(loop_nest *n, ir_op op, const ir_ref *value, const ir_
   loop_extremum best = {0};
   if (count > LOOP_SEARCHES) return best;
   for (uint32_t i = 0; i < count; i++) {
-    if (!value[i] || !position[i]) return best;
-    at[i] = place_of(g, position[i], range);
+    if (!value[i] || !index[i]) return best;
+    at[i] = place_of(g, index[i], range);
     if (!range) continue;
     ir_dtype t = ir_dtype_of(g, value[i]);
     ir_ref so_far = ir_make(g, IR_OP_CARRY, t, ir_pack_arg(2 * i, 0), &range, 1),
@@ -91,7 +91,7 @@ loop_extremum loop_search(loop_nest *n, ir_op op, const ir_ref *value, const ir_
     loop_extremum one = {value[i], at[i].carried};
     if (range) {
       ir_ref found = ir_make(g, IR_OP_GET, at[i].dtype, ir_pack_arg(2 * i + 1, 0), &loop, 1);
-      one.at = position_at(g, &at[i], found);
+      one.at = index_at(g, &at[i], found);
       one.value = i ? ir_make(g, IR_OP_GET, ir_dtype_of(g, value[i]), ir_pack_arg(2 * i, 0), &loop, 1) : loop;
     }
     best = i ? loop_better(g, op, best, one) : one;
@@ -99,8 +99,8 @@ loop_extremum loop_search(loop_nest *n, ir_op op, const ir_ref *value, const ir_
   return best;
 }
 
-bool loop_has_order(ir_graph *g, ir_ref value, ir_ref position) {
-  return ir_dtypes[ir_dtype_of(g, value)].bytes <= 4 && is_narrow(g, position);
+bool loop_has_order(ir_graph *g, ir_ref value, ir_ref index) {
+  return ir_dtypes[ir_dtype_of(g, value)].bytes <= 4 && is_narrow(g, index);
 }
 
 /* Floats as i32 in their order; zeros are made one. */
@@ -122,10 +122,10 @@ ir_ref loop_extremum_order(ir_graph *g, ir_op op, const loop_extremum *best) {
   if (op == IR_OP_ARGMAX) order = ir_unary(g, IR_OP_NOT, order);
   if (is_float)
     order = ir_where(g, ir_binary(g, IR_OP_NE, value, value), ir_int(g, IR_I64, INT32_MIN), order);
-  order = ir_binary(g, IR_OP_SHL, order, ir_int(g, IR_I64, POSITION_BITS));
+  order = ir_binary(g, IR_OP_SHL, order, ir_int(g, IR_I64, INDEX_BITS));
   return ir_binary(g, IR_OP_OR, order, ir_cast(g, best->at, IR_I64));
 }
 
-ir_ref loop_ordered_position(ir_graph *g, ir_ref order) {
-  return order ? ir_binary(g, IR_OP_AND, order, ir_int(g, IR_I64, ((int64_t)1 << POSITION_BITS) - 1)) : 0;
+ir_ref loop_ordered_index(ir_graph *g, ir_ref order) {
+  return order ? ir_binary(g, IR_OP_AND, order, ir_int(g, IR_I64, ((int64_t)1 << INDEX_BITS) - 1)) : 0;
 }

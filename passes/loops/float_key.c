@@ -26,22 +26,23 @@ static ir_ref signs(ir_graph *g, ir_ref bits) {
 }
 
 /* The bits, but for the highest complemented where the copies say so; the highest always. */
-static ir_ref turned(ir_graph *g, ir_ref bits, ir_ref copies) {
+static ir_ref ordered_bits(ir_graph *g, ir_ref bits, ir_ref sign_bits) {
   ir_dtype t = ir_dtype_of(g, bits);
-  return ir_binary(g, IR_OP_XOR, bits, ir_binary(g, IR_OP_OR, copies, sign_bit(g, t)));
+  return ir_binary(g, IR_OP_XOR, bits, ir_binary(g, IR_OP_OR, sign_bits, sign_bit(g, t)));
 }
 
 ir_ref loop_key(ir_graph *g, ir_op op, ir_ref x) {
   if (!x) return 0;
   ir_dtype wide = ir_dtype_of(g, x) == IR_F64 ? IR_F64 : IR_F32, t = unsigned_dtype(wide);
   ir_ref bits = bits_as(g, ir_cast(g, x, wide), t);
-  return ir_binary(g, op == IR_OP_MAX ? IR_OP_SUB : IR_OP_ADD, turned(g, bits, signs(g, bits)), nans(g, t));
+  return ir_binary(g, op == IR_OP_MAX ? IR_OP_SUB : IR_OP_ADD, ordered_bits(g, bits, signs(g, bits)),
+                   nans(g, t));
 }
 
 ir_ref loop_key_value(ir_graph *g, ir_op op, ir_ref key, ir_dtype t) {
   if (!key) return 0;
   ir_dtype u = ir_dtype_of(g, key);
   ir_ref order = ir_binary(g, op == IR_OP_MAX ? IR_OP_ADD : IR_OP_SUB, key, nans(g, u));
-  ir_ref bits = turned(g, order, ir_unary(g, IR_OP_NOT, signs(g, order)));
+  ir_ref bits = ordered_bits(g, order, ir_unary(g, IR_OP_NOT, signs(g, order)));
   return ir_cast(g, bits_as(g, bits, u == IR_U64 ? IR_F64 : IR_F32), t);
 }

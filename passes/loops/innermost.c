@@ -25,7 +25,7 @@ static bool is_left(ir_graph *g, ir_ref node, ir_ref e, ir_ref range) {
   return is_condition(g, node) || loop_depends(g, e, range);
 }
 
-static bool turns_between(ir_graph *g, ir_ref node, ir_ref e, ir_ref range) {
+static bool changes_between(ir_graph *g, ir_ref node, ir_ref e, ir_ref range) {
   (void)node;
   return loop_rounds(g, e, range);
 }
@@ -66,7 +66,7 @@ static ir_ref with_innermost(loop_nest *n, uint32_t axis) {
 static uint32_t axis_of_choice(loop_nest *n, uint32_t choice) {
   uint32_t rounded[MAX_NEST], best = n->axis_count - 1;
   for (uint32_t a = 0; a < n->axis_count; a++)
-    rounded[a] = count_of(n->g, n->store, n->axes[a].range, turns_between);
+    rounded[a] = count_of(n->g, n->store, n->axes[a].range, changes_between);
   for (;; choice--) {
     for (uint32_t a = n->axis_count; a-- > 0;)
       if (rounded[a] < rounded[best]) best = a;
@@ -75,8 +75,8 @@ static uint32_t axis_of_choice(loop_nest *n, uint32_t choice) {
   }
 }
 
-bool loop_turn(ir_graph *g, loop_stores *stores, uint32_t choice, bool *turned) {
-  *turned = false;
+bool loop_interchange(ir_graph *g, loop_stores *stores, uint32_t choice, bool *interchanged) {
+  *interchanged = false;
   for (uint32_t i = 0; i < stores->count; i++) {
     loop_nest n = {.g = g, .store = stores->store[i]};
     bool box = true;
@@ -88,7 +88,7 @@ bool loop_turn(ir_graph *g, loop_stores *stores, uint32_t choice, bool *turned) 
     n.next_range = stores->next_range;
     if (!(stores->store[i] = with_innermost(&n, axis))) return false;
     stores->next_range = n.next_range;
-    *turned = true;
+    *interchanged = true;
   }
   return true;
 }

@@ -22,7 +22,7 @@ typedef struct place {
 
 static uint32_t carries_of(const ir_graph *g, ir_ref loop) { return (uint32_t)ir_arg_int(ir_get(g, loop)); }
 
-static bool contains(ir_graph *g, ir_ref root, ir_ref node) {
+static bool depends_on(ir_graph *g, ir_ref root, ir_ref node) {
   if (node >= root) return false;
   ir_ref found[MAX_LOOPS];
   uint32_t count = loop_find(g, root, IR_OP_LOOP, found, MAX_LOOPS);
@@ -56,7 +56,7 @@ static bool find_loops(place *p) {
   for (uint32_t i = 0; i < count; i++) {
     bool inside = false;
     for (uint32_t k = 0; k < count && !inside; k++)
-      inside = contains(p->g, all[k], all[i]) && loop_depends(p->g, all[i], ir_src(p->g, all[k], 0));
+      inside = depends_on(p->g, all[k], all[i]) && loop_depends(p->g, all[i], ir_src(p->g, all[k], 0));
     if (inside) continue;
     p->of[p->loop_count] = of[i];
     p->loops[p->loop_count++] = all[i];
@@ -93,16 +93,16 @@ static bool may_read_together(const place *p, uint32_t a, uint32_t b) {
   return common;
 }
 
-static bool may_unite(const place *p, uint32_t a, uint32_t b) {
+static bool may_jam(const place *p, uint32_t a, uint32_t b) {
   ir_graph *g = p->g;
   const ir_node *x = ir_get(g, p->loops[a]), *y = ir_get(g, p->loops[b]);
   if (ir_arg_mode(x) != ir_arg_mode(y) || ir_src(g, x->src[0], 0) != ir_src(g, y->src[0], 0)) return false;
   if (carries_of(g, p->loops[a]) + carries_of(g, p->loops[b]) > MAX_CARRIED) return false;
-  return !contains(g, p->loops[a], p->loops[b]) && !contains(g, p->loops[b], p->loops[a]) &&
+  return !depends_on(g, p->loops[a], p->loops[b]) && !depends_on(g, p->loops[b], p->loops[a]) &&
          may_read_together(p, a, b);
 }
 
-static bool unite_at(place *p);
+static bool jam_at(place *p);
 
 /* A load that also fetches ahead stands for one that does not. */
 static bool fetch_once(ir_graph *g, ir_ref *values, uint32_t count) {
@@ -124,7 +124,7 @@ static bool fetch_once(ir_graph *g, ir_ref *values, uint32_t count) {
 }
 
 /* The loop that carries what a carries, then what b does; 0 after failing. */
-static ir_ref united(ir_graph *g, ir_ref a, ir_ref b) {
+static ir_ref jammed(ir_graph *g, ir_ref a, ir_ref b) {
   uint32_t first = carries_of(g, a), second = carries_of(g, b), all = first + second, count;
   ir_ref range = ir_src(g, a, 0), src[1 + 2 * MAX_CARRIED] = {range}, *initial = src + 1,
          *next = initial + all, found[MAX_LOADS], from[1 + MAX_LOADS] = {ir_src(g, b, 0)},
@@ -148,15 +148,15 @@ static ir_ref united(ir_graph *g, ir_ref a, ir_ref b) {
     if (!next[first + i]) return 0;
   }
   place inside = {.g = g, .values = next, .count = all};
-  if (!fetch_once(g, next, all) || !unite_at(&inside)) return 0;
+  if (!fetch_once(g, next, all) || !jam_at(&inside)) return 0;
   int64_t arg = ir_pack_arg(all, ir_arg_mode(ir_get(g, a)));
   return ir_make(g, IR_OP_LOOP, ir_dtype_of(g, a), arg, src, 1 + 2 * all);
 }
 
 /* Loops a and b of the place become one. */
-static bool unite_two(place *p, uint32_t a, uint32_t b) {
+static bool jam_two(place *p, uint32_t a, uint32_t b) {
   ir_graph *g = p->g;
-  ir_ref x = p->loops[a], y = p->loops[b], made = united(g, x, y);
+  ir_ref x = p->loops[a], y = p->loops[b], made = jammed(g, x, y);
   ir_ref from[2 + MAX_CARRIED] = {x, y}, to[2 + MAX_CARRIED] = {made};
   uint32_t first = carries_of(g, x), second = carries_of(g, y), count = 2;
   if (!made) return false;
@@ -172,21 +172,21 @@ static bool unite_two(place *p, uint32_t a, uint32_t b) {
   return true;
 }
 
-static bool unite_at(place *p) {
+static bool jam_at(place *p) {
   bool any = true;
   while (any && find_loops(p)) {
     any = false;
     for (uint32_t a = 0; a < p->loop_count && !any; a++)
       for (uint32_t b = 0; b < p->loop_count && !any; b++) {
-        if (a == b || p->of[a] > p->of[b] || (p->of[a] == p->of[b] && a > b) || !may_unite(p, a, b)) continue;
-        if (!unite_two(p, a, b)) return false;
+        if (a == b || p->of[a] > p->of[b] || (p->of[a] == p->of[b] && a > b) || !may_jam(p, a, b)) continue;
+        if (!jam_two(p, a, b)) return false;
         any = true;
       }
   }
   return true;
 }
 
-bool loop_unite(ir_graph *g, ir_ref *effects, uint32_t count) {
+bool loop_jam(ir_graph *g, ir_ref *effects, uint32_t count) {
   place p = {.g = g, .values = effects, .count = count};
-  return unite_at(&p);
+  return jam_at(&p);
 }

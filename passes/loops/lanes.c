@@ -12,7 +12,7 @@ enum {
   FEW_TERMS = 8,
   SHORT = 4, /* fewer vectors than SHORT are not worth a loop of their own */
   LONG = 12, /* operations on floats, from which on copies gain */
-  MOST_COPIES = 4
+  MOST_UNROLL = 4
 };
 
 /* Does the size depend on the loops outside? */
@@ -73,7 +73,7 @@ static void choose_interleaved(loop_nest *n, loop_axis *vector, int operations) 
   int64_t others = 1, size = ir_bounds_of(n->g, vector->extent).hi;
   for (uint32_t i = 0; i < n->axis_count; i++) others *= n->axes[i].unroll;
   if (others > 1 || n->target->registers < 32) return;
-  while (operations >= LONG && vector->unroll < MOST_COPIES && 2 * vector->unroll * vector->lanes <= size)
+  while (operations >= LONG && vector->unroll < MOST_UNROLL && 2 * vector->unroll * vector->lanes <= size)
     vector->unroll *= 2;
   if (vector->unroll > 1) n->store = loop_sweep_ahead(n, n->store, vector->range);
 }
@@ -85,16 +85,16 @@ bool loop_multiplies(const ir_graph *g, ir_ref reduce) {
 }
 
 /* May lanes go along the axis? */
-static bool takes_lanes(loop_nest *n, uint32_t axis) {
+static bool may_vectorize(loop_nest *n, uint32_t axis) {
   return !loop_bounds_another(n, axis) && !loop_is_ordered(n, axis);
 }
 
 /* The axis along which elements that are written lie side by side; NULL: there is none. */
-static loop_axis *written_along(loop_nest *n, ir_ref index) {
+static loop_axis *contiguous_store_axis(loop_nest *n, ir_ref index) {
   loop_axis *last = NULL;
   for (uint32_t i = 0; i < n->axis_count; i++) {
     int64_t stride;
-    if (loop_stride(n->g, index, n->axes[i].range, &stride) && stride == 1 && takes_lanes(n, i))
+    if (loop_stride(n->g, index, n->axes[i].range, &stride) && stride == 1 && may_vectorize(n, i))
       last = &n->axes[i];
   }
   return last;
@@ -123,7 +123,8 @@ static int score_of_terms(loop_nest *n, const loop_axis *a, const ir_ref *reduce
 /* A reduction reads many terms for each element that it writes. Where its terms lie apart along `last`, the
  * axis along which it writes, its lanes go along another one, where terms lie side by side, and what is
  * written lies apart. */
-static loop_axis *read_along(loop_nest *n, loop_axis *last, const ir_ref *reduces, uint32_t count) {
+static loop_axis *contiguous_reduction_axis(loop_nest *n, loop_axis *last, const ir_ref *reduces,
+                                            uint32_t count) {
   loop_axis *best = last;
   int64_t fresh = n->next_range; /* those of scores are of no use later */
   bool far = !last;
@@ -134,7 +135,7 @@ static loop_axis *read_along(loop_nest *n, loop_axis *last, const ir_ref *reduce
   for (uint32_t i = 0; i < n->axis_count && far; i++) {
     bool apart;
     loop_axis *a = &n->axes[i];
-    if (ir_bounds_of(n->g, a->extent).hi < FEW_TERMS || varies(n, a) || !takes_lanes(n, i)) continue;
+    if (ir_bounds_of(n->g, a->extent).hi < FEW_TERMS || varies(n, a) || !may_vectorize(n, i)) continue;
     int score = score_of_terms(n, a, reduces, count, &apart);
     if (!apart && score > most) best = a, most = score;
   }
@@ -178,14 +179,14 @@ static int quotients_begin(loop_nest *n, const loop_axis *vector) {
 }
 
 void loop_choose_lanes(loop_nest *n) {
-  if (n->target->lanes) {
+  if (n->target->group_items) {
     loop_choose_group(n);
     return;
   }
   ir_ref reduces[MAX_FOUND], target = ir_src(n->g, n->store, 1);
   uint32_t reduce_count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
-  loop_axis *last = written_along(n, target);
-  if (reduce_count) last = read_along(n, last, reduces, reduce_count);
+  loop_axis *last = contiguous_store_axis(n, target);
+  if (reduce_count) last = contiguous_reduction_axis(n, last, reduces, reduce_count);
   int best = last ? -1000 : -100000;
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
@@ -211,15 +212,15 @@ void loop_choose_lanes(loop_nest *n) {
   }
   usual_work work = work_of(n, reduce_count ? terms : &n->store, reduce_count ? reduce_count : 1);
   int lanes = n->target->vector_bytes / work.widest_bytes;
-  loop_axis *beside = reduce_count ? NULL : loop_alternating(n, last, lanes);
-  if (beside) last = beside;
-  if (beside) most = ir_bounds_of(n->g, last->extent).hi;
+  loop_axis *interleaved = reduce_count ? NULL : loop_alternating(n, last, lanes);
+  if (interleaved) last = interleaved;
+  if (interleaved) most = ir_bounds_of(n->g, last->extent).hi;
   while (lanes > most) lanes /= 2;
   if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < SHORT * lanes)) return;
   last->lanes = lanes;
   if (triangle) last->head = quotients_begin(n, last);
   if (!reduce_count) {
-    loop_choose_copies(n, last);
+    loop_choose_unroll(n, last);
     choose_interleaved(n, last, work.operations);
   } else if (triangle || !product || !loop_choose_tile(n, last, reduces[0])) {
     if (!triangle) choose_columns(n, last, reduce_count, positional);

@@ -18,12 +18,12 @@
 
 /* Stores that begin with the same ranges, and the axes that they share: all axes, of a store that is alone.
  */
-typedef struct piece_group {
+typedef struct store_group {
   const ir_ref *stores;
   uint32_t count;
   loop_nest nest;
   uint32_t threads; /* so many digits are blocks */
-} piece_group;
+} store_group;
 
 static void keep_fresh(loop_nest *base, const loop_nest *used) {
   if (base->next_range < used->next_range) base->next_range = used->next_range;
@@ -37,10 +37,10 @@ static uint32_t shared_axes(const loop_nest *a, const loop_nest *b) {
 }
 
 /* The stores from the first one on that share axes with it, and the work at one position of these. */
-static bool read_group(loop_nest *base, const ir_ref *stores, uint32_t count, piece_group *out,
+static bool read_group(loop_nest *base, const ir_ref *stores, uint32_t count, store_group *out,
                        int64_t *work) {
   loop_nest *nest = &out->nest;
-  *out = (piece_group){.stores = stores, .count = 1, .nest = *base};
+  *out = (store_group){.stores = stores, .count = 1, .nest = *base};
   nest->store = stores[0];
   if (!loop_find_axes(nest)) return false;
   keep_fresh(base, nest);
@@ -72,20 +72,20 @@ static bool shape_from_outside(loop_nest *n, bool threads) {
   uint32_t nest = (*n->nests)++;
   const char *given = s->given ? s->given(s->user, s->kernel, nest) : NULL;
   if (given && !loop_moves_apply(n, nest, given)) return false;
-  if (s->taken) loop_moves_tell(n, s->taken, nest);
-  if (s->offered) loop_offer(n, nest, threads);
+  if (s->chosen) loop_moves_tell(n, s->chosen, nest);
+  if (s->neighbour) loop_neighbours(n, nest, threads);
   return true;
 }
 
 /* Are there values that one store of the group keeps for another? */
-static bool has_locals(const ir_graph *g, const piece_group *group) {
+static bool has_locals(const ir_graph *g, const store_group *group) {
   for (uint32_t i = 0; i < group->count; i++)
     if (ir_op_of(g, ir_src(g, group->stores[i], 0)) == IR_OP_LOCAL) return true;
   return false;
 }
 
 /* The digits of the group's axes. */
-static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64_t work) {
+static bool shape_group(loop_nest *base, store_group *group, bool threads, int64_t work) {
   loop_nest *nest = &group->nest;
   for (uint32_t a = 0; a < nest->axis_count; a++) nest->order[a] = a;
   nest->shares = group->count > 1;
@@ -95,25 +95,26 @@ static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64
     loop_choose_lanes(nest);
     work = loop_work_inside(nest, nest->axis_count);
   }
-  loop_choose_digits(nest, threads, work);
+  loop_choose_levels(nest, threads, work);
   keep_fresh(base, nest);
   if (base->shaping && !shape_from_outside(nest, threads)) return false;
-  while (group->threads < nest->digit_count && nest->digits[group->threads].binding == IR_THREAD)
+  while (group->threads < nest->level_count && nest->levels[group->threads].binding == IR_THREAD)
     group->threads++;
   return true;
 }
 
-static ir_ref all_pieces(loop_nest *base, const ir_ref *stores, uint32_t count);
+static ir_ref place_all_stores(loop_nest *base, const ir_ref *stores, uint32_t count);
 
 /* Inside the loops that the stores of a group share. */
 static ir_ref shared_body(loop_place *p) {
   loop_nest *n = p->n;
-  const piece_group *group = p->user;
+  const store_group *group = p->user;
   ir_ref moved[MAX_STORES], from[MAX_NEST], bound[MAX_FOUND_RANGES];
   for (uint32_t a = 0; a < n->axis_count; a++) from[a] = n->axes[a].range;
   for (uint32_t i = 0; i < group->count; i++) {
-    ir_ref store = n->has_locals && !n->target->lanes ? loop_fetch_ahead(n, group->stores, group->count, i)
-                                                      : group->stores[i];
+    ir_ref store = n->has_locals && !n->target->group_items
+                       ? loop_fetch_ahead(n, group->stores, group->count, i)
+                       : group->stores[i];
     if (!(moved[i] = pass_substitute(n->g, store, from, p->start, n->axis_count))) return 0;
   }
   loop_nest inner = {.g = n->g,
@@ -128,12 +129,12 @@ static ir_ref shared_body(loop_place *p) {
   for (uint32_t a = 0; a < n->axis_count; a++)
     inner.bound_count += loop_find(n->g, p->start[a], IR_OP_RANGE, bound + inner.bound_count,
                                    MAX_FOUND_RANGES - inner.bound_count);
-  ir_ref effect = all_pieces(&inner, moved, group->count);
+  ir_ref effect = place_all_stores(&inner, moved, group->count);
   n->next_range = inner.next_range;
   return effect;
 }
 
-static ir_ref place_group(loop_nest *base, piece_group *group, loop_place *p, uint32_t first) {
+static ir_ref place_group(loop_nest *base, store_group *group, loop_place *p, uint32_t first) {
   p->n = &group->nest;
   p->body = group->count > 1 ? shared_body : loop_store_body;
   p->user = group;
@@ -144,17 +145,17 @@ static ir_ref place_group(loop_nest *base, piece_group *group, loop_place *p, ui
   return effect;
 }
 
-static ir_ref all_pieces(loop_nest *base, const ir_ref *stores, uint32_t count) {
-  ir_ref parts[MAX_STORES];
+static ir_ref place_all_stores(loop_nest *base, const ir_ref *stores, uint32_t count) {
+  ir_ref effects[MAX_STORES];
   uint32_t part_count = 0;
-  piece_group group;
+  store_group group;
   int64_t work;
   for (uint32_t i = 0; i < count; i += group.count) {
     if (!read_group(base, stores + i, count - i, &group, &work)) return 0;
     if (!shape_group(base, &group, false, work)) return 0;
-    parts[part_count++] = place_group(base, &group, &(loop_place){0}, 0);
+    effects[part_count++] = place_group(base, &group, &(loop_place){0}, 0);
   }
-  return loop_unite(base->g, parts, part_count) ? loop_sequence(base->g, parts, part_count) : 0;
+  return loop_jam(base->g, effects, part_count) ? loop_sequence(base->g, effects, part_count) : 0;
 }
 
 ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32_t count, int items) {
@@ -169,7 +170,7 @@ ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32
                      .bound = ranges};
   for (uint32_t i = 0; i < n->bound_count; i++) ranges[inner.bound_count++] = n->bound[i];
   for (uint32_t i = 0; i < count; i++) ranges[inner.bound_count++] = bound[i];
-  ir_ref effect = all_pieces(&inner, &store, 1);
+  ir_ref effect = place_all_stores(&inner, &store, 1);
   n->next_range = inner.next_range;
   return effect;
 }
@@ -180,42 +181,42 @@ enum { MAX_BOXES = 256 };
 
 /* Whole steps or the rest of each thread digit: a box of blocks of equal size. */
 typedef struct block_box {
-  piece_group *group;
-  uint32_t rests; /* set of thread digits */
+  store_group *group;
+  uint32_t remainders; /* set of thread digits */
   ir_ref blocks;
 } block_box;
 
-static bool reaches_back(const piece_group *group, uint32_t t, int64_t *size) {
-  const loop_digit *digit = &group->nest.digits[t];
-  return ir_is_const(group->nest.g, group->nest.axes[digit->axis].extent, size) &&
-         loop_reaches_back(&group->nest, digit, *size);
+static bool overlaps_last(const store_group *group, uint32_t t, int64_t *size) {
+  const loop_level *level = &group->nest.levels[t];
+  return ir_is_const(group->nest.g, group->nest.axes[level->axis].extent, size) &&
+         loop_overlaps_last(&group->nest, level, *size);
 }
 
-static ir_ref whole_steps(ir_graph *g, const piece_group *group, uint32_t t) {
-  const loop_digit *digit = &group->nest.digits[t];
-  ir_ref extent = group->nest.axes[digit->axis].extent;
+static ir_ref whole_steps(ir_graph *g, const store_group *group, uint32_t t) {
+  const loop_level *level = &group->nest.levels[t];
+  ir_ref extent = group->nest.axes[level->axis].extent;
   int64_t size;
-  if (reaches_back(group, t, &size)) return ir_index(g, size / digit->step + 1);
-  return digit->step == 1 ? extent : pass_div_int(g, extent, digit->step);
+  if (overlaps_last(group, t, &size)) return ir_index(g, size / level->step + 1);
+  return level->step == 1 ? extent : pass_div_int(g, extent, level->step);
 }
 
 /* Of thread digit t, in this box: how many blocks, and elements in each. */
-static ir_ref blocks_along(ir_graph *g, const block_box *box, uint32_t t, ir_ref *elements) {
-  const loop_digit *digit = &box->group->nest.digits[t];
-  bool rest = box->rests >> t & 1;
-  ir_ref extent = box->group->nest.axes[digit->axis].extent;
+static ir_ref blocks_of_level(ir_graph *g, const block_box *box, uint32_t t, ir_ref *elements) {
+  const loop_level *level = &box->group->nest.levels[t];
+  bool remainder = box->remainders >> t & 1;
+  ir_ref extent = box->group->nest.axes[level->axis].extent;
   int64_t size;
-  bool none = digit->step == 1 || reaches_back(box->group, t, &size);
-  *elements = ir_index(g, rest && none ? 0 : digit->step);
-  if (rest && !none) *elements = pass_mod_int(g, extent, digit->step);
-  return rest ? ir_index(g, 1) : whole_steps(g, box->group, t);
+  bool none = level->step == 1 || overlaps_last(box->group, t, &size);
+  *elements = ir_index(g, remainder && none ? 0 : level->step);
+  if (remainder && !none) *elements = pass_mod_int(g, extent, level->step);
+  return remainder ? ir_index(g, 1) : whole_steps(g, box->group, t);
 }
 
 /* False where there is nothing in the box. */
 static bool count_blocks(ir_graph *g, block_box *box) {
   box->blocks = ir_index(g, 1);
   for (uint32_t t = 0; t < box->group->threads; t++) {
-    ir_ref elements, blocks = blocks_along(g, box, t, &elements);
+    ir_ref elements, blocks = blocks_of_level(g, box, t, &elements);
     if (ir_bounds_of(g, blocks).hi <= 0 || ir_bounds_of(g, elements).hi <= 0) return false;
     box->blocks = pass_mul(g, box->blocks, blocks);
   }
@@ -229,16 +230,16 @@ static ir_ref inside_block(loop_nest *base, const block_box *box, ir_ref at) {
   ir_graph *g = base->g;
   loop_place p = {0};
   for (uint32_t t = box->group->threads; t-- > 0;) {
-    const loop_digit *digit = &box->group->nest.digits[t];
-    ir_ref elements, blocks = pass_max(g, ir_index(g, 1), blocks_along(g, box, t, &elements));
-    ir_ref position = t ? pass_mod(g, at, blocks) : at;
+    const loop_level *level = &box->group->nest.levels[t];
+    ir_ref elements, blocks = pass_max(g, ir_index(g, 1), blocks_of_level(g, box, t, &elements));
+    ir_ref block_index = t ? pass_mod(g, at, blocks) : at;
     if (t) at = pass_div(g, at, blocks);
-    ir_ref first = box->rests >> t & 1 ? pass_mul_int(g, whole_steps(g, box->group, t), digit->step)
-                                       : pass_mul_int(g, position, digit->step);
+    ir_ref first = box->remainders >> t & 1 ? pass_mul_int(g, whole_steps(g, box->group, t), level->step)
+                                            : pass_mul_int(g, block_index, level->step);
     int64_t size;
-    if (reaches_back(box->group, t, &size)) first = pass_min(g, first, ir_index(g, size - digit->step));
-    p.start[digit->axis] = first;
-    p.left[digit->axis] = elements;
+    if (overlaps_last(box->group, t, &size)) first = pass_min(g, first, ir_index(g, size - level->step));
+    p.start[level->axis] = first;
+    p.left[level->axis] = elements;
   }
   return place_group(base, box->group, &p, box->group->threads);
 }
@@ -258,9 +259,9 @@ static ir_ref block_of(loop_nest *base, const block_box *box, ir_ref block, ir_r
   return range ? loop_wrap(g, range, IR_SERIAL, effect) : effect;
 }
 
-static bool find_boxes(loop_nest *base, piece_group *group, block_box *boxes, uint32_t *count) {
-  for (uint32_t rests = 0; rests >> group->threads == 0; rests++) {
-    block_box box = {.group = group, .rests = rests};
+static bool find_boxes(loop_nest *base, store_group *group, block_box *boxes, uint32_t *count) {
+  for (uint32_t remainders = 0; remainders >> group->threads == 0; remainders++) {
+    block_box box = {.group = group, .remainders = remainders};
     if (!count_blocks(base->g, &box)) continue;
     if (*count == MAX_BOXES) {
       ir_fail(base->g->error, IR_ERR_INTERNAL, "a kernel has more than %d kinds of blocks", MAX_BOXES);
@@ -272,10 +273,10 @@ static bool find_boxes(loop_nest *base, piece_group *group, block_box *boxes, ui
 }
 
 /* Boxes of many blocks are counted one after the other; what is one block, or none, runs in the first. */
-static ir_ref thread_loop(loop_nest *base, piece_group *groups, uint32_t group_count) {
+static ir_ref thread_loop(loop_nest *base, store_group *groups, uint32_t group_count) {
   ir_graph *g = base->g;
   block_box boxes[MAX_BOXES];
-  ir_ref parts[MAX_BOXES], zero = ir_index(g, 0), total = zero, first = zero;
+  ir_ref effects[MAX_BOXES], zero = ir_index(g, 0), total = zero, first = zero;
   uint32_t count = 0, singles = 0;
   for (uint32_t i = 0; i < group_count; i++)
     if (!find_boxes(base, &groups[i], boxes, &count)) return 0;
@@ -289,16 +290,16 @@ static ir_ref thread_loop(loop_nest *base, piece_group *groups, uint32_t group_c
   base->bound = &range, base->bound_count = 1;
   for (uint32_t i = 0; i < count; i++) {
     bool single = is_one_block(g, boxes[i].blocks);
-    parts[i] = block_of(base, &boxes[i], block, single ? zero : first, alone);
-    if (!parts[i]) return 0;
+    effects[i] = block_of(base, &boxes[i], block, single ? zero : first, alone);
+    if (!effects[i]) return 0;
     if (!single) first = pass_add(g, first, boxes[i].blocks);
   }
-  return loop_wrap(g, range, IR_THREAD, loop_sequence(g, parts, count));
+  return loop_wrap(g, range, IR_THREAD, loop_sequence(g, effects, count));
 }
 
 /* A group for each run of stores that share axes. */
 static ir_ref shaped(loop_nest *base, const ir_ref *stores, uint32_t count) {
-  piece_group *groups = ir_alloc(base->g->mem, count * sizeof *groups);
+  store_group *groups = ir_alloc(base->g->mem, count * sizeof *groups);
   uint32_t group_count = 0;
   ir_ref root = 0;
   int64_t work;
@@ -344,13 +345,13 @@ static ir_ref kernel(ir_graph *g, ir_ref effect) {
 
 /* Pieces of a store for groups of work-items: each has groups of its own, in which all have something to do.
  */
-static bool part_pieces(ir_graph *g, const ir_target *target, loop_stores *stores) {
+static bool separate_stores(ir_graph *g, const ir_target *target, loop_stores *stores) {
   ir_ref local;
-  if (!target->lanes || stores->count < 2) return true;
+  if (!target->group_items || stores->count < 2) return true;
   for (uint32_t i = 0; i < stores->count; i++)
     if (loop_is_update(g, stores->store[i]) || loop_find(g, stores->store[i], IR_OP_LOCAL, &local, 1))
       return true;
-  return loop_part(g, stores);
+  return loop_separate(g, stores);
 }
 
 /* The locals that the stores have, and what is kept for the exchange where reductions may stand beside what
@@ -379,8 +380,8 @@ ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target, const pas
   loop_nest base = {.g = g, .target = target, .shaping = shaping, .nests = &nests, .locals = &locals};
   loop_stores stores;
   if (!loop_read_stores(g, effect, &stores) || !loop_stream(g, target, &stores) ||
-      !part_pieces(g, target, &stores) || !loop_stage(g, target, &stores) ||
-      !loop_share_terms(g, target, &stores))
+      !separate_stores(g, target, &stores) || !loop_stage_tiles(g, target, &stores) ||
+      !loop_reduce_across_items(g, target, &stores))
     return 0;
   locals = find_locals(g, target, &stores);
   ir_ref root = shaped(&base, stores.store, stores.count);

@@ -29,7 +29,7 @@ ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target, const pass
 ir_ref pass_index_magnitude(ir_graph *g, ir_ref kernel);
 
 enum { MAX_NEST = 24 };   /* ranges of one kernel's output or of one reduction after splitting */
-enum { MAX_DIGITS = 96 }; /* of all axes of a store */
+enum { MAX_LEVELS = 96 }; /* of all axes of a store */
 enum { MAX_FOUND_RANGES = 128 };
 
 /* One output axis, and the steps that its lanes make: unroll * lanes elements, from element `head` on. Of an
@@ -37,17 +37,17 @@ enum { MAX_FOUND_RANGES = 128 };
 typedef struct loop_axis {
   ir_ref range, extent;
   int unroll, lanes;
-  int beside; /* so many of a work-item's copies lie side by side; 0: none do */
+  int contiguous_elements; /* so many of a work-item's copies lie side by side; 0: none do */
   int head, block;
   bool overlaps; /* elements may be done twice */
 } loop_axis;
 
 /* A loop over part of an axis in steps of so many elements. */
-typedef struct loop_digit {
+typedef struct loop_level {
   uint32_t axis;
   int64_t step;
   int binding; /* IR_SERIAL, IR_THREAD, IR_UNROLL, IR_VECTOR (the last digit of its axis) */
-} loop_digit;
+} loop_level;
 
 /* Of the kernel at hand. */
 typedef struct loop_locals {
@@ -63,9 +63,9 @@ typedef struct loop_nest {
   loop_axis axes[MAX_NEST]; /* outermost first */
   uint32_t axis_count;
   uint32_t order[MAX_NEST];      /* the axes as the cost model nests them, outermost first */
-  uint32_t along;                /* the axis whose lanes are neighbours, where several axes have some */
-  loop_digit digits[MAX_DIGITS]; /* outermost first; those of an axis by falling steps, the last one 1 */
-  uint32_t digit_count;
+  uint32_t lane_axis;            /* the axis whose lanes are neighbours, where several axes have some */
+  loop_level levels[MAX_LEVELS]; /* outermost first; those of an axis by falling steps, the last one 1 */
+  uint32_t level_count;
   const ir_ref *bound; /* ranges that loops around the nest bind already: no axes of it */
   uint32_t bound_count;
   const ir_ref *lanes; /* ranges that loops of lanes around the store at hand bind */
@@ -104,7 +104,7 @@ typedef struct loop_stores {
   int64_t next_range;
 } loop_stores;
 bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out); /* a STORE, or a SEQ of them */
-bool loop_part(ir_graph *g, loop_stores *stores);                    /* each gets ranges of its own */
+bool loop_separate(ir_graph *g, loop_stores *stores);                /* each gets ranges of its own */
 ir_ref loop_sequence(ir_graph *g, const ir_ref *effects, uint32_t count);
 
 /* innermost.c: which axis is the innermost */
@@ -113,7 +113,7 @@ uint32_t loop_left_inside(ir_graph *g, ir_ref store);
 /* In each store another axis becomes the innermost: the one between whose positions fewest conditions and
  * quotients change, the next one with choice 1, and so on. *turned: in some store it is none yet. False on
  * failure. */
-bool loop_turn(ir_graph *g, loop_stores *stores, uint32_t choice, bool *turned);
+bool loop_interchange(ir_graph *g, loop_stores *stores, uint32_t choice, bool *transposed);
 
 /* lanes.c: sets the axes' unroll and lanes, and their order */
 void loop_choose_lanes(loop_nest *n);
@@ -129,7 +129,7 @@ enum { LOOP_MOST_REPEATED = 16 }; /* copies, after which quotients of lanes repe
 /* The axis for the lanes where the innermost axis of the output, `last`, is short and read apart, but that
  * other one is read side by side: copies along `last` then alternate in memory. NULL where there is none. */
 loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
-void loop_choose_copies(loop_nest *n, loop_axis *vector); /* which has its lanes */
+void loop_choose_unroll(loop_nest *n, loop_axis *vector); /* which has its lanes */
 bool loop_is_repeatable(loop_nest *n);                    /* may elements be stored twice? */
 
 /* masked_reduction.c: value where that is so, else the other one, and then no load below reads anything; none
@@ -149,8 +149,8 @@ bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, i
 
 /* levels.c: the digits that follow from the axes' lanes. `threads`: the outermost ones are blocks for
  * threads; `inside` is the work at one position of all axes. */
-void loop_choose_digits(loop_nest *n, bool threads, int64_t inside);
-bool loop_takes_threads(loop_nest *n, uint32_t axis); /* may positions be made apart, in any order? */
+void loop_choose_levels(loop_nest *n, bool threads, int64_t inside);
+bool loop_may_thread(loop_nest *n, uint32_t axis); /* may positions be made apart, in any order? */
 /* Elements and terms of reductions at one position of the axes before `axis`; LOOP_MUCH at most. */
 enum { LOOP_MUCH = 1 << 20 };
 int64_t loop_work_inside(loop_nest *n, uint32_t axis);
@@ -170,7 +170,7 @@ const char *loop_moves_unsound(loop_nest *n);
 
 /* neighbours.c: tells n->shaping of the moves that differ in one thing from those of n. threads: blocks for
  * threads may be among them. */
-void loop_offer(const loop_nest *n, uint32_t nest, bool threads);
+void loop_neighbours(const loop_nest *n, uint32_t nest, bool threads);
 
 /* emit_nest.c: the loops over the digits from `first` on. Where the digits before it stand is given: for
  * each of their axes the first element and the number of elements, 0 for axes that are whole. `body` makes
@@ -180,8 +180,8 @@ typedef struct loop_place {
   ir_ref start[MAX_NEST], left[MAX_NEST];
   ir_ref (*body)(struct loop_place *p);
   void *user;
-  ir_ref lanes[MAX_DIGITS]; /* ranges that are lanes, and how */
-  int bindings[MAX_DIGITS];
+  ir_ref lanes[MAX_LEVELS]; /* ranges that are lanes, and how */
+  int bindings[MAX_LEVELS];
   uint32_t lane_count;
   bool is_tile; /* only lanes are left: of each axis this is what all of them cover together */
   ir_ref tile_start[MAX_NEST], tile_left[MAX_NEST];
@@ -190,7 +190,7 @@ typedef struct loop_place {
 ir_ref loop_place_from(loop_place *p, uint32_t first);
 /* Of so many elements of the digit's axis: is what fills no whole step done by one that begins further back,
  * and does elements again? Two threads may then store the same bits to the same place. */
-bool loop_reaches_back(const loop_nest *n, const loop_digit *digit, int64_t elements);
+bool loop_overlaps_last(const loop_nest *n, const loop_level *level, int64_t elements);
 ir_ref loop_store_body(loop_place *p); /* n->store in its lanes, reductions as loops */
 
 /* reduce.c: does a REDUCE over few positions choose its terms by comparing these with the other range?
@@ -206,7 +206,7 @@ ir_ref loop_reductions(loop_nest *n, ir_ref root);
 
 /* jam.c: reductions among the effects, which run one after the other, share loops. False on failure.
  */
-bool loop_unite(ir_graph *g, ir_ref *effects, uint32_t count);
+bool loop_jam(ir_graph *g, ir_ref *effects, uint32_t count);
 
 /* extremum.c: argmax and argmin: the first of equals wins, and the first NaN. */
 typedef struct loop_extremum {
@@ -215,15 +215,15 @@ typedef struct loop_extremum {
 enum { LOOP_SEARCHES = 8 };
 /* The best of `count` values over the range, one round after another, each searched for itself; of no range
  * (0), of the values themselves. */
-loop_extremum loop_search(loop_nest *n, ir_op op, const ir_ref *value, const ir_ref *position, uint32_t count,
+loop_extremum loop_search(loop_nest *n, ir_op op, const ir_ref *value, const ir_ref *index, uint32_t count,
                           ir_ref range);
 /* The better of two, in whatever order their positions are. */
 loop_extremum loop_better(ir_graph *g, ir_op op, loop_extremum a, loop_extremum b);
 /* Elements and positions fit together in one order. */
-bool loop_has_order(ir_graph *g, ir_ref value, ir_ref position);
+bool loop_has_order(ir_graph *g, ir_ref value, ir_ref index);
 /* An i64, the less the better: the order of the element in its high half, the position in its low one. */
 ir_ref loop_extremum_order(ir_graph *g, ir_op op, const loop_extremum *best);
-ir_ref loop_ordered_position(ir_graph *g, ir_ref order);
+ir_ref loop_ordered_index(ir_graph *g, ir_ref order);
 
 /* float_key.c: a float as an unsigned integer, in the order of max (op MAX) or min: -0 before +0, NaN the
  * best. Of f16 and bf16 that of the f32. The float that a key stands for, NaN being any. */

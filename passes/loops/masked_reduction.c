@@ -22,7 +22,7 @@ ir_ref reduce_only_inside(const reduction *r, ir_ref body, ir_ref at) {
   ir_ref loads[MAX_LOADS], masked[MAX_LOADS], inside = pass_compare(g, IR_OP_LT, at, r->inside.count);
   uint32_t count = body && inside ? loop_find(g, body, IR_OP_LOAD, loads, MAX_LOADS) : 0, used = 0;
   if (!inside || !body || ir_is_true(g, inside)) return body;
-  ir_ref other = r->position ? pass_identity(g, r->sought, ir_dtype_of(g, body)) : r->identity;
+  ir_ref other = r->index ? pass_identity(g, r->sought, ir_dtype_of(g, body)) : r->identity;
   for (uint32_t i = 0; i < count; i++) {
     const ir_node *load = ir_get(g, loads[i]);
     if (!loop_depends(g, load->src[1], r->inside.lane)) continue;
@@ -84,7 +84,7 @@ void reduce_end_at_mask(reduction *r, ir_ref *ranges, uint32_t count) {
     end = pass_max(g, pass_min(g, ir_src(g, range, 0), end), ir_index(g, 0));
     ir_ref to[] = {loop_fresh_range(r->n, end), ir_bool(g, true)};
     r->body = pass_substitute(g, pass_substitute(g, r->body, &condition, &to[1], 1), &range, to, 1);
-    if (r->position) r->position = pass_substitute(g, r->position, &range, to, 1);
+    if (r->index) r->index = pass_substitute(g, r->index, &range, to, 1);
     ranges[count - 1] = to[0];
     return;
   }

@@ -21,22 +21,22 @@ enum { BINDINGS = sizeof binding_words / sizeof *binding_words };
 
 /* printing */
 
-static uint32_t digits_of(const loop_nest *n, uint32_t axis) {
+static uint32_t levels_of(const loop_nest *n, uint32_t axis) {
   uint32_t count = 0;
-  for (uint32_t d = 0; d < n->digit_count; d++) count += n->digits[d].axis == axis;
+  for (uint32_t d = 0; d < n->level_count; d++) count += n->levels[d].axis == axis;
   return count;
 }
 
 /* Which of its axis's digits it is, from the outermost. */
 static uint32_t place_in_axis(const loop_nest *n, uint32_t d) {
   uint32_t place = 0;
-  for (uint32_t i = 0; i < d; i++) place += n->digits[i].axis == n->digits[d].axis;
+  for (uint32_t i = 0; i < d; i++) place += n->levels[i].axis == n->levels[d].axis;
   return place;
 }
 
-static void put_digit(const loop_nest *n, uint32_t d, ir_text *out) {
-  uint32_t axis = n->digits[d].axis;
-  if (digits_of(n, axis) == 1) ir_textf(out, " a%u", axis);
+static void put_level(const loop_nest *n, uint32_t d, ir_text *out) {
+  uint32_t axis = n->levels[d].axis;
+  if (levels_of(n, axis) == 1) ir_textf(out, " a%u", axis);
   else ir_textf(out, " a%u.%u", axis, place_in_axis(n, d));
 }
 
@@ -45,33 +45,33 @@ static void put_word(ir_text *out, size_t start, const char *word) {
 }
 
 static bool is_in_order(const loop_nest *n) {
-  for (uint32_t d = 1; d < n->digit_count; d++)
-    if (n->digits[d].axis < n->digits[d - 1].axis) return false;
+  for (uint32_t d = 1; d < n->level_count; d++)
+    if (n->levels[d].axis < n->levels[d - 1].axis) return false;
   return true;
 }
 
 void loop_moves_print(const loop_nest *n, ir_text *out) {
   size_t start = out->len;
   for (uint32_t a = 0; a < n->axis_count; a++) {
-    uint32_t left = digits_of(n, a);
-    for (uint32_t d = 0; d < n->digit_count && left > 1; d++) {
-      if (n->digits[d].axis != a) continue;
+    uint32_t left = levels_of(n, a);
+    for (uint32_t d = 0; d < n->level_count && left > 1; d++) {
+      if (n->levels[d].axis != a) continue;
       put_word(out, start, "split");
-      ir_textf(out, " a%u %lld", a, (long long)n->digits[d].step);
+      ir_textf(out, " a%u %lld", a, (long long)n->levels[d].step);
       left--;
     }
   }
   if (!is_in_order(n)) {
     put_word(out, start, "reorder");
-    for (uint32_t d = 0; d < n->digit_count; d++) put_digit(n, d, out);
+    for (uint32_t d = 0; d < n->level_count; d++) put_level(n, d, out);
   }
   for (int b = 0; b < BINDINGS; b++) {
     bool named = b == IR_SERIAL;
-    for (uint32_t d = 0; d < n->digit_count; d++) {
-      if (n->digits[d].binding != b || b == IR_SERIAL) continue;
+    for (uint32_t d = 0; d < n->level_count; d++) {
+      if (n->levels[d].binding != b || b == IR_SERIAL) continue;
       if (!named) put_word(out, start, binding_words[b]);
       named = true;
-      put_digit(n, d, out);
+      put_level(n, d, out);
     }
   }
 }
@@ -96,7 +96,7 @@ typedef struct reader {
   const char *at;
 } reader;
 
-static bool refuse(reader *r, const char *move, size_t length, const char *why) {
+static bool refuse_move(reader *r, const char *move, size_t length, const char *why) {
   ir_fail(r->n->g->error, IR_ERR_INVALID,
           "kernel %u nest %u: `%.*s`: %s; moves are split AXIS STEP, tile AXIS STEP AXIS STEP, reorder "
           "DIGIT..., thread, unroll and vector DIGIT..., of axes a0 to a%u",
@@ -129,104 +129,104 @@ static bool read_axis(reader *r, uint32_t *axis) {
   return true;
 }
 
-/* Number of digit `place` of the axis; digit_count when there is none. */
-static uint32_t find_digit(const loop_nest *n, uint32_t axis, int64_t place) {
-  for (uint32_t d = 0; d < n->digit_count; d++)
-    if (n->digits[d].axis == axis && place-- == 0) return d;
-  return n->digit_count;
+/* Number of digit `place` of the axis; level_count when there is none. */
+static uint32_t find_level(const loop_nest *n, uint32_t axis, int64_t place) {
+  for (uint32_t d = 0; d < n->level_count; d++)
+    if (n->levels[d].axis == axis && place-- == 0) return d;
+  return n->level_count;
 }
 
-static bool read_digit(reader *r, uint32_t *digit) {
+static bool read_level(reader *r, uint32_t *level) {
   uint32_t axis;
   int64_t place = 0;
   if (!read_axis(r, &axis)) return false;
   if (*r->at == '.') {
     r->at++;
     if (!read_number(r, &place)) return false;
-  } else if (digits_of(r->n, axis) > 1) {
+  } else if (levels_of(r->n, axis) > 1) {
     return false;
   }
-  *digit = find_digit(r->n, axis, place);
-  return *digit < r->n->digit_count;
+  *level = find_level(r->n, axis, place);
+  return *level < r->n->level_count;
 }
 
 /* The innermost digit of the axis, which goes in single elements, gets one around it. */
-static bool split(loop_nest *n, uint32_t axis, int64_t step) {
-  uint32_t count = digits_of(n, axis), last = find_digit(n, axis, count - 1);
-  if (n->digit_count == MAX_DIGITS || step < 2 || step > LOOP_MAX_STEP ||
-      n->digits[last].binding != IR_SERIAL)
+static bool split_axis(loop_nest *n, uint32_t axis, int64_t step) {
+  uint32_t count = levels_of(n, axis), last = find_level(n, axis, count - 1);
+  if (n->level_count == MAX_LEVELS || step < 2 || step > LOOP_MAX_STEP ||
+      n->levels[last].binding != IR_SERIAL)
     return false;
   if (count > 1) {
-    int64_t around = n->digits[find_digit(n, axis, count - 2)].step;
+    int64_t around = n->levels[find_level(n, axis, count - 2)].step;
     if (step >= around || around % step != 0) return false;
   }
-  memmove(n->digits + last + 1, n->digits + last, (n->digit_count++ - last) * sizeof *n->digits);
-  n->digits[last].step = step;
+  memmove(n->levels + last + 1, n->levels + last, (n->level_count++ - last) * sizeof *n->levels);
+  n->levels[last].step = step;
   return true;
 }
 
 static bool read_split(reader *r, uint32_t *axis) {
   int64_t step;
-  return read_axis(r, axis) && read_number(r, &step) && split(r->n, *axis, step);
+  return read_axis(r, axis) && read_number(r, &step) && split_axis(r->n, *axis, step);
 }
 
 /* These digits one after another, where the first of them stood. */
 static bool reorder(loop_nest *n, const uint32_t *wanted, uint32_t count) {
-  loop_digit now[MAX_DIGITS];
-  bool taken[MAX_DIGITS] = {false};
+  loop_level now[MAX_LEVELS];
+  bool taken[MAX_LEVELS] = {false};
   uint32_t used = 0;
   for (uint32_t i = 0; i < count; i++) {
     if (taken[wanted[i]]) return false;
     taken[wanted[i]] = true;
   }
-  for (uint32_t d = 0, placed = 0; d < n->digit_count; d++) {
-    for (uint32_t i = 0; i < count && taken[d] && !placed; i++) now[used++] = n->digits[wanted[i]];
+  for (uint32_t d = 0, placed = 0; d < n->level_count; d++) {
+    for (uint32_t i = 0; i < count && taken[d] && !placed; i++) now[used++] = n->levels[wanted[i]];
     placed |= taken[d];
-    if (!taken[d]) now[used++] = n->digits[d];
+    if (!taken[d]) now[used++] = n->levels[d];
   }
-  memcpy(n->digits, now, used * sizeof *now);
-  for (uint32_t d = 0; d < n->digit_count; d++) /* an axis's digits stay in order */
+  memcpy(n->levels, now, used * sizeof *now);
+  for (uint32_t d = 0; d < n->level_count; d++) /* an axis's digits stay in order */
     for (uint32_t i = 0; i < d; i++)
-      if (n->digits[i].axis == n->digits[d].axis && n->digits[i].step <= n->digits[d].step) return false;
+      if (n->levels[i].axis == n->levels[d].axis && n->levels[i].step <= n->levels[d].step) return false;
   return true;
 }
 
 static bool read_tile(reader *r) {
   uint32_t a, b;
   if (!read_split(r, &a) || !read_split(r, &b) || a == b) return false;
-  uint32_t inner_a = find_digit(r->n, a, digits_of(r->n, a) - 1), outer_b = inner_a + 1;
-  bool next_to = outer_b + 1 < r->n->digit_count && r->n->digits[outer_b].axis == b;
+  uint32_t inner_a = find_level(r->n, a, levels_of(r->n, a) - 1), outer_b = inner_a + 1;
+  bool next_to = outer_b + 1 < r->n->level_count && r->n->levels[outer_b].axis == b;
   return next_to && reorder(r->n, (uint32_t[]){outer_b, inner_a}, 2);
 }
 
-static uint32_t read_digits(reader *r, uint32_t *out) {
+static uint32_t read_levels(reader *r, uint32_t *out) {
   uint32_t count = 0;
   for (;;) {
     skip_blanks(r);
-    if (*r->at != 'a' || count == MAX_DIGITS) return count;
-    if (!read_digit(r, &out[count++])) return 0;
+    if (*r->at != 'a' || count == MAX_LEVELS) return count;
+    if (!read_level(r, &out[count++])) return 0;
   }
 }
 
 /* A size is known only inside the axes that it depends on. */
 static bool knows_sizes(loop_nest *n) {
-  for (uint32_t d = 1; d < n->digit_count; d++)
+  for (uint32_t d = 1; d < n->level_count; d++)
     for (uint32_t i = 0; i < d; i++)
-      if (loop_depends(n->g, n->axes[n->digits[i].axis].extent, n->axes[n->digits[d].axis].range))
+      if (loop_depends(n->g, n->axes[n->levels[i].axis].extent, n->axes[n->levels[d].axis].range))
         return false;
   return true;
 }
 
-static bool is_group(const loop_nest *n, const loop_digit *digit) {
-  return digit->binding == IR_VECTOR && n->target->lanes > 0;
+static bool is_group(const loop_nest *n, const loop_level *level) {
+  return level->binding == IR_VECTOR && n->target->group_items > 0;
 }
 
 /* Does each work-item have elements side by side, which are copies? */
-static bool has_copies_inside(const loop_nest *n, uint32_t d) {
-  const loop_digit *digit = &n->digits[d];
-  uint32_t next = find_digit(n, digit->axis, place_in_axis(n, d) + 1);
-  return is_group(n, digit) && next < n->digit_count && n->digits[next].binding == IR_UNROLL &&
-         n->digits[next].step == 1;
+static bool has_unrolled_inside(const loop_nest *n, uint32_t d) {
+  const loop_level *level = &n->levels[d];
+  uint32_t next = find_level(n, level->axis, place_in_axis(n, d) + 1);
+  return is_group(n, level) && next < n->level_count && n->levels[next].binding == IR_UNROLL &&
+         n->levels[next].step == 1;
 }
 
 /* Blocks are the outermost digits; nothing that is ordered, or whose size other axes decide, is divided;
@@ -234,36 +234,36 @@ static bool has_copies_inside(const loop_nest *n, uint32_t d) {
 const char *loop_moves_unsound(loop_nest *n) {
   int64_t items = 1;
   if (!knows_sizes(n)) return "the size of an axis depends on one further in";
-  for (uint32_t d = 0; d < n->digit_count; d++) {
-    const loop_digit *digit = &n->digits[d];
+  for (uint32_t d = 0; d < n->level_count; d++) {
+    const loop_level *level = &n->levels[d];
     uint32_t place = place_in_axis(n, d);
-    int64_t around = place ? n->digits[find_digit(n, digit->axis, place - 1)].step : 0;
-    bool lanes = digit->binding == IR_UNROLL || digit->binding == IR_VECTOR;
-    if (digit->binding == IR_THREAD && ((d && n->digits[d - 1].binding != IR_THREAD) || place))
+    int64_t around = place ? n->levels[find_level(n, level->axis, place - 1)].step : 0;
+    bool lanes = level->binding == IR_UNROLL || level->binding == IR_VECTOR;
+    if (level->binding == IR_THREAD && ((d && n->levels[d - 1].binding != IR_THREAD) || place))
       return "blocks for threads are the outermost digits of axes, before all others";
-    if (digit->binding != IR_SERIAL && loop_is_ordered(n, digit->axis))
+    if (level->binding != IR_SERIAL && loop_is_ordered(n, level->axis))
       return "updates along this axis may meet, so that they stay in order";
-    if (digit->binding == IR_THREAD && !loop_takes_threads(n, digit->axis))
+    if (level->binding == IR_THREAD && !loop_may_thread(n, level->axis))
       return "elements or other axes decide how long this axis is, and blocks are counted before the kernel "
              "runs";
-    if ((lanes || digits_of(n, digit->axis) > 1) && loop_bounds_another(n, digit->axis))
+    if ((lanes || levels_of(n, level->axis) > 1) && loop_bounds_another(n, level->axis))
       return "the size of another axis depends on this one, which is walked element by element";
     if (lanes && n->shares) return "the pieces inside this nest have copies and vectors of their own";
-    if (lanes && (around == 0 || (around / digit->step > LOOP_MAX_LANES && !is_group(n, digit))))
+    if (lanes && (around == 0 || (around / level->step > LOOP_MAX_LANES && !is_group(n, level))))
       return "copies and vectors need a split around them, of at most 64 steps";
-    if (digit->binding == IR_VECTOR && n->target->lanes) items *= around / digit->step;
-    if (items > n->target->lanes && n->target->lanes)
+    if (level->binding == IR_VECTOR && n->target->group_items) items *= around / level->step;
+    if (items > n->target->group_items && n->target->group_items)
       return "these are more work-items than the target has lanes";
-    if (digit->binding == IR_VECTOR &&
-        ((digit->step != 1 && !has_copies_inside(n, d)) || (around & (around - 1))))
+    if (level->binding == IR_VECTOR &&
+        ((level->step != 1 && !has_unrolled_inside(n, d)) || (around & (around - 1))))
       return "a vector is the innermost digit of its axis, of a power of two elements; inside work-items "
              "there may be copies";
-    for (uint32_t i = 0; i < d && loop_is_ordered(n, digit->axis); i++)
-      if (n->digits[i].axis > digit->axis && loop_is_ordered(n, n->digits[i].axis))
+    for (uint32_t i = 0; i < d && loop_is_ordered(n, level->axis); i++)
+      if (n->levels[i].axis > level->axis && loop_is_ordered(n, n->levels[i].axis))
         return "updates along these axes may meet, so that they stay in order";
-    for (uint32_t i = 0; i < d && digit->binding == IR_VECTOR && !n->target->lanes; i++)
-      if (n->digits[i].binding == IR_VECTOR) return "there is one vector";
-    if (digit->binding == IR_VECTOR && n->lanes_in_reduction && !n->target->lanes)
+    for (uint32_t i = 0; i < d && level->binding == IR_VECTOR && !n->target->group_items; i++)
+      if (n->levels[i].binding == IR_VECTOR) return "there is one vector";
+    if (level->binding == IR_VECTOR && n->lanes_in_reduction && !n->target->group_items)
       return "lanes run along the terms of a reduction already, whose order stays";
   }
   return NULL;
@@ -271,48 +271,49 @@ const char *loop_moves_unsound(loop_nest *n) {
 
 static bool read_move(reader *r, size_t length) {
   const char *move = r->at;
-  uint32_t digits[MAX_DIGITS], axis;
+  uint32_t levels[MAX_LEVELS], axis;
   size_t word = strcspn(move, " \t;\n");
-  if (word == 0) return refuse(r, move, length, "a move is missing");
+  if (word == 0) return refuse_move(r, move, length, "a move is missing");
   r->at += word;
   if (word == 5 && !strncmp(move, "split", word))
     return read_split(r, &axis) ||
-           refuse(r, move, length,
-                  "steps get smaller inwards, each a multiple of the next, from 2147483647 to 2");
+           refuse_move(r, move, length,
+                       "steps get smaller inwards, each a multiple of the next, from 2147483647 to 2");
   if (word == 4 && !strncmp(move, "tile", word))
-    return read_tile(r) || refuse(r, move, length, "two axes whose digits are neighbours are split");
-  uint32_t count = read_digits(r, digits);
-  if (!count) return refuse(r, move, length, "there is no such digit");
+    return read_tile(r) || refuse_move(r, move, length, "two axes whose digits are neighbours are split");
+  uint32_t count = read_levels(r, levels);
+  if (!count) return refuse_move(r, move, length, "there is no such digit");
   if (word == 7 && !strncmp(move, "reorder", word))
-    return reorder(r->n, digits, count) || refuse(r, move, length, "the digits of an axis stay in order");
+    return reorder(r->n, levels, count) ||
+           refuse_move(r, move, length, "the digits of an axis stay in order");
   for (int b = 0; b < BINDINGS; b++) {
     if (word != strlen(binding_words[b]) || strncmp(move, binding_words[b], word) != 0) continue;
-    for (uint32_t i = 0; i < count; i++) r->n->digits[digits[i]].binding = b;
+    for (uint32_t i = 0; i < count; i++) r->n->levels[levels[i]].binding = b;
     return true;
   }
-  return refuse(r, move, length, "there is no such move");
+  return refuse_move(r, move, length, "there is no such move");
 }
 
 /* The axes have the lanes and copies that the digits say. */
-static void take_lanes(loop_nest *n) {
+static void set_lanes_from_levels(loop_nest *n) {
   for (uint32_t a = 0; a < n->axis_count; a++)
-    n->axes[a].lanes = n->axes[a].unroll = 1, n->axes[a].beside = 0;
-  for (uint32_t d = 0; d < n->digit_count; d++) {
-    const loop_digit *digit = &n->digits[d];
+    n->axes[a].lanes = n->axes[a].unroll = 1, n->axes[a].contiguous_elements = 0;
+  for (uint32_t d = 0; d < n->level_count; d++) {
+    const loop_level *level = &n->levels[d];
     uint32_t place = place_in_axis(n, d);
-    int64_t around = place ? n->digits[find_digit(n, digit->axis, place - 1)].step : digit->step;
-    if (digit->binding == IR_VECTOR) {
-      n->axes[digit->axis].lanes = (int)(around / digit->step);
-      n->axes[digit->axis].beside = digit->step > 1 ? (int)digit->step : 0;
+    int64_t around = place ? n->levels[find_level(n, level->axis, place - 1)].step : level->step;
+    if (level->binding == IR_VECTOR) {
+      n->axes[level->axis].lanes = (int)(around / level->step);
+      n->axes[level->axis].contiguous_elements = level->step > 1 ? (int)level->step : 0;
     }
-    if (digit->binding == IR_UNROLL) n->axes[digit->axis].unroll *= (int)(around / digit->step);
+    if (level->binding == IR_UNROLL) n->axes[level->axis].unroll *= (int)(around / level->step);
   }
 }
 
 bool loop_moves_apply(loop_nest *n, uint32_t nest, const char *text) {
   reader r = {n, nest, text};
-  n->digit_count = 0;
-  for (uint32_t a = 0; a < n->axis_count; a++) n->digits[n->digit_count++] = (loop_digit){a, 1, IR_SERIAL};
+  n->level_count = 0;
+  for (uint32_t a = 0; a < n->axis_count; a++) n->levels[n->level_count++] = (loop_level){a, 1, IR_SERIAL};
   for (;;) {
     skip_blanks(&r);
     if (*r.at == ';') r.at++;
@@ -323,10 +324,10 @@ bool loop_moves_apply(loop_nest *n, uint32_t nest, const char *text) {
     if (length == 0) continue;
     if (!read_move(&r, length)) return false;
     skip_blanks(&r);
-    if (*r.at && *r.at != ';') return refuse(&r, move, length, "something follows the move");
+    if (*r.at && *r.at != ';') return refuse_move(&r, move, length, "something follows the move");
   }
   const char *why = loop_moves_unsound(n);
-  if (why) return refuse(&r, text, strlen(text), why);
-  take_lanes(n);
+  if (why) return refuse_move(&r, text, strlen(text), why);
+  set_lanes_from_levels(n);
   return true;
 }

@@ -26,7 +26,7 @@ enum {
   MAX_REDUCTIONS = 128
 };
 
-static ir_ref carry(const reduction *r, ir_ref range) {
+static ir_ref make_carry(const reduction *r, ir_ref range) {
   return ir_make(r->n->g, IR_OP_CARRY, r->dtype, ir_pack_arg(0, 0), &range, 1);
 }
 
@@ -37,7 +37,7 @@ static ir_ref value_loop(ir_graph *g, ir_ref range, int binding, ir_ref init, ir
 }
 
 /* carry op value; a term of a contraction is added with one rounding where the machine can */
-static ir_ref combine(const reduction *r, ir_ref so_far, ir_ref value) {
+static ir_ref make_combined(const reduction *r, ir_ref so_far, ir_ref value) {
   ir_graph *g = r->n->g;
   if (r->op == IR_OP_ADD && loop_is_product(g, value)) {
     ir_ref a = ir_src(g, value, 0), b = ir_src(g, value, 1);
@@ -46,8 +46,9 @@ static ir_ref combine(const reduction *r, ir_ref so_far, ir_ref value) {
   }
   /* a machine's steps towards a maximum of floats often begin with the first operand: keep what is carried
    * from waiting for them */
-  bool turned = r->op == IR_OP_MAX || r->op == IR_OP_MIN;
-  return ir_make(g, r->op, r->dtype, 0, (ir_ref[]){turned ? value : so_far, turned ? so_far : value}, 2);
+  bool is_extremum = r->op == IR_OP_MAX || r->op == IR_OP_MIN;
+  return ir_make(g, r->op, r->dtype, 0,
+                 (ir_ref[]){is_extremum ? value : so_far, is_extremum ? so_far : value}, 2);
 }
 
 ir_ref loop_add_product(loop_nest *n, ir_ref term, const ir_ref *factors, ir_ref so_far) {
@@ -55,14 +56,14 @@ ir_ref loop_add_product(loop_nest *n, ir_ref term, const ir_ref *factors, ir_ref
   const ir_node *t = ir_get(n->g, term);
   ir_ref src[] = {factors[0], factors[1], t->nsrc > 2 ? t->src[2] : 0};
   ir_ref value = ir_make(n->g, (ir_op)t->op, r.dtype, t->arg, src, t->nsrc);
-  return value && so_far ? combine(&r, so_far, value) : 0;
+  return value && so_far ? make_combined(&r, so_far, value) : 0;
 }
 
 static void add_range(reduction *r, ir_ref range) {
   if (r->range_count < REDUCE_LOOPS) r->ranges[r->range_count++] = range;
 }
 
-ir_ref reduce_position_of(reduction *r, ir_ref extent) {
+ir_ref reduce_index_of(reduction *r, ir_ref extent) {
   ir_graph *g = r->n->g;
   ir_ref counts[REDUCE_LEVELS] = {extent};
   int64_t run[REDUCE_LEVELS] = {r->run};
@@ -73,15 +74,15 @@ ir_ref reduce_position_of(reduction *r, ir_ref extent) {
   }
   int64_t single;
   if (ir_is_const(g, counts[levels], &single) && single == 1) return ir_index(g, 0);
-  ir_ref position = loop_fresh_range(r->n, counts[levels]);
-  add_range(r, position);
+  ir_ref index = loop_fresh_range(r->n, counts[levels]);
+  add_range(r, index);
   while (levels-- > 0) {
-    ir_ref start = pass_mul_int(g, position, run[levels]), left = pass_sub(g, counts[levels], start);
+    ir_ref start = pass_mul_int(g, index, run[levels]), left = pass_sub(g, counts[levels], start);
     ir_ref range = loop_fresh_range(r->n, pass_min(g, left, ir_index(g, run[levels])));
     add_range(r, range);
-    position = pass_add(g, start, range);
+    index = pass_add(g, start, range);
   }
-  return position;
+  return index;
 }
 
 /* The loops over r->ranges around body. */
@@ -90,8 +91,8 @@ static ir_ref serial_loops(const reduction *r, ir_ref body) {
   ir_ref value = body;
   for (uint32_t i = r->range_count; i-- > 0;) {
     bool innermost = i + 1 == r->range_count, chained = !r->blocked && i > 0;
-    ir_ref init = chained ? carry(r, r->ranges[i - 1]) : r->identity;
-    ir_ref next = innermost || r->blocked ? combine(r, carry(r, r->ranges[i]), value) : value;
+    ir_ref init = chained ? make_carry(r, r->ranges[i - 1]) : r->identity;
+    ir_ref next = innermost || r->blocked ? make_combined(r, make_carry(r, r->ranges[i]), value) : value;
     value = value_loop(g, r->ranges[i], IR_SERIAL, init, next);
   }
   return value;
@@ -106,11 +107,11 @@ static ir_ref reduce_serially(reduction *r, const ir_ref *ranges, uint32_t count
   r->range_count = 0;
   for (uint32_t i = 0; i < count; i++) {
     from[replaced] = ranges[i];
-    to[replaced++] = reduce_position_of(r, ir_src(g, ranges[i], 0));
+    to[replaced++] = reduce_index_of(r, ir_src(g, ranges[i], 0));
   }
   if (last) {
     from[replaced] = last;
-    to[replaced++] = pass_add(g, pass_mul(g, reduce_position_of(r, extent), scale), offset);
+    to[replaced++] = pass_add(g, pass_mul(g, reduce_index_of(r, extent), scale), offset);
   }
   ir_ref body = pass_substitute(g, r->body, from, to, replaced);
   if (r->inside.lane) body = reduce_only_inside(r, body, pass_sub(g, to[replaced - 1], r->inside.start));
@@ -118,17 +119,18 @@ static ir_ref reduce_serially(reduction *r, const ir_ref *ranges, uint32_t count
 }
 
 ir_ref reduce_lanes(const reduction *r, ir_ref range, int binding, ir_ref value) {
-  ir_ref next = value ? ir_make(r->n->g, r->op, r->dtype, 0, (ir_ref[]){carry(r, range), value}, 2) : 0;
+  ir_ref next = value ? ir_make(r->n->g, r->op, r->dtype, 0, (ir_ref[]){make_carry(r, range), value}, 2) : 0;
   return value_loop(r->n->g, range, binding, r->identity, next);
 }
 
 /* What fills no whole step, for each lane; lanes behind the end add nothing. */
-static ir_ref rest_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count, ir_ref lane, int lanes,
-                            ir_ref rest) {
+static ir_ref remainder_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count, ir_ref lane, int lanes,
+                                 ir_ref remainder) {
   ir_graph *g = r->n->g;
-  ir_ref last = ranges[count - 1], start = pass_sub(g, ir_src(g, last, 0), rest), width = ir_index(g, lanes);
-  r->inside.lane = lane, r->inside.start = start, r->inside.count = rest;
-  ir_ref value = reduce_serially(r, ranges, count - 1, last, pass_ceil_div(g, rest, width), width,
+  ir_ref last = ranges[count - 1], start = pass_sub(g, ir_src(g, last, 0), remainder),
+         width = ir_index(g, lanes);
+  r->inside.lane = lane, r->inside.start = start, r->inside.count = remainder;
+  ir_ref value = reduce_serially(r, ranges, count - 1, last, pass_ceil_div(g, remainder, width), width,
                                  pass_add(g, start, lane));
   r->inside.lane = 0;
   return value;
@@ -145,20 +147,22 @@ static ir_ref reduce_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count
   ir_ref value =
       reduce_serially(r, ranges, count - 1, last, pass_div_int(g, extent, step), ir_index(g, step), offset);
   if (block) value = reduce_lanes(r, block, IR_UNROLL, value);
-  ir_ref rest = pass_mod_int(g, extent, step), tail = 0;
+  ir_ref remainder = pass_mod_int(g, extent, step), of_remainder = 0;
   int64_t left;
-  bool whole = ir_is_const(g, rest, &left) && left == 0, masks = !whole && reduce_can_mask(r, last);
-  if (masks) tail = rest_in_lanes(r, ranges, count, lane, lanes, rest);
-  if (masks) value = value && tail ? ir_make(g, r->op, r->dtype, 0, (ir_ref[]){value, tail}, 2) : 0;
+  bool whole = ir_is_const(g, remainder, &left) && left == 0, masks = !whole && reduce_can_mask(r, last);
+  if (masks) of_remainder = remainder_in_lanes(r, ranges, count, lane, lanes, remainder);
+  if (masks)
+    value = value && of_remainder ? ir_make(g, r->op, r->dtype, 0, (ir_ref[]){value, of_remainder}, 2) : 0;
   value = reduce_lanes(r, lane, IR_VECTOR, value);
   if (whole || masks || !value) return value;
-  tail = reduce_serially(r, ranges, count - 1, last, rest, ir_index(g, 1), pass_sub(g, extent, rest));
-  return tail ? ir_make(g, r->op, r->dtype, 0, (ir_ref[]){value, tail}, 2) : 0;
+  of_remainder =
+      reduce_serially(r, ranges, count - 1, last, remainder, ir_index(g, 1), pass_sub(g, extent, remainder));
+  return of_remainder ? ir_make(g, r->op, r->dtype, 0, (ir_ref[]){value, of_remainder}, 2) : 0;
 }
 
 void reduce_steps(const reduction *r, ir_ref body, int64_t most, int *lanes, int *unroll) {
   int bytes = ir_dtypes[ir_dtype_of(r->n->g, body)].bytes;
-  *lanes = r->n->target->lanes ? loop_group_size(r->n) : REDUCE_LANE_BYTES / (bytes ? bytes : 1);
+  *lanes = r->n->target->group_items ? loop_group_size(r->n) : REDUCE_LANE_BYTES / (bytes ? bytes : 1);
   *unroll = REDUCE_UNROLL;
   while (*unroll > 1 && (int64_t)*lanes * *unroll > most) *unroll /= 2;
   while (*lanes > 1 && *lanes > most) *lanes /= 2;
@@ -195,20 +199,20 @@ static ir_ref reduce_written_out(const reduction *r, const ir_ref *ranges, uint3
   ir_ref value = r->identity;
   for (int64_t t = 0; t < terms && value; t++) {
     ir_ref at[IR_MAX_RANK + 1];
-    int64_t rest = t, size = 1;
-    for (uint32_t i = count; i-- > 0; rest /= size) {
+    int64_t remainder = t, size = 1;
+    for (uint32_t i = count; i-- > 0; remainder /= size) {
       ir_is_const(g, ir_src(g, ranges[i], 0), &size);
-      at[i] = ir_index(g, rest % size);
+      at[i] = ir_index(g, remainder % size);
     }
     ir_ref term = pass_substitute(g, r->body, ranges, at, count);
-    value = term ? combine(r, value, term) : 0;
+    value = term ? make_combined(r, value, term) : 0;
   }
   return value;
 }
 
 ir_ref reduce_over(reduction *r, const ir_ref *ranges, uint32_t count) {
   int lanes, unroll;
-  int64_t terms = r->position || r->n->lanes_in_reduction ? 0 : few_terms(r, ranges, count);
+  int64_t terms = r->index || r->n->lanes_in_reduction ? 0 : few_terms(r, ranges, count);
   if (terms) r->blocked = false;
   if (terms && terms * operations_of(r) <= MUCH) return reduce_written_out(r, ranges, count, terms);
   reduce_steps(r, r->body, ir_bounds_of(r->n->g, ir_src(r->n->g, ranges[count - 1], 0)).hi, &lanes, &unroll);
@@ -217,7 +221,7 @@ ir_ref reduce_over(reduction *r, const ir_ref *ranges, uint32_t count) {
 }
 
 /* Is a REDUCE's term chosen by comparing its position, with one of `others` if there are any? */
-static bool chooses_by_position(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t count) {
+static bool chooses_by_index(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t count) {
   const ir_node *r = ir_get(g, reduce), *term = ir_get(g, r->src[0]);
   ir_ref *live = NULL, range = r->src[1];
   size_t live_count = 0, cap = 0;
@@ -236,7 +240,7 @@ static bool chooses_by_position(ir_graph *g, ir_ref reduce, const ir_ref *others
 bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other) {
   int64_t size;
   return ir_is_const(g, ir_src(g, ir_src(g, reduce, 1), 0), &size) && size <= FEW &&
-         chooses_by_position(g, reduce, &other, 1);
+         chooses_by_index(g, reduce, &other, 1);
 }
 
 /* The greatest or least of floats by their keys: integers are compared in one instruction, floats with signed
@@ -265,13 +269,13 @@ static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   uint32_t count = positional ? 1 : d->nsrc - 1;
   for (uint32_t i = 0; i < count; i++) ranges[i] = d->src[1 + positional + i];
   r.identity = pass_identity(g, r.op, ir_dtype_of(g, r.body));
-  r.position = positional ? d->src[1] : 0;
+  r.index = positional ? d->src[1] : 0;
   r.run = RUN / count > OUTER_RUN ? RUN / count : OUTER_RUN;
   int64_t terms = positional || n->lanes_in_reduction ? 0 : few_terms(&r, ranges, count);
-  if (terms && count == 1 && chooses_by_position(g, node, NULL, 0)) /* of which some become constants */
+  if (terms && count == 1 && chooses_by_index(g, node, NULL, 0)) /* of which some become constants */
     return reduce_written_out(&r, ranges, count, terms);
   reduce_end_at_mask(&r, ranges, count);
-  if (positional) return reduce_to_position(&r, ranges[0]);
+  if (positional) return reduce_to_index(&r, ranges[0]);
   r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_contraction(g, r.body);
   if ((r.op == IR_OP_MAX || r.op == IR_OP_MIN) && ir_is_float(r.dtype) && !few_terms(&r, ranges, count))
     return reduce_by_keys(&r, ranges, count);

@@ -18,8 +18,8 @@ typedef struct reduction {
   int64_t run;                 /* length of the innermost runs */
   ir_ref ranges[REDUCE_LOOPS]; /* serial loops, outermost first */
   uint32_t range_count;
-  ir_op sought;    /* of positions: ARGMAX or ARGMIN, body the element; op combines orders */
-  ir_ref position; /* 0 for all others */
+  ir_op sought; /* of positions: ARGMAX or ARGMIN, body the element; op combines orders */
+  ir_ref index; /* 0 for all others */
   struct {
     ir_ref lane, start, count;
   } inside; /* lane, when not 0: `count` terms from start on are left, fewer than there are lanes */
@@ -27,7 +27,7 @@ typedef struct reduction {
 
 /* reduce.c */
 /* Serial loops over [0, extent): one, or for blocked sums a nest of bounded runs. Returns the position. */
-ir_ref reduce_position_of(reduction *r, ir_ref extent);
+ir_ref reduce_index_of(reduction *r, ir_ref extent);
 /* The values of the lanes of a loop of that binding, combined. */
 ir_ref reduce_lanes(const reduction *r, ir_ref range, int binding, ir_ref value);
 /* The vector lanes and the accumulators side by side that a range of so many terms fills. */
@@ -45,6 +45,6 @@ ir_ref reduce_only_inside(const reduction *r, ir_ref body, ir_ref at);
 void reduce_end_at_mask(reduction *r, ir_ref *ranges, uint32_t count);
 
 /* argmax.c: argmax, argmin over one range */
-ir_ref reduce_to_position(reduction *r, ir_ref range);
+ir_ref reduce_to_index(reduction *r, ir_ref range);
 
 #endif

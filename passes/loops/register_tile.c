@@ -134,7 +134,7 @@ static bool has_strides(loop_nest *n, const loop_axis *a, const ir_ref *loads, u
 }
 
 /* Not packed: of few rows all in one tile, so that the columns are read once. */
-static int columns_beside(loop_nest *n, const loop_axis *row, ir_ref reduce, int sums) {
+static int tile_columns(loop_nest *n, const loop_axis *row, ir_ref reduce, int sums) {
   enum { FEWEST = 2 };
   int columns = pass_tile_of(n->target, ir_dtype_of(n->g, reduce), 0).columns;
   int64_t height = ir_bounds_of(n->g, row->extent).hi;
@@ -161,7 +161,7 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   bool repeatable = loop_is_repeatable(n), strides = has_strides(n, vector, loads, count);
   vector->overlaps = repeatable && strides;
   if (window) columns = 1;
-  else if (strides) columns = columns_beside(n, row, reduce, sums);
+  else if (strides) columns = tile_columns(n, row, reduce, sums);
   vector->unroll = columns = fitting(n, vector, columns);
   if (window) set_rows(n, window, WINDOW_ROWS, 1);
   if (row) {

@@ -5,7 +5,7 @@
 
 enum { MAX_FOUND = 512, MOST_ALTERNATING = 4 };
 
-static bool takes_steps(loop_nest *n, const loop_axis *a) {
+static bool may_step(loop_nest *n, const loop_axis *a) {
   uint32_t axis = (uint32_t)(a - n->axes);
   return !loop_bounds_another(n, axis) && !loop_is_ordered(n, axis);
 }
@@ -19,7 +19,7 @@ static bool varies(loop_nest *n, const loop_axis *a) {
 static bool is_store(const loop_nest *n) { return ir_op_of(n->g, n->store) == IR_OP_STORE; }
 
 /* Do all loads have neighbours side by side along the axis, or one element for all? */
-static bool reads_along(loop_nest *n, const loop_axis *a) {
+static bool loads_unit_stride(loop_nest *n, const loop_axis *a) {
   ir_ref loads[MAX_FOUND];
   uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
   bool along = count > 0;
@@ -34,11 +34,11 @@ loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes) {
   int64_t count, step;
   ir_ref index = ir_src(n->g, n->store, 1);
   if (!is_store(n) || !ir_is_const(n->g, last->extent, &count) || count < 2 || count > MOST_ALTERNATING ||
-      reads_along(n, last))
+      loads_unit_stride(n, last))
     return NULL;
   for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
-    if (!loop_stride(n->g, index, a->range, &step) || step != count || !takes_steps(n, a) ||
-        ir_bounds_of(n->g, a->extent).hi < lanes || !reads_along(n, a))
+    if (!loop_stride(n->g, index, a->range, &step) || step != count || !may_step(n, a) ||
+        ir_bounds_of(n->g, a->extent).hi < lanes || !loads_unit_stride(n, a))
       continue;
     last->unroll = (int)count;
     return a;
@@ -49,20 +49,20 @@ loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes) {
 /* Elements of the axis whose tiles follow one another before those along rows that are written: a line's, so
  * that what is read is used up. More where few rows of the output are in one set of the first cache, because
  * they are short or go past it: then neighbouring lines are read together. */
-static int block_of(loop_nest *n, const loop_axis *a, int copies, int bytes, bool streams) {
+static int block_of(loop_nest *n, const loop_axis *a, int unroll, int bytes, bool streams) {
   enum { LINE = 64, TILES = 4 };
   int64_t row;
   bool known = loop_stride(n->g, ir_src(n->g, n->store, 1), a->range, &row) && row > 0;
-  bool near = known && row <= n->target->l1_bytes && 2 * TILES * copies * row * bytes <= n->target->l1_bytes;
-  int block = streams || near ? TILES * copies : 0;
+  bool near = known && row <= n->target->l1_bytes && 2 * TILES * unroll * row * bytes <= n->target->l1_bytes;
+  int block = streams || near ? TILES * unroll : 0;
   return block > LINE / bytes ? block : LINE / bytes;
 }
 
 /* Lanes that gather along one axis what lies side by side along another (a transpose): with copies along that
  * other axis whole vectors are read, and turned in registers. */
 static bool choose_tile(loop_nest *n, const loop_axis *vector, bool streams) {
-  int copies = n->target->registers / 2;
-  if (copies > vector->lanes) copies = vector->lanes;
+  int unroll = n->target->registers / 2;
+  if (unroll > vector->lanes) unroll = vector->lanes;
   ir_ref loads[MAX_FOUND];
   uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
   for (uint32_t i = 0; i < count; i++) {
@@ -70,14 +70,14 @@ static bool choose_tile(loop_nest *n, const loop_axis *vector, bool streams) {
     int64_t stride;
     if (loop_stride(n->g, index, vector->range, &stride) && stride >= -1 && stride <= 1) continue;
     for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
-      if (a == vector || varies(n, a) || !takes_steps(n, a) || !loop_stride(n->g, index, a->range, &stride) ||
+      if (a == vector || varies(n, a) || !may_step(n, a) || !loop_stride(n->g, index, a->range, &stride) ||
           (stride != 1 && stride != -1))
         continue;
       int64_t most = ir_bounds_of(n->g, a->extent).hi;
-      if (most >= copies) a->unroll = copies;
+      if (most >= unroll) a->unroll = unroll;
       else if (ir_is_const(n->g, a->extent, &most)) a->unroll = (int)most;
-      int block = block_of(n, a, copies, ir_dtypes[ir_dtype_of(n->g, loads[i])].bytes, streams);
-      if (most >= block && block > copies) a->block = block;
+      int block = block_of(n, a, unroll, ir_dtypes[ir_dtype_of(n->g, loads[i])].bytes, streams);
+      if (most >= block && block > unroll) a->block = block;
       return true;
     }
   }
@@ -98,8 +98,8 @@ static void choose_backward(loop_nest *n, loop_axis *vector) {
     streams += stride != 0;
   }
   if (!backward) return;
-  int copies = streams < TOGETHER ? TOGETHER / (int)streams : 1;
-  if (ir_bounds_of(n->g, vector->extent).hi >= 4 * copies * vector->lanes) vector->unroll = copies;
+  int unroll = streams < TOGETHER ? TOGETHER / (int)streams : 1;
+  if (ir_bounds_of(n->g, vector->extent).hi >= 4 * unroll * vector->lanes) vector->unroll = unroll;
 }
 
 /* Quotients of positions that repeat after a few vectors: with as many copies they are numbers, and masks of
@@ -107,8 +107,8 @@ static void choose_backward(loop_nest *n, loop_axis *vector) {
 static void choose_repeated(loop_nest *n, loop_axis *vector) {
   ir_ref quotients[MAX_FOUND];
   uint32_t count = loop_find(n->g, n->store, IR_OP_FLOORDIV, quotients, MAX_FOUND);
-  int64_t copies = 1, most = ir_bounds_of(n->g, vector->extent).hi;
-  if (!reads_along(n, vector)) return;
+  int64_t unroll = 1, most = ir_bounds_of(n->g, vector->extent).hi;
+  if (!loads_unit_stride(n, vector)) return;
   for (uint32_t i = 0; i < count; i++) {
     int64_t divisor, stride;
     const ir_node *q = ir_get(n->g, quotients[i]);
@@ -117,9 +117,9 @@ static void choose_repeated(loop_nest *n, loop_axis *vector) {
       return;
     int64_t step = stride * vector->lanes, repeated = divisor / ir_gcd(divisor, step < 0 ? -step : step);
     if (repeated > LOOP_MOST_REPEATED) return;
-    copies = copies / ir_gcd(copies, repeated) * repeated;
+    unroll = unroll / ir_gcd(unroll, repeated) * repeated;
   }
-  if (copies <= LOOP_MOST_REPEATED && copies * vector->lanes <= most) vector->unroll = (int)copies;
+  if (unroll <= LOOP_MOST_REPEATED && unroll * vector->lanes <= most) vector->unroll = (int)unroll;
 }
 
 /* Where rows of the output begin, in elements past a multiple of the lanes. */
@@ -174,17 +174,17 @@ static void choose_short(loop_nest *n, loop_axis *vector) {
 /* A few short rows, in copies as well: memory fetches ahead for loads that step evenly, and those of a loop
  * of two or three rounds inside another do not. A tenth less time for what comes from memory. */
 static void choose_few_rows(loop_nest *n, const loop_axis *vector) {
-  enum { MOST_ROWS = 4, MOST_COPIES = 16 };
+  enum { MOST_ROWS = 4, MOST_UNROLL = 16 };
   loop_axis *rows = NULL;
-  int64_t size, copies = 1;
+  int64_t size, unroll = 1;
   for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
     bool whole = ir_is_const(n->g, a->extent, &size) && size == (int64_t)a->unroll * a->lanes;
-    copies *= a->unroll;
+    unroll *= a->unroll;
     if (a == vector && !whole) return;
     if (!whole) rows = a;
   }
-  if (rows && rows->unroll == 1 && takes_steps(n, rows) && ir_is_const(n->g, rows->extent, &size) &&
-      size > 1 && size <= MOST_ROWS && copies * size <= MOST_COPIES)
+  if (rows && rows->unroll == 1 && may_step(n, rows) && ir_is_const(n->g, rows->extent, &size) && size > 1 &&
+      size <= MOST_ROWS && unroll * size <= MOST_UNROLL)
     rows->unroll = (int)size;
 }
 
@@ -201,7 +201,7 @@ bool loop_is_repeatable(loop_nest *n) {
   return count < MAX_FOUND;
 }
 
-void loop_choose_copies(loop_nest *n, loop_axis *vector) {
+void loop_choose_unroll(loop_nest *n, loop_axis *vector) {
   if (!is_store(n)) return;
   bool streams = choose_stream(n, vector), repeatable = loop_is_repeatable(n), alternating = false;
   for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++)

@@ -69,15 +69,17 @@ static double roundings_of_sum(int64_t terms) {
   return roundings;
 }
 
-static bool is_bounded(int64_t block, int64_t parts) {
+static bool is_bounded(int64_t block, int64_t outer) {
   double k = roundings_of_sum(block) + 4, inside = (k + 5 + sqrt((k - 5) * (k - 5) + 4 * k * k)) / 2;
-  return inside + 1 + roundings_of_sum(parts) <= MOST_ROUNDINGS;
+  return inside + 1 + roundings_of_sum(outer) <= MOST_ROUNDINGS;
 }
 
 /* The largest divisor of the size that makes no block larger than is good. */
-static int64_t cut_of(int64_t size, int64_t inner, int64_t terms) {
-  for (int64_t cut = size < MOST_BLOCK / inner ? size : MOST_BLOCK / inner; cut > 1; cut--)
-    if (size % cut == 0 && is_bounded(cut * inner, terms / (cut * inner))) return cut;
+static int64_t block_divisor(int64_t size, int64_t inner, int64_t terms) {
+  for (int64_t block_size = size < MOST_BLOCK / inner ? size : MOST_BLOCK / inner; block_size > 1;
+       block_size--)
+    if (size % block_size == 0 && is_bounded(block_size * inner, terms / (block_size * inner)))
+      return block_size;
   return 1;
 }
 
@@ -94,9 +96,9 @@ static bool choose_blocks(const ir_graph *g, lower_centred *c) {
     if (c->axes >> i & 1) terms *= size[i];
   }
   while (a > 0 && c->axes >> (a - 1) & 1) {
-    int64_t cut = cut_of(size[--a], block, terms);
-    block *= cut;
-    if (cut != size[a]) break;
+    int64_t block_size = block_divisor(size[--a], block, terms);
+    block *= block_size;
+    if (block_size != size[a]) break;
   }
   if (block < LEAST_BLOCK || terms == block) return false;
   c->elements = block;
@@ -155,31 +157,31 @@ static ir_ref sum_over(ir_graph *g, ir_ref x, uint32_t set) {
 }
 
 /* x as [.., parts, block]: the sets of axes of both. */
-static ir_ref in_blocks(ir_graph *g, const lower_centred *c, ir_ref x, uint32_t *parts, uint32_t *block) {
+static ir_ref in_blocks(ir_graph *g, const lower_centred *c, ir_ref x, uint32_t *outer, uint32_t *block) {
   uint32_t rank = ir_rank(g, x), at = 0;
-  int64_t size[IR_MAX_RANK], cut[IR_MAX_RANK], left = c->elements;
+  int64_t size[IR_MAX_RANK], block_size[IR_MAX_RANK], left = c->elements;
   ir_ref dims[IR_MAX_RANK];
   for (uint32_t a = rank; a-- > 0;) {
     ir_is_const(g, ir_dim(g, x, a), &size[a]);
-    cut[a] = left % size[a] == 0 ? size[a] : left;
-    if (!(c->axes >> a & 1)) cut[a] = 1, left = 1;
-    left /= cut[a];
+    block_size[a] = left % size[a] == 0 ? size[a] : left;
+    if (!(c->axes >> a & 1)) block_size[a] = 1, left = 1;
+    left /= block_size[a];
   }
-  *parts = *block = 0;
+  *outer = *block = 0;
   for (uint32_t a = 0; a < rank; a++) {
-    if (cut[a] != size[a] || cut[a] == 1) {
-      if (c->axes >> a & 1) *parts |= 1u << at;
-      dims[at++] = ir_index(g, size[a] / cut[a]);
+    if (block_size[a] != size[a] || block_size[a] == 1) {
+      if (c->axes >> a & 1) *outer |= 1u << at;
+      dims[at++] = ir_index(g, size[a] / block_size[a]);
     }
-    if (cut[a] == 1) continue;
+    if (block_size[a] == 1) continue;
     *block |= 1u << at;
-    dims[at++] = ir_index(g, cut[a]);
+    dims[at++] = ir_index(g, block_size[a]);
   }
   return op_reshape_known(g, x, dims, at);
 }
 
 /* x, which has the axes of `like` but for those of the set, at every position of these. */
-static ir_ref spread(ir_graph *g, ir_ref x, ir_ref like, uint32_t set) {
+static ir_ref broadcast_over(ir_graph *g, ir_ref x, ir_ref like, uint32_t set) {
   ir_ref dims[IR_MAX_RANK];
   uint32_t rank = ir_rank(g, like);
   for (uint32_t i = 0; i < rank; i++) dims[i] = set >> i & 1 ? ir_index(g, 1) : ir_dim(g, like, i);
@@ -207,29 +209,29 @@ static ir_ref moved(ir_graph *g, ir_ref q, ir_ref r, ir_ref e, ir_ref n) {
 
 /* What is left to be summed over the set of axes *parts. */
 static ir_ref terms_of(ir_graph *g, const lower_centred *c, bool squares, ir_ref x, ir_ref mean,
-                       uint32_t *parts) {
+                       uint32_t *outer) {
   uint32_t block;
   ir_dtype t = ir_dtype_of(g, x);
-  ir_ref blocks = in_blocks(g, c, x, parts, &block), s = sum_over(g, blocks, block);
+  ir_ref blocks = in_blocks(g, c, x, outer, &block), s = sum_over(g, blocks, block);
   if (!squares || !s) return s;
   ir_ref one = ir_float(g, t, 1), n = ir_float(g, t, (double)c->elements),
          centre = op_binary(g, IR_OP_DIV, s, n),
-         off = op_binary(g, IR_OP_SUB, blocks, spread(g, centre, blocks, block));
+         off = op_binary(g, IR_OP_SUB, blocks, broadcast_over(g, centre, blocks, block));
   if (!off) return 0;
   ir_ref q = stored(g, sum_over(g, product(g, off, off), block)),
          r = stored(g, sum_over(g, product(g, off, one), block)),
-         e = op_binary(g, IR_OP_SUB, centre, spread(g, mean, s, *parts));
+         e = op_binary(g, IR_OP_SUB, centre, broadcast_over(g, mean, s, *outer));
   return q && r && e ? moved(g, q, r, e, n) : 0;
 }
 
 bool pass_lower_centred(ir_graph *g, const lower_centreds *all, ir_ref old, const ir_ref *map, ir_ref *terms,
-                        uint32_t *parts) {
+                        uint32_t *outer) {
   for (uint32_t i = 0; i < all->count; i++) {
     const lower_centred *c = &all->found[i];
     ir_ref m = 0;
     bool squares = deviation_of(g, old, &m) == c->off && axes_of(g, old) == c->axes;
     if (!squares && !is_sum_of(g, old, c->x, c->axes)) continue;
-    *terms = terms_of(g, c, squares, map[c->x], map[c->mean], parts);
+    *terms = terms_of(g, c, squares, map[c->x], map[c->mean], outer);
     return true;
   }
   return false;

@@ -21,7 +21,7 @@
 
 #include "passes/index/index.h"
 
-enum { JOIN_PARTS = 32 };
+enum { JOIN_OPERANDS = 32 };
 
 typedef struct lowering {
   ir_graph *g;
@@ -53,7 +53,7 @@ static ir_ref reduced(const lowering *l, const ir_node *n, ir_op op, ir_ref x, i
     if (!gone[i]) kept[rank++] = ir_dim(g, x, i);
   int64_t arg = ir_pack_arg(positional ? ir_arg_int(n) : 0, 0);
   ir_ref r = 0;
-  if (!x || !pass_lower_parts(g, l->target, op, x, gone, &r))
+  if (!x || !pass_lower_split_reduction(g, l->target, op, x, gone, &r))
     r = ir_make_tensor(g, op, dtype, ir_tuple(g, kept, rank), arg, src, n->nsrc);
   return r ? view_to(g, IR_OP_RESHAPE, r, ir_get(g, shape)->src, ir_get(g, shape)->nsrc) : 0;
 }
@@ -166,10 +166,10 @@ static ir_ref join_some(ir_graph *g, const ir_node *n, const ir_ref *parts, uint
 static ir_ref lower_join(ir_graph *g, const ir_node *n, ir_ref *parts, ir_ref shape) {
   ir_node level = *n;
   uint32_t count = n->nsrc;
-  while (count > 2 * JOIN_PARTS) {
+  while (count > 2 * JOIN_OPERANDS) {
     uint32_t made = 0;
-    for (uint32_t i = 0; i < count; i += JOIN_PARTS) {
-      uint32_t some = count - i < JOIN_PARTS ? count - i : JOIN_PARTS;
+    for (uint32_t i = 0; i < count; i += JOIN_OPERANDS) {
+      uint32_t some = count - i < JOIN_OPERANDS ? count - i : JOIN_OPERANDS;
       if (!(parts[made++] = join_some(g, &level, parts + i, some, shape))) return 0;
     }
     count = made;
@@ -205,7 +205,7 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
   if (scatters_nothing(g, n)) return l->map[n->src[0]];
   if (n->op == IR_OP_SCATTER_ADD && (n->dtype == IR_F16 || n->dtype == IR_BF16))
     return lower_scatter_add(g, old, l->map[n->src[0]], l->map[n->src[1]], l->map[n->src[2]]);
-  bool wide = (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK) && n->nsrc > 2 * JOIN_PARTS, changed = wide;
+  bool wide = (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK) && n->nsrc > 2 * JOIN_OPERANDS, changed = wide;
   for (uint32_t i = 0; i < n->nsrc; i++) changed |= l->map[n->src[i]] != n->src[i];
   if (!changed) return old;
   ir_ref *src = ir_alloc(g->mem, n->nsrc * sizeof *src), made;
@@ -218,7 +218,7 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
 
 static bool find_copies(lowering *l, const ir_ref *live, size_t count, size_t nodes) {
   memset(l->stored, 0, nodes * sizeof *l->stored);
-  if (l->target->lanes || pass_find_copies(l->g, live, count, nodes, l->stored)) return true;
+  if (l->target->group_items || pass_find_copies(l->g, live, count, nodes, l->stored)) return true;
   ir_fail(l->g->error, IR_ERR_MEMORY, "out of memory lowering a graph");
   return false;
 }

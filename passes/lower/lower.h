@@ -14,7 +14,7 @@
 
 /* scan_fusion.c: scans that go through the same rounds become one. Returns the new TUPLE of results; 0 after
  * failing. */
-ir_ref pass_unite(ir_graph *g, ir_ref results);
+ir_ref pass_fuse_scans(ir_graph *g, ir_ref results);
 
 /* lower.c: composite tensor operations become primitive ones, inside functions as well. Returns the new TUPLE
  * of results. */
@@ -28,8 +28,8 @@ ir_ref pass_lower_sort(ir_graph *g, ir_ref node, ir_ref x);       /* SORT ARGSOR
 
 /* The reduction of x over the axes that are `gone`, without them, in two steps; false where one will do.
  * *made is 0 after failing. Its shape has as many elements as there are results, in their order. */
-bool pass_lower_parts(ir_graph *g, const ir_target *target, ir_op op, ir_ref x, const bool *gone,
-                      ir_ref *made);
+bool pass_lower_split_reduction(ir_graph *g, const ir_target *target, ir_op op, ir_ref x, const bool *gone,
+                                ir_ref *made);
 
 /* split_reduction.c: place[i]: where axis i of x stands in memory, the outermost first, as far as
  * permutations tell. */
@@ -59,6 +59,6 @@ void pass_find_centred(ir_graph *g, const ir_ref *live, size_t count, lower_cent
 /* If `old` is one of the sums or means: *terms is left to be summed over the set of axes *parts; 0 after
  * failing. map: what nodes have become. */
 bool pass_lower_centred(ir_graph *g, const lower_centreds *all, ir_ref old, const ir_ref *map, ir_ref *terms,
-                        uint32_t *parts);
+                        uint32_t *outer);
 
 #endif

@@ -23,9 +23,9 @@ enum {
 
 /* By node, 0 where there is none. */
 typedef struct origins {
-  ir_ref turned;  /* the view that its elements come from */
-  ir_ref reduced; /* the reduction of such a view that they come from */
-  ir_ref scan;    /* the cumulative operation */
+  ir_ref permuted_view; /* the view that its elements come from */
+  ir_ref reduced;       /* the reduction of such a view that they come from */
+  ir_ref scan;          /* the cumulative operation */
 } origins;
 
 typedef struct copies {
@@ -43,7 +43,7 @@ static uint32_t innermost(ir_graph *g, ir_ref x, const uint32_t *place) {
 }
 
 /* Does another axis than in memory, or in the operand, come to be the innermost? */
-static bool turns(ir_graph *g, ir_ref view, bool operand) {
+static bool permutes_innermost(ir_graph *g, ir_ref view, bool operand) {
   uint32_t place[IR_MAX_RANK], own[IR_MAX_RANK];
   for (uint32_t i = 0; i < ir_rank(g, view); i++) own[i] = i;
   if (!operand) lower_places(g, view, place);
@@ -70,21 +70,21 @@ static bool is_long(ir_graph *g, ir_ref node) {
 static bool is_narrow(ir_graph *g, ir_ref view, ir_ref reduce) {
   uint32_t place[IR_MAX_RANK], rank = ir_rank(g, view), last = rank;
   lower_places(g, view, place);
-  uint32_t beside = innermost(g, view, place);
-  if (beside == rank || ir_rank(g, ir_src(g, reduce, 0)) != rank ||
-      ir_reduces_axis(g, ir_get(g, reduce), beside))
+  uint32_t inner = innermost(g, view, place);
+  if (inner == rank || ir_rank(g, ir_src(g, reduce, 0)) != rank ||
+      ir_reduces_axis(g, ir_get(g, reduce), inner))
     return false;
   for (uint32_t i = 0; i < rank; i++)
     if (!ir_reduces_axis(g, ir_get(g, reduce), i) && ir_bounds_of(g, ir_dim(g, view, i)).hi > 1) last = i;
-  return last != beside || ir_bounds_of(g, ir_dim(g, view, beside)).hi < 2 * TOGETHER;
+  return last != inner || ir_bounds_of(g, ir_dim(g, view, inner)).hi < 2 * TOGETHER;
 }
 
 static void find_in_view(const copies *c, ir_ref node) {
   const ir_node *n = ir_get(c->g, node);
   origins *own = &c->of[node];
   *own = c->of[n->src[0]];
-  if (n->op == IR_OP_PERMUTE) own->turned = turns(c->g, node, false) ? node : 0;
-  bool apart = n->op == IR_OP_STRIDE || (n->op == IR_OP_PERMUTE && turns(c->g, node, true));
+  if (n->op == IR_OP_PERMUTE) own->permuted_view = permutes_innermost(c->g, node, false) ? node : 0;
+  bool apart = n->op == IR_OP_STRIDE || (n->op == IR_OP_PERMUTE && permutes_innermost(c->g, node, true));
   if (!own->scan || !apart) return;
   c->stored[n->src[0]] = true;
   own->scan = 0;
@@ -96,12 +96,13 @@ static void find_in_elements(const copies *c, ir_ref node) {
   origins *own = &c->of[node];
   for (uint32_t i = 0; i < n->nsrc; i++) {
     const origins *from = &c->of[n->src[i]];
-    if (!own->turned) own->turned = from->turned;
+    if (!own->permuted_view) own->permuted_view = from->permuted_view;
     if (!own->reduced) own->reduced = from->reduced;
     if (!own->scan) own->scan = from->scan;
   }
-  ir_ref view = own->reduced ? c->of[ir_src(c->g, own->reduced, 0)].turned : 0;
-  if (view && view == own->turned && (is_long(c->g, own->reduced) || is_narrow(c->g, view, own->reduced)))
+  ir_ref view = own->reduced ? c->of[ir_src(c->g, own->reduced, 0)].permuted_view : 0;
+  if (view && view == own->permuted_view &&
+      (is_long(c->g, own->reduced) || is_narrow(c->g, view, own->reduced)))
     c->stored[view] = true;
 }
 
@@ -118,10 +119,10 @@ static void find_in(const copies *c, ir_ref node) {
   case IR_CLASS_COMPARE:
   case IR_CLASS_TERNARY: find_in_elements(c, node); break;
   case IR_CLASS_REDUCE:
-    if (from->turned) c->of[node].reduced = node;
+    if (from->permuted_view) c->of[node].reduced = node;
     break;
   case IR_CLASS_ORDERED:
-    if (from->turned && is_long(c->g, node)) c->stored[from->turned] = true;
+    if (from->permuted_view && is_long(c->g, node)) c->stored[from->permuted_view] = true;
     c->of[node].scan = node;
     break;
   default: break;

@@ -23,7 +23,7 @@ typedef struct scope {
 
 static size_t place_of(const scope *s, ir_ref ref) { return ir_place(s->nodes, s->count, ref); }
 
-static bool same_rounds(const ir_graph *g, ir_ref a, ir_ref b) {
+static bool same_trip_count(const ir_graph *g, ir_ref a, ir_ref b) {
   const ir_node *x = ir_get(g, a), *y = ir_get(g, b);
   uint32_t operands = ir_operand_count(x);
   if (x->arg != y->arg || x->nsrc != y->nsrc || x->src[operands + 1] != y->src[operands + 1] ||
@@ -44,7 +44,7 @@ static bool group(scope *s) {
     any |= ir_ops[ir_op_of(s->g, s->nodes[i])].cls == IR_CLASS_CONTROL;
     if (ir_op_of(s->g, s->nodes[i]) != IR_OP_SCAN) continue;
     size_t k = 0;
-    while (k < scans && !same_rounds(s->g, s->nodes[s->map[k]], s->nodes[i])) k++;
+    while (k < scans && !same_trip_count(s->g, s->nodes[s->map[k]], s->nodes[i])) k++;
     if (k == scans) s->map[scans++] = (uint32_t)i;
     else s->leader[i] = s->leader[s->map[k]] = s->map[k];
   }
@@ -52,13 +52,13 @@ static bool group(scope *s) {
 }
 
 /* What the scans of one group return: the state, then each different value that one of them stacks. */
-typedef struct united {
+typedef struct fused_scan {
   ir_ref *results;
   uint32_t count;
   size_t cap;
-} united;
+} fused_scan;
 
-static uint32_t add_result(const ir_graph *g, united *u, uint32_t carries, ir_ref result) {
+static uint32_t add_result(const ir_graph *g, fused_scan *u, uint32_t carries, ir_ref result) {
   for (uint32_t i = carries; i < u->count; i++)
     if (u->results[i] == result) return i;
   if (!IR_RESERVE(g->mem, u->results, u->cap, (size_t)u->count + 1)) return NONE;
@@ -68,7 +68,7 @@ static uint32_t add_result(const ir_graph *g, united *u, uint32_t carries, ir_re
 
 /* All results of the group led by the node at `place`; the slot that result `number` of `scan` has among
  * them. */
-static bool list_results(const scope *s, size_t place, ir_ref scan, uint32_t number, united *u,
+static bool list_results(const scope *s, size_t place, ir_ref scan, uint32_t number, fused_scan *u,
                          uint32_t *slot) {
   uint32_t carries = ir_scan_of(ir_get(s->g, s->nodes[place])).carries;
   *slot = number;
@@ -85,10 +85,10 @@ static bool list_results(const scope *s, size_t place, ir_ref scan, uint32_t num
   return true;
 }
 
-static ir_ref unite_function(ir_graph *g, ir_ref func, ir_ref *done);
+static ir_ref fuse_function(ir_graph *g, ir_ref func, ir_ref *done);
 
 /* The node with what its sources have become; `func` in place of the function of a scan, or 0. */
-static ir_ref rebuild(scope *s, ir_ref node, ir_ref func) {
+static ir_ref rebuild_node(scope *s, ir_ref node, ir_ref func) {
   ir_graph *g = s->g;
   const ir_node *n = ir_get(g, node);
   ir_ref few[8], *src = few, made = 0;
@@ -97,8 +97,8 @@ static ir_ref rebuild(scope *s, ir_ref node, ir_ref func) {
   for (uint32_t i = 0; i < n->nsrc && good; i++) {
     bool is_function = ir_op_of(g, n->src[i]) == IR_OP_FUNC;
     src[i] = !is_function ? s->map[place_of(s, n->src[i])]
-             : func       ? unite_function(g, func, s->done)
-                          : unite_function(g, n->src[i], s->done);
+             : func       ? fuse_function(g, func, s->done)
+                          : fuse_function(g, n->src[i], s->done);
     good = src[i] != 0;
   }
   if (good) made = ir_remake(g, node, src, n->nsrc);
@@ -106,52 +106,52 @@ static ir_ref rebuild(scope *s, ir_ref node, ir_ref func) {
   return made;
 }
 
-static ir_ref unite_scan(scope *s, size_t place) {
-  united u = {0};
+static ir_ref fuse_scan(scope *s, size_t place) {
+  fused_scan u = {0};
   uint32_t slot;
   ir_ref made = 0, node = s->nodes[place];
   if (s->leader[place] != place) return s->map[s->leader[place]];
   if (list_results(s, place, node, 0, &u, &slot)) {
     ir_function f = ir_function_of(s->g, ir_called(s->g, node, 0));
     ir_ref func = ir_func(s->g, u.results, u.count, f.params, f.param_count);
-    if (func) made = rebuild(s, node, func);
+    if (func) made = rebuild_node(s, node, func);
   }
   ir_free(s->g->mem, u.results, u.cap * sizeof *u.results);
   return made;
 }
 
-static ir_ref unite_result(scope *s, ir_ref node) {
+static ir_ref fuse_result(scope *s, ir_ref node) {
   ir_ref scan = ir_src(s->g, node, 0);
   size_t place = place_of(s, scan);
   uint32_t slot;
-  united u = {0};
-  if (s->leader[place] == NONE) return rebuild(s, node, 0);
+  fused_scan u = {0};
+  if (s->leader[place] == NONE) return rebuild_node(s, node, 0);
   bool good = list_results(s, s->leader[place], scan, (uint32_t)ir_arg_int(ir_get(s->g, node)), &u, &slot);
   ir_free(s->g->mem, u.results, u.cap * sizeof *u.results);
   return good ? op_result(s->g, s->map[place], slot) : 0;
 }
 
-static bool unite_nodes(scope *s) {
+static bool fuse_nodes(scope *s) {
   for (size_t i = 0; i < s->count; i++) {
     ir_ref node = s->nodes[i];
     ir_op op = ir_op_of(s->g, node);
     if (op == IR_OP_FUNC) s->map[i] = node; /* at those that call it */
-    else if (op == IR_OP_SCAN && s->leader[i] != NONE) s->map[i] = unite_scan(s, i);
-    else if (op == IR_OP_RESULT) s->map[i] = unite_result(s, node);
-    else s->map[i] = rebuild(s, node, 0);
+    else if (op == IR_OP_SCAN && s->leader[i] != NONE) s->map[i] = fuse_scan(s, i);
+    else if (op == IR_OP_RESULT) s->map[i] = fuse_result(s, node);
+    else s->map[i] = rebuild_node(s, node, 0);
     if (!s->map[i]) return false;
   }
   return true;
 }
 
-static bool unite_roots(ir_graph *g, ir_ref *done, ir_ref *roots, uint32_t n) {
+static bool fuse_roots(ir_graph *g, ir_ref *done, ir_ref *roots, uint32_t n) {
   scope s = {.g = g, .done = done};
   bool good = ir_reachable(g, roots, n, &s.nodes, &s.count, &s.cap) == IR_OK;
   s.map = good ? ir_alloc(g->mem, s.count * sizeof *s.map) : NULL;
   s.leader = good ? ir_alloc(g->mem, s.count * sizeof *s.leader) : NULL;
   good = s.map && s.leader;
   bool any = good && group(&s);
-  if (any) good = unite_nodes(&s);
+  if (any) good = fuse_nodes(&s);
   for (uint32_t i = 0; i < n && any && good; i++) roots[i] = s.map[place_of(&s, roots[i])];
   ir_free(g->mem, s.map, s.count * sizeof *s.map);
   ir_free(g->mem, s.leader, s.count * sizeof *s.leader);
@@ -161,28 +161,28 @@ static bool unite_roots(ir_graph *g, ir_ref *done, ir_ref *roots, uint32_t n) {
 
 /* done[] has room for the functions that were there at first: those made since are few, and of no use again.
  */
-static ir_ref unite_function(ir_graph *g, ir_ref func, ir_ref *done) {
+static ir_ref fuse_function(ir_graph *g, ir_ref func, ir_ref *done) {
   ir_function f = ir_function_of(g, func);
   bool noted = func < done[0];
   if (noted && done[func]) return done[func];
   ir_ref *results = ir_alloc(g->mem, f.result_count * sizeof *results), made = 0;
   if (!results) return 0;
   memcpy(results, f.results, f.result_count * sizeof *results);
-  if (unite_roots(g, done, results, f.result_count))
+  if (fuse_roots(g, done, results, f.result_count))
     made = ir_func(g, results, f.result_count, f.params, f.param_count);
   ir_free(g->mem, results, f.result_count * sizeof *results);
   if (noted) done[func] = made;
   return made;
 }
 
-ir_ref pass_unite(ir_graph *g, ir_ref results) {
+ir_ref pass_fuse_scans(ir_graph *g, ir_ref results) {
   uint32_t count = g->count;
   ir_ref *done = ir_alloc(g->mem, count * sizeof *done);
   bool good = done != NULL;
   if (good) {
     memset(done, 0, count * sizeof *done);
     done[0] = count;
-    good = unite_roots(g, done, &results, 1);
+    good = fuse_roots(g, done, &results, 1);
   }
   ir_free(g->mem, done, count * sizeof *done);
   if (!good) ir_fail(g->error, IR_ERR_MEMORY, "out of memory uniting scans");

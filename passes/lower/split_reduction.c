@@ -17,11 +17,11 @@
 
 /* How much is done side by side: by a few threads, or by very many work-items. */
 typedef struct width {
-  int64_t enough_grains; /* pieces of work that need no parts */
-  int64_t max_parts;     /* parts are fewer than that, or that many */
-  int64_t min_part;      /* elements of a part */
-  int64_t min_terms;     /* of a part of one result */
-  int64_t side_by_side;  /* neighbouring results that one grain computes */
+  int64_t enough_grains;      /* pieces of work that need no parts */
+  int64_t max_chunks;         /* parts are fewer than that, or that many */
+  int64_t min_chunk;          /* elements of a part */
+  int64_t min_terms;          /* of a part of one result */
+  int64_t contiguous_results; /* neighbouring results that one grain computes */
 } width;
 static const width of_threads = {32, 64, 1 << 13, 1, 256}, of_groups = {1024, 1024, 1 << 12, 1 << 11, 32};
 
@@ -31,13 +31,13 @@ enum {
   MAX_FOLDS = 32,
   ALIGNED = 16, /* longer parts that have to be padded begin at multiples of so many elements */
   MIN_ALIGNED = 64 * ALIGNED,
-  MIN_ROUNDS = 16 /* elements that each of the folds combines */
+  MIN_FOLDED = 16 /* elements that each of the folds combines */
 };
 
-typedef struct parts {
-  uint32_t cut, fold; /* axes */
-  int64_t parts, folds;
-} parts;
+typedef struct chunks {
+  uint32_t chunked, fold; /* axes */
+  int64_t chunks, folds;
+} chunks;
 
 void lower_places(const ir_graph *g, ir_ref x, uint32_t *place) {
   uint32_t rank = ir_rank(g, x);
@@ -78,41 +78,42 @@ static bool read_sizes(const ir_graph *g, ir_ref x, const bool *gone, sizes *s) 
 }
 
 /* The number of parts of an axis: one that divides it, if there is one up to twice the least. */
-static int64_t number_of_parts(int64_t size, int64_t least, int64_t most) {
+static int64_t chunk_count(int64_t size, int64_t least, int64_t most) {
   if (least > most) least = most;
   for (int64_t count = least; count <= most && count <= 2 * least; count++)
     if (size % count == 0) return count;
   return least;
 }
 
-static parts choose(const sizes *s, const width *w) {
-  parts p = {s->longest, s->innermost, 1, 1};
+static chunks choose_chunking(const sizes *s, const width *w) {
+  chunks p = {s->longest, s->innermost, 1, 1};
   int64_t n = s->size[p.fold];
   if (s->inner > 1)
-    while (s->inner * p.folds < FULL_VECTORS && p.folds < MAX_FOLDS && n / (2 * p.folds) >= MIN_ROUNDS)
+    while (s->inner * p.folds < FULL_VECTORS && p.folds < MAX_FOLDS && n / (2 * p.folds) >= MIN_FOLDED)
       p.folds *= 2;
-  int64_t beside = s->inner > w->side_by_side ? w->side_by_side : s->inner, grains = s->results / beside,
-          all = s->terms * s->results, left = s->size[p.cut] / (p.cut == p.fold ? p.folds : 1);
+  int64_t contiguous = s->inner > w->contiguous_results ? w->contiguous_results : s->inner,
+          grains = s->results / contiguous, all = s->terms * s->results,
+          left = s->size[p.chunked] / (p.chunked == p.fold ? p.folds : 1);
   if (all < MIN_TERMS || grains >= w->enough_grains) return p;
-  int64_t most = all / w->min_part < left ? all / w->min_part : left;
-  if (most > w->max_parts) most = w->max_parts;
+  int64_t most = all / w->min_chunk < left ? all / w->min_chunk : left;
+  if (most > w->max_chunks) most = w->max_chunks;
   if (most > s->terms / w->min_terms) most = s->terms / w->min_terms;
   if (most < 1) return p;
-  p.parts = number_of_parts(left, (w->enough_grains + grains - 1) / grains, most);
+  p.chunks = chunk_count(left, (w->enough_grains + grains - 1) / grains, most);
   return p;
 }
 
 /* x with the axes in parts and folds: [.., parts, n / parts, ..] and [.., n / folds, folds, ..], one axis as
  * [.., parts, n / (parts * folds), folds, ..]. then: of its axes, those of the second step; rest: of the
  * reduced ones, those of the first. */
-static ir_ref in_parts(ir_graph *g, ir_ref x, const bool *gone, const parts *p, ir_ref fill, uint32_t *then,
-                       uint32_t *rest) {
+static ir_ref in_chunks(ir_graph *g, ir_ref x, const bool *gone, const chunks *p, ir_ref fill, uint32_t *then,
+                        uint32_t *reduced_first) {
   ir_ref dims[IR_MAX_RANK], pads[2 * IR_MAX_RANK];
   uint32_t rank = 0;
   bool pad = false;
-  *then = *rest = 0;
+  *then = *reduced_first = 0;
   for (uint32_t i = 0; i < ir_rank(g, x); i++) {
-    int64_t count = i == p->cut ? p->parts : 1, folds = i == p->fold ? p->folds : 1, size = 0, each;
+    int64_t count = i == p->chunked ? p->chunks : 1, folds = i == p->fold ? p->folds : 1, size = 0, each;
     if (rank + 3 > IR_MAX_RANK || !ir_is_const(g, ir_dim(g, x, i), &size)) return 0;
     each = (size + count * folds - 1) / (count * folds);
     if (each * count * folds != size && each > MIN_ALIGNED) each = (each + ALIGNED - 1) / ALIGNED * ALIGNED;
@@ -120,7 +121,7 @@ static ir_ref in_parts(ir_graph *g, ir_ref x, const bool *gone, const parts *p, 
     pads[2 * i + 1] = ir_index(g, each * count * folds - size);
     pad |= each * count * folds != size;
     if (count > 1) *then |= 1u << rank, dims[rank++] = ir_index(g, count);
-    if (gone[i]) *rest |= 1u << rank;
+    if (gone[i]) *reduced_first |= 1u << rank;
     dims[rank++] = ir_index(g, each);
     if (folds > 1) *then |= 1u << rank, dims[rank++] = ir_index(g, folds);
   }
@@ -145,7 +146,7 @@ static uint32_t without(uint32_t set, uint32_t gone) {
   return left;
 }
 
-static ir_ref reduce(ir_graph *g, ir_op op, ir_ref x, uint32_t set) {
+static ir_ref reduce_axes(ir_graph *g, ir_op op, ir_ref x, uint32_t set) {
   ir_ref axes[IR_MAX_RANK];
   uint32_t count = axes_of(g, set, axes);
   return x ? op_reduce(g, op, x, axes, count, false) : 0;
@@ -153,37 +154,39 @@ static ir_ref reduce(ir_graph *g, ir_op op, ir_ref x, uint32_t set) {
 
 /* Positions inside parts and folds, as [before, parts, folds, behind], become positions along the axis: those
  * of the candidates, [before, parts * folds, behind]. */
-static ir_ref candidates(ir_graph *g, ir_ref inside, const parts *p, ir_ref before, ir_ref each,
+static ir_ref candidates(ir_graph *g, ir_ref inside, const chunks *p, ir_ref before, ir_ref each,
                          ir_ref behind) {
-  ir_ref parts = ir_index(g, p->parts), folds = ir_index(g, p->folds),
-         dims[] = {before, parts, folds, behind};
+  ir_ref chunks = ir_index(g, p->chunks), folds = ir_index(g, p->folds),
+         dims[] = {before, chunks, folds, behind};
   ir_ref at = op_reshape_known(g, inside, dims, 4);
   at = op_add(g, at, op_mul(g, op_iota(g, IR_I64, dims, 4, 1), op_size_value(g, IR_I64, each)));
   at = op_add(g, op_mul(g, at, op_size_value(g, IR_I64, folds)), op_iota(g, IR_I64, dims, 4, 2));
-  ir_ref lines[] = {before, pass_mul(g, parts, folds), behind};
+  ir_ref lines[] = {before, pass_mul(g, chunks, folds), behind};
   return at ? op_reshape_known(g, at, lines, 3) : 0;
 }
 
 /* Of the candidates whose element is the extremum of all, or NaN, the first position is the result. cut is x
  * in parts, whose axis `axis` the first step reduces. */
-static ir_ref position_of_parts(ir_graph *g, ir_op op, ir_ref x, ir_ref cut, const parts *p, uint32_t axis) {
-  ir_ref left[IR_MAX_RANK], before = ir_index(g, 1), behind = before, src[] = {cut};
+static ir_ref argmax_over_chunks(ir_graph *g, ir_op op, ir_ref x, ir_ref chunked, const chunks *p,
+                                 uint32_t axis) {
+  ir_ref left[IR_MAX_RANK], before = ir_index(g, 1), behind = before, src[] = {chunked};
   uint32_t rank = 0;
-  for (uint32_t i = 0; i < ir_rank(g, cut); i++)
-    if (i != axis) left[rank++] = ir_dim(g, cut, i);
+  for (uint32_t i = 0; i < ir_rank(g, chunked); i++)
+    if (i != axis) left[rank++] = ir_dim(g, chunked, i);
   for (uint32_t i = 0; i < ir_rank(g, x); i++) {
-    if (i < p->cut) before = pass_mul(g, before, ir_dim(g, x, i));
-    if (i > p->cut) behind = pass_mul(g, behind, ir_dim(g, x, i));
+    if (i < p->chunked) before = pass_mul(g, before, ir_dim(g, x, i));
+    if (i > p->chunked) behind = pass_mul(g, behind, ir_dim(g, x, i));
   }
   ir_ref inside = ir_make_tensor(g, op, IR_I64, ir_tuple(g, left, rank), ir_pack_arg(axis, 0), src, 1);
-  ir_ref at = inside ? candidates(g, inside, p, before, ir_dim(g, cut, axis), behind) : 0;
-  ir_ref value = op_take_lines(g, op_lines(g, x, p->cut), at), one[] = {before, ir_index(g, 1), behind};
-  ir_ref best = reduce(g, op == IR_OP_ARGMAX ? IR_OP_REDUCE_MAX : IR_OP_REDUCE_MIN, value, 1u << 1);
+  ir_ref at = inside ? candidates(g, inside, p, before, ir_dim(g, chunked, axis), behind) : 0;
+  ir_ref value = op_take_lines(g, op_lines(g, x, p->chunked), at), one[] = {before, ir_index(g, 1), behind};
+  ir_ref best = reduce_axes(g, op == IR_OP_ARGMAX ? IR_OP_REDUCE_MAX : IR_OP_REDUCE_MIN, value, 1u << 1);
   best = best ? op_reshape_known(g, best, one, 3) : 0;
   ir_ref found = op_binary(g, IR_OP_EQ, value, best);
   if (found && ir_is_float(ir_dtype_of(g, value)))
     found = op_binary(g, IR_OP_OR, found, op_binary(g, IR_OP_NE, value, value));
-  return reduce(g, IR_OP_REDUCE_MIN, op_where(g, found, at, pass_identity(g, IR_OP_MIN, IR_I64)), 1u << 1);
+  return reduce_axes(g, IR_OP_REDUCE_MIN, op_where(g, found, at, pass_identity(g, IR_OP_MIN, IR_I64)),
+                     1u << 1);
 }
 
 static ir_ref fill_of(ir_graph *g, ir_op op, ir_dtype dtype) {
@@ -195,17 +198,17 @@ static ir_ref fill_of(ir_graph *g, ir_op op, ir_dtype dtype) {
   return pass_identity(g, combine, dtype);
 }
 
-bool pass_lower_parts(ir_graph *g, const ir_target *target, ir_op op, ir_ref x, const bool *gone,
-                      ir_ref *made) {
+bool pass_lower_split_reduction(ir_graph *g, const ir_target *target, ir_op op, ir_ref x, const bool *gone,
+                                ir_ref *made) {
   sizes s = {0};
-  uint32_t then, rest;
+  uint32_t then, reduced_first;
   bool positional = op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
   if (ir_rank(g, x) + 2 > IR_MAX_RANK || !read_sizes(g, x, gone, &s)) return false;
-  parts p = choose(&s, target->lanes ? &of_groups : &of_threads);
-  if (p.parts == 1 && p.folds == 1) return false;
-  ir_ref cut = in_parts(g, x, gone, &p, fill_of(g, op, ir_dtype_of(g, x)), &then, &rest);
-  if (!cut) *made = 0;
-  else if (positional) *made = position_of_parts(g, op, x, cut, &p, p.cut + (p.parts > 1));
-  else *made = reduce(g, op, reduce(g, op, cut, rest), without(then, rest));
+  chunks p = choose_chunking(&s, target->group_items ? &of_groups : &of_threads);
+  if (p.chunks == 1 && p.folds == 1) return false;
+  ir_ref chunked = in_chunks(g, x, gone, &p, fill_of(g, op, ir_dtype_of(g, x)), &then, &reduced_first);
+  if (!chunked) *made = 0;
+  else if (positional) *made = argmax_over_chunks(g, op, x, chunked, &p, p.chunked + (p.chunks > 1));
+  else *made = reduce_axes(g, op, reduce_axes(g, op, chunked, reduced_first), without(then, reduced_first));
   return true;
 }

@@ -40,7 +40,7 @@ ir_dtype op_common(ir_graph *g, const char *who, const ir_ref *x, size_t n);
 ir_ref op_convert(ir_graph *g, const char *who, ir_ref x, ir_dtype dtype);
 /* Is the value, of dtype `from`, one of `to`? Integers must be exact, and finite in floats; floats may round.
  */
-bool op_holds(ir_dtype to, ir_value value, ir_dtype from, ir_value *turned);
+bool op_holds(ir_dtype to, ir_value value, ir_dtype from, ir_value *converted);
 /* Fail because it is not; always 0. */
 ir_ref op_refuse_value(ir_graph *g, const char *who, ir_dtype to, ir_value value, ir_dtype from,
                        const char *remedy);

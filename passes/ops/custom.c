@@ -13,7 +13,7 @@ const op_custom *op_custom_find(const ir_graph *g, const char *name, size_t leng
 }
 
 /* A function of the user's has failed, and says why or does not. */
-static bool failed(ir_graph *g, const op_custom *c, const char *what, const char *why) {
+static bool refuse_user_failure(ir_graph *g, const op_custom *c, const char *what, const char *why) {
   if (g->error->status == IR_OK)
     op_refuse(g, "%s: %s%.*s", c->base.name, *why ? "" : what, OP_CUSTOM_WHY, why);
   return false;
@@ -38,7 +38,7 @@ static bool read_value(const ir_graph *g, const ir_attr *a, ir_dtype dtype, ir_v
   return true;
 }
 
-static const char *takes(ir_dtype dtype) {
+static const char *accepted_values(ir_dtype dtype) {
   return dtype == IR_BOOL  ? "true or false"
          : dtype == IR_I64 ? "an integer, such as 2"
                            : "a number, such as 0.5";
@@ -60,9 +60,10 @@ static bool read_attributes(ir_graph *g, const op_custom *c, const ir_attr *attr
     out[i] = want->value;
     if (!given && !want->optional)
       return op_refuse(g, "%s: attribute %s is missing; it is %s", c->base.name, want->name,
-                       takes(want->dtype)) != 0;
+                       accepted_values(want->dtype)) != 0;
     if (given && !read_value(g, given, want->dtype, &out[i]))
-      return op_refuse(g, "%s: attribute %s takes %s", c->base.name, want->name, takes(want->dtype)) != 0;
+      return op_refuse(g, "%s: attribute %s takes %s", c->base.name, want->name,
+                       accepted_values(want->dtype)) != 0;
     found += given != NULL;
   }
   for (size_t k = 0; k < count && found < count; k++) {
@@ -86,7 +87,7 @@ static bool find_types(const op_custom_site *s, ir_custom_call *call, ir_ref (*d
   char why[OP_CUSTOM_WHY] = "";
   if (c->types) {
     if (!c->types(s, dtypes, ranks, dims, why))
-      return failed(g, c, "its function for shapes failed without a reason", why);
+      return refuse_user_failure(g, c, "its function for shapes failed without a reason", why);
   } else {
     for (uint32_t i = 0; i < c->base.results; i++) {
       dtypes[i] = ir_dtype_of(g, s->operands[0]);
@@ -132,9 +133,9 @@ static ir_ref record_composed(const op_custom_site *s) {
   ir_ref results[IR_CUSTOM_MAX] = {0};
   char why[OP_CUSTOM_WHY] = "";
   if (!s->custom->compose(s, results, why))
-    return failed(s->g, s->custom, "composing it failed without a reason", why);
+    return refuse_user_failure(s->g, s->custom, "composing it failed without a reason", why);
   for (uint32_t i = 0; i < s->custom->base.results; i++)
-    if (!results[i]) return failed(s->g, s->custom, "composing it left out a result", why);
+    if (!results[i]) return refuse_user_failure(s->g, s->custom, "composing it left out a result", why);
   return s->custom->base.results == 1 ? results[0] : ir_tuple(s->g, results, s->custom->base.results);
 }
 
@@ -151,9 +152,9 @@ static ir_ref record_batched(const op_custom_site *s, ir_ref batch) {
     if (!(x[i] = whole ? op_rebatch(g, whole, 0) : 0)) return 0;
   }
   if (!s->custom->batched(&inside, lead, results, why))
-    return failed(g, s->custom, "its rule for batches failed without a reason", why);
+    return refuse_user_failure(g, s->custom, "its rule for batches failed without a reason", why);
   for (uint32_t i = 0; i < count; i++) {
-    if (!results[i]) return failed(g, s->custom, "its rule for batches left out a result", why);
+    if (!results[i]) return refuse_user_failure(g, s->custom, "its rule for batches left out a result", why);
     if (!(results[i] = op_firm(g, results[i]))) return 0;
     bool leads = ir_rank(g, results[i]) >= lead;
     for (uint32_t k = 0; k < lead && leads; k++) leads = ir_dim(g, results[i], k) == ir_src(g, batch, k);
@@ -183,8 +184,8 @@ static ir_ref record_physical(const op_custom_site *s, int64_t lead) {
 }
 
 /* The attribute batch_dims, which every operation with a function has, is read and taken away. */
-static bool take_batch_dims(ir_graph *g, const op_custom *c, const ir_attr *attrs, size_t *count,
-                            int64_t *out) {
+static bool strip_batch_dims(ir_graph *g, const op_custom *c, const ir_attr *attrs, size_t *count,
+                             int64_t *out) {
   const ir_attr *last = *count ? &attrs[*count - 1] : NULL;
   if (!last || c->compose || !find_attr(last, 1, "batch_dims")) return true;
   --*count;
@@ -200,7 +201,7 @@ ir_ref op_custom_apply(ir_graph *g, const op_custom *c, const ir_ref *operands, 
   if (n != c->base.operands)
     return op_refuse(g, "%s: %zu operand%s given; takes %u", c->base.name, n, n == 1 ? "" : "s",
                      c->base.operands);
-  if (!take_batch_dims(g, c, attrs, &attr_count, &physical) ||
+  if (!strip_batch_dims(g, c, attrs, &attr_count, &physical) ||
       !read_attributes(g, c, attrs, attr_count, values) || !op_tensors(g, c->base.name, operands, n))
     return 0;
   for (size_t i = 0; i < n; i++)
@@ -223,7 +224,7 @@ typedef struct direction {
   ir_ref results[IR_CUSTOM_MAX];
 } direction;
 
-static bool begin(direction *d, ir_graph *g, ir_ref node) {
+static bool begin_direction(direction *d, ir_graph *g, ir_ref node) {
   ir_custom_of(g, node, &d->call);
   const op_custom *c = op_custom_find(g, d->call.name, strlen(d->call.name));
   d->site = (op_custom_site){g, c, ir_get(g, node)->src, d->call.values};
@@ -235,7 +236,7 @@ static bool begin(direction *d, ir_graph *g, ir_ref node) {
 }
 
 /* What a rule made for x has its shape and dtype; its batch is the walk's matter. */
-static bool check_part(const direction *d, const char *rule, uint32_t number, ir_ref x, ir_ref *part) {
+static bool check_partial(const direction *d, const char *rule, uint32_t number, ir_ref x, ir_ref *part) {
   ir_graph *g = d->site.g;
   if (!*part) return true;
   if (ir_get(g, *part)->weak && !(*part = op_convert(g, d->call.name, *part, ir_dtype_of(g, x))))
@@ -261,7 +262,7 @@ bool op_custom_pull(ir_graph *g, ir_ref node, const ir_ref *cotangents, ir_ref *
   direction d;
   ir_ref given[IR_CUSTOM_MAX];
   char why[OP_CUSTOM_WHY] = "";
-  if (!begin(&d, g, node)) return false;
+  if (!begin_direction(&d, g, node)) return false;
   const op_custom *c = d.site.custom;
   if (!c->pull)
     return op_refuse(
@@ -271,10 +272,10 @@ bool op_custom_pull(ir_graph *g, ir_ref node, const ir_ref *cotangents, ir_ref *
                c->base.name) != 0;
   if (!fill_in(&d, cotangents, d.results, d.call.results, given)) return false;
   if (!c->pull(&d.site, d.results, given, parts, why))
-    return failed(g, c, "its vjp failed without a reason", why);
+    return refuse_user_failure(g, c, "its vjp failed without a reason", why);
   for (uint32_t i = 0; i < d.call.operands; i++) {
     if (!ir_is_float(ir_dtype_of(g, d.site.operands[i]))) parts[i] = 0;
-    if (!check_part(&d, "vjp", i, d.site.operands[i], &parts[i])) return false;
+    if (!check_partial(&d, "vjp", i, d.site.operands[i], &parts[i])) return false;
   }
   return true;
 }
@@ -283,7 +284,7 @@ bool op_custom_push(ir_graph *g, ir_ref node, const ir_ref *tangents, ir_ref *pa
   direction d;
   ir_ref given[IR_CUSTOM_MAX];
   char why[OP_CUSTOM_WHY] = "";
-  if (!begin(&d, g, node)) return false;
+  if (!begin_direction(&d, g, node)) return false;
   const op_custom *c = d.site.custom;
   if (!c->push)
     return op_refuse(g,
@@ -291,9 +292,9 @@ bool op_custom_push(ir_graph *g, ir_ref node, const ir_ref *tangents, ir_ref *pa
                      c->base.name) != 0;
   if (!fill_in(&d, tangents, d.site.operands, d.call.operands, given)) return false;
   if (!c->push(&d.site, d.results, given, parts, why))
-    return failed(g, c, "its jvp failed without a reason", why);
+    return refuse_user_failure(g, c, "its jvp failed without a reason", why);
   for (uint32_t i = 0; i < d.call.results; i++)
-    if (!check_part(&d, "jvp", i, d.results[i], &parts[i])) return false;
+    if (!check_partial(&d, "jvp", i, d.results[i], &parts[i])) return false;
   return true;
 }
 
@@ -301,7 +302,7 @@ bool op_custom_sharding(ir_graph *g, ir_ref node, op_sharding *out) {
   direction d;
   ir_ref shapes[2 * IR_CUSTOM_MAX];
   *out = (op_sharding){0};
-  if (!begin(&d, g, node)) return false;
+  if (!begin_direction(&d, g, node)) return false;
   for (uint32_t i = 0; i < d.call.operands; i++) shapes[i] = ir_shape(g, d.site.operands[i]);
   for (uint32_t i = 0; i < d.call.results; i++) shapes[d.call.operands + i] = ir_shape(g, d.results[i]);
   if (!d.site.custom->sharding)
@@ -316,7 +317,7 @@ bool op_custom_sharding(ir_graph *g, ir_ref node, op_sharding *out) {
 
 bool op_custom_partial(ir_graph *g, ir_ref node, op_partial_rule *out) {
   direction d;
-  if (!begin(&d, g, node)) return false;
+  if (!begin_direction(&d, g, node)) return false;
   *out = (op_partial_rule)d.site.custom->partial;
   return true;
 }
@@ -324,7 +325,7 @@ bool op_custom_partial(ir_graph *g, ir_ref node, op_partial_rule *out) {
 ir_ref op_custom_flops(ir_graph *g, ir_ref node) {
   direction d;
   ir_ref all = ir_index(g, 0);
-  if (!begin(&d, g, node)) return 0;
+  if (!begin_direction(&d, g, node)) return 0;
   for (uint32_t i = 0; i < d.call.results; i++)
     all = pass_add(g, all, op_numel(g, op_dims(g, d.results[i]), ir_rank(g, d.results[i])));
   return pass_mul(g, all, ir_index(g, d.site.custom->flops));

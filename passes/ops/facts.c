@@ -17,7 +17,7 @@ typedef struct declaration {
   int64_t lo, hi, div;
 } declaration;
 
-static bool holds(const fact *f, ir_ref a, ir_ref b) {
+static bool fact_holds(const fact *f, ir_ref a, ir_ref b) {
   return f->cmp == IR_OP_MOD ? pass_divides(f->g, b, a) : op_decided(f->g, f->cmp, a, b);
 }
 
@@ -28,7 +28,7 @@ static bool decides(const fact *f, const declaration *d) {
   ir_ref other = ir_var(g, ir_name_text(g, name), ir_name_length(g, name), d->lo, d->hi, d->div);
   ir_ref a = other ? pass_substitute(g, f->a, &d->var, &other, 1) : 0;
   ir_ref b = other ? pass_substitute(g, f->b, &d->var, &other, 1) : 0;
-  return a && b && holds(f, a, b);
+  return a && b && fact_holds(f, a, b);
 }
 
 /* Larger least value, or smaller largest: the one that changes least, if larger ones then decide it too. */
@@ -61,7 +61,7 @@ static bool divided(const fact *f, declaration *d) {
 }
 
 /* a - b where the variable is `value`; false where that is no number. */
-static bool difference(const fact *f, ir_ref var, int64_t value, int64_t *out) {
+static bool difference_at(const fact *f, ir_ref var, int64_t value, int64_t *out) {
   ir_ref number = ir_index(f->g, value);
   ir_ref a = number ? pass_substitute(f->g, f->a, &var, &number, 1) : 0;
   ir_ref b = number ? pass_substitute(f->g, f->b, &var, &number, 1) : 0;
@@ -72,11 +72,11 @@ static bool difference(const fact *f, ir_ref var, int64_t value, int64_t *out) {
 /* The value that makes both sides equal, found by halving: right where their difference is monotone. */
 static bool single(const fact *f, declaration *d) {
   int64_t lo = -ir_floor_div(-d->lo, d->div), hi = ir_floor_div(d->hi, d->div), at_lo, at, found;
-  if (lo > hi || !difference(f, d->var, lo * d->div, &at_lo)) return false;
+  if (lo > hi || !difference_at(f, d->var, lo * d->div, &at_lo)) return false;
   if (at_lo == 0) hi = lo;
   while (lo < hi) { /* the side of lo changes at or before hi */
     int64_t middle = lo + (hi - lo) / 2;
-    if (!difference(f, d->var, middle * d->div, &at)) return false;
+    if (!difference_at(f, d->var, middle * d->div, &at)) return false;
     if (at == 0 || (at < 0) != (at_lo < 0)) hi = middle;
     else lo = middle + 1;
   }
@@ -129,7 +129,7 @@ static void remedy(const fact *f, ir_text *text) {
   }
 }
 
-static void known(ir_graph *g, ir_ref a, const char *lead, ir_text *text) {
+static void add_known(ir_graph *g, ir_ref a, const char *lead, ir_text *text) {
   if (ir_is_const(g, a, NULL)) return;
   ir_bounds b = ir_bounds_of(g, a);
   ir_text_str(text, lead);
@@ -157,8 +157,8 @@ const char *op_words_fact(ir_graph *g, ir_op cmp, ir_ref a, ir_ref b, op_words *
   ir_textf(&text, cmp == IR_OP_MOD ? "%s" : " %s ", ir_ops[cmp].infix);
   ir_print_expr(g, b, &text);
   if (cmp == IR_OP_MOD) ir_text_str(&text, ") == 0");
-  known(g, a, ", known: ", &text);
-  known(g, b, ir_is_const(g, a, NULL) ? ", known: " : ", ", &text);
+  add_known(g, a, ", known: ", &text);
+  add_known(g, b, ir_is_const(g, a, NULL) ? ", known: " : ", ", &text);
   remedy(&f, &more);
   op_words_join(&text, NEED_ROOM, &more, out);
   return out->text;

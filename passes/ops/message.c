@@ -7,7 +7,7 @@
 enum { FRAGMENT = 200 };
 
 /* Ends the text: at most `room` bytes of it. */
-static const char *cut(ir_text *text, size_t room, op_words *out) {
+static const char *end_text(ir_text *text, size_t room, op_words *out) {
   const char *all = text->failed ? "?" : ir_text_get(text);
   size_t length = strlen(all);
   if (length <= room) memcpy(out->text, all, length + 1);
@@ -20,14 +20,14 @@ const char *op_words_type(ir_graph *g, ir_ref ref, op_words *out) {
   ir_text text;
   ir_text_init(&text, g->mem);
   ir_print_type(g, ref, &text);
-  return cut(&text, FRAGMENT, out);
+  return end_text(&text, FRAGMENT, out);
 }
 
 const char *op_words_expr(ir_graph *g, ir_ref ref, op_words *out) {
   ir_text text;
   ir_text_init(&text, g->mem);
   ir_print_expr(g, ref, &text);
-  return cut(&text, FRAGMENT, out);
+  return end_text(&text, FRAGMENT, out);
 }
 
 const char *op_words_list(ir_graph *g, const ir_ref *refs, size_t n, op_words *out) {
@@ -39,13 +39,13 @@ const char *op_words_list(ir_graph *g, const ir_ref *refs, size_t n, op_words *o
     if (refs[i]) ir_print_expr(g, refs[i], &text);
   }
   ir_text_str(&text, "]");
-  return cut(&text, FRAGMENT, out);
+  return end_text(&text, FRAGMENT, out);
 }
 
 void op_words_join(ir_text *first, size_t room, ir_text *second, op_words *out) {
   op_words tail;
-  cut(first, room, out);
-  strcat(out->text, cut(second, sizeof out->text - room - 1, &tail));
+  end_text(first, room, out);
+  strcat(out->text, end_text(second, sizeof out->text - room - 1, &tail));
 }
 
 ir_ref op_refuse(ir_graph *g, const char *format, ...) {

@@ -105,11 +105,12 @@ ir_dtype op_common(ir_graph *g, const char *who, const ir_ref *x, size_t n) {
 
 static bool below_zero(ir_value v, ir_dtype t) { return t != IR_U64 && v.i < 0; }
 
-bool op_holds(ir_dtype to, ir_value value, ir_dtype from, ir_value *turned) {
-  *turned = ir_value_cast(value, from, to);
+bool op_holds(ir_dtype to, ir_value value, ir_dtype from, ir_value *converted) {
+  *converted = ir_value_cast(value, from, to);
   if (to == IR_BOOL) return true;
-  if (ir_is_float(to)) return ir_is_float(from) || isfinite(turned->f);
-  if (!ir_is_float(from)) return turned->i == value.i && below_zero(value, from) == below_zero(*turned, to);
+  if (ir_is_float(to)) return ir_is_float(from) || isfinite(converted->f);
+  if (!ir_is_float(from))
+    return converted->i == value.i && below_zero(value, from) == below_zero(*converted, to);
   /* 2^63 and 2^64 saturate to what converts back to them, so the range comes first */
   double top = ldexp(1.0, 8 * bytes_of(to) - is_signed(to));
   return value.f < top && value.f >= (is_signed(to) ? -top : 0.0) && trunc(value.f) == value.f;
@@ -141,8 +142,8 @@ ir_ref op_convert(ir_graph *g, const char *who, ir_ref x, ir_dtype dtype) {
   if (!x) return 0;
   ir_dtype from = ir_dtype_of(g, x);
   if (is_weak(g, x)) { /* an integer must be a value of dtype; a float rounds, to infinity if need be */
-    ir_value turned, value = ir_const_value(g, x);
-    if (op_holds(dtype, value, from, &turned)) return ir_const(g, dtype, turned);
+    ir_value converted, value = ir_const_value(g, x);
+    if (op_holds(dtype, value, from, &converted)) return ir_const(g, dtype, converted);
     return op_refuse_value(g, who, dtype, value, from, " or cast the other operand");
   }
   if (from == dtype) return x;

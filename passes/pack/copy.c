@@ -13,7 +13,7 @@
 
 enum { MAX_VIEWS = 64 };
 
-static bool has(uint32_t set, uint32_t axis) { return set >> axis & 1; }
+static bool has_axis(uint32_t set, uint32_t axis) { return set >> axis & 1; }
 
 static ir_ref permuted(ir_graph *g, ir_ref x, const uint32_t *order, uint32_t rank) {
   ir_ref axes[IR_MAX_RANK];
@@ -32,7 +32,7 @@ ir_ref pack_essence(const pass_contraction *c, const pass_operand *o) {
   ir_ref bounds[2 * IR_MAX_RANK];
   for (uint32_t i = 0; i < c->rank; i++) {
     bounds[2 * i] = ir_index(c->g, 0);
-    bounds[2 * i + 1] = has(o->along, i) ? ir_dim(c->g, o->value, i) : ir_index(c->g, 1);
+    bounds[2 * i + 1] = has_axis(o->varies, i) ? ir_dim(c->g, o->value, i) : ir_index(c->g, 1);
   }
   return op_shrink_known(c->g, o->value, bounds);
 }
@@ -49,7 +49,7 @@ static void memory_order(const pass_contraction *c, uint32_t column, uint32_t *o
   uint32_t count = 0;
   for (int reduced = 0; reduced < 2; reduced++) {
     for (uint32_t i = 0; i < c->rank; i++)
-      if (has(c->reduced, i) == (reduced == 1) && i != column) order[count++] = i;
+      if (has_axis(c->reduced, i) == (reduced == 1) && i != column) order[count++] = i;
     if (!reduced && column < c->rank) order[count++] = column;
   }
 }
@@ -87,11 +87,11 @@ static ir_ref views_on(ir_graph *g, ir_ref made, const ir_ref *views, uint32_t f
 }
 
 /* An order of memory is changed for one tensor: what is made of several is computed as they lie, before. */
-static pass_operand settled(const pass_contraction *c, const pass_operand *o) {
+static pass_operand materialized(const pass_contraction *c, const pass_operand *o) {
   ir_ref views[MAX_VIEWS];
   pass_operand made = *o;
-  if (o->tail || !pass_is_elementwise(ir_get(c->g, o->base)) || !pack_of_several(c->g, o->base) ||
-      pack_elements(c->g, o->base) > pass_contraction_size(c, o->along))
+  if (o->epilogue || !pass_is_elementwise(ir_get(c->g, o->base)) || !pack_of_several(c->g, o->base) ||
+      pack_elements(c->g, o->base) > pass_contraction_size(c, o->varies))
     return made;
   uint32_t count = views_above(c->g, o, views);
   if (count == MAX_VIEWS) return made;
@@ -104,19 +104,19 @@ static pass_operand settled(const pass_contraction *c, const pass_operand *o) {
  * along some that is summed over? */
 static bool lies_well(const pass_contraction *c, const pass_operand *o, ir_ref view) {
   ir_graph *g = c->g;
-  pass_position p = {.rank = c->rank};
+  pass_point p = {.rank = c->rank};
   for (uint32_t i = 0; i < c->rank; i++) p.at[i] = c->range[i];
   for (ir_ref r = o->value; r != view; r = ir_src(g, r, 0)) {
     ir_ref valid = pass_view_index(g, &pass_canonical, r, &p);
-    if (!valid || !ir_is_true(g, pass_settle(g, valid))) return false;
+    if (!valid || !ir_is_true(g, pass_finalize_clauses(g, valid))) return false;
   }
   ir_ref index = pass_flatten(g, &pass_canonical, ir_shape(g, view), &p);
   int64_t step;
   bool near = false;
   for (uint32_t i = 0; i < c->rank && index; i++) {
-    if (!has(o->along, i) || c->size[i] == 1) continue;
+    if (!has_axis(o->varies, i) || c->size[i] == 1) continue;
     if (!loop_stride(g, index, c->range[i], &step)) return false;
-    near |= has(c->reduced, i) && step >= -PACK_NEAR && step <= PACK_NEAR;
+    near |= has_axis(c->reduced, i) && step >= -PACK_NEAR && step <= PACK_NEAR;
   }
   return index && near;
 }
@@ -127,14 +127,14 @@ static ir_ref rows_between(const pass_contraction *c, const pass_operand *o) {
   ir_ref views[MAX_VIEWS];
   uint32_t count = views_above(c->g, o, views);
   for (uint32_t i = 0; i < count && count < MAX_VIEWS; i++)
-    if (pack_elements(c->g, views[i]) <= pass_contraction_size(c, o->along) && lies_well(c, o, views[i]))
+    if (pack_elements(c->g, views[i]) <= pass_contraction_size(c, o->varies) && lies_well(c, o, views[i]))
       return views_on(c->g, stored(c->g, views[i]), views, i + 1, count);
   return 0;
 }
 
 ir_ref pack_rows(const pass_contraction *c, const pass_operand *o) {
   uint32_t order[IR_MAX_RANK];
-  pass_operand from = settled(c, o);
+  pass_operand from = materialized(c, o);
   ir_ref between = from.value ? rows_between(c, &from) : 0;
   if (between) return between;
   memory_order(c, UINT32_MAX, order);
@@ -168,9 +168,9 @@ ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t co
   edges[2 * col + 1] = ir_index(g, panels * width - size);
   for (int reduced = 0; reduced < 2; reduced++)
     for (uint32_t i = 0; i < c->rank; i++)
-      if (has(c->reduced, i) == (reduced == 1)) order[count++] = i + (i > col);
+      if (has_axis(c->reduced, i) == (reduced == 1)) order[count++] = i + (i > col);
   order[count] = col + 1;
-  pass_operand from = settled(c, o);
+  pass_operand from = materialized(c, o);
   ir_ref x = pack_reshaped(g, op_pad_known(g, pack_essence(c, &from), edges, 0), col, panels, width, true);
   x = permuted(g, x, order, rank);
   x = x ? ir_make_tensor(g, IR_OP_STORED, c->dtype, ir_shape(g, x), PASS_PANELS, &x, 1) : 0;
@@ -190,7 +190,7 @@ ir_ref pack_plain(const pass_contraction *c, const pass_operand *o) {
   if (!ir_is_true(g, o->valid))
     while (from < count && ir_op_of(g, views[from]) != IR_OP_PAD) made = views[from++];
   if (from < count && !ir_is_true(g, o->valid)) made = views[from++];
-  if (count == MAX_VIEWS || pack_elements(g, made) > pass_contraction_size(c, o->along))
+  if (count == MAX_VIEWS || pack_elements(g, made) > pass_contraction_size(c, o->varies))
     return pack_rows(c, o);
   return views_on(g, stored(g, made), views, from, count);
 }
@@ -209,7 +209,7 @@ ir_ref pack_sum(const pass_contraction *c, ir_ref product, uint32_t reduced) {
   ir_ref src[IR_MAX_RANK + 1] = {product}, kept[IR_MAX_RANK];
   uint32_t count = 1, rank = 0;
   for (uint32_t i = 0; i < c->rank && product; i++) {
-    if (has(reduced, i)) src[count++] = ir_index(g, i);
+    if (has_axis(reduced, i)) src[count++] = ir_index(g, i);
     else kept[rank++] = ir_dim(g, product, i);
   }
   if (!product) return 0;
@@ -217,14 +217,14 @@ ir_ref pack_sum(const pass_contraction *c, ir_ref product, uint32_t reduced) {
 }
 
 /* With the column last of the kept axes, and turned back in memory. */
-ir_ref pack_turned_sum(const pass_contraction *c, uint32_t column, ir_ref a, ir_ref b) {
+ir_ref pack_transposed_sum(const pass_contraction *c, uint32_t column, ir_ref a, ir_ref b) {
   ir_graph *g = c->g;
   uint32_t order[IR_MAX_RANK], kept[IR_MAX_RANK], place[IR_MAX_RANK], rank = 0, reduced = 0;
   memory_order(c, column, order);
   for (uint32_t i = 0; i < c->rank; i++)
-    if (!has(c->reduced, i)) place[i] = rank++;
+    if (!has_axis(c->reduced, i)) place[i] = rank++;
   for (uint32_t i = 0; i < c->rank; i++) {
-    if (has(c->reduced, order[i])) reduced |= (uint32_t)1 << i;
+    if (has_axis(c->reduced, order[i])) reduced |= (uint32_t)1 << i;
     else kept[i] = place[order[i]]; /* kept axes come first */
   }
   ir_ref product = pack_product(c, permuted(g, a, order, c->rank), permuted(g, b, order, c->rank));

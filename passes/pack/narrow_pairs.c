@@ -60,7 +60,7 @@ static interval values_of(const ir_graph *g, ir_ref value, int depth) {
 static bool choose_axis(const pass_contraction *c, uint32_t *axis) {
   int64_t longest = FEWEST_TERMS - 1, size;
   for (uint32_t i = 0; i < c->rank; i++) {
-    uint32_t both = c->reduced & c->operand[0].along & c->operand[1].along;
+    uint32_t both = c->reduced & c->operand[0].varies & c->operand[1].varies;
     if (!(both >> i & 1) || !ir_is_const(c->g, ir_dim(c->g, c->operand[0].value, i), &size)) continue;
     if (size > longest) longest = size, *axis = i;
   }

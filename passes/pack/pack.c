@@ -36,7 +36,7 @@ enum {
   PAGE = 4096,
   TLB_ENTRIES = 128, /* pages that are found at once, or nearly */
   COPY = 8,          /* multiplications in lanes that take as long as copying an element */
-  TURN = 20          /* the same when neighbours in memory change */
+  TRANSPOSE = 20     /* the same when neighbours in memory change */
 };
 
 static const double CLEARLY = 1.05; /* better than the usual order, which has one kernel less */
@@ -45,7 +45,7 @@ static const double UNALIGNED = 1.1, GATHERED = 4;
 typedef struct packer {
   ir_graph *g;
   const ir_target *target;
-  uint8_t *ends_tail; /* by node made: the end of a tail, or in one (passes/patterns/epilogue.h) */
+  uint8_t *ends_epilogue; /* by node made: the end of a tail, or in one (passes/patterns/epilogue.h) */
   size_t ends_cap;
 } packer;
 
@@ -57,18 +57,18 @@ typedef struct packing {
   uint32_t column; /* the axis of the lanes */
   const pass_operand *across, *down;
   form across_form, down_form;
-  bool turned;
+  bool transposed;
   const pass_operand
       *weights; /* of a sum whose terms come in blocks (passes/patterns/online_softmax.h); otherwise NULL */
 } packing;
 
-static bool has(uint32_t set, uint32_t axis) { return set >> axis & 1; }
+static bool has_axis(uint32_t set, uint32_t axis) { return set >> axis & 1; }
 
 /* how an operand lies in memory */
 
 static bool is_plain(const ir_graph *g, const pass_operand *o) {
   const ir_node *n = ir_get(g, o->base);
-  if (o->tail) return true;
+  if (o->epilogue) return true;
   switch ((ir_class)ir_ops[n->op].cls) {
   case IR_CLASS_LEAF: return n->op != IR_OP_IOTA && n->op != IR_OP_CONST;
   case IR_CLASS_REDUCE:
@@ -79,9 +79,9 @@ static bool is_plain(const ir_graph *g, const pass_operand *o) {
 }
 
 /* Elements between neighbours along the axis; a huge number where that is not the same everywhere. */
-static int64_t step_along(const pass_contraction *c, const pass_operand *o, uint32_t axis) {
+static int64_t axis_stride(const pass_contraction *c, const pass_operand *o, uint32_t axis) {
   int64_t step;
-  if (!has(o->along, axis)) return 0;
+  if (!has_axis(o->varies, axis)) return 0;
   if (!loop_stride(c->g, o->index, c->range[axis], &step)) return INT64_MAX;
   return step < 0 ? -step : step;
 }
@@ -92,8 +92,8 @@ static int64_t longest_step(const pass_contraction *c, const pass_operand *o, in
   int64_t step = 0;
   *count = 1, *least = INT64_MAX;
   for (uint32_t i = 0; i < c->rank; i++) {
-    if (!has(c->reduced & o->along, i) || c->size[i] == 1) continue;
-    int64_t here = step_along(c, o, i);
+    if (!has_axis(c->reduced & o->varies, i) || c->size[i] == 1) continue;
+    int64_t here = axis_stride(c, o, i);
     if (c->size[i] > *count) *count = c->size[i], step = here;
     if (here < *least) *least = here;
   }
@@ -115,7 +115,7 @@ static bool stays_in_cache(const pass_contraction *c, int64_t count, int64_t ste
 
 /* Does the operand read most elements of its base several times? */
 static bool is_window(const pass_contraction *c, const pass_operand *o) {
-  return pack_elements(c->g, o->base) < pass_contraction_size(c, o->along) / 2;
+  return pack_elements(c->g, o->base) < pass_contraction_size(c, o->varies) / 2;
 }
 
 static bool is_masked(const pass_contraction *c, const pass_operand *o) {
@@ -132,12 +132,12 @@ static form form_across(const packing *k) {
   const pass_operand *o = k->across;
   if (o == k->weights) return form_of_weights(k);
   int64_t count, least, step = longest_step(c, o, &count, &least), fixed,
-                        reuse = pass_contraction_size(c, ~c->reduced & ~o->along);
+                        reuse = pass_contraction_size(c, ~c->reduced & ~o->varies);
   if (k->weights && count > KEY_BLOCK) count = KEY_BLOCK;
   if (is_window(c, o)) return is_masked(c, o) ? PLAIN : AS_IS;
   if (!ir_is_const(c->g, ir_dim(c->g, o->value, k->column), &fixed) || c->rank == IR_MAX_RANK) return AS_IS;
-  bool beside = !is_masked(c, o) && step_along(c, o, k->column) == 1;
-  if (beside && (reuse < MIN_REUSE || stays_in_cache(c, count, step))) return AS_IS;
+  bool contiguous = !is_masked(c, o) && axis_stride(c, o, k->column) == 1;
+  if (contiguous && (reuse < MIN_REUSE || stays_in_cache(c, count, step))) return AS_IS;
   return reuse < MIN_REUSE_GATHERED ? AS_IS : PANELS;
 }
 
@@ -153,8 +153,8 @@ static form form_down(const packing *k) {
 
 static double copying(const packing *k, const pass_operand *o, form f) {
   if (f == AS_IS) return 0;
-  bool turns = f == ROWS || (f == PANELS && step_along(k->c, o, k->column) != 1);
-  return (turns ? (double)TURN : (double)COPY) * (double)pass_contraction_size(k->c, o->along);
+  bool transposes = f == ROWS || (f == PANELS && axis_stride(k->c, o, k->column) != 1);
+  return (transposes ? (double)TRANSPOSE : (double)COPY) * (double)pass_contraction_size(k->c, o->varies);
 }
 
 /* In multiplications. Lanes that are left over are done in halves of vectors; those of a window are not
@@ -165,10 +165,10 @@ static double cost(const packing *k) {
   for (int64_t rest = size % lanes; rest; rest &= rest - 1) vectors++;
   double all = (double)pass_contraction_size(c, UINT32_MAX),
          work = all * (double)(vectors * lanes) / (double)size;
-  bool apart = k->across_form != PANELS && step_along(c, k->across, k->column) != 1;
+  bool apart = k->across_form != PANELS && axis_stride(c, k->across, k->column) != 1;
   if (is_window(c, k->across)) work *= UNALIGNED;
   if (apart) work *= GATHERED;
-  if (k->turned) work += (double)TURN * (double)pass_contraction_size(c, ~c->reduced);
+  if (k->transposed) work += (double)TRANSPOSE * (double)pass_contraction_size(c, ~c->reduced);
   return work + copying(k, k->across, k->across_form) + copying(k, k->down, k->down_form);
 }
 
@@ -179,15 +179,16 @@ static bool choose_column(packing *k) {
   const pass_contraction *c = k->c;
   const pass_operand *a = &c->operand[0], *b = &c->operand[1];
   uint32_t last = c->rank;
-  while (last > 0 && (has(c->reduced, last - 1) || c->size[last - 1] == 1)) last--;
-  if (last-- == 0 || has(a->along, last) == has(b->along, last)) return false;
+  while (last > 0 && (has_axis(c->reduced, last - 1) || c->size[last - 1] == 1)) last--;
+  if (last-- == 0 || has_axis(a->varies, last) == has_axis(b->varies, last)) return false;
   k->column = last;
-  k->across = has(a->along, last) ? a : b, k->down = has(a->along, last) ? b : a;
+  k->across = has_axis(a->varies, last) ? a : b, k->down = has_axis(a->varies, last) ? b : a;
   choose_forms(k);
   packing other = *k;
-  other.across = k->down, other.down = k->across, other.turned = true;
+  other.across = k->down, other.down = k->across, other.transposed = true;
   for (uint32_t i = k->weights ? 0 : c->rank; i-- > 0;) { /* turned, all blocks would be there at once */
-    if (has(c->reduced, i) || !has(other.across->along, i) || has(other.down->along, i)) continue;
+    if (has_axis(c->reduced, i) || !has_axis(other.across->varies, i) || has_axis(other.down->varies, i))
+      continue;
     other.column = i;
     choose_forms(&other);
     if (cost(&other) * CLEARLY < cost(k)) *k = other;
@@ -223,7 +224,7 @@ static ir_ref windowed_sum(const pass_contraction *c) {
 static int64_t known_terms(const pass_contraction *c) {
   int64_t terms = 1, size;
   for (uint32_t i = 0; i < c->rank; i++) {
-    if (!has(c->reduced, i)) continue;
+    if (!has_axis(c->reduced, i)) continue;
     bool known = ir_is_const(c->g, ir_dim(c->g, ir_src(c->g, c->sum, 0), i), &size);
     terms = known && terms <= INT32_MAX ? terms * size : 0;
   }
@@ -240,14 +241,14 @@ static ir_ref packed(packer *p, ir_ref sum) {
   ir_graph *g = p->g;
   pass_contraction c;
   if (!pass_contraction_of(g, sum, &c)) return sum;
-  bool much = !p->target->lanes && pass_contraction_size(&c, UINT32_MAX) >= MIN_WORK;
+  bool much = !p->target->group_items && pass_contraction_size(&c, UINT32_MAX) >= MIN_WORK;
   if (much && p->target->has_dot2 && pass_contraction_reuses(&c) && !is_window(&c, &c.operand[0]) &&
       !is_window(&c, &c.operand[1])) {
     ir_ref pairs = pack_pairs(&c);
     if (pairs != sum && (!(sum = pairs) || !pass_contraction_of(g, sum, &c))) return sum;
   }
   for (int i = 0; i < 2; i++)
-    c.operand[i].tail = c.operand[i].base < p->ends_cap && p->ends_tail[c.operand[i].base];
+    c.operand[i].epilogue = c.operand[i].base < p->ends_cap && p->ends_epilogue[c.operand[i].base];
   if (!pass_contraction_reuses(&c))
     return much && pass_contraction_size(&c, c.reduced) <= FEW_TERMS ? windowed_sum(&c) : sum;
   pass_rescaled rescaled;
@@ -261,7 +262,7 @@ static ir_ref packed(packer *p, ir_ref sum) {
            down = in_form(&k, k.down, k.down_form, 0);
     bool swapped = k.across == &c.operand[0];
     a = swapped ? across : down, b = swapped ? down : across;
-    if (k.turned) return pack_turned_sum(&c, k.column, a, b);
+    if (k.transposed) return pack_transposed_sum(&c, k.column, a, b);
   }
   return pack_sum(&c, pack_product(&c, a, b), c.reduced);
 }
@@ -273,33 +274,33 @@ static ir_ref packed_in_time(packer *p, ir_ref sum, ir_ref was, const ir_ref *li
   pass_rescaled rescaled;
   pass_late late;
   if (!pass_rescaled_of(g, was, &rescaled) || !rescaled.late || !pass_owns_terms(g, &rescaled, live, count) ||
-      !pass_rescaled_of(g, sum, &rescaled) || !pass_take_late(g, &rescaled, &late))
+      !pass_rescaled_of(g, sum, &rescaled) || !pass_split_late_factors(g, &rescaled, &late))
     return packed(p, sum);
-  return pass_put_late(g, &late, packed(p, late.sum));
+  return pass_apply_late_factors(g, &late, packed(p, late.sum));
 }
 
-static bool mark_tail(packer *p, ir_ref node) {
+static bool mark_epilogue(packer *p, ir_ref node) {
   size_t cap = p->ends_cap;
-  if (!IR_RESERVE(p->g->mem, p->ends_tail, p->ends_cap, (size_t)node + 1)) return false;
-  memset(p->ends_tail + cap, 0, p->ends_cap - cap);
-  p->ends_tail[node] = 1;
+  if (!IR_RESERVE(p->g->mem, p->ends_epilogue, p->ends_cap, (size_t)node + 1)) return false;
+  memset(p->ends_epilogue + cap, 0, p->ends_cap - cap);
+  p->ends_epilogue[node] = 1;
   return true;
 }
 
-static bool pack_all(packer *p, ir_ref *map, const ir_ref *live, size_t count, const uint8_t *tails) {
+static bool pack_all(packer *p, ir_ref *map, const ir_ref *live, size_t count, const uint8_t *epilogues) {
   ir_graph *g = p->g;
   ir_ref *src = NULL;
   size_t src_cap = 0;
   bool good = true;
   for (size_t i = 0; i < count && good; i++) {
     const ir_node *n = ir_get(g, live[i]);
-    bool changed = false, tail = tails[live[i]] & PASS_TAIL;
+    bool changed = false, epilogue = epilogues[live[i]] & PASS_EPILOGUE;
     if (!(good = IR_RESERVE(g->mem, src, src_cap, n->nsrc))) break;
     for (uint32_t s = 0; s < n->nsrc; s++) changed |= (src[s] = map[n->src[s]]) != n->src[s];
     ir_ref made = changed ? ir_remake(g, live[i], src, n->nsrc) : live[i];
     if (made && n->op == IR_OP_SUM) made = packed_in_time(p, made, live[i], live, count);
     if (g->error->status == IR_ERR_MEMORY) made = 0; /* what was found out about an operand may be wrong */
-    good = (map[live[i]] = made) != 0 && (!tail || mark_tail(p, made));
+    good = (map[live[i]] = made) != 0 && (!epilogue || mark_epilogue(p, made));
   }
   ir_free(g->mem, src, src_cap * sizeof *src);
   return good;
@@ -308,17 +309,17 @@ static bool pack_all(packer *p, ir_ref *map, const ir_ref *live, size_t count, c
 ir_ref pass_pack(ir_graph *g, ir_ref results, const ir_target *target) {
   packer p = {.g = g, .target = target};
   ir_ref *live = NULL, *map = ir_alloc(g->mem, ((size_t)results + 1) * sizeof *map), root = 0;
-  uint8_t *tails = ir_alloc(g->mem, (size_t)results + 1);
+  uint8_t *epilogues = ir_alloc(g->mem, (size_t)results + 1);
   size_t count = 0, cap = 0;
-  if (map && tails && ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) {
-    pass_tails(g, live, count, NULL, 0, tails);
-    if (pack_all(&p, map, live, count, tails)) root = map[results];
+  if (map && epilogues && ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) {
+    pass_epilogues(g, live, count, NULL, 0, epilogues);
+    if (pack_all(&p, map, live, count, epilogues)) root = map[results];
   }
   if (root) root = pack_reuse(g, root);
   if (!root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory packing the operands of a product");
   ir_free(g->mem, live, cap * sizeof *live);
   ir_free(g->mem, map, map ? ((size_t)results + 1) * sizeof *map : 0);
-  ir_free(g->mem, tails, tails ? (size_t)results + 1 : 0);
-  ir_free(g->mem, p.ends_tail, p.ends_cap);
+  ir_free(g->mem, epilogues, epilogues ? (size_t)results + 1 : 0);
+  ir_free(g->mem, p.ends_epilogue, p.ends_cap);
   return root;
 }

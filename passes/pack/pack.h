@@ -43,6 +43,6 @@ ir_ref pack_reshaped(ir_graph *g, ir_ref x, uint32_t at, int64_t outer, int64_t 
 ir_ref pack_product(const pass_contraction *c, ir_ref a, ir_ref b);
 ir_ref pack_sum(const pass_contraction *c, ir_ref product, uint32_t reduced);
 /* The sum of products of a and b with `column` last of the kept axes in memory, turned back by views. */
-ir_ref pack_turned_sum(const pass_contraction *c, uint32_t column, ir_ref a, ir_ref b);
+ir_ref pack_transposed_sum(const pass_contraction *c, uint32_t column, ir_ref a, ir_ref b);
 
 #endif

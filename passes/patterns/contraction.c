@@ -28,11 +28,11 @@ int64_t pass_contraction_size(const pass_contraction *c, uint32_t axes) {
 /* What is left to follow: values at positions. */
 typedef struct visits {
   ir_ref node[MAX_VISITS];
-  pass_position at[MAX_VISITS];
+  pass_point at[MAX_VISITS];
   uint32_t count, met;
 } visits;
 
-static bool visit(visits *v, ir_ref node, const pass_position *at) {
+static bool visit_node(visits *v, ir_ref node, const pass_point *at) {
   if (v->met == MAX_VISITS) return false;
   v->met++;
   v->node[v->count] = node;
@@ -50,7 +50,7 @@ static uint32_t axes_in(const pass_contraction *c, ir_ref e) {
 }
 
 /* One value down to what is no view; 0 on failure. */
-static ir_ref below_views(const pass_contraction *c, ir_ref node, pass_position *p, ir_ref *valid) {
+static ir_ref below_views(const pass_contraction *c, ir_ref node, pass_point *p, ir_ref *valid) {
   ir_graph *g = c->g;
   *valid = ir_bool(g, true);
   for (;; node = ir_src(g, node, 0)) {
@@ -61,17 +61,17 @@ static ir_ref below_views(const pass_contraction *c, ir_ref node, pass_position 
   }
 }
 
-static bool follow(const pass_contraction *c, pass_operand *o) {
+static bool follow_views(const pass_contraction *c, pass_operand *o) {
   ir_graph *g = c->g;
   visits v = {.count = 0};
-  pass_position p = {.rank = c->rank};
+  pass_point p = {.rank = c->rank};
   for (uint32_t i = 0; i < c->rank; i++) p.at[i] = c->range[i];
-  visit(&v, o->value, &p);
+  visit_node(&v, o->value, &p);
   while (v.count) {
     ir_ref valid, node = v.node[--v.count];
     p = v.at[v.count];
     node = below_views(c, node, &p, &valid);
-    if (!node || !(valid = pass_settle(g, valid))) return false;
+    if (!node || !(valid = pass_finalize_clauses(g, valid))) return false;
     const ir_node *n = ir_get(g, node);
     if (!o->base) {
       o->base = node;
@@ -79,15 +79,15 @@ static bool follow(const pass_contraction *c, pass_operand *o) {
       o->index = pass_simplify_given(g, pass_flatten(g, &pass_canonical, ir_shape(g, node), &p), valid);
       if (!o->index) return false;
     }
-    o->along |= axes_in(c, valid);
+    o->varies |= axes_in(c, valid);
     if (n->op == IR_OP_CONST) continue;
     if (!pass_is_elementwise(n)) {
-      for (uint32_t i = 0; i < p.rank; i++) o->along |= axes_in(c, p.at[i]);
+      for (uint32_t i = 0; i < p.rank; i++) o->varies |= axes_in(c, p.at[i]);
       continue;
     }
     for (uint32_t i = 0; i < ir_operand_count(n); i++) {
       if (ir_rank(g, n->src[i]) == 0) continue; /* the same at every position */
-      if (!visit(&v, n->src[i], &p)) return false;
+      if (!visit_node(&v, n->src[i], &p)) return false;
     }
   }
   return true;
@@ -122,12 +122,12 @@ bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out) {
     if (!out->range[i]) return false;
   }
   for (int i = 0; i < 2; i++)
-    if (!follow(out, &out->operand[i])) return false;
+    if (!follow_views(out, &out->operand[i])) return false;
   return true;
 }
 
 bool pass_contraction_reuses(const pass_contraction *c) {
-  uint32_t a = c->operand[0].along & ~c->reduced, b = c->operand[1].along & ~c->reduced;
+  uint32_t a = c->operand[0].varies & ~c->reduced, b = c->operand[1].varies & ~c->reduced;
   return pass_contraction_size(c, a & ~b) > 1 && pass_contraction_size(c, b & ~a) > 1;
 }
 

@@ -18,10 +18,10 @@
 
 typedef struct pass_operand {
   ir_ref value;        /* of the product's shape */
-  uint32_t along;      /* axes that it varies along, a set of bits */
+  uint32_t varies;     /* axes that it varies along, a set of bits */
   ir_ref base;         /* below the views on top of it: what is no view of one operand */
   ir_ref index, valid; /* the element of the base that it reads, over ranges ridx0.. of the product's axes */
-  bool tail;           /* set by packing: the base is the end of a reduction's tail, and lies in memory */
+  bool epilogue;       /* set by packing: the base is the end of a reduction's tail, and lies in memory */
 } pass_operand;
 
 typedef struct pass_contraction {

@@ -1,8 +1,8 @@
 #include "epilogue.h"
 
-enum { MOST_USES = PASS_TAIL - 1 };
+enum { MOST_USES = PASS_EPILOGUE - 1 };
 
-static void use(uint8_t *table, ir_ref r) {
+static void count_use(uint8_t *table, ir_ref r) {
   if (table[r] < MOST_USES) table[r]++;
 }
 
@@ -11,19 +11,19 @@ static bool is_mask(const ir_node *n) { return n->op == IR_OP_WHERE; }
 
 /* Does node u carry on what operand r is or ends: with r its only reduction, and r used here alone? */
 static bool carries_on(const ir_graph *g, const uint8_t *table, const ir_node *u, ir_ref r) {
-  bool tail = ir_ops[ir_op_of(g, r)].cls == IR_CLASS_REDUCE || table[r] & PASS_TAIL;
-  return tail && (table[r] & MOST_USES) == 1 &&
+  bool epilogue = ir_ops[ir_op_of(g, r)].cls == IR_CLASS_REDUCE || table[r] & PASS_EPILOGUE;
+  return epilogue && (table[r] & MOST_USES) == 1 &&
          ir_dtypes[u->dtype].bytes <= ir_dtypes[ir_dtype_of(g, r)].bytes;
 }
 
-void pass_tails(ir_graph *g, const ir_ref *live, size_t count, const ir_ref *results, uint32_t result_count,
-                uint8_t *table) {
+void pass_epilogues(ir_graph *g, const ir_ref *live, size_t count, const ir_ref *results,
+                    uint32_t result_count, uint8_t *table) {
   for (size_t i = 0; i < count; i++) table[live[i]] = 0;
-  for (uint32_t k = 0; k < result_count; k++) use(table, results[k]);
+  for (uint32_t k = 0; k < result_count; k++) count_use(table, results[k]);
   for (size_t i = 0; i < count; i++) {
     const ir_node *n = ir_get(g, live[i]);
     uint32_t taken = ir_shape(g, live[i]) ? ir_operand_count(n) : n->nsrc; /* or results, of a function */
-    for (uint32_t k = 0; k < taken; k++) use(table, n->src[k]);
+    for (uint32_t k = 0; k < taken; k++) count_use(table, n->src[k]);
   }
   for (size_t i = 0; i < count; i++) {
     const ir_node *n = ir_get(g, live[i]);
@@ -31,6 +31,6 @@ void pass_tails(ir_graph *g, const ir_ref *live, size_t count, const ir_ref *res
     if (!pass_is_elementwise(n) || is_mask(n) || !ir_shape(g, live[i])) continue;
     for (uint32_t k = 0; k < ir_operand_count(n); k++)
       reductions += ir_shape(g, n->src[k]) == ir_shape(g, live[i]) && carries_on(g, table, n, n->src[k]);
-    if (reductions == 1) table[live[i]] |= PASS_TAIL;
+    if (reductions == 1) table[live[i]] |= PASS_EPILOGUE;
   }
 }

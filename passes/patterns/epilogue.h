@@ -7,12 +7,12 @@
 #include "ir/ir.h"
 #include "ir/target.h"
 
-enum { PASS_TAIL = 128 };
+enum { PASS_EPILOGUE = 128 };
 
-/* Sets PASS_TAIL in table[node] of each of the `count` live nodes, listed in topological order, that ends a
- * tail or stands in one. The results are used by whoever takes them. Overwrites the table. */
-void pass_tails(ir_graph *g, const ir_ref *live, size_t count, const ir_ref *results, uint32_t result_count,
-                uint8_t *table);
+/* Sets PASS_EPILOGUE in table[node] of each of the `count` live nodes, listed in topological order, that ends
+ * a tail or stands in one. The results are used by whoever takes them. Overwrites the table. */
+void pass_epilogues(ir_graph *g, const ir_ref *live, size_t count, const ir_ref *results,
+                    uint32_t result_count, uint8_t *table);
 
 static inline bool pass_is_elementwise(const ir_node *n) {
   ir_class cls = (ir_class)ir_ops[n->op].cls;

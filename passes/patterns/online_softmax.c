@@ -23,7 +23,7 @@ typedef struct walk {
   bool failed; /* it is too long, or memory is short */
 } walk;
 
-static void visit(walk *w, ir_ref node, int axis) {
+static void visit_node(walk *w, ir_ref node, int axis) {
   if (w->met == MAX_VISITS) w->failed = true;
   else w->met++, w->todo[w->count++] = (place){node, axis};
 }
@@ -33,11 +33,11 @@ enum { SAME = -1, UNKNOWN = -2 }; /* in place of an axis: all positions along it
 /* The axis of the operand that is walked as the axis of the node is. */
 static int axis_below(walk *w, ir_graph *g, ir_ref node, uint32_t operand, int axis) {
   const ir_node *n = ir_get(g, node);
-  slab_axes above = slab_no_axes, below;
+  fuse_axes above = fuse_no_axes, below;
   uint32_t rank = ir_rank(g, n->src[operand]);
   if (axis < 0 || rank == 0) return SAME;
   above.loop[axis] = 0;
-  if (!slab_axes_below(g, node, operand, &above, &below)) w->failed = true;
+  if (!fuse_axes_below(g, node, operand, &above, &below)) w->failed = true;
   for (uint32_t a = 0; a < rank && !w->failed; a++)
     if (below.loop[a] == 0) return (int)a;
   int64_t size;
@@ -58,9 +58,9 @@ static bool is_view(const ir_node *n) {
 
 /* Is it the same all along the axis? Not known: no. *greatest: the first maximum of x along it that it is
  * made of. */
-static bool is_same_along(ir_graph *g, ir_ref root, int axis, ir_ref x, ir_ref *greatest) {
+static bool is_invariant(ir_graph *g, ir_ref root, int axis, ir_ref x, ir_ref *greatest) {
   walk w = {.count = 0};
-  visit(&w, root, axis);
+  visit_node(&w, root, axis);
   while (w.count && !w.failed) {
     place at = w.todo[--w.count];
     const ir_node *n = ir_get(g, at.node);
@@ -78,7 +78,7 @@ static bool is_same_along(ir_graph *g, ir_ref root, int axis, ir_ref x, ir_ref *
       if (ir_rank(g, n->src[k]) == 0) continue;
       int below = axis_below(&w, g, at.node, k, at.axis);
       if (below == UNKNOWN) return false;
-      if (below >= 0 || greatest) visit(&w, n->src[k], below);
+      if (below >= 0 || greatest) visit_node(&w, n->src[k], below);
     }
   }
   return !w.failed;
@@ -106,7 +106,7 @@ static bool is_weight(ir_graph *g, const place *at, pass_rescaled *out) {
   const ir_node *n = ir_get(g, at->node), *d = ir_get(g, n->src[0]);
   if (n->op != IR_OP_EXP || d->op != IR_OP_SUB || at->axis < 0) return false;
   out->greatest = 0;
-  if (!is_same_along(g, d->src[1], at->axis, d->src[0], &out->greatest) || !out->greatest) return false;
+  if (!is_invariant(g, d->src[1], at->axis, d->src[0], &out->greatest) || !out->greatest) return false;
   out->weight = at->node;
   out->axis = (uint32_t)at->axis;
   return true;
@@ -114,7 +114,7 @@ static bool is_weight(ir_graph *g, const place *at, pass_rescaled *out) {
 
 static bool find_weight(ir_graph *g, ir_ref term, int axis, pass_rescaled *out) {
   walk w = {.count = 0};
-  visit(&w, term, axis);
+  visit_node(&w, term, axis);
   while (w.count && !w.failed) {
     place at = w.todo[--w.count];
     const ir_node *n = ir_get(g, at.node);
@@ -122,7 +122,7 @@ static bool find_weight(ir_graph *g, ir_ref term, int axis, pass_rescaled *out) 
     uint32_t operands = linear_in(g, n);
     for (uint32_t k = 0; k < ir_operand_count(n); k++)
       if (operands >> k & 1 && ir_rank(g, n->src[k]) > 0)
-        visit(&w, n->src[k], axis_below(&w, g, at.node, k, at.axis)); /* is_weight wants an axis */
+        visit_node(&w, n->src[k], axis_below(&w, g, at.node, k, at.axis)); /* is_weight wants an axis */
   }
   return false;
 }
@@ -142,7 +142,7 @@ static bool depends_on(const ir_graph *g, ir_ref root, ir_ref on, bool *failed) 
 static bool is_linear(ir_graph *g, ir_ref term, int axis, pass_rescaled *out) {
   walk w = {.count = 0};
   bool failed = false;
-  visit(&w, term, axis);
+  visit_node(&w, term, axis);
   while (w.count && !w.failed && !failed) {
     place at = w.todo[--w.count];
     const ir_node *n = ir_get(g, at.node);
@@ -154,13 +154,13 @@ static bool is_linear(ir_graph *g, ir_ref term, int axis, pass_rescaled *out) {
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
       int below = axis_below(&w, g, at.node, k, at.axis);
       if (!depends_on(g, n->src[k], out->greatest, &failed)) continue;
-      if (below >= 0 && is_elementwise(n) && is_same_along(g, n->src[k], below, 0, NULL)) {
+      if (below >= 0 && is_elementwise(n) && is_invariant(g, n->src[k], below, 0, NULL)) {
         if (step->late != RESCALE_NONE) return false;
         step->late = (uint8_t)k, out->late = true;
       } else {
         if (below < 0 || step->through != RESCALE_NONE || !(operands >> k & 1)) return false;
         step->through = (uint8_t)k;
-        visit(&w, n->src[k], below);
+        visit_node(&w, n->src[k], below);
       }
     }
   }

@@ -41,8 +41,8 @@ bool pass_owns_terms(const ir_graph *g, const pass_rescaled *r, const ir_ref *li
 typedef struct pass_late {
   ir_ref sum, times, over;
 } pass_late;
-bool pass_take_late(ir_graph *g, const pass_rescaled *r, pass_late *out);
+bool pass_split_late_factors(ir_graph *g, const pass_rescaled *r, pass_late *out);
 /* The same done to a sum. */
-ir_ref pass_put_late(ir_graph *g, const pass_late *late, ir_ref sum);
+ir_ref pass_apply_late_factors(ir_graph *g, const pass_late *late, ir_ref sum);
 
 #endif

@@ -61,7 +61,7 @@ static ir_ref of_sum(ir_graph *g, ir_ref sum, ir_ref x) {
   return first ? op_reshape(g, first, shape->src, shape->nsrc) : 0;
 }
 
-bool pass_take_late(ir_graph *g, const pass_rescaled *r, pass_late *out) {
+bool pass_split_late_factors(ir_graph *g, const pass_rescaled *r, pass_late *out) {
   *out = (pass_late){.sum = 0};
   ir_ref x = r->weight;
   for (uint32_t d = r->depth; d-- > 0;)
@@ -71,7 +71,7 @@ bool pass_take_late(ir_graph *g, const pass_rescaled *r, pass_late *out) {
   return (out->sum = remade(g, r->sum, 0, x)) != 0;
 }
 
-ir_ref pass_put_late(ir_graph *g, const pass_late *late, ir_ref sum) {
+ir_ref pass_apply_late_factors(ir_graph *g, const pass_late *late, ir_ref sum) {
   if (late->times) sum = ir_binary(g, IR_OP_MUL, sum, late->times);
   return late->over ? ir_binary(g, IR_OP_DIV, sum, late->over) : sum;
 }

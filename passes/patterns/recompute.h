@@ -10,10 +10,10 @@
  * fused into it. */
 typedef struct pass_sharing {
   ir_graph *g;
-  ir_ref *place;   /* by node: where its users so far need it; 0 without users */
-  uint8_t *again;  /* by node: is it computed again? */
-  uint32_t *seen;  /* by node: the walk that met it last */
-  uint8_t *within; /* by node: its uses by what that walk met, saturating */
+  ir_ref *place;       /* by node: where its users so far need it; 0 without users */
+  uint8_t *recomputed; /* by node: is it computed again? */
+  uint32_t *seen;      /* by node: the walk that met it last */
+  uint8_t *within;     /* by node: its uses by what that walk met, saturating */
   uint32_t walk;
   size_t nodes;
 } pass_sharing;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { PREDICATE = 1, CARRY_SLOTS = 5, PART_SLOTS = 2 };
+enum { PREDICATE = 1, CARRY_SLOTS = 5, SLICE_SLOTS = 2 };
 
 /* A CONTROL node while its steps are made: slots of its operands and results, and where its functions find
  * their parameters and leave their results. */
@@ -64,7 +64,7 @@ static bool control_init(control *c, uint32_t result_count) {
   return true;
 }
 
-static void want(control *c, ir_ref value, uint32_t target) {
+static void want_value(control *c, ir_ref value, uint32_t target) {
   c->wanted[c->wanted_count] = value;
   c->targets[c->wanted_count++] = target;
 }
@@ -92,7 +92,7 @@ static ir_function function_of(const control *c, uint32_t number) {
 }
 
 /* What the functions get, in number; the verifier says so of every graph. */
-static bool takes(control *c, uint32_t number, uint32_t params) {
+static bool check_parameters(control *c, uint32_t number, uint32_t params) {
   if (function_of(c, number).param_count == params) return true;
   c->s->failed = true;
   ir_fail(c->s->error, IR_ERR_INTERNAL, "schedule: %s passes %u values to a function of %u",
@@ -105,7 +105,7 @@ static bool takes(control *c, uint32_t number, uint32_t params) {
 static void add_cond(control *c) {
   scheduler *s = c->s;
   uint32_t used = 0;
-  if (!takes(c, 0, c->operand_count - 1) || !takes(c, 1, c->operand_count - 1)) return;
+  if (!check_parameters(c, 0, c->operand_count - 1) || !check_parameters(c, 1, c->operand_count - 1)) return;
   for (uint32_t k = 0; k < c->result_count; k++) used += c->results[k] != UINT32_MAX;
   size_t at = s->plan->step_count;
   ir_step *step = schedule_add_step(s, c->around, IR_STEP_COND, PREDICATE + used);
@@ -117,7 +117,7 @@ static void add_cond(control *c) {
   for (uint32_t number = 0; number < 2; number++) {
     c->wanted_count = 0;
     for (uint32_t k = 0; k < c->result_count; k++)
-      if (c->results[k] != UINT32_MAX) want(c, function_of(c, number).results[k], c->results[k]);
+      if (c->results[k] != UINT32_MAX) want_value(c, function_of(c, number).results[k], c->results[k]);
     add_function(c, at, number, c->params + 1);
   }
 }
@@ -125,14 +125,14 @@ static void add_cond(control *c) {
 /* loops */
 
 /* A carried value that every round leaves as it is: an operand like those that are not carried. */
-static bool stays(ir_function body, uint32_t k) { return body.results[k] == body.params[k]; }
+static bool is_unchanged(ir_function body, uint32_t k) { return body.results[k] == body.params[k]; }
 
 /* The slots of what is carried: five each, at `out`. Returns how many slots that made. */
 static uint32_t place_carries(control *c, ir_function body, uint32_t carries, uint32_t *out) {
   scheduler *s = c->s;
   uint32_t made = 0;
   for (uint32_t k = 0; k < carries && !s->failed; k++) {
-    if (stays(body, k)) continue;
+    if (is_unchanged(body, k)) continue;
     ir_ref like = body.params[k];
     uint32_t *five = out + made;
     made += CARRY_SLOTS;
@@ -150,7 +150,7 @@ static void copy_constants(control *c, ir_function body, uint32_t carries) {
   scheduler *s = c->s;
   for (uint32_t k = 0; k < carries && !s->failed; k++) {
     uint32_t slot = c->results[k];
-    if (!stays(body, k) || slot == UINT32_MAX) continue;
+    if (!is_unchanged(body, k) || slot == UINT32_MAX) continue;
     ir_step *step = schedule_add_step(s, c->around, IR_STEP_COPY, 2);
     if (!step) return;
     step->slots[0] = slot;
@@ -161,7 +161,7 @@ static void copy_constants(control *c, ir_function body, uint32_t carries) {
 
 static void want_carries(control *c, ir_function body, uint32_t carries) {
   for (uint32_t k = 0; k < carries; k++)
-    if (!stays(body, k)) want(c, body.results[k], c->left[k]);
+    if (!is_unchanged(body, k)) want_value(c, body.results[k], c->left[k]);
 }
 
 /* A step with these slots, to which `count` belongs. */
@@ -180,7 +180,7 @@ static void add_while(control *c, uint32_t *slots) {
   const ir_node *n = ir_get(s->g, c->node);
   uint32_t carries = c->result_count;
   ir_function body = function_of(c, 1);
-  if (!takes(c, 0, c->operand_count) || !takes(c, 1, c->operand_count)) return;
+  if (!check_parameters(c, 0, c->operand_count) || !check_parameters(c, 1, c->operand_count)) return;
   uint32_t made = place_carries(c, body, carries, slots + PREDICATE);
   copy_constants(c, body, carries);
   if (s->failed) return;
@@ -188,7 +188,7 @@ static void add_while(control *c, uint32_t *slots) {
   size_t at = s->plan->step_count;
   if (!add_loop(c, IR_STEP_WHILE, slots, PREDICATE + made, made, n->src[c->operand_count + 2])) return;
   c->wanted_count = 0;
-  want(c, function_of(c, 0).results[0], slots[0]);
+  want_value(c, function_of(c, 0).results[0], slots[0]);
   add_function(c, at, 0, c->params);
   c->wanted_count = 0;
   want_carries(c, body, carries);
@@ -199,10 +199,10 @@ static void add_while(control *c, uint32_t *slots) {
 static uint32_t place_slices(control *c, ir_function body, ir_scan_state how, uint32_t *out) {
   for (uint32_t k = 0; k < how.sliced; k++) {
     uint32_t operand = how.carries + k;
-    out[PART_SLOTS * k] = c->operands[operand];
-    out[PART_SLOTS * k + 1] = c->params[operand] = add_slot(c, IR_SLOT_MOVING, body.params[operand]);
+    out[SLICE_SLOTS * k] = c->operands[operand];
+    out[SLICE_SLOTS * k + 1] = c->params[operand] = add_slot(c, IR_SLOT_MOVING, body.params[operand]);
   }
-  return PART_SLOTS * how.sliced;
+  return SLICE_SLOTS * how.sliced;
 }
 
 /* Two slots for each result that is stacked, of those that are asked for. */
@@ -222,7 +222,7 @@ static void add_scan(control *c, uint32_t *slots) {
   ir_scan_state how = ir_scan_of(n);
   ir_ref length = n->src[c->operand_count + 1];
   ir_function body = function_of(c, 0);
-  if (!takes(c, 0, c->operand_count)) return;
+  if (!check_parameters(c, 0, c->operand_count)) return;
   uint32_t carried = place_carries(c, body, how.carries, slots), made = carried;
   made += place_slices(c, body, how, slots + made);
   made += place_stacks(c, body, how, slots + made);
@@ -234,7 +234,7 @@ static void add_scan(control *c, uint32_t *slots) {
   c->wanted_count = 0;
   want_carries(c, body, how.carries);
   for (uint32_t k = how.carries; k < c->result_count; k++)
-    if (c->results[k] != UINT32_MAX) want(c, body.results[k], c->left[k]);
+    if (c->results[k] != UINT32_MAX) want_value(c, body.results[k], c->left[k]);
   add_function(c, at, 0, c->params);
 }
 

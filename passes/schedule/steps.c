@@ -128,13 +128,13 @@ static void place_function(scheduler *s, const schedule_scope *f) {
 }
 
 /* Intermediates; then all that has a slot, by node. */
-static void place_rest(scheduler *s, schedule_scope *f) {
+static void place_intermediates(scheduler *s, schedule_scope *f) {
   ir_plan *p = s->plan;
   f->first = (uint32_t)p->stored_count;
   for (size_t i = 0; i < s->count && !s->failed; i++) {
     ir_ref r = s->live[i];
     bool stored =
-        (s->flags[r] & SCHEDULE_STORED && !slab_is_local(s->slabs, r)) || ir_op_of(s->g, r) == IR_OP_RESULT;
+        (s->flags[r] & SCHEDULE_STORED && !fuse_is_local(s->fusion, r)) || ir_op_of(s->g, r) == IR_OP_RESULT;
     if (!s->slot_of[r] && stored && ir_shape(s->g, r))
       s->slot_of[r] = schedule_add_slot(s, IR_SLOT_TEMP, r) + 1;
     if (!s->slot_of[r] || s->failed) continue;
@@ -154,7 +154,7 @@ static void add_kernel(scheduler *s, const schedule_scope *f, ir_ref value, uint
   if (!step) return;
   step->kernel = value;
   step->slots[0] = target;
-  step->apart = slab_apart(s->slabs, value);
+  step->apart = fuse_refusal(s->fusion, value);
 }
 
 /* What computes the value: a scatter updates its first operand, which comes first. */
@@ -174,53 +174,53 @@ static uint32_t target_of(const scheduler *s, const schedule_scope *f, ir_ref r)
 /* What is computed from nothing but leaves, as the copies that packing makes of weights, takes memory from
  * then on, and leaves are there for good. So it is made right before the first that reads it. */
 static void add_waiting(scheduler *s, const schedule_scope *f, ir_ref value) {
-  for (ir_ref next; !s->failed && (next = slab_next_waiting(s->slabs, value));)
+  for (ir_ref next; !s->failed && (next = fuse_next_deferred(s->fusion, value));)
     add_kernels(s, f, next, target_of(s, f, next));
 }
 
 /* The kernel of a slab: its slots are those of the values that it stores. */
-static void add_slab(scheduler *s, const schedule_scope *f, const slab_group *group) {
-  ir_slab slab = {.values = ir_alloc(s->g->mem, group->count * sizeof *slab.values),
-                  .rows = group->rows,
-                  .block = group->block};
-  if (!slab.values) {
+static void add_row_group(scheduler *s, const schedule_scope *f, const fuse_group *group) {
+  ir_row_group row_group = {.values = ir_alloc(s->g->mem, group->count * sizeof *row_group.values),
+                            .rows = group->rows,
+                            .block = group->block};
+  if (!row_group.values) {
     schedule_fail(s);
     return;
   }
-  slab.count = group->count;
+  row_group.count = group->count;
   uint32_t stored = 0;
   for (uint32_t m = 0; m < group->count; m++) add_waiting(s, f, group->members[m].value);
   for (uint32_t m = 0; m < group->count; m++) {
-    const slab_member *member = &group->members[m];
-    ir_slab_value *v = &slab.values[m];
-    *v = (ir_slab_value){.value = member->value,
-                         .local = member->local,
-                         .turned = member->turned,
-                         .copied = member->copied,
-                         .slot = UINT32_MAX,
-                         .keys = (uint8_t)member->keys,
-                         .role = member->role};
+    const fuse_member *member = &group->members[m];
+    ir_fused_value *v = &row_group.values[m];
+    *v = (ir_fused_value){.value = member->value,
+                          .local = member->local,
+                          .transposed = member->transposed,
+                          .copied = member->copied,
+                          .slot = UINT32_MAX,
+                          .keys = (uint8_t)member->keys,
+                          .role = member->role};
     if (member->stored) v->slot = schedule_slot_of(s, f, member->value), stored++;
-    slab.loops = 0;
+    row_group.loops = 0;
     for (int8_t l = 0; l < group->loops; l++)
-      if (group->shared[l]) v->axes[slab.loops++] = (uint8_t)member->axis[l];
+      if (group->shared[l]) v->axes[row_group.loops++] = (uint8_t)member->axis[l];
   }
   ir_step *step = schedule_add_step(s, f, IR_STEP_KERNEL, stored);
   if (!step) {
-    ir_free(s->g->mem, slab.values, slab.count * sizeof *slab.values);
+    ir_free(s->g->mem, row_group.values, row_group.count * sizeof *row_group.values);
     return;
   }
-  step->slab = slab;
-  step->kernel = slab.values[slab.count - 1].value;
-  for (uint32_t m = 0, k = 0; m < slab.count; m++)
-    if (slab.values[m].slot != UINT32_MAX) step->slots[k++] = slab.values[m].slot;
+  step->row_group = row_group;
+  step->kernel = row_group.values[row_group.count - 1].value;
+  for (uint32_t m = 0, k = 0; m < row_group.count; m++)
+    if (row_group.values[m].slot != UINT32_MAX) step->slots[k++] = row_group.values[m].slot;
 }
 
 /* Slabs whose time has come: before this node, or at it where it is the last of their values. */
-static bool add_slabs(scheduler *s, const schedule_scope *f, ir_ref node) {
-  const slab_group *own = slab_of(s->slabs, node), *group = NULL;
-  while (!s->failed && (group = slab_before(s->slabs, node, group))) add_slab(s, f, group);
-  if (own && slab_ends_at(s->slabs, own, node) && !s->failed) add_slab(s, f, own);
+static bool add_row_groups(scheduler *s, const schedule_scope *f, ir_ref node) {
+  const fuse_group *own = fuse_group_of(s->fusion, node), *group = NULL;
+  while (!s->failed && (group = fuse_group_before(s->fusion, node, group))) add_row_group(s, f, group);
+  if (own && fuse_ends_at(s->fusion, own, node) && !s->failed) add_row_group(s, f, own);
   return own != NULL;
 }
 
@@ -255,8 +255,8 @@ static void copy_results(scheduler *s, const schedule_scope *f) {
 static void do_work(scheduler *s, const schedule_scope *f, const ir_ref *work, size_t count) {
   for (size_t i = 0; i < count && !s->failed; i++) {
     ir_op op = ir_op_of(s->g, work[i]);
-    if (add_slabs(s, f, work[i])) continue;
-    if (slab_may_wait(s->slabs, work[i])) continue;
+    if (add_row_groups(s, f, work[i])) continue;
+    if (fuse_may_defer(s->fusion, work[i])) continue;
     add_waiting(s, f, work[i]);
     if (op == IR_OP_CUSTOM) schedule_custom(s, f, work[i]);
     else if (schedule_is_call(op)) schedule_control(s, f, work[i]);
@@ -266,8 +266,8 @@ static void do_work(scheduler *s, const schedule_scope *f, const ir_ref *work, s
 }
 
 static void plan_function(scheduler *s, schedule_scope *f, const ir_ref *inputs, size_t input_count) {
-  slab_plan slabs = {0};
-  const slab_plan *outer = s->slabs;
+  fuse_plan fusion = {0};
+  const fuse_plan *outer = s->fusion;
   if (f->depth > IR_MAX_DEPTH) {
     s->failed = true;
     ir_fail(s->error, IR_ERR_UNSUPPORTED, "control flow: functions are nested more than %d deep",
@@ -280,11 +280,11 @@ static void plan_function(scheduler *s, schedule_scope *f, const ir_ref *inputs,
   s->count = s->cap = 0;
   if (ir_reachable(s->g, f->results, f->result_count, &s->live, &s->count, &s->cap) == IR_OK) {
     schedule_uses(s);
-    if (!slab_find(&slabs, s)) schedule_fail(s);
-    s->slabs = &slabs;
+    if (!fuse_find(&fusion, s)) schedule_fail(s);
+    s->fusion = &fusion;
     if (f->depth) place_function(s, f);
     else place_graph(s, f, inputs, input_count);
-    if (!s->failed) place_rest(s, f);
+    if (!s->failed) place_intermediates(s, f);
     for (size_t i = 0; i < s->count; i++) s->slot_of[s->live[i]] = 0;
   } else {
     schedule_fail(s);
@@ -293,15 +293,15 @@ static void plan_function(scheduler *s, schedule_scope *f, const ir_ref *inputs,
   size_t cap = s->cap, count = s->failed ? 0 : choose_work(s, f);
   if (!s->failed) do_work(s, f, work, count);
   ir_free(s->g->mem, work, cap * sizeof *work);
-  slab_free(&slabs);
-  s->slabs = outer;
+  fuse_free(&fusion);
+  s->fusion = outer;
 }
 
 void schedule_function(scheduler *s, schedule_scope *f) { plan_function(s, f, NULL, 0); }
 
 /* the pass */
 
-static bool take(scheduler *s, size_t size, void **out) {
+static bool allocate_table(scheduler *s, size_t size, void **out) {
   *out = ir_alloc(s->g->mem, s->nodes * size);
   if (*out) memset(*out, 0, s->nodes * size);
   return *out != NULL;
@@ -314,12 +314,12 @@ ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, co
   const ir_node *n = ir_get(g, results);
   enum { TABLES = 8 };
   void *table[TABLES] = {NULL};
-  static const size_t sizes[TABLES] = {sizeof *s.flags, sizeof *s.cost,    sizeof *s.remaps,
-                                       sizeof *s.uses,  sizeof *s.slot_of, sizeof *s.data_of,
-                                       sizeof *s.tails, sizeof *s.reads};
+  static const size_t sizes[TABLES] = {sizeof *s.flags,     sizeof *s.cost,    sizeof *s.remaps,
+                                       sizeof *s.uses,      sizeof *s.slot_of, sizeof *s.data_of,
+                                       sizeof *s.epilogues, sizeof *s.reads};
   bool good = true;
   for (ir_ref r = 1; r < s.nodes; r++) s.size_count += ir_op_of(g, r) == IR_OP_VAR;
-  for (int i = 0; i < TABLES && good; i++) good = take(&s, sizes[i], &table[i]);
+  for (int i = 0; i < TABLES && good; i++) good = allocate_table(&s, sizes[i], &table[i]);
   good = pass_sharing_init(&s.sharing, g, s.nodes) && good;
   *plan = (ir_plan){.mem = g->mem};
   plan->results = ir_alloc(g->mem, n->nsrc * sizeof *plan->results);
@@ -327,7 +327,7 @@ ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, co
   if (good && plan->results) {
     s.flags = table[0], s.cost = table[1], s.remaps = table[2];
     s.uses = table[3], s.slot_of = table[4], s.data_of = table[5];
-    s.tails = table[6], s.reads = table[7];
+    s.epilogues = table[6], s.reads = table[7];
     schedule_scope f = {.results = n->src, .targets = plan->results, .result_count = n->nsrc};
     plan_function(&s, &f, inputs, input_count);
   } else {

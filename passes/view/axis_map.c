@@ -4,28 +4,28 @@
 #include "index_map.h"
 #include "passes/index/affine.h"
 
-const slab_axes slab_no_axes = {.loop = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}};
+const fuse_axes fuse_no_axes = {.loop = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}};
 
-void slab_axes_join(slab_axes *axes, const slab_axes *other) {
+void fuse_axes_intersect(fuse_axes *axes, const fuse_axes *other) {
   for (int i = 0; i < IR_MAX_RANK; i++)
-    if (axes->loop[i] != other->loop[i]) axes->loop[i] = SLAB_NO_LOOP;
-  axes->parts &= other->parts;
+    if (axes->loop[i] != other->loop[i]) axes->loop[i] = FUSE_NO_LOOP;
+  axes->strided &= other->strided;
 }
 
 /* Of an axis that has been cut, the digits of which are walked by loops */
-static uint32_t parts_of(ir_graph *g, ir_ref position, const ir_ref *at, uint32_t rank,
-                         const slab_axes *above) {
-  uint32_t parts = 0;
+static uint32_t strided_loops(ir_graph *g, ir_ref position, const ir_ref *at, uint32_t rank,
+                              const fuse_axes *above) {
+  uint32_t strided = 0;
   int64_t stride;
   for (uint32_t i = 0; i < rank && ir_op_of(g, position) == IR_OP_ADD; i++)
     if (above->loop[i] >= 0 && loop_stride(g, position, at[i], &stride) && stride > 1)
-      parts |= 1u << above->loop[i];
-  return parts;
+      strided |= 1u << above->loop[i];
+  return strided;
 }
 
 /* An axis is walked alike where its position is that of an axis of the view, unchanged, of the same size. */
-static bool below_view(ir_graph *g, ir_ref view, const slab_axes *above, slab_axes *below) {
-  pass_position p = {.rank = ir_rank(g, view)};
+static bool below_view(ir_graph *g, ir_ref view, const fuse_axes *above, fuse_axes *below) {
+  pass_point p = {.rank = ir_rank(g, view)};
   ir_ref operand = ir_src(g, view, 0), at[IR_MAX_RANK];
   uint32_t rank = p.rank;
   for (uint32_t i = 0; i < rank; i++) {
@@ -36,28 +36,28 @@ static bool below_view(ir_graph *g, ir_ref view, const slab_axes *above, slab_ax
   for (uint32_t a = 0; a < p.rank; a++)
     for (uint32_t i = 0; i < rank; i++)
       if (p.at[a] == at[i] && ir_dim(g, operand, a) == ir_dim(g, view, i)) below->loop[a] = above->loop[i];
-  below->parts = above->parts;
-  for (uint32_t a = 0; a < p.rank; a++) below->parts |= parts_of(g, p.at[a], at, rank, above);
+  below->strided = above->strided;
+  for (uint32_t a = 0; a < p.rank; a++) below->strided |= strided_loops(g, p.at[a], at, rank, above);
   return true;
 }
 
-static void below_join(const ir_graph *g, const ir_node *n, const slab_axes *above, slab_axes *below) {
+static void below_join(const ir_graph *g, const ir_node *n, const fuse_axes *above, fuse_axes *below) {
   uint32_t joined = (uint32_t)ir_arg_int(n), rank = ir_rank(g, n->src[0]);
   bool stacked = n->op == IR_OP_STACK;
   for (uint32_t i = 0; i < rank; i++)
     if (stacked || i != joined) below->loop[i] = above->loop[stacked && i >= joined ? i + 1 : i];
 }
 
-static void below_reduction(const ir_graph *g, const ir_node *n, const slab_axes *above, slab_axes *below) {
+static void below_reduction(const ir_graph *g, const ir_node *n, const fuse_axes *above, fuse_axes *below) {
   uint32_t kept = 0;
-  below->parts = above->parts;
+  below->strided = above->strided;
   for (uint32_t i = 0; i < ir_rank(g, n->src[0]); i++)
     if (!ir_reduces_axis(g, n, i)) below->loop[i] = above->loop[kept++];
 }
 
-bool slab_axes_below(ir_graph *g, ir_ref node, uint32_t operand, const slab_axes *above, slab_axes *below) {
+bool fuse_axes_below(ir_graph *g, ir_ref node, uint32_t operand, const fuse_axes *above, fuse_axes *below) {
   const ir_node *n = ir_get(g, node);
-  *below = slab_no_axes;
+  *below = fuse_no_axes;
   switch ((int)ir_ops[n->op].cls) {
   case IR_CLASS_VIEW:
     if (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK) below_join(g, n, above, below);

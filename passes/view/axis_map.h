@@ -4,18 +4,18 @@
 
 #include "ir/ir.h"
 
-enum { SLAB_NO_LOOP = -1 };
+enum { FUSE_NO_LOOP = -1 };
 
-/* By axis of a tensor: the loop that walks it, position by position, or SLAB_NO_LOOP. */
-typedef struct slab_axes {
+/* By axis of a tensor: the loop that walks it, position by position, or FUSE_NO_LOOP. */
+typedef struct fuse_axes {
   int8_t loop[IR_MAX_RANK];
-  uint32_t parts; /* set of loops that walk an axis in steps of several positions */
-} slab_axes;
+  uint32_t strided; /* set of loops that walk an axis in steps of several positions */
+} fuse_axes;
 
 /* Axes of the operand of that number, given those of the node that uses it. False on failure. */
-bool slab_axes_below(ir_graph *g, ir_ref node, uint32_t operand, const slab_axes *above, slab_axes *below);
+bool fuse_axes_below(ir_graph *g, ir_ref node, uint32_t operand, const fuse_axes *above, fuse_axes *below);
 /* Axes that both say the same of. */
-void slab_axes_join(slab_axes *axes, const slab_axes *other);
-extern const slab_axes slab_no_axes;
+void fuse_axes_intersect(fuse_axes *axes, const fuse_axes *other);
+extern const fuse_axes fuse_no_axes;
 
 #endif

@@ -15,7 +15,7 @@ typedef struct view_step {
   int64_t axis;
 } view_step;
 
-typedef ir_ref (*view_rule)(const view_step *s, pass_position *p);
+typedef ir_ref (*view_rule)(const view_step *s, pass_point *p);
 
 static ir_ref add_const(const view_step *s, ir_ref a, int64_t b) {
   return s->a->add(s->g, a, ir_index(s->g, b));
@@ -26,40 +26,40 @@ static bool is_one(const view_step *s, ir_ref size) {
   return ir_is_const(s->g, size, &value) && value == 1;
 }
 
-static ir_ref permute(const view_step *s, pass_position *p) {
-  pass_position from = *p;
+static ir_ref permute(const view_step *s, pass_point *p) {
+  pass_point from = *p;
   for (uint32_t i = 0; i < p->rank; i++) p->at[ir_get(s->g, s->attrs[i])->arg] = from.at[i];
   return ir_bool(s->g, true);
 }
 
-static ir_ref expand(const view_step *s, pass_position *p) {
+static ir_ref expand(const view_step *s, pass_point *p) {
   for (uint32_t i = 0; i < p->rank; i++)
     if (is_one(s, ir_dim(s->g, s->operand, i))) p->at[i] = ir_index(s->g, 0);
   return ir_bool(s->g, true);
 }
 
-static ir_ref unsqueeze(const view_step *s, pass_position *p) {
+static ir_ref unsqueeze(const view_step *s, pass_point *p) {
   p->rank--;
   for (uint32_t i = (uint32_t)s->axis; i < p->rank; i++) p->at[i] = p->at[i + 1];
   return ir_bool(s->g, true);
 }
 
-static void insert(const view_step *s, pass_position *p, ir_ref value) {
+static void insert_axis(const view_step *s, pass_point *p, ir_ref value) {
   for (uint32_t i = p->rank++; i > (uint32_t)s->axis; i--) p->at[i] = p->at[i - 1];
   p->at[s->axis] = value;
 }
 
-static ir_ref squeeze(const view_step *s, pass_position *p) {
-  insert(s, p, ir_index(s->g, 0));
+static ir_ref squeeze(const view_step *s, pass_point *p) {
+  insert_axis(s, p, ir_index(s->g, 0));
   return ir_bool(s->g, true);
 }
 
-static ir_ref point(const view_step *s, pass_position *p) {
-  insert(s, p, s->attrs[0]);
+static ir_ref point(const view_step *s, pass_point *p) {
+  insert_axis(s, p, s->attrs[0]);
   return ir_bool(s->g, true);
 }
 
-static ir_ref shrink(const view_step *s, pass_position *p) {
+static ir_ref shrink(const view_step *s, pass_point *p) {
   for (uint32_t i = 0; i < p->rank; i++) p->at[i] = s->a->add(s->g, p->at[i], s->attrs[2 * i]);
   return ir_bool(s->g, true);
 }
@@ -69,7 +69,7 @@ static ir_ref reversed(const view_step *s, uint32_t axis, ir_ref distance) {
   return s->a->add(s->g, last, negated(s, distance));
 }
 
-static ir_ref stride(const view_step *s, pass_position *p) {
+static ir_ref stride(const view_step *s, pass_point *p) {
   for (uint32_t i = 0; i < p->rank; i++) {
     int64_t step = ir_get(s->g, s->attrs[i])->arg;
     ir_ref distance = s->a->mul(s->g, p->at[i], ir_index(s->g, step < 0 ? -step : step));
@@ -78,7 +78,7 @@ static ir_ref stride(const view_step *s, pass_position *p) {
   return ir_bool(s->g, true);
 }
 
-static ir_ref flip(const view_step *s, pass_position *p) {
+static ir_ref flip(const view_step *s, pass_point *p) {
   uint32_t count = ir_get(s->g, s->view)->nsrc - 1;
   for (uint32_t i = 0; i < count; i++) {
     uint32_t axis = (uint32_t)ir_get(s->g, s->attrs[i])->arg;
@@ -108,7 +108,7 @@ static ir_ref pad_remap(const view_step *s, ir_ref x, uint32_t axis, int mode) {
   return pass_min(g, near ? pass_max(g, x, negated(s, x)) : x, mirrored);
 }
 
-static ir_ref pad(const view_step *s, pass_position *p) {
+static ir_ref pad(const view_step *s, pass_point *p) {
   int mode = ir_arg_mode(ir_get(s->g, s->view));
   ir_ref valid = ir_bool(s->g, true);
   for (uint32_t i = 0; i < p->rank; i++) {
@@ -128,7 +128,7 @@ static ir_ref pad(const view_step *s, pass_position *p) {
   return valid;
 }
 
-ir_ref pass_flatten(ir_graph *g, const pass_arith *a, ir_ref shape, const pass_position *p) {
+ir_ref pass_flatten(ir_graph *g, const pass_arith *a, ir_ref shape, const pass_point *p) {
   const ir_ref *dims = ir_get(g, shape)->src;
   ir_ref flat = ir_index(g, 0), stride = ir_index(g, 1);
   for (uint32_t i = p->rank;
@@ -150,7 +150,7 @@ static uint32_t long_axes(const view_step *s, ir_ref shape, uint32_t *axes) {
 
 /* The digits of a flat position in these axes' sizes, without % on the first axis. */
 static void split_flat(const view_step *s, ir_ref flat, const ir_ref *dims, const uint32_t *axes,
-                       uint32_t count, pass_position *p) {
+                       uint32_t count, pass_point *p) {
   ir_graph *g = s->g;
   ir_ref unit = ir_index(g, 1), quotient = flat, next;
   for (uint32_t k = count; k-- > 1; quotient = next) {
@@ -167,9 +167,9 @@ static void split_flat(const view_step *s, ir_ref flat, const ir_ref *dims, cons
 /* Reshape, group by group: the shortest runs of result axes and operand axes with equal products, from the
  * right. Inside a run the position is flattened and split again, (flat // stride) % size, without % on the
  * run's first axis. */
-static ir_ref reshape(const view_step *s, pass_position *p) {
+static ir_ref reshape(const view_step *s, pass_point *p) {
   ir_graph *g = s->g;
-  pass_position from = *p;
+  pass_point from = *p;
   ir_ref from_shape = ir_shape(g, s->view), to_shape = ir_shape(g, s->operand);
   const ir_ref *from_dims = ir_get(g, from_shape)->src, *to_dims = ir_get(g, to_shape)->src;
   uint32_t from_axes[IR_MAX_RANK], to_axes[IR_MAX_RANK];
@@ -201,7 +201,7 @@ static const view_rule view_rules[IR_OP_COUNT] = {
     [IR_OP_POINT] = point,     [IR_OP_PAD] = pad,
 };
 
-ir_ref pass_view_index(ir_graph *g, const pass_arith *arith, ir_ref view, pass_position *p) {
+ir_ref pass_view_index(ir_graph *g, const pass_arith *arith, ir_ref view, pass_point *p) {
   const ir_node *n = ir_get(g, view);
   view_step step = {g, arith, view, n->src[0], n->src + 1, ir_arg_int(n)};
   ir_ref valid = view_rules[n->op] ? view_rules[n->op](&step, p) : 0;

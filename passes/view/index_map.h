@@ -24,17 +24,17 @@ typedef struct pass_arith {
 extern const pass_arith pass_canonical;
 
 /* One position in a tensor: an index expression per axis. */
-typedef struct pass_position {
+typedef struct pass_point {
   uint32_t rank;
   ir_ref at[IR_MAX_RANK];
-} pass_position;
+} pass_point;
 
 /* Rewrite a position in the result of view (one operand, any VIEW operation but concat and stack) into the
  * position in its operand. Returns where that position is valid: true except for pads with a constant; 0 on
  * failure. */
-ir_ref pass_view_index(ir_graph *g, const pass_arith *arith, ir_ref view, pass_position *position);
+ir_ref pass_view_index(ir_graph *g, const pass_arith *arith, ir_ref view, pass_point *position);
 
 /* Row-major position as one number. */
-ir_ref pass_flatten(ir_graph *g, const pass_arith *arith, ir_ref shape, const pass_position *position);
+ir_ref pass_flatten(ir_graph *g, const pass_arith *arith, ir_ref shape, const pass_point *position);
 
 #endif

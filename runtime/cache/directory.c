@@ -44,7 +44,7 @@ bool rt_is_trusted(const struct stat *s, char why[RT_DISK_WHY]) {
   return false;
 }
 
-static bool refuse(rt_refusal *refusal, const char *why) {
+static bool refuse_path(rt_refusal *refusal, const char *why) {
   snprintf(refusal->why, sizeof refusal->why, "%s", why);
   return false;
 }
@@ -58,8 +58,9 @@ static bool may_follow(const walk *w, const struct stat *link) {
   }
   if (fstat(w->fd, &place)) return false;
   if (is_ours(&place) && (!(place.st_mode & (S_IWGRP | S_IWOTH)) || place.st_mode & S_ISVTX)) return true;
-  return refuse(w->refusal, "is a symbolic link in a directory that others may change; name the directory "
-                            "that it leads to");
+  return refuse_path(w->refusal,
+                     "is a symbolic link in a directory that others may change; name the directory "
+                     "that it leads to");
 }
 
 static bool fails(int why) {
@@ -68,7 +69,7 @@ static bool fails(int why) {
 }
 
 /* Put what the link leads to in front of what is left. */
-static bool follow(walk *w, const char *name) {
+static bool follow_link(walk *w, const char *name) {
   char target[RT_DISK_PATH];
   ssize_t got = readlinkat(w->fd, name, target, sizeof target);
   if (got < 0) return false;
@@ -85,7 +86,7 @@ static bool follow(walk *w, const char *name) {
   return (w->fd = open("/", DIRECTORY)) >= 0;
 }
 
-static int enter(int at, const char *name, bool make) {
+static int open_or_make(int at, const char *name, bool make) {
   int fd = openat(at, name, DIRECTORY);
   if (fd >= 0 || errno != ENOENT || !make) return fd;
   if (mkdirat(at, name, 0700) && errno != EEXIST) return -1;
@@ -93,7 +94,7 @@ static int enter(int at, const char *name, bool make) {
 }
 
 /* Add a name to a path, after a slash. */
-static bool append(char path[RT_DISK_PATH], bool slash, const char *name) {
+static bool append_name(char path[RT_DISK_PATH], bool slash, const char *name) {
   size_t length = strlen(path), more = strlen(name);
   if (length + slash + more >= RT_DISK_PATH) return fails(ENAMETOOLONG);
   if (slash) path[length++] = '/';
@@ -101,11 +102,11 @@ static bool append(char path[RT_DISK_PATH], bool slash, const char *name) {
   return true;
 }
 
-static bool step(walk *w, const char *name, bool last) {
+static bool step_into(walk *w, const char *name, bool last) {
   rt_refusal *refusal = w->refusal;
   size_t before = strlen(refusal->path);
-  if (!append(refusal->path, before || w->absolute, name)) return false;
-  int next = enter(w->fd, name, w->make);
+  if (!append_name(refusal->path, before || w->absolute, name)) return false;
+  int next = open_or_make(w->fd, name, w->make);
   if (next >= 0) {
     close(w->fd);
     w->fd = next;
@@ -115,25 +116,25 @@ static bool step(walk *w, const char *name, bool last) {
   if (errno != ENOTDIR && errno != ELOOP) return false;
   if (fstatat(w->fd, name, &s, AT_SYMLINK_NOFOLLOW)) return false;
   if (!S_ISLNK(s.st_mode)) return fails(ENOTDIR);
-  if (last) return refuse(refusal, "is a symbolic link; name the directory that it leads to");
+  if (last) return refuse_path(refusal, "is a symbolic link; name the directory that it leads to");
   if (!may_follow(w, &s)) return false;
   if (++w->links > LINKS_MOST) return fails(ELOOP);
   refusal->path[before] = 0;
-  return follow(w, name);
+  return follow_link(w, name);
 }
 
-static const char *skip(const char *at) {
+static const char *skip_slashes(const char *at) {
   while (*at == '/' || (*at == '.' && (at[1] == '/' || !at[1]))) at++;
   return at;
 }
 
 /* Follow the next name; false at the end, and where that fails. */
-static bool advance(walk *w, bool *good) {
-  char *name = w->text + (skip(w->text + w->at) - w->text), *end = name + strcspn(name, "/");
+static bool advance_name(walk *w, bool *good) {
+  char *name = w->text + (skip_slashes(w->text + w->at) - w->text), *end = name + strcspn(name, "/");
   if (!*name) return false;
   w->at = (size_t)(end - w->text);
   if (*end) *end = 0, w->at++;
-  *good = step(w, name, !*skip(w->text + w->at));
+  *good = step_into(w, name, !*skip_slashes(w->text + w->at));
   return *good;
 }
 
@@ -144,7 +145,7 @@ int rt_dir_open(const char *directory, bool make, rt_refusal *refusal) {
   refusal->path[0] = refusal->why[0] = 0;
   w.fd = open(w.absolute ? "/" : ".", DIRECTORY);
   bool good = w.fd >= 0;
-  while (good && advance(&w, &good)) {}
+  while (good && advance_name(&w, &good)) {}
   if (good) {
     snprintf(refusal->path, sizeof refusal->path, "%s", directory);
     if (fstat(w.fd, &s) == 0 && rt_is_trusted(&s, refusal->why)) return w.fd;
@@ -158,13 +159,13 @@ int rt_dir_open(const char *directory, bool make, rt_refusal *refusal) {
 int rt_dir_shard(int directory, const char *name, bool make, rt_refusal *refusal) {
   struct stat s;
   refusal->why[0] = 0;
-  int fd = enter(directory, name, make), why = errno;
+  int fd = open_or_make(directory, name, make), why = errno;
   if (fd >= 0 && fstat(fd, &s) == 0 && rt_is_trusted(&s, refusal->why)) return fd;
   if (fd >= 0) close(fd);
   else if ((why == ENOTDIR || why == ELOOP) && fstatat(directory, name, &s, AT_SYMLINK_NOFOLLOW) == 0 &&
            S_ISLNK(s.st_mode))
-    refuse(refusal, "is a symbolic link; nothing is read or removed behind it");
-  if (refusal->why[0]) append(refusal->path, true, name);
+    refuse_path(refusal, "is a symbolic link; nothing is read or removed behind it");
+  if (refusal->why[0]) append_name(refusal->path, true, name);
   errno = why;
   return -1;
 }

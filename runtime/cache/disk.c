@@ -81,7 +81,7 @@ void rt_disk_tell(rt_disk *disk, rt_disk_report report, void *context) {
 const char *rt_disk_directory(const rt_disk *disk) { return disk->directory; }
 const ir_mem *rt_disk_mem(const rt_disk *disk) { return disk->mem; }
 
-static void count(atomic_ullong *counter, uint64_t by) {
+static void count_bytes(atomic_ullong *counter, uint64_t by) {
   atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
 }
 
@@ -105,7 +105,7 @@ static int open_shard(rt_disk *disk, const place *at, bool make) {
   if (directory >= 0) shard = rt_dir_shard(directory, at->shard, make, &refusal);
   int why = errno;
   if (refusal.why[0]) {
-    count(&disk->refused, 1);
+    count_bytes(&disk->refused, 1);
     bool told = directory < 0 && atomic_exchange_explicit(&disk->told, true, memory_order_relaxed);
     if (disk->report && !told) disk->report(disk->report_context, refusal.path, refusal.why);
     why = EPERM;
@@ -126,10 +126,10 @@ static void tell_of_entry(rt_disk *disk, const place *at, const char *why) {
 static void set_aside(rt_disk *disk, int shard, const place *at, rt_entry_state state, const char *why) {
   char stays[RT_DISK_WHY];
   if (state == RT_ENTRY_DAMAGED) {
-    count(&disk->damaged, 1);
+    count_bytes(&disk->damaged, 1);
     rt_disk_unlink(shard, at->name, stays); /* what stays is replaced by the next store */
   } else {
-    count(&disk->refused, 1);
+    count_bytes(&disk->refused, 1);
   }
   tell_of_entry(disk, at, why);
 }
@@ -145,7 +145,7 @@ bool rt_disk_get(rt_disk *disk, const char *kind, const void *key, size_t key_si
   if (state == RT_ENTRY_GOOD && time(NULL) - view.status.st_mtime > TOUCH_SECONDS)
     utimensat(shard, at.name, NULL, AT_SYMLINK_NOFOLLOW);
   if (shard >= 0) close(shard);
-  count(state == RT_ENTRY_GOOD ? &disk->hits : &disk->misses, 1);
+  count_bytes(state == RT_ENTRY_GOOD ? &disk->hits : &disk->misses, 1);
   *out = view.found;
   return state == RT_ENTRY_GOOD;
 }
@@ -178,8 +178,8 @@ static bool store_in(rt_disk *disk, int shard, const place *at, const char *kind
 }
 
 /* Directories may be removed by others at any time: once more where one was. */
-static bool store(rt_disk *disk, const place *at, const char *kind, const void *key, size_t key_size,
-                  const void *payload, size_t size) {
+static bool store_entry(rt_disk *disk, const place *at, const char *kind, const void *key, size_t key_size,
+                        const void *payload, size_t size) {
   bool stored = false;
   for (int attempt = 0; attempt < 2 && !stored && (attempt == 0 || errno == ENOENT); attempt++) {
     int shard = open_shard(disk, at, true);
@@ -209,7 +209,7 @@ static void keep_small(rt_disk *disk, uint64_t stored) {
   if (rt_disk_walk(disk, add_bytes, &bytes, NULL, NULL, NULL) || bytes <= cap) return;
   rt_disk_pruned pruned;
   rt_disk_prune(disk, (int64_t)(cap - cap / 8), NULL, NULL, &pruned, NULL);
-  count(&disk->pruned, pruned.removed);
+  count_bytes(&disk->pruned, pruned.removed);
 }
 
 bool rt_disk_put(rt_disk *disk, const char *kind, const void *key, size_t key_size, const void *payload,
@@ -217,11 +217,11 @@ bool rt_disk_put(rt_disk *disk, const char *kind, const void *key, size_t key_si
   place at;
   uint64_t bytes = rt_disk_entry_size(key_size, size);
   if (bytes > (uint64_t)disk->max_bytes || !find_place(disk, kind, key, key_size, &at) ||
-      !store(disk, &at, kind, key, key_size, payload, size)) {
-    count(&disk->failed_stores, 1);
+      !store_entry(disk, &at, kind, key, key_size, payload, size)) {
+    count_bytes(&disk->failed_stores, 1);
     return false;
   }
-  count(&disk->stores, 1);
+  count_bytes(&disk->stores, 1);
   keep_small(disk, bytes);
   return true;
 }

@@ -25,7 +25,7 @@ uint64_t rt_disk_entry_size(size_t key_size, size_t payload_size) {
   return payload_offset(key_size) + payload_size;
 }
 
-static bool says(char why[RT_DISK_WHY], const char *text) {
+static bool set_reason(char why[RT_DISK_WHY], const char *text) {
   snprintf(why, RT_DISK_WHY, "%s", text);
   return false;
 }
@@ -34,16 +34,17 @@ static bool says(char why[RT_DISK_WHY], const char *text) {
 static bool check_head(const rt_disk_head *head, uint64_t file_size, const char *kind, const void *key,
                        size_t key_size, char *why) {
   char wanted[RT_DISK_KIND] = {0};
-  if (head->magic != MAGIC) return says(why, "not a viewfold cache entry");
-  if (head->version != VERSION || head->zero != 0) return says(why, "of another version");
-  if (!memchr(head->kind, 0, sizeof head->kind)) return says(why, "the kind is ill-formed");
+  if (head->magic != MAGIC) return set_reason(why, "not a viewfold cache entry");
+  if (head->version != VERSION || head->zero != 0) return set_reason(why, "of another version");
+  if (!memchr(head->kind, 0, sizeof head->kind)) return set_reason(why, "the kind is ill-formed");
   uint64_t room = file_size - sizeof *head;
-  if (head->key_size > room || head->payload_size > room) return says(why, "shorter than it says");
+  if (head->key_size > room || head->payload_size > room) return set_reason(why, "shorter than it says");
   if (payload_offset(head->key_size) + head->payload_size != file_size)
-    return says(why, "not as long as it says");
+    return set_reason(why, "not as long as it says");
   snprintf(wanted, sizeof wanted, "%s", kind);
-  if (memcmp(wanted, head->kind, sizeof wanted)) return says(why, "its kind is not the one in its name");
-  return !key || head->key_size == key_size || says(why, "the key does not match its name");
+  if (memcmp(wanted, head->kind, sizeof wanted))
+    return set_reason(why, "its kind is not the one in its name");
+  return !key || head->key_size == key_size || set_reason(why, "the key does not match its name");
 }
 
 /* All of it, in memory that nobody else changes. */
@@ -53,9 +54,9 @@ static bool check_body(const uint8_t *bytes, size_t size, const void *key, size_
   memcpy(&head, bytes, sizeof head);
   uint64_t offset = payload_offset(head.key_size);
   if (!rt_digest_equal(rt_digest_of(bytes + offset, head.payload_size), head.payload_digest))
-    return says(out->why, "the payload does not match its digest");
+    return set_reason(out->why, "the payload does not match its digest");
   if (key && memcmp(bytes + sizeof head, key, key_size))
-    return says(out->why, "the key does not match its name");
+    return set_reason(out->why, "the key does not match its name");
   if (!key) out->key_digest = rt_digest_of(bytes + sizeof head, head.key_size);
   out->found = (rt_found){bytes + offset, head.payload_size, (void *)(uintptr_t)bytes, size, offset};
   return true;
@@ -86,18 +87,18 @@ static rt_entry_state read_file(int fd, const char *kind, const void *key, size_
   rt_disk_head head;
   uint64_t size = (uint64_t)out->status.st_size;
   if (size < sizeof head || size > SIZE_MAX || read_some(fd, &head, sizeof head) != sizeof head) {
-    says(out->why, "shorter than its header");
+    set_reason(out->why, "shorter than its header");
     return RT_ENTRY_DAMAGED;
   }
   if (!check_head(&head, size, kind, key, key_size, out->why)) return RT_ENTRY_DAMAGED;
   uint8_t *bytes = private_memory((size_t)size);
   if (!bytes) {
-    says(out->why, "there is no memory to read it into");
+    set_reason(out->why, "there is no memory to read it into");
     return RT_ENTRY_ABSENT;
   }
   rt_entry_state state = RT_ENTRY_ABSENT;
   if (read_some(fd, bytes, (size_t)size) != size || memcmp(bytes, &head, sizeof head))
-    says(out->why, "changed while it was read");
+    set_reason(out->why, "changed while it was read");
   else if (check_body(bytes, (size_t)size, key, key_size, out)) return RT_ENTRY_GOOD;
   else state = RT_ENTRY_DAMAGED;
   munmap(bytes, (size_t)size);
@@ -108,9 +109,9 @@ static rt_entry_state read_file(int fd, const char *kind, const void *key, size_
 static int open_entry(int shard, const char *name, struct stat *status, char *why) {
   why[0] = 0;
   int fd = openat(shard, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0 && errno == ELOOP) says(why, "is a symbolic link");
-  else if (fd < 0 && errno != ENOENT) says(why, "cannot be opened");
-  else if (fd >= 0 && (fstat(fd, status) || !S_ISREG(status->st_mode))) says(why, "is no regular file");
+  if (fd < 0 && errno == ELOOP) set_reason(why, "is a symbolic link");
+  else if (fd < 0 && errno != ENOENT) set_reason(why, "cannot be opened");
+  else if (fd >= 0 && (fstat(fd, status) || !S_ISREG(status->st_mode))) set_reason(why, "is no regular file");
   if (fd < 0 || !*why) return fd;
   close(fd);
   return -1;
@@ -133,7 +134,7 @@ void rt_disk_release(rt_found *found) {
 }
 
 /* writev until all is written. */
-static bool write_parts(int fd, struct iovec *part, int count) {
+static bool write_all(int fd, struct iovec *part, int count) {
   while (count) {
     if (part->iov_len == 0) {
       part++, count--;
@@ -164,7 +165,7 @@ bool rt_disk_entry_write(int shard, const char *name, const char *kind, const vo
                           {(void *)(uintptr_t)key, key_size},
                           {(void *)(uintptr_t)zeros, payload_offset(key_size) - sizeof head - key_size},
                           {(void *)(uintptr_t)payload, size}};
-  bool good = write_parts(fd, parts, sizeof parts / sizeof *parts);
+  bool good = write_all(fd, parts, sizeof parts / sizeof *parts);
   good = close(fd) == 0 && good;
   if (good) return true;
   int why = errno;
@@ -187,7 +188,7 @@ rt_owner rt_disk_owner(int shard, const char *name, char why[RT_DISK_WHY]) {
   }
   bool whole = *name != '.'; /* a temporary may have been left at any length */
   if (memcmp(begins, &magic, got) == 0 && (got == sizeof magic || !whole)) return RT_OURS;
-  says(why, "not a viewfold cache entry");
+  set_reason(why, "not a viewfold cache entry");
   return RT_FOREIGN;
 }
 
@@ -196,5 +197,5 @@ bool rt_disk_unlink(int shard, const char *name, char why[RT_DISK_WHY]) {
   if (owner == RT_UNKNOWN && !*why) return true; /* there is none */
   if (owner != RT_OURS) return false;
   if (!unlinkat(shard, name, 0) || errno == ENOENT) return true;
-  return says(why, "cannot be removed");
+  return set_reason(why, "cannot be removed");
 }

@@ -38,7 +38,7 @@ static int64_t unzigzag(uint64_t number) { return (int64_t)(number >> 1 ^ (0 - (
 static bool raw_argument(ir_op op, ir_dtype dtype) { return op == IR_OP_CONST && ir_is_float(dtype); }
 
 /* What the kernel computes, in a few words for people who read profiles. */
-static void say(writer *w, const ir_graph *g, const ir_node *n) {
+static void describe_node(writer *w, const ir_graph *g, const ir_node *n) {
   enum { WORDS = 4 };
   if (n->op == IR_OP_STORE || n->op == IR_OP_UPDATE) w->dtype = ir_dtype_of(g, n->src[0]);
   ir_class cls = (ir_class)ir_ops[n->op].cls;
@@ -62,10 +62,10 @@ static void put_node(writer *w, const ir_graph *g, ir_ref ref) {
   else put_number(w, zigzag(arg));
   for (uint32_t i = 0; i < n->nsrc; i++) put_number(w, w->nodes + 1 - w->place[n->src[i]]);
   w->place[ref] = ++w->nodes;
-  say(w, g, n);
+  describe_node(w, g, n);
 }
 
-static bool push(writer *w, ir_ref ref) {
+static bool push_node(writer *w, ir_ref ref) {
   if (!IR_RESERVE(w->mem, w->stack, w->stack_cap, w->depth + 1)) return false;
   w->stack[w->depth++] = ref;
   return true;
@@ -73,7 +73,7 @@ static bool push(writer *w, ir_ref ref) {
 
 /* Sources before users, first sources first. Returns a node that no kernel may hold, or 0. */
 static ir_ref put_all(writer *w, const ir_graph *g, ir_ref kernel) {
-  w->failed = !push(w, kernel);
+  w->failed = !push_node(w, kernel);
   while (w->depth && !w->failed) {
     ir_ref top = w->stack[w->depth - 1];
     if (w->place[top]) {
@@ -84,7 +84,7 @@ static ir_ref put_all(writer *w, const ir_graph *g, ir_ref kernel) {
     if (!(ir_ops[n->op].level & IR_LEVEL_LOOP) || n->op == IR_OP_ERROR) return top;
     size_t before = w->depth;
     for (uint32_t i = n->nsrc; i-- > 0 && !w->failed;)
-      if (!w->place[n->src[i]]) w->failed = !push(w, n->src[i]);
+      if (!w->place[n->src[i]]) w->failed = !push_node(w, n->src[i]);
     if (w->depth > before || w->failed) continue;
     put_node(w, g, top);
     w->depth--;

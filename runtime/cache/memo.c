@@ -36,7 +36,7 @@ static rt_memo_item **bucket_of(const rt_memo *m, rt_digest digest) {
   return &m->buckets[digest.lo & (m->bucket_count - 1)];
 }
 
-static void forget(rt_memo *m, rt_memo_item *item) {
+static void remove_item(rt_memo *m, rt_memo_item *item) {
   rt_memo_item **at = bucket_of(m, item->digest);
   while (*at != item) at = &(*at)->next;
   *at = item->next;
@@ -48,7 +48,7 @@ static void forget(rt_memo *m, rt_memo_item *item) {
 }
 
 void rt_memo_free(rt_memo *m) {
-  while (m->oldest) forget(m, m->oldest);
+  while (m->oldest) remove_item(m, m->oldest);
   ir_free(m->mem, m->buckets, m->bucket_count * sizeof *m->buckets);
   m->buckets = NULL;
   m->bucket_count = 0;
@@ -68,7 +68,7 @@ void *rt_memo_find(rt_memo *m, const void *key, size_t size) {
 }
 
 /* More buckets when there are more items than buckets; where memory is short, chains grow longer instead. */
-static bool grow(rt_memo *m) {
+static bool grow_buckets(rt_memo *m) {
   if (m->count < m->bucket_count) return true;
   size_t wanted = m->bucket_count ? 2 * m->bucket_count : FIRST_BUCKETS;
   rt_memo_item **buckets = ir_alloc(m->mem, wanted * sizeof *buckets);
@@ -86,13 +86,13 @@ static bool grow(rt_memo *m) {
 }
 
 bool rt_memo_put(rt_memo *m, const void *key, size_t size, void *value, size_t weight) {
-  if (weight > m->max_weight || !grow(m)) return false;
+  if (weight > m->max_weight || !grow_buckets(m)) return false;
   rt_memo_item *item = ir_alloc(m->mem, sizeof *item + size);
   if (!item) return false;
   *item =
       (rt_memo_item){.digest = rt_digest_of(key, size), .value = value, .weight = weight, .key_size = size};
   memcpy(item->key, key, size);
-  while (m->weight > m->max_weight - weight) forget(m, m->oldest);
+  while (m->weight > m->max_weight - weight) remove_item(m, m->oldest);
   rt_memo_item **head = bucket_of(m, item->digest);
   item->next = *head;
   *head = item;

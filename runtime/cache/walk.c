@@ -81,7 +81,7 @@ static bool read_temporary_name(rt_disk_item *item) {
 }
 
 /* A descriptor to read a directory from. */
-static DIR *list(int directory) {
+static DIR *list_directory(int directory) {
   int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *dir = fd < 0 ? NULL : fdopendir(fd);
   if (!dir && fd >= 0) close(fd);
@@ -95,7 +95,7 @@ static struct dirent *next_file(DIR *dir) {
 }
 
 static bool walk_shard(int shard, const char *shard_name, rt_disk_visit visit, void *context, bool *go_on) {
-  DIR *dir = list(shard);
+  DIR *dir = list_directory(shard);
   if (!dir) return errno == ENOENT;
   struct dirent *file = NULL;
   while (*go_on && (file = next_file(dir))) {
@@ -125,7 +125,7 @@ typedef struct walk {
 } walk;
 
 static bool walk_directory(int directory, const walk *w, rt_refusal *refusal) {
-  DIR *dir = list(directory);
+  DIR *dir = list_directory(directory);
   size_t length = strlen(refusal->path);
   struct dirent *file = NULL;
   bool good = dir != NULL, go_on = true;

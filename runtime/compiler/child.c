@@ -100,7 +100,7 @@ static int set_attributes(posix_spawnattr_t *attributes) {
   return failed ? failed : posix_spawnattr_setflags(attributes, flags);
 }
 
-static int spawn(const rt_compiler *c, const char *path, int socket, int words, pid_t *out) {
+static int spawn_child(const rt_compiler *c, const char *path, int socket, int words, pid_t *out) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   char parent[24], bytes[24], threads[12], *environment[VARIABLES];
@@ -122,7 +122,7 @@ static int spawn(const rt_compiler *c, const char *path, int socket, int words, 
   return failed;
 }
 
-static bool identify(int fd, struct rt_file_id *out) {
+static bool identify_file(int fd, struct rt_file_id *out) {
   struct stat status;
   if (fd < 0 || fstat(fd, &status)) return false;
   *out = (struct rt_file_id){status.st_dev, status.st_ino};
@@ -131,7 +131,7 @@ static bool identify(int fd, struct rt_file_id *out) {
 
 static bool is_ours(int fd, struct rt_file_id id) {
   struct rt_file_id now;
-  return identify(fd, &now) && now.device == id.device && now.file == id.file;
+  return identify_file(fd, &now) && now.device == id.device && now.file == id.file;
 }
 
 static void close_ours(int *fd, struct rt_file_id id) {
@@ -139,7 +139,7 @@ static void close_ours(int *fd, struct rt_file_id id) {
   *fd = -1;
 }
 
-static void forget(rt_compiler *c) {
+static void forget_child(rt_compiler *c) {
   close_ours(&c->socket, c->socket_id);
   close_ours(&c->words, c->words_id);
   c->pid = 0;
@@ -162,7 +162,7 @@ ir_status rt_compiler_start(rt_compiler *c, ir_error *error) {
     if (is_usable(c)) return IR_OK;
     rt_compiler_end(c, true, NULL);
   } else if (c->pid) {
-    forget(c);
+    forget_child(c);
     c->reading = false;
     c->asked = NULL;
   }
@@ -172,16 +172,16 @@ ir_status rt_compiler_start(rt_compiler *c, ir_error *error) {
   if (!failed && fcntl(pair[0], F_SETFL, O_NONBLOCK)) failed = errno;
   c->socket = pair[0];
   c->words = failed ? -1 : above(memfd_create("viewfold-compile", MFD_CLOEXEC));
-  identify(c->socket, &c->socket_id);
-  identify(c->words, &c->words_id);
-  if (!failed) failed = spawn(c, path, pair[1], c->words, &c->pid);
+  identify_file(c->socket, &c->socket_id);
+  identify_file(c->words, &c->words_id);
+  if (!failed) failed = spawn_child(c, path, pair[1], c->words, &c->pid);
   if (pair[1] >= 0) close(pair[1]);
   if (!failed) {
     c->owner = getpid();
     c->started++;
     return IR_OK;
   }
-  forget(c);
+  forget_child(c);
   return ir_fail(
       error, failed == ENOMEM ? IR_ERR_MEMORY : IR_ERR_COMPILE,
       "compile: the program %s cannot be started: %s; it must be an executable file, and the process may "
@@ -218,7 +218,7 @@ static void read_words(int words, rt_ending *out) {
 
 /* Waits without blocking: 1 where the child has ended by now, 0 where it runs, -1 where that is not to be
  * learnt: the process ignores SIGCHLD, or somebody waits for all its children. */
-static int look_for_end(const rt_compiler *c, int *status) {
+static int scan_for_end(const rt_compiler *c, int *status) {
   pid_t found;
   while ((found = waitpid(c->pid, status, WNOHANG)) < 0 && errno == EINTR) {}
   return found == c->pid ? 1 : found == 0 ? 0 : -1;
@@ -235,7 +235,7 @@ static int wait_for_end(const rt_compiler *c, int *status) {
     poll(&one, 1, PATIENCE_MS);
   }
   int found;
-  while ((found = look_for_end(c, status)) == 0 && ir_now_ns() < until) nanosleep(&moment, NULL);
+  while ((found = scan_for_end(c, status)) == 0 && ir_now_ns() < until) nanosleep(&moment, NULL);
   return found;
 }
 
@@ -246,7 +246,7 @@ void rt_compiler_end(rt_compiler *c, bool at_once, rt_ending *out) {
   out->greeted = c->greeted;
   if (!c->pid) return;
   if (c->owner == getpid()) {
-    int status = 0, found = at_once ? look_for_end(c, &status) : wait_for_end(c, &status);
+    int status = 0, found = at_once ? scan_for_end(c, &status) : wait_for_end(c, &status);
     out->known = found == 1;
     if (found ==
         0) { /* a child that nobody has waited for keeps its number: the signal reaches nobody else */
@@ -257,5 +257,5 @@ void rt_compiler_end(rt_compiler *c, bool at_once, rt_ending *out) {
     out->code = out->signalled ? WTERMSIG(status) : WEXITSTATUS(status);
     read_words(is_ours(c->words, c->words_id) ? c->words : -1, out);
   }
-  forget(c);
+  forget_child(c);
 }

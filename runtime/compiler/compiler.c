@@ -41,16 +41,17 @@ static int64_t wall_of(const rt_compiler *c) {
 
 /* failures */
 
-static void fail(rt_asked *a, ir_status status) {
+static void fail_request(rt_asked *a, ir_status status) {
   a->state = RT_ASKED_ANSWERED;
   a->status = status;
 }
 
 static void out_of_time(const rt_compiler *c, rt_asked *a) {
-  fail(a, ir_fail(&a->error, IR_ERR_COMPILE,
-                  "compile: kernel %s takes more than %d seconds of processor time, the limit; allow more "
-                  "(VIEWFOLD_COMPILE_SECONDS, compile_seconds in vf_options), or make the graph smaller",
-                  a->symbol, seconds_of(c)));
+  fail_request(
+      a, ir_fail(&a->error, IR_ERR_COMPILE,
+                 "compile: kernel %s takes more than %d seconds of processor time, the limit; allow more "
+                 "(VIEWFOLD_COMPILE_SECONDS, compile_seconds in vf_options), or make the graph smaller",
+                 a->symbol, seconds_of(c)));
 }
 
 /* LLVM and the C++ library say so before they abort (report_bad_alloc_error, std::terminate). */
@@ -65,7 +66,7 @@ static void out_of_memory(const rt_compiler *c, rt_asked *a) {
   else
     ir_fail(&a->error, IR_ERR_MEMORY,
             "compile: kernel %s: LLVM is out of memory; free some, or make the graph smaller", a->symbol);
-  fail(a, IR_ERR_MEMORY);
+  fail_request(a, IR_ERR_MEMORY);
 }
 
 static void crashed(const rt_compiler *c, rt_asked *a, const rt_ending *e) {
@@ -92,28 +93,29 @@ static void crashed(const rt_compiler *c, rt_asked *a, const rt_ending *e) {
             "compile: kernel %s: LLVM ended its process (%s)%s%s; this is a fault of LLVM or of viewfold: "
             "please report it with the graph. Other graphs can be compiled; a change of this one may help",
             symbol, how, colon, e->said);
-  fail(a, IR_ERR_COMPILE);
+  fail_request(a, IR_ERR_COMPILE);
 }
 
 static void silent(const rt_compiler *c, rt_asked *a) {
-  fail(a,
-       ir_fail(
-           &a->error, IR_ERR_COMPILE,
-           "compile: kernel %s: the process that compiles it has not answered within %lld seconds; it may be "
-           "stopped, or the machine has no time for it: compile again, or allow more "
-           "(VIEWFOLD_COMPILE_SECONDS)",
-           a->symbol, (long long)wall_of(c)));
+  fail_request(
+      a,
+      ir_fail(
+          &a->error, IR_ERR_COMPILE,
+          "compile: kernel %s: the process that compiles it has not answered within %lld seconds; it may be "
+          "stopped, or the machine has no time for it: compile again, or allow more "
+          "(VIEWFOLD_COMPILE_SECONDS)",
+          a->symbol, (long long)wall_of(c)));
 }
 
 static void nonsense(const rt_compiler *c, rt_asked *a) {
   char path[600];
   rt_compiler_find(&c->how, path, sizeof path);
-  fail(a,
-       ir_fail(&a->error, IR_ERR_COMPILE,
-               "compile: kernel %s: the program %s does not answer as viewfold-compile of this build does; "
-               "install library and program together, or compile in the process itself "
-               "(VIEWFOLD_COMPILE=inprocess)",
-               a->symbol, path));
+  fail_request(
+      a, ir_fail(&a->error, IR_ERR_COMPILE,
+                 "compile: kernel %s: the program %s does not answer as viewfold-compile of this build does; "
+                 "install library and program together, or compile in the process itself "
+                 "(VIEWFOLD_COMPILE=inprocess)",
+                 a->symbol, path));
 }
 
 static rt_asked *oldest(rt_asked *list) {
@@ -125,7 +127,7 @@ static rt_asked *oldest(rt_asked *list) {
 
 /* Under the lock: ends the child and says to all who wait what became of it. Where it is known which request
  * ended it, that one fails and the others are to be asked again. */
-static void settle(rt_compiler *c, fault why) {
+static void finish_requests(rt_compiler *c, fault why) {
   rt_ending ending;
   rt_compiler_end(c, why != HUNG_UP, &ending);
   rt_asked *slowest = oldest(c->asked);
@@ -190,7 +192,7 @@ static bool is_answer(const rt_wire_answer *answer) {
          answer->size <= (answer->status ? sizeof((ir_error *)0)->text : RT_WIRE_MOST);
 }
 
-static rt_asked *find(rt_compiler *c, uint32_t number) {
+static rt_asked *find_request(rt_compiler *c, uint32_t number) {
   pthread_mutex_lock(&c->lock);
   rt_asked *a = c->asked;
   while (a && (a->number != number || a->state != RT_ASKED_WAITS)) a = a->next;
@@ -199,14 +201,14 @@ static rt_asked *find(rt_compiler *c, uint32_t number) {
 }
 
 /* Reads an answer: to whom it is. *why is what is wrong where it is no whole answer. */
-static bool receive(rt_compiler *c, int64_t until, rt_asked **out, fault *why) {
+static bool receive_answer(rt_compiler *c, int64_t until, rt_asked **out, fault *why) {
   rt_wire_answer answer;
   rt_wire_lap laps[RT_WIRE_LAPS];
   if (!c->greeted && !receive_greeting(c, until, why)) return false;
   *why = HUNG_UP;
   if (!rt_wire_receive(c->socket, &answer, sizeof answer, until)) return false;
   *why = NONSENSE;
-  rt_asked *a = *out = is_answer(&answer) ? find(c, answer.number) : NULL;
+  rt_asked *a = *out = is_answer(&answer) ? find_request(c, answer.number) : NULL;
   if (!a) return false;
   *why = HUNG_UP;
   if (!rt_wire_receive(c->socket, laps, answer.laps * sizeof *laps, until) ||
@@ -214,8 +216,8 @@ static bool receive(rt_compiler *c, int64_t until, rt_asked **out, fault *why) {
     return false;
   const ir_timer *timer = a->timer;
   for (uint32_t i = 0; timer && i < answer.laps; i++) {
-    if (laps[i].part < RT_WIRE_LAPS)
-      timer->note(timer->user, rt_wire_parts[laps[i].part], -1, a->symbol, laps[i].ns);
+    if (laps[i].phase < RT_WIRE_LAPS)
+      timer->note(timer->user, rt_wire_phases[laps[i].phase], -1, a->symbol, laps[i].ns);
     a->lapped += laps[i].ns;
   }
   return true;
@@ -243,7 +245,7 @@ static void send_request(rt_compiler *c, rt_asked *a) {
 static void hear(rt_compiler *c) { c->until = ir_now_ns() + wall_of(c) * 1000000000; }
 
 /* Under the lock: sees to it that there is a child, and sends. */
-static void ask(rt_compiler *c, rt_asked *a) {
+static void ask_child(rt_compiler *c, rt_asked *a) {
   uint32_t started = c->started;
   a->state = RT_ASKED_ANSWERED;
   if ((a->status = rt_compiler_start(c, &a->error))) return;
@@ -257,20 +259,20 @@ static void ask(rt_compiler *c, rt_asked *a) {
 void rt_compiler_ask(rt_compiler *c, rt_asked *a) {
   a->asked = ir_timer_start(a->timer);
   pthread_mutex_lock(&c->lock);
-  ask(c, a);
+  ask_child(c, a);
   a->next = c->asked;
   c->asked = a;
   pthread_mutex_unlock(&c->lock);
 }
 
-static void leave(rt_compiler *c, rt_asked *a) {
+static void dequeue_request(rt_compiler *c, rt_asked *a) {
   rt_asked **at = &c->asked;
   while (*at && *at != a) at = &(*at)->next;
   if (*at) *at = a->next;
 }
 
 /* Under the lock, until a's state says what became of it: reads answers where nobody does. */
-static void await(rt_compiler *c, rt_asked *a) {
+static void await_answer(rt_compiler *c, rt_asked *a) {
   while (a->state == RT_ASKED_WAITS) {
     if (c->reading) {
       a->sleeps = true;
@@ -283,12 +285,12 @@ static void await(rt_compiler *c, rt_asked *a) {
     int64_t until = c->until;
     c->reading = true;
     pthread_mutex_unlock(&c->lock);
-    bool good = receive(c, until, &answered, &why);
+    bool good = receive_answer(c, until, &answered, &why);
     if (!good && why == HUNG_UP && ir_now_ns() >= until) why = SILENT;
     pthread_mutex_lock(&c->lock);
     c->reading = false;
     if (good) answered->state = RT_ASKED_ANSWERED, hear(c);
-    else settle(c, why);
+    else finish_requests(c, why);
     if (!good || answered->sleeps || answered == a) pthread_cond_broadcast(&c->answered);
   }
 }
@@ -297,8 +299,8 @@ static void await(rt_compiler *c, rt_asked *a) {
  */
 ir_status rt_compiler_await(rt_compiler *c, rt_asked *a, cg_blob *out, ir_error *error) {
   pthread_mutex_lock(&c->lock);
-  for (await(c, a); a->state == RT_ASKED_AGAIN; await(c, a)) ask(c, a);
-  leave(c, a);
+  for (await_answer(c, a); a->state == RT_ASKED_AGAIN; await_answer(c, a)) ask_child(c, a);
+  dequeue_request(c, a);
   pthread_mutex_unlock(&c->lock);
   if (a->timer && a->starts) /* what it waited beyond its parts: the child began, and loaded LLVM */
     a->timer->note(a->timer->user, "load", -1, NULL, ir_now_ns() - a->asked - a->lapped);

@@ -91,7 +91,7 @@ static bool serves(const cg_machine *machine, const cg_request *request) {
          !strcmp(machine->target.features, request->target->features);
 }
 
-static void take_machine(rt_module *module, const cg_request *request, cg_machine *out) {
+static void acquire_machine(rt_module *module, const cg_request *request, cg_machine *out) {
   *out = (cg_machine){NULL, request->level, *request->target};
   for (int i = 0; i < RT_IDLE_MACHINES && !out->machine; i++) {
     if (!serves(&module->idle[i], request)) continue;
@@ -101,7 +101,7 @@ static void take_machine(rt_module *module, const cg_request *request, cg_machin
 }
 
 /* Keeps the machine, in place of one for another target if need be. */
-static void give_machine(rt_module *module, cg_machine *machine) {
+static void release_machine(rt_module *module, cg_machine *machine) {
   int place = 0;
   while (place < RT_IDLE_MACHINES - 1 && module->idle[place].machine) place++;
   if (module->idle[place].machine) module->entry->dispose(&module->idle[place]);
@@ -127,12 +127,12 @@ ir_status rt_module_request(rt_module *module, const cg_request *request, cg_blo
     ir_timer_lap(request->timer, &start, "load", -1, NULL);
   }
   const cg_entry *entry = module->entry;
-  take_machine(module, request, &machine);
+  acquire_machine(module, request, &machine);
   pthread_mutex_unlock(&module->lock);
   if (status != IR_OK) return status;
   status = entry->compile(request, &machine, out, error);
   pthread_mutex_lock(&module->lock);
-  if (machine.machine) give_machine(module, &machine);
+  if (machine.machine) release_machine(module, &machine);
   pthread_mutex_unlock(&module->lock);
   return status;
 }

@@ -11,8 +11,8 @@
 #include "runtime/cache/identity.h"
 
 /* The kernel read from its bytes, and what codegen/llvm/llvm.c notes. */
-const char *const rt_wire_parts[RT_WIRE_LAPS] = {"read",   "nest",     "open",   "emit",
-                                                 "verify", "simplify", "select", "close"};
+const char *const rt_wire_phases[RT_WIRE_LAPS] = {"read",   "nest",     "open",   "emit",
+                                                  "verify", "simplify", "select", "close"};
 
 void rt_wire_greet(rt_wire_greeting *out) {
   memset(out, 0, sizeof *out);
@@ -37,13 +37,13 @@ static bool wait_for(int fd, short events, int64_t until) {
   }
 }
 
-static bool passes(void) { return errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK; }
+static bool is_transient(void) { return errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK; }
 
 bool rt_wire_send(int fd, struct iovec *parts, int count, int64_t until) {
   while (count > 0) {
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
     ssize_t done = sendmsg(fd, &message, MSG_NOSIGNAL);
-    if (done < 0 && !passes()) return false;
+    if (done < 0 && !is_transient()) return false;
     if (done < 0 && errno != EINTR && !wait_for(fd, POLLOUT, until)) return false;
     size_t left = done > 0 ? (size_t)done : 0;
     for (; count > 0 && left >= parts->iov_len; parts++, count--) left -= parts->iov_len;
@@ -58,7 +58,7 @@ bool rt_wire_send(int fd, struct iovec *parts, int count, int64_t until) {
 bool rt_wire_receive(int fd, void *to, size_t size, int64_t until) {
   for (char *at = to; size > 0;) {
     ssize_t done = recv(fd, at, size, 0);
-    if (done == 0 || (done < 0 && !passes())) return false;
+    if (done == 0 || (done < 0 && !is_transient())) return false;
     if (done < 0 && errno != EINTR && !wait_for(fd, POLLIN, until)) return false;
     if (done > 0) at += done, size -= (size_t)done;
   }

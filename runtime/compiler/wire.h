@@ -55,13 +55,13 @@ typedef struct rt_wire_request {
   ir_target target;
 } rt_wire_request;
 
-/* The time that a part of code generation took (ir/timer.h), by its place in rt_wire_parts. */
+/* The time that a part of code generation took (ir/timer.h), by its place in rt_wire_phases. */
 typedef struct rt_wire_lap {
-  uint64_t part;
+  uint64_t phase;
   int64_t ns;
 } rt_wire_lap;
 enum { RT_WIRE_LAPS = 8 };
-extern const char *const rt_wire_parts[RT_WIRE_LAPS];
+extern const char *const rt_wire_phases[RT_WIRE_LAPS];
 
 /* An object of a gigabyte is longer than the image of a kernel can be addressed (RT_IMAGE_ALIGN in 32 bits,
  * signed displacements): what claims to be longer is no answer. */

@@ -18,7 +18,7 @@ static void close_cpu(rt_device *device) {
   ir_free(&mem, d, sizeof *d);
 }
 
-static ir_status describe(rt_device *device, ir_target *out, ir_error *error) {
+static ir_status describe_target(rt_device *device, ir_target *out, ir_error *error) {
   (void)device;
   return rt_target_host(out, error);
 }
@@ -34,8 +34,8 @@ static ir_status link_object(rt_context *c, ir_status status, cg_blob *object, c
   return status;
 }
 
-static ir_status compile(rt_context *c, const ir_graph *graph, ir_ref kernel, const char *symbol,
-                         rt_flat *image, ir_error *error) {
+static ir_status compile_kernel(rt_context *c, const ir_graph *graph, ir_ref kernel, const char *symbol,
+                                rt_flat *image, ir_error *error) {
   cg_blob object = {0};
   cg_request request = {graph, kernel, symbol, &c->target, CG_OBJECT, RT_LEVEL, c->options.timer};
   ir_status status = c->options.compile ? c->options.compile(c->options.compile_user, graph, kernel, symbol,
@@ -63,8 +63,8 @@ static ir_status await(rt_context *c, rt_asked *asked, rt_flat *image, ir_error 
   return link_object(c, status, &object, asked->symbol, image, error);
 }
 
-static ir_status load(rt_context *c, const char *name, const void *image, size_t size, uint32_t kernels,
-                      rt_code *out, ir_error *error) {
+static ir_status load_code(rt_context *c, const char *name, const void *image, size_t size, uint32_t kernels,
+                           rt_code *out, ir_error *error) {
   (void)name, (void)kernels;
   int64_t start = ir_timer_start(c->options.timer);
   ir_status status = rt_image_map(image, size, out, error);
@@ -72,8 +72,8 @@ static ir_status load(rt_context *c, const char *name, const void *image, size_t
   return status;
 }
 
-static ir_status adopt(rt_context *c, const char *name, rt_found *found, size_t offset, uint32_t kernels,
-                       rt_code *out, ir_error *error) {
+static ir_status adopt_code(rt_context *c, const char *name, rt_found *found, size_t offset, uint32_t kernels,
+                            rt_code *out, ir_error *error) {
   (void)c, (void)name, (void)kernels;
   ir_status status =
       rt_image_adopt(found->map, found->map_size, found->offset + offset, found->size - offset, out, error);
@@ -81,19 +81,21 @@ static ir_status adopt(rt_context *c, const char *name, rt_found *found, size_t 
   return status;
 }
 
-static bool allocate(void *device, size_t size, rt_block *out) {
+static bool allocate_block(void *device, size_t size, rt_block *out) {
   return rt_plain_blocks.allocate(&((cpu *)device)->mem, size, out);
 }
-static void release(void *device, rt_block *block) { rt_plain_blocks.release(&((cpu *)device)->mem, block); }
+static void release_block(void *device, rt_block *block) {
+  rt_plain_blocks.release(&((cpu *)device)->mem, block);
+}
 
-static const rt_block_source blocks = {allocate, release};
+static const rt_block_source blocks = {allocate_block, release_block};
 static const rt_device_table does = {.close = close_cpu,
-                                     .describe = describe,
-                                     .compile = compile,
+                                     .describe = describe_target,
+                                     .compile = compile_kernel,
                                      .ask = ask,
                                      .await = await,
-                                     .load = load,
-                                     .adopt = adopt,
+                                     .load = load_code,
+                                     .adopt = adopt_code,
                                      .unload = rt_image_unmap,
                                      .blocks = &blocks};
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART_BYTES = 2 << 20 };
+enum { BATCH_STREAM_BYTES = 2 << 20 };
 
 static int64_t power_of_two_below(int64_t value) {
   int64_t power = 1;
@@ -212,7 +212,7 @@ ir_status rt_target_host(ir_target *out, ir_error *error) {
   processor(out, cache);
   if (!cache[1] || !cache[2]) caches_from_sysfs(cache);
   set_caches(out, cache);
-  out->part_bytes = PART_BYTES;
+  out->batch_stream_threshold = BATCH_STREAM_BYTES;
   return IR_OK;
 }
 
@@ -240,12 +240,12 @@ static const field fields[] = {
     FIELD("l1", FIELD_BYTES, l1_bytes, "a power of two"),
     FIELD("l2", FIELD_BYTES, l2_bytes, "a power of two"),
     FIELD("l3", FIELD_BYTES, l3_bytes, "a power of two"),
-    FIELD("lanes", FIELD_LANES, lanes, "0 or a power of two up to 1024"),
+    FIELD("lanes", FIELD_LANES, group_items, "0 or a power of two up to 1024"),
     FIELD("together", FIELD_LANES, together, "0 or a power of two up to 1024"),
     FIELD("matrix", FIELD_MATRIX, matrix, "0 or 16"),
     FIELD("local", FIELD_LOCAL, local_bytes, "0 or a power of two"),
     FIELD("arguments", FIELD_LOCAL, argument_bytes, "0 or a power of two"),
-    FIELD("parts", FIELD_LOCAL, part_bytes, "0 or a power of two"),
+    FIELD("parts", FIELD_LOCAL, batch_stream_threshold, "0 or a power of two"),
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 

@@ -35,12 +35,12 @@ typedef struct linker {
   uint64_t image_size;
 } linker;
 
-static ir_status refuse(linker *l, const char *what) {
+static ir_status refuse_object(linker *l, const char *what) {
   return ir_fail(l->error, IR_ERR_COMPILE, "linking: the object file (%zu bytes) is damaged: %s", l->size,
                  what);
 }
 
-static bool inside(uint64_t size, uint64_t offset, uint64_t length) {
+static bool is_inside(uint64_t size, uint64_t offset, uint64_t length) {
   return offset <= size && length <= size - offset;
 }
 
@@ -70,29 +70,31 @@ static const char *section_name(const linker *l, const Elf64_Shdr *s) {
   return name ? name : "";
 }
 
-static bool starts(const char *text, const char *prefix) { return !strncmp(text, prefix, strlen(prefix)); }
+static bool starts_with(const char *text, const char *prefix) {
+  return !strncmp(text, prefix, strlen(prefix));
+}
 
 static ir_status read_header(linker *l) {
   Elf64_Ehdr head;
-  if (l->size < sizeof head) return refuse(l, "shorter than an ELF header");
+  if (l->size < sizeof head) return refuse_object(l, "shorter than an ELF header");
   memcpy(&head, l->object, sizeof head);
   if (memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
       head.e_ident[EI_DATA] != ELFDATA2LSB || head.e_type != ET_REL)
-    return refuse(l, "not a little-endian ELF64 relocatable object");
+    return refuse_object(l, "not a little-endian ELF64 relocatable object");
   l->machine = rt_machine_find(head.e_machine);
   if (!l->machine)
     return ir_fail(l->error, IR_ERR_UNSUPPORTED,
                    "linking: objects for ELF machine %u cannot be linked; x86-64 (62) can", head.e_machine);
-  if (head.e_shentsize != sizeof(Elf64_Shdr) || !inside(l->size, head.e_shoff, sizeof(Elf64_Shdr)))
-    return refuse(l, "no section table");
+  if (head.e_shentsize != sizeof(Elf64_Shdr) || !is_inside(l->size, head.e_shoff, sizeof(Elf64_Shdr)))
+    return refuse_object(l, "no section table");
   l->section_table = head.e_shoff;
   Elf64_Shdr first = section(l, 0);
   uint64_t count = head.e_shnum ? head.e_shnum : first.sh_size;
-  if (count == 0 || count > UINT32_MAX || !inside(l->size, head.e_shoff, count * sizeof(Elf64_Shdr)))
-    return refuse(l, "the section table runs past the end");
+  if (count == 0 || count > UINT32_MAX || !is_inside(l->size, head.e_shoff, count * sizeof(Elf64_Shdr)))
+    return refuse_object(l, "the section table runs past the end");
   l->sections = (uint32_t)count;
   l->name_section = head.e_shstrndx == SHN_XINDEX ? first.sh_link : head.e_shstrndx;
-  if (l->name_section >= l->sections) return refuse(l, "the section names are in no section");
+  if (l->name_section >= l->sections) return refuse_object(l, "the section names are in no section");
   return IR_OK;
 }
 
@@ -102,22 +104,22 @@ static ir_status read_sections(linker *l) {
   for (uint32_t i = 1; i < l->sections; i++) {
     Elf64_Shdr s = section(l, i);
     if (s.sh_type == SHT_NULL || s.sh_type == SHT_NOBITS) {
-      if (i == l->name_section) return refuse(l, "the section names are in no section");
+      if (i == l->name_section) return refuse_object(l, "the section names are in no section");
       continue;
     }
-    if (!inside(l->size, s.sh_offset, s.sh_size)) return refuse(l, "a section runs past the end");
-    if (s.sh_type == SHT_SYMTAB_SHNDX) return refuse(l, "too many sections");
+    if (!is_inside(l->size, s.sh_offset, s.sh_size)) return refuse_object(l, "a section runs past the end");
+    if (s.sh_type == SHT_SYMTAB_SHNDX) return refuse_object(l, "too many sections");
     if (s.sh_type != SHT_SYMTAB) continue;
-    if (found) return refuse(l, "two symbol tables");
+    if (found) return refuse_object(l, "two symbol tables");
     found = true;
     if (s.sh_entsize != sizeof(Elf64_Sym) || s.sh_link == 0 || s.sh_link >= l->sections)
-      return refuse(l, "an ill-formed symbol table");
+      return refuse_object(l, "an ill-formed symbol table");
     l->symtab = s;
     l->strtab = section(l, s.sh_link);
-    if (l->strtab.sh_type != SHT_STRTAB) return refuse(l, "the symbols have no names");
+    if (l->strtab.sh_type != SHT_STRTAB) return refuse_object(l, "the symbols have no names");
     l->symbols = s.sh_size / sizeof(Elf64_Sym);
   }
-  return found ? IR_OK : refuse(l, "no symbol table");
+  return found ? IR_OK : refuse_object(l, "no symbol table");
 }
 
 static ir_status refuse_section(linker *l, const char *name, const char *why) {
@@ -126,18 +128,18 @@ static ir_status refuse_section(linker *l, const char *name, const char *why) {
 }
 
 /* Does this section go into the image? *keep says so. */
-static ir_status judge(linker *l, const Elf64_Shdr *s, bool *keep) {
+static ir_status choose_section(linker *l, const Elf64_Shdr *s, bool *keep) {
   const char *name = section_name(l, s);
   *keep = false;
   if (!(s->sh_flags & SHF_ALLOC) || s->sh_type == SHT_NULL || s->sh_type == SHT_NOTE ||
-      s->sh_type == SHT_X86_64_UNWIND || starts(name, ".eh_frame") || starts(name, ".note") ||
-      starts(name, ".gcc_except_table"))
+      s->sh_type == SHT_X86_64_UNWIND || starts_with(name, ".eh_frame") || starts_with(name, ".note") ||
+      starts_with(name, ".gcc_except_table"))
     return IR_OK;
   if (s->sh_size == 0) return IR_OK;
   if (s->sh_flags & SHF_TLS) return refuse_section(l, name, "is thread-local");
   if (s->sh_type == SHT_NOBITS) return refuse_section(l, name, "is writable memory");
   if (s->sh_type != SHT_PROGBITS) return refuse_section(l, name, "is of a kind that needs a full loader");
-  if ((s->sh_flags & SHF_WRITE) && !starts(name, ".data.rel.ro"))
+  if ((s->sh_flags & SHF_WRITE) && !starts_with(name, ".data.rel.ro"))
     return refuse_section(l, name, "is writable data");
   if (s->sh_flags & SHF_COMPRESSED) return refuse_section(l, name, "is compressed");
   uint64_t align = s->sh_addralign;
@@ -160,7 +162,7 @@ static ir_status read_symbols(linker *l) {
     Elf64_Sym s = symbol(l, i);
     const char *name = string(l, &l->strtab, s.st_name);
     unsigned type = ELF64_ST_TYPE(s.st_info);
-    if (!name) return refuse(l, "a symbol's name runs past the end");
+    if (!name) return refuse_object(l, "a symbol's name runs past the end");
     if (s.st_shndx == SHN_UNDEF)
       return ir_fail(l->error, IR_ERR_COMPILE,
                      "linking: the code refers to '%.200s', which it does not define; an image may call "
@@ -193,7 +195,7 @@ static ir_status lay_out(linker *l) {
     for (uint32_t i = 1; i < l->sections; i++) {
       Elf64_Shdr s = section(l, i);
       bool keep;
-      ir_status status = judge(l, &s, &keep);
+      ir_status status = choose_section(l, &s, &keep);
       if (status) return status;
       if (!keep || ((s.sh_flags & SHF_EXECINSTR) != 0) != code) continue;
       uint64_t align = s.sh_addralign ? s.sh_addralign : 1;
@@ -227,7 +229,7 @@ static ir_status write_table(linker *l) {
     Elf64_Shdr home = section(l, s.st_shndx);
     const char *name = string(l, &l->strtab, s.st_name);
     if (l->place[s.st_shndx] == NOT_PLACED || !(home.sh_flags & SHF_EXECINSTR) ||
-        !inside(home.sh_size, s.st_value, s.st_size))
+        !is_inside(home.sh_size, s.st_value, s.st_size))
       return ir_fail(l->error, IR_ERR_COMPILE, "linking: function '%.200s' lies outside its section", name);
     rt_image_row row = {(uint32_t)(name_at - l->image),
                         l->place[s.st_shndx] + (uint32_t)s.st_value,
@@ -261,9 +263,9 @@ static ir_status refuse_reloc(linker *l, const char *kind, const char *name, con
 }
 
 /* Apply one relocation of section `target`, whose header is `home`. */
-static ir_status apply(linker *l, uint32_t target, const Elf64_Shdr *home, const Elf64_Rela *r) {
+static ir_status apply_relocation(linker *l, uint32_t target, const Elf64_Shdr *home, const Elf64_Rela *r) {
   uint64_t index = ELF64_R_SYM(r->r_info);
-  if (index >= l->symbols) return refuse(l, "a relocation names no symbol");
+  if (index >= l->symbols) return refuse_object(l, "a relocation names no symbol");
   Elf64_Sym s = symbol(l, index);
   const char *name = symbol_name(l, &s);
   const rt_reloc *kind = rt_reloc_find(l->machine, ELF64_R_TYPE(r->r_info));
@@ -275,12 +277,12 @@ static ir_status apply(linker *l, uint32_t target, const Elf64_Shdr *home, const
     return refuse_reloc(l, kind->name, name, "needs an absolute address");
   if (kind->action == RT_RELOC_OUTSIDE)
     return refuse_reloc(l, kind->name, name, "needs a table outside the image");
-  if (!inside(home->sh_size, r->r_offset, rt_reloc_width(kind)))
-    return refuse(l, "a relocation lies outside its section");
+  if (!is_inside(home->sh_size, r->r_offset, rt_reloc_width(kind)))
+    return refuse_object(l, "a relocation lies outside its section");
   if (s.st_shndx >= l->sections || l->place[s.st_shndx] == NOT_PLACED)
     return refuse_reloc(l, kind->name, name, "refers to something that is not part of the image");
   Elf64_Shdr there = section(l, s.st_shndx);
-  if (s.st_value > there.sh_size) return refuse(l, "a symbol lies outside its section");
+  if (s.st_value > there.sh_size) return refuse_object(l, "a symbol lies outside its section");
 
   uint64_t place = l->place[target] + r->r_offset;
   uint64_t value = l->place[s.st_shndx] + s.st_value + (uint64_t)r->r_addend - place;
@@ -288,18 +290,18 @@ static ir_status apply(linker *l, uint32_t target, const Elf64_Shdr *home, const
   return why ? refuse_reloc(l, kind->name, name, why) : IR_OK;
 }
 
-static ir_status relocate(linker *l) {
+static ir_status relocate_all(linker *l) {
   for (uint32_t i = 1; i < l->sections; i++) {
     Elf64_Shdr s = section(l, i);
     if (s.sh_type != SHT_RELA && s.sh_type != SHT_REL) continue;
     if (s.sh_info >= l->sections || l->place[s.sh_info] == NOT_PLACED) continue;
     if (s.sh_type == SHT_REL || s.sh_entsize != sizeof(Elf64_Rela))
-      return refuse(l, "relocations without addends");
+      return refuse_object(l, "relocations without addends");
     Elf64_Shdr home = section(l, s.sh_info);
     for (uint64_t k = 0; k < s.sh_size / sizeof(Elf64_Rela); k++) {
       Elf64_Rela r;
       memcpy(&r, l->object + s.sh_offset + k * sizeof r, sizeof r);
-      ir_status status = apply(l, s.sh_info, &home, &r);
+      ir_status status = apply_relocation(l, s.sh_info, &home, &r);
       if (status) return status;
     }
   }
@@ -317,7 +319,7 @@ static ir_status link_image(linker *l) {
                    l->image_size);
   copy_sections(l);
   status = write_table(l);
-  return status ? status : relocate(l);
+  return status ? status : relocate_all(l);
 }
 
 ir_status rt_image_link(const void *object, size_t size, rt_terms terms, const ir_mem *mem, rt_flat *out,

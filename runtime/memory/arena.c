@@ -11,7 +11,7 @@ bool rt_arenas_init(rt_arenas *a, const rt_block_source *source, void *user, int
   return pthread_mutex_init(&a->lock, NULL) == 0;
 }
 
-static void release(const rt_arenas *a, rt_block *block) {
+static void release_block(const rt_arenas *a, rt_block *block) {
   if (block->base) a->source->release(a->user, block);
   *block = (rt_block){0};
 }
@@ -22,7 +22,7 @@ static bool release_kept(rt_arenas *a) {
   pthread_mutex_lock(&a->lock);
   for (int i = 0; i < a->places; i++) {
     any |= a->kept[i].base != NULL;
-    release(a, &a->kept[i]);
+    release_block(a, &a->kept[i]);
   }
   pthread_mutex_unlock(&a->lock);
   return any;
@@ -53,15 +53,15 @@ static void release_plain(void *mem, rt_block *block) { ir_free(mem, block->raw,
 const rt_block_source rt_plain_blocks = {allocate_plain, release_plain};
 
 /* A kept block fits when it is large enough and not so large that somebody else will miss it. */
-static bool fits(const rt_block *block, size_t size) {
+static bool fits_block(const rt_block *block, size_t size) {
   return block->base && block->size >= size && (block->size / 2 <= size || block->size <= HUGE_PAGE);
 }
 
-bool rt_arena_take(rt_arenas *a, size_t size, rt_block *out) {
+bool rt_arena_acquire(rt_arenas *a, size_t size, rt_block *out) {
   int best = -1;
   pthread_mutex_lock(&a->lock);
   for (int i = 0; i < a->places; i++)
-    if (fits(&a->kept[i], size) && (best < 0 || a->kept[i].size < a->kept[best].size)) best = i;
+    if (fits_block(&a->kept[i], size) && (best < 0 || a->kept[i].size < a->kept[best].size)) best = i;
   if (best >= 0) {
     *out = a->kept[best];
     a->kept[best] = (rt_block){0};
@@ -71,7 +71,7 @@ bool rt_arena_take(rt_arenas *a, size_t size, rt_block *out) {
   return release_kept(a) && a->source->allocate(a->user, size, out); /* they may be what is missing */
 }
 
-void rt_arena_give(rt_arenas *a, rt_block *block) {
+void rt_arena_release(rt_arenas *a, rt_block *block) {
   if (!block->base) return;
   pthread_mutex_lock(&a->lock);
   int smallest = 0;
@@ -83,5 +83,5 @@ void rt_arena_give(rt_arenas *a, rt_block *block) {
     *block = swap;
   }
   pthread_mutex_unlock(&a->lock);
-  release(a, block);
+  release_block(a, block);
 }

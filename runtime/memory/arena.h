@@ -19,8 +19,8 @@ enum { RT_ARENA_KEPT = 4, RT_ARENA_MOST = 32 };
 typedef struct rt_block {
   uint8_t *base; /* address: a multiple of 64, or of 2 MiB when large; NULL: no block */
   size_t size;
-  size_t part; /* what lies across its multiples is not in one piece; 0: everything is */
-  void *raw;   /* as allocated */
+  size_t boundary; /* what lies across its multiples is not in one piece; 0: everything is */
+  void *raw;       /* as allocated */
   size_t raw_size;
 } rt_block;
 
@@ -42,7 +42,7 @@ bool rt_arenas_init(rt_arenas *arenas, const rt_block_source *source, void *user
 void rt_arenas_free(rt_arenas *arenas);
 
 /* A block of at least `size` bytes, contents unspecified; false when memory is short, with no block kept. */
-bool rt_arena_take(rt_arenas *arenas, size_t size, rt_block *out);
-void rt_arena_give(rt_arenas *arenas, rt_block *block); /* *block becomes none */
+bool rt_arena_acquire(rt_arenas *arenas, size_t size, rt_block *out);
+void rt_arena_release(rt_arenas *arenas, rt_block *block); /* *block becomes none */
 
 #endif

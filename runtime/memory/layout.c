@@ -12,7 +12,7 @@ static bool before(const rt_span *spans, uint32_t a, uint32_t b) {
 }
 
 /* Heap sort of the order fields: nothing is allocated and no input is slow. */
-static void sift(rt_span *spans, size_t root, size_t count) {
+static void sift_down(rt_span *spans, size_t root, size_t count) {
   for (size_t child; (child = 2 * root + 1) < count; root = child) {
     if (child + 1 < count && before(spans, spans[child].order, spans[child + 1].order)) child++;
     if (!before(spans, spans[root].order, spans[child].order)) return;
@@ -24,12 +24,12 @@ static void sift(rt_span *spans, size_t root, size_t count) {
 
 static void sort_by_size(rt_span *spans, size_t count) {
   for (size_t i = 0; i < count; i++) spans[i].order = (uint32_t)i;
-  for (size_t i = count / 2; i-- > 0;) sift(spans, i, count);
+  for (size_t i = count / 2; i-- > 0;) sift_down(spans, i, count);
   for (size_t n = count; n-- > 1;) {
     uint32_t swap = spans[0].order;
     spans[0].order = spans[n].order;
     spans[n].order = swap;
-    sift(spans, 0, n);
+    sift_down(spans, 0, n);
   }
 }
 
@@ -38,19 +38,19 @@ static bool together(const rt_span *a, const rt_span *b) {
 }
 
 /* Where so many bytes can begin at `at` or soon behind it: all in one part, or at the beginning of one. */
-static size_t within_part(size_t at, size_t bytes, size_t part) {
-  if (!part || at % part == 0 || at % part + bytes <= part) return at;
-  return at + part - at % part;
+static size_t within_boundary(size_t at, size_t bytes, size_t boundary) {
+  if (!boundary || at % boundary == 0 || at % boundary + bytes <= boundary) return at;
+  return at + boundary - at % boundary;
 }
 
 /* The start of the smallest gap that takes s among the placed spans (those in order[0..placed), by offset)
  * that are needed together with it; behind them all where none does. */
-static size_t best_gap(const rt_span *spans, size_t placed, const rt_span *s, size_t part) {
+static size_t best_gap(const rt_span *spans, size_t placed, const rt_span *s, size_t boundary) {
   size_t top = 0, best = SIZE_MAX, best_size = SIZE_MAX;
   for (size_t i = 0; i < placed; i++) {
     const rt_span *other = &spans[spans[i].order];
     if (!together(s, other)) continue;
-    size_t at = within_part(top, s->bytes, part);
+    size_t at = within_boundary(top, s->bytes, boundary);
     if (other->offset > at && other->offset - at >= s->bytes && other->offset - top < best_size) {
       best = at;
       best_size = other->offset - top;
@@ -58,34 +58,34 @@ static size_t best_gap(const rt_span *spans, size_t placed, const rt_span *s, si
     size_t end = other->offset + rounded(other->bytes);
     if (end > top) top = end;
   }
-  return best != SIZE_MAX ? best : within_part(top, s->bytes, part);
+  return best != SIZE_MAX ? best : within_boundary(top, s->bytes, boundary);
 }
 
 /* Keep order[0..placed] sorted by offset. */
-static void insert(rt_span *spans, size_t placed, uint32_t number) {
+static void insert_by_offset(rt_span *spans, size_t placed, uint32_t number) {
   size_t i = placed;
   for (; i > 0 && spans[spans[i - 1].order].offset > spans[number].offset; i--)
     spans[i].order = spans[i - 1].order;
   spans[i].order = number;
 }
 
-bool rt_layout(rt_span *spans, size_t count, size_t part, size_t *total) {
+bool rt_layout(rt_span *spans, size_t count, size_t boundary, size_t *total) {
   const size_t most = (size_t)PTRDIFF_MAX - RT_LAYOUT_ALIGN;
   size_t sum = 0;
   for (size_t i = 0; i < count; i++) { /* then no sum of some of them overflows */
     spans[i].offset = 0;
-    if (part > most - sum || spans[i].bytes > most - sum - part) return false;
-    sum += rounded(spans[i].bytes) + part;
+    if (boundary > most - sum || spans[i].bytes > most - sum - boundary) return false;
+    sum += rounded(spans[i].bytes) + boundary;
   }
   sort_by_size(spans, count);
   *total = 0;
   for (size_t placed = 0; placed < count; placed++) {
     uint32_t number = spans[placed].order;
     rt_span *s = &spans[number];
-    s->offset = s->bytes ? best_gap(spans, placed, s, part) : 0;
+    s->offset = s->bytes ? best_gap(spans, placed, s, boundary) : 0;
     size_t end = s->offset + rounded(s->bytes);
     if (end > *total) *total = end;
-    insert(spans, placed, number);
+    insert_by_offset(spans, placed, number);
   }
   return true;
 }

@@ -20,6 +20,6 @@ typedef struct rt_span {
  * that is left for it. part: where that is not 0, the arena is cut at its multiples, it being one of
  * RT_LAYOUT_ALIGN, and no span lies across a cut but those that are larger than a part, which begin at one.
  * Deterministic. *total receives the size of the arena; false when it exceeds PTRDIFF_MAX. */
-bool rt_layout(rt_span *spans, size_t count, size_t part, size_t *total);
+bool rt_layout(rt_span *spans, size_t count, size_t boundary, size_t *total);
 
 #endif

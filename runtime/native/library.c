@@ -33,7 +33,7 @@ enum { INODE_BITS = 64, NAME_ROOM = 32 + 2 * INODE_BITS };
 
 /* A path of `fd` that no other inode's has: in "/proc/self/fd/" + one "./" or "/" for each bit + "N", neither
  * means anything to the kernel. */
-static void spell(int fd, uint64_t inode, char name[NAME_ROOM]) {
+static void spell_path(int fd, uint64_t inode, char name[NAME_ROOM]) {
   size_t length = (size_t)snprintf(name, NAME_ROOM, "/proc/self/fd/");
   for (int bit = 0; bit < INODE_BITS; bit++)
     length += (size_t)snprintf(name + length, NAME_ROOM - length, inode >> bit & 1 ? "./" : "/");
@@ -48,7 +48,7 @@ static void *open_bytes(const char *who, const void *object, size_t size, ir_err
   if (fd < 0 || !rt_write_all(fd, object, size) || fstat(fd, &status)) {
     ir_fail(error, IR_ERR_IO, "%s: cannot keep its code in memory: %s", who, strerror(errno));
   } else {
-    spell(fd, status.st_ino, name);
+    spell_path(fd, status.st_ino, name);
     handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!handle) ir_fail(error, IR_ERR_IO, "%s: cannot load its code: %.300s", who, dlerror());
   }
@@ -71,7 +71,7 @@ static bool has_id(const struct dl_phdr_info *library, const ElfW(Phdr) * segmen
   return rt_build_id_notes(notes, segment->p_filesz, hex, sizeof hex) && strcmp(hex, id) == 0;
 }
 
-static int look_at(struct dl_phdr_info *library, size_t size, void *user) {
+static int match_library(struct dl_phdr_info *library, size_t size, void *user) {
   search *s = user;
   (void)size;
   if (library->dlpi_addr != s->map->l_addr || strcmp(library->dlpi_name, s->map->l_name) != 0) return 0;
@@ -96,7 +96,7 @@ ir_status rt_library_load(const char *who, const void *object, size_t size, rt_d
   if (dlinfo(*handle, RTLD_DI_LINKMAP, &map) == 0) {
     found = dlsym(*handle, symbol); /* in what the library needs as well: `holds` says that it is its own */
     s.map = map, s.function = (uintptr_t)found;
-    dl_iterate_phdr(look_at, &s);
+    dl_iterate_phdr(match_library, &s);
   }
   if (s.right && s.holds) {
     memcpy(function, &found, sizeof found); /* ISO C has no cast from one to the other */

@@ -50,11 +50,11 @@ static bool wrong(const reader *r, const char *what) {
   return false;
 }
 
-static void skip(reader *r) {
+static void skip_blanks(reader *r) {
   while (*r->at == ' ') r->at++;
 }
-static bool sign(reader *r, char c) {
-  skip(r);
+static bool read_sign(reader *r, char c) {
+  skip_blanks(r);
   if (*r->at != c) return false;
   r->at++;
   return true;
@@ -62,7 +62,7 @@ static bool sign(reader *r, char c) {
 
 static bool word(reader *r) {
   size_t n = 0;
-  skip(r);
+  skip_blanks(r);
   while ((isalnum((unsigned char)r->at[n]) || r->at[n] == '_') && n + 1 < sizeof r->word) n++;
   if (n == 0) return false;
   memcpy(r->word, r->at, n);
@@ -106,7 +106,7 @@ static bool read_axis(reader *r, rt_native_param *p) {
   p->kind = RT_NATIVE_SIZE;
   p->axis = (uint32_t)(r->word[0] - '0');
   if (r->word[1]) p->axis = 10 * p->axis + (uint32_t)(r->word[1] - '0');
-  return p->axis < IR_MAX_RANK ? sign(r, ']') || wrong(r, "expected ']'")
+  return p->axis < IR_MAX_RANK ? read_sign(r, ']') || wrong(r, "expected ']'")
                                : wrong(r, "a tensor has at most 16 axes");
 }
 
@@ -114,8 +114,8 @@ static bool read_axis(reader *r, rt_native_param *p) {
 static bool read_array(reader *r, rt_native_param *p) {
   if (p->number >= (p->result ? r->custom->results : r->custom->operands))
     return wrong(r, p->result ? "there are not so many results" : "there are not so many operands");
-  if (sign(r, '[')) return read_axis(r, p);
-  if (!sign(r, '.')) return p->kind = RT_NATIVE_DATA, true;
+  if (read_sign(r, '[')) return read_axis(r, p);
+  if (!read_sign(r, '.')) return p->kind = RT_NATIVE_DATA, true;
   if (!word(r)) return wrong(r, "expected count, rank or shape");
   if (strcmp(r->word, "count") == 0) p->kind = RT_NATIVE_COUNT;
   else if (strcmp(r->word, "rank") == 0) p->kind = RT_NATIVE_RANK;
@@ -171,17 +171,17 @@ ir_status rt_native_read(const ir_custom *custom, const char *signature, rt_nati
   bool good = word(&r) && (strcmp(r.word, "void") == 0 || strcmp(r.word, "int") == 0);
   if (!good) r.at = signature, wrong(&r, "a function returns void or int");
   out->reports = good && *r.word == 'i';
-  if (good && !sign(&r, '(')) good = wrong(&r, "expected '('");
-  bool more = good && !sign(&r, ')');
+  if (good && !read_sign(&r, '(')) good = wrong(&r, "expected '('");
+  bool more = good && !read_sign(&r, ')');
   while (more && good) {
     if (out->count == RT_NATIVE_PARAMS) return wrong(&r, "at most 32 parameters"), error->status;
     rt_native_param *p = &out->params[out->count];
     if (!(good = read_param(&r, p))) break;
     out->types[out->count++] = by_value(p) ? type_of((ir_dtype)p->dtype) : &ffi_type_pointer;
-    more = sign(&r, ',');
-    if (!more && !sign(&r, ')')) good = wrong(&r, "expected ',' or ')'");
+    more = read_sign(&r, ',');
+    if (!more && !read_sign(&r, ')')) good = wrong(&r, "expected ',' or ')'");
   }
-  skip(&r);
+  skip_blanks(&r);
   if (good && *r.at) good = wrong(&r, "expected the end");
   good = good && all_written(&r, out);
   if (good && ffi_prep_cif(&out->cif, FFI_DEFAULT_ABI, out->count,
@@ -224,7 +224,7 @@ static int64_t number_of(const rt_native_param *p, const ir_custom_array *a) {
 }
 
 /* An integer as the type has it; false where it does not fit. */
-static bool store(int64_t number, ir_dtype dtype, uint8_t bytes[8]) {
+static bool store_integer(int64_t number, ir_dtype dtype, uint8_t bytes[8]) {
   ir_value kept = ir_value_cast((ir_value){.i = number}, IR_I64, dtype);
   bool fits = ir_is_float(dtype) || kept.i == number;
   if (dtype == IR_U64 && number < 0) fits = false;
@@ -243,7 +243,7 @@ ir_status rt_native_number(const rt_native_param *p, const char *name, const ir_
   }
   int64_t number = attribute ? call->values[p->number].i
                              : number_of(p, p->result ? &results[p->number] : &operands[p->number]);
-  if (store(number, dtype, bytes)) return IR_OK;
+  if (store_integer(number, dtype, bytes)) return IR_OK;
   if (attribute)
     return ir_fail(error, IR_ERR_INVALID,
                    "%s: the value %lld of an attribute does not fit the %s of its signature", name,

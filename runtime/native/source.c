@@ -80,7 +80,8 @@ static int run_compiler(const char *source, const char *object, const char *said
   return status;
 }
 
-static ir_status compile(const char *who, const char *source, rt_digest id, bytes *object, ir_error *error) {
+static ir_status compile_source(const char *who, const char *source, rt_digest id, bytes *object,
+                                ir_error *error) {
   char place[PATH_ROOM], from[PATH_ROOM + 16], to[PATH_ROOM + 16], said[PATH_ROOM + 16],
       words[SAID_ROOM] = "";
   const char *root = getenv("TMPDIR");
@@ -129,7 +130,7 @@ ir_status rt_source_load(rt_context *context, const char *who, const char *sourc
     /* loaded or refused, with a message */
   } else if (only) {
     ir_fail(error, IR_ERR_COMPILE, "%s: its source is not compiled yet, and compiling is forbidden", who);
-  } else if (compile(who, source, id, &object, error) == IR_OK) {
+  } else if (compile_source(who, source, id, &object, error) == IR_OK) {
     if (rt_library_load(who, object.at, object.size, id, symbol, library, function, error) == IR_OK && disk)
       rt_disk_put(disk, kind, key.bytes, key.size, object.at, object.size);
   }

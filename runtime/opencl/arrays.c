@@ -8,7 +8,7 @@
 
 static rt_opencl *device_of(const rt_program *p) { return (rt_opencl *)p->context->device; }
 
-static ir_status failed(const rt_program *p, cl_int code, const char *what, ir_error *error) {
+static ir_status fail_transfer(const rt_program *p, cl_int code, const char *what, ir_error *error) {
   return rt_cl_fail(error, code, "graph @%s: device %s: %s", rt_program_name(p), device_of(p)->facts.name,
                     what);
 }
@@ -16,7 +16,8 @@ static ir_status failed(const rt_program *p, cl_int code, const char *what, ir_e
 /* before the run */
 
 /* The device's buffer for an array of the host's. */
-static ir_status bind(const rt_program *p, rt_cl_bound *b, bool writes, void **address, ir_error *error) {
+static ir_status bind_array(const rt_program *p, rt_cl_bound *b, bool writes, void **address,
+                            ir_error *error) {
   rt_opencl *d = device_of(p);
   *address = NULL;
   if (!b->bytes) return IR_OK;
@@ -25,7 +26,7 @@ static ir_status bind(const rt_program *p, rt_cl_bound *b, bool writes, void **a
     b->wrapped = *address;
     return status;
   }
-  if (!rt_arena_take(&d->pool, b->bytes, &b->block))
+  if (!rt_arena_acquire(&d->pool, b->bytes, &b->block))
     return rt_cl_no_room(d, rt_program_name(p), b->bytes, error);
   *address = b->block.base;
   return IR_OK;
@@ -45,12 +46,12 @@ static void find_last(const rt_program *p, const rt_frame *f, rt_cl_bound *resul
 }
 
 /* Transfers may use blocks that commands of other runs still use, if these were given back meanwhile. */
-static ir_status call_ferry(const rt_program *p, rt_cl_state *s, ir_error *error) {
+static ir_status acquire_staging(const rt_program *p, rt_cl_state *s, ir_error *error) {
   rt_opencl *d = device_of(p);
   cl_int code;
-  s->ferry = rt_cl_ferry_take(d, &code);
-  if (!code) code = rt_cl_ferry_follow(d, s->ferry);
-  return code ? failed(p, code, "preparing transfers", error) : IR_OK;
+  s->staging = rt_cl_staging_acquire(d, &code);
+  if (!code) code = rt_cl_staging_follow(d, s->staging);
+  return code ? fail_transfer(p, code, "preparing transfers", error) : IR_OK;
 }
 
 ir_status rt_cl_bind(const rt_program *p, const rt_frame *f, rt_cl_state *s, const rt_arguments *a,
@@ -61,26 +62,26 @@ ir_status rt_cl_bind(const rt_program *p, const rt_frame *f, rt_cl_state *s, con
   s->coming = 0;
   for (size_t i = 0; i < inputs && !status; i++) {
     s->bound[i] = (rt_cl_bound){.host = a->inputs[i], .bytes = f->bytes[p->inputs[i]]};
-    status = bind(p, &s->bound[i], false, &s->inputs[i], error);
+    status = bind_array(p, &s->bound[i], false, &s->inputs[i], error);
     s->bound[i].coming = s->bound[i].block.base != NULL;
     s->coming += s->bound[i].coming;
   }
   for (size_t i = 0; i < results && !status; i++) {
     rt_cl_bound *b = &s->bound[inputs + i];
     *b = (rt_cl_bound){.host = a->outputs[i], .bytes = f->bytes[p->plan.results[i]]};
-    status = bind(p, b, true, &s->outputs[i], error);
+    status = bind_array(p, b, true, &s->outputs[i], error);
   }
   if (status || device_of(p)->facts.unified) return status;
   find_last(p, f, s->bound + inputs);
-  return call_ferry(p, s, error);
+  return acquire_staging(p, s, error);
 }
 
 /* while it runs */
 
-static cl_int send(rt_opencl *d, rt_cl_state *s, rt_cl_bound *b) {
+static cl_int send_array(rt_opencl *d, rt_cl_state *s, rt_cl_bound *b) {
   cl_int code = d->cl.Flush(s->queue); /* what need not wait runs while the host copies */
-  if (!code) code = rt_cl_ferry_send(d, s->ferry, s->ferry->queue, b->block.base, b->host, b->bytes);
-  return code ? code : rt_cl_ferry_arrived(d, s->ferry, s->queue);
+  if (!code) code = rt_cl_staging_write(d, s->staging, s->staging->queue, b->block.base, b->host, b->bytes);
+  return code ? code : rt_cl_staging_order(d, s->staging, s->queue);
 }
 
 ir_status rt_cl_need(const rt_going *r, const void *address) {
@@ -91,8 +92,8 @@ ir_status rt_cl_need(const rt_going *r, const void *address) {
     if (!b->coming || !rt_cl_meet(address, b->block.base)) continue;
     b->coming = false;
     s->coming--;
-    cl_int code = send(device_of(p), s, b);
-    return code ? failed(p, code, "sending an input", r->error) : IR_OK;
+    cl_int code = send_array(device_of(p), s, b);
+    return code ? fail_transfer(p, code, "sending an input", r->error) : IR_OK;
   }
   return IR_OK;
 }
@@ -104,7 +105,7 @@ ir_status rt_cl_note_results(const rt_going *r, const rt_step *step) {
     rt_cl_bound *b = &s->bound[p->input_count + i];
     if (b->last != step || !b->bytes) continue;
     cl_int code = device_of(p)->cl.EnqueueMarkerWithWaitList(s->queue, 0, NULL, &b->done);
-    if (code) return failed(p, code, "marking a result", r->error);
+    if (code) return fail_transfer(p, code, "marking a result", r->error);
   }
   return IR_OK;
 }
@@ -112,7 +113,7 @@ ir_status rt_cl_note_results(const rt_going *r, const rt_step *step) {
 /* after it */
 
 /* Where memory is shared, the host's copy is up to date once it was mapped. */
-static cl_int show(rt_opencl *d, const rt_cl_state *s, const rt_cl_bound *b) {
+static cl_int sync_host_copy(rt_opencl *d, const rt_cl_state *s, const rt_cl_bound *b) {
   cl_int code = CL_SUCCESS;
   size_t offset;
   if (!b->bytes) return code;
@@ -131,10 +132,10 @@ static cl_int fetch_copies(rt_opencl *d, rt_cl_state *s, const rt_cl_bound *resu
     for (size_t i = 0; i < count && !code; i++) {
       const rt_cl_bound *b = &results[i];
       if ((b->done != NULL) == early)
-        code = rt_cl_ferry_fetch(d, s->ferry, s->ferry->queue, early ? &b->done : &all, b->host,
-                                 b->block.base, b->bytes);
+        code = rt_cl_staging_read(d, s->staging, s->staging->queue, early ? &b->done : &all, b->host,
+                                  b->block.base, b->bytes);
     }
-  if (!code) code = rt_cl_ferry_settle(d, s->ferry);
+  if (!code) code = rt_cl_staging_finish(d, s->staging);
   if (all) d->cl.ReleaseEvent(all);
   return code;
 }
@@ -144,14 +145,14 @@ ir_status rt_cl_fetch(const rt_program *p, rt_cl_state *s, ir_error *error) {
   size_t results = p->plan.head->results;
   const rt_cl_bound *first = s->bound + p->input_count;
   cl_int code = d->facts.unified ? CL_SUCCESS : fetch_copies(d, s, first, results);
-  for (size_t i = 0; d->facts.unified && i < results && !code; i++) code = show(d, s, &first[i]);
-  return code ? failed(p, code, "fetching a result", error) : IR_OK;
+  for (size_t i = 0; d->facts.unified && i < results && !code; i++) code = sync_host_copy(d, s, &first[i]);
+  return code ? fail_transfer(p, code, "fetching a result", error) : IR_OK;
 }
 
 ir_status rt_cl_unbind(const rt_program *p, rt_cl_state *s, ir_error *error) {
   rt_opencl *d = device_of(p);
-  rt_cl_ferry_give(d, s->ferry);
-  s->ferry = NULL;
+  rt_cl_staging_release(d, s->staging);
+  s->staging = NULL;
   s->coming = 0;
   cl_int code = CL_SUCCESS;
   if (s->queue == d->queue) code = rt_cl_drain(d);
@@ -160,8 +161,8 @@ ir_status rt_cl_unbind(const rt_program *p, rt_cl_state *s, ir_error *error) {
     rt_cl_bound *b = &s->bound[i];
     if (b->done) d->cl.ReleaseEvent(b->done);
     if (b->wrapped) rt_cl_remove(d, b->wrapped);
-    rt_arena_give(&d->pool, &b->block);
+    rt_arena_release(&d->pool, &b->block);
     *b = (rt_cl_bound){0};
   }
-  return code ? failed(p, code, "running", error) : IR_OK;
+  return code ? fail_transfer(p, code, "running", error) : IR_OK;
 }

@@ -97,7 +97,7 @@ static void put_log(const rt_opencl *d, cl_program program, char *to, size_t roo
 }
 
 /* Some drivers print how many warnings there were. */
-static cl_int build(const rt_opencl *d, cl_program program) {
+static cl_int build_program(const rt_opencl *d, cl_program program) {
   char options[128];
   snprintf(options, sizeof options, "-cl-std=CL1.2 -w%s",
            d->facts.divides ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
@@ -135,7 +135,7 @@ static ir_status build_from(rt_context *c, const char *who, const rt_cl_code *co
   if (text->failed) return ir_fail(error, IR_ERR_MEMORY, "out of memory for the text of a program");
   int64_t start = ir_timer_start(c->options.timer);
   cl_program program = d->cl.CreateProgramWithSource(d->context, 1, &source, &text->len, &result);
-  if (program) result = build(d, program);
+  if (program) result = build_program(d, program);
   ir_timer_lap(c->options.timer, &start, "driver", -1, NULL);
   *out = program;
   if (result == CL_SUCCESS) return IR_OK;
@@ -160,12 +160,12 @@ static ir_status build_source(rt_context *c, rt_cl_code *code, const char *name,
 }
 
 /* NULL: the driver does not take it. */
-static cl_program take_binary(const rt_opencl *d, const unsigned char *bytes, size_t size) {
+static cl_program read_binary(const rt_opencl *d, const unsigned char *bytes, size_t size) {
   cl_int result = CL_SUCCESS, taken = CL_SUCCESS;
   cl_program program =
       d->cl.CreateProgramWithBinary(d->context, 1, &d->facts.id, &size, &bytes, &taken, &result);
   if (!program) return NULL;
-  if (result == CL_SUCCESS && taken == CL_SUCCESS && build(d, program) == CL_SUCCESS) return program;
+  if (result == CL_SUCCESS && taken == CL_SUCCESS && build_program(d, program) == CL_SUCCESS) return program;
   d->cl.ReleaseProgram(program);
   return NULL;
 }
@@ -174,7 +174,7 @@ static cl_program take_binary(const rt_opencl *d, const unsigned char *bytes, si
 static bool binary_is_refused(rt_cl_code *code) {
   rt_entry entry;
   if (!rt_image_find(code->image, code->size, binary_name, &entry)) return false;
-  code->program = take_binary(code->device, code->image + entry.offset, entry.size);
+  code->program = read_binary(code->device, code->image + entry.offset, entry.size);
   return code->program == NULL;
 }
 
@@ -199,7 +199,7 @@ ir_status rt_cl_build_text(rt_context *c, const char *who, const ir_text *text, 
   *out = NULL;
   if (disk && rt_full_key_make(c, text->data, text->len, &key, NULL) == IR_OK &&
       rt_disk_get(disk, kind, key.bytes, key.size, &found)) {
-    *out = take_binary(d, found.payload, found.size);
+    *out = read_binary(d, found.payload, found.size);
     rt_disk_release(&found);
   }
   ir_status status = *out ? IR_OK : build_from(c, who, NULL, text, out, error);
@@ -211,7 +211,7 @@ ir_status rt_cl_build_text(rt_context *c, const char *who, const ir_text *text, 
 }
 
 /* What it takes to launch kernel i. */
-static ir_status look_at_kernel(rt_cl_code *code, uint32_t i, ir_error *error) {
+static ir_status query_kernel(rt_cl_code *code, uint32_t i, ir_error *error) {
   rt_opencl *d = code->device;
   rt_entry entry;
   cl_int result = CL_SUCCESS;
@@ -231,14 +231,14 @@ static ir_status look_at_kernel(rt_cl_code *code, uint32_t i, ir_error *error) {
                  d->facts.name, entry.name, items[0], most);
 }
 
-static void drop(rt_cl_code *code) {
+static void drop_code(rt_cl_code *code) {
   rt_opencl *d = code->device;
   if (code->program) d->cl.ReleaseProgram(code->program);
   ir_free(&d->mem, code->image, code->size);
   ir_free(&d->mem, code, sizeof *code + code->count * sizeof *code->kernels);
 }
 
-static rt_cl_code *make(rt_opencl *d, const void *image, size_t size, uint32_t kernels) {
+static rt_cl_code *make_code(rt_opencl *d, const void *image, size_t size, uint32_t kernels) {
   size_t room = sizeof(rt_cl_code) + kernels * sizeof(rt_cl_kernel);
   rt_cl_code *code = ir_alloc(&d->mem, room);
   if (!code) return NULL;
@@ -255,21 +255,21 @@ static rt_cl_code *make(rt_opencl *d, const void *image, size_t size, uint32_t k
 }
 
 /* kept: whoever keeps the image can make another one. */
-static ir_status load(rt_context *c, const char *name, const void *image, size_t size, uint32_t kernels,
-                      bool kept, rt_code *out, ir_error *error) {
+static ir_status load_image(rt_context *c, const char *name, const void *image, size_t size, uint32_t kernels,
+                            bool kept, rt_code *out, ir_error *error) {
   rt_opencl *d = (rt_opencl *)c->device;
   *out = (rt_code){0};
   ir_status status = rt_cl_ready(d, error);
   if (status) return status;
   if (!rt_context_target(c, error)) return IR_ERR_MEMORY;
-  rt_cl_code *code = make(d, image, size, kernels);
+  rt_cl_code *code = make_code(d, image, size, kernels);
   if (!code) return ir_fail(error, IR_ERR_MEMORY, "out of memory keeping %zu bytes of code", size);
   if (binary_is_refused(code) && kept && !c->options.no_compile)
     status = ir_fail(error, IR_ERR_INVALID, "device %s does not take what it made before", d->facts.name);
   if (!status && !code->program) status = build_source(c, code, name, error);
-  for (uint32_t i = 0; i < kernels && !status; i++) status = look_at_kernel(code, i, error);
+  for (uint32_t i = 0; i < kernels && !status; i++) status = query_kernel(code, i, error);
   if (status) {
-    drop(code);
+    drop_code(code);
     return status;
   }
   *out = (rt_code){.base = code->image, .size = code->size, .made = code};
@@ -278,12 +278,12 @@ static ir_status load(rt_context *c, const char *name, const void *image, size_t
 
 ir_status rt_cl_load_code(rt_context *c, const char *name, const void *image, size_t size, uint32_t kernels,
                           rt_code *out, ir_error *error) {
-  return load(c, name, image, size, kernels, false, out, error);
+  return load_image(c, name, image, size, kernels, false, out, error);
 }
 
 ir_status rt_cl_adopt(rt_context *c, const char *name, rt_found *found, size_t offset, uint32_t kernels,
                       rt_code *out, ir_error *error) {
-  return load(c, name, found->payload + offset, found->size - offset, kernels, true, out, error);
+  return load_image(c, name, found->payload + offset, found->size - offset, kernels, true, out, error);
 }
 
 ir_status rt_cl_extra(rt_context *c, const rt_code *loaded, rt_flat *image, ir_error *error) {
@@ -300,6 +300,6 @@ ir_status rt_cl_extra(rt_context *c, const rt_code *loaded, rt_flat *image, ir_e
 }
 
 void rt_cl_unload_code(rt_code *code) {
-  if (code->made) drop(code->made);
+  if (code->made) drop_code(code->made);
   *code = (rt_code){0};
 }

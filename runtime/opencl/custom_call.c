@@ -9,7 +9,8 @@ static size_t bytes_of(const rt_array *a) { return (size_t)a->elements * ir_dtyp
 
 /* the host's function between the device's commands */
 
-static ir_status map(const rt_going *r, rt_array *a, cl_map_flags flags, void **mapped, ir_error *error) {
+static ir_status map_array(const rt_going *r, rt_array *a, cl_map_flags flags, void **mapped,
+                           ir_error *error) {
   rt_opencl *d = (rt_opencl *)r->program->context->device;
   const rt_cl_state *s = r->run->device;
   size_t offset;
@@ -25,7 +26,7 @@ static ir_status map(const rt_going *r, rt_array *a, cl_map_flags flags, void **
              : IR_OK;
 }
 
-static ir_status unmap(const rt_going *r, void *address, void *mapped, ir_error *error) {
+static ir_status unmap_array(const rt_going *r, void *address, void *mapped, ir_error *error) {
   rt_opencl *d = (rt_opencl *)r->program->context->device;
   const rt_cl_state *s = r->run->device;
   size_t offset;
@@ -67,12 +68,12 @@ static ir_status call_mapped(const rt_going *r, const void *found, rt_call *call
   for (uint32_t i = 0; i < count; i++) addresses[i] = arrays[i].data;
   for (uint32_t i = 0; i < count && !status; i++) {
     bool result = i < call->result_count;
-    status = map(r, &arrays[i], result ? CL_MAP_WRITE : CL_MAP_READ, &mapped[i], error);
+    status = map_array(r, &arrays[i], result ? CL_MAP_WRITE : CL_MAP_READ, &mapped[i], error);
   }
   for (uint32_t i = 0; i < count; i++) arrays[i].data = mapped[i];
   if (!status) status = call_host(r, found, call, error);
   for (uint32_t i = 0; i < count; i++) {
-    ir_status back = unmap(r, addresses[i], mapped[i], status ? NULL : error);
+    ir_status back = unmap_array(r, addresses[i], mapped[i], status ? NULL : error);
     if (!status) status = back;
   }
   ir_free(mem, mapped, size);

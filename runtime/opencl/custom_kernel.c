@@ -89,13 +89,13 @@ static void put_text(const call *c, ir_text *out) {
 
 /* programs */
 
-static cl_program known(rt_opencl *d, const rt_native *native, const uint8_t *dtypes) {
+static cl_program find_custom(rt_opencl *d, const rt_native *native, const uint8_t *dtypes) {
   for (const rt_cl_custom *at = d->customs; at; at = at->next)
     if (at->native == native && !memcmp(at->dtypes, dtypes, sizeof at->dtypes)) return at->program;
   return NULL;
 }
 
-static ir_status build(const call *c, const uint8_t *dtypes, cl_program *out) {
+static ir_status build_custom(const call *c, const uint8_t *dtypes, cl_program *out) {
   rt_opencl *d = device_of(c);
   char who[96];
   ir_text text;
@@ -126,9 +126,9 @@ static ir_status find_program(const call *c, cl_program *out) {
     if (c->native->params[i].kind == RT_NATIVE_DATA)
       dtypes[i] = (uint8_t)array_of(c, &c->native->params[i])->dtype;
   pthread_mutex_lock(&d->lock);
-  *out = known(d, c->native, dtypes);
+  *out = find_custom(d, c->native, dtypes);
   pthread_mutex_unlock(&d->lock);
-  return *out ? IR_OK : build(c, dtypes, out);
+  return *out ? IR_OK : build_custom(c, dtypes, out);
 }
 
 void rt_cl_customs_free(rt_opencl *d) {
@@ -154,7 +154,7 @@ typedef struct passing {
   cl_int code;
 } passing;
 
-static void pass(const call *c, passing *to, const void *value, size_t size) {
+static void pass_argument(const call *c, passing *to, const void *value, size_t size) {
   if (!to->code) to->code = device_of(c)->cl.SetKernelArg(to->kernel, to->number++, size, value);
 }
 
@@ -164,20 +164,20 @@ static ir_status pass_one(const call *c, passing *to, uint32_t i, int64_t elemen
   uint8_t bytes[8];
   if (by_value(p)) {
     ir_status status = rt_native_number(p, c->said.name, &c->said, c->operands, c->results, bytes, c->error);
-    if (!status) pass(c, to, bytes, ir_dtypes[p->dtype].bytes);
+    if (!status) pass_argument(c, to, bytes, ir_dtypes[p->dtype].bytes);
     return status;
   }
   if (p->kind == RT_NATIVE_SHAPE) {
     cl_long shape[16] = {0};
     for (uint32_t k = 0; k < a->rank; k++) shape[k] = a->shape[k];
-    pass(c, to, shape, sizeof shape);
+    pass_argument(c, to, shape, sizeof shape);
     return IR_OK;
   }
   size_t offset;
   cl_mem buffer = rt_cl_find(device_of(c), a->data, &offset);
   cl_long first = (cl_long)(offset / ir_dtypes[a->dtype].bytes) + element * elements(a);
-  pass(c, to, &buffer, sizeof buffer);
-  pass(c, to, &first, sizeof first);
+  pass_argument(c, to, &buffer, sizeof buffer);
+  pass_argument(c, to, &first, sizeof first);
   return IR_OK;
 }
 
@@ -188,7 +188,7 @@ static ir_status call_element(const call *c, cl_kernel kernel, int64_t element) 
   ir_status status = IR_OK;
   for (uint32_t i = 0; i < c->native->count && !status; i++)
     if (is_passed(&c->native->params[i])) status = pass_one(c, &to, i, element);
-  pass(c, &to, &c->word, sizeof c->word);
+  pass_argument(c, &to, &c->word, sizeof c->word);
   if (status || !items) return status;
   cl_int code = to.code;
   if (!code)

@@ -31,8 +31,8 @@ typedef struct rt_cl_facts {
  * bits of offset. */
 enum { RT_CL_SHIFT = 40 };
 typedef struct rt_cl_region {
-  cl_mem buffer; /* NULL: the place is free, and `bytes` the next free one + 1 */
-  cl_mem *parts; /* or all these, of rt_cl_part bytes but for the last; the first is `buffer` */
+  cl_mem buffer;   /* NULL: the place is free, and `bytes` the next free one + 1 */
+  cl_mem *buffers; /* or all these, of rt_cl_boundary bytes but for the last; the first is `buffer` */
   uint64_t bytes;
 } rt_cl_region;
 
@@ -44,21 +44,21 @@ typedef struct rt_cl_mapped {
 } rt_cl_mapped;
 
 /* Takes elements between the host and the device (staging.c). */
-enum { RT_CL_PIECES = 2 };
-typedef struct rt_cl_piece {
+enum { RT_CL_CHUNKS = 2 };
+typedef struct rt_cl_chunk {
   cl_event event; /* of its command; NULL: it is free */
   uint8_t *at;    /* in the ferry's memory */
   void *to;       /* where the host wants what was fetched; NULL: nowhere */
   size_t bytes;
-} rt_cl_piece;
-typedef struct rt_cl_ferry {
-  struct rt_cl_ferry *next;
+} rt_cl_chunk;
+typedef struct rt_cl_staging {
+  struct rt_cl_staging *next;
   cl_command_queue queue;
   cl_mem memory; /* for all pieces */
   uint8_t *at;   /* as the host sees it */
-  rt_cl_piece pieces[RT_CL_PIECES];
-  unsigned turn; /* the next one */
-} rt_cl_ferry;
+  rt_cl_chunk chunks[RT_CL_CHUNKS];
+  unsigned next_chunk; /* the next one */
+} rt_cl_staging;
 
 typedef struct rt_opencl {
   rt_device base;
@@ -73,7 +73,7 @@ typedef struct rt_opencl {
   size_t region_count, region_cap, free_region; /* free_region: + 1 */
   rt_arenas pool;                               /* buffers of the device's own, for arrays of the host's */
   rt_cl_mapped *mapped;
-  rt_cl_ferry *ferries;            /* that nobody uses */
+  rt_cl_staging *idle_staging;     /* that nobody uses */
   struct rt_cl_custom *customs;    /* programs of custom operations */
   atomic_uint_fast64_t sent, done; /* commands so far; of them, known to be done */
 } rt_opencl;
@@ -113,9 +113,9 @@ cl_mem rt_cl_find(rt_opencl *device, const void *address, size_t *offset);
 static inline bool rt_cl_meet(const void *a, const void *b) { /* are they of one buffer? */
   return (uintptr_t)a >> RT_CL_SHIFT == (uintptr_t)b >> RT_CL_SHIFT;
 }
-size_t rt_cl_part(rt_device *device); /* 0: one buffer may take all memory */
+size_t rt_cl_boundary(rt_device *device); /* 0: one buffer may take all memory */
 extern const rt_block_source rt_cl_blocks,
-    rt_cl_cut_blocks; /* cut: of several buffers where one is refused */
+    rt_cl_split_blocks; /* cut: of several buffers where one is refused */
 ir_status rt_cl_memory_place(rt_device *device, rt_memory *memory, bool keep, ir_error *error);
 ir_status rt_cl_memory_read(rt_device *device, rt_memory *memory, ir_error *error);
 void rt_cl_memory_free(rt_device *device, rt_memory *memory);
@@ -128,21 +128,21 @@ ir_status rt_cl_wrap(rt_opencl *device, void *host, size_t bytes, bool writes, v
                      ir_error *error);
 
 /* staging.c. A ferry that was taken is given back in any case; it then does nothing any more, and what
- * it was to fetch and rt_cl_ferry_settle has not seen to is lost. */
-rt_cl_ferry *rt_cl_ferry_take(rt_opencl *device, cl_int *code); /* NULL after failing */
-void rt_cl_ferry_give(rt_opencl *device, rt_cl_ferry *ferry);   /* NULL: nothing */
-void rt_cl_ferries_free(rt_opencl *device);
+ * it was to fetch and rt_cl_staging_finish has not seen to is lost. */
+rt_cl_staging *rt_cl_staging_acquire(rt_opencl *device, cl_int *code); /* NULL after failing */
+void rt_cl_staging_release(rt_opencl *device, rt_cl_staging *staging); /* NULL: nothing */
+void rt_cl_staging_free(rt_opencl *device);
 /* Its queue begins when all is done that was sent to the device's so far, which may use the same memory. */
-cl_int rt_cl_ferry_follow(rt_opencl *device, rt_cl_ferry *ferry);
+cl_int rt_cl_staging_follow(rt_opencl *device, rt_cl_staging *staging);
 /* To a device's address, by commands of that queue. `from` may change afterwards. */
-cl_int rt_cl_ferry_send(rt_opencl *device, rt_cl_ferry *ferry, cl_command_queue queue, void *to,
-                        const void *from, size_t bytes);
+cl_int rt_cl_staging_write(rt_opencl *device, rt_cl_staging *staging, cl_command_queue queue, void *to,
+                           const void *from, size_t bytes);
 /* What is sent to this queue from now on waits for what the ferry sent last. */
-cl_int rt_cl_ferry_arrived(rt_opencl *device, rt_cl_ferry *ferry, cl_command_queue queue);
+cl_int rt_cl_staging_order(rt_opencl *device, rt_cl_staging *staging, cl_command_queue queue);
 /* From a device's address, after the event if there is one; there when all is settled. */
-cl_int rt_cl_ferry_fetch(rt_opencl *device, rt_cl_ferry *ferry, cl_command_queue queue, const cl_event *after,
-                         void *to, const void *from, size_t bytes);
-cl_int rt_cl_ferry_settle(rt_opencl *device, rt_cl_ferry *ferry);
+cl_int rt_cl_staging_read(rt_opencl *device, rt_cl_staging *staging, cl_command_queue queue,
+                          const cl_event *after, void *to, const void *from, size_t bytes);
+cl_int rt_cl_staging_finish(rt_opencl *device, rt_cl_staging *staging);
 
 /* code.c: a program's kernels, what rt_code.made is. */
 typedef struct rt_cl_kernel {

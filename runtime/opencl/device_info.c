@@ -10,36 +10,36 @@ enum { PLATFORMS = 16, EXTENSIONS = 16 << 10 };
 
 /* asking: what a device does not answer stays zero */
 
-static void ask(const rt_cl *cl, cl_device_id id, cl_device_info what, void *to, size_t size) {
+static void query_info(const rt_cl *cl, cl_device_id id, cl_device_info what, void *to, size_t size) {
   cl->GetDeviceInfo(id, what, size, to, NULL);
 }
 
 static bool yes(const rt_cl *cl, cl_device_id id, cl_device_info what) {
   cl_bool answer = CL_FALSE;
-  ask(cl, id, what, &answer, sizeof answer);
+  query_info(cl, id, what, &answer, sizeof answer);
   return answer != CL_FALSE;
 }
 
 static uint32_t number(const rt_cl *cl, cl_device_id id, cl_device_info what) {
   cl_uint answer = 0;
-  ask(cl, id, what, &answer, sizeof answer);
+  query_info(cl, id, what, &answer, sizeof answer);
   return answer;
 }
 
 static uint64_t bytes(const rt_cl *cl, cl_device_id id, cl_device_info what) {
   cl_ulong answer = 0;
-  ask(cl, id, what, &answer, sizeof answer);
+  query_info(cl, id, what, &answer, sizeof answer);
   return answer;
 }
 
 static uint64_t size(const rt_cl *cl, cl_device_id id, cl_device_info what) {
   size_t answer = 0;
-  ask(cl, id, what, &answer, sizeof answer);
+  query_info(cl, id, what, &answer, sizeof answer);
   return answer;
 }
 
 /* Blanks in a row are one, none at the ends. What is longer than the room is cut. */
-static void tidy(const char *text, char *to, size_t room) {
+static void collapse_blanks(const char *text, char *to, size_t room) {
   size_t used = 0;
   for (const char *at = text + strspn(text, " \t\n"); *at && used + 1 < room;) {
     size_t blanks = strspn(at, " \t\n");
@@ -54,7 +54,7 @@ static void tidy(const char *text, char *to, size_t room) {
 static void text(const rt_cl *cl, cl_device_id id, cl_device_info what, char *to, size_t room) {
   char answer[512] = "";
   cl->GetDeviceInfo(id, what, sizeof answer - 1, answer, NULL);
-  tidy(answer, to, room);
+  collapse_blanks(answer, to, room);
 }
 
 /* Is the word in the list, which blanks separate? */
@@ -70,20 +70,20 @@ static bool since_1_2(const char *version) {
   return sscanf(version, "OpenCL %d.%d", &major, &minor) == 2 && (major > 1 || minor >= 2);
 }
 
-static void look_at(const rt_cl *cl, cl_platform_id platform, cl_device_id id, char *extensions,
-                    rt_cl_facts *out) {
+static void query_device(const rt_cl *cl, cl_platform_id platform, cl_device_id id, char *extensions,
+                         rt_cl_facts *out) {
   char platform_name[512] = "";
   cl_device_type type = 0;
   cl_device_fp_config f32 = 0, f64 = 0;
   *out = (rt_cl_facts){.platform = platform, .id = id};
   cl->GetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof platform_name - 1, platform_name, NULL);
-  tidy(platform_name, out->platform_name, sizeof out->platform_name);
+  collapse_blanks(platform_name, out->platform_name, sizeof out->platform_name);
   text(cl, id, CL_DEVICE_NAME, out->name, sizeof out->name);
   text(cl, id, CL_DEVICE_VERSION, out->version, sizeof out->version);
   text(cl, id, CL_DRIVER_VERSION, out->driver, sizeof out->driver);
-  ask(cl, id, CL_DEVICE_TYPE, &type, sizeof type);
-  ask(cl, id, CL_DEVICE_SINGLE_FP_CONFIG, &f32, sizeof f32);
-  ask(cl, id, CL_DEVICE_DOUBLE_FP_CONFIG, &f64, sizeof f64);
+  query_info(cl, id, CL_DEVICE_TYPE, &type, sizeof type);
+  query_info(cl, id, CL_DEVICE_SINGLE_FP_CONFIG, &f32, sizeof f32);
+  query_info(cl, id, CL_DEVICE_DOUBLE_FP_CONFIG, &f64, sizeof f64);
   memset(extensions, 0, EXTENSIONS);
   cl->GetDeviceInfo(id, CL_DEVICE_EXTENSIONS, EXTENSIONS - 1, extensions, NULL);
   out->cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
@@ -135,7 +135,7 @@ ir_status rt_cl_list(const rt_cl *cl, rt_cl_facts *list, size_t *count, ir_error
     if (cl->GetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, RT_CL_DEVICES, ids, &found) != CL_SUCCESS)
       continue;
     for (cl_uint k = 0; k < found && k < RT_CL_DEVICES && *count < RT_CL_DEVICES; k++)
-      look_at(cl, platforms[i], ids[k], extensions, &list[(*count)++]);
+      query_device(cl, platforms[i], ids[k], extensions, &list[(*count)++]);
   }
   if (*count) return IR_OK;
   return ir_fail(error, IR_ERR_DEVICE, "OpenCL: there %s %u platform%s, but no device",
@@ -194,7 +194,7 @@ void rt_cl_describe(const rt_cl_facts *f, ir_target *out) {
   out->soft_f64 = !f->f64;
   out->soft_division = !f->divides;
   out->has_f16c = true; /* f16 is read and written by functions that every device has */
-  out->lanes = f->cpu ? 0 : (int)power_of_two_below(f->group < LANES ? f->group : LANES);
+  out->group_items = f->cpu ? 0 : (int)power_of_two_below(f->group < LANES ? f->group : LANES);
   out->together = f->cpu ? 0 : (int)f->together;
   out->matrix = f->cpu ? 0 : (int)f->matrix;
   out->local_bytes = f->local ? power_of_two_below(f->local) : 0;

@@ -27,15 +27,15 @@ void *rt_cl_add(rt_opencl *d, rt_cl_region region) {
   return (void *)(place << RT_CL_SHIFT);
 }
 
-static size_t part_count(rt_opencl *d, size_t bytes) {
-  size_t part = rt_cl_part(&d->base);
-  return bytes / part + (bytes % part != 0);
+static size_t buffer_count(rt_opencl *d, size_t bytes) {
+  size_t boundary = rt_cl_boundary(&d->base);
+  return bytes / boundary + (bytes % boundary != 0);
 }
 
 /* Also where only the first `count` buffers are there. */
 static void release_region(rt_opencl *d, rt_cl_region *r, size_t count) {
-  for (size_t i = 0; i < count; i++) d->cl.ReleaseMemObject(r->parts ? r->parts[i] : r->buffer);
-  if (r->parts) ir_free(&d->mem, r->parts, part_count(d, r->bytes) * sizeof *r->parts);
+  for (size_t i = 0; i < count; i++) d->cl.ReleaseMemObject(r->buffers ? r->buffers[i] : r->buffer);
+  if (r->buffers) ir_free(&d->mem, r->buffers, buffer_count(d, r->bytes) * sizeof *r->buffers);
 }
 
 void rt_cl_remove(rt_opencl *d, void *address) {
@@ -46,7 +46,7 @@ void rt_cl_remove(rt_opencl *d, void *address) {
   d->regions[place - 1] = (rt_cl_region){.bytes = d->free_region};
   d->free_region = place;
   pthread_mutex_unlock(&d->lock);
-  release_region(d, &region, region.parts ? part_count(d, region.bytes) : 1);
+  release_region(d, &region, region.buffers ? buffer_count(d, region.bytes) : 1);
 }
 
 cl_mem rt_cl_find(rt_opencl *d, const void *address, size_t *offset) {
@@ -57,10 +57,10 @@ cl_mem rt_cl_find(rt_opencl *d, const void *address, size_t *offset) {
   rt_cl_region region = d->regions[place - 1];
   pthread_mutex_unlock(&d->lock);
   *offset = offset_of(address);
-  if (!region.parts) return region.buffer;
-  size_t part = rt_cl_part(&d->base), number = *offset / part;
-  *offset %= part;
-  return region.parts[number];
+  if (!region.buffers) return region.buffer;
+  size_t boundary = rt_cl_boundary(&d->base), number = *offset / boundary;
+  *offset %= boundary;
+  return region.buffers[number];
 }
 
 static size_t bytes_of(rt_opencl *d, const void *address) {
@@ -73,8 +73,8 @@ static size_t bytes_of(rt_opencl *d, const void *address) {
 /* buffers */
 
 /* A buffer with an address. host NULL: memory of the device's own. */
-static ir_status make(rt_opencl *d, cl_mem_flags flags, void *host, size_t bytes, void **address,
-                      ir_error *error) {
+static ir_status make_buffer(rt_opencl *d, cl_mem_flags flags, void *host, size_t bytes, void **address,
+                             ir_error *error) {
   cl_int code = CL_INVALID_BUFFER_SIZE;
   *address = NULL;
   ir_status status = rt_cl_ready(d, error);
@@ -119,66 +119,66 @@ void rt_cl_unmap_all(rt_opencl *d) {
 }
 
 ir_status rt_cl_wrap(rt_opencl *d, void *host, size_t bytes, bool writes, void **address, ir_error *error) {
-  return make(d, writes ? CL_MEM_READ_WRITE : CL_MEM_READ_ONLY, host, bytes, address, error);
+  return make_buffer(d, writes ? CL_MEM_READ_WRITE : CL_MEM_READ_ONLY, host, bytes, address, error);
 }
 
-static bool allocate(void *device, size_t size, rt_block *out) {
+static bool allocate_block(void *device, size_t size, rt_block *out) {
   void *address;
-  if (make(device, CL_MEM_READ_WRITE, NULL, size, &address, NULL) != IR_OK) return false;
+  if (make_buffer(device, CL_MEM_READ_WRITE, NULL, size, &address, NULL) != IR_OK) return false;
   *out = (rt_block){.base = address, .size = size};
   return true;
 }
-static void release(void *device, rt_block *block) { rt_cl_remove(device, block->base); }
+static void release_block(void *device, rt_block *block) { rt_cl_remove(device, block->base); }
 
-const rt_block_source rt_cl_blocks = {allocate, release};
+const rt_block_source rt_cl_blocks = {allocate_block, release_block};
 
 /* several buffers with one address */
 
-size_t rt_cl_part(rt_device *device) {
+size_t rt_cl_boundary(rt_device *device) {
   uint64_t most = ((rt_opencl *)device)->facts.buffer;
   return most >> RT_CL_SHIFT ? 0 : (size_t)most & ~(size_t)(RT_LAYOUT_ALIGN - 1);
 }
 
-static bool allocate_parts(rt_opencl *d, size_t size, rt_block *out) {
-  size_t part = rt_cl_part(&d->base), count = part_count(d, size), made = 0;
-  rt_cl_region region = {.parts = ir_alloc(&d->mem, count * sizeof *region.parts), .bytes = size};
-  if (!region.parts) return false;
+static bool allocate_split(rt_opencl *d, size_t size, rt_block *out) {
+  size_t boundary = rt_cl_boundary(&d->base), count = buffer_count(d, size), made = 0;
+  rt_cl_region region = {.buffers = ir_alloc(&d->mem, count * sizeof *region.buffers), .bytes = size};
+  if (!region.buffers) return false;
   for (; made < count; made++) {
-    size_t bytes = made + 1 < count ? part : size - made * part;
-    region.parts[made] = d->cl.CreateBuffer(d->context, CL_MEM_READ_WRITE, bytes, NULL, NULL);
-    if (!region.parts[made]) break;
+    size_t bytes = made + 1 < count ? boundary : size - made * boundary;
+    region.buffers[made] = d->cl.CreateBuffer(d->context, CL_MEM_READ_WRITE, bytes, NULL, NULL);
+    if (!region.buffers[made]) break;
   }
-  region.buffer = region.parts[0];
+  region.buffer = region.buffers[0];
   void *address = made == count ? rt_cl_add(d, region) : NULL;
-  if (address) *out = (rt_block){.base = address, .size = size, .part = part};
+  if (address) *out = (rt_block){.base = address, .size = size, .boundary = boundary};
   else release_region(d, &region, made);
   return address != NULL;
 }
 
-static bool allocate_cut(void *device, size_t size, rt_block *out) {
+static bool allocate_or_split(void *device, size_t size, rt_block *out) {
   rt_opencl *d = device;
-  size_t part = rt_cl_part(&d->base);
-  if (allocate(device, size, out)) return true;
-  return part && size > part && d->queue && allocate_parts(d, size, out);
+  size_t boundary = rt_cl_boundary(&d->base);
+  if (allocate_block(device, size, out)) return true;
+  return boundary && size > boundary && d->queue && allocate_split(d, size, out);
 }
 
-const rt_block_source rt_cl_cut_blocks = {allocate_cut, release};
+const rt_block_source rt_cl_split_blocks = {allocate_or_split, release_block};
 
 /* elements between runs */
 
-static ir_status failed(rt_opencl *d, cl_int code, const char *what, size_t bytes, ir_error *error) {
+static ir_status fail_memory(rt_opencl *d, cl_int code, const char *what, size_t bytes, ir_error *error) {
   return rt_cl_fail(error, code, "device %s: %s %zu bytes", d->facts.name, what, bytes);
 }
 
 /* All elements between the host and an address, in order with the commands of the device's queue. */
-static cl_int carry(rt_opencl *d, rt_memory *m, void *address, bool there) {
+static cl_int transfer(rt_opencl *d, rt_memory *m, void *address, bool there) {
   cl_int code;
-  rt_cl_ferry *f = rt_cl_ferry_take(d, &code);
+  rt_cl_staging *f = rt_cl_staging_acquire(d, &code);
   if (f)
-    code = there ? rt_cl_ferry_send(d, f, d->queue, address, m->host, m->bytes)
-                 : rt_cl_ferry_fetch(d, f, d->queue, NULL, m->host, address, m->bytes);
-  if (!code) code = rt_cl_ferry_settle(d, f);
-  rt_cl_ferry_give(d, f);
+    code = there ? rt_cl_staging_write(d, f, d->queue, address, m->host, m->bytes)
+                 : rt_cl_staging_read(d, f, d->queue, NULL, m->host, address, m->bytes);
+  if (!code) code = rt_cl_staging_finish(d, f);
+  rt_cl_staging_release(d, f);
   return code;
 }
 
@@ -188,14 +188,14 @@ ir_status rt_cl_memory_place(rt_device *device, rt_memory *m, bool keep, ir_erro
   if (d->facts.unified) {
     if (!rt_memory_host(&d->mem, m, true))
       return ir_fail(error, IR_ERR_MEMORY, "out of memory for %zu bytes of elements", m->bytes);
-    return make(d, CL_MEM_READ_WRITE, m->host, m->bytes, &m->address, error);
+    return make_buffer(d, CL_MEM_READ_WRITE, m->host, m->bytes, &m->address, error);
   }
   rt_block block;
-  if (!rt_arena_take(&d->pool, m->bytes, &block)) return rt_cl_no_room(d, "session", m->bytes, error);
-  cl_int code = keep && m->host ? carry(d, m, block.base, true) : CL_SUCCESS;
-  if (code) rt_arena_give(&d->pool, &block);
+  if (!rt_arena_acquire(&d->pool, m->bytes, &block)) return rt_cl_no_room(d, "session", m->bytes, error);
+  cl_int code = keep && m->host ? transfer(d, m, block.base, true) : CL_SUCCESS;
+  if (code) rt_arena_release(&d->pool, &block);
   m->address = block.base;
-  return code == CL_SUCCESS ? IR_OK : failed(d, code, "writing", m->bytes, error);
+  return code == CL_SUCCESS ? IR_OK : fail_memory(d, code, "writing", m->bytes, error);
 }
 
 ir_status rt_cl_memory_read(rt_device *device, rt_memory *m, ir_error *error) {
@@ -209,9 +209,9 @@ ir_status rt_cl_memory_read(rt_device *device, rt_memory *m, ir_error *error) {
         d->cl.EnqueueMapBuffer(d->queue, buffer, CL_TRUE, CL_MAP_READ, 0, m->bytes, 0, NULL, NULL, &code);
     if (there) code = rt_cl_unmap(d, d->queue, buffer, there);
   } else {
-    code = carry(d, m, m->address, false);
+    code = transfer(d, m, m->address, false);
   }
-  return code == CL_SUCCESS ? IR_OK : failed(d, code, "reading", m->bytes, error);
+  return code == CL_SUCCESS ? IR_OK : fail_memory(d, code, "reading", m->bytes, error);
 }
 
 void rt_cl_memory_free(rt_device *device, rt_memory *m) {
@@ -221,7 +221,7 @@ void rt_cl_memory_free(rt_device *device, rt_memory *m) {
     rt_cl_remove(d, m->address);
   } else { /* what is under way is done before whatever uses the block next */
     rt_block block = {.base = m->address, .size = bytes_of(d, m->address)};
-    rt_arena_give(&d->pool, &block);
+    rt_arena_release(&d->pool, &block);
   }
   m->address = NULL;
 }

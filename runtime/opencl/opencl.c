@@ -11,11 +11,11 @@ static const rt_device_table does;
 
 /* choosing */
 
-static bool is_part(const char *name, const char *part) {
-  size_t length = strlen(part);
+static bool contains_word(const char *name, const char *word) {
+  size_t length = strlen(word);
   for (; *name; name++) {
     size_t i = 0;
-    while (i < length && name[i] && tolower((unsigned char)name[i]) == tolower((unsigned char)part[i])) i++;
+    while (i < length && name[i] && tolower((unsigned char)name[i]) == tolower((unsigned char)word[i])) i++;
     if (i == length) return true;
   }
   return false;
@@ -33,8 +33,8 @@ static ir_status no_such(const rt_cl_facts *list, size_t count, const char *name
 }
 
 /* which: what follows "opencl:", or NULL: a number, a part of a name, or of a platform's name. */
-static ir_status choose(const rt_cl_facts *list, size_t count, const char *name, const char *which,
-                        size_t *out, ir_error *error) {
+static ir_status choose_device(const rt_cl_facts *list, size_t count, const char *name, const char *which,
+                               size_t *out, ir_error *error) {
   size_t length = which ? strlen(which) : 0, found = 0;
   *out = 0;
   if (!which) return IR_OK;
@@ -44,7 +44,7 @@ static ir_status choose(const rt_cl_facts *list, size_t count, const char *name,
   }
   for (int platforms = 0; platforms < 2 && !found; platforms++)
     for (size_t i = 0; i < count; i++) {
-      if (!is_part(platforms ? list[i].platform_name : list[i].name, which)) continue;
+      if (!contains_word(platforms ? list[i].platform_name : list[i].name, which)) continue;
       if (!found) *out = i;
       found++;
     }
@@ -57,7 +57,7 @@ static ir_status open_device(rt_opencl *d, const char *name, ir_error *error) {
   rt_cl_facts *list = ir_alloc(&d->mem, RT_CL_DEVICES * sizeof *list);
   if (!list) return ir_fail(error, IR_ERR_MEMORY, "out of memory listing devices");
   ir_status status = rt_cl_list(&d->cl, list, &count, error);
-  if (!status) status = choose(list, count, name, name[6] ? name + 7 : NULL, &chosen, error);
+  if (!status) status = choose_device(list, count, name, name[6] ? name + 7 : NULL, &chosen, error);
   if (!status) {
     d->facts = list[chosen];
     const char *lacks = rt_cl_lacks(&d->facts);
@@ -95,7 +95,7 @@ ir_status rt_opencl_open(const ir_mem *mem, const char *name, bool apart, rt_dev
 static void close_device(rt_device *device) {
   rt_opencl *d = (rt_opencl *)device;
   if (d->queue) d->cl.Finish(d->queue);
-  rt_cl_ferries_free(d);
+  rt_cl_staging_free(d);
   rt_cl_unmap_all(d);
   rt_arenas_free(&d->pool);
   rt_cl_customs_free(d);
@@ -160,22 +160,22 @@ static ir_status no_room(rt_device *device, const char *name, size_t bytes, ir_e
   return rt_cl_no_room((rt_opencl *)device, name, bytes, error);
 }
 
-static ir_status describe(rt_device *device, ir_target *out, ir_error *error) {
+static ir_status describe_target(rt_device *device, ir_target *out, ir_error *error) {
   (void)error;
   rt_cl_describe(&((rt_opencl *)device)->facts, out);
   return IR_OK;
 }
 
 static const rt_device_table does = {.close = close_device,
-                                     .describe = describe,
+                                     .describe = describe_target,
                                      .accepts = rt_cl_accepts,
                                      .compile = rt_cl_compile,
                                      .load = rt_cl_load_code,
                                      .adopt = rt_cl_adopt,
                                      .unload = rt_cl_unload_code,
                                      .extra = rt_cl_extra,
-                                     .blocks = &rt_cl_cut_blocks,
-                                     .part = rt_cl_part,
+                                     .blocks = &rt_cl_split_blocks,
+                                     .boundary = rt_cl_boundary,
                                      .prepare = rt_cl_prepare,
                                      .retire = rt_cl_retire,
                                      .no_room = no_room,

@@ -49,21 +49,21 @@ static uint32_t checking_steps(const rt_program *p) {
   return count;
 }
 
-static uintptr_t carve(const rt_program *p, rt_cl_state *s, uintptr_t at) {
+static uintptr_t lay_out_state(const rt_program *p, rt_cl_state *s, uintptr_t at) {
   const rt_plan_head *h = p->plan.head;
-  rt_carve(&at, 1, sizeof *s);
-  s->kernels = rt_carve(&at, h->kernels, sizeof *s->kernels);
-  s->words = rt_carve(&at, h->steps, sizeof *s->words);
-  s->inputs = rt_carve(&at, p->input_count, sizeof *s->inputs);
-  s->outputs = rt_carve(&at, h->results, sizeof *s->outputs);
-  s->bound = rt_carve(&at, p->input_count + h->results, sizeof *s->bound);
-  s->read = rt_carve(&at, s->stride * s->checking, 1);
+  rt_lay_out(&at, 1, sizeof *s);
+  s->kernels = rt_lay_out(&at, h->kernels, sizeof *s->kernels);
+  s->words = rt_lay_out(&at, h->steps, sizeof *s->words);
+  s->inputs = rt_lay_out(&at, p->input_count, sizeof *s->inputs);
+  s->outputs = rt_lay_out(&at, h->results, sizeof *s->outputs);
+  s->bound = rt_lay_out(&at, p->input_count + h->results, sizeof *s->bound);
+  s->read = rt_lay_out(&at, s->stride * s->checking, 1);
   return at;
 }
 
 static size_t state_size(const rt_program *p, const rt_cl_state *like) {
   rt_cl_state measured = {.stride = like->stride, .checking = like->checking};
-  return (size_t)carve(p, &measured, 0);
+  return (size_t)lay_out_state(p, &measured, 0);
 }
 
 void rt_cl_drop_run(rt_program *p, rt_run *r) {
@@ -88,9 +88,9 @@ static cl_int make_words(const rt_program *p, rt_cl_state *s) {
   size_t at = 0;
   for (uint32_t i = 0; i < p->plan.head->steps && !code; i++) {
     if (!step_checks(p, i)) continue;
-    cl_buffer_region part = {at, sizeof(cl_int)};
+    cl_buffer_region region = {at, sizeof(cl_int)};
     s->words[i] =
-        d->cl.CreateSubBuffer(s->status, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &part, &code);
+        d->cl.CreateSubBuffer(s->status, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     at += s->stride;
   }
   return code;
@@ -106,7 +106,7 @@ static ir_status make_state(rt_program *p, rt_run *r, ir_error *error) {
   if (!s) return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for a run", rt_program_name(p));
   memset(s, 0, size);
   *s = like;
-  carve(p, s, (uintptr_t)s);
+  lay_out_state(p, s, (uintptr_t)s);
   r->device = s;
   cl_int code = CL_SUCCESS;
   for (uint32_t i = 0; i < p->plan.head->kernels && !code; i++)
@@ -120,23 +120,23 @@ static ir_status make_state(rt_program *p, rt_run *r, ir_error *error) {
 
 /* commands */
 
-static ir_status failed(const rt_program *p, cl_int code, const char *what, ir_error *error) {
+static ir_status fail_command(const rt_program *p, cl_int code, const char *what, ir_error *error) {
   return rt_cl_fail(error, code, "graph @%s: device %s: %s", rt_program_name(p), device_of(p)->facts.name,
                     what);
 }
 
 /* Commands are under way from now on. */
 static ir_status sent(const rt_program *p, cl_int code, const char *what, ir_error *error) {
-  if (code != CL_SUCCESS) return failed(p, code, what, error);
+  if (code != CL_SUCCESS) return fail_command(p, code, what, error);
   rt_cl_sent(device_of(p));
   return IR_OK;
 }
 
 /* How many rounds of the loop over groups one group does. */
-static int64_t rounds_of_group(const rt_program *p, const rt_step *s) {
+static int64_t iterations_of_group(const rt_program *p, const rt_step *s) {
   enum { GROUPS_A_THREAD = 4, GROUPS_A_UNIT = 32 };
   int64_t units = device_of(p)->facts.units, threads = rt_pool_threads(p->pool), least, most;
-  if (p->context->target.lanes) {
+  if (p->context->target.group_items) {
     least = 1;
     most = units * GROUPS_A_UNIT;
   } else {
@@ -154,16 +154,16 @@ typedef struct passing {
   cl_int code;
 } passing;
 
-static void pass(passing *a, const void *value, size_t size) {
+static void pass_argument(passing *a, const void *value, size_t size) {
   if (!a->code) a->code = a->device->cl.SetKernelArg(a->kernel, a->number++, size, value);
 }
 static void pass_number(passing *a, int64_t number) {
   cl_long value = number;
-  pass(a, &value, sizeof value);
+  pass_argument(a, &value, sizeof value);
 }
 
 /* As cg_opencl says. */
-static cl_int pass_arguments(const rt_going *r, const rt_step *s, cl_kernel kernel, int64_t rounds) {
+static cl_int pass_arguments(const rt_going *r, const rt_step *s, cl_kernel kernel, int64_t iterations) {
   const rt_program *p = r->program;
   const rt_plan_step *plan = &p->plan.steps[s->number];
   const rt_cl_state *state = r->run->device;
@@ -172,13 +172,13 @@ static cl_int pass_arguments(const rt_going *r, const rt_step *s, cl_kernel kern
     const rt_plan_slot *slot = &p->plan.slots[p->plan.step_slots[plan->slots + i]];
     size_t offset;
     cl_mem buffer = rt_cl_find(a.device, rt_address(r->bases, s->sources[i]), &offset);
-    pass(&a, &buffer, sizeof buffer);
+    pass_argument(&a, &buffer, sizeof buffer);
     pass_number(&a, (int64_t)(offset / ir_dtypes[slot->dtype].bytes));
   }
-  pass(&a, state->words[s->number] ? &state->words[s->number] : &a.device->nothing, sizeof(cl_mem));
+  pass_argument(&a, state->words[s->number] ? &state->words[s->number] : &a.device->nothing, sizeof(cl_mem));
   for (uint32_t i = 0; i < plan->var_count; i++) pass_number(&a, s->vars[i]);
   pass_number(&a, s->count);
-  pass_number(&a, rounds);
+  pass_number(&a, iterations);
   return a.code;
 }
 
@@ -200,14 +200,15 @@ ir_status rt_cl_launch(const rt_going *r, const rt_step *s) {
   const rt_cl_state *state = r->run->device;
   uint32_t number = p->plan.steps[s->number].kernel;
   const rt_cl_kernel *kernel = &code_of(p)->kernels[number];
-  int64_t rounds = rounds_of_group(p, s), groups = s->count / rounds + (s->count % rounds != 0);
+  int64_t iterations = iterations_of_group(p, s),
+          groups = s->count / iterations + (s->count % iterations != 0);
   size_t local = kernel->items, global = (size_t)groups * local;
   cl_event event = NULL;
   for (uint32_t i = 0; i < s->params && state->coming; i++) {
     ir_status status = rt_cl_need(r, rt_address(r->bases, s->sources[i]));
     if (status) return status;
   }
-  cl_int code = pass_arguments(r, s, state->kernels[number], rounds);
+  cl_int code = pass_arguments(r, s, state->kernels[number], iterations);
   if (!code)
     code = d->cl.EnqueueNDRangeKernel(state->queue, state->kernels[number], 1, NULL, &global, &local, 0, NULL,
                                       r->ns_by_step ? &event : NULL);
@@ -236,7 +237,7 @@ ir_status rt_cl_check(const rt_program *p, rt_cl_state *s, ir_error *error) {
   if (!s->checking) return IR_OK;
   cl_int code = d->cl.EnqueueReadBuffer(s->queue, s->status, CL_TRUE, 0, s->stride * s->checking, s->read, 0,
                                         NULL, NULL);
-  if (code) return failed(p, code, "reading what index checks found", error);
+  if (code) return fail_command(p, code, "reading what index checks found", error);
   const uint8_t *at = s->read;
   for (uint32_t i = 0; i < p->plan.head->steps; i++) {
     if (!s->words[i]) continue;
@@ -263,7 +264,7 @@ ir_status rt_cl_holds(const rt_going *r, const void *predicate, bool *out) {
   cl_mem buffer = rt_cl_find(d, predicate, &offset);
   cl_int code = d->cl.EnqueueReadBuffer(state->queue, buffer, CL_TRUE, offset, 1, &byte, 0, NULL, NULL);
   *out = byte != 0;
-  if (code) return failed(p, code, "reading a condition", r->error);
+  if (code) return fail_command(p, code, "reading a condition", r->error);
   return rt_cl_check(p, state, r->error);
 }
 
@@ -290,7 +291,7 @@ static ir_status run_steps(rt_program *p, rt_run *r, const rt_frame *f, void *co
   const rt_cl_state *s = r->device;
   rt_going going = {p, f, r, bases, r->buffers, error, ns};
   ir_status status =
-      s->ferry ? run_noting(&going, f) : rt_run_steps(&going, f->steps, f->steps + f->step_count);
+      s->staging ? run_noting(&going, f) : rt_run_steps(&going, f->steps, f->steps + f->step_count);
   for (size_t i = 0; i < p->copy_count && !status; i++) {
     const rt_copy *copy = &p->copies[i];
     void *to = outputs[copy->result], *from = rt_address(bases, copy->source);
@@ -333,7 +334,7 @@ static ir_status choose_queue(rt_program *p, rt_cl_state *s, bool timed, ir_erro
     d->timed = d->cl.CreateCommandQueue(d->context, d->facts.id, CL_QUEUE_PROFILING_ENABLE, &code);
   s->queue = d->timed;
   pthread_mutex_unlock(&d->lock);
-  return code ? failed(p, code, "measuring", error) : IR_OK;
+  return code ? fail_command(p, code, "measuring", error) : IR_OK;
 }
 
 /* No check has failed yet. */
@@ -348,7 +349,7 @@ static ir_status clear_words(rt_program *p, rt_cl_state *s, ir_error *error) {
 }
 
 ir_status rt_cl_run(rt_program *p, const rt_arguments *a, ir_error *error) {
-  rt_run *r = rt_run_take(p, error);
+  rt_run *r = rt_run_acquire(p, error);
   if (!r) return IR_ERR_MEMORY;
   ir_status status = rt_run_fill(p, r, a->vars, error);
   if (!status) status = make_state(p, r, error);
@@ -358,6 +359,6 @@ ir_status rt_cl_run(rt_program *p, const rt_arguments *a, ir_error *error) {
   const rt_frame *f = rt_run_frame(p, r);
   if (!status) status = a->placed ? run_placed(p, r, f, a, error) : run_on_host(p, r, f, a, error);
   if (status && s) s->dirty = s->checking > 0;
-  rt_run_give(p, r);
+  rt_run_release(p, r);
   return status;
 }

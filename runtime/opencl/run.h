@@ -27,7 +27,7 @@ typedef struct rt_cl_state {
   void **inputs, **outputs; /* addresses of the host's arrays */
   rt_cl_bound *bound;       /* all inputs, then all results */
   size_t coming;            /* inputs that are */
-  rt_cl_ferry *ferry;       /* of a run on copies of the host's arrays, else NULL */
+  rt_cl_staging *staging;   /* of a run on copies of the host's arrays, else NULL */
 } rt_cl_state;
 
 /* IR_ERR_RANGE where a check failed in what was waited for. */

@@ -8,16 +8,16 @@
 
 #include "runtime/opencl/device.h"
 
-enum { PIECE = 4 << 20 };
+enum { CHUNK_BYTES = 4 << 20 };
 
-static size_t piece_of(const rt_opencl *d) {
-  uint64_t most = d->facts.buffer / RT_CL_PIECES;
-  return most && most < PIECE ? (size_t)most : PIECE;
+static size_t chunk_size(const rt_opencl *d) {
+  uint64_t most = d->facts.buffer / RT_CL_CHUNKS;
+  return most && most < CHUNK_BYTES ? (size_t)most : CHUNK_BYTES;
 }
 
 /* making */
 
-static void sink(rt_opencl *d, rt_cl_ferry *f) {
+static void close_staging(rt_opencl *d, rt_cl_staging *f) {
   if (f->at) rt_cl_unmap(d, f->queue, f->memory, f->at);
   if (f->queue) d->cl.Finish(f->queue);
   if (f->memory) d->cl.ReleaseMemObject(f->memory);
@@ -25,8 +25,8 @@ static void sink(rt_opencl *d, rt_cl_ferry *f) {
   ir_free(&d->mem, f, sizeof *f);
 }
 
-static cl_int equip(rt_opencl *d, rt_cl_ferry *f) {
-  size_t size = RT_CL_PIECES * piece_of(d);
+static cl_int create_buffers(rt_opencl *d, rt_cl_staging *f) {
+  size_t size = RT_CL_CHUNKS * chunk_size(d);
   cl_int code;
   f->queue = d->cl.CreateCommandQueue(d->context, d->facts.id, 0, &code);
   if (f->queue)
@@ -34,31 +34,31 @@ static cl_int equip(rt_opencl *d, rt_cl_ferry *f) {
   if (f->memory)
     f->at = d->cl.EnqueueMapBuffer(f->queue, f->memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, size, 0, NULL,
                                    NULL, &code);
-  for (int i = 0; i < RT_CL_PIECES; i++) f->pieces[i].at = f->at + i * (size / RT_CL_PIECES);
+  for (int i = 0; i < RT_CL_CHUNKS; i++) f->chunks[i].at = f->at + i * (size / RT_CL_CHUNKS);
   return code;
 }
 
-static rt_cl_ferry *build(rt_opencl *d, cl_int *code) {
-  rt_cl_ferry *f = ir_alloc(&d->mem, sizeof *f);
+static rt_cl_staging *create_staging(rt_opencl *d, cl_int *code) {
+  rt_cl_staging *f = ir_alloc(&d->mem, sizeof *f);
   *code = CL_OUT_OF_HOST_MEMORY;
   if (!f) return NULL;
-  *f = (rt_cl_ferry){0};
-  *code = equip(d, f);
+  *f = (rt_cl_staging){0};
+  *code = create_buffers(d, f);
   if (!*code) return f;
-  sink(d, f);
+  close_staging(d, f);
   return NULL;
 }
 
-rt_cl_ferry *rt_cl_ferry_take(rt_opencl *d, cl_int *code) {
+rt_cl_staging *rt_cl_staging_acquire(rt_opencl *d, cl_int *code) {
   *code = CL_SUCCESS;
   pthread_mutex_lock(&d->lock);
-  rt_cl_ferry *f = d->ferries;
-  if (f) d->ferries = f->next;
+  rt_cl_staging *f = d->idle_staging;
+  if (f) d->idle_staging = f->next;
   pthread_mutex_unlock(&d->lock);
-  return f ? f : build(d, code);
+  return f ? f : create_staging(d, code);
 }
 
-cl_int rt_cl_ferry_follow(rt_opencl *d, rt_cl_ferry *f) {
+cl_int rt_cl_staging_follow(rt_opencl *d, rt_cl_staging *f) {
   cl_event all = NULL;
   if (rt_cl_is_idle(d)) return CL_SUCCESS;
   cl_int code = d->cl.EnqueueMarkerWithWaitList(d->queue, 0, NULL, &all);
@@ -69,90 +69,90 @@ cl_int rt_cl_ferry_follow(rt_opencl *d, rt_cl_ferry *f) {
   return code;
 }
 
-void rt_cl_ferry_give(rt_opencl *d, rt_cl_ferry *f) {
+void rt_cl_staging_release(rt_opencl *d, rt_cl_staging *f) {
   if (!f) return;
-  for (int i = 0; i < RT_CL_PIECES; i++) f->pieces[i].to = NULL; /* nobody wants it any more */
-  if (rt_cl_ferry_settle(d, f) != CL_SUCCESS) {                  /* nobody knows what it still does */
-    sink(d, f);
+  for (int i = 0; i < RT_CL_CHUNKS; i++) f->chunks[i].to = NULL; /* nobody wants it any more */
+  if (rt_cl_staging_finish(d, f) != CL_SUCCESS) {                /* nobody knows what it still does */
+    close_staging(d, f);
     return;
   }
   pthread_mutex_lock(&d->lock);
-  f->next = d->ferries;
-  d->ferries = f;
+  f->next = d->idle_staging;
+  d->idle_staging = f;
   pthread_mutex_unlock(&d->lock);
 }
 
-void rt_cl_ferries_free(rt_opencl *d) {
-  for (rt_cl_ferry *f = d->ferries, *next; f; f = next) {
+void rt_cl_staging_free(rt_opencl *d) {
+  for (rt_cl_staging *f = d->idle_staging, *next; f; f = next) {
     next = f->next;
-    sink(d, f);
+    close_staging(d, f);
   }
-  d->ferries = NULL;
+  d->idle_staging = NULL;
 }
 
 /* pieces */
 
 /* The piece's command is done, and what it fetched is where it belongs. */
-static cl_int settle(rt_opencl *d, rt_cl_piece *piece) {
-  if (!piece->event) return CL_SUCCESS;
-  cl_int code = d->cl.WaitForEvents(1, &piece->event);
-  if (code) d->cl.WaitForEvents(1, &piece->event); /* it may use the piece */
-  if (!code && piece->to) memcpy(piece->to, piece->at, piece->bytes);
-  d->cl.ReleaseEvent(piece->event);
-  piece->event = NULL;
-  piece->to = NULL;
+static cl_int finish_chunk(rt_opencl *d, rt_cl_chunk *chunk) {
+  if (!chunk->event) return CL_SUCCESS;
+  cl_int code = d->cl.WaitForEvents(1, &chunk->event);
+  if (code) d->cl.WaitForEvents(1, &chunk->event); /* it may use the piece */
+  if (!code && chunk->to) memcpy(chunk->to, chunk->at, chunk->bytes);
+  d->cl.ReleaseEvent(chunk->event);
+  chunk->event = NULL;
+  chunk->to = NULL;
   return code;
 }
 
-cl_int rt_cl_ferry_settle(rt_opencl *d, rt_cl_ferry *f) {
+cl_int rt_cl_staging_finish(rt_opencl *d, rt_cl_staging *f) {
   cl_int first = CL_SUCCESS;
-  for (int i = 0; i < RT_CL_PIECES; i++) { /* in the order in which they were sent */
-    cl_int code = settle(d, &f->pieces[(f->turn + i) % RT_CL_PIECES]);
+  for (int i = 0; i < RT_CL_CHUNKS; i++) { /* in the order in which they were sent */
+    cl_int code = finish_chunk(d, &f->chunks[(f->next_chunk + i) % RT_CL_CHUNKS]);
     if (!first) first = code;
   }
   return first;
 }
 
 /* The next piece, free, for so many bytes at most. */
-static cl_int next_piece(rt_opencl *d, rt_cl_ferry *f, size_t bytes, rt_cl_piece **out) {
-  size_t most = piece_of(d);
-  *out = &f->pieces[f->turn];
-  cl_int code = settle(d, *out);
+static cl_int acquire_chunk(rt_opencl *d, rt_cl_staging *f, size_t bytes, rt_cl_chunk **out) {
+  size_t most = chunk_size(d);
+  *out = &f->chunks[f->next_chunk];
+  cl_int code = finish_chunk(d, *out);
   (*out)->bytes = bytes < most ? bytes : most;
-  if (!code) f->turn = (f->turn + 1) % RT_CL_PIECES;
+  if (!code) f->next_chunk = (f->next_chunk + 1) % RT_CL_CHUNKS;
   return code;
 }
 
-cl_int rt_cl_ferry_send(rt_opencl *d, rt_cl_ferry *f, cl_command_queue queue, void *to, const void *from,
-                        size_t bytes) {
+cl_int rt_cl_staging_write(rt_opencl *d, rt_cl_staging *f, cl_command_queue queue, void *to, const void *from,
+                           size_t bytes) {
   size_t offset, sent = 0;
   cl_mem buffer = rt_cl_find(d, to, &offset);
   cl_int code = CL_SUCCESS;
-  for (rt_cl_piece *piece; sent < bytes && !code; sent += piece->bytes) {
-    if ((code = next_piece(d, f, bytes - sent, &piece))) break;
-    memcpy(piece->at, (const uint8_t *)from + sent, piece->bytes);
-    code = d->cl.EnqueueWriteBuffer(queue, buffer, CL_FALSE, offset + sent, piece->bytes, piece->at, 0, NULL,
-                                    &piece->event);
+  for (rt_cl_chunk *chunk; sent < bytes && !code; sent += chunk->bytes) {
+    if ((code = acquire_chunk(d, f, bytes - sent, &chunk))) break;
+    memcpy(chunk->at, (const uint8_t *)from + sent, chunk->bytes);
+    code = d->cl.EnqueueWriteBuffer(queue, buffer, CL_FALSE, offset + sent, chunk->bytes, chunk->at, 0, NULL,
+                                    &chunk->event);
     if (!code) code = d->cl.Flush(queue);
   }
   return code;
 }
 
-cl_int rt_cl_ferry_arrived(rt_opencl *d, rt_cl_ferry *f, cl_command_queue queue) {
-  const rt_cl_piece *last = &f->pieces[(f->turn + RT_CL_PIECES - 1) % RT_CL_PIECES];
+cl_int rt_cl_staging_order(rt_opencl *d, rt_cl_staging *f, cl_command_queue queue) {
+  const rt_cl_chunk *last = &f->chunks[(f->next_chunk + RT_CL_CHUNKS - 1) % RT_CL_CHUNKS];
   return last->event ? d->cl.EnqueueBarrierWithWaitList(queue, 1, &last->event, NULL) : CL_SUCCESS;
 }
 
-cl_int rt_cl_ferry_fetch(rt_opencl *d, rt_cl_ferry *f, cl_command_queue queue, const cl_event *after,
-                         void *to, const void *from, size_t bytes) {
+cl_int rt_cl_staging_read(rt_opencl *d, rt_cl_staging *f, cl_command_queue queue, const cl_event *after,
+                          void *to, const void *from, size_t bytes) {
   size_t offset, asked = 0;
   cl_mem buffer = rt_cl_find(d, from, &offset);
   cl_int code = CL_SUCCESS;
-  for (rt_cl_piece *piece; asked < bytes && !code; asked += piece->bytes) {
-    if ((code = next_piece(d, f, bytes - asked, &piece))) break;
-    code = d->cl.EnqueueReadBuffer(queue, buffer, CL_FALSE, offset + asked, piece->bytes, piece->at,
-                                   after != NULL, after, &piece->event);
-    piece->to = (uint8_t *)to + asked;
+  for (rt_cl_chunk *chunk; asked < bytes && !code; asked += chunk->bytes) {
+    if ((code = acquire_chunk(d, f, bytes - asked, &chunk))) break;
+    code = d->cl.EnqueueReadBuffer(queue, buffer, CL_FALSE, offset + asked, chunk->bytes, chunk->at,
+                                   after != NULL, after, &chunk->event);
+    chunk->to = (uint8_t *)to + asked;
     if (!code) code = d->cl.Flush(queue);
   }
   return code;

@@ -16,7 +16,7 @@ typedef struct search {
   ir_ref found; /* the first of f64; 0: none */
 } search;
 
-static void look(search *s) {
+static void search_nodes(search *s) {
   for (size_t i = 0; i < s->count && !s->found; i++) {
     const ir_node *n = ir_get(s->g, s->all[i]);
     bool varies = n->op == IR_OP_INPUT || n->op == IR_OP_DATA;
@@ -34,8 +34,8 @@ static ir_ref among_results(const ir_graph *g, ir_ref root) {
   return 0;
 }
 
-static ir_status refuse(const rt_opencl *d, const char *name, const ir_graph *g, ir_ref root, ir_ref found,
-                        ir_error *error) {
+static ir_status refuse_node(const rt_opencl *d, const char *name, const ir_graph *g, ir_ref root,
+                             ir_ref found, ir_error *error) {
   const ir_node *n = ir_get(g, found);
   ir_text line;
   ir_text_init(&line, g->mem);
@@ -64,12 +64,12 @@ ir_status rt_cl_accepts(rt_device *device, const char *name, const ir_graph *g, 
   if (!s.found) {
     bool known = ir_reachable_inside(g, &root, 1, &s.all, &s.count, &s.cap) == IR_OK;
     s.varies = known ? ir_alloc(g->mem, g->count * sizeof *s.varies) : NULL;
-    if (s.varies) memset(s.varies, 0, g->count * sizeof *s.varies), look(&s);
+    if (s.varies) memset(s.varies, 0, g->count * sizeof *s.varies), search_nodes(&s);
     else ir_fail(error, IR_ERR_MEMORY, "out of memory looking at a graph");
     ir_free(g->mem, s.varies, s.varies ? g->count * sizeof *s.varies : 0);
     ir_free(g->mem, s.all, s.cap * sizeof *s.all);
   }
   if (error->status) return error->status;
   if (!s.found) s.found = among_results(g, root);
-  return s.found ? refuse(d, name, g, root, s.found, error) : IR_OK;
+  return s.found ? refuse_node(d, name, g, root, s.found, error) : IR_OK;
 }

@@ -9,28 +9,28 @@
  * work and nearly a half from 1 M on. Threads that are asleep cost their caller 9 us: at this threshold a
  * launch then takes twice as long, and never worse. A piece outlasts by far the tens of nanoseconds that
  * taking one costs. */
-enum { SPLIT_WORK = 512 << 10, PIECE_WORK = 64 << 10 };
+enum { SPLIT_WORK = 512 << 10, CHUNK_WORK = 64 << 10 };
 
-static uintptr_t carve(const rt_program *p, rt_frame *f, uintptr_t at) {
+static uintptr_t lay_out_frame(const rt_program *p, rt_frame *f, uintptr_t at) {
   const rt_plan_head *h = p->plan.head;
-  f->steps = rt_carve(&at, h->steps, sizeof *f->steps);
-  f->values = rt_carve(&at, h->values, sizeof *f->values);
-  f->spans = rt_carve(&at, p->temp_count + p->scratch_steps, sizeof *f->spans);
-  f->bytes = rt_carve(&at, h->slots, sizeof *f->bytes);
-  f->kernel_vars = rt_carve(&at, h->step_vars, sizeof *f->kernel_vars);
-  f->dims = rt_carve(&at, p->max_arrays ? h->dims : 0, sizeof *f->dims);
-  f->place = rt_carve(&at, (size_t)h->steps + 1, sizeof *f->place);
+  f->steps = rt_lay_out(&at, h->steps, sizeof *f->steps);
+  f->values = rt_lay_out(&at, h->values, sizeof *f->values);
+  f->spans = rt_lay_out(&at, p->temp_count + p->scratch_steps, sizeof *f->spans);
+  f->bytes = rt_lay_out(&at, h->slots, sizeof *f->bytes);
+  f->kernel_vars = rt_lay_out(&at, h->step_vars, sizeof *f->kernel_vars);
+  f->dims = rt_lay_out(&at, p->max_arrays ? h->dims : 0, sizeof *f->dims);
+  f->place = rt_lay_out(&at, (size_t)h->steps + 1, sizeof *f->place);
   return at;
 }
 
 size_t rt_frame_size(const rt_program *p) {
   rt_frame measured;
-  return (size_t)carve(p, &measured, 0);
+  return (size_t)lay_out_frame(p, &measured, 0);
 }
 
-void rt_frame_carve(const rt_program *p, rt_frame *f, void *memory) {
+void rt_frame_lay_out(const rt_program *p, rt_frame *f, void *memory) {
   memset(f, 0, sizeof *f);
-  carve(p, f, (uintptr_t)memory);
+  lay_out_frame(p, f, (uintptr_t)memory);
 }
 
 ir_status rt_check_vars(const rt_program *p, const int64_t *vars, ir_error *error) {
@@ -76,8 +76,8 @@ static ir_status fill_bytes(const rt_program *p, rt_frame *f, ir_error *error) {
 static int64_t grain(int64_t count, int64_t work) {
   if (work == RT_NO_VALUE) work = INT64_MAX;
   if (work < SPLIT_WORK || count < 2) return 0;
-  int64_t pieces = work / PIECE_WORK;
-  return count / pieces > 1 ? count / pieces : 1;
+  int64_t chunks = work / CHUNK_WORK;
+  return count / chunks > 1 ? count / chunks : 1;
 }
 
 /* Buffers that a step takes for one another have one size, and the parts that it takes of others fill them:
@@ -93,9 +93,9 @@ static bool sizes_agree(const rt_program *p, const rt_frame *f, const rt_plan_st
     for (uint32_t k = 1; k < RT_CARRY; k++)
       if (bytes[slots[i]] != bytes[slots[i + k]]) return false;
   for (uint32_t i = rt_first_pair(s); i < s->slot_count; i += RT_PAIR) {
-    size_t whole = bytes[slots[i + RT_PAIR_WHOLE]], part = bytes[slots[i + RT_PAIR_PART]];
-    uint64_t rounds = (uint64_t)f->values[s->count];
-    if (part ? whole % part || whole / part != rounds : whole) return false;
+    size_t whole = bytes[slots[i + RT_PAIR_WHOLE]], slice = bytes[slots[i + RT_PAIR_SLICE]];
+    uint64_t iterations = (uint64_t)f->values[s->count];
+    if (slice ? whole % slice || whole / slice != iterations : whole) return false;
   }
   return true;
 }
@@ -172,7 +172,7 @@ static bool lay_out(const rt_program *p, rt_frame *f) {
     if (s->scratch_each > PTRDIFF_MAX / threads) return false;
     f->spans[count++] = (rt_span){.bytes = s->scratch_each * threads, .first = s->number, .last = s->number};
   }
-  if (!rt_layout(f->spans, count, p->part, &f->arena_bytes)) return false;
+  if (!rt_layout(f->spans, count, p->boundary, &f->arena_bytes)) return false;
   count = p->temp_count;
   for (size_t i = 0; i < f->step_count && p->scratch_steps; i++)
     if (f->steps[i].scratch_each) f->steps[i].scratch = f->spans[count++].offset;

@@ -91,7 +91,7 @@ static ir_status compile_graph(rt_context *c, job *j) {
   return status;
 }
 
-static void compile(rt_context *c, job *j) {
+static void compile_job(rt_context *c, job *j) {
   ir_status status =
       j->is_asked ? c->device->does->await(c, &j->asked, j->image, &j->error) : compile_graph(c, j);
   if (!status && !is_image_of(j->image->bytes, j->image->size, j->key)) {
@@ -114,7 +114,7 @@ static void compile_some(void *argument, int worker, int64_t begin, int64_t end)
   batch *b = argument;
   (void)worker, (void)begin, (void)end;
   for (size_t i; (i = atomic_fetch_add_explicit(&b->next, 1, memory_order_relaxed)) < b->count;)
-    compile(b->context, b->jobs[i]);
+    compile_job(b->context, b->jobs[i]);
 }
 
 /* Those first that promise to take longest. */
@@ -147,8 +147,8 @@ static ir_status compile_all(rt_context *c, const char *name, job **jobs, size_t
   return IR_OK;
 }
 
-static ir_status get(rt_context *c, const char *name, job *jobs, job **missing, size_t count, rt_stats *stats,
-                     ir_error *error) {
+static ir_status get_images(rt_context *c, const char *name, job *jobs, job **missing, size_t count,
+                            rt_stats *stats, ir_error *error) {
   rt_disk *disk = rt_context_disk(c, NULL);
   size_t missing_count = 0;
   if (!rt_context_target(c, error)) return error ? error->status : IR_ERR_UNSUPPORTED;
@@ -188,7 +188,7 @@ ir_status rt_kernels_get(rt_context *c, const char *name, const rt_kernel_key *k
   ir_status status = IR_ERR_MEMORY;
   if (jobs && missing) {
     for (size_t i = 0; i < count; i++) jobs[i] = (job){.key = &keys[i], .image = &images[i]};
-    status = get(c, name, jobs, missing, count, stats, error);
+    status = get_images(c, name, jobs, missing, count, stats, error);
     for (size_t i = 0; i < count; i++) rt_full_key_free(&jobs[i].full);
   } else {
     ir_fail(error, status, "graph @%s: out of memory compiling", name);

@@ -13,17 +13,17 @@
 
 /* Results are lent to intermediates of at least so many bytes: smaller ones are better off in the arena,
  * where they use again what is in the caches already. */
-enum { LEAST_LENT = 64 << 10, MOST_LENDERS = 64, MOST_GUESTS = 64 };
+enum { LEAST_HOSTED = 64 << 10, MOST_HOSTS = 64, MOST_HOSTED = 64 };
 #define NONE UINT32_MAX
 
 typedef struct placer {
   rt_program *p;
-  rt_span *written; /* by result: the life of its buffer */
-  uint32_t *heir;   /* by temporary: the one whose memory it takes over, or itself */
-  uint32_t *guest;  /* by temporary: the next that lies in the same result, or NONE */
-  uint32_t *order;  /* temporaries, the largest first */
-  int64_t *more;    /* by step: bytes that live from there on, less those that do not any more */
-  bool results;     /* results take over memory as well */
+  rt_span *written;      /* by result: the life of its buffer */
+  uint32_t *inherits;    /* by temporary: the one whose memory it takes over, or itself */
+  uint32_t *next_hosted; /* by temporary: the next that lies in the same result, or NONE */
+  uint32_t *order;       /* temporaries, the largest first */
+  int64_t *more;         /* by step: bytes that live from there on, less those that do not any more */
+  bool results;          /* results take over memory as well */
 } placer;
 
 static uint32_t end_of(const rt_program *p, uint32_t step) { return step + rt_inside(&p->plan.steps[step]); }
@@ -67,7 +67,7 @@ static void find_lives(placer *f) {
 static uint32_t own_home(uint32_t temp) { return (uint32_t)IR_SLOT_TEMP << RT_SOURCE_SHIFT | temp; }
 
 static uint32_t root_of(const placer *f, uint32_t temp) {
-  while (f->heir[temp] != temp) temp = f->heir[temp];
+  while (f->inherits[temp] != temp) temp = f->inherits[temp];
   return temp;
 }
 
@@ -79,7 +79,7 @@ static bool same_size(const rt_program *p, uint32_t a, uint32_t b) {
 }
 
 /* Every place where the step reads this slot is one that may lie where the first of its slots does. */
-static bool may_share(const rt_program *p, const rt_plan_step *s, uint32_t slot, uint32_t in_place) {
+static bool may_lie_in_place(const rt_program *p, const rt_plan_step *s, uint32_t slot, uint32_t in_place) {
   const uint32_t *slots = p->plan.step_slots + s->slots;
   for (uint32_t i = 0; i < s->slot_count; i++)
     if (slots[i] == slot && (i == 0 || i > 31 || !(in_place >> i & 1))) return false;
@@ -87,14 +87,14 @@ static bool may_share(const rt_program *p, const rt_plan_step *s, uint32_t slot,
 }
 
 /* The step's first buffer, written here first, takes over the memory of this one, read here last. */
-static bool inherit(placer *f, uint32_t step, uint32_t to, uint32_t from) {
+static bool inherit_memory(placer *f, uint32_t step, uint32_t to, uint32_t from) {
   rt_program *p = f->p;
   uint32_t root = root_of(f, p->place[from]), number = p->place[to];
   rt_span *old = &p->lives[root];
   if (old->last != step || p->homes[root] != own_home(root)) return false;
   if (p->plan.slots[to].kind == IR_SLOT_TEMP) {
     if (p->lives[number].first != step || number == root) return false;
-    f->heir[number] = root;
+    f->inherits[number] = root;
     old->last = p->lives[number].last;
     return true;
   }
@@ -117,7 +117,7 @@ static void write_in_place(placer *f) {
     const uint32_t *slots = p->plan.step_slots + s->slots;
     for (uint32_t k = 1; k < s->slot_count; k++)
       if (p->plan.slots[slots[k]].kind == IR_SLOT_TEMP && same_size(p, slots[0], slots[k]) &&
-          may_share(p, s, slots[k], entry.terms.in_place) && inherit(f, i, slots[0], slots[k]))
+          may_lie_in_place(p, s, slots[k], entry.terms.in_place) && inherit_memory(f, i, slots[0], slots[k]))
         break;
   }
 }
@@ -133,33 +133,33 @@ static int64_t bytes_of(const rt_program *p, uint32_t slot) {
 }
 
 /* Does the temporary fit into the result, aligned as its elements are? */
-static bool fits(const rt_program *p, uint32_t temp, uint32_t result) {
+static bool fits_result(const rt_program *p, uint32_t temp, uint32_t result) {
   uint32_t a = p->temps[temp], b = p->plan.results[result];
   const rt_plan_slot *x = &p->plan.slots[a], *y = &p->plan.slots[b];
   if (ir_dtypes[x->dtype].bytes > ir_dtypes[y->dtype].bytes) return false;
   int64_t bytes = bytes_of(p, a);
-  return x->elements == y->elements ? bytes < 0 || bytes >= LEAST_LENT
-                                    : bytes >= LEAST_LENT && bytes <= bytes_of(p, b);
+  return x->elements == y->elements ? bytes < 0 || bytes >= LEAST_HOSTED
+                                    : bytes >= LEAST_HOSTED && bytes <= bytes_of(p, b);
 }
 
 /* A result may be lent until a step writes it, if that step does so once: what a loop repeats might come
  * after the last time. */
-static bool is_lender(const placer *f, uint32_t result) {
+static bool is_host(const placer *f, uint32_t result) {
   const rt_program *p = f->p;
   uint32_t slot = p->plan.results[result];
   return p->plan.slots[slot].kind == IR_SLOT_OUTPUT && p->place[slot] == result &&
          f->written[result].first != NONE && p->around[f->written[result].first] == NONE;
 }
 
-static bool lend(placer *f, uint32_t temp, uint32_t result, uint32_t *first) {
+static bool host_temporary(placer *f, uint32_t temp, uint32_t result, uint32_t *first) {
   rt_program *p = f->p;
   const rt_span *life = &p->lives[temp];
-  uint32_t guests = 0;
-  if (life->last >= f->written[result].first || !fits(p, temp, result)) return false;
-  for (uint32_t g = *first; g != NONE; g = f->guest[g], guests++)
-    if (guests == MOST_GUESTS || (life->first <= p->lives[g].last && p->lives[g].first <= life->last))
+  uint32_t hosted = 0;
+  if (life->last >= f->written[result].first || !fits_result(p, temp, result)) return false;
+  for (uint32_t g = *first; g != NONE; g = f->next_hosted[g], hosted++)
+    if (hosted == MOST_HOSTED || (life->first <= p->lives[g].last && p->lives[g].first <= life->last))
       return false;
-  f->guest[temp] = *first;
+  f->next_hosted[temp] = *first;
   *first = temp;
   p->homes[temp] = (uint32_t)IR_SLOT_OUTPUT << RT_SOURCE_SHIFT | result;
   return true;
@@ -182,20 +182,20 @@ static void sort_by_size(placer *f) {
 
 static void use_results(placer *f) {
   rt_program *p = f->p;
-  uint32_t lenders[MOST_LENDERS], first[MOST_LENDERS], count = 0;
-  for (uint32_t k = 0; k < p->plan.head->results && count < MOST_LENDERS; k++)
-    if (is_lender(f, k)) lenders[count] = k, first[count++] = NONE;
+  uint32_t hosts[MOST_HOSTS], first[MOST_HOSTS], count = 0;
+  for (uint32_t k = 0; k < p->plan.head->results && count < MOST_HOSTS; k++)
+    if (is_host(f, k)) hosts[count] = k, first[count++] = NONE;
   if (!count || !p->temp_count) return;
   sort_by_size(f);
   for (size_t i = 0; i < p->temp_count; i++) {
     uint32_t temp = f->order[i];
-    if (f->heir[temp] != temp || p->homes[temp] != own_home(temp)) continue;
+    if (f->inherits[temp] != temp || p->homes[temp] != own_home(temp)) continue;
     for (uint32_t k = 0; k < count; k++)
-      if (lend(f, temp, lenders[k], &first[k])) break;
+      if (host_temporary(f, temp, hosts[k], &first[k])) break;
   }
 }
 
-static void settle(placer *f) {
+static void finalize_homes(placer *f) {
   rt_program *p = f->p;
   for (uint32_t i = 0; i < p->temp_count; i++) {
     p->homes[i] = p->homes[root_of(f, i)];
@@ -203,12 +203,12 @@ static void settle(placer *f) {
   }
 }
 
-static uintptr_t carve(placer *f, uintptr_t at) {
-  f->written = rt_carve(&at, f->p->plan.head->results, sizeof *f->written);
-  f->heir = rt_carve(&at, f->p->temp_count, sizeof *f->heir);
-  f->guest = rt_carve(&at, f->p->temp_count, sizeof *f->guest);
-  f->order = rt_carve(&at, f->p->temp_count, sizeof *f->order);
-  f->more = rt_carve(&at, (size_t)f->p->plan.head->steps + 1, sizeof *f->more);
+static uintptr_t lay_out_placer(placer *f, uintptr_t at) {
+  f->written = rt_lay_out(&at, f->p->plan.head->results, sizeof *f->written);
+  f->inherits = rt_lay_out(&at, f->p->temp_count, sizeof *f->inherits);
+  f->next_hosted = rt_lay_out(&at, f->p->temp_count, sizeof *f->next_hosted);
+  f->order = rt_lay_out(&at, f->p->temp_count, sizeof *f->order);
+  f->more = rt_lay_out(&at, (size_t)f->p->plan.head->steps + 1, sizeof *f->more);
   return at;
 }
 
@@ -238,7 +238,8 @@ static int64_t most_at_once(placer *f) {
 static int64_t try_to_place(placer *f, bool results) {
   rt_program *p = f->p;
   f->results = results;
-  for (uint32_t i = 0; i < p->temp_count; i++) f->heir[i] = i, f->guest[i] = NONE, p->homes[i] = own_home(i);
+  for (uint32_t i = 0; i < p->temp_count; i++)
+    f->inherits[i] = i, f->next_hosted[i] = NONE, p->homes[i] = own_home(i);
   find_lives(f);
   write_in_place(f);
   use_results(f);
@@ -248,14 +249,14 @@ static int64_t try_to_place(placer *f, bool results) {
 ir_status rt_place(rt_program *p, ir_error *error) {
   const ir_mem *mem = rt_context_mem(p->context);
   placer f = {.p = p};
-  size_t size = (size_t)carve(&f, 0) + 1; /* not 0 */
+  size_t size = (size_t)lay_out_placer(&f, 0) + 1; /* not 0 */
   void *memory = ir_alloc(mem, size);
   if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
-  carve(&f, (uintptr_t)memory);
+  lay_out_placer(&f, (uintptr_t)memory);
   find_around(p);
   int64_t usual = try_to_place(&f, true), other = usual > 0 ? try_to_place(&f, false) : -1;
   if (usual > 0 && (other < 0 || other > usual / 8 * 7)) try_to_place(&f, true);
-  settle(&f);
+  finalize_homes(&f);
   ir_free(mem, memory, size);
   return IR_OK;
 }

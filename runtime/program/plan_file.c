@@ -82,7 +82,7 @@ static bool good_slots(const rt_plan *p) {
 bool rt_is_moved(const rt_plan_step *s, uint32_t place) {
   uint32_t first = rt_first_carry(s), pairs = rt_first_pair(s);
   if (!rt_is_loop(s) || place < first) return false;
-  if (place >= pairs) return (place - pairs) % RT_PAIR == RT_PAIR_PART;
+  if (place >= pairs) return (place - pairs) % RT_PAIR == RT_PAIR_SLICE;
   uint32_t in = (place - first) % RT_CARRY;
   return in == RT_CARRY_THIS || in == RT_CARRY_NEXT;
 }

@@ -34,12 +34,12 @@ static bool short_of_memory(maker *m) {
   return false;
 }
 
-static bool broken(maker *m, const char *what) {
+static bool fail_plan(maker *m, const char *what) {
   m->status = ir_fail(m->error, IR_ERR_INTERNAL, "plan: %s", what);
   return false;
 }
 
-static bool append(maker *m, numbers *n, uint32_t number) {
+static bool append_number(maker *m, numbers *n, uint32_t number) {
   if (!IR_RESERVE(m->mem, n->list, n->cap, n->count + 1)) return short_of_memory(m);
   n->list[n->count++] = number;
   return true;
@@ -59,7 +59,7 @@ static bool add_var(maker *m, ir_ref ref) {
   int64_t facts[3];
   for (uint32_t i = 0; i < 3; i++)
     if (n->nsrc != 3 || !ir_is_const(m->g, n->src[i], &facts[i]) || (i == 2 && facts[i] < 1))
-      return broken(m, "a variable's bounds are no constants");
+      return fail_plan(m, "a variable's bounds are no constants");
   if (!IR_RESERVE(m->mem, m->vars, m->var_cap, m->var_count + 1) ||
       !IR_RESERVE(m->mem, m->var_refs, m->var_ref_cap, m->var_count + 1))
     return short_of_memory(m);
@@ -103,7 +103,7 @@ static bool add_values(maker *m) {
       if (ir_op_of(m->g, kernel->src[k]) == IR_OP_VAR) roots[count++] = kernel->src[k];
   }
   for (size_t i = 0; good && i < count; i++)
-    if (roots[i] == 0 || roots[i] >= m->g->count) good = broken(m, "a size is missing");
+    if (roots[i] == 0 || roots[i] >= m->g->count) good = fail_plan(m, "a size is missing");
   if (good && ir_reachable(m->g, roots, count, &all, &all_count, &all_cap)) good = short_of_memory(m);
   for (size_t i = 0; good && i < all_count; i++)
     if (ir_op_of(m->g, all[i]) == IR_OP_VAR) good = add_var(m, all[i]);
@@ -124,19 +124,19 @@ static bool add_slots(maker *m) {
   for (size_t i = 0; i < p->slot_count; i++) {
     const ir_slot *s = &p->slots[i];
     const ir_node *n = ir_get(m->g, s->value);
-    if (ir_rank(m->g, s->value) > IR_MAX_RANK) return broken(m, "a value has too many axes");
+    if (ir_rank(m->g, s->value) > IR_MAX_RANK) return fail_plan(m, "a value has too many axes");
     m->slots[i] = (rt_plan_slot){.kind = (uint8_t)s->kind,
                                  .dtype = n->dtype,
                                  .rank = (uint16_t)ir_rank(m->g, s->value),
                                  .dims = (uint32_t)m->dims.count,
                                  .elements = m->number_of[s->elements] - 1};
     for (uint32_t k = 0; k < m->slots[i].rank; k++)
-      if (!append(m, &m->dims, m->number_of[ir_dim(m->g, s->value, k)] - 1)) return false;
+      if (!append_number(m, &m->dims, m->number_of[ir_dim(m->g, s->value, k)] - 1)) return false;
     bool named = s->kind == IR_SLOT_INPUT && n->op == IR_OP_INPUT;
     m->slots[i].name =
         named ? add_name(m, ir_name_text(m->g, n->arg), ir_name_length(m->g, n->arg)) : add_name(m, "", 0);
     if (s->kind != IR_SLOT_DATA) continue;
-    if (n->op != IR_OP_DATA) return broken(m, "a literal array is missing");
+    if (n->op != IR_OP_DATA) return fail_plan(m, "a literal array is missing");
     m->slots[i].data = m->data;
     m->data += (ir_name_length(m->g, n->arg) + RT_PLAN_ALIGN - 1) / RT_PLAN_ALIGN * RT_PLAN_ALIGN;
   }
@@ -170,8 +170,8 @@ static bool add_kernel(maker *m, ir_ref ref, uint32_t *out_number) {
 
 static bool add_step_slots(maker *m, const ir_step *from, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
-    if (from->slots[i] >= m->plan->slot_count) return broken(m, "a step names a slot that is not there");
-    if (!append(m, &m->step_slots, from->slots[i])) return false;
+    if (from->slots[i] >= m->plan->slot_count) return fail_plan(m, "a step names a slot that is not there");
+    if (!append_number(m, &m->step_slots, from->slots[i])) return false;
   }
   return true;
 }
@@ -184,13 +184,13 @@ static bool add_kernel_step(maker *m, size_t number) {
   int64_t params =
       ir_arg_int(kernel); /* trailing slots that the kernel does not touch are not passed to it */
   if (params < 0 || params > from->slot_count)
-    return broken(m, "a kernel has more parameters than its step has slots");
+    return fail_plan(m, "a kernel has more parameters than its step has slots");
   to->slot_count = (uint32_t)params;
   for (uint32_t i = 0; i < kernel->nsrc; i++) {
     if (ir_op_of(m->g, kernel->src[i]) != IR_OP_VAR) continue;
     uint32_t var = 0;
     while (m->var_refs[var] != kernel->src[i]) var++;
-    if (!append(m, &m->step_vars, var)) return false;
+    if (!append_number(m, &m->step_vars, var)) return false;
     to->var_count++;
   }
   return add_step_slots(m, from, to->slot_count);
@@ -200,7 +200,7 @@ static bool add_kernel_step(maker *m, size_t number) {
 static bool add_call_step(maker *m, size_t number) {
   const ir_step *from = &m->plan->steps[number];
   rt_plan_step *to = &m->steps[number];
-  if (from->name < 0) return broken(m, "a custom operation has no name");
+  if (from->name < 0) return fail_plan(m, "a custom operation has no name");
   to->kernel = add_name(m, ir_name_text(m->g, from->name), ir_name_length(m->g, from->name));
   if (from->attributes >= 0) {
     to->attributes = m->data;
@@ -264,7 +264,7 @@ static void copy_array(uint8_t *to, const void *from, size_t bytes) {
 static bool write_out(maker *m) {
   const ir_plan *p = m->plan;
   if (m->values.failed || m->names.failed) return short_of_memory(m);
-  if (m->names.len > UINT32_MAX || p->slot_count > UINT32_MAX) return broken(m, "it is too large");
+  if (m->names.len > UINT32_MAX || p->slot_count > UINT32_MAX) return fail_plan(m, "it is too large");
   rt_plan_head head = {.magic = RT_PLAN_MAGIC,
                        .version = RT_PLAN_VERSION,
                        .kernels = (uint32_t)m->out->kernel_count,
@@ -279,7 +279,7 @@ static bool write_out(maker *m) {
                        .step_vars = (uint32_t)m->step_vars.count,
                        .names = (uint32_t)m->names.len};
   uint64_t at[RT_PLAN_ARRAYS + 1];
-  if (!rt_plan_offsets(&head, at)) return broken(m, "its literal arrays are too large");
+  if (!rt_plan_offsets(&head, at)) return fail_plan(m, "its literal arrays are too large");
   head.size = at[RT_PLAN_ARRAYS] + head.data; /* both multiples of RT_PLAN_ALIGN */
   uint8_t *bytes = m->out->bytes = ir_alloc(m->mem, (size_t)head.size);
   if (!bytes) return short_of_memory(m);
@@ -311,12 +311,12 @@ static bool write_out(maker *m) {
 static bool in_range(maker *m) {
   for (size_t i = 0; i < m->plan->slot_count; i++)
     if (!m->plan->slots[i].value || m->plan->slots[i].value >= m->g->count)
-      return broken(m, "a slot holds no value");
+      return fail_plan(m, "a slot holds no value");
   for (size_t i = 0; i < m->plan->step_count; i++) {
     ir_ref kernel = m->plan->steps[i].kernel;
     if (m->plan->steps[i].kind != IR_STEP_KERNEL) continue;
     if (!kernel || kernel >= m->g->count || ir_op_of(m->g, kernel) != IR_OP_KERNEL)
-      return broken(m, "a kernel step holds no kernel");
+      return fail_plan(m, "a kernel step holds no kernel");
   }
   return true;
 }
@@ -333,7 +333,7 @@ ir_status rt_plan_make(const ir_mem *mem, const char *name, const ir_graph *g, c
     add_name(&m, name, strlen(name));
     bool done = in_range(&m) && add_values(&m) && add_slots(&m) && add_steps(&m) && write_out(&m);
     rt_plan check;
-    if (done && !rt_plan_read(out->bytes, out->size, &check)) broken(&m, "it does not hold together");
+    if (done && !rt_plan_read(out->bytes, out->size, &check)) fail_plan(&m, "it does not hold together");
   } else {
     short_of_memory(&m);
   }

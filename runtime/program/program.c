@@ -7,18 +7,18 @@
 #include "runtime/device.h"
 
 /* Every array of a program but its frame's. */
-static uintptr_t carve(rt_program *p, uintptr_t at) {
+static uintptr_t lay_out_program(rt_program *p, uintptr_t at) {
   const rt_plan_head *h = p->plan.head;
-  p->sources = rt_carve(&at, h->step_slots, sizeof *p->sources);
-  p->inputs = rt_carve(&at, h->slots, sizeof *p->inputs);
-  p->temps = rt_carve(&at, h->slots, sizeof *p->temps);
-  p->place = rt_carve(&at, h->slots, sizeof *p->place);
-  p->lives = rt_carve(&at, h->slots, sizeof *p->lives);
-  p->homes = rt_carve(&at, h->slots, sizeof *p->homes);
-  p->data = rt_carve(&at, h->slots, sizeof *p->data);
-  p->copies = rt_carve(&at, h->results, sizeof *p->copies);
-  p->calls = rt_carve(&at, h->steps, sizeof *p->calls);
-  p->around = rt_carve(&at, h->steps, sizeof *p->around);
+  p->sources = rt_lay_out(&at, h->step_slots, sizeof *p->sources);
+  p->inputs = rt_lay_out(&at, h->slots, sizeof *p->inputs);
+  p->temps = rt_lay_out(&at, h->slots, sizeof *p->temps);
+  p->place = rt_lay_out(&at, h->slots, sizeof *p->place);
+  p->lives = rt_lay_out(&at, h->slots, sizeof *p->lives);
+  p->homes = rt_lay_out(&at, h->slots, sizeof *p->homes);
+  p->data = rt_lay_out(&at, h->slots, sizeof *p->data);
+  p->copies = rt_lay_out(&at, h->results, sizeof *p->copies);
+  p->calls = rt_lay_out(&at, h->steps, sizeof *p->calls);
+  p->around = rt_lay_out(&at, h->steps, sizeof *p->around);
   return at;
 }
 
@@ -107,7 +107,7 @@ size_t rt_scratch_of(const rt_program *p, uint32_t step) {
   return ((size_t)entry.terms.scratch + RT_SCRATCH_ALIGN - 1) & ~(size_t)(RT_SCRATCH_ALIGN - 1);
 }
 
-static ir_status prepare(rt_program *p, ir_error *error) {
+static ir_status prepare_program(rt_program *p, ir_error *error) {
   const ir_mem *mem = rt_context_mem(p->context);
   if (!number_slots(p) || !find_kernels(p))
     return ir_fail(error, IR_ERR_INVALID, "a plan and its code do not belong together");
@@ -124,14 +124,14 @@ static ir_status prepare(rt_program *p, ir_error *error) {
   if (fixed) {
     void *memory = ir_alloc(mem, rt_frame_size(p));
     if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
-    rt_frame_carve(p, &p->frame, memory);
+    rt_frame_lay_out(p, &p->frame, memory);
     status = rt_frame_fill(p, &p->frame, NULL, error);
   }
   return p->remote && !status ? p->context->device->does->prepare(p, error) : status;
 }
 
 /* References are gone, or never were. */
-static void destroy(rt_program *p) {
+static void destroy_program(rt_program *p) {
   const ir_mem *mem = rt_context_mem(p->context);
   rt_program_trim(p);
   if (p->frame.steps) ir_free(mem, p->frame.steps, rt_frame_size(p)); /* the first of its arrays */
@@ -166,7 +166,7 @@ ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, r
   p->context = context;
   p->pool = context->pool;
   p->remote = rt_is_remote(context->device);
-  p->part = p->remote ? context->device->does->part(context->device) : 0;
+  p->boundary = p->remote ? context->device->does->boundary(context->device) : 0;
   p->code = *code;
   *code = (rt_code){0};
   atomic_init(&p->references, 1);
@@ -178,17 +178,17 @@ ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, r
     status = p->raw ? ir_fail(error, IR_ERR_INVALID, "a plan is damaged")
                     : ir_fail(error, IR_ERR_MEMORY, "out of memory");
   if (!status) {
-    p->table_size = (size_t)carve(p, 0);
+    p->table_size = (size_t)lay_out_program(p, 0);
     p->tables = ir_alloc(mem, p->table_size);
     if (!p->tables) status = ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
   }
   if (!status) {
     memset(p->tables, 0, p->table_size);
-    carve(p, (uintptr_t)p->tables);
-    status = prepare(p, error);
+    lay_out_program(p, (uintptr_t)p->tables);
+    status = prepare_program(p, error);
   }
   if (status) {
-    destroy(p);
+    destroy_program(p);
     return status;
   }
   rt_image_perf_map(&p->code, context->options.perf_map && p->code.base && !p->remote);
@@ -204,7 +204,7 @@ void rt_program_release(rt_program *p) {
   if (atomic_load_explicit(&p->cached, memory_order_relaxed) &&
       atomic_load_explicit(&p->references, memory_order_relaxed) == 2)
     rt_program_trim(p);
-  if (atomic_fetch_sub_explicit(&p->references, 1, memory_order_acq_rel) == 1) destroy(p);
+  if (atomic_fetch_sub_explicit(&p->references, 1, memory_order_acq_rel) == 1) destroy_program(p);
 }
 
 void rt_program_drop(void *program) {
@@ -246,7 +246,7 @@ static ir_status frame_for(const rt_program *p, const int64_t *vars, const rt_fr
   *memory = ir_alloc(rt_context_mem(p->context), rt_frame_size(p));
   if (!*memory)
     return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for its sizes", rt_program_name(p));
-  rt_frame_carve(p, own, *memory);
+  rt_frame_lay_out(p, own, *memory);
   return rt_frame_fill(p, own, vars, error);
 }
 
@@ -295,7 +295,7 @@ static void add_cost(const rt_program *p, const rt_frame *f, uint32_t first, uin
     uint32_t second = i + 1 + s->inside[0];
     add_cost(p, f, i + 1, second, &inside[0]);
     add_cost(p, f, second, second + s->inside[1], &inside[1]);
-    int64_t rounds = f->values[s->count];
+    int64_t iterations = f->values[s->count];
     switch ((ir_step_kind)s->kind) {
     case IR_STEP_KERNEL: add_clamped(&sum->flops, f->values[s->flops]); /* fall through */
     case IR_STEP_COPY:
@@ -310,11 +310,11 @@ static void add_cost(const rt_program *p, const rt_frame *f, uint32_t first, uin
       add_clamped(&sum->steps, larger(inside[0].steps, inside[1].steps));
       break;
     case IR_STEP_WHILE:
-      if (rounds < 0) rounds = 1;
-      add_times(sum, &inside[0], rounds < INT64_MAX ? rounds + 1 : rounds);
-      add_times(sum, &inside[1], rounds);
+      if (iterations < 0) iterations = 1;
+      add_times(sum, &inside[0], iterations < INT64_MAX ? iterations + 1 : iterations);
+      add_times(sum, &inside[1], iterations);
       break;
-    case IR_STEP_SCAN: add_times(sum, &inside[0], rounds); break;
+    case IR_STEP_SCAN: add_times(sum, &inside[0], iterations); break;
     case IR_STEP_KINDS: break;
     }
   }
@@ -354,8 +354,8 @@ ir_status rt_program_step_cost(const rt_program *p, const int64_t *vars, size_t 
   if (!status) {
     const rt_step *s = f->steps + f->place[step];
     bool there = f->place[step] < f->step_count && s->number == step && s->grain > 0;
-    int64_t pieces = there ? s->count / s->grain : 1, threads = rt_pool_threads(p->pool);
-    *out = (rt_step_cost){f->values[p->plan.steps[step].flops], (int)(pieces < threads ? pieces : threads)};
+    int64_t chunks = there ? s->count / s->grain : 1, threads = rt_pool_threads(p->pool);
+    *out = (rt_step_cost){f->values[p->plan.steps[step].flops], (int)(chunks < threads ? chunks : threads)};
   }
   free_frame(p, memory);
   return status;

@@ -73,8 +73,8 @@ enum { RT_FEW_PARAMS = 16, RT_SCRATCH_ALIGN = 128 /* of each thread: no two shar
 
 struct rt_program {
   rt_context *context;
-  bool remote; /* run by its device's functions, not by calling its own */
-  size_t part; /* the arena is cut at its multiples; 0: nowhere */
+  bool remote;     /* run by its device's functions, not by calling its own */
+  size_t boundary; /* the arena is cut at its multiples; 0: nowhere */
   bool plain; /* fixed sizes, no memory for temporaries nor scratch memory, few parameters, only kernels: runs
                  on the stack alone */
   size_t scratch_steps; /* whose kernels need scratch memory */
@@ -117,7 +117,7 @@ void rt_program_drop(void *program); /* the table of programs lets go of it */
 
 /* frame.c: a frame and its arrays, as one allocation of rt_frame_size bytes */
 size_t rt_frame_size(const rt_program *program);
-void rt_frame_carve(const rt_program *program, rt_frame *frame, void *memory);
+void rt_frame_lay_out(const rt_program *program, rt_frame *frame, void *memory);
 ir_status rt_frame_fill(const rt_program *program, rt_frame *frame, const int64_t *vars, ir_error *error);
 ir_status rt_check_vars(const rt_program *program, const int64_t *vars, ir_error *error);
 
@@ -133,7 +133,7 @@ void rt_program_trim(rt_program *program); /* gives the memory of idle runs back
 
 /* Cut `count` items of `size` bytes from memory at *at, or only count how many bytes that takes when *at is
  * NULL-based: the same code measures and cuts. */
-static inline void *rt_carve(uintptr_t *at, size_t count, size_t size) {
+static inline void *rt_lay_out(uintptr_t *at, size_t count, size_t size) {
   uintptr_t start = *at;
   *at += (count * size + 15) & ~(uintptr_t)15;
   return (void *)start;

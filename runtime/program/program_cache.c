@@ -56,7 +56,7 @@ static rt_program *keep_in_memory(rt_context *c, const void *key, size_t size, r
 
 /* A program of a found entry, which is taken over. The plan is read in place: the entry's memory stays until
  * it is released or the code is unloaded. */
-static ir_status load(rt_context *c, rt_found *found, rt_program **out, ir_error *error) {
+static ir_status load_program(rt_context *c, rt_found *found, rt_program **out, ir_error *error) {
   const uint8_t *bytes = found->payload;
   size_t size = rt_plan_size(bytes, found->size);
   rt_code code = {0};
@@ -87,7 +87,7 @@ ir_status rt_program_find(rt_context *c, const void *key, size_t size, rt_progra
   if (!status && rt_disk_get(disk, kind, full.bytes, full.size, &found)) {
     ir_error own = {0};
     rt_program *p;
-    status = load(c, &found, &p, &own);
+    status = load_program(c, &found, &p, &own);
     if (!status) *out = keep_in_memory(c, key, size, p);
     else if (status == IR_ERR_MEMORY || (status != IR_ERR_INVALID && rt_is_remote(c->device)))
       ir_fail(error, status, "%s", own.text);
@@ -102,8 +102,8 @@ ir_status rt_program_find(rt_context *c, const void *key, size_t size, rt_progra
 }
 
 /* The bytes of an entry: the plan, then the image of its kernels where it has any. */
-static ir_status join(rt_context *c, const rt_plan_bytes *plan, const rt_flat *images, size_t count,
-                      rt_flat *out, ir_error *error) {
+static ir_status join_entry(rt_context *c, const rt_plan_bytes *plan, const rt_flat *images, size_t count,
+                            rt_flat *out, ir_error *error) {
   rt_flat image = {0};
   ir_status status = count ? rt_image_pack(&c->mem, images, count, &image, error) : IR_OK;
   if (status) return status;
@@ -129,7 +129,7 @@ static ir_status load_code(rt_context *c, const char *name, const rt_plan_bytes 
                                   (uint32_t)count, code, error);
   if (status || !device->extra || !rt_context_disk(c, NULL)) return status;
   if (device->extra(c, code, &images[count], NULL) != IR_OK || !images[count].bytes) return IR_OK;
-  if (join(c, plan, images, count + 1, &more, NULL) != IR_OK) return IR_OK;
+  if (join_entry(c, plan, images, count + 1, &more, NULL) != IR_OK) return IR_OK;
   rt_flat_free(&c->mem, entry);
   *entry = more;
   return IR_OK;
@@ -144,7 +144,7 @@ static ir_status assemble(rt_context *c, const char *name, const rt_plan_bytes *
   int64_t start = ir_timer_start(c->options.timer);
   rt_code code = {0};
   size_t count = plan->kernel_count;
-  status = join(c, plan, images, count, entry, error);
+  status = join_entry(c, plan, images, count, entry, error);
   ir_timer_lap(c->options.timer, &start, "assemble", -1, NULL);
   if (!status && count) status = load_code(c, name, plan, images, entry, &code, error);
   start = ir_timer_start(c->options.timer); /* loading was noted by the device */

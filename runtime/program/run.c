@@ -7,23 +7,23 @@
 #include "runtime/context.h"
 #include "runtime/program/run.h"
 
-typedef struct piece_args {
+typedef struct chunk_args {
   cg_kernel function;
   void *const *buffers;
   const int64_t *vars;
   uint8_t *scratch; /* of worker 0; NULL: none */
   size_t scratch_each;
-} piece_args;
+} chunk_args;
 
-static void piece(void *argument, int worker, int64_t begin, int64_t end) {
-  const piece_args *a = argument;
+static void run_chunk(void *argument, int worker, int64_t begin, int64_t end) {
+  const chunk_args *a = argument;
   uint8_t *own = a->scratch ? a->scratch + (size_t)worker * a->scratch_each : NULL;
   a->function(a->buffers, a->vars, begin, end, own);
 }
 
 static void run_split(const rt_program *p, const rt_step *s, void *const *buffers, uint8_t *scratch) {
-  piece_args args = {s->function, buffers, s->vars, scratch, s->scratch_each};
-  rt_pool_run(p->pool, piece, &args, s->count, s->grain);
+  chunk_args args = {s->function, buffers, s->vars, scratch, s->scratch_each};
+  rt_pool_run(p->pool, run_chunk, &args, s->count, s->grain);
 }
 
 ir_status rt_out_of_range(const rt_program *p, uint32_t step, ir_error *error) {
@@ -109,19 +109,19 @@ ir_status rt_run_steps(const rt_going *r, const rt_step *s, const rt_step *end) 
 
 /* runs with state of their own */
 
-static uintptr_t carve(const rt_program *p, rt_run *r, uintptr_t at) {
-  rt_carve(&at, 1, sizeof *r);
-  r->vars = rt_carve(&at, p->plan.head->vars, sizeof *r->vars);
-  r->temps = rt_carve(&at, p->temp_count + p->moving_count, sizeof *r->temps);
-  r->buffers = rt_carve(&at, p->max_params + 1, sizeof *r->buffers);
-  r->arrays = rt_carve(&at, p->max_arrays, sizeof *r->arrays);
-  r->blocks = rt_carve(&at, p->context->options.apart ? p->temp_count : 0, sizeof *r->blocks);
+static uintptr_t lay_out_run(const rt_program *p, rt_run *r, uintptr_t at) {
+  rt_lay_out(&at, 1, sizeof *r);
+  r->vars = rt_lay_out(&at, p->plan.head->vars, sizeof *r->vars);
+  r->temps = rt_lay_out(&at, p->temp_count + p->moving_count, sizeof *r->temps);
+  r->buffers = rt_lay_out(&at, p->max_params + 1, sizeof *r->buffers);
+  r->arrays = rt_lay_out(&at, p->max_arrays, sizeof *r->arrays);
+  r->blocks = rt_lay_out(&at, p->context->options.apart ? p->temp_count : 0, sizeof *r->blocks);
   return at;
 }
 
 static size_t run_size(const rt_program *p) {
   rt_run measured;
-  return (size_t)carve(p, &measured, 0) + (p->plan.head->vars ? rt_frame_size(p) : 0);
+  return (size_t)lay_out_run(p, &measured, 0) + (p->plan.head->vars ? rt_frame_size(p) : 0);
 }
 
 static rt_run *make_run(const rt_program *p, ir_error *error) {
@@ -132,24 +132,24 @@ static rt_run *make_run(const rt_program *p, ir_error *error) {
     return NULL;
   }
   memset(r, 0, size);
-  uintptr_t end = carve(p, r, (uintptr_t)r);
-  if (p->plan.head->vars) rt_frame_carve(p, &r->frame, (void *)end);
+  uintptr_t end = lay_out_run(p, r, (uintptr_t)r);
+  if (p->plan.head->vars) rt_frame_lay_out(p, &r->frame, (void *)end);
   return r;
 }
 
-static void give_apart(const rt_program *p, rt_run *r) {
+static void release_blocks(const rt_program *p, rt_run *r) {
   for (size_t i = 0; i < p->temp_count && p->context->options.apart; i++)
-    rt_arena_give(&p->context->arenas, &r->blocks[i]);
+    rt_arena_release(&p->context->arenas, &r->blocks[i]);
 }
 
 static void free_run(rt_program *p, rt_run *r) {
-  rt_arena_give(&p->context->arenas, &r->block);
-  give_apart(p, r);
+  rt_arena_release(&p->context->arenas, &r->block);
+  release_blocks(p, r);
   if (r->device) p->context->device->does->drop_run(p, r);
   ir_free(rt_context_mem(p->context), r, run_size(p));
 }
 
-rt_run *rt_run_take(rt_program *p, ir_error *error) {
+rt_run *rt_run_acquire(rt_program *p, ir_error *error) {
   rt_run *r = atomic_exchange_explicit(&p->spare, NULL, memory_order_acquire);
   if (r) return r;
   pthread_mutex_lock(&p->lock);
@@ -159,7 +159,7 @@ rt_run *rt_run_take(rt_program *p, ir_error *error) {
   return r ? r : make_run(p, error);
 }
 
-void rt_run_give(rt_program *p, rt_run *r) {
+void rt_run_release(rt_program *p, rt_run *r) {
   rt_run *none = NULL;
   if (atomic_compare_exchange_strong_explicit(&p->spare, &none, r, memory_order_release,
                                               memory_order_relaxed))
@@ -191,11 +191,12 @@ static ir_status no_room(const rt_program *p, size_t bytes, ir_error *error) {
 }
 
 /* A fresh block for each of the temporaries. */
-static ir_status take_apart(const rt_program *p, rt_run *r, const rt_frame *f, ir_error *error) {
-  give_apart(p, r);
+static ir_status acquire_blocks(const rt_program *p, rt_run *r, const rt_frame *f, ir_error *error) {
+  release_blocks(p, r);
   for (size_t i = 0; i < p->temp_count; i++) {
     size_t bytes = f->spans[i].bytes;
-    if (bytes && !rt_arena_take(&p->context->arenas, bytes, &r->blocks[i])) return no_room(p, bytes, error);
+    if (bytes && !rt_arena_acquire(&p->context->arenas, bytes, &r->blocks[i]))
+      return no_room(p, bytes, error);
     r->temps[i] = r->blocks[i].base;
   }
   return IR_OK;
@@ -214,18 +215,18 @@ static ir_status fill_run(const rt_program *p, rt_run *r, const int64_t *vars, i
   }
   size_t needed = f->arena_bytes;
   if (needed > r->block.size) {
-    rt_arena_give(&p->context->arenas, &r->block);
-    if (!rt_arena_take(&p->context->arenas, needed, &r->block)) return no_room(p, needed, error);
+    rt_arena_release(&p->context->arenas, &r->block);
+    if (!rt_arena_acquire(&p->context->arenas, needed, &r->block)) return no_room(p, needed, error);
   }
-  for (size_t i = 0; i < p->temp_count && r->block.part; i++) {
+  for (size_t i = 0; i < p->temp_count && r->block.boundary; i++) {
     size_t bytes = f->spans[i].bytes;
-    if (bytes <= r->block.part) continue;
-    rt_arena_give(&p->context->arenas, &r->block);
+    if (bytes <= r->block.boundary) continue;
+    rt_arena_release(&p->context->arenas, &r->block);
     return p->context->device->does->no_room(p->context->device, rt_program_name(p), bytes, error);
   }
   for (size_t i = 0; i < p->temp_count; i++)
     r->temps[i] = r->block.base ? r->block.base + f->spans[i].offset : NULL;
-  if (p->context->options.apart) return take_apart(p, r, f, error);
+  if (p->context->options.apart) return acquire_blocks(p, r, f, error);
   r->filled = true;
   return IR_OK;
 }
@@ -244,7 +245,7 @@ ir_status rt_run_fill(rt_program *p, rt_run *r, const int64_t *vars, ir_error *e
 
 static ir_status run_with_state(rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,
                                 int64_t *ns_by_step, ir_error *error) {
-  rt_run *r = rt_run_take(p, error);
+  rt_run *r = rt_run_acquire(p, error);
   if (!r) return IR_ERR_MEMORY;
   ir_status status = rt_run_fill(p, r, vars, error);
   void *const *const bases[4] = {[IR_SLOT_INPUT] = inputs,
@@ -259,7 +260,7 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
     status = rt_run_steps(&going, f->steps, f->steps + f->step_count);
     if (!status && p->copy_count) copy_results(p, f, bases);
   }
-  rt_run_give(p, r);
+  rt_run_release(p, r);
   return status;
 }
 

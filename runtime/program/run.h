@@ -21,9 +21,9 @@ static inline void *rt_address(void *const *const *bases, uint32_t source) {
 
 /* run.c: the state of a run, with room for these values of the variables: taken, to be given back in any
  * case. After a failure it is not filled. */
-rt_run *rt_run_take(rt_program *program, ir_error *error); /* NULL after failing */
+rt_run *rt_run_acquire(rt_program *program, ir_error *error); /* NULL after failing */
 ir_status rt_run_fill(rt_program *program, rt_run *run, const int64_t *vars, ir_error *error);
-void rt_run_give(rt_program *program, rt_run *run);
+void rt_run_release(rt_program *program, rt_run *run);
 static inline const rt_frame *rt_run_frame(const rt_program *program, const rt_run *run) {
   return program->plan.head->vars ? &run->frame : &program->frame;
 }

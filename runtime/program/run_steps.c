@@ -11,7 +11,9 @@ static const rt_device_table *device_of(const rt_going *r) { return r->program->
 static void *address(const rt_going *r, uint32_t source) { return rt_address(r->bases, source); }
 
 /* Where the address of what moves is kept. */
-static void **place(const rt_going *r, uint32_t source) { return &r->run->temps[source & RT_SOURCE_NUMBER]; }
+static void **moving_address(const rt_going *r, uint32_t source) {
+  return &r->run->temps[source & RT_SOURCE_NUMBER];
+}
 
 static const rt_plan_step *plan_step(const rt_going *r, const rt_step *s) {
   return &r->program->plan.steps[s->number];
@@ -23,7 +25,7 @@ static size_t bytes_of(const rt_going *r, const rt_step *s, uint32_t slot) {
   return r->frame->bytes[plan->step_slots[plan->steps[s->number].slots + slot]];
 }
 
-static ir_status copy(const rt_going *r, void *to, const void *from, size_t bytes) {
+static ir_status copy_bytes(const rt_going *r, void *to, const void *from, size_t bytes) {
   if (!bytes || to == from) return IR_OK;
   if (r->program->remote) return device_of(r)->copy(r, to, from, bytes);
   memcpy(to, from, bytes);
@@ -40,7 +42,7 @@ static ir_status run_second(const rt_going *r, const rt_step *s) {
 }
 
 /* The step's predicate. */
-static ir_status holds(const rt_going *r, const rt_step *s, bool *out) {
+static ir_status read_predicate(const rt_going *r, const rt_step *s, bool *out) {
   const void *predicate = address(r, s->sources[0]);
   if (r->program->remote) return device_of(r)->holds(r, predicate, out);
   *out = *(const uint8_t *)predicate != 0;
@@ -52,16 +54,16 @@ static ir_status holds(const rt_going *r, const rt_step *s, bool *out) {
 /* Before the first round. first: which of its two buffers that round writes. */
 static void begin_carries(const rt_going *r, const uint32_t *five, uint32_t count, uint32_t first) {
   for (uint32_t k = 0; k < count; k++, five += RT_CARRY) {
-    *place(r, five[RT_CARRY_THIS]) = address(r, five[RT_CARRY_INIT]);
-    *place(r, five[RT_CARRY_NEXT]) = address(r, five[first]);
+    *moving_address(r, five[RT_CARRY_THIS]) = address(r, five[RT_CARRY_INIT]);
+    *moving_address(r, five[RT_CARRY_NEXT]) = address(r, five[first]);
   }
 }
 
 /* After a round: what it wrote is what the next one reads, and that one writes the buffer `next`. */
-static void turn_carries(const rt_going *r, const uint32_t *five, uint32_t count, uint32_t next) {
+static void rotate_carries(const rt_going *r, const uint32_t *five, uint32_t count, uint32_t next) {
   for (uint32_t k = 0; k < count; k++, five += RT_CARRY) {
-    *place(r, five[RT_CARRY_THIS]) = *place(r, five[RT_CARRY_NEXT]);
-    *place(r, five[RT_CARRY_NEXT]) = address(r, five[next]);
+    *moving_address(r, five[RT_CARRY_THIS]) = *moving_address(r, five[RT_CARRY_NEXT]);
+    *moving_address(r, five[RT_CARRY_NEXT]) = address(r, five[next]);
   }
 }
 
@@ -69,27 +71,27 @@ static void turn_carries(const rt_going *r, const uint32_t *five, uint32_t count
 static ir_status end_carries(const rt_going *r, const rt_step *s, uint32_t first, uint32_t count) {
   ir_status status = IR_OK;
   for (uint32_t at = first; at < first + RT_CARRY * count && !status; at += RT_CARRY)
-    status = copy(r, address(r, s->sources[at + RT_CARRY_RESULT]), *place(r, s->sources[at + RT_CARRY_THIS]),
-                  bytes_of(r, s, at));
+    status = copy_bytes(r, address(r, s->sources[at + RT_CARRY_RESULT]),
+                        *moving_address(r, s->sources[at + RT_CARRY_THIS]), bytes_of(r, s, at));
   return status;
 }
 
 /* slices */
 
-static void begin_parts(const rt_going *r, const rt_step *s, const rt_plan_step *plan) {
+static void begin_slices(const rt_going *r, const rt_step *s, const rt_plan_step *plan) {
   for (uint32_t at = rt_first_pair(plan); at < plan->slot_count; at += RT_PAIR) {
     uint8_t *whole = address(r, s->sources[at + RT_PAIR_WHOLE]);
-    size_t part = bytes_of(r, s, at + RT_PAIR_PART);
-    *place(r, s->sources[at + RT_PAIR_PART]) =
-        plan->reverse && part ? whole + (bytes_of(r, s, at + RT_PAIR_WHOLE) - part) : whole;
+    size_t slice = bytes_of(r, s, at + RT_PAIR_SLICE);
+    *moving_address(r, s->sources[at + RT_PAIR_SLICE]) =
+        plan->reverse && slice ? whole + (bytes_of(r, s, at + RT_PAIR_WHOLE) - slice) : whole;
   }
 }
 
-static void move_parts(const rt_going *r, const rt_step *s, const rt_plan_step *plan) {
+static void advance_slices(const rt_going *r, const rt_step *s, const rt_plan_step *plan) {
   for (uint32_t at = rt_first_pair(plan); at < plan->slot_count; at += RT_PAIR) {
-    void **part = place(r, s->sources[at + RT_PAIR_PART]);
-    size_t bytes = bytes_of(r, s, at + RT_PAIR_PART);
-    if (bytes) *part = plan->reverse ? (uint8_t *)*part - bytes : (uint8_t *)*part + bytes;
+    void **slice = moving_address(r, s->sources[at + RT_PAIR_SLICE]);
+    size_t bytes = bytes_of(r, s, at + RT_PAIR_SLICE);
+    if (bytes) *slice = plan->reverse ? (uint8_t *)*slice - bytes : (uint8_t *)*slice + bytes;
   }
 }
 
@@ -97,7 +99,7 @@ static void move_parts(const rt_going *r, const rt_step *s, const rt_plan_step *
 
 static ir_status run_cond(const rt_going *r, const rt_step *s) {
   bool yes;
-  ir_status status = holds(r, s, &yes);
+  ir_status status = read_predicate(r, s, &yes);
   if (status) return status;
   return yes ? run_first(r, s) : run_second(r, s);
 }
@@ -107,15 +109,15 @@ static ir_status run_while(const rt_going *r, const rt_step *s) {
   uint32_t first = rt_first_carry(plan), next = RT_CARRY_RESULT;
   const uint32_t *carries = s->sources + first;
   begin_carries(r, carries, plan->carries, next);
-  for (int64_t round = 0; s->count < 0 || round < s->count; round++) {
+  for (int64_t iteration = 0; s->count < 0 || iteration < s->count; iteration++) {
     ir_status status = run_first(r, s);
     if (status) return status;
     bool yes;
-    if ((status = holds(r, s, &yes))) return status;
+    if ((status = read_predicate(r, s, &yes))) return status;
     if (!yes) break;
     if ((status = run_second(r, s))) return status;
     next = next == RT_CARRY_RESULT ? RT_CARRY_SPARE : RT_CARRY_RESULT;
-    turn_carries(r, carries, plan->carries, next);
+    rotate_carries(r, carries, plan->carries, next);
   }
   return end_carries(r, s, first, plan->carries);
 }
@@ -127,12 +129,12 @@ static ir_status run_scan(const rt_going *r, const rt_step *s) {
   const rt_plan_step *plan = plan_step(r, s);
   const uint32_t *carries = s->sources + rt_first_carry(plan);
   begin_carries(r, carries, plan->carries, buffer_before(s->count - 1));
-  if (s->count > 0) begin_parts(r, s, plan);
+  if (s->count > 0) begin_slices(r, s, plan);
   for (int64_t left = s->count - 1; left >= 0; left--) {
     ir_status status = run_first(r, s);
     if (status) return status;
-    turn_carries(r, carries, plan->carries, buffer_before(left - 1));
-    if (left) move_parts(r, s, plan);
+    rotate_carries(r, carries, plan->carries, buffer_before(left - 1));
+    if (left) advance_slices(r, s, plan);
   }
   return end_carries(r, s, rt_first_carry(plan), plan->carries);
 }
@@ -166,7 +168,7 @@ static ir_status run_call(const rt_going *r, const rt_step *s) {
 }
 
 static ir_status run_copy(const rt_going *r, const rt_step *s) {
-  return copy(r, address(r, s->sources[0]), address(r, s->sources[1]), bytes_of(r, s, 0));
+  return copy_bytes(r, address(r, s->sources[0]), address(r, s->sources[1]), bytes_of(r, s, 0));
 }
 
 ir_status rt_run_other(const rt_going *r, const rt_step *s) {

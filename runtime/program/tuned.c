@@ -38,7 +38,7 @@ uint64_t rt_tuned_stamp(rt_context *c) {
 }
 
 /* What follows from the one before and from what has changed; never 0. */
-static bool turn_stamp(rt_context *c, rt_disk *disk, const rt_full_key *key, const char *text) {
+static bool advance_stamp(rt_context *c, rt_disk *disk, const rt_full_key *key, const char *text) {
   rt_digest all[] = {
       {read_stamp(disk), 0}, rt_digest_of(key->bytes, key->size), rt_digest_of(text, strlen(text))};
   uint64_t stamp = rt_digest_of(all, sizeof all).lo | 1;
@@ -66,7 +66,7 @@ bool rt_tuned_put(rt_context *c, const rt_kernel_key *key, const char *text) {
   rt_full_key full = {0};
   bool kept = disk && rt_full_key_make(c, key->bytes, key->size, &full, NULL) == IR_OK &&
               rt_disk_put(disk, kind, full.bytes, full.size, text, strlen(text)) &&
-              turn_stamp(c, disk, &full, text);
+              advance_stamp(c, disk, &full, text);
   rt_full_key_free(&full);
   return kept;
 }
@@ -80,7 +80,7 @@ bool rt_tuned_forget(rt_context *c, const rt_kernel_key *key) {
   if (there) {
     rt_disk_release(&found);
     rt_disk_remove(disk, kind, full.bytes, full.size);
-    turn_stamp(c, disk, &full, "");
+    advance_stamp(c, disk, &full, "");
   }
   rt_full_key_free(&full);
   return there;

@@ -68,14 +68,15 @@ typedef struct laps {
   rt_wire_lap list[RT_WIRE_LAPS];
 } laps;
 
-static void note(void *user, const char *part, int step, const char *symbol, int64_t ns) {
+static void note_phase(void *user, const char *part, int step, const char *symbol, int64_t ns) {
   laps *l = user;
   (void)step, (void)symbol;
   for (uint64_t i = 0; i < RT_WIRE_LAPS && l->count < RT_WIRE_LAPS; i++)
-    if (strcmp(rt_wire_parts[i], part) == 0) l->list[l->count++] = (rt_wire_lap){i, ns};
+    if (strcmp(rt_wire_phases[i], part) == 0) l->list[l->count++] = (rt_wire_lap){i, ns};
 }
 
-static ir_status compile(server *s, const task *t, const ir_timer *timer, cg_blob *out, ir_error *error) {
+static ir_status compile_task(server *s, const task *t, const ir_timer *timer, cg_blob *out,
+                              ir_error *error) {
   ir_graph graph;
   rt_kernel_key key = {.bytes = t->key, .size = (size_t)t->head.key_bytes};
   cg_request request = {&graph,        0,    t->head.symbol, &t->head.target, (cg_output)t->head.want,
@@ -91,11 +92,11 @@ static ir_status compile(server *s, const task *t, const ir_timer *timer, cg_blo
 
 static void work_on(server *s, task *t) {
   laps taken = {0};
-  ir_timer timer = {&taken, note};
+  ir_timer timer = {&taken, note_phase};
   ir_error error = {0};
   cg_blob object = {0};
   if (s->faults && s->faults->request) s->faults->request(&t->head);
-  ir_status status = compile(s, t, t->head.timed ? &timer : NULL, &object, &error);
+  ir_status status = compile_task(s, t, t->head.timed ? &timer : NULL, &object, &error);
   if (s->faults && s->faults->done) s->faults->done(&t->head);
   rt_wire_answer head;
   memset(&head, 0, sizeof head);
@@ -119,7 +120,7 @@ static void work_on(server *s, task *t) {
 
 /* threads */
 
-static void *work(void *user);
+static void *worker_main(void *user);
 
 /* Under the lock, as what follows: false where there is no further thread to be had. */
 static bool add_worker(server *s) {
@@ -131,7 +132,7 @@ static bool add_worker(server *s) {
   bool made = pthread_attr_init(&attributes) == 0;
   if (made) {
     made = pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0 &&
-           pthread_create(&thread, &attributes, work, w) == 0;
+           pthread_create(&thread, &attributes, worker_main, w) == 0;
     pthread_attr_destroy(&attributes);
   }
   if (made) s->workers = w, s->threads++;
@@ -146,7 +147,7 @@ static void add_workers(server *s) {
   } /* those there are do the rest */
 }
 
-static void load(server *s) {
+static void load_llvm(server *s) {
   rt_module_load(&s->module, NULL); /* the first request learns of a failure, too */
   pthread_mutex_lock(&s->lock);
   s->loaded = true;
@@ -155,11 +156,11 @@ static void load(server *s) {
 }
 
 /* The first thread loads LLVM while the first request is on its way. */
-static void *work(void *user) {
+static void *worker_main(void *user) {
   worker *w = user;
   server *s = w->server;
   serve_set_signal_stack();
-  if (!w->next) load(s);
+  if (!w->next) load_llvm(s);
   pthread_mutex_lock(&s->lock);
   bool clocked = pthread_getcpuclockid(pthread_self(), &w->clock) == 0;
   for (;;) {
@@ -190,7 +191,7 @@ static bool is_request(const rt_wire_request *head) {
 }
 
 /* Reads a request and hands it to a thread. False: the parent has hung up, or is none. */
-static bool take_request(server *s) {
+static bool read_request(server *s) {
   rt_wire_request head;
   if (!rt_wire_receive(RT_WIRE_SOCKET, &head, sizeof head, INT64_MAX) || !is_request(&head)) return false;
   task *t = calloc(1, sizeof *t);
@@ -212,7 +213,7 @@ static bool take_request(server *s) {
 
 /* Milliseconds until some request may have had its time; -1: there is none. Ends the process where one has.
  */
-static int look_at_clocks(server *s) {
+static int read_clocks(server *s) {
   int64_t least = INT64_MAX;
   pthread_mutex_lock(&s->lock);
   for (const worker *w = s->workers; w; w = w->next) {
@@ -233,11 +234,11 @@ static int look_at_clocks(server *s) {
 static int listen_to(server *s, int parent) {
   struct pollfd watched[] = {{RT_WIRE_SOCKET, POLLIN, 0}, {parent, POLLIN, 0}};
   for (;;) {
-    int found = poll(watched, 2, look_at_clocks(s));
+    int found = poll(watched, 2, read_clocks(s));
     if (found < 0 && errno != EINTR) return 1;
     if (found <= 0) continue;
     if (watched[1].revents) return 0;
-    if (watched[0].revents && !take_request(s)) return 0;
+    if (watched[0].revents && !read_request(s)) return 0;
   }
 }
 
@@ -270,7 +271,7 @@ static int watch_parent(pid_t parent) {
   return fd;
 }
 
-static int serve(pid_t parent, int64_t bytes, int threads, const serve_faults *faults) {
+static int serve_requests(pid_t parent, int64_t bytes, int threads, const serve_faults *faults) {
   static server s;
   rt_wire_greeting greeting;
   ir_error error = {0};
@@ -318,5 +319,5 @@ int serve_main(int argc, char **argv, const serve_faults *faults) {
     fputs("viewfold-compile: viewfold starts this program by itself; --help says what it is for\n", stderr);
     return 2;
   }
-  _exit(serve((pid_t)strtol(argv[2], NULL, 10), strtoll(argv[3], NULL, 10), atoi(argv[4]), faults));
+  _exit(serve_requests((pid_t)strtol(argv[2], NULL, 10), strtoll(argv[3], NULL, 10), atoi(argv[4]), faults));
 }

@@ -22,10 +22,10 @@
 #include "runtime/system/stack.h"
 
 enum { OPEN = 1 << 30, QUIT = 1 << 29, WAITING = 1 << 28, JOINED = (1 << 28) - 1 };
-enum { PIECES_PER_THREAD = 4, MAX_THREADS = 4096, MOST_SHARES = 16, CACHE_LINE = 128 };
+enum { CHUNKS_PER_THREAD = 4, MAX_THREADS = 4096, MOST_SHARES = 16, CACHE_LINE = 128 };
 
 typedef struct share {
-  alignas(CACHE_LINE) _Atomic uint64_t taken; /* number of a loop; below SHARE_BITS: pieces taken of it */
+  alignas(CACHE_LINE) _Atomic uint64_t claimed; /* number of a loop; below SHARE_BITS: pieces taken of it */
 } share;
 enum { SHARE_BITS = 20 };
 
@@ -39,8 +39,8 @@ typedef struct worker {
 typedef struct loop {
   alignas(CACHE_LINE) rt_pool_work work;
   void *context;
-  int64_t count, piece; /* piece: its length, a multiple of the grain */
-  int32_t pieces, shares;
+  int64_t count, chunk; /* piece: its length, a multiple of the grain */
+  int32_t chunks, shares;
   uint64_t number; /* from 1 */
 } loop;
 
@@ -85,35 +85,36 @@ static bool spin(rt_pool *pool, unsigned bits, bool set) {
 }
 
 /* A piece of that share, or -1. */
-static int32_t take_piece(rt_pool *pool, int32_t number) {
+static int32_t claim_chunk(rt_pool *pool, int32_t number) {
   const loop *l = &pool->loop;
-  int32_t first = (int32_t)((int64_t)number * l->pieces / l->shares),
-          end = (int32_t)((number + (int64_t)1) * l->pieces / l->shares);
-  _Atomic uint64_t *taken = &pool->share[number].taken;
-  uint64_t before = atomic_load_explicit(taken, memory_order_relaxed), fresh = l->number << SHARE_BITS, next;
-  int32_t piece;
+  int32_t first = (int32_t)((int64_t)number * l->chunks / l->shares),
+          end = (int32_t)((number + (int64_t)1) * l->chunks / l->shares);
+  _Atomic uint64_t *claimed = &pool->share[number].claimed;
+  uint64_t before = atomic_load_explicit(claimed, memory_order_relaxed), fresh = l->number << SHARE_BITS,
+           next;
+  int32_t chunk;
   do {
     next = (before >> SHARE_BITS == l->number ? before : fresh) + 1;
-    piece = first + (int32_t)(next - 1 - fresh);
-    if (piece >= end) return -1;
-  } while (!atomic_compare_exchange_weak_explicit(taken, &before, next, memory_order_relaxed,
+    chunk = first + (int32_t)(next - 1 - fresh);
+    if (chunk >= end) return -1;
+  } while (!atomic_compare_exchange_weak_explicit(claimed, &before, next, memory_order_relaxed,
                                                   memory_order_relaxed));
-  return piece;
+  return chunk;
 }
 
 /* Take pieces until none are left. */
-static void take_pieces(rt_pool *pool, int number) {
+static void run_chunks(rt_pool *pool, int number) {
   const loop *l = &pool->loop;
   int32_t own = (int32_t)((int64_t)number * l->shares / (pool->workers + 1));
   for (int32_t i = 0; i < l->shares; i++)
-    for (int32_t piece; (piece = take_piece(pool, (own + i) % l->shares)) >= 0;) {
-      int64_t begin = piece * l->piece;
-      l->work(l->context, number, begin, piece + 1 < l->pieces ? begin + l->piece : l->count);
+    for (int32_t chunk; (chunk = claim_chunk(pool, (own + i) % l->shares)) >= 0;) {
+      int64_t begin = chunk * l->chunk;
+      l->work(l->context, number, begin, chunk + 1 < l->chunks ? begin + l->chunk : l->count);
     }
 }
 
 /* Nothing is left to be taken. */
-static void leave(rt_pool *pool) {
+static void leave_loop(rt_pool *pool) {
   unsigned before = atomic_load_explicit(&pool->state, memory_order_relaxed);
   while (!atomic_compare_exchange_weak_explicit(&pool->state, &before, (before & ~(unsigned)OPEN) - 1,
                                                 memory_order_acq_rel, memory_order_relaxed)) {}
@@ -137,7 +138,7 @@ static void sleep_until_woken(rt_pool *pool) {
   pthread_mutex_unlock(&pool->lock);
 }
 
-static void *live(void *argument) {
+static void *thread_main(void *argument) {
   const worker *self = argument;
   rt_pool *pool = self->pool;
   for (;;) {
@@ -150,8 +151,8 @@ static void *live(void *argument) {
     if (!(state & OPEN) || !atomic_compare_exchange_weak_explicit(&pool->state, &state, state + 1,
                                                                   memory_order_acq_rel, memory_order_relaxed))
       continue;
-    take_pieces(pool, self->number);
-    leave(pool);
+    run_chunks(pool, self->number);
+    leave_loop(pool);
   }
 }
 
@@ -167,7 +168,7 @@ static void wake_sleepers(rt_pool *pool, int64_t wanted) {
 
 /* Start the threads, signals blocked: the program's signals are for its own threads. Whatever cannot be
  * started is done without. */
-static void start(rt_pool *pool) {
+static void start_threads(rt_pool *pool) {
   int wanted = rt_pool_threads(pool) - 1;
   pool->started = true;
   if (wanted < 1) return;
@@ -182,7 +183,7 @@ static void start(rt_pool *pool) {
   for (bool good = true; good && pool->workers < wanted;) {
     worker *w = &pool->list[pool->workers];
     *w = (worker){.pool = pool, .number = pool->workers + 1};
-    good = pthread_create(&w->handle, &attributes, live, w) == 0;
+    good = pthread_create(&w->handle, &attributes, thread_main, w) == 0;
     pool->workers += good;
   }
   pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -200,17 +201,17 @@ static void wait_for_joined(rt_pool *pool) {
 }
 
 /* At most so many pieces of whole grains as there are threads for, all but the last of one length. */
-static void describe(rt_pool *pool, rt_pool_work work, void *context, int64_t count, int64_t grain) {
+static void describe_loop(rt_pool *pool, rt_pool_work work, void *context, int64_t count, int64_t grain) {
   int32_t threads = pool->workers + 1;
-  int64_t units = (count - 1) / grain + 1, each = (units - 1) / ((int64_t)PIECES_PER_THREAD * threads) + 1;
+  int64_t units = (count - 1) / grain + 1, each = (units - 1) / ((int64_t)CHUNKS_PER_THREAD * threads) + 1;
   loop *l = &pool->loop;
   l->work = work;
   l->context = context;
   l->count = count;
-  l->pieces = (int32_t)((units - 1) / each + 1);
-  l->piece = l->pieces > 1 ? each * grain : count; /* no overflow: less than count */
+  l->chunks = (int32_t)((units - 1) / each + 1);
+  l->chunk = l->chunks > 1 ? each * grain : count; /* no overflow: less than count */
   l->shares = threads < MOST_SHARES ? threads : MOST_SHARES;
-  if (l->shares > l->pieces) l->shares = l->pieces;
+  if (l->shares > l->chunks) l->shares = l->chunks;
   l->number++;
 }
 
@@ -222,17 +223,17 @@ void rt_pool_run(rt_pool *pool, rt_pool_work work, void *context, int64_t count,
     work(context, 0, 0, count);
     return;
   }
-  if (!pool->started) start(pool);
+  if (!pool->started) start_threads(pool);
   if (pool->workers == 0) {
     atomic_store_explicit(&pool->busy, false, memory_order_release);
     work(context, 0, 0, count);
     return;
   }
-  describe(pool, work, context, count, grain);
-  int32_t pieces = pool->loop.pieces;
+  describe_loop(pool, work, context, count, grain);
+  int32_t chunks = pool->loop.chunks;
   atomic_store(&pool->state, OPEN);
-  if (atomic_load(&pool->sleepers) > 0) wake_sleepers(pool, pieces - 1);
-  take_pieces(pool, 0);
+  if (atomic_load(&pool->sleepers) > 0) wake_sleepers(pool, chunks - 1);
+  run_chunks(pool, 0);
   atomic_fetch_and_explicit(&pool->state, ~(unsigned)OPEN, memory_order_acq_rel);
   wait_for_joined(pool);
   atomic_store_explicit(&pool->busy, false, memory_order_release);

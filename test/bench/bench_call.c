@@ -22,11 +22,11 @@ static int by_value(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-enum { ROUNDS = 51, CALLS = 20000 };
+enum { ITERATIONS = 51, CALLS = 20000 };
 
 static double median(double *times) {
-  qsort(times, ROUNDS, sizeof *times, by_value);
-  return times[ROUNDS / 2];
+  qsort(times, ITERATIONS, sizeof *times, by_value);
+  return times[ITERATIONS / 2];
 }
 
 /* ---- plans: out = a * 2 + 1 over `size` elements, `launches` times one after the other */
@@ -85,13 +85,13 @@ static rt_program *build(rt_context *c, const char *key, bool variable, uint32_t
   return p;
 }
 
-/* The same kernel in every one of ROUNDS_OF_SCAN rounds of a scan, on what the round before left. */
-enum { ROUNDS_OF_SCAN = 1000 };
+/* The same kernel in every one of ITERATIONS_OF_SCAN rounds of a scan, on what the round before left. */
+enum { ITERATIONS_OF_SCAN = 1000 };
 static rt_program *build_scan(rt_context *c) {
   ir_error error = {0};
   ir_graph graph, *g = &graph;
   if (ir_graph_init(g, &ir_mem_libc, &error)) exit(1);
-  ir_ref size = ir_index(g, 4), rounds = ir_index(g, ROUNDS_OF_SCAN);
+  ir_ref size = ir_index(g, 4), iterations = ir_index(g, ITERATIONS_OF_SCAN);
   ir_ref value = ir_make_tensor(g, IR_OP_INPUT, IR_F32, ir_tuple(g, &size, 1), ir_name(g, "x", 1), &size, 1);
   ir_slot slots[5] = {{IR_SLOT_INPUT, value, size},
                       {IR_SLOT_MOVING, value, size},
@@ -100,7 +100,7 @@ static rt_program *build_scan(rt_context *c) {
                       {IR_SLOT_TEMP, value, size}};
   uint32_t carry[5] = {0, 1, 2, 3, 4}, buffers[2] = {2, 1}, result = 3;
   ir_step list[2] = {
-      {.kind = IR_STEP_SCAN, .count = rounds, .work = ir_index(g, 0), .slots = carry, .slot_count = 5},
+      {.kind = IR_STEP_SCAN, .count = iterations, .work = ir_index(g, 0), .slots = carry, .slot_count = 5},
       {.kernel = kernel(g, size), .count = size, .work = size, .slots = buffers, .slot_count = 2}};
   list[0].carries = list[0].inside[0] = 1;
   ir_plan plan = {.mem = &ir_mem_libc,
@@ -124,8 +124,8 @@ static void empty(void *const *buffers, const int64_t *vars, int64_t begin, int6
 }
 
 static double time_direct(cg_kernel f, void **buffers) {
-  double times[ROUNDS];
-  for (int r = 0; r < ROUNDS; r++) {
+  double times[ITERATIONS];
+  for (int r = 0; r < ITERATIONS; r++) {
     double start = now();
     for (int i = 0; i < CALLS; i++) {
       __asm__ volatile("" : "+r"(f));
@@ -137,9 +137,9 @@ static double time_direct(cg_kernel f, void **buffers) {
 }
 
 static double time_program(const rt_program *p, void **in, void **out, const int64_t *vars, int calls) {
-  double times[ROUNDS];
+  double times[ITERATIONS];
   ir_error error = {0};
-  for (int r = 0; r < ROUNDS; r++) {
+  for (int r = 0; r < ITERATIONS; r++) {
     double start = now();
     for (int i = 0; i < calls; i++)
       if (rt_program_run(p, in, out, vars, &error)) exit(1);
@@ -149,11 +149,11 @@ static double time_program(const rt_program *p, void **in, void **out, const int
 }
 
 static double time_find(const char *directory, bool fresh) {
-  double times[ROUNDS];
+  double times[ITERATIONS];
   ir_error error = {0};
   rt_options options = {.cache_dir = directory, .no_compile = true};
   rt_context *c = NULL;
-  for (int r = 0; r < ROUNDS; r++) {
+  for (int r = 0; r < ITERATIONS; r++) {
     rt_program *p = NULL;
     double start = now();
     if (fresh && rt_context_create(&ir_mem_libc, &options, &c, &error)) exit(1);
@@ -200,7 +200,7 @@ int main(int argc, char **argv) {
          time_program(split, in, out, NULL, CALLS / MANY) / MANY);
   printf("rt_program_run, one kernel, a variable  %7.1f ns\n", time_program(sized, in, out, &n, CALLS));
   printf("one round of a scan of that kernel      %7.1f ns\n",
-         time_program(scan, in, out, NULL, CALLS / ROUNDS_OF_SCAN) / ROUNDS_OF_SCAN);
+         time_program(scan, in, out, NULL, CALLS / ITERATIONS_OF_SCAN) / ITERATIONS_OF_SCAN);
   rt_program_release(one);
   rt_program_release(scan);
   rt_program_release(many);

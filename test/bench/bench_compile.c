@@ -70,7 +70,7 @@ static result compile_once(rt_context *c, const char *path, const char *text, si
   return r;
 }
 
-static void compile_file(const char *path, int rounds, int threads, bool verbose) {
+static void compile_file(const char *path, int iterations, int threads, bool verbose) {
   ir_error error = {0};
   size_t size;
   char *text = slurp(path, &size);
@@ -81,8 +81,8 @@ static void compile_file(const char *path, int rounds, int threads, bool verbose
   rt_context *c = NULL;
   must(rt_context_create(&ir_mem_libc, &options, &c, &error), &error);
   if (!rt_context_target(c, &error)) exit(1);
-  for (int k = 0; k <= rounds; k++) { /* the first one loads LLVM */
-    if (verbose && k == rounds) c->options.timer = &times.timer;
+  for (int k = 0; k <= iterations; k++) { /* the first one loads LLVM */
+    if (verbose && k == iterations) c->options.timer = &times.timer;
     result r = compile_once(c, path, text, size, c->options.timer ? &times : NULL);
     rt_memo_free(&c->programs);
     rt_memo_free(&c->kernels);
@@ -107,14 +107,14 @@ static void compile_file(const char *path, int rounds, int threads, bool verbose
 }
 
 int main(int argc, char **argv) {
-  int rounds = 10, threads = 1;
+  int iterations = 10, threads = 1;
   bool verbose = false;
   for (int option; (option = getopt(argc, argv, "vn:t:")) != -1;) {
     if (option == 'v') verbose = true;
-    else if (option == 'n') rounds = atoi(optarg);
+    else if (option == 'n') iterations = atoi(optarg);
     else if (option == 't') threads = atoi(optarg);
     else return 2;
   }
-  for (int i = optind; i < argc; i++) compile_file(argv[i], rounds, threads, verbose);
+  for (int i = optind; i < argc; i++) compile_file(argv[i], iterations, threads, verbose);
   return 0;
 }

@@ -16,7 +16,7 @@
 #include "frontend/viewfold.h"
 #include "ir/timer.h"
 
-enum { PARTS = 4, WAYS = 2, MOST = 2000, LATER = 20 };
+enum { PARTS = 4, VARIANTS = 2, MOST = 2000, LATER = 20 };
 static const char *const names[PARTS] = {"first", "later", "whole", "process"};
 
 static int ascending(const void *a, const void *b) {
@@ -74,20 +74,21 @@ static int measure(const char *self, int way, int kernels, double ms[PARTS]) {
 }
 
 int main(int argc, char **argv) {
-  static double all[WAYS + 1][PARTS][MOST];
+  static double all[VARIANTS + 1][PARTS][MOST];
   if (argc == 4 && strcmp(argv[1], "--child") == 0) return child(atoi(argv[2]), atoi(argv[3]));
-  int rounds = argc > 1 ? atoi(argv[1]) : 101, kernels = argc > 2 ? atoi(argv[2]) : 1;
-  if (rounds < 1 || rounds > MOST) return 2;
-  for (int i = 0; i < rounds; i++) {
-    double ms[WAYS][PARTS];
-    for (int k = 0; k < WAYS; k++)
+  int iterations = argc > 1 ? atoi(argv[1]) : 101, kernels = argc > 2 ? atoi(argv[2]) : 1;
+  if (iterations < 1 || iterations > MOST) return 2;
+  for (int i = 0; i < iterations; i++) {
+    double ms[VARIANTS][PARTS];
+    for (int k = 0; k < VARIANTS; k++)
       if (!measure(argv[0], (k + i) % 2, kernels, ms[(k + i) % 2])) return 1;
     for (int p = 0; p < PARTS; p++)
       all[0][p][i] = ms[0][p], all[1][p][i] = ms[1][p], all[2][p][i] = ms[1][p] - ms[0][p];
   }
-  printf("compile_process, %d rounds of %d kernels, ms:", rounds, kernels);
+  printf("compile_process, %d rounds of %d kernels, ms:", iterations, kernels);
   for (int p = 0; p < PARTS; p++) {
-    double in = median(all[0][p], rounds), out = median(all[1][p], rounds), more = median(all[2][p], rounds);
+    double in = median(all[0][p], iterations), out = median(all[1][p], iterations),
+           more = median(all[2][p], iterations);
     printf("%s %s in-process %.2f (least %.2f), process %.2f (%.2f), more %+.2f", p ? ";" : "", names[p], in,
            all[0][p][0], out, all[1][p][0], more);
   }

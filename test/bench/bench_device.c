@@ -19,7 +19,7 @@
 #include "frontend/api/api.h"
 #include "test/lib/device_copy.h"
 
-enum { ROUNDS = 10, MOST_PORTS = 16 };
+enum { ITERATIONS = 10, MOST_PORTS = 16 };
 
 typedef struct settings {
   const char *device;
@@ -125,17 +125,17 @@ static int ascending(const void *a, const void *b) {
 }
 
 static ir_status measure(bench *b, double ms[2]) {
-  double round[ROUNDS], once = runs(b, 1);
+  double iteration[ITERATIONS], once = runs(b, 1);
   if (once >= 0) once = runs(b, 1);
   if (once < 0) return b->error.status;
-  long count = (long)(b->set->seconds / ROUNDS / (once > 1e-6 ? once : 1e-6)) + 1;
-  for (int r = 0; r < ROUNDS; r++) {
+  long count = (long)(b->set->seconds / ITERATIONS / (once > 1e-6 ? once : 1e-6)) + 1;
+  for (int r = 0; r < ITERATIONS; r++) {
     double seconds = runs(b, count);
     if (seconds < 0) return b->error.status;
-    round[r] = 1e3 * seconds / (double)count;
+    iteration[r] = 1e3 * seconds / (double)count;
   }
-  qsort(round, ROUNDS, sizeof *round, ascending);
-  ms[0] = round[0], ms[1] = round[ROUNDS / 2];
+  qsort(iteration, ITERATIONS, sizeof *iteration, ascending);
+  ms[0] = iteration[0], ms[1] = iteration[ITERATIONS / 2];
   return IR_OK;
 }
 

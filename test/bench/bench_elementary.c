@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { N = 1 << 16, ROUNDS = 300 };
+enum { N = 1 << 16, ITERATIONS = 300 };
 
 typedef struct function {
   const char *name, *attributes;
@@ -48,7 +48,7 @@ static double measure(vf_context *context, const function *f, vf_dtype dtype) {
   vf_output(graph, "y", vf_apply(graph, f->name, in, two ? 2 : 1, f->attributes));
   vf_program *program = vf_compile(graph, &error);
   double best = -1;
-  for (int i = 0; i < ROUNDS && program; i++) {
+  for (int i = 0; i < ITERATIONS && program; i++) {
     double from = now();
     if (vf_program_run(program, (const void *[]){x}, (void *[]){out}, NULL, &error) != VF_OK) break;
     double took = now() - from;

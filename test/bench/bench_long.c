@@ -126,7 +126,7 @@ static bool measure(const kind *k, uint32_t n) {
   if (done)
     printf("%-9s record %.3f s, fold %.3f s, extract %.3f s; of one view: %.1f and %.1f nodes, effort %.0f\n",
            k->name, at[0] - start, at[1] - at[0], at[2] - at[1], recorded * 1.0 / n,
-           (folded - recorded) * 1.0 / n, (double)g.effort / n);
+           (folded - recorded) * 1.0 / n, (double)g.budget_spent / n);
   else fprintf(stderr, "%s: %s\n", k->name, error.text);
   fflush(stdout);
   ir_graph_free(&g);

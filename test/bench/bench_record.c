@@ -11,7 +11,7 @@
 #include "frontend/viewfold.h"
 #include "test/lib/memory.h"
 
-enum { SIZE = 64, KEPT = 16, ROUNDS = 3 };
+enum { SIZE = 64, KEPT = 16, ITERATIONS = 3 };
 
 typedef struct tape {
   vf_graph *graph;
@@ -132,8 +132,8 @@ static int by_value(const void *a, const void *b) {
 }
 
 static void measure(int kind, int64_t count) {
-  double seconds[ROUNDS], live = 0, peak = 0;
-  for (int r = 0; r < ROUNDS; r++) {
+  double seconds[ITERATIONS], live = 0, peak = 0;
+  for (int r = 0; r < ITERATIONS; r++) {
     test_memory memory = {0};
     vf_options options = {.size = sizeof options,
                           .allocator = test_memory_hook,
@@ -151,10 +151,10 @@ static void measure(int kind, int64_t count) {
     vf_graph_destroy(t.graph);
     vf_context_destroy(c);
   }
-  qsort(seconds, ROUNDS, sizeof *seconds, by_value);
+  qsort(seconds, ITERATIONS, sizeof *seconds, by_value);
   printf("%-12s %10lld operations recorded in %6.3f s, %5.0f ns and %4.0f bytes each (%.0f at the most)\n",
-         kinds[kind].name, (long long)count, seconds[ROUNDS / 2], seconds[ROUNDS / 2] / (double)count * 1e9,
-         live, peak);
+         kinds[kind].name, (long long)count, seconds[ITERATIONS / 2],
+         seconds[ITERATIONS / 2] / (double)count * 1e9, live, peak);
 }
 
 static void compile(int kind, int64_t count) {

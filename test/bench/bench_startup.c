@@ -50,14 +50,14 @@ static double median(double *list, int n) {
 
 int main(int argc, char **argv) {
   const char *directory = argc > 1 ? argv[1] : ".";
-  int rounds = argc > 2 ? atoi(argv[2]) : 31;
+  int iterations = argc > 2 ? atoi(argv[2]) : 31;
   static double ms[KINDS][MOST];
   char lljit[4096], ours[4096], cache[4096], root[] = "/tmp/viewfold-startup-XXXXXX", remove_all[64];
-  if (rounds < 1 || rounds > MOST || !mkdtemp(root)) return 2;
+  if (iterations < 1 || iterations > MOST || !mkdtemp(root)) return 2;
   snprintf(lljit, sizeof lljit, "%s/lljit_minimal", directory);
   snprintf(ours, sizeof ours, "%s/one_kernel", directory);
   char *cold_only[] = {cache, NULL}, *warm_only[] = {cache, "VIEWFOLD_COMPILE=0", NULL}, *nothing[] = {NULL};
-  for (int i = 0; i < rounds; i++) {
+  for (int i = 0; i < iterations; i++) {
     snprintf(cache, sizeof cache, "VIEWFOLD_CACHE_DIR=%s/%d", root, i);
     ms[0][i] = run("/bin/true", nothing);
     ms[1][i] = run(lljit, nothing);
@@ -66,8 +66,8 @@ int main(int argc, char **argv) {
   }
   snprintf(remove_all, sizeof remove_all, "rm -rf %s", root);
   if (system(remove_all)) return 1;
-  double empty = median(ms[0], rounds), jit = median(ms[1], rounds), cold = median(ms[2], rounds),
-         warm = median(ms[3], rounds);
+  double empty = median(ms[0], iterations), jit = median(ms[1], iterations), cold = median(ms[2], iterations),
+         warm = median(ms[3], iterations);
   printf("startup: /bin/true %.2f ms, LLJIT %.2f ms, cold %.2f ms, warm %.2f ms; cold/LLJIT %.2f, warm/cold "
          "%.3f\n",
          empty, jit, cold, warm, cold / jit, warm / cold);

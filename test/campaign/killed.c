@@ -113,14 +113,14 @@ static void judge(const process *p, int number, int status) {
   if (status != 0 || strcmp(text, want)) complain(what, text);
 }
 
-static bool verify(int round) {
+static bool verify(int iteration) {
   static const char *const arguments[] = {"viewfold", "cache", "verify", NULL};
   char text[2048], what[64];
   int status = 0;
   pid_t child = start(arguments, "verified", NULL);
   if (child < 0 || waitpid(child, &status, 0) != child) return false;
   read_text("verified", text, sizeof text);
-  snprintf(what, sizeof what, "round %d: cache verify", round);
+  snprintf(what, sizeof what, "round %d: cache verify", iteration);
   if (status != 0) complain(what, text);
   return true;
 }
@@ -128,11 +128,11 @@ static bool verify(int round) {
 /* All at once; then most are killed, in an order and at moments that are drawn. How long a process takes
  * depends on the machine: moments lie within what the first part of the last round took, and some are
  * together, as sleeping takes longer than it is told. */
-static bool try_round(int round, int count, int64_t *round_ns) {
+static bool try_iteration(int iteration, int count, int64_t *round_ns) {
   static process p[MOST_PROCESSES];
   int gate[2];
   if (pipe(gate)) return false;
-  int first = OLD_GRAPHS + 1 + round * NEW_GRAPHS;
+  int first = OLD_GRAPHS + 1 + iteration * NEW_GRAPHS;
   for (int i = 0; i < NEW_GRAPHS; i++)
     if (!write_graph(first + i)) return false;
   for (int i = 0; i < count; i++) {
@@ -161,7 +161,7 @@ static bool try_round(int round, int count, int64_t *round_ns) {
         if (p[i].id == ended && !p[i].done) p[i].done = true, left--, judge(&p[i], i, status);
   }
   *round_ns = now_ns() - begin;
-  return verify(round);
+  return verify(iteration);
 }
 
 /* What pruning leaves behind is no more than it is told to. */
@@ -184,12 +184,12 @@ static void check_limit(void) {
 int main(int argc, char **argv) {
   const char *build = "build";
   char here[2048];
-  int processes = 64, rounds = 2;
+  int processes = 64, iterations = 2;
   all.state = 1;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (!strcmp(argv[i], "--build")) build = argv[i + 1];
     if (!strcmp(argv[i], "--processes")) processes = atoi(argv[i + 1]);
-    if (!strcmp(argv[i], "--rounds")) rounds = atoi(argv[i + 1]);
+    if (!strcmp(argv[i], "--rounds")) iterations = atoi(argv[i + 1]);
     if (!strcmp(argv[i], "--seed")) all.state = strtoull(argv[i + 1], NULL, 0);
   }
   unsigned long long seed = all.state;
@@ -200,13 +200,13 @@ int main(int argc, char **argv) {
   bool good = true;
   for (int i = 1; i <= OLD_GRAPHS && good; i++) good = write_graph(i);
   int64_t round_ns = 1000000000;
-  int round = 0;
-  for (; round < rounds && good; round++) good = try_round(round, processes, &round_ns);
+  int iteration = 0;
+  for (; iteration < iterations && good; iteration++) good = try_iteration(iteration, processes, &round_ns);
   if (!good) complain("a round cannot be tried", strerror(errno));
   check_limit();
   if (chdir("/") == 0) test_folder_remove(all.root);
   printf("killed: %d rounds of %d processes: %ld started, %ld killed, %ld ended by themselves, %ld wrong "
          "(seed %llu)\n",
-         round, processes, all.started, all.killed, all.lived, all.wrong, seed);
+         iteration, processes, all.started, all.killed, all.lived, all.wrong, seed);
   return all.wrong || !all.lived;
 }

@@ -188,9 +188,9 @@ void p_check_two_kernels(const rt_program *p, int64_t n, const int64_t *vars, fl
   assert_true(out[n] == -1);
 }
 
-bool p_run_some(const rt_program *p, int number, int rounds) {
+bool p_run_some(const rt_program *p, int number, int iterations) {
   bool good = true;
-  for (int k = 0; k < rounds && good; k++) {
+  for (int k = 0; k < iterations && good; k++) {
     int64_t n = 4 * (1 + (number + k / 4) % 16);
     float x[64], y[64], out[64];
     for (int i = 0; i < n; i++) x[i] = (float)(i + number * 100 + k), y[i] = (float)(i % 7);

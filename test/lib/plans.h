@@ -42,7 +42,7 @@ enum { P_MOST = 1000 };
 /* run a program of p_two_kernels on n <= P_MOST elements */
 void p_check_two_kernels(const rt_program *p, int64_t n, const int64_t *vars, float shift);
 /* the same, many times over different sizes, without cmocka: for threads */
-bool p_run_some(const rt_program *p, int number, int rounds);
+bool p_run_some(const rt_program *p, int number, int iterations);
 
 /* What a thread of a test is given, and says. */
 typedef struct p_worker {

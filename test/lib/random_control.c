@@ -152,16 +152,16 @@ static void follow(void *user, const vf_value *arguments, vf_value *results) {
 }
 
 /* a state of a counter, a vector and a number */
-typedef struct rounds {
+typedef struct iterations {
   recipe r;
   vf_value trips;
-} rounds;
-static void follow_rounds(void *user, const vf_value *arguments, vf_value *results) {
-  follow(&((rounds *)user)->r, arguments + 1, results + 1);
+} iterations;
+static void follow_iterations(void *user, const vf_value *arguments, vf_value *results) {
+  follow(&((iterations *)user)->r, arguments + 1, results + 1);
   results[0] = vf_add(arguments[0], vf_integer(arguments[0].graph, 1));
 }
-static void more_rounds(void *user, const vf_value *arguments, vf_value *results) {
-  results[0] = vf_lt(arguments[0], ((rounds *)user)->trips);
+static void more_iterations(void *user, const vf_value *arguments, vf_value *results) {
+  results[0] = vf_lt(arguments[0], ((iterations *)user)->trips);
 }
 
 static int record_scan(const control_case *t, recipe r, const vf_value *in, vf_value *out) {
@@ -186,15 +186,15 @@ static int record_scan(const control_case *t, recipe r, const vf_value *in, vf_v
 
 static int record_while(const control_case *t, recipe r, const vf_value *in, vf_value *out) {
   vf_value state[3] = {vf_integer(in[0].graph, 0), in[STATE], in[NUMBER]};
-  rounds all = {r, in[TRIPS]};
+  iterations all = {r, in[TRIPS]};
   all.r.arguments = 2;
   all.r.vectors[0] = true, all.r.vectors[1] = false;
   if (!r.plain) {
-    vf_while_loop(more_rounds, follow_rounds, &all, 3, state, t->bound, out);
+    vf_while_loop(more_iterations, follow_iterations, &all, 3, state, t->bound, out);
   } else {
     for (int k = 0; k < t->trips && k < t->bound; k++) {
       vf_value next[3];
-      follow_rounds(&all, state, next);
+      follow_iterations(&all, state, next);
       memcpy(state, next, sizeof next);
     }
     memcpy(out, state, sizeof state);

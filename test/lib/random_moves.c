@@ -24,25 +24,25 @@ static const char *given(void *user, uint32_t kernel, uint32_t nest) {
 }
 
 /* Each as likely as the others. */
-static void offered(void *user, uint32_t kernel, uint32_t nest, const char *moves) {
+static void note_neighbour(void *user, uint32_t kernel, uint32_t nest, const char *moves) {
   random_moves *m = user;
   uint32_t i = find(m, kernel, nest);
   if (i == RANDOM_NESTS || strlen(moves) >= RANDOM_MOVES) return;
-  if (random_between(&m->state, 0, (int64_t)m->nests[i].offers++) == 0) strcpy(m->nests[i].next, moves);
+  if (random_between(&m->state, 0, (int64_t)m->nests[i].neighbours++) == 0) strcpy(m->nests[i].next, moves);
 }
 
 void random_moves_begin(random_moves *m, uint64_t seed) {
   m->state = seed;
   m->count = 0;
-  m->shaping = (pass_shaping){.user = m, .given = given, .offered = offered};
+  m->shaping = (pass_shaping){.user = m, .given = given, .neighbour = note_neighbour};
 }
 
 /* How many nests a kernel has, and which, depends on the moves of those outside: only the first of each
  * kernel gets other ones. */
 void random_moves_step(random_moves *m) {
   for (uint32_t i = 0; i < m->count; i++) {
-    if (m->nests[i].offers && m->nests[i].nest == 0) strcpy(m->nests[i].now, m->nests[i].next);
-    m->nests[i].offers = 0;
+    if (m->nests[i].neighbours && m->nests[i].nest == 0) strcpy(m->nests[i].now, m->nests[i].next);
+    m->nests[i].neighbours = 0;
   }
 }
 

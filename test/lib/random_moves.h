@@ -12,7 +12,7 @@ typedef struct random_moves {
   pass_shaping shaping; /* takes the moves that are chosen, and chooses the next */
   uint32_t count;       /* of nests that were met */
   struct {
-    uint32_t kernel, nest, offers;
+    uint32_t kernel, nest, neighbours;
     char now[RANDOM_MOVES], next[RANDOM_MOVES]; /* "": the cost model's */
   } nests[RANDOM_NESTS];
 } random_moves;

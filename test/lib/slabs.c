@@ -37,13 +37,13 @@ static bool is_in_memory(const ir_plan *plan, ir_ref node) {
 }
 
 /* Is there a sum of products in what computes the value from memory and other members of the slab? */
-static bool has_product(const ir_graph *g, const ir_plan *plan, const ir_slab *slab, ir_ref value) {
+static bool has_product(const ir_graph *g, const ir_plan *plan, const ir_row_group *row_group, ir_ref value) {
   ir_ref todo[MOST_FUSED] = {value};
   uint32_t count = 1;
   for (uint32_t next = 0; next < count; next++) {
     const ir_node *n = ir_get(g, todo[next]);
     bool stops = next && is_in_memory(plan, todo[next]);
-    for (uint32_t i = 0; i < slab->count && next; i++) stops |= slab->values[i].value == todo[next];
+    for (uint32_t i = 0; i < row_group->count && next; i++) stops |= row_group->values[i].value == todo[next];
     if (stops) continue;
     const ir_node *term = n->op == IR_OP_SUM ? ir_get(g, n->src[0]) : NULL;
     bool of_two =
@@ -54,30 +54,31 @@ static bool has_product(const ir_graph *g, const ir_plan *plan, const ir_slab *s
   return false;
 }
 
-static uint32_t products(const ir_graph *g, const ir_plan *plan, const ir_slab *slab) {
+static uint32_t products(const ir_graph *g, const ir_plan *plan, const ir_row_group *row_group) {
   uint32_t count = 0;
-  for (uint32_t i = 0; i < slab->count; i++) count += has_product(g, plan, slab, slab->values[i].value);
+  for (uint32_t i = 0; i < row_group->count; i++)
+    count += has_product(g, plan, row_group, row_group->values[i].value);
   return count;
 }
 
-static bool turns(const ir_slab *slab) {
+static bool has_transposed(const ir_row_group *row_group) {
   bool any = false;
-  for (uint32_t i = 0; i < slab->count; i++) any |= slab->values[i].turned;
+  for (uint32_t i = 0; i < row_group->count; i++) any |= row_group->values[i].transposed;
   return any;
 }
 
-slab_counts slabs_of(trial *t) {
+row_group_counts row_groups_of(trial *t) {
   ir_plan plan;
-  slab_counts counts = {0};
+  row_group_counts counts = {0};
   if (!trial_plan(t, 0, &plan)) return counts;
   for (size_t i = 0; i < plan.step_count; i++) {
     const ir_step *step = &plan.steps[i];
-    uint32_t here = products(&t->g, &plan, &step->slab);
+    uint32_t here = products(&t->g, &plan, &step->row_group);
     if (here > counts.products) counts.products = here;
     counts.kernels += step->kind == IR_STEP_KERNEL;
-    counts.slabs += step->slab.count > 0;
-    counts.turned += turns(&step->slab);
-    if (step->slab.count && !*t->wrong) check_text(t, step->kernel);
+    counts.row_groups += step->row_group.count > 0;
+    counts.transposed += has_transposed(&step->row_group);
+    if (step->row_group.count && !*t->wrong) check_text(t, step->kernel);
   }
   ir_plan_free(&plan);
   return counts;

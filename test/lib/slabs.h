@@ -4,12 +4,12 @@
 
 #include "test/lib/trial.h"
 
-typedef struct slab_counts {
-  long kernels, slabs, turned; /* turned: slabs with rows side by side in some local */
-  uint32_t products;           /* sums of products in the slab that has most of them */
-} slab_counts;
+typedef struct row_group_counts {
+  long kernels, row_groups, transposed; /* turned: slabs with rows side by side in some local */
+  uint32_t products;                    /* sums of products in the slab that has most of them */
+} row_group_counts;
 
 /* For the first machine. Every slab's listing has to parse back to the same listing. */
-slab_counts slabs_of(trial *t);
+row_group_counts row_groups_of(trial *t);
 
 #endif

@@ -85,11 +85,11 @@ static ir_ref masked(problem *p, ir_ref scores, bool causal) {
 /* Weights are exp(scores - s), their sums l; `axis` is that of the keys. */
 static void record_by_hand(problem *p, ir_ref q, ir_ref k, ir_ref v, bool causal) {
   ir_graph *g = &p->g;
-  int64_t turned = pick(p, 0, 4) == 0, at = turned ? -2 : -1;
+  int64_t transposed = pick(p, 0, 4) == 0, at = transposed ? -2 : -1;
   ir_ref axis = ir_index(g, at), scores = op_matmul(g, q, op_swap_axes(g, k, -1, -2));
   if (pick(p, 0, 1)) scores = op_binary(g, IR_OP_MUL, scores, ir_float(g, p->dtype, 0.3));
   scores = masked(p, scores, causal);
-  if (turned) scores = op_swap_axes(g, scores, -1, -2);
+  if (transposed) scores = op_swap_axes(g, scores, -1, -2);
   ir_ref m = op_reduce(g, IR_OP_REDUCE_MAX, scores, &axis, 1, true), s = m;
   if (pick(p, 0, 1))
     s = op_where(g, op_binary(g, IR_OP_EQ, m, ir_float(g, p->dtype, -INFINITY)), ir_float(g, p->dtype, 0), m);
@@ -99,9 +99,9 @@ static void record_by_hand(problem *p, ir_ref q, ir_ref k, ir_ref v, bool causal
   if (before) w = op_binary(g, IR_OP_DIV, w, l);
   if (pick(p, 0, 3) == 0)
     w = op_binary(g, IR_OP_MUL, w,
-                  add_input(p, p->dtype, (int64_t[]){turned ? p->keys : 1, turned ? 1 : p->keys}, 2));
-  ir_ref y = op_matmul(g, turned ? op_swap_axes(g, w, -1, -2) : w, v);
-  ir_ref over = turned ? op_swap_axes(g, l, -1, -2) : l;
+                  add_input(p, p->dtype, (int64_t[]){transposed ? p->keys : 1, transposed ? 1 : p->keys}, 2));
+  ir_ref y = op_matmul(g, transposed ? op_swap_axes(g, w, -1, -2) : w, v);
+  ir_ref over = transposed ? op_swap_axes(g, l, -1, -2) : l;
   add_result(p, before ? y : op_binary(g, IR_OP_DIV, y, over));
   if (pick(p, 0, 3) == 0) add_result(p, op_binary(g, IR_OP_ADD, op_unary(g, IR_OP_LOG, l), m));
   if (pick(p, 0, 5) == 0) add_result(p, l);
@@ -247,7 +247,7 @@ static void run_once(problem *p, rt_program *const programs[CONTEXTS], char *wro
 /* Is there room for the blocks of some rows, in loops that go over blocks? */
 static bool has_blocks(void) {
   enum { ROOM = 1 << 20 };
-  return !described->lanes && (!described->local_bytes || described->local_bytes >= ROOM);
+  return !described->group_items && (!described->local_bytes || described->local_bytes >= ROOM);
 }
 
 static void check_plan(problem *p, char *wrong, size_t room) {
@@ -261,7 +261,7 @@ static void check_plan(problem *p, char *wrong, size_t room) {
     return;
   }
   bool any = false;
-  for (size_t i = 0; i < plan.step_count; i++) any |= plan.steps[i].slab.block > 0;
+  for (size_t i = 0; i < plan.step_count; i++) any |= plan.steps[i].row_group.block > 0;
   if (!any && !p->keeps_weights && has_blocks()) snprintf(wrong, room, "no kernel goes over blocks of keys");
   blocks += any;
   ir_plan_free(&plan);

@@ -280,7 +280,7 @@ static void tell(const cases *c) {
 
 static bool enough(const cases *c) {
   const ir_target *pairing = trial_target(PAIRING);
-  bool expects = pairing && pairing->has_dot2 && !pairing->lanes && c->done >= ENOUGH;
+  bool expects = pairing && pairing->has_dot2 && !pairing->group_items && c->done >= ENOUGH;
   return !expects || in_pairs;
 }
 

@@ -67,7 +67,7 @@ static int work(uint64_t state) {
 }
 
 /* Start all, kill half of them, wait for all. How many were killed before they were done; -1: one failed. */
-static int one_round(uint64_t *state, int processes) {
+static int one_iteration(uint64_t *state, int processes) {
   pid_t child[MOST];
   int killed = 0;
   bool failed = false;
@@ -143,7 +143,7 @@ int main(int argc, char **argv) {
   const char *wrong = processes < 1 || processes > MOST ? "--processes takes a number from 1 to 1024" : NULL;
   if (!wrong && !mkdtemp(directory)) wrong = "there is no directory for the cache";
   for (uint64_t state = seed; done < count && !wrong; done++) {
-    int ended = one_round(&state, processes);
+    int ended = one_iteration(&state, processes);
     killed += ended > 0 ? ended : 0;
     wrong = ended < 0 ? "a process failed" : look(&left);
   }

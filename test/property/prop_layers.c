@@ -27,7 +27,7 @@ static const case_machine machines[CONTEXTS] = {{1, NULL},
                                                 {2, "vector_bytes=32 registers=16 l1=32768 l2=262144"},
                                                 {2, "vector_bytes=16 lanes=64 local=32768"},
                                                 {1, "vector_bytes=16 lanes=16 local=4096"}};
-static long elements, shared, turned;
+static long elements, shared, transposed;
 
 typedef struct weight { /* seen as [in, out] */
   ir_ref tensor;
@@ -93,8 +93,8 @@ static ir_ref some_weight(problem *p, int64_t in, int64_t out) {
   ir_graph *g = &p->t.g;
   for (uint32_t i = 0; i < p->weight_count; i++) {
     const weight *w = &p->weights[i];
-    bool same = w->in == in && w->out == out, turned = w->in == out && w->out == in;
-    if ((same || turned) && pick(p, 0, 1)) return same ? w->tensor : swapped(p, w->tensor);
+    bool same = w->in == in && w->out == out, transposed = w->in == out && w->out == in;
+    if ((same || transposed) && pick(p, 0, 1)) return same ? w->tensor : swapped(p, w->tensor);
   }
   bool by_columns = pick(p, 0, p->hidden ? 15 : 3) > 0, in_batches = p->rank == 2 && pick(p, 0, 7) == 0;
   ir_ref sizes[] = {p->shape[0], ir_index(g, by_columns ? out : in), ir_index(g, by_columns ? in : out)};
@@ -256,20 +256,20 @@ static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result
 static void run(trial *t) {
   elements += (long)trial_evaluate(t, &(trial_check){t->var ? 2 : 1, data_of, is_right});
   if (*t->wrong) return;
-  slab_counts slabs = slabs_of(t);
-  shared += slabs.products > 1, turned += slabs.turned > 0;
+  row_group_counts groups = row_groups_of(t);
+  shared += groups.products > 1, transposed += groups.transposed > 0;
 }
 
 static void tell(const cases *c) {
   printf("%ld graphs, %ld with several products in one kernel, %ld with rows turned, %ld elements", c->done,
-         shared, turned, elements);
+         shared, transposed, elements);
 }
 
 /* Of so many some have rows turned, but where lanes are work-items. */
 static bool enough(const cases *c) {
   enum { ENOUGH = 200 };
   const ir_target *target = trial_target(0);
-  return !target || target->lanes || c->done < ENOUGH || turned > 0;
+  return !target || target->group_items || c->done < ENOUGH || transposed > 0;
 }
 
 int main(int argc, char **argv) {

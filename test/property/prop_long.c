@@ -84,18 +84,18 @@ static ir_ref random_chain(ir_graph *g, uint64_t *state, model_array *reads, int
 }
 
 /* With so much effort left. */
-static bool lower(ir_graph *g, ir_ref x, uint64_t effort, ir_ref *index, ir_ref *valid) {
-  pass_position p = {.rank = ir_rank(g, x)};
+static bool lower(ir_graph *g, ir_ref x, uint64_t steps_left, ir_ref *index, ir_ref *valid) {
+  pass_point p = {.rank = ir_rank(g, x)};
   for (uint32_t i = 0; i < p.rank; i++) {
     ir_ref size = ir_dim(g, x, i);
     p.at[i] = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(i, 0), &size, 1);
   }
-  g->effort_most = 1 << 20;
-  g->effort = g->effort_most + 1 - effort;
+  g->budget = 1 << 20;
+  g->budget_spent = g->budget + 1 - steps_left;
   *valid = ir_bool(g, true);
   for (; *valid && ir_ops[ir_op_of(g, x)].cls == IR_CLASS_VIEW; x = ir_src(g, x, 0))
     *valid = pass_both(g, *valid, pass_view_index(g, &pass_canonical, x, &p));
-  if (*valid) *valid = pass_settle(g, *valid);
+  if (*valid) *valid = pass_finalize_clauses(g, *valid);
   *index = *valid ? pass_flatten(g, &pass_canonical, ir_shape(g, x), &p) : 0;
   if (*index) *index = pass_simplify_given(g, *index, *valid);
   return *index && *valid;
@@ -185,14 +185,14 @@ static bool holds(uint64_t seed, totals *t) {
   const char *why = error.text;
   if (ir_graph_init(&g, &ir_mem_libc, &error) != IR_OK) return false;
   ir_ref x = random_chain(&g, &state, &want, &size);
-  uint64_t effort = between(&state, 0, 1) ? 0 : (uint64_t)between(&state, 0, 1 << 16);
+  uint64_t steps_left = between(&state, 0, 1) ? 0 : (uint64_t)between(&state, 0, 1 << 16);
   uint32_t before = g.count;
-  bool good = x && lower(&g, x, effort, &index, &valid);
+  bool good = x && lower(&g, x, steps_left, &index, &valid);
   if (good) wrong = wrong_at(&g, index, valid, &want, &why);
   t->nodes += g.count - before;
   take_note(&want, t);
   if (!good || wrong >= 0)
-    printf("seed %" PRIu64 ", effort %" PRIu64 ": element %d: %s\n", seed, effort, wrong, why);
+    printf("seed %" PRIu64 ", effort %" PRIu64 ": element %d: %s\n", seed, steps_left, wrong, why);
   ir_graph_free(&g);
   return good && wrong < 0;
 }

@@ -197,9 +197,9 @@ typedef struct machine {
   const char *chain;
   ir_graph *g;
   ir_regions regions;
-  int64_t *value, *rounds; /* by node: of an expression; how often its loop's body ran */
-  uint8_t *counted;        /* by node: a division or a test that is not in a bound */
-  uint8_t *outer;          /* by node: a loop with loops inside that are not over lanes */
+  int64_t *value, *iterations; /* by node: of an expression; how often its loop's body ran */
+  uint8_t *counted;            /* by node: a division or a test that is not in a bound */
+  uint8_t *outer;              /* by node: a loop with loops inside that are not over lanes */
   const array *want;
   int64_t written[ELEMENTS];
 } machine;
@@ -282,7 +282,7 @@ static bool run(machine *m, ir_ref effect) {
   int64_t extent = evaluate(m, ir_src(m->g, n->src[0], 0));
   for (int64_t i = 0; i < extent && good; i++) {
     m->value[n->src[0]] = i;
-    m->rounds[effect]++;
+    m->iterations[effect]++;
     good = run(m, n->src[1]);
   }
   return good;
@@ -323,7 +323,7 @@ static void measure(machine *m, measures *out) {
     out->loops += divides;
     out->inner += divides && !m->outer[serial_region(m, ref)];
     out->tests += tests;
-    if (divides || tests) out->runs += loop ? m->rounds[loop] : 1;
+    if (divides || tests) out->runs += loop ? m->iterations[loop] : 1;
   }
 }
 
@@ -332,13 +332,13 @@ static bool measure_kernel(const char *chain, ir_graph *g, ir_ref kernel, const 
   memset(&m, 0, sizeof m);
   m.chain = chain, m.g = g, m.want = want;
   if (ir_regions_find(g, kernel, &m.regions) != IR_OK) return failed(chain, "regions", 0);
-  m.value = calloc(g->count, sizeof *m.value), m.rounds = calloc(g->count, sizeof *m.rounds);
+  m.value = calloc(g->count, sizeof *m.value), m.iterations = calloc(g->count, sizeof *m.iterations);
   m.counted = calloc(g->count, 1), m.outer = calloc(g->count, 1);
-  bool good = m.value && m.rounds && m.counted && m.outer && run(&m, ir_src(g, kernel, 0));
+  bool good = m.value && m.iterations && m.counted && m.outer && run(&m, ir_src(g, kernel, 0));
   for (int i = 0; i < want->count && good; i++)
     good = m.written[i] || failed(chain, "an element is not written", i);
   if (good) mark(&m), measure(&m, out);
-  free(m.value), free(m.rounds), free(m.counted), free(m.outer);
+  free(m.value), free(m.iterations), free(m.counted), free(m.outer);
   ir_regions_free(&m.regions);
   return good;
 }

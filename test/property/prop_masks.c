@@ -46,7 +46,7 @@ static bool record(trial *t) {
           length = trial_pick(t, 0, 3) ? lengths[trial_pick(t, 0, 9)] : trial_pick(t, 1, 40);
   int64_t bits =
       trial_pick(t, 0, 1) ? ((int64_t)1 << trial_pick(t, 0, length)) - 1 : (int64_t)random_next(&t->state);
-  ir_ref shape[] = {ir_index(g, rows), ir_index(g, length)}, turned[] = {ir_index(g, 1), ir_index(g, 0)};
+  ir_ref shape[] = {ir_index(g, rows), ir_index(g, length)}, swapped[] = {ir_index(g, 1), ir_index(g, 0)};
   t->input_count = t->result_count = 1;
   t->input[0] = op_input(g, "x", 1, dtypes[trial_pick(t, 0, DTYPES - 1)], shape, 2);
   ir_ref kept = cast_of(t, t->input[0]);
@@ -55,7 +55,7 @@ static bool record(trial *t) {
   rest = op_cast(g, rest, ir_dtype_of(g, kept));
   ir_ref mask = mask_of(t, shape, bits);
   ir_ref y = trial_pick(t, 0, 4) ? op_where(g, mask, kept, rest) : op_where(g, mask, rest, kept);
-  t->result[0] = trial_pick(t, 0, 3) ? y : op_permute(g, y, turned, 2);
+  t->result[0] = trial_pick(t, 0, 3) ? y : op_permute(g, y, swapped, 2);
   return t->result[0] != 0;
 }
 

@@ -38,18 +38,18 @@ static long elements, scans, certain;
 /* What stands in the way of computing in parts. */
 typedef enum hindrance {
   NOTHING,
-  KEPT,     /* the product is a result */
-  USED,     /* a result is made of it */
-  ADDED_UP, /* so is one of all its batch */
-  BEHIND,   /* the batch is the second axis of what the product is made of */
-  MERGED,   /* the product is of rows of all elements of the batch, one behind the other */
-  TURNED,   /* its elements come in the opposite order */
-  BESIDE,   /* so do those of what is added to it */
-  PADDED,   /* it is padded, and the pads are taken away again */
-  JOINED,   /* its halves change places */
-  FEW,      /* of two or three elements */
-  MANY,     /* of more than are computed one by one */
-  ANY,      /* its size is a variable */
+  KEPT,       /* the product is a result */
+  USED,       /* a result is made of it */
+  ADDED_UP,   /* so is one of all its batch */
+  BEHIND,     /* the batch is the second axis of what the product is made of */
+  MERGED,     /* the product is of rows of all elements of the batch, one behind the other */
+  TRANSPOSED, /* its elements come in the opposite order */
+  CONTIGUOUS, /* so do those of what is added to it */
+  PADDED,     /* it is padded, and the pads are taken away again */
+  JOINED,     /* its halves change places */
+  FEW,        /* of two or three elements */
+  MANY,       /* of more than are computed one by one */
+  ANY,        /* its size is a variable */
   HINDRANCES
 } hindrance;
 
@@ -129,9 +129,10 @@ static ir_ref made_ready(problem *p, ir_ref x) {
 /* [batch, rows, width] times weights of so many columns */
 static ir_ref product(problem *p, ir_ref x, ir_ref columns) {
   ir_graph *g = &p->t.g;
-  bool turned = pick(p, 0, 1);
-  ir_ref shape[] = {turned ? columns : p->width, turned ? p->width : columns}, w = add_input(p, shape, 2), y;
-  if (turned) w = op_swap_axes(g, w, 0, 1);
+  bool transposed = pick(p, 0, 1);
+  ir_ref shape[] = {transposed ? columns : p->width, transposed ? p->width : columns},
+         w = add_input(p, shape, 2), y;
+  if (transposed) w = op_swap_axes(g, w, 0, 1);
   if (p->hindrance == MERGED) {
     ir_ref flat[] = {number(p, p->size * p->row_count), p->width}, back[] = {p->batch, p->rows, columns};
     y = op_reshape(g, op_matmul(g, op_reshape(g, x, flat, 2), w), back, 3);
@@ -151,8 +152,8 @@ static ir_ref hindered(problem *p, ir_ref v) {
   case KEPT: add_result(p, v); return v;
   case USED: add_result(p, sum_over(p, v, pick(p, 1, 2), false)); return v;
   case ADDED_UP: add_result(p, sum_over(p, v, 0, false)); return v;
-  case TURNED: return op_flip(g, v, &zero, 1);
-  case BESIDE: {
+  case TRANSPOSED: return op_flip(g, v, &zero, 1);
+  case CONTIGUOUS: {
     ir_ref dims[] = {p->batch, p->rows, ir_dim(g, v, 2)};
     return op_binary(g, IR_OP_ADD, v, op_flip(g, add_input(p, dims, 3), &zero, 1));
   }
@@ -298,7 +299,7 @@ static void check_plan(trial *t) {
   uint32_t made = 0;
   bool never = p->hindrance == FEW || p->hindrance == MANY || p->hindrance == ANY;
   for (size_t i = 0; i < plan.step_count; i++) made += plan.steps[i].kind == IR_STEP_SCAN;
-  if (!trial_target(0)->lanes && p->certain && !made)
+  if (!trial_target(0)->group_items && p->certain && !made)
     snprintf(t->wrong, sizeof t->wrong, "no layer is computed in parts");
   if (never && made) snprintf(t->wrong, sizeof t->wrong, "a layer is computed in parts that may not be");
   scans += made, certain += p->certain;

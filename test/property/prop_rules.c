@@ -10,7 +10,7 @@
 #include <string.h>
 
 int main(int argc, char **argv) {
-  prove_options o = {.seed = 1, .limit = 100000, .effort = 10000000, .processes = 2};
+  prove_options o = {.seed = 1, .limit = 100000, .solver_budget = 10000000, .processes = 2};
   for (int i = 1; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--seed") == 0) o.seed = strtoull(argv[i + 1], NULL, 10);
     if (strcmp(argv[i], "--count") == 0) o.limit = strtoull(argv[i + 1], NULL, 10);

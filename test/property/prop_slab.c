@@ -28,7 +28,7 @@ static const case_machine machines[CONTEXTS] = {{1, NULL},
                                                 {2, "vector_bytes=32 registers=16 l1=32768 l2=262144"},
                                                 {2, "vector_bytes=16 lanes=64 local=32768"},
                                                 {1, "vector_bytes=16 lanes=16 local=4096"}};
-static long elements, slabs, kernels;
+static long elements, row_groups, kernels;
 
 typedef struct problem {
   trial t;
@@ -213,12 +213,12 @@ static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result
 static void run(trial *t) {
   elements += (long)trial_evaluate(t, &(trial_check){RUNS, data_of, is_right});
   if (*t->wrong) return;
-  slab_counts counts = slabs_of(t);
-  slabs += counts.slabs, kernels += counts.kernels;
+  row_group_counts counts = row_groups_of(t);
+  row_groups += counts.row_groups, kernels += counts.kernels;
 }
 
 static void tell(const cases *c) {
-  printf("%ld graphs, %ld slabs among %ld kernels, %ld elements", c->done, slabs, kernels, elements);
+  printf("%ld graphs, %ld slabs among %ld kernels, %ld elements", c->done, row_groups, kernels, elements);
 }
 
 int main(int argc, char **argv) {

@@ -26,7 +26,7 @@ typedef struct maker {
   flow f;
   uint64_t state;
   ir_ref rows, shapes[TYPES];
-  int effort; /* operations that may still be recorded */
+  int budget; /* operations that may still be recorded */
 } maker;
 
 typedef struct pool {
@@ -202,9 +202,9 @@ static void add_plain(maker *m, pool *p) {
 }
 
 static void fill(maker *m, pool *p, int operations, int depth) {
-  for (int i = 0; i < operations && m->effort > 0; i++) {
+  for (int i = 0; i < operations && m->budget > 0; i++) {
     int kind = depth < DEPTH ? draw(m, 0, 6) : 6;
-    m->effort--;
+    m->budget--;
     if (kind == 0) add_cond(m, p, depth);
     else if (kind == 1) add_while(m, p, depth);
     else if (kind < 4) add_scan(m, p, depth);
@@ -250,11 +250,11 @@ static bool same_results(maker *m, rt_program *p, const ir_ref *results, int cou
   return good;
 }
 
-static void record(maker *m, uint64_t seed, int effort) {
+static void record(maker *m, uint64_t seed, int budget) {
   static const char *const names[TYPES] = {"number", "vector", "matrix"};
   ir_graph *g = &m->f.g;
   m->state = seed;
-  m->effort = effort;
+  m->budget = budget;
   flow_begin(&m->f);
   int rows = draw(m, 0, MOST_ROWS + 2);
   m->rows = rows > MOST_ROWS ? ir_var(g, "n", 1, 0, MOST_ROWS, 1) : ir_index(g, rows);
@@ -267,15 +267,15 @@ static void record(maker *m, uint64_t seed, int effort) {
 
 static size_t kinds[IR_STEP_KINDS];
 
-static bool try_case(rt_context *c, uint64_t seed, int effort, char *why, bool print) {
+static bool try_case(rt_context *c, uint64_t seed, int budget, char *why, bool print) {
   maker m;
   pool p = {.count = 0};
   ir_ref results[RESULTS];
   rt_program *program = NULL;
   ir_error error = {0};
-  record(&m, seed, effort);
+  record(&m, seed, budget);
   for (int t = 0; t < TYPES; t++) keep(&m, &p, m.f.inputs[t], (type)t);
-  fill(&m, &p, 3 + effort / 3, 0);
+  fill(&m, &p, 3 + budget / 3, 0);
   int count = draw(&m, 1, RESULTS);
   for (int i = 0; i < count; i++) results[i] = pick(&m, &p, (type)draw(&m, 0, TYPES - 1));
   if (print) {
@@ -316,10 +316,10 @@ int main(int argc, char **argv) {
   char why[300] = "";
   for (long i = 0; i < (only ? 1 : cases); i++) {
     uint64_t one = only ? only : random_next(&state) | 1;
-    int effort = only ? 40 : 4 + (int)(i % 37);
-    if (try_case(c, one, effort, why, false)) continue;
+    int budget = only ? 40 : 4 + (int)(i % 37);
+    if (try_case(c, one, budget, why, false)) continue;
     int least = 0; /* the fewest operations with which it fails */
-    while (least < effort && try_case(c, one, least, why, false)) least++;
+    while (least < budget && try_case(c, one, least, why, false)) least++;
     try_case(c, one, least, why, true);
     printf("prop_steps: %s; again with --case %llu\n", why, (unsigned long long)one);
     return 1;

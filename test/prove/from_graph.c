@@ -24,7 +24,7 @@ static visit *find(walk *w, ir_ref ref) {
   return &w->done[at];
 }
 
-static void settle(walk *w, ir_ref ref, int term) {
+static void finalize_node(walk *w, ir_ref ref, int term) {
   if (2 * ++w->used > w->size) {
     visit *old = w->done;
     size_t n = w->size;
@@ -133,7 +133,7 @@ static int term_of(walk *w, ir_ref root) {
       if (!find(w, n->src[i])->ref) push(w, n->src[i]);
     if (size && !find(w, size)->ref) push(w, size);
     if (w->depth > before) continue;
-    settle(w, ref, visit_node(w, ref));
+    finalize_node(w, ref, visit_node(w, ref));
     w->depth--;
   }
   return find(w, root)->term;

@@ -67,7 +67,7 @@ static bool greater(const prove_options *options, obligation *o, int a, int b) {
   o->left = obligation_term(o, TERM_GT, a, b, -1);
   o->right = obligation_truth(o, true);
   int64_t *at = calloc((size_t)o->term_count, sizeof *at);
-  solver *s = solver_new(options->effort);
+  solver *s = solver_new(options->solver_budget);
   verdict v = solver_prove(s, o, at);
   if (v != VERDICT_PROVEN) {
     printf("not proven to grow lighter\n");

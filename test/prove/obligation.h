@@ -104,7 +104,7 @@ void obligation_show_point(const obligation *o, const int64_t *values);
 /* solve.c: the solver's answer; REFUTED only with a point that evaluation confirms, left in values. What is
  * not decided otherwise is told apart by the values of variables of small range (cases.c). */
 typedef struct solver solver;
-solver *solver_new(unsigned effort);
+solver *solver_new(unsigned solver_budget);
 void solver_free(solver *s);
 verdict solver_prove(solver *s, const obligation *o, int64_t *values);
 verdict solver_ask(solver *s, const obligation *o, int64_t *values); /* without telling cases apart */

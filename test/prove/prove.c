@@ -8,8 +8,12 @@
 #include <unistd.h>
 
 int main(int argc, char **argv) {
-  prove_options o = {
-      .seed = 1, .limit = 100000000, .sample = 20000000, .chains = 100000, .wholes = 200, .effort = 10000000};
+  prove_options o = {.seed = 1,
+                     .limit = 100000000,
+                     .sample = 20000000,
+                     .chains = 100000,
+                     .wholes = 200,
+                     .solver_budget = 10000000};
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   o.processes = cores < 1 ? 1 : cores > 16 ? 16 : (int)cores;
   for (int i = 1; i + 1 < argc; i += 2) {

@@ -7,12 +7,13 @@
 
 typedef struct prove_options {
   uint64_t seed;
-  uint64_t limit;     /* points tried of one rule; beyond them a sample */
-  uint64_t sample;    /* of so many */
-  uint64_t chains;    /* random chains whose rewrites are proven */
-  uint64_t wholes;    /* of them, how many are proven as wholes: textbook rules against folding */
-  const char *corpus; /* chains as JSON lines, or NULL */
-  unsigned effort; /* most steps of the solver (its rlimit) for one question: a million take about a second */
+  uint64_t limit;         /* points tried of one rule; beyond them a sample */
+  uint64_t sample;        /* of so many */
+  uint64_t chains;        /* random chains whose rewrites are proven */
+  uint64_t wholes;        /* of them, how many are proven as wholes: textbook rules against folding */
+  const char *corpus;     /* chains as JSON lines, or NULL */
+  unsigned solver_budget; /* most steps of the solver (its rlimit) for one question: a million take about a
+                             second */
   int processes;
 } prove_options;
 

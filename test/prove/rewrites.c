@@ -98,7 +98,7 @@ static void collect_chain(void *user, ir_graph *g, const ir_ref textbook[2], con
 
 static verdict prove_one(const collection *c, const obligation *o, int64_t *at) {
   static solver *shared;
-  if (!shared) shared = solver_new(c->options->effort);
+  if (!shared) shared = solver_new(c->options->solver_budget);
   return solver_prove(shared, o, at);
 }
 

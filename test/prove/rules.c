@@ -29,7 +29,7 @@ static void say(const pass_rule *rule, const char *what, const obligation *o, co
 }
 
 static uint8_t solve(const rules *r, const task *t, const obligation *o, int64_t *at) {
-  solver *s = solver_new(r->options->effort);
+  solver *s = solver_new(r->options->solver_budget);
   verdict v = solver_prove(s, o, at);
   solver_free(s);
   if (v == VERDICT_PROVEN) return ANSWER_GOOD;

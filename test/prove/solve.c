@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <z3.h>
 
-enum { REFRESH = 256 }; /* obligations per context, which keeps what it was told */
-enum { ROUNDS = 40 };   /* of splitting at fractions */
+enum { REFRESH = 256 };   /* obligations per context, which keeps what it was told */
+enum { ITERATIONS = 40 }; /* of splitting at fractions */
 
 struct solver {
   Z3_context z;
-  unsigned effort, asked, fresh;
+  unsigned solver_budget, asked, fresh;
   Z3_sort number;
   Z3_solver solver;
   bool reals;
@@ -36,10 +36,10 @@ static void context_new(solver *s) {
   s->asked = 0;
 }
 
-solver *solver_new(unsigned effort) {
+solver *solver_new(unsigned solver_budget) {
   solver *s = calloc(1, sizeof *s);
   if (!s) exit(2);
-  s->effort = effort;
+  s->solver_budget = solver_budget;
   context_new(s);
   return s;
 }
@@ -212,7 +212,7 @@ static void begin(solver *s, bool simple, bool reals) {
   Z3_solver_inc_ref(s->z, s->solver);
   Z3_params p = Z3_mk_params(s->z);
   Z3_params_inc_ref(s->z, p);
-  Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "rlimit"), s->effort);
+  Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "rlimit"), s->solver_budget);
   Z3_solver_set_params(s->z, s->solver, p);
   Z3_params_dec_ref(s->z, p);
 }
@@ -256,18 +256,18 @@ static int split(solver *s) {
   return fractions;
 }
 
-static verdict check(solver *s, const obligation *o, int rounds, int64_t *values) {
-  for (;; rounds--) {
+static verdict check(solver *s, const obligation *o, int iterations, int64_t *values) {
+  for (;; iterations--) {
     Z3_lbool found = Z3_solver_check(s->z, s->solver);
     if (found == Z3_L_FALSE) return VERDICT_PROVEN;
     if (found == Z3_L_UNDEF) return VERDICT_UNKNOWN;
     if (values && read_point(s, o, values)) return VERDICT_REFUTED;
-    if (rounds == 0 || split(s) == 0) return VERDICT_UNKNOWN;
+    if (iterations == 0 || split(s) == 0) return VERDICT_UNKNOWN;
   }
 }
 
 /* demand -1: the sides are equal. */
-static verdict ask(solver *s, const obligation *o, bool simple, bool reals, int rounds, int demand,
+static verdict ask(solver *s, const obligation *o, bool simple, bool reals, int iterations, int demand,
                    int64_t *values) {
   begin(s, simple, reals);
   tell_terms(s, o, demand < 0 ? o->term_count : o->demands[demand] + 1);
@@ -281,7 +281,7 @@ static verdict ask(solver *s, const obligation *o, bool simple, bool reals, int 
     }
     tell(s, o->terms[o->left].truth ? Z3_mk_xor(s->z, l, r) : differ(s, l, r));
   }
-  verdict v = check(s, o, rounds, values);
+  verdict v = check(s, o, iterations, values);
   Z3_solver_dec_ref(s->z, s->solver);
   return v;
 }
@@ -296,7 +296,7 @@ verdict solver_ask(solver *s, const obligation *o, int64_t *values) {
   for (int demand = -1; demand < o->demand_count; demand++) {
     verdict v = ask(s, o, linear, true, 0, demand, values);
     if (v == VERDICT_UNKNOWN) v = ask(s, o, true, false, 0, demand, values);
-    if (v == VERDICT_UNKNOWN && !linear) v = ask(s, o, false, true, ROUNDS, demand, values);
+    if (v == VERDICT_UNKNOWN && !linear) v = ask(s, o, false, true, ITERATIONS, demand, values);
     if (v != VERDICT_PROVEN) return v;
   }
   return VERDICT_PROVEN;

@@ -347,8 +347,8 @@ static void test_sizes(void **state) {
   assert_true(vf_variable_range(p, 1, &lo, &hi, &divisor));
   assert_true(lo == 4 && hi == 64 && divisor == 4);
   assert_false(vf_variable_range(p, 2, NULL, NULL, NULL));
-  for (int64_t round = 0; round < 20; round++) {
-    int64_t sizes[2] = {1 + round % 9, 4 + 4 * (round * 7 % 16)};
+  for (int64_t iteration = 0; iteration < 20; iteration++) {
+    int64_t sizes[2] = {1 + iteration % 9, 4 + 4 * (iteration * 7 % 16)};
     float in[64 * 3], weights[19], out[4][64 * 3], wanted[4][64 * 3];
     for (int i = 0; i < 64 * 3; i++) in[i] = (float)(i % 31) / 4;
     for (int i = 0; i < 19; i++) weights[i] = (float)i;

@@ -174,11 +174,11 @@ static void other_programs(void **state) {
 static void killed_between(void **state) {
   vf_context *context = c_open(NULL, (vf_options){0});
   c_check_works(context, 1);
-  for (int round = 0; round < 3; round++) {
+  for (int iteration = 0; iteration < 3; iteration++) {
     siginfo_t ended;
     kill(c_compiler(context)->pid, SIGKILL);
     assert_int_equal(waitid(P_PID, (id_t)c_compiler(context)->pid, &ended, WEXITED | WNOWAIT), 0);
-    c_check_works(context, 2 + round);
+    c_check_works(context, 2 + iteration);
   }
   vf_context_destroy(context);
   c_check_childless();

@@ -506,7 +506,7 @@ static void test_null_propagates(void **state) {
   ir_graph *g = &r.g;
   ir_ref size = ir_index(g, 4), a = op_input(g, "a", 1, IR_F32, &size, 1), none = 0, two[] = {a, 0};
   op_window w = {.extent = 1, .stride = 1, .dilation = 1};
-  for (int round = 0; round < 2; round++) {
+  for (int iteration = 0; iteration < 2; iteration++) {
     assert_int_equal(
         op_softmax(g, none, 0) | op_log_softmax(g, none, 0) | op_logsumexp(g, none, NULL, 0, false), 0);
     assert_int_equal(op_var(g, none, NULL, 0, false, 0) | op_std(g, none, NULL, 0, false, 0), 0);
@@ -517,7 +517,7 @@ static void test_null_propagates(void **state) {
     assert_int_equal(op_tril(g, none, 0) | op_triu(g, none, 0) | op_einsum(g, "i,i", 3, two, 2), 0);
     assert_int_equal(op_conv(g, two, 2, &w, 1, 1) | op_conv_transpose(g, two, 2, &w, 1, 1), 0);
     assert_int_equal(op_max_pool(g, none, &w, 1) | op_avg_pool(g, none, &w, 1, true), 0);
-    if (round == 0) {
+    if (iteration == 0) {
       assert_int_equal(r.error.status, IR_OK);
       none = op_unary(g, IR_OP_NEG, op_unsqueeze(g, a, 9));
     }

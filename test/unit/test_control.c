@@ -56,7 +56,7 @@ static void count_and_square(void *user, const vf_value *a, vf_value *r) {
 
 /* recording */
 
-static void test_constants_take_the_dtype_that_rounds_give(void **state) {
+static void test_constants_take_the_dtype_that_iterations_give(void **state) {
   vf_context *c = context();
   vf_graph *g = vf_graph_create(c, "g", &error);
   vf_value x = vf_input(g, "x", VF_F32, VF_LIST(3)), zero = vf_integer(g, 0), sum, sums;
@@ -275,15 +275,15 @@ static void test_inputs_declared_inside(void **state) {
 static void test_derivatives_of_a_while_loop(void **state) {
   vf_context *c = context();
   vf_graph *g = vf_graph_create(c, "g", &error);
-  int rounds = 3; /* x to the eighth */
+  int iterations = 3; /* x to the eighth */
   vf_value x = vf_input(g, "x", VF_F64, 0, NULL), init[2] = {vf_integer(g, 0), x}, y[2], first, second,
            forward;
-  vf_while_loop(count_below, count_and_square, &rounds, 2, init, 5, y);
+  vf_while_loop(count_below, count_and_square, &iterations, 2, init, 5, y);
   vf_grad(y[1], 1, &x, &first);
   vf_grad(first, 1, &x, &second);
   vf_output(g, "y", y[1]), vf_output(g, "first", first), vf_output(g, "second", second);
   vf_value open[2], one = vf_number(g, 1); /* without a bound there is forward mode */
-  vf_while_loop(count_below, count_and_square, &rounds, 2, init, -1, open);
+  vf_while_loop(count_below, count_and_square, &iterations, 2, init, -1, open);
   vf_jvp(1, &open[1], 1, &x, &one, &forward);
   vf_output(g, "forward", forward);
   double in = 1.5, out[4];
@@ -338,7 +338,7 @@ static void test_checkpoint_computes_again(void **state) {
 }
 
 /* The values of a scan and the states that its derivative needs come from one scan; and one goes back. */
-static void test_rounds_are_run_once(void **state) {
+static void test_iterations_are_run_once(void **state) {
   vf_context *c = context();
   vf_graph *g = vf_graph_create(c, "g", &error);
   vf_value x = vf_input(g, "x", VF_F32, VF_LIST(50, 8)), w = vf_input(g, "w", VF_F32, VF_LIST(8)), y, z,
@@ -451,13 +451,13 @@ static void test_session(void **state) {
 /* memory */
 
 static void record_all(vf_graph *g) {
-  int rounds = 2;
+  int iterations = 2;
   vf_value x = vf_input(g, "x", VF_F32, VF_LIST(3)), w = vf_input(g, "w", VF_F32, 0, NULL), out[8],
            one = vf_number(g, 1);
   vf_value p = vf_lt(w, one), init[2] = {vf_integer(g, 0), w};
   vf_scan(scaled, &w, 1, &one, 1, &x, 1, -1, true, &out[0], &out[1]);
   vf_cond(p, 1, &w, square, flat, &w, 1, &out[2]);
-  vf_while_loop(count_below, count_and_square, &rounds, 2, init, 3, &out[3]);
+  vf_while_loop(count_below, count_and_square, &iterations, 2, init, 3, &out[3]);
   vf_checkpoint(sine, NULL, 1, &w, 1, &out[5]);
   vf_value loss =
       vf_add(vf_add(out[0], vf_sum(out[1], VF_ALL, false)), vf_add(out[2], vf_add(out[4], out[5])));
@@ -499,7 +499,7 @@ static void test_any_allocation_may_fail(void **state) {
 }
 
 /* Evaluating takes memory for what is stacked alone. */
-static void test_rounds_take_no_memory(void **state) {
+static void test_iterations_take_no_memory(void **state) {
   size_t peaks[2];
   for (int k = 0; k < 2; k++) {
     test_memory memory = {0};
@@ -519,7 +519,7 @@ static void test_rounds_take_no_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_constants_take_the_dtype_that_rounds_give),
+      cmocka_unit_test(test_constants_take_the_dtype_that_iterations_give),
       cmocka_unit_test(test_constants_of_branches),
       cmocka_unit_test(test_values_from_outside_are_operands),
       cmocka_unit_test(test_refused),
@@ -528,11 +528,11 @@ int main(void) {
       cmocka_unit_test(test_derivatives_of_a_while_loop),
       cmocka_unit_test(test_derivatives_of_a_cond),
       cmocka_unit_test(test_checkpoint_computes_again),
-      cmocka_unit_test(test_rounds_are_run_once),
+      cmocka_unit_test(test_iterations_are_run_once),
       cmocka_unit_test(test_sizes_that_vary),
       cmocka_unit_test(test_session),
       cmocka_unit_test(test_any_allocation_may_fail),
-      cmocka_unit_test(test_rounds_take_no_memory),
+      cmocka_unit_test(test_iterations_take_no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

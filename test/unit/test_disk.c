@@ -470,12 +470,12 @@ static void fill(char *payload, int key, int writer) {
   for (int i = 0; i < PAYLOAD; i++) payload[i] = (char)(key * 31 + writer * 7 + i);
 }
 
-static int one_process(int writer, int rounds) {
+static int one_process(int writer, int iterations) {
   static char payload[PAYLOAD], expected[PAYLOAD];
   rt_disk *disk = again(0);
   unsigned random = (unsigned)writer * 7919 + 1;
   int hits = 0;
-  for (int round = 0; round < rounds; round++) {
+  for (int iteration = 0; iteration < iterations; iteration++) {
     random = random * 1103515245 + 12345;
     int key = (int)(random >> 16) % KEYS;
     rt_found found;

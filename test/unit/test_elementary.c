@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-enum { BLOCK = 4096, ROUNDS = 24 };
+enum { BLOCK = 4096, ITERATIONS = 24 };
 
 typedef struct function {
   ir_op op;
@@ -168,7 +168,7 @@ static double measure(const function *f, ir_dtype type, double *worst_at) {
   static double x[BLOCK], y[BLOCK];
   static float x32[BLOCK], y32[BLOCK];
   start(&m, f->op, type, BLOCK);
-  for (int round = 0; round < ROUNDS; round++) {
+  for (int iteration = 0; iteration < ITERATIONS; iteration++) {
     double scale = type == IR_F64 && (f->op == IR_OP_EXP || f->op == IR_OP_EXP2) ? 8 : 1;
     for (size_t i = 0; i < BLOCK; i++)
       x32[i] = (float)(x[i] = sample(&state, i, type, f->lo * scale, f->hi * scale));
@@ -216,9 +216,9 @@ static void check_pow(ir_dtype type, double bound) {
   static double x[BLOCK], y[BLOCK], z[BLOCK];
   static float x32[BLOCK], y32[BLOCK], z32[BLOCK];
   start(&m, IR_OP_POW, type, BLOCK);
-  for (int round = 0; round < ROUNDS; round++) {
+  for (int iteration = 0; iteration < ITERATIONS; iteration++) {
     for (size_t i = 0; i < BLOCK; i++) {
-      if (round == 0) x[i] = special(i % 49, type), y[i] = special(i / 49, type);
+      if (iteration == 0) x[i] = special(i % 49, type), y[i] = special(i / 49, type);
       else if (i % 4 == 0)
         x[i] = 0.5 + unit(&state), y[i] = (unit(&state) - 0.5) * (type == IR_F64 ? 2048 : 256);
       else if (i % 4 == 1) x[i] = exp(700 * (unit(&state) - 0.5)), y[i] = (unit(&state) - 0.5) * 4;

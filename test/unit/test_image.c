@@ -312,7 +312,7 @@ static void damaged_objects_do_no_harm(void **state) {
   uint8_t *copy = malloc(o.size);
   uint64_t seed = 20240229;
   int good = 0;
-  for (int round = 0; round < 30000; round++) {
+  for (int iteration = 0; iteration < 30000; iteration++) {
     memcpy(copy, o.bytes, o.size);
     int changes = 1 + (int)(random_next(&seed) % 4);
     for (int i = 0; i < changes; i++) {

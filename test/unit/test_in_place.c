@@ -125,27 +125,27 @@ static void several_stores(void **state) {
 }
 
 /* Rows of 16, each a round: FIRST loads for the local, at an index over ridx0 (the round) and ridx1. */
-#define ROUND(ROUNDS, FIRST, THEN)                                                                           \
+#define ITERATION(ROUNDS, FIRST, THEN)                                                                       \
   BEGIN " for ridx0 in 0.." ROUNDS " thread {\n local l0: f32[16] over ridx0\n"                              \
         " for ridx1 in 0..16 {\n %a = load p1[" FIRST "] : f32\n store l0[ridx1] = %a\n}\n"                  \
         " for ridx2 in 0..16 {\n %b = load l0[15+-1*ridx2] : f32\n" THEN                                     \
         " store p0[ridx0*16+ridx2] = %c\n}\n}\n}\n"
 #define REVERSED " %c = neg %b : f32\n"
 
-static void rounds_with_locals(void **state) {
+static void iterations_with_locals(void **state) {
   static const example examples[] = {
-      {P1, ROUND("4", "ridx0*16+ridx1", REVERSED)},
-      {P1, ROUND("4", "ridx0*16+15+-1*ridx1", REVERSED)},
-      {0, ROUND("3", "ridx0*16+ridx1+1", REVERSED)},   /* the next round's first as well */
-      {0, ROUND("4", "48+-16*ridx0+ridx1", REVERSED)}, /* another round's */
-      {0, ROUND("4", "ridx1", REVERSED)},              /* always the first one's */
-      {0, ROUND("2", "ridx0*32+ridx1", REVERSED)},
-      {P1, ROUND("4", "ridx0*16+ridx1", /* and where it is stored */
-                 " %d = load p1[ridx0*16+ridx2] : f32\n %c = add %b, %d : f32\n")},
-      {0, ROUND("4", "ridx0*16+ridx1", /* and in the same loop elsewhere */
-                " %d = load p1[ridx0*16+15+-1*ridx2] : f32\n %c = add %b, %d : f32\n")},
+      {P1, ITERATION("4", "ridx0*16+ridx1", REVERSED)},
+      {P1, ITERATION("4", "ridx0*16+15+-1*ridx1", REVERSED)},
+      {0, ITERATION("3", "ridx0*16+ridx1+1", REVERSED)},   /* the next round's first as well */
+      {0, ITERATION("4", "48+-16*ridx0+ridx1", REVERSED)}, /* another round's */
+      {0, ITERATION("4", "ridx1", REVERSED)},              /* always the first one's */
+      {0, ITERATION("2", "ridx0*32+ridx1", REVERSED)},
+      {P1, ITERATION("4", "ridx0*16+ridx1", /* and where it is stored */
+                     " %d = load p1[ridx0*16+ridx2] : f32\n %c = add %b, %d : f32\n")},
+      {0, ITERATION("4", "ridx0*16+ridx1", /* and in the same loop elsewhere */
+                    " %d = load p1[ridx0*16+15+-1*ridx2] : f32\n %c = add %b, %d : f32\n")},
       {P1 | P2,
-       ROUND("4", "ridx0*16+ridx1", " %d = load p2[ridx0*16+ridx2] : f32\n %c = add %b, %d : f32\n")},
+       ITERATION("4", "ridx0*16+ridx1", " %d = load p2[ridx0*16+ridx2] : f32\n %c = add %b, %d : f32\n")},
       {0, /* a local that is filled when the round has begun to store */
        BEGIN " for ridx0 in 0..4 {\n local l0: f32[16] over ridx0\n"
              " for ridx1 in 0..8 {\n %a = load p1[ridx0*16+ridx1] : f32\n store p0[ridx0*16+ridx1] = %a\n}\n"
@@ -175,13 +175,13 @@ static void *fail_after(void *user, void *ptr, size_t old_size, size_t new_size)
 }
 
 /* One item may have stored already when another reads for its local. */
-static void rounds_of_work_items(void **state) {
+static void iterations_of_work_items(void **state) {
   static const char alone[] =
       BEGIN " for ridx0 in 0..64 vector {\n %a = load p1[ridx0] : f32\n store p0[ridx0] = %a\n}\n}\n";
-  static const char round[] = ROUND("4", "ridx0*16+ridx1", REVERSED);
+  static const char iteration[] = ITERATION("4", "ridx0*16+ridx1", REVERSED);
   assert_int_equal(shown(alone, true), P1);
-  assert_int_equal(shown(round, false), P1);
-  assert_int_equal(shown(round, true), 0);
+  assert_int_equal(shown(iteration, false), P1);
+  assert_int_equal(shown(iteration, true), 0);
 }
 
 static void short_of_memory(void **state) {
@@ -216,8 +216,8 @@ int main(void) {
       cmocka_unit_test(what_is_read_where_it_is_stored),
       cmocka_unit_test(elements_stored_once),
       cmocka_unit_test(several_stores),
-      cmocka_unit_test(rounds_with_locals),
-      cmocka_unit_test(rounds_of_work_items),
+      cmocka_unit_test(iterations_with_locals),
+      cmocka_unit_test(iterations_of_work_items),
       cmocka_unit_test(sizes_that_come_with_the_run),
       cmocka_unit_test(short_of_memory),
   };

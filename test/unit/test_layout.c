@@ -98,8 +98,8 @@ static void random_ones_do_not_overlap(void **state) {
   enum { MOST = 60 };
   rt_span s[MOST], again[MOST];
   double ratio = 0;
-  int rounds = 2000;
-  for (int round = 0; round < rounds; round++) {
+  int iterations = 2000;
+  for (int iteration = 0; iteration < iterations; iteration++) {
     size_t count = draw(MOST), total, total_again;
     uint32_t launches = 1 + draw(40);
     for (size_t i = 0; i < count; i++) {
@@ -116,30 +116,31 @@ static void random_ones_do_not_overlap(void **state) {
     assert_true(total >= least);
     ratio += least ? (double)total / (double)least : 1;
   }
-  assert_true(ratio / rounds < 1.05);
+  assert_true(ratio / iterations < 1.05);
 }
 
-static void none_lies_across_a_cut(void **state) {
-  enum { MOST = 60, PART = 4096 };
+static void none_crosses_a_boundary(void **state) {
+  enum { MOST = 60, BOUNDARY = 4096 };
   rt_span s[MOST];
   double ratio = 0;
-  int rounds = 2000;
-  for (int round = 0; round < rounds; round++) {
+  int iterations = 2000;
+  for (int iteration = 0; iteration < iterations; iteration++) {
     size_t count = draw(MOST), total;
     uint32_t launches = 1 + draw(40);
     for (size_t i = 0; i < count; i++) {
       uint32_t first = draw(launches), last = first + draw(1 + draw(launches - first));
-      s[i] = (rt_span){.bytes = draw(20) ? draw(PART + 1) : draw(5 * PART), .first = first, .last = last};
+      s[i] = (rt_span){
+          .bytes = draw(20) ? draw(BOUNDARY + 1) : draw(5 * BOUNDARY), .first = first, .last = last};
     }
-    assert_true(rt_layout(s, count, PART, &total));
+    assert_true(rt_layout(s, count, BOUNDARY, &total));
     check(s, count, total);
     for (size_t i = 0; i < count; i++)
-      if (s[i].bytes <= PART) assert_true(s[i].offset % PART + s[i].bytes <= PART);
-      else assert_int_equal(s[i].offset % PART, 0);
+      if (s[i].bytes <= BOUNDARY) assert_true(s[i].offset % BOUNDARY + s[i].bytes <= BOUNDARY);
+      else assert_int_equal(s[i].offset % BOUNDARY, 0);
     size_t least = worst_moment(s, count, launches);
     ratio += least ? (double)total / (double)least : 1;
   }
-  assert_true(ratio / rounds < 1.3);
+  assert_true(ratio / iterations < 1.3);
 }
 
 int main(void) {
@@ -149,7 +150,7 @@ int main(void) {
       cmocka_unit_test(empty_ones_take_nothing),
       cmocka_unit_test(small_ones_fit_into_tightest_gap),
       cmocka_unit_test(too_large_is_refused),
-      cmocka_unit_test(none_lies_across_a_cut),
+      cmocka_unit_test(none_crosses_a_boundary),
       cmocka_unit_test(random_ones_do_not_overlap),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

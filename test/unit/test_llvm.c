@@ -493,7 +493,7 @@ static void test_register_tile(void **state) {
         assert_true(c[r * columns + j] == want);
       }
     double best = 1;
-    for (int round = 0; round < 20; round++) {
+    for (int iteration = 0; iteration < 20; iteration++) {
       double start = seconds();
       for (int i = 0; i < 200; i++) code.run(buffers, NULL, 0, 0, code.scratch);
       double took = (seconds() - start) / 200;
@@ -570,12 +570,13 @@ static void *compile_many(void *user) {
   rt_module *module = user;
   ir_error mine = {0};
   intptr_t failures = 0;
-  for (int round = 0; round < 8; round++) {
+  for (int iteration = 0; iteration < 8; iteration++) {
     ir_graph own;
     if (ir_graph_init(&own, &ir_mem_libc, &mine) != IR_OK) return (void *)1;
     ir_ref p = k_param(&own, IR_I32, 0, 4), i = k_range(&own, ir_index(&own, 4), 0);
-    ir_ref kernel = k_kernel(
-        &own, k_loop(&own, i, IR_VECTOR, k_store(&own, p, i, ir_int(&own, IR_I32, round))), &p, 1, NULL, 0);
+    ir_ref kernel =
+        k_kernel(&own, k_loop(&own, i, IR_VECTOR, k_store(&own, p, i, ir_int(&own, IR_I32, iteration))), &p,
+                 1, NULL, 0);
     k_target t;
     for (int number = 0; k_target_at(number, &t); number++) {
       cg_blob blob;

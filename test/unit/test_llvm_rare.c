@@ -10,7 +10,7 @@
 
 #include "test/lib/kernels.h"
 
-enum { N = 256, LANES = 16, COPIES = 4, STEP = LANES * COPIES };
+enum { N = 256, LANES = 16, UNROLL = 4, STEP = LANES * UNROLL };
 
 static ir_error error;
 static ir_graph graph, *g = &graph;
@@ -32,10 +32,10 @@ typedef struct lanes {
   ir_ref at, loops[3];
   int bindings[3], count;
 } lanes;
-enum { WAYS = 3 };
+enum { VARIANTS = 3 };
 static lanes lanes_of(int way) {
-  static const int64_t extents[WAYS][3] = {{N}, {N / LANES, LANES}, {N / STEP, COPIES, LANES}};
-  static const int bindings[WAYS][3] = {
+  static const int64_t extents[VARIANTS][3] = {{N}, {N / LANES, LANES}, {N / STEP, UNROLL, LANES}};
+  static const int bindings[VARIANTS][3] = {
       {IR_SERIAL}, {IR_SERIAL, IR_VECTOR}, {IR_SERIAL, IR_UNROLL, IR_VECTOR}};
   lanes l = {.count = way + 1, .at = ir_index(g, 0)};
   for (int i = 0; i <= way; i++) {
@@ -62,7 +62,7 @@ static float argument(int i) {
 
 /* out = x < 0 ? 2 sqrt(|x|) + (x < -1 ? x*x : x) : x + 1, and out2 = sqrt(|x|) */
 static void test_values(void **state) {
-  for (int way = 0; way < WAYS; way++)
+  for (int way = 0; way < VARIANTS; way++)
     for (int shared = 0; shared < 2; shared++) {
       begin();
       lanes l = lanes_of(way);
@@ -100,8 +100,8 @@ static void test_reductions(void **state) {
          before = k_range(g, column, 2);
   ir_ref p[] = {k_param(g, IR_F32, 0, COLUMNS), k_param(g, IR_F32, 1, N)}, zero = f32(0);
   ir_ref x = k_load(g, p[1], row);
-  ir_ref rounds = k_fold(g, before, IR_SERIAL, IR_OP_ADD, zero, ir_binary(g, IR_OP_MUL, x, x));
-  ir_ref sum = k_fold(g, row, IR_SERIAL, IR_OP_ADD, zero, ir_rare(g, below(x, 0), rounds, x));
+  ir_ref iterations = k_fold(g, before, IR_SERIAL, IR_OP_ADD, zero, ir_binary(g, IR_OP_MUL, x, x));
+  ir_ref sum = k_fold(g, row, IR_SERIAL, IR_OP_ADD, zero, ir_rare(g, below(x, 0), iterations, x));
   ir_ref kernel = k_kernel(g, k_loop(g, column, IR_SERIAL, k_store(g, p[0], column, sum)), p, 2, NULL, 0);
   EACH_TARGET(t) {
     static float in[N], out[COLUMNS];
@@ -122,7 +122,7 @@ static void test_reductions(void **state) {
 /* One branch for all copies, and the square root behind it. */
 static void test_code(void **state) {
   begin();
-  lanes l = lanes_of(WAYS - 1);
+  lanes l = lanes_of(VARIANTS - 1);
   ir_ref p[] = {k_param(g, IR_F32, 0, N), k_param(g, IR_F32, 1, N)}, x = k_load(g, p[1], l.at);
   ir_ref y = ir_rare(g, below(x, 0), ir_unary(g, IR_OP_SQRT, ir_unary(g, IR_OP_ABS, x)), x);
   ir_ref kernel = k_kernel(g, inside(&l, k_store(g, p[0], l.at, y)), p, 2, NULL, 0);

@@ -51,36 +51,36 @@ static void fill(uint8_t *x, size_t bytes, ir_dtype type) {
 /* out[place_out(copy, lane)] = in[place_in(copy, lane)], in two serial rounds; places are affine. */
 typedef struct moved {
   ir_dtype type;
-  int copies, lanes;
-  int64_t in_copy, in_lane, in_start, in_round, out_copy, out_lane, out_round;
+  int unroll, lanes;
+  int64_t in_copy, in_lane, in_start, in_iteration, out_copy, out_lane, out_iteration;
   bool stream;
 } moved;
 
-static int64_t last_of(const moved *m, int64_t copy, int64_t lane, int64_t start, int64_t round) {
-  int64_t last = start + round;
-  if (copy > 0) last += copy * (m->copies - 1);
+static int64_t last_of(const moved *m, int64_t copy, int64_t lane, int64_t start, int64_t iteration) {
+  int64_t last = start + iteration;
+  if (copy > 0) last += copy * (m->unroll - 1);
   return lane > 0 ? last + lane * (m->lanes - 1) : last;
 }
 
 static ir_ref kernel_of(const moved *m, int64_t in_size, int64_t out_size) {
   ir_ref p[] = {k_param(g, m->type, 0, out_size), k_param(g, m->type, 1, in_size)};
-  ir_ref round = k_range(g, index_of(2), 0), copy = k_range(g, index_of(m->copies), 1),
+  ir_ref iteration = k_range(g, index_of(2), 0), copy = k_range(g, index_of(m->unroll), 1),
          lane = k_range(g, index_of(m->lanes), 2);
-  ir_ref from_terms[] = {k_times(g, round, m->in_round), index_of(m->in_start), k_times(g, copy, m->in_copy),
-                         k_times(g, lane, m->in_lane)};
-  ir_ref to_terms[] = {k_times(g, round, m->out_round), k_times(g, copy, m->out_copy),
+  ir_ref from_terms[] = {k_times(g, iteration, m->in_iteration), index_of(m->in_start),
+                         k_times(g, copy, m->in_copy), k_times(g, lane, m->in_lane)};
+  ir_ref to_terms[] = {k_times(g, iteration, m->out_iteration), k_times(g, copy, m->out_copy),
                        k_times(g, lane, m->out_lane)};
   ir_ref from = ir_make(g, IR_OP_ADD, IR_INDEX, 0, from_terms, 4);
   ir_ref to = ir_make(g, IR_OP_ADD, IR_INDEX, 0, to_terms, 3);
   ir_ref src[] = {p[0], to, k_load(g, p[1], from)};
   ir_ref store = ir_make(g, IR_OP_STORE, IR_NONE, ir_pack_arg(0, m->stream), src, 3);
   ir_ref lanes = k_loop(g, copy, IR_UNROLL, k_loop(g, lane, IR_VECTOR, store));
-  return k_kernel(g, k_loop(g, round, IR_SERIAL, lanes), p, 2, NULL, 0);
+  return k_kernel(g, k_loop(g, iteration, IR_SERIAL, lanes), p, 2, NULL, 0);
 }
 
 static void check_moved(const moved *m, size_t offset) {
-  int64_t in_size = last_of(m, m->in_copy, m->in_lane, m->in_start, m->in_round) + 1;
-  int64_t out_size = last_of(m, m->out_copy, m->out_lane, 0, m->out_round) + 1;
+  int64_t in_size = last_of(m, m->in_copy, m->in_lane, m->in_start, m->in_iteration) + 1;
+  int64_t out_size = last_of(m, m->out_copy, m->out_lane, 0, m->out_iteration) + 1;
   size_t bytes = ir_dtypes[m->type].bytes;
   ir_ref kernel = kernel_of(m, in_size, out_size);
   uint8_t *want = calloc((size_t)out_size, bytes);
@@ -94,16 +94,16 @@ static void check_moved(const moved *m, size_t offset) {
       memset(y, 0, (size_t)out_size * bytes);
       memset(want, 0, (size_t)out_size * bytes);
       for (int64_t r = 0; r < 2; r++)
-        for (int64_t c = 0; c < m->copies; c++)
+        for (int64_t c = 0; c < m->unroll; c++)
           for (int64_t l = 0; l < m->lanes; l++) {
-            int64_t from = r * m->in_round + m->in_start + c * m->in_copy + l * m->in_lane;
-            int64_t to = r * m->out_round + c * m->out_copy + l * m->out_lane;
+            int64_t from = r * m->in_iteration + m->in_start + c * m->in_copy + l * m->in_lane;
+            int64_t to = r * m->out_iteration + c * m->out_copy + l * m->out_lane;
             memcpy(want + (size_t)to * bytes, x + (size_t)from * bytes, bytes);
           }
       int64_t status = 0;
       code.run((void *[]){y, x, &status}, NULL, 0, 0, code.scratch);
       if (memcmp(want, y, (size_t)out_size * bytes) != 0)
-        fail_msg("%s, %s: %d copies of %d lanes are wrong", t.name, ir_dtypes[m->type].name, m->copies,
+        fail_msg("%s, %s: %d copies of %d lanes are wrong", t.name, ir_dtypes[m->type].name, m->unroll,
                  m->lanes);
       unfence(&in), unfence(&out);
     }
@@ -123,16 +123,16 @@ static void test_tiles(void **state) {
   for (int d = 0; d < TYPES; d++)
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
       begin();
-      int copies = sizes[s][0], lanes = sizes[s][1], pitch = copies + 7;
+      int unroll = sizes[s][0], lanes = sizes[s][1], pitch = unroll + 7;
       check_moved(&(moved){.type = types[d],
-                           .copies = copies,
+                           .unroll = unroll,
                            .lanes = lanes,
                            .in_copy = 1,
                            .in_lane = pitch,
-                           .in_round = 3,
+                           .in_iteration = 3,
                            .out_copy = lanes,
                            .out_lane = 1,
-                           .out_round = copies * lanes},
+                           .out_iteration = unroll * lanes},
                   0);
       end();
     }
@@ -144,38 +144,38 @@ static void test_wide_tiles(void **state) {
       {IR_U8, 16, 64}, {IR_U8, 64, 16}, {IR_I8, 32, 32}, {IR_F16, 16, 32}, {IR_F16, 32, 32}};
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
     begin();
-    int copies = sizes[s][1], lanes = sizes[s][2];
+    int unroll = sizes[s][1], lanes = sizes[s][2];
     check_moved(&(moved){.type = (ir_dtype)sizes[s][0],
-                         .copies = copies,
+                         .unroll = unroll,
                          .lanes = lanes,
                          .in_copy = 1,
                          .in_lane = 101,
-                         .in_round = 1,
+                         .in_iteration = 1,
                          .out_copy = lanes,
                          .out_lane = 1,
-                         .out_round = copies * lanes},
+                         .out_iteration = unroll * lanes},
                 0);
     end();
   }
 }
 
 /* Rows read backwards, and rows that lie one before the other. */
-static void test_turned_tiles(void **state) {
+static void test_transposed_tiles(void **state) {
   (void)state;
   for (int d = 0; d < TYPES; d++)
     for (int way = 0; way < 3; way++) {
       begin();
       int64_t in_copy = way == 1 ? 1 : -1, in_lane = way == 0 ? 19 : -19;
       check_moved(&(moved){.type = types[d],
-                           .copies = 8,
+                           .unroll = 8,
                            .lanes = 16,
                            .in_copy = in_copy,
                            .in_lane = in_lane,
                            .in_start = (in_copy < 0 ? 7 : 0) + (in_lane < 0 ? 15 * 19 : 0),
-                           .in_round = 4,
+                           .in_iteration = 4,
                            .out_copy = 16,
                            .out_lane = 1,
-                           .out_round = 128},
+                           .out_iteration = 128},
                   0);
       end();
     }
@@ -185,34 +185,34 @@ static void test_turned_tiles(void **state) {
 static void test_interleaved(void **state) {
   (void)state;
   for (int d = 0; d < TYPES; d++)
-    for (int copies = 2; copies <= 5; copies++)
+    for (int unroll = 2; unroll <= 5; unroll++)
       for (int lanes = 2; lanes <= 16; lanes *= 2)
         for (int gap = 0; gap < 2; gap++) {
           begin();
           check_moved(&(moved){.type = types[d],
-                               .copies = copies,
+                               .unroll = unroll,
                                .lanes = lanes,
                                .in_copy = lanes + 3,
                                .in_lane = 1,
-                               .in_round = 1,
+                               .in_iteration = 1,
                                .out_copy = 1,
-                               .out_lane = copies + gap,
-                               .out_round = (copies + gap) * lanes},
+                               .out_lane = unroll + gap,
+                               .out_iteration = (unroll + gap) * lanes},
                       0);
           end();
         }
 }
 
-static moved streaming(ir_dtype type, int copies, int lanes, bool turned) {
+static moved streaming(ir_dtype type, int unroll, int lanes, bool transposed) {
   return (moved){.type = type,
-                 .copies = copies,
+                 .unroll = unroll,
                  .lanes = lanes,
-                 .in_copy = turned ? 1 : lanes,
-                 .in_lane = turned ? 64 : 1,
-                 .in_round = turned ? copies : copies * lanes,
+                 .in_copy = transposed ? 1 : lanes,
+                 .in_lane = transposed ? 64 : 1,
+                 .in_iteration = transposed ? unroll : unroll * lanes,
                  .out_copy = lanes,
                  .out_lane = 1,
-                 .out_round = copies * lanes,
+                 .out_iteration = unroll * lanes,
                  .stream = true};
 }
 
@@ -220,10 +220,10 @@ static moved streaming(ir_dtype type, int copies, int lanes, bool turned) {
 static void test_streams(void **state) {
   (void)state;
   for (size_t offset = 0; offset < 64; offset += 4)
-    for (int turned = 0; turned < 2; turned++) {
+    for (int transposed = 0; transposed < 2; transposed++) {
       begin();
-      moved f32 = streaming(IR_F32, 4, 16, turned), u8 = streaming(IR_U8, 2, 32, turned),
-            narrow = streaming(IR_F32, 2, 4, turned);
+      moved f32 = streaming(IR_F32, 4, 16, transposed), u8 = streaming(IR_U8, 2, 32, transposed),
+            narrow = streaming(IR_F32, 2, 4, transposed);
       check_moved(&f32, offset), check_moved(&u8, offset), check_moved(&narrow, offset);
       end();
     }
@@ -296,10 +296,14 @@ static void test_tile_code(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_tiles),           cmocka_unit_test(test_wide_tiles),
-      cmocka_unit_test(test_turned_tiles),    cmocka_unit_test(test_interleaved),
-      cmocka_unit_test(test_streams),         cmocka_unit_test(test_stream_code),
-      cmocka_unit_test(test_stream_in_place), cmocka_unit_test(test_tile_code),
+      cmocka_unit_test(test_tiles),
+      cmocka_unit_test(test_wide_tiles),
+      cmocka_unit_test(test_transposed_tiles),
+      cmocka_unit_test(test_interleaved),
+      cmocka_unit_test(test_streams),
+      cmocka_unit_test(test_stream_code),
+      cmocka_unit_test(test_stream_in_place),
+      cmocka_unit_test(test_tile_code),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

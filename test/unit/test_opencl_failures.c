@@ -176,20 +176,20 @@ static bool attempt_tensors(const char *device, const char *settings, bool unuse
 }
 
 /* Intermediates that do not fit into one buffer together, and arrays that are sent in several pieces. */
-static const char cut_text[] = "graph @cut(%x: f32[8,24]) {\n"
-                               "  %a = cumsum %x axis=0\n"
-                               "  %b = cumsum %x axis=1\n"
-                               "  %c = cumsum %a axis=1\n"
-                               "  %d = cumsum %b axis=0\n"
-                               "  %e = cumsum %c axis=1\n"
-                               "  %s = add %c, %d\n"
-                               "  %t = add %s, %e\n"
-                               "  %u = cumsum %t axis=0\n"
-                               "  %y = add %u, %b\n"
-                               "  return %y, %a\n"
-                               "}\n";
+static const char split_text[] = "graph @cut(%x: f32[8,24]) {\n"
+                                 "  %a = cumsum %x axis=0\n"
+                                 "  %b = cumsum %x axis=1\n"
+                                 "  %c = cumsum %a axis=1\n"
+                                 "  %d = cumsum %b axis=0\n"
+                                 "  %e = cumsum %c axis=1\n"
+                                 "  %s = add %c, %d\n"
+                                 "  %t = add %s, %e\n"
+                                 "  %u = cumsum %t axis=0\n"
+                                 "  %y = add %u, %b\n"
+                                 "  return %y, %a\n"
+                                 "}\n";
 
-static bool run_cut(const vf_program *p, vf_graph *g) {
+static bool run_split(const vf_program *p, vf_graph *g) {
   float got[2][ELEMENTS], want[2][ELEMENTS]; /* multiples of 1/4 again */
   if (vf_program_run(p, (const void *[]){input}, (void *[]){got[0], got[1]}, NULL, &error) != VF_OK)
     return false;
@@ -199,7 +199,7 @@ static bool run_cut(const vf_program *p, vf_graph *g) {
   return true;
 }
 
-static bool attempt_cut(const char *device, const char *settings, bool unused) {
+static bool attempt_split(const char *device, const char *settings, bool unused) {
   (void)unused;
   opencl_set("%s %s", device, settings);
   vf_context *c = on("opencl");
@@ -207,16 +207,16 @@ static bool attempt_cut(const char *device, const char *settings, bool unused) {
     assert_told(error.status);
     return false;
   }
-  vf_graph *g = vf_graph_parse(c, cut_text, sizeof cut_text - 1, "cut.vf", NULL, &error);
+  vf_graph *g = vf_graph_parse(c, split_text, sizeof split_text - 1, "cut.vf", NULL, &error);
   vf_program *p = vf_compile(g, &error);
-  bool ran = p && run_cut(p, g);
+  bool ran = p && run_split(p, g);
   if (!ran) {
     assert_told(error.status);
     opencl_set("%s", device);
     if (!p) p = vf_compile(g, &error);
     assert_non_null(p);
-    if (!run_cut(p, g)) print_error("%s %s: %s\n", device, settings, error.message);
-    assert_true(run_cut(p, g));
+    if (!run_split(p, g)) print_error("%s %s: %s\n", device, settings, error.message);
+    assert_true(run_split(p, g));
   }
   vf_program_destroy(p);
   vf_graph_destroy(g);
@@ -257,11 +257,11 @@ static void test_tensors(void **state) {
   on_both(attempt_tensors, "all", "+", -2);
 }
 
-static void test_cut_arena(void **state) {
+static void test_split_arena(void **state) {
   static const char *const devices[] = {"max_alloc=1024", "gpu max_alloc=1024"};
   for (size_t i = 0; i < 2; i++) {
-    each_call(attempt_cut, devices[i], "enqueue", "", -5);
-    each_call(attempt_cut, devices[i], "allocate", "+", -61);
+    each_call(attempt_split, devices[i], "enqueue", "", -5);
+    each_call(attempt_split, devices[i], "allocate", "+", -61);
   }
 }
 
@@ -319,7 +319,7 @@ int main(void) {
       cmocka_unit_test(test_wait_fails),    cmocka_unit_test(test_allocation_fails),
       cmocka_unit_test(test_no_memory),     cmocka_unit_test(test_any_call_fails),
       cmocka_unit_test(test_tensors),       cmocka_unit_test(test_cases),
-      cmocka_unit_test(test_other_devices), cmocka_unit_test(test_cut_arena),
+      cmocka_unit_test(test_other_devices), cmocka_unit_test(test_split_arena),
   };
   missing = opencl_begin();
   if (missing) {

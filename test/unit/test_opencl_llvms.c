@@ -54,25 +54,25 @@ static bool right_on(const char *device, double factor) {
   return right;
 }
 
-static int in_turns(const char *first, const char *second) {
+static int run_alternating(const char *first, const char *second) {
   int before = llvms();
   if (before || !right_on(first, 2) || llvms() != 1) return 1; /* none is loaded until it is needed */
   if (!right_on(second, 3) || llvms() != 2) return 2;
   return right_on(first, 4) && right_on(second, 5) ? 0 : 3;
 }
 
-static void assert_in_turns(const char *first, const char *second) {
+static void assert_alternating(const char *first, const char *second) {
   int status = 0;
   fflush(stdout);
   pid_t child = fork();
   assert_true(child >= 0);
-  if (!child) _exit(in_turns(first, second));
+  if (!child) _exit(run_alternating(first, second));
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_int_equal(status, 0);
 }
 
-static void test_ours_first(void **state) { assert_in_turns("cpu", "opencl"); }
-static void test_pocl_first(void **state) { assert_in_turns("opencl", "cpu"); }
+static void test_ours_first(void **state) { assert_alternating("cpu", "opencl"); }
+static void test_pocl_first(void **state) { assert_alternating("opencl", "cpu"); }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_ours_first), cmocka_unit_test(test_pocl_first)};

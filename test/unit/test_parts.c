@@ -25,7 +25,7 @@ enum { MOST = 4000 };
   "  %m = fma %ax, %bx, 0.0\n"                                                                               \
   "  %p = sum %m axes=[3]\n"
 /* [8,48,16], of [8,16,48], to [8,16,16]: of 16 columns, those behind them and those behind these */
-#define TAIL(product)                                                                                        \
+#define EPILOGUE(product)                                                                                    \
   "  %q = shrink " product " bounds=[[0,8],[0,16],[0,16]]\n"                                                 \
   "  %k = shrink " product " bounds=[[0,8],[0,16],[16,32]]\n"                                                \
   "  %qt = permute %q order=[0,2,1]\n"                                                                       \
@@ -52,7 +52,7 @@ enum { MOST = 4000 };
   "  " to " = add " from ", " at "x\n"
 #define ROW(value, at, to) ADDED("%p", value, at, to)
 
-static const ir_target target = {.vector_bytes = 64, .registers = 32, .part_bytes = 1024};
+static const ir_target target = {.vector_bytes = 64, .registers = 32, .batch_stream_threshold = 1024};
 
 typedef struct made {
   ir_graph g;
@@ -86,10 +86,10 @@ static int scans(const made *m, uint32_t *sliced) {
   return found;
 }
 
-static int in_parts(const char *text, const ir_target *t, uint32_t *sliced) {
+static int stream(const char *text, const ir_target *t, uint32_t *sliced) {
   made m;
   begin(&m, text, &ir_mem_libc);
-  m.after = pass_parts(&m.g, m.before, t);
+  m.after = pass_batch_stream(&m.g, m.before, t);
   assert_int_not_equal(m.after, 0);
   if (ir_verify(&m.g, m.after, IR_LEVEL_TENSOR, &m.error) != IR_OK) fail_msg("%s", m.error.text);
   int found = scans(&m, sliced);
@@ -98,76 +98,78 @@ static int in_parts(const char *text, const ir_target *t, uint32_t *sliced) {
   return found;
 }
 
-static void what_goes_in_parts(void **state) {
+static void what_is_streamed(void **state) {
   static const struct {
     const char *what, *text;
     int scans;
     uint32_t sliced;
   } rows[] = {
-      {"a result that is at most half as large", HEAD TAIL("%p") "  return %y\n}\n", 1, 1},
-      {"a copy of it, used twice", HEAD TAIL("%p") "  %s = stored %y\n  %z = mul %s, %s\n  return %z\n}\n", 1,
-       1},
-      {"no memory for it anyway", HEAD TAIL("%p") "  %z = neg %y\n  %e = exp %z\n  return %e\n}\n", 1, 1},
-      {"something else that varies", HEAD "  %c = add %p, %t\n" TAIL("%c") "  return %y\n}\n", 1, 2},
-      {"the product is a result", HEAD TAIL("%p") "  return %y, %p\n}\n", 0, 0},
-      {"something is made of it", HEAD TAIL("%p") "  %z = sum %p axes=[1]\n  return %y, %z\n}\n", 0, 0},
+      {"a result that is at most half as large", HEAD EPILOGUE("%p") "  return %y\n}\n", 1, 1},
+      {"a copy of it, used twice",
+       HEAD EPILOGUE("%p") "  %s = stored %y\n  %z = mul %s, %s\n  return %z\n}\n", 1, 1},
+      {"no memory for it anyway", HEAD EPILOGUE("%p") "  %z = neg %y\n  %e = exp %z\n  return %e\n}\n", 1, 1},
+      {"something else that varies", HEAD "  %c = add %p, %t\n" EPILOGUE("%c") "  return %y\n}\n", 1, 2},
+      {"the product is a result", HEAD EPILOGUE("%p") "  return %y, %p\n}\n", 0, 0},
+      {"something is made of it", HEAD EPILOGUE("%p") "  %z = sum %p axes=[1]\n  return %y, %z\n}\n", 0, 0},
       {"and added to what it goes into",
-       HEAD TAIL("%p") "  %u = sum %p axes=[1]\n  %v = sum %u axes=[1]\n  %s = sum %y axes=[1]\n"
-                       "  %r = sum %s axes=[1]\n  %z = add %r, %v\n  return %z\n}\n",
+       HEAD EPILOGUE("%p") "  %u = sum %p axes=[1]\n  %v = sum %u axes=[1]\n  %s = sum %y axes=[1]\n"
+                           "  %r = sum %s axes=[1]\n  %z = add %r, %v\n  return %z\n}\n",
        1, 1},
-      {"in the opposite order", HEAD "  %c = flip %p axes=[0]\n" TAIL("%c") "  return %y\n}\n", 0, 0},
+      {"in the opposite order", HEAD "  %c = flip %p axes=[0]\n" EPILOGUE("%c") "  return %y\n}\n", 0, 0},
       {"the rows in that, which changes nothing",
-       HEAD "  %c = flip %p axes=[1]\n" TAIL("%c") "  return %y\n}\n", 1, 1},
+       HEAD "  %c = flip %p axes=[1]\n" EPILOGUE("%c") "  return %y\n}\n", 1, 1},
       {"shifted",
        HEAD "  %d = pad %p pads=[[1,0],[0,0],[0,0]]\n"
-            "  %c = shrink %d bounds=[[0,8],[0,16],[0,48]]\n" TAIL("%c") "  return %y\n}\n",
+            "  %c = shrink %d bounds=[[0,8],[0,16],[0,48]]\n" EPILOGUE("%c") "  return %y\n}\n",
        0, 0},
       {"other elements as well",
-       HEAD "  %f = flip %p axes=[0]\n  %c = max %p, %f\n" TAIL("%c") "  return %y\n}\n", 0, 0},
+       HEAD "  %f = flip %p axes=[0]\n  %c = max %p, %f\n" EPILOGUE("%c") "  return %y\n}\n", 0, 0},
       {"rows changed for elements",
-       HEAD
-       "  %d = reshape %p shape=[16,8,48]\n  %c = permute %d order=[1,0,2]\n" TAIL("%c") "  return %y\n}\n",
+       HEAD "  %d = reshape %p shape=[16,8,48]\n  %c = permute %d order=[1,0,2]\n" EPILOGUE(
+           "%c") "  return %y\n}\n",
        0, 0},
-      {"added up", HEAD TAIL("%p") "  %z = sum %y axes=[0]\n  return %z\n}\n", 0, 0},
+      {"added up", HEAD EPILOGUE("%p") "  %z = sum %y axes=[0]\n  return %z\n}\n", 0, 0},
       {"something else in the opposite order",
-       HEAD "  %f = flip %t axes=[0]\n  %c = add %p, %f\n" TAIL("%c") "  return %y\n}\n", 0, 0},
-      {"what varies along one of two axes", HEAD ROW("%h", "%a1", "%c") TAIL("%c") "  return %y\n}\n", 1, 2},
+       HEAD "  %f = flip %t axes=[0]\n  %c = add %p, %f\n" EPILOGUE("%c") "  return %y\n}\n", 0, 0},
+      {"what varies along one of two axes", HEAD ROW("%h", "%a1", "%c") EPILOGUE("%c") "  return %y\n}\n", 1,
+       2},
       {"and along the other",
        HEAD "  %v = permute %h order=[1,0]\n" ROW("%h", "%a1", "%c") ADDED("%c", "%v", "%a2", "%e")
-           TAIL("%e") "  return %y\n}\n",
+           EPILOGUE("%e") "  return %y\n}\n",
        0, 0},
       {"or along neither",
        HEAD ROW("%h", "%a1", "%c") "  %v = shrink %h bounds=[[0,1],[0,1]]\n  %w1 = reshape %v shape=[1,1,1]\n"
-                                   "  %w2 = expand %w1 shape=[8,16,48]\n  %e = add %c, %w2\n" TAIL(
+                                   "  %w2 = expand %w1 shape=[8,16,48]\n  %e = add %c, %w2\n" EPILOGUE(
                                        "%e") "  return %y\n}\n",
        0, 0},
       {"what is put together for each element",
        HEAD "  %s = stack %h, %h, %h, %h, %h, %h, %h, %h axis=0\n"
             "  %v = shrink %s bounds=[[0,8],[0,8],[0,1]]\n  %z = reshape %v shape=[8,8]\n" ROW(
-                "%z", "%a1", "%c") TAIL("%c") "  return %y\n}\n",
+                "%z", "%a1", "%c") EPILOGUE("%c") "  return %y\n}\n",
        0, 0},
       {"a function is called with the end",
-       STEP HEAD TAIL("%p") "  %z = scan %y, %x do=@step carries=1 sliced=1\n"
-                            "  return %z, %y\n}\n",
+       STEP HEAD EPILOGUE("%p") "  %z = scan %y, %x do=@step carries=1 sliced=1\n"
+                                "  return %z, %y\n}\n",
        2, 1},
       {"and with what the product is made of",
-       STEP HEAD TAIL("%p") "  %u = scan %x, %x do=@step carries=1 sliced=1\n  %z = add %u, %y\n"
-                            "  return %z\n}\n",
+       STEP HEAD EPILOGUE("%p") "  %u = scan %x, %x do=@step carries=1 sliced=1\n  %z = add %u, %y\n"
+                                "  return %z\n}\n",
        2, 2},
       {"positions of elements",
-       HEAD "  %i = iota shape=[8,16,48] axis=0 dtype=f32\n  %c = add %p, %i\n" TAIL("%c") "  return %y\n}\n",
+       HEAD
+       "  %i = iota shape=[8,16,48] axis=0 dtype=f32\n  %c = add %p, %i\n" EPILOGUE("%c") "  return %y\n}\n",
        0, 0},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     uint32_t sliced = 0;
-    int found = in_parts(rows[i].text, &target, &sliced);
+    int found = stream(rows[i].text, &target, &sliced);
     if (found != rows[i].scans || sliced != rows[i].sliced)
       fail_msg("%s: %d scans of %u slices", rows[i].what, found, sliced);
   }
 }
 
 static void the_target_says_from_where_on(void **state) {
-  static const char text[] = HEAD TAIL("%p") "  return %y\n}\n";
+  static const char text[] = HEAD EPILOGUE("%p") "  return %y\n}\n";
   uint32_t sliced;
   static const struct {
     int64_t bytes;
@@ -175,8 +177,8 @@ static void the_target_says_from_where_on(void **state) {
   } rows[] = {{0, 0, 0}, {1024, 0, 1}, {1024, 64, 0}, {16 * 48 * 16 / 8, 0, 1}, {2048, 0, 0}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     ir_target t = target;
-    t.part_bytes = rows[i].bytes, t.lanes = rows[i].lanes;
-    assert_int_equal(in_parts(text, &t, &sliced), rows[i].scans);
+    t.batch_stream_threshold = rows[i].bytes, t.group_items = rows[i].lanes;
+    assert_int_equal(stream(text, &t, &sliced), rows[i].scans);
   }
 }
 
@@ -185,9 +187,9 @@ static void without_memory(void **state) {
     test_memory memory = {0};
     ir_mem mem = {test_memory_hook, &memory};
     made m;
-    begin(&m, HEAD TAIL("%p") "  return %y\n}\n", &mem);
+    begin(&m, HEAD EPILOGUE("%p") "  return %y\n}\n", &mem);
     memory.fail_at = memory.allocations + number;
-    m.after = pass_parts(&m.g, m.before, &target);
+    m.after = pass_batch_stream(&m.g, m.before, &target);
     if (memory.allocations < memory.fail_at) done = 1;
     else if (!m.after) assert_int_equal(m.error.status, IR_ERR_MEMORY);
     if (m.after) assert_int_equal(m.error.status, IR_OK);
@@ -201,7 +203,7 @@ static void without_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_goes_in_parts),
+      cmocka_unit_test(what_is_streamed),
       cmocka_unit_test(the_target_says_from_where_on),
       cmocka_unit_test(without_memory),
   };

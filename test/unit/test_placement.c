@@ -50,7 +50,7 @@ static int64_t check(p_maker *m, int64_t n, float a, float b) {
   rt_context *c = p_context_with((rt_options){.no_disk = true});
   rt_program *p = p_build(c, m, "");
   float *x = malloc((size_t)n * sizeof *x), *out = malloc((size_t)n * sizeof *out);
-  for (int round = 0; round < 2; round++) {
+  for (int iteration = 0; iteration < 2; iteration++) {
     for (int64_t i = 0; i < n; i++) x[i] = (float)i, out[i] = -1;
     p_run(p, (void *[]){x}, (void *[]){out}, NULL);
     for (int64_t i = 0; i < n; i++) {
@@ -98,7 +98,7 @@ static void what_is_read_elsewhere_is_not_overwritten(void **state) {
   assert_int_equal(check(&m, SMALL, 0, 6), rounded(SMALL));
 }
 
-static void results_are_lent_until_they_are_written(void **state) {
+static void results_host_until_they_are_written(void **state) {
   p_maker m;
   slots s = begin(&m, LARGE, 3);
   turn(&m, s.t[0], s.x, 2, s.size); /* lent */
@@ -111,7 +111,7 @@ static void results_are_lent_until_they_are_written(void **state) {
 
 /* What the result is computed from could lie in it; but then what is needed together with something larger,
  * before, could not. */
-static void results_are_lent_where_that_saves_more(void **state) {
+static void results_host_where_that_saves_more(void **state) {
   p_maker m;
   slots s = begin(&m, LARGE, 2);
   uint32_t large = p_slot(&m, IR_SLOT_TEMP, "t", IR_F32, ir_index(&m.g, (int64_t)2 * LARGE));
@@ -132,7 +132,7 @@ static void small_ones_are_not_worth_it(void **state) {
   assert_int_equal(check(&m, SMALL, 0, 8), 2 * rounded(SMALL));
 }
 
-static void the_result_of_a_loop_is_not_lent(void **state) {
+static void the_result_of_a_loop_hosts_nothing(void **state) {
   /* state = x; three times: t = state * 2, next = turned t. The result is written in the first round already,
    * so t must not lie there. */
   p_maker m;
@@ -178,10 +178,10 @@ int main(void) {
       cmocka_unit_test(a_chain_lies_in_its_result),
       cmocka_unit_test(what_is_read_again_stays),
       cmocka_unit_test(what_is_read_elsewhere_is_not_overwritten),
-      cmocka_unit_test(results_are_lent_until_they_are_written),
-      cmocka_unit_test(results_are_lent_where_that_saves_more),
+      cmocka_unit_test(results_host_until_they_are_written),
+      cmocka_unit_test(results_host_where_that_saves_more),
       cmocka_unit_test(small_ones_are_not_worth_it),
-      cmocka_unit_test(the_result_of_a_loop_is_not_lent),
+      cmocka_unit_test(the_result_of_a_loop_hosts_nothing),
       cmocka_unit_test(replays_allocate_nothing),
   };
   return cmocka_run_group_tests(tests, p_set_up, p_tear_down);

@@ -16,12 +16,12 @@
 typedef struct job {
   unsigned char *hits; /* plain memory: a piece run twice, or unordered with the caller, is a race */
   int64_t grain;
-  atomic_int bad_begin, pieces;
+  atomic_int bad_begin, chunks;
 } job;
 
 static void mark(void *context, int worker, int64_t begin, int64_t end) {
   job *j = context;
-  atomic_fetch_add(&j->pieces, 1);
+  atomic_fetch_add(&j->chunks, 1);
   if (begin % j->grain) atomic_fetch_add(&j->bad_begin, 1);
   for (int64_t i = begin; i < end; i++) j->hits[i]++;
 }
@@ -32,7 +32,7 @@ static void cover(rt_pool *pool, int64_t count, int64_t grain) {
   for (int64_t i = 0; i < count; i++) assert_int_equal(j.hits[i], 1);
   assert_int_equal(j.hits[count], 0);
   assert_int_equal(atomic_load(&j.bad_begin), 0);
-  assert_true(atomic_load(&j.pieces) <= (count + grain - 1) / grain);
+  assert_true(atomic_load(&j.chunks) <= (count + grain - 1) / grain);
   free(j.hits);
 }
 
@@ -85,9 +85,9 @@ static void take_number(void *context, int worker, int64_t begin, int64_t end) {
   if (worker >= 0 && worker < 4) atomic_store(&n->inside[worker], false);
 }
 
-static void no_two_pieces_at_one_time_have_one_number(void **state) {
+static void no_two_chunks_at_one_time_have_one_number(void **state) {
   rt_pool *pool = make(4);
-  for (int round = 0; round < 2000; round++) {
+  for (int iteration = 0; iteration < 2000; iteration++) {
     numbers n = {0};
     rt_pool_run(pool, take_number, &n, 16, 1);
     assert_int_equal(n.out_of_range, 0);
@@ -114,11 +114,11 @@ static void meet(void *context, int worker, int64_t begin, int64_t end) {
  * sleep. */
 static void threads_really_work_together(void **state) {
   rt_pool *pool = make(2);
-  for (int round = 0; round < 20; round++) {
+  for (int iteration = 0; iteration < 20; iteration++) {
     meeting m = {.expected = 2};
     rt_pool_run(pool, meet, &m, 2, 1);
     assert_int_equal(m.here, 2);
-    struct timespec t = {0, round % 2 ? 2000000 : 10000};
+    struct timespec t = {0, iteration % 2 ? 2000000 : 10000};
     nanosleep(&t, NULL);
   }
   rt_pool_destroy(pool);
@@ -148,10 +148,10 @@ static void twice(void *context, int worker, int64_t begin, int64_t end) {
 static void data_is_ordered(void **state) {
   rt_pool *pool = make(4);
   plain p;
-  for (int64_t round = 0; round < 3000; round++) {
-    for (int i = 0; i < 64; i++) p.in[i] = round + i;
+  for (int64_t iteration = 0; iteration < 3000; iteration++) {
+    for (int i = 0; i < 64; i++) p.in[i] = iteration + i;
     rt_pool_run(pool, twice, &p, 64, 1);
-    for (int i = 0; i < 64; i++) assert_int_equal(p.out[i], 2 * (round + i));
+    for (int i = 0; i < 64; i++) assert_int_equal(p.out[i], 2 * (iteration + i));
   }
   rt_pool_destroy(pool);
 }
@@ -272,7 +272,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_index_once),
       cmocka_unit_test(huge_counts_do_not_overflow),
-      cmocka_unit_test(no_two_pieces_at_one_time_have_one_number),
+      cmocka_unit_test(no_two_chunks_at_one_time_have_one_number),
       cmocka_unit_test(threads_really_work_together),
       cmocka_unit_test(many_short_loops),
       cmocka_unit_test(data_is_ordered),

@@ -10,10 +10,10 @@
 #include "test/prove/from_graph.h"
 #include "test/prove/rule_text.h"
 
-enum { VALUES = 256, EFFORT = 10000000 };
+enum { VALUES = 256, SOLVER_BUDGET = 10000000 };
 
 static verdict solve(const obligation *o, int64_t *values) {
-  solver *s = solver_new(EFFORT);
+  solver *s = solver_new(SOLVER_BUDGET);
   verdict v = solver_prove(s, o, values);
   solver_free(s);
   return v;

@@ -163,16 +163,16 @@ static void draw(ir_dtype type, uint64_t *state, uint64_t number, double *a, dou
 
 static bool same(double x, double y) { return (isnan(x) && isnan(y)) || bits_of(x) == bits_of(y); }
 
-static void agree(ir_op op, ir_dtype type, int rounds) {
+static void agree(ir_op op, ir_dtype type, int iterations) {
   static double x[BLOCK], y[BLOCK], out[2][BLOCK]; /* room for the widest type */
   uint64_t state = 7, checked = 0;
   machine machines[2];
   bool wide = type == IR_F64;
   for (int d = 0; d < 2; d++) start(&machines[d], op, type, d);
-  for (int round = 0; round < rounds; round++) {
+  for (int iteration = 0; iteration < iterations; iteration++) {
     for (size_t i = 0; i < BLOCK; i++) {
       double a, b;
-      draw(type, &state, (uint64_t)round * BLOCK + i, &a, &b);
+      draw(type, &state, (uint64_t)iteration * BLOCK + i, &a, &b);
       put(type, x, i, a), put(type, y, i, b);
     }
     for (int d = 0; d < 2; d++) run(&machines[d], x, y, out[d]);
@@ -190,26 +190,26 @@ static void agree(ir_op op, ir_dtype type, int rounds) {
                  a, b, by_node, defined);
     }
   }
-  assert_true(checked > (uint64_t)rounds * BLOCK / 3);
+  assert_true(checked > (uint64_t)iterations * BLOCK / 3);
   for (int d = 0; d < 2; d++) ir_graph_free(&machines[d].g);
 }
 
 static const ir_dtype types[] = {IR_F16, IR_BF16, IR_F32, IR_F64};
-static int rounds = 8;
+static int iterations = 8;
 
 static void remainders_are_exact(void **s) {
   (void)s;
-  for (int t = 0; t < 4; t++) agree(IR_OP_MOD, types[t], rounds);
+  for (int t = 0; t < 4; t++) agree(IR_OP_MOD, types[t], iterations);
 }
 
 static void quotients_are_exact_while_they_have_digits(void **s) {
   (void)s;
-  for (int t = 0; t < 4; t++) agree(IR_OP_FLOORDIV, types[t], rounds);
+  for (int t = 0; t < 4; t++) agree(IR_OP_FLOORDIV, types[t], iterations);
 }
 
 /* test_remainder [ROUNDS]: of BLOCK pairs for each operation and dtype */
 int main(int argc, char **argv) {
-  if (argc > 1) rounds = atoi(argv[1]);
+  if (argc > 1) iterations = atoi(argv[1]);
   const struct CMUnitTest tests[] = {cmocka_unit_test(remainders_are_exact),
                                      cmocka_unit_test(quotients_are_exact_while_they_have_digits)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,8 +23,8 @@ static void keeps(void *const *buffers, const int64_t *vars, int64_t begin, int6
   for (int64_t i = begin; i < end; i++) {
     volatile uint8_t *own = scratch;
     bool kept = true;
-    for (int round = 0; round < 20; round++) {
-      uint8_t mark = (uint8_t)(in[i] * 7 + (float)round);
+    for (int iteration = 0; iteration < 20; iteration++) {
+      uint8_t mark = (uint8_t)(in[i] * 7 + (float)iteration);
       for (int k = 0; k < NEEDED; k++) own[k] = mark;
       for (int k = 0; k < NEEDED; k++) kept &= own[k] == mark;
     }
@@ -93,11 +93,11 @@ static rt_program *program(rt_context *c, const char *key, bool pair, int64_t wo
 }
 
 /* Is every run of the program right? Without cmocka: for threads. */
-static bool run(const rt_program *p, float factor, int rounds) {
+static bool run(const rt_program *p, float factor, int iterations) {
   bool good = true;
   float in[COUNT], out[COUNT];
   for (int i = 0; i < COUNT; i++) in[i] = (float)i;
-  for (int k = 0; k < rounds && good; k++) {
+  for (int k = 0; k < iterations && good; k++) {
     good = rt_program_run(p, (void *[]){in}, (void *[]){out}, NULL, NULL) == IR_OK;
     for (int i = 0; i < COUNT; i++) good &= out[i] == in[i] * factor;
   }

@@ -196,18 +196,19 @@ static ir_ref nested(flow *f, ir_ref v0, ir_ref xs0, ir_ref rounds0, ir_ref leng
   ir_ref other =
       ir_func(g, FLOW_LIST(ir_binary(g, IR_OP_MUL, v1, flow_number(f, 2))), FLOW_LIST(v1, xs1, k1));
   ir_ref r = flow_param(f, IR_I32, scalar), v2 = flow_param(f, IR_F32, shape),
-         rounds = flow_param(f, IR_I32, scalar), xs2 = flow_param(f, IR_F32, ir_shape(g, xs0));
+         iterations = flow_param(f, IR_I32, scalar), xs2 = flow_param(f, IR_F32, ir_shape(g, xs0));
   ir_ref even =
       ir_binary(g, IR_OP_EQ, ir_binary(g, IR_OP_MOD, r, ir_int(g, IR_I32, 2)), ir_int(g, IR_I32, 0));
   ir_ref cond = flow_cond(f, then, other, FLOW_LIST(even, v2, xs2, ir_cast(g, r, IR_F32)));
   ir_ref more = ir_binary(g, IR_OP_ADD, r, ir_int(g, IR_I32, 1));
-  ir_ref body = ir_func(g, FLOW_LIST(more, flow_result(f, cond, 0)), FLOW_LIST(r, v2, rounds, xs2));
-  ir_ref test = ir_func(g, FLOW_LIST(ir_binary(g, IR_OP_LT, r, rounds)), FLOW_LIST(r, v2, rounds, xs2));
+  ir_ref body = ir_func(g, FLOW_LIST(more, flow_result(f, cond, 0)), FLOW_LIST(r, v2, iterations, xs2));
+  ir_ref test =
+      ir_func(g, FLOW_LIST(ir_binary(g, IR_OP_LT, r, iterations)), FLOW_LIST(r, v2, iterations, xs2));
   return flow_while(f, test, body, -1, 2, FLOW_LIST(ir_int(g, IR_I32, 0), v0, rounds0, xs0));
 }
 
-static void nested_by_hand(float *v, int size, const float *xs, int64_t n, int rounds) {
-  for (int r = 0; r < rounds; r++)
+static void nested_by_hand(float *v, int size, const float *xs, int64_t n, int iterations) {
+  for (int r = 0; r < iterations; r++)
     for (int64_t i = r % 2 ? 0 : n - 1; r % 2 ? i < 1 : i >= 0; i += r % 2 ? 1 : -1)
       for (int k = 0; k < size; k++) v[k] = r % 2 ? v[k] * 2 : v[k] * 0.5f + xs[i] * (float)r;
 }
@@ -221,8 +222,8 @@ static void loops_and_choices_nest(void **state) {
     ir_ref n = ir_var(&f.g, "n", 1, 0, 20, 1);
     ir_ref v = flow_input(&f, "v", IR_F32, flow_shape(&f, 1, (int64_t)5)),
            xs = flow_input(&f, "x", IR_F32, ir_tuple(&f.g, &n, 1)),
-           rounds = flow_input(&f, "rounds", IR_I32, flow_shape(&f, 0));
-    ir_ref loop = nested(&f, ir_binary(&f.g, IR_OP_ADD, v, v), xs, rounds, n);
+           iterations = flow_input(&f, "rounds", IR_I32, flow_shape(&f, 0));
+    ir_ref loop = nested(&f, ir_binary(&f.g, IR_OP_ADD, v, v), xs, iterations, n);
     ir_ref last = ir_binary(&f.g, IR_OP_ADD, flow_result(&f, loop, 1), v);
     rt_program *p =
         warm ? p_find(c, "nested") : flow_compile(&f, c, "nested", FLOW_LIST(last, flow_result(&f, loop, 0)));
@@ -246,26 +247,26 @@ static void loops_and_choices_nest(void **state) {
 
 /* Enough elements for threads inside the body. */
 static void bodies_are_split_among_threads(void **state) {
-  enum { N = 1 << 19, ROUNDS = 6 };
+  enum { N = 1 << 19, ITERATIONS = 6 };
   rt_context *c = p_context_with((rt_options){.no_disk = true, .threads = 4});
   flow f;
   flow_begin(&f);
   ir_graph *g = &f.g;
   ir_ref shape = flow_shape(&f, 1, (int64_t)N), v0 = flow_input(&f, "v", IR_F32, shape),
-         xs = flow_input(&f, "x", IR_F32, flow_shape(&f, 1, (int64_t)ROUNDS)),
+         xs = flow_input(&f, "x", IR_F32, flow_shape(&f, 1, (int64_t)ITERATIONS)),
          v = flow_param(&f, IR_F32, shape), x = flow_param(&f, IR_F32, flow_shape(&f, 0));
   ir_ref next = ir_binary(g, IR_OP_ADD, v, flow_expand(&f, x, shape));
   ir_ref body = ir_func(g, FLOW_LIST(next, next), FLOW_LIST(v, x));
-  ir_ref scan = flow_scan(&f, body, ir_index(g, ROUNDS), (ir_scan_state){1, 1, false}, FLOW_LIST(v0, xs));
+  ir_ref scan = flow_scan(&f, body, ir_index(g, ITERATIONS), (ir_scan_state){1, 1, false}, FLOW_LIST(v0, xs));
   rt_program *p = flow_compile(&f, c, NULL, FLOW_LIST(flow_result(&f, scan, 0), flow_result(&f, scan, 1)));
-  float *in = malloc(N * (2 + ROUNDS) * sizeof *in), *last = in + N, *all = last + N, x0[ROUNDS];
+  float *in = malloc(N * (2 + ITERATIONS) * sizeof *in), *last = in + N, *all = last + N, x0[ITERATIONS];
   for (int i = 0; i < N; i++) in[i] = (float)(i % 1000);
-  for (int i = 0; i < ROUNDS; i++) x0[i] = (float)i;
+  for (int i = 0; i < ITERATIONS; i++) x0[i] = (float)i;
   p_run(p, (void *[]){in, x0}, (void *[]){last, all}, NULL);
-  for (int r = 0, added = 0; r < ROUNDS; r++) {
+  for (int r = 0, added = 0; r < ITERATIONS; r++) {
     added += r;
     for (int i = 0; i < N; i++) assert_true(all[(size_t)r * N + (size_t)i] == in[i] + (float)added);
-    if (r == ROUNDS - 1) assert_memory_equal(last, all + (size_t)r * N, N * sizeof *last);
+    if (r == ITERATIONS - 1) assert_memory_equal(last, all + (size_t)r * N, N * sizeof *last);
   }
   free(in);
   rt_program_release(p);
@@ -279,12 +280,12 @@ static void *work(void *argument) {
   for (int k = 0; k < 400 && w->good; k++) {
     int64_t size = (w->number * 3 + k) % 20;
     float in[5], x[20], out[5], want[5];
-    int32_t ran = -1, rounds = (w->number + k) % 6;
+    int32_t ran = -1, iterations = (w->number + k) % 6;
     for (int i = 0; i < 5; i++) want[i] = 2 * (in[i] = (float)(i + k + w->number));
     for (int i = 0; i < 20; i++) x[i] = (float)((i + w->number) % 5) * 0.25f;
-    nested_by_hand(want, 5, x, size, rounds);
-    w->good =
-        rt_program_run(w->program, (void *[]){in, x, &rounds}, (void *[]){out, &ran}, &size, NULL) == IR_OK;
+    nested_by_hand(want, 5, x, size, iterations);
+    w->good = rt_program_run(w->program, (void *[]){in, x, &iterations}, (void *[]){out, &ran}, &size,
+                             NULL) == IR_OK;
     for (int i = 0; i < 5; i++) w->good &= out[i] == want[i] + in[i];
   }
   return NULL;
@@ -297,8 +298,8 @@ static void threads_run_one_program(void **state) {
   ir_ref n = ir_var(&f.g, "n", 1, 0, 20, 1);
   ir_ref v = flow_input(&f, "v", IR_F32, flow_shape(&f, 1, (int64_t)5)),
          xs = flow_input(&f, "x", IR_F32, ir_tuple(&f.g, &n, 1)),
-         rounds = flow_input(&f, "rounds", IR_I32, flow_shape(&f, 0));
-  ir_ref loop = nested(&f, ir_binary(&f.g, IR_OP_ADD, v, v), xs, rounds, n);
+         iterations = flow_input(&f, "rounds", IR_I32, flow_shape(&f, 0));
+  ir_ref loop = nested(&f, ir_binary(&f.g, IR_OP_ADD, v, v), xs, iterations, n);
   ir_ref last = ir_binary(&f.g, IR_OP_ADD, flow_result(&f, loop, 1), v);
   rt_program *p = flow_compile(&f, c, NULL, FLOW_LIST(last, flow_result(&f, loop, 0)));
   pthread_t threads[4];
@@ -344,21 +345,22 @@ static void equal_kernels_in_and_out_of_loops_are_one(void **state) {
 
 /* Steps of a function are noted all rounds together, and those of the branch that is not taken not at all. */
 static void a_timed_run_notes_each_step(void **state) {
-  enum { ROUNDS = 1000 };
+  enum { ITERATIONS = 1000 };
   rt_context *c = p_context_with((rt_options){.no_disk = true});
   flow f;
   flow_begin(&f);
   ir_ref s0 = flow_input(&f, "s", IR_F32, flow_shape(&f, 0)),
-         xs = flow_input(&f, "x", IR_F32, flow_shape(&f, 1, (int64_t)ROUNDS)),
+         xs = flow_input(&f, "x", IR_F32, flow_shape(&f, 1, (int64_t)ITERATIONS)),
          four = flow_shape(&f, 1, (int64_t)4), which = flow_input(&f, "which", IR_BOOL, flow_shape(&f, 0)),
          v = flow_input(&f, "v", IR_F32, four), at = flow_input(&f, "at", IR_I32, four);
-  ir_ref scan = running_sum(&f, s0, xs, ir_index(&f.g, ROUNDS), false), cond = choice(&f, which, v, at, v);
+  ir_ref scan = running_sum(&f, s0, xs, ir_index(&f.g, ITERATIONS), false),
+         cond = choice(&f, which, v, at, v);
   rt_program *p = flow_compile(
       &f, c, NULL, FLOW_LIST(flow_result(&f, scan, 0), flow_result(&f, scan, 1), flow_result(&f, cond, 1)));
-  float s = 1, x[ROUNDS], in[4] = {1, 2, 3, 4}, last, sums[ROUNDS], out[4];
+  float s = 1, x[ITERATIONS], in[4] = {1, 2, 3, 4}, last, sums[ITERATIONS], out[4];
   int32_t positions[4] = {0};
   uint8_t taken = 0;
-  for (int i = 0; i < ROUNDS; i++) x[i] = 1;
+  for (int i = 0; i < ITERATIONS; i++) x[i] = 1;
   size_t steps = rt_program_step_count(p);
   assert_int_equal(steps, f.plan.step_count);
   int64_t *ns = malloc(steps * sizeof *ns), in_scan = 0;
@@ -369,13 +371,13 @@ static void a_timed_run_notes_each_step(void **state) {
                                         (void *[]){&last, sums, out}, NULL, ns, &error),
                    IR_OK);
   int64_t all = ir_now_ns() - before, noted = 0;
-  assert_true(last == ROUNDS + 1 && sums[ROUNDS - 1] == 2 * last && out[0] == 2 && out[3] == 8);
+  assert_true(last == ITERATIONS + 1 && sums[ITERATIONS - 1] == 2 * last && out[0] == 2 && out[3] == 8);
   for (size_t i = 0; i < steps; i += 1 + f.plan.steps[i].inside[0] + f.plan.steps[i].inside[1]) {
     const ir_step *step = &f.plan.steps[i];
     noted += ns[i];
     if (step->kind == IR_STEP_SCAN) {
       for (size_t k = i + 1; k <= i + step->inside[0]; k++) {
-        assert_true(ns[k] >= ROUNDS); /* a nanosecond each time */
+        assert_true(ns[k] >= ITERATIONS); /* a nanosecond each time */
         in_scan += ns[k];
       }
       assert_true(in_scan > 0 && in_scan <= ns[i]);

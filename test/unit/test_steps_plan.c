@@ -142,7 +142,7 @@ static rt_cost cost_of(const rt_program *p, const int64_t *vars) {
   return cost;
 }
 
-static void a_loop_costs_its_rounds(void **state) {
+static void a_loop_costs_its_iterations(void **state) {
   rt_context *c = p_context_with((rt_options){.no_disk = true});
   for (int64_t bound = -1; bound < 8; bound += 4) {
     flow f;
@@ -166,11 +166,11 @@ static void a_loop_costs_its_rounds(void **state) {
     ir_ref test = ir_func(g, FLOW_LIST(ir_unary(g, IR_OP_NOT, q)), FLOW_LIST(p, q));
     ir_ref loop = flow_while(&f, test, turn, bound, 2, FLOW_LIST(flow_result(&f, scan, 0), w0));
     rt_program *made = flow_compile(&f, c, NULL, FLOW_LIST(flow_result(&f, loop, 0)));
-    int64_t rounds = bound < 0 ? 1 : bound;
+    int64_t iterations = bound < 0 ? 1 : bound;
     rt_cost cost = cost_of(made, &(int64_t){7});
-    assert_int_equal(cost.flops, 7 * 16 + rounds * 8);
-    assert_int_equal(cost.bytes, 7 * 64 + rounds * (64 + 2) + (rounds + 1) * 2);
-    assert_int_equal(cost_of(made, &(int64_t){0}).flops, rounds * 8);
+    assert_int_equal(cost.flops, 7 * 16 + iterations * 8);
+    assert_int_equal(cost.bytes, 7 * 64 + iterations * (64 + 2) + (iterations + 1) * 2);
+    assert_int_equal(cost_of(made, &(int64_t){0}).flops, iterations * 8);
     rt_program_release(made);
     flow_end(&f);
   }
@@ -380,7 +380,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(damaged_plans_of_copies_stay_in_bounds),
       cmocka_unit_test(damaged_plans_of_kernels_are_refused_or_whole),
-      cmocka_unit_test(a_loop_costs_its_rounds),
+      cmocka_unit_test(a_loop_costs_its_iterations),
       cmocka_unit_test(custom_operations_are_called),
       cmocka_unit_test(unknown_custom_operations_are_refused),
       cmocka_unit_test(what_is_too_deep_or_too_much_is_refused),

@@ -764,13 +764,13 @@ static void test_memory(void **state) {
 static void test_damage(void **state) {
   uint64_t seed = 1;
   char text[sizeof sample];
-  for (int round = 0; round < 20000; round++) {
+  for (int iteration = 0; iteration < 20000; iteration++) {
     memcpy(text, sample, sizeof sample);
-    for (int hits = 1 + round % 3; hits > 0; hits--) {
+    for (int hits = 1 + iteration % 3; hits > 0; hits--) {
       seed = seed * 6364136223846793005u + 1442695040888963407u;
       size_t at = (size_t)(seed >> 33) % (sizeof sample - 1),
              from = (size_t)(seed >> 13) % (sizeof sample - 1);
-      text[at] = round % 2 ? sample[from] : (char)(seed >> 40);
+      text[at] = iteration % 2 ? sample[from] : (char)(seed >> 40);
     }
     bench b;
     assert_true(bench_start(&b, -1));

@@ -464,7 +464,7 @@ static void check_network(bench *b) {
 static void test_trees(void **state) {
   bench b;
   start(&b);
-  static const char *const names[] = {"layers", "x"}, *const turned[] = {"x", "layers"};
+  static const char *const names[] = {"layers", "x"}, *const swapped[] = {"x", "layers"};
   vf_tree layers[] = {{VF_LEAF, input(&b, VF_LIST(3)), NULL, NULL},
                       {VF_LEAF, input(&b, VF_LIST(4, 3)), NULL, NULL}};
   vf_tree top[] = {{2, {0}, layers, NULL}, {VF_LEAF, input(&b, VF_LIST(3, 4)), NULL, NULL}};
@@ -472,7 +472,7 @@ static void test_trees(void **state) {
   /* by name: x along -1, the first layer not, the second along 0 */
   vf_axes layer_axes[] = {{VF_LEAF, VF_NOT_MAPPED, NULL, NULL}, {VF_LEAF, 0, NULL, NULL}};
   vf_axes axes[] = {{VF_LEAF, -1, NULL, NULL}, {2, 0, layer_axes, NULL}};
-  vf_axes in_axes = {2, 0, axes, turned};
+  vf_axes in_axes = {2, 0, axes, swapped};
   vf_tree leaf = {VF_LEAF, {0}, NULL, NULL}, results[] = {{VF_LEAF, {0}, NULL, NULL}, {1, {0}, &leaf, NULL}};
   vf_tree out = {2, {0}, results, NULL};
   vf_axes out_axes = {VF_LEAF, 0, NULL, NULL}; /* one for all */

@@ -89,7 +89,7 @@ static void power_and_slope(void *user, const vf_value *x, vf_value *y) {
   vf_grad(y[1], 1, &x[1], &y[3]);
 }
 
-static void test_rounds_of_each_element(void **state) {
+static void test_iterations_of_each_element(void **state) {
   bench b = start();
   vf_value x[2] = {vf_input(b.g, "n", VF_I32, VF_LIST(4)), vf_input(b.g, "x", VF_F32, VF_LIST(4))}, y[4];
   map(&b, power_and_slope, NULL, 2, x, NULL, 4, y);
@@ -123,8 +123,8 @@ static void dot(void *user, const vf_value *x, vf_value *y) {
 typedef struct product {
   vf_value matrix, scale;
 } product;
-static void matrix_round(void *user, const vf_value *a,
-                         vf_value *r) { /* matrix times state, + slice * scale */
+static void matrix_iteration(void *user, const vf_value *a,
+                             vf_value *r) { /* matrix times state, + slice * scale */
   product *p = user;
   vf_value rows, state = a[0];
   vf_map map = {sizeof map, 1, 1, NULL, NULL, -1};
@@ -132,10 +132,10 @@ static void matrix_round(void *user, const vf_value *a,
   r[0] = vf_add(rows, vf_mul(a[1], p->scale));
   vf_grad(vf_sum(vf_mul(rows, rows), VF_ALL, false), 1, &p->matrix, &r[1]); /* 2 rows state' */
 }
-static void rounds(void *user, const vf_value *x, vf_value *y) { /* state, scale */
+static void iterations(void *user, const vf_value *x, vf_value *y) { /* state, scale */
   product p = {*(vf_value *)user, x[1]};
   vf_value xs = vf_iota(x[0].graph, VF_F32, VF_LIST(2), 0);
-  vf_scan(matrix_round, &p, 1, &x[0], 1, &xs, 1, -1, false, &y[0], &y[1]);
+  vf_scan(matrix_iteration, &p, 1, &x[0], 1, &xs, 1, -1, false, &y[0], &y[1]);
 }
 
 static void test_vmap_inside_of_a_scan(void **state) {
@@ -145,11 +145,11 @@ static void test_vmap_inside_of_a_scan(void **state) {
   vf_value first = vf_point(x[0], 0, 0);
   map(&b, dot, &first, 1, &m, NULL, 1, &rows); /* the view of m that the scan's own vmap has, too */
   output(&b, rows);
-  map(&b, rounds, &m, 2, x, NULL, 2, y);
+  map(&b, iterations, &m, 2, x, NULL, 2, y);
   output(&b, y[0]), output(&b, y[1]);
   vf_value xs = vf_iota(b.g, VF_F32, VF_LIST(2), 0);
   product p = {m, vf_point(x[1], 0, 0)};
-  vf_scan(matrix_round, &p, 1, &first, 1, &xs, 1, -1, false, &y[0], &y[1]);
+  vf_scan(matrix_iteration, &p, 1, &first, 1, &xs, 1, -1, false, &y[0], &y[1]);
   output(&b, y[0]);
   const float matrix[4] = {1, 2, 0, 1}, states[4] = {1, 1, 0, 1}, scales[2] = {1, 10};
   /* [1,1] -> [3,1] -> [5,1] + 1; [0,1] -> [2,1] -> [4,1] + 10.
@@ -268,9 +268,12 @@ static void test_short_memory(void **state) { short_memory_everywhere(record_onc
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rounds_of_each_element), cmocka_unit_test(test_gradient_outside),
-      cmocka_unit_test(test_vmap_inside_of_a_scan),  cmocka_unit_test(test_no_elements),
-      cmocka_unit_test(test_custom_operation),       cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_iterations_of_each_element),
+      cmocka_unit_test(test_gradient_outside),
+      cmocka_unit_test(test_vmap_inside_of_a_scan),
+      cmocka_unit_test(test_no_elements),
+      cmocka_unit_test(test_custom_operation),
+      cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_short_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

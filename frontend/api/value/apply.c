@@ -8,7 +8,7 @@
 enum { MAX_ATTRIBUTES = 8 };
 
 /* Make the graph's variables known to the parser, by a text that declares them. */
-static bool declare(ir_parser *p, const vf_graph *g, ir_text *text) {
+static bool declare_variables(ir_parser *p, const vf_graph *g, ir_text *text) {
   const ir_graph *ir = &g->ir;
   for (size_t i = 0; i < g->variable_count; i++) {
     const ir_node *n = ir_get(ir, g->variables[i].ref);
@@ -52,8 +52,8 @@ static ir_ref parse_and_apply(fe_call *c, ir_parser *p, const char *operation, c
 }
 
 /* What the operation makes, several results as a TUPLE; 0 after failing. */
-static ir_ref apply(fe_call *c, vf_graph *g, const char *operation, const vf_value *operands, int count,
-                    const char *attributes) {
+static ir_ref apply_named(fe_call *c, vf_graph *g, const char *operation, const vf_value *operands, int count,
+                          const char *attributes) {
   ir_ref made = 0, *refs = NULL;
   ir_parser p = {0};
   ir_text text;
@@ -64,7 +64,7 @@ static ir_ref apply(fe_call *c, vf_graph *g, const char *operation, const vf_val
   if (!good) return 0;
   for (size_t i = 0; i < n; i++) refs[i] = operands[i].id;
   ir_text_init(&text, c->ir->mem);
-  if (ir_parser_init(&p, c->ir, &fe_builder, operation, "", 0) == IR_OK && declare(&p, g, &text))
+  if (ir_parser_init(&p, c->ir, &fe_builder, operation, "", 0) == IR_OK && declare_variables(&p, g, &text))
     made = parse_and_apply(c, &p, operation, refs, n, attributes ? attributes : "");
   ir_parser_free(&p);
   ir_text_free(&text);
@@ -75,7 +75,7 @@ static ir_ref apply(fe_call *c, vf_graph *g, const char *operation, const vf_val
 vf_value vf_apply(vf_graph *g, const char *operation, const vf_value *operands, int count,
                   const char *attributes) {
   fe_call c;
-  ir_ref made = apply(&c, g, operation, operands, count, attributes);
+  ir_ref made = apply_named(&c, g, operation, operands, count, attributes);
   if (made && ir_op_of(c.ir, made) == IR_OP_TUPLE) {
     uint32_t results = ir_get(c.ir, made)->nsrc;
     if (results != 1) fe_refuse(&c, "gives %u results; vf_apply_all takes them", results);
@@ -87,6 +87,6 @@ vf_value vf_apply(vf_graph *g, const char *operation, const vf_value *operands, 
 int vf_apply_all(vf_graph *g, const char *operation, const vf_value *operands, int count,
                  const char *attributes, int room, vf_value *results) {
   fe_call c;
-  ir_ref made = apply(&c, g, operation, operands, count, attributes);
+  ir_ref made = apply_named(&c, g, operation, operands, count, attributes);
   return fe_end_all(&c, made, room, results);
 }

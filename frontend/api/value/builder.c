@@ -85,21 +85,21 @@ ir_ref fe_as_size(ir_graph *g, ir_ref value) {
   return n->op == IR_OP_CONST && n->weak && n->dtype == IR_I64 ? ir_index(g, n->arg) : 0;
 }
 
-static bool fits(fe_call *c, const char *what, int count, bool given) {
+static bool check_list(fe_call *c, const char *what, int count, bool given) {
   if (count < 0 || count > FE_LIST_MAX)
     return fe_refuse(c, "%s has %d entries; a tensor has at most %d axes", what, count, IR_MAX_RANK);
   return count == 0 || given || fe_refuse(c, "%s of %d entries is NULL", what, count);
 }
 
 bool fe_list(fe_call *c, const char *what, int count, const int64_t *list, ir_ref out[FE_LIST_MAX]) {
-  if (!fits(c, what, count, list != NULL)) return false;
+  if (!check_list(c, what, count, list != NULL)) return false;
   for (int i = 0; i < count; i++)
     if (!(out[i] = ir_index(c->ir, list[i]))) return false;
   return true;
 }
 
 bool fe_list_sized(fe_call *c, const char *what, int count, const vf_value *list, ir_ref out[FE_LIST_MAX]) {
-  if (!fits(c, what, count, list != NULL) || !fe_operands(c, list, (size_t)count)) return false;
+  if (!check_list(c, what, count, list != NULL) || !fe_operands(c, list, (size_t)count)) return false;
   for (int i = 0; i < count; i++)
     if (!(out[i] = fe_as_size(c->ir, list[i].id)))
       return fe_refuse(c, "entry %d of %s is a tensor; takes variables, integers and expressions of them", i,

@@ -7,12 +7,14 @@
 
 typedef ir_ref (*axis_builder)(ir_graph *g, ir_ref x, int64_t axis);
 
-static vf_value along(const char *who, axis_builder build, vf_value x, int axis) {
+static vf_value compose_along(const char *who, axis_builder build, vf_value x, int axis) {
   fe_call c;
   return fe_end(&c, fe_begin(&c, who, &x, 1) ? build(c.ir, x.id, axis) : 0);
 }
-vf_value vf_softmax(vf_value x, int axis) { return along("softmax", op_softmax, x, axis); }
-vf_value vf_log_softmax(vf_value x, int axis) { return along("log_softmax", op_log_softmax, x, axis); }
+vf_value vf_softmax(vf_value x, int axis) { return compose_along("softmax", op_softmax, x, axis); }
+vf_value vf_log_softmax(vf_value x, int axis) {
+  return compose_along("log_softmax", op_log_softmax, x, axis);
+}
 
 vf_value vf_logsumexp(vf_value x, int count, const int64_t *axes, bool keepdims) {
   fe_call c;
@@ -69,18 +71,19 @@ vf_value vf_attention(vf_value q, vf_value k, vf_value v, vf_value mask, double 
 
 /* several results */
 
-typedef ir_ref (*parts_builder)(ir_graph *g, ir_ref x, int64_t parts, int64_t axis);
+typedef ir_ref (*split_builder)(ir_graph *g, ir_ref x, int64_t parts, int64_t axis);
 
-static int cut(const char *who, parts_builder build, vf_value x, int parts, int axis, vf_value *results) {
+static int split_value(const char *who, split_builder build, vf_value x, int parts, int axis,
+                       vf_value *results) {
   fe_call c;
   ir_ref made = fe_begin(&c, who, &x, 1) ? build(c.ir, x.id, parts, axis) : 0;
   return fe_end_all(&c, made, parts, results);
 }
 int vf_split(vf_value x, int parts, int axis, vf_value *results) {
-  return cut("split", op_split, x, parts, axis, results);
+  return split_value("split", op_split, x, parts, axis, results);
 }
 int vf_chunk(vf_value x, int chunks, int axis, vf_value *results) {
-  return cut("chunk", op_chunk, x, chunks, axis, results);
+  return split_value("chunk", op_chunk, x, chunks, axis, results);
 }
 
 int vf_unbind(vf_value x, int axis, int room, vf_value *results) {

@@ -18,7 +18,7 @@ typedef struct control {
   size_t result_counts[2];
 } control;
 
-static bool begin(control *k, vf_graph *graph, const char *who) {
+static bool begin_control(control *k, vf_graph *graph, const char *who) {
   *k = (control){0};
   if (!fe_begin_in(&k->c, who, graph)) return false;
   k->mem = k->c.ir->mem;
@@ -37,7 +37,7 @@ static bool is_list(control *k, const char *what, int count, const void *list) {
 }
 
 /* Further operands. Weak constants stay what they are. */
-static bool take(control *k, const char *what, int count, const vf_value *values) {
+static bool add_operands(control *k, const char *what, int count, const vf_value *values) {
   if (!is_list(k, what, count, values) || !fe_operands(&k->c, values, (size_t)count)) return false;
   size_t need = k->count + (size_t)count;
   ir_ref *x = ir_resize(k->mem, k->x, k->room * sizeof *x, (need + 1) * sizeof *x);
@@ -52,7 +52,7 @@ static bool take(control *k, const char *what, int count, const vf_value *values
   return true;
 }
 
-static ir_ref end(control *k, ir_ref made) {
+static ir_ref end_control(control *k, ir_ref made) {
   for (int i = 0; i < 2 && k->mem; i++) {
     ir_free(k->mem, k->params[i], k->count * sizeof *k->params[i]);
     ir_free(k->mem, k->results[i], k->result_counts[i] * sizeof *k->results[i]);
@@ -84,7 +84,7 @@ static ir_ref parameter(control *k, size_t i) {
 }
 
 /* The results that a function has set. */
-static bool take_results(control *k, const vf_value *results, size_t count, ir_ref *out) {
+static bool read_results(control *k, const vf_value *results, size_t count, ir_ref *out) {
   for (size_t i = 0; i < count; i++) {
     if (!results[i].graph)
       return fe_refuse(&k->c, "result %zu was not given; a function sets all its results", i + 1);
@@ -97,8 +97,8 @@ static bool take_results(control *k, const vf_value *results, size_t count, ir_r
 }
 
 /* Call the user's function with these arguments; its results into out. */
-static bool call(control *k, vf_function f, void *user, const ir_ref *params, size_t result_count,
-                 ir_ref *out) {
+static bool call_function(control *k, vf_function f, void *user, const ir_ref *params, size_t result_count,
+                          ir_ref *out) {
   vf_graph *g = k->c.graph;
   size_t room = k->count + result_count;
   vf_value *values = ir_alloc(k->mem, room * sizeof *values), *results = values + k->count;
@@ -109,13 +109,13 @@ static bool call(control *k, vf_function f, void *user, const ir_ref *params, si
   f(user, values, results);
   g->recording--;
   bool good = !g->error.status;
-  good = good && take_results(k, results, result_count, out);
+  good = good && read_results(k, results, result_count, out);
   ir_free(k->mem, values, room * sizeof *values);
   return good;
 }
 
 /* Record function `number`, perhaps not for the first time. */
-static bool record(control *k, int number, vf_function f, void *user, size_t result_count) {
+static bool record_function(control *k, int number, vf_function f, void *user, size_t result_count) {
   if (!f) return fe_refuse(&k->c, "function %d is NULL", number + 1);
   if (k->c.graph->recording >= IR_MAX_DEPTH) /* a function that calls itself has no other end */
     return fe_refuse(&k->c, "functions are nested %u deep; they nest at most %d deep",
@@ -132,7 +132,7 @@ static bool record(control *k, int number, vf_function f, void *user, size_t res
   if (!params || !results) return no_memory(k);
   for (size_t i = 0; i < k->count; i++)
     if (!(params[i] = parameter(k, i))) return false;
-  if (!call(k, f, user, params, result_count, results)) return false;
+  if (!call_function(k, f, user, params, result_count, results)) return false;
   k->recorded[number] = (op_recorded){.results = results,
                                       .params = params,
                                       .result_count = (uint32_t)result_count,
@@ -143,10 +143,10 @@ static bool record(control *k, int number, vf_function f, void *user, size_t res
 }
 
 /* A state that begins as a constant without a dtype has that which rounds give it. */
-static bool record_rounds(control *k, int number, vf_function f, void *user, size_t result_count) {
+static bool record_iterations(control *k, int number, vf_function f, void *user, size_t result_count) {
   for (size_t tries = 0; tries <= k->carries; tries++) {
     bool changed = false;
-    if (!record(k, number, f, user, result_count)) return false;
+    if (!record_function(k, number, f, user, result_count)) return false;
     for (uint32_t i = 0; i < k->carries && i < result_count; i++) {
       const ir_node *next = ir_get(k->c.ir, k->results[number][i]);
       if (!ir_get(k->c.ir, k->x[i])->weak || next->weak || next->dtype == k->dtypes[i]) continue;
@@ -177,8 +177,8 @@ static bool close_functions(control *k, size_t functions, bool hoist, ir_ref *fu
   return x != NULL;
 }
 
-static void finish(control *k, ir_ref made, int room, vf_value *results) {
-  fe_end_all(&k->c, end(k, made), room > 0 ? room : 0, results);
+static void finish_control(control *k, ir_ref made, int room, vf_value *results) {
+  fe_end_all(&k->c, end_control(k, made), room > 0 ? room : 0, results);
 }
 
 static vf_graph *graph_of(const vf_value *values, int count) {
@@ -190,13 +190,14 @@ void vf_cond(vf_value predicate, int operand_count, const vf_value *operands, vf
   control k;
   ir_ref funcs[2], made = 0;
   size_t n;
-  bool good =
-      begin(&k, predicate.graph, "cond") && fe_operands(&k.c, &predicate, 1) &&
-      take(&k, "operands", operand_count, operands) && is_list(&k, "results", result_count, results) &&
-      choose_dtypes(&k) && record(&k, 0, then, user, (size_t)result_count) &&
-      record(&k, 1, otherwise, user, (size_t)result_count) && close_functions(&k, 2, false, funcs, &n);
+  bool good = begin_control(&k, predicate.graph, "cond") && fe_operands(&k.c, &predicate, 1) &&
+              add_operands(&k, "operands", operand_count, operands) &&
+              is_list(&k, "results", result_count, results) && choose_dtypes(&k) &&
+              record_function(&k, 0, then, user, (size_t)result_count) &&
+              record_function(&k, 1, otherwise, user, (size_t)result_count) &&
+              close_functions(&k, 2, false, funcs, &n);
   if (good) made = op_cond(k.c.ir, predicate.id, k.x, n, funcs[0], funcs[1]);
-  finish(&k, made, result_count, results);
+  finish_control(&k, made, result_count, results);
 }
 
 void vf_while_loop(vf_function condition, vf_function body, void *user, int count, const vf_value *init,
@@ -204,37 +205,37 @@ void vf_while_loop(vf_function condition, vf_function body, void *user, int coun
   control k;
   ir_ref funcs[2], made = 0;
   size_t n;
-  bool good = begin(&k, graph_of(init, count), "while_loop") &&
-              take(&k, "values of the state", count, init) && is_list(&k, "results", count, results);
+  bool good = begin_control(&k, graph_of(init, count), "while_loop") &&
+              add_operands(&k, "values of the state", count, init) && is_list(&k, "results", count, results);
   if (good) k.carries = (uint32_t)count;
-  good = good && choose_dtypes(&k) && record_rounds(&k, 1, body, user, (size_t)count) &&
-         record(&k, 0, condition, user, 1) && close_functions(&k, 2, true, funcs, &n);
+  good = good && choose_dtypes(&k) && record_iterations(&k, 1, body, user, (size_t)count) &&
+         record_function(&k, 0, condition, user, 1) && close_functions(&k, 2, true, funcs, &n);
   if (good) made = op_while(k.c.ir, k.x, n, k.carries, funcs[0], funcs[1], max_trips);
-  finish(&k, made, count, results);
+  finish_control(&k, made, count, results);
 }
 
 void vf_scan(vf_function body, void *user, int carry_count, const vf_value *init, int xs_count,
              const vf_value *xs, int ys_count, int64_t length, bool reverse, vf_value *carries,
              vf_value *ys) {
   control k;
-  ir_ref func, made = 0, rounds = 0;
+  ir_ref func, made = 0, iterations = 0;
   size_t n;
   vf_graph *graph = graph_of(init, carry_count);
-  bool good = begin(&k, graph ? graph : graph_of(xs, xs_count), "scan") &&
-              take(&k, "values of the state", carry_count, init) &&
-              take(&k, "operands to slice", xs_count, xs) &&
+  bool good = begin_control(&k, graph ? graph : graph_of(xs, xs_count), "scan") &&
+              add_operands(&k, "values of the state", carry_count, init) &&
+              add_operands(&k, "operands to slice", xs_count, xs) &&
               is_list(&k, "values of the state", carry_count, carries) && is_list(&k, "stacks", ys_count, ys);
   if (good && length < -1)
     good = fe_refuse(&k.c, "the length is %lld; it is a number of rounds, or -1 for that of what is sliced",
                      (long long)length);
   if (good) k.carries = (uint32_t)carry_count, k.sliced = (uint32_t)xs_count;
-  if (good && length >= 0) good = (rounds = ir_index(k.c.ir, length)) != 0;
+  if (good && length >= 0) good = (iterations = ir_index(k.c.ir, length)) != 0;
   good = good && choose_dtypes(&k) &&
-         record_rounds(&k, 0, body, user, (size_t)carry_count + (size_t)ys_count) &&
+         record_iterations(&k, 0, body, user, (size_t)carry_count + (size_t)ys_count) &&
          close_functions(&k, 1, true, &func, &n);
   ir_scan_state state = {k.carries, k.sliced, reverse};
-  if (good) made = op_scan(k.c.ir, k.x, n, state, func, rounds);
-  vf_value all = fe_end(&k.c, end(&k, made));
+  if (good) made = op_scan(k.c.ir, k.x, n, state, func, iterations);
+  vf_value all = fe_end(&k.c, end_control(&k, made));
   for (int i = 0; i < carry_count + ys_count; i++) {
     vf_value *out = i < carry_count ? carries + i : ys + i - carry_count;
     if (!(i < carry_count ? carries : ys)) continue;
@@ -248,10 +249,11 @@ void vf_checkpoint(vf_function f, void *user, int operand_count, const vf_value 
   control k;
   ir_ref func, made = 0;
   size_t n;
-  bool good = begin(&k, graph_of(operands, operand_count), "checkpoint") &&
-              take(&k, "operands", operand_count, operands) &&
+  bool good = begin_control(&k, graph_of(operands, operand_count), "checkpoint") &&
+              add_operands(&k, "operands", operand_count, operands) &&
               is_list(&k, "results", result_count, results) && choose_dtypes(&k) &&
-              record(&k, 0, f, user, (size_t)result_count) && close_functions(&k, 1, false, &func, &n);
+              record_function(&k, 0, f, user, (size_t)result_count) &&
+              close_functions(&k, 1, false, &func, &n);
   if (good) made = op_checkpoint(k.c.ir, k.x, n, func);
-  finish(&k, made, result_count, results);
+  finish_control(&k, made, result_count, results);
 }

@@ -13,7 +13,8 @@ typedef struct lists {
   size_t count;
 } lists;
 
-static bool take(fe_call *c, lists *all, const char *what, const vf_value *values, int count, bool firm) {
+static bool add_values(fe_call *c, lists *all, const char *what, const vf_value *values, int count,
+                       bool firm) {
   if (count > 0 && !values) return fe_refuse(c, "the list of %ss is NULL", what);
   if (count > 0 && !fe_operands(c, values, (size_t)count)) return false;
   for (int i = 0; i < count; i++) {
@@ -26,7 +27,7 @@ static bool take(fe_call *c, lists *all, const char *what, const vf_value *value
   return true;
 }
 
-static void finish(fe_call *c, const ir_ref *made, int count, vf_value *out) {
+static void end_values(fe_call *c, const ir_ref *made, int count, vf_value *out) {
   for (int i = 0; i < count && out; i++) out[i] = fe_end(c, made ? made[i] : 0);
 }
 
@@ -49,14 +50,14 @@ static void derive(const char *who, pass run, bool reverse, int output_count, co
   if (good && !out && made_count > 0) good = fe_refuse(&c, "the list of results is NULL");
   if (good && !reverse && !given && input_count > 0) good = fe_refuse(&c, "the list of tangents is NULL");
   if (!good) {
-    finish(&c, NULL, made_count, out);
+    end_values(&c, NULL, made_count, out);
     return;
   }
   size_t room = (size_t)output_count + (size_t)input_count + (size_t)given_count + (size_t)made_count;
   lists all = {ir_alloc(c.ir->mem, room * sizeof *all.refs), 0};
-  good = all.refs && take(&c, &all, "output", outputs, output_count, true) &&
-         take(&c, &all, "input", inputs, input_count, true) &&
-         take(&c, &all, names, given, given_count, false);
+  good = all.refs && add_values(&c, &all, "output", outputs, output_count, true) &&
+         add_values(&c, &all, "input", inputs, input_count, true) &&
+         add_values(&c, &all, names, given, given_count, false);
   ir_ref *made = NULL;
   if (good) {
     pass_derivative of = {.who = who,
@@ -71,7 +72,7 @@ static void derive(const char *who, pass run, bool reverse, int output_count, co
     made = all.refs + all.count;
     if (!run(c.ir, &of, with, made)) made = NULL;
   }
-  finish(&c, made, made_count, out);
+  end_values(&c, made, made_count, out);
   if (all.refs) ir_free(c.ir->mem, all.refs, room * sizeof *all.refs);
 }
 

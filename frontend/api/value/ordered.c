@@ -12,14 +12,14 @@ vf_value vf_cumprod(vf_value x, int axis) { return cumulative(IR_OP_CUMPROD, x, 
 vf_value vf_cummax(vf_value x, int axis) { return cumulative(IR_OP_CUMMAX, x, axis); }
 vf_value vf_cummin(vf_value x, int axis) { return cumulative(IR_OP_CUMMIN, x, axis); }
 
-static vf_value sort(ir_op op, vf_value x, int axis, bool descending) {
+static vf_value sort_axis(ir_op op, vf_value x, int axis, bool descending) {
   fe_call c;
   bool good = fe_begin(&c, ir_ops[op].text, &x, 1);
   return fe_end(&c, good ? op_sort(c.ir, op, x.id, axis, descending) : 0);
 }
-vf_value vf_sort(vf_value x, int axis, bool descending) { return sort(IR_OP_SORT, x, axis, descending); }
+vf_value vf_sort(vf_value x, int axis, bool descending) { return sort_axis(IR_OP_SORT, x, axis, descending); }
 vf_value vf_argsort(vf_value x, int axis, bool descending) {
-  return sort(IR_OP_ARGSORT, x, axis, descending);
+  return sort_axis(IR_OP_ARGSORT, x, axis, descending);
 }
 
 int vf_topk(vf_value x, int k, int axis, bool largest, vf_value results[2]) {

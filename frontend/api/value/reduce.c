@@ -2,7 +2,7 @@
 #include "frontend/api/api.h"
 #include "passes/ops/ops.h"
 
-static vf_value reduce(ir_op op, vf_value x, int count, const int64_t *axes, bool keepdims) {
+static vf_value reduce_axes(ir_op op, vf_value x, int count, const int64_t *axes, bool keepdims) {
   fe_call c;
   ir_ref refs[FE_LIST_MAX];
   bool good = fe_begin(&c, ir_ops[op].text, &x, 1) && fe_list(&c, "the list of axes", count, axes, refs);
@@ -11,7 +11,7 @@ static vf_value reduce(ir_op op, vf_value x, int count, const int64_t *axes, boo
 
 #define REDUCE(name, op)                                                                                     \
   vf_value vf_##name(vf_value x, int count, const int64_t *axes, bool keepdims) {                            \
-    return reduce(IR_OP_##op, x, count, axes, keepdims);                                                     \
+    return reduce_axes(IR_OP_##op, x, count, axes, keepdims);                                                \
   }
 REDUCE(sum, SUM)
 REDUCE(prod, PROD)

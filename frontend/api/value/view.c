@@ -44,12 +44,12 @@ vf_value vf_flip(vf_value x, int count, const int64_t *axes) {
 }
 
 /* every axis where there is no list */
-static ir_ref squeeze(ir_graph *g, ir_ref x, const ir_ref *axes, size_t count) {
+static ir_ref squeeze_axes(ir_graph *g, ir_ref x, const ir_ref *axes, size_t count) {
   return op_squeeze(g, x, count ? axes : NULL, count);
 }
 vf_value vf_squeeze(vf_value x, int count, const int64_t *axes) {
   return axes ? with_list("squeeze", op_squeeze, x, "the list of axes", count, axes)
-              : with_list("squeeze", squeeze, x, "the list of axes", count, axes);
+              : with_list("squeeze", squeeze_axes, x, "the list of axes", count, axes);
 }
 
 vf_value vf_swap_axes(vf_value x, int axis1, int axis2) {
@@ -86,7 +86,7 @@ static bool pairs(fe_call *c, const char *what, int count) {
 static ir_ref pad(ir_graph *g, ir_ref x, const ir_ref *pads, size_t count) {
   return op_pad(g, x, pads, count / 2, 0, IR_PAD_CONSTANT);
 }
-static ir_ref shrink(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t count) {
+static ir_ref shrink_axes(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t count) {
   return op_shrink(g, x, bounds, count / 2);
 }
 
@@ -105,10 +105,10 @@ static vf_value with_sized_pairs(const char *who, list_builder build, vf_value x
 }
 
 vf_value vf_shrink(vf_value x, int count, const int64_t *bounds) {
-  return with_pairs("shrink", shrink, x, "the list of bounds", count, bounds);
+  return with_pairs("shrink", shrink_axes, x, "the list of bounds", count, bounds);
 }
 vf_value vf_shrink_sized(vf_value x, int count, const vf_value *bounds) {
-  return with_sized_pairs("shrink", shrink, x, "the list of bounds", count, bounds);
+  return with_sized_pairs("shrink", shrink_axes, x, "the list of bounds", count, bounds);
 }
 vf_value vf_pad(vf_value x, int count, const int64_t *pads) {
   return with_pairs("pad", pad, x, "the list of pads", count, pads);
@@ -140,8 +140,8 @@ vf_value vf_slice(vf_value x, int rank, const int64_t *start, const int64_t *siz
 
 /* joins */
 
-static vf_value join(const char *who, ir_ref (*build)(ir_graph *, const ir_ref *, size_t, int64_t),
-                     const vf_value *x, int count, int axis) {
+static vf_value join_values(const char *who, ir_ref (*build)(ir_graph *, const ir_ref *, size_t, int64_t),
+                            const vf_value *x, int count, int axis) {
   fe_call c;
   size_t n = x && count > 0 ? (size_t)count : 0;
   bool good = fe_begin(&c, who, x, n);
@@ -155,6 +155,8 @@ static vf_value join(const char *who, ir_ref (*build)(ir_graph *, const ir_ref *
 }
 
 vf_value vf_concat(const vf_value *x, int count, int axis) {
-  return join("concat", op_concat, x, count, axis);
+  return join_values("concat", op_concat, x, count, axis);
 }
-vf_value vf_stack(const vf_value *x, int count, int axis) { return join("stack", op_stack, x, count, axis); }
+vf_value vf_stack(const vf_value *x, int count, int axis) {
+  return join_values("stack", op_stack, x, count, axis);
+}

@@ -185,7 +185,7 @@ static int measure_all(bench *b) {
   return status;
 }
 
-static int measure(bench *b) {
+static int measure_workloads(bench *b) {
   ir_error error = {0};
   choose_processors(&b->plan);
   signal(SIGPIPE, SIG_IGN); /* a peer that is gone is found out by the failed write */
@@ -280,18 +280,18 @@ static int read_options(bench *b, int argc, char **argv) {
   return status ? status : CLI_END;
 }
 
-static int run(bench *b) {
+static int run_bench(bench *b) {
   if (b->given[LIST]) return list_workloads();
   int status = open_context(b);
   if (status) return status;
   if (b->given[SERVE]) return bench_serve(b->plan.context, stdin, stdout);
-  return b->given[ONCE] ? bench_once(b->plan.context, b->words[0], b->words[1]) : measure(b);
+  return b->given[ONCE] ? bench_once(b->plan.context, b->words[0], b->words[1]) : measure_workloads(b);
 }
 
 int cli_bench(int argc, char **argv) {
   bench b = {.words = calloc((size_t)argc + 1, sizeof *b.words)};
   int status = b.words ? read_options(&b, argc, argv) : CLI_DEVICE;
-  if (status == CLI_END) status = run(&b);
+  if (status == CLI_END) status = run_bench(&b);
   bench_history_close(&b.history);
   vf_context_destroy(b.plan.context);
   free(b.results);

@@ -153,17 +153,17 @@ void bench_case_close(bench_case *c) {
 /* results */
 
 static bool put_floats(const fe_array *a, FILE *to) {
-  enum { PIECE = 4096 };
-  float piece[PIECE];
+  enum { CHUNK = 4096 };
+  float chunk[CHUNK];
   size_t element = ir_dtypes[a->dtype].bytes, count = a->bytes / element;
   if (a->dtype == IR_F32) return fwrite(a->data, 1, a->bytes, to) == a->bytes;
   for (size_t i = 0; i < count;) {
     size_t n = 0;
-    for (; n < PIECE && i < count; n++, i++) {
+    for (; n < CHUNK && i < count; n++, i++) {
       ir_value v = ir_value_load((const char *)a->data + i * element, a->dtype);
-      piece[n] = ir_is_float(a->dtype) ? (float)v.f : a->dtype == IR_U64 ? (float)(uint64_t)v.i : (float)v.i;
+      chunk[n] = ir_is_float(a->dtype) ? (float)v.f : a->dtype == IR_U64 ? (float)(uint64_t)v.i : (float)v.i;
     }
-    if (fwrite(piece, sizeof *piece, n, to) != n) return false;
+    if (fwrite(chunk, sizeof *chunk, n, to) != n) return false;
   }
   return true;
 }

@@ -17,7 +17,7 @@ typedef struct comparison {
   double apart, largest;
 } comparison;
 
-static const bench_oracle *find(const char *id) {
+static const bench_oracle *find_oracle(const char *id) {
   const bench_oracle *const tables[] = {bench_view_oracles, bench_math_oracles, bench_product_oracles};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
     for (const bench_oracle *o = tables[t]; o->id; o++)
@@ -48,7 +48,7 @@ static void compare_rows(void *user, int number, int count) {
 
 double bench_error(const bench_workload *w, const bench_inputs *inputs, const float *results, size_t count,
                    int threads) {
-  comparison c = {.oracle = find(w->id), .results = results, .busy = ATOMIC_FLAG_INIT};
+  comparison c = {.oracle = find_oracle(w->id), .results = results, .busy = ATOMIC_FLAG_INIT};
   bench_given *given = calloc(inputs->count + 1, sizeof *given);
   if (!given || !c.oracle || !count || count % c.oracle->rows) {
     free(given);

@@ -42,7 +42,7 @@ static bool copy_file(int fd, bench_array *out, size_t bytes) {
 }
 
 /* One file. A missing one is no error where `optional`; *out is then empty. */
-static ir_status load(const char *path, bool map, bool optional, bench_array *out, ir_error *error) {
+static ir_status load_file(const char *path, bool map, bool optional, bench_array *out, ir_error *error) {
   struct stat info;
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return optional && errno == ENOENT ? IR_OK : file_failed(error, path);
@@ -111,7 +111,7 @@ static ir_status load_all(const char *folder, bool map, json_t *types, bench_inp
                      "%.800s/meta.json: input %zu: {\"shape\":[...],\"dtype\":\"float32\"} expected, with a "
                      "dtype as NumPy calls it",
                      folder, out->count);
-    if (load(path, map, !types, input, error) != IR_OK || !input->a.data) break;
+    if (load_file(path, map, !types, input, error) != IR_OK || !input->a.data) break;
     type.bytes = input->a.bytes, type.data = input->a.data;
     input->a = type;
   }
@@ -142,7 +142,7 @@ ir_status bench_folder_graph(const char *folder, char **out, size_t *length, ir_
   bench_array file = {0};
   *out = NULL;
   snprintf(path, sizeof path, "%s/graph.vf", folder);
-  if (load(path, false, true, &file, error) == IR_OK && file.a.data) {
+  if (load_file(path, false, true, &file, error) == IR_OK && file.a.data) {
     *length = file.a.bytes;
     *out = malloc(file.a.bytes + 1);
     if (*out) memcpy(*out, file.a.data, file.a.bytes);

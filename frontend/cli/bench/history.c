@@ -36,7 +36,7 @@ static void keep_copy(char *to, size_t room, const json_t *line, const char *key
   snprintf(to, room, "%s", text ? text : "");
 }
 
-static void take_line(bench_history *h, const json_t *line) {
+static void read_line(bench_history *h, const json_t *line) {
   bench_limits limits;
   const char *id = json_string_value(json_object_get(line, "workload"));
   if (!is_ours(h, line)) return;
@@ -75,7 +75,7 @@ static ir_status read_lines(bench_history *h, ir_error *error) {
   while (kind != FE_LINE_END && kind != FE_LINE_ENDLESS && !line.failed) {
     kind = fe_line_read(h->file, MOST, &line, &length);
     json_t *parsed = kind == FE_LINE_READ ? json_loads(ir_text_get(&line), 0, NULL) : NULL;
-    if (parsed) take_line(h, parsed);
+    if (parsed) read_line(h, parsed);
     json_decref(parsed);
   }
   if (line.failed) ir_fail(error, IR_ERR_MEMORY, "out of memory for the history");
@@ -109,7 +109,7 @@ static json_t *new_line(const bench_history *h, const char *commit) {
                    h->threads);
 }
 
-static ir_status append(const bench_history *h, json_t *line, ir_error *error) {
+static ir_status append_line(const bench_history *h, json_t *line, ir_error *error) {
   char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
   bool good = text && fprintf(h->file, "%s\n", text) > 0 && fflush(h->file) == 0;
   if (!good) ir_fail(error, IR_ERR_IO, "%.800s: %s", h->path, text ? strerror(errno) : "out of memory");
@@ -131,7 +131,7 @@ ir_status bench_history_put_limits(bench_history *h, const char *commit, ir_erro
                       json_pack("{s:o,s:o,s:o,s:f}", "read_gbs", numbers(h->limits.gbs[BENCH_STREAM_READ]),
                                 "copy_gbs", numbers(h->limits.gbs[BENCH_STREAM_COPY]), "fill_gbs",
                                 numbers(h->limits.gbs[BENCH_STREAM_FILL]), "gflops", h->limits.gflops));
-  return append(h, line, error);
+  return append_line(h, line, error);
 }
 
 ir_status bench_history_put(bench_history *h, const bench_result *r, const char *commit, ir_error *error) {
@@ -140,7 +140,7 @@ ir_status bench_history_put(bench_history *h, const bench_result *r, const char 
   json_object_set_new(line, "workload", json_string(r->workload->id));
   json_object_set_new(line, "ms", json_real(r->ms));
   json_object_set_new(line, "min_ms", json_real(r->min_ms));
-  return append(h, line, error);
+  return append_line(h, line, error);
 }
 
 bool bench_history_slower(const bench_history *h, const bench_result *r) {

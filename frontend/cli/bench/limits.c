@@ -24,8 +24,8 @@ typedef struct survey {
 } survey;
 
 /* All members leave when the last one has come. round counts from 1. */
-static void meet(survey *s, int count, int *round) {
-  int wanted = ++*round * count;
+static void wait_for_team(survey *s, int count, int *arrivals) {
+  int wanted = ++*arrivals * count;
   atomic_fetch_add(&s->arrived, 1);
   for (int spins = 0; atomic_load(&s->arrived) < wanted; spins++)
     if (spins > PATIENCE) sched_yield();
@@ -33,13 +33,13 @@ static void meet(survey *s, int count, int *round) {
 
 /* Seconds for all members to run a loop over n floats each, `again` times, when nothing is in the
  * way: the least. */
-static double seconds(survey *s, int number, int count, int *round, int loop, size_t n, int again) {
+static double seconds(survey *s, int number, int count, int *arrivals, int loop, size_t n, int again) {
   double least = INFINITY;
   for (int i = -WARM; i < SAMPLES; i++) {
-    meet(s, count, round);
+    wait_for_team(s, count, arrivals);
     int64_t before = bench_now();
     for (int k = 0; k < again; k++) s->kit->loops[loop](s->to + number * n, s->from + number * n, n);
-    meet(s, count, round);
+    wait_for_team(s, count, arrivals);
     if (i >= 0) least = fmin(least, (double)(bench_now() - before) * 1e-9);
   }
   return least;
@@ -54,16 +54,16 @@ static void survey_all(void *user, int number, int count) {
               {BENCH_STREAM_FILL, BENCH_FILL, 1},
               {BENCH_STREAM_FILL, BENCH_FILL_PAST, 1}};
   survey *s = user;
-  int round = 0;
+  int arrivals = 0;
   for (size_t p = 0; p < sizeof plan / sizeof *plan; p++)
     for (int f = 0; f < BENCH_FOOTPRINTS; f++) {
-      size_t n = (size_t)(bench_footprints[f] / 4 / plan[p].arrays / count) / BENCH_PIECE * BENCH_PIECE;
+      size_t n = (size_t)(bench_footprints[f] / 4 / plan[p].arrays / count) / BENCH_CHUNK * BENCH_CHUNK;
       int again = 1 + (int)(SAMPLE_BYTES / bench_footprints[f]);
-      double time = seconds(s, number, count, &round, plan[p].loop, n, again);
+      double time = seconds(s, number, count, &arrivals, plan[p].loop, n, again);
       double gbs = 4.0 * (double)n * plan[p].arrays * count * again / time / GIGA;
       if (number == 0) s->out->gbs[plan[p].stream][f] = fmax(s->out->gbs[plan[p].stream][f], gbs);
     }
-  double time = seconds(s, 0, count, &round, BENCH_MULTIPLY_ADD, MULTIPLY_ADDS, 1);
+  double time = seconds(s, 0, count, &arrivals, BENCH_MULTIPLY_ADD, MULTIPLY_ADDS, 1);
   if (number == 0) s->out->gflops = 2.0 * MULTIPLY_ADDS * count / time / GIGA;
 }
 

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* stream.c: over n floats, a multiple of BENCH_PIECE; MULTIPLY_ADD of n floats stays in registers.
+/* stream.c: over n floats, a multiple of BENCH_CHUNK; MULTIPLY_ADD of n floats stays in registers.
  */
-enum { BENCH_PIECE = 192 };
+enum { BENCH_CHUNK = 192 };
 enum {
   BENCH_READ,
   BENCH_COPY,

@@ -27,23 +27,23 @@ static double median(samples *s) {
   return s->count ? s->list[s->count / 2] : 0;
 }
 
-static void add(samples *s, double ms) {
+static void add_sample(samples *s, double ms) {
   if (s->count < MOST_TIMES) s->list[s->count++] = ms;
 }
 
 static int repeats_for(double ms) { return (int)fmin(fmax(TURN_MS / ms, 1), MOST_REPEATS); }
 
-static bool begin(samples *s, double ms) {
+static bool begin_samples(samples *s, double ms) {
   *s = (samples){.list = malloc(MOST_TIMES * sizeof(double)), .repeats = repeats_for(ms)};
   return s->list != NULL;
 }
 
 /* Ours: one run that is not timed, then those that are. */
-static ir_status turn(const bench_case *c, samples *s, ir_error *error) {
+static ir_status measure_ours(const bench_case *c, samples *s, ir_error *error) {
   for (int i = -1; i < s->repeats; i++) {
     int64_t before = bench_now();
     if (bench_case_run(c, error) != IR_OK) return error->status;
-    if (i >= 0) add(s, (double)(bench_now() - before) * 1e-6);
+    if (i >= 0) add_sample(s, (double)(bench_now() - before) * 1e-6);
   }
   return IR_OK;
 }
@@ -113,7 +113,7 @@ static bool dumped_right(const char *folder, const bench_workload *w, const benc
   return good;
 }
 
-static bool starts(const char *answer, const char *word) {
+static bool starts_with(const char *answer, const char *word) {
   return answer && strncmp(answer, word, strlen(word)) == 0;
 }
 
@@ -121,25 +121,25 @@ static bool starts(const char *answer, const char *word) {
 static void tell_skip(bench_peer *peer, const bench_workload *w, const char *answer) {
   if (!peer->skipped)
     fprintf(stderr, "viewfold bench: %s leaves out %s%s%s\n", peer->name, w->id,
-            starts(answer, "skip ") ? ": " : "", starts(answer, "skip ") ? answer + 5 : "");
+            starts_with(answer, "skip ") ? ": " : "", starts_with(answer, "skip ") ? answer + 5 : "");
   peer->skipped = true;
 }
 
 static void set_up_peer(const char *folder, bench_peer *peer, const bench_workload *w, const bench_case *c,
                         int threads, samples *s) {
   const char *answer = bench_peer_ask(peer, "setup %s %s\n", w->id, folder);
-  if (!starts(answer, "ok")) {
+  if (!starts_with(answer, "ok")) {
     tell_skip(peer, w, answer);
     return;
   }
-  if (!starts(bench_peer_ask(peer, "dump %s/out.bin\n", folder), "ok")) return;
+  if (!starts_with(bench_peer_ask(peer, "dump %s/out.bin\n", folder), "ok")) return;
   if (!dumped_right(folder, w, c, threads)) {
     fprintf(stderr, "viewfold bench: %s: the results of %s are wrong, and not measured\n", w->id, peer->name);
     return;
   }
   answer = bench_peer_ask(peer, "run 2\n");
   const char *last = answer ? strrchr(answer, ' ') : NULL;
-  if (starts(answer, "ms ") && strtod(last, NULL) > 0) begin(s, strtod(last, NULL));
+  if (starts_with(answer, "ms ") && strtod(last, NULL) > 0) begin_samples(s, strtod(last, NULL));
 }
 
 /* The files are gone when they are measured: peers have read them. */
@@ -158,41 +158,41 @@ static ir_status set_up_peers(bench_plan *plan, const bench_workload *w, const b
   return error->status;
 }
 
-static void peer_turn(bench_peer *peer, samples *s) {
+static void measure_peer(bench_peer *peer, samples *s) {
   const char *answer = s->list ? bench_peer_ask(peer, "run %d\n", s->repeats + 1) : NULL;
-  if (!starts(answer, "ms ")) return;
+  if (!starts_with(answer, "ms ")) return;
   char *at;
   strtod(answer + 2, &at); /* not timed */
   for (char *next; at; at = next) {
     double ms = strtod(at, &next);
     if (next == at) return;
-    add(s, ms);
+    add_sample(s, ms);
   }
 }
 
 /* all of it */
 
-static ir_status rounds(bench_plan *plan, const bench_case *c, samples *ours, samples *theirs,
-                        ir_error *error) {
+static ir_status run_rounds(bench_plan *plan, const bench_case *c, samples *ours, samples *theirs,
+                            ir_error *error) {
   for (int r = 0; r < plan->rounds && !error->status; r++) {
-    turn(c, ours, error);
+    measure_ours(c, ours, error);
     for (int p = 0; p < plan->peer_count; p++) {
       if (plan->threads > 1) usleep(SETTLE_US); /* threads that still spin would be in the way */
-      peer_turn(&plan->peers[p], &theirs[p]);
+      measure_peer(&plan->peers[p], &theirs[p]);
     }
     if (plan->threads > 1 && plan->peer_count) usleep(SETTLE_US);
   }
   return error->status;
 }
 
-static ir_status measure(bench_plan *plan, const bench_workload *w, const bench_case *c, bench_result *out,
-                         ir_error *error) {
+static ir_status measure_case(bench_plan *plan, const bench_workload *w, const bench_case *c,
+                              bench_result *out, ir_error *error) {
   samples ours, theirs[BENCH_PEERS] = {{0}};
   int64_t before = bench_now();
   if (bench_case_run(c, error) != IR_OK) return error->status;
-  if (!begin(&ours, (double)(bench_now() - before) * 1e-6))
+  if (!begin_samples(&ours, (double)(bench_now() - before) * 1e-6))
     return ir_fail(error, IR_ERR_MEMORY, "out of memory for the times of %s", w->id);
-  if (set_up_peers(plan, w, c, theirs, error) == IR_OK) rounds(plan, c, &ours, theirs, error);
+  if (set_up_peers(plan, w, c, theirs, error) == IR_OK) run_rounds(plan, c, &ours, theirs, error);
   out->ms = median(&ours);
   out->min_ms = ours.count ? ours.list[0] : 0;
   out->best_peer = -1;
@@ -229,7 +229,7 @@ ir_status bench_measure(bench_plan *plan, const bench_workload *w, bench_result 
   *out = (bench_result){.workload = w, .best_peer = -1};
   if (bench_case_compile(&c, plan->context, w->id, w->text, strlen(w->text), error) == IR_OK &&
       bench_seed_inputs(w, c.program, &inputs, error) == IR_OK &&
-      bench_case_bind(&c, &inputs, true, error) == IR_OK && measure(plan, w, &c, out, error) == IR_OK) {
+      bench_case_bind(&c, &inputs, true, error) == IR_OK && measure_case(plan, w, &c, out, error) == IR_OK) {
     size_t count;
     float *results = results_of(&c, &count, error);
     out->first_ms = (double)c.first_ns * 1e-6;

@@ -10,14 +10,14 @@ static void chain(const bench_given *in, size_t r, size_t length, double *out) {
   }
 }
 
-static void apply(double (*f)(double), const bench_given *in, size_t r, size_t length, double *out) {
+static void apply_each(double (*f)(double), const bench_given *in, size_t r, size_t length, double *out) {
   for (size_t j = 0; j < length; j++) out[j] = f(bench_floats(in, 0)[r * length + j]);
 }
-static void exps(const bench_given *in, size_t r, size_t n, double *out) { apply(exp, in, r, n, out); }
-static void logs(const bench_given *in, size_t r, size_t n, double *out) { apply(log, in, r, n, out); }
-static void tanhs(const bench_given *in, size_t r, size_t n, double *out) { apply(tanh, in, r, n, out); }
-static void erfs(const bench_given *in, size_t r, size_t n, double *out) { apply(erf, in, r, n, out); }
-static void sins(const bench_given *in, size_t r, size_t n, double *out) { apply(sin, in, r, n, out); }
+static void exps(const bench_given *in, size_t r, size_t n, double *out) { apply_each(exp, in, r, n, out); }
+static void logs(const bench_given *in, size_t r, size_t n, double *out) { apply_each(log, in, r, n, out); }
+static void tanhs(const bench_given *in, size_t r, size_t n, double *out) { apply_each(tanh, in, r, n, out); }
+static void erfs(const bench_given *in, size_t r, size_t n, double *out) { apply_each(erf, in, r, n, out); }
+static void sins(const bench_given *in, size_t r, size_t n, double *out) { apply_each(sin, in, r, n, out); }
 
 static double sum(const float *x, size_t count) {
   double total = 0;

@@ -9,13 +9,13 @@
 static void add_scaled(double *out, double a, const float *b, size_t n) {
   for (size_t j = 0; j < n; j++) out[j] += a * (double)b[j];
 }
-static void fill(double *out, size_t n, double value) {
+static void fill_value(double *out, size_t n, double value) {
   for (size_t j = 0; j < n; j++) out[j] = value;
 }
 
 /* Row r of A B, where A[r,k] is a[k * step]. */
 static void row_times(const float *a, size_t step, const float *b, size_t inner, size_t length, double *out) {
-  fill(out, length, 0);
+  fill_value(out, length, 0);
   for (size_t k = 0; k < inner; k++) add_scaled(out, a[k * step], b + k * length, length);
 }
 
@@ -46,20 +46,20 @@ static void add_window(const float *image, const float *kernel, size_t row, doub
 
 static void convolution(const bench_given *in, size_t r, size_t length, double *out) {
   size_t n = r / (64 * 56), o = r / 56 % 64;
-  fill(out, length, 0);
+  fill_value(out, length, 0);
   for (size_t c = 0; c < 64; c++)
     add_window(bench_floats(in, 0) + (n * 64 + c) * 3136, bench_floats(in, 1) + (o * 64 + c) * 9, r % 56,
                out);
 }
 static void depthwise(const bench_given *in, size_t r, size_t length, double *out) {
-  fill(out, length, 0);
+  fill_value(out, length, 0);
   add_window(bench_floats(in, 0) + r / 56 * 3136, bench_floats(in, 1) + r / 56 % 128 * 9, r % 56, out);
 }
 
 /* One query: softmax of its products with `count` keys, times their values. */
 static void attend(const float *q, const float *k, const float *v, size_t count, size_t length, double *out) {
   double *score = calloc(count, sizeof *score);
-  fill(out, length, score ? 0 : NAN);
+  fill_value(out, length, score ? 0 : NAN);
   for (size_t t = 0; score && t < count; t++) {
     for (size_t d = 0; d < length; d++) score[t] += (double)q[d] * (double)k[t * length + d];
     score[t] /= sqrt((double)length);
@@ -103,7 +103,7 @@ static void attend_head(const double *qkv, size_t token, size_t head, double *ou
     score[t] /= sqrt(LAYER_HEAD);
   }
   bench_softmax(score, LAYER_TOKENS);
-  fill(out, LAYER_HEAD, 0);
+  fill_value(out, LAYER_HEAD, 0);
   for (size_t t = 0; t < LAYER_TOKENS; t++)
     for (size_t d = 0; d < LAYER_HEAD; d++)
       out[d] += score[t] * qkv[t * ROW + 2 * LAYER_WIDTH + head * LAYER_HEAD + d];
@@ -125,7 +125,7 @@ static void layer_token(const bench_given *in, const float *x, const double *qkv
 static void transformer(const bench_given *in, size_t r, size_t length, double *out) {
   double *qkv = malloc(sizeof *qkv * LAYER_TOKENS * 3 * LAYER_WIDTH), token[LAYER_WIDTH];
   const float *x = bench_floats(in, 0) + r * length;
-  if (!qkv) fill(out, length, NAN);
+  if (!qkv) fill_value(out, length, NAN);
   for (size_t t = 0; qkv && t < LAYER_TOKENS; t++) {
     for (size_t j = 0; j < LAYER_WIDTH; j++) token[j] = x[t * LAYER_WIDTH + j];
     linear(token, LAYER_WIDTH, bench_floats(in, 1), bench_floats(in, 2), 3 * LAYER_WIDTH,

@@ -31,7 +31,7 @@ static void concat(const bench_given *in, size_t r, size_t length, double *out) 
   for (size_t j = 0; j < length; j++) out[j] = bench_floats(in, (int)(j / 512))[r * 512 + j % 512];
 }
 
-static void gather(const bench_given *in, size_t r, size_t length, double *out) {
+static void gather_rows(const bench_given *in, size_t r, size_t length, double *out) {
   size_t row = (size_t)((const int *)in[1].data)[r];
   for (size_t j = 0; j < length; j++) out[j] = bench_floats(in, 0)[row * length + j];
 }
@@ -72,7 +72,7 @@ static void heads(const bench_given *in, size_t r, size_t length, double *out) {
 const bench_oracle bench_view_oracles[] = {
     {"V1", 4096, transpose},       {"V2", 32 * 64, channels_first},
     {"V3", 6144, permute_reshape}, {"V4", 4096, pad_flip_add},
-    {"V5", 4096, concat},          {"V6", 4096, gather},
+    {"V5", 4096, concat},          {"V6", 4096, gather_rows},
     {"V7", 4096, bias_gelu},       {"V8", 8 * 576, im2col},
     {"V9", 4096, backwards},       {"V10", 8 * 64 * 128, pixel_shuffle},
     {"V11", 8 * 12 * 512, heads},  {NULL, 0, NULL}};

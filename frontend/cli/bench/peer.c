@@ -30,7 +30,7 @@ static char *fill_in(const char *command, int threads) {
   return made;
 }
 
-static bool spawn(const char *command, int in, int out, pid_t *pid) {
+static bool spawn_peer(const char *command, int in, int out, pid_t *pid) {
   posix_spawn_file_actions_t actions;
   char *words[] = {(char[]){"sh"}, (char[]){"-c"}, NULL, NULL};
   words[2] = strdup(command);
@@ -51,7 +51,7 @@ bool bench_peer_start(bench_peer *p, const char *worker, int threads) {
   *p = (bench_peer){.pid = -1};
   snprintf(p->name, sizeof p->name, "%.*s", length, worker);
   if (line && pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0 &&
-      spawn(line, to[0], from[1], &p->pid))
+      spawn_peer(line, to[0], from[1], &p->pid))
     p->to = to[1], p->from = from[0];
   bool good = p->to > 0;
   free(line);
@@ -62,7 +62,7 @@ bool bench_peer_start(bench_peer *p, const char *worker, int threads) {
   return good;
 }
 
-static void lose(bench_peer *p) {
+static void end_peer(bench_peer *p) {
   if (p->pid < 0) return;
   kill(p->pid, SIGKILL);
   waitpid(p->pid, NULL, 0);
@@ -100,13 +100,13 @@ const char *bench_peer_ask(bench_peer *p, const char *format, ...) {
   int written = vdprintf(p->to, format, args);
   va_end(args);
   if (written > 0 && read_line(p)) return p->line;
-  lose(p);
+  end_peer(p);
   return NULL;
 }
 
 void bench_peer_stop(bench_peer *p) {
   if (p->pid >= 0) bench_peer_ask(p, "quit\n");
-  lose(p);
+  end_peer(p);
   free(p->line);
   p->line = NULL;
 }

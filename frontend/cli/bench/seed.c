@@ -5,7 +5,7 @@
 #include "frontend/cli/bench/bench.h"
 
 /* Steele, Lea, Flood: Fast splittable pseudorandom number generators (2014). */
-static uint64_t next(uint64_t *state) {
+static uint64_t next_random(uint64_t *state) {
   uint64_t z = *state += 0x9e3779b97f4a7c15;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
   z = (z ^ z >> 27) * 0x94d049bb133111eb;
@@ -28,13 +28,14 @@ static bool read_range(const char **at, double *low, double *high) {
   return floats;
 }
 
-static bool fill(fe_array *a, uint64_t seed, const char **ranges) {
+static bool fill_array(fe_array *a, uint64_t seed, const char **ranges) {
   double low, high;
   size_t count = a->bytes / ir_dtypes[a->dtype].bytes;
   bool floats = read_range(ranges, &low, &high);
   if (a->dtype != (floats ? IR_F32 : IR_I32)) return false;
   for (size_t i = 0; i < count; i++) {
-    double unit = (double)(next(&seed) >> 40) * 0x1p-24; /* in steps so large that nothing is subnormal */
+    double unit =
+        (double)(next_random(&seed) >> 40) * 0x1p-24; /* in steps so large that nothing is subnormal */
     if (floats) ((float *)a->data)[i] = (float)(low + (high - low) * unit);
     else ((int32_t *)a->data)[i] = (int32_t)(high * unit);
   }
@@ -53,7 +54,7 @@ ir_status bench_seed_inputs(const bench_workload *w, const vf_program *program, 
     if (!bench_array_make(input, type.bytes)) break;
     type.data = input->a.data;
     input->a = type;
-    if (!fill(&input->a, seed_of(w->id, out->count), &ranges)) {
+    if (!fill_array(&input->a, seed_of(w->id, out->count), &ranges)) {
       ir_fail(error, IR_ERR_INTERNAL, "%s: no range of input %zu fits its dtype, %s", w->id, out->count,
               ir_dtypes[type.dtype].name);
       out->count++;

@@ -7,7 +7,7 @@
 
 enum { SUMS = 12 }; /* independent chains of multiply-adds: more than latency times ports of any processor */
 
-/* Buffers are whole pieces of BENCH_PIECE floats, aligned to them. STREAM stores past the caches. */
+/* Buffers are whole pieces of BENCH_CHUNK floats, aligned to them. STREAM stores past the caches. */
 #define KIT(NAME, TARGET, VECTOR, LANES, LOAD, STORE, STREAM, SET, ADD, MULTIPLY_ADD, FENCE)                 \
   TARGET static void NAME##_read(float *to, const float *from, size_t n) {                                   \
     VECTOR sum[4] = {SET(0), SET(0), SET(0), SET(0)};                                                        \

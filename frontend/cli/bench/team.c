@@ -18,7 +18,7 @@ typedef struct member {
   pthread_t thread;
 } member;
 
-static void *start(void *argument) {
+static void *thread_main(void *argument) {
   member *m = argument;
   int count;
   while ((count = atomic_load_explicit(&m->team->count, memory_order_acquire)) == 0) sched_yield();
@@ -32,7 +32,7 @@ void bench_team(int threads, void (*run)(void *user, int number, int count), voi
   int made = 1;
   while (made < threads && made < MOST_MEMBERS) {
     members[made] = (member){.team = &t, .number = made};
-    if (pthread_create(&members[made].thread, NULL, start, &members[made]) != 0) break;
+    if (pthread_create(&members[made].thread, NULL, thread_main, &members[made]) != 0) break;
     made++;
   }
   atomic_store_explicit(&t.count, made, memory_order_release);

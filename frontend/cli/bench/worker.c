@@ -21,7 +21,7 @@ typedef struct server {
 } server;
 
 /* In one line, whatever the reason says. */
-static void skip(server *s) {
+static void answer_skip(server *s) {
   fputs("skip ", s->answers);
   for (const char *at = s->error.text; *at; at++) putc(*at == '\n' ? ' ' : *at, s->answers);
   putc('\n', s->answers);
@@ -91,7 +91,7 @@ static const struct {
 enum { REQUESTS = sizeof requests_known / sizeof *requests_known };
 
 /* False after `quit`. */
-static bool answer(server *s, char *line) {
+static bool answer_request(server *s, char *line) {
   size_t length = strcspn(line, " "), i = 0;
   char *rest = line + length + strspn(line + length, " ");
   ir_error_clear(&s->error);
@@ -102,7 +102,7 @@ static bool answer(server *s, char *line) {
   else
     ir_fail(&s->error, IR_ERR_INVALID, "unknown request '%.40s'; expected setup, run, dump, drop or quit",
             line);
-  if (s->error.status) skip(s);
+  if (s->error.status) answer_skip(s);
   fflush(s->answers);
   return i >= REQUESTS || strcmp(requests_known[i].name, "quit") != 0;
 }
@@ -114,7 +114,7 @@ int bench_serve(vf_context *context, FILE *requests, FILE *answers) {
   bool more = true;
   for (ssize_t length; more && (length = getline(&line, &room, requests)) >= 0;) {
     while (length && strchr(" \r\n", line[length - 1])) line[--length] = '\0';
-    if (length) more = answer(&s, line);
+    if (length) more = answer_request(&s, line);
   }
   free(line);
   bench_case_close(&s.c);

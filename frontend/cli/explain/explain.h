@@ -29,7 +29,7 @@ typedef struct explain_run {
   int64_t *ns;          /* median by step of the plan; NULL: nothing was run */
   char why[CLI_WHY];    /* nothing was run: "" when it was */
   explain_sizes values; /* found at the first kernel, as the rounds are */
-  double *rounds;       /* of each step in a run; 0: not known */
+  double *iterations;   /* of each step in a run; 0: not known */
 } explain_run;
 
 /* Compile and run the block, with inputs that are given or made up, unless r->why says why not. The exit

@@ -132,7 +132,7 @@ static bool read_kept(rt_context *c, cli_machine *out) {
   return good;
 }
 
-static void keep(rt_context *c, const cli_machine *m) {
+static void keep_machine(rt_context *c, const cli_machine *m) {
   rt_disk *disk = rt_context_disk(c, NULL);
   ir_text key, text;
   ir_text_init(&key, &ir_mem_libc);
@@ -154,7 +154,7 @@ ir_status cli_machine_measure(rt_context *c, cli_machine *out, ir_error *error) 
   if (out->threads == 1) out->all = out->one;
   ir_text_init(&text, &ir_mem_libc); /* rounded, as it will be read */
   cli_machine_text(out, &text);
-  if (!text.failed && cli_machine_set(out, ir_text_get(&text), &all, error) == IR_OK) keep(c, out);
+  if (!text.failed && cli_machine_set(out, ir_text_get(&text), &all, error) == IR_OK) keep_machine(c, out);
   ir_text_free(&text);
   return error->status;
 }
@@ -166,7 +166,7 @@ ir_status cli_machine_find(rt_context *c, bool measure, cli_machine *out, bool *
   if (settings && cli_machine_set(out, settings, &all, error) != IR_OK) return error->status;
   const ir_target *target = rt_context_target(c, error);
   if (!target) return error->status;
-  bool here = target->lanes == 0; /* what is measured is the processor */
+  bool here = target->group_items == 0; /* what is measured is the processor */
   *known = all || (here && read_kept(c, out));
   if (!*known && here && measure) {
     if (cli_machine_measure(c, out, error) != IR_OK) return error->status;

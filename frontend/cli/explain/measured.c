@@ -42,7 +42,7 @@ static int ascending(const void *a, const void *b) {
 }
 
 /* Medians by step, in r->ns. */
-static ir_status measure(explain_run *r, const cli_buffers *b, ir_error *error) {
+static ir_status measure_steps(explain_run *r, const cli_buffers *b, ir_error *error) {
   size_t steps = rt_program_step_count(r->program), runs = 0;
   int64_t *all = calloc(steps * MOST_RUNS + 1, sizeof *all), *one = calloc(steps + 1, sizeof *one);
   int64_t start = ir_now_ns(), column[MOST_RUNS];
@@ -79,7 +79,7 @@ static int compile_and_run(explain_run *r, cli_graph *s, const ir_parsed_graph *
   if (!s->error.status && cli_machine_find(r->context, true, &r->machine, &r->known, &s->error) == IR_OK &&
       fe_compile(r->context, &request, &r->program, &s->error) == IR_OK && is_affordable(r, &s->error) &&
       cli_buffers_open(&buffers, r->program, block, &r->inputs, &s->error) == IR_OK)
-    measure(r, &buffers, &s->error);
+    measure_steps(r, &buffers, &s->error);
   cli_buffers_close(&buffers);
   free(inputs);
   return s->error.status ? cli_failure("explain", &s->error) : CLI_OK;
@@ -98,8 +98,8 @@ void explain_run_close(explain_run *r) {
   cli_binding_free(&r->inputs);
   free(r->ns);
   free(r->values.list);
-  free(r->rounds);
-  r->program = NULL, r->ns = NULL, r->values = (explain_sizes){0}, r->rounds = NULL;
+  free(r->iterations);
+  r->program = NULL, r->ns = NULL, r->values = (explain_sizes){0}, r->iterations = NULL;
 }
 
 /* sizes: the variables of the graph that is explained, a copy, are known by name */
@@ -145,8 +145,8 @@ typedef struct computing {
   double operations, at_best, as_it_is;
 } computing;
 
-static computing compute(const fe_explained *e, size_t number, double flops, bool lanes,
-                         const explain_sizes *s) {
+static computing compute_work(const fe_explained *e, size_t number, double flops, bool lanes,
+                              const explain_sizes *s) {
   fe_arithmetic a = fe_arithmetic_of(e, number);
   double floats = number_of(e->g, a.floats, s), integers = number_of(e->g, a.integers, s),
          wide_floats = number_of(e->g, a.weighed_floats, s),
@@ -159,7 +159,8 @@ static computing compute(const fe_explained *e, size_t number, double flops, boo
   return c;
 }
 
-static expected expect(const explain_run *r, const fe_explained *e, size_t number, const explain_sizes *s) {
+static expected expected_limits(const explain_run *r, const fe_explained *e, size_t number,
+                                const explain_sizes *s) {
   fe_kernel_work work = fe_work_of(e, number);
   rt_step_cost cost;
   ir_error ignored = {0};
@@ -169,7 +170,7 @@ static expected expect(const explain_run *r, const fe_explained *e, size_t numbe
   const bench_limits *all = cli_machine_limits(&r->machine, rt_context_threads(r->context)),
                      *own = cli_machine_limits(&r->machine, cost.threads);
   fe_lanes lanes = fe_lanes_of(e, number);
-  computing c = compute(e, number, (double)cost.flops, lanes.lanes > 1, s);
+  computing c = compute_work(e, number, (double)cost.flops, lanes.lanes > 1, s);
   double bytes = x.read + x.written, width = (double)e->target->vector_bytes / 4;
   x.operations = c.operations;
   x.memory_ms = bytes > 0 ? bench_limits_ms(all, x.read, x.written, 0) : 0;
@@ -199,27 +200,27 @@ static void put_share(const char *name, double ms, double limit_ms, ir_text *out
 }
 
 /* How often a run of the graph runs each step, in r->rounds; 0: that is not known. */
-static bool count_rounds(explain_run *r, const fe_explained *e) {
+static bool count_iterations(explain_run *r, const fe_explained *e) {
   size_t count = e->plan->step_count;
-  if (r->rounds) return true;
-  if (!(r->rounds = malloc((count + 1) * sizeof *r->rounds))) return false;
-  for (size_t i = 0; i < count; i++) r->rounds[i] = 1;
+  if (r->iterations) return true;
+  if (!(r->iterations = malloc((count + 1) * sizeof *r->iterations))) return false;
+  for (size_t i = 0; i < count; i++) r->iterations[i] = 1;
   for (size_t i = 0; i < count; i++) {
     const ir_step *s = &e->plan->steps[i];
     double times = s->kind == IR_STEP_SCAN    ? number_of(e->g, s->count, &r->values)
                    : s->kind == IR_STEP_WHILE ? 0
                                               : 1;
     size_t inside = s->inside[0] + s->inside[1]; /* at most 64 deep, so a step is met as often */
-    for (size_t k = 1; k <= inside && times != 1; k++) r->rounds[i + k] *= times;
+    for (size_t k = 1; k <= inside && times != 1; k++) r->iterations[i + k] *= times;
   }
   return true;
 }
 
-static void put_taken(double ms, double rounds, double limit_ms, ir_text *out) {
+static void put_time(double ms, double iterations, double limit_ms, ir_text *out) {
   if (ms <= 0) ir_text_str(out, "  took    no time: it did not run");
-  else if (rounds < 1) ir_textf(out, "  took    %.4g ms in all rounds", ms);
-  else put_share("took", ms / rounds, limit_ms, out);
-  if (ms > 0 && rounds > 1) ir_textf(out, ", in each of %.0f rounds", rounds);
+  else if (iterations < 1) ir_textf(out, "  took    %.4g ms in all rounds", ms);
+  else put_share("took", ms / iterations, limit_ms, out);
+  if (ms > 0 && iterations > 1) ir_textf(out, ", in each of %.0f rounds", iterations);
   ir_text_str(out, "\n");
 }
 
@@ -231,12 +232,12 @@ void explain_run_more(void *run, const struct fe_explained *e, size_t number) {
   }
   if (!r->known) {
     ir_textf(e->out, "  took    %.4g ms\n", (double)r->ns[number] * 1e-6);
-  } else if (find_sizes(r, e->g) && count_rounds(r, e)) {
-    expected x = expect(r, e, number, &r->values);
+  } else if (find_sizes(r, e->g) && count_iterations(r, e)) {
+    expected x = expected_limits(r, e, number, &r->values);
     put_limit(&x, e);
     put_share("expects", x.predicted_ms, x.limit_ms, e->out);
     ir_textf(e->out, ", by %d thread%s\n", x.threads, x.threads == 1 ? "" : "s");
-    put_taken((double)r->ns[number] * 1e-6, r->rounds[number], x.limit_ms, e->out);
+    put_time((double)r->ns[number] * 1e-6, r->iterations[number], x.limit_ms, e->out);
   } else {
     e->out->failed = true;
   }

@@ -41,7 +41,7 @@ json_t *show_expression(show *s, const ir_graph *g, ir_ref expression) {
 /* stages */
 
 /* Cut at the end of a line; the number of lines left out. */
-static size_t cut(const ir_text *text, size_t *length) {
+static size_t cut_at_line(const ir_text *text, size_t *length) {
   size_t lines = 0;
   *length = text->len;
   if (text->len <= STAGE_MOST) return 0;
@@ -61,7 +61,7 @@ static json_t *one_stage(show *s, const ir_parsed_graph *block, fe_stage stage) 
     if (!s->status) s->status = cli_failure("show", &error); /* what follows fails alike */
     show_set(s, made, "error", show_text(error.text, strlen(error.text)));
   }
-  lines = cut(&text, &length);
+  lines = cut_at_line(&text, &length);
   show_set(s, made, "name", json_string(fe_stage_table[stage].name));
   show_set(s, made, "says", json_string(fe_stage_table[stage].says));
   show_set(s, made, "text", show_text(ir_text_get(&text), length));

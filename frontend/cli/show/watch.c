@@ -13,17 +13,17 @@ static const pass_rule *rule_named(const char *name) {
   return NULL;
 }
 
-static json_t *plain(const char *text) { return show_text(text, strlen(text)); }
+static json_t *plain_text(const char *text) { return show_text(text, strlen(text)); }
 
 /* What is no row of the table is a function of the builders: only its name is known. */
 static void note_rule(show *s, const char *name) {
   const pass_rule *r = rule_named(name);
   if (!r || json_object_get(s->rules, name)) return;
   json_t *made = json_object();
-  show_set(s, made, "left", plain(r->left));
-  show_set(s, made, "right", plain(r->right));
-  show_set(s, made, "condition", plain(r->condition));
-  show_set(s, made, "reason", plain(r->reason));
+  show_set(s, made, "left", plain_text(r->left));
+  show_set(s, made, "right", plain_text(r->right));
+  show_set(s, made, "condition", plain_text(r->condition));
+  show_set(s, made, "reason", plain_text(r->reason));
   show_set(s, s->rules, name, made);
 }
 
@@ -48,8 +48,8 @@ static json_t *shortened(const ir_text *text) {
   return made;
 }
 
-static bool note(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op op, const ir_ref *src,
-                 uint32_t nsrc, ir_ref result) {
+static bool note_rewrite(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op op, const ir_ref *src,
+                         uint32_t nsrc, ir_ref result) {
   show_watch *w = user;
   (void)given;
   if (json_array_size(w->list) >= ROWS_MOST || w->printed > TEXT_MOST) {
@@ -64,7 +64,7 @@ static bool note(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op 
   w->printed += before.len + after.len;
   w->s->failed |= before.failed || after.failed;
   json_t *row = json_object();
-  show_set(w->s, row, "rule", plain(rule));
+  show_set(w->s, row, "rule", plain_text(rule));
   show_set(w->s, row, "before", shortened(&before));
   show_set(w->s, row, "after", shortened(&after));
   show_add(w->s, w->list, row);
@@ -75,7 +75,7 @@ static bool note(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op 
 }
 
 void show_watch_begin(show_watch *w, show *s, ir_graph *g) {
-  *w = (show_watch){.s = s, .observer = {.user = w, .rewrite = note}, .list = json_array()};
+  *w = (show_watch){.s = s, .observer = {.user = w, .rewrite = note_rewrite}, .list = json_array()};
   g->observer = &w->observer;
 }
 

@@ -5,7 +5,7 @@
 #include "frontend/cli/tune/tune.h"
 #include "runtime/program/tuned.h"
 
-static bool keep(const tune_kernel *k, rt_context *keeps, const char *graph) {
+static bool keep_kernel(const tune_kernel *k, rt_context *keeps, const char *graph) {
   ir_text text;
   ir_text_init(&text, &ir_mem_libc);
   ir_textf(&text, "kernel %s of @%s\ntook %lld ns, takes %lld ns\n", k->key.symbol, graph,
@@ -22,20 +22,20 @@ bool tune_keep(tune *t, rt_context *keeps) {
   for (size_t i = 0; i < t->count; i++) {
     const tune_kernel *k = &t->kernels[i];
     if (!k->searched) continue;
-    if (k->best.count) kept &= keep(k, keeps, t->request.name);
+    if (k->best.count) kept &= keep_kernel(k, keeps, t->request.name);
     else if (k->model_ns) rt_tuned_forget(keeps, &k->key);
   }
   return kept;
 }
 
-void tune_take_kept(tune *t, rt_context *keeps) {
+void tune_read_kept(tune *t, rt_context *keeps) {
   fe_tuned kept;
   fe_tuned_init(&kept, keeps, &ir_mem_libc);
   for (size_t i = 0; i < t->count && kept.context; i++) {
     size_t at = 0;
     uint32_t nest;
     const char *moves;
-    fe_tuned_take(&kept, &t->kernels[i].key);
+    fe_tuned_read(&kept, &t->kernels[i].key);
     while (fe_tuned_next(&kept, &at, &nest, &moves)) tune_add(&t->kernels[i].best, nest, moves);
   }
   fe_tuned_free(&kept);

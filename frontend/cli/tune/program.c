@@ -30,7 +30,7 @@ static bool is_key(const rt_kernel_key *a, const rt_kernel_key *b) {
   return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
 }
 
-static void enter(void *user, uint32_t kernel, const ir_graph *g, ir_ref effect) {
+static void enter_kernel(void *user, uint32_t kernel, const ir_graph *g, ir_ref effect) {
   tune *t = user;
   rt_kernel_key key;
   t->at = UINT32_MAX;
@@ -55,7 +55,7 @@ static void enter(void *user, uint32_t kernel, const ir_graph *g, ir_ref effect)
   }
 }
 
-static const char *given(void *user, uint32_t kernel, uint32_t nest) {
+static const char *given_moves(void *user, uint32_t kernel, uint32_t nest) {
   tune *t = user;
   (void)kernel;
   if (t->at >= t->count) return NULL;
@@ -66,14 +66,18 @@ static const char *given(void *user, uint32_t kernel, uint32_t nest) {
   return NULL;
 }
 
-static void offered(void *user, uint32_t kernel, uint32_t nest, const char *moves) {
+static void note_neighbour(void *user, uint32_t kernel, uint32_t nest, const char *moves) {
   tune *t = user;
   (void)kernel;
-  if (t->at == t->of && !tune_has(t->offers, nest, moves)) t->failed |= !tune_add(t->offers, nest, moves);
+  if (t->at == t->of && !tune_has(t->neighbours, nest, moves))
+    t->failed |= !tune_add(t->neighbours, nest, moves);
 }
 
 ir_status tune_compile(tune *t, rt_program **out, ir_error *error) {
-  pass_shaping shaping = {.user = t, .enter = enter, .given = given, .offered = t->offers ? offered : NULL};
+  pass_shaping shaping = {.user = t,
+                          .enter = enter_kernel,
+                          .given = given_moves,
+                          .neighbour = t->neighbours ? note_neighbour : NULL};
   fe_request request = t->request;
   request.shaping = &shaping;
   t->failed = false;

@@ -22,7 +22,7 @@ enum {
 #define NO_HOPE 1.5  /* of the time so far, after one run */
 
 typedef struct finalist {
-  size_t offer;
+  size_t neighbour;
   int64_t ns;
   rt_program *program;
 } finalist;
@@ -40,8 +40,8 @@ static int64_t median(int64_t *ns, int count) {
 static bool goes_on(int64_t until) { return !tune_stopped() && ir_now_ns() < until; }
 
 /* Medians of both, run in turn; after a signal they are as expected, both alike. */
-static ir_status in_turn(tune *t, const rt_program *const two[2], int64_t expected, int64_t out[2],
-                         ir_error *error) {
+static ir_status median_alternating(tune *t, const rt_program *const two[2], int64_t expected, int64_t out[2],
+                                    ir_error *error) {
   int64_t ns[2][MOST_SAMPLES], each = expected > 0 ? DUEL_NS / (2 * expected) : MOST_SAMPLES;
   int count = each > MOST_SAMPLES ? MOST_SAMPLES : each < LEAST_SAMPLES ? LEAST_SAMPLES : (int)each;
   for (int i = 0; i < count && !tune_stopped(); i++)
@@ -57,8 +57,8 @@ static ir_status wins(tune *t, const rt_program *best, const rt_program *challen
   const rt_program *two[] = {best, challenger};
   int64_t medians[2] = {0};
   *won = true;
-  for (int round = 0; round < 2 && *won; round++) {
-    if (in_turn(t, two, expected, medians, error) != IR_OK) return error->status;
+  for (int duel = 0; duel < 2 && *won; duel++) {
+    if (median_alternating(t, two, expected, medians, error) != IR_OK) return error->status;
     *won = (double)medians[1] < MARGIN * (double)medians[0];
   }
   if (*won) memcpy(ns, medians, sizeof medians);
@@ -89,12 +89,12 @@ static void enter_final(finalist *list, finalist f) {
 }
 
 /* Moves that cannot be compiled here, or give other results, are no failure: they are not taken. */
-static ir_status try_offer(tune *t, const tune_list *offers, size_t number, int64_t best, finalist *finals,
-                           ir_error *error) {
+static ir_status try_neighbour(tune *t, const tune_list *neighbours, size_t number, int64_t best,
+                               finalist *finals, ir_error *error) {
   ir_error own = {0};
-  finalist f = {.offer = number};
+  finalist f = {.neighbour = number};
   bool same = false;
-  t->instead = offers->items[number];
+  t->instead = neighbours->items[number];
   ir_status status = tune_compile(t, &f.program, &own);
   t->instead.text = NULL;
   if (status == IR_ERR_MEMORY) return ir_fail(error, status, "%s", own.text);
@@ -107,7 +107,7 @@ static ir_status try_offer(tune *t, const tune_list *offers, size_t number, int6
   return error->status;
 }
 
-static bool take(tune_list *best, const tune_moves *moves) {
+static bool replace_best(tune_list *best, const tune_moves *moves) {
   for (size_t i = 0; i < best->count; i++) {
     char *copy = best->items[i].nest == moves->nest ? strdup(moves->text) : NULL;
     if (!copy) continue;
@@ -118,7 +118,7 @@ static bool take(tune_list *best, const tune_moves *moves) {
   return tune_add(best, moves->nest, moves->text);
 }
 
-static void draw(tune *t, uint32_t kernel) {
+static void draw_progress(tune *t, uint32_t kernel) {
   const tune_kernel *k = &t->kernels[kernel];
   double share = (double)(ir_now_ns() - t->begin_ns) / (double)(t->end_ns - t->begin_ns);
   cli_progress_draw(&t->progress, share, "kernel %u of %zu: %u tried, %.0f %% of the time at first",
@@ -127,11 +127,11 @@ static void draw(tune *t, uint32_t kernel) {
 }
 
 /* The moves near the best ones. */
-static ir_status find_offers(tune *t, tune_list *offers, ir_error *error) {
+static ir_status find_neighbours(tune *t, tune_list *neighbours, ir_error *error) {
   rt_program *program;
-  t->offers = offers;
+  t->neighbours = neighbours;
   ir_status status = tune_compile(t, &program, error);
-  t->offers = NULL;
+  t->neighbours = NULL;
   if (!status) rt_program_release(program);
   return status;
 }
@@ -140,24 +140,24 @@ static ir_status find_offers(tune *t, tune_list *offers, ir_error *error) {
 static ir_status one_step(tune *t, rt_program **best, tune_list *seen, int64_t until, bool *better,
                           ir_error *error) {
   tune_kernel *k = &t->kernels[t->of];
-  tune_list offers = {0};
+  tune_list neighbours = {0};
   finalist finals[FINALISTS] = {0};
   int64_t base = k->best_ns;
   *better = false;
-  ir_status status = find_offers(t, &offers, error);
+  ir_status status = find_neighbours(t, &neighbours, error);
   if (!status) status = quick(t, *best, base, &base, error);
-  for (size_t i = 0; i < offers.count && !status && goes_on(until); i++) {
-    if (tune_has(seen, offers.items[i].nest, offers.items[i].text)) continue;
-    if (!tune_add(seen, offers.items[i].nest, offers.items[i].text)) break;
-    status = try_offer(t, &offers, i, base, finals, error);
-    draw(t, t->of);
+  for (size_t i = 0; i < neighbours.count && !status && goes_on(until); i++) {
+    if (tune_has(seen, neighbours.items[i].nest, neighbours.items[i].text)) continue;
+    if (!tune_add(seen, neighbours.items[i].nest, neighbours.items[i].text)) break;
+    status = try_neighbour(t, &neighbours, i, base, finals, error);
+    draw_progress(t, t->of);
   }
   for (int i = 0; i < FINALISTS && !status && !*better; i++) {
     int64_t ns[2];
     if (!finals[i].program) break;
     status = wins(t, *best, finals[i].program, k->best_ns, ns, better, error);
     if (status || !*better) continue;
-    if (!take(&k->best, &offers.items[finals[i].offer]))
+    if (!replace_best(&k->best, &neighbours.items[finals[i].neighbour]))
       status = ir_fail(error, IR_ERR_MEMORY, "out of memory tuning");
     k->best_ns = ns[1];
     rt_program *old = *best;
@@ -165,12 +165,12 @@ static ir_status one_step(tune *t, rt_program **best, tune_list *seen, int64_t u
     finals[i].program = old;
   }
   for (int i = 0; i < FINALISTS; i++) rt_program_release(finals[i].program);
-  tune_empty(&offers);
+  tune_empty(&neighbours);
   return status;
 }
 
 /* Where moves were given at first (found another time) they have to win again. */
-static ir_status begin(tune *t, const rt_program *model, rt_program **best, ir_error *error) {
+static ir_status begin_search(tune *t, const rt_program *model, rt_program **best, ir_error *error) {
   tune_kernel *k = &t->kernels[t->of];
   bool same = true, won = false;
   int64_t ns[2];
@@ -199,7 +199,7 @@ ir_status tune_search(tune *t, uint32_t kernel, int64_t until, ir_error *error) 
   k->best = (tune_list){0};
   ir_status status = tune_compile(t, &model, error);
   k->best = found;
-  if (!status) status = begin(t, model, &best, error);
+  if (!status) status = begin_search(t, model, &best, error);
   k->searched = !tune_stopped();
   while (!status && better && goes_on(until)) status = one_step(t, &best, &seen, until, &better, error);
   if (!status && k->best.count && !tune_stopped()) { /* small gains of steps may be none together */

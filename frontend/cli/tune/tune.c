@@ -69,7 +69,7 @@ typedef struct tuner {
   rt_program *first; /* the cost model's */
 } tuner;
 
-static int failed(tuner *r) { return cli_failure("tune", &r->s.error); }
+static int fail_tune(tuner *r) { return cli_failure("tune", &r->s.error); }
 
 /* the graph */
 
@@ -85,11 +85,11 @@ static int open_graph(tuner *r) {
   return status;
 }
 
-static int compile(tuner *r) {
+static int compile_graph(tuner *r) {
   r->leaves = calloc(r->block->param_count + 1, sizeof *r->leaves);
   if (!r->leaves) {
     ir_fail(&r->s.error, IR_ERR_MEMORY, "out of memory");
-    return failed(r);
+    return fail_tune(r);
   }
   for (size_t i = 0; i < r->block->param_count; i++) r->leaves[i] = r->block->params[i].ref;
   r->t.request = (fe_request){.graph = &r->s.g,
@@ -101,7 +101,7 @@ static int compile(tuner *r) {
                               .var_count = r->inputs.var_count,
                               .name = r->block->name};
   r->t.vars = r->inputs.values;
-  return tune_compile(&r->t, &r->first, &r->s.error) ? failed(r) : CLI_OK;
+  return tune_compile(&r->t, &r->first, &r->s.error) ? fail_tune(r) : CLI_OK;
 }
 
 /* searching */
@@ -118,7 +118,7 @@ static int measure_model(tuner *r) {
     int64_t ns[RUNS];
     r->t.of = k;
     for (int i = 0; i < RUNS; i++)
-      if (tune_time(&r->t, r->first, &ns[i], &r->s.error) != IR_OK) return failed(r);
+      if (tune_time(&r->t, r->first, &ns[i], &r->s.error) != IR_OK) return fail_tune(r);
     for (int i = 1; i < RUNS; i++) /* sorted */
       for (int j = i; j > 0 && ns[j] < ns[j - 1]; j--) {
         int64_t swap = ns[j];
@@ -151,7 +151,7 @@ static int search_all(tuner *r) {
     if (own == 0) continue; /* did not run */
     if (tune_search(t, (uint32_t)(order[i] - t->kernels), now + (int64_t)(share * (double)(t->end_ns - now)),
                     &r->s.error) != IR_OK)
-      status = failed(r);
+      status = fail_tune(r);
   }
   cli_progress_close(&t->progress);
   free(order);
@@ -160,7 +160,7 @@ static int search_all(tuner *r) {
 
 /* reports */
 
-static void report(const tuner *r) {
+static void print_report(const tuner *r) {
   for (size_t step = 0; step < r->t.steps; step++) {
     const tune_kernel *k = &r->t.kernels[r->t.kernel_of[step]];
     size_t first = 0;
@@ -195,13 +195,13 @@ static int write_schedule(tuner *r) {
       fe_atomic_write(&file, ir_text_get(&text), text.len, &r->s.error) == IR_OK)
     fe_atomic_commit(&file, &r->s.error);
   ir_text_free(&text);
-  return r->s.error.status ? failed(r) : CLI_OK;
+  return r->s.error.status ? fail_tune(r) : CLI_OK;
 }
 
 /* What was found is reported, written and kept, of a search that a signal ended as well. */
-static int finish(tuner *r) {
+static int finish_tuning(tuner *r) {
   ir_error error = {0};
-  report(r);
+  print_report(r);
   if (!r->dry && !tune_keep(&r->t, r->keeps))
     ir_fail(&error, IR_ERR_IO, "what was found could not be kept: the cache cannot be written");
   int unkept = error.status ? cli_failure("tune", &error) : CLI_OK, unwritten = write_schedule(r),
@@ -214,38 +214,38 @@ static int finish(tuner *r) {
 
 static int tune_graph(tuner *r) {
   bool same;
-  int status = compile(r);
+  int status = compile_graph(r);
   if (status) return status;
   if (cli_buffers_open(&r->t.buffers, r->first, r->block, &r->inputs, &r->s.error) != IR_OK ||
       tune_check(&r->t, r->first, &same, &r->s.error) != IR_OK)
-    return failed(r);
+    return fail_tune(r);
   status = measure_model(r);
-  if (!status) tune_take_kept(&r->t, r->keeps);
+  if (!status) tune_read_kept(&r->t, r->keeps);
   tune_stop_on_signals();
   if (!status) status = search_all(r);
-  return status ? status : finish(r);
+  return status ? status : finish_tuning(r);
 }
 
 /* the command */
 
 static int cache_failure(tuner *r) {
   ir_fail(&r->s.error, IR_ERR_IO, "the cache cannot be read");
-  return failed(r);
+  return fail_tune(r);
 }
 
-static int run(tuner *r) {
+static int run_command(tuner *r) {
   rt_options options;
   int status = cli_context_options("tune", r->given[THREADS], r->given[DEVICE], &options);
   if (status) return status;
-  if (rt_context_create(&ir_mem_libc, &options, &r->keeps, &r->s.error) != IR_OK) return failed(r);
+  if (rt_context_create(&ir_mem_libc, &options, &r->keeps, &r->s.error) != IR_OK) return fail_tune(r);
   if (r->list || (r->forget && !r->word))
     return (r->list ? tune_print_kept(r->keeps) : tune_forget_all(r->keeps)) ? CLI_OK : cache_failure(r);
   options.no_disk = true;
-  if (rt_context_create(&ir_mem_libc, &options, &r->t.context, &r->s.error) != IR_OK) return failed(r);
+  if (rt_context_create(&ir_mem_libc, &options, &r->t.context, &r->s.error) != IR_OK) return fail_tune(r);
   status = open_graph(r);
   if (status) return status;
   if (!r->forget) return tune_graph(r);
-  status = compile(r);
+  status = compile_graph(r);
   if (!status) tune_forget(&r->t, r->keeps);
   return status;
 }
@@ -308,7 +308,7 @@ int cli_tune(int argc, char **argv) {
   tuner r = {.seconds = 0};
   r.s.module.mem = r.s.g.mem = &ir_mem_libc;
   int status = read_options(&r, argc, argv);
-  if (status == CLI_END) status = run(&r);
+  if (status == CLI_END) status = run_command(&r);
   close_all(&r);
   return status;
 }

@@ -53,11 +53,11 @@ typedef struct tune {
   cli_progress progress;
   int64_t begin_ns, end_ns;
   /* while compiling */
-  uint32_t at;        /* the kernel at hand */
-  uint32_t of;        /* the kernel that the rest is about */
-  tune_moves instead; /* of the best ones, text NULL: none */
-  tune_list *offers;  /* of that kernel, to be noted; or NULL */
-  bool failed;        /* memory is short */
+  uint32_t at;           /* the kernel at hand */
+  uint32_t of;           /* the kernel that the rest is about */
+  tune_moves instead;    /* of the best ones, text NULL: none */
+  tune_list *neighbours; /* of that kernel, to be noted; or NULL */
+  bool failed;           /* memory is short */
 } tune;
 
 /* A program of the best moves, with t->instead in place of them. Fills t->kernels at the first time. */
@@ -77,7 +77,7 @@ int tune_stopped(void); /* the signal's number; 0: none came */
 ir_status tune_search(tune *t, uint32_t kernel, int64_t until, ir_error *error);
 
 /* keep.c: `keeps` has a cache on disk. False: it cannot be read or written. */
-void tune_take_kept(tune *t, rt_context *keeps); /* as the best moves to begin with */
+void tune_read_kept(tune *t, rt_context *keeps); /* as the best moves to begin with */
 bool tune_keep(tune *t, rt_context *keeps); /* of kernels searched: what was found, or that nothing was */
 void tune_forget(tune *t, rt_context *keeps);
 bool tune_print_kept(rt_context *keeps);

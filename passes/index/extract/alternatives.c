@@ -34,17 +34,17 @@ static bool below(const extraction *x, const int64_t *t, uint32_t limit) {
   return true;
 }
 
-static bool add_way(extract_quotient *q, extract_way way) {
-  if (q->ways == EXTRACT_WAYS) return false;
-  q->way[q->ways++] = way;
+static bool add_alternative(extract_quotient *q, extract_alternative alternative) {
+  if (q->alternatives == EXTRACT_ALTERNATIVES) return false;
+  q->alternative[q->alternatives++] = alternative;
   return true;
 }
 
-static void add_both(extract_quotient *q, extract_way way) {
-  way.how = EXTRACT_QUOTIENT;
-  add_way(q, way);
-  way.how = EXTRACT_REMAINDER;
-  add_way(q, way);
+static void add_quotient_and_remainder(extract_quotient *q, extract_alternative alternative) {
+  alternative.how = EXTRACT_QUOTIENT;
+  add_alternative(q, alternative);
+  alternative.how = EXTRACT_REMAINDER;
+  add_alternative(q, alternative);
 }
 
 /* The numerator t in the place of n, where their residues modulo b agree. */
@@ -70,7 +70,8 @@ static void add_shifted(extraction *x, extract_quotient *q, int t, int n, int64_
     for (uint32_t i = 0; i < x->atoms; i++) e[i] = -e[i];
     if (!ir_sub_ok(e[0], 1, &e[0])) return;
   }
-  add_both(q, (extract_way){.sign = (int8_t)sign, .of = (int16_t)of, .extra = (int16_t)extra, .by = b});
+  add_quotient_and_remainder(
+      q, (extract_alternative){.sign = (int8_t)sign, .of = (int16_t)of, .extra = (int16_t)extra, .by = b});
 }
 
 /* The numerator with all residues in [0, b), and that of the mirrored quotient. */
@@ -100,9 +101,9 @@ static void add_all_shifted(extraction *x, extract_quotient *q, int n, int64_t b
     const int64_t *t = x->form[pool[i]].c;
     bool repeated = !below(x, t, q->atom) || extract_form_equal(x, t, x->form[n].c);
     for (int j = 0; j < i && !repeated; j++) repeated = pool[j] == pool[i];
-    for (uint32_t j = 0; j < q->ways && !repeated; j++)
-      repeated = q->way[j].by == b && extract_form_equal(x, t, x->form[q->way[j].of].c);
-    for (int sign = 1; sign >= -1 && !repeated && q->ways < EXTRACT_WAYS; sign -= 2)
+    for (uint32_t j = 0; j < q->alternatives && !repeated; j++)
+      repeated = q->alternative[j].by == b && extract_form_equal(x, t, x->form[q->alternative[j].of].c);
+    for (int sign = 1; sign >= -1 && !repeated && q->alternatives < EXTRACT_ALTERNATIVES; sign -= 2)
       if (same_residues(x, t, x->form[n].c, b, sign)) add_shifted(x, q, pool[i], n, b, sign);
   }
 }
@@ -117,7 +118,8 @@ static void add_other_half(extraction *x, extract_quotient *q, int whole) {
   if (!ir_add_ok(*constant, q->by / 2, constant) || !ir_sub_ok(*left, ir_floor_div(*constant, q->by), left))
     return;
   *constant = ir_floor_mod(*constant, q->by);
-  add_both(q, (extract_way){.sign = -1, .of = (int16_t)of, .extra = (int16_t)extra, .by = q->by});
+  add_quotient_and_remainder(
+      q, (extract_alternative){.sign = -1, .of = (int16_t)of, .extra = (int16_t)extra, .by = q->by});
 }
 
 /* n//(2*a) + (n+a)//(2*a) = n//a: the later of two such quotients, by the sum of both. */
@@ -136,7 +138,8 @@ static void add_sum_of_halves(extraction *x, extract_quotient *q) {
       continue;
     for (uint32_t j = 0; j < x->atoms; j++) e[j] /= q->by;
     e[r->atom]--;
-    add_both(q, (extract_way){.sign = 1, .of = r->of, .extra = (int16_t)form, .by = q->by / 2});
+    add_quotient_and_remainder(
+        q, (extract_alternative){.sign = 1, .of = r->of, .extra = (int16_t)form, .by = q->by / 2});
   }
 }
 
@@ -154,7 +157,8 @@ static void add_nested(extraction *x, extract_quotient *q) {
     if (!extract_form_add(x, e, n, 1) || !extract_form_add(x, e, m, -1)) continue;
     for (uint32_t j = 0; j < x->atoms; j++) e[j] /= r->by;
     e[r->atom]++;
-    add_both(q, (extract_way){.sign = 1, .of = (int16_t)form, .extra = -1, .by = q->by / r->by});
+    add_quotient_and_remainder(
+        q, (extract_alternative){.sign = 1, .of = (int16_t)form, .extra = -1, .by = q->by / r->by});
     if (q->by / r->by == 2) add_other_half(x, q, form);
   }
 }
@@ -178,13 +182,14 @@ static void add_choice(extraction *x, extract_quotient *q) {
   if (a->lo == INT64_MIN || a->hi == INT64_MAX || a->hi - a->lo >= EXTRACT_VALUES) return;
   int64_t scale = scale_of(x, q), product;
   if (!scale || !ir_mul_ok(scale, a->lo, &product) || !ir_mul_ok(scale, a->hi, &product)) return;
-  extract_way way = {.how = EXTRACT_CHOICE, .sign = 1, .of = q->of, .extra = -1, .by = q->by, .scale = scale};
-  way.lo = a->lo;
-  way.hi = a->hi;
-  add_way(q, way);
+  extract_alternative alternative = {
+      .how = EXTRACT_CHOICE, .sign = 1, .of = q->of, .extra = -1, .by = q->by, .scale = scale};
+  alternative.lo = a->lo;
+  alternative.hi = a->hi;
+  add_alternative(q, alternative);
   if (scale == 1) return;
-  way.scale = 1;
-  add_way(q, way);
+  alternative.scale = 1;
+  add_alternative(q, alternative);
 }
 
 /* The only atom of a form; 0 when there is none or more than one. */
@@ -217,7 +222,7 @@ static void add_widened(extraction *x, extract_quotient *q, int64_t d) {
   if (form < 0 || !ir_mul_ok(d, a->hi, &base) || !ir_sub_ok(base, step, &base)) return;
   x->form[form].c[at] = sign;
   x->form[form].c[0] = base;
-  add_both(q, (extract_way){.sign = 1, .of = (int16_t)form, .extra = -1, .by = d});
+  add_quotient_and_remainder(q, (extract_alternative){.sign = 1, .of = (int16_t)form, .extra = -1, .by = d});
 }
 
 static void add_all_widened(extraction *x, extract_quotient *q) {
@@ -227,25 +232,25 @@ static void add_all_widened(extraction *x, extract_quotient *q) {
     const int64_t *f = x->form[x->need[i].form].c;
     if (!f[q->atom] || !f[at] || f[q->atom] == INT64_MIN || f[q->atom] % f[at] != 0) continue;
     int64_t d = f[q->atom] / f[at] < 0 ? -(f[q->atom] / f[at]) : f[q->atom] / f[at];
-    if (d >= 2 && d != before && q->ways + 2 <= EXTRACT_WAYS) add_widened(x, q, d);
+    if (d >= 2 && d != before && q->alternatives + 2 <= EXTRACT_ALTERNATIVES) add_widened(x, q, d);
     before = d;
   }
 }
 
-void extract_ways(extraction *x) {
+void extract_find_alternatives(extraction *x) {
   for (uint32_t i = 0; i < x->quotients; i++) {
     extract_quotient *q = &x->quotient[i];
-    q->ways = 0;
-    add_both(q, (extract_way){.sign = 1, .of = q->of, .extra = -1, .by = q->by});
+    q->alternatives = 0;
+    add_quotient_and_remainder(q, (extract_alternative){.sign = 1, .of = q->of, .extra = -1, .by = q->by});
     add_choice(x, q);
     add_all_widened(x, q);
     add_nested(x, q);
     add_sum_of_halves(x, q);
     add_positive(x, q);
-    uint32_t written = q->ways;
+    uint32_t written = q->alternatives;
     add_all_shifted(x, q, q->of, q->by);
     for (uint32_t j = 2; j < written; j += 1)
-      if (q->way[j].how == EXTRACT_REMAINDER && q->way[j].extra < 0)
-        add_all_shifted(x, q, q->way[j].of, q->way[j].by);
+      if (q->alternative[j].how == EXTRACT_REMAINDER && q->alternative[j].extra < 0)
+        add_all_shifted(x, q, q->alternative[j].of, q->alternative[j].by);
   }
 }

@@ -3,25 +3,26 @@
 
 #include <string.h>
 
-static const extract_way *way_of(const extraction *x, const extract_plan *p, uint32_t quotient) {
-  return &x->quotient[quotient].way[p->way[quotient]];
+static const extract_alternative *alternative_of(const extraction *x, const extract_plan *p,
+                                                 uint32_t quotient) {
+  return &x->quotient[quotient].alternative[p->alternative[quotient]];
 }
 
 /* Replace each quotient in w by what its way says, from the last to the first. */
-static bool substitute(const extraction *x, const extract_plan *p, int64_t *w) {
+static bool substitute_quotients(const extraction *x, const extract_plan *p, int64_t *w) {
   for (uint32_t i = x->quotients; i-- > 0;) {
     const extract_quotient *q = &x->quotient[i];
-    const extract_way *way = way_of(x, p, i);
+    const extract_alternative *alternative = alternative_of(x, p, i);
     int64_t c = w[q->atom], times;
     if (c == 0) continue;
-    if (!ir_mul_ok(c, way->sign, &times)) return false;
-    if (way->extra >= 0 && !extract_form_add(x, w, x->form[way->extra].c, c)) return false;
-    if (way->how != EXTRACT_QUOTIENT) {
-      int64_t part = way->how == EXTRACT_REMAINDER ? way->by : way->scale;
+    if (!ir_mul_ok(c, alternative->sign, &times)) return false;
+    if (alternative->extra >= 0 && !extract_form_add(x, w, x->form[alternative->extra].c, c)) return false;
+    if (alternative->how != EXTRACT_QUOTIENT) {
+      int64_t part = alternative->how == EXTRACT_REMAINDER ? alternative->by : alternative->scale;
       if (times % part != 0 || times == INT64_MIN) return false;
       times /= part;
-      if (way->how == EXTRACT_REMAINDER) {
-        if (!extract_form_add(x, w, x->form[way->of].c, times)) return false;
+      if (alternative->how == EXTRACT_REMAINDER) {
+        if (!extract_form_add(x, w, x->form[alternative->of].c, times)) return false;
         times = -times;
       }
     }
@@ -47,8 +48,8 @@ static bool find_live(const extraction *x, const extract_plan *p, draft *d, bool
     d->live[i] = used[x->quotient[i].atom];
     if (!d->live[i]) continue;
     if (first) {
-      memcpy(d->quotient[i], x->form[way_of(x, p, i)->of].c, x->atoms * sizeof d->quotient[i][0]);
-      if (!substitute(x, p, d->quotient[i])) return false;
+      memcpy(d->quotient[i], x->form[alternative_of(x, p, i)->of].c, x->atoms * sizeof d->quotient[i][0]);
+      if (!substitute_quotients(x, p, d->quotient[i])) return false;
     }
     note_used(x, d->quotient[i], used);
   }
@@ -56,7 +57,7 @@ static bool find_live(const extraction *x, const extract_plan *p, draft *d, bool
 }
 
 static bool same_value(const extraction *x, const extract_plan *p, const draft *d, uint32_t i, uint32_t j) {
-  const extract_way *a = way_of(x, p, i), *b = way_of(x, p, j);
+  const extract_alternative *a = alternative_of(x, p, i), *b = alternative_of(x, p, j);
   return d->live[i] && d->live[j] && a->how == b->how && a->by == b->by && a->scale == b->scale &&
          (a->how != EXTRACT_CHOICE || (a->lo == b->lo && a->hi == b->hi)) &&
          extract_form_equal(x, d->quotient[i], d->quotient[j]);
@@ -84,14 +85,14 @@ static bool collect_equals(const extraction *x, const extract_plan *p, draft *d)
 static bool substitute_all(const extraction *x, const extract_plan *p, draft *d) {
   for (uint32_t i = 0; i < x->needs; i++) {
     memcpy(d->need[i], x->form[x->need[i].form].c, x->atoms * sizeof d->need[i][0]);
-    if (!substitute(x, p, d->need[i])) return false;
+    if (!substitute_quotients(x, p, d->need[i])) return false;
   }
   return find_live(x, p, d, true) && collect_equals(x, p, d);
 }
 
 /* Is the constant of this quotient's numerator free? */
 static bool compares(const extraction *x, const extract_plan *p, uint32_t quotient) {
-  return way_of(x, p, quotient)->how == EXTRACT_CHOICE;
+  return alternative_of(x, p, quotient)->how == EXTRACT_CHOICE;
 }
 
 /* Take `by` times the coefficient of an atom from each constant, if that leaves fewer constants to add. own:
@@ -116,12 +117,12 @@ static bool move_constants(const extraction *x, const extract_plan *p, draft *d,
 }
 
 /* A constant added to multiples of a quotient goes into its numerator, or into the values of a choice. */
-static void settle_constants(const extraction *x, extract_plan *p, draft *d) {
+static void fold_constants(const extraction *x, extract_plan *p, draft *d) {
   for (uint32_t i = 0; i < x->quotients; i++) {
-    const extract_way *way = way_of(x, p, i);
+    const extract_alternative *alternative = alternative_of(x, p, i);
     uint32_t atom = x->quotient[i].atom;
     p->offset[i] = 0;
-    if (!d->live[i] || way->how == EXTRACT_REMAINDER) continue;
+    if (!d->live[i] || alternative->how == EXTRACT_REMAINDER) continue;
     for (uint32_t j = 0; j < x->needs; j++) {
       const int64_t *form = d->need[j];
       int64_t by, own = 0, shift = 0;
@@ -129,8 +130,8 @@ static void settle_constants(const extraction *x, extract_plan *p, draft *d) {
           form[0] % form[atom])
         continue;
       by = form[0] / form[atom];
-      bool choice = way->how == EXTRACT_CHOICE;
-      if (!choice && (!ir_mul_ok(by, way->by, &shift) || !ir_add_ok(d->quotient[i][0], shift, &own)))
+      bool choice = alternative->how == EXTRACT_CHOICE;
+      if (!choice && (!ir_mul_ok(by, alternative->by, &shift) || !ir_add_ok(d->quotient[i][0], shift, &own)))
         continue;
       int gain = choice ? 0 : (own != 0) - (d->quotient[i][0] != 0);
       if (!move_constants(x, p, d, atom, by, gain)) continue;
@@ -142,7 +143,8 @@ static void settle_constants(const extraction *x, extract_plan *p, draft *d) {
 }
 
 /* The sum that computes a form; compared: up to constant, sign and scale. */
-static bool use(const extraction *x, extract_plan *p, const int64_t *form, bool compared, extract_use *out) {
+static bool use_sum(const extraction *x, extract_plan *p, const int64_t *form, bool compared,
+                    extract_use *out) {
   int64_t w[EXTRACT_ATOMS], scale = 1;
   memcpy(w, form, x->atoms * sizeof *w);
   for (uint32_t i = 0; i < x->atoms; i++)
@@ -180,14 +182,14 @@ bool extract_plan_make(const extraction *x, extract_plan *p, int limit) {
   if (!substitute_all(x, p, &d)) return false;
   int cost = 0;
   for (uint32_t i = 0; i < x->quotients; i++)
-    if (d.live[i]) cost += extract_cost_way(x->costs, way_of(x, p, i));
+    if (d.live[i]) cost += extract_cost_alternative(x->costs, alternative_of(x, p, i));
   if (cost > limit) return false;
-  settle_constants(x, p, &d);
+  fold_constants(x, p, &d);
   for (uint32_t i = 0; i < x->needs; i++)
-    if (!use(x, p, d.need[i], x->need[i].compare, &p->need[i])) return false;
+    if (!use_sum(x, p, d.need[i], x->need[i].compare, &p->need[i])) return false;
   for (uint32_t i = 0; i < x->quotients; i++) {
     p->quotient[i].sum = -1;
-    if (d.live[i] && !use(x, p, d.quotient[i], compares(x, p, i), &p->quotient[i])) return false;
+    if (d.live[i] && !use_sum(x, p, d.quotient[i], compares(x, p, i), &p->quotient[i])) return false;
   }
   return true;
 }
@@ -210,8 +212,9 @@ bool extract_need_splits(const extraction *x, const extract_plan *p, uint32_t ne
 
 bool extract_choice_splits(const extraction *x, const extract_plan *p, uint32_t quotient) {
   const extract_use *u = &p->quotient[quotient];
-  const extract_way *way = way_of(x, p, quotient);
+  const extract_alternative *alternative = alternative_of(x, p, quotient);
   int64_t rest;
-  return way->how == EXTRACT_CHOICE && way->hi - way->lo == 1 && ir_mul_ok(way->hi, way->by, &rest) &&
-         ir_sub_ok(u->rest, rest, &rest) && splits(x, p, u, IR_OP_LT, rest);
+  return alternative->how == EXTRACT_CHOICE && alternative->hi - alternative->lo == 1 &&
+         ir_mul_ok(alternative->hi, alternative->by, &rest) && ir_sub_ok(u->rest, rest, &rest) &&
+         splits(x, p, u, IR_OP_LT, rest);
 }

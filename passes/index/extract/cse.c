@@ -38,9 +38,10 @@ int extract_cost_div(const pass_extract_costs *costs, int64_t by, bool remainder
   return power2(by) ? costs->power2_div : remainder ? costs->mod : costs->div;
 }
 
-int extract_cost_way(const pass_extract_costs *costs, const extract_way *way) {
-  if (way->how == EXTRACT_CHOICE) return (int)(way->hi - way->lo) * (costs->compare + costs->choice);
-  return extract_cost_div(costs, way->by, way->how == EXTRACT_REMAINDER);
+int extract_cost_alternative(const pass_extract_costs *costs, const extract_alternative *alternative) {
+  if (alternative->how == EXTRACT_CHOICE)
+    return (int)(alternative->hi - alternative->lo) * (costs->compare + costs->choice);
+  return extract_cost_div(costs, alternative->by, alternative->how == EXTRACT_REMAINDER);
 }
 
 static int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
@@ -205,10 +206,10 @@ static int total(sharing *s) {
   for (uint32_t i = 0; i < s->x->needs; i++)
     if (extract_need_splits(s->x, s->p, i)) cost -= costs->add;
   for (uint32_t i = 0; i < s->x->quotients; i++) {
-    const extract_way *way = &s->x->quotient[i].way[s->p->way[i]];
+    const extract_alternative *alternative = &s->x->quotient[i].alternative[s->p->alternative[i]];
     if (s->p->quotient[i].sum < 0) continue;
     if (extract_choice_splits(s->x, s->p, i)) cost -= costs->add;
-    cost += extract_cost_way(costs, way);
+    cost += extract_cost_alternative(costs, alternative);
   }
   return cost;
 }

@@ -82,11 +82,11 @@ static bool bound_of(ir_op op, int64_t scale, int64_t rest, bound *out) {
   return ir_add_ok(at, 1, &out->at);
 }
 
-static ir_ref compare(emission *e, ir_op op, ir_ref a, ir_ref b) {
+static ir_ref make_comparison(emission *e, ir_op op, ir_ref a, ir_ref b) {
   return a && b ? ir_make(e->x->g, op, IR_BOOL, 0, (ir_ref[]){a, b}, 2) : 0;
 }
 
-static bool holds(ir_op op, int64_t value) {
+static bool sign_satisfies(ir_op op, int64_t value) {
   return op == IR_OP_LT ? value < 0 : op == IR_OP_GE ? value >= 0 : (value == 0) == (op == IR_OP_EQ);
 }
 
@@ -100,31 +100,33 @@ static ir_ref compare_use(emission *e, ir_op op, const extract_use *use, int64_t
     plus |= c[i] > 0;
     minus |= c[i] < 0;
   }
-  if (!plus && !minus) return ir_bool(e->x->g, holds(op, rest));
+  if (!plus && !minus) return ir_bool(e->x->g, sign_satisfies(op, rest));
   for (uint32_t i = 0; i < width && !plus; i++) c[i] = -c[i];
   if (!bound_of(op, plus ? scale : -scale, rest, &to)) return 0;
   if (to.never) return ir_bool(e->x->g, op == IR_OP_NE);
-  if (!splits) return compare(e, to.op, sum_of(e, c), ir_index(e->x->g, to.at));
+  if (!splits) return make_comparison(e, to.op, sum_of(e, c), ir_index(e->x->g, to.at));
   ir_ref positive = terms_of(e, c, false), negative = terms_of(e, c, true);
-  if (to.at == 0) return compare(e, to.op, positive, negative);
-  return compare(e, to.op == IR_OP_LT ? IR_OP_GE : IR_OP_LT, negative, positive); /* p < n+1 is n >= p */
+  if (to.at == 0) return make_comparison(e, to.op, positive, negative);
+  return make_comparison(e, to.op == IR_OP_LT ? IR_OP_GE : IR_OP_LT, negative,
+                         positive); /* p < n+1 is n >= p */
 }
 
 /* lo*scale + offset below the first threshold, and so on */
 static ir_ref choice(emission *e, uint32_t quotient) {
-  const extract_way *way = &e->x->quotient[quotient].way[e->p->way[quotient]];
+  const extract_alternative *alternative = &e->x->quotient[quotient].alternative[e->p->alternative[quotient]];
   const extract_use *use = &e->p->quotient[quotient];
   ir_graph *g = e->x->g;
   int64_t value, threshold, rest;
   ir_ref node = 0;
-  for (int64_t v = way->hi; v >= way->lo; v--) {
-    if (!ir_mul_ok(v, way->scale, &value) || !ir_add_ok(value, e->p->offset[quotient], &value)) return 0;
+  for (int64_t v = alternative->hi; v >= alternative->lo; v--) {
+    if (!ir_mul_ok(v, alternative->scale, &value) || !ir_add_ok(value, e->p->offset[quotient], &value))
+      return 0;
     ir_ref here = ir_index(g, value);
-    if (v == way->hi) {
+    if (v == alternative->hi) {
       node = here;
       continue;
     }
-    if (!ir_mul_ok(v + 1, way->by, &threshold) || !ir_sub_ok(use->rest, threshold, &rest)) return 0;
+    if (!ir_mul_ok(v + 1, alternative->by, &threshold) || !ir_sub_ok(use->rest, threshold, &rest)) return 0;
     ir_ref below = compare_use(e, IR_OP_LT, use, rest, extract_choice_splits(e->x, e->p, quotient));
     node = below && node ? ir_make(g, IR_OP_WHERE, IR_INDEX, 0, (ir_ref[]){below, here, node}, 3) : 0;
   }
@@ -169,15 +171,16 @@ static bool make_atom(emission *e, uint32_t i) {
   if (a->item >= 0) {
     made = is_leaf(x, &x->item[a->item]) ? x->item[a->item].node : rebuilt(e, &x->item[a->item]);
   } else {
-    const extract_way *way = &x->quotient[a->quotient].way[e->p->way[a->quotient]];
+    const extract_alternative *alternative =
+        &x->quotient[a->quotient].alternative[e->p->alternative[a->quotient]];
     const extract_use *use = &e->p->quotient[a->quotient];
     if (use->sum < 0) return true; /* not wanted */
-    if (way->how == EXTRACT_CHOICE) {
+    if (alternative->how == EXTRACT_CHOICE) {
       made = choice(e, (uint32_t)a->quotient);
     } else {
       ir_ref of = sum_of(e, e->p->sum[use->sum].c);
-      made = of ? pair(e, way->how == EXTRACT_REMAINDER ? IR_OP_MOD : IR_OP_FLOORDIV, of,
-                       ir_index(x->g, way->by))
+      made = of ? pair(e, alternative->how == EXTRACT_REMAINDER ? IR_OP_MOD : IR_OP_FLOORDIV, of,
+                       ir_index(x->g, alternative->by))
                 : 0;
     }
   }

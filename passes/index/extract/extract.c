@@ -32,7 +32,7 @@ typedef struct search {
 } search;
 
 /* Price the ways in the plan that is not the best; keep it if it is cheaper. */
-static bool try_ways(search *s) {
+static bool price_alternatives(search *s) {
   extract_plan *p = &s->plan[s->best == 0];
   s->trials++;
   if (!extract_plan_make(s->x, p, s->plan[s->best].cost)) return false;
@@ -43,30 +43,30 @@ static bool try_ways(search *s) {
 }
 
 /* One quotient written another way. */
-static bool try_way(search *s, uint32_t quotient, uint32_t way) {
+static bool try_alternative(search *s, uint32_t quotient, uint32_t alternative) {
   const extract_plan *from = &s->plan[s->best];
   extract_plan *p = &s->plan[s->best == 0];
-  for (uint32_t i = 0; i < s->x->quotients; i++) p->way[i] = from->way[i];
-  p->way[quotient] = (uint8_t)way;
-  return try_ways(s);
+  for (uint32_t i = 0; i < s->x->quotients; i++) p->alternative[i] = from->alternative[i];
+  p->alternative[quotient] = (uint8_t)alternative;
+  return price_alternatives(s);
 }
 
 /* Every quotient as it is in lowest terms; false when even that is beyond the limits. */
 static bool first_plan(search *s) {
   s->best = 0;
   s->plan[0].cost = INT32_MAX;
-  for (uint32_t i = 0; i < s->x->quotients; i++) s->plan[1].way[i] = 0;
-  return try_ways(s);
+  for (uint32_t i = 0; i < s->x->quotients; i++) s->plan[1].alternative[i] = 0;
+  return price_alternatives(s);
 }
 
-static void improve(search *s) {
+static void improve_plan(search *s) {
   bool changed = true;
   while (changed) {
     changed = false;
     for (uint32_t i = s->x->quotients; i-- > 0;)
-      for (uint32_t w = 0; w < s->x->quotient[i].ways; w++) {
+      for (uint32_t w = 0; w < s->x->quotient[i].alternatives; w++) {
         if (s->trials >= EXTRACT_TRIALS) return;
-        if (w != s->plan[s->best].way[i]) changed |= try_way(s, i, w);
+        if (w != s->plan[s->best].alternative[i]) changed |= try_alternative(s, i, w);
       }
   }
 }
@@ -95,9 +95,9 @@ static bool extract_once(ir_graph *g, const pass_extract_costs *costs, ir_ref *r
   *again = false;
   for (uint32_t i = 0; i < count; i++) made[i] = roots[i];
   if (!extract_read(&x, roots, count)) return g->error->status != IR_ERR_MEMORY;
-  extract_ways(&x);
+  extract_find_alternatives(&x);
   if (!first_plan(&s)) return true;
-  improve(&s);
+  improve_plan(&s);
   if (s.plan[s.best].cost >= x.cost) return true;
   if (!extract_emit(&x, &s.plan[s.best], made, count)) return g->error->status != IR_ERR_MEMORY;
   if (!all_fit(&x, made, count)) return g->error->status != IR_ERR_MEMORY;
@@ -110,7 +110,7 @@ bool pass_extract(ir_graph *g, const pass_extract_costs *costs, ir_ref *roots, u
   bool again = count <= EXTRACT_NEEDS;
   for (uint32_t i = 0; i < count; i++)
     if (!roots[i]) return false;
-  for (int round = 0; again && round < EXTRACT_ROUNDS; round++)
+  for (int iteration = 0; again && iteration < EXTRACT_ITERATIONS; iteration++)
     if (!extract_once(g, costs, roots, count, &again)) return false;
   return true;
 }

@@ -22,7 +22,7 @@ bool extract_form_equal(const extraction *x, const int64_t *a, const int64_t *b)
   return true;
 }
 
-static bool widen(int64_t *lo, int64_t *hi, int64_t scale, int64_t from, int64_t to) {
+static bool widen_interval(int64_t *lo, int64_t *hi, int64_t scale, int64_t from, int64_t to) {
   int64_t a, b;
   if (from == INT64_MIN || to == INT64_MAX) return false;
   return ir_mul_ok(scale, from, &a) && ir_mul_ok(scale, to, &b) && ir_add_ok(*lo, a < b ? a : b, lo) &&
@@ -30,7 +30,7 @@ static bool widen(int64_t *lo, int64_t *hi, int64_t scale, int64_t from, int64_t
 }
 
 /* Is k*n contained in w: every coefficient of k*n, atoms only, of the same sign and no larger? */
-static bool contains(const extraction *x, const int64_t *w, const int64_t *n, int64_t k) {
+static bool contains_multiple(const extraction *x, const int64_t *w, const int64_t *n, int64_t k) {
   int64_t part;
   for (uint32_t i = 1; i < x->atoms; i++) {
     if (n[i] == 0) continue;
@@ -42,14 +42,15 @@ static bool contains(const extraction *x, const int64_t *w, const int64_t *n, in
 
 /* Digits first: k*(n - d*(n//d)) lies in k*[0, d), and k*(n//a - b*(n//(a*b))) in k*[0, b). Coefficients that
  * cancel in this way would otherwise be counted as if their atoms had nothing to do with each other. */
-static bool take_digit(const extraction *x, int64_t *w, const extract_quotient *q, int64_t *lo, int64_t *hi) {
+static bool cancel_digit(const extraction *x, int64_t *w, const extract_quotient *q, int64_t *lo,
+                         int64_t *hi) {
   int64_t c = w[q->atom];
   const int64_t *n = x->form[q->of].c;
   if (c == INT64_MIN) return false;
-  if (c % q->by == 0 && contains(x, w, n, -c / q->by)) {
+  if (c % q->by == 0 && contains_multiple(x, w, n, -c / q->by)) {
     if (!extract_form_add(x, w, n, c / q->by)) return false;
     w[q->atom] = 0;
-    return widen(lo, hi, -c / q->by, 0, q->by - 1);
+    return widen_interval(lo, hi, -c / q->by, 0, q->by - 1);
   }
   for (uint32_t i = 0; i < x->quotients; i++) {
     const extract_quotient *r = &x->quotient[i];
@@ -57,7 +58,7 @@ static bool take_digit(const extraction *x, int64_t *w, const extract_quotient *
     if (r == q || q->by % r->by != 0 || c % b != 0 || w[r->atom] != -c / b) continue;
     if (!extract_form_equal(x, n, x->form[r->of].c)) continue;
     w[q->atom] = w[r->atom] = 0;
-    return widen(lo, hi, -c / b, 0, b - 1);
+    return widen_interval(lo, hi, -c / b, 0, b - 1);
   }
   return false;
 }
@@ -68,8 +69,8 @@ bool extract_form_range(const extraction *x, const int64_t *of, int64_t *lo, int
   *lo = *hi = 0;
   for (uint32_t i = x->atoms; i-- > 1;) {
     const extract_atom *a = &x->atom[i];
-    if (w[i] == 0 || (a->quotient >= 0 && take_digit(x, w, &x->quotient[a->quotient], lo, hi))) continue;
-    if (!widen(lo, hi, w[i], a->lo, a->hi)) return false;
+    if (w[i] == 0 || (a->quotient >= 0 && cancel_digit(x, w, &x->quotient[a->quotient], lo, hi))) continue;
+    if (!widen_interval(lo, hi, w[i], a->lo, a->hi)) return false;
   }
-  return widen(lo, hi, 1, w[0], w[0]);
+  return widen_interval(lo, hi, 1, w[0], w[0]);
 }

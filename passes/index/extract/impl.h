@@ -20,12 +20,12 @@ enum {
   EXTRACT_WIDTH = EXTRACT_ATOMS + EXTRACT_TEMPS,
   EXTRACT_FORMS = 224,
   EXTRACT_QUOTIENTS = 12,
-  EXTRACT_WAYS = 16, /* of writing one quotient */
+  EXTRACT_ALTERNATIVES = 16, /* of writing one quotient */
   EXTRACT_NEEDS = 32,
   EXTRACT_SUMS = 60,   /* to be computed */
   EXTRACT_VALUES = 4,  /* of a quotient that becomes a choice */
   EXTRACT_TRIALS = 64, /* combinations of ways that are priced */
-  EXTRACT_ROUNDS = 6,
+  EXTRACT_ITERATIONS = 6,
 };
 
 typedef struct extract_form {
@@ -36,19 +36,19 @@ typedef enum extract_how { EXTRACT_QUOTIENT, EXTRACT_REMAINDER, EXTRACT_CHOICE }
 
 /* q = sign*u + extra, where u is the floor of `of` / by, and the atom stands for
  * QUOTIENT u;  REMAINDER of - by*u;  CHOICE by thresholds, q = atom / scale */
-typedef struct extract_way {
+typedef struct extract_alternative {
   uint8_t how;
   int8_t sign;
   int16_t of, extra; /* forms; extra -1: 0 */
   int64_t by, scale;
   int64_t lo, hi; /* of u, for CHOICE */
-} extract_way;
+} extract_alternative;
 
 typedef struct extract_quotient {
-  uint8_t atom, ways;
+  uint8_t atom, alternatives;
   int16_t of, given; /* floor(of/by), in lowest terms; given: its numerator as it was written, or -1 */
   int64_t by;
-  extract_way way[EXTRACT_WAYS];
+  extract_alternative alternative[EXTRACT_ALTERNATIVES];
 } extract_quotient;
 
 typedef struct extract_item {
@@ -99,7 +99,7 @@ typedef struct extract_use {
 
 /* One way of writing everything. */
 typedef struct extract_plan {
-  uint8_t way[EXTRACT_QUOTIENTS];
+  uint8_t alternative[EXTRACT_QUOTIENTS];
   uint32_t sums, temps;
   int cost;
   extract_use need[EXTRACT_NEEDS], quotient[EXTRACT_QUOTIENTS];
@@ -120,7 +120,7 @@ bool extract_form_equal(const extraction *x, const int64_t *a, const int64_t *b)
 /* The values that a form can take; false when they are not known. */
 bool extract_form_range(const extraction *x, const int64_t *of, int64_t *lo, int64_t *hi);
 /* alternatives.c */
-void extract_ways(extraction *x);
+void extract_find_alternatives(extraction *x);
 /* choice.c: the sums that its ways need; false when the ways do not go together, or cost more than the
  * limit */
 bool extract_plan_make(const extraction *x, extract_plan *p, int limit);
@@ -130,7 +130,7 @@ bool extract_choice_splits(const extraction *x, const extract_plan *p, uint32_t 
 void extract_share(const extraction *x, extract_plan *p);
 int extract_cost_mul(const pass_extract_costs *costs, int64_t by);
 int extract_cost_div(const pass_extract_costs *costs, int64_t by, bool remainder);
-int extract_cost_way(const pass_extract_costs *costs, const extract_way *way);
+int extract_cost_alternative(const pass_extract_costs *costs, const extract_alternative *alternative);
 /* emit.c: the nodes of a plan, in place of the roots; false when memory is short */
 bool extract_emit(extraction *x, const extract_plan *p, ir_ref *roots, uint32_t count);
 

@@ -43,7 +43,7 @@ static bool is_leaf(const ir_graph *g, const ir_node *n) {
   return false;
 }
 
-static bool note(extraction *x, ir_ref node) {
+static bool note_node(extraction *x, ir_ref node) {
   uint32_t at = slot_of(x, node);
   if (x->slot[at] || ir_op_of(x->g, node) == IR_OP_CONST) return true;
   if (x->items == EXTRACT_ITEMS || !in_expression(x->g, node)) return false;
@@ -52,7 +52,7 @@ static bool note(extraction *x, ir_ref node) {
   return true;
 }
 
-static void sort(extraction *x, bool (*before)(const extract_item *a, const extract_item *b)) {
+static void sort_items(extraction *x, bool (*before)(const extract_item *a, const extract_item *b)) {
   for (uint32_t i = 1; i < x->items; i++) {
     extract_item moved = x->item[i];
     uint32_t j = i;
@@ -91,15 +91,15 @@ bool extract_collect(extraction *x, const ir_ref *roots, uint32_t count) {
   memset(x->slot, 0, sizeof x->slot);
   x->items = 0;
   for (uint32_t i = 0; i < count; i++)
-    if (!note(x, roots[i])) return false;
+    if (!note_node(x, roots[i])) return false;
   for (uint32_t i = 0; i < x->items; i++) {
     const ir_node *n = ir_get(x->g, x->item[i].node);
     for (uint32_t j = 0; !is_leaf(x->g, n) && j < n->nsrc; j++)
-      if (!note(x, n->src[j])) return false;
+      if (!note_node(x, n->src[j])) return false;
   }
-  sort(x, made_before);
+  sort_items(x, made_before);
   find_levels(x);
-  sort(x, lies_below);
+  sort_items(x, lies_below);
   return true;
 }
 
@@ -134,7 +134,7 @@ static bool add_node(extraction *x, int64_t *to, ir_ref node, int64_t scale) {
 /* quotients */
 
 /* n = d*out + n afterwards, coefficients of n in (-d/2, d/2], its constant in [0, d) */
-static void take_multiples(const extraction *x, int64_t *n, int64_t d, int64_t *out) {
+static void extract_multiples(const extraction *x, int64_t *n, int64_t d, int64_t *out) {
   for (uint32_t i = 0; i < x->atoms; i++) {
     out[i] = ir_floor_div(n[i], d);
     n[i] = ir_floor_mod(n[i], d);
@@ -215,11 +215,11 @@ static bool mirror(const extraction *x, int64_t *n) {
 
 /* n//d in lowest terms: out has what is no quotient, times scale, and the rest is n//d, times *scale, again.
  * False where numbers grow too large. */
-static bool reduce(const extraction *x, int64_t *n, int64_t *d, int64_t *out, int64_t *scale) {
+static bool reduce_quotient(const extraction *x, int64_t *n, int64_t *d, int64_t *out, int64_t *scale) {
   int64_t rest[EXTRACT_ATOMS];
-  for (int round = 0; round < 4; round++) {
+  for (int iteration = 0; iteration < 4; iteration++) {
     flatten(x, n, d);
-    take_multiples(x, n, *d, rest);
+    extract_multiples(x, n, *d, rest);
     if (!extract_form_add(x, out, rest, *scale)) return false;
     int64_t common = *d;
     for (uint32_t i = 1; i < x->atoms; i++) common = ir_gcd(common, n[i]);
@@ -227,12 +227,12 @@ static bool reduce(const extraction *x, int64_t *n, int64_t *d, int64_t *out, in
     *d /= common;
     if (!drop_any(x, n, d)) break;
   }
-  take_multiples(x, n, *d, rest);
+  extract_multiples(x, n, *d, rest);
   if (!extract_form_add(x, out, rest, *scale)) return false;
   if (*d == 1 || !mirror(x, n)) return true;
   if (!ir_sub_ok(out[0], *scale, &out[0])) return false;
   *scale = -*scale;
-  take_multiples(x, n, *d, rest);
+  extract_multiples(x, n, *d, rest);
   return extract_form_add(x, out, rest, *scale);
 }
 
@@ -242,7 +242,7 @@ static bool read_quotient(extraction *x, ir_ref of, int64_t d, int64_t *out, int
   int given = extract_form_new(x);
   if (given < 0 || !add_node(x, n, of, 1)) return false;
   memcpy(x->form[given].c, n, x->atoms * sizeof *n);
-  if (!reduce(x, n, &d, out, &scale)) return false;
+  if (!reduce_quotient(x, n, &d, out, &scale)) return false;
   bool known = extract_form_range(x, n, &lo, &hi);
   lo = known ? ir_floor_div(lo, d) : INT64_MIN, hi = known ? ir_floor_div(hi, d) : INT64_MAX;
   if (known && lo == hi) return ir_mul_ok(lo, scale, &lo) && ir_add_ok(out[0], lo, &out[0]);

@@ -85,7 +85,7 @@ static void check_canonical(expr *e) {
 }
 
 /* The same up to the names of variables: to[] maps letters of a to letters of b. */
-static bool alike(const expr *a, const expr *b, char *to, char *from) {
+static bool is_same_pattern(const expr *a, const expr *b, char *to, char *from) {
   if (a->kind != b->kind) return false;
   if (a->kind == CONSTANT || a->kind == EXPRESSION) {
     if (!to[a->value] && !from[b->value]) to[a->value] = (char)b->value, from[b->value] = (char)a->value;
@@ -93,7 +93,7 @@ static bool alike(const expr *a, const expr *b, char *to, char *from) {
   }
   if (a->value != b->value) return false;
   for (int i = 0; i < rulec_kinds[a->kind].arity; i++)
-    if (!alike(a->arg[i], b->arg[i], to, from)) return false;
+    if (!is_same_pattern(a->arg[i], b->arg[i], to, from)) return false;
   return true;
 }
 
@@ -128,8 +128,8 @@ void rulec_check_rule(const rule *r, const rule *earlier) {
     if (!o->cond && covers(o->lhs, r->lhs, taken))
       rulec_fail("'%s' is shadowed by '%s' on line %d, which matches whatever it matches", r->name, o->name,
                  o->line);
-    if (!alike(o->lhs, r->lhs, to, from)) continue;
-    if (r->cond && alike(o->cond, r->cond, to, from))
+    if (!is_same_pattern(o->lhs, r->lhs, to, from)) continue;
+    if (r->cond && is_same_pattern(o->cond, r->cond, to, from))
       rulec_fail("'%s' repeats '%s' on line %d", r->name, o->name, o->line);
   }
 }

@@ -20,8 +20,8 @@ static struct {
 } rest[8]; /* variables that stand for the rest of a sum */
 static int rest_count;
 
-static void emit(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void emit(const char *format, ...) {
+static void emit_code(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void emit_code(const char *format, ...) {
   va_list args;
   va_start(args, format);
   fprintf(out, "%*s", 2 * depth, "");
@@ -42,26 +42,26 @@ static void open_block(const char *format, ...) {
 static void close_to(int level) {
   while (depth > level) {
     depth--;
-    emit("}");
+    emit_code("}");
   }
 }
 
-static void match(const expr *p, const char *node);
+static void emit_match(const expr *p, const char *node);
 
 static void match_variable(const expr *p, const char *node) {
   int letter = (int)p->value;
   if (p->kind == CONSTANT) {
     int t = fresh++;
-    emit("int64_t k%d;", t);
+    emit_code("int64_t k%d;", t);
     if (bound[letter]) open_block("if (ir_is_const(g, %s, &k%d) && k%d == v_%c)", node, t, t, letter);
     else {
       open_block("if (ir_is_const(g, %s, &k%d))", node, t);
-      emit("const int64_t v_%c = k%d;", letter, t);
+      emit_code("const int64_t v_%c = k%d;", letter, t);
     }
   } else if (bound[letter]) {
     open_block("if (%s == v_%c)", node, letter);
   } else {
-    emit("const ir_ref v_%c = %s;", letter, node);
+    emit_code("const ir_ref v_%c = %s;", letter, node);
   }
   bound[letter] = true;
 }
@@ -70,7 +70,7 @@ static void match_coefficient(const expr *p, const char *value) {
   if (p->kind == NUMBER) open_block("if (%s == %lld)", value, p->value);
   else if (bound[p->value]) open_block("if (%s == v_%c)", value, (int)p->value);
   else {
-    emit("const int64_t v_%c = %s;", (int)p->value, value);
+    emit_code("const int64_t v_%c = %s;", (int)p->value, value);
     bound[p->value] = true;
   }
 }
@@ -79,8 +79,8 @@ static void match_sum(const expr *p, const char *node) {
   expr *term[RULEC_TERMS];
   int n = rulec_terms((expr *)p, term, 0), id = fresh++, picks = n - 1;
   const expr *last = term[n - 1];
-  emit("pass_linear sum%d;", id);
-  emit("pass_linear_read(g, %s, &sum%d);", node, id);
+  emit_code("pass_linear sum%d;", id);
+  emit_code("pass_linear_read(g, %s, &sum%d);", node, id);
   if (rulec_is_leaf_constant(last)) {
     char value[32];
     snprintf(value, sizeof value, "sum%d.constant", id);
@@ -94,10 +94,10 @@ static void match_sum(const expr *p, const char *node) {
   }
   for (int i = 0; i < picks; i++) {
     open_block("for (uint32_t t%d_%d = 0; t%d_%d < sum%d.count; t%d_%d++)", id, i, id, i, id, id, i);
-    for (int j = 0; j < i; j++) emit("if (t%d_%d == t%d_%d) continue;", id, i, id, j);
+    for (int j = 0; j < i; j++) emit_code("if (t%d_%d == t%d_%d) continue;", id, i, id, j);
     char atom[32], value[64];
     snprintf(atom, sizeof atom, "atom%d_%d", id, i);
-    emit("const ir_ref %s = sum%d.term[t%d_%d].atom;", atom, id, id, i);
+    emit_code("const ir_ref %s = sum%d.term[t%d_%d].atom;", atom, id, id, i);
     snprintf(value, sizeof value, "sum%d.term[t%d_%d].coef", id, id, i);
     const expr *factor = term[i];
     if (factor->kind == MUL) {
@@ -106,7 +106,7 @@ static void match_sum(const expr *p, const char *node) {
     } else {
       open_block("if (%s == 1)", value);
     }
-    match(factor, atom);
+    emit_match(factor, atom);
   }
   const expr *others = last->kind == EXPRESSION ? last : picks == 0 ? term[0] : NULL;
   if (!others) return;
@@ -124,21 +124,21 @@ static void match_operands(const expr *p, const char *node) {
   bool any_order = p->kind == MIN || p->kind == MAX;
   if (any_order) open_block("for (int o%d = 0; o%d < 2; o%d++)", id, id, id);
   for (int i = 0; i < arity; i++) {
-    if (any_order) emit("const ir_ref s%d_%d = %s[o%d ^ %d];", id, i, node, id, i);
-    else emit("const ir_ref s%d_%d = %s[%d];", id, i, node, i);
+    if (any_order) emit_code("const ir_ref s%d_%d = %s[o%d ^ %d];", id, i, node, id, i);
+    else emit_code("const ir_ref s%d_%d = %s[%d];", id, i, node, i);
   }
   for (int i = 0; i < arity; i++) {
     char operand[32];
     snprintf(operand, sizeof operand, "s%d_%d", id, i);
-    match(p->arg[i], operand);
+    emit_match(p->arg[i], operand);
   }
 }
 
-static void match(const expr *p, const char *node) {
+static void emit_match(const expr *p, const char *node) {
   switch (p->kind) {
   case NUMBER: {
     int t = fresh++;
-    emit("int64_t k%d;", t);
+    emit_code("int64_t k%d;", t);
     open_block("if (ir_is_const(g, %s, &k%d) && k%d == %lld)", node, t, t, p->value);
     return;
   }
@@ -149,13 +149,13 @@ static void match(const expr *p, const char *node) {
   case MUL: {
     int id = fresh++;
     char value[32], atom[32];
-    emit("pass_linear one%d;", id);
-    emit("pass_linear_read(g, %s, &one%d);", node, id);
+    emit_code("pass_linear one%d;", id);
+    emit_code("pass_linear_read(g, %s, &one%d);", node, id);
     open_block("if (one%d.count == 1 && one%d.constant == 0 && one%d.term[0].coef != 1)", id, id, id);
     snprintf(value, sizeof value, "one%d.term[0].coef", id);
     snprintf(atom, sizeof atom, "one%d.term[0].atom", id);
     match_coefficient(p->arg[1], value);
-    match(p->arg[0], atom);
+    emit_match(p->arg[0], atom);
     return;
   }
   default: {
@@ -185,7 +185,7 @@ static const char *constant(const expr *e) {
   if (e->kind == LO || e->kind == HI || e->kind == KNOWN) {
     if (e->arg[0]->kind != EXPRESSION) rulec_fail("'%s' asks about a variable", rulec_kinds[e->kind].text);
     if (e->kind == KNOWN) snprintf(b, 64, "%s", constant(e->arg[1]));
-    emit("int64_t k%d;", t = fresh++);
+    emit_code("int64_t k%d;", t = fresh++);
     if (e->kind == KNOWN) open_block("if (pass_residue(b, v_%c, %s, &k%d))", (int)e->arg[0]->value, b, t);
     else open_block("if (rule_%s(b, v_%c, &k%d))", rulec_kinds[e->kind].text, (int)e->arg[0]->value, t);
   } else {
@@ -195,7 +195,7 @@ static const char *constant(const expr *e) {
     if (!names[e->kind]) rulec_fail("'%s' is no operation on constants", rulec_kinds[e->kind].text);
     snprintf(a, 64, "%s", constant(e->arg[0]));
     snprintf(b, 64, "%s", constant(e->arg[1]));
-    emit("int64_t k%d;", t = fresh++);
+    emit_code("int64_t k%d;", t = fresh++);
     open_block("if (%s(%s, %s, &k%d))", names[e->kind], a, b, t);
   }
   snprintf(result, 64, "k%d", t);
@@ -224,7 +224,7 @@ static void condition(const expr *e) {
 
 /* The right side: one statement per node, in order, so that every compiler makes the nodes in the same order.
  */
-static void build(const expr *e, char *name) {
+static void emit_right_side(const expr *e, char *name) {
   char arg[3][32];
   if (e->kind == EXPRESSION) {
     snprintf(name, 32, "v_%c", (int)e->value);
@@ -233,34 +233,35 @@ static void build(const expr *e, char *name) {
   if (rulec_is_constant(e)) {
     const char *value = e->text ? e->text : constant(e);
     snprintf(name, 32, "r%d", fresh++);
-    emit("ir_ref %s = ir_index(g, %s);", name, value);
+    emit_code("ir_ref %s = ir_index(g, %s);", name, value);
     return;
   }
-  for (int i = 0; i < rulec_kinds[e->kind].arity; i++) build(e->arg[i], arg[i]);
+  for (int i = 0; i < rulec_kinds[e->kind].arity; i++) emit_right_side(e->arg[i], arg[i]);
   snprintf(name, 32, "r%d", fresh++);
   switch (e->kind) {
-  case TRUTH: emit("ir_ref %s = ir_bool(g, %s);", name, e->value ? "true" : "false"); return;
-  case ADD: emit("ir_ref %s = pass_make_add(b, %s, %s);", name, arg[0], arg[1]); return;
-  case SUB: emit("ir_ref %s = pass_make_sub(b, %s, %s);", name, arg[0], arg[1]); return;
-  case MUL: emit("ir_ref %s = pass_make_mul(b, %s, %s);", name, arg[0], arg[1]); return;
-  case DIV: emit("ir_ref %s = pass_make_div(b, %s, %s);", name, arg[0], arg[1]); return;
-  case MOD: emit("ir_ref %s = pass_make_mod(b, %s, %s);", name, arg[0], arg[1]); return;
-  case NOT: emit("ir_ref %s = pass_make_not(b, %s);", name, arg[0]); return;
-  case WHERE: emit("ir_ref %s = pass_make_where(b, %s, %s, %s);", name, arg[0], arg[1], arg[2]); return;
+  case TRUTH: emit_code("ir_ref %s = ir_bool(g, %s);", name, e->value ? "true" : "false"); return;
+  case ADD: emit_code("ir_ref %s = pass_make_add(b, %s, %s);", name, arg[0], arg[1]); return;
+  case SUB: emit_code("ir_ref %s = pass_make_sub(b, %s, %s);", name, arg[0], arg[1]); return;
+  case MUL: emit_code("ir_ref %s = pass_make_mul(b, %s, %s);", name, arg[0], arg[1]); return;
+  case DIV: emit_code("ir_ref %s = pass_make_div(b, %s, %s);", name, arg[0], arg[1]); return;
+  case MOD: emit_code("ir_ref %s = pass_make_mod(b, %s, %s);", name, arg[0], arg[1]); return;
+  case NOT: emit_code("ir_ref %s = pass_make_not(b, %s);", name, arg[0]); return;
+  case WHERE: emit_code("ir_ref %s = pass_make_where(b, %s, %s, %s);", name, arg[0], arg[1], arg[2]); return;
   case MIN:
   case MAX:
-    emit("ir_ref %s = pass_make_minmax(b, IR_OP_%s, %s, %s);", name, rulec_kinds[e->kind].op, arg[0], arg[1]);
+    emit_code("ir_ref %s = pass_make_minmax(b, IR_OP_%s, %s, %s);", name, rulec_kinds[e->kind].op, arg[0],
+              arg[1]);
     return;
   case AND:
   case OR:
-    emit("ir_ref %s = pass_make_junction(b, IR_OP_%s, (ir_ref[]){%s, %s}, 2);", name, rulec_kinds[e->kind].op,
-         arg[0], arg[1]);
+    emit_code("ir_ref %s = pass_make_junction(b, IR_OP_%s, (ir_ref[]){%s, %s}, 2);", name,
+              rulec_kinds[e->kind].op, arg[0], arg[1]);
     return;
   default:
     if (!rulec_is_compare(e->kind))
       rulec_fail("'%s' cannot stand in a right side", rulec_kinds[e->kind].text);
-    emit("ir_ref %s = pass_make_compare(b, IR_OP_%s, %s, %s);", name, rulec_kinds[e->kind].op, arg[0],
-         arg[1]);
+    emit_code("ir_ref %s = pass_make_compare(b, IR_OP_%s, %s, %s);", name, rulec_kinds[e->kind].op, arg[0],
+              arg[1]);
   }
 }
 
@@ -279,12 +280,12 @@ static void precompute(expr *e) {
 
 /* Rests of sums become nodes only after the constants have passed their tests. */
 static void build_rest(int i) {
-  emit("pass_linear rest%d = sum%d;", i, rest[i].sum);
-  if (rest[i].picks < 0) emit("rest%d.constant = 0;", i);
+  emit_code("pass_linear rest%d = sum%d;", i, rest[i].sum);
+  if (rest[i].picks < 0) emit_code("rest%d.constant = 0;", i);
   for (int j = 0; j < rest[i].picks; j++)
-    emit("pass_linear_term(b->g, &rest%d, atom%d_%d, -sum%d.term[t%d_%d].coef);", i, rest[i].sum, j,
-         rest[i].sum, rest[i].sum, j);
-  emit("const ir_ref v_%c = pass_linear_node(b, &rest%d);", rest[i].letter, i);
+    emit_code("pass_linear_term(b->g, &rest%d, atom%d_%d, -sum%d.term[t%d_%d].coef);", i, rest[i].sum, j,
+              rest[i].sum, rest[i].sum, j);
+  emit_code("const ir_ref v_%c = pass_linear_node(b, &rest%d);", rest[i].letter, i);
 }
 
 static void conditions(const expr *e, bool late) { /* those that ask about a rest come late */
@@ -303,22 +304,22 @@ static void emit_rule(const rule *r) {
   rulec_line = r->line;
   memset(bound, 0, sizeof bound);
   depth = fresh = rest_count = 0;
-  emit("/* %s */", r->left);
+  emit_code("/* %s */", r->left);
   open_block("static ir_ref rule_%s(pass_build *b, const ir_ref *src)", r->name);
-  emit("ir_graph *g = b->g;");
+  emit_code("ir_graph *g = b->g;");
   match_operands(r->lhs, "src");
   if (r->cond) conditions(r->cond, false);
   precompute(r->rhs);
   for (int i = 0; i < rest_count; i++) build_rest(i);
   if (r->cond) conditions(r->cond, true);
-  build(r->rhs, name);
-  emit("if (%s && pass_allowed(b, \"%s\", IR_OP_%s, src, %d, %s)) return %s;", name, r->name,
-       rulec_kinds[r->lhs->kind].op, rulec_kinds[r->lhs->kind].arity, name, name);
+  emit_right_side(r->rhs, name);
+  emit_code("if (%s && pass_allowed(b, \"%s\", IR_OP_%s, src, %d, %s)) return %s;", name, r->name,
+            rulec_kinds[r->lhs->kind].op, rulec_kinds[r->lhs->kind].arity, name, name);
   close_to(1);
-  emit("(void)g;");
-  emit("return 0;");
+  emit_code("(void)g;");
+  emit_code("return 0;");
   close_to(0);
-  emit("%s", "");
+  emit_code("%s", "");
 }
 
 static void emit_string(const char *text) {
@@ -333,20 +334,20 @@ static void emit_string(const char *text) {
 static void emit_dispatch(const rule_file *set_of, const char *set) {
   depth = 0;
   open_block("ir_ref pass_%s_rules(pass_build *b, ir_op op, const ir_ref *src, uint32_t nsrc)", set);
-  emit("ir_ref r = 0;");
-  emit("(void)nsrc;");
+  emit_code("ir_ref r = 0;");
+  emit_code("(void)nsrc;");
   open_block("switch (op)");
   for (int k = ADD; k <= WHERE; k++) {
     bool any = false;
     for (int i = 0; i < set_of->rule_count; i++) {
       if (set_of->rules[i].lhs->kind != (kind)k) continue;
-      if (!any) emit("case IR_OP_%s:", rulec_kinds[k].op);
+      if (!any) emit_code("case IR_OP_%s:", rulec_kinds[k].op);
       any = true;
-      emit("  if ((r = rule_%s(b, src))) return r;", set_of->rules[i].name);
+      emit_code("  if ((r = rule_%s(b, src))) return r;", set_of->rules[i].name);
     }
-    if (any) emit("  return 0;");
+    if (any) emit_code("  return 0;");
   }
-  emit("default: return 0;");
+  emit_code("default: return 0;");
   close_to(0);
 }
 

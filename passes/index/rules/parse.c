@@ -22,7 +22,7 @@ const kind_info rulec_kinds[KINDS] = {[NUMBER] = {"", "", 0},        [TRUTH] = {
 
 static const char *at; /* the next character */
 
-static expr *make(kind k, expr *a, expr *b, expr *c) {
+static expr *make_expr(kind k, expr *a, expr *b, expr *c) {
   expr *e = calloc(1, sizeof *e);
   if (!e) rulec_fail("out of memory");
   *e = (expr){k, 0, NULL, {a, b, c}};
@@ -33,7 +33,7 @@ static void space(void) {
   while (isspace((unsigned char)*at)) at++;
 }
 
-static bool accept(const char *token) {
+static bool accept_token(const char *token) {
   space();
   size_t n = strlen(token);
   if (strncmp(at, token, n) != 0) return false;
@@ -43,8 +43,8 @@ static bool accept(const char *token) {
   return true;
 }
 
-static void expect(const char *token) {
-  if (!accept(token)) rulec_fail("expected '%s' before '%s'", token, *at ? at : "end of line");
+static void expect_token(const char *token) {
+  if (!accept_token(token)) rulec_fail("expected '%s' before '%s'", token, *at ? at : "end of line");
 }
 
 static expr *parse(int level);
@@ -53,20 +53,20 @@ static expr *parse(int level);
 static expr *variable(char letter) {
   if (strchr("lmno", letter))
     rulec_fail("'%c' is no variable: a-k are constants, p-r conditions, s-z expressions", letter);
-  expr *e = make(letter <= 'k' ? CONSTANT : EXPRESSION, NULL, NULL, NULL);
+  expr *e = make_expr(letter <= 'k' ? CONSTANT : EXPRESSION, NULL, NULL, NULL);
   e->value = letter;
   return e;
 }
 
-static expr *call(const char *name) {
+static expr *parse_call(const char *name) {
   for (int k = MIN; k <= KNOWN; k++) {
     if (strcmp(rulec_kinds[k].text, name) != 0) continue;
-    expr *e = make((kind)k, NULL, NULL, NULL);
+    expr *e = make_expr((kind)k, NULL, NULL, NULL);
     for (int i = 0; i < rulec_kinds[k].arity; i++) {
-      expect(i ? "," : "(");
+      expect_token(i ? "," : "(");
       e->arg[i] = parse(0);
     }
-    expect(")");
+    expect_token(")");
     return e;
   }
   rulec_fail("unknown function '%s'", name);
@@ -75,28 +75,28 @@ static expr *call(const char *name) {
 static expr *primary(void) {
   space();
   if (isdigit((unsigned char)*at)) {
-    expr *e = make(NUMBER, NULL, NULL, NULL);
+    expr *e = make_expr(NUMBER, NULL, NULL, NULL);
     e->value = strtoll(at, (char **)&at, 10);
     return e;
   }
-  if (accept("(")) {
+  if (accept_token("(")) {
     expr *e = parse(0);
-    expect(")");
+    expect_token(")");
     return e;
   }
-  if (accept("!")) return make(NOT, primary(), NULL, NULL);
+  if (accept_token("!")) return make_expr(NOT, primary(), NULL, NULL);
   char name[16];
   size_t n = 0;
   while (isalpha((unsigned char)*at) && n + 1 < sizeof name) name[n++] = *at++;
   name[n] = '\0';
   if (strcmp(name, "True") == 0 || strcmp(name, "False") == 0) {
-    expr *e = make(TRUTH, NULL, NULL, NULL);
+    expr *e = make_expr(TRUTH, NULL, NULL, NULL);
     e->value = *name == 'T';
     return e;
   }
   if (n == 1 && islower((unsigned char)*name)) return variable(*name);
   if (n == 0) rulec_fail("expected an expression before '%s'", *at ? at : "end of line");
-  return call(name);
+  return parse_call(name);
 }
 
 static expr *parse(int level) {
@@ -109,8 +109,8 @@ static expr *parse(int level) {
     for (int i = 0; i < 7 && by_level[level][i] && !again; i++) {
       kind k = by_level[level][i];
       space();
-      if (strncmp(at, "=>", 2) == 0 || !accept(rulec_kinds[k].text)) continue;
-      left = make(k, left, parse(level + 1), NULL);
+      if (strncmp(at, "=>", 2) == 0 || !accept_token(rulec_kinds[k].text)) continue;
+      left = make_expr(k, left, parse(level + 1), NULL);
       again = true;
     }
   }

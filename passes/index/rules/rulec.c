@@ -22,7 +22,7 @@ void rulec_fail(const char *format, ...) {
 }
 
 /* Cut `text` at the word or sign `mark`; the part after it, or NULL. */
-static char *cut(char *text, const char *mark) {
+static char *split_at(char *text, const char *mark) {
   size_t n = strlen(mark);
   for (char *p = text; *p; p++)
     if (strncmp(p, mark, n) == 0) {
@@ -32,7 +32,7 @@ static char *cut(char *text, const char *mark) {
   return NULL;
 }
 
-static void keep(char *to, const char *from, size_t size) {
+static void keep_trimmed(char *to, const char *from, size_t size) {
   while (isspace((unsigned char)*from)) from++;
   size_t n = strlen(from);
   while (n && isspace((unsigned char)from[n - 1])) n--;
@@ -45,9 +45,9 @@ static void read_rule(char *text) {
   if (all.rule_count == RULEC_RULES) rulec_fail("more than %d rules", RULEC_RULES);
   rule *r = &all.rules[all.rule_count];
   r->line = rulec_line;
-  char *reason = cut(text, ";"), *right = cut(text, "=>");
+  char *reason = split_at(text, ";"), *right = split_at(text, "=>");
   if (!right) rulec_fail("expected '=>'");
-  char *witness = cut(right, " by "), *condition = cut(right, " if ");
+  char *witness = split_at(right, " by "), *condition = split_at(right, " if ");
   size_t n = strcspn(text, " \t");
   if (n == 0 || n >= sizeof r->name) rulec_fail("expected the name of a rule");
   for (size_t i = 0; i < n; i++)
@@ -55,11 +55,11 @@ static void read_rule(char *text) {
       rulec_fail("a rule's name is of lower-case letters and underscores");
   memcpy(r->name, text, n);
   if (!reason) rulec_fail("rule '%s' gives no reason: write '; why' at its end", r->name);
-  keep(r->left, text + n, RULEC_LINE);
-  keep(r->right, right, RULEC_LINE);
-  keep(r->condition, condition ? condition : "", RULEC_LINE);
-  keep(r->witness, witness ? witness : "", RULEC_LINE);
-  keep(r->reason, reason, RULEC_LINE);
+  keep_trimmed(r->left, text + n, RULEC_LINE);
+  keep_trimmed(r->right, right, RULEC_LINE);
+  keep_trimmed(r->condition, condition ? condition : "", RULEC_LINE);
+  keep_trimmed(r->witness, witness ? witness : "", RULEC_LINE);
+  keep_trimmed(r->reason, reason, RULEC_LINE);
   if (!*r->reason) rulec_fail("rule '%s' gives no reason: write '; why' at its end", r->name);
   r->lhs = rulec_parse(r->left, "left side");
   r->rhs = rulec_parse(r->right, "right side");
@@ -72,10 +72,10 @@ static void read_rule(char *text) {
 static void read_measure(char *text) { /* measure x // y = polynomial */
   if (all.measure_count == RULEC_RULES) rulec_fail("more than %d measures", RULEC_RULES);
   rule *m = &all.measures[all.measure_count++];
-  char *weight = cut(text, " = ");
+  char *weight = split_at(text, " = ");
   if (!weight) rulec_fail("expected ' = '");
-  keep(m->left, text, RULEC_LINE);
-  keep(m->right, weight, RULEC_LINE);
+  keep_trimmed(m->left, text, RULEC_LINE);
+  keep_trimmed(m->right, weight, RULEC_LINE);
   m->lhs = rulec_parse(m->left, "operation");
   m->rhs = rulec_parse(m->right, "weight");
   rulec_check_bound(m->rhs, m->lhs, "weight");

@@ -95,7 +95,7 @@ static bool fetch_all_past(ir_graph *g, const ir_target *target, ir_ref all, loo
 }
 
 bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores) {
-  if (target->lanes) return true;
+  if (target->group_items) return true;
   ir_ref params[MAX_FOUND];
   ir_ref all = ir_make(g, IR_OP_SEQ, IR_NONE, 0, stores->store, stores->count);
   uint32_t count = loop_find(g, all, IR_OP_PARAM, params, MAX_FOUND);

@@ -111,7 +111,7 @@ static bool is_swept(const loop_nest *n, ir_ref range, ir_ref load) {
 ir_ref loop_sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range) {
   ir_graph *g = n->g;
   ir_ref loads[MAX_LOADS], made[MAX_LOADS];
-  uint32_t count = n->target->lanes ? 0 : loop_find(g, body, IR_OP_LOAD, loads, MAX_LOADS), used = 0;
+  uint32_t count = n->target->group_items ? 0 : loop_find(g, body, IR_OP_LOAD, loads, MAX_LOADS), used = 0;
   for (uint32_t i = 0; i < count; i++) {
     if (!is_swept(n, range, loads[i])) continue;
     loads[used] = loads[i];

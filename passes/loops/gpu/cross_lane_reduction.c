@@ -17,8 +17,8 @@
 
 enum {
   SHORT = 64, /* rows of fewer terms have fewer parts */
-  FEW_PARTS = 8,
-  PARTS = 16,
+  FEW_ITEMS_EACH = 8,
+  ITEMS_EACH = 16,
   FEWEST_TERMS = 32,
   MOST_TERMS = 1024, /* of a row */
   LONG = 512,
@@ -28,17 +28,17 @@ enum {
   PAD = 1
 };
 
-typedef struct sharing {
+typedef struct item_reduction {
   loop_nest n;
   ir_ref reduce, range; /* a REDUCE, and that which it reduces over */
   bool columns;
-  int64_t terms, parts, results; /* of the group */
-  uint32_t axis;                 /* of the results */
-  ir_ref round, start[MAX_NEST];
-} sharing;
+  int64_t terms, items_each, results; /* of the group */
+  uint32_t axis;                      /* of the results */
+  ir_ref iteration, start[MAX_NEST];
+} item_reduction;
 
 /* The one reduction, over one range; none of its loads says where another one reads. */
-static bool find_reduction(sharing *s) {
+static bool find_reduction(item_reduction *s) {
   loop_nest *n = &s->n;
   ir_ref found[2], loads[MAX_LOADS], inner[2];
   if (ir_op_of(n->g, n->store) != IR_OP_STORE || loop_find(n->g, n->store, IR_OP_REDUCE, found, 2) != 1)
@@ -56,28 +56,28 @@ static bool find_reduction(sharing *s) {
 }
 
 /* Is there work for enough groups? More than that need no columns in parts. */
-static bool has_groups(const sharing *s, int64_t size) {
+static bool has_groups(const item_reduction *s, int64_t size) {
   const loop_nest *n = &s->n;
-  int64_t groups = 1, each = s->columns ? (int64_t)s->results * s->parts : s->results;
+  int64_t groups = 1, each = s->columns ? (int64_t)s->results * s->items_each : s->results;
   for (uint32_t a = 0; a < n->axis_count && groups < LOOP_MUCH; a++)
     groups *= a == s->axis ? (size + each - 1) / each : ir_bounds_of(n->g, n->axes[a].extent).hi;
   return groups >= ENOUGH_GROUPS;
 }
 
 /* A product with rows: groups take tiles of it, unless these are few and each has very much to add. */
-static bool is_tiled(sharing *s) {
+static bool is_tiled(item_reduction *s) {
   enum { TILE = 32, ENOUGH_TILES = 64 }; /* rows and columns of the smallest */
   loop_nest *n = &s->n;
   int64_t results = 1;
   if (!loop_multiplies(n->g, s->reduce)) return false;
   const loop_axis *row = loop_row_axis(n, &n->axes[s->axis], s->reduce);
-  if (!row || ir_bounds_of(n->g, row->extent).hi < FEW_PARTS) return false;
+  if (!row || ir_bounds_of(n->g, row->extent).hi < FEW_ITEMS_EACH) return false;
   for (uint32_t a = 0; a < n->axis_count && results < LOOP_MUCH; a++)
     results *= ir_bounds_of(n->g, n->axes[a].extent).hi;
   return s->terms < LONG || results >= ENOUGH_TILES * TILE * TILE;
 }
 
-static bool plan(sharing *s) {
+static bool plan_reduction(item_reduction *s) {
   loop_nest *n = &s->n;
   int64_t size = 0, items = loop_group_size(n);
   if (n->axis_count == 0 || !find_reduction(s)) return false;
@@ -89,16 +89,16 @@ static bool plan(sharing *s) {
       across = loop_lane_score(n, body, n->axes[s->axis].range, 1);
   s->columns = across > 0 && across >= along;
   if (!ir_is_const(n->g, n->axes[s->axis].extent, &size) || (!s->columns && along <= 0)) return false;
-  s->parts = s->columns ? items / NARROW : s->terms < SHORT ? FEW_PARTS : PARTS;
-  s->results = s->parts ? items / s->parts : 0;
-  if (s->parts < 2 || s->results < 2 || size < s->results || s->terms < FEWEST_TERMS) return false;
-  if (s->columns ? s->terms < s->parts * FEW_PARTS : s->terms > MOST_TERMS) return false;
+  s->items_each = s->columns ? items / NARROW : s->terms < SHORT ? FEW_ITEMS_EACH : ITEMS_EACH;
+  s->results = s->items_each ? items / s->items_each : 0;
+  if (s->items_each < 2 || s->results < 2 || size < s->results || s->terms < FEWEST_TERMS) return false;
+  if (s->columns ? s->terms < s->items_each * FEW_ITEMS_EACH : s->terms > MOST_TERMS) return false;
   return has_groups(s, size) != s->columns && !is_tiled(s) &&
          (size % s->results == 0 || loop_is_repeatable(n));
 }
 
 /* A round for each group. The last one of the axis begins so that it ends with the axis. */
-static void start_rounds(sharing *s) {
+static void start_iterations(item_reduction *s) {
   loop_nest *n = &s->n;
   ir_graph *g = n->g;
   ir_ref steps[MAX_NEST], total = ir_index(g, 1);
@@ -107,8 +107,8 @@ static void start_rounds(sharing *s) {
         a == s->axis ? pass_ceil_div(g, n->axes[a].extent, ir_index(g, s->results)) : n->axes[a].extent;
     total = pass_mul(g, total, steps[a]);
   }
-  s->round = loop_fresh_range(n, total);
-  ir_ref left = s->round;
+  s->iteration = loop_fresh_range(n, total);
+  ir_ref left = s->iteration;
   for (uint32_t a = n->axis_count; a-- > 0;) {
     s->start[a] = a ? pass_mod(g, left, steps[a]) : left;
     if (a) left = pass_div(g, left, steps[a]);
@@ -117,7 +117,7 @@ static void start_rounds(sharing *s) {
   s->start[s->axis] = pass_min(g, pass_mul_int(g, s->start[s->axis], s->results), last);
 }
 
-static ir_ref at_result(sharing *s, ir_ref root, ir_ref result) {
+static ir_ref at_result(item_reduction *s, ir_ref root, ir_ref result) {
   ir_ref from[MAX_NEST], to[MAX_NEST];
   for (uint32_t a = 0; a < s->n.axis_count; a++) {
     from[a] = s->n.axes[a].range;
@@ -126,37 +126,37 @@ static ir_ref at_result(sharing *s, ir_ref root, ir_ref result) {
   return pass_substitute(s->n.g, root, from, to, s->n.axis_count);
 }
 
-static ir_ref reduction(const sharing *s, ir_ref value, ir_ref range) {
+static ir_ref reduction(const item_reduction *s, ir_ref value, ir_ref range) {
   const ir_node *r = ir_get(s->n.g, s->reduce);
   return value && range
              ? ir_make(s->n.g, IR_OP_REDUCE, (ir_dtype)r->dtype, r->arg, (ir_ref[]){value, range}, 2)
              : 0;
 }
 
-static int64_t local_size(const sharing *s) {
-  return s->columns ? s->parts * s->results : s->results * (s->parts + PAD);
+static int64_t local_size(const item_reduction *s) {
+  return s->columns ? s->items_each * s->results : s->results * (s->items_each + PAD);
 }
 
 /* Ranges over results and parts, those that lie side by side numbered last, and where they are in the local.
  */
-static ir_ref place_of(sharing *s, ir_ref *result, ir_ref *part) {
+static ir_ref place_of(item_reduction *s, ir_ref *result, ir_ref *item) {
   loop_nest *n = &s->n;
   ir_graph *g = n->g;
-  ir_ref results = ir_index(g, s->results), parts = ir_index(g, s->parts);
-  if (s->columns) *part = loop_fresh_range(n, parts);
+  ir_ref results = ir_index(g, s->results), items_each = ir_index(g, s->items_each);
+  if (s->columns) *item = loop_fresh_range(n, items_each);
   *result = loop_fresh_range(n, results);
-  if (!s->columns) *part = loop_fresh_range(n, parts);
-  return s->columns ? pass_add(g, pass_mul_int(g, *part, s->results), *result)
-                    : pass_add(g, pass_mul_int(g, *result, s->parts + PAD), *part);
+  if (!s->columns) *item = loop_fresh_range(n, items_each);
+  return s->columns ? pass_add(g, pass_mul_int(g, *item, s->results), *result)
+                    : pass_add(g, pass_mul_int(g, *result, s->items_each + PAD), *item);
 }
 
 /* A part of each result, into the local. */
-static ir_ref parts_of(sharing *s, ir_ref local) {
+static ir_ref partial_results(item_reduction *s, ir_ref local) {
   loop_nest *n = &s->n;
   ir_graph *g = n->g;
-  ir_ref result, part, at = place_of(s, &result, &part);
-  ir_ref range = loop_fresh_range(n, ir_index(g, (s->terms + s->parts - 1) / s->parts));
-  ir_ref term = pass_add(g, pass_mul_int(g, range, s->parts), part);
+  ir_ref result, item, at = place_of(s, &result, &item);
+  ir_ref range = loop_fresh_range(n, ir_index(g, (s->terms + s->items_each - 1) / s->items_each));
+  ir_ref term = pass_add(g, pass_mul_int(g, range, s->items_each), item);
   ir_ref value = at_result(s, ir_src(g, s->reduce, 0), result);
   value = value ? pass_substitute(g, value, &s->range, &term, 1) : 0;
   ir_ref inside = pass_compare(g, IR_OP_LT, term, ir_index(g, s->terms)),
@@ -166,31 +166,32 @@ static ir_ref parts_of(sharing *s, ir_ref local) {
 }
 
 /* The store, of each result's parts. */
-static ir_ref results_of(sharing *s, ir_ref local) {
+static ir_ref results_of(item_reduction *s, ir_ref local) {
   loop_nest *n = &s->n;
   ir_graph *g = n->g;
   ir_dtype t = ir_dtype_of(g, local);
-  ir_ref result, part, at = place_of(s, &result, &part),
+  ir_ref result, item, at = place_of(s, &result, &item),
                        zero = ir_is_float(t) ? ir_float(g, t, 0)
                               : t == IR_BOOL ? ir_bool(g, false)
                                              : ir_int(g, t, 0);
   ir_ref load = ir_make(g, IR_OP_LOAD, t, 0, (ir_ref[]){local, at, ir_bool(g, true), zero}, 4),
-         all = reduction(s, load, part), reduce = at_result(s, s->reduce, result),
+         all = reduction(s, load, item), reduce = at_result(s, s->reduce, result),
          store = at_result(s, n->store, result);
   return all && reduce && store ? pass_substitute(g, store, &reduce, &all, 1) : 0;
 }
 
-bool loop_share_terms(ir_graph *g, const ir_target *target, loop_stores *stores) {
-  if (!target->lanes || !target->local_bytes || stores->count != 1) return true;
-  sharing s = {.n = {.g = g, .target = target, .store = stores->store[0]}};
+bool loop_reduce_across_items(ir_graph *g, const ir_target *target, loop_stores *stores) {
+  if (!target->group_items || !target->local_bytes || stores->count != 1) return true;
+  item_reduction s = {.n = {.g = g, .target = target, .store = stores->store[0]}};
   if (!loop_find_axes(&s.n)) return false;
   if (s.n.next_range < stores->next_range) s.n.next_range = stores->next_range;
   loop_merge_axes(&s.n);
-  if (!plan(&s)) return true;
-  start_rounds(&s);
+  if (!plan_reduction(&s)) return true;
+  start_iterations(&s);
   ir_ref local = ir_make(g, IR_OP_LOCAL, ir_dtype_of(g, s.reduce), ir_pack_arg(0, 0),
-                         (ir_ref[]){ir_index(g, local_size(&s)), s.round}, 2);
-  if (!local || !(stores->store[0] = parts_of(&s, local)) || !(stores->store[1] = results_of(&s, local)))
+                         (ir_ref[]){ir_index(g, local_size(&s)), s.iteration}, 2);
+  if (!local || !(stores->store[0] = partial_results(&s, local)) ||
+      !(stores->store[1] = results_of(&s, local)))
     return false;
   stores->count = 2;
   stores->next_range = s.n.next_range;

@@ -39,11 +39,11 @@ bool loop_is_matrix_tile(const loop_nest *n, const loop_axis *row, const loop_ax
 
 /* shared_memory.c: for groups of work-items, a store that turns what it reads becomes several that share
  * tiles, which go through locals. False on failure. */
-bool loop_stage(ir_graph *g, const ir_target *target, loop_stores *stores);
+bool loop_stage_tiles(ir_graph *g, const ir_target *target, loop_stores *stores);
 
 /* cross_lane_reduction.c: likewise a store that reduces short rows, or few columns: several work-items share
  * each. */
-bool loop_share_terms(ir_graph *g, const ir_target *target, loop_stores *stores);
+bool loop_reduce_across_items(ir_graph *g, const ir_target *target, loop_stores *stores);
 /* staged_product.c: the value of a REDUCE of n->store, a product, for a group of work-items, each at that
  * position of the axes: operands go through locals. 0 where that is not possible. */
 ir_ref loop_staged_product(loop_place *p, ir_ref reduce, const ir_ref *at);

@@ -17,9 +17,9 @@ enum {
   GROUP = 256, /* work-items that hide the time of memory */
   NARROW = 32, /* work-items that run together on most devices */
   ENOUGH_GROUPS = 512,
-  MOST_COPIES = 8,
-  SIDE_COPIES = 8,   /* of a product's rows and columns: sums in registers */
-  BESIDE = 4,        /* of these side by side */
+  MOST_UNROLL = 8,
+  SIDE_UNROLL = 8,   /* of a product's rows and columns: sums in registers */
+  CONTIGUOUS = 4,    /* of these side by side */
   MOST_THREADS = 8,  /* axes of groups */
   WASTE = 8,         /* one part in so many of the work-items may have nothing to do */
   FEW_TERMS = NARROW /* that one work-item adds up */
@@ -27,28 +27,32 @@ enum {
 
 int loop_group_size(const loop_nest *n) {
   int most = n->items ? n->items : GROUP;
-  return n->target->lanes < most ? n->target->lanes : most;
+  return n->target->group_items < most ? n->target->group_items : most;
 }
 
 /* Two areas of a value of 8 bytes for each, and a flag (codegen/opencl/group.c). */
 int64_t loop_exchange_bytes(const ir_target *target) {
   enum { EACH = 16, FLAG = 8 };
-  return target->lanes ? EACH * (int64_t)(target->lanes < GROUP ? target->lanes : GROUP) + FLAG : 0;
+  return target->group_items
+             ? EACH * (int64_t)(target->group_items < GROUP ? target->group_items : GROUP) + FLAG
+             : 0;
 }
 
-static int64_t most(const loop_nest *n, const loop_axis *a) { return ir_bounds_of(n->g, a->extent).hi; }
+static int64_t most_elements(const loop_nest *n, const loop_axis *a) {
+  return ir_bounds_of(n->g, a->extent).hi;
+}
 
-static bool takes_lanes(loop_nest *n, uint32_t axis) {
+static bool may_map_items(loop_nest *n, uint32_t axis) {
   return !loop_bounds_another(n, axis) && !loop_is_ordered(n, axis);
 }
 
 static int64_t saturated(int64_t a, int64_t b) { return b > 0 && a > LOOP_MUCH / b ? LOOP_MUCH : a * b; }
 
 /* Groups along all other axes. */
-static int64_t groups_beside(const loop_nest *n, const loop_axis *axis) {
+static int64_t groups_of_other_axes(const loop_nest *n, const loop_axis *axis) {
   int64_t groups = 1;
   for (const loop_axis *a = n->axes; a < n->axes + n->axis_count; a++)
-    if (a != axis) groups = saturated(groups, most(n, a));
+    if (a != axis) groups = saturated(groups, most_elements(n, a));
   return groups;
 }
 
@@ -70,14 +74,14 @@ static int access_score(loop_nest *n, ir_ref access, ir_ref range, int weight) {
 
 /* The axis along which most of what is read and written lies side by side; of equal ones that of the writes.
  */
-static uint32_t along_memory(loop_nest *n) {
+static uint32_t contiguous_axis(loop_nest *n) {
   enum { WRITTEN = 5, READ = 4 };
   ir_ref loads[MAX_FOUND];
   uint32_t best = n->axis_count,
            count = loop_find(n->g, ir_src(n->g, n->store, 2), IR_OP_LOAD, loads, MAX_FOUND);
   int score = 0;
   for (uint32_t a = 0; a < n->axis_count; a++) {
-    if (!takes_lanes(n, a) || most(n, &n->axes[a]) < 2) continue;
+    if (!may_map_items(n, a) || most_elements(n, &n->axes[a]) < 2) continue;
     int here = access_score(n, n->store, n->axes[a].range, WRITTEN);
     for (uint32_t i = 0; i < count; i++) here += access_score(n, loads[i], n->axes[a].range, READ);
     if (best == n->axis_count || here >= score) best = a, score = here;
@@ -86,15 +90,16 @@ static uint32_t along_memory(loop_nest *n) {
 }
 
 static bool is_wasteful(const loop_nest *n, const loop_axis *a, int64_t lanes) {
-  int64_t size = most(n, a), filled = (size + lanes - 1) / lanes * lanes;
+  int64_t size = most_elements(n, a), filled = (size + lanes - 1) / lanes * lanes;
   return filled - size > filled / WASTE;
 }
 
 /* An axis that fills no group is made one with the axis outside. Returns where it is then. */
 static uint32_t joined(loop_nest *n, uint32_t axis, int64_t lanes) {
-  while (axis > 0 && most(n, &n->axes[axis]) < lanes * WASTE && is_wasteful(n, &n->axes[axis], lanes)) {
+  while (axis > 0 && most_elements(n, &n->axes[axis]) < lanes * WASTE &&
+         is_wasteful(n, &n->axes[axis], lanes)) {
     loop_nest before = *n;
-    if (!takes_lanes(n, axis - 1) || !loop_merge_pair(n, axis - 1)) {
+    if (!may_map_items(n, axis - 1) || !loop_merge_pair(n, axis - 1)) {
       *n = before;
       break;
     }
@@ -105,28 +110,28 @@ static uint32_t joined(loop_nest *n, uint32_t axis, int64_t lanes) {
 }
 
 /* A power of two of work-items, no more than needed for all of the axis. */
-static void set_lanes(loop_nest *n, loop_axis *a, int64_t lanes) {
-  while (lanes > 1 && lanes / 2 >= most(n, a)) lanes /= 2;
+static void set_items(loop_nest *n, loop_axis *a, int64_t lanes) {
+  while (lanes > 1 && lanes / 2 >= most_elements(n, a)) lanes /= 2;
   a->lanes = (int)lanes;
 }
 
 static void choose_elements(loop_nest *n) {
   enum { MANY = 16 }; /* steps of which one more is little */
   int64_t size = loop_group_size(n);
-  uint32_t axis = along_memory(n);
+  uint32_t axis = contiguous_axis(n);
   if (axis == n->axis_count) return;
-  n->along = axis = joined(n, axis, size);
+  n->lane_axis = axis = joined(n, axis, size);
   loop_axis *a = &n->axes[axis];
-  set_lanes(n, a, size);
-  int bytes = ir_dtypes[ir_dtype_of(n->g, ir_src(n->g, n->store, 2))].bytes, copies = 1;
-  int64_t groups = groups_beside(n, a), blocks = most(n, a) / a->lanes;
-  while (copies < MOST_COPIES && 2 * copies * bytes <= n->target->vector_bytes && 2 * copies <= blocks &&
-         (blocks % (2 * copies) == 0 || blocks > MANY * copies) &&
-         (!is_outermost(n) || saturated(groups, blocks / (2 * copies)) >= ENOUGH_GROUPS))
-    copies *= 2;
-  bool few = blocks > 0 && most(n, a) == blocks * a->lanes && blocks <= MOST_COPIES &&
+  set_items(n, a, size);
+  int bytes = ir_dtypes[ir_dtype_of(n->g, ir_src(n->g, n->store, 2))].bytes, unroll = 1;
+  int64_t groups = groups_of_other_axes(n, a), blocks = most_elements(n, a) / a->lanes;
+  while (unroll < MOST_UNROLL && 2 * unroll * bytes <= n->target->vector_bytes && 2 * unroll <= blocks &&
+         (blocks % (2 * unroll) == 0 || blocks > MANY * unroll) &&
+         (!is_outermost(n) || saturated(groups, blocks / (2 * unroll)) >= ENOUGH_GROUPS))
+    unroll *= 2;
+  bool few = blocks > 0 && most_elements(n, a) == blocks * a->lanes && blocks <= MOST_UNROLL &&
              blocks * bytes <= n->target->vector_bytes && !is_outermost(n);
-  a->unroll = few ? (int)blocks : copies; /* all of them, inside a group's round */
+  a->unroll = few ? (int)blocks : unroll; /* all of them, inside a group's round */
   bool repeatable = ir_op_of(n->g, n->store) == IR_OP_STORE && loop_is_repeatable(n);
   for (uint32_t i = 0; i < n->axis_count; i++) n->axes[i].overlaps = repeatable;
 }
@@ -134,13 +139,14 @@ static void choose_elements(loop_nest *n) {
 /* Results that lie side by side, a work-item for each; where there are few, in more and smaller groups. */
 static void choose_results(loop_nest *n) {
   int64_t size = loop_group_size(n);
-  uint32_t axis = along_memory(n);
+  uint32_t axis = contiguous_axis(n);
   if (axis == n->axis_count) return;
-  n->along = axis = joined(n, axis, size);
+  n->lane_axis = axis = joined(n, axis, size);
   loop_axis *a = &n->axes[axis];
-  int64_t groups = groups_beside(n, a);
-  while (is_outermost(n) && size > NARROW && saturated(groups, most(n, a) / size) < ENOUGH_GROUPS) size /= 2;
-  set_lanes(n, a, size);
+  int64_t groups = groups_of_other_axes(n, a);
+  while (is_outermost(n) && size > NARROW && saturated(groups, most_elements(n, a) / size) < ENOUGH_GROUPS)
+    size /= 2;
+  set_items(n, a, size);
   a->overlaps = loop_is_repeatable(n);
 }
 
@@ -149,18 +155,18 @@ static void choose_results(loop_nest *n) {
 /* The tile of a group: along each side so many work-items, and copies for each of them. */
 typedef struct group_tile {
   int64_t rows, columns; /* of the whole result */
-  int row_items, column_items, row_copies, column_copies;
+  int row_items, column_items, row_unroll, column_unroll;
 } group_tile;
 
 static int64_t tiles(int64_t size, int64_t step) { return (size + step - 1) / step; }
 
 static int64_t groups_of(const group_tile *t) {
-  return saturated(tiles(t->rows, t->row_items * t->row_copies),
-                   tiles(t->columns, t->column_items * t->column_copies));
+  return saturated(tiles(t->rows, t->row_items * t->row_unroll),
+                   tiles(t->columns, t->column_items * t->column_unroll));
 }
 
 /* Is a side of so many work-items and copies twice as long as what it covers? */
-static bool is_long(int64_t size, int items, int copies) { return items * copies / 2 >= size; }
+static bool is_long(int64_t size, int items, int unroll) { return items * unroll / 2 >= size; }
 
 /* As near a square as work-items make it, with as many copies along both sides as registers hold sums; a side
  * that is longer than the result gives its work-items to the other one, then the copies go. Smaller while
@@ -168,60 +174,62 @@ static bool is_long(int64_t size, int items, int copies) { return items * copies
 static group_tile choose_group_tile(const loop_nest *n, int64_t rows, int64_t columns, int64_t batch) {
   enum { FEWEST = 2 };
   int items = loop_group_size(n);
-  group_tile t = {rows, columns, 1, items, SIDE_COPIES, SIDE_COPIES};
+  group_tile t = {rows, columns, 1, items, SIDE_UNROLL, SIDE_UNROLL};
   while (t.column_items > t.row_items) t.column_items /= 2, t.row_items *= 2;
   if (t.column_items < t.row_items) t.column_items *= 2, t.row_items /= 2; /* rows are read by all */
-  while (t.row_items > 1 && is_long(rows, t.row_items, t.row_copies)) {
-    if (t.row_copies > FEWEST) t.row_copies /= 2;
+  while (t.row_items > 1 && is_long(rows, t.row_items, t.row_unroll)) {
+    if (t.row_unroll > FEWEST) t.row_unroll /= 2;
     else t.row_items /= 2, t.column_items *= 2;
   }
-  while (t.column_items > 1 && is_long(columns, t.column_items, t.column_copies)) {
-    if (t.column_copies > 1) t.column_copies /= 2;
+  while (t.column_items > 1 && is_long(columns, t.column_items, t.column_unroll)) {
+    if (t.column_unroll > 1) t.column_unroll /= 2;
     else t.column_items /= 2;
   }
   while (saturated(batch, groups_of(&t)) < ENOUGH_GROUPS / 2 &&
-         (t.row_copies > FEWEST || t.column_copies > FEWEST))
-    if (t.row_copies > t.column_copies) t.row_copies /= 2;
-    else t.column_copies /= 2;
+         (t.row_unroll > FEWEST || t.column_unroll > FEWEST))
+    if (t.row_unroll > t.column_unroll) t.row_unroll /= 2;
+    else t.column_unroll /= 2;
   return t;
 }
 
 /* Copies side by side are read together from a local. They need a tile that is whole everywhere. */
-static int copies_beside(const loop_nest *n, const loop_axis *a) {
+static int contiguous_unroll(const loop_nest *n, const loop_axis *a) {
   int64_t size, tile = (int64_t)a->lanes * a->unroll;
   bool whole = ir_is_const(n->g, a->extent, &size) && size >= tile && (a->overlaps || size % tile == 0);
-  return whole && a->lanes > 1 && a->unroll % BESIDE == 0 ? BESIDE : 0;
+  return whole && a->lanes > 1 && a->unroll % CONTIGUOUS == 0 ? CONTIGUOUS : 0;
 }
 
 static bool choose_product(loop_nest *n, ir_ref reduce) {
   enum { SHORT = 8 };
-  uint32_t along = along_memory(n);
-  if (along == n->axis_count || !loop_multiplies(n->g, reduce)) return false;
-  loop_axis *column = &n->axes[along], *row = loop_row_axis(n, column, reduce);
-  if (!row || !takes_lanes(n, (uint32_t)(row - n->axes)) || most(n, row) < SHORT || most(n, column) < SHORT)
+  uint32_t along_terms = contiguous_axis(n);
+  if (along_terms == n->axis_count || !loop_multiplies(n->g, reduce)) return false;
+  loop_axis *column = &n->axes[along_terms], *row = loop_row_axis(n, column, reduce);
+  if (!row || !may_map_items(n, (uint32_t)(row - n->axes)) || most_elements(n, row) < SHORT ||
+      most_elements(n, column) < SHORT)
     return false;
   int64_t batch = 1;
   for (const loop_axis *a = n->axes; a < n->axes + n->axis_count; a++)
-    if (a != row && a != column) batch = saturated(batch, most(n, a));
-  n->along = along;
+    if (a != row && a != column) batch = saturated(batch, most_elements(n, a));
+  n->lane_axis = along_terms;
   if (loop_choose_matrix(n, reduce, row, column, batch)) return true;
-  group_tile t = choose_group_tile(n, most(n, row), most(n, column), batch);
-  column->lanes = t.column_items, column->unroll = t.column_copies;
-  row->lanes = t.row_items, row->unroll = t.row_copies;
+  group_tile t = choose_group_tile(n, most_elements(n, row), most_elements(n, column), batch);
+  column->lanes = t.column_items, column->unroll = t.column_unroll;
+  row->lanes = t.row_items, row->unroll = t.row_unroll;
   column->overlaps = row->overlaps = loop_is_repeatable(n);
-  column->beside = copies_beside(n, column), row->beside = copies_beside(n, row);
+  column->contiguous_elements = contiguous_unroll(n, column),
+  row->contiguous_elements = contiguous_unroll(n, row);
   return true;
 }
 
 /* Do the terms lie side by side, and are they many? */
-static bool runs_along_terms(loop_nest *n, ir_ref reduce, uint32_t results) {
+static bool has_contiguous_terms(loop_nest *n, ir_ref reduce, uint32_t results) {
   const ir_node *r = ir_get(n->g, reduce);
   ir_ref last = r->src[r->nsrc - 1];
   int64_t terms = ir_bounds_of(n->g, ir_src(n->g, last, 0)).hi;
   if (results == n->axis_count) return true;
-  int along = loop_lane_score(n, r->src[0], last, 1),
+  int along_terms = loop_lane_score(n, r->src[0], last, 1),
       across = loop_lane_score(n, r->src[0], n->axes[results].range, 1);
-  return along > across && terms >= FEW_TERMS;
+  return along_terms > across && terms >= FEW_TERMS;
 }
 
 void loop_choose_group(loop_nest *n) {
@@ -232,15 +240,15 @@ void loop_choose_group(loop_nest *n) {
     return;
   }
   if (count == 1 && choose_product(n, reduces[0])) return;
-  uint32_t results = along_memory(n);
-  for (uint32_t k = 0; k < count; k++) n->lanes_in_reduction |= runs_along_terms(n, reduces[k], results);
+  uint32_t results = contiguous_axis(n);
+  for (uint32_t k = 0; k < count; k++) n->lanes_in_reduction |= has_contiguous_terms(n, reduces[k], results);
   if (!n->lanes_in_reduction) choose_results(n);
 }
 
 void loop_bind_groups(loop_nest *n) {
-  for (uint32_t d = 0; d < n->digit_count && d < n->axis_count && d < MOST_THREADS; d++) {
-    if (n->digits[d].binding != IR_SERIAL || !loop_takes_threads(n, n->digits[d].axis)) return;
+  for (uint32_t d = 0; d < n->level_count && d < n->axis_count && d < MOST_THREADS; d++) {
+    if (n->levels[d].binding != IR_SERIAL || !loop_may_thread(n, n->levels[d].axis)) return;
     if (d > 0 && n->has_locals) return; /* rounds are the outermost axis */
-    n->digits[d].binding = IR_THREAD;
+    n->levels[d].binding = IR_THREAD;
   }
 }

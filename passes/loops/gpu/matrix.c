@@ -37,7 +37,7 @@ bool loop_suits_matrix(const loop_nest *n, ir_ref reduce) {
 }
 
 bool loop_is_matrix_tile(const loop_nest *n, const loop_axis *row, const loop_axis *column) {
-  return column == &n->axes[n->along] && column->lanes == COLUMN_ITEMS && row->lanes % ROW_ITEMS == 0 &&
+  return column == &n->axes[n->lane_axis] && column->lanes == COLUMN_ITEMS && row->lanes % ROW_ITEMS == 0 &&
          row->unroll % PAIR == 0 && column->unroll % PAIR == 0;
 }
 
@@ -49,10 +49,12 @@ static bool is_whole(const loop_nest *n, const loop_axis *a, int64_t tile) {
 
 /* Eight rows, of any eight terms or of one after the other, are in different banks 16 bytes at a time, or two
  * by two where lines of a tile eight wide are read. */
-int64_t loop_matrix_pitch(int64_t width, bool turned) { return (turned ? width : MATRIX_TERMS) + PAD; }
+int64_t loop_matrix_pitch(int64_t width, bool transposed) {
+  return (transposed ? width : MATRIX_TERMS) + PAD;
+}
 
-int64_t loop_matrix_elements(int64_t width, bool turned) {
-  return (turned ? MATRIX_TERMS : width) * loop_matrix_pitch(width, turned);
+int64_t loop_matrix_elements(int64_t width, bool transposed) {
+  return (transposed ? MATRIX_TERMS : width) * loop_matrix_pitch(width, transposed);
 }
 
 /* Have the locals of a tile room, whichever way its sides lie? */
@@ -60,8 +62,8 @@ static bool has_room(const loop_nest *n, int64_t rows, int64_t columns) {
   const int64_t width[] = {rows, columns};
   int64_t elements = 0;
   for (int i = 0; i < 2; i++) {
-    int64_t along = loop_matrix_elements(width[i], false), turned = loop_matrix_elements(width[i], true);
-    elements += along > turned ? along : turned;
+    int64_t plain = loop_matrix_elements(width[i], false), transposed = loop_matrix_elements(width[i], true);
+    elements += plain > transposed ? plain : transposed;
   }
   return elements * ir_dtypes[IR_BF16].bytes <= n->target->local_bytes - n->locals->bytes;
 }
@@ -84,7 +86,7 @@ static bool is_bare(const loop_nest *n, ir_ref reduce, const loop_axis *row, con
 }
 
 /* Are there whole slabs of terms? */
-static bool has_whole_slabs(const loop_nest *n, ir_ref reduce) {
+static bool has_whole_k_blocks(const loop_nest *n, ir_ref reduce) {
   const ir_node *r = ir_get(n->g, reduce);
   int64_t terms = 1, size;
   for (uint32_t i = 1; i < r->nsrc; i++)
@@ -93,34 +95,34 @@ static bool has_whole_slabs(const loop_nest *n, ir_ref reduce) {
 }
 
 bool loop_choose_matrix(loop_nest *n, ir_ref reduce, loop_axis *row, loop_axis *column, int64_t batch) {
-  enum { ROW_COPIES = 4, MOST_COLUMN_COPIES = 32, COLUMN_COPIES = 16, FEW_COLUMN_COPIES = 8, ENOUGH = 256 };
+  enum { ROW_UNROLL = 4, MOST_COLUMN_UNROLL = 32, COLUMN_UNROLL = 16, FEW_COLUMN_UNROLL = 8, ENOUGH = 256 };
   int64_t rows = ir_bounds_of(n->g, row->extent).hi, columns = ir_bounds_of(n->g, column->extent).hi;
-  int items = loop_group_size(n), row_copies = ROW_COPIES, column_copies = COLUMN_COPIES;
+  int items = loop_group_size(n), row_unroll = ROW_UNROLL, column_unroll = COLUMN_UNROLL;
   if (items < ITEMS || !loop_suits_matrix(n, reduce)) return false;
-  if (is_bare(n, reduce, row, column) && has_whole_slabs(n, reduce)) column_copies = MOST_COLUMN_COPIES;
+  if (is_bare(n, reduce, row, column) && has_whole_k_blocks(n, reduce)) column_unroll = MOST_COLUMN_UNROLL;
   int row_items = items / COLUMN_ITEMS;
-  while (row_items > ROW_ITEMS && rows < row_items * row_copies)
-    if (row_copies > PAIR) row_copies /= 2;
+  while (row_items > ROW_ITEMS && rows < row_items * row_unroll)
+    if (row_unroll > PAIR) row_unroll /= 2;
     else row_items /= 2;
-  if (rows < row_items * row_copies) row_copies = PAIR;
-  while (column_copies > PAIR && columns < COLUMN_ITEMS * column_copies) column_copies /= 2;
+  if (rows < row_items * row_unroll) row_unroll = PAIR;
+  while (column_unroll > PAIR && columns < COLUMN_ITEMS * column_unroll) column_unroll /= 2;
   for (;;) { /* smaller while there are few groups, or it has no room */
-    int64_t height = (int64_t)row_items * row_copies, width = (int64_t)COLUMN_ITEMS * column_copies;
+    int64_t height = (int64_t)row_items * row_unroll, width = (int64_t)COLUMN_ITEMS * column_unroll;
     bool room = has_room(n, height, width);
     if (rows * columns / (height * width) >= ENOUGH / batch && room) break;
-    if (column_copies > FEW_COLUMN_COPIES) column_copies /= 2;
-    else if (row_copies > PAIR) row_copies /= 2;
+    if (column_unroll > FEW_COLUMN_UNROLL) column_unroll /= 2;
+    else if (row_unroll > PAIR) row_unroll /= 2;
     else if (room) break;
     else return false;
   }
   bool overlaps = loop_is_repeatable(n);
   row->overlaps = column->overlaps = overlaps;
-  if (!is_whole(n, row, (int64_t)row_items * row_copies) ||
-      !is_whole(n, column, (int64_t)COLUMN_ITEMS * column_copies))
+  if (!is_whole(n, row, (int64_t)row_items * row_unroll) ||
+      !is_whole(n, column, (int64_t)COLUMN_ITEMS * column_unroll))
     return false;
-  row->lanes = row_items, row->unroll = row_copies;
-  column->lanes = COLUMN_ITEMS, column->unroll = column_copies;
-  column->beside = PAIR;
+  row->lanes = row_items, row->unroll = row_unroll;
+  column->lanes = COLUMN_ITEMS, column->unroll = column_unroll;
+  column->contiguous_elements = PAIR;
   return true;
 }
 

@@ -13,22 +13,22 @@ enum { TILE = 32, LEAST = 8, MAX_STAGED = 4, MAX_LOADS = 64, PAD = 1 };
 
 typedef struct staging {
   loop_nest n;
-  uint32_t along, across; /* axes: neighbours where it is written, and where it is read */
-  int64_t width[2];       /* of a tile along these */
+  uint32_t write_axis, read_axis; /* axes: neighbours where it is written, and where it is read */
+  int64_t width[2];               /* of a tile along these */
   ir_ref load[MAX_STAGED];
   uint32_t count;
-  ir_ref round, start[MAX_NEST]; /* of the tiles; by axis, where a tile begins */
+  ir_ref iteration, start[MAX_NEST]; /* of the tiles; by axis, where a tile begins */
 } staging;
 
-static bool is_beside(int64_t stride) { return stride == 1 || stride == -1; }
+static bool is_unit_stride(int64_t stride) { return stride == 1 || stride == -1; }
 
 /* The axis, of a known size worth a tile, along which the access makes steps of one element; axis_count: none
  * does. */
-static uint32_t axis_beside(loop_nest *n, ir_ref index) {
+static uint32_t contiguous_axis(loop_nest *n, ir_ref index) {
   int64_t stride, size;
   for (uint32_t a = n->axis_count; a-- > 0;)
     if (ir_is_const(n->g, n->axes[a].extent, &size) && size >= LEAST &&
-        loop_stride(n->g, index, n->axes[a].range, &stride) && is_beside(stride))
+        loop_stride(n->g, index, n->axes[a].range, &stride) && is_unit_stride(stride))
       return a;
   return n->axis_count;
 }
@@ -39,15 +39,16 @@ static void find_loads(staging *s) {
   ir_ref loads[MAX_LOADS];
   uint32_t count = loop_find(n->g, ir_src(n->g, n->store, 2), IR_OP_LOAD, loads, MAX_LOADS);
   int64_t stride;
-  s->across = n->axis_count;
+  s->read_axis = n->axis_count;
   for (uint32_t i = 0; i < count && s->count < MAX_STAGED; i++) {
     ir_ref index = ir_src(n->g, loads[i], 1);
-    uint32_t beside = axis_beside(n, index);
-    if (beside == n->axis_count || beside == s->along ||
-        !loop_stride(n->g, index, n->axes[s->along].range, &stride) || stride == 0 || is_beside(stride))
+    uint32_t unit_axis = contiguous_axis(n, index);
+    if (unit_axis == n->axis_count || unit_axis == s->write_axis ||
+        !loop_stride(n->g, index, n->axes[s->write_axis].range, &stride) || stride == 0 ||
+        is_unit_stride(stride))
       continue;
-    if (s->across == n->axis_count) s->across = beside;
-    if (s->across == beside) s->load[s->count++] = loads[i];
+    if (s->read_axis == n->axis_count) s->read_axis = unit_axis;
+    if (s->read_axis == unit_axis) s->load[s->count++] = loads[i];
   }
 }
 
@@ -60,19 +61,19 @@ static bool is_box(loop_nest *n) {
 static int64_t local_size(const staging *s) { return s->width[0] * (s->width[1] + PAD); }
 
 /* False where there is nothing to stage, or no room for it. */
-static bool plan(staging *s) {
+static bool plan_tiles(staging *s) {
   loop_nest *n = &s->n;
   ir_ref found;
   int64_t size = 0, bytes = 0;
   if (ir_op_of(n->g, n->store) != IR_OP_STORE || loop_find(n->g, n->store, IR_OP_REDUCE, &found, 1) ||
       !is_box(n))
     return false;
-  s->along = axis_beside(n, ir_src(n->g, n->store, 1));
-  if (s->along == n->axis_count) return false;
+  s->write_axis = contiguous_axis(n, ir_src(n->g, n->store, 1));
+  if (s->write_axis == n->axis_count) return false;
   find_loads(s);
   if (!s->count) return false;
   for (int i = 0; i < 2; i++) {
-    ir_is_const(n->g, n->axes[i ? s->across : s->along].extent, &size);
+    ir_is_const(n->g, n->axes[i ? s->read_axis : s->write_axis].extent, &size);
     s->width[i] = size < TILE ? size : TILE;
     if (size % s->width[i] != 0 && !loop_is_repeatable(n)) return false;
   }
@@ -82,47 +83,47 @@ static bool plan(staging *s) {
 }
 
 /* Tiles along an axis; positions of the other ones. */
-static ir_ref steps_along(const staging *s, uint32_t axis) {
+static ir_ref tiles_of_axis(const staging *s, uint32_t axis) {
   ir_ref extent = s->n.axes[axis].extent;
-  if (axis != s->along && axis != s->across) return extent;
-  return pass_ceil_div(s->n.g, extent, ir_index(s->n.g, s->width[axis == s->across]));
+  if (axis != s->write_axis && axis != s->read_axis) return extent;
+  return pass_ceil_div(s->n.g, extent, ir_index(s->n.g, s->width[axis == s->read_axis]));
 }
 
 /* One round for each tile. The last tile of an axis begins so that it ends with the axis. */
-static bool start_rounds(staging *s) {
+static bool start_iterations(staging *s) {
   ir_graph *g = s->n.g;
   ir_ref total = ir_index(g, 1);
   for (uint32_t a = 0; a < s->n.axis_count; a++)
-    total = pass_mul(g, total, pass_max(g, steps_along(s, a), ir_index(g, 1)));
+    total = pass_mul(g, total, pass_max(g, tiles_of_axis(s, a), ir_index(g, 1)));
   for (uint32_t a = 0; a < s->n.axis_count; a++) /* of none there is none */
     if (ir_bounds_of(g, s->n.axes[a].extent).lo < 1)
       total = pass_mul(g, total, pass_min(g, s->n.axes[a].extent, ir_index(g, 1)));
-  s->round = loop_fresh_range(&s->n, total);
-  ir_ref left = s->round;
+  s->iteration = loop_fresh_range(&s->n, total);
+  ir_ref left = s->iteration;
   for (uint32_t a = s->n.axis_count; a-- > 0;) {
-    ir_ref steps = pass_max(g, steps_along(s, a), ir_index(g, 1));
+    ir_ref steps = pass_max(g, tiles_of_axis(s, a), ir_index(g, 1));
     ir_ref at = a ? pass_mod(g, left, steps) : left;
     if (a) left = pass_div(g, left, steps);
-    int64_t size = 0, width = s->width[a == s->across];
-    if (a == s->along || a == s->across) {
+    int64_t size = 0, width = s->width[a == s->read_axis];
+    if (a == s->write_axis || a == s->read_axis) {
       ir_is_const(g, s->n.axes[a].extent, &size);
       at = pass_min(g, pass_mul_int(g, at, width), ir_index(g, size - width));
     }
     s->start[a] = at;
   }
-  return s->round != 0;
+  return s->iteration != 0;
 }
 
 /* root inside a tile: over ranges of its own, that along `inner` the inner one. at: where it is in locals. */
 static ir_ref in_tile(staging *s, ir_ref root, uint32_t inner, ir_ref *at, ir_ref *loads) {
   ir_graph *g = s->n.g;
   ir_ref from[MAX_NEST], to[MAX_NEST], own[2];
-  uint32_t outer = inner == s->along ? s->across : s->along;
-  own[outer == s->across] = loop_fresh_range(&s->n, ir_index(g, s->width[outer == s->across]));
-  own[inner == s->across] = loop_fresh_range(&s->n, ir_index(g, s->width[inner == s->across]));
+  uint32_t outer = inner == s->write_axis ? s->read_axis : s->write_axis;
+  own[outer == s->read_axis] = loop_fresh_range(&s->n, ir_index(g, s->width[outer == s->read_axis]));
+  own[inner == s->read_axis] = loop_fresh_range(&s->n, ir_index(g, s->width[inner == s->read_axis]));
   for (uint32_t a = 0; a < s->n.axis_count; a++) {
     from[a] = s->n.axes[a].range, to[a] = s->start[a];
-    if (a == s->along || a == s->across) to[a] = pass_add(g, to[a], own[a == s->across]);
+    if (a == s->write_axis || a == s->read_axis) to[a] = pass_add(g, to[a], own[a == s->read_axis]);
   }
   *at = pass_add(g, pass_mul_int(g, own[0], s->width[1] + PAD), own[1]);
   for (uint32_t i = 0; i < s->count; i++)
@@ -133,19 +134,19 @@ static ir_ref in_tile(staging *s, ir_ref root, uint32_t inner, ir_ref *at, ir_re
 static ir_ref local_of(const staging *s, uint32_t i) {
   ir_graph *g = s->n.g;
   return ir_make(g, IR_OP_LOCAL, ir_dtype_of(g, s->load[i]), ir_pack_arg(i, 0),
-                 (ir_ref[]){ir_index(g, local_size(s)), s->round}, 2);
+                 (ir_ref[]){ir_index(g, local_size(s)), s->iteration}, 2);
 }
 
 /* What a load reads, taken into its local. */
-static ir_ref taken(staging *s, uint32_t i) {
-  ir_ref at, loads[MAX_STAGED], value = in_tile(s, s->load[i], s->across, &at, loads);
+static ir_ref stage_load(staging *s, uint32_t i) {
+  ir_ref at, loads[MAX_STAGED], value = in_tile(s, s->load[i], s->read_axis, &at, loads);
   if (!value || !at) return 0;
   return ir_make(s->n.g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){local_of(s, i), at, value}, 3);
 }
 
-static ir_ref written(staging *s) {
+static ir_ref write_tile(staging *s) {
   ir_graph *g = s->n.g;
-  ir_ref at, loads[MAX_STAGED], staged[MAX_STAGED], store = in_tile(s, s->n.store, s->along, &at, loads);
+  ir_ref at, loads[MAX_STAGED], staged[MAX_STAGED], store = in_tile(s, s->n.store, s->write_axis, &at, loads);
   for (uint32_t i = 0; i < s->count && store; i++) {
     ir_dtype t = ir_dtype_of(g, s->load[i]);
     ir_ref zero = ir_is_float(t) ? ir_float(g, t, 0) : t == IR_BOOL ? ir_bool(g, false) : ir_int(g, t, 0);
@@ -155,16 +156,16 @@ static ir_ref written(staging *s) {
   return store ? pass_substitute(g, store, loads, staged, s->count) : 0;
 }
 
-bool loop_stage(ir_graph *g, const ir_target *target, loop_stores *stores) {
-  if (!target->lanes || stores->count != 1) return true;
+bool loop_stage_tiles(ir_graph *g, const ir_target *target, loop_stores *stores) {
+  if (!target->group_items || stores->count != 1) return true;
   staging s = {.n = {.g = g, .target = target, .store = stores->store[0]}};
   if (!loop_find_axes(&s.n)) return false;
   if (s.n.next_range < stores->next_range) s.n.next_range = stores->next_range;
   loop_merge_axes(&s.n);
-  if (!plan(&s)) return true;
-  if (!start_rounds(&s)) return false;
+  if (!plan_tiles(&s)) return true;
+  if (!start_iterations(&s)) return false;
   for (uint32_t i = 0; i <= s.count; i++)
-    if (!(stores->store[i] = i < s.count ? taken(&s, i) : written(&s))) return false;
+    if (!(stores->store[i] = i < s.count ? stage_load(&s, i) : write_tile(&s))) return false;
   stores->count = s.count + 1;
   stores->next_range = s.n.next_range;
   return true;

@@ -25,21 +25,21 @@ typedef struct product {
   ir_ref reduce;
   int items; /* work-items of the group */
   ir_ref terms;
-  int64_t slab;     /* of so many terms */
-  bool ahead;       /* slabs are taken a round ahead */
-  bool matrix;      /* by matrix instructions: f16 or bf16 */
-  ir_ref range[2];  /* over slabs, over the terms of one */
-  const ir_ref *at; /* by axis: the position of a work-item */
-  ir_ref position;  /* a term's */
+  int64_t k_block;   /* of so many terms */
+  bool ahead;        /* slabs are taken a round ahead */
+  bool matrix;       /* by matrix instructions: f16 or bf16 */
+  ir_ref range[2];   /* over slabs, over the terms of one */
+  const ir_ref *at;  /* by axis: the position of a work-item */
+  ir_ref term_index; /* a term's */
   struct {
     ir_ref value, local;
     uint32_t axis;
     int64_t width, pitch; /* of the tile along it; from one line of the local to the next */
-    bool turned;          /* lines are terms, else the terms of a row or column each */
+    bool transposed;      /* lines are terms, else the terms of a row or column each */
   } side[2];
 } product;
 
-static int64_t known(const ir_graph *g, ir_ref e) {
+static int64_t known_value(const ir_graph *g, ir_ref e) {
   int64_t value;
   return e && ir_is_const(g, e, &value) ? value : 0;
 }
@@ -66,7 +66,7 @@ static bool is_indirect(const loop_nest *n, ir_ref value) {
 static int64_t room_of(const loop_nest *n) { return n->target->local_bytes - n->locals->bytes; }
 
 /* Do the operand's terms lie side by side in memory, rather than its rows or columns? */
-static bool lies_along(const product *s, int i) {
+static bool terms_are_contiguous(const product *s, int i) {
   const ir_node *r = ir_get(s->n->g, s->reduce);
   ir_ref value = s->side[i].value, last = r->src[r->nsrc - 1];
   return loop_lane_score(s->n, value, last, 1) >
@@ -76,19 +76,19 @@ static bool lies_along(const product *s, int i) {
 /* Operands by matrix instructions: they are as wide as in memory, and lie as they do there. */
 static bool plan_matrix(product *s) {
   loop_nest *n = s->n;
-  uint32_t column = s->side[0].axis == n->along ? 0 : 1;
+  uint32_t column = s->side[0].axis == n->lane_axis ? 0 : 1;
   const loop_axis *a = &n->axes[s->side[!column].axis], *b = &n->axes[s->side[column].axis];
-  bool turned[] = {!lies_along(s, 0), !lies_along(s, 1)};
+  bool transposed[] = {!terms_are_contiguous(s, 0), !terms_are_contiguous(s, 1)};
   int64_t size = 0;
   if (!loop_suits_matrix(n, s->reduce) || !loop_is_matrix_tile(n, a, b)) return false;
-  for (int i = 0; i < 2; i++) size += loop_matrix_elements(s->side[i].width, turned[i]);
+  for (int i = 0; i < 2; i++) size += loop_matrix_elements(s->side[i].width, transposed[i]);
   if (size * ir_dtypes[IR_BF16].bytes > room_of(n)) return false;
   for (int i = 0; i < 2; i++) {
-    s->side[i].turned = turned[i];
+    s->side[i].transposed = transposed[i];
     s->side[i].value = loop_narrow(n->g, s->side[i].value);
-    s->side[i].pitch = loop_matrix_pitch(s->side[i].width, turned[i]);
+    s->side[i].pitch = loop_matrix_pitch(s->side[i].width, transposed[i]);
   }
-  s->slab = MATRIX_TERMS;
+  s->k_block = MATRIX_TERMS;
   return true;
 }
 
@@ -101,9 +101,9 @@ static int64_t bytes_each(const product *s) {
 }
 
 /* So many terms that a slab of them is in the locals twice over, one that divides all of them if there is. */
-static int64_t slab_of(const product *s) {
+static int64_t k_block_of(const product *s) {
   const loop_nest *n = s->n;
-  int64_t room = room_of(n) / 2, each = bytes_each(s), all = known(n->g, s->terms), most = MOST_TERMS;
+  int64_t room = room_of(n) / 2, each = bytes_each(s), all = known_value(n->g, s->terms), most = MOST_TERMS;
   while (most >= FEWEST_TERMS && most * each > room) most--;
   if (most > all) most = all;
   for (int64_t terms = most; terms >= FEWEST_TERMS; terms--)
@@ -116,12 +116,12 @@ static int64_t slab_of(const product *s) {
 static bool fits_ahead(const product *s, int64_t terms) {
   bool few = true;
   for (int i = 0; i < 2; i++) few &= s->side[i].width * terms <= (int64_t)FEW_AHEAD * s->items;
-  return few && 2 * terms * bytes_each(s) <= room_of(s->n) && known(s->n->g, s->terms) > terms;
+  return few && 2 * terms * bytes_each(s) <= room_of(s->n) && known_value(s->n->g, s->terms) > terms;
 }
 
 /* Terms of a slab that is taken a round ahead, which divide all of them if possible; 0: none fits. */
-static int64_t slab_ahead(const product *s) {
-  int64_t all = known(s->n->g, s->terms), most = 0;
+static int64_t k_block_ahead(const product *s) {
+  int64_t all = known_value(s->n->g, s->terms), most = 0;
   for (int64_t terms = MOST_TERMS; terms >= FEWEST_TERMS; terms -= FEWEST_TERMS) {
     if (!fits_ahead(s, terms)) continue;
     if (all % terms == 0) return terms;
@@ -132,41 +132,41 @@ static int64_t slab_ahead(const product *s) {
 
 /* Is the whole of the group's tile at hand, each work-item with as many copies as any other, and do the
  * operands have a side each? */
-static bool plan(product *s) {
+static bool plan_staging(product *s) {
   loop_nest *n = s->n;
   const loop_place *p = s->p;
   const ir_node *r = ir_get(n->g, s->reduce), *term = ir_get(n->g, r->src[0]);
   s->terms = ir_index(n->g, 1), s->items = 1;
   for (uint32_t i = 1; i < r->nsrc; i++) s->terms = pass_mul(n->g, s->terms, ir_src(n->g, r->src[i], 0));
   for (uint32_t i = 0; i < p->lane_count; i++)
-    if (p->bindings[i] == IR_VECTOR) s->items *= (int)known(n->g, ir_src(n->g, p->lanes[i], 0));
+    if (p->bindings[i] == IR_VECTOR) s->items *= (int)known_value(n->g, ir_src(n->g, p->lanes[i], 0));
   for (int i = 0; i < 2; i++) {
     s->side[i].value = term->src[i];
     s->side[i].axis = side_of(n, term->src[i]);
     if (s->side[i].axis == n->axis_count || ir_dtype_of(n->g, term->src[i]) != r->dtype) return false;
-    s->side[i].width = known(n->g, p->tile_left[s->side[i].axis]);
+    s->side[i].width = known_value(n->g, p->tile_left[s->side[i].axis]);
     if (!s->side[i].width) return false;
-    int beside = n->axes[s->side[i].axis].beside;
-    s->side[i].turned = true;
-    s->side[i].pitch = s->side[i].width + (beside ? beside : PAD);
+    int contiguous_count = n->axes[s->side[i].axis].contiguous_elements;
+    s->side[i].transposed = true;
+    s->side[i].pitch = s->side[i].width + (contiguous_count ? contiguous_count : PAD);
   }
   int64_t items = (int64_t)n->axes[s->side[0].axis].lanes * n->axes[s->side[1].axis].lanes;
-  if (s->side[0].axis == s->side[1].axis || items != s->items || known(n->g, s->terms) < FEWEST_TERMS)
+  if (s->side[0].axis == s->side[1].axis || items != s->items || known_value(n->g, s->terms) < FEWEST_TERMS)
     return false;
   s->matrix = plan_matrix(s);
   if (!s->matrix) {
-    s->slab = slab_ahead(s);
-    s->ahead = s->slab > 0;
-    if (!s->ahead) s->slab = slab_of(s);
+    s->k_block = k_block_ahead(s);
+    s->ahead = s->k_block > 0;
+    if (!s->ahead) s->k_block = k_block_of(s);
   }
-  bool even = known(n->g, s->terms) % s->slab == 0;
+  bool even = known_value(n->g, s->terms) % s->k_block == 0;
   for (int i = 0; i < 2 && !even; i++)
     if (is_indirect(n, s->side[i].value)) return false;
-  return s->slab >= FEWEST_TERMS && (n->bound_count || !s->ahead) && n->locals->count + 2 <= IR_MAX_LOCALS;
+  return s->k_block >= FEWEST_TERMS && (n->bound_count || !s->ahead) && n->locals->count + 2 <= IR_MAX_LOCALS;
 }
 
 /* The positions of the sum's ranges at a term, the last one fastest. */
-static void positions_of(const product *s, ir_ref term, ir_ref *ranges, ir_ref *at) {
+static void indices_of(const product *s, ir_ref term, ir_ref *ranges, ir_ref *at) {
   ir_graph *g = s->n->g;
   const ir_node *r = ir_get(g, s->reduce);
   for (uint32_t i = r->nsrc; i-- > 1;) {
@@ -178,17 +178,17 @@ static void positions_of(const product *s, ir_ref term, ir_ref *ranges, ir_ref *
 }
 
 /* Of a term of slab number `slab`. */
-static ir_ref local_index(const product *s, int i, ir_ref slab, ir_ref term, ir_ref across) {
+static ir_ref local_index(const product *s, int i, ir_ref k_block, ir_ref term, ir_ref across) {
   ir_graph *g = s->n->g;
   int64_t pitch = s->side[i].pitch;
-  if (!s->side[i].turned) return pass_add(g, pass_mul_int(g, across, pitch), term);
-  ir_ref half = s->ahead ? pass_mul_int(g, pass_mod_int(g, slab, 2), s->slab * pitch) : ir_index(g, 0);
+  if (!s->side[i].transposed) return pass_add(g, pass_mul_int(g, across, pitch), term);
+  ir_ref half = s->ahead ? pass_mul_int(g, pass_mod_int(g, k_block, 2), s->k_block * pitch) : ir_index(g, 0);
   return pass_add(g, half, pass_add(g, pass_mul_int(g, term, pitch), across));
 }
 
 /* The loops around the group's tile, of which the nest's own are bound already: they are around what takes
  * its operands as well. */
-static uint32_t tile_ranges(const loop_place *p, ir_ref out[MAX_DIGITS]) {
+static uint32_t tile_ranges(const loop_place *p, ir_ref out[MAX_LEVELS]) {
   const loop_nest *n = p->n;
   uint32_t count = 0;
   for (uint32_t a = 0; a < n->axis_count; a++) {
@@ -197,7 +197,7 @@ static uint32_t tile_ranges(const loop_place *p, ir_ref out[MAX_DIGITS]) {
     for (uint32_t i = 0; i < all; i++) {
       bool bound = false;
       for (uint32_t k = 0; k < n->bound_count; k++) bound |= n->bound[k] == found[i];
-      if (!bound && count < MAX_DIGITS) out[count++] = found[i];
+      if (!bound && count < MAX_LEVELS) out[count++] = found[i];
     }
   }
   return count;
@@ -211,32 +211,33 @@ typedef struct unit {
 static unit in_units(product *s, int i, int64_t size, ir_ref *term, ir_ref *across) {
   loop_nest *n = s->n;
   ir_graph *g = n->g;
-  bool turned = s->side[i].turned;
-  int64_t all = s->side[i].width * s->slab / size, line = (turned ? s->side[i].width : s->slab) / size;
+  bool transposed = s->side[i].transposed;
+  int64_t all = s->side[i].width * s->k_block / size,
+          line = (transposed ? s->side[i].width : s->k_block) / size;
   if (!s->matrix || all % s->items != 0) return (unit){0};
   unit u = {.copy = loop_fresh_range(n, ir_index(g, all / s->items)),
             .item = loop_fresh_range(n, ir_index(g, s->items)),
             .element = loop_fresh_range(n, ir_index(g, size))};
-  ir_ref number, at = loop_matrix_unit(g, u.copy, u.item, s->items, line, !turned, &number);
+  ir_ref number, at = loop_matrix_unit(g, u.copy, u.item, s->items, line, !transposed, &number);
   at = pass_add(g, pass_mul_int(g, at, size), u.element);
-  *term = turned ? number : at, *across = turned ? at : number;
+  *term = transposed ? number : at, *across = transposed ? at : number;
   return u;
 }
 
 /* What the operand is at a term of the slab, zero behind the last one. */
-static ir_ref operand_at(product *s, int i, ir_ref slab, ir_ref term, ir_ref across) {
+static ir_ref operand_at(product *s, int i, ir_ref k_block, ir_ref term, ir_ref across) {
   loop_nest *n = s->n;
   ir_graph *g = n->g;
   ir_ref from[2 * MAX_NEST], to[2 * MAX_NEST], value = s->side[i].value;
   uint32_t axis = s->side[i].axis, count = n->axis_count, terms = ir_get(g, s->reduce)->nsrc - 1;
-  ir_ref position = pass_add(g, pass_mul_int(g, slab, s->slab), term);
+  ir_ref term_index = pass_add(g, pass_mul_int(g, k_block, s->k_block), term);
   for (uint32_t a = 0; a < count; a++) {
     from[a] = n->axes[a].range;
     to[a] = a == axis ? pass_add(g, s->p->tile_start[a], across) : s->at[a];
   }
-  positions_of(s, position, from + count, to + count);
+  indices_of(s, term_index, from + count, to + count);
   value = pass_substitute(g, value, from, to, count + terms);
-  return loop_only_where(g, value, pass_compare(g, IR_OP_LT, position, s->terms),
+  return loop_only_where(g, value, pass_compare(g, IR_OP_LT, term_index, s->terms),
                          pass_identity(g, IR_OP_ADD, ir_dtype_of(g, value)));
 }
 
@@ -253,20 +254,20 @@ static bool reads_whole(const product *s, ir_ref value, ir_ref element, int64_t 
 }
 
 /* Takes the operand's part of slab number `slab` into its local, to where that of number `place` is. */
-static ir_ref taken(product *s, int i, ir_ref slab, ir_ref place) {
+static ir_ref copy_to_local(product *s, int i, ir_ref k_block, ir_ref place) {
   enum { WHOLE = 8, PAIR = 2 };
   loop_nest *n = s->n;
   ir_graph *g = n->g;
   ir_ref term = 0, across = 0;
   unit own = in_units(s, i, WHOLE, &term, &across);
-  ir_ref value = own.copy ? operand_at(s, i, slab, term, across) : 0;
+  ir_ref value = own.copy ? operand_at(s, i, k_block, term, across) : 0;
   if (!value || !reads_whole(s, value, own.element, WHOLE)) {
     own = in_units(s, i, PAIR, &term, &across);
-    bool along = lies_along(s, i);
+    bool contiguous = terms_are_contiguous(s, i);
     for (int turn = 0; turn < 2 && !own.copy; turn++) /* the inner one is numbered last */
-      if (turn == along) term = loop_fresh_range(n, ir_index(g, s->slab));
+      if (turn == contiguous) term = loop_fresh_range(n, ir_index(g, s->k_block));
       else across = loop_fresh_range(n, ir_index(g, s->side[i].width));
-    value = operand_at(s, i, slab, term, across);
+    value = operand_at(s, i, k_block, term, across);
   }
   ir_ref index = local_index(s, i, place, term, across);
   if (!value || !index) return 0;
@@ -274,7 +275,7 @@ static ir_ref taken(product *s, int i, ir_ref slab, ir_ref place) {
   if (own.copy)
     return loop_wrap(g, own.copy, IR_UNROLL,
                      loop_wrap(g, own.item, IR_VECTOR, loop_wrap(g, own.element, IR_UNROLL, store)));
-  ir_ref bound[MAX_DIGITS + 1] = {s->range[0]};
+  ir_ref bound[MAX_LEVELS + 1] = {s->range[0]};
   return loop_inside_group(n, store, bound, 1 + tile_ranges(s->p, bound + 1), s->items);
 }
 
@@ -302,7 +303,8 @@ static ir_ref local_of(product *s, int i) {
   ir_graph *g = n->g;
   ir_ref over = s->ahead ? n->bound[0] : s->range[0];
   ir_dtype t = ir_dtype_of(g, s->side[i].value);
-  int64_t size = (s->ahead ? 2 : 1) * (s->side[i].turned ? s->slab : s->side[i].width) * s->side[i].pitch;
+  int64_t size =
+      (s->ahead ? 2 : 1) * (s->side[i].transposed ? s->k_block : s->side[i].width) * s->side[i].pitch;
   n->locals->bytes += size * ir_dtypes[t].bytes;
   return ir_make(g, IR_OP_LOCAL, t,
                  ir_pack_arg(n->locals->count++, s->ahead ? IR_LOCAL_AHEAD : IR_LOCAL_ONCE),
@@ -310,11 +312,11 @@ static ir_ref local_of(product *s, int i) {
 }
 
 /* What a round takes. */
-static ir_ref taken_by_round(product *s, int i, ir_ref rounds) {
+static ir_ref copy_for_iteration(product *s, int i, ir_ref iterations) {
   ir_graph *g = s->n->g;
-  if (!s->ahead) return taken(s, i, s->range[0], s->range[0]);
+  if (!s->ahead) return copy_to_local(s, i, s->range[0], s->range[0]);
   ir_ref next = pass_add_int(g, s->range[0], 1);
-  return taken(s, i, pass_min(g, next, pass_add_int(g, rounds, -1)), next);
+  return copy_to_local(s, i, pass_min(g, next, pass_add_int(g, iterations, -1)), next);
 }
 
 ir_ref loop_staged_product(loop_place *p, ir_ref reduce, const ir_ref *at) {
@@ -322,14 +324,15 @@ ir_ref loop_staged_product(loop_place *p, ir_ref reduce, const ir_ref *at) {
   ir_graph *g = n->g;
   product s = {.p = p, .n = n, .reduce = reduce, .at = at};
   p->before[0] = p->before[1] = 0;
-  if (!n->target->lanes || !n->target->local_bytes || !p->is_tile || !loop_multiplies(g, reduce) || !plan(&s))
+  if (!n->target->group_items || !n->target->local_bytes || !p->is_tile || !loop_multiplies(g, reduce) ||
+      !plan_staging(&s))
     return 0;
-  ir_ref rounds = pass_ceil_div(g, s.terms, ir_index(g, s.slab)), effects[2], factors[2];
-  s.range[0] = loop_fresh_range(n, rounds), s.range[1] = loop_fresh_range(n, ir_index(g, s.slab));
+  ir_ref iterations = pass_ceil_div(g, s.terms, ir_index(g, s.k_block)), effects[2], factors[2];
+  s.range[0] = loop_fresh_range(n, iterations), s.range[1] = loop_fresh_range(n, ir_index(g, s.k_block));
   for (int i = 0; i < 2; i++) {
     s.side[i].local = local_of(&s, i);
-    if (s.ahead && !(p->before[i] = taken(&s, i, ir_index(g, 0), ir_index(g, 0)))) return 0;
-    effects[i] = taken_by_round(&s, i, rounds), factors[i] = factor(&s, i);
+    if (s.ahead && !(p->before[i] = copy_to_local(&s, i, ir_index(g, 0), ir_index(g, 0)))) return 0;
+    effects[i] = copy_for_iteration(&s, i, iterations), factors[i] = factor(&s, i);
     if (!effects[i] || !factors[i]) return 0;
   }
   ir_dtype t = ir_dtype_of(g, reduce);

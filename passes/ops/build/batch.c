@@ -66,10 +66,10 @@ bool op_batches_fit(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, s
 
 /* views */
 
-static ir_ref rebatch(ir_graph *g, ir_ref x, uint32_t count) {
+static ir_ref add_batch_axes(ir_graph *g, ir_ref x, uint32_t count) {
   ir_ref dims[IR_MAX_RANK];
   if (!x || count == ir_batch_rank(g, x)) return x;
-  if (ir_op_of(g, x) == IR_OP_REBATCH) return rebatch(g, ir_src(g, x, 0), count);
+  if (ir_op_of(g, x) == IR_OP_REBATCH) return add_batch_axes(g, ir_src(g, x, 0), count);
   uint32_t rank = ir_physical(g, x, dims);
   return op_make(g, IR_OP_REBATCH, ir_dtype_of(g, x), dims + count, rank - count, ir_pack_arg(count, 0), &x,
                  1);
@@ -83,7 +83,7 @@ ir_ref op_rebatch(ir_graph *g, ir_ref x, int64_t batch_dims) {
     return op_refuse(
         g, "rebatch: batch_dims=%lld is out of range; x has shape %s, %lld physical axes; takes 0..%lld",
         (long long)batch_dims, OP_TYPE(x), (long long)rank, (long long)rank);
-  return rebatch(g, x, (uint32_t)batch_dims);
+  return add_batch_axes(g, x, (uint32_t)batch_dims);
 }
 
 ir_ref op_incr_batch_dims(ir_graph *g, ir_ref x) {
@@ -94,7 +94,7 @@ ir_ref op_incr_batch_dims(ir_graph *g, ir_ref x) {
                      "incr_batch_dims: x has shape %s, which has no axis to become a batch axis; takes a "
                      "logical rank of at least 1",
                      OP_TYPE(x));
-  return rebatch(g, x, ir_batch_rank(g, x) + 1);
+  return add_batch_axes(g, x, ir_batch_rank(g, x) + 1);
 }
 
 ir_ref op_decr_batch_dims(ir_graph *g, ir_ref x) {
@@ -106,7 +106,7 @@ ir_ref op_decr_batch_dims(ir_graph *g, ir_ref x) {
         "decr_batch_dims: cannot decrement batch_dims below 0; x has shape %s; takes at least one "
         "batch axis",
         OP_TYPE(x));
-  return rebatch(g, x, ir_batch_rank(g, x) - 1);
+  return add_batch_axes(g, x, ir_batch_rank(g, x) - 1);
 }
 
 ir_ref op_move_axis_to_batch_dims(ir_graph *g, ir_ref x, int64_t axis) {
@@ -130,7 +130,7 @@ ir_ref op_move_axis_from_batch_dims(ir_graph *g, ir_ref x, int64_t batch_axis, i
   int64_t from = batch_axis < 0 ? batch_axis + lead : batch_axis;
   int64_t to = op_axis(g, who, x, logical_destination, (int64_t)ir_rank(g, x) + 1);
   if (to < 0) return 0;
-  return rebatch(g, op_move_axis(g, rebatch(g, x, 0), from, lead - 1 + to), (uint32_t)lead - 1);
+  return add_batch_axes(g, op_move_axis(g, add_batch_axes(g, x, 0), from, lead - 1 + to), (uint32_t)lead - 1);
 }
 
 ir_ref op_broadcast_batch_dims(ir_graph *g, ir_ref x, const ir_ref *batch_shape, size_t rank) {
@@ -153,8 +153,8 @@ ir_ref op_broadcast_batch_dims(ir_graph *g, ir_ref x, const ir_ref *batch_shape,
         OP_FACT(IR_OP_EQ, size, dims[i]));
   }
   if (ir_rank(g, x)) memcpy(dims + rank, op_dims(g, x), ir_rank(g, x) * sizeof *dims);
-  x = rebatch(g, x, 0);
-  return x ? rebatch(g, op_grow(g, x, dims, count), (uint32_t)rank) : 0;
+  x = add_batch_axes(g, x, 0);
+  return x ? add_batch_axes(g, op_grow(g, x, dims, count), (uint32_t)rank) : 0;
 }
 
 /* physical axes */
@@ -162,16 +162,16 @@ ir_ref op_broadcast_batch_dims(ir_graph *g, ir_ref x, const ir_ref *batch_shape,
 ir_ref op_unsqueeze_physical(ir_graph *g, ir_ref x, int64_t axis) {
   x = op_firm(g, x);
   if (!op_tensors(g, "unsqueeze_physical", &x, 1)) return 0;
-  ir_ref all = rebatch(g, x, 0);
+  ir_ref all = add_batch_axes(g, x, 0);
   int64_t at = all ? op_axis(g, "unsqueeze_physical", all, axis, (int64_t)ir_rank(g, all) + 1) : -1;
-  return at < 0 ? 0 : rebatch(g, op_unsqueeze(g, all, at), ir_batch_rank(g, x));
+  return at < 0 ? 0 : add_batch_axes(g, op_unsqueeze(g, all, at), ir_batch_rank(g, x));
 }
 
 ir_ref op_squeeze_physical(ir_graph *g, ir_ref x, int64_t axis) {
   const char *who = "squeeze_physical";
   x = op_firm(g, x);
   if (!op_tensors(g, who, &x, 1)) return 0;
-  ir_ref all = rebatch(g, x, 0), one = ir_index(g, 1);
+  ir_ref all = add_batch_axes(g, x, 0), one = ir_index(g, 1);
   int64_t at = all ? op_axis(g, who, all, axis, ir_rank(g, all)) : -1;
   if (at < 0) return 0;
   ir_ref size = ir_dim(g, all, (uint32_t)at), place = ir_index(g, at);
@@ -181,7 +181,7 @@ ir_ref op_squeeze_physical(ir_graph *g, ir_ref x, int64_t axis) {
   if (ir_rank(g, all) == ir_batch_rank(g, x))
     return op_refuse(g, "%s: x has shape %s, only batch axes, and their number stays; take one away first",
                      who, OP_TYPE(x));
-  return rebatch(g, op_squeeze(g, all, &place, 1), ir_batch_rank(g, x));
+  return add_batch_axes(g, op_squeeze(g, all, &place, 1), ir_batch_rank(g, x));
 }
 
 ir_ref op_broadcast_to_physical(ir_graph *g, ir_ref x, const ir_ref *shape, size_t rank) {
@@ -189,7 +189,7 @@ ir_ref op_broadcast_to_physical(ir_graph *g, ir_ref x, const ir_ref *shape, size
   ir_ref dims[IR_MAX_RANK], middle[IR_MAX_RANK];
   x = op_firm(g, x);
   if (!op_tensors(g, who, &x, 1) || !op_sizes(g, who, shape, rank, dims)) return 0;
-  ir_ref all = rebatch(g, x, 0);
+  ir_ref all = add_batch_axes(g, x, 0);
   uint32_t lead = ir_batch_rank(g, x), own = all ? ir_rank(g, all) : 0;
   if (!all) return 0;
   if (own > rank)
@@ -209,17 +209,17 @@ ir_ref op_broadcast_to_physical(ir_graph *g, ir_ref x, const ir_ref *shape, size
                      OP_FACT(IR_OP_EQ, size, dims[i]));
   }
   all = op_reshape_known(g, all, middle, rank);
-  return all ? rebatch(g, op_grow(g, all, dims, rank), lead) : 0;
+  return all ? add_batch_axes(g, op_grow(g, all, dims, rank), lead) : 0;
 }
 
 ir_ref op_moveaxis_physical(ir_graph *g, ir_ref x, int64_t source, int64_t destination) {
   const char *who = "moveaxis_physical";
   x = op_firm(g, x);
   if (!op_tensors(g, who, &x, 1)) return 0;
-  ir_ref all = rebatch(g, x, 0);
+  ir_ref all = add_batch_axes(g, x, 0);
   int64_t from = all ? op_axis(g, who, all, source, ir_rank(g, all)) : -1;
   int64_t to = from < 0 ? -1 : op_axis(g, who, all, destination, ir_rank(g, all));
-  return to < 0 ? 0 : rebatch(g, op_move_axis(g, all, from, to), ir_batch_rank(g, x));
+  return to < 0 ? 0 : add_batch_axes(g, op_move_axis(g, all, from, to), ir_batch_rank(g, x));
 }
 
 /* levels */

@@ -56,8 +56,8 @@ static const char *words_type(ir_graph *g, const type *t, op_words *out) {
 }
 
 /* x, or slices of it, with the type t; 0 after failing. */
-static ir_ref agree(ir_graph *g, const char *who, const agreement *a, size_t number, ir_ref x, type own,
-                    const type *t) {
+static ir_ref agree_type(ir_graph *g, const char *who, const agreement *a, size_t number, ir_ref x, type own,
+                         const type *t) {
   ir_ref left = 0, right = 0;
   op_words have, want;
   bool sizes = same_sizes(g, &own, t, &left, &right), whole = own.rank == ir_rank(g, x);
@@ -124,8 +124,8 @@ typedef struct build {
 } build;
 
 /* predicate: the first operand, or 0 */
-static bool start(build *b, ir_graph *g, const char *who, ir_ref predicate, const ir_ref *x, size_t n,
-                  size_t result_room) {
+static bool start_build(build *b, ir_graph *g, const char *who, ir_ref predicate, const ir_ref *x, size_t n,
+                        size_t result_room) {
   enum { BEHIND = 3 }; /* functions and attributes */
   size_t all = n + (predicate != 0);
   *b = (build){.g = g, .who = who, .n = all, .room = all + BEHIND, .result_room = result_room};
@@ -140,7 +140,7 @@ static bool start(build *b, ir_graph *g, const char *who, ir_ref predicate, cons
   return op_batches_align(g, who, b->src, (uint32_t)all);
 }
 
-static ir_ref finish(build *b, ir_ref made) {
+static ir_ref free_build(build *b, ir_ref made) {
   ir_free(b->g->mem, b->src, b->room * sizeof *b->src);
   ir_free(b->g->mem, b->results, (b->result_room + 1) * sizeof *b->results);
   return made;
@@ -155,7 +155,7 @@ static bool fit_operands(build *b, const char *other, ir_ref func, size_t from, 
     type t = type_of(g, f.params[i]);
     bool sliced = i >= s.carries && i < s.carries + s.sliced;
     agreement a = {sliced ? "a slice of operand" : "operand", "", "", other, ""};
-    if (!(*x = agree(g, b->who, &a, i, *x, sliced ? slice_of(g, *x) : type_of(g, *x), &t))) return false;
+    if (!(*x = agree_type(g, b->who, &a, i, *x, sliced ? slice_of(g, *x) : type_of(g, *x), &t))) return false;
   }
   return true;
 }
@@ -168,7 +168,7 @@ static ir_ref fit_results(build *b, const agreement *a, ir_ref func, const ir_re
   for (uint32_t i = 0; i < f.result_count; i++) {
     ir_ref own = f.results[i];
     type t = type_of(g, i < count ? like[i] : own);
-    b->results[i] = i < count ? agree(g, b->who, a, i, own, type_of(g, own), &t) : op_firm(g, own);
+    b->results[i] = i < count ? agree_type(g, b->who, a, i, own, type_of(g, own), &t) : op_firm(g, own);
     if (!b->results[i]) return 0;
   }
   return with_results(g, func, b->results, f.result_count);
@@ -277,8 +277,8 @@ ir_ref op_cond(ir_graph *g, ir_ref predicate, const ir_ref *x, size_t n, ir_ref 
   if (f.result_count != h.result_count)
     return op_refuse(g, "cond: the first branch has %u result%s, the second %u; both have as many",
                      f.result_count, f.result_count == 1 ? "" : "s", h.result_count);
-  bool good = start(&b, g, "cond", predicate, x, n, f.result_count);
-  return finish(&b, good ? build_cond(&b, then, otherwise) : 0);
+  bool good = start_build(&b, g, "cond", predicate, x, n, f.result_count);
+  return free_build(&b, good ? build_cond(&b, then, otherwise) : 0);
 }
 
 /* while_loop */
@@ -316,8 +316,8 @@ ir_ref op_while(ir_graph *g, const ir_ref *x, size_t n, size_t carries, ir_ref c
   if (bound < -1)
     return op_refuse(g, "while_loop: the bound is %lld; it is a number of rounds, or -1 for none",
                      (long long)bound);
-  bool good = start(&b, g, who, 0, x, n, carries);
-  return finish(&b, good ? build_while(&b, carries, condition, body, bound) : 0);
+  bool good = start_build(&b, g, who, 0, x, n, carries);
+  return free_build(&b, good ? build_while(&b, carries, condition, body, bound) : 0);
 }
 
 /* scan */
@@ -381,6 +381,6 @@ ir_ref op_scan(ir_graph *g, const ir_ref *x, size_t n, ir_scan_state s, ir_ref b
   if (results < s.carries)
     return op_refuse(g, "scan: the body has %u results for a state of %u; it returns the next state first",
                      results, s.carries);
-  bool good = start(&b, g, "scan", 0, x, n, results);
-  return finish(&b, good ? build_scan(&b, s, body, length) : 0);
+  bool good = start_build(&b, g, "scan", 0, x, n, results);
+  return free_build(&b, good ? build_scan(&b, s, body, length) : 0);
 }

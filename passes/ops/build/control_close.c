@@ -104,7 +104,7 @@ static bool refuse_views(const closing *c) {
   return true;
 }
 
-static bool capture(closing *c, ir_ref ref) {
+static bool capture_value(closing *c, ir_ref ref) {
   op_captured *all = c->captured;
   for (size_t i = 0; i < all->count; i++)
     if (all->x[i] == ref) return true;
@@ -125,10 +125,10 @@ static bool capture_all(closing *c) {
     if (takes_outer_batch(c, n) && c->flags[i] & SEES_BATCH) keep = false;
     if (!(c->flags[i] & NEEDED) || n->op == IR_OP_CONST || is_param(c, ref)) continue;
     if (!keep) {
-      if (ir_shape(c->g, ref) && !is_small_constant(c->g, ref) && !capture(c, ref)) return false;
+      if (ir_shape(c->g, ref) && !is_small_constant(c->g, ref) && !capture_value(c, ref)) return false;
       continue;
     }
-    if (n->op == IR_OP_BUFFER && !capture(c, ref)) return false; /* of a function that has ended */
+    if (n->op == IR_OP_BUFFER && !capture_value(c, ref)) return false; /* of a function that has ended */
     for (uint32_t s = 0; s < ir_operand_count(n); s++)
       if (ir_shape(c->g, n->src[s]) || ir_has_results(ir_op_of(c->g, n->src[s])))
         c->flags[ir_place(c->nodes, c->count, n->src[s])] |= NEEDED;
@@ -136,7 +136,7 @@ static bool capture_all(closing *c) {
   return true;
 }
 
-static bool walk(closing *c, ir_ref floor) {
+static bool close_over(closing *c, ir_ref floor) {
   const op_recorded *f = c->f;
   return ir_reachable_above(c->g, f->results, f->result_count, floor, NULL, 0, &c->nodes, &c->count,
                             &c->cap) == IR_OK;
@@ -144,10 +144,10 @@ static bool walk(closing *c, ir_ref floor) {
 
 /* Down to the floor, and further where a value of a vmap inside is older. */
 static bool walk_inside(closing *c) {
-  bool good = walk(c, c->f->floor), older = false;
+  bool good = close_over(c, c->f->floor), older = false;
   for (size_t i = 0; i < c->count && good && c->g->batches_cap; i++)
     older |= c->nodes[i] < c->f->floor && is_inner(c, c->nodes[i]);
-  return good && (!older || walk(c, 0));
+  return good && (!older || close_over(c, 0));
 }
 
 static bool find_captured(ir_graph *g, const op_recorded *f, bool hoist, op_captured *captured) {

@@ -32,8 +32,8 @@ static bool share_axes(ir_graph *g, const char *who, ir_ref x, ir_ref indices, i
   return true;
 }
 
-static bool describe(ir_graph *g, const char *who, ir_ref x, ir_ref indices, int64_t axis, int64_t batch,
-                     indirection *out) {
+static bool describe_indirection(ir_graph *g, const char *who, ir_ref x, ir_ref indices, int64_t axis,
+                                 int64_t batch, indirection *out) {
   if (!ir_is_data_int(ir_dtype_of(g, indices))) {
     op_refuse(g, "%s: the indices have shape %s; x has shape %s; indices are integers", who, OP_TYPE(indices),
               OP_TYPE(x));
@@ -64,7 +64,9 @@ ir_ref op_gather_batched(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, in
   ir_ref src[2] = {op_firm(g, x), op_firm(g, indices)};
   indirection in;
   int64_t size, some;
-  if (!op_tensors(g, "gather", src, 2) || !describe(g, "gather", src[0], src[1], axis, batch, &in)) return 0;
+  if (!op_tensors(g, "gather", src, 2) ||
+      !describe_indirection(g, "gather", src[0], src[1], axis, batch, &in))
+    return 0;
   bool known = ir_is_const(g, op_numel(g, in.dims, in.rank), &some);
   if (mode != IR_GATHER_FILL && known && some > 0 && ir_is_const(g, ir_dim(g, src[0], in.axis), &size) &&
       size == 0)
@@ -111,7 +113,8 @@ ir_ref op_scatter(ir_graph *g, ir_op op, ir_ref x, ir_ref indices, ir_ref update
   const char *who = ir_ops[op].text;
   ir_ref src[3] = {op_firm(g, x), op_firm(g, indices), updates};
   indirection in;
-  if (!op_tensors(g, who, src, 3) || !describe(g, who, src[0], src[1], axis, batch, &in)) return 0;
+  if (!op_tensors(g, who, src, 3) || !describe_indirection(g, who, src[0], src[1], axis, batch, &in))
+    return 0;
   x = src[0];
   if (op == IR_OP_SCATTER_ADD && ir_dtype_of(g, x) == IR_BOOL)
     return op_refuse(g, "%s: x has shape %s; truth values do not add up; cast x to an integer", who,

@@ -24,7 +24,7 @@ static ir_ref *converted(ir_graph *g, const char *who, const ir_ref *x, size_t n
 }
 
 /* Operand i must have the first one's sizes, but for the axis `except`; false after failing. */
-static bool alike(ir_graph *g, const char *who, const ir_ref *x, size_t i, int64_t except) {
+static bool have_same_sizes(ir_graph *g, const char *who, const ir_ref *x, size_t i, int64_t except) {
   uint32_t rank = ir_rank(g, x[0]);
   if (ir_shape(g, x[i]) == ir_shape(g, x[0])) return true;
   if (ir_rank(g, x[i]) != rank) {
@@ -53,7 +53,7 @@ static ir_ref concat(ir_graph *g, const ir_ref *x, size_t n, int64_t axis) {
   if (at < 0) return 0;
   ir_ref dims[IR_MAX_RANK], total = ir_index(g, 0);
   for (size_t i = 0; i < n; i++) {
-    if (!alike(g, "concat", x, i, at)) return 0;
+    if (!have_same_sizes(g, "concat", x, i, at)) return 0;
     int64_t a, b;
     ir_ref size = ir_dim(g, x[i], (uint32_t)at);
     if (total && ir_is_const(g, total, &a) && ir_is_const(g, size, &b) && !ir_add_ok(a, b, &a))
@@ -69,7 +69,7 @@ static ir_ref stack(ir_graph *g, const ir_ref *x, size_t n, int64_t axis) {
   int64_t at = op_axis(g, "stack", x[0], axis, (int64_t)rank + 1);
   if (at < 0) return 0;
   for (size_t i = 0; i < n; i++)
-    if (!alike(g, "stack", x, i, -1)) return 0;
+    if (!have_same_sizes(g, "stack", x, i, -1)) return 0;
   ir_ref dims[IR_MAX_RANK + 1];
   for (uint32_t i = 0; i <= rank; i++)
     dims[i] = i == at ? ir_index(g, (int64_t)n) : ir_dim(g, x[0], i > at ? i - 1 : i);

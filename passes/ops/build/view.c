@@ -193,7 +193,7 @@ ir_ref op_unsqueeze(ir_graph *g, ir_ref x, int64_t axis) {
   return view(g, IR_OP_UNSQUEEZE, x, dims, rank + 1, ir_pack_arg(at, 0), NULL, 0);
 }
 
-static ir_ref drop(ir_graph *g, ir_ref x, uint32_t axis) {
+static ir_ref drop_axis(ir_graph *g, ir_ref x, uint32_t axis) {
   ir_ref dims[IR_MAX_RANK];
   uint32_t rank = ir_rank(g, x), n = 0;
   for (uint32_t i = 0; i < rank; i++)
@@ -216,6 +216,6 @@ ir_ref op_squeeze(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n) {
                      OP_EXPR(size), OP_TYPE(x), OP_FACT(IR_OP_EQ, size, one));
   }
   for (uint32_t i = rank; i-- > 0 && x;)
-    if (set >> i & 1) x = drop(g, x, i);
+    if (set >> i & 1) x = drop_axis(g, x, i);
   return x;
 }

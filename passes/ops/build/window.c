@@ -26,7 +26,7 @@ static bool doubtful(ir_graph *g, bool known, ir_op cmp, ir_ref a, ir_ref b) {
   return known ? op_decided(g, (ir_op)opposite[cmp], a, b) : !op_decided(g, cmp, a, b);
 }
 
-static ir_ref shrink(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n, bool known) {
+static ir_ref shrink_axes(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n, bool known) {
   x = op_firm(g, x);
   if (!whole_list(g, "shrink", x, bounds, n, 2, "pair")) return 0;
   ir_ref src[1 + 2 * IR_MAX_RANK] = {x}, dims[IR_MAX_RANK], zero = ir_index(g, 0);
@@ -52,10 +52,10 @@ static ir_ref shrink(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n, bool
 }
 
 ir_ref op_shrink(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n) {
-  return shrink(g, x, bounds, n, false);
+  return shrink_axes(g, x, bounds, n, false);
 }
 ir_ref op_shrink_known(ir_graph *g, ir_ref x, const ir_ref *bounds) {
-  return x ? shrink(g, x, bounds, ir_rank(g, x), true) : 0;
+  return x ? shrink_axes(g, x, bounds, ir_rank(g, x), true) : 0;
 }
 
 /* A position from the end when it is a negative constant. */
@@ -146,7 +146,7 @@ static bool mode_allows(ir_graph *g, ir_ref x, size_t axis, int mode, ir_ref lo,
 }
 
 /* The fill as a constant of x's dtype. */
-static ir_ref fill(ir_graph *g, ir_ref x, ir_ref value) {
+static ir_ref fill_constant(ir_graph *g, ir_ref x, ir_ref value) {
   ir_dtype dtype = ir_dtype_of(g, x);
   if (!value) return ir_const(g, dtype, (ir_value){.i = 0});
   if (!op_is_const(g, value))
@@ -154,15 +154,16 @@ static ir_ref fill(ir_graph *g, ir_ref x, ir_ref value) {
                      "pad: the value has shape %s; x has shape %s; a fill value is a constant of rank 0: pad "
                      "with 0 and use where for others",
                      OP_TYPE(value), OP_TYPE(x));
-  ir_value turned, own = ir_const_value(g, value);
-  if (op_holds(dtype, own, ir_dtype_of(g, value), &turned)) return ir_const(g, dtype, turned);
+  ir_value converted, own = ir_const_value(g, value);
+  if (op_holds(dtype, own, ir_dtype_of(g, value), &converted)) return ir_const(g, dtype, converted);
   return op_refuse_value(g, "pad", dtype, own, ir_dtype_of(g, value), " or cast x");
 }
 
 static ir_ref pad(ir_graph *g, ir_ref x, const ir_ref *pads, size_t n, ir_ref value, int mode, bool known) {
   x = op_firm(g, x);
   if (!whole_list(g, "pad", x, pads, n, 2, "pair")) return 0;
-  ir_ref src[2 + 2 * IR_MAX_RANK] = {x, fill(g, x, mode == IR_PAD_CONSTANT ? value : 0)}, dims[IR_MAX_RANK];
+  ir_ref src[2 + 2 * IR_MAX_RANK] = {x, fill_constant(g, x, mode == IR_PAD_CONSTANT ? value : 0)},
+                     dims[IR_MAX_RANK];
   ir_ref zero = ir_index(g, 0);
   bool identity = true;
   if (src[1] == 0) return 0;

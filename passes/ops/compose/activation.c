@@ -10,14 +10,14 @@ typedef struct formula {
   ir_dtype wide, dtype; /* to compute in, of the result */
 } formula;
 
-static bool begin(ir_graph *g, formula *f, ir_ref x) {
+static bool begin_formula(ir_graph *g, formula *f, ir_ref x) {
   if (!op_compose_begin(g, f->who, &x, 1)) return false;
   f->dtype = op_float_result(ir_dtype_of(g, x));
   f->wide = op_float_wide(f->dtype);
   f->x = op_convert(g, f->who, x, f->wide);
   return f->x != 0;
 }
-static ir_ref end(ir_graph *g, const formula *f, ir_ref made) {
+static ir_ref end_formula(ir_graph *g, const formula *f, ir_ref made) {
   return op_compose_end(g, f->who, op_cast(g, made, f->dtype));
 }
 static ir_ref number(ir_graph *g, const formula *f, double value) { return ir_float(g, f->wide, value); }
@@ -27,23 +27,23 @@ static ir_ref is_positive(ir_graph *g, const formula *f) {
 
 ir_ref op_silu(ir_graph *g, ir_ref x) {
   formula f = {.who = "silu"};
-  if (!begin(g, &f, x)) return 0;
-  return end(g, &f, op_mul(g, f.x, op_unary(g, IR_OP_SIGMOID, f.x)));
+  if (!begin_formula(g, &f, x)) return 0;
+  return end_formula(g, &f, op_mul(g, f.x, op_unary(g, IR_OP_SIGMOID, f.x)));
 }
 
 ir_ref op_gelu(ir_graph *g, ir_ref x, bool tanh_form) {
   formula f = {.who = "gelu"};
-  if (!begin(g, &f, x)) return 0;
-  return end(g, &f, op_unary(g, tanh_form ? IR_OP_GELU_TANH : IR_OP_GELU, f.x));
+  if (!begin_formula(g, &f, x)) return 0;
+  return end_formula(g, &f, op_unary(g, tanh_form ? IR_OP_GELU_TANH : IR_OP_GELU, f.x));
 }
 
 /* log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), which does not overflow */
 ir_ref op_softplus(ir_graph *g, ir_ref x) {
   formula f = {.who = "softplus"};
-  if (!begin(g, &f, x)) return 0;
+  if (!begin_formula(g, &f, x)) return 0;
   ir_ref size = op_unary(g, IR_OP_NEG, op_unary(g, IR_OP_ABS, f.x));
   ir_ref rest = op_unary(g, IR_OP_LOG1P, op_unary(g, IR_OP_EXP, size));
-  return end(g, &f, op_add(g, op_binary(g, IR_OP_MAX, f.x, number(g, &f, 0)), rest));
+  return end_formula(g, &f, op_add(g, op_binary(g, IR_OP_MAX, f.x, number(g, &f, 0)), rest));
 }
 
 static bool has_slope(ir_graph *g, const formula *f, double alpha) {
@@ -54,22 +54,22 @@ static bool has_slope(ir_graph *g, const formula *f, double alpha) {
 
 ir_ref op_leaky_relu(ir_graph *g, ir_ref x, double alpha) {
   formula f = {.who = "leaky_relu"};
-  if (!begin(g, &f, x) || !has_slope(g, &f, alpha)) return 0;
-  return end(g, &f, op_where(g, is_positive(g, &f), f.x, op_mul(g, f.x, number(g, &f, alpha))));
+  if (!begin_formula(g, &f, x) || !has_slope(g, &f, alpha)) return 0;
+  return end_formula(g, &f, op_where(g, is_positive(g, &f), f.x, op_mul(g, f.x, number(g, &f, alpha))));
 }
 
 /* The exponential sees no x > 0, where it might overflow and spoil the derivative. */
 ir_ref op_elu(ir_graph *g, ir_ref x, double alpha) {
   formula f = {.who = "elu"};
-  if (!begin(g, &f, x) || !has_slope(g, &f, alpha)) return 0;
+  if (!begin_formula(g, &f, x) || !has_slope(g, &f, alpha)) return 0;
   ir_ref positive = is_positive(g, &f), low = op_where(g, positive, number(g, &f, 0), f.x);
   ir_ref below = op_mul(g, op_unary(g, IR_OP_EXPM1, low), number(g, &f, alpha));
-  return end(g, &f, op_where(g, positive, f.x, below));
+  return end_formula(g, &f, op_where(g, positive, f.x, below));
 }
 
 ir_ref op_reciprocal(ir_graph *g, ir_ref x) {
   formula f = {.who = "reciprocal"};
-  return begin(g, &f, x) ? end(g, &f, op_div(g, number(g, &f, 1), f.x)) : 0;
+  return begin_formula(g, &f, x) ? end_formula(g, &f, op_div(g, number(g, &f, 1), f.x)) : 0;
 }
 
 ir_ref op_square(ir_graph *g, ir_ref x) {

@@ -16,7 +16,7 @@ typedef struct attention {
 static ir_ref from_end(ir_graph *g, ir_ref x, uint32_t i) { return ir_dim(g, x, ir_rank(g, x) - i); }
 
 /* The last axes of q, k and v; false after failing. */
-static bool fits(ir_graph *g, const attention *a) {
+static bool check_ranks(ir_graph *g, const attention *a) {
   const ir_ref *x = a->x;
   for (int i = Q; i <= V; i++) {
     if (ir_rank(g, x[i]) >= 2) continue;
@@ -65,10 +65,10 @@ static bool mask_fits(ir_graph *g, const attention *a) {
   return true;
 }
 
-static bool start(ir_graph *g, attention *a, const ir_ref *x, size_t n, double scale) {
+static bool start_attention(ir_graph *g, attention *a, const ir_ref *x, size_t n, double scale) {
   a->n = n;
   for (size_t i = 0; i < n; i++) a->x[i] = x[i];
-  if (!op_compose_begin(g, "attention", a->x, n) || !fits(g, a) || (n > MASK && !mask_fits(g, a)))
+  if (!op_compose_begin(g, "attention", a->x, n) || !check_ranks(g, a) || (n > MASK && !mask_fits(g, a)))
     return false;
   if (!isfinite(scale)) {
     op_refuse(g, "attention: scale is %g; takes a finite number, 0 for 1 / sqrt(%s)", scale,
@@ -106,7 +106,7 @@ static ir_ref masked(ir_graph *g, const attention *a, ir_ref scores, bool causal
 
 ir_ref op_attention(ir_graph *g, const ir_ref *x, size_t n, double scale, bool causal) {
   attention a = {.n = 0};
-  if (!start(g, &a, x, n, scale)) return 0;
+  if (!start_attention(g, &a, x, n, scale)) return 0;
   ir_dtype wide = op_float_wide(a.dtype);
   ir_ref last = ir_index(g, -1), zero = ir_float(g, wide, 0), one = ir_float(g, wide, 1);
   ir_ref products = op_matmul(g, a.x[Q], op_swap_axes(g, a.x[K], -1, -2));

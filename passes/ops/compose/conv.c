@@ -14,8 +14,8 @@ typedef struct conv {
 
 /* What both kinds check; `in` and `out` are the axes of the weight that hold channels of x and of the result.
  * False after failing. */
-static bool start(ir_graph *g, conv *c, const ir_ref *x, size_t n, const op_window *w, size_t axes,
-                  int64_t groups) {
+static bool start_conv(ir_graph *g, conv *c, const ir_ref *x, size_t n, const op_window *w, size_t axes,
+                       int64_t groups) {
   ir_ref own[3] = {x[0], x[1], n > 2 ? x[2] : 0};
   if (!op_compose_begin(g, c->who, own, n)) return false;
   c->x = own[0], c->weight = own[1], c->bias = own[2], c->axes = axes, c->groups = groups;
@@ -71,7 +71,7 @@ static bool channels(ir_graph *g, const conv *c, ir_ref expected, ir_ref split, 
   return false;
 }
 
-static void widen(ir_graph *g, conv *c) {
+static void convert_to_wide(ir_graph *g, conv *c) {
   ir_dtype within = ir_is_float(c->dtype) ? op_float_wide(c->dtype) : c->dtype;
   c->x = op_convert(g, c->who, c->x, within);
   c->weight = op_convert(g, c->who, c->weight, within);
@@ -113,15 +113,15 @@ static ir_ref correlate(ir_graph *g, conv *c) {
 
 ir_ref op_conv(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_t axes, int64_t groups) {
   conv c = {.who = "conv"};
-  if (!start(g, &c, x, n, w, axes, groups)) return 0;
+  if (!start_conv(g, &c, x, n, w, axes, groups)) return 0;
   ir_ref out = ir_dim(g, c.weight, 0), in = pass_mul_int(g, ir_dim(g, c.weight, 1), groups);
   if (!channels(g, &c, in, out, out)) return op_compose_end(g, c.who, 0);
-  widen(g, &c);
+  convert_to_wide(g, &c);
   return op_compose_end(g, c.who, correlate(g, &c));
 }
 
 /* stride - 1 zeros between the elements of each spatial axis. */
-static ir_ref spread(ir_graph *g, ir_ref x, const op_window *w, size_t axes) {
+static ir_ref dilate_input(ir_graph *g, ir_ref x, const op_window *w, size_t axes) {
   ir_ref dims[IR_MAX_RANK + 1], list[2 * IR_MAX_RANK + 2], zero = ir_index(g, 0);
   for (uint32_t a = 2; a < 2 + axes && x; a++) {
     int64_t step = w[a - 2].stride;
@@ -144,7 +144,7 @@ static ir_ref spread(ir_graph *g, ir_ref x, const op_window *w, size_t axes) {
 }
 
 /* The weight [groups * in, out, ...] as [groups * out, in, ...], turned round. */
-static ir_ref turned(ir_graph *g, const conv *c) {
+static ir_ref transposed_weight(ir_graph *g, const conv *c) {
   ir_ref dims[IR_MAX_RANK + 1], axes[IR_MAX_RANK], in = pass_div_int(g, ir_dim(g, c->weight, 0), c->groups),
                                                    out = ir_dim(g, c->weight, 1);
   size_t m = c->axes;
@@ -162,12 +162,12 @@ static ir_ref turned(ir_graph *g, const conv *c) {
 ir_ref op_conv_transpose(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_t axes,
                          int64_t groups) {
   conv c = {.who = "conv_transpose"};
-  if (!start(g, &c, x, n, w, axes, groups)) return 0;
+  if (!start_conv(g, &c, x, n, w, axes, groups)) return 0;
   ir_ref in = ir_dim(g, c.weight, 0), out = pass_mul_int(g, ir_dim(g, c.weight, 1), groups),
          list[2 * IR_MAX_RANK];
   if (!channels(g, &c, in, in, out)) return op_compose_end(g, c.who, 0);
-  widen(g, &c);
-  ir_ref y = spread(g, c.x, c.w, axes);
+  convert_to_wide(g, &c);
+  ir_ref y = dilate_input(g, c.x, c.w, axes);
   if (!y) return op_compose_end(g, c.who, 0);
   for (uint32_t i = 0; i < 2; i++) list[2 * i] = ir_index(g, 0), list[2 * i + 1] = ir_dim(g, y, i);
   for (uint32_t i = 0; i < axes; i++) {
@@ -184,7 +184,7 @@ ir_ref op_conv_transpose(ir_graph *g, const ir_ref *x, size_t n, const op_window
     list[5 + 2 * i] = pass_add_int(g, ir_dim(g, y, 2 + i), after < 0 ? after : 0);
     v->before = before > 0 ? before : 0, v->after = after > 0 ? after : 0, v->stride = 1;
   }
-  c.weight = c.weight ? turned(g, &c) : 0;
+  c.weight = c.weight ? transposed_weight(g, &c) : 0;
   c.x = op_shrink(g, y, list, 2 + axes);
   return op_compose_end(g, c.who, correlate(g, &c));
 }

@@ -36,7 +36,7 @@ static bool find_sizes(work *w) {
   return true;
 }
 
-static int find(const einsum_term *t, uint8_t label) {
+static int find_label(const einsum_term *t, uint8_t label) {
   for (uint32_t k = 0; k < t->rank; k++)
     if (t->label[k] == label) return (int)k;
   return -1;
@@ -99,8 +99,8 @@ static bool take_diagonals(work *w, einsum_term *t) {
 
 /* Is the label in the result, or in a term from `from` on? */
 static bool wanted(const work *w, uint8_t label, size_t from) {
-  bool is = find(&w->e.out, label) >= 0;
-  for (size_t i = from; i < w->e.count && !is; i++) is = find(&w->e.terms[i], label) >= 0;
+  bool is = find_label(&w->e.out, label) >= 0;
+  for (size_t i = from; i < w->e.count && !is; i++) is = find_label(&w->e.terms[i], label) >= 0;
   return is;
 }
 
@@ -110,7 +110,7 @@ static void sum_out(work *w, einsum_term *t, const einsum_term *other, size_t fr
   size_t n = 0;
   einsum_term left = {.rank = 0};
   for (uint32_t k = 0; k < t->rank; k++) {
-    bool stays = wanted(w, t->label[k], from) || (other && find(other, t->label[k]) >= 0);
+    bool stays = wanted(w, t->label[k], from) || (other && find_label(other, t->label[k]) >= 0);
     if (stays) left.label[left.rank++] = t->label[k];
     else axes[n++] = ir_index(w->g, k);
   }
@@ -121,7 +121,7 @@ static void sum_out(work *w, einsum_term *t, const einsum_term *other, size_t fr
 /* Axes in the order of the labels, which are all of its own. */
 static ir_ref arranged(work *w, const einsum_term *t, const uint8_t *labels, size_t n) {
   ir_ref order[IR_MAX_RANK];
-  for (size_t i = 0; i < n; i++) order[i] = ir_index(w->g, find(t, labels[i]));
+  for (size_t i = 0; i < n; i++) order[i] = ir_index(w->g, find_label(t, labels[i]));
   return op_permute(w->g, t->x, order, n);
 }
 
@@ -135,12 +135,12 @@ static groups grouped(const work *w, const einsum_term *t, size_t next) {
   groups p = {.batches = 0};
   for (uint32_t k = 0; k < t[0].rank; k++) {
     uint8_t l = t[0].label[k];
-    if (find(&t[1], l) < 0) p.own[0][p.owns[0]++] = l;
+    if (find_label(&t[1], l) < 0) p.own[0][p.owns[0]++] = l;
     else if (wanted(w, l, next)) p.batch[p.batches++] = l;
     else p.summed[p.sums++] = l;
   }
   for (uint32_t k = 0; k < t[1].rank; k++)
-    if (find(&t[0], t[1].label[k]) < 0) p.own[1][p.owns[1]++] = t[1].label[k];
+    if (find_label(&t[0], t[1].label[k]) < 0) p.own[1][p.owns[1]++] = t[1].label[k];
   return p;
 }
 
@@ -186,7 +186,7 @@ static ir_ref product(work *w, const einsum_term *t, const einsum_term *made, co
     ir_ref dims[IR_MAX_RANK];
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
-      int at = find(&t[side], all[i]);
+      int at = find_label(&t[side], all[i]);
       dims[i] = at < 0 ? ir_index(g, 1) : ir_dim(g, t[side].x, (uint32_t)at);
       if (at >= 0) own[count++] = all[i];
     }

@@ -48,7 +48,7 @@ static bool read_word(const reader *r, const char *text, size_t length, word *w)
 }
 
 /* Labels for each axis, `spare` of them for the ellipsis. */
-static void spell(const word *w, uint32_t spare, einsum_term *t) {
+static void read_labels(const word *w, uint32_t spare, einsum_term *t) {
   t->rank = 0;
   for (uint32_t i = 0; i < w->count; i++) {
     if (w->label[i] >= 0) t->label[t->rank++] = (uint8_t)w->label[i];
@@ -71,7 +71,7 @@ static bool read_operand(const reader *r, const char *text, size_t length, einsu
         w.ellipsis ? "" : ", and ... any others");
     return false;
   }
-  spell(&w, rank - named, t);
+  read_labels(&w, rank - named, t);
   if (rank - named > *spare) *spare = rank - named;
   return true;
 }
@@ -98,7 +98,7 @@ static bool read_result(const reader *r, const char *text, size_t length, einsum
   if (spare && !w.ellipsis) return wrong(r, "operands have axes under ... and the result has no ...");
   if (w.count - w.ellipsis + (w.ellipsis ? spare : 0) > IR_MAX_RANK)
     return wrong(r, "the result has more labels than a tensor has axes");
-  spell(&w, spare, &e->out);
+  read_labels(&w, spare, &e->out);
   for (size_t i = 0; i < e->count; i++)
     for (uint32_t k = 0; k < e->terms[i].rank; k++) seen[e->terms[i].label[k]] = true;
   for (uint32_t k = 0; k < e->out.rank; k++) {

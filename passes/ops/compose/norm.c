@@ -28,7 +28,7 @@ static bool misfit(ir_graph *g, const norm *m, size_t k, const char *fact) {
 }
 
 /* A weight or bias broadcasts to the axes that are normalised; false after failing. */
-static bool fits(ir_graph *g, const norm *m, size_t k) {
+static bool check_affine(ir_graph *g, const norm *m, size_t k) {
   uint32_t rank = ir_rank(g, m->x[0]), own = ir_rank(g, m->x[k]);
   if (own > m->count) return misfit(g, m, k, "");
   for (uint32_t i = 0; i < own; i++) {
@@ -40,7 +40,7 @@ static bool fits(ir_graph *g, const norm *m, size_t k) {
 }
 
 /* False after failing. */
-static bool start(ir_graph *g, norm *m, const ir_ref *x, size_t n, int64_t axis, double eps) {
+static bool start_norm(ir_graph *g, norm *m, const ir_ref *x, size_t n, int64_t axis, double eps) {
   m->n = n;
   for (size_t i = 0; i < n; i++) m->x[i] = x[i];
   if (!op_compose_begin(g, m->who, m->x, n)) return false;
@@ -49,7 +49,7 @@ static bool start(ir_graph *g, norm *m, const ir_ref *x, size_t n, int64_t axis,
   if (first < 0) return false;
   for (int64_t i = first; i < rank; i++) m->axes[m->count++] = ir_index(g, i);
   for (size_t i = 1; i < n; i++)
-    if (!fits(g, m, i)) return false;
+    if (!check_affine(g, m, i)) return false;
   if (!(eps >= 0 && eps < INFINITY)) {
     op_refuse(g, "%s: eps is %g; x has shape %s; takes a finite number >= 0", m->who, eps, OP_TYPE(m->x[0]));
     return false;
@@ -62,7 +62,7 @@ static bool start(ir_graph *g, norm *m, const ir_ref *x, size_t n, int64_t axis,
   return true;
 }
 
-static ir_ref finish(ir_graph *g, norm *m, ir_ref centred, ir_ref square) {
+static ir_ref finish_norm(ir_graph *g, norm *m, ir_ref centred, ir_ref square) {
   ir_ref y = op_mul(g, centred, op_unary(g, IR_OP_RSQRT, op_add(g, square, m->eps)));
   if (m->n > 1) y = op_mul(g, y, m->x[1]);
   if (m->n > 2) y = op_add(g, y, m->x[2]);
@@ -71,14 +71,14 @@ static ir_ref finish(ir_graph *g, norm *m, ir_ref centred, ir_ref square) {
 
 ir_ref op_layer_norm(ir_graph *g, const ir_ref *x, size_t n, int64_t axis, double eps) {
   norm m = {.who = "layer_norm"};
-  if (!start(g, &m, x, n, axis, eps)) return 0;
+  if (!start_norm(g, &m, x, n, axis, eps)) return 0;
   ir_ref centred = op_sub(g, m.x[0], op_reduce(g, IR_OP_MEAN, m.x[0], m.axes, m.count, true));
-  return finish(g, &m, centred, op_squared_deviation(g, m.x[0], m.axes, m.count, true, 0));
+  return finish_norm(g, &m, centred, op_squared_deviation(g, m.x[0], m.axes, m.count, true, 0));
 }
 
 ir_ref op_rms_norm(ir_graph *g, const ir_ref *x, size_t n, int64_t axis, double eps) {
   norm m = {.who = "rms_norm"};
-  if (!start(g, &m, x, n, axis, eps)) return 0;
+  if (!start_norm(g, &m, x, n, axis, eps)) return 0;
   ir_ref square = op_mul(g, m.x[0], m.x[0]);
-  return finish(g, &m, m.x[0], op_reduce(g, IR_OP_MEAN, square, m.axes, m.count, true));
+  return finish_norm(g, &m, m.x[0], op_reduce(g, IR_OP_MEAN, square, m.axes, m.count, true));
 }

@@ -30,7 +30,7 @@ ir_ref op_take_lines(ir_graph *g, ir_ref lines, ir_ref at) {
 }
 
 /* The operation alone, of an axis >= 0. */
-static ir_ref along(ir_graph *g, ir_op op, ir_ref x, ir_dtype dtype, int64_t axis, int mode) {
+static ir_ref order_along_axis(ir_graph *g, ir_op op, ir_ref x, ir_dtype dtype, int64_t axis, int mode) {
   return op_make(g, op, dtype, op_dims(g, x), ir_rank(g, x), ir_pack_arg(axis, mode), &x, 1);
 }
 
@@ -70,7 +70,7 @@ ir_ref op_cumulative(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool exclusi
   ir_ref axes = ir_index(g, at);
   if (sums) x = op_convert(g, who, x, op_accumulator(ir_dtype_of(g, x)));
   if (x && reverse) x = op_flip(g, x, &axes, 1);
-  ir_ref y = x ? along(g, op, x, ir_dtype_of(g, x), at, 0) : 0;
+  ir_ref y = x ? order_along_axis(g, op, x, ir_dtype_of(g, x), at, 0) : 0;
   if (y && exclusive) {
     ir_dtype dtype = ir_dtype_of(g, x);
     ir_value first = ir_value_cast((ir_value){.i = op == IR_OP_CUMPROD}, IR_I64, dtype);
@@ -103,7 +103,7 @@ ir_ref op_sort(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool descending) {
   }
   int64_t at = sorted_axis(g, ir_ops[op].text, &x, axis);
   if (at < 0) return 0;
-  return along(g, op, x, op == IR_OP_SORT ? ir_dtype_of(g, x) : IR_I64, at, descending);
+  return order_along_axis(g, op, x, op == IR_OP_SORT ? ir_dtype_of(g, x) : IR_I64, at, descending);
 }
 
 /* The first k elements of an axis. */

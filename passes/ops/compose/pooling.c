@@ -26,7 +26,7 @@ static bool holds_elements(ir_graph *g, const char *who, ir_ref x, const op_wind
   return false;
 }
 
-static bool start(ir_graph *g, const char *who, ir_ref *x, const op_window *w, size_t axes) {
+static bool start_pool(ir_graph *g, const char *who, ir_ref *x, const op_window *w, size_t axes) {
   if (!op_compose_begin(g, who, x, 1)) return false;
   uint32_t rank = ir_rank(g, *x);
   if (axes < 1 || axes > rank) {
@@ -57,7 +57,7 @@ static ir_ref least(ir_graph *g, ir_dtype dtype) {
 
 ir_ref op_max_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes) {
   const char *who = "max_pool";
-  if (!start(g, who, &x, w, axes)) return 0;
+  if (!start_pool(g, who, &x, w, axes)) return 0;
   ir_ref windows = op_windows(g, who, x, w, axes, least(g, ir_dtype_of(g, x)));
   return op_compose_end(g, who, reduced(g, IR_OP_REDUCE_MAX, windows, axes));
 }
@@ -71,7 +71,7 @@ static ir_ref counted(ir_graph *g, const char *who, ir_ref x, const op_window *w
 
 ir_ref op_avg_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes, bool count_pads) {
   const char *who = "avg_pool";
-  if (!start(g, who, &x, w, axes)) return 0;
+  if (!start_pool(g, who, &x, w, axes)) return 0;
   ir_dtype dtype = op_float_result(ir_dtype_of(g, x));
   x = op_convert(g, who, x, op_float_wide(dtype));
   bool pads = false;

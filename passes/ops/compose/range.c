@@ -7,23 +7,24 @@
 #include <math.h>
 
 /* The integer must be one of dtype; false after failing. */
-static bool holds(ir_graph *g, ir_dtype dtype, int64_t value) {
-  ir_value turned, v = {.i = value};
-  if (op_holds(dtype, v, IR_I64, &turned)) return true;
+static bool check_holds(ir_graph *g, ir_dtype dtype, int64_t value) {
+  ir_value converted, v = {.i = value};
+  if (op_holds(dtype, v, IR_I64, &converted)) return true;
   op_refuse_value(g, "arange", dtype, v, IR_I64, " or another dtype");
   return false;
 }
 
 static bool is_held(ir_dtype dtype, int64_t start, int64_t step, int64_t place) {
-  ir_value turned, v;
-  return ir_mul_ok(place, step, &v.i) && ir_add_ok(start, v.i, &v.i) && op_holds(dtype, v, IR_I64, &turned);
+  ir_value converted, v;
+  return ir_mul_ok(place, step, &v.i) && ir_add_ok(start, v.i, &v.i) &&
+         op_holds(dtype, v, IR_I64, &converted);
 }
 
 /* So many numbers, which depends on variables, are all ones of dtype; false after failing. */
 static bool all_held(ir_graph *g, ir_dtype dtype, int64_t start, ir_ref length, int64_t step) {
   int64_t most = ir_bounds_of(g, length).hi, held = 1, not_held = most;
   if (most <= 0) return true;
-  if (!holds(g, dtype, start)) return false;
+  if (!check_holds(g, dtype, start)) return false;
   if (is_held(dtype, start, step, most - 1)) return true;
   while (not_held - held > 1) {
     int64_t middle = held + (not_held - held) / 2;
@@ -76,7 +77,7 @@ ir_ref op_arange(ir_graph *g, ir_dtype dtype, int64_t start, ir_ref stop, int64_
   } else if (most > 0) {
     if (!ir_mul_ok(most - 1, step, &last) || !ir_add_ok(start, last, &last))
       last = step < 0 ? INT64_MIN : INT64_MAX;
-    if (!holds(g, dtype, start) || !holds(g, dtype, last)) return 0;
+    if (!check_holds(g, dtype, start) || !check_holds(g, dtype, last)) return 0;
   }
   if (start == 0 && step == 1 && !ir_is_float(dtype))
     return op_compose_end(g, "arange", op_iota(g, dtype, &length, 1, 0));

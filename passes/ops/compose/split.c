@@ -12,7 +12,7 @@ static ir_ref window(ir_graph *g, ir_ref x, int64_t axis, ir_ref begin, ir_ref e
 }
 
 /* Checks what split and chunk share, and makes x firm; the axis, or -1 after failing. */
-static int64_t start(ir_graph *g, const char *who, ir_ref *x, int64_t parts, int64_t axis) {
+static int64_t start_split(ir_graph *g, const char *who, ir_ref *x, int64_t parts, int64_t axis) {
   if (!op_compose_begin(g, who, x, 1)) return -1;
   if (parts < 1 || parts > OP_PARTS_MAX) {
     op_refuse(g, "%s: %lld parts asked for; x has shape %s; takes 1 to %d", who, (long long)parts,
@@ -33,7 +33,7 @@ static ir_ref equal_parts(ir_graph *g, const char *who, ir_ref x, int64_t parts,
 }
 
 ir_ref op_split(ir_graph *g, ir_ref x, int64_t parts, int64_t axis) {
-  int64_t at = start(g, "split", &x, parts, axis);
+  int64_t at = start_split(g, "split", &x, parts, axis);
   if (at < 0) return 0;
   ir_ref size = ir_dim(g, x, (uint32_t)at), count = ir_index(g, parts);
   if (!count) return 0;
@@ -48,7 +48,7 @@ ir_ref op_split(ir_graph *g, ir_ref x, int64_t parts, int64_t axis) {
 }
 
 ir_ref op_chunk(ir_graph *g, ir_ref x, int64_t chunks, int64_t axis) {
-  int64_t at = start(g, "chunk", &x, chunks, axis), n;
+  int64_t at = start_split(g, "chunk", &x, chunks, axis), n;
   if (at < 0) return 0;
   ir_ref size = ir_dim(g, x, (uint32_t)at), one = ir_index(g, 1), count = ir_index(g, chunks);
   if (!one || !count) return 0;

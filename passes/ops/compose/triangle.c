@@ -4,8 +4,8 @@
 enum { FURTHEST_BITS = 53 };
 
 /* column CMP row + diagonal, at every position; 0 after failing. */
-static ir_ref compare(ir_graph *g, const char *who, ir_op cmp, ir_ref rows, ir_ref columns,
-                      int64_t diagonal) {
+static ir_ref compare_diagonal(ir_graph *g, const char *who, ir_op cmp, ir_ref rows, ir_ref columns,
+                               int64_t diagonal) {
   int64_t furthest = (int64_t)1 << FURTHEST_BITS;
   if (diagonal < -furthest || diagonal > furthest)
     return op_refuse(g, "%s: there is no diagonal %lld; takes -2^%d to 2^%d", who, (long long)diagonal,
@@ -20,7 +20,7 @@ ir_ref op_eye(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank, int
   if (rank < 1 || rank > 2)
     return op_refuse(g, "eye: shape %s has rank %zu; takes rows and columns, or one number for both",
                      OP_LIST(shape, rank), rank);
-  ir_ref ones = compare(g, "eye", IR_OP_EQ, shape[0], shape[rank - 1], diagonal);
+  ir_ref ones = compare_diagonal(g, "eye", IR_OP_EQ, shape[0], shape[rank - 1], diagonal);
   return op_compose_end(g, "eye", op_cast(g, ones, dtype));
 }
 
@@ -30,7 +30,7 @@ static ir_ref triangle(ir_graph *g, const char *who, ir_op cmp, ir_ref x, int64_
   if (rank < 2)
     return op_refuse(g, "%s: x has shape %s; a triangle is one of the last two axes: takes rank 2 or more",
                      who, OP_TYPE(x));
-  ir_ref inside = compare(g, who, cmp, ir_dim(g, x, rank - 2), ir_dim(g, x, rank - 1), diagonal);
+  ir_ref inside = compare_diagonal(g, who, cmp, ir_dim(g, x, rank - 2), ir_dim(g, x, rank - 1), diagonal);
   ir_ref zero = ir_const(g, ir_dtype_of(g, x), (ir_value){.i = 0});
   return op_compose_end(g, who, op_where(g, inside, x, zero));
 }

@@ -41,7 +41,7 @@ static ir_ref padded(ir_graph *g, ir_ref x, const op_window *w, size_t axes, ir_
 }
 
 /* The last axis as [places, positions] -> here still [positions, places]; `count` is the number of places. */
-static ir_ref slide(ir_graph *g, ir_ref x, const op_window *w, ir_ref count) {
+static ir_ref slide_axis(ir_graph *g, ir_ref x, const op_window *w, ir_ref count) {
   ir_ref dims[IR_MAX_RANK + 1], list[2 * IR_MAX_RANK + 2], zero = ir_index(g, 0);
   if (!x || !zero || !count) return 0;
   uint32_t last = ir_rank(g, x) - 1;
@@ -93,7 +93,7 @@ ir_ref op_windows(ir_graph *g, const char *who, ir_ref x, const op_window *w, si
                        who, (long long)w[i].extent, (long long)w[i].dilation, (long long)span, OP_TYPE(given),
                        OP_EXPR(size), i, OP_FACT(IR_OP_GE, size, least));
     ir_ref count = pass_add_int(g, pass_div_int(g, pass_add_int(g, size, -span), w[i].stride), 1);
-    x = slide(g, op_move_axis(g, x, lead, -1), &w[i], count);
+    x = slide_axis(g, op_move_axis(g, x, lead, -1), &w[i], count);
   }
   if (!x) return 0;
   for (uint32_t i = 0; i < lead; i++) order[i] = ir_index(g, i);

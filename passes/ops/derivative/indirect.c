@@ -4,7 +4,7 @@
 #define RULE(name) ir_ref op_derivative_##name(op_call *c, uint32_t i, ir_ref d)
 
 /* The call's own way, with other tensors. */
-static ir_ref taken(const op_call *c, ir_ref x) {
+static ir_ref gather_like_call(const op_call *c, ir_ref x) {
   return op_gather_batched(c->g, x, c->n->src[1], ir_arg_int(c->n), ir_arg_mode(c->n), ir_arg_small(c->n));
 }
 static ir_ref scattered(const op_call *c, ir_op op, ir_ref x, ir_ref updates) {
@@ -18,11 +18,11 @@ RULE(gather) {
   return zeros ? scattered(c, IR_OP_SCATTER_ADD, zeros, d) : 0;
 }
 
-RULE(scatter_add) { return i == 0 ? d : taken(c, d); }
+RULE(scatter_add) { return i == 0 ? d : gather_like_call(c, d); }
 
 /* Whether each index is the last of those that lead to one place, in a shape that broadcasts to the updates:
  * the numbers of the indices, counted from 1, scattered in the same way and read back. */
-static ir_ref stays(const op_call *c) {
+static ir_ref is_last_update(const op_call *c) {
   ir_graph *g = c->g;
   ir_ref x = c->n->src[0], indices = c->n->src[1], one = ir_index(g, 1), dims[IR_MAX_RANK];
   uint32_t axis = (uint32_t)ir_arg_int(c->n), batch = (uint32_t)ir_arg_small(c->n),
@@ -50,6 +50,6 @@ RULE(scatter) {
   ir_graph *g = c->g;
   ir_ref zero = ir_const(g, ir_dtype_of(g, d), (ir_value){.i = 0});
   if (i == 0) return scattered(c, IR_OP_SCATTER, d, zero);
-  ir_ref last = stays(c);
-  return last ? op_where(g, last, taken(c, d), zero) : 0;
+  ir_ref last = is_last_update(c);
+  return last ? op_where(g, last, gather_like_call(c, d), zero) : 0;
 }

@@ -11,7 +11,7 @@ enum { ELEMENT = 1, RESULT = 2, SQUARE = 4 };
 static int64_t axis_of(const op_call *c) { return ir_arg_int(c->n); }
 
 /* element CMP result, by their positions, in a shape that broadcasts to the square of these lines. */
-static ir_ref compare(ir_graph *g, ir_op cmp, ir_ref lines) {
+static ir_ref compare_indices(ir_graph *g, ir_op cmp, ir_ref lines) {
   ir_ref one = ir_index(g, 1), n = lines ? ir_dim(g, lines, 1) : 0, dims[] = {one, n, n, one};
   if (!n) return 0;
   return op_binary(g, cmp, op_iota(g, IR_I64, dims, SQUARE, ELEMENT),
@@ -44,11 +44,11 @@ RULE(cumprod) {
   ir_ref one = ir_float(g, wide, 1), zero = ir_float(g, wide, 0);
   ir_ref x = op_lines(g, op_cast(g, c->n->src[i], wide), axis_of(c));
   ir_ref before = elements(g, op_cumulative(g, IR_OP_CUMPROD, x, 1, true, false));
-  ir_ref behind = op_where(g, compare(g, IR_OP_LT, x), results(g, x), one);
+  ir_ref behind = op_where(g, compare_indices(g, IR_OP_LT, x), results(g, x), one);
   behind = behind ? op_cumulative(g, IR_OP_CUMPROD, behind, RESULT, false, false) : 0;
   d = direction(g, op_lines(g, op_cast(g, d, wide), axis_of(c)), c->forward);
   d = op_mul(g, d, op_mul(g, before, behind));
-  d = added(g, op_where(g, compare(g, IR_OP_LE, x), d, zero), c->forward);
+  d = added(g, op_where(g, compare_indices(g, IR_OP_LE, x), d, zero), c->forward);
   return op_cast(g, op_unlines(g, d, c->y), dtype);
 }
 
@@ -61,7 +61,7 @@ RULE(cumulative_extremum) {
   ir_ref element = elements(g, x), zero = ir_float(g, wide, 0);
   ir_ref is_it = op_logical(g, IR_OP_OR, op_binary(g, IR_OP_EQ, element, results(g, y)),
                             op_binary(g, IR_OP_NE, element, element));
-  is_it = op_logical(g, IR_OP_AND, is_it, compare(g, IR_OP_LE, x));
+  is_it = op_logical(g, IR_OP_AND, is_it, compare_indices(g, IR_OP_LE, x));
   ir_ref shares = is_it ? op_cast(g, added(g, op_cast(g, is_it, IR_I64), true), wide) : 0;
   d = op_lines(g, op_cast(g, d, wide), axis_of(c));
   if (!c->forward) d = op_div(g, d, shares);

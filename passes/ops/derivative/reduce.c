@@ -127,13 +127,13 @@ RULE(prod) {
       order[at++] = ir_index(g, k);
       kept += !last;
     }
-  ir_ref turned = op_permute(g, op_cast(g, x, op_wide((ir_dtype)c->n->dtype)), order, rank);
-  if (!turned) return 0;
-  const ir_ref *dims = op_dims(g, turned);
+  ir_ref permuted = op_permute(g, op_cast(g, x, op_wide((ir_dtype)c->n->dtype)), order, rank);
+  if (!permuted) return 0;
+  const ir_ref *dims = op_dims(g, permuted);
   uint32_t rows = kept + 2 > IR_MAX_RANK ? 1 : kept;
   for (uint32_t k = 0; k < rows; k++) flat[k] = rows == kept ? dims[k] : op_numel(g, dims, kept);
   flat[rows] = op_numel(g, dims + kept, rank - kept);
-  ir_ref rest = op_reshape_known(g, turned, flat, rows + 1);
+  ir_ref rest = op_reshape_known(g, permuted, flat, rows + 1);
   rest = rest ? op_reshape_known(g, others(g, rest), dims, rank) : 0;
   return widely(c, IR_OP_MUL, d, op_permute(g, rest, inverse, rank));
 }

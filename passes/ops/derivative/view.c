@@ -36,7 +36,7 @@ static ir_ref flipped(ir_graph *g, ir_ref x, uint32_t axis) {
 }
 
 /* x with the axis split into a and b; *at is where. */
-static ir_ref split(ir_graph *g, ir_ref x, uint32_t axis, ir_ref a, ir_ref b, uint32_t *at) {
+static ir_ref split_axis(ir_graph *g, ir_ref x, uint32_t axis, ir_ref a, ir_ref b, uint32_t *at) {
   ir_ref dims[IR_MAX_RANK];
   *at = 0;
   if (!x) return 0;
@@ -46,7 +46,7 @@ static ir_ref split(ir_graph *g, ir_ref x, uint32_t axis, ir_ref a, ir_ref b, ui
 }
 
 /* x in the shape of `like`, but for that axis. */
-static ir_ref join(ir_graph *g, ir_ref x, ir_ref like, uint32_t axis, ir_ref size) {
+static ir_ref merge_axes(ir_graph *g, ir_ref x, ir_ref like, uint32_t axis, ir_ref size) {
   ir_ref dims[IR_MAX_RANK];
   for (uint32_t k = 0; k < ir_rank(g, like); k++) dims[k] = k == axis ? size : ir_dim(g, like, k);
   return op_reshape_known(g, x, dims, ir_rank(g, like));
@@ -90,9 +90,9 @@ static ir_ref spaced(ir_graph *g, ir_ref d, uint32_t axis, ir_ref n, int64_t ste
   if (step > most) step = most > 1 ? most : 1;
   ir_ref m = ir_dim(g, d, axis), like = d, all = pass_mul_int(g, m, step);
   uint32_t at;
-  d = split(g, d, axis, m, ir_index(g, 1), &at);
+  d = split_axis(g, d, axis, m, ir_index(g, 1), &at);
   d = margin(g, d, at + 1, ir_index(g, 0), ir_index(g, step - 1));
-  d = d ? join(g, d, like, axis, all) : 0;
+  d = d ? merge_axes(g, d, like, axis, all) : 0;
   return window(g, d, axis, ir_index(g, 0), n);
 }
 
@@ -124,9 +124,9 @@ static ir_ref wrapped(ir_graph *g, ir_ref d, uint32_t axis, ir_ref before, ir_re
   ir_ref size = pass_add(g, lead, ir_dim(g, d, axis)), times = pass_ceil_div(g, size, period);
   d = margin(g, d, axis, lead, pass_sub(g, pass_mul(g, times, period), size));
   uint32_t at;
-  d = split(g, d, axis, times, period, &at);
+  d = split_axis(g, d, axis, times, period, &at);
   d = sum_over(g, d, at, false);
-  return d ? join(g, d, like, axis, period) : 0;
+  return d ? merge_axes(g, d, like, axis, period) : 0;
 }
 
 /* Periods 2(n-1): position q >= n of one of them is 2(n-1) - q, which lies in 1..n-2. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Where the operation keeps an attribute: the column of ir/ops.def. */
-static bool has(const ir_node *n, const char *attribute) {
+static bool has_attribute(const ir_node *n, const char *attribute) {
   return strstr(ir_ops[n->op].attributes, attribute) != NULL;
 }
 
@@ -19,16 +19,17 @@ static uint32_t changed_axes(const ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
   const ir_ref *list = n->src + ir_operand_count(n);
   uint32_t set = 0, rank = n->nsrc ? ir_rank(g, n->src[0]) : 0;
-  if (has(n, "axis:int")) return 1u << ir_arg_int(n);
-  if (has(n, "value:value")) list++;
+  if (has_attribute(n, "axis:int")) return 1u << ir_arg_int(n);
+  if (has_attribute(n, "value:value")) list++;
   for (uint32_t i = 0; i < rank; i++) {
-    if (has(n, "bounds:"))
+    if (has_attribute(n, "bounds:"))
       set |= (uint32_t)(differs(g, list[2 * i], 0) || list[2 * i + 1] != ir_dim(g, n->src[0], i)) << i;
-    if (has(n, "pads:")) set |= (uint32_t)(differs(g, list[2 * i], 0) || differs(g, list[2 * i + 1], 0)) << i;
-    if (has(n, "steps:")) set |= (uint32_t)differs(g, list[i], 1) << i;
+    if (has_attribute(n, "pads:"))
+      set |= (uint32_t)(differs(g, list[2 * i], 0) || differs(g, list[2 * i + 1], 0)) << i;
+    if (has_attribute(n, "steps:")) set |= (uint32_t)differs(g, list[i], 1) << i;
   }
   int64_t axis;
-  for (uint32_t i = ir_operand_count(n); has(n, "axes:") && i < n->nsrc; i++)
+  for (uint32_t i = ir_operand_count(n); has_attribute(n, "axes:") && i < n->nsrc; i++)
     if (ir_is_const(g, n->src[i], &axis)) set |= 1u << axis;
   return set;
 }
@@ -51,11 +52,11 @@ bool op_sharding_of(ir_graph *g, ir_ref node, op_sharding *out) {
   for (uint32_t i = 0; i < operands; i++) shapes[i] = ir_shape(g, n->src[i]);
   shapes[operands] = ir_shape(g, node);
   ask.shapes = shapes;
-  ask.axis = has(n, "axis:int") ? (uint32_t)ir_arg_int(n) : 0;
-  ask.batch = has(n, "batch:small") ? (uint32_t)ir_arg_small(n) : 0;
+  ask.axis = has_attribute(n, "axis:int") ? (uint32_t)ir_arg_int(n) : 0;
+  ask.batch = has_attribute(n, "batch:small") ? (uint32_t)ir_arg_small(n) : 0;
   ask.changed = changed_axes(g, node);
-  ask.kept = has(n, "keepdims:bool") && ir_arg_mode(n);
-  ask.order = has(n, "order:[]") ? n->src + operands : NULL;
+  ask.kept = has_attribute(n, "keepdims:bool") && ir_arg_mode(n);
+  ask.order = has_attribute(n, "order:[]") ? n->src + operands : NULL;
   bool done = op_sharding_make(g, &ask, out);
   ir_free(g->mem, shapes, (operands + 1) * sizeof *shapes);
   return done;

@@ -22,7 +22,7 @@ static void skip_ones(ir_graph *g, side *s) {
   s->product = ir_index(g, 1);
 }
 
-static bool grow(ir_graph *g, side *s) {
+static bool grow_block(ir_graph *g, side *s) {
   if (s->end < s->term->rank) s->product = pass_mul(g, s->product, s->sizes[s->end++]);
   return s->product != 0;
 }
@@ -30,17 +30,17 @@ static bool grow(ir_graph *g, side *s) {
 /* The shortest block whose products are equal, or all that is left. */
 static bool find_block(ir_graph *g, side *a, side *b) {
   skip_ones(g, a), skip_ones(g, b);
-  if (!grow(g, a) || !grow(g, b)) return false;
+  if (!grow_block(g, a) || !grow_block(g, b)) return false;
   while (!op_decided(g, IR_OP_EQ, a->product, b->product)) {
     side *small = op_decided(g, IR_OP_LT, b->product, a->product) ? b : a;
     if (small->end == small->term->rank) small = small == a ? b : a;
     if (small->end == small->term->rank) return true;
-    if (!grow(g, small)) return false;
+    if (!grow_block(g, small)) return false;
   }
   return true;
 }
 
-static bool add(ir_graph *g, op_sharding *rule, side *a, side *b, ir_ref size) {
+static bool add_factor(ir_graph *g, op_sharding *rule, side *a, side *b, ir_ref size) {
   char name[OP_FACTOR_NAME];
   int length = snprintf(name, sizeof name, "d%u", (unsigned)rule->factor_count);
   int factor = op_sharding_factor(g, "reshape", rule, name, (size_t)length, size);
@@ -53,7 +53,7 @@ static bool add(ir_graph *g, op_sharding *rule, side *a, side *b, ir_ref size) {
 }
 
 /* The next axis of the block, if what is left of the last one is 1. */
-static void advance(ir_graph *g, side *s, ir_ref *left) {
+static void advance_axis(ir_graph *g, side *s, ir_ref *left) {
   if (*left && !op_is_one(g, *left)) return;
   s->at += *left != 0;
   while (s->at < s->end && op_is_one(g, s->sizes[s->at])) s->at++;
@@ -64,17 +64,17 @@ static void advance(ir_graph *g, side *s, ir_ref *left) {
 static bool nest(ir_graph *g, op_sharding *rule, side *a, side *b) {
   ir_ref x = 0, y = 0; /* what is left of the two axes; 0: no axis */
   for (;;) {
-    advance(g, a, &x), advance(g, b, &y);
+    advance_axis(g, a, &x), advance_axis(g, b, &y);
     if (!x || !y) return !x && !y;
     ir_ref size = x == y || pass_divides(g, x, y) ? x : pass_divides(g, y, x) ? y : 0;
-    if (!size || !add(g, rule, a, b, size)) return false;
+    if (!size || !add_factor(g, rule, a, b, size)) return false;
     x = x == size ? ir_index(g, 1) : pass_div(g, x, size);
     y = y == size ? ir_index(g, 1) : pass_div(g, y, size);
     if (!x || !y) return false;
   }
 }
 
-static void forget(op_sharding *rule, uint32_t factors, side *a, uint32_t from) {
+static void forget_factors(op_sharding *rule, uint32_t factors, side *a, uint32_t from) {
   for (uint32_t i = from; i < a->end; i++) a->term->axes[i].count = 0;
   rule->factor_count = factors;
 }
@@ -88,8 +88,8 @@ bool op_sharding_refine(ir_graph *g, op_sharding *rule, ir_ref from, ir_ref to) 
     uint32_t factors = rule->factor_count, starts[] = {a.at, b.at};
     if (nest(g, rule, &a, &b)) continue;
     if (g->error->status != IR_OK) return false;
-    forget(rule, factors, &a, starts[0]);
-    forget(rule, factors, &b, starts[1]);
+    forget_factors(rule, factors, &a, starts[0]);
+    forget_factors(rule, factors, &b, starts[1]);
   }
   return true;
 }

@@ -37,7 +37,7 @@ static bool is(const char *text, size_t length, const char *word) {
   return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
-static bool take(const reader *r, const char **p, token *t) {
+static bool next_token(const reader *r, const char **p, token *t) {
   const char *s = *p;
   while (isalnum((unsigned char)*s) || *s == '_' || *s == '.' || *s == '*') s++;
   *t = (token){.text = *p, .length = (size_t)(s - *p)};
@@ -189,7 +189,7 @@ static int64_t rest_of_term(const reader *r, const char *p) {
       p = strchr(p, ')');
       if (!p) return 0;
       p++;
-    } else if (!take(r, &p, &t)) {
+    } else if (!next_token(r, &p, &t)) {
       return 0;
     } else if (t.pick) {
       return -1;
@@ -204,7 +204,7 @@ static bool read_compound(reader *r) {
   if (!axis) return false;
   r->next++;
   for (skip_blanks(&r->next); *r->next != ')'; skip_blanks(&r->next)) {
-    if (!take(r, &r->next, &t)) return false;
+    if (!next_token(r, &r->next, &t)) return false;
     if (!isalpha((unsigned char)*t.text) || t.pick) return wrong(r, "in parentheses stand names");
     if (!add_named(r, axis, t.text, t.length, 0)) return false;
   }
@@ -219,7 +219,7 @@ static bool read_compound(reader *r) {
 static bool read_token(reader *r) {
   token t;
   if (*r->next == '(') return read_compound(r);
-  if (!take(r, &r->next, &t)) return false;
+  if (!next_token(r, &r->next, &t)) return false;
   if (t.pick) return add_picked(r, &t);
   uint32_t rank = shape_at(r, r->at)->nsrc, done = r->out->terms[r->at].rank;
   if (is(t.text, t.length, "...")) {
@@ -267,7 +267,7 @@ static bool read_side(reader *r, uint32_t from, uint32_t to) {
 }
 
 /* How many axes d and i count. */
-static void measure(reader *r) {
+static void count_axes(reader *r) {
   const op_sharding_ask *ask = r->ask;
   uint32_t first = 0;
   while (first < ask->operands && shape_at(r, first)->nsrc == 0) first++;
@@ -290,7 +290,7 @@ bool op_sharding_make(ir_graph *g, const op_sharding_ask *ask, op_sharding *out)
   if (strstr(ask->rule, "[refine]")) {
     done = op_sharding_refine(g, out, ask->shapes[0], ask->shapes[1]);
   } else {
-    measure(&r);
+    count_axes(&r);
     done = read_side(&r, 0, ask->operands) && strncmp(r.next, "->", 2) == 0;
     if (done) r.next += 2;
     done = done && read_side(&r, ask->operands, count) && *r.next == '\0';

@@ -54,7 +54,7 @@ bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, const op_at
 }
 
 /* A value as it might have been written. */
-static void describe(const op_args *a, const ir_attr *v, ir_text *text) {
+static void describe_value(const op_args *a, const ir_attr *v, ir_text *text) {
   switch (v->kind) {
   case IR_ATTR_EXPR: ir_print_expr(a->g, v->expr, text); break;
   case IR_ATTR_FLOAT: ir_print_double(text, v->number, IR_F64); break;
@@ -67,7 +67,7 @@ static void describe(const op_args *a, const ir_attr *v, ir_text *text) {
 bool op_args_wrong(const op_args *a, int attr, const ir_attr *item) {
   ir_text text;
   ir_text_init(&text, a->g->mem);
-  describe(a, item, &text);
+  describe_value(a, item, &text);
   op_refuse(a->g, "%s: attribute %s %s %s; it is %s", a->who, attributes[attr].name,
             item == a->at[attr] ? "is" : "holds", ir_text_get(&text), attributes[attr].takes);
   ir_text_free(&text);
@@ -128,7 +128,7 @@ bool op_args_choice(const op_args *a, int attr, const char *const *words, int co
   ir_text text, all;
   ir_text_init(&text, a->g->mem);
   ir_text_init(&all, a->g->mem);
-  describe(a, v, &text);
+  describe_value(a, v, &text);
   for (int i = 0; i < count; i++) ir_textf(&all, "%s%s", i ? " " : "", words[i]);
   op_refuse(a->g, "%s: attribute %s is %s; it is one of %s", a->who, attributes[attr].name,
             ir_text_get(&text), ir_text_get(&all));

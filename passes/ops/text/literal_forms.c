@@ -5,15 +5,15 @@
 
 /* The attribute `value` as a constant: of `dtype` where given, else of its own firm dtype. */
 static ir_ref value_const(const op_args *a) {
-  ir_value value, turned;
+  ir_value value, converted;
   ir_dtype kind = IR_NONE, dtype = IR_NONE;
   if (!op_args_literal(a, AT(value), a->at[AT(value)], &value, &kind) || !op_args_dtype(a, AT(dtype), &dtype))
     return 0;
   if (dtype == IR_NONE)
     return kind == IR_BOOL ? ir_const(a->g, kind, value) : op_firm(a->g, ir_make_weak(a->g, kind, value));
-  if (!op_holds(dtype, value, kind, &turned))
+  if (!op_holds(dtype, value, kind, &converted))
     return op_refuse_value(a->g, a->who, dtype, value, kind, " or another dtype");
-  return ir_const(a->g, dtype, turned);
+  return ir_const(a->g, dtype, converted);
 }
 
 ir_ref op_form_constant(const op_args *a) { return value_const(a); }
@@ -28,8 +28,8 @@ static ir_ref filled(const op_args *a, int64_t value) {
   op_list shape;
   ir_dtype dtype = IR_F32;
   if (!op_args_list(a, AT(shape), &shape) || !op_args_dtype(a, AT(dtype), &dtype)) return 0;
-  ir_value turned = ir_value_cast((ir_value){.i = value}, IR_I64, dtype);
-  return op_full(a->g, ir_const(a->g, dtype, turned), shape.items, shape.n);
+  ir_value converted = ir_value_cast((ir_value){.i = value}, IR_I64, dtype);
+  return op_full(a->g, ir_const(a->g, dtype, converted), shape.items, shape.n);
 }
 
 ir_ref op_form_zeros(const op_args *a) { return filled(a, 0); }
@@ -131,14 +131,14 @@ static bool nest_store(const op_args *a, ir_dtype dtype, unsigned char *out) {
   nest w;
   if (!nest_start(&w, a)) return false;
   for (const ir_attr *v; (v = nest_next(&w)); out += ir_dtypes[dtype].bytes) {
-    ir_value value, turned;
+    ir_value value, converted;
     ir_dtype kind;
     if (!op_args_literal(a, AT(values), v, &value, &kind)) return false;
-    if (!op_holds(dtype, value, kind, &turned)) {
+    if (!op_holds(dtype, value, kind, &converted)) {
       op_refuse_value(a->g, a->who, dtype, value, kind, " or another dtype");
       return false;
     }
-    ir_value_store(out, dtype, turned);
+    ir_value_store(out, dtype, converted);
   }
   return true;
 }

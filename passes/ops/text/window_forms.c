@@ -14,7 +14,7 @@ static bool whole(const op_args *a, int attr, const ir_attr *item, int64_t *out)
 }
 
 /* A number for every window, or a list of one for each; false after failing. */
-static bool spread(const op_args *a, int attr, op_window *w, size_t axes, size_t offset) {
+static bool read_per_axis(const op_args *a, int attr, op_window *w, size_t axes, size_t offset) {
   const ir_attr *v = a->at[attr];
   if (!v) return true;
   if (v->kind == IR_ATTR_LIST && v->count != axes) {
@@ -43,7 +43,8 @@ static bool padding(const op_args *a, op_window *w, size_t axes) {
     }
     if (pairs) list.items = singles;
     part.at[AT(padding)] = &list;
-    if (!spread(&part, AT(padding), w, axes, side ? offsetof(op_window, after) : offsetof(op_window, before)))
+    if (!read_per_axis(&part, AT(padding), w, axes,
+                       side ? offsetof(op_window, after) : offsetof(op_window, before)))
       return false;
   }
   return true;
@@ -51,12 +52,12 @@ static bool padding(const op_args *a, op_window *w, size_t axes) {
 
 static bool windows(const op_args *a, op_window *w, size_t axes) {
   for (size_t i = 0; i < axes; i++) w[i] = (op_window){.extent = 1, .stride = 1, .dilation = 1};
-  if (!spread(a, AT(kernel), w, axes, offsetof(op_window, extent))) return false;
+  if (!read_per_axis(a, AT(kernel), w, axes, offsetof(op_window, extent))) return false;
   for (size_t i = 0; i < axes && a->at[AT(kernel)]; i++)
     w[i].stride = w[i].extent; /* pooling: side by side */
-  return spread(a, AT(stride), w, axes, offsetof(op_window, stride)) && padding(a, w, axes) &&
-         spread(a, AT(output_padding), w, axes, offsetof(op_window, extra)) &&
-         spread(a, AT(dilation), w, axes, offsetof(op_window, dilation));
+  return read_per_axis(a, AT(stride), w, axes, offsetof(op_window, stride)) && padding(a, w, axes) &&
+         read_per_axis(a, AT(output_padding), w, axes, offsetof(op_window, extra)) &&
+         read_per_axis(a, AT(dilation), w, axes, offsetof(op_window, dilation));
 }
 
 /* All axes of x but batch and channels. */
