@@ -1,4 +1,4 @@
-/* XXH3-128 by libxxhash, compiled in: one shared object less to load when a process starts. */
+/* XXH3-128 of libxxhash, compiled in, so that a starting process has one shared object less to load. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

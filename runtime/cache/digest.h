@@ -1,5 +1,5 @@
-/* The 128-bit digest that names cache entries and guards their payloads: XXH3-128 of the bytes, seed 0. Fast,
- * not cryptographic: whoever finds something by digest compares the whole key afterwards. */
+/* The 128-bit digest that names cache entries and detects damaged payloads: XXH3-128 of the bytes, seed 0. It
+ * is fast but not cryptographic: a look-up by digest must compare the whole key as well. */
 #ifndef VIEWFOLD_RUNTIME_CACHE_DIGEST_H
 #define VIEWFOLD_RUNTIME_CACHE_DIGEST_H
 

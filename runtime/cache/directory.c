@@ -11,11 +11,12 @@
 #define O_PATH O_RDONLY
 #endif
 
-/* LINKS_MOST: as many as Linux follows in a path. */
+/* LINKS_MOST: the number of symbolic links that Linux follows while it resolves one path
+ * (path_resolution(7)). */
 enum { DIRECTORY = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, LINKS_MOST = 40 };
 
-/* A path being followed. refusal->path is what has been followed, to name in messages; what is left begins at
- * text[at]. */
+/* A path being resolved, component by component; fd is the directory reached. refusal->path holds the
+ * components resolved so far, for messages; the remaining path begins at text[at]. */
 typedef struct walk {
   int fd;
   bool make, absolute;
@@ -49,7 +50,7 @@ static bool refuse_path(rt_refusal *refusal, const char *why) {
   return false;
 }
 
-/* May the link, which is in the directory w->fd, be followed? */
+/* May the link, which lies in the directory w->fd, be followed? */
 static bool may_follow(const walk *w, const struct stat *link) {
   struct stat place;
   if (!is_ours(link)) {
@@ -68,7 +69,7 @@ static bool fails(int why) {
   return false;
 }
 
-/* Put what the link leads to in front of what is left. */
+/* Prepend the target of the link to the remaining path. */
 static bool follow_link(walk *w, const char *name) {
   char target[RT_DISK_PATH];
   ssize_t got = readlinkat(w->fd, name, target, sizeof target);
@@ -93,7 +94,7 @@ static int open_or_make(int at, const char *name, bool make) {
   return openat(at, name, DIRECTORY);
 }
 
-/* Add a name to a path, after a slash. */
+/* Append a name to a path, with a slash in front if `slash`. */
 static bool append_name(char path[RT_DISK_PATH], bool slash, const char *name) {
   size_t length = strlen(path), more = strlen(name);
   if (length + slash + more >= RT_DISK_PATH) return fails(ENAMETOOLONG);
@@ -128,7 +129,8 @@ static const char *skip_slashes(const char *at) {
   return at;
 }
 
-/* Follow the next name; false at the end, and where that fails. */
+/* Step into the next component. False at the end of the path, and on failure; *good is false after a failure
+ * alone. */
 static bool advance_name(walk *w, bool *good) {
   char *name = w->text + (skip_slashes(w->text + w->at) - w->text), *end = name + strcspn(name, "/");
   if (!*name) return false;

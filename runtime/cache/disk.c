@@ -20,11 +20,11 @@ struct rt_disk {
   int64_t max_bytes;
   rt_disk_report report;
   void *report_context;
-  atomic_bool told; /* that the directory is refused */
+  atomic_bool told; /* the refused directory has been reported */
   atomic_ullong hits, misses, damaged, refused, stores, failed_stores, pruned;
-  atomic_ullong unseen; /* bytes stored since the size was last looked at */
-  atomic_uint serial;   /* of temporary files */
-  size_t size;          /* of this allocation */
+  atomic_ullong unseen; /* bytes stored since the size of the cache was last measured */
+  atomic_uint serial;   /* number of the next temporary file */
+  size_t size;          /* bytes of this allocation */
   char directory[];
 };
 
@@ -37,7 +37,7 @@ static const char *environment(const char *name) {
   return value ? value : "";
 }
 
-/* Name the directory in `text`; false when it does not fit. */
+/* Write the name of the cache directory to `text`. False when it does not fit. */
 static bool choose_directory(const char *given, char *text, size_t size) {
   const char *own = given ? given : environment("VIEWFOLD_CACHE_DIR");
   const char *xdg = environment("XDG_CACHE_HOME"), *home = environment("HOME");
@@ -85,20 +85,20 @@ static void count_bytes(atomic_ullong *counter, uint64_t by) {
   atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
 }
 
-/* Where an entry lies. */
+/* The shard and file name of an entry. */
 typedef struct place {
   char shard[RT_DISK_SHARD], name[RT_DISK_NAME];
 } place;
 
-/* False when there is no cache or the kind is no kind. */
+/* False when there is no cache or `kind` is not a valid kind. */
 static bool find_place(const rt_disk *disk, const char *kind, const void *key, size_t key_size, place *out) {
   if (!*disk->directory || !rt_disk_is_kind(kind)) return false;
   rt_disk_entry_name(rt_digest_of(key, key_size), kind, out->shard, out->name);
   return true;
 }
 
-/* -1: there is none, which errno explains, or it is refused. The directory is told of once: it is the same
- * for all entries. */
+/* The descriptor of the shard. -1 if there is none (errno says why) or it is refused. A refused directory is
+ * reported once only, because it is the same for all entries. */
 static int open_shard(rt_disk *disk, const place *at, bool make) {
   rt_refusal refusal;
   int directory = rt_dir_open(disk->directory, make, &refusal), shard = -1;
@@ -122,12 +122,12 @@ static void tell_of_entry(rt_disk *disk, const place *at, const char *why) {
   disk->report(disk->report_context, path, why);
 }
 
-/* An entry that is not to be used. */
+/* Count and report an entry that is not used, and remove it if it is damaged. */
 static void set_aside(rt_disk *disk, int shard, const place *at, rt_entry_state state, const char *why) {
   char stays[RT_DISK_WHY];
   if (state == RT_ENTRY_DAMAGED) {
     count_bytes(&disk->damaged, 1);
-    rt_disk_unlink(shard, at->name, stays); /* what stays is replaced by the next store */
+    rt_disk_unlink(shard, at->name, stays); /* if it cannot be removed, the next store replaces it */
   } else {
     count_bytes(&disk->refused, 1);
   }
@@ -159,7 +159,7 @@ void rt_disk_remove(rt_disk *disk, const char *kind, const void *key, size_t key
   close(shard);
 }
 
-/* Write the entry to a temporary file beside its place and give it its name. */
+/* Write the entry to a temporary file in the same shard, then rename it. */
 static bool store_in(rt_disk *disk, int shard, const place *at, const char *kind, const void *key,
                      size_t key_size, const void *payload, size_t size) {
   for (int attempt = 0; attempt < NAME_TRIES; attempt++) {
@@ -177,7 +177,8 @@ static bool store_in(rt_disk *disk, int shard, const place *at, const char *kind
   return false;
 }
 
-/* Directories may be removed by others at any time: once more where one was. */
+/* Another process may remove the directories at any time: if one has gone, create it and store again,
+ * once. */
 static bool store_entry(rt_disk *disk, const place *at, const char *kind, const void *key, size_t key_size,
                         const void *payload, size_t size) {
   bool stored = false;
@@ -198,8 +199,9 @@ static bool add_bytes(void *context, const rt_disk_item *item) {
   return true;
 }
 
-/* Now and then, see whether the cache has outgrown its cap; then make room for a while. By names alone, which
- * is quick and never too little: pruning looks more closely. */
+/* Prune to 7/8 of the cap when the cache exceeds it. The size is measured at one store in LOOK_EVERY (which
+ * one depends on the process), and whenever cap / 16 bytes have been stored since the last measurement. The
+ * measurement goes by file names alone, which is quick and never too small; pruning checks each file. */
 static void keep_small(rt_disk *disk, uint64_t stored) {
   uint64_t cap = (uint64_t)disk->max_bytes, bytes = 0;
   uint64_t unseen = atomic_fetch_add_explicit(&disk->unseen, stored, memory_order_relaxed) + stored;

@@ -2,26 +2,26 @@
  *
  *   in      keys and payloads; kernels, as canonical bytes
  *   out     the same payloads, from memory or from disk
- *   holds   what is found is what was stored, or nothing */
+ *   holds   a look-up returns exactly the bytes that were stored, or nothing */
 
-/* The cache on disk: byte strings found by (kind, key), shared by every process of the user.
+/* The cache on disk: byte strings found by (kind, key), shared by all processes of the user.
  *
  * One file per entry, `DIRECTORY/<2 hex>/<30 hex>.<kind>`, named by the digest of the key. The file holds a
- * header, the whole key and the payload; a look-up compares the whole key and the payload's digest, so that
- * it gives the right bytes or nothing. Files are written beside their place and renamed: no process sees half
- * of one. Whatever is damaged is a miss and is written anew by whoever needs it. Failures to write are
- * counted and otherwise silent: the cache is an optimisation.
+ * header, the whole key and the payload. A look-up compares the whole key and the payload's digest, so it
+ * returns the right bytes or nothing. A file is written under a temporary name in the same folder and then
+ * renamed, so no process sees an incomplete one. A damaged entry is a miss; the next store replaces it.
+ * Failures to write are counted and otherwise silent: the cache is an optimisation.
  *
- * Payloads are run, so nothing is read from or stored in directories that are not trusted (directory.h), and
- * entries that are not are misses. What is found lies in private memory, read before it was checked: what
- * happens to the file afterwards, whether it is truncated, overwritten or removed, changes nothing.
+ * Payloads are executed, so nothing is read from or stored in directories that are not trusted (directory.h),
+ * and entries that are not trusted are misses. A found payload lies in private memory and was checked there:
+ * truncating, overwriting or removing the file afterwards changes nothing.
  *
- * Unlinked are only files that are ours by name and by what they begin with, regular ones of the effective
- * user, reached without following a link: entries of any version, damaged ones included, and temporary files
- * that were left behind (entry.h, walk.h). A store replaces what has the entry's name.
+ * Only regular files of the effective user are ever unlinked, reached without following a link, whose name
+ * and first bytes are those of this cache: entries of any version, damaged ones included, and temporary files
+ * of processes that have ended (entry.h, walk.h). A store replaces whatever has the entry's name.
  *
  * A kind is a word of 1 to 15 letters a-z and digits ("code", "plan"); with any other, nothing is found or
- * stored. All functions may be called from several threads at once, but for rt_disk_close. */
+ * stored. All functions but rt_disk_close may be called from several threads at once. */
 #ifndef VIEWFOLD_RUNTIME_CACHE_DISK_H
 #define VIEWFOLD_RUNTIME_CACHE_DISK_H
 
@@ -42,15 +42,17 @@ void rt_disk_close(rt_disk *disk);
 const char *rt_disk_directory(const rt_disk *disk); /* "" when there is none */
 const ir_mem *rt_disk_mem(const rt_disk *disk);
 
-/* Told of each file or directory that something is wrong with, by path. May be NULL wherever one is taken. */
+/* Receives the path of each file or directory that something is wrong with, and what. May be NULL wherever a
+ * report is passed. */
 typedef void (*rt_disk_report)(void *context, const char *path, const char *why);
 
-/* From now on, tell of whatever look-ups and stores ignore, and why: once of the directory, each time of
- * shards and entries. On whatever thread finds it. To be called before the disk is shared. */
+/* From now on, report what look-ups and stores ignore, and why: the directory once, shards and entries each
+ * time. The report is called on the thread that finds it. To be called before the disk is shared between
+ * threads. */
 void rt_disk_tell(rt_disk *disk, rt_disk_report report, void *context);
 
 /* A found payload at a multiple of RT_DISK_ALIGN, inside private anonymous memory that holds the whole entry,
- * writable, in pages of its own. The memory belongs to the caller: give it to rt_disk_release, or to
+ * writable, in pages of its own. The caller owns the memory and passes it to rt_disk_release, or to
  * rt_image_adopt, which makes it executable. */
 typedef struct rt_found {
   const uint8_t *payload;
@@ -62,29 +64,30 @@ typedef struct rt_found {
 bool rt_disk_get(rt_disk *disk, const char *kind, const void *key, size_t key_size, rt_found *out);
 void rt_disk_release(rt_found *found);
 
-/* Store, replacing what is there. Prunes when the cache has grown past its cap, which is looked at now and
- * then. */
+/* Store an entry, replacing the one with its name. From time to time a store also measures the cache, and
+ * prunes it if it exceeds its cap. */
 bool rt_disk_put(rt_disk *disk, const char *kind, const void *key, size_t key_size, const void *payload,
                  size_t size);
 
-/* Forget one entry: for payloads that are intact but no longer of use. */
+/* Remove one entry: for payloads that are intact but no longer of use. */
 void rt_disk_remove(rt_disk *disk, const char *kind, const void *key, size_t key_size);
 
 /* What this rt_disk has seen so far. */
 typedef struct rt_disk_counts {
   uint64_t hits, misses, damaged;
-  uint64_t refused; /* what is not trusted, or cannot be read: look-ups and stores */
+  uint64_t refused; /* look-ups and stores of files that are not trusted or cannot be read */
   uint64_t stores, failed_stores, pruned;
 } rt_disk_counts;
 void rt_disk_count(const rt_disk *disk, rt_disk_counts *out);
 
-/* What lies on disk now. A kind past the RT_DISK_KINDS-th is counted in the totals only. This and what is
- * below fail where the directory is not trusted, saying why, and report shards that are not. */
+/* The entries and temporary files on disk now. Kinds after the first RT_DISK_KINDS are counted in the totals
+ * only. rt_disk_stat and the functions below fail where the directory is not trusted, saying why, and report
+ * shards that are not trusted. */
 #define RT_DISK_KINDS 8
 typedef struct rt_disk_stats {
   uint64_t entries, bytes;
   uint64_t temporaries, temporary_bytes;
-  uint64_t ignored; /* files named like entries that are none, or are not trusted */
+  uint64_t ignored; /* files named like entries that have other contents or are not trusted */
   int kinds;
   struct rt_disk_kind_stat {
     char kind[RT_DISK_KIND];
@@ -94,9 +97,9 @@ typedef struct rt_disk_stats {
 ir_status rt_disk_stat(rt_disk *disk, rt_disk_report report, void *context, rt_disk_stats *out,
                        ir_error *error);
 
-/* Remove the temporary files of processes that are no more, and then the entries not used for longest until
- * at most max_bytes are left of both. Entries that cannot be removed are reported and stay. Use is known to
- * the hour. */
+/* Remove the temporary files of processes that have ended, and then the least recently used entries until the
+ * files that remain, of both sorts, take at most max_bytes. Entries that cannot be removed are reported and
+ * stay. The time of last use is known to the hour. */
 typedef struct rt_disk_pruned {
   uint64_t removed, removed_bytes; /* entries */
   uint64_t temporaries, temporary_bytes;
@@ -107,9 +110,9 @@ ir_status rt_disk_prune(rt_disk *disk, int64_t max_bytes, rt_disk_report report,
 
 /* Read every entry; report each bad one and leave it in place. */
 typedef struct rt_disk_verified {
-  uint64_t checked; /* all of them */
+  uint64_t checked; /* all entries */
   uint64_t damaged;
-  uint64_t unread; /* shards that are not trusted included */
+  uint64_t unread; /* includes shards that are not trusted */
 } rt_disk_verified;
 ir_status rt_disk_verify(rt_disk *disk, rt_disk_report report, void *context, rt_disk_verified *out,
                          ir_error *error);

@@ -30,7 +30,7 @@ static bool set_reason(char why[RT_DISK_WHY], const char *text) {
   return false;
 }
 
-/* What the head alone tells. */
+/* Checks that need only the head and the size of the file. */
 static bool check_head(const rt_disk_head *head, uint64_t file_size, const char *kind, const void *key,
                        size_t key_size, char *why) {
   char wanted[RT_DISK_KIND] = {0};
@@ -47,7 +47,7 @@ static bool check_head(const rt_disk_head *head, uint64_t file_size, const char 
   return !key || head->key_size == key_size || set_reason(why, "the key does not match its name");
 }
 
-/* All of it, in memory that nobody else changes. */
+/* Check the digest and the key of a whole entry, in private memory that no other process changes. */
 static bool check_body(const uint8_t *bytes, size_t size, const void *key, size_t key_size,
                        rt_entry_view *out) {
   rt_disk_head head;
@@ -62,7 +62,7 @@ static bool check_body(const uint8_t *bytes, size_t size, const void *key, size_
   return true;
 }
 
-/* How many bytes were read: fewer at the end of the file, and where reading fails. */
+/* Returns the number of bytes read: fewer than `size` at the end of the file, and where reading fails. */
 static size_t read_some(int fd, void *to, size_t size) {
   size_t done = 0;
   while (done < size) {
@@ -74,14 +74,14 @@ static size_t read_some(int fd, void *to, size_t size) {
   return done;
 }
 
-/* Pages at once rather than one fault for each: all of them are written to. */
+/* MAP_POPULATE maps all pages at once instead of one page fault for each: all of them are written. */
 static void *private_memory(size_t size) {
   void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   return map == MAP_FAILED ? NULL : map;
 }
 
-/* The head is looked at first: memory is taken only for a file that is as long as its own head says. It is
- * checked again with the rest, as it may have changed meanwhile. */
+/* The head is read first, so that memory is allocated only for a file that is as long as its own head says.
+ * The head is compared again with the whole file, which may have changed since. */
 static rt_entry_state read_file(int fd, const char *kind, const void *key, size_t key_size,
                                 rt_entry_view *out) {
   rt_disk_head head;
@@ -105,7 +105,7 @@ static rt_entry_state read_file(int fd, const char *kind, const void *key, size_
   return state;
 }
 
-/* -1: `why` says so, where there is such a file. */
+/* Opens a regular file. -1 on failure; `why` names the reason, or is empty where there is no such file. */
 static int open_entry(int shard, const char *name, struct stat *status, char *why) {
   why[0] = 0;
   int fd = openat(shard, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -133,7 +133,7 @@ void rt_disk_release(rt_found *found) {
   *found = (rt_found){0};
 }
 
-/* writev until all is written. */
+/* Write all buffers, which are consumed, however many calls that takes. */
 static bool write_all(int fd, struct iovec *part, int count) {
   while (count) {
     if (part->iov_len == 0) {
@@ -169,7 +169,7 @@ bool rt_disk_entry_write(int shard, const char *name, const char *kind, const vo
   good = close(fd) == 0 && good;
   if (good) return true;
   int why = errno;
-  unlinkat(shard, name, 0); /* made just now, and by nobody else */
+  unlinkat(shard, name, 0); /* created just now by this function (O_EXCL) */
   errno = why;
   return false;
 }
@@ -186,7 +186,7 @@ rt_owner rt_disk_owner(int shard, const char *name, char why[RT_DISK_WHY]) {
     snprintf(why, RT_DISK_WHY, "belongs to user %lu", (unsigned long)s.st_uid);
     return RT_UNKNOWN;
   }
-  bool whole = *name != '.'; /* a temporary may have been left at any length */
+  bool whole = *name != '.'; /* a process may have ended at any point of writing its temporary file */
   if (memcmp(begins, &magic, got) == 0 && (got == sizeof magic || !whole)) return RT_OURS;
   set_reason(why, "not a viewfold cache entry");
   return RT_FOREIGN;

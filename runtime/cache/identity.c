@@ -1,5 +1,5 @@
-/* Identities of the tools. The build names both: VIEWFOLD_SOURCE_ID, VIEWFOLD_LLVM_FILE. Source: elf(5),
- * notes. */
+/* Identities of the tools. The build defines both VIEWFOLD_SOURCE_ID, a digest of the sources, and
+ * VIEWFOLD_LLVM_FILE, the path of libLLVM. Source: elf(5), notes. */
 #include "runtime/cache/identity.h"
 
 #include <elf.h>
@@ -72,8 +72,8 @@ bool rt_build_id(const char *path, char *hex, size_t size) {
   return found;
 }
 
-/* Where the build saw it, then under the same name where libraries usually are; a build without LLVM names no
- * file. */
+/* The build-id of libLLVM: of the file that the build saw, else of one with the same name in the usual
+ * library directories. A build without LLVM names no file. */
 static bool llvm_id(char *hex, size_t size) {
   static const char *const places[] = {
 #if defined(__x86_64__)

@@ -1,5 +1,6 @@
-/* Canonical bytes of a kernel. Each node: op, dtype, number of sources, argument, sources; numbers as
- * base-128 digits, lowest first, the argument after zigzag folding, of float constants as it is. */
+/* Canonical bytes of a kernel. Each node: op, dtype, number of sources, argument, sources. Numbers are
+ * written in base 128, lowest digit first; arguments are zigzag-encoded first, except those of float
+ * constants, which are 8 plain bytes. */
 #include "runtime/cache/kernel_key.h"
 
 #include <stdio.h>
@@ -10,12 +11,12 @@
 typedef struct writer {
   const ir_mem *mem;
   rt_kernel_key *key;
-  uint32_t *place; /* by ref: place in the list + 1 */
+  uint32_t *place; /* by ref: place in the list + 1; 0: not yet written */
   ir_ref *stack;
   size_t depth, stack_cap;
   uint32_t nodes, vars;
   bool failed;
-  ir_dtype dtype; /* of what is stored */
+  ir_dtype dtype; /* of the last stored value; part of the symbol */
   bool seen[IR_OP_COUNT];
   int words;
   char said[48]; /* "_mul_add" */
@@ -37,7 +38,8 @@ static int64_t unzigzag(uint64_t number) { return (int64_t)(number >> 1 ^ (0 - (
 
 static bool raw_argument(ir_op op, ir_dtype dtype) { return op == IR_OP_CONST && ir_is_float(dtype); }
 
-/* What the kernel computes, in a few words for people who read profiles. */
+/* Append the operation to the function's symbol, for readers of profiles: the first WORDS different ones that
+ * are no index arithmetic. */
 static void describe_node(writer *w, const ir_graph *g, const ir_node *n) {
   enum { WORDS = 4 };
   if (n->op == IR_OP_STORE || n->op == IR_OP_UPDATE) w->dtype = ir_dtype_of(g, n->src[0]);
@@ -71,7 +73,8 @@ static bool push_node(writer *w, ir_ref ref) {
   return true;
 }
 
-/* Sources before users, first sources first. Returns a node that no kernel may hold, or 0. */
+/* Write all nodes, sources before users, first sources first. Returns a node that no kernel may hold, or
+ * 0. */
 static ir_ref put_all(writer *w, const ir_graph *g, ir_ref kernel) {
   w->failed = !push_node(w, kernel);
   while (w->depth && !w->failed) {

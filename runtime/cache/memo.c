@@ -1,4 +1,4 @@
-/* A hash table whose items also stand in a list by last use. */
+/* A hash table with chaining, whose items are also in a doubly linked list in order of last use. */
 #include "runtime/cache/memo.h"
 
 #include <string.h>
@@ -67,7 +67,8 @@ void *rt_memo_find(rt_memo *m, const void *key, size_t size) {
   return NULL;
 }
 
-/* More buckets when there are more items than buckets; where memory is short, chains grow longer instead. */
+/* Double the buckets when there are as many items as buckets. Where memory is short, chains grow longer
+ * instead; false only if there are no buckets at all. */
 static bool grow_buckets(rt_memo *m) {
   if (m->count < m->bucket_count) return true;
   size_t wanted = m->bucket_count ? 2 * m->bucket_count : FIRST_BUCKETS;

@@ -1,5 +1,5 @@
-/* A table from byte strings to objects that forgets what was not used for longest. Not locked: callers are.
- */
+/* A table from byte strings to objects that drops the least recently used ones. It has no lock: callers hold
+ * their own. */
 #ifndef VIEWFOLD_RUNTIME_CACHE_MEMO_H
 #define VIEWFOLD_RUNTIME_CACHE_MEMO_H
 
@@ -15,13 +15,14 @@ typedef struct rt_memo {
   rt_memo_item *newest, *oldest;
 } rt_memo;
 
-/* drop is called for each value that leaves the table. */
+/* drop is called for each value that is removed from the table. */
 void rt_memo_init(rt_memo *memo, const ir_mem *mem, size_t max_weight, void (*drop)(void *value));
 void rt_memo_free(rt_memo *memo);
 void *rt_memo_find(rt_memo *memo, const void *key, size_t size); /* NULL: not there */
 
-/* Keep a value under a key that is not there; others leave until all weights together are within max_weight.
- * False, and nothing changed, when memory is short or the value alone is too heavy. */
+/* Add a value under a key that is not in the table yet, after dropping the least recently used values until
+ * the sum of all weights is at most max_weight. False, with nothing changed, when memory is short or the
+ * value alone weighs more than max_weight. */
 bool rt_memo_put(rt_memo *memo, const void *key, size_t size, void *value, size_t weight);
 
 #endif

@@ -1,4 +1,4 @@
-/* What lies on disk, all of it: counting, pruning, verifying. */
+/* Operations on the whole cache on disk: counting, pruning, verifying. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -48,9 +48,9 @@ ir_status rt_disk_stat(rt_disk *disk, rt_disk_report report, void *context, rt_d
 
 /* prune */
 
-/* A store takes milliseconds. After a minute its temporary file is a dead process's if there is no process of
- * that number here; there may be one on another machine, whose store then fails, and that is all. After an
- * hour it is nobody's. */
+/* A store takes milliseconds. A temporary file older than DEAD_SECONDS is removed if no process here has the
+ * number in its name. The process may run on another machine; its store then fails, which is harmless. A file
+ * older than STALE_SECONDS is removed in any case. */
 enum { DEAD_SECONDS = 60, STALE_SECONDS = 3600 };
 
 static bool is_left_behind(const rt_disk_item *item, time_t now) {
@@ -58,7 +58,7 @@ static bool is_left_behind(const rt_disk_item *item, time_t now) {
   return age > STALE_SECONDS || (age > DEAD_SECONDS && kill((pid_t)item->pid, 0) != 0 && errno == ESRCH);
 }
 
-/* A list of (last use, size, name), oldest first. */
+/* One entry of the list that is sorted by last use, oldest first. */
 typedef struct candidate {
   struct timespec used;
   uint64_t size;
@@ -126,7 +126,7 @@ static void remove_candidate(candidates *all, int directory, const candidate *c)
   rt_refusal refusal = {.path = ""};
   rt_disk_entry_name(c->digest, c->kind, shard_name, name);
   int shard = rt_dir_shard(directory, shard_name, false, &refusal);
-  if (shard < 0) return; /* it was there, and trusted, a moment ago */
+  if (shard < 0) return; /* it existed, and was trusted, during the walk */
   if (removed(all, shard, shard_name, name, c->size)) {
     all->done.removed++;
     all->done.removed_bytes += c->size;

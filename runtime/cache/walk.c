@@ -57,7 +57,7 @@ static bool read_entry_name(rt_disk_item *item) {
   return true;
 }
 
-/* A number of up to 16 digits without leading zeros, and what ends it. */
+/* Read a hexadecimal number of 1 to 16 digits without leading zeros, and then the text `end`. */
 static bool read_number(const char **at, const char *end, uint64_t *number) {
   int digits = 0;
   *number = 0;
@@ -80,7 +80,7 @@ static bool read_temporary_name(rt_disk_item *item) {
   return item->temporary;
 }
 
-/* A descriptor to read a directory from. */
+/* Open a directory, given by a descriptor that cannot be read from, for reading. */
 static DIR *list_directory(int directory) {
   int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -88,7 +88,7 @@ static DIR *list_directory(int directory) {
   return dir;
 }
 
-/* The next file of a directory. NULL at its end, where errno is 0, and where it cannot be read further. */
+/* The next file of a directory. NULL at the end, with errno 0, and on an error. */
 static struct dirent *next_file(DIR *dir) {
   errno = 0;
   return readdir(dir);

@@ -1,14 +1,14 @@
-/* The names of the cache's files, and walking over all of them. Internal to the cache on disk and
+/* The file names of the cache on disk, and a walk over all its files. Internal to the cache on disk and
  * runtime/program/tuned.c. */
 #ifndef VIEWFOLD_RUNTIME_CACHE_WALK_H
 #define VIEWFOLD_RUNTIME_CACHE_WALK_H
 
 #include "runtime/cache/entry.h"
 
-/* An entry lies in the shard named by the first two digits of its key's digest, under the other thirty, a dot
- * and the kind. A temporary file is `.viewfold-PID-SERIAL-NS.tmp`, three numbers in lower-case hexadecimal
- * without leading zeros: the process that writes it, how many it wrote before, and the nanoseconds of the
- * time. Digits are lower-case throughout. No other name is looked at. */
+/* The first two digits of the digest of an entry's key name its shard; the other thirty, a dot and the kind
+ * are its file name. A temporary file is `.viewfold-PID-SERIAL-NS.tmp`, three hexadecimal numbers without
+ * leading zeros: the process that writes the file, a serial number in that process, and the nanoseconds of
+ * the time. Digits are lower-case throughout. Files with other names are skipped. */
 enum { RT_DISK_SHARD = 3, RT_DISK_NAME = 80 }; /* bytes of a name, NUL included */
 bool rt_disk_is_kind(const char *kind);
 void rt_disk_entry_name(rt_digest digest, const char *kind, char shard[RT_DISK_SHARD],
@@ -21,15 +21,15 @@ typedef struct rt_disk_item {
   const char *name;
   bool temporary;
   char kind[RT_DISK_KIND]; /* of an entry */
-  rt_digest digest;        /* of its key, by its name */
-  uint64_t pid;            /* of a temporary, by its name */
-  bool hidden;             /* it could not be looked at: the status is unknown */
+  rt_digest digest;        /* of its key, read from its name */
+  uint64_t pid;            /* of a temporary file, read from its name */
+  bool hidden;             /* fstatat failed: the status is unknown */
   struct stat status;      /* of a regular file */
 } rt_disk_item;
 typedef bool (*rt_disk_visit)(void *context, const rt_disk_item *item); /* false stops the walk */
 
-/* A missing directory is an empty cache. Shards that are not trusted are reported and passed over. Fails
- * where the directory is not trusted, or it or a shard cannot be read. */
+/* Visit every entry and temporary file. A missing directory is an empty cache. Shards that are not trusted
+ * are reported and skipped. Fails where the directory is not trusted, or it or a shard cannot be read. */
 ir_status rt_disk_walk(const rt_disk *disk, rt_disk_visit visit, void *context, rt_disk_report report,
                        void *report_context, ir_error *error);
 
