@@ -1,4 +1,4 @@
-/* Integer arithmetic that says when it overflows, and the floor division and modulo that viewfold means
+/* Integer arithmetic that reports overflow, and the floor division and modulo that viewfold uses
  * everywhere. */
 #ifndef VIEWFOLD_IR_ARITH_H
 #define VIEWFOLD_IR_ARITH_H

@@ -1,4 +1,4 @@
-/* Attributes of an operation as written, before validation: what a text graph or a chain expression hands to
+/* Attributes of an operation as written, before validation: a text graph or a chain expression passes them to
  * the operation registry. */
 #ifndef VIEWFOLD_IR_ATTR_H
 #define VIEWFOLD_IR_ATTR_H
@@ -26,8 +26,8 @@ typedef struct ir_attr {
   int line, column;
 } ir_attr;
 
-/* The next `name:kind` of an `attributes` column of ops.def, from *at, which starts as the column. False at
- * its end. */
+/* Reads the next `name:kind` of an `attributes` column of ops.def. *at, initially the start of the column,
+ * moves behind it. False at the end, or when either does not fit `size` bytes. */
 bool ir_next_attribute(const char **at, char *name, char *kind, size_t size);
 
 #endif

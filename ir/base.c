@@ -42,7 +42,7 @@ void ir_free(const ir_mem *mem, void *ptr, size_t size) {
   if (ptr) mem->fn(mem->user, ptr, size ? size : 1, 0);
 }
 
-/* With IR_HARD arrays have no room to spare, so that a test's allocator can fail wherever one grows. */
+/* With IR_HARD arrays have no spare capacity, so that a test's allocator can fail wherever one grows. */
 #ifdef IR_HARD
 enum { FIRST_ROOM = 0 };
 #else

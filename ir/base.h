@@ -1,4 +1,4 @@
-/* What every room stands on: status codes, the error record, the allocator hook, growable arrays and text,
+/* What every folder builds on: status codes, the error record, the allocator hook, growable arrays and text,
  * dtypes.
  *
  * The library never aborts, exits or prints. Every failure is an ir_status and one message in an ir_error;
@@ -52,8 +52,8 @@ void *ir_alloc(const ir_mem *mem, size_t size); /* NULL on failure; size 0 gives
 void *ir_resize(const ir_mem *mem, void *ptr, size_t old_size, size_t new_size);
 void ir_free(const ir_mem *mem, void *ptr, size_t size);
 
-/* Make room for `need` elements of `size` bytes in *ptr (capacity *cap, in elements), doubling. False when
- * memory is short: *ptr and *cap are then unchanged. */
+/* Grow *ptr (capacity *cap, in elements) by doubling until it has room for `need` elements of `size` bytes.
+ * False when memory is short: *ptr and *cap are then unchanged. */
 bool ir_reserve(const ir_mem *mem, void **ptr, size_t *cap, size_t need, size_t size);
 #define IR_RESERVE(mem, ptr, cap, need) ir_reserve((mem), (void **)&(ptr), &(cap), (need), sizeof *(ptr))
 

@@ -1,4 +1,4 @@
-/* Batch axes of tensor nodes: part of a value's type, derived from what the node is made of. */
+/* Batch axes of tensor nodes. They are part of a value's type and follow from the node's operands. */
 #include "ir.h"
 
 #include <string.h>
@@ -22,7 +22,8 @@ static bool is_one(const ir_graph *g, ir_ref size) {
   return ir_is_const(g, size, &value) && value == 1;
 }
 
-/* The longest batch of the operands, aligned at the end; a size of 1 gives way to another. */
+/* The longest batch of the operands; the others align with its last axes, and a size of 1 is replaced by the
+ * size that another operand has there. */
 static bool merged(ir_graph *g, const ir_ref *x, uint32_t count, ir_ref *batch) {
   ir_ref dims[IR_MAX_RANK], longest = 0;
   uint32_t rank = 0;
@@ -46,7 +47,8 @@ static bool merged(ir_graph *g, const ir_ref *x, uint32_t count, ir_ref *batch) 
   return (*batch = ir_tuple(g, dims, rank)) != 0;
 }
 
-/* The batch of x as `level` - 1 axes, behind the axis that joins them. */
+/* BATCH: axis `axis` of x becomes the first of `level` batch axes. The batch that x has follows it, padded in
+ * front with sizes of 1 to `level` - 1 axes. */
 static bool pushed(ir_graph *g, ir_ref x, int64_t arg, ir_ref *batch) {
   uint32_t level = (uint32_t)(arg >> 32 & 255), axis = (uint32_t)(int32_t)arg, own = ir_batch_rank(g, x);
   ir_ref dims[IR_MAX_RANK];
@@ -59,7 +61,8 @@ static bool pushed(ir_graph *g, ir_ref x, int64_t arg, ir_ref *batch) {
   return (*batch = ir_tuple(g, dims, level)) != 0;
 }
 
-/* What is left without the axis of that level, and without sizes of 1 in front, which stand for nothing. */
+/* UNBATCH: the batch of x without the first of its `level` axes; a batch of fewer axes has none to remove.
+ * Sizes of 1 that are then in front are padding and go, too. */
 static bool popped(ir_graph *g, ir_ref x, int64_t arg, ir_ref *batch) {
   uint32_t level = (uint32_t)(arg >> 32 & 255), own = ir_batch_rank(g, x), first = own == level;
   if (own > level) return false;
@@ -85,7 +88,7 @@ bool ir_batch_of(ir_graph *g, ir_op op, int64_t arg, const ir_ref *src, uint32_t
   if (op == IR_OP_BATCH) return pushed(g, src[0], arg, batch);
   if (op == IR_OP_UNBATCH) return popped(g, src[0], arg, batch);
   if (g->batches_cap == 0) return true;
-  if (op == IR_OP_RESULT) { /* functions are of single elements of the batch that operands have */
+  if (op == IR_OP_RESULT) { /* a function is called once per element of the operands' batch */
     const ir_node *control = ir_get(g, src[0]);
     return merged(g, control->src, ir_operand_count(control), batch);
   }

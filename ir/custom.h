@@ -1,9 +1,9 @@
-/* Custom operations: registered by name in a context, computed by a function of the user's.
+/* Custom operations: registered by name in a context and computed by a function that the user supplies.
  *
- * A call is a CUSTOM node. Its operands are tensors; behind them stands a TUPLE with the sizes of all
- * results, one after the other; its arg is an interned ir_custom_call. It has no value of its own: RESULT
- * takes each result. Equal calls are one node, so an operation is a function of its operands and attributes
- * alone. */
+ * A call is a CUSTOM node. Its operands are tensors; after them comes a TUPLE with the sizes of all results,
+ * one result after the other; its arg is an interned ir_custom_call. It has no value of its own: RESULT nodes
+ * select its results. Equal calls are one node, so an operation must be a function of its operands and
+ * attributes alone. */
 #ifndef VIEWFOLD_IR_CUSTOM_H
 #define VIEWFOLD_IR_CUSTOM_H
 
@@ -14,12 +14,11 @@ enum {
   IR_CUSTOM_MAX = 16
 }; /* bytes of a name with its NUL; operands, results, attributes */
 
-/* What a call says besides its operands and sizes. All bytes count for identity, so what is unused is zero.
- */
+/* A call without its operands and sizes. All bytes count for identity, so unused ones are zero. */
 typedef struct ir_custom_call {
   char name[IR_CUSTOM_NAME];
   uint32_t operands, results, attributes;
-  uint32_t batch; /* leading axes of all operands and results: a call for each element of these */
+  uint32_t batch; /* number of leading batch axes; the operation runs once per element of these */
   ir_value values[IR_CUSTOM_MAX];                      /* of the attributes */
   uint8_t dtypes[IR_CUSTOM_MAX], ranks[IR_CUSTOM_MAX]; /* of the results, batch axes included */
 } ir_custom_call;
@@ -36,7 +35,7 @@ typedef struct ir_custom_attribute {
   const char *name;
   ir_dtype dtype; /* BOOL, I64 or F64 */
   bool optional;
-  ir_value value; /* where it is not given */
+  ir_value value; /* default of an optional one */
 } ir_custom_attribute;
 
 /* A registered operation; lives as long as its context. */
@@ -44,8 +43,8 @@ typedef struct ir_custom {
   const char *name;
   uint32_t operands, results, attribute_count;
   const ir_custom_attribute *attributes;
-  /* Compute the results of one element of the batch. May be called from several threads at once. NULL: it is
-   * recorded as other operations. */
+  /* Computes the results for one element of the batch. May be called from several threads at once. NULL: the
+   * operation is a composition, which is recorded as the operations that it consists of. */
   ir_status (*run)(const struct ir_custom *custom, const ir_custom_call *call,
                    const ir_custom_array *operands, const ir_custom_array *results, ir_error *error);
 } ir_custom;
@@ -55,20 +54,21 @@ typedef struct ir_customs {
   const ir_custom *(*find)(const struct ir_customs *customs, const char *name, size_t length); /* or NULL */
 } ir_customs;
 
-/* The node of a call of these operands. dims: of all results. 0 after failing. */
+/* The node of a call with these operands. dims: the sizes of all results. 0 on failure. */
 ir_ref ir_custom_make(ir_graph *graph, const ir_custom_call *call, const ir_ref *operands, const ir_ref *dims,
                       uint32_t dim_count);
 const ir_custom_call *ir_custom_of(const ir_graph *graph, ir_ref custom,
                                    ir_custom_call *room); /* returns room */
-/* Sizes of a result, as many as its rank; it has a RESULT of that type. */
+/* The sizes of a result, as many as its rank; ir_custom_result makes the RESULT node of that type. */
 const ir_ref *ir_custom_dims(const ir_graph *graph, ir_ref custom, const ir_custom_call *call,
                              uint32_t number);
 ir_ref ir_custom_result(ir_graph *graph, ir_ref custom, const ir_custom_call *call, uint32_t number);
-/* Can these bytes be a call of so many operands? */
+/* Can these bytes be an ir_custom_call with that many operands? */
 bool ir_custom_is_call(const void *bytes, size_t size, uint32_t operands);
 
-/* custom_run.c: the call for each element of its batch. Arrays have all axes. Fails with what the operation
- * says, or because `customs` has none of that name and form. */
+/* custom_run.c: runs a call for each element of its batch. Arrays have all axes, the batch axes included.
+ * Fails with the operation's own message, or when `customs` has no operation of that name, operand, result
+ * and attribute count. */
 ir_status ir_custom_run(const ir_customs *customs, const ir_custom_call *call,
                         const ir_custom_array *operands, const ir_custom_array *results, ir_error *error);
 const ir_custom *ir_custom_find(const ir_customs *customs, const ir_custom_call *call, ir_error *error);

@@ -1,4 +1,4 @@
-/* Running a call of a custom operation: once for each element of its batch. */
+/* Runs a call of a custom operation, once for each element of its batch. */
 #include "custom.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ const ir_custom *ir_custom_find(const ir_customs *customs, const ir_custom_call 
   return NULL;
 }
 
-/* The part of an array that belongs to one element of the batch, and its bytes. */
+/* The array of the first batch element in *out; returns the bytes of one element. */
 static size_t batch_element(const ir_custom_array *whole, uint32_t batch, ir_custom_array *out) {
   size_t bytes = ir_dtypes[whole->dtype].bytes;
   *out = *whole;

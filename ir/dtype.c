@@ -101,7 +101,7 @@ static double round_float(double value, ir_dtype type) {
   }
 }
 
-/* A 64-bit integer to a float of 24 or fewer digits must not be rounded twice: make it odd-rounded in 53 bits
+/* Conversion of a 64-bit integer to a float of 24 or fewer bits must not round twice: round to odd at 53 bits
  * first. */
 static double int_to_double_odd(int64_t value, bool is_unsigned) {
   bool negative = !is_unsigned && value < 0;

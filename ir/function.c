@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* One more than that of the deepest function called inside; 0 after failing. The depth is kept in the upper
+/* One more than the depth of the deepest function inside; 0 on failure. ir_func keeps the depth in the upper
  * half of arg. */
 static uint32_t depth_of(const ir_graph *g, const ir_ref *results, uint32_t count) {
   ir_ref *nodes = NULL;

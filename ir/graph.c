@@ -1,13 +1,13 @@
 /* Storage of a graph: nodes in chunks that never move, sources and names in blocks, one hash table for
  * identity.
  *
- * Making a node reserves everything it needs first (node, sources, table slot, side-table slot) and commits
- * last, so a failed allocation leaves the graph as it was. */
+ * Making a node first reserves everything that it needs (node, sources, hash bucket, side-table entry) and
+ * commits last, so a failed allocation leaves the graph as it was. */
 #include "ir.h"
 
 #include <string.h>
 
-/* With IR_HARD every node takes a block of its own, so that a test's allocator can fail at each of them. */
+/* With IR_HARD every node allocates a block, so that a test's allocator can fail at each of them. */
 #ifdef IR_HARD
 enum { BLOCK_PER_NODE = true, BLOCK_BYTES = 0 };
 #else
@@ -58,7 +58,8 @@ static uint32_t hash_node(ir_op op, ir_dtype dtype, bool weak, int64_t arg, cons
   return h;
 }
 
-/* Open addressing with linear probing; the hash beside the ref keeps probes away from the nodes. */
+/* Open addressing with linear probing. A bucket holds the hash next to the ref, so that a probe seldom reads
+ * a node. */
 static ir_bucket *empty_bucket(ir_bucket *buckets, size_t count, uint32_t hash) {
   size_t at = hash & (count - 1);
   while (buckets[at].ref) at = (at + 1) & (count - 1);
@@ -70,7 +71,7 @@ static bool table_grow(ir_graph *g) {
   ir_bucket *fresh = ir_alloc(g->mem, grown * sizeof *fresh);
   if (!fresh) return false;
   memset(fresh, 0, grown * sizeof *fresh);
-  for (size_t i = 0; i < g->bucket_count; i++) /* in their order: reads and writes run along the tables */
+  for (size_t i = 0; i < g->bucket_count; i++) /* in order: both tables are accessed sequentially */
     if (g->buckets[i].ref) *empty_bucket(fresh, grown, g->buckets[i].hash) = g->buckets[i];
   ir_free(g->mem, g->buckets, g->bucket_count * sizeof *g->buckets);
   g->buckets = fresh;
@@ -92,8 +93,9 @@ static bool reserve_node(ir_graph *g) {
   return (size_t)g->count * 2 < g->bucket_count || table_grow(g);
 }
 
-/* Of node 0: whoever reads a source, such as the extent of a range, of a node that could not be made gets
- * node 0 again. Attributes read at a place that the operation fixes lie within its first IR_ERROR_SOURCES. */
+/* The sources of node 0. Code that reads a source of a node that could not be made, such as the extent of a
+ * range, gets node 0 again. Attributes that an operation has at a fixed place lie within its first
+ * IR_ERROR_SOURCES. */
 static const ir_ref error_sources[IR_ERROR_SOURCES];
 
 ir_status ir_graph_init(ir_graph *g, const ir_mem *mem, ir_error *error) {
@@ -156,13 +158,14 @@ static ir_ref intern_node(ir_graph *g, ir_op op, ir_dtype dtype, bool weak, int6
   return ref;
 }
 
-/* Empties a bucket and moves those that probed past it back, so that probing still finds them. */
+/* Empties a bucket and shifts back the entries that were probed past it (backward-shift deletion), so that
+ * probing still finds them. */
 static void table_remove(ir_graph *g, ir_ref ref) {
   size_t most = g->bucket_count - 1, hole = ir_get(g, ref)->hash & most;
   while (g->buckets[hole].ref != ref) hole = (hole + 1) & most;
   for (size_t at = (hole + 1) & most; g->buckets[at].ref; at = (at + 1) & most) {
     size_t home = g->buckets[at].hash & most;
-    if (((at - home) & most) < ((at - hole) & most)) continue; /* its home lies behind the hole */
+    if (((at - home) & most) < ((at - hole) & most)) continue; /* its home bucket comes after the hole */
     g->buckets[hole] = g->buckets[at];
     hole = at;
   }
@@ -184,7 +187,8 @@ ir_ref ir_make(ir_graph *g, ir_op op, ir_dtype dtype, int64_t arg, const ir_ref 
   return intern_node(g, op, dtype, false, arg, src, nsrc);
 }
 
-/* Room for the batch of the next node, where it has one or had one taken out. */
+/* Makes room for the batch of the next node. Not needed for a node without a batch, unless its operation
+ * removes one. */
 static bool reserve_batch(ir_graph *g, ir_op op, ir_ref batch) {
   size_t known = g->batches_cap;
   if (!batch && op != IR_OP_REBATCH && op != IR_OP_UNBATCH) return true;
@@ -282,8 +286,8 @@ static unsigned lowest_bit(uint64_t bits) {
 #endif
 }
 
-/* A bit per ref. Only the parts that were touched are clear, so that time goes with what is marked: each part
- * has a bit in `parts` and eight words, a line of the cache. */
+/* A bitmap over refs, in time proportional to what is marked. The bitmap is divided into lines of eight words
+ * (one cache line); a bit in `lines` says that the line has been cleared, which happens at its first mark. */
 enum { LINE_WORDS = 8, LINE_BITS = 9 }; /* 2^9 refs */
 
 typedef struct marks {
@@ -295,7 +299,7 @@ static bool is_marked(const marks *m, ir_ref ref) {
   return m->lines && m->lines[line >> 6] >> (line & 63) & 1 && m->words[ref >> 6] >> (ref & 63) & 1;
 }
 
-/* False: it was marked before. */
+/* False if it was marked before. */
 static inline bool set_mark(const marks *m, ir_ref ref) {
   size_t line = ref >> LINE_BITS;
   uint64_t *lines = &m->lines[line >> 6], *word = &m->words[ref >> 6], bit = (uint64_t)1 << (ref & 63);
@@ -309,7 +313,7 @@ static inline bool set_mark(const marks *m, ir_ref ref) {
   return true;
 }
 
-/* Words for refs up to `top`: those of the parts first. */
+/* Words for refs up to `top`: those of `lines`, then the bitmap. */
 static size_t mark_lines(ir_ref top) { return ((size_t)top >> LINE_BITS >> 6) + 1; }
 static size_t mark_words(ir_ref top) {
   return mark_lines(top) + (((size_t)top >> LINE_BITS) + 1) * LINE_WORDS;
@@ -327,7 +331,7 @@ static void marks_close(const ir_graph *g, ir_ref top, marks *m) {
   ir_free(g->mem, m->lines, mark_words(top) * sizeof *m->lines);
 }
 
-/* Marks ref and appends it to the list, once. */
+/* Marks ref and appends it to the list, unless it is marked. */
 static bool mark_node(const ir_graph *g, ir_ref ref, const marks *seen, ir_ref **list, size_t *count,
                       size_t *cap) {
   if (!set_mark(seen, ref)) return true;
@@ -338,12 +342,12 @@ static bool mark_node(const ir_graph *g, ir_ref ref, const marks *seen, ir_ref *
 
 typedef struct reach {
   const ir_graph *g;
-  bool inside;  /* functions */
-  ir_ref floor; /* what is older is not followed */
+  bool inside;  /* enter functions */
+  ir_ref floor; /* sources of older nodes are not followed */
   marks seen, stops;
 } reach;
 
-/* The marked refs in order. */
+/* The marked refs, ascending. */
 static void list_marked(const marks *m, ir_ref top, ir_ref *out) {
   for (size_t p = 0; p < mark_lines(top); p++)
     for (uint64_t lines = m->lines[p]; lines; lines &= lines - 1) {
@@ -438,7 +442,7 @@ ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_
   ir_ref *live = NULL, *scratch = NULL, *map = ir_alloc(dst->mem, src->count * sizeof *map), *all = NULL;
   size_t live_count = 0, live_cap = 0, scratch_cap = 0, all_cap = 0, all_count = 0;
   bool failed = !map || ir_reachable_inside(src, roots, n, &live, &live_count, &live_cap) != IR_OK;
-  /* shapes hang off nodes outside the source relation: walk once more from nodes and their shapes together */
+  /* shapes and batches are not sources: walk again from the nodes together with their shapes and batches */
   if (!failed && IR_RESERVE(dst->mem, scratch, scratch_cap, 3 * live_count + 1)) {
     size_t k = 0;
     for (size_t i = 0; i < live_count; i++) {
@@ -455,7 +459,7 @@ ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_
   for (size_t i = 0; i < all_count && !failed; i++)
     failed = (map[all[i]] = copy_node(dst, src, all[i], map, &scratch, &scratch_cap)) == 0;
   for (size_t i = 0; i < all_count && !failed; i++)
-    if (all[i] < src->bounds_cap && src->bounds_known[all[i]] > 1) /* what nobody could find out again */
+    if (all[i] < src->bounds_cap && src->bounds_known[all[i]] > 1) /* tightened: cannot be derived again */
       ir_bounds_tighten(dst, map[all[i]], src->bounds[all[i]].lo, src->bounds[all[i]].hi);
   for (size_t i = 0; i < all_count && !failed; i++)
     if (src->shapes[all[i]]) dst->shapes[map[all[i]]] = map[src->shapes[all[i]]];

@@ -1,25 +1,25 @@
-/* The folder ir. The intermediate representation, which all rooms speak.
+/* The folder ir. The intermediate representation (IR), on which every other folder builds.
  *
- *   in      operations, sources and arguments, from whoever builds
- *   out     nodes of one graph, and what is known of them: types, shapes, bounds, uses
+ *   in      operations, sources and arguments, from whoever builds a graph
+ *   out     the nodes of one graph and facts about them: types, shapes, bounds, uses
  *   holds   equal nodes are one ref; sources have smaller refs than their users; nothing here knows a device
- * or a file */
+ *           or a file */
 
 /* The intermediate representation: one immutable, hash-consed node type at every level.
  *
  * A node is (op, dtype, sources, arg). Equal nodes are the same ir_ref, so equality is identity and common
- * subexpressions are free. Sources always have smaller refs than the node that uses them, so a loop from 1 to
- * ir_count-1 visits every node after its sources: no analysis recurses. Node 0 is the error value: every
- * builder accepts it and returns it. It is a node of its own operation, without dtype, shape and sources, and
- * may be read like any other: its src[i] is node 0 for i < IR_ERROR_SOURCES, though its nsrc is 0. Nodes
+ * subexpressions are shared. Sources always have smaller refs than the node that uses them, so a loop from 1
+ * to ir_graph.count - 1 visits every node after its sources: no analysis recurses. Node 0 is the error value:
+ * every builder accepts it and returns it. It has an operation of its own, no dtype, shape or sources, and
+ * may be read like any other node: its src[i] is node 0 for i < IR_ERROR_SOURCES, though its nsrc is 0. Nodes
  * never move: a pointer from ir_get stays valid until the graph is freed.
  *
- * Tensor nodes have a shape: a TUPLE of index expressions, kept in a side table (it follows from the node, so
- * it is not part of its identity), and so they may have batch sizes, which stand before it in memory: the
- * node is one and the same operation for every element of the batch. Shapes and attributes never count batch
- * axes, and only batch.c and what makes batches physical know of them. Attributes of an operation that are
- * sizes or positions are index nodes among its sources, so a symbolic variable may stand wherever an integer
- * can. */
+ * A tensor node has a shape: a TUPLE of index expressions in a side table (the shape follows from the node,
+ * so it is not part of the node's identity). It may also have batch sizes, whose axes precede those of the
+ * shape in memory: the node computes the same operation for every element of the batch. Shapes and attributes
+ * never count batch axes; only batch.c and the passes that make batches physical know of them. Attributes of
+ * an operation that are sizes or indices are index nodes among its sources, so a symbolic variable may stand
+ * wherever an integer can. */
 #ifndef VIEWFOLD_IR_IR_H
 #define VIEWFOLD_IR_IR_H
 
@@ -54,7 +54,7 @@ enum { IR_LEVEL_TENSOR = 1, IR_LEVEL_LOOP = 2, IR_LEVEL_BOTH = 3 };
 
 typedef struct ir_op_info {
   const char *text;
-  int8_t operands; /* -1: any number; -1-k: any number, then k sources that are none */
+  int8_t operands; /* -1: any number; -1-k: any number, then k sources that are not operands */
   uint8_t cls;     /* ir_class */
   uint8_t level;
   uint8_t precedence;
@@ -72,15 +72,15 @@ typedef struct ir_node {
   const ir_ref *src;
   int64_t arg;
   uint32_t hash;
-  uint32_t order; /* height, operation and arg as far as they fit: where ir_compare begins */
+  uint32_t order; /* sort key of ir_compare: height, operation and arg, as far as 32 bits hold them */
 } ir_node;
 
 typedef struct ir_bucket {
   uint32_t hash, ref; /* ref 0: empty */
 } ir_bucket;
 
-/* No operation has more sources at places that do not depend on its nsrc: two lists of a rank's length behind
- * a few operands. */
+/* The sources that an operation has at fixed places (places that do not depend on its nsrc) are never more
+ * than IR_ERROR_SOURCES: a few operands, then two lists as long as the rank. */
 enum { IR_CHUNK_BITS = 10, IR_MAX_RANK = 16, IR_MAX_LOCALS = 64, IR_ERROR_SOURCES = 2 * IR_MAX_RANK + 16 };
 
 /* Facts about an index expression: lo <= value <= hi, and value = rem (mod div). Unknown ends are INT64_MIN /
@@ -90,13 +90,14 @@ typedef struct ir_bounds {
 } ir_bounds;
 
 struct ir_graph;
-/* Asked before each rewrite is taken: `rule` turns the expression op(src) into result, which is equal
- * wherever the validity `given` holds (0: always). False refuses it. */
+/* Called before each rewrite is applied: `rule` rewrites the expression op(src) to `result`, which is equal
+ * to it wherever the validity condition `given` holds (0: always). Returning false refuses the rewrite. */
 typedef struct ir_observer {
   void *user;
   bool (*rewrite)(void *user, struct ir_graph *graph, const char *rule, ir_ref given, ir_op op,
                   const ir_ref *src, uint32_t nsrc, ir_ref result);
-  bool validities; /* make a node of a validity that is none yet: without it `given` may be 0 then, too */
+  bool validities; /* build a node for `given` where the condition is no node yet; if false, `given` may be 0
+                      there as well */
 } ir_observer;
 
 typedef struct ir_graph {
@@ -115,12 +116,12 @@ typedef struct ir_graph {
   ir_ref *shapes; /* side table: TUPLE of the tensor node, or 0 */
   size_t shapes_cap;
   ir_ref *batches;       /* likewise: TUPLE of the batch sizes, or 0 */
-  size_t batches_cap;    /* 0: there is no batch in the graph, nor an operation that is about one */
+  size_t batches_cap;    /* 0: the graph has no batch and no operation that concerns one */
   ir_bounds *bounds;     /* side table, memoised by ir_bounds_of */
-  uint8_t *bounds_known; /* 1: by ir_bounds_of; 2: tightened */
+  uint8_t *bounds_known; /* 1: derived by ir_bounds_of; 2: tightened */
   size_t bounds_cap;
   int64_t next_serial;              /* for nodes with identity */
-  uint64_t budget_spent, budget;    /* steps of index reasoning in this pass, and where they end */
+  uint64_t budget_spent, budget;    /* steps of index reasoning in this pass, and their limit */
   const ir_observer *observer;      /* NULL: nobody watches rewrites */
   const struct ir_customs *customs; /* custom operations (custom.h); NULL: there are none */
 } ir_graph;
@@ -128,14 +129,15 @@ typedef struct ir_graph {
 /* graph.c: storage */
 ir_status ir_graph_init(ir_graph *graph, const ir_mem *mem, ir_error *error);
 void ir_graph_free(ir_graph *graph);
-/* Forgets the nodes made since there were `count`, which nobody may hold any longer. */
+/* Removes the nodes with refs >= count. The caller guarantees that no such ref is in use. */
 void ir_graph_rewind(ir_graph *graph, uint32_t count);
 /* The node with these fields, made if new. Returns 0 if any source is 0 or memory is short. No validation. */
 ir_ref ir_make(ir_graph *graph, ir_op op, ir_dtype dtype, int64_t arg, const ir_ref *src, uint32_t nsrc);
 /* The same, for a tensor node of the given shape (a TUPLE); its batch follows from its operands. */
 ir_ref ir_make_tensor(ir_graph *graph, ir_op op, ir_dtype dtype, ir_ref shape, int64_t arg, const ir_ref *src,
                       uint32_t nsrc);
-/* The node on other sources, of the same shape; the node itself on its own. */
+/* The same operation on other sources, with the node's dtype, arg and shape; the node itself if the sources
+ * are the same. */
 ir_ref ir_remake(ir_graph *graph, ir_ref node, const ir_ref *src, uint32_t nsrc);
 ir_ref ir_make_weak(ir_graph *graph, ir_dtype dtype,
                     ir_value value); /* rank-0 constant without a firm dtype */
@@ -157,11 +159,11 @@ static inline ir_ref ir_src(const ir_graph *graph, ir_ref ref, uint32_t i) {
   return ir_get(graph, ref)->src[i];
 }
 
-/* order.c: an order of nodes that has nothing to do with when they were made. Sources stand before what is
- * made of them. */
+/* order.c: an order of nodes that does not depend on the order in which they were made. Sources come before
+ * their users. */
 uint32_t ir_order_of(const ir_graph *graph, ir_op op, int64_t arg, const ir_ref *src, uint32_t nsrc);
-int ir_compare_likes(const ir_graph *graph, ir_ref a, ir_ref b);          /* of one `order` */
-static inline int ir_compare(const ir_graph *graph, ir_ref a, ir_ref b) { /* < 0: a stands before b */
+int ir_compare_likes(const ir_graph *graph, ir_ref a, ir_ref b);          /* a and b have the same `order` */
+static inline int ir_compare(const ir_graph *graph, ir_ref a, ir_ref b) { /* < 0: a comes before b */
   uint32_t x = ir_get(graph, a)->order, y = ir_get(graph, b)->order;
   return x != y ? (x < y ? -1 : 1) : ir_compare_likes(graph, a, b);
 }
@@ -172,8 +174,8 @@ ir_ref ir_index(ir_graph *graph, int64_t value);                  /* index const
 ir_ref ir_bool(ir_graph *graph, bool value);
 ir_ref ir_float(ir_graph *graph, ir_dtype dtype, double value);
 ir_ref ir_int(ir_graph *graph, ir_dtype dtype, int64_t value);
-/* Updates its first operand at positions that are computed: two kernels, of which the first fills the buffer.
- */
+/* Does the operation update its first operand at computed indices? It becomes two kernels, of which the first
+ * fills the buffer. */
 static inline bool ir_scatters(ir_op op) { return op == IR_OP_SCATTER || op == IR_OP_SCATTER_ADD; }
 static inline bool ir_is_const(const ir_graph *graph, ir_ref ref,
                                int64_t *value) { /* integer, bool or index */
@@ -211,44 +213,47 @@ ir_ref ir_shape(const ir_graph *graph, ir_ref ref);
 uint32_t ir_rank(const ir_graph *graph, ir_ref ref);
 ir_ref ir_dim(const ir_graph *graph, ir_ref ref, uint32_t axis);
 uint32_t ir_operand_count(const ir_node *node);   /* leading sources that are operands, not attributes */
-uint32_t ir_operands_of(ir_op op, uint32_t nsrc); /* the same for a node that is not made yet */
+uint32_t ir_operands_of(ir_op op, uint32_t nsrc); /* the same for a node that has not been made */
 bool ir_reduces_axis(const ir_graph *graph, const ir_node *reduce, uint32_t axis); /* of a tensor */
 
 /* batch.c. A value of batch (b0, ..., bk-1) and shape (d0, ...) is an array [b0, ..., bk-1, d0, ...], printed
- * f32[b0,..,bk-1|d0,..]. The batch of a node is the longest among its operands: others align at its end, as
- * the innermost of nested batches comes first, and sizes are equal or 1. INPUTs and BUFFERs may have their
- * batch sizes as a TUPLE behind the sizes of their shape, and REBATCH says how many leading axes are batch.
- */
+ * f32[b0,..,bk-1|d0,..]. The batch of a node is the longest batch among its operands. Shorter batches align
+ * with its last axes, because the innermost of nested batches comes first; aligned sizes are equal, or one of
+ * them is 1. INPUTs and BUFFERs may have their batch sizes as a TUPLE after the sizes of their shape. The arg
+ * of REBATCH is the number of leading axes that are batch axes. */
 ir_ref ir_batch(const ir_graph *graph, ir_ref ref); /* TUPLE of at least one size, or 0 for none */
 uint32_t ir_batch_rank(const ir_graph *graph, ir_ref ref);
-/* Batch sizes, then the shape; returns how many. */
+/* Writes the batch sizes, then the shape, to dims; returns their number. */
 uint32_t ir_physical(const ir_graph *graph, ir_ref ref, ir_ref *dims);
-/* The batch that a tensor node has when it is made. False when memory is short, or REBATCH asks for more axes
- * than there are. */
+/* The batch of a tensor node that is about to be made. False when memory is short, or REBATCH asks for more
+ * axes than there are. */
 bool ir_batch_of(ir_graph *graph, ir_op op, int64_t arg, const ir_ref *src, uint32_t nsrc, ir_ref *batch);
 /* An INPUT (arg: its name) or BUFFER (arg: its serial number); batch may be 0. */
 ir_ref ir_leaf(ir_graph *graph, ir_op op, ir_dtype dtype, ir_ref batch, ir_ref shape, int64_t arg);
 
 enum { IR_PAD_CONSTANT, IR_PAD_EDGE, IR_PAD_REFLECT, IR_PAD_WRAP };
-/* Locals: stored to in one round of a loop; in each of them; in each, and read in later ones only. */
+/* How a local is stored to. ONCE: stored before anything reads it, constant from then on. KEPT: it keeps its
+ * contents from one iteration of an inner loop to the next, and each iteration may store to it. AHEAD: as
+ * KEPT, and what an iteration stores is read in later iterations only. */
 enum { IR_LOCAL_ONCE, IR_LOCAL_KEPT, IR_LOCAL_AHEAD };
-enum { IR_GATHER_CHECK, IR_GATHER_CLIP, IR_GATHER_FILL }; /* out-of-range positions: error, nearest, zero */
-enum { IR_NO_STREAM, IR_STREAM, IR_STREAM_MOST }; /* past the caches: all, three quarters of what is stored */
+enum { IR_GATHER_CHECK, IR_GATHER_CLIP, IR_GATHER_FILL }; /* an out-of-range index: error, nearest, zero */
+/* Stores that bypass the caches: none; all; those to three quarters of the memory. */
+enum { IR_NO_STREAM, IR_STREAM, IR_STREAM_MOST };
 enum { IR_SERIAL, IR_UNROLL, IR_VECTOR, IR_THREAD }; /* how a loop is bound */
 extern const char *const ir_pad_modes[4], *const ir_gather_modes[3], *const ir_bindings[4];
 
 /* bounds.c */
 ir_bounds ir_bounds_of(ir_graph *graph,
                        ir_ref ref); /* of an index or bool expression; memoised; never fails */
-/* A reasoner above knows more of a node: lo <= value <= hi for all values of its variables. To be said before
- * anybody builds on the node: what was derived from it stays as it is. */
+/* Records a fact that the caller has proved: lo <= value <= hi for all values of the node's variables. Call
+ * it before anything uses the node: facts already derived from the node do not change. */
 void ir_bounds_tighten(ir_graph *graph, ir_ref ref, int64_t lo, int64_t hi);
 
-/* print.c */
+/* ir/print */
 void ir_print_expr(const ir_graph *graph, ir_ref ref,
                    ir_text *out); /* fully parenthesised index or scalar expression */
 void ir_print_python(const ir_graph *graph, ir_ref ref,
-                     ir_text *out); /* the same, with choices as Python writes them, `(a if c else b)` */
+                     ir_text *out); /* the same, with selections in Python's form, `(a if c else b)` */
 /* `graph @name(%x: f32[2,3], ...) { ... }` for a tensor TUPLE of results, or the listing of a kernel */
 void ir_print_graph(const ir_graph *graph, const char *name, ir_ref root, ir_text *out);
 void ir_print_type(const ir_graph *graph, ir_ref ref, ir_text *out); /* "f32[480,640]", "f32[8|480,640]" */
@@ -256,25 +261,25 @@ void ir_print_type(const ir_graph *graph, ir_ref ref, ir_text *out); /* "f32[480
 /* ir/verify/verify.c: checks every node reachable from root against its level's rules */
 ir_status ir_verify(ir_graph *graph, ir_ref root, int level, ir_error *error);
 
-/* A worklist's tool: refs reachable from roots in ascending order, which is a topological order. *out is
- * allocated from graph->mem with capacity *cap. What is inside a FUNC is not reached, only the FUNC;
- * ir_reachable_inside goes on into functions. */
+/* The refs reachable from roots, in ascending order, which is a topological order. *out is allocated from
+ * graph->mem with capacity *cap. ir_reachable lists a FUNC but not what is inside it; ir_reachable_inside
+ * enters functions. */
 ir_status ir_reachable(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
                        size_t *cap);
 ir_status ir_reachable_inside(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref **out,
                               size_t *count, size_t *cap);
-/* The place of a ref in such a list: of the first that is not below it, `count` if there is none. */
+/* The index of a ref in such a list: of the first entry >= ref, `count` if there is none. */
 size_t ir_place(const ir_ref *ascending, size_t count, ir_ref ref);
-/* The same as ir_reachable, but what is older than `floor` and what is in stops[] is listed and not followed.
- */
+/* Like ir_reachable, but the sources of nodes older than `floor`, and of nodes in stops[], are not followed:
+ * these nodes are listed alone. */
 ir_status ir_reachable_above(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref floor,
                              const ir_ref *stops, size_t stop_count, ir_ref **out, size_t *count,
                              size_t *cap);
 
-/* function.c: functions and the nodes that call them. A function is made of values that depend on its
- * parameters and on constants (CONST, DATA, IOTA, VAR): what else it needs is passed to it. Several functions
- * may have the same parameters: each call is a scope of its own. A function is of single elements, without a
- * batch; a call is one for each element of the batch that its operands have together. */
+/* function.c: functions and the nodes that call them. A function consists of values that depend on its
+ * parameters and on constants (CONST, DATA, IOTA, VAR); whatever else it needs is passed to it. Several
+ * functions may have the same parameters: each call is a scope of its own. A function is written for single
+ * elements, without a batch; a call is made for each element of the batch that its operands have together. */
 typedef struct ir_function {
   const ir_ref *results, *params;
   uint32_t result_count, param_count;
@@ -282,23 +287,25 @@ typedef struct ir_function {
 ir_ref ir_func(ir_graph *graph, const ir_ref *results, uint32_t result_count, const ir_ref *params,
                uint32_t param_count);
 ir_function ir_function_of(const ir_graph *graph, ir_ref func);
-/* How deep functions nest: 1 where nothing inside calls one. Whoever records a call keeps it within
- * IR_MAX_DEPTH, so that a walk may recurse into functions. */
+/* Nesting depth of a function: 1 if it calls no other. Whoever records a call keeps the depth within
+ * IR_MAX_DEPTH, so that a traversal may recurse into functions. */
 enum { IR_MAX_DEPTH = 64 };
 uint32_t ir_func_depth(const ir_graph *graph, ir_ref func);
-/* The FUNC of a CONTROL node: COND has then, else; WHILE has while, do; SCAN has do. */
+/* The FUNC number `number` of a CONTROL node: COND has then, else; WHILE has while, do; SCAN has do. */
 ir_ref ir_called(const ir_graph *graph, ir_ref control, uint32_t number);
 uint32_t ir_called_count(const ir_node *control);
-/* Of a node that has no value, but results which RESULT takes: of class CONTROL or CUSTOM. */
+/* Does the node have results, each selected by a RESULT node, instead of a value? True for the classes
+ * CONTROL and CUSTOM. */
 static inline bool ir_has_results(ir_op op) {
   return ir_ops[op].cls == IR_CLASS_CONTROL || ir_ops[op].cls == IR_CLASS_CUSTOM;
 }
 uint32_t ir_result_count(const ir_graph *graph, ir_ref node);
 ir_ref ir_result(ir_graph *graph, ir_ref control, uint32_t number, ir_dtype dtype, ir_ref shape);
-/* The node of a function, or operand, whose type a result has; *stacked: behind an axis of the node's length.
- */
+/* The node whose type result `number` has: a result of a function, or an operand. *stacked: the result has
+ * one more axis in front, of the scan's length. */
 ir_ref ir_result_like(const ir_graph *graph, ir_ref control, uint32_t number, bool *stacked);
-/* How a SCAN uses its operands: `carries` of state, then `sliced`, then others. Both counts are < 65536. */
+/* How a SCAN uses its operands: first `carries` of state, then `sliced` ones, then others. Both counts are <
+ * 65536. */
 typedef struct ir_scan_state {
   uint32_t carries, sliced;
   bool reverse;
@@ -306,8 +313,8 @@ typedef struct ir_scan_state {
 int64_t ir_pack_scan(ir_scan_state state);
 ir_scan_state ir_scan_of(const ir_node *scan);
 
-/* replace.c: roots[0..n) become what they are with to[i] in place of each node from[i], of the same dtype and
- * shape. What is older than all of from[] stays; what is inside functions, too. */
+/* replace.c: rebuilds roots[0..n) with to[i] in place of each node from[i]; both have the same dtype and
+ * shape. Nodes older than all of from[] stay as they are, and so does the inside of functions. */
 ir_status ir_replace(ir_graph *graph, const ir_ref *from, const ir_ref *to, size_t count, ir_ref *roots,
                      size_t n);
 
