@@ -1,14 +1,14 @@
-/* Do rows of a slab fit in a cache, and how many are taken together?
+/* Do the rows of a fused row group fit in a cache, and how many does an iteration compute?
  *
- * What members hand to one another, and what they read by the shared loops, is to stay in the second cache
- * while one round of these loops is at work. The size is a number of its own: it decides which sums are
- * computed together, and the order of summation must not depend on the machine.
+ * The values that members pass to one another, and what they read at the indices of the shared loops, should
+ * stay in the L2 cache during one iteration. The cache size is a constant here, not the target's: it decides
+ * which sums are computed together, and the order of summation must not depend on the machine.
  *
- * Several rows are taken together where one is short, or where neighbours in memory belong to different rows:
- * then lanes run across the rows.
+ * An iteration has several rows where one row is short, or where neighbours in memory belong to different
+ * rows: then vector lanes run across the rows.
  *
- * Where the lanes are work-items the locals are memory of the group, and what is read again comes from
- * caches. Wherever that memory has a size, no slab has more rows than fit in it. */
+ * On targets with work-groups, locals are memory of the group, and what is read again comes from caches.
+ * Wherever that memory is limited, an iteration has no more rows than fit in it. */
 #include "row_group.h"
 
 #include "passes/loops/gpu/gpu.h"
@@ -16,18 +16,18 @@
 #include <string.h>
 
 enum {
-  CACHE_BYTES = 512 << 10, /* half of the second cache of most machines */
-  SHORT_ROW = 512,         /* elements: shorter rows are taken together */
-  NEIGHBOURS = 64,         /* rows together where neighbours in memory are different rows */
+  CACHE_BYTES = 512 << 10, /* half of the L2 cache of most machines */
+  SHORT_ROW = 512,         /* elements: an iteration has several rows that are shorter */
+  NEIGHBOURS = 64,         /* rows in an iteration where neighbours in memory are different rows */
   FEWEST_NEIGHBOURS = 16,
-  TILED_ROWS = 64,         /* rows together where contractions are computed, which reuse what they read */
-  TILED_BYTES = 640 << 10, /* and the cache that they may fill with them */
+  TILED_ROWS = 64,         /* rows in an iteration with contractions, which reuse what they read */
+  TILED_BYTES = 640 << 10, /* bytes of cache that these rows may fill */
   FEWEST_TILED = 16,
-  REREAD_BYTES = 8 << 20, /* that contractions of every round may read: part of a third cache */
-  TILE = 512,             /* elements: what is less than a few tiles in a round is worth none */
-  FEW_ITERATIONS = 4,     /* for threads to share, unless there is little to do */
-  ENOUGH_GROUPS = 512,    /* of work-items, which fill a device */
-  MOST_ALONE = 1 << 14    /* elements for a group while others have none */
+  REREAD_BYTES = 8 << 20, /* bytes that contractions may read in every iteration: a share of an L3 cache */
+  TILE = 512,             /* elements of a contraction in an iteration: a few tiles, or it does not pay */
+  FEW_ITERATIONS = 4,     /* the fewest that threads share, unless there is little to do */
+  ENOUGH_GROUPS = 512,    /* work-groups that fill a device */
+  MOST_ALONE = 1 << 14    /* elements that a work-group may compute while others are idle */
 };
 #define FAR_TOO_MANY ((int64_t)1 << 40)
 
@@ -47,8 +47,9 @@ static int8_t innermost(const fuse_group *group) {
   return last;
 }
 
-/* Elements of the tensor at one position of the shared loops; `at` says which axis walks each, -1: none.
- * *neighbours: the innermost loop walks its last axis, and there are others. */
+/* Elements of the tensor in one row. at: by loop, the axis of the tensor that it walks, -1: none. *neighbours
+ * is set where the innermost shared loop walks the last axis and a row has several elements: neighbours in
+ * memory are then different rows. */
 static int64_t row_of(ir_graph *g, const fuse_group *group, ir_ref tensor, const int8_t *at,
                       bool *neighbours) {
   int64_t row = 1;
@@ -79,12 +80,13 @@ int64_t fuse_read_bytes(const scheduler *s, const fuse_read *read) {
   return times(read->elements, ir_dtypes[ir_dtype_of(s->g, read->node)].bytes);
 }
 
-/* Does the shared loop take parts of what is read, no whole axis of it? */
+/* Does the shared loop walk what is read with a stride, as one level of a split axis? */
 static bool reads_strided(const fuse_member *m, const fuse_read *read, int8_t loop) {
   return read->axes.strided >> m->axis[loop] & 1;
 }
 
-/* Of what the item reads: a row of it, where all shared loops walk it. */
+/* Bytes of one row of what the item reads; 0 where a shared loop does not walk it. at, neighbours: as in
+ * row_of. */
 static int64_t row_bytes(const fuse_plan *p, const fuse_group *group, const fuse_member *m,
                          const fuse_read *read, const int8_t *at, bool *neighbours) {
   ir_graph *g = p->s->g;
@@ -95,11 +97,11 @@ static int64_t row_bytes(const fuse_plan *p, const fuse_group *group, const fuse
     steps = times(steps, most_elements(g, group->extent[l]));
   }
   int64_t row = row_of(g, group, read->node, at, neighbours) / steps, all = fuse_elements(g, read->node);
-  if (read->elements < all) row = times(row, read->elements) / all; /* some of its elements */
+  if (read->elements < all) row = times(row, read->elements) / all; /* only some of its elements are read */
   return times(row ? row : 1, ir_dtypes[ir_dtype_of(g, read->node)].bytes);
 }
 
-/* Of what the item reads: what rounds of the innermost loop read again, one after the other. */
+/* Bytes of what the item reads that each iteration of the innermost shared loop reads again. */
 static int64_t reread_bytes(const fuse_plan *p, const fuse_group *group, const fuse_member *m,
                             const fuse_read *read, const int8_t *at) {
   int64_t bytes = fuse_read_bytes(p->s, read);
@@ -112,10 +114,10 @@ static int64_t reread_bytes(const fuse_plan *p, const fuse_group *group, const f
 }
 
 typedef struct row {
-  int64_t bytes, longest; /* of all locals and reads; elements of the longest */
-  int64_t locals;         /* bytes of all locals */
-  int64_t contracted;     /* elements of the contraction with the fewest */
-  int64_t reread;         /* bytes of what every round reads, or all those of a position further out */
+  int64_t bytes, longest; /* of one row: of all locals and reads; elements of the longest value */
+  int64_t locals;         /* bytes of one row of all locals */
+  int64_t contracted;     /* elements in a row of the contraction with the fewest */
+  int64_t reread;         /* bytes that every iteration of the innermost shared loop reads again */
   bool neighbours, tiled;
 } row;
 
@@ -158,7 +160,7 @@ int64_t fuse_local_room(const ir_target *t) {
   return t->local_bytes - loop_exchange_bytes(t);
 }
 
-/* For groups of work-items: as many rows as all of them have something to do, whose locals fit. */
+/* On targets with work-groups: enough rows to give all work-items something to do, while their locals fit. */
 static bool fits_group(const fuse_plan *p, fuse_group *group, const row *r, int64_t iterations,
                        int64_t extent) {
   const ir_target *t = p->s->target;
@@ -200,7 +202,7 @@ bool fuse_choose_rows(const fuse_plan *p, fuse_group *group) {
   if (!fuse_fits_arguments(p, group)) return false;
   row r = measure_row(p, group);
   while (r.neighbours &&
-         most_elements(g, group->extent[inner]) < FEWEST_NEIGHBOURS) { /* they stay together */
+         most_elements(g, group->extent[inner]) < FEWEST_NEIGHBOURS) { /* too few: not shared */
     group->shared[inner] = false;
     if ((inner = innermost(group)) < 0) return false;
     r = measure_row(p, group);

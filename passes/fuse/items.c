@@ -1,5 +1,5 @@
-/* What slabs are made of: one item for each value that a kernel would compute by itself, and for each call,
- * with what it reads and by which of its own axes. */
+/* The items that fused row groups are made of: one for each value that would have a kernel of its own, and
+ * one for each call, with what it reads and by which of its own axes. */
 #include "row_group.h"
 
 #include "passes/patterns/contraction.h"
@@ -54,7 +54,7 @@ static bool add_read(fuse_plan *p, ir_ref node, const fuse_axes *axes, int64_t e
   return true;
 }
 
-/* Of the item that is being read. */
+/* Records the sum if it can be rescaled. It belongs to the last item. */
 static bool add_sum(fuse_plan *p, ir_ref node) {
   pass_rescaled rescaled;
   if (!pass_rescaled_of(p->s->g, node, &rescaled)) return true;
@@ -63,8 +63,8 @@ static bool add_sum(fuse_plan *p, ir_ref node) {
   return true;
 }
 
-/* As packing leaves contractions: of floats with one rounding. Sums of squares, or of products with a number,
- * read their operand once. */
+/* Is it a contraction as packing leaves it, with one rounding for each term of floats? Sums of squares, and
+ * of products with a constant, are none: they read their operand once. */
 static bool is_contraction(const ir_graph *g, const ir_node *n) {
   if (n->op != IR_OP_SUM) return false;
   const ir_node *term = ir_get(g, n->src[0]);
@@ -74,7 +74,8 @@ static bool is_contraction(const ir_graph *g, const ir_node *n) {
   return term->op == IR_OP_MUL || term->op == IR_OP_DOT2;
 }
 
-/* Without reductions a kernel is cut where masks begin and end, in loops of its own. */
+/* Kernels with masks and without reductions are split where masks begin and end, in loops of their own
+ * (passes/domain/peel.c). */
 static bool is_peeled(const scheduler *s, const ir_ref *nodes, size_t count) {
   bool masks = false, reduces = false;
   for (size_t i = 0; i < count; i++) {
@@ -92,8 +93,8 @@ static bool has_elements(ir_graph *g, ir_ref value) {
   return ir_rank(g, value) > 0;
 }
 
-/* Elements of the operand that are needed, with those for so many of the node: as many at most where each is
- * made of one. */
+/* Elements of the operand that the kernel needs: `known` so far, and those that `needed` elements of the node
+ * are made of; at most all. A node that is neither a reduction nor ordered needs one for each of its own. */
 static int64_t also_needed(ir_graph *g, int64_t known, ir_ref node, ir_ref operand, int64_t needed) {
   int64_t all = fuse_elements(g, operand);
   bool one =
@@ -102,7 +103,7 @@ static int64_t also_needed(ir_graph *g, int64_t known, ir_ref node, ir_ref opera
   return known > all - needed ? all : known + needed;
 }
 
-/* What the kernel of the item's value reads. */
+/* Fills in what the kernel of the item's value reads, and what is fused into it. */
 static bool read_item(fuse_plan *p, fuse_item *item) {
   scheduler *s = p->s;
   ir_graph *g = s->g;
@@ -114,11 +115,11 @@ static bool read_item(fuse_plan *p, fuse_item *item) {
   item->joins = count > 0 && !(s->apart && s->apart[item->node]) && !ir_scatters(ir_op_of(g, item->node)) &&
                 has_elements(g, item->node) && (s->target->group_items || !is_peeled(s, nodes, count)) &&
                 !fuse_is_panels(g, item->node);
-  for (size_t i = 0; i < count; i++) s->sharing.place[nodes[i]] = (ir_ref)i; /* of no more use as a place */
+  for (size_t i = 0; i < count; i++) s->sharing.place[nodes[i]] = (ir_ref)i; /* its places are used up */
   axes[0] = fuse_no_axes;
   needed[0] = fuse_elements(g, item->node);
   for (uint32_t a = 0; a < ir_rank(g, item->node); a++) axes[0].loop[a] = (int8_t)a;
-  for (size_t i = 1; i < count; i++) axes[i].loop[0] = INT8_MIN; /* not met */
+  for (size_t i = 1; i < count; i++) axes[i].loop[0] = INT8_MIN; /* not reached yet */
   for (size_t i = 0; i < count; i++) {
     const ir_node *n = ir_get(g, nodes[i]);
     if (i && fuse_in_memory(s, nodes[i])) {
@@ -143,11 +144,11 @@ static bool read_item(fuse_plan *p, fuse_item *item) {
     }
   }
   item->read_count = (uint32_t)p->read_count - item->first_read;
-  item->joins &= !s->target->group_items || !item->contracts; /* whose tiles fill a group's locals */
+  item->joins &= !s->target->group_items || !item->contracts; /* its tiles fill a group's locals */
   return true;
 }
 
-/* What is fused in very many nodes is taken to need everything. */
+/* An item with more than MAX_FUSED_NODES nodes has no list of reads: it may read anything. */
 static bool add_item(fuse_plan *p, ir_ref node) {
   scheduler *s = p->s;
   const ir_node *n = ir_get(s->g, node);

@@ -1,12 +1,13 @@
-/* Slabs that go over one axis, the keys, in blocks: what sums of weights exp(x - s) need, s following the
- * maximum of x, where whole rows of x are too long (passes/patterns/online_softmax.c,
+/* Fused row groups that compute one axis, the keys, in blocks: sums of weights exp(x - s), where s follows
+ * the maximum of x over the keys and whole rows of x do not fit (passes/patterns/online_softmax.c,
  * passes/fold/key_blocks.c).
  *
- * The members are the maximum; the weight; the sums that have it as a factor and follow the same maximum;
- * what lies below the weight over the same rows and keys (block); and what the sums are fused into (plain).
- * All are walked by the axes of the weight but the keys: the axis of a member along each is found by
- * following it down to members below. None of the values over rows and keys may be wanted by anybody else,
- * and nobody who runs before the slab may want any other. */
+ * The members are the maximum; the weight; the sums that have the weight as a factor and follow the same
+ * maximum; the values over the same rows and keys that these are made of (role block); and the values that
+ * the sums are fused into (role plain). The shared loops are the axes of the weight without the keys; which
+ * axis of a member a loop walks is found by tracing the member down to other members. Nothing outside the
+ * group may read a value over rows and keys, and nothing that runs before the group may read any other
+ * member. */
 #include "row_group.h"
 
 #include "passes/patterns/contraction.h"
@@ -18,27 +19,27 @@ enum {
   MOST_MEMBERS = 16,
   MAX_TRACED = 512,
   MAX_SUM_INPUTS = 64,
-  ROWS = 64, /* rows together: they reuse the keys of a block */
+  ROWS = 64, /* rows in an iteration: they reuse the keys of a block */
   FEWEST_ROWS = 16,
   FEW_ITERATIONS = 4,
-  BLOCK_BYTES = 512 << 10 /* of one block: half of the second cache of most machines */
+  BLOCK_BYTES = 512 << 10 /* of one block: half of the L2 cache of most machines */
 };
 
 typedef struct traced {
   ir_ref node;
   fuse_axes axes;
-  bool stops; /* what it is made of is not followed */
+  bool stops; /* its operands are not traced */
 } traced;
 
 typedef struct builder {
   fuse_plan *p;
   fuse_group *group;
   const pass_rescaled *rescaled;
-  traced nodes[MAX_TRACED]; /* of the last trace, descending */
+  traced nodes[MAX_TRACED]; /* of the last trace, descending by node */
   uint32_t count;
-  ir_ref sum_inputs[MAX_SUM_INPUTS]; /* in memory, below some sum, not below the weight alone */
+  ir_ref sum_inputs[MAX_SUM_INPUTS]; /* values in memory that sums read beside the weight */
   uint32_t sum_input_count;
-  bool failed; /* memory is short, or there is too much of something */
+  bool failed; /* out of memory */
 } builder;
 
 static bool is_shared_loop(const fuse_group *group, int8_t loop) { return group->shared[loop]; }
@@ -52,7 +53,7 @@ static int descending(const void *a, const void *b) {
   return x->node < y->node ? 1 : x->node > y->node ? -1 : 0;
 }
 
-/* A copy of what the weight is a factor of. */
+/* Is the node a STORED copy of something that the weight is a factor of? */
 static bool is_copy(builder *b, ir_ref node) {
   ir_graph *g = b->p->s->g;
   ir_ref *live = NULL;
@@ -70,8 +71,9 @@ static bool stops_at(builder *b, ir_ref node, bool through_copies) {
   return fuse_in_memory(b->p->s, node) && !(through_copies && is_copy(b, node));
 }
 
-/* All that is fused into root, and members and what lies in memory below it: with the axes of root that walk
- * their axes. */
+/* Traces the nodes fused into root, and the members and values in memory below it. axes: by axis of the node,
+ * the axis of root that walks it. through_copies: goes on below copies of the weight. False on failure, and
+ * where MAX_TRACED nodes are not enough. */
 static bool trace_fused(builder *b, ir_ref root, bool through_copies) {
   scheduler *s = b->p->s;
   ir_graph *g = s->g;
@@ -116,7 +118,7 @@ static const traced *traced_node(const builder *b, ir_ref node) {
 
 /* members */
 
-/* In order of their nodes. */
+/* Adds a member unless it is one already; false where there is no room. */
 static bool add_member(builder *b, const fuse_member *m) {
   fuse_group *group = b->group;
   if (fuse_member_of(group, m->value) >= 0) return true;
@@ -126,8 +128,9 @@ static bool add_member(builder *b, const fuse_member *m) {
   return true;
 }
 
-/* Where `axes`, those of another member, walk it: the axis of the member for each of that one's; false where
- * some loop walks none, or two walk one. `without`: an axis that the member does not have, or -1. */
+/* Sets m->axis from those of another member that it reads. other: that member's axes, by loop; axes: by axis
+ * of that member's value, the axis of what reads it. False where a shared loop walks no axis of m, or two
+ * walk the same. without: an axis that the member's value does not have (it is summed over), or -1. */
 static bool set_axes(const builder *b, fuse_member *m, const int8_t *other, const fuse_axes *axes,
                      int without) {
   uint32_t taken = 0;
@@ -146,7 +149,7 @@ static bool set_axes(const builder *b, fuse_member *m, const int8_t *other, cons
   return true;
 }
 
-/* The weight, whose axes are the loops, and the maximum. */
+/* The first members: the weight, whose axes are the loops, and the maximum. */
 static bool start_group(builder *b) {
   ir_graph *g = b->p->s->g;
   const pass_rescaled *st = b->rescaled;
@@ -199,7 +202,8 @@ static bool add_sum(builder *b, const pass_rescaled *st) {
          add_member(b, &m);
 }
 
-/* What a sum is fused into. */
+/* Adds a value that a sum or the maximum is fused into. False where it reads a block or a weight, or members
+ * at different indices. */
 static bool add_plain(builder *b, ir_ref value) {
   fuse_member m = {.value = value, .role = IR_FUSED_PLAIN};
   bool any = false;
@@ -219,7 +223,7 @@ static bool add_plain(builder *b, ir_ref value) {
   return any && add_member(b, &m);
 }
 
-/* The maximum may be fused into one item, which others read. */
+/* Where the maximum has no item of its own, adds the item that it is fused into. */
 static bool add_plain_maximum(builder *b) {
   const fuse_plan *p = b->p;
   ir_ref fused[MAX_TRACED];
@@ -242,7 +246,7 @@ static bool is_inside(const builder *b, uint32_t item) {
   return inside;
 }
 
-/* Is the item computed for the group alone? */
+/* Does the group alone read the value? */
 static bool is_private(const builder *b, ir_ref value) {
   const fuse_plan *p = b->p;
   int64_t item = fuse_item_of(p, value);
@@ -256,7 +260,8 @@ static bool is_private(const builder *b, ir_ref value) {
   return true;
 }
 
-/* What lies below the member over the same rows and keys, for the group alone. */
+/* Adds the values that the member reads, over the same rows and keys and for the group alone, as block
+ * members. False where a sum reads one of them beside the weight, or there is no room. */
 static bool add_blocks_below(builder *b, fuse_member above) {
   if (!trace_fused(b, above.value, false)) return false;
   for (uint32_t i = 1; i < b->count; i++) {
@@ -305,7 +310,7 @@ static bool reads_member(const builder *b, const fuse_item *item) {
   return found;
 }
 
-/* Who would run before the slab, and wants what it computes, joins it. */
+/* An item that would run before the group, and reads a member, has to become a member. */
 static bool add_early(builder *b) {
   for (uint32_t j = 0; j < b->group->last; j++) {
     const fuse_item *item = &b->p->items[j];
@@ -316,7 +321,7 @@ static bool add_early(builder *b) {
   return true;
 }
 
-/* Does nobody else want a value over rows and keys, and is no member in another slab? */
+/* Does nothing outside the group read a value over rows and keys, and is every member free to join? */
 static bool is_alone(const builder *b) {
   const fuse_group *group = b->group;
   for (uint32_t m = 0; m < group->count; m++) {
@@ -340,14 +345,14 @@ static int64_t most_elements(ir_graph *g, ir_ref size) {
 
 static bool is_block(const fuse_member *m) { return m->role == IR_FUSED_BLOCK || m->role == IR_FUSED_WEIGHT; }
 
-/* Copies of the member's local that a block goes through: a sum is there twice, and once more when it is
- * done. */
+/* How many buffers of the size of the member's local a block of keys touches: one for a value over keys; else
+ * three, as a sum has two halves (for this block and the one before) and its final value. */
 static int64_t buffers_in_block(const fuse_member *m) {
   enum { BUFFERS = 3 };
   return is_block(m) ? 1 : BUFFERS;
 }
 
-/* Bytes of a row of the member's local. */
+/* Bytes of one row in the member's local. */
 static int64_t row_bytes(const builder *b, const fuse_member *m) {
   ir_graph *g = b->p->s->g;
   int64_t elements = 1;
@@ -362,14 +367,12 @@ static int64_t row_bytes(const builder *b, const fuse_member *m) {
   return elements * ir_dtypes[ir_dtype_of(g, m->value)].bytes;
 }
 
-/* How often the member's local, or one of its size, is there while a row is at work
- * (passes/fold/key_blocks.c). */
+/* How many locals of the size of the member's exist at once (passes/fold/key_blocks.c). */
 static int64_t buffers_of(const builder *b, const fuse_member *m) {
   enum {
-    OF_MAXIMUM =
-        8,      /* itself, that of the block, two factors; and so far, like the reference, in two halves */
-    OF_SUM = 4, /* itself, so far in two halves, what was left out */
-    COMPENSATED = 3 /* the terms of a block, what rounding has taken in two halves */
+    OF_MAXIMUM = 8, /* value, maximum of a block, two factors; running maximum, reference: two halves each */
+    OF_SUM = 4,     /* its value, two halves of the running total, what was left out */
+    COMPENSATED = 3 /* terms of the block; rounding errors, two halves */
   };
   const ir_graph *g = b->p->s->g;
   if (m->role == IR_FUSED_MAXIMUM) return OF_MAXIMUM;

@@ -1,14 +1,14 @@
-/* Slabs: which kernels share the loop over their outer positions.
+/* Fused row groups: which kernels share their outer loops.
  *
- * Softmax takes the maximum of a row, exponentials, their sum and quotients: four values in memory, of which
- * three are there only because each is needed at several positions of the row. Where a row fits in a cache
- * they are computed row by row in one kernel instead, and what they hand to one another lies in locals.
+ * Softmax computes the maximum of a row, exponentials, their sum and quotients: four values in memory, of
+ * which three are stored only because each element is needed at several indices of the row. Where a row fits
+ * in a cache, one kernel computes all four row by row instead, and members pass values to one another in
+ * locals.
  *
- * A loop may be shared if every member has an axis that it walks, and reads each other member at the same
- * position of that axis. Groups grow in the order of the kernels: one that reads a member joins if that
- * leaves shared loops, and rows that fit (cache_fit.c). A kernel that needs a member and stays outside is
- * run after the slab, so that from there on only those may join that need nothing else of what comes after
- * it. */
+ * A loop may be shared if each member has an axis that the loop walks, and reads every other member at the
+ * same index of that axis. Groups grow in the order of the kernels: a kernel that reads a member joins if
+ * that leaves shared loops, and rows that fit (cache_fit.c). A kernel that needs a member and stays outside
+ * runs after the group; from there on only kernels that need nothing computed after the group may join. */
 #include "row_group.h"
 
 #include <string.h>
@@ -50,18 +50,19 @@ static void start_group(const fuse_plan *p, uint32_t i, fuse_group *out) {
   for (int8_t l = 0; l < out->loops; l++) {
     out->extent[l] = ir_dim(g, value, (uint32_t)l);
     ir_bounds size = ir_bounds_of(g, out->extent[l]);
-    out->shared[l] = size.hi > 1 && (size.lo >= 1 || !any); /* sizes of inner loops divide positions */
+    out->shared[l] = size.hi > 1 && (size.lo >= 1 || !any); /* inner sizes divide the iteration's number */
     any |= out->shared[l];
     out->members[0].axis[l] = l;
   }
 }
 
-/* Does the item need a member, or something that is only there after the group has run? */
+/* *member: the item reads a member. *after: it reads something that is only computed after the group has run.
+ */
 static void needs_of(const fuse_plan *p, const fuse_group *group, const uint8_t *late, uint32_t i,
                      bool *member, bool *after) {
   const fuse_item *item = &p->items[i];
   *member = false;
-  *after = !item->read_count && !item->joins; /* unknown */
+  *after = !item->read_count && !item->joins; /* what it reads is not known */
   for (uint32_t k = 0; k < item->read_count; k++) {
     ir_ref node = p->reads[item->first_read + k].node;
     int64_t other = fuse_item_of(p, node);
@@ -70,7 +71,7 @@ static void needs_of(const fuse_plan *p, const fuse_group *group, const uint8_t 
   }
 }
 
-/* The axis of the item that walks the loop as all members do which it reads; -1: none. */
+/* The axis of the item's value that walks the loop in all its reads of members; -1: there is none. */
 static int8_t common_axis(const fuse_plan *p, const fuse_group *group, const fuse_item *item, int8_t loop) {
   int8_t found = -1;
   for (uint32_t k = 0; k < item->read_count; k++) {
@@ -84,8 +85,9 @@ static int8_t common_axis(const fuse_plan *p, const fuse_group *group, const fus
   return found >= 0 && ir_dim(p->s->g, item->node, (uint32_t)found) == group->extent[loop] ? found : -1;
 }
 
-/* A contraction goes over rows again and again: it is worth having few of them at hand only if what it makes
- * for the slab, or takes from it, is much more than all else that it reads and writes. */
+/* A contraction of a few rows at a time reads its other operand once for each few rows. That pays only if the
+ * bytes that it exchanges with the group are at least MUCH times all others that it reads and writes.
+ * Exchanged: reads of members and, where the group reads what it `made`, its value. */
 static bool is_worth(const fuse_plan *p, const fuse_group *group, const fuse_item *item, bool made) {
   enum { MUCH = 1 };
   int64_t handed = made ? fuse_bytes(p->s, item->node) : 0, other = made ? 0 : fuse_bytes(p->s, item->node);
@@ -102,13 +104,13 @@ static uint32_t shared_loops(const fuse_group *group) {
   return count;
 }
 
-/* Would what is in the first cache now be read again from farther away, for one that shares fewer loops? */
+/* Would an item that leaves fewer shared loops push the data of an iteration out of the L1 cache? */
 static bool loses_cache(const fuse_group *group, const fuse_group *with) {
   return shared_loops(with) < shared_loops(group) && group->bytes <= FUSE_NEAR_BYTES &&
          with->bytes > FUSE_NEAR_BYTES;
 }
 
-/* Takes the item into the group, or says why not. */
+/* Adds the item to the group, or says why not. */
 static ir_apart try_join(const fuse_plan *p, fuse_group *group, uint32_t i) {
   const fuse_item *item = &p->items[i];
   fuse_group with = *group;
@@ -150,14 +152,14 @@ static void grow_group(const fuse_plan *p, fuse_group *group, uint8_t *late) {
   }
 }
 
-/* When an item runs, or the group that it is in: groups before items of the same number. */
+/* When an item, or its group, runs: item i at 2*i + 1, a group that has to run before item i at 2*i. */
 static uint64_t time_of(const fuse_plan *p, uint32_t item) {
   if (p->group_of[item] == FUSE_NO_GROUP) return 2 * (uint64_t)item + 1;
   const fuse_group *group = &p->groups[p->group_of[item]];
   return group->before < group->last ? 2 * (uint64_t)group->before : 2 * (uint64_t)group->last + 1;
 }
 
-/* A group of which some member would run before what it needs, or after what needs it; -1: none. */
+/* A group with a member that would run before what it needs, or after what needs it; FUSE_NO_GROUP: none. */
 static int32_t misplaced(const fuse_plan *p) {
   for (uint32_t i = 0; i < p->count; i++)
     for (uint32_t k = 0; k < p->items[i].read_count; k++) {
@@ -169,7 +171,7 @@ static int32_t misplaced(const fuse_plan *p) {
   return FUSE_NO_GROUP;
 }
 
-/* Each group by itself runs in time; where two get in one another's way, the later one goes. */
+/* Each group alone runs in time; where two conflict, the one with the higher number is dissolved. */
 static void dissolve_misplaced(fuse_plan *p) {
   for (int32_t wrong; (wrong = misplaced(p)) != FUSE_NO_GROUP;) {
     for (uint32_t i = 0; i < p->count; i++)
@@ -178,7 +180,7 @@ static void dissolve_misplaced(fuse_plan *p) {
   }
 }
 
-/* Who else takes a member: an item outside, or what wants it as a result. */
+/* Marks items that something outside their group reads, and members that are stored for it. */
 static void find_outside(fuse_plan *p) {
   for (uint32_t i = 0; i < p->count; i++)
     for (uint32_t k = 0; k < p->items[i].read_count; k++) {
@@ -189,7 +191,7 @@ static void find_outside(fuse_plan *p) {
   for (size_t g = 0; g < p->group_count; g++)
     for (uint32_t m = 0; m < p->groups[g].count; m++) {
       fuse_member *member = &p->groups[g].members[m];
-      int64_t item = fuse_item_of(p, member->value); /* or it is only there for the others */
+      int64_t item = fuse_item_of(p, member->value); /* without an item: it is for other members alone */
       member->stored = item != FUSE_NO_ITEM && (!member->local || p->outside[item]);
     }
 }
@@ -201,8 +203,8 @@ static bool reduces(const fuse_plan *p, const fuse_group *group) {
   return any;
 }
 
-/* Does a contraction of the group make something that others read as well? It is stored whole for them, so
- * that a slab would save next to nothing. */
+/* Does a contraction of the group have readers outside as well? It is stored whole for them, so that fusion
+ * would save next to nothing. */
 static bool hands_out(const fuse_plan *p, const fuse_group *group) {
   for (uint32_t m = 0; m < group->count; m++) {
     const fuse_item *item = &p->items[fuse_item_of(p, group->members[m].value)];
@@ -229,7 +231,8 @@ static bool add_group(fuse_plan *p, const fuse_group *group) {
   return true;
 }
 
-/* A group of work-items needs no blocks: what it does not keep of a long row it reads again from a cache. */
+/* Targets with work-groups need no blocks of keys: what a work-group does not keep of a long row it reads
+ * again from a cache. */
 static bool find_blocks(fuse_plan *p) {
   for (size_t k = 0; k < p->sum_count && !p->s->target->group_items; k++) {
     fuse_group group;
@@ -313,10 +316,10 @@ ir_apart fuse_refusal(const fuse_plan *p, ir_ref node) {
 bool fuse_is_local(const fuse_plan *p, ir_ref value) {
   const fuse_group *group = ir_op_of(p->s->g, value) == IR_OP_RESULT ? NULL : fuse_group_of(p, value);
   int64_t m = group ? fuse_member_of(group, value) : -1;
-  return group && (m < 0 || !group->members[m].stored); /* or a copy that nobody needs */
+  return group && (m < 0 || !group->members[m].stored); /* or a copy that no one reads */
 }
 
-/* waiting */
+/* deferred values */
 
 static bool reads_leaves(const fuse_plan *p, const fuse_item *item) {
   for (uint32_t k = 0; k < item->read_count; k++) {
@@ -346,6 +349,6 @@ ir_ref fuse_next_deferred(const fuse_plan *p, ir_ref node) {
   for (uint32_t k = 0; k < item->read_count && !next; k++)
     next = pop_deferred(p, fuse_item_of(p, p->reads[item->first_read + k].node));
   if (item->read_count || item->joins) return next;
-  for (uint32_t k = 0; k < p->count && !next; k++) next = pop_deferred(p, k); /* it may read anything */
+  for (uint32_t k = 0; k < p->count && !next; k++) next = pop_deferred(p, k); /* it may read any of them */
   return next;
 }

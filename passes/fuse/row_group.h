@@ -1,4 +1,9 @@
-/* Slabs: kernels that walk the same outer positions, as one kernel (row_group.c). Inside scheduling. */
+/* Fused row groups (row_group.c): kernels whose outer loops run over the same indices become one kernel,
+ * which computes a few rows of each value at a time. Internal to scheduling.
+ *
+ *   shared loop   a loop that every member has: it walks one axis of each member's value
+ *   iteration     a step of the shared loops: one index of each, but `rows` consecutive ones of the innermost
+ *   row           what is computed, or read, at one index of every shared loop */
 #ifndef VIEWFOLD_PASSES_FUSE_ROW_GROUP_H
 #define VIEWFOLD_PASSES_FUSE_ROW_GROUP_H
 
@@ -7,58 +12,59 @@
 #include "stored.h"
 
 enum { FUSE_MOST = 24, FUSE_COPIES = 8, FUSE_NO_GROUP = -1 };
-enum { FUSE_NEAR_BYTES = 32 << 10 }; /* bytes: the first cache of most machines */
+enum { FUSE_NEAR_BYTES = 32 << 10 }; /* L1 cache of most machines */
 
-/* What a kernel reads that lies in memory, and by which of the kernel's own axes. */
+/* A value in memory that a kernel reads. axes: by axis of the node, the axis of the kernel's value that walks
+ * it. */
 typedef struct fuse_read {
   ir_ref node;
   fuse_axes axes;
-  int64_t elements; /* of the node that are read, at most */
+  int64_t elements; /* that are read, at most */
 } fuse_read;
 
-/* One of what the function does, in order: a value that a kernel computes, or a call. */
+/* One thing that the function does, in order: a value that a kernel computes, or a call. */
 typedef struct fuse_item {
   ir_ref node;
   uint32_t first_read, read_count;
-  bool joins;   /* may share a loop with others */
-  bool result;  /* of the function */
-  bool reduces; /* some reduction is fused into it */
+  bool joins;   /* may be a member of a group */
+  bool result;  /* a result of the function */
+  bool reduces; /* a reduction is fused into it */
   ir_apart apart;
-  bool contracts; /* a sum of products is: it is computed in tiles of several rows */
-  ir_ref product; /* that sum, where there is one; and by axis of it: that of the item */
+  bool contracts; /* a sum of products is fused into it, to be computed in tiles of several rows */
+  ir_ref product; /* the only such sum, or 0; product_axes: by axis of it, that of the item */
   fuse_axes product_axes;
-  uint32_t readers; /* of its value, results too */
+  uint32_t readers; /* reads of its value, one more for each result that it is */
 } fuse_item;
 
 typedef struct fuse_member {
   ir_ref value;
-  bool local;               /* others of the slab read it */
-  bool stored;              /* and others than those do */
+  bool local;               /* other members read it, from a local */
+  bool stored;              /* stored in memory: not only members read it */
   bool transposed, copied;  /* as in ir_fused_value */
-  int8_t axis[IR_MAX_RANK]; /* by loop of the slab */
+  int8_t axis[IR_MAX_RANK]; /* by loop: the axis of the value that it walks; -1: not shared */
   ir_fused_role role;
   int8_t keys; /* as in ir_fused_value */
 } fuse_member;
 
-/* A sum that can be rescaled, and the item that it is fused into. */
+/* A sum that can be rescaled (passes/patterns/online_softmax.h), and the item that it is fused into. */
 typedef struct fuse_sum {
   pass_rescaled rescaled;
   uint32_t item;
 } fuse_sum;
 
 typedef struct fuse_group {
-  fuse_member members[FUSE_MOST]; /* in order of their nodes */
+  fuse_member members[FUSE_MOST]; /* ascending by node */
   uint32_t count;
-  int8_t loops;             /* that were axes of the first member */
-  bool shared[IR_MAX_RANK]; /* by loop: all members have it */
+  int8_t loops;             /* how many: axes of the first member, or of the weight; not all are shared */
+  bool shared[IR_MAX_RANK]; /* by loop: every member has it */
   ir_ref extent[IR_MAX_RANK];
-  uint32_t last;   /* item of the last member */
-  uint32_t before; /* first item that needs a member and is none: the slab runs before it; UINT32_MAX: none */
+  uint32_t last;      /* item of the last member */
+  uint32_t before;    /* first item outside that needs a member: the group runs before it; UINT32_MAX: none */
   int32_t next_group; /* another group that runs before that item; FUSE_NO_GROUP: none */
-  int64_t rows;       /* positions of the innermost loop that one round takes together */
-  int64_t bytes;      /* of one round; 0 in a group of one, and where contractions are computed in tiles */
-  int64_t block; /* keys that are taken together; 0: the slab is none of those that go over keys in blocks */
-  ir_ref copies[FUSE_COPIES]; /* of what members compute: items that nobody needs then */
+  int64_t rows;       /* indices of the innermost shared loop in one iteration */
+  int64_t bytes;      /* of one iteration; 0 in a group of one, and where contractions run in tiles */
+  int64_t block;      /* keys in a block; 0: the group does not compute keys in blocks (key_blocks.c) */
+  ir_ref copies[FUSE_COPIES]; /* STORED copies that no one reads once the group reads what they copy */
   uint32_t copy_count;
 } fuse_group;
 
@@ -73,72 +79,79 @@ typedef struct fuse_plan {
   size_t group_count, group_cap;
   fuse_sum *sums;
   size_t sum_count, sum_cap;
-  int32_t *before;   /* by item: the first group that runs right before it; FUSE_NO_GROUP */
-  int32_t *group_of; /* by item; FUSE_NO_GROUP */
+  int32_t *before;   /* by item: the first group that runs right before it; FUSE_NO_GROUP: none */
+  int32_t *group_of; /* by item: its group, or FUSE_NO_GROUP */
   uint32_t *item_of; /* by node: item + 1 */
-  uint8_t *outside;  /* by item: results and calls take it */
-  uint8_t *deferred; /* by item: scheduling has left it for when something reads it */
+  uint8_t *outside;  /* by item: it is a result, or something outside its group reads it */
+  uint8_t *deferred; /* by item: its kernel waits until something reads the value */
 } fuse_plan;
 
-/* Reads s->live after schedule_uses. False when memory is short; free it all the same. */
+/* Finds the items and groups of the function. Needs s->live and the flags that schedule_uses sets. False when
+ * memory is short; fuse_free it all the same. */
 bool fuse_find(fuse_plan *p, scheduler *s);
 void fuse_free(fuse_plan *p);
-/* Why the node has a kernel of its own. */
+/* Why the node is in no group with what it reads. */
 ir_apart fuse_refusal(const fuse_plan *p, ir_ref node);
-/* Is the value kept in locals alone? */
+/* Is the value in locals of a group only, or not computed at all? */
 bool fuse_is_local(const fuse_plan *p, ir_ref value);
-/* May the value, one that is computed alone, be left until something reads it? Then it waits. */
+/* May the kernel of the value, which is in no group, wait until something reads the value? If so the value is
+ * marked as deferred. */
 bool fuse_may_defer(const fuse_plan *p, ir_ref value);
-/* The next value that waits and that the node is computed from, which waits no more; 0: none. */
+/* A deferred value that the node may read, now no longer deferred; 0: none is left. */
 ir_ref fuse_next_deferred(const fuse_plan *p, ir_ref node);
-/* The slab that a node of the function is computed in; NULL: none. */
+/* The group that computes the node; NULL: none. */
 const fuse_group *fuse_group_of(const fuse_plan *p, ir_ref node);
-/* The next one of the slabs that run right before the node, after `last` (NULL: the first); NULL: no more. */
+/* The groups that run right before the node, one per call: the one after `last` (NULL: the first); NULL: no
+ * more. */
 const fuse_group *fuse_group_before(const fuse_plan *p, ir_ref node, const fuse_group *last);
-/* Does the slab run when it is this member's turn? */
+/* Does the group run where this member stands in the list? True of its last member, unless something outside
+ * needs the group earlier. */
 bool fuse_ends_at(const fuse_plan *p, const fuse_group *group, ir_ref member);
 
-/* cache_fit.c: does the group as it is fit, and in how many rows at a time? */
+/* cache_fit.c: chooses the rows of an iteration; false where the group does not fit. */
 bool fuse_choose_rows(const fuse_plan *p, fuse_group *group);
-/* Bytes that the locals of a slab may take together, whatever else its kernel keeps in locals. */
+/* Bytes that the locals of a group may take together; what its kernel needs for exchanges between work-items
+ * is taken off. */
 int64_t fuse_local_room(const ir_target *target);
-/* Can a kernel be given all that the group reads and may store? */
+/* Do all arrays that the group reads and may store fit in the arguments of a kernel? */
 bool fuse_fits_arguments(const fuse_plan *p, const fuse_group *group);
-/* Elements and bytes of the whole tensor, at most; a huge number where that is not known. */
+/* Elements and bytes of the whole tensor, at most; 2^40 where that is not known. */
 int64_t fuse_elements(ir_graph *g, ir_ref tensor);
 int64_t fuse_bytes(const scheduler *s, ir_ref tensor);
 int64_t fuse_read_bytes(const scheduler *s, const fuse_read *read);
-/* shared_values.c: values that several members would compute again, and that cost much, become members. */
+/* shared_values.c: costly values that several members would recompute become members. False when memory is
+ * short. */
 bool fuse_materialize(fuse_plan *p, fuse_group *group);
 
-/* transposed_product.c: products of the group read weights as they lie, from rows that lie side by side,
- * where that saves copying more than it costs. */
+/* transposed_product.c: products of the group read weights in place, without packing, and rows from
+ * transposed locals, where that copies fewer elements. False when memory is short. */
 bool fuse_transpose(fuse_plan *p, fuse_group *group);
 
-/* key_blocks.c: the group that computes sum number `sum` of the plan, and all others that go with it, in
- * blocks of keys. False where there is none; then nothing is changed. */
+/* key_blocks.c: the group that computes sum number `sum` of the plan, and all sums with the same maximum, in
+ * blocks of keys. False where there is none: then nothing is changed. */
 bool fuse_key_blocks(fuse_plan *p, size_t sum, fuse_group *group);
 
-/* Does it lie in memory as far as fusion goes? */
+/* Is the node in memory, as far as fusion knows: a leaf, or stored? */
 bool fuse_in_memory(const scheduler *s, ir_ref r);
 /* The item that computes the node; FUSE_NO_ITEM: none does. */
 enum { FUSE_NO_ITEM = -1 };
 int64_t fuse_item_of(const fuse_plan *p, ir_ref node);
-/* The member of that value; -1: none. */
+/* The number of the member that computes the value; -1: none. */
 int64_t fuse_member_of(const fuse_group *group, ir_ref value);
-/* The axis of an array that each shared loop walks, -1: none, given by axis of it that of the member. Has
- * each one? */
+/* out[l]: the axis of an array that shared loop l walks, -1: none. axes: by axis of the array, the axis of
+ * the member's value that walks it. True if every shared loop walks one. */
 bool fuse_loop_axes(const fuse_group *group, const fuse_member *member, const fuse_axes *axes, int8_t *out);
-/* Adds a member, in order of the nodes; false where there is no room. */
+/* Adds a member, keeping the order by node; false where there is no room. */
 bool fuse_insert(fuse_group *group, const fuse_member *member);
 
-/* items.c: the items of the function, in order of their nodes, and who takes them. False when memory is
+/* items.c: the items of the function, ascending by node, with their reads and readers. False when memory is
  * short. */
 bool fuse_find_items(fuse_plan *p);
-/* Is it a copy in panels? Slabs must be the same on all machines, and panels are as wide as a machine wants
- * them. */
+/* Is the node a copy in panels (passes/pack/pack.c)? Their width depends on the target; groups must be the
+ * same on all targets, so that such a copy is never a member. */
 bool fuse_is_panels(const ir_graph *g, ir_ref r);
-/* The nodes that are fused into the value, the value first, descending; 0: very many, or memory is short. */
+/* The nodes fused into the value and the values in memory that they read: the value first, descending. 0:
+ * more than `room`. */
 size_t fuse_nodes_of(scheduler *s, ir_ref value, ir_ref *out, size_t room);
 
 #endif

@@ -1,5 +1,6 @@
-/* What several members of a slab would compute again, and that costs much, is computed once: it becomes a
- * member, which the others read. One sweep from users to operands over all that is fused into the members. */
+/* A costly value that several members of a fused row group would recompute is computed once: it becomes a
+ * member, which the others read from a local. One sweep from users to operands over all nodes fused into the
+ * members. */
 #include "row_group.h"
 
 #include "ir/elementary/elementary.h"
@@ -11,8 +12,8 @@ enum { MAX_SWEPT = 2048, NOT_MET = INT8_MIN };
 
 typedef struct swept {
   ir_ref node;
-  uint64_t users; /* set of members that compute it */
-  fuse_axes axes; /* by axis: loop of the slab */
+  uint64_t users; /* set of members that compute it, by bit */
+  fuse_axes axes; /* by axis: the loop that walks it */
 } swept;
 
 typedef struct sweep {
@@ -55,7 +56,7 @@ static bool is_costly(const ir_graph *g, ir_ref node) {
   return ir_is_elementary(ir_op_of(g, node), ir_dtype_of(g, node)) && ir_op_of(g, node) != IR_OP_RELU;
 }
 
-/* The axis of each shared loop; false where some loop does not walk it. */
+/* out->axis: by shared loop, the axis of the node that it walks; false where some loop walks none. */
 static bool axes_of(const sweep *w, const swept *s, fuse_member *out) {
   for (int8_t l = 0; l < w->group->loops; l++) {
     out->axis[l] = -1;
@@ -105,7 +106,8 @@ static bool sweep_node(sweep *w, swept *s) {
   return true;
 }
 
-/* A copy of another member, through views that only name positions anew: its readers read that one. */
+/* Is the member a copy of another one through views that only rename indices? Its readers then read that one.
+ */
 static bool is_copy(const fuse_plan *p, const fuse_group *group, const fuse_member *m) {
   const ir_graph *g = p->s->g;
   ir_ref r = m->value;
@@ -125,7 +127,7 @@ static void drop_copies(const fuse_plan *p, fuse_group *group) {
 }
 
 bool fuse_materialize(fuse_plan *p, fuse_group *group) {
-  if (!group->count || group->block) return true; /* dissolved; or all that is to be shared is a member */
+  if (!group->count || group->block) return true; /* dissolved; or complete, with key blocks */
   const ir_mem *mem = p->s->g->mem;
   sweep *w = ir_alloc(mem, sizeof *w);
   if (!w) return false;
@@ -135,6 +137,6 @@ bool fuse_materialize(fuse_plan *p, fuse_group *group) {
     for (uint32_t i = 0; i < w->count && good; i++) good = sweep_node(w, &w->nodes[i]);
   ir_free(mem, w, sizeof *w);
   drop_copies(p, group);
-  fuse_choose_rows(p, group); /* perhaps more rows, now that some take no room */
+  fuse_choose_rows(p, group); /* dropped members leave room, perhaps for more rows */
   return good;
 }

@@ -1,29 +1,29 @@
-/* Scheduling: which values live in memory. Every value that does is computed by one kernel, a scatter by two;
- * all others are fused into the kernels that use them. The same for the graph and for each function that it
- * calls.
+/* Which values live in memory. Each of them is computed by one kernel, a scatter by two; all others are fused
+ * into the kernels that use them. This is decided for the graph and, by the same rules, for each function
+ * that it calls.
  *
- *   results and what the caller supplies: in memory
+ *   results, and what the caller supplies: in memory
  *
  *   operands and results of control flow: in memory
  *
  *   views: never, they are index arithmetic in their users; but a chain of very many reshapes, pads and joins
- *     is cut, lest its index outgrow the copy it saves
+ * is interrupted by a stored value, so that its index does not cost more than the copy that it saves
  *
- *   elementwise: fused; stored when costly and used by several kernels or at repeated positions, or when the
- *     fused expression grows past a limit; and operands of what would read more arrays than a kernel of the
- *     target can be passed
+ *   elementwise: fused; stored when costly and used by several kernels or at repeated indices, or when the
+ *     fused expression grows past a limit; so are operands of a kernel that would read more arrays than the
+ *     target can pass to it
  *
  *   reductions: fused with elementwise users that need each element once; stored when used twice, inside
- *     another reduction, under a mask, or at repeated positions, as the end of their tails
- * (passes/patterns/epilogue.h)
+ *     another reduction, under a mask, or at repeated indices, as the end of their epilogue
+ *     (passes/patterns/epilogue.h)
  *
  *   scatters: always; one launch fills the buffer with the first operand, the next one updates it. It has few
- *     threads, so that what is dear in its other operands is stored before
+ *     threads, so that costly values in its other operands are stored before
  *
- *   stored: in memory, it says so
+ *   STORED nodes: always
  *
- * One pass from users to operands collects how each value is used, one from operands to users bounds the size
- * of fused expressions. passes/schedule/steps.c makes steps of what is found here. */
+ * One pass from users to operands collects how each value is used; one from operands to users bounds the size
+ * of fused expressions. passes/schedule/steps.c makes steps of the result. */
 #include "stored.h"
 
 #include "ir/elementary/elementary.h"
@@ -60,7 +60,7 @@ static int own_cost(const ir_node *n) {
   return elementary ? ELEMENTARY_COST : pass_is_elementwise(n);
 }
 
-/* Does the view read an element of its operand at several positions? */
+/* Does the view read some element of its operand at several indices? */
 static bool repeats(const scheduler *s, ir_ref r) {
   const ir_node *n = ir_get(s->g, r);
   return n->op == IR_OP_EXPAND || (n->op == IR_OP_PAD && ir_arg_mode(n) != IR_PAD_CONSTANT) ||
@@ -71,14 +71,14 @@ static bool masks(const ir_node *n) {
   return n->op == IR_OP_PAD || n->op == IR_OP_CONCAT || n->op == IR_OP_STACK;
 }
 
-/* Views that can leave more than sums and products in an index. Of a scalar there is none. */
+/* Can the view leave more than sums and products in an index? Reshapes of scalars cannot. */
 static bool remaps(const scheduler *s, const ir_node *n) {
   return (n->op == IR_OP_RESHAPE && ir_rank(s->g, n->src[0]) > 0) || masks(n);
 }
 
 static uint16_t saturated(unsigned count) { return (uint16_t)(count > UINT16_MAX ? UINT16_MAX : count); }
 
-/* How r uses its operands, given how r itself is used. */
+/* Flags that r's use of its operands adds to them, given r's own flags. */
 static uint8_t flags_below(const scheduler *s, ir_ref r) {
   const ir_node *n = ir_get(s->g, r);
   uint8_t below = s->flags[r] & STORED ? 0 : s->flags[r] & (REPEATED | MASKED | IN_REDUCTION);
@@ -116,8 +116,8 @@ static void collect_uses(scheduler *s) {
   }
 }
 
-/* What is fused into r, r first, each once however often it is used, with its uses in there counted; 0 when
- * that is very much. */
+/* Lists the nodes fused into r, r first, each once. sharing.within: how often nodes in the list use them. 0:
+ * more than MAX_WALK. */
 static size_t fused_into(scheduler *s, ir_ref r, ir_ref met[MAX_WALK]) {
   size_t count = 0;
   met[count++] = r;
@@ -139,7 +139,8 @@ static size_t fused_into(scheduler *s, ir_ref r, ir_ref met[MAX_WALK]) {
   return count;
 }
 
-/* Operations and remaps in there, in place of what counts them once for each use. */
+/* Replaces *cost and *views, which count a node once for each of its uses, by sums that count each node fused
+ * into r once; leaves them where these are too many. */
 static void count_once(scheduler *s, ir_ref r, unsigned *cost, unsigned *views) {
   ir_ref met[MAX_WALK];
   size_t count = fused_into(s, r, met);
@@ -150,8 +151,8 @@ static void count_once(scheduler *s, ir_ref r, unsigned *cost, unsigned *views) 
   }
 }
 
-/* r is where a kernel was cut off that would have grown too large. What it is made of, and others use as
- * well, would now be computed in both parts. */
+/* r is stored because its kernel would grow too large. Nodes fused into r that are used elsewhere as well
+ * would now be computed in both kernels: costly ones are stored, too. */
 static void store_shared(scheduler *s, ir_ref r) {
   ir_ref met[MAX_WALK];
   size_t count = fused_into(s, r, met);
@@ -163,15 +164,15 @@ static void store_shared(scheduler *s, ir_ref r) {
 
 /* arguments */
 
-/* As the arguments of a device's kernels are passed (codegen/codegen.h): two words for each array, one for
- * each size, and three more. */
+/* Arguments as codegen/codegen.h passes them: two words for each array, one for each size, and three more. */
 uint32_t schedule_most_slots(const scheduler *s) {
   enum { WORD = 8, OTHERS = 3 };
   int64_t words = s->target->argument_bytes / WORD - OTHERS - s->size_count;
   return !s->target->argument_bytes ? UINT32_MAX : words < 2 ? 1 : (uint32_t)(words / 2);
 }
 
-/* Arrays that a kernel of the value reads; UINT16_MAX: very many. */
+/* The number of arrays that a kernel of the value reads; UINT16_MAX: more than MAX_WALK nodes are fused into
+ * it. */
 static uint16_t reads_of(scheduler *s, ir_ref r) {
   ir_ref met[MAX_WALK];
   size_t count = 1;
@@ -193,8 +194,8 @@ static uint16_t reads_of(scheduler *s, ir_ref r) {
   return reads;
 }
 
-/* The operand that a kernel of the node computes and that reads most, as views find it; 0: each is read
- * itself. */
+/* Of the operands that a kernel of the node computes, the one that reads most arrays, or what views below it
+ * make that of; 0: none reads more than one. */
 static ir_ref reading_most(const scheduler *s, const ir_node *n) {
   ir_ref most = 0;
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {
@@ -209,7 +210,8 @@ static ir_ref reading_most(const scheduler *s, const ir_node *n) {
   return most;
 }
 
-/* Operands are stored until what a kernel of the value reads, and where it stores it, can be passed. */
+/* Stores operands until the arrays that a kernel of the value reads, and the one that it writes, can be
+ * passed to it. */
 static void bound_reads(scheduler *s, ir_ref r) {
   const ir_node *n = ir_get(s->g, r);
   uint32_t most = schedule_most_slots(s), reads = 0;
@@ -237,7 +239,7 @@ static void bound_fusion(scheduler *s) {
     if (pass_is_elementwise(n) && (cost > MAX_FUSED || (recomputed && cost > MAX_RECOMPUTE) ||
                                    (s->flags[r] & REPEATED && cost >= COSTLY)))
       s->flags[r] |= STORED;
-    bool wide = masks(n) && ir_operand_count(n) >= WIDE_JOIN; /* lowering joins very many parts in steps */
+    bool wide = masks(n) && ir_operand_count(n) >= WIDE_JOIN; /* lowering splits these */
     if ((views > MAX_REMAPS || wide) && !schedule_is_leaf((ir_op)n->op)) s->flags[r] |= STORED;
     s->cost[r] = saturated(cost);
     s->remaps[r] = saturated(views);

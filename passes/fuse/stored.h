@@ -4,7 +4,8 @@
  *   out     which values live in memory, and which kernels share a loop over rows or over blocks of keys
  *   holds   decided by sizes, uses and the target alone */
 
-/* Which values live in memory, and all that is known of a function while its kernels are chosen. */
+/* Which values live in memory (stored.c), and the state of scheduling while the kernels of a function are
+ * chosen. */
 #ifndef VIEWFOLD_PASSES_FUSE_STORED_H
 #define VIEWFOLD_PASSES_FUSE_STORED_H
 
@@ -12,46 +13,46 @@
 #include "ir/target.h"
 #include "passes/patterns/recompute.h"
 
-enum { SCHEDULE_STORED = 16 }; /* flag of a value that lives in memory */
+enum { SCHEDULE_STORED = 16 }; /* flag of a value that has memory of its own */
 
 typedef struct scheduler {
   ir_graph *g;
   const ir_target *target;
-  const uint8_t *apart; /* by node: no slab may compute it; NULL: none is such */
+  const uint8_t *apart; /* by node: no fused row group may compute it; NULL: any may */
   ir_plan *plan;
   ir_error *error;
-  bool failed; /* and error says why */
+  bool failed; /* error says why */
   size_t nodes;
   uint32_t size_count; /* symbolic sizes of the graph */
-  /* by node, for the function at hand */
+  /* by node, for the function being scheduled */
   uint8_t *flags;
   uint16_t *cost;   /* operations fused into one element of the value, saturating */
-  uint16_t *remaps; /* views among them that may leave divisions, masks or choices in the index, saturating */
-  uint16_t *reads;  /* arrays that a kernel of the value would read, or more, saturating */
-  uint8_t *uses;    /* saturating */
+  uint16_t *remaps; /* views among them that may leave divisions, masks or selects in the index, saturating */
+  uint16_t *reads;  /* upper bound of the arrays that a kernel of the value reads, saturating */
+  uint8_t *uses;    /* uses by other nodes, saturating */
   uint8_t *epilogues; /* as pass_epilogues leaves them */
   pass_sharing sharing;
-  const struct fuse_plan *fusion; /* of the function at hand */
+  const struct fuse_plan *fusion; /* of the function being scheduled */
   uint32_t *slot_of;              /* slot + 1 */
-  uint32_t *data_of;              /* of DATA, for all functions: slot + 1 */
-  /* the function at hand: its results, and what they are made of */
+  uint32_t *data_of;              /* of DATA nodes, for all functions: slot + 1 */
+  /* the results of the function being scheduled; live: all that they are made of, in topological order */
   const ir_ref *results;
   uint32_t result_count;
   ir_ref *live;
   size_t count, cap;
 } scheduler;
 
-/* What has memory without being computed in the function. */
+/* Has it memory without being computed by a kernel of the function? */
 static inline bool schedule_is_leaf(ir_op op) {
   return op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA || op == IR_OP_RESULT;
 }
 
-/* A node with operands in memory and results that RESULT takes. */
+/* Is it a node with operands in memory, and with results that RESULT nodes read? */
 static inline bool schedule_is_call(ir_op op) { return ir_has_results(op); }
 
-/* Flags of all that the results of the function at hand are made of */
+/* Sets flags, uses, cost, remaps, reads and sharing of all nodes in s->live. */
 void schedule_uses(scheduler *s);
-/* So many arrays can be passed to a kernel. */
+/* The number of arrays that a kernel can be passed; UINT32_MAX: any. */
 uint32_t schedule_most_slots(const scheduler *s);
 
 #endif

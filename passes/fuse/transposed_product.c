@@ -1,17 +1,17 @@
-/* Slabs of products whose lanes run across the rows.
+/* Products of a fused row group with vector lanes along the rows.
  *
- * A product of rows with weights has its lanes along the columns, and weights of which neighbouring columns
- * lie apart are copied in panels (passes/pack/pack.c). In a slab the rows of a round lie in locals, and are
- * few: there they can be turned instead. With rows side by side the lanes run across them, a weight is the
- * same for all lanes, and the weights are read as they lie, [N, K]:
+ * A product of rows with weights has its vector lanes along the columns, and weights whose neighbouring
+ * columns are not contiguous are copied in panels (passes/pack/pack.c). In a fused row group the rows of an
+ * iteration are few and lie in locals: there they can be transposed instead. The lanes then run along the
+ * rows, a weight is the same for all lanes, and the weights are read in place, [N, K]:
  *
- *   panels   weights [N/W, K, W] copied once; rows [M, K]    lanes along W
- *   turned   weights [N, K] as they are; rows [K, M]         lanes along M, the rows of a round
+ *   panels       weights [N/W, K, W] copied once; rows [M, K]    lanes along W
+ *   transposed   weights [N, K] in place; rows [K, M]            lanes along M, the rows of an iteration
  *
- * What products hand to one another is turned by itself: one stores [K, M] as the next one reads it. Turned
- * by a copy is what the first one reads, and what the last one makes. That is worth it where these are fewer
- * elements than the copies of the weights have, of which then there is none, and no memory for them. The
- * order of additions is that of the terms in any case. */
+ * Between two products nothing is copied: the first one stores [K, M] as the next one reads it. What the
+ * first product reads, and what the last one makes, are transposed by a copy. That pays where these have
+ * fewer elements than the copies of the weights, which then need not be made or stored. The order of
+ * additions is that of the terms in both forms. */
 #include "row_group.h"
 
 #include "passes/fold/fold.h"
@@ -21,17 +21,17 @@
 #include "passes/view/index_map.h"
 
 enum {
-  TILE_BYTES = 256,        /* side by side: a tile of four of the longest vectors */
-  LOCAL_BYTES = 768 << 10, /* of all locals: they share the second cache with what passes through it */
+  TILE_BYTES = 256,        /* bytes of a column of rows: a tile of four of the longest vectors */
+  LOCAL_BYTES = 768 << 10, /* of all locals: they share the L2 cache with what streams through it */
   MAX_VIEWS = 64
 };
 
-/* A product of the slab that could read its weights as they lie. */
+/* A product of the group that could read its weights in place. */
 typedef struct product {
   uint32_t member;
-  ir_ref sum, panels, weights, rows; /* rows: what they are read from, a value in memory */
-  int8_t axis[IR_MAX_RANK];          /* by loop of the slab: that of rows */
-  bool others;                       /* what is done with the sum reads more by rows */
+  ir_ref sum, panels, weights, rows; /* rows: the value in memory that the rows are read from */
+  int8_t axis[IR_MAX_RANK];          /* by loop: the axis of `rows` that it walks */
+  bool others;                       /* elementwise work after the sum reads other values by rows */
 } product;
 
 typedef struct transposition {
@@ -54,7 +54,7 @@ static fuse_read *read_of(const fuse_plan *p, const fuse_item *item, ir_ref node
   return NULL;
 }
 
-/* Does some shared loop of the slab walk what is read, or a part of it? */
+/* Does a shared loop walk what is read, as a whole axis or as one level of a split one? */
 static bool is_walked(const fuse_group *group, const fuse_member *m, const fuse_read *read) {
   for (int8_t l = 0; l < group->loops; l++) {
     if (!group->shared[l]) continue;
@@ -65,8 +65,8 @@ static bool is_walked(const fuse_group *group, const fuse_member *m, const fuse_
   return false;
 }
 
-/* The array that was copied in panels, where the terms of the product follow one another in it, and all axes
- * make equal steps; 0: they do not, or it is no array in memory. Nothing but views may stand between. */
+/* The array that was copied in panels; 0 where it is not in memory, its index is not affine in all axes, or
+ * its longest summed axis is not contiguous. Only views without masks may stand between. */
 static ir_ref behind_panels(const pass_contraction *c, const pass_operand *o, const scheduler *s) {
   ir_graph *g = c->g;
   ir_ref node = o->value;
@@ -91,7 +91,7 @@ static ir_ref behind_panels(const pass_contraction *c, const pass_operand *o, co
   return index && near == 1 ? node : 0;
 }
 
-/* What the member reads that is a copy in panels for it alone, the same in all rounds; 0: nothing. */
+/* A copy in panels that only this member reads and that is the same in all iterations; 0: none. */
 static ir_ref private_panels(const transposition *t, const fuse_member *m, const fuse_item *item) {
   const fuse_plan *p = t->p;
   for (uint32_t k = 0; k < item->read_count; k++) {
@@ -129,7 +129,8 @@ static bool find_product(transposition *t, uint32_t member, const fuse_item *ite
   return true;
 }
 
-/* All products of the slab. */
+/* Finds all products of the group; false where there is none, or one that cannot read its weights in place.
+ */
 static bool find_products(transposition *t) {
   for (uint32_t m = 0; m < t->group->count; m++) {
     const fuse_item *item = item_of(t->p, t->group->members[m].value);
@@ -138,7 +139,7 @@ static bool find_products(transposition *t) {
   return t->count > 0;
 }
 
-/* Are there as many rows in every round? */
+/* Has every iteration the same number of rows? */
 static bool is_even(ir_graph *g, const fuse_group *group) {
   int8_t inner = -1;
   int64_t rows;
@@ -148,7 +149,7 @@ static bool is_even(ir_graph *g, const fuse_group *group) {
          pass_row_group_is_even(g, group->extent[inner], group->rows);
 }
 
-/* turning */
+/* transposing */
 
 static bool is_read_by_rows(const transposition *t, ir_ref value) {
   for (uint32_t i = 0; i < t->count; i++)
@@ -156,8 +157,8 @@ static bool is_read_by_rows(const transposition *t, ir_ref value) {
   return false;
 }
 
-/* Does the product store its value as another one reads it? Otherwise the sum is turned before anything is
- * done with it. */
+/* Does the product store its value in the layout in which another one reads it? If not, its sum is transposed
+ * before anything else is done with it. */
 static bool hands_on(const transposition *t, const product *k) {
   return is_read_by_rows(t, t->group->members[k->member].value) && !k->others;
 }
@@ -169,7 +170,7 @@ static bool add_member(fuse_group *group, const fuse_member *m) {
   return true;
 }
 
-/* The slab with what is turned in it, from what it is; false where there is no room. */
+/* *with: the group with its transposed members; false where there is no room. */
 static bool apply_transposition(const transposition *t, fuse_group *with) {
   *with = *t->group;
   for (uint32_t i = 0; i < t->count; i++) {
@@ -184,7 +185,8 @@ static bool apply_transposition(const transposition *t, fuse_group *with) {
   return true;
 }
 
-/* Elements that one slab has turned, or bytes of the locals of a round. */
+/* Bytes of the locals of an iteration (`locals`), or else elements that the group transposes by copies in
+ * all. */
 static int64_t measure_locals(const transposition *t, const fuse_group *with, bool locals) {
   const scheduler *s = t->p->s;
   int64_t all = 0, iterations = 1;
@@ -195,7 +197,7 @@ static int64_t measure_locals(const transposition *t, const fuse_group *with, bo
     if (locals && one->local) all += fuse_bytes(s, one->value) / iterations * with->rows;
     if (!locals && one->transposed) all += fuse_elements(s->g, one->value);
   }
-  for (uint32_t i = 0; i < t->count && !locals; i++) /* stored as they are read */
+  for (uint32_t i = 0; i < t->count && !locals; i++) /* stored in the layout in which they are read */
     if (hands_on(t, &t->products[i]))
       all -= fuse_elements(s->g, t->group->members[t->products[i].member].value);
   return all;
