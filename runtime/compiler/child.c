@@ -21,14 +21,14 @@
 
 extern char **environ;
 
-/* The loader finds libLLVM through the first where it is in no standard folder; the others are for programs
- * built with sanitizers, whose settings say what of their findings is known and where reports go. */
+/* The loader needs LD_LIBRARY_PATH to find libLLVM outside the standard folders. The other variables are for
+ * programs built with sanitizers: they say which findings to suppress and where reports go. */
 const char *const rt_compiler_environment[] = {"LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS",
                                                "LSAN_OPTIONS",    "TSAN_OPTIONS", NULL};
 enum { VARIABLES = sizeof rt_compiler_environment / sizeof *rt_compiler_environment };
 
-/* An idle child ends within a millisecond or two of being hung up on, its memory's release included; a second
- * is for a machine under load. */
+/* An idle child ends within one or two milliseconds after its socket is shut down, including the release of
+ * its memory; PATIENCE_MS allows for a machine under load. */
 enum { PATIENCE_MS = 1000, PATH_ROOM = 4096 };
 
 bool rt_compiler_find(const rt_compiling *how, char *path, size_t size) {
@@ -55,7 +55,7 @@ static ir_status not_found(const rt_compiler *c, const char *path, ir_error *err
       RT_COMPILER_FILE, path, module);
 }
 
-/* Those of this process's variables that are on the list. */
+/* The variables of this process that rt_compiler_environment names, then NULL. */
 static void choose_environment(char *list[VARIABLES]) {
   int count = 0;
   for (int i = 0; rt_compiler_environment[i]; i++) {
@@ -67,8 +67,8 @@ static void choose_environment(char *list[VARIABLES]) {
   list[count] = NULL;
 }
 
-/* What the child gets lies above the numbers that it gets them under, wherever this process has descriptors
- * free. */
+/* Move a descriptor to a number above RT_WIRE_SOCKET, so that the dup2 actions of the child do not overwrite
+ * it. -1 on failure; `fd` is closed either way. */
 static int above(int fd) {
   int moved = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, RT_WIRE_SOCKET + 1);
   if (fd >= 0) close(fd);
@@ -82,11 +82,12 @@ static int set_actions(posix_spawn_file_actions_t *actions, int socket, int word
   if (!failed) failed = posix_spawn_file_actions_adddup2(actions, words >= 0 ? words : 1, 2);
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
   if (!failed) failed = posix_spawn_file_actions_addclosefrom_np(actions, RT_WIRE_SOCKET + 1);
-#endif /* elsewhere the program does it first of all */
+#endif /* without it the child closes them first of all: close_others in serve.c */
   return failed;
 }
 
-/* A session of its own: what a terminal sends to those in front of it is not for the child. */
+/* The child blocks and ignores no signal. It has a session of its own, so that the signals that a terminal
+ * sends to its foreground process group do not reach it. */
 static int set_attributes(posix_spawnattr_t *attributes) {
   sigset_t none, all;
   sigemptyset(&none);
@@ -146,11 +147,11 @@ static void forget_child(rt_compiler *c) {
   c->greeted = false;
 }
 
-/* Of the child that is there: may it be asked? It has ended, or cannot be reached, otherwise. */
+/* May requests be sent to the existing child? If not, it has ended or cannot be reached. */
 static bool is_usable(const rt_compiler *c) {
   struct pollfd one = {c->socket, POLLIN, 0};
   for (const rt_asked *a = c->asked; a; a = a->next)
-    if (a->state == RT_ASKED_WAITS) return true; /* who reads the answer learns more */
+    if (a->state == RT_ASKED_WAITS) return true; /* its reader notices the child's end */
   if (!is_ours(c->socket, c->socket_id)) return false;
   return poll(&one, 1, 0) <= 0 || (!c->greeted && !(one.revents & POLLHUP)); /* that is the greeting */
 }
@@ -190,7 +191,8 @@ ir_status rt_compiler_start(rt_compiler *c, ir_error *error) {
       path, strerror(failed));
 }
 
-/* The end: why, and what was written before it. */
+/* Reads from the child's standard error the line that says why it ended, and the end of the text before that
+ * line. */
 static void read_words(int words, rt_ending *out) {
   char text[2 * sizeof out->said + sizeof out->reason + sizeof RT_WORDS + 32];
   off_t end = words >= 0 ? lseek(words, 0, SEEK_END) : 0;
@@ -205,7 +207,7 @@ static void read_words(int words, rt_ending *out) {
     out->number = number;
     memcpy(out->reason, reason, sizeof reason);
     length = (size_t)(at - text);
-    break; /* the first: what ends a process may be met again by its other threads */
+    break; /* the first such line: other threads of the child may report the same failure after it */
   }
   while (length && (text[length - 1] == '\n' || text[length - 1] == ' ')) length--;
   size_t start = length < sizeof out->said ? 0 : length - sizeof out->said + 1;
@@ -216,16 +218,17 @@ static void read_words(int words, rt_ending *out) {
   out->said[length - start] = '\0';
 }
 
-/* Waits without blocking: 1 where the child has ended by now, 0 where it runs, -1 where that is not to be
- * learnt: the process ignores SIGCHLD, or somebody waits for all its children. */
+/* Waits without blocking: 1 where the child has ended, 0 where it runs, -1 where that cannot be known: the
+ * process ignores SIGCHLD, or another part of it waits for all its children. */
 static int scan_for_end(const rt_compiler *c, int *status) {
   pid_t found;
   while ((found = waitpid(c->pid, status, WNOHANG)) < 0 && errno == EINTR) {}
   return found == c->pid ? 1 : found == 0 ? 0 : -1;
 }
 
-/* The same, as long as patience goes. Where it can be known that the child hangs up, that is known at once: a
- * process closes its descriptors when it has given back its memory, just before it can be waited for. */
+/* The same, waiting for at most PATIENCE_MS. While the socket is open, poll returns as soon as the child
+ * closes its end: a process closes its descriptors after it has released its memory, just before it can be
+ * waited for. */
 static int wait_for_end(const rt_compiler *c, int *status) {
   const struct timespec moment = {0, 50000};
   int64_t until = ir_now_ns() + (int64_t)PATIENCE_MS * 1000000;
@@ -248,8 +251,7 @@ void rt_compiler_end(rt_compiler *c, bool at_once, rt_ending *out) {
   if (c->owner == getpid()) {
     int status = 0, found = at_once ? scan_for_end(c, &status) : wait_for_end(c, &status);
     out->known = found == 1;
-    if (found ==
-        0) { /* a child that nobody has waited for keeps its number: the signal reaches nobody else */
+    if (found == 0) { /* nobody has waited for it yet, so its number cannot belong to another process */
       kill(c->pid, SIGKILL);
       while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR) {}
     }

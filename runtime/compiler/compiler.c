@@ -1,4 +1,4 @@
-/* Requests to the compiler process, and what becomes of those that it does not answer. */
+/* Requests to the compiler process, their answers, and the failures of requests that get none. */
 #include "runtime/compiler/compiler.h"
 
 #include <errno.h>
@@ -9,11 +9,13 @@
 
 #include "runtime/compiler/wire.h"
 
-/* Where a limit of processor time does not end a request (a child that is stopped, a machine without time),
- * this many times as long does, and no less than the least: the child may get a fiftieth of a processor. */
+/* The limit of wall-clock time, for requests that the limit of processor time does not end because the child
+ * is stopped or the machine is overloaded: WALL_FACTOR times the processor seconds, and at least WALL_LEAST
+ * seconds. It is enough for a child that gets a fiftieth of a processor. */
 enum { WALL_FACTOR = 50, WALL_LEAST = 600 };
 
-/* Why a child is done with. */
+/* Why a child is given up: its end of the socket is closed, it sent an invalid message, or it sent nothing
+ * before the wall-clock limit. */
 typedef enum fault { HUNG_UP, NONSENSE, SILENT } fault;
 
 ir_status rt_compiler_init(rt_compiler *c, const rt_compiling *how, ir_error *error) {
@@ -54,7 +56,8 @@ static void out_of_time(const rt_compiler *c, rt_asked *a) {
                  a->symbol, seconds_of(c)));
 }
 
-/* LLVM and the C++ library say so before they abort (report_bad_alloc_error, std::terminate). */
+/* Does the child's standard error end with a failed allocation, which LLVM (report_bad_alloc_error) and the
+ * C++ library (std::terminate) print before they abort? */
 static bool is_memory(const char *said) { return strstr(said, "out of memory") || strstr(said, "bad_alloc"); }
 
 static void out_of_memory(const rt_compiler *c, rt_asked *a) {
@@ -125,8 +128,9 @@ static rt_asked *oldest(rt_asked *list) {
   return found;
 }
 
-/* Under the lock: ends the child and says to all who wait what became of it. Where it is known which request
- * ended it, that one fails and the others are to be asked again. */
+/* Under the lock: ends the child and decides what becomes of every waiting request. Where the child named the
+ * request that ended it, that one fails; where the child was silent, the oldest fails. The other requests are
+ * then sent again (RT_ASKED_AGAIN). In all other cases every waiting request fails. */
 static void finish_requests(rt_compiler *c, fault why) {
   rt_ending ending;
   rt_compiler_end(c, why != HUNG_UP, &ending);
@@ -157,7 +161,8 @@ static bool receive_greeting(rt_compiler *c, int64_t until, fault *why) {
   return c->greeted = memcmp(&mine, &other, sizeof mine) == 0;
 }
 
-/* The bytes of an answer: where memory for them is short they are read all the same. */
+/* Receives the bytes of an answer. Where there is no memory for them they are received and dropped, so that
+ * the next answer can be read. */
 static bool receive_bytes(rt_compiler *c, rt_asked *a, const rt_wire_answer *answer, int64_t until) {
   size_t size = (size_t)answer->size;
   const ir_mem *mem = a->mem;
@@ -200,7 +205,7 @@ static rt_asked *find_request(rt_compiler *c, uint32_t number) {
   return a;
 }
 
-/* Reads an answer: to whom it is. *why is what is wrong where it is no whole answer. */
+/* Receives an answer; *out is its request. On failure *why says what is wrong. */
 static bool receive_answer(rt_compiler *c, int64_t until, rt_asked **out, fault *why) {
   rt_wire_answer answer;
   rt_wire_lap laps[RT_WIRE_LAPS];
@@ -225,7 +230,8 @@ static bool receive_answer(rt_compiler *c, int64_t until, rt_asked **out, fault 
 
 /* requests */
 
-/* A child that does not take a request has ended, or will not end by itself: who reads learns which. */
+/* A child that does not take a request has ended, or hangs. Then the socket is shut down, and the thread that
+ * reads answers finds out which. */
 static void send_request(rt_compiler *c, rt_asked *a) {
   rt_wire_request head;
   memset(&head, 0, sizeof head); /* padding too: all of it is sent */
@@ -244,7 +250,7 @@ static void send_request(rt_compiler *c, rt_asked *a) {
 
 static void hear(rt_compiler *c) { c->until = ir_now_ns() + wall_of(c) * 1000000000; }
 
-/* Under the lock: sees to it that there is a child, and sends. */
+/* Under the lock: starts a child if there is none, and sends the request. */
 static void ask_child(rt_compiler *c, rt_asked *a) {
   uint32_t started = c->started;
   a->state = RT_ASKED_ANSWERED;
@@ -271,7 +277,8 @@ static void dequeue_request(rt_compiler *c, rt_asked *a) {
   if (*at) *at = a->next;
 }
 
-/* Under the lock, until a's state says what became of it: reads answers where nobody does. */
+/* Under the lock: waits until a's state is decided. Reads answers, for all requests, while no other thread
+ * does. */
 static void await_answer(rt_compiler *c, rt_asked *a) {
   while (a->state == RT_ASKED_WAITS) {
     if (c->reading) {
@@ -295,14 +302,13 @@ static void await_answer(rt_compiler *c, rt_asked *a) {
   }
 }
 
-/* A request is asked again only where another was what ended the child, and has failed: that comes to an end.
- */
+/* A request is sent again only after another request ended the child and failed, so the loop ends. */
 ir_status rt_compiler_await(rt_compiler *c, rt_asked *a, cg_blob *out, ir_error *error) {
   pthread_mutex_lock(&c->lock);
   for (await_answer(c, a); a->state == RT_ASKED_AGAIN; await_answer(c, a)) ask_child(c, a);
   dequeue_request(c, a);
   pthread_mutex_unlock(&c->lock);
-  if (a->timer && a->starts) /* what it waited beyond its parts: the child began, and loaded LLVM */
+  if (a->timer && a->starts) /* the time outside the child's laps: the start of the child, and loading LLVM */
     a->timer->note(a->timer->user, "load", -1, NULL, ir_now_ns() - a->asked - a->lapped);
   *out = a->out;
   return a->status ? ir_fail(error, a->status, "%s", a->error.text) : IR_OK;

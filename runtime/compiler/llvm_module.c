@@ -1,4 +1,5 @@
-/* Finding and opening the code generator's module at the first compilation. */
+/* Finding and opening the code generator's module at the first compilation, and keeping LLVM target machines
+ * between compilations. */
 #define _GNU_SOURCE /* dladdr */
 #include "runtime/compiler/llvm_module.h"
 
@@ -30,7 +31,8 @@ void rt_module_free(rt_module *module) {
   *module = (rt_module){0};
 }
 
-/* The file that this code is in: a shared library, or the program, whose name may be no path. */
+/* Path of the file that contains this code: the shared library, or the program that it is linked into. A
+ * program's path is read from /proc/self/exe, because argv[0] may be no path. */
 static const char *own_file(char *program, size_t size) {
   static const char anchor; /* an address inside */
   Dl_info self, main;
@@ -70,7 +72,7 @@ static bool same_sources(const cg_entry *entry) {
 static ir_status open_module(rt_module *module, ir_error *error) {
   char path[4096];
   if (!rt_module_find(RT_MODULE_FILE, path, sizeof path)) return rt_module_missing(path, error);
-  /* LLVM registers things with the process that do not survive unloading, so it stays once it is there */
+  /* LLVM registers objects with the process that do not survive unloading, so it is never unloaded */
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!handle)
     return ir_fail(error, IR_ERR_COMPILE, "compile: the code generator cannot be loaded: %s", dlerror());
@@ -100,7 +102,7 @@ static void acquire_machine(rt_module *module, const cg_request *request, cg_mac
   }
 }
 
-/* Keeps the machine, in place of one for another target if need be. */
+/* Keep the machine in a free place, or in the last place after disposing of the machine there. */
 static void release_machine(rt_module *module, cg_machine *machine) {
   int place = 0;
   while (place < RT_IDLE_MACHINES - 1 && module->idle[place].machine) place++;

@@ -1,4 +1,4 @@
-/* Whole messages through sockets. */
+/* Sending and receiving whole messages over a socket. */
 #define _GNU_SOURCE /* MSG_NOSIGNAL */
 #include "runtime/compiler/wire.h"
 
@@ -10,7 +10,7 @@
 
 #include "runtime/cache/identity.h"
 
-/* The kernel read from its bytes, and what codegen/llvm/llvm.c notes. */
+/* "read" is reading the kernel from its bytes; codegen/llvm/llvm.c notes the other phases. */
 const char *const rt_wire_phases[RT_WIRE_LAPS] = {"read",   "nest",     "open",   "emit",
                                                   "verify", "simplify", "select", "close"};
 
@@ -24,7 +24,7 @@ void rt_wire_greet(rt_wire_greeting *out) {
   snprintf(out->source, sizeof out->source, "%s", rt_source_id());
 }
 
-/* poll takes milliseconds as an int; a longer wait is several. */
+/* Wait for events until `until`. poll takes milliseconds as an int, so a longer wait is several calls. */
 static bool wait_for(int fd, short events, int64_t until) {
   for (;;) {
     int64_t left = until == INT64_MAX ? -1 : (until - ir_now_ns() + 999999) / 1000000;

@@ -1,25 +1,26 @@
-/* What a context and its compiler process (the program viewfold-compile) say to each other, over a pair of
+/* The protocol between a context and its compiler process (the program viewfold-compile), over a pair of
  * connected stream sockets.
  *
- * The child greets first. Then the parent asks, any number of times and without waiting for answers; the
- * child answers in any order, by the number of the request. Both ends are of the same sources, on the same
- * machine, which the greeting proves: structures travel as they are in memory.
+ * The child sends a greeting first. Then the parent sends any number of requests, without waiting for
+ * answers. The child answers in any order; an answer carries the number of its request. The greeting proves
+ * that both ends were built from the same sources, and both run on the same machine, so structures are sent
+ * as they are in memory.
  *
  *   greeting   rt_wire_greeting
  *   request    rt_wire_request, key_bytes of the kernel's canonical bytes (runtime/cache/kernel_key.h)
- *   answer     rt_wire_answer, laps of rt_wire_lap, `size` bytes: of the output, or of the message of a
- * failure
+ *   answer     rt_wire_answer, `laps` structures rt_wire_lap, `size` bytes of output or of an error message
  *
- * A kernel travels as its canonical bytes because they are all that code generation reads of it, here and
- * there: the code is the same. The child trusts requests but for their lengths; the parent trusts no answer.
+ * A kernel is sent as its canonical bytes because these are all that code generation reads of it in either
+ * process: the code is the same. The child trusts everything in a request but the lengths; the parent trusts
+ * nothing in an answer.
  *
- * The child's standard error is a file, which the parent reads where the child has ended: what LLVM wrote,
- * and then, in a line of their own, which request the child was ended by, and why:
+ * The child's standard error is a file, which the parent reads when the child has ended: first LLVM's output,
+ * then, in a line of its own, the request that ended the child and the reason:
  *
  *   viewfold-compile: request NUMBER: REASON
  *
- * with REASON one of RT_WORDS_TIME, RT_WORDS_MEMORY, RT_WORDS_EXIT, and RT_WORDS_SIGNAL followed by the
- * signal's number. */
+ * REASON is RT_WORDS_TIME, RT_WORDS_MEMORY or RT_WORDS_EXIT, or RT_WORDS_SIGNAL followed by the signal's
+ * number. */
 #ifndef VIEWFOLD_RUNTIME_COMPILER_WIRE_H
 #define VIEWFOLD_RUNTIME_COMPILER_WIRE_H
 
@@ -48,14 +49,15 @@ void rt_wire_greet(rt_wire_greeting *out);
 typedef struct rt_wire_request {
   uint64_t magic, key_bytes;
   uint32_t number;  /* of the request, from 1 */
-  uint32_t seconds; /* of processor time that it may take; 0: any */
+  uint32_t seconds; /* limit of processor time; 0: none */
   int32_t want, level;
-  uint32_t timed; /* 1: answer with laps */
+  uint32_t timed; /* 1: the answer contains laps */
   char symbol[RT_SYMBOL];
   ir_target target;
 } rt_wire_request;
 
-/* The time that a part of code generation took (ir/timer.h), by its place in rt_wire_phases. */
+/* The nanoseconds that a phase of code generation took (ir/timer.h); `phase` is its index in
+ * rt_wire_phases. */
 typedef struct rt_wire_lap {
   uint64_t phase;
   int64_t ns;
@@ -63,8 +65,8 @@ typedef struct rt_wire_lap {
 enum { RT_WIRE_LAPS = 8 };
 extern const char *const rt_wire_phases[RT_WIRE_LAPS];
 
-/* An object of a gigabyte is longer than the image of a kernel can be addressed (RT_IMAGE_ALIGN in 32 bits,
- * signed displacements): what claims to be longer is no answer. */
+/* The largest answer that is accepted. Images have 32-bit offsets and signed displacements (RT_IMAGE_ALIGN),
+ * so the code of an object beyond a gigabyte could not be addressed. */
 #define RT_WIRE_MOST ((uint64_t)1 << 30)
 
 typedef struct rt_wire_answer {
@@ -73,9 +75,9 @@ typedef struct rt_wire_answer {
   int32_t status; /* ir_status */
 } rt_wire_answer;
 
-/* All of `parts` (which are consumed), or all of size bytes, from and to a socket that need not block, until
- * ir_now_ns() is `until` (INT64_MAX: whenever). False where the other end has hung up, on errors, and when
- * time is up. Never raises a signal. */
+/* Send all of `parts` (which are consumed), or receive `size` bytes, over a socket that may be non-blocking,
+ * until ir_now_ns() is `until` (INT64_MAX: no limit). False where the other end is closed, on errors, and
+ * when time is up. Never raises a signal. */
 bool rt_wire_send(int fd, struct iovec *parts, int count, int64_t until);
 bool rt_wire_receive(int fd, void *to, size_t size, int64_t until);
 

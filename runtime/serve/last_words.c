@@ -1,5 +1,5 @@
-/* Why a compiler process ended, and because of which request: written by its own signal handlers, with
- * nothing but calls that these may make. */
+/* Reports which request ended the compiler process, and why. The signal handlers of that process write the
+ * report, using only async-signal-safe calls. */
 #define _GNU_SOURCE /* sigaltstack */
 #include "runtime/serve/serve.h"
 
@@ -11,7 +11,7 @@
 
 _Thread_local uint32_t serve_working_on;
 
-/* What the processor raises, and abort. */
+/* The signals of processor exceptions and of abort. */
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS};
 
 static size_t put_text(char *to, const char *text) {
@@ -38,12 +38,12 @@ void serve_last_words(uint32_t request, const char *reason, int number) {
   if (number) length += put_number(line + length, (uint32_t)number);
   length += put_text(line + length, "\n");
   ssize_t written = write(STDERR_FILENO, line, length);
-  (void)written; /* then nobody learns the reason */
+  (void)written; /* if this fails the reason is lost */
 }
 
 static void on_signal(int number) {
   if (serve_working_on) serve_last_words(serve_working_on, RT_WORDS_SIGNAL, number);
-  signal(number, SIG_DFL); /* returning does again what raised it; for abort and others: */
+  signal(number, SIG_DFL); /* returning repeats a fault; for abort and others: */
   raise(number);
 }
 
@@ -61,9 +61,9 @@ bool serve_set_last_words(void) {
 }
 
 bool serve_set_signal_stack(void) {
-  size_t size = 64 << 10; /* room for the largest register state (SIGSTKSZ follows it) many times over */
+  size_t size = 64 << 10; /* many times the largest register state, which determines SIGSTKSZ */
   void *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (stack == MAP_FAILED) return false;
   stack_t given = {.ss_sp = stack, .ss_size = size};
-  return sigaltstack(&given, NULL) == 0; /* for as long as the process lives */
+  return sigaltstack(&given, NULL) == 0; /* never freed: in use until the process ends */
 }

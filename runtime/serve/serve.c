@@ -19,11 +19,11 @@
 #include "runtime/compiler/llvm_module.h"
 #include "runtime/system/pool.h"
 
-/* As much as the first thread of a process usually has, whatever the limit here: LLVM recurses along chains
- * of operations. */
+/* The usual stack of a process's first thread, whatever the limit here: LLVM recurses along chains of
+ * operations. */
 enum { STACK_BYTES = 8 << 20 };
 
-/* What may be written to standard error, the only file there is. */
+/* Limit of the bytes in standard error, the only file that the process writes. */
 enum { WORDS_BYTES = 1 << 20 };
 
 enum { EXIT_TIME = 3, EXIT_MEMORY };
@@ -37,22 +37,22 @@ typedef struct task {
 typedef struct worker {
   struct worker *next;
   struct server *server;
-  clockid_t clock;           /* of the thread's processor time */
-  int64_t started;           /* on that clock, with the request */
-  uint32_t request, seconds; /* that it works on; 0: none */
+  clockid_t clock;           /* measures the thread's processor time */
+  int64_t started;           /* reading of `clock` when the request began */
+  uint32_t request, seconds; /* request in progress and its limit of processor time; 0: none */
 } worker;
 
 typedef struct server {
   const serve_faults *faults;
   rt_module module;
   pthread_mutex_t sending;
-  pthread_mutex_t lock; /* of the rest */
+  pthread_mutex_t lock; /* guards the fields below */
   pthread_cond_t due;
   task *first, **last;
   worker *workers;
-  int threads, most; /* that compile; how many may */
-  int busy, waiting; /* of the threads; tasks that none has begun */
-  bool loaded;       /* or found not to load */
+  int threads, most; /* compiling threads; most of them allowed */
+  int busy, waiting; /* threads that compile; tasks not yet begun */
+  bool loaded;       /* LLVM is loaded, or cannot be */
 } server;
 
 static int64_t read_clock(clockid_t clock) {
@@ -122,7 +122,7 @@ static void work_on(server *s, task *t) {
 
 static void *worker_main(void *user);
 
-/* Under the lock, as what follows: false where there is no further thread to be had. */
+/* Under the lock: start one more thread. False where that fails. */
 static bool add_worker(server *s) {
   pthread_attr_t attributes;
   pthread_t thread;
@@ -140,22 +140,22 @@ static bool add_worker(server *s) {
   return made;
 }
 
-/* A thread for each task that waits, where there may be one more. LLVM is loaded first: where memory is
- * limited, stacks get what it leaves. */
+/* Under the lock: start a thread for each waiting task, up to s->most threads in all. None is started before
+ * LLVM is loaded: where memory is limited, stacks use what LLVM leaves. */
 static void add_workers(server *s) {
   while (s->loaded && s->waiting + s->busy > s->threads && s->threads < s->most && add_worker(s)) {
-  } /* those there are do the rest */
+  } /* on failure the existing threads do all the work */
 }
 
 static void load_llvm(server *s) {
-  rt_module_load(&s->module, NULL); /* the first request learns of a failure, too */
+  rt_module_load(&s->module, NULL); /* a failure shows again at the first request */
   pthread_mutex_lock(&s->lock);
   s->loaded = true;
   add_workers(s);
   pthread_mutex_unlock(&s->lock);
 }
 
-/* The first thread loads LLVM while the first request is on its way. */
+/* A compiling thread. The first one loads LLVM while the first request is on its way. */
 static void *worker_main(void *user) {
   worker *w = user;
   server *s = w->server;
@@ -168,7 +168,7 @@ static void *worker_main(void *user) {
     task *t = s->first;
     if (!(s->first = t->next)) s->last = &s->first;
     s->waiting--, s->busy++;
-    w->seconds = clocked ? t->head.seconds : 0; /* else the parent's patience ends it */
+    w->seconds = clocked ? t->head.seconds : 0; /* without a clock the parent's wall-clock limit applies */
     w->started = clocked ? read_clock(w->clock) : 0;
     w->request = serve_working_on = t->head.number;
     pthread_mutex_unlock(&s->lock);
@@ -190,7 +190,8 @@ static bool is_request(const rt_wire_request *head) {
          memchr(head->target.features, 0, sizeof head->target.features);
 }
 
-/* Reads a request and hands it to a thread. False: the parent has hung up, or is none. */
+/* Reads a request and queues it for a compiling thread. False: the parent has closed the socket, or sent an
+ * invalid request. */
 static bool read_request(server *s) {
   rt_wire_request head;
   if (!rt_wire_receive(RT_WIRE_SOCKET, &head, sizeof head, INT64_MAX) || !is_request(&head)) return false;
@@ -211,8 +212,8 @@ static bool read_request(server *s) {
   return true;
 }
 
-/* Milliseconds until some request may have had its time; -1: there is none. Ends the process where one has.
- */
+/* Milliseconds until a request in progress may exceed its limit of processor time; -1: there is none. Ends
+ * the process if one has exceeded it. */
 static int read_clocks(server *s) {
   int64_t least = INT64_MAX;
   pthread_mutex_lock(&s->lock);
@@ -225,7 +226,7 @@ static int read_clocks(server *s) {
     }
     if (left < least) least = left;
   }
-  bool waiting = s->first != NULL; /* whose time has not begun */
+  bool waiting = s->first != NULL; /* tasks whose processor time has not begun to count */
   pthread_mutex_unlock(&s->lock);
   if (least == INT64_MAX) return waiting ? 10 : -1;
   return least > (int64_t)1000000000 * 1000 ? 1000000 : (int)(least / 1000000) + 1;
@@ -260,8 +261,9 @@ static bool set_limit(int what, int64_t most) {
   return setrlimit(what, &limit) == 0;
 }
 
-/* A descriptor that says when the parent ends, -1 where the system has none. Before it is asked for, the
- * parent may have ended, and its number may be another's. */
+/* A descriptor that becomes readable when the parent ends (pidfd_open), -1 where the system has none. The
+ * parent may have ended before the call, and its number may belong to another process, so getppid is compared
+ * afterwards. */
 static int watch_parent(pid_t parent) {
   int fd = -1;
 #if defined(SYS_pidfd_open)
@@ -279,7 +281,7 @@ static int serve_requests(pid_t parent, int64_t bytes, int threads, const serve_
   int watched = watch_parent(parent);
   bool good = chdir("/") == 0 && set_limit(RLIMIT_CORE, 0) && set_limit(RLIMIT_FSIZE, WORDS_BYTES) &&
               (!bytes || set_limit(RLIMIT_DATA, bytes)) && serve_set_last_words();
-  signal(SIGXFSZ, SIG_IGN); /* writing more fails */
+  signal(SIGXFSZ, SIG_IGN); /* then writing past the limit fails instead of raising a signal */
   s.faults = faults;
   s.last = &s.first;
   if (!good || pthread_mutex_init(&s.lock, NULL) || pthread_mutex_init(&s.sending, NULL) ||
