@@ -1,9 +1,9 @@
-/* Facts about integer expressions, memoised per node: an interval and a congruence.
+/* Bounds of integer expressions, memoised per node: an interval and a congruence.
  *
  * lo <= value <= hi, where INT64_MIN and INT64_MAX mean "no bound known", and value = rem (mod div) with div
  * >= 1 and 0 <= rem < div; a constant has div 0, rem = lo = hi. Interval ends saturate: an end that would
- * leave int64 becomes "unknown" or moves towards the safe side, so every fact holds for the mathematical
- * integer. An expression that can never be evaluated (a range of extent 0) may have any facts. Where memory
+ * leave int64 becomes "unknown" or moves to the safe side, so every bound holds for the mathematical integer.
+ * An expression that is never evaluated (it depends on a range of extent 0) may have any bounds. When memory
  * is short the answer is "unknown" and is not remembered. */
 #include "ir.h"
 #include "arith.h"
@@ -34,7 +34,7 @@ static int64_t add_hi(int64_t a, int64_t b) {
   return ir_add_ok(a, b, &r) ? safe_hi(r) : a < 0 ? INT64_MIN + 1 : INT64_MAX;
 }
 
-/* A product of interval ends, clamped: unknown ends act as infinities, and infinity times zero is zero. */
+/* A product of interval ends, saturated: unknown ends act as infinities, and infinity times zero is zero. */
 static int64_t corner(int64_t a, int64_t b) {
   int64_t r;
   if (a == 0 || b == 0) return 0;
@@ -53,10 +53,10 @@ static ir_bounds congruent(int64_t lo, int64_t hi, int64_t div, int64_t rem) {
   if (div > 1) { /* ends move to the nearest value of the right residue */
     if (!no_lo(b)) b.lo = add_lo(b.lo, ir_floor_mod(b.rem - ir_floor_mod(b.lo, div), div));
     if (!no_hi(b)) b.hi = add_hi(b.hi, -ir_floor_mod(ir_floor_mod(b.hi, div) - b.rem, div));
-    if (b.lo > b.hi) b.lo = lo, b.hi = hi; /* no such value: nothing is evaluated, but ends stay in order */
+    if (b.lo > b.hi) b.lo = lo, b.hi = hi; /* no value: never evaluated, but lo <= hi must hold */
   }
   if (b.lo == b.hi && !no_lo(b) && !no_hi(b)) return (ir_bounds){b.lo, b.lo, 0, b.lo};
-  if (div == 0) b.div = 1, b.rem = 0; /* a constant whose value has no exact ends */
+  if (div == 0) b.div = 1, b.rem = 0; /* a constant that saturated */
   return b;
 }
 
@@ -139,7 +139,7 @@ static ir_bounds at_most(ir_bounds a, ir_bounds b) {
   return bounds_of_truth(a.hi <= b.lo && !no_hi(a) && !no_lo(b), b.hi < a.lo);
 }
 
-/* what the dtype alone says */
+/* the bounds that the dtype implies */
 static ir_bounds of_type(ir_dtype type) {
   int bits = 8 * ir_dtypes[type].bytes;
   switch (ir_dtypes[type].kind) {
@@ -155,7 +155,7 @@ static ir_bounds of_extent(ir_bounds extent) {
   return between(0, no_hi(extent) ? INT64_MAX : max64(extent.hi - 1, 0));
 }
 
-/* s: facts of the sources */
+/* s: bounds of the sources */
 static ir_bounds bounds_of_op(const ir_graph *g, const ir_node *n, const ir_bounds *s) {
   ir_dtype type = (ir_dtype)n->dtype;
   bool index = type == IR_INDEX, boolean = type == IR_BOOL;
@@ -204,8 +204,7 @@ static ir_bounds bounds_of_op(const ir_graph *g, const ir_node *n, const ir_boun
   case IR_OP_LE:
   case IR_OP_GT:
   case IR_OP_GE:
-    switch (ir_dtypes[ir_dtype_of(g, n->src[0])]
-                .kind) { /* facts order indices and bools; data keeps its own rules */
+    switch (ir_dtypes[ir_dtype_of(g, n->src[0])].kind) { /* bounds decide indices and bools only */
     case IR_KIND_INDEX:
     case IR_KIND_BOOL: break;
     default: return between(0, 1);
@@ -218,7 +217,7 @@ static ir_bounds bounds_of_op(const ir_graph *g, const ir_node *n, const ir_boun
     case IR_OP_GT: return less(s[1], s[0]);
     default: return at_most(s[1], s[0]);
     }
-  case IR_OP_CAST: { /* exact where the source's values fit the new type */
+  case IR_OP_CAST: { /* exact if the source's values fit the new type */
     ir_dtype from = ir_dtype_of(g, n->src[0]);
     if (type == IR_BOOL || ir_is_float(type) || ir_is_float(from) || from == IR_U64) return of_type(type);
     r = of_type(type);
@@ -252,14 +251,13 @@ static bool reserve_bounds(ir_graph *g) {
   return true;
 }
 
-/* A node's facts come from its sources', so tensors and effects, whose facts nobody can use, are cut off
- * here. */
+/* Are bounds derived for the node? Floats and effects have none: the traversal does not go beyond them. */
 static bool has_facts(const ir_node *n) {
   ir_kind kind = (ir_kind)ir_dtypes[n->dtype].kind;
   return kind == IR_KIND_INDEX || kind == IR_KIND_BOOL || kind == IR_KIND_SIGNED || kind == IR_KIND_UNSIGNED;
 }
 
-/* The facts of one node whose sources are all known. False when memory is short. */
+/* Bounds of one node whose sources all have theirs. False when memory is short. */
 static bool set_bounds(ir_graph *g, ir_ref ref) {
   const ir_node *n = ir_get(g, ref);
   ir_bounds few[STACK], *s = few;

@@ -1,12 +1,16 @@
-/* A store's index is taken apart into ranges with factors. Different iterations store to different elements
- * when every loop around the store has a term and the terms are digits of a number: each factor exceeds what
- * those of smaller factors add up to. For two stores, what their indices have in common are the high digits;
- * the rest is one low digit, of which each store has an interval of its own.
+/* Which parameters may share the memory of the output p0 (in_place.h has the contract).
  *
- * What is loaded for a store to a local is another matter. All stores stand in some loop, the round, and
- * those to locals come first in it. So a load for one of them may be of any element that this round stores,
- * but of none that another round does: of the ranges of the round's loop and those around it both indices
- * have the same terms, and these are the high digits of a number whose low digit is the rest of either. */
+ * The index of a store is read as constant + sum of factor * range. Different iterations store to different
+ * elements if every loop around the store contributes a term and the terms are digits of a mixed-radix
+ * number: each factor exceeds the largest sum of the terms with smaller factors. For two stores, the terms
+ * that both indices have are the high digits; the other terms of each index form one low digit, and the
+ * intervals of these two low digits must be disjoint.
+ *
+ * Loads for a store to a local follow another rule. All stores lie in one common loop, and in its body the
+ * stores to locals come first. Such a load may read any element that the same iteration of the common loop
+ * stores to p0, but none that another iteration stores. That holds if over the ranges of the common loop and
+ * of the loops around it both indices have the same terms, and these terms are the high digits of a number
+ * whose low digit is the other terms of either index. */
 #include "ir/in_place.h"
 
 #include <stdlib.h>
@@ -37,17 +41,17 @@ typedef struct finder {
   ir_ref local_stores[MOST_LOCAL_STORES];
   uint32_t local_count;
   bool items;         /* iterations of vector loops are work-items */
-  bool late;          /* some store to a local comes behind one to p0 */
+  bool late;          /* some store to a local comes after a store to p0 */
   ir_ref common_loop; /* the innermost loop around all stores; 0: none */
 } finder;
 
-/* Factors and sums are kept small enough that nothing below overflows. */
+/* Factors and sums are bounded so that no arithmetic below overflows. */
 static bool small(int64_t x) { return x > -(INT64_MAX >> 8) && x < INT64_MAX >> 8; }
 
 static bool add_term(finder *f, place *p, ir_ref range, int64_t factor) {
   int64_t hi = ir_bounds_of(f->g, range).hi, most;
   uint32_t i = 0;
-  if (hi < 0) hi = 0; /* of no rounds */
+  if (hi < 0) hi = 0; /* the loop has no iterations */
   while (i < p->count && p->terms[i].range != range) i++;
   if (i == p->count) {
     if (p->count == MOST_TERMS) return false;
@@ -58,7 +62,7 @@ static bool add_term(finder *f, place *p, ir_ref range, int64_t factor) {
          small(most);
 }
 
-/* index = constant + sum of factor * range */
+/* Reads the index as constant + sum of factor * range. False if it is not affine, or too large. */
 static bool read_affine(finder *f, place *p) {
   struct {
     ir_ref ref;
@@ -95,7 +99,7 @@ static bool read_affine(finder *f, place *p) {
   return true;
 }
 
-/* Every loop around the store that may run twice has a term. */
+/* Does every loop around the store that may have two iterations have a term? */
 static bool moves_with_loops(const finder *f, const place *p) {
   for (ir_ref loop = f->regions.region[p->store]; loop; loop = f->regions.region[loop]) {
     ir_ref range = ir_src(f->g, loop, 0);
@@ -111,7 +115,8 @@ static int by_factor(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Are these digits, above one that goes from 0 to `low`? Sorts them. */
+/* Are the terms the digits of a mixed-radix number, above a lowest digit in [0, low]? Sorts them by
+ * factor. */
 static bool are_digits(term *terms, uint32_t count, int64_t low) {
   qsort(terms, count, sizeof *terms, by_factor);
   for (uint32_t i = 0; i < count; i++) {
@@ -132,8 +137,8 @@ typedef struct interval {
   int64_t lo, hi;
 } interval;
 
-/* Of what a's index is beyond the terms that it has in common with b's; those are listed. False: too large.
- */
+/* The interval of a's index without the terms that b's index has as well; these terms go to common[]. False
+ * if a value is too large. */
 static bool other_terms(const place *a, const place *b, term *common, uint32_t *common_count, interval *out) {
   *out = (interval){a->constant, a->constant};
   *common_count = 0;
@@ -171,7 +176,8 @@ static bool each_element_once(finder *f) {
   return true;
 }
 
-/* All effects are stores to p0 or to locals; p0's number of bytes per element, 0 where it is otherwise. */
+/* Collects the stores, if every effect is a store to p0 or to a local. Returns the element size of p0 in
+ * bytes, or 0 if there are other effects, or too many stores. */
 static size_t find_stores(finder *f) {
   size_t bytes = 0;
   for (size_t i = 0; i < f->regions.count; i++) {
@@ -198,7 +204,7 @@ static bool is_effect(const ir_graph *g, ir_ref ref) {
   return n->op == IR_OP_SEQ || n->op == IR_OP_STORE || (n->op == IR_OP_LOOP && ir_loop_carries(g, ref) == 0);
 }
 
-/* No effect stands in two places. `met` is of regions.limit zeros, and again so when this returns. */
+/* Does each effect have one user? `met` has regions.limit zeros, before and after. */
 static bool stand_alone(const finder *f, uint8_t *met) {
   bool alone = true;
   for (size_t i = 0; i < f->regions.count; i++) {
@@ -213,7 +219,7 @@ static bool stand_alone(const finder *f, uint8_t *met) {
   return alone;
 }
 
-/* the round */
+/* loads for locals */
 
 static bool stands_in(const finder *f, ir_ref loop, ir_ref outer) {
   while (loop && loop != outer) loop = f->regions.region[loop];
@@ -229,14 +235,15 @@ static void find_common_loop(finder *f) {
   f->common_loop = loop;
 }
 
-/* Is the range that of the round's loop, or of one around it? */
+/* Is it the range of the common loop, or of a loop around it? */
 static bool is_outer(const finder *f, ir_ref range) {
   for (ir_ref loop = f->common_loop; loop; loop = f->regions.region[loop])
     if (ir_src(f->g, loop, 0) == range) return true;
   return false;
 }
 
-/* The terms of outer ranges; the interval of all else is joined to *rest. False: too large. */
+/* The terms of outer ranges; *rest is extended by the interval of all other terms. False if a value is too
+ * large. */
 static bool outer_terms(const finder *f, const place *p, term *outer, uint32_t *count, interval *rest) {
   interval x = {p->constant, p->constant};
   *count = 0;
@@ -255,7 +262,7 @@ static bool outer_terms(const finder *f, const place *p, term *outer, uint32_t *
   return true;
 }
 
-/* Does no round but this one store what it loads here? */
+/* Is it certain that no other iteration of the common loop stores what this one loads here? */
 static bool loads_in_iteration(finder *f, ir_ref load) {
   place from = {.store = load, .index = ir_src(f->g, load, 1)};
   if (f->items || !f->common_loop || f->late || !read_affine(f, &from)) return false;
@@ -277,8 +284,8 @@ static uint32_t bit_of(const finder *f, ir_ref param) {
   return ir_op_of(f->g, param) == IR_OP_PARAM && slot > 0 && slot < 32 ? 1u << slot : 0;
 }
 
-/* Parameters of which each load is at the index of every store to p0 that uses it, and of an element of this
- * round where it is for a local. `used` is of regions.limit zeros. */
+/* The set of parameters all of whose loads are legal: a load for a store to p0 has the index of that store, a
+ * load for a store to a local reads an element of the same iteration. `used` has regions.limit zeros. */
 static ir_status sort_loads(finder *f, size_t bytes, uint8_t *used, uint32_t *set) {
   uint32_t good = 0, bad = 0;
   ir_ref *live = NULL;
@@ -296,7 +303,7 @@ static ir_status sort_loads(finder *f, size_t bytes, uint8_t *used, uint32_t *se
         bad |= bit_of(f, n->src[0]);
     }
   }
-  for (size_t i = 0; i < f->regions.count; i++) { /* loads for something else, such as an extent */
+  for (size_t i = 0; i < f->regions.count; i++) { /* loads with another use, such as an extent */
     const ir_node *n = ir_get(f->g, f->regions.order[i]);
     if (n->op != IR_OP_LOAD) continue;
     bool fits = used[f->regions.order[i]] && ir_dtypes[n->dtype].bytes == bytes;

@@ -41,7 +41,7 @@ ir_value ir_const_value(const ir_graph *g, ir_ref ref) { return (ir_value){.i = 
 ir_ref ir_var(ir_graph *g, const char *name, size_t length, int64_t lo, int64_t hi, int64_t divisor) {
   int64_t id = ir_name(g, name, length);
   if (id < 0) return 0;
-  ir_ref facts[3] = {0}; /* one after the other: the order in which nodes are made is part of the result */
+  ir_ref facts[3] = {0}; /* one statement each: the order in which nodes are made is part of the result */
   facts[0] = ir_index(g, lo);
   facts[1] = ir_index(g, hi);
   facts[2] = ir_index(g, divisor);

@@ -1,10 +1,11 @@
-/* An order of nodes that has nothing to do with when they were made: sums, products and conjunctions list
- * their parts alike in every graph that says the same, whatever else it holds.
+/* An order of nodes that does not depend on the order in which they were made: sums, products and
+ * conjunctions list their operands in the same order in every graph that contains the same expression.
  *
- * By height (0 without operands, else one more than the highest source), operation, arg (a name as its text),
- * dtype, and the first source that differs. Comparisons are one operation until their sources are the same:
- * what bounds one expression stands side by side, the lower bound first. What is higher than any expression
- * that is read, and would take as long to tell from its likes, comes last, in the order of making. */
+ * Sort keys, in this order: height (0 without operands, else one more than the highest source), operation,
+ * arg (a name as its text), dtype, and the first source that differs. All comparisons count as one operation
+ * until their sources are equal, so the bounds of one expression are adjacent, the lower bound first. Nodes
+ * of height MOST_HEIGHT or more, which are larger than any expression that somebody reads and would be slow
+ * to compare, come last, in the order in which they were made. */
 #include "ir.h"
 
 #include <string.h>
@@ -32,7 +33,7 @@ uint32_t ir_order_of(const ir_graph *g, ir_op op, int64_t arg, const ir_ref *src
   return height << (OP_BITS + ARG_BITS) | (uint32_t)kind_of(op) << ARG_BITS | of_arg;
 }
 
-/* what the nodes are without their sources; 0 when only those differ */
+/* compares the nodes without their sources; 0 if only the sources differ */
 static int compare_alone(const ir_graph *g, const ir_node *x, const ir_node *y) {
   if (x->order != y->order) return compare_integers(x->order, y->order);
   int names = is_named((ir_op)x->op) ? strcmp(ir_name_text(g, x->arg), ir_name_text(g, y->arg)) : 0;

@@ -1,23 +1,25 @@
-/* A plan: what the passes hand to the runtime. Buffers by slot, steps in order. Sizes are index expressions
- * of the graph's variables, evaluated when a run supplies the variables' values. Offsets of intermediates are
- * not part of a plan: the runtime lays one arena out by lifetime, which the order of steps implies.
+/* A plan: the result of the passes and the input of the runtime. It lists buffers (slots) and steps in order.
+ * Sizes are index expressions over the graph's variables, evaluated when a run supplies the variables'
+ * values. Offsets of intermediates are not part of a plan: the runtime lays out one arena by lifetimes, which
+ * follow from the order of steps.
  *
  * The list of steps is flat: a step that calls functions is followed by the steps of its first function, then
- * by those of its second, and their numbers are all that says so. A function is written out where it is
- * called, so its steps name slots of the one table. */
+ * by those of its second; `inside` counts them. A function is expanded at each call, so its steps name slots
+ * of the same table. */
 #ifndef VIEWFOLD_IR_PLAN_H
 #define VIEWFOLD_IR_PLAN_H
 
 #include "ir.h"
 
-enum { IR_MAX_STEPS = 1 << 16 }; /* with those of functions; they nest IR_MAX_DEPTH deep at most */
+enum { IR_MAX_STEPS = 1 << 16 }; /* steps of functions included; functions nest at most IR_MAX_DEPTH deep */
 
 typedef enum ir_slot_kind {
   IR_SLOT_INPUT,  /* the caller's, read only */
   IR_SLOT_OUTPUT, /* the caller's, written by the program alone */
   IR_SLOT_TEMP,   /* an intermediate */
   IR_SLOT_DATA,   /* a literal array of the graph */
-  IR_SLOT_MOVING  /* no memory of its own: part of others', set by one loop in every round */
+  IR_SLOT_MOVING  /* no memory of its own: points into the memory of others, set anew by one loop in each
+                     iteration */
 } ir_slot_kind;
 
 typedef struct ir_slot {
@@ -27,17 +29,18 @@ typedef struct ir_slot {
 } ir_slot;
 
 /* What a step does, and its slots in order.
- *   KERNEL  launches a kernel: of each PARAM
+ *   KERNEL  launches a kernel: the slot of each PARAM
  *   COPY    to, from
  *   COND    runs one of two functions: predicate, then the results, which both functions write
  *   WHILE   runs its first function, which writes the predicate, and while that holds its second: predicate,
  *           then five slots of each carried value
  *   SCAN    runs its function `count` times: five slots of each carried value; then two of each operand that
- *           is sliced and of each result that is stacked: the whole and, moving, the part of this round
+ *           is sliced and of each result that is stacked: the whole array, and a moving slot, the slice of
+ *           the current iteration
  *   CALL    a custom operation: results, then operands
- * The five slots of a carried value: what it is before the first round; moving, what it is in this round;
- * moving, where this round writes it; the result; a spare buffer of its size. Rounds alternate between the
- * last two. */
+ * The five slots of a carried value: its initial value; a moving slot, its value in the current iteration; a
+ * moving slot, where the current iteration writes the next value; the result; a spare buffer of the same
+ * size. Iterations write alternately to the last two (double buffering). */
 typedef enum ir_step_kind {
   IR_STEP_KERNEL,
   IR_STEP_COPY,
@@ -49,29 +52,29 @@ typedef enum ir_step_kind {
 } ir_step_kind;
 extern const char *const ir_step_names[IR_STEP_KINDS];
 
-/* What a value is where a slab goes over one of its axes (keys) in blocks. */
+/* The role of a value in a fused row group that processes one axis of its values (the keys) in blocks. */
 typedef enum ir_fused_role {
-  IR_FUSED_PLAIN,   /* computed when all blocks are */
-  IR_FUSED_BLOCK,   /* over the keys: one block at a time */
+  IR_FUSED_PLAIN,   /* computed after all blocks */
+  IR_FUSED_BLOCK,   /* has a keys axis: computed one block at a time */
   IR_FUSED_WEIGHT,  /* the same, exp(x - s) */
   IR_FUSED_MAXIMUM, /* the maximum of x over the keys */
-  IR_FUSED_SUM      /* over the keys, of multiples of the weight */
+  IR_FUSED_SUM      /* the sum over the keys of multiples of the weight */
 } ir_fused_role;
 
-/* Of a kernel that computes several tensors, one after the other at each position of the loops that they
- * share (a slab): one of them, in order. */
+/* One of the tensors that a fused row group computes. A fused row group is a kernel that computes several
+ * tensors, one after the other in each iteration of the loops that they share. */
 typedef struct ir_fused_value {
   ir_ref value;
-  bool local;                /* those behind it read it, from a local */
-  bool transposed;           /* in which the rows of a round lie side by side, not one after the other */
-  bool copied;               /* the value lies in memory already, and is only taken into the local */
-  uint32_t slot;             /* where it goes; UINT32_MAX: only there */
-  uint8_t axes[IR_MAX_RANK]; /* of the value: the axis that walks each shared loop */
-  uint8_t keys;              /* of a BLOCK or WEIGHT: that axis of the value; of a SUM: of its operand */
+  bool local;      /* later values of the group read it, from a local */
+  bool transposed; /* the local is transposed: the rows of an iteration are contiguous, one element of each */
+  bool copied;     /* the value is in memory already, and is only copied to the local */
+  uint32_t slot;   /* where it is stored; UINT32_MAX: only in the local */
+  uint8_t axes[IR_MAX_RANK]; /* of the value: the axis that each shared loop indexes */
+  uint8_t keys;              /* the keys axis: of a BLOCK or WEIGHT, of the value; of a SUM, of its operand */
   ir_fused_role role;
 } ir_fused_value;
 
-/* Does a local of it hold one block of keys? */
+/* Does its local hold one block of keys? */
 static inline bool ir_has_key_block(const ir_fused_value *v) {
   return v->role == IR_FUSED_BLOCK || v->role == IR_FUSED_WEIGHT;
 }
@@ -79,42 +82,43 @@ static inline bool ir_has_key_block(const ir_fused_value *v) {
 typedef struct ir_row_group {
   ir_fused_value *values;
   uint32_t count;
-  uint32_t loops; /* outermost first */
-  int64_t rows;   /* positions of the innermost that one round takes */
-  int64_t block;  /* keys that are taken together; 0: the slab has none */
+  uint32_t loops; /* shared loops, outermost first */
+  int64_t rows;   /* indices of the innermost shared loop that one iteration covers */
+  int64_t block;  /* keys that are processed together; 0: the group has no key blocks */
 } ir_row_group;
 
-/* Why a kernel that reads what an earlier one computes is not in one slab with that. */
+/* Why a kernel is not in the same fused row group as the earlier kernel that computes what it reads. */
 typedef enum ir_apart {
-  IR_APART_NOT,   /* it is, or reads nothing of the kind, or comes too late */
-  IR_APART_LOOPS, /* it reads other positions than those at which the loops stand: none can be shared */
-  IR_APART_ROWS,  /* rows do not fit in a cache, or there are too few */
-  IR_APART_TILES, /* a contraction uses what it reads over more rows than fit */
-  IR_APART_MASKS, /* it is cut where masks end */
+  IR_APART_NOT,   /* it is in the group, or it reads nothing of an earlier kernel, or it comes too late */
+  IR_APART_LOOPS, /* it reads the value at other indices than those of the loops: no loop can be shared */
+  IR_APART_ROWS,  /* the rows do not fit in a cache, or there are too few */
+  IR_APART_TILES, /* a contraction reuses what it reads for more rows than fit */
+  IR_APART_MASKS, /* it is split where its masks end, in loops of its own */
   IR_APART_COUNT
 } ir_apart;
 
 typedef struct ir_step {
-  ir_ref kernel; /* of a KERNEL: a KERNEL node, before fold the tensor node that it computes */
+  ir_ref kernel; /* of a KERNEL: a KERNEL node; before the pass fold, the tensor node that it computes */
   ir_ref count;  /* index expression. KERNEL: extent of the thread loop, the end of the range that the kernel
-                    accepts; COPY: elements; WHILE: most rounds, below 0: any number; SCAN: rounds */
-  ir_ref work;   /* KERNEL: index expression: scalar operations and bytes of the whole launch, roughly */
-  ir_ref flops;  /* KERNEL: index expression: operations on floats; 0: not counted */
-  ir_ref magnitude; /* KERNEL: index expression: the kernel may run where evaluating it does not overflow; 0:
-                       always */
-  uint32_t *slots;  /* of a KERNEL: those that it writes come first */
+                    accepts; COPY: elements; WHILE: maximum iterations, below 0: no limit; SCAN: iterations */
+  ir_ref work;   /* KERNEL: index expression: estimate of scalar operations and bytes of the whole launch */
+  ir_ref flops;  /* KERNEL: index expression: floating-point operations; 0: not counted */
+  ir_ref magnitude; /* KERNEL: index expression: the kernel may run only if evaluating this does not overflow;
+                       0: always */
+  uint32_t *slots;  /* of a KERNEL: the slots that it writes come first */
   uint32_t slot_count;
-  ir_row_group row_group; /* of a KERNEL that computes one tensor: of no values */
+  ir_row_group row_group; /* of a KERNEL that computes one tensor: no values */
   ir_apart apart;
   ir_step_kind kind;
-  uint32_t inside[2];       /* how many of the steps that follow are its first and its second function's */
-  uint32_t carries;         /* carried values; of a CALL: results */
+  uint32_t inside[2];       /* how many of the following steps belong to its first and its second function */
+  uint32_t carries;         /* number of carried values; of a CALL: of results */
   bool reverse;             /* a SCAN that begins with the last slice */
-  int64_t name, attributes; /* of a CALL: interned name, and bytes that say more; -1: none */
-  uint32_t first_stored, stored_count; /* what is in memory where this step is */
+  int64_t name, attributes; /* of a CALL: interned name, and interned bytes of its attributes; -1: none */
+  uint32_t first_stored, stored_count; /* the ir_stored entries that hold at this step */
 } ir_step;
 
-/* In one function: this tensor node is in memory, in this slot. Of each function in order of nodes. */
+/* A tensor node and the slot that holds it, within one function. The entries of a function are in order of
+ * nodes. */
 typedef struct ir_stored {
   ir_ref node;
   uint32_t slot;
@@ -128,18 +132,18 @@ typedef struct ir_plan {
   size_t step_count, step_cap;
   uint32_t *results; /* slot of each result of the graph, in order; results may share a slot */
   size_t result_count;
-  ir_stored *stored; /* what passes need to make kernels of tensors */
+  ir_stored *stored; /* what passes need to generate kernels from tensors */
   size_t stored_count, stored_cap;
 } ir_plan;
 
-/* How many of a kernel step's slots it writes. */
+/* The number of slots that a kernel step writes; they come first. */
 static inline uint32_t ir_written_slots(const ir_step *step) {
   uint32_t count = step->row_group.count == 0;
   for (uint32_t i = 0; i < step->row_group.count; i++) count += step->row_group.values[i].slot != UINT32_MAX;
   return count;
 }
 
-/* Does the kernel of the step compute the value, as one of several? */
+/* Is the value computed by the step's fused row group? */
 static inline bool ir_in_row_group(const ir_step *step, ir_ref value) {
   for (uint32_t i = 0; i < step->row_group.count; i++)
     if (step->row_group.values[i].value == value) return !step->row_group.values[i].copied;

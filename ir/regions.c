@@ -1,10 +1,10 @@
-/* Placement of nodes into loop bodies: one walk from the root, sources first.
+/* Placement of nodes into loop bodies: one depth-first traversal from the root, sources first.
  *
- * While the walk is inside a loop's body the loop is active; active loops are numbered by depth. A node's
- * region is the deepest region among its sources. A value loop may itself belong further out than where the
- * walk met it: it belongs to the deepest active loop, other than itself, that anything in its body depends
- * on, which is collected in `outer` as the nodes of its body are placed. Linear in the nodes, times the depth
- * of loops at worst. */
+ * A loop is active while the traversal is inside its body; active loops are numbered by depth. The region of
+ * a node is the deepest region among its sources. A loop with a value may belong further out than where the
+ * traversal met it: it belongs to the deepest active loop other than itself on which anything in its body
+ * depends. `outer` collects that loop while the nodes of the body are placed. Time is linear in the nodes, at
+ * worst times the depth of loops. */
 #include "ir/regions.h"
 
 #include <string.h>
@@ -17,8 +17,8 @@ typedef struct frame {
 typedef struct walk {
   const ir_graph *graph;
   ir_regions *out;
-  ir_ref *state;   /* 0 not met, 1 under way, 2 placed */
-  uint32_t *depth; /* of an active loop, from 1; 0: not active */
+  ir_ref *state;   /* 0 not met, 1 in progress, 2 placed */
+  uint32_t *depth; /* depth of an active loop, from 1; 0: not active */
   ir_ref *outer;   /* per loop: the deepest other loop that its body depends on */
   frame *frames;
   size_t frame_count, frame_cap;
@@ -44,7 +44,8 @@ ir_ref ir_loop_effect(const ir_graph *g, ir_ref loop) {
 
 static ir_ref deeper(const walk *w, ir_ref a, ir_ref b) { return w->depth[b] > w->depth[a] ? b : a; }
 
-/* the region of a source as seen by its user; 0 and a note where that loop is not active */
+/* The region of a source as its user sees it. If that loop is not active, records the escape and returns
+ * 0. */
 static ir_ref source_region(walk *w, ir_ref user, ir_ref source) {
   ir_ref region = w->out->region[source];
   if (!region || w->depth[region]) return region;
@@ -52,8 +53,9 @@ static ir_ref source_region(walk *w, ir_ref user, ir_ref source) {
   return 0;
 }
 
-/* A node of region `home` depends on the active loop `other`: enter it into the chain home, outer[home], ...
- * which is ordered by depth, because loops that one node depends on stand inside each other. */
+/* A node of region `home` depends on the active loop `other`. Inserts `other` into the chain home,
+ * outer[home], outer[outer[home]], ..., which is ordered by depth: loops on which one node depends are
+ * nested. */
 static void depend(walk *w, ir_ref home, ir_ref other) {
   while (home && other && home != other) {
     ir_ref outer = w->outer[home];
@@ -89,14 +91,14 @@ static void place_range(walk *w, ir_ref ref) {
   ir_ref extent = 0, loop = w->out->loop_of[ref];
   place_sources(w, ref, 0, ir_get(w->graph, ref)->nsrc, &extent);
   w->out->region[ref] = loop ? loop : extent;
-  if (loop) w->outer[loop] = extent; /* the loop is entered next, so its chain begins here */
+  if (loop) w->outer[loop] = extent; /* the loop is entered next: its chain starts here */
 }
 
 static void place_loop(walk *w, ir_ref ref) {
   const ir_node *n = ir_get(w->graph, ref);
   uint32_t k = ir_loop_carries(w->graph, ref);
   ir_ref body = 0, region = 0;
-  if (w->depth[ref]) { /* leave the body */
+  if (w->depth[ref]) { /* the traversal leaves the body */
     for (uint32_t i = 1 + k; i < n->nsrc; i++) {
       ir_ref next = source_region(w, ref, n->src[i]);
       if (next != ref) body = deeper(w, body, next);
@@ -139,7 +141,8 @@ static void place_node(walk *w, ir_ref ref, bool loop) {
   w->out->order[w->out->count++] = ref;
 }
 
-/* A loop's effect comes before its next values, though it stands behind them. */
+/* The i-th source to visit: a loop's effect is visited before its next values, though it follows them in
+ * src. */
 static ir_ref source_at(const walk *w, ir_ref ref, uint32_t i, bool loop) {
   const ir_node *n = ir_get(w->graph, ref);
   uint32_t body = loop ? 1 + ir_loop_carries(w->graph, ref) : 0;
@@ -168,7 +171,7 @@ static bool walk_from(walk *w, ir_ref root) {
   return true;
 }
 
-/* loop_of and shared */
+/* fills loop_of and shared */
 static void bind_ranges(const ir_graph *g, ir_regions *out, const ir_ref *nodes, size_t count) {
   for (size_t i = 0; i < count; i++) {
     ir_ref ref = nodes[i];
@@ -180,7 +183,8 @@ static void bind_ranges(const ir_graph *g, ir_regions *out, const ir_ref *nodes,
   }
 }
 
-/* By node, 0 at first: for the nodes listed and for 0, as time is to go with these and not with the graph. */
+/* A table indexed by ref; only the entries of the listed nodes and of 0 are cleared, so that the time depends
+ * on these and not on the size of the graph. */
 static ir_ref *table(const ir_mem *mem, size_t limit, const ir_ref *nodes, size_t count) {
   ir_ref *made = ir_alloc(mem, limit * sizeof *made);
   if (made) made[0] = 0;
@@ -203,7 +207,7 @@ ir_status ir_regions_find(const ir_graph *g, ir_ref root, ir_regions *out) {
   }
   if (status == IR_OK && w.state && w.depth && w.outer && out->region && out->loop_of && out->shared) {
     bind_ranges(g, out, out->order, out->count);
-    out->count = 0; /* the walk writes the same nodes again, in its own order */
+    out->count = 0; /* the traversal lists the same nodes in its own order */
     if (!walk_from(&w, root)) status = IR_ERR_MEMORY;
   } else if (status == IR_OK) {
     status = IR_ERR_MEMORY;

@@ -1,4 +1,4 @@
-/* Values with others in place of some of their parts. */
+/* Rebuilds values with some nodes replaced by others. */
 #include "ir.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 typedef struct replacer {
   ir_graph *g;
   ir_ref floor;
-  ir_ref *nodes, *map; /* map[i]: what nodes[i] becomes */
+  ir_ref *nodes, *map; /* map[i] replaces nodes[i] */
   size_t count, cap;
   ir_ref *scratch;
   size_t scratch_cap;

@@ -1,4 +1,4 @@
-/* Who wants to know how long each part of a compilation takes. Nobody does where the timer is NULL. */
+/* Receives the time that each phase of a compilation takes. A NULL timer measures nothing. */
 #ifndef VIEWFOLD_IR_TIMER_H
 #define VIEWFOLD_IR_TIMER_H
 
@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <time.h>
 
-/* `part` is a pass or a part of code generation. It belongs to the kernel of that symbol, or where symbol is
- * NULL to the step of that number, or where that is negative to the graph. Called from several threads. */
+/* `phase` is a pass or a step of code generation. The time belongs to the kernel named `symbol`; if symbol is
+ * NULL, to the step of that number; if that is negative, to the graph. Called from several threads. */
 typedef struct ir_timer {
   void *user;
   void (*note)(void *user, const char *phase, int step, const char *symbol, int64_t ns);
@@ -21,7 +21,7 @@ static inline int64_t ir_now_ns(void) {
 
 static inline int64_t ir_timer_start(const ir_timer *timer) { return timer ? ir_now_ns() : 0; }
 
-/* Note what ran since *start, and start again. */
+/* Reports the time since *start and restarts it. */
 static inline void ir_timer_lap(const ir_timer *timer, int64_t *start, const char *phase, int step,
                                 const char *symbol) {
   if (!timer) return;

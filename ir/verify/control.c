@@ -1,4 +1,4 @@
-/* The verifier's rules of functions and of the nodes that call them. */
+/* The verifier's rules for functions and for the nodes that call them. */
 #include "ir/verify/verify.h"
 
 static bool one_size(const ir_graph *g, ir_ref a, ir_ref b) {
@@ -6,7 +6,8 @@ static bool one_size(const ir_graph *g, ir_ref a, ir_ref b) {
   return a == b || !ir_is_const(g, a, &x) || !ir_is_const(g, b, &y) || x == y;
 }
 
-/* One dtype, and one shape from axis `skip` of a and `behind` of b on, as far as sizes are numbers. */
+/* Equal dtypes, and equal shapes from axis `skip` of a and axis `behind` of b on, as far as the sizes are
+ * numbers. */
 static bool one_type(const ir_graph *g, ir_ref a, uint32_t skip, ir_ref b, uint32_t behind) {
   uint32_t rank = ir_rank(g, a);
   if (!ir_shape(g, a) || !ir_shape(g, b) || ir_dtype_of(g, a) != ir_dtype_of(g, b) || rank < skip ||
@@ -21,7 +22,8 @@ static bool is_truth(const ir_graph *g, ir_ref ref) {
   return ir_shape(g, ref) && ir_rank(g, ref) == 0 && ir_dtype_of(g, ref) == IR_BOOL;
 }
 
-/* Function `number` takes the operands from..; of those before `sliced` beyond `carries` a slice. */
+/* Parameters of function `number` have the types of the operands from `from` on; an operand in [carries,
+ * carries + sliced) has one more axis in front, along which it is sliced. */
 static bool check_parameters(ir_verifier *v, ir_ref ref, uint32_t number, uint32_t from, ir_scan_state s) {
   const ir_graph *g = v->graph;
   const ir_node *n = ir_get(g, ref);
@@ -39,7 +41,7 @@ static bool check_parameters(ir_verifier *v, ir_ref ref, uint32_t number, uint32
   return true;
 }
 
-/* Results of function `number` are of the types of others: those of nodes like[0..count). */
+/* The first results of function `number` have the types of the nodes like[0..count). */
 static bool returns(ir_verifier *v, ir_ref ref, uint32_t number, const ir_ref *like, uint32_t count) {
   ir_function f = ir_function_of(v->graph, ir_called(v->graph, ref, number));
   if (f.result_count < count)

@@ -1,4 +1,4 @@
-/* The verifier's rules of calls of custom operations. */
+/* The verifier's rules for calls of custom operations. */
 #include "ir/custom.h"
 #include "ir/verify/verify.h"
 

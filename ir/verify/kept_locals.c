@@ -1,6 +1,6 @@
-/* Rules of kept locals: what a load of one gives may change from round to round of a loop in which something
- * is stored to it. So whatever is made of such a load, and used in that loop, belongs to it: computed further
- * out, it would stay what it was before the first round. */
+/* Rules of kept locals: a load of one may give another value in each iteration of a loop that stores to it.
+ * So a value that is computed from such a load and used in that loop must be computed in that loop: further
+ * out it would keep what was loaded before the first iteration. */
 #include "ir/regions.h"
 #include "ir/verify/verify.h"
 
@@ -10,11 +10,11 @@ typedef struct keeper {
   ir_verifier *v;
   const ir_graph *g;
   const ir_regions *regions;
-  uint64_t *reads;  /* by ref: the kept locals, by number, of which a load is in it */
-  uint64_t *stores; /* by ref of a LOOP: those to which something inside is stored */
+  uint64_t *reads;  /* by ref: the set of kept locals, by number, whose loads the value depends on */
+  uint64_t *stores; /* by ref of a LOOP: the set of those that its body stores to */
 } keeper;
 
-/* The kept local of a load or a store, as a set. */
+/* The kept local that a load or store accesses, as a set; otherwise 0. */
 static uint64_t local_of(const keeper *k, ir_ref ref) {
   const ir_node *n = ir_get(k->g, ref);
   if (n->op != IR_OP_LOAD && n->op != IR_OP_STORE) return 0;
@@ -40,7 +40,7 @@ static bool verify_node(keeper *k, ir_ref ref) {
   for (uint32_t s = 0; s < n->nsrc; s++) {
     ir_ref source = n->src[s], home = k->regions->region[source];
     if (ir_dtype_of(k->g, source) == IR_NONE) continue;
-    ir_ref inner = home == ref ? home : k->regions->region[ref]; /* a loop's values are computed inside it */
+    ir_ref inner = home == ref ? home : k->regions->region[ref]; /* next values are computed in the loop */
     for (ir_ref loop = inner; loop && loop != home; loop = k->regions->region[loop])
       if (k->stores[loop] & k->reads[source])
         return ir_broken(k->v, ref, "it uses what was read of a kept local before a loop that stores to it");

@@ -1,5 +1,6 @@
-/* Rules of kernels. Before loops are shaped the root is an effect (STORE, UPDATE, or SEQ of STOREs) over free
- * ranges, with REDUCE; afterwards it is a KERNEL, in which exactly one LOOP binds each range. */
+/* The verifier's rules for kernels. Before the loop nest is made, the root is an effect (STORE, UPDATE, or
+ * SEQ of STOREs) over free ranges, with REDUCE; afterwards it is a KERNEL, in which exactly one LOOP binds
+ * each range. */
 #include "ir/regions.h"
 #include "ir/verify/verify.h"
 
@@ -35,7 +36,8 @@ static bool is_effect(const ir_graph *g, ir_ref ref) { return ir_dtype_of(g, ref
 
 static bool is_local(const ir_graph *g, ir_ref ref) { return ir_op_of(g, ref) == IR_OP_LOCAL; }
 
-/* A buffer, index and, for a load, whether valid and the value where not; the value that is stored. */
+/* LOAD: a buffer, an index, whether it is valid, the value if not. STORE: a buffer, an index, the stored
+ * value. */
 static bool verify_access(kernel_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->graph, ref);
   ir_dtype element = ir_dtype_of(k->graph, n->src[0]);
@@ -54,8 +56,8 @@ static bool verify_access(kernel_verifier *k, ir_ref ref) {
   return n->dtype == (load ? element : IR_NONE) || ir_broken(k->v, ref, "its dtype is that of its parameter");
 }
 
-/* as an access, with whether it is valid before the value; ranges follow, and what stands for them once loops
- * are shaped */
+/* A buffer, an index, whether it is valid, the value; then ranges, which in a loop nest may be the
+ * expressions that replaced them. */
 static bool verify_update(kernel_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->graph, ref);
   ir_dtype element = ir_dtype_of(k->graph, n->src[0]);
@@ -169,7 +171,7 @@ static bool verify_seq(kernel_verifier *k, ir_ref ref) {
   return n->dtype == IR_NONE || ir_broken(k->v, ref, "it has no value");
 }
 
-/* Its number of elements, then positions of loops. */
+/* Its number of elements, then indices of loops. */
 static bool verify_local(kernel_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->graph, ref);
   int64_t size, number = ir_arg_int(n);
@@ -208,7 +210,7 @@ static bool verify_node(kernel_verifier *k, ir_ref ref) {
   }
 }
 
-/* Effects form a tree: each is run in one place. Values are never effects. */
+/* Effects form a tree: each has one user, which is a KERNEL, a SEQ or a LOOP. */
 static bool verify_effects(kernel_verifier *k, uint8_t *used) {
   for (size_t i = 0; i < k->count; i++) {
     ir_ref ref = k->nodes[i];
@@ -229,10 +231,10 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Axis numbers name ranges, slots name parameters: each belongs to one node. */
+/* Axis numbers identify ranges, slots identify parameters: no two nodes share one. */
 static bool verify_numbers(kernel_verifier *k, ir_op op) {
   size_t found = 0;
-  uint64_t *numbers = ir_alloc(k->graph->mem, k->count * sizeof *numbers); /* each with its node below */
+  uint64_t *numbers = ir_alloc(k->graph->mem, k->count * sizeof *numbers); /* number << 32 | node */
   if (!numbers) return ir_fail(k->v->error, IR_ERR_MEMORY, "out of memory verifying a kernel") == IR_OK;
   for (size_t i = 0; i < k->count; i++) {
     const ir_node *n = ir_get(k->graph, k->nodes[i]);
@@ -247,7 +249,7 @@ static bool verify_numbers(kernel_verifier *k, ir_op op) {
   return ok;
 }
 
-/* A kernel lists every parameter and every variable that it uses, and no other. */
+/* A kernel lists exactly the parameters and variables that it uses. */
 static bool verify_lists(kernel_verifier *k) {
   const ir_node *root = ir_get(k->graph, k->v->root);
   uint64_t params = 0, vars = 0;
@@ -282,14 +284,14 @@ static bool verify_binding(kernel_verifier *k) {
   return false;
 }
 
-/* Loops are placed innermost first, so their order read backwards meets each loop after the one around it. */
+/* The regions list loops innermost first, so the reverse order meets each loop after the loop around it. */
 static bool verify_vectors(kernel_verifier *k, uint8_t *inside) {
   for (size_t i = k->regions.count; i-- > 0;) {
     ir_ref ref = k->regions.order[i];
     if (!ir_is_loop(k->graph, ref)) continue;
     ir_ref outer = k->regions.region[ref];
     if (outer && ir_get(k->graph, ref)->dtype == IR_NONE && ir_get(k->graph, outer)->dtype != IR_NONE)
-      outer = 0; /* what each round does is done once for all lanes around */
+      outer = 0; /* an iteration's effect runs once for all vector lanes around the loop */
     bool vector = ir_arg_mode(ir_get(k->graph, ref)) == IR_VECTOR;
     if (vector && outer && inside[outer]) return ir_broken(k->v, ref, "a vector loop stands inside another");
     inside[ref] = vector || (outer && inside[outer]);
@@ -297,7 +299,8 @@ static bool verify_vectors(kernel_verifier *k, uint8_t *inside) {
   return true;
 }
 
-/* Does `body` depend on a value carried by the loop over `range`? Only refs between the two can. */
+/* Does `body` depend on a value carried by the loop over `range`? Only nodes with refs between the two
+ * can. */
 static bool depends_on_carry(const kernel_verifier *k, ir_ref range, ir_ref body, uint8_t *seen) {
   if (body <= range) return false;
   memset(seen + range, 0, (size_t)body - range + 1);
@@ -312,7 +315,7 @@ static bool depends_on_carry(const kernel_verifier *k, ir_ref range, ir_ref body
   return false;
 }
 
-/* A value loop over lanes folds them with one operation: next_i = OP(CARRY_i, body). */
+/* An unroll or vector loop with a value combines its lanes with one operation: next_i = OP(CARRY_i, body). */
 static bool verify_lanes(kernel_verifier *k, uint8_t *seen) {
   const ir_graph *g = k->graph;
   for (size_t i = 0; i < k->count; i++) {
@@ -340,7 +343,7 @@ static bool verify_lanes(kernel_verifier *k, uint8_t *seen) {
   return true;
 }
 
-/* What is read of a local was stored before, and stays, unless it is kept from round to round. */
+/* A local is stored to before it is loaded, and not after, unless it is kept from iteration to iteration. */
 static bool verify_locals(kernel_verifier *k, uint8_t *state) {
   enum { STORED = 1, LOADED = 2 };
   for (size_t i = 0; i < k->regions.count; i++) {
@@ -362,7 +365,7 @@ static uint8_t *cleared(const kernel_verifier *k, uint8_t *table) {
   return table;
 }
 
-/* table: room by ref */
+/* table: scratch space indexed by ref */
 static bool verify_whole(kernel_verifier *k, uint8_t *table) {
   if (!verify_numbers(k, IR_OP_RANGE) || !verify_numbers(k, IR_OP_PARAM) || !verify_numbers(k, IR_OP_LOCAL) ||
       !verify_lists(k))

@@ -1,28 +1,28 @@
-/* The verifier, written as the specification of what a graph may hold at each level: every node by itself,
- * then tensor graphs as a whole. Kernels as a whole are in kernel.c. */
+/* The verifier, written as the specification of what a graph may contain at each level: rules for single
+ * nodes, then for whole tensor graphs. Rules for kernels are in kernel.c. */
 #include "ir/verify/verify.h"
 #include "ir/print/print.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* dtypes of operands and result */
+/* relations between the dtypes of operands and result; "one dtype" includes the result */
 typedef enum {
   ANY,
-  SAME,         /* all alike */
-  NUMBER,       /* all alike, not bool */
-  FLOAT,        /* all alike, floats */
-  BITS,         /* all alike, not floats */
-  INTEGER,      /* all alike, integers */
-  COMPARE,      /* operands alike, result bool */
-  BRANCHES,     /* bool, then all alike */
+  SAME,         /* one dtype */
+  NUMBER,       /* one dtype, not bool */
+  FLOAT,        /* one dtype, a float */
+  BITS,         /* one dtype, not a float */
+  INTEGER,      /* one dtype, an integer */
+  COMPARE,      /* operands of one dtype, result bool */
+  BRANCHES,     /* condition bool, the others of one dtype */
   CONVERT,      /* to a data dtype */
-  SAME_SIZE,    /* data dtypes of one width */
+  SAME_SIZE,    /* data dtypes of equal size */
   TRUTH,        /* all bool */
   INDEX_RESULT, /* result i64 */
-  INDEXED,      /* like the first operand; the second is an integer */
-  UPDATED,      /* all alike but the second, which is an integer */
-  SUMMED        /* likewise, not bool */
+  INDEXED,      /* result like the first operand; the second is an integer */
+  UPDATED,      /* one dtype except the second operand, which is an integer */
+  SUMMED        /* as UPDATED, not bool */
 } rule;
 
 static const uint8_t rules[IR_OP_COUNT] = {
@@ -148,7 +148,7 @@ bool ir_broken(ir_verifier *v, ir_ref node, const char *format, ...) {
   ir_text line;
   ir_text_init(&line, v->graph->mem);
   ir_print_line(v->graph, v->root, node, &line);
-  if (line.failed) /* and then facts may have been missing for the same reason */
+  if (line.failed) /* then the broken rule may be due to missing memory as well */
     ir_fail(v->error, IR_ERR_MEMORY, "out of memory verifying a graph");
   ir_fail(v->error, IR_ERR_INTERNAL, "broken %s: `%.400s`: %s", ir_ops[ir_op_of(v->graph, node)].text,
           ir_text_get(&line), why);
@@ -158,7 +158,7 @@ bool ir_broken(ir_verifier *v, ir_ref node, const char *format, ...) {
 
 static bool is_data(ir_dtype t) { return t != IR_NONE && t != IR_INDEX; }
 
-/* the dtypes of operands from..n-1 and of the result are all t */
+/* the dtypes of operands [from, count) are t */
 static bool have_dtype(const ir_graph *g, const ir_node *n, uint32_t from, uint32_t count, ir_dtype t) {
   for (uint32_t i = from; i < count; i++)
     if (ir_dtype_of(g, n->src[i]) != t) return false;
@@ -218,13 +218,13 @@ bool ir_verify_elementwise(ir_verifier *v, ir_ref ref) {
   return true;
 }
 
-/* how many sources a list attribute has; the least, and the most */
+/* the least and greatest number of sources of a list attribute */
 static void list_length(const ir_verifier *v, ir_ref ref, const char *name, const char *kind, uint64_t *least,
                         uint64_t *most) {
   const ir_node *n = ir_get(v->graph, ref);
   uint32_t rank = ir_rank(v->graph, ref), of = ir_operand_count(n) ? ir_rank(v->graph, n->src[0]) : rank;
   if (n->op == IR_OP_VAR) *least = *most = 3;
-  else if (n->op == IR_OP_INPUT || n->op == IR_OP_BUFFER) /* with batch sizes behind */
+  else if (n->op == IR_OP_INPUT || n->op == IR_OP_BUFFER) /* batch sizes follow the shape */
     *least = *most = rank + (ir_batch_rank(v->graph, ref) > 0);
   else if (strcmp(name, "axes") == 0) *least = 0, *most = of;
   else if (n->op == IR_OP_UPDATE || n->op == IR_OP_LOCAL) *least = 0, *most = IR_MAX_RANK;
@@ -298,7 +298,7 @@ static bool verify_axis(ir_verifier *v, ir_ref ref) {
   return true;
 }
 
-/* The batch is what follows from the operands. */
+/* The batch is the one that follows from the operands. */
 static bool verify_batch(ir_verifier *v, ir_ref ref) {
   ir_graph *g = v->graph;
   const ir_node *n = ir_get(g, ref);
@@ -322,7 +322,7 @@ static bool verify_batch(ir_verifier *v, ir_ref ref) {
   return true;
 }
 
-/* The axes that indices and updates have, told by ranks: sizes may be written in several ways. */
+/* Ranks of indices and updates. Sizes are not compared: equal sizes may be written differently. */
 static bool verify_indirect(ir_verifier *v, ir_ref ref) {
   const ir_graph *g = v->graph;
   const ir_node *n = ir_get(g, ref);
@@ -339,8 +339,8 @@ static bool verify_indirect(ir_verifier *v, ir_ref ref) {
          ir_broken(v, ref, "the result has the shape of the first operand");
 }
 
-/* Operands of an elementwise node have its shape, or are constants of rank 0. Sizes that are expressions may
- * be written in several ways, so only numbers are compared. */
+/* Operands of an elementwise node have its shape, or are constants of rank 0. Only sizes that are numbers are
+ * compared, because equal expressions may be written differently. */
 static bool verify_shapes(ir_verifier *v, ir_ref ref) {
   const ir_graph *g = v->graph;
   const ir_node *n = ir_get(g, ref);
@@ -379,7 +379,8 @@ static bool verify_level(ir_verifier *v, ir_ref ref, int level) {
                    level == IR_LEVEL_TENSOR ? "in a tensor graph" : "in a kernel");
 }
 
-/* Marks what is used as a tensor: results, and operands of tensors. The rest is index arithmetic. */
+/* Marks the nodes that are used as tensors: results, and operands of tensors. All others are index
+ * arithmetic. */
 static void mark_tensors(const ir_graph *g, ir_ref root, const ir_ref *nodes, size_t count, uint8_t *tensor) {
   bool list = ir_op_of(g, root) == IR_OP_TUPLE || ir_op_of(g, root) == IR_OP_FUNC;
   tensor[root] = !list;
@@ -393,7 +394,7 @@ static void mark_tensors(const ir_graph *g, ir_ref root, const ir_ref *nodes, si
   }
 }
 
-/* The sizes of the results of a CUSTOM. */
+/* Is it a TUPLE of sizes, as behind the operands of a CUSTOM? */
 static bool is_sizes(const ir_graph *g, const ir_node *tuple) {
   uint32_t i = 0;
   while (i < tuple->nsrc && ir_dtype_of(g, tuple->src[i]) == IR_INDEX) i++;
@@ -402,7 +403,7 @@ static bool is_sizes(const ir_graph *g, const ir_node *tuple) {
 
 static bool verify_tensor(ir_verifier *v, ir_ref ref, bool tensor) {
   const ir_node *n = ir_get(v->graph, ref);
-  if (n->op == IR_OP_FUNC) return true; /* verified by itself */
+  if (n->op == IR_OP_FUNC) return true; /* verify_functions verifies it */
   if (n->op == IR_OP_TUPLE)
     return ref == v->root || tensor || is_sizes(v->graph, n) ||
            ir_broken(v, ref, "a tuple is the list of results");
@@ -410,7 +411,7 @@ static bool verify_tensor(ir_verifier *v, ir_ref ref, bool tensor) {
   if (!ir_verify_sources(v, ref)) return false;
   if (n->op == IR_OP_VAR) return verify_var(v, ref);
   if (!tensor) {
-    bool constant = n->op == IR_OP_CONST; /* the value that pads, and numbers */
+    bool constant = n->op == IR_OP_CONST; /* a padding value or a number */
     if (constant) return true;
     return ir_is_expression(v->graph, ref) ? verify_division(v, ref)
                                            : ir_broken(v, ref, "an attribute is an index expression");
@@ -425,7 +426,7 @@ static bool verify_tensor(ir_verifier *v, ir_ref ref, bool tensor) {
   return ir_verify_elementwise(v, ref);
 }
 
-/* Two different leaves of one name cannot be told apart in the text. */
+/* Two leaves with one name would be ambiguous in the text. */
 static bool verify_names(ir_verifier *v, const ir_ref *nodes, size_t count) {
   const ir_graph *g = v->graph;
   size_t names = g->name_count, named = 0;
@@ -467,7 +468,7 @@ static bool verify_nodes(ir_verifier *v, int level, const ir_ref *nodes, size_t 
   return ok;
 }
 
-/* One graph or function, by its root. */
+/* Verifies one graph or function, given by its root. */
 static ir_status verify_root(ir_verifier *v, int level) {
   const ir_graph *g = v->graph;
   bool is_function = ir_op_of(g, v->root) == IR_OP_FUNC;

@@ -1,10 +1,10 @@
 /* The folder ir/verify. The verifier.
  *
- *   in      a graph, and the level that it claims
+ *   in      a graph, and the level at which it is to be checked
  *   out     nothing, or the first rule that a node breaks
- *   holds   it reads and never changes; each rule stands in one place */
+ *   holds   it reads and never changes; each rule is stated in one place */
 
-/* What the files of the verifier share. */
+/* Declarations that the verifier's files share. */
 #ifndef VIEWFOLD_IR_VERIFY_VERIFY_H
 #define VIEWFOLD_IR_VERIFY_VERIFY_H
 
@@ -16,19 +16,19 @@ typedef struct ir_verifier {
   ir_error *error;
 } ir_verifier;
 
-/* Record that a node breaks a rule; the node is named by its line in the listing. Always false. */
+/* Records that a node breaks a rule. The message names the node by its line in the listing. Always false. */
 bool ir_broken(ir_verifier *v, ir_ref node, const char *format, ...) IR_PRINTF(3, 4);
-/* Index expressions, dtypes of elementwise operations: alike at both levels. */
+/* Index expressions, and dtypes of elementwise operations: the same rules at both levels. */
 bool ir_verify_elementwise(ir_verifier *v, ir_ref ref);
-bool ir_verify_sources(ir_verifier *v, ir_ref ref); /* how many, and that attributes have the right dtype */
+bool ir_verify_sources(ir_verifier *v, ir_ref ref); /* their number, and the dtypes of attributes */
 /* A CUSTOM, or a RESULT of one. */
 bool ir_verify_custom(ir_verifier *v, ir_ref ref);
-/* control.c: of a RESULT or a node of class CONTROL; of a FUNC, whose nodes are given */
+/* control.c: a RESULT or a node of class CONTROL; a FUNC, whose nodes are given */
 bool ir_verify_control(ir_verifier *v, ir_ref ref);
 bool ir_verify_function(ir_verifier *v, ir_ref func, const ir_ref *nodes, size_t count);
-/* Rules of kernels, on nodes that each obey the above. */
+/* Rules for kernels whose nodes obey the rules above. */
 bool ir_verify_kernel(ir_verifier *v, const ir_ref *nodes, size_t count);
-/* kept_locals.c: of locals that are kept, in a kernel whose loops are shaped */
+/* kept_locals.c: locals that are kept, in a kernel with its loop nest */
 struct ir_regions;
 bool ir_verify_kept(ir_verifier *v, const struct ir_regions *regions);
 
