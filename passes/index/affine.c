@@ -1,4 +1,4 @@
-/* What index expressions are made of, and how they move along ranges. */
+/* Nodes, strides and extents of index expressions. */
 #include "affine.h"
 
 #include <string.h>

@@ -1,19 +1,20 @@
-/* Questions about index expressions and the ranges in them, answered on the nodes as they are: nothing is
- * built or simplified. */
+/* Queries on index expressions and the ranges in them. Nodes are read as they are: nothing is built or
+ * simplified, except that a constant may be made. */
 #ifndef VIEWFOLD_PASSES_INDEX_AFFINE_H
 #define VIEWFOLD_PASSES_INDEX_AFFINE_H
 
 #include "ir/ir.h"
 
-/* The extent of a range; where it depends on another range, the most that it can be. */
+/* The extent of a range; where it depends on another range, its upper bound as a constant. */
 ir_ref loop_most_extent(ir_graph *g, ir_ref range);
 bool loop_depends(ir_graph *g, ir_ref root, ir_ref range);
 /* Coefficient of range in an index expression that is affine in it; false when it is not. */
 bool loop_stride(ir_graph *g, ir_ref index, ir_ref range, int64_t *stride);
 /* Nodes of op reachable from root, ascending, at most `room` of them. */
 uint32_t loop_find(ir_graph *g, ir_ref root, ir_op op, ir_ref *out, uint32_t room);
-/* By ref, of g->count: which nodes the roots need where no value is rare. `live`: what is reachable from the
- * roots, in topological order. To be freed; NULL when memory is short. */
+/* Array of g->count flags, by ref: the nodes that the roots need if no IR_OP_RARE takes its rare value
+ * (source 1). `live`: the nodes reachable from the roots, in topological order. The caller frees the array;
+ * NULL when memory is short. */
 bool *loop_usual(ir_graph *g, const ir_ref *roots, uint32_t root_count, const ir_ref *live, size_t count);
 
 #endif

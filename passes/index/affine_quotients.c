@@ -1,21 +1,21 @@
-/* Quotients that are affine together, though no one of them is: guess and prove.
+/* Sums of quotients that are affine although no single quotient is: guess, then prove.
  *
- * The sum of some quotients is worked out on a few lanes, the corners of the atoms' intervals and one step
- * inwards from them along each atom, as far as the facts allow them. An affine form is fixed by them where
- * they span the space; where they do not, it is left flat. The guess holds when the difference is bounded by
- * 0 from both sides (linear_system.c). Tried are all quotients of a sum, each pair, and under facts each
- * alone. */
+ * The sum is evaluated at a few sample points: the corners of the atoms' intervals, and one step inwards from
+ * each corner along each atom, as far as the facts allow these points. An affine form is fitted to the
+ * samples; its slope is 0 in directions that they do not determine. The guess holds if the difference is
+ * proven to be 0, by bounds from both sides (linear_system.c). All quotients of a sum are tried together,
+ * then each pair and, under facts, each alone. */
 #include "impl.h"
 
 enum {
-  SAMPLES = 32,    /* looked at */
-  VARY = 8,        /* columns that more than one value is left for */
-  ALL_CORNERS = 3, /* of so many columns every corner is looked at, of more the two outermost */
+  SAMPLES = 32,    /* sample points */
+  VARY = 8,        /* columns whose interval has more than one value */
+  ALL_CORNERS = 3, /* columns: all corners are sampled; with more, the two outermost */
 };
 
 typedef struct sample_points {
   pass_system system;
-  bool free[PASS_COLUMNS]; /* columns that are no quotients of others */
+  bool free[PASS_COLUMNS]; /* columns that are not quotients of others */
   uint32_t vary, column[VARY];
   uint32_t count;
   int64_t value[SAMPLES][PASS_COLUMNS];
@@ -26,9 +26,9 @@ static bool is_quotient(const ir_graph *g, ir_ref atom, int64_t *d) {
   return n->op == IR_OP_FLOORDIV && ir_is_const(g, n->src[1], d);
 }
 
-/* lanes */
+/* sample points */
 
-/* the form without its constant; false: it speaks of more than the columns, or is too large */
+/* The form's value at a point, without its constant. False: it has an atom without a column, or overflows. */
 static bool value_of(const pass_system *s, const int64_t *value, const pass_linear *form, int64_t *out) {
   *out = 0;
   for (uint32_t i = 0; i < form->count; i++) {
@@ -40,7 +40,8 @@ static bool value_of(const pass_system *s, const int64_t *value, const pass_line
   return true;
 }
 
-/* The values of the quotients where those of the free columns stand. False: one cannot be worked out. */
+/* Computes the values of the quotient columns from those of the free columns. False: one cannot be computed.
+ */
 static bool work_out(const ir_graph *g, const sample_points *of, int64_t *value) {
   const pass_system *s = &of->system;
   bool known[PASS_COLUMNS];
@@ -80,8 +81,8 @@ static bool is_allowed(pass_build *b, const sample_points *of, const int64_t *va
   return true;
 }
 
-/* The corner of this number, whose bits say low end or high, and a step inwards along one of the varying
- * columns, if there is such a one. */
+/* Adds a sample: the corner whose bits choose the low or high end per varying column, moved one step inwards
+ * along column number `along` (none where along >= vary), unless the facts exclude it. */
 static void add_sample(pass_build *b, sample_points *to, uint32_t corner, uint32_t along) {
   const pass_system *s = &to->system;
   if (to->count == SAMPLES) return;
@@ -113,14 +114,14 @@ static bool sample_points_of(pass_build *b, const pass_linear *of, sample_points
   return out->count > 0;
 }
 
-/* the form through some lanes */
+/* the affine form through the samples */
 
 /* sum of coef * slope = value */
 typedef struct equation {
   int64_t coef[VARY], value;
 } equation;
 
-/* to = to*a - by*c, over their common factor; false: too big */
+/* to = to*a - by*c, divided by the gcd of its coefficients; false: too big */
 static bool eliminate_unknown(equation *to, int64_t a, const equation *by, int64_t c) {
   int64_t x, y, common = 0;
   for (uint32_t k = 0; k <= VARY; k++) {
@@ -135,8 +136,8 @@ static bool eliminate_unknown(equation *to, int64_t a, const equation *by, int64
   return true;
 }
 
-/* The form's slope along each varying column: 0 where the lanes leave it open. False: it is not affine there.
- */
+/* The form's slope along each varying column by Gaussian elimination; 0 where the samples do not determine
+ * it. False: no affine form with integer slopes passes through the samples. */
 static bool slopes_of(const sample_points *of, const pass_linear *form, int64_t *slope) {
   equation pivot[VARY];
   bool taken[VARY] = {false};
@@ -167,7 +168,7 @@ static bool slopes_of(const sample_points *of, const pass_linear *form, int64_t 
   return true;
 }
 
-/* The affine form that agrees with this one on the lanes. */
+/* The affine form that agrees with `form` at the samples. */
 static bool fit_affine(const ir_graph *g, const sample_points *of, const pass_linear *form,
                        pass_linear *out) {
   int64_t slope[VARY], part;
@@ -182,7 +183,8 @@ static bool fit_affine(const ir_graph *g, const sample_points *of, const pass_li
   return true;
 }
 
-/* The quotients of the form that `chosen` names are one affine form: put it in their place. */
+/* Replaces the terms of the form whose bits are set in `chosen` by one affine form, if their sum is proven
+ * equal to it. */
 static bool put_affine(pass_build *b, pass_linear *in, const sample_points *of, uint64_t chosen) {
   pass_linear part, affine, apart, next = *in;
   pass_linear_const(&part, 0);
@@ -201,7 +203,7 @@ static bool put_affine(pass_build *b, pass_linear *in, const sample_points *of, 
 }
 
 bool pass_linear_affine(pass_build *b, pass_linear *in) {
-  enum { MOST = 6 }; /* quotients whose pairs are tried */
+  enum { MOST = 6 }; /* most quotients for which pairs are tried */
   uint32_t at[PASS_TERMS], count = 0;
   uint64_t all = 0;
   int64_t d;

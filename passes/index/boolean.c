@@ -1,6 +1,6 @@
 /* Connectives. A conjunction keeps one lower and one upper bound per linear expression, and no clause that
- * the others imply; what they leave one value is equal to it. A disjunction is built as the negation of the
- * conjunction of its negated clauses. */
+ * the others imply; an expression for which they leave one value becomes an equality. A disjunction is built
+ * as the negation of the conjunction of its negated clauses. */
 #include "impl.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static bool is_bool_op(const ir_graph *g, ir_ref ref, ir_op op) {
 
 /* negations */
 
-/* the negations of a connective's clauses, where they are plain clauses; 0 otherwise */
+/* De Morgan's law for a connective over plain clauses (no AND or OR); 0 otherwise */
 static ir_ref de_morgan(pass_build *b, ir_ref x) {
   const ir_node *n = ir_get(b->g, x);
   ir_ref items[PASS_CLAUSES];
@@ -57,7 +57,7 @@ static void erase_clause(clauses *from, uint32_t index) {
   for (uint32_t i = index; i < from->count; i++) from->item[i] = from->item[i + 1];
 }
 
-/* the linear expression that a clause bounds, and by what; false for other clauses */
+/* the linear expression that a clause compares, and with which constant; false for other clauses */
 static bool bounded(const ir_graph *g, ir_ref clause, ir_ref *left, int64_t *c) {
   const ir_node *n = ir_get(g, clause);
   if (n->nsrc != 2 || n->dtype != IR_BOOL || ir_dtype_of(g, n->src[0]) != IR_INDEX) return false;
@@ -78,7 +78,7 @@ static bool collect_clauses(pass_build *b, ir_ref x, bool negate, ir_op op, clau
 
 typedef enum join { JOINED, FULL, NEVER } join;
 
-/* One more clause, `left op c`; `before` is what earlier ones came to. */
+/* Adds the clause `left op c`. `before`: the result so far, returned unless it is JOINED. */
 static join add_bound_clause(pass_build *b, clauses *all, ir_op op, ir_ref left, int64_t c, join before) {
   if (before != JOINED) return before;
   ir_ref clause = pass_make_compare(b, op, left, ir_index(b->g, c));
@@ -86,8 +86,8 @@ static join add_bound_clause(pass_build *b, clauses *all, ir_op op, ir_ref left,
   return ir_is_true(b->g, clause) || collect_clauses(b, clause, false, IR_OP_AND, all) ? JOINED : FULL;
 }
 
-/* All clauses about one expression as one interval: rewritten as at most two clauses. False: no lane
- * satisfies them. */
+/* Merges all clauses about one expression into an interval, written as at most two clauses and its holes.
+ * False: they contradict. */
 static bool merge_bounds(pass_build *b, clauses *all, ir_ref left) {
   int64_t lo = INT64_MIN, hi = INT64_MAX, c, holes[PASS_CLAUSES];
   uint32_t kept = 0, hole_count = 0, met = 0;
@@ -144,12 +144,12 @@ static bool add_all(const pass_build *b, clauses *to, const clauses *from) {
 static bool is_single(const ir_graph *g, ir_ref clause) {
   ir_ref left;
   int64_t c;
-  if (!bounded(g, clause, &left, &c)) return true; /* nothing linear to do */
+  if (!bounded(g, clause, &left, &c)) return true; /* nothing linear to simplify */
   const ir_node *n = ir_get(g, left);
   return n->op != IR_OP_ADD && n->op != IR_OP_MUL && n->op != IR_OP_FLOORDIV;
 }
 
-/* What all clauses but one say. */
+/* The facts of all clauses but number `but`; of all clauses, with probing, where but == count. */
 static void facts_of_others(pass_build *b, const clauses *all, uint32_t but, pass_facts *out) {
   bool every = but == all->count;
   clauses others = *all;
@@ -164,7 +164,7 @@ static void facts_of_others(pass_build *b, const clauses *all, uint32_t but, pas
   pass_facts_propagate(b, out, every);
 }
 
-/* Is there no way that a bound of a sum fails? */
+/* Is the bound of a sum proven, by showing that no values violate it? */
 static bool always_holds(pass_build *b, ir_ref clause) {
   pass_linear in;
   ir_ref left;
@@ -177,7 +177,8 @@ static bool always_holds(pass_build *b, ir_ref clause) {
   return (above || below) && (!below || pass_linear_never(b, &in, INT64_MIN, c - 1));
 }
 
-/* Clause i as it reads where the others hold; 0 when it cannot be said better. */
+/* Clause i simplified under the other clauses, True or False where they decide it; 0 where nothing is
+ * gained. */
 static ir_ref given_others(pass_build *b, const clauses *all, uint32_t i) {
   pass_facts facts;
   pass_build under = *b;
@@ -189,13 +190,13 @@ static ir_ref given_others(pass_build *b, const clauses *all, uint32_t i) {
   under.facts = &facts;
   ir_ref now = pass_make_compare(&under, ir_op_of(b->g, all->item[i]), left, ir_index(b->g, c));
   if (!now || ir_is_true(b->g, now) || always_holds(&under, now)) return now ? truth(b, true) : 0;
-  bool alone = now != all->item[i] && bounded(b->g, now, &left, &c); /* it has to stand without the others */
+  bool alone = now != all->item[i] && bounded(b->g, now, &left, &c); /* canonical without facts, too */
   return alone ? pass_make_compare(b, ir_op_of(b->g, now), left, ir_index(b->g, c)) : now;
 }
 
-/* The one value that the facts leave to what a clause bounds from one side: pinned by an equation. */
+/* Where the facts leave one value for a sum that a clause bounds: adds the equality with it. */
 static join pin_sum(pass_build *b, clauses *all, const pass_facts *facts, ir_ref clause, join before) {
-  enum { SHAVES = 4 }; /* values at an end that are tried */
+  enum { SHAVES = 4 }; /* values at the ends that are tried */
   pass_build under = *b;
   pass_linear in;
   ir_ref left;
@@ -211,7 +212,8 @@ static join pin_sum(pass_build *b, clauses *all, const pass_facts *facts, ir_ref
   return r.lo == r.hi ? add_bound_clause(b, all, IR_OP_EQ, left, r.lo, before) : before;
 }
 
-/* The ends of each atom that all clauses together leave, as clauses. False: they leave nothing. */
+/* Adds as clauses the bounds of each atom that follow from all clauses together. False: the clauses
+ * contradict. */
 static bool add_ends(pass_build *b, clauses *all) {
   pass_facts facts;
   clauses before = *all;
@@ -232,7 +234,8 @@ static bool add_ends(pass_build *b, clauses *all) {
   return made != NEVER;
 }
 
-/* Each clause about a sum as it reads where the others hold, to a fixed point. False: they contradict. */
+/* Simplifies each clause about a sum under the other clauses, to a fixed point or for ITERATIONS. False: they
+ * contradict. */
 static bool finalize_sums(pass_build *b, clauses *all) {
   enum { ITERATIONS = 4 };
   bool changed = true, several = false;
@@ -256,7 +259,7 @@ static bool finalize_sums(pass_build *b, clauses *all) {
   return true;
 }
 
-/* Drop each clause that the others imply, sums first; false when they contradict it. */
+/* Drops each clause that the others imply, those about sums first. False: the others contradict a clause. */
 static bool drop_implied(pass_build *b, clauses *all) {
   for (int sums = 1; sums >= 0; sums--)
     for (uint32_t i = all->count; i-- > 0;) {
@@ -272,7 +275,7 @@ static bool same_clauses(const clauses *a, const clauses *b) {
   return a->count == b->count && memcmp(a->item, b->item, a->count * sizeof *a->item) == 0;
 }
 
-/* At most one interval per expression. */
+/* Merges the clauses to at most one interval per expression. False: they contradict. */
 static bool merge_all(pass_build *b, clauses *all) {
   for (uint32_t i = 0; i < all->count;) {
     ir_ref left;
@@ -284,7 +287,7 @@ static bool merge_all(pass_build *b, clauses *all) {
   return true;
 }
 
-/* Is rest < c, or >= c when `negated`, refused wherever lo <= numerator <= hi? */
+/* Is `rest < c` (`rest >= c` where `negated`) false wherever lo <= numerator <= hi? */
 static bool refused_where(pass_build *b, const pass_linear *numerator, int64_t lo, int64_t hi,
                           const pass_linear *rest, int64_t c, bool negated) {
   pass_linear moving = *numerator;
@@ -300,8 +303,8 @@ static bool refused_where(pass_build *b, const pass_linear *numerator, int64_t l
   return negated ? r.hi < c : r.lo >= c && r.lo != INT64_MIN;
 }
 
-/* The clause where one of two values of a quotient refuses it: the other value, and what is left of it there.
- */
+/* Where a clause contains a quotient of two values and is false for one of them: splits it into the condition
+ * for the other value and the clause with that value substituted. */
 static bool split_clause(pass_build *b, ir_ref clause, ir_ref parts[2]) {
   int64_t d, c, edge, at_lo, at_hi;
   ir_ref left;
@@ -332,7 +335,7 @@ static bool split_clause(pass_build *b, ir_ref clause, ir_ref parts[2]) {
   return false;
 }
 
-/* Each clause once: what comes of it may hold the same quotient again. */
+/* Splits each clause once only: the results may contain the same quotient again. */
 static void split_all(pass_build *b, clauses *all) {
   const clauses given = *all;
   for (uint32_t i = 0; i < given.count; i++) {
@@ -356,7 +359,7 @@ static bool drop_constants(pass_build *b, clauses *all) {
   return true;
 }
 
-/* Simplify a conjunction. False: it is False. */
+/* Simplifies a conjunction. False: it is false. */
 static bool conjoin(pass_build *b, clauses *all) {
   enum { ITERATIONS = 8 };
   if (!drop_constants(b, all)) return false;

@@ -1,13 +1,14 @@
-/* Quotients, remainders and comparisons when the effort is spent: a look at the terms of a short sum and at
- * its bounds, which is what flips, merged axes and rows taken apart again ask for.
+/* Quotients, remainders and comparisons once the budget is exhausted: only the terms of a short sum and its
+ * bounds are examined. That suffices for flips, merged axes and axes split again.
  *
  *   N//d = Q + R//d   where N = d*Q + R, R without terms and constants that are multiples of d;
  *                     R//d is a number where R lies in one period
  *   (x//a)//d = x//(a*d)
- *   X < c     is decided by the bounds of X, or divided by what its coefficients have in common
+ *   X < c     is decided by the bounds of X; otherwise the common factor of its coefficients is divided out
  *
- * Terms of sums, which cancel, do not know how small a digit x - d*(x//d) is: what the operands' bounds say
- * is noted at each result, or bounds would grow with the length of a chain until nothing is known. */
+ * The terms of a sum that cancel do not show how small a digit x - d*(x//d) is. Bounds that follow from the
+ * operands are therefore recorded at each result; otherwise they would widen along a chain until nothing is
+ * known. */
 #include "impl.h"
 
 void pass_cheap_bounds(ir_graph *g, ir_ref result, ir_ref x, ir_ref y, int64_t scale) {
@@ -19,7 +20,7 @@ void pass_cheap_bounds(ir_graph *g, ir_ref result, ir_ref x, ir_ref y, int64_t s
     ir_bounds_tighten(g, result, lo, hi);
 }
 
-/* The sizes of the terms together are far from the ends of machine integers, so any part of them is, too. */
+/* The magnitudes of all terms add up to at most 2^60, so any partial sum fits machine integers. */
 static bool is_small(ir_graph *g, const pass_linear *in) {
   const int64_t most = INT64_C(1) << 60;
   if (in->constant < -most || in->constant > most) return false;
@@ -34,7 +35,8 @@ static bool is_small(ir_graph *g, const pass_linear *in) {
   return total <= most;
 }
 
-/* r, or 0 where it is refused: asked is where somebody watches, or where it might leave machine integers. */
+/* r, or 0 where it is refused. pass_allowed is asked only if there is an observer or if values may overflow.
+ */
 static ir_ref allowed(pass_build *b, const char *rule, ir_op op, ir_ref x, ir_ref y, bool small, ir_ref r) {
   bool asked = b->g->observer || !small;
   return r && asked && !pass_allowed(b, rule, op, (ir_ref[]){x, y}, 2, r) ? 0 : r;
@@ -44,7 +46,7 @@ static ir_ref quotient(ir_graph *g, ir_ref x, ir_ref y) {
   return ir_make(g, IR_OP_FLOORDIV, IR_INDEX, 0, (ir_ref[]){x, y}, 2);
 }
 
-/* out += rest//d, with no multiple of d in rest */
+/* out += rest//d, where no term of rest is a multiple of d */
 static bool add_quotient(ir_graph *g, const pass_linear *rest, int64_t d, pass_linear *out) {
   int64_t a, product;
   ir_ref x = pass_linear_plain(g, rest);
@@ -59,13 +61,13 @@ static bool add_quotient(ir_graph *g, const pass_linear *rest, int64_t d, pass_l
   return q && pass_linear_term(g, out, q, 1);
 }
 
-/* N//d as a form; false: too long, or too big */
+/* N//d as a linear form; false: too many terms, or overflow */
 static bool divided(ir_graph *g, const pass_linear *in, int64_t d, pass_linear *out) {
   pass_linear rest;
   if (in->count > PASS_EXHAUSTED_TERMS) return false;
   pass_linear_const(out, ir_floor_div(in->constant, d));
   pass_linear_const(&rest, ir_floor_mod(in->constant, d));
-  for (uint32_t i = 0; i < in->count; i++) { /* in their order, so that none moves */
+  for (uint32_t i = 0; i < in->count; i++) { /* terms keep their order */
     pass_term t = in->term[i], whole = {t.atom, t.coef / d};
     if (t.coef % d == 0) out->term[out->count++] = whole;
     else rest.term[rest.count++] = t;
@@ -96,8 +98,8 @@ ir_ref pass_cheap_mod(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   return r ? r : ir_make(b->g, IR_OP_MOD, IR_INDEX, 0, (ir_ref[]){x, y}, 2);
 }
 
-/* in < 0 as X < *c, or as X >= *c where *flipped: X without a constant or common factor, its first
- * coefficient positive */
+/* Rewrites in < 0 as X < *c, or as X >= *c where *flipped; X, in `in`, has no constant and no common factor,
+ * and its first coefficient is positive. */
 static bool normal(pass_linear *in, int64_t *c, bool *flipped) {
   int64_t content = pass_linear_content(in);
   if (content < 1) return false;

@@ -1,7 +1,8 @@
-/* Comparisons: the terms on the left with a positive first coefficient, the constant on the right; LT, GE, EQ
- * or NE, where EQ and NE at an end of the range of values become inequalities. Terms that cannot change the
- * answer leave: g*X + Y < c is X < q for q = ceil((c - lo(Y))/g) where g*(q-1) + hi(Y) < c too. Quotients
- * that stand alone are opened, and remainders of a shifted numerator say what they say without the shift. */
+/* Comparisons. Canonical: terms on the left with a positive first coefficient, the constant on the right; LT,
+ * GE, EQ or NE, where EQ and NE at an end of the range of values become inequalities. Terms that cannot
+ * change the answer are dropped: g*X + Y < c is X < q for q = ceil((c - lo(Y))/g) where g*(q-1) + hi(Y) < c
+ * too. Quotients with coefficient +-1 are replaced by their numerators, and remainders of a shifted numerator
+ * are compared without the shift. */
 #include "impl.h"
 
 static ir_ref plain_comparison(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
@@ -13,7 +14,7 @@ static bool ceil_div(int64_t a, int64_t d, int64_t *out) {
   return a != INT64_MIN && ir_sub_ok(0, ir_floor_div(-a, d), out);
 }
 
-/* g*X + Y < c, in digits: true when Y may go; in becomes X and *c its bound. */
+/* g*X + Y < c, in digits: true when Y can be dropped; then in becomes X and *c its bound. */
 static bool drop_small_digits(pass_build *b, pass_linear *in, int64_t *c) {
   pass_digits of;
   int64_t big[PASS_DIGITS], small[PASS_DIGITS], g = INT64_MAX;
@@ -47,7 +48,7 @@ static bool drop_small_digits(pass_build *b, pass_linear *in, int64_t *c) {
   return false;
 }
 
-/* The newest quotient by a number that stands alone; its term's position, or -1. */
+/* Index of the last term that is a quotient by a constant with coefficient +-1, or -1. */
 static int unit_quotient(pass_build *b, const pass_linear *in, int64_t *d) {
   for (uint32_t i = in->count; i-- > 0;) {
     const ir_node *n = ir_get(b->g, in->term[i].atom);
@@ -79,8 +80,8 @@ static bool open_quotient(pass_build *b, pass_linear *in, int64_t *c) {
   return true;
 }
 
-/* in = sign * ((N + r)%d - r), as *rest = N - d*(N//d): the same remainder without a shift of its numerator.
- */
+/* Recognizes in = sign * ((N + r)%d - r) with 0 < r < d and sets *rest = N - d*(N//d), the remainder of the
+ * unshifted numerator. */
 static bool unshift(pass_build *b, const pass_linear *in, int64_t *sign, int64_t *d, int64_t *r,
                     pass_linear *rest) {
   pass_build anywhere = *b;
@@ -113,7 +114,7 @@ static bool residue_of(int64_t sign, int64_t c, int64_t r, int64_t *residue) {
   return ir_mul_ok(sign, c, residue) && ir_add_ok(*residue, r, residue) && *residue < INT64_MAX;
 }
 
-/* (N + r)%d < r is N%d >= d - r: the residues that a shift has brought to one end. */
+/* (N + r)%d < r is N%d >= d - r: the shift moved these residues to the other end. */
 static bool unshift_end(pass_build *b, pass_linear *in, int64_t *c) {
   int64_t sign, d, r;
   pass_linear rest;
@@ -143,21 +144,22 @@ static ir_ref compare_with_constant(pass_build *b, ir_op op, const pass_linear *
                                        : pass_make_compare(b, op, left, ir_index(b->g, c));
 }
 
-/* in < c, or not when `negated`, leaves one residue of a shifted numerator: N%d is it. 0: no. */
+/* Where in < c (in >= c if `negated`) holds for only one residue of a shifted numerator: the comparison of
+ * N%d with it. 0: other cases. */
 static ir_ref one_residue(pass_build *b, const pass_linear *in, int64_t c, bool negated) {
   int64_t sign, d, r, below;
   pass_linear rest;
   if (!unshift(b, in, &sign, &d, &r, &rest) || !residue_of(sign, c, r, &below)) return 0;
-  below += sign < 0; /* (N + r)%d is below it, or not when sign < 0 */
+  below += sign < 0; /* the condition is (N + r)%d < below, or >= below when sign < 0 */
   if (below != 1 && below != d - 1) return 0;
-  if (((below == 1) == (sign > 0)) == negated) return 0; /* all but one */
+  if (((below == 1) == (sign > 0)) == negated) return 0; /* it holds for all residues but one */
   rest.constant = -ir_floor_mod((below == 1 ? 0 : d - 1) - r, d);
   return equal(b, IR_OP_EQ, &rest);
 }
 
 /* in < 0, or in >= 0 when `negated`; in non-constant */
 static ir_ref less(pass_build *b, pass_linear *in, bool negated) {
-  enum { STEPS = 12 }; /* each takes a quotient or a term away, unless digits bring another */
+  enum { STEPS = 12 }; /* each removes a quotient or a term, unless digits introduce another */
   int64_t c;
   bool again = true, opened = false;
   for (int step = 0; again; step++) {
@@ -170,7 +172,7 @@ static ir_ref less(pass_build *b, pass_linear *in, bool negated) {
     for (uint32_t i = 0; i < in->count; i++) in->term[i].coef /= g;
     if (!ceil_div(c, g, &c)) return 0;
     again = step < STEPS && open_quotient(b, in, &c);
-    opened = opened || again; /* the digits that facts tell apart would bring the quotient back */
+    opened = opened || again; /* digits that the facts separate would bring the quotient back */
     if (!again && step < STEPS && in->count > 1)
       again = (!(opened && b->facts) && drop_small_digits(b, in, &c)) || pass_saturate(b, in, &c) ||
               unshift_end(b, in, &c);
@@ -209,13 +211,13 @@ static ir_ref equal(pass_build *b, ir_op op, pass_linear *in) {
   if (!ir_sub_ok(0, in->constant, &c)) return 0;
   pass_interval all = pass_linear_bounds(b, in);
   if (all.lo == 0 && all.hi == 0) return truth(b, op == IR_OP_EQ);
-  if (all.lo == 0 || all.hi == 0) {               /* touching one end: an inequality */
+  if (all.lo == 0 || all.hi == 0) {               /* 0 is an end of the interval: an inequality */
     bool low = (all.lo == 0) == (op == IR_OP_EQ); /* in < 1 or in < 0 */
     if (all.lo == 0 ? !ir_sub_ok(in->constant, 1, &in->constant) : false) return 0;
     return less(b, in, !low);
   }
   int64_t d;
-  if (unit_quotient(b, in, &d) >= 0) { /* an interval of the numerator */
+  if (unit_quotient(b, in, &d) >= 0) { /* the numerator lies in an interval */
     pass_linear above = *in;
     if (!ir_sub_ok(above.constant, 1, &above.constant)) return 0;
     ir_ref ends[] = {less(b, &above, op == IR_OP_NE), less(b, in, op == IR_OP_EQ)};
@@ -247,7 +249,8 @@ static ir_ref compare_forms(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   return less(b, &in, negated);
 }
 
-/* A comparison of a sum with quotients in it: its digits may have brought others. */
+/* Is it a comparison of a sum that contains quotients? Simplifying one quotient may have introduced others.
+ */
 static bool has_sum(const ir_graph *g, ir_ref r) {
   const ir_node *n = ir_get(g, r);
   if (ir_ops[n->op].cls != IR_CLASS_COMPARE || ir_op_of(g, n->src[0]) != IR_OP_ADD) return false;
@@ -277,7 +280,7 @@ ir_ref pass_make_compare(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   return r ? r : plain_comparison(b, op, x, y);
 }
 
-/* The comparison built anew where its sum holds quotients. */
+/* Rebuilds a comparison whose sum contains quotients. */
 static ir_ref built_anew(pass_build *b, ir_ref comparison) {
   if (!has_sum(b->g, comparison) || ir_dtype_of(b->g, ir_src(b->g, comparison, 0)) != IR_INDEX)
     return comparison;
@@ -297,6 +300,6 @@ ir_ref pass_make_opposite(pass_build *b, ir_ref x) {
                         : IR_OP_ERROR;
   if (op == IR_OP_ERROR) return 0;
   ir_kind kind = (ir_kind)ir_dtypes[ir_dtype_of(b->g, n->src[0])].kind;
-  if (kind == IR_KIND_FLOAT && op != IR_OP_NE && op != IR_OP_EQ) return 0; /* unordered values refuse both */
+  if (kind == IR_KIND_FLOAT && op != IR_OP_NE && op != IR_OP_EQ) return 0; /* for NaN both are false */
   return built_anew(b, ir_binary(b->g, op, n->src[0], n->src[1]));
 }

@@ -1,21 +1,22 @@
-/* Floor division of sums: what needs more than a rule. For a constant divisor the remainder is no operation
- * of its own, N%d = N - d*(N//d), so that digits cancel wherever they meet.
+/* Floor division of sums, beyond what rules do. The remainder by a constant divisor is no operation of its
+ * own, N%d = N - d*(N//d), so that digits cancel wherever they meet.
  *
- * For a constant divisor d and numerator N, taken apart into digits (linear_system.c), in this order, after
- * the rules of passes/index/rules/index.rules:
+ * For a constant divisor d and a numerator N, split into digits (linear_system.c), in this order, after the
+ * rules of passes/index/rules/index.rules:
  *   residues    each coefficient a = d*q + r with r of least magnitude: N//d = Q + R//d
  *   collapse    where R stays inside one period, R//d is a number and no division is left; also with one
  *               residue taken on the other side of zero
- *   gcd         a common factor of d and all coefficients leaves: (g*X + r)//(g*d) = X//d
+ *   gcd         a common factor of d and all coefficients is divided out: (g*X + r)//(g*d) = X//d
  *   low part    for a factor f of d where N//f collapses to X: N//d = X//(d/f)
- *   threshold   a quotient of two values is the simplest with that step
+ *   threshold   a quotient of two values becomes the simplest quotient with that step
  *   complement  with more negative than positive coefficients: N//d = -1 - (-1-N)//d
  *
  * A symbolic divisor D divides as polynomials do, N = Q*D + R by the leading monomial, and N//D = Q + R//D
- * for any Q; the rest goes away where 0 <= R < D is proven. Its remainder stays an operation. */
+ * for any Q; R//D vanishes where 0 <= R < D is proven. The remainder by a symbolic divisor stays an
+ * operation. */
 #include "impl.h"
 
-/* N = d*quotient + remainder; for symbolic divisors, with the remainder inside [0, d) */
+/* N = d*quotient + remainder; for symbolic divisors, the remainder lies in [0, d) */
 typedef struct split {
   pass_linear quotient, remainder;
 } split;
@@ -40,13 +41,13 @@ static ir_ref plus(pass_build *b, ir_ref rest, const pass_linear *addend, int64_
 
 /* residues */
 
-/* Of least magnitude, positive where both are. */
+/* The residue of a modulo d of least magnitude; of two such, the positive one. */
 static int64_t least_residue(int64_t a, int64_t d) {
   int64_t r = ir_floor_mod(a, d);
   return r <= d - r ? r : r - d;
 }
 
-/* The interval of constant + sum of weight * digit, digits independent. False: no number. */
+/* The interval of constant + sum of weight * digit, with independent digits. False: not finite. */
 static bool interval_of(const pass_digits *of, const int64_t *weight, int64_t constant, pass_interval *out) {
   *out = (pass_interval){constant, constant};
   for (uint32_t i = 0; i < of->count; i++) {
@@ -65,7 +66,7 @@ static bool one_period(const pass_interval *in, int64_t d) {
   return in->lo != INT64_MIN && in->hi != INT64_MAX && ir_floor_div(in->lo, d) == ir_floor_div(in->hi, d);
 }
 
-/* N = d*quotient + rest for these residues; false: too big */
+/* N = d*quotient + remainder with these residues as coefficients of the remainder; false: too big */
 static bool split_by_residues(const ir_graph *g, const pass_digits *of, const int64_t *residue, int64_t d,
                               split *out) {
   int64_t whole[PASS_DIGITS];
@@ -77,7 +78,8 @@ static bool split_by_residues(const ir_graph *g, const pass_digits *of, const in
          pass_digits_sum(g, of, residue, of->constant, &out->remainder);
 }
 
-/* All of the rest is one period: it becomes the period's number. */
+/* The remainder lies in one period of d: moves the number of the period to the quotient, so that the
+ * remainder lies in [0, d). False: overflow. */
 static bool finalize_period(split *parts, int64_t lo, int64_t d) {
   int64_t period = ir_floor_div(lo, d), base;
   pass_linear rest = parts->remainder;
@@ -88,7 +90,8 @@ static bool finalize_period(split *parts, int64_t lo, int64_t d) {
   return true;
 }
 
-/* Residues for which the rest lies in one period. */
+/* Looks for residues with which the remainder lies in one period: the given ones, or one of them on the other
+ * side of zero. */
 static bool find_period(pass_build *b, const pass_digits *of, int64_t *residue, int64_t d, split *out) {
   pass_interval in;
   if (interval_of(of, residue, of->constant, &in) && one_period(&in, d))
@@ -103,11 +106,12 @@ static bool find_period(pass_build *b, const pass_digits *of, int64_t *residue, 
   }
   if (!split_by_residues(b->g, of, residue, d, out)) return false;
   if (of->system.rows == 0 && !b->facts) return false;
-  in = pass_linear_bounds(b, &out->remainder); /* what relations and facts say of the whole */
+  in = pass_linear_bounds(b, &out->remainder); /* with the relations between digits, and the facts */
   return one_period(&in, d) && finalize_period(out, in.lo, d);
 }
 
-/* N = d*quotient + remainder with residues of least magnitude; true when the remainder is inside [0, d). */
+/* N = d*quotient + remainder with residues of least magnitude; true when the remainder lies in [0, d). *fits:
+ * false when too big. */
 static bool divides_out(pass_build *b, const pass_linear *in, int64_t d, split *out, bool *fits) {
   pass_digits of;
   int64_t residue[PASS_DIGITS];
@@ -119,7 +123,7 @@ static bool divides_out(pass_build *b, const pass_linear *in, int64_t d, split *
   return false;
 }
 
-/* Terms that are multiples of d as they stand, moved to the quotient, and the constant into [0, d). */
+/* Moves terms that are multiples of d to the quotient, and the constant into [0, d). */
 static bool extract_multiples(const ir_graph *g, pass_linear *in, int64_t d, pass_linear *quotient) {
   pass_linear rest;
   pass_linear_const(&rest, ir_floor_mod(in->constant, d));
@@ -136,10 +140,13 @@ static bool extract_multiples(const ir_graph *g, pass_linear *in, int64_t d, pas
 
 typedef enum reduced { DONE, LEFT, TOO_BIG } reduced;
 
-/* N = d*quotient + in; DONE when in lies inside [0, d), otherwise in is the one form of its class modulo d.
- */
+/* N = d*quotient + in. DONE: in lies in [0, d). LEFT: in is the canonical representative of its class modulo
+ * d. TOO_BIG: overflow or too many terms. */
 static reduced reduce_modulo(pass_build *b, pass_linear *in, int64_t d, pass_linear *quotient) {
-  enum { ITERATIONS = 4 }; /* taking digits may leave new multiples, and fewer atoms other digits */
+  enum {
+    /* Reducing digits may leave new multiples, and fewer atoms split into other digits. */
+    ITERATIONS = 4
+  };
   split parts;
   bool fits = true;
   pass_linear_const(quotient, 0);
@@ -156,7 +163,8 @@ static reduced reduce_modulo(pass_build *b, pass_linear *in, int64_t d, pass_lin
   return extract_multiples(b->g, in, d, quotient) ? LEFT : TOO_BIG;
 }
 
-/* The quotient by the largest factor f of d, a gcd with some coefficient, for which N//f collapses. */
+/* The largest factor f of d, a gcd of d with some coefficient, for which N//f collapses to *quotient; 1:
+ * none. */
 static int64_t low_factor(pass_build *b, const pass_linear *in, int64_t d, pass_linear *quotient) {
   int64_t below = d;
   for (;;) {
@@ -172,7 +180,8 @@ static int64_t low_factor(pass_build *b, const pass_linear *in, int64_t d, pass_
   }
 }
 
-/* True when -1 - N is the form to keep. Half of d is its own opposite and has no say. */
+/* Is -1 - N the preferred form of the numerator? Coefficients of d/2 do not count: they are their own
+ * complement. */
 static bool prefers_complement(const pass_linear *in, int64_t d) {
   int balance = 0, first = 0;
   for (uint32_t i = 0; i < in->count; i++) {
@@ -190,7 +199,7 @@ static bool complement(pass_linear *in) {
   return pass_linear_scale(in, -1) && ir_sub_ok(in->constant, 1, &in->constant);
 }
 
-/* in // d, tried from the start: the rules first */
+/* in // d from the start, rules first */
 static ir_ref divide_afresh(pass_build *b, pass_linear *in, int64_t d) {
   return pass_make_div(b, pass_linear_node(b, in), ir_index(b->g, d));
 }
@@ -240,13 +249,13 @@ static ir_ref remainder_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
 
 /* symbolic divisors */
 
-/* atom = by/over * left * lead as monomials: the factors left, or 0 */
+/* atom = by/over * left * lead as monomials; returns left, or 0 */
 static ir_ref divide_monomial(pass_build *b, ir_ref atom, ir_ref lead, int64_t *by, int64_t *over) {
   ir_ref f[PASS_FACTORS], l[PASS_FACTORS], left[PASS_FACTORS];
   uint32_t n = pass_factors(b->g, atom, f), m = pass_factors(b->g, lead, l), k = 0;
   if (!n || !m || m > n) return 0;
   *by = *over = 1;
-  for (uint32_t j = 0; j < m; j++) { /* the same factors first, so that each finds its own */
+  for (uint32_t j = 0; j < m; j++) { /* equal factors first, so that each is matched with its equal */
     uint32_t i = 0;
     while (i < n && f[i] != l[j]) i++;
     if (i < n) f[i] = l[j] = 0;
@@ -263,7 +272,7 @@ static ir_ref divide_monomial(pass_build *b, ir_ref atom, ir_ref lead, int64_t *
   return pass_product(b->g, left, k);
 }
 
-/* the monomial of highest degree, the last of equals */
+/* index of the monomial of highest degree, the last of equals */
 static uint32_t leading(const ir_graph *g, const pass_linear *in) {
   uint32_t best = 0, degree = 0;
   for (uint32_t i = 0; i < in->count; i++) {
@@ -289,8 +298,7 @@ static bool divide_polynomial(pass_build *b, pass_linear *in, const pass_linear 
     if (left && (!ir_mul_ok(q, by, &q) || q == INT64_MIN || q % over != 0 || q / over / lead.coef == 0))
       left = 0;
     pass_linear part, rest = *in, added = *quotient;
-    bool all =
-        left && by != over && q / over % lead.coef == 0; /* t is q*left*lead, in another form perhaps */
+    bool all = left && by != over && q / over % lead.coef == 0; /* t = q*left*lead exactly */
     if (left) q = q / over / lead.coef;
     ir_ref product = left ? pass_make_mul(b, left, ir_index(b->g, q)) : 0;
     product = product ? pass_make_mul(b, product, all ? tail : den_node) : 0;
@@ -305,7 +313,7 @@ static bool divide_polynomial(pass_build *b, pass_linear *in, const pass_linear 
       i++;
       continue;
     }
-    b->depth--; /* a step spent, no deeper: bounds the number of subtractions */
+    b->depth--; /* a step is spent, which bounds the number of subtractions, without nesting deeper */
     int64_t after = pass_linear_coef(&rest, t.atom);
     if ((after < 0 ? -(after + 1) : after) >= (t.coef < 0 ? -(t.coef + 1) : t.coef) && after != 0) {
       i++;
@@ -325,11 +333,11 @@ static bool is_remainder(pass_build *b, const pass_linear *in, const pass_linear
   return pass_linear_add(b->g, &over, den, -1) && pass_linear_below(b, &over) && pass_linear_at_least(b, in);
 }
 
-/* N = quotient*D + in' with 0 <= in' < D proven: true, and no division is left */
+/* N = quotient*D + in', in' the new *in. True: 0 <= in' < D is proven, and no division is left. */
 static bool finalize_division(pass_build *b, pass_linear *in, const pass_linear *den, pass_linear *quotient) {
   divide_polynomial(b, in, den, quotient);
   if (is_remainder(b, in, den)) return true;
-  pass_linear up = *in; /* a remainder left between -D and 0 */
+  pass_linear up = *in; /* a remainder in [-D, 0) */
   if (!pass_linear_add(b->g, &up, den, 1) || quotient->constant == INT64_MIN || !is_remainder(b, &up, den))
     return false;
   *in = up;
@@ -337,7 +345,8 @@ static bool finalize_division(pass_build *b, pass_linear *in, const pass_linear 
   return true;
 }
 
-/* A factor of a one-monomial divisor for which N divides out completely: N//(f*rest) = (N//f)//rest. */
+/* For a divisor of one monomial: looks for a factor f of it with N = quotient*f + remainder, 0 <= remainder <
+ * f proven, so that N//(f*rest) = (N//f)//rest. */
 static bool symbolic_digit(pass_build *b, const pass_linear *in, const pass_linear *den, split *parts,
                            ir_ref *f, ir_ref *rest) {
   ir_ref all[PASS_FACTORS], other[PASS_FACTORS];
@@ -402,7 +411,8 @@ static ir_ref refuse_divisor(ir_graph *g, ir_op op, ir_ref divisor, ir_bounds by
   return 0;
 }
 
-/* A sum may be known better than the bounds of its terms say; noted, since everybody asks for its bounds. */
+/* The sum's terms may prove more than its cached bounds; then the bound is recorded, since every user asks
+ * for it. */
 static bool prove_positive(pass_build *b, ir_ref y) {
   pass_linear in;
   pass_linear_read(b->g, y, &in);
@@ -411,8 +421,7 @@ static bool prove_positive(pass_build *b, ir_ref y) {
   return true;
 }
 
-/* What a quotient or remainder of x has become, a sum of others for one, lies where its operands' bounds say.
- */
+/* A quotient or remainder of x that was rewritten as a sum keeps the bounds that x and the divisor imply. */
 static void tighten_division(pass_build *b, ir_op op, ir_ref x, ir_bounds by, ir_ref r) {
   ir_bounds of = ir_bounds_of(b->g, x);
   int64_t lo = 0, hi = by.hi - 1;

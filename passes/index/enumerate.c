@@ -1,12 +1,13 @@
-/* Comparisons of sizes whose variables take few values together: tried one after another. Forms that follow
- * from few values, n//5 for (n+3)//8 say, no longer show what they have to do with others. */
+/* Proves comparisons of sizes by enumeration: where the variables of both sides have few values in total,
+ * both sides are evaluated for every assignment. Other rules may have rewritten a form by the few values of
+ * its variable, (n+3)//8 as n//5 for example, so that it shares no terms with the other side. */
 #include "impl.h"
 
 #include "ir/eval/eval.h"
 
 enum {
   TRIAL_VARIABLES = 3,
-  TRIALS = 128,     /* assignments; a thousandth of a second at most, where nothing else decided */
+  TRIALS = 128,     /* assignments: at most about a millisecond, spent only where no other rule decided */
   TRIAL_NODES = 128 /* of both sides */
 };
 
@@ -28,7 +29,7 @@ static bool add_variable(trial *t, ir_ref var, int64_t *all) {
   return ir_mul_ok(*all, t->values[t->count++], all) && *all <= TRIALS;
 }
 
-/* The value of a side; false where it has none. */
+/* The value of a side; false where evaluation fails. */
 static bool value_of(const trial *t, ir_ref x, int64_t *out) {
   ir_error error = {0};
   ir_status status = ir_eval_index(t->g, x, t->var, t->count, NULL, 0, out, &error);
@@ -36,7 +37,8 @@ static bool value_of(const trial *t, ir_ref x, int64_t *out) {
   return status == IR_OK;
 }
 
-/* The variables of both sides; false where there are too many values, or anything but sizes. */
+/* The variables of both sides, and the number of assignments. False where there are too many, or the sides
+ * contain anything but sizes and conditions on them. */
 static bool read_variables(trial *t, ir_ref x, ir_ref y, int64_t *all) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;

@@ -1,6 +1,7 @@
-/* Exact quotients. Where d divides what x leaves, x//d is a fraction of x, and all such fractions of x in a
- * sum are one: p*(x//q) in lowest terms. Beside other factors a quotient stays as it is written, as extents
- * and strides have it, unless two terms become one; polynomial.c compares products. */
+/* Exact quotients. Where x mod d is known, x//d is a fraction of x plus a constant, and all such multiples of
+ * x in a sum combine into one: p*(x//q) in lowest terms. A quotient that is multiplied by other factors stays
+ * as written, as extents and strides write it, unless two terms become one; polynomial.c compares such
+ * products. */
 #include "impl.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@ static bool is_quotient(const ir_graph *g, ir_ref ref) {
   return ir_op_of(g, ref) == IR_OP_FLOORDIV && ir_dtype_of(g, ref) == IR_INDEX;
 }
 
-/* (a*x + k)//d whose remainder is known: it is (a*x - r)/d. x itself is so with a = d = 1. */
+/* (a*x + k)//d with a known remainder, which is (a*x - r)/d; x itself has a = d = 1 and r = 0 */
 typedef struct whole {
   ir_ref x;
   int64_t a, d, r;
@@ -29,7 +30,8 @@ static bool read_whole(pass_build *b, ir_ref atom, whole *out) {
   return true;
 }
 
-/* A sum of multiples of (a*x - r)/d: (by_x*x + low)/over, over the least common multiple of the d. */
+/* A sum of multiples of (a*x - r)/d, as (by_x*x + low)/over; over is the least common multiple of the
+ * divisors. */
 typedef struct whole_sum {
   int64_t by_x, low, over;
 } whole_sum;
@@ -43,14 +45,14 @@ static bool add_whole(whole_sum *sum, const whole *of, int64_t coef) {
          ir_mul_ok(each, of->a, &each) && ir_add_ok(sum->by_x, each, &sum->by_x);
 }
 
-/* A term as a multiple of x times the other factors. */
+/* A term as a multiple of x times its other factors. */
 typedef struct whole_term {
   whole of;
   ir_ref rest[PASS_FACTORS];
   uint32_t count;
 } whole_term;
 
-/* The factor of number `at` is the multiple of x. */
+/* Reads factor number `at` as the multiple of x; the others become `rest`. */
 static bool read_term(pass_build *b, const ir_ref *f, uint32_t n, uint32_t at, whole_term *out) {
   out->count = 0;
   if (!read_whole(b, f[at], &out->of)) return false;
@@ -59,7 +61,7 @@ static bool read_term(pass_build *b, const ir_ref *f, uint32_t n, uint32_t at, w
   return true;
 }
 
-/* Some factor of the atom is a multiple of x, and the others are the same. */
+/* Has the atom a factor that is a multiple of the same x, and otherwise the same factors? */
 static bool read_like(pass_build *b, ir_ref atom, const whole_term *like, whole *out) {
   ir_ref f[PASS_FACTORS];
   whole_term term;
@@ -74,7 +76,7 @@ static bool read_like(pass_build *b, ir_ref atom, const whole_term *like, whole 
   return false;
 }
 
-/* in += (p*(x//q) + c) * rest, the fraction that the sum is. */
+/* in += (p*(x//q) + c) * rest, where p*(x//q) + c is the combined fraction. */
 static bool put_whole(pass_build *b, pass_linear *in, ir_ref x, const whole_sum *sum, ir_ref rest) {
   int64_t common = ir_gcd(sum->by_x, sum->over), d = sum->over / common, low, residue = 0;
   pass_linear part;
@@ -102,7 +104,7 @@ static bool combine_multiples(pass_build *b, pass_linear *in, const whole_term *
     pass_linear_drop(&next, t);
     combined++;
   }
-  bool lowest = ir_gcd(sum.by_x, sum.over) == 1 && like->of.a == 1; /* nothing is built that is there */
+  bool lowest = ir_gcd(sum.by_x, sum.over) == 1 && like->of.a == 1; /* a single term in lowest terms stays */
   if (combined < 2 && (lowest || like->count > 0)) return false;
   if (!put_whole(b, &next, like->of.x, &sum, pass_product(b->g, like->rest, like->count))) return false;
   if (pass_linear_same(&next, in)) return false;

@@ -1,15 +1,16 @@
-/* The public face of the index algebra: each call gets a fresh budget and runs the builders of impl.h. */
+/* The public builders and queries: each call starts a pass_build of its own and runs the builders of impl.h.
+ */
 #include "impl.h"
 
-/* Machine integers carry an index only while every intermediate value fits. */
+/* Machine integers represent an index only if every intermediate value fits. */
 static bool fits_machine(ir_graph *g, ir_ref ref) {
   const int64_t most = INT64_MAX / 2;
   ir_bounds x = ir_bounds_of(g, ref);
   return x.lo >= -most && x.hi <= most;
 }
 
-/* Does the expression stay within machine integers, down to `depth` levels? What lies deeper was there
- * before. */
+/* Do the values of the expression fit machine integers, down to `depth` levels? Deeper nodes existed before
+ * the rewrite. */
 static bool all_fit(ir_graph *g, ir_ref ref, int depth) {
   const ir_node *n = ir_get(g, ref);
   if (n->dtype == IR_INDEX && !fits_machine(g, ref)) return false;
@@ -18,10 +19,10 @@ static bool all_fit(ir_graph *g, ir_ref ref, int depth) {
   return true;
 }
 
-/* A rewrite may not lead out of machine integers: a numerator of many sizes multiplied can, where its
- * quotient does not. */
+/* Could the result of a rewrite overflow machine integers although its sources fit? An expanded numerator, a
+ * product of many sizes, can where its quotient does not. */
 static bool outgrows(ir_graph *g, const ir_ref *src, uint32_t nsrc, ir_ref result) {
-  enum { REWRITTEN = 3 }; /* levels that a rule can make anew */
+  enum { REWRITTEN = 3 }; /* levels of new nodes that a rule can make */
   for (uint32_t i = 0; i < nsrc; i++)
     if (ir_dtype_of(g, src[i]) == IR_INDEX && !fits_machine(g, src[i])) return false;
   return !all_fit(g, result, REWRITTEN);
@@ -44,7 +45,7 @@ void pass_index_begin(ir_graph *g) {
   g->budget = PASS_BUDGET + (uint64_t)PASS_BUDGET_PER_NODE * g->count;
 }
 
-/* Each public builder begins with a budget of its own. */
+/* Each public builder starts with its own limit of steps. */
 #define BUILD2(name, make)                                                                                   \
   ir_ref name(ir_graph *g, ir_ref x, ir_ref y) {                                                             \
     pass_build b = pass_begin(g);                                                                            \
@@ -65,7 +66,7 @@ static ir_ref make_or(pass_build *b, ir_ref x, ir_ref y) {
   return pass_make_junction(b, IR_OP_OR, (ir_ref[]){x, y}, 2);
 }
 
-/* Is this a division by a number, of which there is no more to be thought? */
+/* Is this a division by a constant, with the budget exhausted? */
 static bool is_easy(const ir_graph *g, ir_ref x, ir_ref y, int64_t *d) {
   return pass_budget_exhausted(g) && x && ir_is_const(g, y, d) && *d >= 1;
 }
@@ -136,14 +137,14 @@ static bool same_sources(const ir_node *n, const ir_ref *src, uint32_t nsrc) {
   return true;
 }
 
-/* an n-ary sum in one go, so that partial sums leave no nodes behind */
+/* an n-ary sum in one linear form, so that no nodes are made for partial sums */
 static ir_ref sum_of(pass_build *b, ir_ref node, const ir_ref *src, uint32_t nsrc) {
   pass_linear sum, part;
   pass_linear_const(&sum, 0);
   for (uint32_t i = 0; i < nsrc; i++) {
     pass_linear_read(b->g, src[i], &part);
     if (pass_linear_add(b->g, &sum, &part, 1)) continue;
-    ir_ref r = src[0]; /* too big for one form: pairs */
+    ir_ref r = src[0]; /* too big for one form: add pairwise */
     for (uint32_t j = 1; j < nsrc; j++) r = pass_make_add(b, r, src[j]);
     return r;
   }
@@ -151,7 +152,7 @@ static ir_ref sum_of(pass_build *b, ir_ref node, const ir_ref *src, uint32_t nsr
   return pass_linear_node(b, &sum);
 }
 
-/* a product; of plain atoms in one go */
+/* a product; sorted plain atoms make one n-ary MUL at once */
 static ir_ref product_of(pass_build *b, const ir_ref *src, uint32_t nsrc) {
   bool sorted = nsrc <= PASS_FACTORS;
   for (uint32_t i = 0; i < nsrc && sorted; i++) {
@@ -170,7 +171,8 @@ static ir_ref product_of(pass_build *b, const ir_ref *src, uint32_t nsrc) {
   return r;
 }
 
-/* A loop over lanes combines what it carries with one other value: the two stay apart. */
+/* A junction with a CARRY combines the value carried by a loop with one other value: both stay its two
+ * sources. */
 static bool is_carried(const ir_graph *g, const ir_ref *src, uint32_t nsrc) {
   return nsrc == 2 && (ir_op_of(g, src[0]) == IR_OP_CARRY || ir_op_of(g, src[1]) == IR_OP_CARRY);
 }
@@ -211,21 +213,21 @@ ir_ref pass_rebuild(ir_graph *g, ir_ref node, const ir_ref *src, uint32_t nsrc) 
 
 /* decided facts */
 
-/* a - b as a linear form, products expanded; false when it does not fit */
+/* x - y as a linear form, products expanded; false when it does not fit */
 static bool difference_form(pass_build *b, ir_ref x, ir_ref y, pass_linear *out) {
   ir_ref d = pass_make_sub(b, x, y);
   if (d) pass_linear_read(b->g, d, out);
   return d != 0;
 }
 
-/* x < y, or x <= y, by what is known of each alone */
+/* x < y, or x <= y, by the bounds of each alone */
 static bool is_below(ir_graph *g, ir_ref x, ir_ref y, bool strictly) {
   ir_bounds low = ir_bounds_of(g, x), high = ir_bounds_of(g, y);
   if (low.hi == INT64_MAX || high.lo == INT64_MIN) return false;
   return strictly ? low.hi < high.lo : low.hi <= high.lo;
 }
 
-/* x >= y, or x > y, of a minimum x by both of its operands, of a maximum y likewise. */
+/* x >= y, or x > y (op): holds for x = min(p, q) if it holds for p and q, and for y = max(p, q) likewise. */
 static bool proves_of_both(ir_graph *g, ir_op op, ir_ref x, ir_ref y) {
   if (ir_op_of(g, x) == IR_OP_MIN)
     return pass_proves(g, op, ir_src(g, x, 0), y) && pass_proves(g, op, ir_src(g, x, 1), y);

@@ -1,9 +1,9 @@
-/* What is known of the values of index expressions: intervals of linear forms under the facts of a validity,
- * and a prover for inequalities between sizes that have no numbers.
+/* Bounds of the values of index expressions: intervals of linear forms under the facts of a validity, and a
+ * prover for inequalities between symbolic sizes.
  *
- * The prover eliminates: in an upper bound of a sum, a range of symbolic extent n with a positive coefficient
- * is replaced by n - 1 and one with a negative coefficient by 0, as are remainders by a symbolic divisor and
- * quotients of such ranges; what is left are sizes, whose polynomial usually cancels (s0*m + s1 < n*m), as do
+ * The prover eliminates: in an upper bound of a sum, a range of symbolic extent n is replaced by n - 1 where
+ * its coefficient is positive and by 0 where it is negative, and so are remainders by a symbolic divisor and
+ * quotients of such ranges. The remaining polynomial in sizes usually cancels (s0*m + s1 < n*m), and so do
  * numbers of blocks and of blocks of blocks. */
 #include "impl.h"
 
@@ -12,7 +12,7 @@ static void intersect(pass_interval *to, pass_interval x) {
   if (x.hi < to->hi) to->hi = x.hi;
 }
 
-/* what follows from the facts for the operands of this node */
+/* the node's interval as it follows from the facts about its operands */
 static pass_interval through(pass_build *b, const ir_node *n) {
   pass_interval r = {INT64_MIN, INT64_MAX};
   int64_t d;
@@ -64,8 +64,9 @@ bool pass_residue(pass_build *b, ir_ref x, int64_t d, int64_t *residue) {
   return true;
 }
 
-/* A bound of one atom as an expression of sizes: its largest value, or its smallest when `upper` is false.
- * Where the atom stands alone, a number as its bound says no more than its interval. */
+/* The largest value of an atom as an expression in sizes, or the smallest where `upper` is false. False: none
+ * is known. Where the atom is a whole term (`alone`), a constant extent is refused: the atom's interval says
+ * as much. */
 static bool limit(pass_build *b, ir_ref atom, bool upper, bool alone, pass_linear *out) {
   const ir_node *n = ir_get(b->g, atom);
   if (n->op == IR_OP_RANGE || n->op == IR_OP_MOD || n->op == IR_OP_BOUND) {
@@ -81,7 +82,8 @@ static bool limit(pass_build *b, ir_ref atom, bool upper, bool alone, pass_linea
   if (n->op != IR_OP_FLOORDIV || n->dtype != IR_INDEX || ir_bounds_of(b->g, n->src[1]).lo < 1) return false;
   pass_linear inner;
   pass_linear_read(b->g, n->src[0], &inner);
-  for (uint32_t i = 0; i < inner.count; i++) { /* only a plain quotient of one such atom, to stay cheap */
+  /* Only a quotient of a multiple of one such atom, to stay cheap. */
+  for (uint32_t i = 0; i < inner.count; i++) {
     pass_linear bound;
     if (inner.count != 1 || inner.term[0].coef < 1 || !pass_enter(b)) return false;
     bool done = limit(b, inner.term[0].atom, upper, true, &bound) &&
@@ -96,7 +98,8 @@ static bool limit(pass_build *b, ir_ref atom, bool upper, bool alone, pass_linea
   return false;
 }
 
-/* A factor of one term of a sum, the others being proven not negative. */
+/* Factor number `at` of a term of a sum; a bound may replace it only where the other factors are proven >=
+ * 0. */
 typedef struct factor_at {
   uint32_t term, at, count;
   ir_ref all[PASS_FACTORS];
@@ -109,7 +112,7 @@ static bool others_positive(pass_build *b, const factor_at *f) {
   return positive;
 }
 
-/* The sum with `by` in the factor's place. */
+/* The sum with the factor replaced by `by`. */
 static bool replace_factor(pass_build *b, const pass_linear *in, const factor_at *f, ir_ref by,
                            pass_linear *out) {
   ir_ref rest[PASS_FACTORS];
@@ -125,7 +128,7 @@ static bool replace_factor(pass_build *b, const pass_linear *in, const factor_at
   return pass_linear_add(b->g, out, &part, in->term[f->term].coef);
 }
 
-/* Replace one term by its limit. True when a term was replaced. */
+/* Replaces a factor of one term by its limit. True when one was replaced. */
 static bool replace_by_limit(pass_build *b, pass_linear *in, bool upper) {
   for (uint32_t t = in->count; t-- > 0;) {
     factor_at f = {.term = t, .count = pass_factors(b->g, in->term[t].atom, f.all)};
@@ -141,8 +144,8 @@ static bool replace_by_limit(pass_build *b, pass_linear *in, bool upper) {
   return false;
 }
 
-/* Replace a factor min(x, y), where an upper limit is wanted of it, by one of both if terms cancel then;
- * max(x, y) likewise where a lower one is. True when one was replaced. */
+/* Where an upper bound is wanted, replaces a factor min(x, y) by x or y if terms cancel then; likewise max(x,
+ * y) where a lower bound is wanted. True when one was replaced. */
 static bool replace_by_operand(pass_build *b, pass_linear *in, bool upper) {
   for (uint32_t t = 0; t < in->count; t++) {
     factor_at f = {.term = t, .count = pass_factors(b->g, in->term[t].atom, f.all)};
@@ -169,7 +172,7 @@ static bool is_size(const ir_graph *g, ir_ref ref) {
   return vars;
 }
 
-/* atom = *inner // *by, of sizes by a number */
+/* atom = *inner // *by, where inner is a sum of sizes and by a constant */
 static bool is_quotient(pass_build *b, ir_ref atom, pass_linear *inner, int64_t *by) {
   const ir_node *n = ir_get(b->g, atom);
   if (n->op != IR_OP_FLOORDIV || n->dtype != IR_INDEX || !ir_is_const(b->g, n->src[1], by) || *by < 1)
@@ -180,9 +183,9 @@ static bool is_quotient(pass_build *b, ir_ref atom, pass_linear *inner, int64_t 
   return sizes;
 }
 
-/* The constant *end that of - times * by does not pass, where `of` is A // m and `by` (A + K) // (times m).
- * With u = A // m, (A + K) // m lies between u + K // m and u + ceil(K / m); times * by is at most that, and
- * at least that less times - 1. */
+/* A constant bound *end of u - times * by, where u = `of` is A // m and `by` is (A + K) // (times * m).
+ * (A + K) // m lies between u + K // m and u + ceil(K / m); times * by is at most that, and at least that
+ * minus times - 1. */
 static bool end_left(pass_build *b, ir_ref of, ir_ref by, int64_t times, bool upper, int64_t *end) {
   pass_linear inner, further;
   int64_t m, n, product, less;
@@ -194,7 +197,8 @@ static bool end_left(pass_build *b, ir_ref of, ir_ref by, int64_t times, bool up
   return !upper || ir_sub_ok(times - 1, ir_floor_div(further.constant, m), end);
 }
 
-/* Replace e (A // m) - e times ((A + K) // (times m)) by its limit. True when there are two such terms. */
+/* Replaces e * (A // m) - e * times * ((A + K) // (times * m)) by its constant bound. True when the sum has
+ * two such terms. */
 static bool cancel_quotients(pass_build *b, pass_linear *in, bool upper) {
   for (uint32_t t = 0; t < in->count; t++)
     for (uint32_t u = 0; u < in->count; u++) {
@@ -211,7 +215,7 @@ static bool cancel_quotients(pass_build *b, pass_linear *in, bool upper) {
   return false;
 }
 
-/* Is there a variable among what `ref` is made of, as deep as sizes are written? */
+/* Does `ref` contain a variable, down to `depth` levels of operands? */
 static bool has_variable(const ir_graph *g, ir_ref ref, int depth) {
   const ir_node *n = ir_get(g, ref);
   bool found = n->op == IR_OP_VAR;
@@ -219,7 +223,8 @@ static bool has_variable(const ir_graph *g, ir_ref ref, int depth) {
   return found;
 }
 
-/* Without variables the ends of ranges are known well enough, and time goes into loops that end the same. */
+/* Without variables the intervals of ranges are exact enough; the loops that use this would take time and end
+ * with the same result. */
 static bool has_size(const ir_graph *g, const pass_linear *in) {
   enum { DEPTH = 5 }; /* a product of a minimum of quotients of products */
   bool found = false;
@@ -227,7 +232,7 @@ static bool has_size(const ir_graph *g, const pass_linear *in) {
   return found;
 }
 
-/* The end of in's range after elimination. */
+/* The interval of `in` after elimination; valid as an upper bound where `upper`, otherwise as a lower one. */
 static pass_interval eliminated(pass_build *b, const pass_linear *in, bool upper) {
   pass_linear rest = *in;
   pass_interval none = {INT64_MIN, INT64_MAX};
@@ -264,7 +269,6 @@ bool pass_linear_at_least(pass_build *b, const pass_linear *in) {
 
 /* facts of a validity */
 
-/* The ends of an interval of values = rem (mod div), moved inwards to such values. */
 void pass_round_ends(const ir_bounds *of, int64_t *lo, int64_t *hi) {
   const int64_t far = INT64_MAX / 2;
   if (of->div <= 1 || of->div > far) return;
@@ -328,7 +332,7 @@ void pass_linear_given(pass_build *b, pass_linear *in) {
     int64_t have = pass_linear_coef(in, pivot.atom);
     if (have == 0 || have == INT64_MIN || pivot.coef == INT64_MIN) continue;
     int64_t size = pivot.coef < 0 ? -pivot.coef : pivot.coef, rest = ir_floor_mod(have, size);
-    if (rest > size - rest) rest -= size; /* the residue of least magnitude stays */
+    if (rest > size - rest) rest -= size; /* the residue of least magnitude remains */
     put_in(b->g, in, &form, f->in.lo, (have - rest) / pivot.coef);
   }
 }

@@ -1,5 +1,5 @@
-/* Linear forms: constant + sum of coefficient * atom, the shape in which sums are compared, added and
- * divided.
+/* Linear forms: constant + sum of coefficient * atom, the representation in which sums are compared, added
+ * and divided.
  *
  * An atom is any index node that is not itself a constant, a canonical sum or a constant multiple. Atoms are
  * kept in the order of ir_compare. */
@@ -108,7 +108,7 @@ ir_ref pass_linear_plain(ir_graph *g, const pass_linear *in) {
   return n == 1 ? src[0] : ir_make(g, IR_OP_ADD, IR_INDEX, 0, src, n);
 }
 
-/* Factors that all terms have, in order; how many. */
+/* Writes the factors that all terms share, sorted; returns their number. */
 static uint32_t common_factors(const ir_graph *g, const pass_linear *in, ir_ref *common) {
   uint32_t n = pass_factors(g, in->term[0].atom, common);
   for (uint32_t i = 1; i < in->count && n > 0; i++) {
@@ -124,7 +124,7 @@ static uint32_t common_factors(const ir_graph *g, const pass_linear *in, ir_ref 
   return n;
 }
 
-/* in over factors that all its terms have */
+/* *rest = in divided by n factors that all its terms share */
 static bool without_factors(pass_build *b, const pass_linear *in, const ir_ref *common, uint32_t n,
                             pass_linear *rest) {
   pass_linear_const(rest, 0);
@@ -141,7 +141,8 @@ static bool without_factors(pass_build *b, const pass_linear *in, const ir_ref *
   return true;
 }
 
-/* n*n - n*(n//2) is n*(n - n//2): the bounds of a product of factors that are not negative. */
+/* Tightens the bounds of a sum by factoring: n*n - n*(n//2) = n*(n - n//2), a product of non-negative
+ * factors. */
 static void tighten_by_factors(pass_build *b, ir_ref sum, const pass_linear *in) {
   ir_ref common[PASS_FACTORS];
   pass_linear rest;
@@ -156,7 +157,8 @@ static void tighten_by_factors(pass_build *b, ir_ref sum, const pass_linear *in)
   ir_bounds_tighten(b->g, sum, all.lo, all.hi);
 }
 
-/* What the quotients and products among its terms say of a sum is noted before anything is built on it. */
+/* Tightens the bounds of a sum by what relates its quotients and by common factors of its products, before
+ * other nodes are built on it. */
 static void tighten_sum(pass_build *b, ir_ref sum, const pass_linear *in) {
   bool quotient = false, product = false;
   if (!sum || (sum < b->g->bounds_cap && b->g->bounds_known[sum] > 1)) return;
@@ -182,7 +184,7 @@ ir_ref pass_linear_node(pass_build *b, pass_linear *in) {
   return sum;
 }
 
-/* sums of two, where they fit a linear form */
+/* sums of two operands, as one linear form where that fits */
 
 static ir_ref plain_pair(ir_graph *g, ir_op op, ir_ref x, ir_ref y) {
   return ir_make(g, op, IR_INDEX, 0, ir_compare(g, x, y) <= 0 ? (ir_ref[]){x, y} : (ir_ref[]){y, x}, 2);

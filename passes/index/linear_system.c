@@ -1,24 +1,24 @@
-/* Linear forms together with what relates their atoms.
+/* Linear forms together with relations between their atoms.
  *
- * A quotient q = N//d is no free variable: N - d*q lies in [0, d-1]. Of two quotients of one numerator by d1
- * and d2 = k*d1, the second is the first divided by k, so the first - k*second lies in [0, k-1]. A validity
- * adds facts of the same kind: a linear form between two numbers. All of these are rows of one small system
- * beside the intervals of the atoms, and two questions are asked of it.
+ * A quotient q = N//d is no free variable: N - d*q lies in [0, d-1]. For two quotients of one numerator by d1
+ * and d2 = k*d1, the second is the first divided by k, so first - k*second lies in [0, k-1]. A validity adds
+ * facts of the same kind: a linear form that lies between two numbers. All of these are rows of one small
+ * system, which also has the intervals of the atoms. It answers two questions.
  *
- * How large can the form become? By Lagrange's argument, for any multipliers m of the rows,
+ * How large can the form become? By Lagrangian relaxation, for any multipliers m of the rows,
  *   max(form) <= max over the intervals of (form - sum m*row) + sum of (m > 0 ? m*hi : m*lo),
- * a convex function of each multiplier that bends only where a coefficient vanishes: each row in turn takes
- * the best such multiplier.
+ * a convex function of each multiplier whose slope changes only where a coefficient vanishes: each row in
+ * turn gets the best such multiplier.
  *
- * What is it made of? Rows with a pivot, if possible an atom of coefficient +-1, take the pivots out of the
- * form one after the other: form = sum of digit * coefficient, where the digits are row forms (x - 4*(x//4),
- * the low digit of x) and the atoms that are left, each within its own interval and independent of the others
- * where sizes nest. */
+ * Which digits does it consist of? Rows with a pivot, if possible an atom of coefficient +-1, eliminate the
+ * pivots from the form one after the other: form = sum of coefficient * digit, where the digits are row forms
+ * (x - 4*(x//4), the low digit of x) and the remaining atoms, each within its own interval and independent of
+ * the others where sizes nest. */
 #include "impl.h"
 
 #include <string.h>
 
-/* positions */
+/* columns */
 
 int pass_column_of(const pass_system *s, ir_ref atom) {
   for (uint32_t i = 0; i < s->atoms; i++)
@@ -32,7 +32,7 @@ static int column(pass_build *b, pass_system *s, ir_ref atom) {
   if (at >= 0) return at;
   if (s->atoms == PASS_COLUMNS) return -1;
   uint32_t operand_depth = b->operand_depth;
-  b->operand_depth = PASS_OPERAND_DEPTH; /* what its operands say is said by rows */
+  b->operand_depth = PASS_OPERAND_DEPTH; /* its operands' relations are rows */
   ir_bounds in = pass_bounds(b, atom);
   b->operand_depth = operand_depth;
   at = (int)s->atoms++;
@@ -53,7 +53,7 @@ static pass_row *new_row(pass_system *s) {
   return row;
 }
 
-/* row += scale * form, the constant moved into the interval */
+/* row += scale * form; the constant is moved into the interval */
 static bool into_row(pass_build *b, pass_system *s, pass_row *row, const pass_linear *form, int64_t scale) {
   int64_t shift;
   for (uint32_t i = 0; i < form->count; i++) {
@@ -68,7 +68,7 @@ static bool into_row(pass_build *b, pass_system *s, pass_row *row, const pass_li
          ir_sub_ok(row->in.hi, shift, &row->in.hi);
 }
 
-/* The row is complete. */
+/* Completes the row under construction and appends it to the order. */
 static void close_row(pass_system *s, uint32_t place) {
   pass_row *row = &s->row[s->rows];
   row->used = 0;
@@ -87,7 +87,8 @@ static bool by_number(const ir_graph *g, ir_ref atom, ir_ref *numerator, int64_t
   return true;
 }
 
-/* Among the system's atoms, the quotient of this numerator by the largest proper divisor of d. */
+/* The column of the quotient of this numerator by the largest proper divisor of d, -1: none; *factor = d /
+ * divisor. */
 static int parent_of(const ir_graph *g, const pass_system *s, ir_ref numerator, int64_t d, int64_t *factor) {
   int best = -1;
   int64_t most = 1, c;
@@ -99,7 +100,7 @@ static int parent_of(const ir_graph *g, const pass_system *s, ir_ref numerator, 
   return best;
 }
 
-/* The row of the quotient in this column. */
+/* Makes the row of the quotient in this column. */
 static void relate_quotient(pass_build *b, pass_system *s, uint32_t at, ir_ref numerator, int64_t d) {
   int64_t k;
   pass_linear form;
@@ -115,14 +116,14 @@ static void relate_quotient(pass_build *b, pass_system *s, uint32_t at, ir_ref n
   } else {
     pass_linear_read(b->g, numerator, &form);
     if (!into_row(b, s, row, &form, 1)) return;
-    for (uint32_t i = 0; i < form.count; i++) /* the newest, better one that stands alone */
+    for (uint32_t i = 0; i < form.count; i++) /* the last atom with coefficient +-1, otherwise the first */
       if (form.term[i].coef == 1 || form.term[i].coef == -1 || i == 0)
         row->pivot = pass_column_of(s, form.term[i].atom);
   }
   close_row(s, s->rows);
 }
 
-/* Numerators may bring new quotients; all columns are known before parents are looked for. */
+/* Numerators may contain further quotients, so all columns are made before parents are searched for. */
 static void relate_quotients(pass_build *b, pass_system *s) {
   ir_ref numerator;
   int64_t d;
@@ -137,7 +138,8 @@ static void relate_quotients(pass_build *b, pass_system *s) {
     if (by_number(b->g, s->atom[i], &numerator, &d)) relate_quotient(b, s, i, numerator, d);
 }
 
-/* Rows in an order in which no later one brings back an earlier one's pivot; a pivot belongs to one row. */
+/* Orders the rows so that no later one reintroduces the pivot of an earlier one, and lets each column be the
+ * pivot of one row only. Rows in a cycle lose their pivot. */
 static void order_rows(pass_system *s) {
   for (uint32_t i = 0; i < s->rows; i++)
     for (uint32_t j = 0; j < i; j++)
@@ -160,7 +162,7 @@ static void order_rows(pass_system *s) {
   }
 }
 
-/* A fact about the very form of a row narrows the row. */
+/* A fact about the same form as a row narrows the interval of the row. */
 static void meet_rows(pass_build *b, pass_system *s) {
   pass_linear form;
   for (uint32_t f = 0; f < b->facts->count; f++) {
@@ -180,7 +182,8 @@ static void meet_rows(pass_build *b, pass_system *s) {
   }
 }
 
-/* The quotients that the facts speak of: they tell digits apart that the form does not. */
+/* Makes columns for quotients in facts about sums: they split numerators into digits that the form alone
+ * would not. */
 static void fact_columns(pass_build *b, pass_system *s) {
   pass_linear form;
   ir_ref numerator;
@@ -210,19 +213,19 @@ bool pass_system_of(pass_build *b, const pass_linear *in, pass_system *s) {
   return true;
 }
 
-/* Facts about sums, each a row without a pivot. */
+/* Adds each fact about a sum as a row without a pivot. */
 static void add_facts(pass_build *b, pass_system *s) {
   pass_linear form;
   for (uint32_t i = 0; b->facts && i < b->facts->count; i++) {
     pass_linear_read(b->g, b->facts->fact[i].node, &form);
-    pass_row *row = form.count > 1 ? new_row(s) : NULL; /* single atoms are met in their bounds */
+    pass_row *row = form.count > 1 ? new_row(s) : NULL; /* facts about single atoms are in their bounds */
     if (!row) continue;
     row->in = b->facts->fact[i].in;
     if (into_row(b, s, row, &form, 1)) close_row(s, s->rows);
   }
 }
 
-/* how large */
+/* bounds */
 
 typedef struct extent {
   bool finite;
@@ -235,7 +238,7 @@ static extent plus(extent a, extent c) {
   return r;
 }
 
-/* coef * (the end of the interval that makes it largest) */
+/* coef * (the end of the interval that maximizes it) */
 static extent most_of(pass_interval in, int64_t coef) {
   int64_t end = coef > 0 ? in.hi : in.lo;
   extent r = {true, 0};
@@ -245,7 +248,7 @@ static extent most_of(pass_interval in, int64_t coef) {
   return r;
 }
 
-/* The row's part of the bound when its multiplier moves by m. */
+/* The part of the bound that depends on this row, with its multiplier changed by m. */
 static extent moved(const pass_system *s, const pass_row *row, const int64_t *form, int64_t m) {
   int64_t to, scaled, c;
   if (!ir_add_ok(row->multiplier, m, &to)) return (extent){0};
@@ -260,7 +263,7 @@ static extent moved(const pass_system *s, const pass_row *row, const int64_t *fo
 
 static bool is_tighter(extent a, extent than) { return a.finite && (!than.finite || a.value < than.value); }
 
-/* True when the row's multiplier moved. */
+/* Moves the row's multiplier to its best value; true when it moved. */
 static bool improve_multiplier(const pass_system *s, pass_row *row, int64_t *form) {
   int64_t best = 0;
   extent least = moved(s, row, form, 0);
@@ -268,7 +271,7 @@ static bool improve_multiplier(const pass_system *s, pass_row *row, int64_t *for
     uint32_t i = row->at[k];
     if (row->coef[i] == -1 && form[i] == INT64_MIN) continue;
     int64_t whole = form[i] / row->coef[i];
-    for (int64_t m = whole - 1; m <= whole + 1; m++) { /* not whole: the bends on either side */
+    for (int64_t m = whole - 1; m <= whole + 1; m++) { /* if not an integer, both neighbours */
       if (m != whole && form[i] % row->coef[i] == 0) continue;
       extent e = moved(s, row, form, m);
       if (is_tighter(e, least)) least = e, best = m;
@@ -283,7 +286,8 @@ static bool improve_multiplier(const pass_system *s, pass_row *row, int64_t *for
   return true;
 }
 
-/* Multipliers are whole numbers; a common multiple of the rows' coefficients makes them fine enough. */
+/* Multipliers are integers. Scaling the form by a common multiple of the rows' coefficients makes them fine
+ * enough. */
 static int64_t fineness(const pass_system *s) {
   const int64_t most = 1 << 20;
   int64_t scale = 1;
@@ -341,9 +345,10 @@ pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in) {
   return r;
 }
 
-/* what follows for each atom */
+/* intervals of the atoms */
 
-/* The row's form lies in [least, most]; what is not finite is counted. */
+/* Bounds of a row's form: the sums of the finite contributions, and the number of infinite ones on each
+ * side. */
 typedef struct reach {
   int64_t least, most;
   uint32_t endless_below, endless_above;
@@ -370,13 +375,14 @@ static bool reach_of(const pass_system *s, const pass_row *row, reach *out) {
   return true;
 }
 
-/* coef * atom = row - the rest: the atom's interval in whole numbers. True when it became smaller. */
+/* Bounds propagation: coef * atom = row - other terms gives the atom's interval, in integers. True when it
+ * shrank. */
 static bool narrow(pass_system *s, const pass_row *row, const reach *all, uint32_t at) {
   int64_t coef = row->coef[at], lo = INT64_MIN, hi = INT64_MAX, rest, end;
   extent least, most;
   if (!contribution_of(s->in[at], coef, &least, &most)) return false;
   bool below = all->endless_below == !least.finite,
-       above = all->endless_above == !most.finite; /* the rest is finite */
+       above = all->endless_above == !most.finite; /* the other terms are finite */
   if (row->in.hi != INT64_MAX && below && ir_sub_ok(all->least, least.finite ? least.value : 0, &rest) &&
       ir_sub_ok(row->in.hi, rest, &end) && end != INT64_MIN) {
     if (coef > 0) hi = ir_floor_div(end, coef);
@@ -393,7 +399,8 @@ static bool narrow(pass_system *s, const pass_row *row, const reach *all, uint32
   return smaller;
 }
 
-/* All atoms by all rows, until nothing moves. False: there is no value left for some atom. */
+/* Narrows all atoms by all rows until nothing changes, at most ITERATIONS times. False: some atom has no
+ * value left. */
 static bool narrow_all(pass_system *s) {
   enum { ITERATIONS = 6 };
   bool changed = true;
@@ -415,7 +422,7 @@ static bool narrow_all(pass_system *s) {
   return true;
 }
 
-/* Is there no solution with this atom in [lo, hi]? */
+/* Is it shown that there is no solution with this atom in [lo, hi]? */
 static bool contradicts(pass_system *s, uint32_t at, int64_t lo, int64_t hi) {
   pass_interval kept[PASS_COLUMNS];
   memcpy(kept, s->in, s->atoms * sizeof *kept);
@@ -425,7 +432,8 @@ static bool contradicts(pass_system *s, uint32_t at, int64_t lo, int64_t hi) {
   return none;
 }
 
-/* Ends of an atom's interval that lead nowhere, cut off in growing steps. */
+/* Shaving: removes values at one end of an atom's interval that admit no solution. Steps double after a
+ * success and restart at 1 after a failure. */
 static bool shave(pass_system *s, uint32_t at, bool top) {
   enum { TRIES = 12 };
   bool changed = false;
@@ -448,7 +456,7 @@ static bool shave(pass_system *s, uint32_t at, bool top) {
   return changed;
 }
 
-/* Everything that the rows say, and what trying the ends of atoms shows. False: there is no solution. */
+/* Bounds propagation, then shaving of all atoms. False: there is no solution. */
 static bool solve_system(pass_system *s) {
   enum { ITERATIONS = 2, WORK = 4000 };
   bool changed = true;
@@ -462,7 +470,7 @@ static bool solve_system(pass_system *s) {
   return true;
 }
 
-/* Columns and rows for all facts. False: no room, or nothing to gain. */
+/* Makes columns for the atoms of all facts. False: no room, or no fact is about a sum. */
 static bool system_of_facts(pass_build *b, pass_system *s) {
   pass_linear form;
   bool several = false;
@@ -512,9 +520,9 @@ bool pass_linear_never(pass_build *b, const pass_linear *in, int64_t lo, int64_t
   return !solve_system(&s);
 }
 
-/* what it is made of */
+/* digits */
 
-/* Takes the pivot of row r out of the form: its multiple becomes a digit. */
+/* Eliminates the pivot of row r from the form: the row's multiple becomes a digit. */
 static bool eliminate_pivot(pass_digits *d, uint32_t r) {
   pass_system *s = &d->system;
   const pass_row *row = &s->row[r];

@@ -10,7 +10,7 @@ uint32_t pass_factors(const ir_graph *g, ir_ref atom, ir_ref *out) {
   }
   if (n->nsrc > PASS_FACTORS) return 0;
   for (uint32_t i = 0; i < n->nsrc; i++) {
-    if (ir_is_const(g, n->src[i], NULL)) { /* a multiple too large for a coefficient */
+    if (ir_is_const(g, n->src[i], NULL)) { /* a multiple whose factor is too large for a coefficient */
       out[0] = atom;
       return 1;
     }
@@ -33,7 +33,7 @@ static ir_ref multiply_atoms(ir_graph *g, ir_ref x, ir_ref y) {
   return pass_product(g, all, n);
 }
 
-/* out += x * y, a term at a time */
+/* out += x * y, term by term */
 static bool expand_product(ir_graph *g, const pass_linear *x, const pass_linear *y, pass_linear *out) {
   if (!pass_linear_add(g, out, x, y->constant)) return false;
   for (uint32_t j = 0; j < y->count; j++) {
@@ -49,14 +49,15 @@ static bool expand_product(ir_graph *g, const pass_linear *x, const pass_linear 
   return true;
 }
 
-/* When the effort is spent, multiples of what is longer than a digit stay multiples. */
+/* May the product be expanded? Once the budget is exhausted, a multiple of a sum of more than two terms stays
+ * one. */
 static bool worthwhile(const ir_graph *g, const pass_linear *x, const pass_linear *y) {
   const pass_linear *sum = x->count ? x : y, *times = x->count ? y : x;
   int64_t c = times->constant;
   return sum->count <= 2 || times->count > 0 || (c >= -1 && c <= 1) || !pass_budget_exhausted(g);
 }
 
-/* What the factors say of a product is noted before its terms are all that is left. */
+/* Tightens the product's bounds by those of its factors, which the expanded terms no longer show. */
 static void tighten_product(pass_build *b, ir_ref product, ir_ref x, ir_ref y) {
   ir_bounds in = ir_bounds_of(b->g, x), by = ir_bounds_of(b->g, y);
   int64_t lo, hi;

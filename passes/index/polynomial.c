@@ -1,11 +1,12 @@
-/* A lower bound of a polynomial of sizes, where intervals of its terms say too little: n*m - 2n - 2m + 4 is a
- * product of sizes when n and m are at least 2.
+/* Lower bounds of polynomials in sizes, where the intervals of the terms say too little: n*m - 2n - 2m + 4 is
+ * a product of sizes when n and m are at least 2.
  *
- * What has exact quotients beside it, x//2 and x//8 say, is a multiple of its greatest known divisor, as they
- * are. A symbol a beside its quotient q = a//d is d*q + r with a new symbol 0 <= r < d; any other symbol is
- * its least value plus a new symbol that is not negative. All are exact, so the expanded polynomial has the
- * same values; its terms with positive coefficients are at least 0, the others at least what the largest
- * values of their symbols give. Products of sizes become polynomials without negative coefficients. */
+ * An atom x of which exact quotients such as x//2 and x//8 occur becomes its greatest known divisor times a
+ * symbol, and so do the quotients. A symbol a whose quotient q = a//d occurs becomes d*q + r with a new
+ * symbol 0 <= r < d; any other symbol becomes its least value plus a new symbol >= 0. All substitutions are
+ * exact, so the expanded polynomial has the same values. Its terms with positive coefficients are at least 0,
+ * the others at least their value at the largest values of their symbols. Products of sizes become
+ * polynomials without negative coefficients. */
 #include "impl.h"
 
 #include <string.h>
@@ -13,9 +14,9 @@
 enum { SYMBOLS = 6, MONOMIALS = 64, NO_SYMBOL = SYMBOLS };
 
 typedef struct symbol {
-  ir_ref atom; /* what it was read from */
+  ir_ref atom; /* the atom that it stands for, up to unit */
   int64_t lo, hi;
-  int64_t unit; /* the atom is so many times the symbol */
+  int64_t unit; /* atom = unit * symbol */
 } symbol;
 
 typedef struct monomial {
@@ -44,7 +45,7 @@ static uint32_t find_symbol(const polynomial *p, ir_ref atom) {
   return i < p->symbols ? i : NO_SYMBOL;
 }
 
-/* The symbol for an atom, made if need be; NO_SYMBOL where there are too many. */
+/* The symbol for an atom, made if new; NO_SYMBOL where there are too many. */
 static uint32_t symbol_of(ir_graph *g, polynomial *p, ir_ref atom, int64_t unit) {
   uint32_t s = find_symbol(p, atom);
   if (s != NO_SYMBOL || p->symbols == SYMBOLS) return s;
@@ -55,7 +56,8 @@ static uint32_t symbol_of(ir_graph *g, polynomial *p, ir_ref atom, int64_t unit)
   return p->symbols++;
 }
 
-/* What has exact quotients among the factors is a symbol times its greatest known divisor. */
+/* Makes a symbol with a unit for each atom of which exact quotients occur among the factors; the unit is its
+ * greatest known divisor. */
 static bool read_wholes(pass_build *b, const pass_linear *in, polynomial *out) {
   for (uint32_t i = 0; i < in->count; i++) {
     ir_ref f[PASS_FACTORS], x;
@@ -102,7 +104,8 @@ static bool read(pass_build *b, const pass_linear *in, polynomial *out) {
   return true;
 }
 
-/* Symbol s becomes c * other + s, or c + s without another one; powers by the binomial theorem. */
+/* Substitutes c * other + s for symbol s, or c + s where other is NO_SYMBOL; powers by the binomial theorem.
+ */
 static bool shift_symbol(polynomial *p, uint32_t s, int64_t c, uint32_t other) {
   polynomial out = *p;
   out.count = 0;
@@ -123,7 +126,7 @@ static bool shift_symbol(polynomial *p, uint32_t s, int64_t c, uint32_t other) {
   return true;
 }
 
-/* The symbol that is p's symbol s divided by a constant, and that constant. */
+/* The symbol that is symbol s divided by a constant, *d. */
 static uint32_t quotient_of(const ir_graph *g, const polynomial *p, uint32_t s, int64_t *d) {
   uint32_t i = 0;
   for (; i < p->symbols; i++) {
@@ -154,7 +157,8 @@ static bool expand_sums(const ir_graph *g, polynomial *p) {
   return true;
 }
 
-/* The least value of a term whose symbols are not negative, added. */
+/* *sum += least value of the term, whose symbols are all >= 0: 0 for a positive coefficient. False:
+ * unbounded. */
 static bool add_least(const polynomial *p, const monomial *m, int64_t *sum) {
   int64_t least = m->coef;
   bool constant = true;
@@ -193,9 +197,9 @@ static bool at_least(pass_build *b, const pass_linear *in) {
   return least >= 0;
 }
 
-/* Term t is c * (A // d), R the rest. With (A - d + 1) / d <= A // d <= A / d, R + c * (A // d) >= 0 where
- * d*R + c*A is at least 0, for positive c at least c*(d - 1). As R is an integer, A >= -d*R says it all where
- * c is 1, and A <= d*R + d - 1 where c is -1. */
+/* Term t is c * (A // d), R the other terms. With (A - d + 1) / d <= A // d <= A / d, R + c * (A // d) >= 0
+ * holds where d*R + c*A is at least 0, for positive c at least c*(d - 1). As R is an integer, A >= -d*R is
+ * equivalent where c is 1, and A <= d*R + d - 1 where c is -1. */
 static bool clear_quotient(pass_build *b, const pass_linear *in, uint32_t t, pass_linear *out) {
   const ir_node *q = ir_get(b->g, in->term[t].atom);
   int64_t d, c = in->term[t].coef, slack = 0;

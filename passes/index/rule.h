@@ -1,5 +1,5 @@
-/* The rewrite rules as text, generated from passes/index/rules/NAME.rules beside the matcher compiled from
- * the same lines. */
+/* The rewrite rules as text, generated from passes/index/rules/NAME.rules together with the matcher compiled
+ * from the same lines. */
 #ifndef VIEWFOLD_PASSES_INDEX_RULE_H
 #define VIEWFOLD_PASSES_INDEX_RULE_H
 
@@ -12,7 +12,8 @@ typedef struct pass_rule {
   const char *reason;
 } pass_rule;
 
-/* What an operation weighs, as a polynomial in its operands: every rule makes its expression lighter. */
+/* Weight of an operation as a polynomial in the weights of its operands. Every rule lowers the weight of its
+ * expression, so rewriting terminates. */
 typedef struct pass_measure {
   const char *expression, *weight;
 } pass_measure;

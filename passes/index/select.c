@@ -1,4 +1,4 @@
-/* Choices: min, max and where. */
+/* Selection: min, max and where. */
 #include "impl.h"
 
 ir_ref pass_make_minmax(pass_build *b, ir_op op, ir_ref x, ir_ref y) {

@@ -8,10 +8,11 @@ typedef struct rewrite {
   ir_graph *g;
   ir_ref *live, *scratch;
   size_t count, cap, scratch_cap;
-  ir_ref *map; /* of map_size entries: the new node, 0 when not visited; set for what is live alone */
+  ir_ref *map; /* by ref - floor, map_size entries: the new node, 0 before it is made; only those of live
+                  nodes are set */
   size_t map_size;
-  ir_ref floor;   /* the ref of map[0]; what is older stays */
-  bool *replaced; /* of map_size entries: this or what it is made of is; NULL: nobody asks */
+  ir_ref floor;   /* ref of map[0]; older nodes stay */
+  bool *replaced; /* of map_size entries: the node contains a replaced one; NULL: not needed */
 } rewrite;
 
 static bool rewrite_begin(rewrite *w, ir_graph *g, ir_ref root) {
@@ -34,7 +35,7 @@ static void rewrite_end(rewrite *w) {
   ir_free(w->g->mem, w->replaced, w->replaced ? w->map_size * sizeof *w->replaced : 0);
 }
 
-/* Is the node said again with more beside it? Facts then only tell what is 0. */
+/* Is `sum` the node plus other terms? Facts then only added terms that are 0. */
 static bool speaks_of(const ir_graph *g, ir_ref sum, ir_ref node) {
   pass_linear form;
   if (sum == node || ir_dtype_of(g, sum) != IR_INDEX) return false;
@@ -42,7 +43,7 @@ static bool speaks_of(const ir_graph *g, ir_ref sum, ir_ref node) {
   return pass_linear_coef(&form, node) != 0;
 }
 
-/* One node with its sources replaced, each node under a budget of its own. */
+/* Rebuilds one node from its new sources, under a limit of steps of its own. */
 static ir_ref rebuild_node(rewrite *w, ir_ref node, const pass_facts *facts) {
   const ir_node *n = ir_get(w->g, node);
   if (!IR_RESERVE(w->g->mem, w->scratch, w->scratch_cap, n->nsrc)) {
@@ -52,23 +53,23 @@ static ir_ref rebuild_node(rewrite *w, ir_ref node, const pass_facts *facts) {
   for (uint32_t i = 0; i < n->nsrc; i++)
     w->scratch[i] = n->src[i] < w->floor ? n->src[i] : w->map[n->src[i] - w->floor];
   bool divides = n->dtype == IR_INDEX && (n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD);
-  if (facts && divides && ir_bounds_of(w->g, w->scratch[1]).lo < 1) /* a divisor is >= 1 on every lane */
-    w->scratch[1] = n->src[1];
+  /* A divisor must be >= 1 also where the facts do not hold. */
+  if (facts && divides && ir_bounds_of(w->g, w->scratch[1]).lo < 1) w->scratch[1] = n->src[1];
   pass_build b = pass_begin(w->g);
   b.facts = facts;
   ir_ref result = pass_make_node(&b, node, w->scratch, n->nsrc);
   return facts && divides && result && speaks_of(w->g, result, node) ? node : result;
 }
 
-/* Loops, and ranges whose extents depend on others, are told apart by what they are, wherever their values
- * are used: two that bind one number must not come to be. One that holds nothing of what is replaced stays
- * the node that it is, even where building it again would give simpler expressions inside. */
+/* Loops, and ranges whose extents are not constant, are identified by their nodes wherever their values are
+ * used: two different ones that bind the same number must not arise. One that contains no replaced node stays
+ * the same node, even where rebuilding would simplify its sources. */
 static bool keeps_identity(const ir_graph *g, ir_ref ref) {
   ir_op op = ir_op_of(g, ref);
   return op == IR_OP_LOOP || (op == IR_OP_RANGE && !ir_is_const(g, ir_src(g, ref, 0), NULL));
 }
 
-/* Finds what is replaced if there is anything to keep; false when memory is short. */
+/* Finds the nodes that contain replaced ones, if any node keeps its identity; false when memory is short. */
 static bool find_replaced(rewrite *w) {
   ir_graph *g = w->g;
   size_t first = 0;
@@ -106,8 +107,8 @@ ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_re
   return result;
 }
 
-/* Of what is reached from `root`, the nodes from `floor` on; nothing else is looked at, so that time goes
- * with root - floor. */
+/* Simplifies the nodes reachable from root with refs >= floor. No others are visited: time is proportional to
+ * root - floor. */
 static ir_ref simplify_above(ir_graph *g, ir_ref root, ir_ref floor) {
   if (!root || root < floor) return root;
   rewrite w = {.g = g, .floor = floor, .map_size = (size_t)root - floor + 1};
@@ -115,7 +116,7 @@ static ir_ref simplify_above(ir_graph *g, ir_ref root, ir_ref floor) {
   bool failed = !w.map;
   if (failed) ir_fail(g->error, IR_ERR_MEMORY, "out of memory rewriting an expression");
   else memset(w.map, 0, w.map_size * sizeof *w.map);
-  for (size_t i = w.map_size; i-- > 0 && !failed;) { /* what is reached, users first */
+  for (size_t i = w.map_size; i-- > 0 && !failed;) { /* mark the reachable nodes, users first */
     const ir_node *n = ir_get(g, floor + (ir_ref)i);
     if (i + 1 < w.map_size && !w.map[i]) continue;
     w.map[i] = floor + (ir_ref)i;
@@ -134,8 +135,7 @@ static ir_ref simplify_above(ir_graph *g, ir_ref root, ir_ref floor) {
 
 static ir_ref simplify_once(ir_graph *g, ir_ref root) { return pass_substitute(g, root, NULL, NULL, 0); }
 
-/* Index arithmetic holds on the lanes that the facts speak of; loads and the extents of ranges are left
- * alone. */
+/* Nodes that facts may simplify: arithmetic of dtype index and bool; not loads and the extents of ranges. */
 static bool is_arithmetic(const ir_graph *g, ir_ref ref) {
   const ir_node *n = ir_get(g, ref);
   uint8_t cls = ir_ops[n->op].cls;
@@ -151,7 +151,7 @@ static ir_ref pinned(pass_build *b, ir_ref node) {
   return r.lo == r.hi && r.lo != INT64_MIN && r.hi != INT64_MAX ? ir_index(b->g, r.lo) : node;
 }
 
-/* The sum with what the facts fix put in, and without quotients that are affine together. */
+/* The sum with the values that the facts fix substituted, and with quotients replaced whose sum is affine. */
 static ir_ref finalize_sum(ir_graph *g, const pass_facts *facts, ir_ref index) {
   pass_build b = pass_begin(g);
   pass_linear sum;
@@ -162,7 +162,7 @@ static ir_ref finalize_sum(ir_graph *g, const pass_facts *facts, ir_ref index) {
   return pass_linear_node(&b, &sum);
 }
 
-/* Without effort left, facts are put into expressions of so many nodes only. */
+/* Once the budget is exhausted, facts are applied only to expressions of at most this many nodes. */
 enum { MOST_EXHAUSTED_NODES = 1000 };
 
 static ir_ref simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
@@ -191,11 +191,12 @@ static ir_ref simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
   return result && ir_dtype_of(g, result) == IR_INDEX ? finalize_sum(g, &facts, result) : result;
 }
 
-/* One step of a simplification, and what it is given beside the expression. */
+/* One step of a simplification. `given`: the validity or the floor that the step needs, or 0. */
 typedef ir_ref (*step)(ir_graph *g, ir_ref expression, ir_ref given);
 
-/* To the end of the way, or round and round: one step may undo what another did. Of those that come back, the
- * first in order is taken. */
+/* Repeats `next` until nothing changes or until an earlier expression returns, since one step may undo
+ * another; at most ITERATIONS times. Of the expressions in a cycle, the first in the order of ir_compare is
+ * returned. */
 static ir_ref to_the_end(ir_graph *g, ir_ref root, ir_ref given, step next) {
   enum { ITERATIONS = 8 };
   ir_ref way[ITERATIONS];
@@ -212,7 +213,7 @@ static ir_ref to_the_end(ir_graph *g, ir_ref root, ir_ref given, step next) {
   return root;
 }
 
-/* What was tried on the way and came to nothing leaves no trace. */
+/* Removes the nodes made since the graph had `count` where they led to no change. */
 static ir_ref or_as_before(ir_graph *g, uint32_t count, ir_ref before, ir_ref after) {
   if (after == before) ir_graph_rewind(g, count);
   return after;
@@ -237,13 +238,14 @@ ir_ref pass_simplify_new(ir_graph *g, ir_ref root, uint32_t floor) {
   return or_as_before(g, count, root, made == root ? root : to_the_end(g, made, floor, simplify_above));
 }
 
-/* A comparison of a sum, or a choice that may hold one. */
+/* A comparison of a sum, or a disjunction that may contain one. */
 static bool may_hold_sums(const ir_graph *g, ir_ref clause) {
   const ir_node *n = ir_get(g, clause);
   return n->op == IR_OP_OR || (n->nsrc == 2 && ir_op_of(g, n->src[0]) == IR_OP_ADD);
 }
 
-/* Clauses about sums, once settled together, may read otherwise when each is built by itself. */
+/* Clauses about sums that were simplified together may take another form when each is rebuilt alone, so the
+ * result is simplified to a fixed point. */
 ir_ref pass_finalize_clauses(ir_graph *g, ir_ref valid) {
   ir_ref all = pass_and(g, valid, valid);
   if (!all || ir_op_of(g, all) != IR_OP_AND) return all && may_hold_sums(g, all) ? resimplify(g, all) : all;
@@ -252,8 +254,8 @@ ir_ref pass_finalize_clauses(ir_graph *g, ir_ref valid) {
   return sums ? resimplify(g, all) : all;
 }
 
-/* Several quotients may have met when the budget of one builder call was spent, and under a validity one is
- * written in other digits. */
+/* Is a further simplification worthwhile? Several quotients may have come together when the steps of a
+ * builder call were used up, and under a validity a quotient is split into other digits. */
 static bool has_quotients(const ir_graph *g, ir_ref index, ir_ref valid) {
   pass_linear sum;
   uint32_t quotients = 0, others = 0;

@@ -1,14 +1,14 @@
-/* Quotients inside sums that need not be there. Digits by constants cancel by themselves, since a remainder
- * is N - d*(N//d); what is left to do:
+/* Removes quotients from sums. Digits by constants cancel by themselves, since a remainder is N - d*(N//d);
+ * the remaining cases:
  *
  *   whole      multiples of x and of x//d, x//e, ... whose remainders are known: p*(x//q) in lowest terms
- *   exact      c*(N//d) where N leaves a known remainder r: (c/d)*(N - r) where d divides c
- *   product    D*(N//D) = N - N%D for a symbolic D, where that makes the sum shorter or N%D stands beside it
- *   halves     N//d + (N + d/2)//d = N//(d/2): the one with the larger constant goes where another of the
- *              three is there, and two of them become one where that makes the sum shorter
+ *   exact      c*(N//d) where N has a known remainder r: (c/d)*(N - r) where d divides c
+ *   product    D*(N//D) = N - N%D for a symbolic D, where that shortens the sum or cancels a term N%D
+ *   halves     N//d + (N + d/2)//d = N//(d/2): the quotient with the larger constant is eliminated where
+ *              another of the three occurs; two of them become one where that shortens the sum
  *   staircase  N//d + (N+1)//d + ... + (N+d-1)//d = N (Hermite's identity)
  *
- * Each makes the sum shorter or a coefficient smaller, so the process ends. */
+ * Each step shortens the sum or lowers a coefficient, so the process ends. */
 #include "impl.h"
 
 static bool is_op(const ir_graph *g, ir_ref ref, ir_op op) {
@@ -28,8 +28,9 @@ static bool exact(pass_build *b, pass_linear *in, uint32_t t) {
   return true;
 }
 
-/* coef * (q * rest), q = N//d a factor: (N - r) * rest / d where the residue r is known and d divides coef;
- * and N - N%D where rest is exactly the symbolic divisor D and that shortens the sum or cancels N%D */
+/* Term t is coef * q * rest with a factor q = N//d. Where the residue r of N is known and d divides coef, it
+ * becomes coef * (N - r) * rest / d; where rest is exactly the symbolic divisor D, it becomes N - N%D if that
+ * shortens the sum or cancels N%D. */
 static bool open_product(pass_build *b, pass_linear *in, uint32_t t) {
   ir_ref f[PASS_FACTORS], rest[PASS_FACTORS];
   int64_t d, r, coef = in->term[t].coef;
@@ -49,8 +50,8 @@ static bool open_product(pass_build *b, pass_linear *in, uint32_t t) {
       if (!value) continue;
       pass_linear_read(b->g, value, &part);
       if (!pass_linear_add(b->g, &next, &part, coef / d)) continue;
-    } else if (!fixed &&
-               others == q->src[1]) { /* in linear forms: a sum built here would be recombined in turn */
+      /* Added as linear forms: a sum node built here would itself be recombined. */
+    } else if (!fixed && others == q->src[1]) {
       ir_ref remainder = pass_make_mod(b, q->src[0], q->src[1]);
       if (!remainder) continue;
       pass_linear_read(b->g, q->src[0], &part);
@@ -68,8 +69,7 @@ static bool open_product(pass_build *b, pass_linear *in, uint32_t t) {
   return false;
 }
 
-/* term t is N//d without constant in N: all of (N+1)//d ... (N+d-1)//d beside it, with the same coefficient?
- */
+/* Number of quotients in the sum with the coefficient and divisor of term t. */
 static uint32_t quotients_like(pass_build *b, const pass_linear *in, uint32_t t) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < in->count; i++)
@@ -107,7 +107,7 @@ static uint32_t quotients_in(pass_build *b, const pass_linear *in) {
   return count;
 }
 
-/* Does the sum hold a quotient of `part`, apart from `but`? */
+/* Do the sum and `part` have a common quotient other than `but`? */
 static bool shares_quotient(pass_build *b, const pass_linear *in, const pass_linear *part, ir_ref but) {
   for (uint32_t i = 0; i < part->count; i++)
     if (part->term[i].atom != but && is_op(b->g, part->term[i].atom, IR_OP_FLOORDIV) &&
@@ -124,7 +124,7 @@ static bool quotient_of(pass_build *b, const pass_linear *form, int64_t d, pass_
   return q != 0;
 }
 
-/* Is there another quotient whose divisor has to do with d? */
+/* Is there another quotient whose divisor divides d? */
 static bool has_relative(pass_build *b, const pass_linear *in, uint32_t t, int64_t d) {
   int64_t c;
   for (uint32_t i = 0; i < in->count; i++)
@@ -134,7 +134,7 @@ static bool has_relative(pass_build *b, const pass_linear *in, uint32_t t, int64
   return false;
 }
 
-/* Not under facts: the digits that they tell apart would take the half apart again. */
+/* Not under facts: digits that the facts separate would split the halves again. */
 static bool halve_quotient(pass_build *b, pass_linear *in, uint32_t t) {
   pass_term q = in->term[t];
   int64_t d;

@@ -1,8 +1,9 @@
-/* Thresholds: X < c over whole digits, in the smallest weights that say the same. A comparison is one, and so
- * is a quotient of two values; one of few values that are taken equally long is even stairs of them. */
+/* Thresholds: a comparison X < c, X a weighted sum of integer digits, is rewritten with the smallest weights
+ * that give the same answer. A quotient that takes two values is a threshold too; a quotient that takes a few
+ * values, each over equally many values of the digit, is a staircase with equal steps. */
 #include "impl.h"
 
-/* Sum of coef * digit at its least or its most; false: no number. */
+/* The minimum of the sum of coef * digit, or the maximum where `most`; false: not finite. */
 static bool end_of(const pass_digits *of, const int64_t *coef, bool most, int64_t *out) {
   *out = 0;
   for (uint32_t i = 0; i < of->count; i++) {
@@ -15,9 +16,10 @@ static bool end_of(const pass_digits *of, const int64_t *coef, bool most, int64_
   return true;
 }
 
-/* Counted from its most, X < c reads sum of w*x >= need with digits x >= 0 and weights w > 0; counted from
- * its least, X >= c reads so. A digit that reaches the need alone wants no weight above it. True when a
- * weight came down. */
+/* Measured down from the maximum of X, X < c reads: sum of w*x >= need, with digits x >= 0 and weights w > 0.
+ * Measured up from the minimum, X >= c has the same form. A digit that reaches need alone does not need a
+ * weight above need, so such weights are lowered to it (saturation of pseudo-Boolean constraints). True when
+ * a weight was lowered. */
 bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c) {
   pass_digits of;
   int64_t coef[PASS_DIGITS], end, need, bound = *c;
@@ -25,7 +27,7 @@ bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c) {
   if (in->count < 2 || !pass_digits_of(b, in, &of)) return false;
   for (uint32_t i = 0; i < of.count; i++) coef[i] = of.digit[i].coef;
   for (bool most = true; again; most = !most) {
-    again = most; /* once more from the other side */
+    again = most; /* then once from the other side */
     if (!end_of(&of, coef, most, &end)) return false;
     if (!(most ? ir_sub_ok(end, bound, &need) && ir_add_ok(need, 1, &need) : ir_sub_ok(bound, end, &need)) ||
         need < 1)
@@ -38,7 +40,7 @@ bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c) {
     }
     if (!moved) continue;
     if (!end_of(&of, coef, most, &end)) return false;
-    bound = most ? end - need + 1 : end + need; /* nearer to zero than before */
+    bound = most ? end - need + 1 : end + need; /* closer to zero than before */
     changed = again = true;
   }
   pass_linear next;
@@ -48,7 +50,8 @@ bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c) {
   return true;
 }
 
-/* The least sign * digit at which the quotient has taken `step` steps. */
+/* *at = least value of sign(coef) * digit with (coef * digit + constant) // d >= first + step; false on
+ * overflow */
 static bool point_of_step(const pass_digit *x, int64_t constant, int64_t d, int64_t first, int64_t step,
                           int64_t *at) {
   int64_t size = x->coef < 0 ? -x->coef : x->coef, next;
@@ -63,7 +66,7 @@ bool pass_threshold_of(pass_build *b, pass_linear *in, int64_t d, int64_t *divis
   pass_digits of;
   int64_t at, next, before, need, rest, lo, hi;
   if (in->count > 3 || b->facts || !pass_digits_of(b, in, &of) || of.count != 1) return false;
-  const pass_digit *x = &of.digit[0]; /* several digits have more than one least form */
+  const pass_digit *x = &of.digit[0]; /* the smallest form is not unique for several digits */
   if (x->in.lo == INT64_MIN || x->in.hi == INT64_MAX) return false;
   if (!ir_mul_ok(x->coef > 0 ? x->in.lo : x->in.hi, x->coef, &lo) || !ir_add_ok(lo, in->constant, &lo) ||
       !ir_mul_ok(x->coef > 0 ? x->in.hi : x->in.lo, x->coef, &hi) || !ir_add_ok(hi, in->constant, &hi))
@@ -75,7 +78,7 @@ bool pass_threshold_of(pass_build *b, pass_linear *in, int64_t d, int64_t *divis
     return false;
   next = at;
   *divisor = 0;
-  for (int64_t k = 2; k <= steps; k++) { /* the steps are even */
+  for (int64_t k = 2; k <= steps; k++) { /* all steps are equally long */
     before = at;
     if (!point_of_step(x, in->constant, d, *first, k, &at)) return false;
     if (k > 2 && at - before != *divisor) return false;

@@ -1,18 +1,18 @@
-/* The ways of writing a quotient. With u the floor of t/b,
+/* The alternative forms of a quotient. With u the floor of t/b,
  *
- *   nested     m//(a*b) = (m//a + r)//b            where m//a is wanted anyway
+ *   nested     m//(a*b) = (m//a + r)//b            where m//a is needed anyway
  *   shifted    n//b = t//b - (t - n)/b             for another numerator t = n (mod b) that is computed
  *              anyway
  *   mirrored   n//b = -1 - (-1 - n)//b             likewise for t = -1 - n (mod b)
- *   widened    n//b = (x + c)//d                   for a step of one atom x, where a sum holds x - d*(n//b)
- *   remainder  u = (t - t%b)/b                     where the sum of which u is a term then loses other terms
+ *   widened    n//b = (x + c)//d                   for a step of one atom x, where a sum has x - d*(n//b)
+ *   remainder  u = (t - t%b)/b                     where other terms cancel in the sum of which u is a term
  *   choice     u, of few values, by comparing t with its thresholds */
 #include "impl.h"
 
 #include <string.h>
 
-/* t = sign*n + shift (mod b) in all atoms, where the constant of t may be chosen: puts (t - sign*n - shift)/b
- * into a new form, t itself being another one if its constant had to change. */
+/* The forms of a shifted numerator t = sign*n + shift (mod b) in all atoms. of: t, with its constant changed
+ * if necessary; extra: (t - sign*n - shift)/b. */
 typedef struct shifted {
   int of, extra;
 } shifted;
@@ -27,7 +27,7 @@ static bool same_residues(const extraction *x, const int64_t *t, const int64_t *
   return true;
 }
 
-/* Atoms below `limit` only. */
+/* Has t only atoms below `limit`? */
 static bool below(const extraction *x, const int64_t *t, uint32_t limit) {
   for (uint32_t i = limit; i < x->atoms; i++)
     if (t[i]) return false;
@@ -47,7 +47,8 @@ static void add_quotient_and_remainder(extract_quotient *q, extract_alternative 
   add_alternative(q, alternative);
 }
 
-/* The numerator t in the place of n, where their residues modulo b agree. */
+/* Adds the alternatives that use numerator t for n; their coefficients agree modulo b, up to the sign. Where
+ * the constants do not agree, a form with t's atoms and a matching constant is used. */
 static void add_shifted(extraction *x, extract_quotient *q, int t, int n, int64_t b, int sign) {
   const int64_t *from = x->form[n].c;
   int64_t constant = x->form[t].c[0], wanted, apart;
@@ -55,7 +56,7 @@ static void add_shifted(extraction *x, extract_quotient *q, int t, int n, int64_
   else if (!ir_sub_ok(-1, from[0], &wanted)) return;
   if (!ir_sub_ok(constant, wanted, &apart)) return;
   int of = t, extra = extract_form_new(x);
-  if (apart % b != 0) { /* the same atoms with a constant that will do */
+  if (apart % b != 0) { /* the same atoms with a matching constant */
     if ((of = extract_form_new(x)) < 0) return;
     x->form[of] = x->form[t];
     x->form[of].c[0] = wanted;
@@ -74,7 +75,7 @@ static void add_shifted(extraction *x, extract_quotient *q, int t, int n, int64_
       q, (extract_alternative){.sign = (int8_t)sign, .of = (int16_t)of, .extra = (int16_t)extra, .by = b});
 }
 
-/* The numerator with all residues in [0, b), and that of the mirrored quotient. */
+/* Adds the numerator with all residues in [0, b), and the one of the mirrored quotient. */
 static void add_positive(extraction *x, extract_quotient *q) {
   const int64_t *n = x->form[q->of].c;
   bool negative = false;
@@ -88,7 +89,7 @@ static void add_positive(extraction *x, extract_quotient *q) {
   }
 }
 
-/* Every numerator or other sum that may be computed anyway. */
+/* Tries every numerator and every needed form, which may be computed anyway. */
 static void add_all_shifted(extraction *x, extract_quotient *q, int n, int64_t b) {
   const extract_quotient *first = x->quotient, *end = first + x->quotients;
   int pool[EXTRACT_NEEDS + 2 * EXTRACT_QUOTIENTS], count = 0;
@@ -108,7 +109,7 @@ static void add_all_shifted(extraction *x, extract_quotient *q, int n, int64_t b
   }
 }
 
-/* n//(2*a) = n//a - (n+a)//(2*a), where `whole` is n//a: two halves of it may be wanted. */
+/* n//(2*a) = n//a - (n+a)//(2*a), where `whole` is n//a: useful where both halves occur. */
 static void add_other_half(extraction *x, extract_quotient *q, int whole) {
   int of = extract_form_new(x), extra = extract_form_new(x);
   if (of < 0 || extra < 0) return;
@@ -122,7 +123,7 @@ static void add_other_half(extraction *x, extract_quotient *q, int whole) {
       q, (extract_alternative){.sign = -1, .of = (int16_t)of, .extra = (int16_t)extra, .by = q->by});
 }
 
-/* n//(2*a) + (n+a)//(2*a) = n//a: the later of two such quotients, by the sum of both. */
+/* n//(2*a) + (n+a)//(2*a) = n//a: writes the later of the two quotients by the sum of both. */
 static void add_sum_of_halves(extraction *x, extract_quotient *q) {
   for (uint32_t i = 0; q->by % 2 == 0 && &x->quotient[i] < q; i++) {
     const extract_quotient *r = &x->quotient[i];
@@ -163,7 +164,7 @@ static void add_nested(extraction *x, extract_quotient *q) {
   }
 }
 
-/* The factor that all coefficients of the quotient share, with the sign of the first. */
+/* The gcd of all coefficients of the quotient, with a sign. */
 static int64_t scale_of(const extraction *x, const extract_quotient *q) {
   int64_t scale = 0;
   for (uint32_t i = x->needs; i-- > 0;) {
@@ -203,8 +204,8 @@ static uint32_t only_atom(const extraction *x, const int64_t *form) {
   return found;
 }
 
-/* q takes lo, and lo + 1 where sign*x >= step: floor of (sign*x - step + d*(lo + 1)) / d for any d that is
- * long enough on both sides of the step. */
+/* q is lo, and lo + 1 where sign*x >= step: the floor of (sign*x - step + d*(lo + 1)) / d for any d that
+ * covers the values on both sides of the step. */
 static void add_widened(extraction *x, extract_quotient *q, int64_t d) {
   const int64_t *n = x->form[q->of].c;
   const extract_atom *a = &x->atom[q->atom];

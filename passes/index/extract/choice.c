@@ -1,4 +1,4 @@
-/* One way for each quotient: the sums that are then to be computed. */
+/* The sums to be computed once each quotient has an alternative. */
 #include "impl.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static const extract_alternative *alternative_of(const extraction *x, const extr
   return &x->quotient[quotient].alternative[p->alternative[quotient]];
 }
 
-/* Replace each quotient in w by what its way says, from the last to the first. */
+/* Replaces each quotient in w by its alternative, from the last quotient to the first. */
 static bool substitute_quotients(const extraction *x, const extract_plan *p, int64_t *w) {
   for (uint32_t i = x->quotients; i-- > 0;) {
     const extract_quotient *q = &x->quotient[i];
@@ -40,7 +40,8 @@ static void note_used(const extraction *x, const int64_t *form, bool *used) {
   for (uint32_t i = 1; i < x->atoms; i++) used[i] |= form[i] != 0;
 }
 
-/* What is used by the needs, directly or through numerators. first: the numerators have still to be made. */
+/* Finds the quotients that the needs use, directly or through numerators. first: the numerators are not made
+ * yet. */
 static bool find_live(const extraction *x, const extract_plan *p, draft *d, bool first) {
   bool used[EXTRACT_ATOMS] = {false};
   for (uint32_t i = 0; i < x->needs; i++) note_used(x, d->need[i], used);
@@ -63,7 +64,7 @@ static bool same_value(const extraction *x, const extract_plan *p, const draft *
          extract_form_equal(x, d->quotient[i], d->quotient[j]);
 }
 
-/* Two quotients may have become one expression: their terms are collected, and may cancel. */
+/* Two quotients may have become the same expression: their terms are merged, and may cancel. */
 static bool collect_equals(const extraction *x, const extract_plan *p, draft *d) {
   bool changed = false;
   for (uint32_t j = 1; j < x->quotients; j++)
@@ -90,13 +91,14 @@ static bool substitute_all(const extraction *x, const extract_plan *p, draft *d)
   return find_live(x, p, d, true) && collect_equals(x, p, d);
 }
 
-/* Is the constant of this quotient's numerator free? */
+/* Is this quotient's numerator only compared with thresholds, so that its constant is free? */
 static bool compares(const extraction *x, const extract_plan *p, uint32_t quotient) {
   return alternative_of(x, p, quotient)->how == EXTRACT_CHOICE;
 }
 
-/* Take `by` times the coefficient of an atom from each constant, if that leaves fewer constants to add. own:
- * 1 when the atom's own numerator gains a constant by it, -1 when it loses it. */
+/* Subtracts `by` times the coefficient of an atom from the constant of each form, if fewer constants remain
+ * to be added. own: the change in the atom's own numerator, 1 when it gains a constant, -1 when it loses
+ * one. */
 static bool move_constants(const extraction *x, const extract_plan *p, draft *d, uint32_t atom, int64_t by,
                            int own) {
   int64_t part, moved;
@@ -116,7 +118,8 @@ static bool move_constants(const extraction *x, const extract_plan *p, draft *d,
   return true;
 }
 
-/* A constant added to multiples of a quotient goes into its numerator, or into the values of a choice. */
+/* Moves a constant that is added to multiples of a quotient into its numerator, or into the values of a
+ * choice. */
 static void fold_constants(const extraction *x, extract_plan *p, draft *d) {
   for (uint32_t i = 0; i < x->quotients; i++) {
     const extract_alternative *alternative = alternative_of(x, p, i);
@@ -142,7 +145,7 @@ static void fold_constants(const extraction *x, extract_plan *p, draft *d) {
   }
 }
 
-/* The sum that computes a form; compared: up to constant, sign and scale. */
+/* The sum that computes a form, made if new; compared: up to constant, sign and scale. */
 static bool use_sum(const extraction *x, extract_plan *p, const int64_t *form, bool compared,
                     extract_use *out) {
   int64_t w[EXTRACT_ATOMS], scale = 1;
@@ -194,7 +197,7 @@ bool extract_plan_make(const extraction *x, extract_plan *p, int limit) {
   return true;
 }
 
-/* Is a comparison of the positive with the negative part of the sum as good as one of the sum with a
+/* Can the positive terms of the sum be compared with the negated negative ones, instead of the sum with a
  * constant? */
 static bool splits(const extraction *x, const extract_plan *p, const extract_use *u, int op, int64_t rest) {
   const extract_sum *s = &p->sum[u->sum];

@@ -1,13 +1,14 @@
-/* What sums share. While two terms, up to a common factor, occur together so that computing them once is
- * cheaper, they become a temporary: a+2b in both a+2b+c and 3a+6b; a+b in 5a+5b, which is a common factor
- * taken out. (Two-term common subexpressions of linear forms: Hosangadi, Fallah, Kastner, 2006.) */
+/* Common subexpressions of sums. While two terms, up to a common factor, occur together so that computing
+ * them once is cheaper, they become a temporary: a+2b in both a+2b+c and 3a+6b; a+b in 5a+5b, where a common
+ * factor is factored out. (Two-term common subexpressions of linear forms: Hosangadi, Fallah, Kastner, 2006.)
+ */
 #include "impl.h"
 
 #include <string.h>
 
 enum { PATTERNS = 96, PRODUCTS = 160, TERMS = 24, OCCURRENCES = 12 };
 
-/* p*i + q*j, and the sums that have it, times a factor; more than that many are not counted */
+/* p*i + q*j, and the sums that contain it times a factor; at most OCCURRENCES are counted */
 typedef struct pattern {
   uint8_t i, j, count, sum[OCCURRENCES];
   int64_t p, q, factor[OCCURRENCES];
@@ -24,7 +25,7 @@ typedef struct sharing {
   uint32_t patterns, products, width;
   pattern pattern[PATTERNS];
   product product[PRODUCTS];
-  uint8_t pairs[EXTRACT_WIDTH][EXTRACT_WIDTH];            /* how many sums have both atoms */
+  uint8_t pairs[EXTRACT_WIDTH][EXTRACT_WIDTH];            /* number of sums that have both atoms */
   uint8_t terms[EXTRACT_SUMS], term[EXTRACT_SUMS][TERMS]; /* the atoms of each sum; 0 first: the constant */
 } sharing;
 
@@ -99,7 +100,7 @@ static void note_pattern(sharing *s, uint32_t sum, uint8_t i, uint8_t j, int64_t
   t->factor[t->count++] = factor;
 }
 
-/* Pairs of terms that occur in several sums, or that have a common factor to take out. */
+/* Lists pairs of terms that occur in several sums, or that have a common factor. */
 static void list_patterns(sharing *s) {
   s->patterns = 0;
   for (uint32_t i = 0; i < s->width; i++) memset(s->pairs[i], 0, s->width);
@@ -130,7 +131,7 @@ static int lost(sharing *s, uint32_t atom, int64_t by, uint32_t times) {
   return known && known->users == times ? extract_cost_mul(s->x->costs, by) : 0;
 }
 
-/* What is saved by making the pattern a temporary. */
+/* Cost saved by making the pattern a temporary. */
 static int gain_of(sharing *s, const pattern *t) {
   const pass_extract_costs *costs = s->x->costs;
   int64_t factor[OCCURRENCES];
@@ -179,8 +180,9 @@ static void make_temp(sharing *s, const pattern *t) {
   made->users = 2;
 }
 
-/* A sum of negative terms only begins with the product of its first term and a negative number, the first
- * that is multiplied if there is one: which costs nothing unless the positive product is there as well. */
+/* Extra cost of a sum that has no positive term. It starts with a term times its negative coefficient,
+ * preferably a term that is multiplied anyway; that is free unless the coefficient is -1 or the positive
+ * product is needed too. */
 static int cost_of_sign(sharing *s, uint32_t k) {
   const extract_sum *sum = &s->p->sum[k];
   uint32_t first = 0;

@@ -1,5 +1,5 @@
-/* The nodes of a plan. Atoms are made in the order of their numbers, each followed by the temporaries that
- * have all they need by then. */
+/* Makes the nodes of a plan. Atoms are made in the order of their numbers, each followed by the temporaries
+ * whose operands exist then. */
 #include "impl.h"
 
 typedef struct emission {
@@ -17,7 +17,7 @@ static ir_ref scaled(emission *e, ir_ref atom, int64_t by) {
   return by == 1 ? atom : pair(e, IR_OP_MUL, atom, ir_index(e->x->g, by));
 }
 
-/* The magnitudes of the terms of one sign, added up; 0: none, or out of memory */
+/* The sum of the magnitudes of the terms of one sign; 0: none, or out of memory */
 static ir_ref terms_of(emission *e, const int64_t *c, bool negative) {
   ir_ref src[EXTRACT_WIDTH];
   uint32_t n = 0;
@@ -29,7 +29,7 @@ static ir_ref terms_of(emission *e, const int64_t *c, bool negative) {
   return ir_make(e->x->g, IR_OP_ADD, IR_INDEX, 0, src, n);
 }
 
-/* A term to begin a sum of negative ones with: one that is multiplied anyway. */
+/* The term to start a sum of negative terms with, preferably one that is multiplied anyway; 0: none. */
 static uint32_t first_negative(const emission *e, const int64_t *c) {
   uint32_t first = 0;
   for (uint32_t i = 1; i < e->x->atoms + e->p->temps; i++)
@@ -111,7 +111,7 @@ static ir_ref compare_use(emission *e, ir_op op, const extract_use *use, int64_t
                          positive); /* p < n+1 is n >= p */
 }
 
-/* lo*scale + offset below the first threshold, and so on */
+/* Nested WHEREs: lo*scale + offset below the first threshold, and so on. */
 static ir_ref choice(emission *e, uint32_t quotient) {
   const extract_alternative *alternative = &e->x->quotient[quotient].alternative[e->p->alternative[quotient]];
   const extract_use *use = &e->p->quotient[quotient];
@@ -138,7 +138,7 @@ static ir_ref need_of(emission *e, int form) {
   return need < 0 ? 0 : sum_of(e, e->p->sum[e->p->need[need].sum].c);
 }
 
-/* An operation taken as it is, over its operands' extracted forms. */
+/* An operation taken as it is, on the extracted forms of its operands. */
 static ir_ref rebuilt(emission *e, const extract_item *item) {
   extraction *x = e->x;
   ir_ref few[EXTRACT_ITEMS];
@@ -156,7 +156,7 @@ static ir_ref rebuilt(emission *e, const extract_item *item) {
   return same ? item->node : ir_make(x->g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, few, n->nsrc);
 }
 
-/* Its sources are no part of the expression. */
+/* Are the item's sources no part of the expression? */
 static bool is_leaf(const extraction *x, const extract_item *item) {
   const ir_node *n = ir_get(x->g, item->node);
   return n->nsrc == 0 || n->op == IR_OP_RANGE || n->op == IR_OP_VAR || n->op == IR_OP_BOUND ||
@@ -174,7 +174,7 @@ static bool make_atom(emission *e, uint32_t i) {
     const extract_alternative *alternative =
         &x->quotient[a->quotient].alternative[e->p->alternative[a->quotient]];
     const extract_use *use = &e->p->quotient[a->quotient];
-    if (use->sum < 0) return true; /* not wanted */
+    if (use->sum < 0) return true; /* not used */
     if (alternative->how == EXTRACT_CHOICE) {
       made = choice(e, (uint32_t)a->quotient);
     } else {

@@ -1,5 +1,5 @@
-/* The cheapest way of writing index expressions: a small search over the ways of writing each quotient, each
- * combination priced with what its sums share. */
+/* The cheapest form of index expressions: a local search over the alternatives of each quotient; each
+ * combination is priced after common subexpressions of its sums are found. */
 #include "extract.h"
 
 #include "impl.h"
@@ -23,15 +23,15 @@ const pass_extract_costs pass_machine_costs = {.add = 8,
                                                .choice = 8,
                                                .minus = 1};
 
-/* The best plan so far and the one being tried change places rather than being copied. */
+/* The best plan so far and the one being tried are swapped rather than copied. */
 typedef struct search {
   extraction *x;
   extract_plan plan[2];
-  int best; /* which */
+  int best; /* index of the best plan */
   int trials;
 } search;
 
-/* Price the ways in the plan that is not the best; keep it if it is cheaper. */
+/* Prices the plan that is not the best; makes it the best if it is cheaper. */
 static bool price_alternatives(search *s) {
   extract_plan *p = &s->plan[s->best == 0];
   s->trials++;
@@ -42,7 +42,7 @@ static bool price_alternatives(search *s) {
   return true;
 }
 
-/* One quotient written another way. */
+/* The best plan with another alternative for one quotient. */
 static bool try_alternative(search *s, uint32_t quotient, uint32_t alternative) {
   const extract_plan *from = &s->plan[s->best];
   extract_plan *p = &s->plan[s->best == 0];
@@ -51,7 +51,7 @@ static bool try_alternative(search *s, uint32_t quotient, uint32_t alternative) 
   return price_alternatives(s);
 }
 
-/* Every quotient as it is in lowest terms; false when even that is beyond the limits. */
+/* Every quotient in lowest terms; false where even this plan exceeds the limits. */
 static bool first_plan(search *s) {
   s->best = 0;
   s->plan[0].cost = INT32_MAX;
@@ -71,7 +71,7 @@ static void improve_plan(search *s) {
   }
 }
 
-/* Nodes beyond 64 bits would mean something else in a machine. */
+/* Machine integers represent a node only if its values fit. */
 static bool all_fit(extraction *x, const ir_ref *roots, uint32_t count) {
   const int64_t most = INT64_MAX / 2;
   if (!extract_collect(x, roots, count)) return false;
@@ -82,10 +82,10 @@ static bool all_fit(extraction *x, const ir_ref *roots, uint32_t count) {
   return true;
 }
 
-/* One round; *again: it found something, and might find more in that. */
+/* One search. *again: it replaced the roots, and another search may improve them further. */
 static bool extract_once(ir_graph *g, const pass_extract_costs *costs, ir_ref *roots, uint32_t count,
                          bool *again) {
-  extraction x; /* large: what is not used stays unset */
+  extraction x; /* large: unused entries stay uninitialized */
   search s;
   x.g = g;
   x.costs = costs;

@@ -1,4 +1,4 @@
-/* Forms: vectors of coefficients, and the values that they can take. */
+/* Forms: vectors of coefficients, and the intervals of their values. */
 #include "impl.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static bool widen_interval(int64_t *lo, int64_t *hi, int64_t scale, int64_t from
          ir_add_ok(*hi, a < b ? b : a, hi);
 }
 
-/* Is k*n contained in w: every coefficient of k*n, atoms only, of the same sign and no larger? */
+/* Does w contain k*n: is every coefficient of k*n (atoms only) of the same sign and no larger? */
 static bool contains_multiple(const extraction *x, const int64_t *w, const int64_t *n, int64_t k) {
   int64_t part;
   for (uint32_t i = 1; i < x->atoms; i++) {
@@ -40,8 +40,8 @@ static bool contains_multiple(const extraction *x, const int64_t *w, const int64
   return true;
 }
 
-/* Digits first: k*(n - d*(n//d)) lies in k*[0, d), and k*(n//a - b*(n//(a*b))) in k*[0, b). Coefficients that
- * cancel in this way would otherwise be counted as if their atoms had nothing to do with each other. */
+/* Handles digits as units: k*(n - d*(n//d)) lies in k*[0, d), and k*(n//a - b*(n//(a*b))) in k*[0, b). Adding
+ * the intervals of their atoms would ignore how these are related. */
 static bool cancel_digit(const extraction *x, int64_t *w, const extract_quotient *q, int64_t *lo,
                          int64_t *hi) {
   int64_t c = w[q->atom];

@@ -1,4 +1,4 @@
-/* Reading expressions: every index node as a form over atoms, every quotient in lowest terms. */
+/* Reads expressions: every index node as a form over atoms, every quotient in lowest terms. */
 #include "impl.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ static bool in_expression(const ir_graph *g, ir_ref ref) {
   return type == IR_INDEX || type == IR_BOOL;
 }
 
-/* A node whose value comes from elsewhere. */
+/* A node whose sources are not part of the expression. */
 static bool is_leaf(const ir_graph *g, const ir_node *n) {
   if (n->op == IR_OP_RANGE || n->op == IR_OP_VAR || n->op == IR_OP_BOUND || n->nsrc == 0) return true;
   for (uint32_t i = 0; i < n->nsrc; i++)
@@ -65,7 +65,7 @@ static void sort_items(extraction *x, bool (*before)(const extract_item *a, cons
 
 static bool made_before(const extract_item *a, const extract_item *b) { return a->node < b->node; }
 
-/* By level, quotients first: the order of the quotients does not depend on who was made first. */
+/* By level, then divisor: the order of the quotients does not depend on which was made first. */
 static bool lies_below(const extract_item *a, const extract_item *b) {
   if (a->level != b->level) return a->level < b->level;
   return a->by != b->by ? a->by < b->by : a->node < b->node;
@@ -86,7 +86,7 @@ static void find_levels(extraction *x) {
   }
 }
 
-/* Every node below the roots, operands before their users. */
+/* All nodes below the roots, operands before their users. */
 bool extract_collect(extraction *x, const ir_ref *roots, uint32_t count) {
   memset(x->slot, 0, sizeof x->slot);
   x->items = 0;
@@ -111,7 +111,7 @@ static int add_atom(extraction *x, int item, int quotient, int64_t lo, int64_t h
   return (int)x->atoms++;
 }
 
-/* The item is an atom of its own. */
+/* Makes the item an atom. */
 static bool as_atom(extraction *x, extract_item *item) {
   ir_bounds in = ir_bounds_of(x->g, item->node);
   int form = extract_form_new(x), atom = add_atom(x, (int)(item - x->item), -1, in.lo, in.hi);
@@ -133,7 +133,7 @@ static bool add_node(extraction *x, int64_t *to, ir_ref node, int64_t scale) {
 
 /* quotients */
 
-/* n = d*out + n afterwards, coefficients of n in (-d/2, d/2], its constant in [0, d) */
+/* old n = d*out + new n, with coefficients of n in (-d/2, d/2] and its constant in [0, d) */
 static void extract_multiples(const extraction *x, int64_t *n, int64_t d, int64_t *out) {
   for (uint32_t i = 0; i < x->atoms; i++) {
     out[i] = ir_floor_div(n[i], d);
@@ -142,8 +142,8 @@ static void extract_multiples(const extraction *x, int64_t *n, int64_t d, int64_
   }
 }
 
-/* (g*m + s)//(g*b) = (m + k)//b where all of s lies in [k*g, (k+1)*g): terms too small to decide it go. s has
- * what g does not divide, and the digit k*(m - a*(m//a)), unless digit is NULL. */
+/* (g*m + s)//(g*b) = (m + k)//b where s always lies in [k*g, (k+1)*g): terms too small to matter are dropped.
+ * s consists of the terms that g does not divide and, unless digit is NULL, of the digit k*(m - a*(m//a)). */
 static bool drop_small(const extraction *x, int64_t *n, int64_t *d, int64_t g, const extract_quotient *digit,
                        int64_t k) {
   int64_t small[EXTRACT_ATOMS] = {0}, lo, hi;
@@ -185,8 +185,8 @@ static bool drop_any(const extraction *x, int64_t *n, int64_t *d) {
   return false;
 }
 
-/* A quotient inside the numerator goes up: (m//a + r)//b = (m + a*r)//(a*b), and since -(m//a) = (a-1 -
- * m)//a, (r - m//a)//b = (a*r + a-1 - m)//(a*b). */
+/* Moves a quotient out of the numerator: (m//a + r)//b = (m + a*r)//(a*b), and since -(m//a) = (a-1 - m)//a,
+ * (r - m//a)//b = (a*r + a-1 - m)//(a*b). */
 static void flatten(const extraction *x, int64_t *n, int64_t *d) {
   for (uint32_t i = x->quotients; i-- > 0;) {
     const extract_quotient *q = &x->quotient[i];
@@ -203,7 +203,7 @@ static void flatten(const extraction *x, int64_t *n, int64_t *d) {
   }
 }
 
-/* A positive first coefficient: n//d = -1 - (-1 - n)//d. */
+/* Makes the first coefficient positive: n//d = -1 - (-1 - n)//d. True when it was negated. */
 static bool mirror(const extraction *x, int64_t *n) {
   uint32_t first = 1;
   while (first < x->atoms && n[first] == 0) first++;
@@ -213,8 +213,8 @@ static bool mirror(const extraction *x, int64_t *n) {
   return true;
 }
 
-/* n//d in lowest terms: out has what is no quotient, times scale, and the rest is n//d, times *scale, again.
- * False where numbers grow too large. */
+/* Reduces scale * (n//d) to lowest terms: it equals what is added to out plus the new *scale * (n//*d). False
+ * on overflow. */
 static bool reduce_quotient(const extraction *x, int64_t *n, int64_t *d, int64_t *out, int64_t *scale) {
   int64_t rest[EXTRACT_ATOMS];
   for (int iteration = 0; iteration < 4; iteration++) {
@@ -307,7 +307,7 @@ static bool is_sum(const ir_graph *g, const ir_node *n) {
   return n->op == IR_OP_MUL || ((n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD) && c >= 1);
 }
 
-/* A comparison of indices as form < 0, >= 0, == 0 or != 0; which is the answer, or 0. */
+/* A comparison of indices as form < 0, >= 0, == 0 or != 0; returns which, or 0. */
 static int read_compare(extraction *x, extract_item *item, const ir_node *n) {
   int64_t out[EXTRACT_ATOMS] = {0};
   bool swapped = n->op == IR_OP_GT || n->op == IR_OP_LE;
@@ -328,7 +328,8 @@ static bool read_item(extraction *x, extract_item *item) {
     int op = read_compare(x, item, n);
     return op && need(x, item->form, op);
   }
-  for (uint32_t i = 0; i < n->nsrc; i++) { /* taken as it is, over operands that must be computed */
+  /* Taken as it is, over operands that must be computed. */
+  for (uint32_t i = 0; i < n->nsrc; i++) {
     const extract_item *operand = extract_find(x, n->src[i]);
     if (operand && ir_dtype_of(x->g, n->src[i]) == IR_INDEX && !need(x, operand->form, 0)) return false;
   }

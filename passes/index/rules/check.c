@@ -1,5 +1,5 @@
-/* What a rule must satisfy before it is compiled: every variable bound, the left side as the canonical form
- * has it, no rule twice, none that an earlier one always takes first. */
+/* Checks of a rule before it is compiled: every variable is bound, the left side is canonical, no rule is
+ * repeated, none is shadowed by an earlier rule that matches whenever it does. */
 #include "rulec.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static bool equal(const expr *a, const expr *b) {
   return true;
 }
 
-bool rulec_is_constant(const expr *e) { /* an expression of constants */
+bool rulec_is_constant(const expr *e) {
   if (e->kind == LO || e->kind == HI || e->kind == KNOWN) return true;
   if (e->kind == EXPRESSION || e->kind == TRUTH || e->kind >= WHERE) return e->kind == GCD;
   for (int i = 0; i < rulec_kinds[e->kind].arity; i++)
@@ -84,7 +84,7 @@ static void check_canonical(expr *e) {
   for (int i = 0; i < rulec_kinds[k].arity; i++) check_canonical(e->arg[i]);
 }
 
-/* The same up to the names of variables: to[] maps letters of a to letters of b. */
+/* Equal up to the names of variables? to[] maps letters of a to letters of b, from[] back. */
 static bool is_same_pattern(const expr *a, const expr *b, char *to, char *from) {
   if (a->kind != b->kind) return false;
   if (a->kind == CONSTANT || a->kind == EXPRESSION) {
@@ -97,8 +97,8 @@ static bool is_same_pattern(const expr *a, const expr *b, char *to, char *from) 
   return true;
 }
 
-/* Does a match whatever b matches? A variable for any expression takes any subpattern, the same each time; a
- * variable for a constant takes constants. */
+/* Does pattern a match whatever pattern b matches? An expression variable of a covers any subpattern, the
+ * same at each occurrence; a constant variable covers constants. */
 static bool covers(const expr *a, const expr *b, const expr **taken) {
   bool takes = a->kind == EXPRESSION || (a->kind == CONSTANT && rulec_is_leaf_constant(b));
   if (takes && taken[a->value]) return equal(taken[a->value], b);

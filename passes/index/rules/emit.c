@@ -1,8 +1,9 @@
-/* Rules as C: one function each, a dispatcher by operation, and the table of their text.
+/* Emits rules as C: one function each, a dispatcher by operation, and the table of their text.
  *
- * A function is nested tests and loops that bind variables (a sum tries every choice of terms), then the side
- * condition and the constants of the right side, all in checked arithmetic, then the right side through the
- * canonical builders, one statement per node so that every compiler makes them in the same order. */
+ * A function consists of nested tests and loops that bind variables (a sum tries every choice of terms), then
+ * the side condition and the constants of the right side, all in checked arithmetic, then the right side
+ * through the canonical builders, one statement per node so that every C compiler makes the nodes in the same
+ * order. */
 #include "rulec.h"
 
 #include <stdarg.h>
@@ -11,13 +12,13 @@
 #include <string.h>
 
 static FILE *out;
-static int depth, fresh; /* open braces; numbers of temporaries */
+static int depth, fresh; /* open braces; next number of a temporary */
 static bool bound[128];
 static struct {
   int letter, sum;
   char pick[4][16];
   int picks;
-} rest[8]; /* variables that stand for the rest of a sum */
+} rest[8]; /* variables that stand for the remaining terms of a sum */
 static int rest_count;
 
 static void emit_code(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -172,7 +173,7 @@ static void emit_match(const expr *p, const char *node) {
   }
 }
 
-/* A constant expression: statements of checked arithmetic, each opening a block; its C text. */
+/* Emits a constant expression as checked arithmetic, each operation opening a block; returns its C text. */
 static const char *constant(const expr *e) {
   static char text[16][64];
   static int next;
@@ -202,7 +203,7 @@ static const char *constant(const expr *e) {
   return result;
 }
 
-/* The condition as nested tests: conjunctions nest, each comparison is of constants. */
+/* Emits the condition as nested tests; each comparison is between constants. */
 static void condition(const expr *e) {
   if (e->kind == AND) {
     condition(e->arg[0]);
@@ -222,7 +223,7 @@ static void condition(const expr *e) {
   }
 }
 
-/* The right side: one statement per node, in order, so that every compiler makes the nodes in the same order.
+/* Emits the right side: one statement per node, so that every C compiler makes the nodes in the same order.
  */
 static void emit_right_side(const expr *e, char *name) {
   char arg[3][32];
@@ -265,7 +266,7 @@ static void emit_right_side(const expr *e, char *name) {
   }
 }
 
-/* The constants of the right side, which may refuse the rule, before any node is made. */
+/* Emits the constants of the right side before any node is made, since their tests may refuse the rule. */
 static void precompute(expr *e) {
   if (!e) return;
   bool asks = false;
@@ -278,7 +279,7 @@ static void precompute(expr *e) {
   for (int i = 0; i < 3; i++) precompute(e->arg[i]);
 }
 
-/* Rests of sums become nodes only after the constants have passed their tests. */
+/* Emits the node for the remaining terms of a sum, after the constants have passed their tests. */
 static void build_rest(int i) {
   emit_code("pass_linear rest%d = sum%d;", i, rest[i].sum);
   if (rest[i].picks < 0) emit_code("rest%d.constant = 0;", i);
@@ -288,7 +289,7 @@ static void build_rest(int i) {
   emit_code("const ir_ref v_%c = pass_linear_node(b, &rest%d);", rest[i].letter, i);
 }
 
-static void conditions(const expr *e, bool late) { /* those that ask about a rest come late */
+static void conditions(const expr *e, bool late) { /* conditions on the remaining terms of a sum come late */
   if (e->kind == AND) {
     conditions(e->arg[0], late);
     conditions(e->arg[1], late);

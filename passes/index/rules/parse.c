@@ -1,5 +1,5 @@
-/* Reading expressions of rules, by descent: | & comparisons + - * / // %, then ! ( ) functions, variables,
- * numbers. */
+/* Recursive-descent parser of rule expressions: | & comparisons + - * / // %, then ! ( ) functions,
+ * variables, numbers. */
 #include "rulec.h"
 
 #include <ctype.h>

@@ -21,7 +21,7 @@ void rulec_fail(const char *format, ...) {
   exit(1);
 }
 
-/* Cut `text` at the word or sign `mark`; the part after it, or NULL. */
+/* Splits `text` at the word or sign `mark`; returns what follows it, or NULL. */
 static char *split_at(char *text, const char *mark) {
   size_t n = strlen(mark);
   for (char *p = text; *p; p++)

@@ -1,12 +1,12 @@
-/* The folder passes/index/rules. The rewrite rules of the index algebra, and the program that compiles them
+/* The folder passes/index/rules: the rewrite rules of the index algebra, and the program that compiles them
  * when viewfold is built.
  *
  *   in      index.rules
  *   out     a C file: a matcher, and the rules as text
- *   holds   each rule is bound, canonical on its left side, and no earlier rule hides it, or the build
- *           fails */
+ *   holds   the build fails unless every rule's variables are bound, its left side is canonical, and no
+ * earlier rule shadows it */
 
-/* The rule compiler's own header: expressions of rules, and the steps from text to C. */
+/* The rule compiler's private interface: expressions of rules, and the steps from text to C. */
 #ifndef VIEWFOLD_PASSES_INDEX_RULES_RULEC_H
 #define VIEWFOLD_PASSES_INDEX_RULES_RULEC_H
 
@@ -46,8 +46,8 @@ typedef enum kind {
 } kind;
 
 typedef struct kind_info {
-  const char *text; /* as written */
-  const char *op;   /* of the IR; "" when there is none */
+  const char *text; /* in the rule language */
+  const char *op;   /* name in the IR; "" when there is none */
   int arity;
 } kind_info;
 extern const kind_info rulec_kinds[KINDS];
@@ -55,7 +55,7 @@ extern const kind_info rulec_kinds[KINDS];
 typedef struct expr {
   kind kind;
   long long value; /* NUMBER, TRUTH; the letter of a variable */
-  char *text;      /* of a constant expression already computed */
+  char *text;      /* C text of a constant expression already computed */
   struct expr *arg[3];
 } expr;
 
@@ -67,12 +67,12 @@ typedef struct rule {
 } rule;
 
 typedef struct rule_file {
-  const char *name; /* of the file */
+  const char *name; /* name of the file */
   rule rules[RULEC_RULES], measures[RULEC_RULES];
   int rule_count, measure_count;
 } rule_file;
 
-/* Where messages point; set by the reader and, for late refusals, by the emitter. */
+/* The place that messages name; set by the reader and, for errors found late, by the emitter. */
 extern const char *rulec_file;
 extern int rulec_line;
 #if defined(__GNUC__)
@@ -83,14 +83,16 @@ void rulec_fail(const char *format, ...);
 /* parse.c: `what` names the text in messages */
 expr *rulec_parse(const char *text, const char *what);
 
-/* check.c: refuse what is unbound, doubled, shadowed or not canonical; `earlier` rules come before r */
+/* check.c: refuses rules that are unbound, repeated, shadowed or not canonical; `earlier`: array of the rules
+ * before r */
 void rulec_check_bound(const expr *e, const expr *left, const char *where);
 void rulec_check_rule(const rule *r, const rule *earlier);
 bool rulec_is_constant(const expr *e); /* an expression of constants and of known bounds */
 bool rulec_mentions(const expr *e, int letter);
 bool rulec_is_compare(kind k);
 bool rulec_is_leaf_constant(const expr *e);
-int rulec_terms(expr *e, expr **out, int n); /* of a sum, left to right, after n others */
+/* Appends the terms of a sum to out[n..], left to right; returns the new count. */
+int rulec_terms(expr *e, expr **out, int n);
 
 /* emit.c */
 void rulec_emit(const rule_file *rules, const char *set, FILE *out);
