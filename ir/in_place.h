@@ -4,7 +4,7 @@
 
 #include "ir/ir.h"
 
-/* Bit s of *set stands for p<s>, s from 1 to 31. It is set if one buffer may serve as p0 and p<s>, that is, if
+/* Bit s of *set stands for p<s>, s from 1 to 31. It is set if one buffer may serve as p0 and p<s>:
  *   - the kernel stores to p0 and to locals alone, and to each element of p0 at most once;
  *   - an element of p0 is computed from the same element of p<s> at most, or from locals;
  *   - a local is computed from those elements of p<s> at most whose counterparts in p0 the same iteration of

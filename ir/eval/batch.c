@@ -1,10 +1,10 @@
-/* Values with batches: each node element by element of its batch, on the slices that its operands have there;
- * and the views that move axes into a batch and out of it. */
+/* Evaluation of values with batches: a node is evaluated once per element of its batch, on the corresponding
+ * slices of its operands. Also the views that move axes into a batch and out of it. */
 #include "impl.h"
 
 #include <string.h>
 
-/* sizes of the batch; slots of batched values have them before the others */
+/* The batch sizes of a node. The slot of a batched value has them in front of its shape. */
 static ir_status batch_sizes(ir_eval_run *run, ir_ref ref, int64_t *sizes, uint32_t *rank) {
   ir_ref tuple = ir_batch(run->g, ref);
   const ir_node *batch = tuple ? ir_get(run->g, tuple) : NULL;
@@ -61,19 +61,20 @@ static void copy_element(const ir_slot *from, int64_t at, ir_slot *to, int64_t p
 
 /* views of batches */
 
-/* The operand's coordinates, from those of the result with every axis of its level written out. */
+/* The operand's coordinates, from those of the result. `at` includes the batch axes of size 1 that the result
+ * may lack. */
 static void source_of(const ir_node *n, const int64_t *at, uint32_t rank, uint32_t operand_lead,
                       int64_t *from) {
   uint32_t axis = (uint32_t)ir_arg_int(n), level = (uint32_t)ir_arg_mode(n), k = 0;
-  if (n->op ==
-      IR_OP_BATCH) { /* at: level axes, of which those that the operand lacks are 0; then its other axes */
+  if (n->op == IR_OP_BATCH) { /* at: `level` batch axes, 0 where the operand lacks them; then the others */
     for (uint32_t i = level - operand_lead; i < level; i++) from[k++] = at[i];
     for (uint32_t i = level; i < level + axis; i++) from[k++] = at[i];
     from[k++] = at[0];
     for (uint32_t i = level + axis; i < rank; i++) from[k++] = at[i];
     return;
   }
-  bool varies = operand_lead == level; /* at: level - 1 axes or as many as the operand has, then the others */
+  /* at: level - 1 batch axes, or as many as the operand has; then the other axes */
+  bool varies = operand_lead == level;
   uint32_t lead = varies ? level - 1 : operand_lead;
   if (varies) from[k++] = at[lead + axis];
   for (uint32_t i = 0; i < rank; i++)
@@ -95,7 +96,7 @@ static ir_status eval_view(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   ir_eval_strides(x->shape, x->rank, strides);
   if (n->op == IR_OP_BATCH) {
     memcpy(full, out->shape, (rank = out->rank) * sizeof *full);
-  } else { /* sizes of 1 that the batch of the result went without, put back */
+  } else { /* restore the batch sizes of 1 that the result lacks */
     uint32_t own = lead == level ? level - 1 : lead, short_of = own - ir_batch_rank(run->g, ref);
     for (uint32_t i = 0; i < short_of; i++) full[i] = 1;
     memcpy(full + short_of, out->shape, out->rank * sizeof *full);
@@ -113,13 +114,13 @@ static ir_status eval_view(ir_eval_run *run, ir_ref ref, ir_slot *out) {
 /* other nodes */
 
 typedef struct slicing {
-  ir_slot *saved; /* of the operands */
+  ir_slot *saved; /* whole values of the operands */
   uint32_t count;
   int64_t sizes[IR_MAX_RANK];
   uint32_t rank;
 } slicing;
 
-/* The slot of one operand at an element of the node's batch: batches align at the end. */
+/* The slice of an operand for one element of the node's batch. Batches align at the last axis. */
 static ir_slot slice_of(const ir_eval_run *run, const slicing *s, const ir_slot *whole, ir_ref x,
                         const int64_t *at) {
   ir_slot slice = *whole;
@@ -144,7 +145,7 @@ static void put_slices(ir_eval_run *run, const slicing *s, ir_ref ref, const int
   }
 }
 
-/* The result for one element of the batch goes to its place in the whole. */
+/* Copies the result for one element of the batch into the whole result. */
 static ir_status put_element(ir_eval_run *run, ir_ref ref, const ir_slot *element_slot, int64_t number,
                              ir_slot *out) {
   if (element_slot->taint && !out->taint) {
@@ -191,9 +192,9 @@ static bool is_view_of_batches(ir_op op) {
   return op == IR_OP_REBATCH || op == IR_OP_BATCH || op == IR_OP_UNBATCH;
 }
 
-/* nodes with several results: for each element a call of its own */
+/* nodes with several results: one call per element */
 
-/* The batch of the operands; false where they have none. */
+/* The merged batch sizes of the operands; false if no operand has a batch. */
 static bool sizes_of_operands(const ir_eval_run *run, ir_ref ref, slicing *s) {
   for (uint32_t i = 0; i < s->count; i++) {
     uint32_t lead = ir_batch_rank(run->g, ir_src(run->g, ref, i));
@@ -210,7 +211,7 @@ static bool sizes_of_operands(const ir_eval_run *run, ir_ref ref, slicing *s) {
   return s->rank > 0;
 }
 
-/* Room for a result of the whole batch, of which each element gives one like `part`. */
+/* Allocates a result for the whole batch; `element_slot` is the result for one element. */
 static ir_status start_result(ir_eval_run *run, ir_ref ref, const slicing *s, const ir_slot *element_slot,
                               ir_slot *out) {
   if (s->rank + element_slot->rank > IR_MAX_RANK)
@@ -235,7 +236,7 @@ static ir_status call_element(ir_eval_run *run, ir_ref ref, const slicing *s, ir
   return status;
 }
 
-/* Of a batch without elements nothing is called: its RESULTs make results of their shapes. */
+/* Nothing is called for a batch without elements: the RESULT nodes make empty results of their shapes. */
 static ir_status call_elements(ir_eval_run *run, ir_ref ref, slicing *s, ir_eval_one one, ir_slot *out) {
   int64_t at[IR_MAX_RANK] = {0}, number = 0, count = 1;
   ir_status status = IR_OK;

@@ -31,7 +31,7 @@ static ir_slot *new_slots(ir_eval_run *run, ir_ref ref, uint32_t count) {
   return made;
 }
 
-/* Every element depends on offence `number`, if it is one. */
+/* Makes every element depend on offence `number`, unless number is 0. */
 static ir_status taint_all(ir_eval_run *run, ir_ref ref, ir_slot *slot, uint32_t number) {
   if (!number) return IR_OK;
   if (!slot->taint && !(slot->taint = ir_alloc(run->mem, (size_t)slot->count * sizeof *slot->taint)))
@@ -93,8 +93,8 @@ void ir_eval_free_calls(ir_eval_run *run) {
   ir_free(run->mem, run->calls, run->call_cap * sizeof *run->calls);
 }
 
-/* The results of func, copied into out[]: to be dropped by the caller, after failing too. Offences are listed
- * in one place: with whoever runs. */
+/* Copies the results of func to out[]; the caller releases them, after a failure too. The list of offences
+ * moves to the inner run for the call and back. */
 static ir_status call_function(ir_eval_run *run, ir_ref ref, ir_ref func, const ir_slot *const *given,
                                ir_slot *out) {
   ir_function f = ir_function_of(run->g, func);
@@ -118,12 +118,12 @@ static ir_status call_function(ir_eval_run *run, ir_ref ref, ir_ref func, const 
 typedef struct control {
   ir_eval_run *run;
   ir_ref ref;
-  const ir_slot **given; /* one for each parameter */
+  const ir_slot **given; /* argument for each parameter */
   ir_slot *next;         /* results of a call */
   ir_slot *out;          /* results of the node */
 } control;
 
-/* A condition's value, and on which offence it depends. */
+/* The value of a condition, and the offence on which it depends. */
 static ir_status evaluate_condition(control *c, ir_ref func, bool *holds, uint32_t *taint) {
   ir_slot condition = {0};
   ir_status status = call_function(c->run, c->ref, func, c->given, &condition);
@@ -146,7 +146,7 @@ static ir_status eval_cond(control *c, const ir_node *n, uint32_t results) {
   return status;
 }
 
-/* The state is in out[]; what a call returns takes its place. */
+/* Replaces the state in out[] by what a call returned. */
 static void replace_state(control *c, uint32_t carries) {
   release_slots(c->run, c->out, carries);
   memcpy(c->out, c->next, carries * sizeof *c->out);
@@ -178,7 +178,7 @@ static ir_status eval_while(control *c, const ir_node *n, uint32_t carries) {
   return status;
 }
 
-/* Element `at` of the first axis, borrowed. */
+/* Element `at` along the first axis, borrowed. */
 static void slice_at(const ir_slot *whole, int64_t at, ir_slot *out) {
   *out = *whole;
   out->rank = whole->rank - 1;
@@ -189,7 +189,7 @@ static void slice_at(const ir_slot *whole, int64_t at, ir_slot *out) {
   if (whole->taint) out->taint = whole->taint + at * out->count;
 }
 
-/* Room for `length` of what the function returns as result `number`. */
+/* Allocates the stack of result `number`: `length` times what the function returns. */
 static ir_status start_stack(control *c, uint32_t number, int64_t length) {
   ir_eval_run *run = c->run;
   ir_ref func = ir_called(run->g, c->ref, 0), like = ir_function_of(run->g, func).results[number];
@@ -284,7 +284,7 @@ ir_status ir_eval_result_of(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   ir_slot *all = &run->slots[run->slot_number[n->src[0]]], *value = NULL;
   int64_t number = ir_arg_int(n);
   if (all->results && number >= 0 && number < all->result_count) value = &all->results[number];
-  if (value && !value->data && ir_batch(run->g, ref)) { /* of a batch without elements nothing was called */
+  if (value && !value->data && ir_batch(run->g, ref)) { /* nothing was called for a batch without elements */
     *value = *out;
     bool fits = ir_eval_count(out->shape, out->rank, ir_dtypes[out->dtype].bytes, &value->count) == IR_OK;
     value->bytes = 0;

@@ -1,4 +1,4 @@
-/* Custom operations in the evaluator: called, as compiled programs call them. */
+/* Custom operations in the evaluator: it calls the same function as compiled programs do. */
 #include "impl.h"
 
 #include "ir/custom.h"
@@ -12,7 +12,7 @@ static ir_custom_array array_of(const ir_slot *s) {
   return a;
 }
 
-/* The taint of everything that went in: 0, or that of the first element that has one. */
+/* The taint of all results: that of the first tainted element of any operand, or 0. */
 static uint32_t taint_of(ir_eval_run *run, ir_ref ref, uint32_t operands) {
   for (uint32_t i = 0; i < operands; i++) {
     const ir_slot *s = ir_eval_operand(run, ref, i);
@@ -22,10 +22,10 @@ static uint32_t taint_of(ir_eval_run *run, ir_ref ref, uint32_t operands) {
   return 0;
 }
 
-/* The batch that the operands have together: slots have batch sizes before the others. */
+/* The merged batch of the operands, whose slots have batch sizes in front of their shapes. */
 typedef struct lead {
   int64_t sizes[IR_MAX_RANK];
-  uint32_t rank, own[IR_CUSTOM_MAX]; /* of all; of each operand */
+  uint32_t rank, own[IR_CUSTOM_MAX]; /* of the merged batch; of each operand */
 } lead;
 
 static ir_status find_lead(ir_eval_run *run, ir_ref ref, const ir_custom_call *call, lead *out) {
@@ -47,7 +47,7 @@ static ir_status find_lead(ir_eval_run *run, ir_ref ref, const ir_custom_call *c
   return IR_OK;
 }
 
-/* Element `at` (a coordinate) of a batch of which the array has the last `own` axes. */
+/* The array of batch element `at` (coordinates); the array has the last `own` axes of the batch. */
 static ir_custom_array element_of(const ir_custom_array *whole, uint32_t own, const lead *batch,
                                   const int64_t *at) {
   ir_custom_array one = *whole;

@@ -1,6 +1,6 @@
-/* Elementwise operations with NumPy broadcasting. Each kind of operation is compiled once per run to the list
- * of primitive steps for one element: itself, or the expansion of an elementary function, built in a scratch
- * graph. */
+/* Elementwise operations with NumPy broadcasting. Each combination of operation and dtypes is compiled once
+ * per run to a list of primitive steps for one element: the operation itself, or the expansion of an
+ * elementary function, built in a scratch graph. */
 #include "impl.h"
 
 #include "ir/elementary/elementary.h"
@@ -10,13 +10,13 @@
 
 enum { OPERANDS = 3 };
 
-/* The operation on placeholders, and its refs in topological order. */
+/* The operation on placeholders, expanded if it is an elementary function. */
 static ir_ref scratch_expression(ir_graph *scratch, const ir_scalar_program *p, uint32_t operands) {
   ir_ref src[OPERANDS];
   for (uint32_t i = 0; i < operands; i++)
     src[i] = ir_make(scratch, IR_OP_INPUT, (ir_dtype)p->from[i], i, NULL, 0);
   ir_ref node = ir_make(scratch, (ir_op)p->op, (ir_dtype)p->type, 0, src, operands);
-  /* a remainder needs no definition by operations: it is exact, so that the C library's is the same one */
+  /* a remainder is exact, so the C library's needs no expansion; FLOORDIV is computed from it */
   bool divides = p->op == IR_OP_FLOORDIV || p->op == IR_OP_MOD;
   return node && !divides ? ir_elementary(scratch, node) : node;
 }
@@ -41,7 +41,7 @@ static bool add_steps(ir_eval_run *run, ir_scalar_program *p, const ir_graph *sc
 
 static ir_status compile_scalar(ir_eval_run *run, ir_ref ref, ir_scalar_program *p, uint32_t operands) {
   ir_graph scratch;
-  ir_error quiet = {0}; /* only memory can fail in here */
+  ir_error quiet = {0}; /* only memory can be short here */
   if (ir_graph_init(&scratch, run->mem, &quiet)) return ir_eval_no_memory(run, ref);
   ir_ref root = scratch_expression(&scratch, p, operands), *order = NULL;
   size_t count = 0, cap = 0, table = scratch.count * sizeof(uint32_t);
@@ -56,7 +56,7 @@ static ir_status compile_scalar(ir_eval_run *run, ir_ref ref, ir_scalar_program 
   ir_free(run->mem, slot_of, table);
   ir_free(run->mem, order, cap * sizeof *order);
   ir_graph_free(&scratch);
-  /* where memory was short on the way, the expression may be another one */
+  /* if memory was short on the way, the expression may be incomplete */
   return ok && !quiet.status ? IR_OK : ir_eval_no_memory(run, ref);
 }
 
@@ -75,7 +75,7 @@ static ir_status program_for(ir_eval_run *run, ir_ref ref, const ir_slot *const 
   *out = &run->programs[run->program_count++];
   **out = key;
   ir_status status = compile_scalar(run, ref, *out, operands);
-  if (status) (*out)->op = IR_OP_ERROR; /* never found again */
+  if (status) (*out)->op = IR_OP_ERROR; /* no key matches it */
   return status;
 }
 
@@ -117,7 +117,7 @@ static ir_status broadcast_shape(ir_eval_run *run, ir_ref ref, const ir_slot *co
   return IR_OK;
 }
 
-/* Strides of an operand over the result's axes: 0 where it is repeated. */
+/* Strides of an operand over the result's axes: 0 where it is broadcast. */
 static void operand_strides(const ir_slot *operand, const ir_slot *out, int64_t *strides) {
   int64_t own[IR_MAX_RANK];
   uint32_t missing = out->rank - operand->rank;
@@ -126,7 +126,7 @@ static void operand_strides(const ir_slot *operand, const ir_slot *out, int64_t 
     strides[k] = k < missing || operand->shape[k - missing] == 1 ? 0 : own[k - missing];
 }
 
-/* BITCAST and STORED: bits are copied, so that every NaN keeps its payload. */
+/* BITCAST and STORED copy bits, so that every NaN keeps its payload. */
 static ir_status eval_copy(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   const ir_slot *from = ir_eval_operand(run, ref, 0);
   if (ir_dtypes[from->dtype].bytes != ir_dtypes[out->dtype].bytes)

@@ -100,7 +100,7 @@ ir_status ir_eval_alloc(ir_eval_run *run, ir_ref ref, ir_slot *out, bool tainted
 
 void ir_eval_release(ir_eval_run *run, ir_slot *slot) {
   for (uint32_t i = 0; slot->results && i < slot->result_count; i++) {
-    ir_slot *result = &slot->results[i]; /* which has no results of its own */
+    ir_slot *result = &slot->results[i]; /* a result has no results of its own */
     ir_free(run->mem, result->data, result->bytes);
     ir_free(run->mem, result->taint, (size_t)result->count * sizeof *result->taint);
   }
@@ -189,7 +189,7 @@ static ir_status eval_index_scalar(ir_eval_run *run, ir_ref ref, ir_slot *out) {
 static ir_status eval_one(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   ir_op op = ir_op_of(run->g, ref);
   out->dtype = ir_dtype_of(run->g, ref);
-  ir_status status = recorded_shape(run, ref, out); /* leaves keep it; others compute their own and compare */
+  ir_status status = recorded_shape(run, ref, out); /* leaves keep it; others compute a shape and compare */
   if (status) return status;
   switch (ir_ops[op].cls) {
   case IR_CLASS_UNARY:
@@ -242,7 +242,7 @@ static ir_status eval_node(ir_eval_run *run, ir_ref ref, ir_slot *out) {
 
 /* preparation */
 
-/* Every index expression below the roots, shapes included, in one pass over ascending refs. */
+/* Evaluates every index expression below the roots, in shapes too, in one pass in ascending order. */
 static ir_status eval_indices(ir_eval_run *run) {
   const ir_graph *g = run->g;
   ir_ref *seeds = NULL, *all = NULL;
@@ -280,7 +280,7 @@ static ir_status eval_indices(ir_eval_run *run) {
   return status;
 }
 
-/* Sources whose elements the node reads. */
+/* The number of sources whose elements the node reads. */
 static uint32_t read_count(const ir_node *n) {
   if (ir_ops[n->op].cls == IR_CLASS_LEAF || n->op == IR_OP_TUPLE) return 0;
   uint32_t count = ir_operand_count(n) + (n->op == IR_OP_PAD);
@@ -316,8 +316,8 @@ ir_status ir_eval_prepare(ir_eval_run *run, const ir_ref *roots, size_t n) {
   run->index = ir_alloc(run->mem, run->table_count * sizeof *run->index);
   run->index_known = ir_alloc(run->mem, run->table_count);
   run->slots = ir_alloc(run->mem, run->live_count * sizeof *run->slots);
-  if (run->slots)
-    memset(run->slots, 0, run->live_count * sizeof *run->slots); /* freed by content, whatever happens */
+  if (run->slots) /* ir_eval_finish frees them by content, after a failure too */
+    memset(run->slots, 0, run->live_count * sizeof *run->slots);
   if (!run->slot_number || !run->index || !run->index_known || !run->slots) return ir_eval_no_memory(run, 0);
   memset(run->index_known, 0, run->table_count);
   for (size_t i = 0; i < run->live_count; i++) run->slot_number[run->live[i]] = (uint32_t)i;

@@ -2,18 +2,18 @@
  *
  *   in      a graph before any pass, values of its leaves
  *   out     values of its results
- *   holds   one node after the other, by the definition of its operation; no pass and no code generator is
- *           asked */
+ *   holds   each node is evaluated by itself, by the definition of its operation; neither passes nor code
+ *           generators are involved */
 
-/* The reference evaluator: what every other way of running a graph must agree with.
+/* The reference evaluator, with which every other way of running a graph must agree.
  *
- * It knows nothing of folding. Each tensor node is evaluated in full into its own dense row-major buffer, in
+ * It does not fold. Each tensor node is evaluated completely into a dense row-major buffer of its own, in
  * topological order; a buffer is freed after its last use. Views are loops over coordinates; elementary
  * functions are the expressions of ir/elementary/elementary.h. Every float operation is rounded to the node's
- * dtype (f16 and bf16: computed in f32, then rounded); sums, products and contractions accumulate in long
- * double and round once, so here the evaluator is the more accurate side. A function is run at each call, and
- * of two branches the one taken; recursion goes as deep as functions nest, at most IR_MAX_DEPTH. No globals.
- */
+ * dtype (f16 and bf16: computed in f32, then rounded). Sums, products and contractions accumulate in long
+ * double and round once, so they are more accurate than compiled code. A function is evaluated at each call;
+ * of two branches only the selected one is. Recursion goes as deep as functions nest, at most IR_MAX_DEPTH.
+ * No globals. */
 #ifndef VIEWFOLD_IR_EVAL_EVAL_H
 #define VIEWFOLD_IR_EVAL_EVAL_H
 
@@ -38,10 +38,10 @@ typedef struct ir_eval_result {
   void *data;    /* allocated from the graph's ir_mem */
 } ir_eval_result;
 
-/* Evaluate roots[0..n) into out[0..n). Fails with nothing left allocated when an input or variable is unbound
- * or outside its declared range (IR_ERR_INVALID), sizes are negative, too large or do not match, a gathered
- * position that reaches a root is out of range (IR_ERR_RANGE), a node is not a tensor operation
- * (IR_ERR_UNSUPPORTED), or memory is short. */
+/* Evaluate roots[0..n) into out[0..n). On failure nothing stays allocated. Fails when an input or variable is
+ * unbound or outside its declared range (IR_ERR_INVALID), when sizes are negative, too large or do not match,
+ * when a root depends on an out-of-range index (IR_ERR_RANGE), when a node is not a tensor operation
+ * (IR_ERR_UNSUPPORTED), or when memory is short. */
 ir_status ir_eval(const ir_graph *g, const ir_ref *roots, size_t n, const ir_binding_input *inputs,
                   size_t input_count, const ir_var_value *vars, size_t var_count, ir_eval_result *out,
                   ir_error *error);
@@ -49,13 +49,13 @@ void ir_eval_free(const ir_graph *g, ir_eval_result *results, size_t n);
 
 /* One element of an elementwise operation under the numeric contract. `type` is the dtype of the result,
  * `from` that of the first operand; operands of arithmetic in another dtype are converted to `type` first.
- * Elementary functions and operations that are not elementwise give 0: expand the former with ir_elementary.
- */
+ * The result is 0 for elementary functions, which ir_elementary expands, and for operations that are not
+ * elementwise. */
 ir_value ir_scalar_apply(ir_op op, ir_dtype type, ir_dtype from, const ir_value *operands);
 
-/* Index and bool expressions over VARs and RANGEs, compiled to be run many times. Results of dtype bool are 0
- * or 1. ADD, MUL, MIN, MAX, AND, OR and XOR take any number of operands. Not for concurrent use: runs share
- * the slots. */
+/* Index and bool expressions over VARs and RANGEs, compiled for repeated evaluation. Results of dtype bool
+ * are 0 or 1. ADD, MUL, MIN, MAX, AND, OR and XOR take any number of operands. Not for concurrent use: the
+ * slots are part of the program. */
 typedef struct ir_index_program {
   const ir_mem *mem;
   struct ir_index_step *steps;
@@ -66,8 +66,8 @@ typedef struct ir_index_program {
 } ir_index_program;
 ir_status ir_index_compile(const ir_graph *g, const ir_ref *roots, size_t n, const ir_var_value *vars,
                            size_t var_count, ir_index_program *out, ir_error *error);
-/* ranges[a] is the value of the RANGE of axis a; out receives one value per root. Fails on overflow, a
- * divisor < 1, or a RANGE whose axis is not below range_count. */
+/* ranges[a] is the value of the RANGE of axis a; out receives one value per root. Fails on overflow, on a
+ * divisor < 1, or on a RANGE whose axis is not below range_count. */
 ir_status ir_index_run(const ir_index_program *program, const int64_t *ranges, size_t range_count,
                        int64_t *out, ir_error *error);
 void ir_index_free(ir_index_program *program);

@@ -1,11 +1,11 @@
-/* Inside the evaluator: one run over a graph, and the buffers of its nodes. */
+/* Internals of the evaluator: one run over a graph, and the values of its nodes. */
 #ifndef VIEWFOLD_IR_EVAL_IMPL_H
 #define VIEWFOLD_IR_EVAL_IMPL_H
 
 #include "eval.h"
 
-/* The value of one node. Positions gathered out of range are an error only where they reach a root, so each
- * element may carry a taint: 0, or 1 + the number of the offence that it depends on. */
+/* The value of one node. An out-of-range index is an error only if a root depends on it, so each element may
+ * carry a taint: 0, or 1 + the number of an offence (such an index) on which the element depends. */
 typedef struct ir_slot {
   ir_dtype dtype; /* an index scalar is held as i64 */
   uint32_t rank;
@@ -14,20 +14,20 @@ typedef struct ir_slot {
   unsigned char *data;
   size_t bytes;
   uint32_t *taint; /* NULL: none */
-  uint32_t uses;   /* readers still to come */
+  uint32_t uses;   /* reads that are still to come */
   bool needed, borrowed;
-  struct ir_slot *results; /* of a node with several: result_count values, each taken by its RESULT */
+  struct ir_slot *results; /* of a node with several results: result_count values, each moved to its RESULT */
   uint32_t result_count;
 } ir_slot;
 
 typedef struct ir_offence {
-  ir_op op; /* that takes or has the index */
+  ir_op op; /* the operation that has the index */
   int64_t index, size;
   uint32_t axis;
   bool is_unsigned;
 } ir_offence;
 
-/* The operations for one element: values[0..3) are the operands, then one value per step. */
+/* The primitive operations for one element: values[0..3) are the operands, then one value per step. */
 typedef struct ir_scalar_step {
   uint8_t op, type, from;
   uint32_t arg[3], result;
@@ -50,27 +50,28 @@ typedef struct ir_eval_run {
   ir_ref *live; /* ascending */
   size_t live_count, live_cap;
   ir_slot *slots;        /* slots[i] belongs to live[i] */
-  uint32_t *slot_number; /* of a live ref; meaningless for others */
+  uint32_t *slot_number; /* of a live ref; undefined for others */
   int64_t *index;        /* by ref, for index expressions */
   uint8_t *index_known;
-  size_t table_count; /* of the three tables by ref */
+  size_t table_count; /* length of the three tables by ref */
   ir_offence *offences;
   size_t offence_count, offence_cap;
   ir_scalar_program *programs;
   size_t program_count, program_cap;
-  /* Functions: a run each, made ready at its first call. One is never called while it runs. */
+  /* One run per function, prepared at its first call. Functions do not recurse, so a run is never
+   * reentered. */
   struct ir_eval_run **calls;
   size_t call_count, call_cap;
-  ir_ref func;            /* of which this is a run; 0: the whole graph */
-  const ir_slot **params; /* of func: bound by the caller for each call */
+  ir_ref func;            /* the function that this run evaluates; 0: the whole graph */
+  const ir_slot **params; /* arguments of func, bound by the caller for each call */
 } ir_eval_run;
 
 static inline const ir_slot *ir_eval_operand(const ir_eval_run *run, ir_ref ref, uint32_t i) {
   return &run->slots[run->slot_number[ir_src(run->g, ref, i)]];
 }
-/* The value of an index attribute; ok for every source of a live node that is an index expression. */
+/* The value of an index attribute; IR_OK for every source of a live node that is an index expression. */
 ir_status ir_eval_attribute(ir_eval_run *run, ir_ref ref, uint32_t source, int64_t *out);
-/* Check the shape set in `out` against the node's recorded one and allocate its elements (and taints). */
+/* Checks the shape set in `out` against the node's recorded shape and allocates its elements (and taints). */
 ir_status ir_eval_alloc(ir_eval_run *run, ir_ref ref, ir_slot *out, bool tainted);
 ir_status ir_eval_no_memory(ir_eval_run *run, ir_ref ref);
 ir_status ir_eval_count(const int64_t *shape, uint32_t rank, size_t element,
@@ -92,24 +93,24 @@ ir_status ir_eval_custom(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_ordered(ir_eval_run *run, ir_ref ref, ir_slot *out);
 void ir_eval_free_programs(ir_eval_run *run);
 
-/* batch.c. The slot of a value with a batch holds all of it, batch sizes first. */
+/* batch.c. The slot of a batched value holds the whole batch, with batch sizes in front of the shape. */
 typedef ir_status (*ir_eval_one)(ir_eval_run *run, ir_ref ref,
-                                 ir_slot *out); /* a node on unbatched operands */
+                                 ir_slot *out); /* evaluates a node on unbatched operands */
 bool ir_eval_is_batched(const ir_eval_run *run, ir_ref ref);
 /* out has the node's dtype and shape. */
 ir_status ir_eval_batched(ir_eval_run *run, ir_ref ref, ir_eval_one one, ir_slot *out);
-/* A node that calls functions, of operands in a batch or not. */
+/* A node that calls functions; operands may be batched. */
 ir_status ir_eval_call(ir_eval_run *run, ir_ref ref, ir_eval_one one, ir_slot *out);
-/* Batch sizes before the shape that is in out. */
+/* Inserts the batch sizes in front of the shape in `out`. */
 ir_status ir_eval_physical(ir_eval_run *run, ir_ref ref, ir_slot *out);
-/* eval.c: the parts of a run */
+/* eval.c: the steps of a run */
 ir_status ir_eval_prepare(ir_eval_run *run, const ir_ref *roots, size_t n);
-ir_status ir_eval_nodes(ir_eval_run *run, const ir_ref *roots, size_t n); /* forgets what a run before left */
+ir_status ir_eval_nodes(ir_eval_run *run, const ir_ref *roots, size_t n); /* releases earlier values first */
 void ir_eval_finish(ir_eval_run *run);
 void ir_eval_release(ir_eval_run *run, ir_slot *slot);
 /* control.c */
 ir_status ir_eval_control(ir_eval_run *run, ir_ref ref, ir_slot *out);
-ir_status ir_eval_result_of(ir_eval_run *run, ir_ref ref, ir_slot *out); /* of a RESULT */
+ir_status ir_eval_result_of(ir_eval_run *run, ir_ref ref, ir_slot *out); /* a RESULT */
 ir_status ir_eval_param(ir_eval_run *run, ir_ref ref, const ir_slot *given, ir_slot *out);
 void ir_eval_free_calls(ir_eval_run *run);
 

@@ -1,5 +1,5 @@
-/* Evaluation of index and bool expressions over variables and ranges, as a list of steps over numbered slots.
- */
+/* Evaluation of index and bool expressions over variables and ranges, compiled to a list of steps over
+ * numbered slots. */
 #include "impl.h"
 
 #include "ir/arith.h"
@@ -103,16 +103,17 @@ static ir_status out_of_memory(ir_error *error) {
   return ir_fail(error, IR_ERR_MEMORY, "out of memory compiling an index expression");
 }
 
-/* RANGE's extent is no operand; everything else is evaluated from its sources. */
+/* The number of sources that are evaluated: neither the extent of a RANGE nor the bounds of a VAR. */
 static uint32_t operands_of(const ir_node *n) {
   return n->op == IR_OP_RANGE || n->op == IR_OP_VAR ? 0 : n->nsrc;
 }
 
-/* What roots reach, in order, and the slot of each that is needed: time goes with what is reached. */
+/* The nodes reachable from the roots, ascending, and the slot of each that is needed. Time depends on their
+ * number, not on the size of the graph. */
 typedef struct reached {
   ir_ref *nodes;
   size_t count, cap;
-  uint32_t *slot_of; /* by place in nodes */
+  uint32_t *slot_of; /* same indices as nodes */
 } reached;
 
 static uint32_t *slot_of(const reached *r, ir_ref ref) {
@@ -144,7 +145,8 @@ static ir_status add_step(ir_index_program *p, const ir_graph *g, ir_ref ref, ui
   return IR_OK;
 }
 
-/* Marks what the roots need; the extents of ranges and bounds of variables are left out. */
+/* Marks the nodes that the roots need; extents of ranges and bounds of variables are not needed. Returns
+ * their number. */
 static uint32_t mark_needed(const ir_graph *g, const reached *r) {
   uint32_t count = 0;
   for (size_t i = r->count; i-- > 0;) {

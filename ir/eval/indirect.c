@@ -1,4 +1,4 @@
-/* Gather and scatter: positions of one axis that a tensor of indices says. */
+/* Gather and scatter: elements along one axis at the indices that a tensor holds. */
 #include "impl.h"
 
 #include "ir/arith.h"
@@ -6,13 +6,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* One gather or scatter: `taken` has the shape that gathering gives, which updates have, too. */
+/* One gather or scatter. The region that it accesses has the shape of a gather's result and of a scatter's
+ * updates. */
 typedef struct indirection {
   const ir_slot *data, *indices;
   int64_t axis, mode, batch, size;
-  uint32_t rank, places; /* of what is taken; axes of it that stand in for the axis */
+  uint32_t rank, places; /* rank of the region; number of its axes that replace the indexed axis */
   int64_t shape[IR_MAX_RANK], strides[IR_MAX_RANK], index_strides[IR_MAX_RANK];
-  bool checked; /* clip is as well where nothing is nearest, on an empty axis */
+  bool checked; /* are out-of-range indices offences? CLIP on an axis of size 0 has no nearest index, so it is
+                   checked, too */
 } indirection;
 
 static ir_status read_indirection(ir_eval_run *run, ir_ref ref, indirection *in) {
@@ -43,9 +45,9 @@ static ir_status read_indirection(ir_eval_run *run, ir_ref ref, indirection *in)
   return IR_OK;
 }
 
-/* What is at coord of the taken: whose index it has, where that points to, and how. */
+/* The element at a coordinate of the region: which element of the indices it uses, and which of the data. */
 typedef struct place {
-  int64_t index, data_index; /* element of the indices; of the data, where it is readable */
+  int64_t index, data_index; /* element of the indices; element of the data, if readable */
   bool inside, readable;
 } place;
 
@@ -105,7 +107,7 @@ ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   return status;
 }
 
-/* The sum in the dtype that is accumulated in: f32 for narrower floats, held as double. */
+/* The sum in the accumulation dtype: f32 for narrower floats, held as double. */
 static ir_value sum(ir_value a, ir_value b, ir_dtype dtype) {
   if (!ir_is_float(dtype))
     return ir_value_cast((ir_value){.i = (int64_t)((uint64_t)a.i + (uint64_t)b.i)}, IR_I64, dtype);
@@ -113,8 +115,8 @@ static ir_value sum(ir_value a, ir_value b, ir_dtype dtype) {
   return (ir_value){.f = dtype == IR_F64 ? exact : (double)(float)exact};
 }
 
-/* A copy of the data, then each of the updates in order. An index out of range makes all of the result
- * unknown. */
+/* Applies the updates in order to `values`, a copy of the data. An out-of-range index taints the whole
+ * result. */
 static ir_status apply_updates(ir_eval_run *run, ir_ref ref, const indirection *in, ir_slot *out,
                                ir_value *values) {
   const ir_slot *updates = ir_eval_operand(run, ref, 2);

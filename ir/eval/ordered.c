@@ -1,10 +1,10 @@
-/* Cumulative operations and sorting: each line along the axis by itself, element after element. */
+/* Cumulative operations and sorting: each line along the axis on its own, element by element. */
 #include "impl.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* One line of the operand and of the result: element i lies at start + i * step. */
+/* One line of operand and result: element i is at start + i * step. */
 typedef struct line {
   const ir_slot *x;
   ir_slot *out;
@@ -27,7 +27,7 @@ static ir_value narrowed(long double v, ir_dtype type) {
   return ir_value_cast((ir_value){.f = (double)v}, IR_F64, type);
 }
 
-/* Sums and products of floats: in long double, each rounded once. */
+/* Sums and products of floats: accumulated in long double, each prefix rounded once. */
 static void accumulate_floats(const line *l, bool product) {
   long double total = product;
   for (int64_t i = 0; i < l->size; i++) {
@@ -70,7 +70,8 @@ static bool less(ir_value a, ir_value b, ir_dtype type) {
   return b.f != b.f || a.f < b.f;
 }
 
-/* Merge sort, from the bottom, of positions from[0..size): stable. The result is in the array returned. */
+/* Bottom-up stable merge sort of the indices 0 .. size-1. Returns whichever of the two arrays holds the
+ * result. */
 static int64_t *sort_positions(const line *l, bool descending, int64_t *from, int64_t *to) {
   ir_dtype type = l->x->dtype;
   for (int64_t i = 0; i < l->size; i++) from[i] = i;

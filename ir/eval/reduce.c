@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A reduction: the operand's axes in two groups, each walked in row-major order. Kept axes have size 1 in
+/* A reduction: the operand's axes in two groups, each iterated in row-major order. Kept axes have size 1 in
  * `inner`, reduced ones size 1 in `outer`. */
 typedef struct reduction {
   ir_op op;
@@ -41,7 +41,7 @@ static ir_value element(const ir_slot *x, int64_t at) {
   return ir_value_load(x->data + (size_t)at * ir_dtypes[x->dtype].bytes, x->dtype);
 }
 
-/* A number of any dtype as long double, which holds each exactly. */
+/* A number of any dtype as long double, which represents it exactly. */
 static long double exact(ir_value v, ir_dtype type) {
   return ir_is_float(type) ? (long double)v.f
          : type == IR_U64  ? (long double)(uint64_t)v.i
@@ -62,7 +62,7 @@ static ir_value mean(long double sum, int64_t count, ir_dtype type) {
 
 static bool is_nan(ir_value v, ir_dtype type) { return ir_is_float(type) && v.f != v.f; }
 
-/* The first NaN, or else the first of the greatest (least); zeros of either sign are equal. */
+/* The first NaN wins, otherwise the first greatest (least) value; zeros of either sign are equal. */
 static bool is_better(const reduction *r, ir_value v, ir_value best) {
   ir_dtype type = r->x->dtype;
   if (is_nan(best, type) || is_nan(v, type)) return !is_nan(best, type);
@@ -139,7 +139,8 @@ ir_status ir_eval_reduce(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   return IR_OK;
 }
 
-/* matmul: NumPy's rule. A vector on the left is one row, on the right one column, and that axis then goes. */
+/* matmul by NumPy's rule: a vector on the left is one row, on the right one column, and the result lacks that
+ * axis. */
 typedef struct factor {
   const ir_slot *x;
   int64_t batch[IR_MAX_RANK]; /* strides over the result's batch axes */

@@ -1,4 +1,4 @@
-/* One element of every elementwise operation: the numeric contract, spelled out. */
+/* One element of each elementwise operation: the definition of the numeric contract. */
 #include "eval.h"
 
 #include <math.h>
@@ -9,8 +9,8 @@
     OFF /* gcc has only the command line's -ffp-contract=off; no expression here could contract */
 #endif
 
-/* Arithmetic in one C type. Minimum and maximum keep NaN and order -0 below +0. Remainders are exact but for
- * the sum that gives them the divisor's sign. */
+/* Arithmetic in one C type. Minimum and maximum keep NaN and order -0 below +0. Remainders are exact except
+ * for the addition that gives them the divisor's sign. */
 #define FLOAT_ARITHMETIC(name, type, f)                                                                      \
   static type name##_least(type a, type b, bool greatest) {                                                  \
     if (isnan(a) || isnan(b)) return isnan(a) ? a : b;                                                       \
@@ -23,7 +23,7 @@
     *remainder = down ? r + b : r == 0 ? copysign##f(0, b) : r;                                              \
     if (b == 0) return a / b;                                                                                \
     if (down) q -= 1;                                                                                        \
-    whole = floor##f(q); /* of what is an integer but for roundings */                                       \
+    whole = floor##f(q); /* q is an integer except for rounding errors */                                    \
     if (q - whole > (type)0.5) whole += 1;                                                                   \
     return q == 0 ? copysign##f(0, a / b) : whole;                                                           \
   }                                                                                                          \
@@ -67,7 +67,7 @@ static bool int_less(ir_dtype type, int64_t a, int64_t b) {
   return type == IR_U64 ? (uint64_t)a < (uint64_t)b : a < b;
 }
 
-/* Floor division; by zero it is 0, and the remainder is then the dividend. */
+/* Floor division; the quotient by zero is 0 and the remainder is then the dividend. */
 static int64_t int_divide(ir_dtype type, int64_t a, int64_t b, int64_t *remainder) {
   *remainder = a;
   if (b == 0) return 0;

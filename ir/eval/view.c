@@ -1,5 +1,5 @@
-/* Views, one coordinate at a time: for each element of the result, the operand and the coordinate it comes
- * from. */
+/* Views, one coordinate at a time: for each element of the result, the operand and the coordinate that it
+ * comes from. */
 #include "impl.h"
 
 #include "ir/arith.h"
@@ -161,8 +161,8 @@ static ir_status view_shape(ir_eval_run *run, view *v, ir_ref ref, ir_slot *out)
 
 /* Where an element comes from */
 
-/* A padded position p (0 is the first element of an axis of n > 0 elements) under NumPy's meaning of the
- * mode. */
+/* The source index of padded index p (0 is the first element of an axis of n > 0 elements), under NumPy's
+ * meaning of the mode. */
 static int64_t pad_source(int64_t p, int64_t n, int64_t mode) {
   if (mode == IR_PAD_EDGE) return p < 0 ? 0 : p >= n ? n - 1 : p;
   if (mode == IR_PAD_WRAP) return ir_floor_mod(p, n);

@@ -1,4 +1,4 @@
-/* Expressions, constants, attributes, types: everything inside a line. */
+/* The text of expressions, constants, attributes and types: everything within a line. */
 #include "ir/custom.h"
 #include "ir/parse/lex.h"
 #include "ir/print/print.h"
@@ -10,7 +10,8 @@ typedef struct ir_print_frame {
   uint32_t next;
 } ir_print_frame;
 
-/* where an expression whose tree is far larger than its graph is cut short */
+/* limits on printed bytes, beyond which an expression, whose tree may be far larger than its graph, ends in
+ * "..." */
 enum { EXPR_BYTES = 1 << 20, LISTING_BYTES = 1 << 24, DIM_BYTES = 1024 };
 typedef enum { STYLE_INFIX, STYLE_NOT, STYLE_NEG, STYLE_CHOICE, STYLE_CALL } style;
 
@@ -100,8 +101,8 @@ static bool put_leaf(ir_printer *pr, ir_ref ref) {
   return true;
 }
 
-/* An attribute kept in the node's argument or dtype; false for another kind, and for one whose zero goes
- * without saying when `sparse`. */
+/* Prints an attribute kept in the node's arg or dtype. False if it is of another kind, or if `sparse` and the
+ * default value 0 is not printed. */
 static bool put_arg_attribute(ir_printer *pr, const ir_node *n, const char *before, const char *name,
                               const char *kind, bool sparse) {
   const char *word = NULL;
@@ -232,7 +233,8 @@ bool ir_dtype_deduced(const ir_graph *g, const ir_node *n, uint32_t operand) {
   return false;
 }
 
-/* Batch sizes, which a leaf has behind the others, come first. */
+/* Batch sizes, which are the last source of a leaf, are printed first. Returns the end of the other
+ * sources. */
 static uint32_t put_batch(ir_printer *pr, const ir_node *n) {
   const ir_node *last = n->nsrc ? ir_get(pr->graph, n->src[n->nsrc - 1]) : NULL;
   if (!last || last->op != IR_OP_TUPLE) return n->nsrc;
@@ -267,7 +269,7 @@ static void put_bytes(ir_printer *pr, const ir_node *n) {
   ir_text_str(pr->out, "]");
 }
 
-/* Attributes as the column in ops.def says; those kept in sources are taken in order from `at` on. */
+/* Attributes as their column in ops.def lists them; those kept in sources are read in order from `at` on. */
 static void put_attributes(ir_printer *pr, const ir_node *n) {
   uint32_t at = ir_operand_count(n);
   char name[16], kind[16];
@@ -276,7 +278,7 @@ static void put_attributes(ir_printer *pr, const ir_node *n) {
       ir_textf(pr->out, " %s=", name);
       put_list(pr, n, at, kind[1] == '[');
     } else if (strcmp(name, "bound") == 0 && at < n->nsrc && ir_get(pr->graph, n->src[at])->arg < 0) {
-      at++; /* none is declared */
+      at++; /* -1: no bound is declared */
     } else if (strcmp(kind, "expr") == 0 && at < n->nsrc) {
       ir_textf(pr->out, " %s=", name);
       ir_put_expr(pr, n->src[at++]);
@@ -308,7 +310,7 @@ static void put_custom_attributes(ir_printer *pr, const ir_custom_call *call) {
   const ir_customs *all = pr->graph->customs;
   const ir_custom *c = all ? all->find(all, call->name, strlen(call->name)) : NULL;
   for (uint32_t i = 0; i < call->attributes; i++) {
-    if (!c || i >= c->attribute_count) { /* nobody knows their names any longer */
+    if (!c || i >= c->attribute_count) { /* not registered: the names of its attributes are unknown */
       ir_textf(pr->out, " attribute%u=%#llx", i, (unsigned long long)call->values[i].i);
       continue;
     }

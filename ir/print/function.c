@@ -1,5 +1,5 @@
-/* Functions of a tensor graph as text: which there are, what they are called, and the several results of the
- * nodes that call them. */
+/* The text of a tensor graph's functions: their order, their names, and the results of the nodes that call
+ * them. */
 #include "ir/custom.h"
 #include "ir/parse/lex.h"
 #include "ir/print/print.h"
@@ -59,7 +59,7 @@ bool ir_list_nodes(ir_printer *pr, const ir_ref *roots, size_t n, ir_ref **nodes
 
 static bool list_below(ir_printer *pr, const ir_ref *nodes, size_t count);
 
-/* After those that it calls: a text names a graph only below it. */
+/* Lists a function after those that it calls: a text may name only graphs above it. */
 static bool list_function(ir_printer *pr, ir_ref func) {
   const ir_graph *g = pr->graph;
   if (pr->names[func]) return true;
@@ -76,7 +76,8 @@ static bool list_function(ir_printer *pr, ir_ref func) {
   return true;
 }
 
-/* In the order of the nodes that call them: functions themselves may have been made in any. */
+/* Lists the functions that the nodes call, in the order of these nodes, which does not depend on when the
+ * functions were made. */
 static bool list_below(ir_printer *pr, const ir_ref *nodes, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const ir_node *n = ir_get(pr->graph, nodes[i]);
@@ -101,7 +102,7 @@ bool ir_list_functions(ir_printer *pr, const char *name, size_t name_length, con
 
 void ir_put_function_name(ir_printer *pr, ir_ref func) {
   ir_text_str(pr->out, "@");
-  if (func >= pr->limit || !pr->names[func]) { /* a node by itself, in a message */
+  if (func >= pr->limit || !pr->names[func]) { /* in a message about a single node */
     ir_textf(pr->out, "%u", func);
     return;
   }
@@ -122,7 +123,7 @@ void ir_link_results(ir_printer *pr, const ir_ref *nodes, size_t count) {
   }
 }
 
-/* The RESULT of that number, or 0 where nothing uses it. */
+/* The RESULT node of that number, or 0 if the result is unused. */
 static ir_ref result_node(const ir_printer *pr, ir_ref control, uint32_t number) {
   ir_ref at = pr->links ? pr->links[control] : 0;
   while (at && ir_arg_int(ir_get(pr->graph, at)) != number) at = pr->links[at];
@@ -138,7 +139,7 @@ void ir_put_result_names(ir_printer *pr, ir_ref control) {
   }
 }
 
-/* All results have one batch: that of any which is used. */
+/* All results have one batch, so any RESULT tells it. */
 static ir_ref batch_of(const ir_printer *pr, ir_ref control) {
   return pr->links && pr->links[control] ? ir_batch(pr->graph, pr->links[control]) : 0;
 }

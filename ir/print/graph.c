@@ -1,4 +1,4 @@
-/* Tensor graphs as text, and the choice between them and kernels. */
+/* The text of tensor graphs, and the dispatch between graphs, functions and kernels. */
 #include "ir/parse/lex.h"
 #include "ir/print/print.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The decimal number that is the whole name, so that no statement gets the same. */
+/* Reserves a name that is a decimal number, so that no statement gets this number. */
 static void reserve_number(ir_printer *pr, const char *name, size_t length) {
   uint64_t value = 0;
   if (length == 0 || length > 10 || (name[0] == '0' && length > 1)) return;
@@ -24,14 +24,15 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* What each node appears as: users have larger refs, so one pass downwards sees every use before the node. */
+/* Sets the flags that say how each node is used. Users have larger refs, so one pass in descending order sees
+ * every use before the node. */
 static void mark_uses(ir_printer *pr, const ir_ref *nodes, size_t count) {
   const ir_graph *g = pr->graph;
   for (size_t i = count; i-- > 0;) {
     const ir_node *n = ir_get(g, nodes[i]);
     uint8_t *flags = &pr->flags[nodes[i]];
     if (n->op == IR_OP_TUPLE && !*flags) continue; /* the list of results */
-    if (n->op == IR_OP_FUNC) continue;             /* a block of its own */
+    if (n->op == IR_OP_FUNC) continue;             /* printed as a block of its own */
     if (n->dtype == IR_INDEX) *flags |= IR_PRINT_EXPR;
     bool inside = *flags & IR_PRINT_EXPR && !(*flags & IR_PRINT_OPERAND && n->dtype != IR_INDEX);
     uint32_t operands = inside || n->op == IR_OP_VAR ? 0 : ir_operand_count(n);
@@ -43,7 +44,7 @@ static void mark_uses(ir_printer *pr, const ir_ref *nodes, size_t count) {
   }
 }
 
-/* does the node get a line? */
+/* Does the node have a line of its own? */
 static bool is_line(const ir_printer *pr, ir_ref ref) {
   const ir_node *n = ir_get(pr->graph, ref);
   uint8_t flags = pr->flags[ref];
@@ -56,7 +57,7 @@ static bool is_line(const ir_printer *pr, ir_ref ref) {
   return flags & IR_PRINT_EXPR ? (flags & IR_PRINT_NAMED) != 0 : true;
 }
 
-/* does a line define it? */
+/* Does a line define it? */
 static bool is_defined(const ir_printer *pr, ir_ref ref) {
   return is_line(pr, ref) || ir_op_of(pr->graph, ref) == IR_OP_RESULT;
 }
@@ -75,7 +76,7 @@ static void put_line(ir_printer *pr, ir_ref ref) {
   ir_text_str(pr->out, " = ");
   if (n->dtype == IR_INDEX || (pr->flags[ref] & IR_PRINT_EXPR && !(pr->flags[ref] & IR_PRINT_OPERAND))) {
     uint32_t named = pr->names[ref];
-    pr->names[ref] = 0; /* an expression is spelled out on its own line */
+    pr->names[ref] = 0; /* on its own line the expression is printed in full */
     ir_put_operand(pr, ref, false);
     pr->names[ref] = named;
   } else {
@@ -127,8 +128,8 @@ static void name_results(ir_printer *pr, const ir_named *results, size_t count) 
   }
 }
 
-/* The name that the value of result i goes by is not that of the result: it is an input, has no line of its
- * own, or is a result before. A result without a line may go by its place, as `return true` has it. */
+/* Must result i have an alias line because its value is known by another name: the name of an input, or of an
+ * earlier result? A result without a line needs none if its name is its place, as in `return true`. */
 static bool needs_alias(const ir_printer *pr, const ir_named *results, size_t i) {
   const ir_node *n = ir_get(pr->graph, results[i].ref);
   const char *name = results[i].name;
@@ -181,9 +182,9 @@ static void put_results(ir_printer *pr, const ir_named *results, size_t count) {
   }
 }
 
-/* What a printer holds of one block. */
+/* What put_block prints: a graph or a function. */
 typedef struct block {
-  const char *name; /* NULL: that of a function */
+  const char *name; /* NULL: the name of `func` */
   size_t name_length;
   ir_ref func;
   const ir_named *params, *results;
@@ -217,8 +218,7 @@ static void put_block(ir_printer *pr, const block *b, const ir_ref *nodes, size_
   ir_text_str(pr->out, "\n}\n");
 }
 
-/* A function as a block, and then nothing of it is left in the tables: what is inside may stand outside too.
- */
+/* Prints a function as a block, then clears its nodes' table entries: the same nodes may be used outside. */
 static bool put_function(ir_printer *pr, ir_ref func) {
   const ir_graph *g = pr->graph;
   ir_function f = ir_function_of(g, func);
@@ -226,7 +226,7 @@ static bool put_function(ir_printer *pr, ir_ref func) {
   ir_ref *nodes = NULL;
   ir_named *all = ir_alloc(g->mem, both * sizeof *all);
   bool ok = all && ir_list_nodes(pr, f.results, both, &nodes, &count, &cap);
-  if (ok) { /* results and parameters lie one after the other, here and there */
+  if (ok) { /* parameters follow results, in f as in `all` */
     for (size_t i = 0; i < both; i++) all[i] = (ir_named){.ref = f.results[i]};
     block b = {.func = func,
                .params = all + f.result_count,
@@ -246,7 +246,8 @@ static bool put_function(ir_printer *pr, ir_ref func) {
   return ok;
 }
 
-/* If there are any, the nodes are put into the order that goes with them. */
+/* Prints the functions, if there are any, and then lists the nodes in the order that texts with functions
+ * have. */
 static bool put_functions(ir_printer *pr, const char *name, size_t name_length, const ir_ref *roots, size_t n,
                           ir_ref **nodes, size_t *count, size_t *cap) {
   size_t i = 0;
@@ -257,8 +258,8 @@ static bool put_functions(ir_printer *pr, const char *name, size_t name_length, 
   return ok && ir_list_nodes(pr, roots, n, nodes, count, cap);
 }
 
-/* Its functions first. params NULL: the INPUT nodes in order of creation. A result without a name gets a
- * number. */
+/* Prints a graph after its functions. params NULL: the INPUT nodes in order of creation. A result without a
+ * name gets a number. */
 static void put_graph(ir_printer *pr, const char *name, size_t name_length, const ir_named *params,
                       size_t param_count, const ir_named *results, size_t result_count) {
   const ir_graph *g = pr->graph;
@@ -284,7 +285,7 @@ static void put_graph(ir_printer *pr, const char *name, size_t name_length, cons
   ir_free(g->mem, inputs, input_cap * sizeof *inputs);
 }
 
-/* A function alone, in messages about its nodes. */
+/* A single function, for messages about its nodes. */
 static void put_alone(ir_printer *pr, ir_ref func) {
   ir_function f = ir_function_of(pr->graph, func);
   bool ok = ir_list_functions(pr, "x", 1, f.results, f.result_count) && put_function(pr, func);
@@ -339,7 +340,7 @@ void ir_print_parsed(const ir_graph *g, const ir_parsed_graph *block, ir_text *o
   }
 }
 
-/* The line of node alone, of the listing that root or, when it is not NULL, block has. */
+/* The line of `node` alone, from the listing of `root`, or of `block` if it is not NULL. */
 static void put_focus(const ir_graph *g, const ir_parsed_graph *block, ir_ref root, ir_ref node,
                       ir_text *out) {
   ir_printer pr;

@@ -1,10 +1,10 @@
-/* Listings of kernels: loops in their order, indented, each value in the innermost loop that it depends on.
+/* Listings of kernels: nested loops, indented, with each value in the innermost loop that it depends on.
  *
- * First every node is given its loop (ir/regions.h) and it is decided which nodes get a line: everything that
- * is not part of an expression, and expressions that are large or belong to an outer loop than their user.
- * Then each loop's lines are chained in the order in which they are needed, which does not depend on the
- * order of creation: equal kernels print equal text. Last the chains are printed, with a stack of open loops.
- */
+ * First each node is placed into a loop (ir/regions.h), and the nodes that get a line are chosen: all that
+ * are not part of an expression, and expressions that are large or belong to an outer loop of their user's.
+ * Then the lines of each loop are chained in the order in which they are needed, which does not depend on the
+ * order of creation: equal kernels have equal text. Last the chains are printed, with a stack of open
+ * loops. */
 #include "ir/parse/lex.h"
 #include "ir/print/print.h"
 #include "ir/regions.h"
@@ -16,9 +16,9 @@ typedef struct kernel_printer {
   const ir_graph *graph;
   ir_regions regions;
   ir_ref *first, *last,
-      *next;       /* per loop (0: the kernel) its lines; next also chains the CARRY nodes of a loop */
+      *next;       /* per loop (0: the kernel), its lines; next also chains a loop's CARRY nodes */
   ir_ref *carries; /* per loop */
-  ir_ref *open;    /* loops being printed, and where each continues */
+  ir_ref *open;    /* stack of loops being printed, and the line at which the loop around each resumes */
   ir_ref *resume;
   size_t open_count, open_cap, resume_cap;
 } kernel_printer;
@@ -36,16 +36,15 @@ static ir_ref use_region(const kernel_printer *k, ir_ref ref, uint32_t i) {
   return k->regions.region[ref];
 }
 
-/* Flags and sizes. An expression that belongs further out than its user is computed there, so it is shown
- * there. */
+/* Sets flags and sizes. An expression that belongs further out than its user is computed there, so it gets a
+ * line there. */
 static void choose_lines(kernel_printer *k) {
   ir_printer *pr = k->pr;
   for (size_t i = 0; i < k->regions.count; i++) {
     ir_ref ref = k->regions.order[i];
     const ir_node *n = ir_get(k->graph, ref);
     if (ir_is_expression(k->graph, ref)) pr->flags[ref] |= IR_PRINT_EXPR;
-    if (n->op == IR_OP_RANGE)
-      continue; /* an extent is written at the head of the loop, which is outside it */
+    if (n->op == IR_OP_RANGE) continue; /* the loop's head prints it, outside the loop */
     for (uint32_t s = 0; s < n->nsrc; s++) {
       ir_ref source = n->src[s];
       if (!is_leaf(k, source) && pr->flags[source] & IR_PRINT_EXPR &&
@@ -217,7 +216,7 @@ static bool enter_loop(kernel_printer *k, ir_ref loop, ir_ref resume) {
   return true;
 }
 
-/* the head of a loop; its result's name is spent here, so that numbers rise down the page */
+/* The head of a loop. Its result is numbered here, so that numbers increase down the page. */
 static void put_head(kernel_printer *k, ir_ref loop) {
   const ir_node *n = ir_get(k->graph, loop);
   int binding = ir_arg_mode(n);
@@ -326,7 +325,7 @@ static void put_param(kernel_printer *k, ir_ref ref) {
   if (ref == pr->focus) pr->focus_to = pr->out->len;
 }
 
-/* variables first, so that sizes can be written with them */
+/* Variables come first: sizes refer to them. */
 static void put_header(kernel_printer *k, const ir_ref *items, size_t count) {
   const char *before = "(";
   for (int params = 0; params < 2; params++)

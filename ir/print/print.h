@@ -4,7 +4,7 @@
  *   out     text that the parser reads
  *   holds   equal graphs have equal text; output is linear in the graph */
 
-/* Printing beyond ir.h: blocks with the names of their text, single lines for messages, and what the
+/* Printing beyond ir.h: blocks with the names of their source text, single lines for messages, and what the
  * printer's files share. Nothing recurses; output is linear in the graph. */
 #ifndef VIEWFOLD_IR_PRINT_PRINT_H
 #define VIEWFOLD_IR_PRINT_PRINT_H
@@ -16,16 +16,17 @@ void ir_print_parsed(const ir_graph *graph, const ir_parsed_graph *block, ir_tex
 /* A tensor graph with given parameters (unused ones are listed too) and names of results. */
 void ir_print_named(const ir_graph *graph, const char *name, size_t name_length, const ir_named *params,
                     size_t param_count, const ir_named *results, size_t result_count, ir_text *out);
-/* The line on which the listing of root prints node, without indentation and newline; its expression where it
- * has no line of its own. */
+/* The line that defines `node` in the listing of root, without indentation and newline; the node's expression
+ * if it has no line. */
 void ir_print_line(const ir_graph *graph, ir_ref root, ir_ref node, ir_text *out);
-/* The same of the listing of a parsed tensor graph, with its names. */
+/* The same for the listing of a parsed tensor graph, with its names. */
 void ir_print_parsed_line(const ir_graph *graph, const ir_parsed_graph *block, ir_ref node, ir_text *out);
 
-/* Is the node written inside expressions, as opposed to on a line of its own? Inside kernels. */
+/* Inside kernels: is the node printed inside expressions, rather than on a line of its own? */
 bool ir_is_expression(const ir_graph *graph, ir_ref ref);
 
-/* Is the dtype of a constant among n's operands told by another operand, so that a plain literal will do? */
+/* Does another operand of n determine the dtype of this constant operand, so that a plain literal
+ * suffices? */
 bool ir_dtype_deduced(const ir_graph *graph, const ir_node *n, uint32_t operand);
 
 /* shared by the files of ir/print/ */
@@ -35,8 +36,7 @@ enum {
   IR_PRINT_DECLARED = 2, /* a variable whose bounds have been printed */
   IR_PRINT_EXPR = 4,     /* appears inside expressions */
   IR_PRINT_OPERAND = 8,  /* appears as an operand or a result */
-  IR_PRINT_FIRM =
-      16 /* a constant whose dtype no other operand tells: not to be written as a literal everywhere */
+  IR_PRINT_FIRM = 16     /* a constant whose dtype some use does not determine: no plain literal there */
 };
 enum { IR_PRINT_INLINE = 64 }; /* a larger expression gets a line of its own */
 #define IR_PRINT_RESULT 0x80000000u
@@ -46,24 +46,25 @@ typedef struct ir_printer {
   const ir_graph *graph;
   ir_text *out;
   bool listing, kernel;
-  bool python;     /* choices as `(a if c else b)` */
-  size_t limit;    /* of the tables, by ref; 0: no tables */
+  bool python;     /* selections as `(a if c else b)` */
+  size_t limit;    /* length of the tables, which are indexed by ref; 0: no tables */
   uint32_t *names; /* 0: none yet; number + 1, IR_PRINT_RESULT + index into results, IR_PRINT_PARAM + index */
   uint8_t *flags;
-  uint32_t *sizes; /* of expressions, as written */
+  uint32_t *sizes; /* of expressions: nodes as printed */
   const ir_named *results;
   uint32_t next_number;
-  uint64_t *reserved; /* numbers which are names of parameters or results, ascending */
+  uint64_t *reserved; /* numbers that are names of parameters or results, ascending */
   size_t reserved_count, reserved_cap, reserved_at;
-  size_t stop; /* length of text beyond which expressions are cut short */
+  size_t stop; /* length of the text at which expressions are truncated */
   struct ir_print_frame *frames;
   size_t frame_count, frame_cap;
-  ir_ref *functions; /* in the order in which they are printed; names[] holds the place + 1 */
+  ir_ref *functions; /* in printing order; names[] holds the index + 1 */
   size_t function_count, function_cap;
-  ir_text function_name; /* that of the graph, "_f", a number */
+  ir_text function_name; /* name of the graph, "_f", number */
   size_t function_stem;
-  uint32_t *links; /* of a CONTROL node its last RESULT, of that the one before; NULL: no functions */
-  ir_ref focus;    /* the line that is wanted, and where it lies in the text */
+  uint32_t *links; /* lists of RESULTs: for a CONTROL node its last RESULT, for a RESULT the one before it;
+                      NULL: no functions */
+  ir_ref focus;    /* the node whose line is wanted, and the extent of that line in the text */
   size_t focus_from, focus_to;
 } ir_printer;
 
@@ -75,21 +76,21 @@ void ir_put_type(ir_printer *pr, ir_ref ref);
 void ir_put_shape(ir_printer *pr, ir_ref shape);
 void ir_put_dims(ir_printer *pr, ir_ref batch, const ir_ref *dims, uint32_t rank); /* batch 0: none */
 void ir_put_statement(ir_printer *pr, ir_ref ref); /* `op operands attributes` */
-void ir_put_number(ir_printer *pr, ir_ref ref);    /* give it the next number, print it as `%number` */
-uint32_t ir_next_number(ir_printer *pr);           /* the next that is no name */
+void ir_put_number(ir_printer *pr, ir_ref ref);    /* assigns the next number and prints it as `%number` */
+uint32_t ir_next_number(ir_printer *pr);           /* the next number that is no name */
 void ir_put_name(ir_printer *pr, ir_ref ref);
-void ir_measure(ir_printer *pr,
-                ir_ref ref); /* size of an expression; NAMED when too large to stand inside another */
-/* function.c. Beside functions, lines stand in an order that has nothing to do with when nodes were
- * made: a node that several functions hold was made for the first of them. */
-/* The nodes that roots reach, sources first, otherwise in the order in which operands ask for them. False
- * when memory is short. */
+/* Sets the size of an expression, and NAMED when it is too large to be part of another. */
+void ir_measure(ir_printer *pr, ir_ref ref);
+/* function.c. A graph with functions lists nodes in an order that does not depend on when they were made,
+ * because a node that several functions contain was made for the first of them. */
+/* The nodes reachable from roots, sources first, otherwise in the order of the operands that refer to them.
+ * False when memory is short. */
 bool ir_list_nodes(ir_printer *pr, const ir_ref *roots, size_t n, ir_ref **nodes, size_t *count, size_t *cap);
-/* Lists and names the functions of a graph of that name, those that others call first. */
+/* Lists and names the functions of a graph with that name; a function comes after those that it calls. */
 bool ir_list_functions(ir_printer *pr, const char *name, size_t name_length, const ir_ref *roots, size_t n);
 void ir_put_function_name(ir_printer *pr, ir_ref func); /* @name_f0 */
 void ir_link_results(ir_printer *pr, const ir_ref *nodes, size_t count);
-/* `%0, %1`, and their types, of a CONTROL node: results that nothing uses, too */
+/* `%0, %1`, and the types, of all results of a CONTROL or CUSTOM node, unused ones included */
 void ir_put_result_names(ir_printer *pr, ir_ref control);
 void ir_put_result_types(ir_printer *pr, ir_ref control);
 void ir_put_kernel(ir_printer *pr, const char *name, size_t name_length, ir_ref root);
