@@ -1,4 +1,4 @@
-/* Contexts: what they own, and what they look up when first asked. */
+/* Contexts: what they own, and what they determine when first asked. */
 #include "runtime/context.h"
 
 #include <string.h>
@@ -27,14 +27,14 @@ static ir_status short_of_memory(ir_error *error) {
   return ir_fail(error, IR_ERR_MEMORY, "out of memory making a context");
 }
 
-/* What must be there before rt_context_destroy may be called. */
+/* Make everything that rt_context_destroy expects. After a failure nothing of it remains. */
 static ir_status set_up(rt_context *c, ir_error *error) {
   bool cache_dir = copy_string(&c->mem, &c->options.cache_dir),
        target = copy_string(&c->mem, &c->options.target),
        program = copy_string(&c->mem, &c->options.compiling.program);
   c->options.compiling.threads = c->options.threads;
   ir_status status = rt_device_open(&c->mem, c->options.device, c->options.apart, &c->device, error);
-  c->options.device = NULL; /* the device knows its name */
+  c->options.device = NULL; /* copied into the device where it is needed */
   bool lock = pthread_mutex_init(&c->lock, NULL) == 0,
        arenas = lock && !status &&
                 rt_arenas_init(&c->arenas, c->device->does->blocks, c->device,
@@ -100,8 +100,8 @@ int rt_context_threads(rt_context *c) { return rt_pool_threads(c->pool); }
 const ir_timer *rt_context_timer(const rt_context *c) { return c->options.timer; }
 rt_module *rt_context_codegen(rt_context *c) { return &c->codegen; }
 
-/* Under the lock. Compiled code depends on LLVM's level as well, which rt_module_compile fixes: it is part of
- * the sources. */
+/* Under the lock: determine the target and the identity, once. Code also depends on LLVM's optimisation
+ * level, but that is a constant of the sources (RT_LEVEL), whose digest is in the identity. */
 static ir_status look_up(rt_context *c, ir_error *error) {
   if (c->looked_up) return IR_OK;
   ir_status status = c->device->does->describe(c->device, &c->target, error);
@@ -148,7 +148,7 @@ ir_status rt_full_key_make(rt_context *c, const void *what, size_t size, rt_full
   ir_status status = look_up(c, error);
   pthread_mutex_unlock(&c->lock);
   if (status) return status;
-  uint64_t length = size; /* in front, so that no text can pass for another */
+  uint64_t length = size; /* the length comes first, so that different keys have different bytes */
   out->size = sizeof length + size + c->identity.len;
   out->bytes = ir_alloc(&c->mem, out->size);
   if (!out->bytes) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a cache key");

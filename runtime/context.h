@@ -1,4 +1,4 @@
-/* A context as the files of this room see it. */
+/* The fields of a context, for the files of runtime/. */
 #ifndef VIEWFOLD_RUNTIME_CONTEXT_H
 #define VIEWFOLD_RUNTIME_CONTEXT_H
 
@@ -14,10 +14,10 @@ struct rt_context {
   ir_mem mem;
   rt_options options; /* strings are copies */
   rt_device *device;
-  rt_module codegen; /* of the CPU */
+  rt_module codegen; /* used by the CPU alone */
   rt_pool *pool;
   rt_arenas arenas;
-  pthread_mutex_t lock; /* of everything below */
+  pthread_mutex_t lock; /* guards the fields below */
   bool looked_up;       /* target and identity are known */
   ir_target target;
   ir_text identity;
@@ -26,11 +26,11 @@ struct rt_context {
   rt_memo kernels;  /* kernel's bytes -> rt_kernel */
   rt_lookups lookups;
   bool tuned_known;
-  uint64_t tuned; /* the stamp of what is tuned */
+  uint64_t tuned; /* stamp of the tuned schedules (runtime/program/tuned.c), if tuned_known */
 };
 
-/* The key of an entry on disk: `what`, then all that it depends on besides: target, identity, options. Looks
- * these up at the first call. */
+/* The key of an entry on disk: the length of `what`, `what`, then all that the entry depends on besides: the
+ * target and the versions of the tools, which the first call determines. */
 typedef struct rt_full_key {
   const ir_mem *mem;
   uint8_t *bytes;

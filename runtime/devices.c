@@ -1,4 +1,4 @@
-/* The machine in words. */
+/* Device names, and the text that describes the CPU. */
 #define _GNU_SOURCE /* _SC_NPROCESSORS_ONLN */
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "runtime/opencl/opencl.h"
 #include "runtime/runtime.h"
 
-/* The processor's name as Linux tells it; "" where it does not. */
+/* The processor's name from /proc/cpuinfo; "" where there is none. */
 static void model_name(char *name, size_t size) {
   char line[512];
   name[0] = 0;

@@ -1,18 +1,19 @@
-/* The folder runtime. The runtime.
+/* The folder runtime. Running compiled programs.
  *
  *   in      plans, arrays, values of variables
  *   out     results in arrays
- *   holds   a context owns all; whatever fails leaves a status and a message */
+ *   holds   a context owns everything; every failure leaves a status and a message */
 
-/* The runtime's public face: contexts, compiled programs, how they are found, built and run.
+/* The runtime's interface: contexts and compiled programs, how programs are found in the cache, built and
+ * run.
  *
  * A context owns everything: threads, caches, the code generator's module. Nothing is global. Contexts are
  * independent; one context may be used from several threads at once, and one program may be run from several
  * threads at once. The allocator is therefore called from several threads.
  *
- * A program comes out of the cache (rt_program_find: memory, then disk; no graph, no plan and no LLVM needed)
- * or is made from a plan (rt_program_build) and cached. Both look under the caller's key, the canonical text
- * of the graph and whatever options shaped it, joined by the runtime with everything else that code
+ * A program is found in the cache (rt_program_find: in memory, then on disk; this needs no graph, no plan and
+ * no LLVM) or is built from a plan (rt_program_build) and cached. Both use the caller's key, the canonical
+ * text of the graph and of the options that shaped it. The runtime appends everything else that code
  * generation reads: the target, the sources viewfold was built from, LLVM's build-id. */
 #ifndef VIEWFOLD_RUNTIME_RUNTIME_H
 #define VIEWFOLD_RUNTIME_RUNTIME_H
@@ -26,8 +27,8 @@
 typedef struct rt_context rt_context;
 typedef struct rt_program rt_program;
 
-/* Makes a relocatable object with the function `symbol` (see cg_kernel) out of a KERNEL; called from several
- * threads, each with a graph of its own. */
+/* Compiles a KERNEL to a relocatable object with the function `symbol` (see cg_kernel). Called from several
+ * threads, each with its own graph. */
 typedef ir_status (*rt_compile)(void *user, const ir_graph *graph, ir_ref kernel, const char *symbol,
                                 const ir_target *target, cg_blob *object, ir_error *error);
 
@@ -41,48 +42,50 @@ typedef struct rt_array { /* contiguous, row-major */
 } rt_array;
 typedef struct rt_call {
   const char *name;
-  const void *attributes; /* as the graph has them, aligned to 64 bytes */
+  const void *attributes; /* the bytes in the graph, aligned to 64 bytes */
   size_t attribute_bytes;
   const rt_array *results, *operands;
   uint32_t result_count, operand_count;
 } rt_call;
-/* find is asked by name when a program is made, once for each step: NULL refuses the program. run is called
- * with what was found, from whatever thread runs the program and from several at once; a status that is not
- * IR_OK ends the run. */
-/* OpenCL C that defines the function `symbol`, called by a work-item for each element of the first result:
- * runtime/opencl/custom_kernel.c. */
+/* OpenCL C source that defines the function `symbol`, which one work-item calls for each element of the first
+ * result: runtime/opencl/custom_kernel.c. */
 typedef struct rt_call_text {
   const char *source, *symbol;
   const struct rt_native *native; /* its parameters */
 } rt_call_text;
+/* find is called with the operation's name when a program is made, once for each CALL step; NULL refuses the
+ * program. run is called with what find returned, from whatever thread runs the program, possibly from
+ * several at once; a status other than IR_OK ends the run. */
 typedef struct rt_calls {
   void *user;
   const void *(*find)(void *user, const char *name);
   ir_status (*run)(void *user, const void *found, const rt_call *call, ir_error *error);
-  /* For devices that are not the CPU; NULL, or false: they use `run` as well. */
+  /* For devices other than the CPU. Where it is NULL or returns false, they use `run` too. */
   bool (*text)(void *user, const void *found, rt_call_text *out);
 } rt_calls;
 
 /* All zero is the default. Strings are copied. */
 typedef struct rt_options {
-  int threads; /* that a loop may be spread over, the caller's included; 0: every processor we may use */
+  int threads; /* that a loop may be divided among, the caller's included; 0: as many as the processors we may
+                  use */
   const char *cache_dir;       /* NULL: as rt_disk_open chooses */
   int64_t cache_bytes;         /* cap of the cache on disk; 0: RT_DISK_DEFAULT_BYTES */
-  rt_disk_report cache_report; /* told what the cache on disk ignores; NULL: nobody is */
+  rt_disk_report cache_report; /* receives what the cache on disk ignores; may be NULL */
   const char *device;          /* "cpu" (NULL as well), "opencl", "opencl:N" or "opencl:PART OF NAME" */
   const char *target;          /* settings for rt_target_override; NULL: the device as it is */
-  bool no_disk;                /* keep nothing on disk */
+  bool no_disk;                /* use no cache on disk */
   bool no_compile;             /* VIEWFOLD_COMPILE=0: fail instead of compiling */
-  bool perf_map;               /* tell perf about generated code */
-  bool apart;             /* arrays share no memory, and none is used again: for tools that watch memory */
+  bool perf_map;               /* list generated code for perf */
+  bool apart; /* no two arrays share memory and no block is reused, so that memory checkers see errors */
   rt_compiling compiling; /* where the code generator runs; all zero: in this process */
   rt_compile compile;     /* NULL: the code generator's module */
   void *compile_user;
   rt_calls calls;        /* find NULL: there are no custom operations */
-  const ir_timer *timer; /* of compilations; outlives the context; may be NULL */
+  const ir_timer *timer; /* of compilations; must outlive the context; may be NULL */
 } rt_options;
 
-/* Reads nothing from the system: what costs time is looked up when first needed. options may be NULL. */
+/* Reads nothing from the system: the target and the caches are examined when first needed. options may be
+ * NULL. */
 ir_status rt_context_create(const ir_mem *mem, const rt_options *options, rt_context **out, ir_error *error);
 void rt_context_destroy(rt_context *context); /* every program must have been released; NULL is allowed */
 const ir_mem *rt_context_mem(const rt_context *context);
@@ -93,54 +96,56 @@ const ir_timer *rt_context_timer(const rt_context *context); /* NULL: none */
 rt_module *
 rt_context_codegen(rt_context *context); /* for printing assembler or LLVM IR; loaded at the first use */
 
-/* Elements that live between runs, on the context's device or on the host, or both. All zero: none. */
+/* The elements of an array that outlives runs, on the context's device, on the host, or on both. All zero: no
+ * memory. */
 typedef struct rt_memory {
   size_t bytes;
-  void *host;    /* elements as plain memory, aligned to 64 bytes; NULL: not there yet */
-  void *address; /* for rt_program_run_placed, after rt_memory_place */
-  void *block;   /* of host, as allocated */
+  void *host;    /* the elements in the host's memory, aligned to 64 bytes; NULL: not allocated yet */
+  void *address; /* device address for rt_program_run_placed, set by rt_memory_place */
+  void *block;   /* allocation that contains `host` */
   size_t block_bytes;
-  bool fresh; /* the host's elements are those of the device, or the device has none */
+  bool fresh; /* the host's elements are current: equal to the device's, or the device has none */
 } rt_memory;
 ir_status rt_memory_make(rt_context *context, size_t bytes, rt_memory *out, ir_error *error);
-/* Where to write elements, before anything else is done with the memory. NULL: memory is short. */
+/* Host memory to write the elements to, before any other use of the memory. NULL: memory is short. */
 void *rt_memory_write(rt_context *context, rt_memory *memory, ir_error *error);
-/* Elements, up to date and to stay so: the memory is written by no program any more. NULL after failing. */
+/* The current elements, on the host. No program may write the memory from now on. NULL on failure. */
 const void *rt_memory_read(rt_context *context, rt_memory *memory, ir_error *error);
-/* Sees to it that memory->address is there. keep: with the elements; else they will be written there. */
+/* Ensures that memory->address is valid. keep: it holds the elements; otherwise a program is going to write
+ * them. */
 ir_status rt_memory_place(rt_context *context, rt_memory *memory, bool keep, ir_error *error);
-void rt_memory_free(rt_context *context, rt_memory *memory); /* *memory becomes none */
+void rt_memory_free(rt_context *context, rt_memory *memory); /* sets *memory to all zero */
 
-/* Could a device be called so, on some machine? */
+/* Is this a well-formed device name? The machine need not have such a device. */
 bool rt_device_is_name(const char *name);
 
-/* Plain text about the devices that programs may run on: one line that names the device, indented lines below
- * it. */
+/* Describes the devices that programs may run on: a line with the device's name, then indented lines. */
 ir_status rt_devices_text(rt_context *context, ir_text *out, ir_error *error);
 
-/* What became of looking for programs, and what is kept in memory. */
+/* Counts of look-ups of programs by result, and of programs and kernels kept in memory. */
 typedef struct rt_lookups {
   int64_t from_memory, from_disk, misses;
-  int64_t invalidations; /* entries on disk that were thrown away */
+  int64_t invalidations; /* entries on disk that were removed as unusable */
   int64_t programs, kernels;
 } rt_lookups;
 rt_lookups rt_context_lookups(rt_context *context);
 
-/* IR_ERR_UNSUPPORTED: a graph, as it was recorded, that the context's device does not compute. */
+/* IR_ERR_UNSUPPORTED: the context's device cannot compute this graph, which is given as it was recorded. */
 ir_status rt_context_accepts(rt_context *context, const char *name, const ir_graph *graph, ir_ref results,
                              const ir_ref *inputs, size_t count, ir_error *error);
 
-/* The program of this key, or *out NULL where it is not cached (IR_OK all the same). */
+/* Finds the program of this key; *out is NULL where it is not cached (IR_OK too). */
 ir_status rt_program_find(rt_context *context, const void *key, size_t key_size, rt_program **out,
                           ir_error *error);
 
-/* Make the program of a plan: kernels come from memory, from disk, or are compiled, on as many threads as
- * there are kernels; the whole is cached under `key` (key_size 0: not cached). `name` is the graph's, for
- * messages. IR_ERR_COMPILE where a kernel is missing and the context forbids compiling. */
+/* Builds the program of a plan. Kernels come from memory, from disk, or are compiled on as many threads as
+ * there are kernels; the program is cached under `key` (key_size 0: not cached). `name` is the graph's, for
+ * messages. IR_ERR_COMPILE where a kernel is not cached and the context forbids compiling. */
 ir_status rt_program_build(rt_context *context, const char *name, const ir_graph *graph, const ir_plan *plan,
                            const void *key, size_t key_size, rt_program **out, ir_error *error);
 
-/* find and build give the caller one reference each; the context must outlive it. NULL is allowed. */
+/* rt_program_find and rt_program_build give the caller one reference. The context must outlive all
+ * references. NULL is allowed. */
 void rt_program_retain(rt_program *program);
 void rt_program_release(rt_program *program);
 
@@ -152,18 +157,17 @@ void rt_program_release(rt_program *program);
 ir_status rt_program_run(const rt_program *program, void *const *inputs, void *const *outputs,
                          const int64_t *vars, ir_error *error);
 
-/* The same with addresses, of rt_memory_place, in place of pointers. The run may still be going on
- * afterwards: what is asked of the memories waits for it, and tells of failures that come too late for this
- * call. */
+/* The same with the addresses of rt_memory_place instead of pointers. The run may still be in progress after
+ * the call. The rt_memory functions wait for it, and report failures that came too late for this call. */
 ir_status rt_program_run_placed(const rt_program *program, void *const *inputs, void *const *outputs,
                                 const int64_t *vars, ir_error *error);
 
-/* The same, and how long each step of the plan took: nanoseconds by number of the step, in room for
- * rt_program_step_count. A step that is run several times has them added up; one with steps inside has theirs
- * as well; one with nothing to do has 0. */
+/* The same, and measures each step of the plan: nanoseconds by the step's number, in an array of
+ * rt_program_step_count. The time of a step that runs several times is the sum; a step with steps inside
+ * includes theirs; a step without work has 0. */
 ir_status rt_program_run_timed(const rt_program *program, void *const *inputs, void *const *outputs,
                                const int64_t *vars, int64_t *ns_by_step, ir_error *error);
-size_t rt_program_step_count(const rt_program *program); /* of the plan that the program was built from */
+size_t rt_program_step_count(const rt_program *program); /* steps of the plan that it was built from */
 bool rt_program_is_kernel(const rt_program *program, size_t step);
 
 typedef struct rt_port {
@@ -177,8 +181,7 @@ typedef struct rt_variable {
 } rt_variable;
 
 const char *rt_program_name(const rt_program *program);
-size_t
-rt_program_input_count(const rt_program *program); /* inputs that results depend on, in order of slots */
+size_t rt_program_input_count(const rt_program *program); /* inputs that results depend on, by slot number */
 size_t rt_program_output_count(const rt_program *program);
 size_t rt_program_variable_count(const rt_program *program);
 rt_port rt_program_input(const rt_program *program, size_t number);
@@ -191,20 +194,21 @@ ir_status rt_program_input_shape(const rt_program *program, size_t number, const
 ir_status rt_program_output_shape(const rt_program *program, size_t number, const int64_t *vars,
                                   int64_t *dims, ir_error *error);
 
-/* What one run costs. bytes: size of every buffer of every kernel, counted once each time it runs. flops:
- * arithmetic operations on floats as the kernels are written, a fused multiply-add being two. Of a choice the
- * larger number of each of the two branches counts. A while loop counts with the most rounds that it was
- * declared to have, and as one round where none were: the predicate once more than that. Custom operations
- * count with their bytes alone. steps: kernels, copies and calls that run, and rounds of loops. */
+/* The cost of one run. bytes: the sizes of all buffers of all kernels, counted each time a kernel runs.
+ * flops: arithmetic operations on floats as the kernels are written; a fused multiply-add is two. A
+ * conditional counts the larger number of its two branches, for each of the sums. A while loop counts its
+ * declared maximum number of iterations, or one iteration if none is declared; its predicate counts once more
+ * than that. Custom operations count their bytes only. steps: kernels, copies and calls that run, and
+ * iterations of loops. */
 typedef struct rt_cost {
   int64_t bytes, flops, steps;
-  int64_t temp_bytes;  /* of the arena: intermediates, and what threads have to themselves */
-  int64_t given_bytes; /* of inputs that are read, and of results */
+  int64_t temp_bytes;  /* of the arena: intermediates, and the scratch of threads */
+  int64_t given_bytes; /* of the inputs that are read and of the results */
 } rt_cost;
 ir_status rt_program_cost(const rt_program *program, const int64_t *vars, rt_cost *out, ir_error *error);
 
-/* Of one kernel step, each time it runs: the operations as above, and how many threads can share it, 1 where
- * that is not worth it. Zeros for a step that is no kernel. */
+/* The cost of one run of a kernel step: its flops as above, and the number of threads that can share it, 1
+ * where sharing is not worth it. Zeros for a step that is no kernel. */
 typedef struct rt_step_cost {
   int64_t flops;
   int threads;
@@ -212,10 +216,9 @@ typedef struct rt_step_cost {
 ir_status rt_program_step_cost(const rt_program *program, const int64_t *vars, size_t step, rt_step_cost *out,
                                ir_error *error);
 
-/* Where the program came from. All kernels of a program found on disk count as from disk. */
+/* Where the kernels of a program came from. All kernels of a program found on disk count as from disk. */
 typedef struct rt_stats {
-  uint32_t launches,
-      kernels; /* steps that launch a kernel, each once however often it runs; different kernels */
+  uint32_t launches, kernels; /* steps that launch a kernel, each counted once; different kernels */
   uint32_t compiled, from_memory, from_disk;
   int64_t compile_ns; /* wall time of compiling and linking */
 } rt_stats;

@@ -1,4 +1,4 @@
-/* The CPU as a device: machine code in this process, memory that everybody sees. */
+/* The CPU as a device: machine code runs in this process, on its memory. */
 #include "runtime/cpu/device.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "runtime/context.h"
 #include "runtime/cpu/target.h"
 
-/* All that is to know of it is the memory that its blocks come from. */
+/* The only state is the allocator that blocks come from. */
 typedef struct cpu {
   rt_device base;
   ir_mem mem;
@@ -23,7 +23,7 @@ static ir_status describe_target(rt_device *device, ir_target *out, ir_error *er
   return rt_target_host(out, error);
 }
 
-/* The image of an object, which is freed; status if there is none. */
+/* Links an object, which is freed, to an image. Returns `status` if that is a failure. */
 static ir_status link_object(rt_context *c, ir_status status, cg_blob *object, const char *symbol,
                              rt_flat *image, ir_error *error) {
   int64_t start = ir_timer_start(c->options.timer);

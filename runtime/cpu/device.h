@@ -1,8 +1,8 @@
 /* The folder runtime/cpu. The CPU as a device.
  *
- *   in      what runtime/device.h asks of a device
+ *   in      the operations of runtime/device.h
  *   out     machine code mapped into this process
- *   holds   memory is that of the process */
+ *   holds   all memory is the process's own */
 
 /* The CPU as a device. */
 #ifndef VIEWFOLD_RUNTIME_CPU_DEVICE_H

@@ -1,6 +1,6 @@
-/* CPUID to LLVM feature names. A row per feature; a feature counts when its bit is set and the operating
- * system saves the registers it uses (XGETBV). Sources: Intel SDM volume 2 (CPUID), AMD APM volume 3 appendix
- * E. */
+/* Describes the processor. A table maps CPUID bits to LLVM feature names: a feature counts when its bit is
+ * set and the operating system saves the registers it uses (XGETBV). Sources: Intel SDM volume 2 (CPUID), AMD
+ * APM volume 3 appendix E. */
 #include "runtime/cpu/target.h"
 
 #include <stdio.h>
@@ -15,7 +15,8 @@ static int64_t power_of_two_below(int64_t value) {
   return power;
 }
 
-/* Data and unified caches of processor 0 as Linux describes them. Leaves alone what it cannot read. */
+/* Sizes of the data and unified caches of processor 0, by level, from sysfs. Levels that cannot be read are
+ * left unchanged. */
 static void caches_from_sysfs(int64_t size[4]) {
   for (int index = 0; index < 8; index++) {
     static const char *const names[3] = {"level", "type", "size"};
@@ -129,14 +130,14 @@ static int saved_state(leaves words) {
   return (low & 6) == 6 ? NEEDS_YMM : PLAIN;
 }
 
-/* The 512-bit set is used whole or not at all: F, CD, BW, DQ and VL together. */
+/* 512-bit vectors are used only if F, CD, BW, DQ and VL are all present. */
 static bool whole_avx512(leaves words) {
   return bit(words, LEAF_7, EBX, 16) && bit(words, LEAF_7, EBX, 28) && bit(words, LEAF_7, EBX, 30) &&
          bit(words, LEAF_7, EBX, 17) && bit(words, LEAF_7, EBX, 31);
 }
 
-/* Deterministic cache parameters: leaf 0x8000001d (AMD) or 4 (Intel), same layout. CPUID is slow in virtual
- * machines (microseconds), so no leaf is asked that is not needed. */
+/* Cache sizes by level from the deterministic cache parameters: leaf 0x8000001d (AMD) or 4 (Intel), same
+ * layout. CPUID is slow in virtual machines (microseconds), so only the leaves that are needed are read. */
 static bool caches_from_leaf(unsigned leaf, int64_t size[4]) {
   bool found = false;
   for (unsigned sub = 0; sub < 16; sub++) {
@@ -174,7 +175,7 @@ static void processor(ir_target *out, int64_t cache[4]) {
     used += (size_t)snprintf(out->features + used, sizeof out->features - used, "%s+%s", used ? "," : "",
                              f->name);
   }
-  out->has_dot2 = true; /* of every x86-64: pmaddwd */
+  out->has_dot2 = true; /* every x86-64 has pmaddwd */
   bool avx2 = state >= NEEDS_YMM && bit(words, LEAF_7, EBX, 5);
   out->has_masks = avx2;
   out->vector_bytes = state == NEEDS_ZMM ? 64 : avx2 ? 32 : 16;
@@ -182,7 +183,8 @@ static void processor(ir_target *out, int64_t cache[4]) {
   out->has_fma = state >= NEEDS_YMM && bit(words, LEAF_1, ECX, 12);
   out->has_f16c = state >= NEEDS_YMM && bit(words, LEAF_1, ECX, 29);
 
-  /* On a hybrid processor CPUID speaks of the core it runs on; the description must not depend on that. */
+  /* On a hybrid processor CPUID describes the core that executes it; the target must not depend on which core
+   * that is. */
   bool hybrid = bit(words, LEAF_7, EDX, 15);
   if (hybrid) return;
   bool topology = bit(words, LEAF_EXT1, ECX, 22);
@@ -216,7 +218,7 @@ ir_status rt_target_host(ir_target *out, ir_error *error) {
   return IR_OK;
 }
 
-/* The text form: one row per field. */
+/* The text form of a target: one row per field. */
 enum { FIELD_TEXT, FIELD_INT, FIELD_BOOL, FIELD_BYTES, FIELD_LANES, FIELD_MATRIX, FIELD_LOCAL };
 typedef struct field {
   const char *name;

@@ -1,4 +1,4 @@
-/* The machine that code is made for: read from the processor itself, written as text for cache keys, and
+/* The machine that code is generated for: read from the processor, written as text for cache keys, and
  * overridden by such text on request. Reads no environment variable. */
 #ifndef VIEWFOLD_RUNTIME_CPU_TARGET_H
 #define VIEWFOLD_RUNTIME_CPU_TARGET_H
@@ -9,8 +9,8 @@
  * the operating system support; elsewhere the feature list is empty and vectors are 16 bytes wide. */
 ir_status rt_target_host(ir_target *out, ir_error *error);
 
-/* One line with every field, equal for equal targets: "triple=T features=+a,+b vector_bytes=64 registers=32
- * fma=1 f16c=1 masks=1 dot2=1 l1=32768 l2=1048576 l3=33554432 lanes=0 local=0". */
+/* One line with every field, in the order of the table in target.c, equal for equal targets: "triple=T
+ * features=+a,+b vector_bytes=64 registers=32 fma=1 f16c=1 ... parts=2097152". */
 void rt_target_text(const ir_target *target, ir_text *text);
 
 /* Replace fields of *target by `name=value` settings separated by blanks, names and values as rt_target_text

@@ -1,4 +1,5 @@
-/* Images are position-independent as a whole, so packing is copying. Images of other bytes than code. */
+/* Packing several images into one, which is copying because an image is position-independent; and wrapping
+ * bytes other than machine code as an image. */
 #include "runtime/image/bundle.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
-/* The linker: one ELF64 relocatable object to one flat image.
+/* The linker: one ELF64 relocatable object becomes one flat image.
  *
- * Code sections come first, constants after them, in the object's order. Unwind tables, notes and everything
- * that would not be loaded are dropped. What differs between processors is in runtime/image/reloc.c. Source:
- * System V ABI, chapter 4.
+ * Code sections come first, then constants, each in the object's order. Unwind tables, notes and sections
+ * that would not be loaded are dropped. The relocations, which depend on the processor, are in
+ * runtime/image/reloc.c. Source: System V ABI, chapter 4.
  *
  * Every number in the object is checked before use; fields are copied out, so the object may lie at any
  * address. */
@@ -26,7 +26,7 @@ typedef struct linker {
   ir_error *error;
   uint64_t section_table;
   uint32_t sections, name_section;
-  uint32_t *place; /* per section: its offset in the image, or NOT_PLACED (the image starts with its head) */
+  uint32_t *place; /* offset of each section in the image, or NOT_PLACED (offset 0 holds the head) */
   Elf64_Shdr symtab, strtab;
   uint64_t symbols;
   uint32_t entries, code;
@@ -56,7 +56,7 @@ static Elf64_Sym symbol(const linker *l, uint64_t index) {
   return s;
 }
 
-/* A string of a string table whose extent has been checked; NULL when it does not end inside it. */
+/* A string in a string table whose range has been checked; NULL when it does not end inside the table. */
 static const char *string(const linker *l, const Elf64_Shdr *table, uint64_t at) {
   if (at >= table->sh_size) return NULL;
   const char *text = (const char *)l->object + table->sh_offset + at;
@@ -98,7 +98,7 @@ static ir_status read_header(linker *l) {
   return IR_OK;
 }
 
-/* Every section lies inside the file; one symbol table and its names. */
+/* Check that every section lies inside the file, and find the one symbol table and its names. */
 static ir_status read_sections(linker *l) {
   bool found = false;
   for (uint32_t i = 1; i < l->sections; i++) {
@@ -127,7 +127,7 @@ static ir_status refuse_section(linker *l, const char *name, const char *why) {
                  "linking: section '%.200s' %s; an image holds code and constants only", name, why);
 }
 
-/* Does this section go into the image? *keep says so. */
+/* Decides whether the section goes into the image (*keep); fails if an image cannot hold it. */
 static ir_status choose_section(linker *l, const Elf64_Shdr *s, bool *keep) {
   const char *name = section_name(l, s);
   *keep = false;
@@ -156,7 +156,7 @@ static bool is_entry(const linker *l, const Elf64_Sym *s) {
          s->st_shndx < l->sections && s->st_shndx != SHN_UNDEF;
 }
 
-/* Refuse what an image cannot hold; count the entries and the bytes of their names. */
+/* Refuse symbols that an image cannot hold; count the entries and the bytes of their names. */
 static ir_status read_symbols(linker *l) {
   for (uint64_t i = 1; i < l->symbols; i++) {
     Elf64_Sym s = symbol(l, i);
@@ -184,7 +184,7 @@ static ir_status refuse_size(linker *l) {
   return ir_fail(l->error, IR_ERR_COMPILE, "linking: more than %d bytes of code and constants", IMAGE_LIMIT);
 }
 
-/* Give every kept section its offset in the image, code first. */
+/* Assign an offset in the image to every kept section, code first. */
 static ir_status lay_out(linker *l) {
   uint64_t at = sizeof(rt_image_head) + (uint64_t)l->entries * sizeof(rt_image_row) + l->name_bytes;
   for (int pass = 0; pass < 2; pass++) {

@@ -63,8 +63,8 @@ static void *map_private(const void *bytes, size_t size) {
   return MAP_FAILED;
 }
 
-/* For systems where anonymous memory may not become executable: a memory file, written through its descriptor
- * and sealed before it is mapped, so that nobody can write to it through another one. */
+/* For systems where anonymous memory may not become executable: map a memory file that is written through its
+ * descriptor and then sealed, so that nobody can write to it through another one. */
 static void *map_memory_file(const void *bytes, size_t size) {
   void *map = MAP_FAILED;
 #if defined(__linux__)
@@ -134,8 +134,8 @@ void *rt_code_find(const rt_code *code, const char *name) {
   return (void *)(uintptr_t)(code->base + entry.offset);
 }
 
-/* The directory is everybody's: the file is used only where it is a regular one of this user's, and nothing
- * else has a name for it. */
+/* /tmp can be written by everybody: the file is used only if it is a regular file of this user without
+ * another link. */
 static int open_perf_map(const char *path) {
   struct stat s;
   int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);

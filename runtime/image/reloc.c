@@ -1,5 +1,5 @@
-/* Relocation tables. Source: System V ABI, AMD64 supplement: relocation types, and section B.2, which says
- * which instructions a GOTPCRELX relocation may stand on. */
+/* Relocation tables. Source: System V ABI, AMD64 supplement: relocation types, and section B.2 on the
+ * instructions that a GOTPCRELX relocation may apply to. */
 #include "runtime/image/reloc.h"
 
 #include <elf.h>
@@ -41,8 +41,9 @@ const rt_reloc *rt_reloc_find(const rt_machine *machine, uint32_t type) {
 
 size_t rt_reloc_width(const rt_reloc *reloc) { return reloc->action == RT_RELOC_PC64 ? 8 : 4; }
 
-/* Make the instruction whose displacement is at `field` use the address itself instead of its GOT slot.
- * *shift says how many bytes the displacement has moved towards the front. */
+/* Rewrite the instruction with its displacement at `field` to use the symbol's address directly instead of
+ * its GOT slot. *shift: how many bytes the displacement has moved towards the front. False if the instruction
+ * is not one of those in section B.2 that this code knows. */
 static bool relax_x86_64(uint8_t *field, uint64_t before, int *shift) {
   if (before < 2) return false;
   if (field[-2] == 0x8b && (field[-1] & 0xc7) == 0x05) { /* mov slot(%rip), reg -> lea S(%rip), reg */
@@ -71,6 +72,6 @@ const char *rt_reloc_apply(const rt_reloc *reloc, uint8_t *field, uint64_t befor
   if (reloc->action == RT_RELOC_GOT_RELAX && (addend != -4 || !relax_x86_64(field, before, &shift)))
     return "is on an instruction that needs a table outside the image";
   value += shift;
-  memcpy(field - shift, &value, width); /* code is little-endian, and so is whatever runs it */
+  memcpy(field - shift, &value, width); /* both the code and the processors that run it are little-endian */
   return NULL;
 }

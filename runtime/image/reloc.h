@@ -1,11 +1,11 @@
-/* What differs between processors when code is linked: the relocations, as tables. */
+/* The part of linking that depends on the processor: the relocations, as tables. */
 #ifndef VIEWFOLD_RUNTIME_IMAGE_RELOC_H
 #define VIEWFOLD_RUNTIME_IMAGE_RELOC_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* What to do with a relocation. S: symbol, A: addend, P: place, all as offsets in the image. */
+/* How a relocation is applied. S: symbol, A: addend, P: place, all as offsets in the image. */
 typedef enum rt_reloc_action {
   RT_RELOC_NOTHING,
   RT_RELOC_PC32,      /* 4 bytes: S + A - P */
@@ -23,20 +23,20 @@ typedef struct rt_reloc {
 
 typedef struct rt_machine {
   uint16_t number; /* ELF e_machine */
-  uint8_t pad;     /* fills gaps: an instruction that traps */
+  uint8_t pad;     /* fills gaps in the code: an instruction that traps */
   const rt_reloc *relocs;
   size_t reloc_count;
 } rt_machine;
 
-/* NULL when the processor, or the relocation, is not known. */
+/* NULL when the processor, or the relocation type, is not known. */
 const rt_machine *rt_machine_find(uint16_t number);
 const rt_reloc *rt_reloc_find(const rt_machine *machine, uint32_t type);
 
 /* Bytes that a PC32, PC64 or GOT_RELAX relocation writes. */
 size_t rt_reloc_width(const rt_reloc *reloc);
 
-/* Write `value` = S + A - P at `field`, before which its section has `before` more bytes. NULL when done,
- * else why it cannot be. */
+/* Write `value` = S + A - P at `field`, which has `before` bytes of its section in front of it. NULL on
+ * success, otherwise the reason of the failure. */
 const char *rt_reloc_apply(const rt_reloc *reloc, uint8_t *field, uint64_t before, int64_t addend,
                            int64_t value);
 

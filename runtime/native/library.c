@@ -1,11 +1,12 @@
-/* Loading from a file in memory, and checking what the dynamic linker made of it.
+/* Loading a shared object from a memory file, and checking what the dynamic linker loaded.
  *
- * dlopen first compares the name it is given with those of the libraries that are loaded, then the file's
- * device and inode; on either match it gives that library, whatever the file holds. The number of a
- * descriptor is no name to go by: it returns as soon as somebody closes it, which may be the host of this
- * library (a daemon closes all that it does not know). The inode is one: the mappings of a library keep its
- * file, so no other file in memory has its number. The path of a descriptor is therefore spelled so that it
- * tells the inode. Source: dl-load.c of glibc 2.36, _dl_map_object and _dl_map_object_from_fd. */
+ * dlopen compares the name that it is given with the names of the loaded libraries, then the file's device
+ * and inode with theirs. On either match it returns that library, whatever the file contains. So the path
+ * must be unique. A descriptor's number is not: it is reused as soon as the descriptor is closed, possibly by
+ * the program (a daemon closes all descriptors that it does not know). The inode number is unique: the
+ * mappings of a loaded library keep its memory file alive, so no other memory file has its inode. The path of
+ * the descriptor is therefore spelled so that it encodes the inode number. Source: dl-load.c of glibc 2.36,
+ * _dl_map_object and _dl_map_object_from_fd. */
 #define _GNU_SOURCE /* memfd_create, dlinfo, dl_iterate_phdr */
 #include "runtime/native/library.h"
 
@@ -31,8 +32,8 @@ void rt_library_id_option(rt_digest id, char option[RT_LIBRARY_ID_ROOM]) {
 
 enum { INODE_BITS = 64, NAME_ROOM = 32 + 2 * INODE_BITS };
 
-/* A path of `fd` that no other inode's has: in "/proc/self/fd/" + one "./" or "/" for each bit + "N", neither
- * means anything to the kernel. */
+/* A path of `fd` that differs for different inodes: "/proc/self/fd/", then for each bit of the inode "./" or
+ * "/", then the number of the descriptor. The kernel ignores both "./" and "/" here. */
 static void spell_path(int fd, uint64_t inode, char name[NAME_ROOM]) {
   size_t length = (size_t)snprintf(name, NAME_ROOM, "/proc/self/fd/");
   for (int bit = 0; bit < INODE_BITS; bit++)
@@ -62,7 +63,7 @@ typedef struct search {
   const struct link_map *map;
   char id[RT_DIGEST_HEX];
   uintptr_t function;
-  bool right, holds; /* its build-id is `id`; `function` lies in its code */
+  bool right, holds; /* its build-id is `id`; its code contains `function` */
 } search;
 
 static bool has_id(const struct dl_phdr_info *library, const ElfW(Phdr) * segment, const char *id) {
@@ -94,12 +95,12 @@ ir_status rt_library_load(const char *who, const void *object, size_t size, rt_d
   if (!*handle) return error->status;
   rt_digest_hex(id, s.id);
   if (dlinfo(*handle, RTLD_DI_LINKMAP, &map) == 0) {
-    found = dlsym(*handle, symbol); /* in what the library needs as well: `holds` says that it is its own */
+    found = dlsym(*handle, symbol); /* it may be a dependency's: `holds` excludes that */
     s.map = map, s.function = (uintptr_t)found;
     dl_iterate_phdr(match_library, &s);
   }
   if (s.right && s.holds) {
-    memcpy(function, &found, sizeof found); /* ISO C has no cast from one to the other */
+    memcpy(function, &found, sizeof found); /* ISO C has no cast between these pointers */
     return IR_OK;
   }
   rt_library_close(handle);

@@ -1,4 +1,4 @@
-/* Reading signatures, and calls by them. */
+/* Parsing signatures, and calling functions by them. */
 #include "runtime/native/native.h"
 
 #include <ctype.h>
@@ -79,7 +79,7 @@ static ir_dtype type_word(const char *text) {
   return IR_NONE;
 }
 
-/* "in3" or "out3": which array */
+/* Parses the word as an array, "in3" or "out3". */
 static bool array_word(const reader *r, rt_native_param *p) {
   const char *digits = strncmp(r->word, "in", 2) == 0 ? r->word + 2 : r->word + 3;
   p->result = digits == r->word + 3;
@@ -110,7 +110,7 @@ static bool read_axis(reader *r, rt_native_param *p) {
                                : wrong(r, "a tensor has at most 16 axes");
 }
 
-/* What follows the name of an array. */
+/* Parses what follows the name of an array: nothing, an axis in brackets, or a dot and a word. */
 static bool read_array(reader *r, rt_native_param *p) {
   if (p->number >= (p->result ? r->custom->results : r->custom->operands))
     return wrong(r, p->result ? "there are not so many results" : "there are not so many operands");
@@ -223,7 +223,7 @@ static int64_t number_of(const rt_native_param *p, const ir_custom_array *a) {
   return count;
 }
 
-/* An integer as the type has it; false where it does not fit. */
+/* Store an integer in the format of the dtype; false where it does not fit. */
 static bool store_integer(int64_t number, ir_dtype dtype, uint8_t bytes[8]) {
   ir_value kept = ir_value_cast((ir_value){.i = number}, IR_I64, dtype);
   bool fits = ir_is_float(dtype) || kept.i == number;

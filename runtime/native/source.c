@@ -1,4 +1,4 @@
-/* C source text to a function: compiled in a temporary directory, or found on disk. */
+/* Turns C source text into a function: compiled in a temporary directory, or found in the cache on disk. */
 #include "runtime/native/source.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static bool read_file(const char *path, bytes *out) {
   return good;
 }
 
-/* What the compiler said, as much as fits. */
+/* The compiler's messages, as much as fits. */
 static void read_said(const char *path, char *out) {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   ssize_t n = fd >= 0 ? read(fd, out, SAID_ROOM - 1) : 0;
@@ -57,7 +57,7 @@ static void read_said(const char *path, char *out) {
   if (fd >= 0) close(fd);
 }
 
-/* The exit status of `cc`, or -1 where there is none. */
+/* Runs `cc`, with its messages in the file `said`. Returns its wait status, or -1 if it cannot be run. */
 static int run_compiler(const char *source, const char *object, const char *said, rt_digest id) {
   char identity[RT_LIBRARY_ID_ROOM];
   rt_library_id_option(id, identity);
@@ -73,7 +73,7 @@ static int run_compiler(const char *source, const char *object, const char *said
   if (posix_spawnp(&child, "cc", &actions, NULL, arguments, environ) == 0)
     while (waitpid(child, &status, 0) < 0)
       if (errno != EINTR) {
-        status = 0; /* somebody else has waited for it: the object says whether it is done */
+        status = 0; /* another part of the program has waited for it: whether the object exists decides */
         break;
       }
   posix_spawn_file_actions_destroy(&actions);
@@ -103,7 +103,8 @@ static ir_status compile_source(const char *who, const char *source, rt_digest i
   return error->status;
 }
 
-/* Load what the disk holds for the key; false where that is to be compiled. */
+/* Load the object that the cache on disk holds for the key. False if it must be compiled. `only`: compiling
+ * is forbidden, so a failure to load is final. */
 static bool load_kept(rt_disk *disk, const rt_full_key *key, rt_digest id, const char *who,
                       const char *symbol, bool only, void **library, void (**function)(void),
                       ir_error *error) {

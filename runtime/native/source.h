@@ -5,9 +5,9 @@
 
 #include "runtime/runtime.h"
 
-/* Compile, or find in the cache, and load; *function is the symbol, rt_library_close ends *library.
- * IR_ERR_COMPILE: what `cc` says, no `cc`, no such symbol, or the context forbids compiling and the cache has
- * nothing. */
+/* Compile the source, or find it in the cache, and load it. *function is the address of `symbol`;
+ * rt_library_close closes *library. IR_ERR_COMPILE: `cc` fails (the message says why) or is missing, the
+ * symbol is missing, or the context forbids compiling and the cache does not hold the object. */
 ir_status rt_source_load(rt_context *context, const char *who, const char *source, const char *symbol,
                          void **library, void (**function)(void), ir_error *error);
 
