@@ -1,4 +1,4 @@
-/* Operands and attributes of a statement. */
+/* Parsing of a statement's operands and attributes. */
 #include "ir/parse/impl.h"
 
 #include <inttypes.h>
@@ -7,13 +7,13 @@
 
 enum { MAX_LIST_DEPTH = 32 };
 
-/* A word at the current token is a value by itself unless it is part of an expression. */
+/* Is the word at the current token part of an expression? Otherwise it is a value by itself. */
 static bool word_is_expression(ir_parser *p) {
   ir_token word = p->lex.token;
   int64_t axis, id;
   if (ir_range_axis(word.text, word.length, &axis)) return true;
   if ((id = ir_parse_intern(p, &word)) >= 0 && p->symbols[id].var_epoch == p->epoch) return true;
-  ir_lexer ahead = p->lex; /* one token further, without reporting anything */
+  ir_lexer ahead = p->lex; /* one token of lookahead, without reporting errors */
   ir_error ignored = {0};
   ahead.error = &ignored;
   ir_lex_next(&ahead);
@@ -50,7 +50,7 @@ static bool graph_value(ir_parser *p, ir_attr *out) {
   return (out->expr = ir_parse_function(p, &name)) != 0;
 }
 
-/* A number above the range of i64, which no index expression holds, stands as a word of digits. */
+/* An integer above INT64_MAX, which no index expression can hold, becomes a WORD of its digits. */
 static bool large_value(ir_parser *p, ir_attr *out) {
   enum { ROOM = 24 };
   char *digits = ir_parse_keep(p, ROOM);
@@ -62,7 +62,7 @@ static bool large_value(ir_parser *p, ir_attr *out) {
   return !p->lex.error->status;
 }
 
-/* one value that is no list */
+/* a value that is not a list */
 static bool simple_value(ir_parser *p, ir_attr *out) {
   const ir_token *t = &p->lex.token;
   *out = (ir_attr){.line = t->line, .column = t->column, .name = ""};
@@ -96,7 +96,7 @@ static bool pool_push(ir_parser *p, const ir_attr *item) {
   return true;
 }
 
-/* the items from start on become one list */
+/* replaces the items from `start` on by one list */
 static bool pool_fold(ir_parser *p, size_t start, int line, int column) {
   size_t count = p->pool_count - start;
   ir_attr *items = ir_parse_keep(p, count * sizeof *items);
@@ -192,7 +192,7 @@ bool ir_parse_operand(ir_parser *p, ir_ref *out) {
     ir_token name;
     return ir_parse_name(p, '%', &name, "bad operand") && (*out = ir_parse_lookup(p, &name)) != 0;
   }
-  if (ir_lex_is(&p->lex, '(')) { /* the parentheses belong to the operand, so that nothing may follow them */
+  if (ir_lex_is(&p->lex, '(')) { /* the operand ends at its closing parenthesis */
     ir_lex_next(&p->lex);
     bool by_line = p->lex.by_line;
     p->lex.by_line = false;

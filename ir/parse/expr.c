@@ -1,7 +1,8 @@
-/* Index expressions, types and declarations of variables.
+/* Parsing of index expressions, types and declarations of variables.
  *
  * Expressions are read with two explicit stacks, values and pending operators, so parentheses may nest as
- * deep as memory allows. a+b+c becomes one node of three sources, (a+b)+c two nodes; so too for * & |. */
+ * deep as memory allows. a+b+c becomes one node with three sources, (a+b)+c two nodes; likewise for *, & and
+ * |. */
 #include "ir/arith.h"
 #include "ir/parse/impl.h"
 
@@ -114,7 +115,7 @@ static bool is_index_arithmetic(ir_op op) {
   }
 }
 
-/* what is wrong with the operands, or NULL */
+/* an error text if the operands do not suit the operation, or NULL */
 static const char *misuse(const ir_graph *g, ir_op op, const ir_ref *src, uint32_t n) {
   ir_dtype first = ir_dtype_of(g, src[0]), want = op == IR_OP_WHERE ? ir_dtype_of(g, src[1]) : first;
   if (op == IR_OP_WHERE && first != IR_BOOL) return "expected a truth value as condition";
@@ -131,7 +132,7 @@ static const char *misuse(const ir_graph *g, ir_op op, const ir_ref *src, uint32
   return NULL;
 }
 
-/* replace the topmost n values by op of them */
+/* replaces the topmost n values by the operation on them */
 static bool apply_operator(ir_parser *p, const ir_operator *o, uint32_t n) {
   const ir_ref *src = p->values + p->value_count - n;
   const char *wrong = misuse(p->graph, o->op, src, n);
@@ -153,7 +154,7 @@ static int precedence(const ir_operator *o) {
                                      : 0;
 }
 
-/* make everything pending above `base` that binds at least as tight as `bound` */
+/* applies the pending operators above `base` that bind at least as tightly as `bound` */
 static bool reduce_pending(ir_parser *p, size_t base, int bound) {
   while (p->operator_count > base && precedence(&p->operators[p->operator_count - 1]) >= bound) {
     ir_operator o = p->operators[--p->operator_count];
@@ -250,8 +251,7 @@ static bool word_operand(ir_parser *p, bool *complete) {
   ir_lex_next(&p->lex);
   if (ir_lex_is(&p->lex, '=')) return push_value(p, declare_variable(p, &word));
   if (!ir_lex_is(&p->lex, '(')) return push_value(p, lookup_word(p, &word, 0, false));
-  for (uint32_t n = 1; n <= 3 && !call.op;
-       n++) { /* which of min's is meant is settled at the closing parenthesis */
+  for (uint32_t n = 1; n <= 3 && !call.op; n++) { /* any variant; close_paren chooses by operand count */
     ir_op op = ir_op_find(word.text, word.length, n);
     if (op && elementwise(op)) call.op = op;
   }
@@ -268,7 +268,7 @@ static bool word_operand(ir_parser *p, bool *complete) {
   return true;
 }
 
-/* At the start of an operand: read it, or the sign before it. *complete: an operand has been read. */
+/* At the start of an operand: reads it, or the sign before it. *complete: an operand has been read. */
 static bool operand(ir_parser *p, bool *complete) {
   ir_lexer *lx = &p->lex;
   *complete = true;
@@ -304,7 +304,7 @@ static bool operand(ir_parser *p, bool *complete) {
   return true;
 }
 
-/* At ')' of a parenthesis or call that is open above base. */
+/* At the ')' of a parenthesis or call that was opened above base. */
 static bool close_paren(ir_parser *p, size_t base) {
   if (!reduce_pending(p, base, 1)) return false;
   ir_operator o = p->operators[--p->operator_count];

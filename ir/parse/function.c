@@ -1,9 +1,10 @@
-/* Graphs that other graphs of the file call. */
+/* Graphs that other graphs of the file call, as functions. */
 #include "ir/parse/impl.h"
 
 #include <string.h>
 
-/* With parameters of its own in place of the INPUTs: which are told by name, in every graph of the file. */
+/* Makes a FUNC of a graph, with BUFFERs as parameters instead of the INPUTs, which have names that other
+ * graphs may use as well. */
 static ir_ref close_block(ir_parser *p, const ir_parsed_graph *block) {
   ir_graph *g = p->graph;
   size_t params = block->param_count, results = block->result_count, room = 2 * params + results;
@@ -24,11 +25,11 @@ static ir_ref close_block(ir_parser *p, const ir_parsed_graph *block) {
   return made;
 }
 
-/* What the graph depends on, its caller depends on: the same variables with the same bounds. */
+/* The caller depends on the variables of the graph that it calls: declares them with the same bounds. */
 static bool declare_all(ir_parser *p, const ir_token *at, const ir_parsed_graph *block) {
   for (size_t i = 0; i < block->var_count; i++) {
     int64_t name = ir_get(p->graph, block->vars[i])->arg;
-    ir_token variable = *at; /* where it stands in the text, and what it is called */
+    ir_token variable = *at; /* position of the call, name of the variable */
     variable.kind = IR_TOKEN_WORD;
     variable.quoted = false;
     variable.text = ir_name_text(p->graph, name);

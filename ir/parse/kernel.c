@@ -1,7 +1,7 @@
-/* Listings of kernels: nodes are made exactly as written, with nothing simplified.
+/* Parsing of kernel listings. Nodes are made exactly as written; nothing is simplified.
  *
- * Open loops are frames on an explicit stack. The effects of all open bodies stand on one stack, each frame
- * knowing where its own begin; so do the initial values of loops that carry values. */
+ * Open loops are frames on an explicit stack. The effects of all open bodies are on one stack, in which each
+ * frame knows where its effects begin; likewise the initial values of loops with carried values. */
 #include "ir/parse/impl.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ typedef struct frame {
   frame_kind kind;
   ir_ref range;
   int binding;
-  size_t effects, inits; /* where those of this frame begin */
+  size_t effects, inits; /* where those of this frame begin on their stacks */
   ir_token name;         /* of a VALUE loop's result */
 } frame;
 
@@ -58,7 +58,7 @@ static bool accept_word(ir_parser *p, const char *word) {
   return true;
 }
 
-/* p0, p1, ... or, with the letter l, locals */
+/* p0, p1, ... or, with the letter 'l', locals l0, l1, ... */
 static bool is_buffer_word(const ir_token *t, char letter, int64_t *slot) {
   *slot = 0;
   if (t->kind != IR_TOKEN_WORD || t->length < 2 || t->length > 10 || t->text[0] != letter ||
@@ -71,7 +71,7 @@ static bool is_buffer_word(const ir_token *t, char letter, int64_t *slot) {
   return true;
 }
 
-/* ranges, parameters and locals are looked up in the same table: ridxN, pN and lN never collide */
+/* Declares a range, parameter or local. They share a table, since ridxN, pN and lN never collide. */
 static bool define_word(ir_parser *p, const ir_token *word, ir_ref ref) {
   int64_t id = ir_parse_intern(p, word);
   if (id < 0 || !ref) return id < 0 ? ir_parse_memory(p) : false;
@@ -99,7 +99,7 @@ static ir_ref parse_buffer_ref(ir_parser *p) {
   return p->symbols[id].range;
 }
 
-/* an index expression, or a truth value where `dtype` says so */
+/* an expression of dtype index or bool, as `dtype` says */
 static ir_ref parse_typed(ir_parser *p, ir_dtype dtype) {
   int line = p->lex.token.line, column = p->lex.token.column;
   ir_ref ref = ir_parse_expression(p);
@@ -143,7 +143,7 @@ static bool parse_carries(kernel_parser *k, frame *f) {
   return true;
 }
 
-/* after `for`, up to and including `{`; name is the result's, or NULL for a loop run for its effect */
+/* parses from `for` to `{`; name is the result's name, or NULL for a loop that runs for its effect */
 static bool parse_for(kernel_parser *k, const ir_token *name) {
   ir_parser *p = k->p;
   frame f = {.kind = name ? FRAME_VALUE : FRAME_EFFECT, .effects = k->effect_count, .inits = k->init_count};
@@ -166,7 +166,7 @@ static bool end_line(ir_parser *p) {
   return ok;
 }
 
-/* `: dtype`, which is part of every value line */
+/* `: dtype`, which ends every line that defines a value */
 static bool parse_dtype_suffix(ir_parser *p, ir_dtype *dtype) {
   if (p->lex.token.first || !ir_lex_expect(&p->lex, ':', "missing dtype"))
     return ir_lex_fail(&p->lex, "missing dtype", "': dtype'");
@@ -185,7 +185,7 @@ static bool parse_subscript(kernel_parser *k) {
          push_source(k, param) && push_source(k, index);
 }
 
-/* perhaps `ahead ELEMENTS`, then perhaps `stream`: a load's arg */
+/* optional `ahead ELEMENTS`, then optional `stream`: the arg of a load */
 static bool parse_ahead(kernel_parser *k, int64_t *out) {
   ir_parser *p = k->p;
   int64_t count;
@@ -210,12 +210,12 @@ static bool parse_load(kernel_parser *k, ir_ref *out) {
       !parse_dtype_suffix(p, &dtype))
     return false;
   if (dtype == IR_INDEX) return ir_lex_fail(&p->lex, "bad dtype of a load", "a data dtype");
-  if (!other) other = ir_const(p->graph, dtype, (ir_value){.i = 0}); /* the bits of 0.0 too */
+  if (!other) other = ir_const(p->graph, dtype, (ir_value){.i = 0}); /* the same bits as 0.0 */
   return other && push_source(k, valid) && push_source(k, other) &&
          (*out = make_node(k, IR_OP_LOAD, dtype, arg)) != 0;
 }
 
-/* after the word: `SUBSCRIPT = VALUE`, then perhaps `stream` or `stream most` */
+/* after the word: `SUBSCRIPT = VALUE`, then optional `stream` or `stream most` */
 static bool parse_store(kernel_parser *k) {
   ir_parser *p = k->p;
   ir_ref value;
@@ -227,8 +227,7 @@ static bool parse_store(kernel_parser *k) {
   return push_source(k, value) && push_effect(k, make_node(k, IR_OP_STORE, IR_NONE, arg)) && end_line(p);
 }
 
-/* after the word: `lN: DTYPE[SIZE]`, then perhaps `over POSITION, ...`, then perhaps `kept`, perhaps `ahead`
- */
+/* after the word: `lN: DTYPE[SIZE]`, then optional `over INDEX, ...`, then optional `kept` or `kept ahead` */
 static bool parse_local(kernel_parser *k) {
   ir_parser *p = k->p;
   ir_lex_next(&p->lex);
@@ -256,7 +255,7 @@ static bool parse_local(kernel_parser *k) {
   return define_word(p, &word, make_node(k, IR_OP_LOCAL, dtype, arg)) && end_line(p);
 }
 
-/* after the word: `SUBSCRIPT = VALUE`, or `add VALUE`, then perhaps `if VALID` and `over POSITION, ...` */
+/* after the word: `SUBSCRIPT = VALUE` or `add VALUE`, then optional `if VALID` and `over INDEX, ...` */
 static bool parse_update(kernel_parser *k) {
   ir_parser *p = k->p;
   ir_ref value, valid, position;
@@ -305,7 +304,7 @@ static int find_word(const ir_attr *a, const char *const *words, int count) {
   return -1;
 }
 
-/* put one attribute, of the kind that ops.def gives, into the node's argument or sources */
+/* stores one attribute, of the kind that ops.def gives, in the node's arg or sources */
 static bool read_attribute(kernel_parser *k, const ir_attr *a, const char *kind, int64_t *number, int *mode) {
   static const char *const truth[] = {"false", "true"};
   int64_t value;
@@ -316,7 +315,7 @@ static bool read_attribute(kernel_parser *k, const ir_attr *a, const char *kind,
   }
   if (strcmp(kind, "expr") == 0 && a->kind == IR_ATTR_EXPR) return push_source(k, a->expr);
   if (a->kind == IR_ATTR_WORD) {
-    if (strcmp(kind, "dtype") == 0) return true; /* the line's own dtype says it */
+    if (strcmp(kind, "dtype") == 0) return true; /* the same as the dtype that ends the line */
     *mode = strcmp(kind, "gather_mode") == 0 ? find_word(a, ir_gather_modes, 3)
             : strcmp(kind, "binding") == 0   ? find_word(a, ir_bindings, 4)
             : strcmp(kind, "bool") == 0      ? find_word(a, truth, 2)
@@ -388,7 +387,7 @@ static bool parse_value(kernel_parser *k) {
   return ir_parse_define(p, &name, value) && end_line(p);
 }
 
-/* The effects of the innermost body as one effect. */
+/* The effects of the innermost body, as one effect. */
 static ir_ref close_body(kernel_parser *k, const frame *f) {
   size_t count = k->effect_count - f->effects;
   k->effect_count = f->effects;
@@ -396,7 +395,7 @@ static ir_ref close_body(kernel_parser *k, const frame *f) {
   return ir_make(k->p->graph, IR_OP_SEQ, IR_NONE, 0, count ? k->effects + f->effects : NULL, (uint32_t)count);
 }
 
-/* `next VALUES` and the `}` that ends a loop of carried values */
+/* `next VALUES` and the `}` of a loop with carried values */
 static bool parse_next(kernel_parser *k) {
   ir_parser *p = k->p;
   frame f = k->frames[k->frame_count - 1];
@@ -423,7 +422,7 @@ static bool parse_next(kernel_parser *k) {
   return loop && ir_parse_define(p, &f.name, loop);
 }
 
-/* at `}`; *root is the kernel's effect once the last body is closed */
+/* at `}`; *root is the kernel's effect when this closes the last body */
 static bool parse_close(kernel_parser *k, ir_ref *root) {
   ir_parser *p = k->p;
   frame f = k->frames[--k->frame_count];
@@ -444,7 +443,7 @@ static bool parse_line(kernel_parser *k, ir_ref *root) {
   bool value = ir_lex_is(&p->lex, '%');
   ir_token word = p->lex.token;
   if (value) {
-    /* the name's own % may begin the line; from here on the line must hold everything */
+    /* the % of the name may begin the line; all that follows must be on the same line */
     p->lex.token.first = false;
     p->lex.by_line = true;
     return parse_value(k);

@@ -55,7 +55,7 @@ bool ir_lex_blame(ir_lexer *lx, int line, int column) {
   return false;
 }
 
-/* up to 40 bytes of a token between quotes, in printable form */
+/* the first 40 bytes of a token between quotes, in printable form */
 static void quote(char *out, size_t size, const char *text, size_t length) {
   size_t n = 0, shown = length > 40 ? 40 : length;
   out[n++] = '\'';
@@ -99,7 +99,7 @@ static void skip_blank(ir_lexer *lx) {
 
 bool ir_text_to_double(const char *text, size_t length, double *value) {
   char point[16], copy[1100];
-  int wide = snprintf(point, sizeof point, "%.1f", 0.5); /* "0", what the locale uses as point, "5" */
+  int wide = snprintf(point, sizeof point, "%.1f", 0.5); /* "0", the locale's decimal point, "5" */
   if (length > 1000 || wide < 3 || wide >= (int)sizeof point) return false;
   size_t n = 0;
   for (size_t i = 0; i < length; i++) {
@@ -165,7 +165,7 @@ static void lex_number(ir_lexer *lx) {
                    "number too large, found %s, expected a finite f64 of at most 1000 characters", found);
 }
 
-/* at the opening quote; leaves text and length of what stands between the quotes */
+/* At the opening quote. The token's text is what stands between the quotes. */
 static bool lex_string(ir_lexer *lx) {
   ir_token *t = &lx->token;
   size_t start = ++lx->at;
@@ -327,7 +327,7 @@ void ir_lex_print_name(ir_text *out, const char *bytes, size_t length) {
   else ir_lex_print_string(out, bytes, length);
 }
 
-/* value == what text reads as, in the dtype */
+/* does the text read back as `value` in the dtype? */
 static bool reads_back(const char *text, double value, ir_dtype dtype) {
   double again;
   if (!ir_text_to_double(text, strlen(text), &again)) return false;
@@ -360,7 +360,7 @@ void ir_print_double(ir_text *out, double value, ir_dtype dtype) {
       bool plain = is_digit((unsigned char)*c) || *c == '-' || *c == '+' || *c == 'e';
       is_float = is_float || !plain || *c == 'e';
       if (plain) text[n++] = *c;
-      else if (n == 0 || text[n - 1] != '.') /* the locale's point, of any number of bytes */ text[n++] = '.';
+      else if (n == 0 || text[n - 1] != '.') text[n++] = '.'; /* the locale's point, one or more bytes */
     }
     text[n] = '\0';
     if (!is_float) memcpy(text + n, ".0", 3);

@@ -1,4 +1,4 @@
-/* Literals, and the operations that are nothing but literals: const, data, buffer. */
+/* Parsing of literals, and of the operations that consist of literals: const, data, buffer. */
 #include "ir/parse/impl.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The parser's state, and blocks of tensor graphs. */
+/* The parser's state, and the parsing of tensor graphs and of files. */
 #include "ir/parse/impl.h"
 
 #include <stdio.h>
@@ -81,7 +81,7 @@ bool ir_parse_name(ir_parser *p, int sigil, ir_token *name, const char *wrong) {
   return !p->lex.error->status;
 }
 
-/* a message about a name: the same text with the name in its place */
+/* a message about a name, which it quotes */
 static bool name_error(ir_parser *p, const ir_token *name, const char *wrong, const char *expected) {
   return ir_lex_fail_at(&p->lex, name->line, name->column, "%s, found '%c%.*s', expected %s", wrong,
                         name->sign, (int)(name->length > 40 ? 40 : name->length), name->text, expected);
@@ -155,7 +155,7 @@ static void fail_type(ir_parser *p, const ir_token *name, ir_ref value, const ir
   ir_text_free(&actual);
 }
 
-/* One node, or two that have one value alone and the same: n of n=1..1 is 1. */
+/* Equal nodes, or nodes with one and the same possible value: n with n=1..1 is 1. */
 static bool same_size(ir_graph *g, ir_ref a, ir_ref b) {
   ir_bounds x = ir_bounds_of(g, a), y = ir_bounds_of(g, b);
   return a == b || (x.div == 0 && y.div == 0 && x.rem == y.rem);
@@ -170,7 +170,7 @@ static bool same_sizes(ir_graph *g, ir_ref wanted, ir_ref actual, uint64_t unche
   return same;
 }
 
-/* `dtype[shape]` or, for an index expression, `index` or `bool`, as the value has it */
+/* `dtype[shape]`, or `index` or `bool` for an index expression; must agree with the value */
 static bool check_type(ir_parser *p, const ir_token *name, ir_ref value) {
   ir_token t = p->lex.token;
   if (t.kind != IR_TOKEN_WORD || t.first || (ir_parse_dtype_word(&t) == IR_NONE && !ir_token_is(&t, "none")))
@@ -188,8 +188,8 @@ static bool check_type(ir_parser *p, const ir_token *name, ir_ref value) {
   return same;
 }
 
-/* const and data in exactly the form in which they are printed, which holds every value there is. Other forms
- * are the builder's matter: *made is then 0 and the lexer is where it was. */
+/* Reads const and data in the form in which they are printed, which represents every value. Other forms are
+ * left to the builder: *made is then 0 and the lexer is where it was. */
 static bool read_leaf(ir_parser *p, const ir_token *op, ir_ref *made) {
   if (!p->builder->apply || ir_token_is(op, "buffer")) return (*made = ir_parse_leaf(p, op)) != 0;
   ir_lexer before = p->lex;
@@ -211,7 +211,7 @@ static ir_ref parse_operation(ir_parser *p, statement *s) {
   const ir_token *first = &s->names[0];
   ir_ref made = 0;
   bool value_follows = ir_lex_is(&p->lex, '(') || ir_lex_is(&p->lex, '%') || ir_parse_at_literal(p);
-  if (value_follows && !op.first) { /* an index expression, or another name of a value */
+  if (value_follows && !op.first) { /* an index expression, or an alias of a value */
     ir_ref value;
     return ir_parse_operand(p, &value) ? value : 0;
   }

@@ -1,15 +1,14 @@
 /* The folder ir/parse. The parser.
  *
  *   in      text: graphs, kernels, index expressions
- *   out     nodes, and the names that the text gave
- *   holds   any bytes are accepted; what is wrong is told with line and column; what is printed is read
- *           back as the same nodes */
+ *   out     nodes, and the names in the text
+ *   holds   any bytes are accepted; errors are reported with line and column; printed text is read back as
+ *           the same nodes */
 
 /* The parser of text graphs, kernels and index expressions (docs/ir.md gives the grammar).
  *
- * Everything is reported into graph->error as `FILE:LINE:COL: error: what was wrong, found ..., expected
- * ...`. Any bytes are accepted as input; nothing recurses. Names live in the graph, so they stay valid as
- * long as it does. */
+ * Errors go to graph->error as `FILE:LINE:COL: error: what was wrong, found ..., expected ...`. Any bytes are
+ * accepted as input; nothing recurses. Names are stored in the graph and stay valid as long as it does. */
 #ifndef VIEWFOLD_IR_PARSE_PARSE_H
 #define VIEWFOLD_IR_PARSE_PARSE_H
 
@@ -19,13 +18,13 @@
 /* How the parser makes nodes. */
 typedef struct ir_builder {
   void *user;
-  /* An index expression. n may exceed 2 for ADD, MUL, AND, OR, written as a+b+c. Operands have agreeing
-   * dtypes. */
+  /* An index expression. n may exceed 2 for ADD, MUL, AND, OR, written as a+b+c. The dtypes of the operands
+   * agree. */
   ir_ref (*expr)(void *user, ir_graph *graph, ir_op op, const ir_ref *src, uint32_t n);
-  /* An operation of a tensor graph, by the name in the text: aliases and the number of results are the
-   * callee's matter. Several results come back as a TUPLE node. 0 after ir_fail(graph->error, ...); the
-   * parser adds the position. The attribute value of `then=@f` is a GRAPH: the FUNC of graph f, the same each
-   * time. May be NULL when no graph is parsed. */
+  /* An operation of a tensor graph, by its name in the text; the callee resolves aliases and the number of
+   * results. Several results are returned as a TUPLE node. 0 after ir_fail(graph->error, ...), to which the
+   * parser adds line and column. The attribute value of `then=@f` is a GRAPH: the FUNC of graph f, the same
+   * for each use. May be NULL when no graph is parsed. */
   ir_ref (*apply)(void *user, ir_graph *graph, const char *name, size_t name_length, const ir_ref *operands,
                   size_t operand_count, const ir_attr *attrs, size_t attr_count, int line, int column);
 } ir_builder;
@@ -46,13 +45,13 @@ typedef struct ir_parsed_graph {
   size_t name_length;
   ir_ref root; /* GRAPH: TUPLE of the results; KERNEL: the KERNEL node; INDEX: the effect */
   ir_named *params;
-  size_t param_count, param_cap; /* in order of declaration; INPUT nodes, or PARAM nodes named p0, p1, ... */
+  size_t param_count, param_cap; /* in order of declaration; INPUT nodes, or PARAM nodes p0, p1, ... */
   ir_named *results;
-  size_t result_count, result_cap; /* of a GRAPH; a literal result is named by its place, "0", "1", ... */
+  size_t result_count, result_cap; /* of a GRAPH; a literal result is named by its index, "0", "1", ... */
   ir_ref *vars;
   size_t var_count, var_cap; /* in order of declaration */
   int line, column;          /* of its name */
-  bool called;               /* a graph below is made of it */
+  bool called;               /* a later graph calls it */
 } ir_parsed_graph;
 
 typedef struct ir_module {
@@ -68,9 +67,9 @@ ir_status ir_parse_module(ir_graph *graph, const ir_builder *builder, const char
 void ir_module_free(ir_module *module);
 const ir_parsed_graph *ir_module_find(const ir_module *module, const char *name); /* NULL when absent */
 
-/* A parser for texts of one's own making, such as chain expressions: read parser->lex for signs and words,
- * and call the functions below at the first token of what they read; they stop at the first token that does
- * not belong to it. Variables stay declared until ir_parser_free. */
+/* A parser for the caller's own texts, such as chain expressions: read signs and words from parser->lex, and
+ * call the functions below at the first token of what they read; each stops at the first token that does not
+ * belong to it. Variables stay declared until ir_parser_free. */
 typedef struct ir_parser {
   ir_lexer lex;
   ir_graph *graph;
@@ -78,7 +77,7 @@ typedef struct ir_parser {
   struct ir_symbol *symbols; /* per interned name */
   size_t symbol_cap;
   uint32_t epoch;    /* symbols of earlier blocks are out of scope */
-  ir_module *module; /* the blocks so far; NULL: none is read */
+  ir_module *module; /* the blocks read so far; NULL: no file is read */
   ir_ref *vars;      /* in order of declaration */
   size_t var_count, var_cap;
   ir_ref *values; /* stacks of the expression parser */
@@ -92,7 +91,7 @@ typedef struct ir_parser {
   struct ir_scrap *scraps; /* storage of the statement's attributes */
   char *bytes;
   size_t bytes_cap;
-  bool in_sizes; /* an expression ends at `|`, unless inside parentheses */
+  bool in_sizes; /* an expression ends at a `|` outside parentheses */
 } ir_parser;
 
 ir_status ir_parser_init(ir_parser *parser, ir_graph *graph, const ir_builder *builder, const char *file,
@@ -100,14 +99,14 @@ ir_status ir_parser_init(ir_parser *parser, ir_graph *graph, const ir_builder *b
 void ir_parser_free(ir_parser *parser);
 /* `(n//4)+1`; variables are declared at their first use, as in `n=4..64:4`. 0 on failure. */
 ir_ref ir_parse_expression(ir_parser *parser);
-/* `f32[n=4..64:4,32]`: a data dtype and a TUPLE of sizes; `f32[8|n,32]` also one of batch sizes, otherwise 0.
- * batch NULL: there can be none. */
+/* `f32[n=4..64:4,32]`: a data dtype and a TUPLE of sizes. *batch is the TUPLE of batch sizes, as in
+ * `f32[8|n,32]`, or 0 without any. batch NULL: batch sizes are an error. */
 bool ir_parse_type(ir_parser *parser, ir_dtype *dtype, ir_ref *batch, ir_ref *shape);
 /* An attribute's value: expression, float, word, string or list. Lists stay valid until the next
  * ir_parse_forget. */
 bool ir_parse_value(ir_parser *parser, ir_attr *out);
 void ir_parse_forget(ir_parser *parser);
-/* May a size variable have this name? Not when it is a number's, truth value's, dtype's or range's name. */
+/* May a size variable have this name? Names of numbers, truth values, dtypes and ranges are reserved. */
 bool ir_variable_name_ok(const char *name, size_t length);
 
 #endif
