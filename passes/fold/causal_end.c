@@ -1,20 +1,21 @@
-/* Slabs in which rows end early: a causal softmax over the keys 0 to i of query i.
+/* Fused row groups in which rows end early: a causal softmax over the keys 0 to i of query i.
  *
- * Scores beyond the last key of a row are put to -inf, so that their exponentials are 0. In a round of
- * several rows all scores from some position E on are beyond: what is made of them is known, and need not be
- * computed.
+ * A mask sets scores beyond the last key of a row to -inf, so that their exponentials are 0. In an iteration
+ * of several rows, all scores from some key E on are masked: the values computed from them are known and need
+ * not be computed.
  *
- *   scores    nobody looks at them from E on                          the axis ends at E
+ *   scores    are not read from E on                                  the axis ends at E
  *   greatest  max of where(beyond, -inf, ...)                         the reduction ends at E
  *   weights   exp(where(beyond, -inf, ...) - greatest) is 0           the axis ends at E
  *   sum       of weights                                              the reduction ends at E
- *   results   sum of weights times values                             ends at E, plus 0 times the rest
+ *   results   sum of weights times values                             ends at E, plus 0 times the remaining
+ * terms
  *
- * A weight that is NaN is so in a row of which the first weight is NaN as well: the greatest score, NaN or
- * infinite, is what makes it so. Zero times the other values is 0, or NaN where one of them is not finite,
- * for all rows alike, so that it is computed once. What is kept does not change: E is a multiple of
- * FUSE_MASK_TILE, and the masks before it stay. All of it or nothing: a local whose end was left out has no
- * other readers. */
+ * A weight is NaN only in a row whose first weight is NaN as well: the greatest score, NaN or infinite, is
+ * what makes it NaN. Zero times the remaining values is 0, or NaN where one of them is not finite, for all
+ * rows alike, so that it is computed once. The terms that are computed are the same as before: E is a
+ * multiple of FUSE_MASK_TILE, and the masks before it stay. Either all of this is done or nothing: a local
+ * without elements from E on has no other readers. */
 #include "fold.h"
 
 #include "mask_end.h"
@@ -23,17 +24,17 @@
 
 enum { MAX_LOADS = 64, MAX_SHORT = 8 };
 
-/* A local without elements from E on along its last axis. */
+/* A local that has no elements from E on along its last axis. */
 typedef struct shortened {
   ir_ref local;
-  bool zero; /* they would be 0; otherwise nobody looks at them */
+  bool zero; /* the missing elements would be 0; otherwise they are not read */
 } shortened;
 
 typedef struct row_group_mask {
   ir_graph *g;
   loop_stores stores;
   ir_ref iteration, end;
-  int64_t size; /* of the whole axis */
+  int64_t size; /* elements of the whole axis */
   shortened locals[MAX_SHORT];
   uint32_t local_count;
 } row_group_mask;
@@ -42,7 +43,7 @@ static ir_ref latest_of(const row_group_mask *s, ir_ref start) {
   return fuse_last_unmasked(s->g, start, s->iteration, s->size);
 }
 
-/* A store or load of a local: the range that walks the axis of that size, one element after another. */
+/* In the index of a local: the range of s->size keys that has stride 1; 0: none. */
 static ir_ref key_range(const row_group_mask *s, ir_ref index) {
   ir_ref ranges[MAX_LOADS];
   int64_t stride, extent;
@@ -60,7 +61,8 @@ static const shortened *local_of(const row_group_mask *s, ir_ref load) {
   return NULL;
 }
 
-/* Loads of shortened locals below root, and the one range that walks all of them; false where it differs. */
+/* Counts loads of shortened locals below root. *range: the one range that walks all of them; false where they
+ * have several. */
 static bool loads_below(const row_group_mask *s, ir_ref root, ir_ref *range, uint32_t *count) {
   ir_ref loads[MAX_LOADS];
   uint32_t found = loop_find(s->g, root, IR_OP_LOAD, loads, MAX_LOADS);
@@ -80,8 +82,8 @@ static bool add_local(row_group_mask *s, ir_ref local, bool zero) {
   return true;
 }
 
-/* The first statement that is the greatest of scores that end: the scores' local is the first shortened one.
- */
+/* Finds the first effect that is the maximum of masked scores. The scores' local becomes the first shortened
+ * one. */
 static bool find_scores(row_group_mask *s) {
   ir_graph *g = s->g;
   for (uint32_t i = 0; i < s->stores.count; i++) {
@@ -104,7 +106,7 @@ static bool find_scores(row_group_mask *s) {
   return false;
 }
 
-/* Does it end at s->end, or before? */
+/* Is the value -inf from s->end on, or earlier? */
 static bool ends_there(row_group_mask *s, ir_ref value, ir_ref range) {
   ir_ref start, end;
   if (!fuse_masked_from(s->g, value, range, &start)) return false;
@@ -112,7 +114,7 @@ static bool ends_there(row_group_mask *s, ir_ref value, ir_ref range) {
   return end && (end == s->end || pass_proves(s->g, IR_OP_LE, end, s->end));
 }
 
-/* The greatest of a row, which another effect has stored; or 0 in place of -inf. */
+/* Is the value the maximum of a row that another effect has stored, or that with 0 in place of -inf? */
 static bool is_greatest(row_group_mask *s, ir_ref value, ir_ref scores) {
   ir_graph *g = s->g;
   while (ir_op_of(g, value) == IR_OP_BITCAST) value = ir_src(g, value, 0);
@@ -145,7 +147,7 @@ static ir_ref fresh(row_group_mask *s, ir_ref extent) {
   return ir_make(s->g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(s->stores.next_range++, 0), &extent, 1);
 }
 
-/* Sum over the rest of the axis of 0 times what the weights are multiplied with. */
+/* The sum over the remaining keys of 0 times the factor that the weights are multiplied by. */
 static ir_ref masked_remainder(row_group_mask *s, ir_ref factor, ir_ref range) {
   ir_graph *g = s->g;
   ir_ref behind = fresh(s, pass_sub(g, ir_index(g, s->size), s->end)), at = pass_add(g, s->end, behind);
@@ -158,7 +160,8 @@ static ir_ref masked_remainder(row_group_mask *s, ir_ref factor, ir_ref range) {
               : 0;
 }
 
-/* The reduction that ends at s->end instead; 0: it cannot. *count: loads of shortened locals in it. */
+/* The reduction with s->end as its extent; 0: it cannot end there. *count: loads of shortened locals in it.
+ */
 static ir_ref reduced(row_group_mask *s, ir_ref reduce, ir_ref range, uint32_t *count) {
   ir_graph *g = s->g;
   const ir_node *r = ir_get(g, reduce);
@@ -186,11 +189,12 @@ static ir_ref reduced(row_group_mask *s, ir_ref reduce, ir_ref range, uint32_t *
   return made && remainder ? ir_binary(g, IR_OP_ADD, made, remainder) : factor ? 0 : made;
 }
 
-/* A statement that reads shortened locals; false where it cannot do without what is left out. */
+/* Changes an effect that reads shortened locals so that it does without their missing elements; false where
+ * it cannot. */
 static bool shorten_reader(row_group_mask *s, ir_ref *store, ir_ref range, uint32_t loads) {
   ir_graph *g = s->g;
   const ir_node *n = ir_get(g, *store);
-  if (key_range(s, n->src[1]) == range) { /* its own axis */
+  if (key_range(s, n->src[1]) == range) { /* it stores the keys' axis itself */
     if (!is_weight(s, n->src[2], range) || !add_local(s, n->src[0], true)) return false;
     ir_ref now = fresh(s, s->end);
     *store = pass_substitute(g, *store, &range, &now, 1);
@@ -210,7 +214,7 @@ static bool shorten_reader(row_group_mask *s, ir_ref *store, ir_ref range, uint3
   return *store != 0;
 }
 
-/* The statement that makes the scores: its own axis ends. */
+/* Ends the axis of the effect that stores the scores. */
 static bool shorten_scores(row_group_mask *s) {
   for (uint32_t i = 0; i < s->stores.count; i++) {
     ir_ref *store = &s->stores.store[i];

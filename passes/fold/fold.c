@@ -1,11 +1,11 @@
 /* Folding: a tensor value becomes one scalar expression over ranges, and every view disappears into index
  * expressions.
  *
- * The unit of work is a demand: the value of one tensor node at one position, needed only where `valid`
- * holds. Starting from the kernel's output at position (ridx0, ridx1, ...), each demand either is a leaf (a
- * load, a constant, a position) or asks for its operands at positions of their own. Demands are hash-consed
- * as TUPLE(node, valid, position...), so each is answered once, and they wait on an explicit stack, so depth
- * costs no recursion. */
+ * The unit of work is a demand: the value of one tensor node at one point (an index for each axis), needed
+ * only where `valid` holds. Starting from the kernel's output at (ridx0, ridx1, ...), each demand either is a
+ * leaf (a load, a constant, an index) or waits for its operands at points of their own. Demands are
+ * hash-consed as TUPLE(node, valid, index...), so that each is answered once, and they wait on an explicit
+ * stack, so that depth needs no recursion. */
 #include "fold.h"
 
 #include "passes/index/index.h"
@@ -17,7 +17,8 @@ static void out_of_memory(folder *f) {
   ir_fail(f->g->error, IR_ERR_MEMORY, "out of memory folding views");
 }
 
-/* Where the key is, or would be. Refs that follow one another are spread by the golden ratio. */
+/* The entry of the key, or the free one where it goes. Multiplying by the golden ratio spreads refs that
+ * follow one another. */
 static fold_answer *place_of(fold_answer *table, size_t cap, ir_ref key) {
   size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (cap - 1);
   while (table[at].key && table[at].key != key) at = (at + 1) & (cap - 1);
@@ -98,7 +99,7 @@ ir_ref fold_param(folder *f, ir_ref node, uint32_t slot) {
   return ir_make(f->g, IR_OP_PARAM, ir_dtype_of(f->g, node), ir_pack_arg(at, 0), &size, 1);
 }
 
-/* No lane reads the node. */
+/* The value of a node that is read nowhere. */
 static ir_ref never(folder *f, ir_ref node) {
   f->leaf_index = ir_index(f->g, 0), f->leaf_valid = ir_bool(f->g, false);
   return fold_zero(f, ir_dtype_of(f->g, node));
@@ -123,14 +124,15 @@ static bool in_memory(const folder *f, ir_ref node) {
 ir_ref fold_filled(folder *f, ir_ref inside, ir_ref value, ir_ref fill) {
   ir_graph *g = f->g;
   const ir_node *n = ir_get(g, value);
-  /* a load that already answers with the fill value where it is not valid needs no choice around it */
+  /* a load that gives the fill value where it is not valid needs no select around it */
   if (n->op == IR_OP_LOAD && n->src[3] == fill && !ir_is_true(g, n->src[2])) return value;
   if (n->op == IR_OP_LOAD && n->src[2] == inside)
     return ir_make(g, IR_OP_LOAD, (ir_dtype)n->dtype, 0, (ir_ref[]){n->src[0], n->src[1], inside, fill}, 4);
   return pass_where(g, inside, value, fill);
 }
 
-/* The demand on top of the stack: ask for what is missing (and return 0), or answer. */
+/* Each function below handles the demand on top of the stack: it asks for what is missing and returns 0, or
+ * returns the value. */
 
 static ir_ref fold_view(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, pass_point *p) {
   ir_graph *g = f->g;
@@ -145,7 +147,7 @@ static ir_ref fold_view(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, pa
   return fills ? fold_filled(f, inside, fold_reply(f, fr, 0), fill) : fold_reply(f, fr, 0);
 }
 
-/* Where a position along the joined axis falls in part i, which starts at `start`. */
+/* Is index `at` of the joined axis in the operand that covers start..end - 1? */
 static ir_ref falls_in_operand(folder *f, ir_ref at, ir_ref start, ir_ref end) {
   return pass_and(f->g, pass_compare(f->g, IR_OP_GE, at, start), pass_compare(f->g, IR_OP_LT, at, end));
 }
@@ -176,8 +178,7 @@ static ir_ref fold_join(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, pa
   return ask_now && fr->awaited ? 0 : value ? value : fold_zero(f, (ir_dtype)n->dtype);
 }
 
-/* An integer that is a position: the index that it was cast from, or that is the same number; 0: it is none.
- */
+/* The index expression of an integer value: the one that it was cast from, or the same constant; 0: none. */
 static ir_ref as_index(ir_graph *g, ir_ref value) {
   const ir_node *n = ir_get(g, value);
   if (!ir_is_data_int((ir_dtype)n->dtype)) return 0;
@@ -188,7 +189,7 @@ static ir_ref as_index(ir_graph *g, ir_ref value) {
   return b.lo >= 0 && b.hi <= (int64_t)(((uint64_t)1 << bits) - 1) ? n->src[0] : 0;
 }
 
-/* Positions are compared as such, so that passes over indices see what depends on them. */
+/* Compares indices as such where the operands are indices, so that index passes see what depends on them. */
 static ir_ref compared(ir_graph *g, const ir_node *n, const ir_ref *src) {
   ir_ref a = as_index(g, src[0]), b = as_index(g, src[1]);
   bool constants = ir_op_of(g, src[0]) == IR_OP_CONST && ir_op_of(g, src[1]) == IR_OP_CONST;
@@ -202,7 +203,7 @@ static ir_ref fold_elementwise(folder *f, fold_frame *fr, ir_ref node, ir_ref va
   if (fr->state++ == 0) {
     for (uint32_t i = 0; i < n->nsrc; i++) {
       pass_point here = *p;
-      if (ir_rank(g, n->src[i]) == 0) here.rank = 0; /* a constant serves every position */
+      if (ir_rank(g, n->src[i]) == 0) here.rank = 0; /* a scalar is the same at every point */
       fold_ask(f, fr, n->src[i], valid, &here);
     }
     return 0;
@@ -215,7 +216,7 @@ static ir_ref fold_elementwise(folder *f, fold_frame *fr, ir_ref node, ir_ref va
   return ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, n->nsrc);
 }
 
-/* Which operation combines a reduction's values. Booleans know only or (max, any, sum) and and (min, all,
+/* The operation that combines a reduction's values. For booleans it is OR (max, any, sum) or AND (min, all,
  * prod). */
 static ir_op combining_op(const ir_node *n) {
   bool logical = n->dtype == IR_BOOL;
@@ -269,7 +270,7 @@ static ir_ref fold_demand(folder *f, fold_frame *fr) {
   pass_point p = {.rank = key->nsrc - 2};
   memcpy(p.at, key->src + 2, p.rank * sizeof *p.at);
   const ir_node *n = ir_get(g, node);
-  if (n->dtype == IR_INDEX) return node; /* a size, the same at every position */
+  if (n->dtype == IR_INDEX) return node; /* a size is the same at every point */
   if (n->op == IR_OP_CONST) return ir_const(g, (ir_dtype)n->dtype, (ir_value){.i = n->arg});
   if (ir_is_false(g, valid) || is_empty(g, node)) return never(f, node);
   ir_ref local = f->row_group ? fold_local(f, node, valid, &p) : 0;
@@ -322,7 +323,7 @@ ir_ref fold_at(folder *f, ir_ref node, const pass_point *p) {
       f->key_count = top->first_key;
       f->depth--;
     } else if (f->key_count == asked) {
-      f->failed = true; /* a builder failed and said why */
+      f->failed = true; /* a builder has failed and said why */
     }
     for (size_t k = asked, end = f->key_count; k < end && !f->failed; k++)
       if (!answer_of(f, f->keys[k])) push_demand(f, f->keys[k]);
@@ -351,7 +352,7 @@ void folder_free(folder *f) {
   ir_free(f->g->mem, f->keys, f->key_cap * sizeof *f->keys);
 }
 
-/* Parameters that no access was left with go, and the others move up. */
+/* Drops parameters that no access uses, and renumbers the others. */
 static ir_ref move_params_up(ir_graph *g, ir_ref store, pass_slots *slots) {
   ir_ref *live = NULL, *from = NULL;
   size_t count = 0, cap = 0, from_cap = 0;
@@ -373,7 +374,7 @@ static ir_ref move_params_up(ir_graph *g, ir_ref store, pass_slots *slots) {
   return done ? store : 0;
 }
 
-/* Rebuilding may simplify further, and leave others unused. */
+/* Repeats as long as rebuilding simplifies the store and leaves further parameters unused. */
 ir_ref pass_drop_params(ir_graph *g, ir_ref store, pass_slots *slots) {
   uint32_t before;
   do {
@@ -391,7 +392,7 @@ static ir_ref fold_store(folder *f, ir_ref value, ir_ref param) {
 }
 
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots) {
-  bool own = slots->slot_of[value] == target + 1; /* otherwise what is in memory, or is fused, is copied */
+  bool own = slots->slot_of[value] == target + 1; /* otherwise the target gets a copy */
   bool updates = own && ir_scatters(ir_op_of(g, value));
   folder f = {.g = g, .slots = slots, .output = own ? value : 0};
   slots->param_count = 0;

@@ -1,18 +1,21 @@
-/* Folding the values of a slab: one effect for each, in order, at the position of one round.
+/* Folding the values of a fused row group: one effect for each, in order, for one iteration.
  *
- * The first range, `round`, counts the rounds: its digits are the positions of the shared loops, of the
- * innermost one that of the first of `rows` rows. A value's own ranges are its rows in this round and the
- * axes that are not shared. So what it reads of a value before it lies in the same round: at the row, counted
- * from the first one, and the position of the other axes. That is the layout of the local. */
+ * The first range counts the iterations. Its mixed-radix digits are the indices of the shared loops; that of
+ * the innermost one counts blocks of `rows` rows. The ranges of a value of its own are over its rows in this
+ * iteration and over the axes that are not shared. So every element of an earlier value that it reads is
+ * computed in the same iteration, at a row counted from the first one and an index of each other axis: that
+ * is the layout of the local. */
 #include "fused.h"
 
 #include "passes/index/index.h"
 
-enum { MOST_OVERLAP = 4 }; /* rounds, of which the last may do rows again, so that all have as many */
+enum {
+  MOST_OVERLAP = 4
+}; /* of at least so many iterations, the last may overlap the one before so that all have as many rows */
 
 static bool is_innermost(const fold_row_group *s, uint32_t loop) { return loop + 1 == s->row_group->loops; }
 
-/* Which shared loop walks the axis; UINT32_MAX: none. */
+/* The shared loop that walks the axis; UINT32_MAX: none. */
 static uint32_t loop_of(const fold_row_group *s, const ir_fused_value *v, uint32_t axis) {
   for (uint32_t l = 0; l < s->row_group->loops; l++)
     if (v->axes[l] == axis) return l;
@@ -34,7 +37,7 @@ bool pass_row_group_is_even(ir_graph *g, ir_ref size, int64_t rows) {
   return divides(g, size, rows) || (ir_is_const(g, size, &all) && all >= MOST_OVERLAP * rows);
 }
 
-/* Rounds, and what the digits of their number are. */
+/* Sets the range over iterations, its digits and the rows of an iteration. */
 static bool start_iterations(folder *f, fold_row_group *s) {
   ir_graph *g = f->g;
   const ir_fused_value *v = &s->row_group->values[0];
@@ -42,7 +45,8 @@ static bool start_iterations(folder *f, fold_row_group *s) {
   for (uint32_t l = 0; l < s->row_group->loops; l++) {
     ir_ref size = ir_dim(g, v->value, v->axes[l]);
     count[l] = is_innermost(s, l) ? pass_ceil_div(g, size, ir_index(g, s->row_group->rows)) : size;
-    if (l && ir_bounds_of(g, count[l]).lo < 1) count[l] = pass_max(g, count[l], ir_index(g, 1)); /* it is */
+    if (l && ir_bounds_of(g, count[l]).lo < 1)
+      count[l] = pass_max(g, count[l], ir_index(g, 1)); /* it is >= 1 */
     total = pass_mul(g, total, count[l]);
   }
   s->iteration = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(f->next_range++, 0), &total, 1);
@@ -97,7 +101,7 @@ ir_ref fold_local_index(folder *f, const fold_row_group *s, const ir_fused_value
   return flat;
 }
 
-/* Is that the position at which the round is? */
+/* Is the point proven to be one that this iteration, and block, computes? */
 static bool is_here(folder *f, const fold_row_group *s, const ir_fused_value *v, const pass_point *p) {
   if (ir_has_key_block(v)) {
     ir_bounds b = ir_bounds_of(f->g, pass_sub(f->g, p->at[v->keys], s->first));
@@ -122,7 +126,7 @@ ir_ref fold_local(folder *f, ir_ref node, ir_ref valid, const pass_point *p) {
   if (i == s->row_group->count || !(s->done >> i & 1) || !s->row_group->values[i].local) return 0;
   const ir_fused_value *v = &s->row_group->values[i];
   bool here = is_here(f, s, v, p);
-  if (!here && v->copied) return 0; /* it is in memory as well */
+  if (!here && v->copied) return 0; /* then it is read from memory */
   if (!here) {
     f->slots->refused = f->failed = true;
     return 0;
@@ -155,7 +159,7 @@ bool fold_effect(folder *f, fold_row_group *s, ir_ref buffer, ir_ref index, ir_r
 
 bool fold_stored(folder *f, fold_row_group *s, uint32_t i) {
   const ir_fused_value *v = &s->row_group->values[i];
-  fold_forget(f); /* where a value was computed before, it is read now */
+  fold_forget(f); /* answers so far compute the value, later ones load it */
   if (v->local) s->done |= (uint64_t)1 << i;
   if (v->slot == UINT32_MAX) return true;
   pass_point p = fold_value_point(f, s, v);
@@ -184,7 +188,7 @@ ir_ref pass_fold_row_group(ir_graph *g, const ir_row_group *row_group, pass_slot
   slots->refused = false;
   bool good = s.effects && start_iterations(&f, &s);
   if (!s.effects) ir_fail(g->error, IR_ERR_MEMORY, "out of memory folding a slab");
-  for (uint32_t i = 0; i < row_group->count && good; i++) /* those that are written come first */
+  for (uint32_t i = 0; i < row_group->count && good; i++) /* written parameters come first */
     if (row_group->values[i].slot != UINT32_MAX)
       fold_param(&f, row_group->values[i].value, row_group->values[i].slot);
   if (row_group->block) good = good && fold_blocks(&f, &s);

@@ -1,9 +1,9 @@
-/* Folding what integers read at run time say where to find, or where to put: gathers and scatters. */
+/* Folding gathers and scatters, whose index tensors are read at run time. */
 #include "fold.h"
 
 #include "passes/index/index.h"
 
-/* Is an integer read at run time a position of an axis, from the end when negative? */
+/* Is an integer read at run time an index of the axis? Negative ones count from its end. */
 static ir_ref in_axis(folder *f, ir_ref index, ir_ref size) {
   ir_graph *g = f->g;
   ir_dtype wide = ir_dtype_of(g, index) == IR_U64 ? IR_U64 : IR_I64;
@@ -12,8 +12,8 @@ static ir_ref in_axis(folder *f, ir_ref index, ir_ref size) {
   return ir_binary(g, IR_OP_AND, ir_binary(g, IR_OP_GE, at, ir_unary(g, IR_OP_NEG, end)), below);
 }
 
-/* Where an index tensor with `batch` leading axes of the data is read, for position p of what is at the
- * indices. */
+/* The point at which the index tensor is read for point p of the gather's result or the scatter's updates.
+ * Data and index tensor share their first `batch` axes. */
 static pass_point index_point(const folder *f, const ir_node *n, const pass_point *p) {
   uint32_t axis = (uint32_t)ir_arg_int(n), batch = (uint32_t)ir_arg_small(n);
   pass_point where = {.rank = ir_rank(f->g, n->src[1])};
@@ -21,7 +21,7 @@ static pass_point index_point(const folder *f, const ir_node *n, const pass_poin
   return where;
 }
 
-/* The position in the data, given that along the axis. */
+/* The point of the data for point p, with index `at` along the axis. */
 static pass_point data_point(const folder *f, const ir_node *n, const pass_point *p, ir_ref at) {
   uint32_t axis = (uint32_t)ir_arg_int(n), taken = ir_rank(f->g, n->src[1]) - (uint32_t)ir_arg_small(n);
   pass_point from = {.rank = ir_rank(f->g, n->src[0])};
@@ -34,7 +34,7 @@ static ir_ref bound(folder *f, const ir_node *n, ir_ref index, ir_ref size, ir_r
                  3);
 }
 
-/* Has the axis a place for the index? Nothing is in an axis that may be empty when it is. */
+/* Is the index in the axis? No index is in an axis without elements. */
 static ir_ref has_place(folder *f, const ir_node *n, ir_ref index, ir_ref size) {
   ir_ref inside = ir_arg_mode(n) == IR_GATHER_FILL ? in_axis(f, index, size) : ir_bool(f->g, true);
   if (ir_bounds_of(f->g, size).lo >= 1) return inside;
@@ -62,9 +62,9 @@ ir_ref fold_gather(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const p
   return !ir_is_true(g, inside) ? fold_filled(f, inside, value, fold_zero(f, (ir_dtype)n->dtype)) : value;
 }
 
-/* Ranges over the updates of a scatter; those over indices go to `over` as well. An axis that threads can
- * share comes first, since effects along indices stay in order: one before them, or else the first one
- * behind. */
+/* Ranges over the updates of a scatter; those over axes of the index tensor go to `over` as well. Updates
+ * along these stay in order, so an axis that threads can share gets the first range: one before them, or else
+ * the first one behind. */
 static pass_point update_point(folder *f, const ir_node *n, ir_ref *over, uint32_t *over_count) {
   ir_ref updates = n->src[2];
   uint32_t axis = (uint32_t)ir_arg_int(n), taken = ir_rank(f->g, n->src[1]) - (uint32_t)ir_arg_small(n);
@@ -91,7 +91,8 @@ ir_ref fold_scatter(folder *f, ir_ref node, ir_ref param) {
   ir_ref index = fold_at(f, n->src[1], &where), value = index ? fold_at(f, n->src[2], &p) : 0,
          size = ir_dim(g, node, (uint32_t)ir_arg_int(n));
   if (!value) return 0;
-  ir_ref some = pass_compare(g, IR_OP_GT, size, ir_index(g, 0)); /* of no elements, none is out of range */
+  ir_ref some = pass_compare(g, IR_OP_GT, size,
+                             ir_index(g, 0)); /* an axis without elements has no index out of range */
   pass_point to = data_point(f, n, &p, bound(f, n, index, size, some));
   src[0] = param;
   src[1] = pass_flatten(g, &pass_canonical, ir_shape(g, node), &to);

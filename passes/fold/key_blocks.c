@@ -1,27 +1,29 @@
-/* Folding slabs that go over keys in blocks: sums of weights exp(x - s), where s follows the maximum of x
- * over all keys, without a row of x ever being whole.
+/* Folding fused row groups that compute keys in blocks: sums of weights exp(x - s), where s follows the
+ * maximum of x over all keys, without storing a whole row of x.
  *
- *   before     nothing has been seen: m = -inf, r = the least number, every sum is 0
- *   for each   x, the values over rows and keys
- *   block      m' = max(m, x...);  r' = r where m' <= r + SLACK, else m'
- *              w = exp(x - r');  each sum: z' = z*exp(r - r') + the terms of the block, with w as the weight
- *   after      each sum is z*exp(r - s)
+ *   before       no key has been seen: m = -inf, r = the least finite number, every sum is 0
+ *   each block   x, the values over rows and keys
+ *                m' = max(m, x...);  r' = r where m' <= r + SLACK, else m'
+ *                w = exp(x - r');  each sum: z' = z*exp(r - r') + the terms of the block, with w as the
+ * weight after        each sum is z*exp(r - s)
  *
- * exp(x - r) = exp(x - s) * exp(s - r), so the reference r may be anything; what keeps it near the maximum is
- * that nothing overflows and no sum becomes 0 by rounding. It is a finite number as long as m is, or is -inf,
- * so a row that is masked in some blocks, or in all, needs no care; s is what the graph says for such a row.
- * NaN and +inf in x reach m, r, and from there every sum.
+ * exp(x - r) = exp(x - s) * exp(s - r), so any reference r gives the same sums; it follows the maximum so
+ * that nothing overflows and no sum becomes 0 by rounding. r is finite as long as m is finite or -inf, so
+ * that a row that is masked in some blocks, or in all, needs no special case; s is what the graph computes
+ * for such a row. NaN and +inf in x reach m, then r, and from there every sum.
  *
- * Error. Moving the reference multiplies by exp(r - r') <= exp(-SLACK), with at most 3 roundings. What was
- * moved j times is a term of exp(-SLACK*(j - 1)) at most where the largest is 1: of n terms those moved more
- * than J = 1 + ln(n*J)/SLACK times add up to no more than one rounding of that one, and the others have 3*J:
- * 40 for 2^31 terms. Additions of blocks are compensated (Knuth's TwoSum) where the sum is to stay within the
- * bound of sums; within that of products of k terms they are few.
+ * Error. Moving the reference multiplies a sum by exp(r - r') <= exp(-SLACK), with at most 3 roundings. A
+ * term that was moved j times is at most exp(-SLACK*(j - 1)) where the largest term is 1. So of n terms,
+ * those moved more than J = 1 + ln(n*J)/SLACK times add up to at most one rounding of the largest, and the
+ * others have 3*J roundings: 40 for 2^31 terms. Additions of blocks are compensated (Knuth's TwoSum) where
+ * the sum has to stay within the error bound of sums; within the bound of products of k terms there are few
+ * of them.
  *
- * What a block leaves for the next lies in kept locals, in two halves: blocks of even numbers write the first
- * and read the second one. Blocks that a mask empties for all rows of a round are left out: their weights
- * would be 0, so that what is multiplied with them counts only where it is not finite. It is added once,
- * times 0, when all blocks are done. */
+ * State that a block leaves for the next lies in kept locals of two halves: blocks of even number write the
+ * first half and read the second, blocks of odd number the other way round. Blocks that a mask empties for
+ * all rows of an iteration are skipped: their weights would be 0, so that the other factors of their terms
+ * matter only where these are not finite. Such terms are added once, with weight 0, when all blocks are done.
+ */
 #include "fused.h"
 
 #include "mask_end.h"
@@ -35,17 +37,17 @@
 
 static const double SLACK = 2;
 
-/* Half of it belongs to the block at hand, half to the one before. */
+/* A local that outlives a block: one half belongs to this block, one to the block before. */
 typedef struct kept {
   ir_dtype t;
-  int64_t number, size; /* of one half */
+  int64_t number, size; /* elements of one half */
 } kept;
 
 typedef struct fold_sum {
-  uint32_t value;   /* by number */
-  kept total, lost; /* lost: what rounding has taken from the total */
+  uint32_t value;   /* number of the value in the row group */
+  kept total, lost; /* lost: the sum of the rounding errors of total */
   bool compensated;
-  ir_ref alone; /* a local: the terms of the block; 0: they are added as they are computed */
+  ir_ref alone; /* a local: the sum of the block's terms; 0: they are added to total directly */
 } fold_sum;
 
 typedef struct blocks {
@@ -56,11 +58,11 @@ typedef struct blocks {
   const ir_fused_value *weight, *greatest;
   ir_ref scores, shift; /* x and s */
   kept most, reference; /* m and r */
-  ir_ref scale;         /* a local: exp(r - r'), and later exp(r - s) */
+  ir_ref scale;         /* a local: exp(r - r'), and after all blocks exp(r - s) */
   fold_sum sums[KEY_BLOCK_SUMS];
   uint32_t sum_count;
-  ir_ref end;                 /* keys from here on are left out */
-  ir_ref blocks, now, before; /* how many; the half of this one, and of the one before */
+  ir_ref end;                 /* the first key that is skipped */
+  ir_ref blocks, now, before; /* how many blocks; the half of this block, and of the one before */
 } blocks;
 
 uint32_t fold_blocks_most(const ir_row_group *row_group) { return 16 + 10 * row_group->count; }
@@ -107,9 +109,9 @@ static ir_ref make_reduce(const blocks *w, ir_op op, ir_ref body, ir_ref range) 
   return ir_make(w->g, IR_OP_REDUCE, w->t, ir_pack_arg(op, 0), (ir_ref[]){body, range}, 2);
 }
 
-/* positions */
+/* points and keys */
 
-/* The row of a position of the value, counted from the first one of the round. */
+/* The row of a point of the value, counted from the first row of the iteration. */
 static ir_ref row_of(const blocks *w, const ir_fused_value *v, const pass_point *p) {
   uint32_t inner = w->s->row_group->loops - 1;
   return pass_sub(w->g, p->at[v->axes[inner]], w->s->start[inner]);
@@ -127,9 +129,9 @@ static ir_ref keys_of(blocks *w, ir_ref *range) {
   return pass_add(w->g, w->s->first, *range);
 }
 
-/* what a mask leaves out */
+/* keys that a mask skips */
 
-/* The number of keys that some row of the round looks at, or more. */
+/* How many keys the rows of the iteration look at, or more. */
 static ir_ref last_key(blocks *w, int64_t keys) {
   ir_ref range = fold_range(w->f, ir_index(w->g, keys)), start, end = 0;
   pass_point p = fold_value_point(w->f, w->s, w->greatest);
@@ -200,7 +202,7 @@ static bool start_blocks(blocks *w) {
   return w->now && w->before && s->keys;
 }
 
-/* The maximum so far, the reference, and the factor of what was summed before. */
+/* The effects that update the running maximum and the reference, and the factor of the sums so far. */
 static bool fold_reference(blocks *w) {
   fold_row_group *s = w->s;
   ir_ref range, body, row, largest = new_local(w, s->row_group->rows, true);
@@ -234,7 +236,7 @@ static bool fold_weight(blocks *w) {
          fold_stored(w->f, w->s, number);
 }
 
-/* The sum of the terms over a range of keys, at a position of the sum. */
+/* The sum of the terms over a range of keys, at a point of the sum. */
 static ir_ref terms_at(blocks *w, const ir_fused_value *v, const pass_point *p, ir_ref key, ir_ref range,
                        ir_ref *body) {
   pass_point at = with_axis(p, v->keys, key);
@@ -242,7 +244,7 @@ static ir_ref terms_at(blocks *w, const ir_fused_value *v, const pass_point *p, 
   return *body ? make_reduce(w, IR_OP_ADD, *body, range) : 0;
 }
 
-/* z' = z*scale + terms; what rounding takes is added up apart. */
+/* z' = z*scale + terms; rounding errors are summed separately. */
 static bool add_compensated(blocks *w, fold_sum *sum, const ir_fused_value *v) {
   pass_point p = fold_value_point(w->f, w->s, v);
   ir_ref i = fold_local_index(w->f, w->s, v, &p), scale = load_local(w, w->scale, row_of(w, v, &p));
@@ -281,7 +283,8 @@ static bool fold_block(blocks *w) {
   return good;
 }
 
-/* Where a position of the sum lies in the local of what was left out: of its row, or of any. */
+/* The index in the local of skipped terms of a point of the sum; any_row: of the first row in place of its
+ * own. */
 static ir_ref left_out_index(blocks *w, const ir_fused_value *v, const pass_point *p, bool any_row) {
   pass_point at = *p;
   uint32_t inner = w->s->row_group->loops - 1;
@@ -289,8 +292,8 @@ static ir_ref left_out_index(blocks *w, const ir_fused_value *v, const pass_poin
   return fold_local_index(w->f, w->s, v, &at);
 }
 
-/* What keys that were left out add to the sum, 0 or NaN: into a local, once where that is the same for all
- * rows. *local 0: there is nothing. */
+/* What skipped keys add to the sum, 0 or NaN: into a local, once where it is the same for all rows
+ * (*any_row). *local 0: there is nothing to add. */
 static bool fold_left_out(blocks *w, const ir_fused_value *v, ir_ref *local, bool *any_row) {
   ir_graph *g = w->g;
   fold_row_group *s = w->s;
@@ -327,7 +330,8 @@ static bool fold_total(blocks *w, const fold_sum *sum) {
          fold_stored(w->f, w->s, sum->value);
 }
 
-/* The values made of the maximum alone, which s may be made of; then the others. */
+/* The plain values: those computed from the maximum alone, from which s may be made; or, after_sums, the
+ * others. */
 static bool fold_plain(blocks *w, bool after_sums) {
   bool good = true;
   for (uint32_t i = 0; i < w->s->row_group->count && good; i++) {
@@ -343,7 +347,7 @@ static bool fold_after(blocks *w) {
   ir_graph *g = w->g;
   uint32_t number = (uint32_t)(w->greatest - s->row_group->values);
   s->done = 0;
-  w->now = pass_mod_int(g, pass_add_int(g, w->blocks, 1), 2); /* that of the last block */
+  w->now = pass_mod_int(g, pass_add_int(g, w->blocks, 1), 2); /* the half of the last block */
   pass_point p = fold_value_point(w->f, s, w->greatest);
   ir_ref row = row_of(w, w->greatest, &p);
   if (!fold_effect(w->f, s, fold_local_of(w->f, s, number), row, kept_load(w, &w->most, w->now, row)) ||
@@ -351,7 +355,7 @@ static bool fold_after(blocks *w) {
     return false;
   if (!fold_plain(w, false)) return false;
   p = fold_value_point(w->f, s, w->greatest), row = row_of(w, w->greatest, &p);
-  pass_point at = with_axis(&p, w->weight->keys, ir_index(g, 0)); /* it is the same for all keys */
+  pass_point at = with_axis(&p, w->weight->keys, ir_index(g, 0)); /* s is the same for all keys */
   ir_ref shift = fold_at(w->f, w->shift, &at);
   ir_ref moved = op2(w, IR_OP_SUB, kept_load(w, &w->reference, w->now, row), shift);
   w->scale = new_local(w, s->row_group->rows, false);

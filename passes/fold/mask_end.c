@@ -1,4 +1,4 @@
-/* Where the rows of a slab end: from which position on a mask says that scores are -inf. */
+/* Where the rows of a fused row group end: from which index on a mask makes scores -inf. */
 #include "mask_end.h"
 
 #include "passes/index/affine.h"
@@ -8,7 +8,7 @@
 
 enum { MAX_RANGES = 64 };
 
-/* From *start on, the condition is `*beyond` at all positions of the range; false: nothing is known. */
+/* From index *start of the range on, the condition is `*beyond`; false: that is not known. */
 static bool face_of(ir_graph *g, ir_ref condition, ir_ref range, ir_ref *start, bool *beyond) {
   const ir_node *n = ir_get(g, condition);
   ir_ref e, zero = ir_index(g, 0);
@@ -20,7 +20,8 @@ static bool face_of(ir_graph *g, ir_ref condition, ir_ref range, ir_ref *start, 
   bool strict = n->op == IR_OP_LT || n->op == IR_OP_GT;
   if (!e || !loop_stride(g, e, range, &stride) || (stride != 1 && stride != -1)) return false;
   ir_ref rest = pass_substitute(g, e, &range, &zero, 1);
-  *beyond = stride < 0; /* rest - r < 0 from rest + 1 on; not rest + r < 0 from -rest on */
+  *beyond =
+      stride < 0; /* stride < 0: rest - r < 0 holds from rest + 1 on; else rest + r < 0 fails from -rest on */
   *start = *beyond ? pass_add_int(g, rest, strict) : pass_add_int(g, pass_mul_int(g, rest, -1), !strict);
   return *start != 0;
 }
