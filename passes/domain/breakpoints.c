@@ -1,6 +1,7 @@
-/* Where along an axis a condition or a quotient changes. For E = c*r + rest with rest free of r, E >= 0 holds
- * from r = ceil(-rest/c) on where c > 0, and up to r = floor(rest/-c) where c < 0. An equality is two such
- * half-spaces; a quotient E//w reaches the value v where E - w*v >= 0 does. */
+/* Breakpoints: the indices along an axis at which a condition or a quotient changes. For E = c*r + rest,
+ * where rest does not depend on r, E >= 0 holds from r = ceil(-rest/c) on where c > 0, and up to r =
+ * floor(rest/-c) where c < 0. An equality is two such half-spaces; a quotient E//w reaches the value v where
+ * E - w*v >= 0 does. */
 #include "peel.h"
 
 #include "passes/index/index.h"
@@ -9,15 +10,15 @@
 
 enum { MAX_NODES = 256, MAX_VALUES = 4, MIXED_SHARE = 4 };
 
-/* c*r + rest, seen as not rising or as not falling along r */
+/* c*r + rest; falls: it is not rising along r, else not falling */
 typedef struct line {
   int64_t c;
   ir_ref rest;
   bool falls;
 } line;
 
-/* Is the node made of this axis and settled ones only, and of nothing that is read from memory? What pieces
- * further in have left of settled axes alone is decided at the last axis, as a whole. */
+/* Does the node depend on this axis and outer ones only, and on nothing that is read from memory? A node of
+ * outer axes alone, which splits further in have left, is decided at the last axis, as a whole. */
 static bool decided_here(ir_graph *g, const peel_domain *p, ir_ref node) {
   ir_ref ranges[MAX_NODES], load;
   uint32_t count = loop_find(g, node, IR_OP_RANGE, ranges, MAX_NODES);
@@ -30,7 +31,7 @@ static bool decided_here(ir_graph *g, const peel_domain *p, ir_ref node) {
   return here && count < MAX_NODES && loop_find(g, node, IR_OP_LOAD, &load, 1) == 0;
 }
 
-/* e where the range is at 0; other ranges stay the nodes that they are: their sizes are not written anew. */
+/* e with 0 for the range. Other ranges stay the same nodes: their extents are not rebuilt. */
 static ir_ref at_zero(ir_graph *g, ir_ref e, ir_ref range) {
   ir_ref from[MAX_NODES], to[MAX_NODES];
   uint32_t count = loop_find(g, e, IR_OP_RANGE, from, MAX_NODES);
@@ -47,8 +48,8 @@ static bool read_line(ir_graph *g, ir_ref e, ir_ref range, line *out) {
 
 static line negated(ir_graph *g, line l) { return (line){-l.c, pass_mul_int(g, l.rest, -1), !l.falls}; }
 
-/* First r from which on l >= 0 holds, or where it falls no longer holds. Where r is not in it that is the
- * axis's first position or its end: the caller clamps. */
+/* The first r from which on l >= 0 holds or, where l falls, no longer holds. Where c is 0 that is an index at
+ * or outside an end of the axis, which the caller clamps. */
 static ir_ref breakpoint_of(ir_graph *g, ir_ref range, line l) {
   if (l.c == 0) {
     ir_ref size = ir_src(g, range, 0);
@@ -115,8 +116,9 @@ static bool break_at_quotient(ir_graph *g, const peel_quotient *q, peel_breakpoi
   return true;
 }
 
-/* Where E = c*r + rest with rest over axes further in only: the positions at which it holds for all of them,
- * or for none, when few lie between. The condition stays there. */
+/* For E = c*r + rest, where rest depends on axes further in only: the axis is split into the indices at which
+ * the condition holds for all points of those axes, those at which it holds for none, and those between, if
+ * these are few. Between, the condition stays. */
 static bool break_outside(ir_graph *g, const peel_domain *p, ir_ref node, peel_breakpoints *out) {
   const ir_node *n = ir_get(g, node);
   ir_ref range = p->axes[p->level], ranges[MAX_NODES], load;
@@ -146,7 +148,7 @@ static bool break_outside(ir_graph *g, const peel_domain *p, ir_ref node, peel_b
   return true;
 }
 
-/* Of positions, in canonical form. */
+/* Is the node a comparison of indices, in canonical form? */
 static bool is_comparison(const ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
   bool canonical = n->op == IR_OP_LT || n->op == IR_OP_GE || n->op == IR_OP_EQ || n->op == IR_OP_NE;
@@ -174,8 +176,8 @@ static bool is_outer_range(const peel_domain *p, ir_ref node) {
   return false;
 }
 
-/* What the store is made of, sources first, but for the sizes of settled axes, which nothing further in
- * changes, and what is older than every range, which depends on none. */
+/* Lists the nodes that the store is made of, sources first, without two kinds that no split further in
+ * changes: those in the sizes of outer axes only, and those older than every range, which depend on none. */
 static uint32_t undecided(ir_graph *g, const peel_domain *p, ir_ref **live, size_t *cap) {
   size_t count = 0, kept = 0, size = (size_t)p->store + 1;
   uint8_t *used = ir_alloc(g->mem, size);
@@ -227,7 +229,7 @@ bool peel_find_points(ir_graph *g, const peel_domain *p, peel_breakpoints *out) 
   return found;
 }
 
-/* The one with the longest runs, in which those of the others lie. */
+/* The quotient with the longest runs of one value: runs of the others lie inside them. */
 bool peel_find_quotient(ir_graph *g, const peel_domain *p, peel_quotient *out) {
   ir_ref *live = NULL;
   size_t cap = 0;

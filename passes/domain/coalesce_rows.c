@@ -1,16 +1,17 @@
-/* Rows that masks have cut, made one run again. Where a window is moved by a column, each row of the output
- * is a column of fill and the others of a copy, or the other way round: pieces so short that their vectors
- * begin anywhere. If rows follow one another in memory where they are read as where they are written, then
+/* Row coalescing: rows that masks have split into chunks become one contiguous loop. Where a window is moved
+ * by a column, each row of the output is a column of fill and the others of a copy, or the other way round:
+ * chunks so short that their vectors begin anywhere. If rows follow one another in memory both where they are
+ * read and where they are written, then
  *
  *   for y in 0..Y { fill row y, columns [0, c);  copy row y, columns [c, R) }
  *
- * walks one run t = y*R + x in both, and is
+ * visits t = y*R + x without gaps in both, and is
  *
  *   for t in 0..Y*R { store [base+t] = (t % R >= c) ? load [from+t] : fill }
  *
- * whose vectors begin where lines do. Which of their lanes are columns of the fill repeats after
- * lcm(R, lanes) elements: with as many copies side by side (passes/loops/unroll.c) these masks are constants.
- * It takes loads under masks (ir_target.has_masks) and that the repetition is short. */
+ * whose vectors begin where cache lines do. Which vector lanes hold columns of the fill repeats after lcm(R,
+ * lanes) elements: unrolled that far (passes/loops/unroll.c) the masks are constants. This needs masked loads
+ * (ir_target.has_masks), and a short period. */
 #include "domain.h"
 
 #include "ir/arith.h"
@@ -19,22 +20,24 @@
 
 enum { MOST_CHUNKS = 3, MOST_LOADS = 5 };
 
-/* A part of each row: columns [column, column + width), relative to where the first store begins. */
+/* A chunk of each row: columns [column, column + width), relative to where the first store begins. */
 typedef struct row_chunk {
-  ir_ref store, range; /* along the row; 0 where it is one column wide */
+  ir_ref store, range; /* along the row; 0: the chunk is one column wide */
   ir_ref begin;        /* index of row 0's first column */
   int64_t column, width;
 } row_chunk;
 
 typedef struct rows {
   ir_graph *g;
-  row_chunk row_chunks[MOST_CHUNKS]; /* by their columns */
-  uint32_t count, shared;            /* axes shared, the last of which is `y` */
+  row_chunk row_chunks[MOST_CHUNKS]; /* ascending by column */
+  uint32_t count, shared;            /* shared: outer axes that all chunks have, the last of which is `y` */
   ir_ref y;
-  int64_t height, row; /* of how many elements */
+  int64_t height, row; /* rows; elements of a row */
 } rows;
 
-/* Index where both ranges are at 0, if it moves by `row` along y, and by one along x. */
+/* *begin: the index where both ranges are 0, if it moves by r->row along y and by one along x (where x is not
+ * 0).
+ */
 static bool read_place(const rows *r, ir_ref index, ir_ref x, ir_ref *begin) {
   ir_ref from[] = {r->y, x}, to[] = {ir_index(r->g, 0), ir_index(r->g, 0)};
   int64_t down, along = 1;
@@ -44,7 +47,7 @@ static bool read_place(const rows *r, ir_ref index, ir_ref x, ir_ref *begin) {
   return *begin != 0;
 }
 
-/* Takes the store as a part, where it is one; its axes are the shared ones and at most one more. */
+/* Adds the store as a chunk, where it is one; its axes are the shared ones and at most one more. */
 static bool add_chunk(rows *r, ir_ref store) {
   ir_graph *g = r->g;
   const ir_node *n = ir_get(g, store);
@@ -52,7 +55,7 @@ static bool add_chunk(rows *r, ir_ref store) {
   row_chunk *p = &r->row_chunks[r->count];
   int64_t row;
   if (r->count == MOST_CHUNKS || n->op != IR_OP_STORE || !loop_find_axes(&nest)) return false;
-  if (!r->count) { /* a part of one column has no range */
+  if (!r->count) { /* a chunk of one column has no range */
     bool thin =
         nest.axis_count && loop_stride(g, n->src[1], nest.axes[nest.axis_count - 1].range, &row) && row > 1;
     r->shared = nest.axis_count - !thin;
@@ -78,7 +81,7 @@ static bool add_chunk(rows *r, ir_ref store) {
   return true;
 }
 
-/* By their columns; true where these are those of a whole row, each once. */
+/* Sorts chunks by column; true where they cover a whole row, each column once. */
 static bool fill_rows(rows *r) {
   for (uint32_t i = 1; i < r->count; i++)
     for (uint32_t k = i; k > 0 && r->row_chunks[k].column < r->row_chunks[k - 1].column; k--) {
@@ -91,7 +94,7 @@ static bool fill_rows(rows *r) {
   return r->count > 1 && at - r->row_chunks[0].column == r->row;
 }
 
-/* Does it depend on the row, or on where in the row? */
+/* Does the node depend on the row, or on the column? */
 static bool depends_on_point(const rows *r, const row_chunk *p, ir_ref node) {
   return loop_depends(r->g, node, r->y) || (p->range && loop_depends(r->g, node, p->range));
 }
@@ -101,8 +104,8 @@ static bool has_mask(const ir_graph *g, ir_ref load) {
   return bytes == 4 || bytes == 8;
 }
 
-/* The part's value at position t of the run, where that is inside the part; 0 where it is not made of values
- * that are the same for all rows, and of loads that walk the run. */
+/* The chunk's value at index t of the contiguous loop, where `inside` holds; 0 unless it consists of values
+ * that are the same for all rows and of loads that are contiguous across rows. */
 static ir_ref value_at(const rows *r, const row_chunk *p, ir_ref t, ir_ref inside) {
   ir_graph *g = r->g;
   ir_ref value = ir_src(g, p->store, 2), loads[MOST_LOADS], now[MOST_LOADS];
@@ -124,7 +127,7 @@ static ir_ref value_at(const rows *r, const row_chunk *p, ir_ref t, ir_ref insid
   return value && !depends_on_point(r, p, value) ? value : 0;
 }
 
-/* `value` inside, else `other`: of one load that is the one where the other is a constant. */
+/* `value` where inside holds, else `other`; a load whose fill value is `other` where that is a constant. */
 static ir_ref select_value(ir_graph *g, ir_ref inside, ir_ref value, ir_ref other) {
   const ir_node *n = ir_get(g, value);
   if (n->op != IR_OP_LOAD || n->src[2] != inside || ir_op_of(g, other) != IR_OP_CONST)
@@ -133,7 +136,7 @@ static ir_ref select_value(ir_graph *g, ir_ref inside, ir_ref value, ir_ref othe
   return ir_make(g, IR_OP_LOAD, (ir_dtype)n->dtype, n->arg, src, 4);
 }
 
-/* One store of all rows; 0 where there is none. */
+/* One store for all rows; 0 where there is none. */
 static ir_ref coalesced(const rows *r, int64_t next_range) {
   ir_graph *g = r->g;
   const ir_node store = *ir_get(g, r->row_chunks[0].store);
@@ -157,7 +160,7 @@ static ir_ref coalesced(const rows *r, int64_t next_range) {
   return all ? ir_make(g, IR_OP_STORE, IR_NONE, store.arg, src, 3) : 0;
 }
 
-/* Is the run longer than what its masks repeat after, and that short? */
+/* Is the period after which the masks repeat short, and no longer than the loop? */
 static bool repeats_soon(const rows *r, const ir_target *target) {
   int64_t lanes =
       target->vector_bytes / ir_dtypes[ir_dtype_of(r->g, ir_src(r->g, r->row_chunks[0].store, 2))].bytes;

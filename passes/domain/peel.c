@@ -1,28 +1,27 @@
-/* Peeled masks: the iteration space in pieces, inside which no condition on positions is left to test and no
- * quotient to compute.
+/* Peeling: the iteration space is split into sub-domains inside which no condition on indices is left to test
+ * and no quotient to compute.
  *
- * Axes are settled from the outermost inwards. A condition is decided at the innermost axis that it depends
- * on, where its faces are positions that depend on axes further out only (breakpoints.c): the axis is cut
- * there, and on each side the condition is what it is there. So the interior of a box runs without a test,
- * and its borders are fills; a slanted face gives pieces whose sizes depend on outer axes. A quotient of few
- * values is cut between its values. One of many values becomes two loops, over its values and over the
- * positions that have each:
+ * Axes are decided from the outermost inwards. A condition is decided at the innermost axis that it depends
+ * on, where its faces are indices that depend on axes further out only (breakpoints.c): the axis is split
+ * there, and on each side the condition is a constant. So the interior of a box runs without tests, and its
+ * borders are fills; a slanted face gives sub-domains whose sizes depend on outer axes. A quotient of few
+ * values is split between its values. For one of many values the axis becomes two loops, over the values and
+ * over the run of indices that has each:
  *
- *   digits   aligned runs of one length, after a head and before a tail that are cut off
- *   runs     where alignment depends on outer axes: position start(v) + i for i in 0..start(v+1)-start(v),
- *            both clamped to the axis
+ *   aligned   all runs have one length; incomplete ones at both ends of the axis are split off
+ *   other     where alignment depends on outer axes: index start(v) + i for i in 0..start(v+1)-start(v), both
+ *             starts clamped to the axis
  *
- * The number of pieces is bounded: beyond it the conditions stay, and quotients become runs, which make no
- * pieces. Axes further out may use only what leaves the innermost axis, along which the vectors run, its
- * share. Positions that depend on positions that depend on others grow fast, so the number of such steps on
- * the way to a piece is bounded, too, and so is the size of the whole.
+ * The number of sub-domains is bounded: beyond it conditions stay, and quotients become unaligned runs, which
+ * add no sub-domain. Outer axes may use only a share of it, so that some are left for the innermost axis,
+ * along which vectors run. Indices that depend on indices that depend on others grow fast, so the number of
+ * such splits on the way to a sub-domain is bounded, too, and so is the size of the whole.
  *
  * Where these bounds are passed, or something is left to decide inside, there are further attempts: with
- * axes of few positions further out taken apart, and other innermost ones, along which conditions change at
- * sums of positions further out rather than at quotients (passes/loops/innermost.c); then with fewer pieces.
- * Reasoning about indices is bounded for all of them together, and positions on which none is spent stay
- * tests and quotients: so an attempt that passes a bound, or its share of the reasoning, is given up at once.
- */
+ * outer axes of few indices split into single ones, and with other axes innermost, along which conditions
+ * change at sums of outer indices rather than at quotients (passes/loops/innermost.c); then with fewer
+ * sub-domains. Index algebra has one budget for all attempts, and conditions whose budget is exhausted stay
+ * tests and quotients: so an attempt that passes a bound, or its share of the budget, is given up at once. */
 #include "peel.h"
 
 #include "domain.h"
@@ -32,15 +31,15 @@
 
 enum { MOST_NODES = 512, GROWTH = 2, AS_IS = -1 };
 
-/* A way to peel. */
+/* One attempt: an order of the axes and bounds. */
 typedef struct attempt {
-  int order; /* of the axes: AS_IS, or the choice of another innermost one (loop_interchange) */
+  int order; /* of the axes: AS_IS, or the number of another innermost axis (loop_interchange) */
   peel_budget most;
-  uint32_t share; /* at most this part of the reasoning that is left; 0: as much as it takes */
+  uint32_t share; /* at most 1/share of the budget that is left; 0: as much as it needs */
 } attempt;
 
-/* Each in the order of trying. Turned axes do not begin again from the outermost: that makes more pieces than
- * it saves divisions. */
+/* In the order of trying. Attempts with interchanged axes do not revisit: that makes more sub-domains than it
+ * saves divisions. */
 static const attempt box_attempts[] = {{AS_IS, {.domains = 24, .boxes = true}, 0},
                                        {AS_IS, {.domains = 12, .boxes = true}, 0}},
                      all_attempts[] = {{AS_IS, {.domains = MAX_DOMAINS, .slanted = 5, .revisit = true}, 4},
@@ -51,7 +50,7 @@ static const attempt box_attempts[] = {{AS_IS, {.domains = 24, .boxes = true}, 0
                                        {AS_IS, {.domains = 20, .slanted = 2}, 0},
                                        {AS_IS, {.domains = 12}, 0}};
 
-/* Is nothing left of conditions and quotients? */
+/* Are no conditions on indices and no quotients left? */
 static bool is_decided(ir_graph *g, ir_ref effect) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
@@ -65,7 +64,8 @@ static bool is_decided(ir_graph *g, ir_ref effect) {
   return decided;
 }
 
-/* Nothing is left to decide at this level: its range gets the next number, so that numbers ascend inwards. */
+/* Ends the level, at which nothing is left to decide: its range gets the next number, so that numbers ascend
+ * inwards. */
 static bool finish_level(peeler *s, peel_domain *p) {
   ir_ref range = peel_fresh(s, ir_src(s->g, p->axes[p->level], 0));
   if (!peel_replace_axis(s, p, range, &range, 1)) return false;
@@ -74,15 +74,15 @@ static bool finish_level(peeler *s, peel_domain *p) {
   return true;
 }
 
-/* An axis inside a cut may turn out to have no positions there. */
+/* Has some axis no indices inside the splits further out? */
 static bool is_empty(ir_graph *g, const peel_domain *p) {
   for (uint32_t a = p->level; a < p->axis_count; a++)
     if (ir_bounds_of(g, ir_src(g, p->axes[a], 0)).hi <= 0) return true;
   return false;
 }
 
-/* Has the store lost sight of an axis that may have no positions, and one at most? It would be in no loop
- * over it, and stored where there is nothing. */
+/* Has the store lost an axis that may have no indices? It would be in no loop over that axis, and run where
+ * there is nothing to store. */
 static bool loses_axis(ir_graph *g, const peel_domain *p) {
   for (uint32_t a = 0; a < p->axis_count; a++)
     if (ir_bounds_of(g, ir_src(g, p->axes[a], 0)).lo < 1 && !loop_depends(g, p->store, p->axes[a]))
@@ -111,8 +111,8 @@ static bool peel_step(peeler *s) {
   return taken || finish_level(s, &p);
 }
 
-/* Does the store read along one axis what it writes along another? Copies side by side along both want a nest
- * of its own. */
+/* Does the store read along one axis what it writes along another? Unrolling both axes needs a loop nest of
+ * its own. */
 static bool transposes(ir_graph *g, ir_ref store) {
   enum { ROOM = 64 };
   loop_nest n = {.g = g, .store = store};
@@ -146,8 +146,8 @@ static bool set_axes(peel_domain *p, ir_graph *g) {
   return true;
 }
 
-/* A piece in which cuts further in have left conditions and quotients of outer axes begins again from the
- * outermost, in loops of its own. */
+/* Takes a sub-domain in which inner splits have left conditions and quotients of outer axes: it starts again
+ * from the outermost axis, in loops of its own. */
 static bool revisit_late(peeler *s) {
   peel_domain *p = &s->pending[s->pending_count++];
   *p = s->late[--s->late_count];
@@ -159,12 +159,12 @@ static bool revisit_late(peeler *s) {
   return set_axes(p, s->g);
 }
 
-/* Pieces that are done stay as they are: what is too large already remains so. */
+/* Finished sub-domains do not change: a result that is too large already stays so. */
 static bool is_unfit(const peeler *s) {
   return s->unfit || s->g->budget_spent > s->budget || size_of(s->g, s->done, s->done_count) > s->largest;
 }
 
-/* The pieces of the stores; 0 on failure, and where s->unfit. */
+/* The sub-domains of the stores; 0 on failure, and where s->unfit. */
 static ir_ref peeled(peeler *s, const loop_stores *stores) {
   ir_graph *g = s->g;
   const peel_budget most = s->most;
@@ -187,7 +187,7 @@ static ir_ref peeled(peeler *s, const loop_stores *stores) {
   return apart && !loop_separate(g, &made) ? 0 : loop_sequence(g, made.store, made.count);
 }
 
-/* The stores of an effect, where asked for with loops of their own; false on failure. */
+/* The stores of an effect, each in loops of its own where `separate`; false on failure. */
 static bool read_stores(ir_graph *g, ir_ref effect, bool separate, loop_stores *out) {
   if (!loop_read_stores(g, effect, out) || out->count > MAX_DOMAINS / 2) return false;
   return !separate || out->count == 1 || loop_separate(g, out);
@@ -201,7 +201,8 @@ static uint32_t left_inside(ir_graph *g, ir_ref effect) {
   return left;
 }
 
-/* What the attempt makes of the effect; 0 on failure, where the order is none anew, and past its bounds. */
+/* What the attempt makes of the effect; 0 on failure (*failed), where the order of axes is not a new one, and
+ * past the attempt's bounds. */
 static ir_ref attempted(peeler *s, ir_graph *g, ir_ref effect, const attempt *choice, bool separate,
                         bool *failed) {
   loop_stores stores;
@@ -220,8 +221,9 @@ static ir_ref attempted(peeler *s, ir_graph *g, ir_ref effect, const attempt *ch
   return root && size_of(g, &root, 1) <= s->largest ? root : 0;
 }
 
-/* As the attempt has it that leaves least inside, the first of equal ones; as it was where none keeps within
- * its bounds. `all`: stores in loops of their own; otherwise any attempt does. */
+/* The result of the attempt that leaves least to decide inside, the first of equal ones; the effect as it was
+ * where none keeps within its bounds. all: stores get loops of their own, and attempts are compared;
+ * otherwise the first one within bounds is taken. 0 on failure. */
 static ir_ref peel_best_attempt(ir_graph *g, ir_ref effect, const attempt *choice, size_t count, bool all) {
   ir_ref best = effect;
   uint32_t least = UINT32_MAX;
@@ -245,15 +247,15 @@ static bool has_reductions(ir_graph *g, ir_ref effect) {
   return loop_find(g, effect, IR_OP_REDUCE, &reduction, 1) > 0;
 }
 
-/* Pieces over axes that leave no division in the whole store, if nothing is left to decide in them; 0
- * otherwise, and on failure. They share more loops than boxes do that have axes of their own. */
+/* Sub-domains over refined axes (refine.c), if these leave no division in the store and splitting them leaves
+ * nothing to decide; 0 otherwise, and on failure. They share more loops than boxes with axes of their own. */
 static ir_ref refined_domains(ir_graph *g, ir_ref store) {
   uint64_t budget_spent = g->budget_spent;
   ir_ref refined = pass_refine(g, store), domains = 0;
   if (refined && loop_division_cost(g, refined) == 0)
     domains = peel_best_attempt(g, refined, all_attempts, 1, true);
   if (domains && is_decided(g, domains)) return domains;
-  g->budget_spent = budget_spent; /* boxes have as much to spend */
+  g->budget_spent = budget_spent; /* boxes get the same budget */
   return 0;
 }
 

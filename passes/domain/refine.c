@@ -1,15 +1,15 @@
-/* Refined iteration spaces: the axes of a kernel are ours to choose, since its store fills the output in
- * row-major order whatever the axes are called. Any factorisation of the flat output position will do, so the
- * one is chosen whose digits the quotients in the kernel's indices and masks ask for:
+/* Refined iteration spaces. The axes of a kernel can be chosen freely, since its store fills the output in
+ * row-major order whatever the axes are. Any factorisation of the flat output index will do; the one is
+ * chosen whose digits the quotients in the kernel's indices and masks ask for:
  *
  *   merge   two neighbouring axes become one where that leaves no more divisions
- *   split   an axis of size s becomes s/m and m, where a quotient N//w holds it with coefficient c and
- *           m = w/gcd(w, c): then c*m is a multiple of w, and the outer digit leaves the division
+ *   split   an axis of size s becomes two of sizes s/m and m, where a quotient N//w holds it with coefficient
+ * c and m = w/gcd(w, c): then c*m is a multiple of w, and the outer digit leaves the division
  *
- * The common refinement of all that is asked for leaves no division at all where there is one. Where the axes
+ * If a common refinement of everything that is asked for exists, it leaves no division at all. Where the axes
  * as they are have none, splitting starts again from neighbours merged by force, last of all from the flat
- * position. The search is greedy, deterministic, and bounded by the number of axes. Axes of a kernel with
- * reductions of more than FEW_TERMS are merged only: its tiles want whole rows. */
+ * index. The search is greedy, deterministic, and bounded by the number of axes. In kernels with reductions
+ * of more than FEW_TERMS, axes are only merged: their tiles want whole rows. */
 #include "domain.h"
 
 #include "ir/arith.h"
@@ -21,7 +21,7 @@
 
 enum { MAX_CANDIDATES = 16, MAX_ITERATIONS = 3, FEW_TERMS = 32, MAX_REDUCTIONS = 16 };
 
-/* A digit that some quotient asks for: its size, which may hold variables. */
+/* A split that some quotient asks for: the size of the inner axis, which may hold variables. */
 typedef struct split_candidate {
   uint32_t axis;
   ir_ref size;
@@ -43,7 +43,7 @@ static void add_candidate(loop_nest *n, split_candidate *out, uint32_t *count, u
   out[(*count)++] = (split_candidate){axis, candidate};
 }
 
-/* Digits of each axis in e that make its coefficient a multiple of the divisor. */
+/* Adds the splits of each axis in e that make its coefficient a multiple of the divisor. */
 static void candidates_for(loop_nest *n, ir_ref e, ir_ref divisor, split_candidate *out, uint32_t *count) {
   int64_t coefficient, d;
   bool fixed = ir_is_const(n->g, divisor, &d);
@@ -52,7 +52,8 @@ static void candidates_for(loop_nest *n, ir_ref e, ir_ref divisor, split_candida
       add_candidate(n, out, count, a, fixed ? ir_index(n->g, d / ir_gcd(d, coefficient)) : divisor);
 }
 
-/* The digits that quotients ask for, and conditions that would round, where they divide their axes evenly. */
+/* The splits that quotients ask for, and comparisons that would need a rounded quotient, where they divide
+ * their axes evenly. */
 static uint32_t find_candidates(loop_nest *n, split_candidate *out) {
   ir_graph *g = n->g;
   ir_ref *live = NULL;
@@ -92,7 +93,8 @@ static bool split_axis(loop_nest *n, split_candidate w) {
   return true;
 }
 
-/* Split where that leaves fewest divisions, and also where it leaves as many: the next split may need it. */
+/* Splits where that leaves fewest divisions, also where it leaves as many as before: the next split may need
+ * it. */
 static void split_all(loop_nest *n) {
   int64_t left = loop_division_cost(n->g, n->store);
   while (left > 0) {
@@ -132,7 +134,8 @@ static bool is_static(const loop_nest *n) {
   return true;
 }
 
-/* From the axes with each pair of neighbours merged, and from the flat position. */
+/* The best nest refined from this one with a pair of neighbours merged, or with all axes merged into the flat
+ * index. */
 static loop_nest regrouped(const loop_nest *n) {
   loop_nest best = *n;
   for (uint32_t a = 0; a < n->axis_count; a++) {
@@ -148,7 +151,7 @@ static loop_nest regrouped(const loop_nest *n) {
   return best;
 }
 
-/* Ranges numbered from the outermost inwards. */
+/* The store with ranges numbered from the outermost inwards. */
 static ir_ref renumbered(loop_nest *n) {
   ir_ref from[MAX_NEST], to[MAX_NEST];
   for (uint32_t a = 0; a < n->axis_count; a++) {
@@ -158,7 +161,7 @@ static ir_ref renumbered(loop_nest *n) {
   return pass_substitute(n->g, n->store, from, to, n->axis_count);
 }
 
-/* Is there a reduction of many terms? */
+/* Is there a reduction of more than FEW_TERMS terms? */
 static bool sums_up_much(ir_graph *g, ir_ref store) {
   ir_ref reductions[MAX_REDUCTIONS];
   uint32_t count = loop_find(g, store, IR_OP_REDUCE, reductions, MAX_REDUCTIONS);
@@ -166,7 +169,7 @@ static bool sums_up_much(ir_graph *g, ir_ref store) {
     const ir_node *r = ir_get(g, reductions[k]);
     int64_t terms = 1, size;
     for (uint32_t i = 1; i < r->nsrc; i++) {
-      if (ir_op_of(g, r->src[i]) != IR_OP_RANGE) continue; /* a position */
+      if (ir_op_of(g, r->src[i]) != IR_OP_RANGE) continue; /* the index of an ARGMAX or ARGMIN */
       if (!ir_is_const(g, ir_src(g, r->src[i], 0), &size) || size > FEW_TERMS) return true;
       if ((terms *= size) > FEW_TERMS) return true;
     }
@@ -174,7 +177,7 @@ static bool sums_up_much(ir_graph *g, ir_ref store) {
   return count == MAX_REDUCTIONS;
 }
 
-/* `around`: ranges of loops around the store, which stay. */
+/* Chooses the axes of one store. around: ranges of loops around it, which stay. False on failure. */
 static bool refine(ir_graph *g, ir_ref *store, const ir_ref *around, uint32_t count, int64_t *next_range) {
   loop_nest n = {.g = g, .store = *store, .bound = around, .bound_count = count};
   if (!loop_find_axes(&n)) return false;
@@ -204,7 +207,7 @@ ir_ref pass_refine(ir_graph *g, ir_ref effect) {
   if (loop_is_update(g, effect)) return effect;
   if (!loop_read_stores(g, effect, &stores)) return 0;
   for (uint32_t i = 0; i < stores.count; i++) divides |= loop_division_cost(g, stores.store[i]) > 0;
-  if (!shared && stores.count > 1 && !divides) return effect; /* its pieces share loops */
+  if (!shared && stores.count > 1 && !divides) return effect; /* its stores share loops */
   if (!shared && stores.count > 1 && !loop_separate(g, &stores)) return 0;
   for (uint32_t i = 0; i < stores.count; i++)
     if (!refine(g, &stores.store[i], around, shared, &stores.next_range)) return 0;

@@ -1,4 +1,5 @@
-/* What peeling does to one piece: cutting its axis, and making a quotient of many values two loops. */
+/* What peeling does to one sub-domain: splitting its axis, and turning a quotient of many values into two
+ * loops. */
 #include "peel.h"
 
 #include "ir/arith.h"
@@ -14,8 +15,8 @@ ir_ref peel_fresh(peeler *s, ir_ref extent) {
   return ir_make(s->g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(s->next_range++, 0), &extent, 1);
 }
 
-/* In the store and in the sizes of axes that are not settled. Settled axes stay the nodes that they are:
- * other pieces are in the loops over them, too. */
+/* Replaces nodes in the store and in the sizes of the axes from p->level on. Outer axes stay the same nodes:
+ * other sub-domains are in the loops over them, too. */
 static bool replace_all(ir_graph *g, peel_domain *p, const ir_ref *from, const ir_ref *to, uint32_t count) {
   enum { ROOM = 64 };
   ir_ref old[ROOM + MAX_NEST], now[ROOM + MAX_NEST];
@@ -54,13 +55,13 @@ bool peel_replace_axis(peeler *s, peel_domain *p, ir_ref position, const ir_ref 
   return true;
 }
 
-/* cuts */
+/* splits */
 
 static ir_ref clamped(ir_graph *g, ir_ref at, ir_ref low, ir_ref high) {
   return pass_max(g, low, pass_min(g, at, high));
 }
 
-/* What the value of the cut node decides beside: `fact` holds on the piece. */
+/* Decides other comparisons that follow from `fact`, which holds on the sub-domain. */
 static bool decide_others(peeler *s, peel_domain *p, ir_ref fact) {
   ir_graph *g = s->g;
   ir_ref *live = NULL, range = p->axes[p->level];
@@ -94,7 +95,7 @@ bool peel_drop_loads(peeler *s, peel_domain *p) {
   return dropped == 0 || replace_all(s->g, p, never, other, dropped);
 }
 
-/* Segment i of the piece; false on failure. *empty: it has no positions. */
+/* Interval i of the sub-domain; false on failure. *empty: it has no indices. */
 static bool domain_between(peeler *s, const peel_domain *whole, const peel_breakpoints *breakpoints,
                            uint32_t i, ir_ref start, ir_ref end, peel_domain *out, bool *empty) {
   ir_graph *g = s->g;
@@ -106,7 +107,8 @@ static bool domain_between(peeler *s, const peel_domain *whole, const peel_break
   if (breakpoints->node && breakpoints->value[i]) {
     ir_ref value = breakpoints->value[i], node = breakpoints->node;
     if (!replace_axis_in(g, out, node, value)) return false;
-    if (breakpoints->count > 1 && !ir_is_const(g, size, &fixed)) { /* constant sizes decide by bounds */
+    if (breakpoints->count > 1 &&
+        !ir_is_const(g, size, &fixed)) { /* where sizes are constant, bounds decide */
       bool boolean = ir_dtype_of(g, value) == IR_BOOL;
       ir_ref fact = !boolean               ? pass_compare(g, IR_OP_EQ, node, value)
                     : ir_is_true(g, value) ? node
@@ -123,7 +125,7 @@ bool peel_has_room(const peeler *s, const peel_domain *p) {
   return s->done_count + s->pending_count + s->late_count + PEEL_INTERVALS <= most;
 }
 
-/* The segments take the piece's place on the stack, the first one on top. */
+/* The intervals take the sub-domain's place on the stack, the first one on top. */
 bool peel_split_at(peeler *s, peel_domain *p, const peel_breakpoints *breakpoints) {
   ir_graph *g = s->g;
   p->slanted_left -= peel_is_slanted(g, breakpoints);
@@ -141,7 +143,7 @@ bool peel_split_at(peeler *s, peel_domain *p, const peel_breakpoints *breakpoint
 
 /* quotients of many values */
 
-/* Aligned runs of `length`, the first of which begins at `head`. */
+/* Splits the axis into aligned runs of `length`, the first of which begins at `head`. */
 static bool split_aligned(peeler *s, peel_domain *p, int64_t size, int64_t length, int64_t head) {
   ir_graph *g = s->g;
   int64_t runs = (size - head) / length;
@@ -158,7 +160,7 @@ static bool split_aligned(peeler *s, peel_domain *p, int64_t size, int64_t lengt
   return peel_split_at(s, p, &breakpoints);
 }
 
-/* Do all runs of the quotient have one length and begin at constant positions? */
+/* Have all runs of the quotient one length, and constant starts? */
 static bool has_aligned_steps(ir_graph *g, const peel_quotient *q, int64_t size, int64_t *length,
                               int64_t *head) {
   int64_t c = q->coefficient < 0 ? -q->coefficient : q->coefficient, start;
@@ -168,7 +170,7 @@ static bool has_aligned_steps(ir_graph *g, const peel_quotient *q, int64_t size,
   return size >= *head + *length;
 }
 
-/* The quotient at a position of the axis. */
+/* The quotient at an index of the axis. */
 static ir_ref quotient_at(ir_graph *g, const peel_quotient *q, ir_ref at) {
   return pass_div_int(g, pass_add(g, q->rest, pass_mul_int(g, at, q->coefficient)), q->divisor);
 }
