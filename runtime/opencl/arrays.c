@@ -1,6 +1,7 @@
-/* The host's arrays in a run on an OpenCL device. A device that shares the host's memory computes in them.
- * Another has copies: an input is sent when the first command needs it, so that what does not need it yet
- * runs meanwhile; a result is fetched as soon as the last step that writes it is done. */
+/* The host's arrays in a run on an OpenCL device. A device that shares the host's memory computes in the
+ * arrays themselves. Any other device computes in copies. An input is sent when the first command needs it,
+ * so that commands that do not need it run meanwhile; a result is fetched as soon as the last step that
+ * writes it is done. */
 #include <string.h>
 
 #include "runtime/context.h"
@@ -15,7 +16,7 @@ static ir_status fail_transfer(const rt_program *p, cl_int code, const char *wha
 
 /* before the run */
 
-/* The device's buffer for an array of the host's. */
+/* The device's buffer for an array of the host: a buffer on the array's own memory, or a block for a copy. */
 static ir_status bind_array(const rt_program *p, rt_cl_bound *b, bool writes, void **address,
                             ir_error *error) {
   rt_opencl *d = device_of(p);
@@ -32,7 +33,7 @@ static ir_status bind_array(const rt_program *p, rt_cl_bound *b, bool writes, vo
   return IR_OK;
 }
 
-/* The last step that has to do with each result. */
+/* Finds the last step that uses each result. The results that are copied after all steps have none (NULL). */
 static void find_last(const rt_program *p, const rt_frame *f, rt_cl_bound *results) {
   const rt_step *end = f->steps + f->step_count;
   for (const rt_step *s = f->steps, *next; s < end; s = next) {
@@ -45,7 +46,8 @@ static void find_last(const rt_program *p, const rt_frame *f, rt_cl_bound *resul
   for (size_t i = 0; i < p->copy_count; i++) results[p->copies[i].result].last = NULL;
 }
 
-/* Transfers may use blocks that commands of other runs still use, if these were given back meanwhile. */
+/* Transfers begin after the commands sent so far: their blocks may have been released by other runs whose
+ * commands still use them. */
 static ir_status acquire_staging(const rt_program *p, rt_cl_state *s, ir_error *error) {
   rt_opencl *d = device_of(p);
   cl_int code;
@@ -79,7 +81,7 @@ ir_status rt_cl_bind(const rt_program *p, const rt_frame *f, rt_cl_state *s, con
 /* while it runs */
 
 static cl_int send_array(rt_opencl *d, rt_cl_state *s, rt_cl_bound *b) {
-  cl_int code = d->cl.Flush(s->queue); /* what need not wait runs while the host copies */
+  cl_int code = d->cl.Flush(s->queue); /* commands that need not wait run while the host copies */
   if (!code) code = rt_cl_staging_write(d, s->staging, s->staging->queue, b->block.base, b->host, b->bytes);
   return code ? code : rt_cl_staging_order(d, s->staging, s->queue);
 }
@@ -110,9 +112,10 @@ ir_status rt_cl_note_results(const rt_going *r, const rt_step *step) {
   return IR_OK;
 }
 
-/* after it */
+/* after the run */
 
-/* Where memory is shared, the host's copy is up to date once it was mapped. */
+/* Where the device shares the host's memory, mapping and unmapping the buffer makes the host's array
+ * current. */
 static cl_int sync_host_copy(rt_opencl *d, const rt_cl_state *s, const rt_cl_bound *b) {
   cl_int code = CL_SUCCESS;
   size_t offset;
@@ -123,7 +126,8 @@ static cl_int sync_host_copy(rt_opencl *d, const rt_cl_state *s, const rt_cl_bou
   return there ? rt_cl_unmap(d, s->queue, buffer, there) : code;
 }
 
-/* Those that are done before the rest come first. */
+/* Fetch the results: first those that are complete before the last step (`done` is set), then the others,
+ * when all steps are done. */
 static cl_int fetch_copies(rt_opencl *d, rt_cl_state *s, const rt_cl_bound *results, size_t count) {
   cl_event all = NULL;
   cl_int code = d->cl.EnqueueMarkerWithWaitList(s->queue, 0, NULL, &all);

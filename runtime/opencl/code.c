@@ -1,19 +1,19 @@
-/* Code for an OpenCL device. A kernel's image holds its text; a program's is made of the texts of all its
- * kernels, behind the prelude that they share, and comes with what the driver made of it, so that the next
- * process need not compile. */
+/* Code for an OpenCL device. The image of a kernel holds its OpenCL C text. A program's source is the prelude
+ * and then the texts of all its kernels. The driver's binary of the program is kept with it in the cache, so
+ * that the next process need not compile. */
 #include <stdio.h>
 #include <string.h>
 
 #include "runtime/context.h"
 #include "runtime/opencl/device.h"
 
-static const char binary_name[] = "binary"; /* of an image; those of kernels begin with vf_ */
+static const char binary_name[] = "binary"; /* name of the binary's image; kernels' names begin with vf_ */
 
 enum { LOG_SHOWN = 600, NAMES_SHOWN = 300 }; /* bytes, in messages */
 
 /* one kernel */
 
-/* Does it check indices? Known to be so where memory is short. */
+/* Does the kernel check indices? True also where memory is too short to find out. */
 static bool checks(const ir_graph *g, ir_ref kernel) {
   ir_ref *all = NULL;
   size_t count = 0, cap = 0;
@@ -26,7 +26,7 @@ static bool checks(const ir_graph *g, ir_ref kernel) {
   return found;
 }
 
-/* Bytes of arguments that a call passes: two for each buffer, the status word, variables, count and grain. */
+/* Bytes of arguments of a launch: two for each buffer, the status word, the variables, count and grain. */
 static uint64_t argument_bytes(const ir_graph *g, ir_ref kernel) {
   const ir_node *n = ir_get(g, kernel);
   uint64_t vars = 0;
@@ -66,7 +66,8 @@ ir_status rt_cl_compile(rt_context *c, const ir_graph *g, ir_ref kernel, const c
 
 /* a program */
 
-/* Prelude and kernels; what a compiler says of a line of a kernel names the kernel. */
+/* The prelude and the kernels' texts. A #line directive before each makes the compiler's messages name the
+ * kernel. */
 static ir_status put_source(rt_context *c, const rt_cl_code *code, ir_text *out, ir_error *error) {
   ir_status status = cg_opencl_prelude(&c->target, out);
   for (uint32_t i = 0; i < code->count && !status; i++) {
@@ -80,7 +81,7 @@ static ir_status put_source(rt_context *c, const rt_cl_code *code, ir_text *out,
   return out->failed ? ir_fail(error, IR_ERR_MEMORY, "out of memory for the text of a program") : IR_OK;
 }
 
-/* The first lines of what the compiler said, blanks at the ends left out. */
+/* The beginning of the compiler's log, without blanks at its ends. */
 static void put_log(const rt_opencl *d, cl_program program, char *to, size_t room) {
   size_t size = 0;
   to[0] = '\0';
@@ -96,7 +97,7 @@ static void put_log(const rt_opencl *d, cl_program program, char *to, size_t roo
   ir_free(&d->mem, log, size + 1);
 }
 
-/* Some drivers print how many warnings there were. */
+/* -w: without it some drivers print the number of warnings. */
 static cl_int build_program(const rt_opencl *d, cl_program program) {
   char options[128];
   snprintf(options, sizeof options, "-cl-std=CL1.2 -w%s",
@@ -104,7 +105,7 @@ static cl_int build_program(const rt_opencl *d, cl_program program) {
   return d->cl.BuildProgram(program, 1, &d->facts.id, options, NULL, NULL);
 }
 
-/* Which kernels may be meant, ` vf_a, vf_b`; nothing where the log names one. */
+/* The names of the kernels, ` vf_a, vf_b`, for a message; empty where the log names one of them. */
 static void put_names(const rt_cl_code *code, const char *log, char *to, size_t room) {
   enum { SHOWN = 4 };
   size_t used = 0;
@@ -120,7 +121,7 @@ static void put_names(const rt_cl_code *code, const char *log, char *to, size_t 
     snprintf(to + used, room - used, " and %u more", (unsigned)(code->count - SHOWN));
 }
 
-/* Compiles. `who` is what the kernels belong to; code NULL: they have no names. */
+/* Compiles `text`. `who` begins the messages. code: whose kernels the messages list; NULL: none. */
 static ir_status build_from(rt_context *c, const char *who, const rt_cl_code *code, const ir_text *text,
                             cl_program *out, ir_error *error) {
   rt_opencl *d = (rt_opencl *)c->device;
@@ -159,7 +160,7 @@ static ir_status build_source(rt_context *c, rt_cl_code *code, const char *name,
   return status;
 }
 
-/* NULL: the driver does not take it. */
+/* Loads a binary. NULL if the driver refuses it. */
 static cl_program read_binary(const rt_opencl *d, const unsigned char *bytes, size_t size) {
   cl_int result = CL_SUCCESS, taken = CL_SUCCESS;
   cl_program program =
@@ -170,7 +171,7 @@ static cl_program read_binary(const rt_opencl *d, const unsigned char *bytes, si
   return NULL;
 }
 
-/* True: there is a binary, and the driver does not take it any more. */
+/* Loads the binary that the image contains, if any. True if there is one and the driver refuses it. */
 static bool binary_is_refused(rt_cl_code *code) {
   rt_entry entry;
   if (!rt_image_find(code->image, code->size, binary_name, &entry)) return false;
@@ -178,7 +179,7 @@ static bool binary_is_refused(rt_cl_code *code) {
   return code->program == NULL;
 }
 
-/* What the driver made; bytes NULL: it does not tell, or memory is short. */
+/* The driver's binary of a program; bytes NULL: the driver has none, or memory is short. */
 static rt_flat binary_of(const rt_opencl *d, const ir_mem *mem, cl_program program) {
   rt_flat flat = {0};
   if (d->cl.GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof flat.size, &flat.size, NULL) ||
@@ -210,7 +211,7 @@ ir_status rt_cl_build_text(rt_context *c, const char *who, const ir_text *text, 
   return status;
 }
 
-/* What it takes to launch kernel i. */
+/* Queries what is needed to launch kernel i: its name and the size of its work-groups. */
 static ir_status query_kernel(rt_cl_code *code, uint32_t i, ir_error *error) {
   rt_opencl *d = code->device;
   rt_entry entry;
@@ -254,7 +255,8 @@ static rt_cl_code *make_code(rt_opencl *d, const void *image, size_t size, uint3
   return NULL;
 }
 
-/* kept: whoever keeps the image can make another one. */
+/* kept: the image is of a cache entry, which can be made again, so a binary that the driver refuses is an
+ * error. */
 static ir_status load_image(rt_context *c, const char *name, const void *image, size_t size, uint32_t kernels,
                             bool kept, rt_code *out, ir_error *error) {
   rt_opencl *d = (rt_opencl *)c->device;

@@ -1,4 +1,5 @@
-/* Custom operations in a run on an OpenCL device. */
+/* Custom operations in a run on an OpenCL device: by their own OpenCL C, or else by their function on the
+ * host. */
 #include <string.h>
 
 #include "runtime/context.h"
@@ -7,7 +8,7 @@
 
 static size_t bytes_of(const rt_array *a) { return (size_t)a->elements * ir_dtypes[a->dtype].bytes; }
 
-/* the host's function between the device's commands */
+/* the operation's function on the host, called between commands of the device */
 
 static ir_status map_array(const rt_going *r, rt_array *a, cl_map_flags flags, void **mapped,
                            ir_error *error) {
@@ -43,7 +44,7 @@ static ir_status call_host(const rt_going *r, const void *found, const rt_call *
   return status ? status : calls->run(calls->user, found, call, error);
 }
 
-/* The operation's own text for such devices, if it has one. */
+/* The operation's OpenCL C, if it has any. */
 static bool text_of(const rt_program *p, const void *found, rt_call_text *out) {
   const rt_calls *calls = &p->context->options.calls;
   return calls->text && calls->text(calls->user, found, out);
@@ -55,11 +56,11 @@ bool rt_cl_reports(const rt_program *p, uint32_t step) {
          text.native->reports;
 }
 
-/* Arrays are mapped for the time of the call. */
+/* Calls the function on the host, with all arrays mapped during the call. */
 static ir_status call_mapped(const rt_going *r, const void *found, rt_call *call, ir_error *error) {
   uint32_t count = call->result_count + call->operand_count;
   const ir_mem *mem = rt_context_mem(r->program->context);
-  rt_array *arrays = r->run->arrays; /* results, then operands: what the call points to */
+  rt_array *arrays = r->run->arrays; /* the call's arrays: results, then operands */
   size_t size = 2 * count * sizeof(void *);
   void **mapped = ir_alloc(mem, size), **addresses = mapped + count;
   ir_status status = IR_OK;

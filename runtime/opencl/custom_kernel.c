@@ -1,5 +1,6 @@
-/* Custom operations that come with OpenCL C. Their function is called by a kernel that is written around it,
- * which adds what buffers are known by: where in them the arrays begin. */
+/* Custom operations that come with OpenCL C. A generated kernel calls the operation's function. It receives a
+ * buffer and the index of the first element for each array, because an array may begin anywhere in a
+ * buffer. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +10,8 @@
 
 #define KERNEL "vf_call"
 
-/* One for each operation and each list of the dtypes that its arrays have. Only grows. */
+/* A built program: one for each operation and each list of its arrays' dtypes. The list of programs only
+ * grows. */
 typedef struct rt_cl_custom {
   struct rt_cl_custom *next;
   const rt_native *native;
@@ -22,7 +24,7 @@ typedef struct call {
   const rt_call_text *text;
   const rt_native *native;
   ir_custom_call said;
-  ir_custom_array operands[IR_CUSTOM_MAX], results[IR_CUSTOM_MAX]; /* of one element of the batch */
+  ir_custom_array operands[IR_CUSTOM_MAX], results[IR_CUSTOM_MAX]; /* arrays of one element of the batch */
   int64_t batch;
   const rt_call *whole;
   cl_mem word;
@@ -37,14 +39,14 @@ static bool by_value(const rt_native_param *p) {
   return p->kind == RT_NATIVE_SIZE || p->kind == RT_NATIVE_COUNT || p->kind == RT_NATIVE_RANK ||
          p->kind == RT_NATIVE_ATTRIBUTE;
 }
-/* Those of the host alone are left out. */
+/* Is the parameter passed to the kernel? `user` and `message` exist on the host only. */
 static bool is_passed(const rt_native_param *p) {
   return p->kind != RT_NATIVE_USER && p->kind != RT_NATIVE_MESSAGE_AT;
 }
 
 /* the text */
 
-/* As elements are stored: f16 as half, bf16 as its bits. */
+/* The OpenCL types of stored elements: f16 as half, bf16 as its bits. */
 static const char *const types[IR_DTYPE_COUNT] = {
     [IR_BOOL] = "uchar",  [IR_I8] = "char",   [IR_U8] = "uchar",  [IR_I16] = "short", [IR_U16] = "ushort",
     [IR_I32] = "int",     [IR_U32] = "uint",  [IR_I64] = "long",  [IR_U64] = "ulong", [IR_F16] = "half",
@@ -112,7 +114,7 @@ static ir_status build_custom(const call *c, const uint8_t *dtypes, cl_program *
   }
   *made = (rt_cl_custom){.native = c->native, .program = *out};
   memcpy(made->dtypes, dtypes, sizeof made->dtypes);
-  pthread_mutex_lock(&d->lock); /* a second one does no harm: the first found serves */
+  pthread_mutex_lock(&d->lock); /* if two threads add the same program, the one found first is used */
   made->next = d->customs;
   d->customs = made;
   pthread_mutex_unlock(&d->lock);
@@ -198,7 +200,7 @@ static ir_status call_element(const call *c, cl_kernel kernel, int64_t element) 
               : IR_OK;
 }
 
-/* An array without its batch axes. */
+/* The array of one element of the batch: without the batch axes. */
 static ir_custom_array one_of(const call *c, const rt_array *a) {
   ir_custom_array out = {.dtype = a->dtype, .rank = a->rank - c->said.batch, .data = a->data};
   for (uint32_t k = 0; k < out.rank; k++) out.shape[k] = a->dims[c->said.batch + k];

@@ -1,4 +1,4 @@
-/* An OpenCL device as the files behind opencl.h see it. */
+/* An OpenCL device, for the files of runtime/opencl, and the functions that these files share. */
 #ifndef VIEWFOLD_RUNTIME_OPENCL_DEVICE_H
 #define VIEWFOLD_RUNTIME_OPENCL_DEVICE_H
 
@@ -8,56 +8,56 @@
 #include "runtime/opencl/loader.h"
 #include "runtime/opencl/opencl.h"
 
-/* What a device says of itself. */
+/* The properties of a device, as its driver states them. */
 typedef struct rt_cl_facts {
   cl_platform_id platform;
   cl_device_id id;
   char name[128], platform_name[128], version[128], driver[64];
-  bool cpu;     /* its lanes are elements of vectors, not work-items */
+  bool cpu;     /* kernels use vector lanes instead of work-items */
   bool unified; /* its memory is the host's */
   bool available, compiler, little_endian, since_1_2;
-  bool f64, denormals, divides;                       /* correctly rounded division and square root of f32 */
-  bool ptx;                                           /* kernels may hold instructions of PTX */
-  uint32_t together;                                  /* work-items that run in step */
-  uint32_t matrix;                                    /* terms of one matrix instruction; 0: there is none */
-  bool fma;                                           /* in hardware */
-  uint32_t units, address_bits, group, vector_floats; /* group: most work-items of one */
-  uint64_t memory, buffer, local, cache;              /* bytes; buffer: most in one piece */
-  uint64_t parameters;                                /* bytes of a kernel's arguments */
-  uint32_t alignment;                                 /* of a buffer within a buffer */
+  bool f64, denormals, divides; /* divides: division and square root of f32 are correctly rounded */
+  bool ptx;                     /* kernels may contain PTX instructions */
+  uint32_t together;            /* sub-group size: work-items that run in lockstep; 0: none */
+  uint32_t matrix;              /* terms that one matrix instruction adds up; 0: no such instruction */
+  bool fma;                     /* fma is in hardware */
+  uint32_t units, address_bits, group, vector_floats; /* group: largest work-group */
+  uint64_t memory, buffer, local, cache;              /* in bytes; buffer: largest buffer */
+  uint64_t parameters;                                /* limit of the bytes of a kernel's arguments */
+  uint32_t alignment;                                 /* of sub-buffers, in bytes */
 } rt_cl_facts;
 
-/* Memory of the device's, one buffer or several. Its address is its place in the table + 1, above RT_CL_SHIFT
- * bits of offset. */
+/* A region of device memory, one buffer or several. Its address is the region's index in the table + 1,
+ * shifted by RT_CL_SHIFT bits; the low bits are an offset in bytes. */
 enum { RT_CL_SHIFT = 40 };
 typedef struct rt_cl_region {
-  cl_mem buffer;   /* NULL: the place is free, and `bytes` the next free one + 1 */
-  cl_mem *buffers; /* or all these, of rt_cl_boundary bytes but for the last; the first is `buffer` */
+  cl_mem buffer;   /* NULL: the table entry is free, and `bytes` is the index + 1 of the next free one */
+  cl_mem *buffers; /* or several buffers, of rt_cl_boundary bytes but for the last; `buffer` is the first */
   uint64_t bytes;
 } rt_cl_region;
 
-/* A buffer that could not be unmapped, which is tried again when the device is closed. */
+/* A mapped buffer that could not be unmapped. Closing the device tries again. */
 typedef struct rt_cl_mapped {
   struct rt_cl_mapped *next;
   cl_mem buffer;
   void *there;
 } rt_cl_mapped;
 
-/* Takes elements between the host and the device (staging.c). */
+/* A staging buffer, through which elements go between the host and the device (staging.c), with its queue. */
 enum { RT_CL_CHUNKS = 2 };
 typedef struct rt_cl_chunk {
-  cl_event event; /* of its command; NULL: it is free */
-  uint8_t *at;    /* in the ferry's memory */
-  void *to;       /* where the host wants what was fetched; NULL: nowhere */
+  cl_event event; /* of the command that uses the chunk; NULL: the chunk is free */
+  uint8_t *at;    /* in the mapped staging memory */
+  void *to;       /* where on the host the fetched bytes go; NULL: nowhere */
   size_t bytes;
 } rt_cl_chunk;
 typedef struct rt_cl_staging {
   struct rt_cl_staging *next;
   cl_command_queue queue;
-  cl_mem memory; /* for all pieces */
-  uint8_t *at;   /* as the host sees it */
+  cl_mem memory; /* pinned memory of all chunks */
+  uint8_t *at;   /* its address on the host */
   rt_cl_chunk chunks[RT_CL_CHUNKS];
-  unsigned next_chunk; /* the next one */
+  unsigned next_chunk; /* index of the chunk to use next */
 } rt_cl_staging;
 
 typedef struct rt_opencl {
@@ -65,24 +65,24 @@ typedef struct rt_opencl {
   ir_mem mem;
   rt_cl cl;
   rt_cl_facts facts;
-  pthread_mutex_t lock;          /* of all below */
-  cl_context context;            /* NULL: nothing was run yet */
-  cl_command_queue queue, timed; /* in order; timed: for runs that are timed, NULL until the first */
-  cl_mem nothing;                /* stands for buffers of no bytes */
+  pthread_mutex_t lock;          /* guards the fields below */
+  cl_context context;            /* NULL until the first run */
+  cl_command_queue queue, timed; /* in-order queues; timed: measures time, NULL until the first timed run */
+  cl_mem nothing;                /* is passed in place of buffers of no bytes */
   rt_cl_region *regions;
-  size_t region_count, region_cap, free_region; /* free_region: + 1 */
-  rt_arenas pool;                               /* buffers of the device's own, for arrays of the host's */
+  size_t region_count, region_cap, free_region; /* free_region: index + 1 */
+  rt_arenas pool;                               /* device buffers for copies of the host's arrays */
   rt_cl_mapped *mapped;
-  rt_cl_staging *idle_staging;     /* that nobody uses */
+  rt_cl_staging *idle_staging;     /* staging buffers not in use */
   struct rt_cl_custom *customs;    /* programs of custom operations */
-  atomic_uint_fast64_t sent, done; /* commands so far; of them, known to be done */
+  atomic_uint_fast64_t sent, done; /* number of commands sent; how many of them are known to be done */
 } rt_opencl;
 
-/* device_info.c: every device, in the platforms' order. *count of them in an array to be freed with ir_free:
- * room for RT_CL_DEVICES. */
+/* Defined in device_info.c. Lists every device in the order of the platforms: *count of them, in an array
+ * `list` with room for RT_CL_DEVICES. */
 enum { RT_CL_DEVICES = 64 };
 ir_status rt_cl_list(const rt_cl *cl, rt_cl_facts *list, size_t *count, ir_error *error);
-/* What every program needs and the device lacks, in words; NULL: nothing. */
+/* What every program needs and the device lacks, as a clause for messages; NULL: nothing. */
 const char *rt_cl_lacks(const rt_cl_facts *facts);
 void rt_cl_describe(const rt_cl_facts *facts, ir_target *out);
 
@@ -90,64 +90,66 @@ void rt_cl_describe(const rt_cl_facts *facts, ir_target *out);
 ir_status rt_cl_accepts(rt_device *device, const char *name, const ir_graph *graph, ir_ref results,
                         const ir_ref *inputs, size_t count, ir_error *error);
 
-/* opencl.c: context and queue are there. */
+/* Defined in opencl.c. Creates the context and the queue if they do not exist. */
 ir_status rt_cl_ready(rt_opencl *device, ir_error *error);
-/* All commands that this thread sent are done. */
+/* Waits until all commands that this thread sent are done. */
 ir_status rt_cl_finish(rt_opencl *device, ir_error *error);
-cl_int rt_cl_drain(rt_opencl *device); /* likewise, whatever is known; tried again where it fails */
-static inline void rt_cl_sent(rt_opencl *device) { /* after sending some */
+cl_int rt_cl_drain(rt_opencl *device); /* waits even if the device is known to be idle, twice on failure */
+static inline void rt_cl_sent(rt_opencl *device) { /* to be called after sending commands */
   atomic_fetch_add_explicit(&device->sent, 1, memory_order_relaxed);
 }
-static inline bool rt_cl_is_idle(rt_opencl *device) { /* known to have done all that was sent */
+static inline bool rt_cl_is_idle(rt_opencl *device) { /* all commands sent are known to be done */
   return atomic_load_explicit(&device->done, memory_order_acquire) >=
          atomic_load_explicit(&device->sent, memory_order_relaxed);
 }
-/* There is no room for so many bytes. */
+/* Fails with the message that there is no room for so many bytes. */
 ir_status rt_cl_no_room(rt_opencl *device, const char *name, size_t bytes, ir_error *error);
 
-/* device_memory.c: addresses */
+/* Defined in device_memory.c: adds a region to the table. Returns its address. */
 void *rt_cl_add(rt_opencl *device, rt_cl_region region); /* NULL: memory is short */
-void rt_cl_remove(rt_opencl *device, void *address);     /* its buffers are released */
-/* The buffer at an address, and where in it; that which stands for none at an address that is none. */
+void rt_cl_remove(rt_opencl *device, void *address);     /* releases its buffers */
+/* The buffer at an address, and the offset in it; `nothing` at address NULL. */
 cl_mem rt_cl_find(rt_opencl *device, const void *address, size_t *offset);
-static inline bool rt_cl_meet(const void *a, const void *b) { /* are they of one buffer? */
+static inline bool rt_cl_meet(const void *a, const void *b) { /* are both in one region? */
   return (uintptr_t)a >> RT_CL_SHIFT == (uintptr_t)b >> RT_CL_SHIFT;
 }
-size_t rt_cl_boundary(rt_device *device); /* 0: one buffer may take all memory */
+size_t rt_cl_boundary(rt_device *device); /* largest buffer, rounded down; 0: a buffer may have any size */
 extern const rt_block_source rt_cl_blocks,
-    rt_cl_split_blocks; /* cut: of several buffers where one is refused */
+    rt_cl_split_blocks; /* split: several buffers where one is refused */
 ir_status rt_cl_memory_place(rt_device *device, rt_memory *memory, bool keep, ir_error *error);
 ir_status rt_cl_memory_read(rt_device *device, rt_memory *memory, ir_error *error);
 void rt_cl_memory_free(rt_device *device, rt_memory *memory);
-/* Ends EnqueueMapBuffer. A buffer lives as long as it is mapped, so it is tried again: at once, and at last
- * by rt_cl_unmap_all. */
+/* Undoes EnqueueMapBuffer. A mapped buffer cannot be freed, so a failed unmap is repeated: at once, and by
+ * rt_cl_unmap_all when the device is closed. */
 cl_int rt_cl_unmap(rt_opencl *device, cl_command_queue queue, cl_mem buffer, void *mapped);
 void rt_cl_unmap_all(rt_opencl *device);
-/* A buffer on these bytes of the host's, which outlive it. */
+/* A buffer on memory of the host, which must outlive it. */
 ir_status rt_cl_wrap(rt_opencl *device, void *host, size_t bytes, bool writes, void **address,
                      ir_error *error);
 
-/* staging.c. A ferry that was taken is given back in any case; it then does nothing any more, and what
- * it was to fetch and rt_cl_staging_finish has not seen to is lost. */
-rt_cl_staging *rt_cl_staging_acquire(rt_opencl *device, cl_int *code); /* NULL after failing */
-void rt_cl_staging_release(rt_opencl *device, rt_cl_staging *staging); /* NULL: nothing */
+/* Defined in staging.c. Every acquired staging buffer must be released, which waits for its commands. Bytes
+ * that it was to fetch and that rt_cl_staging_finish has not delivered are then lost. */
+rt_cl_staging *rt_cl_staging_acquire(rt_opencl *device, cl_int *code); /* NULL on failure */
+void rt_cl_staging_release(rt_opencl *device, rt_cl_staging *staging); /* NULL is allowed */
 void rt_cl_staging_free(rt_opencl *device);
-/* Its queue begins when all is done that was sent to the device's so far, which may use the same memory. */
+/* Makes the staging queue wait for all commands sent to the device's queue so far, which may use the same
+ * memory. */
 cl_int rt_cl_staging_follow(rt_opencl *device, rt_cl_staging *staging);
-/* To a device's address, by commands of that queue. `from` may change afterwards. */
+/* Sends bytes to a device address, by commands in `queue`. `from` may change afterwards. */
 cl_int rt_cl_staging_write(rt_opencl *device, rt_cl_staging *staging, cl_command_queue queue, void *to,
                            const void *from, size_t bytes);
-/* What is sent to this queue from now on waits for what the ferry sent last. */
+/* Makes later commands of `queue` wait for the last command that the staging buffer sent. */
 cl_int rt_cl_staging_order(rt_opencl *device, rt_cl_staging *staging, cl_command_queue queue);
-/* From a device's address, after the event if there is one; there when all is settled. */
+/* Fetches bytes from a device address, after the event if there is one. They have arrived at `to` when
+ * rt_cl_staging_finish returns. */
 cl_int rt_cl_staging_read(rt_opencl *device, rt_cl_staging *staging, cl_command_queue queue,
                           const cl_event *after, void *to, const void *from, size_t bytes);
 cl_int rt_cl_staging_finish(rt_opencl *device, rt_cl_staging *staging);
 
-/* code.c: a program's kernels, what rt_code.made is. */
+/* Defined in code.c. The kernels of a program: rt_code.made points to an rt_cl_code. */
 typedef struct rt_cl_kernel {
-  const char *name; /* in the image */
-  size_t items;     /* of a group */
+  const char *name; /* points into the image */
+  size_t items;     /* work-items of a work-group */
   bool checks;
 } rt_cl_kernel;
 typedef struct rt_cl_code {
@@ -176,17 +178,19 @@ ir_status rt_cl_launch(const struct rt_going *going, const struct rt_step *step)
 ir_status rt_cl_copy(const struct rt_going *going, void *to, const void *from, size_t bytes);
 ir_status rt_cl_holds(const struct rt_going *going, const void *predicate, bool *out);
 
-/* Text compiled, or found in the cache on disk by itself: kind "opencl". `who` asks for it, in messages. */
+/* Compiles a text, or finds its binary in the cache on disk under the kind "opencl". `who` begins the
+ * messages. */
 ir_status rt_cl_build_text(rt_context *context, const char *who, const ir_text *text, cl_program *out,
                            ir_error *error);
 
-/* custom_kernel.c: a custom operation that comes with OpenCL C. word: where a failure is noted. */
+/* Defined in custom_kernel.c: runs a custom operation that comes with OpenCL C. word: the status word that a
+ * failure sets. */
 ir_status rt_cl_call_text(const struct rt_going *going, const rt_call_text *text, cl_mem word,
                           const rt_call *call, ir_error *error);
 void rt_cl_customs_free(rt_opencl *device);
 
 /* custom_call.c */
-bool rt_cl_reports(const rt_program *program, uint32_t step); /* a custom operation that may fail */
+bool rt_cl_reports(const rt_program *program, uint32_t step); /* is it a custom operation that may fail? */
 ir_status rt_cl_call(const struct rt_going *going, const struct rt_step *step, const void *found,
                      rt_call *call, ir_error *error);
 

@@ -1,4 +1,4 @@
-/* What OpenCL devices there are, and what they say of themselves. */
+/* Lists the OpenCL devices and their properties, and describes one as a target. */
 #include "runtime/opencl/device.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 enum { PLATFORMS = 16, EXTENSIONS = 16 << 10 };
 
-/* asking: what a device does not answer stays zero */
+/* queries; a property that the device does not know stays zero */
 
 static void query_info(const rt_cl *cl, cl_device_id id, cl_device_info what, void *to, size_t size) {
   cl->GetDeviceInfo(id, what, size, to, NULL);
@@ -38,7 +38,7 @@ static uint64_t size(const rt_cl *cl, cl_device_id id, cl_device_info what) {
   return answer;
 }
 
-/* Blanks in a row are one, none at the ends. What is longer than the room is cut. */
+/* Copies text with every run of blanks made one and none at the ends, truncated to the room. */
 static void collapse_blanks(const char *text, char *to, size_t room) {
   size_t used = 0;
   for (const char *at = text + strspn(text, " \t\n"); *at && used + 1 < room;) {
@@ -57,7 +57,7 @@ static void text(const rt_cl *cl, cl_device_id id, cl_device_info what, char *to
   collapse_blanks(answer, to, room);
 }
 
-/* Is the word in the list, which blanks separate? */
+/* Is the word in this list, which is separated by blanks? */
 static bool has_word(const char *list, const char *word) {
   size_t length = strlen(word);
   for (const char *at = list; (at = strstr(at, word)); at += length)
@@ -159,7 +159,8 @@ static int64_t power_of_two_below(uint64_t value) {
   return power;
 }
 
-/* "+a,-b,name=...": one word without blanks. */
+/* Appends a feature, which makes a list "+a,-b,name=...". Characters that separate features become
+ * underscores. */
 static void add_feature(ir_target *t, const char *format, const char *what) {
   size_t used = strlen(t->features);
   if (used >= sizeof t->features - 1) return;
@@ -172,7 +173,8 @@ static int vector_bytes(const rt_cl_facts *f) {
   return f->vector_floats >= 16 ? 64 : f->vector_floats >= 8 ? 32 : 16;
 }
 
-/* A processor as an OpenCL device is the one that this program runs on, or one like it. */
+/* Describes the device as a target. A CPU device is taken to be the processor that this program runs on, or a
+ * similar one. */
 void rt_cl_describe(const rt_cl_facts *f, ir_target *out) {
   enum { LANES = 256, CACHE = 64 << 10, REGISTERS = 32 };
   if (!f->cpu || rt_target_host(out, NULL) != IR_OK) {
@@ -193,7 +195,7 @@ void rt_cl_describe(const rt_cl_facts *f, ir_target *out) {
   out->has_fma = f->fma;
   out->soft_f64 = !f->f64;
   out->soft_division = !f->divides;
-  out->has_f16c = true; /* f16 is read and written by functions that every device has */
+  out->has_f16c = true; /* every device has vload_half and vstore_half */
   out->group_items = f->cpu ? 0 : (int)power_of_two_below(f->group < LANES ? f->group : LANES);
   out->together = f->cpu ? 0 : (int)f->together;
   out->matrix = f->cpu ? 0 : (int)f->matrix;

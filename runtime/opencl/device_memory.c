@@ -1,4 +1,4 @@
-/* Memory of an OpenCL device: buffers and the addresses they are known by. */
+/* Memory of an OpenCL device: buffers, and the addresses that identify them. */
 #include <string.h>
 
 #include "runtime/memory/layout.h"
@@ -32,7 +32,7 @@ static size_t buffer_count(rt_opencl *d, size_t bytes) {
   return bytes / boundary + (bytes % boundary != 0);
 }
 
-/* Also where only the first `count` buffers are there. */
+/* Releases a region of which only the first `count` buffers exist. */
 static void release_region(rt_opencl *d, rt_cl_region *r, size_t count) {
   for (size_t i = 0; i < count; i++) d->cl.ReleaseMemObject(r->buffers ? r->buffers[i] : r->buffer);
   if (r->buffers) ir_free(&d->mem, r->buffers, buffer_count(d, r->bytes) * sizeof *r->buffers);
@@ -72,14 +72,14 @@ static size_t bytes_of(rt_opencl *d, const void *address) {
 
 /* buffers */
 
-/* A buffer with an address. host NULL: memory of the device's own. */
+/* Makes a buffer and its address. host NULL: in the device's memory; otherwise on the host's bytes. */
 static ir_status make_buffer(rt_opencl *d, cl_mem_flags flags, void *host, size_t bytes, void **address,
                              ir_error *error) {
   cl_int code = CL_INVALID_BUFFER_SIZE;
   *address = NULL;
   ir_status status = rt_cl_ready(d, error);
   if (status) return status;
-  cl_mem buffer = NULL; /* some drivers give more than they say */
+  cl_mem buffer = NULL; /* larger than the stated limit is tried too: some drivers allow it */
   if (bytes >> RT_CL_SHIFT == 0)
     buffer = d->cl.CreateBuffer(d->context, flags | (host ? CL_MEM_USE_HOST_PTR : 0), bytes, host, &code);
   if (!buffer && bytes > d->facts.buffer)
@@ -170,7 +170,8 @@ static ir_status fail_memory(rt_opencl *d, cl_int code, const char *what, size_t
   return rt_cl_fail(error, code, "device %s: %s %zu bytes", d->facts.name, what, bytes);
 }
 
-/* All elements between the host and an address, in order with the commands of the device's queue. */
+/* Transfers all elements, to the device if `there`, in order with the commands of the device's queue, and
+ * waits. */
 static cl_int transfer(rt_opencl *d, rt_memory *m, void *address, bool there) {
   cl_int code;
   rt_cl_staging *f = rt_cl_staging_acquire(d, &code);
@@ -217,9 +218,9 @@ ir_status rt_cl_memory_read(rt_device *device, rt_memory *m, ir_error *error) {
 void rt_cl_memory_free(rt_device *device, rt_memory *m) {
   rt_opencl *d = (rt_opencl *)device;
   if (d->facts.unified) {
-    rt_cl_finish(d, NULL); /* commands may use the host's memory, which goes now */
+    rt_cl_finish(d, NULL); /* commands may use the host's memory, which is freed next */
     rt_cl_remove(d, m->address);
-  } else { /* what is under way is done before whatever uses the block next */
+  } else { /* commands in the queue finish before those of the block's next user */
     rt_block block = {.base = m->address, .size = bytes_of(d, m->address)};
     rt_arena_release(&d->pool, &block);
   }

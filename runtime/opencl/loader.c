@@ -13,7 +13,7 @@ static const char *const names[] = {
 #undef F
 };
 
-/* Drivers keep threads and register things with the process: they stay once they are there. */
+/* Drivers keep threads and register objects with the process, so they are never unloaded (RTLD_NODELETE). */
 ir_status rt_cl_load(const char *file, rt_cl *out, ir_error *error) {
   *out = (rt_cl){0};
   out->handle = dlopen(file ? file : LOADER, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -1,5 +1,5 @@
-/* OpenCL's functions, found when first needed: nothing is linked with its loader, so viewfold runs where
- * there is none. */
+/* The functions of OpenCL, looked up in its loader when first needed. viewfold is not linked with the loader,
+ * so it runs on machines without one. */
 #ifndef VIEWFOLD_RUNTIME_OPENCL_LOADER_H
 #define VIEWFOLD_RUNTIME_OPENCL_LOADER_H
 
@@ -10,7 +10,7 @@
 
 #include "ir/base.h"
 
-/* All that is used, by the name without `cl`. */
+/* All functions that are used, without the prefix `cl`. */
 #define RT_CL_FUNCTIONS(F)                                                                                   \
   F(GetPlatformIDs)                                                                                          \
   F(GetPlatformInfo)                                                                                         \
@@ -56,13 +56,14 @@ typedef struct rt_cl {
 #undef F
 } rt_cl;
 
-/* Open the loader `file`, NULL: libOpenCL.so.1. IR_ERR_DEVICE: there is none, or it lacks functions. */
+/* Open the loader `file`, NULL: libOpenCL.so.1. IR_ERR_DEVICE: it cannot be opened or lacks functions. */
 ir_status rt_cl_load(const char *file, rt_cl *out, ir_error *error);
 void rt_cl_unload(rt_cl *cl);
 
-/* "CL_OUT_OF_RESOURCES"; "an unknown error" */
+/* The name of an error code, "CL_OUT_OF_RESOURCES"; "an unknown error". */
 const char *rt_cl_error_name(cl_int code);
-/* What a failure of OpenCL means. `what` says what was tried, as in "running kernel x". */
+/* Fails with the status and message for an error code of OpenCL. `format` says what was tried, as in "running
+ * kernel x". */
 ir_status rt_cl_fail(ir_error *error, cl_int code, const char *format, ...) IR_PRINTF(3, 4);
 
 #endif

@@ -32,7 +32,8 @@ static ir_status no_such(const rt_cl_facts *list, size_t count, const char *name
                  names);
 }
 
-/* which: what follows "opencl:", or NULL: a number, a part of a name, or of a platform's name. */
+/* Chooses a device. which: the text after "opencl:": a number, or a part of the name of a device or else of a
+ * platform; NULL: the first device. */
 static ir_status choose_device(const rt_cl_facts *list, size_t count, const char *name, const char *which,
                                size_t *out, ir_error *error) {
   size_t length = which ? strlen(which) : 0, found = 0;
@@ -189,7 +190,7 @@ static const rt_device_table does = {.close = close_device,
                                      .memory_read = rt_cl_memory_read,
                                      .memory_free = rt_cl_memory_free};
 
-/* in words */
+/* as text */
 
 static void put_bytes(ir_text *out, uint64_t bytes) {
   if (bytes >= 1 << 20) ir_textf(out, "%llu MiB", (unsigned long long)(bytes >> 20));

@@ -1,6 +1,6 @@
-/* Runs on an OpenCL device: commands in the order of the steps, which the host waits for when it needs to
- * know something. What an index check found is in a word of its own for each step that checks, read at the
- * end and wherever the host waits anyway. */
+/* Runs on an OpenCL device. The steps become commands in an in-order queue; the host waits only where it
+ * needs a value, such as a condition. Each step that checks indices has a status word of its own. The host
+ * reads these words at the end of the run, and wherever it waits anyway. */
 #include "runtime/program/run.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ void rt_cl_retire(rt_program *p) {
 
 /* the state of a run */
 
-/* May the step find that something is wrong? */
+/* Can the step report a failure? */
 static bool step_checks(const rt_program *p, uint32_t i) {
   const rt_plan_step *step = &p->plan.steps[i];
   return step->kind == IR_STEP_KERNEL ? code_of(p)->kernels[step->kernel].checks : rt_cl_reports(p, i);
@@ -78,7 +78,8 @@ void rt_cl_drop_run(rt_program *p, rt_run *r) {
   r->device = NULL;
 }
 
-/* A word for each step that checks, as far apart as a buffer within a buffer asks. */
+/* Makes a status word for each step that checks: a sub-buffer, at the distance that the alignment of
+ * sub-buffers requires. */
 static cl_int make_words(const rt_program *p, rt_cl_state *s) {
   rt_opencl *d = device_of(p);
   cl_int code = CL_SUCCESS;
@@ -96,7 +97,7 @@ static cl_int make_words(const rt_program *p, rt_cl_state *s) {
   return code;
 }
 
-/* Kernels hold their arguments, so each state has its own. */
+/* Each run state has kernel objects of its own, because they hold the arguments. */
 static ir_status make_state(rt_program *p, rt_run *r, ir_error *error) {
   rt_opencl *d = device_of(p);
   if (r->device) return IR_OK;
@@ -125,14 +126,14 @@ static ir_status fail_command(const rt_program *p, cl_int code, const char *what
                     what);
 }
 
-/* Commands are under way from now on. */
+/* Ends the sending of a command: fails, or counts the command. */
 static ir_status sent(const rt_program *p, cl_int code, const char *what, ir_error *error) {
   if (code != CL_SUCCESS) return fail_command(p, code, what, error);
   rt_cl_sent(device_of(p));
   return IR_OK;
 }
 
-/* How many rounds of the loop over groups one group does. */
+/* The number of iterations of the loop over groups that each work-group executes. */
 static int64_t iterations_of_group(const rt_program *p, const rt_step *s) {
   enum { GROUPS_A_THREAD = 4, GROUPS_A_UNIT = 32 };
   int64_t units = device_of(p)->facts.units, threads = rt_pool_threads(p->pool), least, most;
@@ -162,7 +163,7 @@ static void pass_number(passing *a, int64_t number) {
   pass_argument(a, &value, sizeof value);
 }
 
-/* As cg_opencl says. */
+/* In the order that cg_opencl documents. */
 static cl_int pass_arguments(const rt_going *r, const rt_step *s, cl_kernel kernel, int64_t iterations) {
   const rt_program *p = r->program;
   const rt_plan_step *plan = &p->plan.steps[s->number];
@@ -182,7 +183,7 @@ static cl_int pass_arguments(const rt_going *r, const rt_step *s, cl_kernel kern
   return a.code;
 }
 
-/* Waits, and adds what the device's clock says. */
+/* Waits for the command and adds the time that the device measured. */
 static cl_int add_time(rt_opencl *d, cl_event event, int64_t *ns) {
   cl_ulong begin = 0, end = 0;
   cl_int code = d->cl.WaitForEvents(1, &event);
@@ -231,7 +232,7 @@ ir_status rt_cl_copy(const rt_going *r, void *to, const void *from, size_t bytes
 
 /* waiting */
 
-/* What the checks of all steps so far found, after a wait. */
+/* After a wait: reads the status words of all steps, and fails if one is set. */
 ir_status rt_cl_check(const rt_program *p, rt_cl_state *s, ir_error *error) {
   rt_opencl *d = device_of(p);
   if (!s->checking) return IR_OK;
@@ -270,7 +271,8 @@ ir_status rt_cl_holds(const rt_going *r, const void *predicate, bool *out) {
 
 /* running */
 
-/* Results that are fetched while other steps still run: known to be there as soon as their last step is. */
+/* Runs the steps, with a marker after the last step of each result, so that the result can be fetched while
+ * later steps run. */
 static ir_status run_noting(const rt_going *r, const rt_frame *f) {
   const rt_step *end = f->steps + f->step_count;
   ir_status status = IR_OK;
@@ -300,7 +302,7 @@ static ir_status run_steps(rt_program *p, rt_run *r, const rt_frame *f, void *co
   return status;
 }
 
-/* Inputs and outputs are the host's: afterwards all is done. */
+/* Runs on arrays of the host. All commands are done when it returns. */
 static ir_status run_on_host(rt_program *p, rt_run *r, const rt_frame *f, const rt_arguments *a,
                              ir_error *error) {
   rt_cl_state *s = r->device;
@@ -312,7 +314,7 @@ static ir_status run_on_host(rt_program *p, rt_run *r, const rt_frame *f, const 
   return status ? status : rt_cl_check(p, s, error);
 }
 
-/* They are on the device already. */
+/* Runs on arrays that are on the device already. Without checks, it returns while the commands still run. */
 static ir_status run_placed(rt_program *p, rt_run *r, const rt_frame *f, const rt_arguments *a,
                             ir_error *error) {
   rt_cl_state *s = r->device;
@@ -323,7 +325,7 @@ static ir_status run_placed(rt_program *p, rt_run *r, const rt_frame *f, const r
   return status;
 }
 
-/* Where commands go: a timed run has a queue that measures. */
+/* The queue for the run's commands: a timed run uses one that measures. */
 static ir_status choose_queue(rt_program *p, rt_cl_state *s, bool timed, ir_error *error) {
   rt_opencl *d = device_of(p);
   s->queue = d->queue;
@@ -337,7 +339,7 @@ static ir_status choose_queue(rt_program *p, rt_cl_state *s, bool timed, ir_erro
   return code ? fail_command(p, code, "measuring", error) : IR_OK;
 }
 
-/* No check has failed yet. */
+/* Clears the status words, if one may be set. */
 static ir_status clear_words(rt_program *p, rt_cl_state *s, ir_error *error) {
   rt_opencl *d = device_of(p);
   const cl_int zero = 0;

@@ -1,9 +1,10 @@
-/* Elements on their way between the host's arrays and a device with memory of its own. They go in pieces
- * through memory that the driver reaches by itself, so that the host copies one piece while the device
- * fetches another. No command touches the host's arrays: whatever fails, nothing uses them after a call.
+/* Transfers between the host's arrays and a device with memory of its own, through a staging buffer in pinned
+ * memory, which the driver can access directly. It has two chunks (double buffering), so the host copies one
+ * while the device transfers the other. No command accesses the host's arrays, so nothing uses them after a
+ * call, whether it fails or not.
  *
- * A run has a ferry for itself, whose queue stands beside that of kernels: kernels wait for what they read
- * alone. */
+ * Each run has a staging buffer of its own with a queue of its own, beside the queue of kernels: a kernel
+ * waits only for the transfers of the arrays that it reads. */
 #include <string.h>
 
 #include "runtime/opencl/device.h"
@@ -71,8 +72,8 @@ cl_int rt_cl_staging_follow(rt_opencl *d, rt_cl_staging *f) {
 
 void rt_cl_staging_release(rt_opencl *d, rt_cl_staging *f) {
   if (!f) return;
-  for (int i = 0; i < RT_CL_CHUNKS; i++) f->chunks[i].to = NULL; /* nobody wants it any more */
-  if (rt_cl_staging_finish(d, f) != CL_SUCCESS) {                /* nobody knows what it still does */
+  for (int i = 0; i < RT_CL_CHUNKS; i++) f->chunks[i].to = NULL; /* drop bytes not yet delivered */
+  if (rt_cl_staging_finish(d, f) != CL_SUCCESS) {                /* its commands may still run */
     close_staging(d, f);
     return;
   }
@@ -90,13 +91,13 @@ void rt_cl_staging_free(rt_opencl *d) {
   d->idle_staging = NULL;
 }
 
-/* pieces */
+/* chunks */
 
-/* The piece's command is done, and what it fetched is where it belongs. */
+/* Waits for the command of the chunk, and delivers what it fetched. */
 static cl_int finish_chunk(rt_opencl *d, rt_cl_chunk *chunk) {
   if (!chunk->event) return CL_SUCCESS;
   cl_int code = d->cl.WaitForEvents(1, &chunk->event);
-  if (code) d->cl.WaitForEvents(1, &chunk->event); /* it may use the piece */
+  if (code) d->cl.WaitForEvents(1, &chunk->event); /* the command may still use the chunk */
   if (!code && chunk->to) memcpy(chunk->to, chunk->at, chunk->bytes);
   d->cl.ReleaseEvent(chunk->event);
   chunk->event = NULL;
@@ -106,14 +107,14 @@ static cl_int finish_chunk(rt_opencl *d, rt_cl_chunk *chunk) {
 
 cl_int rt_cl_staging_finish(rt_opencl *d, rt_cl_staging *f) {
   cl_int first = CL_SUCCESS;
-  for (int i = 0; i < RT_CL_CHUNKS; i++) { /* in the order in which they were sent */
+  for (int i = 0; i < RT_CL_CHUNKS; i++) { /* oldest first */
     cl_int code = finish_chunk(d, &f->chunks[(f->next_chunk + i) % RT_CL_CHUNKS]);
     if (!first) first = code;
   }
   return first;
 }
 
-/* The next piece, free, for so many bytes at most. */
+/* Waits for the next chunk to be free; (*out)->bytes is what fits of `bytes`. */
 static cl_int acquire_chunk(rt_opencl *d, rt_cl_staging *f, size_t bytes, rt_cl_chunk **out) {
   size_t most = chunk_size(d);
   *out = &f->chunks[f->next_chunk];

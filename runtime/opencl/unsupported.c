@@ -1,7 +1,8 @@
-/* Graphs that an OpenCL device is not given: those of f64, where it has none. What f32 functions compute in
- * f64 between their operations is computed with integers there (codegen/opencl/soft_float.c), and so is what
- * depends on constants and sizes alone, such as the steps of a linspace; elements of f64 would be, at a
- * fiftieth of the speed, what somebody who chose the device did not choose. */
+/* Refuses graphs with f64 elements on devices without f64. Two uses of f64 are not refused: f32 functions
+ * that compute in f64 between their operations, which codegen/opencl/soft_float.c does with integers, and
+ * values that depend on constants and sizes alone, such as the steps of a linspace. Arrays of f64 could be
+ * computed with integers too, but at a fiftieth of the speed, which whoever chose the device did not ask
+ * for. */
 #include <string.h>
 
 #include "ir/print/print.h"
@@ -10,10 +11,10 @@
 
 typedef struct search {
   const ir_graph *g;
-  ir_ref *all; /* in order, those inside functions too */
+  ir_ref *all; /* sources before users, including nodes inside functions */
   size_t count, cap;
-  bool *varies; /* by ref: it comes from what the caller or the graph has in memory */
-  ir_ref found; /* the first of f64; 0: none */
+  bool *varies; /* by ref: the value depends on an input or on literal data */
+  ir_ref found; /* the first such node of f64; 0: none */
 } search;
 
 static void search_nodes(search *s) {
@@ -26,7 +27,7 @@ static void search_nodes(search *s) {
   }
 }
 
-/* Results of f64 are refused wherever they come from. */
+/* A result of f64, which is refused whatever it depends on; 0: none. */
 static ir_ref among_results(const ir_graph *g, ir_ref root) {
   const ir_node *n = ir_get(g, root);
   for (uint32_t i = 0; i < n->nsrc; i++)
