@@ -1,4 +1,4 @@
-/* What code generation hands back. */
+/* The result of code generation. */
 #include "codegen/codegen.h"
 
 void cg_blob_free(cg_blob *blob) {

@@ -88,7 +88,7 @@ void **cg_carried_arrays(cg_order *o, const cg_loop *loop) {
   return arrays;
 }
 
-/* copies */
+/* unrolled values */
 
 static bool is_unroll(const cg_order *o, int64_t loop) { return o->nest->loops[loop].binding == IR_UNROLL; }
 
@@ -143,8 +143,8 @@ void cg_forget_since(cg_order *o, size_t mark) {
 /* what to emit now */
 
 static bool is_ready(const cg_order *o, ir_ref ref) {
-  if (ir_dtype_of(o->g, ref) == IR_NONE) return false; /* effects happen where they stand */
-  if (o->nest->reads[ref] & ~o->written) return false; /* not ahead of what it reads */
+  if (ir_dtype_of(o->g, ref) == IR_NONE) return false; /* effects are emitted in their own order */
+  if (o->nest->reads[ref] & ~o->written) return false; /* it reads a local that holds nothing yet */
   const uint64_t *deps = cg_deps(o->nest, ref);
   for (int64_t l = -1; (l = cg_set_next(o->nest, deps, l)) >= 0;)
     if (!o->open[l]) return false;
@@ -169,7 +169,7 @@ bool cg_surely_runs(const cg_order *o, const cg_loop *loop) {
   return ir_bounds_of(o->g, ir_src(o->g, loop->range, 0)).lo >= 1;
 }
 
-/* A loop whose body may never be run, so that nothing may be read on its behalf. */
+/* Is it a loop that may run zero times, so that nothing may be read for its body alone? */
 static bool may_not_run(const cg_order *o, ir_ref ref) {
   if (ir_op_of(o->g, ref) != IR_OP_LOOP) return false;
   const cg_loop *loop = &o->nest->loops[o->nest->loop_of[ref] - 1];
@@ -267,7 +267,7 @@ static void emit_access(cg_order *o, ir_ref ref) {
   while (cg_next_lane(o, lanes));
 }
 
-/* Effects within effects that open no loop are kept on a list rather than on the C stack. */
+/* Nested effects that open no loop are kept on a worklist rather than on the C stack. */
 void cg_emit_effect(cg_order *o, ir_ref effect) {
   ir_ref *todo = NULL;
   size_t count = 0, cap = 0;

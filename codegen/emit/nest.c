@@ -1,4 +1,5 @@
-/* Loops of a kernel, dependences and lanes of its nodes; query.c says what follows from them. */
+/* Analysis of a kernel: its loops and their depths; for each node the running loops that it depends on, its
+ * lanes and its vector width. query.c answers questions about the result. */
 #include "codegen/emit/nest.h"
 
 #include <string.h>
@@ -84,8 +85,9 @@ static ir_status find_loops(cg_nest *nest, const ir_graph *g, const ir_ref *live
   return IR_OK;
 }
 
-/* Enclosing loops have larger refs than those inside, so depths settle from the root downwards. Effects carry
- * theirs from loop to loop; the loops of a value lie inside those it depends on. */
+/* An enclosing loop has a larger ref than the loops inside it, so one pass over refs in descending order
+ * finds all depths. An effect passes its depth on to the loops that it contains (around[]); a loop that
+ * yields a value lies inside the loops that it depends on. */
 static ir_status find_depths(cg_nest *nest, const ir_graph *g, const ir_ref *live, size_t count,
                              ir_error *error) {
   uint32_t *around = ir_alloc(nest->mem, nest->count * sizeof *around);
@@ -122,7 +124,7 @@ static void join_sources(cg_nest *nest, const ir_graph *g, ir_ref ref) {
   }
 }
 
-/* True when the lanes of a carried value grew. */
+/* Returns true if the lanes of a carried value grew. */
 static bool set_loop_lanes(cg_nest *nest, const ir_graph *g, ir_ref ref) {
   uint32_t number = nest->loop_of[ref] - 1;
   cg_loop *loop = &nest->loops[number];
@@ -132,7 +134,7 @@ static bool set_loop_lanes(cg_nest *nest, const ir_graph *g, ir_ref ref) {
   set_drop(deps_of(nest, ref), number);
   nest->reads[ref] &= ~loop->locals;
   memset(mine, 0, nest->words * sizeof *mine);
-  for (uint32_t i = loop->carries; i-- > 0;) { /* the first carried value last: it is the loop's own */
+  for (uint32_t i = loop->carries; i-- > 0;) { /* slot 0 last: its lanes are those of the LOOP node itself */
     uint64_t *lanes = loop->carry_lanes + (size_t)i * nest->words;
     memcpy(mine, cg_lanes(nest, n->src[1 + i]), nest->words * sizeof *mine);
     set_join(nest, mine, cg_lanes(nest, n->src[1 + loop->carries + i]));
@@ -239,7 +241,7 @@ static ir_status analyse(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_err
     memset(nest->stored, 0, g->count);
     memset(nest->reads, 0, sets);
     bool grew;
-    do { /* lanes of carried values only grow, and there are finitely many */
+    do { /* to a fixed point: the sets of lanes only grow, and there are finitely many lanes */
       grew = false;
       for (size_t i = 0; i < count; i++) grew |= set_dependences(nest, g, live[i]);
     } while (grew);

@@ -1,32 +1,33 @@
 /* The folder codegen/emit. What all code generators share.
  *
  *   in      a KERNEL
- *   out     the order in which its values are emitted, and how accesses move along loops and lanes
+ *   out     the order in which its values are emitted, and how indices change along loops and lanes
  *   holds   nothing here knows LLVM or OpenCL C */
 
-/* A kernel made ready for emission: its loops, which node depends on which of them, and address sums put in
- * an order that lets every part be computed in the outermost loop where it is known.
+/* A kernel prepared for emission: its loops; for each node, the loops that it depends on and the lanes that
+ * it has; sums of indices reordered so that each partial sum can be computed in the outermost loop where its
+ * terms are known.
  *
- * Loops that run (serial, thread) are dependences: a node can be computed once every loop it depends on is
- * open. Loops whose iterations are lanes (unroll, vector) are extensions of a value: a node has one value per
- * combination of its unroll lanes, each a vector if it has a vector lane. Lanes are constants, so they hold
- * nothing back. */
+ * Loops that run (bound serial or thread) are dependences: a node can be computed once every such loop that
+ * it depends on is open. Loops whose iterations are lanes (bound unroll or vector) extend a value: a node has
+ * one unrolled value per combination of its unroll lanes, and each of these is a vector if the node has
+ * vector lanes. The index of a lane is a constant, so a node waits for no loop of lanes to open. */
 #ifndef VIEWFOLD_CODEGEN_EMIT_NEST_H
 #define VIEWFOLD_CODEGEN_EMIT_NEST_H
 
 #include "ir/ir.h"
 
-enum { CG_MAX_LANES = 1024 }; /* of one range */
+enum { CG_MAX_LANES = 1024 }; /* most lanes of one loop */
 
 typedef struct cg_loop {
   ir_ref node, range; /* LOOP, RANGE */
   int binding;
   uint32_t carries;
-  ir_ref effect;         /* of each round, before its next values; 0: none */
-  uint64_t locals;       /* set of those, by number, that belong to one round */
+  ir_ref effect;         /* done in each iteration, before its next values; 0: none */
+  uint64_t locals;       /* set of locals, by number, of which each iteration has its own */
   uint32_t depth;        /* nesting depth, from 1 */
-  int64_t extent;        /* of lanes; 0 for loops that run */
-  uint64_t *carry_lanes; /* by carry: lanes of the carried value; for lane loops, those of the result */
+  int64_t extent;        /* number of lanes; 0 for loops that run */
+  uint64_t *carry_lanes; /* by carry: lane loops of the carried value; of a lane loop: of its result */
   ir_ref *carry;         /* by carry: its CARRY node, 0 where nothing reads it */
 } cg_loop;
 
@@ -36,21 +37,22 @@ typedef struct cg_nest {
   ir_ref kernel;
   cg_loop *loops;
   uint32_t loop_count;
-  uint32_t words;    /* of one set of loops */
+  uint32_t words;    /* in one set of loops */
   uint32_t *loop_of; /* by ref of RANGE, CARRY, LOOP or GET: loop number + 1, or 0 */
-  uint64_t *deps;    /* by ref: set of loops that run */
-  uint64_t *lanes;   /* by ref: set of loops that are lanes */
-  uint32_t *width;   /* by ref: lanes of its vector, 1 for a scalar */
+  uint64_t *deps;    /* by ref: set of the running loops that it depends on */
+  uint64_t *lanes;   /* by ref: set of the lane loops along which its values differ */
+  uint32_t *width;   /* by ref: vector lanes, 1 for a scalar */
   bool *touches;     /* by ref: computing it reads memory or may report an error */
-  bool *anchor;      /* by ref of an index: a loop further in adds to it */
-  bool *stored;      /* by ref of PARAM: some STORE writes it, or may, where it lies in the same memory */
-  uint64_t *reads;   /* by ref: set of the locals, by number, that computing it reads */
-  uint32_t count;    /* refs below this one */
-  uint32_t in_place; /* parameters that may lie where p0 does: see ir/in_place.h */
-  uint64_t scratch;  /* bytes of memory of its own that a call needs: its locals, one behind the other */
+  bool *anchor;      /* by ref of an index: an inner loop adds to it */
+  bool *stored;    /* by ref of PARAM: a STORE or UPDATE writes it, or may, since it may share p0's memory */
+  uint64_t *reads; /* by ref: set of the locals, by number, that computing it reads */
+  uint32_t count;  /* refs are below this one */
+  uint32_t in_place; /* parameters that may share p0's memory, by slot: see ir/in_place.h */
+  uint64_t scratch;  /* bytes of scratch memory that a call needs; OpenCL: of local memory, per group */
 } cg_nest;
 
-/* items: iterations of vector loops are work-items */
+/* Analyses `kernel`; nest->graph is a rewritten copy. items: vector lanes are work-items. Fails with
+ * IR_ERR_INTERNAL where the kernel breaks a rule of the loop level. */
 ir_status cg_nest_make(cg_nest *nest, const ir_graph *graph, ir_ref kernel, bool items, ir_error *error);
 void cg_nest_free(cg_nest *nest);
 
@@ -58,7 +60,7 @@ void cg_nest_free(cg_nest *nest);
 ir_status cg_nest_rewrite(cg_nest *nest, const cg_nest *old, const ir_graph *g, ir_ref kernel,
                           ir_error *error);
 
-/* Has it a value before all loops, and no operands that emitters ask for? */
+/* Operations that depend on no loop, and whose operands emitters never visit. */
 static inline bool cg_is_leaf(ir_op op) { return op == IR_OP_CONST || op == IR_OP_VAR || op == IR_OP_PARAM; }
 
 static inline bool cg_set_has(const uint64_t *set, uint32_t loop) { return set[loop / 64] >> loop % 64 & 1; }
@@ -68,7 +70,7 @@ static inline const uint64_t *cg_lanes(const cg_nest *nest, ir_ref ref) {
 static inline const uint64_t *cg_deps(const cg_nest *nest, ir_ref ref) {
   return nest->deps + (size_t)ref * nest->words;
 }
-/* The number of a load's or store's LOCAL; -1 of a PARAM. */
+/* The number of the LOCAL that a load, store or update accesses; -1 where it accesses a PARAM. */
 static inline int64_t cg_local_of(const ir_graph *g, ir_ref access) {
   const ir_node *n = ir_get(g, ir_src(g, access, 0));
   return n->op == IR_OP_LOCAL ? ir_arg_int(n) : -1;
@@ -77,15 +79,16 @@ static inline bool cg_is_lane(const cg_loop *loop) {
   return loop->binding == IR_UNROLL || loop->binding == IR_VECTOR;
 }
 
-/* The loop after `loop` (from -1) in a set, or -1. */
+/* The first loop after `loop` in a set, or -1; start with loop -1. */
 int64_t cg_set_next(const cg_nest *nest, const uint64_t *set, int64_t loop);
 
-/* query.c, and what follows unless it says otherwise.
+/* The following functions are in query.c where no other file is named.
  *
- * How an index moves along the vector lane: base + stride * lane, or else base + part. The base is the same
- * for all lanes, 0 where it is zero; what it takes away, the part need not hold. Where the part is a multiple
- * of the lane that is known when the kernel runs, `factor` is what is multiplied with, the same for all lanes
- * and copies. */
+ * How an index changes along the vector lanes. affine: it is base + stride * lane. Otherwise it is base +
+ * lane_term, where lane_term is any index; to split off the base keeps lane_term small, so that fewer bits
+ * hold it. The base is the same for all lanes; 0 (no ref) where it is zero. Where lane_term is lane * factor
+ * with a factor that is known only when the kernel runs, `factor` is that, the same for all vector lanes and
+ * unrolled values; else 0. */
 typedef struct cg_access {
   bool affine;
   ir_ref base, lane_term, factor;
@@ -93,29 +96,33 @@ typedef struct cg_access {
 } cg_access;
 cg_access cg_access_of(const cg_nest *nest, ir_ref index);
 
-/* How much an index grows with each iteration of a loop; false where that is no constant. */
+/* How much an index grows with each iteration of a loop. False where that is not a constant. */
 bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride);
-/* Is all that is added up in an index a multiple of this, apart from `but`? */
+/* Is every term of the sum `index`, apart from `but` (0: no exception), a multiple of `of`? False where that
+ * is not evident. */
 bool cg_is_multiple(const ir_graph *g, ir_ref index, ir_ref but, int64_t of);
 
-/* tile.c. How copies of a load lie along the unrolled loop `loop`: `count` of them, a power of two, side
- * by side, first to last or, if `falling`, last to first. False where they do not, or the lanes lie side by
- * side too, or at most small_step apart. */
+/* tile.c. How the unrolled values of a load lie in memory along the unrolled loop `loop`: groups of `count`,
+ * a power of two, are contiguous, first to last or, if `falling`, last to first. False where none are, where
+ * the load is conditional, or where the vector lanes are contiguous as well or at most small_step elements
+ * apart. */
 typedef struct cg_tile {
   uint32_t loop, count;
   bool falling;
 } cg_tile;
 bool cg_tile_of(const cg_nest *nest, ir_ref load, int vector_bytes, int64_t small_step, cg_tile *out);
 
-/* A loop of at most so many unrolled copies whose elements alternate with those of the lanes, or -1. */
+/* An unrolled loop of at most `most` iterations whose values fill the gaps between the lanes of a store: lane
+ * i of value k goes to element count*i + k, where count is the loop's extent. -1 where there is none. */
 int64_t cg_alternating_loop(const cg_nest *nest, ir_ref store, int64_t most);
 
-/* What must have values before ref can be computed. Calls visit for each. When `inside`, what the body of a
- * loop that runs needs is included, and the first value of a RARE. */
+/* Calls visit for each operand that must have a value before ref can be computed. If `inside`, that includes
+ * what the body of a loop that runs needs, and the first value of a RARE, which otherwise is needed only
+ * behind its branch. */
 void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(void *user, ir_ref operand),
                  void *user);
 
-/* A lane loop's carried value is OP(CARRY, body): the body. */
+/* The body of a lane loop's carried value OP(CARRY, body); 0 where the value does not have this form. */
 ir_ref cg_lane_body(const cg_nest *nest, const cg_loop *loop, uint32_t slot);
 
 #endif

@@ -1,4 +1,5 @@
-/* What emitters ask of a nest: how an index moves along its loops, and which operands a node needs where. */
+/* Questions that emitters ask about a nest: how an index changes along its loops, and which operands a node
+ * needs. */
 #include "codegen/emit/nest.h"
 
 static bool vector_term(const cg_nest *nest, ir_ref ref, int64_t *stride) {
@@ -12,7 +13,7 @@ static bool vector_term(const cg_nest *nest, ir_ref ref, int64_t *stride) {
   return ir_op_of(g, a) == IR_OP_RANGE && nest->width[a] > 1;
 }
 
-/* Of a product with a range that is vector lanes: the other side, if it has no lanes. */
+/* The factor f of lane_term = f * range, where range is the vector lanes and f has no lanes; else 0. */
 static ir_ref factor_of(const cg_nest *nest, ir_ref lane_term) {
   const ir_graph *g = &nest->graph;
   if (ir_op_of(g, lane_term) != IR_OP_MUL) return 0;
@@ -134,7 +135,7 @@ void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(voi
     return;
   }
   bool memory = op == IR_OP_LOAD || op == IR_OP_STORE || op == IR_OP_UPDATE;
-  uint32_t count = op == IR_OP_UPDATE ? 4 : n->nsrc; /* the rest only says in which loops it stands */
+  uint32_t count = op == IR_OP_UPDATE ? 4 : n->nsrc; /* UPDATE: further sources are the ranges of `over` */
   for (uint32_t i = 0; i < count; i++) {
     if (!memory || i != 1) {
       visit(user, n->src[i]);

@@ -1,12 +1,13 @@
-/* Rewriting a kernel's sums and products of indices, and its conjunctions, to operations of two operands,
- * outermost loop first: every partial sum can then be computed in the outermost loop where its terms are
- * known, and accesses that differ by a constant share all but the constant. */
+/* Rewrites a kernel's sums and products of indices, and its conjunctions and disjunctions, to operations of
+ * two operands, those of outer loops first. Every partial sum can then be computed in the outermost loop
+ * where its terms are known, and accesses that differ by a constant share all but the constant. */
 #include "codegen/emit/nest.h"
 
 #include <string.h>
 
-/* Where a term of a sum goes: by the depth of the loops it needs, so that partial sums leave inner loops;
- * then what is a constant in each lane, which costs nothing; then the vector lane. */
+/* The sort key of a term of a sum: the depth of the innermost loop that it depends on, so that partial sums
+ * leave inner loops (within a depth, terms without unroll lanes first); then terms that are a constant in
+ * each lane, which cost nothing; then terms along the vector lanes. */
 enum { PER_LANE = 1 << 20, IN_VECTOR = 1 << 21 };
 
 static bool is_lane_constant(const cg_nest *nest, const ir_graph *g, ir_ref ref) {
@@ -38,13 +39,13 @@ typedef struct rewriter {
   size_t terms_cap, made_cap;
 } rewriter;
 
-/* n's operation on both, or b alone where a is 0. */
+/* n's operation on a and b, or b alone where a is 0. */
 static ir_ref two(rewriter *w, const ir_node *n, ir_ref a, ir_ref b) {
   return a && b ? ir_make(w->to, (ir_op)n->op, (ir_dtype)n->dtype, 0, (ir_ref[]){a, b}, 2) : b;
 }
 
-/* OP over n's sources, outermost first, two at a time; what lies along the vector is put together first, as
- * the part of an access that a vector must hold. */
+/* OP over n's sources, outermost first, two at a time. Terms along the vector lanes are combined among
+ * themselves first, since they are the part of an access that a vector must hold. */
 static ir_ref nested(rewriter *w, const ir_node *n) {
   if (!IR_RESERVE(w->to->mem, w->terms, w->terms_cap, n->nsrc)) return 0;
   for (uint32_t i = 0; i < n->nsrc; i++) { /* insertion sort: sums are short, and it is stable */

@@ -1,8 +1,9 @@
-/* Tiles: which copies of a load lie side by side where its lanes do not, and which of a store fill the gaps
- * between its lanes. */
+/* Tiles: which unrolled values of a load are contiguous in memory where its vector lanes are not, and which
+ * unrolled values of a store fill the gaps between its vector lanes. */
 #include "codegen/emit/nest.h"
 
-/* So many copies that a row is no longer than a vector and fits the number of rows. */
+/* The number of columns of a tile: the largest power of two that divides the loop's extent and exceeds
+ * neither the elements of a vector register nor the number of rows. */
 static uint32_t columns_of(uint32_t rows, uint32_t vector_bytes, uint32_t bytes, int64_t extent) {
   uint32_t count = 1, most = vector_bytes / bytes;
   while (extent % (2 * count) == 0 && 2 * count <= most && 2 * count <= rows) count *= 2;

@@ -1,15 +1,17 @@
-/* Elements that change places between registers: transposes and interleaving.
+/* Transposes of tiles in registers, by shuffles of two registers.
  *
- * A transpose of 2^w rows of 2^e <= 2^w elements begins by filling registers of 2^w elements with rows,
- * 2^(w-e) to a register. Positions are then told by bits: e bits say which register, w bits which element of
- * it. The e lowest bits of the element are those of the column; all others are of the row. e stages each
- * exchange one bit of the register with a column bit of the element, by two shuffles of two registers for
- * each pair of them; in the end the register is the column and the element is the row.
+ * A transpose of 2^w rows of 2^e <= 2^w elements begins by filling 2^e registers of 2^w elements with rows,
+ * 2^(w-e) rows to a register. The place of an element then has e bits that number the register and w bits
+ * that number the element in it. At first the e lowest bits of the element number are those of the column,
+ * and all other bits are those of the row. Each of e exchanges swaps one bit of the register number with a
+ * column bit of the element number, by two shuffles for every pair of registers. In the end the register
+ * number is the column and the element number is the row.
  *
- * Which bits of the row fill a register and which stage pushes which bit is free. It is chosen so that every
- * shuffle is one that processors have as a single instruction: within segments of SEGMENT bytes the halves
- * are interleaved, which takes out the highest bit of the position and puts in a lowest one (unpack, zip);
- * above them, whole segments are picked, the even or odd ones of two registers. */
+ * Which bits of the row number the registers at first, and which exchange swaps which bit, is free. It is
+ * chosen so that every shuffle is one that processors have as a single instruction. Within lanes of
+ * LANE_BYTES bytes it interleaves halves of lanes: the highest bit of the element number goes out and a new
+ * lowest bit comes in (unpack, zip). Above that it picks whole lanes, the even or the odd ones of two
+ * registers. */
 #include "codegen/emit/transpose.h"
 
 enum { LANE_BYTES = 16, MAX_BITS = 10 };
@@ -20,16 +22,17 @@ static uint32_t log2_of(uint32_t value) {
   return bits;
 }
 
-/* b's elements after a's. */
+/* a's elements, then b's. */
 static void *joined(const cg_shuffles *s, void *a, void *b, uint32_t width) {
   uint32_t order[CG_MAX_LANES];
   for (uint32_t i = 0; i < 2 * width; i++) order[i] = i;
   return s->two_input(s->emitter, a, b, order, 2 * width);
 }
 
-/* A stage: among bits [low, high) of the element's position one goes out and the one that told registers a
- * and b apart comes in. `rising`: the highest goes out, the others move up, the lowest comes in; otherwise
- * the other way round. The result holds the elements of which the bit that goes out is `out`. */
+/* One exchange: of the bits [low, high) of the element number one goes out, and the bit of the register
+ * number in which a and b differ comes in. `rising`: the highest bit goes out, the others move up, and the
+ * new one comes in lowest; otherwise the lowest goes out, the others move down, and the new one comes in
+ * highest. The result holds the elements whose outgoing bit is `out`. */
 static void *exchanged(const cg_shuffles *s, void *a, void *b, uint32_t width, uint32_t low, uint32_t high,
                        bool rising, uint32_t out) {
   uint32_t order[CG_MAX_LANES], bits = high - low, all = (1u << bits) - 1;
@@ -41,19 +44,19 @@ static void *exchanged(const cg_shuffles *s, void *a, void *b, uint32_t width, u
   return s->two_input(s->emitter, a, b, order, width);
 }
 
-/* Where the bits of a row are: 2^e registers, 2^(w-e) rows in each. */
+/* How the bits of a row's number are placed at first: 2^e registers, 2^(w-e) rows in each. */
 typedef struct plan {
-  uint32_t w, e, inside;         /* `inside`: bits of a position within a segment */
-  uint32_t pushed[MAX_BITS];     /* by stage: bit of the row that tells registers apart there */
-  uint32_t upper_rows[MAX_BITS]; /* by place above the column bits: bit of the row */
+  uint32_t w, e, inside;     /* `inside`: bits of an element's number within a lane */
+  uint32_t pushed[MAX_BITS]; /* by exchange: the bit of the row that it swaps out of the register number */
+  uint32_t upper_rows[MAX_BITS]; /* by bit of the element number, from e on: the bit of the row */
 } plan;
 
 static plan make_plan(uint32_t w, uint32_t e, uint32_t inside) {
   plan p = {w, e, inside, {0}, {0}};
   uint32_t exchange = 0, place = 0, outside = w - inside, above = e > inside ? e - inside : 0;
-  if (e >= inside) { /* rising: what is pushed first ends highest */
+  if (e >= inside) { /* rising: the bit swapped first ends highest */
     for (uint32_t i = inside; i-- > 0;) p.pushed[exchange++] = i;
-  } else { /* falling: places move down by e, what is pushed last ends highest */
+  } else { /* falling: bits move down by e, and the bit swapped last ends highest */
     for (uint32_t i = e; i < inside; i++) p.upper_rows[place++] = i - e;
     for (uint32_t i = inside - e; i < inside; i++) p.pushed[exchange++] = i;
   }
@@ -62,7 +65,7 @@ static plan make_plan(uint32_t w, uint32_t e, uint32_t inside) {
   return p;
 }
 
-/* The rows of register r, side by side. */
+/* The initial contents of register r: its rows, one after another. */
 static void *fill_register(const cg_shuffles *s, const plan *p, uint32_t r, void *const *rows,
                            uint32_t bytes) {
   void *part[CG_MAX_LANES];
@@ -92,7 +95,7 @@ void cg_transpose(const cg_shuffles *how, void *const *rows, uint32_t row_count,
   plan p = make_plan(w, log2_of(column_count), lane_elements < w ? lane_elements : w);
   void *at[CG_MAX_LANES];
   for (uint32_t r = 0; r < column_count; r++) at[r] = fill_register(how, &p, r, rows, bytes);
-  uint32_t column_bit[MAX_BITS]; /* by bit of the register's number, at the end */
+  uint32_t column_bit[MAX_BITS]; /* by bit of the final register number */
   bool whole = p.e >= p.inside;
   for (uint32_t s = 0; s < p.e; s++) {
     bool rising = whole && s < p.inside, within = s < p.inside;

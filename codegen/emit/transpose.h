@@ -1,4 +1,5 @@
-/* Turning a tile of elements in registers, for any code generator: its values are pointers of some kind. */
+/* Transposing a tile of elements in registers, for any code generator: a register's value is a pointer, whose
+ * meaning is the generator's. */
 #ifndef VIEWFOLD_CODEGEN_EMIT_TRANSPOSE_H
 #define VIEWFOLD_CODEGEN_EMIT_TRANSPOSE_H
 
@@ -6,16 +7,18 @@
 
 typedef struct cg_shuffles {
   void *emitter;
-  /* Element order[i] of a's and then b's, `width` of them; a and b have equally many. */
+  /* The `width` elements order[i] of a's elements followed by b's; a and b have equally many. */
   void *(*two_input)(void *emitter, void *a, void *b, const uint32_t *order, uint32_t width);
-  /* `count` rows of `width` elements one behind the other, 16 bytes together at most; NULL: as
-   * two_input puts them together. */
+  /* Concatenates `count` rows of `width` elements of `bytes` bytes, 16 bytes in all at most. NULL: rows are
+   * concatenated by two_input. */
   void *(*concat_rows)(void *emitter, void *const *rows, uint32_t count, uint32_t width, uint32_t bytes);
-  void *(*opaque)(void *emitter, void *v); /* the same value, half-way; NULL: as it is */
+  /* The same value, through which the compiler's optimisation of shuffles does not look. Called for all
+   * registers half-way through the exchanges; may be NULL. */
+  void *(*opaque)(void *emitter, void *v);
 } cg_shuffles;
 
-/* Vectors of `row_count` elements, each of `bytes`, from rows of `column_count` <= `row_count`; numbers are
- * powers of two. */
+/* Transposes `row_count` rows of `column_count` <= `row_count` elements of `bytes` bytes into column_count
+ * vectors of row_count elements. Counts are powers of two. */
 void cg_transpose(const cg_shuffles *shuffles, void *const *rows, uint32_t row_count, uint32_t column_count,
                   uint32_t bytes, void **columns);
 
