@@ -1,6 +1,6 @@
-/* Finding contractions. Each operand is followed from the product's axes down through views and elementwise
- * operations to what it is made of; the axes that are still in the positions there are those that it varies
- * along. */
+/* Finding contractions. Each operand is traced from the product's axes down through views and elementwise
+ * operations to the values that it is made of. The axes that their indices and masks still contain are those
+ * along which the operand varies. */
 #include "contraction.h"
 
 #include "epilogue.h"
@@ -25,7 +25,7 @@ int64_t pass_contraction_size(const pass_contraction *c, uint32_t axes) {
   return size;
 }
 
-/* What is left to follow: values at positions. */
+/* Values still to be traced, each at a point. */
 typedef struct visits {
   ir_ref node[MAX_VISITS];
   pass_point at[MAX_VISITS];
@@ -49,7 +49,7 @@ static uint32_t axes_in(const pass_contraction *c, ir_ref e) {
   return axes;
 }
 
-/* One value down to what is no view; 0 on failure. */
+/* The node below the views on top of a value, its point, and where that is valid; 0 on failure. */
 static ir_ref below_views(const pass_contraction *c, ir_ref node, pass_point *p, ir_ref *valid) {
   ir_graph *g = c->g;
   *valid = ir_bool(g, true);
@@ -86,14 +86,14 @@ static bool follow_views(const pass_contraction *c, pass_operand *o) {
       continue;
     }
     for (uint32_t i = 0; i < ir_operand_count(n); i++) {
-      if (ir_rank(g, n->src[i]) == 0) continue; /* the same at every position */
+      if (ir_rank(g, n->src[i]) == 0) continue; /* a scalar varies along no axis */
       if (!visit_node(&v, n->src[i], &p)) return false;
     }
   }
   return true;
 }
 
-/* The two operands under a sum: of fma(a, b, 0), of a*b, or of what pack_pairs makes. */
+/* The two operands of a term: of fma(a, b, 0), of a*b, or of the DOT2 that pack_pairs makes. */
 static bool factors(const ir_graph *g, ir_ref product, ir_ref *a, ir_ref *b) {
   const ir_node *n = ir_get(g, product);
   bool fused =

@@ -1,15 +1,15 @@
 /* The folder passes/patterns. Shapes of computations that several passes look for.
  *
  *   in      a node
- *   out     whether it is a contraction, a sum that can be rescaled, the end of an epilogue, a value
- *           computed again; and its parts
+ *   out     whether it is a contraction, a sum that can be rescaled, the end of an epilogue, or a recomputed
+ *           value; and what it consists of
  *   holds   nodes are recognised by what they compute, not by who recorded them */
 
 /* Contractions: sums of products of two operands, through any views.
  *
- * The product has an axis for each index of the sum: those summed over, and the kept ones, of which an
- * operand varies along some only. Kept axes of one operand alone are the rows and columns of a matrix
- * product; kept axes of both are its batch. */
+ * The product has axes that are summed over and axes that are kept, of which an operand may vary along only
+ * some. Kept axes of one operand alone are the rows and columns of a matrix product; kept axes of both are
+ * its batch. */
 #ifndef VIEWFOLD_PASSES_PATTERNS_CONTRACTION_H
 #define VIEWFOLD_PASSES_PATTERNS_CONTRACTION_H
 
@@ -18,17 +18,17 @@
 
 typedef struct pass_operand {
   ir_ref value;        /* of the product's shape */
-  uint32_t varies;     /* axes that it varies along, a set of bits */
-  ir_ref base;         /* below the views on top of it: what is no view of one operand */
+  uint32_t varies;     /* axes along which it varies, a set of bits */
+  ir_ref base;         /* the node below the views on top of it; no view of one operand */
   ir_ref index, valid; /* the element of the base that it reads, over ranges ridx0.. of the product's axes */
-  bool epilogue;       /* set by packing: the base is the end of a reduction's tail, and lies in memory */
+  bool epilogue;       /* set by packing: the base is the end of a reduction's epilogue, and is in memory */
 } pass_operand;
 
 typedef struct pass_contraction {
   ir_graph *g;
   ir_ref sum;
   ir_dtype dtype;
-  ir_op term;                /* of the products: FMA with 0, MUL, or DOT2 */
+  ir_op term;                /* of the terms: FMA with 0, MUL, or DOT2 */
   uint32_t rank;             /* of the product */
   uint32_t reduced;          /* its axes that are summed over, a set of bits */
   ir_ref range[IR_MAX_RANK]; /* one for each axis */
@@ -36,23 +36,23 @@ typedef struct pass_contraction {
   pass_operand operand[2];
 } pass_contraction;
 
-enum { PASS_PANELS = 1 }; /* arg of a STORED that is a copy in panels: its axes are of the machine */
+enum { PASS_PANELS = 1 }; /* arg of a STORED that is a copy in panels, whose shape depends on the target */
 
-/* Is node a SUM of products, or of pairs of them? */
+/* Is node a SUM of products, or of pairs of products (DOT2)? */
 bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out);
-/* Has each operand kept axes to itself, so that its elements meet many of the other? */
+/* Has each operand kept axes that the other does not vary along, so that its elements are reused? */
 bool pass_contraction_reuses(const pass_contraction *c);
 /* Product of the sizes of these axes, saturating. */
 int64_t pass_contraction_size(const pass_contraction *c, uint32_t axes);
 
-/* The register tile of a contraction of so many terms: `columns` vectors of `lanes` elements side by side and
- * `rows` below one another. Panels that packing makes are one tile wide; what a tile reads of one takes half
- * of the second-level cache at most. terms 0: not known. */
+/* The register tile of a contraction of so many terms (0: not known): `rows` rows of `columns` adjacent
+ * vectors of `lanes` elements. Panels that packing makes are one tile wide; what a tile reads of one takes
+ * half of the L2 cache at most. */
 typedef struct pass_tile {
   int lanes, columns, rows;
 } pass_tile;
 pass_tile pass_tile_of(const ir_target *target, ir_dtype dtype, int64_t terms);
-/* fma(a, b, 0) under a sum: a term of a contraction */
+/* Is the value fma(a, b, 0), a term of a contraction when it stands under a sum? */
 bool loop_is_product(const ir_graph *g, ir_ref value);
 
 #endif

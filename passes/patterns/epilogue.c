@@ -6,10 +6,11 @@ static void count_use(uint8_t *table, ir_ref r) {
   if (table[r] < MOST_USES) table[r]++;
 }
 
-/* What a mask leaves out is for the readers to see, whose loops may end there (passes/fold/causal_end.c). */
+/* Readers have to see masks, since their loops may end where a mask begins (passes/fold/causal_end.c). */
 static bool is_mask(const ir_node *n) { return n->op == IR_OP_WHERE; }
 
-/* Does node u carry on what operand r is or ends: with r its only reduction, and r used here alone? */
+/* Does node u extend the epilogue of operand r: is r a reduction or in an epilogue, used by u alone, and the
+ * result no wider? */
 static bool carries_on(const ir_graph *g, const uint8_t *table, const ir_node *u, ir_ref r) {
   bool epilogue = ir_ops[ir_op_of(g, r)].cls == IR_CLASS_REDUCE || table[r] & PASS_EPILOGUE;
   return epilogue && (table[r] & MOST_USES) == 1 &&
@@ -22,7 +23,7 @@ void pass_epilogues(ir_graph *g, const ir_ref *live, size_t count, const ir_ref 
   for (uint32_t k = 0; k < result_count; k++) count_use(table, results[k]);
   for (size_t i = 0; i < count; i++) {
     const ir_node *n = ir_get(g, live[i]);
-    uint32_t taken = ir_shape(g, live[i]) ? ir_operand_count(n) : n->nsrc; /* or results, of a function */
+    uint32_t taken = ir_shape(g, live[i]) ? ir_operand_count(n) : n->nsrc; /* or a function's results */
     for (uint32_t k = 0; k < taken; k++) count_use(table, n->src[k]);
   }
   for (size_t i = 0; i < count; i++) {

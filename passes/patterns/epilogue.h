@@ -1,6 +1,6 @@
-/* Tails of reductions: elementwise operations that are all that becomes of a reduction, as the bias and the
- * activation behind a product of matrices. A reduction that has to lie in memory may lie there as the end of
- * its tail: as large at most, computed in the same kernel, and with less left to do for whoever reads it. */
+/* Epilogues of reductions: elementwise operations that are the only use of a reduction, such as the bias and
+ * the activation after a matrix product. A reduction that has to be in memory may be stored as the end of its
+ * epilogue: it is at most as large, computed in the same kernel, and leaves less to do for its readers. */
 #ifndef VIEWFOLD_PASSES_PATTERNS_EPILOGUE_H
 #define VIEWFOLD_PASSES_PATTERNS_EPILOGUE_H
 
@@ -9,8 +9,8 @@
 
 enum { PASS_EPILOGUE = 128 };
 
-/* Sets PASS_EPILOGUE in table[node] of each of the `count` live nodes, listed in topological order, that ends
- * a tail or stands in one. The results are used by whoever takes them. Overwrites the table. */
+/* Sets PASS_EPILOGUE in table[node] of each of the `count` live nodes, listed in topological order, that is
+ * in an epilogue. Being a result counts as a use. Overwrites the table. */
 void pass_epilogues(ir_graph *g, const ir_ref *live, size_t count, const ir_ref *results,
                     uint32_t result_count, uint8_t *table);
 

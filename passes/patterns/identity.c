@@ -1,4 +1,4 @@
-/* Identities of the operations that reductions combine by. */
+/* Neutral elements of the operations that reductions combine by. */
 #include "identity.h"
 
 #include <math.h>

@@ -1,17 +1,17 @@
 /* Finding sums that can be rescaled.
  *
- * A term is followed from the sum down to its weight: through products, quotients by what else is there,
- * negation, choices between it and zero, copies and views, all of which are linear in it. The weight's
- * exponent is a difference, of which the second part is the same for all terms and is made of the maximum of
- * the first. Nodes come after what they are made of, so what lies before the maximum does not depend on it.
- */
+ * A term is traced from the sum down to its weight: through products, quotients with the weight in the
+ * numerator, negation, selects between it and zero, copies and views, all of which are linear in the weight.
+ * The weight's exponent is a difference whose second operand is the same for all terms and is computed from
+ * the maximum of the first. Refs of nodes ascend from operands to users, so that a node before the maximum
+ * does not depend on it. */
 #include "online_softmax.h"
 
 #include "passes/view/axis_map.h"
 
-enum { LONG = 1 << 13, MAX_VISITS = 64 }; /* bytes of a row of scores */
+enum { LONG = 1 << 13, MAX_VISITS = 64 }; /* LONG: bytes of a row of scores; longer ones are rescaled */
 
-/* A node, and which of its axes is that of the sum; below 0: see there. */
+/* A node, and its axis that is the sum's axis; SAME or UNKNOWN below 0. */
 typedef struct place {
   ir_ref node;
   int axis;
@@ -20,7 +20,7 @@ typedef struct place {
 typedef struct walk {
   place todo[MAX_VISITS];
   uint32_t count, met;
-  bool failed; /* it is too long, or memory is short */
+  bool failed; /* the walk is too long, or memory is short */
 } walk;
 
 static void visit_node(walk *w, ir_ref node, int axis) {
@@ -28,9 +28,9 @@ static void visit_node(walk *w, ir_ref node, int axis) {
   else w->met++, w->todo[w->count++] = (place){node, axis};
 }
 
-enum { SAME = -1, UNKNOWN = -2 }; /* in place of an axis: all positions along it read one; it is not known */
+enum { SAME = -1, UNKNOWN = -2 }; /* in place of an axis: no variation along it; not known */
 
-/* The axis of the operand that is walked as the axis of the node is. */
+/* The axis of the operand that corresponds to the axis of the node. */
 static int axis_below(walk *w, ir_graph *g, ir_ref node, uint32_t operand, int axis) {
   const ir_node *n = ir_get(g, node);
   fuse_axes above = fuse_no_axes, below;
@@ -56,8 +56,8 @@ static bool is_view(const ir_node *n) {
   return ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK;
 }
 
-/* Is it the same all along the axis? Not known: no. *greatest: the first maximum of x along it that it is
- * made of. */
+/* Is the value proven to be the same all along the axis? *greatest, if not NULL: the first maximum of x along
+ * the axis that it is computed from. */
 static bool is_invariant(ir_graph *g, ir_ref root, int axis, ir_ref x, ir_ref *greatest) {
   walk w = {.count = 0};
   visit_node(&w, root, axis);
@@ -88,7 +88,7 @@ static bool is_zero(const ir_graph *g, ir_ref r) {
   return ir_op_of(g, r) == IR_OP_CONST && ir_const_value(g, r).f == 0;
 }
 
-/* The operands in which the node is linear, as a set of bits. */
+/* The operands in which the node is linear, a set of bits. */
 static uint32_t linear_in(const ir_graph *g, const ir_node *n) {
   switch ((int)n->op) {
   case IR_OP_MUL: return 3;
@@ -101,7 +101,7 @@ static uint32_t linear_in(const ir_graph *g, const ir_node *n) {
   }
 }
 
-/* exp(x - s), s the same along the axis and made of the maximum of x */
+/* Is the node exp(x - s), where s is the same along the axis and computed from the maximum of x? */
 static bool is_weight(ir_graph *g, const place *at, pass_rescaled *out) {
   const ir_node *n = ir_get(g, at->node), *d = ir_get(g, n->src[0]);
   if (n->op != IR_OP_EXP || d->op != IR_OP_SUB || at->axis < 0) return false;
@@ -122,7 +122,7 @@ static bool find_weight(ir_graph *g, ir_ref term, int axis, pass_rescaled *out) 
     uint32_t operands = linear_in(g, n);
     for (uint32_t k = 0; k < ir_operand_count(n); k++)
       if (operands >> k & 1 && ir_rank(g, n->src[k]) > 0)
-        visit_node(&w, n->src[k], axis_below(&w, g, at.node, k, at.axis)); /* is_weight wants an axis */
+        visit_node(&w, n->src[k], axis_below(&w, g, at.node, k, at.axis)); /* is_weight needs an axis */
   }
   return false;
 }
@@ -137,8 +137,8 @@ static bool depends_on(const ir_graph *g, ir_ref root, ir_ref on, bool *failed) 
   return found;
 }
 
-/* Does the term hold the weight once, and is each other factor of it one that does not depend on the maximum,
- * or one that is the same for all terms? */
+/* Does the term contain the weight once, and is each other factor independent of the maximum, or the same for
+ * all terms? Fills in the path. */
 static bool is_linear(ir_graph *g, ir_ref term, int axis, pass_rescaled *out) {
   walk w = {.count = 0};
   bool failed = false;

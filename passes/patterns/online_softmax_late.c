@@ -1,6 +1,6 @@
 /* Late factors: a sum of (w/l)*v, where l is the same for all terms but known only when all weights are, is
- * the sum of w*v, divided by l. That is one division for each sum in place of one for each weight, and rounds
- * no more often. */
+ * the sum of w*v, divided by l. That is one division for each sum in place of one for each weight, and has no
+ * more roundings. */
 #include "online_softmax.h"
 
 #include "passes/ops/check.h"
@@ -34,7 +34,7 @@ static bool multiply(ir_graph *g, ir_ref *product, ir_ref factor) {
   return *product != 0;
 }
 
-/* One step up from the weight: *x is the node there without late factors. */
+/* One step up from the weight: *x becomes the step's node without late factors, which go to *out. */
 static bool step_up(ir_graph *g, const pass_rescaled_step *step, ir_ref *x, pass_late *out) {
   const ir_node *n = ir_get(g, step->node);
   if (step->late != RESCALE_NONE) {
@@ -42,7 +42,7 @@ static bool step_up(ir_graph *g, const pass_rescaled_step *step, ir_ref *x, pass
     return (n->op == IR_OP_MUL || n->op == IR_OP_FMA) && multiply(g, &out->times, n->src[step->late]);
   }
   bool view = ir_ops[n->op].cls == IR_CLASS_VIEW, taken = out->times || out->over;
-  if (taken && (n->op == IR_OP_PAD || n->op == IR_OP_WHERE)) return false; /* 0 times them may be NaN */
+  if (taken && (n->op == IR_OP_PAD || n->op == IR_OP_WHERE)) return false; /* 0 times it may be NaN */
   ir_ref *each[] = {x, &out->times, &out->over};
   for (int i = 0; i < 3; i++)
     if (*each[i] && (i == 0 || view) && !(*each[i] = remade(g, step->node, step->through, *each[i])))
@@ -50,7 +50,7 @@ static bool step_up(ir_graph *g, const pass_rescaled_step *step, ir_ref *x, pass
   return true;
 }
 
-/* What is the same for all terms, once for each sum. */
+/* A value that is the same for all terms, in the shape of the sum. */
 static ir_ref of_sum(ir_graph *g, ir_ref sum, ir_ref x) {
   ir_ref bounds[2 * IR_MAX_RANK];
   uint32_t axis = (uint32_t)ir_get(g, ir_src(g, sum, 1))->arg;

@@ -1,4 +1,4 @@
-/* Which values are computed again, in one pass from users to operands. */
+/* Which values are recomputed, in one pass from users to operands. */
 #include "recompute.h"
 
 #include <string.h>
