@@ -1,4 +1,4 @@
-/* Which axes of an operand are walked like which axes of what uses it. */
+/* Which loops walk the axes of an operand, given those that walk the axes of its user. */
 #include "axis_map.h"
 
 #include "index_map.h"
@@ -12,7 +12,8 @@ void fuse_axes_intersect(fuse_axes *axes, const fuse_axes *other) {
   axes->strided &= other->strided;
 }
 
-/* Of an axis that has been cut, the digits of which are walked by loops */
+/* The loops of view axes that are terms with a stride above 1 in the index of an operand axis: the levels of
+ * an axis that the view has split. */
 static uint32_t strided_loops(ir_graph *g, ir_ref position, const ir_ref *at, uint32_t rank,
                               const fuse_axes *above) {
   uint32_t strided = 0;
@@ -23,7 +24,8 @@ static uint32_t strided_loops(ir_graph *g, ir_ref position, const ir_ref *at, ui
   return strided;
 }
 
-/* An axis is walked alike where its position is that of an axis of the view, unchanged, of the same size. */
+/* An operand axis is walked by the loop of a view axis where its index is that of the view axis, unchanged,
+ * and the sizes are equal. */
 static bool below_view(ir_graph *g, ir_ref view, const fuse_axes *above, fuse_axes *below) {
   pass_point p = {.rank = ir_rank(g, view)};
   ir_ref operand = ir_src(g, view, 0), at[IR_MAX_RANK];

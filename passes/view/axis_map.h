@@ -6,15 +6,15 @@
 
 enum { FUSE_NO_LOOP = -1 };
 
-/* By axis of a tensor: the loop that walks it, position by position, or FUSE_NO_LOOP. */
+/* By axis of a tensor: the loop whose index is the index along that axis, or FUSE_NO_LOOP. */
 typedef struct fuse_axes {
   int8_t loop[IR_MAX_RANK];
-  uint32_t strided; /* set of loops that walk an axis in steps of several positions */
+  uint32_t strided; /* set of loops that walk an axis with a stride above 1, as one level of a split axis */
 } fuse_axes;
 
-/* Axes of the operand of that number, given those of the node that uses it. False on failure. */
+/* The axes of operand number `operand`, given those of the node that uses it. False on failure. */
 bool fuse_axes_below(ir_graph *g, ir_ref node, uint32_t operand, const fuse_axes *above, fuse_axes *below);
-/* Axes that both say the same of. */
+/* Keeps the loops that both assign to the same axis. */
 void fuse_axes_intersect(fuse_axes *axes, const fuse_axes *other);
 extern const fuse_axes fuse_no_axes;
 

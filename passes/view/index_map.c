@@ -1,5 +1,5 @@
-/* Positions through views: for each view operation, the position in the operand that a position in the result
- * reads. */
+/* Points through views: for each view operation, the point of the operand that a point of the result reads.
+ */
 #include "index_map.h"
 
 #include "passes/index/index.h"
@@ -92,9 +92,9 @@ static ir_ref divisor(ir_graph *g, ir_ref size) {
   return ir_bounds_of(g, size).lo >= 1 ? size : pass_max(g, size, ir_index(g, 1));
 }
 
-/* Positions outside [0, n) fold back: edge clamps, wrap has period n, reflect has period p = 2*(n-1) and is
- * even about 0 and n-1. Pads of less than n need no remainder: below 0, -x <= n-1 < p-x; from 0 on, -x <= x
- * <= p. An axis of one element, of period 0, gives 0 by any divisor. */
+/* Indices outside [0, n) are mapped back inside: edge clamps, wrap has period n, reflect has period p =
+ * 2*(n-1) and is even about 0 and n-1. Pads of less than n need no remainder: below 0, -x <= n-1 < p-x; from
+ * 0 on, -x <= x <= p. An axis of one element, of period 0, gives 0 by any divisor. */
 static ir_ref pad_remap(const view_step *s, ir_ref x, uint32_t axis, int mode) {
   ir_graph *g = s->g;
   ir_ref n = ir_dim(g, s->operand, axis), low = s->attrs[1 + 2 * axis], high = s->attrs[2 + 2 * axis];
@@ -148,7 +148,7 @@ static uint32_t long_axes(const view_step *s, ir_ref shape, uint32_t *axes) {
   return count;
 }
 
-/* The digits of a flat position in these axes' sizes, without % on the first axis. */
+/* The mixed-radix digits of a flat index in these axes' sizes, without % on the first axis. */
 static void split_flat(const view_step *s, ir_ref flat, const ir_ref *dims, const uint32_t *axes,
                        uint32_t count, pass_point *p) {
   ir_graph *g = s->g;
@@ -164,9 +164,9 @@ static void split_flat(const view_step *s, ir_ref flat, const ir_ref *dims, cons
   p->at[axes[0]] = quotient;
 }
 
-/* Reshape, group by group: the shortest runs of result axes and operand axes with equal products, from the
- * right. Inside a run the position is flattened and split again, (flat // stride) % size, without % on the
- * run's first axis. */
+/* Reshape, group by group: the shortest groups of adjacent result axes and operand axes with equal products,
+ * from the right. Inside a group the index is flattened and split again, (flat // stride) % size, without %
+ * on the group's first axis. */
 static ir_ref reshape(const view_step *s, pass_point *p) {
   ir_graph *g = s->g;
   pass_point from = *p;
