@@ -16,8 +16,9 @@ LLVMValueRef cg_is_negative(cg_emitter *e, LLVMValueRef a) {
 
 /* floats */
 
-/* Without an instruction for it: adding and taking away the least number whose unit is 1 rounds to nearest
- * even; a step back gives the other directions. The sign is kept throughout, for zeros. */
+/* Rounding for targets without an instruction for it: adding and subtracting the least number whose unit in
+ * the last place is 1 (2^23 in f32, 2^52 in f64) rounds to nearest even; a step back by 1 gives the other
+ * directions. The sign is kept throughout, also that of zeros. */
 static LLVMValueRef round_by_adding(cg_emitter *e, ir_op op, uint32_t width, LLVMValueRef a) {
   bool wide = cg_bits_of(a) == 64;
   LLVMTypeRef type = wide ? e->f64 : e->f32;
@@ -44,8 +45,9 @@ static LLVMValueRef round_to_integer(cg_emitter *e, ir_op op, uint32_t width, LL
   return cg_call(e, name, 1, a, NULL, NULL);
 }
 
-/* a*b + c in f32 without the instruction: the product is exact in f64, the sum is rounded to odd there (its
- * error is known exactly, by Knuth's two-sum), and so rounding to f32 is the only rounding. */
+/* a*b + c in f32 for targets without the instruction: the product is exact in f64, and the sum is rounded to
+ * odd there (its error is known exactly, by Knuth's two-sum), so that rounding to f32 is the only
+ * rounding. */
 static LLVMValueRef fma_through_f64(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValueRef b,
                                     LLVMValueRef c) {
   LLVMTypeRef f64 = cg_vector(e->f64, width), i64 = cg_vector(e->i64, width);
@@ -77,8 +79,8 @@ static LLVMValueRef fma_unrounded(cg_emitter *e, uint32_t width, LLVMValueRef a,
       e->target->triple);
 }
 
-/* May selection see that an element is 0, because it is a constant or masked by one? Not of what is loaded
- * whole, and not of one number in all elements. */
+/* Can instruction selection know that an element is 0, because it is constant or masked by a constant? Not if
+ * the vector is loaded whole, nor if it is the splat of a variable. */
 static bool may_show_zeros(LLVMValueRef a, uint32_t width) {
   if (LLVMIsALoadInst(a)) return false;
   if (LLVMIsAShuffleVectorInst(a)) {
@@ -96,9 +98,10 @@ static bool may_show_zeros(LLVMValueRef a, uint32_t width) {
   return zeros;
 }
 
-/* Selection of LLVM 19 takes elements of a quotient of vectors for 0 where both operands show zeros
- * (KnownZero of FDIV in TargetLowering::SimplifyDemandedVectorElts), and with that drops choices between the
- * quotient and 0: 0/0 is no number. A fence, which is no instruction, hides what the divisor holds. */
+/* Selection of LLVM 19 takes an element of a vector quotient to be 0 where it knows the elements of both
+ * operands to be 0 (KnownZero of FDIV in TargetLowering::SimplifyDemandedVectorElts), and so drops selects
+ * between the quotient and 0; but 0/0 is NaN. A fence, which is no instruction, hides the elements of the
+ * divisor. */
 static LLVMValueRef float_divide(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValueRef b) {
   if (width > 1 && may_show_zeros(a, width) && may_show_zeros(b, width))
     b = cg_call(e, "llvm.arithmetic.fence", 1, b, NULL, NULL);
@@ -122,9 +125,10 @@ static LLVMValueRef float_binary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32
 
 /* integers */
 
-/* Truncated a/b for b != 0 and not MIN/-1. Processors divide no integer vectors, so up to 32 bits go through
- * floats: a quotient of n-bit integers that is no integer is at least 2^-n of itself away from one, more than
- * a float of 2n or more digits rounds by (24 for 8 and 16 bits, 53 for 32). */
+/* Truncated a/b for b != 0 and not MIN/-1. Processors do not divide integer vectors, so up to 32 bits go
+ * through floats. A quotient of n-bit integers that is no integer differs from every integer by at least 2^-n
+ * of itself, which is more than the rounding error of a float of more than n digits (24 digits for 8 and 16
+ * bits, 53 for 32). */
 LLVMValueRef cg_quotient(cg_emitter *e, bool is_signed, uint32_t width, LLVMValueRef a, LLVMValueRef b) {
   if (width == 1 || cg_bits_of(a) == 64 || LLVMIsConstant(b))
     return is_signed ? LLVMBuildSDiv(e->b, a, b, "") : LLVMBuildUDiv(e->b, a, b, "");
@@ -162,14 +166,15 @@ static LLVMValueRef shift(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t widt
                           LLVMValueRef count) {
   unsigned bits = cg_bits_of(a);
   LLVMValueRef most = cg_int_const(e, bits, width, bits - 1), zero = zero_like(a);
-  LLVMValueRef held = cg_call(e, "llvm.umin", 2, count, most, NULL); /* negative counts count as large */
+  LLVMValueRef held = cg_call(e, "llvm.umin", 2, count, most, NULL); /* a negative count is a large one */
   if (op == IR_OP_SHR && cg_is_signed(dtype))
     return cg_select(e, cg_is_negative(e, count), zero, LLVMBuildAShr(e->b, a, held, ""));
   LLVMValueRef moved = op == IR_OP_SHL ? LLVMBuildShl(e->b, a, held, "") : LLVMBuildLShr(e->b, a, held, "");
   return cg_select(e, LLVMBuildICmp(e->b, LLVMIntUGT, count, most, ""), zero, moved);
 }
 
-/* An instruction where the target has one for as many elements; else as it is defined. */
+/* One instruction where the target has one for this width; otherwise two products and a sum, as DOT2 is
+ * defined. */
 static LLVMValueRef dot2(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValueRef b) {
   unsigned bits = cg_bits_of(a);
   const char *name = bits == 32 ? cg_target_dot2(e->target, width) : NULL;

@@ -82,7 +82,7 @@ LLVMValueRef cg_select(cg_emitter *e, LLVMValueRef condition, LLVMValueRef a, LL
   return LLVMBuildSelect(e->b, condition, a, b, "");
 }
 
-/* Elements first, first + step, ... of a, `width` of them. */
+/* The `width` elements first, first + step, ... of a. */
 LLVMValueRef cg_shuffle(cg_emitter *e, LLVMValueRef a, int first, int step, uint32_t width) {
   LLVMValueRef order[CG_MAX_LANES];
   for (uint32_t i = 0; i < width; i++)
@@ -91,7 +91,7 @@ LLVMValueRef cg_shuffle(cg_emitter *e, LLVMValueRef a, int first, int step, uint
   return LLVMBuildShuffleVector(e->b, a, LLVMGetPoison(LLVMTypeOf(a)), LLVMConstVector(order, width), "");
 }
 
-/* Elements count .. 2 * count - 1 of a, first; the rest may be anything. */
+/* Elements count .. 2 * count - 1 of a, moved down to 0; the remaining elements may be anything. */
 LLVMValueRef cg_shuffle_down(cg_emitter *e, LLVMValueRef a, uint32_t count, uint32_t width) {
   LLVMTypeRef i32 = LLVMInt32TypeInContext(e->context);
   LLVMValueRef order[CG_MAX_LANES];
@@ -116,9 +116,9 @@ unsigned cg_bits_of(LLVMValueRef a) {
   }
 }
 
-/* Four lanes as bytes, each picked out of its lane. Truncated ones are wrong where lanes 2 and 3 are known to
- * be 0 and four lanes of 64 bits were stored as bytes: LLVM 15 to 19 then store what these lanes were
- * (AVX-512). */
+/* Four lanes as bytes, by a shuffle rather than a truncation. LLVM 15 to 19 compile the truncation wrongly
+ * (AVX-512) where lanes 2 and 3 are known to be 0 and four lanes of 64 bits were stored as bytes: they store
+ * what these lanes were. */
 static LLVMValueRef low_bytes(cg_emitter *e, LLVMValueRef a) {
   if (cg_bits_of(a) == 64) a = LLVMBuildTrunc(e->b, a, cg_int(e, 32, 4), "");
   unsigned bytes = cg_bits_of(a) / 8;

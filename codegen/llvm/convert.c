@@ -2,13 +2,13 @@
  *
  * f16 and bf16 live as f32 values. LLVM's half and bfloat arithmetic is never used, since it would call
  * library functions; its half type serves conversion alone, where the target has F16C. Everything else is
- * integer operations on the bits. A conversion that would round twice goes through a value rounded to odd: it
- * has a digit or two more than the result needs, its last bit says "something was cut off", and so the second
- * rounding is the only one that counts (S. Boldo, G. Melquiond, "Emulation of FMA and correctly rounded
- * sums", IEEE TC 2008). */
+ * integer operations on the bits. A conversion that would round twice goes through a value rounded to odd:
+ * that value has one or two digits more than the result needs, and its last bit is 1 if any bit behind it was
+ * dropped, so that only the second rounding has an effect (S. Boldo, G. Melquiond, "Emulation of FMA and
+ * correctly rounded sums", IEEE TC 2008). */
 #include "codegen/llvm/llvm.h"
 
-/* Short forms over one emitter and width: each function below declares both. */
+/* Short forms that use the variables e and width of the function. */
 #define INT(bits, value)  cg_int_const(e, (bits), width, (int64_t)(value))
 #define AND(x, y)         LLVMBuildAnd(e->b, (x), (y), "")
 #define OR(x, y)          LLVMBuildOr(e->b, (x), (y), "")
@@ -23,7 +23,7 @@
 
 enum { F32_INFINITY = 0x7f800000, F32_QUIET = 0x00400000, F32_SIZE = 0x7fffffff };
 
-/* f32 bits rounded to bf16, still as f32 bits: nearest even by carrying into the upper half; a NaN keeps a
+/* f32 rounded to bf16, still as f32: nearest even by carrying into the upper half; a NaN keeps its upper
  * payload. */
 static LLVMValueRef round_bf16(cg_emitter *e, uint32_t width, LLVMValueRef a) {
   LLVMValueRef bits = IS_INT(a), tie = AND(SHR(bits, 16), INT(32, 1));
@@ -33,8 +33,9 @@ static LLVMValueRef round_bf16(cg_emitter *e, uint32_t width, LLVMValueRef a) {
   return IS_F32(AND(kept, INT(32, 0xffff0000)));
 }
 
-/* f32 rounded to f16, as f32. Normal results carry into the upper 19 bits; the unit of subnormal results is
- * 2^-24, which is the unit of numbers around 0.5; 65520 and more become infinite. */
+/* f32 rounded to f16, still as f32. Normal results are rounded by carrying into the upper 19 bits. The unit
+ * of subnormal results is 2^-24, which is the unit of f32 numbers from 0.5 on, so that adding and subtracting
+ * 0.5 rounds them. 65520 and more become infinite. */
 static LLVMValueRef round_f16_bits(cg_emitter *e, uint32_t width, LLVMValueRef a) {
   LLVMValueRef bits = IS_INT(a), size = AND(bits, INT(32, F32_SIZE)), sign = AND(bits, INT(32, 0x80000000));
   LLVMValueRef tie = AND(SHR(size, 13), INT(32, 1));
@@ -64,7 +65,7 @@ LLVMTypeRef cg_storage_type(cg_emitter *e, ir_dtype dtype, uint32_t width) {
   return cg_type(e, dtype, width);
 }
 
-/* An f32 that is an f16 value, to f16's bits. */
+/* The bits of an f16 whose value is given as f32. */
 static LLVMValueRef pack_f16(cg_emitter *e, uint32_t width, LLVMValueRef a) {
   LLVMValueRef bits = IS_INT(a), size = AND(bits, INT(32, F32_SIZE)),
                sign = AND(SHR(bits, 16), INT(32, 0x8000));
@@ -84,7 +85,8 @@ static LLVMValueRef unpack_f16(cg_emitter *e, uint32_t width, LLVMValueRef store
   LLVMValueRef moved = SHL(size, 13), half = cg_real_const(e->f32, width, 0.5);
   LLVMValueRef normal = ADD(moved, INT(32, 0x38000000)), special = ADD(moved, INT(32, 0x70000000));
   LLVMValueRef subnormal = IS_INT(LLVMBuildFSub(e->b, IS_F32(OR(size, INT(32, 0x3f000000))), half, ""));
-  /* bits of 0.5 end in zeros below 2^-1, and their last one is worth 2^-24: f16's subnormal unit */
+  /* subnormal: as the fraction of an f32 in [0.5, 1), whose unit is 2^-24 as f16's subnormal unit is, less
+   * 0.5 */
   LLVMValueRef finite = cg_select(e, UNSIGNED_LT(size, INT(32, 0x400)), subnormal, normal);
   return IS_F32(OR(cg_select(e, UNSIGNED_LT(size, INT(32, 0x7c00)), finite, special), sign));
 }
@@ -116,8 +118,8 @@ LLVMValueRef cg_bitcast(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t widt
 
 /* casts */
 
-/* f64 to f32, rounded to odd: the nearest value, moved one back where that went away from zero, then made
- * odd. */
+/* f64 to f32, rounded to odd: the nearest value, moved one step back where that was away from zero; then, if
+ * it is inexact, its last bit is set. */
 static LLVMValueRef to_f32_odd(cg_emitter *e, uint32_t width, LLVMValueRef a) {
   LLVMValueRef near = LLVMBuildFPTrunc(e->b, a, cg_vector(e->f32, width), "");
   LLVMValueRef back = LLVMBuildFPExt(e->b, near, cg_vector(e->f64, width), ""), bits = IS_INT(near);
@@ -136,8 +138,8 @@ static LLVMValueRef float_to_float(cg_emitter *e, ir_dtype from, ir_dtype to, ui
   return cg_round_narrow(e, to, width, to_f32_odd(e, width, a));
 }
 
-/* A 64-bit integer of more than 53 digits with its last 11 bits replaced by "is odd": exact in f64, and
- * rounded to odd. */
+/* A 64-bit integer, rounded to odd so that f64 holds it exactly: where it has more than 53 digits, the last
+ * 11 bits are cleared, and the bit above them is set if any of them was. */
 static LLVMValueRef odd_53(cg_emitter *e, bool is_signed, uint32_t width, LLVMValueRef a) {
   LLVMValueRef low = INT(64, 0x7ff), odd = AND(ADD(AND(a, low), low), INT(64, 0x800));
   LLVMValueRef cut = OR(AND(a, INT(64, ~(int64_t)0x7ff)), odd);
@@ -160,8 +162,8 @@ static LLVMValueRef float_to_int(cg_emitter *e, ir_dtype to, uint32_t width, LLV
   return cg_intrinsic(e, cg_is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", types, 2, &a, 1);
 }
 
-/* Lanes of truth values as 0 and 1: chosen, not widened, because LLVM 19 does not come to an end where it
- * combines widened lanes, some of which are known to be false, pairwise (AVX-512). */
+/* Vectors of truth values as 0 and 1, by select rather than by widening: LLVM 19 does not terminate where it
+ * combines widened lanes pairwise and some of them are known to be false (AVX-512). */
 static LLVMValueRef bool_to_int(cg_emitter *e, ir_dtype to, uint32_t width, LLVMValueRef a) {
   unsigned bits = to == IR_INDEX ? 64 : cg_dtype_bits(to);
   return cg_select(e, a, INT(bits, 1), INT(bits, 0));

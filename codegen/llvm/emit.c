@@ -1,4 +1,4 @@
-/* Values and their copies, rare values, the kernel itself. Nothing is inserted into finished code. */
+/* Emission of nodes for all their unrolled values, of rare values, and of the kernel as a whole. */
 #include "codegen/llvm/llvm.h"
 
 LLVMValueRef cg_value(cg_emitter *e, ir_ref ref) {
@@ -21,7 +21,8 @@ LLVMValueRef cg_fetch_index(cg_emitter *e, ir_ref ref, uint32_t width, unsigned 
 
 /* nodes */
 
-/* The conditions of all copies, and whether any lane of any of them holds. */
+/* Fills masks[] with the conditions of all unrolled values; returns whether any lane of any of them holds, as
+ * i1. */
 static LLVMValueRef conditions(cg_emitter *e, ir_ref ref, LLVMValueRef *masks) {
   const uint64_t *lanes = cg_lanes(e->nest, ref);
   uint32_t width = e->nest->width[ref];
@@ -35,8 +36,8 @@ static LLVMValueRef conditions(cg_emitter *e, ir_ref ref, LLVMValueRef *masks) {
   return cg_any(e, some, width);
 }
 
-/* One branch for all copies. What the first value needs, and nothing before it needed, is emitted behind that
- * branch and known only there. */
+/* One branch for all unrolled values. What only the first value needs is emitted behind that branch, and is
+ * known only there. */
 static void emit_rare(cg_emitter *e, ir_ref ref, LLVMValueRef *unrolled) {
   const ir_node *n = ir_get(e->g, ref);
   const uint64_t *lanes = cg_lanes(e->nest, ref);
@@ -73,8 +74,8 @@ static void emit_rare(cg_emitter *e, ir_ref ref, LLVMValueRef *unrolled) {
   }
 }
 
-/* The same value, which LLVM takes as given: in loops further in it is no induction variable any more (see
- * cg_address). */
+/* The same value, frozen: LLVM does not look through it, so that in inner loops it is no induction variable
+ * (see cg_address). */
 static LLVMValueRef anchored(cg_emitter *e, LLVMValueRef v) {
   return LLVMIsConstant(v) ? v : LLVMBuildFreeze(e->b, v, "");
 }
@@ -103,7 +104,7 @@ static LLVMValueRef entry_load(cg_emitter *e, LLVMTypeRef type, LLVMValueRef tab
   return load;
 }
 
-/* Where each local lies in scratch memory. */
+/* Lays out the locals in scratch memory. */
 static void place_locals(cg_emitter *e) {
   enum { ALIGN = CG_SCRATCH_ALIGN };
   ir_graph *g = e->g;

@@ -1,8 +1,8 @@
-/* One kernel to machine code: the entry point of the code generator's module.
+/* One kernel to machine code: the entry point of the LLVM code generator's module.
  *
- * The kernel says everything about loops, lanes and tiles already, so LLVM is given vector code and its
- * middle end is not run. The module is verified first: code generation given a broken module would end the
- * process. */
+ * A kernel already fixes all loops, vector lanes and tiles, so LLVM is given vector code, and of its middle
+ * end only instsimplify is run. The module is verified first, since LLVM's code generation ends the process
+ * on a broken one. */
 #include "codegen/llvm/llvm.h"
 
 #include <llvm-c/Analysis.h>
@@ -76,7 +76,7 @@ static ir_status copy_out(const ir_mem *mem, const char *bytes, size_t size, cg_
   return IR_OK;
 }
 
-/* What LLVM would print: the first complaint becomes the error. */
+/* Receives LLVM's diagnostics: the first error becomes the error of the call. */
 static void diagnose(LLVMDiagnosticInfoRef info, void *user) {
   if (LLVMGetDiagInfoSeverity(info) != LLVMDSError) return;
   char *text = LLVMGetDiagInfoDescription(info);
@@ -84,8 +84,8 @@ static void diagnose(LLVMDiagnosticInfoRef info, void *user) {
   LLVMDisposeMessage(text);
 }
 
-/* Constants that no one wrote, such as x - x, are folded before instructions are chosen: selection of LLVM 19
- * takes 0.0/0.0 in a branch of such a choice for a value that does not matter. */
+/* Folds expressions that turn out to be constant, such as x - x, before instruction selection: selection of
+ * LLVM 19 treats 0.0/0.0 in an arm of a select on such a constant as a value that does not matter. */
 static void fold_constants(cg_emitter *e, LLVMTargetMachineRef machine) {
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
   LLVMErrorRef failure = LLVMRunPasses(e->module, "function(instsimplify)", machine, options);

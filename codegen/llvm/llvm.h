@@ -1,18 +1,19 @@
 /* The folder codegen/llvm. Kernels by LLVM.
  *
- *   in      a nest made ready by codegen/emit
- *   out     a module of LLVM, and the object file of it
+ *   in      a nest prepared by codegen/emit
+ *   out     an LLVM module, and its object file
  *   holds   arithmetic is that of the evaluator: no contraction, no trap */
 
-/* Private to codegen/llvm/: the state of one kernel's emission and what the files offer each other.
+/* Private to codegen/llvm/: the state of one kernel's emission, and the functions that the files share.
  *
  * How a dtype lives in registers: bool as i1; integers as themselves; f32 and f64 as themselves; f16 and bf16
- * as f32 values already rounded to the narrow format; index as i64, or where bounds prove that enough as
- * i32: elements of vectors, and quotients. How it lives in memory: bool as a byte, f16 and bf16 as 16 bits.
+ * as f32 values already rounded to the narrow format; index as i64, except that elements of vectors, and
+ * quotients and remainders, are i32 where bounds prove that enough. How it lives in memory: bool as a byte,
+ * f16 and bf16 as 16 bits.
  *
- * Of a node's copies (codegen/emit/emission_order.h) each is an LLVM value, a vector when the node has a
- * vector lane. Functions that make values never return NULL: after a failure (recorded in `error`) they
- * return poison and emission is abandoned at the next step. */
+ * Each of a node's unrolled values (codegen/emit/emission_order.h) is an LLVM value, a vector if the node has
+ * vector lanes. Functions that make values return NULL only where they say so: after a failure (recorded in
+ * `error`) they return poison, and emission is abandoned at the next step. */
 #ifndef VIEWFOLD_CODEGEN_LLVM_LLVM_H
 #define VIEWFOLD_CODEGEN_LLVM_LLVM_H
 
@@ -29,9 +30,9 @@ typedef struct cg_emitter {
   ir_graph *g;   /* the nest's */
   const ir_target *target;
   ir_error *error;
-  bool rounds, gathers; /* the target rounds floats to integers; gathers 4- and 8-byte elements well */
+  bool rounds, gathers; /* the target rounds floats to integers; gathers 4- and 8-byte elements fast */
   bool picks_bytes;     /* see cg_resize */
-  bool streams;         /* some store went past the caches */
+  bool streams;         /* some store may bypass the caches */
 
   LLVMContextRef context;
   LLVMModuleRef module;
@@ -45,15 +46,15 @@ typedef struct cg_emitter {
 /* target.c: the only place that knows processors by name */
 ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachineRef *out, ir_error *error);
 void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const ir_target *target);
-bool cg_target_rounds(const ir_target *target);  /* floor, ceil, trunc, round in one instruction */
+bool cg_target_rounds(const ir_target *target);  /* floor, ceil, trunc and round in one instruction */
 bool cg_target_gathers(const ir_target *target); /* masked gathers of 4- and 8-byte elements */
 bool cg_target_picks_bytes(
     const ir_target *target); /* four lanes are not truncated to bytes: see cg_resize */
 const char *cg_target_dot2(const ir_target *target,
-                           uint32_t width); /* intrinsic for so many 32-bit DOT2; NULL */
-/* The intrinsic that multiplies so many floats of so many bytes by powers of two; NULL. */
+                           uint32_t width); /* intrinsic for a vector of `width` 32-bit DOT2; or NULL */
+/* The intrinsic that multiplies `width` floats of `bytes` bytes by powers of two; or NULL. */
 const char *cg_target_scale(const ir_target *target, unsigned bytes, uint32_t width);
-const char *cg_target_store_fence(const ir_target *target); /* intrinsic that orders stores past the caches */
+const char *cg_target_store_fence(const ir_target *target); /* orders nontemporal stores; or NULL */
 
 /* loop.c: as cg_emits says */
 void cg_emit_running(void *emitter, uint32_t loop);
@@ -62,13 +63,13 @@ void cg_emit_lanes(void *emitter, uint32_t loop);
 /* emit.c */
 void cg_emit_kernel(cg_emitter *e);
 void cg_emit_unrolled(void *emitter, ir_ref ref, void *unrolled);
-LLVMValueRef cg_value(cg_emitter *e, ir_ref ref);                 /* at the current digits, as it is */
+LLVMValueRef cg_value(cg_emitter *e, ir_ref ref);                 /* at the current lanes, in its own width */
 LLVMValueRef cg_fetch(cg_emitter *e, ir_ref ref, uint32_t width); /* splatted to width; an index as 64 bits */
 LLVMValueRef cg_fetch_index(cg_emitter *e, ir_ref ref, uint32_t width, unsigned bits);
 
 /* value.c: nodes */
-LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref); /* of one node at the current digits */
-unsigned cg_index_bits(cg_emitter *e, ir_ref ref);     /* 32 or 64: elements of the value of an index node */
+LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref); /* of one node at the current lanes */
+unsigned cg_index_bits(cg_emitter *e, ir_ref ref);     /* of an element of the index: 32 or 64 */
 
 /* arith.c: elementwise operations */
 LLVMValueRef cg_unary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a);
@@ -77,30 +78,31 @@ LLVMValueRef cg_combine(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width,
 LLVMValueRef cg_compare(cg_emitter *e, ir_op op, ir_dtype dtype, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef cg_fma(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef a, LLVMValueRef b,
                     LLVMValueRef c);
-LLVMValueRef cg_is_negative(cg_emitter *e, LLVMValueRef a); /* an integer */
+LLVMValueRef cg_is_negative(cg_emitter *e, LLVMValueRef a); /* of integers */
 LLVMValueRef cg_quotient(cg_emitter *e, bool is_signed, uint32_t width, LLVMValueRef a,
-                         LLVMValueRef b); /* truncated a/b, b != 0, not the least integer by -1 */
+                         LLVMValueRef b); /* truncated a/b; needs b != 0, and not the least integer by -1 */
 LLVMValueRef cg_unknown_op(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width); /* fails */
 
-/* scale.c: the product, if it is one with a power of two for which there is an instruction; NULL */
+/* scale.c: a product with a power of two, by one instruction; NULL if it is none or the target has no such
+ * instruction */
 LLVMValueRef cg_emit_scaled(cg_emitter *e, ir_ref ref);
-bool cg_visit_scaled(void *emitter, ir_ref ref, void (*visit)(void *user, ir_ref operand),
-                     void *user); /* and what it is made of then */
+/* visits the operands that cg_emit_scaled uses; false where that returns NULL */
+bool cg_visit_scaled(void *emitter, ir_ref ref, void (*visit)(void *user, ir_ref operand), void *user);
 
 /* convert.c: casts, narrow floats, storage forms */
 LLVMValueRef cg_cast(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width, LLVMValueRef a);
 LLVMValueRef cg_bitcast(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width, LLVMValueRef a);
 LLVMValueRef cg_round_narrow(cg_emitter *e, ir_dtype dtype, uint32_t width,
-                             LLVMValueRef a); /* f32 to f16, bf16 */
+                             LLVMValueRef a); /* to f16 or bf16, still as f32; other dtypes unchanged */
 LLVMTypeRef cg_storage_type(cg_emitter *e, ir_dtype dtype, uint32_t width);
 LLVMValueRef cg_to_storage(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef a);
 LLVMValueRef cg_from_storage(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef stored);
 
 /* memory.c: loads, stores, run-time bounds */
-/* Where the elements of an access are at the current digits. */
+/* Where the elements of an access are, at the current lanes. */
 typedef struct cg_place {
   ir_dtype dtype;
-  uint32_t width; /* elements moved */
+  uint32_t width; /* elements accessed */
   LLVMValueRef memory;
   LLVMTypeRef element;
   unsigned bytes;
@@ -109,12 +111,13 @@ typedef struct cg_place {
   LLVMValueRef base;  /* affine: i64 */
   LLVMValueRef index; /* otherwise: a vector of i32 or i64 */
 } cg_place;
-enum { CG_MAX_STEP = 4 }; /* between elements that are picked out of whole vectors */
+enum { CG_MAX_STEP = 4 }; /* greatest stride that is read by whole vectors and shuffles */
 cg_place cg_place_of(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width);
 LLVMValueRef cg_address(cg_emitter *e, const cg_place *place, LLVMValueRef index);
 LLVMValueRef cg_lane_address(cg_emitter *e, const cg_place *place, uint32_t lane);
-LLVMValueRef cg_low_address(cg_emitter *e, const cg_place *place); /* where a vector access begins */
-LLVMValueRef cg_in_order(cg_emitter *e, const cg_place *place, LLVMValueRef v); /* from memory's, and back */
+LLVMValueRef cg_low_address(cg_emitter *e, const cg_place *place); /* the lowest address of a vector access */
+/* From the order of lanes to that of addresses, or back: reverses v if the stride is negative. */
+LLVMValueRef cg_in_order(cg_emitter *e, const cg_place *place, LLVMValueRef v);
 LLVMValueRef cg_read(cg_emitter *e, const cg_place *place, LLVMTypeRef type, LLVMValueRef from);
 LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref);
 void cg_emit_update(void *emitter, ir_ref ref);
@@ -122,16 +125,17 @@ LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref);
 
 /* store.c */
 void cg_write(cg_emitter *e, const cg_place *place, LLVMValueRef stored, LLVMValueRef to);
-void cg_emit_store(void *emitter, ir_ref ref); /* all its copies */
+void cg_emit_store(void *emitter, ir_ref ref); /* all its unrolled values */
 void cg_finish_stores(cg_emitter *e);          /* at the kernel's end */
 
-/* tile.c: all copies of a load at once, where they lie side by side and the lanes do not; false where
- * they do not */
+/* tile.c: all unrolled values of a load at once, where these are contiguous and the vector lanes are not
+ * (cg_tile_of); false where there is no such tile */
 bool cg_emit_tile(cg_emitter *e, ir_ref load, LLVMValueRef *unrolled);
 
-/* transpose.c: elements between registers */
+/* transpose.c: shuffles */
 cg_shuffles cg_llvm_shuffles(cg_emitter *e);
-/* Element 0 of each of `count` vectors, element 1 of each, ..., in as many vectors. */
+/* Interleaves `count` vectors: out holds element 0 of each, then element 1 of each, ..., in as many
+ * vectors. */
 void cg_interleave(cg_emitter *e, const LLVMValueRef *from, uint32_t count, uint32_t width,
                    LLVMValueRef *out);
 

@@ -1,11 +1,11 @@
 /* Loops.
  *
- * A loop tests at its bottom; one that may run not at all is guarded, and then what reads memory stays behind
- * the guard.
+ * A loop tests at its bottom. A loop that may run zero times is guarded, and loads hoisted out of it stay
+ * behind the guard.
  *
- * A loop between lanes is emitted once, with carried values per combination of the lanes that they lie along.
- * Loops whose iterations are lanes emit no loop at all; as values, they combine their lanes pairwise, lane i
- * with lane i + n/2. */
+ * A serial loop inside lane loops is emitted once, with one carried value per combination of the lanes along
+ * which the carried value lies. Loops whose iterations are lanes emit no loop; those that yield values
+ * combine their lanes pairwise, lane i with lane i + n/2, halving n. */
 #include "codegen/llvm/llvm.h"
 
 /* loops that run */
@@ -16,7 +16,8 @@ typedef struct running {
   LLVMValueRef first, end, counter;
 } running;
 
-/* A value as it is at the end of a finished block: splatting must not come between phis. */
+/* The value that a node has at the end of a finished block, splatted there: splats must not come between
+ * phis. */
 static LLVMValueRef fetch_from(cg_emitter *e, LLVMBasicBlockRef block, ir_ref ref, uint32_t width) {
   LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
   LLVMPositionBuilderBefore(e->b, LLVMGetBasicBlockTerminator(block));
@@ -25,7 +26,7 @@ static LLVMValueRef fetch_from(cg_emitter *e, LLVMBasicBlockRef block, ir_ref re
   return value;
 }
 
-/* A copy of a carried value. */
+/* One of the unrolled values of a carried value. */
 static LLVMValueRef *unrolled_value(void **carried, uint32_t slot, size_t copy) {
   LLVMValueRef *unrolled = carried[slot];
   return &unrolled[copy];
@@ -48,7 +49,7 @@ static void **open_carried(cg_emitter *e, const cg_loop *loop, LLVMBasicBlockRef
   return phis;
 }
 
-/* The next values, by carry and copy; they flow back into the phis. */
+/* The next values, by carry and unrolled value; each is added to its phi for the back edge. */
 static void **close_carried(cg_emitter *e, const cg_loop *loop, void **phis) {
   const ir_node *n = ir_get(e->g, loop->node);
   LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);
@@ -66,7 +67,7 @@ static void **close_carried(cg_emitter *e, const cg_loop *loop, void **phis) {
   return nexts;
 }
 
-/* From here on, code runs only if the loop runs at least once. */
+/* Opens the loop. What is emitted from here on runs only if the loop runs at least once. */
 static void enter_loop(cg_emitter *e, const cg_loop *loop, running *r) {
   bool thread = loop->binding == IR_THREAD;
   r->first = thread ? e->begin : LLVMConstInt(e->i64, 0, 0);
@@ -94,7 +95,7 @@ static void leave_loop(cg_emitter *e, running *r) {
   LLVMMoveBasicBlockAfter(r->after, LLVMGetInsertBlock(e->b));
 }
 
-/* Where a guard jumped past the loop, results are the initial values. */
+/* Phis behind a guarded loop: where the guard skipped the loop, results are the initial values. */
 static void merge_results(cg_emitter *e, const cg_loop *loop, const running *r, LLVMBasicBlockRef latch,
                           void **results) {
   const ir_node *n = ir_get(e->g, loop->node);
@@ -140,8 +141,9 @@ void cg_emit_running(void *emitter, uint32_t number) {
 
 /* loops that are lanes */
 
-/* Element i with element i + half, again and again, in the one form that LLVM's own vectoriser writes: LLVM
- * 19 does not come back from narrowing parts of masks, and adds up wrongly where the forms are mixed. */
+/* Combines element i with element i + half, and halves until one is left. The shuffles have the one form that
+ * LLVM's own vectoriser writes: with others LLVM 19 does not terminate where it narrows parts of masks, and
+ * adds up wrongly where the forms are mixed. */
 static LLVMValueRef tree_of_elements(cg_emitter *e, ir_op op, ir_dtype dtype, LLVMValueRef v,
                                      uint32_t width) {
   if (width == 1) return v;

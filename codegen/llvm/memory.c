@@ -1,14 +1,14 @@
 /* Loads, updates and run-time bounds.
  *
- * An access whose index moves by one along the vector lane is one vector access, by minus one likewise and
- * reversed; one that does not move is a scalar's; any other goes element by element or through the
- * processor's gather. Where an access is not valid no memory of a buffer is touched, which may have no
- * elements at all: a vector is masked or branched around, a scalar reads the table of buffers instead, which
- * is always there and large enough. */
+ * An access with stride 1 along the vector lanes is one vector access, with stride -1 likewise and reversed;
+ * with stride 0 it is a scalar access; loads with small strides read whole vectors and pick elements; any
+ * other access goes element by element or through the processor's gather. Where an access is not valid it
+ * touches no memory of the buffer, which may have no elements at all: a vector access is masked or branched
+ * around, and a scalar load reads the table of buffers instead, which always exists and is large enough. */
 #include "codegen/llvm/llvm.h"
 #include "ir/arith.h"
 
-/* index = what remains of it + *distance */
+/* Splits constant terms off: index = result + *distance. */
 static LLVMValueRef without_constants(LLVMValueRef index, int64_t *distance) {
   for (*distance = 0; LLVMIsAInstruction(index) && LLVMGetInstructionOpcode(index) == LLVMAdd;) {
     LLVMValueRef last = LLVMGetOperand(index, 1);
@@ -18,9 +18,9 @@ static LLVMValueRef without_constants(LLVMValueRef index, int64_t *distance) {
   return index;
 }
 
-/* Unrolled lanes are at constant distances from one address, which LLVM is to take as given: it then has one
- * induction variable, and does not try all combinations of many. That takes a third off the time to compile,
- * and the code is the same. */
+/* Unrolled lanes are at constant distances from one address, which is frozen: LLVM then has one induction
+ * variable, and does not try all combinations of many. That takes a third off the compile time, and the code
+ * is the same. */
 LLVMValueRef cg_address(cg_emitter *e, const cg_place *a, LLVMValueRef index) {
   int64_t distance, bytes;
   LLVMValueRef base = without_constants(index, &distance);
@@ -44,7 +44,7 @@ cg_place cg_place_of(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width) 
                 .stride = how.stride};
   a.base = how.base ? cg_fetch_index(e, how.base, 1, 64) : LLVMConstInt(e->i64, 0, 0);
   if (how.affine) return a;
-  if (how.base) a.memory = cg_address(e, &a, a.base); /* so that narrow lanes reach far into a large buffer */
+  if (how.base) a.memory = cg_address(e, &a, a.base); /* lets narrow lane terms reach far into a buffer */
   a.index = cg_fetch_index(e, how.lane_term, width, cg_index_bits(e, how.lane_term));
   return a;
 }
@@ -83,8 +83,8 @@ LLVMValueRef cg_in_order(cg_emitter *e, const cg_place *a, LLVMValueRef v) {
   return a->stride < 0 ? cg_shuffle(e, v, (int)a->width - 1, -1, a->width) : v;
 }
 
-/* Each reader gives stored elements; those that are not valid may be anything. `valid` is NULL where all are.
- */
+/* Each reader returns elements in storage form; those that are not valid may be anything. `valid` is NULL
+ * where all are. */
 
 static LLVMValueRef read_scalar(cg_emitter *e, const cg_place *a, LLVMValueRef valid, uint32_t valid_width) {
   LLVMValueRef from = cg_address(e, a, a->base);
@@ -148,8 +148,8 @@ static LLVMValueRef read_elements(cg_emitter *e, const cg_place *a, LLVMValueRef
   return all;
 }
 
-/* A small step: the vectors that cover the elements exactly, beginning with the first and ending with the
- * last, are read whole and the elements picked. */
+/* A stride from 2 to CG_MAX_STEP: `stride` vectors, the first of which begins with the first element and the
+ * last of which ends with the last element, are read whole, and the elements are picked from them. */
 static bool has_small_step(const cg_place *a) {
   return a->affine && a->stride > 1 && a->stride <= CG_MAX_STEP && a->width >= 4 &&
          (a->width & (a->width - 1)) == 0;
@@ -163,7 +163,7 @@ static LLVMValueRef read_stepping(cg_emitter *e, const cg_place *a) {
     int64_t first = part + 1 < a->stride ? part * width : span - width;
     LLVMValueRef at = LLVMBuildAdd(e->b, a->base, LLVMConstInt(e->i64, (unsigned long long)first, 1), "");
     LLVMValueRef piece = cg_read(e, a, type, cg_address(e, a, at));
-    for (int64_t i = 0; i < width; i++) { /* elements up to here come from earlier pieces */
+    for (int64_t i = 0; i < width; i++) { /* elements before these are of earlier vectors */
       bool here = i * a->stride >= part * width && i * a->stride < (part + 1) * width;
       bool earlier = i * a->stride < part * width;
       order[i] = here      ? LLVMConstInt(i32, (unsigned)(width + i * a->stride - first), 0)
@@ -175,8 +175,8 @@ static LLVMValueRef read_stepping(cg_emitter *e, const cg_place *a) {
   return all;
 }
 
-/* Asks for the memory of elements further on, for all caches or past them. What lies there need not belong to
- * the buffer. */
+/* Prefetches the memory of the element `elements` further on: into all caches, or, if `past`, as data that is
+ * not reused. That memory need not belong to the buffer. */
 static void fetch_ahead(cg_emitter *e, const cg_place *a, int64_t elements, bool past) {
   LLVMTypeRef i32 = LLVMInt32TypeInContext(e->context);
   LLVMValueRef at = LLVMConstInt(e->i64, (unsigned long long)(elements * a->bytes), 0);
@@ -184,7 +184,7 @@ static void fetch_ahead(cg_emitter *e, const cg_place *a, int64_t elements, bool
       LLVMBuildGEP2(e->b, LLVMInt8TypeInContext(e->context), cg_low_address(e, a), &at, 1, "");
   LLVMValueRef args[] = {from, LLVMConstInt(i32, 0, 0), LLVMConstInt(i32, past ? 0 : 3, 0),
                          LLVMConstInt(i32, 1, 0)};
-  cg_intrinsic(e, "llvm.prefetch", &e->pointer, 1, args, 4); /* to read, how local, of data */
+  cg_intrinsic(e, "llvm.prefetch", &e->pointer, 1, args, 4); /* for reading; locality; data cache */
 }
 
 LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref) {
@@ -220,8 +220,8 @@ static void update_elements(cg_emitter *e, const cg_place *a, ir_op op, LLVMValu
   cg_write(e, a, cg_to_storage(e, a->dtype, a->width, value), to);
 }
 
-/* Lanes side by side are one access if they are valid together; others follow one another, since they may
- * meet. */
+/* Contiguous lanes with one common condition are one access. Other lanes are updated one after another, since
+ * two of them may address the same element. */
 void cg_emit_update(void *emitter, ir_ref ref) {
   cg_emitter *e = emitter;
   const ir_node *n = ir_get(e->g, ref);
@@ -257,7 +257,7 @@ static void report_range(cg_emitter *e, LLVMValueRef bad) {
   LLVMPositionBuilderAtEnd(e->b, usual);
 }
 
-/* Position, counted from the end where negative; in range by one unsigned comparison; clamped. */
+/* The index, counted from the end where negative; tested by one unsigned comparison; clamped. */
 LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
@@ -276,7 +276,7 @@ LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref) {
   } else {
     clamped = cg_call(e, "llvm.umin", 2, value, last, NULL);
   }
-  bool clips = ir_arg_mode(n) == IR_GATHER_CLIP && ir_bounds_of(e->g, n->src[1]).lo < 1; /* to what? */
+  bool clips = ir_arg_mode(n) == IR_GATHER_CLIP && ir_bounds_of(e->g, n->src[1]).lo < 1; /* may be empty */
   if ((clips || ir_arg_mode(n) == IR_GATHER_CHECK) && !ir_is_false(e->g, n->src[2])) {
     LLVMValueRef bad = LLVMBuildICmp(e->b, LLVMIntUGE, clips ? zero : value, extent, ""),
                  valid = cg_fetch(e, n->src[2], width);

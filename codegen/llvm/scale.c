@@ -5,13 +5,13 @@
  *   u = bits of s, h = u >> 1        the lowest bits of u are n + 2 bias
  *   (p * float of h << f) * float of (u - h) << f
  *
- * p being near 1, the first product is exact and the second one rounded once, as p 2^n is by the instruction
- * that AVX-512 has for it. */
+ * Since p is near 1, the first product is exact and the second one is rounded once, just as p 2^n is by
+ * AVX-512's instruction for it (scalef). */
 #include "codegen/llvm/llvm.h"
 
 #include <math.h>
 
-enum { CG_WIDEST = 64 }; /* bytes of a vector, of which alone the intrinsic is told how to round */
+enum { CG_WIDEST = 64 }; /* bytes of a vector; only the intrinsics of this width take a rounding mode */
 
 typedef struct scaled {
   ir_ref p, s;
@@ -61,7 +61,8 @@ static bool read_scaled(const ir_graph *g, ir_ref ref, scaled *out) {
   return ir_op_of(g, added) == IR_OP_CONST && ir_const_value(g, added).f == out->magic;
 }
 
-/* The intrinsic for a product, if it is one with a power of two and there is one. */
+/* The intrinsic for ref if that is a product with a power of two; NULL if it is none, or the target has
+ * none. */
 static const char *find_scaled(const cg_emitter *e, ir_ref ref, scaled *out) {
   ir_dtype dtype = ir_dtype_of(e->g, ref);
   if (ir_op_of(e->g, ref) != IR_OP_MUL || (dtype != IR_F32 && dtype != IR_F64)) return NULL;
@@ -86,7 +87,7 @@ LLVMValueRef cg_emit_scaled(cg_emitter *e, ir_ref ref) {
   LLVMTypeRef type = cg_type(e, dtype, 1), mask = LLVMIntTypeInContext(e->context, width < 8 ? 8 : width);
   LLVMValueRef p = cg_fetch(e, found.p, width), magic = cg_real_const(type, width, found.magic);
   LLVMValueRef n = LLVMBuildFSub(e->b, cg_fetch(e, found.s, width), magic, "");
-  LLVMValueRef nearest = LLVMConstInt(LLVMInt32TypeInContext(e->context), 4, 0); /* as the processor rounds */
+  LLVMValueRef nearest = LLVMConstInt(LLVMInt32TypeInContext(e->context), 4, 0); /* in the current mode */
   bool whole = width * (unsigned)ir_dtypes[dtype].bytes == CG_WIDEST;
   LLVMValueRef args[] = {p, n, p, LLVMConstAllOnes(mask), nearest};
   return cg_intrinsic(e, name, NULL, 0, args, whole ? 5 : 4);

@@ -1,20 +1,20 @@
-/* Stores: each with all its copies.
+/* Stores: each with all its unrolled values.
  *
- * Copies that fill the gaps of each other's elements (lane i of copy k at count*i + k) are interleaved in
- * registers and stored as whole vectors.
+ * Unrolled values that fill the gaps between each other's elements (lane i of value k goes to element count*i
+ * + k) are interleaved in registers and stored as whole vectors.
  *
- * A store that streams goes past the caches where its vectors are aligned and the output lies where no input
- * does: its memory is written once and read much later, and need not be fetched first. Whether they are is
- * seen at run time, once for all copies, since buffers of users begin anywhere; vectors smaller than a
- * register, which are ends of rows, never do. Such stores are ordered with others by a fence alone, which
- * stands at the kernel's end. Where most of an output streams, what lies in every fourth part of memory does
- * not. */
+ * A streaming store bypasses the caches (LLVM's nontemporal) where its vectors are aligned and the output
+ * shares no memory with an input: its memory is written once and read much later, and need not be fetched
+ * first. Both conditions are tested at run time, once for all unrolled values, since users' buffers begin
+ * anywhere. Vectors smaller than a register, which are ends of rows, never stream. Nontemporal stores are
+ * ordered with other stores only by a fence, which stands at the kernel's end. Where most of an output
+ * streams (IR_STREAM_MOST), every fourth block of 128 KiB of memory does not. */
 #include "codegen/llvm/llvm.h"
 
-enum { KEPT = 3 << 17 }; /* bits of an address: where all are 0 it is in a part that stays in the caches */
+enum { KEPT = 3 << 17 }; /* bits of an address: where all are 0, its block stays in the caches */
 enum { LINE = 64, MOST_INTERLEAVED = CG_MAX_STEP };
 
-/* What is to be written where. */
+/* Values to be written, and their addresses. */
 typedef struct writes {
   cg_place place;
   LLVMValueRef *value, *to;
@@ -35,12 +35,13 @@ static LLVMValueRef stored_value(cg_emitter *e, ir_ref ref, ir_dtype dtype, uint
   return cg_to_storage(e, dtype, width, cg_fetch(e, ir_src(e->g, ref, 2), width));
 }
 
-/* The store at the current digits; whole vectors are kept for later. */
+/* The store at the current lanes: a contiguous vector, or a scalar, is appended to `w`; other elements are
+ * written at once. */
 static void store_one(cg_emitter *e, ir_ref ref, writes *w) {
   const ir_node *n = ir_get(e->g, ref);
   uint32_t width = e->nest->width[ref];
   cg_place a = cg_place_of(e, n->src[0], n->src[1], width);
-  if (e->nest->width[n->src[1]] == 1) a.stride = 0; /* the last lane's value stays */
+  if (e->nest->width[n->src[1]] == 1) a.stride = 0; /* the last lane's value remains */
   LLVMValueRef stored = stored_value(e, ref, a.dtype, width);
   bool whole = a.affine && (width == 1 || a.stride == 1 || a.stride == -1);
   w->place = a;
@@ -54,7 +55,7 @@ static void store_one(cg_emitter *e, ir_ref ref, writes *w) {
                  cg_lane_address(e, &a, i));
 }
 
-/* All copies along `loop`, whose elements alternate. */
+/* All unrolled values along `loop`, whose elements alternate. */
 static void store_alternating(cg_emitter *e, ir_ref ref, uint32_t loop, writes *w) {
   const ir_node *n = ir_get(e->g, ref);
   uint32_t width = e->nest->width[ref], count = (uint32_t)e->nest->loops[loop].extent;
@@ -106,15 +107,15 @@ static LLVMValueRef are_aligned(cg_emitter *e, const writes *w, bool together, u
   return LLVMBuildICmp(e->b, LLVMIntEQ, bits, LLVMConstNull(e->i64), "");
 }
 
-/* i1: is the first vector in a part of memory that streams? */
+/* i1: is the first vector in a block of memory that streams? */
 static LLVMValueRef is_streamed(cg_emitter *e, const writes *w) {
   LLVMValueRef at = LLVMBuildPtrToInt(e->b, w->to[0], e->i64, "");
   LLVMValueRef part = LLVMBuildAnd(e->b, at, LLVMConstInt(e->i64, KEPT, 0), "");
   return LLVMBuildICmp(e->b, LLVMIntNE, part, LLVMConstNull(e->i64), "");
 }
 
-/* i1: does the output lie where no input does? Lines that were just read are written faster through the
- * caches. NULL where it always does. */
+/* i1: does the output share no memory with an input? Cache lines that were just read are written faster
+ * through the caches. NULL: it never shares any. */
 static LLVMValueRef has_memory_to_itself(cg_emitter *e, const writes *w) {
   const ir_node *kernel = ir_get(e->g, e->nest->kernel);
   LLVMValueRef all = NULL;
@@ -128,7 +129,7 @@ static LLVMValueRef has_memory_to_itself(cg_emitter *e, const writes *w) {
   return all;
 }
 
-/* Parts of a line are put together only if they follow one another. */
+/* Do the stores fill cache lines? Stores to parts of a line are combined only if they follow one another. */
 static bool fills_lines(const writes *w, unsigned bytes, int64_t alternating) {
   return bytes % LINE == 0 || w->count == 1 || (alternating >= 0 && w->count * bytes % LINE == 0);
 }

@@ -1,13 +1,13 @@
-/* From ir_target to LLVM: the target machine and what a function says about it. Nothing here looks at the
- * machine this process runs on. */
+/* From ir_target to LLVM: the target machine, the attributes of functions, and the intrinsics that only some
+ * processors have. Nothing here looks at the machine that this process runs on. */
 #include "codegen/llvm/llvm.h"
 
 #include <llvm-c/Target.h>
 #include <stdio.h>
 #include <string.h>
 
-/* LLVM's table of targets belongs to the process, and the loader runs this once in a process, whichever
- * context opens the module first. */
+/* LLVM's table of targets is global to the process; the loader runs this once, whichever context opens the
+ * module first. */
 __attribute__((constructor)) static void register_native(void) {
   LLVMInitializeNativeTarget();
   LLVMInitializeNativeAsmPrinter();

@@ -1,8 +1,9 @@
-/* Loads of tiles. Where elements of one lane's copies lie side by side but those of one copy's lanes do not,
- * memory is read along the copies, a row for each lane, and the tile is turned in registers. */
+/* Loads of tiles. Where the unrolled values of one lane are contiguous in memory but the lanes of one
+ * unrolled value are not, memory is read along the unrolled values, one row for each lane, and the tile is
+ * transposed in registers. */
 #include "codegen/llvm/llvm.h"
 
-/* The copies from the current digits on. */
+/* The t->count unrolled values from the current lanes on. */
 static void read_tile(cg_emitter *e, ir_ref load, const cg_tile *t, LLVMValueRef *unrolled) {
   const ir_node *n = ir_get(e->g, load);
   const uint64_t *lanes = cg_lanes(e->nest, load);

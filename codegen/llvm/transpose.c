@@ -1,4 +1,4 @@
-/* Elements that change places between LLVM's vectors. */
+/* Shuffles of LLVM vectors: those that cg_transpose needs, and interleaving. */
 #include "codegen/emit/transpose.h"
 #include "codegen/llvm/llvm.h"
 
@@ -16,7 +16,7 @@ static void *shuffled(void *emitter, void *a, void *b, const uint32_t *order, ui
   return two_input(emitter, a, b, order, width);
 }
 
-/* As many short rows as make a segment, put together as integers. */
+/* Concatenates short rows, each inserted as one integer. */
 static void *concat_rows(void *emitter, void *const *rows, uint32_t count, uint32_t width, uint32_t bytes) {
   cg_emitter *e = emitter;
   LLVMTypeRef whole = LLVMIntTypeInContext(e->context, 8 * bytes * width);
@@ -29,8 +29,8 @@ static void *concat_rows(void *emitter, void *const *rows, uint32_t count, uint3
   return LLVMBuildBitCast(e->b, all, LLVMVectorType(element, count * width), "");
 }
 
-/* The same value, through which LLVM does not look. Instruction selection seeks better shuffles along chains
- * of them, where there are none: that would take half of a tile's compile time. */
+/* The same value behind a fence, through which LLVM does not look. Instruction selection would search chains
+ * of shuffles for better ones, of which there are none; that takes half of a tile's compile time. */
 static void *opaque(void *emitter, void *value) {
   cg_emitter *e = emitter;
   LLVMValueRef v = value;
@@ -48,7 +48,7 @@ void cg_interleave(cg_emitter *e, const LLVMValueRef *from, uint32_t count, uint
   uint32_t order[CG_MAX_LANES];
   for (uint32_t o = 0; o < count; o++) {
     out[o] = from[0];
-    for (uint32_t k = 1; k < count; k++) { /* elements of from[0] .. from[k] are in their places */
+    for (uint32_t k = 1; k < count; k++) { /* inserts the elements of from[k] */
       for (uint32_t p = 0; p < width; p++) {
         uint32_t flat = o * width + p, source = flat % count, lane = flat / count;
         order[p] = source == k ? width + lane : k > 1 ? p : lane;

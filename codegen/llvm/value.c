@@ -1,6 +1,6 @@
-/* The value of one node in one combination of lanes: index arithmetic, and which operation is emitted how.
- * Indices are mathematical integers: bounds say how many bits hold them, which flags are true of them, and
- * when floor division is unsigned division. */
+/* The value of one node at the current lanes: index arithmetic, and the emission of every operation. Indices
+ * are mathematical integers: their bounds decide how many bits hold them, which of nsw and nuw hold, and
+ * whether floor division may be unsigned division. */
 #include "codegen/llvm/llvm.h"
 
 static bool fits_32(cg_emitter *e, ir_ref ref) {
@@ -15,7 +15,8 @@ static unsigned operand_bits(cg_emitter *e, ir_ref ref) {
   return 32;
 }
 
-/* Scalars are as wide as addresses, but where they are divided: 64 bits take several times as long. */
+/* Scalars are as wide as addresses, except quotients and remainders: division of 64 bits takes several times
+ * as long. */
 unsigned cg_index_bits(cg_emitter *e, ir_ref ref) {
   ir_op op = ir_op_of(e->g, ref);
   bool divides = op == IR_OP_FLOORDIV || op == IR_OP_MOD;
@@ -25,7 +26,7 @@ unsigned cg_index_bits(cg_emitter *e, ir_ref ref) {
   return operand_bits(e, ref);
 }
 
-/* Wrapping flags where bounds exclude wrapping. */
+/* Sets nsw and nuw where bounds exclude wrapping. */
 static LLVMValueRef cannot_wrap(cg_emitter *e, ir_ref ref, LLVMValueRef value) {
   const ir_node *n = ir_get(e->g, ref);
   ir_bounds bounds = ir_bounds_of(e->g, ref);
@@ -94,7 +95,7 @@ static LLVMValueRef where_node(cg_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   uint32_t width = e->nest->width[ref];
   unsigned bits = n->dtype == IR_INDEX ? cg_index_bits(e, ref) : 0;
-  LLVMValueRef condition = cg_value(e, n->src[0]); /* one condition for all elements stays one */
+  LLVMValueRef condition = cg_value(e, n->src[0]); /* a condition common to all elements stays scalar */
   LLVMValueRef a = bits ? cg_fetch_index(e, n->src[1], width, bits) : cg_fetch(e, n->src[1], width);
   LLVMValueRef b = bits ? cg_fetch_index(e, n->src[2], width, bits) : cg_fetch(e, n->src[2], width);
   return cg_select(e, condition, a, b);
@@ -221,7 +222,7 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   case IR_OP_TUPLE:
   case IR_OP_ERROR: return cg_unknown_op(e, op, dtype, width);
 
-  /* of tensors */
+  /* operations of tensors */
   case IR_OP_INPUT:
   case IR_OP_BUFFER:
   case IR_OP_DATA:
