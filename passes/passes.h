@@ -3,10 +3,9 @@
  *   in      a graph as recorded, and a target
  *   out     a plan of steps; each kernel step has a KERNEL with explicit loops
  *   holds   a pass rewrites nodes and keeps values bit for bit, or within the error bounds that
- *           docs/decisions.md gives; the verifier accepts what each leaves */
+ *           docs/decisions.md gives; the verifier accepts the output of each pass */
 
-/* The compiler between recording and code generation: graph -> plan of kernels. pipeline.c is its table of
- * contents. */
+/* The interface of the compiler between recording and code generation: graph -> plan of kernels. */
 #ifndef VIEWFOLD_PASSES_PASSES_H
 #define VIEWFOLD_PASSES_PASSES_H
 
@@ -14,29 +13,30 @@
 #include "ir/target.h"
 #include "ir/timer.h"
 
-/* Called after each pass with what it left: root is a TUPLE of tensors for passes over the graph (kernel -1),
- * otherwise the kernel of the step of that number. */
+/* Called after each pass with its output. Passes over the graph: root is a TUPLE of tensors, kernel is -1.
+ * Passes over kernels: root is the kernel of the plan's step number `kernel`. */
 typedef void (*pass_observer)(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel);
 
-/* Moves from outside in place of those of the cost model, and news of those that were taken, nest by nest (as
- * text: passes/loops/moves.c). Kernels are counted by kernel steps, nests within a kernel in the order of
- * shaping. Each function may be NULL. */
+/* Schedule moves that the caller supplies in place of those of the cost model, and callbacks that report the
+ * moves chosen for each nest, as text (passes/loops/moves.c). `kernel` counts kernel steps, `nest` the nests
+ * of one kernel in the order in which they are shaped. Each function may be NULL. */
 typedef struct pass_shaping {
   void *user;
-  void (*enter)(void *user, uint32_t kernel, const ir_graph *g, ir_ref effect); /* what is to be shaped */
-  const char *(*given)(void *user, uint32_t kernel, uint32_t nest);             /* NULL: none are given */
+  void (*enter)(void *user, uint32_t kernel, const ir_graph *g,
+                ir_ref effect);                                     /* before shaping: the kernel's effect */
+  const char *(*given)(void *user, uint32_t kernel, uint32_t nest); /* NULL: the cost model chooses */
   void (*chosen)(void *user, uint32_t kernel, uint32_t nest, const char *moves);
-  void (*neighbour)(
-      void *user, uint32_t kernel, uint32_t nest,
-      const char *moves); /* in place of those taken: each of what passes/loops/neighbours.c finds near */
+  void (*neighbour)(void *user, uint32_t kernel, uint32_t nest,
+                    const char *moves); /* each neighbour of the chosen moves (passes/loops/neighbours.c) */
   void (*refused)(void *user, uint32_t kernel,
-                  ir_error *error); /* there are no such loops, or the verifier refuses them: says so */
-  uint32_t kernel;                  /* the one at hand */
+                  ir_error *error); /* no loops can be made of the moves, or the verifier rejects them; may
+                                       add to the message */
+  uint32_t kernel;                  /* number of the kernel to shape next */
 } pass_shaping;
 
 typedef struct pass_options {
   const ir_target *target;
-  const ir_ref *inputs; /* leaves that get the first slots, in this order, used or not */
+  const ir_ref *inputs; /* nodes that get the first slots, in this order, used or not */
   size_t input_count;
   pass_observer observer; /* may be NULL */
   void *user;

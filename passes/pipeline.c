@@ -17,14 +17,15 @@
 typedef struct pass_state {
   ir_graph *g;
   const pass_options *options;
-  const ir_ref *inputs; /* those of the options, or the roots behind the first */
-  ir_ref *roots;        /* results and inputs without batches; NULL: there are none in the graph */
+  const ir_ref *inputs; /* options->inputs, or roots + 1 once batches are physical axes */
+  ir_ref *roots;        /* results and inputs without batches; NULL: the graph has no batches */
   ir_plan *plan;
   ir_error *error;
-  uint8_t *apart; /* by node up to the results: it was in a slab that folding refused; NULL: none was */
-  bool refused;   /* folding has refused a slab of the plan */
-  ir_ref root;    /* the graph's results, then one kernel after the other */
-  ir_step *step;  /* of the kernel at hand */
+  uint8_t *apart; /* by node up to the results: folding refused a fused row group with this value; NULL: none
+                     yet */
+  bool refused;   /* folding refused a group with values that were not in `apart` yet */
+  ir_ref root;    /* TUPLE of the graph's results, then the kernel being compiled */
+  ir_step *step;  /* the kernel's step */
   pass_slots slots;
 } pass_state;
 
@@ -58,7 +59,7 @@ static void schedule(pass_state *s) {
     s->root = 0;
 }
 
-/* The step takes the slots of the parameters that its kernel has come to have. */
+/* Gives the step the slots of the parameters that its kernel has now. */
 static void set_step_slots(pass_state *s) {
   ir_step *l = s->step;
   uint32_t *slots = s->root ? ir_resize(s->g->mem, l->slots, l->slot_count * sizeof *slots,
@@ -94,7 +95,7 @@ static void crop(pass_state *s) { s->root = pass_crop(s->g, s->root); }
 
 static void refine(pass_state *s) { s->root = pass_refine(s->g, s->root); }
 
-/* Work-items test a mask in less time than a group finds out which piece is its own. */
+/* Not for work-items: testing a mask takes less time than finding out which sub-domain a group is in. */
 static void peel(pass_state *s) {
   if (!s->options->target->group_items) s->root = pass_peel(s->g, s->root);
   if (s->root) s->root = pass_coalesce_rows(s->g, s->root, s->options->target);
@@ -149,13 +150,13 @@ static bool run_pass(pass_state *s, size_t i, int kernel) {
     s->root = 0;
   pass_shaping *shaping = s->options->shaping;
   if (!s->root && pass_functions[i].run == loops && shaping && shaping->refused)
-    shaping->refused(shaping->user, shaping->kernel - 1, s->error); /* it is the next one's number by now */
+    shaping->refused(shaping->user, shaping->kernel - 1, s->error); /* loops() has counted on already */
   if (s->root && s->options->observer)
     s->options->observer(s->options->user, pass_table[i].name, s->g, s->root, kernel);
   return s->root != 0;
 }
 
-/* What is in memory where the step is, instead of where the step before was. */
+/* Changes slot_of from the values that are in memory at step `from` to those that are at step `to`. */
 static void enter_step(const pass_state *s, uint32_t *slot_of, const ir_step *from, const ir_step *to) {
   const ir_stored *b = s->plan->stored;
   if (from && from->first_stored == to->first_stored && from->stored_count == to->stored_count) return;
@@ -164,8 +165,8 @@ static void enter_step(const pass_state *s, uint32_t *slot_of, const ir_step *fr
     slot_of[b[to->first_stored + i].node] = b[to->first_stored + i].slot + 1;
 }
 
-/* visit is called with s->step and s->root those of one kernel after the other; false where it returns false.
- */
+/* Calls visit for each kernel step in order, with s->step and s->root set to it. Stops and returns false
+ * where visit returns false or memory is short. */
 static bool each_kernel(pass_state *s, bool (*visit)(pass_state *, size_t k)) {
   ir_plan *p = s->plan;
   size_t nodes = s->g->count;
@@ -195,7 +196,7 @@ static bool all_passes(pass_state *s, size_t k) {
   return done;
 }
 
-/* slabs of symbolic sizes */
+/* fused row groups of symbolic sizes */
 
 static bool is_symbolic(const ir_graph *g, const ir_row_group *row_group) {
   for (uint32_t i = 0; i < row_group->count; i++)
@@ -204,8 +205,9 @@ static bool is_symbolic(const ir_graph *g, const ir_row_group *row_group) {
   return false;
 }
 
-/* Schedules judge whether values are walked alike from their shapes; folding sees where exactly each is read,
- * and cannot always show the same of sizes that are no numbers. Marks the values of such a slab. */
+/* The scheduler judges from shapes whether values have the same stride order. Folding sees the index at which
+ * each value is read, and cannot always prove the same where sizes are symbolic. Marks the values of a group
+ * that folding refuses in s->apart. False where folding fails for another reason. */
 static bool try_row_group(pass_state *s, size_t k) {
   (void)k;
   const ir_row_group *row_group = &s->step->row_group;
@@ -220,7 +222,7 @@ static bool try_row_group(pass_state *s, size_t k) {
   return s->slots.refused;
 }
 
-/* Values of slabs that cannot be folded are scheduled again, each in a kernel of its own. */
+/* Schedules again, with the values of refused groups in kernels of their own, until folding accepts all. */
 static bool finalize_row_groups(pass_state *s, size_t schedule) {
   bool symbolic = false;
   for (size_t k = 0; k < s->plan->step_count; k++)

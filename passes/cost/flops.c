@@ -1,5 +1,5 @@
-/* How much a kernel computes, counted on its expression, before loops are shaped: how it is vectorised does
- * not change it. */
+/* Floating-point operations of a kernel, counted on its expression before loops are shaped: vectorising does
+ * not change the count. */
 #include "cost.h"
 
 #include "passes/index/index.h"
@@ -15,7 +15,7 @@ typedef struct counter {
   uint32_t range_count;
   uint64_t *depends; /* by ref: set of the ranges that the node depends on */
   uint64_t sets[MAX_SETS];
-  ir_ref trip_counts[MAX_SETS]; /* of each such set that was met */
+  ir_ref trip_counts[MAX_SETS]; /* of each of the sets */
   uint32_t set_count;
   ir_ref total;
 } counter;
@@ -37,7 +37,7 @@ int64_t pass_flops_of(const ir_node *n) {
   }
 }
 
-/* A term is added by the fused multiply-add that makes it. */
+/* Does the fused multiply-add that makes a term also add it? The sum then has no additions of its own. */
 static bool adds_products(const ir_graph *g, const ir_node *reduce) {
   return ir_arg_int(reduce) == IR_OP_ADD && loop_is_product(g, reduce->src[0]);
 }

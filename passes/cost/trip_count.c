@@ -1,8 +1,8 @@
-/* How many positions nested ranges have together.
+/* The trip count of nested ranges.
  *
- * Where extents depend on the position of another range, as the keys of a causal row do, they are added up
- * over its positions:  sum over r of extent(a, r) * extent(b, r) ...  for all ranges a, b, ... that depend on
- * r alone. */
+ * Where extents depend on the index of another range, as the number of keys of a causal row does, they are
+ * summed over that index: sum over r of extent(a, r) * extent(b, r) * ... for all ranges a, b, ... that
+ * depend on r alone. */
 #include "cost.h"
 
 #include "passes/index/affine.h"
@@ -15,7 +15,8 @@ enum { MAX_RANGES = 64, MAX_TRIP_COUNT = 1 << 14 };
 typedef struct nested {
   ir_graph *g;
   const ir_ref *ranges;
-  ir_ref on[MAX_RANGES]; /* the one that the extent depends on; 0: none. Itself: several, or one around all */
+  ir_ref on[MAX_RANGES]; /* the range that the extent depends on; 0: none. The range itself: it depends on
+                            several, or on one not given */
   uint32_t count;
 } nested;
 
@@ -52,7 +53,9 @@ static bool sum_over(const nested *n, const ir_index_program *program, int64_t *
   return n->count > 0;
 }
 
-/* Of the range of that number and all that depend on it. False: they are no numbers, or too many. */
+/* The trip count of range number `outer` together with all ranges that depend on it. False where `outer`
+ * depends on another range, is no constant, exceeds MAX_TRIP_COUNT, or an extent cannot be evaluated in 64
+ * bits. */
 static bool trip_count_within(const nested *n, uint32_t outer, int64_t *sum) {
   ir_ref extents[MAX_RANGES], range = n->ranges[outer];
   uint32_t factors = 0;
@@ -64,7 +67,7 @@ static bool trip_count_within(const nested *n, uint32_t outer, int64_t *sum) {
   size_t bytes = ((size_t)number + 1) * sizeof(int64_t);
   int64_t *at = factors ? ir_alloc(n->g->mem, bytes) : NULL;
   ir_index_program program = {0};
-  ir_error ignored = {0}; /* numbers that are too large: as if there were too many */
+  ir_error ignored = {0}; /* overflow: counts as too many */
   bool done = false;
   if (at) {
     for (int64_t i = 0; i < number; i++) at[i] = 0;
@@ -84,7 +87,7 @@ ir_ref pass_trip_count(ir_graph *g, const ir_ref *ranges, uint32_t count) {
   int64_t sum;
   find_dependent(&n);
   for (uint32_t i = 0; i < n.count; i++) {
-    if (n.on[i] && n.on[i] != ranges[i]) continue; /* with the one that it depends on */
+    if (n.on[i] && n.on[i] != ranges[i]) continue; /* counted with the range that it depends on */
     if (trip_count_within(&n, i, &sum)) {
       product = pass_mul(g, product, ir_index(g, sum));
       continue;

@@ -1,4 +1,4 @@
-/* What a kernel costs: the measure by which the runtime decides whether threads pay. */
+/* The work of a kernel, by which the runtime decides whether to run it on several threads. */
 #include "cost.h"
 
 #include "passes/index/affine.h"
@@ -11,7 +11,8 @@ static bool reduces(const ir_node *reduce, ir_ref range) {
   return any;
 }
 
-/* Positions of one effect: those of its own ranges, times the terms of all its reductions together. */
+/* The trip count of one effect: the product of its free ranges times the sum of the terms of its
+ * reductions. */
 static ir_ref trip_count_of(ir_graph *g, const ir_ref *live, size_t count) {
   ir_ref own = ir_index(g, 1), all_terms = ir_index(g, 0);
   bool reduced = false;
@@ -32,9 +33,9 @@ static ir_ref trip_count_of(ir_graph *g, const ir_ref *live, size_t count) {
   return reduced ? pass_mul(g, own, all_terms) : own;
 }
 
-/* Bytes loaded and stored plus scalar operations, for one element and for all, where no value is rare. Each
- * is counted for every term, so operations outside a reduction are overstated; that errs on the side of
- * threads for kernels that are large anyway. */
+/* Bytes loaded and stored plus scalar operations of one effect, over all its iterations; rarely needed values
+ * (loop_usual) do not count. Every operation is counted once for each term, so operations outside a reduction
+ * are overstated. The error favours threads, for kernels that are large anyway. */
 static ir_ref work_of_one(ir_graph *g, ir_ref store) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
