@@ -1,13 +1,14 @@
-/* argmax and argmin as loops: by a search in each lane, whose bests are then compared by their orders; of
- * elements wider than these hold, by the extremum first and where it is after that. */
+/* argmax and argmin as loops. Each lane searches its own terms, and the lanes' bests are compared by their
+ * orders (extremum.c). Elements too wide for an order: a reduction for the extremum, then one for its first
+ * index. */
 #include "reduce.h"
 
 #include "passes/index/index.h"
 #include "passes/loops/cpu/cpu.h"
 #include "passes/patterns/identity.h"
 
-/* Is there room for as many searches side by side as there may be, and are the rounds so many that more may
- * be left over? */
+/* Are there registers for LOOP_SEARCHES searches at once, and so many iterations that a longer remainder
+ * matters little? */
 static bool are_many(const reduction *r, ir_ref extent, int lanes) {
   enum { ITERATIONS = 16, STATE = 2 * LOOP_SEARCHES * REDUCE_LANE_BYTES };
   const ir_target *t = r->n->target;
@@ -15,7 +16,7 @@ static bool are_many(const reduction *r, ir_ref extent, int lanes) {
          t->registers * t->vector_bytes >= 2 * STATE;
 }
 
-/* argmax, argmin: the best of the terms at round * scale + offset[i], of each i for itself, then of all. */
+/* The best of the terms at iteration * scale + offset[i]: a search for each i, then the best of all. */
 static loop_extremum search_extremum(reduction *r, ir_ref last, ir_ref iterations, int64_t scale,
                                      const ir_ref *offset, uint32_t count) {
   ir_graph *g = r->n->g;
@@ -31,7 +32,7 @@ static loop_extremum search_extremum(reduction *r, ir_ref last, ir_ref iteration
   return loop_search(r->n, r->sought, value, index, count, r->range_count ? r->ranges[0] : 0);
 }
 
-/* Lanes compare their bests by their orders. */
+/* A search in each lane; the lanes compare their bests by their orders. */
 static ir_ref index_in_lanes(reduction *r, ir_ref last, int lanes, int unroll) {
   ir_graph *g = r->n->g;
   ir_ref extent = ir_src(g, last, 0), lane = loop_fresh_range(r->n, ir_index(g, lanes)),
@@ -59,7 +60,7 @@ static ir_ref index_in_lanes(reduction *r, ir_ref last, int lanes, int unroll) {
                             ir_binary(g, IR_OP_MIN, order, loop_extremum_order(g, r->sought, &of_remainder)));
 }
 
-/* The first position of the extremum, found in a second round over the terms. */
+/* The first index of the extremum, found in a second loop over the terms. */
 static ir_ref index_of_extremum(reduction *r, ir_ref range) {
   ir_graph *g = r->n->g;
   reduction value = *r;

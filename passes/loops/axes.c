@@ -1,4 +1,4 @@
-/* Axes of a kernel: finding them, and merging those that every access walks as one. */
+/* Axes of a kernel: finding them, and collapsing those that every access traverses as one. */
 #include "loops.h"
 
 #include "passes/index/index.h"
@@ -66,7 +66,7 @@ static bool compares_indices(const ir_graph *g, ir_ref node) {
   return ir_ops[n->op].cls == IR_CLASS_COMPARE && ir_dtype_of(g, n->src[0]) == IR_INDEX;
 }
 
-/* A condition whose face along the innermost axis that it mentions lies between positions. */
+/* Is this a condition whose breakpoint, along the innermost axis that it depends on, lies between indices? */
 static bool rounds(ir_graph *g, ir_ref node) {
   ir_ref ranges[MAX_FOUND], innermost = 0;
   if (!compares_indices(g, node)) return false;
@@ -96,7 +96,7 @@ int64_t loop_division_cost(ir_graph *g, ir_ref root) {
   return cost;
 }
 
-/* outer and inner as one range over both; *merged is that range. Returns what root becomes. */
+/* Collapses outer and inner into one range, *merged. Returns what root becomes; 0: inner may be empty. */
 static ir_ref merged_root(ir_graph *g, ir_ref root, ir_ref outer, ir_ref inner, ir_ref *merged) {
   ir_ref size = ir_src(g, inner, 0), extent = pass_mul(g, ir_src(g, outer, 0), size);
   if (ir_bounds_of(g, size).lo < 1) return 0;
@@ -105,7 +105,7 @@ static ir_ref merged_root(ir_graph *g, ir_ref root, ir_ref outer, ir_ref inner, 
   return *merged && now[0] && now[1] ? pass_substitute(g, root, (ir_ref[]){outer, inner}, now, 2) : 0;
 }
 
-/* Does every load below the root that moves along them make smaller steps along `a` than along `b`? */
+/* Has every load below root that moves along a or b a smaller stride along `a` than along `b`, and not 0? */
 static bool steps_less(ir_graph *g, ir_ref root, ir_ref a, ir_ref b) {
   ir_ref loads[MAX_FOUND];
   uint32_t count = loop_find(g, root, IR_OP_LOAD, loads, MAX_FOUND);
@@ -123,8 +123,8 @@ static bool steps_less(ir_graph *g, ir_ref root, ir_ref a, ir_ref b) {
   return any;
 }
 
-/* Of each reduction that may add up in any order, changes what is reduced, src[0], and the ranges behind it;
- * `change` says whether it has. */
+/* Applies `change` to the sources of each reduction that may combine terms in any order: src[0] is the term,
+ * the ranges follow. `change` returns whether it has changed any. */
 static void change_reduced(loop_nest *n, bool (*change)(ir_graph *g, ir_ref *src, uint32_t *count)) {
   ir_graph *g = n->g;
   ir_ref reduces[MAX_FOUND];
@@ -203,7 +203,7 @@ void loop_merge_axes(loop_nest *n) {
   }
 }
 
-/* pieces */
+/* stores */
 
 bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out) {
   const ir_node *n = ir_get(g, effect);
@@ -244,8 +244,8 @@ static bool is_nothing(const ir_graph *g, ir_ref effect) {
   return n->op == IR_OP_SEQ && n->nsrc == 0;
 }
 
-/* An effect that is there twice, or does nothing, is left out: nodes are shared, effects are run in one
- * place. */
+/* A SEQ of the effects, or the only one of them. Up to MAX_STORES effects are searched for those that occur
+ * twice or do nothing, which are left out: nodes are shared, but an effect may run only once. */
 ir_ref loop_sequence(ir_graph *g, const ir_ref *effects, uint32_t count) {
   ir_ref kept[MAX_STORES];
   uint32_t used = 0;

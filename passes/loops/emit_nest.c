@@ -1,9 +1,9 @@
-/* The loops of a store, from its digits.
+/* The loop nest of a store, from its levels.
  *
- * Each digit cuts the part of its axis that the digits outside have left into whole steps and what fills
- * none. Both are placed with the digits further in, so every combination of whole steps and rests has loops
- * of its own, whose sizes are numbers where the axes' are. Lanes stand innermost, around the store, so that
- * the serial loops of a reduction run once for all of them. */
+ * Each level splits what the levels further out have left of its axis into whole steps and a remainder. Both
+ * are placed with the levels further in, so every combination of whole steps and remainders has loops of its
+ * own, of constant trip counts where the axes' sizes are constants. Lane loops stand innermost, around the
+ * store, so that the serial loops of a reduction run once for all lanes. */
 #include "loops.h"
 
 #include "passes/index/index.h"
@@ -11,14 +11,14 @@
 
 #include <string.h>
 
-enum { MOST_OVERLAP = 4 }; /* at most this part of an axis is done again, to end it in whole steps */
+enum { MOST_OVERLAP = 4 }; /* a last step that overlaps repeats at most 1/MOST_OVERLAP of its axis */
 
 static bool is_zero(ir_graph *g, ir_ref size) {
   int64_t value;
   return ir_is_const(g, size, &value) && value == 0;
 }
 
-/* The digits after d, with `left` elements of d's axis from `start` on. */
+/* Places the levels after d, with `left` elements of d's axis from `start` on. */
 static ir_ref place_inside(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   uint32_t axis = p->n->levels[d].axis;
   ir_ref outer_start = p->start[axis], outer_left = p->left[axis];
@@ -61,9 +61,9 @@ bool loop_overlaps_last(const loop_nest *n, const loop_level *level, int64_t ele
          (axis->lanes == 1 || (remainder + axis->lanes - 1) / axis->lanes == axis->unroll);
 }
 
-/* Steps that are all whole: the last one begins so that it ends with what is left, and does again some of
- * what the one before did. Copies, whose code is long, have one body for all steps. 0 where that is not
- * possible. */
+/* Overlapped steps: all are whole, and the last one begins further back, so that it ends with what is left
+ * and repeats elements of the one before. Unrolled code is long: it then has one body for all steps. 0 where
+ * that is not possible. */
 static ir_ref place_overlapped_steps(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   ir_graph *g = p->n->g;
   loop_level level = p->n->levels[d];
@@ -84,8 +84,8 @@ static ir_ref place_overlapped_steps(loop_place *p, uint32_t d, ir_ref start, ir
   return loop_wrap(g, range, IR_SERIAL, place_inside(p, d, at, ir_index(g, step)));
 }
 
-/* Copies of vectors of which neighbours share elements, at equal distances: one tile of what fills no whole
- * number of vectors. 0 where that is not possible. */
+/* Overlapped vectors: unrolled vectors at equal distances of less than a vector, as one tile for a number of
+ * elements that no whole vectors fill. 0 where that is not possible. */
 static ir_ref place_overlapped_vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   loop_level level = p->n->levels[d];
   const loop_axis *axis = &p->n->axes[level.axis];
@@ -98,7 +98,7 @@ static ir_ref place_overlapped_vectors(loop_place *p, uint32_t d, ir_ref start, 
   return place_lanes(p, d, gaps + 1, start, apart, step, IR_UNROLL);
 }
 
-/* Copies of a group's width, the last of which begins further back. 0 where that is not possible. */
+/* Unrolled steps of a group's width, the last of which begins further back. 0 where that is not possible. */
 static ir_ref place_shifted_last(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   ir_graph *g = p->n->g;
   loop_level level = p->n->levels[d];
@@ -117,7 +117,8 @@ static ir_ref place_shifted_last(loop_place *p, uint32_t d, ir_ref start, ir_ref
   return effect;
 }
 
-/* Whole steps, as a loop or, where their number is known and the digit says so, as copies; then the rest. */
+/* Whole steps, as a loop or, where their number is constant and the level is unrolled, without one; then the
+ * remainder. */
 static ir_ref place_steps_and_remainder(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   ir_graph *g = p->n->g;
   loop_level level = p->n->levels[d];
@@ -138,8 +139,8 @@ static ir_ref place_steps_and_remainder(loop_place *p, uint32_t d, ir_ref start,
   return loop_sequence(g, effects, count);
 }
 
-/* Work-items for a number that is not known: a quarter of those of a vector as often as they fit, then a
- * quarter of these. */
+/* Work-items for a number of elements that is not constant: groups of a quarter of the lanes as often as they
+ * fit, then of a quarter of that, and so on. */
 static ir_ref place_narrowing_groups(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   enum { NARROWINGS = 8 };
   ir_graph *g = p->n->g;
@@ -159,7 +160,7 @@ static ir_ref place_narrowing_groups(loop_place *p, uint32_t d, ir_ref start, ir
   return loop_sequence(g, effects, count);
 }
 
-/* Lanes with some elements side by side for each; what fills no whole step, one after the other. */
+/* Lanes of several contiguous elements each; elements that fill no whole lanes, one after the other. */
 static ir_ref place_spread_lanes(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   ir_graph *g = p->n->g;
   int64_t elements, step = p->n->levels[d].step;
@@ -167,8 +168,8 @@ static ir_ref place_spread_lanes(loop_place *p, uint32_t d, ir_ref start, ir_ref
   return place_lanes(p, d, elements / step, start, step, step, IR_VECTOR);
 }
 
-/* A vector, then halves of it for what is left, or a vector that does elements again; single elements where
- * the number is not known. */
+/* A vector level: a vector, then halves of it for the remainder, or a vector that overlaps the one before;
+ * single elements where the number is not constant. */
 static ir_ref place_narrowing_vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   enum { HALVES = 16 };
   ir_graph *g = p->n->g;
@@ -184,7 +185,7 @@ static ir_ref place_narrowing_vectors(loop_place *p, uint32_t d, ir_ref start, i
     return place_lanes(p, d, axis->lanes, pass_min(g, start, ir_index(g, size - axis->lanes)), 1, 1,
                        IR_VECTOR);
   while (elements > 0 && count < HALVES) {
-    int64_t width = items ? elements : 1; /* any number of work-items may be at work */
+    int64_t width = items ? elements : 1; /* groups may have any number of work-items */
     while (2 * width <= elements) width *= 2;
     effects[count++] = place_lanes(p, d, width, start, 1, 1, IR_VECTOR);
     start = pass_add_int(g, start, width), elements -= width;
@@ -192,7 +193,7 @@ static ir_ref place_narrowing_vectors(loop_place *p, uint32_t d, ir_ref start, i
   return loop_sequence(g, effects, count);
 }
 
-/* The whole of an axis; its size may depend on axes that are down to one element. */
+/* The size of a whole axis; it may depend on axes that are down to one element. */
 static ir_ref whole_axis(loop_place *p, uint32_t axis) {
   loop_nest *n = p->n;
   ir_ref from[MAX_NEST], to[MAX_NEST];
@@ -236,15 +237,17 @@ ir_ref loop_place_from(loop_place *p, uint32_t first) {
   return loop_sequence(n->g, effects, 2);
 }
 
-/* Ranges around one store, and where each of the place's lanes is among them. */
+/* Ranges of the lane loops and unrolled loops around one store; at[i]: the index along the place's
+ * lanes[i]. */
 typedef struct store_lanes {
   ir_ref range[MAX_LEVELS], at[MAX_LEVELS];
   int bindings[MAX_LEVELS];
   uint32_t count;
 } store_lanes;
 
-/* Each range belongs to one loop, and there is a store for every combination of whole steps and rests: so the
- * lanes have ranges of their own around each. Vectors are digits of one range. */
+/* Each range belongs to one loop, and there is a store for every combination of whole steps and remainders:
+ * so each store gets fresh ranges for the loops around it. All vector levels share one range, of which they
+ * are digits. */
 static void store_lanes_of(const loop_place *p, store_lanes *around) {
   ir_graph *g = p->n->g;
   ir_ref all = ir_index(g, 1), vector = 0;

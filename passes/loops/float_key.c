@@ -1,7 +1,7 @@
-/* Keys of floats: unsigned integers in the order of max or min. With all bits of negative floats
- * complemented, and the signs of the others, the bits are in the order of the floats; NaNs are at both ends
- * of it. A step around the circle of integers, as long as there are NaNs of one sign, brings those of the far
- * end over to the others. On a machine with operations of three operands that is four with the maximum. */
+/* Keys of floats: unsigned integers in the order of max or min. Once all bits of negative floats and the sign
+ * bits of the others are complemented, the bits are in the order of the floats, with NaNs at both ends.
+ * Adding or subtracting the number of NaNs of one sign, modulo 2^n, moves the NaNs of the far end to the
+ * others. A machine with bitwise operations of three operands needs four instructions for key and maximum. */
 #include "loops.h"
 
 static ir_dtype signed_dtype(ir_dtype t) { return t == IR_F64 || t == IR_U64 ? IR_I64 : IR_I32; }
@@ -13,19 +13,19 @@ static ir_ref sign_bit(ir_graph *g, ir_dtype t) {
   return ir_int(g, t, t == IR_U64 ? INT64_MIN : (int64_t)1 << 31);
 }
 
-/* NaNs of one sign: their fractions may be all but zero. */
+/* The number of NaNs of one sign: any fraction but zero. */
 static ir_ref nans(ir_graph *g, ir_dtype t) {
   return ir_int(g, t, ((int64_t)1 << (t == IR_U64 ? 52 : 23)) - 1);
 }
 
-/* Copies of the highest bit. */
+/* The highest bit, in all bits. */
 static ir_ref signs(ir_graph *g, ir_ref bits) {
   ir_dtype t = ir_dtype_of(g, bits), s = signed_dtype(t);
   ir_ref places = ir_int(g, s, s == IR_I64 ? 63 : 31);
   return bits_as(g, ir_binary(g, IR_OP_SHR, bits_as(g, bits, s), places), t);
 }
 
-/* The bits, but for the highest complemented where the copies say so; the highest always. */
+/* The bits with the highest one complemented, and the others too where `sign_bits` are ones. */
 static ir_ref ordered_bits(ir_graph *g, ir_ref bits, ir_ref sign_bits) {
   ir_dtype t = ir_dtype_of(g, bits);
   return ir_binary(g, IR_OP_XOR, bits, ir_binary(g, IR_OP_OR, sign_bits, sign_bit(g, t)));

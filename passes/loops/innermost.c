@@ -1,8 +1,9 @@
-/* Which axis of a kernel is the innermost: a store may fill its output in any order.
+/* Loop interchange: which axis of a kernel is the innermost. A store may fill its output in any order.
  *
- * A condition c*r + rest >= 0 changes along the axis r at ceil(-rest/c), a quotient (c*r + rest)//w where it
- * reaches a value. Where c divides the coefficients of all other axes these are sums of their positions;
- * where it does not they are quotients again, by which axes further out have to be cut. */
+ * Let s be terms of other axes. A condition c*r + s >= 0 changes along the axis r at its breakpoint
+ * ceil(-s/c), a quotient (c*r + s)//w where it reaches a value. Where c divides the coefficients of all other
+ * axes, breakpoints are sums of their indices; where it does not, breakpoints are quotients again, at which
+ * axes further out have to be split. */
 #include "loops.h"
 
 #include "passes/index/index.h"
@@ -11,7 +12,7 @@ static bool is_condition(const ir_graph *g, ir_ref node) {
   return ir_ops[ir_op_of(g, node)].cls == IR_CLASS_COMPARE;
 }
 
-/* E of a condition E >= 0 or of a quotient E//w of positions; 0 for other nodes. */
+/* E of a condition E >= 0 or of a quotient E//w of indices; 0 for other nodes. */
 static ir_ref decided_by(ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
   if (n->nsrc != 2 || ir_dtype_of(g, n->src[0]) != IR_INDEX) return 0;
@@ -30,7 +31,7 @@ static bool changes_between(ir_graph *g, ir_ref node, ir_ref e, ir_ref range) {
   return loop_rounds(g, e, range);
 }
 
-/* Conditions and quotients of the store of which that is so. */
+/* How many conditions and quotients of the store `asked` holds for. */
 static uint32_t count_of(ir_graph *g, ir_ref store, ir_ref range, question *asked) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
@@ -50,7 +51,8 @@ uint32_t loop_left_inside(ir_graph *g, ir_ref store) {
   return count_of(g, store, n.axes[n.axis_count - 1].range, is_left);
 }
 
-/* Ranges numbered anew: the others from the outermost inwards, then this one. */
+/* The store with fresh ranges: first the other axes from the outermost inwards, then `axis`, the
+ * innermost. */
 static ir_ref with_innermost(loop_nest *n, uint32_t axis) {
   ir_ref from[MAX_NEST], to[MAX_NEST];
   for (uint32_t i = 0; i < n->axis_count; i++) {
@@ -61,8 +63,8 @@ static ir_ref with_innermost(loop_nest *n, uint32_t axis) {
   return pass_substitute(n->g, n->store, from, to, n->axis_count);
 }
 
-/* The axis before which `choice` others come when those along which fewest round are first, of equal ones the
- * innermost. */
+/* Number `choice` of the axes when these are sorted by rounded breakpoints, fewest first; of equal ones the
+ * innermost comes first. */
 static uint32_t axis_of_choice(loop_nest *n, uint32_t choice) {
   uint32_t rounded[MAX_NEST], best = n->axis_count - 1;
   for (uint32_t a = 0; a < n->axis_count; a++)

@@ -1,4 +1,4 @@
-/* Which axis of a kernel gets the vector lanes, and which the copies side by side. */
+/* Which axis of a nest gets the vector lanes, which axes are unrolled with it, and the order of the axes. */
 #include "loops.h"
 #include "passes/index/index.h"
 #include "passes/loops/cpu/cpu.h"
@@ -10,12 +10,12 @@ enum {
   MAX_FOUND = 512,
   MIN_LANES = 2,
   FEW_TERMS = 8,
-  SHORT = 4, /* fewer vectors than SHORT are not worth a loop of their own */
-  LONG = 12, /* operations on floats, from which on copies gain */
+  SHORT = 4, /* an axis of varying size gets lanes if it may fill so many vectors */
+  LONG = 12, /* float operations from which on unrolling gains */
   MOST_UNROLL = 4
 };
 
-/* Does the size depend on the loops outside? */
+/* Does the extent depend on loops further out? */
 static bool varies(loop_nest *n, const loop_axis *a) {
   ir_ref range;
   return loop_find(n->g, a->extent, IR_OP_RANGE, &range, 1) > 0;
@@ -33,8 +33,8 @@ int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
   return score;
 }
 
-/* Of the values below the roots: with reductions those of their terms, which are most of the work. What is
- * rare may take several vectors, and does not count as an operation. */
+/* Work for the values below the roots; where there are reductions, for their terms, which are most of the
+ * work. Rarely needed values may take several vectors, and do not count as operations. */
 typedef struct usual_work {
   int widest_bytes, operations; /* on floats */
 } usual_work;
@@ -57,8 +57,8 @@ static usual_work work_of(loop_nest *n, const ir_ref *roots, uint32_t root_count
   return work;
 }
 
-/* The copies of a reduction that reads its terms once: as many vectors side by side as make long pieces of a
- * row, with the accumulators in registers. */
+/* Unrolls a reduction that reads its terms once: as many adjacent vectors as make long contiguous accesses,
+ * with the accumulators in registers. */
 static void choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_count, bool positional) {
   int columns = n->target->registers / (positional ? 4 : 2) / (int)(reduce_count > 4 ? 4 : reduce_count);
   while (columns > 1 && (int64_t)vector->lanes * columns > ir_bounds_of(n->g, vector->extent).hi)
@@ -66,9 +66,10 @@ static void choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_coun
   vector->unroll = columns;
 }
 
-/* Copies along the lanes of a chain of operations, where nothing else is copied: their steps alternate. An
- * operation waits for the one before it while a processor does eight to sixteen others, and it looks some two
- * hundred ahead: of a long chain those have to be of other elements. */
+/* Unrolls along the lanes of a chain of operations, where nothing else is unrolled, to interleave independent
+ * chains. An operation waits for the one before it while a processor executes eight to sixteen others, and
+ * the processor looks about two hundred operations ahead: in a long chain those have to be of other
+ * elements. */
 static void choose_interleaved(loop_nest *n, loop_axis *vector, int operations) {
   int64_t others = 1, size = ir_bounds_of(n->g, vector->extent).hi;
   for (uint32_t i = 0; i < n->axis_count; i++) others *= n->axes[i].unroll;
@@ -84,12 +85,11 @@ bool loop_multiplies(const ir_graph *g, ir_ref reduce) {
   return product && ir_arg_int(ir_get(g, reduce)) == IR_OP_ADD;
 }
 
-/* May lanes go along the axis? */
 static bool may_vectorize(loop_nest *n, uint32_t axis) {
   return !loop_bounds_another(n, axis) && !loop_is_ordered(n, axis);
 }
 
-/* The axis along which elements that are written lie side by side; NULL: there is none. */
+/* The innermost axis along which the store is contiguous; NULL: there is none. */
 static loop_axis *contiguous_store_axis(loop_nest *n, ir_ref index) {
   loop_axis *last = NULL;
   for (uint32_t i = 0; i < n->axis_count; i++) {
@@ -100,14 +100,14 @@ static loop_axis *contiguous_store_axis(loop_nest *n, ir_ref index) {
   return last;
 }
 
-/* How well lanes along range suit the terms: those of a block share them, wherever blocks begin. */
+/* Lane score of a reduction's terms. The lanes of a block share a triangle's terms, wherever blocks begin. */
 static int score_of(loop_nest *n, ir_ref reduce, ir_ref range) {
   return loop_is_triangle(n->g, reduce, range)
              ? 1
              : loop_lane_score(n, ir_src(n->g, reduce, 0), range, loop_panel_step(n, reduce));
 }
 
-/* How well lanes along the axis suit what all reductions read; *far: some of it lies apart. */
+/* Sum of the lane scores of all reductions; *far: the terms of some reduction have a score below 0. */
 static int score_of_terms(loop_nest *n, const loop_axis *a, const ir_ref *reduces, uint32_t count,
                           bool *far) {
   int score = 0;
@@ -120,17 +120,17 @@ static int score_of_terms(loop_nest *n, const loop_axis *a, const ir_ref *reduce
   return score;
 }
 
-/* A reduction reads many terms for each element that it writes. Where its terms lie apart along `last`, the
- * axis along which it writes, its lanes go along another one, where terms lie side by side, and what is
- * written lies apart. */
+/* A reduction reads many terms for each element that it stores. Where its terms are not contiguous along
+ * `last`, the axis of contiguous stores, its lanes run along an axis where terms are contiguous, and stores
+ * are not. */
 static loop_axis *contiguous_reduction_axis(loop_nest *n, loop_axis *last, const ir_ref *reduces,
                                             uint32_t count) {
   loop_axis *best = last;
-  int64_t fresh = n->next_range; /* those of scores are of no use later */
+  int64_t fresh = n->next_range; /* ranges made for scoring are not used later */
   bool far = !last;
   for (uint32_t k = 0; k < count; k++)
     if (last && loop_multiplies(n->g, reduces[k]) && loop_row_axis(n, last, reduces[k]))
-      return last; /* it has a tile */
+      return last; /* it gets a register tile */
   int most = last ? score_of_terms(n, last, reduces, count, &far) : 0;
   for (uint32_t i = 0; i < n->axis_count && far; i++) {
     bool apart;
@@ -143,8 +143,8 @@ static loop_axis *contiguous_reduction_axis(loop_nest *n, loop_axis *last, const
   return best;
 }
 
-/* Where lanes share a term, or terms lie apart along them, and they lie side by side along another axis: its
- * steps follow one another inside those of the lanes, so that lines that were read are used up. */
+/* Where no load of the term is contiguous along the lanes, but one is along another axis: the loop over that
+ * axis becomes the innermost, inside the steps of the lanes, so that fetched cache lines are used up. */
 static void choose_order(loop_nest *n, const loop_axis *vector, ir_ref term) {
   ir_ref loads[MAX_FOUND];
   uint32_t count = loop_find(n->g, term, IR_OP_LOAD, loads, MAX_FOUND), near = n->axis_count, at = 0;
@@ -162,8 +162,8 @@ static void choose_order(loop_nest *n, const loop_axis *vector, ir_ref term) {
   n->order[at] = near;
 }
 
-/* Quotients of positions change between lanes unless these begin where they change: the first element from
- * which on they do, or 0. */
+/* A quotient of indices changes inside a vector unless vectors begin where it changes. Returns the first
+ * element at which a vector has to begin for that, or 0. */
 static int quotients_begin(loop_nest *n, const loop_axis *vector) {
   ir_ref quotients[MAX_FOUND];
   uint32_t count = loop_find(n->g, n->store, IR_OP_FLOORDIV, quotients, MAX_FOUND);
@@ -207,7 +207,7 @@ void loop_choose_lanes(loop_nest *n) {
     positional |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
     product |= loop_multiplies(n->g, reduces[k]);
     if (!loop_is_triangle(n->g, reduces[k], last->range)) continue;
-    triangle = true; /* written out already; lanes of one block share its terms */
+    triangle = true; /* fully unrolled already; the lanes of one block share its terms */
     if (ir_is_const(n->g, ir_src(n->g, r->src[1], 0), &size) && size < most) most = size;
   }
   usual_work work = work_of(n, reduce_count ? terms : &n->store, reduce_count ? reduce_count : 1);

@@ -1,4 +1,4 @@
-/* How the axes of a store are cut into digits, and in which order these stand. */
+/* How the axes of a store are split into levels, and the order of these. */
 #include "loops.h"
 
 #include "passes/loops/gpu/gpu.h"
@@ -35,7 +35,7 @@ static int contiguous_of(const loop_axis *a) { return a->contiguous_elements ? a
 
 static int64_t step_of(const loop_axis *a) { return (int64_t)a->unroll * a->lanes; }
 
-/* Blocks are counted before the kernel runs: not by other axes, nor by elements. */
+/* Thread blocks are counted before the kernel runs: the extent must not depend on other axes or on loads. */
 bool loop_may_thread(loop_nest *n, uint32_t axis) {
   static const ir_op late[] = {IR_OP_RANGE, IR_OP_LOAD, IR_OP_BOUND};
   ir_ref found;
@@ -44,7 +44,7 @@ bool loop_may_thread(loop_nest *n, uint32_t axis) {
   return !loop_is_ordered(n, axis);
 }
 
-/* Work at one position of the axes that are nested `depth` deep and further out. */
+/* Work at one iteration point of the outer `depth` axes, in nesting order. */
 static int64_t work_below(loop_nest *n, uint32_t depth, int64_t inside) {
   for (uint32_t i = depth; i < n->axis_count; i++)
     inside = times(inside, ir_bounds_of(n->g, n->axes[n->order[i]].extent).hi);
@@ -57,21 +57,21 @@ static bool divides(const loop_nest *n, const loop_level *level, int64_t togethe
          (ir_is_const(n->g, n->axes[level->axis].extent, &size) && size % (together * level->step) == 0);
 }
 
-/* Blocks, each worth about MIN_BLOCK elements: positions of the outermost axes, as many of these as make
- * MANY_BLOCKS, and of the last one so many steps together as are worth it. */
+/* Binds the outermost levels to thread blocks, each of at least about MIN_BLOCK elements' work: as many axes
+ * as make MANY_BLOCKS blocks, and of the last one as many steps together as are worth a block. */
 static void bind_threads(loop_nest *n, int64_t inside) {
   int64_t blocks = 1;
-  uint32_t divided = 0; /* digits up to the last of several blocks */
+  uint32_t divided = 0; /* levels up to the last that makes several blocks */
   for (uint32_t d = 0; d < n->level_count && d < n->axis_count && blocks < MANY_BLOCKS; d++) {
     loop_level *level = &n->levels[d];
     int64_t size = ir_bounds_of(n->g, n->axes[level->axis].extent).hi, together = 1;
     int64_t work = work_below(n, d + 1, inside);
     if (!loop_may_thread(n, level->axis)) break;
-    inside = times(inside, level->step < size ? level->step : size); /* for the digits further in */
-    if (level->step >= size) continue; /* a single step, of which axes further in may make several blocks */
+    inside = times(inside, level->step < size ? level->step : size); /* for the levels further in */
+    if (level->step >= size) continue; /* a single step: levels further in may still make several blocks */
     while (times(work, together * level->step) < MIN_BLOCK) together *= 2;
     while (n->has_locals && !divides(n, level, together))
-      together /= 2;                           /* locals are for one kind of round */
+      together /= 2;                           /* a local belongs to one loop: no remainder */
     if (together * level->step >= size) break; /* not worth two blocks */
     blocks = times(blocks, size / (together * level->step));
     divided = d + 1;

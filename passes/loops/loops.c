@@ -1,28 +1,28 @@
-/* Loop shaping: the stores of a kernel become nests with an explicit order, in one loop over blocks for
- * threads.
+/* Loop shaping: the stores of a kernel become loop nests with an explicit order, inside one loop over thread
+ * blocks.
  *
- *   thread   blocks: combinations of positions of the outermost digits
- *   serial   steps of each axis, and what is left over, which fills no step
- *   unroll   copies side by side: the rows and columns of a contraction's register tile
- *   vector   lanes along the axis that is contiguous on most traffic
+ *   thread   blocks: combinations of steps of the outermost levels
+ *   serial   steps of each axis, and the remainder that fills no step
+ *   unroll   unrolled values: the rows and columns of a contraction's register tile
+ *   vector   lanes along the axis along which most accesses are contiguous
  *
- * A kernel in pieces has a nest for each; pieces that share outer ranges stand side by side in the loops over
- * these. An axis along which updates may meet has neither lanes nor copies nor threads. Blocks are counted
- * through the pieces, one after the other, and in each through whole steps and rests of its outermost digits.
- */
+ * A kernel split into sub-domains has a nest for each; stores that share outer ranges stand inside common
+ * loops over these. An axis along which updates may meet has no lanes, is not unrolled and not divided among
+ * threads. Thread blocks are numbered through all nests in sequence, and in each nest through the whole steps
+ * and the remainders of its outermost levels. */
 #include "loops.h"
 
 #include "passes/index/index.h"
 #include "passes/loops/cpu/cpu.h"
 #include "passes/loops/gpu/gpu.h"
 
-/* Stores that begin with the same ranges, and the axes that they share: all axes, of a store that is alone.
- */
+/* Adjacent stores that begin with the same ranges, and a nest over the axes that they share (all axes, of a
+ * single store). */
 typedef struct store_group {
   const ir_ref *stores;
   uint32_t count;
   loop_nest nest;
-  uint32_t threads; /* so many digits are blocks */
+  uint32_t threads; /* number of levels bound to thread blocks */
 } store_group;
 
 static void keep_fresh(loop_nest *base, const loop_nest *used) {
@@ -36,7 +36,8 @@ static uint32_t shared_axes(const loop_nest *a, const loop_nest *b) {
   return shared;
 }
 
-/* The stores from the first one on that share axes with it, and the work at one position of these. */
+/* Reads the group of the first store: the stores that follow and share axes with it. *work: the work of
+ * several stores at one iteration point of the shared axes. */
 static bool read_group(loop_nest *base, const ir_ref *stores, uint32_t count, store_group *out,
                        int64_t *work) {
   loop_nest *nest = &out->nest;
@@ -66,7 +67,7 @@ static bool read_group(loop_nest *base, const ir_ref *stores, uint32_t count, st
   return true;
 }
 
-/* Moves that are given, and news of those taken and of others. */
+/* Applies moves that the caller gives, and reports the chosen moves and their neighbours. */
 static bool shape_from_outside(loop_nest *n, bool threads) {
   const pass_shaping *s = n->shaping;
   uint32_t nest = (*n->nests)++;
@@ -77,14 +78,14 @@ static bool shape_from_outside(loop_nest *n, bool threads) {
   return true;
 }
 
-/* Are there values that one store of the group keeps for another? */
+/* Does a store of the group write a local, for another one to read? */
 static bool has_locals(const ir_graph *g, const store_group *group) {
   for (uint32_t i = 0; i < group->count; i++)
     if (ir_op_of(g, ir_src(g, group->stores[i], 0)) == IR_OP_LOCAL) return true;
   return false;
 }
 
-/* The digits of the group's axes. */
+/* Chooses the levels of the group's axes. */
 static bool shape_group(loop_nest *base, store_group *group, bool threads, int64_t work) {
   loop_nest *nest = &group->nest;
   for (uint32_t a = 0; a < nest->axis_count; a++) nest->order[a] = a;
@@ -105,7 +106,7 @@ static bool shape_group(loop_nest *base, store_group *group, bool threads, int64
 
 static ir_ref place_all_stores(loop_nest *base, const ir_ref *stores, uint32_t count);
 
-/* Inside the loops that the stores of a group share. */
+/* The nests of the group's stores, inside the loops that they share. */
 static ir_ref shared_body(loop_place *p) {
   loop_nest *n = p->n;
   const store_group *group = p->user;
@@ -179,10 +180,10 @@ ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32
 
 enum { MAX_BOXES = 256 };
 
-/* Whole steps or the rest of each thread digit: a box of blocks of equal size. */
+/* A box of equal thread blocks: either the whole steps or the remainder of each thread level. */
 typedef struct block_box {
   store_group *group;
-  uint32_t remainders; /* set of thread digits */
+  uint32_t remainders; /* bit t: the remainder of thread level t, not its whole steps */
   ir_ref blocks;
 } block_box;
 
@@ -200,7 +201,7 @@ static ir_ref whole_steps(ir_graph *g, const store_group *group, uint32_t t) {
   return level->step == 1 ? extent : pass_div_int(g, extent, level->step);
 }
 
-/* Of thread digit t, in this box: how many blocks, and elements in each. */
+/* The number of blocks of thread level t in this box, and the number of elements in each. */
 static ir_ref blocks_of_level(ir_graph *g, const block_box *box, uint32_t t, ir_ref *elements) {
   const loop_level *level = &box->group->nest.levels[t];
   bool remainder = box->remainders >> t & 1;
@@ -212,7 +213,7 @@ static ir_ref blocks_of_level(ir_graph *g, const block_box *box, uint32_t t, ir_
   return remainder ? ir_index(g, 1) : whole_steps(g, box->group, t);
 }
 
-/* False where there is nothing in the box. */
+/* Sets box->blocks. False where the box is empty. */
 static bool count_blocks(ir_graph *g, block_box *box) {
   box->blocks = ir_index(g, 1);
   for (uint32_t t = 0; t < box->group->threads; t++) {
@@ -244,8 +245,9 @@ static ir_ref inside_block(loop_nest *base, const block_box *box, ir_ref at) {
   return place_group(base, box->group, &p, box->group->threads);
 }
 
-/* The box's blocks are those from `first` on. Of a `block` outside there is nothing to do, which a loop of no
- * round says. */
+/* The loops of thread block number `block`, if it is in the box, whose blocks are numbered from `first` on. A
+ * block outside the box does nothing: the loop around it has trip count 0. alone: there are no other
+ * boxes. */
 static ir_ref block_of(loop_nest *base, const block_box *box, ir_ref block, ir_ref first, bool alone) {
   ir_graph *g = base->g;
   if (alone) return inside_block(base, box, block);
@@ -272,7 +274,7 @@ static bool find_boxes(loop_nest *base, store_group *group, block_box *boxes, ui
   return true;
 }
 
-/* Boxes of many blocks are counted one after the other; what is one block, or none, runs in the first. */
+/* Boxes of several blocks are numbered in sequence; a box of at most one block runs in block 0. */
 static ir_ref thread_loop(loop_nest *base, store_group *groups, uint32_t group_count) {
   ir_graph *g = base->g;
   block_box boxes[MAX_BOXES];
@@ -297,7 +299,7 @@ static ir_ref thread_loop(loop_nest *base, store_group *groups, uint32_t group_c
   return loop_wrap(g, range, IR_THREAD, loop_sequence(g, effects, count));
 }
 
-/* A group for each run of stores that share axes. */
+/* The thread loop over a group for each sequence of stores that share axes. */
 static ir_ref shaped(loop_nest *base, const ir_ref *stores, uint32_t count) {
   store_group *groups = ir_alloc(base->g->mem, count * sizeof *groups);
   uint32_t group_count = 0;
@@ -314,7 +316,8 @@ static ir_ref shaped(loop_nest *base, const ir_ref *stores, uint32_t count) {
   return root;
 }
 
-/* Rounds that moves from outside have taken apart would have locals of their own. */
+/* Does every local belong to one loop? Moves from the caller that split the loop of a local would make
+ * several locals of the same number. */
 static bool locals_are_whole(ir_graph *g, ir_ref effect) {
   ir_ref locals[IR_MAX_LOCALS + 1];
   uint32_t count = loop_find(g, effect, IR_OP_LOCAL, locals, IR_MAX_LOCALS + 1);
@@ -343,8 +346,8 @@ static ir_ref kernel(ir_graph *g, ir_ref effect) {
   return ir_make(g, IR_OP_KERNEL, IR_NONE, ir_pack_arg(slots, 0), src, 1 + params + vars);
 }
 
-/* Pieces of a store for groups of work-items: each has groups of its own, in which all have something to do.
- */
+/* For work-items: the stores of sub-domains get fresh ranges, so that each has groups of its own, in which
+ * all work-items have something to do. */
 static bool separate_stores(ir_graph *g, const ir_target *target, loop_stores *stores) {
   ir_ref local;
   if (!target->group_items || stores->count < 2) return true;
@@ -354,8 +357,8 @@ static bool separate_stores(ir_graph *g, const ir_target *target, loop_stores *s
   return loop_separate(g, stores);
 }
 
-/* The locals that the stores have, and what is kept for the exchange where reductions may stand beside what
- * gets locals now. */
+/* The locals that the stores use already, and, where there are several stores, the bytes reserved for the
+ * exchange between work-items that reductions may need. */
 static loop_locals find_locals(ir_graph *g, const ir_target *target, const loop_stores *stores) {
   loop_locals all = {.bytes = stores->count > 1 ? loop_exchange_bytes(target) : 0};
   uint64_t met = 0;

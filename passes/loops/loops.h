@@ -2,18 +2,21 @@
  *
  *   in      STOREs over free ranges, and a target
  *   out     a KERNEL: loops in order, each serial, unrolled, in vector lanes or over threads
- *   holds   the order in which floats are combined depends on extents, not on threads or widths of vectors */
+ *   holds   the order in which floats are combined depends on extents, not on threads or vector widths */
 
-/* The parts of choosing loops: which axes a kernel iterates over (passes/domain/refine.c, axes.c) and in
- * which pieces (passes/domain/peel.c), which axis is the innermost (innermost.c), which one gets the lanes
- * (lanes.c), how the axes are cut into digits and in which order these stand (levels.c), the loops over them
- * (emit_nest.c), how reductions become loops (reduce.c), and the blocks for threads around all of it
- * (loops.c).
+/* How the loops of a kernel are chosen: the axes that it iterates over (passes/domain/refine.c, axes.c), the
+ * sub-domains that these are split into (passes/domain/peel.c), the innermost axis (innermost.c), the axis of
+ * the lanes (lanes.c), the unroll factors (unroll.c, register_tile.c), and the levels of the axes with their
+ * order (levels.c). From these come the loop nest of a store (emit_nest.c), the loops of its reductions
+ * (reduce.c), and the loop over thread blocks around all nests (loops.c).
  *
- * Digits. An axis is cut like a number: its outer digits go in steps of several elements, its last one in
- * single elements. The list of digits of all axes, outermost first, is the order of a store's loops; each has
- * a binding. Several digits may be vectors where lanes are work-items: they are one range of these, whose
- * lowest digit is the last of them. What fills no whole step is placed again, with the digits further in. */
+ * Lanes are vector lanes where target->group_items is 0, and work-items of a group where it is not.
+ *
+ * Levels. An axis is split into loops as a number is split into digits: its outer levels go in steps of
+ * several elements, its last one in single elements. The list of the levels of all axes, outermost first, is
+ * the loop order of a store; each level has a binding. Where lanes are work-items, several levels may be
+ * bound to IR_VECTOR: they form one range of work-items, and the last of these levels varies fastest. The
+ * remainder that fills no whole step of a level gets loops of its own, over the levels further in. */
 #ifndef VIEWFOLD_PASSES_LOOPS_LOOPS_H
 #define VIEWFOLD_PASSES_LOOPS_LOOPS_H
 
@@ -23,36 +26,38 @@
 /* loops.c: STORE, or a SEQ of them, becomes KERNEL with an explicit loop order. shaping may be NULL. */
 ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target, const pass_shaping *shaping);
 
-/* index_width.c: an expression of the KERNEL's variables that has a value, evaluated with overflow noticed,
- * only where all of its index arithmetic fits in 64 bits; a number where bounds show that it does. 0 after
- * failing: for want of memory, or where it fits for no values of the variables. */
+/* index_width.c: an expression of the KERNEL's variables. Evaluating it with overflow checks succeeds only
+ * where all of the kernel's index arithmetic fits in 64 bits; it is a constant where bounds prove that this
+ * always fits. 0 on failure: out of memory, or the arithmetic fits for no values of the variables. */
 ir_ref pass_index_magnitude(ir_graph *g, ir_ref kernel);
 
 enum { MAX_NEST = 24 };   /* ranges of one kernel's output or of one reduction after splitting */
-enum { MAX_LEVELS = 96 }; /* of all axes of a store */
+enum { MAX_LEVELS = 96 }; /* levels of all axes of a store */
 enum { MAX_FOUND_RANGES = 128 };
 
-/* One output axis, and the steps that its lanes make: unroll * lanes elements, from element `head` on. Of an
- * axis with a block the steps of one block stand inside the steps of all other axes. */
+/* One output axis, and the step of its unrolled lanes: unroll * lanes elements, counted from element `head`
+ * on. If `block` is not 0, the axis is tiled: the steps inside a block are loops further in than those over
+ * all other axes. */
 typedef struct loop_axis {
   ir_ref range, extent;
   int unroll, lanes;
-  int contiguous_elements; /* so many of a work-item's copies lie side by side; 0: none do */
+  int contiguous_elements; /* contiguous width of a work-item's unrolled elements; 0: they are not adjacent */
   int head, block;
-  bool overlaps; /* elements may be done twice */
+  bool overlaps; /* a step may overlap the one before, and store elements twice */
 } loop_axis;
 
-/* A loop over part of an axis in steps of so many elements. */
+/* A loop over a split axis in steps of `step` elements. */
 typedef struct loop_level {
   uint32_t axis;
   int64_t step;
-  int binding; /* IR_SERIAL, IR_THREAD, IR_UNROLL, IR_VECTOR (the last digit of its axis) */
+  int binding; /* IR_SERIAL, IR_THREAD, IR_UNROLL, IR_VECTOR (the last level of its axis, except around the
+                  contiguous elements of a work-item) */
 } loop_level;
 
-/* Of the kernel at hand. */
+/* The locals of the kernel being shaped. */
 typedef struct loop_locals {
-  uint32_t count; /* the next one's number */
-  int64_t bytes;  /* of all of them, and kept for others */
+  uint32_t count; /* number of the next local */
+  int64_t bytes;  /* of all locals, and reserved for the exchange between work-items */
 } loop_locals;
 
 typedef struct loop_nest {
@@ -62,41 +67,42 @@ typedef struct loop_nest {
   ir_ref store;
   loop_axis axes[MAX_NEST]; /* outermost first */
   uint32_t axis_count;
-  uint32_t order[MAX_NEST];      /* the axes as the cost model nests them, outermost first */
-  uint32_t lane_axis;            /* the axis whose lanes are neighbours, where several axes have some */
-  loop_level levels[MAX_LEVELS]; /* outermost first; those of an axis by falling steps, the last one 1 */
+  uint32_t order[MAX_NEST];      /* the axes in the loop order of the cost model, outermost first */
+  uint32_t lane_axis;            /* of several axes with lanes: the contiguous one */
+  loop_level levels[MAX_LEVELS]; /* outermost first; the steps of an axis fall inwards, the last one is 1 */
   uint32_t level_count;
-  const ir_ref *bound; /* ranges that loops around the nest bind already: no axes of it */
+  const ir_ref *bound; /* ranges that loops around the nest bind: they are no axes of it */
   uint32_t bound_count;
-  const ir_ref *lanes; /* ranges that loops of lanes around the store at hand bind */
+  const ir_ref *lanes; /* ranges of the lane loops and unrolled loops around the store being emitted */
   uint32_t lane_count;
-  bool shares;             /* several stores are inside these loops */
-  bool has_locals;         /* some of which keep values for others */
+  bool shares;             /* several stores stand inside these loops */
+  bool has_locals;         /* some of these stores write locals that others read */
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
-  int64_t next_range;      /* fresh range numbers */
+  int64_t next_range;      /* number of the next fresh range */
   uint32_t *nests;         /* how many nests of the kernel have been shaped */
   loop_locals *locals;
-  int items; /* so many work-items at most are in the group; 0: as many as the target has */
+  int items; /* most work-items of a group; 0: see loop_group_size */
 } loop_nest;
 
 /* axes.c */
-bool loop_find_axes(loop_nest *n);  /* the ranges of the store, by number; false when there are too many */
-void loop_merge_axes(loop_nest *n); /* neighbours that all accesses walk as one become one */
-bool loop_merge_pair(loop_nest *n, uint32_t axis); /* axis and the one inside it, whatever it costs */
-void loop_merge_reduced(loop_nest *n);             /* the same for the ranges of each reduction */
-/* The ranges of each reduction by falling steps in what it reads, where all loads agree. */
+bool loop_find_axes(loop_nest *n);                 /* the store's free ranges, by number; false: too many */
+void loop_merge_axes(loop_nest *n);                /* where that needs no further divisions */
+bool loop_merge_pair(loop_nest *n, uint32_t axis); /* collapses it and the next one; false: sizes forbid it */
+void loop_merge_reduced(loop_nest *n);             /* loop_merge_axes for the ranges of each reduction */
+/* Orders the ranges of each reduction by falling strides in what it reads, where all loads agree. */
 void loop_order_reduced(loop_nest *n);
 bool loop_bounds_another(loop_nest *n, uint32_t axis); /* does the size of some axis depend on this one? */
-bool loop_is_ordered(loop_nest *n,
-                     uint32_t axis); /* may effects along it meet, so that they stay in order? */
-/* How much the indices below root divide: divisions first, then their numbers of values, then conditions
- * whose faces have to be rounded. */
+bool loop_is_ordered(loop_nest *n, uint32_t axis);     /* does the order of updates along it matter? */
+/* Cost of the divisions in index arithmetic below root: first the number of quotients and remainders, then
+ * how many values these take, then the number of conditions whose breakpoint has to be rounded. */
 int64_t loop_division_cost(ir_graph *g, ir_ref root);
 
-/* Is e = c*range + rest 0 between positions of the range, for some positions of other ranges? */
+/* Let e = c*range + s, with s the terms of other ranges. Can e be 0 between two indices of the range, for
+ * some indices of the others? The breakpoint of e >= 0 along the range is then a rounded quotient. */
 bool loop_rounds(ir_graph *g, ir_ref e, ir_ref range);
 
-/* axes.c: a kernel in pieces, each a store over ranges, the outer ones of which neighbours may share */
+/* axes.c: a kernel as a list of stores over ranges, one for each sub-domain or each member of a fused row
+ * group; neighbours may share outer ranges */
 enum { MAX_STORES = 64 };
 typedef struct loop_stores {
   uint32_t count;
@@ -104,134 +110,140 @@ typedef struct loop_stores {
   int64_t next_range;
 } loop_stores;
 bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out); /* a STORE, or a SEQ of them */
-bool loop_separate(ir_graph *g, loop_stores *stores);                /* each gets ranges of its own */
+bool loop_separate(ir_graph *g, loop_stores *stores);                /* gives each store ranges of its own */
 ir_ref loop_sequence(ir_graph *g, const ir_ref *effects, uint32_t count);
 
-/* innermost.c: which axis is the innermost */
-/* What is left to decide: conditions on positions, and quotients of the innermost axis. */
+/* innermost.c: loop interchange */
+/* What remains to be decided inside the innermost loop: the number of conditions on indices, and of quotients
+ * that depend on the innermost axis. */
 uint32_t loop_left_inside(ir_graph *g, ir_ref store);
-/* In each store another axis becomes the innermost: the one between whose positions fewest conditions and
- * quotients change, the next one with choice 1, and so on. *turned: in some store it is none yet. False on
- * failure. */
+/* In each store another axis becomes the innermost: with choice 0 the axis between whose indices fewest
+ * conditions and quotients change, with choice 1 the next one, and so on. A store whose axes bound one
+ * another stays as it is. *transposed: some store has a new innermost axis. False on failure. */
 bool loop_interchange(ir_graph *g, loop_stores *stores, uint32_t choice, bool *transposed);
 
-/* lanes.c: sets the axes' unroll and lanes, and their order */
+/* lanes.c: sets unroll and lanes of the axes, and their order */
 void loop_choose_lanes(loop_nest *n);
-/* How well lanes along range, in blocks of so many, suit the loads below root: contiguous good, uniform fair,
- * gathered bad. */
+/* How well lanes along range, in blocks of `block` elements, suit the loads below root: contiguous loads
+ * count 4, uniform ones 1, all others -4. */
 int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block);
 
-/* A sum of products, fused or not, or of two at a time: it is worth a register tile. */
+/* Is the reduction a sum of products (MUL, FMA, or DOT2 for two at a time), worth a register tile? */
 bool loop_multiplies(const ir_graph *g, ir_ref reduce);
 
-/* unroll.c: of stores without reductions */
-enum { LOOP_MOST_REPEATED = 16 }; /* copies, after which quotients of lanes repeat */
-/* The axis for the lanes where the innermost axis of the output, `last`, is short and read apart, but that
- * other one is read side by side: copies along `last` then alternate in memory. NULL where there is none. */
+/* unroll.c: stores without reductions */
+enum { LOOP_MOST_REPEATED = 16 }; /* most vectors after which quotients of indices repeat */
+/* The axis for the lanes where the innermost axis of the output, `last`, is short and not read contiguously,
+ * but another axis is. `last` is then unrolled, and its unrolled values are interleaved in memory. NULL where
+ * there is no such axis. */
 loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
-void loop_choose_unroll(loop_nest *n, loop_axis *vector); /* which has its lanes */
+void loop_choose_unroll(loop_nest *n, loop_axis *vector); /* vector: the axis that has lanes */
 bool loop_is_repeatable(loop_nest *n);                    /* may elements be stored twice? */
 
-/* masked_reduction.c: value where that is so, else the other one, and then no load below reads anything; none
- * of these says where another one reads. */
+/* masked_reduction.c: `value` where `inside` holds, else `other`. Where it does not hold, no load below
+ * `value` reads memory. No load there may give the index of another one. */
 ir_ref loop_only_where(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other);
 
-/* register_tile.c: the register tile of a contraction whose lanes run along `vector`, and the order of the
- * loops around it; false where no axis reads anything again. */
+/* register_tile.c: chooses the register tile of a contraction whose lanes run along `vector`, and the order
+ * of the loops around it; false where no axis reuses a load. */
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
-/* The axis of the rows where the columns are `vector`; NULL: nothing is read again. */
+/* The axis of the tile's rows where its columns are `vector`; NULL: no load is reused. */
 loop_axis *loop_row_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce);
-/* Columns that panels hold side by side on every machine: theirs are multiples of these. The order of sums
- * depends on how columns lie in memory, and not on the machine. */
+/* A number of columns that divides the width of packed panels on every machine. The order of sums may depend
+ * on how columns lie in memory, and must not depend on the machine. */
 int64_t loop_panel_step(const loop_nest *n, ir_ref reduce);
-/* Coefficient of range in an index inside every block of so many positions of it. */
+/* Coefficient of range in an index, inside every block of `block` elements of the range; false: there is
+ * none. */
 bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride);
 
-/* levels.c: the digits that follow from the axes' lanes. `threads`: the outermost ones are blocks for
- * threads; `inside` is the work at one position of all axes. */
+/* levels.c: sets the levels that follow from the axes' lanes and unroll factors. `threads`: the outermost
+ * levels become thread blocks; `inside`: the work at one iteration point of all axes. */
 void loop_choose_levels(loop_nest *n, bool threads, int64_t inside);
-bool loop_may_thread(loop_nest *n, uint32_t axis); /* may positions be made apart, in any order? */
-/* Elements and terms of reductions at one position of the axes before `axis`; LOOP_MUCH at most. */
+bool loop_may_thread(loop_nest *n, uint32_t axis); /* independent iterations, counted beforehand */
+/* Elements, times terms of reductions, at one iteration point of the axes before `axis`; LOOP_MUCH at
+ * most. */
 enum { LOOP_MUCH = 1 << 20 };
 int64_t loop_work_inside(loop_nest *n, uint32_t axis);
 
-/* moves.c: the digits as text, `split a0 6; split a1 16; reorder a1.0 a0.0 a0.1 a1.1; unroll a0.1;
- * vector a1.1`, and the digits that a text gives (false after failing: IR_ERR_INVALID names the move). */
-enum { LOOP_MAX_LANES = 64 }; /* and copies; work-items may be as many as the target has lanes */
+/* moves.c: prints the levels as text, `split a0 6; split a1 16; reorder a1.0 a0.0 a0.1 a1.1; unroll a0.1;
+ * vector a1.1`, and sets the levels that such a text gives (false on failure: IR_ERR_INVALID names the
+ * move). */
+enum { LOOP_MAX_LANES = 64 }; /* of vectors and unrolled levels; work-items: group_items */
 #define LOOP_MAX_STEP INT32_MAX
 void loop_moves_print(const loop_nest *n, ir_text *out);
 bool loop_moves_apply(loop_nest *n, uint32_t nest, const char *text);
-/* Calls one of the functions of n->shaping with that text, where there is memory for it. */
+/* Calls `tell`, a function of n->shaping, with the text of n's moves; does nothing when memory is short. */
 void loop_moves_tell(const loop_nest *n,
                      void (*tell)(void *user, uint32_t kernel, uint32_t nest, const char *moves),
                      uint32_t nest);
-/* Why no loops can be made of the digits; NULL: they can. */
+/* Why no loops can be made of the levels; NULL: they can. */
 const char *loop_moves_unsound(loop_nest *n);
 
-/* neighbours.c: tells n->shaping of the moves that differ in one thing from those of n. threads: blocks for
- * threads may be among them. */
+/* neighbours.c: reports to n->shaping the moves that differ in one decision from those of n. threads: thread
+ * blocks may be among them. */
 void loop_neighbours(const loop_nest *n, uint32_t nest, bool threads);
 
-/* emit_nest.c: the loops over the digits from `first` on. Where the digits before it stand is given: for
- * each of their axes the first element and the number of elements, 0 for axes that are whole. `body` makes
- * what stands inside all loops. */
+/* emit_nest.c: the loops over the levels from `first` on. For each axis, `start` and `left` are the first
+ * element and the number of elements that the levels before `first` leave; left is 0 for a whole axis. `body`
+ * makes what stands inside all loops. */
 typedef struct loop_place {
   loop_nest *n;
   ir_ref start[MAX_NEST], left[MAX_NEST];
   ir_ref (*body)(struct loop_place *p);
   void *user;
-  ir_ref lanes[MAX_LEVELS]; /* ranges that are lanes, and how */
+  ir_ref lanes[MAX_LEVELS]; /* ranges of the lane and unrolled loops so far */
   int bindings[MAX_LEVELS];
   uint32_t lane_count;
-  bool is_tile; /* only lanes are left: of each axis this is what all of them cover together */
+  bool is_tile; /* only lanes and unrolled levels are left: tile_start and tile_left are what they cover */
   ir_ref tile_start[MAX_NEST], tile_left[MAX_NEST];
-  ir_ref before[2]; /* what stands before the store's lanes; 0: nothing */
+  ir_ref before[2]; /* effects before the lane loops of the store; 0: none */
 } loop_place;
 ir_ref loop_place_from(loop_place *p, uint32_t first);
-/* Of so many elements of the digit's axis: is what fills no whole step done by one that begins further back,
- * and does elements again? Two threads may then store the same bits to the same place. */
+/* Does the level split `elements` elements of its axis into whole steps only, of which the last begins
+ * further back and stores elements twice? Two threads may then store the same bits to the same place. */
 bool loop_overlaps_last(const loop_nest *n, const loop_level *level, int64_t elements);
-ir_ref loop_store_body(loop_place *p); /* n->store in its lanes, reductions as loops */
+ir_ref loop_store_body(loop_place *p); /* n->store inside its lane loops, with reductions as loops */
 
-/* reduce.c: does a REDUCE over few positions choose its terms by comparing these with the other range?
- * Written out, the choices are constants in lanes along that. */
+/* reduce.c: does a REDUCE over few terms select them by comparing its range with the range `other` (a
+ * triangular mask)? Once it is fully unrolled, the selections are constants in lanes along `other`. */
 bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other);
-/* loops.c: the loops over a store to a local inside those of n and those over the ranges `bound`, for so many
+/* loops.c: the loops of a store to a local, inside those of n and those over the ranges `bound`, for `items`
  * work-items. */
 ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32_t count, int items);
-/* reduce.c: so_far and the product of the factors, which are instead of those of the term */
+/* reduce.c: so_far plus the product of the two factors, which replace those of `term`. */
 ir_ref loop_add_product(loop_nest *n, ir_ref term, const ir_ref *factors, ir_ref so_far);
 /* reduce.c: every REDUCE below root becomes loops with carried values. */
 ir_ref loop_reductions(loop_nest *n, ir_ref root);
 
-/* jam.c: reductions among the effects, which run one after the other, share loops. False on failure.
- */
+/* jam.c: loop jamming: reductions among the effects, which run in sequence, share loops. False on failure. */
 bool loop_jam(ir_graph *g, ir_ref *effects, uint32_t count);
 
-/* extremum.c: argmax and argmin: the first of equals wins, and the first NaN. */
+/* extremum.c: argmax and argmin: the first of equal elements wins, and the first NaN wins over all. */
 typedef struct loop_extremum {
-  ir_ref value, at; /* the best element; its position, i32 where that is known to hold it, else i64 */
+  ir_ref value, at; /* the best element; its index, i32 where bounds prove that it fits, else i64 */
 } loop_extremum;
 enum { LOOP_SEARCHES = 8 };
-/* The best of `count` values over the range, one round after another, each searched for itself; of no range
- * (0), of the values themselves. */
+/* The best of `count` values over all indices of the range: a search for each value, all carried through one
+ * loop, and then the best of all. range 0: the best of the values themselves. */
 loop_extremum loop_search(loop_nest *n, ir_op op, const ir_ref *value, const ir_ref *index, uint32_t count,
                           ir_ref range);
-/* The better of two, in whatever order their positions are. */
+/* The better of two; either may have the lower index. */
 loop_extremum loop_better(ir_graph *g, ir_op op, loop_extremum a, loop_extremum b);
-/* Elements and positions fit together in one order. */
+/* Do elements and indices fit together in one integer order? */
 bool loop_has_order(ir_graph *g, ir_ref value, ir_ref index);
-/* An i64, the less the better: the order of the element in its high half, the position in its low one. */
+/* An i64 order, of which the least is the best: the element in its high half, the index in its low half. The
+ * index of such an order. */
 ir_ref loop_extremum_order(ir_graph *g, ir_op op, const loop_extremum *best);
 ir_ref loop_ordered_index(ir_graph *g, ir_ref order);
 
-/* float_key.c: a float as an unsigned integer, in the order of max (op MAX) or min: -0 before +0, NaN the
- * best. Of f16 and bf16 that of the f32. The float that a key stands for, NaN being any. */
+/* float_key.c: loop_key is a float as an unsigned integer, in the order of max (op MAX) or min (op MIN): -0
+ * before +0, NaN the best. The key of an f16 or bf16 is that of its f32. loop_key_value is the float of dtype
+ * t that a key stands for; of NaNs, any. */
 ir_ref loop_key(ir_graph *g, ir_op op, ir_ref x);
 ir_ref loop_key_value(ir_graph *g, ir_op op, ir_ref key, ir_dtype t);
 
-/* Updates stay in one piece, over the axes that folding gave them: pieces run one after the other, or by
- * different threads. */
+/* An UPDATE is not split into sub-domains, and keeps the axes that folding gave it: its sub-domains would run
+ * one after the other, or in different threads. */
 static inline bool loop_is_update(const ir_graph *g, ir_ref effect) {
   return ir_op_of(g, effect) == IR_OP_UPDATE;
 }

@@ -1,5 +1,5 @@
-/* Reductions of which some terms are left out: behind the end of what fills no whole step of lanes, and where
- * a mask says that they are the identity. */
+/* Reductions that leave out terms: those past the end of a remainder in lanes, and those that a mask replaces
+ * by the identity. */
 #include "reduce.h"
 
 #include "passes/index/index.h"
@@ -48,8 +48,8 @@ ir_ref loop_only_where(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other) {
   return pass_where(g, inside, pass_substitute(g, value, loads, masked, count), other);
 }
 
-/* Where `condition` says range < E, with an E that is the same for all reduced ranges and for all lanes: E,
- * otherwise 0. */
+/* If `condition` says range < E for the last range, with E independent of all reduced ranges and all lanes:
+ * E; otherwise 0. */
 static ir_ref upper_face(const reduction *r, ir_ref condition, const ir_ref *ranges, uint32_t count) {
   ir_graph *g = r->n->g;
   const ir_node *n = ir_get(g, condition);

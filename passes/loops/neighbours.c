@@ -1,21 +1,22 @@
-/* Moves near those of a nest: what a search by measuring tries next.
+/* Neighbours of a nest's schedule: the moves that a search by measuring tries next.
  *
- * The digits of a nest are taken apart into the outer ones, in their order, and for each axis the copies and
- * lanes inside these. One of the parts is changed, and the digits put together again; what cannot be made is
- * left out. Two axes' copies, a register tile, change together. */
+ * The levels of a nest are read into a form: the outer levels in their order, and for each axis the unroll
+ * factor and the lanes inside these. One component is changed, and the levels are built again from the form;
+ * a form of which no nest can be made is left out. The unroll factors of two axes, a register tile, change
+ * together. */
 #include "loops.h"
 
 #include <string.h>
 
 typedef struct form {
-  loop_level outer[MAX_LEVELS]; /* the last one of each axis goes in steps of copies * lanes */
+  loop_level outer[MAX_LEVELS]; /* the last one of each axis has the step unroll * lanes */
   uint32_t outer_count;
   int64_t unroll[MAX_NEST], lanes[MAX_NEST];
-  int64_t contiguous_elements[MAX_NEST]; /* of the copies */
+  int64_t contiguous_elements[MAX_NEST]; /* contiguous width of unrolled elements */
 } form;
 
 typedef struct neighbourhood {
-  loop_nest *n; /* a copy, whose digits are put together */
+  loop_nest *n; /* a copy, whose levels are rebuilt */
   form now;
   uint32_t nest;
 } neighbourhood;
@@ -24,14 +25,14 @@ static const int64_t heights[] = {1, 2, 3, 4, 6, 8, 12, 16}, factors[] = {2, 4, 
 enum {
   HEIGHTS = sizeof heights / sizeof *heights,
   FACTORS = sizeof factors / sizeof *factors,
-  BLOCK_FACTORS = 3 /* of factors, for blocks of threads */
+  BLOCK_FACTORS = 3 /* how many of the factors, for thread blocks */
 };
 
 static int64_t most_elements(const neighbourhood *o, uint32_t axis) {
   return ir_bounds_of(o->n->g, o->n->axes[axis].extent).hi;
 }
 
-/* The step of the digit of that axis around digit d; 1 where there is none. */
+/* The step of the level of the same axis next around level d; 1 where there is none. */
 static int64_t around(const loop_nest *n, uint32_t d) {
   for (uint32_t i = d; i-- > 0;)
     if (n->levels[i].axis == n->levels[d].axis) return n->levels[i].step;
@@ -52,7 +53,8 @@ static void read_form(const loop_nest *n, form *out) {
   }
 }
 
-/* Steps of the outer digits as multiples of one another, from the inside; those that say nothing go. */
+/* Builds the outer levels, with steps that are multiples of one another from the inside; a level of no more
+ * than one step is dropped. */
 static void put_outer(loop_nest *n, const form *f) {
   int64_t step[MAX_NEST], fitted[MAX_LEVELS];
   bool inside[MAX_NEST] = {false};
@@ -69,7 +71,7 @@ static void put_outer(loop_nest *n, const form *f) {
       n->levels[n->level_count++] = (loop_level){f->outer[d].axis, fitted[d], f->outer[d].binding};
 }
 
-/* Only the outermost digits of axes are blocks, and only those before all others. */
+/* Only the outermost level of an axis may be bound to threads, and only before all other levels. */
 static void unbind_inner_blocks(loop_nest *n) {
   bool seen[MAX_NEST] = {false}, front = true;
   for (uint32_t d = 0; d < n->level_count; d++) {
@@ -100,13 +102,13 @@ static void tell_neighbour(const neighbourhood *o, const form *f) {
   if (!loop_moves_unsound(n)) loop_moves_tell(n, n->shaping->neighbour, o->nest);
 }
 
-/* copies and lanes */
+/* unroll factors and lanes */
 
 static bool may_vectorize(const neighbourhood *o, uint32_t axis) {
   return !loop_bounds_another(o->n, axis) && !loop_is_ordered(o->n, axis);
 }
 
-/* Is there room in the registers, twice over, and in the axes? */
+/* Do the unrolled values fit in the registers, and the steps in their axes? */
 static bool fits_registers(const neighbourhood *o, const form *f) {
   int64_t unroll = 1;
   for (uint32_t a = 0; a < o->n->axis_count; a++) {
@@ -149,7 +151,7 @@ static void vary_tiles(const neighbourhood *o) {
       }
 }
 
-/* More or fewer of a work-item's copies side by side. */
+/* Other contiguous widths of a work-item's elements. */
 static void vary_contiguous(const neighbourhood *o) {
   enum { MOST_CONTIGUOUS = 4 };
   for (uint32_t a = 0; a < o->n->axis_count && o->n->target->group_items; a++)
@@ -160,7 +162,8 @@ static void vary_contiguous(const neighbourhood *o) {
     }
 }
 
-/* Wider and narrower vectors; lanes along another axis, with one copy there or as many as there were. */
+/* Wider and narrower vectors; lanes along another axis, which is then not unrolled, while the axis that had
+ * lanes takes over its unroll factor or none. */
 static void vary_lanes(const neighbourhood *o) {
   uint32_t from = lane_axis(o);
   int64_t lanes = from < o->n->axis_count ? o->now.lanes[from] : 0;
@@ -180,9 +183,10 @@ static void vary_lanes(const neighbourhood *o) {
     }
 }
 
-/* outer digits */
+/* outer levels */
 
-/* The digit of that place before the one of the other place; bindings belong to places. */
+/* Moves outer level `from` to place `to`; bindings belong to places. False where levels of one axis would
+ * pass one another. */
 static bool move_level(form *f, uint32_t from, uint32_t to) {
   loop_level moved = f->outer[from];
   int bindings[MAX_LEVELS];
@@ -202,7 +206,7 @@ static void vary_orders(const neighbourhood *o) {
   for (uint32_t from = 0; from < count; from++)
     for (uint32_t to = 0; to < count; to++) {
       form f = o->now;
-      bool said = to == from + 1; /* by moving that one */
+      bool said = to == from + 1; /* the move of `to` to `from` does the same */
       if (from != to && !said && move_level(&f, from, to)) tell_neighbour(o, &f);
     }
 }
@@ -222,14 +226,14 @@ static uint32_t blocks(const form *f) {
   return count;
 }
 
-/* Is it the last outer digit of its axis? */
+/* Is it the last outer level of its axis? */
 static bool is_last(const form *f, uint32_t at) {
   for (uint32_t d = at + 1; d < f->outer_count; d++)
     if (f->outer[d].axis == f->outer[at].axis) return false;
   return true;
 }
 
-/* Tiles for the caches: so many steps of an axis inside the steps of all others; or no tile. */
+/* Cache tiles: several steps of an axis inside the steps of all other axes; or one tile fewer. */
 static void vary_cache_tiles(const neighbourhood *o) {
   for (uint32_t d = 0; d < o->now.outer_count; d++) {
     form without = o->now;
@@ -248,7 +252,7 @@ static void vary_cache_tiles(const neighbourhood *o) {
   }
 }
 
-/* Blocks for threads: larger and smaller ones; one digit more or fewer. */
+/* Thread blocks: larger and smaller ones; one thread level more or fewer. */
 static void vary_blocks(const neighbourhood *o) {
   uint32_t count = blocks(&o->now);
   for (int more = 0; more < 2; more++) {

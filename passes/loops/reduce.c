@@ -1,16 +1,18 @@
 /* Reductions as loops with carried values.
  *
  * The order in which floats are combined depends on the extents only, never on threads or on the machine. A
- * sum is blocked: each accumulator sums runs of 32, then runs of 8 of those, and so on. Lanes in a reduced
- * range have REDUCE_UNROLL accumulators in each of REDUCE_LANE_BYTES, combined in pairs.
+ * sum is blocked: each accumulator sums runs of 32 terms, then runs of 8 of their sums, and so on. Lanes
+ * along a reduced range have REDUCE_UNROLL independent accumulators of REDUCE_LANE_BYTES each, combined in
+ * pairs.
  *
  * Error. The first addition of a run is to 0. So one accumulator of n terms makes d(n) = 31 + 7*log8(n/32)
- * roundings, the logarithm rounded up; lanes make n/64 of n, and add 2 + 4 for the pairs and at most 5 for
- * what fills no whole step. In two steps (passes/lower/split_reduction.c) the n/p terms of a part and the p
- * parts count together, p <= 2048. Work-items of a group are more lanes, whose pairs are at most 10, and have
- * fewer terms. The most for n < 2^31 is d(2^31/64) + d(64) = 80 + 38, which keeps the error below 128 u
- * sum|x| (Higham, Accuracy and Stability of Numerical Algorithms, 4.2). Contractions, integers, minima and
- * maxima, and few terms, need no blocks and carry one accumulator through all loops. */
+ * roundings, the logarithm rounded up; an accumulator of a lane has n/64 of n terms, and 2 + 4 roundings are
+ * added for the pairs and at most 5 for the remainder that fills no whole step. In two steps
+ * (passes/lower/split_reduction.c) the n/p terms of a chunk and the p chunks count together, p <= 2048.
+ * Work-items of a group are more lanes, whose pairs make at most 10 roundings, and have fewer terms. The most
+ * for n < 2^31 is d(2^31/64) + d(64) = 80 + 38, which keeps the error below 128 u sum|x| (Higham, Accuracy
+ * and Stability of Numerical Algorithms, 4.2). Contractions, integers, minima and maxima, and few terms need
+ * no blocking and carry one accumulator through all loops. */
 #include "reduce.h"
 
 #include "passes/index/index.h"
@@ -21,8 +23,8 @@
 enum {
   RUN = 32,
   OUTER_RUN = 8,
-  FEW = 32,   /* terms that are added one after the other */
-  MUCH = 192, /* operations of these terms that are written out */
+  FEW = 32,   /* most terms that need no blocking */
+  MUCH = 192, /* most operations of fully unrolled terms */
   MAX_REDUCTIONS = 128
 };
 
@@ -36,7 +38,7 @@ static ir_ref value_loop(ir_graph *g, ir_ref range, int binding, ir_ref init, ir
                  3);
 }
 
-/* carry op value; a term of a contraction is added with one rounding where the machine can */
+/* so_far op value; a product is added with one rounding where the target has a fused multiply-add */
 static ir_ref make_combined(const reduction *r, ir_ref so_far, ir_ref value) {
   ir_graph *g = r->n->g;
   if (r->op == IR_OP_ADD && loop_is_product(g, value)) {
@@ -44,8 +46,8 @@ static ir_ref make_combined(const reduction *r, ir_ref so_far, ir_ref value) {
     if (r->n->target->has_fma) return ir_make(g, IR_OP_FMA, r->dtype, 0, (ir_ref[]){a, b, so_far}, 3);
     value = ir_binary(g, IR_OP_MUL, a, b);
   }
-  /* a machine's steps towards a maximum of floats often begin with the first operand: keep what is carried
-   * from waiting for them */
+  /* a machine's sequence for a maximum of floats often begins with the first operand: make that the value, so
+   * that the carried one joins late */
   bool is_extremum = r->op == IR_OP_MAX || r->op == IR_OP_MIN;
   return ir_make(g, r->op, r->dtype, 0,
                  (ir_ref[]){is_extremum ? value : so_far, is_extremum ? so_far : value}, 2);
@@ -98,7 +100,8 @@ static ir_ref serial_loops(const reduction *r, ir_ref body) {
   return value;
 }
 
-/* Reduce over ranges[0..count), with range `last` (when not 0) taken at `at` instead. */
+/* Reduces over ranges[0..count), and over `last` (when not 0) at the indices i * scale + offset, 0 <= i <
+ * extent. */
 static ir_ref reduce_serially(reduction *r, const ir_ref *ranges, uint32_t count, ir_ref last, ir_ref extent,
                               ir_ref scale, ir_ref offset) {
   ir_graph *g = r->n->g;
@@ -123,7 +126,7 @@ ir_ref reduce_lanes(const reduction *r, ir_ref range, int binding, ir_ref value)
   return value_loop(r->n->g, range, binding, r->identity, next);
 }
 
-/* What fills no whole step, for each lane; lanes behind the end add nothing. */
+/* The remainder that fills no whole step, in each lane; lanes past the end add nothing. */
 static ir_ref remainder_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count, ir_ref lane, int lanes,
                                  ir_ref remainder) {
   ir_graph *g = r->n->g;
@@ -136,7 +139,7 @@ static ir_ref remainder_in_lanes(reduction *r, const ir_ref *ranges, uint32_t co
   return value;
 }
 
-/* The last range in lanes: accumulators side by side, then what fills no whole step of all of them. */
+/* The last range in lanes: independent accumulators, then the remainder that fills no step of all of them. */
 static ir_ref reduce_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count, int lanes, int unroll) {
   ir_graph *g = r->n->g;
   ir_ref last = ranges[count - 1], extent = ir_src(g, last, 0);
@@ -168,7 +171,7 @@ void reduce_steps(const reduction *r, ir_ref body, int64_t most, int *lanes, int
   while (*lanes > 1 && *lanes > most) *lanes /= 2;
 }
 
-/* How many terms, where that is a small number; otherwise 0. */
+/* The number of terms, where it is a constant of at most FEW; otherwise 0. */
 static int64_t few_terms(const reduction *r, const ir_ref *ranges, uint32_t count) {
   int64_t terms = 1, size;
   for (uint32_t i = 0; i < count; i++) {
@@ -179,7 +182,7 @@ static int64_t few_terms(const reduction *r, const ir_ref *ranges, uint32_t coun
   return terms;
 }
 
-/* Operations of a term in all copies side by side. */
+/* Operations of one term in all unrolled iterations of the axes. */
 static int64_t operations_of(const reduction *r) {
   ir_graph *g = r->n->g;
   ir_ref *live = NULL;
@@ -193,7 +196,7 @@ static int64_t operations_of(const reduction *r) {
   return operations;
 }
 
-/* A few terms one after the other, without loops. */
+/* A few terms in sequence, fully unrolled. */
 static ir_ref reduce_written_out(const reduction *r, const ir_ref *ranges, uint32_t count, int64_t terms) {
   ir_graph *g = r->n->g;
   ir_ref value = r->identity;
@@ -220,7 +223,7 @@ ir_ref reduce_over(reduction *r, const ir_ref *ranges, uint32_t count) {
   return reduce_serially(r, ranges, count, 0, 0, 0, 0);
 }
 
-/* Is a REDUCE's term chosen by comparing its position, with one of `others` if there are any? */
+/* Is a REDUCE's term selected by comparing its range, with one of the ranges `others` if there are any? */
 static bool chooses_by_index(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t count) {
   const ir_node *r = ir_get(g, reduce), *term = ir_get(g, r->src[0]);
   ir_ref *live = NULL, range = r->src[1];
@@ -243,8 +246,8 @@ bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other) {
          chooses_by_index(g, reduce, &other, 1);
 }
 
-/* The greatest or least of floats by their keys: integers are compared in one instruction, floats with signed
- * zeros and NaN in about six, one waiting for the other. */
+/* Maximum or minimum of floats by their keys: integers are compared in one instruction, floats with signed
+ * zeros and NaN in a chain of about six. */
 static ir_ref reduce_by_keys(reduction *r, const ir_ref *ranges, uint32_t count) {
   ir_graph *g = r->n->g;
   ir_dtype t = r->dtype;
@@ -254,7 +257,8 @@ static ir_ref reduce_by_keys(reduction *r, const ir_ref *ranges, uint32_t count)
   return loop_key_value(g, r->op, reduce_over(r, ranges, count), t);
 }
 
-/* Squares, and products with a number, are added up like other terms, but with one rounding for each. */
+/* Is the term a product of two different factors, neither a constant? Squares, and products with a constant,
+ * are added up like other terms, but with one rounding for each. */
 static bool is_contraction(const ir_graph *g, ir_ref term) {
   const ir_node *n = ir_get(g, term);
   return loop_is_product(g, term) && n->src[0] != n->src[1] && ir_op_of(g, n->src[1]) != IR_OP_CONST;
@@ -272,7 +276,7 @@ static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   r.index = positional ? d->src[1] : 0;
   r.run = RUN / count > OUTER_RUN ? RUN / count : OUTER_RUN;
   int64_t terms = positional || n->lanes_in_reduction ? 0 : few_terms(&r, ranges, count);
-  if (terms && count == 1 && chooses_by_index(g, node, NULL, 0)) /* of which some become constants */
+  if (terms && count == 1 && chooses_by_index(g, node, NULL, 0)) /* some terms become constants */
     return reduce_written_out(&r, ranges, count, terms);
   reduce_end_at_mask(&r, ranges, count);
   if (positional) return reduce_to_index(&r, ranges[0]);

@@ -1,11 +1,12 @@
-/* Inside turning one REDUCE into loops: reduce.c, masked_reduction.c, argmax.c. */
+/* Shared by the files that make loops of one REDUCE: reduce.c, masked_reduction.c, argmax.c. A run is a
+ * sequence of terms that one accumulator sums. */
 #ifndef VIEWFOLD_PASSES_LOOPS_REDUCE_H
 #define VIEWFOLD_PASSES_LOOPS_REDUCE_H
 
 #include "loops.h"
 
-enum { REDUCE_UNROLL = 4, REDUCE_LANE_BYTES = 64 }; /* accumulators side by side; the lanes of each */
-/* loops that a reduced range becomes: of runs, of runs of these, ...; and all of a reduction */
+enum { REDUCE_UNROLL = 4, REDUCE_LANE_BYTES = 64 }; /* independent accumulators; bytes of the lanes of each */
+/* most loops that a reduced range becomes: over runs, over runs of these, ...; and of a reduction */
 enum { REDUCE_LEVELS = MAX_NEST / 2, REDUCE_LOOPS = REDUCE_LEVELS * (IR_MAX_RANK + 1) };
 
 typedef struct reduction {
@@ -14,34 +15,35 @@ typedef struct reduction {
   ir_dtype dtype;
   ir_ref body;
   ir_ref identity;
-  bool blocked;                /* fresh accumulators per loop, runs of bounded length */
-  int64_t run;                 /* length of the innermost runs */
+  bool blocked; /* blocked summation: a fresh accumulator for each loop, whose trip count is bounded */
+  int64_t run;  /* terms of an innermost run */
   ir_ref ranges[REDUCE_LOOPS]; /* serial loops, outermost first */
   uint32_t range_count;
-  ir_op sought; /* of positions: ARGMAX or ARGMIN, body the element; op combines orders */
-  ir_ref index; /* 0 for all others */
+  ir_op sought; /* ARGMAX or ARGMIN: body is the element, op combines orders */
+  ir_ref index; /* the index of the element; 0 for other reductions */
   struct {
     ir_ref lane, start, count;
-  } inside; /* lane, when not 0: `count` terms from start on are left, fewer than there are lanes */
+  } inside; /* lane not 0: reducing the remainder, `count` terms from start on */
 } reduction;
 
 /* reduce.c */
-/* Serial loops over [0, extent): one, or for blocked sums a nest of bounded runs. Returns the position. */
+/* Appends serial loops over [0, extent) to r: one, or for blocked sums a nest of bounded runs. Returns the
+ * index. */
 ir_ref reduce_index_of(reduction *r, ir_ref extent);
-/* The values of the lanes of a loop of that binding, combined. */
+/* The values of the iterations of a lane loop or unrolled loop, combined. */
 ir_ref reduce_lanes(const reduction *r, ir_ref range, int binding, ir_ref value);
-/* The vector lanes and the accumulators side by side that a range of so many terms fills. */
+/* The lanes, and the independent accumulators in each, that a range of at most `most` terms fills. */
 void reduce_steps(const reduction *r, ir_ref body, int64_t most, int *lanes, int *unroll);
 ir_ref reduce_over(reduction *r, const ir_ref *ranges, uint32_t count);
 
 /* masked_reduction.c */
-/* Can lanes behind the end of the range be kept from reading? Not where what is read says where to read. */
+/* Can loads past the end of the range `last` be masked? Not where a load gives the index of another one. */
 bool reduce_can_mask(const reduction *r, ir_ref last);
-/* body in the lanes of r->inside that stand before the end, the identity in the others, which read nothing.
- * `at` counts from where the range of r->inside starts. */
+/* body in the lanes of r->inside before the end, the identity in the lanes past it, which load nothing. `at`
+ * counts from r->inside.start. */
 ir_ref reduce_only_inside(const reduction *r, ir_ref body, ir_ref at);
-/* Terms that are left out from some position of the last range on, because they are the identity there, need
- * no test where the range ends at that position. */
+/* Where a mask makes all terms from some index of the last range on the identity, the range ends at that
+ * index, and the test is removed. */
 void reduce_end_at_mask(reduction *r, ir_ref *ranges, uint32_t count);
 
 /* argmax.c: argmax, argmin over one range */
