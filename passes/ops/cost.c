@@ -1,8 +1,8 @@
-/* What a node computes, and which sums may wait until after it: by its row. */
+/* The cost of a node, and which of its operands may stay partial sums: by its registry row. */
 #include "custom.h"
 #include "passes/ops/sharding/sharding.h"
 
-/* Is what the node fills in zero, as far as it fills in at all? */
+/* Is the fill value of the node zero, if it has one? */
 static bool fills_zero(const ir_graph *g, const ir_node *n) {
   int64_t value = 0;
   if (n->op != IR_OP_PAD || ir_arg_mode(n) != IR_PAD_CONSTANT) return true;

@@ -1,5 +1,5 @@
-/* Custom operations: a use is checked, then recorded as a CUSTOM node with its results, or by its own
- * builder. */
+/* Custom operations: a use is checked, then recorded as a CUSTOM node with its results, or by the operation's
+ * own builder. */
 #include "custom.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ const op_custom *op_custom_find(const ir_graph *g, const char *name, size_t leng
   return g->customs ? (const op_custom *)g->customs->find(g->customs, name, length) : NULL;
 }
 
-/* A function of the user's has failed, and says why or does not. */
+/* Reports the failure of a user's function, with its reason if it gave one. */
 static bool refuse_user_failure(ir_graph *g, const op_custom *c, const char *what, const char *why) {
   if (g->error->status == IR_OK)
     op_refuse(g, "%s: %s%.*s", c->base.name, *why ? "" : what, OP_CUSTOM_WHY, why);
@@ -139,7 +139,8 @@ static ir_ref record_composed(const op_custom_site *s) {
   return s->custom->base.results == 1 ? results[0] : ir_tuple(s->g, results, s->custom->base.results);
 }
 
-/* With a rule for batches: arrays without one, and the results are of the batch again. */
+/* Records by a rule for batches: its operands are arrays with leading batch axes; its results become batched
+ * values again. */
 static ir_ref record_batched(const op_custom_site *s, ir_ref batch) {
   ir_graph *g = s->g;
   ir_ref x[IR_CUSTOM_MAX], results[IR_CUSTOM_MAX] = {0};
@@ -167,7 +168,7 @@ static ir_ref record_batched(const op_custom_site *s, ir_ref batch) {
   return count == 1 ? results[0] : ir_tuple(g, results, count);
 }
 
-/* As a dump has it: the operands are arrays of a batch, and so are the results. */
+/* As in a dump: the operands are arrays with `lead` batch axes, and so are the results. */
 static ir_ref record_physical(const op_custom_site *s, int64_t lead) {
   ir_ref x[IR_CUSTOM_MAX], results[IR_CUSTOM_MAX];
   op_custom_site inside = *s;
@@ -183,7 +184,7 @@ static ir_ref record_physical(const op_custom_site *s, int64_t lead) {
   return !made ? 0 : count == 1 ? results[0] : ir_tuple(s->g, results, count);
 }
 
-/* The attribute batch_dims, which every operation with a function has, is read and taken away. */
+/* Reads and removes the attribute batch_dims, which every operation with a function has. */
 static bool strip_batch_dims(ir_graph *g, const op_custom *c, const ir_attr *attrs, size_t *count,
                              int64_t *out) {
   const ir_attr *last = *count ? &attrs[*count - 1] : NULL;
@@ -235,7 +236,7 @@ static bool begin_direction(direction *d, ir_graph *g, ir_ref node) {
   return true;
 }
 
-/* What a rule made for x has its shape and dtype; its batch is the walk's matter. */
+/* A derivative made for x must have the shape and dtype of x; its batch is left to the caller. */
 static bool check_partial(const direction *d, const char *rule, uint32_t number, ir_ref x, ir_ref *part) {
   ir_graph *g = d->site.g;
   if (!*part) return true;
@@ -246,7 +247,7 @@ static bool check_partial(const direction *d, const char *rule, uint32_t number,
                    number + 1, OP_TYPE(*part), OP_TYPE(x)) != 0;
 }
 
-/* Cotangents or tangents, zeros where none is given; 0 of what is no float. */
+/* Cotangents or tangents, zeros where none is given; 0 for a value that is no float. */
 static bool fill_in(const direction *d, const ir_ref *given, const ir_ref *like, uint32_t count,
                     ir_ref *out) {
   ir_graph *g = d->site.g;

@@ -1,5 +1,5 @@
-/* Facts about sizes that could not be decided: what is needed, what is known, and which declaration of a
- * variable would decide it. */
+/* Messages on facts about sizes that could not be decided: what is needed, what is known, and which
+ * declaration of a variable would decide it. */
 #include "check.h"
 
 enum { NEED_ROOM = 200, MAX_VARIABLES = 4, SMALL_FACTOR = 64, LARGE_FACTOR = 1 << 16 };
@@ -11,7 +11,7 @@ typedef struct fact {
   ir_ref a, b;
 } fact;
 
-/* A variable and how it is, or might be, declared. */
+/* A variable and its declaration, actual or proposed. */
 typedef struct declaration {
   ir_ref var;
   int64_t lo, hi, div;
@@ -24,14 +24,15 @@ static bool fact_holds(const fact *f, ir_ref a, ir_ref b) {
 static bool decides(const fact *f, const declaration *d) {
   ir_graph *g = f->g;
   int64_t name = ir_get(g, d->var)->arg;
-  if (d->lo > d->hi || ir_floor_div(d->hi, d->div) * d->div < d->lo) return false; /* leaves no value */
+  if (d->lo > d->hi || ir_floor_div(d->hi, d->div) * d->div < d->lo) return false; /* no value is left */
   ir_ref other = ir_var(g, ir_name_text(g, name), ir_name_length(g, name), d->lo, d->hi, d->div);
   ir_ref a = other ? pass_substitute(g, f->a, &d->var, &other, 1) : 0;
   ir_ref b = other ? pass_substitute(g, f->b, &d->var, &other, 1) : 0;
   return a && b && fact_holds(f, a, b);
 }
 
-/* Larger least value, or smaller largest: the one that changes least, if larger ones then decide it too. */
+/* Raises the least value (or lowers the largest) as little as possible, by bisection, if that decides the
+ * fact. */
 static bool narrower(const fact *f, declaration *d, bool raise) {
   declaration most = *d;
   int64_t bad = raise ? d->lo : d->hi, good = raise ? d->hi : d->lo;
@@ -69,12 +70,13 @@ static bool difference_at(const fact *f, ir_ref var, int64_t value, int64_t *out
   return apart && ir_is_const(f->g, apart, out);
 }
 
-/* The value that makes both sides equal, found by halving: right where their difference is monotone. */
+/* The value of the variable that makes both sides equal, by bisection: right where their difference is
+ * monotone. */
 static bool single(const fact *f, declaration *d) {
   int64_t lo = -ir_floor_div(-d->lo, d->div), hi = ir_floor_div(d->hi, d->div), at_lo, at, found;
   if (lo > hi || !difference_at(f, d->var, lo * d->div, &at_lo)) return false;
   if (at_lo == 0) hi = lo;
-  while (lo < hi) { /* the side of lo changes at or before hi */
+  while (lo < hi) { /* the sign at lo changes at or before hi */
     int64_t middle = lo + (hi - lo) / 2;
     if (!difference_at(f, d->var, middle * d->div, &at)) return false;
     if (at == 0 || (at < 0) != (at_lo < 0)) hi = middle;
@@ -115,7 +117,7 @@ static uint32_t variables(const fact *f, declaration *out) {
 static void remedy(const fact *f, ir_text *text) {
   declaration d[MAX_VARIABLES];
   ir_graph *g = f->g;
-  ir_error before = *g->error; /* what fails in a trial is no failure */
+  ir_error before = *g->error; /* a failure in a trial is none */
   uint32_t count = variables(f, d), i = 0;
   while (i < count && !decided_by(f, &d[i])) i++;
   *g->error = before;

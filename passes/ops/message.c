@@ -6,7 +6,7 @@
 
 enum { FRAGMENT = 200 };
 
-/* Ends the text: at most `room` bytes of it. */
+/* Copies at most `room` bytes of the text to out, and frees it. */
 static const char *end_text(ir_text *text, size_t room, op_words *out) {
   const char *all = text->failed ? "?" : ir_text_get(text);
   size_t length = strlen(all);

@@ -59,7 +59,7 @@ ir_ref op_firm(ir_graph *g, ir_ref x) {
   return x && is_weak(g, x) ? op_convert(g, "const", x, weak_dtype(g, x)) : x;
 }
 
-/* What weak constants alone come to: the widest of their own dtypes. */
+/* The common dtype of the weak constants: the widest of their default dtypes. */
 static ir_dtype join_weak(const ir_graph *g, const ir_ref *x, size_t n) {
   ir_dtype all = IR_NONE;
   for (size_t i = 0; i < n; i++) {
@@ -72,7 +72,8 @@ static ir_dtype join_weak(const ir_graph *g, const ir_ref *x, size_t n) {
   return all;
 }
 
-/* The join of the operands of one kind, floats or not: joined apart, so that order does not matter. */
+/* The join of the dtypes of all floats, or of all other operands: each kind is joined by itself, so that
+ * order does not matter. */
 static bool join_firm(ir_graph *g, const char *who, const ir_ref *x, size_t n, bool floats, ir_dtype *all) {
   size_t first = 0;
   for (size_t i = 0; i < n; i++) {
@@ -111,7 +112,7 @@ bool op_holds(ir_dtype to, ir_value value, ir_dtype from, ir_value *converted) {
   if (ir_is_float(to)) return ir_is_float(from) || isfinite(converted->f);
   if (!ir_is_float(from))
     return converted->i == value.i && below_zero(value, from) == below_zero(*converted, to);
-  /* 2^63 and 2^64 saturate to what converts back to them, so the range comes first */
+  /* 2^63 and 2^64 saturate to values that convert back to them, so the range is checked first */
   double top = ldexp(1.0, 8 * bytes_of(to) - is_signed(to));
   return value.f < top && value.f >= (is_signed(to) ? -top : 0.0) && trunc(value.f) == value.f;
 }
@@ -141,7 +142,7 @@ ir_ref op_refuse_value(ir_graph *g, const char *who, ir_dtype to, ir_value value
 ir_ref op_convert(ir_graph *g, const char *who, ir_ref x, ir_dtype dtype) {
   if (!x) return 0;
   ir_dtype from = ir_dtype_of(g, x);
-  if (is_weak(g, x)) { /* an integer must be a value of dtype; a float rounds, to infinity if need be */
+  if (is_weak(g, x)) { /* an integer must be exact in dtype; a float rounds, to infinity if need be */
     ir_value converted, value = ir_const_value(g, x);
     if (op_holds(dtype, value, from, &converted)) return ir_const(g, dtype, converted);
     return op_refuse_value(g, who, dtype, value, from, " or cast the other operand");

@@ -1,4 +1,4 @@
-/* The registry as a table by operation, and the compositions. */
+/* The registry as a table indexed by operation, and the table of compositions. */
 #include "passes/ops/derivative/derivative.h"
 
 const op_row op_registry[IR_OP_COUNT] = {

@@ -69,9 +69,9 @@ bool op_sizes_like(ir_graph *g, const char *who, ir_ref like, const ir_ref *shap
   return true;
 }
 
-/* Strides are computed with sizes of zero taken as one, so that is the product that must fit. Sizes that
- * depend on variables count their least: they need not all be large at one time, and a run knows what they
- * are. */
+/* Strides are computed with sizes of zero taken as one, so that product must fit. A size that depends on
+ * variables counts with its least value: not all sizes need be large at once, and their values are known when
+ * the program runs. */
 bool op_bytes_fit(ir_graph *g, ir_dtype dtype, const ir_ref *dims, size_t rank) {
   int64_t bytes = ir_dtypes[dtype].bytes;
   for (size_t i = 0; i < rank; i++) {
@@ -139,8 +139,7 @@ bool op_axes(ir_graph *g, const char *who, ir_ref x, const ir_ref *axes, size_t 
   return true;
 }
 
-/* Leading axes and sizes that are equal by proof only come from a RESHAPE; what is then 1 and must grow, from
- * EXPAND. */
+/* RESHAPE adds leading axes and changes sizes that are only proven equal; then EXPAND grows sizes of 1. */
 ir_ref op_grow(ir_graph *g, ir_ref x, const ir_ref *dims, size_t rank) {
   ir_ref middle[IR_MAX_RANK], one = ir_index(g, 1);
   size_t own = ir_rank(g, x), lead = rank - own;
@@ -163,7 +162,7 @@ ir_ref op_grow(ir_graph *g, ir_ref x, const ir_ref *dims, size_t rank) {
   return op_make(g, IR_OP_EXPAND, ir_dtype_of(g, x), dims, rank, 0, src, 1 + rank);
 }
 
-/* Take in one operand's shape, right-aligned; false after failing. */
+/* Broadcasts dims with one operand's shape, right-aligned; false after failing. */
 static bool broadcast_one(ir_graph *g, const char *who, const ir_ref *x, size_t at, ir_ref *dims,
                           size_t rank) {
   const ir_ref *own = op_dims(g, x[at]);
@@ -171,8 +170,8 @@ static bool broadcast_one(ir_graph *g, const char *who, const ir_ref *x, size_t 
   for (size_t i = lead; i < rank; i++) {
     ir_ref size = own[i - lead];
     if (size == dims[i]) continue;
-    if (op_is_one(g, dims[i]))
-      dims[i] = size; /* a variable of the one value 1 as well: it says whose size it is */
+    /* A variable whose only value is 1 as well: it names the size. */
+    if (op_is_one(g, dims[i])) dims[i] = size;
     if (op_is_one(g, size)) continue;
     if (op_decided(g, IR_OP_EQ, size, dims[i])) continue;
     ir_ref earlier = x[0];

@@ -1,11 +1,10 @@
 /* Batch axes: how the batches of operands align, and the views that move axes into a batch and out of it.
- * What speaks of physical axes takes the batch off (rebatch to 0), works on all axes alike, and puts it back
- * on. */
+ * Views of physical axes remove the batch (rebatch to 0), work on all axes alike, and restore it. */
 #include "passes/ops/check.h"
 
 #include <string.h>
 
-/* Take in the batch of one operand, aligned at the end; false after failing. */
+/* Merges the batch of one operand into dims, aligned at the end; false after failing. */
 static bool align_one(ir_graph *g, const char *who, const ir_ref *x, size_t at, ir_ref *dims, uint32_t rank) {
   const ir_node *own = ir_batch(g, x[at]) ? ir_get(g, ir_batch(g, x[at])) : NULL;
   for (uint32_t k = 0; own && k < own->nsrc; k++) {
@@ -196,7 +195,7 @@ ir_ref op_broadcast_to_physical(ir_graph *g, ir_ref x, const ir_ref *shape, size
     return op_refuse(
         g, "%s: shape %s has rank %zu; x has shape %s, %u physical axes; broadcasting never lowers the rank",
         who, OP_LIST(shape, rank), rank, OP_TYPE(x), own);
-  for (uint32_t i = 0; i < rank; i++) { /* new axes stand behind the batch */
+  for (uint32_t i = 0; i < rank; i++) { /* new axes come after the batch */
     bool fresh = i >= lead && i < lead + (rank - own);
     ir_ref size = middle[i] =
         fresh ? ir_index(g, 1) : ir_dim(g, all, i < lead ? i : i - (uint32_t)(rank - own));
@@ -261,14 +260,14 @@ ir_ref op_unbatch(ir_graph *g, ir_ref x, ir_ref size, int64_t axis, int64_t leve
 
 /* derivatives */
 
-/* One level of a batch: its size, 0 where there is no axis, before it is summed or once it is repeated. */
+/* Plan for one batch level. made: the size of its axis before a sum or after a repetition, 0: no axis. */
 typedef struct level_plan {
   ir_ref made;
   bool summed;
 } level_plan;
 
-/* Levels from `low` on become ordinary axes, are summed or repeated, and become batch axes again: by levels,
- * so that it holds for single elements of batches outside of these levels as it does for all. */
+/* Turns the levels low..high into ordinary axes, sums or repeats them, and turns the rest into batch axes
+ * again. It works by levels, so that it also holds for single elements of batches outside of these levels. */
 static ir_ref change_levels(ir_graph *g, ir_ref x, const level_plan *plan, uint32_t low, uint32_t high) {
   ir_ref axes[IR_MAX_RANK];
   uint32_t count = 0, place = 0;
@@ -291,7 +290,7 @@ static void own_levels(const ir_graph *g, ir_ref x, ir_ref *sizes) {
   for (uint32_t level = 1; level <= lead; level++) sizes[level] = ir_src(g, ir_batch(g, x), lead - level);
 }
 
-/* x without the batch axes that `like` does not have, by sums, but for those in the set. */
+/* Sums x over the batch axes that `like` does not have, except for the levels in `keep`. */
 static ir_ref sum_batch(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep) {
   uint32_t low = 0, lead = ir_batch_rank(g, x);
   ir_ref own[IR_MAX_RANK + 1], wanted[IR_MAX_RANK + 1];

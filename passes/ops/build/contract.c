@@ -1,7 +1,7 @@
 /* Matrix products. */
 #include "passes/ops/check.h"
 
-/* One operand as [batch..., rows, columns]: the batch axes grown to those of the result. */
+/* One operand as [batch..., rows, columns], its batch axes expanded to those of the result. */
 static ir_ref batched(ir_graph *g, ir_ref x, ir_ref rows, ir_ref columns, const ir_ref *batch, size_t n) {
   ir_ref dims[IR_MAX_RANK];
   for (size_t i = 0; i < n; i++) dims[i] = batch[i];

@@ -22,7 +22,7 @@ static type type_of(const ir_graph *g, ir_ref x) {
   return t;
 }
 
-/* Without the first axis. */
+/* The type of a slice: without the first axis. */
 static type slice_of(const ir_graph *g, ir_ref x) {
   type t = type_of(g, x);
   memmove(t.dims, t.dims + 1, --t.rank * sizeof *t.dims);
@@ -39,8 +39,8 @@ static bool same_sizes(ir_graph *g, const type *a, const type *b, ir_ref *left, 
   return true;
 }
 
-/* A value that has to agree with another, for the message that it does not: "operand 2 is f32[3], the body
- * takes f32[4]" is {"operand", "", "", "the body takes ", ""}. */
+/* Words of the message that a value does not have the type of another: "operand 2 is f32[3], the body takes
+ * f32[4]" is {"operand", "", "", "the body takes ", ""}. */
 typedef struct agreement {
   const char *what, *of, *here, *other, *there;
 } agreement;
@@ -55,13 +55,14 @@ static const char *words_type(ir_graph *g, const type *t, op_words *out) {
   return out->text;
 }
 
-/* x, or slices of it, with the type t; 0 after failing. */
+/* x converted to the type t, where `own` is the type of x or of its slices; 0 after failing. */
 static ir_ref agree_type(ir_graph *g, const char *who, const agreement *a, size_t number, ir_ref x, type own,
                          const type *t) {
   ir_ref left = 0, right = 0;
   op_words have, want;
   bool sizes = same_sizes(g, &own, t, &left, &right), whole = own.rank == ir_rank(g, x);
-  bool number_as_bool = t->dtype == IR_BOOL && own.dtype != IR_BOOL; /* would be whether it is not 0 */
+  bool number_as_bool =
+      t->dtype == IR_BOOL && own.dtype != IR_BOOL; /* not converted: it would become x != 0 */
   if (sizes && ir_get(g, x)->weak && !number_as_bool) return op_convert(g, who, x, t->dtype);
   if (!sizes || own.dtype != t->dtype)
     return op_refuse(g, "%s: %s %zu%s is %s%s, %s%s%s; both have one shape and dtype%s", who, a->what,
@@ -103,7 +104,7 @@ static bool is_function(ir_graph *g, const char *who, const char *what, ir_ref f
   return false;
 }
 
-/* The same function with other results. */
+/* The function with other results. */
 static ir_ref with_results(ir_graph *g, ir_ref func, const ir_ref *results, uint32_t count) {
   ir_function f = ir_function_of(g, func);
   if (count == f.result_count && memcmp(results, f.results, count * sizeof *results) == 0) return func;
@@ -119,14 +120,14 @@ typedef struct build {
   const char *who;
   ir_ref *src; /* operands, functions, attributes */
   size_t n, room;
-  ir_ref *results; /* at least as many as any function has */
+  ir_ref *results; /* room for the results of any of its functions */
   size_t result_room;
 } build;
 
 /* predicate: the first operand, or 0 */
 static bool start_build(build *b, ir_graph *g, const char *who, ir_ref predicate, const ir_ref *x, size_t n,
                         size_t result_room) {
-  enum { BEHIND = 3 }; /* functions and attributes */
+  enum { BEHIND = 3 }; /* room after the operands for functions and attributes */
   size_t all = n + (predicate != 0);
   *b = (build){.g = g, .who = who, .n = all, .room = all + BEHIND, .result_room = result_room};
   b->src = ir_alloc(g->mem, b->room * sizeof *b->src);
@@ -146,7 +147,8 @@ static ir_ref free_build(build *b, ir_ref made) {
   return made;
 }
 
-/* Operands from..: what the function takes for them. other: "the body takes " */
+/* Converts the operands from number `from` on to the types of the function's parameters. other: "the body
+ * takes " */
 static bool fit_operands(build *b, const char *other, ir_ref func, size_t from, ir_scan_state s) {
   ir_graph *g = b->g;
   ir_function f = ir_function_of(g, func);
@@ -160,7 +162,7 @@ static bool fit_operands(build *b, const char *other, ir_ref func, size_t from, 
   return true;
 }
 
-/* func with the first results of the types of `like`; 0 after failing. */
+/* func with its first `count` results converted to the types of `like`; 0 after failing. */
 static ir_ref fit_results(build *b, const agreement *a, ir_ref func, const ir_ref *like, uint32_t count) {
   ir_graph *g = b->g;
   ir_function f = ir_function_of(g, func);
@@ -187,7 +189,7 @@ ir_ref op_result(ir_graph *g, ir_ref control, uint32_t number) {
                  ir_pack_arg(number, 0), &control, 1);
 }
 
-/* A stack has an axis more than the result that it stacks. */
+/* May the result be stacked? The stack has one more axis than the result. */
 static bool can_stack(build *b, ir_ref control, uint32_t number) {
   ir_graph *g = b->g;
   bool stacked;
@@ -204,7 +206,7 @@ static ir_ref results_of(build *b, ir_ref control) {
   return control ? ir_tuple(b->g, b->results, count) : 0;
 }
 
-/* The function's results with operands in place of its parameters. */
+/* The function's results with the operands substituted for its parameters. */
 static ir_ref inlined(build *b, ir_ref func, const ir_ref *x) {
   ir_function f = ir_function_of(b->g, func);
   memcpy(b->results, f.results, f.result_count * sizeof *b->results);
@@ -214,13 +216,13 @@ static ir_ref inlined(build *b, ir_ref func, const ir_ref *x) {
 
 /* cond */
 
-/* Of two constants without a dtype, one that has the dtype of both. */
+/* Of two weak constants, the one that has the dtype of both. */
 static ir_ref wider(ir_graph *g, ir_ref a, ir_ref b) {
   if (!(a = op_firm(g, a)) || !(b = op_firm(g, b))) return 0;
   return op_promote(ir_dtype_of(g, a), ir_dtype_of(g, b)) == ir_dtype_of(g, a) ? a : b;
 }
 
-/* One type for each result: a constant without a dtype takes that of the other branch. */
+/* Gives each result one type in both branches: a weak constant takes the dtype of the other branch. */
 static bool fit_branches(build *b, ir_ref *then, ir_ref *otherwise) {
   ir_graph *g = b->g;
   ir_function f = ir_function_of(g, *then), h = ir_function_of(g, *otherwise);
@@ -249,8 +251,8 @@ static bool in_batch(const build *b) {
   return false;
 }
 
-/* A branch that is known is the call's results; but its own batches are none of those around it, so that with
- * operands in a batch it stays a function. */
+/* If the branch is known, the call is replaced by its results. Not with operands in a batch: a function's own
+ * batches differ from those around the call, so it stays a function. */
 static ir_ref build_cond(build *b, ir_ref then, ir_ref otherwise) {
   ir_graph *g = b->g;
   ir_scan_state none = {0};
@@ -340,7 +342,7 @@ static ir_ref length_of(build *b, ir_scan_state s, ir_ref length) {
   return op_sizes(g, "scan", &length, 1, &length) ? length : 0;
 }
 
-/* Nothing is run: the state, and stacks of no elements. */
+/* A scan of length 0: the state, and empty stacks. */
 static ir_ref empty_scan(build *b, ir_scan_state s, ir_ref body, ir_ref length) {
   ir_graph *g = b->g;
   ir_function f = ir_function_of(g, body);

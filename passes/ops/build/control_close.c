@@ -1,4 +1,4 @@
-/* Functions from what a user records: values from outside become parameters. */
+/* Functions closed over recorded values: values from outside become parameters. */
 #include "control.h"
 
 #include "passes/ops/check.h"
@@ -8,7 +8,7 @@
 enum { SMALL_NODES = 16, SMALL_BYTES = 256 };
 enum {
   DEPENDS = 1,   /* on a parameter */
-  MAY_FAIL = 2,  /* reads at positions that are checked */
+  MAY_FAIL = 2,  /* has checked indices, or calls a function */
   NEEDED = 4,    /* for the results */
   SEES_BATCH = 8 /* depends on a value from outside that has a batch */
 };
@@ -18,12 +18,12 @@ typedef struct closing {
   const op_recorded *f;
   op_captured *captured;
   bool hoist;
-  ir_ref *nodes; /* reached from the results and not older than the floor, or the first that are */
+  ir_ref *nodes; /* nodes reached from the results down to the floor, and those just below it */
   size_t count, cap;
   uint8_t *flags;
 } closing;
 
-/* A few nodes over constants alone: cheaper to compute again than to pass on. */
+/* Is it a few nodes over constants alone? They are cheaper to recompute than to pass as an operand. */
 static bool is_small_constant(const ir_graph *g, ir_ref root) {
   ir_ref list[SMALL_NODES] = {root};
   size_t count = 1;
@@ -51,7 +51,8 @@ static bool is_param(const closing *c, ir_ref ref) {
   return false;
 }
 
-/* Of a vmap inside of the function: recorded there, or before, when another vmap had the same operand. */
+/* Does the node belong to a vmap inside of the function? It was recorded there, or before, when another vmap
+ * had the same operand. */
 static bool is_inner(const closing *c, ir_ref ref) {
   const ir_node *n = ir_get(c->g, ref);
   bool inner = ir_batch_rank(c->g, ref) > c->f->level;
@@ -60,19 +61,19 @@ static bool is_inner(const closing *c, ir_ref ref) {
   return inner;
 }
 
-/* Inputs are the graph's, even one that the function declares. */
+/* Is the node outside of the function? Inputs always are, even one that the function declares. */
 static bool is_outside(const closing *c, ir_ref ref) {
   bool older = ref < c->f->floor || ir_op_of(c->g, ref) == IR_OP_INPUT ||
                (ir_op_of(c->g, ref) == IR_OP_RESULT && ir_src(c->g, ref, 0) < c->f->floor);
   return older && !is_inner(c, ref);
 }
 
-/* A view that takes the batch of a value from outside for axes. A function does not have that batch. */
+/* A view that turns the batch of an outside value into axes. Inside the function there is no such batch. */
 static bool takes_outer_batch(const closing *c, const ir_node *n) {
   return n->op == IR_OP_REBATCH || (n->op == IR_OP_UNBATCH && (uint32_t)ir_arg_mode(n) <= c->f->level);
 }
 
-/* Upwards: what depends on parameters, and what may fail. */
+/* From operands to users: marks the nodes that depend on parameters, and those that may fail. */
 static void mark_dependence(closing *c) {
   for (size_t i = 0; i < c->count; i++) {
     const ir_node *n = ir_get(c->g, c->nodes[i]);
@@ -86,7 +87,8 @@ static void mark_dependence(closing *c) {
   }
 }
 
-/* Such views of values that do not depend on parameters are captured; others cannot be. */
+/* Refuses views that turn an outer batch into axes where they depend on parameters; the others are captured.
+ */
 static bool refuse_views(const closing *c) {
   ir_graph *g = c->g;
   for (size_t i = 0; i < c->count; i++) {
@@ -113,7 +115,8 @@ static bool capture_value(closing *c, ir_ref ref) {
   return true;
 }
 
-/* Downwards from the results: a value that does not depend on parameters is captured whole. */
+/* From the results to operands: captures needed values; one that does not depend on parameters is captured as
+ * a whole. */
 static bool capture_all(closing *c) {
   for (uint32_t i = 0; i < c->f->result_count; i++)
     c->flags[ir_place(c->nodes, c->count, c->f->results[i])] |= NEEDED;
@@ -128,7 +131,8 @@ static bool capture_all(closing *c) {
       if (ir_shape(c->g, ref) && !is_small_constant(c->g, ref) && !capture_value(c, ref)) return false;
       continue;
     }
-    if (n->op == IR_OP_BUFFER && !capture_value(c, ref)) return false; /* of a function that has ended */
+    if (n->op == IR_OP_BUFFER && !capture_value(c, ref))
+      return false; /* a buffer of a function that has ended */
     for (uint32_t s = 0; s < ir_operand_count(n); s++)
       if (ir_shape(c->g, n->src[s]) || ir_has_results(ir_op_of(c->g, n->src[s])))
         c->flags[ir_place(c->nodes, c->count, n->src[s])] |= NEEDED;
@@ -142,7 +146,8 @@ static bool close_over(closing *c, ir_ref floor) {
                             &c->cap) == IR_OK;
 }
 
-/* Down to the floor, and further where a value of a vmap inside is older. */
+/* Collects the nodes down to the floor, and all older ones where a node of a vmap inside is older than the
+ * floor. */
 static bool walk_inside(closing *c) {
   bool good = close_over(c, c->f->floor), older = false;
   for (size_t i = 0; i < c->count && good && c->g->batches_cap; i++)
@@ -165,7 +170,7 @@ static bool find_captured(ir_graph *g, const op_recorded *f, bool hoist, op_capt
   return good;
 }
 
-/* The function with a parameter more for each captured value. */
+/* The function with an additional parameter for each captured value. */
 static ir_ref close_one(ir_graph *g, const op_recorded *f, const op_captured *captured) {
   size_t params = f->param_count + captured->count, room = params + f->result_count;
   ir_ref *all = ir_alloc(g->mem, room * sizeof *all), made = 0;
@@ -175,7 +180,7 @@ static ir_ref close_one(ir_graph *g, const op_recorded *f, const op_captured *ca
   if (f->param_count) memcpy(all, f->params, f->param_count * sizeof *all);
   if (f->result_count) memcpy(results, f->results, f->result_count * sizeof *results);
   for (size_t i = 0; i < captured->count && good; i++) {
-    ir_ref x = captured->x[i]; /* the parameter is of one element of its batch */
+    ir_ref x = captured->x[i]; /* the parameter is a single element of the batch */
     good = (fresh[i] = op_buffer(g, ir_dtype_of(g, x), op_dims(g, x), ir_rank(g, x))) != 0;
   }
   if (good && ir_replace(g, captured->x, fresh, captured->count, results, f->result_count) == IR_OK)

@@ -1,10 +1,10 @@
-/* Elementwise builders: promote, convert, broadcast, record. Which dtypes an operation takes is its registry
- * row. */
+/* Elementwise builders: promote, convert, broadcast, record. The registry row says which dtypes an operation
+ * takes. */
 #include "passes/ops/check.h"
 
 typedef struct dtype_demand {
-  bool bools, integers, floats; /* taken */
-  const char *broken, *remedy;  /* what to say otherwise */
+  bool bools, integers, floats; /* accepted */
+  const char *broken, *remedy;  /* message otherwise */
 } dtype_demand;
 
 static const dtype_demand demands[] = {
@@ -68,8 +68,8 @@ static bool int_const(const ir_graph *g, ir_ref x, int64_t *value) {
   return true;
 }
 
-/* A count past the width shifts everything out, so a literal one need not fit the dtype: the width will do.
- */
+/* A shift count past the width shifts all bits out, so a larger literal, which may not fit the dtype, is
+ * replaced by the width. */
 static bool shift_count(ir_graph *g, ir_op op, const ir_ref *x, ir_ref *count) {
   int64_t value;
   if (!int_const(g, *count, &value)) return true;

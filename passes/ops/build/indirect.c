@@ -1,12 +1,12 @@
-/* Indexing by tensors: one axis of x is taken at, or changed at, the positions that a tensor of integers
- * holds. */
+/* Indexing by tensors: elements of x along one axis are read, or written, at the indices in a tensor of
+ * integers. */
 #include "passes/ops/check.h"
 
-/* A call whose axes are in order. */
+/* A checked call. */
 typedef struct indirection {
-  uint32_t axis, batch, taken; /* taken: axes of what is at the indices that stand in for the axis */
-  uint32_t rank;               /* of what is at the indices */
-  ir_ref dims[IR_MAX_RANK];    /* likewise */
+  uint32_t axis, batch, taken; /* taken: number of index axes that replace the axis */
+  uint32_t rank;               /* of the indexed data */
+  ir_ref dims[IR_MAX_RANK];    /* its sizes */
 } indirection;
 
 /* The leading axes that x and the indices share; false after failing. */

@@ -1,9 +1,9 @@
-/* Several tensors side by side: along an axis that is there, or along a new one. */
+/* Joins tensors along an existing axis, or along a new one. */
 #include "passes/ops/check.h"
 
 #include <string.h>
 
-/* The operands in their common dtype, in memory of their own; NULL after failing. */
+/* The operands converted to their common dtype, in a new array that the caller frees; NULL after failing. */
 static ir_ref *converted(ir_graph *g, const char *who, const ir_ref *x, size_t n) {
   if (n == 0 || n > UINT32_MAX) {
     op_refuse(g, "%s: %s tensors given; takes at least one", who, n ? "too many" : "no");
@@ -23,7 +23,7 @@ static ir_ref *converted(ir_graph *g, const char *who, const ir_ref *x, size_t n
   return out;
 }
 
-/* Operand i must have the first one's sizes, but for the axis `except`; false after failing. */
+/* Operand i must have the first operand's sizes, except for the axis `except`; false after failing. */
 static bool have_same_sizes(ir_graph *g, const char *who, const ir_ref *x, size_t i, int64_t except) {
   uint32_t rank = ir_rank(g, x[0]);
   if (ir_shape(g, x[i]) == ir_shape(g, x[0])) return true;

@@ -1,7 +1,7 @@
-/* Leaves: inputs, buffers, constants, literal arrays, positions, filled tensors. */
+/* Leaves: inputs, buffers, constants, literal arrays, iota, filled tensors. */
 #include "passes/ops/check.h"
 
-/* The sources of a leaf: its sizes, and behind them the TUPLE of its batch sizes, where it has any. */
+/* The sources of a leaf are its sizes, followed by the TUPLE of its batch sizes, if it has any. */
 static ir_ref leaf(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *batch, size_t batch_rank,
                    const ir_ref *dims, size_t rank, int64_t arg) {
   ir_ref src[IR_MAX_RANK + 1];

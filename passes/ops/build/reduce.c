@@ -1,4 +1,4 @@
-/* Reductions: over a set of axes, or to the position of an extremum along one. */
+/* Reductions: over a set of axes, or to the index of an extremum along one axis. */
 #include "passes/ops/check.h"
 
 static ir_ref refuse_kind(ir_graph *g, ir_op op) {
@@ -11,7 +11,7 @@ static bool has_no_identity(ir_op op) {
   return op == IR_OP_REDUCE_MAX || op == IR_OP_REDUCE_MIN || op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
 }
 
-/* An extremum needs an element; false after failing. */
+/* The extremum of no elements is undefined; false after failing. */
 static bool not_empty(ir_graph *g, ir_op op, ir_ref x, uint32_t set) {
   ir_ref one = ir_index(g, 1);
   for (uint32_t i = 0; i < ir_rank(g, x) && has_no_identity(op); i++) {
@@ -26,7 +26,7 @@ static bool not_empty(ir_graph *g, ir_op op, ir_ref x, uint32_t set) {
   return true;
 }
 
-/* Sizes left when the axes of the set go, or become 1. */
+/* The sizes left when the axes of the set are removed, or become 1; returns their number. */
 static uint32_t left_over(ir_graph *g, ir_ref x, uint32_t set, bool keepdims, ir_ref *dims) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < ir_rank(g, x); i++)

@@ -1,4 +1,4 @@
-/* Views that rearrange, regroup, grow and drop axes. */
+/* Views that permute, reshape, expand, add and drop axes. */
 #include "passes/ops/check.h"
 
 #include <string.h>
@@ -77,7 +77,7 @@ ir_ref op_move_axis(ir_graph *g, ir_ref x, int64_t source, int64_t destination) 
   return permute(g, x, order);
 }
 
-/* The size that stands at -1: the elements of x over the product of the other sizes. */
+/* The size for -1: the number of elements of x divided by the product of the other sizes. */
 static ir_ref inferred(ir_graph *g, ir_ref x, const ir_ref *shape, const ir_ref *dims, size_t rank,
                        size_t at) {
   ir_ref others[IR_MAX_RANK];

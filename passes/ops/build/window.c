@@ -1,7 +1,7 @@
-/* Views that take a part of the axes, step through them, turn them round, or pad them. */
+/* Views that slice axes, step through them, flip them, or pad them. */
 #include "passes/ops/check.h"
 
-/* x and n attributes per axis, n = per * rank; false after failing. `what` names one entry. */
+/* Checks x and a list with `per` entries per axis; false after failing. `what` names one entry. */
 static bool whole_list(ir_graph *g, const char *who, ir_ref x, const ir_ref *list, size_t n, size_t per,
                        const char *what) {
   if (!op_tensors(g, who, &x, 1)) return false;
@@ -19,8 +19,7 @@ static bool whole_list(ir_graph *g, const char *who, ir_ref x, const ir_ref *lis
   return false;
 }
 
-/* Is the fact to be refused? `known`: it follows from what the caller is about, whether it can be proven or
- * not. */
+/* Is the fact to be refused? `known`: the caller knows that it holds, so it is refused only if disproved. */
 static bool doubtful(ir_graph *g, bool known, ir_op cmp, ir_ref a, ir_ref b) {
   static const uint8_t opposite[IR_OP_COUNT] = {[IR_OP_GE] = IR_OP_LT, [IR_OP_LE] = IR_OP_GT};
   return known ? op_decided(g, (ir_op)opposite[cmp], a, b) : !op_decided(g, cmp, a, b);
@@ -58,7 +57,7 @@ ir_ref op_shrink_known(ir_graph *g, ir_ref x, const ir_ref *bounds) {
   return x ? shrink_axes(g, x, bounds, ir_rank(g, x), true) : 0;
 }
 
-/* A position from the end when it is a negative constant. */
+/* An index, counted from the end where it is a negative constant. */
 static ir_ref from_end(ir_graph *g, ir_ref position, ir_ref size) {
   int64_t value;
   return ir_is_const(g, position, &value) && value < 0 ? pass_add(g, size, position)
@@ -133,7 +132,7 @@ ir_ref op_point(ir_graph *g, ir_ref x, ir_ref index, int64_t axis) {
   return op_make(g, IR_OP_POINT, ir_dtype_of(g, x), dims, n, ir_pack_arg(at, 0), (ir_ref[]){x, place}, 2);
 }
 
-/* What repeats elements needs one. */
+/* A mode that repeats elements needs at least one; false after failing. */
 static bool mode_allows(ir_graph *g, ir_ref x, size_t axis, int mode, ir_ref lo, ir_ref hi) {
   ir_ref size = ir_dim(g, x, (uint32_t)axis), zero = ir_index(g, 0);
   if (mode == IR_PAD_CONSTANT || (lo == zero && hi == zero)) return true;

@@ -7,7 +7,7 @@
 typedef struct formula {
   const char *who;
   ir_ref x;
-  ir_dtype wide, dtype; /* to compute in, of the result */
+  ir_dtype wide, dtype; /* wide: to compute in; dtype: of the result */
 } formula;
 
 static bool begin_formula(ir_graph *g, formula *f, ir_ref x) {
@@ -58,7 +58,7 @@ ir_ref op_leaky_relu(ir_graph *g, ir_ref x, double alpha) {
   return end_formula(g, &f, op_where(g, is_positive(g, &f), f.x, op_mul(g, f.x, number(g, &f, alpha))));
 }
 
-/* The exponential sees no x > 0, where it might overflow and spoil the derivative. */
+/* The exponential is applied to min(x, 0): for x > 0 it might overflow and make the derivative NaN. */
 ir_ref op_elu(ir_graph *g, ir_ref x, double alpha) {
   formula f = {.who = "elu"};
   if (!begin_formula(g, &f, x) || !has_slope(g, &f, alpha)) return 0;
@@ -76,7 +76,7 @@ ir_ref op_square(ir_graph *g, ir_ref x) {
   return op_compose_begin(g, "square", &x, 1) ? op_compose_end(g, "square", op_mul(g, x, x)) : 0;
 }
 
-/* NaN of NaN, and +0 of both zeros; a constant to derivatives */
+/* NaN for NaN, +0 for both zeros; constant for derivatives */
 ir_ref op_sign(ir_graph *g, ir_ref x) {
   if (!op_compose_begin(g, "sign", &x, 1)) return 0;
   ir_dtype t = ir_dtype_of(g, x);

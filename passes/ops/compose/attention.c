@@ -1,6 +1,6 @@
-/* Attention (Vaswani et al. 2017): softmax(q k^T scale + mask) v. As with softmax, the greatest score of a
- * row is taken off, so that nothing overflows; the result does not depend on it, so that derivatives take it
- * for a constant. Rows are divided by their sums at the end, which leaves rows without a key at 0 / 1. */
+/* Attention (Vaswani et al. 2017): softmax(q k^T scale + mask) v. As in softmax, the maximum score of a row
+ * is subtracted, so that nothing overflows; the result does not depend on it, so derivatives treat it as a
+ * constant. Rows are divided by their sums at the end; a row without a key becomes 0 / 1. */
 #include "impl.h"
 
 #include <math.h>
@@ -8,14 +8,14 @@
 enum { Q, K, V, MASK };
 
 typedef struct attention {
-  ir_ref x[4]; /* in the dtype to compute in, but for the mask */
+  ir_ref x[4]; /* in the dtype to compute in, except the mask */
   size_t n;
   ir_dtype dtype; /* of the result */
 } attention;
 
 static ir_ref from_end(ir_graph *g, ir_ref x, uint32_t i) { return ir_dim(g, x, ir_rank(g, x) - i); }
 
-/* The last axes of q, k and v; false after failing. */
+/* Checks ranks and the last axes of q, k and v; false after failing. */
 static bool check_ranks(ir_graph *g, const attention *a) {
   const ir_ref *x = a->x;
   for (int i = Q; i <= V; i++) {
@@ -92,7 +92,7 @@ static ir_ref factor(ir_graph *g, const attention *a, double scale) {
   return op_div(g, ir_float(g, wide, 1), op_unary(g, IR_OP_SQRT, op_size_value(g, wide, features)));
 }
 
-/* The scores of keys that take part, -inf for the others */
+/* The scores of the keys that take part, -inf for the others */
 static ir_ref masked(ir_graph *g, const attention *a, ir_ref scores, bool causal) {
   ir_ref none = ir_float(g, op_float_wide(a->dtype), -INFINITY);
   if (a->n > MASK && ir_dtype_of(g, a->x[MASK]) == IR_BOOL) scores = op_where(g, a->x[MASK], scores, none);

@@ -1,4 +1,4 @@
-/* Values that a derivative computes again. */
+/* Checkpoints: values that a derivative recomputes. */
 #include "passes/ops/build/control.h"
 #include "passes/ops/check.h"
 

@@ -1,4 +1,4 @@
-/* What the compositions share: how they begin and end, dtypes, short names. */
+/* Shared by the compositions: start and end, dtypes, short names. */
 #include "impl.h"
 
 bool op_compose_begin(ir_graph *g, const char *who, ir_ref *x, size_t n) {
@@ -22,7 +22,7 @@ ir_ref op_sub(ir_graph *g, ir_ref a, ir_ref b) { return op_binary(g, IR_OP_SUB, 
 ir_ref op_mul(ir_graph *g, ir_ref a, ir_ref b) { return op_binary(g, IR_OP_MUL, a, b); }
 ir_ref op_div(ir_graph *g, ir_ref a, ir_ref b) { return op_binary(g, IR_OP_DIV, a, b); }
 
-/* Position n of 0, 1, ..., n: a view, which folds to the size itself. */
+/* Element n of 0, 1, ..., n: a view, which folds to the size itself. */
 ir_ref op_size_value(ir_graph *g, ir_dtype dtype, ir_ref size) {
   int64_t value;
   if (!size) return 0;

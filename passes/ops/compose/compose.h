@@ -1,20 +1,20 @@
-/* The folder passes/ops/compose. Operations that are compositions.
+/* The folder passes/ops/compose: operations that are compositions.
  *
  *   in      operands and attributes
  *   out     several nodes of other operations
- *   holds   a refusal speaks of the composition, not of its parts */
+ *   holds   an error names the composition, not the operations that it records */
 
-/* Operations that are compositions: builders that record several nodes of other operations. They keep the
- * contract of ops.h; what they refuse is told in their own name. Where they compute with floats, f16 and bf16
- * are computed in f32 and rounded once, at the end. */
+/* Compositions: builders that record several nodes of other operations. They keep the contract of ops.h;
+ * errors of the builders that they call name the composition. Computations on f16 and bf16 are done in f32
+ * and rounded once, at the end. */
 #ifndef VIEWFOLD_PASSES_OPS_COMPOSE_COMPOSE_H
 #define VIEWFOLD_PASSES_OPS_COMPOSE_COMPOSE_H
 
 #include "passes/ops/ops.h"
 
-/* softmax.c. Shifted by the maximum, so nothing overflows; results are floats. A row of -inf alone
- * has softmax and log_softmax NaN (0/0) and logsumexp -inf; +inf gives NaN and +inf. The axis has at least
- * one element. */
+/* softmax.c. Rows are shifted by their maximum, so nothing overflows; results are floats. A row of only -inf
+ * has softmax and log_softmax NaN (0/0) and logsumexp -inf; a row with +inf gives NaN, and logsumexp +inf.
+ * The axis has at least one element. */
 ir_ref op_softmax(ir_graph *g, ir_ref x, int64_t axis);
 ir_ref op_log_softmax(ir_graph *g, ir_ref x, int64_t axis);
 ir_ref op_logsumexp(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims); /* as op_reduce */
@@ -28,32 +28,34 @@ ir_ref op_elu(ir_graph *g, ir_ref x, double alpha);        /* alpha (exp(x) - 1)
 ir_ref op_reciprocal(ir_graph *g, ir_ref x);
 ir_ref op_square(ir_graph *g, ir_ref x);
 ir_ref op_sign(ir_graph *g, ir_ref x);
-ir_ref op_clip(ir_graph *g, ir_ref x, ir_ref low, ir_ref high); /* min(max(x, low), high); 0 for none */
+ir_ref op_clip(ir_graph *g, ir_ref x, ir_ref low,
+               ir_ref high); /* min(max(x, low), high); a bound of 0: none */
 
-/* attention.c. x: q [..., n, d], k [..., m, d], v [..., m, c] and, if n is 4, a mask that broadcasts
- * to [..., n, m]: bool, true where a key takes part, or a float, added to the scores. The axes before
- * broadcast. scale 0: 1 / sqrt(d). causal: query i takes keys 0..i. A query without any key gives 0. m is at
- * least 1. */
+/* attention.c. x: q [..., n, d], k [..., m, d], v [..., m, c] and, if n is 4, a mask that broadcasts to [...,
+ * n, m]: bool, true where a key takes part, or a float that is added to the scores. The leading axes
+ * broadcast. scale 0: 1 / sqrt(d). causal: query i attends to keys 0..i. A query without any key gives 0. m
+ * is at least 1. */
 ir_ref op_attention(ir_graph *g, const ir_ref *x, size_t n, double scale, bool causal);
 
-/* moments.c. The sum of the squared deviations from the mean over max(count - correction, 0); its
- * root. */
+/* moments.c. The sum of the squared deviations from the mean, divided by max(count - correction, 0); op_std:
+ * its square root. */
 ir_ref op_var(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims, double correction);
 ir_ref op_std(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims, double correction);
 
-/* norm.c. x[0] over its axes from `axis` to the last: (x - mean) / sqrt(variance + eps), or
- * x / sqrt(mean of squares + eps); then times x[1], the weight, and plus x[2], the bias, as far as given.
- * These broadcast to the axes normalised. */
+/* norm.c. Normalises x[0] over its axes from `axis` to the last: (x - mean) / sqrt(variance + eps), or x /
+ * sqrt(mean of squares + eps); then times x[1], the weight, and plus x[2], the bias, where given. Weight and
+ * bias broadcast to the normalised axes. */
 ir_ref op_layer_norm(ir_graph *g, const ir_ref *x, size_t n, int64_t axis, double eps);
 ir_ref op_rms_norm(ir_graph *g, const ir_ref *x, size_t n, int64_t axis, double eps); /* without a bias */
 
-/* split.c. Several results, as a TUPLE of tensors: at most OP_PARTS_MAX of them, at least one. */
+/* split.c. Several results, as a TUPLE of 1 to OP_PARTS_MAX tensors. */
 enum { OP_PARTS_MAX = 1024 };
 ir_ref op_split(ir_graph *g, ir_ref x, int64_t parts, int64_t axis); /* equal parts */
-ir_ref op_chunk(ir_graph *g, ir_ref x, int64_t chunks,
-                int64_t axis);                         /* the first n mod chunks one longer; none empty */
-ir_ref op_unbind(ir_graph *g, ir_ref x, int64_t axis); /* every position of the axis, which goes */
-ir_ref op_minmax(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims); /* least, greatest */
+/* The first n mod chunks parts are one longer; none is empty. */
+ir_ref op_chunk(ir_graph *g, ir_ref x, int64_t chunks, int64_t axis);
+ir_ref op_unbind(ir_graph *g, ir_ref x,
+                 int64_t axis); /* one result per index of the axis, which is removed */
+ir_ref op_minmax(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims); /* minimum, maximum */
 
 /* range.c */
 /* start, start + step, ... before stop, an index expression >= 0 or any integer. */
@@ -63,53 +65,53 @@ ir_ref op_arange_real(ir_graph *g, ir_dtype dtype, double start, double stop,
 ir_ref op_linspace(ir_graph *g, ir_dtype dtype, double start, double stop,
                    int64_t num); /* both ends; in f64 */
 
-/* triangle.c. Diagonal k holds the positions with column - row = k. */
+/* triangle.c. Diagonal k consists of the elements with column - row = k. */
 ir_ref op_eye(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank,
               int64_t diagonal);                         /* rank 1: square */
-ir_ref op_tril(ir_graph *g, ir_ref x, int64_t diagonal); /* zero above the diagonal, of the last two axes */
+ir_ref op_tril(ir_graph *g, ir_ref x, int64_t diagonal); /* zero above the diagonal of the last two axes */
 ir_ref op_triu(ir_graph *g, ir_ref x, int64_t diagonal); /* zero below */
 
-/* indirect.c. Modes as op_gather. axis NULL: of the row-major flattening. */
+/* indirect.c. Modes as in op_gather. axis NULL: indices into the row-major flattening. */
 ir_ref op_take(ir_graph *g, ir_ref x, ir_ref indices, const int64_t *axis, int mode);
-/* Along each line of the axis by its own indices: equal ranks, the other sizes broadcast, in the second
- * function to those of x, and updates to what is replaced. SCATTER, SCATTER_ADD. */
+/* Each line of the axis is indexed by its own indices. Ranks are equal; the sizes of the other axes
+ * broadcast, in the second function to those of x; updates broadcast to the replaced elements. SCATTER,
+ * SCATTER_ADD. */
 ir_ref op_take_along_axis(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode);
 ir_ref op_scatter_along_axis(ir_graph *g, ir_op op, ir_ref x, ir_ref indices, ir_ref updates, int64_t axis,
                              int mode);
-/* x with the window that begins at start, from the end when a negative constant, replaced: by the update,
- * which broadcasts to the window's size; NULL: its own */
+/* x with the window that begins at start (counted from the end where a negative constant) replaced by the
+ * update, which broadcasts to the window. size NULL: the size of the update. */
 ir_ref op_slice_update(ir_graph *g, ir_ref x, ir_ref update, const ir_ref *start, const ir_ref *size,
                        size_t n);
 
 /* einsum.c. "ij,jk->ik" and the like: letters label axes, ... any number of them; without -> the result has
- * the axes of ... and the letters that stand once, in ASCII's order. A label twice in a term is its diagonal;
- * sizes of a label are equal or 1. Accumulates as op_matmul does. */
+ * the axes of ... and the letters that occur once, in ASCII order. A label that occurs twice in a term is its
+ * diagonal; sizes of a label are equal or 1. Accumulates as op_matmul does. */
 ir_ref op_einsum(ir_graph *g, const char *equation, size_t length, const ir_ref *x, size_t n);
 
-/* Windows that slide over an axis: window p holds elements p * stride + q * dilation, q < extent, of the axis
- * padded by `before` and `after`. As many as lie inside. */
+/* Sliding windows of an axis: window p holds the elements p * stride + q * dilation, q < extent, of the axis
+ * padded by `before` and `after`. Only windows inside of the padded axis count. */
 typedef struct op_window {
   int64_t extent, stride, dilation, before, after;
-  int64_t extra; /* of a transposed convolution: elements more at the end of the result */
+  int64_t extra; /* transposed convolution: additional elements at the end of the result */
 } op_window;
 
-/* conv.c. x[0]: [batch, channels, spatial...]; x[1], the weight: [channels of the result, channels /
- * groups, extents...], of a transposed one [channels, channels of the result / groups, extents...]; x[2] if n
- * is 3, the bias: [channels of the result]. Extents are those of the weight. Accumulates as op_matmul does.
- */
+/* conv.c. x[0]: [batch, channels, spatial...]; x[1], the weight: [result channels, channels / groups,
+ * extents...], for a transposed convolution [channels, result channels / groups, extents...]; x[2] if n is 3,
+ * the bias: [result channels]. Extents are those of the weight. Accumulates as op_matmul does. */
 ir_ref op_conv(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_t axes, int64_t groups);
 ir_ref op_conv_transpose(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_t axes,
                          int64_t groups);
-/* pooling.c. Over the last axes. Padding is less than every element, or 0 and counted if count_pads; at
- * most half a window. */
+/* pooling.c. Over the last axes. Padding is less than every element (max_pool), or 0, counted if count_pads
+ * (avg_pool); it is at most half a window. */
 ir_ref op_max_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes);
 ir_ref op_avg_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes, bool count_pads);
 
-/* random.c. Threefry-2x32: two random u32 words, as a TUPLE, from two of a key and two of a counter,
- * u32 tensors that broadcast. */
+/* random.c. Threefry-2x32: two random u32 words, as a TUPLE, from the two words of a key and the two words of
+ * a counter, u32 tensors that broadcast. */
 ir_ref op_threefry(ir_graph *g, const ir_ref operands[4]);
-/* What a draw is of: element i in row-major order takes its bits from word i mod 2 of threefry2x32(seed, i //
- * 2), an f64 from both words of threefry2x32(seed, i). The seed is an integer scalar, taken modulo 2^64. */
+/* A draw: element i in row-major order takes its bits from word i mod 2 of threefry2x32(seed, i // 2); an f64
+ * takes both words of threefry2x32(seed, i). The seed is an integer scalar, modulo 2^64. */
 typedef struct op_draw {
   ir_dtype dtype; /* a float */
   const ir_ref *shape;

@@ -1,19 +1,18 @@
-/* Convolutions (cross-correlations, as networks call them): the windows of x times the weight, summed over
- * channels and positions. A transposed one is that of x with stride - 1 zeros between its elements, by the
- * weight turned round. */
+/* Convolutions (cross-correlations, as neural networks use the word): the windows of x times the weight,
+ * summed over channels and window indices. A transposed convolution inserts stride - 1 zeros between the
+ * elements of x and uses the weight flipped along its spatial axes. */
 #include "window.h"
 
 typedef struct conv {
   const char *who;
   ir_ref x, weight, bias; /* in the dtype to compute in; bias: 0 for none */
-  size_t axes;            /* spatial ones */
+  size_t axes;            /* number of spatial axes */
   int64_t groups;
   op_window w[IR_MAX_RANK];
   ir_dtype dtype; /* of the result */
 } conv;
 
-/* What both kinds check; `in` and `out` are the axes of the weight that hold channels of x and of the result.
- * False after failing. */
+/* Checks that both kinds share. False after failing. */
 static bool start_conv(ir_graph *g, conv *c, const ir_ref *x, size_t n, const op_window *w, size_t axes,
                        int64_t groups) {
   ir_ref own[3] = {x[0], x[1], n > 2 ? x[2] : 0};
@@ -45,8 +44,8 @@ static bool start_conv(ir_graph *g, conv *c, const ir_ref *x, size_t n, const op
   return true;
 }
 
-/* Channels: `of_x` of x are those that the weight says, `split` is divisible by the groups, and the bias has
- * `out`. False after failing. */
+/* Checks channels: x has as many as `expected` (from the weight), `split` is divisible by the groups, and the
+ * bias has `out` elements. False after failing. */
 static bool channels(ir_graph *g, const conv *c, ir_ref expected, ir_ref split, ir_ref out) {
   ir_ref have = ir_dim(g, c->x, 1), groups = ir_index(g, c->groups);
   if (!op_decided(g, IR_OP_EQ, have, expected)) {
@@ -78,8 +77,8 @@ static void convert_to_wide(ir_graph *g, conv *c) {
   if (c->bias) c->bias = op_convert(g, c->who, c->bias, within);
 }
 
-/* x [batch, groups, 1, in, places..., positions...] times weight [groups, out, in, 1..., positions...],
- * summed over in and positions; then the groups and their channels as one axis. */
+/* x [batch, groups, 1, in, windows..., indices...] times weight [groups, out, in, 1..., indices...], summed
+ * over in and the indices within windows; then the groups and their channels are merged into one axis. */
 static ir_ref correlate(ir_graph *g, conv *c) {
   ir_ref dims[2 * IR_MAX_RANK], list[IR_MAX_RANK];
   if (!c->x || !c->weight) return 0;
@@ -120,7 +119,7 @@ ir_ref op_conv(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_
   return op_compose_end(g, c.who, correlate(g, &c));
 }
 
-/* stride - 1 zeros between the elements of each spatial axis. */
+/* Inserts stride - 1 zeros between the elements of each spatial axis. */
 static ir_ref dilate_input(ir_graph *g, ir_ref x, const op_window *w, size_t axes) {
   ir_ref dims[IR_MAX_RANK + 1], list[2 * IR_MAX_RANK + 2], zero = ir_index(g, 0);
   for (uint32_t a = 2; a < 2 + axes && x; a++) {
@@ -143,7 +142,7 @@ static ir_ref dilate_input(ir_graph *g, ir_ref x, const op_window *w, size_t axe
   return x;
 }
 
-/* The weight [groups * in, out, ...] as [groups * out, in, ...], turned round. */
+/* The weight [groups * in, out, ...] as [groups * out, in, ...], flipped along its spatial axes. */
 static ir_ref transposed_weight(ir_graph *g, const conv *c) {
   ir_ref dims[IR_MAX_RANK + 1], axes[IR_MAX_RANK], in = pass_div_int(g, ir_dim(g, c->weight, 0), c->groups),
                                                    out = ir_dim(g, c->weight, 1);
@@ -156,9 +155,9 @@ static ir_ref transposed_weight(ir_graph *g, const conv *c) {
   return op_flip(g, op_reshape(g, y, dims + 1, 2 + m), axes, m);
 }
 
-/* The result of stride s has (i - 1)*s + span - before - after + extra elements: the spread axis has (i -
- * 1)*s + 1, and is padded by span - 1 - before and span - 1 - after + extra, or cut where that is negative.
- */
+/* The result for stride s has (i - 1)*s + span - before - after + extra elements: the axis with zeros
+ * inserted has (i - 1)*s + 1, and is padded by span - 1 - before and span - 1 - after + extra, or shrunk
+ * where that is negative. */
 ir_ref op_conv_transpose(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_t axes,
                          int64_t groups) {
   conv c = {.who = "conv_transpose"};

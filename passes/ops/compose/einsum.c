@@ -1,7 +1,7 @@
-/* Einstein's sums (NumPy's einsum). Operands are contracted from left to right, two at a time. Axes that no
- * later operand and not the result has are summed at once: those of one operand by SUM, those of both by
- * MATMUL, whose batch axes are the others that both have, and whose rows and columns are the axes that only
- * one has. */
+/* Einstein summation (NumPy's einsum). Operands are contracted from left to right, two at a time. Axes that
+ * neither a later operand nor the result has are summed at once: those of one operand by SUM, those of both
+ * by MATMUL. The batch axes of the MATMUL are the remaining axes that both have; its rows and columns are the
+ * axes that only one has. */
 #include "einsum_parse.h"
 
 typedef struct work {
@@ -10,7 +10,7 @@ typedef struct work {
   ir_ref size[EINSUM_LABELS]; /* 0: no such label */
 } work;
 
-/* The size of each label: 1, or that of the operands where it is another. False after failing. */
+/* Finds the size of each label: the operands' size that is not 1, or else 1. False after failing. */
 static bool find_sizes(work *w) {
   ir_graph *g = w->g;
   size_t owner[EINSUM_LABELS] = {0};
@@ -47,9 +47,9 @@ static void drop_label(einsum_term *t, uint32_t at) {
   t->rank--;
 }
 
-/* The diagonal of the last two axes, both of size n, as one axis. Flattened, its elements lie n + 1 apart:
- * where n is a number, a stride; otherwise the first column of rows of n + 1, once n elements are added at
- * the end. */
+/* The diagonal of the last two axes, both of size n, as one axis. In the flattened axes its elements are n +
+ * 1 apart: a stride where n is constant; otherwise the first column of rows of n + 1, after n elements are
+ * added at the end. */
 static ir_ref diagonal(ir_graph *g, ir_ref x, ir_ref n) {
   ir_ref dims[IR_MAX_RANK], list[2 * IR_MAX_RANK], zero = ir_index(g, 0);
   if (!x || !zero) return 0;
@@ -69,8 +69,8 @@ static ir_ref diagonal(ir_graph *g, ir_ref x, ir_ref n) {
   return op_point(g, op_reshape(g, x, dims, rank + 1), zero, rank);
 }
 
-/* Each label once in its term. Where one label has axes of 1 and of n, the diagonal of the first is all there
- * is. */
+/* Replaces each label that occurs twice in the term by the diagonal of its axes, whose sizes must be equal.
+ * False after failing. */
 static bool take_diagonals(work *w, einsum_term *t) {
   ir_graph *g = w->g;
   for (uint32_t k = 0; k < t->rank; k++)
@@ -104,7 +104,7 @@ static bool wanted(const work *w, uint8_t label, size_t from) {
   return is;
 }
 
-/* Sum over labels that are not in `other` (NULL: none) and not wanted from term `from` on. */
+/* Sums over the labels that are not in `other` (NULL: none) and not wanted from term `from` on. */
 static void sum_out(work *w, einsum_term *t, const einsum_term *other, size_t from) {
   ir_ref axes[IR_MAX_RANK];
   size_t n = 0;
@@ -118,14 +118,14 @@ static void sum_out(work *w, einsum_term *t, const einsum_term *other, size_t fr
   *t = left;
 }
 
-/* Axes in the order of the labels, which are all of its own. */
+/* Permutes the axes to the order of the labels, which are all labels of the term. */
 static ir_ref arranged(work *w, const einsum_term *t, const uint8_t *labels, size_t n) {
   ir_ref order[IR_MAX_RANK];
   for (size_t i = 0; i < n; i++) order[i] = ir_index(w->g, find_label(t, labels[i]));
   return op_permute(w->g, t->x, order, n);
 }
 
-/* Labels of two terms, by what a matrix product makes of them. */
+/* The labels of two terms by their role in a matrix product. */
 typedef struct groups {
   uint8_t batch[IR_MAX_RANK], summed[IR_MAX_RANK], own[2][IR_MAX_RANK];
   size_t batches, sums, owns[2];
@@ -163,13 +163,13 @@ static ir_ref matrix(work *w, const einsum_term *t, const groups *p, int side) {
   ir_ref x = arranged(w, t, order, n);
   if (!x) return 0;
   for (size_t i = 0; i < n; i++) dims[i] = i < p->batches ? ir_dim(g, x, (uint32_t)i) : w->size[order[i]];
-  x = op_expand(g, x, dims, n); /* what is 1 and summed with n */
+  x = op_expand(g, x, dims, n); /* a size of 1 that is summed with n */
   dims[p->batches + (side == 0 ? 0 : 1)] = sizes_of(w, p->own[side], own);
   dims[p->batches + (side == 0 ? 1 : 0)] = sizes_of(w, p->summed, p->sums);
   return op_reshape(g, x, dims, p->batches + 2);
 }
 
-/* The elementwise product, over the axes of the result and then those summed, which are summed. */
+/* The elementwise product over the axes of the result and the summed axes, followed by the sum. */
 static ir_ref product(work *w, const einsum_term *t, const einsum_term *made, const groups *p) {
   ir_graph *g = w->g;
   uint8_t all[2 * IR_MAX_RANK];
@@ -196,7 +196,7 @@ static ir_ref product(work *w, const einsum_term *t, const einsum_term *made, co
   return p->sums ? op_reduce(g, IR_OP_SUM, y, axes, p->sums, false) : y;
 }
 
-/* One term of two; the terms from `next` on are still to come. */
+/* Contracts two terms to one, t[0]; the terms from `next` on are still to come. */
 static void contract(work *w, einsum_term *t, size_t next) {
   ir_graph *g = w->g;
   groups p = grouped(w, t, next);

@@ -1,4 +1,4 @@
-/* Reading equations of einsum. */
+/* Parser of einsum equations. */
 #include "einsum_parse.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ static bool read_word(const reader *r, const char *text, size_t length, word *w)
   return true;
 }
 
-/* Labels for each axis, `spare` of them for the ellipsis. */
+/* Assigns a label to each axis, `spare` of them for the ellipsis. */
 static void read_labels(const word *w, uint32_t spare, einsum_term *t) {
   t->rank = 0;
   for (uint32_t i = 0; i < w->count; i++) {
@@ -76,7 +76,8 @@ static bool read_operand(const reader *r, const char *text, size_t length, einsu
   return true;
 }
 
-/* Without ->: the axes of the ellipses, then the letters that stand once, in order. */
+/* The result of an equation without ->: the axes of the ellipses, then the letters that occur once, in
+ * order. */
 static bool implied(const reader *r, einsum *e, uint32_t spare) {
   unsigned seen[EINSUM_LABELS] = {0};
   for (size_t i = 0; i < e->count; i++)

@@ -5,8 +5,8 @@
 #include "impl.h"
 
 enum {
-  EINSUM_LETTERS = 52,                          /* A..Z, a..z: in ASCII's order */
-  EINSUM_LABELS = EINSUM_LETTERS + IR_MAX_RANK, /* then the axes of an ellipsis, the last one last */
+  EINSUM_LETTERS = 52,                          /* A..Z, a..z, in ASCII order */
+  EINSUM_LABELS = EINSUM_LETTERS + IR_MAX_RANK, /* then the axes of an ellipsis, aligned at the end */
   EINSUM_TERMS = 32
 };
 

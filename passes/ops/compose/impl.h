@@ -1,13 +1,14 @@
-/* What the compositions share. */
+/* Shared by the compositions. */
 #ifndef VIEWFOLD_PASSES_OPS_COMPOSE_IMPL_H
 #define VIEWFOLD_PASSES_OPS_COMPOSE_IMPL_H
 
 #include "compose.h"
 #include "passes/ops/check.h"
 
-/* Make weak constants firm; false after an earlier error, or when an operand is no tensor. */
+/* Converts weak constants to their default dtypes; false after an earlier error, or when an operand is no
+ * tensor. */
 bool op_compose_begin(ir_graph *g, const char *who, ir_ref *x, size_t n);
-/* What was made; if a builder within refused it, `who` is made to say so. */
+/* Returns `made`; if it is 0 because a builder refused it, the error names `who`. */
 ir_ref op_compose_end(ir_graph *g, const char *who, ir_ref made);
 
 ir_dtype op_float_wide(ir_dtype dtype); /* the float dtype to compute in: f32 for f16 and bf16 */
@@ -15,9 +16,9 @@ ir_ref op_add(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref op_sub(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref op_mul(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref op_div(ir_graph *g, ir_ref a, ir_ref b);
-/* A size as a scalar of the dtype, which may be symbolic. */
+/* A size, which may be symbolic, as a scalar of the dtype. */
 ir_ref op_size_value(ir_graph *g, ir_dtype dtype, ir_ref size);
-/* moments.c: of x, which has the dtype to compute in. */
+/* moments.c: the variance of x, which already has the dtype to compute in. */
 ir_ref op_squared_deviation(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims,
                             double correction);
 

@@ -1,4 +1,4 @@
-/* Indexing along an axis, as take_along_axis does, and windows that are replaced. */
+/* Indexing along an axis, as take_along_axis does, and replacing windows. */
 #include "impl.h"
 
 ir_ref op_take(ir_graph *g, ir_ref x, ir_ref indices, const int64_t *axis, int mode) {
@@ -6,8 +6,9 @@ ir_ref op_take(ir_graph *g, ir_ref x, ir_ref indices, const int64_t *axis, int m
   return op_compose_end(g, "take", op_gather(g, flat, indices, axis ? *axis : 0, mode));
 }
 
-/* x and the indices have equal ranks and, but for the axis, sizes that broadcast. Both grow to them, x only
- * where `grows`, and the axis becomes the last one; dims are those of the indices. False after failing. */
+/* x and the indices have equal ranks and, except for the axis, sizes that broadcast. Both are expanded to
+ * these, x only where `grows`, and the axis is moved last; dims are the sizes of the indices before the move.
+ * False after failing. */
 static bool align(ir_graph *g, const char *who, ir_ref *x, ir_ref *indices, int64_t *axis, bool grows,
                   ir_ref *dims) {
   uint32_t rank = ir_rank(g, *x);
@@ -61,7 +62,7 @@ ir_ref op_scatter_along_axis(ir_graph *g, ir_op op, ir_ref x, ir_ref indices, ir
   return op_compose_end(g, who, op_move_axis(g, made, -1, axis));
 }
 
-/* A choice by position, so that whatever was in the window leaves no trace. */
+/* Selects by index with where, so that old values in the window have no effect, not even NaN. */
 ir_ref op_slice_update(ir_graph *g, ir_ref x, ir_ref update, const ir_ref *start, const ir_ref *size,
                        size_t n) {
   if (!op_compose_begin(g, "slice_update", &x, 1) || !op_tensors(g, "slice_update", &update, 1)) return 0;

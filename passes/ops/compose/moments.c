@@ -1,8 +1,8 @@
-/* Variance and standard deviation, in two passes: the mean, then the squares of the deviations from it. The
- * sum of squares less the square of the sum would cancel. */
+/* Variance and standard deviation in two passes: the mean, then the squares of the deviations from it. The
+ * sum of squares minus the square of the sum would lose digits by cancellation. */
 #include "impl.h"
 
-/* How many elements each result comes from, less the correction, but not less than 0. */
+/* max(number of elements per result - correction, 0), as a scalar. */
 static ir_ref divisor(ir_graph *g, ir_ref x, uint32_t set, double correction) {
   ir_dtype dtype = ir_dtype_of(g, x);
   ir_ref dims[IR_MAX_RANK];
@@ -29,7 +29,7 @@ ir_ref op_squared_deviation(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n,
   return op_div(g, op_reduce(g, IR_OP_SUM, square, axes, n, keepdims), divisor(g, x, set, correction));
 }
 
-/* Of x, made firm; in the dtype to compute in. */
+/* The variance of x, no weak constant, in the dtype to compute in. */
 static ir_ref variance(ir_graph *g, const char *who, ir_ref x, const ir_ref *axes, size_t n, bool keepdims,
                        double correction) {
   if (!(correction >= 0 && correction <= 0x1p53))

@@ -1,6 +1,5 @@
-/* Normalisation over the last axes, as of layers (Ba et al. 2016) and by the root mean square (Zhang,
- * Sennrich 2019).
- */
+/* Normalisation over the last axes: layer norm (Ba et al. 2016) and root mean square norm (Zhang, Sennrich
+ * 2019). */
 #include "impl.h"
 
 #include <math.h>
@@ -27,7 +26,7 @@ static bool misfit(ir_graph *g, const norm *m, size_t k, const char *fact) {
   return false;
 }
 
-/* A weight or bias broadcasts to the axes that are normalised; false after failing. */
+/* A weight or bias must broadcast to the normalised axes; false after failing. */
 static bool check_affine(ir_graph *g, const norm *m, size_t k) {
   uint32_t rank = ir_rank(g, m->x[0]), own = ir_rank(g, m->x[k]);
   if (own > m->count) return misfit(g, m, k, "");

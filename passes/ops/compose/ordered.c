@@ -1,4 +1,4 @@
-/* Operations along one axis in its order: cumulative ones and sorting. */
+/* Operations along one axis in its order: cumulative operations and sorting. */
 #include "impl.h"
 
 static const int64_t most_sorted = (int64_t)1 << 32;
@@ -17,7 +17,7 @@ ir_ref op_unlines(ir_graph *g, ir_ref lines, ir_ref like) {
   return lines ? op_reshape_known(g, lines, op_dims(g, like), ir_rank(g, like)) : 0;
 }
 
-/* Through the flattened lines, where element [i, j, k] lies at (i * size + j) * behind + k. */
+/* Gathers from the flattened lines, where element [i, j, k] is at (i * size + j) * behind + k. */
 ir_ref op_take_lines(ir_graph *g, ir_ref lines, ir_ref at) {
   if (!lines || !at) return 0;
   const ir_ref *dims = op_dims(g, at);
@@ -29,7 +29,7 @@ ir_ref op_take_lines(ir_graph *g, ir_ref lines, ir_ref at) {
   return op_gather(g, flat, op_add(g, index, op_iota(g, IR_I64, dims, 3, 2)), 0, IR_GATHER_CLIP);
 }
 
-/* The operation alone, of an axis >= 0. */
+/* The node itself, for an axis >= 0. */
 static ir_ref order_along_axis(ir_graph *g, ir_op op, ir_ref x, ir_dtype dtype, int64_t axis, int mode) {
   return op_make(g, op, dtype, op_dims(g, x), ir_rank(g, x), ir_pack_arg(axis, mode), &x, 1);
 }
@@ -40,7 +40,7 @@ static bool is_cumulative(ir_op op) {
   return op < IR_OP_COUNT && ir_ops[op].cls == IR_CLASS_ORDERED && op != IR_OP_SORT && op != IR_OP_ARGSORT;
 }
 
-/* Each element moves one on: the first is the result of nothing. */
+/* Shifts each element by one; the first becomes `first`, the result for no elements. */
 static ir_ref shifted(ir_graph *g, ir_ref x, int64_t axis, ir_ref first) {
   if (!x) return 0;
   ir_ref pads[2 * IR_MAX_RANK], bounds[2 * IR_MAX_RANK];
@@ -82,7 +82,7 @@ ir_ref op_cumulative(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool exclusi
 
 /* sorting */
 
-/* Makes x firm; the axis, or -1 after failing. */
+/* Converts x if it is a weak constant, and checks the axis; returns the axis, or -1 after failing. */
 static int64_t sorted_axis(ir_graph *g, const char *who, ir_ref *x, int64_t axis) {
   *x = op_firm(g, *x);
   if (!op_tensors(g, who, x, 1)) return -1;

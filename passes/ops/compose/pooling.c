@@ -1,10 +1,11 @@
-/* Pooling: the greatest or the mean of each window over the last axes. */
+/* Pooling: the maximum or the mean of each window over the last axes. */
 #include "window.h"
 
 #include <math.h>
 
-/* Each window holds an element: one padded by at most half of its span reaches into the axis at either end,
- * and steps over it only if the dilation is greater than the axis. False after failing. */
+/* Checks that each window holds an element: a window that is padded by at most half of its span reaches into
+ * the axis from either end, and steps over the axis only if the dilation is greater than its size. False
+ * after failing. */
 static bool holds_elements(ir_graph *g, const char *who, ir_ref x, const op_window *w, uint32_t axis,
                            size_t i) {
   int64_t span = (w->extent - 1) * w->dilation + 1;
@@ -40,7 +41,7 @@ static bool start_pool(ir_graph *g, const char *who, ir_ref *x, const op_window 
   return true;
 }
 
-/* Over the positions in the windows: the last axes. */
+/* Reduces the last axes: the indices within windows. */
 static ir_ref reduced(ir_graph *g, ir_op op, ir_ref windows, size_t axes) {
   ir_ref list[IR_MAX_RANK];
   if (!windows) return 0;
@@ -48,7 +49,7 @@ static ir_ref reduced(ir_graph *g, ir_op op, ir_ref windows, size_t axes) {
   return op_reduce(g, op, windows, list, axes, false);
 }
 
-/* What is less than or equal to everything. */
+/* The least value of the dtype. */
 static ir_ref least(ir_graph *g, ir_dtype dtype) {
   if (ir_is_float(dtype)) return ir_float(g, dtype, -INFINITY);
   bool is_signed = ir_dtypes[dtype].kind == IR_KIND_SIGNED;
@@ -62,7 +63,7 @@ ir_ref op_max_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes) {
   return op_compose_end(g, who, reduced(g, IR_OP_REDUCE_MAX, windows, axes));
 }
 
-/* How many elements of x, not of its padding, each window holds: over the last axes alone. */
+/* The number of elements of x, without padding, in each window, over the last axes alone. */
 static ir_ref counted(ir_graph *g, const char *who, ir_ref x, const op_window *w, size_t axes) {
   ir_ref one = ir_float(g, ir_dtype_of(g, x), 1);
   ir_ref ones = op_full(g, one, op_dims(g, x) + ir_rank(g, x) - axes, axes);

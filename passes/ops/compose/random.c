@@ -1,14 +1,14 @@
 /* Random numbers: Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy
- * as 1, 2, 3", 2011), a function of a key, the seed, and a counter, the place of an element. So an element
- * depends on nothing else: it is computed where it is used, in any order, and every backend and layout has
- * the same. */
+ * as 1, 2, 3", 2011), a function of a key (the seed) and a counter (the index of an element). An element
+ * depends on nothing else, so it is computed where it is used, in any order, and is the same on every backend
+ * and in every layout. */
 #include "impl.h"
 
 #include <math.h>
 
 enum { ROUNDS = 20, PARITY = 0x1bd11bda };
 
-/* Both are u32; computed at once where they are constants. */
+/* Both operands are u32; folded where they are constants. */
 static ir_ref word(ir_graph *g, ir_op op, ir_ref a, ir_ref b) {
   if (!a || !b || !op_is_const(g, a) || !op_is_const(g, b)) return op_binary(g, op, a, b);
   uint32_t x = (uint32_t)ir_const_value(g, a).i, y = (uint32_t)ir_const_value(g, b).i;
@@ -20,7 +20,7 @@ static ir_ref rotated(ir_graph *g, ir_ref x, int left) {
   return op_binary(g, IR_OP_OR, up, op_binary(g, IR_OP_SHR, x, ir_int(g, IR_U32, 32 - left)));
 }
 
-/* The counter x becomes two random words. */
+/* Replaces the counter x by two random words. */
 static void scramble(ir_graph *g, const ir_ref key[2], ir_ref x[2]) {
   static const uint8_t turns[8] = {13, 15, 26, 6, 17, 29, 16, 24};
   ir_ref both = word(g, IR_OP_XOR, key[0], key[1]);
@@ -53,7 +53,7 @@ ir_ref op_threefry(ir_graph *g, const ir_ref operands[4]) {
   return x[2] && x[3] ? ir_tuple(g, x + 2, 2) : op_compose_end(g, who, 0);
 }
 
-/* The 64 bits of the seed: its value modulo 2^64, in halves. False after failing. */
+/* The 64 bits of the seed, its value modulo 2^64, as two words. False after failing. */
 static bool key_of(ir_graph *g, const char *who, ir_ref seed, ir_ref key[2]) {
   seed = op_firm(g, seed);
   if (g->error->status || !op_tensors(g, who, &seed, 1)) return false;
@@ -71,8 +71,8 @@ static bool key_of(ir_graph *g, const char *who, ir_ref seed, ir_ref key[2]) {
   return key[0] && key[1];
 }
 
-/* The halves of i // per_counter, for i the place of each element in row-major order; *place gets i as u32,
- * or its low half. */
+/* Writes the two words of i // per_counter, where i is the row-major index of each element; *place: i as u32,
+ * its low word. */
 static void counters(ir_graph *g, const op_draw *d, const ir_ref *dims, int per_counter, ir_ref out[2],
                      ir_ref *place) {
   ir_ref count = op_numel(g, dims, d->rank);
@@ -88,8 +88,8 @@ static void counters(ir_graph *g, const op_draw *d, const ir_ref *dims, int per_
                            : op_cast(g, op_binary(g, IR_OP_SHR, i, ir_int(g, dtype, 32)), IR_U32);
 }
 
-/* Random integers k, uniform below 2^digits: 24 bits in u32, or 53 bits in u64 for f64. False after failing.
- */
+/* Random integers k, uniform in 0..2^digits - 1: 24 bits in u32, or 53 bits in u64 for f64. False after
+ * failing. */
 typedef struct draw {
   ir_ref k;
   int digits;
@@ -123,7 +123,7 @@ static bool draw_of(ir_graph *g, const char *who, const op_draw *d, draw *r) {
   return r->k != 0;
 }
 
-/* x scaled to less than 1; x is an integer of fewer bits than the float holds, so both steps are exact */
+/* x * 2^-digits; x is an integer of no more bits than the float holds, so both steps are exact */
 static ir_ref fraction(ir_graph *g, const draw *r, ir_ref x) {
   return op_mul(g, op_cast(g, x, r->wide), ir_float(g, r->wide, ldexp(1, -r->digits)));
 }
@@ -132,7 +132,7 @@ static double rounded(double value, ir_dtype dtype) {
   return ir_value_cast((ir_value){.f = value}, IR_F64, dtype).f;
 }
 
-/* The next float of the dtype below a finite one: one less in magnitude, or one more if negative. */
+/* The next smaller float of the dtype below a finite one. */
 static double below(double value, ir_dtype dtype) {
   static const ir_dtype bits[] = {[2] = IR_U16, [4] = IR_U32, [8] = IR_U64};
   unsigned char element[8];
@@ -162,8 +162,8 @@ ir_ref op_uniform(ir_graph *g, const op_draw *d, double low, double high) {
   return op_compose_end(g, "uniform", op_where(g, reached, ir_float(g, d->dtype, below(high, d->dtype)), x));
 }
 
-/* The midpoints of 2^digits equal parts of (-1, 1): odd multiples of 2^-digits, which are exact, never 0 and
- * never 1. */
+/* erfinv of the midpoints of 2^digits equal intervals of (-1, 1): odd multiples of 2^-digits, which are
+ * exact, never 0 and never 1. */
 ir_ref op_normal(ir_graph *g, const op_draw *d, double mean, double std) {
   draw r;
   if (!draw_of(g, "normal", d, &r)) return 0;

@@ -1,12 +1,12 @@
-/* Evenly spaced numbers. Integers are exact: computed in i64, then converted. Others are computed in f64, as
- * NumPy does, then rounded. */
+/* Evenly spaced numbers. Integer ranges are exact: computed in i64, then converted. Others are computed in
+ * f64, as NumPy does, then rounded. */
 #include "impl.h"
 
 #include "ir/arith.h"
 
 #include <math.h>
 
-/* The integer must be one of dtype; false after failing. */
+/* The dtype must hold the integer; false after failing. */
 static bool check_holds(ir_graph *g, ir_dtype dtype, int64_t value) {
   ir_value converted, v = {.i = value};
   if (op_holds(dtype, v, IR_I64, &converted)) return true;
@@ -20,7 +20,7 @@ static bool is_held(ir_dtype dtype, int64_t start, int64_t step, int64_t place) 
          op_holds(dtype, v, IR_I64, &converted);
 }
 
-/* So many numbers, which depends on variables, are all ones of dtype; false after failing. */
+/* The dtype must hold all numbers of a range whose length depends on variables; false after failing. */
 static bool all_held(ir_graph *g, ir_dtype dtype, int64_t start, ir_ref length, int64_t step) {
   int64_t most = ir_bounds_of(g, length).hi, held = 1, not_held = most;
   if (most <= 0) return true;
@@ -44,7 +44,7 @@ static bool counts(ir_graph *g, const char *who, ir_dtype dtype) {
   return false;
 }
 
-/* How many of start, start + step, ... lie before stop: max(0, ceil((stop - start) / step)); 0 after failing.
+/* The number of start, start + step, ... before stop: max(0, ceil((stop - start) / step)); 0 after failing.
  */
 static ir_ref length_of(ir_graph *g, int64_t start, ir_ref stop, int64_t step) {
   int64_t end, wide = step < 0 ? -step : step;

@@ -1,14 +1,14 @@
-/* Exponentials over a sum of exponentials. With m the maximum of a row, exp(x - m) <= 1 and one term is 1, so
- * that neither the terms nor their sum overflow or vanish, and exp(x) / sum exp(x) = exp(x - m) / sum exp(x -
- * m). */
+/* Exponentials divided by a sum of exponentials. With m the maximum of a row, exp(x - m) <= 1 and one term is
+ * 1, so neither the terms nor their sum overflow or vanish, and exp(x) / sum exp(x) = exp(x - m) / sum exp(x
+ * - m). */
 #include "impl.h"
 
 #include <math.h>
 
 typedef struct row {
   ir_ref axis;
-  ir_ref shifted; /* x less its maximum */
-  ir_ref sum;     /* of the exponentials of that */
+  ir_ref shifted; /* x minus its maximum */
+  ir_ref sum;     /* sum of the exponentials of shifted */
   ir_dtype dtype; /* of the result */
 } row;
 
@@ -37,8 +37,8 @@ ir_ref op_log_softmax(ir_graph *g, ir_ref x, int64_t axis) {
   return op_cast(g, op_sub(g, r.shifted, op_unary(g, IR_OP_LOG, r.sum)), r.dtype);
 }
 
-/* An infinite maximum is not subtracted: inf - inf is NaN, while exp(-inf) = 0 and exp(inf) = inf are as they
- * should be. */
+/* An infinite maximum is not subtracted: inf - inf is NaN, while exp(-inf) = 0 and exp(inf) = inf are the
+ * wanted values. */
 ir_ref op_logsumexp(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims) {
   const char *who = "logsumexp";
   uint32_t set;

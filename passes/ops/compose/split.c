@@ -1,7 +1,7 @@
-/* Operations with several results: a tensor cut into parts along an axis, and both extrema. */
+/* Operations with several results: a tensor split into parts along an axis, and both extrema. */
 #include "impl.h"
 
-/* The window [begin, end) of one axis. */
+/* The slice [begin, end) of one axis. */
 static ir_ref window(ir_graph *g, ir_ref x, int64_t axis, ir_ref begin, ir_ref end) {
   ir_ref bounds[2 * IR_MAX_RANK];
   for (uint32_t i = 0; i < ir_rank(g, x); i++) {
@@ -11,7 +11,8 @@ static ir_ref window(ir_graph *g, ir_ref x, int64_t axis, ir_ref begin, ir_ref e
   return op_shrink(g, x, bounds, ir_rank(g, x));
 }
 
-/* Checks what split and chunk share, and makes x firm; the axis, or -1 after failing. */
+/* Checks shared by split and chunk, and conversion of x if it is a weak constant; returns the axis, or -1
+ * after failing. */
 static int64_t start_split(ir_graph *g, const char *who, ir_ref *x, int64_t parts, int64_t axis) {
   if (!op_compose_begin(g, who, x, 1)) return -1;
   if (parts < 1 || parts > OP_PARTS_MAX) {

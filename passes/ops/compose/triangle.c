@@ -1,9 +1,9 @@
-/* Matrices told by their diagonals: diagonal k holds the positions with column - row = k. */
+/* Matrices defined by diagonals: diagonal k consists of the elements with column - row = k. */
 #include "impl.h"
 
 enum { FURTHEST_BITS = 53 };
 
-/* column CMP row + diagonal, at every position; 0 after failing. */
+/* column CMP row + diagonal, for every element; 0 after failing. */
 static ir_ref compare_diagonal(ir_graph *g, const char *who, ir_op cmp, ir_ref rows, ir_ref columns,
                                int64_t diagonal) {
   int64_t furthest = (int64_t)1 << FURTHEST_BITS;

@@ -3,9 +3,9 @@
  * Let i be the size of the axis after padding, k the extent of the window, d the dilation. k copies of the
  * axis, laid end to end and followed by k*d more elements, are k rows of i + d; element c of row r is number
  * r*(i+d) + c = r*i + (r*d + c) of the copies, which is element r*d + c of the axis as long as that is less
- * than i. So rows cut off after (o-1)*stride + 1 elements, and of those each stride-th, are the windows;
- * (o-1)*stride + (k-1)*d < i says that all elements are of the copies, and what came after them is never
- * read. */
+ * than i. So the windows are these rows, cut off after (o-1)*stride + 1 elements, with stride `stride`, where
+ * o is the number of windows. (o-1)*stride + (k-1)*d < i ensures that all elements come from the copies, and
+ * that the added elements are never read. */
 #include "window.h"
 
 bool op_windows_fit(ir_graph *g, const char *who, ir_ref x, const op_window *w, size_t axes) {
@@ -40,7 +40,7 @@ static ir_ref padded(ir_graph *g, ir_ref x, const op_window *w, size_t axes, ir_
   return op_pad(g, x, pads, rank, fill, IR_PAD_CONSTANT);
 }
 
-/* The last axis as [places, positions] -> here still [positions, places]; `count` is the number of places. */
+/* Splits the last axis into [indices within the window, windows]; `count` is the number of windows. */
 static ir_ref slide_axis(ir_graph *g, ir_ref x, const op_window *w, ir_ref count) {
   ir_ref dims[IR_MAX_RANK + 1], list[2 * IR_MAX_RANK + 2], zero = ir_index(g, 0);
   if (!x || !zero || !count) return 0;
@@ -72,8 +72,8 @@ static ir_ref slide_axis(ir_graph *g, ir_ref x, const op_window *w, ir_ref count
   return op_stride(g, x, list, rank);
 }
 
-/* Move the axis at the front of the spatial ones last, then make it two: after a round for each axis, the
- * axes are positions, places, positions, places, ... */
+/* Each iteration moves the first of the remaining spatial axes last and splits it in two. Afterwards the axes
+ * are indices, windows, indices, windows, ... */
 ir_ref op_windows(ir_graph *g, const char *who, ir_ref x, const op_window *w, size_t axes, ir_ref fill) {
   uint32_t rank = ir_rank(g, x), lead = rank - (uint32_t)axes;
   ir_ref given = x, order[IR_MAX_RANK];

@@ -1,4 +1,4 @@
-/* Transposes of views of batches. */
+/* Transposes of the views of batch axes. */
 #include "derivative.h"
 
 #define RULE(name) ir_ref op_derivative_##name(op_call *c, uint32_t i, ir_ref d)

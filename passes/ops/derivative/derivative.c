@@ -1,4 +1,4 @@
-/* The two directions of one node, by its row. */
+/* Both directions of the derivative of one node, by its row. */
 #include "derivative.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ ir_ref op_zeros_like(ir_graph *g, ir_ref x) {
   return zero ? op_grow(g, zero, op_dims(g, x), ir_rank(g, x)) : 0;
 }
 
-/* d in the shape that x has, where the two are equal by proof only. */
+/* d reshaped to the shape of x, whose sizes may be equal by proof only. */
 static ir_ref in_shape_of(ir_graph *g, ir_ref d, ir_ref x) {
   return !d || ir_shape(g, d) == ir_shape(g, x) ? d : op_reshape_known(g, d, op_dims(g, x), ir_rank(g, x));
 }
@@ -42,7 +42,7 @@ uint32_t op_split_axis(ir_graph *g, const ir_ref *dims, uint32_t rank, uint32_t 
   return at;
 }
 
-/* The operation itself, with tangents in place of operands: `at` alone, or all of them (at < 0). */
+/* The operation applied to tangents in place of its operands: operand `at` alone, or all of them (at < 0). */
 static ir_ref on_tangents(op_call *c, const ir_ref *tangents, int64_t at) {
   ir_graph *g = c->g;
   uint32_t operands = ir_operand_count(c->n);
@@ -56,7 +56,7 @@ static ir_ref on_tangents(op_call *c, const ir_ref *tangents, int64_t at) {
   for (uint32_t i = 0; i < operands && good; i++)
     if (at < 0 ? ir_is_float(ir_dtype_of(g, src[i])) : at == i)
       good = (src[i] = tangents[i] ? tangents[i] : op_zeros_like(g, src[i])) != 0;
-  if (c->n->op == IR_OP_PAD && good) /* what a pad adds does not vary */
+  if (c->n->op == IR_OP_PAD && good) /* the padding is constant */
     good = (src[1] = ir_const(g, (ir_dtype)c->n->dtype, (ir_value){.i = 0})) != 0;
   if (good && c->n->op == IR_OP_REBATCH) good = (src[0] = op_physical_like(g, src[0], c->n->src[0])) != 0;
   if (good)

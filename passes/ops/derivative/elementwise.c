@@ -1,5 +1,5 @@
-/* Partial derivatives of elementwise operations. Where the derivative jumps, the choice is made by `where`,
- * not by multiplying with 0 or 1, so that infinities and NaN stay where they belong. */
+/* Partial derivatives of elementwise operations. Where a derivative is discontinuous, `where` selects the
+ * value instead of a multiplication by 0 or 1, so that infinities and NaN do not spread. */
 #include "derivative.h"
 
 #define RULE(name) ir_ref op_derivative_##name(op_call *c, uint32_t i, ir_ref d)
@@ -205,7 +205,7 @@ RULE(div) {
 /* y = a - b floor(a/b): 1 and -floor(a/b) */
 RULE(mod) { return i == 0 ? d : neg(c, mul(c, d, apply_binary(c, IR_OP_FLOORDIV, X(0), X(1)))); }
 
-/* b a^(b-1) for a constant b; exponents that end at 0 leave nothing, so that powers of 0 have all their
+/* b a^(b-1) for a constant b. At b = 0 and b = 1 the power is dropped, so that powers of 0 have all their
  * derivatives. */
 static ir_ref constant_power(op_call *c, double b, ir_ref d) {
   if (b == 0) return scale(c, d, 0);
@@ -225,7 +225,8 @@ RULE(pow) {
   return mul(c, d, mul(c, X(1), apply_binary(c, IR_OP_POW, X(0), exponent)));
 }
 
-/* All to the operand taken, a half to each where they are equal. An operand that is NaN is taken. */
+/* d goes to the operand that was selected, half of it to each where both are equal. An operand that is NaN is
+ * selected. */
 RULE(extremum) {
   ir_ref x = X(i), other = X(1 - i), zero = number(c, 0);
   ir_op beats = c->n->op == IR_OP_MAX ? IR_OP_GT : IR_OP_LT;

@@ -1,9 +1,9 @@
-/* Transposes of gather and scatter. Indices carry nothing. */
+/* Transposes of gather and scatter. Indices have no derivative. */
 #include "derivative.h"
 
 #define RULE(name) ir_ref op_derivative_##name(op_call *c, uint32_t i, ir_ref d)
 
-/* The call's own way, with other tensors. */
+/* The call's operation with other data. */
 static ir_ref gather_like_call(const op_call *c, ir_ref x) {
   return op_gather_batched(c->g, x, c->n->src[1], ir_arg_int(c->n), ir_arg_mode(c->n), ir_arg_small(c->n));
 }
@@ -12,7 +12,7 @@ static ir_ref scattered(const op_call *c, ir_op op, ir_ref x, ir_ref updates) {
                     ir_arg_small(c->n));
 }
 
-/* Each position of the data adds up the cotangents of the indices that picked it. */
+/* Each element of the data sums the cotangents of the indices that selected it. */
 RULE(gather) {
   ir_ref zeros = op_zeros_like(c->g, c->n->src[i]);
   return zeros ? scattered(c, IR_OP_SCATTER_ADD, zeros, d) : 0;
@@ -20,8 +20,8 @@ RULE(gather) {
 
 RULE(scatter_add) { return i == 0 ? d : gather_like_call(c, d); }
 
-/* Whether each index is the last of those that lead to one place, in a shape that broadcasts to the updates:
- * the numbers of the indices, counted from 1, scattered in the same way and read back. */
+/* Is each index the last one that refers to its element? In a shape that broadcasts to the updates: the
+ * indices are numbered from 1, the numbers are scattered in the same way, gathered back, and compared. */
 static ir_ref is_last_update(const op_call *c) {
   ir_graph *g = c->g;
   ir_ref x = c->n->src[0], indices = c->n->src[1], one = ir_index(g, 1), dims[IR_MAX_RANK];
@@ -45,7 +45,7 @@ static ir_ref is_last_update(const op_call *c) {
   return same ? op_reshape_known(g, same, dims, rank) : 0;
 }
 
-/* What was overwritten has no effect, be it of the data or of the updates. */
+/* Overwritten values have no effect, neither of the data nor of the updates. */
 RULE(scatter) {
   ir_graph *g = c->g;
   ir_ref zero = ir_const(g, ir_dtype_of(g, d), (ir_value){.i = 0});

@@ -1,6 +1,6 @@
-/* Derivatives along one axis in its order, of cumulative operations and of sorting. Lines are [before, n,
- * behind]. What every earlier element does to every later result is a square, [before, n, n, behind], of
- * element and result: for one of n elements these derivatives take O(n^2) operations. */
+/* Derivatives of cumulative operations and of sorting along one axis. Lines are [before, n, behind]. The
+ * effect of every element on every later result is a square, [before, n, n, behind], indexed by element and
+ * result: an axis of n elements takes O(n^2) operations. */
 #include "derivative.h"
 #include "passes/ops/compose/impl.h"
 
@@ -10,7 +10,7 @@ enum { ELEMENT = 1, RESULT = 2, SQUARE = 4 };
 
 static int64_t axis_of(const op_call *c) { return ir_arg_int(c->n); }
 
-/* element CMP result, by their positions, in a shape that broadcasts to the square of these lines. */
+/* element CMP result, by their indices, in a shape that broadcasts to the square of these lines. */
 static ir_ref compare_indices(ir_graph *g, ir_op cmp, ir_ref lines) {
   ir_ref one = ir_index(g, 1), n = lines ? ir_dim(g, lines, 1) : 0, dims[] = {one, n, n, one};
   if (!n) return 0;
@@ -18,11 +18,11 @@ static ir_ref compare_indices(ir_graph *g, ir_op cmp, ir_ref lines) {
                    op_iota(g, IR_I64, dims, SQUARE, RESULT));
 }
 
-/* Lines of elements, or of results, at every place of the square that they stand for. */
+/* Lines of elements, or of results, broadcast along the other axis of the square. */
 static ir_ref elements(ir_graph *g, ir_ref lines) { return op_unsqueeze(g, lines, RESULT); }
 static ir_ref results(ir_graph *g, ir_ref lines) { return op_unsqueeze(g, lines, ELEMENT); }
 
-/* The square added up: over results for a cotangent, which goes to elements; over elements for a tangent. */
+/* Sums the square: over results for a cotangent, which goes to elements; over elements for a tangent. */
 static ir_ref added(ir_graph *g, ir_ref square, bool forward) {
   ir_ref axis = ir_index(g, forward ? ELEMENT : RESULT);
   return square ? op_reduce(g, IR_OP_SUM, square, &axis, 1, false) : 0;
@@ -36,8 +36,8 @@ RULE(cumsum) {
   return op_cumulative(c->g, IR_OP_CUMSUM, d, axis_of(c), false, true);
 }
 
-/* dy_i / dx_j, j <= i, is the product of all elements up to i but j: of those before j, and of those behind j
- * up to i. Nothing is divided, so zeros, and derivatives of this, come out right. */
+/* dy_i / dx_j, j <= i, is the product of all elements up to i except j: of those before j, and of those after
+ * j up to i. Nothing is divided, so zeros, and derivatives of this derivative, come out right. */
 RULE(cumprod) {
   ir_graph *g = c->g;
   ir_dtype dtype = (ir_dtype)c->n->dtype, wide = op_wide(dtype);
@@ -52,8 +52,8 @@ RULE(cumprod) {
   return op_cast(g, op_unlines(g, d, c->y), dtype);
 }
 
-/* Each result is shared equally by the elements up to it that are the extremum; by the NaNs where that is
- * NaN. */
+/* The derivative of each result is split equally among the elements up to it that equal the extremum; among
+ * the NaNs where that is NaN. */
 RULE(cumulative_extremum) {
   ir_graph *g = c->g;
   ir_dtype dtype = (ir_dtype)c->n->dtype, wide = op_wide(dtype);
@@ -70,7 +70,7 @@ RULE(cumulative_extremum) {
   return op_cast(g, op_unlines(g, d, c->y), dtype);
 }
 
-/* Along the permutation that sorts, or its inverse, which is the one that sorts the permutation itself. */
+/* Applies the permutation that sorts (forward), or its inverse, which is the argsort of the permutation. */
 RULE(sort) {
   ir_graph *g = c->g;
   int64_t axis = axis_of(c);

@@ -17,7 +17,7 @@ ir_ref op_spread(const op_call *c, ir_ref value) {
   return value ? op_grow(g, value, op_dims(g, x), ir_rank(g, x)) : 0;
 }
 
-/* The operand's elements that go into each result, counted where `mask` holds, in the shape of y. */
+/* The number of the operand's elements with a true `mask` that go into each result, in the shape of y. */
 static ir_ref counted(const op_call *c, ir_ref mask, ir_dtype dtype) {
   ir_ref ones = op_cast(c->g, mask, IR_I64);
   ones = op_reduce(c->g, IR_OP_SUM, ones, c->n->src + 1, c->n->nsrc - 1, ir_arg_mode(c->n));
@@ -48,7 +48,7 @@ RULE(mean) {
   return op_spread(c, widely(c, IR_OP_DIV, d, count));
 }
 
-/* Equal shares to all elements that are the extremum; to the NaNs where that is NaN. */
+/* d is split equally among the elements that equal the extremum; among the NaNs where that is NaN. */
 RULE(reduce_extremum) {
   ir_graph *g = c->g;
   ir_ref x = c->n->src[i], zero = ir_const(g, (ir_dtype)c->n->dtype, (ir_value){.i = 0});
@@ -58,7 +58,7 @@ RULE(reduce_extremum) {
   return op_where(g, is_it, widely(c, IR_OP_DIV, d, shares), zero);
 }
 
-/* One axis of n elements filled up with ones to the even number 2 * half, and then as half pairs. */
+/* The last axis of n elements padded with ones to the even number 2 * half, then split into half pairs. */
 static ir_ref paired(ir_graph *g, ir_ref x, ir_ref half) {
   ir_ref dims[IR_MAX_RANK], pads[2 * IR_MAX_RANK], zero = ir_index(g, 0), two = ir_index(g, 2);
   uint32_t last = ir_rank(g, x) - 1;
@@ -71,7 +71,7 @@ static ir_ref paired(ir_graph *g, ir_ref x, ir_ref half) {
   return op_reshape_known(g, op_pad_known(g, x, pads, ir_float(g, ir_dtype_of(g, x), 1)), dims, last + 2);
 }
 
-/* Pairs as one axis of n elements again. */
+/* Merges pairs into one axis, of which the first n elements remain. */
 static ir_ref unpaired(ir_graph *g, ir_ref x, ir_ref n) {
   ir_ref dims[IR_MAX_RANK], bounds[2 * IR_MAX_RANK];
   if (!x || !n) return 0;
@@ -84,11 +84,11 @@ static ir_ref unpaired(ir_graph *g, ir_ref x, ir_ref n) {
   return op_shrink_known(g, op_reshape_known(g, x, dims, last + 1), bounds);
 }
 
-/* The product of all the other elements along the last axis of x, as a tree of products: the pairs of each
- * level are multiplied going up, and going down each half of a pair takes the other half. Nothing is divided,
- * so zeros, and derivatives of this, come out right. */
+/* The product of all the other elements along the last axis of x, by a tree of products: going up, the pairs
+ * of each level are multiplied; going down, each half of a pair is multiplied by the other half. Nothing is
+ * divided, so zeros, and derivatives of this derivative, come out right. */
 static ir_ref others(ir_graph *g, ir_ref x) {
-  enum { LEVELS = 52 }; /* for more elements than memory holds */
+  enum { LEVELS = 52 }; /* enough for more elements than fit in memory */
   ir_ref pairs[LEVELS + 1], sizes[LEVELS + 1], zero = ir_index(g, 0), one = ir_index(g, 1),
                                                two = ir_index(g, 2);
   ir_ref unit = ir_float(g, ir_dtype_of(g, x), 1), made = 0;
@@ -114,8 +114,8 @@ static ir_ref others(ir_graph *g, ir_ref x) {
   return made;
 }
 
-/* Reduced axes last, as one; the others as they are, or as one where there is no room for the axis of pairs.
- */
+/* Reduced axes are moved last and merged; the others stay, or are merged where the rank leaves no room for
+ * the axis of pairs. */
 RULE(prod) {
   ir_graph *g = c->g;
   ir_ref x = c->n->src[i], order[IR_MAX_RANK], inverse[IR_MAX_RANK], flat[IR_MAX_RANK];

@@ -1,9 +1,10 @@
-/* Transposes of views: where each element of the operand was read, cotangents are added up. */
+/* Transposes of views: each element of the operand gets the sum of the cotangents of the elements that read
+ * it. */
 #include "derivative.h"
 
 #define RULE(name) ir_ref op_derivative_##name(op_call *c, uint32_t i, ir_ref d)
 
-/* A view of one axis of x that leaves the others whole. */
+/* The slice [begin, end) of one axis of x; the other axes stay whole. */
 static ir_ref window(ir_graph *g, ir_ref x, uint32_t axis, ir_ref begin, ir_ref end) {
   if (!x) return 0;
   ir_ref bounds[2 * IR_MAX_RANK];
@@ -14,7 +15,7 @@ static ir_ref window(ir_graph *g, ir_ref x, uint32_t axis, ir_ref begin, ir_ref 
   return op_shrink_known(g, x, bounds);
 }
 
-/* Zeros before and after one axis. */
+/* Pads one axis with zeros. */
 static ir_ref margin(ir_graph *g, ir_ref x, uint32_t axis, ir_ref before, ir_ref after) {
   if (!x) return 0;
   ir_ref pads[2 * IR_MAX_RANK];
@@ -35,7 +36,7 @@ static ir_ref flipped(ir_graph *g, ir_ref x, uint32_t axis) {
   return x && at ? op_flip(g, x, &at, 1) : 0;
 }
 
-/* x with the axis split into a and b; *at is where. */
+/* x with the axis split into a and b; *at is the index of a. */
 static ir_ref split_axis(ir_graph *g, ir_ref x, uint32_t axis, ir_ref a, ir_ref b, uint32_t *at) {
   ir_ref dims[IR_MAX_RANK];
   *at = 0;
@@ -45,7 +46,7 @@ static ir_ref split_axis(ir_graph *g, ir_ref x, uint32_t axis, ir_ref a, ir_ref 
   return op_reshape_known(g, x, dims, rank < IR_MAX_RANK ? rank + 1 : 4);
 }
 
-/* x in the shape of `like`, but for that axis. */
+/* x reshaped to the shape of `like`, except that the axis has the given size. */
 static ir_ref merge_axes(ir_graph *g, ir_ref x, ir_ref like, uint32_t axis, ir_ref size) {
   ir_ref dims[IR_MAX_RANK];
   for (uint32_t k = 0; k < ir_rank(g, like); k++) dims[k] = k == axis ? size : ir_dim(g, like, k);
@@ -83,8 +84,8 @@ RULE(shrink) {
   return op_pad_known(c->g, d, pads, 0);
 }
 
-/* The m elements of an axis `step` apart, zeros between, n in all. A step of n or more takes the first one
- * only, whatever it is. */
+/* Places the m elements of an axis `step` apart, with zeros between, n elements in all. For a step of n or
+ * more only the first element is used, so such a step is reduced. */
 static ir_ref spaced(ir_graph *g, ir_ref d, uint32_t axis, ir_ref n, int64_t step) {
   int64_t most = ir_bounds_of(g, n).hi;
   if (step > most) step = most > 1 ? most : 1;
@@ -118,7 +119,8 @@ RULE(point) {
   return margin(c->g, op_unsqueeze(c->g, d, axis), axis, at, after);
 }
 
-/* Cotangents at positions -before... of an axis, added up where they are equal modulo the period. */
+/* Cotangents at the indices -before, -before + 1, ... of an axis, summed where the indices are equal modulo
+ * the period. */
 static ir_ref wrapped(ir_graph *g, ir_ref d, uint32_t axis, ir_ref before, ir_ref period) {
   ir_ref lead = pass_mod(g, pass_sub(g, ir_index(g, 0), before), period), like = d;
   ir_ref size = pass_add(g, lead, ir_dim(g, d, axis)), times = pass_ceil_div(g, size, period);
@@ -129,7 +131,7 @@ static ir_ref wrapped(ir_graph *g, ir_ref d, uint32_t axis, ir_ref before, ir_re
   return d ? merge_axes(g, d, like, axis, period) : 0;
 }
 
-/* Periods 2(n-1): position q >= n of one of them is 2(n-1) - q, which lies in 1..n-2. */
+/* Period 2(n-1): index q >= n within a period reads element 2(n-1) - q, which lies in 1..n-2. */
 static ir_ref reflected(ir_graph *g, ir_ref d, uint32_t axis, ir_ref before, ir_ref n) {
   ir_ref one = ir_index(g, 1), two = ir_index(g, 2), zero = ir_index(g, 0);
   if (op_is_one(g, n)) return sum_over(g, d, axis, true);
@@ -145,7 +147,7 @@ static ir_ref reflected(ir_graph *g, ir_ref d, uint32_t axis, ir_ref before, ir_
   return op_binary(g, IR_OP_ADD, window(g, d, axis, zero, n), back);
 }
 
-/* What lies outside is added to the first and to the last element. */
+/* Cotangents outside the axis are added to its first and last element. */
 static ir_ref clamped(ir_graph *g, ir_ref d, uint32_t axis, ir_ref before, ir_ref n) {
   ir_ref zero = ir_index(g, 0), end = pass_add(g, before, n), rest = pass_add_int(g, n, -1);
   ir_ref first = sum_over(g, window(g, d, axis, zero, before), axis, true);

@@ -1,5 +1,5 @@
-/* Sizes of factors that stand in no axis alone: of an axis with several, the one that is not known is what
- * the others leave. Where all are known they must make the axis. */
+/* Sizes of factors that are nowhere an axis by themselves: in an axis with several factors, a single unknown
+ * one is the axis size divided by the others. Where all are known, their product must be the axis size. */
 #include "sharding.h"
 
 static bool refuse_product(ir_graph *g, const op_sharding_ask *ask, ir_ref size, ir_ref product) {
@@ -10,7 +10,7 @@ static bool refuse_product(ir_graph *g, const op_sharding_ask *ask, ir_ref size,
 
 typedef struct progress {
   bool solved; /* a size was found */
-  bool open;   /* an axis has several factors without one */
+  bool open;   /* an axis has several factors of unknown size */
 } progress;
 
 static bool solve_axis(ir_graph *g, const op_sharding_ask *ask, op_sharding *rule, const op_split *axis,
@@ -33,7 +33,7 @@ static bool solve_axis(ir_graph *g, const op_sharding_ask *ask, op_sharding *rul
   return unknown->size != 0;
 }
 
-/* Each round finds a size or is the last. */
+/* Repeats while a size is found and some are open. */
 bool op_sharding_solve(ir_graph *g, const op_sharding_ask *ask, op_sharding *rule) {
   progress p = {.solved = true, .open = true};
   while (p.solved && p.open) {

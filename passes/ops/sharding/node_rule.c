@@ -1,10 +1,10 @@
-/* The rule of a recorded node: its row's template, for its shapes and attributes. */
+/* The sharding rule of a recorded node: its row's template applied to its shapes and attributes. */
 #include "passes/ops/custom.h"
 #include "sharding.h"
 
 #include <string.h>
 
-/* Where the operation keeps an attribute: the column of ir/ops.def. */
+/* Does the operation have the attribute? Looks in the column of ir/ops.def. */
 static bool has_attribute(const ir_node *n, const char *attribute) {
   return strstr(ir_ops[n->op].attributes, attribute) != NULL;
 }
@@ -14,7 +14,8 @@ static bool differs(const ir_graph *g, ir_ref x, int64_t from) {
   return !ir_is_const(g, x, &value) || value != from;
 }
 
-/* The axes that flip, cut, pad, stride or reduce. `list` are the sources that hold the attribute. */
+/* The axes that the node flips, slices, pads, strides or reduces. `list`: the sources that hold the
+ * attribute. */
 static uint32_t changed_axes(const ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
   const ir_ref *list = n->src + ir_operand_count(n);

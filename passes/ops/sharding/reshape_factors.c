@@ -1,8 +1,9 @@
-/* The factors of a reshape: the digits that both sides have in common.
+/* The factors of a reshape: the mixed-radix digits that both sides have in common.
  *
- * The lists of sizes are cut wherever the products up to there are equal. Inside such a block, each step
- * gives the two axes that are not used up a factor of the smaller remaining size, which must divide the
- * larger. Where it does not, no digit of one side is one of the other, and the whole block has no factors. */
+ * Both lists of sizes are split into blocks, wherever the products up to there are equal. Inside a block,
+ * each step takes the two axes that are not used up and gives them a factor of the smaller remaining size,
+ * which must divide the larger. Where it does not, no digit of one side is a digit of the other, and the
+ * whole block has no factors. */
 #include "sharding.h"
 
 #include <stdio.h>
@@ -11,11 +12,11 @@
 typedef struct side {
   const ir_ref *sizes;
   op_term *term;
-  uint32_t end, at; /* the block is at..end-1 */
-  ir_ref product;   /* of the block */
+  uint32_t end, at; /* the block is axes at..end-1 */
+  ir_ref product;   /* product of its sizes */
 } side;
 
-/* Sizes of 1 have no factor, and belong to no block. */
+/* Sizes of 1 have no factor, and are in no block. */
 static void skip_ones(ir_graph *g, side *s) {
   while (s->end < s->term->rank && op_is_one(g, s->sizes[s->end])) s->end++;
   s->at = s->end;
@@ -27,7 +28,7 @@ static bool grow_block(ir_graph *g, side *s) {
   return s->product != 0;
 }
 
-/* The shortest block whose products are equal, or all that is left. */
+/* The shortest block with equal products, or all remaining axes. */
 static bool find_block(ir_graph *g, side *a, side *b) {
   skip_ones(g, a), skip_ones(g, b);
   if (!grow_block(g, a) || !grow_block(g, b)) return false;
@@ -52,7 +53,7 @@ static bool add_factor(ir_graph *g, op_sharding *rule, side *a, side *b, ir_ref 
   return true;
 }
 
-/* The next axis of the block, if what is left of the last one is 1. */
+/* Moves to the next axis of the block when the remaining size of the last one is 1. */
 static void advance_axis(ir_graph *g, side *s, ir_ref *left) {
   if (*left && !op_is_one(g, *left)) return;
   s->at += *left != 0;
@@ -62,7 +63,7 @@ static void advance_axis(ir_graph *g, side *s, ir_ref *left) {
 
 /* Factors of one block; false where sizes do not nest. */
 static bool nest(ir_graph *g, op_sharding *rule, side *a, side *b) {
-  ir_ref x = 0, y = 0; /* what is left of the two axes; 0: no axis */
+  ir_ref x = 0, y = 0; /* remaining sizes of the two axes; 0: no axis */
   for (;;) {
     advance_axis(g, a, &x), advance_axis(g, b, &y);
     if (!x || !y) return !x && !y;

@@ -1,11 +1,11 @@
-/* Rules from templates: a term is read once for each operand or result that it stands for. */
+/* Makes rules from templates: a term is read once for each operand or result that it stands for. */
 #include "sharding.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-/* One template being read, for the tensor `at`. */
+/* A template being read, for tensor number `at`. */
 typedef struct reader {
   ir_graph *g;
   const op_sharding_ask *ask;
@@ -28,7 +28,7 @@ static void skip_blanks(const char **p) {
 }
 static bool ends_term(const char *p) { return *p == '\0' || *p == ',' || (p[0] == '-' && p[1] == '>'); }
 
-/* One token: `text` is a name, `...`, `1` or `*`; `pick` is what stands in brackets, or empty. */
+/* One token. `text`: a name, `...`, `1` or `*`; `pick`: the text in brackets, or empty. */
 typedef struct token {
   const char *text, *pick;
   size_t length, pick_length;
@@ -102,7 +102,7 @@ static bool add_named(reader *r, op_split *axis, const char *name, size_t length
   return true;
 }
 
-/* One axis with the factor `letter` and number; -1: none. */
+/* Adds an axis with the factor `letter` and number; -1: without a factor. */
 static bool add_numbered(reader *r, char letter, int64_t number) {
   char name[OP_FACTOR_NAME];
   uint32_t at = r->out->terms[r->at].rank;
@@ -160,7 +160,7 @@ static bool add_ordered(reader *r, char letter, uint32_t from, uint32_t to) {
   return true;
 }
 
-/* What a token in brackets stands for. Tensors of rank 0 broadcast: they have no axes. */
+/* Adds the axes that a token in brackets stands for. Tensors of rank 0 broadcast: they have no axes. */
 static bool add_picked(reader *r, const token *t) {
   char letter = *t->text;
   uint32_t from = r->ask->batch, to = letter == 'd' ? r->axes_of_d : r->axes_of_i, axis = r->ask->axis;
@@ -180,7 +180,7 @@ static bool add_picked(reader *r, const token *t) {
   return wrong(r, "in brackets stands one of : :a a: a+1: 1 ~ - order bcast");
 }
 
-/* How many axes the rest of a term stands for, if no token of it spreads; -1 if one does. */
+/* The number of axes that the remaining tokens of a term stand for; -1 if one has brackets. */
 static int64_t rest_of_term(const reader *r, const char *p) {
   int64_t axes = 0;
   token t;
@@ -259,14 +259,14 @@ static bool read_side(reader *r, uint32_t from, uint32_t to) {
     skip_blanks(&r->next);
     if (*r->next != ',') break;
   }
-  if (*r->next == '*' && r->at == to) { /* behind the last comma, and nothing is left for it */
+  if (*r->next == '*' && r->at == to) { /* after the last comma, with no operands left for it */
     r->next++;
     skip_blanks(&r->next);
   }
   return r->at == to || wrong(r, "it has fewer terms than there are operands or results");
 }
 
-/* How many axes d and i count. */
+/* Sets the number of axes that d and i count. */
 static void count_axes(reader *r) {
   const op_sharding_ask *ask = r->ask;
   uint32_t first = 0;

@@ -1,4 +1,4 @@
-/* From operands and attributes to activations. */
+/* Calls of activations from operands and attributes. */
 #include "args.h"
 #include "passes/ops/compose/compose.h"
 
@@ -26,7 +26,7 @@ ir_ref op_form_elu(const op_args *a) {
   return op_args_number(a, AT(alpha), &alpha) ? op_elu(a->g, a->x[0], alpha) : 0;
 }
 
-/* A weak constant, or 0 where there is none; false after failing. */
+/* Reads a bound as a weak constant, or 0 where there is none; false after failing. */
 static bool bound(const op_args *a, int attr, ir_ref *out) {
   ir_value value;
   ir_dtype kind;

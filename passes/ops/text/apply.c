@@ -1,4 +1,4 @@
-/* Operations by name: look the name up, sort the attributes out, call the builder. */
+/* Operations by name: looks the name up, sorts the attributes, calls the builder. */
 #include "args.h"
 #include "passes/ops/custom.h"
 
@@ -21,7 +21,7 @@ static const name_row names[] = {
 #undef NAME
 };
 
-/* The attributes of each row, accepted and required, word by word. */
+/* The attributes that each row accepts and requires, one table per 64-bit word of the sets. */
 #define NAME(text, form, op, fewest, most, accepted, required) {accepted, required},
 #define A(name)                                                (OP_ATTR_##name < 64 ? (uint64_t)1 << OP_ATTR_##name % 64 : 0)
 static const uint64_t first_words[][2] = {

@@ -1,4 +1,4 @@
-/* Attributes: which an operation takes, and their values as C values. */
+/* Attributes: which ones an operation takes, and their conversion to C values. */
 #include "args.h"
 
 #include "ir/parse/lex.h"
@@ -53,7 +53,7 @@ bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, const op_at
   return good;
 }
 
-/* A value as it might have been written. */
+/* A value as text. */
 static void describe_value(const op_args *a, const ir_attr *v, ir_text *text) {
   switch (v->kind) {
   case IR_ATTR_EXPR: ir_print_expr(a->g, v->expr, text); break;
@@ -191,7 +191,7 @@ bool op_args_axes(const op_args *a, op_list *axes, bool *given) {
   return op_args_list(a, a->at[OP_ATTR_axes] ? OP_ATTR_axes : OP_ATTR_axis, axes);
 }
 
-/* Decimal digits of a number up to 2^64 - 1. */
+/* Parses the decimal digits of a number up to 2^64 - 1. */
 static bool digits(const ir_attr *v, uint64_t *out) {
   *out = 0;
   for (size_t i = 0; i < v->word_length; i++) {

@@ -1,10 +1,10 @@
-/* The folder passes/ops/text. Operations by name.
+/* The folder passes/ops/text: operations by name.
  *
  *   in      a name, operands, and attributes as text gives them
- *   out     what the builder returns
+ *   out     the result of the builder
  *   holds   names, aliases and attributes come from names.def and attributes.def */
 
-/* An operation as text gives it, sorted out: operands, and attributes by number. */
+/* A call of an operation as text gives it: operands, and attributes indexed by their number. */
 #ifndef VIEWFOLD_PASSES_OPS_TEXT_ARGS_H
 #define VIEWFOLD_PASSES_OPS_TEXT_ARGS_H
 
@@ -27,7 +27,7 @@ enum { OP_LIST_MAX = 2 * IR_MAX_RANK };
 
 typedef struct op_args {
   ir_graph *g;
-  const char *who; /* as written: an alias keeps its name in messages */
+  const char *who; /* as written: messages keep an alias */
   ir_op op;
   const ir_ref *x;
   size_t n;
@@ -35,11 +35,11 @@ typedef struct op_args {
 } op_args;
 
 typedef struct op_list {
-  ir_ref items[2 * OP_LIST_MAX]; /* pairs lie flat */
+  ir_ref items[2 * OP_LIST_MAX]; /* pairs take two entries each */
   size_t n;                      /* entries, or pairs */
 } op_list;
 
-/* forms.c: by the column `form` of names.def */
+/* forms.c: one function per value of the column `form` of names.def */
 typedef ir_ref (*op_form)(const op_args *a);
 #define FORM(name) ir_ref op_form_##name(const op_args *a)
 FORM(constant);
@@ -146,7 +146,7 @@ FORM(scan);
 FORM(checkpoint);
 #undef FORM
 
-/* args.c. An absent attribute leaves *out as it is. False after failing, silently where an expression is 0.
+/* args.c. An absent attribute leaves *out unchanged. False after failing, silently where an expression is 0.
  */
 bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, const op_attr_set *accepted,
                      const op_attr_set *required);
@@ -156,13 +156,14 @@ bool op_args_number(const op_args *a, int attr, double *out);
 bool op_args_bool(const op_args *a, int attr, bool *out);
 bool op_args_dtype(const op_args *a, int attr, ir_dtype *out);
 bool op_args_choice(const op_args *a, int attr, const char *const *words, int count, int *out);
-bool op_args_list(const op_args *a, int attr, op_list *out); /* a lone expression is a list of one */
+bool op_args_list(const op_args *a, int attr, op_list *out); /* a single expression is a list of one */
 bool op_args_pairs(const op_args *a, int attr, op_list *out);
 bool op_args_graph(const op_args *a, int attr, ir_ref *func);
-/* `axes`, or `axis` with one or a list; *given is whether there was any. */
+/* `axes`, or `axis` with one axis or a list; *given: was either present? */
 bool op_args_axes(const op_args *a, op_list *axes, bool *given);
-/* A number, true or false: its value, with dtype I64, U64, F64 or BOOL. */
+/* The value of a number, true or false, with dtype I64, U64, F64 or BOOL. */
 bool op_args_literal(const op_args *a, int attr, const ir_attr *item, ir_value *value, ir_dtype *kind);
-bool op_args_wrong(const op_args *a, int attr, const ir_attr *item); /* fail: not what the attribute takes */
+bool op_args_wrong(const op_args *a, int attr,
+                   const ir_attr *item); /* fails: the value is not what the attribute takes */
 
 #endif

@@ -1,4 +1,4 @@
-/* From operands and attributes to the builders of passes/ops/build/batch.c. */
+/* Calls of the builders of passes/ops/build/batch.c from operands and attributes. */
 #include "args.h"
 
 #define AT(name) OP_ATTR_##name

@@ -1,4 +1,4 @@
-/* From operands and attributes to the builders of compositions. */
+/* Calls of compositions from operands and attributes. */
 #include "args.h"
 #include "passes/ops/compose/compose.h"
 
@@ -21,7 +21,7 @@ ir_ref op_form_attention(const op_args *a) {
   return op_attention(a->g, a->x, a->n, scale, causal);
 }
 
-/* axes, keepdims, correction: what reductions take. False after failing. */
+/* The attributes of reductions: axes, keepdims, correction. False after failing. */
 typedef struct reduction {
   op_list list;
   const ir_ref *axes; /* NULL: all */

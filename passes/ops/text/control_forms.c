@@ -1,4 +1,4 @@
-/* Control flow as text gives it. */
+/* Calls of control flow from operands and attributes. */
 #include "args.h"
 #include "passes/ops/build/control.h"
 
@@ -27,7 +27,7 @@ ir_ref op_form_while(const op_args *a) {
              : 0;
 }
 
-/* The first operand is the state and all others are sliced, where text does not say. */
+/* Defaults: the first operand is the state, and all others are sliced. */
 ir_ref op_form_scan(const op_args *a) {
   ir_ref body = 0, length = 0;
   int64_t carries = a->n > 0, sliced;

@@ -1,4 +1,4 @@
-/* From operands and attributes to builders: one function per form of names.def. */
+/* Calls of builders from operands and attributes: one function per form of names.def. */
 #include "args.h"
 
 #define AT(name) OP_ATTR_##name

@@ -1,4 +1,4 @@
-/* From operands and attributes to the builders that index by tensors, or by a window. */
+/* Calls of the builders that index by tensors, or by a window, from operands and attributes. */
 #include "args.h"
 #include "passes/ops/compose/compose.h"
 
@@ -9,7 +9,7 @@ typedef struct choice {
   int mode;
 } choice;
 
-/* axis=0 mode=check batch=0 where they are left out; false after failing. */
+/* Defaults: axis=0 mode=check batch=0. False after failing. */
 static bool choice_of(const op_args *a, choice *c) {
   *c = (choice){.mode = IR_GATHER_CHECK};
   return op_args_int(a, AT(axis), &c->axis) && op_args_choice(a, AT(mode), ir_gather_modes, 3, &c->mode) &&

@@ -1,9 +1,9 @@
-/* Forms of the leaves that text can write: constants, literal arrays, positions, filled tensors. */
+/* Calls of the leaves that text can write: constants, literal arrays, iota, filled tensors. */
 #include "args.h"
 
 #define AT(name) OP_ATTR_##name
 
-/* The attribute `value` as a constant: of `dtype` where given, else of its own firm dtype. */
+/* The attribute `value` as a constant: of `dtype` where given, else of its default dtype. */
 static ir_ref value_const(const op_args *a) {
   ir_value value, converted;
   ir_dtype kind = IR_NONE, dtype = IR_NONE;
@@ -45,10 +45,10 @@ ir_ref op_form_iota(const op_args *a) {
   return op_iota(a->g, dtype, shape.items, shape.n, axis);
 }
 
-/* A walk over nested lists in row-major order. The nesting of the first elements gives the shape. */
+/* An iterator over nested lists in row-major order. The nesting of the first elements gives the shape. */
 typedef struct nest {
   const op_args *a;
-  const ir_attr *level[IR_MAX_RANK]; /* the list being walked at each depth */
+  const ir_attr *level[IR_MAX_RANK]; /* the current list at each depth */
   size_t at[IR_MAX_RANK], size[IR_MAX_RANK];
   size_t depth;
 } nest;
@@ -70,7 +70,7 @@ static bool nest_start(nest *w, const op_args *a) {
   return true;
 }
 
-/* Step to the next innermost list with its check; false at the end or after failing. */
+/* Steps to the next innermost list and checks its length; false at the end or after failing. */
 static bool nest_list(nest *w) {
   size_t d = w->depth - 1;
   while (w->at[d] == w->size[d]) {
@@ -107,8 +107,8 @@ static const ir_attr *nest_next(nest *w) {
   return NULL;
 }
 
-/* What the elements come to without a dtype: bool, or the firm dtype of all literals together. False after
- * failing. */
+/* The dtype of all elements together where none is given: bool, or the common default dtype of the literals.
+ * False after failing. */
 static bool nest_dtype(const op_args *a, size_t *count, ir_dtype *dtype) {
   nest w;
   ir_dtype own = IR_NONE;

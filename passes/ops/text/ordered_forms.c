@@ -1,4 +1,4 @@
-/* From operands and attributes to the builders of cumulative and sorting operations. */
+/* Calls of cumulative and sorting operations from operands and attributes. */
 #include "args.h"
 
 #define AT(name) OP_ATTR_##name

@@ -1,4 +1,4 @@
-/* From operands and attributes to random numbers. */
+/* Calls of random number operations from operands and attributes. */
 #include "args.h"
 #include "passes/ops/compose/compose.h"
 

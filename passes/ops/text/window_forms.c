@@ -1,4 +1,4 @@
-/* From operands and attributes to convolutions and pooling. */
+/* Calls of convolutions and pooling from operands and attributes. */
 #include "args.h"
 #include "passes/ops/compose/compose.h"
 
@@ -13,7 +13,7 @@ static bool whole(const op_args *a, int attr, const ir_attr *item, int64_t *out)
          op_args_wrong(a, attr, item);
 }
 
-/* A number for every window, or a list of one for each; false after failing. */
+/* Reads one number for all axes, or a list with one per axis; false after failing. */
 static bool read_per_axis(const op_args *a, int attr, op_window *w, size_t axes, size_t offset) {
   const ir_attr *v = a->at[attr];
   if (!v) return true;
@@ -27,7 +27,7 @@ static bool read_per_axis(const op_args *a, int attr, op_window *w, size_t axes,
   return true;
 }
 
-/* The same, where an entry may also be a pair. */
+/* As read_per_axis, where an entry may also be a pair. */
 static bool padding(const op_args *a, op_window *w, size_t axes) {
   const ir_attr *v = a->at[AT(padding)];
   ir_attr singles[IR_MAX_RANK];
@@ -54,13 +54,13 @@ static bool windows(const op_args *a, op_window *w, size_t axes) {
   for (size_t i = 0; i < axes; i++) w[i] = (op_window){.extent = 1, .stride = 1, .dilation = 1};
   if (!read_per_axis(a, AT(kernel), w, axes, offsetof(op_window, extent))) return false;
   for (size_t i = 0; i < axes && a->at[AT(kernel)]; i++)
-    w[i].stride = w[i].extent; /* pooling: side by side */
+    w[i].stride = w[i].extent; /* pooling: adjacent windows */
   return read_per_axis(a, AT(stride), w, axes, offsetof(op_window, stride)) && padding(a, w, axes) &&
          read_per_axis(a, AT(output_padding), w, axes, offsetof(op_window, extra)) &&
          read_per_axis(a, AT(dilation), w, axes, offsetof(op_window, dilation));
 }
 
-/* All axes of x but batch and channels. */
+/* The number of axes of x except batch and channels. */
 static size_t spatial(const op_args *a) {
   uint32_t rank = ir_shape(a->g, a->x[0]) ? ir_rank(a->g, a->x[0]) : 0;
   return rank > 2 ? rank - 2 : 0;
@@ -77,7 +77,7 @@ static ir_ref convolve(const op_args *a, ir_ref (*build)(ir_graph *, const ir_re
 ir_ref op_form_conv(const op_args *a) { return convolve(a, op_conv); }
 ir_ref op_form_conv_transpose(const op_args *a) { return convolve(a, op_conv_transpose); }
 
-/* As many axes as the kernel lists. */
+/* The number of axes that the kernel lists. */
 static size_t pooled(const op_args *a) {
   const ir_attr *kernel = a->at[AT(kernel)];
   if (kernel->kind != IR_ATTR_LIST) return spatial(a);
