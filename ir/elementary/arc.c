@@ -1,5 +1,5 @@
-/* asin, acos and atan: odd polynomials s + s^3 q(s^2) on a part of the range, and identities that lead to it.
- * Polynomials are minimax (Remez), coefficients rounded to the format one by one. */
+/* asin, acos and atan: odd polynomials s + s^3 q(s^2) on a subinterval, and identities that reduce the rest
+ * of the range to it. Polynomials are minimax (Remez), coefficients rounded to the format one by one. */
 #include "impl.h"
 
 /* asin s on s^2 <= 0.2926: relative errors 2^-29.9, 2^-56.1 */
@@ -21,7 +21,7 @@ static const double atan64[] = {
     -0x1.578cb95c6658fp-7,  0x1.54038f4dda54dp-8, -0x1.0409eb67bff9bp-9, 0x1.1dd665d0afc98p-11,
     -0x1.8f7b320b82058p-14, 0x1.09824a153f408p-17};
 
-/* pi/2 times 1 or 2, less p, with pi/2 in two parts */
+/* quarters * pi/2 - p for quarters 1 or 2, with pi/2 as a sum of two floats */
 static ir_ref turn_less(const ir_format *m, int quarters, ir_ref p) {
   bool wide = m->type == IR_F64;
   double high = wide ? 0x1.921fb54442d18p+0 : 0x1.921fb6p+0,
@@ -37,8 +37,8 @@ ir_ref ir_el_atan(const ir_format *m, ir_ref x) {
   return ir_el_copy_sign(m, ir_el_where(m, beyond, turn_less(m, 1, p), p), x);
 }
 
-/* Beyond a limit, asin x = pi/2 - 2 asin(sqrt((1 - x)/2)), where 1 - x is exact; *p is asin |x|, or of that
- * root. The limit is where the latter falls below 1/2, and its errors with it: cos 1, rounded up. */
+/* Beyond a limit, asin x = pi/2 - 2 asin(sqrt((1 - x)/2)), where 1 - x is exact; *p is asin |x|, or the asin
+ * of that root. The limit is where the root, and its errors with it, falls below 1/2: cos 1, rounded up. */
 static ir_ref beyond_limit(const ir_format *m, ir_ref x, ir_ref *p) {
   ir_ref size = ir_el_abs(m, x), beyond = ir_el_lt(m, ir_el_const(m, 0x1.14a282p-1), size);
   ir_ref rest = ir_el_mul(m, ir_el_sub(m, ir_el_const(m, 1), size), ir_el_const(m, 0.5));
@@ -53,7 +53,7 @@ ir_ref ir_el_asin(const ir_format *m, ir_ref x) {
   return ir_el_copy_sign(m, ir_el_where(m, beyond, turn_less(m, 1, ir_el_add(m, p, p)), p), x);
 }
 
-/* pi/2 - asin x: 2p beyond the limit, pi - 2p on the other side */
+/* pi/2 - asin x: beyond the limit 2p, or pi - 2p for negative x */
 ir_ref ir_el_acos(const ir_format *m, ir_ref x) {
   ir_ref p, beyond = beyond_limit(m, x, &p), twice = ir_el_add(m, p, p), zero = ir_el_const(m, 0);
   ir_ref below = ir_el_lt(m, x, zero), small = turn_less(m, 1, ir_el_where(m, below, ir_el_neg(m, p), p));

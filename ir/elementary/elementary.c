@@ -1,5 +1,5 @@
-/* Elementary functions in primitive operations: dispatch, shared builders, and the functions built from
- * others. */
+/* Elementary functions in primitive operations: dispatch, shared builders, and the functions that are built
+ * from others. */
 #include "elementary.h"
 
 #include "impl.h"
@@ -67,8 +67,8 @@ ir_ref ir_el_copy_sign(const ir_format *m, ir_ref size, ir_ref sign) {
 }
 
 /* With z = exp(-|x|), which cannot overflow, and h = z/(1+z): 1/(1+z) = 1 - h for x >= 0, h = z - z h for x <
- * 0. Taken as differences, the errors of the quotient weigh little. Where z would be subnormal, 1/(1+z) is 1
- * and h is z, computed with care. */
+ * 0. In these differences the errors of the quotient have little weight. Where z would be subnormal, 1/(1+z)
+ * is 1 and h is z, which ir_el_exp computes. */
 static ir_ref sigmoid(const ir_format *m, ir_ref x) {
   ir_ref zero = ir_el_const(m, 0), one = ir_el_const(m, 1), size = ir_el_abs(m, x),
          most = ir_el_const(m, m->type == IR_F64 ? 708 : 87);
@@ -78,7 +78,7 @@ static ir_ref sigmoid(const ir_format *m, ir_ref x) {
   return ir_el_rare(m, ir_el_lt(m, x, ir_el_neg(m, most)), ir_el_exp(m, x), y);
 }
 
-/* (1 - z) / (1 + z), z = exp(-2|x|), which is 1 from |x| = 10 (f32) and 20 (f64) on */
+/* (1 - z) / (1 + z), z = exp(-2|x|); it is 1 from |x| = 10 (f32) and 20 (f64) on */
 static ir_ref tanh_of(const ir_format *m, ir_ref x) {
   ir_ref most = ir_el_const(m, m->type == IR_F64 ? 20 : 10), less, more;
   ir_ref size = ir_binary(m->g, IR_OP_MIN, ir_el_abs(m, x), most);

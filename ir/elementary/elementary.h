@@ -2,15 +2,15 @@
  *
  *   in      an operation and its argument
  *   out     an expression in primitive operations
- *   holds   one sequence of IEEE operations for the evaluator and every backend, so that results are equal
- *           bit for bit */
+ *   holds   the evaluator and every backend use the same sequence of IEEE operations, so that results are
+ *           equal bit for bit */
 
 /* Elementary functions as expressions in primitive operations.
  *
- * The expression returned is the definition of the function: one fixed sequence of IEEE operations that the
- * reference evaluator and every backend share, so that results are bit-equal everywhere (NaNs as a class).
- * Arguments that are seldom met and take many more operations are a RARE value of it. Errors in units in the
- * last place (ULP) of the result, over the whole range with infinities and subnormals:
+ * The returned expression defines the function: one fixed sequence of IEEE operations that the reference
+ * evaluator and every backend share, so that results are bit-equal everywhere (NaNs as a class). Arguments
+ * that are rare in practice and take many more operations are the first value of a RARE node. Errors in units
+ * in the last place (ULP) of the result, over the whole range with infinities and subnormals:
  *
  *   exp exp2 log         f32 <= 1      f64 <= 1
  *   log2                 f32 <= 1.5    f64 <= 1
@@ -30,22 +30,21 @@
  *   mod                  the exact remainder with the sign of the divisor, rounded once
  *   floordiv             the exact floor of the quotient up to 2^22 (f64 2^51), and NumPy's value beyond
  *
- * Special values are those of IEEE 754-2019 and C17 annex F: signed zeros are kept by the odd functions,
- * log(0) = -inf, log of a negative number is NaN,
- * erfinv(1) = inf and NaN beyond, pow(x, 0) = pow(1, y) = 1 even for NaN. relu(-0.0) = +0.0
- * and relu(NaN) = NaN. f16 and bf16 are computed in f32 and rounded once. Integer pow wraps; a negative
- * exponent gives 0 unless the base is 1 or -1; x ** 0 = 1. On bool, pow is `x | !y`. */
+ * Special values are those of IEEE 754-2019 and C17 annex F: odd functions keep signed zeros, log(0) = -inf,
+ * log of a negative number is NaN, erfinv(1) = inf and NaN beyond, pow(x, 0) = pow(1, y) = 1 even for NaN.
+ * relu(-0.0) = +0.0 and relu(NaN) = NaN. f16 and bf16 are computed in f32 and rounded once. Integer pow
+ * wraps; a negative exponent gives 0 unless the base is 1 or -1; x ** 0 = 1. On bool, pow is `x | !y`. */
 #ifndef VIEWFOLD_IR_ELEMENTARY_ELEMENTARY_H
 #define VIEWFOLD_IR_ELEMENTARY_ELEMENTARY_H
 
 #include "ir/ir.h"
 
-/* EXP EXP2 LOG LOG2 SIN COS TANH ERF SIGMOID GELU GELU_TANH EXPM1 LOG1P ERFINV TAN ASIN ACOS ATAN SINH COSH
- * ASINH ACOSH ATANH RSQRT POW RELU; of floats FLOORDIV and MOD as well */
+/* True for EXP EXP2 LOG LOG2 SIN COS TANH ERF SIGMOID GELU GELU_TANH EXPM1 LOG1P ERFINV TAN ASIN ACOS ATAN
+ * SINH COSH ASINH ACOSH ATANH RSQRT POW RELU, and for FLOORDIV and MOD on floats. */
 bool ir_is_elementary(ir_op op, ir_dtype type);
 
 /* The node (tensor or loop level, its op elementary) in primitive operations on the same operands; a node
- * with any other op is returned as it is. 0 when memory is short. */
+ * with any other op is returned unchanged. 0 when memory is short. */
 ir_ref ir_elementary(ir_graph *g, ir_ref node);
 
 #endif

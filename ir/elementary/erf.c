@@ -1,14 +1,15 @@
 /* erf.
  *
  * f32: below 0.9, x + x S(x^2); above, 1 - 2^-L(|x|), where L = -log2(1 - erf), up to where the result is 1.
- * S and L are of one degree, so that one evaluation serves both.
+ * S and L have the same degree, so that one evaluation serves both.
  *
- * f64: erf|x| = 1 - exp(-P) with P = -log(1 - erf|x|) = |x| (c + |x| Q(|x|)), c = 2 / sqrt(pi) in two parts.
- * Q is a minimax polynomial on [0, 5.95], weighted by dP/derf, so that erf is accurate relatively everywhere,
- * to 2^-56.9. */
+ * f64: erf|x| = 1 - exp(-P) with P = -log(1 - erf|x|) = |x| (c + |x| Q(|x|)), where c = 2 / sqrt(pi) is a sum
+ * of two floats. Q is a minimax polynomial on [0, 5.95], weighted by dP/derf, so that erf is accurate
+ * relatively everywhere, to 2^-56.9. */
 #include "impl.h"
 
-/* S and L: relative errors of erf 2^-30 and 2^-29; 2^-r on [-1/2, 1/2]: 2^-23, of which a fifth counts */
+/* S and L: relative errors of erf 2^-30 and 2^-29; 2^-r on [-1/2, 1/2]: 2^-23, of which a fifth reaches the
+ * result */
 enum { TERMS32 = 7 };
 static const double near_far32[TERMS32][2] = {
     {0x1.06eba8p-3, 0x1.0c852ep-12},  {-0x1.81274p-2, 0x1.a082fcp+0},  {0x1.ce2d6p-4, 0x1.d6920cp-1},
@@ -31,7 +32,7 @@ static ir_ref erf32(const ir_format *m, ir_ref x) {
   ir_ref terms[TERMS32], square = ir_el_mul(m, at, at);
   for (int i = 0; i < TERMS32; i++)
     terms[i] = ir_el_where(m, near, ir_el_const(m, near_far32[i][0]), ir_el_const(m, near_far32[i][1]));
-  for (int i = TERMS32 - 1; i >= 0; i -= 2) { /* by pairs, as ir_el_poly_pairs */
+  for (int i = TERMS32 - 1; i >= 0; i -= 2) { /* in pairs of terms, as ir_el_poly_pairs does */
     ir_ref pair = i + 1 < TERMS32 ? ir_el_fma(m, terms[i + 1], at, terms[i]) : terms[i];
     q = q ? ir_el_fma(m, q, square, pair) : pair;
   }

@@ -1,11 +1,10 @@
 /* The inverse of the error function.
  *
  * With w = -log(1 - x^2), erfinv(x) / x is smooth: nearly linear in w where w is small, and in sqrt(w) where
- * it is large (M. B. Giles, "Approximating the erfinv function", 2012). So erfinv(x) = x p(w - c) below w =
- * 5, and x p(sqrt(w)
- * - c) in one piece (f32, to w = 17) or two (f64, to w = 36.1) above. 1 - x^2 is rounded once, by fma, which
- * moves w by at most half a unit of 1. The polynomials are minimax (Remez); each center c is such that p(0)
- * is all but exact in the format. */
+ * w is large (M. B. Giles, "Approximating the erfinv function", 2012). So erfinv(x) = x p(w - c) below w = 5,
+ * and above x p(sqrt(w) - c) on one interval (f32, to w = 17) or two (f64, to w = 36.1). 1 - x^2 is rounded
+ * once, by fma, which moves w by at most half a unit of 1. The polynomials are minimax (Remez); each center c
+ * is such that p(0) is all but exact in the format. */
 #include "impl.h"
 
 typedef struct piece {

@@ -1,10 +1,10 @@
 /* exp, exp2 and exp - 1.
  *
  * Range reduction (Cody and Waite, "Software Manual for the Elementary Functions", 1980): n = round(x / ln 2)
- * by adding the magic number, r = x - n ln 2 with ln 2 in two parts and fma, |r| <= ln 2 / 2. Then exp(x) =
- * 2^n exp(r). The power of two is made from the bits of n, in two factors where the result may be subnormal
- * or overflow: the first product is exact, so there is one rounding. Polynomials are minimax (Remez),
- * coefficients rounded to the format one by one. */
+ * by adding the magic number, r = x - n ln 2 by fma, with ln 2 as a sum of two floats, |r| <= ln 2 / 2. Then
+ * exp(x) = 2^n exp(r). The power of two is built from the bits of n, as two factors where the result may be
+ * subnormal or overflow: the first product is exact, so only one rounding remains. Polynomials are minimax
+ * (Remez), coefficients rounded to the format one by one. */
 #include "impl.h"
 
 /* exp(r) = 1 + r + r^2 q(r): relative error 2^-28.2 (f32), 2^-56.4 (f64) */
@@ -48,22 +48,23 @@ static const double exp2_64[] = {1,
   ((m)->type == IR_F64 ? ir_el_poly(m, r, name##64, sizeof name##64 / sizeof *name##64)                      \
                        : ir_el_poly(m, r, name##32, sizeof name##32 / sizeof *name##32))
 
-/* The exponent of 1: added to n, it makes the exponent field of 2^n. */
+/* The bias of the exponent: n + bias is the exponent field of 2^n. */
 static int bias_of(const ir_format *m) { return m->type == IR_F64 ? 1023 : 127; }
 
-/* 2^n for a normal result, bits ending in n + bias; the upper bits, those of the magic number, leave with
- * the shift. */
+/* 2^n for a normal result; the low bits of `bits` are n + bias. The shift discards the upper bits, which
+ * belong to the magic number. */
 static ir_ref power_of_two(const ir_format *m, ir_ref bits) {
   return ir_el_float(m, ir_el_shl(m, bits, m->fraction));
 }
 
-/* p * 2^n, bits ending in n + 2 bias: with h = floor(n / 2), (p * 2^h) * 2^(n - h) */
+/* p * 2^n, where the low bits of `bits` are n + 2 bias: with h = floor(n / 2), (p * 2^h) * 2^(n - h) */
 static ir_ref scale(const ir_format *m, ir_ref p, ir_ref bits) {
   ir_ref half = ir_el_shr(m, bits, 1), first = power_of_two(m, half);
   return ir_el_mul(m, ir_el_mul(m, p, first), power_of_two(m, ir_el_sub(m, bits, half)));
 }
 
-/* r + *rest = x - n ln 2, bits ending in n + bias; rest, when not NULL, is what rounding r lost */
+/* r + *rest = x - n ln 2; the low bits of *bits are n + bias. rest, when not NULL, is the rounding error of
+ * r. */
 static ir_ref reduce_argument(const ir_format *m, ir_ref x, int bias, ir_ref *bits, ir_ref *rest) {
   bool wide = m->type == IR_F64;
   ir_ref inverse = ir_el_const(m, wide ? 0x1.71547652b82fep+0 : 0x1.715476p+0);
@@ -87,9 +88,10 @@ ir_ref ir_el_exp_normal(const ir_format *m, ir_ref x) {
   return ir_el_mul(m, POLY(m, r, exp), power_of_two(m, bits));
 }
 
-/* exp(x) = 2^n + 2^n v with v = exp(r) - 1; 1 - 2^n and 1 + 2^n are exact until it no longer matters. */
+/* exp(x) = 2^n + 2^n v with v = exp(r) - 1. 1 - 2^n and 1 + 2^n are exact unless their error is
+ * negligible. */
 void ir_el_one_and_exp(const ir_format *m, ir_ref x, ir_ref *less, ir_ref *more) {
-  bool wide = m->type == IR_F64; /* where what rounding r loses is worth the two steps */
+  bool wide = m->type == IR_F64; /* in f64 the rounding error of r is worth two more steps */
   ir_ref bits, rest, r = reduce_argument(m, x, bias_of(m), &bits, wide ? &rest : NULL),
                      one = ir_el_const(m, 1);
   ir_ref square = ir_el_mul(m, r, r), power = power_of_two(m, bits);
@@ -100,8 +102,8 @@ void ir_el_one_and_exp(const ir_format *m, ir_ref x, ir_ref *less, ir_ref *more)
   *more = ir_el_fma(m, power, v, ir_el_add(m, one, power));
 }
 
-/* With exp(r + rest) - 1 = r + w: 2^n (1 + r + w) - 1 = 2^n w + (2^n r + (2^n - 1)), the last exact until it
- * no longer matters */
+/* With exp(r + rest) - 1 = r + w: 2^n (1 + r + w) - 1 = 2^n w + (2^n r + (2^n - 1)); the last is exact unless
+ * its error is negligible. */
 ir_ref ir_el_expm1(const ir_format *m, ir_ref x, ir_ref low) {
   ir_ref bits, rest, r = reduce_argument(m, x, bias_of(m), &bits, &rest);
   ir_ref w = ir_el_fma(m, ir_el_mul(m, r, r), POLY(m, r, expm1_), ir_el_add(m, rest, low));
@@ -109,7 +111,7 @@ ir_ref ir_el_expm1(const ir_format *m, ir_ref x, ir_ref low) {
   return ir_el_fma(m, power, w, ir_el_fma(m, power, r, ir_el_sub(m, power, ir_el_const(m, 1))));
 }
 
-/* (exp(x) - 1) / 2^shift, which keeps the power of two in range, for -45 <= x and a result that is finite */
+/* (exp(x) - 1) / 2^shift for -45 <= x and a finite result; the shift keeps the power of two in range */
 static ir_ref exp_less_one(const ir_format *m, ir_ref x, int shift) {
   ir_ref bits, rest, r = reduce_argument(m, x, bias_of(m) - shift, &bits, &rest);
   ir_ref one = ir_el_const(m, ldexp(1, -shift)), power = power_of_two(m, bits);
@@ -117,8 +119,8 @@ static ir_ref exp_less_one(const ir_format *m, ir_ref x, int shift) {
   return ir_el_fma(m, power, w, ir_el_fma(m, power, r, ir_el_sub(m, power, one)));
 }
 
-/* Where |x| < 2^-27 (f32) or 2^-56 (f64), exp(x) - 1 = x to within a quarter of a unit, and x keeps its sign
- * and its last bit. */
+/* Where |x| < 2^-27 (f32) or 2^-56 (f64), exp(x) - 1 = x to within a quarter of a unit; returning x keeps its
+ * sign and its last bit. */
 ir_ref ir_el_exp_less_one(const ir_format *m, ir_ref x) {
   bool wide = m->type == IR_F64;
   ir_ref half = exp_less_one(m, ir_el_clamp(m, x, -45, wide ? 710 : 89), 1);

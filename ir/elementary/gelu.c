@@ -1,15 +1,15 @@
 /* gelu: x Phi(x), Phi(x) = (1 + erf(x / sqrt 2))/2, and its form with tanh, x / (1 + exp(-2u)), u =
  * sqrt(2/pi) (x + 0.044715 x^3) (D. Hendrycks, K. Gimpel, "Gaussian Error Linear Units", 2016).
  *
- * Both are x Q and x - x Q, where Q is the smaller tail, about exp(-x^2/2): to be right for negative x, the
- * exponent has to be known beyond the digits of the format. */
+ * Both are x Q and x - x Q, where Q is the smaller tail, about exp(-x^2/2). To be accurate for negative x,
+ * the exponent must be known to more digits than the format has. */
 #include "impl.h"
 
 static int bias_of(const ir_format *m) { return m->type == IR_F64 ? 1023 : 127; }
 static ir_ref power_of_two(const ir_format *m, ir_ref bits) {
   return ir_el_float(m, ir_el_shl(m, bits, m->fraction));
 }
-/* p * 2^n, bits ending in n + 2 bias, with one rounding */
+/* p * 2^n with one rounding; the low bits of `bits` are n + 2 bias */
 static ir_ref scale(const ir_format *m, ir_ref p, ir_ref bits) {
   ir_ref half = ir_el_shr(m, bits, 1);
   return ir_el_mul(m, ir_el_mul(m, p, power_of_two(m, half)), power_of_two(m, ir_el_sub(m, bits, half)));
@@ -23,8 +23,8 @@ static const double square64[] = {0x1.ebfbdff82c5b3p-3,  0x1.c6b08d704a26fp-5,  
                                   0x1.62bfb45b84bb9p-20, 0x1.b5208a6594a90p-24, 0x1.e63c40dcc327bp-28,
                                   0x1.f0d14d66c43c8p-32};
 
-/* -2u / ln 2 = x (k1 + k2 x^2). s is x^2 rounded to a multiple of the unit of the last place of `grid`, few
- * enough digits for k1 + k2 s to be exact with the upper parts of both constants. */
+/* -2u / ln 2 = x (k1 + k2 x^2). s is x^2 rounded to a multiple of the unit of the last place of `grid`, so
+ * short that k1 + k2 s is exact with the upper parts of both constants. */
 typedef struct tanh_form {
   double grid, k1, k1_low, k2_high, k2_low, k2, ln2;
   double most; /* s up to which exp(-2u) is a normal number */
@@ -42,8 +42,8 @@ static const tanh_form form64 = {0x1.8p34,
                                  400,
                                  24};
 
-/* exp(-2u) as 2^n + 2^n r t, bits ending in n + bias; *square is s. With e = x^2 - s, the exponent is n + r =
- * x c + x (k2 e + the lower parts of k1 + k2 s). */
+/* exp(-2u) as 2^n + 2^n r t; the low bits of *bits are n + bias; *square is s. With e = x^2 - s, the exponent
+ * is n + r = x c + x (k2 e + the lower parts of k1 + k2 s). */
 static void exponential(const ir_format *m, const tanh_form *f, ir_ref x, int bias, ir_ref *square,
                         ir_ref *bits, ir_ref *r, ir_ref *t) {
   bool wide = m->type == IR_F64;
@@ -67,8 +67,9 @@ static ir_ref tanh_far(const ir_format *m, const tanh_form *f, ir_ref x) {
   return ir_el_where(m, ir_el_lt(m, x, ir_el_const(m, 0)), tail, x);
 }
 
-/* x / (1 + exp(-2u)), for either sign: 2^n r is exact, and so is 1 + 2^n unless n is negative, where it does
- * not matter, or past the digits of the format: then the 1 that is lost is about 3/2 t. */
+/* x / (1 + exp(-2u)), for either sign. 2^n r is exact. 1 + 2^n is exact, too, unless n is negative, where its
+ * error is negligible, or 2^n exceeds the precision of the format: then the 1 that the sum loses is about 3/2
+ * t. */
 ir_ref ir_el_gelu_tanh(const ir_format *m, ir_ref x) {
   const tanh_form *f = m->type == IR_F64 ? &form64 : &form32;
   ir_ref square, bits, r, t;
@@ -116,7 +117,7 @@ static ir_ref gelu_narrow(const ir_format *m, ir_ref x) {
   return ir_el_where(m, ir_el_lt(m, x, ir_el_const(m, 0)), below, ir_el_add(m, x, below));
 }
 
-/* The exponent -x^2/2 / ln 2 in two parts, and a result that may be subnormal */
+/* The exponent -x^2/2 / ln 2 as a sum of two floats, and a result that may be subnormal */
 static ir_ref gelu_wide(const ir_format *m, ir_ref x) {
   ir_ref a = ir_binary(m->g, IR_OP_MIN, ir_el_abs(m, x), ir_el_const(m, 38.7)), square, square_low, bits;
   ir_ref factor = ir_el_const(m, -0x1.71547652b82fep-1);

@@ -1,4 +1,4 @@
-/* sinh, cosh and their inverses, from exp - 1 and log(1 + x), so that nothing cancels near 0. */
+/* sinh, cosh and their inverses, from exp - 1 and log(1 + x), so that there is no cancellation near 0. */
 #include "impl.h"
 
 /* sinh s on s^2 <= 1, minimax (Remez): relative errors 2^-31.6, 2^-61.7 */
@@ -8,7 +8,8 @@ static const double sinh64[] = {0x1.5555555555556p-3,  0x1.111111111101ep-7,  0x
                                 0x1.b5cade3d97f6fp-41};
 
 /* With h = (exp|x| - 1)/2, which does not overflow before the result does: exp|x| = 2h + 1, sinh|x| = h +
- * h/(2h + 1) and cosh x = h + 1/2 + 1/2 / (2h + 1). Below 1 a polynomial, whose errors are smaller. */
+ * h/(2h + 1) and cosh x = h + 1/2 + 1/2 / (2h + 1). Below 1 sinh is a polynomial, whose errors are
+ * smaller. */
 ir_ref ir_el_sinh(const ir_format *m, ir_ref x) {
   ir_ref size = ir_el_abs(m, x), one = ir_el_const(m, 1), h = ir_el_half_exp_less_one(m, size);
   ir_ref large = ir_el_lt(m, ir_el_const(m, m->type == IR_F64 ? 0x1p60 : 0x1p30), h);
@@ -23,7 +24,7 @@ ir_ref ir_el_cosh(const ir_format *m, ir_ref x) {
   return ir_el_add(m, h, ir_el_add(m, half, ir_el_div(m, half, whole)));
 }
 
-/* log 2x, for x so large that what the square roots below add to it is lost */
+/* log 2x, for x so large that the exact argument of the logarithm rounds to 2x */
 static ir_ref log_twice(const ir_format *m, ir_ref x) {
   return ir_el_add(m, ir_el_log(m, x),
                    ir_el_const(m, m->type == IR_F64 ? 0x1.62e42fefa39efp-1 : 0x1.62e43p-1));

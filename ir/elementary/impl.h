@@ -1,5 +1,5 @@
-/* Shared by the files that define elementary functions: short builders, and the constants of the two formats
- * in which everything is computed. */
+/* Declarations that the files of elementary functions share: short builders, and the constants of the two
+ * formats in which everything is computed. */
 #ifndef VIEWFOLD_IR_ELEMENTARY_IMPL_H
 #define VIEWFOLD_IR_ELEMENTARY_IMPL_H
 
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Where an expression is being built: the graph, the float format and the unsigned integer of its bits. */
+/* What an expression is built with: the graph, the float format and the unsigned integer type of its bits. */
 typedef struct ir_format {
   ir_graph *g;
   ir_dtype type, bits;
@@ -74,17 +74,17 @@ ir_ref ir_el_poly(const ir_format *m, ir_ref x, const double *c, int count);
             (m)->type == IR_F64 ? ir_el_poly(m, z, name##64, sizeof name##64 / sizeof *name##64)             \
                                 : ir_el_poly(m, z, name##32, sizeof name##32 / sizeof *name##32),            \
             s)
-/* Horner's rule by pairs of terms, with square = x x: half as deep, where one operation would wait for
- * another */
+/* Horner's rule on pairs of terms, with square = x x: half the depth, where the latency of dependent
+ * operations dominates */
 ir_ref ir_el_poly_pairs(const ir_format *m, ir_ref x, ir_ref square, const double *c, int count);
-/* a + b = *sum + *rest exactly, where |a| >= |b| or a = 0 */
+/* a + b = *sum + *rest exactly, if |a| >= |b| or a = 0 */
 void ir_el_fast_two_sum(const ir_format *m, ir_ref a, ir_ref b, ir_ref *sum, ir_ref *rest);
 /* a * b = *product + *rest exactly */
 void ir_el_two_product(const ir_format *m, ir_ref a, ir_ref b, ir_ref *product, ir_ref *rest);
-/* x * factor rounded to an integer n by the format's magic number: *bits ends in n + bias, in two's
- * complement. factor 0 stands for 1. */
+/* x * factor rounded to an integer n by the format's magic number; the low bits of *bits are n + bias, in
+ * two's complement. factor 0 stands for 1. */
 ir_ref ir_el_round(const ir_format *m, ir_ref x, ir_ref factor, int bias, ir_ref *bits);
-ir_ref ir_el_sign_bit(const ir_format *m); /* the bit alone, as an integer */
+ir_ref ir_el_sign_bit(const ir_format *m); /* the sign bit, as an integer */
 ir_ref ir_el_copy_sign(const ir_format *m, ir_ref size,
                        ir_ref sign); /* size >= 0 or NaN, with the sign of `sign` */
 
@@ -101,8 +101,8 @@ ir_ref ir_el_expm1(const ir_format *m, ir_ref x, ir_ref low);
 ir_ref ir_el_half_exp_less_one(const ir_format *m, ir_ref x); /* (exp(x) - 1)/2, x >= 0 or NaN */
 ir_ref ir_el_exp_less_one(const ir_format *m, ir_ref x);      /* exp(x) - 1 for every x */
 
-/* log.c. x > 0 is split as 2^e * s with s in [base, 2*base), the bits of base given, and f = s
- * - 1; a normal x in fewer steps. */
+/* log.c. Splits x > 0 as 2^e * s with s in [base, 2*base), where base_bits are the bits of base, and f = s -
+ * 1. ir_el_split_normal takes fewer steps but needs a normal x. */
 void ir_el_split(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f);
 void ir_el_split_normal(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f);
 ir_ref ir_el_is_normal(const ir_format *m, ir_ref x); /* positive, finite and normal */
@@ -125,10 +125,10 @@ ir_ref ir_el_atanh(const ir_format *m, ir_ref x);
 ir_ref ir_el_floordiv(const ir_format *m, ir_ref a, ir_ref b);
 ir_ref ir_el_mod(const ir_format *m, ir_ref a, ir_ref b);
 
-/* erf.c, trig.c, pow.c */
+/* erf.c, gelu.c, trig.c, pow.c */
 ir_ref ir_el_erf(const ir_format *m, ir_ref x);
-ir_ref ir_el_gelu(const ir_format *m, ir_ref x);      /* gelu.c */
-ir_ref ir_el_gelu_tanh(const ir_format *m, ir_ref x); /* likewise */
+ir_ref ir_el_gelu(const ir_format *m, ir_ref x);
+ir_ref ir_el_gelu_tanh(const ir_format *m, ir_ref x);
 ir_ref ir_el_tan(const ir_format *m, ir_ref x);
 ir_ref ir_el_sin(const ir_format *m, ir_ref x, bool cosine);
 ir_ref ir_el_pow(const ir_format *m, ir_ref x, ir_ref y);

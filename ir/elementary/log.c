@@ -16,8 +16,9 @@ static const double atanh64[] = {0x1.5555555555592p-1, 0x1.999999997fef0p-2, 0x1
                                  0x1.c71c5210226c6p-3, 0x1.74663df703ac0p-3, 0x1.39a1c9e8e0b4ep-3,
                                  0x1.2f05172c75516p-3};
 
-/* Taking the bits of base from those of x borrows from the exponent exactly when the significand is less than
- * that of base, so the upper bits, signed, are e, and without them the bits of x are those of s. */
+/* Subtracting the bits of base from those of x borrows from the exponent exactly when the significand of x is
+ * less than that of base. So the upper bits of the difference, signed, are e, and the bits of x without these
+ * upper bits are those of s. */
 void ir_el_split_normal(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f) {
   ir_dtype type = m->type == IR_F64 ? IR_I64 : IR_I32;
   ir_ref bits = ir_bitcast(m->g, x, type), fraction = ir_int(m->g, type, m->fraction);
@@ -39,7 +40,7 @@ ir_ref ir_el_is_normal(const ir_format *m, ir_ref x) {
   return ir_el_lt(m, ir_el_sub(m, ir_el_bits(m, x), ir_el_int(m, lowest)), ir_el_int(m, infinite - lowest));
 }
 
-/* y for 0 < x < inf, the limits elsewhere, NaN for NaN and x < 0 */
+/* y for 0 < x < inf, the limits at 0 and infinity, NaN for NaN and x < 0 */
 static ir_ref with_limits(const ir_format *m, ir_ref x, ir_ref y) {
   ir_ref zero = ir_el_const(m, 0), inf = ir_el_const(m, INFINITY);
   ir_ref edge = ir_el_where(m, ir_el_eq(m, x, zero), ir_el_const(m, -INFINITY), ir_el_const(m, NAN));
@@ -70,7 +71,8 @@ static ir_ref log_parts(const ir_format *m, ir_ref e, ir_ref f) {
   return ir_el_fma(m, e, ir_el_const(m, 0x1.62e43p-1), high);
 }
 
-/* A logarithm by its parts; subnormal numbers and the limits are rare. */
+/* A logarithm, which `parts` computes from e and f. Subnormal numbers and limits are the first value of a
+ * RARE. */
 static ir_ref logarithm(const ir_format *m, ir_ref x, ir_ref (*parts)(const ir_format *, ir_ref, ir_ref)) {
   ir_ref e, f, rare_e, rare_f;
   ir_el_split_normal(m, x, base_of(m), &e, &f);
@@ -81,9 +83,9 @@ static ir_ref logarithm(const ir_format *m, ir_ref x, ir_ref (*parts)(const ir_f
 
 ir_ref ir_el_log(const ir_format *m, ir_ref x) { return logarithm(m, x, log_parts); }
 
-/* log(1 + x) = log(u + c) = log(u) + c/u - ..., with u = 1 + x rounded and c what rounding lost. c is exact
- * for the x where it matters; it is NaN or 0 where u is infinite or 0. Where |x| < 2^-27 (f32) or 2^-56
- * (f64), x is nearest. */
+/* log(1 + x) = log(u + c) = log(u) + c/u - ..., with u = 1 + x rounded and c the rounding error. c is exact
+ * wherever it matters; it is NaN or 0 where u is infinite or 0. Where |x| < 2^-27 (f32) or 2^-56 (f64), x is
+ * the nearest float. */
 ir_ref ir_el_log1p(const ir_format *m, ir_ref x) {
   ir_ref one = ir_el_const(m, 1), zero = ir_el_const(m, 0), u = ir_el_add(m, one, x);
   ir_ref c = ir_el_sub(m, x, ir_el_sub(m, u, one)), lost = ir_el_lt(m, zero, ir_el_abs(m, c));
@@ -92,7 +94,8 @@ ir_ref ir_el_log1p(const ir_format *m, ir_ref x) {
   return ir_el_where(m, tiny, x, y);
 }
 
-/* f64: log(1 + f) as high + low, times 1 / ln 2 in two parts, added to e without losing the low parts */
+/* f64: log(1 + f) as high + low, times 1 / ln 2 as a sum of two floats, added to e without losing the low
+ * parts */
 static ir_ref log2_64(const ir_format *m, ir_ref e, ir_ref f) {
   ir_ref half_square, tail, high, low, product, rest, sum, lost;
   tail64(m, f, &half_square, &tail);

@@ -1,16 +1,15 @@
-/* pow: |x|^y = 2^(y log2|x|), with log2|x| carried in more digits than the result has.
+/* pow: |x|^y = 2^(y log2|x|), where log2|x| has more digits than the result.
  *
- * With x = 2^e s, f = s - 1 and t = f / (2 + f): log2 x = e + (2 atanh t) / ln 2. For f32 that is plain f64;
- * for f64 the leading terms are pairs of f64, good to about 2^-65. */
+ * With x = 2^e s, f = s - 1 and t = f / (2 + f): log2 x = e + (2 atanh t) / ln 2. For f32 it is a plain f64;
+ * for f64 the leading terms are pairs of f64, accurate to about 2^-65. */
 #include "impl.h"
 
 enum { PAIR = 2 };
 static const int64_t base = 0x3fe6a09e667f3bcd; /* sqrt(1/2) */
 
 /* For f32. log2 s = t L(t^2), relative error 2^-37.8: at |y log2 x| <= 150 that is 2^-30.5 of the exponent.
- * 2^r on
- * [-1/2, 1/2]: error 2^-34.3. No f32 result is subnormal in f64, so one scaling does; the cast rounds once.
- */
+ * 2^r on [-1/2, 1/2]: error 2^-34.3. No f32 result is subnormal in f64, so one scaling suffices; the cast
+ * rounds once. */
 static const double log2_narrow[] = {0x1.71547652bee89p+1, 0x1.ec709d122ba56p-1, 0x1.27778058caf93p-1,
                                      0x1.a58d56ec81f9ep-2, 0x1.5cebd1fcf4c0fp-2};
 static const double exp2_narrow[] = {1,
@@ -28,7 +27,7 @@ static const double log2_tail[] = {0x1.2776c50ef9d24p-1, 0x1.a61762a7599c6p-2, 0
 static const double K1[PAIR] = {0x1.71547652b82fep+1, 0x1.777d0ffda0d24p-55};
 static const double K3[PAIR] = {0x1.ec709dc3a03fdp-1, 0x1.d27f05548af0cp-55};
 
-/* log2 at the ends: -inf at 0, x itself at infinity and NaN */
+/* log2 at the ends of the range: -inf at 0, x itself at infinity and NaN */
 static ir_ref with_limits(const ir_format *m, ir_ref x, ir_ref y) {
   ir_ref finite = ir_el_lt(m, x, ir_el_const(m, INFINITY));
   return ir_el_where(m, ir_el_eq(m, x, ir_el_const(m, 0)), ir_el_const(m, -INFINITY),
@@ -53,7 +52,7 @@ static void pair_product(const ir_format *m, const ir_ref a[PAIR], const ir_ref 
   out[1] = ir_el_add(m, rest, ir_el_fma(m, a[0], b[1], ir_el_mul(m, a[1], b[0])));
 }
 
-/* t = f / (2 + f) as a pair: one division, the rest by the remainder */
+/* t = f / (2 + f) as a pair: one division gives the upper part, the remainder the lower */
 static void quotient(const ir_format *m, ir_ref f, ir_ref t[PAIR]) {
   ir_ref two = ir_el_const(m, 2), d = ir_el_add(m, two, f), left = ir_el_sub(m, f, ir_el_sub(m, d, two));
   ir_ref inverse = ir_el_div(m, ir_el_const(m, 1), d);
@@ -77,8 +76,8 @@ static void log2_pair(const ir_format *m, ir_ref x, ir_ref l[PAIR]) {
   ir_el_fast_two_sum(m, b, ir_el_add(m, ir_el_add(m, a_left, b_left), rest), &l[0], &l[1]);
 }
 
-/* 2^1100 overflows and 2^-1100 is 0, so beyond the low part does not matter; it may be NaN there (inf - inf).
- */
+/* 2^1100 overflows and 2^-1100 is 0. Beyond these the low part is irrelevant; it may be NaN there (inf -
+ * inf). */
 static ir_ref power_wide(const ir_format *m, ir_ref x, ir_ref y) {
   ir_ref l[PAIR], p, rest;
   log2_pair(m, x, l);
@@ -88,8 +87,8 @@ static ir_ref power_wide(const ir_format *m, ir_ref x, ir_ref y) {
   return ir_el_exp2_sum(m, ir_el_clamp(m, p, -1100, 1100), rest);
 }
 
-/* Signs and special cases, from |x|^y: x ** 0 = 1 and 1 ** y = 1 for every y; (-1) ** inf = 1; a negative
- * finite x to no integer is NaN; an odd integer y keeps the sign of x. */
+/* Signs and special cases, applied to |x|^y: x ** 0 = 1 and 1 ** y = 1 for every y; (-1) ** inf = 1; a
+ * negative finite x to a y that is no integer is NaN; an odd integer y keeps the sign of x. */
 static ir_ref apply_special_cases(const ir_format *m, ir_ref x, ir_ref size, ir_ref y, ir_ref power) {
   ir_ref zero = ir_el_const(m, 0), one = ir_el_const(m, 1), half = ir_el_mul(m, y, ir_el_const(m, 0.5));
   ir_ref whole = ir_el_eq(m, y, ir_unary(m->g, IR_OP_TRUNC, y));
@@ -111,7 +110,7 @@ ir_ref ir_el_pow(const ir_format *m, ir_ref x, ir_ref y) {
 
 static ir_ref binary(ir_graph *g, ir_op op, ir_ref a, ir_ref b) { return ir_binary(g, op, a, b); }
 
-/* By squaring, over the bits of y; a constant y uses its own bits only. */
+/* By repeated squaring, over the bits of y. */
 ir_ref ir_el_pow_int(ir_graph *g, ir_ref x, ir_ref y) {
   ir_dtype type = ir_dtype_of(g, x);
   if (type == IR_BOOL) return binary(g, IR_OP_OR, x, ir_unary(g, IR_OP_NOT, y));
@@ -124,7 +123,7 @@ ir_ref ir_el_pow_int(ir_graph *g, ir_ref x, ir_ref y) {
     if (i + 1 < bits) power = binary(g, IR_OP_MUL, power, power);
   }
   if (!is_signed) return result;
-  /* x ** -n for n > 0 is 1 / x ** n, truncated: 0 but for x = 1 and x = -1 */
+  /* x ** -n for n > 0 is 1 / x ** n, truncated: 0 except for x = 1 and x = -1 */
   ir_ref minus = ir_int(g, type, -1), odd = binary(g, IR_OP_NE, binary(g, IR_OP_AND, y, one), zero);
   ir_ref sign = ir_where(g, odd, minus, one);
   ir_ref inverse =

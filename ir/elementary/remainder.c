@@ -3,18 +3,18 @@
  * With the sign of b moved to a, x = a * sign(b) and y = |b|: mod(a, b) = sign(b) * mod(x, y), and
  * floordiv(a, b) = floordiv(x, y).
  *
- * Usually q = floor(x / y), and r = fma(-q, y, x), or r + y where r is negative. Where that is in [0, y) in
- * floats it is so before rounding too, since no multiple of the least float rounds to 0 and y is a float. So
- * r >= 0 proves that q is the floor of the exact quotient and r is its remainder, rounded once. r < 0 shows
- * that q is one too large, as where a quotient is rounded up to an integer; then |x| >= y or q = 0, so that
- * r, which is at least -y, is a multiple of the last place of x or of y and exact, and r + y is the
- * remainder, rounded once. Up to |x / y| = 2^24 (f64: 2^53) it is one or the other, but for remainders that
- * are rounded up to y. Anything else is rare: the quotient is an infinity or has more digits than a float, y
- * is infinite, or an operand is NaN. */
+ * The common case: q = floor(x / y), r = fma(-q, y, x), and the remainder is r, or r + y if r is negative. If
+ * r as a float is in [0, y), then so it is before rounding, since no multiple of the least float rounds to 0
+ * and y is a float. So r >= 0 proves that q is the floor of the exact quotient and that r is its remainder,
+ * rounded once. r < 0 shows that q is one too large, as when a quotient is rounded up to an integer. Then |x|
+ * >= y or q = 0, so that r, which is at least -y, is a multiple of the last place of x or of y and therefore
+ * exact, and r + y is the remainder, rounded once. Up to |x / y| = 2^24 (f64: 2^53) one of these two holds,
+ * except for remainders that round up to y. All else is rare: the quotient is infinite or has more digits
+ * than a float, y is infinite, or an operand is NaN. */
 #include "impl.h"
 
 typedef struct division {
-  ir_ref x, y, sign;   /* sign: of b, the bit alone */
+  ir_ref x, y, sign;   /* sign: the sign bit of b */
   ir_ref quotient;     /* x / y, rounded */
   ir_ref floor, below; /* q and r */
 } division;
@@ -37,16 +37,15 @@ static division divide(const ir_format *m, ir_ref a, ir_ref b) {
   return d;
 }
 
-/* a minus the multiple of b that is nearest to it, or nearly so; `fused` where the product may not be exact.
- */
+/* a minus the multiple of b that is nearest to it, or nearly so; `fused` if the product may not be exact. */
 static ir_ref reduced(const ir_format *m, ir_ref a, ir_ref b, bool fused) {
   ir_ref n = ir_unary(m->g, IR_OP_ROUND, ir_el_div(m, a, b));
   return fused ? ir_el_fma(m, ir_el_neg(m, n), b, a) : ir_el_sub(m, a, ir_el_mul(m, n, b));
 }
 
-/* In f64, of two f32, |x / y| < 2^277: multiples of y 2^252, y 2^224, ... y are taken away. No quotient
- * exceeds 2^28, so that its product with the 24 digits of y is exact. What is left is a multiple of the last
- * place of x or of y 2^k and at most 0.51 y 2^k (or x itself), which f32 could hold. */
+/* For two f32 in f64, |x / y| < 2^277: subtracts multiples of y 2^252, y 2^224, ... y. No quotient exceeds
+ * 2^28, so its product with the 24 digits of y is exact. What remains is a multiple of the last place of x or
+ * of y 2^k and at most 0.51 y 2^k (or x itself), which an f32 could hold. */
 static ir_ref residue_narrow(const ir_format *m, ir_ref x, ir_ref y) {
   for (int k = 252; k >= 0; k -= 28) x = reduced(m, x, ir_el_mul(m, y, ir_el_const(m, ldexp(1, k))), false);
   return x;
@@ -56,8 +55,8 @@ static ir_ref residue_narrow(const ir_format *m, ir_ref x, ir_ref y) {
  * exponent, less than 1 for a subnormal number. */
 typedef struct scaled_integer {
   ir_ref n, e;
-  ir_ref scaled; /* the number, and */
-  ir_ref scale;  /* what it was multiplied with to be normal: 1 or 2^52 */
+  ir_ref scaled; /* the number times `scale`, which makes it normal */
+  ir_ref scale;  /* 1 or 2^52 */
 } scaled_integer;
 
 static const int64_t exponent_bits = 0x7ff0000000000000, fraction_bits = 0xfffffffffffff;
@@ -79,9 +78,9 @@ static ir_ref power_of_two(const ir_format *m, ir_ref k) {
 }
 
 /* a b c modulo n, within 0.51 n of 0; integers |a| < 2^53, |b| < 0.51 n, c = 2^k <= 2^31, 2^52 <= n < 2^53.
- * With a b = p + e and q the integer next to p / n: p / n < 0.51 * 2^53 is rounded by 1/2 where it is 2^52 or
- * more (and an integer then), else by 1/4 at most, so |p - q n| <= n/2 or 3/4 n; e is at most 2^52 or 2^51.
- * So p - q n is exact, and its sum with e, an integer of no more than 2^53. */
+ * Let a b = p + e and let q be the integer next to p / n. p / n < 0.51 * 2^53 is rounded by 1/2 where it is
+ * 2^52 or more (and an integer then), else by 1/4 at most, so |p - q n| <= n/2 or 3/4 n; e is at most 2^52 or
+ * 2^51. So p - q n is exact, and so is its sum with e, an integer of at most 2^53. */
 static ir_ref product_modulo(const ir_format *m, ir_ref a, ir_ref b, ir_ref c, ir_ref n) {
   ir_ref p, e;
   ir_el_two_product(m, a, b, &p, &e);
@@ -89,8 +88,8 @@ static ir_ref product_modulo(const ir_format *m, ir_ref a, ir_ref b, ir_ref c, i
   return reduced(m, c ? ir_el_mul(m, sum, c) : sum, n, true);
 }
 
-/* Of two f64 with x >= y > 0: x = X 2^k unit and y = Y unit with integers X and Y of 53 digits, k < 2^12. 2^k
- * is 2^(k // 32), squared five times, times 2^(k % 32), all modulo Y. */
+/* For two f64 with x >= y > 0: x = X 2^k unit and y = Y unit with integers X and Y of 53 digits, k < 2^12.
+ * 2^k is 2^(k // 32), squared five times, times 2^(k % 32), all modulo Y. */
 static ir_ref residue_wide(const ir_format *m, ir_ref x, ir_ref y) {
   enum { SQUARINGS = 5 };
   scaled_integer a = split_float(m, x), b = split_float(m, y);
@@ -101,12 +100,12 @@ static ir_ref residue_wide(const ir_format *m, ir_ref x, ir_ref y) {
     power = product_modulo(m, power, power, i == SQUARINGS ? last : 0, b.n);
   ir_ref rest = product_modulo(m, a.n, power, 0, b.n);
   ir_ref unit = ir_el_float(m, ir_el_and(m, ir_el_bits(m, b.scaled), ir_el_int(m, exponent_bits)));
-  rest = ir_el_mul(m, ir_el_mul(m, rest, ir_el_const(m, 0x1p-52)), unit); /* of y as it was scaled, exact */
+  rest = ir_el_mul(m, ir_el_mul(m, rest, ir_el_const(m, 0x1p-52)), unit); /* exact; y was scaled, too */
   return ir_el_div(m, rest, b.scale);
 }
 
-/* A number between -y and y that differs from x by a multiple of y, exact and never -0. `below` is NaN where
- * there is none, and where y is infinite. */
+/* A number between -y and y that differs from x by a multiple of y, exact and never -0. NaN where d->below is
+ * NaN: there is no such number, or y is infinite. */
 static ir_ref residue(const ir_format *m, const division *d) {
   ir_ref far;
   if (m->type == IR_F64) {
@@ -121,8 +120,8 @@ static ir_ref residue(const ir_format *m, const division *d) {
   return ir_el_add(m, ir_el_where(m, size_less(m, d->x, d->y), d->x, far), ir_el_const(m, 0));
 }
 
-/* By bits as integers: they are in the order of floats, those with a sign behind all others and NaN between.
- */
+/* Compares bits as integers: floats without a sign bit are in order, those with one come after all of them,
+ * with NaNs in between. */
 ir_ref ir_el_mod(const ir_format *m, ir_ref a, ir_ref b) {
   division d = divide(m, a, b);
   ir_ref far = residue(m, &d), limit = ir_el_bits(m, d.y);
@@ -132,8 +131,9 @@ ir_ref ir_el_mod(const ir_format *m, ir_ref a, ir_ref b) {
   return ir_el_float(m, ir_el_or(m, ir_el_rare(m, is_far, ir_el_bits(m, far), near), d.sign));
 }
 
-/* x without the remainder t that has its sign, over y, each rounded: NumPy's sequence, which these quotients
- * are beyond the digits of a float. The floor of what is nearly an integer is that integer. */
+/* (|x| - t) / y with the sign of x, where t is the remainder that has that sign; each step is rounded. This
+ * is NumPy's sequence of operations, which defines quotients that have more digits than a float. As q is an
+ * integer except for rounding errors, it is rounded to the nearest one. */
 static ir_ref quotient_far(const ir_format *m, const division *d) {
   ir_ref sign = ir_el_and(m, ir_el_bits(m, d->x), ir_el_sign_bit(m)), one = ir_el_const(m, 1);
   ir_ref t = flipped(m, residue(m, d), sign);
@@ -148,7 +148,7 @@ static ir_ref quotient_far(const ir_format *m, const division *d) {
   return ir_el_where(m, zero, d->quotient, ir_el_where(m, up, ir_el_add(m, floor, one), floor));
 }
 
-/* Is |a| >= size, or a NaN? By bits as integers, which is one operation. */
+/* Is |a| >= size, or a NaN? Comparing bits as integers takes one operation. */
 static ir_ref is_great(const ir_format *m, ir_ref a, double size) {
   ir_ref bits = ir_el_and(m, ir_el_bits(m, a), ir_unary(m->g, IR_OP_NOT, ir_el_sign_bit(m)));
   return ir_binary(m->g, IR_OP_GE, bits, ir_el_bits(m, ir_el_const(m, size)));

@@ -1,8 +1,9 @@
 /* sin, cos and tan.
  *
- * f32 up to 2^18: in f32, a sine by half turns, a cosine by quarter turns. All else, which for f32 is rare:
- * one odd polynomial on half a period: x = n pi + r gives sin x = (-1)^n sin r, and x = (n + 1/2) pi + r
- * gives cos x = -(-1)^n sin r. n comes from the low bits of x / pi + magic. */
+ * f32 up to 2^18: computed in f32; the sine reduces its argument by multiples of pi, the cosine by multiples
+ * of pi/2. All other arguments, which are rare in f32, use one odd polynomial on half a period: x = n pi + r
+ * gives sin x = (-1)^n sin r, and x = (n + 1/2) pi + r gives cos x = -(-1)^n sin r. n is in the low bits of x
+ * / pi + magic. */
 #include "impl.h"
 
 /* sin(pi h) = h S(h^2) on |h| <= 0.5626: relative error 2^-33.3 */
@@ -13,24 +14,24 @@ static const double sin_radians[] = {-0x1.5555555555555p-3,  0x1.11111111110c8p-
                                      0x1.71de3a52a0af5p-19,  -0x1.ae6454d4717d9p-26, 0x1.6123cd05cfc70p-33,
                                      -0x1.ae4383d31cb9fp-41, 0x1.88328fadcd63cp-49};
 
-/* y with its sign changed where n is odd */
+/* y, negated if n is odd */
 static ir_ref alternate(const ir_format *m, ir_ref y, ir_ref bits) {
   int sign = m->type == IR_F64 ? 63 : 31;
   return ir_el_float(m, ir_el_xor(m, ir_el_bits(m, y), ir_el_shl(m, bits, sign)));
 }
 
-/* n as a float for sine, n + 1/2 for cosine, from the quotient x * inverse */
+/* n as a float for the sine, n + 1/2 for the cosine, from the quotient x * inverse */
 static ir_ref nearest(const ir_format *m, ir_ref x, ir_ref inverse, bool cosine, ir_ref *bits) {
   if (!cosine) return ir_el_round(m, x, inverse, 0, bits);
   ir_ref n = ir_el_round(m, ir_el_fma(m, x, inverse, ir_el_const(m, -0.5)), 0, 0, bits);
   return ir_el_add(m, n, ir_el_const(m, 0.5));
 }
 
-/* An f32 argument, in f64 and in half turns. 1/pi is taken modulo 2 in the units of x: from 2^50 on x is a
- * multiple of 2^27, so 2^27/pi modulo 2 serves, from 2^77 on 2^54/pi, from 2^104 on 2^81/pi, each in two
- * parts of 53 bits (the first rounded down for the smallest, which keeps the sign of sin(-0)). With x < 2^50
- * times the unit, the fraction h = x * high - n is exact and the error of x * low is below 2^-57; no f32 is
- * nearer to a multiple of pi/2 than 2^-31. */
+/* An f32 argument, in f64 and in half turns. 1/pi is used modulo 2 in the units of x: from 2^50 on x is a
+ * multiple of 2^27, so 2^27/pi modulo 2 suffices, from 2^77 on 2^54/pi, from 2^104 on 2^81/pi, each a sum of
+ * two floats of 53 bits (the first rounded down for the smallest, which keeps the sign of sin(-0)). With x <
+ * 2^50 times the unit, the fraction h = x * high - n is exact and the error of x * low is below 2^-57; no f32
+ * is nearer to a multiple of pi/2 than 2^-31. */
 static ir_ref sin_narrow(const ir_format *m, ir_ref x, bool cosine) {
   static const double limit[] = {0x1p50, 0x1p77, 0x1p104};
   static const double high[] = {0x1.45f306dc9c882p-2, -0x1.1b1bbead603d9p-29, 0x1.4a7f09d5f47d5p-55,
@@ -50,8 +51,8 @@ static ir_ref sin_narrow(const ir_format *m, ir_ref x, bool cosine) {
   return alternate(m, ir_el_mul(m, cosine ? ir_el_neg(m, h) : h, s), bits);
 }
 
-/* r + rest = x - k pi with pi in three parts of 53 bits: the first product with fma is exact but for cosines
- * of |x| < 1, whose rounding `lost` recovers; the second is split exactly. */
+/* r + *rest = x - k pi, with pi as a sum of three floats of 53 bits. The first product, by fma, is exact
+ * except for cosines of |x| < 1, whose rounding error `lost` recovers; the second is split exactly. */
 static ir_ref reduce_argument(const ir_format *m, ir_ref x, ir_ref k, bool cosine, ir_ref *rest) {
   ir_ref minus = ir_el_neg(m, k), pi = ir_el_const(m, 0x1.921fb54442d18p+1), product, low;
   ir_ref a = ir_el_fma(m, minus, pi, x), lost = 0;
@@ -67,7 +68,7 @@ static ir_ref reduce_argument(const ir_format *m, ir_ref x, ir_ref k, bool cosin
   return r;
 }
 
-/* An f64 argument: sin(r + rest) = r + (r^3 q + rest cos r); cos r to a few bits is enough. */
+/* An f64 argument: sin(r + rest) = r + (r^3 q + rest cos r), where a few bits of cos r are enough. */
 static ir_ref sin_wide(const ir_format *m, ir_ref x, bool cosine) {
   ir_ref bits, rest, k = nearest(m, x, ir_el_const(m, 0x1.45f306dc9c883p-2), cosine, &bits);
   ir_ref r = reduce_argument(m, x, k, cosine, &rest), z = ir_el_mul(m, r, r);
@@ -80,15 +81,15 @@ static ir_ref sin_wide(const ir_format *m, ir_ref x, bool cosine) {
   return ir_el_where(m, reach, y, ir_el_const(m, NAN));
 }
 
-/* The sine of |x| <= 2^18 in f32 and half turns: |x| = k pi + r, |r| <= 1.582, sin x = (-1)^k sin r. The
- * first product with pi in three parts leaves no rounding, the others round r relatively, however much
- * cancels. sin r = 3/4 r + r P(r^2) with P(0) = 1/4: what is added to a product without rounding is at most
- * 0.25 where r is small, 0.18 where it is pi/2. So r is its own sine where r^2 vanishes, and nothing is
- * greater than 1: there the square is off by 0.42 2^-24 in the result, P by 0.10, its product with r by 0.13.
- */
+/* The sine of |x| <= 2^18 in f32 and half turns: |x| = k pi + r, |r| <= 1.582, sin x = (-1)^k sin r. pi is a
+ * sum of three floats; the first fma is exact, the others round relative to r, however much cancels. sin r =
+ * 3/4 r + r P(r^2) with P(0) = 1/4. The last fma adds 3/4 r, unrounded, to r P(r^2), whose size relative to
+ * the result is at most 0.25 where r is small, and 0.18 where r is pi/2. So the result is r where r^2
+ * vanishes, and never exceeds 1: near 1 the rounding of the square contributes 0.42 2^-24 to the result, that
+ * of P 0.10, that of its product with r 0.13. */
 static ir_ref sin_short(const ir_format *m, ir_ref x, ir_ref size) {
-  /* minimax (Remez) on |r| <= 1.578, relative error 2^-27; the last bits are those of the least error in all
-   * arguments */
+  /* minimax (Remez) on |r| <= 1.578, relative error 2^-27; the last bits are those with the least error over
+   * all arguments */
   static const double p[] = {0.25, -0x1.55554ep-3, 0x1.110eeap-7, -0x1.9f6ef6p-13, 0x1.5d8ef2p-19};
   static const double pi[] = {-0x1.921fb6p+1, 0x1.777a5cp-24, 0x1.ee59dap-49};
   ir_ref bits, k = ir_el_round(m, size, ir_el_const(m, 0x1.45f306p-2), 0, &bits), r = size;
@@ -99,11 +100,11 @@ static ir_ref sin_short(const ir_format *m, ir_ref x, ir_ref size) {
   return ir_el_float(m, ir_el_xor(m, ir_el_bits(m, y), sign));
 }
 
-/* The cosine of |x| <= 2^18 in f32 and quarter turns, so that it is nearly exact where it is flat: |x| = k
- * pi/2 + r, |r| <= pi/4 and a little, of which k + 1 counts the sine's. For odd numbers of them sin r = r +
- * r^3 S(r^2), for even ones cos r = 1 + r^2 C(r^2), the sign changing with every second one. The first
- * product with pi/2 in three parts leaves no rounding; the second one rounds r relatively, however much
- * cancels; the third is left to the sum with the polynomial. */
+/* The cosine of |x| <= 2^18 in f32 and quarter turns, so that it is nearly exact where its slope is 0: |x| =
+ * k pi/2 + r, |r| slightly above pi/4 at most; `bits` ends in k + 1, since cos x = sin(x + pi/2). For even k
+ * + 1 the polynomial is sin r = r + r^3 S(r^2), for odd k + 1 cos r = 1 + r^2 C(r^2); bit 1 of k + 1 is the
+ * sign. pi/2 is a sum of three floats: the first fma is exact, the second rounds relative to r, however much
+ * cancels, and the third product is added to the polynomial. */
 static ir_ref cos_short(const ir_format *m, ir_ref size) {
   static const float polynomials[][2] = {/* relative errors 2^-32 */
                                          {0x1.7a8aa6p-19, 0x1.99911cp-16},
