@@ -1,5 +1,6 @@
-/* Forward mode through functions: a call of functions that compute how their results vary from how their
- * parameters do. It repeats what the values themselves need. */
+/* Forward mode (JVP) through functions: a node that calls functions gets a second call, of functions that
+ * compute the tangents of their results from those of their parameters. These functions recompute the values
+ * that the tangents need. */
 #include "control.h"
 
 #include <string.h>
@@ -51,7 +52,7 @@ void pass_control_end(pass_control *c) {
   ir_free(c->g->mem, c->with, c->room * sizeof *c->with);
 }
 
-/* what depends on what */
+/* data flow */
 
 bool pass_flow(ir_graph *g, ir_ref func, bool whole, const uint8_t *varies, uint8_t *reached) {
   ir_function f = ir_function_of(g, func);
@@ -86,7 +87,7 @@ bool pass_flow_all(pass_control *c) {
            (c->op != IR_OP_COND || pass_flow(c->g, c->other, c->whole, c->varies, c->reached));
     for (uint32_t i = 0; i < c->s.carries && good; i++) {
       if (c->reached[i] && !c->varies[i]) c->varies[i] = 1, more = true;
-      if (c->varies[i]) c->reached[i] = 1; /* in no rounds */
+      if (c->varies[i]) c->reached[i] = 1; /* the loop may have no iterations */
     }
   }
   return good;
@@ -100,7 +101,7 @@ ir_ref pass_param_like(ir_graph *g, ir_ref x) {
 
 typedef struct tangents {
   const pass_control *c;
-  pass_refs params, results; /* one for each that varies, in order */
+  pass_refs params, results; /* one for each that varies (params) or is reached (results), in order */
 } tangents;
 
 static void tangents_free(tangents *t) { pass_refs_free(&t->params), pass_refs_free(&t->results); }
@@ -118,7 +119,7 @@ static bool tangents_of(tangents *t, const pass_control *c, ir_ref func) {
   for (uint32_t i = 0; i < f.result_count; i++) {
     if (!c->reached[i]) continue;
     pass_refs_add(&outputs, f.results[i]);
-    pass_refs_add(&t->results, f.results[i]); /* room for its tangent */
+    pass_refs_add(&t->results, f.results[i]); /* replaced by its tangent */
   }
   bool good = !inputs.failed && !outputs.failed && !t->params.failed && !t->results.failed;
   pass_derivative of = {.who = c->who,
@@ -131,7 +132,7 @@ static bool tangents_of(tangents *t, const pass_control *c, ir_ref func) {
   return good;
 }
 
-/* list += all[from..to), then the tangents of those that vary, from *next on */
+/* Appends all[from..to), then the tangents of those that vary, from parts[*next] on. */
 static void add_with_tangents(pass_refs *list, const ir_ref *all, uint32_t from, uint32_t to,
                               const uint8_t *varies, const ir_ref *parts, size_t *next) {
   for (uint32_t i = from; i < to; i++) pass_refs_add(list, all[i]);
@@ -139,7 +140,7 @@ static void add_with_tangents(pass_refs *list, const ir_ref *all, uint32_t from,
     if (varies[i]) pass_refs_add(list, parts[(*next)++]);
 }
 
-/* The parts of a list of operands: the state, what is sliced, the others. */
+/* The three ranges of a list of operands: the state, the sliced ones, the invariant ones. */
 static void operand_range(const pass_control *c, int part, uint32_t *from, uint32_t *to) {
   uint32_t sliced = c->s.carries + c->s.sliced;
   *from = part == 0 ? 0 : part == 1 ? c->s.carries : sliced;
@@ -162,7 +163,8 @@ static ir_ref with_tangents(const pass_control *c, const ir_ref *params, const i
   return made;
 }
 
-/* The function of tangents: it returns the next state too where there is one. */
+/* The function with tangents. It returns the next state, if there is a state, then the tangents of its
+ * results. */
 static ir_ref push_function(const pass_control *c, ir_ref func) {
   ir_function f = ir_function_of(c->g, func);
   pass_refs results = {.g = c->g};
@@ -178,7 +180,7 @@ static ir_ref push_function(const pass_control *c, ir_ref func) {
   return made;
 }
 
-/* The same condition, of a state that holds tangents. */
+/* The condition, with parameters for a state that includes tangents. */
 static ir_ref push_condition(const pass_control *c) {
   ir_function f = ir_function_of(c->g, c->other);
   pass_refs results = {.g = c->g}, fresh = {.g = c->g};
@@ -230,7 +232,7 @@ bool pass_push_control(pass_derivation *w, ir_ref control) {
   good = good && pass_flow_all(&c);
   for (uint32_t i = 0; i < c.results && good; i++) any |= c.reached[i];
   ir_ref all = good && any ? push_call(&c) : 0;
-  uint32_t next = c.s.carries; /* tangents follow the state */
+  uint32_t next = c.s.carries; /* the results of tangents come after the state */
   for (uint32_t i = 0; i < c.results && all && good; i++) {
     if (!c.reached[i]) continue;
     ir_ref tangent = ir_src(g, all, next++), result = op_result(g, control, i);

@@ -1,4 +1,4 @@
-/* What both directions of differentiation share: checks, the walk, sums. */
+/* What forward and reverse mode share: checks, the list of nodes, sums. */
 #include "derive.h"
 
 #include "passes/index/index.h"
@@ -50,7 +50,8 @@ static void mark_active(pass_derivation *w) {
   }
 }
 
-/* Levels are numbers, which a vmap that is over may share with one that the caller stands inside of. */
+/* Levels are numbers: a vmap that has ended may have had the same number as one that the caller is inside
+ * of. */
 static bool levels_differ(const pass_derivation *w) {
   for (size_t i = 0; i < w->live_count && w->of->levels; i++) {
     const ir_node *n = ir_get(w->g, w->live[i]);
@@ -113,7 +114,8 @@ ir_ref pass_derivation_sum(pass_derivation *w, ir_ref node) {
   return sum ? sum : op_in_batch_of(w->g, op_zeros_like(w->g, node), node, w->keep);
 }
 
-/* The batch that it belongs to, where it has one; and along levels that the caller stands inside of, any. */
+/* Does `given` have the batch of the node? Sizes of 1 fit as well, and along levels that the caller is inside
+ * of any size does where the node's is 1 or missing. */
 static bool batch_fits(const pass_derivation *w, ir_ref given, ir_ref node) {
   ir_graph *g = w->g;
   uint32_t lead = ir_batch_rank(g, given), want = ir_batch_rank(g, node);

@@ -1,4 +1,4 @@
-/* Forward mode: tangents of inputs, carried on to the outputs. */
+/* Forward mode (JVP): propagates tangents from inputs to outputs. */
 #include "derive.h"
 
 #include "passes/ops/custom.h"
@@ -12,7 +12,7 @@ static bool seed_tangents(pass_derivation *w, const ir_ref *tangents) {
   return true;
 }
 
-/* How the results of a custom operation vary, from how its operands do. */
+/* The tangents of a custom operation's results from those of its operands. */
 static bool push_custom(pass_derivation *w, size_t at) {
   ir_custom_call c;
   ir_ref results[IR_CUSTOM_MAX], tangents[IR_CUSTOM_MAX] = {0}, parts[IR_CUSTOM_MAX] = {0};
@@ -29,14 +29,14 @@ static bool push_custom(pass_derivation *w, size_t at) {
   return true;
 }
 
-/* How a node varies, from how its operands do. */
+/* The tangent of a node from those of its operands. */
 static bool push_node(pass_derivation *w, ir_ref node) {
   op_call call = op_call_of(w->g, node);
   uint32_t count = ir_operand_count(call.n);
   ir_ref few[4], *tangents = few, part = 0;
   bool varies = false;
   if (ir_ops[call.n->op].cls == IR_CLASS_CONTROL) return !w->active[node] || pass_push_control(w, node);
-  if (call.n->op == IR_OP_RESULT) return true; /* with the others, at its source */
+  if (call.n->op == IR_OP_RESULT) return true; /* done for all results at the node that has them */
   if (!w->active[node] || op_registry[call.n->op].derivative <= OP_DERIVATIVE_NONE) return true;
   if (count > sizeof few / sizeof *few && !(tangents = ir_alloc(w->g->mem, count * sizeof *tangents))) {
     ir_fail(w->g->error, IR_ERR_MEMORY, "%s: out of memory", w->of->who);

@@ -1,9 +1,10 @@
-/* Reverse mode through functions.
+/* Reverse mode (VJP) through functions.
  *
- * A branch is computed again where its cotangents are pulled back. So is each round of a scan, from the state
- * it began with: the rounds run a second time and stack the states, then a scan the other way carries the
- * cotangents of the state and sums up those of the operands that stay. Nothing else grows with the length. A
- * while_loop is the scan of as many rounds as its bound allows, of which those after the last do nothing. */
+ * cond: a branch is recomputed where its cotangents are pulled back. scan: each iteration is recomputed, too,
+ * from its initial state. A first scan repeats the iterations and stacks their initial states; a second scan
+ * in the opposite direction carries the cotangents of the state and sums those of the invariant operands. No
+ * other memory depends on the length. while_loop: the same as a scan with as many iterations as its bound
+ * allows, of which those after the last one leave the state unchanged. */
 #include "control.h"
 
 #include <string.h>
@@ -13,8 +14,8 @@
 /* cotangents of a function */
 
 typedef struct cotangents {
-  ir_ref *given;     /* by result: a parameter for its cotangent, 0 where there is none */
-  ir_ref *gradients; /* by parameter: 0 for zero, or where none is wanted */
+  ir_ref *given;     /* by result: a parameter for its cotangent, 0 if it has none */
+  ir_ref *gradients; /* by parameter: 0 if it is zero or not wanted */
   size_t results, params;
 } cotangents;
 
@@ -23,7 +24,7 @@ static void cotangents_free(const ir_graph *g, cotangents *t) {
   ir_free(g->mem, t->gradients, t->params * sizeof *t->gradients);
 }
 
-/* For the results that are reached and the parameters that vary. */
+/* Gradients of the parameters that vary, from cotangents of the results that are reached. */
 static bool cotangents_of(cotangents *t, const pass_control *c, ir_ref func) {
   ir_graph *g = c->g;
   ir_function f = ir_function_of(g, func);
@@ -43,7 +44,7 @@ static bool cotangents_of(cotangents *t, const pass_control *c, ir_ref func) {
     t->gradients[i] = 0;
     if (!c->varies[i]) continue;
     pass_refs_add(&inputs, f.params[i]);
-    pass_refs_add(&made, f.params[i]); /* room for its gradient */
+    pass_refs_add(&made, f.params[i]); /* replaced by its gradient */
   }
   good = good && !inputs.failed && !outputs.failed && !with.failed && !made.failed;
   pass_derivative of = {.who = c->who,
@@ -66,7 +67,7 @@ static ir_ref func_of(const pass_refs *results, const pass_refs *params) {
 
 /* cond */
 
-/* The gradients, of those operands that either branch has one for. */
+/* A branch that returns the gradients of those operands that have one in either branch. */
 static ir_ref branch(const pass_control *c, ir_ref func, const cotangents *own, const cotangents *other) {
   ir_function f = ir_function_of(c->g, func);
   pass_refs results = {.g = c->g}, params = {.g = c->g};
@@ -110,15 +111,16 @@ typedef struct reverse {
   pass_control *c;
   ir_function f;
   cotangents t;
-  uint8_t *wanted; /* by operand: where cotangents go, behind the rounds */
-  uint8_t *used;   /* by parameter: values that the gradients are made of */
-  bool single;     /* of length 1: nothing is summed up */
-  ir_ref stacks;   /* TUPLE: the state, then the states that rounds began with, as far as they are used */
-  /* the scan back: its function's parameters, what it is called with, its results: state, slices, the rest */
+  uint8_t *wanted; /* by operand: is its cotangent needed after the loop? */
+  uint8_t *used;   /* by parameter: do the gradients depend on its value? */
+  bool single;     /* the length is 1: nothing is summed */
+  ir_ref stacks; /* TUPLE: the final state, then, for used parameters, the state at each iteration's start */
+  /* the backward scan: parameters, operands (both by state, sliced, invariant), results (state, stacked) */
   pass_refs params[3], x[3], results[2];
 } reverse;
 
-/* Cotangents of the state reach others of it, round by round, until no more are reached. */
+/* Cotangents of the state reach other parts of the state in the iteration before; repeats until no more are
+ * reached. */
 static bool reach_state(reverse *r) {
   pass_control *c = r->c;
   for (bool more = true; more;) {
@@ -148,7 +150,7 @@ static bool mark_used(reverse *r) {
   return good;
 }
 
-/* The rounds again, which stack the states that they begin with. */
+/* Repeats the iterations and stacks the states that they begin with. */
 static bool stack_states(reverse *r) {
   pass_control *c = r->c;
   ir_graph *g = c->g;
@@ -174,7 +176,8 @@ static void add_param(reverse *r, int part, ir_ref param, ir_ref x) {
 
 static ir_ref wide(ir_graph *g, ir_ref x) { return op_cast(g, x, op_wide(ir_dtype_of(g, x))); }
 
-/* The state of the scan back: cotangents of the state, and the sums of those of operands that stay. */
+/* The state of the backward scan: cotangents of the state, and sums of the cotangents of invariant
+ * operands. */
 static void add_state(reverse *r) {
   pass_control *c = r->c;
   ir_graph *g = c->g;
@@ -226,7 +229,8 @@ static ir_ref scan_back(reverse *r) {
   return all;
 }
 
-/* In the order of add_state and add_captured. */
+/* Adds the results of the backward scan to the sums of the operands, in the order of add_state and
+ * add_captured. */
 static bool scatter_results(reverse *r, ir_ref all) {
   pass_control *c = r->c;
   ir_graph *g = c->g;
@@ -249,7 +253,7 @@ static bool scatter_results(reverse *r, ir_ref all) {
   return good;
 }
 
-/* Cotangents are in c->with; they go to the operands of c. */
+/* Adds the cotangents of the operands of c, given those of its results in c->with. */
 static bool pull_scan(pass_derivation *w, pass_control *c, uint8_t *wanted) {
   ir_graph *g = c->g;
   int64_t length;
@@ -277,8 +281,8 @@ static bool pull_scan(pass_derivation *w, pass_control *c, uint8_t *wanted) {
 
 /* while_loop */
 
-/* One round of the scan: the body's where the condition still holds, and else the state as it is. What leaves
- * the state as it is leaves the condition as it is. */
+/* One iteration of the scan for a while_loop: the body if the condition holds, otherwise the state unchanged.
+ * An unchanged state leaves the condition false. */
 static ir_ref guarded_body(const pass_control *c) {
   ir_graph *g = c->g;
   ir_function body = ir_function_of(g, c->func), condition = ir_function_of(g, c->other);
@@ -319,8 +323,8 @@ static bool pull_while(pass_derivation *w, pass_control *c, uint8_t *wanted) {
   return good;
 }
 
-/* varies: operands that, in any round, depend on an input; reached: results with a cotangent that goes there.
- */
+/* Here c.varies are the operands that depend on an input in some iteration, and c.reached the results that
+ * have a cotangent and depend on these. */
 bool pass_pull_control(pass_derivation *w, ir_ref control) {
   ir_graph *g = w->g;
   pass_control c;

@@ -1,4 +1,4 @@
-/* Reverse mode: cotangents of outputs, carried back to the inputs. */
+/* Reverse mode (VJP): propagates cotangents from outputs to inputs. */
 #include "derive.h"
 
 #include "passes/ops/custom.h"
@@ -19,7 +19,7 @@ static bool seed_cotangents(pass_derivation *w, const ir_ref *cotangents) {
   return true;
 }
 
-/* What has reached the results of a custom operation goes on to its operands. */
+/* Adds the cotangents of a custom operation's operands, given those of its results. */
 static bool pull_custom(pass_derivation *w, size_t at) {
   ir_custom_call c;
   ir_ref results[IR_CUSTOM_MAX], cotangents[IR_CUSTOM_MAX] = {0}, parts[IR_CUSTOM_MAX] = {0};
@@ -39,12 +39,12 @@ static bool pull_custom(pass_derivation *w, size_t at) {
   return true;
 }
 
-/* What has reached a node goes on to its operands. */
+/* Adds the cotangents of a node's operands, given its own. */
 static bool pull_node(pass_derivation *w, size_t at) {
   ir_ref node = w->live[at], cotangent = w->sums[node];
   op_call call = op_call_of(w->g, node);
   if (ir_ops[call.n->op].cls == IR_CLASS_CONTROL) return !w->active[node] || pass_pull_control(w, node);
-  if (call.n->op == IR_OP_RESULT) return true; /* with the others, at its source */
+  if (call.n->op == IR_OP_RESULT) return true; /* done for all results at the node that has them */
   if (!cotangent || !w->active[node] || op_registry[call.n->op].derivative <= OP_DERIVATIVE_NONE) return true;
   for (uint32_t i = 0; i < ir_operand_count(call.n); i++) {
     ir_ref x = call.n->src[i];
