@@ -1,21 +1,22 @@
-/* Calls of functions in a batch. A function is of single elements; here it becomes one of the whole batch.
+/* Calls of functions in a batch. A function is written for single elements; here it is rebuilt for the whole
+ * batch.
  *
- * Operands that have no batch stay without one, and so does what follows from these alone: a counter, the
- * length of a loop. The others have the whole batch of the node, b. A parameter p that is bound to one of
- * them gets the type [b|p]; the body is rebuilt on it and made physical as any graph is. Of a state that is
- * so only after a round the first value is repeated along b.
+ * Operands without a batch stay without one, and so does all that is computed from these alone: a counter,
+ * the length of a loop. The others have the whole batch of the node, b. A parameter p that is bound to one of
+ * them gets the type [b|p]; the body is rebuilt on it and made physical as any graph is. If a carried value
+ * gains the batch in an iteration only, its initial value is repeated along b.
  *
- * Where a predicate has the batch each element goes its own way:
+ * If a predicate has the batch, each element has its own control flow:
  *
- *   cond        both branches are computed, and each element chooses;
- *   while_loop  the rounds go on while any element is active; the state gains a mask, active, and keeps its
- *               value where that is false:  next = where(active, body(state), state);
- *               active' = active and condition(next). An element stops for good, as a state that stays leaves
- *               its condition as it is.
+ *   cond        both branches are computed, and each element selects one;
+ *   while_loop  iterates while any element is active; the state gains a mask, active, and keeps its value
+ *               where that is false:  next = where(active, body(state), state);
+ *               active' = active and condition(next). An element stops for good, as an unchanged state
+ *               leaves its condition unchanged.
  *
- * Functions that are computed for elements that do not count are guarded (guard.c). A scan slices its
- * operands along the first axis behind the batch, which is moved to the front for it, and back in the stacks.
- */
+ * Functions that are also computed for inactive elements are guarded (guard.c). A scan slices its operands
+ * along the first axis after the batch, so that axis is moved to the front for the scan, and back in stacked
+ * results. */
 #include "batch.h"
 #include "passes/autodiff/control.h"
 #include "passes/ops/check.h"
@@ -26,7 +27,7 @@
 typedef struct lifting {
   physical *p;
   ir_graph *g;
-  pass_control c; /* its functions without batches of their own; varies, reached: with the batch */
+  pass_control c; /* functions without batches of their own; varies, reached: has the batch */
   pass_refs x, results;
   ir_ref predicate;
   bool masked;
@@ -34,7 +35,7 @@ typedef struct lifting {
 
 /* types */
 
-/* The sizes of the batch, then those of x, which has none. */
+/* The batch sizes, then the sizes `own` of a value without a batch. */
 static uint32_t batched_dims(const physical *p, const ir_ref *own, uint32_t rank, ir_ref *dims) {
   memcpy(dims, ir_get(p->g, p->batch)->src, p->rank * sizeof *dims);
   if (rank) memcpy(dims + p->rank, own, rank * sizeof *dims);
@@ -48,7 +49,7 @@ static ir_ref grown(const physical *p, ir_ref x, const ir_ref *own, uint32_t ran
   return count > IR_MAX_RANK ? 0 : op_grow(p->g, x, dims, count);
 }
 
-/* A mask of the batch, for values of this physical rank. */
+/* Reshapes a mask of the batch to broadcast over values of this physical rank. */
 static ir_ref wide_mask(const physical *p, ir_ref mask, uint32_t rank) {
   ir_ref dims[IR_MAX_RANK];
   if (!mask) return 0;
@@ -63,8 +64,8 @@ static ir_ref chosen(const physical *p, ir_ref mask, ir_ref a, ir_ref b) {
 
 /* functions */
 
-/* The function with these parameters in the batch, all physical; and where it is wanted the results are, too.
- */
+/* The function, made physical, with the batch on the parameters that vary and on the results that are
+ * wanted. */
 static ir_ref lifted(lifting *l, ir_ref func, const uint8_t *varies, const uint8_t *wanted) {
   ir_graph *g = l->g;
   ir_function f = ir_function_of(g, func);
@@ -100,7 +101,7 @@ static ir_ref lifted(lifting *l, ir_ref func, const uint8_t *varies, const uint8
   return made;
 }
 
-/* list += the function's results for these operands */
+/* Appends the function's results for these operands. */
 static bool inlined(pass_refs *list, ir_ref func, const ir_ref *x) {
   ir_function f = ir_function_of(list->g, func);
   size_t first = list->count;
@@ -109,7 +110,7 @@ static bool inlined(pass_refs *list, ir_ref func, const ir_ref *x) {
          ir_replace(list->g, f.params, x, f.param_count, list->at + first, f.result_count) == IR_OK;
 }
 
-/* what has the batch */
+/* which values have the batch */
 
 static bool begin_lifting(lifting *l, physical *p, ir_ref node) {
   ir_graph *g = p->g;
@@ -165,7 +166,7 @@ static bool call_cond(lifting *l) {
   return other && add_results(l, op_cond(l->g, l->predicate, l->x.at, l->x.count, then, other));
 }
 
-/* list += what a branch gives where `active` holds */
+/* Appends the results of a branch; they are valid where `active` holds. */
 static bool compute_branch(lifting *l, ir_ref func, ir_ref active, pass_refs *list) {
   ir_graph *g = l->g;
   size_t room = (size_t)l->c.operands + 1;
@@ -210,7 +211,7 @@ static bool call_while(lifting *l) {
          add_results(l, op_while(l->g, l->x.at, l->x.count, c->results, condition, body, bound_of(l)));
 }
 
-/* The next state, then the mask: results of a round. x: operands, and behind them the mask. */
+/* The results of an iteration: the next state, then the mask. x: the operands, then the mask. */
 static bool masked_iteration(lifting *l, ir_ref body, ir_ref condition, const ir_ref *x, pass_refs *results) {
   const pass_control *c = &l->c;
   ir_graph *g = l->g;
@@ -228,7 +229,7 @@ static bool masked_iteration(lifting *l, ir_ref body, ir_ref condition, const ir
   return good && !results->failed;
 }
 
-/* Behind the state of `all`, which has the mask at its end, put the mask. */
+/* Appends `all`, moving its last entry, the mask, to the place after the state. */
 static void add_in_order(const lifting *l, pass_refs *list, const ir_ref *all) {
   uint32_t carries = l->c.s.carries, operands = l->c.operands;
   for (uint32_t i = 0; i < carries; i++) pass_refs_add(list, all[i]);
@@ -236,7 +237,7 @@ static void add_in_order(const lifting *l, pass_refs *list, const ir_ref *all) {
   for (uint32_t i = carries; i < operands; i++) pass_refs_add(list, all[i]);
 }
 
-/* While any element is active. */
+/* The condition of the loop: is any element active? */
 static ir_ref any_active(const lifting *l, const pass_refs *params) {
   ir_ref any = op_reduce(l->g, IR_OP_ANY, params->at[l->c.s.carries], NULL, 0, false);
   return any ? ir_func(l->g, &any, 1, params->at, (uint32_t)params->count) : 0;
@@ -291,9 +292,9 @@ static bool call_scan(lifting *l) {
   return true;
 }
 
-/* any of them */
+/* any of these nodes */
 
-/* All results in the whole batch. */
+/* The TUPLE of results, each grown to the whole batch. */
 static ir_ref finish_lifting(lifting *l) {
   ir_graph *g = l->g;
   pass_refs *r = &l->results;

@@ -1,4 +1,4 @@
-/* Calls of custom operations in a batch: one call for each element of it, which the node counts among its
+/* Calls of custom operations in a batch: one call for each element. The node counts the batch among its
  * leading axes. */
 #include "physicalize.h"
 

@@ -1,8 +1,9 @@
-/* Functions that are computed for elements that do not count, as for those that another branch is taken for.
+/* Functions that are computed for inactive elements, too: elements for which another branch is taken, or
+ * whose loop has ended.
  *
- * Two things must not happen for their sake: a report of a position out of range, and rounds without end. So
- * positions that are checked become position 0 there, and conditions of loops without a bound false. (Along
- * an axis of no positions 0 is out of range as any other is.) */
+ * Inactive elements must not cause a report of an out-of-range index, nor an endless loop. So checked indices
+ * become 0 for them, and conditions of loops without a bound false. (Along an axis of size 0 the index 0 is
+ * out of range like any other.) */
 #include "passes/ops/ops.h"
 #include "physicalize.h"
 
@@ -11,7 +12,7 @@
 typedef struct guard {
   ir_graph *g;
   ir_ref active;
-  ir_ref *nodes, *map; /* map[i]: what nodes[i] becomes */
+  ir_ref *nodes, *map; /* map[i] replaces nodes[i] */
   size_t count, cap;
   ir_ref *src;
   size_t src_cap;
@@ -25,7 +26,7 @@ static bool is_endless(const ir_graph *g, const ir_node *n) {
   return n->op == IR_OP_WHILE && ir_get(g, n->src[n->nsrc - 1])->arg < 0;
 }
 
-/* needed: is there something to guard inside? False after failing. */
+/* *needed: is anything inside to be guarded? False on failure. */
 static bool find_need(ir_graph *g, const ir_ref *roots, size_t n, bool *needed) {
   ir_ref *nodes = NULL;
   size_t count = 0, cap = 0;
@@ -45,12 +46,13 @@ static bool map_sources(guard *w, const ir_node *n) {
   return true;
 }
 
-/* Position 0 where the element does not count. */
+/* Index 0 for an inactive element. */
 static ir_ref guarded_indices(guard *w, ir_ref indices) {
   return op_where(w->g, w->active, indices, ir_int(w->g, ir_dtype_of(w->g, indices), 0));
 }
 
-/* The call, whose functions take one operand more; *more: is it so? */
+/* Guards the functions that a node calls; the node and its functions then have one more operand, `active`.
+ * *more: is that so? */
 static bool guard_call(guard *w, const ir_node *n, bool *more) {
   ir_graph *g = w->g;
   uint32_t operands = ir_operand_count(n), called = ir_called_count(n);

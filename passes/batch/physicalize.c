@@ -1,10 +1,10 @@
-/* Batch axes become ordinary ones: a node of batch (b0, b1) and shape (d0, d1) becomes one of shape
- * (b0, b1, d0, d1), and nothing below knows of batches.
+/* Batch axes become ordinary axes: a node of batch (b0, b1) and shape (d0, d1) becomes one of shape (b0, b1,
+ * d0, d1), and later passes know of no batches.
  *
- * Operands of another batch are aligned first: axes of size 1 in front, then expanded. Attributes gain the
- * batch axes by what they are called, which one table says; operations for which that is not enough are
- * another table. A graph without a batch stays as it is, node for node; batches inside of functions go, too.
- */
+ * Operands of another batch are aligned first: axes of size 1 are added in front, then expanded. A table says
+ * by an attribute's name how it gains the batch axes; a second table has rules for the operations for which
+ * that is not enough. A graph without a batch stays the same, node for node; batches inside of functions are
+ * made physical, too. */
 #include "batch.h"
 
 #include "passes/ops/build/control.h"
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* A node of x with axes of another order, sizes, or number. */
+/* A view of x with its axes permuted, resized, or changed in number. */
 static ir_ref view(ir_graph *g, ir_op op, ir_ref x, const ir_ref *dims, uint32_t rank, const ir_ref *list,
                    uint32_t count) {
   ir_ref src[1 + IR_MAX_RANK] = {x};
@@ -40,8 +40,8 @@ ir_ref pass_physical_aligned(const physical *p, ir_ref x) {
 
 typedef enum gain {
   GAIN_NOTHING,
-  GAIN_AXES,   /* they are axes, which move up by the batch */
-  GAIN_ORDER,  /* likewise, after the axes of the batch in their order */
+  GAIN_AXES,   /* axes: increased by the number of batch axes */
+  GAIN_ORDER,  /* the same, after the batch axes in their order */
   GAIN_SIZES,  /* the batch sizes come first */
   GAIN_ONES,   /* 1 for each batch axis */
   GAIN_WHOLE,  /* pairs: [0, size] for each batch axis */
@@ -55,7 +55,7 @@ static const struct {
     {"axis", GAIN_AXES},  {"axes", GAIN_AXES},    {"order", GAIN_ORDER},  {"shape", GAIN_SIZES},
     {"steps", GAIN_ONES}, {"bounds", GAIN_WHOLE}, {"pads", GAIN_NO_PADS},
 };
-/* Attributes of other kinds than these say nothing of axes. */
+/* Attributes of these kinds do not concern axes. */
 static const char *const silent[] = {"bool", "dtype", "value", "expr", "pad_mode", "gather_mode"};
 
 static bool find_gain(const char *name, const char *kind, gain *out) {
@@ -70,7 +70,7 @@ static bool find_gain(const char *name, const char *kind, gain *out) {
   return false;
 }
 
-/* What a list has for the batch axis i. */
+/* The entries of a list attribute for batch axis i; returns their number. */
 static uint32_t put_gain(physical *p, ir_ref node, gain how, uint32_t i, ir_ref *out) {
   ir_graph *g = p->g;
   ir_ref size = ir_src(g, ir_batch(g, node), i), zero = ir_index(g, 0);
@@ -86,8 +86,8 @@ static uint32_t put_gain(physical *p, ir_ref node, gain how, uint32_t i, ir_ref 
   return 0;
 }
 
-/* The list attribute from source `at` of the node on, which is its last; returns the number of sources so
- * far. */
+/* Appends the list attribute that starts at source `at` of the node and is its last; returns the number of
+ * sources so far. */
 static uint32_t put_list(physical *p, ir_ref node, gain how, uint32_t at, uint32_t count) {
   ir_graph *g = p->g;
   const ir_node *n = ir_get(g, node);
@@ -99,7 +99,7 @@ static uint32_t put_list(physical *p, ir_ref node, gain how, uint32_t at, uint32
   return count;
 }
 
-/* The same operation, its operands aligned (those behind them in p->src are theirs already). */
+/* The same operation on aligned operands and attributes that have gained the batch axes. */
 static ir_ref by_attributes(physical *p, ir_ref node) {
   ir_graph *g = p->g;
   const ir_node *n = ir_get(g, node);
@@ -149,7 +149,7 @@ ir_ref pass_physical_moved(ir_graph *g, ir_ref x, uint32_t from, uint32_t to) {
   return view(g, IR_OP_PERMUTE, x, dims, rank, order, rank);
 }
 
-/* The same elements in the physical shape that the node has. */
+/* Reshapes x to the physical shape of the node. */
 static ir_ref reshaped(ir_graph *g, ir_ref x, ir_ref node) {
   ir_ref dims[2 * IR_MAX_RANK];
   uint32_t rank = ir_physical(g, node, dims);
@@ -168,7 +168,7 @@ static ir_ref unbatch(physical *p, ir_ref node) {
   const ir_node *n = ir_get(g, node);
   ir_ref x = n->src[0], dims[2 * IR_MAX_RANK], made = p->map[x];
   uint32_t lead = ir_batch_rank(g, x), axis = (uint32_t)ir_arg_int(n), rank = ir_physical(g, x, dims);
-  if (lead < (uint32_t)ir_arg_mode(n)) { /* it has no axis of that level: a new one, in front */
+  if (lead < (uint32_t)ir_arg_mode(n)) { /* it has no axis of that level: add one in front */
     memmove(dims + 1, dims, rank++ * sizeof *dims);
     lead++;
   }
@@ -177,7 +177,8 @@ static ir_ref unbatch(physical *p, ir_ref node) {
   return reshaped(g, pass_physical_moved(g, made, 0, lead - 1 + axis), node);
 }
 
-/* Positions of one batch, data without: its axes become the first of the result afterwards. */
+/* A gather whose indices have a batch and whose data has none: the result has the batch axes at the gathered
+ * axis, from where they are moved to the front. */
 static ir_ref gather_anywhere(physical *p, ir_ref node) {
   ir_graph *g = p->g;
   const ir_node *n = ir_get(g, node);
@@ -192,8 +193,8 @@ static ir_ref gather_anywhere(physical *p, ir_ref node) {
   return made;
 }
 
-/* Where the positions are the same for every element of the batch, only data (and updates) have its axes;
- * otherwise positions share them with the data, beside those that they share already. */
+/* If the indices are the same for every element of the batch, only data (and updates) have the batch axes.
+ * Otherwise indices and data share them, in addition to the leading axes that they share already. */
 static ir_ref indirect(physical *p, ir_ref node) {
   ir_graph *g = p->g;
   const ir_node *n = ir_get(g, node);
@@ -220,7 +221,7 @@ static bool is_of_batches(ir_op op) {
   return op == IR_OP_REBATCH || op == IR_OP_BATCH || op == IR_OP_UNBATCH;
 }
 
-/* A node without a batch on other sources, which have none either, or the node itself. */
+/* Rebuilds a node that has no batch, and no sources with one, on the new sources. */
 static ir_ref without_batch(physical *p, ir_ref node) {
   ir_graph *g = p->g;
   const ir_node *n = ir_get(g, node);
@@ -256,8 +257,8 @@ static const rule rules[IR_OP_COUNT] = {
 
 bool pass_batches_by_rule(ir_op op) { return rules[op] != NULL; }
 
-/* The batch of the node, or of its results; false after failing. Is there room for it, also within functions,
- * which were recorded without it? */
+/* Sets the batch of the node, or of its results. False on failure: too many axes, or too many bytes, in
+ * functions as well, which were recorded without the batch. */
 static bool read_batch(physical *p, ir_ref node) {
   ir_graph *g = p->g;
   const ir_node *n = ir_get(g, node);
