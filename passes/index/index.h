@@ -1,4 +1,4 @@
-/* The folder passes/index: index algebra.
+/* The folder passes/index. Index algebra.
  *
  *   in      sizes, ranges, variables, and operations on them
  *   out     canonical nodes of dtype index and bool

@@ -1,4 +1,4 @@
-/* The folder passes/ops: operations.
+/* The folder passes/ops. Operations.
  *
  *   in      operands and attributes
  *   out     tensor nodes with shapes, or an error that names the operation

@@ -1,4 +1,4 @@
-/* The folder passes/index/extract: the cheapest form of index expressions.
+/* The folder passes/index/extract. The cheapest form of index expressions.
  *
  *   in      canonical expressions
  *   out     equal expressions that cost no more to compute; they are not canonical

@@ -1,4 +1,4 @@
-/* The folder passes/index/rules: the rewrite rules of the index algebra, and the program that compiles them
+/* The folder passes/index/rules. The rewrite rules of the index algebra, and the program that compiles them
  * when viewfold is built.
  *
  *   in      index.rules

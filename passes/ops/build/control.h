@@ -1,4 +1,4 @@
-/* The folder passes/ops/build: builders of single operations.
+/* The folder passes/ops/build. Builders of single operations.
  *
  *   in      operands and attributes, as ops.h declares them
  *   out     one node, with the conversions and views that recording makes explicit

@@ -1,4 +1,4 @@
-/* The folder passes/ops/compose: operations that are compositions.
+/* The folder passes/ops/compose. Operations that are compositions.
  *
  *   in      operands and attributes
  *   out     several nodes of other operations

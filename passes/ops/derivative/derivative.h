@@ -1,4 +1,4 @@
-/* The folder passes/ops/derivative: derivatives of single operations.
+/* The folder passes/ops/derivative. Derivatives of single operations.
  *
  *   in      a node, and the cotangent of its result or the tangents of its operands
  *   out     the cotangents of its operands, or the tangent of its result

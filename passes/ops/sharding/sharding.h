@@ -1,4 +1,4 @@
-/* The folder passes/ops/sharding: sharding rules.
+/* The folder passes/ops/sharding. Sharding rules.
  *
  *   in      a recorded node
  *   out     which axes of operands and results are split together

@@ -1,4 +1,4 @@
-/* The folder passes/ops/text: operations by name.
+/* The folder passes/ops/text. Operations by name.
  *
  *   in      a name, operands, and attributes as text gives them
  *   out     the result of the builder
