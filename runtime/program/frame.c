@@ -1,14 +1,15 @@
-/* Sizes of one set of variables' values: counts of steps, places of temporaries, bytes of copies. */
+/* The sizes that depend on the values of the variables: counts of steps, offsets of temporaries, bytes of
+ * copies. */
 #include "runtime/program/program.h"
 
 #include <string.h>
 
-/* When threads pay. Work is bytes and scalar operations together; one core does about 64 of either per
- * nanosecond from its own caches, so SPLIT_WORK is 8 us. Threads that are awake cost 0.2 us, but what lies in
- * one core's cache has to be fetched by the other: measured on two cores, copies gain nothing below 256 K of
- * work and nearly a half from 1 M on. Threads that are asleep cost their caller 9 us: at this threshold a
- * launch then takes twice as long, and never worse. A piece outlasts by far the tens of nanoseconds that
- * taking one costs. */
+/* When a loop is worth threads. Work is bytes plus scalar operations; one core does about 64 of them per
+ * nanosecond from its own caches, so SPLIT_WORK is 8 us. Using threads that are awake costs 0.2 us, but data
+ * in one core's cache has to be fetched by the other: measured on two cores, copies gain nothing below 256 K
+ * of work and nearly a half from 1 M on. Threads that are asleep cost their caller 9 us: at this threshold a
+ * launch then takes twice as long, and never longer. A chunk of CHUNK_WORK takes far longer than the tens of
+ * nanoseconds that claiming one costs. */
 enum { SPLIT_WORK = 512 << 10, CHUNK_WORK = 64 << 10 };
 
 static uintptr_t lay_out_frame(const rt_program *p, rt_frame *f, uintptr_t at) {
@@ -53,7 +54,7 @@ ir_status rt_check_vars(const rt_program *p, const int64_t *vars, ir_error *erro
   return IR_OK;
 }
 
-/* Every buffer's size in bytes must be a size. */
+/* Computes the size of every buffer in bytes; fails where it is negative or too large. */
 static ir_status fill_bytes(const rt_program *p, rt_frame *f, ir_error *error) {
   for (uint32_t i = 0; i < p->plan.head->slots; i++) {
     const rt_plan_slot *s = &p->plan.slots[i];
@@ -72,7 +73,7 @@ static ir_status fill_bytes(const rt_program *p, rt_frame *f, ir_error *error) {
   return IR_OK;
 }
 
-/* Elements of the thread loop that one piece must at least have; 0: run the loop in one. */
+/* The least number of iterations of the thread loop in one chunk; 0: do not split the loop. */
 static int64_t grain(int64_t count, int64_t work) {
   if (work == RT_NO_VALUE) work = INT64_MAX;
   if (work < SPLIT_WORK || count < 2) return 0;
@@ -80,8 +81,8 @@ static int64_t grain(int64_t count, int64_t work) {
   return count / chunks > 1 ? count / chunks : 1;
 }
 
-/* Buffers that a step takes for one another have one size, and the parts that it takes of others fill them:
- * so it is with every graph that was verified. */
+/* Do the sizes of a step's buffers agree? Buffers that stand for each other must have equal size, and the
+ * slices of a scan must fill the whole array. This holds for every graph that was verified. */
 static bool sizes_agree(const rt_program *p, const rt_frame *f, const rt_plan_step *s) {
   const uint32_t *slots = p->plan.step_slots + s->slots;
   const size_t *bytes = f->bytes;
@@ -110,8 +111,7 @@ static ir_status bad_sizes(const rt_program *p, uint32_t number, ir_error *error
 
 static rt_step kernel_step(const rt_program *p, const rt_frame *f, const rt_plan_step *s) {
   rt_entry entry;
-  rt_image_entry(p->code.base, p->code.size, s->kernel,
-                 &entry); /* there: checked when the program was made */
+  rt_image_entry(p->code.base, p->code.size, s->kernel, &entry); /* exists: find_kernels */
   return (rt_step){.function = (cg_kernel)(uintptr_t)(p->code.base + entry.offset),
                    .params = s->slot_count,
                    .grain = grain(f->values[s->count], f->values[s->work]),
@@ -124,7 +124,7 @@ static rt_step other_step(const rt_frame *f, const rt_plan_step *s, uint32_t num
   return (rt_step){.grain = RT_GRAIN_OTHER, .inside = {place[first] - place[0], place[both] - place[first]}};
 }
 
-/* Is there something to do? */
+/* Does the step have work to do for these sizes? */
 static bool has_work(const rt_frame *f, const rt_plan_step *s) {
   return (s->kind != IR_STEP_KERNEL && s->kind != IR_STEP_COPY) || f->values[s->count] > 0;
 }
@@ -158,7 +158,7 @@ static ir_status fill_steps(const rt_program *p, rt_frame *f, const int64_t *var
   return IR_OK;
 }
 
-/* One arena for the temporaries, and for what the threads have to themselves while a step runs. */
+/* Lays out one arena for the temporaries, and for the scratch memory of the threads while a step runs. */
 static bool lay_out(const rt_program *p, rt_frame *f) {
   size_t count = p->temp_count, threads = (size_t)rt_pool_threads(p->pool);
   for (size_t i = 0; i < count; i++) {

@@ -10,7 +10,7 @@
 
 static const char kind[] = "code";
 
-/* What the table in memory holds: a copy of an image. */
+/* A value of the table of kernels in memory: a copy of an image. */
 typedef struct rt_kernel {
   const ir_mem *mem;
   rt_flat image;
@@ -27,7 +27,7 @@ typedef struct job {
   rt_full_key full;
   rt_flat *image;
   ir_error error;
-  bool is_asked; /* another process compiles it */
+  bool is_asked; /* a compiler process was asked for it */
   rt_asked asked;
 } job;
 
@@ -39,7 +39,7 @@ static bool copy_image(const ir_mem *mem, const void *bytes, size_t size, rt_fla
   return true;
 }
 
-/* Is it the image of this kernel? Its function has the kernel's symbol. */
+/* Is this the image of the kernel? Its function has the kernel's symbol. */
 static bool is_image_of(const void *bytes, size_t size, const rt_kernel_key *key) {
   rt_entry entry;
   return rt_image_entry(bytes, size, 0, &entry) && !strcmp(entry.name, key->symbol);
@@ -63,7 +63,7 @@ static bool from_disk(rt_context *c, rt_disk *disk, job *j) {
   return good;
 }
 
-/* Keeping is an optimisation: where memory is short nothing is kept. */
+/* Keeping an image is an optimisation: where memory is short it is not kept. */
 static void keep_in_memory(rt_context *c, const job *j) {
   rt_kernel *kernel = ir_alloc(&c->mem, sizeof *kernel);
   if (!kernel) return;
@@ -108,8 +108,8 @@ typedef struct batch {
   atomic_size_t next;
 } batch;
 
-/* Each thread takes one job after the other: they take milliseconds, and some many times as long as others.
- */
+/* Each thread compiles one job after the other until none is left: a job takes milliseconds, and some take
+ * many times as long as others. */
 static void compile_some(void *argument, int worker, int64_t begin, int64_t end) {
   batch *b = argument;
   (void)worker, (void)begin, (void)end;
@@ -117,7 +117,7 @@ static void compile_some(void *argument, int worker, int64_t begin, int64_t end)
     compile_job(b->context, b->jobs[i]);
 }
 
-/* Those first that promise to take longest. */
+/* Sort the kernels that probably take longest to the front. */
 static int larger_first(const void *a, const void *b) {
   size_t x = (*(job *const *)a)->key->size, y = (*(job *const *)b)->key->size;
   return (x < y) - (x > y);
@@ -168,8 +168,7 @@ static ir_status get_images(rt_context *c, const char *name, job *jobs, job **mi
     missing[missing_count++] = j;
   }
   ir_status status = compile_all(c, name, missing, missing_count, stats, error);
-  for (size_t i = 0; i < missing_count;
-       i++) { /* what was compiled is kept even where another kernel failed */
+  for (size_t i = 0; i < missing_count; i++) { /* also where another kernel failed */
     job *j = missing[i];
     if (!j->image->bytes) continue;
     int64_t start = ir_timer_start(c->options.timer);

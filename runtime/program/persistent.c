@@ -1,10 +1,10 @@
-/* Elements between runs. */
+/* Arrays that outlive runs (rt_memory). */
 #include <string.h>
 
 #include "runtime/context.h"
 #include "runtime/program/persistent.h"
 
-/* Devices that share the host's memory use whole pages where they are. */
+/* Devices that share the host's memory can use an array in place if it is aligned to pages and fills them. */
 enum { ALIGN = 64, PAGE = 4096 };
 
 bool rt_memory_host(const ir_mem *mem, rt_memory *m, bool shared) {

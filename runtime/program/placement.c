@@ -1,34 +1,35 @@
-/* Where intermediates lie. Each has a home: memory of its own in the arena, that of another one which the
- * kernel that writes it reads for the last time (ir/in_place.h), or that of a result which nobody has touched
- * yet.
+/* Decides where intermediates lie (buffer reuse). Each temporary has a home: memory of its own in the arena;
+ * or the memory of another temporary, which it inherits because the kernel that first writes it is the last
+ * to read the other one (ir/in_place.h); or the buffer of a result, which hosts it until the result is
+ * written.
  *
- * A result that takes over the memory of what it is computed from is in use that much longer, and is lent to
- * less. So both are tried, results that take over memory and results that do not, and where the latter needs
- * clearly less at its worst step it is preferred. */
+ * A result that inherits the memory of a temporary is in use from the temporary's first step on, and so can
+ * host fewer temporaries. Both variants are therefore tried, results that inherit and results that do not.
+ * The second is chosen if the step that needs the most memory needs at least an eighth less. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/context.h"
 #include "runtime/program/program.h"
 
-/* Results are lent to intermediates of at least so many bytes: smaller ones are better off in the arena,
- * where they use again what is in the caches already. */
+/* A result hosts only temporaries of at least LEAST_HOSTED bytes: smaller ones are better off in the arena,
+ * where they reuse memory that is in the caches already. */
 enum { LEAST_HOSTED = 64 << 10, MOST_HOSTS = 64, MOST_HOSTED = 64 };
 #define NONE UINT32_MAX
 
 typedef struct placer {
   rt_program *p;
-  rt_span *written;      /* by result: the life of its buffer */
-  uint32_t *inherits;    /* by temporary: the one whose memory it takes over, or itself */
-  uint32_t *next_hosted; /* by temporary: the next that lies in the same result, or NONE */
-  uint32_t *order;       /* temporaries, the largest first */
-  int64_t *more;         /* by step: bytes that live from there on, less those that do not any more */
-  bool results;          /* results take over memory as well */
+  rt_span *written;      /* by result: live range of its buffer */
+  uint32_t *inherits;    /* by temporary: the one whose memory it inherits, or itself */
+  uint32_t *next_hosted; /* by temporary: the next one hosted by the same result, or NONE */
+  uint32_t *order;       /* temporaries, largest first */
+  int64_t *more;         /* by step: change of the live bytes against the step before */
+  bool results;          /* results inherit memory as well */
 } placer;
 
 static uint32_t end_of(const rt_program *p, uint32_t step) { return step + rt_inside(&p->plan.steps[step]); }
 
-/* The step that each step stands in; NONE: none. */
+/* Finds the innermost step around each step (around[i]); NONE at the top level. */
 static void find_around(rt_program *p) {
   uint32_t at = NONE;
   for (uint32_t i = 0; i < p->plan.head->steps; i++) {
@@ -38,8 +39,9 @@ static void find_around(rt_program *p) {
   }
 }
 
-/* Step i names this buffer. What a loop finds there when it begins is there in every round: it lives until
- * the last step of the outermost loop around i that it was there before. */
+/* Extends the live range of a buffer that step i uses. A value that exists when a loop begins must exist in
+ * each of its iterations: so the range extends to the last step of the outermost loop around i that begins no
+ * earlier than the range. */
 static void extend_life(const rt_program *p, rt_span *life, uint32_t i) {
   if (life->first == NONE) life->first = i;
   if (life->last < i) life->last = i;
@@ -47,7 +49,8 @@ static void extend_life(const rt_program *p, rt_span *life, uint32_t i) {
     if (rt_is_loop(&p->plan.steps[at]) && life->last < end_of(p, at)) life->last = end_of(p, at);
 }
 
-/* From the first step that names a buffer to the last; to the end where a temporary is a result as well. */
+/* Computes live ranges, from the first step that uses a buffer to the last; a temporary that is also a result
+ * lives to the end. */
 static void find_lives(placer *f) {
   rt_program *p = f->p;
   const rt_plan *plan = &p->plan;
@@ -71,14 +74,14 @@ static uint32_t root_of(const placer *f, uint32_t temp) {
   return temp;
 }
 
-/* kernels that write where they read */
+/* inheriting: kernels that write in place */
 
 static bool same_size(const rt_program *p, uint32_t a, uint32_t b) {
   const rt_plan_slot *x = &p->plan.slots[a], *y = &p->plan.slots[b];
   return x->elements == y->elements && ir_dtypes[x->dtype].bytes == ir_dtypes[y->dtype].bytes;
 }
 
-/* Every place where the step reads this slot is one that may lie where the first of its slots does. */
+/* May each parameter through which the step reads this slot lie in the memory of its first slot? */
 static bool may_lie_in_place(const rt_program *p, const rt_plan_step *s, uint32_t slot, uint32_t in_place) {
   const uint32_t *slots = p->plan.step_slots + s->slots;
   for (uint32_t i = 0; i < s->slot_count; i++)
@@ -86,7 +89,8 @@ static bool may_lie_in_place(const rt_program *p, const rt_plan_step *s, uint32_
   return true;
 }
 
-/* The step's first buffer, written here first, takes over the memory of this one, read here last. */
+/* Lets the step's first buffer, which it is the first to write, inherit the memory of `from`, which it is the
+ * last to read. False if that is impossible. */
 static bool inherit_memory(placer *f, uint32_t step, uint32_t to, uint32_t from) {
   rt_program *p = f->p;
   uint32_t root = root_of(f, p->place[from]), number = p->place[to];
@@ -122,9 +126,9 @@ static void write_in_place(placer *f) {
   }
 }
 
-/* results lent to intermediates */
+/* hosting: temporaries in the buffers of results */
 
-/* The number of bytes, or -1 where variables decide. */
+/* The bytes of a slot, or -1 where they depend on variables. */
 static int64_t bytes_of(const rt_program *p, uint32_t slot) {
   const rt_plan_slot *s = &p->plan.slots[slot];
   const rt_value v = p->plan.values[s->elements];
@@ -132,7 +136,7 @@ static int64_t bytes_of(const rt_program *p, uint32_t slot) {
   return v.op != IR_OP_CONST || elements < 0 || elements > INT64_MAX / bytes ? -1 : elements * bytes;
 }
 
-/* Does the temporary fit into the result, aligned as its elements are? */
+/* Does the temporary fit into the result, with the alignment of its elements? */
 static bool fits_result(const rt_program *p, uint32_t temp, uint32_t result) {
   uint32_t a = p->temps[temp], b = p->plan.results[result];
   const rt_plan_slot *x = &p->plan.slots[a], *y = &p->plan.slots[b];
@@ -142,8 +146,8 @@ static bool fits_result(const rt_program *p, uint32_t temp, uint32_t result) {
                                     : bytes >= LEAST_HOSTED && bytes <= bytes_of(p, b);
 }
 
-/* A result may be lent until a step writes it, if that step does so once: what a loop repeats might come
- * after the last time. */
+/* A result can host temporaries until the first step that writes it, if that step is in no loop: otherwise a
+ * hosted temporary could be written after the result. */
 static bool is_host(const placer *f, uint32_t result) {
   const rt_program *p = f->p;
   uint32_t slot = p->plan.results[result];
@@ -165,7 +169,7 @@ static bool host_temporary(placer *f, uint32_t temp, uint32_t result, uint32_t *
   return true;
 }
 
-/* Largest first: a result holds few at one time. */
+/* Sorts temporaries by size, largest first: a result can host only a few at a time. */
 static void sort_by_size(placer *f) {
   rt_program *p = f->p;
   for (uint32_t i = 0; i < p->temp_count; i++) f->order[i] = i;
@@ -212,8 +216,8 @@ static uintptr_t lay_out_placer(placer *f, uintptr_t at) {
   return at;
 }
 
-/* Bytes of temporaries with memory of their own, and of scratch memory, at the step that needs the most; -1
- * where variables decide. */
+/* The bytes of temporaries with memory of their own, plus scratch memory, at the step that needs the most; -1
+ * where they depend on variables. */
 static int64_t most_at_once(placer *f) {
   const rt_program *p = f->p;
   uint32_t steps = p->plan.head->steps;
@@ -249,7 +253,7 @@ static int64_t try_to_place(placer *f, bool results) {
 ir_status rt_place(rt_program *p, ir_error *error) {
   const ir_mem *mem = rt_context_mem(p->context);
   placer f = {.p = p};
-  size_t size = (size_t)lay_out_placer(&f, 0) + 1; /* not 0 */
+  size_t size = (size_t)lay_out_placer(&f, 0) + 1; /* never 0 */
   void *memory = ir_alloc(mem, size);
   if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
   lay_out_placer(&f, (uintptr_t)memory);

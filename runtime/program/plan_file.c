@@ -1,4 +1,4 @@
-/* Reading the bytes of a plan. Nothing in them is trusted to be in range. */
+/* Reading the bytes of a plan. Every number in them is checked. */
 #include "runtime/program/plan_file.h"
 
 #include <string.h>
@@ -87,7 +87,7 @@ bool rt_is_moved(const rt_plan_step *s, uint32_t place) {
   return in == RT_CARRY_THIS || in == RT_CARRY_NEXT;
 }
 
-/* What each kind of step has: most functions, and least slots. */
+/* For each kind of step: the largest number of functions and the least number of slots. */
 static const struct {
   uint32_t functions, slots;
 } step_rules[IR_STEP_KINDS] = {
@@ -114,10 +114,11 @@ static bool good_ranges(const rt_plan *p, const rt_plan_step *s) {
   return rt_is_loop(s) ? least == s->slot_count : s->carries == 0;
 }
 
-/* Steps stand inside steps, not across their ends, and not deeper than a run may go. */
+/* Are the steps properly nested, and not deeper than a run allows? `ends` is a stack of the ends of
+ * functions. */
 static bool good_nesting(const rt_plan *p) {
   uint64_t ends[2 * IR_MAX_DEPTH + 1] = {p->head->steps};
-  unsigned open = 1; /* functions that the step stands in, and those that follow them */
+  unsigned open = 1; /* functions that contain the step, and second functions after those */
   for (uint64_t i = 0; i < p->head->steps; i++) {
     const rt_plan_step *s = &p->steps[i];
     while (ends[open - 1] == i && open > 1) open--;
@@ -131,7 +132,8 @@ static bool good_nesting(const rt_plan *p) {
   return true;
 }
 
-/* A slot that moves is one of a loop's and named by nothing outside it; and a loop moves no other. */
+/* A moving slot must be set by exactly one loop and used only inside it, and a loop must set no other
+ * slots. */
 static bool good_slot_use(const rt_plan *p, uint32_t step, uint32_t place) {
   const rt_plan_step *s = &p->steps[step];
   uint32_t number = p->step_slots[s->slots + place];

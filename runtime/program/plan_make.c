@@ -1,4 +1,4 @@
-/* Writing the bytes of a plan: the parts of the graph that a run needs, gathered into arrays. */
+/* Writing the bytes of a plan: those parts of the graph that a run needs, collected in arrays. */
 #include "runtime/program/plan_file.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ typedef struct maker {
   rt_plan_bytes *out;
   ir_error *error;
   ir_status status;
-  uint32_t *number_of; /* by ref: number of its value + 1; of a KERNEL, that of its code */
+  uint32_t *number_of; /* by ref: index of its value + 1; of a KERNEL, the number of its code + 1 */
   rt_value_list values;
   rt_plan_slot *slots;
   rt_plan_step *steps;
@@ -52,7 +52,7 @@ static uint32_t add_name(maker *m, const char *text, size_t length) {
   return at;
 }
 
-/* variables: every VAR that a size or a kernel uses, in the order in which the graph made them */
+/* variables: every VAR that a size or a kernel uses, in the order of the graph */
 
 static bool add_var(maker *m, ir_ref ref) {
   const ir_node *n = ir_get(m->g, ref);
@@ -70,7 +70,7 @@ static bool add_var(maker *m, ir_ref ref) {
   return true;
 }
 
-/* Everything that sizes are made of; false when memory is short. */
+/* Collects all index expressions of sizes, counts and work; false when memory is short. */
 static bool collect_roots(maker *m, ir_ref **roots, size_t *count, size_t *cap) {
   size_t need = m->plan->slot_count + 4 * m->plan->step_count;
   for (size_t i = 0; i < m->plan->slot_count; i++) need += ir_rank(m->g, m->plan->slots[i].value);
@@ -96,7 +96,7 @@ static bool add_values(maker *m) {
   size_t count = 0, cap = 0, all_count = 0, all_cap = 0;
   bool good = collect_roots(m, &roots, &count, &cap);
   size_t sizes = count;
-  for (size_t i = 0; good && i < m->plan->step_count; i++) { /* a kernel's own variables are sources of it */
+  for (size_t i = 0; good && i < m->plan->step_count; i++) { /* the variables of kernels */
     if (m->plan->steps[i].kind != IR_STEP_KERNEL) continue;
     const ir_node *kernel = ir_get(m->g, m->plan->steps[i].kernel);
     for (uint32_t k = 0; k < kernel->nsrc; k++)
@@ -143,7 +143,7 @@ static bool add_slots(maker *m) {
   return true;
 }
 
-/* The number of a step's kernel: equal kernels have one number. */
+/* Finds or assigns the number of a kernel: equal kernels have the same number. */
 static bool add_kernel(maker *m, ir_ref ref, uint32_t *out_number) {
   rt_plan_bytes *out = m->out;
   rt_kernel_key key;
@@ -181,8 +181,7 @@ static bool add_kernel_step(maker *m, size_t number) {
   rt_plan_step *to = &m->steps[number];
   if (!add_kernel(m, from->kernel, &to->kernel)) return false;
   const ir_node *kernel = ir_get(m->g, from->kernel);
-  int64_t params =
-      ir_arg_int(kernel); /* trailing slots that the kernel does not touch are not passed to it */
+  int64_t params = ir_arg_int(kernel); /* trailing slots that the kernel does not use are not passed */
   if (params < 0 || params > from->slot_count)
     return fail_plan(m, "a kernel has more parameters than its step has slots");
   to->slot_count = (uint32_t)params;
@@ -196,7 +195,7 @@ static bool add_kernel_step(maker *m, size_t number) {
   return add_step_slots(m, from, to->slot_count);
 }
 
-/* Attributes lie behind the literal arrays. */
+/* The attributes of a call are stored after the literal arrays. */
 static bool add_call_step(maker *m, size_t number) {
   const ir_step *from = &m->plan->steps[number];
   rt_plan_step *to = &m->steps[number];
@@ -210,7 +209,7 @@ static bool add_call_step(maker *m, size_t number) {
   return add_step_slots(m, from, to->slot_count);
 }
 
-/* Slots that a loop moves say which. */
+/* Each moving slot records the loop that sets it, and its index in step_slots. */
 static void add_moving(maker *m, size_t number) {
   const rt_plan_step *s = &m->steps[number];
   for (uint32_t i = 0; i < s->slot_count; i++) {
@@ -219,7 +218,8 @@ static void add_moving(maker *m, size_t number) {
   }
 }
 
-/* What has no value has no count either. */
+/* The index of the step's count. Where the step has a magnitude whose value overflows, the count has no value
+ * either (RT_NO_VALUE), so the run fails. */
 static uint32_t count_of(maker *m, const ir_step *from) {
   uint32_t count = m->number_of[from->count] - 1;
   if (!from->magnitude || ir_is_const(m->g, from->magnitude, NULL)) return count;

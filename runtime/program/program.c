@@ -1,4 +1,4 @@
-/* Making a program of a plan and its code; what can be asked of it. */
+/* Making a program from a plan and its code; queries. */
 #include "runtime/program/program.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "runtime/context.h"
 #include "runtime/device.h"
 
-/* Every array of a program but its frame's. */
+/* Lays out every array of a program but those of its frame. */
 static uintptr_t lay_out_program(rt_program *p, uintptr_t at) {
   const rt_plan_head *h = p->plan.head;
   p->sources = rt_lay_out(&at, h->step_slots, sizeof *p->sources);
@@ -28,7 +28,7 @@ static uint32_t source_of(const rt_program *p, uint32_t slot) {
   return (kind == IR_SLOT_MOVING ? IR_SLOT_TEMP : kind) << RT_SOURCE_SHIFT | p->place[slot];
 }
 
-/* Number the slots within their kinds; false for a plan that says nothing sensible. */
+/* Numbers the slots within their kinds; false if the plan is inconsistent. */
 static bool number_slots(rt_program *p) {
   const rt_plan *plan = &p->plan;
   for (uint32_t i = 0; i < plan->head->slots; i++) {
@@ -40,7 +40,7 @@ static bool number_slots(rt_program *p) {
       p->data[number = (uint32_t)p->data_count++] = (void *)(uintptr_t)(plan->data + plan->slots[i].data);
       break;
     case IR_SLOT_MOVING: number = (uint32_t)p->moving_count++; break;
-    case IR_SLOT_OUTPUT: break; /* below */
+    case IR_SLOT_OUTPUT: break; /* numbered below */
     }
     p->place[i] = number;
   }
@@ -61,7 +61,7 @@ static void find_copies(rt_program *p) {
   }
 }
 
-/* Custom operations by name. */
+/* Looks up custom operations by name. */
 static ir_status find_calls(rt_program *p, ir_error *error) {
   const rt_calls *calls = &p->context->options.calls;
   for (uint32_t i = 0; i < p->plan.head->steps; i++) {
@@ -78,7 +78,7 @@ static ir_status find_calls(rt_program *p, ir_error *error) {
   return IR_OK;
 }
 
-/* What the steps need of a run. */
+/* Computes the largest numbers of parameters and arrays of a step, and counts the launches. */
 static void measure_steps(rt_program *p) {
   for (uint32_t i = 0; i < p->plan.head->steps; i++) {
     const rt_plan_step *s = &p->plan.steps[i];
@@ -88,8 +88,8 @@ static void measure_steps(rt_program *p) {
   }
 }
 
-/* Each kernel's function is there; scratch memory, of which the sum over all threads is looked at when it is
- * asked for. */
+/* Checks that the image has a function for each kernel, and counts the steps with scratch memory. Overflow of
+ * the scratch of all threads together is checked in frame.c. */
 static bool find_kernels(rt_program *p) {
   rt_entry entry;
   for (uint32_t i = 0; i < p->plan.head->kernels; i++)
@@ -102,7 +102,7 @@ static bool find_kernels(rt_program *p) {
 
 size_t rt_scratch_of(const rt_program *p, uint32_t step) {
   rt_entry entry;
-  if (p->remote) return 0; /* the device's own memory */
+  if (p->remote) return 0; /* the device allocates it */
   rt_image_entry(p->code.base, p->code.size, p->plan.steps[step].kernel, &entry);
   return ((size_t)entry.terms.scratch + RT_SCRATCH_ALIGN - 1) & ~(size_t)(RT_SCRATCH_ALIGN - 1);
 }
@@ -130,11 +130,11 @@ static ir_status prepare_program(rt_program *p, ir_error *error) {
   return p->remote && !status ? p->context->device->does->prepare(p, error) : status;
 }
 
-/* References are gone, or never were. */
+/* Called when there are no references any more, or when making the program failed. */
 static void destroy_program(rt_program *p) {
   const ir_mem *mem = rt_context_mem(p->context);
   rt_program_trim(p);
-  if (p->frame.steps) ir_free(mem, p->frame.steps, rt_frame_size(p)); /* the first of its arrays */
+  if (p->frame.steps) ir_free(mem, p->frame.steps, rt_frame_size(p)); /* the first array begins it */
   if (p->remote) p->context->device->does->retire(p);
   p->context->device->does->unload(&p->code);
   pthread_mutex_destroy(&p->lock);
@@ -143,7 +143,7 @@ static void destroy_program(rt_program *p) {
   ir_free(mem, p, sizeof *p);
 }
 
-/* The program's own copy of the plan's bytes, aligned. */
+/* Copies the plan's bytes, aligned, and reads them. */
 static bool copy_plan(rt_program *p, const ir_mem *mem, const void *bytes, size_t size) {
   p->raw_size = size + RT_PLAN_ALIGN;
   p->raw = ir_alloc(mem, p->raw_size);
@@ -200,7 +200,7 @@ void rt_program_retain(rt_program *p) { atomic_fetch_add_explicit(&p->references
 
 void rt_program_release(rt_program *p) {
   if (!p) return;
-  /* the last user's arena is more use to another program than to one that only the cache remembers */
+  /* if only the cache still refers to the program afterwards, its arena is more use to other programs */
   if (atomic_load_explicit(&p->cached, memory_order_relaxed) &&
       atomic_load_explicit(&p->references, memory_order_relaxed) == 2)
     rt_program_trim(p);
@@ -236,7 +236,8 @@ rt_variable rt_program_variable(const rt_program *p, size_t i) {
   return (rt_variable){p->plan.names + v->name, v->lo, v->hi, v->divisor};
 }
 
-/* A frame for these values of the variables: the program's own, or one in *memory, to be freed. */
+/* The frame for these values of the variables: the program's own, or one in *memory, which the caller
+ * frees. */
 static ir_status frame_for(const rt_program *p, const int64_t *vars, const rt_frame **out, rt_frame *own,
                            void **memory, ir_error *error) {
   *memory = NULL;
@@ -287,7 +288,7 @@ static void add_times(rt_cost *to, const rt_cost *each, int64_t times) {
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* The steps from first to before end; goes down into functions as deep as a plan may be nested. */
+/* Adds the cost of the steps in [first, end). Recurses into functions, as deep as a plan may be nested. */
 static void add_cost(const rt_program *p, const rt_frame *f, uint32_t first, uint32_t end, rt_cost *sum) {
   for (uint32_t i = first; i < end; i += 1 + rt_inside(&p->plan.steps[i])) {
     const rt_plan_step *s = &p->plan.steps[i];
@@ -320,7 +321,7 @@ static void add_cost(const rt_program *p, const rt_frame *f, uint32_t first, uin
   }
 }
 
-/* Buffers of the caller, each once. */
+/* Adds the bytes of the caller's buffers, each once. */
 static void add_given(const rt_program *p, const rt_frame *f, rt_cost *sum) {
   for (size_t i = 0; i < p->plan.head->slots; i++) {
     uint32_t kind = p->plan.slots[i].kind;

@@ -2,10 +2,10 @@
  *
  *   in      a plan and the code of its kernels
  *   out     runs
- *   holds   a run with sizes that were seen before allocates nothing */
+ *   holds   a repeated run with the same sizes allocates nothing */
 
-/* A program in memory: a plan, its code, and what is worked out from them once so that running needs no
- * thought. */
+/* A program in memory: a plan, its code, and tables that are computed once so that running it takes little
+ * time. */
 #ifndef VIEWFOLD_RUNTIME_PROGRAM_PROGRAM_H
 #define VIEWFOLD_RUNTIME_PROGRAM_PROGRAM_H
 
@@ -19,65 +19,68 @@
 #include "runtime/runtime.h"
 #include "runtime/system/pool.h"
 
-/* Where a buffer comes from: its ir_slot_kind in the top bits, its number among those of its kind below. What
- * moves is counted among the temporaries, behind them: a run has a table of both. */
+/* A source: how a step finds the address of a buffer. The top bits are its ir_slot_kind, the low bits its
+ * number among the slots of that kind. Moving slots are numbered after the temporaries, as if they were such:
+ * a run has one table of both. */
 enum { RT_SOURCE_SHIFT = 30 };
 #define RT_SOURCE_NUMBER ((1u << RT_SOURCE_SHIFT) - 1)
 
-/* A step, ready to go. */
-enum { RT_GRAIN_WHOLE = 0, RT_GRAIN_OTHER = -1 }; /* not worth threads; no kernel */
+/* A step with everything that launching it needs. */
+enum { RT_GRAIN_WHOLE = 0, RT_GRAIN_OTHER = -1 }; /* the loop is not split; the step is no kernel */
 typedef struct rt_step {
-  cg_kernel function;      /* of a kernel */
-  const uint32_t *sources; /* of its buffers */
-  uint32_t params, number; /* params: buffers of a kernel, else 0; number: of the plan's step */
-  int64_t count, grain;    /* grain: least elements of a piece for threads, or as above */
-  size_t scratch,
-      scratch_each; /* of a kernel: where its scratch memory is in the arena, bytes of each thread */
+  cg_kernel function;           /* of a kernel */
+  const uint32_t *sources;      /* sources of its buffers */
+  uint32_t params, number;      /* buffers of a kernel, else 0; index of the step in the plan */
+  int64_t count, grain;         /* grain: least iterations of a chunk, or as above */
+  size_t scratch, scratch_each; /* bytes: offset of its scratch in the arena; per thread */
   union {
     const int64_t *vars; /* of a kernel */
-    uint32_t inside[2];  /* steps of its functions that have something to do; they follow */
+    uint32_t inside[2];  /* steps with work in each of its functions; they follow this one */
   };
 } rt_step;
 
-/* A result that is also another, or an input: copied at the end. */
+/* A result that is also another result, a temporary, an input or a literal array: copied at the end. source:
+ * where from; result: number of the result; slot: of the plan, for its size. */
 typedef struct rt_copy {
   uint32_t source, result, slot;
 } rt_copy;
 
-/* What depends on the values of variables. */
+/* The sizes that depend on the values of variables. */
 typedef struct rt_frame {
-  rt_step *steps; /* those with something to do */
+  rt_step *steps; /* those with work to do */
   size_t step_count;
-  int64_t *values; /* of the plan's values */
+  int64_t *values; /* values of the plan's index expressions */
   rt_span *spans;  /* of the temporaries, then of the scratch memory of steps */
   size_t arena_bytes;
   size_t *bytes;        /* by slot */
   int64_t *kernel_vars; /* by step_vars */
   int64_t *dims;        /* by dims, where there are custom operations */
-  uint32_t *place;      /* by the plan's step: among steps, of it or the next that is there */
+  uint32_t *place;      /* by step of the plan: the index in steps of it, or of the next one with work */
 } rt_frame;
 
-/* What one run in progress needs besides: kept for the next. */
+/* The state of one run in progress. It is kept for later runs. */
 typedef struct rt_run {
   struct rt_run *next;
-  rt_block block, *blocks; /* of all temporaries; of each, where arrays lie apart */
-  rt_frame frame;          /* of a program with variables */
-  bool filled;             /* frame is for vars; temps for frame and block */
+  rt_block block, *blocks; /* one block for all temporaries; or one for each (rt_options.apart) */
+  rt_frame frame;          /* used by a program with variables */
+  bool filled;             /* frame holds the sizes for vars, temps the addresses for frame and block */
   int64_t *vars;
-  void **temps, **buffers; /* temps: of temporaries, then of what moves */
-  rt_array *arrays;        /* room for those of a custom operation */
-  void *device;            /* what the device keeps for it; NULL: nothing yet */
+  void **temps, **buffers; /* addresses of temporaries, then of moving slots; parameters of a kernel */
+  rt_array *arrays;        /* for the arrays of a custom operation */
+  void *device;            /* state of the run on the device; NULL: none yet */
 } rt_run;
 
-enum { RT_FEW_PARAMS = 16, RT_SCRATCH_ALIGN = 128 /* of each thread: no two share what a prefetch takes */ };
+/* RT_SCRATCH_ALIGN: two cache lines, so that the scratch of two threads never shares a line, nor the pair
+ * that a prefetch fetches. */
+enum { RT_FEW_PARAMS = 16, RT_SCRATCH_ALIGN = 128 };
 
 struct rt_program {
   rt_context *context;
-  bool remote;     /* run by its device's functions, not by calling its own */
-  size_t boundary; /* the arena is cut at its multiples; 0: nowhere */
-  bool plain; /* fixed sizes, no memory for temporaries nor scratch memory, few parameters, only kernels: runs
-                 on the stack alone */
-  size_t scratch_steps; /* whose kernels need scratch memory */
+  bool remote;     /* its device's functions run it */
+  size_t boundary; /* no temporary lies across a multiple of it in the arena; 0: no limit */
+  bool plain;      /* fixed sizes, no temporaries with memory of their own, no scratch, few parameters, only
+                      kernels: a run needs no rt_run */
+  size_t scratch_steps; /* number of steps whose kernels need scratch memory */
   rt_frame frame;
   rt_copy *copies;
   size_t copy_count;
@@ -91,17 +94,17 @@ struct rt_program {
   uint32_t *sources; /* by step_slots */
   uint32_t *inputs;  /* slots */
   uint32_t *temps;   /* slots */
-  uint32_t *place;   /* by slot: number among those of its kind; of outputs: the first result it is */
-  rt_span *lives;    /* by temporary: first and last step */
-  uint32_t *homes;   /* by temporary: the source where it lies, its own, another temporary's or an output's */
-  uint32_t *around;  /* by step: the step it stands in; UINT32_MAX: none */
-  const void **calls; /* by step: what was found for a custom operation */
-  void *device;       /* what the device keeps for it */
+  uint32_t *place;   /* by slot: number within its kind; of an output: the first result that it is */
+  rt_span *lives;    /* by temporary: live range */
+  uint32_t *homes;   /* by temporary: the source of its memory: its own, another temporary's or an output's */
+  uint32_t *around;  /* by step: the step around it; UINT32_MAX: none */
+  const void **calls; /* by step: what rt_calls.find returned for a custom operation */
+  void *device;       /* data of the program on the device */
   size_t homed;       /* temporaries that have memory of their own */
   size_t input_count, temp_count, moving_count, data_count, launch_count, max_params, max_arrays;
   atomic_uint references;
   atomic_bool cached;
-  pthread_mutex_t lock; /* of runs */
+  pthread_mutex_t lock; /* guards runs */
   rt_run *runs;
   uint8_t *raw; /* the plan's bytes as allocated */
   size_t raw_size;
@@ -109,30 +112,30 @@ struct rt_program {
   size_t table_size;
 };
 
-/* A program of the plan `bytes` (copied) and its code (taken over, also on failure). IR_ERR_INVALID when they
- * do not hold together. */
+/* Makes a program of the plan `bytes` (copied) and its code, which now belongs to the program (on failure it
+ * is unloaded). IR_ERR_INVALID when they do not fit together. */
 ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, rt_code *code,
                           rt_program **out, ir_error *error);
-void rt_program_drop(void *program); /* the table of programs lets go of it */
+void rt_program_drop(void *program); /* for the table of programs: releases its reference */
 
-/* frame.c: a frame and its arrays, as one allocation of rt_frame_size bytes */
+/* Defined in frame.c: a frame and its arrays, in one allocation of rt_frame_size bytes. */
 size_t rt_frame_size(const rt_program *program);
 void rt_frame_lay_out(const rt_program *program, rt_frame *frame, void *memory);
 ir_status rt_frame_fill(const rt_program *program, rt_frame *frame, const int64_t *vars, ir_error *error);
 ir_status rt_check_vars(const rt_program *program, const int64_t *vars, ir_error *error);
 
-/* program.c: bytes of scratch memory that each thread needs for this kernel step, a multiple of
- * RT_SCRATCH_ALIGN */
+/* Defined in program.c: bytes of scratch memory that each thread needs for this kernel step, a multiple of
+ * RT_SCRATCH_ALIGN. */
 size_t rt_scratch_of(const rt_program *program, uint32_t step);
 
-/* placement.c: lives and homes of temporaries. Fails only for want of memory. */
+/* Defined in placement.c: computes lives, homes and around. Fails only where memory is short. */
 ir_status rt_place(rt_program *program, ir_error *error);
 
-/* run.c */
-void rt_program_trim(rt_program *program); /* gives the memory of idle runs back */
+/* Defined in run.c. */
+void rt_program_trim(rt_program *program); /* frees the idle runs and their memory */
 
-/* Cut `count` items of `size` bytes from memory at *at, or only count how many bytes that takes when *at is
- * NULL-based: the same code measures and cuts. */
+/* Lays out `count` items of `size` bytes at *at, and advances *at. Called with *at = 0 it only measures: the
+ * same code measures and lays out. */
 static inline void *rt_lay_out(uintptr_t *at, size_t count, size_t size) {
   uintptr_t start = *at;
   *at += (count * size + 15) & ~(uintptr_t)15;

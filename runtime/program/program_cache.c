@@ -1,6 +1,6 @@
-/* Finding programs and building them. An entry on disk (kind "plan") is a plan followed by the image of all
- * its kernels, so that a warm start opens one file. Kernels are kept by themselves as well (kernel_cache.c),
- * so that graphs share them: building a new graph of known kernels compiles nothing. */
+/* Finding programs in the cache, and building them. An entry on disk (kind "plan") is a plan followed by the
+ * image of all its kernels, so that a warm start opens one file. Each kernel is also an entry of its own
+ * (kernel_cache.c), so that graphs share kernels: a new graph of known kernels compiles nothing. */
 #include <string.h>
 
 #include "runtime/context.h"
@@ -34,7 +34,8 @@ rt_lookups rt_context_lookups(rt_context *c) {
   return lookups;
 }
 
-/* Keep the program for the next who asks; where another thread was faster, take its program instead. */
+/* Keeps the program in memory for later look-ups. If another thread has stored one under this key, returns
+ * that one instead. */
 static rt_program *keep_in_memory(rt_context *c, const void *key, size_t size, rt_program *p) {
   if (size == 0) return p;
   pthread_mutex_lock(&c->lock);
@@ -54,8 +55,8 @@ static rt_program *keep_in_memory(rt_context *c, const void *key, size_t size, r
   return other ? other : p;
 }
 
-/* A program of a found entry, which is taken over. The plan is read in place: the entry's memory stays until
- * it is released or the code is unloaded. */
+/* Makes a program of a found entry, which is released or taken over by the code. The plan is read in
+ * place. */
 static ir_status load_program(rt_context *c, rt_found *found, rt_program **out, ir_error *error) {
   const uint8_t *bytes = found->payload;
   size_t size = rt_plan_size(bytes, found->size);
@@ -91,7 +92,7 @@ ir_status rt_program_find(rt_context *c, const void *key, size_t size, rt_progra
     if (!status) *out = keep_in_memory(c, key, size, p);
     else if (status == IR_ERR_MEMORY || (status != IR_ERR_INVALID && rt_is_remote(c->device)))
       ir_fail(error, status, "%s", own.text);
-    else { /* made by nobody: a miss */ status = IR_OK;
+    else { /* unusable: a miss */ status = IR_OK;
       rt_disk_remove(disk, kind, full.bytes, full.size);
       count(c, &c->lookups.invalidations);
     }
@@ -101,7 +102,7 @@ ir_status rt_program_find(rt_context *c, const void *key, size_t size, rt_progra
   return status;
 }
 
-/* The bytes of an entry: the plan, then the image of its kernels where it has any. */
+/* Joins the bytes of an entry: the plan, then the image of its kernels if there are any. */
 static ir_status join_entry(rt_context *c, const rt_plan_bytes *plan, const rt_flat *images, size_t count,
                             rt_flat *out, ir_error *error) {
   rt_flat image = {0};
@@ -118,8 +119,8 @@ static ir_status join_entry(rt_context *c, const rt_plan_bytes *plan, const rt_f
   return status;
 }
 
-/* Load the code in the entry; what the device wants to be kept with it is put there, where memory allows.
- * Making that may take as long as compiling did: only where there is a disk to keep it on. */
+/* Loads the code in the entry, and adds the image that the device wants to keep with it, if memory allows.
+ * Making that image may take as long as compiling, so it is made only where there is a cache on disk. */
 static ir_status load_code(rt_context *c, const char *name, const rt_plan_bytes *plan, rt_flat *images,
                            rt_flat *entry, rt_code *code, ir_error *error) {
   const rt_device_table *device = c->device->does;
@@ -135,7 +136,8 @@ static ir_status load_code(rt_context *c, const char *name, const rt_plan_bytes 
   return IR_OK;
 }
 
-/* images: room for those of the kernels and one more. */
+/* Gets the code of all kernels, and makes the entry and the program. images: room for the kernels' images and
+ * one more. */
 static ir_status assemble(rt_context *c, const char *name, const rt_plan_bytes *plan, rt_flat *images,
                           rt_flat *entry, rt_program **out, ir_error *error) {
   rt_stats stats = {0};
@@ -147,7 +149,7 @@ static ir_status assemble(rt_context *c, const char *name, const rt_plan_bytes *
   status = join_entry(c, plan, images, count, entry, error);
   ir_timer_lap(c->options.timer, &start, "assemble", -1, NULL);
   if (!status && count) status = load_code(c, name, plan, images, entry, &code, error);
-  start = ir_timer_start(c->options.timer); /* loading was noted by the device */
+  start = ir_timer_start(c->options.timer); /* the device notes the time of loading */
   for (size_t i = 0; i <= count; i++) rt_flat_free(&c->mem, &images[i]);
   if (!status) status = rt_program_make(c, entry->bytes, plan->size, &code, out, error);
   if (status) return status;
@@ -170,7 +172,7 @@ ir_status rt_program_build(rt_context *c, const char *name, const ir_graph *g, c
                            const void *key, size_t size, rt_program **out, ir_error *error) {
   *out = NULL;
   rt_plan_bytes bytes;
-  ir_error own = {0}; /* what the caller recorded earlier must not stand in for our message while we work */
+  ir_error own = {0}; /* an error that the caller recorded earlier must not replace ours */
   int64_t start = ir_timer_start(c->options.timer);
   ir_status status = rt_plan_make(&c->mem, name, g, plan, &bytes, &own);
   ir_timer_lap(c->options.timer, &start, "plan", -1, NULL);

@@ -1,5 +1,5 @@
-/* Running a program: nothing here allocates, locks or divides when a program is run again with the same sizes
- * and no other run of it is under way. */
+/* Running a program. Nothing here allocates, locks or divides when a program runs again with the same sizes
+ * and no other run of it is in progress. */
 #include "runtime/program/program.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ typedef struct chunk_args {
   cg_kernel function;
   void *const *buffers;
   const int64_t *vars;
-  uint8_t *scratch; /* of worker 0; NULL: none */
+  uint8_t *scratch; /* scratch of worker 0; NULL: none */
   size_t scratch_each;
 } chunk_args;
 
@@ -56,7 +56,8 @@ static void copy_results(const rt_program *p, const rt_frame *f, void *const *co
   }
 }
 
-/* bases: the pointers of each kind of slot. buffers: room for the parameters of any kernel and one more. */
+/* Runs a program of kernels only. bases: the addresses of each kind of slot. buffers: room for the parameters
+ * of any kernel and one more. */
 static inline ir_status run_kernels(const rt_program *p, const rt_frame *f, void *const *const bases[4],
                                     void **buffers, uint8_t *arena, ir_error *error) {
   int64_t status = 0;
@@ -88,7 +89,7 @@ static inline ir_status run_steps(const rt_going *r, const rt_step *s, const rt_
   return IR_OK;
 }
 
-/* Where kernels are launched, the device sees to their times. */
+/* Runs steps on a device that launches kernels itself; it measures their times, too. */
 static ir_status run_remote_steps(const rt_going *r, const rt_step *s, const rt_step *end) {
   const rt_device_table *device = r->program->context->device->does;
   for (; s < end; s++) {
@@ -190,7 +191,7 @@ static ir_status no_room(const rt_program *p, size_t bytes, ir_error *error) {
                  rt_program_name(p), bytes);
 }
 
-/* A fresh block for each of the temporaries. */
+/* Acquires a block for each temporary (rt_options.apart). */
 static ir_status acquire_blocks(const rt_program *p, rt_run *r, const rt_frame *f, ir_error *error) {
   release_blocks(p, r);
   for (size_t i = 0; i < p->temp_count; i++) {
@@ -202,7 +203,8 @@ static ir_status acquire_blocks(const rt_program *p, rt_run *r, const rt_frame *
   return IR_OK;
 }
 
-/* Sizes, arena and addresses of the temporaries for these values of the variables. */
+/* Computes the sizes for these values of the variables, acquires an arena, and sets the addresses of the
+ * temporaries. */
 static ir_status fill_run(const rt_program *p, rt_run *r, const int64_t *vars, ir_error *error) {
   uint32_t var_count = p->plan.head->vars;
   const rt_frame *f = &p->frame;
@@ -264,7 +266,7 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
   return status;
 }
 
-/* All runs but those of plain programs. */
+/* Every run except those of plain programs. */
 static ir_status run_any(const rt_program *program, const rt_arguments *a, ir_error *error) {
   rt_program *p = (rt_program *)(uintptr_t)program;
   return p->remote ? p->context->device->does->run(p, a, error)

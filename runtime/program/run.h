@@ -1,4 +1,4 @@
-/* A run of a program with other steps than kernels. */
+/* A run of a program in progress, for the files that execute its steps. */
 #ifndef VIEWFOLD_RUNTIME_PROGRAM_RUN_H
 #define VIEWFOLD_RUNTIME_PROGRAM_RUN_H
 
@@ -8,8 +8,8 @@
 typedef struct rt_going {
   const rt_program *program;
   const rt_frame *frame;
-  rt_run *run;               /* its table of temporaries is where slots move */
-  void *const *const *bases; /* the pointers of each kind of slot */
+  rt_run *run;               /* its table of temporaries holds the addresses of moving slots */
+  void *const *const *bases; /* the addresses of each kind of slot */
   void **buffers;            /* room for the parameters of any kernel and one more */
   ir_error *error;
   int64_t *ns_by_step; /* of a timed run, else NULL */
@@ -19,21 +19,22 @@ static inline void *rt_address(void *const *const *bases, uint32_t source) {
   return bases[source >> RT_SOURCE_SHIFT][source & RT_SOURCE_NUMBER];
 }
 
-/* run.c: the state of a run, with room for these values of the variables: taken, to be given back in any
- * case. After a failure it is not filled. */
-rt_run *rt_run_acquire(rt_program *program, ir_error *error); /* NULL after failing */
+/* Defined in run.c: acquiring the state of a run, and filling it for these values of the variables. An
+ * acquired run must be released in any case. After a failure it is not filled. */
+rt_run *rt_run_acquire(rt_program *program, ir_error *error); /* NULL on failure */
 ir_status rt_run_fill(rt_program *program, rt_run *run, const int64_t *vars, ir_error *error);
 void rt_run_release(rt_program *program, rt_run *run);
 static inline const rt_frame *rt_run_frame(const rt_program *program, const rt_run *run) {
   return program->plan.head->vars ? &run->frame : &program->frame;
 }
 
-/* A kernel found an index out of range. */
+/* Fails: the kernel of this step found an index out of range. */
 ir_status rt_out_of_range(const rt_program *program, uint32_t step, ir_error *error);
 
-/* run.c: the steps before end. Calls itself through rt_run_other, as deep as a plan may be nested. */
+/* Defined in run.c: runs the steps before end. Recurses through rt_run_other, as deep as a plan may be
+ * nested. */
 ir_status rt_run_steps(const rt_going *run, const rt_step *steps, const rt_step *end);
-/* run_steps.c: a step that is no kernel */
+/* Defined in run_steps.c: runs a step that is no kernel. */
 ir_status rt_run_other(const rt_going *run, const rt_step *step);
 
 #endif

@@ -1,6 +1,6 @@
-/* Steps that are no kernels: copies, choices, loops, custom operations. Loops compute addresses and copy
- * nothing that a round computes: what moves is set before each round in the run's own table, so that several
- * runs of one program do not meet. */
+/* Steps that are no kernels: copies, conditionals, loops, custom operations. Loops do not copy the values
+ * that an iteration computes; they change addresses. The addresses of moving slots are set before each
+ * iteration in the run's own table, so that several runs of one program do not interfere. */
 #include <string.h>
 
 #include "runtime/context.h"
@@ -10,7 +10,7 @@ static const rt_device_table *device_of(const rt_going *r) { return r->program->
 
 static void *address(const rt_going *r, uint32_t source) { return rt_address(r->bases, source); }
 
-/* Where the address of what moves is kept. */
+/* The table entry with the address of a moving slot. */
 static void **moving_address(const rt_going *r, uint32_t source) {
   return &r->run->temps[source & RT_SOURCE_NUMBER];
 }
@@ -19,7 +19,7 @@ static const rt_plan_step *plan_step(const rt_going *r, const rt_step *s) {
   return &r->program->plan.steps[s->number];
 }
 
-/* Size of the buffer of the step's slot of that number. */
+/* The bytes of the slot at index `slot` among the step's slots. */
 static size_t bytes_of(const rt_going *r, const rt_step *s, uint32_t slot) {
   const rt_plan *plan = &r->program->plan;
   return r->frame->bytes[plan->step_slots[plan->steps[s->number].slots + slot]];
@@ -32,7 +32,7 @@ static ir_status copy_bytes(const rt_going *r, void *to, const void *from, size_
   return IR_OK;
 }
 
-/* The steps of a function of s. */
+/* Run the first or the second function of a COND, WHILE or SCAN step. */
 static ir_status run_first(const rt_going *r, const rt_step *s) {
   return rt_run_steps(r, s + 1, s + 1 + s->inside[0]);
 }
@@ -41,7 +41,7 @@ static ir_status run_second(const rt_going *r, const rt_step *s) {
   return rt_run_steps(r, first, first + s->inside[1]);
 }
 
-/* The step's predicate. */
+/* Reads the step's predicate. */
 static ir_status read_predicate(const rt_going *r, const rt_step *s, bool *out) {
   const void *predicate = address(r, s->sources[0]);
   if (r->program->remote) return device_of(r)->holds(r, predicate, out);
@@ -49,9 +49,10 @@ static ir_status read_predicate(const rt_going *r, const rt_step *s, bool *out) 
   return IR_OK;
 }
 
-/* what is carried */
+/* carried values */
 
-/* Before the first round. first: which of its two buffers that round writes. */
+/* Before the first iteration. five: the five slots of each carried value; first: the one of the two buffers
+ * that this iteration writes. */
 static void begin_carries(const rt_going *r, const uint32_t *five, uint32_t count, uint32_t first) {
   for (uint32_t k = 0; k < count; k++, five += RT_CARRY) {
     *moving_address(r, five[RT_CARRY_THIS]) = address(r, five[RT_CARRY_INIT]);
@@ -59,7 +60,8 @@ static void begin_carries(const rt_going *r, const uint32_t *five, uint32_t coun
   }
 }
 
-/* After a round: what it wrote is what the next one reads, and that one writes the buffer `next`. */
+/* After an iteration: the next one reads the buffer that this one wrote, and writes the buffer `next` (double
+ * buffering). */
 static void rotate_carries(const rt_going *r, const uint32_t *five, uint32_t count, uint32_t next) {
   for (uint32_t k = 0; k < count; k++, five += RT_CARRY) {
     *moving_address(r, five[RT_CARRY_THIS]) = *moving_address(r, five[RT_CARRY_NEXT]);
@@ -67,7 +69,7 @@ static void rotate_carries(const rt_going *r, const uint32_t *five, uint32_t cou
   }
 }
 
-/* After the last round, where its state is not in the results by itself. */
+/* After the last iteration: copies each final value to its result, unless it is there already. */
 static ir_status end_carries(const rt_going *r, const rt_step *s, uint32_t first, uint32_t count) {
   ir_status status = IR_OK;
   for (uint32_t at = first; at < first + RT_CARRY * count && !status; at += RT_CARRY)
@@ -122,7 +124,8 @@ static ir_status run_while(const rt_going *r, const rt_step *s) {
   return end_carries(r, s, first, plan->carries);
 }
 
-/* The buffer that a round writes after which `left` more come, so that the last one writes the result. */
+/* The buffer that an iteration writes if `left` more iterations follow it: alternating, so that the last
+ * iteration writes the result. */
 static uint32_t buffer_before(int64_t left) { return left & 1 ? RT_CARRY_SPARE : RT_CARRY_RESULT; }
 
 static ir_status run_scan(const rt_going *r, const rt_step *s) {

@@ -37,7 +37,7 @@ uint64_t rt_tuned_stamp(rt_context *c) {
   return stamp;
 }
 
-/* What follows from the one before and from what has changed; never 0. */
+/* Stores a new stamp, a digest of the old one and of the change; never 0. */
 static bool advance_stamp(rt_context *c, rt_disk *disk, const rt_full_key *key, const char *text) {
   rt_digest all[] = {
       {read_stamp(disk), 0}, rt_digest_of(key->bytes, key->size), rt_digest_of(text, strlen(text))};
@@ -86,7 +86,7 @@ bool rt_tuned_forget(rt_context *c, const rt_kernel_key *key) {
   return there;
 }
 
-/* all of them */
+/* all entries */
 
 typedef struct listing {
   const ir_mem *mem;

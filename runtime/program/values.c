@@ -1,4 +1,4 @@
-/* Index expressions as lists of operations: made from a graph, evaluated with overflow noticed. */
+/* Index expressions as lists of operations: built from a graph, and evaluated with checks for overflow. */
 #include "runtime/program/values.h"
 
 #include "ir/arith.h"
@@ -83,7 +83,7 @@ uint32_t rt_value_number(rt_value_list *list, int64_t number) {
   return rt_value_add(list, IR_OP_CONST, 0, (uint32_t)(uint64_t)number, (uint32_t)((uint64_t)number >> 32));
 }
 
-/* One node whose sources are in the list. */
+/* Append a node whose sources are in the list already. */
 static bool append_node(rt_value_list *list, const ir_node *n, ir_ref ref, uint32_t *number_of) {
   int operands = rt_value_operands(n->op);
   bool chain = n->op == IR_OP_ADD || n->op == IR_OP_MUL || n->op == IR_OP_AND || n->op == IR_OP_OR;
