@@ -1,4 +1,4 @@
-/* Blocks kept by size. */
+/* A small cache of free blocks. */
 #define _GNU_SOURCE /* MADV_HUGEPAGE */
 #include "runtime/memory/arena.h"
 
@@ -16,7 +16,7 @@ static void release_block(const rt_arenas *a, rt_block *block) {
   *block = (rt_block){0};
 }
 
-/* False: there were none. */
+/* Releases all kept blocks. False: there were none. */
 static bool release_kept(rt_arenas *a) {
   bool any = false;
   pthread_mutex_lock(&a->lock);
@@ -33,8 +33,8 @@ void rt_arenas_free(rt_arenas *a) {
   pthread_mutex_destroy(&a->lock);
 }
 
-/* Large blocks begin at a huge page and ask for such pages: six times faster to touch first, and fewer TLB
- * misses. */
+/* Large blocks begin at a huge page and ask for such pages: the first access is six times faster, and there
+ * are fewer TLB misses. */
 static bool allocate_plain(void *mem, size_t size, rt_block *out) {
   size_t align = size >= 2 * (size_t)HUGE_PAGE ? HUGE_PAGE : SMALL_ALIGN;
   if (size > PTRDIFF_MAX - align) return false;
@@ -52,7 +52,8 @@ static void release_plain(void *mem, rt_block *block) { ir_free(mem, block->raw,
 
 const rt_block_source rt_plain_blocks = {allocate_plain, release_plain};
 
-/* A kept block fits when it is large enough and not so large that somebody else will miss it. */
+/* A kept block is used if it is large enough, and at most twice as large as needed or no larger than a huge
+ * page: otherwise a program that needs a large block would miss it. */
 static bool fits_block(const rt_block *block, size_t size) {
   return block->base && block->size >= size && (block->size / 2 <= size || block->size <= HUGE_PAGE);
 }

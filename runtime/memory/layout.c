@@ -1,17 +1,17 @@
-/* Greedy best fit by size. Known to come within a few percent of optimal on neural networks (Pisarchyk and
- * Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020); O(n^2) for n spans. The order
- * field of the spans holds two lists, one after the other: numbers by size, then those already placed by
- * offset. */
+/* Greedy best fit by size, which is known to come within a few percent of optimal on neural networks
+ * (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020). O(n^2) for n spans.
+ * The `order` fields of the spans hold two consecutive lists of span numbers: the spans already placed, by
+ * offset, then the others, by size. */
 #include "runtime/memory/layout.h"
 
 static size_t rounded(size_t bytes) { return (bytes + RT_LAYOUT_ALIGN - 1) & ~(size_t)(RT_LAYOUT_ALIGN - 1); }
 
-/* Does a come before b? Larger first; ties by number, so that equal plans are laid out equally. */
+/* Is a placed before b? Larger first; ties by number, so that equal plans have equal layouts. */
 static bool before(const rt_span *spans, uint32_t a, uint32_t b) {
   return spans[a].bytes != spans[b].bytes ? spans[a].bytes > spans[b].bytes : a < b;
 }
 
-/* Heap sort of the order fields: nothing is allocated and no input is slow. */
+/* Heap sort of the order fields: it allocates nothing, and no input is slow. */
 static void sift_down(rt_span *spans, size_t root, size_t count) {
   for (size_t child; (child = 2 * root + 1) < count; root = child) {
     if (child + 1 < count && before(spans, spans[child].order, spans[child + 1].order)) child++;
@@ -37,14 +37,15 @@ static bool together(const rt_span *a, const rt_span *b) {
   return a->first <= b->last && b->first <= a->last;
 }
 
-/* Where so many bytes can begin at `at` or soon behind it: all in one part, or at the beginning of one. */
+/* The least offset from `at` on where a span of this size does not cross a multiple of boundary, or begins at
+ * one. */
 static size_t within_boundary(size_t at, size_t bytes, size_t boundary) {
   if (!boundary || at % boundary == 0 || at % boundary + bytes <= boundary) return at;
   return at + boundary - at % boundary;
 }
 
-/* The start of the smallest gap that takes s among the placed spans (those in order[0..placed), by offset)
- * that are needed together with it; behind them all where none does. */
+/* The offset for span s: in the smallest gap that holds it among the placed spans that are live at the same
+ * time (order[0..placed), by offset), or behind them all if there is none. */
 static size_t best_gap(const rt_span *spans, size_t placed, const rt_span *s, size_t boundary) {
   size_t top = 0, best = SIZE_MAX, best_size = SIZE_MAX;
   for (size_t i = 0; i < placed; i++) {
@@ -61,7 +62,7 @@ static size_t best_gap(const rt_span *spans, size_t placed, const rt_span *s, si
   return best != SIZE_MAX ? best : within_boundary(top, s->bytes, boundary);
 }
 
-/* Keep order[0..placed] sorted by offset. */
+/* Inserts a span into order[0..placed), which is sorted by offset. */
 static void insert_by_offset(rt_span *spans, size_t placed, uint32_t number) {
   size_t i = placed;
   for (; i > 0 && spans[spans[i - 1].order].offset > spans[number].offset; i--)
@@ -72,7 +73,7 @@ static void insert_by_offset(rt_span *spans, size_t placed, uint32_t number) {
 bool rt_layout(rt_span *spans, size_t count, size_t boundary, size_t *total) {
   const size_t most = (size_t)PTRDIFF_MAX - RT_LAYOUT_ALIGN;
   size_t sum = 0;
-  for (size_t i = 0; i < count; i++) { /* then no sum of some of them overflows */
+  for (size_t i = 0; i < count; i++) { /* bounds all sums below, which cannot overflow then */
     spans[i].offset = 0;
     if (boundary > most - sum || spans[i].bytes > most - sum - boundary) return false;
     sum += rounded(spans[i].bytes) + boundary;

@@ -1,5 +1,5 @@
-/* How many processors this process may use. Source: sched_getaffinity(2), cgroups(7): cpu.max (version 2),
- * cpu.cfs_quota_us and cpu.cfs_period_us (version 1). */
+/* The number of processors this process may use. Source: sched_getaffinity(2), cgroups(7): cpu.max (version
+ * 2), cpu.cfs_quota_us and cpu.cfs_period_us (version 1). */
 #define _GNU_SOURCE /* CPU_COUNT_S */
 #include "runtime/system/pool.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Start of a small file as text, "" when there is none. */
+/* The beginning of a small file as text, "" when there is none. */
 static const char *slurp(const char *path, char *text, size_t size) {
   text[0] = 0;
   int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -30,7 +30,7 @@ static int affinity(void) {
   return CPU_COUNT_S(sizeof set, set);
 }
 
-/* quota/period in processors, rounded up; `most` when there is no limit. */
+/* quota/period in processors, rounded up, and at most `most`; `most` when there is no limit. */
 static int limit(long quota, long period, int most) {
   if (quota <= 0 || period <= 0) return most;
   long cores = (quota - 1) / period + 1;
@@ -52,8 +52,8 @@ static int group_limit(const char *mount, const char *group, bool version2, int 
   return limit(quota, strtol(slurp(path, text, sizeof text), NULL, 10), most);
 }
 
-/* The group and each of its parents may have a limit. In a container the named group may not be visible, but
- * the root of what is visible is then the group itself. */
+/* The least limit of the group and its parents. In a container the named group may not be visible, but the
+ * root of the visible hierarchy is then the group itself. */
 static int hierarchy_limit(const char *mount, char *group, bool version2, int most) {
   for (;;) {
     most = group_limit(mount, group, version2, most);

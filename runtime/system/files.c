@@ -1,4 +1,4 @@
-/* Writing whole. */
+/* Writing to a descriptor until everything is written. */
 #include "runtime/system/files.h"
 
 #include <errno.h>

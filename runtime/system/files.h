@@ -1,11 +1,11 @@
-/* What several parts ask of files. */
+/* File functions that several folders use. */
 #ifndef VIEWFOLD_RUNTIME_SYSTEM_FILES_H
 #define VIEWFOLD_RUNTIME_SYSTEM_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Write all of it, however often that takes; false with errno set. */
+/* Write `size` bytes, with as many calls as that takes. False with errno set on failure. */
 bool rt_write_all(int fd, const void *bytes, size_t size);
 
 #endif

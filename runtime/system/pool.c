@@ -1,14 +1,15 @@
 /* The thread pool.
  *
- * One word of state carries a loop: OPEN while pieces remain to be taken, plus the number of threads that
- * have joined. A thread joins by raising the count while OPEN is set, takes pieces until none are left,
- * clears OPEN and leaves. The caller does the same, then waits for the count to reach zero; threads that
- * never woke are not waited for. The description of the loop is plain memory: written before OPEN is set,
- * read only between joining and leaving.
+ * The word `state` controls a loop: the flag OPEN is set while chunks remain to be claimed, and the low bits
+ * count the threads that have joined. A thread joins by incrementing the count while OPEN is set, claims
+ * chunks until none are left, then clears OPEN and leaves by decrementing the count. The caller does the same
+ * and waits for the count to reach zero; threads that never woke are not waited for. The description of the
+ * loop is plain memory, written before OPEN is set and read only between joining and leaving.
  *
- * Pieces are dealt out in shares, one after the other, and each thread begins with its own: of loops over the
- * same elements, one after the other, it gets the same part, which is in its cache. Then it takes from
- * others. A share is a counter that carries the number of its loop, so that a new loop need not touch it. */
+ * The chunks are divided into contiguous shares, and each thread begins with its own: if several loops in a
+ * row go over the same elements, a thread gets the same range in each, which is in its cache. Afterwards it
+ * claims chunks from the other shares. The counter of a share contains the number of its loop, so that a new
+ * loop need not reset it. */
 #include "runtime/system/pool.h"
 
 #include <pthread.h>
@@ -24,22 +25,23 @@
 enum { OPEN = 1 << 30, QUIT = 1 << 29, WAITING = 1 << 28, JOINED = (1 << 28) - 1 };
 enum { CHUNKS_PER_THREAD = 4, MAX_THREADS = 4096, MOST_SHARES = 16, CACHE_LINE = 128 };
 
+/* claimed: the number of a loop, above SHARE_BITS bits with the number of chunks claimed in it. */
 typedef struct share {
-  alignas(CACHE_LINE) _Atomic uint64_t claimed; /* number of a loop; below SHARE_BITS: pieces taken of it */
+  alignas(CACHE_LINE) _Atomic uint64_t claimed;
 } share;
 enum { SHARE_BITS = 20 };
 
 typedef struct worker {
   rt_pool *pool;
   pthread_t handle;
-  int number; /* from 1; the thread that asks is 0 */
+  int number; /* from 1; the calling thread is 0 */
 } worker;
 
-/* In one line of the caches, which nobody looks at before there is a loop. */
+/* On a cache line of its own, which no thread reads before there is a loop. */
 typedef struct loop {
   alignas(CACHE_LINE) rt_pool_work work;
   void *context;
-  int64_t count, chunk; /* piece: its length, a multiple of the grain */
+  int64_t count, chunk; /* chunk: iterations of one, a multiple of the grain */
   int32_t chunks, shares;
   uint64_t number; /* from 1 */
 } loop;
@@ -48,18 +50,18 @@ struct rt_pool {
   const ir_mem *mem;
   void *raw;          /* as allocated */
   atomic_int threads; /* 0: not looked up yet */
-  atomic_bool busy;   /* a loop is in progress; guards everything down to the loop */
+  atomic_bool busy;   /* a loop is in progress; guards the fields up to `loop` */
   bool started;
   int workers;
   pid_t owner;
   worker *list;
   loop loop;
   alignas(CACHE_LINE) atomic_uint state;
-  atomic_int sleepers; /* threads asleep and not yet promised a wake-up */
+  atomic_int sleepers; /* sleeping threads that no wake-up has been promised to */
   share share[MOST_SHARES];
   alignas(CACHE_LINE) pthread_mutex_t lock; /* for sleeping only */
   pthread_cond_t wake, left;
-  int wakes; /* promised and not yet taken; under `lock` */
+  int wakes; /* wake-ups promised and not yet consumed; under `lock` */
 };
 
 static void relax(void) {
@@ -84,7 +86,7 @@ static bool spin(rt_pool *pool, unsigned bits, bool set) {
   }
 }
 
-/* A piece of that share, or -1. */
+/* Claims a chunk of a share; -1 if none is left. */
 static int32_t claim_chunk(rt_pool *pool, int32_t number) {
   const loop *l = &pool->loop;
   int32_t first = (int32_t)((int64_t)number * l->chunks / l->shares),
@@ -102,7 +104,7 @@ static int32_t claim_chunk(rt_pool *pool, int32_t number) {
   return chunk;
 }
 
-/* Take pieces until none are left. */
+/* Claims and runs chunks until none are left. */
 static void run_chunks(rt_pool *pool, int number) {
   const loop *l = &pool->loop;
   int32_t own = (int32_t)((int64_t)number * l->shares / (pool->workers + 1));
@@ -113,7 +115,8 @@ static void run_chunks(rt_pool *pool, int number) {
     }
 }
 
-/* Nothing is left to be taken. */
+/* Clears OPEN, because no chunk is left, and leaves the loop. Signals the caller if it sleeps and this was
+ * the last thread. */
 static void leave_loop(rt_pool *pool) {
   unsigned before = atomic_load_explicit(&pool->state, memory_order_relaxed);
   while (!atomic_compare_exchange_weak_explicit(&pool->state, &before, (before & ~(unsigned)OPEN) - 1,
@@ -166,8 +169,8 @@ static void wake_sleepers(rt_pool *pool, int64_t wanted) {
   pthread_mutex_unlock(&pool->lock);
 }
 
-/* Start the threads, signals blocked: the program's signals are for its own threads. Whatever cannot be
- * started is done without. */
+/* Starts the threads with all signals blocked: signals are for the program's own threads. Where threads
+ * cannot be started, the pool has fewer. */
 static void start_threads(rt_pool *pool) {
   int wanted = rt_pool_threads(pool) - 1;
   pool->started = true;
@@ -200,7 +203,8 @@ static void wait_for_joined(rt_pool *pool) {
   pthread_mutex_unlock(&pool->lock);
 }
 
-/* At most so many pieces of whole grains as there are threads for, all but the last of one length. */
+/* Divides the loop into at most CHUNKS_PER_THREAD chunks per thread, all of equal length (a multiple of the
+ * grain) but for the last. */
 static void describe_loop(rt_pool *pool, rt_pool_work work, void *context, int64_t count, int64_t grain) {
   int32_t threads = pool->workers + 1;
   int64_t units = (count - 1) / grain + 1, each = (units - 1) / ((int64_t)CHUNKS_PER_THREAD * threads) + 1;

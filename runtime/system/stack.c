@@ -1,9 +1,9 @@
-/* How much of a stack is left, and threads with more.
+/* The bytes left on a stack, and threads with larger stacks.
  *
- * The main thread's stack grows downwards from where the kernel put the random bytes of the auxiliary vector,
- * to the limit of its size; glibc would read /proc/self/maps for it. Other threads' are asked of the C
- * library. A frame outside is on a stack that somebody else made. Source: getauxval(3), setrlimit(2),
- * pthread_getattr_np(3). */
+ * The main thread's stack grows downwards from where the kernel put the random bytes of the auxiliary vector
+ * (AT_RANDOM), to its size limit; glibc would read /proc/self/maps to find it. The stacks of other threads
+ * are known to the C library. If the current frame is outside that range, the program has switched to a stack
+ * of its own, whose size is unknown. Source: getauxval(3), setrlimit(2), pthread_getattr_np(3). */
 #define _GNU_SOURCE /* pthread_getattr_np, gettid */
 #include "runtime/system/stack.h"
 
@@ -64,7 +64,7 @@ ir_status rt_stack_run(void (*work)(void *), void *user, ir_error *error) {
     work(user);
     return IR_OK;
   }
-  sigfillset(&all); /* the program's signals are for its own threads */
+  sigfillset(&all); /* signals are for the program's own threads */
   pthread_sigmask(SIG_SETMASK, &all, &old);
   bool made = pthread_attr_init(&attributes) == 0;
   if (made) {
