@@ -13,13 +13,13 @@ oc_value oc_unknown_op(oc_emitter *e, ir_op op, ir_dtype dtype) {
 
 static uint32_t widest(oc_value a, oc_value b) { return a.width > b.width ? a.width : b.width; }
 
-/* `a op b` of one kind; a scalar beside a vector stands as it is. */
+/* `a op b` of operands of one kind; OpenCL widens a scalar operand of a vector by itself. */
 static oc_value plain_binary(oc_emitter *e, oc_value a, oc_value b, const char *op) {
   return oc_make(e, a.kind, widest(a, b), OC_LOOSE, "%s %s %s", oc_in(e, a, OC_UNARY), op,
                  oc_in(e, b, OC_UNARY));
 }
 
-/* NAME_TYPE(a, b) of the prelude, or NAME(a, b) where type is NULL. */
+/* NAME_TYPE(a, b) of the prelude if `typed`, else NAME(a, b). */
 static oc_value called(oc_emitter *e, const char *name, bool typed, oc_value a, oc_value b) {
   uint32_t width = widest(a, b);
   return oc_make(e, a.kind, width, OC_ATOM, "%s%s%s(%s, %s)", name, typed ? "_" : "",
@@ -96,9 +96,9 @@ static bool is_zero(oc_value v) {
   return v.literal && (v.kind == OC_FLOAT || v.kind == OC_DOUBLE) && !v.text[strspn(v.text, "-0.f")];
 }
 
-/* Order against zero, said without zero: x < 0 as x <= -least, where least is the least float above 0. LLVM
- * knows `x < 0.0 ? -0.0 : x` as a maximum and compares with -0.0 or equal instead, which takes +0.0 too
- * (InstCombine of LLVM 15); and it makes that of `x < 0.0 ? n : x + n`. */
+/* A comparison with zero, written without zero: x < 0 as x <= -least, where least is the least float above 0.
+ * InstCombine of LLVM 15 recognises `x < 0.0 ? -0.0 : x` as a maximum and compares x <= -0.0 instead, which
+ * holds for +0.0 too; and it makes that form of `x < 0.0 ? n : x + n`. */
 static ir_op order_against_least(ir_op op, bool *negative) {
   *negative = op == IR_OP_LT || op == IR_OP_GE;
   switch ((int)op) {
@@ -150,8 +150,8 @@ oc_value oc_compare(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_valu
 
 /* floats */
 
-/* With a constant that is no NaN one comparison will do, which NaN fails; where both are equal the constant
- * is taken if its zero is the one to be preferred. */
+/* If one operand is a constant and no NaN, one comparison is enough, since NaN fails it; where both operands
+ * are equal, the constant is taken if its zero is the one to be preferred. */
 static oc_value extremum(oc_emitter *e, bool greatest, ir_dtype dtype, oc_value a, oc_value b) {
   oc_value x = a.literal ? b : a, c = a.literal ? a : b;
   if (a.literal == b.literal || a.kind == OC_SOFT_DOUBLE || strstr(c.text, "NAN"))
@@ -186,7 +186,7 @@ static bool is_soft_float(const oc_emitter *e, ir_op op, unsigned kind) {
   return kind == OC_SOFT_DOUBLE || (kind == OC_FLOAT && divides && e->target->soft_division);
 }
 
-/* The four operations, and the square root. */
+/* The four basic operations, by functions of the prelude where integers compute them. */
 static oc_value rounded(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
   static const struct {
     const char *infix, *name;
@@ -229,7 +229,8 @@ static oc_value as_unsigned(oc_emitter *e, oc_value a) {
   return a.literal ? oc_convert(e, a, kind) : oc_reinterpret(e, a, kind);
 }
 
-/* Scalars smaller than int are computed as ints; of unsigned ones a product might not fit. */
+/* Scalars smaller than int are promoted to int, in which a product of unsigned ones might not fit: products
+ * are computed in uint. */
 static oc_value wrapping(oc_emitter *e, oc_value a, oc_value b, const char *op) {
   uint32_t width = widest(a, b);
   unsigned kind = a.kind;

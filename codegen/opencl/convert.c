@@ -38,7 +38,7 @@ static oc_value float_to_float(oc_emitter *e, ir_dtype from, ir_dtype to, oc_val
   return narrow ? oc_round_narrow(e, to, a) : oc_convert(e, a, oc_kind_of(e, to));
 }
 
-/* To narrow floats by way of a float: exactly, from integers of more than 24 digits rounded to odd. */
+/* To f16 and bf16 by way of a float: exact from integers of 8 and 16 bits, rounded to odd from wider ones. */
 static oc_value int_to_float(oc_emitter *e, ir_dtype to, oc_value a) {
   if (to != IR_F16 && to != IR_BF16) return oc_convert(e, a, oc_kind_of(e, to));
   oc_value first = oc_bytes(a.kind) < 4 ? oc_convert(e, a, OC_FLOAT) : helper(e, "vf_to_odd", OC_FLOAT, a);

@@ -1,6 +1,6 @@
-/* Values of OpenCL C: a node's copies and pieces, and which of them get names. Index expressions are written
- * where they are used, as a listing writes them, unless they are long or an inner loop adds to them;
- * everything else is a variable. */
+/* Emission of nodes: each unrolled value and subvector of a node is an expression or a named variable. Index
+ * expressions are written where they are used, as in a listing, unless they are long or an inner loop adds to
+ * them; everything else is a variable. */
 #include "codegen/opencl/opencl.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { LONG_EXPRESSION = 40 };
 
-/* Pieces are as wide as they can be: of 28 lanes 16, 8 and 4. */
+/* Subvectors are as wide as possible: 28 lanes are 16, 8 and 4. */
 static uint32_t widest_within(uint32_t lanes) {
   uint32_t width = OC_WIDEST;
   while (width > lanes) width /= 2;

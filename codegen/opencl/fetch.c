@@ -1,10 +1,11 @@
-/* A loop of which each round takes runs of inputs into locals, waits, and adds up what is there: what the
- * next round takes is read, into variables, before this one adds up, so that memory is read while sums are
- * computed.
+/* Register prefetch in a loop each of whose iterations stores vectors of inputs in locals, waits, and reduces
+ * what the locals hold: what the next iteration stores is loaded into variables before this one reduces, so
+ * that memory is read while sums are computed.
  *
  *   v = in[0];  for (r ...) { local = v;  wait;  v = in[r + 1];  sums of what is in local;  wait; }
  *
- * The last round reads its own again. Inputs are those to which the kernel stores nothing. */
+ * The last iteration loads its own elements a second time. Inputs are parameters to which the kernel stores
+ * nothing. */
 #include "codegen/opencl/opencl.h"
 
 enum { MOST_VARIABLES = 8, DEEPEST = 16 };
@@ -16,7 +17,8 @@ static bool is_input(const oc_emitter *e, ir_ref load) {
   return slot < 64 && !(e->outputs >> slot & 1);
 }
 
-/* The loads whose values are all that the effect stores, in loops that are lanes; 0: it is not so. */
+/* Finds the loads whose values are all that the effect stores, in lane loops. Returns their number; 0 where
+ * the effect does anything else. */
 static uint32_t find_loads(const oc_emitter *e, ir_ref effect, ir_ref loads[OC_FETCHED]) {
   ir_ref todo[DEEPEST] = {effect};
   uint32_t left = 1, count = 0;
@@ -36,7 +38,8 @@ static uint32_t find_loads(const oc_emitter *e, ir_ref effect, ir_ref loads[OC_F
   return count;
 }
 
-/* Does a round add up what says where it reads? Then the one before cannot know. */
+/* Does the load's index depend on a value that the loop carries? Then the iteration before cannot compute
+ * it. */
 static bool is_told_by_sums(oc_emitter *e, const cg_loop *loop, ir_ref load) {
   ir_ref *live = NULL, index = ir_src(e->g, load, 1);
   size_t count = 0, cap = 0;

@@ -1,15 +1,16 @@
-/* Work-items of a group that wait for each other.
+/* The work-items of a group: barriers between them, and values combined over them.
  *
- * Locals. Of each it is known whether some work-item may have stored to it, or read it, since the last
- * barrier. An effect that reads what was stored, or stores to what was read, has a barrier before it; and
- * since the round after this one comes behind what stands at the end of a loop, there is a barrier at the end
- * of each round where the round both stores to a local and has read it since, or has stored to one that is
- * kept, which the next round may read first. Effects stand in uniform
- * control flow, and values read locals only on behalf of effects, after their barriers.
+ * Locals. For each local the emitter tracks whether some work-item may have stored to it, or read it, since
+ * the last barrier. An effect that reads a local that was stored to, or stores to a local that was read, has
+ * a barrier before it. After an iteration comes the next one: an iteration ends with a barrier if it stores
+ * to a local that it has read since the last barrier, or if it has stored since then to a local that is kept,
+ * which the next iteration may read first. Effects stand in uniform control flow, and values read locals only
+ * on behalf of effects, after the barriers of these.
  *
- * Exchange. Values of lanes are combined through local memory that all such trees of a kernel share, in two
- * areas: a tree takes the one that nobody reads any more, so that mostly none waits for the one before. At
- * the end of a round work-items wait where the next one may begin with an area that is still read. */
+ * Exchange. Reductions over lanes, here trees, go through local memory that all trees of a kernel share. It
+ * has two areas, and a tree uses one that nobody reads any more, so that most trees do not wait for the tree
+ * before. An iteration ends with a barrier if the next one may begin with an area that is still being
+ * read. */
 #include "codegen/opencl/opencl.h"
 
 #include <string.h>
@@ -22,7 +23,8 @@ uint32_t oc_group_size(const cg_nest *nest) {
   return most;
 }
 
-/* Is something loaded for a store of fewer lanes to p0 than a group has work-items? */
+/* Is there a store to a parameter, of a number of lanes that is not the group's number of work-items, whose
+ * value loads something? */
 static bool has_partial_store(const cg_nest *nest, uint32_t group) {
   for (ir_ref ref = 0; ref < nest->count; ref++) {
     const ir_node *n = ir_get(&nest->graph, ref);
@@ -58,7 +60,8 @@ static void barrier(oc_emitter *e) {
 
 /* locals */
 
-/* The local, as a set, that the effect stores to and others read. */
+/* The local that the effect stores to, as a set; empty if it is private, or if the effect stores to a
+ * parameter. */
 static uint64_t stored_to(const oc_emitter *e, ir_ref effect) {
   int64_t local = cg_local_of(e->g, effect);
   return local >= 0 ? (uint64_t)1 << local & ~e->private_locals : 0;
@@ -82,8 +85,8 @@ bool oc_is_ahead(const oc_emitter *e, ir_ref store) {
   return cg_local_of(e->g, store) >= 0 && ir_arg_mode(ir_get(e->g, ir_src(e->g, store, 0))) == IR_LOCAL_AHEAD;
 }
 
-/* The locals to which an effect stores; those of them that are kept for the next round; and those that only
- * that one reads. */
+/* The set of locals to which an effect stores; *kept: those that are kept over iterations; *ahead: those that
+ * only later iterations read. */
 static uint64_t stored_by(oc_emitter *e, ir_ref effect, uint64_t *kept, uint64_t *ahead) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
@@ -115,7 +118,8 @@ oc_first oc_begin_iteration(oc_emitter *e) {
   return outer;
 }
 
-/* The outer loop's first areas may be those of a loop inside, which may have no round. */
+/* The enclosing iteration may begin with the areas of this loop, but also with later ones, since this loop
+ * may run zero times. */
 void oc_end_iteration(oc_emitter *e, const cg_loop *loop, oc_first outer) {
   oc_first own = e->first;
   e->first = outer;
@@ -133,10 +137,10 @@ void oc_end_maybe(oc_emitter *e, oc_waits before) {
   e->waits.exchanging |= before.exchanging;
 }
 
-/* values of lanes */
+/* reductions over lanes */
 
-/* Is a loop that joins the lanes of a vector, or in whose rounds work-items wait, among what is still to be
- * computed for ref? */
+/* Does computing ref still need a loop that combines the lanes of a vector, or one whose iterations have
+ * barriers? */
 bool oc_needs_barrier(oc_emitter *e, ir_ref ref) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
@@ -168,7 +172,7 @@ oc_value oc_group_any(oc_emitter *e, oc_value condition) {
   return oc_make(e, OC_BOOL, 1, OC_LOOSE, "some != 0");
 }
 
-/* Elements first, first + step, ... of the exchange, combined in pairs i and i + count/2. */
+/* Combines the `count` elements first, first + step, ... of the exchange, in pairs i and i + count/2. */
 static oc_value tree(oc_emitter *e, ir_op op, ir_dtype dtype, const char *first, uint32_t step,
                      uint32_t count, unsigned kind, const char *exchange) {
   oc_value partial[32];
@@ -182,7 +186,7 @@ static oc_value tree(oc_emitter *e, ir_op op, ir_dtype dtype, const char *first,
   return partial[0];
 }
 
-/* An area that nobody reads any more. */
+/* The number of an area that nobody reads any more; it gets at least `bytes`. */
 static uint32_t area_for(oc_emitter *e, uint64_t bytes) {
   if (e->waits.exchanging == 3) barrier(e);
   uint32_t area = e->waits.exchanging & 1;
@@ -192,21 +196,22 @@ static uint32_t area_for(oc_emitter *e, uint64_t bytes) {
   return area;
 }
 
-/* Kinds that work-items hand each other in registers. */
+/* Can work-items pass each other values of this kind in registers? */
 static bool is_handed(unsigned kind) {
   return kind == OC_INT || kind == OC_UINT || kind == OC_LONG || kind == OC_ULONG || kind == OC_FLOAT ||
          kind == OC_DOUBLE;
 }
 
-/* So many work-items combine what is in the exchange among themselves; 0: none do. All of them have to be
- * there. */
+/* The number of neighbouring work-items that combine values among themselves, in registers where the device
+ * can (VF_OTHER). 0: none do; all of them must take part, so it divides both `lanes` and the group's size. */
 static uint32_t together(const oc_emitter *e, uint32_t lanes, unsigned kind) {
   uint32_t items = (uint32_t)e->target->together;
   return items > 1 && lanes % items == 0 && e->group % items == 0 && is_handed(kind) ? items : 0;
 }
 
-/* Combines a value of each work-item with that of the one at each distance: all have the same then, of pairs
- * i and i + distance as everywhere. */
+/* Butterfly reduction over `items` work-items: combines the value of each with that of the work-item at each
+ * distance items/2, ..., 1. All have the same result then, combined in pairs i and i + distance as
+ * everywhere. */
 static oc_value among(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value value, uint32_t items, unsigned kind,
                       const char *exchange) {
   for (uint32_t distance = items / 2; distance; distance /= 2) {
@@ -222,7 +227,7 @@ static oc_value among(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value value, u
   return oc_temporary(e, value);
 }
 
-/* Values that go through the exchange at once: each has `lanes` elements of it. */
+/* Values that go through the exchange at once; each uses `lanes` elements of it. */
 typedef struct combining {
   ir_op op;
   ir_dtype dtype;
@@ -240,7 +245,8 @@ static void put_all(oc_emitter *e, const combining *c) {
   barrier(e);
 }
 
-/* All work-items combine elements at the distance of those that run together, and these the rest. */
+/* If the group has more than `items` work-items, each first combines the elements (lane mod items) + k*items
+ * of the exchange; then `items` neighbours combine their results among themselves. */
 static void combine_together(oc_emitter *e, const combining *c, uint32_t items) {
   bool all = items == e->group;
   if (!all) put_all(e, c);
@@ -253,7 +259,8 @@ static void combine_together(oc_emitter *e, const combining *c, uint32_t items) 
   }
 }
 
-/* Each of the first work-items combines some elements at equal distances, until few are left. */
+/* Each of the first work-items combines some elements at equal distances, until at most FEW are left; every
+ * work-item combines these. */
 static void combine_by_tree(oc_emitter *e, const combining *c) {
   enum { FEW = 16, MOST = 256, STEP = 8 };
   put_all(e, c);
@@ -285,7 +292,8 @@ static void combine_some(oc_emitter *e, combining c) {
   e->waits.exchanging |= 1U << area;
 }
 
-/* So many values of each work-item are combined together as both areas have room for beside the locals. */
+/* How many values of each work-item are combined at once: as many as both areas have room for in the local
+ * memory that the locals leave, at most MOST. */
 static size_t at_once(const oc_emitter *e, uint32_t lanes) {
   enum { MOST = 8, BYTES = 8, AREAS = 2 };
   int64_t room = e->target->local_bytes - (int64_t)e->nest->scratch;

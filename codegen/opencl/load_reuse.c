@@ -1,7 +1,7 @@
-/* What a work-item has read of an input it need not read again: loads with the same text, of the same
- * element, are one variable, as long as the block is open in which that stands. So a row that several sums
- * and stores go over is read once. An input that lies where the output does stays as it is for all that reads
- * it (ir/in_place.h). */
+/* Reuse of loads, in work-item style: loads of input elements with the same text read the same element, and
+ * share one variable while the block that declares it is open. So a row that several sums and stores go over
+ * is loaded once. An input that shares the output's memory keeps its elements until all that reads them is
+ * done (ir/in_place.h). */
 #include "codegen/opencl/opencl.h"
 
 #include <string.h>

@@ -1,13 +1,13 @@
 /* Loops and rare values.
  *
- * A loop between lanes is written once, with a variable per carried value, copy and piece. Loops whose
- * iterations are lanes are no loop at all; as values, they combine their lanes pairwise, lane i with lane
- * i + n/2. */
+ * A serial loop inside lane loops is written once, with a variable per carried value, unrolled value and
+ * subvector. Loops whose iterations are lanes are no loops in the text; those that yield values combine their
+ * lanes pairwise, lane i with lane i + n/2, halving n. */
 #include "codegen/opencl/opencl.h"
 
 #include <string.h>
 
-/* What a carried value is declared as. Truth values of vectors are masks of ints. */
+/* The kind of a carried value's variables. Truth values of vectors are masks of ints. */
 static unsigned carried_kind(const oc_emitter *e, ir_ref ref, uint32_t width) {
   ir_dtype dtype = ir_dtype_of(e->g, ref);
   return dtype == IR_BOOL && width > 1 ? OC_INT : oc_kind_of(e, dtype);
@@ -20,7 +20,7 @@ static oc_value fetch_value(oc_emitter *e, ir_ref ref, uint32_t width) {
   return oc_splat(e, oc_index_as(e, v, kind), width);
 }
 
-/* Calls `each` for the pieces of all copies of a carried value. */
+/* One carried value of a loop. for_each calls `each` for every subvector of every unrolled value. */
 typedef struct carried {
   oc_emitter *e;
   const cg_loop *loop;
@@ -66,7 +66,8 @@ static void **open_carried(oc_emitter *e, const cg_loop *loop) {
   return arrays;
 }
 
-/* Next values that may tell of other carried values are kept until all have been computed. */
+/* An assignment of a next value to a carried value's variable. Next values that may depend on other carried
+ * variables get variables of their own, and all assignments come last. */
 typedef struct next {
   oc_value to, value;
 } next;
@@ -138,7 +139,8 @@ void oc_leave_iteration(oc_emitter *e, const cg_loop *loop, size_t scope) {
   cg_forget_since(&e->order, scope);
 }
 
-/* What only the body of a loop reads that may not run stands behind a condition. True if there is any. */
+/* Hoists the loads of a loop that may run zero times behind the condition that it runs. Returns true if there
+ * are any; the block of the condition is then open. */
 static bool hoist_guarded(oc_emitter *e, const cg_loop *loop, const char *first, const char *end) {
   if (cg_surely_runs(&e->order, loop)) return false;
   size_t before = e->out.len;
@@ -153,8 +155,9 @@ static bool hoist_guarded(oc_emitter *e, const cg_loop *loop, const char *first,
   return false;
 }
 
-/* Stores of what later rounds read stand behind the values: what they store is on its way meanwhile, as is
- * what `next` reads. */
+/* The body of one iteration. Stores to locals that only later iterations read are deferred until the next
+ * values have been computed, so that the loads of what they store, like the loads of `next`, are in flight
+ * meanwhile. */
 static void emit_iteration(oc_emitter *e, const cg_loop *loop, bool effect, const ir_text *next) {
   uint32_t outer = e->late_depth;
   e->late_depth = effect ? 0 : e->depth;
@@ -180,8 +183,8 @@ static bool is_innermost(const oc_emitter *e, const cg_loop *loop) {
   return true;
 }
 
-/* With lanes, rounds of what adds up are written one after the other, all of few, else some: so that several
- * elements are read at a time, and indices are numbers. */
+/* Work-item style: has the compiler unroll an innermost reduction of constant trip count, fully if that is at
+ * most FEW, else by FEW or SOME: so that several elements are loaded at a time, and indices are constants. */
 static void put_unrolling(oc_emitter *e, const cg_loop *loop) {
   enum { FEW = 8, SOME = 4 };
   int64_t trip_count;
@@ -213,7 +216,7 @@ void oc_emit_running(void *emitter, uint32_t number) {
     e->order.nesting--;
     return;
   }
-  oc_waits before = e->waits; /* what is hoisted may not be run either */
+  oc_waits before = e->waits; /* hoisted code may not be run either */
   bool guarded = hoist_guarded(e, loop, first, end);
   oc_fetch fetch = oc_fetch_first(e, loop);
   put_unrolling(e, loop);
@@ -236,7 +239,7 @@ void oc_emit_running(void *emitter, uint32_t number) {
 
 /* loops that are lanes */
 
-/* Halves of a vector, again and again. */
+/* Combines the two halves of a vector until one element is left. */
 static oc_value tree_of_elements(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value v) {
   while (v.width > 1) {
     v = oc_temporary(e, v);
@@ -252,7 +255,7 @@ static oc_value tree_of_elements(oc_emitter *e, ir_op op, ir_dtype dtype, oc_val
   return v;
 }
 
-/* part[0] op part[count/2] and so on, until one is left. */
+/* Combines partial[i] with partial[i + half], and halves until one is left. */
 static oc_value combine_tree(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value *partial, size_t count) {
   for (size_t half = count / 2; half; half /= 2)
     for (size_t i = 0; i < half; i++)
@@ -298,7 +301,7 @@ static void fold_unrolled(oc_emitter *e, const lane_fold *f, uint32_t number, ui
   f->c.unrolled[copy][e->subvector] = oc_variable(e, oc_combine(e, f->op, f->dtype, init, tree));
 }
 
-/* All copies through the group's exchange together. */
+/* Combines all unrolled values over the work-items at once (oc_group_combine). */
 static void fold_by_group(oc_emitter *e, const lane_fold *f, const uint64_t *lanes) {
   size_t count = cg_unroll_count(&e->order, lanes);
   oc_value *values = ir_alloc(e->nest->mem, count * sizeof *values);
@@ -363,7 +366,7 @@ void oc_emit_lanes(void *emitter, uint32_t number) {
 
 /* rare values */
 
-/* Whether any lane of any copy's condition holds. */
+/* Whether any lane of any unrolled value's condition holds. */
 static oc_value some_holds(oc_emitter *e, ir_ref ref) {
   const uint64_t *lanes = cg_lanes(e->nest, ref);
   uint32_t subvectors = oc_subvectors(e, e->nest->width[ref]);
@@ -383,8 +386,8 @@ static oc_value some_holds(oc_emitter *e, ir_ref ref) {
   return oc_any(e, some);
 }
 
-/* One branch for all copies. What the first value needs, and nothing before it needed, is computed behind
- * that branch and known only there. */
+/* One branch for all unrolled values. What only the first value needs is computed behind that branch, and is
+ * known only there. */
 void oc_emit_rare(oc_emitter *e, ir_ref ref, void **unrolled) {
   const ir_node *n = ir_get(e->g, ref);
   const uint64_t *lanes = cg_lanes(e->nest, ref);

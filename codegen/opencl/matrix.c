@@ -1,17 +1,16 @@
-/* Sums of products by matrix instructions: a loop that adds up products of two locals' f16 or bf16 elements,
+/* Sums of products by matrix instructions: in work-item style, a loop that adds up products of f16 or bf16
+ * elements of two locals,
  *
  *   for term in 0..16*n with sum = ... { next fma(cast a[rows + term], cast b[columns + term], sum) }
  *
- * of which each work-item has some rows and columns. An instruction adds up 16 terms of 16 rows and 8 columns
- * for 32 work-items, g*4 + t, that run in step; each has four of its sums,
- *
- *   rows     g of two copies; all t read the same
- *   columns  t of two copies; all g read the same
- *
- * and gives it of each of its two rows the terms 2t, 2t + 1, 2t + 8 and 2t + 9, and as many of column g,
- * which is copy g mod 2 of work-item g div 2. Where eight rows or columns lie side by side, and terms do not,
- * another instruction hands them out likewise. Which rows and columns of the whole these are is all the same.
- * Whether the work-items are so is read off the indices; everything else is a loop as any other. */
+ * An instruction adds 16 terms to the sums of 16 rows and 8 columns, for 32 work-items that run in step,
+ * numbered g*4 + t. Each of these has four of the sums: of two rows, one for each of two unrolled values,
+ * which depend on g alone, and of two columns likewise, which depend on t alone. It passes the instruction
+ * the terms 2t, 2t + 1, 2t + 8 and 2t + 9 of each of its two rows, and the same terms of column g, which is
+ * unrolled value g mod 2 of the work-items whose t is g div 2. Where eight rows or columns are contiguous in
+ * the local, and terms are not, another instruction distributes them in the same way (VF_MATRIX_TURNED).
+ * Which rows and columns of the whole product these are makes no difference. Whether the work-items have such
+ * rows and columns is read off the indices; any other loop is emitted as usual. */
 #include "codegen/opencl/opencl.h"
 
 enum { TERMS = 16, ITEMS = 32, COLUMN_ITEMS = 4, BLOCK = 8 };
@@ -19,16 +18,16 @@ enum { MOST_CHUNKS = 4, MOST_UNROLL = 64, MOST_LANE_TERMS = 16 };
 
 typedef struct side {
   ir_ref load, index;
-  int64_t pair;  /* the loop of which two copies make a fragment */
-  int64_t apart; /* elements from one of these to the next */
-  int64_t pitch; /* elements from one term to the next; 1: those of a row or column lie side by side */
+  int64_t pair;  /* the unrolled loop, two values of which make a fragment */
+  int64_t apart; /* elements from one of these values to the next */
+  int64_t pitch; /* elements from one term to the next; 1: terms are contiguous */
 } side;
 
 typedef struct matrix {
   const cg_loop *loop;
   side side[2];   /* rows, columns */
   int64_t chunks; /* of 16 terms */
-  int64_t step;   /* elements from a work-item's column to its neighbour's */
+  int64_t step;   /* elements from a work-item's column to the next one's */
   uint32_t vector;
 } matrix;
 
@@ -38,8 +37,8 @@ static uint32_t number_of(const oc_emitter *e, const cg_loop *loop) {
 
 /* what the indices say */
 
-/* All that is added up in an index and depends on the lane; at most MOST_LANE_TERMS. False where some of it
- * depends on more than that, or there is too much. */
+/* Finds the terms of an index that depend on the vector lane, at most MOST_LANE_TERMS. False where one of
+ * them also depends on another loop, or there are more. */
 static bool lane_terms(const oc_emitter *e, ir_ref index, uint32_t vector, ir_ref *lane_terms_found,
                        uint32_t *count) {
   ir_ref todo[MOST_LANE_TERMS] = {index};
@@ -76,7 +75,7 @@ static bool evaluated(const ir_node *n, const int64_t *value, int64_t *out) {
   }
 }
 
-/* What the lane adds to an index, for each lane; false where that is not known. */
+/* What the lane terms of an index add up to, for each lane; false where that is not known. */
 static bool lane_offsets(oc_emitter *e, ir_ref index, uint32_t vector, int64_t *offsets) {
   ir_ref lane_terms_found[MOST_LANE_TERMS], range = e->nest->loops[vector].range, *live = NULL;
   size_t count = 0, cap = 0, bytes = ((size_t)index + 1) * sizeof(int64_t);
@@ -111,8 +110,9 @@ static bool are_columns(const oc_emitter *e, const int64_t *offsets) {
   return true;
 }
 
-/* Where terms lie apart, eight rows or columns have to lie side by side, from a multiple of eight on: what
- * the lane adds says so, and what else is added does not change it. */
+/* Where terms are not contiguous, eight rows or columns must be, beginning at a multiple of eight: the lane
+ * terms, with the two values of a pair of columns, must say so, and all other terms of the index must be
+ * multiples of eight. */
 static bool are_blocks(const oc_emitter *e, const matrix *m, int i, const int64_t *offsets) {
   const side *s = &m->side[i];
   const cg_loop *pair = &e->nest->loops[s->pair];
@@ -137,8 +137,8 @@ static bool are_blocks(const oc_emitter *e, const matrix *m, int i, const int64_
   return true;
 }
 
-/* Of the loops of copies of the side, an even number of them at equal distances, that with the smallest. The
- * other side does not depend on any. */
+/* Finds the pair of a side: of its unrolled loops with an even number of values at equal distances, the one
+ * with the smallest distance. False where the other side depends on any unrolled loop of this one. */
 static bool find_pair(const oc_emitter *e, side *s, const side *other) {
   const uint64_t *lanes = cg_lanes(e->nest, s->index);
   s->pair = -1;
@@ -169,7 +169,8 @@ static bool find_side(oc_emitter *e, ir_ref factor, uint32_t number, side *s) {
                      : stride > 1 && stride % BLOCK == 0;
 }
 
-/* The loops of the sums are those of both sides, and one is the work-items. */
+/* Each lane loop of the sums must be an unrolled loop of one of the sides, or the loop of the work-items,
+ * which must be there. */
 static bool find_lanes(const oc_emitter *e, matrix *m) {
   const uint64_t *lanes = cg_carry_lanes(&e->order, m->loop, 0);
   bool found = false;
@@ -229,7 +230,8 @@ static bool find_matrix(oc_emitter *e, const cg_loop *loop, matrix *m) {
 
 /* what is written */
 
-/* Names of the two registers, low terms and high ones, of a work-item's copy of a side, by chunk. */
+/* By chunk and unrolled value of a side: its address, and the names of its two registers, for low terms and
+ * for high ones. */
 typedef struct fragments {
   const char *at[MOST_CHUNKS][MOST_UNROLL];
   const char *name[MOST_CHUNKS][MOST_UNROLL][2];
@@ -239,7 +241,7 @@ static size_t unroll_index(const oc_emitter *e, const side *s) {
   return cg_unroll_index(&e->order, cg_lanes(e->nest, s->index));
 }
 
-/* Where the copies' elements are, terms from that of the chunk on. */
+/* The addresses of the unrolled values' elements, at the first term of each chunk. */
 static void find_places(oc_emitter *e, const matrix *m, fragments f[2]) {
   const ir_ref loads[] = {m->side[0].load, m->side[1].load};
   for (int64_t chunk = 0; chunk < m->chunks && !e->order.failed; chunk++) {
@@ -258,8 +260,8 @@ static void find_places(oc_emitter *e, const matrix *m, fragments f[2]) {
 
 static bool is_first_of_pair(const oc_emitter *e, const side *s) { return e->order.lane[s->pair] % 2 == 0; }
 
-/* Declares what is added to a copy's place to get to what a work-item reads of its fragment: of columns, that
- * of the pair's first copy; of rows that lie side by side, of both copies of a pair. */
+/* Declares the offset from the address of an unrolled value to what the work-item reads of its fragment: for
+ * columns, from that of the pair's first value; for contiguous rows, one offset for both values of a pair. */
 static const char *fragment_offset(oc_emitter *e, const matrix *m, int i) {
   const side *s = &m->side[i];
   const char *name = oc_text(e, "v%u", e->last_number++);
@@ -274,7 +276,7 @@ static const char *fragment_offset(oc_emitter *e, const matrix *m, int i) {
   return name;
 }
 
-/* The copy after that at the current digits. */
+/* The next unrolled value of the pair, after that at the current lanes. */
 static size_t next_unroll_index(oc_emitter *e, const side *s) {
   e->order.lane[s->pair]++;
   size_t other = unroll_index(e, s);
@@ -282,7 +284,8 @@ static size_t next_unroll_index(oc_emitter *e, const side *s) {
   return other;
 }
 
-/* Reads the two registers of the copy at the current digits, or those of two copies. */
+/* Reads the two registers of the unrolled value at the current lanes, or, of contiguous rows, those of both
+ * values of a pair. */
 static void read_registers(oc_emitter *e, const matrix *m, int i, fragments *f, const char *offset) {
   const side *s = &m->side[i];
   bool transposed = s->pitch > 1, both = transposed && !i;
@@ -313,7 +316,7 @@ static const char *sum_at(const oc_emitter *e, const matrix *m, oc_value **sums,
   return text;
 }
 
-/* The instructions for the fragment at the current digits. */
+/* The instructions for the fragments at the current lanes. */
 static void add_products(oc_emitter *e, const matrix *m, const fragments f[2], oc_value **sums) {
   bool half = ir_dtype_of(e->g, m->side[0].load) == IR_F16;
   size_t column = unroll_index(e, &m->side[1]), row = unroll_index(e, &m->side[0]),

@@ -1,11 +1,11 @@
 /* Loads, stores, updates and run-time bounds.
  *
- * In the style of vectors an access whose index moves by one along the lane is one vector access, by minus
- * one likewise and reversed; one that does not move is a scalar's; any other goes element by element. With
- * lanes each work-item has its own index. Where an access is not valid no memory is touched. */
+ * In vector style an access with stride 1 along the lanes is one vector access, with stride -1 likewise and
+ * reversed; with stride 0 it is a scalar access; any other goes element by element. In work-item style each
+ * work-item has an index of its own. Where an access is not valid it touches no memory. */
 #include "codegen/opencl/opencl.h"
 
-/* Where the elements of an access are at the current digits and piece. */
+/* Where the elements of an access are, at the current lanes and subvector. */
 typedef struct place {
   ir_dtype dtype;
   unsigned kind; /* in memory */
@@ -13,11 +13,12 @@ typedef struct place {
   bool affine;
   int64_t stride;
   const char *memory, *space;
-  oc_value base;      /* index of the first lane of all pieces; of the only one */
+  oc_value base;      /* affine: index of the first lane; else what all lanes have in common */
   oc_value lane_term; /* unless affine: what each lane adds */
 } place;
 
-/* With lanes: the index of this work-item, in long arithmetic unless all of it fits in 32 bits. */
+/* Work-item style: the index of the work-item's element, in long arithmetic unless all of it fits in 32
+ * bits. */
 static oc_value lane_index(oc_emitter *e, ir_ref index, const cg_access *how) {
   enum { MOST = INT32_MAX / CG_MAX_LANES };
   oc_value base = how->base ? oc_at(e, how->base) : oc_literal(e, OC_INT, 0), lane_term;
@@ -63,7 +64,7 @@ static place place_of(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lanes)
   return a;
 }
 
-/* Index of element `lane` of the piece. */
+/* The index of element `lane` of the subvector. */
 static oc_value index_at(oc_emitter *e, const place *a, uint32_t lane) {
   return a->affine ? oc_sum(e, a->base, oc_index_literal(e, a->stride * lane))
                    : oc_sum(e, a->base, oc_element(e, a->lane_term, lane));
@@ -74,13 +75,13 @@ static oc_value element_at(oc_emitter *e, const place *a, uint32_t lane) {
   return oc_make(e, a->kind, 1, OC_ATOM, "%s[%s]", a->memory, index.text);
 }
 
-/* `p1 + i`: where the first lane's element is. */
+/* `p1 + i`: the address of the first lane's element. */
 static const char *address(oc_emitter *e, const place *a) {
   if (a->base.literal && !a->base.number) return a->memory;
   return oc_text(e, "%s + %s", a->memory, oc_in(e, a->base, OC_PRODUCT));
 }
 
-/* Where a vector access begins: the lowest address. */
+/* The lowest address of a vector access. */
 static const char *low_address(oc_emitter *e, const place *a) {
   place low = *a;
   if (a->stride == -1) low.base = oc_sum(e, a->base, oc_index_literal(e, -(int64_t)(a->width - 1)));
@@ -102,14 +103,14 @@ static oc_value read_whole(oc_emitter *e, const place *a) {
                           oc_type(a->kind, 1).text, a->width, low_address(e, a)));
 }
 
-/* A declared variable of the node, given its elements by statements. */
+/* Declares a variable whose elements later statements assign. */
 static oc_value blank(oc_emitter *e, unsigned kind, uint32_t width, const char *init) {
   const char *name = oc_text(e, "v%u", e->last_number++);
   oc_line(e, "%s %s%s%s", oc_type(kind, width).text, name, *init ? " = " : "", init);
   return oc_make(e, kind, width, OC_ATOM, "%s", name);
 }
 
-/* Gives `elements` what lies at each place, as far as `valid`, which may be NULL, says so. */
+/* Assigns to each of `elements` what is stored at its index, where `valid` holds (NULL: everywhere). */
 static void read_elements(oc_emitter *e, const place *a, oc_value elements, const oc_value *valid) {
   const char *at = a->affine ? oc_literal(e, OC_LONG, a->stride).text : a->lane_term.text;
   oc_line(e, "VF_EACH_%u(VF_%s%s, %s, %s, %s, %s)", a->width, a->affine ? "STEP" : "GATHER",
@@ -159,7 +160,8 @@ oc_value oc_read_contiguous(oc_emitter *e, ir_ref param, ir_ref index, uint32_t 
   return read_whole(e, &a);
 }
 
-/* Asks for the memory of elements further on. What lies there need not belong to the buffer. */
+/* Prefetches the memory of the element `elements` further on; if `past`, as data that is not reused. That
+ * memory need not belong to the buffer. */
 static void fetch_ahead(oc_emitter *e, const place *a, int64_t elements, bool past) {
   int64_t bytes = elements * (int64_t)oc_bytes(a->kind);
   oc_line(e, "%s(%s, %s)", past ? "VF_AHEAD_PAST" : "VF_AHEAD", low_address(e, a),
@@ -193,7 +195,7 @@ oc_value oc_emit_load(oc_emitter *e, ir_ref ref) {
 
 /* stores */
 
-/* The store, at the end of the round. */
+/* Writes the store, deferred to the end of the iteration. */
 static void write_late(oc_emitter *e, const char *guard, oc_value to, oc_value value) {
   value = oc_temporary(e, value);
   for (uint32_t i = 0; i < e->depth; i++) ir_text_str(&e->late, "  ");
@@ -204,14 +206,15 @@ static void write_one(oc_emitter *e, const char *guard, oc_value to, oc_value va
   oc_line(e, "%s%s = %s", guard, to.text, value.text);
 }
 
-/* Does the store go past the caches? Only what fills lines gains. */
+/* Does the store bypass the caches? Only vectors that fill cache lines gain by it. */
 static bool streams(const oc_emitter *e, ir_ref ref, const place *a, uint32_t lanes) {
   enum { LINE = 64 };
   return ir_arg_mode(ir_get(e->g, ref)) && a->width > 1 && lanes * oc_bytes(a->kind) % LINE == 0;
 }
 
-/* "p0 != p1": the output lies where no input does; lines that were just read are written faster through the
- * caches. Where most of an output streams, what lies in every fourth part of memory does not. */
+/* "p0 != p1", the condition for streaming: the output shares no memory with an input, since cache lines that
+ * were just read are written faster through the caches. Where most of an output streams (IR_STREAM_MOST),
+ * every fourth block of 128 KiB of memory does not. */
 static const char *has_memory_to_itself(oc_emitter *e, ir_ref ref, const char *output, const char *to) {
   enum { KEPT = 3 << 17 };
   const ir_node *kernel = ir_get(e->g, e->nest->kernel);
@@ -239,7 +242,7 @@ static void store_vector(oc_emitter *e, ir_ref ref, const place *a, uint32_t lan
           low_address(e, a), has_memory_to_itself(e, ref, a->memory, low_address(e, a)));
 }
 
-/* All copies along `loop`, whose elements alternate. */
+/* All unrolled values along `loop`, whose elements alternate. */
 static void store_alternating(oc_emitter *e, ir_ref ref, uint32_t loop) {
   const ir_node *n = ir_get(e->g, ref);
   uint32_t lanes = e->nest->width[ref], width = oc_width(e, lanes),
@@ -268,7 +271,7 @@ static void store_subvector(oc_emitter *e, ir_ref ref) {
   oc_value value = oc_splat(e, oc_to_storage(e, a.dtype, oc_at(e, n->src[2])), width);
   if (e->lanes_are_items) {
     const char *guard = oc_is_private(e, n->src[0]) ? "" : oc_guard(e, lanes);
-    if (!moves && lanes > 1) guard = oc_text(e, "if (lane == %u) ", lanes - 1); /* the last lane's stays */
+    if (!moves && lanes > 1) guard = oc_text(e, "if (lane == %u) ", lanes - 1); /* the last lane wins */
     bool late = e->late_depth == e->depth && oc_is_ahead(e, ref);
     (late ? write_late : write_one)(e, guard, element_at(e, &a, 0), value);
   } else if (width == 1) {
@@ -321,7 +324,7 @@ static const char *condition(oc_emitter *e, ir_ref valid, uint32_t lane) {
   return oc_text(e, "if (%s) ", oc_element(e, v, lane).text);
 }
 
-/* The lanes of a vector follow one another. */
+/* Vector style: updates the lanes one after another, since two of them may address the same element. */
 static void update_subvector(oc_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   uint32_t lanes = e->nest->width[ref], width = oc_width(e, lanes);
@@ -354,14 +357,14 @@ static oc_value binary(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
   return oc_combine(e, op, a.kind == OC_INT ? IR_I32 : IR_I64, a, b);
 }
 
-/* Unsigned comparison: value >= extent, or value is negative. */
+/* value >= extent or value < 0, as one unsigned comparison. */
 static oc_value out_of_range(oc_emitter *e, oc_value value, oc_value extent) {
   unsigned kind = oc_unsigned(value.kind);
   return oc_compare(e, IR_OP_GE, IR_U64, oc_reinterpret(e, value, kind),
                     extent.literal ? oc_convert(e, extent, kind) : oc_reinterpret(e, extent, kind));
 }
 
-/* Position, counted from the end where negative; in range by one unsigned comparison; clamped. */
+/* The index, counted from the end where negative; tested by one unsigned comparison; clamped. */
 oc_value oc_emit_bound(oc_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
@@ -379,7 +382,7 @@ oc_value oc_emit_bound(oc_emitter *e, ir_ref ref) {
     oc_value below = oc_compare(e, IR_OP_LT, IR_I64, value, zero);
     value = oc_temporary(e, oc_select(e, below, binary(e, IR_OP_ADD, value, extent), value));
   }
-  bool clips = ir_arg_mode(n) == IR_GATHER_CLIP && ir_bounds_of(e->g, n->src[1]).lo < 1; /* to what? */
+  bool clips = ir_arg_mode(n) == IR_GATHER_CLIP && ir_bounds_of(e->g, n->src[1]).lo < 1; /* may be empty */
   if ((clips || ir_arg_mode(n) == IR_GATHER_CHECK) && !ir_is_false(e->g, n->src[2])) {
     oc_value bad = out_of_range(e, clips ? oc_splat(e, zero, value.width) : value, extent);
     if (!ir_is_true(e->g, n->src[2])) bad = oc_both(e, bad, oc_at(e, n->src[2]), "&");

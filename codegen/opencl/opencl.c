@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* `global const float *restrict b1, long o1, `: buffers that nothing stores to, or that lie apart from all
- * others, are said to be so. */
+/* `global const float *restrict b1, long o1, `: const where nothing is stored to the buffer, restrict where
+ * it shares memory with no other. */
 static void put_param(oc_emitter *e, ir_ref param, ir_text *out) {
   const ir_node *n = ir_get(e->g, param);
   unsigned slot = (unsigned)ir_arg_int(n);
@@ -31,7 +31,8 @@ static void define_name(oc_emitter *e, ir_ref ref, unsigned kind, const char *na
   cg_define(&e->order, ref, unrolled);
 }
 
-/* Parameters and variables: in the head what is given, in the body what is made of it. */
+/* Parameters and variables: writes the function's arguments to the head, and pointers to the parameters'
+ * first elements to the body. */
 static void put_arguments(oc_emitter *e, const char *symbol) {
   const ir_node *kernel = ir_get(e->g, e->nest->kernel);
   int64_t params = ir_arg_int(kernel);
@@ -54,7 +55,8 @@ static void put_arguments(oc_emitter *e, const char *symbol) {
   e->last_number = kernel->nsrc - first;
 }
 
-/* The work-item's position in a vector of so many lanes: `lane`, or a name of its own of a shorter one. */
+/* Defines the range of a vector loop as the work-item's lane: `lane`, or, of a vector of fewer lanes than the
+ * group has work-items, `laneN`, which is declared once for each length N. */
 static void put_lane(oc_emitter *e, ir_ref range, const cg_loop *loop, uint64_t *shorter) {
   const char *name = "lane";
   if (loop->extent < e->group) {
@@ -83,7 +85,7 @@ static void put_local(oc_emitter *e, ir_ref local) {
 static void put_lanes_and_locals(oc_emitter *e) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
-  uint64_t shorter[CG_MAX_LANES / 64 + 1] = {0}; /* vectors met, by their lanes */
+  uint64_t shorter[CG_MAX_LANES / 64 + 1] = {0}; /* set of lengths N that are declared */
   if (ir_reachable(e->g, &e->nest->kernel, 1, &live, &count, &cap) != IR_OK) {
     cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
   } else {
@@ -123,7 +125,7 @@ static void put_kernel(oc_emitter *e, const char *symbol) {
     e->nest->scratch += words * 8;
   }
   if (e->has_matrix) {
-    enum { REGISTERS = 6 }; /* of a fragment of rows and one of columns */
+    enum { REGISTERS = 6 }; /* per work-item: four of rows, two of columns */
     ir_textf(&e->head, "  VF_MATRIX_ROOM(%u)\n", REGISTERS * e->group);
     if (!strstr(e->target->features, "+ptx")) e->nest->scratch += (uint64_t)REGISTERS * e->group * 4;
   }

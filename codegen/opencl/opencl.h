@@ -1,26 +1,28 @@
 /* The folder codegen/opencl. Kernels as OpenCL C.
  *
- *   in      a nest made ready by codegen/emit
+ *   in      a nest prepared by codegen/emit
  *   out     the text of a kernel, and the prelude of a program
  *   holds   arithmetic is that of the evaluator, on devices without doubles too */
 
-/* Private to codegen/opencl/: the state of one kernel's emission as OpenCL C, and what the files offer each
- * other.
+/* Private to codegen/opencl/: the state of one kernel's emission as OpenCL C, and the functions that the
+ * files share.
  *
- * There are two styles, by ir_target.lanes. Without lanes a work-group is one work-item and a vector is an
- * OpenCL vector; of more than OC_WIDEST elements, several of them, its pieces. With lanes the elements of a
- * vector are the work-items of a group: work-item i computes lane i of it, in a scalar; those beyond the last
- * lane of a shorter vector compute that last lane too, and store nothing. What has no lane every work-item
- * computes for itself, and the first one stores. So every work-item goes the same way through all loops, and
- * barriers may stand anywhere but behind the branch of a rare value (group.c).
+ * There are two styles. The vector style is for targets whose group_items is 0: a work-group is one
+ * work-item, and a vector is an OpenCL vector, or, where OpenCL has none of its width, several of at most
+ * OC_WIDEST elements, its subvectors. The work-item style is for all other targets: the lanes of a vector are
+ * the work-items of a group. Work-item i computes lane i of it, in a scalar; work-items beyond the last lane
+ * of a shorter vector compute that last lane as well, and store nothing. A value without vector lanes is
+ * computed by every work-item and stored by the first. So control flow is uniform: every work-item goes the
+ * same way through all loops, and barriers may stand anywhere but behind the branch of a rare value, unless
+ * its condition has been made uniform first (oc_group_any).
  *
  * How a dtype lives in registers: integers and floats as OpenCL has them; f16 and bf16 as float values
  * already rounded; bool as bool, in vectors as a mask, elements of signed integers that are 0 or -1; index as
  * int or long. In memory bool is a uchar, f16 and bf16 are ushort.
  *
- * Values are expressions as text: the names of variables mostly, index expressions as written. Of a node's
- * copies (codegen/emit/emission_order.h) each is an array of oc_value, one for each piece. After a failure,
- * which is recorded, values are any text and emission is abandoned at the next step. */
+ * Values are expressions as text: mostly names of variables; short index expressions are written out. Each of
+ * a node's unrolled values (codegen/emit/emission_order.h) is an array of oc_value, one for each subvector.
+ * After a failure, which is recorded, values are any text and emission is abandoned at the next step. */
 #ifndef VIEWFOLD_CODEGEN_OPENCL_OPENCL_H
 #define VIEWFOLD_CODEGEN_OPENCL_OPENCL_H
 
@@ -44,7 +46,7 @@ typedef enum oc_kind {
   OC_SOFT_DOUBLE /* f64 where the target has no doubles (soft_float.c) */
 } oc_kind;
 
-/* How tightly an expression holds together. */
+/* The precedence of an expression's outermost operator. */
 typedef enum oc_level { OC_LOOSE, OC_SUM, OC_PRODUCT, OC_UNARY, OC_ATOM } oc_level;
 
 typedef struct oc_value {
@@ -53,7 +55,7 @@ typedef struct oc_value {
   uint8_t width; /* elements */
   bool literal;
   int64_t number;   /* of an integer literal */
-  const char *bare; /* as_TYPE(bare): an expression of kind and level ... */
+  const char *bare; /* where text is as_TYPE(bare): the inner expression, of this kind and level */
   uint8_t bare_kind, bare_level;
 } oc_value;
 
@@ -61,19 +63,19 @@ typedef struct oc_type_text {
   char text[16];
 } oc_type_text;
 
-/* What barriers have to order, with lanes. */
+/* Work-item style: what barriers have to order. */
 typedef struct oc_waits {
-  uint64_t dirty, read; /* locals that were stored to, read since the last barrier */
-  uint32_t exchanging;  /* areas of the group's exchange in which a result may still be read, as a set */
+  uint64_t dirty, read; /* sets of locals stored to, and read, since the last barrier */
+  uint32_t exchanging;  /* set of exchange areas of which some work-item may still read */
 } oc_waits;
 
-/* Areas of the exchange that a round of a loop may use before all work-items have waited for each other. */
+/* The exchange areas that an iteration of a loop may use before its first barrier (group.c). */
 typedef struct oc_first {
-  uint32_t areas, depth; /* a set; of the loop's blocks */
-  bool known;            /* these are all */
+  uint32_t areas, depth; /* a set; block depth of the loop's body */
+  bool known;            /* the set is complete */
 } oc_first;
 
-/* An element that was read, in a block at that depth. */
+/* A load whose value is in a variable, declared in a block at that depth (load_reuse.c). */
 enum { OC_READS = 64 };
 typedef struct oc_read {
   const char *text, *name; /* of the load; of its variable */
@@ -85,26 +87,27 @@ typedef struct oc_emitter {
   cg_nest *nest; /* the order's */
   ir_graph *g;   /* the nest's */
   const ir_target *target;
-  bool lanes_are_items; /* lanes are work-items */
+  bool lanes_are_items; /* work-item style */
   uint32_t group;       /* work-items of a group */
   ir_text out;          /* the function's body */
   ir_text head;         /* what is declared before it */
-  ir_text late;         /* what is stored at the end of the round at hand, */
-  uint32_t late_depth;  /* by effects at this depth; 0: there is no such round */
-  uint32_t depth;       /* of blocks */
-  uint32_t subvector;   /* of the node at hand */
-  /* names of the node at hand: number (0: none given yet), of how many variables which one */
+  ir_text late;         /* stores deferred to the end of the current iteration */
+  uint32_t late_depth;  /* block depth at which effects may defer stores; 0: none may */
+  uint32_t depth;       /* current nesting depth of blocks */
+  uint32_t subvector;   /* the current one, of the current node */
+  /* names of the current node's variables: their number (0: none yet), how many there are, which is the next;
+   * numbers given out so far */
   uint32_t number, variables, variable, last_number;
-  uint64_t private_locals; /* locals, by number, that each work-item has for itself */
+  uint64_t private_locals; /* set of locals, by number, of which each work-item has its own (private.c) */
   oc_waits waits;
-  uint64_t exchange[2]; /* bytes that the areas of the group's exchange need */
-  oc_first first;       /* of the round at hand */
+  uint64_t exchange[2]; /* bytes that each area of the group's exchange needs */
+  oc_first first;       /* of the current iteration */
   bool has_flag;
   bool has_matrix;  /* some sums are computed by matrix instructions */
-  uint64_t outputs; /* parameters, by slot, to which something is stored */
+  uint64_t outputs; /* set of parameters, by slot, to which something is stored */
   oc_read read[OC_READS];
-  uint32_t reads;          /* so far */
-  bool streams;            /* some store may go past the caches */
+  uint32_t reads;          /* so far; the oldest are overwritten */
+  bool streams;            /* some store may bypass the caches */
   struct oc_chunk *chunks; /* memory for text */
 } oc_emitter;
 
@@ -126,26 +129,27 @@ const char *oc_in(oc_emitter *e, oc_value v, oc_level level); /* in parentheses 
 oc_value oc_splat(oc_emitter *e, oc_value v, uint32_t width);
 oc_value oc_element(oc_emitter *e, oc_value v, uint32_t i);
 oc_value oc_lane(oc_emitter *e, ir_dtype dtype, oc_value v,
-                 uint32_t i);                                      /* likewise; of a mask, whether it holds */
-oc_value oc_convert(oc_emitter *e, oc_value v, unsigned kind);     /* an integer, modulo, or a float */
-oc_value oc_reinterpret(oc_emitter *e, oc_value v, unsigned kind); /* of one size */
+                 uint32_t i);                                  /* likewise; an element of a mask as a bool */
+oc_value oc_convert(oc_emitter *e, oc_value v, unsigned kind); /* integers modulo 2^bits, or floats */
+oc_value oc_reinterpret(oc_emitter *e, oc_value v, unsigned kind);          /* the same bits */
 oc_value oc_mask(oc_emitter *e, oc_value v, unsigned kind, uint32_t width); /* a truth value as a mask */
 void oc_line(oc_emitter *e, const char *format, ...) IR_PRINTF(2, 3);
 void oc_open(oc_emitter *e, const char *format, ...) IR_PRINTF(2, 3);
 void oc_close(oc_emitter *e);
-oc_value oc_variable(oc_emitter *e, oc_value v);  /* declared as the node's next variable */
-oc_value oc_temporary(oc_emitter *e, oc_value v); /* declared as a variable of its own, unless it is a name */
+oc_value oc_variable(oc_emitter *e, oc_value v);  /* declares the current node's next variable */
+oc_value oc_temporary(oc_emitter *e, oc_value v); /* a variable of its own, unless v is a name or literal */
 oc_value oc_fail(oc_emitter *e, ir_status status, const char *format, ...) IR_PRINTF(3, 4);
 void oc_text_free(oc_emitter *e);
 
 /* emit.c: values and the kernel */
-/* Of a vector of so many lanes: its pieces, elements of the current one, and which lane that begins with. */
+/* Of a vector of `lanes` lanes: the number of its subvectors; the width of the current one; the first lane of
+ * that one. */
 uint32_t oc_subvectors(const oc_emitter *e, uint32_t lanes);
 uint32_t oc_width(const oc_emitter *e, uint32_t lanes);
 uint32_t oc_first_lane(const oc_emitter *e, uint32_t lanes);
-oc_value oc_at(oc_emitter *e, ir_ref ref);             /* at the current digits and piece */
+oc_value oc_at(oc_emitter *e, ir_ref ref);             /* at the current lanes and subvector */
 oc_value *oc_values(oc_emitter *e, uint32_t count);    /* NULL when memory is short */
-void oc_begin_node(oc_emitter *e, uint32_t variables); /* of which the next names are */
+void oc_begin_node(oc_emitter *e, uint32_t variables); /* whose variables oc_variable declares */
 void oc_emit_unrolled(void *emitter, ir_ref ref, void *unrolled);
 
 /* value.c: nodes */
@@ -179,55 +183,61 @@ oc_value oc_from_storage(oc_emitter *e, ir_dtype dtype, oc_value stored);
 /* memory.c */
 oc_value oc_emit_load(oc_emitter *e, ir_ref ref);
 oc_value oc_emit_bound(oc_emitter *e, ir_ref ref);
-/* As many stored elements as `count` from that of lane `lane` of the current piece on. */
+/* The `count` elements in memory from that of lane `lane` of the current subvector on, as stored. */
 oc_value oc_read_contiguous(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lane, uint32_t count);
-/* With lanes: `count` stored elements from the current digits' on, which lie at a multiple of so many. */
+/* Work-item style: `count` elements of a local, as stored, from that of the current lanes on, whose index
+ * must be a multiple of `count`. */
 oc_value oc_read_aligned(oc_emitter *e, ir_ref param, ir_ref index, uint32_t count);
-/* Where the element of this work-item's is, at the current digits: `l0 + i`. */
+/* The address of the work-item's element, at the current lanes: `l0 + i`. */
 const char *oc_address(oc_emitter *e, ir_ref param, ir_ref index);
 void oc_emit_store(void *emitter, ir_ref ref);
 void oc_emit_update(void *emitter, ir_ref ref);
 
-/* tile.c: all copies of a load at once, where they lie side by side and the lanes do not; false where
- * they do not */
+/* tile.c: all unrolled values of a load at once, where these are contiguous and the vector lanes are not
+ * (cg_tile_of); false where there is no such tile */
 bool oc_emit_tile(oc_emitter *e, ir_ref load, void **unrolled);
-/* Elements of the vectors by turns, in as many vectors; count: a power of two. */
+/* Interleaves `count` vectors in place: element 0 of each, then element 1 of each, ...; count is a power of
+ * two. */
 enum { OC_MOST_INTERLEAVED = 4 };
 void oc_interleave(oc_emitter *e, oc_value *vectors, uint32_t count);
 
-/* vector_load.c: the same with lanes, where they lie side by side in a local */
+/* vector_load.c: the same in work-item style, where unrolled values are contiguous in a local */
 bool oc_emit_wide(oc_emitter *e, ir_ref load, void **unrolled);
 
-/* matrix.c: a loop that adds up products, by matrix instructions of the target's, to the variables
- * sums[] of its carried value's copies; false where it is none that these can do */
+/* matrix.c: emits a loop that adds up products by the target's matrix instructions. sums[] are the unrolled
+ * values of its carried value, which are variables. False, and nothing emitted, where the instructions cannot
+ * do it. */
 bool oc_emit_matrix(oc_emitter *e, const cg_loop *loop, void **sums);
 
-/* wide_copy.c: narrow floats of input and of locals by eights or pairs, for targets with matrix
- * instructions; false where none lie side by side */
+/* wide_copy.c: contiguous f16 or bf16 elements by eights or pairs, loaded from inputs and stored to locals
+ * and outputs, for targets with matrix instructions; false where no unrolled values are contiguous */
 bool oc_emit_vector_loads(oc_emitter *e, ir_ref load, void **unrolled);
 bool oc_store_vectors(oc_emitter *e, ir_ref store);
-/* The same in steps: how many runs a load's copies are, 0 where they are none; a variable for each, from the
- * returned number on; what is read into them; the load's copies, as parts of them. */
+/* The same in steps: the number of vectors that hold a load's unrolled values, 0 where none are contiguous;
+ * declares a variable for each, with the returned number and those after it; loads them; fills in the load's
+ * unrolled values, as elements of the variables. */
 uint32_t oc_count_vector_loads(const oc_emitter *e, ir_ref load);
 uint32_t oc_declare_vectors(oc_emitter *e, ir_ref load);
 void oc_read_vectors(oc_emitter *e, ir_ref load, uint32_t first);
 void oc_extract_vectors(oc_emitter *e, ir_ref load, uint32_t first, void **unrolled);
 
-/* fetch.c: runs that a round stores in locals are read by the round before it */
+/* fetch.c: vectors that an iteration stores in locals are loaded during the iteration before it */
 enum { OC_FETCHED = 2 };
 typedef struct oc_fetch {
   const cg_loop *loop;
   ir_ref load[OC_FETCHED];
-  uint32_t first[OC_FETCHED], count; /* numbers of variables; of loads, 0: nothing is read ahead */
+  /* the number of each load's first variable; how many loads, 0: nothing is loaded ahead */
+  uint32_t first[OC_FETCHED], count;
 } oc_fetch;
-/* In front of the loop: reads what its first round stores. */
+/* Before the loop: loads what its first iteration stores. */
 oc_fetch oc_fetch_first(oc_emitter *e, const cg_loop *loop);
-/* At the beginning of a round: what reads for the next one, to be put behind the stores. The loads have the
- * values then that were read for this one. */
+/* At the beginning of an iteration: gives the loads the values that were loaded for this iteration, and
+ * returns the text that loads for the next one, which belongs behind this iteration's stores. The caller
+ * frees the text. */
 ir_text oc_fetch_next(oc_emitter *e, const oc_fetch *f, unsigned kind, const char *counter, const char *end);
 
-/* loop.c. Between entering and leaving it, what is emitted belongs to the round `at` of a loop that is
- * not open; what says where the loads read is there. Returns the scope to leave. */
+/* loop.c. Between oc_enter_iteration and oc_leave_iteration emission is inside iteration `at` of a loop that
+ * is not open; the indices of the given loads have been emitted there. Returns the scope to leave. */
 size_t oc_enter_iteration(oc_emitter *e, const cg_loop *loop, oc_value at, const ir_ref *loads,
                           uint32_t count);
 void oc_leave_iteration(oc_emitter *e, const cg_loop *loop, size_t scope);
@@ -235,38 +245,44 @@ void oc_emit_running(void *emitter, uint32_t loop);
 void oc_emit_lanes(void *emitter, uint32_t loop);
 void oc_emit_rare(oc_emitter *e, ir_ref ref, void **unrolled);
 
-/* load_reuse.c: elements of inputs that were read already */
+/* load_reuse.c: input elements that have been loaded already */
 void oc_find_outputs(oc_emitter *e, const ir_ref *live, size_t count); /* among all nodes of the kernel */
-bool oc_is_reusable_load(const oc_emitter *e, ir_ref ref);             /* is it such a load? */
-const char *oc_reused_load(const oc_emitter *e, const char *text); /* the variable's name; NULL: not read */
+bool oc_is_reusable_load(const oc_emitter *e, ir_ref ref);             /* is it a load of an input? */
+const char *oc_reused_load(const oc_emitter *e, const char *text);     /* the variable's name, or NULL */
 void oc_remember_load(oc_emitter *e, const char *text, const char *name);
-void oc_forget_loads(oc_emitter *e); /* of blocks that are closed */
+void oc_forget_loads(oc_emitter *e); /* those of blocks that are closed */
 
-/* private.c: locals that are variables of each work-item */
+/* private.c: locals that are private variables of each work-item */
 void oc_find_private(oc_emitter *e, const ir_ref *live, size_t count); /* among all nodes of the kernel */
 bool oc_is_private(const oc_emitter *e, ir_ref buffer);
-int64_t oc_private_size(const oc_emitter *e, int64_t size); /* elements of each, where the local has `size` */
-oc_value oc_private_index(oc_emitter *e, ir_ref index);     /* which of them, at the current digits */
+int64_t oc_private_size(const oc_emitter *e, int64_t size); /* elements per work-item of a local of `size` */
+oc_value oc_private_index(oc_emitter *e, ir_ref index);     /* at the current lanes */
 
-/* group.c: work-items that wait for each other. Nothing without lanes. */
+/* group.c: barriers, and values exchanged, between the work-items of a group. In vector style these do
+ * nothing. */
 uint32_t oc_group_size(const cg_nest *nest);
-/* Where not all work-items take part in a store to p0, the others too load what its value is made of, when it
- * may be there already: then no parameter may lie where p0 does. */
+/* Where not all work-items take part in a store to a parameter, the others too load the operands of its
+ * value, perhaps after the value has been stored. Then no parameter may share p0's memory: clears
+ * nest->in_place. */
 void oc_limit_in_place(cg_nest *nest, uint32_t group);
 const char *oc_guard(oc_emitter *e, uint32_t lanes); /* "if (...) " where not all work-items take part */
-void oc_before_effect(void *emitter, ir_ref effect); /* what it reads of locals has been stored by all */
-void oc_after_effect(oc_emitter *e, ir_ref effect);  /* a store or update */
-/* A store to a local of which only later rounds read. */
+void oc_before_effect(void *emitter, ir_ref effect); /* emits the barrier that the effect needs before it */
+void oc_after_effect(oc_emitter *e, ir_ref effect);  /* notes what a store or update accesses */
+/* Is it a store to a local that only later iterations read? */
 bool oc_is_ahead(const oc_emitter *e, ir_ref store);
-/* Between what each round of a value loop does, and the values that read it. */
+/* Between the effects of a value loop's iteration and the values that read what they stored: a barrier where
+ * one is needed. */
 void oc_before_values(oc_emitter *e, const cg_loop *loop);
-/* The next round may store. What the first one gives, for the second. */
+/* oc_end_iteration: a barrier where the next iteration could otherwise store to what this one still reads, or
+ * read what this one has just stored. oc_begin_iteration returns the state of the enclosing iteration, which
+ * oc_end_iteration takes back. */
 oc_first oc_begin_iteration(oc_emitter *e);
 void oc_end_iteration(oc_emitter *e, const cg_loop *loop, oc_first outer);
-void oc_end_maybe(oc_emitter *e, oc_waits before);        /* of code that may not have been run */
-bool oc_needs_barrier(oc_emitter *e, ir_ref ref);         /* computing it makes work-items wait */
-oc_value oc_group_any(oc_emitter *e, oc_value condition); /* of any work-item, known to all */
-/* Each of the values combined over the first `lanes` work-items, in pairs i and i + lanes/2. */
+void oc_end_maybe(oc_emitter *e, oc_waits before);        /* ends code that may not have been run */
+bool oc_needs_barrier(oc_emitter *e, ir_ref ref);         /* does computing it need a barrier? */
+oc_value oc_group_any(oc_emitter *e, oc_value condition); /* does it hold for any work-item? Uniform */
+/* Combines each of the values over the first `lanes` work-items, in pairs i and i + lanes/2; all work-items
+ * get the result. */
 void oc_group_combine(oc_emitter *e, ir_op op, ir_dtype dtype, uint32_t lanes, oc_value *values,
                       size_t count);
 

@@ -1,6 +1,6 @@
-/* What stands before the kernels of an OpenCL C program: the operations that the language does not have as
- * the numeric contract wants them, for scalars and vectors alike. Comparisons give masks of the size of what
- * is compared, or 1 of scalars, and `?:` takes both. */
+/* What stands before the kernels of an OpenCL C program: operations that the numeric contract needs and the
+ * language lacks or defines otherwise, for scalars and vectors alike. Comparisons give masks of the size of
+ * the compared elements, or 1 for scalars, and `?:` takes both. */
 #include "codegen/opencl/opencl.h"
 
 #include <string.h>
@@ -275,8 +275,8 @@ static const char *const prelude[] = {
     "#endif\n",
 };
 
-/* Matrix instructions. Otherwise each work-item shows the others its registers, and adds up its own four
- * sums. */
+/* Matrix instructions: of PTX where VF_PTX is defined. Elsewhere each work-item shows the others its
+ * registers, through local memory, and computes its own four sums. */
 static const char matrix[] =
     "/* two or eight neighbours in memory, at once or one by one */\n"
     "#define VF_WHOLE_2(p)  (((size_t)(p) & 2) == 0)\n"

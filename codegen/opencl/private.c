@@ -1,11 +1,12 @@
-/* Locals of which every work-item only reads what it has stored itself: these are variables of its own, and
- * nobody waits for anybody.
+/* Locals of which every work-item only reads what it has stored itself: these become private variables of the
+ * work-items, and need no barriers.
  *
- *   one element     stored by no lane: every work-item has computed the value anyway, and keeps it
- *   several         lane i stores and reads elements i, i + group, i + 2*group, ... only: the k-th of these
- * is the k-th of its own. Of a shorter vector the work-items behind the last lane keep what that lane would.
- * What they read later they store nowhere; but it might be an index that is checked, so that this is for
- * floats */
+ *   one element   stored without lanes: every work-item has computed the value anyway, and keeps it
+ *   several       lane i accesses only elements i, i + group, i + 2*group, ...; element k of its variable is
+ * the k-th of these
+ *
+ * The work-items beyond the last lane of a shorter vector keep what that lane would. What they read later
+ * they store nowhere; but it could be an index that is checked, so only locals of floats become private. */
 #include "codegen/opencl/opencl.h"
 
 /* Does the access keep to elements of its own work-item? */
@@ -40,7 +41,7 @@ bool oc_is_private(const oc_emitter *e, ir_ref buffer) {
   return n->op == IR_OP_LOCAL && e->private_locals >> ir_arg_int(n) & 1;
 }
 
-/* A multiple of the group's size, divided by that. */
+/* index / group size, where every term of the index is a multiple of that size. */
 static oc_value per_item(oc_emitter *e, ir_ref index) {
   const ir_node *n = ir_get(e->g, index);
   int64_t value = 0;

@@ -1,6 +1,6 @@
-/* What stands before the kernels of a program for a device that lacks doubles, or correctly rounded division
- * and square root of f32 (ir_target.soft_f64, soft_division): the same operations in integers, bit for bit.
- * A double is `soft` there, its bits in a ulong; kernels say vf_add_soft(a, b) for a + b. */
+/* The part of the prelude for a device that lacks doubles, or correctly rounded division and square root of
+ * f32 (ir_target.soft_f64, soft_division): the same operations in integers, bit for bit. A double is a `soft`
+ * there, its bits in a ulong; kernels call vf_add_soft(a, b) for a + b. */
 #include "codegen/opencl/opencl.h"
 
 static const char *const text[] = {

@@ -1,4 +1,4 @@
-/* OpenCL C as text: types, expressions, statements. Text of expressions lives as long as the emission. */
+/* OpenCL C as text: types, expressions, statements. The text of an expression lives until oc_text_free. */
 #include "codegen/opencl/opencl.h"
 
 #include <math.h>
@@ -149,7 +149,7 @@ oc_value oc_real(oc_emitter *e, unsigned kind, double value) {
   ir_text digits;
   if (kind == OC_SOFT_DOUBLE) return soft_real(e, value);
   ir_text_init(&digits, e->nest->mem);
-  if (!isfinite(value)) /* which are floats */
+  if (!isfinite(value)) /* NAN and INFINITY are floats */
     ir_textf(&digits, "%s%s%s", value < 0 ? "-" : "", kind == OC_DOUBLE ? "(double)" : "",
              isnan(value) ? "NAN" : "INFINITY");
   else ir_print_double(&digits, value, kind == OC_DOUBLE ? IR_F64 : IR_F32);
@@ -212,7 +212,7 @@ oc_value oc_mask(oc_emitter *e, oc_value v, unsigned kind, uint32_t width) {
   oc_type_text type = oc_type(kind, width);
   if (v.literal)
     return oc_make(e, kind, width, OC_UNARY, "(%s)(%s)", type.text, v.text[0] == 't' ? "-1" : "0");
-  /* Of `b ? -1 : 0` LLVM 15 makes the splat of a mask register's bit, which it cannot select (AVX-512). */
+  /* LLVM 15 turns `b ? -1 : 0` into the splat of a mask register's bit, which it cannot select (AVX-512). */
   return oc_make(e, kind, width, OC_LOOSE, "(%s)(%s ? 1 : 0) != (%s)0", type.text, oc_in(e, v, OC_UNARY),
                  oc_type(kind, 1).text);
 }

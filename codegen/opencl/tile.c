@@ -1,6 +1,6 @@
-/* Loads of tiles, in the style of vectors. Where elements of one lane's copies lie side by side but those of
- * one copy's lanes do not, memory is read along the copies, a row for each lane, and the tile is turned in
- * registers. */
+/* Loads of tiles, in vector style. Where the unrolled values of one lane are contiguous in memory but the
+ * lanes of one unrolled value are not, memory is read along the unrolled values, one row for each lane, and
+ * the tile is transposed in registers. */
 #include "codegen/emit/transpose.h"
 #include "codegen/opencl/opencl.h"
 
@@ -22,7 +22,8 @@ static void *two_input(void *emitter, void *first, void *second, const uint32_t 
                          oc_type(oc_unsigned(a->kind), width).text, a->text, b->text, list));
 }
 
-/* Each round turns all elements as a pack of cards is: one from the first half, one from the second. */
+/* Each pass is a perfect shuffle of all elements: one from the first half, one from the second half, and so
+ * on. */
 void oc_interleave(oc_emitter *e, oc_value *v, uint32_t count) {
   uint32_t width = v[0].width, half = width / 2, order[OC_WIDEST];
   oc_value next[OC_MOST_INTERLEAVED];
@@ -36,7 +37,7 @@ void oc_interleave(oc_emitter *e, oc_value *v, uint32_t count) {
   }
 }
 
-/* `columns` copies from the current digits on, of the current piece. */
+/* `columns` unrolled values from the current lanes on, of the current subvector. */
 static void read_tile(oc_emitter *e, ir_ref load, const cg_tile *t, uint32_t columns, void **unrolled) {
   const ir_node *n = ir_get(e->g, load);
   const uint64_t *lanes = cg_lanes(e->nest, load);

@@ -1,6 +1,6 @@
-/* The value of one node as an expression of OpenCL C: index arithmetic, and which operation is written how.
- * Indices are mathematical integers: bounds say whether an int holds them. In the style of vectors a scalar
- * index is long, as addresses are; with lanes it is an int wherever that is enough. */
+/* The value of one node as an expression of OpenCL C: index arithmetic, and the text of every operation.
+ * Indices are mathematical integers: bounds say whether an int holds them. In vector style a scalar index is
+ * long, as addresses are; in work-item style it is an int wherever that is enough. */
 #include "codegen/opencl/opencl.h"
 #include "ir/arith.h"
 
@@ -41,8 +41,8 @@ oc_value oc_index_as(oc_emitter *e, oc_value v, unsigned kind) {
   return oc_convert(e, v, kind);
 }
 
-/* Operands of an operation of which the result is of this kind, scalars as far as the language does not
- * widen them by itself. */
+/* Converts the operands of an operation to the kind of its result. Of two scalars one long is enough: the
+ * language widens the other. */
 static void convert_operands(oc_emitter *e, unsigned kind, oc_value *a, oc_value *b) {
   bool widens = a->width == 1 && b->width == 1 && kind == OC_LONG;
   if (widens && (a->kind == OC_LONG || b->kind == OC_LONG)) return;
@@ -50,7 +50,8 @@ static void convert_operands(oc_emitter *e, unsigned kind, oc_value *a, oc_value
   if (!widens) *b = oc_index_as(e, *b, kind);
 }
 
-/* `a*b`, `a - b`: what the operator does not bind from the left stands in parentheses. */
+/* `a*b`, `a - b`: an operand that binds less tightly stands in parentheses, and a right operand that binds
+ * equally as well, except in sums `a + b`. */
 static oc_value infix(oc_emitter *e, oc_value a, oc_value b, const char *op, oc_level level) {
   unsigned kind = a.kind == OC_LONG || b.kind == OC_LONG ? OC_LONG : a.kind;
   oc_level right = op[0] == '+' ? OC_SUM : level + 1;
@@ -59,7 +60,8 @@ static oc_value infix(oc_emitter *e, oc_value a, oc_value b, const char *op, oc_
                  space, op, space, oc_in(e, b, right));
 }
 
-/* Sums and products of which the lanes of copies make constants, or nothing, are written as what is left. */
+/* Sums and products of literals, which the indices of unrolled lanes are, are computed here; terms 0 and
+ * factors 1 are left out. */
 oc_value oc_sum(oc_emitter *e, oc_value a, oc_value b) {
   int64_t value;
   if (a.width > 1 || b.width > 1) return infix(e, a, b, "+", OC_SUM);
@@ -99,7 +101,7 @@ static oc_value index_divide(oc_emitter *e, ir_ref ref, oc_value a, oc_value b) 
                  oc_type(kind, width).text, oc_splat(e, a, width).text, oc_splat(e, b, width).text);
 }
 
-/* Sums of which the bounds do not exclude wrapping wrap. */
+/* Sums and products whose bounds do not exclude overflow wrap around. */
 static oc_value index_binary(oc_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   oc_value a = oc_at(e, n->src[0]), b = oc_at(e, n->src[1]);

@@ -1,9 +1,10 @@
-/* Loads of copies that lie side by side in a local, with lanes: four elements, or 16 bytes of them, at once.
- * A local begins at a multiple of 16 bytes; what is added to the copies' digit has to be a multiple too. */
+/* Work-item style: unrolled values of a load that are contiguous in a local are loaded at once, four elements
+ * or 16 bytes of them, whichever is less. A local begins at a multiple of 16 bytes; all terms of the index
+ * but the unrolled lane must be multiples of the number of elements. */
 #include "codegen/opencl/opencl.h"
 
 typedef struct wide {
-  uint32_t loop, count; /* so many copies of this loop together */
+  uint32_t loop, count; /* `count` unrolled values along this loop at once */
 } wide;
 
 static bool wide_of(const oc_emitter *e, ir_ref load, wide *out) {
@@ -28,7 +29,7 @@ static bool wide_of(const oc_emitter *e, ir_ref load, wide *out) {
   return false;
 }
 
-/* The copies from the current digits on. */
+/* The w->count unrolled values from the current lanes on. */
 static void read_wide(oc_emitter *e, ir_ref load, const wide *w, void **unrolled) {
   const ir_node *n = ir_get(e->g, load);
   const uint64_t *lanes = cg_lanes(e->nest, load);

@@ -1,14 +1,14 @@
-/* Elements of f16 and bf16 by eights or pairs, where lanes are work-items and the target has matrix
- * instructions: what a slab takes goes from an input to a local 128 or 32 bits at a time, and as it lies in
- * memory; so do results to an output. */
+/* Copies of f16 and bf16 elements by eights or pairs, in work-item style for targets with matrix
+ * instructions: a K block goes from an input to a local 128 or 32 bits at a time, in the order in which it
+ * lies in memory, and results go to an output likewise. */
 #include "codegen/opencl/opencl.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Copies of a loop that lie side by side. */
+/* Contiguous unrolled values along a loop. */
 typedef struct vector_access {
-  uint32_t loop, count; /* from a multiple of so many on; 0: none do */
+  uint32_t loop, count; /* values to a vector, from a multiple of `count` on; 0: none */
 } vector_access;
 
 static vector_access vector_access_of(const oc_emitter *e, ir_ref access, ir_op space) {
@@ -58,7 +58,8 @@ static void read_all(oc_emitter *e, ir_ref load, vector_access r, uint32_t first
   while (cg_next_lane(&e->order, lanes) && !e->order.failed);
 }
 
-/* What a buffer begins with may not lie at such a multiple; then none do. */
+/* A buffer may begin at an address that is not aligned for vectors. Then no vector of it is aligned, and its
+ * elements are loaded one by one. */
 void oc_read_vectors(oc_emitter *e, ir_ref load, uint32_t first) {
   vector_access r = loaded_vector(e, load);
   oc_open(e, "if (VF_WHOLE_%u(%s))", r.count, oc_at(e, ir_src(e->g, load, 0)).text);
@@ -94,7 +95,7 @@ bool oc_emit_vector_loads(oc_emitter *e, ir_ref load, void **unrolled) {
   return true;
 }
 
-/* The value of a load, or anything, as it lies in memory: of vf_from_bf16_ushort(x) that is x. */
+/* The value of any node in storage form. Where it is a load's vf_from_bf16_ushort(x), that is x. */
 static const char *stored(oc_emitter *e, ir_ref ref, ir_dtype dtype) {
   oc_value v = oc_at(e, ref);
   const char *from = dtype == IR_F16 ? "vf_from_f16_ushort(" : "vf_from_bf16_ushort(";
@@ -104,15 +105,16 @@ static const char *stored(oc_emitter *e, ir_ref ref, ir_dtype dtype) {
   return oc_to_storage(e, dtype, v).text;
 }
 
-/* The variable of which `text` is element k of so many; -1: of none. */
+/* The number of the variable of `count` elements whose element k is `text`; -1 if `text` is no such
+ * element. */
 static int64_t variable_of(const char *text, uint32_t count, uint32_t k) {
   unsigned of, number, element, end = 0;
   int read = sscanf(text, "as_ushort%u(v%u).s%u%n", &of, &number, &element, &end);
   return read == 3 && of == count && element == k && !text[end] ? (int64_t)number : -1;
 }
 
-/* What is stored to a run from the current digits on, as read_all reads one: the variable that was read, or
- * one element after the other. */
+/* The vector that is stored from the current lanes on: a variable that read_all assigned, where the elements
+ * are all of it in order; otherwise the elements one by one. */
 static const char *stored_vector(oc_emitter *e, ir_ref value, vector_access r, ir_dtype dtype) {
   const char *all = "";
   int64_t whole = -1;
@@ -127,7 +129,8 @@ static const char *stored_vector(oc_emitter *e, ir_ref value, vector_access r, i
   return oc_text(e, "as_%s((ushort%u)(%s))", oc_type(OC_UINT, r.count / 2).text, r.count, all);
 }
 
-/* Every work-item stores its own; a local begins at a multiple of 16 bytes, an output may not. */
+/* Each work-item stores its own vectors. A local begins at a multiple of 16 bytes; an output may not, which
+ * VF_WRITE tests when the kernel runs. */
 bool oc_store_vectors(oc_emitter *e, ir_ref store) {
   const ir_node *n = ir_get(e->g, store);
   const uint64_t *lanes = cg_lanes(e->nest, store);
