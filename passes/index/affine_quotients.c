@@ -40,8 +40,8 @@ static bool value_of(const pass_system *s, const int64_t *value, const pass_line
   return true;
 }
 
-/* Computes the values of the quotient columns from those of the free columns. False: one cannot be computed.
- */
+/* Computes the values of the quotient columns from those of the free columns. False: one cannot be
+ * computed. */
 static bool work_out(const ir_graph *g, const sample_points *of, int64_t *value) {
   const pass_system *s = &of->system;
   bool known[PASS_COLUMNS];

@@ -391,7 +391,7 @@ ir_ref pass_make_junction(pass_build *b, ir_op op, const ir_ref *items, uint32_t
   for (uint32_t i = 0; i < count && fits; i++) fits = collect_clauses(b, items[i], negate, op, &all);
   for (uint32_t i = 0; i < all.count; i++)
     if (!all.item[i]) return 0;
-  if (!fits) { /* too many for one node: pairs, as they come */
+  if (!fits) { /* too many for one node: nested pairs, in the given order */
     ir_ref r = items[0];
     for (uint32_t i = 1; i < count; i++)
       if (items[i] != r)

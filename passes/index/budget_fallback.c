@@ -35,8 +35,8 @@ static bool is_small(ir_graph *g, const pass_linear *in) {
   return total <= most;
 }
 
-/* r, or 0 where it is refused. pass_allowed is asked only if there is an observer or if values may overflow.
- */
+/* r, or 0 where it is refused. pass_allowed is asked only if there is an observer or if values may
+ * overflow. */
 static ir_ref allowed(pass_build *b, const char *rule, ir_op op, ir_ref x, ir_ref y, bool small, ir_ref r) {
   bool asked = b->g->observer || !small;
   return r && asked && !pass_allowed(b, rule, op, (ir_ref[]){x, y}, 2, r) ? 0 : r;

@@ -249,8 +249,8 @@ static ir_ref compare_forms(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   return less(b, &in, negated);
 }
 
-/* Is it a comparison of a sum that contains quotients? Simplifying one quotient may have introduced others.
- */
+/* Is it a comparison of a sum that contains quotients? Simplifying one quotient may have introduced
+ * others. */
 static bool has_sum(const ir_graph *g, ir_ref r) {
   const ir_node *n = ir_get(g, r);
   if (ir_ops[n->op].cls != IR_CLASS_COMPARE || ir_op_of(g, n->src[0]) != IR_OP_ADD) return false;

@@ -82,6 +82,8 @@ static inline bool pass_enter(pass_build *b) {
   return true;
 }
 static inline void pass_leave(pass_build *b) { b->depth--; }
+/* May op(src) be rewritten as result? False where the result may overflow machine integers although the
+ * sources do not, and where the graph's observer refuses. rule: its name, for the observer. */
 bool pass_allowed(pass_build *b, const char *rule, ir_op op, const ir_ref *src, uint32_t nsrc, ir_ref result);
 
 /* linear_form.c: linear forms */
@@ -126,8 +128,8 @@ typedef struct pass_system {
   uint32_t order[PASS_ROWS]; /* elimination order: no row reintroduces the pivot of an earlier one */
 } pass_system;
 
-/* A row form or an atom, with the interval of its values; independent of the other digits where sizes nest.
- */
+/* A row form or an atom, with the interval of its values; independent of the other digits where sizes
+ * nest. */
 typedef struct pass_digit {
   int64_t coef;
   pass_interval in;
@@ -223,8 +225,8 @@ bool pass_never_above(ir_graph *g, ir_ref x, ir_ref y, bool strictly);
 bool pass_whole(pass_build *b, pass_linear *in, uint32_t t);
 /* atom = a*x/d exactly, without a remainder; false: it is no such quotient */
 bool pass_whole_part(pass_build *b, ir_ref atom, ir_ref *x, int64_t *a, int64_t *d);
-/* x = by/over * y where both are exact quotients of one expression; by/over is positive and in lowest terms
- */
+/* x = by/over * y where both are exact quotients of one expression; by/over is positive and in lowest
+ * terms */
 bool pass_whole_ratio(pass_build *b, ir_ref x, ir_ref y, int64_t *by, int64_t *over);
 
 /* sum.c: one step of combining quotients, remainders and digits; true when something changed */

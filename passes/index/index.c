@@ -1,5 +1,5 @@
-/* The public builders and queries: each call starts a pass_build of its own and runs the builders of impl.h.
- */
+/* The public builders and queries: each call starts a pass_build of its own and runs the builders of
+ * impl.h. */
 #include "impl.h"
 
 /* Machine integers represent an index only if every intermediate value fits. */

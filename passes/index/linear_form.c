@@ -157,8 +157,8 @@ static void tighten_by_factors(pass_build *b, ir_ref sum, const pass_linear *in)
   ir_bounds_tighten(b->g, sum, all.lo, all.hi);
 }
 
-/* Tightens the bounds of a sum by what relates its quotients and by common factors of its products, before
- * other nodes are built on it. */
+/* Tightens the bounds of a sum by the relations between its quotients and by common factors of its products,
+ * before other nodes are built on it. */
 static void tighten_sum(pass_build *b, ir_ref sum, const pass_linear *in) {
   bool quotient = false, product = false;
   if (!sum || (sum < b->g->bounds_cap && b->g->bounds_known[sum] > 1)) return;

@@ -104,8 +104,8 @@ static bool read(pass_build *b, const pass_linear *in, polynomial *out) {
   return true;
 }
 
-/* Substitutes c * other + s for symbol s, or c + s where other is NO_SYMBOL; powers by the binomial theorem.
- */
+/* Substitutes c * other + s for symbol s, or c + s where other is NO_SYMBOL; powers by the binomial
+ * theorem. */
 static bool shift_symbol(polynomial *p, uint32_t s, int64_t c, uint32_t other) {
   polynomial out = *p;
   out.count = 0;

@@ -29,8 +29,8 @@ static bool exact(pass_build *b, pass_linear *in, uint32_t t) {
 }
 
 /* Term t is coef * q * rest with a factor q = N//d. Where the residue r of N is known and d divides coef, it
- * becomes coef * (N - r) * rest / d; where rest is exactly the symbolic divisor D, it becomes N - N%D if that
- * shortens the sum or cancels N%D. */
+ * becomes coef * (N - r) * rest / d; where rest is exactly the symbolic divisor D, it becomes coef * (N -
+ * N%D) if that shortens the sum or cancels N%D. */
 static bool open_product(pass_build *b, pass_linear *in, uint32_t t) {
   ir_ref f[PASS_FACTORS], rest[PASS_FACTORS];
   int64_t d, r, coef = in->term[t].coef;

@@ -158,8 +158,8 @@ ir_ref op_cast(ir_graph *g, ir_ref x, ir_dtype dtype);
 ir_ref op_bitcast(ir_graph *g, ir_ref x, ir_dtype dtype); /* of equal size; not to bool */
 /* x bitcast to integers and back: integers carry no derivative. */
 ir_ref op_stop_gradient(ir_graph *g, ir_ref x);
-/* A weak constant converted to its default dtype: i32, i64, u64 or f32; anything else is returned as it is.
- */
+/* A weak constant converted to its default dtype: i32, i64, u64 or f32; anything else is returned as it
+ * is. */
 ir_ref op_firm(ir_graph *g, ir_ref x);
 
 /* passes/ops/build/view.c, passes/ops/build/window.c. Axes count from the end when negative. Lists are of

@@ -1,7 +1,7 @@
 /* Common subexpressions of sums. While two terms, up to a common factor, occur together so that computing
  * them once is cheaper, they become a temporary: a+2b in both a+2b+c and 3a+6b; a+b in 5a+5b, where a common
- * factor is factored out. (Two-term common subexpressions of linear forms: Hosangadi, Fallah, Kastner, 2006.)
- */
+ * factor is factored out. (Two-term common subexpressions of linear forms: Hosangadi, Fallah, Kastner,
+ * 2006.) */
 #include "impl.h"
 
 #include <string.h>
@@ -140,7 +140,7 @@ static int gain_of(sharing *s, const pattern *t) {
   for (uint32_t k = 0; k < t->count; k++) {
     int64_t g = t->factor[k];
     if (g == -1 && s->terms[t->sum[k]] == 2 && !s->p->sum[t->sum[k]].compared)
-      gain -= costs->mul; /* nothing to subtract from */
+      gain -= costs->mul; /* the sum becomes -1 times the temporary */
     uint32_t i = 0;
     while (i < factors && factor[i] != magnitude(g)) i++;
     if (i == factors) factor[factors] = magnitude(g), times[factors++] = 0;

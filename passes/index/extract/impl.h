@@ -53,15 +53,15 @@ typedef struct extract_quotient {
 
 typedef struct extract_item {
   ir_ref node, made; /* made: its new node, for bools and operations taken as they are */
-  int16_t form;      /* of an index node; for a comparison left - right; -1: none */
-  int16_t atom;      /* that the node is, or -1 */
+  int16_t form;      /* of an index node; of left - right for a comparison; -1: none */
+  int16_t atom;      /* the atom that the node is; -1: none */
   uint8_t level;     /* quotients on the deepest path below it */
-  uint8_t atoms;     /* atoms that its value may need: those below this number */
-  int64_t by;        /* of a quotient, otherwise INT64_MAX */
+  uint8_t atoms;     /* its value needs only atoms below this number */
+  int64_t by;        /* divisor of a quotient, otherwise INT64_MAX */
 } extract_item;
 
 typedef struct extract_atom {
-  int16_t item, quotient; /* what it is: one of the two, the other -1 */
+  int16_t item, quotient; /* the item or the quotient that it is; the other is -1 */
   int64_t lo, hi;         /* INT64_MIN, INT64_MAX: unknown */
 } extract_atom;
 
@@ -105,7 +105,7 @@ typedef struct extract_plan {
   uint32_t sums, temps;
   int cost;
   extract_use need[EXTRACT_NEEDS], quotient[EXTRACT_QUOTIENTS];
-  int64_t offset[EXTRACT_QUOTIENTS]; /* added to each value of a choice */
+  int64_t offset[EXTRACT_QUOTIENTS]; /* constant added to each value of a choice */
   uint8_t rank[EXTRACT_TEMPS];       /* the last atom that a temporary needs */
   extract_sum sum[EXTRACT_SUMS];     /* the sums of temporaries come after all others */
 } extract_plan;

@@ -213,8 +213,8 @@ static bool mirror(const extraction *x, int64_t *n) {
   return true;
 }
 
-/* Reduces scale * (n//d) to lowest terms: it equals what is added to out plus the new *scale * (n//*d). False
- * on overflow. */
+/* Reduces scale * (n//d) to lowest terms: its value is the form added to out plus the new *scale * (n//*d).
+ * False on overflow. */
 static bool reduce_quotient(const extraction *x, int64_t *n, int64_t *d, int64_t *out, int64_t *scale) {
   int64_t rest[EXTRACT_ATOMS];
   for (int iteration = 0; iteration < 4; iteration++) {

@@ -223,8 +223,8 @@ static void condition(const expr *e) {
   }
 }
 
-/* Emits the right side: one statement per node, so that every C compiler makes the nodes in the same order.
- */
+/* Emits the right side: one statement per node, so that every C compiler makes the nodes in the same
+ * order. */
 static void emit_right_side(const expr *e, char *name) {
   char arg[3][32];
   if (e->kind == EXPRESSION) {

@@ -266,8 +266,9 @@ typedef struct level_plan {
   bool summed;
 } level_plan;
 
-/* Turns the levels low..high into ordinary axes, sums or repeats them, and turns the rest into batch axes
- * again. It works by levels, so that it also holds for single elements of batches outside of these levels. */
+/* Turns the levels low..high into ordinary axes, sums or repeats them, and turns the remaining ones into
+ * batch axes again. It works by levels, so that it also holds for single elements of batches outside of these
+ * levels. */
 static ir_ref change_levels(ir_graph *g, ir_ref x, const level_plan *plan, uint32_t low, uint32_t high) {
   ir_ref axes[IR_MAX_RANK];
   uint32_t count = 0, place = 0;

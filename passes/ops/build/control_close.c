@@ -87,8 +87,8 @@ static void mark_dependence(closing *c) {
   }
 }
 
-/* Refuses views that turn an outer batch into axes where they depend on parameters; the others are captured.
- */
+/* Refuses views that turn an outer batch into axes where they depend on parameters; the others are
+ * captured. */
 static bool refuse_views(const closing *c) {
   ir_graph *g = c->g;
   for (size_t i = 0; i < c->count; i++) {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* x in the dtype to compute in; false after failing. */
+/* The operand, converted to the dtype to compute in. */
 typedef struct formula {
   const char *who;
   ir_ref x;

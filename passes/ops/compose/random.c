@@ -132,7 +132,8 @@ static double rounded(double value, ir_dtype dtype) {
   return ir_value_cast((ir_value){.f = value}, IR_F64, dtype).f;
 }
 
-/* The next smaller float of the dtype below a finite one. */
+/* The next float of the dtype below a finite one: its bits minus 1 if positive, plus 1 if negative, where 0
+ * counts as -0. */
 static double below(double value, ir_dtype dtype) {
   static const ir_dtype bits[] = {[2] = IR_U16, [4] = IR_U32, [8] = IR_U64};
   unsigned char element[8];

@@ -44,8 +44,8 @@ static bool counts(ir_graph *g, const char *who, ir_dtype dtype) {
   return false;
 }
 
-/* The number of start, start + step, ... before stop: max(0, ceil((stop - start) / step)); 0 after failing.
- */
+/* The number of start, start + step, ... before stop: max(0, ceil((stop - start) / step)); 0 after
+ * failing. */
 static ir_ref length_of(ir_graph *g, int64_t start, ir_ref stop, int64_t step) {
   int64_t end, wide = step < 0 ? -step : step;
   if (!ir_is_const(g, stop, &end)) {

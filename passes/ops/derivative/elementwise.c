@@ -170,7 +170,7 @@ RULE(cosh) {
   return mul(c, d, op_unary(c->g, IR_OP_SINH, X(0)));
 }
 
-/* 1/sqrt(x^2 + 1) = 1/cosh y, which does not overflow before it is 0 */
+/* 1/sqrt(x^2 + 1) = 1/cosh y: x^2 may overflow where cosh y does not */
 RULE(asinh) {
   (void)i;
   return apply_binary(c, IR_OP_DIV, d, op_unary(c->g, IR_OP_COSH, Y));

@@ -33,7 +33,7 @@ static bool solve_axis(ir_graph *g, const op_sharding_ask *ask, op_sharding *rul
   return unknown->size != 0;
 }
 
-/* Repeats while a size is found and some are open. */
+/* Repeats while the last iteration found a size and others are still unknown. */
 bool op_sharding_solve(ir_graph *g, const op_sharding_ask *ask, op_sharding *rule) {
   progress p = {.solved = true, .open = true};
   while (p.solved && p.open) {

@@ -146,8 +146,8 @@ FORM(scan);
 FORM(checkpoint);
 #undef FORM
 
-/* args.c. An absent attribute leaves *out unchanged. False after failing, silently where an expression is 0.
- */
+/* args.c. An absent attribute leaves *out unchanged. False after failing, silently where an expression is
+ * 0. */
 bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, const op_attr_set *accepted,
                      const op_attr_set *required);
 bool op_args_int(const op_args *a, int attr, int64_t *out);
