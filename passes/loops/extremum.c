@@ -1,7 +1,8 @@
-/* Positions of extrema. A search carries the best element and its position through a serial loop, in each
- * lane for itself. Lanes are then compared by an order of elements and positions in one integer, of which the
- * least is the best: float bits as signed integers, those of negative ones turned around, are in the order of
- * the floats; -1 minus that is the other way around; what stands before all of them is left for NaN. */
+/* Indices of extrema (argmax, argmin). A search carries the best element and its index through a serial loop,
+ * in each lane separately. Lanes are then compared by an order: element and index in one integer, of which
+ * the least is the best. Float bits as signed integers, with all bits of negative floats but the sign
+ * flipped, are in the order of the floats; -1 minus that is the reverse order; a value before all of them
+ * stands for NaN. */
 #include "loops.h"
 
 #include "passes/index/index.h"
@@ -14,7 +15,7 @@ static bool is_narrow(ir_graph *g, ir_ref index) {
   return b.lo >= 0 && b.hi <= INT32_MAX;
 }
 
-/* Better than the best so far: greater or unordered, unless that is a NaN already. */
+/* Better than the best so far: greater (argmin: less) or unordered, unless the best is a NaN already. */
 static ir_ref is_better(ir_graph *g, ir_op op, ir_ref value, ir_ref best) {
   if (!ir_is_float(ir_dtype_of(g, value)))
     return ir_binary(g, op == IR_OP_ARGMAX ? IR_OP_GT : IR_OP_LT, value, best);
@@ -24,7 +25,7 @@ static ir_ref is_better(ir_graph *g, ir_op op, ir_ref value, ir_ref best) {
 
 loop_extremum loop_better(ir_graph *g, ir_op op, loop_extremum a, loop_extremum b) {
   if (!a.value || !b.value) return (loop_extremum){0};
-  if (ir_dtype_of(g, a.at) != ir_dtype_of(g, b.at)) /* bounds tell more of one position than of the other */
+  if (ir_dtype_of(g, a.at) != ir_dtype_of(g, b.at)) /* bounds prove only one of them narrow */
     a.at = ir_cast(g, a.at, IR_I64), b.at = ir_cast(g, b.at, IR_I64);
   ir_ref equal = ir_binary(g, IR_OP_EQ, a.value, b.value);
   if (ir_is_float(ir_dtype_of(g, a.value))) {
@@ -37,12 +38,12 @@ loop_extremum loop_better(ir_graph *g, ir_op op, loop_extremum a, loop_extremum 
   return (loop_extremum){ir_where(g, take, b.value, a.value), ir_where(g, take, b.at, a.at)};
 }
 
-/* What is carried: the round, of which there is one for all lanes, where positions are that times a step plus
- * the same for all rounds; otherwise the position. */
+/* What a search carries: the iteration, the same in all lanes, where the index is that times a step plus a
+ * value that is the same in all iterations; otherwise the index. */
 typedef struct place {
   ir_dtype dtype;
   ir_ref carried, start;
-  int64_t step; /* 0: the position itself is carried */
+  int64_t step; /* 0: the index itself is carried */
 } place;
 
 static place place_of(ir_graph *g, ir_ref index, ir_ref range) {
@@ -78,8 +79,7 @@ loop_extremum loop_search(loop_nest *n, ir_op op, const ir_ref *value, const ir_
     ir_ref so_far = ir_make(g, IR_OP_CARRY, t, ir_pack_arg(2 * i, 0), &range, 1),
            so_far_at = ir_make(g, IR_OP_CARRY, at[i].dtype, ir_pack_arg(2 * i + 1, 0), &range, 1);
     ir_ref better = is_better(g, op, value[i], so_far);
-    /* nothing is better than the identity only where all elements equal it: then the first position counts
-     */
+    /* nothing is better than the identity only where all elements equal it: then the first index is right */
     initial[2 * i] = pass_identity(g, op, t), initial[2 * i + 1] = ir_int(g, at[i].dtype, 0);
     next[2 * i] = ir_where(g, better, value[i], so_far);
     next[2 * i + 1] = ir_where(g, better, at[i].carried, so_far_at);
@@ -103,7 +103,7 @@ bool loop_has_order(ir_graph *g, ir_ref value, ir_ref index) {
   return ir_dtypes[ir_dtype_of(g, value)].bytes <= 4 && is_narrow(g, index);
 }
 
-/* Floats as i32 in their order; zeros are made one. */
+/* Floats as i32 in their order; -0 and +0 become one. */
 static ir_ref float_order(ir_graph *g, ir_ref x) {
   ir_ref zero = ir_float(g, IR_F32, 0), most = ir_int(g, IR_I32, INT32_MAX);
   ir_ref bits = ir_make(g, IR_OP_BITCAST, IR_I32, 0,

@@ -1,10 +1,10 @@
-/* Index arithmetic is done in 64 bits. Bounds of variables alone often do not show that it fits: sizes are
- * not all as large as they may be at one time, since their product has to fit in memory. What is not shown by
- * bounds is left to the run, which knows the sizes: for each such node an expression of variables that is at
- * least the magnitude of the node and of all partial results, evaluated with overflow noticed.
+/* Index arithmetic is done in 64 bits. Bounds of single variables often do not prove that it fits: sizes do
+ * not all take their greatest values at once, since their product has to fit in memory. What bounds do not
+ * prove is left to run time, when sizes are known: for each such node an expression of variables that is at
+ * least the magnitude of the node and of all partial results, evaluated with overflow checks.
  *
  * Each magnitude is at least 1, so that no factor hides how large the others are, and grows with those of its
- * sources: whatever the order of sums and products in the machine, nothing in between is larger. */
+ * sources: in whatever order the machine evaluates sums and products, no intermediate result is larger. */
 #include "loops.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ static ir_ref by_sources(const magnitudes *m, ir_ref ref) {
 
 static bool is_sure(ir_bounds x) { return x.lo != INT64_MIN && x.hi != INT64_MAX; }
 
-/* What is made of others is no larger than its bounds say. */
+/* The magnitude of a node from those of its sources, or from its bounds where these give less. */
 static ir_ref magnitude(const magnitudes *m, ir_ref ref) {
   ir_op op = ir_op_of(m->g, ref);
   ir_ref made = by_sources(m, ref);
@@ -93,7 +93,7 @@ static ir_ref greatest(ir_graph *g, const ir_ref *live, size_t count) {
   return all;
 }
 
-/* Bounds saturate: this one is of what never fits. */
+/* Bounds saturate: an expression with this lower bound never fits. */
 static bool never_fits(ir_graph *g, ir_ref most) { return ir_bounds_of(g, most).lo >= INT64_MAX - 1; }
 
 ir_ref pass_index_magnitude(ir_graph *g, ir_ref kernel) {

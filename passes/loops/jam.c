@@ -1,9 +1,9 @@
-/* Reductions side by side. Where a kernel reduces the same rows in several ways, none of which needs another,
- * their loops become one loop that carries all results: each element is then read once for all of them, and
- * what leads to the terms is computed once. The order in which the terms of each are combined stays.
+/* Loop jamming. Where a kernel reduces the same rows in several ways, none of which needs another, their
+ * loops become one loop that carries all results: each element is then read once for all of them, and what
+ * their terms have in common is computed once. The order in which the terms of each are combined stays.
  *
- * Two loops are united if they have one binding and one extent, begin at the same place, and read a buffer in
- * common; then so are the loops inside them, as far as the same holds of these. */
+ * Two loops are jammed if they have the same binding and extent, stand at the same place, and read a buffer
+ * in common; then so are the loops inside them, as far as the same holds of these. */
 #include "loops.h"
 
 #include "passes/index/index.h"
@@ -15,8 +15,8 @@ typedef struct place {
   ir_graph *g;
   ir_ref *values;
   uint32_t count;
-  ir_ref loops[MAX_LOOPS]; /* those of values, at this place */
-  uint32_t of[MAX_LOOPS];  /* the number of the first value that contains each */
+  ir_ref loops[MAX_LOOPS]; /* loops of the values that stand at this place */
+  uint32_t of[MAX_LOOPS];  /* the number of the first value that contains loops[i] */
   uint32_t loop_count;
 } place;
 
@@ -31,12 +31,12 @@ static bool depends_on(ir_graph *g, ir_ref root, ir_ref node) {
   return count == MAX_LOOPS;
 }
 
-/* What stands inside loops that are effects stays there: these may have no rounds. */
+/* A loop inside a loop that is an effect stays there, since that one may have trip count 0. */
 static bool may_change(const ir_graph *g, ir_ref value) {
   return ir_dtype_of(g, value) != IR_NONE || ir_op_of(g, value) == IR_OP_STORE;
 }
 
-/* False where there are too many loops to look at, or fewer than two. */
+/* False where there are more than MAX_LOOPS loops, or fewer than two at this place. */
 static bool find_loops(place *p) {
   ir_ref all[MAX_LOOPS];
   uint32_t count = 0, of[MAX_LOOPS];
@@ -64,7 +64,7 @@ static bool find_loops(place *p) {
   return p->loop_count > 1;
 }
 
-/* Do values [from, to) store to the local? */
+/* Do values [from, to) store to the local? True if there are too many stores to tell. */
 static bool is_stored(const place *p, ir_ref local, uint32_t from, uint32_t to) {
   for (uint32_t v = from; v < to; v++) {
     ir_ref stores[MAX_LOADS];
@@ -76,7 +76,7 @@ static bool is_stored(const place *p, ir_ref local, uint32_t from, uint32_t to) 
   return false;
 }
 
-/* Is there a buffer that both read, and may b be computed where a is? */
+/* Do loops a and b read a buffer in common, and may b be computed where a is? */
 static bool may_read_together(const place *p, uint32_t a, uint32_t b) {
   ir_graph *g = p->g;
   ir_ref of_a[MAX_LOADS], of_b[MAX_LOADS];
@@ -104,7 +104,7 @@ static bool may_jam(const place *p, uint32_t a, uint32_t b) {
 
 static bool jam_at(place *p);
 
-/* A load that also fetches ahead stands for one that does not. */
+/* A load that also prefetches replaces the same load that does not. */
 static bool fetch_once(ir_graph *g, ir_ref *values, uint32_t count) {
   ir_ref plain[MAX_LOADS], ahead[MAX_LOADS], loads[MAX_LOADS];
   uint32_t all = 0, used = 0;
@@ -123,7 +123,7 @@ static bool fetch_once(ir_graph *g, ir_ref *values, uint32_t count) {
   return true;
 }
 
-/* The loop that carries what a carries, then what b does; 0 after failing. */
+/* The loop that carries what a carries, then what b carries; 0 on failure. */
 static ir_ref jammed(ir_graph *g, ir_ref a, ir_ref b) {
   uint32_t first = carries_of(g, a), second = carries_of(g, b), all = first + second, count;
   ir_ref range = ir_src(g, a, 0), src[1 + 2 * MAX_CARRIED] = {range}, *initial = src + 1,
@@ -153,7 +153,7 @@ static ir_ref jammed(ir_graph *g, ir_ref a, ir_ref b) {
   return ir_make(g, IR_OP_LOOP, ir_dtype_of(g, a), arg, src, 1 + 2 * all);
 }
 
-/* Loops a and b of the place become one. */
+/* Replaces loops a and b of the place by the jammed loop. */
 static bool jam_two(place *p, uint32_t a, uint32_t b) {
   ir_graph *g = p->g;
   ir_ref x = p->loops[a], y = p->loops[b], made = jammed(g, x, y);

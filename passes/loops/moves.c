@@ -1,14 +1,14 @@
-/* The digits of a nest as moves, and back.
+/* The levels of a nest as moves, and back.
  *
- *   split a0 64             the innermost digit of the axis is cut: steps of 64 elements, and the digit
- * inside tile a0 6 a1 64         split a0 6, split a1 64, and both outer digits before both inner ones
- *   reorder a1.0 a0.0       these digits one after another, where the first of them stood
- *   thread a1.0             bindings; the outermost digits only are blocks for threads
+ *   split a0 64             splits the innermost level of the axis: steps of 64 elements, and a level inside
+ *   tile a0 6 a1 64         split a0 6, split a1 64, and both outer levels before both inner ones
+ *   reorder a1.0 a0.0       these levels in this order, where the first of them stood
+ *   thread a1.0             bindings; only the outermost levels are thread blocks
  *   unroll a0.1
  *   vector a1.2
  *
- * Axes are named from the outermost inwards, a0, a1, ...; the digits of an axis that is split are a0.0, a0.1,
- * ... Moves are separated by semicolons and begin from one serial digit for each axis. */
+ * Axes are named from the outermost inwards, a0, a1, ...; the levels of an axis that is split are a0.0, a0.1,
+ * ... Moves are separated by semicolons and begin from one serial level for each axis. */
 #include "loops.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static uint32_t levels_of(const loop_nest *n, uint32_t axis) {
   return count;
 }
 
-/* Which of its axis's digits it is, from the outermost. */
+/* The place of level d among those of its axis, from the outermost. */
 static uint32_t place_in_axis(const loop_nest *n, uint32_t d) {
   uint32_t place = 0;
   for (uint32_t i = 0; i < d; i++) place += n->levels[i].axis == n->levels[d].axis;
@@ -88,7 +88,7 @@ void loop_moves_tell(const loop_nest *n,
 
 /* reading */
 
-enum { SHOWN = 300 }; /* bytes of a move that an error repeats */
+enum { SHOWN = 300 }; /* bytes of a move that an error message repeats */
 
 typedef struct reader {
   loop_nest *n;
@@ -129,7 +129,7 @@ static bool read_axis(reader *r, uint32_t *axis) {
   return true;
 }
 
-/* Number of digit `place` of the axis; level_count when there is none. */
+/* Number of level `place` of the axis; level_count when there is none. */
 static uint32_t find_level(const loop_nest *n, uint32_t axis, int64_t place) {
   for (uint32_t d = 0; d < n->level_count; d++)
     if (n->levels[d].axis == axis && place-- == 0) return d;
@@ -150,7 +150,7 @@ static bool read_level(reader *r, uint32_t *level) {
   return *level < r->n->level_count;
 }
 
-/* The innermost digit of the axis, which goes in single elements, gets one around it. */
+/* The innermost level of the axis, of step 1, gets a level of `step` elements around it. */
 static bool split_axis(loop_nest *n, uint32_t axis, int64_t step) {
   uint32_t count = levels_of(n, axis), last = find_level(n, axis, count - 1);
   if (n->level_count == MAX_LEVELS || step < 2 || step > LOOP_MAX_STEP ||
@@ -170,7 +170,7 @@ static bool read_split(reader *r, uint32_t *axis) {
   return read_axis(r, axis) && read_number(r, &step) && split_axis(r->n, *axis, step);
 }
 
-/* These digits one after another, where the first of them stood. */
+/* Puts the wanted levels one after another, in this order, where the first of them stood. */
 static bool reorder(loop_nest *n, const uint32_t *wanted, uint32_t count) {
   loop_level now[MAX_LEVELS];
   bool taken[MAX_LEVELS] = {false};
@@ -185,7 +185,7 @@ static bool reorder(loop_nest *n, const uint32_t *wanted, uint32_t count) {
     if (!taken[d]) now[used++] = n->levels[d];
   }
   memcpy(n->levels, now, used * sizeof *now);
-  for (uint32_t d = 0; d < n->level_count; d++) /* an axis's digits stay in order */
+  for (uint32_t d = 0; d < n->level_count; d++) /* an axis's levels stay in order */
     for (uint32_t i = 0; i < d; i++)
       if (n->levels[i].axis == n->levels[d].axis && n->levels[i].step <= n->levels[d].step) return false;
   return true;
@@ -208,7 +208,7 @@ static uint32_t read_levels(reader *r, uint32_t *out) {
   }
 }
 
-/* A size is known only inside the axes that it depends on. */
+/* An extent is known only inside the loops of the axes that it depends on. */
 static bool knows_sizes(loop_nest *n) {
   for (uint32_t d = 1; d < n->level_count; d++)
     for (uint32_t i = 0; i < d; i++)
@@ -221,7 +221,7 @@ static bool is_group(const loop_nest *n, const loop_level *level) {
   return level->binding == IR_VECTOR && n->target->group_items > 0;
 }
 
-/* Does each work-item have elements side by side, which are copies? */
+/* Has each work-item contiguous elements: an unrolled level of step 1 inside this one? */
 static bool has_unrolled_inside(const loop_nest *n, uint32_t d) {
   const loop_level *level = &n->levels[d];
   uint32_t next = find_level(n, level->axis, place_in_axis(n, d) + 1);
@@ -229,8 +229,8 @@ static bool has_unrolled_inside(const loop_nest *n, uint32_t d) {
          n->levels[next].step == 1;
 }
 
-/* Blocks are the outermost digits; nothing that is ordered, or whose size other axes decide, is divided;
- * lanes need sizes that they fill. */
+/* Thread blocks are the outermost levels; an axis whose updates are ordered, or that other extents depend on,
+ * is not divided; lanes and unrolled levels need an extent that they fill. */
 const char *loop_moves_unsound(loop_nest *n) {
   int64_t items = 1;
   if (!knows_sizes(n)) return "the size of an axis depends on one further in";
@@ -294,7 +294,7 @@ static bool read_move(reader *r, size_t length) {
   return refuse_move(r, move, length, "there is no such move");
 }
 
-/* The axes have the lanes and copies that the digits say. */
+/* Sets lanes, unroll and contiguous_elements of the axes from the levels. */
 static void set_lanes_from_levels(loop_nest *n) {
   for (uint32_t a = 0; a < n->axis_count; a++)
     n->axes[a].lanes = n->axes[a].unroll = 1, n->axes[a].contiguous_elements = 0;

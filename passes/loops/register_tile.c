@@ -1,9 +1,10 @@
 /* The register tile of a contraction, and the order of the loops around it.
  *
- * The lanes run along one axis of the output, the columns; a load that they share is used again over rows: an
- * axis along which the shared loads move and those along the lanes do not. The tile is as many vectors wide
- * and rows high as there are registers for its sums. Axes along which both operands move stay outside; then
- * come the columns, so that what a tile reads of them stays in the cache while the loops go over the rows. */
+ * The lanes run along one axis of the output, the columns. A load that the lanes share is reused over rows:
+ * an axis along which the shared loads move and those along the lanes do not. The tile is as many vectors
+ * wide and rows high as there are registers for its sums. Axes along which both operands move stay outside;
+ * inside them come the columns, so that what a tile reads of the columns' operand stays in the cache while
+ * the loops go over the rows. */
 #include "loops.h"
 #include "passes/index/index.h"
 #include "passes/patterns/contraction.h"
@@ -11,9 +12,9 @@
 enum {
   MAX_LOADS = 256,
   WINDOW_ROWS = 4,
-  NARROWEST_PANEL = 2 * 16, /* bytes: two columns of the narrowest vectors (pass_tile_of) */
+  NARROWEST_PANEL = 2 * 16, /* bytes: two of the narrowest vectors (pass_tile_of) */
   ENOUGH_ROWS = 6,
-  MOST_ROWS = 12 /* as many as ways of the first-level cache: rows may be a power of two apart */
+  MOST_ROWS = 12 /* associativity of the L1 cache: rows may be a power of two apart */
 };
 
 bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride) {
@@ -29,7 +30,7 @@ bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, i
 static pass_tile tile_of(const loop_nest *n, ir_ref reduce) {
   const ir_node *r = ir_get(n->g, reduce);
   int64_t terms = 1, size;
-  for (uint32_t i = 1; i < r->nsrc; i++) { /* of argmax the first is no range, and it is no contraction */
+  for (uint32_t i = 1; i < r->nsrc; i++) { /* src[1] of argmax is no range */
     bool known =
         ir_op_of(n->g, r->src[i]) == IR_OP_RANGE && ir_is_const(n->g, ir_src(n->g, r->src[i], 0), &size);
     terms = known && terms <= INT32_MAX ? terms * size : 0;
@@ -42,15 +43,15 @@ int64_t loop_panel_step(const loop_nest *n, ir_ref reduce) {
   return NARROWEST_PANEL / (bytes ? bytes : 1);
 }
 
-/* Does a load that moves along the lanes move along range as well? */
+/* Does a load that moves along the lanes also move along range? */
 static bool moves_with(loop_nest *n, const ir_ref *loads, uint32_t count, ir_ref lane, ir_ref range) {
   for (uint32_t i = 0; i < count; i++)
     if (loop_depends(n->g, loads[i], lane) && loop_depends(n->g, loads[i], range)) return true;
   return false;
 }
 
-/* The axis of the rows: of those fit for it the one along which the shared loads make the smallest steps, of
- * those long enough for a tile if there are any. */
+/* The axis of the rows: of the axes along which no load of the lanes moves, those long enough for a tile if
+ * there are any, and of these the one along which the shared loads have the smallest stride. */
 static loop_axis *row_axis(loop_nest *n, const loop_axis *vector, const ir_ref *loads, uint32_t count) {
   loop_axis *best = NULL;
   int64_t least = INT64_MAX, stride, longest = 0;
@@ -81,7 +82,7 @@ static bool is_box(loop_nest *n) {
   return true;
 }
 
-/* The columns go in front of the axes that only the rows' operand moves along. */
+/* Moves the columns outside the axes along which only the rows' operand moves. */
 static void move_columns_out(loop_nest *n, uint32_t vector, const ir_ref *loads, uint32_t count) {
   uint32_t first = 0;
   while (first < vector && moves_with(n, loads, count, n->axes[vector].range, n->axes[first].range)) first++;
@@ -89,8 +90,8 @@ static void move_columns_out(loop_nest *n, uint32_t vector, const ir_ref *loads,
   n->order[first] = vector;
 }
 
-/* Without rows: an axis along which neighbours read the same elements, a window that a reduced range moves in
- * the same steps. Copies along it load these once. */
+/* Without rows: an axis along which neighbours read the same elements, a sliding window over which a reduced
+ * range moves with the same stride. Unrolled along that axis, these elements are loaded once. */
 static loop_axis *window_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce, const ir_ref *loads,
                               uint32_t count) {
   const ir_node *r = ir_get(n->g, reduce);
@@ -105,10 +106,11 @@ static loop_axis *window_axis(loop_nest *n, const loop_axis *vector, ir_ref redu
   return NULL;
 }
 
-/* At most `most` rows. Fewer are as fast while there are sums enough to wait for none, and while the columns
- * come from the second cache at no more than half of its speed, a row for 32 bytes per cycle; where they
- * leave no rest there is one tile to compile instead of two. Where rows overlap there is never a rest: of the
- * upper third the number that does least, a tile of r rows reading one vector of columns for each term. */
+/* Unrolls the rows, by `most` at most. Fewer rows are as fast while there are enough sums that none waits for
+ * another, and while the columns come from the L2 cache at no more than half of its speed, a row for 32 bytes
+ * per cycle; where they leave no remainder there is one tile to compile instead of two. Where rows overlap
+ * there is never a remainder: of the upper third the number that does least work, a tile of r rows reading
+ * one vector of columns for each term. */
 static void set_rows(loop_nest *n, loop_axis *row, int most, int columns) {
   enum { SUMS = 12, FEWEST = 4 };
   int64_t height = ir_bounds_of(n->g, row->extent).hi, known, least = INT64_MAX;
@@ -125,7 +127,8 @@ static void set_rows(loop_nest *n, loop_axis *row, int most, int columns) {
   }
 }
 
-/* Does every load make equal steps along the axis? Panels lie apart, and a tile must not cross them. */
+/* Has every load a constant stride along the axis? Packed panels lie apart, and a tile must not cross
+ * them. */
 static bool has_strides(loop_nest *n, const loop_axis *a, const ir_ref *loads, uint32_t count) {
   int64_t stride;
   for (uint32_t i = 0; i < count; i++)
@@ -133,7 +136,8 @@ static bool has_strides(loop_nest *n, const loop_axis *a, const ir_ref *loads, u
   return true;
 }
 
-/* Not packed: of few rows all in one tile, so that the columns are read once. */
+/* The columns of a tile whose operands are not packed: few rows are all in one tile, so that the columns'
+ * operand is read once. */
 static int tile_columns(loop_nest *n, const loop_axis *row, ir_ref reduce, int sums) {
   enum { FEWEST = 2 };
   int columns = pass_tile_of(n->target, ir_dtype_of(n->g, reduce), 0).columns;
@@ -141,7 +145,7 @@ static int tile_columns(loop_nest *n, const loop_axis *row, ir_ref reduce, int s
   return height * columns > sums && height * FEWEST <= sums ? sums / (int)height : columns;
 }
 
-/* At most `most` vectors side by side; all of a short row in one tile. */
+/* Vectors in a row of the tile, `most` at most; all of a short row in one tile. */
 static int fitting(const loop_nest *n, const loop_axis *vector, int most) {
   int64_t width = ir_bounds_of(n->g, vector->extent).hi, all = (width + vector->lanes - 1) / vector->lanes;
   bool exact = width % vector->lanes == 0;

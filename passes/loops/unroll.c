@@ -1,4 +1,4 @@
-/* Stores without reductions: which copies stand side by side, and where the lanes begin. */
+/* Stores without reductions: which axes are unrolled, and at which element vectors begin. */
 #include "loops.h"
 
 #include "ir/arith.h"
@@ -10,7 +10,7 @@ static bool may_step(loop_nest *n, const loop_axis *a) {
   return !loop_bounds_another(n, axis) && !loop_is_ordered(n, axis);
 }
 
-/* Does the size depend on the loops outside? */
+/* Does the extent depend on loops further out? */
 static bool varies(loop_nest *n, const loop_axis *a) {
   ir_ref range;
   return loop_find(n->g, a->extent, IR_OP_RANGE, &range, 1) > 0;
@@ -18,7 +18,7 @@ static bool varies(loop_nest *n, const loop_axis *a) {
 
 static bool is_store(const loop_nest *n) { return ir_op_of(n->g, n->store) == IR_OP_STORE; }
 
-/* Do all loads have neighbours side by side along the axis, or one element for all? */
+/* Are there loads, all contiguous along the axis or uniform? */
 static bool loads_unit_stride(loop_nest *n, const loop_axis *a) {
   ir_ref loads[MAX_FOUND];
   uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
@@ -46,9 +46,10 @@ loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes) {
   return NULL;
 }
 
-/* Elements of the axis whose tiles follow one another before those along rows that are written: a line's, so
- * that what is read is used up. More where few rows of the output are in one set of the first cache, because
- * they are short or go past it: then neighbouring lines are read together. */
+/* The block size of the axis: so many of its elements are done before the next tile along the rows that are
+ * stored. At least a cache line's elements, so that a line that was read is used up. More where few rows of
+ * the output fall into one set of the L1 cache, because rows are short or stores are non-temporal:
+ * neighbouring lines are then read together. */
 static int block_of(loop_nest *n, const loop_axis *a, int unroll, int bytes, bool streams) {
   enum { LINE = 64, TILES = 4 };
   int64_t row;
@@ -58,8 +59,8 @@ static int block_of(loop_nest *n, const loop_axis *a, int unroll, int bytes, boo
   return block > LINE / bytes ? block : LINE / bytes;
 }
 
-/* Lanes that gather along one axis what lies side by side along another (a transpose): with copies along that
- * other axis whole vectors are read, and turned in registers. */
+/* Lanes that gather along one axis what is contiguous along another (a transpose): with that other axis
+ * unrolled, whole vectors are loaded and transposed in registers. */
 static bool choose_tile(loop_nest *n, const loop_axis *vector, bool streams) {
   int unroll = n->target->registers / 2;
   if (unroll > vector->lanes) unroll = vector->lanes;
@@ -84,8 +85,8 @@ static bool choose_tile(loop_nest *n, const loop_axis *vector, bool streams) {
   return false;
 }
 
-/* Rows that are read backwards: several vectors at a time, which reads each group of lines together; memory
- * fetches ahead forwards. Half again as fast, where rows read forwards lose. */
+/* Rows that are read backwards: several vectors at a time, so that each group of cache lines is read
+ * together; hardware prefetchers fetch forwards. Half again as fast, where rows read forwards lose. */
 static void choose_backward(loop_nest *n, loop_axis *vector) {
   enum { TOGETHER = 8 };
   ir_ref loads[MAX_FOUND];
@@ -102,8 +103,8 @@ static void choose_backward(loop_nest *n, loop_axis *vector) {
   if (ir_bounds_of(n->g, vector->extent).hi >= 4 * unroll * vector->lanes) vector->unroll = unroll;
 }
 
-/* Quotients of positions that repeat after a few vectors: with as many copies they are numbers, and masks of
- * them constants. */
+/* Quotients of indices that repeat after a few vectors: unrolled as often they are constants, and so are
+ * masks made of them. */
 static void choose_repeated(loop_nest *n, loop_axis *vector) {
   ir_ref quotients[MAX_FOUND];
   uint32_t count = loop_find(n->g, n->store, IR_OP_FLOORDIV, quotients, MAX_FOUND);
@@ -122,7 +123,8 @@ static void choose_repeated(loop_nest *n, loop_axis *vector) {
   if (unroll <= LOOP_MOST_REPEATED && unroll * vector->lanes <= most) vector->unroll = (int)unroll;
 }
 
-/* Where rows of the output begin, in elements past a multiple of the lanes. */
+/* Where rows of the output begin, in elements past a multiple of the lanes: a number, or at different places,
+ * or not known. */
 enum { ANYWHERE = -1, UNKNOWN = -2 };
 
 static int term_begin(loop_nest *n, const loop_axis *vector, ir_ref term) {
@@ -133,7 +135,7 @@ static int term_begin(loop_nest *n, const loop_axis *vector, ir_ref term) {
   if (t->op == IR_OP_MUL && t->nsrc == 2 && ir_is_const(n->g, t->src[1], &value))
     return value % lanes ? ANYWHERE : 0;
   for (uint32_t a = 0; a < n->axis_count; a++)
-    if (term == n->axes[a].range && n->axes[a].unroll > 1) return 0; /* copies that alternate */
+    if (term == n->axes[a].range && n->axes[a].unroll > 1) return 0; /* interleaved values */
   return t->op == IR_OP_RANGE ? ANYWHERE : UNKNOWN;
 }
 
@@ -150,9 +152,9 @@ static int row_begin(loop_nest *n, const loop_axis *vector) {
   return at == UNKNOWN ? UNKNOWN : at % vector->lanes;
 }
 
-/* Stores that go past the caches want whole vectors at multiples of their size: these begin where all rows
- * have them. Where rows begin anywhere nothing is gained; where sizes are not known it is seen when storing.
- */
+/* Non-temporal stores want whole, aligned vectors: vectors begin at an element where those of all rows are
+ * aligned. Where rows begin anywhere nothing is gained, and the store becomes an ordinary one; where sizes
+ * are not known the alignment is tested when storing. */
 static bool choose_stream(loop_nest *n, loop_axis *vector) {
   const ir_node *store = ir_get(n->g, n->store);
   if (!ir_arg_mode(store)) return false;
@@ -163,7 +165,7 @@ static bool choose_stream(loop_nest *n, loop_axis *vector) {
   return false;
 }
 
-/* Rows of a few vectors: no loop. */
+/* Rows of a few vectors are fully unrolled. */
 static void choose_short(loop_nest *n, loop_axis *vector) {
   enum { MOST = 4 };
   int64_t size;
@@ -171,8 +173,9 @@ static void choose_short(loop_nest *n, loop_axis *vector) {
     vector->unroll = (int)(size / vector->lanes);
 }
 
-/* A few short rows, in copies as well: memory fetches ahead for loads that step evenly, and those of a loop
- * of two or three rounds inside another do not. A tenth less time for what comes from memory. */
+/* A few short rows are fully unrolled as well: hardware prefetchers follow loads of an even stride, but not
+ * those of a loop of two or three iterations inside another. A tenth less time for data that comes from
+ * memory. */
 static void choose_few_rows(loop_nest *n, const loop_axis *vector) {
   enum { MOST_ROWS = 4, MOST_UNROLL = 16 };
   loop_axis *rows = NULL;
@@ -188,8 +191,8 @@ static void choose_few_rows(loop_nest *n, const loop_axis *vector) {
     rows->unroll = (int)size;
 }
 
-/* Not where they depend on what is written, nor where they are read at the place that is stored to: such a
- * kernel can write over what it reads. */
+/* Not where elements depend on the output, nor where they are loaded at the index that is stored to: such a
+ * kernel can overwrite its input. */
 bool loop_is_repeatable(loop_nest *n) {
   ir_ref loads[MAX_FOUND];
   const ir_node *store = ir_get(n->g, n->store);
@@ -205,9 +208,8 @@ void loop_choose_unroll(loop_nest *n, loop_axis *vector) {
   if (!is_store(n)) return;
   bool streams = choose_stream(n, vector), repeatable = loop_is_repeatable(n), alternating = false;
   for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++)
-    a->overlaps = repeatable && (a != vector || !streams); /* lines past the caches are not written twice */
-  for (uint32_t a = 0; a < n->axis_count; a++)
-    alternating |= n->axes[a].unroll > 1; /* chosen with the lanes */
+    a->overlaps = repeatable && (a != vector || !streams); /* non-temporal lines are not stored twice */
+  for (uint32_t a = 0; a < n->axis_count; a++) alternating |= n->axes[a].unroll > 1; /* by loop_alternating */
   if (!alternating && choose_tile(n, vector, streams)) return;
   if (!alternating) choose_backward(n, vector);
   if (vector->unroll == 1) choose_repeated(n, vector);

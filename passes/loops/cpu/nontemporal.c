@@ -1,15 +1,16 @@
-/* Which accesses go past the caches, in a kernel that moves more than the last cache holds.
+/* Which accesses are non-temporal (bypass the caches), in a kernel that moves more than the last-level cache
+ * holds.
  *
- * Stores: those of a large output. What such a store writes would be gone from the cache before anything
- * reads it, and each line would have been fetched from memory first. An output that fits stays where the next
- * kernel finds it, even if the inputs do not fit; of one that does not, a quarter stays there if little is
- * read that could push it out again (a tenth less time with two threads; a tenth more where much is read).
+ * Stores: those of a large output. The lines of ordinary stores would be evicted before anything reads them,
+ * and each would have been fetched from memory first. An output that fits stays where the next kernel finds
+ * it, even if the inputs do not fit; of one that does not, a quarter stays there if little is read that could
+ * evict it (a tenth less time with two threads; a tenth more where much is read).
  *
- * Loads: of a large parameter whose elements a sum, or another reduction by value, reads one after the other
- * and nothing else in the kernel reads. What is fetched ahead past the caches pushes nothing else out of
- * them, which for a victim cache is traffic, too: sums over 256 MiB take 3 to 7 % less time. Not where the
- * store goes past the caches as well, since there rows are short; nor down columns, which takes a quarter
- * more; nor before a search, which fetches further ahead.
+ * Loads: of a large parameter whose elements a sum, or another reduction by value, reads in sequence and
+ * nothing else in the kernel reads. A non-temporal prefetch evicts nothing else from the caches, and with a
+ * victim cache evictions are traffic, too: sums over 256 MiB take 3 to 7 % less time. Not where the store is
+ * non-temporal as well, since rows are short there; nor down columns, which takes a quarter more; nor before
+ * a search (argmax, argmin), which prefetches further ahead.
  *
  * Groups of work-items have no such accesses. */
 #include "cpu.h"
@@ -18,7 +19,7 @@
 
 enum { MAX_FOUND = 1024, MAX_LOADS = 64, AHEAD = 2 << 10 };
 
-/* At least so many. */
+/* A lower bound of the parameter's bytes. */
 static int64_t bytes_of(ir_graph *g, ir_ref param) {
   int64_t count = ir_bounds_of(g, ir_src(g, param, 0)).lo;
   return count > 0 && count < INT64_MAX / 64 ? count * ir_dtypes[ir_dtype_of(g, param)].bytes : 0;
@@ -30,14 +31,14 @@ static bool is_stored(const ir_graph *g, const loop_stores *stores, ir_ref param
   return stored;
 }
 
-/* How an output is stored by a kernel that moves more than the last cache holds. */
+/* How a kernel that moves more than the last-level cache holds stores an output. */
 static int64_t mode_of(const ir_target *target, int64_t output, int64_t inputs) {
   if (output <= target->l3_bytes / 2) return IR_NO_STREAM;
   bool stays = inputs <= target->l3_bytes / 4 && output / 4 <= target->l3_bytes / 2;
   return stays ? IR_STREAM_MOST : IR_STREAM;
 }
 
-/* Is the range the last one of a reduction by value? */
+/* Is the range the last one of a reduction by value, not argmax or argmin? */
 static bool is_summed(ir_graph *g, ir_ref store, ir_ref range) {
   ir_ref found[MAX_FOUND];
   uint32_t count = loop_find(g, store, IR_OP_REDUCE, found, MAX_FOUND);
@@ -49,7 +50,7 @@ static bool is_summed(ir_graph *g, ir_ref store, ir_ref range) {
   return false;
 }
 
-/* Is another element read in each position of all ranges of the store, one after the other along a sum? */
+/* Is another element read at each iteration point of the store's ranges, in sequence along a sum? */
 static bool is_swept(ir_graph *g, ir_ref store, ir_ref load) {
   ir_ref ranges[MAX_FOUND_RANGES];
   uint32_t count = loop_find(g, store, IR_OP_RANGE, ranges, MAX_FOUND_RANGES);
@@ -69,7 +70,7 @@ static bool is_only_reader(ir_graph *g, const ir_ref *all, uint32_t count, ir_re
   return readers == 1;
 }
 
-/* The store, with large parameters that it sums up fetched ahead past the caches. */
+/* The store, with non-temporal prefetches of large parameters that it sums up. */
 static ir_ref fetch_past(ir_graph *g, const ir_target *target, ir_ref store, const ir_ref *all,
                          uint32_t count) {
   ir_ref loads[MAX_LOADS], made[MAX_LOADS];

@@ -1,28 +1,28 @@
-/* Fetching ahead in slabs. Statements of a slab go over the same rows one after the other: the first one that
- * reads a row of a parameter waits for memory, those after it compute on what the cache holds by then, and
- * memory idles meanwhile. So where a row is read again, the same place some rows further on is fetched.
- * Memory that prefetchers of the processor would have reached anyway is not fetched twice; a place behind the
- * end does nothing.
+/* Prefetching in fused row groups. The statements of a group go over the same rows one after the other: the
+ * first one that reads a row of a parameter waits for memory, those after it compute on what the cache holds
+ * by then, and memory idles meanwhile. So where a row is read a second time, the same place some rows further
+ * on is prefetched. Lines that hardware prefetchers would have reached anyway are not fetched twice; a
+ * prefetch past the end does nothing.
  *
- * Measured on a softmax of rows of 4 KiB: a quarter less time with two rows ahead. Where a slab stores no
- * rows the first cache has room for nearly as many again: for variances of blocks of 12 KiB, 1 3/4 blocks
- * ahead are a tenth less time than one, three, with which they push each other out, a fifth more; and a
- * tenth less than where the first reader fetches as well.
+ * Measured on a softmax of rows of 4 KiB: a quarter less time with two rows ahead. Where a group stores no
+ * rows the L1 cache has room for nearly as many again: for variances of blocks of 12 KiB, 1 3/4 blocks ahead
+ * take a tenth less time than one; three, which evict one another, take a fifth more; and 1 3/4 take a tenth
+ * less than where the first reader prefetches as well.
  *
- * Loops that go over memory in one sweep gain nothing while they compute little: the processor sees many
- * elements ahead by itself. Where copies of a long chain of operations stand side by side it sees only the
- * next few, and what memory delivers in the time that it takes to answer is fetched: a tanh takes 8 % less.
+ * Loops that sweep over memory once gain nothing while they compute little: the processor looks many elements
+ * ahead by itself. Where a long chain of operations is unrolled it sees only the next few elements, and the
+ * loop prefetches what memory delivers during its latency: a tanh takes 8 % less.
  *
- * A search for a position ends each row with a long chain of comparisons between lanes, during which nothing
- * more is asked of memory: it fetches ahead, too, a tenth less time for rows of 16 KiB. Sums gain from what
- * goes past the caches only (nontemporal.c). */
+ * A search for an index ends each row with a long chain of comparisons between lanes, during which nothing
+ * more is asked of memory: it prefetches, too, a tenth less time for rows of 16 KiB. Sums gain from
+ * non-temporal prefetches only (nontemporal.c). */
 #include "cpu.h"
 
 #include "passes/index/index.h"
 
 enum { LEAST_ROW = 512, MOST_ROW = 32 << 10, AHEAD = 8 << 10, MAX_LOADS = 64 };
 
-/* The index in all rounds but a last one that begins earlier, so that it has as many rows. */
+/* The index in all iterations but a last one that begins further back, so that it has as many rows. */
 static ir_ref unless_last(ir_graph *g, ir_ref index, ir_ref range) {
   ir_ref least;
   if (loop_find(g, index, IR_OP_MIN, &least, 1) == 0) return index;
@@ -30,7 +30,7 @@ static ir_ref unless_last(ir_graph *g, ir_ref index, ir_ref range) {
   return pass_substitute(g, index, &least, &first, 1);
 }
 
-/* Elements from a row to the one that is fetched; 0: none is. */
+/* Elements from a row to the one that is prefetched; 0: none is. */
 static int64_t elements_ahead(const loop_nest *n, ir_ref load) {
   ir_graph *g = n->g;
   const ir_node *l = ir_get(g, load);
@@ -63,7 +63,7 @@ ir_ref loop_load_ahead(ir_graph *g, ir_ref load, int64_t elements, int64_t strea
                  (ir_ref[]){l->src[0], l->src[1], l->src[2], l->src[3]}, 4);
 }
 
-/* Do the stores leave more than a few values for each row? */
+/* Does a store write more than one value for each iteration of the shared loops? */
 static bool write_rows(const loop_nest *n, const ir_ref *stores, uint32_t count) {
   ir_graph *g = n->g;
   ir_ref ranges[MAX_FOUND_RANGES];
@@ -99,7 +99,7 @@ ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t count
   return used ? pass_substitute(g, stores[at], loads, made, used) : stores[at];
 }
 
-/* Are the parameter's elements read one after the other along the range, and too many for a core's caches? */
+/* Does the load read a parameter in sequence along the range, one too large for the L2 cache? */
 static bool is_swept(const loop_nest *n, ir_ref range, ir_ref load) {
   ir_graph *g = n->g;
   const ir_node *l = ir_get(g, load);

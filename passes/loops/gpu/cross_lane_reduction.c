@@ -1,28 +1,27 @@
-/* Reductions that several work-items of a group share, each of which reduces every so manieth term and leaves
- * what it has in a local; then a work-item for each result reduces those. Two stores that share a loop over
- * the groups come of it.
+/* Cross-lane reductions. P work-items of a group compute each result: item p reduces the terms p, p + P, ...
+ * and stores its partial result in a local. One work-item for each result then reduces the P partial results.
+ * So a store becomes two, which share a loop over the groups.
  *
- *   rows      terms that lie side by side, and are too few for a group to each result: neighbours read
- *             neighbouring terms, and a group takes several rows
- *   columns   results that lie side by side, and are too few for a work-item to each: neighbours read
- *             neighbouring results, and several such rows of work-items share the terms
+ *   rows      contiguous terms, too few for a group for each result: neighbours read neighbouring terms,
+ *             and a group has several rows
+ *   columns   contiguous results, too few for a work-item for each: neighbours read neighbouring results,
+ *             and several such rows of work-items divide the terms among them
  *
- * A sum of p parts of n terms makes no more roundings than one of n * p terms, in runs as in
- * passes/loops/reduce.c.
- */
+ * A sum of P partial results of n terms makes no more roundings than one of n * P terms, in runs as in
+ * passes/loops/reduce.c. */
 #include "gpu.h"
 
 #include "passes/index/index.h"
 #include "passes/patterns/identity.h"
 
 enum {
-  SHORT = 64, /* rows of fewer terms have fewer parts */
+  SHORT = 64, /* rows of fewer terms have FEW_ITEMS_EACH work-items */
   FEW_ITEMS_EACH = 8,
   ITEMS_EACH = 16,
   FEWEST_TERMS = 32,
   MOST_TERMS = 1024, /* of a row */
   LONG = 512,
-  NARROW = 32, /* columns that are read together at full speed */
+  NARROW = 32, /* columns that are read at full bandwidth */
   ENOUGH_GROUPS = 256,
   MAX_LOADS = 64,
   PAD = 1
@@ -30,14 +29,14 @@ enum {
 
 typedef struct item_reduction {
   loop_nest n;
-  ir_ref reduce, range; /* a REDUCE, and that which it reduces over */
+  ir_ref reduce, range; /* a REDUCE, and the range that it reduces over */
   bool columns;
-  int64_t terms, items_each, results; /* of the group */
+  int64_t terms, items_each, results; /* of the reduction; work-items for each result; results of the group */
   uint32_t axis;                      /* of the results */
   ir_ref iteration, start[MAX_NEST];
 } item_reduction;
 
-/* The one reduction, over one range; none of its loads says where another one reads. */
+/* Finds the only reduction, over one range. No load below it may give the index of another one. */
 static bool find_reduction(item_reduction *s) {
   loop_nest *n = &s->n;
   ir_ref found[2], loads[MAX_LOADS], inner[2];
@@ -55,7 +54,8 @@ static bool find_reduction(item_reduction *s) {
   return count > 0 && count < MAX_LOADS && !loop_find(n->g, r->src[0], IR_OP_BOUND, inner, 1);
 }
 
-/* Is there work for enough groups? More than that need no columns in parts. */
+/* Are there enough groups? Columns are divided among work-items only where there are not, rows only where
+ * there are. */
 static bool has_groups(const item_reduction *s, int64_t size) {
   const loop_nest *n = &s->n;
   int64_t groups = 1, each = s->columns ? (int64_t)s->results * s->items_each : s->results;
@@ -64,7 +64,8 @@ static bool has_groups(const item_reduction *s, int64_t size) {
   return groups >= ENOUGH_GROUPS;
 }
 
-/* A product with rows: groups take tiles of it, unless these are few and each has very much to add. */
+/* A product with rows: groups compute tiles of it, unless these are few and each has very many terms to
+ * add. */
 static bool is_tiled(item_reduction *s) {
   enum { TILE = 32, ENOUGH_TILES = 64 }; /* rows and columns of the smallest */
   loop_nest *n = &s->n;
@@ -97,7 +98,8 @@ static bool plan_reduction(item_reduction *s) {
          (size % s->results == 0 || loop_is_repeatable(n));
 }
 
-/* A round for each group. The last one of the axis begins so that it ends with the axis. */
+/* An iteration for each group. The last one along the axis begins further back, so that it ends with the
+ * axis. */
 static void start_iterations(item_reduction *s) {
   loop_nest *n = &s->n;
   ir_graph *g = n->g;
@@ -137,8 +139,8 @@ static int64_t local_size(const item_reduction *s) {
   return s->columns ? s->items_each * s->results : s->results * (s->items_each + PAD);
 }
 
-/* Ranges over results and parts, those that lie side by side numbered last, and where they are in the local.
- */
+/* Fresh ranges over results and over the work-items of each, the contiguous one numbered last, and the index
+ * in the local. */
 static ir_ref place_of(item_reduction *s, ir_ref *result, ir_ref *item) {
   loop_nest *n = &s->n;
   ir_graph *g = n->g;
@@ -150,7 +152,7 @@ static ir_ref place_of(item_reduction *s, ir_ref *result, ir_ref *item) {
                     : pass_add(g, pass_mul_int(g, *result, s->items_each + PAD), *item);
 }
 
-/* A part of each result, into the local. */
+/* Stores the partial results in the local. */
 static ir_ref partial_results(item_reduction *s, ir_ref local) {
   loop_nest *n = &s->n;
   ir_graph *g = n->g;
@@ -165,7 +167,7 @@ static ir_ref partial_results(item_reduction *s, ir_ref local) {
   return value ? ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){local, at, value}, 3) : 0;
 }
 
-/* The store, of each result's parts. */
+/* The store, with each result reduced from its partial results. */
 static ir_ref results_of(item_reduction *s, ir_ref local) {
   loop_nest *n = &s->n;
   ir_graph *g = n->g;

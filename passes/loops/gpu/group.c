@@ -1,28 +1,28 @@
 /* Lanes that are the work-items of a group, and what each group does.
  *
- *   elementwise   a block of one axis: work-items along the axis that is side by side in memory on most
- *                 traffic, and copies for each, a group's width apart, so that neighbours always read and
- *                 write what is side by side. An axis shorter than a group is made one with those around it,
- *                 and the positions along each are divided out of the work-item's number
- *   reductions    of neighbours in memory: a group for each result, work-items along the terms; else, and of
+ *   elementwise   a block of one axis: work-items along the axis along which most accesses are contiguous,
+ *                 with unrolled elements a group's width apart, so that neighbours access adjacent elements.
+ *                 An axis shorter than a group is collapsed with those around it, and the index along each
+ *                 of them is divided out of the work-item's number
+ *   reductions    of contiguous terms: a group for each result, work-items along the terms; else, and of
  *                 few terms, work-items along the results
- *   products      a tile of rows and columns: work-items along both, copies along both for each
+ *   products      a tile of rows and columns: work-items along both, unrolled along both
  *
- * All that is not within a group is an axis of groups, of which there are to be enough for all units; no
- * more than one group's worth is given to a group as long as there are not. */
+ * All that is not within a group is an axis of groups. There should be enough groups for all compute units;
+ * as long as there are not, the work-items of a group get no more elements. */
 #include "gpu.h"
 
 enum {
   MAX_FOUND = 512,
-  GROUP = 256, /* work-items that hide the time of memory */
-  NARROW = 32, /* work-items that run together on most devices */
+  GROUP = 256, /* work-items that hide memory latency */
+  NARROW = 32, /* work-items that run in lockstep on most devices */
   ENOUGH_GROUPS = 512,
   MOST_UNROLL = 8,
   SIDE_UNROLL = 8,   /* of a product's rows and columns: sums in registers */
-  CONTIGUOUS = 4,    /* of these side by side */
+  CONTIGUOUS = 4,    /* contiguous width of these */
   MOST_THREADS = 8,  /* axes of groups */
-  WASTE = 8,         /* one part in so many of the work-items may have nothing to do */
-  FEW_TERMS = NARROW /* that one work-item adds up */
+  WASTE = 8,         /* at most 1/WASTE of the work-items may have nothing to do */
+  FEW_TERMS = NARROW /* terms that one work-item adds up */
 };
 
 int loop_group_size(const loop_nest *n) {
@@ -30,7 +30,7 @@ int loop_group_size(const loop_nest *n) {
   return n->target->group_items < most ? n->target->group_items : most;
 }
 
-/* Two areas of a value of 8 bytes for each, and a flag (codegen/opencl/group.c). */
+/* Two areas of a value of 8 bytes for each work-item, and a flag (codegen/opencl/group.c). */
 int64_t loop_exchange_bytes(const ir_target *target) {
   enum { EACH = 16, FLAG = 8 };
   return target->group_items
@@ -48,7 +48,7 @@ static bool may_map_items(loop_nest *n, uint32_t axis) {
 
 static int64_t saturated(int64_t a, int64_t b) { return b > 0 && a > LOOP_MUCH / b ? LOOP_MUCH : a * b; }
 
-/* Groups along all other axes. */
+/* The number of groups if each iteration of all other axes has its own. */
 static int64_t groups_of_other_axes(const loop_nest *n, const loop_axis *axis) {
   int64_t groups = 1;
   for (const loop_axis *a = n->axes; a < n->axes + n->axis_count; a++)
@@ -62,8 +62,8 @@ static bool is_local(const ir_graph *g, ir_ref access) {
   return ir_op_of(g, ir_src(g, access, 0)) == IR_OP_LOCAL;
 }
 
-/* How well neighbouring work-items along the axis suit an access: side by side well, spread badly. Of locals
- * it matters less. */
+/* How well neighbouring work-items along the axis suit an access: contiguous well, scattered badly. For
+ * locals it matters less. */
 static int access_score(loop_nest *n, ir_ref access, ir_ref range, int weight) {
   int64_t stride;
   bool known = loop_stride(n->g, ir_src(n->g, access, 1), range, &stride);
@@ -72,8 +72,7 @@ static int access_score(loop_nest *n, ir_ref access, ir_ref range, int weight) {
   return known && (stride == 1 || stride == -1) ? weight : -weight;
 }
 
-/* The axis along which most of what is read and written lies side by side; of equal ones that of the writes.
- */
+/* The axis along which most accesses are contiguous; the store weighs more than a load. */
 static uint32_t contiguous_axis(loop_nest *n) {
   enum { WRITTEN = 5, READ = 4 };
   ir_ref loads[MAX_FOUND];
@@ -94,7 +93,8 @@ static bool is_wasteful(const loop_nest *n, const loop_axis *a, int64_t lanes) {
   return filled - size > filled / WASTE;
 }
 
-/* An axis that fills no group is made one with the axis outside. Returns where it is then. */
+/* Collapses an axis that fills no group with the axes outside it. Returns the number of the resulting
+ * axis. */
 static uint32_t joined(loop_nest *n, uint32_t axis, int64_t lanes) {
   while (axis > 0 && most_elements(n, &n->axes[axis]) < lanes * WASTE &&
          is_wasteful(n, &n->axes[axis], lanes)) {
@@ -109,14 +109,14 @@ static uint32_t joined(loop_nest *n, uint32_t axis, int64_t lanes) {
   return axis;
 }
 
-/* A power of two of work-items, no more than needed for all of the axis. */
+/* Sets a power of two of work-items, no more than all of the axis needs. */
 static void set_items(loop_nest *n, loop_axis *a, int64_t lanes) {
   while (lanes > 1 && lanes / 2 >= most_elements(n, a)) lanes /= 2;
   a->lanes = (int)lanes;
 }
 
 static void choose_elements(loop_nest *n) {
-  enum { MANY = 16 }; /* steps of which one more is little */
+  enum { MANY = 16 }; /* of so many steps, one more matters little */
   int64_t size = loop_group_size(n);
   uint32_t axis = contiguous_axis(n);
   if (axis == n->axis_count) return;
@@ -131,12 +131,12 @@ static void choose_elements(loop_nest *n) {
     unroll *= 2;
   bool few = blocks > 0 && most_elements(n, a) == blocks * a->lanes && blocks <= MOST_UNROLL &&
              blocks * bytes <= n->target->vector_bytes && !is_outermost(n);
-  a->unroll = few ? (int)blocks : unroll; /* all of them, inside a group's round */
+  a->unroll = few ? (int)blocks : unroll; /* all of them, inside an iteration of a group */
   bool repeatable = ir_op_of(n->g, n->store) == IR_OP_STORE && loop_is_repeatable(n);
   for (uint32_t i = 0; i < n->axis_count; i++) n->axes[i].overlaps = repeatable;
 }
 
-/* Results that lie side by side, a work-item for each; where there are few, in more and smaller groups. */
+/* Contiguous results, a work-item for each; where there are few, in more and smaller groups. */
 static void choose_results(loop_nest *n) {
   int64_t size = loop_group_size(n);
   uint32_t axis = contiguous_axis(n);
@@ -152,7 +152,7 @@ static void choose_results(loop_nest *n) {
 
 /* products */
 
-/* The tile of a group: along each side so many work-items, and copies for each of them. */
+/* The tile of a group: along each side the work-items, and the unroll factor of each. */
 typedef struct group_tile {
   int64_t rows, columns; /* of the whole result */
   int row_items, column_items, row_unroll, column_unroll;
@@ -165,18 +165,18 @@ static int64_t groups_of(const group_tile *t) {
                    tiles(t->columns, t->column_items * t->column_unroll));
 }
 
-/* Is a side of so many work-items and copies twice as long as what it covers? */
+/* Is a side of so many work-items and unrolled values twice as long as the axis? */
 static bool is_long(int64_t size, int items, int unroll) { return items * unroll / 2 >= size; }
 
-/* As near a square as work-items make it, with as many copies along both sides as registers hold sums; a side
- * that is longer than the result gives its work-items to the other one, then the copies go. Smaller while
- * there are few groups. */
+/* As near a square as work-items make it, unrolled along both sides as far as registers hold sums. A side
+ * that is longer than the result is halved: first its unroll factor, then its work-items, those of rows going
+ * to the columns. Smaller unroll factors while there are few groups. */
 static group_tile choose_group_tile(const loop_nest *n, int64_t rows, int64_t columns, int64_t batch) {
   enum { FEWEST = 2 };
   int items = loop_group_size(n);
   group_tile t = {rows, columns, 1, items, SIDE_UNROLL, SIDE_UNROLL};
   while (t.column_items > t.row_items) t.column_items /= 2, t.row_items *= 2;
-  if (t.column_items < t.row_items) t.column_items *= 2, t.row_items /= 2; /* rows are read by all */
+  if (t.column_items < t.row_items) t.column_items *= 2, t.row_items /= 2; /* wide rather than high */
   while (t.row_items > 1 && is_long(rows, t.row_items, t.row_unroll)) {
     if (t.row_unroll > FEWEST) t.row_unroll /= 2;
     else t.row_items /= 2, t.column_items *= 2;
@@ -192,7 +192,8 @@ static group_tile choose_group_tile(const loop_nest *n, int64_t rows, int64_t co
   return t;
 }
 
-/* Copies side by side are read together from a local. They need a tile that is whole everywhere. */
+/* The contiguous width of unrolled elements, which are read together from a local; 0 where some tile of the
+ * axis is not whole. */
 static int contiguous_unroll(const loop_nest *n, const loop_axis *a) {
   int64_t size, tile = (int64_t)a->lanes * a->unroll;
   bool whole = ir_is_const(n->g, a->extent, &size) && size >= tile && (a->overlaps || size % tile == 0);
@@ -221,7 +222,7 @@ static bool choose_product(loop_nest *n, ir_ref reduce) {
   return true;
 }
 
-/* Do the terms lie side by side, and are they many? */
+/* Are the terms contiguous, rather than the results, and are they many? */
 static bool has_contiguous_terms(loop_nest *n, ir_ref reduce, uint32_t results) {
   const ir_node *r = ir_get(n->g, reduce);
   ir_ref last = r->src[r->nsrc - 1];
@@ -248,7 +249,7 @@ void loop_choose_group(loop_nest *n) {
 void loop_bind_groups(loop_nest *n) {
   for (uint32_t d = 0; d < n->level_count && d < n->axis_count && d < MOST_THREADS; d++) {
     if (n->levels[d].binding != IR_SERIAL || !loop_may_thread(n, n->levels[d].axis)) return;
-    if (d > 0 && n->has_locals) return; /* rounds are the outermost axis */
+    if (d > 0 && n->has_locals) return; /* the iterations of a group are the outermost axis */
     n->levels[d].binding = IR_THREAD;
   }
 }

@@ -1,12 +1,12 @@
-/* Products of f16 or bf16 on targets with matrix instructions: the tile of a group. Work-items that run
- * together are rows of four: each has rows of the tile as far apart as there are such rows, and pairs of
+/* Products of f16 or bf16 on targets with matrix instructions: the tile of a group. The work-items of a
+ * sub-group form rows of four: each has rows of the tile as far apart as there are such rows, and pairs of
  * neighbouring columns, so that of every 16 rows and 8 columns each work-item has the four sums that the
  * instruction gives it (codegen/opencl/matrix.c).
  *
- * The instruction may cut off what it adds up where the f32 sum it gives ends, at terms as large as the
- * largest: an error of up to 2u of it for each term, and 2u of each sum. So a slab's sum begins with zero,
- * and is added to that of the slabs before, rounded to nearest: of k terms, slabs of s of them, the error is
- * below (2.25 s + k/s) u of the sum of absolute products, and within k u of it where k is at least
+ * The instruction may truncate each addend where an f32 as large as the largest addend ends: an error of up
+ * to 2u of that one for each term, and 2u of each sum. So the sum of a K block begins with zero, and is added
+ * to the sum of the K blocks before it, rounded to nearest: of k terms, in K blocks of s of them, the error
+ * is below (2.25 s + k/s) u of the sum of absolute products, and within k u of it where k is at least
  * MATRIX_FEWEST_TERMS and s at most MATRIX_TERMS. */
 #include "gpu.h"
 
@@ -41,14 +41,14 @@ bool loop_is_matrix_tile(const loop_nest *n, const loop_axis *row, const loop_ax
          row->unroll % PAIR == 0 && column->unroll % PAIR == 0;
 }
 
-/* Is the tile whole everywhere? */
+/* Is the tile whole everywhere: is there no remainder along the axis? */
 static bool is_whole(const loop_nest *n, const loop_axis *a, int64_t tile) {
   int64_t size;
   return ir_is_const(n->g, a->extent, &size) && size >= tile && (a->overlaps || size % tile == 0);
 }
 
-/* Eight rows, of any eight terms or of one after the other, are in different banks 16 bytes at a time, or two
- * by two where lines of a tile eight wide are read. */
+/* Lines are padded against bank conflicts: eight rows, of any eight terms or of one after the other, are in
+ * different banks 16 bytes at a time, or two by two where lines of a tile eight wide are read. */
 int64_t loop_matrix_pitch(int64_t width, bool transposed) {
   return (transposed ? width : MATRIX_TERMS) + PAD;
 }
@@ -57,7 +57,7 @@ int64_t loop_matrix_elements(int64_t width, bool transposed) {
   return (transposed ? MATRIX_TERMS : width) * loop_matrix_pitch(width, transposed);
 }
 
-/* Have the locals of a tile room, whichever way its sides lie? */
+/* Is there room for the locals of a tile, whichever sides are transposed? */
 static bool has_room(const loop_nest *n, int64_t rows, int64_t columns) {
   const int64_t width[] = {rows, columns};
   int64_t elements = 0;
@@ -68,8 +68,8 @@ static bool has_room(const loop_nest *n, int64_t rows, int64_t columns) {
   return elements * ir_dtypes[IR_BF16].bytes <= n->target->local_bytes - n->locals->bytes;
 }
 
-/* Is there little to a result but its sum? What else a work-item has to hold of each, or to compute, there is
- * no room for in its registers beside many sums. */
+/* Is a result little more than its sum? Beside many sums a work-item's registers have no room for other
+ * values of each result, nor for computing them. */
 static bool is_bare(const loop_nest *n, ir_ref reduce, const loop_axis *row, const loop_axis *column) {
   enum { FEW = 4, MOST = 32 };
   ir_ref todo[MOST] = {ir_src(n->g, n->store, 2)};
@@ -85,7 +85,7 @@ static bool is_bare(const loop_nest *n, ir_ref reduce, const loop_axis *row, con
   return true;
 }
 
-/* Are there whole slabs of terms? */
+/* Is the number of terms a multiple of that of a K block? */
 static bool has_whole_k_blocks(const loop_nest *n, ir_ref reduce) {
   const ir_node *r = ir_get(n->g, reduce);
   int64_t terms = 1, size;
@@ -106,7 +106,7 @@ bool loop_choose_matrix(loop_nest *n, ir_ref reduce, loop_axis *row, loop_axis *
     else row_items /= 2;
   if (rows < row_items * row_unroll) row_unroll = PAIR;
   while (column_unroll > PAIR && columns < COLUMN_ITEMS * column_unroll) column_unroll /= 2;
-  for (;;) { /* smaller while there are few groups, or it has no room */
+  for (;;) { /* smaller while there are few groups, or there is no room */
     int64_t height = (int64_t)row_items * row_unroll, width = (int64_t)COLUMN_ITEMS * column_unroll;
     bool room = has_room(n, height, width);
     if (rows * columns / (height * width) >= ENOUGH / batch && room) break;
@@ -126,9 +126,9 @@ bool loop_choose_matrix(loop_nest *n, ir_ref reduce, loop_axis *row, loop_axis *
   return true;
 }
 
-/* Elements that lie side by side in memory are taken `unit` at a time, in order of work-items. Where they are
- * terms of rows that are 20 words apart in the local, neighbours take what is four rows further on: so the
- * stores of those that run together are to different banks. */
+/* Contiguous elements in memory are staged one unit at a time, in order of work-items. Where lines are the
+ * terms of rows, 20 words apart in the local, neighbours stage rows that are four apart: so the stores of
+ * work-items that run in lockstep go to different banks. */
 ir_ref loop_matrix_unit(ir_graph *g, ir_ref copy, ir_ref item, int items, int64_t units, bool terms,
                         ir_ref *line) {
   enum { ROWS = 8, APART = 4 };

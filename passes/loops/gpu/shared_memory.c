@@ -1,10 +1,10 @@
-/* What groups of work-items read through their locals.
+/* Shared-memory staging: what groups of work-items read through their locals.
  *
- * A store whose neighbours read what lies apart, but side by side along another axis (a transpose), reads and
- * writes in pieces of one element whichever of the two the work-items run along. So it becomes two, which
- * share a loop over tiles of both axes: the first takes a tile into a local, along the axis that is side by
- * side where it is read; the second writes it along the other one. Rows of the tile are one element longer
- * than the tile is wide, so that neighbours along either axis lie in different banks of the local. */
+ * A store whose loads are scattered along its contiguous axis, but contiguous along another axis (a
+ * transpose), reads or writes single elements, whichever of the two axes the work-items run along. So it
+ * becomes two stores that share a loop over tiles of both axes: the first copies a tile to a local, along the
+ * axis of contiguous loads; the second stores it along the other axis. Rows of the tile are padded by one
+ * element, so that neighbours along either axis are in different banks of the local. */
 #include "gpu.h"
 
 #include "passes/index/index.h"
@@ -13,17 +13,17 @@ enum { TILE = 32, LEAST = 8, MAX_STAGED = 4, MAX_LOADS = 64, PAD = 1 };
 
 typedef struct staging {
   loop_nest n;
-  uint32_t write_axis, read_axis; /* axes: neighbours where it is written, and where it is read */
-  int64_t width[2];               /* of a tile along these */
+  uint32_t write_axis, read_axis; /* the axes of contiguous stores and of contiguous loads */
+  int64_t width[2];               /* of a tile, along these axes */
   ir_ref load[MAX_STAGED];
   uint32_t count;
-  ir_ref iteration, start[MAX_NEST]; /* of the tiles; by axis, where a tile begins */
+  ir_ref iteration, start[MAX_NEST]; /* the loop over tiles; by axis, where a tile begins */
 } staging;
 
 static bool is_unit_stride(int64_t stride) { return stride == 1 || stride == -1; }
 
-/* The axis, of a known size worth a tile, along which the access makes steps of one element; axis_count: none
- * does. */
+/* The innermost axis, of a constant size worth a tile, along which the access is contiguous; axis_count:
+ * there is none. */
 static uint32_t contiguous_axis(loop_nest *n, ir_ref index) {
   int64_t stride, size;
   for (uint32_t a = n->axis_count; a-- > 0;)
@@ -33,7 +33,7 @@ static uint32_t contiguous_axis(loop_nest *n, ir_ref index) {
   return n->axis_count;
 }
 
-/* The loads that lie apart along the one axis and side by side along the other one. */
+/* Finds the loads that are scattered along write_axis and contiguous along read_axis. */
 static void find_loads(staging *s) {
   loop_nest *n = &s->n;
   ir_ref loads[MAX_LOADS];
@@ -82,20 +82,20 @@ static bool plan_tiles(staging *s) {
   return !n->target->local_bytes || bytes <= n->target->local_bytes;
 }
 
-/* Tiles along an axis; positions of the other ones. */
+/* The number of tiles along an axis; the extent of an axis without tiles. */
 static ir_ref tiles_of_axis(const staging *s, uint32_t axis) {
   ir_ref extent = s->n.axes[axis].extent;
   if (axis != s->write_axis && axis != s->read_axis) return extent;
   return pass_ceil_div(s->n.g, extent, ir_index(s->n.g, s->width[axis == s->read_axis]));
 }
 
-/* One round for each tile. The last tile of an axis begins so that it ends with the axis. */
+/* An iteration for each tile. The last tile of an axis begins further back, so that it ends with the axis. */
 static bool start_iterations(staging *s) {
   ir_graph *g = s->n.g;
   ir_ref total = ir_index(g, 1);
   for (uint32_t a = 0; a < s->n.axis_count; a++)
     total = pass_mul(g, total, pass_max(g, tiles_of_axis(s, a), ir_index(g, 1)));
-  for (uint32_t a = 0; a < s->n.axis_count; a++) /* of none there is none */
+  for (uint32_t a = 0; a < s->n.axis_count; a++) /* no tiles of an empty axis */
     if (ir_bounds_of(g, s->n.axes[a].extent).lo < 1)
       total = pass_mul(g, total, pass_min(g, s->n.axes[a].extent, ir_index(g, 1)));
   s->iteration = loop_fresh_range(&s->n, total);
@@ -114,7 +114,8 @@ static bool start_iterations(staging *s) {
   return s->iteration != 0;
 }
 
-/* root inside a tile: over ranges of its own, that along `inner` the inner one. at: where it is in locals. */
+/* root inside a tile, over fresh ranges, of which that along the axis `inner` is the innermost. *at: the
+ * index in locals; loads: the staged loads inside the tile. */
 static ir_ref in_tile(staging *s, ir_ref root, uint32_t inner, ir_ref *at, ir_ref *loads) {
   ir_graph *g = s->n.g;
   ir_ref from[MAX_NEST], to[MAX_NEST], own[2];
@@ -137,7 +138,7 @@ static ir_ref local_of(const staging *s, uint32_t i) {
                  (ir_ref[]){ir_index(g, local_size(s)), s->iteration}, 2);
 }
 
-/* What a load reads, taken into its local. */
+/* Stores what a load reads in its local. */
 static ir_ref stage_load(staging *s, uint32_t i) {
   ir_ref at, loads[MAX_STAGED], value = in_tile(s, s->load[i], s->read_axis, &at, loads);
   if (!value || !at) return 0;

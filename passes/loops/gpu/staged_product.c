@@ -1,15 +1,17 @@
-/* Products of groups of work-items. A tile of rows and columns reads each element of an operand once for each
- * of its columns, or rows. So an operand goes through a local, a slab of terms at a time: each round of a
- * loop over slabs first takes what the tile needs of them, as the views of the operand say, with work-items
- * along what is side by side in memory; then every work-item adds the products of its own rows and columns.
+/* Products of groups of work-items, staged in locals. A tile of rows and columns reads each element of an
+ * operand once for each of its columns, or rows. So operands are staged, a K block of terms at a time: each
+ * iteration of a loop over K blocks first copies what the tile needs of the block to locals, as the views of
+ * the operands say, with work-items along what is contiguous in memory; then every work-item adds the
+ * products of its rows and columns.
  *
- * Where both slabs of two rounds have room, a round takes the slab of the next one, and adds what the round
- * before took: memory is read while sums are computed, and one wait for each other is enough. The first slab
- * is taken before all rounds; the last round takes its own again.
+ * Double buffering. Where there is room for two K blocks, an iteration copies the block of the next one, and
+ * adds the products of the block that the iteration before copied: memory is read while sums are computed,
+ * and one barrier in each iteration is enough. The first K block is copied before the loop; the last
+ * iteration copies its own block again.
  *
- * The ranges of a sum are one there: positions along each are divided out of the term's number while a slab
- * is taken, and not where terms are added. Their order is that of the terms. Terms behind the last one are
- * zero. */
+ * The ranges of a sum become one range of terms: the index along each is divided out of the term's number
+ * where a K block is copied, and not where products are added. The order of terms stays. Terms past the last
+ * one are zero. */
 #include "gpu.h"
 
 #include "passes/index/index.h"
@@ -17,7 +19,7 @@
 #include "passes/patterns/identity.h"
 
 enum { MAX_LOADS = 64, MOST_TERMS = 32, TERMS = 16, FEWEST_TERMS = 8, PAD = 1 };
-enum { FEW_AHEAD = 4 }; /* elements of an operand that wait in a work-item's registers */
+enum { FEW_AHEAD = 4 }; /* elements of an operand that a work-item holds in registers until they are stored */
 
 typedef struct product {
   loop_place *p;
@@ -25,17 +27,17 @@ typedef struct product {
   ir_ref reduce;
   int items; /* work-items of the group */
   ir_ref terms;
-  int64_t k_block;   /* of so many terms */
-  bool ahead;        /* slabs are taken a round ahead */
+  int64_t k_block;   /* terms of a K block */
+  bool ahead;        /* double buffering */
   bool matrix;       /* by matrix instructions: f16 or bf16 */
-  ir_ref range[2];   /* over slabs, over the terms of one */
-  const ir_ref *at;  /* by axis: the position of a work-item */
+  ir_ref range[2];   /* over K blocks, over the terms of one */
+  const ir_ref *at;  /* by axis: the index of a work-item */
   ir_ref term_index; /* a term's */
   struct {
     ir_ref value, local;
     uint32_t axis;
-    int64_t width, pitch; /* of the tile along it; from one line of the local to the next */
-    bool transposed;      /* lines are terms, else the terms of a row or column each */
+    int64_t width, pitch; /* of the tile along the axis; from one line of the local to the next */
+    bool transposed; /* a line holds the rows or columns of one term, else the terms of one row or column */
   } side[2];
 } product;
 
@@ -44,7 +46,7 @@ static int64_t known_value(const ir_graph *g, ir_ref e) {
   return e && ir_is_const(g, e, &value) ? value : 0;
 }
 
-/* Of the axes with lanes the one that the operand moves along; axis_count: it is not one of them. */
+/* The only axis with lanes that the operand depends on; axis_count: there are none, or several. */
 static uint32_t side_of(const loop_nest *n, ir_ref value) {
   uint32_t found = n->axis_count, count = 0;
   for (uint32_t a = 0; a < n->axis_count; a++)
@@ -52,7 +54,8 @@ static uint32_t side_of(const loop_nest *n, ir_ref value) {
   return count == 1 ? found : n->axis_count;
 }
 
-/* Loads below the value say where to read by others: these cannot be kept from reading behind the end. */
+/* Does a load below the value give the index of another one? Such loads cannot be masked past the last
+ * term. */
 static bool is_indirect(const loop_nest *n, ir_ref value) {
   ir_ref loads[MAX_LOADS], inner[2];
   uint32_t count = loop_find(n->g, value, IR_OP_LOAD, loads, MAX_LOADS);
@@ -62,10 +65,10 @@ static bool is_indirect(const loop_nest *n, ir_ref value) {
   return indirect;
 }
 
-/* Bytes of locals that the kernel has left. */
+/* Bytes that are left for locals of the kernel. */
 static int64_t room_of(const loop_nest *n) { return n->target->local_bytes - n->locals->bytes; }
 
-/* Do the operand's terms lie side by side in memory, rather than its rows or columns? */
+/* Are the operand's terms contiguous in memory, rather than its rows or columns? */
 static bool terms_are_contiguous(const product *s, int i) {
   const ir_node *r = ir_get(s->n->g, s->reduce);
   ir_ref value = s->side[i].value, last = r->src[r->nsrc - 1];
@@ -73,7 +76,7 @@ static bool terms_are_contiguous(const product *s, int i) {
          loop_lane_score(s->n, value, s->n->axes[s->side[i].axis].range, 1);
 }
 
-/* Operands by matrix instructions: they are as wide as in memory, and lie as they do there. */
+/* Plans operands of matrix instructions: they stay as narrow as in memory, and transposed or not as there. */
 static bool plan_matrix(product *s) {
   loop_nest *n = s->n;
   uint32_t column = s->side[0].axis == n->lane_axis ? 0 : 1;
@@ -100,7 +103,7 @@ static int64_t bytes_each(const product *s) {
   return each;
 }
 
-/* So many terms that a slab of them is in the locals twice over, one that divides all of them if there is. */
+/* Terms of a K block of which the locals have room for two, a divisor of all terms if there is one. */
 static int64_t k_block_of(const product *s) {
   const loop_nest *n = s->n;
   int64_t room = room_of(n) / 2, each = bytes_each(s), all = known_value(n->g, s->terms), most = MOST_TERMS;
@@ -111,15 +114,15 @@ static int64_t k_block_of(const product *s) {
   return most < TERMS ? most : TERMS;
 }
 
-/* Is there room for two slabs of so many terms, of which each work-item takes few elements, and are there
- * several? */
+/* Is there room for two K blocks of so many terms, does each work-item copy few elements of a block, and are
+ * there several blocks? */
 static bool fits_ahead(const product *s, int64_t terms) {
   bool few = true;
   for (int i = 0; i < 2; i++) few &= s->side[i].width * terms <= (int64_t)FEW_AHEAD * s->items;
   return few && 2 * terms * bytes_each(s) <= room_of(s->n) && known_value(s->n->g, s->terms) > terms;
 }
 
-/* Terms of a slab that is taken a round ahead, which divide all of them if possible; 0: none fits. */
+/* Terms of a K block for double buffering, a divisor of all terms if possible; 0: none fits. */
 static int64_t k_block_ahead(const product *s) {
   int64_t all = known_value(s->n->g, s->terms), most = 0;
   for (int64_t terms = MOST_TERMS; terms >= FEWEST_TERMS; terms -= FEWEST_TERMS) {
@@ -130,8 +133,9 @@ static int64_t k_block_ahead(const product *s) {
   return most;
 }
 
-/* Is the whole of the group's tile at hand, each work-item with as many copies as any other, and do the
- * operands have a side each? */
+/* Fills in the plan. False where the place does not hold the whole tile of the group, with the same unroll
+ * factors in every work-item, where the operands do not depend on one side of the tile each, or there is no
+ * room. */
 static bool plan_staging(product *s) {
   loop_nest *n = s->n;
   const loop_place *p = s->p;
@@ -165,7 +169,7 @@ static bool plan_staging(product *s) {
   return s->k_block >= FEWEST_TERMS && (n->bound_count || !s->ahead) && n->locals->count + 2 <= IR_MAX_LOCALS;
 }
 
-/* The positions of the sum's ranges at a term, the last one fastest. */
+/* The indices of the sum's ranges at a term; the last one varies fastest. */
 static void indices_of(const product *s, ir_ref term, ir_ref *ranges, ir_ref *at) {
   ir_graph *g = s->n->g;
   const ir_node *r = ir_get(g, s->reduce);
@@ -177,7 +181,8 @@ static void indices_of(const product *s, ir_ref term, ir_ref *ranges, ir_ref *at
   }
 }
 
-/* Of a term of slab number `slab`. */
+/* The index in operand i's local of the element at `term` of K block number `k_block`, in row or column
+ * `across`. */
 static ir_ref local_index(const product *s, int i, ir_ref k_block, ir_ref term, ir_ref across) {
   ir_graph *g = s->n->g;
   int64_t pitch = s->side[i].pitch;
@@ -186,8 +191,8 @@ static ir_ref local_index(const product *s, int i, ir_ref k_block, ir_ref term, 
   return pass_add(g, half, pass_add(g, pass_mul_int(g, term, pitch), across));
 }
 
-/* The loops around the group's tile, of which the nest's own are bound already: they are around what takes
- * its operands as well. */
+/* The ranges of the loops around the group's tile that the nest's `bound` lacks: these loops are also around
+ * the copies of operands to locals. */
 static uint32_t tile_ranges(const loop_place *p, ir_ref out[MAX_LEVELS]) {
   const loop_nest *n = p->n;
   uint32_t count = 0;
@@ -203,9 +208,9 @@ static uint32_t tile_ranges(const loop_place *p, ir_ref out[MAX_LEVELS]) {
   return count;
 }
 
-/* Elements side by side that each work-item takes together, all of them as many. */
+/* Contiguous elements that each work-item copies as one unit, all work-items as many units. */
 typedef struct unit {
-  ir_ref copy, item, element; /* ranges; 0: it goes otherwise */
+  ir_ref copy, item, element; /* ranges; 0: not copied in units */
 } unit;
 
 static unit in_units(product *s, int i, int64_t size, ir_ref *term, ir_ref *across) {
@@ -224,7 +229,7 @@ static unit in_units(product *s, int i, int64_t size, ir_ref *term, ir_ref *acro
   return u;
 }
 
-/* What the operand is at a term of the slab, zero behind the last one. */
+/* The operand at a term of the K block; zero past the last term. */
 static ir_ref operand_at(product *s, int i, ir_ref k_block, ir_ref term, ir_ref across) {
   loop_nest *n = s->n;
   ir_graph *g = n->g;
@@ -241,7 +246,7 @@ static ir_ref operand_at(product *s, int i, ir_ref k_block, ir_ref term, ir_ref 
                          pass_identity(g, IR_OP_ADD, ir_dtype_of(g, value)));
 }
 
-/* Is it read from memory, so many elements side by side from a multiple of them on? */
+/* Is the value an unmasked load of `size` contiguous elements, the first at a multiple of `size`? */
 static bool reads_whole(const product *s, ir_ref value, ir_ref element, int64_t size) {
   ir_graph *g = s->n->g;
   const ir_node *n = ir_get(g, value);
@@ -253,7 +258,7 @@ static bool reads_whole(const product *s, ir_ref value, ir_ref element, int64_t 
   return first && ir_is_const(g, pass_mod_int(g, first, size), &rest) && rest == 0;
 }
 
-/* Takes the operand's part of slab number `slab` into its local, to where that of number `place` is. */
+/* Copies operand i's part of K block number `k_block` to its local, to the place of block number `place`. */
 static ir_ref copy_to_local(product *s, int i, ir_ref k_block, ir_ref place) {
   enum { WHOLE = 8, PAIR = 2 };
   loop_nest *n = s->n;
@@ -264,7 +269,7 @@ static ir_ref copy_to_local(product *s, int i, ir_ref k_block, ir_ref place) {
   if (!value || !reads_whole(s, value, own.element, WHOLE)) {
     own = in_units(s, i, PAIR, &term, &across);
     bool contiguous = terms_are_contiguous(s, i);
-    for (int turn = 0; turn < 2 && !own.copy; turn++) /* the inner one is numbered last */
+    for (int turn = 0; turn < 2 && !own.copy; turn++) /* the inner range is numbered last */
       if (turn == contiguous) term = loop_fresh_range(n, ir_index(g, s->k_block));
       else across = loop_fresh_range(n, ir_index(g, s->side[i].width));
     value = operand_at(s, i, k_block, term, across);
@@ -279,7 +284,7 @@ static ir_ref copy_to_local(product *s, int i, ir_ref k_block, ir_ref place) {
   return loop_inside_group(n, store, bound, 1 + tile_ranges(s->p, bound + 1), s->items);
 }
 
-/* Of the work-item's row or column, at a term of the slab. */
+/* The operand in the work-item's row or column, at a term of the K block, from the local. */
 static ir_ref factor(const product *s, int i) {
   ir_graph *g = s->n->g;
   uint32_t axis = s->side[i].axis;
@@ -297,7 +302,7 @@ static ir_ref carried(const product *s, int loop) {
                  1);
 }
 
-/* The operand's local: that of a round, or of all rounds inside the group's. */
+/* The operand's local: one of each iteration, or one of all iterations inside the loop over groups. */
 static ir_ref local_of(product *s, int i) {
   loop_nest *n = s->n;
   ir_graph *g = n->g;
@@ -311,7 +316,7 @@ static ir_ref local_of(product *s, int i) {
                  (ir_ref[]){ir_index(g, size), over}, 2);
 }
 
-/* What a round takes. */
+/* What an iteration copies. */
 static ir_ref copy_for_iteration(product *s, int i, ir_ref iterations) {
   ir_graph *g = s->n->g;
   if (!s->ahead) return copy_to_local(s, i, s->range[0], s->range[0]);
