@@ -59,17 +59,21 @@ typedef struct rt_device_table {
 
   /* All operations below are NULL where programs run in this process, in its memory. */
   ir_status (*prepare)(rt_program *program, ir_error *error); /* all other fields are set */
-  void (*retire)(rt_program *program);   /* also called where prepare failed or was not called */
-  size_t (*boundary)(rt_device *device); /* size of the buffers of a larger block; 0: one buffer */
-  ir_status (*no_room)(rt_device *device, const char *name, size_t bytes, ir_error *error); /* says so */
+  void (*retire)(rt_program *program); /* also called where prepare failed or was not called */
+  /* The largest buffer, in bytes: a larger block consists of several buffers of this size. 0: no limit. */
+  size_t (*boundary)(rt_device *device);
+  /* Fails with the message that there is no room for an intermediate of so many bytes. */
+  ir_status (*no_room)(rt_device *device, const char *name, size_t bytes, ir_error *error);
   ir_status (*run)(rt_program *program, const rt_arguments *arguments, ir_error *error);
   void (*drop_run)(rt_program *program, struct rt_run *run); /* frees run->device */
+  /* Steps of a run. holds reads a predicate, for which it waits. */
   ir_status (*launch)(const struct rt_going *going, const struct rt_step *step);
   ir_status (*copy)(const struct rt_going *going, void *to, const void *from, size_t bytes);
   ir_status (*holds)(const struct rt_going *going, const void *predicate, bool *out);
   /* The arrays of the call are at device addresses; `found` is what rt_calls.find returned. */
   ir_status (*call)(const struct rt_going *going, const struct rt_step *step, const void *found,
                     rt_call *call, ir_error *error);
+  /* As the functions rt_memory_... of runtime.h. */
   ir_status (*memory_place)(rt_device *device, rt_memory *memory, bool keep, ir_error *error);
   ir_status (*memory_read)(rt_device *device, rt_memory *memory, ir_error *error);
   void (*memory_free)(rt_device *device, rt_memory *memory);

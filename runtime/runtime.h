@@ -145,24 +145,25 @@ ir_status rt_program_build(rt_context *context, const char *name, const ir_graph
                            const void *key, size_t key_size, rt_program **out, ir_error *error);
 
 /* rt_program_find and rt_program_build give the caller one reference. The context must outlive all
- * references. NULL is allowed. */
+ * references. rt_program_release accepts NULL. */
 void rt_program_retain(rt_program *program);
 void rt_program_release(rt_program *program);
 
-/* Run once. inputs and outputs are buffers in the order of rt_program_input and rt_program_output,
- * contiguous, row-major, aligned as their dtype asks; outputs overlap nothing. vars are the values of
- * rt_program_variable's, in order (NULL when there are none). IR_ERR_INVALID: a value outside its declared
- * bounds, or sizes too large; IR_ERR_RANGE: an index loaded at run time was out of range, the outputs are
- * unspecified. */
+/* Runs the program once. inputs and outputs are buffers in the order of rt_program_input and
+ * rt_program_output, contiguous, row-major, aligned as their dtype requires; outputs overlap no other buffer.
+ * vars are the values of the variables in the order of rt_program_variable (NULL when there are none).
+ * IR_ERR_INVALID: a value outside its declared bounds, or sizes too large; IR_ERR_RANGE: an index loaded at
+ * run time was out of range, the outputs are unspecified. */
 ir_status rt_program_run(const rt_program *program, void *const *inputs, void *const *outputs,
                          const int64_t *vars, ir_error *error);
 
-/* The same with the addresses of rt_memory_place instead of pointers. The run may still be in progress after
- * the call. The rt_memory functions wait for it, and report failures that came too late for this call. */
+/* As rt_program_run, with the addresses of rt_memory_place instead of pointers. The run may still be in
+ * progress after the call. The rt_memory functions wait for it, and report failures that came too late for
+ * this call. */
 ir_status rt_program_run_placed(const rt_program *program, void *const *inputs, void *const *outputs,
                                 const int64_t *vars, ir_error *error);
 
-/* The same, and measures each step of the plan: nanoseconds by the step's number, in an array of
+/* As rt_program_run, and measures each step of the plan: nanoseconds by the step's number, in an array of
  * rt_program_step_count. The time of a step that runs several times is the sum; a step with steps inside
  * includes theirs; a step without work has 0. */
 ir_status rt_program_run_timed(const rt_program *program, void *const *inputs, void *const *outputs,
@@ -188,7 +189,8 @@ rt_port rt_program_input(const rt_program *program, size_t number);
 rt_port rt_program_output(const rt_program *program, size_t number);
 rt_variable rt_program_variable(const rt_program *program, size_t number);
 
-/* dims has room for the port's rank. Fails like rt_program_run on bad values of variables. */
+/* Writes the sizes of the axes to dims, which has room for the port's rank. Fails like rt_program_run on bad
+ * values of variables. */
 ir_status rt_program_input_shape(const rt_program *program, size_t number, const int64_t *vars, int64_t *dims,
                                  ir_error *error);
 ir_status rt_program_output_shape(const rt_program *program, size_t number, const int64_t *vars,

@@ -75,7 +75,7 @@ typedef struct rt_asked {
 } rt_asked;
 
 typedef struct rt_compiler {
-  pthread_mutex_t lock;    /* of all below */
+  pthread_mutex_t lock;    /* guards the fields below */
   pthread_cond_t answered; /* a request was answered, or no thread reads answers any more */
   rt_compiling how;
   pid_t owner, pid;  /* the process that started the child; the child, 0: none */
@@ -94,7 +94,7 @@ typedef struct rt_compiler {
 
 /* how->program is not copied. */
 ir_status rt_compiler_init(rt_compiler *compiler, const rt_compiling *how, ir_error *error);
-/* No request may be under way. Waits for the child's end. */
+/* No request may be in progress. Waits for the child's end. */
 void rt_compiler_free(rt_compiler *compiler);
 
 /* Sends the request and does not wait for the answer. Each request must be awaited, by any thread. */

@@ -86,7 +86,7 @@ ir_status rt_cl_list(const rt_cl *cl, rt_cl_facts *list, size_t *count, ir_error
 const char *rt_cl_lacks(const rt_cl_facts *facts);
 void rt_cl_describe(const rt_cl_facts *facts, ir_target *out);
 
-/* unsupported.c */
+/* Defined in unsupported.c. */
 ir_status rt_cl_accepts(rt_device *device, const char *name, const ir_graph *graph, ir_ref results,
                         const ir_ref *inputs, size_t count, ir_error *error);
 
@@ -169,7 +169,7 @@ ir_status rt_cl_adopt(rt_context *context, const char *name, rt_found *found, si
 ir_status rt_cl_extra(rt_context *context, const rt_code *code, rt_flat *image, ir_error *error);
 void rt_cl_unload_code(rt_code *code);
 
-/* run.c */
+/* Defined in run.c. */
 ir_status rt_cl_prepare(rt_program *program, ir_error *error);
 void rt_cl_retire(rt_program *program);
 ir_status rt_cl_run(rt_program *program, const rt_arguments *arguments, ir_error *error);
@@ -189,7 +189,7 @@ ir_status rt_cl_call_text(const struct rt_going *going, const rt_call_text *text
                           const rt_call *call, ir_error *error);
 void rt_cl_customs_free(rt_opencl *device);
 
-/* custom_call.c */
+/* Defined in custom_call.c. */
 bool rt_cl_reports(const rt_program *program, uint32_t step); /* is it a custom operation that may fail? */
 ir_status rt_cl_call(const struct rt_going *going, const struct rt_step *step, const void *found,
                      rt_call *call, ir_error *error);

@@ -164,7 +164,7 @@ static bool allocate_or_split(void *device, size_t size, rt_block *out) {
 
 const rt_block_source rt_cl_split_blocks = {allocate_or_split, release_block};
 
-/* elements between runs */
+/* arrays that outlive runs */
 
 static ir_status fail_memory(rt_opencl *d, cl_int code, const char *what, size_t bytes, ir_error *error) {
   return rt_cl_fail(error, code, "device %s: %s %zu bytes", d->facts.name, what, bytes);

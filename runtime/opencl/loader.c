@@ -40,7 +40,8 @@ void rt_cl_unload(rt_cl *cl) {
   *cl = (rt_cl){0};
 }
 
-/* What a code means to the user. Those that say that a call is wrong mean that the driver cannot be used. */
+/* The status that a failure with each code has. Codes of an invalid call mean that the driver cannot be
+ * used. */
 typedef struct code_row {
   cl_int code;
   const char *name;

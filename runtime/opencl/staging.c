@@ -3,7 +3,7 @@
  * while the device transfers the other. No command accesses the host's arrays, so nothing uses them after a
  * call, whether it fails or not.
  *
- * Each run has a staging buffer of its own with a queue of its own, beside the queue of kernels: a kernel
+ * Each run has a staging buffer of its own with a queue of its own, apart from the queue of kernels: a kernel
  * waits only for the transfers of the arrays that it reads. */
 #include <string.h>
 

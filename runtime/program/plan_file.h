@@ -36,7 +36,7 @@ typedef struct rt_plan_slot {
   uint8_t kind, dtype; /* ir_slot_kind, ir_dtype */
   uint16_t rank;
   uint32_t dims;     /* index in dims of its first size */
-  uint32_t elements; /* value */
+  uint32_t elements; /* index in values */
   uint32_t name;     /* offset in names: of an input's name, else of the empty name */
   uint64_t data;     /* of IR_SLOT_DATA: offset among the literal arrays; of IR_SLOT_MOVING: the number of the
                         step that sets it, and in the upper 32 bits its index in step_slots */
@@ -47,7 +47,7 @@ typedef struct rt_plan_step {
   uint8_t kind, reverse; /* ir_step_kind, bool */
   uint16_t zero;
   uint32_t kernel;             /* of a KERNEL: number of its code; of a CALL: offset of its name in names */
-  uint32_t count, work, flops; /* values */
+  uint32_t count, work, flops; /* indices in values */
   uint32_t slots, slot_count;  /* the first index in step_slots, and how many */
   uint32_t vars, var_count;    /* likewise in step_vars: the variables that the kernel reads */
   uint32_t inside[2];
@@ -60,7 +60,7 @@ typedef struct rt_plan {
   const rt_plan_var *vars;
   const rt_value *values;
   const rt_plan_slot *slots;
-  const uint32_t *results; /* slots */
+  const uint32_t *results; /* indices in slots */
   const rt_plan_step *steps;
   const uint32_t *dims, *step_slots, *step_vars;
   const char *names;

@@ -91,9 +91,9 @@ struct rt_program {
   rt_plan plan;
   rt_code code;
   rt_stats stats;
-  uint32_t *sources; /* by step_slots */
-  uint32_t *inputs;  /* slots */
-  uint32_t *temps;   /* slots */
+  uint32_t *sources; /* source of each of the plan's step_slots */
+  uint32_t *inputs;  /* index in the plan's slots of each input */
+  uint32_t *temps;   /* likewise of each temporary */
   uint32_t *place;   /* by slot: number within its kind; of an output: the first result that it is */
   rt_span *lives;    /* by temporary: live range */
   uint32_t *homes;   /* by temporary: the source of its memory: its own, another temporary's or an output's */

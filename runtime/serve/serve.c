@@ -111,7 +111,7 @@ static void work_on(server *s, task *t) {
                           {taken.list, taken.count * sizeof *taken.list},
                           {status ? error.text : object.bytes, (size_t)head.size}};
   pthread_mutex_lock(&s->sending);
-  if (!rt_wire_send(RT_WIRE_SOCKET, parts, 3, INT64_MAX)) _exit(0); /* the parent has hung up */
+  if (!rt_wire_send(RT_WIRE_SOCKET, parts, 3, INT64_MAX)) _exit(0); /* the parent has closed the socket */
   pthread_mutex_unlock(&s->sending);
   if (object.bytes) cg_blob_free(&object);
   free(t->key);

@@ -50,7 +50,7 @@ struct rt_pool {
   const ir_mem *mem;
   void *raw;          /* as allocated */
   atomic_int threads; /* 0: not looked up yet */
-  atomic_bool busy;   /* a loop is in progress; guards the fields up to `loop` */
+  atomic_bool busy;   /* a loop is in progress; its owner alone uses the fields from here to `loop` */
   bool started;
   int workers;
   pid_t owner;
