@@ -139,7 +139,7 @@ static void relate_quotients(pass_build *b, pass_system *s) {
 }
 
 /* Orders the rows so that no later one reintroduces the pivot of an earlier one, and lets each column be the
- * pivot of one row only. Rows in a cycle lose their pivot. */
+ * pivot of one row only. In a cycle the first row loses its pivot. */
 static void order_rows(pass_system *s) {
   for (uint32_t i = 0; i < s->rows; i++)
     for (uint32_t j = 0; j < i; j++)

@@ -115,8 +115,8 @@ static bool capture_value(closing *c, ir_ref ref) {
   return true;
 }
 
-/* From the results to operands: captures needed values; one that does not depend on parameters is captured as
- * a whole. */
+/* From the results to operands: captures the needed values from outside and, with hoist, the nodes that do
+ * not depend on parameters and cannot fail. */
 static bool capture_all(closing *c) {
   for (uint32_t i = 0; i < c->f->result_count; i++)
     c->flags[ir_place(c->nodes, c->count, c->f->results[i])] |= NEEDED;
