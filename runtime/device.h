@@ -43,10 +43,10 @@ typedef struct rt_device_table {
   bool (*ask)(rt_context *context, const rt_kernel_key *key, rt_asked *asked);
   ir_status (*await)(rt_context *context, rt_asked *asked, rt_flat *image, ir_error *error);
   /* Make the images of all `kernels` kernels of a program, packed, ready to run. `name` is the graph's. load
-   * copies the image. adopt gets the payload of a cache entry, whose image begins at `offset`; it may take
-   * over the entry's memory, which must stay readable until the code is unloaded, and then clears `found`.
-   * Where adopt fails with IR_ERR_INVALID, or on the CPU with anything but IR_ERR_MEMORY, the caller removes
-   * the entry. */
+   * copies the image. adopt gets the payload of a cache entry, whose image begins at `offset`. It may take
+   * over the entry's memory, and then clears `found` and keeps the memory readable until the code is
+   * unloaded. Where adopt fails with IR_ERR_INVALID, or on the CPU with anything but IR_ERR_MEMORY, the
+   * caller removes the entry. */
   ir_status (*load)(rt_context *context, const char *name, const void *image, size_t size, uint32_t kernels,
                     rt_code *out, ir_error *error);
   ir_status (*adopt)(rt_context *context, const char *name, rt_found *found, size_t offset, uint32_t kernels,
