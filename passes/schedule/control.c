@@ -1,4 +1,4 @@
-/* The steps of nodes that call functions: where each parameter lies, where each result goes. */
+/* The steps of nodes that call functions: the slot of each parameter and of each result. */
 #include "ir/custom.h"
 #include "schedule.h"
 
@@ -6,8 +6,8 @@
 
 enum { PREDICATE = 1, CARRY_SLOTS = 5, SLICE_SLOTS = 2 };
 
-/* A CONTROL node while its steps are made: slots of its operands and results, and where its functions find
- * their parameters and leave their results. */
+/* A CONTROL node while its steps are made: slots of its operands and results, and of the parameters (params)
+ * and results (left) of its functions. */
 typedef struct control {
   scheduler *s;
   const schedule_scope *around;
@@ -15,7 +15,7 @@ typedef struct control {
   uint32_t operand_count, result_count;
   uint32_t *operands, *results, *params, *left;
   ir_ref *wanted;    /* results of a function that are needed */
-  uint32_t *targets; /* and where */
+  uint32_t *targets; /* and the slots for them */
   uint32_t wanted_count;
   void *memory;
   size_t size;
@@ -25,7 +25,7 @@ static uint32_t add_slot(control *c, ir_slot_kind kind, ir_ref value) {
   return schedule_add_slot(c->s, kind, value);
 }
 
-/* The slots of the node's results; UINT32_MAX for those that nobody asks for. */
+/* Finds the slots of the node's results; UINT32_MAX for results that are not read. */
 static void find_results(control *c) {
   const ir_stored *b = c->s->plan->stored + c->around->first;
   for (uint32_t k = 0; k < c->result_count; k++) c->results[k] = UINT32_MAX;
@@ -69,8 +69,8 @@ static void want_value(control *c, ir_ref value, uint32_t target) {
   c->targets[c->wanted_count++] = target;
 }
 
-/* The function's steps, behind those that are there; counted in the step of that number. params: slots of the
- * function's parameters. */
+/* Appends the steps of function `number` and counts them in the calling step. params: slots of the function's
+ * parameters. */
 static void add_function(control *c, size_t step, uint32_t number, const uint32_t *params) {
   scheduler *s = c->s;
   if (s->failed) return;
@@ -91,7 +91,7 @@ static ir_function function_of(const control *c, uint32_t number) {
   return ir_function_of(c->s->g, ir_called(c->s->g, c->node, number));
 }
 
-/* What the functions get, in number; the verifier says so of every graph. */
+/* Does the function have so many parameters? The verifier has checked this in every graph. */
 static bool check_parameters(control *c, uint32_t number, uint32_t params) {
   if (function_of(c, number).param_count == params) return true;
   c->s->failed = true;
@@ -124,10 +124,11 @@ static void add_cond(control *c) {
 
 /* loops */
 
-/* A carried value that every round leaves as it is: an operand like those that are not carried. */
+/* Does every iteration leave the carried value as it is? Then it is treated as an operand that is not
+ * carried. */
 static bool is_unchanged(ir_function body, uint32_t k) { return body.results[k] == body.params[k]; }
 
-/* The slots of what is carried: five each, at `out`. Returns how many slots that made. */
+/* Writes the five slots of each carried value (ir/plan.h) to `out`. Returns how many slots that makes. */
 static uint32_t place_carries(control *c, ir_function body, uint32_t carries, uint32_t *out) {
   scheduler *s = c->s;
   uint32_t made = 0;
@@ -145,7 +146,7 @@ static uint32_t place_carries(control *c, ir_function body, uint32_t carries, ui
   return made;
 }
 
-/* Results that are the operands that every round leaves as they are. */
+/* Copies operands that every iteration leaves as they are to the results that they are. */
 static void copy_constants(control *c, ir_function body, uint32_t carries) {
   scheduler *s = c->s;
   for (uint32_t k = 0; k < carries && !s->failed; k++) {
@@ -164,7 +165,7 @@ static void want_carries(control *c, ir_function body, uint32_t carries) {
     if (!is_unchanged(body, k)) want_value(c, body.results[k], c->left[k]);
 }
 
-/* A step with these slots, to which `count` belongs. */
+/* Adds a loop step with these slots; `count`: ir_step.count. */
 static ir_step *add_loop(control *c, ir_step_kind kind, const uint32_t *slots, uint32_t slot_count,
                          uint32_t carry_slots, ir_ref count) {
   ir_step *step = c->s->failed ? NULL : schedule_add_step(c->s, c->around, kind, slot_count);
@@ -195,7 +196,7 @@ static void add_while(control *c, uint32_t *slots) {
   add_function(c, at, 1, c->params);
 }
 
-/* Two slots for each operand that is sliced. */
+/* Writes two slots of each sliced operand to `out`: the whole, and the slice of an iteration. */
 static uint32_t place_slices(control *c, ir_function body, ir_scan_state how, uint32_t *out) {
   for (uint32_t k = 0; k < how.sliced; k++) {
     uint32_t operand = how.carries + k;
@@ -205,7 +206,7 @@ static uint32_t place_slices(control *c, ir_function body, ir_scan_state how, ui
   return SLICE_SLOTS * how.sliced;
 }
 
-/* Two slots for each result that is stacked, of those that are asked for. */
+/* The same for each stacked result that is read. */
 static uint32_t place_stacks(control *c, ir_function body, ir_scan_state how, uint32_t *out) {
   uint32_t made = 0;
   for (uint32_t k = how.carries; k < c->result_count; k++) {

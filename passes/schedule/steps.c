@@ -1,4 +1,4 @@
-/* From what lives in memory to a plan: slots, and steps in node order, which is a topological order. */
+/* From values in memory to a plan: slots, and steps in node order, which is a topological order. */
 #include "schedule.h"
 
 #include "passes/fuse/row_group.h"
@@ -12,7 +12,8 @@ void schedule_fail(scheduler *s) {
   ir_fail(s->error, IR_ERR_MEMORY, "out of memory scheduling a graph");
 }
 
-/* Memory holds them: a run whose sizes say otherwise is refused. */
+/* The number of elements of a node. Their bytes fit in an int64: a program refuses to run with sizes for
+ * which they do not. */
 static ir_ref elements_of(ir_graph *g, ir_ref node) {
   const ir_node *shape = ir_get(g, ir_shape(g, node));
   ir_ref count = ir_index(g, 1);
@@ -86,7 +87,8 @@ static uint32_t data_slot(scheduler *s, ir_ref node) {
   return s->data_of[node] - 1;
 }
 
-/* The graph's own leaves and results: listed inputs first, then other leaves in node order, then results. */
+/* Slots of the graph's own leaves and results: listed inputs first, then other leaves in node order, then
+ * results. */
 static void place_graph(scheduler *s, const schedule_scope *f, const ir_ref *inputs, size_t input_count) {
   ir_plan *p = s->plan;
   for (size_t i = 0; i < input_count && !s->failed; i++) {
@@ -127,7 +129,7 @@ static void place_function(scheduler *s, const schedule_scope *f) {
     if (!s->slot_of[f->results[k]]) s->slot_of[f->results[k]] = f->targets[k] + 1;
 }
 
-/* Intermediates; then all that has a slot, by node. */
+/* Slots of intermediates; then plan->stored gets all nodes with a slot, by node. */
 static void place_intermediates(scheduler *s, schedule_scope *f) {
   ir_plan *p = s->plan;
   f->first = (uint32_t)p->stored_count;
@@ -157,7 +159,7 @@ static void add_kernel(scheduler *s, const schedule_scope *f, ir_ref value, uint
   step->apart = fuse_refusal(s->fusion, value);
 }
 
-/* What computes the value: a scatter updates its first operand, which comes first. */
+/* The kernels that compute the value. A scatter updates its first operand, which is stored first. */
 static void add_kernels(scheduler *s, const schedule_scope *f, ir_ref value, uint32_t target) {
   const ir_node *n = ir_get(s->g, value);
   if (ir_scatters((ir_op)n->op)) add_kernel(s, f, n->src[0], target);
@@ -171,14 +173,15 @@ static uint32_t target_of(const scheduler *s, const schedule_scope *f, ir_ref r)
   return f->targets[k];
 }
 
-/* What is computed from nothing but leaves, as the copies that packing makes of weights, takes memory from
- * then on, and leaves are there for good. So it is made right before the first that reads it. */
+/* Adds the kernels of deferred values (fuse_may_defer) that the value reads. They are computed from leaves
+ * alone, like the copies that packing makes of weights, and take memory from then on, while leaves are in
+ * memory throughout. So each is computed right before its first reader. */
 static void add_waiting(scheduler *s, const schedule_scope *f, ir_ref value) {
   for (ir_ref next; !s->failed && (next = fuse_next_deferred(s->fusion, value));)
     add_kernels(s, f, next, target_of(s, f, next));
 }
 
-/* The kernel of a slab: its slots are those of the values that it stores. */
+/* The kernel of a fused row group: its slots are those of the values that it stores. */
 static void add_row_group(scheduler *s, const schedule_scope *f, const fuse_group *group) {
   ir_row_group row_group = {.values = ir_alloc(s->g->mem, group->count * sizeof *row_group.values),
                             .rows = group->rows,
@@ -216,7 +219,8 @@ static void add_row_group(scheduler *s, const schedule_scope *f, const fuse_grou
     if (row_group.values[m].slot != UINT32_MAX) step->slots[k++] = row_group.values[m].slot;
 }
 
-/* Slabs whose time has come: before this node, or at it where it is the last of their values. */
+/* Adds the fused row groups that run right before this node, and its own one if the node is its last member.
+ * Is the node computed by a group? */
 static bool add_row_groups(scheduler *s, const schedule_scope *f, ir_ref node) {
   const fuse_group *own = fuse_group_of(s->fusion, node), *group = NULL;
   while (!s->failed && (group = fuse_group_before(s->fusion, node, group))) add_row_group(s, f, group);
@@ -224,8 +228,8 @@ static bool add_row_groups(scheduler *s, const schedule_scope *f, ir_ref node) {
   return own != NULL;
 }
 
-/* The graph's results, leaves too; stored values; and calls: the first of s->live are what
- * is to be done, in order. */
+/* Moves the nodes that need steps to the front of s->live, in order, and returns how many they are: leaves
+ * that are results of the graph, stored values, and calls. */
 static size_t choose_work(scheduler *s, const schedule_scope *f) {
   size_t count = 0;
   for (size_t i = 0; i < s->count; i++) {
@@ -239,7 +243,7 @@ static size_t choose_work(scheduler *s, const schedule_scope *f) {
   return count;
 }
 
-/* Results that are parameters, or others' results under another number. */
+/* Copies results of a function that have another slot: parameters, data, values that are results twice. */
 static void copy_results(scheduler *s, const schedule_scope *f) {
   for (uint32_t k = 0; f->depth && k < f->result_count && !s->failed; k++) {
     uint32_t from = schedule_slot_of(s, f, f->results[k]);
@@ -289,7 +293,7 @@ static void plan_function(scheduler *s, schedule_scope *f, const ir_ref *inputs,
   } else {
     schedule_fail(s);
   }
-  ir_ref *work = s->live; /* functions that are called come to be at hand */
+  ir_ref *work = s->live; /* scheduling a called function replaces s->live */
   size_t cap = s->cap, count = s->failed ? 0 : choose_work(s, f);
   if (!s->failed) do_work(s, f, work, count);
   ir_free(s->g->mem, work, cap * sizeof *work);
