@@ -1,5 +1,5 @@
-/* The copies that packing makes: STORED nodes into which the views of an operand fold, and the views that
- * read them as the operand was read. */
+/* The copies that packing makes: STORED nodes, into which the views below them fold, and views that read them
+ * in the operand's shape. */
 #include "pack.h"
 
 #include "passes/index/affine.h"
@@ -44,7 +44,7 @@ static ir_ref expanded(const pass_contraction *c, const pass_operand *o, ir_ref 
 
 static ir_ref stored(ir_graph *g, ir_ref x) { return x ? ir_unary(g, IR_OP_STORED, x) : 0; }
 
-/* Axes in an order for memory: kept ones, then those summed over; `column` last of the kept ones. */
+/* The order of axes in memory: kept ones, then those summed over; `column` last of the kept ones. */
 static void memory_order(const pass_contraction *c, uint32_t column, uint32_t *order) {
   uint32_t count = 0;
   for (int reduced = 0; reduced < 2; reduced++) {
@@ -54,7 +54,7 @@ static void memory_order(const pass_contraction *c, uint32_t column, uint32_t *o
   }
 }
 
-/* The views on top of the base, the nearest to the base first. */
+/* The views on top of the base, those nearest to the base first; MAX_VIEWS: there may be more. */
 static uint32_t views_above(ir_graph *g, const pass_operand *o, ir_ref views[MAX_VIEWS]) {
   uint32_t count = 0;
   for (ir_ref r = o->value; r != o->base && count < MAX_VIEWS; r = ir_src(g, r, 0)) views[count++] = r;
@@ -74,7 +74,7 @@ int64_t pack_elements(ir_graph *g, ir_ref x) {
   return count;
 }
 
-/* The views from number `from` on, on top of `made`. */
+/* The views from number `from` on, applied to `made`. */
 static ir_ref views_on(ir_graph *g, ir_ref made, const ir_ref *views, uint32_t from, uint32_t count) {
   for (uint32_t i = from; i < count && made; i++) {
     const ir_node *n = ir_get(g, views[i]);
@@ -86,7 +86,8 @@ static ir_ref views_on(ir_graph *g, ir_ref made, const ir_ref *views, uint32_t f
   return made;
 }
 
-/* An order of memory is changed for one tensor: what is made of several is computed as they lie, before. */
+/* The operand with its base stored, if the base is computed elementwise from several tensors. A copy changes
+ * the memory order of one tensor; several are combined first, in the order that they have. */
 static pass_operand materialized(const pass_contraction *c, const pass_operand *o) {
   ir_ref views[MAX_VIEWS];
   pass_operand made = *o;
@@ -100,8 +101,8 @@ static pass_operand materialized(const pass_contraction *c, const pass_operand *
   return made;
 }
 
-/* Were this view of the operand a copy: would equal steps through it be made along all axes, and short ones
- * along some that is summed over? */
+/* If this view of the operand were a copy, would its index be affine in all axes, with a stride of at most
+ * PACK_NEAR along some summed axis? */
 static bool lies_well(const pass_contraction *c, const pass_operand *o, ir_ref view) {
   ir_graph *g = c->g;
   pass_point p = {.rank = c->rank};
@@ -121,8 +122,8 @@ static bool lies_well(const pass_contraction *c, const pass_operand *o, ir_ref v
   return index && near;
 }
 
-/* As rows, of the view nearest to the base that lies well: what is a shape of its own need not be changed in
- * the copy. */
+/* A copy of the view nearest to the base that lies well, so that views above it do not fold into the copy; 0:
+ * there is none. */
 static ir_ref rows_between(const pass_contraction *c, const pass_operand *o) {
   ir_ref views[MAX_VIEWS];
   uint32_t count = views_above(c->g, o, views);
@@ -157,7 +158,7 @@ ir_ref pack_reshaped(ir_graph *g, ir_ref x, uint32_t at, int64_t outer, int64_t 
   return x ? op_reshape_known(g, x, dims, count) : 0;
 }
 
-/* [kept..., N/W, summed..., W] */
+/* [kept..., N/W, summed..., W], the last panel filled up with zeros */
 ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t column, int64_t width) {
   ir_graph *g = c->g;
   uint32_t order[IR_MAX_RANK], count = 0, col = column, rank = c->rank + 1;
@@ -181,8 +182,8 @@ ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t co
   return expanded(c, o, x ? op_shrink_known(g, x, edges) : 0);
 }
 
-/* The base with its masks, in memory: the last pad with a constant is where a copy is made, and the views
- * behind it stay. Where a copy of the operand as it is would be smaller, it is copied whole. */
+/* Copies the base with its masks: the copy is made of the pad nearest to the base, and the views above it
+ * stay. The operand as a whole is copied where that is smaller. */
 ir_ref pack_plain(const pass_contraction *c, const pass_operand *o) {
   ir_graph *g = c->g;
   ir_ref views[MAX_VIEWS], made = o->base;
@@ -203,7 +204,7 @@ ir_ref pack_product(const pass_contraction *c, ir_ref a, ir_ref b) {
                         3);
 }
 
-/* The sum over the axes that are summed over now, in their order. */
+/* The sum over the axes of `reduced`, in their order. */
 ir_ref pack_sum(const pass_contraction *c, ir_ref product, uint32_t reduced) {
   ir_graph *g = c->g;
   ir_ref src[IR_MAX_RANK + 1] = {product}, kept[IR_MAX_RANK];
@@ -216,7 +217,7 @@ ir_ref pack_sum(const pass_contraction *c, ir_ref product, uint32_t reduced) {
   return ir_make_tensor(g, IR_OP_SUM, c->dtype, ir_tuple(g, kept, rank), ir_get(g, c->sum)->arg, src, count);
 }
 
-/* With the column last of the kept axes, and turned back in memory. */
+/* The sum is stored with the column as the last kept axis; views transpose it back. */
 ir_ref pack_transposed_sum(const pass_contraction *c, uint32_t column, ir_ref a, ir_ref b) {
   ir_graph *g = c->g;
   uint32_t order[IR_MAX_RANK], kept[IR_MAX_RANK], place[IR_MAX_RANK], rank = 0, reduced = 0;

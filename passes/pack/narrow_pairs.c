@@ -1,12 +1,13 @@
 /* Products of narrow integers, two at a time.
  *
- * Where both operands of a contraction hold integers of at most 16 bits, two terms that follow one another
- * fit in a word of 32: word = (low & 0xffff) | high << 16, and DOT2 of two words is the sum of both products.
- * That is one instruction with twice as many multiplications as one of 32 bits has, on the machines that have
- * it. The products and their sum wrap, so that the result is the same whatever the order.
+ * Where both operands of a contraction hold integers of at most 16 bits, two consecutive terms fit in a word
+ * of 32 bits: word = (low & 0xffff) | high << 16, and DOT2 of two words is the sum of both products. On
+ * targets that have the instruction, it does twice as many multiplications as one of 32 bits. The products
+ * and their sum wrap, so that the result is the same in any order.
  *
- * What an operand can hold is found by interval arithmetic over the elementwise operations and views that
- * make it, from the dtypes that casts begin with: a quantised tensor minus its zero point is narrow too. */
+ * The values that an operand can hold are bounded by interval arithmetic over the elementwise operations and
+ * views that compute it, from the dtypes that casts begin with: a quantised tensor minus its zero point is
+ * narrow, too. */
 #include "pack.h"
 
 #include "passes/ops/check.h"
@@ -37,7 +38,7 @@ static interval joined(interval a, interval b) {
   return (interval){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
 }
 
-/* Of an integer of 32 bits, if every step on the way to it is narrow as well. */
+/* The interval of values of an integer of 32 bits, if all values that it is computed from are narrow. */
 static interval values_of(const ir_graph *g, ir_ref value, int depth) {
   const ir_node *n = ir_get(g, value);
   bool view = ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK;
@@ -56,7 +57,8 @@ static interval values_of(const ir_graph *g, ir_ref value, int depth) {
   }
 }
 
-/* The longest axis of terms of which both operands have one for each position. */
+/* The longest summed axis of known size along which both operands vary; false where it is shorter than
+ * FEWEST_TERMS. */
 static bool choose_axis(const pass_contraction *c, uint32_t *axis) {
   int64_t longest = FEWEST_TERMS - 1, size;
   for (uint32_t i = 0; i < c->rank; i++) {
@@ -67,7 +69,7 @@ static bool choose_axis(const pass_contraction *c, uint32_t *axis) {
   return longest >= FEWEST_TERMS;
 }
 
-/* Position 0 or 1 of the axis behind. */
+/* Index `which`, 0 or 1, of the axis of size 2 behind `axis`, which is dropped. */
 static ir_ref half(const pass_contraction *c, ir_ref pairs, uint32_t axis, int64_t words, int which) {
   ir_ref bounds[2 * (IR_MAX_RANK + 1)];
   for (uint32_t i = 0; pairs && i < ir_rank(c->g, pairs); i++)
@@ -76,7 +78,7 @@ static ir_ref half(const pass_contraction *c, ir_ref pairs, uint32_t axis, int64
   return pairs ? pack_reshaped(c->g, op_shrink_known(c->g, pairs, bounds), axis, words, 1, false) : 0;
 }
 
-/* The operand with the terms along the axis in words of two, an odd last one beside a zero. */
+/* The operand with the terms along the axis in words of two; an odd last one gets a zero. */
 static ir_ref in_words(const pass_contraction *c, const pass_operand *o, uint32_t axis) {
   ir_graph *g = c->g;
   int64_t size = c->size[axis], words = (size + 1) / 2;

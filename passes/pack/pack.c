@@ -1,20 +1,20 @@
-/* Packing: operands of contractions laid out in memory as their register tiles read them.
+/* Packing: operands of contractions copied into the order in which their register tiles read them.
  *
- * A contraction has one operand along whose kept axis the lanes run (the columns), and one that is broadcast
- * to them (the rows). A copy of an operand is a STORED node, a kernel of its own, into which all views of the
- * operand fold; the contraction reads it back through the inverse views.
+ * Vector lanes run along a kept axis (the column) of one operand (the columns); the other operand (the rows)
+ * is broadcast to them. A copy of an operand is a STORED node, a kernel of its own, into which all views of
+ * the operand fold; the contraction reads it back through the inverse views.
  *
- *   panels   columns [N, K] as [N/W, K, W], W the columns of a tile, filled up with zeros: a tile reads its
- *            panel from end to end. The index of the copy divides the column by W, which a loop over tiles of
- *            W columns does away with
- *   rows     [M, K], where the operand's own order walks over memory with large steps along K
- *   plain    masks and elementwise work in front of an operand, done once and not in every tile
- *   turned   where the last axis of the result fills lanes badly (short, or a convolution's width) the lanes
- *            run along an axis of the other operand, and the result is turned back by a copy
+ *   panels       columns [N, K] as [N/W, K, W], where W is the columns of a tile, filled up with zeros: a
+ *                tile reads its panel contiguously. The index of the copy divides the column by W, a
+ *                division that a loop over tiles of W columns removes
+ *   rows         [M, K], where the operand's own order has large strides along K
+ *   plain        masks and elementwise work on an operand, done once and not in every tile
+ *   transposed   where the last axis of the result fills lanes badly (short, or a convolution's width), the
+ *                lanes run along an axis of the other operand, and a copy transposes the result back
  *
  * None of this changes what is added to what in which order, but whether lanes run along the result does. So
- * shapes and views alone decide, for caches and vectors of common sizes; the machine gives the width of the
- * panels. Where lanes are work-items nothing is copied: what a group reads again it keeps in its locals
+ * shapes and views alone decide, for caches and vectors of common sizes; the target gives the width of the
+ * panels. On targets with work-groups nothing is copied: what a work-group reads again it keeps in its locals
  * (passes/loops/gpu/shared_memory.c). */
 #include "pack.h"
 
@@ -26,45 +26,45 @@
 
 enum {
   MIN_WORK = 1 << 20,     /* multiplications that are worth a copy */
-  MIN_REUSE = 32,         /* rows over which a copy of columns pays that lie side by side as they are */
-  MIN_REUSE_GATHERED = 8, /* the same for columns that do not */
-  FEW_TERMS = 32,         /* of which an error of one rounding each is within that of any sum */
+  MIN_REUSE = 32,         /* rows for which a copy of contiguous columns pays */
+  MIN_REUSE_GATHERED = 8, /* the same for columns that are not contiguous */
+  FEW_TERMS = 32,         /* so few that one rounding each is within the error bound of any sum */
   VECTOR = 64,            /* bytes */
-  CACHE = 1 << 20,        /* the second-level cache: bytes, ways, bytes of a line */
+  CACHE = 1 << 20,        /* the L2 cache: bytes, ways, bytes of a line */
   WAYS = 16,
   LINE = 64,
   PAGE = 4096,
-  TLB_ENTRIES = 128, /* pages that are found at once, or nearly */
-  COPY = 8,          /* multiplications in lanes that take as long as copying an element */
-  TRANSPOSE = 20     /* the same when neighbours in memory change */
+  TLB_ENTRIES = 128, /* pages whose addresses are translated without delay, or nearly */
+  COPY = 8,          /* vectorized multiplications that take as long as copying an element */
+  TRANSPOSE = 20     /* the same where the copy changes which elements are neighbours */
 };
 
-static const double CLEARLY = 1.05; /* better than the usual order, which has one kernel less */
+static const double CLEARLY = 1.05; /* how much better than the usual order, which has one kernel less */
 static const double UNALIGNED = 1.1, GATHERED = 4;
 
 typedef struct packer {
   ir_graph *g;
   const ir_target *target;
-  uint8_t *ends_epilogue; /* by node made: the end of a tail, or in one (passes/patterns/epilogue.h) */
+  uint8_t *ends_epilogue; /* by new node: it is in an epilogue (passes/patterns/epilogue.h) */
   size_t ends_cap;
 } packer;
 
 typedef enum form { AS_IS, PLAIN, ROWS, PANELS } form;
 
-/* Which operand has the columns, and how both are read. */
+/* Which operand has the columns, and how both are copied. */
 typedef struct packing {
   const pass_contraction *c;
-  uint32_t column; /* the axis of the lanes */
+  uint32_t column; /* the axis of the vector lanes */
   const pass_operand *across, *down;
   form across_form, down_form;
   bool transposed;
   const pass_operand
-      *weights; /* of a sum whose terms come in blocks (passes/patterns/online_softmax.h); otherwise NULL */
+      *weights; /* of a sum computed in blocks of terms (passes/patterns/online_softmax.h); otherwise NULL */
 } packing;
 
 static bool has_axis(uint32_t set, uint32_t axis) { return set >> axis & 1; }
 
-/* how an operand lies in memory */
+/* memory order of an operand */
 
 static bool is_plain(const ir_graph *g, const pass_operand *o) {
   const ir_node *n = ir_get(g, o->base);
@@ -78,7 +78,7 @@ static bool is_plain(const ir_graph *g, const pass_operand *o) {
   }
 }
 
-/* Elements between neighbours along the axis; a huge number where that is not the same everywhere. */
+/* The stride along the axis, in elements; INT64_MAX where it is not constant. */
 static int64_t axis_stride(const pass_contraction *c, const pass_operand *o, uint32_t axis) {
   int64_t step;
   if (!has_axis(o->varies, axis)) return 0;
@@ -86,7 +86,8 @@ static int64_t axis_stride(const pass_contraction *c, const pass_operand *o, uin
   return step < 0 ? -step : step;
 }
 
-/* The summed axis with the most positions, and the least step along any. */
+/* The stride along the longest summed axis. *count: indices of that axis; *least: the least stride along any
+ * summed axis. */
 static int64_t longest_step(const pass_contraction *c, const pass_operand *o, int64_t *count,
                             int64_t *least) {
   int64_t step = 0;
@@ -100,15 +101,16 @@ static int64_t longest_step(const pass_contraction *c, const pass_operand *o, in
   return step;
 }
 
-/* Do `count` pieces of memory, `step` elements apart, stay in the cache while others pass through? A cache of
- * WAYS ways has CACHE / WAYS / LINE sets, of which a power of two in the step leaves out most. */
+/* Do `count` cache lines, `step` elements apart, stay in the cache while other data stream through? A cache
+ * of WAYS ways has CACHE / WAYS / LINE sets, most of which a step with a large power of two as a factor never
+ * reaches. */
 static bool stays_in_cache(const pass_contraction *c, int64_t count, int64_t step) {
   int64_t bytes = ir_dtypes[c->dtype].bytes, way = CACHE / WAYS, apart;
   if (step > INT32_MAX) return false;
   apart = step * bytes;
   if (apart < LINE) return true;
   if (apart >= PAGE && count > TLB_ENTRIES) return false;
-  int64_t common = apart & -apart; /* sets that are met: way / the greatest power of two in the step */
+  int64_t common = apart & -apart; /* sets reached: way / the greatest power of two in the step */
   int64_t sets = common >= way ? 1 : way / (common > LINE ? common : LINE);
   return count <= sets * WAYS / 2;
 }
@@ -124,7 +126,7 @@ static bool is_masked(const pass_contraction *c, const pass_operand *o) {
 
 /* choosing */
 
-/* Weights come in blocks that lie in the caches whatever their order. */
+/* Weights come in blocks that stay in the caches whatever their order. */
 static form form_of_weights(const packing *k) { return is_masked(k->c, k->weights) ? PLAIN : AS_IS; }
 
 static form form_across(const packing *k) {
@@ -157,8 +159,8 @@ static double copying(const packing *k, const pass_operand *o, form f) {
   return (transposes ? (double)TRANSPOSE : (double)COPY) * (double)pass_contraction_size(k->c, o->varies);
 }
 
-/* In multiplications. Lanes that are left over are done in halves of vectors; those of a window are not
- * aligned, and cannot be packed. */
+/* The estimated cost in multiplications. Columns that fill no whole vector take one narrower vector for each
+ * power of two in their number. Vectors of a window are not aligned, and a window cannot be packed. */
 static double cost(const packing *k) {
   const pass_contraction *c = k->c;
   int64_t size = c->size[k->column], lanes = VECTOR / ir_dtypes[c->dtype].bytes, vectors = size / lanes;
@@ -174,7 +176,7 @@ static double cost(const packing *k) {
 
 static void choose_forms(packing *k) { k->across_form = form_across(k), k->down_form = form_down(k); }
 
-/* The axis of the lanes: the last kept one, or one of the other operand. */
+/* Chooses the axis of the vector lanes: the last kept one, or one of the other operand. */
 static bool choose_column(packing *k) {
   const pass_contraction *c = k->c;
   const pass_operand *a = &c->operand[0], *b = &c->operand[1];
@@ -186,7 +188,7 @@ static bool choose_column(packing *k) {
   choose_forms(k);
   packing other = *k;
   other.across = k->down, other.down = k->across, other.transposed = true;
-  for (uint32_t i = k->weights ? 0 : c->rank; i-- > 0;) { /* turned, all blocks would be there at once */
+  for (uint32_t i = k->weights ? 0 : c->rank; i-- > 0;) { /* transposed, all blocks would exist at once */
     if (has_axis(c->reduced, i) || !has_axis(other.across->varies, i) || has_axis(other.down->varies, i))
       continue;
     other.column = i;
@@ -206,8 +208,8 @@ static ir_ref in_form(const packing *k, const pass_operand *o, form f, int64_t w
   return 0;
 }
 
-/* A window of few terms that nothing else is multiplied with (a convolution channel by channel): masks in
- * front of it are done before. */
+/* The sum for a window of few terms whose elements are not reused by another operand (a depthwise
+ * convolution): masks of the window are applied in a copy before. */
 static ir_ref windowed_sum(const pass_contraction *c) {
   ir_ref made[2];
   bool windows = false;
@@ -220,7 +222,7 @@ static ir_ref windowed_sum(const pass_contraction *c) {
   return windows ? pack_sum(c, pack_product(c, made[0], made[1]), c->reduced) : c->sum;
 }
 
-/* As passes/loops/register_tile.c counts them; 0: not known. */
+/* The number of terms, as passes/loops/register_tile.c counts them; 0: not known. */
 static int64_t known_terms(const pass_contraction *c) {
   int64_t terms = 1, size;
   for (uint32_t i = 0; i < c->rank; i++) {
@@ -231,7 +233,7 @@ static int64_t known_terms(const pass_contraction *c) {
   return terms;
 }
 
-/* Panels of a tile's width, or of the vectors that hold all columns. */
+/* The width of panels: that of a tile, or of the vectors that hold all columns. */
 static int64_t panel_width(const packing *k, pass_tile tile) {
   int64_t vectors = (k->c->size[k->column] + tile.lanes - 1) / tile.lanes;
   return tile.lanes * (vectors < tile.columns ? vectors : tile.columns);
@@ -267,8 +269,8 @@ static ir_ref packed(packer *p, ir_ref sum) {
   return pack_sum(&c, pack_product(&c, a, b), c.reduced);
 }
 
-/* Sums in blocks of terms take late factors afterwards. `live` are the nodes of the graph, of which `was` has
- * become `sum`. */
+/* Packs a sum; late factors of a sum in blocks of terms are applied after it. `live`: the nodes of the graph,
+ * of which `was` has become `sum`. */
 static ir_ref packed_in_time(packer *p, ir_ref sum, ir_ref was, const ir_ref *live, size_t count) {
   ir_graph *g = p->g;
   pass_rescaled rescaled;
@@ -299,7 +301,7 @@ static bool pack_all(packer *p, ir_ref *map, const ir_ref *live, size_t count, c
     for (uint32_t s = 0; s < n->nsrc; s++) changed |= (src[s] = map[n->src[s]]) != n->src[s];
     ir_ref made = changed ? ir_remake(g, live[i], src, n->nsrc) : live[i];
     if (made && n->op == IR_OP_SUM) made = packed_in_time(p, made, live[i], live, count);
-    if (g->error->status == IR_ERR_MEMORY) made = 0; /* what was found out about an operand may be wrong */
+    if (g->error->status == IR_ERR_MEMORY) made = 0; /* what is known of an operand may be incomplete */
     good = (map[live[i]] = made) != 0 && (!epilogue || mark_epilogue(p, made));
   }
   ir_free(g->mem, src, src_cap * sizeof *src);

@@ -1,5 +1,5 @@
-/* What packing has put in memory as it is, all others read as well: what it is made of need not be kept, nor
- * computed again. It pays where that is several tensors. */
+/* A value that packing has stored as it is, is read from memory by all its users: then the values that it is
+ * computed from need neither be kept nor computed again. It pays where these are several tensors. */
 #include "pack.h"
 
 #include "passes/patterns/epilogue.h"
@@ -18,7 +18,7 @@ bool pack_of_several(const ir_graph *g, ir_ref value) {
   }
 }
 
-/* By node: is it to be read from its copy? */
+/* Sets copied[node] of nodes that are to be read from their copy. Is there any? */
 static bool find_copied(ir_graph *g, const ir_ref *live, size_t count, uint8_t *copied) {
   bool any = false;
   for (size_t i = 0; i < count; i++) {
