@@ -1,19 +1,21 @@
-/* Parts: a large product that is needed element by element of a batch is computed so.
+/* Batch streaming: a large product of which one batch element is needed at a time is computed one batch
+ * element at a time.
  *
- * The projection of a transformer layer to queries, keys and values is three times as large as what it is
- * made of, and attention needs one element of the batch at a time, but of that one all rows: no loop over
- * rows (passes/fuse/row_group.c) keeps it out of memory. So what lies between such a product and a smaller
- * value that all of it goes into becomes the function of a SCAN over the batch, without a state: memory is
- * needed for one element, which also stays in the caches.
+ * The projection of a transformer layer to queries, keys and values is three times as large as its input, and
+ * attention needs one batch element at a time, but all rows of it: no loop over rows
+ * (passes/fuse/row_group.c) keeps the projection out of memory. So the values between such a product and a
+ * smaller value that everything computed from it goes into become the function of a SCAN over the batch,
+ * without carried values. They take memory for one batch element, which also stays in the caches.
  *
- *   begin   a contraction of many bytes and of much work in each part, so that each is worth all threads
- *   end     the first value behind it that everything made of it goes into and that lies in memory anyway, at
- *           most half as large, its first axis the batch
- *   region  what is between them, with what only it uses (region.c). The batch stays one axis throughout
+ *   begin    a contraction of many bytes, with so much work in each iteration that it is worth all threads
+ *   end      the first value behind it that everything computed from it goes into and that is in memory in
+ *            any case, at most half as large, with the batch as its first axis
+ *   region   the nodes between them, and nodes that only these use (region.c). The batch stays one axis
+ *            throughout
  *
- * What comes to lie in memory does so anyway, so that the kernels are those that there would be in one go, of
- * one element. Products add up their terms in the same order; other sums in that of their own, smaller
- * shapes. Copies that packing has made for all parts stay outside. */
+ * Values that are stored inside the function are stored without it, too, so that the kernels are the same,
+ * for one batch element. Products add up their terms in the same order; other sums in the order of their own,
+ * smaller shapes. Copies that packing has made for all batch elements stay outside. */
 #include "batch_stream.h"
 
 #include "ir/arith.h"
@@ -24,16 +26,16 @@
 
 enum {
   MOST_STEPS = 1024, /* nodes between a product and its end */
-  MOST_TRIES = 3,    /* ends of one product */
+  MOST_TRIES = 3,    /* ends that are tried for one product */
   MOST_ELEMENTS = 64,
   LEAST_ELEMENTS = 4,
   TABLES = 4,
-  WORK = 8 /* multiplications in each part, for each byte that the whole has at least */
+  WORK = 8 /* multiplications in an iteration for each byte of streamer.bytes */
 };
 
 typedef struct streamer {
   batch_stream_search search;
-  int64_t bytes; /* least size of what is computed in parts */
+  int64_t bytes; /* least size of a product that is streamed, in bytes */
   ir_ref *live;
   size_t count, cap;
   batch_stream_region *regions;
@@ -72,8 +74,8 @@ static void count_uses(streamer *p) {
   }
 }
 
-/* Does the value lie in memory, and does it pay to compute the product in as many parts as its first axis has
- * positions? */
+/* Is the value in memory, and does it pay to compute the product in as many iterations as its first axis has
+ * indices? */
 static bool may_end(streamer *p, const pass_contraction *c, ir_ref end) {
   const ir_graph *g = p->search.g;
   int64_t bytes = batch_stream_bytes(g, end), count;
@@ -101,8 +103,8 @@ static bool depends(const batch_stream_search *s, ir_ref node) {
   return node == s->begin;
 }
 
-/* The region that begins with the product at that place, if there is one. An end is used later than all that
- * depends on the product and comes before it. */
+/* Adds the region that begins with the product at that place of the list, if there is one. An end comes no
+ * earlier than the last use of every node before it that depends on the product. */
 static bool find_region(streamer *p, size_t place, const pass_contraction *c) {
   batch_stream_search *s = &p->search;
   size_t stop = p->count - place < MOST_STEPS ? p->count : place + MOST_STEPS;

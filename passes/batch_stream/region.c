@@ -1,6 +1,6 @@
-/* What is computed in each part: from the end of a region down, as far as there is something to compute for
- * it alone. The axis along which values are cut is followed through each operation; it has to stay one axis
- * of every value that varies along it. */
+/* What an iteration computes: from the end of a region down, as far as there is something to compute for one
+ * batch element. The batch axis is followed through each operation; it has to stay one axis of every value
+ * that varies along it. */
 #include "batch_stream.h"
 
 #include "ir/elementary/elementary.h"
@@ -11,17 +11,17 @@
 
 #include <string.h>
 
-/* A node that some node of the region uses. */
+/* A node that a node of the region uses, not yet handled. */
 typedef struct reached {
   ir_ref node;
   int8_t axis;
-  bool summed;    /* below a reduction */
-  fuse_axes axes; /* which axes of the end walk its own */
+  bool summed;    /* it is below a reduction */
+  fuse_axes axes; /* by axis of it: the axis of the end that walks it */
 } reached;
 
 typedef struct tracer {
   batch_stream_search *s;
-  reached wait[BATCH_STREAM_NODES]; /* ascending: the last one is used by nothing that waits */
+  reached wait[BATCH_STREAM_NODES]; /* ascending: no waiting node uses the last one */
   uint32_t waiting, met;
 } tracer;
 
@@ -44,8 +44,8 @@ static bool reach_node(tracer *t, ir_ref node, int8_t axis, bool summed, const f
   return true;
 }
 
-/* The axis of the view's operand that the axis of the view is, unchanged; or the operand does not vary along
- * it. False where it does, in another way. */
+/* *below: the axis of the view's operand that the view's axis is, unchanged, or BATCH_STREAM_NO_AXIS where
+ * the operand does not vary along it. False where it does in another way. */
 static bool below_view(ir_graph *g, ir_ref view, int8_t axis, int8_t *below) {
   pass_point p = {.rank = ir_rank(g, view)};
   ir_ref operand = ir_src(g, view, 0), range = 0;
@@ -82,7 +82,8 @@ static bool below_reduction(ir_graph *g, const ir_node *n, int8_t axis, int8_t *
   return kept >= axis;
 }
 
-/* The axis of operand k along which it is cut, given that of the node. */
+/* *below: the batch axis of operand k, given that of the node; false where the operand has no such axis and
+ * still varies with it. */
 static bool axis_below(ir_graph *g, ir_ref node, uint32_t k, int8_t axis, int8_t *below) {
   const ir_node *n = ir_get(g, node);
   *below = BATCH_STREAM_NO_AXIS;
@@ -102,8 +103,9 @@ static bool axis_below(ir_graph *g, ir_ref node, uint32_t k, int8_t axis, int8_t
   }
 }
 
-/* Is it given to the region, or computed in there? What depends on the product is computed, and elementwise
- * what is not in memory. */
+/* Is the node given to the region, or computed in it? Computed are nodes that depend on the product,
+ * constants, views, and elementwise nodes that are not in memory; elementary functions only if they vary
+ * along the batch. */
 static bool is_given(const tracer *t, const reached *r) {
   const ir_node *n = ir_get(t->s->g, r->node);
   if (t->s->uses.walk[r->node] == t->s->walk || n->op == IR_OP_CONST || n->op == IR_OP_IOTA ||
@@ -113,7 +115,8 @@ static bool is_given(const tracer *t, const reached *r) {
          batch_stream_in_memory(t->s, r->node, r->summed || r->axis < 0);
 }
 
-/* Dear elementwise operations that all parts repeat are stored for that. */
+/* May the node be given to the region? Costly elementwise operations that all iterations would repeat are
+ * stored for it. */
 static bool is_operand(tracer *t, const reached *r) {
   bool repeated = r->axis < 0;
   return ir_shape(t->s->g, r->node) && r->axis <= 0 &&
@@ -140,7 +143,7 @@ static bool is_sliced(tracer *t, const reached *r) {
   return true;
 }
 
-/* Are its rows walked by the end's, besides the parts? Then a loop over rows serves both
+/* Does an axis of the end besides the batch walk an axis of the node? Then a loop over rows serves both
  * (passes/fuse/row_group.c). */
 static bool has_rows(const ir_graph *g, const reached *r) {
   for (uint32_t a = 0; a < ir_rank(g, r->node); a++) {
@@ -179,7 +182,7 @@ bool batch_stream_trace(batch_stream_search *s) {
     s->node_count = first;
     return false;
   }
-  for (last = s->node_count; first + 1 < last; first++) { /* ascending */
+  for (last = s->node_count; first + 1 < last; first++) { /* the list becomes ascending */
     batch_stream_node swap = s->nodes[first];
     s->nodes[first] = s->nodes[--last], s->nodes[last] = swap;
   }

@@ -1,14 +1,14 @@
-/* The scan that computes a region in parts. Its function sees one position of the batch: values that are cut
- * have an axis of one position there, so that every operation is the one that it was. */
+/* The scan that computes a region one batch element at a time. In its function, values with a batch axis have
+ * size 1 along it, so that every operation is the one that it was. */
 #include "batch_stream.h"
 
 typedef struct maker {
   ir_graph *g;
   const batch_stream_node *nodes;
   size_t count;
-  ir_ref made[BATCH_STREAM_NODES]; /* by node of the region: what it is in a part */
+  ir_ref made[BATCH_STREAM_NODES]; /* by node of the region: its value in an iteration */
   ir_ref operand[BATCH_STREAM_NODES + 2],
-      param[BATCH_STREAM_NODES]; /* of the scan: those that are sliced come first */
+      param[BATCH_STREAM_NODES]; /* of the scan: operands and parameters, sliced ones first */
   uint32_t sliced, operands;
 } maker;
 
@@ -23,7 +23,7 @@ static ir_ref mapped(const maker *m, ir_ref node) {
   return 0;
 }
 
-/* The shape of a node with one position along the axis. */
+/* The shape of a node with size 1 along the axis. */
 static ir_ref shape_of(const maker *m, ir_ref node, int8_t axis) {
   const ir_node *shape = ir_get(m->g, ir_shape(m->g, node));
   ir_ref dims[IR_MAX_RANK];
@@ -31,7 +31,8 @@ static ir_ref shape_of(const maker *m, ir_ref node, int8_t axis) {
   return ir_tuple(m->g, dims, shape->nsrc);
 }
 
-/* x with a first axis of one position, or without it. No reshape, of which scheduling counts each as work. */
+/* x with a first axis of size 1 added (UNSQUEEZE) or dropped (SQUEEZE). Not a RESHAPE, which scheduling
+ * counts as work. */
 static ir_ref first_axis(const maker *m, ir_op op, ir_ref x, ir_ref shape) {
   return x && shape ? ir_make_tensor(m->g, op, ir_dtype_of(m->g, x), shape, ir_pack_arg(0, 0), &x, 1) : 0;
 }
@@ -57,10 +58,10 @@ static bool make_params(maker *m, const ir_ref *map, bool sliced) {
   return true;
 }
 
-/* Sizes and positions of a view that is one position long along the axis. */
+/* Sets the sources of a view for size 1 along the axis. */
 static void set_unit_axis(const maker *m, ir_op op, int8_t axis, ir_ref *src) {
   if (op == IR_OP_RESHAPE || op == IR_OP_EXPAND) src[1 + axis] = ir_index(m->g, 1);
-  if (op == IR_OP_SHRINK) src[2 + 2 * axis] = ir_index(m->g, 1); /* behind 0: all positions were kept */
+  if (op == IR_OP_SHRINK) src[2 + 2 * axis] = ir_index(m->g, 1); /* after 0: all indices were kept */
 }
 
 static ir_ref node_in_iteration(const maker *m, const batch_stream_node *n) {
@@ -80,7 +81,7 @@ static ir_ref node_in_iteration(const maker *m, const batch_stream_node *n) {
   return made;
 }
 
-/* What a part returns lies in memory, the copy that the end may be as well. */
+/* The result of an iteration. It is stored in any case, without the STORED that the end may be. */
 static ir_ref result_slice(const maker *m, ir_ref end) {
   ir_ref value = ir_op_of(m->g, end) == IR_OP_STORED ? ir_src(m->g, end, 0) : end;
   return first_axis(m, IR_OP_SQUEEZE, mapped(m, value), slice_shape(m, end));
