@@ -9,19 +9,19 @@
  * over the run of indices that has each:
  *
  *   aligned   all runs have one length; incomplete ones at both ends of the axis are split off
- *   other     where alignment depends on outer axes: index start(v) + i for i in 0..start(v+1)-start(v), both
- *             starts clamped to the axis
+ *   other     where alignment depends on outer axes: index start(v) + i for i in 0..start(v+1)-start(v),
+ *             both starts clamped to the axis
  *
  * The number of sub-domains is bounded: beyond it conditions stay, and quotients become unaligned runs, which
  * add no sub-domain. Outer axes may use only a share of it, so that some are left for the innermost axis,
- * along which vectors run. Indices that depend on indices that depend on others grow fast, so the number of
- * such splits on the way to a sub-domain is bounded, too, and so is the size of the whole.
+ * along which vectors run. Expressions of starts that depend on starts further out grow fast, so the number
+ * of such splits on the way to a sub-domain is bounded, too, and so is the size of the whole.
  *
  * Where these bounds are passed, or something is left to decide inside, there are further attempts: with
  * outer axes of few indices split into single ones, and with other axes innermost, along which conditions
  * change at sums of outer indices rather than at quotients (passes/loops/innermost.c); then with fewer
- * sub-domains. Index algebra has one budget for all attempts, and conditions whose budget is exhausted stay
- * tests and quotients: so an attempt that passes a bound, or its share of the budget, is given up at once. */
+ * sub-domains. Index algebra has one budget for all attempts; once it is exhausted, conditions and quotients
+ * stay as they are: so an attempt that passes a bound, or its share of the budget, is given up at once. */
 #include "peel.h"
 
 #include "domain.h"

@@ -3,8 +3,9 @@
  * chosen whose digits the quotients in the kernel's indices and masks ask for:
  *
  *   merge   two neighbouring axes become one where that leaves no more divisions
- *   split   an axis of size s becomes two of sizes s/m and m, where a quotient N//w holds it with coefficient
- * c and m = w/gcd(w, c): then c*m is a multiple of w, and the outer digit leaves the division
+ *   split   an axis of size s becomes two, of sizes s/m and m, where a quotient N//w holds it with
+ *           coefficient c and m = w/gcd(w, c): then c*m is a multiple of w, and the outer digit leaves the
+ *           division
  *
  * If a common refinement of everything that is asked for exists, it leaves no division at all. Where the axes
  * as they are have none, splitting starts again from neighbours merged by force, last of all from the flat

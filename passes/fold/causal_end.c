@@ -8,11 +8,10 @@
  *   greatest  max of where(beyond, -inf, ...)                         the reduction ends at E
  *   weights   exp(where(beyond, -inf, ...) - greatest) is 0           the axis ends at E
  *   sum       of weights                                              the reduction ends at E
- *   results   sum of weights times values                             ends at E, plus 0 times the remaining
- * terms
+ *   results   sum of weights times values                             ends at E, plus 0 times other terms
  *
  * A weight is NaN only in a row whose first weight is NaN as well: the greatest score, NaN or infinite, is
- * what makes it NaN. Zero times the remaining values is 0, or NaN where one of them is not finite, for all
+ * what makes it NaN. Zero times the values from E on is 0, or NaN where one of them is not finite, for all
  * rows alike, so that it is computed once. The terms that are computed are the same as before: E is a
  * multiple of FUSE_MASK_TILE, and the masks before it stay. Either all of this is done or nothing: a local
  * without elements from E on has no other readers. */

@@ -4,8 +4,8 @@
  *   before       no key has been seen: m = -inf, r = the least finite number, every sum is 0
  *   each block   x, the values over rows and keys
  *                m' = max(m, x...);  r' = r where m' <= r + SLACK, else m'
- *                w = exp(x - r');  each sum: z' = z*exp(r - r') + the terms of the block, with w as the
- * weight after        each sum is z*exp(r - s)
+ *                w = exp(x - r');  each sum: z' = z*exp(r - r') + the terms of the block, with weight w
+ *   after        each sum is z*exp(r - s)
  *
  * exp(x - r) = exp(x - s) * exp(s - r), so any reference r gives the same sums; it follows the maximum so
  * that nothing overflows and no sum becomes 0 by rounding. r is finite as long as m is finite or -inf, so

@@ -6,19 +6,19 @@
  *
  *   operands and results of control flow: in memory
  *
- *   views: never, they are index arithmetic in their users; but a chain of very many reshapes, pads and joins
- * is interrupted by a stored value, so that its index does not cost more than the copy that it saves
+ *   views: never, they are index arithmetic in their users; but a chain of very many reshapes, pads and
+ *     joins is interrupted by a stored value, so that its index does not cost more than the copy it saves
  *
  *   elementwise: fused; stored when costly and used by several kernels or at repeated indices, or when the
- *     fused expression grows past a limit; so are operands of a kernel that would read more arrays than the
- *     target can pass to it
+ *     fused expression grows past a limit; so are operands of a kernel that would read more arrays than
+ *     the target can pass to it
  *
  *   reductions: fused with elementwise users that need each element once; stored when used twice, inside
  *     another reduction, under a mask, or at repeated indices, as the end of their epilogue
  *     (passes/patterns/epilogue.h)
  *
- *   scatters: always; one launch fills the buffer with the first operand, the next one updates it. It has few
- *     threads, so that costly values in its other operands are stored before
+ *   scatters: always; one launch fills the buffer with the first operand, the next one updates it. It has
+ *     few threads, so that costly values in its other operands are stored before
  *
  *   STORED nodes: always
  *

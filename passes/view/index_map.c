@@ -1,5 +1,4 @@
-/* Points through views: for each view operation, the point of the operand that a point of the result reads.
- */
+/* For each view operation, the point of the operand that a point of the result reads. */
 #include "index_map.h"
 
 #include "passes/index/index.h"
