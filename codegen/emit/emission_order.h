@@ -77,7 +77,7 @@ void cg_hoist(cg_order *o, const cg_loop *loop, bool reads); /* emits the invari
 void cg_need_next(cg_order *o, const cg_loop *loop);         /* emits the loop's next carried values */
 bool cg_surely_runs(const cg_order *o, const cg_loop *loop); /* does it run at least once? */
 /* Before a loop: emits the operands of the loop, then the invariant operands of its body; those that read
- * memory only if the loop surely runs. Adds 1 to o->nesting, which the caller takes back after the loop.
+ * memory only if the loop surely runs. Adds 1 to o->nesting, which the caller subtracts after the loop.
  * False after a failure. */
 bool cg_before_loop(cg_order *o, const cg_loop *loop);
 

@@ -8,10 +8,10 @@
  * number is the column and the element number is the row.
  *
  * Which bits of the row number the registers at first, and which exchange swaps which bit, is free. It is
- * chosen so that every shuffle is one that processors have as a single instruction. Within lanes of
- * LANE_BYTES bytes it interleaves halves of lanes: the highest bit of the element number goes out and a new
- * lowest bit comes in (unpack, zip). Above that it picks whole lanes, the even or the odd ones of two
- * registers. */
+ * chosen so that every shuffle is one that processors have as a single instruction. Within the lanes of
+ * LANE_BYTES bytes into which registers are divided, it interleaves halves of such lanes: the highest bit of
+ * the element number goes out and a new lowest bit comes in (unpack, zip). Above that it picks whole lanes,
+ * the even or the odd ones of two registers. */
 #include "codegen/emit/transpose.h"
 
 enum { LANE_BYTES = 16, MAX_BITS = 10 };
@@ -46,7 +46,7 @@ static void *exchanged(const cg_shuffles *s, void *a, void *b, uint32_t width, u
 
 /* How the bits of a row's number are placed at first: 2^e registers, 2^(w-e) rows in each. */
 typedef struct plan {
-  uint32_t w, e, inside;     /* `inside`: bits of an element's number within a lane */
+  uint32_t w, e, inside;     /* `inside`: bits of an element's number within a 128-bit lane */
   uint32_t pushed[MAX_BITS]; /* by exchange: the bit of the row that it swaps out of the register number */
   uint32_t upper_rows[MAX_BITS]; /* by bit of the element number, from e on: the bit of the row */
 } plan;

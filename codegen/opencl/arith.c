@@ -151,7 +151,7 @@ oc_value oc_compare(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_valu
 /* floats */
 
 /* If one operand is a constant and no NaN, one comparison is enough, since NaN fails it; where both operands
- * are equal, the constant is taken if its zero is the one to be preferred. */
+ * are equal, the constant is chosen if its zero is the one to be preferred. */
 static oc_value extremum(oc_emitter *e, bool greatest, ir_dtype dtype, oc_value a, oc_value b) {
   oc_value x = a.literal ? b : a, c = a.literal ? a : b;
   if (a.literal == b.literal || a.kind == OC_SOFT_DOUBLE || strstr(c.text, "NAN"))

@@ -1,16 +1,16 @@
-/* Sums of products by matrix instructions: in work-item style, a loop that adds up products of f16 or bf16
- * elements of two locals,
+/* Sums of products by matrix instructions: recognises and emits, in work-item style, a loop that adds up
+ * products of f16 or bf16 elements of two locals,
  *
  *   for term in 0..16*n with sum = ... { next fma(cast a[rows + term], cast b[columns + term], sum) }
  *
  * An instruction adds 16 terms to the sums of 16 rows and 8 columns, for 32 work-items that run in step,
- * numbered g*4 + t. Each of these has four of the sums: of two rows, one for each of two unrolled values,
- * which depend on g alone, and of two columns likewise, which depend on t alone. It passes the instruction
- * the terms 2t, 2t + 1, 2t + 8 and 2t + 9 of each of its two rows, and the same terms of column g, which is
- * unrolled value g mod 2 of the work-items whose t is g div 2. Where eight rows or columns are contiguous in
- * the local, and terms are not, another instruction distributes them in the same way (VF_MATRIX_TURNED).
- * Which rows and columns of the whole product these are makes no difference. Whether the work-items have such
- * rows and columns is read off the indices; any other loop is emitted as usual. */
+ * numbered g*4 + t. Each of these has four of the sums: two rows, one for each of two unrolled values, by two
+ * columns likewise. Its rows depend on g alone, its columns on t alone. It passes the instruction the terms
+ * 2t, 2t + 1, 2t + 8 and 2t + 9 of each of its two rows, and the same terms of column g, which is unrolled
+ * value g mod 2 of the work-items whose t is g div 2. Where eight rows or columns are contiguous in the
+ * local, and terms are not, another instruction distributes them in the same way (VF_MATRIX_TURNED). Which
+ * rows and columns of the whole product these are makes no difference. Whether the work-items have such rows
+ * and columns is read off the indices; any other loop is emitted as usual. */
 #include "codegen/opencl/opencl.h"
 
 enum { TERMS = 16, ITEMS = 32, COLUMN_ITEMS = 4, BLOCK = 8 };

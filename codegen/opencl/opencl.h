@@ -128,10 +128,9 @@ oc_value oc_real(oc_emitter *e, unsigned kind, double value);
 const char *oc_in(oc_emitter *e, oc_value v, oc_level level); /* in parentheses where it must be */
 oc_value oc_splat(oc_emitter *e, oc_value v, uint32_t width);
 oc_value oc_element(oc_emitter *e, oc_value v, uint32_t i);
-oc_value oc_lane(oc_emitter *e, ir_dtype dtype, oc_value v,
-                 uint32_t i);                                  /* likewise; an element of a mask as a bool */
-oc_value oc_convert(oc_emitter *e, oc_value v, unsigned kind); /* integers modulo 2^bits, or floats */
-oc_value oc_reinterpret(oc_emitter *e, oc_value v, unsigned kind);          /* the same bits */
+oc_value oc_lane(oc_emitter *e, ir_dtype dtype, oc_value v, uint32_t i); /* element i; of a mask, as a bool */
+oc_value oc_convert(oc_emitter *e, oc_value v, unsigned kind);     /* integers modulo 2^bits, or floats */
+oc_value oc_reinterpret(oc_emitter *e, oc_value v, unsigned kind); /* the same bits */
 oc_value oc_mask(oc_emitter *e, oc_value v, unsigned kind, uint32_t width); /* a truth value as a mask */
 void oc_line(oc_emitter *e, const char *format, ...) IR_PRINTF(2, 3);
 void oc_open(oc_emitter *e, const char *format, ...) IR_PRINTF(2, 3);
@@ -153,7 +152,7 @@ void oc_begin_node(oc_emitter *e, uint32_t variables); /* whose variables oc_var
 void oc_emit_unrolled(void *emitter, ir_ref ref, void *unrolled);
 
 /* value.c: nodes */
-oc_value oc_emit_value(oc_emitter *e, ir_ref ref); /* at the current digits and piece */
+oc_value oc_emit_value(oc_emitter *e, ir_ref ref); /* at the current lanes and subvector */
 unsigned oc_index_kind(oc_emitter *e, ir_ref ref);
 oc_value oc_index_literal(oc_emitter *e, int64_t value);
 oc_value oc_sum(oc_emitter *e, oc_value a, oc_value b); /* of indices */
@@ -274,8 +273,8 @@ bool oc_is_ahead(const oc_emitter *e, ir_ref store);
  * one is needed. */
 void oc_before_values(oc_emitter *e, const cg_loop *loop);
 /* oc_end_iteration: a barrier where the next iteration could otherwise store to what this one still reads, or
- * read what this one has just stored. oc_begin_iteration returns the state of the enclosing iteration, which
- * oc_end_iteration takes back. */
+ * read what this one has just stored. oc_begin_iteration returns the state of the enclosing iteration:
+ * `outer`. */
 oc_first oc_begin_iteration(oc_emitter *e);
 void oc_end_iteration(oc_emitter *e, const cg_loop *loop, oc_first outer);
 void oc_end_maybe(oc_emitter *e, oc_waits before);        /* ends code that may not have been run */

@@ -2,8 +2,7 @@
  * work-items, and need no barriers.
  *
  *   one element   stored without lanes: every work-item has computed the value anyway, and keeps it
- *   several       lane i accesses only elements i, i + group, i + 2*group, ...; element k of its variable is
- * the k-th of these
+ *   several       lane i accesses only elements i + k*group; that is element k of its variable
  *
  * The work-items beyond the last lane of a shorter vector keep what that lane would. What they read later
  * they store nowhere; but it could be an index that is checked, so only locals of floats become private. */
