@@ -1,4 +1,4 @@
-/* Floats and their bits. */
+/* Conversion between floats and their bits. */
 #ifndef VIEWFOLD_TEST_LIB_BITS_H
 #define VIEWFOLD_TEST_LIB_BITS_H
 

@@ -50,7 +50,7 @@ void cases_close(rt_context **contexts, int count) {
   for (int k = 0; k < count; k++) rt_context_destroy(contexts[k]);
 }
 
-/* What the target says of the setting, up to a blank; its length, 0: nothing. */
+/* The text of a setting in the target, up to a space. Returns its length, 0 if it is not set. */
 static size_t said_of(const char *setting, const char *target, const char **out) {
   *out = target ? strstr(target, setting) : NULL;
   return *out ? strcspn(*out, " ") : 0;

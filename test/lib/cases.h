@@ -1,33 +1,34 @@
-/* What property tests that try random cases share: their arguments, and contexts for several machines. */
+/* What property tests with random cases share: their arguments, and contexts for several machines. */
 #ifndef VIEWFOLD_TEST_LIB_CASES_H
 #define VIEWFOLD_TEST_LIB_CASES_H
 
 #include "runtime/runtime.h"
 
-/* --seed N, --count N, --case N: one case, which is tried again as it was. */
+/* --seed N, --count N; --case N repeats one case. */
 typedef struct cases {
   uint64_t seed;
   long count, done, failed;
   bool again;
 } cases;
-cases cases_read(int argc, char **argv, long count); /* count: where none is asked for */
-/* check gives false for a case that fails; five failures are enough. */
+cases cases_read(int argc, char **argv, long count); /* count: the default */
+/* check returns false for a case that fails; the run stops after five failures. */
 void cases_run(cases *c, bool (*check)(uint64_t seed));
 
-/* A context without a disk, on the device that VIEWFOLD_DEVICE names and for the target that
- * VIEWFOLD_TEST_TARGET sets (ir/target.h; a machine's own comes first), so that whole tests can be run on
+/* A context without a cache on disk, for the device that VIEWFOLD_DEVICE names and the target that
+ * VIEWFOLD_TEST_TARGET sets (ir/target.h; it overrides that of a machine), so that whole tests can be run on
  * other devices. */
 rt_options cases_options(void);
 
-/* Other numbers of threads, and other machines; NULL: this one. */
+/* A number of threads and a target; NULL: the host's. */
 typedef struct case_machine {
   int threads;
   const char *target;
 } case_machine;
-/* Are terms added in the order of the first machine? Not where lanes are, or are not, work-items of a group,
- * nor where other products are computed in parts. */
+/* Does the machine add terms in the same order as the first? It does if both have the same `lanes`
+ * (work-group size) and `parts` (threshold of batch streaming). */
 bool cases_same_order(const case_machine *first, const case_machine *machine);
-/* A context without a disk for each; false, and said why on standard error, when one cannot be made. */
+/* A context without a cache on disk for each machine; false, with the reason on standard error, if one cannot
+ * be created. */
 bool cases_open(const case_machine *machines, int count, rt_context **contexts);
 void cases_close(rt_context **contexts, int count);
 /* "other bits with 2 threads and vector_bytes=16" */

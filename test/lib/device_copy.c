@@ -39,7 +39,7 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The device that `name` chooses among all of all platforms; NULL: none. */
+/* The device that `name` selects among all devices of all platforms; NULL: none. */
 static cl_device_id choose(const char *name) {
   cl_platform_id platforms[MOST];
   cl_uint platform_count = 0;
@@ -61,7 +61,7 @@ static cl_device_id choose(const char *name) {
   return NULL;
 }
 
-/* Seconds for so many copies; negative after failing. */
+/* Seconds for that many copies; negative on failure. */
 static double copies(cl_command_queue queue, cl_mem from, cl_mem to, size_t bytes, long count) {
   double begin = now();
   for (long i = 0; i < count; i++)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEYOND = -987654321 }; /* what a look-up past its list gives: nothing valid may depend on it */
+enum { BEYOND = -987654321 }; /* result of a look-up outside its list: nothing valid may depend on it */
 enum { NUMBER = 256, RANGE, VARIABLE, LOOK_UP, FLOOR_DIV, LE, GE, EQ, NE, MIN, MAX, WHERE, NEGATE };
 
 typedef struct reader {

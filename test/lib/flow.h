@@ -1,4 +1,4 @@
-/* Graphs with control flow, compiled and run. Everything fails the running cmocka test on error. */
+/* Graphs with control flow, compiled and run. Every error fails the running cmocka test. */
 #ifndef VIEWFOLD_TEST_FLOW_H
 #define VIEWFOLD_TEST_FLOW_H
 
@@ -16,7 +16,7 @@ void flow_end(flow *f);
 
 ir_ref flow_shape(flow *f, int rank, ...); /* of int64_t sizes */
 ir_ref flow_input(flow *f, const char *name, ir_dtype dtype, ir_ref shape);
-ir_ref flow_param(flow *f, ir_dtype dtype, ir_ref shape); /* of a function */
+ir_ref flow_param(flow *f, ir_dtype dtype, ir_ref shape); /* a parameter of a function */
 ir_ref flow_number(flow *f, double value);                /* f32 */
 ir_ref flow_expand(flow *f, ir_ref scalar, ir_ref shape);
 
@@ -28,7 +28,7 @@ ir_ref flow_scan(flow *f, ir_ref body, ir_ref length, ir_scan_state state, const
                  size_t count);
 ir_ref flow_result(flow *f, ir_ref control, uint32_t number);
 
-/* Through all passes, with the verifier between them. key NULL: not cached. */
+/* Runs all passes, with the verifier between them. key NULL: not cached. */
 rt_program *flow_compile(flow *f, rt_context *c, const char *key, const ir_ref *results, size_t count);
 ir_status flow_try(flow *f, rt_context *c, const char *key, const ir_ref *results, size_t count,
                    rt_program **out, ir_error *error);

@@ -25,7 +25,7 @@ static int remove_one(const char *path, const struct stat *facts, int kind, stru
 void test_folder_remove(const char *path) { nftw(path, remove_one, OPEN_AT_ONCE, FTW_DEPTH | FTW_PHYS); }
 
 static const char *copy_to;
-static size_t copy_skip; /* of the source's paths */
+static size_t copy_skip; /* length of the source's path, which copies omit */
 
 static bool copy_file(const char *from, const char *to, mode_t mode) {
   char bytes[1 << 14];

@@ -22,12 +22,12 @@ void __real_free(void *block);
 typedef struct held {
   const void *what;
   size_t size;
-  void **frames; /* FRAMES of them, the unused NULL; or NULL */
+  void **frames; /* FRAMES of them, unused ones NULL; NULL if not traced */
 } held;
 
-/* A hash table with open addressing: an entry lies at its hash, or behind it with no gap between. */
+/* A hash table with open addressing: an entry is at its hash, or after it with no gap in between. */
 static held *table;
-static size_t room, count; /* room: 0 or a power of two, above count */
+static size_t room, count; /* room: 0, or a power of two above count */
 static bool traced, lost;  /* lost: there was no memory for an entry */
 static pid_t owner;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -63,7 +63,7 @@ void heap_hold(const void *what, size_t size) {
   if (lost) {
     __real_free(one.frames);
   } else {
-    held *at = &table[find(what)]; /* taken where others freed what was there */
+    held *at = &table[find(what)]; /* occupied if code that is not wrapped freed the block */
     count += at->what == NULL;
     __real_free(at->frames);
     *at = one;
@@ -78,7 +78,8 @@ void heap_forget(const void *what) {
   if (room && table[gap].what) {
     __real_free(table[gap].frames);
     count--;
-    /* Entries behind the gap move into it where that brings them nearer to their homes. */
+    /* Shift entries after the gap into it where that brings them closer to their home (backward-shift
+     * deletion). */
     for (size_t at = (gap + 1) & (room - 1); table[at].what; at = (at + 1) & (room - 1)) {
       if (((at - home(table[at].what)) & (room - 1)) < ((at - gap) & (room - 1))) continue;
       table[gap] = table[at];
@@ -111,7 +112,7 @@ void __wrap_free(void *block) {
 void *__wrap_realloc(void *block, size_t size) {
   heap_forget(block);
   void *moved = __real_realloc(block, size);
-  heap_hold(moved ? moved : block, size); /* a failed one leaves the block as it is */
+  heap_hold(moved ? moved : block, size); /* a failed one leaves the block unchanged */
   return moved;
 }
 
@@ -142,7 +143,7 @@ static void report(void) {
   }
 }
 
-/* Not in children that a test forked. */
+/* Not in children that a test has forked. */
 __attribute__((destructor)) static void end(void) {
   if (!count || getpid() != owner) return;
   report();
@@ -150,8 +151,8 @@ __attribute__((destructor)) static void end(void) {
   _exit(LEAKED);
 }
 
-/* ---- the sanitizers' settings. Their own leak checker stops all threads of a process and walks through
- * their memory: it crashes at times where there are threads and libraries with variables of threads. */
+/* ---- settings of the sanitizers. Their leak checker stops all threads of a process and scans their memory,
+ * and sometimes crashes if there are threads and libraries with thread-local variables. */
 
 #define EXPORTED __attribute__((visibility("default")))
 EXPORTED const char *__asan_default_options(void);

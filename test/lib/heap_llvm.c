@@ -1,5 +1,5 @@
-/* What the code generator makes of LLVM's has to be disposed of: this is linked into the compiler module,
- * where each of these functions is wrapped (heap.h). */
+/* Checks that the code generator disposes of the LLVM objects that it creates: linked into the compiler
+ * module, where each of these functions is wrapped (heap.h). */
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
@@ -46,7 +46,7 @@ MAKES(char *, LLVMGetErrorMessage, (LLVMErrorRef e), (e))
 DISPOSES(char *, LLVMDisposeErrorMessage)
 DISPOSES(LLVMMemoryBufferRef, LLVMDisposeMemoryBuffer)
 
-/* These give what they make through a pointer. */
+/* These return what they create through a pointer. */
 LLVMBool __real_LLVMVerifyModule(LLVMModuleRef m, LLVMVerifierFailureAction action, char **message);
 LLVMBool __wrap_LLVMVerifyModule(LLVMModuleRef m, LLVMVerifierFailureAction action, char **message);
 LLVMBool __wrap_LLVMVerifyModule(LLVMModuleRef m, LLVMVerifierFailureAction action, char **message) {

@@ -1,5 +1,5 @@
-/* Kernels by hand: builders for the loop level, target descriptions that this processor can run, and
- * compilation straight to a function. Everything fails the running cmocka test on error. */
+/* Kernels built by hand: builders for the loop level, descriptions of targets that this processor can run,
+ * and compilation directly to a function. Every error fails the running cmocka test. */
 #ifndef VIEWFOLD_TEST_KERNELS_H
 #define VIEWFOLD_TEST_KERNELS_H
 
@@ -8,7 +8,8 @@
 #include "runtime/compiler/llvm_module.h"
 #include "runtime/image/image.h"
 
-/* A description of a machine with part of this one's features; index from 0. False after the last. */
+/* The description of a machine with some of this one's features; index counts from 0. False after the
+ * last. */
 typedef struct k_target {
   const char *name;
   ir_target target;
@@ -22,7 +23,7 @@ typedef struct k_code {
   double milliseconds; /* of compilation */
 } k_code;
 k_code k_compile(ir_graph *g, ir_ref kernel, const ir_target *target);
-char *k_text(ir_graph *g, ir_ref kernel, const ir_target *target, cg_output want); /* to be freed */
+char *k_text(ir_graph *g, ir_ref kernel, const ir_target *target, cg_output want); /* the caller frees it */
 void k_free(k_code *code);
 
 ir_ref k_param(ir_graph *g, ir_dtype dtype, int slot, int64_t size);

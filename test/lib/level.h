@@ -1,12 +1,12 @@
-/* How much a test tries of cases that are alike: all of them in the soaks, some in `make test` (test/run.sh
- * sets TEST_LEVEL), and fewer of these where a sanitizer makes each take several times as long. */
+/* How many of the similar cases a test tries: all in the soak tests, some in `make test` (test/run.sh sets
+ * TEST_LEVEL), and fewer of these under a sanitizer, with which each takes several times as long. */
 #ifndef VIEWFOLD_TEST_LEVEL_H
 #define VIEWFOLD_TEST_LEVEL_H
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Of cases 0, 1, 2, ... those that are multiples of this: `step` or 1. */
+/* Of cases 0, 1, 2, ... the test tries the multiples of the result, which is `step` or more, or 1. */
 static inline int level_step(int step) {
   const char *level = getenv("TEST_LEVEL");
   int slower = 1;

@@ -1,4 +1,4 @@
-/* The counting allocator: each block starts with its size. */
+/* The counting allocator: the size of a block is stored in front of it. */
 #include "memory.h"
 
 #include <stdlib.h>

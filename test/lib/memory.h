@@ -1,5 +1,5 @@
-/* An allocator for contexts of tests: counts live bytes, and fails at a chosen allocation, or from there on.
- * Thread-safe. */
+/* An allocator for contexts of tests: counts live bytes, and fails at a chosen allocation, or from that one
+ * on. Thread-safe. */
 #ifndef VIEWFOLD_TEST_MEMORY_H
 #define VIEWFOLD_TEST_MEMORY_H
 
@@ -8,12 +8,12 @@
 #include <stddef.h>
 
 typedef struct test_memory {
-  atomic_long allocations; /* asked for so far */
-  long fail_at;            /* the number, from 1, of the one that fails; 0: none */
-  bool fail_after;         /* each after that one fails, too */
+  atomic_long allocations; /* requested so far */
+  long fail_at;            /* number of the allocation that fails, from 1; 0: none */
+  bool fail_after;         /* all later ones fail, too */
   atomic_size_t live;      /* bytes */
   atomic_size_t peak;      /* most live bytes */
-  atomic_int wrong_sizes;  /* frees and resizes that told a false old size */
+  atomic_int wrong_sizes;  /* frees and resizes with a wrong old size */
 } test_memory;
 
 void *test_memory_hook(void *user, void *ptr, size_t old_size, size_t new_size);

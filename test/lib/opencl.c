@@ -10,7 +10,7 @@
 
 #include "test/opencl/shim.h"
 
-#define FOLDER "build/opencl" /* tests run in the root of the tree */
+#define FOLDER "build/opencl" /* relative to the root of the tree, in which tests run */
 
 const char *opencl_begin(void) {
   static char folder[4096];
@@ -23,7 +23,7 @@ const char *opencl_begin(void) {
   return NULL;
 }
 
-/* The shim, once the loader has opened it. */
+/* A function of the shim, once the loader has opened it. */
 static void *shim_function(const char *name) {
   static char path[4096];
   static void *shim;
@@ -31,7 +31,7 @@ static void *shim_function(const char *name) {
   return shim ? dlsym(shim, name) : NULL;
 }
 
-/* Before the driver is there, and with it threads, in the environment. */
+/* By the shim or, before the driver is loaded and has started threads, by the environment. */
 void opencl_set(const char *format, ...) {
   char text[256];
   va_list arguments;
@@ -48,7 +48,7 @@ long opencl_count(const char *call) {
   return count ? count(call) : -1;
 }
 
-/* The driver lets go of what its commands used a little after they are done: given time for that. */
+/* The driver releases what its commands used a little after they have finished: waits for that. */
 long opencl_buffers(void) {
   long buffers = 0, bytes;
   shim_alive_function *alive = (shim_alive_function *)(uintptr_t)shim_function(SHIM_ALIVE_NAME);

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* ---- contexts whose compilations are counted, and cost nothing the second time */
+/* ---- contexts whose compilations are counted and cached */
 
 typedef struct objects {
   pthread_mutex_t lock;
@@ -26,7 +26,7 @@ typedef struct objects {
 static objects all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static char place[64];
 
-/* Objects are made once per test run, so that hundreds of failing builds do not take minutes. */
+/* Compiles each kernel once per test run, so that hundreds of failing builds do not take minutes. */
 ir_status p_compile(void *user, const ir_graph *graph, ir_ref kernel, const char *symbol,
                     const ir_target *target, cg_blob *object, ir_error *error) {
   pthread_mutex_lock(&all.lock);

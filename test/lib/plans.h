@@ -1,6 +1,6 @@
-/* Plans by hand, and contexts to build them in. The contexts keep their cache in a directory of the test's
- * own and compile each kernel once per test run: later compilations give the same object at no cost.
- * Everything fails the running cmocka test on error. */
+/* Plans built by hand, and contexts to build them in. The contexts keep their cache in a directory of the
+ * test and compile each kernel once per test run: later compilations return the same object at no cost. Every
+ * error fails the running cmocka test. */
 #ifndef VIEWFOLD_TEST_PLANS_H
 #define VIEWFOLD_TEST_PLANS_H
 
@@ -28,9 +28,9 @@ uint32_t p_slot(p_maker *m, ir_slot_kind kind, const char *name, ir_dtype dtype,
 void p_launch(p_maker *m, ir_ref kernel, ir_ref count, ir_ref work, const uint32_t *slots, uint32_t n);
 void p_results(p_maker *m, const uint32_t *slots, size_t n);
 ir_ref p_param(p_maker *m, int number, ir_dtype dtype, ir_ref size);
-/* a launch: out[i] = a[i] * factor + (b >= 0 ? b[i] : 0), over a size that may be a variable */
+/* a launch of out[i] = a[i] * factor + (b >= 0 ? b[i] : 0), over a size that may be a variable */
 void p_scale_add(p_maker *m, uint32_t out, uint32_t a, int b, double factor, ir_ref size);
-/* the plan of out = (x * 2) * 3 + y, the product an intermediate */
+/* the plan of out = (x * 2) * 3 + y, with the product as an intermediate */
 void p_two_kernels(p_maker *m, ir_ref size);
 ir_ref p_variable(p_maker *m); /* n=4..64:4 */
 
@@ -39,12 +39,12 @@ rt_program *p_find(rt_context *c, const char *key);
 void p_run(const rt_program *p, void *const *in, void *const *out, const int64_t *vars);
 
 enum { P_MOST = 1000 };
-/* run a program of p_two_kernels on n <= P_MOST elements */
+/* runs a program of p_two_kernels on n <= P_MOST elements and checks the result */
 void p_check_two_kernels(const rt_program *p, int64_t n, const int64_t *vars, float shift);
-/* the same, many times over different sizes, without cmocka: for threads */
+/* the same, `iterations` times over different sizes, without cmocka, for use in threads */
 bool p_run_some(const rt_program *p, int number, int iterations);
 
-/* What a thread of a test is given, and says. */
+/* Arguments and result of a test's thread. */
 typedef struct p_worker {
   rt_context *context;
   const rt_program *program;

@@ -1,5 +1,5 @@
-/* Random functions with control flow. A recipe says what a function is made of; following it with or without
- * control flow gives the same values. */
+/* Random functions with control flow. A recipe describes a function; recording it with or without control
+ * flow gives the same values. */
 #include "test/lib/random_control.h"
 
 #include <string.h>
@@ -13,12 +13,13 @@ const control_input control_inputs[INPUTS] = {
     {"weight", VF_F64, 1}, {"predicate", VF_F64, 0}, {"trips", VF_I32, 0}};
 const char *const control_kinds[KINDS] = {"scan", "cond", "while_loop", "checkpoint"};
 
-/* What a function is made of; the same however often, and in whichever form, it is recorded. */
+/* The description of a function. It is the same each time, and in either form, that the function is
+ * recorded. */
 typedef struct recipe {
   uint64_t seed;
-  bool plain; /* without control flow */
+  bool plain; /* recorded without control flow */
   int depth, arguments, results;
-  bool vectors[2]; /* results: vectors, or numbers */
+  bool vectors[2]; /* is each result a vector, or a number? */
   const vf_value *outside;
   int outside_count;
 } recipe;
@@ -97,7 +98,7 @@ static vf_value over_elements(pool *p) {
   return vf_add(state, vf_sum(ys[0], 1, (const int64_t[]){0}, false));
 }
 
-/* The same function of every element of a vector. */
+/* A function applied to each element of a vector. */
 static vf_value each_element(pool *p) {
   vf_value xs = vector(pick(p)), other = pick(p), ys[WIDTH];
   recipe r = inner(p, 1, 1, &other);
@@ -111,8 +112,8 @@ static vf_value each_element(pool *p) {
   return vf_value_rank(ys[0]) == 2 ? vf_sum(ys[0], 1, (const int64_t[]){0}, false) : ys[0];
 }
 
-/* How a function varies with a value. What else it uses may depend on that where all is written out alone, so
- * it must not count. */
+/* The derivative of a function with respect to a value. Other values that the function uses may depend on
+ * this one in the plain form only, so they must not contribute. */
 static vf_value slope(pool *p) {
   vf_value x = pick(p), other = vf_stop_gradient(pick(p)), y, d;
   recipe r = inner(p, 1, 1, &other);
@@ -151,7 +152,7 @@ static void follow(void *user, const vf_value *arguments, vf_value *results) {
   }
 }
 
-/* a state of a counter, a vector and a number */
+/* the state is a counter, a vector and a number */
 typedef struct iterations {
   recipe r;
   vf_value trips;
@@ -237,7 +238,7 @@ static int record_values(const control_case *t, bool plain, const vf_value *in, 
   }
 }
 
-/* sum of x_i times numbers that depend on i alone */
+/* the weighted sum of all elements (squares of elements, if of rank 2) of x[i]; weights depend on i alone */
 static vf_value weighed(const vf_value *x, int count) {
   vf_value sum = vf_number(x[0].graph, 0);
   for (int i = 0; i < count; i++)

@@ -1,4 +1,4 @@
-/* Random functions with control flow, recorded as calls of functions or written out without any. */
+/* Random functions with control flow, recorded as calls of functions, or expanded without any. */
 #ifndef VIEWFOLD_TEST_LIB_RANDOM_CONTROL_H
 #define VIEWFOLD_TEST_LIB_RANDOM_CONTROL_H
 
@@ -8,7 +8,7 @@ enum { WIDTH = 3, MOST_LENGTH = 5, INPUTS = 7, OUTPUTS = 24, ELEMENTS = 32 };
 enum { XS, MORE, STATE, NUMBER, WEIGHT, PREDICATE, TRIPS, WRT = PREDICATE };
 enum { SCAN, COND, WHILE, CHECKPOINT, KINDS };
 
-/* Of rank 2: [length, WIDTH]; of rank 1: [WIDTH]. Derivatives are by the first WRT. */
+/* Rank 2: [length, WIDTH]; rank 1: [WIDTH]. Derivatives are with respect to the first WRT inputs. */
 typedef struct control_input {
   const char *name;
   vf_dtype dtype;
@@ -20,13 +20,14 @@ extern const char *const control_kinds[KINDS];
 typedef struct control_case {
   uint64_t seed;
   int kind, length, trips, bound;
-  int second; /* derivatives of gradients: none, backwards, forwards */
+  int second; /* derivatives of gradients: none, reverse mode, forward mode */
   bool reverse;
 } control_case;
-control_case control_case_make(uint64_t seed, uint64_t *state); /* state: of further choices */
+control_case control_case_make(uint64_t seed, uint64_t *state); /* *state continues the random sequence */
 
-/* All that is compared, in terms of the inputs; returns how many. plain: written out, of t->trips rounds. */
+/* Records all values that are compared, from the inputs; returns their number. plain: expanded, with t->trips
+ * iterations. */
 int control_record(const control_case *t, bool plain, const vf_value *in, vf_value *out);
-int control_record_count(const control_case *t); /* how many that will be */
+int control_record_count(const control_case *t); /* the number that control_record will return */
 
 #endif

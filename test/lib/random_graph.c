@@ -41,7 +41,7 @@ static double most_elements(random_graph *r, ir_ref ref) {
 }
 
 static void add_value(random_graph *r, ir_ref ref, double numerator, int scale) {
-  if (!ref) { /* refused by the builder: not a case */
+  if (!ref) { /* refused by the builder: not a failure */
     ir_error_clear(&r->error);
     return;
   }
@@ -53,7 +53,7 @@ static void add_value(random_graph *r, ir_ref ref, double numerator, int scale) 
 }
 
 static const random_value *any_value(random_graph *r) {
-  int last = r->value_count - 1; /* prefer recent ones, so that chains grow deep */
+  int last = r->value_count - 1; /* prefer recent values, so that chains become deep */
   return &r->values[chance(r, 60) ? pick(r, last > 3 ? last - 3 : 0, last) : pick(r, 0, last)];
 }
 
@@ -87,7 +87,7 @@ static void make_inputs(random_graph *r) {
   ir_ref shape[4];
   int64_t rank = 0;
   for (int i = 0; i < inputs; i++) {
-    if (i == 0 || chance(r, 50)) { /* others often share a shape, so that they can be combined */
+    if (i == 0 || chance(r, 50)) { /* inputs often share a shape, so that they can be combined */
       rank = pick(r, chance(r, 10) ? 0 : 1, 4);
       for (int64_t k = 0; k < rank; k++) shape[k] = any_size(r);
     }
@@ -144,7 +144,7 @@ static void make_binary(random_graph *r) {
   ir_ref made = op_binary(&r->g, op, a.ref, b.ref);
   bool mixed = made && ir_is_float(ir_dtype_of(&r->g, made)) &&
                (!is_float || (!ir_get(&r->g, b.ref)->weak && !ir_is_float(ir_dtype_of(&r->g, b.ref))));
-  if (mixed) add_value(r, made, unknown, 0); /* integers have no bound here */
+  if (mixed) add_value(r, made, unknown, 0); /* integers have no known bound here */
   else if (op == IR_OP_ADD || op == IR_OP_SUB) add_value(r, made, x + y, scale);
   else if (op == IR_OP_MUL) add_value(r, made, a.numerator * b.numerator, a.scale + b.scale);
   else if (op == IR_OP_MIN || op == IR_OP_MAX) add_value(r, made, larger, scale);
@@ -168,7 +168,7 @@ static void make_fma(random_graph *r) {
 static void make_cast(random_graph *r) {
   const random_value v = *any_value(r);
   ir_dtype from = ir_dtype_of(&r->g, v.ref), to = any_dtype(r);
-  if (chance(r, 20)) { /* the bits of a NaN are nobody's promise */
+  if (chance(r, 20)) { /* the bits of a NaN are unspecified */
     if (!ir_is_float(from) || v.numerator < unknown) add_value(r, op_bitcast(&r->g, v.ref, to), unknown, 0);
     return;
   }
@@ -306,7 +306,7 @@ static void make_reduce(random_graph *r) {
   ir_dtype t = ir_dtype_of(&r->g, v.ref);
   double n = elements_of(r, &v), exact = t == IR_F64 ? 0x1p53 : 0x1p24, total = v.numerator * n;
   if (ir_is_float(t) && (op == IR_OP_SUM || op == IR_OP_MEAN) && total > exact) return;
-  if (!ir_is_float(t) && op == IR_OP_MEAN) return; /* integers are not bounded here */
+  if (!ir_is_float(t) && op == IR_OP_MEAN) return; /* integers have no known bound here */
   if (ir_is_float(t) && op == IR_OP_PROD && pow(v.numerator, n) > exact) return;
   bool extremum = op == IR_OP_REDUCE_MAX || op == IR_OP_REDUCE_MIN;
   ir_ref made = op_reduce(&r->g, op, v.ref, axes || chance(r, 50) ? list : NULL, axes, keep);
@@ -359,13 +359,13 @@ static void make_gather(random_graph *r) {
     ir_ref indices = chance(r, 50) ? op_data(&r->g, IR_I64, shape, 2, taken, sizeof taken)
                                    : op_data(&r->g, IR_I64, shape, 1, taken, 2 * sizeof *taken);
     add_value(r, op_gather(&r->g, v.ref, indices, axis, (int)pick(r, 0, 2)), v.numerator, v.scale);
-  } else if (elements_of(r, &v) * elements_of(r, &w) < 3000) { /* indices computed in the graph go anywhere */
+  } else if (elements_of(r, &v) * elements_of(r, &w) < 3000) { /* computed indices may be out of range */
     add_value(r, op_gather(&r->g, v.ref, w.ref, axis, (int)pick(r, 1, 2)), v.numerator, v.scale);
   }
 }
 
-/* Literal indices of these sizes, duplicate and negative ones among them, in range of an axis of `size`
- * elements; 0 where a size is not known, or there are too many. */
+/* Literal indices of these sizes, including duplicate and negative ones, in range of an axis of `size`
+ * elements; 0 if a size is not known, or there are too many. */
 static ir_ref literal_indices(random_graph *r, const ir_ref *dims, size_t rank, int64_t size) {
   int64_t taken[64], count = 1, each;
   for (size_t i = 0; i < rank; i++) {
@@ -377,7 +377,7 @@ static ir_ref literal_indices(random_graph *r, const ir_ref *dims, size_t rank, 
   return op_data(&r->g, IR_I64, dims, rank, taken, (size_t)count * sizeof *taken);
 }
 
-/* Indices that share `batch` axes with v, or all but the axis when `along`. */
+/* Indices that share `batch` axes with v, or all axes but the indexed one if `along`. */
 static ir_ref some_indices(random_graph *r, const random_value *v, int64_t axis, int64_t batch, bool along,
                            int64_t size, int *mode) {
   ir_ref dims[IR_MAX_RANK + 2];
@@ -385,7 +385,7 @@ static ir_ref some_indices(random_graph *r, const random_value *v, int64_t axis,
   size_t n = 0;
   *mode = (int)pick(r, 0, 2);
   if (!batch && !along && chance(r, 40) && ir_is_data_int(ir_dtype_of(&r->g, w.ref)) && rank_of(r, &w) <= 2) {
-    *mode = (int)pick(r, 1, 2); /* computed in the graph, they go anywhere */
+    *mode = (int)pick(r, 1, 2); /* computed in the graph: they may be out of range */
     return elements_of(r, v) * elements_of(r, &w) < 3000 ? w.ref : 0;
   }
   for (uint32_t i = 0; i < (along ? rank_of(r, v) : (uint32_t)batch); i++)
@@ -395,8 +395,8 @@ static ir_ref some_indices(random_graph *r, const random_value *v, int64_t axis,
   return literal_indices(r, dims, n, size);
 }
 
-/* Takes or changes what is at the indices: along the axis of each line by its own, or with leading axes
- * shared. */
+/* Gathers, or scatters to, the elements at some indices: separate indices for each line along the axis, or
+ * indices with shared leading axes. */
 static void make_scatter(random_graph *r) {
   const random_value v = *any_value(r), w = *any_value(r);
   uint32_t rank = rank_of(r, &v);
@@ -412,8 +412,7 @@ static void make_scatter(random_graph *r) {
   if (!taken) return ir_error_clear(&r->error);
   ir_dtype t = ir_dtype_of(&r->g, v.ref);
   double count = most_elements(r, at), own = v.numerator, most, total;
-  random_value u = {taken, v.numerator,
-                    v.scale}; /* what is there, each with a number of its own, or any value */
+  random_value u = {taken, v.numerator, v.scale}; /* or numbers along an axis, or any value */
   if (chance(r, 50) && t != IR_BOOL && ir_rank(&r->g, taken)) {
     ir_ref number = op_iota(&r->g, IR_I32, ir_get(&r->g, ir_shape(&r->g, taken))->src, ir_rank(&r->g, taken),
                             pick(r, 0, ir_rank(&r->g, taken) - 1));
@@ -451,7 +450,7 @@ static void make_slice_update(random_graph *r) {
   add_value(r, op_slice_update(&r->g, v.ref, u.ref, start, sizes, rank), own > most ? own : most, scale);
 }
 
-/* A part of an axis, one of several results. */
+/* One of several results that divide an axis. */
 static void make_part(random_graph *r) {
   const random_value v = *any_value(r);
   uint32_t rank = rank_of(r, &v);
@@ -484,7 +483,7 @@ static void make_pool(random_graph *r) {
   if (rank_of(r, &v) <= 5) add_value(r, op_max_pool(&r->g, v.ref, w, (size_t)axes), v.numerator, v.scale);
 }
 
-/* A diagonal, or the sum of one. */
+/* A diagonal, or its sum. */
 static void make_diagonal(random_graph *r) {
   const random_value v = *any_value(r);
   int64_t n = 16;

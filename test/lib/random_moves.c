@@ -5,7 +5,7 @@
 
 #include "test/lib/random_graph.h"
 
-/* Number of the nest; RANDOM_NESTS: there is no room. */
+/* The number of the nest; RANDOM_NESTS if there is no room. */
 static uint32_t find(random_moves *m, uint32_t kernel, uint32_t nest) {
   uint32_t i = 0;
   while (i < m->count && (m->nests[i].kernel != kernel || m->nests[i].nest != nest)) i++;
@@ -23,7 +23,7 @@ static const char *given(void *user, uint32_t kernel, uint32_t nest) {
   return i < RANDOM_NESTS && *m->nests[i].now ? m->nests[i].now : NULL;
 }
 
-/* Each as likely as the others. */
+/* Keeps one neighbour, each with equal probability (reservoir sampling). */
 static void note_neighbour(void *user, uint32_t kernel, uint32_t nest, const char *moves) {
   random_moves *m = user;
   uint32_t i = find(m, kernel, nest);
@@ -37,8 +37,8 @@ void random_moves_begin(random_moves *m, uint64_t seed) {
   m->shaping = (pass_shaping){.user = m, .given = given, .neighbour = note_neighbour};
 }
 
-/* How many nests a kernel has, and which, depends on the moves of those outside: only the first of each
- * kernel gets other ones. */
+/* The number and identity of a kernel's nests depend on the moves of outer nests, so only the first nest of
+ * each kernel gets new moves. */
 void random_moves_step(random_moves *m) {
   for (uint32_t i = 0; i < m->count; i++) {
     if (m->nests[i].neighbours && m->nests[i].nest == 0) strcpy(m->nests[i].now, m->nests[i].next);

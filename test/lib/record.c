@@ -111,7 +111,7 @@ static ir_ref read_operand(recorder *r) {
     return v.kind == IR_ATTR_FLOAT ? op_literal_float(&r->g, v.number)
                                    : op_literal_int(&r->g, ir_get(&r->g, v.expr)->arg);
   }
-  if (*r->at == '$') { /* an expression where a tensor belongs */
+  if (*r->at == '$') { /* an index expression in the place of a tensor */
     r->at++;
     return read_expr(r);
   }
@@ -143,7 +143,7 @@ ir_ref record_line(recorder *r, const char *line) {
   return op_apply(&r->g, line, length, operands, n, attrs, count);
 }
 
-/* `op(sources)`, with `;arg` where a node keeps an axis or a mode there. */
+/* `op(sources)`, with `;arg` if arg is an axis or a mode. */
 static void show(const ir_graph *g, ir_ref ref, ir_text *out) {
   const ir_node *n = ir_get(g, ref);
   if (n->op == IR_OP_INPUT) {

@@ -1,8 +1,8 @@
-/* Recording operations from one-line cases, for the tests of the operation registry.
+/* Records operations from one-line cases, for the tests of the operation registry.
  *
  * A case is `name operands... attributes...`: an operand is a type (an input, named a, b, c in order), a
- * literal, or $ and an index expression; attributes are as in text graphs; sizes may use the variables n
- * in 1..8, m in 4..64 in steps of 4, z in 0..5. */
+ * literal, or $ and an index expression; attributes are as in text graphs; sizes may use the variables n in
+ * 1..8, m in 4..64 in steps of 4, z in 0..5. */
 #ifndef VIEWFOLD_TEST_RECORD_H
 #define VIEWFOLD_TEST_RECORD_H
 
@@ -16,7 +16,7 @@ typedef struct recorder {
   ir_graph g;
   long budget;    /* allocations left, -1: any number */
   size_t live;    /* bytes */
-  const char *at; /* in the line being read */
+  const char *at; /* the rest of the line */
   ir_attr pool[RECORD_ITEMS];
   size_t used;
   int inputs;
@@ -24,10 +24,10 @@ typedef struct recorder {
 
 /* A graph whose allocator fails after `budget` allocations (-1: never). */
 bool record_start(recorder *r, long budget);
-void record_stop(recorder *r); /* nothing may be left allocated */
+void record_stop(recorder *r); /* checks that nothing stays allocated */
 ir_ref record_line(recorder *r, const char *line);
 
-/* `nodes` is the recorded expression, `op(sources;arg)` */
+/* `nodes` is the text of the recorded expression, `op(sources;arg)` */
 typedef struct record_accepted {
   const char *line, *type, *nodes;
 } record_accepted;
@@ -36,7 +36,7 @@ typedef struct record_refused {
 } record_refused;
 
 void check_accepted(const record_accepted *c);
-void check_refused(const record_refused *c); /* with exactly this message */
+void check_refused(const record_refused *c); /* the message must be equal */
 
 #define CHECK_ALL(check, cases)                                                                              \
   for (size_t i = 0; i < sizeof(cases) / sizeof *(cases); i++) check(&(cases)[i])

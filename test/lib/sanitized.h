@@ -1,5 +1,5 @@
-/* TEST_SANITIZED: built with a sanitizer that has an allocator, and memory, of its own. GCC and Clang say it
- * differently. */
+/* TEST_SANITIZED is defined with a sanitizer that replaces the allocator and needs more memory. GCC and Clang
+ * report it differently. */
 #ifndef VIEWFOLD_TEST_SANITIZED_H
 #define VIEWFOLD_TEST_SANITIZED_H
 

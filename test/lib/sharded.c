@@ -34,7 +34,7 @@ static tensor view_of(const ir_eval_result *r) {
   return t;
 }
 
-/* A node and the values of its operands, as a whole. */
+/* A node and the values of its operands and result, unsharded. */
 typedef struct problem {
   sharded *s;
   ir_ref node;
@@ -66,9 +66,9 @@ static int64_t index_value(const problem *p, ir_ref expr) {
   return value;
 }
 
-/* ---- parts of axes */
+/* ---- shards */
 
-/* A part of a factor: from begin to end of all its positions. */
+/* A shard: the indices [begin, end) of one factor. */
 typedef struct part {
   int factor; /* -1: nothing is split */
   int64_t begin, end, first_of_all;
@@ -94,7 +94,8 @@ static int64_t local_size(const problem *p, const op_split *axis, int64_t whole,
   for (uint32_t i = 0; i < axis->count; i++) size *= size_in(p, axis->factors[i], of);
   return size;
 }
-/* Where a position of the part's axis is in the whole one: digit by digit, the inner one first. */
+/* The index in the whole axis of an index in the shard's axis: converted digit by digit, innermost factor
+ * first. */
 static int64_t whole_position(const problem *p, const op_split *axis, int64_t position, const part *of) {
   int64_t result = 0, weight = 1;
   if (!has_factor(axis, of->factor)) return position;
@@ -111,7 +112,7 @@ static void local_shape(const problem *p, const op_term *term, const tensor *who
                         int64_t *shape) {
   for (uint32_t k = 0; k < whole->rank; k++) shape[k] = local_size(p, &term->axes[k], whole->shape[k], of);
 }
-/* The element of the whole tensor that element i of the part is. */
+/* The element of the whole tensor that is element i of the shard. */
 static int64_t whole_element(const problem *p, const op_term *term, const tensor *whole, const int64_t *shape,
                              int64_t i, const part *of) {
   int64_t result = 0, stride = 1;
@@ -141,8 +142,8 @@ static ir_ref shape_of(ir_graph *g, const int64_t *shape, uint32_t rank) {
   return ir_tuple(g, dims, rank);
 }
 
-/* What stands behind the operands, for a part of the given shapes: sizes are those of the part, windows that
- * are whole are whole again, everything else is as it was. */
+/* Attributes of the node for a shard of the given shapes, after the operands: sizes and whole windows are
+ * those of the shard, all others are unchanged. */
 static uint32_t attributes(const problem *p, ir_graph *g, const tensor *x, const int64_t *shape,
                            const part *of, ir_ref *src) {
   const ir_graph *from = p->s->g;
@@ -188,7 +189,7 @@ static bool run(problem *p, const tensor *x, const int64_t *shape, int mode, con
   ir_ref y =
       ir_make_tensor(&g, (ir_op)n->op, (ir_dtype)n->dtype, shape_of(&g, shape, p->y.rank), arg, src, count);
   bool good = y && ir_eval(&g, &y, 1, bound, p->operands, NULL, 0, out, &error) == IR_OK;
-  if (good) { /* the result outlives this graph: all memory is the C library's */
+  if (good) { /* the result outlives this graph: both use the C library's allocator */
     ir_graph_free(&g);
     return true;
   }
@@ -198,7 +199,7 @@ static bool run(problem *p, const tensor *x, const int64_t *shape, int mode, con
   return wrong(p, why);
 }
 
-/* ---- putting parts together */
+/* ---- combining shards */
 
 static bool same(ir_value a, ir_value b, ir_dtype t) {
   if (!ir_is_float(t)) return a.i == b.i;
@@ -209,11 +210,11 @@ static double roundoff(ir_dtype t) {
   return t == IR_F64 ? 0x1p-52 : t == IR_F32 ? 0x1p-23 : t == IR_F16 ? 0x1p-10 : 0x1p-7;
 }
 
-/* The contracted results of one element so far. */
+/* The contracted results of one element, combined so far. */
 typedef struct joined {
   ir_value value;
   double sum, magnitude; /* of floats */
-  bool rough;            /* parts rounded in ways that the whole does not show */
+  bool rough;            /* the shards may be rounded in ways that the whole is not */
   int count;
 } joined;
 
@@ -239,8 +240,8 @@ static bool agrees(const joined *j, ir_op by, ir_dtype t, ir_value whole) {
 
 /* ---- a factor */
 
-/* Positions along an axis of which this part holds [begin, end): those of others become one that no part has.
- */
+/* Makes indices of the whole axis relative to this shard, which holds [begin, end); indices that belong to
+ * other shards become out of range. */
 static void own_positions(const part *of, tensor *at_, int64_t whole, int mode) {
   for (int64_t i = 0; i < at_->count; i++) {
     ir_value v = at(at_, i);
@@ -266,7 +267,7 @@ static bool run_part(problem *p, const part *of, bool contracted, ir_eval_result
     own_positions(of, &x[1], p->x[0].shape[ir_arg_int(n)], ir_arg_mode(n));
     mode = IR_GATHER_FILL;
   }
-  /* what is added to is there once */
+  /* the first operand is added once, by the first shard */
   if (n->op == IR_OP_SCATTER_ADD && contracted && of->begin > 0)
     memset(x[0].data, 0, (size_t)x[0].count * ir_dtypes[x[0].dtype].bytes);
   local_shape(p, &p->rule.terms[p->operands], &p->y, of, shape);
@@ -274,7 +275,7 @@ static bool run_part(problem *p, const part *of, bool contracted, ir_eval_result
   for (uint32_t i = 0; i < p->operands; i++) free(x[i].data);
   if (!good || n->op != IR_OP_IOTA || !has_factor(&p->rule.terms[0].axes[ir_arg_int(n)], of->factor))
     return good;
-  tensor t = view_of(out); /* positions count in the whole */
+  tensor t = view_of(out); /* IOTA: indices count in the whole axis */
   for (int64_t i = 0; i < t.count; i++) {
     ir_value v = at(&t, i);
     if (ir_is_float(t.dtype)) v.f += (double)of->begin;
@@ -336,7 +337,7 @@ static bool check_factor(problem *p, int factor) {
 
 /* ---- partial sums */
 
-/* A summand of x: anything, as long as the rest is exact. */
+/* Splits x into two summands: a random one, and the difference, which is exact. */
 static void divide(const tensor *x, tensor parts[2], uint64_t *state) {
   for (int k = 0; k < 2; k++) parts[k] = make(x->dtype, x->rank, x->shape);
   for (int64_t i = 0; i < x->count; i++) {
@@ -352,7 +353,7 @@ static void divide(const tensor *x, tensor parts[2], uint64_t *state) {
   }
 }
 
-/* f of the sum, and the sum of f: -1 where neither is told, as there are infinities. */
+/* Is f of the sum equal to the sum of f? Elements with infinities, or with unknown rounding, are skipped. */
 static int sums_agree(const problem *p, const ir_eval_result out[2]) {
   tensor a = view_of(&out[0]), b = view_of(&out[1]);
   for (int64_t i = 0; i < p->y.count; i++) {
@@ -387,7 +388,7 @@ static bool check_sums(problem *p, uint32_t mask, uint64_t *state) {
     if (partial[i] && !exact_summands(&p->x[i])) return true;
     integer |= partial[i] && !ir_is_float(p->x[i].dtype);
   }
-  if (is_indirect((ir_op)n->op) && (mask & 2)) return true; /* positions: a summand may be out of range */
+  if (is_indirect((ir_op)n->op) && (mask & 2)) return true; /* indices: a summand may be out of range */
   if (integer && n->op == IR_OP_DIV) return true;
   tensor x[2][32];
   ir_eval_result out[2] = {0};

@@ -23,7 +23,7 @@ void short_memory_everywhere(bool (*attempt)(vf_context *context), const vf_erro
     good = attempt(c);
     if (!good) assert_int_equal(error->status, VF_ERR_MEMORY);
     bool reached = memory.allocations >= memory.fail_at;
-    if (good && reached) good = false; /* the failure was of no consequence */
+    if (good && reached) good = false; /* the failure had no effect on the result */
     memory.fail_at = 0;
     vf_context_destroy(c);
     assert_int_equal(memory.live, 0);

@@ -36,7 +36,8 @@ static bool is_in_memory(const ir_plan *plan, ir_ref node) {
   return false;
 }
 
-/* Is there a sum of products in what computes the value from memory and other members of the slab? */
+/* Is there a sum of products among the nodes that compute the value from memory and from other values of the
+ * fused row group? */
 static bool has_product(const ir_graph *g, const ir_plan *plan, const ir_row_group *row_group, ir_ref value) {
   ir_ref todo[MOST_FUSED] = {value};
   uint32_t count = 1;

@@ -1,5 +1,5 @@
-/* Property tests of compiled graphs: the program around what is particular to each. A case records a graph,
- * compiles it for several machines, runs it on each and says what is wrong with the results. */
+/* Property tests of compiled graphs: the main program that they share. A case records a graph, compiles it
+ * for several machines, runs it on each and reports what is wrong with the results. */
 #ifndef VIEWFOLD_TEST_LIB_TRIAL_H
 #define VIEWFOLD_TEST_LIB_TRIAL_H
 
@@ -9,28 +9,28 @@
 
 enum { TRIAL_INPUTS = 20, TRIAL_RESULTS = 5, TRIAL_MACHINES = 8 };
 
-/* What a test's own struct for a case begins with. */
+/* The first member of a test's own struct for a case. */
 typedef struct trial {
-  uint64_t state; /* of the generator: the seed of the case to begin with */
+  uint64_t state; /* of the random generator; initially the seed of the case */
   ir_graph g;
   ir_error error;
-  ir_ref input[TRIAL_INPUTS], result[TRIAL_RESULTS], var; /* var: a size; 0: none is a variable */
-  uint32_t input_count, result_count;                     /* of these the first `result_count` are compiled */
-  uint32_t exact_count; /* and so many more evaluated, which tell what is right */
-  char what[400];       /* the case in words; empty: reports show the graph */
-  char wrong[200];      /* empty: nothing */
+  ir_ref input[TRIAL_INPUTS], result[TRIAL_RESULTS], var; /* var: a variable size; 0: there is none */
+  uint32_t input_count, result_count;                     /* the first `result_count` results are compiled */
+  uint32_t exact_count; /* number of further results, which are only evaluated, as references */
+  char what[400];       /* describes the case; empty: reports show the graph */
+  char wrong[200];      /* the error; empty: none */
 } trial;
 
 typedef struct trial_property {
   const char *name; /* without prop_ */
-  long count;       /* of cases, where none is asked for */
+  long count;       /* default number of cases */
   const case_machine *machines;
   int machine_count;
   size_t size;                    /* of the test's own struct */
-  bool (*record)(trial *t);       /* the graph; false: something was refused */
-  void (*run)(trial *t);          /* says what is wrong */
-  void (*tell)(const cases *c);   /* prints what was tried, but for the number of failures and the seed */
-  bool (*enough)(const cases *c); /* NULL, or: was everything met that should be? */
+  bool (*record)(trial *t);       /* records the graph; false if something was refused */
+  void (*run)(trial *t);          /* sets t->wrong on an error */
+  void (*tell)(const cases *c);   /* prints what was tried, without the number of failures and the seed */
+  bool (*enough)(const cases *c); /* were all required situations met? NULL: none are required */
 } trial_property;
 
 /* The main program. Besides the arguments of cases.h, --show SEED prints the graph of a case as text. */
@@ -38,32 +38,32 @@ int trial_main(int argc, char **argv, const trial_property *property);
 
 const ir_target *trial_target(int machine);
 int64_t trial_pick(trial *t, int64_t lo, int64_t hi);
-/* Elements of the tensor, the variable being n. */
+/* The number of elements of the tensor if the variable is n. */
 size_t trial_elements(const trial *t, ir_ref tensor, int64_t n);
-ir_ref trial_results(trial *t); /* those that are compiled, as a TUPLE */
+ir_ref trial_results(trial *t); /* the compiled results, as a TUPLE */
 
-/* Compiles for the machine and runs once; a failure is said. */
+/* Compiles for the machine and runs once; sets t->wrong on failure. */
 void trial_run_on(trial *t, int machine, void *const *inputs, void *const *outputs);
 
-/* The plan for the machine, verified, to be freed; false after a failure, which is said. */
+/* The plan for the machine, verified, which the caller frees; false, with t->wrong set, on failure. */
 bool trial_plan(trial *t, int machine, ir_plan *plan);
 
-/* Is element i of result 0, a sum of so many products in f32, as near as the contract asks to result 1, the
- * same in f64? Result 2 is the sum of the absolute products. */
+/* Is element i of result 0, a sum of `terms` products in f32, within the numeric contract's bound of result
+ * 1, the same sum in f64? Result 2 is the sum of the absolute products. */
 bool trial_is_near(const ir_eval_result *want, int64_t i, const void *got, int64_t terms);
 
-/* Are elements the same, NaNs as a class? */
+/* Are two elements the same, with NaNs as a class? */
 bool trial_same(const void *a, const void *b, ir_dtype dtype);
 
 typedef struct trial_check {
   int runs;
-  unsigned char *(*data)(trial *t, ir_ref input, int64_t n); /* for a run with this size; to be freed */
-  /* Element i of a result, `want` being all that are evaluated. */
+  unsigned char *(*data)(trial *t, ir_ref input, int64_t n); /* for size n; freed by the caller */
+  /* Is element i of a result right? `want` are all evaluated results. */
   bool (*is_right)(const trial *t, const ir_eval_result *want, uint32_t result, int64_t i, const void *got);
 } trial_check;
 
-/* Results must have the same bits on all machines that add in the same order, and be right on all others and
- * on the first. Gives how many elements were compared. */
+/* Results must have the same bits on all machines that add in the same order as the first, and must be right
+ * on the first and on all others. Returns the number of elements compared. */
 int64_t trial_evaluate(trial *t, const trial_check *check);
 
 #endif

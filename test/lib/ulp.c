@@ -1,4 +1,4 @@
-/* Errors in units of the last place, against a double or against MPFR. */
+/* Errors in units in the last place, against a double or against MPFR. */
 #include "test/lib/ulp.h"
 
 #include <float.h>
@@ -12,13 +12,13 @@ static int unit_exponent(double exact, bool wide) {
   return exponent - digits > least ? exponent - digits : least;
 }
 
-/* Infinity as the power of two behind the last float, scaled down so that it is one */
+/* v, with infinity replaced by the power of two after the largest float */
 static long double held_finite(long double v, bool wide) {
   long double top = ldexpl(1, wide ? 1024 : 128);
   return v > top ? top : v < -top ? -top : v;
 }
 
-/* NaN where the error is to be measured */
+/* 0 or INFINITY if the class of the values decides; NaN if the error must be measured */
 static double class_error(double got, double exact) {
   if (isnan(got) || isnan(exact)) return isnan(got) && isnan(exact) ? 0 : INFINITY;
   if (isinf(exact)) return got == exact ? 0 : INFINITY;
@@ -83,8 +83,8 @@ static int gelu_tanh(mpfr_t out, const mpfr_t x, mpfr_rnd_t round) {
   return result;
 }
 
-/* Newton's iteration on log(1 - erf(y)) = log(1 - x), which is nearly a parabola, from the first term of
- * Winitzki's approximation; each step doubles the digits. */
+/* Newton's iteration on log(1 - erf(y)) = log(1 - x), which is nearly a parabola, starting from the first
+ * term of Winitzki's approximation; each step doubles the number of digits. */
 static int erfinv(mpfr_t out, const mpfr_t x, mpfr_rnd_t round) {
   mpfr_t a, y, e, d;
   mpfr_inits2(DIGITS + 64, a, y, e, d, (mpfr_ptr)0);
@@ -160,7 +160,7 @@ double u_exact_error(const u_function *f, double x, double y, double got, bool w
   mpfr_set_d(b, y, MPFR_RNDN);
   if (exact[at].unary) exact[at].unary(value, a, MPFR_RNDN);
   else exact[at].binary(value, a, b, MPFR_RNDN);
-  /* What is too large or too small for a double is none the less finite and not zero. */
+  /* A value that is too large or too small for a double is still finite and not zero. */
   double near = mpfr_get_d(value, MPFR_RNDZ), error = class_error(got, near);
   if (near == 0 && !mpfr_zero_p(value)) near = copysign(0x1p-1074, near), error = class_error(got, near);
   if (isnan(error)) {

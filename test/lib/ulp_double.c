@@ -1,5 +1,5 @@
-/* Functions in double over arrays, in loops for which the compiler may take the C library's versions for
- * vectors: these are right to a few units of double. */
+/* Functions in double over arrays, in loops that the compiler may vectorize with the C library's vector
+ * functions, which are accurate to a few units of double. */
 #include "test/lib/ulp_double.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* As u_function's in_double. */
+/* Functions for u_function's in_double. */
 #define U_DOUBLE(name)                                                                                       \
   void u_##name(const float *xs, const float *ys, const float *gots, double *out, size_t count);
 U_DOUBLE(exp_all)

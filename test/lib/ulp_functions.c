@@ -1,10 +1,11 @@
-/* The elementary functions, their stated errors, and those that have no loop of vectors. */
+/* The table of elementary functions with their stated errors, and reference values of those without a vector
+ * loop. */
 #include "test/lib/ulp.h"
 #include "test/lib/ulp_double.h"
 
 #include <math.h>
 
-/* One step of Halley's iteration on erf(y) = x, or erfc where erf is near 1, from the result */
+/* The result y, improved by one step of Halley's iteration on erf(y) = x, or on erfc where erf is near 1 */
 static double erfinv_near(double x, double y) {
   double size = fabs(x), at = fabs(y);
   if (!(size < 1) || x == 0 || !(at < 10)) return size > 1 || x != x ? NAN : size < 1 ? x : x * INFINITY;

@@ -26,7 +26,7 @@ static void next_position(const model_shape *s, int64_t *at) {
   }
 }
 
-/* what is printed, at every position */
+/* checks the printed expressions at every index */
 static bool expressions_hold(const char *form, const char *index, const char *valid, const model_array *want,
                              int64_t size, int64_t n) {
   static expression i, v;
@@ -65,7 +65,8 @@ bool view_check_access(ir_graph *g, const char *form, ir_ref index, ir_ref valid
   return holds;
 }
 
-/* Where simplifying once more leads; what: which one changed. */
+/* What simplifying once more changes an expression into; 0: nothing changes. *what says which expression,
+ * *from is its old node. */
 static ir_ref changed(ir_graph *g, ir_ref index, ir_ref valid, bool under, ir_ref *from, const char **what) {
   ir_ref to;
   *from = index;
@@ -98,7 +99,7 @@ bool view_check_settled(ir_graph *g, ir_ref index, ir_ref valid, bool under) {
   return false;
 }
 
-/* where a chain of views reads; false: nowhere */
+/* the element that a chain of views reads at an index; false: padding */
 static bool views_at(const ir_graph *g, const pass_view_chain *chain, int64_t *at, int64_t *place) {
   for (size_t c = chain->count; c-- > 0;) {
     pass_view_numbers of, before, *v = &of;

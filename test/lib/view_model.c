@@ -113,7 +113,7 @@ void model_base(const model_shape *shape, model_array *out) {
   for (int i = 0; i < out->count; i++) out->at[i] = i;
 }
 
-/* Where a padded position lies in an axis: walking on from the edge. -1: nowhere. */
+/* The index in an axis that a padded index x reads; -1: padding. */
 static int unpadded(int x, int size, int mode) {
   if (x >= 0 && x < size) return x;
   switch (mode) {
@@ -132,8 +132,8 @@ static int unpadded(int x, int size, int mode) {
 
 static int from_end(int index, int size) { return index < 0 ? index + size : index; }
 
-/* A step acts on each axis by itself: where in the operand's axis *other (-1: in none) is position x of the
- * result's axis? -1: nowhere. */
+/* A step maps each axis on its own: returns the index in the operand's axis *other that index x of the
+ * result's axis reads. *other is -1 if the result's axis has no counterpart; the result is -1 for padding. */
 static int along(const model_shape *from, const model_step *s, int axis, int x, int *other) {
   int size = from->size[axis];
   *other = axis;
@@ -172,7 +172,7 @@ void model_move(const model_shape *from, const model_step *s, const model_shape 
   for (int i = 0; i < to->rank; i++) wide += to->size[i];
   int *parts = wide <= 256 ? near : malloc((size_t)wide * sizeof *parts), *end = parts;
   if (!parts) exit(77);
-  for (int i = 0; i < to->rank; i++) { /* what each position on an axis adds, -1: padding */
+  for (int i = 0; i < to->rank; i++) { /* offset that each index of an axis adds; -1: padding */
     part[i] = end;
     for (int x = 0; x < to->size[i]; x++) {
       int other, y = along(from, s, i, x, &other);

@@ -1,4 +1,4 @@
-/* Random chains, and smaller ones. */
+/* Random chains, and smaller variants of a chain. */
 #include <string.h>
 
 #include "test/lib/random_graph.h"
@@ -8,13 +8,13 @@ enum { LARGEST = 600 };
 
 static int pick(uint64_t *state, int lo, int hi) { return (int)random_between(state, lo, hi); }
 
-/* Sizes are small, with more ones than chance would give, and a few zeros. */
+/* Sizes are small, with more ones than a uniform distribution would give, and a few zeros. */
 static int small_size(uint64_t *state) {
   int roll = pick(state, 0, 15);
   return roll == 0 ? 0 : roll < 4 ? 1 : pick(state, 2, 6);
 }
 
-/* Factors of count, in random order, 1 among them. */
+/* Factors of count, in random order, including 1. */
 static int factors(uint64_t *state, int count, int *out) {
   int n = pick(state, count == 1 ? 0 : 1, MODEL_RANK - 1);
   for (int i = 0; i < n; i++) {
@@ -69,7 +69,7 @@ static model_step propose(uint64_t *state, const model_shape *shape, const model
     s.mode = (pick(state, 0, 1) ? MODEL_CONSTANT : pick(state, MODEL_EDGE, MODEL_WRAP));
     for (int i = 0; i < rank; i++) {
       int most =
-          s.mode != MODEL_CONSTANT && pick(state, 0, 3) == 0 ? 9 : 3; /* now and then round and round */
+          s.mode != MODEL_CONSTANT && pick(state, 0, 3) == 0 ? 9 : 3; /* sometimes several times around */
       s.a[i] = (most > 0 && pick(state, 0, 1) ? pick(state, 0, most) : 0);
       s.b[i] = (most > 0 && pick(state, 0, 1) ? pick(state, 0, most) : 0);
     }
@@ -94,7 +94,8 @@ static model_step propose(uint64_t *state, const model_shape *shape, const model
   return s;
 }
 
-/* May the sizes that vary be split so? What divides n divides it as long as nothing has been added to it. */
+/* Can the library prove that the sizes that vary can be split so? What divides n divides the size as long as
+ * nothing has been added to it. */
 static bool provable(const model_chain *c, const model_step *s) {
   if (s->kind != MODEL_SPLIT || !c->varies) return true;
   for (int i = 0; i < c->count; i++)
@@ -155,13 +156,13 @@ bool model_smaller(const model_chain *c, int number, model_chain *out) {
     out->varies = 0;
     return true;
   }
-  if (--number < c->base.rank) { /* one element less on an axis */
+  if (--number < c->base.rank) { /* one element fewer on an axis */
     out->base.size[number] -= out->base.size[number] > 0 && !(c->varies >> number & 1);
     return true;
   }
   number -= c->base.rank;
   if (number >= c->count * 2 * MODEL_RANK) return false;
-  model_step *s = &out->steps[number / (2 * MODEL_RANK)]; /* one number closer to zero */
+  model_step *s = &out->steps[number / (2 * MODEL_RANK)]; /* one parameter closer to zero */
   int at = number % (2 * MODEL_RANK);
   int *value = at < MODEL_RANK ? &s->a[at] : &s->b[at - MODEL_RANK];
   *value = (*value - (*value > 0) + (*value < 0));

@@ -1,9 +1,9 @@
-/* Maps that one view can say, and chains made longer. */
+/* Maps that a single view can represent, and chains on more elements. */
 #include <string.h>
 
 #include "test/lib/view_model.h"
 
-/* The box around everything valid; false when nothing is. */
+/* The bounding box of all valid elements; false if there are none. */
 static bool box_of(const model_shape *s, const int *at, int count, model_view *v) {
   int x[MODEL_RANK] = {0};
   bool some = false;
@@ -49,7 +49,8 @@ static void insert(int *list, int count, int place, int value) {
   list[place] = value;
 }
 
-/* The step with another axis of this size at `place`, 0 or the rank, that it leaves alone. */
+/* The step on operands with one more axis, of this size, at `place` (0 or the rank), which the step does not
+ * change. */
 static void beside(const model_shape *from, int place, int size, model_step *s) {
   bool front = place == 0;
   switch ((model_kind)s->kind) {
@@ -76,7 +77,7 @@ static int elements_behind(const int *size, int rank, int axis) {
   return count;
 }
 
-/* The step where the axis is `factor` times as long, and which axis of the result is. */
+/* The step if the axis is `factor` times as long; *axis becomes the axis of the result that is longer. */
 static bool longer(const model_shape *from, int *axis, int factor, model_step *s) {
   int old = *axis, found = -1;
   switch ((model_kind)s->kind) {

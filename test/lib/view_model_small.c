@@ -1,5 +1,5 @@
-/* Random chains of the seven movement operations on small bases, dense enough that many have equal maps. This
- * generator is fixed: rates measured with it are compared over time. */
+/* Random chains of the seven movement operations on small bases, so dense that many have equal maps. This
+ * generator must not change: rates measured with it are compared over time. */
 #include <string.h>
 
 #include "test/lib/random_graph.h"
@@ -18,7 +18,7 @@ static void permute(uint64_t *state, int rank, model_step *s) {
   }
 }
 
-/* `count` as a product of 1 to WIDEST_RANK sizes in any order */
+/* `count` as a product of 1 to WIDEST_RANK sizes in random order */
 static void reshape(uint64_t *state, int count, model_step *s) {
   s->n = pick(state, 1, WIDEST_RANK);
   for (int i = 0; i < s->n; i++) {
@@ -60,7 +60,7 @@ static model_step propose(uint64_t *state, const model_shape *shape) {
   return s;
 }
 
-/* Does the step say nothing at all? */
+/* Is the step an identity? */
 static bool idle(const model_shape *from, const model_step *s, const model_shape *to) {
   bool same = from->rank == to->rank && memcmp(from->size, to->size, sizeof(int) * (size_t)to->rank) == 0;
   if (s->kind == MODEL_FLIP) return s->n == 0;

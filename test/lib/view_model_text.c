@@ -1,4 +1,5 @@
-/* Chains of the model as chain expressions. Sizes that vary are carried along as text. */
+/* Prints chains of the model as chain expressions. The text of each size that varies is tracked through the
+ * steps. */
 #include "test/lib/view_model.h"
 
 #include <stdarg.h>
@@ -9,7 +10,7 @@ typedef struct writer {
   char *text;
   size_t used;
   model_shape shape;
-  char size[MODEL_RANK + 1][256]; /* how each size is written */
+  char size[MODEL_RANK + 1][256]; /* text of each size */
 } writer;
 
 static void put(writer *w, const char *format, ...) {
@@ -32,8 +33,8 @@ static void name_size(writer *w, int axis, const char *format, ...) {
   memcpy(w->size[axis], made, sizeof made);
 }
 
-/* The sizes after a step whose result has `next`: axis `from` of the operand became axis `to`; the others are
- * numbers. */
+/* Updates the sizes after a step with result `next`: axis i of the result has the size of axis from[i] of the
+ * operand, or is a number (-1). */
 static void follow(writer *w, const model_shape *next, const int *from) {
   char old[MODEL_RANK + 1][256];
   memcpy(old, w->size, sizeof old);
@@ -43,7 +44,7 @@ static void follow(writer *w, const model_shape *next, const int *from) {
   }
 }
 
-/* A size changed along an axis: `text` where it varies. */
+/* The size of an axis changed; its text is `text` if it varies. */
 static void change(writer *w, const model_shape *next, int axis, const char *text) {
   if (is_number(w->size[axis])) name_size(w, axis, "%d", next->size[axis]);
   else name_size(w, axis, "%s", text);

@@ -30,7 +30,7 @@ static void add(search_table *t, int from, const model_step *step) {
   for (int i = 0; i < moved.count; i++) made->source[i] = (int8_t)moved.at[i];
 }
 
-/* Every way to give `n` parameters values of lo..hi. */
+/* Advances to the next assignment of values in lo..hi to n parameters; false after the last. */
 static bool odometer(int *digits, int n, int lo, int hi) {
   for (int i = n; i-- > 0;) {
     if (digits[i]++ < hi) return true;
@@ -45,8 +45,8 @@ static void each(search_table *t, int from, model_step s, int n, int lo, int hi)
   while (odometer(s.a, n, lo, hi));
 }
 
-/* Both lists at once. On each axis a and b are at least 0 and together at most the axis (shrink) or what is
- * missing to the largest (pad). */
+/* Enumerates both lists. On each axis a and b are at least 0, and a + b is at most the axis size (shrink) or
+ * what is missing to the largest size (pad). */
 static void each_pair(search_table *t, int from, model_step s) {
   const model_shape *shape = &t->shapes[from];
   int axis = 0;
@@ -64,7 +64,7 @@ static void each_pair(search_table *t, int from, model_step s) {
   } while (axis < shape->rank);
 }
 
-/* Steps beyond the length of an axis leave what its length leaves. */
+/* Strides greater than the length of an axis have the same effect as its length, so they are left out. */
 static void strides(search_table *t, int from) {
   const model_shape *shape = &t->shapes[from];
   model_step s = {.kind = MODEL_STRIDE};
@@ -140,7 +140,7 @@ int search_path(const search_table *t, int length, uint64_t number, const search
     const search_move *list = t->moves[from].list;
     size_t lo = 0, hi = t->moves[from].count;
     int rest = length - 1 - depth;
-    while (hi - lo > 1) { /* the last move that begins at or before the number */
+    while (hi - lo > 1) { /* binary search for the last move whose chains begin at or before the number */
       size_t middle = lo + (hi - lo) / 2;
       if (list[middle].before[rest] <= number) lo = middle;
       else hi = middle;

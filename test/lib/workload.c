@@ -1,4 +1,4 @@
-/* Each graph has inputs of f32 and outputs of f32, at most one variable, and takes microseconds to run. */
+/* Each graph has inputs and outputs of f32 and at most one variable, and runs in microseconds. */
 #include "test/lib/workload.h"
 
 #include <math.h>
@@ -109,7 +109,8 @@ vf_graph *test_workload_record(const test_workload *w, vf_context *context, vf_e
   return NULL;
 }
 
-/* Where the ports' elements are; the bytes of all, -1 where they do not fit or cannot be told. */
+/* The addresses of the ports' elements in at[]; returns the bytes of all, -1 if they do not fit or are
+ * unknown. */
 static int64_t place(const test_workload *w, const vf_program *p, vf_port port, float *elements, void **at,
                      vf_error *error) {
   int64_t used = 0;

@@ -1,5 +1,5 @@
-/* Small graphs of the kinds that programs are made of, for tests that care about what surrounds compiling and
- * running them: recorded through the API, run on fixed elements. */
+/* Small graphs of the kinds that users' programs contain, recorded through the API and run on fixed elements,
+ * for tests of what surrounds compiling and running. */
 #ifndef VIEWFOLD_TEST_WORKLOAD_H
 #define VIEWFOLD_TEST_WORKLOAD_H
 
@@ -9,27 +9,27 @@ typedef struct test_workload {
   const char *name;
   void (*record)(vf_graph *graph);
   bool (*prepare)(vf_context *context, vf_error *error); /* NULL: nothing to do */
-  int64_t variables[1];                                  /* of a run; those that there are */
+  int64_t variables[1];                                  /* of a run; unused ones are 0 */
 } test_workload;
 
 extern const test_workload test_workloads[];
 extern const int test_workload_count;
 const test_workload *test_workload_find(const char *name); /* NULL: there is none */
 
-/* The results of a run: all outputs, one behind the other. */
+/* The results of a run: all outputs, one after the other. */
 typedef struct test_result {
   size_t size;
   float elements[1 << 14];
 } test_result;
 
-/* Registers the operations that the graph uses: once in a context, before recording. */
+/* Registers the operations that the graph uses; call it once per context, before recording. */
 bool test_workload_prepare(const test_workload *w, vf_context *context, vf_error *error);
-/* The graph with its outputs. NULL, and *error says why, after failing. */
+/* The graph with its outputs. NULL, with *error set, on failure. */
 vf_graph *test_workload_record(const test_workload *w, vf_context *context, vf_error *error);
-/* Inputs hold small dyadic numbers. */
+/* Runs the program on inputs that hold small dyadic numbers. */
 vf_status test_workload_run(const test_workload *w, const vf_program *program, test_result *out,
                             vf_error *error);
-/* The results of the program's run are what the evaluator computes, up to rounding. */
+/* Do the results agree with the evaluator's, up to rounding? */
 bool test_workload_agrees(const test_workload *w, vf_graph *graph, const vf_program *program,
                           const test_result *result);
 
