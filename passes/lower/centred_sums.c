@@ -1,24 +1,24 @@
-/* Sums of squared deviations over more elements than a cache holds, as those of variances, with each element
- * fetched once.
+/* Sums of squared deviations (variances) over more elements than a cache holds, with each element fetched
+ * once.
  *
- * Squares of deviations from the mean need the mean first: two rounds over all elements. So both sums go
- * block by block, x[.., parts, block]. With s, q and r the sums over a block of x, of (x - c)^2 and of x - c,
+ * Squares of deviations from the mean need the mean first: two passes over all elements. So both sums go
+ * block by block, x[.., outer, block]. With s, q and r the sums over a block of x, of (x - c)^2 and of x - c,
  * and c = s / n for a block of n elements,
  *
- *   sum of x           = sum over the parts of s
- *   sum of (x - m)^2   = sum over the parts of q + e * (2 * r + n * e),   e = c - m
+ *   sum of x           = sum over the blocks of s
+ *   sum of (x - m)^2   = sum over the blocks of q + e * (2 * r + n * e),   e = c - m
  *
  * The second is an identity, whatever c and m are: how c was rounded does not matter, as r says how far it is
- * from the mean. The sums over a block read it while it is in the first cache (passes/fuse/row_group.c,
+ * from the mean. The sums over a block read it while it is in the L1 cache (passes/fuse/row_group.c,
  * passes/loops/jam.c).
  *
  * Error, in units of u. The sums over a block, blocked like others (passes/loops/reduce.c), make k roundings
  * at most, those of the deviations, the products and the term included: k * q of q, k * 2 * |e| * sqrt(n * q)
- * of 2 * e * r, since |x - c| sums up to sqrt(n * q) at most, and 5 * n * e^2 of the rest. c is so close to
- * the mean of the block that q + n * e^2 is the true term, so the greater eigenvalue of [k, k; k, 5] times
- * the term bounds the error. With one more rounding, and those of the sum over the parts, it stays below 128
- * times the result: blocks and their number are chosen for that, and beyond about 2^22 elements there are
- * none.
+ * of 2 * e * r, since |x - c| sums up to sqrt(n * q) at most, and 5 * n * e^2 of the remaining n * e^2. c is
+ * so close to the mean of the block that q + n * e^2 is the true term, so the greater eigenvalue of [k, k; k,
+ * 5] times the term bounds the error. With one more rounding, and those of the sum over the blocks, it stays
+ * below 128 times the result: blocks and their number are chosen for that, and beyond about 2^22 elements
+ * there are none.
  *
  * Where q overflows the term is q: r may be infinite then, too. */
 #include "lower.h"
@@ -29,14 +29,16 @@
 #include "passes/ops/ops.h"
 
 enum {
-  LEAST_BLOCK = 256, /* elements: smaller ones are not worth their results */
+  LEAST_BLOCK = 256, /* elements: smaller blocks are not worth their results */
   MOST_BLOCK = 4096,
-  LONG_ROW = 64 << 10, /* bytes: shorter rows are in a near cache for the second round */
-  ROW = 512 << 10,     /* bytes: rows of slabs; of elements that others want too, only longer ones */
+  LONG_ROW = 64 << 10, /* bytes: shorter rows are in a near cache for the second pass */
+  ROW = 512 << 10, /* bytes: rows that fused row groups hold; if elements have other uses, only longer rows
+                      are split */
   MOST_ROUNDINGS = 128
 };
 
-/* The operand of a sum or mean of squares of x - m, or 0; m as it was before it was expanded. */
+/* x - m, where `reduce` is a sum or mean of (x - m)^2 with an expanded m; else 0. *m: m before it was
+ * expanded. */
 static ir_ref deviation_of(const ir_graph *g, ir_ref reduce, ir_ref *m) {
   const ir_node *n = ir_get(g, reduce);
   if ((n->op != IR_OP_SUM && n->op != IR_OP_MEAN) || (n->dtype != IR_F32 && n->dtype != IR_F64)) return 0;
@@ -62,7 +64,7 @@ static bool is_sum_of(const ir_graph *g, ir_ref node, ir_ref x, uint32_t set) {
 
 /* blocks */
 
-/* Of one accumulator: 31, and 7 for each further level of runs (passes/loops/reduce.c). */
+/* Roundings of one accumulator: 31, and 7 for each further level of runs (passes/loops/reduce.c). */
 static double roundings_of_sum(int64_t terms) {
   double roundings = 31;
   for (int64_t runs = 32; runs < terms; runs *= 8) roundings += 7;
@@ -74,7 +76,8 @@ static bool is_bounded(int64_t block, int64_t outer) {
   return inside + 1 + roundings_of_sum(outer) <= MOST_ROUNDINGS;
 }
 
-/* The largest divisor of the size that makes no block larger than is good. */
+/* The largest divisor of the size that makes blocks of at most MOST_BLOCK elements with a bounded error; 1:
+ * none. */
 static int64_t block_divisor(int64_t size, int64_t inner, int64_t terms) {
   for (int64_t block_size = size < MOST_BLOCK / inner ? size : MOST_BLOCK / inner; block_size > 1;
        block_size--)
@@ -83,8 +86,8 @@ static int64_t block_divisor(int64_t size, int64_t inner, int64_t terms) {
   return 1;
 }
 
-/* Blocks are of the last axes that are reduced, the first of these perhaps cut; all that stand behind any of
- * them are. False where there are none that are good. */
+/* Chooses blocks of the last axes, all of which are reduced; only the outermost of these may be split. False
+ * where there are no good blocks. */
 static bool choose_blocks(const ir_graph *g, lower_centred *c) {
   ir_ref x = c->x;
   uint32_t a = ir_rank(g, x), place[IR_MAX_RANK];
@@ -105,7 +108,7 @@ static bool choose_blocks(const ir_graph *g, lower_centred *c) {
   return terms * ir_dtypes[ir_dtype_of(g, x)].bytes > (c->wanted ? ROW : LONG_ROW);
 }
 
-/* Do others than these sums and deviations take x, or others than the squares the deviations? */
+/* Has x other uses than these sums and the deviations, or have the deviations other uses than the squares? */
 static bool is_wanted(const ir_graph *g, const ir_ref *live, size_t count, const lower_centred *c) {
   for (size_t i = 0; i < count; i++) {
     const ir_node *n = ir_get(g, live[i]);
@@ -117,7 +120,7 @@ static bool is_wanted(const ir_graph *g, const ir_ref *live, size_t count, const
   return false;
 }
 
-/* Is m what keepdims leaves of x? */
+/* Has m the shape that a reduction of x with keepdims has? */
 static bool is_of_results(ir_graph *g, ir_ref m, ir_ref x, uint32_t set) {
   if (ir_rank(g, m) != ir_rank(g, x)) return false;
   for (uint32_t a = 0; a < ir_rank(g, x); a++)
@@ -156,7 +159,7 @@ static ir_ref sum_over(ir_graph *g, ir_ref x, uint32_t set) {
   return x ? op_reduce(g, IR_OP_SUM, x, axes, count, false) : 0;
 }
 
-/* x as [.., parts, block]: the sets of axes of both. */
+/* x as [.., outer, block], and the sets of axes of both. */
 static ir_ref in_blocks(ir_graph *g, const lower_centred *c, ir_ref x, uint32_t *outer, uint32_t *block) {
   uint32_t rank = ir_rank(g, x), at = 0;
   int64_t size[IR_MAX_RANK], block_size[IR_MAX_RANK], left = c->elements;
@@ -180,7 +183,7 @@ static ir_ref in_blocks(ir_graph *g, const lower_centred *c, ir_ref x, uint32_t 
   return op_reshape_known(g, x, dims, at);
 }
 
-/* x, which has the axes of `like` but for those of the set, at every position of these. */
+/* x, which has the axes of `like` except those of the set, expanded along these. */
 static ir_ref broadcast_over(ir_graph *g, ir_ref x, ir_ref like, uint32_t set) {
   ir_ref dims[IR_MAX_RANK];
   uint32_t rank = ir_rank(g, like);
@@ -196,7 +199,7 @@ static ir_ref product(ir_graph *g, ir_ref a, ir_ref b) {
   return ir_make_tensor(g, IR_OP_FMA, t, ir_shape(g, a), 0, (ir_ref[]){a, b, ir_float(g, t, 0)}, 3);
 }
 
-/* What comes of the sums over a block needs the mean of all: it is computed after all blocks. */
+/* Stores sums over a block: what is computed from them needs the mean of all elements, after all blocks. */
 static ir_ref stored(ir_graph *g, ir_ref x) { return x ? ir_unary(g, IR_OP_STORED, x) : 0; }
 
 /* q + e * (2 * r + n * e) */
@@ -207,7 +210,7 @@ static ir_ref moved(ir_graph *g, ir_ref q, ir_ref r, ir_ref e, ir_ref n) {
   return op_where(g, op_binary(g, IR_OP_LT, q, infinite), t, q);
 }
 
-/* What is left to be summed over the set of axes *parts. */
+/* The terms that remain to be summed over the set of axes *outer. */
 static ir_ref terms_of(ir_graph *g, const lower_centred *c, bool squares, ir_ref x, ir_ref mean,
                        uint32_t *outer) {
   uint32_t block;

@@ -1,10 +1,10 @@
-/* Cumulative operations as views and reductions, by blocks (Blelloch 1990): the axis is cut into blocks of
- * BLOCK elements; each block is reduced to its total; the totals are a shorter axis, treated in the same way;
- * and each element combines what stands before it in its block, that included, with all earlier blocks.
+/* Cumulative operations as views and reductions, by blocks (Blelloch 1990): the axis is split into blocks of
+ * BLOCK elements; each block is reduced to its total; the totals form a shorter axis, treated in the same
+ * way; and each element combines its block's elements up to itself with all earlier blocks.
  *
- * Within a block every element reads the whole block and chooses what stands before it: BLOCK operations for
- * each element, in two kernels for each of log(n) / log(BLOCK) levels. Choosing, and never multiplying by a
- * mask, keeps infinities and NaNs where they belong.
+ * Within a block every element reads the whole block and selects the elements up to itself: BLOCK operations
+ * for each element, in two kernels for each of log(n) / log(BLOCK) levels. Selecting, and never multiplying
+ * by a mask, keeps infinities and NaNs where they belong.
  *
  * Error of a sum. A level adds BLOCK - 1 roundings to those of its totals, and one where earlier blocks are
  * added. An axis of BLOCK^k elements has k levels, so each sum has at most 15 k + k - 1 roundings: 127 for
@@ -25,7 +25,7 @@ typedef struct scan {
 } scan;
 
 typedef struct level {
-  ir_ref lines, blocks; /* [before, size, behind], and filled up and cut */
+  ir_ref lines, blocks; /* [before, size, behind]; the same padded and in blocks */
 } level;
 
 static scan scan_of(ir_graph *g, ir_op op, ir_dtype dtype) {
@@ -39,7 +39,8 @@ static scan scan_of(ir_graph *g, ir_op op, ir_dtype dtype) {
   return (scan){g, combine, rows[op - IR_OP_CUMSUM].reduce, pass_identity(g, combine, dtype)};
 }
 
-/* Elements of the middle axis of lines: `before` of the identity, then those of x, then `after`. */
+/* Pads the middle axis of lines with the identity: `before` elements before those of x, `after` behind
+ * them. */
 static ir_ref margin(const scan *s, ir_ref x, ir_ref before, ir_ref after) {
   ir_ref zero = ir_index(s->g, 0);
   return x && before && after
@@ -47,14 +48,14 @@ static ir_ref margin(const scan *s, ir_ref x, ir_ref before, ir_ref after) {
              : 0;
 }
 
-/* The first `size` of the middle axis. */
+/* The first `size` elements of the middle axis. */
 static ir_ref first(ir_graph *g, ir_ref x, ir_ref size) {
   if (!x || !size) return 0;
   ir_ref zero = ir_index(g, 0);
   return op_shrink_known(g, x, (ir_ref[]){zero, ir_dim(g, x, 0), zero, size, zero, ir_dim(g, x, 2)});
 }
 
-/* One block for an axis of few elements, else blocks of BLOCK. */
+/* One block for a constant number of at most BLOCK elements, else blocks of BLOCK. */
 static ir_ref in_blocks(const scan *s, ir_ref x) {
   ir_graph *g = s->g;
   ir_ref size = ir_dim(g, x, 1), count = ir_index(g, 1), within = size;
@@ -69,8 +70,8 @@ static ir_ref in_blocks(const scan *s, ir_ref x) {
   return op_reshape_known(g, x, (ir_ref[]){ir_dim(g, x, 0), count, within, ir_dim(g, x, 2)}, AXES);
 }
 
-/* Of all blocks whose totals are wanted. No element comes after the last block, so that where sizes are known
- * it is left out: the others need no filling up. */
+/* The totals of all blocks that are followed by another one. Where sizes are constants the last block is left
+ * out, and the others need no padding. */
 static ir_ref totals(const scan *s, const level *l) {
   ir_graph *g = s->g;
   ir_ref axis = ir_index(g, WITHIN), blocks = l->blocks;
@@ -84,7 +85,7 @@ static ir_ref totals(const scan *s, const level *l) {
   return blocks ? op_reduce(g, s->reduce, blocks, &axis, 1, false) : 0;
 }
 
-/* Within each block, of each element and all before it. */
+/* The inclusive prefixes inside each block: the reduction of each element and all before it. */
 static ir_ref prefixes(const scan *s, ir_ref blocks) {
   ir_graph *g = s->g;
   ir_ref one = ir_index(g, 1), size = ir_dim(g, blocks, WITHIN), axis = ir_index(g, WITHIN + 1);
@@ -96,8 +97,8 @@ static ir_ref prefixes(const scan *s, ir_ref blocks) {
   return here ? op_reduce(g, s->reduce, here, &axis, 1, false) : 0;
 }
 
-/* Each block's prefixes combined with the result of all blocks before it, given that of each with all before.
- */
+/* Each block's prefixes combined with the result of all blocks before it. earlier: the inclusive prefixes of
+ * the blocks' totals; 0: there is one block. */
 static ir_ref continued(const scan *s, const level *l, ir_ref earlier) {
   ir_graph *g = s->g;
   ir_ref inside = prefixes(s, l->blocks);
@@ -122,7 +123,7 @@ ir_ref pass_lower_cumulative(ir_graph *g, ir_ref node, ir_ref x) {
   int count = 0;
   ir_ref lines = op_lines(g, ir_cast(g, x, wide), ir_arg_int(n)), made = 0;
   if (lines && ir_dim(g, lines, 1) == ir_index(g, 0)) return x;
-  if (lines) /* the totals of its blocks are in memory */
+  if (lines) /* the totals of its blocks fit in memory */
     ir_bounds_tighten(g, ir_dim(g, lines, 1), 0, BLOCK * OP_MOST_ELEMENTS);
   for (bool more = true; more; count++) {
     if (!lines) return 0;

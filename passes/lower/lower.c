@@ -1,8 +1,8 @@
-/* Lowering: composite tensor operations become primitive ones, so that everything below knows few operations.
+/* Lowering: composite tensor operations become primitive ones, so that later passes know few operations.
  *
  *   mean            sum of the accumulator's dtype, divided by the count
  *   scatter_add     of f16 and bf16: in f32, rounded once
- *   scatter, scatter_add   of no updates: what they would change
+ *   scatter, scatter_add   of no updates: their first operand
  *   sum, prod       of f16 and bf16: in f32, rounded once; of integers: operand cast to the result's dtype
  *                   first
  *   any, all        max, min of bool
@@ -12,9 +12,8 @@
  *   long reductions                         in two steps, split_reduction.c
  *   sums of squared deviations              block by block where they are long, centred_sums.c
  *   cumsum, cumprod, cummax, cummin         by blocks, cumulative.c
- *   sort, argsort                           a network, sort.c
- *   views of long rows that are turned      stored, materialize.c
- */
+ *   sort, argsort                           a bitonic network, sort.c
+ *   views that transpose long rows          stored in memory, materialize.c */
 #include "lower.h"
 
 #include <string.h>
@@ -27,7 +26,7 @@ typedef struct lowering {
   ir_graph *g;
   const ir_target *target;
   ir_ref *map;  /* by old node */
-  bool *stored; /* by old node: it comes to live in memory */
+  bool *stored; /* by old node: the result is stored in memory */
   lower_centreds centred;
 } lowering;
 
@@ -40,8 +39,8 @@ static ir_ref view_to(ir_graph *g, ir_op op, ir_ref x, const ir_ref *dims, uint3
 
 static ir_ref scalar(ir_graph *g, ir_dtype dtype, double value) { return ir_float(g, dtype, value); }
 
-/* The reduction of x over n's axes in x's dtype (or i64 positions), without keepdims, reshaped to n's shape.
- */
+/* The reduction of x over n's axes in x's dtype (i64 for argmax and argmin), without keepdims, reshaped to
+ * n's shape. */
 static ir_ref reduced(const lowering *l, const ir_node *n, ir_op op, ir_ref x, ir_dtype dtype, ir_ref shape) {
   ir_graph *g = l->g;
   ir_ref src[IR_MAX_RANK + 1] = {x}, kept[IR_MAX_RANK];
@@ -58,7 +57,7 @@ static ir_ref reduced(const lowering *l, const ir_node *n, ir_op op, ir_ref x, i
   return r ? view_to(g, IR_OP_RESHAPE, r, ir_get(g, shape)->src, ir_get(g, shape)->nsrc) : 0;
 }
 
-/* The sum of x over n's axes, reshaped to the shape. */
+/* The sum of x over the axes of `old`, reshaped to the shape. */
 static ir_ref summed(const lowering *l, ir_ref old, ir_ref x, ir_dtype dtype, ir_ref shape) {
   ir_graph *g = l->g;
   ir_node over = *ir_get(g, old);
@@ -74,8 +73,8 @@ static ir_ref summed(const lowering *l, ir_ref old, ir_ref x, ir_dtype dtype, ir
   return terms ? reduced(l, &over, IR_OP_SUM, terms, dtype, shape) : 0;
 }
 
-/* Number of elements that go into each result, as a value of dtype: a constant, or one value at every
- * position. */
+/* Number of elements that go into each result, as a value of dtype: a constant, or a scalar expanded to the
+ * shape. */
 static ir_ref reduce_count(ir_graph *g, const ir_node *n, ir_ref x, ir_ref shape, ir_dtype dtype) {
   ir_ref count = ir_index(g, 1);
   for (uint32_t i = 1; i < n->nsrc; i++)
@@ -108,8 +107,8 @@ static ir_ref lower_reduce(const lowering *l, ir_ref old, ir_ref x) {
   }
 }
 
-/* One operand of a product as [batch..., rows, cols, k], with size 1 where the other supplies the axis,
- * expanded to dims. The left one comes as [batch..., rows, k], the right one as [batch..., k, cols]. */
+/* One operand of a product as [batch..., rows, cols, k], with size 1 where the other operand supplies the
+ * axis, expanded to dims. The left one comes as [batch..., rows, k], the right one as [batch..., k, cols]. */
 static ir_ref matmul_side(ir_graph *g, ir_ref x, bool left, const ir_ref *dims, uint32_t rank) {
   uint32_t r = rank - 1;
   ir_ref shaped[IR_MAX_RANK];
@@ -152,7 +151,7 @@ static ir_ref lower_matmul(ir_graph *g, ir_ref old, ir_ref a, ir_ref b) {
   return ir_cast(g, ir_make_tensor(g, IR_OP_SUM, wide, ir_shape(g, old), 0, src, 2), dtype);
 }
 
-/* Parts [from, from + count) of a join, put together. */
+/* A CONCAT or STACK of `count` of n's operands. */
 static ir_ref join_some(ir_graph *g, const ir_node *n, const ir_ref *parts, uint32_t count, ir_ref shape) {
   ir_ref dims[IR_MAX_RANK], size = ir_index(g, n->op == IR_OP_STACK ? count : 0);
   uint32_t rank = ir_get(g, shape)->nsrc, axis = (uint32_t)ir_arg_int(n);
@@ -162,7 +161,8 @@ static ir_ref join_some(ir_graph *g, const ir_node *n, const ir_ref *parts, uint
   return ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, ir_tuple(g, dims, rank), n->arg, parts, count);
 }
 
-/* parts has room for n->nsrc refs and is used up. */
+/* A CONCAT or STACK of many operands as a tree of joins of JOIN_OPERANDS each. parts has room for n->nsrc
+ * refs and is overwritten. */
 static ir_ref lower_join(ir_graph *g, const ir_node *n, ir_ref *parts, ir_ref shape) {
   ir_node level = *n;
   uint32_t count = n->nsrc;
@@ -173,7 +173,7 @@ static ir_ref lower_join(ir_graph *g, const ir_node *n, ir_ref *parts, ir_ref sh
       if (!(parts[made++] = join_some(g, &level, parts + i, some, shape))) return 0;
     }
     count = made;
-    level.op = IR_OP_CONCAT; /* stacked parts have the axis by now */
+    level.op = IR_OP_CONCAT; /* stacked operands have the axis by now */
   }
   return join_some(g, &level, parts, count, shape);
 }
@@ -185,7 +185,7 @@ static ir_ref lower_scatter_add(ir_graph *g, ir_ref old, ir_ref x, ir_ref indice
                  (ir_dtype)n->dtype);
 }
 
-/* Is this a scatter whose updates are known to be none? */
+/* Is this a scatter of which it is known that there are no updates? */
 static bool scatters_nothing(const ir_graph *g, const ir_node *n) {
   if (n->op != IR_OP_SCATTER && n->op != IR_OP_SCATTER_ADD) return false;
   for (uint32_t a = 0; a < ir_rank(g, n->src[2]); a++) {

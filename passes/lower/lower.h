@@ -2,22 +2,23 @@
  *
  *   in      a graph of all operations
  *   out     one of primitive operations; later, for kernels, elementary functions written out
- *   holds   what later passes need not know: composite operations, sorting, cumulative sums, long
- *           reductions */
+ *   holds   later passes see no composite operations, no sorting and no cumulative operations; long
+ *           reductions are in two steps */
 
-/* Inside lowering: operations whose primitive form takes a file of its own. x is the operand, lowered. */
+/* The passes of this folder, and operations whose primitive form has a file of its own. There x is the
+ * operand, already lowered. */
 #ifndef VIEWFOLD_PASSES_LOWER_LOWER_H
 #define VIEWFOLD_PASSES_LOWER_LOWER_H
 
 #include "ir/ir.h"
 #include "ir/target.h"
 
-/* scan_fusion.c: scans that go through the same rounds become one. Returns the new TUPLE of results; 0 after
- * failing. */
+/* scan_fusion.c: scans with the same operands, state and trip count become one. Returns the new TUPLE of
+ * results; 0 on failure. */
 ir_ref pass_fuse_scans(ir_graph *g, ir_ref results);
 
 /* lower.c: composite tensor operations become primitive ones, inside functions as well. Returns the new TUPLE
- * of results. */
+ * of results; 0 on failure. */
 ir_ref pass_lower(ir_graph *g, ir_ref results, const ir_target *target);
 
 /* elementary.c: elementary functions become the operations that define them. */
@@ -26,27 +27,28 @@ ir_ref pass_elementary(ir_graph *g, ir_ref store);
 ir_ref pass_lower_cumulative(ir_graph *g, ir_ref node, ir_ref x); /* CUMSUM CUMPROD CUMMAX CUMMIN */
 ir_ref pass_lower_sort(ir_graph *g, ir_ref node, ir_ref x);       /* SORT ARGSORT */
 
-/* The reduction of x over the axes that are `gone`, without them, in two steps; false where one will do.
- * *made is 0 after failing. Its shape has as many elements as there are results, in their order. */
+/* split_reduction.c: the reduction of x over the axes in `gone`, which are removed, in two steps; false where
+ * one step will do. *made is 0 on failure. Its shape has as many elements as there are results, in their
+ * order. */
 bool pass_lower_split_reduction(ir_graph *g, const ir_target *target, ir_op op, ir_ref x, const bool *gone,
                                 ir_ref *made);
 
-/* split_reduction.c: place[i]: where axis i of x stands in memory, the outermost first, as far as
+/* split_reduction.c: place[i]: the place of axis i of x in memory order, 0 for the outermost, as far as
  * permutations tell. */
 void lower_places(const ir_graph *g, ir_ref x, uint32_t *place);
 
-/* materialize.c: stored[r] for those of the live nodes, all of them below `nodes`, of which a copy is worth
- * its pass over memory. False when memory is short. */
+/* materialize.c: sets stored[r] for those of the live nodes, all of them below `nodes`, of which a copy is
+ * worth its pass over memory. False when memory is short. */
 bool pass_find_copies(ir_graph *g, const ir_ref *live, size_t count, size_t nodes, bool *stored);
 
-/* centred_sums.c: sums of x over a set of axes, and those of the squares of its deviations `off` from a mean
- */
+/* centred_sums.c: sums of x over a set of axes, and sums of the squares of its deviations `off` from a
+ * mean */
 enum { LOWER_CENTRED = 64 };
 typedef struct lower_centred {
   ir_ref x, off, mean;
   uint32_t axes;
   int64_t elements; /* of a block */
-  bool wanted;      /* by others, too */
+  bool wanted;      /* x or off has other uses */
 } lower_centred;
 
 typedef struct lower_centreds {
@@ -54,10 +56,10 @@ typedef struct lower_centreds {
   uint32_t count;
 } lower_centreds;
 
-/* Those among the live nodes that are better computed block by block. */
+/* Finds those among the live nodes that are better computed block by block. */
 void pass_find_centred(ir_graph *g, const ir_ref *live, size_t count, lower_centreds *out);
-/* If `old` is one of the sums or means: *terms is left to be summed over the set of axes *parts; 0 after
- * failing. map: what nodes have become. */
+/* If `old` is one of these sums or means: *terms is what remains to be summed over the set of axes *outer; 0
+ * on failure. map: by old node, the new one. False if `old` is none of them. */
 bool pass_lower_centred(ir_graph *g, const lower_centreds *all, ir_ref old, const ir_ref *map, ir_ref *terms,
                         uint32_t *outer);
 

@@ -1,30 +1,31 @@
-/* Which views are stored, because what reads them, or what they read, goes over long rows again and again.
+/* Which views are stored in memory, because what reads them, or what they read, goes over long rows
+ * repeatedly.
  *
- * A view is index arithmetic in its users, and their lanes go along what lies side by side in memory. Where a
- * view turns rows so that these lie across it, that takes several rows at once, of which a cache has to hold
- * all: softmax and cumulative operations come back to them, in steps that are rows of memory. Where it
- * cannot, one copy that turns them costs less:
+ * A view is index arithmetic in its users, whose lanes run along what is contiguous in memory. Where a view
+ * transposes rows so that they lie across the lanes, several rows are processed at once, and a cache has to
+ * hold all of them: softmax and cumulative operations return to them, in steps that are rows of memory. Where
+ * it cannot, one copy that transposes the rows costs less:
  *
- *   before   a turned view that a cumulative operation reads, or that meets its own reduction again
- *            (x - max(x)), when rows are long; in the latter case also when few rows lie side by side, or
- *            others than are taken together
- *   behind   a cumulative operation, and what is done with its elements one by one, that a view turns, or
- *            of which it takes every n-th: blocks are done by lanes side by side
+ *   before   a transposed view that a cumulative operation reads, or that is combined with its own
+ *            reduction (x - max(x)), when rows are long; in the latter case also when few rows are
+ *            contiguous, or other rows than are processed together
+ *   behind   a cumulative operation, and elementwise operations on its result, that a view transposes, or
+ *            of which a view reads every n-th element: blocks are computed in contiguous lanes
  *
- * Work-items of groups share what lies apart through locals, and need no copies. */
+ * Work-items of groups stage scattered accesses through locals, and need no copies. */
 #include "lower.h"
 
 #include <string.h>
 
 enum {
-  TOGETHER = 64,           /* rows */
-  CACHE_BYTES = 256 << 10, /* a part of the second cache that they may take */
+  TOGETHER = 64,           /* rows that are processed together */
+  CACHE_BYTES = 256 << 10, /* what they may take of the L2 cache */
 };
 
-/* By node, 0 where there is none. */
+/* The origins of a node's elements; 0 where there is none. */
 typedef struct origins {
-  ir_ref permuted_view; /* the view that its elements come from */
-  ir_ref reduced;       /* the reduction of such a view that they come from */
+  ir_ref permuted_view; /* the transposed view that they come from */
+  ir_ref reduced;       /* the reduction of such a view */
   ir_ref scan;          /* the cumulative operation */
 } origins;
 
@@ -34,7 +35,7 @@ typedef struct copies {
   bool *stored;
 } copies;
 
-/* The innermost axis of several elements; rank where there is none. */
+/* The axis of more than one element with the innermost place; rank where there is none. */
 static uint32_t innermost(ir_graph *g, ir_ref x, const uint32_t *place) {
   uint32_t rank = ir_rank(g, x), last = rank;
   for (uint32_t i = 0; i < rank; i++)
@@ -42,7 +43,7 @@ static uint32_t innermost(ir_graph *g, ir_ref x, const uint32_t *place) {
   return last;
 }
 
-/* Does another axis than in memory, or in the operand, come to be the innermost? */
+/* Does the view have another innermost axis than memory or, if `operand`, than its operand? */
 static bool permutes_innermost(ir_graph *g, ir_ref view, bool operand) {
   uint32_t place[IR_MAX_RANK], own[IR_MAX_RANK];
   for (uint32_t i = 0; i < ir_rank(g, view); i++) own[i] = i;
@@ -52,7 +53,7 @@ static bool permutes_innermost(ir_graph *g, ir_ref view, bool operand) {
   return innermost(g, view, place) != innermost(g, view, own);
 }
 
-/* Are so many rows of the axes that the node goes along too long for a cache? */
+/* Are TOGETHER rows, along the axes that the node reduces or accumulates, too long for CACHE_BYTES? */
 static bool is_long(ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
   int64_t bytes = (int64_t)TOGETHER * ir_dtypes[ir_dtype_of(g, n->src[0])].bytes;
@@ -65,8 +66,8 @@ static bool is_long(ir_graph *g, ir_ref node) {
   return bytes > CACHE_BYTES;
 }
 
-/* Rows are taken together along the innermost axis that is not reduced. Do they lie elsewhere in memory, or
- * are few of them side by side, which fill no whole numbers of lanes? */
+/* Rows are processed together along the innermost axis that is not reduced. Is another axis contiguous in
+ * memory, or are few rows contiguous, so that they fill no whole number of vectors? */
 static bool is_narrow(ir_graph *g, ir_ref view, ir_ref reduce) {
   uint32_t place[IR_MAX_RANK], rank = ir_rank(g, view), last = rank;
   lower_places(g, view, place);
@@ -90,7 +91,7 @@ static void find_in_view(const copies *c, ir_ref node) {
   own->scan = 0;
 }
 
-/* The first origin of each kind; and a view that is met by its own reduction. */
+/* Passes on the first origin of each kind, and stores a view that is combined with its own reduction. */
 static void find_in_elements(const copies *c, ir_ref node) {
   const ir_node *n = ir_get(c->g, node);
   origins *own = &c->of[node];
@@ -109,7 +110,7 @@ static void find_in_elements(const copies *c, ir_ref node) {
 static void find_in(const copies *c, ir_ref node) {
   const ir_node *n = ir_get(c->g, node);
   const origins *from = n->nsrc ? &c->of[n->src[0]] : NULL;
-  if (n->op == IR_OP_STORED) return; /* in its own order */
+  if (n->op == IR_OP_STORED) return; /* stored in the order of its axes */
   switch ((int)ir_ops[n->op].cls) {
   case IR_CLASS_VIEW:
     if (n->op != IR_OP_CONCAT && n->op != IR_OP_STACK) find_in_view(c, node);

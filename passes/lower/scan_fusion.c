@@ -1,9 +1,9 @@
-/* Scans that go through the same rounds become one, inside functions as well.
+/* Scan fusion: scans with the same operands, state and trip count become one, inside functions as well.
  *
- * A derivative in reverse stacks the states of a scan by a scan of its own, of the same operands and with the
- * same next state; the values that were wanted anyway come from another. Both functions have the same
- * parameters, so one that returns what either does is made of the results of both. Scans are told by their
- * operands as recorded; those that agree in these agree in what becomes of them. */
+ * Reverse-mode differentiation stacks the states of a scan by a second scan, of the same operands and with
+ * the same next state; the values that were wanted anyway come from the first. Both functions have the same
+ * parameters, so a function that returns the results of both replaces them. Scans are compared by their
+ * operands as recorded; if these agree, so does what they become. */
 #include "lower.h"
 
 #include <string.h>
@@ -12,12 +12,12 @@
 
 enum { NONE = UINT32_MAX };
 
-/* One list of nodes, that of the graph or of a function: ascending, and by place */
+/* One list of nodes, of the graph or of a function, in ascending order; map and leader are by place in it. */
 typedef struct scope {
   ir_graph *g;
-  ir_ref *done; /* by FUNC: what it has become */
+  ir_ref *done; /* by FUNC: its replacement */
   ir_ref *nodes, *map;
-  uint32_t *leader; /* place of the first scan of the same rounds; NONE: no scan, or the only one */
+  uint32_t *leader; /* place of the first scan of its group; NONE: no group */
   size_t count, cap;
 } scope;
 
@@ -35,7 +35,8 @@ static bool same_trip_count(const ir_graph *g, ir_ref a, ir_ref b) {
          memcmp(f.results, h.results, ir_scan_of(x).carries * sizeof *f.results) == 0;
 }
 
-/* True if there are functions at all. map[] is not needed yet, and lists scans that no earlier one leads. */
+/* Sets leader[]. True if there are functions at all. map[] is not needed yet, and lists scans that have no
+ * earlier leader. */
 static bool group(scope *s) {
   size_t scans = 0;
   bool any = false;
@@ -51,7 +52,7 @@ static bool group(scope *s) {
   return any;
 }
 
-/* What the scans of one group return: the state, then each different value that one of them stacks. */
+/* The results of a fused function: the state, then each different value that one of its scans stacks. */
 typedef struct fused_scan {
   ir_ref *results;
   uint32_t count;
@@ -66,7 +67,7 @@ static uint32_t add_result(const ir_graph *g, fused_scan *u, uint32_t carries, i
   return u->count++;
 }
 
-/* All results of the group led by the node at `place`; the slot that result `number` of `scan` has among
+/* Lists all results of the group led by the node at `place`. *slot: where result `number` of `scan` is among
  * them. */
 static bool list_results(const scope *s, size_t place, ir_ref scan, uint32_t number, fused_scan *u,
                          uint32_t *slot) {
@@ -87,7 +88,7 @@ static bool list_results(const scope *s, size_t place, ir_ref scan, uint32_t num
 
 static ir_ref fuse_function(ir_graph *g, ir_ref func, ir_ref *done);
 
-/* The node with what its sources have become; `func` in place of the function of a scan, or 0. */
+/* The node with its sources replaced; `func`, if not 0, is fused in place of its function. */
 static ir_ref rebuild_node(scope *s, ir_ref node, ir_ref func) {
   ir_graph *g = s->g;
   const ir_node *n = ir_get(g, node);
@@ -135,7 +136,7 @@ static bool fuse_nodes(scope *s) {
   for (size_t i = 0; i < s->count; i++) {
     ir_ref node = s->nodes[i];
     ir_op op = ir_op_of(s->g, node);
-    if (op == IR_OP_FUNC) s->map[i] = node; /* at those that call it */
+    if (op == IR_OP_FUNC) s->map[i] = node; /* replaced in the nodes that call it */
     else if (op == IR_OP_SCAN && s->leader[i] != NONE) s->map[i] = fuse_scan(s, i);
     else if (op == IR_OP_RESULT) s->map[i] = fuse_result(s, node);
     else s->map[i] = rebuild_node(s, node, 0);
@@ -159,8 +160,8 @@ static bool fuse_roots(ir_graph *g, ir_ref *done, ir_ref *roots, uint32_t n) {
   return good;
 }
 
-/* done[] has room for the functions that were there at first: those made since are few, and of no use again.
- */
+/* The function with its scans fused. done[] has room for the functions that were there at first (done[0] is
+ * the number of nodes then): those made since are few, and not met a second time. */
 static ir_ref fuse_function(ir_graph *g, ir_ref func, ir_ref *done) {
   ir_function f = ir_function_of(g, func);
   bool noted = func < done[0];

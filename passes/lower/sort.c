@@ -1,7 +1,7 @@
 /* Sorting by a bitonic network (Batcher 1968) of views, minima and maxima.
  *
  * What is sorted is one array of 64-bit keys, all different: an integer in the order of the elements in the
- * high half, the element's position in the low half. So the order is stable, and the low halves are the
+ * high half, the element's index in the low half. So the sort is stable, and the low halves are the
  * permutation that sorts, through which everything else is gathered. Elements of 64 bits have keys twice as
  * long, so they are sorted twice: by the low half of the key, then, stably, by the high one.
  *
@@ -11,11 +11,12 @@
  * minimum of both in the first half, the maximum in the second. Stages of one distance are one kernel,
  * whatever k is: 2 k - 1 different kernels in k (k + 1) / 2 launches for 2^k elements.
  *
- * Where the size is a number, the axis is filled up to 2^k with a key that is greater than all others. Where
- * a run decides, memory and stages are those of its size n: element i is compared with element i ^ mask,
- * which is its mirror image for mask 2^k - 1 and its neighbour at that distance for a power of two, and stays
- * as it is where there are no more than i ^ mask elements, as it would beside a greatest key. A scan does
- * the stages, k (k + 1) / 2 of them for the least 2^k >= n, whose masks are a literal array. */
+ * Where the size is a constant, the axis is padded to 2^k with a key that is greater than all others. Where
+ * it is known only at run time, memory and stages are those of its size n: element i is compared with element
+ * i ^ mask, which is its mirror image for mask 2^k - 1 and its neighbour at that distance for a power of two,
+ * and stays as it is where there are no more than i ^ mask elements, as it would if compared with a greatest
+ * key. A scan runs the stages, k (k + 1) / 2 of them for the least 2^k >= n, whose masks are a literal
+ * array. */
 #include "lower.h"
 
 #include "passes/ops/build/control.h"
@@ -26,8 +27,8 @@ enum { INDEX_BITS = 32 };
 static ir_ref number(ir_graph *g, int64_t value) { return ir_int(g, IR_I64, value); }
 static ir_ref binary(ir_graph *g, ir_op op, ir_ref x, int64_t y) { return op_binary(g, op, x, number(g, y)); }
 
-/* Floats in the order of their bits as signed integers, once those of negative ones are turned around. Zeros
- * are made one, and NaNs the greatest. */
+/* Float bits as signed integers are in the order of the floats, once all bits of negative ones but the sign
+ * are flipped. -0 and +0 become one, and NaNs the greatest. */
 static ir_ref float_order(ir_graph *g, ir_ref x) {
   ir_dtype dtype = ir_dtype_of(g, x), bits = dtype == IR_F64 ? IR_I64 : IR_I32;
   if (dtype != IR_F64) x = op_cast(g, x, dtype = IR_F32);
@@ -39,7 +40,7 @@ static ir_ref float_order(ir_graph *g, ir_ref x) {
   return op_cast(g, op_where(g, nan, most, op_binary(g, IR_OP_XOR, order, flipped_bits)), IR_I64);
 }
 
-/* An i64 in the order of the elements, of 32 bits for elements of up to 32 bits. Not turns it around. */
+/* An i64 in the order of the elements, of 32 bits for elements of up to 32 bits. NOT reverses the order. */
 static ir_ref order_of(ir_graph *g, ir_ref x, bool descending) {
   ir_dtype dtype = ir_dtype_of(g, x);
   ir_ref order = ir_is_float(dtype) ? float_order(g, x) : op_cast(g, x, IR_I64);
@@ -48,7 +49,8 @@ static ir_ref order_of(ir_graph *g, ir_ref x, bool descending) {
   return descending ? op_unary(g, IR_OP_NOT, order) : order;
 }
 
-/* One stage for blocks of the given size; `mirrored` if it is the first of that size. */
+/* One stage for blocks of the given size: `mirrored` compares an element with its mirror image, else with the
+ * element half a block away. */
 static ir_ref stage(ir_graph *g, ir_ref keys, int64_t block, bool mirrored) {
   ir_ref dims[] = {ir_dim(g, keys, 0), pass_div_int(g, ir_dim(g, keys, 1), block), ir_index(g, 2),
                    ir_index(g, block / 2), ir_dim(g, keys, 2)};
@@ -60,7 +62,7 @@ static ir_ref stage(ir_graph *g, ir_ref keys, int64_t block, bool mirrored) {
   return y ? op_reshape_known(g, ir_unary(g, IR_OP_STORED, y), op_dims(g, keys), 3) : 0;
 }
 
-/* The network for a size that is a number. */
+/* The network for a constant size. */
 static ir_ref network(ir_graph *g, ir_ref keys, int64_t size) {
   const ir_ref *dims = op_dims(g, keys);
   ir_ref zero = ir_index(g, 0), bounds[] = {zero, dims[0], zero, dims[1], zero, dims[2]};
@@ -73,7 +75,8 @@ static ir_ref network(ir_graph *g, ir_ref keys, int64_t size) {
   return keys ? op_shrink_known(g, keys, bounds) : 0;
 }
 
-/* One stage of a run: a function of the keys, the stage's number and the table of masks. */
+/* One stage for a size known at run time: a function of the keys, the stage's number and the table of
+ * masks. */
 static ir_ref stage_by_mask(ir_graph *g, ir_ref keys, ir_ref table) {
   ir_ref param[] = {op_buffer_like(g, keys), op_buffer(g, IR_I64, NULL, 0), op_buffer_like(g, table)};
   if (!param[0] || !param[1] || !param[2]) return 0;
@@ -90,7 +93,7 @@ static ir_ref stage_by_mask(ir_graph *g, ir_ref keys, ir_ref table) {
   return ir_func(g, next, 2, param, 3);
 }
 
-/* The network for the size of a run, which is at most `most`. */
+/* The network for a size known at run time, which is at most `most`. */
 static ir_ref network_of_run(ir_graph *g, ir_ref keys, int64_t most) {
   int64_t masks[INDEX_BITS * (INDEX_BITS + 1) / 2];
   uint32_t count = 0;
@@ -108,7 +111,7 @@ static ir_ref network_of_run(ir_graph *g, ir_ref keys, int64_t most) {
   return made ? ir_src(g, made, 0) : 0;
 }
 
-/* The positions that sort lines of i64 order, of 32 bits, as i64. */
+/* The indices, as i64, that sort lines by i64 orders of 32 bits. */
 static ir_ref permutation(ir_graph *g, ir_ref order) {
   if (!order) return 0;
   ir_ref size = ir_dim(g, order, 1);

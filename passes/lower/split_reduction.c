@@ -1,37 +1,37 @@
-/* Long reductions in two steps, on a grid that depends on the shape only, and on whether the target's lanes
- * are work-items: the first step leaves one result for each part of a reduced axis, the second combines those
- * of all parts.
+/* Long reductions in two steps, on a grid that depends only on the shape and on whether the target's lanes
+ * are work-items: the first step computes one result for each chunk of a reduced axis, the second combines
+ * those of all chunks.
  *
- *   parts    few results leave few threads something to do: the longest reduced axis of n elements is cut
- *            into `parts` times n / parts, one after the other
- *   folds    results side by side that fill no vectors: of the innermost reduced axis, `folds` neighbouring
- *            elements are kept apart, so that folds times as many results stand side by side
+ *   chunks   few results leave few threads something to do: the longest reduced axis of n elements is split
+ *            into `chunks` times n / chunks consecutive elements
+ *   folds    contiguous results that fill no vectors: of the innermost reduced axis, `folds` neighbouring
+ *            elements are kept apart, so that there are folds times as many contiguous results
  *
- * Where an axis does not divide, it is padded with what leaves the result as it is.
+ * Where an axis does not divide, it is padded with the identity of the operation.
  *
- * What that does to the error of a sum is counted in passes/loops/reduce.c. */
+ * The error of a sum in two steps is derived in passes/loops/reduce.c. */
 #include "lower.h"
 
 #include "passes/ops/compose/impl.h"
 #include "passes/patterns/identity.h"
 
-/* How much is done side by side: by a few threads, or by very many work-items. */
+/* How much parallel work a target wants: for a few threads, or for very many work-items. */
 typedef struct width {
-  int64_t enough_grains;      /* pieces of work that need no parts */
-  int64_t max_chunks;         /* parts are fewer than that, or that many */
-  int64_t min_chunk;          /* elements of a part */
-  int64_t min_terms;          /* of a part of one result */
-  int64_t contiguous_results; /* neighbouring results that one grain computes */
+  int64_t enough_grains;      /* units of work that need no chunks */
+  int64_t max_chunks;         /* most chunks */
+  int64_t min_chunk;          /* fewest elements of a chunk */
+  int64_t min_terms;          /* fewest terms of one result in a chunk */
+  int64_t contiguous_results; /* contiguous results that one grain computes */
 } width;
 static const width of_threads = {32, 64, 1 << 13, 1, 256}, of_groups = {1024, 1024, 1 << 12, 1 << 11, 32};
 
 enum {
-  MIN_TERMS = 1 << 18, /* elements that are worth more than one part */
-  FULL_VECTORS = 64,   /* neighbouring results that fill vectors */
+  MIN_TERMS = 1 << 18, /* elements that are worth more than one chunk */
+  FULL_VECTORS = 64,   /* contiguous results that fill vectors */
   MAX_FOLDS = 32,
-  ALIGNED = 16, /* longer parts that have to be padded begin at multiples of so many elements */
+  ALIGNED = 16, /* padded chunks of more than MIN_ALIGNED elements have a multiple of so many */
   MIN_ALIGNED = 64 * ALIGNED,
-  MIN_FOLDED = 16 /* elements that each of the folds combines */
+  MIN_FOLDED = 16 /* fewest elements that each fold combines */
 };
 
 typedef struct chunks {
@@ -56,7 +56,7 @@ void lower_places(const ir_graph *g, ir_ref x, uint32_t *place) {
 }
 
 typedef struct sizes {
-  int64_t size[IR_MAX_RANK], terms, results, inner; /* inner: results side by side in memory */
+  int64_t size[IR_MAX_RANK], terms, results, inner; /* inner: contiguous results in memory */
   uint32_t longest, innermost;                      /* reduced axes */
 } sizes;
 
@@ -77,7 +77,7 @@ static bool read_sizes(const ir_graph *g, ir_ref x, const bool *gone, sizes *s) 
   return reduced > 0;
 }
 
-/* The number of parts of an axis: one that divides it, if there is one up to twice the least. */
+/* The number of chunks of an axis: the least divisor of its size from `least` to twice that, else `least`. */
 static int64_t chunk_count(int64_t size, int64_t least, int64_t most) {
   if (least > most) least = most;
   for (int64_t count = least; count <= most && count <= 2 * least; count++)
@@ -103,9 +103,9 @@ static chunks choose_chunking(const sizes *s, const width *w) {
   return p;
 }
 
-/* x with the axes in parts and folds: [.., parts, n / parts, ..] and [.., n / folds, folds, ..], one axis as
- * [.., parts, n / (parts * folds), folds, ..]. then: of its axes, those of the second step; rest: of the
- * reduced ones, those of the first. */
+/* x with its axes in chunks and folds: [.., chunks, n / chunks, ..] and [.., n / folds, folds, ..], one axis
+ * as [.., chunks, n / (chunks * folds), folds, ..]. *reduced_first: the axes that the first step reduces;
+ * *then: those that the second step reduces. Both are numbered in the result. */
 static ir_ref in_chunks(ir_graph *g, ir_ref x, const bool *gone, const chunks *p, ir_ref fill, uint32_t *then,
                         uint32_t *reduced_first) {
   ir_ref dims[IR_MAX_RANK], pads[2 * IR_MAX_RANK];
@@ -136,7 +136,7 @@ static uint32_t axes_of(ir_graph *g, uint32_t set, ir_ref *axes) {
   return count;
 }
 
-/* A set of axes as it is once those of `gone` are gone. */
+/* The set of axes, renumbered as after a reduction over those of `gone`. */
 static uint32_t without(uint32_t set, uint32_t gone) {
   uint32_t left = 0, at = 0;
   for (uint32_t i = 0; i < IR_MAX_RANK; i++) {
@@ -152,8 +152,8 @@ static ir_ref reduce_axes(ir_graph *g, ir_op op, ir_ref x, uint32_t set) {
   return x ? op_reduce(g, op, x, axes, count, false) : 0;
 }
 
-/* Positions inside parts and folds, as [before, parts, folds, behind], become positions along the axis: those
- * of the candidates, [before, parts * folds, behind]. */
+/* Indices inside chunks and folds, as [before, chunks, folds, behind], become indices along the axis: those
+ * of the candidates, [before, chunks * folds, behind]. */
 static ir_ref candidates(ir_graph *g, ir_ref inside, const chunks *p, ir_ref before, ir_ref each,
                          ir_ref behind) {
   ir_ref chunks = ir_index(g, p->chunks), folds = ir_index(g, p->folds),
@@ -165,8 +165,8 @@ static ir_ref candidates(ir_graph *g, ir_ref inside, const chunks *p, ir_ref bef
   return at ? op_reshape_known(g, at, lines, 3) : 0;
 }
 
-/* Of the candidates whose element is the extremum of all, or NaN, the first position is the result. cut is x
- * in parts, whose axis `axis` the first step reduces. */
+/* Of the candidates whose element is the extremum of all, or NaN, the first index is the result. chunked is x
+ * in chunks, whose axis `axis` the first step reduces. */
 static ir_ref argmax_over_chunks(ir_graph *g, ir_op op, ir_ref x, ir_ref chunked, const chunks *p,
                                  uint32_t axis) {
   ir_ref left[IR_MAX_RANK], before = ir_index(g, 1), behind = before, src[] = {chunked};
