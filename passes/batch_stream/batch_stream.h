@@ -21,7 +21,7 @@ enum { BATCH_STREAM_NODES = 512, BATCH_STREAM_NO_AXIS = -1 }; /* most nodes of a
 /* A node of a region: computed in each iteration, or given to it. */
 typedef struct batch_stream_node {
   ir_ref node;
-  int8_t axis; /* its batch axis, of a given node axis 0; BATCH_STREAM_NO_AXIS: the same in all iterations */
+  int8_t axis; /* its batch axis, 0 in given nodes; BATCH_STREAM_NO_AXIS: the same in all iterations */
   bool given;  /* in memory before the first iteration */
 } batch_stream_node;
 

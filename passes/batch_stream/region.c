@@ -82,8 +82,8 @@ static bool below_reduction(ir_graph *g, const ir_node *n, int8_t axis, int8_t *
   return kept >= axis;
 }
 
-/* *below: the batch axis of operand k, given that of the node; false where the operand has no such axis and
- * still varies with it. */
+/* *below: the batch axis of operand k, given that of the node, or BATCH_STREAM_NO_AXIS; false where the batch
+ * does not stay one axis of the operand. */
 static bool axis_below(ir_graph *g, ir_ref node, uint32_t k, int8_t axis, int8_t *below) {
   const ir_node *n = ir_get(g, node);
   *below = BATCH_STREAM_NO_AXIS;

@@ -111,8 +111,8 @@ static bool peel_step(peeler *s) {
   return taken || finish_level(s, &p);
 }
 
-/* Does the store read along one axis what it writes along another? Unrolling both axes needs a loop nest of
- * its own. */
+/* Is some load contiguous along an outer axis and not along the innermost one? Unrolling both axes needs a
+ * loop nest of its own. */
 static bool transposes(ir_graph *g, ir_ref store) {
   enum { ROOM = 64 };
   loop_nest n = {.g = g, .store = store};

@@ -2,7 +2,7 @@
  *
  * A mask sets scores beyond the last key of a row to -inf, so that their exponentials are 0. In an iteration
  * of several rows, all scores from some key E on are masked: the values computed from them are known and need
- * not be computed.
+ * not be computed. Below, `beyond` is the mask's condition.
  *
  *   scores    are not read from E on                                  the axis ends at E
  *   greatest  max of where(beyond, -inf, ...)                         the reduction ends at E
@@ -11,8 +11,8 @@
  *   results   sum of weights times values                             ends at E, plus 0 times other terms
  *
  * A weight is NaN only in a row whose first weight is NaN as well: the greatest score, NaN or infinite, is
- * what makes it NaN. Zero times the values from E on is 0, or NaN where one of them is not finite, for all
- * rows alike, so that it is computed once. The terms that are computed are the same as before: E is a
+ * what makes it NaN. Zero times the values from E on is 0, or NaN where one of them is not finite, the same
+ * for all rows, so that it is computed once. The terms that are computed are the same as before: E is a
  * multiple of FUSE_MASK_TILE, and the masks before it stay. Either all of this is done or nothing: a local
  * without elements from E on has no other readers. */
 #include "fold.h"

@@ -39,8 +39,8 @@ bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid);
 /* The range over the iterations of a fused row group, given its effect; 0 for the effect of another kernel.
  */
 ir_ref pass_row_group_range(ir_graph *g, ir_ref effect);
-/* The ranges whose every index has LOCALs of its own: the one over iterations and, if there is one, the one
- * over blocks of keys. Returns how many. */
+/* The ranges for each index of which LOCALs are filled anew: the one over iterations and, if there is one,
+ * the one over blocks of keys. Returns how many. */
 enum { PASS_ROW_GROUP_RANGES = 2 };
 uint32_t pass_row_group_ranges(ir_graph *g, ir_ref effect, ir_ref ranges[PASS_ROW_GROUP_RANGES]);
 /* Have all iterations over `size` rows the same number of rows, if the last one may overlap the one before?

@@ -1,10 +1,10 @@
 /* Folding the values of a fused row group: one effect for each, in order, for one iteration.
  *
- * The first range counts the iterations. Its mixed-radix digits are the indices of the shared loops; that of
- * the innermost one counts blocks of `rows` rows. The ranges of a value of its own are over its rows in this
- * iteration and over the axes that are not shared. So every element of an earlier value that it reads is
- * computed in the same iteration, at a row counted from the first one and an index of each other axis: that
- * is the layout of the local. */
+ * The first range counts the iterations. Its mixed-radix digits are the indices of the shared loops; the
+ * digit of the innermost loop, times `rows`, is the first row of the iteration. Each value has further
+ * ranges, over its rows in this iteration and over its axes that no shared loop walks. So an element of an
+ * earlier value that it reads was computed in the same iteration, at a row, counted from the first one, and
+ * an index of each remaining axis: these are the axes of the local. */
 #include "fused.h"
 
 #include "passes/index/index.h"

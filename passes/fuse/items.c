@@ -94,7 +94,8 @@ static bool has_elements(ir_graph *g, ir_ref value) {
 }
 
 /* Elements of the operand that the kernel needs: `known` so far, and those that `needed` elements of the node
- * are made of; at most all. A node that is neither a reduction nor ordered needs one for each of its own. */
+ * are made of; at most all. A node that is neither a reduction nor ordered needs one of them for each of its
+ * elements. */
 static int64_t also_needed(ir_graph *g, int64_t known, ir_ref node, ir_ref operand, int64_t needed) {
   int64_t all = fuse_elements(g, operand);
   bool one =

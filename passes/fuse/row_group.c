@@ -85,9 +85,9 @@ static int8_t common_axis(const fuse_plan *p, const fuse_group *group, const fus
   return found >= 0 && ir_dim(p->s->g, item->node, (uint32_t)found) == group->extent[loop] ? found : -1;
 }
 
-/* A contraction of a few rows at a time reads its other operand once for each few rows. That pays only if the
- * bytes that it exchanges with the group are at least MUCH times all others that it reads and writes.
- * Exchanged: reads of members and, where the group reads what it `made`, its value. */
+/* A contraction that is computed a few rows at a time reads its other operand again for every few rows. That
+ * pays only if the bytes that it exchanges with the group are at least MUCH times all others that it reads
+ * and writes. Exchanged: reads of members and, where the group reads what it `made`, its value. */
 static bool is_worth(const fuse_plan *p, const fuse_group *group, const fuse_item *item, bool made) {
   enum { MUCH = 1 };
   int64_t handed = made ? fuse_bytes(p->s, item->node) : 0, other = made ? 0 : fuse_bytes(p->s, item->node);

@@ -110,8 +110,8 @@ bool fuse_ends_at(const fuse_plan *p, const fuse_group *group, ir_ref member);
 
 /* cache_fit.c: chooses the rows of an iteration; false where the group does not fit. */
 bool fuse_choose_rows(const fuse_plan *p, fuse_group *group);
-/* Bytes that the locals of a group may take together; what its kernel needs for exchanges between work-items
- * is taken off. */
+/* Bytes that the locals of a group may take together, without those that its kernel needs for exchanges
+ * between work-items. */
 int64_t fuse_local_room(const ir_target *target);
 /* Do all arrays that the group reads and may store fit in the arguments of a kernel? */
 bool fuse_fits_arguments(const fuse_plan *p, const fuse_group *group);
@@ -147,8 +147,8 @@ bool fuse_insert(fuse_group *group, const fuse_member *member);
 /* items.c: the items of the function, ascending by node, with their reads and readers. False when memory is
  * short. */
 bool fuse_find_items(fuse_plan *p);
-/* Is the node a copy in panels (passes/pack/pack.c)? Their width depends on the target; groups must be the
- * same on all targets, so that such a copy is never a member. */
+/* Is the node a copy in panels (passes/pack/pack.c)? Their width depends on the target, and groups must be
+ * the same on all targets: so such a copy is never a member. */
 bool fuse_is_panels(const ir_graph *g, ir_ref r);
 /* The nodes fused into the value and the values in memory that they read: the value first, descending. 0:
  * more than `room`. */

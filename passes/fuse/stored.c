@@ -194,8 +194,8 @@ static uint16_t reads_of(scheduler *s, ir_ref r) {
   return reads;
 }
 
-/* Of the operands that a kernel of the node computes, the one that reads most arrays, or what views below it
- * make that of; 0: none reads more than one. */
+/* The operand that reads most arrays, of those that a kernel of the node computes itself, or what lies below
+ * views on top of it if that reads as many. 0: none reads more than one. */
 static ir_ref reading_most(const scheduler *s, const ir_node *n) {
   ir_ref most = 0;
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {

@@ -185,8 +185,8 @@ static bool apply_transposition(const transposition *t, fuse_group *with) {
   return true;
 }
 
-/* Bytes of the locals of an iteration (`locals`), or else elements that the group transposes by copies in
- * all. */
+/* Bytes of the locals of an iteration (`locals`), or else the elements that copies transpose in all
+ * iterations together. */
 static int64_t measure_locals(const transposition *t, const fuse_group *with, bool locals) {
   const scheduler *s = t->p->s;
   int64_t all = 0, iterations = 1;

@@ -25,8 +25,8 @@ ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t co
 
 bool pack_of_several(const ir_graph *g, ir_ref value); /* is it computed elementwise from several tensors? */
 
-/* reuse.c: values that packing has stored as they are, are read from memory by all their users. Returns the
- * new results. */
+/* reuse.c: where packing has stored a value as it is, all its users read it from memory. Returns the new
+ * results. */
 ir_ref pack_reuse(ir_graph *g, ir_ref results);
 
 int64_t pack_elements(ir_graph *g, ir_ref tensor); /* at most; saturating */

@@ -1,5 +1,5 @@
-/* A value that packing has stored as it is, is read from memory by all its users: then the values that it is
- * computed from need neither be kept nor computed again. It pays where these are several tensors. */
+/* Where packing has stored a value as it is, all users of the value read it from memory: then the values that
+ * it is computed from need neither be kept nor computed again. This pays where these are several tensors. */
 #include "pack.h"
 
 #include "passes/patterns/epilogue.h"

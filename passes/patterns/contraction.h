@@ -2,7 +2,7 @@
  *
  *   in      a node
  *   out     whether it is a contraction, a sum that can be rescaled, the end of an epilogue, or a recomputed
- *           value; and what it consists of
+ *           value; and its operands, axes or path
  *   holds   nodes are recognised by what they compute, not by who recorded them */
 
 /* Contractions: sums of products of two operands, through any views.

@@ -146,7 +146,7 @@ static uint32_t place_carries(control *c, ir_function body, uint32_t carries, ui
   return made;
 }
 
-/* Copies operands that every iteration leaves as they are to the results that they are. */
+/* Copies each carried value that no iteration changes from its operand to its result. */
 static void copy_constants(control *c, ir_function body, uint32_t carries) {
   scheduler *s = c->s;
   for (uint32_t k = 0; k < carries && !s->failed; k++) {
