@@ -35,9 +35,8 @@ typedef struct rows {
   int64_t height, row; /* rows; elements of a row */
 } rows;
 
-/* *begin: the index where both ranges are 0, if it moves by r->row along y and by one along x (where x is not
- * 0).
- */
+/* *begin: the index where both ranges are 0. False unless it moves by r->row along y and, where x is not 0,
+ * by one along x. */
 static bool read_place(const rows *r, ir_ref index, ir_ref x, ir_ref *begin) {
   ir_ref from[] = {r->y, x}, to[] = {ir_index(r->g, 0), ir_index(r->g, 0)};
   int64_t down, along = 1;

@@ -21,7 +21,9 @@ typedef struct fold_row_group {
 
 /* The points of the value in this iteration and block, over ranges of their own. */
 pass_point fold_value_point(folder *f, const fold_row_group *s, const ir_fused_value *v);
-/* The index in the value's local of a point of the value; the local of value `number`; its elements. */
+/* The index in the value's local of a point of the value; the local of value `number`; its elements. A local
+ * is row-major in the axes of its value, where the row axis has `rows` elements, and goes last if the value
+ * is transposed; the other shared axes are left out. */
 ir_ref fold_local_index(folder *f, const fold_row_group *s, const ir_fused_value *v, const pass_point *p);
 ir_ref fold_local_of(folder *f, const fold_row_group *s, uint32_t number);
 int64_t fold_local_size(folder *f, const fold_row_group *s, const ir_fused_value *v);

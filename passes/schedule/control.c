@@ -91,7 +91,7 @@ static ir_function function_of(const control *c, uint32_t number) {
   return ir_function_of(c->s->g, ir_called(c->s->g, c->node, number));
 }
 
-/* Does the function have so many parameters? The verifier has checked this in every graph. */
+/* Has the function so many parameters? Fails if not; the verifier has checked this in every graph. */
 static bool check_parameters(control *c, uint32_t number, uint32_t params) {
   if (function_of(c, number).param_count == params) return true;
   c->s->failed = true;
