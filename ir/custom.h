@@ -58,7 +58,7 @@ typedef struct ir_customs {
 ir_ref ir_custom_make(ir_graph *graph, const ir_custom_call *call, const ir_ref *operands, const ir_ref *dims,
                       uint32_t dim_count);
 const ir_custom_call *ir_custom_of(const ir_graph *graph, ir_ref custom,
-                                   ir_custom_call *room); /* returns room */
+                                   ir_custom_call *room); /* copied to *room */
 /* The sizes of a result, as many as its rank; ir_custom_result makes the RESULT node of that type. */
 const ir_ref *ir_custom_dims(const ir_graph *graph, ir_ref custom, const ir_custom_call *call,
                              uint32_t number);

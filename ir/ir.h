@@ -214,7 +214,7 @@ uint32_t ir_rank(const ir_graph *graph, ir_ref ref);
 ir_ref ir_dim(const ir_graph *graph, ir_ref ref, uint32_t axis);
 uint32_t ir_operand_count(const ir_node *node);   /* leading sources that are operands, not attributes */
 uint32_t ir_operands_of(ir_op op, uint32_t nsrc); /* the same for a node that has not been made */
-bool ir_reduces_axis(const ir_graph *graph, const ir_node *reduce, uint32_t axis); /* of a tensor */
+bool ir_reduces_axis(const ir_graph *graph, const ir_node *reduce, uint32_t axis); /* of class REDUCE */
 
 /* batch.c. A value of batch (b0, ..., bk-1) and shape (d0, ...) is an array [b0, ..., bk-1, d0, ...], printed
  * f32[b0,..,bk-1|d0,..]. The batch of a node is the longest batch among its operands. Shorter batches align
@@ -237,9 +237,9 @@ enum { IR_PAD_CONSTANT, IR_PAD_EDGE, IR_PAD_REFLECT, IR_PAD_WRAP };
  * KEPT, and what an iteration stores is read in later iterations only. */
 enum { IR_LOCAL_ONCE, IR_LOCAL_KEPT, IR_LOCAL_AHEAD };
 enum { IR_GATHER_CHECK, IR_GATHER_CLIP, IR_GATHER_FILL }; /* an out-of-range index: error, nearest, zero */
-/* Stores that bypass the caches: none; all; those to three quarters of the memory. */
+/* Accesses that bypass the caches: none; all; stores to three quarters of the memory. */
 enum { IR_NO_STREAM, IR_STREAM, IR_STREAM_MOST };
-enum { IR_SERIAL, IR_UNROLL, IR_VECTOR, IR_THREAD }; /* how a loop is bound */
+enum { IR_SERIAL, IR_UNROLL, IR_VECTOR, IR_THREAD }; /* bindings: what runs the iterations of a loop */
 extern const char *const ir_pad_modes[4], *const ir_gather_modes[3], *const ir_bindings[4];
 
 /* bounds.c */

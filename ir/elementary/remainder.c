@@ -4,13 +4,13 @@
  * floordiv(a, b) = floordiv(x, y).
  *
  * The common case: q = floor(x / y), r = fma(-q, y, x), and the remainder is r, or r + y if r is negative. If
- * r as a float is in [0, y), then so it is before rounding, since no multiple of the least float rounds to 0
- * and y is a float. So r >= 0 proves that q is the floor of the exact quotient and that r is its remainder,
- * rounded once. r < 0 shows that q is one too large, as when a quotient is rounded up to an integer. Then |x|
- * >= y or q = 0, so that r, which is at least -y, is a multiple of the last place of x or of y and therefore
- * exact, and r + y is the remainder, rounded once. Up to |x / y| = 2^24 (f64: 2^53) one of these two holds,
- * except for remainders that round up to y. All else is rare: the quotient is infinite or has more digits
- * than a float, y is infinite, or an operand is NaN. */
+ * this remainder as a float is in [0, y), then so it is before rounding, since no multiple of the least float
+ * rounds to 0 and y is a float. So r >= 0 proves that q is the floor of the exact quotient and that r is its
+ * remainder, rounded once. r < 0 shows that q is one too large, as when a quotient is rounded up to an
+ * integer. Then |x| >= y or q = 0, so that r, which is at least -y, is a multiple of the last place of x or
+ * of y and therefore exact, and r + y is the remainder, rounded once. Up to |x / y| = 2^24 (f64: 2^53) one of
+ * these two holds, except for remainders that round up to y. All else is rare: the quotient is infinite or
+ * has more digits than a float, y is infinite, or an operand is NaN. */
 #include "impl.h"
 
 typedef struct division {

@@ -139,7 +139,7 @@ void ir_put_result_names(ir_printer *pr, ir_ref control) {
   }
 }
 
-/* All results have one batch, so any RESULT tells it. */
+/* The batch of all results: that of any RESULT, or 0 if there is none. */
 static ir_ref batch_of(const ir_printer *pr, ir_ref control) {
   return pr->links && pr->links[control] ? ir_batch(pr->graph, pr->links[control]) : 0;
 }

@@ -394,7 +394,7 @@ static void mark_tensors(const ir_graph *g, ir_ref root, const ir_ref *nodes, si
   }
 }
 
-/* Is it a TUPLE of sizes, as behind the operands of a CUSTOM? */
+/* Is it a TUPLE of sizes, as after the operands of a CUSTOM? */
 static bool is_sizes(const ir_graph *g, const ir_node *tuple) {
   uint32_t i = 0;
   while (i < tuple->nsrc && ir_dtype_of(g, tuple->src[i]) == IR_INDEX) i++;
