@@ -11,8 +11,8 @@
 
 #include <stddef.h>
 
-/* Also for objects that are no heap blocks: an object named by its address exists until it is forgotten. Both
- * ignore NULL; heap_forget ignores what heap_hold has not recorded. */
+/* Record a block, and remove it. Also for objects that are no heap blocks but must be disposed of, each named
+ * by its address. Both ignore NULL; heap_forget ignores what heap_hold has not recorded. */
 void heap_hold(const void *what, size_t size);
 void heap_forget(const void *what);
 
