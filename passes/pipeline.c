@@ -21,8 +21,8 @@ typedef struct pass_state {
   ir_ref *roots;        /* results and inputs without batches; NULL: the graph has no batches */
   ir_plan *plan;
   ir_error *error;
-  uint8_t *apart; /* by node up to the results: folding refused a fused row group with this value; NULL: none
-                     yet */
+  uint8_t *apart; /* by node up to the results: has folding refused a fused row group with this value? NULL:
+                     none */
   bool refused;   /* folding refused a group with values that were not in `apart` yet */
   ir_ref root;    /* TUPLE of the graph's results, then the kernel being compiled */
   ir_step *step;  /* the kernel's step */
@@ -117,7 +117,7 @@ static void loops(pass_state *s) {
 enum { ON_GRAPH, ON_KERNEL };
 static const struct {
   void (*run)(pass_state *);
-  int scope, level; /* level of the verifier for what the pass leaves */
+  int scope, level; /* the verifier's level for the pass's output */
 } pass_functions[] = {
     {physicalize, ON_GRAPH, IR_LEVEL_TENSOR}, {lower, ON_GRAPH, IR_LEVEL_TENSOR},
     {pack, ON_GRAPH, IR_LEVEL_TENSOR},        {batch_stream, ON_GRAPH, IR_LEVEL_TENSOR},

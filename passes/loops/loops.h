@@ -35,9 +35,9 @@ enum { MAX_NEST = 24 };   /* ranges of one kernel's output or of one reduction a
 enum { MAX_LEVELS = 96 }; /* levels of all axes of a store */
 enum { MAX_FOUND_RANGES = 128 };
 
-/* One output axis, and the step of its unrolled lanes: unroll * lanes elements, counted from element `head`
- * on. If `block` is not 0, the axis is tiled: the steps inside a block are loops further in than those over
- * all other axes. */
+/* One output axis, and the step of its lanes: unroll * lanes elements, counted from element `head` on. If
+ * `block` is not 0, the axis is tiled by blocks of so many elements: the loop over the steps of a block
+ * stands inside the loops over all other axes. */
 typedef struct loop_axis {
   ir_ref range, extent;
   int unroll, lanes;
@@ -85,8 +85,8 @@ typedef struct loop_nest {
 } loop_nest;
 
 /* axes.c */
-bool loop_find_axes(loop_nest *n);                 /* the store's free ranges, by number; false: too many */
-void loop_merge_axes(loop_nest *n);                /* where that needs no further divisions */
+bool loop_find_axes(loop_nest *n);  /* finds the store's free ranges, by number; false: too many */
+void loop_merge_axes(loop_nest *n); /* collapses adjacent axes where that adds no divisions */
 bool loop_merge_pair(loop_nest *n, uint32_t axis); /* collapses it and the next one; false: sizes forbid it */
 void loop_merge_reduced(loop_nest *n);             /* loop_merge_axes for the ranges of each reduction */
 /* Orders the ranges of each reduction by falling strides in what it reads, where all loads agree. */
@@ -133,9 +133,9 @@ bool loop_multiplies(const ir_graph *g, ir_ref reduce);
 
 /* unroll.c: stores without reductions */
 enum { LOOP_MOST_REPEATED = 16 }; /* most vectors after which quotients of indices repeat */
-/* The axis for the lanes where the innermost axis of the output, `last`, is short and not read contiguously,
- * but another axis is. `last` is then unrolled, and its unrolled values are interleaved in memory. NULL where
- * there is no such axis. */
+/* The axis for the lanes, of at least `lanes` elements, where the innermost axis of the output, `last`, is
+ * short and not read contiguously, but another axis is. `last` is then unrolled, and its unrolled values are
+ * interleaved in memory. NULL where there is no such axis. */
 loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
 void loop_choose_unroll(loop_nest *n, loop_axis *vector); /* vector: the axis that has lanes */
 bool loop_is_repeatable(loop_nest *n);                    /* may elements be stored twice? */
@@ -168,7 +168,9 @@ int64_t loop_work_inside(loop_nest *n, uint32_t axis);
 /* moves.c: prints the levels as text, `split a0 6; split a1 16; reorder a1.0 a0.0 a0.1 a1.1; unroll a0.1;
  * vector a1.1`, and sets the levels that such a text gives (false on failure: IR_ERR_INVALID names the
  * move). */
-enum { LOOP_MAX_LANES = 64 }; /* of vectors and unrolled levels; work-items: group_items */
+enum {
+  LOOP_MAX_LANES = 64
+}; /* most lanes of a vector, and largest unroll factor of a level; work-items: group_items */
 #define LOOP_MAX_STEP INT32_MAX
 void loop_moves_print(const loop_nest *n, ir_text *out);
 bool loop_moves_apply(loop_nest *n, uint32_t nest, const char *text);
@@ -231,8 +233,8 @@ loop_extremum loop_search(loop_nest *n, ir_op op, const ir_ref *value, const ir_
 loop_extremum loop_better(ir_graph *g, ir_op op, loop_extremum a, loop_extremum b);
 /* Do elements and indices fit together in one integer order? */
 bool loop_has_order(ir_graph *g, ir_ref value, ir_ref index);
-/* An i64 order, of which the least is the best: the element in its high half, the index in its low half. The
- * index of such an order. */
+/* loop_extremum_order: an i64, of which the least is the best, with the element in its high half and the
+ * index in its low half. loop_ordered_index: the index in such an order. */
 ir_ref loop_extremum_order(ir_graph *g, ir_op op, const loop_extremum *best);
 ir_ref loop_ordered_index(ir_graph *g, ir_ref order);
 

@@ -149,7 +149,7 @@ void pass_find_centred(ir_graph *g, const ir_ref *live, size_t count, lower_cent
   }
 }
 
-/* what becomes of the sums */
+/* the sums by blocks */
 
 static ir_ref sum_over(ir_graph *g, ir_ref x, uint32_t set) {
   ir_ref axes[IR_MAX_RANK];

@@ -4,11 +4,11 @@
  * A view is index arithmetic in its users, whose lanes run along what is contiguous in memory. Where a view
  * transposes rows so that they lie across the lanes, several rows are processed at once, and a cache has to
  * hold all of them: softmax and cumulative operations return to them, in steps that are rows of memory. Where
- * it cannot, one copy that transposes the rows costs less:
+ * the cache cannot hold them, one copy that transposes the rows costs less:
  *
  *   before   a transposed view that a cumulative operation reads, or that is combined with its own
  *            reduction (x - max(x)), when rows are long; in the latter case also when few rows are
- *            contiguous, or other rows than are processed together
+ *            contiguous, or the contiguous ones are not those that are processed together
  *   behind   a cumulative operation, and elementwise operations on its result, that a view transposes, or
  *            of which a view reads every n-th element: blocks are computed in contiguous lanes
  *

@@ -2,10 +2,11 @@
  * are work-items: the first step computes one result for each chunk of a reduced axis, the second combines
  * those of all chunks.
  *
- *   chunks   few results leave few threads something to do: the longest reduced axis of n elements is split
- *            into `chunks` times n / chunks consecutive elements
- *   folds    contiguous results that fill no vectors: of the innermost reduced axis, `folds` neighbouring
- *            elements are kept apart, so that there are folds times as many contiguous results
+ *   chunks   where there are too few results to occupy all threads: the longest reduced axis of n elements
+ *            is split into `chunks` times n / chunks consecutive elements
+ *   folds    where there are too few contiguous results to fill vectors: of the innermost reduced axis,
+ *            `folds` neighbouring elements are reduced separately, so that there are folds times as many
+ *            contiguous results
  *
  * Where an axis does not divide, it is padded with the identity of the operation.
  *

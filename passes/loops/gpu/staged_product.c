@@ -1,8 +1,8 @@
-/* Products of groups of work-items, staged in locals. A tile of rows and columns reads each element of an
- * operand once for each of its columns, or rows. So operands are staged, a K block of terms at a time: each
- * iteration of a loop over K blocks first copies what the tile needs of the block to locals, as the views of
- * the operands say, with work-items along what is contiguous in memory; then every work-item adds the
- * products of its rows and columns.
+/* Products of groups of work-items, staged in locals. A tile of rows and columns needs each element of one
+ * operand once for each of its columns, and of the other once for each of its rows. So operands are staged, a
+ * K block of terms at a time: each iteration of a loop over K blocks first copies what the tile needs of the
+ * block to locals, as the views of the operands say, with work-items along what is contiguous in memory; then
+ * every work-item adds the products of its rows and columns.
  *
  * Double buffering. Where there is room for two K blocks, an iteration copies the block of the next one, and
  * adds the products of the block that the iteration before copied: memory is read while sums are computed,
@@ -32,7 +32,7 @@ typedef struct product {
   bool matrix;       /* by matrix instructions: f16 or bf16 */
   ir_ref range[2];   /* over K blocks, over the terms of one */
   const ir_ref *at;  /* by axis: the index of a work-item */
-  ir_ref term_index; /* a term's */
+  ir_ref term_index; /* number of a term */
   struct {
     ir_ref value, local;
     uint32_t axis;
