@@ -1,8 +1,9 @@
 #!/bin/sh
-# Property tests on PoCL's device: the same programs, the same oracles (properties.counts says how many cases). In a full
-# soak again: with loops shaped for a device of GPU type, whose work-items PoCL computes one after the other; as for devices that
-# lack doubles and correctly rounded division, of both kinds; and on devices of both with less local memory than any has.
-# A target replaces those of the tests: prop_parts wants parts.
+# Property tests on PoCL's device: the same programs, the same oracles (properties.counts says how many
+# cases). In a full soak once more with loops shaped for a device of GPU type, whose work-items PoCL computes
+# one after the other; for devices of CPU and GPU type that lack doubles and correctly rounded division; and
+# for devices of both types with less local memory than any real one. A target given here replaces those of
+# the tests, so it must set `parts`, which prop_batch_stream needs.
 . test/opencl/common.sh
 needs_pocl
 export VIEWFOLD_DEVICE=opencl

@@ -1,5 +1,5 @@
-/* Attention over more keys than rows of scores fit, compiled, against the reference evaluator, for several
- * machines and numbers of threads.
+/* Attention over so many keys that scheduling computes them in blocks, compiled, against the reference
+ * evaluator, for several machines and numbers of threads.
  *
  *   prop_blocks --seed S --count N
  *   prop_blocks --case SEED         one case again, by the seed in its report
@@ -7,13 +7,13 @@
  *
  * A case is attention as someone may write it: the operation, softmax and two products, or exponentials of
  * differences from the maximum, divided before or after the second product; grouped heads, a bias, a mask, a
- * causal one, factors between weight and value, keys along the last axis or the one before; the maximum, the
- * sums or their logarithm as results too. Scores may grow along the keys, so that each block has a maximum of
- * its own, whole blocks and whole rows may be masked, and NaN and infinities stand here and there. Results
- * must be close to what the evaluator has, NaN where it has NaN, and the bits the same for all machines.
- * Unless the weights themselves are wanted, lanes are work-items of a group, or locals have little room, the
- * graph must have become a kernel that goes over blocks of keys. Before that, the memory for intermediates
- * must grow with the length of a sequence, not with its square, under the same condition. */
+ * causal mask, factors between weights and values, keys along the last axis or the one before; the maximum,
+ * the sums or their logarithms as further results. Scores may grow along the keys, so that each block has a
+ * new maximum; whole blocks and whole rows may be masked; some elements are NaN and infinite. Results must be
+ * close to what the evaluator has, NaN where it has NaN, and have the same bits on all machines. The plan
+ * must have a kernel that iterates over blocks of keys, unless the weights themselves are a result, the
+ * target has work-items, or its local memory is small. Before the cases, the memory for intermediates must
+ * grow linearly with the length of a sequence, not quadratically, under the same condition. */
 #include "frontend/api/compile.h"
 #include "ir/eval/eval.h"
 #include "passes/ops/compose/compose.h"
@@ -48,7 +48,7 @@ typedef struct problem {
   uint32_t input_count, result_count;
   ir_ref bias, mask;     /* inputs, or 0 */
   bool special, growing; /* NaN and infinities among the data; scores grow along the keys */
-  bool keeps_weights;    /* a result has them all */
+  bool keeps_weights;    /* a result is the matrix of weights */
   char what[4000];
 } problem;
 
@@ -63,7 +63,7 @@ static ir_ref add_input(problem *p, ir_dtype dtype, const int64_t *sizes, uint32
 
 static void add_result(problem *p, ir_ref x) { p->result[p->result_count++] = x; }
 
-/* Around what a row may be, and around whole blocks. */
+/* More keys than a fused row group takes without blocks; around multiples of the block size and others. */
 static int64_t some_keys(problem *p) {
   int64_t least = p->dtype == IR_F64 ? 1025 : 2049;
   static const int64_t edges[] = {0, 1, 62, 63, 64, 191, 254, 255, 256, 400, 511, 512, 800, 1023, 1279};
@@ -82,7 +82,7 @@ static ir_ref masked(problem *p, ir_ref scores, bool causal) {
   return op_where(g, op_binary(g, IR_OP_LE, key, seen), scores, none);
 }
 
-/* Weights are exp(scores - s), their sums l; `axis` is that of the keys. */
+/* Weights are exp(scores - s), their sums l; `axis` is the axis of the keys. */
 static void record_by_hand(problem *p, ir_ref q, ir_ref k, ir_ref v, bool causal) {
   ir_graph *g = &p->g;
   int64_t transposed = pick(p, 0, 4) == 0, at = transposed ? -2 : -1;
@@ -118,7 +118,7 @@ static void record(problem *p) {
           group = pick(p, 0, 2) ? 1 : 2;
   bool causal = pick(p, 0, 1);
   if (pick(p, 0, 2) == 0)
-    p->queries = p->keys / pick(p, 4, 12); /* of a causal mask many blocks are left out */
+    p->queries = p->keys / pick(p, 4, 12); /* a causal mask then leaves out many blocks */
   p->special = pick(p, 0, 3) == 0, p->growing = pick(p, 0, 2) == 0;
   ir_ref q = add_input(p, p->dtype, (int64_t[]){heads, group, p->queries, width}, 4),
          k = add_input(p, p->dtype, (int64_t[]){heads, 1, p->keys, width}, 4),
@@ -126,7 +126,7 @@ static void record(problem *p) {
   int64_t sizes[] = {pick(p, 0, 2) ? p->queries : 1, p->keys};
   if (pick(p, 0, 2) == 0) p->mask = add_input(p, IR_BOOL, sizes, 2);
   else if (p->growing || pick(p, 0, 2) == 0) p->bias = add_input(p, p->dtype, sizes, 2);
-  if (pick(p, 0, 2) == 0) { /* computed here, so that results may come to lie where it was */
+  if (pick(p, 0, 2) == 0) { /* computed here, so that results may reuse its buffer */
     ir_ref w = add_input(p, p->dtype, (int64_t[]){width, width}, 2);
     q = op_binary(g, IR_OP_MUL, op_matmul(g, q, w), ir_float(g, p->dtype, 0.1));
   }
@@ -159,7 +159,7 @@ static size_t count_of(problem *p, ir_ref tensor) {
   return count;
 }
 
-/* Bits of a mask: some keys, none of the first ones, or none at all, row by row. */
+/* Element i of a mask: row by row some keys are kept, none of the first ones, or none at all. */
 static int64_t mask_bit(problem *p, size_t i) {
   uint64_t row = i / (size_t)p->keys * 0x9e3779b97f4a7c15u, key = i % (size_t)p->keys;
   switch (row >> 61) {
@@ -196,7 +196,7 @@ static bool is_close(const problem *p, const unsigned char *want, const unsigned
   return fabs(a - b) <= (p->dtype == IR_F64 ? 1e-12 : 1e-4) * (1 + fabs(a));
 }
 
-/* To the bit, but for what bits a NaN has. */
+/* Are the bits the same? NaNs are equal whatever their bits. */
 static bool is_same(const ir_eval_result *like, const unsigned char *a, const unsigned char *b) {
   size_t size = ir_dtypes[like->dtype].bytes;
   bool same = true;
@@ -244,7 +244,7 @@ static void run_once(problem *p, rt_program *const programs[CONTEXTS], char *wro
     for (int c = 0; c < CONTEXTS; c++) free(out[k][c]);
 }
 
-/* Is there room for the blocks of some rows, in loops that go over blocks? */
+/* Does the target have vector lanes, and local memory for the blocks of some rows? */
 static bool has_blocks(void) {
   enum { ROOM = 1 << 20 };
   return !described->group_items && (!described->local_bytes || described->local_bytes >= ROOM);
@@ -307,7 +307,7 @@ static bool check_case(uint64_t seed) {
   return !*wrong;
 }
 
-/* Bytes of intermediates of an attention over so many queries and keys; -1: it does not compile. */
+/* Bytes of intermediates of an attention over `length` queries and keys; -1: it does not compile. */
 static int64_t bytes_of(int64_t length, bool causal) {
   problem p = {.dtype = IR_F32};
   ir_graph_init(&p.g, &ir_mem_libc, &p.error);

@@ -1,13 +1,14 @@
-/* Contractions, compiled, against the reference evaluator, for several numbers of threads and two machines.
+/* Contractions, compiled, against the reference evaluator, for several numbers of threads and machines.
  *
  *   prop_contract --seed S --count N
  *   prop_contract --case SEED         one case again, by the seed in its report
  *
  * A case multiplies two operands and sums: a product of matrices with or without a batch, a sum of products
- * written out over broadcast views, a convolution. Operands are views (turned, strided, reversed, cut out,
- * padded, repeated) of what elementwise operations may have been in front of; other such follow the sum. Most
- * are large enough to be packed; sizes stand close to those of tiles. Results must have the same bits for 1,
- * 2 and 4 threads and for a machine with narrow vectors, few registers and a small cache, and be
+ * written out over broadcast views, a convolution. Operands are views (permuted, strided, reversed, sliced,
+ * padded, expanded) of inputs or of elementwise results; elementwise operations may follow the sum. Most
+ * operands are large enough to be packed; sizes are close to those of tiles. Results must have the same bits
+ * for 1, 2 and 4 threads and on machines with narrow vectors, few registers, small caches or work-items, and
+ * be
  *
  *   exact     equal to the evaluator's bit for bit: elements are small multiples of a power of two
  *   bounded   floats of any size: no farther from the sum in f64 than k u times the sum of magnitudes, k the
@@ -27,7 +28,7 @@ enum { CONTEXTS = 6, RESULTS = 3, INPUTS = 3, RANK = 6 };
 enum {
   PAIRING = 3,
   ENOUGH = 100
-}; /* a machine that has dot2 on every device; cases of which some are of pairs */
+}; /* the machine that has dot2 on every device; after so many cases some must have used dot2 */
 static const case_machine machines[CONTEXTS] = {{1, NULL},
                                                 {2, NULL},
                                                 {4, NULL},
@@ -36,12 +37,12 @@ static const case_machine machines[CONTEXTS] = {{1, NULL},
                                                 {1, "vector_bytes=16 lanes=16 local=4096"}};
 
 static double work;
-static long in_pairs; /* contractions of pairs of narrow integers */
+static long in_pairs; /* contractions that multiply pairs of narrow integers (dot2) */
 
 typedef struct problem {
   trial t;
   ir_dtype dtype;
-  bool bounded, small; /* bounded: results behind the first are the sum in f64, and that of magnitudes */
+  bool bounded, small; /* bounded: the results after the first are the sum in f64 and the sum of magnitudes */
   int64_t terms;
 } problem;
 
@@ -63,7 +64,7 @@ static int64_t edge(problem *p, int64_t most) {
   return size > most ? most : size;
 }
 
-/* The last axis in blocks that lie far apart, and begins inside one of them. */
+/* A view whose last axis is stored in blocks that lie far apart, and begins inside one of them. */
 static ir_ref in_blocks(problem *p, const int64_t *size, uint32_t rank) {
   enum { BLOCK = 32, FROM = 8 };
   ir_graph *g = &p->t.g;
@@ -85,7 +86,7 @@ static ir_ref in_blocks(problem *p, const int64_t *size, uint32_t rank) {
   return op_shrink(g, x, bounds, rank);
 }
 
-/* A view of that shape of a new input. */
+/* A view of shape `size` of a new input. */
 static ir_ref operand(problem *p, const int64_t *size, uint32_t rank) {
   ir_graph *g = &p->t.g;
   ir_ref dims[RANK], back[RANK], bounds[2 * RANK], steps[RANK], x;
@@ -140,7 +141,7 @@ static pair in_all_forms(problem *p, ir_ref a, ir_ref b) {
   return q;
 }
 
-/* Sizes of rows, columns and terms, of which the product is not too large. */
+/* Sizes of rows, columns and terms whose product is limited. */
 static void choose_sizes(problem *p, int64_t *m, int64_t *n, int64_t *k) {
   int64_t most = p->small ? 40 : 260;
   *m = edge(p, most), *n = edge(p, most), *k = edge(p, most);
@@ -176,7 +177,7 @@ static void convolution(problem *p) {
   ir_graph *g = &p->t.g;
   int64_t groups = one_in(p, 4) ? pick(p, 2, 4) : 1, in = pick(p, 1, p->small ? 4 : 12), out = pick(p, 1, 20);
   if (!p->small && one_in(p, 2)) out = 16 * pick(p, 1, 3);
-  bool apart = one_in(p, 4); /* channel by channel */
+  bool apart = one_in(p, 4); /* depthwise: one input channel and one output channel in each group */
   if (apart) groups = pick(p, 12, 24), in = out = 1;
   int64_t taps[2], size[2];
   op_window w[2];
@@ -190,7 +191,7 @@ static void convolution(problem *p) {
   say(p, "conv", NULL, 0);
   int64_t image[] = {pick(p, 1, 3), in * groups, size[0], size[1]},
           weight[] = {out * groups, in, taps[0], taps[1]};
-  bool line = one_in(p, 5); /* of one spatial axis */
+  bool line = one_in(p, 5); /* one spatial axis instead of two */
   if (line) p->terms = in * taps[0];
   ir_ref a = operand(p, image, line ? 3 : 4), b = operand(p, weight, line ? 3 : 4);
   pair q = in_all_forms(p, a, b);
@@ -199,7 +200,7 @@ static void convolution(problem *p) {
   work += (double)(image[0] * out * groups * size[0] * (line ? 1 : size[1]) * p->terms);
 }
 
-/* What follows an exact sum. */
+/* Elementwise operations and views after an exact sum. */
 static void follow(problem *p) {
   ir_graph *g = &p->t.g;
   ir_dtype t = ir_dtype_of(g, p->t.result[0]);
@@ -222,7 +223,8 @@ static bool record(trial *t) {
   p->bounded = one_in(p, 3);
   p->small = one_in(p, 3);
   p->dtype = p->bounded ? IR_F32 : dtypes[pick(p, 0, 14)];
-  bool narrow = ir_dtypes[p->dtype].bytes <= 2 && !ir_is_float(p->dtype); /* large enough to go in pairs */
+  bool narrow = ir_dtypes[p->dtype].bytes <= 2 &&
+                !ir_is_float(p->dtype); /* multiplied in pairs when the product is large enough */
   if (narrow) p->small = false;
   snprintf(p->t.what, sizeof p->t.what, "%s %s:", p->bounded ? "bounded" : "exact", ir_dtypes[p->dtype].name);
   int kind = (int)pick(p, 0, narrow ? 3 : 4);
@@ -259,7 +261,7 @@ static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result
   return trial_is_near(want, i, got, p->terms);
 }
 
-/* Is it made of pairs of narrow integers, as it is compiled for the machine that has them? */
+/* Does the code for the machine that has dot2 use it? */
 static bool has_pairs(trial *t) {
   ir_plan plan;
   if (!trial_plan(t, PAIRING, &plan)) return false;

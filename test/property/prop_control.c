@@ -1,13 +1,13 @@
-/* Control flow against the same without it.
+/* Control flow against the same computation without it.
  *
  *   prop_control --seed S --count N
  *   prop_control --case SEED         one case again, by the seed in its report
  *
  * Each case records one random function twice: called by scan, cond, while_loop or checkpoint, with functions
- * nested inside it; and written out, with rounds unrolled and both branches computed and chosen from. In f64,
- * by the reference evaluator, they agree: values, gradients, forward derivatives, and gradients of the
- * gradients. The text of the first reads back as itself, verifies, and now and then the compiled program
- * gives what the evaluator gives.
+ * nested inside it; and written out, with loops unrolled, and with both branches computed and one selected.
+ * In f64, by the reference evaluator, they agree: values, gradients, forward derivatives, and gradients of
+ * the gradients. The text of the first form parses back to the same text and verifies. For some cases the
+ * compiled program must give what the evaluator gives.
  *
  * spec: F13.U F14.U F15.U */
 #include "frontend/api/api.h"
@@ -27,7 +27,7 @@ typedef struct test {
   int32_t trips_data;
 } test;
 
-/* All that is compared, as outputs o0, o1, ... */
+/* Records all values to compare, as outputs o0, o1, ... */
 static vf_graph *record(vf_context *context, const test *t, bool plain) {
   vf_graph *g = vf_graph_create(context, "case", NULL);
   vf_value in[INPUTS], out[OUTPUTS];
@@ -91,7 +91,7 @@ static bool compare(const test *t, const char *what, vf_graph *g, double (*a)[EL
   return true;
 }
 
-/* The text reads back as a graph of the same text, of the same values. */
+/* The text parses back to a graph that has the same text and the same values. */
 static bool check_text(const test *t, vf_context *c, vf_graph *g, double (*values)[ELEMENTS]) {
   vf_error error;
   double again[OUTPUTS][ELEMENTS];
@@ -126,8 +126,8 @@ static bool check_compiled(const test *t, vf_graph *g, double (*values)[ELEMENTS
   return good && compare(t, "compiled and evaluated", g, out, values, 1e-9);
 }
 
-/* A function may ask for a derivative that is refused: by a value from outside its vmap, through another one.
- */
+/* Was recording refused because a function asks for a derivative by a value from outside its vmap, through
+ * another vmap? */
 static bool is_refused(const vf_graph *g) {
   return vf_graph_status(g) && strstr(vf_graph_message(g), "through another vmap that is over");
 }

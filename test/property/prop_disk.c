@@ -2,10 +2,10 @@
  *
  *   prop_disk --seed S --count N [--processes P]
  *
- * In each of N rounds, P processes store, look up and prune the same keys in one small cache, and half of
- * them are killed at some moment. What is found is always whole and of the key asked for; afterwards no entry
- * is damaged, the cache is within its limit, and what killed processes left behind is counted, and removed
- * once it is old enough. */
+ * In each of N iterations, P processes store, look up and prune the same keys in one small cache, and half of
+ * them are killed at random moments. Every entry found must be complete and belong to the key asked for.
+ * Afterwards no entry is damaged, the cache is within its limit, and temporary files that killed processes
+ * left behind are counted, and removed once they are old enough. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -26,7 +26,8 @@ static char directory[] = "/tmp/viewfold-prop-disk-XXXXXX";
 
 static rt_disk *open_disk(void) { return rt_disk_open(&ir_mem_libc, directory, LIMIT, NULL); }
 
-/* What a writer stores under a key: how much and what follows from both. */
+/* The payload that a writer stores under a key: its length and contents follow from both. Returns its
+ * length. */
 static size_t fill(uint8_t *payload, unsigned key, unsigned writer) {
   size_t size = 2 + (key * 7919 + writer * 104729) % (LARGEST - 2);
   payload[0] = (uint8_t)key, payload[1] = (uint8_t)writer;
@@ -41,7 +42,8 @@ static bool is_right(const rt_found *found, unsigned key) {
          memcmp(expected, found->payload, found->size) == 0;
 }
 
-/* The exit status of a process: what went wrong, 0: nothing. */
+/* The body of a process. Returns its exit status: 0 when all is well, else the number of the check that
+ * failed. */
 static int work(uint64_t state) {
   static uint8_t payload[LARGEST];
   rt_disk *disk = open_disk();
@@ -66,7 +68,8 @@ static int work(uint64_t state) {
   return counts.damaged || counts.refused ? 4 : 0;
 }
 
-/* Start all, kill half of them, wait for all. How many were killed before they were done; -1: one failed. */
+/* Starts all processes, kills every other one, waits for all. Returns how many were killed before they
+ * finished, or -1 when one failed. */
 static int one_iteration(uint64_t *state, int processes) {
   pid_t child[MOST];
   int killed = 0;
@@ -108,7 +111,8 @@ static void tell(void *context, const char *path, const char *why) {
   fprintf(stderr, "%s: %s\n", path, why);
 }
 
-/* What is on disk after a round; adds up what was left behind. NULL: all is well. */
+/* Checks the cache on disk after an iteration and adds to *left what killed processes left behind. Returns
+ * what is wrong, or NULL. */
 static const char *look(uint64_t *left) {
   rt_disk *disk = open_disk();
   rt_disk_stats before, after;

@@ -4,9 +4,9 @@
  *
  * Each case is either a random chain of views, whose elements plain loops give, or a few random index
  * expressions that are extracted together, whose values the expressions as written give. Both are printed
- * before and after, read back by an evaluator of the test's own and compared on every lane (an index only
- * where it is valid). Besides, extraction never makes the graph that it is given dearer, counted here, and
- * extracting what was extracted changes no text. Two cost tables are used in turn. */
+ * before and after extraction, read back by the test's own evaluator and compared at every point (an index
+ * only where it is valid). Extraction must never raise the cost of the graph, as counted here, and extracting
+ * a second time must change no text. Two cost tables are used in turn. */
 #include "passes/index/extract/extract.h"
 
 #include <inttypes.h>
@@ -33,7 +33,7 @@ static int64_t pick(uint64_t *state, int64_t lo, int64_t hi) {
   return lo + (int64_t)(draw(state) % (uint64_t)(hi - lo + 1));
 }
 
-/* Roots as they were, once extracted, and twice. */
+/* The roots: as given, extracted, and extracted twice. */
 typedef struct subject {
   ir_graph g;
   ir_error error;
@@ -68,7 +68,7 @@ static int operations_of(const ir_node *n, bool below_sum) {
   }
 }
 
-/* What is printed: the extent of a range is not. */
+/* A node without printed operands: the extent of a range is not printed. */
 static bool is_leaf(const ir_node *n) {
   return n->op == IR_OP_RANGE || n->op == IR_OP_VAR || n->op == IR_OP_BOUND || n->nsrc == 0;
 }
@@ -146,7 +146,7 @@ static bool chain_case(subject *s, uint64_t *state, const pass_extract_costs *co
     if (c.varies >> i & 1) n = c.base.size[i];
   model_print(&c, text);
   ir_ref node = fe_chain_parse(&s->g, "<chain>", text, strlen(text));
-  if (!node) return true; /* a size that varies leaves a need undecided; recording is tested elsewhere */
+  if (!node) return true; /* a symbolic size leaves a requirement undecided; prop_sizes tests recording */
   s->count = 2;
   bool folded = pass_has_gather(&s->g, node)
                     ? pass_access(&s->g, &pass_canonical, node, &s->root[0][0], &s->root[0][1])
@@ -213,7 +213,7 @@ static bool expressions_hold(makings *m) {
   for (uint32_t i = 0; i < s->count; i++)
     if (!expression_read(&before[i], ir_text_get(&s->text[0][i])) ||
         !expression_read(&after[i], ir_text_get(&s->text[1][i])))
-      return true; /* written out, it is too long for the reader */
+      return true; /* written out as a tree, the expression is too long for the reader */
   int64_t at[RANGES] = {0}, x, y;
   for (int axis = 0; axis >= 0;) {
     for (uint32_t i = 0; i < s->count; i++)

@@ -9,10 +9,10 @@
  *     over or M of each length are done, with the share covered
  *
  * Each random chain is written as a chain expression and read, folded and printed by the library; the printed
- * index and validity are read back by an evaluator of the test's own and compared at every position with the
- * element map that plain loops give. So are the textbook form and, where sizes are numbers, the chain of
- * views. What was folded must stay the same node, and make none, when simplified again. A failing chain is
- * made smaller and printed as a chain expression. The work is shared by J processes. */
+ * index and validity are read back by the test's own evaluator and compared at every element with the element
+ * map that plain loops give. So are the textbook form and, where sizes are numbers, the chain of views.
+ * Simplifying a folded expression again must give the same node and make no new one. A failing chain is
+ * reduced and printed as a chain expression. J processes share the work. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,8 @@ typedef struct totals {
 
 typedef struct options {
   uint64_t seed, from, count, samples;
-  int complete, first, last; /* chains up to the one length completely, of the others in part */
+  int complete, first,
+      last; /* complete: chains up to this length are all tried, of the lengths first..last a sample */
   int largest, jobs;
   double seconds;
 } options;
@@ -53,8 +54,8 @@ static int64_t elements_of(const model_shape *s) {
   return count;
 }
 
-/* A canonical pair: right everywhere, and left alone when simplified again. Pairs found so are remembered as
- * long as the graph is not cleared. */
+/* A pair (index, valid) that was found right for every element and unchanged when simplified again. Such
+ * pairs are remembered until the graph is cleared. */
 enum { REMEMBERED = 1 << 14, SHORT = 64 };
 typedef struct known {
   uint64_t life;
@@ -63,7 +64,7 @@ typedef struct known {
   int at[SHORT];
 } known;
 static known remembered[REMEMBERED];
-static uint64_t life = 1; /* another one for each graph */
+static uint64_t life = 1; /* incremented for each graph */
 
 static bool access_holds(ir_graph *g, const char *form, ir_ref index, ir_ref valid, const model_array *want,
                          int64_t size, int64_t n) {
@@ -81,7 +82,7 @@ static bool access_holds(ir_graph *g, const char *form, ir_ref index, ir_ref val
   return true;
 }
 
-/* few: only what kernels are made from, and views */
+/* few: checks only the form that kernels are made from, and the views */
 static bool forms_hold(ir_graph *g, ir_ref node, const model_array *want, int64_t size, int64_t n,
                        bool numbers, bool few) {
   ir_ref index, valid;
@@ -100,7 +101,7 @@ static bool forms_hold(ir_graph *g, ir_ref node, const model_array *want, int64_
   return !numbers || view_check_views(g, node, want);
 }
 
-/* at one value of n, the size that varies */
+/* Checks the chain at one value of n, the symbolic size. */
 static bool holds_at(ir_graph *g, ir_ref node, const model_chain *c, int n, bool numbers) {
   static model_array want;
   model_chain here;
@@ -127,7 +128,7 @@ static verdict try_chain(const model_chain *c) {
   ir_ref node = fe_chain_parse(&g, "<chain>", text, strlen(text));
   verdict result = HOLDS;
   if (!node) {
-    result = c->varies ? UNDECIDED : FAILS; /* what holds for one n need not hold for every n */
+    result = c->varies ? UNDECIDED : FAILS; /* a chain recorded for one n need not be valid for every n */
     if (!c->varies) view_check_failed("recording: %s", error.text);
   } else {
     int lo = c->varies ? (c->lo + c->divisor - 1) / c->divisor * c->divisor : 0, hi = c->varies ? c->hi : 0;
@@ -174,7 +175,7 @@ static int random_chains(const options *o, int job, totals *t) {
 /* --------------------------------------------------------------------------------------------------
  * exhaustive search */
 
-/* Beyond these chains are folded but no longer written in the textbook form. */
+/* A graph with more nodes is cleared. Longer chains are folded but not written in the textbook form. */
 enum { GRAPH_NODES = 1 << 11, FULL_LENGTH = 1 };
 
 typedef struct search {
@@ -186,7 +187,7 @@ typedef struct search {
 } search;
 
 static bool start(search *s, int base) {
-  if (s->g.count == 0 || s->g.count > GRAPH_NODES) { /* node by node a graph only grows */
+  if (s->g.count == 0 || s->g.count > GRAPH_NODES) { /* a graph only grows until it is cleared */
     ir_graph_free(&s->g);
     memset(s->bases, 0, sizeof s->bases);
     life++;
@@ -225,7 +226,7 @@ static int report_path(const search *s, int base, const search_move *const *path
   return report(&c, "prop_fold --exhaustive");
 }
 
-/* Lengths 1 and, if asked for, 2, in order. Jobs take turns with the first steps. */
+/* Lengths 1 and, if asked for, 2, in order. Job j of J handles every J-th first step. */
 static int complete(search *s, const options *o, int job, totals *t) {
   uint64_t turn = 0;
   for (int base = 0; base < s->table->shape_count; base++) {
@@ -254,11 +255,12 @@ static uint64_t common(uint64_t a, uint64_t b) {
   return a;
 }
 
-/* The chains of one length in blocks of neighbours, which share their first steps, and the blocks in an order
- * that meets each once: number first + k*step modulo their number. */
+/* The chains of one length are divided into blocks of BLOCK neighbours, which share their first steps. Blocks
+ * are visited in an order that meets each once: the i-th is number (at + i*step) modulo the number of
+ * blocks. */
 enum { BLOCK = 64 };
 typedef struct order {
-  uint64_t chains, blocks, at, step, taken; /* taken: blocks, by this job */
+  uint64_t chains, blocks, at, step, taken; /* taken: blocks that this job has tried */
 } order;
 
 static void advance(order *o, uint64_t steps) {
@@ -293,7 +295,8 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The sampled lengths in turn, until the samples or the seconds are used up or a length is. */
+/* Tries the sampled lengths in turn, until the samples are done, the time is over, or all chains of a length
+ * are tried. */
 static int sample(search *s, const options *o, int job, totals *t) {
   const uint64_t jobs = (uint64_t)o->jobs;
   double end = now() + o->seconds;
@@ -327,7 +330,7 @@ static int work(const options *o, const search_table *table, int job, totals *t)
   return status;
 }
 
-/* Every job but one in a process of its own; their totals come back through pipes. */
+/* Runs every job but the last in a process of its own; their totals come back through pipes. */
 static int work_in_jobs(const options *o, const search_table *table, totals *sum) {
   int ends[MOST_JOBS][2], failed = 0;
   for (int job = 1; job < o->jobs; job++) {

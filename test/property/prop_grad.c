@@ -4,11 +4,11 @@
  *   prop_grad --case SEED            one random composition again, by the seed in its report
  *
  * Every differentiable operation, each reading its operands through every layout, then N random compositions.
- * Of each, in f64 by the reference evaluator, away from kinks:
- *   - the gradient of sum(w * y) is what differences of that sum say, to 1e-6;
- *   - <J v, w> = <v, J^T w> to 1e-10, J v from forward mode;
- *   - the same of the gradient's own gradient (second derivatives), reverse over reverse and forward over
- * reverse; and of some, the compiled gradient is the evaluated one. */
+ * For each, in f64 by the reference evaluator, away from points where it is not smooth:
+ * - the gradient of sum(w * y) equals finite differences of that sum to 1e-6;
+ * - <J v, w> = <v, J^T w> to 1e-10, J v from forward mode;
+ * - the same holds for second derivatives, reverse over reverse and forward over reverse;
+ * - for some of them, the compiled gradient equals the evaluated one. */
 #include "frontend/api/compile.h"
 #include "frontend/text/reader.h"
 #include "ir/eval/eval.h"
@@ -40,9 +40,14 @@ static const struct {
 };
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
-enum { SIGNED, POSITIVE, DIVISOR, SMALL }; /* any sign; > 0; the second operand > 3; up to 1 */
+enum {
+  SIGNED,
+  POSITIVE,
+  DIVISOR,
+  SMALL
+}; /* domain of an operand: any sign; > 0; the second operand > 3; magnitude up to 1 */
 typedef struct operation {
-  const char *text; /* of %a, %b, %c to %y, all f64[3,4] but %y */
+  const char *text; /* computes %y from %a, %b, %c, all f64[3,4] but %y */
   int domain;
 } operation;
 
@@ -208,7 +213,7 @@ static const operation operations[] = {
     {"%x = reshape %a shape=[1,3,4]\n%y = avg_pool %x kernel=[3] stride=[1] padding=[1]", SIGNED},
     {"%t = mul %a, %b\n%y = stored %t", SIGNED},
 
-    /* together */
+    /* several operations */
     {"%m = max %a axes=[1] keepdims=true\n%t = sub %a, %m\n%e = exp %t\n%s = sum %e axes=[1] keepdims=true\n"
      "%y = div %e, %s",
      SIGNED},
@@ -219,7 +224,7 @@ static const operation operations[] = {
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
-/* With sizes that vary: graphs of their own. */
+/* Graphs with symbolic sizes, written in full. */
 static const char *const symbolic[] = {
     "graph @s(%p: f64[n=2..5,3]) {\n%y = pad %p pads=[[2,7],[1,0]] mode=edge\nreturn %y\n}\n",
     "graph @s(%p: f64[n=2..5,3]) {\n%y = pad %p pads=[[1,2],[0,0]] value=2.0\nreturn %y\n}\n",
@@ -276,7 +281,7 @@ static bool complain(problem *p, const char *what, const char *detail) {
 
 static double uniform(problem *p) { return (double)(random_next(&p->state) >> 11) * 0x1p-53; }
 
-/* The value of a result, at the data as it stands; freed by the caller. */
+/* Evaluates the roots at the current data; the caller frees the results. */
 static bool values(problem *p, const ir_ref *roots, size_t n, ir_eval_result *out) {
   ir_binding_input bound[MAX_INPUTS];
   ir_error error = {0};
@@ -294,7 +299,7 @@ static double scalar(problem *p, ir_ref root) {
   return value;
 }
 
-/* Slots of their own for all elements: what is compared is at least 0.01 apart. */
+/* Draws each element from an interval of its own, so that compared elements differ by at least 0.01. */
 static void fill(problem *p, int domain) {
   bool taken[SLOTS] = {false};
   for (int i = 0; i < p->input_count; i++)
@@ -341,7 +346,7 @@ static bool parse(problem *p, int domain) {
   return true;
 }
 
-/* Numbers of the shape of x, as a value: literal ones, or, where sizes vary, a wave. */
+/* Numbers of the shape of x, as a value: literals, or, where sizes are symbolic, a wave. */
 static ir_ref weights(problem *p, ir_ref x) {
   ir_graph *g = &p->g;
   size_t count = 1;
@@ -370,7 +375,7 @@ static ir_ref dot(ir_graph *g, ir_ref a, ir_ref b) {
   return op_reduce(g, IR_OP_SUM, op_binary(g, IR_OP_MUL, a, b), NULL, 0, false);
 }
 
-/* f by differences of fourth order, against gradients. */
+/* Compares the gradients of f with finite differences of fourth order. */
 static bool by_differences(problem *p, ir_ref f, const ir_ref *gradients, const char *what) {
   static const double at[] = {-2, -1, 1, 2}, weight[] = {1, -8, 8, -1}, h = 1e-4;
   ir_eval_result r[MAX_INPUTS];
@@ -412,8 +417,8 @@ static pass_derivative of(problem *p, const ir_ref *f) {
                            .input_count = (size_t)p->input_count};
 }
 
-/* f, a scalar: both modes of its derivative. *next is another scalar: the derivative in a direction, from
- * reverse mode. */
+/* Checks both modes of the derivative of f, a scalar. *next is another scalar: the derivative in a direction,
+ * from reverse mode. */
 static bool check_scalar(problem *p, ir_ref f, ir_ref *gradients, ir_ref *next, const char *what) {
   ir_ref along[MAX_INPUTS], slope;
   pass_derivative d = of(p, &f);
@@ -478,7 +483,7 @@ static bool check(uint64_t seed, const char *text, int domain, bool compile) {
   return good;
 }
 
-/* The operation with its operands in these layouts. */
+/* Writes the graph's text: the operation, its operands read through these layouts. */
 static void compose(char *text, const operation *op, const int *layout) {
   char header[256] = "", views[512] = "";
   int used = 0;
@@ -549,7 +554,8 @@ static void random_text(uint64_t *state, char *text) {
   snprintf(text + used, TEXT - used, "return %%x%d\n}\n", have - 1);
 }
 
-/* Any graph, of any dtypes and sizes: both modes record what the verifier and the evaluator take. */
+/* Random graphs of any dtypes and sizes: the verifier and the evaluator must accept what both modes
+ * record. */
 static bool check_any(uint64_t seed, bool compile) {
   static random_graph r;
   ir_ref inputs[RANDOM_INPUTS], tangents[RANDOM_INPUTS], outputs[RANDOM_VALUES],

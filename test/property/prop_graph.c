@@ -7,10 +7,9 @@
  *
  * Each case records a random graph (test/lib/random_graph.h), compiles its last values, runs the program for
  * two choices of its symbolic sizes and compares every element of every result bit for bit, NaNs as a class.
- * Every fourth case does so again with other moves for its loops, a few random steps from the cost model's.
- * Every third one is compiled for lanes that are work-items of a group.
- * It also holds that the printed graph parses back to the same text. On failure the earliest wrong value of
- * the graph is found and printed with all that it depends on. */
+ * Every fourth case is repeated with other moves for its loops, a few random steps from the cost model's.
+ * Every third one is compiled for a target with work-items. The printed graph must parse back to the same
+ * text. On failure the earliest wrong value of the graph is printed with everything that it depends on. */
 #include "frontend/api/compile.h"
 #include "frontend/text/reader.h"
 #include "ir/eval/eval.h"
@@ -29,12 +28,12 @@ enum { MAX_RESULTS = 3, MACHINES = 2 };
 static const case_machine machines[MACHINES] = {{0, NULL}, {0, "vector_bytes=16 lanes=16 local=4096"}};
 
 typedef struct checker {
-  rt_context *contexts[MACHINES], *context; /* of all machines; of the case's */
+  rt_context *contexts[MACHINES], *context; /* of all machines; the one of this case */
   random_graph r;
   const char *problem; /* NULL while all is well */
   char detail[2048];
-  long steps;  /* of moves; 0: the cost model's alone */
-  bool moving; /* moves shape the loops */
+  long steps;  /* random steps of moves; 0: the cost model's moves alone */
+  bool moving; /* loops are shaped by given moves */
   random_moves moves;
   long elements, programs;
 } checker;
@@ -68,7 +67,7 @@ static void fail(checker *c, const char *problem, const char *detail) {
   snprintf(c->detail, sizeof c->detail, "%s", detail);
 }
 
-/* One run of the program and of the evaluator on the same data. */
+/* Runs the program and the evaluator once on the same data. */
 static void run_once(checker *c, const rt_program *program, const ir_ref *roots, size_t n, uint64_t seed) {
   random_graph *r = &c->r;
   ir_error error = {0}, run_error = {0};
@@ -118,7 +117,7 @@ static void check_roots(checker *c, const ir_ref *roots, size_t n, uint64_t seed
   ir_error_clear(&r->error);
   if (fe_compile(c->context, &request, &program, &error) != IR_OK) {
     if (c->moving && error.status == IR_ERR_INVALID)
-      return; /* refused: not all that is offered is possible */
+      return; /* refused: not every neighbour of a schedule is possible */
     fail(c, "compilation failed", error.text);
     return;
   }
@@ -127,7 +126,7 @@ static void check_roots(checker *c, const ir_ref *roots, size_t n, uint64_t seed
   rt_program_release(program);
 }
 
-/* Compiled with the cost model's moves, and then with those of every step. */
+/* Compiles with the cost model's moves, and then after each random step. */
 static void check_moves(checker *c, const ir_ref *roots, size_t n, uint64_t seed) {
   random_moves_begin(&c->moves, seed);
   c->moving = true;
@@ -187,10 +186,11 @@ static void report_moves(checker *c, const ir_ref *roots, size_t n, uint64_t cas
   ir_text_free(&text);
 }
 
-/* The graph of a case and the values it compiles together; answers the largest size of an axis. */
+/* Makes the graph of a case and chooses the values to compile together. Returns the largest size of an
+ * axis. */
 static int64_t make_case(random_graph *r, uint64_t case_seed, ir_ref roots[MAX_RESULTS], size_t *have) {
   int64_t max_size =
-      case_seed % 50 == 0 ? 70 : 6; /* now and then large enough for vector steps and their rest */
+      case_seed % 50 == 0 ? 70 : 6; /* now and then large enough for vector steps and a remainder */
   random_graph_make(r, case_seed, max_size);
   size_t n = (size_t)random_between(&r->state, 1, MAX_RESULTS);
   *have = 0;

@@ -3,12 +3,12 @@
  *   prop_index --seed S --count N [--from CASE]
  *
  * Each case makes a random expression over a few ranges and variables twice, once from plain nodes and once
- * through the canonical builders, and evaluates both on every lane. It also holds that the facts of every
- * node (interval, congruence) contain every value seen, that simplifying what is simplified gives the same
- * node and makes none (and it counts what the builders alone left to simplify), that simplifying the plain
- * form gives the canonical node, that what is said to be proven is true, and that an index simplified under a
- * validity is unchanged wherever that validity holds. On failure the smallest failing sub-expression is
- * printed. A rule that no case of a long run fires is a failure too. */
+ * through the canonical builders, and evaluates both for every assignment of these. It checks that the facts
+ * of every node (interval, congruence) contain every value seen, that simplifying a simplified form gives the
+ * same node and makes no new one (and counts the forms that the builders alone left to simplify), that
+ * simplifying the plain form gives the canonical node, that every statement reported as proven is true, and
+ * that an index simplified under a validity is unchanged wherever that validity holds. On failure the
+ * smallest failing sub-expression is printed. A rule that no case of a long run fires is a failure too. */
 #include "ir/ir.h"
 #include "passes/index/index.h"
 #include "passes/index/rule.h"
@@ -31,7 +31,7 @@ typedef struct world {
   pair leaf[LEAVES], extent[LEAVES], made[PAIRS]; /* extent: of a range; made: in order of creation */
   int leaves, count, lanes;
   int64_t lane[LANES][LEAVES];
-  int64_t *value[NODES]; /* by ref, one per lane; NULL when not evaluated */
+  int64_t *value[NODES]; /* by ref, one value per assignment; NULL when not evaluated */
 } world;
 
 static uint64_t next(world *w) {
@@ -329,7 +329,7 @@ static bool check_bounds(world *w, ir_ref ref) {
   return true;
 }
 
-static uint64_t further; /* forms that simplify once more than their builders did */
+static uint64_t further; /* forms that simplify further than their builders did */
 
 static bool check_pair(world *w, pair p) {
   ir_graph *g = &w->g;

@@ -4,7 +4,8 @@
  *
  * Each case compiles a random graph down to kernels. Two kernels have the same key exactly when they are the
  * same node, and compiling the same text again, in a graph of its own, gives the same keys in the same order:
- * so a second process, or another shard, finds what the first one stored. spec: H1 H3 H5.shard */
+ * so that a second process, or another shard, finds the code that the first one stored. spec: H1 H3
+ * H5.shard */
 #include "frontend/text/reader.h"
 #include "passes/passes.h"
 #include "runtime/cache/kernel_key.h"
@@ -25,7 +26,8 @@ static const ir_target machine = {.triple = "x86_64-unknown-linux-gnu",
 
 typedef struct compiled {
   ir_plan plan;
-  ir_ref kernels[MOST_KERNELS]; /* of steps that launch one: a sort of a symbolic axis has loops as well */
+  ir_ref kernels[MOST_KERNELS]; /* of the steps that launch one: a sort along a symbolic axis has loop steps
+                                   as well */
   rt_kernel_key keys[MOST_KERNELS];
   size_t count;
 } compiled;

@@ -4,13 +4,14 @@
  *   prop_layers --case SEED         one case again, by the seed in its report
  *   prop_layers --show SEED         its graph as text, not compiled
  *
- * A case is products one behind the other, of rows with weights that lie by columns or by rows, are computed,
- * have batches of their own or serve two products; with biases, gates, activations and residuals behind them,
- * and perhaps a reduction of the last axis, a softmax or a layer norm at the end. Scheduling puts products
- * into one loop over rows where it can. Some rows are a variable size, some elements NaN or infinite; all
- * others are small multiples of 1/2, so that every order of additions gives the same. Results must be right
- * to the bit as long as that holds, behind functions like tanh close to what the evaluator has, NaN where it
- * has NaN; and the bits the same for 1 and 4 threads. Says how many had several products in one kernel. */
+ * A case is a sequence of matrix products, each of the previous one's rows with weights; the weights are
+ * stored by columns or by rows, may be computed, may have a batch axis, or may serve two products. Biases,
+ * gates, activations and residual sums follow the products; a reduction of the last axis, a softmax or a
+ * layer norm may come last. Scheduling fuses products into one loop over rows where it can. Some row counts
+ * are symbolic, some elements NaN or infinite; all others are small multiples of 1/2, so that every order of
+ * additions gives the same sum. Results must be exact as long as that holds; after functions like tanh they
+ * must be close to what the evaluator has, NaN where it has NaN. The bits must be the same for 1 and 4
+ * threads. The test prints how many graphs had several products in one kernel. */
 #include "passes/ops/compose/compose.h"
 #include "test/lib/slabs.h"
 #include "test/lib/trial.h"
@@ -29,7 +30,7 @@ static const case_machine machines[CONTEXTS] = {{1, NULL},
                                                 {1, "vector_bytes=16 lanes=16 local=4096"}};
 static long elements, shared, transposed;
 
-typedef struct weight { /* seen as [in, out] */
+typedef struct weight { /* the tensor as [in, out] */
   ir_ref tensor;
   int64_t in, out;
 } weight;
@@ -37,12 +38,14 @@ typedef struct weight { /* seen as [in, out] */
 typedef struct problem {
   trial t;
   ir_dtype dtype;
-  ir_ref value[VALUES], shape[2]; /* every value has the axes `shape` and a last one */
+  ir_ref value[VALUES],
+      shape[2]; /* every value has the axes `shape`, of which `rank` are used, and a last axis */
   weight weights[WEIGHTS];
-  uint32_t value_count, weight_count, rank; /* of shape */
-  bool hidden;                              /* more units between two products than there are rows */
+  uint32_t value_count, weight_count, rank; /* rank: of `shape` */
+  bool hidden;                              /* the inner layers have more units than there are rows */
   bool special;                             /* NaN and infinities among the data */
-  bool exact, exact_result[TRIAL_RESULTS];  /* whatever the order of additions: so far, and of each result */
+  bool exact, exact_result[TRIAL_RESULTS];  /* the sum does not depend on the order of additions: so far, and
+                                               for each result */
 } problem;
 
 static int64_t pick(problem *p, int64_t lo, int64_t hi) { return trial_pick(&p->t, lo, hi); }
@@ -52,7 +55,7 @@ static ir_ref add_input(problem *p, ir_dtype dtype, const ir_ref *shape, uint32_
   return p->t.input[p->t.input_count++] = op_input(&p->t.g, name, 1, dtype, shape, rank);
 }
 
-/* Of a product with so many rows and terms. */
+/* The width of a product with so many rows and terms. */
 static int64_t some_width(problem *p, int64_t rows, int64_t terms, int64_t least, int64_t most) {
   static const int64_t edges[] = {1,   2,   3,   7,   8,   15,  16,  17,  24,  31,  32,
                                   33,  48,  63,  64,  65,  80,  96,  100, 112, 127, 128,
@@ -77,7 +80,7 @@ static ir_ref vector_of(problem *p, ir_dtype dtype, int64_t width) {
   return add_input(p, dtype, &size, 1);
 }
 
-/* As it is given, or computed from that. */
+/* x itself, or an elementwise function of x. */
 static ir_ref maybe_computed(problem *p, ir_ref x) {
   ir_graph *g = &p->t.g;
   switch (pick(p, 0, 9)) {
@@ -88,7 +91,7 @@ static ir_ref maybe_computed(problem *p, ir_ref x) {
   }
 }
 
-/* Another product's, the same or turned, or a new one, mostly stored as [out, in]. */
+/* The weight of an earlier product, as it is or transposed, or a new one, mostly stored as [out, in]. */
 static ir_ref some_weight(problem *p, int64_t in, int64_t out) {
   ir_graph *g = &p->t.g;
   for (uint32_t i = 0; i < p->weight_count; i++) {
@@ -123,7 +126,7 @@ static ir_ref activation(problem *p, ir_ref x) {
   }
 }
 
-/* A product with what stands behind it, x being [..., in]. */
+/* A product of x, which is [..., in], and the elementwise operations after it. */
 static ir_ref layer(problem *p, ir_ref x, int64_t out, bool last) {
   ir_graph *g = &p->t.g;
   int64_t in = width_of(p, x);
@@ -131,7 +134,7 @@ static ir_ref layer(problem *p, ir_ref x, int64_t out, bool last) {
   if (!y) return 0;
   if (pick(p, 0, 2)) y = op_binary(g, IR_OP_ADD, y, vector_of(p, ir_dtype_of(g, y), out));
   if (!last || pick(p, 0, 3) == 0) y = activation(p, y);
-  if (p->value_count == 1 && pick(p, 0, 7) == 0) /* a gate: only once, as numbers grow */
+  if (p->value_count == 1 && pick(p, 0, 7) == 0) /* a gate: only once, as magnitudes grow */
     y = op_binary(g, IR_OP_MUL, y, op_matmul(g, x, some_weight(p, in, out)));
   if (!ir_is_float(p->dtype) && pick(p, 0, 1)) y = op_cast(g, y, p->dtype);
   for (uint32_t i = 0; i < p->value_count && pick(p, 0, 2); i++)
@@ -145,7 +148,7 @@ static ir_ref layer(problem *p, ir_ref x, int64_t out, bool last) {
   return y;
 }
 
-/* What may follow along the last axis. */
+/* An operation along the last axis after the last layer, or none. */
 static ir_ref tail(problem *p, ir_ref y) {
   ir_graph *g = &p->t.g;
   ir_ref last = ir_index(g, p->rank), x[] = {y, 0, 0};
@@ -199,7 +202,7 @@ static bool record(trial *t) {
   for (int64_t i = 0; i < layers && x; i++) {
     bool last = i == layers - 1;
     int64_t in = width_of(p, x);
-    bool wide = pick(p, 0, 6) ? i % 2 == 0 : pick(p, 0, 1); /* what is handed on is more than what is read */
+    bool wide = pick(p, 0, 6) ? i % 2 == 0 : pick(p, 0, 1); /* the layer's result is wider than its operand */
     int64_t least = !wide ? 1 : p->hidden && batch * rows <= 512 ? batch * rows : 2 * in;
     int64_t out = last && pick(p, 0, 1) ? width : some_width(p, batch * rows, in, least, wide ? 512 : in);
     x = layer(p, x, out, last);
@@ -228,8 +231,8 @@ static unsigned char *data_of(trial *given, ir_ref input, int64_t n) {
   return data;
 }
 
-/* The magnitude of a result: an element may be a small difference of large terms, each of which is rounded.
- */
+/* The greatest magnitude in a result: an element may be a small difference of large terms, each of which is
+ * rounded. */
 static double largest(const ir_eval_result *r) {
   double most = 0;
   for (int64_t i = 0; i < r->count; i++) {
@@ -265,7 +268,7 @@ static void tell(const cases *c) {
          shared, transposed, elements);
 }
 
-/* Of so many some have rows turned, but where lanes are work-items. */
+/* Of ENOUGH cases some must have transposed rows, except on targets with work-items. */
 static bool enough(const cases *c) {
   enum { ENOUGH = 200 };
   const ir_target *target = trial_target(0);

@@ -2,10 +2,10 @@
  *
  *   prop_lazy [--seed N] [--count N | --steps N]
  *
- * Each step takes one of a few forms (chosen by the seed) of new values from two vectors, records some
- * operations that nobody asks for as well, realises one result, and compares it with the same operations in
- * C, bit by bit. Memory is what the context has allocated; after the first tenth of the steps its peak may
- * not grow by more than what lies between two clearances of a session. */
+ * Each step computes new values from two vectors by one of a few forms (chosen by the seed), records some
+ * operations whose results are never read as well, realises one result, and compares it bit by bit with the
+ * same operations in C. Memory is what the context has allocated; after the first tenth of the steps its peak
+ * may not grow by more than the memory used between two clearances of a session. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -77,7 +77,7 @@ static bool step(loop *l, long number, vf_error *error) {
   l->tensor[1] = next;
   memcpy(l->wanted[0], l->wanted[1], sizeof fresh);
   memcpy(l->wanted[1], fresh, sizeof fresh);
-  if (number % 16 == 15 && good) { /* values run dry: new ones from outside */
+  if (number % 16 == 15 && good) { /* repeated steps make the values degenerate: new ones from outside */
     for (int i = 0; i < N; i++) l->wanted[1][i] = (float)((int)draw(l, 4096) - 2048) / 64;
     vf_tensor_release(next);
     l->tensor[1] = vf_tensor_create(l->context, VF_F32, VF_LIST(N), l->wanted[1], error);

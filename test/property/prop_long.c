@@ -1,11 +1,11 @@
-/* Long chains, for which the effort of folding is soon spent, against plain copying of elements.
+/* Long chains, for which the budget of index reasoning is soon exhausted, against plain copying of elements.
  *
  *   prop_long --seed S --count N
  *
- * Chains of up to 150 random views, of which the first few may be reasoned about and the others may not, are
- * lowered a view at a time. Nobody reads such expressions, so their nodes are evaluated one by one, by the
- * meaning of each operation: at every position the validity and, where it holds, the index must be those that
- * plain loops give, and each node must lie within the bounds that are noted for it. */
+ * Chains of up to 150 random views are lowered one view at a time; the budget is enough to reason about the
+ * first few views only. Such expressions are too long to print, so their nodes are evaluated one by one, by
+ * the meaning of each operation: for every element the validity and, where it holds, the index must be those
+ * that plain loops give, and each node's value must lie within the bounds that are noted for it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static model_step random_step(uint64_t *state, const model_shape *s) {
   return step;
 }
 
-/* a chain, and what it reads */
+/* a chain, and the buffer it reads */
 
 static ir_ref random_chain(ir_graph *g, uint64_t *state, model_array *reads, int *size) {
   static model_array next;
@@ -83,7 +83,7 @@ static ir_ref random_chain(ir_graph *g, uint64_t *state, model_array *reads, int
   return x;
 }
 
-/* With so much effort left. */
+/* Lowers x with a budget of `steps_left`. */
 static bool lower(ir_graph *g, ir_ref x, uint64_t steps_left, ir_ref *index, ir_ref *valid) {
   pass_point p = {.rank = ir_rank(g, x)};
   for (uint32_t i = 0; i < p.rank; i++) {

@@ -1,19 +1,20 @@
-/* The loops that chains of views become, against enumeration.
+/* The loop nests that chains of views are compiled to, against enumeration.
  *
  *   prop_loops --seed S --count N      the chains of prop_loops.chains, then N random ones
- *   --list 1                           prints the random chains that divide or test more than they need to
+ *   --list 1                           prints the random chains that divide or test more than needed
  *   --accept FILE                      writes the table as it would be now to FILE
  *
- * Each chain is compiled to loops as the one kernel that stores it row-major, and these are run by an
- * interpreter of the test's own: each element must be written, a few times at most, and only with what plain
- * copying of elements says. On the way every evaluation of `//` and `%` in the body of a loop is counted, and
- * every test of a load's validity or of a choice between positions. A row of the table records
+ * Each chain is compiled to the loop nest of one kernel that stores it row-major. The test's own interpreter
+ * runs it: each element must be written at least once and a few times at most, always with the value that
+ * plain copying of elements gives. It counts every evaluation of `//` and `%` in the body of a loop, and
+ * every test of a load's validity or of a selection by index. A row of the table records
  *
- *   affine   has the flat output position a mixed radix in whose digits the index is affine on the valid
- * elements? Decided by trying every order of its prime factors and eliminating. Such a chain divides in no
- * loop. loops    operations // and % in the bodies of loops; what only bounds of loops need is not counted
- *   inner    those of them in innermost loops (the loops over lanes belong to the loop around them)
- *   tests    loads that test whether they are valid, and choices by position
+ *   affine   does the flat output index have a mixed radix in whose digits the base index is affine on the
+ *            valid elements? Decided by trying every order of its prime factors and eliminating. Such a
+ *            chain divides in no loop.
+ *   loops    operations // and % in the bodies of loops; those that only loop bounds need are not counted
+ *   inner    those of them in innermost loops (a loop over vector lanes belongs to the loop around it)
+ *   tests    loads that test whether they are valid, and selections by index
  *   runs     evaluations of all of these together
  *
  * and none of the numbers may rise. */
@@ -28,7 +29,7 @@
 #include "test/lib/view_model.h"
 
 enum { RANK = 16, ELEMENTS = 16384, FACTORS = 16, ROWS = 256, LINE = 1024 };
-enum { MOST_WRITES = 4 }; /* the last steps along two axes may do elements again */
+enum { MOST_WRITES = 4 }; /* the last steps along two axes may overlap the previous ones */
 
 static ir_error error;
 
@@ -37,7 +38,7 @@ static bool failed(const char *chain, const char *what, int64_t where) {
   return false;
 }
 
-/* what the chain means: arrays of positions in the base, copied step by step */
+/* the model of a chain: arrays of indices in the base, copied step by step */
 
 typedef struct array {
   int rank, count;
@@ -51,7 +52,8 @@ static bool count_elements(array *a) {
   return count <= ELEMENTS;
 }
 
-/* The numbers up to the closing parenthesis of `name(...)` or `f32[...]`; *text ends behind it. */
+/* Reads the numbers up to the closing parenthesis of `name(...)` or `f32[...]`; *text then points after
+ * it. */
 static int read_numbers(const char **text, int64_t *out, char close) {
   int count = 0, depth = 0;
   for (; **text && (**text != close || depth); ++*text) {
@@ -66,8 +68,8 @@ static int read_numbers(const char **text, int64_t *out, char close) {
   return count;
 }
 
-/* Where the element `at` of the result comes from, as a position along each axis of the operand; false:
- * padding */
+/* The index, along each axis of the operand, of the element that element `at` of the result comes from;
+ * false: padding */
 static bool came_from(const char *op, const array *from, const int64_t *arg, const int64_t *at,
                       int64_t *source) {
   bool inside = true;
@@ -191,15 +193,15 @@ static bool has_affine_radix(const array *map) {
   return false;
 }
 
-/* loops */
+/* the interpreter of loops */
 
 typedef struct machine {
   const char *chain;
   ir_graph *g;
   ir_regions regions;
-  int64_t *value, *iterations; /* by node: of an expression; how often its loop's body ran */
-  uint8_t *counted;            /* by node: a division or a test that is not in a bound */
-  uint8_t *outer;              /* by node: a loop with loops inside that are not over lanes */
+  int64_t *value, *iterations; /* by node: the value of an expression; how often its loop's body ran */
+  uint8_t *counted;            /* by node: a division or a test outside loop bounds */
+  uint8_t *outer;              /* by node: a loop that contains loops other than over vector lanes */
   const array *want;
   int64_t written[ELEMENTS];
 } machine;
@@ -245,7 +247,7 @@ static bool is_expression(const machine *m, ir_ref ref) {
   return (t == IR_INDEX || t == IR_BOOL) && ir_op_of(m->g, ref) != IR_OP_RANGE;
 }
 
-/* Everything that root is made of; ranges have been given their values. */
+/* Evaluates everything that root depends on; ranges have their values already. */
 static int64_t evaluate(machine *m, ir_ref root) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
@@ -256,7 +258,7 @@ static int64_t evaluate(machine *m, ir_ref root) {
   return m->value[root];
 }
 
-/* Which element the value is: a position in the base, or -1 for the fill. */
+/* The element that the value loads, as an index in the base; -1 for the fill, -2 for anything else. */
 static int64_t loaded(machine *m, ir_ref value) {
   const ir_node *n = ir_get(m->g, value);
   if (n->op == IR_OP_LOAD) return evaluate(m, n->src[2]) ? evaluate(m, n->src[1]) : -1;
@@ -288,7 +290,7 @@ static bool run(machine *m, ir_ref effect) {
   return good;
 }
 
-/* What loads, stores and choices need, but not the bounds of loops. */
+/* Marks in `counted` what loads, stores and selections depend on, but not the bounds of loops. */
 static void mark(machine *m) {
   for (size_t i = m->regions.count; i-- > 0;) {
     ir_ref ref = m->regions.order[i];

@@ -1,12 +1,11 @@
-/* Lanes of which a mask known to the compiler keeps some: what processors' compilers put together from
- * shuffles.
+/* Constant masks over vector lanes, which code generators implement by shuffles.
  *
  *   prop_masks --seed S --count N
  *   prop_masks --case SEED           one case again, by the seed in its report
  *
- * A case casts short rows once or twice, keeps the lanes that a constant's bits name and puts a constant or
- * other lanes in place of the rest. No mask is a comparison with a bound, which would only make pieces of
- * loops. Every element must be the evaluator's. */
+ * A case casts short rows once or twice, keeps the elements whose bits are set in a constant and replaces the
+ * others by a constant or by other elements. No mask is a comparison with a bound, as that would only split
+ * the loop's domain. Every element must be the evaluator's. */
 #include "passes/ops/ops.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/trial.h"
@@ -31,7 +30,7 @@ static ir_ref cast_of(trial *t, ir_ref x) {
   return x;
 }
 
-/* Is the bit set that has the number of the lane? */
+/* Is the bit set whose number is the element's index in the row? */
 static ir_ref mask_of(trial *t, const ir_ref *shape, int64_t bits) {
   ir_graph *g = &t->g;
   ir_ref lane = op_iota(g, IR_I64, shape, 2, 1), all = op_const(g, IR_I64, (ir_value){.i = bits});

@@ -4,11 +4,11 @@
  *   prop_matrix --case SEED         one case again, by the seed in its report
  *
  * A case multiplies matrices, with or without a batch; operands are views, other operations follow the sum.
- * Sizes are such that tiles fill them, or reach back, or leave terms over. On the processor this tries how
- * work-items share a product; on an OpenCL device that has no such instructions (VIEWFOLD_DEVICE=opencl) what
- * stands for them in the kernel's text hands each work-item the registers of the others as NVIDIA's
- * description of mma.m16n8k16 lays them out, so that a work-item that has the wrong elements, or takes a sum
- * for another, gives wrong results. Results are
+ * Sizes are multiples of the tiles, or such that the last tile overlaps the previous one or terms remain. On
+ * the processor this tests how work-items divide a product. On an OpenCL device without such instructions
+ * (VIEWFOLD_DEVICE=opencl) the kernel's text emulates them: each work-item reads the registers of the others
+ * in the layout that NVIDIA documents for mma.m16n8k16, so that a work-item that holds the wrong elements or
+ * sums gives wrong results. Results are
  *
  *   exact     equal to the evaluator's bit for bit: elements are small multiples of a power of two
  *   bounded   floats of any size: no farther from the sum in f64 than k u times the sum of magnitudes */
@@ -30,7 +30,7 @@ static const case_machine machines[MACHINES] = {
     {2, "vector_bytes=16 lanes=256 local=32768 together=32 matrix=16 fma=1"},
     {1, "vector_bytes=16 lanes=64 local=16384 together=32 matrix=16 fma=1"}};
 
-static long by_matrix; /* cases with matrix instructions */
+static long by_matrix; /* cases compiled to matrix instructions */
 
 typedef struct problem {
   trial t;
@@ -49,8 +49,8 @@ static ir_ref input(problem *p, const int64_t *size, uint32_t rank) {
   return p->t.input[p->t.input_count++] = op_input(&p->t.g, name, 1, p->dtype, dims, rank);
 }
 
-/* A matrix of that shape, in a batch if there is one: as it is, its axes turned, a part of another, reversed.
- */
+/* A matrix of rows x columns, in a batch if batch > 1: plain, transposed, a slice of a larger one, or
+ * reversed. */
 static ir_ref operand(problem *p, int64_t batch, int64_t rows, int64_t columns) {
   ir_graph *g = &p->t.g;
   int kind = (int)pick(p, 0, 4);
@@ -128,7 +128,7 @@ static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result
   return trial_is_near(want, i, got, p->terms);
 }
 
-/* Are there matrix instructions in what is compiled for the machine that has them? */
+/* Does a kernel compiled for the machine that has matrix instructions use them? */
 static bool has_matrix(trial *t) {
   ir_plan plan;
   ir_error error = {0};
@@ -154,7 +154,7 @@ static void run(trial *t) {
 static void tell(const cases *c) { printf("%ld products, %ld by matrix instructions", c->done, by_matrix); }
 
 static bool enough(const cases *c) {
-  const ir_target *target = trial_target(MATRIX); /* another where one is asked for */
+  const ir_target *target = trial_target(MATRIX); /* another target where one is given */
   return !target || !target->matrix || c->done < ENOUGH || 2 * by_matrix > c->done;
 }
 

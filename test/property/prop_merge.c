@@ -1,17 +1,18 @@
-/* Does every chain that one view can say become one view?
+/* Does every chain that is equal to one view become one view?
  *
  *   prop_merge --seed S --count N [--steps 5] [--list K] [--at-least PERMILLE] [--scaled M]
  *
- * Of N random chains those are judged of which some step, so far, is no single view: for these, views had to
- * be merged. Enumeration decides whether one view (strides, offset and a box mask) is the chain's map.
- * Counted are the chains for which the library answers so in either form: as a list of one view, and as an
- * index that is a sum of ranges times constants under a conjunction of bounds of single ranges. An answer of
- * one view where enumeration finds none, or another, is a failure; so is a share of recognised chains below
- * PERMILLE of a thousand.
+ * Of N random chains the test judges those with a prefix that is not equal to one view, so that views had to
+ * be merged. Enumeration decides whether the whole chain's map is one view (strides, offset and a box mask).
+ * The test counts the chains that the library recognises as one view, in either form: as a list of one view,
+ * and as an index that is a sum of ranges times constants under a conjunction of bounds of single ranges. An
+ * answer of one view where enumeration finds none, or another, is a failure; so is a share of recognised
+ * chains below PERMILLE of a thousand.
  *
- * The first M chains that one view can say, merged or not, are repeated with about a million elements: with
- * another axis in front, another behind, and each axis of the base longer by what makes that many. There too
- * enumeration decides, and the fold may make no more nodes than a few times those of the small chain. */
+ * The first M chains that are equal to one view, merged or not, are repeated with about a million elements:
+ * with another axis in front, with another behind, and with each axis of the base made longer. There too
+ * enumeration decides, and the fold may make no more nodes than MORE_NODES times those of the small chain,
+ * and 64. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ enum { MANY = 1000000, MOST_LISTED = 10000, MORE_NODES = 3 };
 typedef enum form { VIEWS, INDEX, FORMS } form;
 static const char *const form_names[] = {"list of views", "index"};
 
-/* What the library makes of a chain. */
+/* The library's answer for a chain. */
 typedef struct answer {
   bool single[FORMS];
   model_view view; /* of the list, when it is one */
@@ -143,7 +144,8 @@ static bool empty(const model_shape *s, const model_view *v) {
   return false;
 }
 
-/* Do two views read the same everywhere? Strides matter along axes where more than one position is valid. */
+/* Do two views read the same elements everywhere? Strides matter along axes with more than one valid
+ * index. */
 static bool same_view(const model_shape *s, const model_view *a, const model_view *b) {
   int64_t difference = a->offset - b->offset;
   if (empty(s, a) || empty(s, b)) return empty(s, a) == empty(s, b);
@@ -155,8 +157,8 @@ static bool same_view(const model_shape *s, const model_view *a, const model_vie
   return difference == 0;
 }
 
-/* The map as plain copying gives it, of any size; NULL when memory is out. single: after every step one view
- * would do. */
+/* The chain's map by plain copying, of any size; NULL when memory is out. *single: every proper prefix of the
+ * chain is equal to one view. */
 static int *map_of(const model_chain *c, model_shape *shape, bool *single) {
   model_shape from = c->base;
   model_view view;
@@ -181,7 +183,7 @@ static int fail(const model_chain *c, const char *what) {
   return 1;
 }
 
-/* An answer of one view must be the right one. */
+/* Checks that an answer of one view is the right view. */
 static int check(const model_chain *c, const model_shape *shape, const answer *a, bool single,
                  const model_view *view) {
   if (a->single[VIEWS] && !(single && same_view(shape, &a->view, view)))
@@ -201,7 +203,8 @@ typedef struct counts {
   uint64_t judged, single, found[FORMS];
 } counts;
 
-/* Small and, as `times`, larger: returns how many failed. */
+/* Repeats a chain in larger sizes (`way`: which axis is added or made longer). Returns how many checks
+ * failed. */
 static int scaled(const model_chain *c, const answer *small, counts *n) {
   model_shape shape = c->base;
   int most = model_elements(&shape), failed = 0;

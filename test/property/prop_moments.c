@@ -3,8 +3,8 @@
  *   prop_moments --seed S --count N
  *   prop_moments --case SEED        one case again, by the seed in its report
  *
- * A case is the mean and the variance of a tensor of up to four axes over some of them, most of them long
- * enough to be summed block by block. Results must have the same bits on all machines, and with u = 2^-24 be
+ * A case is the mean and the variance of a tensor of up to four axes over some of them; most have enough
+ * terms to be summed block by block. Results must have the same bits on all machines, and with u = 2^-24 be
  *
  *   mean        no farther from the mean in long double than 129 u times the mean of magnitudes
  *   variance    no farther from the mean of squares of x - m than 129 u times that, m being the mean that
@@ -35,14 +35,15 @@ static long elements, blocks;
 typedef struct problem {
   trial t;
   int64_t size[MAX_AXES];
-  uint32_t rank, set; /* of the axes that go */
-  bool wanted;        /* the third result: the greatest deviation, which makes others read x */
+  uint32_t rank, set; /* set: the reduced axes */
+  bool wanted;        /* the third result: the greatest deviation, another reader of x */
   size_t count, results;
 } problem;
 
 static int64_t pick(problem *p, int64_t lo, int64_t hi) { return trial_pick(&p->t, lo, hi); }
 
-/* The last axes go, and perhaps others; there are from 2^14 to 2^18 elements for each result, or fewer. */
+/* Sizes of the axes. The last one is reduced, and perhaps others; each result has 2^14 to 2^18 terms, or
+ * fewer. */
 static void choose_sizes(problem *p) {
   static const int64_t good[] = {2,  3,  4,  7,   8,   14,  16,  28,   32,  49,
                                  56, 60, 64, 100, 112, 128, 256, 1000, 1024};
@@ -107,7 +108,7 @@ static void fill(problem *p, float *x) {
   double width = ldexp(1, overflows ? (int)pick(p, 60, 70) : (int)pick(p, -4, 4));
   if (overflows && pick(p, 0, 1)) centre = ldexp(centre, (int)pick(p, 60, 75));
   size_t run = p->count;
-  if (pick(p, 0, 2) == 0) run = (size_t)pick(p, 100, 5000); /* of elements with one centre */
+  if (pick(p, 0, 2) == 0) run = (size_t)pick(p, 100, 5000); /* elements that share one centre */
   double here = centre;
   for (size_t i = 0; i < p->count; i++) {
     if (run < p->count && i % run == 0) here = centre + (double)around(p, 0, 100 * width);
@@ -119,13 +120,13 @@ static void fill(problem *p, float *x) {
       x[pick(p, 0, (int64_t)p->count - 1)] = (float)specials[pick(p, 0, 5)];
 }
 
-/* what it should be */
+/* the expected results */
 
 typedef struct sums {
   long double sum, magnitude, squares;
 } sums;
 
-/* The result that element i goes into. */
+/* The index of the result that element i contributes to. */
 static size_t result_of(const problem *p, size_t i) {
   size_t at = 0, step = 1;
   for (uint32_t a = p->rank; a-- > 0;) {
@@ -140,7 +141,7 @@ static bool is_near(double got, long double want, long double scale) {
   return fabsl(got - want) <= BOUND * scale + 0x1p-149L;
 }
 
-/* Sums beyond the greatest float, or close to it, may be infinite. */
+/* A sum of squares beyond the greatest float, or close to it, may be infinite. */
 static bool is_right_variance(float got, long double squares, long double n) {
   if (squares > FLT_MAX) squares = squares > FLT_MAX * 1.001L ? INFINITY : isinf(got) ? INFINITY : squares;
   return is_near(got, squares / n, squares / n);
@@ -156,7 +157,7 @@ static const char *wrong_result(const problem *p, const float *x, const float *m
     all[r].sum += x[i], all[r].magnitude += fabsl(x[i]), all[r].squares += off * off;
   }
   for (size_t r = 0; r < p->results && !wrong; r++) {
-    bool large = all[r].magnitude > FLT_MAX && !isinf(all[r].magnitude); /* sums on the way may overflow */
+    bool large = all[r].magnitude > FLT_MAX && !isinf(all[r].magnitude); /* partial sums may overflow */
     if (large) continue;
     if (!is_near(mean[r], all[r].sum / n, all[r].magnitude / n)) wrong = "a mean is wrong";
     else if (!is_right_variance(variance[r], all[r].squares, n)) wrong = "a variance is wrong";
@@ -165,7 +166,7 @@ static const char *wrong_result(const problem *p, const float *x, const float *m
   return wrong;
 }
 
-/* running */
+/* trial */
 
 static void run(trial *t) {
   problem *p = (problem *)t;

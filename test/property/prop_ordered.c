@@ -4,10 +4,10 @@
  *   prop_ordered --case SEED        one case again, by the seed in its report
  *
  * A case is one operation over one axis of a tensor of up to three axes, of any dtype, the axis of up to a
- * few thousand elements: several levels of blocks, and many stages of a network. Elements are few different
- * ones, so that there are ties, and special ones; floats to be added are small integers, so that every sum is
- * exact. Every third axis is of a size that the run supplies. Results are compared bit for bit, NaNs as a
- * class. */
+ * few thousand elements: several levels of blocks for a cumulative operation, many comparator stages of a
+ * sorting network. Elements have few different values, so that there are ties, and special ones; floats to be
+ * added are small integers, so that every sum is exact. Every third axis has a symbolic size. Results are
+ * compared bit for bit, NaNs as a class. */
 #include "frontend/api/compile.h"
 #include "ir/eval/eval.h"
 #include "passes/ops/ops.h"
@@ -92,7 +92,7 @@ static bool same_element(const unsigned char *a, const unsigned char *b, ir_dtyp
   return ir_is_float(t) && isnan(ir_value_load(a, t).f) && isnan(ir_value_load(b, t).f);
 }
 
-/* With one size of the axis; says what is wrong, "" if nothing is. */
+/* Compares the results for one size of the axis. Writes to `wrong` what is wrong, or leaves it empty. */
 static void run_once(problem *p, const rt_program *program, char *wrong, size_t room) {
   size_t count = 1;
   int64_t size = 0, n = p->var ? pick(p, 0, ir_bounds_of(&p->g, p->var).hi) : 0;

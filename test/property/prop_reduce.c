@@ -3,12 +3,13 @@
  *   prop_reduce --seed S --count N
  *   prop_reduce --case SEED         one case again, by the seed in its report
  *
- * A case is one reduction of a view of a tensor of up to three axes. Every third one has as many elements as
- * are reduced in parts; sizes stand close to the numbers of lanes, accumulators and parts. Results must have
- * the same bits for 1, 2 and 4 threads, and be
+ * A case is one reduction of a view of a tensor of up to three axes. Every third one has enough elements to
+ * be reduced in two steps, through chunks; sizes are close to multiples of the numbers of vector lanes,
+ * accumulators and chunks. Results must have the same bits for 1, 2 and 4 threads, and be
  *
- *   exact     equal to the evaluator's bit for bit, NaNs as a class: elements are few different and special
- * ones, so that extrema have ties, and floats to be added or multiplied give the same in any order
+ *   exact     equal to the evaluator's bit for bit, NaNs as a class: elements have few different or special
+ *             values, so that extrema have ties, and floats to be added or multiplied give the same in any
+ *             order
  *   bounded   sums and means of floats of any size: no farther from the sum in f64 than 128 u times the sum
  *             of magnitudes */
 #include "passes/ops/ops.h"
@@ -46,7 +47,7 @@ static int64_t some_size(problem *p) {
   return pick(p, 0, 2) ? edges[pick(p, 0, 17)] : pick(p, 1, 300);
 }
 
-/* One axis long enough for parts, of which some divide nothing and some everything. */
+/* An axis long enough to be reduced in chunks: a multiple of every chunk size, or of none. */
 static int64_t long_size(problem *p, int64_t others) {
   int64_t least = (1 << 18) / others;
   switch (pick(p, 0, 3)) {
@@ -57,7 +58,7 @@ static int64_t long_size(problem *p, int64_t others) {
   }
 }
 
-/* Not too many elements, then perhaps one long axis among short ones. */
+/* Sizes with not too many elements, then perhaps one long axis among short ones. */
 static void choose_sizes(problem *p, uint32_t rank, int64_t *size) {
   uint32_t longest = (uint32_t)pick(p, 0, rank - 1);
   bool parts = pick(p, 0, 2) == 0;
@@ -134,8 +135,8 @@ static double some_float(problem *p) {
   return (double)pick(p, -9, 9) / 8;
 }
 
-/* Elements of extrema: of ordinary ones, of the least or greatest alone, of some special ones here and there.
- */
+/* Puts special floats among the elements of extrema: a single special value everywhere, a few here and there,
+ * or none. */
 static void sprinkle(problem *p, unsigned char *data, size_t count, ir_dtype t) {
   static const double specials[] = {0.0, -0.0, NAN, -NAN, INFINITY, -INFINITY, 1e-40, 65504, -1e19};
   size_t size = ir_dtypes[t].bytes;

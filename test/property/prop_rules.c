@@ -1,5 +1,6 @@
-/* A sample of `make prove`: every rule by the solver and at up to COUNT points, each conjunct of a condition
- * dropped, the measure of termination, and the rewrites of COUNT/100 random chains.
+/* A sample of `make prove`: every rule is proven by the solver and tried at up to COUNT points, each conjunct
+ * of each condition is dropped to see that it is needed, the termination measure is checked, and so are the
+ * rewrites of COUNT/100 random chains.
  *
  *   prop_rules --seed S --count N */
 #include "test/prove/prove.h"

@@ -2,13 +2,13 @@
  *
  *   prop_same --seed S --count N [--steps 5] [--list K] [--at-least PERMILLE]
  *
- * Two chains do the same when their results have one shape and each element comes from one place of the
- * buffer, or is padding; plain copying of elements decides. Classes of chains that do the same are formed of
- * N random ones. Chains that move nothing and chains of padding alone are left out; chains count once however
- * often they were drawn. All chains of a class are folded in one graph: the class holds one node when all
- * folded pairs (index, validity) are the same references. The rate is the share of such classes among those
- * of at least two chains; status 1 when it is below PERMILLE of a thousand, 900 unless told. The K smallest
- * classes that hold more are listed with a shortest chain of each node. */
+ * Two chains do the same when their results have the same shape and each element has the same source in the
+ * buffer, or is padding in both; plain copying of elements decides. N random chains are divided into classes
+ * of chains that do the same. Identities and chains whose results are only padding are left out; a chain
+ * counts once however often it was drawn. All chains of a class are folded in one graph: the class holds one
+ * node when all folded pairs (index, validity) are the same references. The rate is the share of such classes
+ * among those of at least two chains; status 1 when it is below PERMILLE of a thousand, 900 unless told. The
+ * K smallest classes with several nodes are listed with the shortest chain of each node. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 enum { NODES = 64, GRAPH_NODES = 1 << 20 };
 
 typedef struct entry {
-  uint64_t map[2], text; /* digests: what the chain does, how it says so */
+  uint64_t map[2], text; /* digests of the chain's map and of its text */
   uint64_t number;
 } entry;
 
@@ -33,7 +33,7 @@ typedef struct node {
 } node;
 
 typedef struct offender {
-  size_t first, count; /* among the entries */
+  size_t first, count; /* index and number of its entries */
   int steps, elements;
 } offender;
 
@@ -63,7 +63,7 @@ static uint64_t digest_of_chain(const model_chain *c) {
   return h;
 }
 
-/* False for maps that are left out. */
+/* False for maps that are left out: identities and padding alone. */
 static bool digest_of_map(const model_array *m, uint64_t out[2]) {
   bool identity = true, empty = true;
   for (int half = 0; half < 2; half++) {
@@ -118,7 +118,7 @@ static bool fold(const model_chain *c, ir_ref *index, ir_ref *valid) {
   return false;
 }
 
-/* The distinct nodes of a class: their number, -1 after an error, at most NODES. */
+/* Finds the distinct nodes of a class. Returns their number, at most NODES; -1 after an error. */
 static int nodes_of(const entry *class, size_t count, node *nodes) {
   int n = 0;
   if (g.count == 0 || g.count > GRAPH_NODES) {
@@ -168,7 +168,7 @@ static int by_size(const void *a, const void *b) {
   return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* the steps of the shortest chains of all nodes, and the elements of the result */
+/* steps: the sum over the shortest chains of all nodes; elements: of the result */
 static offender measured(size_t first, size_t count, const node *nodes, int n) {
   static model_array map;
   offender o = {first, count, 0, 0};

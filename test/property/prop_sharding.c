@@ -1,11 +1,11 @@
-/* Sharding rules and rules for partial sums, on random graphs: split along any factor of its rule, each node
- * is what it is as a whole (test/lib/sharded.h).
+/* Sharding rules and rules for partial sums, on random graphs: a node that is computed in shards along any
+ * factor of its rule has the same value as when it is computed whole (test/lib/sharded.h).
  *
  *   prop_sharding --seed S --count N
  *   prop_sharding --case SEED        one graph again, by the seed in its report
  *
- * At the end, an operation that may not wait for a sum must have shown why: on some operands the sum of what
- * it makes of the summands was not what it makes of the sum. */
+ * At the end, every operation that the rules do not let commute with a sum (it cannot be applied to partial
+ * sums) must have been seen not to: for some operands op(a + b) differed from op(a) + op(b). */
 #include "test/lib/random_graph.h"
 #include "test/lib/sharded.h"
 
@@ -16,15 +16,16 @@
 
 enum { ENOUGH = 400 }; /* tries after which a counterexample should have been found */
 
-/* What could wait, as it is linear, and does not: nothing says so yet. Operands as bits. */
+/* Operations that are linear in these operands and could be applied to partial sums, but have no such rule.
+ * Operands are bits of `mask`. */
 static const struct {
   ir_op op;
   uint32_t mask;
 } cautious[] = {
     {IR_OP_SHL, 1},                             /* times a power of two */
-    {IR_OP_WHERE, 6},                           /* both values, one condition */
+    {IR_OP_WHERE, 6},                           /* both values; the condition is the same for all summands */
     {IR_OP_SCATTER, 5}, {IR_OP_SCATTER_ADD, 5}, /* data and updates */
-    {IR_OP_FMA, 5},     {IR_OP_FMA, 6},         /* a factor and what is added */
+    {IR_OP_FMA, 5},     {IR_OP_FMA, 6},         /* a factor and the addend */
 };
 
 static bool is_cautious(int op, uint32_t mask) {

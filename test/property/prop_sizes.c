@@ -1,4 +1,4 @@
-/* Sizes that are variables against sizes that are numbers.
+/* Symbolic sizes against the same sizes as numbers.
  *
  *   prop_sizes --seed S --count N
  *
@@ -6,8 +6,8 @@
  * and the views' attributes, are expressions of two variables. It is compiled once, into one kernel, and run
  * for every value of the variables; each result is compared with the evaluator's of the same text with the
  * numbers written in. The generator works out every size at every value, so it knows which views are possible
- * throughout: one that is not must be refused, the refusal must name the fact that is missing, and where it
- * offers a declaration the same text with that declaration must get further. */
+ * throughout: one that is not must be refused with a message that names the missing fact, and where the
+ * message proposes a declaration, the same text with that declaration must get further. */
 #include "test/lib/random_graph.h"
 #include "frontend/viewfold.h"
 
@@ -22,7 +22,7 @@ enum { N = '\1', M = '\2' }; /* stand for the variables in a text */
 
 typedef struct size {
   char text[SIZE_TEXT];
-  int64_t at[POINTS]; /* by point: a choice of both variables */
+  int64_t at[POINTS]; /* by point; a point is a choice of both variables */
 } size;
 
 typedef struct variable {
@@ -58,7 +58,7 @@ static size number(const chain *c, int64_t value) {
 static size combine(chain *c, const size *a, const char *op, const size *b) {
   size s;
   if (snprintf(s.text, sizeof s.text, "(%s%s%s)", a->text, op, b->text) >= (int)sizeof s.text)
-    c->possible = false, c->steps = LONGEST + 1; /* too long to go on */
+    c->possible = false, c->steps = LONGEST + 1; /* the size's text is too long: stop this chain */
   for (int i = 0; i < c->points; i++) {
     int64_t x = a->at[i], y = b->at[i];
     s.at[i] = *op == '+' ? x + y : *op == '-' ? x - y : *op == '*' ? x * y : y == 0 ? 0 : floor_of(x, y);
@@ -225,7 +225,7 @@ static void gather(chain *c, int axis) {
   for (int i = 0; i < count; i++) {
     int at = pick(c, 0, 1);
     put(c, "%s%d", i ? "," : "", at);
-    for (int k = 0; k < c->points; k++) /* checked where it runs: keep it inside */
+    for (int k = 0; k < c->points; k++) /* gather checks indices at run time: keep them in range */
       if (at >= c->dims[axis].at[k]) c->steps = LONGEST + 1;
   }
   put(c, "]\n  %%v%d = gather %%v%d, %%i%d axis=%d", c->steps + 1, c->steps, c->steps, axis);
@@ -271,7 +271,7 @@ static void last_operation(chain *c) {
   else snprintf(c->last, sizeof c->last, "mul %%v%d, 3", v);
 }
 
-/* False where the draw is of no use. */
+/* False when the drawn chain is of no use. */
 static bool draw(chain *c, uint64_t seed) {
   *c = (chain){.state = seed, .possible = true};
   c->n = some_variable(c, 6), c->m = some_variable(c, 2);
@@ -293,7 +293,7 @@ static bool draw(chain *c, uint64_t seed) {
   return c->steps > 0;
 }
 
-/* The text with the variables declared, or with the numbers of a point. */
+/* Writes the graph's text: point < 0 with the variables declared, else with the numbers of that point. */
 static void render(const chain *c, int point, char out[2 * CHAIN_TEXT]) {
   size_t used = 0;
   char shape[RANK * SIZE_TEXT] = "", numbers[2][24], whole[CHAIN_TEXT + RANK * SIZE_TEXT + 400];
@@ -344,7 +344,7 @@ static vf_graph *parse(tester *t, const chain *c, int point, vf_error *error) {
   return vf_graph_parse(t->context, text, strlen(text), "g", NULL, error);
 }
 
-/* The variables as the message would have them; false where it offers nothing. */
+/* Declares the variables as the message proposes; false where it proposes nothing. */
 static bool declared(const char *message, chain *c) {
   const char *at = strstr(message, "; declare ");
   char name;

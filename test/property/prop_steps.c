@@ -1,7 +1,7 @@
-/* Programs of random functions, called by choices and loops inside one another, give exactly what the
- * evaluator gives. Integers alone, so that every result is exact; values that live in memory inside bodies,
- * results that are parameters or one another, results that nobody asks for, lengths of 0 and lengths that
- * come with the run.
+/* Programs of random functions, called by nested cond, while_loop and scan operations, give exactly what the
+ * evaluator gives. All elements are integers, so that every result is exact. Among the cases are bodies with
+ * values that are stored to memory, results that are parameters or other results, results that are never
+ * read, loops of length 0 and of symbolic length.
  *
  *   prop_steps --seed S --count N
  *   prop_steps --case SEED         one case again, by the seed in its report */
@@ -49,7 +49,7 @@ static ir_ref sum_first(maker *m, ir_ref x, type t) {
   return ir_make_tensor(&m->f.g, IR_OP_SUM, IR_I32, m->shapes[t], 0, (ir_ref[]){x, ir_index(&m->f.g, 0)}, 2);
 }
 
-/* The value as another type: summed, or repeated. */
+/* Converts a value to another type: summed, or expanded. */
 static ir_ref as(maker *m, ir_ref x, type from, type to) {
   ir_graph *g = &m->f.g;
   for (; from > to; from--) x = sum_first(m, x, (type)(from - 1));
@@ -70,7 +70,7 @@ static ir_ref pick(maker *m, const pool *p, type t) {
   return as(m, p->values[any], p->types[any], t);
 }
 
-/* One bool. */
+/* A comparison, as one bool. */
 static ir_ref less(maker *m, const pool *p) {
   ir_ref a = pick(m, p, NUMBER), b = pick(m, p, NUMBER);
   return ir_binary(&m->f.g, IR_OP_LT, a, b);
@@ -80,7 +80,7 @@ static ir_ref less(maker *m, const pool *p) {
 
 static void fill(maker *m, pool *p, int operations, int depth);
 
-/* A function at work: its parameters, and what it has computed. */
+/* A function that is being recorded: its parameters, and the values computed so far. */
 typedef struct inner {
   pool p;
   ir_ref given[MOST];
@@ -94,7 +94,8 @@ static void open_function(maker *m, inner *in, const type *params, int count, in
   fill(m, &in->p, draw(m, 0, 4), depth + 1);
 }
 
-/* results < 0: one bool. */
+/* Closes the function with random results of these types; count < 0: with one bool, for the test of a
+ * loop. */
 static ir_ref close_function(maker *m, const inner *in, const type *results, int count) {
   ir_ref made[MOST];
   for (int i = 0; i < count; i++) made[i] = pick(m, &in->p, results[i]);
@@ -128,7 +129,7 @@ static void add_cond(maker *m, pool *p, int depth) {
   inner in;
   open_function(m, &in, params, taken, depth);
   ir_ref then = close_function(m, &in, results, count), other;
-  if (draw(m, 0, 1)) { /* of the same parameters, and in part of the same values */
+  if (draw(m, 0, 1)) { /* the other branch has the same parameters and shares some values */
     fill(m, &in.p, draw(m, 0, 2), depth + 1);
     other = close_function(m, &in, results, count);
   } else {
@@ -148,8 +149,8 @@ static void add_while(maker *m, pool *p, int depth) {
                params, carries);
 }
 
-/* Slices of a matrix are vectors; stacked are vectors into a matrix, or with another length summed at once.
- */
+/* The body's slices of a matrix are vectors. The vectors that it stacks make a matrix, or, for another
+ * length, are summed at once. */
 static void add_scan(maker *m, pool *p, int depth) {
   ir_graph *g = &m->f.g;
   type params[MOST], results[MOST], whole[MOST];
@@ -178,7 +179,7 @@ static void add_plain(maker *m, pool *p) {
   type t = (type)draw(m, 0, TYPES - 1);
   ir_ref a = pick(m, p, t), b = pick(m, p, t), made;
   switch (draw(m, 0, 8)) {
-  case 4: { /* what is stored in two steps */
+  case 4: { /* stored in two steps */
     ir_op op = draw(m, 0, 1) ? IR_OP_SCATTER : IR_OP_SCATTER_ADD;
     ir_ref x = as(m, a, t, VECTOR), at = pick(m, p, VECTOR), by = pick(m, p, VECTOR);
     made = ir_make_tensor(g, op, IR_I32, m->shapes[VECTOR], ir_pack_arg(0, IR_GATHER_CLIP),
@@ -186,7 +187,7 @@ static void add_plain(maker *m, pool *p) {
     t = VECTOR;
     break;
   }
-  case 3: { /* from constants: the same node in every function */
+  case 3: { /* computed from constants: the same node in every function */
     ir_ref width = ir_index(g, WIDTH);
     made = ir_make_tensor(g, IR_OP_IOTA, IR_I32, m->shapes[VECTOR], 0, &width, 1);
     t = VECTOR;
@@ -195,7 +196,7 @@ static void add_plain(maker *m, pool *p) {
   }
   case 0: made = ir_where(g, ir_binary(g, IR_OP_LT, a, b), pick(m, p, t), b); break;
   case 1: made = ir_binary(g, IR_OP_ADD, a, ir_int(g, IR_I32, draw(m, -3, 3))); break;
-  case 2: made = as(m, as(m, a, t, NUMBER), NUMBER, t); break; /* a sum that every element uses */
+  case 2: made = as(m, as(m, a, t, NUMBER), NUMBER, t); break; /* a sum that every element reads */
   default: made = ir_binary(g, ops[draw(m, 0, 3)], a, b); break;
   }
   keep(m, p, made, t);
@@ -318,7 +319,7 @@ int main(int argc, char **argv) {
     uint64_t one = only ? only : random_next(&state) | 1;
     int budget = only ? 40 : 4 + (int)(i % 37);
     if (try_case(c, one, budget, why, false)) continue;
-    int least = 0; /* the fewest operations with which it fails */
+    int least = 0; /* the fewest operations with which the case fails */
     while (least < budget && try_case(c, one, least, why, false)) least++;
     try_case(c, one, least, why, true);
     printf("prop_steps: %s; again with --case %llu\n", why, (unsigned long long)one);

@@ -1,13 +1,13 @@
-/* Views that reorder, turn, stride, pad and regroup, stored by kernels for several machines.
+/* Views that permute, flip, stride, pad and reshape, stored by kernels for several machines.
  *
  *   prop_tiles --seed S --count N
  *
  * Each case takes a random array of a random dtype through random views, with sizes around the sizes of tiles
- * and far from them, and stores the result row-major by the kernel made for a machine: this one or one with
- * less, with a last cache that holds the array or does not, so that stores stream or do not. The kernel runs
- * in two parts on memory that begins anywhere. Each element is followed back to the array by plain
- * arithmetic, one view after the other, and compared byte by byte; what lies around the output must stay as
- * it was. */
+ * and far from them, and stores the result row-major by the kernel compiled for a machine: this one or one
+ * with fewer capabilities, whose last-level cache holds the array or does not, so that stores are ordinary or
+ * non-temporal. The kernel is called for two ranges of its blocks, on buffers at any address. Each element is
+ * traced back to the array by plain arithmetic, one view after the other, and compared byte by byte; the
+ * bytes around the output must be unchanged. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ static void random_base(test_case *c) {
   } while (count_of(&c->base) > MOST);
 }
 
-/* Fills v and tells its result's shape; false where it does not suit. */
+/* Fills v, its result's shape included; false where the drawn view is not possible or too large. */
 static bool random_view(test_case *c, view *v) {
   shape *to = &v->to;
   int axis = v->axis = (int)pick(c, 0, v->from.rank - 1);
@@ -109,7 +109,7 @@ static bool random_view(test_case *c, view *v) {
   return to->size[axis < to->rank ? axis : 0] > 0 && count_of(to) <= MOST;
 }
 
-/* The position before the view of a position after it; false in padding. */
+/* Replaces an index after the view by the index before it; false in padding. */
 static bool back(const view *v, int64_t *at) {
   int64_t was[RANK];
   int k = v->axis;
@@ -197,7 +197,7 @@ static bool make_case(uint64_t seed, test_case *c, ir_error *error) {
   return random_target(c, error);
 }
 
-/* The kernel's code; the number of its blocks. */
+/* Compiles the kernel; *blocks is the number of blocks that it divides its work into. */
 static bool compile(rt_module *module, const test_case *c, const char *chain, rt_code *code, int64_t *blocks,
                     ir_error *error) {
   ir_graph g;

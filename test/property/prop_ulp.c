@@ -2,12 +2,11 @@
  *
  *   prop_ulp --seed S --count N [--all] [--only NAME] [--report FILE]
  *
- * f32: 16 N samples and special values, with --all every float, against double; the MOST that are furthest
- * off again with MPFR, whose verdict counts. f64: N samples and special values against MPFR. Functions of two
- * operands have samples in either case. Half of the samples are any bits, half lie where the function changes
- * most. Fails where an error is above the bound stated in ir/elementary/elementary.h. The report is a table
- * in Markdown.
- */
+ * f32: 16 N samples and special values, with --all every float, against double; the MOST worst ones are
+ * checked with MPFR, which decides. f64: N samples and special values against MPFR. Functions of two operands
+ * are always sampled. Half of the samples have random bits, half lie where the function changes most. Fails
+ * where an error is above the bound stated in ir/elementary/elementary.h. The report is a table in
+ * Markdown. */
 #include "frontend/viewfold.h"
 #include "test/lib/bits.h"
 #include "test/lib/random_graph.h"
@@ -26,7 +25,8 @@ typedef struct error_at {
   double error, x, y, got;
 } error_at;
 
-/* The worst errors so far; once there is no more room the better half goes, and sets the threshold. */
+/* The worst errors so far. When there is no more room, the MOST worst stay and the least of them becomes the
+ * threshold for new ones. */
 typedef struct worst {
   error_at at[ROOM];
   size_t count;
@@ -94,7 +94,8 @@ static double special(size_t i, bool wide) {
 }
 enum { SPECIALS = 80 };
 
-/* Operand `which` of sample i: first the special values, two operands in all pairs of them. */
+/* Operand `which` of sample i: first the special values (of two operands all pairs of them), then random
+ * ones. */
 static double sample(const u_function *f, size_t i, int which, bool wide) {
   if (i < SPECIALS * SPECIALS && (f->operands == 2 || i < SPECIALS))
     return special(which ? i / SPECIALS : i % SPECIALS, wide);
@@ -108,7 +109,7 @@ static double sample(const u_function *f, size_t i, int which, bool wide) {
   return wide ? v : (double)(float)v;
 }
 
-/* f32 against double: `count` samples, or every float. */
+/* Measures f32 against double: `count` samples, or every float. */
 static bool measure32(const u_function *f, size_t count, bool all, worst *w) {
   static float x[BLOCK], y[BLOCK], got[BLOCK];
   static double exact[BLOCK];
@@ -125,7 +126,7 @@ static bool measure32(const u_function *f, size_t count, bool all, worst *w) {
     f->in_double(x, y, got, exact, BLOCK);
     for (uint64_t i = 0; i < BLOCK && good; i++) {
       if ((double)got[i] == exact[i] && got[i] != 0) continue;
-      /* a unit is at least 2^-24 of the value */
+      /* an ulp is at least 2^-24 of the value */
       if (fabs((double)got[i] - exact[i]) <= w->threshold * 0x1p-24 * fabs(exact[i]) && exact[i] != 0)
         continue;
       double e = u_error((double)got[i], exact[i], false);
@@ -165,7 +166,7 @@ static bool measure64(const u_function *f, size_t count, worst *w) {
   return good;
 }
 
-/* One function in one format; adds its line to the report. */
+/* Checks one function in one format and adds its line to the report. */
 static bool check(const u_function *f, bool wide, size_t count, bool all, FILE *report) {
   static worst w;
   w.count = 0, w.threshold = 0;

@@ -2,12 +2,12 @@
  *
  *   prop_views --seed S --count N
  *
- * Random chains of views, some with a size that varies, are recorded, turned into views and asked everything
- * that can be asked of views. At the value of the size that the model used, and for every element, the
- * answers must be those of the map that plain loops give: what the views read, before and after the size is
- * bound and after axes are joined; the index that they lower to; strides, masked axes and buffer size; and an
- * inverse, followed after the chain, must read every element of the base in order. Chains of permute,
- * reshape, flip and pad must have one. */
+ * Random chains of views, some with a symbolic size, are recorded and converted into view lists; every query
+ * of the view algebra is made. At the value of the size that the model used, and for every element, the
+ * answers must agree with the map that plain loops give: the elements that the views read, before and after
+ * the size is bound and after axes are joined; the index that they lower to; strides, masked axes and buffer
+ * size; and an inverse, followed after the chain, must read every element of the base in order. Chains of
+ * permute, reshape, flip and pad must have one. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,8 @@ typedef struct tally {
   uint64_t chains, varied, several, inverses;
 } tally;
 
-/* Where a chain of numbers reads its n-th element; -1: nowhere. */
+/* The buffer index that a chain of known sizes reads for its n-th element; -1: padding; -2: not a chain of
+ * known sizes. */
 static int64_t read_at(const ir_graph *g, const pass_view_chain *c, int64_t n) {
   for (size_t k = c->count; k-- > 0 && n >= 0;) {
     pass_view_numbers v;
@@ -54,7 +55,7 @@ static int step_of(const model_shape *s, int axis) {
   return step;
 }
 
-/* Known strides, and axes without a mask, hold between all neighbours. */
+/* Known strides, and axes without a mask, must hold between all neighbouring elements. */
 static bool strides_hold(ir_graph *g, const pass_view_chain *c, const model_array *want) {
   ir_ref strides[IR_MAX_RANK];
   uint32_t masked;
@@ -120,7 +121,7 @@ static bool inverse_holds(ir_graph *g, const pass_view_chain *c, const model_cha
   return holds;
 }
 
-/* Short enough for the test's evaluator. */
+/* Is the printed index short enough for the test's evaluator? */
 static bool is_short(const ir_graph *g, ir_ref index) {
   enum { LONG = 10000 };
   ir_text text;
@@ -154,8 +155,8 @@ static bool views_hold(ir_graph *g, pass_view_chain *c, const model_chain *from,
          reads(g, "minified", c, want);
 }
 
-/* False when it fails; chains that have no views, or whose steps cannot be decided for every size, are left
- * out. */
+/* Tries one chain; false when it fails. Chains that have no views, or whose steps cannot be decided for every
+ * size, are left out. */
 static bool try_chain(const model_chain *c, tally *t) {
   static model_array want;
   char text[MODEL_TEXT];

@@ -4,15 +4,16 @@
  *   prop_vmap --case SEED            one case again, by the seed in its report
  *
  * Each case records one random graph twice (test/lib/random_graph.h): as it is, and with inputs that have one
- * axis more for each level, at random places, or none where an input is not mapped. The second is evaluated
- * as it stands, once more after its batches were made physical, and now and then compiled; each element of
- * the batch must be, bit for bit, what the plain graph gives for slices of the data. Beside the last values
+ * more axis for each level, at random places, or none where an input is not mapped. The second graph is
+ * evaluated with batch axes, evaluated after they were made physical, and now and then compiled; each element
+ * of the batch must be, bit for bit, what the plain graph gives for the slices of the data. The results are
+ * the last values and
  *
  *   - vmap of vjp: gradients and tangents recorded inside are those of each element;
  *   - vjp of vmap: gradients recorded outside are those of each element stacked, and summed over the levels
- * along which an input is not mapped (within a tolerance, as sums round).
+ *     along which an input is not mapped (within a tolerance, as sums round).
  *
- * Positions out of range must be reported for the batch if and only if they are for an element. The verifier
+ * Indices out of range must be reported for the batch if and only if they are for an element. The verifier
  * must accept the second graph, and its text read back as the same text. */
 #include "frontend/api/compile.h"
 #include "frontend/text/reader.h"
@@ -31,19 +32,20 @@
 
 enum { LEVELS = 2, ROOTS = 3, PORTS = 24, RESULTS = 24, COMPILE_EVERY = 8 };
 
-/* An input of both graphs: the second has it with an axis more for each level, or without. */
+/* An input of both graphs. In the second graph it has one more axis for each level that it is mapped
+ * along. */
 typedef struct port {
-  ir_ref plain, full, value; /* value: of the second graph, its axes in the batch */
-  int axis[LEVELS];          /* of full, by level; -1: not mapped. Both count in full. */
-  int drop[LEVELS];          /* where each axis was when it was taken out, the outermost first */
+  ir_ref plain, full, value; /* value: in the second graph, with the mapped axes as batch axes */
+  int axis[LEVELS];          /* by level, an axis of `full` before any is taken out; -1: not mapped */
+  int drop[LEVELS];          /* by level: the axis when it was taken out, the outermost level's first */
   void *data;
 } port;
 
-/* A result of both graphs, and where its axes went. */
+/* A result of both graphs, and where its batch axes are. */
 typedef struct result {
   ir_ref plain, full;
-  int axis[LEVELS]; /* of full; -1: none, and then... */
-  bool summed;      /* ...the sum over the elements of that level, or else the same for all */
+  int axis[LEVELS]; /* by level, an axis of `full`; -1: it has none for that level */
+  bool summed;      /* with -1: full is the sum over the level's elements, else equal for all of them */
 } result;
 
 typedef struct checker {
@@ -56,7 +58,7 @@ typedef struct checker {
   int port_count;
   result results[RESULTS];
   int result_count;
-  uint64_t state; /* of choices that are not the graph's */
+  uint64_t state; /* of choices outside the random graph */
   int64_t vars[RANDOM_VARS];
   const char *problem;
   char detail[2048];
@@ -74,8 +76,8 @@ static void fail(checker *c, const char *problem, const char *detail) {
 
 /* inputs */
 
-/* An input of the second graph like `plain` of its own, with an axis more for each level that it is mapped
- * along. */
+/* Adds an input of the second graph like its value `plain`, with one more axis for each level that it is
+ * mapped along. */
 static ir_ref add_port(checker *c, const char *name, ir_ref plain) {
   ir_graph *g = &c->mapped.g;
   port *p = &c->ports[c->port_count++];
@@ -83,7 +85,7 @@ static ir_ref add_port(checker *c, const char *name, ir_ref plain) {
   int rank = (int)ir_rank(g, plain);
   *p = (port){.axis = {-1, -1}, .drop = {-1, -1}};
   if (rank) memcpy(shape, ir_get(g, ir_shape(g, plain))->src, (size_t)rank * sizeof *shape);
-  for (int level = c->levels; level-- > 0;) { /* the innermost axis goes in first */
+  for (int level = c->levels; level-- > 0;) { /* the innermost level's axis is inserted first */
     if (!chance(c, 75)) continue;
     int at = (int)pick(c, 0, rank);
     memmove(shape + at + 1, shape + at, (size_t)(rank - at) * sizeof *shape);
@@ -103,7 +105,7 @@ static ir_ref stand_in(random_graph *r, int number, ir_ref plain) {
   char name[32];
   checker *c = r->user;
   snprintf(name, sizeof name, "full%d", number);
-  if (number == 0) { /* sizes, now that variables are known */
+  if (number == 0) { /* chosen here because the variables are declared by now */
     for (int level = 0; level < c->levels; level++)
       c->size[level] =
           r->var_count && chance(c, 20) ? r->vars[0] : ir_index(&r->g, chance(c, 4) ? 0 : pick(c, 1, 3));
@@ -113,7 +115,7 @@ static ir_ref stand_in(random_graph *r, int number, ir_ref plain) {
   return value;
 }
 
-/* A further input of both graphs, like the value number `of`. */
+/* Adds a further input of both graphs, with the shape and dtype of value `of`. */
 static ir_ref extra(checker *c, const char *name, int of, ir_ref *plain) {
   ir_graph *g = &c->plain.g;
   ir_ref like = c->plain.values[of].ref, mapped = c->mapped.values[of].ref;
@@ -127,7 +129,7 @@ static ir_ref extra(checker *c, const char *name, int of, ir_ref *plain) {
 
 /* results */
 
-/* A value inside, and its stack outside. */
+/* Adds a result: a value inside the vmap, and its stack outside. */
 static void add_result(checker *c, ir_ref plain, ir_ref inside) {
   result *r = &c->results[c->result_count];
   ir_graph *g = &c->mapped.g;
@@ -169,7 +171,7 @@ static bool next(int64_t *at, const int64_t *shape, uint32_t rank) {
   return false;
 }
 
-/* Elements of `whole` where the axes have the positions `at` of the levels, in order, or the reverse. */
+/* Copies to `part` the elements of `whole` whose index along each level's axis is `at`. */
 static void slice(const unsigned char *whole, unsigned char *part, const int64_t *shape, uint32_t rank,
                   const int *axis, const int64_t *at, size_t bytes) {
   int64_t coordinate[IR_MAX_RANK] = {0}, number = 0;
@@ -212,10 +214,10 @@ static bool same_element(const unsigned char *a, const unsigned char *b, ir_dtyp
   return ir_is_float(t) && isnan(ir_value_load(a, t).f) && isnan(ir_value_load(b, t).f);
 }
 
-/* What the plain graph gives for every element of the batch. */
+/* The plain graph's results for every element of the batch. */
 typedef struct stack {
-  ir_eval_result *each; /* [element][result] */
-  int64_t count;        /* of elements */
+  ir_eval_result *each; /* by element and result */
+  int64_t count;        /* number of elements */
   bool out_of_range;
 } stack;
 
@@ -248,7 +250,7 @@ static void eval_each(checker *c, stack *s) {
   }
 }
 
-/* a sum of gradients, within what rounding each part and each sum may do */
+/* A sum of gradients, within the rounding errors of the summands and of the sum. */
 static bool near(double got, double want, double magnitude, ir_dtype t) {
   static const double unit[IR_DTYPE_COUNT] = {
       [IR_F16] = 0x1p-10, [IR_BF16] = 0x1p-7, [IR_F32] = 0x1p-23, [IR_F64] = 0x1p-52};
@@ -256,7 +258,7 @@ static bool near(double got, double want, double magnitude, ir_dtype t) {
   return fabs(got - want) <= 64 * unit[t] * magnitude + (t == IR_F16 ? 0x1p-20 : 0);
 }
 
-/* What a gradient is computed in: it may come as f32 although its summands were rounded to less. */
+/* The narrowest float type in the graph: a gradient may be f32 although its summands were rounded to less. */
 static ir_dtype narrowest(const ir_graph *g, ir_dtype t) {
   for (ir_ref r = 1; r < g->count; r++) {
     ir_dtype other = ir_dtype_of(g, r);
@@ -336,7 +338,7 @@ static void compare(checker *c, const ir_eval_result *got, const stack *s, const
   }
 }
 
-/* The whole batch at once, from these roots of the second graph. */
+/* Evaluates these roots of the second graph, which hold the whole batch, and compares all elements. */
 static void check_whole(checker *c, const ir_ref *roots, const port *ports, const stack *s, const char *how) {
   ir_eval_result got[RESULTS] = {0};
   void *data[PORTS];
@@ -365,7 +367,7 @@ static void check_physical(checker *c, const stack *s) {
   check_whole(c, roots, ports, s, "physical");
 }
 
-/* The last values, compiled: float sums of gradients may round otherwise, so those stay out. */
+/* Compiles the last values. Gradients are left out, as their sums may be rounded differently. */
 static void check_compiled(checker *c, int count, const stack *s) {
   random_graph *r = &c->mapped;
   ir_ref roots[RESULTS], inputs[PORTS];
@@ -409,8 +411,8 @@ static void check_compiled(checker *c, int count, const stack *s) {
   c->programs++;
 }
 
-/* The text reads back as the same text. Of derivatives it need not: they are recorded knowing facts about
- * sizes that nobody can prove. */
+/* The text parses back to the same text. Not required of derivatives: they are recorded with facts about
+ * sizes that the parser cannot prove. */
 static void check_text(checker *c) {
   ir_ref roots[RESULTS];
   ir_text first, second;
@@ -449,7 +451,8 @@ static bool varies(const random_graph *r, ir_ref x) {
   return ir_is_float(ir_dtype_of(&r->g, x)) && ir_op_of(&r->g, x) != IR_OP_CONST;
 }
 
-/* Both ways of one graph by the same call; false where both refuse. */
+/* Records gradients (reverse) or tangents of either graph by the same call; false where the derivative is
+ * refused. */
 static bool derive(checker *c, bool reverse, random_graph *r, const pass_derivative *of, const ir_ref *given,
                    ir_ref *made) {
   ir_error_clear(&r->error);
@@ -488,8 +491,8 @@ static void add_derivatives(checker *c) {
   if (!plain) return;
   c->gradients++;
   for (int i = 0; i < count; i++) add_result(c, made[0][i], made[1][i]);
-  /* vjp of vmap: the stacked output by the whole inputs, with a cotangent that is mapped wherever the output
-   * is */
+  /* vjp of vmap: gradients of the stacked output by the whole inputs; the cotangent is mapped wherever the
+   * output is */
   ir_ref whole[RANDOM_INPUTS], stacked = out[1], cotangent = given[1][0];
   for (int level = c->levels; level-- > 0;) {
     int at = (int)pick(c, 0, ir_rank(&c->mapped.g, stacked));
@@ -509,7 +512,7 @@ static void add_derivatives(checker *c) {
     *r = (result){.plain = made[0][i], .full = made[1][i], .axis = {p->axis[0], p->axis[1]}};
     for (int level = 0; level < c->levels; level++) r->summed |= p->axis[level] < 0;
   }
-  /* vmap of jvp, tangents mapped or not whatever the inputs are */
+  /* vmap of jvp: each tangent is mapped or not, independently of its input */
   for (int i = 0; i < count; i++) {
     char name[32];
     snprintf(name, sizeof name, "tangent%d", i);

@@ -4,12 +4,12 @@
  *   prop_vmap_control --case SEED      one case again, by the seed in its report
  *
  * Each case maps a random function with control flow in it (test/lib/random_control.h) along one or two axes,
- * in random places, or none where an input is not mapped: predicates, numbers of rounds, states, slices and
- * what functions take from outside all vary from element to element, or do not. Inside are derivatives,
- * backwards, forwards, and of each other. Each element must be what the same function gives for that
- * element's data when it is written out, without control flow and without a batch. Outside, gradients of the
- * whole by the whole inputs are those of the elements, summed over the axes that an input does not have. All
- * this evaluated as it stands, and now and then compiled; the text reads back as itself. */
+ * in random places, or none where an input is not mapped: predicates, trip counts, states, slices and the
+ * values that functions capture may vary from element to element or not. The mapped function records
+ * derivatives: reverse, forward, and of each other. Each element must be what the same function gives for
+ * that element's data when it is written out, without control flow and without a batch. Gradients of the
+ * whole by the whole inputs, recorded outside, are those of the elements, summed over the axes that an input
+ * does not have. The graph is evaluated, and now and then compiled; its text parses back to the same text. */
 #include "ir/ir.h"
 #include "test/lib/random_control.h"
 #include "test/lib/random_graph.h"
@@ -25,8 +25,8 @@ enum { LEVELS = 2, MOST_SIZE = 3, MOST = MOST_SIZE * MOST_SIZE, RESULTS = OUTPUT
 typedef struct batch_case {
   control_case c;
   int levels, size[LEVELS];
-  int axis[LEVELS][INPUTS]; /* outermost level first: where its axis is in what that vmap is given; or
-                               VF_NOT_MAPPED */
+  int axis[LEVELS][INPUTS]; /* by level, the outermost first: the mapped axis of the input that vmap gets at
+                               that level; or VF_NOT_MAPPED */
   double data[INPUTS][ELEMENTS * MOST];
   int32_t trips[MOST];
 } batch_case;
@@ -75,7 +75,7 @@ static vf_graph *record(vf_context *context, const batch_case *t) {
   }
   mapping m = {t, 0, count};
   record_level(&m, in, out);
-  /* the loss of each element is not among the results; its gradients are those of these values */
+  /* out[1] determines the loss of each element; the gradients of the whole are those of the sum of losses */
   vf_grad(vf_sum(vf_tanh(out[1]), VF_ALL, false), WRT, in, out + count);
   for (int i = 0; i < count + WRT; i++) {
     char name[16];
@@ -85,7 +85,7 @@ static vf_graph *record(vf_context *context, const batch_case *t) {
   return g;
 }
 
-/* The function of one element, written out. */
+/* Records the function for one element, without control flow. */
 static vf_graph *record_plain(vf_context *context, const batch_case *t, int trips) {
   vf_graph *g = vf_graph_create(context, "plain", NULL);
   vf_value in[INPUTS], out[RESULTS];
@@ -114,7 +114,7 @@ static int64_t product(const int64_t *shape, int rank) {
   return all;
 }
 
-/* Where element `number` of the unmapped value lies in the whole, for these positions in the batch. */
+/* The index in the whole input of element `number` of one batch element, whose batch indices are `at`. */
 static int64_t place_of(const batch_case *t, int i, const int *at, int64_t number) {
   int64_t shape[16], where[16], own[2] = {t->c.length, WIDTH}, offset = 0;
   int rank = input_shape(t, i, shape), n = control_inputs[i].rank;
@@ -150,7 +150,7 @@ static int64_t output_count(vf_graph *g, size_t output) {
   return product(shape, vf_value_shape(x, shape));
 }
 
-/* Buffers for all outputs, freed together. */
+/* Allocates buffers for all outputs in one block, which the caller frees. */
 static double *buffers_of(vf_graph *g, void **out) {
   size_t all = 0;
   for (size_t i = 0; i < g->output_count; i++) all += (size_t)output_count(g, i) + 1;
@@ -165,7 +165,8 @@ static bool near(double a, double b) {
   return fabs(a - b) <= 1e-9 * (1 + fabs(b));
 }
 
-/* One element: what it gives, compared; its part of the gradients outside, added up. */
+/* Compares the results of one batch element, and adds its gradients to the sums that the outside gradients
+ * must equal. */
 static bool check_element(vf_context *context, const batch_case *t, const int *at, void *const *whole,
                           double *sums[WRT], double *sizes[WRT]) {
   double data[INPUTS][ELEMENTS];
@@ -224,7 +225,7 @@ static bool check_values(vf_context *context, const batch_case *t, vf_graph *g, 
   return good;
 }
 
-/* ways to compute the whole */
+/* checks of the whole graph */
 
 static bool check_text(const batch_case *t, vf_context *c, vf_graph *g) {
   vf_error error;

@@ -1,11 +1,11 @@
-/* Views of more elements than 32 bits count, compiled and run.
+/* Views of more than 2^32 elements, compiled and run.
  *
  *   prop_wide --seed S --count N
  *
  * Each case expands a small array to axes around 2^31 and 2^32, takes it through random views, pads by
  * elements and flips among them, and reads a window of it at random places and at the ends. No such array is
- * ever stored: each element of the window is followed back to the small array by plain 64-bit arithmetic, one
- * view after the other. A second result holds the positions along one axis, as i64. */
+ * ever stored: each element of the window is traced back to the small array by plain 64-bit arithmetic, one
+ * view after the other. A second result holds the indices along one axis, as i64. */
 #include "frontend/viewfold.h"
 #include "test/lib/random_graph.h"
 
@@ -56,7 +56,7 @@ static int64_t large(wide *w) {
   return pick(w, 0, 3) ? size : size + pick(w, -9, 9);
 }
 
-/* Some divisor of a size, 1 where none is met. */
+/* A divisor of the size, found by chance; 1 if none is found. */
 static int64_t divisor(wide *w, int64_t size) {
   int64_t found = 1;
   for (int tries = 0; tries < 8; tries++) {
@@ -124,7 +124,7 @@ static bool propose(wide *w, step *s) {
 
 static void take(wide *w, const step *s) { w->steps[w->count++] = *s; }
 
-/* A few elements of every axis: with steps across all of it, or next to each other. */
+/* Selects a few elements along the axis: strided across all of it, or adjacent. */
 static void window(wide *w, shape now, int axis) {
   int64_t size = now.size[axis], most = pick(w, 2, WINDOW);
   if (size <= most) return;
@@ -157,7 +157,7 @@ static void draw(wide *w, uint64_t seed) {
   }
 }
 
-/* what each view means */
+/* the arithmetic of each view */
 
 static int64_t pad_source(int64_t x, int64_t n, vf_pad_mode mode) {
   while (x < 0 || x >= n) {
@@ -217,7 +217,8 @@ static vf_value record(vf_value x, const step *s) {
   return (vf_value){0};
 }
 
-/* The element of the base, and the position along axis 0 of the first expanded array. */
+/* The element of the small array that element `number` comes from, and its index along the expanded axis
+ * after the first view. */
 static void expected(const wide *w, const shape *out, int64_t number, int64_t *element, int64_t *place) {
   int64_t at[RANK + 1] = {0};
   for (int i = out->rank; i-- > 0; number /= out->size[i]) at[i] = number % out->size[i];

@@ -1,11 +1,12 @@
-/* Windows of an image, side by side, compiled, against element by element, for several machines.
+/* Shifted copies of an image, stacked, compiled, against the same computed element by element, for several
+ * machines.
  *
  *   prop_windows --seed S --count N
  *   prop_windows --case SEED         one case again, by the seed in its report
  *
- * A case moves an image of rows that are mostly short by a few rows and columns, fills what that uncovers,
- * perhaps computes something, and stacks the results: rows of which masks cut off a column or two. Where the
- * caches of a machine are small, its stores go past them. */
+ * A case shifts an image, mostly one of short rows, by a few rows and columns, fills the uncovered elements,
+ * may apply an elementwise operation, and stacks several such results, so that masks cut off a column or two
+ * of each row. On machines with small caches, stores are non-temporal. */
 #include "passes/ops/ops.h"
 #include "test/lib/trial.h"
 
@@ -23,7 +24,12 @@ static const case_machine machines[CONTEXTS] = {{1, NULL},
                                                 {1, "vector_bytes=16 registers=16 masks=0"}};
 static long elements;
 
-typedef enum work { MOVED, NEGATED, ADDED, WORKS } work; /* as it is; negated; plus the image where it is */
+typedef enum work {
+  MOVED,
+  NEGATED,
+  ADDED,
+  WORKS
+} work; /* the shifted image as it is; negated; plus the unshifted image */
 
 typedef struct problem {
   trial t;
@@ -40,7 +46,7 @@ static ir_ref constant(problem *p, int64_t value) {
   return ir_const(&p->t.g, p->dtype, floats ? (ir_value){.f = (double)value} : (ir_value){.i = value});
 }
 
-/* The image moved: element [c, i, j] is [c, i+down, j+along] of the image, the fill outside. */
+/* The image shifted: element [c, i, j] is [c, i+down, j+along] of the image, the fill outside. */
 static ir_ref moved(problem *p, int64_t down, int64_t along) {
   ir_graph *g = &p->t.g;
   ir_ref pads[2 * RANK], bounds[2 * RANK];
@@ -112,7 +118,7 @@ static int64_t image_at(const problem *p, const void *x, int64_t c, int64_t i, i
   return read_at(p, x, (size_t)((c * p->size[1] + i) * p->size[2] + j));
 }
 
-/* Where the element of a window is in the result. */
+/* The index in the result of element `at` of window k. */
 static size_t place_of(const problem *p, int64_t k, const int64_t *at) {
   size_t place = 0;
   for (int a = 0; a < RANK; a++) {

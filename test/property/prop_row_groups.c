@@ -1,16 +1,16 @@
 /* Chains of kernels over the same rows, compiled, against the reference evaluator, for several numbers of
  * threads.
  *
- *   prop_slab --seed S --count N
- *   prop_slab --case SEED         one case again, by the seed in its report
- *   prop_slab --show SEED         its graph as text, not compiled
+ *   prop_row_groups --seed S --count N
+ *   prop_row_groups --case SEED         one case again, by the seed in its report
+ *   prop_row_groups --show SEED         its graph as text, not compiled
  *
- * A case is what scheduling may put into one loop over rows: reductions over the same axes, one on top of the
- * other, with elementwise work, views and cumulative operations in between, results that others read as well,
- * one symbolic size; or an attention with sizes around those of its blocks, perhaps causal, with a mask, or
- * with NaN and infinities here and there. Integers must be right to the bit, floats close to what the
- * evaluator has, NaN where it has NaN; and the bits the same for 1, 2 and 4 threads. Says how many kernels
- * were slabs. */
+ * A case is what scheduling may fuse into one loop over rows (a fused row group): reductions over the same
+ * axes, one on top of the other, with elementwise operations, views and cumulative operations in between,
+ * values that are also results, one symbolic size; or an attention with sizes around those of its blocks,
+ * perhaps causal, with a mask, or with some elements NaN and infinite. Integer results must be exact, floats
+ * close to what the evaluator has, NaN where it has NaN; all results must have the same bits for 1, 2 and 4
+ * threads. The test prints how many of the kernels were fused row groups. */
 #include "passes/ops/compose/compose.h"
 #include "test/lib/slabs.h"
 #include "test/lib/trial.h"
@@ -66,7 +66,7 @@ static ir_ref reduction(problem *p, ir_ref x) {
   return op_reduce(&p->t.g, ops[pick(p, 0, is_float(p) ? 3 : 2)], x, axes, count, true);
 }
 
-/* Of numbers that stay small. */
+/* An elementwise operation whose results stay small. */
 static ir_ref elementwise(problem *p, ir_ref x) {
   ir_graph *g = &p->t.g;
   static const ir_op ops[] = {IR_OP_ADD, IR_OP_SUB, IR_OP_MIN, IR_OP_MAX, IR_OP_SUB};
@@ -80,7 +80,7 @@ static ir_ref elementwise(problem *p, ir_ref x) {
   }
 }
 
-/* The same type, other positions. */
+/* A view of x of the same shape that reads other elements. */
 static ir_ref view(problem *p, ir_ref x) {
   ir_graph *g = &p->t.g;
   uint32_t rank = ir_rank(g, x), axis = (uint32_t)pick(p, 0, rank - 1);
@@ -104,7 +104,7 @@ static ir_ref below_diagonal(problem *p, ir_ref x) {
   return p->rank >= 2 && !p->t.var ? op_tril(&p->t.g, x, pick(p, -3, 3)) : x;
 }
 
-/* By levels of blocks, which are views of one another. */
+/* A cumulative operation, which is computed by levels of blocks, each level a view of another. */
 static ir_ref cumulative(problem *p, ir_ref x) {
   static const ir_op ops[] = {IR_OP_CUMSUM, IR_OP_CUMMAX, IR_OP_CUMMIN};
   ir_op op = ops[pick(p, 0, 2)];
@@ -150,7 +150,7 @@ static void record_rows(problem *p) {
   for (int64_t steps = pick(p, 3, 12); steps > 0 && p->value_count < VALUES; steps--) {
     ir_ref made = next_value(p);
     if (made) p->value[p->value_count++] = made;
-    else if (p->t.var) ir_error_clear(&p->t.error); /* an extremum of what may be empty */
+    else if (p->t.var) ir_error_clear(&p->t.error); /* a maximum or minimum over an axis that may be empty */
     else break;
   }
   p->t.result_count = (uint32_t)pick(p, 1, RESULTS);
@@ -218,11 +218,12 @@ static void run(trial *t) {
 }
 
 static void tell(const cases *c) {
-  printf("%ld graphs, %ld slabs among %ld kernels, %ld elements", c->done, row_groups, kernels, elements);
+  printf("%ld graphs, %ld fused row groups among %ld kernels, %ld elements", c->done, row_groups, kernels,
+         elements);
 }
 
 int main(int argc, char **argv) {
-  static const trial_property property = {"slab", 60,  machines, CONTEXTS, sizeof(problem),
-                                          record, run, tell,     NULL};
+  static const trial_property property = {"row_groups", 60,  machines, CONTEXTS, sizeof(problem),
+                                          record,       run, tell,     NULL};
   return trial_main(argc, argv, &property);
 }

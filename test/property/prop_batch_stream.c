@@ -1,20 +1,22 @@
-/* Batches of which one element is needed at a time, compiled, against the reference evaluator, for several
- * machines and numbers of threads.
+/* Batches whose elements can be computed one at a time (batch streaming), compiled, against the reference
+ * evaluator, for several machines and numbers of threads.
  *
- *   prop_parts --seed S --count N
- *   prop_parts --case SEED         one case again, by the seed in its report
- *   prop_parts --show SEED         its graph as text, not compiled
+ *   prop_batch_stream --seed S --count N
+ *   prop_batch_stream --case SEED         one case again, by the seed in its report
+ *   prop_batch_stream --show SEED         its graph as text, not compiled
  *
- * A case is one to three layers, each a product that is larger than what becomes of it: rows of a batch, made
- * ready by a norm or a sum with a row, times weights; cut into pieces that meet in an attention, in products
- * over the rows, in sums that weigh rows, in windows along them; perhaps a product behind it, and the rows
- * added again. Machines here compute products of a few bytes in parts, and one of them none: results must be
- * close to what the evaluator has, integers its very bits, and the same bits on all machines that compute the
- * same in parts. In half of the cases something stands in the way: the product is a result too, or used by
- * one; the batch lies along another axis, is turned round, merged with the rows, padded, joined, added up; is
- * of too few or too many elements, or of any number. Then results must be right all the same. Where nothing
- * does, some layer has to have become a scan over the batch; where the batch has too few or too many
- * elements, none may have. */
+ * A case is one to three layers, each with a matrix product that is larger than what is computed from it. The
+ * product multiplies rows of a batch, after a norm or the addition of a row, by weights; its result is split
+ * into heads, which are combined by attention, by products over the rows, by weighted sums of rows or by
+ * windows along the rows. A second product and the sum with the layer's input may follow. The machines here
+ * stream products of a few bytes, and one of them none. Results must be close to what the evaluator has
+ * (integers equal), and have the same bits on all machines that stream the same batches.
+ *
+ * In half of the cases something prevents streaming: the product is a result too, or a result is computed
+ * from it; the batch lies along another axis, is flipped, merged with the rows, padded, concatenated or
+ * summed; or it has too few elements, too many, or a symbolic number of them. Results must be right in these
+ * cases too. Where nothing prevents streaming, some layer must have become a scan over the batch; where the
+ * batch has too few or too many elements, or a symbolic size, none may have. */
 #include "passes/ops/build/control.h"
 #include "passes/ops/compose/compose.h"
 #include "passes/ops/ops.h"
@@ -35,21 +37,21 @@ static const case_machine machines[CONTEXTS] = {
     {2, "parts=1024 vector_bytes=16 lanes=16 local=4096"}};
 static long elements, scans, certain;
 
-/* What stands in the way of computing in parts. */
+/* What prevents streaming of the batch. */
 typedef enum hindrance {
   NOTHING,
   KEPT,       /* the product is a result */
-  USED,       /* a result is made of it */
-  ADDED_UP,   /* so is one of all its batch */
-  BEHIND,     /* the batch is the second axis of what the product is made of */
-  MERGED,     /* the product is of rows of all elements of the batch, one behind the other */
-  TRANSPOSED, /* its elements come in the opposite order */
-  CONTIGUOUS, /* so do those of what is added to it */
-  PADDED,     /* it is padded, and the pads are taken away again */
-  JOINED,     /* its halves change places */
-  FEW,        /* of two or three elements */
-  MANY,       /* of more than are computed one by one */
-  ANY,        /* its size is a variable */
+  USED,       /* a result is computed from the product */
+  ADDED_UP,   /* a result is the product's sum over the batch */
+  BEHIND,     /* the batch is the second axis of the product's left operand */
+  MERGED,     /* the product's rows are those of all batch elements, one after the other */
+  TRANSPOSED, /* the product is flipped along the batch */
+  CONTIGUOUS, /* an operand flipped along the batch is added to the product */
+  PADDED,     /* the product is padded along the batch, and the padding removed again */
+  JOINED,     /* the halves of the batch are exchanged */
+  FEW,        /* the batch has two or three elements */
+  MANY,       /* the batch has more elements than are streamed */
+  ANY,        /* the batch's size is a variable */
   HINDRANCES
 } hindrance;
 
@@ -59,10 +61,10 @@ typedef struct problem {
   trial t;
   ir_dtype dtype;
   hindrance hindrance;
-  int64_t size; /* of the batch; at most, of a variable one */
+  int64_t size; /* of the batch; of a variable size, the largest */
   ir_ref batch, rows, width;
   int64_t row_count, heads, each; /* width = heads * each */
-  bool certain;                   /* some layer is to be computed in parts */
+  bool certain;                   /* some layer must be streamed */
 } problem;
 
 static int64_t pick(problem *p, int64_t lo, int64_t hi) { return trial_pick(&p->t, lo, hi); }
@@ -126,7 +128,7 @@ static ir_ref made_ready(problem *p, ir_ref x) {
   }
 }
 
-/* [batch, rows, width] times weights of so many columns */
+/* [batch, rows, width] times a weight matrix of `columns` columns */
 static ir_ref product(problem *p, ir_ref x, ir_ref columns) {
   ir_graph *g = &p->t.g;
   bool transposed = pick(p, 0, 1);
@@ -166,7 +168,7 @@ static ir_ref hindered(problem *p, ir_ref v) {
   }
 }
 
-/* Piece of that number of [batch, rows, pieces * width], as [batch, heads, rows, each]. */
+/* Slice `at` of the last axis of [batch, rows, pieces * width], as [batch, heads, rows, each]. */
 static ir_ref piece(problem *p, ir_ref v, int64_t pieces, int64_t at) {
   ir_graph *g = &p->t.g;
   ir_ref shape[] = {p->batch, p->rows, number(p, pieces), number(p, p->heads), number(p, p->each)};
@@ -184,7 +186,8 @@ static ir_ref attended(problem *p, ir_ref v) {
   return op_reshape(g, PERMUTED(p, y, 0, 2, 1, 3), shape, 3);
 }
 
-/* What is left has the rows' shape, so that layers follow one another. */
+/* Combines the three slices of v as `how` says. The result has the shape of the layer's input, so that layers
+ * can follow one another. */
 static ir_ref met(problem *p, ir_ref v, meeting how) {
   ir_graph *g = &p->t.g;
   ir_ref shape[] = {p->batch, p->rows, p->width}, x[3], y;
@@ -192,7 +195,7 @@ static ir_ref met(problem *p, ir_ref v, meeting how) {
   for (int i = 0; i < 3; i++) x[i] = op_swap_axes(g, op_swap_axes(g, piece(p, v, 3, i), 1, 2), 2, 3);
   for (int i = 0; i < 3; i++) x[i] = op_reshape(g, x[i], shape, 3); /* each * heads */
   switch (how) {
-  case GRAM: /* [width, rows] [rows, width], and a row of sums of that */
+  case GRAM: /* [width, rows] [rows, width], then a row of the column sums */
     y = op_matmul(g, op_swap_axes(g, x[0], 1, 2), op_binary(g, IR_OP_MUL, x[1], x[2]));
     y = sum_over(p, op_binary(g, IR_OP_MUL, y, literal(p, 0.1)), 1, true);
     break;
@@ -201,7 +204,7 @@ static ir_ref met(problem *p, ir_ref v, meeting how) {
     y = op_binary(g, IR_OP_MAX, sum_over(p, op_binary(g, IR_OP_MUL, y, x[1]), 1, true),
                   sum_over(p, op_binary(g, IR_OP_MUL, y, x[2]), 1, true));
     break;
-  default: { /* one row of three, and the next but one */
+  default: { /* each row with the one two rows before it */
     ir_ref before = part_of(p, padded(p, x[0], 1, 2, 0), 1, number(p, 0), p->rows);
     y = op_binary(g, IR_OP_ADD, op_binary(g, IR_OP_MAX, before, x[1]), x[2]);
   }
@@ -218,14 +221,14 @@ static ir_ref layer(problem *p, ir_ref x, meeting how) {
   return !is_float(p) || pick(p, 0, 1) ? y : op_layer_norm(g, &y, 1, -1, 1e-3);
 }
 
-/* Rows as the first layer finds them; of a batch behind, an input that has it there. */
+/* The input of the first layer. With BEHIND the batch is the second axis of the stored input. */
 static ir_ref first_rows(problem *p) {
   ir_ref shape[] = {p->batch, p->rows, p->width}, behind[] = {p->rows, p->batch, p->width};
   if (p->hindrance == BEHIND) return op_swap_axes(&p->t.g, add_input(p, behind, 3), 0, 1);
   return add_input(p, shape, 3);
 }
 
-/* One of two functions of it. */
+/* A call, by `cond`, of one of two functions of x. */
 static ir_ref called(problem *p, ir_ref x) {
   ir_graph *g = &p->t.g;
   ir_ref number = add_input(p, NULL, 0), func[2];
@@ -245,7 +248,7 @@ static bool record(trial *t) {
   static const int64_t few[] = {2, 3}, usual[] = {4, 5, 6, 8, 12};
   p->dtype = dtypes[pick(p, 0, 3)];
   p->hindrance = pick(p, 0, 1) ? NOTHING : (hindrance)pick(p, 1, HINDRANCES - 1);
-  bool large = pick(p, 0, 3) == 0; /* operands are packed */
+  bool large = pick(p, 0, 3) == 0; /* large enough for operands to be packed */
   p->size = p->hindrance == FEW    ? few[pick(p, 0, 1)]
             : p->hindrance == MANY ? 65
                                    : usual[pick(p, 0, large ? 2 : 4)];
@@ -291,7 +294,8 @@ static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result
   return fabs(a - b) <= (dtype == IR_F64 ? 1e-9 : 1e-3) * (1 + fabs(a));
 }
 
-/* Scans over the batch, of the first machine. */
+/* Counts the scans over the batch in the first machine's plan, and checks that they are there or absent as
+ * expected. */
 static void check_plan(trial *t) {
   const problem *p = (const problem *)t;
   ir_plan plan;
@@ -323,7 +327,7 @@ static bool enough(const cases *c) {
 }
 
 int main(int argc, char **argv) {
-  static const trial_property property = {"parts", 60,  machines, CONTEXTS, sizeof(problem),
-                                          record,  run, tell,     enough};
+  static const trial_property property = {"batch_stream", 60,  machines, CONTEXTS, sizeof(problem),
+                                          record,         run, tell,     enough};
   return trial_main(argc, argv, &property);
 }
