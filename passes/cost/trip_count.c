@@ -53,9 +53,8 @@ static bool sum_over(const nested *n, const ir_index_program *program, int64_t *
   return n->count > 0;
 }
 
-/* The trip count of range number `outer` together with all ranges that depend on it. False where `outer`
- * depends on another range, is no constant, exceeds MAX_TRIP_COUNT, or an extent cannot be evaluated in 64
- * bits. */
+/* The trip count of range number `outer` with all ranges that depend on it. False where `outer` depends on
+ * another range, is no constant, exceeds MAX_TRIP_COUNT, or an extent cannot be evaluated in 64 bits. */
 static bool trip_count_within(const nested *n, uint32_t outer, int64_t *sum) {
   ir_ref extents[MAX_RANGES], range = n->ranges[outer];
   uint32_t factors = 0;

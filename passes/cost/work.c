@@ -11,8 +11,7 @@ static bool reduces(const ir_node *reduce, ir_ref range) {
   return any;
 }
 
-/* The trip count of one effect: the product of its free ranges times the sum of the terms of its
- * reductions. */
+/* The trip count of one effect: that of its free ranges, times the sum of the terms of its reductions. */
 static ir_ref trip_count_of(ir_graph *g, const ir_ref *live, size_t count) {
   ir_ref own = ir_index(g, 1), all_terms = ir_index(g, 0);
   bool reduced = false;

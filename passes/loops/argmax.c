@@ -1,6 +1,6 @@
 /* argmax and argmin as loops. Each lane searches its own terms, and the lanes' bests are compared by their
- * orders (extremum.c). Elements too wide for an order: a reduction for the extremum, then one for its first
- * index. */
+ * orders (extremum.c). Elements too wide for an order: a reduction for the extremum, then another for its
+ * first index. */
 #include "reduce.h"
 
 #include "passes/index/index.h"

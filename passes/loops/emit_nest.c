@@ -117,7 +117,7 @@ static ir_ref place_shifted_last(loop_place *p, uint32_t d, ir_ref start, ir_ref
   return effect;
 }
 
-/* Whole steps, as a loop or, where their number is constant and the level is unrolled, without one; then the
+/* Whole steps, as a loop or, where their number is constant and the level says so, unrolled; then the
  * remainder. */
 static ir_ref place_steps_and_remainder(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   ir_graph *g = p->n->g;
@@ -237,8 +237,7 @@ ir_ref loop_place_from(loop_place *p, uint32_t first) {
   return loop_sequence(n->g, effects, 2);
 }
 
-/* Ranges of the lane loops and unrolled loops around one store; at[i]: the index along the place's
- * lanes[i]. */
+/* Ranges of the lane and unrolled loops around one store; at[i]: the index along the place's lanes[i]. */
 typedef struct store_lanes {
   ir_ref range[MAX_LEVELS], at[MAX_LEVELS];
   int bindings[MAX_LEVELS];

@@ -51,8 +51,7 @@ uint32_t loop_left_inside(ir_graph *g, ir_ref store) {
   return count_of(g, store, n.axes[n.axis_count - 1].range, is_left);
 }
 
-/* The store with fresh ranges: first the other axes from the outermost inwards, then `axis`, the
- * innermost. */
+/* The store with fresh ranges: the other axes from the outermost inwards, then `axis`, the innermost. */
 static ir_ref with_innermost(loop_nest *n, uint32_t axis) {
   ir_ref from[MAX_NEST], to[MAX_NEST];
   for (uint32_t i = 0; i < n->axis_count; i++) {

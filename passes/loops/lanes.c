@@ -67,9 +67,8 @@ static void choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_coun
 }
 
 /* Unrolls along the lanes of a chain of operations, where nothing else is unrolled, to interleave independent
- * chains. An operation waits for the one before it while a processor executes eight to sixteen others, and
- * the processor looks about two hundred operations ahead: in a long chain those have to be of other
- * elements. */
+ * chains. An operation waits for the one before it while a processor executes eight to sixteen others, and a
+ * processor looks about two hundred operations ahead: of a long chain those have to be of other elements. */
 static void choose_interleaved(loop_nest *n, loop_axis *vector, int operations) {
   int64_t others = 1, size = ir_bounds_of(n->g, vector->extent).hi;
   for (uint32_t i = 0; i < n->axis_count; i++) others *= n->axes[i].unroll;

@@ -245,9 +245,8 @@ static ir_ref inside_block(loop_nest *base, const block_box *box, ir_ref at) {
   return place_group(base, box->group, &p, box->group->threads);
 }
 
-/* The loops of thread block number `block`, if it is in the box, whose blocks are numbered from `first` on. A
- * block outside the box does nothing: the loop around it has trip count 0. alone: there are no other
- * boxes. */
+/* The loops of thread block number `block`, if it is in the box, whose blocks are numbered from `first` on.
+ * Other blocks do nothing: the loop around the box has trip count 0. alone: there are no other boxes. */
 static ir_ref block_of(loop_nest *base, const block_box *box, ir_ref block, ir_ref first, bool alone) {
   ir_graph *g = base->g;
   if (alone) return inside_block(base, box, block);

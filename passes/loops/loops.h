@@ -152,7 +152,7 @@ loop_axis *loop_row_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce);
 /* A number of columns that divides the width of packed panels on every machine. The order of sums may depend
  * on how columns lie in memory, and must not depend on the machine. */
 int64_t loop_panel_step(const loop_nest *n, ir_ref reduce);
-/* Coefficient of range in an index, inside every block of `block` elements of the range; false: there is
+/* Coefficient of range in an index, inside every block of `block` elements of the range; false: it has
  * none. */
 bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride);
 
@@ -160,17 +160,14 @@ bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, i
  * levels become thread blocks; `inside`: the work at one iteration point of all axes. */
 void loop_choose_levels(loop_nest *n, bool threads, int64_t inside);
 bool loop_may_thread(loop_nest *n, uint32_t axis); /* independent iterations, counted beforehand */
-/* Elements, times terms of reductions, at one iteration point of the axes before `axis`; LOOP_MUCH at
- * most. */
+/* Elements, times terms of reductions, at one iteration point of the axes before `axis`: at most
+ * LOOP_MUCH. */
 enum { LOOP_MUCH = 1 << 20 };
 int64_t loop_work_inside(loop_nest *n, uint32_t axis);
 
 /* moves.c: prints the levels as text, `split a0 6; split a1 16; reorder a1.0 a0.0 a0.1 a1.1; unroll a0.1;
- * vector a1.1`, and sets the levels that such a text gives (false on failure: IR_ERR_INVALID names the
- * move). */
-enum {
-  LOOP_MAX_LANES = 64
-}; /* most lanes of a vector, and largest unroll factor of a level; work-items: group_items */
+ * vector a1.1`, and sets the levels that a text gives (false on failure: IR_ERR_INVALID names the move). */
+enum { LOOP_MAX_LANES = 64 }; /* vector lanes, unroll factor of a level */
 #define LOOP_MAX_STEP INT32_MAX
 void loop_moves_print(const loop_nest *n, ir_text *out);
 bool loop_moves_apply(loop_nest *n, uint32_t nest, const char *text);
@@ -209,7 +206,7 @@ ir_ref loop_store_body(loop_place *p); /* n->store inside its lane loops, with r
 /* reduce.c: does a REDUCE over few terms select them by comparing its range with the range `other` (a
  * triangular mask)? Once it is fully unrolled, the selections are constants in lanes along `other`. */
 bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other);
-/* loops.c: the loops of a store to a local, inside those of n and those over the ranges `bound`, for `items`
+/* loops.c: the loops of a store to a local, inside those of n and the ranges `bound`, for `items`
  * work-items. */
 ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32_t count, int items);
 /* reduce.c: so_far plus the product of the two factors, which replace those of `term`. */

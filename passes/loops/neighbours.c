@@ -1,9 +1,8 @@
 /* Neighbours of a nest's schedule: the moves that a search by measuring tries next.
  *
  * The levels of a nest are read into a form: the outer levels in their order, and for each axis the unroll
- * factor and the lanes inside these. One component is changed, and the levels are built again from the form;
- * a form of which no nest can be made is left out. The unroll factors of two axes, a register tile, change
- * together. */
+ * factor and the lanes inside these. One component is changed, and levels are built from the form; a form of
+ * which no nest can be made is left out. The unroll factors of two axes, a register tile, change together. */
 #include "loops.h"
 
 #include <string.h>

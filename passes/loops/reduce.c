@@ -100,8 +100,7 @@ static ir_ref serial_loops(const reduction *r, ir_ref body) {
   return value;
 }
 
-/* Reduces over ranges[0..count), and over `last` (when not 0) at the indices i * scale + offset, 0 <= i <
- * extent. */
+/* Reduces over ranges[0..count), and over `last` (when not 0) at i * scale + offset, 0 <= i < extent. */
 static ir_ref reduce_serially(reduction *r, const ir_ref *ranges, uint32_t count, ir_ref last, ir_ref extent,
                               ir_ref scale, ir_ref offset) {
   ir_graph *g = r->n->g;

@@ -27,7 +27,7 @@ typedef struct reduction {
 } reduction;
 
 /* reduce.c */
-/* Appends serial loops over [0, extent) to r: one, or for blocked sums a nest of bounded runs. Returns the
+/* Appends serial loops over [0, extent): one, or for blocked sums a nest of bounded runs. Returns the
  * index. */
 ir_ref reduce_index_of(reduction *r, ir_ref extent);
 /* The values of the iterations of a lane loop or unrolled loop, combined. */

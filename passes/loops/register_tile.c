@@ -127,8 +127,7 @@ static void set_rows(loop_nest *n, loop_axis *row, int most, int columns) {
   }
 }
 
-/* Has every load a constant stride along the axis? Packed panels lie apart, and a tile must not cross
- * them. */
+/* Has every load a constant stride along the axis? Panels lie apart, and a tile must not cross them. */
 static bool has_strides(loop_nest *n, const loop_axis *a, const ir_ref *loads, uint32_t count) {
   int64_t stride;
   for (uint32_t i = 0; i < count; i++)

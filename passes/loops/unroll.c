@@ -174,8 +174,7 @@ static void choose_short(loop_nest *n, loop_axis *vector) {
 }
 
 /* A few short rows are fully unrolled as well: hardware prefetchers follow loads of an even stride, but not
- * those of a loop of two or three iterations inside another. A tenth less time for data that comes from
- * memory. */
+ * those of a loop of two or three iterations inside another. A tenth less time for what comes from memory. */
 static void choose_few_rows(loop_nest *n, const loop_axis *vector) {
   enum { MOST_ROWS = 4, MOST_UNROLL = 16 };
   loop_axis *rows = NULL;

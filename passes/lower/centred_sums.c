@@ -37,8 +37,7 @@ enum {
   MOST_ROUNDINGS = 128
 };
 
-/* x - m, where `reduce` is a sum or mean of (x - m)^2 with an expanded m; else 0. *m: m before it was
- * expanded. */
+/* x - m, where `reduce` is a sum or mean of (x - m)^2 with an expanded m; else 0. *m: m not expanded. */
 static ir_ref deviation_of(const ir_graph *g, ir_ref reduce, ir_ref *m) {
   const ir_node *n = ir_get(g, reduce);
   if ((n->op != IR_OP_SUM && n->op != IR_OP_MEAN) || (n->dtype != IR_F32 && n->dtype != IR_F64)) return 0;
@@ -76,8 +75,7 @@ static bool is_bounded(int64_t block, int64_t outer) {
   return inside + 1 + roundings_of_sum(outer) <= MOST_ROUNDINGS;
 }
 
-/* The largest divisor of the size that makes blocks of at most MOST_BLOCK elements with a bounded error; 1:
- * none. */
+/* The largest divisor of the size that makes blocks of at most MOST_BLOCK elements of bounded error, or 1. */
 static int64_t block_divisor(int64_t size, int64_t inner, int64_t terms) {
   for (int64_t block_size = size < MOST_BLOCK / inner ? size : MOST_BLOCK / inner; block_size > 1;
        block_size--)

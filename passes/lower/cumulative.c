@@ -39,8 +39,7 @@ static scan scan_of(ir_graph *g, ir_op op, ir_dtype dtype) {
   return (scan){g, combine, rows[op - IR_OP_CUMSUM].reduce, pass_identity(g, combine, dtype)};
 }
 
-/* Pads the middle axis of lines with the identity: `before` elements before those of x, `after` behind
- * them. */
+/* Pads the middle axis of lines with the identity: `before` elements before x, `after` behind it. */
 static ir_ref margin(const scan *s, ir_ref x, ir_ref before, ir_ref after) {
   ir_ref zero = ir_index(s->g, 0);
   return x && before && after

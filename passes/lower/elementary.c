@@ -1,6 +1,4 @@
-/* Elementary functions become the operations that define them (ir/elementary/elementary.h), shared with the
- * evaluator.
- */
+/* Elementary functions become the operations that define them, shared with the evaluator (ir/elementary). */
 #include "lower.h"
 
 #include "ir/elementary/elementary.h"

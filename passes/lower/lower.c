@@ -73,7 +73,7 @@ static ir_ref summed(const lowering *l, ir_ref old, ir_ref x, ir_dtype dtype, ir
   return terms ? reduced(l, &over, IR_OP_SUM, terms, dtype, shape) : 0;
 }
 
-/* Number of elements that go into each result, as a value of dtype: a constant, or a scalar expanded to the
+/* The number of elements that go into each result, as a constant of dtype, or a scalar expanded to the
  * shape. */
 static ir_ref reduce_count(ir_graph *g, const ir_node *n, ir_ref x, ir_ref shape, ir_dtype dtype) {
   ir_ref count = ir_index(g, 1);

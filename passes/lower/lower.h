@@ -27,8 +27,8 @@ ir_ref pass_elementary(ir_graph *g, ir_ref store);
 ir_ref pass_lower_cumulative(ir_graph *g, ir_ref node, ir_ref x); /* CUMSUM CUMPROD CUMMAX CUMMIN */
 ir_ref pass_lower_sort(ir_graph *g, ir_ref node, ir_ref x);       /* SORT ARGSORT */
 
-/* split_reduction.c: the reduction of x over the axes in `gone`, which are removed, in two steps; false where
- * one step will do. *made is 0 on failure. Its shape has as many elements as there are results, in their
+/* split_reduction.c: the reduction of x over the axes in `gone`, without these, in two steps; false where one
+ * step will do. *made is 0 on failure. Its shape has as many elements as there are results, in their
  * order. */
 bool pass_lower_split_reduction(ir_graph *g, const ir_target *target, ir_op op, ir_ref x, const bool *gone,
                                 ir_ref *made);
@@ -41,8 +41,7 @@ void lower_places(const ir_graph *g, ir_ref x, uint32_t *place);
  * worth its pass over memory. False when memory is short. */
 bool pass_find_copies(ir_graph *g, const ir_ref *live, size_t count, size_t nodes, bool *stored);
 
-/* centred_sums.c: sums of x over a set of axes, and sums of the squares of its deviations `off` from a
- * mean */
+/* centred_sums.c: sums of x over a set of axes, and of the squares of its deviations `off` from a mean */
 enum { LOWER_CENTRED = 64 };
 typedef struct lower_centred {
   ir_ref x, off, mean;

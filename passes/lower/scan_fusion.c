@@ -35,8 +35,8 @@ static bool same_trip_count(const ir_graph *g, ir_ref a, ir_ref b) {
          memcmp(f.results, h.results, ir_scan_of(x).carries * sizeof *f.results) == 0;
 }
 
-/* Sets leader[]. True if there are functions at all. map[] is not needed yet, and lists scans that have no
- * earlier leader. */
+/* Sets leader[]. True if there are functions at all. map[], not needed yet, lists scans without earlier
+ * leaders. */
 static bool group(scope *s) {
   size_t scans = 0;
   bool any = false;
@@ -67,8 +67,7 @@ static uint32_t add_result(const ir_graph *g, fused_scan *u, uint32_t carries, i
   return u->count++;
 }
 
-/* Lists all results of the group led by the node at `place`. *slot: where result `number` of `scan` is among
- * them. */
+/* Lists all results of the group led by the node at `place`. *slot: that of result `number` of `scan`. */
 static bool list_results(const scope *s, size_t place, ir_ref scan, uint32_t number, fused_scan *u,
                          uint32_t *slot) {
   uint32_t carries = ir_scan_of(ir_get(s->g, s->nodes[place])).carries;

@@ -75,8 +75,7 @@ static ir_ref network(ir_graph *g, ir_ref keys, int64_t size) {
   return keys ? op_shrink_known(g, keys, bounds) : 0;
 }
 
-/* One stage for a size known at run time: a function of the keys, the stage's number and the table of
- * masks. */
+/* One stage for a size known at run time: a function of keys, the stage's number and the table of masks. */
 static ir_ref stage_by_mask(ir_graph *g, ir_ref keys, ir_ref table) {
   ir_ref param[] = {op_buffer_like(g, keys), op_buffer(g, IR_I64, NULL, 0), op_buffer_like(g, table)};
   if (!param[0] || !param[1] || !param[2]) return 0;

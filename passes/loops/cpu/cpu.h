@@ -12,8 +12,7 @@
 /* prefetch.c: stores[at], with loads that prefetch rows further on along the last axis of the nest that all
  * the stores share. */
 ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t count, uint32_t at);
-/* body, with loads that prefetch what comes 8 KiB later along the range, along which the loop sweeps over
- * memory. */
+/* body, with loads that prefetch what comes 8 KiB later along the range, which goes over memory once. */
 ir_ref loop_sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range);
 
 /* The load, with a prefetch of the element that is `elements` further on; stream: IR_STREAM for a

@@ -64,8 +64,7 @@ static bool has_groups(const item_reduction *s, int64_t size) {
   return groups >= ENOUGH_GROUPS;
 }
 
-/* A product with rows: groups compute tiles of it, unless these are few and each has very many terms to
- * add. */
+/* A product with rows: groups compute tiles of it, unless these are few and each has very many terms. */
 static bool is_tiled(item_reduction *s) {
   enum { TILE = 32, ENOUGH_TILES = 64 }; /* rows and columns of the smallest */
   loop_nest *n = &s->n;
@@ -98,8 +97,7 @@ static bool plan_reduction(item_reduction *s) {
          (size % s->results == 0 || loop_is_repeatable(n));
 }
 
-/* An iteration for each group. The last one along the axis begins further back, so that it ends with the
- * axis. */
+/* An iteration for each group. The last one along the axis begins further back, to end with the axis. */
 static void start_iterations(item_reduction *s) {
   loop_nest *n = &s->n;
   ir_graph *g = n->g;

@@ -4,8 +4,7 @@
  *   out     levels bound to groups and work-items, and tiles staged in locals (shared memory)
  *   holds   the locals of a kernel fit in the memory that the target has for them */
 
-/* How many work-items form a group, what each of them computes, and what is staged in memory that a group
- * shares. */
+/* How many work-items form a group, what each of them computes, and what is staged in local memory. */
 #ifndef VIEWFOLD_PASSES_LOOPS_GPU_GPU_H
 #define VIEWFOLD_PASSES_LOOPS_GPU_GPU_H
 

@@ -93,8 +93,7 @@ static bool is_wasteful(const loop_nest *n, const loop_axis *a, int64_t lanes) {
   return filled - size > filled / WASTE;
 }
 
-/* Collapses an axis that fills no group with the axes outside it. Returns the number of the resulting
- * axis. */
+/* Collapses an axis that fills no group with the axes outside it. Returns the resulting axis. */
 static uint32_t joined(loop_nest *n, uint32_t axis, int64_t lanes) {
   while (axis > 0 && most_elements(n, &n->axes[axis]) < lanes * WASTE &&
          is_wasteful(n, &n->axes[axis], lanes)) {

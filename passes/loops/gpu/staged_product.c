@@ -54,8 +54,7 @@ static uint32_t side_of(const loop_nest *n, ir_ref value) {
   return count == 1 ? found : n->axis_count;
 }
 
-/* Does a load below the value give the index of another one? Such loads cannot be masked past the last
- * term. */
+/* Does a load below the value give the index of another one? Then it cannot be masked past the last term. */
 static bool is_indirect(const loop_nest *n, ir_ref value) {
   ir_ref loads[MAX_LOADS], inner[2];
   uint32_t count = loop_find(n->g, value, IR_OP_LOAD, loads, MAX_LOADS);
@@ -133,8 +132,8 @@ static int64_t k_block_ahead(const product *s) {
   return most;
 }
 
-/* Fills in the plan. False where the place does not hold the whole tile of the group, with the same unroll
- * factors in every work-item, where the operands do not depend on one side of the tile each, or there is no
+/* Fills in the plan. False where the place does not hold the whole tile of the group, with equal unroll
+ * factors in all work-items, where the operands do not depend on one side of the tile each, or there is no
  * room. */
 static bool plan_staging(product *s) {
   loop_nest *n = s->n;
@@ -181,8 +180,7 @@ static void indices_of(const product *s, ir_ref term, ir_ref *ranges, ir_ref *at
   }
 }
 
-/* The index in operand i's local of the element at `term` of K block number `k_block`, in row or column
- * `across`. */
+/* The index in operand i's local, for row or column `across` at `term` of K block number `k_block`. */
 static ir_ref local_index(const product *s, int i, ir_ref k_block, ir_ref term, ir_ref across) {
   ir_graph *g = s->n->g;
   int64_t pitch = s->side[i].pitch;
