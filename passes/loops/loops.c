@@ -346,7 +346,7 @@ static ir_ref kernel(ir_graph *g, ir_ref effect) {
 }
 
 /* For work-items: the stores of sub-domains get fresh ranges, so that each has groups of its own, in which
- * all work-items have something to do. */
+ * all work-items have something to do. If any of them is an update or uses a local, all stay as they are. */
 static bool separate_stores(ir_graph *g, const ir_target *target, loop_stores *stores) {
   ir_ref local;
   if (!target->group_items || stores->count < 2) return true;
