@@ -1,4 +1,5 @@
-# Attention over rows of scores that fit in no cache: blocks of keys, with a running maximum (passes/fold/key_blocks.c).
+# Attention whose rows of scores fit in no cache: blocks of keys, with a running maximum
+# (passes/fold/key_blocks.c).
 
 <<< long.vf
 graph @long(%q: f32[2,4096,64], %k: f32[2,4096,64], %v: f32[2,4096,64]) {
@@ -34,19 +35,19 @@ graph @weights(%q: f32[4096,64], %k: f32[64,4096], %v: f32[4096,64]) {
 }
 >>>
 
-== one kernel beside the copy of the keys, and no memory for scores
+== one kernel besides the copy of the keys, and no memory for scores
 $ viewfold explain --no-run long.vf | grep -e ^graph -e slab
 graph @long: 2 kernels, 1 temporary
   slab    in one loop, 64 rows a round, over blocks of 256 keys with a running maximum, since [..] bytes of what they hand on stay in a cache: mul in a local, max in a local, exp in a local, sum in a local, sum in a local, div
 
-== softmax and two products, grouped heads, a bias: the same; the sums are divided, not the weights
+== softmax and two products, grouped heads, a bias: the same kernel; the sums are divided, not the weights
 $ viewfold explain --no-run hand.vf | grep -e ^graph -e slab
 graph @hand: 2 kernels, 1 temporary
   slab    in one loop, [..] over blocks of 256 keys with a running maximum, [..]
 $ viewfold dump --print-after=fold hand.vf | grep -c ' = div '
 1
 
-== what passes from block to block is kept; what belongs to one block is over two ranges
+== locals with values carried from block to block are `kept`; those of one block are over two ranges
 $ viewfold dump --print-after=fold long.vf | grep local | sed 's/l[0-9]*:/l:/' | LC_ALL=C sort | uniq -c
 [..]4 [..]local l: f32[128] over ridx0 kept
 [..]2 [..]local l: f32[16384] over ridx0, ridx10
@@ -55,10 +56,10 @@ $ viewfold dump --print-after=fold long.vf | grep local | sed 's/l[0-9]*:/l:/' |
 [..]3 [..]local l: f32[64] over ridx0, ridx10
 [..]1 [..]local l: f32[8192] over ridx0 kept
 
-== blocks that a causal mask empties for all rows of a round are not there
+== blocks that a causal mask empties for all rows of an iteration are skipped
 $ viewfold dump --stage=loops causal.vf | grep '^    for .*//4)+'
     for [..] in 0..(([..]//4)+[..]+1) {
 
-== weights that are a result are in memory anyway
+== weights that are a result are stored anyway, so that no blocks are used
 $ viewfold explain --no-run weights.vf | grep 'blocks of' || echo none
 none

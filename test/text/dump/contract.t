@@ -1,6 +1,6 @@
 # How contractions are recognised, copied and tiled. test/property/prop_contract.c checks what they compute.
 <<< product.vf
-graph @turned(%a: f32[256,128], %b: f32[256,128]) {
+graph @transposed(%a: f32[256,128], %b: f32[256,128]) {
   %t = permute %b order=[1,0]
   %y = matmul %a, %t
   %r = relu %y
@@ -50,24 +50,24 @@ graph @channels(%x: f32[4,64,40,40], %w: f32[64,1,3,3]) {
 }
 >>>
 
-== columns far apart are copied into panels; activations are fused into the tile
-$ viewfold dump --graph turned --print-after=pack --target 'vector_bytes=64 registers=32' product.vf | grep stored
+== a column-major operand is copied into panels; activations are fused into the tile
+$ viewfold dump --graph transposed --print-after=pack --target 'vector_bytes=64 registers=32' product.vf | grep stored
   %9 = stored %8 : f32[1,4,128,64]
-$ viewfold dump --graph turned --stage=loops --target 'vector_bytes=64 registers=32' product.vf > loops
+$ viewfold dump --graph transposed --stage=loops --target 'vector_bytes=64 registers=32' product.vf > loops
 $ grep '# kernel 1' loops
 \# kernel 1 nest 0: split a0 4; split a1 64; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
 $ grep -c 'fma\|where' loops
 2
 
-== panels are as wide as a tile, whatever the machine
-$ viewfold dump --graph turned --print-after=pack --target 'vector_bytes=32 registers=16' product.vf | grep stored
+== panels are as wide as a tile, on any machine
+$ viewfold dump --graph transposed --print-after=pack --target 'vector_bytes=32 registers=16' product.vf | grep stored
   %9 = stored %8 : f32[1,16,128,16]
 
-== inside tiles nothing is divided, nor in the rest of a width that fills no tile
+== no divisions inside tiles, nor in the remainder of a width that is no multiple of the tile
 $ viewfold dump --graph narrow --stage=loops --target 'vector_bytes=64 registers=32' product.vf | grep -e 'load.*//' -e '//.*load'
 ? 1
 
-== integers of 16 bits and fewer are multiplied two at a time, the odd last term beside a zero; wider ones are not
+== integers of at most 16 bits are multiplied two at a time, an odd last term padded with a zero; wider ones are not
 $ for g in bytes quantised wide; do viewfold dump --graph $g --stage=loops --target 'dot2=1' product.vf | grep -o 'dot2\|mul' | sort -u; done
 dot2
 dot2
@@ -77,21 +77,21 @@ mul
 $ viewfold dump --graph bytes --print-after=pack --target 'dot2=1' product.vf | grep -o 'dot2.*'
 dot2 [..] : i32[128,100,65]
 
-== a sum of a product written out is the same contraction
-$ for g in turned written; do viewfold dump --graph $g --stage=loops product.vf | sed -n '/_1(/,$p' | sed 's/@[a-z]*//'; done | sort | uniq -u
+== a product written out as a broadcast multiplication and a sum is the same contraction
+$ for g in transposed written; do viewfold dump --graph $g --stage=loops product.vf | sed -n '/_1(/,$p' | sed 's/@[a-z]*//'; done | sort | uniq -u
 
-== sums of products in which no operand has an axis of its own keep their rounding
+== sums of products whose operands share all axes are not contractions: their rounding is kept
 $ viewfold dump --graph rowwise --stage=loops product.vf | grep -c fma
 ? 1
 0
 
-== a convolution: padding done before, lanes over channels, turned back
+== a convolution: padding is done first, vector lanes are channels, the result is transposed back
 $ viewfold dump --graph conv --print-after=pack --target 'vector_bytes=64 registers=32' product.vf | grep stored
   [..] = stored [..] : f32[1,1,1,1,1,32,3,3,64]
   [..] = stored [..] : f32[1,32,30,30]
   [..] = stored [..] : f32[1,1,28,28,64]
 
-== a convolution channel by channel: its nine terms are written out, and four rows share what they load
+== a depthwise convolution: its nine terms are unrolled, and four rows share loads
 $ viewfold dump --graph channels --stage=loops --target 'vector_bytes=64 registers=32' product.vf | sed -n '/kernel 1/,$p' > loops
 $ grep '# kernel' loops
 \# kernel 1 nest 0: split a2 4; split a3 16; reorder a0 a1 a2.0 a3.0 a2.1 a3.1; unroll a2.1; vector a3.1; thread a0 a1

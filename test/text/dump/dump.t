@@ -29,11 +29,11 @@ graph @total(%x: f32[4,8]) {
   return %s, %e
 }
 
-== what is printed is read again as the same
+== the printed graph parses back to the same text
 $ viewfold dump --stage=graph pool.vf > a.vf
 $ viewfold dump --stage=graph a.vf | cmp - a.vf
 
-== a value that goes by two names
+== a value with two names
 <<< two.vf
 graph @two(%x: f32[3]) {
   %p = neg %x
@@ -89,7 +89,7 @@ index @pool_0(n=8..64:8, p0: f32[n], p1: f32[n]) {
   store p0[ridx0] = %2
 }
 
-== a kernel can be read again
+== a printed kernel parses back
 $ viewfold dump --stage=index --graph pool pool.vf > a.vf
 $ viewfold dump --stage=graph a.vf | cmp - a.vf
 $ viewfold dump --stage=loops --graph pool pool.vf > b.vf

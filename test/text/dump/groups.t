@@ -1,6 +1,6 @@
-# Loops for targets whose lanes are the work-items of a group (docs/loops.md).
+# Loop nests for targets with work-groups, whose vector lanes are work-items (docs/loops.md).
 
-== elementwise: neighbours side by side, copies a group's width apart; no loads ahead, no stores past caches
+== elementwise: adjacent work-items have adjacent elements, unrolled values are a group's width apart; no prefetch, no non-temporal stores
 $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' 'f32[4096,4096].flip(0)'
 \# kernel 0 nest 0: split a1 256; split a1 64; unroll a1.1; vector a1.2; thread a0 a1.0
 kernel @chain_0(p0: f32[16777216], p1: f32[16777216]) {
@@ -17,7 +17,7 @@ kernel @chain_0(p0: f32[16777216], p1: f32[16777216]) {
   }
 }
 
-== short axes are made one: work-items go on in the next row
+== short axes are coalesced: work-items continue in the next row
 $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' 'f32[64,8,5].flip(1)'
 \# kernel 0 nest 0: split a0 64; vector a0.1; thread a0.0
 kernel @chain_0(p0: f32[2560], p1: f32[2560]) {
@@ -71,7 +71,7 @@ kernel @chain_0(p0: f32[6144], p1: f32[6144]) {
   }
 }
 
-== a product: work-items along rows and columns, operands through locals, a slab of terms at a time
+== a matrix product: work-items along rows and columns, operands in shared-memory K blocks
 <<< product.vf
 graph @product(%a: f32[64,48], %b: f32[48,32]) {
   %y = matmul %a, %b
@@ -150,7 +150,7 @@ kernel @product_0(p0: f32[2048], p1: f32[1536], p2: f32[3072]) {
   }
 }
 
-== rows: a group for each; of few terms, several work-items for each of several
+== row sums: a group for each long row; a group for several short rows, with several work-items each
 <<< rows.vf
 graph @rows(%x: f32[9,3000], %y: f32[4096,40]) {
   %a = sum %x axes=[1]
@@ -168,7 +168,7 @@ $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 reg
     for ridx11 in 0..64 vector {
     for ridx13 in 0..8 vector {
 
-== columns: a work-item for each; several where that is few
+== column sums: a work-item for each; several work-items for each where there are few columns
 <<< columns.vf
 graph @columns(%x: f32[50,100000], %y: f32[900,64]) {
   %a = sum %x axes=[0]
@@ -186,7 +186,7 @@ $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 reg
     for ridx11 in 0..64 vector {
     for ridx16 in 0..32 vector {
 
-== rows that fit in the locals of a group stay there; longer ones are read again
+== rows that fit in the locals of a group stay there; longer ones are read a second time
 <<< softmax.vf
 graph @softmax(%x: f32[600,1024], %y: f32[600,8192]) {
   %a = softmax %x axis=1
@@ -205,7 +205,7 @@ kernel @softmax_1(p0: f32[4915200], p1: f32[4915200]) {
     local l2: f32[2] over ridx11
     local l3: f32[1] over ridx11
 
-== moves: several digits are lanes, together no more than the target has
+== moves: several levels can be work-items, together at most as many as the target has
 <<< square.moves
 kernel 0 nest 0: split a0 8; split a1 8; reorder a0.0 a1.0 a0.1 a1.1; vector a0.1 a1.1; thread a0.0 a1.0
 >>>
@@ -219,7 +219,7 @@ $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 reg
 ! viewfold dump: schedule:1: kernel 0 nest 0: `split a0 16; split a1 8; reorder a0.0 a1.0 a0.1 a1.1; vector a0.1 a1.1; thread a0.0 a1.0`: these are more work-items than the target has lanes; moves are split AXIS STEP, tile AXIS STEP AXIS STEP, reorder DIGIT..., thread, unroll and vector DIGIT..., of axes a0 to a1
 ? 2
 
-== a large one: eight by eight sums for each work-item, four side by side; slabs are taken a round ahead
+== a large product: eight by eight sums for each work-item, in fours that touch; K blocks are loaded one iteration ahead
 <<< large.vf
 graph @large(%a: f32[4096,4096], %b: f32[4096,4096]) {
   %y = matmul %a, %b
@@ -253,7 +253,7 @@ $ viewfold dump --stage=loops --target 'lanes=256 local=32768 vector_bytes=16 re
                   %34 = load l0[(%11+ridx15+%30+(ridx18*132)+%15+%31)] : f32
                   %35 = load l1[(%12+%13+ridx16+%30+(ridx18*132)+%16+%31)] : f32
 
-== terms that lie along both operands: tiles, unless these are few and have much to add
+== operands that are both contiguous along the terms: tiles, unless there are few of them with many terms each
 $ for s in 512,1024 128,1024; do printf 'graph @m(%%a: f32[%s], %%b: f32[%s]) {\n  %%t = permute %%b order=[1,0]\n  %%y = matmul %%a, %%t\n  return %%y\n}\n' $s $s >along.vf
 > viewfold dump --stage=loops --target 'lanes=256 local=32768' along.vf | grep '^#'; done
 \# kernel 0 nest 0: split a0 32; split a0 16; split a1 32; split a1 16; reorder a0.0 a1.0 a0.1 a1.1 a0.2 a1.2; unroll a0.1 a1.1; vector a0.2 a1.2; thread a0.0 a1.0
@@ -261,7 +261,7 @@ $ for s in 512,1024 128,1024; do printf 'graph @m(%%a: f32[%s], %%b: f32[%s]) {\
 \# kernel 0 nest 1: split a0 256; vector a0.1
 \# kernel 0 nest 2: split a0 16; vector a0.1
 
-== sizes that are not known: work-items for a quarter of what is left, until nothing can be
+== symbolic sizes: remainders are computed by a quarter of the work-items, then a quarter of these, until none can remain
 <<< rest.vf
 graph @q(%x: f32[n=1..100,8], %y: f32[n,8]) {
   %z = add %x, %y
@@ -278,7 +278,7 @@ $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 reg
       for ridx13 in 0..((n*2)+((n//2)*-4)) {
         for ridx15 in 0..4 vector {
 
-== long rows: one for each group, kept in a local where that has room for one and read again where not
+== long rows: one for each group, kept in a local that has room for it, else read a second time
 <<< long.vf
 graph @long(%x: f32[40,5000]) {
   %y = softmax %x axis=1
@@ -297,7 +297,7 @@ $ viewfold dump --stage=loops --target 'lanes=256 local=8192' long.vf | grep -e 
     local l0: f32[1] over ridx5
     local l1: f32[1] over ridx5
 
-== rows of vectors: blocks of many rows, whole rows, or rows that are read again, as locals have room
+== rows with vector lanes: blocks of many rows, whole rows, or rows read twice, depending on the room for locals
 <<< tall.vf
 graph @tall(%x: f64[640,1200]) {
   %y = softmax %x axis=1

@@ -1,42 +1,42 @@
-# What is left of divisions and masks in loops: `//`, `%` and ` if ` of their listings. test/property/prop_loops.c counts
-# for many chains and checks every element; here are the edges.
+# Which divisions and masks remain in loop nests: `//`, `%` and ` if ` in their listings.
+# test/property/prop_loops.c counts them for many chains and checks every element; these are the edge cases.
 
-== a reshape after a permute: the loops are the digits of both sides
+== a reshape after a permute: the loops are the common factors of both shapes
 $ viewfold dump --stage=loops 'f32[2,8,3,5].reshape(2,2,2,2,3,5).permute(0,1,4,2,5,3).reshape(2,2,6,10)' | grep -e '//' -e ' % ' -e ' if '
 ? 1
 
-== divisors that do not divide their axis: a main part and a rest
+== divisors that do not divide their axis: a main loop and a remainder
 $ viewfold dump --stage=loops 'f32[10,7].permute(1,0).reshape(70).shrink((3,68))' | grep -e '//' -e ' if '
 ? 1
 
-== padding is filled, and its inside tests nothing
+== padding is filled by stores of its own, and the interior tests nothing
 $ viewfold dump --stage=loops 'f32[5,6].pad((1,2),(3,0))' | grep -e ' if '
 ? 1
 $ viewfold dump --print-after=crop 'f32[5,6].pad((1,2),(3,0))' | grep -c 'store .* = f32(0.0)'
 3
 
-== a wrap is two pieces
+== a wrap is two sub-domains
 $ viewfold dump --stage=loops 'f32[9].pad((0,4),mode=wrap)' | grep -e '//' -e ' if '
 ? 1
 $ viewfold dump --print-after=peel 'f32[9].pad((0,4),mode=wrap)' | grep -c store
 2
 
-== another innermost axis where along the last one borders lie at quotients of positions
+== another axis is innermost where the breakpoints of the last one lie at quotients of indices
 $ viewfold dump --stage=loops 'f32[6,6].pad((2,2),(2,2)).reshape(4,25).permute(1,0)' | grep -e '//' -e ' if '
 ? 1
 
-== after which passes
+== after crop: three sub-domains; after refine: two levels
 $ viewfold dump --print-after=crop 'f32[4].pad((1,1))' | grep -c 'store'
 3
 $ viewfold dump --print-after=refine 'f32[2,3].permute(1,0).reshape(6)' | grep -o 'in 0.*'
 in 0..3
 in 0..2
 
-== sizes that are variables refine and peel like numbers
+== symbolic sizes are refined and peeled like numbers
 $ viewfold dump --stage=loops 'f32[n=4..64:4,3].permute(1,0).reshape(n*3).pad((1,1))' | grep -e ' if ' -e 'load.*//' -e 'load.*%n'
 ? 1
 
-== every element, also of sizes that turn up at run time
+== every element, also for sizes known at run time only
 <<< seen.vf
 graph @seen(%x: f32[n=1..9,3]) {
   %a = pad %x pads=[[2,1],[1,0]]
@@ -66,13 +66,13 @@ graph @wrapped(%x: f32[6,5]) {
 $ viewfold run wrapped.vf --in 'x=[[1,2,3,4,5],[6,7,8,9,10],[11,12,13,14,15],[16,17,18,19,20],[21,22,23,24,25],[26,27,28,29,30]]' --check | grep check
 check f: 210 elements, bit-equal
 
-== pieces as text are read back as they are
+== a kernel of several sub-domains parses back to the same text
 $ viewfold dump --print-after=peel 'f32[4,6].pad((0,0),(0,4)).reshape(40).shrink((0,36)).reshape(4,9)' | grep -v '^#' > pieces.vf
 $ grep -c store pieces.vf
 3
 $ viewfold dump --stage=graph pieces.vf | cmp - pieces.vf
 
-== short rows that a mask has cut are one run, under masks that are constants
+== short masked rows are coalesced where the target has masks, which are constants
 <<< moved.vf
 graph @moved(%x: f32[40,56]) {
   %p = pad %x pads=[[0,0],[1,0]]
@@ -87,7 +87,7 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 masks=0' mo
 ? 1
 0
 
-== of a large output that little is read for, a quarter stays in the caches
+== a quarter of a large output of small inputs stays in the caches, the rest is stored non-temporally
 $ viewfold dump --stage=loops --target 'l1=1024 l2=2048 l3=8192' 'f32[64,64].flip(0)' | grep -o 'stream.*' | sort -u
 stream
 $ viewfold dump --stage=loops --target 'l1=1024 l2=2048 l3=65536' 'f32[1,4096].expand(7,4096)' > most.vf

@@ -1,4 +1,4 @@
-# Products of f16 and bf16 for targets whose work-items add up terms by matrix instructions (docs/opencl.md).
+# Products of f16 and bf16 on targets with matrix instructions for groups of work-items (docs/opencl.md).
 <<< f16.vf
 graph @m(%a: f16[16,128], %b: f16[128,8]) {
   %y = matmul %a, %b
@@ -6,13 +6,14 @@ graph @m(%a: f16[16,128], %b: f16[128,8]) {
 }
 >>>
 <<< many.sh
-# many.sh ROWS TERMS COLUMNS DTYPE TARGET: how many matrix instructions a work-item has, in groups of how many
+# many.sh ROWS TERMS COLUMNS DTYPE TARGET: prints how many matrix instructions each work-item has, and the
+# size of a group
 printf 'graph @m(%%a: %s[%s,%s], %%b: %s[%s,%s]) {\n  %%y = matmul %%a, %%b\n  return %%y\n}\n' $4 $1 $2 $4 $2 $3 >m.vf
 viewfold dump --stage=opencl --target "together=32 fma=1 local=32768 $5" m.vf | sed -n '/^kernel/,$p' >m.cl
 echo "$(grep -c 'VF_MATRIX(' m.cl) of $(sed -n 's/.*reqd_work_group_size(\([0-9]*\).*/\1/p' m.cl)"
 >>>
 
-== as loops: slabs of 32 terms, in locals as they lie in memory; the sum of each begins with zero
+== as loops: K blocks of 32 terms, in locals in the order of memory; the sum of each block begins with zero
 $ viewfold dump --stage=loops --target 'lanes=32 local=32768 together=32 matrix=16 fma=1 vector_bytes=16 registers=32' f16.vf
 \# kernel 0 nest 0: split a0 16; split a0 8; split a1 8; split a1 2; reorder a0.0 a1.0 a0.1 a0.2 a1.1 a1.2; unroll a0.1 a1.2; vector a0.2 a1.1; thread a0.0 a1.0
 kernel @m_0(p0: f16[128], p1: f16[1024], p2: f16[2048]) {
@@ -76,7 +77,7 @@ kernel @m_0(p0: f16[128], p1: f16[1024], p2: f16[2048]) {
   }
 }
 
-== a work-item's registers, of two rows and of one column
+== the registers of a work-item: operands of two rows and of one column
 $ viewfold dump --stage=opencl --target 'lanes=32 local=32768 together=32 matrix=16 fma=1 vector_bytes=16 registers=32' f16.vf | sed -n '/^kernel/,$p' | sed 's/_[0-9a-f]*(global/(global/'
 kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_cast_fma_add_f16(global ushort *restrict b0, long o0, global const ushort *restrict b1, long o1, global const ushort *restrict b2, long o2, global int *status, long count, long grain) {
   local ushort l0[640] __attribute__((aligned(16)));
@@ -170,7 +171,7 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_cast_fma_add_f16(
   }
 }
 
-== tiles as large as there is work for
+== tiles are as large as the amount of work allows
 $ for s in '4096 4096 4096' '1024 1024 1024' '256 256 64' '100 128 40' '33 500 11'; do sh many.sh $s bf16 'lanes=256 matrix=16'; done
 64 of 256
 8 of 256
@@ -178,7 +179,7 @@ $ for s in '4096 4096 4096' '1024 1024 1024' '256 256 64' '100 128 40' '33 500 1
 8 of 128
 2 of 64
 
-== half as wide where registers hold more than sums, or slabs are not whole; terms that lie along both operands
+== half as wide where registers hold more than sums, or the last K block is not whole; terms contiguous along both operands
 $ for op in 'add %p, %c' 'max %p, 0.0'; do printf 'graph @m(%%a: bf16[4096,512], %%b: bf16[512,4096], %%c: bf16[4096,4096]) {\n  %%p = matmul %%a, %%b\n  %%y = %s\n  return %%y\n}\n' "$op" >m.vf
 > viewfold dump --stage=opencl --target 'together=32 fma=1 local=32768 lanes=256 matrix=16' m.vf | grep -c '^ .*VF_MATRIX(bf16'; done
 > sh many.sh 4096 500 4096 bf16 'lanes=256 matrix=16'
@@ -189,7 +190,7 @@ $ for op in 'add %p, %c' 'max %p, 0.0'; do printf 'graph @m(%%a: bf16[4096,512],
 32 of 256
 8
 
-== not by these: few rows, columns or terms, other dtypes, work-items that are too few, targets that have none
+== not used for few rows, columns or terms, other dtypes, too few work-items, or targets without the instructions
 $ sh many.sh 15 128 64 bf16 'lanes=256 matrix=16' && sh many.sh 64 128 7 bf16 'lanes=256 matrix=16'
 > sh many.sh 64 127 64 bf16 'lanes=256 matrix=16' && sh many.sh 64 128 64 f32 'lanes=256 matrix=16'
 > sh many.sh 64 128 64 bf16 'lanes=16 matrix=16' && sh many.sh 64 128 64 bf16 'lanes=256 matrix=0'
@@ -200,7 +201,7 @@ $ sh many.sh 15 128 64 bf16 'lanes=256 matrix=16' && sh many.sh 64 128 7 bf16 'l
 0 of 16
 0 of 256
 
-== the instruction where there is PTX, else what does the same
+== the instruction where there is PTX, else its emulation
 $ for f in +ptx ''; do viewfold dump --stage=opencl --target "lanes=32 local=32768 together=32 matrix=16 fma=1 features=$f" f16.vf |
 > grep -c '#define VF_PTX'; done; true
 1

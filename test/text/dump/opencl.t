@@ -1,4 +1,5 @@
-# OpenCL C: kernels as a device of CPU type gets them, whose vectors are vectors, and with lanes that are work-items.
+# OpenCL C: kernels for a device of CPU type, with vector types, and kernels whose vector lanes are
+# work-items.
 <<< flip.vf
 graph @flip(%x: f32[24], %c: bool[24]) {
   %f = flip %x axes=[0]
@@ -25,7 +26,7 @@ graph @moves(%x: f16[300], %i: u8[10], %d: f64[24,40]) {
 }
 >>>
 
-== vectors
+== vector types
 $ viewfold dump --stage=opencl --target 'vector_bytes=64 registers=32 l1=32768 l2=1048576 l3=33554432' flip.vf |
 > sed -n '/^kernel/,$p' | sed 's/_[0-9a-f]*(global/(global/'
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void vf_max_where_f32(global float *restrict b0, long o0, global const float *restrict b1, long o1, global const uchar *restrict b2, long o2, global int *status, long count, long grain) {
@@ -49,7 +50,7 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void vf_max_where_f32(glob
   }
 }
 
-== lanes
+== work-items
 $ viewfold dump --stage=opencl --target 'lanes=32 local=32768' rows.vf | sed -n '/^kernel/,$p' |
 > sed 's/_[0-9a-f]*(global/(global/'
 kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_add_i32(global int *restrict b0, long o0, global const int *restrict b1, long o1, global int *status, long count, long grain) {
@@ -79,19 +80,19 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_add_i32(global in
   }
 }
 
-== in place where each work-item stores what it loads; beside a store of some, the others load as well
+== in place where each work-item stores to where it loads; not where only some store while the others load as well
 $ for n in 8 5; do printf 'graph @p(%%x: f32[%s]) {\n  %%y = add %%x, 1.0\n  return %%y\n}\n' $n >p.vf
 >   viewfold dump --stage=opencl --target 'lanes=4 local=4096' p.vf | grep -o 'float \*restrict b0\|float \*b0'; done
 float *b0
 float *restrict b0
 
-== a compiler takes all of it, the prelude with it
+== a compiler accepts all of it, with the prelude
 @needs clang-19 -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only /dev/null
 $ for f in flip rows moves; do for t in lanes=0 'lanes=64 local=32768' 'soft_f64=1 soft_division=1'; do
 > viewfold dump --stage=opencl --target "$t" $f.vf > $f.cl
 > clang-19 -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only -Wno-unused-function -Werror $f.cl; done; done
 
-== what is read by the work-item alone that stored it is a variable
+== a local that each work-item reads only where it stored itself is private
 <<< softmax.vf
 graph @softmax(%x: i32[64,64]) {
   %f = cast %x dtype=f32
@@ -134,7 +135,7 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_cast_add_div_f32(
   }
 }
 
-== a kernel without buffers: the word for its status comes first
+== a kernel without buffers: the status argument comes first
 <<< nothing.vf
 graph @nothing(%x: f64[n=1..4,0]) {
   %y = neg %x
@@ -144,7 +145,7 @@ graph @nothing(%x: f64[n=1..4,0]) {
 $ viewfold dump --stage=opencl --target 'lanes=64 local=32768' nothing.vf | sed -n 's/.*copy_none_[0-9a-f]*//p'
 (global int *status, long count, long grain) {
 
-== work-items wait before they hand each other something else, whether a loop between has rounds or not
+== barriers separate two uses of shared memory, whether or not a loop between them has iterations
 <<< least.vf
 graph @least(%x: f64[m=2..4:2]) {
   %e = exp2 %x
@@ -164,7 +165,7 @@ barrier(CLK_LOCAL_MEM_FENCE);
 local long *= (local long *)exchange0;
 barrier(CLK_LOCAL_MEM_FENCE);
 
-== as many arrays as can be passed to a kernel: what is summed up before is stored
+== a limit on kernel arguments: partial sums are stored by earlier kernels
 $ { echo 'graph @sum('; for i in $(seq 0 70); do echo "%x$i: f32[5]$([ $i = 70 ] || echo ,)"; done
 >   echo ') {'; echo '%s0 = neg %x0'
 >   for i in $(seq 1 70); do echo "%s$i = add %s$((i - 1)), %x$i"; done
@@ -184,7 +185,7 @@ $ for most in 0 1024 512; do
 63 arguments of 8 bytes
 35 arguments of 8 bytes
 
-== a target without doubles and without correctly rounded division computes both with integers
+== a target without doubles and without correctly rounded division emulates both with integers
 <<< soft.vf
 graph @soft(%x: f32[64], %y: f32[64], %z: f64[64]) {
   %a = div %x, %y
@@ -210,7 +211,7 @@ vf_div_float vf_div_soft vf_mul_soft vf_soft_from_float vf_sqrt_float
 vf_div_float8 vf_div_soft8 vf_mul_soft8 vf_soft8_from_float8 vf_sqrt_float8
 0
 
-== without correctly rounded division of f32, f64 divides as it does
+== where only f32 division is not correctly rounded, f64 uses the device's division
 <<< both.vf
 graph @both(%x: f32[64], %y: f64[64]) {
   %a = div %x, 3.0
@@ -225,7 +226,7 @@ $ viewfold dump --stage=opencl --target 'lanes=64 local=32768 soft_division=1' b
 = v / v;
 = vf_div_float(v, C);
 
-== a compiler that knows no doubles takes functions of f32 which compute in them elsewhere
+== a compiler without doubles accepts f32 functions that use doubles on other targets
 @needs clang-19 -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -Xclang -cl-ext=-cl_khr_fp64 -fsyntax-only /dev/null
 <<< wide.vf
 graph @wide(%x: f32[64], %y: f16[64]) {

@@ -1,6 +1,6 @@
-# Steps of control flow: what stands in what, where each value lies, and why.
+# Steps of control flow: their nesting, where each value lies, and why.
 
-== a choice in a scan
+== a cond in a scan
 <<< main.vf
 graph @keep(%t: f32[4], %x: f32[4]) {
   %a = mul %t, 0.5
@@ -110,7 +110,7 @@ kernel 0 -> temporary 0 f32[4]
 kernel 5 -> %out f32[4]
   why     a kernel of its own, because it is a result
 
-== a while loop whose state moves along
+== a while loop that shifts its state
 <<< fibonacci.vf
 graph @below(%a: i32[], %b: i32[], %top: i32[]) {
   %c = lt %b, %top

@@ -1,4 +1,4 @@
-# A variance over many elements is summed block by block, and each element is fetched once.
+# A variance over many elements is summed block by block, and each element is loaded once.
 <<< var.vf
 graph @var(%x: f32[32,64,56,56]) {
   %m = mean %x axes=[0,2,3]
@@ -7,13 +7,13 @@ graph @var(%x: f32[32,64,56,56]) {
 }
 >>>
 
-== one kernel reads the elements, in rounds of one block
+== one kernel reads the elements, a block in each iteration
 $ viewfold dump --stage=kernels var.vf | grep -e '%x' -B2
 kernel 0 -> [..]
   fuses   sum div reshape expand sub fma sum stored fma sum stored
   reads   %x f32[32,64,56,56], in 3 places
 
-== what needs nothing but the mean of the block is summed in one loop
+== the sums that need only the mean of the block share one loop
 $ viewfold dump --stage=loops --target 'vector_bytes=64' var.vf | grep -e vector -e 'sub.*f32' -e 'fma' | head -5
     %[..] = for [..] in 0..16 vector with %[..] = f32(0.0) {
     %[..] = for [..] in 0..16 vector with %[..] = f32(0.0), %[..] = f32(0.0) {
@@ -21,7 +21,7 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64' var.vf | grep -e vector
             %[..] = fma %[..], %[..], %[..] : f32
             %[..] = fma %[..], f32(1.0), %[..] : f32
 
-== the last round of short rows does some again, so that it has as many as the others
+== the last iteration over short rows overlaps the previous one, so that all have the same trip count
 <<< norm.vf
 graph @norm(%x: f32[4097,17]) {
   %y = layer_norm %x axis=-1

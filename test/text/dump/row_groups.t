@@ -1,4 +1,4 @@
-# Slabs: kernels that walk the same rows, in one loop over these, with what they hand on in locals.
+# Fused row groups: kernels over the same rows, fused into one loop over rows, which pass values in locals.
 
 <<< softmax.vf
 graph @softmax(%x: f32[64,1024]) {
@@ -25,7 +25,7 @@ graph @causal(%q: f32[2,256,32], %k: f32[2,256,32], %v: f32[2,256,32]) {
   return %y
 }
 >>>
-<<< turned.vf
+<<< products.vf
 graph @ffn(%h: f32[4,64,32], %w: f32[256,32], %b: f32[256], %v: f32[32,256]) {
   %wt = permute %w order=[1,0]
   %p = matmul %h, %wt
@@ -64,7 +64,7 @@ graph @products(%x: f32[128,784], %a: f32[784,512], %b: f32[512,256]) {
 }
 >>>
 
-== softmax: the exponentials of a row are computed once, and read from a local
+== softmax: the exponentials of a row are computed once, stored in a local and read from there
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' softmax.vf | grep -e ' local' -e ' store' -e 'load l' -e ' thread'
 \# kernel 0 nest 0: thread a0
   for [..] in 0..64 thread {
@@ -80,7 +80,7 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' softmax.vf
         %[..] = load l1[..] : f32
         store p0[..] = [..]
 
-== why they share a loop, and what a result in between becomes
+== explain says why kernels are fused, and that an intermediate result is in a local and in memory
 $ viewfold explain --no-run softmax.vf | grep -e ^graph -e ^kernel -e slab
 graph @softmax: 1 kernel, 0 temporaries
 kernel 0 -> %y f32[64,1024]
@@ -90,7 +90,7 @@ graph @norm: 1 kernel, 0 temporaries
 kernel 0 -> %m f32[40,1], %v f32[40,1]
   slab    in one loop, 2 rows a round, since 8 bytes of what they hand on stay in a cache: div in a local and in memory, div
 
-== why they do not
+== explain says why kernels are not fused
 $ viewfold explain --no-run apart.vf | grep -e '^graph' -e apart
 graph @columns: 2 kernels, 0 temporaries
   apart   it reads what an earlier kernel computes, but not at the positions where that is computed
@@ -101,7 +101,7 @@ graph @products: 4 kernels, 2 temporaries
   apart   a contraction uses what it reads again for more rows than fit in a cache
   apart   a contraction uses what it reads again for more rows than fit in a cache
 
-== the rows of causal attention end where no row of a round looks further; the rest of the values is taken times 0
+== loops over the keys of causal attention end at the last key that a row of the iteration attends to; masked weights within are 0
 $ viewfold explain --no-run causal.vf | grep -c slab
 1
 $ viewfold dump --print-after=fold causal.vf | grep -e 'range.*0..(.*ridx0'
@@ -112,8 +112,8 @@ $ viewfold dump --print-after=fold causal.vf | grep -e 'range.*0..(.*ridx0'
   range ridx[..] in 0..[..]ridx0[..]
   range ridx[..] in 0..[..]ridx0[..]
 
-== rows of products lie side by side in locals, and weights are read as they lie
-$ viewfold dump --stage=index --graph ffn turned.vf
+== in locals the rows of products are contiguous (transposed), and weights are read in their own layout
+$ viewfold dump --stage=index --graph ffn products.vf
 index @ffn_0(p1: f32[8192], p3: f32[8192], p2: f32[256], p4: f32[8192], p0: f32[8192]) {
   range ridx0 in 0..4
   local l0: f32[2048] over ridx0
@@ -151,7 +151,7 @@ index @ffn_0(p1: f32[8192], p3: f32[8192], p2: f32[256], p4: f32[8192], p0: f32[
 }
 
 == with many more rows than columns the weights are copied instead
-$ viewfold dump --stage=kernels --graph many turned.vf | grep -e '^kernel'
+$ viewfold dump --stage=kernels --graph many products.vf | grep -e '^kernel'
 kernel 0 -> temporary 0 f32[1,1,4,32,64]
 kernel 1 -> temporary 1 f32[1,1,1,256,32]
 kernel 2 -> %d f32[64,64,32]

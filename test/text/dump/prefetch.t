@@ -1,4 +1,4 @@
-# Rows that are read again are fetched some rows ahead.
+# Rows that are read a second time are prefetched some rows ahead.
 <<< rows.vf
 graph @rows(%x: f32[64,1024]) {
   %y = softmax %x axis=-1
@@ -24,7 +24,7 @@ graph @sweep(%x: f32[8388608], %b: f32[1]) {
 }
 >>>
 
-== where a row is read the second time, two rows of 4 KiB ahead, in each of four copies
+== the second read of a row prefetches two rows of 4 KiB ahead, in each of four unrolled vectors
 $ viewfold dump --stage=loops rows.vf > loops
 $ grep -o 'load p1.* ahead.*' loops
 load p1[[..]] ahead 2048 : f32
@@ -36,7 +36,7 @@ $ viewfold run make.vf --out x=x.npy > made
 $ viewfold run --check rows.vf --in x=x.npy | grep check
 check y: [..], allowed [..]
 
-== where copies of a chain go over memory in one sweep, what comes 8 KiB later
+== a long unrolled elementwise chain that reads memory once, in order, prefetches 8 KiB ahead
 $ viewfold dump --stage=loops --target 'registers=32' sweep.vf | grep -o 'load p[12].*'
 load p1[0] : f32
 load p2[[..]] ahead 2048 : f32
@@ -44,7 +44,7 @@ $ viewfold dump --stage=loops --target 'registers=16' sweep.vf | grep -c ahead
 ? 1
 0
 
-== what rows of a large parameter are summed up from is fetched 2 KiB ahead, past the caches
+== row sums of a large parameter prefetch their operand 2 KiB ahead, non-temporally
 <<< sums.vf
 graph @sums(%x: f32[64,4096], %y: f32[64,4096]) {
   %r = sum %x axes=[1]
@@ -63,7 +63,7 @@ $ viewfold dump --stage=loops --target 'registers=32' sums.vf | grep -c ahead
 ? 1
 0
 
-== nor where rows are so short that the sums go past the caches themselves
+== no non-temporal prefetch where rows are so short that the sums themselves are stored non-temporally
 <<< short.vf
 graph @short(%x: f32[65536,4]) {
   %r = sum %x axes=[1]
@@ -73,7 +73,7 @@ graph @short(%x: f32[65536,4]) {
 $ viewfold dump --stage=loops --target 'registers=32 l3=65536' short.vf | grep -o 'stream.*'
 stream
 
-== not where it is read twice, by one kernel or by one sum; a search fetches for all caches
+== no non-temporal prefetch where a parameter is read twice, by one kernel or by one sum; an argmax prefetches into all caches
 <<< twice.vf
 graph @twice(%x: f32[64,4096]) {
   %m = mean %x axes=[1] keepdims=true
@@ -87,7 +87,7 @@ $ viewfold dump --stage=loops --target 'registers=32 l3=65536' twice.vf | grep -
 ? 1
 0
 
-== a distance is a number of elements
+== the distance of a prefetch is a positive number of elements
 <<< bad.vf
 kernel @k(p0: f32[4], p1: f32[4]) {
   for ridx0 in 0..4 thread {
@@ -100,7 +100,7 @@ $ viewfold dump --stage=graph bad.vf
 ! [..]error: bad load[..]
 ? 2
 
-== what is not fetched ahead does not go past caches, either
+== a load without prefetch cannot be non-temporal
 <<< bad.vf
 kernel @k(p0: f32[4], p1: f32[4]) {
   for ridx0 in 0..4 thread {

@@ -1,6 +1,6 @@
-# Reductions and cumulative operations through views that turn rows, or walk them backwards.
+# Reductions and cumulative operations through views that transpose or reverse rows.
 
-<<< turned.vf
+<<< transposed.vf
 graph @sums(%x: f32[64,48,64]) {
   %p = permute %x order=[0,2,1]
   %y = sum %p axes=[0]
@@ -38,34 +38,34 @@ graph @reverse(%x: f32[4,1000]) {
 }
 >>>
 
-== lanes go along what is read, though what is written lies apart along them
-$ viewfold dump --stage=loops --graph sums --target 'vector_bytes=64 registers=32' turned.vf | grep -o -e 'split.*' -e 'load.*' -e 'store.*'
+== vector lanes are contiguous along the loaded operand, though the results are strided along them
+$ viewfold dump --stage=loops --graph sums --target 'vector_bytes=64 registers=32' transposed.vf | grep -o -e 'split.*' -e 'load.*' -e 'store.*'
 split a0 64; split a0 16; reorder a0.0 a1 a0.1 a0.2; unroll a0.1; vector a0.2; thread a0.0 a1
 load p1[(%0+%2+ridx9+%5+(ridx11*3072))] : f32
 store p0[(ridx5+%1+(ridx9*48))] = %3
 
-== several axes are gone through in the order of memory: one run
-$ viewfold dump --stage=loops --graph all --target 'vector_bytes=64 registers=32' turned.vf | grep load
+== a sum over several axes is done in the order of memory, as one contiguous loop
+$ viewfold dump --stage=loops --graph all --target 'vector_bytes=64 registers=32' transposed.vf | grep load
           %10 = load p1[(ridx3+%4+%7+(ridx6*64))] : f32
 
-== rows of which a cache holds enough are turned where they are read, longer ones by a copy
-$ viewfold dump --stage=kernels --graph short turned.vf | grep stored
+== short columns are read transposed, as the cache holds enough of them; longer ones are copied first
+$ viewfold dump --stage=kernels --graph short transposed.vf | grep stored
 ? 1
-$ viewfold dump --stage=kernels --graph long turned.vf | grep stored
+$ viewfold dump --stage=kernels --graph long transposed.vf | grep stored
   fuses   permute stored
 
-== what is done with a cumulative operation's elements is turned by a copy
-$ viewfold dump --print-after=lower --graph before turned.vf | grep -A1 permute | grep stored
+== a transpose after a cumulative operation is a copy; one before it is not
+$ viewfold dump --print-after=lower --graph before transposed.vf | grep -A1 permute | grep stored
 ? 1
-$ viewfold dump --print-after=lower --graph behind turned.vf | grep -B1 permute | grep -c stored
+$ viewfold dump --print-after=lower --graph behind transposed.vf | grep -B1 permute | grep -c stored
 1
 
-== lines that were read are used up before the lanes of a block go on
-$ viewfold dump --stage=loops --graph before --target 'vector_bytes=64 registers=32' turned.vf | grep -o 'nest 4: .*'
+== cache lines that were loaded are used up before the next elements of a block
+$ viewfold dump --stage=loops --graph before --target 'vector_bytes=64 registers=32' transposed.vf | grep -o 'nest 4: .*'
 nest 4: split a2 16; reorder a1 a2.0 a0 a2.1; vector a2.1
 
-== blocks that begin at the end: lanes begin where blocks do
-$ viewfold dump --stage=loops --graph reverse --target 'vector_bytes=64 registers=32' turned.vf | grep '//'
+== reversed blocks: vectors begin where blocks do
+$ viewfold dump --stage=loops --graph reverse --target 'vector_bytes=64 registers=32' transposed.vf | grep '//'
 ? 1
 
 == every element of rows that are copied

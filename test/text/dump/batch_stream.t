@@ -1,4 +1,5 @@
-# Products of which one element of a batch is needed at a time (passes/batch_stream/batch_stream.c).
+# Batch streaming: products of which only one batch element is needed at a time
+# (passes/batch_stream/batch_stream.c).
 <<< layer.vf
 graph @layer(%x: f32[8,128,384], %w: f32[1152,384], %b: f32[1152]) {
   %wt = permute %w order=[1,0]
@@ -15,7 +16,7 @@ graph @layer(%x: f32[8,128,384], %w: f32[1152,384], %b: f32[1152]) {
   return %y
 }
 
-# its product is wanted as well
+# the product is a result as well
 graph @kept(%x: f32[8,128,384], %w: f32[384,1152]) {
   %p = matmul %x, %w
   %ps = reshape %p shape=[8,128,3,12,32]
@@ -27,7 +28,7 @@ graph @kept(%x: f32[8,128,384], %w: f32[384,1152]) {
   return %y, %p
 }
 
-# a loop over rows serves both products (a slab)
+# a loop over rows computes both products (a fused row group)
 graph @rows(%x: f32[8,128,384], %u: f32[384,1536], %w: f32[1536,384]) {
   %h = matmul %x, %u
   %f = relu %h
@@ -36,7 +37,7 @@ graph @rows(%x: f32[8,128,384], %u: f32[384,1536], %w: f32[1536,384]) {
 }
 >>>
 
-== queries, keys and values are there for one element of the batch at a time
+== queries, keys and values exist for one batch element at a time
 $ viewfold dump --stage=kernels --graph layer --target 'vector_bytes=64 registers=32' layer.vf | grep -e kernel -e scan -e moves
 graph @layer: 4 kernels, 3 temporaries
 kernel 0 -> temporary 0 f32[1,1,18,384,64]
@@ -47,7 +48,7 @@ scan, rounds 8
     kernel 2 -> temporary 2 f32[1,12,1,2,32,64]
     kernel 3 -> moving 1 f32[128,384]
 
-== the function of a part sees one position of the batch, and what is the same for all as it is
+== the scanned function has a slice of batched operands, and the whole of operands without the batch
 $ viewfold dump --print-after=parts --graph layer --target 'vector_bytes=64 registers=32' layer.vf | grep -e '^graph' -e squeeze -e 'scan'
 graph @layer_f0(%a0: f32[128,384], %a1: f32[1152], %a2: f32[1,1,18,384,64]) {
   %0 = unsqueeze %a0 axis=0 : f32[1,128,384]
@@ -55,7 +56,7 @@ graph @layer_f0(%a0: f32[128,384], %a1: f32[1152], %a2: f32[1,1,18,384,64]) {
 graph @layer(%x: f32[8,128,384], %w: f32[1152,384], %b: f32[1152]) {
   %y = scan %x, %b, %9 do=@layer_f0 length=8 carries=0 sliced=1 : f32[8,128,384]
 
-== from how many bytes on is a setting
+== the least size of a streamed product is a setting
 $ viewfold dump --stage=kernels --graph layer --target 'parts=0' layer.vf | grep -c scan
 ? 1
 0
@@ -63,7 +64,7 @@ $ viewfold dump --stage=kernels --graph layer --target 'parts=8388608' layer.vf 
 ? 1
 0
 
-== not where the whole product is wanted, nor where rows are handed on in a loop, nor for groups of work-items
+== not where the whole product is a result, nor for products in one fused row group, nor for targets with work-groups
 $ viewfold dump --stage=kernels --graph kept layer.vf | grep -c scan
 ? 1
 0
@@ -74,6 +75,6 @@ $ viewfold dump --stage=kernels --graph layer --target 'lanes=64 local=32768' la
 ? 1
 0
 
-== the product, of 4.7 MB, is nowhere as a whole
+== no temporary is as large as the product, 4.7 MB
 $ viewfold explain --graph layer --threads 1 layer.vf | sed -n 's/^memory: .* results, \([0-9.]*\) MB between them.*/\1/p' | awk '{ print ($1 < 4) }'
 1
