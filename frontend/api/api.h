@@ -1,10 +1,11 @@
-/* The folder frontend/api. The C API but for values, views and the session.
+/* The folder frontend/api. The C API except for values (frontend/api/value), views (frontend/views) and
+ * tensors (frontend/session).
  *
  *   in      calls of viewfold.h
  *   out     graphs, programs, contexts
- *   holds   no call ends the process; the first error of a graph stays */
+ *   holds   no call ends the process; a graph keeps its first error */
 
-/* What the files behind viewfold.h share. */
+/* Declarations that the files behind viewfold.h share. */
 #ifndef VIEWFOLD_FRONTEND_API_API_H
 #define VIEWFOLD_FRONTEND_API_API_H
 
@@ -18,13 +19,13 @@
 #include "ir/parse/parse.h"
 
 struct vf_context {
-  ir_mem mem; /* the hook below, which counts failures */
+  ir_mem mem; /* calls `allocator`, and counts failures */
   vf_allocator allocator;
   void *allocator_user;
   atomic_uint failures; /* allocations that failed so far */
-  atomic_uint uses;     /* the user, and each graph, program and tensor */
+  atomic_uint uses;     /* references: the user's, and one of each graph, program and tensor */
   rt_context *runtime;
-  fe_watch watch;    /* of every graph */
+  fe_watch watch;    /* observes the rewrites of every graph */
   vf_graph *session; /* NULL until first used */
   fe_lazy lazy;
   fe_customs customs; /* registered operations */
@@ -33,14 +34,14 @@ struct vf_context {
 struct vf_graph {
   vf_context *context;
   ir_graph ir;
-  ir_error error; /* of builders: the first stays */
-  uint32_t epoch; /* values of an earlier one are refused */
+  ir_error error; /* the first failure of a builder */
+  uint32_t epoch; /* values with another epoch are refused */
   bool is_session;
-  uint32_t level,
-      levels; /* of the vmap whose function is being called, 0 outside; all that are around (bit 0: 1) */
-  uint32_t explicit_batch; /* most batch axes of values that no vmap gave them */
-  unsigned recording;      /* functions: nothing may be realised meanwhile */
-  unsigned visits;         /* of functions of custom operations, one in another */
+  uint32_t level, levels;  /* of the innermost vmap being recorded, 0: none; the set of all enclosing levels
+                              (bit 0: level 1) */
+  uint32_t explicit_batch; /* largest batch rank of a value whose axes are not all of vmaps */
+  unsigned recording;      /* functions being recorded; unless 0, no tensor may be realised */
+  unsigned visits;         /* nested calls of functions of custom operations */
   const char *name;        /* names are interned in ir */
   size_t name_length;
   ir_named *inputs, *outputs, *variables; /* in order of declaration */
@@ -50,45 +51,49 @@ struct vf_graph {
 /* context.c */
 void fe_context_retain(vf_context *context);
 void fe_context_release(vf_context *context);
-/* Copy what happened to the caller's record, which may be NULL. */
+/* Copy the error to the caller's record `out`, which may be NULL. Returns the status. */
 vf_status fe_report(vf_error *out, const ir_error *error);
-/* A failure during which allocations failed is one of memory, whatever was made of it. `failures` is from
- * before. */
+/* If allocations have failed since fe_failures() returned `failures`, report the error as VF_ERR_MEMORY: an
+ * error of another kind may only be a consequence. */
 void fe_blame_memory(const vf_context *context, unsigned failures, ir_error *error);
 unsigned fe_failures(const vf_context *context);
-/* Bytes that vf_text_free frees; takes text over. NULL, with error set, when memory is short. */
+/* Move a text into memory that vf_text_free frees; `text` is freed. NULL, with error set, when memory is
+ * short. */
 char *fe_text_out(vf_context *context, ir_text *text, ir_error *error);
 
 /* graph.c */
 vf_graph *fe_graph_make(vf_context *context, const char *name, size_t length,
-                        ir_error *error); /* no reference taken */
+                        ir_error *error); /* takes no reference to the context */
 void fe_graph_free(vf_graph *graph);
 const ir_named *fe_graph_named(const ir_named *list, size_t count, const char *name, size_t length);
 bool fe_graph_add(vf_graph *graph, ir_named **list, size_t *count, size_t *cap, const char *name,
                   size_t length, ir_ref ref);
-/* What compiling the outputs takes. False after failing: a builder's error, no outputs. Free it before adding
- * names. */
+/* The request that compiles the outputs. False after failing: a builder's error, or no outputs. Free the
+ * request before adding names to the graph, whose counts give its size. */
 bool fe_graph_request(vf_graph *graph, fe_request *out, ir_error *error);
 void fe_graph_request_free(vf_graph *graph, fe_request *request);
 
-/* frontend/session/tensor.c: a realised tensor with a copy of elements, NULL: not set yet; where those of a
- * realised one are, until a further tensor is made or realised */
+/* frontend/session/tensor.c. fe_tensor_make: a realised tensor with a copy of the elements, which are unset
+ * where `elements` is NULL. fe_tensor_memory: the elements of a realised tensor; valid until another tensor
+ * is made or realised. */
 vf_tensor *fe_tensor_make(vf_context *context, vf_dtype dtype, int rank, const int64_t *shape,
                           const void *elements, ir_error *error);
 rt_memory *fe_tensor_memory(const vf_tensor *tensor);
 
-/* program.c: vf_program_run with addresses (rt_program_run_placed), all of which are there */
+/* program.c: vf_program_run with addresses on the device (rt_program_run_placed), none of them NULL */
 ir_status fe_program_run_placed(const vf_program *program, const void *const *inputs, void *const *outputs,
                                 const int64_t *variables, ir_error *error);
-/* The part of a result, which begins with its size, that the caller has room for */
+/* Copy a struct of `size` bytes, which begins with its size as a size_t, to a caller who may have been
+ * compiled with an earlier version and has `room` bytes: as many bytes as fit, and `room` as their size.
+ * False where to is NULL or has room for the size alone. */
 bool fe_hand_out(void *to, size_t room, const void *from, size_t size);
 
-/* Note a value's batch: that of vmaps begins behind any other. */
+/* Note the batch rank of a value: the level of a later vmap is larger than the batch rank of any value. */
 void fe_graph_note_batch(vf_graph *graph, ir_ref value);
 
 /* frontend/api/value/builder.c: one call of a builder */
 typedef struct fe_call {
-  vf_graph *graph; /* NULL: there is none to note an error in */
+  vf_graph *graph; /* NULL: no operand has one, and errors cannot be noted */
   ir_graph *ir;
   const char *who;
   unsigned failures;
@@ -97,13 +102,13 @@ typedef struct fe_call {
 /* Find the graph of the operands and check them. False: return fe_end(call, 0). */
 bool fe_begin(fe_call *call, const char *who, const vf_value *operands, size_t count);
 bool fe_begin_in(fe_call *call, const char *who, vf_graph *graph);       /* an operation without operands */
-bool fe_operands(fe_call *call, const vf_value *operands, size_t count); /* further ones */
-/* The same of one other value: `what` and number, such as "result" and 1, name it in messages. */
+bool fe_operands(fe_call *call, const vf_value *operands, size_t count); /* check further operands */
+/* Check one other value; `what` and number, such as "result" and 1, name it in messages. */
 bool fe_is_value(fe_call *call, const char *what, size_t number, vf_value value);
 bool fe_refuse(fe_call *call, const char *format, ...) IR_PRINTF(2, 3); /* always false */
 vf_value fe_end(fe_call *call, ir_ref made);
-/* Of a TUPLE, or one value: as many results as there is room for, error values in the rest of the room.
- * Returns how many there are, -1 after failing. */
+/* End a call that made a TUPLE, or one value. results[0..room) receives its results; entries without a result
+ * are error values. Returns the number of results, -1 after failing. */
 int fe_end_all(fe_call *call, ir_ref made, int room, vf_value *results);
 
 enum { FE_LIST_MAX = 2 * IR_MAX_RANK };
@@ -111,15 +116,15 @@ enum { FE_LIST_MAX = 2 * IR_MAX_RANK };
 bool fe_list(fe_call *call, const char *what, int count, const int64_t *list, ir_ref out[FE_LIST_MAX]);
 /* A list of sizes: expressions of variables and integers. */
 bool fe_list_sized(fe_call *call, const char *what, int count, const vf_value *list, ir_ref out[FE_LIST_MAX]);
-ir_ref fe_as_size(ir_graph *g, ir_ref value); /* 0 when it is none, or memory is short */
+ir_ref fe_as_size(ir_graph *g, ir_ref value); /* 0 when value is no size, or memory is short */
 
 /* Why a BUFFER without elements cannot be read. */
 #define FE_ESCAPED                                                                                           \
   "an argument of a function is used outside of that function (of a scan, a cond, a loop, a checkpoint), "   \
   "where it has no value; take what the function returns"
 
-/* frontend/api/value/size.c: arithmetic on sizes. True when the operation is one: *made is its result, or 0
- * after failing. */
+/* frontend/api/value/size.c: arithmetic on sizes. True when this is an operation on sizes: *made is its
+ * result, or 0 after failing. */
 bool fe_size_unary(ir_graph *g, ir_op op, ir_ref x, ir_ref *made);
 bool fe_size_binary(ir_graph *g, ir_op op, ir_ref a, ir_ref b, ir_ref *made);
 

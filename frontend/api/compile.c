@@ -11,15 +11,15 @@
 
 /* the key */
 
-/* The request's inputs and then the other INPUTs, as parameters: their order and all their types are in the
- * text. */
+/* List the request's inputs and then the other INPUT nodes as parameters, so that the text of the graph has
+ * their order and all their types. */
 static bool list_params(const fe_request *r, ir_named **list, size_t *n, size_t *cap) {
   const ir_graph *g = r->graph;
   ir_ref *nodes = NULL;
   size_t count = 0, node_cap = 0, place;
   bool good = ir_reachable(g, &r->results, 1, &nodes, &count, &node_cap) == IR_OK;
   uint8_t *listed =
-      good ? ir_alloc(g->mem, count) : NULL; /* by place in `nodes`: among the request's inputs */
+      good ? ir_alloc(g->mem, count) : NULL; /* indexed as `nodes`: is it among the request's inputs? */
   good = listed != NULL;
   if (good) memset(listed, 0, count);
   for (size_t i = 0; i < r->input_count && good; i++)
@@ -127,7 +127,7 @@ static ir_status build_program(rt_context *context, const fe_request *r, const i
   else if (tuned.context) options.shaping = &tuned.shaping;
   options.timer = rt_context_timer(context);
   ir_timer_lap(options.timer, &start, "copy", -1, NULL);
-  /* an analysis that runs out of memory notes it and answers "unknown": what comes of that is not kept */
+  /* an analysis that runs out of memory sets the error and answers "unknown"; the program is then dropped */
   if (!error->status && pass_pipeline(&copy.graph, copy.request.results, &options, &plan, error) == IR_OK &&
       !error->status && fe_schedule_check(&schedule, error) == IR_OK)
     rt_program_build(context, r->name, &copy.graph, &plan, key->data, key->len, program, error);
@@ -151,7 +151,7 @@ static void build_here(void *user) {
   build_program(b->context, b->request, b->key, b->program, b->error);
 }
 
-/* What is tuned is part of the key of what may use it. */
+/* A program that may use tuned kernels has their stamp in its key. */
 static void put_stamp(rt_context *context, const fe_request *r, ir_text *key) {
   uint64_t stamp = r->schedule ? 0 : rt_tuned_stamp(context);
   if (stamp) ir_textf(key, "tuned %016llx\n", (unsigned long long)stamp);
@@ -164,7 +164,7 @@ ir_status fe_compile(rt_context *context, const fe_request *r, rt_program **prog
   if (error->status) return error->status;
   int64_t start = ir_timer_start(rt_context_timer(context));
   ir_text_init(&key, r->graph->mem);
-  r->graph->error = error; /* a failure here is none of recording */
+  r->graph->error = error; /* a failure to compile is no error of recording */
   if (!r->shaping) fe_request_text(r, &key), put_stamp(context, r, &key);
   ir_timer_lap(rt_context_timer(context), &start, "print", -1, NULL);
   if (key.failed) ir_fail(error, IR_ERR_MEMORY, "out of memory printing graph @%.60s", r->name);
@@ -172,7 +172,7 @@ ir_status fe_compile(rt_context *context, const fe_request *r, rt_program **prog
   ir_timer_lap(rt_context_timer(context), &start, "find", -1, NULL);
   if (!error->status && !*program)
     rt_stack_run(build_here, &(building){context, r, &key, program, error}, error);
-  if (error->status) { /* noted on the way to a program */
+  if (error->status) { /* it may have been set although there is a program */
     rt_program_release(*program);
     *program = NULL;
   }

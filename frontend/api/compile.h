@@ -1,5 +1,5 @@
-/* From a recorded graph to a program, through the caches: the one way in for the C API, lazy tensors and the
- * command. */
+/* From a recorded graph to a program, through the caches. The C API, lazy tensors and the command all compile
+ * through fe_compile. */
 #ifndef VIEWFOLD_FRONTEND_API_COMPILE_H
 #define VIEWFOLD_FRONTEND_API_COMPILE_H
 
@@ -9,26 +9,26 @@
 typedef struct fe_request {
   ir_graph *graph;
   ir_ref results;       /* TUPLE of tensors */
-  const ir_ref *inputs; /* leaves in the order in which a run supplies them; others follow in node order */
+  const ir_ref *inputs; /* leaves in the order of a run's arguments; other INPUTs follow in node order */
   size_t input_count;
-  const ir_ref
-      *vars; /* variables that the caller declares; the program lists those that it uses, with their names */
+  const ir_ref *vars; /* variables that the caller declares; the program lists by name those that it uses */
   size_t var_count;
   const char *name;            /* for messages; not part of the key */
-  const ir_observer *observer; /* of rewrites while compiling, or NULL: sizes were recorded without */
-  const char *schedule;  /* how loops are shaped (frontend/text/loop_schedule.h), or NULL; part of the key */
-  pass_shaping *shaping; /* or this shapes them, and the program is not kept; or NULL */
+  const ir_observer *observer; /* sees the rewrites of compiling, not those of recording; or NULL */
+  const char *schedule;        /* moves of loops (frontend/text/loop_schedule.h), or NULL; part of the key */
+  pass_shaping *shaping;       /* chooses the moves instead; the program is not cached; or NULL */
 } fe_request;
 
-/* Find the program in memory, then on disk; else run the passes, generate code and store both. The look-up
- * prints the graph and touches nothing else. Without a schedule, kernels have the moves that tuning found for
- * them, where it did. */
+/* Find the program in memory, then on disk; else run the passes, generate code, and store the program in
+ * both. The look-up prints the graph and changes nothing. Without a schedule, a kernel that has been tuned
+ * has the moves that tuning found. */
 ir_status fe_compile(rt_context *context, const fe_request *request, rt_program **program, ir_error *error);
 
 /* The canonical text that identifies the request. */
 void fe_request_text(const fe_request *request, ir_text *out);
 
-/* A request on a graph of its own, which passes may add to. The copied request refers to the fe_copy. */
+/* A request on a copy of its graph, to which passes may add nodes. The request refers to this struct, which
+ * must not move. */
 typedef struct fe_copy {
   ir_graph graph;
   fe_request request;

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A number of decimal digits in this range; false where there is none. */
+/* Read a variable of the environment as a decimal number from least to most. False where it is unset or
+ * empty, or after failing. */
 static bool read_number(const char *name, int64_t least, int64_t most, int64_t *out, ir_error *error) {
   const char *text = getenv(name);
   char *end;

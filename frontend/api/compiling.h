@@ -1,4 +1,4 @@
-/* Where and how code is made, as the environment says. */
+/* Settings of code generation from the environment: in which process, and within what limits. */
 #ifndef VIEWFOLD_FRONTEND_API_COMPILING_H
 #define VIEWFOLD_FRONTEND_API_COMPILING_H
 
@@ -10,8 +10,8 @@ typedef struct fe_compiling {
   rt_compiling how;
 } fe_compiling;
 
-/* VIEWFOLD_COMPILE, VIEWFOLD_COMPILE_SECONDS, VIEWFOLD_COMPILE_BYTES; empty ones are not there.
- * IR_ERR_INVALID where one of them says what it cannot. */
+/* Read VIEWFOLD_COMPILE, VIEWFOLD_COMPILE_SECONDS and VIEWFOLD_COMPILE_BYTES; an empty one counts as unset.
+ * IR_ERR_INVALID where a value is malformed or out of range. */
 ir_status fe_compiling_read(fe_compiling *out, ir_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* Contexts: settings, memory, lifetime; and the small facts about statuses and dtypes. */
+/* Contexts: settings, memory, lifetime; names and sizes of statuses and dtypes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,7 +77,7 @@ static void *plain_memory(void *user, void *ptr, size_t old_size, size_t new_siz
   return ir_mem_libc.fn(user, ptr, old_size, new_size);
 }
 
-enum { TEXT_HEAD = 16 }; /* before a text that was handed out: its size */
+enum { TEXT_HEAD = 16 }; /* bytes in front of a text given to the user: they hold the size of the block */
 
 char *fe_text_out(vf_context *c, ir_text *text, ir_error *error) {
   size_t length = text->failed ? 0 : text->len, size = TEXT_HEAD + length + 1;

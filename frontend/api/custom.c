@@ -1,4 +1,4 @@
-/* Registering custom operations: a description checked, copied and listed. */
+/* Registering custom operations: a description is checked, copied and listed. Also how programs call them. */
 #include <string.h>
 
 #include "frontend/api/api.h"
@@ -63,7 +63,7 @@ static ir_status run_custom(const ir_custom *base, const ir_custom_call *call,
   return rt_native_call(&c->native, function, base->name, c->given.user, call, operands, results, error);
 }
 
-/* What a CALL step runs. */
+/* The operation that a CALL step names; NULL: there is none. */
 static const void *find_call(void *user, const char *name) {
   const fe_customs *all = user;
   return find_custom(&all->base, name, strlen(name));
@@ -166,7 +166,8 @@ static bool check_description(const vf_context *c, const vf_op_description *d, i
 
 /* copying */
 
-/* A copy of the text at *at, which moves on; NULL for NULL. With *at NULL, room is only counted. */
+/* Copy a text to *at, which advances past the copy, and add its size to *room. With *at NULL the size is
+ * added and nothing is copied. Returns the copy; NULL for NULL. */
 static const char *copy_text(char **at, size_t *room, const char *text) {
   if (!text) return NULL;
   size_t size = strlen(text) + 1;
@@ -238,7 +239,7 @@ vf_status vf_register_op(vf_context *context, const vf_op_description *descripti
   if (!context || !description)
     ir_fail(&failure, IR_ERR_INVALID, "register: the %s is NULL", context ? "description" : "context");
   else if (description->size < offsetof(vf_op_description, attribute_count) ||
-           description->size > sizeof d) /* one of a later version may hold what this one cannot do */
+           description->size > sizeof d) /* a later version may have further fields */
     ir_fail(&failure, IR_ERR_INVALID,
             "register: the size of the description is %zu; set it to sizeof(vf_op_description)",
             description->size);
@@ -247,7 +248,7 @@ vf_status vf_register_op(vf_context *context, const vf_op_description *descripti
   if (made) {
     fe_customs *all = &context->customs;
     pthread_mutex_lock(&all->lock);
-    fe_custom *same = all->first; /* another thread may have been here since the check */
+    fe_custom *same = all->first; /* another thread may have registered the name since the check */
     while (same && strcmp(same->given.name, made->given.name) != 0) same = same->next;
     if (!same) made->next = all->first, all->first = made;
     pthread_mutex_unlock(&all->lock);

@@ -10,7 +10,7 @@
 #include "runtime/native/native.h"
 #include "runtime/native/source.h"
 
-/* One operation, in one piece of memory with its strings. */
+/* One operation; its strings are in the same allocation. */
 typedef struct fe_custom {
   op_custom base;
   struct fe_custom *next;
@@ -18,14 +18,14 @@ typedef struct fe_custom {
   vf_op_description given;
   rt_native native;
   ir_custom_attribute attributes[IR_CUSTOM_MAX];
-  pthread_mutex_t lock; /* of the two below: source is compiled once */
+  pthread_mutex_t lock; /* of library and function: source is compiled once */
   void *library;        /* of rt_source_load */
   void (*function)(void);
   size_t size;
   char strings[];
 } fe_custom;
 
-/* Only grows, while other threads look things up. */
+/* All operations of a context. The list only grows; threads may add to it and search it at the same time. */
 typedef struct fe_customs {
   ir_customs base;
   vf_context *context;

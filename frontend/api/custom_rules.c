@@ -1,4 +1,5 @@
-/* The functions of a description as the registry calls them: refs become values, and values refs. */
+/* Adapters through which the registry calls the user's functions of a description: operands become values,
+ * and the values that a function returns become refs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,10 +7,10 @@
 
 _Static_assert(sizeof(vf_op_scalar) == sizeof(ir_value), "attributes are handed over as they are");
 
-/* The graph that holds ir: every graph that is recorded into is one of the C API's. */
+/* The vf_graph of which ir is a member: only graphs of the C API are recorded into. */
 static vf_graph *graph_of(ir_graph *ir) { return (vf_graph *)((char *)ir - offsetof(vf_graph, ir)); }
 
-/* One call of a function of the user's. */
+/* One call of a user's function. */
 typedef struct visit {
   const fe_custom *custom;
   vf_graph *graph;
@@ -45,7 +46,8 @@ static bool end_visit(const visit *v, bool good) {
   return good;
 }
 
-/* What it made, as refs: 0 stands for the error value. */
+/* The values that the function made as refs, 0 for an error value. False, with a reason unless the graph has
+ * an error, where one is no tensor of this graph. */
 static bool unwrap(const visit *v, const char *what, uint32_t count, ir_ref *out, char *why) {
   if (v->graph->error.status) return false;
   for (uint32_t i = 0; i < count; i++) {

@@ -6,17 +6,17 @@
 
 typedef struct fe_debug {
   bool perf;      /* tell Linux perf about generated code */
-  bool time;      /* `viewfold run` tells how long the parts of a compilation took */
-  bool cache;     /* tell what the cache on disk ignores, and why */
+  bool time;      /* `viewfold run` prints the time of each phase of a compilation */
+  bool cache;     /* report the files that the cache on disk ignores, and why */
   bool bisects;   /* bisect=N: */
-  uint64_t limit; /* so many rewrites are allowed */
+  uint64_t limit; /* number of rewrites that are allowed */
 } fe_debug;
 
-/* words: of the variable; or NULL. IR_ERR_INVALID names a word that is none: words are compared whole. error
- * may be NULL. */
+/* words: the value of the variable, or NULL. IR_ERR_INVALID names an unknown word; words are compared whole.
+ * error may be NULL. */
 ir_status fe_debug_read(const char *words, fe_debug *out, ir_error *error);
 
-/* What VIEWFOLD_DEBUG=cache asks for, as an rt_disk_report: a line on standard error. */
+/* The rt_disk_report of VIEWFOLD_DEBUG=cache: prints a line to standard error. */
 void fe_debug_cache(void *context, const char *path, const char *why);
 
 #endif

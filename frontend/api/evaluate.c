@@ -1,4 +1,4 @@
-/* A named graph through the reference evaluator. */
+/* Evaluating a named graph with the reference evaluator. */
 #include <string.h>
 
 #include "frontend/api/api.h"

@@ -1,17 +1,18 @@
-/* Compiled programs: the caller's order of inputs and variables, which may hold more than the results depend
- * on, over the runtime's; names and shapes; running. */
+/* Compiled programs for users of the C API. A user's list of inputs and variables may hold more than the
+ * results depend on; it is mapped to the runtime's list, which does not. Also names and shapes of inputs and
+ * outputs, and running. */
 #include <string.h>
 
 #include "frontend/api/api.h"
 #include "ir/arith.h"
 #include "runtime/program/values.h"
 
-enum { FEW = 32 }; /* inputs or variables that are put in order without an allocation */
+enum { FEW = 32 }; /* inputs or variables that are reordered without an allocation */
 
 typedef struct port {
   const char *name;
   ir_dtype dtype;
-  uint32_t rank, dims; /* its first size in vf_program.dims */
+  uint32_t rank, dims; /* dims: index of its first size in vf_program.dims */
   bool used;           /* an output, or an input that an output depends on */
 } port;
 
@@ -23,12 +24,12 @@ struct vf_program {
   port *ports;      /* inputs, then outputs */
   rt_variable *variables;
   size_t variable_count;
-  uint32_t *inputs_from, *variables_from; /* the caller's number, by the runtime's */
+  uint32_t *inputs_from, *variables_from; /* index in the caller's list, by index in the runtime's */
   size_t runtime_inputs, runtime_variables;
-  uint32_t *dims; /* of all ports, as numbers of operations in sizes */
+  uint32_t *dims; /* sizes of all ports, as indices of operations in `sizes` */
   size_t dim_count;
   rt_value_list sizes;
-  char *names; /* all of them */
+  char *names; /* of ports and variables */
   size_t names_size;
 };
 
@@ -130,7 +131,7 @@ static bool describe_program(vf_program *p, vf_graph *g, ir_error *error) {
   return good;
 }
 
-/* Which of the caller's inputs and variables the runtime's are. */
+/* Find each input and variable of the runtime by name in the caller's lists. */
 static bool match_inputs(vf_program *p, const vf_graph *g, ir_error *error) {
   bool same = p->runtime_inputs == p->counts[VF_INPUT] && p->variable_count == 0;
   for (size_t i = 0; i < p->runtime_inputs; i++) {
@@ -267,7 +268,7 @@ static bool any_null(const void *const *list, size_t count) {
   return found;
 }
 
-/* A NULL buffer serves a port of no bytes and an input that no result depends on, and no other. */
+/* A buffer may be NULL only for a port of no bytes, or for an input that no result depends on. */
 static bool check_buffer(const vf_program *p, vf_port which, size_t i, const void *buffer,
                          const int64_t *variables, ir_error *error) {
   const port *described = find_port(p, which, (int)i);
@@ -288,7 +289,8 @@ static bool check_buffers(const vf_program *p, const void *const *inputs, void *
   return good;
 }
 
-/* Everything but the common case: lists in the runtime's order, no variables, no NULL. */
+/* The general case; vf_program_run handles the common one: lists in the runtime's order, no variables, no
+ * NULL. */
 static void run_checked(const vf_program *p, const void *const *inputs, void *const *outputs,
                         const int64_t *variables, ir_error *error) {
   if (!p) ir_fail(error, IR_ERR_INVALID, "run: the program is NULL");

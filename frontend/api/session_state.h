@@ -1,4 +1,4 @@
-/* The session as a context holds it; frontend/session/lazy.h says what is done to it. */
+/* The state of the session, a member of vf_context; frontend/session/lazy.h has its functions. */
 #ifndef VIEWFOLD_FRONTEND_API_SESSION_STATE_H
 #define VIEWFOLD_FRONTEND_API_SESSION_STATE_H
 
@@ -9,7 +9,7 @@ struct vf_context;
 struct vf_graph;
 struct vf_tensor;
 
-/* Elements of a BUFFER. */
+/* The memory that holds the elements of a BUFFER. */
 typedef struct fe_storage {
   ir_ref buffer;
   rt_memory memory;
@@ -17,8 +17,8 @@ typedef struct fe_storage {
 
 /* What is known about a node; all zero at first. */
 typedef struct fe_note {
-  ir_ref buffer;    /* holds the value of the node: of the BUFFER itself too */
-  uint32_t storage; /* of a BUFFER: number + 1 */
+  ir_ref buffer;    /* the BUFFER with the node's value; 0: none. A BUFFER names itself */
+  uint32_t storage; /* of a BUFFER: its index in storages + 1 */
 } fe_note;
 
 typedef struct fe_frame {
@@ -34,8 +34,8 @@ typedef struct fe_lazy {
   size_t note_cap;
   size_t bytes;                  /* of all storages */
   size_t live_nodes, live_bytes; /* after the last move to a fresh graph */
-  bool running;                  /* a program, which may call functions of the user's */
-  /* room for one walk, kept from one to the next */
+  bool running;                  /* a program runs, which may call the user's functions */
+  /* scratch arrays of a traversal, kept for the next one */
   ir_ref *map, *roots, *leaves;
   fe_frame *frames;
   void **pointers;

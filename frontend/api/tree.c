@@ -21,7 +21,7 @@ typedef struct walk {
 
 static const char *key_of(const vf_tree *t, int i) { return t->keys && t->keys[i] ? t->keys[i] : NULL; }
 
-/* The axes of child i: by its key where both have keys, else by position. NULL: there are none. */
+/* The axes of child i: by key where both trees have keys, else by index. NULL: there are none. */
 static const vf_axes *axes_of(const vf_tree *tree, const vf_axes *axes, int i) {
   const char *key = key_of(tree, i);
   if (!key || !axes->keys) return &axes->children[i];
@@ -41,7 +41,7 @@ static bool add_leaf(walk *w, vf_tree *tree, int axis) {
   return true;
 }
 
-/* Is it possible to go on below a tree of axes that is no leaf? */
+/* Where the tree of axes has an inner node, the tree of values has one with as many children. */
 static bool check_prefix(walk *w, const vf_tree *tree, const vf_axes *axes) {
   if (tree->count < 0)
     return fe_refuse(w->call, "%s has %d entries where there is a single value; it is a prefix of the tree",
@@ -54,7 +54,7 @@ static bool check_prefix(walk *w, const vf_tree *tree, const vf_axes *axes) {
   return true;
 }
 
-/* A leaf is taken at once; a list of children is opened. */
+/* Append a leaf to the list; push an inner node on the stack. */
 static bool visit_tree(walk *w, vf_tree *tree, const vf_axes *axes, int axis) {
   w->out->nodes++;
   if (axes && axes->count < 0) axis = axes->axis, axes = NULL;
@@ -93,7 +93,7 @@ void fe_leaves_free(const ir_graph *g, fe_leaves *l) {
   *l = (fe_leaves){0};
 }
 
-/* Level by level: node i of the copy points to its children, which follow those of the nodes before it. */
+/* Breadth first: the children of node i follow those of the nodes before it in the copy. */
 void fe_tree_copy(const vf_tree *tree, vf_tree *nodes, size_t count) {
   size_t made = 1;
   nodes[0] = *tree;

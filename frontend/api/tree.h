@@ -4,7 +4,8 @@
 
 #include "frontend/api/api.h"
 
-/* A leaf, with the axis that a tree of axes, a prefix of the values' tree, has for it. */
+/* A leaf and its axis. The tree of axes is a prefix of the tree of values: a leaf of the former stands for
+ * all leaves below the same node of the latter. */
 typedef struct fe_leaf {
   vf_value *value;
   int axis; /* or VF_NOT_MAPPED */
@@ -16,11 +17,11 @@ typedef struct fe_leaves {
   size_t nodes; /* of the tree, leaves and others */
 } fe_leaves;
 
-/* The leaves of a tree in order. axes NULL: 0 for each. `what` names both trees in messages, "in_axes". False
- * after failing; to be freed all the same. */
+/* The leaves of a tree in order. axes NULL: axis 0 for each. `what` names the tree of axes in messages, such
+ * as "in_axes". False after failing; *out is to be freed then too. */
 bool fe_tree_leaves(fe_call *call, const char *what, vf_tree *tree, const vf_axes *axes, fe_leaves *out);
 void fe_leaves_free(const ir_graph *g, fe_leaves *leaves);
-/* A copy of the tree with values of its own, in nodes[0..count) (its root is the first); keys are shared. */
+/* Copy the tree to nodes[0..count), the root first; the copy shares the keys. */
 void fe_tree_copy(const vf_tree *tree, vf_tree *nodes, size_t count);
 
 #endif

@@ -1,8 +1,8 @@
-/* vmap: a function, recorded once, of values that have an axis more than it knows of.
+/* vmap: record a function once, on values that have one axis more than the function sees.
  *
- * The axis of each argument becomes the first of the batch (at the level below those of the vmaps around it,
- * see op_batch), the function is called, and the axis is taken out of the batch of its results again. What is
- * not mapped stays without the axis as long as it can: operations repeat it where they need it. */
+ * The mapped axis of each argument becomes a batch axis, at a level above those of the enclosing vmaps (see op_batch). Then the function is called, and the axis moves from the batch of each result to where
+ * out_axes says. An argument that is not mapped has no such batch axis; operations repeat it where they need
+ * it. */
 #include <string.h>
 
 #include "frontend/api/tree.h"
@@ -17,7 +17,7 @@ typedef struct mapping {
 
 static const char *type_of(mapping *m, ir_ref x, op_words *out) { return op_words_type(m->call.ir, x, out); }
 
-/* the way in */
+/* arguments */
 
 static bool check_axis_size(mapping *m, size_t number, ir_ref x, int axis) {
   ir_graph *g = m->call.ir;
@@ -44,7 +44,7 @@ static bool check_axis_size(mapping *m, size_t number, ir_ref x, int axis) {
       op_words_fact(g, IR_OP_EQ, m->size, size, &fact));
 }
 
-/* Values of the graph, tensors all; firm. */
+/* Check that the leaf is a tensor of the graph, and make it firm (op_firm). */
 static bool check_leaf(mapping *m, const char *what, size_t number, vf_value *leaf) {
   if (!fe_is_value(&m->call, what, number + 1, *leaf)) return false;
   if (!ir_shape(m->call.ir, leaf->id))
@@ -77,7 +77,7 @@ static bool enter_mapping(mapping *m, const fe_leaves *leaves, int64_t axis_size
   return true;
 }
 
-/* the way out */
+/* results */
 
 static bool leave_one(mapping *m, size_t number, const fe_leaf *leaf) {
   ir_graph *g = m->call.ir;
@@ -117,7 +117,7 @@ static bool leave_mapping(mapping *m, vf_tree *results, const vf_axes *out_axes)
   return good;
 }
 
-/* Error values for all results. */
+/* Set all results to error values. */
 static bool set_errors(mapping *m, vf_tree *results) {
   fe_leaves leaves;
   bool good = fe_tree_leaves(&m->call, "results", results, NULL, &leaves);
@@ -126,7 +126,7 @@ static bool set_errors(mapping *m, vf_tree *results) {
   return good;
 }
 
-/* One call of the function, at a level of its own. */
+/* Call the function at the level of this vmap. */
 static bool call_mapped(mapping *m, vf_tree_function f, void *user, vf_tree *arguments, vf_tree *results) {
   vf_graph *g = m->graph;
   uint32_t level = g->level, levels = g->levels, epoch = g->epoch;
@@ -171,7 +171,7 @@ bool vf_vmap_tree(vf_graph *graph, vf_tree_function f, void *user, const vf_tree
   good = good && set_errors(&m, results) &&
          map_tree(&m, f, user, arguments, in_axes, out_axes, axis_size, results);
   if (!good && graph && results) set_errors(&m, results);
-  if (!good) fe_end(&m.call, 0); /* says what it was, if nobody has */
+  if (!good) fe_end(&m.call, 0); /* notes an error where none was noted */
   return good;
 }
 

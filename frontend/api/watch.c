@@ -3,7 +3,7 @@
 static bool note_rewrite(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op op, const ir_ref *src,
                          uint32_t nsrc, ir_ref result) {
   fe_watch *w = user;
-  bool numbers = true; /* arithmetic on numbers is no rewrite: sizes come of it */
+  bool numbers = true; /* constant folding is not counted: it computes sizes */
   for (uint32_t i = 0; i < nsrc; i++) numbers = numbers && ir_op_of(g, src[i]) == IR_OP_CONST;
   if (numbers) return true;
   uint64_t number = atomic_fetch_add_explicit(&w->count, 1, memory_order_relaxed) + 1;
@@ -21,7 +21,8 @@ const ir_observer *fe_watch_observer(const fe_watch *w) {
   return w->bisects || w->tell ? &w->observer : NULL;
 }
 
-/* The left side is no node, and must not become one: nodes are ordered as they are made. */
+/* Print the left side from its operation and sources. No node is made for it: a new node would change the
+ * order of nodes. */
 static void print_before(const fe_rewrite *r, ir_text *out) {
   const ir_op_info *info = &ir_ops[r->op];
   bool infix = *info->infix && r->nsrc > 1;

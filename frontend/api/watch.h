@@ -1,5 +1,5 @@
-/* Watching rewrites: counting them, and refusing all after the first so many, to find the one that is wrong.
- */
+/* Watching rewrites: count them, and refuse all after the first `limit`, so that bisection finds a wrong
+ * one. */
 #ifndef VIEWFOLD_FRONTEND_API_WATCH_H
 #define VIEWFOLD_FRONTEND_API_WATCH_H
 
@@ -19,7 +19,7 @@ typedef struct fe_rewrite {
   ir_ref result;
 } fe_rewrite;
 
-/* Stays where it was initialised. Graphs may share one, on several threads if tell allows it. */
+/* Must not move after fe_watch_init. Graphs may share one, on several threads if `tell` is thread-safe. */
 typedef struct fe_watch {
   ir_observer observer;
   atomic_ullong count;
@@ -28,8 +28,8 @@ typedef struct fe_watch {
   void (*tell)(const fe_rewrite *taken); /* or NULL */
 } fe_watch;
 
-void fe_watch_init(fe_watch *watch, const fe_debug *debug); /* with the limit that is in there */
-/* For ir_graph.observer: NULL when there is nothing to do. */
+void fe_watch_init(fe_watch *watch, const fe_debug *debug); /* takes the limit from debug */
+/* For ir_graph.observer: NULL where rewrites are neither limited nor told. */
 const ir_observer *fe_watch_observer(const fe_watch *watch);
 /* The rewrite as text: `(x//2)//5 => x//10`, fully parenthesised, with ` given VALIDITY`. */
 void fe_watch_print(const fe_rewrite *rewrite, ir_text *out);

@@ -4,7 +4,7 @@
  *   out     a value, or the graph's error
  *   holds   each does what the builder of passes/ops/ does, and names the caller's function in messages */
 
-/* One call of a builder: its operands checked, its failure noted, its result wrapped. */
+/* One call of a builder: check the operands, note a failure in the graph, return the result as a value. */
 #include <stdio.h>
 
 #include "frontend/api/api.h"

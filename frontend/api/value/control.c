@@ -1,4 +1,4 @@
-/* Builders of control flow, from functions that record. */
+/* Builders of control flow. Each calls the user's functions once or more to record their bodies. */
 #include <string.h>
 
 #include "frontend/api/api.h"
@@ -8,11 +8,11 @@
 typedef struct control {
   fe_call c;
   const ir_mem *mem;
-  ir_ref *x; /* operands; then room for those captured */
+  ir_ref *x; /* operands, with room for captured values behind them */
   size_t count, room;
   ir_dtype *dtypes; /* of the parameters */
-  uint32_t carries; /* the first operands are a state */
-  uint32_t sliced;  /* of those behind, a function takes slices */
+  uint32_t carries; /* number of leading operands that are loop-carried state */
+  uint32_t sliced;  /* number of operands behind those, of which a body gets slices */
   op_recorded recorded[2];
   ir_ref *params[2], *results[2];
   size_t result_counts[2];
@@ -36,7 +36,7 @@ static bool is_list(control *k, const char *what, int count, const void *list) {
   return count == 0 || list || fe_refuse(&k->c, "the list of %s is NULL", what);
 }
 
-/* Further operands. Weak constants stay what they are. */
+/* Append operands. A weak constant stays weak. */
 static bool add_operands(control *k, const char *what, int count, const vf_value *values) {
   if (!is_list(k, what, count, values) || !fe_operands(&k->c, values, (size_t)count)) return false;
   size_t need = k->count + (size_t)count;
@@ -83,7 +83,7 @@ static ir_ref parameter(control *k, size_t i) {
   return op_buffer(k->c.ir, k->dtypes[i], dims->src + skip, dims->nsrc - skip);
 }
 
-/* The results that a function has set. */
+/* Check the results that a function has set, and store their refs. */
 static bool read_results(control *k, const vf_value *results, size_t count, ir_ref *out) {
   for (size_t i = 0; i < count; i++) {
     if (!results[i].graph)
@@ -96,7 +96,7 @@ static bool read_results(control *k, const vf_value *results, size_t count, ir_r
   return true;
 }
 
-/* Call the user's function with these arguments; its results into out. */
+/* Call the user's function with these arguments; out receives its results. */
 static bool call_function(control *k, vf_function f, void *user, const ir_ref *params, size_t result_count,
                           ir_ref *out) {
   vf_graph *g = k->c.graph;
@@ -114,10 +114,10 @@ static bool call_function(control *k, vf_function f, void *user, const ir_ref *p
   return good;
 }
 
-/* Record function `number`, perhaps not for the first time. */
+/* Record function `number`; a further call replaces the recording. */
 static bool record_function(control *k, int number, vf_function f, void *user, size_t result_count) {
   if (!f) return fe_refuse(&k->c, "function %d is NULL", number + 1);
-  if (k->c.graph->recording >= IR_MAX_DEPTH) /* a function that calls itself has no other end */
+  if (k->c.graph->recording >= IR_MAX_DEPTH) /* nothing else ends a function that calls itself */
     return fe_refuse(&k->c, "functions are nested %u deep; they nest at most %d deep",
                      k->c.graph->recording + 1, IR_MAX_DEPTH);
   if (result_count == 0) return fe_refuse(&k->c, "there are no results; a function has at least one");
@@ -142,7 +142,8 @@ static bool record_function(control *k, int number, vf_function f, void *user, s
   return true;
 }
 
-/* A state that begins as a constant without a dtype has that which rounds give it. */
+/* Record the body of a loop. A state whose initial value is a weak constant has the dtype of the value that
+ * an iteration returns, if that is the wider one: the body is then recorded again. */
 static bool record_iterations(control *k, int number, vf_function f, void *user, size_t result_count) {
   for (size_t tries = 0; tries <= k->carries; tries++) {
     bool changed = false;
@@ -159,7 +160,8 @@ static bool record_iterations(control *k, int number, vf_function f, void *user,
   return true;
 }
 
-/* The functions, and in x[] behind the operands what they take from outside. False after failing. */
+/* Close the recorded functions: funcs receives them, and x[] the values that they capture, behind the
+ * operands. *operands: how many both are together. False after failing. */
 static bool close_functions(control *k, size_t functions, bool hoist, ir_ref *funcs, size_t *operands) {
   op_captured captured;
   bool good = op_close(k->c.ir, k->recorded, functions, hoist, funcs, &captured);

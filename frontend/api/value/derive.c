@@ -4,10 +4,10 @@
 #include "passes/autodiff/derive.h"
 #include "passes/ops/ops.h"
 
-/* In the session, what is realised is an array, whatever it was computed from. */
+/* A realised node of the session is an array: a leaf for derivatives, however it was computed. */
 static ir_ref realised(const void *user, ir_ref node) { return fe_lazy_resolve(user, node); }
 
-/* One call: the values of three lists as refs, each list by itself, in one piece of memory. */
+/* The values of outputs, inputs and cotangents (or tangents) as refs, list after list in one array. */
 typedef struct lists {
   ir_ref *refs;
   size_t count;
@@ -33,7 +33,8 @@ static void end_values(fe_call *c, const ir_ref *made, int count, vf_value *out)
 
 typedef bool (*pass)(ir_graph *g, const pass_derivative *of, const ir_ref *given, ir_ref *made);
 
-/* `given` go with the outputs of a vjp and with the inputs of a jvp; what is made, the other way round. */
+/* vjp: `given` has a cotangent for each output, `out` receives a gradient for each input. jvp: `given` has a
+ * tangent for each input, `out` receives one for each output. */
 static void derive(const char *who, pass run, bool reverse, int output_count, const vf_value *outputs,
                    int input_count, const vf_value *inputs, const vf_value *given, vf_value *out) {
   fe_call c;

@@ -6,7 +6,7 @@
 #include "ir/arith.h"
 #include "passes/ops/ops.h"
 
-/* A name that is given once. */
+/* Refuse an empty name, and one that the list has already. */
 static bool new_name(fe_call *c, const char *name, const ir_named *list, size_t count, const char *what) {
   if (!name || !*name) return fe_refuse(c, "the %s has no name", what);
   return !fe_graph_named(list, count, name, strlen(name)) ||
@@ -109,7 +109,7 @@ vf_value vf_constant(vf_graph *g, vf_dtype dtype, const void *element) {
   return fe_end(&c, good ? op_const(c.ir, (ir_dtype)dtype, ir_value_load(element, (ir_dtype)dtype)) : 0);
 }
 
-/* Number of bytes of a constant shape; SIZE_MAX when there are none to count: op_data then says why. */
+/* Bytes of a constant shape; SIZE_MAX for a negative size or an overflow, which op_data then reports. */
 static size_t bytes_of(vf_dtype dtype, int rank, const int64_t *shape) {
   int64_t bytes = (int64_t)vf_dtype_bytes(dtype);
   for (int i = 0; i < rank; i++)

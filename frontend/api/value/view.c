@@ -43,7 +43,7 @@ vf_value vf_flip(vf_value x, int count, const int64_t *axes) {
   return with_list("flip", op_flip, x, "the list of axes", count, axes);
 }
 
-/* every axis where there is no list */
+/* an empty list stands for every axis */
 static ir_ref squeeze_axes(ir_graph *g, ir_ref x, const ir_ref *axes, size_t count) {
   return op_squeeze(g, x, count ? axes : NULL, count);
 }
