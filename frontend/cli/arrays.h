@@ -9,11 +9,12 @@
  * counted. */
 void cli_summary(const char *name, const fe_array *array, ir_text *out);
 
-/* How far the results of a run may be from those of the reference evaluator: not at all, unless a float sum,
- * mean, product or contraction goes into them. Of such a reduction of k elements x with unit of rounding u
- * the error is at most 128 u sum|x| (mean: divided by k), k u |prod x|, k u sum|a||b|, plus its own rounding;
- * of a result computed from reductions eight times as much, relative to the largest magnitudes of reduction
- * and result. Integers and bools behind a float reduction may differ in 1 % of the elements. */
+/* How far the results of a run may be from those of the reference evaluator. They are equal unless they
+ * depend on a float sum, mean, product or contraction. The error of such a reduction, of k elements x with
+ * unit roundoff u, is at most 128 u sum|x| (mean: divided by k), k u |prod x|, k u sum|a||b|, plus its own
+ * rounding. A result that is computed from reductions may have eight times that error, relative to the
+ * largest magnitudes of reduction and result. Integers and bools that depend on a float reduction may differ
+ * in 1 % of the elements. */
 typedef struct cli_tolerance {
   ir_ref node, magnitude; /* the reduction, and sum|x| and the like as a tensor */
   double factor;          /* 128 u and the like */
@@ -26,15 +27,15 @@ typedef struct cli_tolerances {
 bool cli_tolerances_find(ir_graph *g, ir_ref results, const ir_var_value *vars, size_t var_count,
                          cli_tolerances *out);
 void cli_tolerances_free(cli_tolerances *t);
-/* values: of the node and the magnitude of each item, as evaluated. out, one for each result, receives the
- * largest absolute error that is allowed, given the largest magnitude of each result; 0: none, negative:
- * discrete, see above. */
+/* values: the evaluated node and magnitude of each item. largest: the largest magnitude of each result. out
+ * receives for each result the largest absolute error that is allowed; 0: none, negative: the result is
+ * integers or bools, which may differ in 1 % of the elements. */
 bool cli_tolerances_apply(const cli_tolerances *t, const ir_graph *g, ir_ref results,
                           const ir_eval_result *values, const double *largest, double *out);
 double cli_largest(const ir_eval_result *values); /* finite magnitude of floats; 0 for others */
 
-/* Evaluate the results with the reference evaluator and compare: one line for each result.
- * CLI_OK, CLI_CHECK_FAILED, or after a message what the failure gives. */
+/* Evaluate the results with the reference evaluator and compare: one line for each result. Returns CLI_OK,
+ * CLI_CHECK_FAILED, or after a message the exit status of the failure. */
 int cli_check(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *inputs,
               const fe_array *outputs, ir_text *out);
 

@@ -11,8 +11,8 @@
 
 enum { LINE_BYTES = 64, HUGE_PAGE = 2 << 20 };
 
-/* Large arrays in large pages: touched for the first time in a fraction of the time, and walked across rows
- * without waiting for page tables. */
+/* Large arrays are on huge pages: the first touch takes a fraction of the time, and accesses with large
+ * strides miss the TLB less. */
 static void *aligned(void *user, void *ptr, size_t old_size, size_t new_size) {
   (void)user;
   void *made = NULL;
@@ -66,8 +66,8 @@ static int check_type(cli_binder *b, size_t param) {
   return CLI_OK;
 }
 
-/* A list that ends at an axis of size 0, as [] of shape [0,3] does, has the parameter's sizes from there on.
- */
+/* The shape of a literal ends at an axis of size 0, as that of [] for shape [0,3] does; further axes have the
+ * parameter's sizes. */
 static void complete_empty(const ir_graph *g, ir_ref param, fe_array *a) {
   int batch = (int)ir_batch_rank(g, param), rank = batch + (int)ir_rank(g, param);
   const ir_node *dims = ir_get(g, ir_shape(g, param));
@@ -124,7 +124,7 @@ static int no_memory(cli_graph *s) {
   return cli_failure(s->command, &s->error);
 }
 
-/* To be closed in any case. */
+/* close_binder is to be called after a failure too. */
 static int open_binder(cli_binder *b, ir_ref results) {
   cli_binding *out = b->out;
   *out = (cli_binding){.array_count = b->block->param_count};

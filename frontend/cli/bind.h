@@ -16,16 +16,17 @@ typedef struct cli_pairs {
   cli_pair *items;
   size_t count, cap;
 } cli_pairs;
-/* Split and append; a leading % of the name is dropped. The exit status. */
+/* Split a word and append the pair; a leading % of the name is dropped. The exit status. */
 int cli_pairs_add(cli_pairs *pairs, const char *command, const char *option, const char *word);
 void cli_pairs_free(cli_pairs *pairs);
 const cli_pair *cli_pairs_find(const cli_pairs *pairs, const char *name); /* NULL when absent */
 bool cli_is_called(const cli_pair *pair, const char *name);
-/* Every pair names one of these, each once? The exit status. `what`: "parameter". */
+/* Check that each pair names one of `names`, and no two the same. The exit status. `what` is the kind of name
+ * in messages, such as "parameter". */
 int cli_pairs_check(const cli_pairs *pairs, const char *command, const char *option, const ir_named *names,
                     size_t count, const ir_parsed_graph *block, const char *what);
 
-/* Where arrays live: like malloc, aligned to cache lines. */
+/* The allocator of arrays: aligned to cache lines. */
 extern const ir_mem cli_array_mem;
 
 typedef struct cli_binding {
@@ -40,9 +41,9 @@ typedef struct cli_binding {
  * exit status. */
 int cli_bind(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_pairs *inputs,
              const cli_pairs *sizes, cli_binding *out);
-/* The same, where parameters that are not given have values of their own, the same ones every time
- * (seed.c): what reads positions finds those of its axis. Where a size is not known, or these arrays have
- * more than `most` bytes together, they have no data; *why says so then, else it is empty. */
+/* Like cli_bind, but parameters without a given value get pseudorandom ones, the same every time (seed.c);
+ * those that are used as indices lie within their axes. Where a size is not known, or these arrays have more
+ * than `most` bytes together, they get no data, and why says so; else it is empty. */
 enum { CLI_WHY = 160 };
 int cli_bind_seeded(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_pairs *inputs,
                     const cli_pairs *sizes, size_t most, cli_binding *out, char why[CLI_WHY]);
@@ -50,10 +51,10 @@ void cli_binding_free(cli_binding *binding);
 
 /* literal.c: is the value the array itself, `3.5` or `[[1,2],[3,4]]`, rather than the name of a file? */
 bool cli_is_literal(const char *text);
-/* Under the rules of literals in text graphs. False after an error, which begins with `source`. */
+/* Read a literal under the rules of text graphs. False after an error, which begins with `source`. */
 bool cli_read_literal(const char *source, const char *text, ir_dtype dtype, fe_array *out, ir_error *error);
 
-/* The work of cli_bind. */
+/* The state of a call of cli_bind or cli_bind_seeded. */
 typedef struct cli_binder {
   cli_graph *s;
   const ir_parsed_graph *block;
@@ -61,15 +62,17 @@ typedef struct cli_binder {
   cli_binding *out;
   bool seeded;           /* arrays may be missing */
   bool *known;           /* by variable: has it a value? */
-  ir_var_value *scratch; /* room for all variables */
+  ir_var_value *scratch; /* scratch: has room for all variables */
 } cli_binder;
 /* sizes.c: give every variable its value, then check the shape of every array. The exit status. */
 int cli_solve_sizes(cli_binder *b, const cli_pairs *sizes);
-/* Are all known after that? NULL: they are; else the name of one that is not (only where b->seeded). */
+/* The name of a variable that has no value after that (only where b->seeded); NULL: there is none. */
 const char *cli_unknown_size(const cli_binder *b);
-bool cli_size_of(const cli_binder *b, size_t param, int axis, int64_t *size); /* of an array */
+bool cli_size_of(const cli_binder *b, size_t param, int axis,
+                 int64_t *size); /* of the array of a parameter */
 bool cli_value_of(const cli_binder *b, ir_ref expression, int64_t *value);
-/* seed.c: shapes, then values of the arrays without data. False when memory is short. */
+/* seed.c: set the shapes, then the values of the arrays without data. False when a size is not known or the
+ * bytes overflow, and when memory is short. */
 bool cli_seed_shapes(cli_binder *b, size_t *bytes);
 bool cli_seed_values(cli_binder *b, ir_ref results);
 /* `%x is f32[4], but x.npy holds f32[3]: ` and the reason, on standard error. Returns CLI_BAD_INPUT. */

@@ -5,7 +5,8 @@
 
 #include "frontend/files/npy_header.h"
 
-/* The program's inputs are parameters by name, in their order: each is looked for from the one before on. */
+/* Match the program's inputs with the parameters by name. Both are in the same order, so each search starts
+ * where the one before ended. */
 static void find_inputs(cli_buffers *b, const rt_program *program, const ir_parsed_graph *block,
                         const cli_binding *values) {
   size_t count = block->param_count, k = 0;

@@ -1,4 +1,4 @@
-/* `viewfold run --check`: results against the reference evaluator. */
+/* `viewfold run --check`: compares results with the reference evaluator. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 enum { DISCRETE_SHARE = 100 };
 
 typedef struct comparison {
-  int64_t count, different, worst_at; /* elements not alike; -1: none */
-  double worst, allowed;              /* absolute; of floats */
+  int64_t count, different, worst_at; /* elements; those that differ; index of the largest error, -1: none */
+  double worst, allowed;              /* absolute errors of floats */
 } comparison;
 
 static ir_value element(const void *data, ir_dtype t, int64_t i) {
@@ -24,7 +24,7 @@ static bool is_same_value(const void *a, const void *b, ir_dtype t, int64_t i) {
   return ir_is_float(t) && isnan(element(a, t, i).f) && isnan(element(b, t, i).f);
 }
 
-/* allowed: as cli_tolerances_apply gives it */
+/* allowed: from cli_tolerances_apply */
 static comparison compare_arrays(const void *got, const ir_eval_result *want, double allowed) {
   comparison c = {.count = want->count, .worst_at = -1, .allowed = allowed};
   ir_dtype t = want->dtype;

@@ -1,4 +1,4 @@
-/* The command `viewfold`: which subcommand, and its exit status. */
+/* The command `viewfold`: finds the subcommand, runs it, and returns its exit status. */
 #include "frontend/cli/cli.h"
 
 #include <stdbool.h>

@@ -15,9 +15,9 @@
 enum {
   CLI_OK = 0,
   CLI_CHECK_FAILED = 1,
-  CLI_BAD_INPUT = 2, /* usage, and everything the user gave */
-  CLI_DEVICE = 3,    /* device or compiler */
-  CLI_SIGNAL = 128   /* and its number: a signal ended the work early, in order */
+  CLI_BAD_INPUT = 2, /* wrong usage or input of the user */
+  CLI_DEVICE = 3,    /* failure of device or compiler */
+  CLI_SIGNAL = 128   /* plus the number of a signal that ended the work early, in an orderly way */
 };
 
 int cli_index(int argc, char **argv);

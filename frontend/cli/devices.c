@@ -28,7 +28,7 @@ static const char help_text[] =
     "\n"
     "Exit status: 0, or 3 when a device cannot be asked.\n";
 
-/* By footprint. */
+/* Bandwidth by footprint. */
 static void put_stream(const char *name, const double *gbs, ir_text *out) {
   ir_textf(out, "%s", name);
   for (int f = 0; f < BENCH_FOOTPRINTS; f++) ir_textf(out, "%s%g", f ? "/" : " ", gbs[f]);

@@ -1,4 +1,4 @@
-/* `viewfold dump`: a graph as it stands at a stage of compilation. */
+/* `viewfold dump`: prints a graph at a stage of compilation. */
 #include <stdio.h>
 #include <string.h>
 
@@ -56,7 +56,7 @@ typedef struct dump {
   ir_text out, schedule;
 } dump;
 
-/* What was made before a failure is printed all the same. */
+/* d->out holds the text that was made before a failure too. */
 static int one_graph(dump *d, const ir_parsed_graph *block) {
   ir_status status = fe_dump(&d->s.g, block, &d->options, &d->out, &d->s.error);
   return status ? cli_failure("dump", &d->s.error) : CLI_OK;
@@ -71,7 +71,7 @@ static int all_graphs(dump *d, const char *word, const char *name) {
   int status = CLI_OK;
   for (size_t i = 0; i < d->s.module.count && !status; i++) {
     const ir_parsed_graph *block = &d->s.module.graphs[i];
-    if (block->called) continue; /* part of those that call it */
+    if (block->called) continue; /* it is printed with the graphs that call it */
     if (block->kind == IR_BLOCK_GRAPH || as_read) status = one_graph(d, block);
   }
   return status;
@@ -108,7 +108,7 @@ static int check_pass(const char *word) {
   return cli_usage("dump", near ? "unknown pass '%s'; did you mean %s?" : "unknown pass '%s'", word, near);
 }
 
-/* What LLVM makes is for the processor, also where VIEWFOLD_DEVICE says that graphs run elsewhere. */
+/* The stages llvm and asm show kernels of the processor, also where VIEWFOLD_DEVICE names another device. */
 static int choose_device(fe_stage stage, const char **device) {
   if (stage != FE_STAGE_LLVM && stage != FE_STAGE_ASM) return CLI_OK;
   if (*device && strcmp(*device, "cpu") != 0)

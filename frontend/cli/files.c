@@ -9,7 +9,7 @@
 #include "frontend/cli/graph.h"
 #include "frontend/cli/options.h"
 
-static cli_files *volatile unfinished; /* for the handler */
+static cli_files *volatile unfinished; /* for the signal handler */
 
 static bool is_stdout(const cli_pair *pair) { return strcmp(pair->text, "-") == 0; }
 
@@ -19,7 +19,7 @@ bool cli_files_claim_stdout(const cli_pairs *out) {
   return false;
 }
 
-/* Temporary files go, then the signal does what it would have done. */
+/* The signal handler: remove temporary files, then raise the signal again with its default action. */
 static void interrupted(int number) {
   cli_files *files = unfinished;
   for (size_t i = 0; files && i < files->room; i++)

@@ -43,7 +43,7 @@ static bool add_named(const ir_mem *mem, ir_named **list, size_t *count, size_t 
   return true;
 }
 
-/* The chain as the only graph of a module. */
+/* Make the chain the only graph of the module. */
 static void open_chain(cli_graph *s, const char *text) {
   ir_graph *g = &s->g;
   ir_module *m = &s->module;
@@ -160,6 +160,6 @@ int cli_context_options(const char *command, const char *threads, const char *de
                      options->device);
   options->perf_map = debug.perf;
   options->cache_report = debug.cache ? fe_debug_cache : NULL;
-  options->no_disk = debug.bisects; /* what a rewrite less makes is not kept */
+  options->no_disk = debug.bisects; /* programs compiled with rewrites left out are not kept */
   return CLI_OK;
 }

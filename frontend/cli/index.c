@@ -1,4 +1,4 @@
-/* `viewfold index`: chains of views as index expressions. */
+/* `viewfold index`: prints chains of views as index expressions. */
 #include "frontend/cli/index.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "passes/fold/fold.h"
 #include "passes/index/extract/extract.h"
 
-/* Longer expressions are cut short by the printer, and a part of one is no expression. */
+/* Bytes of an expression. The printer truncates longer ones, so they are an error. */
 enum { LONGEST = 1 << 20 };
 
 static const char help_text[] =
@@ -119,7 +119,7 @@ static int one_chain(const char *chain, shown what, const ir_observer *observer)
   ir_text_init(&out, &ir_mem_libc);
   bool done = ir_graph_init(&g, &ir_mem_libc, &error) == IR_OK;
   ir_ref x = done ? fe_chain_parse(&g, "<chain>", chain, strlen(chain)) : 0;
-  g.observer = observer; /* sizes must be what was written: recording is not watched */
+  g.observer = observer; /* not earlier: a refused rewrite while parsing would change sizes */
   if (what == VIEW_CHAIN) done = x && print_views(&g, x, &out);
   else if (what == EXPLANATION) done = x && print_explanation(&g, x, &out);
   else done = x && print_access(&g, x, what == RAW_ACCESS, &out);

@@ -1,4 +1,4 @@
-/* What the files of `viewfold index` share. */
+/* Declarations that the files of `viewfold index` share. */
 #ifndef VIEWFOLD_FRONTEND_CLI_INDEX_H
 #define VIEWFOLD_FRONTEND_CLI_INDEX_H
 

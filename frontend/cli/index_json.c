@@ -30,7 +30,7 @@ static const char *kind_of(const json_t *j) {
   return j ? names[json_typeof(j)] : "nothing";
 }
 
-/* what: the place, with a colon after it; "" within a place that is named later */
+/* what: the place, printed with a colon behind it; "" where the caller adds the place */
 static bool wrong(ir_graph *g, const char *what, const json_t *found, const char *expected) {
   ir_fail(g->error, IR_ERR_INVALID, "%.60s%sfound %s, expected %s", what, *what ? ": " : "", kind_of(found),
           expected);
@@ -53,7 +53,8 @@ static bool read_base(ir_graph *g, const json_t *base, ir_ref *x) {
   return (*x = op_input(g, "x", 1, IR_F32, dims, rank)) != 0;
 }
 
-/* One entry of a step's list, as the operation registry takes it; pair has room for two. */
+/* Read one entry of a step's list as an attribute of an operation. pair: room for the two entries of a pair;
+ * NULL where pairs are not allowed. */
 static bool read_entry(ir_graph *g, const char *name, const json_t *j, ir_attr *out, ir_attr *pair) {
   *out = (ir_attr){.name = "", .kind = IR_ATTR_EXPR};
   if (json_is_integer(j)) return (out->expr = ir_index(g, json_integer_value(j))) != 0;
@@ -125,7 +126,7 @@ static bool fold_line(answer *a, const json_t *line, bool raw, const ir_observer
          cli_index_print(&a->g, index, true, &a->index) && cli_index_print(&a->g, valid, true, &a->valid);
 }
 
-/* A message may quote bytes that are not UTF-8. */
+/* A message as a JSON string. It may quote bytes that are not UTF-8: they become `?`. */
 static json_t *message(char *text) {
   json_t *made = json_string(text);
   for (char *c = text; !made && *c; c++)

@@ -26,7 +26,7 @@ static ir_attr word_attr(const char *name, const char *word) {
                    .word_length = strlen(word)};
 }
 
-/* A literal is made into a constant of a graph of its own, under the rules of text graphs. */
+/* Parse a literal under the rules of text graphs, as a constant of g. */
 static ir_ref parse_literal(ir_graph *g, const char *source, const char *text, ir_dtype dtype) {
   ir_parser p;
   ir_attr attrs[2];

@@ -1,4 +1,4 @@
-/* `viewfold ops`: the registry of operations, as the page docs/operations.md has it. */
+/* `viewfold ops`: prints the registry of operations, in the form of docs/operations.md. */
 #include <ctype.h>
 #include <jansson.h>
 #include <stdbool.h>
@@ -61,7 +61,7 @@ enum { NAMES = sizeof names / sizeof *names, FIELDS = 10, FIELD = 128 };
 static const char *const titles[FIELDS] = {"operation", "also",       "kind",     "dtype",        "shape",
                                            "batching",  "derivative", "sharding", "partial sums", "cost"};
 
-/* The first name of an operation is its own. */
+/* The names of an operation other than the one in ir_ops. */
 static void other_names(const row *r, char *out) {
   size_t used = 0;
   for (int i = 0; i < NAMES; i++) {

@@ -14,6 +14,6 @@ typedef struct cli_progress {
 void cli_progress_open(cli_progress *progress);
 /* share: 0 to 1. Draws some ten times a second at most. */
 void cli_progress_draw(cli_progress *progress, double share, const char *format, ...) IR_PRINTF(3, 4);
-void cli_progress_close(cli_progress *progress); /* the line is gone */
+void cli_progress_close(cli_progress *progress); /* erases the line */
 
 #endif

@@ -1,7 +1,7 @@
-/* `viewfold run`: a graph from a file, arrays in, arrays out.
+/* `viewfold run`: compiles a graph of a file and runs it on arrays.
  *
- * Nothing precedes the look-up in the cache but reading the graph and its inputs; outputs appear all together
- * or not at all. */
+ * Only the graph and its inputs are read before the cache is searched. Either all output files are written or
+ * none. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +93,7 @@ typedef struct runner {
   rt_program *program;
   cli_buffers buffers;
   cli_files files; /* one for each --out */
-  FILE *says;      /* where all else goes: standard output, unless an array does */
+  FILE *says;      /* for other output: standard output, unless an array goes there */
   ir_text schedule;
   int64_t compile_ns, cold_ns;
   double *times;
@@ -214,7 +214,7 @@ static int print_times(runner *r) {
   return CLI_OK;
 }
 
-/* Summaries of what is not written, then what --check found. */
+/* Print summaries of the results that are not written to files, then the findings of --check. */
 static int print_report(runner *r) {
   ir_text text;
   ir_text_init(&text, &ir_mem_libc);

@@ -1,6 +1,6 @@
-/* Values for parameters that nobody gives: for measuring, where they matter little, and where the same ones
- * have to come every time. Floats lie between -1 and 1, other integers between -8 and 8; what a gather or a
- * scatter takes its positions from lies within the smallest axis that it is used for. */
+/* Pseudorandom values for parameters without a given value. They are for measuring, where values matter
+ * little, and are the same every time. Floats lie between -1 and 1. Integers that a gather or a scatter uses
+ * as indices lie within the smallest axis that they index; other integers lie between -8 and 8. */
 #include <string.h>
 
 #include "frontend/cli/bind.h"
@@ -33,12 +33,13 @@ bool cli_seed_shapes(cli_binder *b, size_t *bytes) {
   return true;
 }
 
-/* The least axis that positions from the parameter are used for; 0: it is used for none. */
+/* Size of the smallest axis that values computed from the parameter index; 0: they index none. from: scratch,
+ * by node. */
 static int64_t axis_size_indexed(const cli_binder *b, const ir_ref *live, size_t count, ir_ref param,
                                  uint8_t *from) {
   ir_graph *g = &b->s->g;
   int64_t least = 0, size;
-  for (size_t i = 0; i < count; i++) { /* sources stand before users */
+  for (size_t i = 0; i < count; i++) { /* topological order */
     const ir_node *n = ir_get(g, live[i]);
     bool indirect = n->op == IR_OP_GATHER || n->op == IR_OP_SCATTER || n->op == IR_OP_SCATTER_ADD;
     from[live[i]] = live[i] == param;
@@ -54,7 +55,7 @@ static int64_t axis_size_indexed(const cli_binder *b, const ir_ref *live, size_t
 
 static ir_value value_of(const fe_array *a, int64_t index_limit, uint64_t *state) {
   uint64_t bits = next_random(state);
-  double unit = (double)(bits >> 40) * 0x1p-24; /* in steps so large that nothing is subnormal */
+  double unit = (double)(bits >> 40) * 0x1p-24; /* multiples of 2^-24, so that no value is subnormal */
   switch ((ir_kind)ir_dtypes[a->dtype].kind) {
   case IR_KIND_FLOAT: return (ir_value){.f = 2 * unit - 1};
   case IR_KIND_BOOL: return (ir_value){.i = (int64_t)(bits & 1)};

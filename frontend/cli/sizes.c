@@ -35,7 +35,7 @@ static declared declared_of(const cli_binder *b, size_t var) {
   return d;
 }
 
-/* What is wrong with a value of a variable; empty when nothing is. */
+/* Check a value against the declaration of a variable. reason: what is wrong; empty when nothing is. */
 static void check_value(const cli_binder *b, size_t var, int64_t value, char *reason, size_t size) {
   declared d = declared_of(b, var);
   const char *name = var_name(b, var);
@@ -76,7 +76,7 @@ static size_t lone_unknown(const cli_binder *b, ir_ref expr) {
   return one ? found : b->out->var_count;
 }
 
-/* The value of expr when the variable takes the step-th of its values; what overflows counts as large. */
+/* The value of expr when the variable has the step-th of its values; INT64_MAX on overflow. */
 static int64_t try_value(cli_binder *b, ir_ref expr, size_t var, declared d, uint64_t step) {
   int64_t value = INT64_MAX;
   b->known[var] = true;
@@ -96,7 +96,7 @@ static answers solve_size(cli_binder *b, ir_ref expr, size_t var, int64_t size) 
   if (d.lo > d.hi) return NO_ANSWER;
   uint64_t last = ((uint64_t)d.hi - (uint64_t)d.lo) / (uint64_t)d.divisor, from = 0, to = last;
   bool falls = try_value(b, expr, var, d, last) < try_value(b, expr, var, d, 0);
-  while (from < to) { /* the first step that is not before the size */
+  while (from < to) { /* bisect for the first step at which expr reaches the size */
     uint64_t middle = from + (to - from) / 2;
     int64_t value = try_value(b, expr, var, d, middle);
     if (falls ? value > size : value < size) from = middle + 1;
@@ -104,7 +104,7 @@ static answers solve_size(cli_binder *b, ir_ref expr, size_t var, int64_t size) 
   }
   if (try_value(b, expr, var, d, from) != size) return NO_ANSWER;
   if (from < last && try_value(b, expr, var, d, from + 1) == size) return MORE_ANSWERS;
-  try_value(b, expr, var, d, from); /* leaves the value */
+  try_value(b, expr, var, d, from); /* sets the variable */
   b->known[var] = true;
   return ONE_ANSWER;
 }
@@ -118,7 +118,7 @@ static void name_axis(const cli_binder *b, size_t p, int axis, char *out, size_t
   ir_text_free(&text);
 }
 
-/* What one axis tells about a variable: by being it (direct), or by an expression of it. */
+/* Find a variable from the size of one axis: the axis is the variable (direct), or an expression of it. */
 static int read_axis_size(cli_binder *b, size_t p, int axis, bool direct, bool *progress) {
   ir_ref dim = dim_of(b, p, axis);
   int64_t size = b->out->arrays[p].shape[axis];
@@ -141,7 +141,7 @@ static int read_axis_size(cli_binder *b, size_t p, int axis, bool direct, bool *
   return CLI_OK;
 }
 
-/* Take what the axes tell until they tell nothing new, the variables themselves first. */
+/* Read the axes until no further variable is found: first the axes that are variables, then the others. */
 static int solve_all(cli_binder *b) {
   bool direct = true;
   for (bool progress = true; progress || direct;) {

@@ -19,7 +19,8 @@ static double number(const fe_array *a, int64_t i) {
   return a->dtype == IR_U64 ? (double)(uint64_t)v.i : (double)v.i;
 }
 
-/* As in text graphs, but that round numbers are written out and NaNs are alike. */
+/* Print as in text graphs, except that integral floats below WRITTEN_OUT have no exponent and each NaN is
+ * `nan`. */
 static void put_element(const fe_array *a, int64_t i, ir_text *out) {
   ir_value v = element(a, i);
   bool is_float = ir_is_float(a->dtype);
@@ -28,7 +29,8 @@ static void put_element(const fe_array *a, int64_t i, ir_text *out) {
   else ir_print_value(out, v, a->dtype);
 }
 
-/* The axes before the first one of size 0, all if there is none, and how many positions they have. */
+/* The number of axes before the first one of size 0, or of all axes if there is none; *nonempty_axes: the
+ * product of their sizes. Stops where the product exceeds WHOLE. */
 static int axes_with_elements(const fe_array *a, int64_t *nonempty_axes) {
   int axes = 0;
   for (*nonempty_axes = 1; axes < a->rank && a->shape[axes] > 0 && *nonempty_axes <= WHOLE; axes++)
@@ -36,7 +38,8 @@ static int axes_with_elements(const fe_array *a, int64_t *nonempty_axes) {
   return axes;
 }
 
-/* [[0.0, 1.0], [2.0, 3.0]]; [[], []] of shape [2,0]. At most WHOLE positions. */
+/* [[0.0, 1.0], [2.0, 3.0]]; [[], []] for shape [2,0]. nonempty_axes, from axes_with_elements, is at most
+ * WHOLE. */
 static void put_whole(const fe_array *a, int axes, int64_t nonempty_axes, ir_text *out) {
   int64_t index[FE_MAX_RANK] = {0};
   for (int k = 0; k < axes; k++) ir_text_str(out, "[");

@@ -1,4 +1,4 @@
-/* How far results may be from the reference evaluator's. */
+/* Error bounds: how far results may be from those of the reference evaluator (frontend/cli/arrays.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 enum { SUM_UNITS = 128, DERIVED = 8, UNKNOWN_TRIP_COUNT = 64 };
 
-/* Half the distance from 1 to the next number. */
+/* The unit roundoff: half the distance from 1 to the next number. */
 static double unit_of(ir_dtype t) {
   switch (t) {
   case IR_F16: return 0x1p-11;
@@ -29,7 +29,7 @@ double cli_largest(const ir_eval_result *v) {
 
 static ir_ref magnitude(ir_graph *g, ir_ref x) { return ir_unary(g, IR_OP_ABS, ir_cast(g, x, IR_F64)); }
 
-/* The same reduction of |x|; of a product the magnitude of the result. */
+/* A node for the magnitude of a reduction of x: the same reduction of |x|; for a product |result|. */
 static ir_ref magnitude_of(ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
   ir_ref src[IR_MAX_RANK + 2], shape = ir_shape(g, node);
@@ -40,7 +40,7 @@ static ir_ref magnitude_of(ir_graph *g, ir_ref node) {
   return ir_make_tensor(g, (ir_op)n->op, IR_F64, shape, n->arg, src, n->nsrc);
 }
 
-/* Elements that go into one of the result. */
+/* The number of elements that are reduced to one element of the result. */
 static double length_of(const ir_graph *g, const ir_node *n, const ir_var_value *vars, size_t var_count) {
   ir_error ignored = {0};
   double length = 1;
@@ -62,13 +62,13 @@ static bool is_inexact(const ir_node *n) {
   return reduces && ir_is_float((ir_dtype)n->dtype);
 }
 
-/* Of a reduction, relative to the reduction of magnitudes. */
+/* The error bound of a reduction, relative to magnitude_of. */
 static double error_of(const ir_graph *g, const ir_node *n, const ir_var_value *vars, size_t var_count) {
   bool sum = n->op == IR_OP_SUM || n->op == IR_OP_MEAN || n->op == IR_OP_CUMSUM;
   return (sum ? SUM_UNITS : length_of(g, n, vars, var_count)) * accumulator_unit((ir_dtype)n->dtype);
 }
 
-/* How often a node that calls functions calls them. */
+/* How often a node of class control calls its functions. */
 static double trip_count_of(const ir_graph *g, const ir_node *n, const ir_var_value *vars, size_t var_count) {
   ir_error ignored = {0};
   int64_t iterations = 1;
@@ -77,9 +77,10 @@ static double trip_count_of(const ir_graph *g, const ir_node *n, const ir_var_va
   return iterations < 0 ? UNKNOWN_TRIP_COUNT : (double)iterations;
 }
 
-/* Errors of all reductions in functions that a node calls, as often as it calls them. What the rounds make of
- * one another's errors is not known: as if results were of the magnitude of what they were made of. Goes down
- * into functions, IR_MAX_DEPTH deep at most. Negative when memory is short. */
+/* The sum of the error bounds of all reductions in the functions that a node calls, times the number of
+ * calls. How an iteration amplifies the errors of earlier ones is not known; the bound assumes that results
+ * have the magnitude of the values from which they are computed. Recursive, at most IR_MAX_DEPTH deep.
+ * Negative when memory is short. */
 static double error_inside(const ir_graph *g, ir_ref call, const ir_var_value *vars, size_t var_count) {
   const ir_node *n = ir_get(g, call);
   double sum = 0;
@@ -125,7 +126,8 @@ void cli_tolerances_free(cli_tolerances *t) {
   *t = (cli_tolerances){0};
 }
 
-/* By node, relative to its largest magnitude: 0 where no reduction takes part. */
+/* Error bounds by node, relative to the node's largest magnitude; 0 where the node depends on no reduction.
+ * NULL when memory is short. */
 static double *relative_errors(const cli_tolerances *t, const ir_graph *g, ir_ref results,
                                const ir_eval_result *values) {
   ir_ref *live = NULL;
@@ -159,8 +161,7 @@ bool cli_tolerances_apply(const cli_tolerances *t, const ir_graph *g, ir_ref res
     double own = relative[tuple->src[i]];
     out[i] = own == 0 ? 0 : own * largest[i] * DERIVED;
     if (own > 0 && !ir_is_float((ir_dtype)n->dtype)) out[i] = -1;
-    for (size_t k = 0; k < t->count;
-         k++) { /* a reduction itself has its own bound, even where it cancels to nothing */
+    for (size_t k = 0; k < t->count; k++) { /* a reduction has its own bound, also where its terms cancel */
       if (t->items[k].node != tuple->src[i]) continue;
       double inherited = 0;
       for (uint32_t s = 0; s < ir_operand_count(n); s++) inherited = fmax(inherited, relative[n->src[s]]);

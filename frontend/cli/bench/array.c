@@ -1,4 +1,4 @@
-/* Arrays that are measured. */
+/* Memory for the arrays of a benchmark. */
 #include <stdlib.h>
 #include <sys/mman.h>
 

@@ -1,4 +1,4 @@
-/* `viewfold bench`: which of its ways to measure, and the run over all workloads. */
+/* `viewfold bench`: options, peers, and the run over all workloads. */
 #define _GNU_SOURCE
 #include "frontend/cli/bench/bench.h"
 
@@ -105,7 +105,7 @@ static int open_context(bench *b) {
   return cli_failure("bench", &error);
 }
 
-/* One thread stays on one processor, and so do the peers, who inherit this. */
+/* With one thread, pin the process to one processor; peers inherit that. */
 static void choose_processors(bench_plan *plan) {
   cpu_set_t all;
   if (sched_getaffinity(0, sizeof all, &all) != 0) return;
@@ -125,7 +125,7 @@ static void set_threads(int threads) {
   char number[16];
   snprintf(number, sizeof number, "%d", threads);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) setenv(names[i], number, 1);
-  setenv("OMP_WAIT_POLICY", "passive", 0); /* else they still spin while others have their turn */
+  setenv("OMP_WAIT_POLICY", "passive", 0); /* idle threads must not spin */
 }
 
 static void start_peers(bench *b) {
@@ -149,7 +149,7 @@ static void stop_peers(bench_plan *plan) {
 
 /* the run over all workloads */
 
-/* A busy neighbour hides what the machine can do, so what it was ever seen to do counts. */
+/* Other load on the machine lowers a measurement, so the limits are the highest that were ever measured. */
 static int find_limits(bench *b) {
   ir_error error = {0};
   bench_limits seen;
@@ -188,7 +188,7 @@ static int measure_all(bench *b) {
 static int measure_workloads(bench *b) {
   ir_error error = {0};
   choose_processors(&b->plan);
-  signal(SIGPIPE, SIG_IGN); /* a peer that is gone is found out by the failed write */
+  signal(SIGPIPE, SIG_IGN); /* a write to a peer that has exited fails instead */
   if (bench_history_open(&b->history, b->given[HISTORY], b->plan.threads, &error) != IR_OK)
     return cli_failure("bench", &error);
   int status = find_limits(b);
@@ -227,7 +227,7 @@ static int check_words(const bench *b) {
   return CLI_OK;
 }
 
-/* --serve and --once measure nothing by themselves. */
+/* --serve and --once measure nothing themselves, so they exclude the options of measuring. */
 static int check_options(bench *b) {
   static const char *const names[OPTIONS] = {
       [JSON] = "--json",       [LIST] = "--list",     [ROUNDS] = "--rounds",  [WORKER] = "--worker",

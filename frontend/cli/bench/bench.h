@@ -1,23 +1,23 @@
 /* The folder frontend/cli/bench. `viewfold bench`.
  *
  *   in      workloads, peers
- *   out     times beside limits of the machine, a history, pictures
- *   holds   results are checked before times count */
+ *   out     times, the limits of the machine, a history, pictures
+ *   holds   times are reported only of results that were checked */
 
-/* `viewfold bench`: what its parts share.
+/* `viewfold bench`: declarations that its files share.
  *
  *   bench.c      options
  *   workload.c   the built-in workloads
- *   array.c      arrays that are measured: aligned, on huge pages
+ *   array.c      memory for arrays: aligned, on huge pages
  *   folder.c     inputs from files
- *   case.c       a graph, compiled, with its arrays: what is run
+ *   case.c       a compiled graph with its arrays, ready to run
  *   worker.c     --serve and --once
  *   seed.c       inputs of the built-in workloads
- *   oracle_*.c   what their results are, in float64
- *   check.c      results beside that
- *   limits.c     what the machine can do, by the loops of stream.c
+ *   oracle_*.c   their results, computed in float64
+ *   check.c      compares results with those
+ *   limits.c     the limits of the machine, measured with the loops of stream.c
  *   peer.c       other programs
- *   measure.c    a workload, measured
+ *   measure.c    measures one workload
  *   history.c    earlier results
  *   table.c      results as text
  *   picture.c    results as a picture
@@ -44,7 +44,7 @@ typedef struct bench_workload {
 size_t bench_workload_count(void);
 const bench_workload *bench_workload_at(size_t number);
 const bench_workload *bench_workload_find(const char *id); /* NULL when there is none */
-/* IR_ERR_INVALID, naming a workload that is spelled alike. */
+/* IR_ERR_INVALID, naming the workload of the most similar id. */
 void bench_workload_unknown(const char *id, ir_error *error);
 
 /* array.c */
@@ -52,17 +52,17 @@ void bench_workload_unknown(const char *id, ir_error *error);
 /* An array with memory of its own, aligned to 64 bytes at least. */
 typedef struct bench_array {
   fe_array a;   /* dtype IR_NONE: only its bytes are known */
-  void *region; /* what was mapped, or NULL */
+  void *region; /* the mapping that holds it, or NULL */
   size_t region_bytes;
 } bench_array;
-/* Room for `bytes`, on huge pages where they are many enough; the type is the caller's to set. */
+/* Room for `bytes`, on huge pages where they are many; the caller sets the type. */
 bool bench_array_make(bench_array *out, size_t bytes);
 void bench_array_free(bench_array *array);
 
 /* folder.c */
 
-/* The inputs in0.bin, in1.bin, ... of a folder, with the types that meta.json has for them, if it is there:
- * [{"shape":[2,3],"dtype":"float32"}, ...]. map: as pages of the files, else as copies. */
+/* The inputs in0.bin, in1.bin, ... of a folder, with the types in its meta.json, if there is one:
+ * [{"shape":[2,3],"dtype":"float32"}, ...]. map: map the files into memory instead of copying them. */
 typedef struct bench_inputs {
   bench_array *list;
   size_t count;
@@ -80,38 +80,39 @@ typedef struct bench_case {
   bench_inputs in, out;
   const void **in_data;
   void **out_data;
-  int64_t first_ns; /* recording, compiling and the first run */
-  int64_t run_ns;   /* of it the run */
+  int64_t first_ns; /* duration of recording, compiling and the first run together */
+  int64_t run_ns;   /* duration of the first run alone */
 } bench_case;
 
 int64_t bench_now(void); /* ns */
-/* Compile a graph, given as text that `file` stands for in messages. */
+/* Compile the graph in `text`, which messages call `file`. */
 ir_status bench_case_compile(bench_case *c, vf_context *context, const char *file, const char *text,
                              size_t length, ir_error *error);
-/* Take over the inputs, once they are checked, and run for the first time. touch: outputs are written to
- * before, so that the run meets no fresh memory. */
+/* Take ownership of the inputs, check them, and run for the first time. touch: write to the outputs before,
+ * so that the run has no page faults there. */
 ir_status bench_case_bind(bench_case *c, bench_inputs *inputs, bool touch, ir_error *error);
 bool bench_port_type(const vf_program *program, vf_port which, int number, fe_array *out, ir_error *error);
 ir_status bench_case_run(const bench_case *c, ir_error *error);
-/* All results, one after the other, as float32. */
+/* Write all results to a file, one after the other, as float32. */
 ir_status bench_case_dump(const bench_case *c, const char *path, ir_error *error);
-void bench_case_close(bench_case *c); /* in any case */
+void bench_case_close(bench_case *c); /* also after a failure */
 
-/* The same from a folder: its graph.vf, or the workload `id`. */
+/* Compile and bind the graph.vf of a folder, or else the workload `id`, with the folder's inputs. once: map
+ * the inputs, and do not touch the outputs. */
 ir_status bench_case_open_folder(bench_case *c, vf_context *context, const char *id, const char *folder,
                                  bool once, ir_error *error);
 
-/* A failure of the C API as one of ours. */
+/* Copy a failure of the C API to error. */
 ir_status bench_fail(ir_error *error, const vf_error *failure);
 
 /* seed.c, team.c, check.c */
 
 ir_status bench_seed_inputs(const bench_workload *workload, const vf_program *program, bench_inputs *out,
                             ir_error *error);
-/* run in as many threads, or as many as can be had; number counts from 0. */
+/* Call run on `threads` threads, or on as many as can be started: `count`, numbered from 0. */
 void bench_team(int threads, void (*run)(void *user, int number, int count), void *user);
-/* The largest difference from what the oracle of the workload says, relative to the largest magnitude of
- * that: infinity where results are NaN, or not as many as they should be. */
+/* The largest difference between results and the oracle of the workload, relative to the oracle's largest
+ * magnitude. Infinity where results are NaN, or their number is wrong. */
 double bench_error(const bench_workload *workload, const bench_inputs *inputs, const float *results,
                    size_t count, int threads);
 
@@ -122,13 +123,14 @@ typedef struct bench_peer {
   char name[BENCH_NAME];
   pid_t pid; /* -1: gone */
   int to, from;
-  bool skipped; /* a workload */
+  bool skipped; /* has skipped a workload */
   char *line;   /* the last answer */
   size_t room;
 } bench_peer;
 /* worker: NAME=COMMAND. */
 bool bench_peer_start(bench_peer *peer, const char *worker, int threads);
-/* A request of one line, and the answer to it; NULL when the peer is gone. */
+/* Send a request of one line. Returns the answer, valid until the next request; NULL when the peer is
+ * gone. */
 const char *bench_peer_ask(bench_peer *peer, const char *format, ...) IR_PRINTF(2, 3);
 void bench_peer_stop(bench_peer *peer);
 
@@ -148,23 +150,23 @@ typedef struct bench_plan {
   bench_peer peers[BENCH_PEERS];
   int peer_count;
 } bench_plan;
-/* IR_OK also where the results are wrong. */
+/* IR_OK also where the results are wrong: see bench_passes. */
 ir_status bench_measure(bench_plan *plan, const bench_workload *workload, bench_result *out, ir_error *error);
 bool bench_passes(const bench_result *result);
 
 /* history.c */
 
-#define BENCH_SLOWER 1.1 /* times the best earlier median, and the best earlier minimum */
+#define BENCH_SLOWER 1.1 /* slower: by this factor than both median and minimum of the best earlier run */
 typedef struct bench_entry {
   double ms, min_ms; /* 0: none */
   char date[32], commit[64];
 } bench_entry;
 typedef struct bench_history {
   const char *path;
-  FILE *file; /* NULL: nothing is kept */
+  FILE *file; /* NULL: no history is kept */
   char machine[256];
   int threads;
-  bench_limits limits; /* the best of those measured on this machine; 0: none */
+  bench_limits limits; /* the highest of those measured on this machine; 0: none */
   bench_entry *best;   /* by number of workload */
 } bench_history;
 ir_status bench_history_open(bench_history *history, const char *path, int threads, ir_error *error);
@@ -185,7 +187,7 @@ void bench_report_slower(const bench_history *history, const bench_result *list,
 ir_status bench_picture(const bench_plan *plan, const bench_history *history, const bench_result *list,
                         size_t count, const char *path, ir_error *error);
 
-/* worker.c: exit statuses. */
+/* worker.c: both return an exit status */
 
 int bench_serve(vf_context *context, FILE *requests, FILE *answers);
 int bench_once(vf_context *context, const char *id, const char *folder);

@@ -1,4 +1,4 @@
-/* A graph, compiled, with its arrays. */
+/* A compiled graph with its inputs and outputs, ready to run. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>

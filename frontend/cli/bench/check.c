@@ -1,4 +1,4 @@
-/* Results of a workload beside its oracle. */
+/* Compares the results of a workload with its oracle, row by row on several threads. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -41,7 +41,7 @@ static bool copy_file(int fd, bench_array *out, size_t bytes) {
   return false;
 }
 
-/* One file. A missing one is no error where `optional`; *out is then empty. */
+/* Load one file. A missing file is no error where `optional`; *out is then empty. */
 static ir_status load_file(const char *path, bool map, bool optional, bench_array *out, ir_error *error) {
   struct stat info;
   int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -84,7 +84,7 @@ static bool read_type(json_t *item, fe_array *out) {
   return true;
 }
 
-/* The types of all inputs; none, without an error, where there is no such file. */
+/* The types of all inputs from meta.json; *out NULL, without an error, where there is no such file. */
 static ir_status read_types(const char *path, json_t **out, ir_error *error) {
   json_error_t reason;
   *out = NULL;
@@ -115,7 +115,7 @@ static ir_status load_all(const char *folder, bool map, json_t *types, bench_inp
     type.bytes = input->a.bytes, type.data = input->a.data;
     input->a = type;
   }
-  if (error->status) out->count++; /* what was begun is freed too */
+  if (error->status) out->count++; /* the input that failed is to be freed too */
   return error->status;
 }
 

@@ -1,5 +1,5 @@
-/* Results of earlier runs: a file with one JSON object a line, of limits and of workloads. Lines that are
- * neither, or of another machine or number of threads, are passed over. */
+/* Results of earlier runs: a file with one JSON object a line, with limits of the machine or with the times
+ * of a workload. Other lines, and those of another machine or number of threads, are skipped. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -99,7 +99,7 @@ ir_status bench_history_open(bench_history *h, const char *path, int threads, ir
   return error->status;
 }
 
-/* What every line begins with. */
+/* A new line, with the members that every line has. */
 static json_t *new_line(const bench_history *h, const char *commit) {
   char date[32];
   time_t now = time(NULL);

@@ -23,7 +23,7 @@ typedef struct survey {
   bench_limits *out;
 } survey;
 
-/* All members leave when the last one has come. round counts from 1. */
+/* A barrier of `count` threads. *arrivals: how many barriers this thread has arrived at, 0 at first. */
 static void wait_for_team(survey *s, int count, int *arrivals) {
   int wanted = ++*arrivals * count;
   atomic_fetch_add(&s->arrived, 1);
@@ -31,8 +31,8 @@ static void wait_for_team(survey *s, int count, int *arrivals) {
     if (spins > PATIENCE) sched_yield();
 }
 
-/* Seconds for all members to run a loop over n floats each, `again` times, when nothing is in the
- * way: the least. */
+/* Seconds in which all threads together run a loop `again` times, over n floats each: the least of
+ * SAMPLES. */
 static double seconds(survey *s, int number, int count, int *arrivals, int loop, size_t n, int again) {
   double least = INFINITY;
   for (int i = -WARM; i < SAMPLES; i++) {
@@ -96,7 +96,8 @@ bool bench_limits_raise(bench_limits *l, const bench_limits *seen) {
   return raised;
 }
 
-/* GB/s of a stream that touches as many bytes, between the footprints measured by the logarithm. */
+/* GB/s of a stream that touches this many bytes: interpolated between the measured footprints, linearly in
+ * the logarithm of the bytes. */
 static double at_footprint(const double *gbs, double bytes) {
   int f = 1;
   while (f < BENCH_FOOTPRINTS - 1 && bytes > bench_footprints[f]) f++;
@@ -105,8 +106,8 @@ static double at_footprint(const double *gbs, double bytes) {
   return gbs[f - 1] + (gbs[f] - gbs[f - 1]) * share;
 }
 
-/* Time per byte is taken to be linear between reading alone, reading as much as writing, and writing alone.
- */
+/* The time per byte is interpolated linearly between reading alone, reading as much as writing, and writing
+ * alone. */
 double bench_limits_ms(const bench_limits *l, double bytes_read, double bytes_written, double flops) {
   double bytes = bytes_read + bytes_written, place = 2 * bytes_written / bytes; /* 0 read, 1 copy, 2 fill */
   int from = place > 1;

@@ -1,13 +1,14 @@
-/* What the machine can do: bytes per second of its memory, by how many are touched, and multiply-adds. The
- * streams are those of McCalpin's STREAM, the model is the roofline (Williams, Waterman, Patterson, 2009). */
+/* The limits of the machine: memory bandwidth by footprint (number of bytes touched), and the rate of
+ * multiply-adds. The streams are those of McCalpin's STREAM, the model is the roofline (Williams, Waterman,
+ * Patterson, 2009). */
 #ifndef VIEWFOLD_FRONTEND_CLI_BENCH_LIMITS_H
 #define VIEWFOLD_FRONTEND_CLI_BENCH_LIMITS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* stream.c: over n floats, a multiple of BENCH_CHUNK; MULTIPLY_ADD of n floats stays in registers.
- */
+/* stream.c: loops over n floats, a multiple of BENCH_CHUNK. BENCH_MULTIPLY_ADD does n multiply-adds in
+ * registers. */
 enum { BENCH_CHUNK = 192 };
 enum {
   BENCH_READ,
@@ -23,7 +24,8 @@ typedef struct bench_kit {
 } bench_kit;
 const bench_kit *bench_kit_here(void);
 
-/* GB/s of reading, copying and filling, each with the better of plain stores and stores past the caches. */
+/* GB/s of reading, copying and filling by footprint, each with the faster of plain and non-temporal
+ * stores. */
 enum { BENCH_FOOTPRINTS = 8 };
 enum { BENCH_STREAM_READ, BENCH_STREAM_COPY, BENCH_STREAM_FILL, BENCH_STREAMS };
 typedef struct bench_limits {
@@ -34,9 +36,9 @@ extern const double bench_footprints[BENCH_FOOTPRINTS]; /* bytes touched, read a
 
 /* Takes about a second. False without memory. */
 bool bench_limits_measure(int threads, bench_limits *out);
-/* Take over what is better in `seen`. True where something is by more than 2 %. */
+/* Raise each limit to that in `seen` where that is higher. True where one rose by more than 2 %. */
 bool bench_limits_raise(bench_limits *limits, const bench_limits *seen);
-/* The least time for as many bytes and operations. */
+/* The least time in ms for these bytes and float operations. */
 double bench_limits_ms(const bench_limits *limits, double bytes_read, double bytes_written, double flops);
 
 #endif

@@ -1,4 +1,4 @@
-/* One workload, measured and checked, in turns with the peers. */
+/* Measures and checks one workload; viewfold and its peers are measured in turns. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -14,7 +14,7 @@ enum { MOST_TIMES = 4000, MOST_REPEATS = 500, SETTLE_US = 30000 };
 typedef struct samples {
   double *list; /* MOST_TIMES, or NULL: not measured */
   size_t count;
-  int repeats; /* in a turn */
+  int repeats; /* timed runs in a turn */
 } samples;
 
 static int ascending(const void *a, const void *b) {
@@ -38,7 +38,7 @@ static bool begin_samples(samples *s, double ms) {
   return s->list != NULL;
 }
 
-/* Ours: one run that is not timed, then those that are. */
+/* One turn of viewfold: a warm-up run that is not timed, then the timed ones. */
 static ir_status measure_ours(const bench_case *c, samples *s, ir_error *error) {
   for (int i = -1; i < s->repeats; i++) {
     int64_t before = bench_now();
@@ -58,7 +58,7 @@ static bool write_file(const char *path, const void *data, size_t bytes) {
 
 static const char *numpy_name(ir_dtype dtype) { return dtype == IR_F32 ? "float32" : "int32"; }
 
-/* A folder in memory, where there is such a place. */
+/* Make a folder in $TMPDIR; without one, in memory where /dev/shm is writable, else in /tmp. */
 static bool make_folder(char *out, size_t size) {
   const char *chosen = getenv("TMPDIR");
   if (!chosen || !*chosen) chosen = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
@@ -117,7 +117,7 @@ static bool starts_with(const char *answer, const char *word) {
   return answer && strncmp(answer, word, strlen(word)) == 0;
 }
 
-/* The first of each peer: the others are usually for the same reason. */
+/* Report the first workload that a peer leaves out; later ones usually have the same reason. */
 static void tell_skip(bench_peer *peer, const bench_workload *w, const char *answer) {
   if (!peer->skipped)
     fprintf(stderr, "viewfold bench: %s leaves out %s%s%s\n", peer->name, w->id,
@@ -142,7 +142,7 @@ static void set_up_peer(const char *folder, bench_peer *peer, const bench_worklo
   if (starts_with(answer, "ms ") && strtod(last, NULL) > 0) begin_samples(s, strtod(last, NULL));
 }
 
-/* The files are gone when they are measured: peers have read them. */
+/* Peers read the files during setup; they are removed before anything is measured. */
 static ir_status set_up_peers(bench_plan *plan, const bench_workload *w, const bench_case *c, samples *theirs,
                               ir_error *error) {
   char folder[PATH_MAX - 64]; /* leaves room for the names of files */
@@ -162,7 +162,7 @@ static void measure_peer(bench_peer *peer, samples *s) {
   const char *answer = s->list ? bench_peer_ask(peer, "run %d\n", s->repeats + 1) : NULL;
   if (!starts_with(answer, "ms ")) return;
   char *at;
-  strtod(answer + 2, &at); /* not timed */
+  strtod(answer + 2, &at); /* the warm-up run */
   for (char *next; at; at = next) {
     double ms = strtod(at, &next);
     if (next == at) return;
@@ -170,14 +170,14 @@ static void measure_peer(bench_peer *peer, samples *s) {
   }
 }
 
-/* all of it */
+/* the workload */
 
 static ir_status run_rounds(bench_plan *plan, const bench_case *c, samples *ours, samples *theirs,
                             ir_error *error) {
   for (int r = 0; r < plan->rounds && !error->status; r++) {
     measure_ours(c, ours, error);
     for (int p = 0; p < plan->peer_count; p++) {
-      if (plan->threads > 1) usleep(SETTLE_US); /* threads that still spin would be in the way */
+      if (plan->threads > 1) usleep(SETTLE_US); /* until idle threads stop spinning */
       measure_peer(&plan->peers[p], &theirs[p]);
     }
     if (plan->threads > 1 && plan->peer_count) usleep(SETTLE_US);
@@ -206,8 +206,8 @@ static ir_status measure_case(bench_plan *plan, const bench_workload *w, const b
   return error->status;
 }
 
-/* The results of one more run, one after the other; NULL without memory, or after failing. What it does not
- * write is NaN. */
+/* Run once more and return the results, one after the other; NULL without memory, or after failing. Elements
+ * that the run does not write are NaN. */
 static float *results_of(const bench_case *c, size_t *count, ir_error *error) {
   size_t bytes = 0, at = 0;
   for (size_t i = 0; i < c->out.count; i++) {

@@ -1,4 +1,5 @@
-/* What workloads compute, in float64 and by the definition: written without viewfold, in plain loops. */
+/* Reference results of the workloads: computed in float64 by the definition, in plain loops, without
+ * viewfold. */
 #ifndef VIEWFOLD_FRONTEND_CLI_BENCH_ORACLE_H
 #define VIEWFOLD_FRONTEND_CLI_BENCH_ORACLE_H
 
@@ -11,8 +12,8 @@ typedef struct bench_given {
   const int64_t *shape;
 } bench_given;
 
-/* Row r of `length` elements of the results, one after the other. Rows are independent of each other; they
- * may be computed in several threads. NaN where memory is short. */
+/* Compute row r: all results one after the other are split into rows of `length` elements. Rows are
+ * independent of each other and may be computed in several threads. NaN where memory is short. */
 typedef void (*bench_row)(const bench_given *in, size_t r, size_t length, double *out);
 typedef struct bench_oracle {
   const char *id;
@@ -24,7 +25,7 @@ typedef struct bench_oracle {
 extern const bench_oracle bench_view_oracles[], bench_math_oracles[], bench_product_oracles[];
 
 static inline const float *bench_floats(const bench_given *in, int number) { return in[number].data; }
-/* oracle_math.c: in place, of one row */
+/* oracle_math.c: one row, in place */
 void bench_softmax(double *row, size_t length);
 void bench_layer_norm(double *row, size_t length, const float *weight, const float *bias);
 

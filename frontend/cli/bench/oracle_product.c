@@ -92,7 +92,8 @@ static void linear(const double *x, size_t inner, const float *w, const float *b
   }
 }
 
-/* What one token attends to in one head, of rows of queries, keys and values beside each other. */
+/* Attention of one token in one head. A row of qkv holds the query, key and value of one token, in this
+ * order. */
 static void attend_head(const double *qkv, size_t token, size_t head, double *out) {
   enum { ROW = 3 * LAYER_WIDTH };
   double score[LAYER_TOKENS] = {0};
@@ -140,7 +141,8 @@ static void transformer(const bench_given *in, size_t r, size_t length, double *
 enum { STEP_LAYERS = 3, STEP_WIDEST = 784 };
 static const size_t step_width[STEP_LAYERS + 1] = {784, 512, 256, 10};
 
-/* What one example adds to the results. h: activations of all layers. */
+/* Subtract from the results the gradient of one example times 0.1. h: activations of all layers; d:
+ * gradients. */
 static void step_example(const bench_given *in, size_t example, double *out) {
   double h[STEP_LAYERS + 1][STEP_WIDEST], d[STEP_LAYERS + 1][STEP_WIDEST];
   for (size_t i = 0; i < step_width[0]; i++) h[0][i] = bench_floats(in, 0)[example * step_width[0] + i];

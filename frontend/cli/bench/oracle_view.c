@@ -44,7 +44,7 @@ static void bias_gelu(const bench_given *in, size_t r, size_t length, double *ou
   }
 }
 
-/* Rows of the result: image, channel, position in the window. */
+/* A row of the result: an image, a channel, and a place in the window. */
 static void im2col(const bench_given *in, size_t r, size_t length, double *out) {
   size_t n = r / 576, c = r % 576 / 9, i = r % 9 / 3, j = r % 3;
   const float *x = bench_floats(in, 0) + (n * 64 + c) * length;

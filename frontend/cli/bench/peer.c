@@ -71,7 +71,8 @@ static void end_peer(bench_peer *p) {
   p->pid = -1;
 }
 
-/* One line, as long as it comes within the time. */
+/* Read one line into p->line. False at the end of the stream, without memory, or when nothing comes for
+ * PATIENCE_MS. */
 static bool read_line(bench_peer *p) {
   for (size_t length = 0;;) {
     struct pollfd wait = {.fd = p->from, .events = POLLIN};

@@ -1,4 +1,4 @@
-/* Inputs of a workload, the same ones whenever it is measured. */
+/* Pseudorandom inputs of a workload: the same ones whenever it is measured. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,8 @@ static uint64_t seed_of(const char *id, size_t number) {
   return seed;
 }
 
-/* One range of a list, LO:HI or a bound alone; the last one stays. */
+/* Read one range of a list, LO:HI for floats or a bound alone for integers, and advance to the next. The last
+ * range of the list holds for all that follow. */
 static bool read_range(const char **at, double *low, double *high) {
   char *end;
   *low = strtod(*at, &end);
@@ -35,7 +36,7 @@ static bool fill_array(fe_array *a, uint64_t seed, const char **ranges) {
   if (a->dtype != (floats ? IR_F32 : IR_I32)) return false;
   for (size_t i = 0; i < count; i++) {
     double unit =
-        (double)(next_random(&seed) >> 40) * 0x1p-24; /* in steps so large that nothing is subnormal */
+        (double)(next_random(&seed) >> 40) * 0x1p-24; /* multiples of 2^-24, so that no value is subnormal */
     if (floats) ((float *)a->data)[i] = (float)(low + (high - low) * unit);
     else ((int32_t *)a->data)[i] = (int32_t)(high * unit);
   }

@@ -1,4 +1,4 @@
-/* The loops that limits are measured with, for each kind of vectors that the processor may have. */
+/* The loops with which limits are measured, in a version for each vector extension: none, AVX2, AVX-512. */
 #include "frontend/cli/bench/limits.h"
 
 #if defined(__x86_64__)
@@ -7,7 +7,7 @@
 
 enum { SUMS = 12 }; /* independent chains of multiply-adds: more than latency times ports of any processor */
 
-/* Buffers are whole pieces of BENCH_CHUNK floats, aligned to them. STREAM stores past the caches. */
+/* n is a multiple of BENCH_CHUNK, and buffers are aligned to a vector. STREAM is a non-temporal store. */
 #define KIT(NAME, TARGET, VECTOR, LANES, LOAD, STORE, STREAM, SET, ADD, MULTIPLY_ADD, FENCE)                 \
   TARGET static void NAME##_read(float *to, const float *from, size_t n) {                                   \
     VECTOR sum[4] = {SET(0), SET(0), SET(0), SET(0)};                                                        \

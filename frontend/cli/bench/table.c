@@ -9,7 +9,7 @@ static double gbs(const bench_result *r) {
 }
 static double gflops(const bench_result *r) { return r->workload->flops / r->ms * 1e-6; }
 
-/* Four digits that matter, in a column of width `width`; a dash for 0. */
+/* Four significant digits, in a column of width `width`; a dash for 0. */
 static void put_number(double value, int width) {
   int digits = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : value >= 1 ? 3 : 4;
   if (value > 0) printf(" %*.*f", width, digits, value);

@@ -1,4 +1,5 @@
-/* Plain threads, for limits and oracles: what viewfold is measured against does not run in its own. */
+/* Plain threads for limits and oracles: what viewfold is compared with does not use viewfold's own
+ * threads. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -10,7 +11,7 @@ enum { MOST_MEMBERS = 64 };
 typedef struct team {
   void (*run)(void *user, int number, int count);
   void *user;
-  atomic_int count; /* 0 until all are there who will be */
+  atomic_int count; /* number of threads; 0 until all have been started */
 } team;
 typedef struct member {
   team *team;

@@ -1,4 +1,4 @@
-/* A worker that a harness measures beside other programs, by requests of one line:
+/* A worker, which a harness measures among other programs by requests of one line:
  *
  *   setup ID DIR   `ok FIRST_MS`, or `skip WHY`
  *   run N          `ms T1 ... TN`
@@ -20,7 +20,7 @@ typedef struct server {
   ir_error error;
 } server;
 
-/* In one line, whatever the reason says. */
+/* Answer `skip` with the reason, in one line: line breaks become blanks. */
 static void answer_skip(server *s) {
   fputs("skip ", s->answers);
   for (const char *at = s->error.text; *at; at++) putc(*at == '\n' ? ' ' : *at, s->answers);

@@ -1,4 +1,5 @@
-/* The built-in workloads: graphs of frontend/workloads/ID.vf, facts of frontend/workloads/workloads.def. */
+/* The table of built-in workloads, from the graphs frontend/workloads/ID.vf and
+ * frontend/workloads/workloads.def. */
 #include <string.h>
 
 #include "frontend/cli/bench/bench.h"

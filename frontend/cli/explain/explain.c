@@ -1,4 +1,4 @@
-/* `viewfold explain`: why kernels are what they are, and how fast. */
+/* `viewfold explain`: why kernels are what they are, and how fast they run. */
 #include <stdio.h>
 
 #include "frontend/cli/cli.h"

@@ -1,10 +1,11 @@
 /* The folder frontend/cli/explain. `viewfold explain`.
  *
  *   in      a graph, and arrays where it is to run
- *   out     why its kernels are what they are, and what each could take
+ *   out     why its kernels are what they are, and the limit, expected and measured time of each
  *   holds   limits of the machine are measured or given */
 
-/* The part of `viewfold explain` that runs: what each kernel could take at best, should take and takes. */
+/* The part of `viewfold explain` that runs the graph: the limit, the expected and the measured time of each
+ * kernel. */
 #ifndef VIEWFOLD_FRONTEND_CLI_EXPLAIN_EXPLAIN_H
 #define VIEWFOLD_FRONTEND_CLI_EXPLAIN_EXPLAIN_H
 
@@ -23,19 +24,19 @@ typedef struct explain_run {
   const ir_graph *graph; /* as it was read */
   const cli_pairs *in, *sizes;
   cli_machine machine;
-  bool known; /* what the machine can do; of devices that nobody measures it is not */
+  bool known; /* `machine` is known; of devices that cannot be measured it is not */
   cli_binding inputs;
   rt_program *program;
   int64_t *ns;          /* median by step of the plan; NULL: nothing was run */
-  char why[CLI_WHY];    /* nothing was run: "" when it was */
-  explain_sizes values; /* found at the first kernel, as the rounds are */
-  double *iterations;   /* of each step in a run; 0: not known */
+  char why[CLI_WHY];    /* why nothing was run; "" when it was */
+  explain_sizes values; /* computed at the first kernel, like `iterations` */
+  double *iterations;   /* how often a run executes each step; 0: not known */
 } explain_run;
 
-/* Compile and run the block, with inputs that are given or made up, unless r->why says why not. The exit
- * status. */
+/* Compile and run the block with given or pseudorandom inputs. Where it cannot be run, r->why says why. The
+ * exit status. */
 int explain_run_open(explain_run *r, cli_graph *s, const ir_parsed_graph *block);
-void explain_run_close(explain_run *r); /* in any case */
+void explain_run_close(explain_run *r); /* also after a failure */
 /* An fe_explain_more whose user is the explain_run. */
 void explain_run_more(void *run, const struct fe_explained *explained, size_t number);
 /* A line about the memory that one run needs; nothing where nothing was run. */

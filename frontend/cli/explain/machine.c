@@ -43,7 +43,7 @@ void cli_machine_text(const cli_machine *m, ir_text *out) {
   put_limits(&m->all, "", out);
 }
 
-/* One number, or as many as there are. */
+/* Read `count` numbers separated by commas, or one number that stands for all. */
 static bool read_numbers(const char *text, size_t length, double *out, int count) {
   const char *end = text + length;
   for (int i = 0; i < count; i++) {
@@ -61,7 +61,7 @@ static bool read_numbers(const char *text, size_t length, double *out, int count
   return true;
 }
 
-/* `name` or `name.1`; ROWS: threads; -1: neither. */
+/* The row of `name` or `name.1` (*one); ROWS: threads; -1: no such name. */
 static int row_of(const char *name, size_t length, bool *one) {
   *one = length > 2 && memcmp(name + length - 2, ".1", 2) == 0;
   if (*one) length -= 2;
@@ -91,7 +91,7 @@ static bool set_one(cli_machine *m, const char *at, size_t length, unsigned *nam
 
 ir_status cli_machine_set(cli_machine *m, const char *settings, bool *all, ir_error *error) {
   unsigned named = 0;
-  for (int pass = 0; pass < 2; pass++) /* those of one thread after those of all */
+  for (int pass = 0; pass < 2; pass++) /* names with .1 after the others, which set one thread too */
     for (const char *at = settings; *(at += strspn(at, " \t\n")); at += strcspn(at, " \t\n")) {
       size_t length = strcspn(at, " \t\n"), name = strcspn(at, "= \t\n");
       bool one = name > 2 && name <= length && memcmp(at + name - 2, ".1", 2) == 0;
@@ -109,7 +109,7 @@ ir_status cli_machine_set(cli_machine *m, const char *settings, bool *all, ir_er
 
 /* kept on disk */
 
-/* What would make other numbers likely: the processor, its features, the threads. */
+/* What the numbers depend on: the processor, its features, the number of threads. */
 static bool put_key(rt_context *c, ir_text *key) {
   return rt_devices_text(c, key, NULL) == IR_OK && !key->failed;
 }
@@ -152,7 +152,7 @@ ir_status cli_machine_measure(rt_context *c, cli_machine *out, ir_error *error) 
       (out->threads > 1 && !bench_limits_measure(out->threads, &out->all)))
     return ir_fail(error, IR_ERR_MEMORY, "not enough memory to measure the machine");
   if (out->threads == 1) out->all = out->one;
-  ir_text_init(&text, &ir_mem_libc); /* rounded, as it will be read */
+  ir_text_init(&text, &ir_mem_libc); /* rounded, as a later process will read them */
   cli_machine_text(out, &text);
   if (!text.failed && cli_machine_set(out, ir_text_get(&text), &all, error) == IR_OK) keep_machine(c, out);
   ir_text_free(&text);
@@ -166,7 +166,7 @@ ir_status cli_machine_find(rt_context *c, bool measure, cli_machine *out, bool *
   if (settings && cli_machine_set(out, settings, &all, error) != IR_OK) return error->status;
   const ir_target *target = rt_context_target(c, error);
   if (!target) return error->status;
-  bool here = target->group_items == 0; /* what is measured is the processor */
+  bool here = target->group_items == 0; /* only the processor can be measured */
   *known = all || (here && read_kept(c, out));
   if (!*known && here && measure) {
     if (cli_machine_measure(c, out, error) != IR_OK) return error->status;

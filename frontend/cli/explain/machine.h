@@ -1,9 +1,8 @@
-/* What the machine can do, for commands that predict or judge: measured once, which takes seconds, then kept
- * on disk (kind "machine"). Nothing of it goes into code or results.
- *
+/* The limits of the machine, for commands that predict times or compare with a limit. They are measured once,
+ * which takes seconds, then kept on disk (kind "machine"). Generated code and results do not depend on them.
  * As text: `threads=2 read.1=110,90,... copy.1=... fill.1=... gflops.1=140 read=... copy=... fill=...
- * gflops=...`, GB/s by footprint (bench_footprints) or one number for all of them, and GFLOP/s of f32; with
- * `.1` of one thread, without of all threads. Numbers are rounded to two digits. */
+ * gflops=...`: GB/s by footprint (bench_footprints) or one number for all footprints, and GFLOP/s of f32.
+ * Names with `.1` are of one thread, the others of all threads. Numbers are rounded to two digits. */
 #ifndef VIEWFOLD_FRONTEND_CLI_EXPLAIN_MACHINE_H
 #define VIEWFOLD_FRONTEND_CLI_EXPLAIN_MACHINE_H
 
@@ -16,17 +15,18 @@ typedef struct cli_machine {
 } cli_machine;
 
 void cli_machine_text(const cli_machine *machine, ir_text *out);
-/* Settings in that form replace what they name; a name without `.1` sets both before its own `.1` does.
- * IR_ERR_INVALID names one that is none. *all: there is nothing that they do not name. */
+/* Settings in that form replace the values that they name. A name without `.1` sets the values of one thread
+ * and of all; names with `.1` are applied after that. IR_ERR_INVALID quotes a malformed setting. *all: every
+ * name was set, with or without `.1`. */
 ir_status cli_machine_set(cli_machine *machine, const char *settings, bool *all, ir_error *error);
 
-/* The machine as $VIEWFOLD_MACHINE describes it, else as it is kept, else (where `measure` allows it)
- * measured, and kept. *known: false where it would have to be measured, or is a device that is not the
- * processor. */
+/* The values of $VIEWFOLD_MACHINE; values that it does not name come from the disk, or else, with `measure`,
+ * are measured and kept. *known: false where values are missing: they would have to be measured, or the
+ * device is not the processor. */
 ir_status cli_machine_find(rt_context *context, bool measure, cli_machine *out, bool *known, ir_error *error);
-/* Measured anew, and kept. */
+/* Measure the machine, and keep the values on disk. */
 ir_status cli_machine_measure(rt_context *context, cli_machine *out, ir_error *error);
-/* Of so many threads. */
+/* The limits of one thread, or of all where threads > 1. */
 const bench_limits *cli_machine_limits(const cli_machine *machine, int threads);
 
 #endif

@@ -1,10 +1,10 @@
-/* Times of a graph's kernels: measured, and what is to be expected.
+/* Times of a graph's kernels: the limit, the expected and the measured time.
  *
  * The limit is the roofline (Williams, Waterman, Patterson, 2009) of all threads: the time to move the
- * kernel's bytes through memory as large as they are, or to do its multiply-adds, whichever is longer. The
- * rate of multiply-adds is that of f32, for integers as well; of what is twice as wide, half as many fit in a
- * vector. What is predicted is that of the code as it is: without lanes a multiply-add does one element, an
- * element that is gathered counts as one more, and small work has one thread. */
+ * kernel's bytes at the bandwidth of that footprint, or to do its multiply-adds, whichever is longer. The
+ * rate of multiply-adds is that of f32, for integers as well; of elements twice as wide, half as many fit in
+ * a vector. The expected time is that of the code as it is: a multiply-add that is not vectorized does one
+ * element, a gathered element counts as one more such multiply-add, and a small kernel has one thread. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,11 +17,12 @@
 enum { LEAST_RUNS = 5, MOST_RUNS = 101, MEASURED_NS = 200000000 };
 #define MOST_BYTES ((size_t)2 << 30)
 #define LAUNCH_MS  0.0003
-#define RUN_MS     10000.0 /* what takes longer is not run */
+#define RUN_MS     10000.0 /* a graph that takes longer is not run */
 
 /* running */
 
-/* The least that a run can take: its steps one after another, its operations at the machine's best. */
+/* Can a run take at most RUN_MS? Its least time is that of launching its steps one after another, or of its
+ * operations at the machine's limit. False with r->why or error set. */
 static bool is_affordable(explain_run *r, ir_error *error) {
   rt_cost cost;
   if (rt_program_cost(r->program, r->inputs.values, &cost, error) != IR_OK) return false;
@@ -41,7 +42,7 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Medians by step, in r->ns. */
+/* Run repeatedly; r->ns receives the median time of each step. */
 static ir_status measure_steps(explain_run *r, const cli_buffers *b, ir_error *error) {
   size_t steps = rt_program_step_count(r->program), runs = 0;
   int64_t *all = calloc(steps * MOST_RUNS + 1, sizeof *all), *one = calloc(steps + 1, sizeof *one);
@@ -102,9 +103,10 @@ void explain_run_close(explain_run *r) {
   r->program = NULL, r->ns = NULL, r->values = (explain_sizes){0}, r->iterations = NULL;
 }
 
-/* sizes: the variables of the graph that is explained, a copy, are known by name */
+/* sizes: the graph that is explained is a copy, whose variables are found by name */
 
-/* Once: variables are in the copy before anything else is made of it. */
+/* Find the values of the copy's variables, at the first call: all variables are in the copy before any kernel
+ * is. */
 static bool find_sizes(explain_run *r, ir_graph *copy) {
   explain_sizes *out = &r->values;
   const ir_graph *from = r->graph;
@@ -140,7 +142,8 @@ typedef struct expected {
   int threads;
 } expected;
 
-/* Operations, and as many of f32 as take as long. */
+/* The operations of a kernel; and how many f32 operations take as long, when vectorized and in the code as it
+ * is. */
 typedef struct computing {
   double operations, at_best, as_it_is;
 } computing;
@@ -151,7 +154,7 @@ static computing compute_work(const fe_explained *e, size_t number, double flops
   double floats = number_of(e->g, a.floats, s), integers = number_of(e->g, a.integers, s),
          wide_floats = number_of(e->g, a.weighed_floats, s),
          wide_integers = number_of(e->g, a.weighed_integers, s),
-         lone = (double)e->target->vector_bytes / 4; /* of as many elements as there could be, one is done */
+         lone = (double)e->target->vector_bytes / 4; /* factor of scalar code */
   computing c = {.operations = flops + integers};
   double wide = floats > 0 ? flops * wide_floats / floats : flops;
   c.at_best = wide + wide_integers;
@@ -199,7 +202,7 @@ static void put_share(const char *name, double ms, double limit_ms, ir_text *out
   ir_textf(out, "  %-7s %.4g ms, %.0f %% of the limit", name, ms, 100 * limit_ms / ms);
 }
 
-/* How often a run of the graph runs each step, in r->rounds; 0: that is not known. */
+/* Set r->iterations: how often a run of the graph executes each step; 0: not known, inside a while loop. */
 static bool count_iterations(explain_run *r, const fe_explained *e) {
   size_t count = e->plan->step_count;
   if (r->iterations) return true;
@@ -210,7 +213,7 @@ static bool count_iterations(explain_run *r, const fe_explained *e) {
     double times = s->kind == IR_STEP_SCAN    ? number_of(e->g, s->count, &r->values)
                    : s->kind == IR_STEP_WHILE ? 0
                                               : 1;
-    size_t inside = s->inside[0] + s->inside[1]; /* at most 64 deep, so a step is met as often */
+    size_t inside = s->inside[0] + s->inside[1]; /* nested at most 64 deep */
     for (size_t k = 1; k <= inside && times != 1; k++) r->iterations[i + k] *= times;
   }
   return true;

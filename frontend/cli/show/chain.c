@@ -12,7 +12,7 @@
 
 enum { CHAINS_MOST = 16, STEPS_HEAD = 10, STEPS_TAIL = 6, LINE_MOST = 300, EXPRESSION_MOST = 1 << 14 };
 
-/* A view of its first operand alone, as frontend/views/access.h walks them. */
+/* Is the node a view of its first operand alone, of the kinds that frontend/views/access.h handles? */
 static bool is_step(const ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
   if (n->op == IR_OP_GATHER)
@@ -46,7 +46,8 @@ static json_t *one_view(show *s, const ir_graph *g, const pass_view *v) {
   return made;
 }
 
-/* A chain without strides (pads that repeat elements, say) has its index expression all the same. */
+/* A chain that has no form with strides (one with pads that repeat elements, for example) still has an index
+ * expression. */
 static void put_views(show *s, ir_graph *g, ir_ref node, json_t *step) {
   pass_view_chain chain;
   if (pass_view_chain_of(g, node, &chain)) {
@@ -78,20 +79,19 @@ static void put_access(show *s, const ir_graph *g, bool made, ir_ref index, ir_r
   ir_error_clear(g->error);
 }
 
-/* A step and what it views, down to the leaf. */
+/* A step of a chain and the nodes below it. */
 typedef struct path {
   const ir_ref *nodes; /* the step first, the leaf last */
   size_t count;
 } path;
 
-/* The path in another graph, upon an input in place of the leaf, so that whatever is viewed counts as memory.
- */
+/* Copy the path to another graph. An input takes the place of the leaf, so that any leaf counts as memory. */
 static ir_ref copy_path(show *s, ir_graph *g, path p) {
   const ir_graph *from = &s->s.g;
   ir_ref *copies = NULL, made = 0;
   size_t count = 0, cap = 0;
   for (size_t i = p.count;
-       i-- > 0;) { /* from the leaf on: a shape and, of a view, what follows its operand */
+       i-- > 0;) { /* from the leaf on: the shape and, of a view, the sources behind its operand */
     const ir_node *n = ir_get(from, p.nodes[i]);
     uint32_t attributes = i + 1 == p.count ? 0 : n->nsrc - 1;
     if (!IR_RESERVE(g->mem, copies, cap, count + 1 + attributes)) return 0;
@@ -114,7 +114,7 @@ static ir_ref copy_path(show *s, ir_graph *g, path p) {
   return made;
 }
 
-/* Folded in a graph of its own, so that the rewrites seen are all of this step's and of no other's. */
+/* Fold the path in a separate graph, so that exactly the rewrites of this step are seen. */
 static void put_folded(show *s, path p, json_t *step) {
   ir_error error = {0};
   ir_graph g;
@@ -145,7 +145,7 @@ static size_t name_length(const char *line) {
   return line[at] ? at + 1 : at;
 }
 
-/* `%1 = permute %0 order=[1,0] : f32[2,3]` taken apart: the name, and the operation without its type. */
+/* Split `%1 = permute %0 order=[1,0] : f32[2,3]` into the name and the operation without its type. */
 static void put_line(show *s, const ir_parsed_graph *block, ir_ref node, json_t *out) {
   ir_text line;
   ir_text_init(&line, &ir_mem_libc);
@@ -222,13 +222,13 @@ static json_t *one_chain(show *s, const ir_parsed_graph *block, ir_ref node) {
   return made;
 }
 
-/* Which nodes end a chain: views that no other view reads. live is in topological order. */
+/* Find the nodes that end a chain: views that no other view reads. live is in topological order. */
 static bool find_ends(const ir_graph *g, const ir_ref *live, size_t count, uint8_t *ends) {
   bool any = false;
   for (size_t i = count; i-- > 0;) {
     const ir_node *n = ir_get(g, live[i]);
     if (!is_step(g, live[i])) continue;
-    ends[live[i]] ^= 1; /* 1 before: a view reads it */
+    ends[live[i]] ^= 1; /* it was 1 if a view reads this node */
     any |= ends[live[i]];
     ends[n->src[0]] = 1;
   }
@@ -237,7 +237,7 @@ static bool find_ends(const ir_graph *g, const ir_ref *live, size_t count, uint8
   return any;
 }
 
-/* Numbers and positions are made where they are used. */
+/* Does the chain view memory? Constants and iota are computed where they are used. */
 static bool reads_memory(const ir_graph *g, ir_ref node) {
   while (is_step(g, node)) node = ir_src(g, node, 0);
   return ir_op_of(g, node) != IR_OP_CONST && ir_op_of(g, node) != IR_OP_IOTA;

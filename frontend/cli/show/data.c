@@ -40,7 +40,7 @@ json_t *show_expression(show *s, const ir_graph *g, ir_ref expression) {
 
 /* stages */
 
-/* Cut at the end of a line; the number of lines left out. */
+/* Truncate a text at the end of a line. Returns the number of lines left out. */
 static size_t cut_at_line(const ir_text *text, size_t *length) {
   size_t lines = 0;
   *length = text->len;
@@ -58,7 +58,7 @@ static json_t *one_stage(show *s, const ir_parsed_graph *block, fe_stage stage) 
   json_t *made = json_object();
   ir_text_init(&text, &ir_mem_libc);
   if (fe_dump(&s->s.g, block, &options, &text, &error) != IR_OK) {
-    if (!s->status) s->status = cli_failure("show", &error); /* what follows fails alike */
+    if (!s->status) s->status = cli_failure("show", &error); /* later stages fail in the same way */
     show_set(s, made, "error", show_text(error.text, strlen(error.text)));
   }
   lines = cut_at_line(&text, &length);
@@ -129,7 +129,7 @@ json_t *show_data(show *s, const char *word, const char *name) {
   show_set(s, made, "graphs", graphs);
   show_set(s, made, "rules", s->rules);
   if (s->failed) fputs("viewfold show: out of memory\n", stderr);
-  if (!s->failed && shown == 0) cli_graph_pick(&s->s, word, NULL); /* says so */
+  if (!s->failed && shown == 0) cli_graph_pick(&s->s, word, NULL); /* prints the message */
   if (!s->failed && shown) return made;
   json_decref(made);
   s->status = s->failed ? CLI_DEVICE : CLI_BAD_INPUT;

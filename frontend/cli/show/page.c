@@ -1,4 +1,4 @@
-/* The page: the template with its style, its script and the data put in place of the markers. */
+/* The page: the template, with the markers replaced by title, style, scripts and data. */
 #include "frontend/cli/show/show.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* `viewfold show`: a page with pictures of views, the graph and its code. */
+/* `viewfold show`: writes a page with pictures of views, the graph and its code. */
 #include "frontend/cli/show/show.h"
 
 #include <stdio.h>

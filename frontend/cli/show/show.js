@@ -1,4 +1,4 @@
-/* The page: chains of steps, the inspector beside them, and the stages of compilation. */
+/* The page: chains of steps, the inspector next to them, and the stages of compilation. */
 
 /* ---------------------------------------------------------------------------------------------- one chain */
 const OPEN = 6;   // steps of a lone chain that are open from the start
@@ -9,7 +9,7 @@ class Chain {
     this.shape = data.buffer.shape.map(s => expression(s).value([], graph.variables));
     this.size = product(this.shape);
     this.digits = `${this.size > 0n ? this.size - 1n : 0n}`.length;
-    const { name, operation } = data.buffer;   // a value that is computed may never lie in memory
+    const { name, operation } = data.buffer;   // a computed value may never be stored in memory
     this.title = operation ? `${name} = ${operation}` : `${name} in memory`;
     this.memory = operation ? `${name} in row-major order` : `memory of ${name}`;
     this.readers = new Map();    // address -> cells that read it
@@ -55,7 +55,8 @@ function operation(node, naming) {
   return [op, "(", a.map((x, i) => [i ? ", " : "", x]), ")"];
 }
 
-/* Every operation of an expression with its operands put in, in the order of evaluation; each lights up in code. */
+/* A table of the operations of an expression, in the order of evaluation, with the values of their operands. Pointing
+   at a row highlights its tokens in `code`. */
 function workTable(e, position, variables, code) {
   const values = e.run(position, variables), numbers = new Map(), rows = [];
   const name = at => {
@@ -74,7 +75,7 @@ function workTable(e, position, variables, code) {
   return work(rows.length ? rows : tr(td(), td(name(e.root)), td(), td(textOf(values[e.root]))));
 }
 
-/* The same address by shape, strides, offset and mask: from the last view to the first. */
+/* Compute the address from shapes, strides, offsets and masks of the views, from the last view to the first. */
 function throughViews(views, position) {
   let at = position, address = null, inside = true;
   const lines = [];
@@ -110,7 +111,7 @@ function bigAddress(chain, address, data) {
 
 /* ---------------------------------------------------------------------------------------------- one graph */
 
-/* Some value that a variable may have: small, but not so small that nothing can be seen. */
+/* The initial value of a variable: small, but large enough for a picture. */
 function firstValue(v) {
   const divisor = BigInt(v.divisor ?? 1), lo = BigInt(v.lo ?? 1), hi = v.hi === null ? lo + 64n : BigInt(v.hi);
   const value = ((lo > 4n ? lo : 4n) + divisor - 1n) / divisor * divisor;
@@ -166,7 +167,7 @@ class Graph {
     return make("fieldset", { class: "variables", "aria-label": "sizes" }, this.data.variables.map(field));
   }
 
-  /* Show an address in every step of the chain; chosen: {step, cell} when an element was pointed at. */
+  /* Highlight an address in every step of the chain; chosen: {step, cell} when an element was pointed at. */
   mark(chain, address, chosen) {
     for (const c of this.element.querySelectorAll(".same, .chosen")) c.classList.remove("same", "chosen");
     for (const step of address === null ? [] : chain.steps.filter(s => s.strip)) {
@@ -211,7 +212,7 @@ class Graph {
 }
 
 /* ---------------------------------------------------------------------------------------------- stages */
-const TINTED = 1 << 16;   // characters beyond which code is plain
+const TINTED = 1 << 16;   // longer code, in characters, is not coloured
 const WORDS = "graph|kernel|index|range|for|in|load|store|reduce|over|return|if|else|with|next|thread|vector|unroll"
   + "|serial|reads|fuses|define|ret|br|phi";
 const CODE = new RegExp(`(ridx\\d+)|((?:^|\\s)#.*$|;.*$)|\\b(?:${WORDS})\\b`, "gm");

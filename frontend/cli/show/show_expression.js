@@ -1,14 +1,15 @@
 "use strict";
-/* Expressions: compiled to a list of operations, each after its operands. Run in order they give the value, and shown
-   in order they are its evaluation step by step. Numbers are BigInt: `//` rounds down, addresses have 64 bits. What
-   has no value (a look-up outside its list, where nothing is read) is null. */
+/* Expressions, compiled to a list of operations in which each follows its operands. Executed in order, the list gives
+   the value of the expression; displayed in order, it shows the evaluation step by step. Numbers are BigInt, since
+   addresses have 64 bits; `//` rounds down. An operation without a value (a look-up outside its list, where nothing
+   is read) gives null. */
 
 function floorDiv(a, b) {
   if (b <= 0n) return null;
   const quotient = a / b;
   return a % b < 0n ? quotient - 1n : quotient;
 }
-/* how tightly it binds, and what it does */
+/* precedence and function of each operator */
 const INFIX = {
   "|": [1, (a, b) => a || b], "^": [2, (a, b) => a !== b], "&": [3, (a, b) => a && b],
   "==": [4, (a, b) => a === b], "!=": [4, (a, b) => a !== b],
@@ -36,7 +37,7 @@ function tokensOf(text) {
   return tokens;
 }
 
-/* Operator precedence with stacks of its own, as expressions nest deeply. */
+/* An operator-precedence parser with explicit stacks, since expressions nest deeply. */
 class Expression {
   constructor(text) {
     this.tokens = tokensOf(text);
@@ -84,7 +85,7 @@ class Expression {
         pending.push({ kind: "(", first: i, count: 1 });
       } else if (operand && PREFIX[t]) {
         pending.push({ kind: "prefix", op: t, key: "prefix" + t, apply: PREFIX[t], rank: 9, count: 1, first: i });
-      } else if (operand && t === "[") {           // [2,0,2][position]
+      } else if (operand && t === "[") {           // [2,0,2][index]
         const first = i, list = [];
         for (i++; this.tokens[i].text !== "]"; i++) {
           const sign = this.tokens[i - 1].text === "-" ? "-" : "";
@@ -108,7 +109,7 @@ class Expression {
           const { call, count, first } = open;
           pending.push({ kind: "call", op: call, key: call, apply: CALLS[call], count, first, last: i });
           reduce();
-        } else {                                  // the parentheses belong to what they hold
+        } else {                                  // parentheses are tokens of the operation inside
           const v = values[values.length - 1], spans = this.nodes[v.at].from;
           spans[spans.length - 1] = [open.first, i];
           v.first = open.first, v.last = i;
@@ -126,7 +127,7 @@ class Expression {
     this.root = values[0].at;
   }
 
-  /* The value of every node: position is the list of ridx0, ridx1, ..; variables a Map. */
+  /* The values of all nodes. position: the list of ridx0, ridx1, ..; variables: a Map. */
   run(position, variables) {
     const values = [];
     for (const n of this.nodes) {

@@ -25,7 +25,7 @@ const count = (n, one, many) => `${digits(n)} ${n == 1 ? one : many ?? one + "s"
 const more = (n, of) => `… ${digits(n)} more${of ? ` ${of}${n == 1 ? "" : "s"}` : ""}`;
 
 /* ---------------------------------------------------------------------------------------------- expressions */
-const LONG = 4000;   // tokens beyond which an expression is plain text
+const LONG = 4000;   // a longer expression, in tokens, is plain text
 
 function tokenClass(token, before) {
   if (token.kind === "number") return "t-number";
@@ -39,7 +39,7 @@ function tokenClass(token, before) {
 function showExpression(text) {
   const code = make("code", { class: "expression" + (text.length > 400 ? " long" : "") });
   let tokens = null;
-  try { tokens = tokensOf(text); } catch { /* an expression that was cut short */ }
+  try { tokens = tokensOf(text); } catch { /* a truncated expression */ }
   if (!tokens || tokens.length > LONG) {
     code.textContent = text;
     return code;
@@ -51,7 +51,7 @@ function showExpression(text) {
   return code;
 }
 
-/* Mark the tokens that belong to an operation. */
+/* Highlight the tokens of an operation. */
 function light(code, spans) {
   const tokens = [...code.children].filter(c => c.localName !== "wbr");
   tokens.forEach((t, i) => t.classList.toggle("lit", spans.some(([a, b]) => a <= i && i <= b)));
@@ -63,15 +63,15 @@ const formulas = (valid, indexCode, validCode) => make("dl", { class: "formulas"
 
 /* ---------------------------------------------------------------------------------------------- parts of shapes */
 const COLUMNS = 16, ROWS = 10, INNER_ROWS = 6, PANELS = 6, STRIP = 192, STRIP_ROWS = 6, STRIP_COLUMNS = 20;
-const EFFORT = 1 << 20;   // operations spent on counting what is read
+const EFFORT = 1 << 20;   // most operations that are executed to find the addresses that are read
 
-/* How many cells with so many digits go into so many pixels. */
+/* How many cells of that many digits fit into that many pixels: from 6 to `most`. */
 function fitting(digitCount, pixels, most) {
   const cell = Math.max(31, digitCount * 8.2 + 13) + 2;
   return Math.max(6, Math.min(most, Math.floor(pixels / cell)));
 }
 
-/* Positions of an axis: all, or the first and the last ones with {gap} between them. */
+/* The indices of an axis that are shown: all, or the first and the last ones with {gap} between them. */
 function shown(size, most) {
   const run = (from, length) => Array.from({ length }, (_, i) => from + BigInt(i));
   if (size <= BigInt(most)) return run(0n, Number(size));
@@ -126,7 +126,7 @@ class Step {
     return this.element;
   }
 
-  /* The pictures, once they are wanted. */
+  /* Draw the pictures, when the step is opened for the first time. */
   fill() {
     if (this.filled || !this.index) return;
     this.filled = true;
@@ -139,7 +139,7 @@ class Step {
     this.fill();
   }
 
-  /* Which addresses are read, when they are few enough to go through. */
+  /* Find the addresses that are read, if the elements are few enough to enumerate. */
   read() {
     this.total = product(this.shape), this.addresses = new Set(), this.padding = 0;
     this.counted = this.total * BigInt(this.index.nodes.length + this.valid.nodes.length) <= BigInt(EFFORT);
@@ -181,7 +181,7 @@ class Step {
     return cell;
   }
 
-  /* A matrix of the last two axes under the given outer position; null stands for an axis that is not there. */
+  /* A matrix of the last two axes at the given indices of the outer axes; null stands for a missing axis. */
   matrix(outer) {
     const rank = this.shape.length, k = outer.length, most = fitting(this.chain.digits, 620, COLUMNS);
     const rows = rank - k >= 2 ? shown(this.shape[k], k ? INNER_ROWS : ROWS) : [null];
@@ -197,7 +197,7 @@ class Step {
       make("thead", {}, tr(rows[0] !== null && td(), columns.map(title))), make("tbody", {}, rows.map(line)));
   }
 
-  /* Which axis runs which way in each matrix. */
+  /* The directions of the two axes of each matrix. */
   directions() {
     const rank = this.shape.length, way = (k, arrow) => axisMark(k, `ridx${k} ${arrow}`);
     return rank > 0 && paragraph("axes", rank > 1 && way(rank - 2, "↓"), way(rank - 1, "→"));
@@ -220,7 +220,7 @@ class Step {
     return make("figure", { onkeydown: e => this.move(e) }, make("figcaption", {}, caption, padding), body);
   }
 
-  /* Arrow keys walk over the cells as they lie on the screen. */
+  /* An arrow key moves the focus to the nearest cell on the screen in its direction. */
   move(e) {
     const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[e.key];
     if (!way || !e.target.matches("td[data-index]")) return;

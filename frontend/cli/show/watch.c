@@ -1,4 +1,4 @@
-/* Which rules fired, and what they made of which expression. */
+/* Records rewrites for the page: the rule, and the expression before and after. */
 #include "frontend/cli/show/show.h"
 
 #include <string.h>
@@ -15,7 +15,8 @@ static const pass_rule *rule_named(const char *name) {
 
 static json_t *plain_text(const char *text) { return show_text(text, strlen(text)); }
 
-/* What is no row of the table is a function of the builders: only its name is known. */
+/* Add the rule to the data of the page, once. A name that is not in the table of rules is that of a builder
+ * function, of which nothing more is known. */
 static void note_rule(show *s, const char *name) {
   const pass_rule *r = rule_named(name);
   if (!r || json_object_get(s->rules, name)) return;
@@ -27,7 +28,7 @@ static void note_rule(show *s, const char *name) {
   show_set(s, s->rules, name, made);
 }
 
-/* op(src), which is no node and must not become one: watching changes nothing. */
+/* Print op(src) without making a node for it, so that watching does not change the graph. */
 static void put_before(const ir_graph *g, ir_op op, const ir_ref *src, uint32_t nsrc, ir_text *out) {
   const char *infix = ir_ops[op].infix;
   bool between = *infix && nsrc > 1;

@@ -1,4 +1,4 @@
-/* Moves that won, in the cache. */
+/* The moves that won, in the cache on disk: storing, reading, listing and forgetting them. */
 #include <stdio.h>
 
 #include "frontend/api/tuned.h"

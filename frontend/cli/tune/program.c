@@ -1,4 +1,4 @@
-/* Programs whose kernels have other moves than the cost model's. */
+/* Compiling, timing and checking programs whose kernels have other moves than the cost model's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,7 +113,7 @@ static ir_status keep_results(tune *t, ir_error *error) {
 }
 
 ir_status tune_check(tune *t, const rt_program *program, bool *same, ir_error *error) {
-  enum { NOTHING = 0xa5 }; /* what is not written is not taken for right */
+  enum { NOTHING = 0xa5 }; /* so that results that are not written differ */
   for (size_t i = 0; i < t->buffers.output_count; i++)
     memset(t->buffers.outputs[i].data, NOTHING, t->buffers.outputs[i].bytes);
   *same = true;

@@ -1,9 +1,9 @@
-/* Searching: from the best moves so far to better ones near them (passes/loops/neighbours.c), until there are
- * none or the time is up.
+/* Local search: from the best moves so far to a better neighbour (passes/loops/neighbours.c), until no
+ * neighbour is better or the time is up.
  *
- * All that are near are run a few times; the fastest of them then run in turn with the best so far, and win
- * where their median is less by a margin, twice. So a disturbed machine makes the search slower and seldom
- * makes it wrong. */
+ * Each neighbour is run a few times. The fastest ones then run alternately with the best so far, and a
+ * neighbour wins where its median is less by a margin in two such duels. Other load on the machine thus makes
+ * the search slower, but seldom wrong. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +18,8 @@ enum {
   DUEL_NS = 60000000,
   QUICK_NS = 2000000
 };
-#define MARGIN  0.97 /* of the time so far, to win */
-#define NO_HOPE 1.5  /* of the time so far, after one run */
+#define MARGIN  0.97 /* a challenger wins below this factor of the best time */
+#define NO_HOPE 1.5  /* above this factor of the best time it is not run again */
 
 typedef struct finalist {
   size_t neighbour;
@@ -39,7 +39,7 @@ static int64_t median(int64_t *ns, int count) {
 
 static bool goes_on(int64_t until) { return !tune_stopped() && ir_now_ns() < until; }
 
-/* Medians of both, run in turn; after a signal they are as expected, both alike. */
+/* Median times of t->of in both programs, which run alternately. After a signal both are `expected`. */
 static ir_status median_alternating(tune *t, const rt_program *const two[2], int64_t expected, int64_t out[2],
                                     ir_error *error) {
   int64_t ns[2][MOST_SAMPLES], each = expected > 0 ? DUEL_NS / (2 * expected) : MOST_SAMPLES;
@@ -51,7 +51,8 @@ static ir_status median_alternating(tune *t, const rt_program *const two[2], int
   return IR_OK;
 }
 
-/* Is the challenger faster, twice? Then ns has both times; expected: about how long they take. */
+/* Does the challenger win two duels? If *won, ns has the medians of the second duel: of best, of challenger.
+ * expected: about how long either takes. */
 static ir_status wins(tune *t, const rt_program *best, const rt_program *challenger, int64_t expected,
                       int64_t ns[2], bool *won, ir_error *error) {
   const rt_program *two[] = {best, challenger};
@@ -65,7 +66,7 @@ static ir_status wins(tune *t, const rt_program *best, const rt_program *challen
   return IR_OK;
 }
 
-/* The least of a few runs; of one only where that is much longer than `best`. */
+/* The least time of a few runs: of two where the second is NO_HOPE times as long as `best`. */
 static ir_status quick(tune *t, const rt_program *program, int64_t best, int64_t *ns, ir_error *error) {
   int64_t once, spent = 0;
   *ns = INT64_MAX;
@@ -88,7 +89,8 @@ static void enter_final(finalist *list, finalist f) {
   rt_program_release(f.program);
 }
 
-/* Moves that cannot be compiled here, or give other results, are no failure: they are not taken. */
+/* Compile, check and time one neighbour, and enter it among the finalists. Moves that cannot be compiled
+ * here, or give other results, are skipped without an error. */
 static ir_status try_neighbour(tune *t, const tune_list *neighbours, size_t number, int64_t best,
                                finalist *finals, ir_error *error) {
   ir_error own = {0};
@@ -126,7 +128,7 @@ static void draw_progress(tune *t, uint32_t kernel) {
                     100. * (double)k->best_ns / (double)(k->model_ns ? k->model_ns : 1));
 }
 
-/* The moves near the best ones. */
+/* Collect the neighbours of the best moves. */
 static ir_status find_neighbours(tune *t, tune_list *neighbours, ir_error *error) {
   rt_program *program;
   t->neighbours = neighbours;
@@ -136,7 +138,8 @@ static ir_status find_neighbours(tune *t, tune_list *neighbours, ir_error *error
   return status;
 }
 
-/* From *best, which is replaced by what wins. *better: something did. */
+/* One step of the search: the neighbour that wins, if there is one, replaces *best. *better: there was
+ * one. */
 static ir_status one_step(tune *t, rt_program **best, tune_list *seen, int64_t until, bool *better,
                           ir_error *error) {
   tune_kernel *k = &t->kernels[t->of];
@@ -169,7 +172,8 @@ static ir_status one_step(tune *t, rt_program **best, tune_list *seen, int64_t u
   return status;
 }
 
-/* Where moves were given at first (found another time) they have to win again. */
+/* Set *best to the program from which the search starts. k->best may hold moves that an earlier search found:
+ * they stay only if they win against the cost model again. */
 static ir_status begin_search(tune *t, const rt_program *model, rt_program **best, ir_error *error) {
   tune_kernel *k = &t->kernels[t->of];
   bool same = true, won = false;
@@ -202,7 +206,7 @@ ir_status tune_search(tune *t, uint32_t kernel, int64_t until, ir_error *error) 
   if (!status) status = begin_search(t, model, &best, error);
   k->searched = !tune_stopped();
   while (!status && better && goes_on(until)) status = one_step(t, &best, &seen, until, &better, error);
-  if (!status && k->best.count && !tune_stopped()) { /* small gains of steps may be none together */
+  if (!status && k->best.count && !tune_stopped()) { /* gains may be noise */
     int64_t ns[2] = {k->model_ns, k->model_ns};
     status = wins(t, model, best, k->best_ns, ns, &better, error);
     if (!status && !better) tune_empty(&k->best);

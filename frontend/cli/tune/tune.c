@@ -1,4 +1,4 @@
-/* `viewfold tune`: better moves for the loops of a graph's kernels, found by measuring. */
+/* `viewfold tune`: searches for better moves for the loops of a graph's kernels, by measuring. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static const char help_text[] =
 enum { IN, SIZE, NAME, THREADS, SECONDS, OUT, DEVICE, DRY, LIST, FORGET, OPTIONS };
 #define MOST_BYTES   ((size_t)8 << 30)
 #define SECONDS_MOST 86400.
-#define LEAST_SHARE  0.25 /* of an equal share */
+#define LEAST_SHARE  0.25 /* least time for a kernel, as a fraction of an equal share */
 
 typedef struct tuner {
   const char *word, *given[OPTIONS];
@@ -63,10 +63,10 @@ typedef struct tuner {
   const ir_parsed_graph *block;
   ir_ref results;
   cli_binding inputs;
-  rt_context *keeps; /* with a cache on disk */
+  rt_context *keeps; /* the context with a cache on disk */
   ir_ref *leaves;
   tune t;
-  rt_program *first; /* the cost model's */
+  rt_program *first; /* the program with the cost model's moves */
 } tuner;
 
 static int fail_tune(tuner *r) { return cli_failure("tune", &r->s.error); }
@@ -111,7 +111,7 @@ static int by_time(const void *a, const void *b) {
   return (x->model_ns < y->model_ns) - (x->model_ns > y->model_ns);
 }
 
-/* Medians of the cost model's kernels. */
+/* Measure the median time of each kernel with the cost model's moves. */
 static int measure_model(tuner *r) {
   enum { RUNS = 7 };
   for (uint32_t k = 0; k < r->t.count; k++) {
@@ -129,7 +129,8 @@ static int measure_model(tuner *r) {
   return CLI_OK;
 }
 
-/* The longest first, each for its share of the time that is left. */
+/* Search the kernels, the slowest first. Of the time that is left, each gets the share that it has of the
+ * kernels' time, and at least LEAST_SHARE of an equal share. */
 static int search_all(tuner *r) {
   tune *t = &r->t;
   tune_kernel **order = calloc(t->count + 1, sizeof *order);
@@ -198,7 +199,7 @@ static int write_schedule(tuner *r) {
   return r->s.error.status ? fail_tune(r) : CLI_OK;
 }
 
-/* What was found is reported, written and kept, of a search that a signal ended as well. */
+/* Report, keep and write what was found, also after a search that a signal ended. */
 static int finish_tuning(tuner *r) {
   ir_error error = {0};
   print_report(r);

@@ -4,11 +4,11 @@
  *   out     loop schedules that were measured to be faster, kept in the cache
  *   holds   loops that the verifier refuses are not tried */
 
-/* `viewfold tune`: what its parts share.
+/* `viewfold tune`: declarations that its files share.
  *
  *   tune.c     options, reports
- *   keep.c     what is kept of it
- *   program.c  programs whose kernels have other moves
+ *   keep.c     the moves that won, in the cache
+ *   program.c  compiles, times and checks programs with other moves
  *   search.c   which moves are tried, and which win
  *   stop.c     signals that end the search */
 #ifndef VIEWFOLD_FRONTEND_CLI_TUNE_TUNE_H
@@ -22,21 +22,21 @@ typedef struct tune_moves {
   uint32_t nest;
   char *text;
 } tune_moves;
-typedef struct tune_list { /* of moves, each with memory of its own */
+typedef struct tune_list { /* of moves; owns the texts */
   tune_moves *items;
   size_t count, cap;
 } tune_list;
 bool tune_add(tune_list *list, uint32_t nest, const char *text);
 bool tune_has(const tune_list *list, uint32_t nest, const char *text);
-void tune_empty(tune_list *list); /* and give the memory back */
+void tune_empty(tune_list *list); /* frees the memory */
 
-/* A kernel of the graph; equal ones are one. */
+/* A kernel of the graph; equal kernels share an entry. */
 typedef struct tune_kernel {
-  rt_kernel_key key; /* before its loops */
+  rt_kernel_key key; /* of the kernel before its loops are shaped */
   tune_list best;    /* moves of nests; others have those of the cost model */
   int64_t model_ns, best_ns;
   uint32_t tried;
-  bool searched; /* what `best` holds was not only found another time */
+  bool searched; /* false: `best` holds moves of an earlier search */
 } tune_kernel;
 
 typedef struct tune {
@@ -53,32 +53,33 @@ typedef struct tune {
   cli_progress progress;
   int64_t begin_ns, end_ns;
   /* while compiling */
-  uint32_t at;           /* the kernel at hand */
-  uint32_t of;           /* the kernel that the rest is about */
-  tune_moves instead;    /* of the best ones, text NULL: none */
-  tune_list *neighbours; /* of that kernel, to be noted; or NULL */
+  uint32_t at;           /* index of the kernel being compiled */
+  uint32_t of;           /* index of the kernel being searched */
+  tune_moves instead;    /* moves of kernel `of` in place of the best ones; text NULL: none */
+  tune_list *neighbours; /* receives the neighbours of the moves of kernel `of`; or NULL */
   bool failed;           /* memory is short */
 } tune;
 
-/* A program of the best moves, with t->instead in place of them. Fills t->kernels at the first time. */
+/* Compile a program with the best moves of each kernel, but t->instead in the kernel t->of. The first call
+ * fills t->kernels. */
 ir_status tune_compile(tune *t, rt_program **out, ir_error *error);
 /* Nanoseconds of the kernel t->of in one run. */
 ir_status tune_time(tune *t, const rt_program *program, int64_t *ns, ir_error *error);
-/* Run once; has it the results that the first program had, bit by bit? The first program sets them. */
+/* Run once. *same: the results are those of the first program, bit by bit; the first call stores them. */
 ir_status tune_check(tune *t, const rt_program *program, bool *same, ir_error *error);
 void tune_free(tune *t);
 
-/* From now on SIGINT, SIGTERM and SIGHUP do not end the command, but the search: at its next step. A second
- * one ends the command. */
+/* From now on a first SIGINT, SIGTERM or SIGHUP ends the search at its next step; a second one ends the
+ * command. */
 void tune_stop_on_signals(void);
 int tune_stopped(void); /* the signal's number; 0: none came */
 
-/* The best moves of the kernel, until that time or a signal. */
+/* Search for the best moves of the kernel, until the time `until` or a signal. */
 ir_status tune_search(tune *t, uint32_t kernel, int64_t until, ir_error *error);
 
 /* keep.c: `keeps` has a cache on disk. False: it cannot be read or written. */
-void tune_read_kept(tune *t, rt_context *keeps); /* as the best moves to begin with */
-bool tune_keep(tune *t, rt_context *keeps); /* of kernels searched: what was found, or that nothing was */
+void tune_read_kept(tune *t, rt_context *keeps); /* sets the best moves to those that are kept */
+bool tune_keep(tune *t, rt_context *keeps);      /* the best moves of searched kernels */
 void tune_forget(tune *t, rt_context *keeps);
 bool tune_print_kept(rt_context *keeps);
 bool tune_forget_all(rt_context *keeps);
