@@ -39,7 +39,7 @@ static ir_status open_directly(fe_atomic_file *file, int stream, ir_error *error
   return file->fd < 0 ? fail_write(file, error, "open the file for writing", errno) : IR_OK;
 }
 
-/* Create the temporary beside file->target, under a name that no file has. */
+/* Create the temporary in the directory of file->target, under a name that no file has. */
 static ir_status open_temporary(fe_atomic_file *file, ir_error *error) {
   const char *slash = strrchr(file->target, '/');
   int directory = slash ? (int)(slash - file->target) + 1 : 0;
@@ -103,8 +103,8 @@ ir_status fe_atomic_stdout(fe_atomic_file *file, ir_error *error) {
   return open_directly(file, STDOUT_FILENO, error);
 }
 
-/* The directory of a path, as the system knows it, and what follows its last slash; NULL where there is none.
- */
+/* Find the directory of a path, by stat. Returns the name behind the last slash; NULL where there is no such
+ * directory. */
 static const char *place_of(const char *path, struct stat *directory) {
   char parent[FE_PATH_MAX];
   const char *slash = strrchr(path, '/');

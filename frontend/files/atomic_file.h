@@ -24,7 +24,7 @@ typedef struct fe_atomic_file {
 /* After a failed open, write or commit nothing is left open or on disk; abandoning it then is harmless. */
 ir_status fe_atomic_open(fe_atomic_file *file, const char *path, ir_error *error);
 ir_status fe_atomic_stdout(fe_atomic_file *file, ir_error *error); /* standard output, whatever it is */
-/* Are both, open, one file by different names, or by the same? */
+/* Are two open files the same, whatever their names? */
 bool fe_atomic_same(const fe_atomic_file *a, const fe_atomic_file *b);
 ir_status fe_atomic_write(fe_atomic_file *file, const void *bytes, size_t size, ir_error *error);
 ir_status fe_atomic_commit(fe_atomic_file *file, ir_error *error);

@@ -23,12 +23,12 @@ typedef struct source {
   int fd;
   bool sized;
   uint64_t left; /* when sized */
-  size_t offset; /* bytes taken */
+  size_t offset; /* bytes read so far */
   const ir_mem *mem;
   ir_error *error;
 } source;
 
-/* Take up to `want` bytes; *got is less only at the end. */
+/* Read `want` bytes; *got is less only at the end. */
 static ir_status read_bytes(source *s, void *to, size_t want, size_t *got) {
   *got = 0;
   if (s->sized && want > s->left) want = (size_t)s->left;
@@ -128,8 +128,9 @@ static ir_status wrong_size(source *s, const fe_npy_header *h, const char *prefi
                       (unsigned long long)found, plural(found), h->bytes, shape, ir_dtypes[h->dtype].name);
 }
 
-/* All the data of a source, into one block of h->bytes. Of a pipe, memory is taken as the bytes
- * come; more than the machine has would only end the process, since memory is promised freely. */
+/* Read all the data of a source into one block of h->bytes. For a pipe, the block grows as the bytes arrive.
+ * More bytes than the machine has memory are refused: the system may promise that memory and then end the
+ * process. */
 static ir_status read_data(source *s, const fe_npy_header *h, uint8_t **out) {
   if (s->sized && s->left != h->bytes) return wrong_size(s, h, "", s->left);
   long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);

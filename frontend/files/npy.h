@@ -3,7 +3,7 @@
  * Read: every dtype of ir/dtype.def. numpy has no bfloat16: the descriptors <V2, >V2, |V2 and =V2 (two opaque
  * bytes, as written for the bfloat16 of ml_dtypes) are read as bf16, in the byte order they name. A
  * descriptor without an order and the orders | and = mean the machine's. A bool byte other than 0 reads as 1.
- * Whatever the file holds, the array handed out is little-endian and row-major.
+ * Whatever the file holds, the array in memory is little-endian and row-major.
  *
  * Written: version 1.0, little-endian, row-major, byte for byte what numpy.save writes; bf16 as <V2. A header
  * of at most FE_MAX_RANK axes always fits version 1.0.
@@ -32,7 +32,7 @@ typedef struct fe_array {
 
 /* *out is the caller's to free with the same mem; after a failure it is all zero. */
 ir_status fe_npy_read(const char *path, const ir_mem *mem, fe_array *out, ir_error *error);
-/* The same from `size` bytes in memory; `name` stands for the file in messages. */
+/* Read an array from `size` bytes in memory; `name` stands for the file in messages. */
 ir_status fe_npy_parse(const void *bytes, size_t size, const char *name, const ir_mem *mem, fe_array *out,
                        ir_error *error);
 void fe_array_free(const ir_mem *mem, fe_array *array);

@@ -16,7 +16,7 @@ typedef struct cursor {
   fe_npy_header *out;
 } cursor;
 
-/* Text for a message: unprintable bytes as \xNN, cut after EXCERPT bytes. */
+/* Text for a message: unprintable bytes as \xNN, truncated after EXCERPT bytes. */
 static const char *excerpt(char out[EXCERPT_ROOM], const char *text, size_t length) {
   size_t used = 0;
   for (size_t i = 0; i < length && i < EXCERPT; i++) {
