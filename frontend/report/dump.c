@@ -1,4 +1,4 @@
-/* Dumps: the pipeline run on a copy of the graph, and what it made printed. */
+/* Dumps: run the pipeline on a copy of the graph and print what it makes. */
 #include "frontend/report/dump.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ const fe_stage_info fe_stage_table[FE_STAGES] = {
     [FE_STAGE_OPENCL] = {"opencl", "OpenCL C of all kernels, as one program"},
 };
 
-/* Stages that are what a pass leaves. */
+/* The pass after which a stage is printed; NULL: the stage is not the result of one pass. */
 static const char *const left_by[FE_STAGES] = {[FE_STAGE_INDEX] = "fold", [FE_STAGE_LOOPS] = "loops"};
 
 ir_status fe_stage_find(const char *name, fe_stage *out, ir_error *error) {
@@ -42,13 +42,13 @@ ir_status fe_stage_find(const char *name, fe_stage *out, ir_error *error) {
 
 typedef struct dump {
   const fe_dump_options *options;
-  const ir_parsed_graph *block; /* for its names: its nodes are those of the graph that was copied */
+  const ir_parsed_graph *block; /* for its names; its refs are of the original graph */
   fe_copy copy;
   ir_plan plan;
   fe_kernels kernels;
   fe_schedule schedule;
   fe_tuned tuned;
-  ir_text moves; /* of the kernel at hand */
+  ir_text moves; /* of the current kernel */
   ir_text *out;
   ir_error *error;
 } dump;
@@ -78,7 +78,7 @@ static void put_graph(dump *d, ir_ref root) {
   ir_free(g->mem, params, count * sizeof *params);
 }
 
-/* As a schedule has them. */
+/* Print the moves of the current kernel, in the form of a schedule. */
 static void put_moves(dump *d) {
   if (d->moves.len) ir_text_add(d->out, d->moves.data, d->moves.len);
   d->moves.len = 0;
@@ -140,7 +140,7 @@ static ir_status make_code(const dump *d, const ir_graph *g, ir_ref kernel, cons
   return rt_module_compile(d->options->module, g, kernel, symbol, target, want, text, d->error);
 }
 
-/* The kernel as the runtime compiles it: with the names that its code has in a debugger. */
+/* Print the code of a kernel as the runtime compiles it: under its symbol, from a copy read from its key. */
 static void put_code(dump *d, ir_ref kernel, cg_output want) {
   const ir_mem *mem = d->copy.graph.mem;
   rt_kernel_key key;
@@ -168,7 +168,7 @@ static void put_all_code(dump *d, cg_output want) {
 
 /* one graph */
 
-/* The inputs are to be freed, after failing too. */
+/* out->inputs is to be freed, after failing too. */
 static bool make_request(const dump *d, ir_graph *g, size_t count, fe_request *out) {
   const ir_parsed_graph *block = d->block;
   ir_ref *inputs = ir_alloc(g->mem, count * sizeof *inputs);
@@ -214,7 +214,7 @@ static void dump_compiled(ir_graph *g, dump *d) {
   size_t count = d->block->param_count + d->block->result_count;
   fe_request request;
   ir_error *noted = g->error;
-  g->error = d->error; /* a failure here is none of recording */
+  g->error = d->error; /* a failure here is no error of recording */
   if (!make_request(d, g, count, &request)) {
     ir_fail(d->error, IR_ERR_MEMORY, "out of memory dumping graph @%.60s", d->block->name);
   } else if (fe_schedule_read(&d->schedule, g->mem, d->options->schedule, d->error) == IR_OK &&

@@ -1,10 +1,10 @@
-/* The folder frontend/report. What is said of a graph: dumps, explanations, times.
+/* The folder frontend/report. Reports about a graph: dumps, explanations, times.
  *
- *   in      a graph on its way to code
+ *   in      a graph at any stage of compilation
  *   out     text
  *   holds   reports read what passes made and change nothing */
 
-/* What a graph looks like on its way to code: the texts of `viewfold dump` and of vf_graph_dump. */
+/* A graph as text at a stage of compilation: for `viewfold dump` and vf_graph_dump. */
 #ifndef VIEWFOLD_FRONTEND_REPORT_DUMP_H
 #define VIEWFOLD_FRONTEND_REPORT_DUMP_H
 
@@ -31,7 +31,7 @@ extern const fe_stage_info fe_stage_table[FE_STAGES];
 ir_status fe_stage_find(const char *name, fe_stage *out, ir_error *error);
 
 struct fe_explained;
-/* number: of the plan's step */
+/* number: index of the plan's step */
 typedef void fe_explain_more(void *user, const struct fe_explained *explained, size_t number);
 
 typedef struct fe_dump_options {
@@ -39,16 +39,16 @@ typedef struct fe_dump_options {
   const char *after;       /* print what this pass leaves, "all": every pass, in place of a stage; or NULL */
   const ir_target *target; /* to compile for; need not be this machine */
   rt_module *module;       /* for the stages of code */
-  const ir_observer *observer; /* of rewrites, or NULL */
-  const char *schedule;        /* how loops are shaped (frontend/text/loop_schedule.h), or NULL */
-  rt_context *context;         /* whose tuned moves are taken where there is no schedule; or NULL */
-  bool why;                    /* FE_STAGE_KERNELS: with the reasons, and what is left in the loops */
-  fe_explain_more *more;       /* called after what is explained of each kernel, to append to that; or NULL */
+  const ir_observer *observer; /* observes rewrites, or NULL */
+  const char *schedule;        /* moves of loops (frontend/text/loop_schedule.h), or NULL */
+  rt_context *context;         /* its tuned moves are used where there is no schedule; or NULL */
+  bool why;                    /* FE_STAGE_KERNELS: with the explanations of explain_kernels.h */
+  fe_explain_more *more;       /* called after the explanation of each kernel, to append to it; or NULL */
   void *more_user;
 } fe_dump_options;
 
 /* Append the text of a block of the graph, with an empty line before it when out holds text already. The
- * block is a tensor graph; FE_STAGE_GRAPH takes kernels and index blocks as well. Passes work on a copy, as
+ * block is a tensor graph; for FE_STAGE_GRAPH it may be a kernel or an index block. Passes work on a copy, as
  * they do for a program, and the verifier follows each of them. After a failure out keeps what was printed
  * before it. */
 ir_status fe_dump(ir_graph *graph, const ir_parsed_graph *block, const fe_dump_options *options, ir_text *out,

@@ -60,7 +60,7 @@ typedef struct printer {
   const ir_plan *plan;
   ir_text *out;
   fe_walk walk;
-  uint32_t *places; /* by slot: its place among those of its kind; of an output, the first result there */
+  uint32_t *places; /* by slot: its index among the slots of its kind; of an output, the first result in it */
   size_t *numbers;  /* by step: how many kernels come before */
   const fe_dump_options *options;
   fe_explained explained;
@@ -86,7 +86,7 @@ static void put_slot(void *user, uint32_t slot) {
   ir_print_type(p->g, s->value, p->out);
 }
 
-/* Equal ones side by side are counted. */
+/* Print the operations that are fused into a kernel; consecutive equal ones are counted. */
 static void put_fused(printer *p, const ir_step *step, ir_ref value) {
   ir_graph *g = p->g;
   fe_refs fused = {0};
@@ -130,7 +130,7 @@ static void put_kernel(printer *p, size_t number) {
   ir_text_str(p->out, " (bytes and operations)\n");
 }
 
-/* One step, without those inside it. */
+/* Print one step, without the steps inside it. */
 static void put_step(void *user, size_t number, ir_text *out) {
   printer *p = user;
   p->out = p->explained.out = out;
@@ -143,7 +143,7 @@ static void put_step(void *user, size_t number, ir_text *out) {
   if (p->options->why && p->options->more) p->options->more(p->options->more_user, &p->explained, number);
 }
 
-/* The tables by slot and step. */
+/* Fill the tables by slot and by step. */
 static bool open_printer(printer *p) {
   const ir_plan *plan = p->plan;
   size_t slots = plan->slot_count;

@@ -1,4 +1,4 @@
-/* The stage `kernels` of a dump: for each kernel what it computes, from what, and which operations went into
+/* The stage `kernels` of a dump: for each kernel its outputs, its inputs, and the operations fused into
  * it. */
 #ifndef VIEWFOLD_FRONTEND_REPORT_DUMP_KERNELS_H
 #define VIEWFOLD_FRONTEND_REPORT_DUMP_KERNELS_H
@@ -16,11 +16,10 @@ typedef struct fe_kernels {
   size_t steps;
 } fe_kernels;
 
-/* To be called from a pass_observer: notes what later passes forget. False when memory is short. */
+/* To be called from a pass_observer: notes what is lost in later passes. False when memory is short. */
 bool fe_kernels_note(fe_kernels *kernels, const char *pass, const ir_graph *g, const ir_plan *plan,
                      ir_ref root, int kernel);
-/* The kernels of a plan, as text for a reader. Only the names of block are used; the options say
- * what is explained. */
+/* Print the kernels of a plan. Only the names of block are used; the options say what is explained. */
 void fe_kernels_print(const fe_kernels *kernels, ir_graph *g, const ir_parsed_graph *block,
                       const ir_plan *plan, ir_text *out, const fe_dump_options *options);
 void fe_kernels_free(fe_kernels *kernels);

@@ -94,7 +94,7 @@ static void put_indented(const ir_text *block, unsigned depth, ir_text *out) {
   }
 }
 
-/* Goes down into functions, IR_MAX_DEPTH deep at most. */
+/* Recursive: functions nest at most IR_MAX_DEPTH deep. */
 static void put_range(const ir_plan *plan, size_t first, size_t end, unsigned depth,
                       void (*put)(void *user, size_t step, ir_text *out), void *user, ir_text *out) {
   for (size_t i = first; i < end && !out->failed;) {

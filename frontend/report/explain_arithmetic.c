@@ -1,4 +1,4 @@
-/* What the loops of a kernel compute, by the width of what they compute in. */
+/* Counts the operations in the loops of a kernel, plain and weighed by the width of their elements. */
 #include "frontend/report/explain_kernels.h"
 #include "ir/regions.h"
 #include "passes/cost/cost.h"
@@ -9,7 +9,8 @@ enum { MAX_LOOPS = 64, F32_BYTES = 4 };
 typedef struct arithmetic {
   ir_graph *g;
   const ir_regions *r;
-  ir_ref floats, float_bytes, integers, integer_bytes; /* bytes: each operation times those of its element */
+  ir_ref floats, float_bytes, integers,
+      integer_bytes; /* bytes: operations times the bytes of their element */
 } arithmetic;
 
 /* How often the node is evaluated. */
@@ -28,7 +29,7 @@ static void see_node(arithmetic *a, ir_ref ref) {
   const ir_node *n = ir_get(a->g, ref);
   int64_t flops = pass_flops_of(n), bytes = ir_dtypes[n->dtype].bytes;
   bool product = ir_is_data_int((ir_dtype)n->dtype) && (n->op == IR_OP_MUL || n->op == IR_OP_DOT2);
-  if (flops) { /* halves are computed as f32 */
+  if (flops) { /* f16 and bf16 are computed as f32 */
     if (bytes < F32_BYTES) bytes = F32_BYTES;
     ir_ref times = times_of(a, ref);
     add_product(a->g, &a->floats, times, flops);

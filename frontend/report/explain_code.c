@@ -1,18 +1,18 @@
-/* Lanes and copies of a kernel's loops, and what stands in the way of faster ones. */
+/* Vector lanes and unroll factors of a kernel's loops, and what prevents faster loops. */
 #include "frontend/report/explain_kernels.h"
 #include "ir/regions.h"
 #include "passes/loops/loops.h"
 
-/* What is seen of the loops. */
+/* Facts about the loops of a kernel. */
 typedef struct code {
   const fe_explained *e;
   const ir_regions *r;
   size_t number;
-  int64_t lanes, unroll;    /* the most */
-  int64_t widest;           /* bytes of the widest element that lanes compute or move */
-  unsigned loads, gathered; /* inside lanes */
+  int64_t lanes, unroll;    /* the largest */
+  int64_t widest;           /* bytes of the widest element in a vectorized loop */
+  unsigned loads, gathered; /* whose index depends on a vectorized range; of these, not contiguous */
   bool updates, streams;
-  int64_t blocks; /* for threads; -1: not known */
+  int64_t blocks; /* trip count of the thread loop; -1: not known */
 } code;
 
 static int binding_of(const code *c, ir_ref range) {
@@ -24,7 +24,7 @@ static bool is_range(const code *c, ir_ref ref) {
   return ir_op_of(c->e->g, ref) == IR_OP_RANGE && c->r->loop_of[ref];
 }
 
-/* Of all loops of the binding around this one, and of its own. */
+/* The product of the trip counts of the unrolled loops around this one, itself included. */
 static int64_t unroll_around(const code *c, ir_ref loop) {
   int64_t product = 1, count;
   for (; loop; loop = ir_region_of(c->r, loop)) {
@@ -50,7 +50,7 @@ static void see_loop(code *c, ir_ref range) {
   }
 }
 
-/* Elements side by side along a range of that binding? `along`: does it read other elements there at all? */
+/* Is the index contiguous (stride 1 or -1) along a range of this binding? *along: does it depend on one? */
 static bool is_contiguous(const code *c, ir_ref index, int binding, bool *along) {
   bool contiguous = false;
   *along = false;
@@ -70,8 +70,8 @@ static void see_load(code *c, ir_ref load) {
   ir_ref index = ir_src(c->e->g, load, 1);
   bool contiguous = is_contiguous(c, index, IR_VECTOR, &along);
   c->loads += along;
-  c->gathered += along && !contiguous &&
-                 !is_contiguous(c, index, IR_UNROLL, &copied); /* those are turned in registers */
+  c->gathered +=
+      along && !contiguous && !is_contiguous(c, index, IR_UNROLL, &copied); /* else transposed in registers */
 }
 
 static bool in_lanes(const code *c, ir_ref ref) {

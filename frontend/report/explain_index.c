@@ -31,7 +31,7 @@ static bool is_division(const ir_graph *g, ir_ref ref) {
   return n->dtype == IR_INDEX && (n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD);
 }
 
-/* Two-operand operations; constants, ranges and variables are free. */
+/* Count operations and divisions: one of n operands is n - 1; constants, ranges and variables are free. */
 static void cost_of(const explanation *e, unsigned *operations, unsigned *divisions) {
   *operations = *divisions = 0;
   for (size_t i = 0; i < e->count; i++) {
@@ -75,7 +75,7 @@ static void put_views(explanation *e) {
 
 /* masks */
 
-/* Is it a bound of a single range? */
+/* Is the clause a constant bound of a single range? */
 static bool is_bound(const ir_graph *g, ir_ref clause, const ir_node **range) {
   const ir_node *n = ir_get(g, clause);
   if (n->nsrc != 2 || ir_op_of(g, n->src[0]) != IR_OP_RANGE || !ir_is_const(g, n->src[1], NULL)) return false;
@@ -119,7 +119,7 @@ static void put_masks(explanation *e) {
 
 /* divisions */
 
-/* coef * range, as a term of a sum; 0 when it is something else */
+/* The range of a term coef * range; NULL when the term is something else. */
 static const ir_node *range_term(const ir_graph *g, ir_ref term, int64_t *coef) {
   const ir_node *n = ir_get(g, term);
   *coef = 1;
@@ -127,7 +127,8 @@ static const ir_node *range_term(const ir_graph *g, ir_ref term, int64_t *coef) 
   return n->op == IR_OP_RANGE ? n : NULL;
 }
 
-/* How many steps of this term make one of the quotient; 0 when they do not nest. */
+/* How many iterations of a range with this coefficient increase the quotient by one; 0 when the coefficient
+ * does not divide the divisor. */
 static int64_t steps_of(int64_t coef, int64_t divisor) {
   int64_t step = coef < 0 ? -coef : coef;
   return step > 0 && divisor % step == 0 ? divisor / step : 0;
@@ -208,7 +209,8 @@ static void find_splits(explanation *e, axis_splits *splits) {
   }
 }
 
-/* The axis as a sum of the axes that it is cut into, which get the next numbers; their sizes are told. */
+/* Split an axis into ranges with the next numbers, and print their sizes. Returns the axis as a sum over the
+ * ranges. */
 static ir_ref split_axis(explanation *e, int64_t size, const axis_splits *splits, int64_t *number) {
   ir_graph *g = e->g;
   ir_ref sum = ir_index(g, 0);
@@ -224,7 +226,8 @@ static ir_ref split_axis(explanation *e, int64_t size, const axis_splits *splits
   return sum;
 }
 
-/* A result that is stored in order may be walked in the shape of the view before its last reshape. */
+/* If the last view is contiguous, the result is stored in order, so that the loops may have the axes of the
+ * view before it. Then *walked is that view, and e->index and e->valid are over its axes. */
 static bool before_reshape(explanation *e, pass_view *walked) {
   pass_view_chain views;
   bool listed = pass_view_chain_of(e->g, e->chain, &views);

@@ -5,12 +5,12 @@
 #include "ir/regions.h"
 #include "passes/index/index.h"
 
-/* How values are used by those that are fused with what uses them. */
+/* How a value is used: by its users, and by the users of those up to the next stored value. */
 typedef struct usage {
   unsigned users;
   bool repeated, masked, reduced;
-  bool taken;    /* by control flow */
-  bool returned; /* by a function */
+  bool taken;    /* an operand of control flow */
+  bool returned; /* a result of a function */
 } usage;
 
 static void out_of_memory(const fe_explained *e) { e->out->failed = true; }
@@ -42,7 +42,7 @@ static usage usage_of(const fe_explained *e, ir_ref value) {
   return u;
 }
 
-/* The scatter that the kernel updates its buffer for; 0 for others. */
+/* The scatter whose updates the kernel stores into the buffer of the kernel before; 0: there is none. */
 static ir_ref scatter_of(const fe_explained *e, size_t number) {
   ir_ref value = e->values[number];
   const ir_step *step = &e->plan->steps[number];
@@ -51,7 +51,7 @@ static ir_ref scatter_of(const fe_explained *e, size_t number) {
   return scatters && filled ? value : 0;
 }
 
-/* At most, of the value in one round. */
+/* The most bytes of the value in one iteration of the group's shared loops. */
 static int64_t row_group_bytes(ir_graph *g, const ir_row_group *row_group, const ir_fused_value *v) {
   int64_t bytes = ir_dtypes[ir_dtype_of(g, v->value)].bytes * row_group->rows;
   for (uint32_t a = 0; a < ir_rank(g, v->value); a++) {
@@ -71,7 +71,7 @@ static const char *const apart_texts[IR_APART_COUNT] = {
     [IR_APART_MASKS] = "it is cut where its masks end, in loops of its own",
 };
 
-/* Why the kernel computes several values, or does not. */
+/* Print why the kernel computes several values (a fused row group), or why it is apart. */
 static void put_row_group(const fe_explained *e, const ir_step *step) {
   const ir_row_group *row_group = &step->row_group;
   int64_t bytes = 0;
@@ -193,7 +193,7 @@ static void put_work(const fe_explained *e, size_t number) {
 
 /* loops */
 
-/* How often what belongs to this loop is evaluated. */
+/* Print how often the nodes in the body of this loop are evaluated; loop 0: once. */
 static void put_times(const fe_explained *e, const ir_regions *r, ir_ref loop) {
   ir_ref times = ir_index(e->g, 1);
   ir_ref innermost = loop;

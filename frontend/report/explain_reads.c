@@ -1,13 +1,16 @@
-/* How many bytes of what it is given a kernel reads: of each parameter the distinct elements that its loads
- * touch, which is less than all of them behind a shrink, a stride, a gather or a point.
+/* How many bytes of its parameters a kernel reads: of each parameter the distinct elements that its loads
+ * touch, which are fewer than all elements after a shrink, a stride, a gather or a point.
  *
- * An index that is affine in a range runs through it in a progression: so many elements, a stride apart.
- * Progressions that continue one another (the digits of an axis, the window of a convolution over it) are
- * one. What a load touches is then a box: one position of each progression, from its first element on, and
- * that once for all positions of whatever else the index depends on (the ranges of a gathered index, say).
- * Boxes that differ along one progression and meet there are one box (the pieces of an axis, whose last one
- * may overlap the one before; the taps of a stencil); what other boxes have in common is counted twice, but
- * never more than lies between the least and the greatest index, nor more than the parameter has. */
+ * An index that is affine in a range takes the values of an arithmetic progression over that range: `count`
+ * elements at a distance of `stride`. A progression that continues another one (the levels of a split axis,
+ * the window of a convolution over it) is joined with it. The elements that a load touches are then a box:
+ * from a first element, all sums of one term of each progression. The box counts once for each iteration of
+ * the other ranges on which the index depends (those of a gathered index, for example).
+ *
+ * Two boxes that differ along one progression, and touch or overlap there, are merged (sub-domains of an
+ * axis, of which the last may overlap the one before; the taps of a stencil). Elements that other boxes have
+ * in common are counted twice; the count is at most the distance between the least and the greatest index,
+ * and at most the size of the parameter. */
 #include "frontend/report/explain_kernels.h"
 #include "ir/eval/eval.h"
 #include "ir/regions.h"
@@ -22,15 +25,15 @@ typedef struct progression {
 } progression;
 
 typedef struct box {
-  ir_ref rest; /* of the index, without progressions and `first` */
-  int64_t first, others;
-  progression progressions[MAX_PROGRESSIONS]; /* by rising strides */
+  ir_ref rest;                                /* the index without its progressions and constant term */
+  int64_t first, others;                      /* first element; trip count of ranges that are not affine */
+  progression progressions[MAX_PROGRESSIONS]; /* by ascending stride */
   uint32_t count;
 } box;
 
-/* Of one parameter. */
+/* The elements of one parameter that loads touch. */
 typedef struct touched {
-  ir_ref sum;     /* elements beside those of the boxes; 0: unknown */
+  ir_ref sum;     /* elements of loads without a box; 0: unknown */
   int64_t lo, hi; /* of all indices */
   uint32_t count;
   box boxes[MAX_BOXES];
@@ -49,7 +52,7 @@ static int64_t box_elements(const box *b) {
   return product;
 }
 
-/* Joined to one that it continues, otherwise inserted; strides come in any order. */
+/* Insert a progression by its stride. */
 static void add_progression(box *b, progression p) {
   uint32_t at = b->count++;
   for (; at > 0 && p.stride < b->progressions[at - 1].stride; at--)
@@ -57,6 +60,7 @@ static void add_progression(box *b, progression p) {
   b->progressions[at] = p;
 }
 
+/* Join progressions p and q where p continues q: its stride is a multiple of q's, and at most q's extent. */
 static void join_progressions(box *b) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < b->count; i++) {
@@ -74,14 +78,15 @@ static void join_progressions(box *b) {
   b->count = kept;
 }
 
-/* Takes the constant term of the index out of it. */
+/* Move the constant term of the index from b->rest to b->first. */
 static void split_first(ir_graph *g, box *b) {
   const ir_node *n = ir_get(g, b->rest);
   ir_ref last = n->op == IR_OP_ADD ? n->src[n->nsrc - 1] : b->rest;
   if (ir_is_const(g, last, &b->first)) b->rest = pass_sub(g, b->rest, last);
 }
 
-/* False: an extent is no number, or there are too many. */
+/* The box of the elements at this index. False: an extent is no number, or there are too many
+ * progressions. */
 static bool find_box(const reader *x, ir_ref index, box *b) {
   ir_graph *g = x->e->g;
   *b = (box){.rest = index, .others = 1};
@@ -108,7 +113,8 @@ static bool find_box(const reader *x, ir_ref index, box *b) {
   return true;
 }
 
-/* Along a progression of that number in either box, which is 1 long where it has none. */
+/* The number-th of the strides of both boxes, and the count of its progression in each box, 1 where a box has
+ * none. False: there are fewer strides. */
 static bool pair_along(const box *a, const box *b, uint32_t number, int64_t *stride, int64_t counts[2]) {
   uint32_t i = 0, j = 0;
   for (;; number--) {
@@ -122,7 +128,8 @@ static bool pair_along(const box *a, const box *b, uint32_t number, int64_t *str
   }
 }
 
-/* Along the one progression of either in which they differ, or along any in which they meet: the greatest. */
+/* Merge b into a: along the one progression in which they differ, or else along the one of largest stride in
+ * which they touch. False where the union is not known to be a box. */
 static bool merge_boxes(box *a, const box *b) {
   int64_t apart = b->first - a->first, stride, counts[2], from = 0, to = 0, along = 0;
   bool differ = false;
@@ -161,7 +168,8 @@ static void merge_all_boxes(touched *t) {
   }
 }
 
-/* The product of the extents that the index depends on; 0 where one of them depends on another range. */
+/* The product of the extents of the ranges that the index depends on; 0 where an extent depends on a
+ * range. */
 static ir_ref trip_count_of(const reader *x, ir_ref index) {
   ir_graph *g = x->e->g;
   ir_ref product = ir_index(g, 1), other;
@@ -188,7 +196,8 @@ static void touch_load(const reader *x, ir_ref load, touched *t) {
   if (b.hi > t->hi) t->hi = b.hi;
 }
 
-/* Is `sum` as much as `all`, for some small and some larger sizes? Texts say `all` then. */
+/* Is sum >= all for a few small and large values of the variables? Then `all` is printed, not their
+ * minimum. */
 static bool seems_all(ir_graph *g, ir_ref sum, ir_ref all) {
   enum { MAX_VARS = 16 };
   static const int64_t steps[] = {0, 1, 7, 1000, 4096};
@@ -213,7 +222,7 @@ static bool seems_all(ir_graph *g, ir_ref sum, ir_ref all) {
   return true;
 }
 
-/* Elements of the parameter of that number that any load touches. */
+/* How many elements of parameter `number` loads touch. */
 static ir_ref elements_read(const reader *x, uint32_t number, ir_ref elements, touched *t) {
   ir_graph *g = x->e->g;
   t->sum = ir_index(g, 0), t->lo = INT64_MAX, t->hi = -1, t->count = 0;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Operands, and the results of a function. */
+/* The number of sources that count as used: the operands of a node, all results of a function. */
 static uint32_t used_by(const ir_node *n) { return n->op == IR_OP_FUNC ? n->nsrc : ir_operand_count(n); }
 
 static bool list_users(fe_walk *w) {

@@ -1,4 +1,5 @@
-/* What lies around the values of kernels, found in time that goes with what is found. */
+/* The nodes that are fused into a kernel, and the users of a value, without a pass over the whole graph for
+ * each. */
 #ifndef VIEWFOLD_FRONTEND_REPORT_EXPLAIN_WALK_H
 #define VIEWFOLD_FRONTEND_REPORT_EXPLAIN_WALK_H
 
@@ -8,11 +9,11 @@
 typedef struct fe_walk {
   const ir_graph *g;
   size_t nodes;
-  uint8_t *stored;      /* it lies in memory */
-  uint8_t *marks;       /* 0 but within a function */
-  uint32_t *first_user; /* of nodes + 1, into users */
-  ir_ref *users; /* of each node: those that have it as an operand, once for each time, and functions it is a
-                    result of */
+  uint8_t *stored;      /* by node: it is stored in memory */
+  uint8_t *marks;       /* scratch, by node: 0 between calls */
+  uint32_t *first_user; /* by node, nodes + 1 entries: index into users */
+  ir_ref *users; /* of each node: the nodes of which it is an operand, once for each use, and the functions of
+                    which it is a result */
 } fe_walk;
 
 typedef struct fe_refs {
@@ -23,11 +24,11 @@ typedef struct fe_refs {
 bool fe_walk_open(fe_walk *w, const ir_graph *g, const ir_plan *plan);
 void fe_walk_close(fe_walk *w);
 
-/* The operations that the kernel of a value computes, sources first: the value, values of its slab, and what
- * these are made of that is not in memory; no constants and no inputs. With `updates`, not what makes the
- * value's first operand. False when memory is short. */
+/* The operations that the kernel of a value computes, sources first: the value, the values of its fused row
+ * group, and the nodes below them that are not stored; without constants and inputs. updates: without the
+ * nodes that compute the value's first operand. False when memory is short. */
 bool fe_walk_fused(fe_walk *w, const ir_step *step, ir_ref value, bool updates, fe_refs *out);
-/* The value first, then the nodes that use it or what is fused above it. */
+/* The value first, then its users, and the users of those that are tensors and not stored. */
 bool fe_walk_above(fe_walk *w, ir_ref value, fe_refs *out);
 void fe_refs_free(const fe_walk *w, fe_refs *refs);
 

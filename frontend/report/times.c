@@ -43,7 +43,8 @@ void fe_times_free(fe_times *t) {
   pthread_mutex_destroy(&t->lock);
 }
 
-/* A table for each kind of row; its columns are the parts noted for such rows, in the order of the first. */
+/* A table for each kind of row; its columns are the phases noted for such rows, in the order of the first
+ * row. */
 typedef enum kind { OF_GRAPH, OF_STEPS, OF_KERNELS, KINDS } kind;
 static const char *const titles[KINDS] = {"graph", "step", "kernel"};
 

@@ -1,4 +1,4 @@
-/* How long the parts of a compilation took, as a table. */
+/* The times of the phases of a compilation, as tables. */
 #ifndef VIEWFOLD_FRONTEND_REPORT_TIMES_H
 #define VIEWFOLD_FRONTEND_REPORT_TIMES_H
 
@@ -10,11 +10,11 @@
 typedef struct fe_time {
   const char *phase; /* a literal */
   int step;
-  char *symbol; /* NULL: of the step, or of the graph where that is negative */
-  int64_t ns;   /* of all that was noted for these together */
+  char *symbol; /* NULL: a time of the step, or of the graph where step is negative */
+  int64_t ns;   /* the sum of all times noted for phase, step and symbol */
 } fe_time;
 
-/* Stays where it was initialised. What memory is short for is not noted. */
+/* Must not move after fe_times_init. A time for which memory is short is not noted. */
 typedef struct fe_times {
   ir_timer timer;
   const ir_mem *mem;
@@ -25,7 +25,7 @@ typedef struct fe_times {
 bool fe_times_init(fe_times *times, const ir_mem *mem);
 void fe_times_free(fe_times *times);
 
-/* Microseconds: a table of the parts that belong to the graph, then one row per step, one row per kernel. */
+/* Microseconds: a table of the phases of the graph, one with a row per step, one with a row per kernel. */
 void fe_times_print(const fe_times *times, ir_text *out);
 
 #endif
