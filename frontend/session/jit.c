@@ -1,8 +1,8 @@
-/* Functions of tensors, compiled when called: the signature of a call finds the program in a table that
- * forgets what was not used for longest.
+/* Functions of tensors, compiled when called. A table finds the program by the signature of the call; when it
+ * is full, the least recently used program goes.
  *
- * A signature is a string of bytes: of each input its dtype, rank and sizes, of a dynamic axis the number of
- * its variable instead of the size; then the statics. */
+ * A signature is a string of bytes: the dtype, rank and sizes of each input, where a dynamic axis has the
+ * number of its variable instead of a size; then the statics. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -15,8 +15,8 @@ enum { CAPACITY = 64, NAME = 24 };
 typedef struct variable {
   const char *name;
   int64_t lo, hi, divisor;
-  int64_t size;   /* in the call at hand; -1: no input has told it yet */
-  bool dynamic;   /* in the call at hand: within its bounds */
+  int64_t size;   /* in the current call; -1: not read from an input yet */
+  bool dynamic;   /* in the current call the size is within its bounds */
   vf_value value; /* while tracing */
 } variable;
 typedef struct axis {
@@ -38,7 +38,7 @@ struct vf_jit {
   rt_memo programs; /* signature -> vf_program */
   ir_text key;
   vf_jit_stats stats;
-  /* room for one call */
+  /* scratch arrays of a call */
   const void **in;
   void **out;
   int64_t *sizes;
@@ -186,7 +186,7 @@ static const axis *dynamic_axis(const vf_jit *j, int input, int at) {
   return NULL;
 }
 
-/* Sizes of the variables in this call; which of them lie within their bounds. */
+/* Read the sizes of the variables from the inputs of this call; find those within their bounds. */
 static bool read_sizes(vf_jit *j, vf_tensor *const *inputs, ir_error *error) {
   for (uint32_t v = 0; v < j->variable_count; v++) j->variables[v].size = -1;
   for (uint32_t i = 0; i < j->axis_count; i++) {
@@ -257,7 +257,8 @@ static vf_value trace_input(vf_jit *j, vf_graph *g, int input, const vf_tensor *
   return vf_input_sized(g, name, vf_tensor_dtype(t), rank, sizes);
 }
 
-/* What a call supplies is what the tensors are: the function may declare nothing more. */
+/* A call supplies its input tensors and nothing else: refuse a function that declares further inputs, outputs
+ * or variables. */
 static void refuse_declarations(vf_jit *j, vf_graph *g, size_t variables) {
   bool inputs = g->input_count > (size_t)j->inputs, outputs = g->output_count > 0;
   if (vf_graph_status(g) != VF_OK || !(inputs || outputs || g->variable_count > variables)) return;
@@ -309,7 +310,8 @@ static vf_program *trace_program(vf_jit *j, vf_tensor *const *inputs, const vf_s
   return p;
 }
 
-/* The program of the signature. *own: the table had no room, it is used this once. */
+/* Find the program of the signature, or trace and compile it. *own: it is not in the table, and the caller
+ * destroys it. */
 static vf_program *find_program(vf_jit *j, vf_tensor *const *inputs, const vf_static *statics,
                                 vf_error *error, bool *own) {
   vf_program *p = rt_memo_find(&j->programs, j->key.data, j->key.len);
@@ -344,7 +346,8 @@ static bool make_results(vf_jit *j, const vf_program *p, vf_tensor **results, ir
   return true;
 }
 
-/* Addresses of all tensors: when all are made, as making one may move the others' memories. */
+/* Get the addresses of all tensors. All of them must have been made: fe_tensor_memory is valid until another
+ * tensor is made. */
 static bool place_memories(vf_jit *j, vf_tensor *const *inputs, vf_tensor *const *results, ir_error *error) {
   for (int i = 0; i < j->inputs + j->results; i++) {
     bool given = i < j->inputs;

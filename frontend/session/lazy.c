@@ -1,5 +1,5 @@
-/* Realising tensors of the session, and moving what is needed to a fresh graph: both walk from the needed
- * values down to BUFFERs and realised nodes, and copy what they meet. */
+/* Realising tensors of the session, and moving the live nodes to a fresh graph. Both walk from the needed
+ * values down to BUFFERs and realised nodes, and copy the nodes on the way. */
 #include "frontend/session/lazy.h"
 
 #include <stdio.h>
@@ -15,7 +15,8 @@ static bool no_memory(ir_error *error) {
   return false;
 }
 
-/* A program of the session calls the user's functions, which cannot change what it works on. */
+/* Refuse a call from a user's function that a program of the session runs: it must not change the session
+ * meanwhile. */
 static bool is_running(const vf_context *c, const char *who, ir_error *error) {
   if (!c->lazy.running) return false;
   ir_fail(
@@ -60,7 +61,7 @@ static bool reserve_storages(vf_context *c, size_t count) {
          reserve_notes(&c->mem, &l->notes, &l->note_cap, c->session->ir.count);
 }
 
-/* What a storage counts for, which is never nothing. */
+/* The bytes that a storage counts for: never 0. */
 static size_t counted(size_t bytes) { return bytes + ALIGN; }
 
 static void attach_storage(fe_lazy *l, ir_ref buffer, const rt_memory *memory) {
@@ -131,13 +132,13 @@ static bool push_frame(walk *w, ir_ref ref) {
   return true;
 }
 
-/* A function as it is: its parameters are BUFFERs without elements, and of what it computes nothing is
- * realised, whatever else of the session is the same node. */
+/* Copy a function without replacing realised nodes in it: its parameters are BUFFERs without elements, and
+ * its body is computed even where the session has realised an equal node. */
 static ir_ref copy_function(walk *w, ir_ref func) {
   return ir_graph_copy(w->to, w->from, &func, 1, NULL) == IR_OK ? func : 0;
 }
 
-/* The copy of a node whose shape and sources are copied. */
+/* Copy a node whose shape and sources have been copied. 0 when memory is short. */
 static ir_ref copy_node(walk *w, ir_ref ref) {
   fe_lazy *l = w->lazy;
   if (ir_op_of(w->from, ref) == IR_OP_FUNC) return copy_function(w, ref);
@@ -164,7 +165,7 @@ static ir_ref copy_node(walk *w, ir_ref ref) {
   return made;
 }
 
-/* Copy root and what it is made of; its copy, or 0 when memory is short. */
+/* Copy root and all nodes it depends on. Returns its copy, or 0 when memory is short. */
 static ir_ref walk_from(walk *w, ir_ref root) {
   fe_lazy *l = w->lazy;
   root = fe_lazy_resolve(l, root);
@@ -188,7 +189,8 @@ static ir_ref walk_from(walk *w, ir_ref root) {
 
 /* moving to a fresh graph */
 
-/* Storages whose BUFFER has a copy stay, the others are freed; notes are of the copies from now on. */
+/* Keep the storages whose BUFFER has a copy, and free the others. The notes, of the copies, replace the old
+ * ones. */
 static void keep_storages(vf_context *c, fe_note *notes, size_t note_cap) {
   fe_lazy *l = &c->lazy;
   size_t kept = 0;
@@ -246,8 +248,8 @@ ir_status fe_lazy_collect(vf_context *c, ir_error *error) {
   return error->status;
 }
 
-/* Move when about half of the nodes or bytes may be dead; going on as before is good enough where memory is
- * short. */
+/* Move to a fresh graph when about half of the nodes or bytes may be dead. Where memory is too short for
+ * that, the session keeps its graph. */
 static void move_if_worthwhile(vf_context *c, size_t more_bytes) {
   const fe_lazy *l = &c->lazy;
   ir_error ignored = {0};
@@ -258,7 +260,7 @@ static void move_if_worthwhile(vf_context *c, size_t more_bytes) {
 
 /* realising */
 
-/* The different values that are still to be computed. */
+/* List in l->roots the values that are not realised, each once. */
 static bool list_roots(vf_context *c, vf_tensor *const *tensors, size_t count, size_t *root_count) {
   fe_lazy *l = &c->lazy;
   *root_count = 0;
@@ -273,7 +275,7 @@ static bool list_roots(vf_context *c, vf_tensor *const *tensors, size_t count, s
   return true;
 }
 
-/* All that is read has elements; what has none is the parameter of a function. */
+/* Check that all leaves have elements; one without is the parameter of a function. */
 static bool leaves_known(const fe_lazy *l, const walk *w, ir_error *error) {
   for (size_t i = 0; i < w->leaf_count; i++)
     if (!fe_lazy_memory(l, l->leaves[i])) {
@@ -283,7 +285,7 @@ static bool leaves_known(const fe_lazy *l, const walk *w, ir_error *error) {
   return true;
 }
 
-/* One program for all roots: their copies lie behind the roots. */
+/* Compile one program for all roots. Their copies are in l->roots behind them. */
 static ir_status compile_roots(vf_context *c, walk *w, size_t root_count, rt_program **program,
                                ir_error *error) {
   fe_lazy *l = &c->lazy;
@@ -306,14 +308,14 @@ static ir_status compile_roots(vf_context *c, walk *w, size_t root_count, rt_pro
   return error->status;
 }
 
-/* The leaf that an input of the program is: b12 is number 12. */
+/* The index of the leaf for an input of the program: 12 for b12. */
 static size_t leaf_number(const char *name) {
   size_t number = 0;
   for (const char *digit = name + 1; *digit; digit++) number = number * 10 + (size_t)(*digit - '0');
   return number;
 }
 
-/* The program's inputs, then outputs: their addresses. */
+/* Get the addresses of the program's inputs, then of its outputs. */
 static bool gather_pointers(vf_context *c, const walk *w, const rt_program *program, rt_memory *made,
                             size_t root_count, ir_error *error) {
   fe_lazy *l = &c->lazy;
@@ -331,8 +333,8 @@ static bool gather_pointers(vf_context *c, const walk *w, const rt_program *prog
   return true;
 }
 
-/* New BUFFERs for the roots, in place of their copies, and storages for them. The caller frees what is in
- * made[]. */
+/* Make a BUFFER for each root, in l->roots in place of its copy, and memory for it in made[], which the
+ * caller frees or attaches. Reserve the storages for commit_results. */
 static bool prepare_results(vf_context *c, size_t root_count, rt_memory *made, ir_error *error) {
   fe_lazy *l = &c->lazy;
   ir_graph *g = &c->session->ir;

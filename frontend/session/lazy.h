@@ -1,16 +1,15 @@
-/* The folder frontend/session. The session.
+/* The folder frontend/session. Tensors that are computed on demand, and functions of them.
  *
- *   in      tensors that are used one after another
- *   out     their elements, when asked for
- *   holds   what is realised is computed once; equal steps of a loop are one program */
+ *   in      operations on values of the session
+ *   out     the elements of a tensor, when asked for
+ *   holds   a realised value is computed once; equal iterations of a user's loop share one program */
 
 /* The session: a graph that never ends, whose tensors are computed on demand.
- *
- * A realised node is remembered together with the BUFFER that holds its elements: whatever is compiled later,
- * and every move to a fresh arena, starts from the BUFFER. Nodes and storages that no tensor needs stay until
- * they are about as many as those needed; then what is needed moves to a fresh graph and the rest goes at
- * once. A program is found by the text of what it computes, in which leaves are numbered in the order in
- * which a walk from the results meets them: equal steps of a loop are one program. */
+ * A realised node is noted together with the BUFFER that holds its elements; later programs, and every move
+ * to a fresh graph, start from the BUFFER. Dead nodes and storages, which no tensor needs, stay until they
+ * are about as many as the live ones; then the live ones are copied to a fresh graph, and the old graph is
+ * freed. A program is found by the text of its graph, in which leaves are numbered in the order in which a
+ * walk from the results meets them, so equal iterations of a user's loop have the same program. */
 #ifndef VIEWFOLD_FRONTEND_SESSION_LAZY_H
 #define VIEWFOLD_FRONTEND_SESSION_LAZY_H
 
@@ -19,11 +18,11 @@
 void fe_lazy_free(struct vf_context *context);
 /* The BUFFER that holds the value of node, or node itself when it is not realised. */
 ir_ref fe_lazy_resolve(const fe_lazy *lazy, ir_ref node);
-/* The elements of a node, or NULL: it has none. Valid until a further one is made. */
+/* The elements of a node, or NULL: it has none. Valid until another BUFFER is made. */
 rt_memory *fe_lazy_memory(const fe_lazy *lazy, ir_ref node);
 /* Bytes of the elements of a node of the session, whose shapes are constant. */
 size_t fe_lazy_bytes(const ir_graph *g, ir_ref node);
-/* A new BUFFER with a copy of elements; NULL: not set yet. 0 after failing. */
+/* A new BUFFER with a copy of elements, which are unset where `elements` is NULL. 0 after failing. */
 ir_ref fe_lazy_buffer(struct vf_context *context, ir_dtype dtype, const ir_ref *shape, size_t rank,
                       const void *elements, ir_error *error);
 ir_status fe_lazy_realise(struct vf_context *context, struct vf_tensor *const *tensors, size_t count,
