@@ -142,14 +142,14 @@ typedef struct chain_parser {
 } chain_parser;
 
 static ir_ref canonical(void *user, ir_graph *g, ir_op op, const ir_ref *src, uint32_t n) {
-  uint32_t floor = g->count; /* operands have come through here */
+  uint32_t floor = g->count; /* the operands are canonical already */
   return pass_simplify_new(g, ir_expr_raw(user, g, op, src, n), floor);
 }
 
 static const ir_builder chain_builder = {.expr = canonical};
 
-/* At a WORD: does `=` follow it, so that it names an attribute? Bounds that follow make it a variable
- * instead. */
+/* Is the token a WORD followed by `=`, the name of an attribute? With bounds behind the `=` it declares a
+ * variable instead. */
 static bool at_keyword(const ir_parser *p) {
   if (p->lex.token.kind != IR_TOKEN_WORD) return false;
   ir_lexer ahead = p->lex;
@@ -188,7 +188,7 @@ static bool room_for_value(chain_parser *c) {
   return ir_lex_fail(&c->p.lex, "too many values", "')'");
 }
 
-/* A value without a name: an expression, or where lists are taken a list. */
+/* Parse a value without a name: an expression or a list. */
 static bool plain_value(chain_parser *c, ir_attr *out) {
   ir_token at = c->p.lex.token;
   if (!ir_parse_value(&c->p, out)) return false;
@@ -226,7 +226,7 @@ static bool positional(chain_parser *c, const fe_step *step) {
   return plain_value(c, &value) && add_attr(c, name, strlen(name), &at, value);
 }
 
-/* What stands between the parentheses, as attributes. */
+/* Parse the values between the parentheses as attributes. */
 static bool arguments(chain_parser *c, const fe_step *step) {
   ir_token open = c->p.lex.token;
   c->attr_count = c->value_count = 0;

@@ -25,7 +25,7 @@ typedef struct fe_step {
 const fe_step *fe_step_find(const char *name, size_t length); /* NULL when there is none */
 const char *fe_step_nearest(const char *name, size_t length); /* to suggest; NULL when nothing is close */
 
-/* One step applied to x. 0 after an error, or when x is 0. */
+/* Apply one step to x. 0 after an error, or when x is 0. */
 ir_ref fe_step_apply(ir_graph *g, const fe_step *step, ir_ref x, const ir_attr *attrs, size_t count);
 
 /* The tensor that the text describes. 0 after an error, `FILE:LINE:COL: error: ...` in g->error. */

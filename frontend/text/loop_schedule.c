@@ -1,4 +1,4 @@
-/* Reading schedules, and handing their lines to the compiler. */
+/* Reading schedules, and passing their moves to the compiler. */
 #include "frontend/text/loop_schedule.h"
 
 #include <errno.h>
@@ -102,7 +102,8 @@ ir_status fe_schedule_load(const char *path, ir_text *out, ir_error *error) {
   return error->status;
 }
 
-/* The last nest of the kernel that got moves: loops are made nest by nest. NULL: none did. */
+/* The line of the last nest of the kernel whose moves were used: loops are shaped nest by nest. NULL: no line
+ * was. */
 static const fe_schedule_line *last_given(const fe_schedule *s, uint32_t kernel) {
   const fe_schedule_line *last = NULL;
   for (size_t i = 0; i < s->count; i++)
@@ -127,7 +128,7 @@ void fe_schedule_refused(const fe_schedule *s, uint32_t kernel, ir_error *error)
   if (!last || given.status == IR_ERR_MEMORY) return;
   ir_text_init(&text, s->mem);
   ir_textf(&text, "schedule:%u: ", last->line);
-  if (given.status != IR_ERR_INVALID) { /* not of a move, with its kernel and nest */
+  if (given.status != IR_ERR_INVALID) { /* the message does not name kernel and nest */
     ir_textf(&text, "kernel %u nest %u: `%.300s`", kernel, last->nest, last->moves);
     put_other_lines(s, last, &text);
     ir_text_str(&text, ": no such loops can be made: ");

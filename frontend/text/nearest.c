@@ -1,4 +1,4 @@
-/* Edit distance with swaps of neighbours (optimal string alignment). */
+/* Edit distance with transpositions of adjacent letters (optimal string alignment). */
 #include "frontend/text/nearest.h"
 
 #include <string.h>

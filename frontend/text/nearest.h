@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/* The word that takes the fewest edits (insertions, deletions, substitutions, swaps of neighbours) to make
- * from what was typed; NULL when even that takes more than a third of its letters. Words are shorter than 32
- * bytes. */
+/* The word at the least edit distance (insertions, deletions, substitutions, transpositions of adjacent
+ * letters) from what was typed; NULL when that is more than length / 3 + 1. Words of more than 32 bytes are
+ * never suggested. */
 const char *fe_nearest(const char *typed, size_t length, const char *const *words, size_t count);
 
 #endif

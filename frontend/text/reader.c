@@ -10,7 +10,7 @@
 /* the builder */
 
 static ir_ref canonical(void *user, ir_graph *g, ir_op op, const ir_ref *src, uint32_t n) {
-  uint32_t floor = g->count; /* operands have come through here */
+  uint32_t floor = g->count; /* the operands are canonical already */
   return pass_simplify_new(g, ir_expr_raw(user, g, op, src, n), floor);
 }
 
@@ -23,7 +23,7 @@ static ir_ref apply_named(void *user, ir_graph *g, const char *name, size_t leng
 
 const ir_builder fe_builder = {.expr = canonical, .apply = apply_named};
 
-/* The parser declares parameters without asking what a tensor may be. */
+/* Check the types of parameters by op_input_batched: the parser declares them without a check. */
 static bool check_params(ir_graph *g, const char *name, const ir_module *module) {
   for (size_t i = 0; i < module->count; i++) {
     const ir_parsed_graph *block = &module->graphs[i];

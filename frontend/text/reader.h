@@ -13,12 +13,12 @@
 
 #include "ir/parse/parse.h"
 
-/* Makes canonical index expressions and validated tensor operations. */
+/* The builder of the parser: makes canonical index expressions and validated tensor operations. */
 extern const ir_builder fe_builder;
 
-/* Parse text graphs into g. Parameters obey the rules of op_input: sizes that cannot be negative, bytes that
- * can be counted. On failure the reason is in g->error and *module is empty; free it with ir_module_free in
- * any case. */
+/* Parse text graphs into g. Parameters obey the rules of op_input: sizes are not negative, and the number of
+ * bytes does not overflow. On failure the reason is in g->error and *module is empty; free it with
+ * ir_module_free in any case. */
 ir_status fe_parse_graphs(ir_graph *g, const char *name, const char *text, size_t length, ir_module *module);
 
 /* The same from a file; `-` is standard input. */
