@@ -1,9 +1,9 @@
-/* The walk from a chain's result down to its leaf. */
+/* The index expression of a chain, built on the way from its result down to its leaf. */
 #include "access.h"
 
 #include "passes/index/index.h"
 
-/* A size of 1 leaves only one position. */
+/* The range of an axis; 0 for size 1. */
 static ir_ref range_of(ir_graph *g, ir_ref size, uint32_t axis) {
   int64_t value;
   if (ir_is_const(g, size, &value) && value == 1) return ir_index(g, 0);
@@ -18,7 +18,8 @@ static bool is_empty(const ir_graph *g, ir_ref tensor) {
   return false;
 }
 
-/* data[at]: its element when the position is known, else a variable that bears the look-up as its name. */
+/* data[at]: the element when the index is constant, else a variable with the text of the look-up as its
+ * name. */
 static ir_ref look_up(ir_graph *g, ir_ref data, ir_ref at) {
   int64_t name = ir_get(g, data)->arg, position, lo = INT64_MAX, hi = INT64_MIN;
   const char *bytes = ir_name_text(g, name);

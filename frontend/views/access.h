@@ -1,4 +1,4 @@
-/* Where a chain of views and literal gathers reads its leaf, with any arithmetic. */
+/* Where a chain of views and literal gathers reads its leaf, in a choice of index arithmetic. */
 #ifndef VIEWFOLD_FRONTEND_VIEWS_ACCESS_H
 #define VIEWFOLD_FRONTEND_VIEWS_ACCESS_H
 

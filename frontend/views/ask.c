@@ -1,13 +1,13 @@
-/* Questions about vf_view. */
+/* Queries about vf_view. */
 #include "frontend/views/handle.h"
 
-/* A question notes nothing in the graph: its error is the caller's. */
+/* One query. Its error goes to the caller; the graph notes none. */
 typedef struct question {
   ir_graph *g;
   vf_graph *graph;
   ir_error *noted, error;
   pass_view_chain chain;
-  unsigned failures; /* of allocations, before */
+  unsigned failures; /* of allocations, before the query */
 } question;
 
 static bool begin_question(question *q, vf_view v) {
@@ -23,7 +23,7 @@ static bool begin_question(question *q, vf_view v) {
   return fe_view_open(q->g, v.id, &q->chain);
 }
 
-/* good: the question had an answer. */
+/* good: the query had an answer. */
 static vf_status end_question(question *q, bool good, vf_error *error) {
   if (q->g) {
     pass_view_chain_free(&q->chain);
@@ -173,7 +173,7 @@ char *vf_view_text(vf_view v, vf_error *error) {
   return told(&q, &text, good, error);
 }
 
-/* Positions of the caller's, as expressions of sizes. */
+/* Read the caller's index: an expression of sizes for each axis. */
 static bool read_point(question *q, vf_view v, int count, const vf_value *at, ir_ref *out) {
   const pass_view *last = pass_view_last(&q->chain);
   if (count != (int)last->rank) {

@@ -1,4 +1,5 @@
-/* Chains of views: what each view operation does to the last view, and where another view is needed. */
+/* Chains of views: view operations change the last view, or append another view where one view cannot express
+ * the result. */
 #include "impl.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ static bool refuse_node(const builder *b, const char *why) {
 }
 
 bool pass_view_chain_add(ir_graph *g, pass_view_chain *c, const pass_view *view) {
-  pass_view v = *view; /* which may lie in the chain */
+  pass_view v = *view; /* a copy: *view may be in the chain, which moves */
   if (!IR_RESERVE(c->mem, c->views, c->cap, c->count + 1)) {
     ir_fail(g->error, IR_ERR_MEMORY, "out of memory listing views");
     return false;

@@ -1,6 +1,6 @@
 /* Chains of views as nodes: TUPLE(view, ...), the view next to the buffer first, each of them
  * TUPLE(masked, offset, shape..., strides..., begins..., ends...). So a chain is a value of its graph like
- * any other, lives as long as it, and equal ones are the same node. */
+ * any other: it lives as long as the graph, and equal chains are the same node. */
 #ifndef VIEWFOLD_FRONTEND_VIEWS_HANDLE_H
 #define VIEWFOLD_FRONTEND_VIEWS_HANDLE_H
 

@@ -1,8 +1,7 @@
 /* Sums of bounded multiples, and sums of floor quotients.
- *
- * Whether a_1*x_1 + ... + a_n*x_n = t has a solution with every x within bounds is a knapsack question. In
- * mixed-radix systems it is easy: multiples that fill the gaps of larger ones become one span with them, and
- * what remains leaves one or two values for the largest. */
+ * Whether a_1*x_1 + ... + a_n*x_n = t has a solution with every x within bounds is a knapsack problem. For
+ * the weights of a mixed-radix system it is easy: a span whose multiples fill the gaps of one with a larger
+ * weight is joined with it, and then one or two values of the largest x have to be tried. */
 #include "integer_solve.h"
 
 #include "ir/arith.h"
@@ -13,7 +12,7 @@ enum { SEARCH = 4096, LINES = 1024, BREAKS = 4096 };
 typedef struct knapsack {
   uint32_t count, steps;
   int64_t weight[VIEW_SPANS], most[VIEW_SPANS];
-  int64_t total[VIEW_SPANS + 1], gcd[VIEW_SPANS + 1]; /* of this and all smaller ones */
+  int64_t total[VIEW_SPANS + 1], gcd[VIEW_SPANS + 1]; /* of this and all smaller weights */
   bool too_big;
 } knapsack;
 
@@ -114,8 +113,8 @@ static bool same_quotient(const view_atom *a, const view_atom *b, uint32_t axes)
   return same;
 }
 
-/* floor(-y/d) = -floor((y + d - 1)/d): of a quotient and its mirror image, the one with the smaller first
- * rate. */
+/* Replace a quotient by its mirror image where that has the smaller first rate: floor(-y/d) = -floor((y + d -
+ * 1)/d). */
 static void face_forward(view_atom *a, uint32_t axes) {
   uint32_t k = 0;
   while (k < axes && (a->rate[k] == 0 || a->rate[k] == a->divisor - a->rate[k])) k++;
@@ -156,8 +155,8 @@ static bool value_at(const view_quotients *q, const int64_t *x, int64_t *out) {
   return true;
 }
 
-/* On a line along one axis the sum is constant between the places where a quotient steps: there, and just
- * before, it must be `start + slope*x`. Two common periods tell all. */
+/* Is the sum start + slope*x along one axis? The sum is constant between the x at which a quotient changes,
+ * so it is tested there and just before. Two common periods of all quotients are enough. */
 static view_answer line_affine(const view_quotients *q, uint32_t axis, int64_t *x, int64_t start,
                                int64_t slope) {
   int64_t end = q->size[axis], period = 1, value;
@@ -170,7 +169,7 @@ static view_answer line_affine(const view_quotients *q, uint32_t axis, int64_t *
   for (int64_t at = 0, looks = 0; at < end;) {
     int64_t next = end;
     if (++looks > BREAKS) return VIEW_UNKNOWN;
-    for (uint32_t i = 0; i < q->count; i++) { /* the first place after `at` where a quotient steps */
+    for (uint32_t i = 0; i < q->count; i++) { /* the first x after `at` at which a quotient changes */
       const view_atom *a = &q->atom[i];
       if (!a->rate[axis] || !a->coef) continue;
       int64_t sum = a->constant, term;
@@ -181,7 +180,7 @@ static view_answer line_affine(const view_quotients *q, uint32_t axis, int64_t *
       int64_t missing = a->divisor - sum % a->divisor, step = (missing - 1) / a->rate[axis] + 1;
       if (step < next - at) next = at + step;
     }
-    for (int k = 0; k < 2; k++) { /* at the start of the stretch, and at its end */
+    for (int k = 0; k < 2; k++) { /* at the start of the constant interval, and at its end */
       int64_t want;
       x[axis] = k ? next - 1 : at;
       if (!ir_mul_ok(slope, x[axis], &want) || !ir_add_ok(start, want, &want) || !value_at(q, x, &value))
@@ -219,7 +218,7 @@ view_answer view_quotients_affine(const view_quotients *q) {
     axes[count++] = k;
     if (!ir_mul_ok(others, q->size[k], &others)) others = INT64_MAX;
   }
-  for (int64_t n = 0; n < others; n++) { /* a line for each position of the other axes */
+  for (int64_t n = 0; n < others; n++) { /* a line for each index of the other axes */
     int64_t digits = n, base = start;
     if (n == LINES) return VIEW_UNKNOWN;
     for (uint32_t i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* Questions about integers that are asked when views merge. */
+/* Integer problems that arise when views are merged. */
 #ifndef VIEWFOLD_FRONTEND_VIEWS_INTEGER_SOLVE_H
 #define VIEWFOLD_FRONTEND_VIEWS_INTEGER_SOLVE_H
 
@@ -14,7 +14,7 @@ typedef struct view_span {
   int64_t weight, lo, hi;
 } view_span;
 
-/* Can the sum of the spans, each at an x of its own, be `target`? UNKNOWN when the search gives up. */
+/* Can the sum of the spans, each with its own x, be `target`? UNKNOWN when the search gives up. */
 view_answer view_sum_reaches(const view_span *spans, uint32_t count, int64_t target);
 
 /* floor((constant + sum of rate[k]*x[k]) / divisor), for 0 <= constant, rate[k] < divisor */
@@ -27,7 +27,8 @@ typedef struct view_quotients {
   view_atom atom[VIEW_ATOMS];
 } view_quotients;
 
-/* Add coef * floor((constant + sum of rate[k]*x[k]) / divisor) up to an affine function. False: too big. */
+/* Add coef * floor((constant + sum of rate[k]*x[k]) / divisor) up to an affine function. False: too many
+ * quotients, or numbers too large. */
 bool view_quotients_add(view_quotients *q, int64_t coef, int64_t constant, const int64_t *rate,
                         int64_t divisor);
 /* Is the sum affine where 0 <= x[k] < size[k]? */

@@ -1,8 +1,8 @@
-/* The way back through a chain of views.
+/* The inverse of a chain of views.
  *
- * A view that reads each element once, up to its mask, is undone by taking the valid part of an array of its
- * shape, reversing the axes that it walks backwards and sorting them by stride. What comes out is followed
- * once: it is the inverse exactly when the chain and it, one after the other, read every element in order. */
+ * A view that reads each element once, up to its mask, is inverted by taking the valid part of an array of
+ * its shape, reversing the axes with negative strides, and sorting the axes by stride. The result is then
+ * tested: it is the inverse exactly when the chain followed by it reads every element in order. */
 #include "impl.h"
 
 static bool is_backwards(ir_graph *g, ir_ref stride) { return ir_bounds_of(g, stride).hi < 0; }
@@ -10,7 +10,7 @@ static ir_ref magnitude(ir_graph *g, ir_ref stride) {
   return is_backwards(g, stride) ? pass_mul_int(g, stride, -1) : stride;
 }
 
-/* From an array of v's shape to one of the shape that v was made of, as a view of the former. */
+/* The view of an array of v's shape that has the elements in the order of the array that v views. */
 static pass_view_status invert_view(ir_graph *g, const pass_view *v, pass_view *out) {
   int64_t steps[IR_MAX_RANK], order[IR_MAX_RANK];
   pass_view_status status = view_plain(g, "invert", v->rank, v->shape, out);
@@ -27,7 +27,7 @@ static pass_view_status invert_view(ir_graph *g, const pass_view *v, pass_view *
   return status == PASS_VIEW_DONE ? pass_view_permute(g, out, order, v->rank, out) : status;
 }
 
-/* Both chains, one after the other, are the array of this shape itself. */
+/* DONE: chain `there` followed by `back` reads an array of this shape in order. NONE: it is not shown to. */
 static pass_view_status is_identity(ir_graph *g, const pass_view_chain *there, const pass_view_chain *back,
                                     uint32_t rank, const ir_ref *shape) {
   pass_view_chain both;

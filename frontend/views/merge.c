@@ -1,20 +1,20 @@
-/* Merging: the one view that does what two neighbours, or a run of them, do.
+/* Merging: the one view that is equal to two consecutive views, or to a longer run of them.
  *
- * The later view sends its position x, within its mask, to p = P + sum t[k]*x[k]; the nearer view splits p
- * into digits d[j] = p//w[j] % s[j], reads where every digit is within its mask, at sum d[j]*stride[j].
+ * The later view maps its index x, within its mask, to p = P + sum t[k]*x[k]; the nearer view splits p into
+ * digits d[j] = p//w[j] % s[j], and reads, where every digit is within its mask, at sum d[j]*stride[j].
  *
- * Where is that valid? "Some valid position has x[k] <= c" and "some position of this box has an invalid
- * digit" are questions whether sum t[k]*x[k] - sum w[j]*d[j] reaches -P with every x and d within bounds
- * (integer_solve.c). The first gives, by bisection, the least box around the valid positions; the second says
- * whether all of it is valid. If not, no view of one mask does the same.
+ * Where is that valid? "Some valid index has x[k] <= c" and "some index of this box has an invalid digit" are
+ * questions whether sum t[k]*x[k] - sum w[j]*d[j] reaches -P with every x and d within bounds
+ * (integer_solve.c). The first gives, by bisection, the least box around the valid indices; the second says
+ * whether all of the box is valid. If not, no view with one mask is equal.
  *
  * Is the index affine there? d[j] = q[j] - s[j]*q[j-1] with q[j] = p//w[j], so the index is a sum of
  * quotients, each of which is an affine function where its remainder stays within [0, w[j]); others must
  * cancel.
- *
- * A run of views of which no two merge may still be one view: its parts are merged with later axes split
- * where digits end, which makes quotients affine, and the last reshape of all undoes the splits; or the index
- * algebra shows the index of the whole run to be affine. */
+ * A run of views of which no two merge may still be one view. It is merged over sub-domains of the last mask
+ * (merge_pieces.c); or view by view, with the axes of later views split where digits end, which makes
+ * quotients affine, and a final reshape that undoes the splits; or the index algebra shows the index of the
+ * whole run to be affine. */
 #include <string.h>
 
 #include "impl.h"
@@ -28,14 +28,15 @@ typedef struct digit {
 } digit;
 
 typedef struct merger {
-  pass_view_numbers box; /* the later view; its mask: where the merged one may be valid */
+  pass_view_numbers box; /* the later view; its mask is where the merged view may be valid */
   uint32_t digits;
   digit digit[IR_MAX_RANK]; /* of the nearer view, the most significant first */
   int64_t nearer_offset;
-  uint32_t in_the_way; /* axes along which the box might be split to get further, as a set of bits */
+  uint32_t in_the_way; /* set of axes along which the box may have to be split */
 } merger;
 
-/* Neighbours of the nearer view that are walked as one count as one digit. */
+/* Read the digits of the nearer view. Adjacent axes are one digit where one stride steps through both and the
+ * inner one has no mask. False: a size overflows. */
 static bool read_digits(merger *m, const pass_view_numbers *nearer) {
   int64_t weight = 1;
   m->digits = 0;
@@ -72,7 +73,7 @@ static uint32_t spans_of(const merger *m, const pass_view_numbers *box, view_spa
   return count;
 }
 
-/* Does some position of the box have all digits within their masks? */
+/* Does some index of the box have all digits within their masks? */
 static view_answer some_valid(const merger *m, const pass_view_numbers *box) {
   view_span spans[VIEW_SPANS];
   return view_sum_reaches(spans, spans_of(m, box, spans), -box->offset);
@@ -84,18 +85,17 @@ static bool is_masked(const merger *m) {
   return false;
 }
 
-/* The least (or, `upper`, the greatest) x[k] of a valid position, of which there is one. False: unknown. */
+/* The least (or, `upper`, the greatest) x[k] of a valid index; there is one. False: unknown. */
 static bool end_of_valid(const merger *m, uint32_t k, bool upper, int64_t *end) {
-  int64_t lo = m->box.begin[k], hi = m->box.end[k] - 1; /* it lies here */
-  for (bool first = true; lo < hi;
-       first = false) { /* most often it is where the box ends: look there first */
+  int64_t lo = m->box.begin[k], hi = m->box.end[k] - 1; /* bounds of the result */
+  for (bool first = true; lo < hi; first = false) {     /* test the end of the box first */
     int64_t middle = !first ? lo + (hi - lo) / 2 + upper : upper ? hi : lo;
     pass_view_numbers part = m->box;
     if (upper) part.begin[k] = middle;
     else part.end[k] = middle + 1;
     view_answer found = some_valid(m, &part);
     if (found == VIEW_UNKNOWN) return false;
-    bool keeps_low = (found == VIEW_YES) != upper; /* which half holds it */
+    bool keeps_low = (found == VIEW_YES) != upper; /* is the result in the lower half? */
     if (keeps_low) hi = upper ? middle - 1 : middle;
     else lo = upper ? middle : middle + 1;
   }
@@ -103,7 +103,7 @@ static bool end_of_valid(const merger *m, uint32_t k, bool upper, int64_t *end) 
   return true;
 }
 
-/* The least box around the valid positions. False: unknown. */
+/* Shrink the box to the least one around the valid indices. False: unknown. */
 static bool tighten_box(merger *m) {
   for (uint32_t k = 0; k < m->box.rank; k++) {
     int64_t last;
@@ -114,7 +114,7 @@ static bool tighten_box(merger *m) {
   return true;
 }
 
-/* No position of the box has digit j in [begin, end), the other digits being anything. */
+/* Does some index of the box have digit j in [begin, end), whatever its other digits? */
 static view_answer some_digit(const merger *m, uint32_t j, int64_t begin, int64_t end) {
   merger free = *m;
   for (uint32_t i = 0; i < m->digits; i++) free.digit[i].begin = 0, free.digit[i].end = m->digit[i].size;
@@ -154,7 +154,7 @@ static bool extent(int64_t constant, uint32_t axes, const int64_t *rate, const i
   return true;
 }
 
-/* floor(p / weight) as an affine function of the box: true when it is one. */
+/* Is floor(p / weight) proven to be an affine function over the box? */
 static bool affine_quotient(int64_t start, const view_quotients *q, const int64_t *rate, int64_t weight) {
   int64_t lo, hi, rest[VIEW_AXES], step;
   for (uint32_t k = 0; k < q->axes; k++) {
@@ -167,7 +167,8 @@ static bool affine_quotient(int64_t start, const view_quotients *q, const int64_
   return extent(ir_floor_mod(start, weight), q->axes, rest, q->size, &lo, &hi) && lo >= 0 && hi < weight;
 }
 
-/* The view over the box, which is all valid. */
+/* Over the box, all of which is valid: *out is the view that agrees with both views at the first index and
+ * its successors along each axis. YES: it agrees everywhere. */
 static view_answer affine_over_box(merger *m, pass_view_numbers *out) {
   const pass_view_numbers *box = &m->box;
   view_quotients q = {.axes = box->rank};
@@ -200,7 +201,8 @@ static view_answer affine_over_box(merger *m, pass_view_numbers *out) {
   return view_quotients_affine(&q);
 }
 
-/* Does the later view stay among the elements that there are? UNKNOWN: numbers too large. */
+/* Does the later view read only elements that the nearer view has? NO: *worst is one that it does not have.
+ * UNKNOWN: numbers too large. */
 static view_answer stays_inside(const merger *m, const pass_view_numbers *nearer, int64_t *worst) {
   int64_t lo, hi, start = m->box.offset, step, all = 1, size[IR_MAX_RANK];
   for (uint32_t k = 0; k < m->box.rank; k++) {
@@ -261,7 +263,7 @@ static pass_view_status merge_numbers(ir_graph *g, const pass_view_numbers *near
   return PASS_VIEW_NONE;
 }
 
-/* By the index algebra, where sizes are no numbers. */
+/* Merge by the index algebra, where fields are not all numbers. */
 static pass_view_status merge_expressions(ir_graph *g, const pass_view *views, size_t count, pass_view *out) {
   pass_view_chain pair = {.mem = g->mem, .views = (pass_view *)views, .count = count};
   const pass_view *last = &views[count - 1];
@@ -289,7 +291,8 @@ pass_view_status pass_view_merge(ir_graph *g, const pass_view *nearer, const pas
 
 /* runs */
 
-/* Sizes of the pieces of one axis, split wherever a digit of the nearer view ends; how many there are. */
+/* Split one axis wherever a digit of the nearer view ends. out receives the sizes of the new axes except the
+ * innermost. Returns how many there are in out. */
 static uint32_t split_axis(int64_t size, int64_t stride, const pass_view_numbers *nearer, int64_t *out) {
   int64_t breaks[IR_MAX_RANK], weight = 1;
   uint32_t break_count = 0, part_count = 0;
@@ -306,7 +309,7 @@ static uint32_t split_axis(int64_t size, int64_t stride, const pass_view_numbers
   return part_count;
 }
 
-/* nearer and later merged over an order-preserving refinement of the later view's axes. */
+/* Merge nearer and later after the axes of the later view are split by split_axis. */
 static pass_view_status merge_refined(ir_graph *g, const pass_view *nearer, const pass_view *later,
                                       pass_view *out) {
   pass_view_numbers a, b;
@@ -337,7 +340,8 @@ static pass_view_status merge_refining(ir_graph *g, const pass_view *views, size
   return status == PASS_VIEW_DONE ? pass_view_reshape(g, &all, last->rank, last->shape, out) : status;
 }
 
-/* A run of numbers: by pieces of its mask, or over refined axes where there are too many. */
+/* Merge a run of views. Views of numbers are merged over sub-domains of the mask; where these are too many,
+ * over split axes; then, like other views, by the index algebra. */
 static pass_view_status merge_run(ir_graph *g, const pass_view *views, size_t count, pass_view *out) {
   pass_view_numbers numbers[LONGEST_RUN] = {0}, made;
   bool known = true;
@@ -356,7 +360,8 @@ static pass_view_status merge_run(ir_graph *g, const pass_view *views, size_t co
   return status == PASS_VIEW_NONE ? merge_expressions(g, views, count, out) : status;
 }
 
-/* Views before `at` are such that no two neighbours merge; let the one at `at` join them. */
+/* No two consecutive views among the first *settled ones merge. Append v to them, merged with as many as
+ * possible. */
 static bool merge_into_chain(ir_graph *g, pass_view_chain *c, size_t *settled, pass_view v) {
   pass_view_status status = PASS_VIEW_DONE;
   while (*settled > 0 && (status = pass_view_merge(g, &c->views[*settled - 1], &v, &v)) == PASS_VIEW_DONE)
@@ -373,7 +378,7 @@ static bool merge_pairs(ir_graph *g, pass_view_chain *c) {
   return true;
 }
 
-/* The longest run that is one view, if any, the first of them. */
+/* Merge the longest run that is one view, the first of that length. NONE: there is no such run. */
 static pass_view_status merge_some_run(ir_graph *g, pass_view_chain *c) {
   if (c->count > MANY_VIEWS) return PASS_VIEW_NONE;
   for (size_t length = c->count < LONGEST_RUN ? c->count : LONGEST_RUN; length >= 2; length--)

@@ -1,8 +1,8 @@
-/* Merging by pieces: the mask of the last view of a run is halved, until each part merges with every view
- * before it. The parts that are valid must fill a box, and agree on one affine function of the position.
+/* Merging over sub-domains: the mask of the last view of a run is halved until each sub-domain merges with
+ * every view before it. The valid sub-domains must fill a box, and agree on one affine function of the index.
  *
- * The halves are those of the axes along which a quotient is not affine, short axes first, so that how many
- * parts there are depends on how ragged the views are, not on how long. */
+ * A sub-domain is halved along the shortest axis along which a quotient is not affine, so that the number of
+ * sub-domains depends on how irregular the views are, not on their sizes. */
 #include <string.h>
 
 #include "impl.h"
@@ -12,8 +12,8 @@
 enum { MOST_SUBDOMAINS = 256, MOST_STEPS = 1024 };
 
 typedef struct subdomain {
-  pass_view_numbers view; /* over the whole shape; its mask is the piece */
-  size_t level;           /* how many of the views it has yet to merge with */
+  pass_view_numbers view; /* over the whole shape; its mask is the sub-domain */
+  size_t level;           /* number of views with which it has yet to merge */
 } subdomain;
 
 typedef struct subdomains {
@@ -21,7 +21,7 @@ typedef struct subdomains {
   subdomain *queue;
   pass_view_numbers *valid;
   size_t waiting, queue_cap, done, valid_cap;
-  uint32_t told;               /* axes along which some valid piece is longer than one */
+  uint32_t told;               /* set of axes along which some valid sub-domain has more than one index */
   int64_t stride[IR_MAX_RANK]; /* along these */
 } subdomains;
 
@@ -47,7 +47,7 @@ static bool halve_subdomain(subdomains *p, const subdomain *whole, uint32_t axes
   return push_subdomain(p, &low) && push_subdomain(p, &high);
 }
 
-/* A piece that has merged with every view: no other may have other strides. */
+/* Add a sub-domain that has merged with every view. NO: its strides are not those of the others. */
 static view_answer accept_merged(subdomains *p, const pass_view_numbers *v) {
   for (uint32_t k = 0; k < v->rank; k++) {
     if (v->end[k] - v->begin[k] == 1) continue;
@@ -61,7 +61,7 @@ static view_answer accept_merged(subdomains *p, const pass_view_numbers *v) {
   return VIEW_YES;
 }
 
-/* YES: every piece is through; NO: they are not one view; UNKNOWN: too many, or numbers too large. */
+/* YES: all sub-domains have merged; NO: they are not one view; UNKNOWN: too many, or numbers too large. */
 static view_answer merge_all(subdomains *p, const pass_view_numbers *views) {
   for (int steps = 0; p->waiting > 0; steps++) {
     subdomain now = p->queue[--p->waiting];
@@ -89,7 +89,7 @@ static view_answer merge_all(subdomains *p, const pass_view_numbers *views) {
   return VIEW_YES;
 }
 
-/* The box around all pieces, which they fill. */
+/* The least box around all sub-domains. False: they do not fill it. */
 static bool box_of(const subdomains *p, pass_view_numbers *box) {
   int64_t filled = 0, whole = 1;
   *box = p->valid[0];
@@ -116,7 +116,7 @@ static bool value_of(const pass_view_numbers *v, const int64_t *at, int64_t *out
   return true;
 }
 
-/* What the piece around a position reads there. */
+/* The element that the sub-domain around an index reads there. False: it is in none. */
 static bool value_at(const subdomains *p, const int64_t *at, int64_t *out) {
   for (uint32_t i = 0; i < p->done; i++) {
     const pass_view_numbers *v = &p->valid[i];
@@ -127,7 +127,8 @@ static bool value_at(const subdomains *p, const int64_t *at, int64_t *out) {
   return false;
 }
 
-/* The affine function that the corner of the box and its neighbours tell. */
+/* Set offset and strides of the box from the values at its first index and at its successor along each
+ * axis. */
 static bool fit_affine(const subdomains *p, pass_view_numbers *box) {
   int64_t at[IR_MAX_RANK], corner, next, step;
   memcpy(at, box->begin, sizeof at);

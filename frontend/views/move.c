@@ -1,4 +1,4 @@
-/* Movement of one view. */
+/* Movement operations on one view: permute, expand, shrink, pad, stride, reduce. */
 #include "impl.h"
 #include "passes/ops/check.h"
 
@@ -44,7 +44,7 @@ pass_view_status pass_view_expand(ir_graph *g, const pass_view *v, const ir_ref 
           "sizes of 1 grow, to sizes >= 0%s",
           OP_EXPR(v->shape[i]), OP_EXPR(shape[i]), i, OP_LIST(v->shape, count), OP_LIST(shape, count),
           VIEW_FACT(IR_OP_EQ, v->shape[i], shape[i]));
-    to.begin[i] = pass_mul(g, to.begin[i], shape[i]); /* the one element, or none of its copies */
+    to.begin[i] = pass_mul(g, to.begin[i], shape[i]); /* the mask leaves all indices, or none */
     to.end[i] = pass_mul(g, to.end[i], shape[i]);
     to.stride[i] = ir_index(g, 0);
     to.shape[i] = shape[i];

@@ -1,10 +1,10 @@
-/* What a chain of views is asked: strides that it really has, how much of the buffer it reads, its masks and
+/* Queries about a chain of views: real strides, the elements of the buffer that it needs, masked axes,
  * variables. */
 #include <string.h>
 
 #include "impl.h"
 
-/* Set of axes whose ranges occur in the expression. */
+/* The set of axes whose ranges occur in the expression. */
 static bool axes_in(ir_graph *g, ir_ref ref, uint32_t *axes) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
@@ -16,8 +16,8 @@ static bool axes_in(ir_graph *g, ir_ref ref, uint32_t *axes) {
   return done;
 }
 
-/* One term of a sum: a range times what does not vary adds to that axis's stride; axes that occur otherwise
- * have none. */
+/* Read one term of the index. A range times expressions without ranges adds to the stride of its axis; the
+ * axes of any other term have no known stride. */
 static bool stride_of_term(ir_graph *g, ir_ref term, ir_ref *out, uint32_t *unknown) {
   const ir_node *n = ir_get(g, term);
   ir_ref factor = ir_index(g, 1);
@@ -65,8 +65,8 @@ bool pass_view_masked_axes(ir_graph *g, const pass_view_chain *c, uint32_t *axes
   return pass_view_chain_lower(g, c, NULL, &index, &valid) && axes_in(g, valid, axes);
 }
 
-/* The greatest element that the first view reads within its mask: exact for numbers, of which each end of the
- * mask is read. */
+/* The greatest element that the first view reads within its mask. Exact for a view of numbers, since it reads
+ * both ends of its mask. */
 static int64_t greatest_of(ir_graph *g, const pass_view *v) {
   ir_ref sum = v->offset;
   for (uint32_t i = 0; i < v->rank; i++) {

@@ -1,4 +1,4 @@
-/* Other shapes for the elements of one view. */
+/* Reshaping one view, and merging its adjacent axes. */
 #include <string.h>
 
 #include "impl.h"
@@ -10,7 +10,8 @@ static bool same_shape(ir_graph *g, const pass_view *v, uint32_t rank, const ir_
   return same;
 }
 
-/* A size among others that multiply to a number of elements: >= 0 by itself, or because they are >= 1. */
+/* Is shape[at] proven to be >= 0, given that all sizes multiply to a number of elements? It is also where the
+ * product of the others is >= 1. */
 static bool is_size(ir_graph *g, uint32_t rank, const ir_ref *shape, uint32_t at) {
   ir_ref others = ir_index(g, 1);
   if (view_at_most(g, ir_index(g, 0), shape[at])) return true;
@@ -58,7 +59,7 @@ uint32_t pass_view_blocks(ir_graph *g, const pass_view *v, pass_view_block out[I
       ir_ref real = single ? size : pass_mul(g, last->real, size);
       *last = (pass_view_block){pass_mul(g, last->size, size), stride, real};
     } else {
-      bool repeats = count == 0 && view_is(g, stride, 0); /* one position after the other, all the same */
+      bool repeats = count == 0 && view_is(g, stride, 0); /* all its indices read the same element */
       out[count++] = (pass_view_block){size, stride, repeats ? ir_index(g, 0) : size};
     }
     single = view_is(g, v->masked ? pass_sub(g, v->end[i], v->begin[i]) : size, 1);

@@ -129,7 +129,7 @@ static bool recombine(ir_graph *g, sum *s) {
   return false;
 }
 
-/* What a sum is beside its constant: 0 when nothing. */
+/* A sum without its constant term; 0 when nothing is left. */
 static ir_ref without_constant(const ir_graph *g, ir_ref ref, int64_t *constant) {
   const ir_node *n = ir_get(g, ref);
   *constant = 0;
@@ -178,8 +178,8 @@ static ir_ref make_product(ir_graph *g, ir_ref a, ir_ref b) {
 
 /* quotients and remainders by a constant c > 0 */
 
-/* The sum with every coefficient replaced by what is left of it modulo c, of the two choices the one closer
- * to zero; *wholes is the rest, divided by c. */
+/* The sum with its constant reduced modulo c, and each coefficient replaced by its residue modulo c that is
+ * closer to zero; *wholes is the difference, divided by c. */
 static sum reduced(const sum *s, int64_t c, sum *wholes) {
   sum left = *s;
   *wholes = *s;
@@ -194,7 +194,7 @@ static sum reduced(const sum *s, int64_t c, sum *wholes) {
   return left;
 }
 
-/* What divides every coefficient and c. */
+/* The greatest common divisor of c and every coefficient. */
 static int64_t common_divisor(const sum *s, int64_t c) {
   int64_t common = c;
   for (uint32_t i = 0; i < s->count; i++) common = ir_gcd(common, s->term[i].coef);

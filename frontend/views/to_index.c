@@ -26,7 +26,7 @@ static bool lower_one(ir_graph *g, const pass_view *v, const ir_ref *at, ir_ref 
   return *index && *valid;
 }
 
-/* Row-major place among the elements of v, as a position on each axis: index//unit % size. */
+/* Split the row-major number of an element of v into an index on each axis: place//unit % size. */
 static bool split_place(ir_graph *g, const pass_view *v, ir_ref place, ir_ref *at) {
   bool made = true;
   for (uint32_t i = v->rank; i-- > 0;) {
@@ -47,7 +47,8 @@ static bool finish_access(ir_graph *g, ir_ref *index, ir_ref *valid) {
   return *index && *valid;
 }
 
-/* Fewer axes have fewer digits. Only views of numbers: others are merged by lowering them. */
+/* Merge adjacent axes of v, since fewer axes need fewer divisions. Only views of numbers: the axes of others
+ * are merged by lowering, which would recurse. */
 static bool shorten(ir_graph *g, pass_view *v) {
   pass_view_numbers known;
   return !pass_view_numbers_of(g, v, &known) || pass_view_minify(g, v, v) == PASS_VIEW_DONE;
@@ -79,7 +80,7 @@ typedef struct reading {
   bool sound;
 } reading;
 
-/* Set of axes whose ranges occur in the expression; the highest bit for any other range. */
+/* The set of axes whose ranges occur in the expression; the highest bit stands for any other range. */
 static uint32_t axes_in(reading *r, ir_ref ref) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
@@ -94,7 +95,8 @@ static uint32_t axes_in(reading *r, ir_ref ref) {
   return axes;
 }
 
-/* One term of a sum: a product of at most one range and of what does not vary. Into rate[axis], or rest. */
+/* Add one term of a sum, a product of at most one range and expressions without ranges, to rate[axis] or to
+ * rest. False: it is no such product. */
 static bool read_term(reading *r, ir_ref term, ir_ref *rate, ir_ref *rest) {
   const ir_node *n = ir_get(r->g, term);
   ir_ref factor = ir_index(r->g, 1);
@@ -124,7 +126,7 @@ static bool read_sum(reading *r, ir_ref sum, ir_ref *rate, ir_ref *rest) {
 static void at_least(ir_graph *g, ir_ref *begin, ir_ref bound) { *begin = pass_max(g, *begin, bound); }
 static void below(ir_graph *g, ir_ref *end, ir_ref bound) { *end = pass_min(g, *end, bound); }
 
-/* rate*x + rest `op` limit, as bounds of one x. */
+/* Read a clause rate*x + rest `op` limit as bounds of the x of one axis. False: it is no such clause. */
 static bool read_clause(reading *r, ir_ref clause, ir_ref *begin, ir_ref *end) {
   ir_graph *g = r->g;
   const ir_node *n = ir_get(g, clause);

@@ -55,7 +55,8 @@ void view_move_offset(ir_graph *g, pass_view *v, ir_ref index, ir_ref stride) {
   v->offset = pass_add(g, v->offset, pass_mul(g, index, stride));
 }
 
-/* Every field is made, and stays within machine integers whatever its variables are. */
+/* Check that no field is 0 (memory was short), and that all stay within 64 bits for all values of
+ * variables. */
 static pass_view_status check_fields(ir_graph *g, const char *who, const pass_view *v) {
   const ir_ref *const fields[] = {v->shape, v->stride, v->begin, v->end};
   bool made = v->offset != 0, small = true;
@@ -162,7 +163,7 @@ ir_ref pass_view_size(ir_graph *g, const pass_view *v) {
   return size;
 }
 
-/* Numbers by value, before expressions by reference. */
+/* Order lists of fields: numbers by value, before expressions, which are ordered by reference. */
 static int compare_fields(const ir_graph *g, const ir_ref *a, uint32_t a_count, const ir_ref *b,
                           uint32_t b_count) {
   for (uint32_t i = 0; i < a_count && i < b_count; i++) {

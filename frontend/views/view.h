@@ -2,22 +2,21 @@
  *
  *   in      views and operations on them
  *   out     views, chains of views, index expressions
- *   holds   on no compile path: it answers vf_view, `viewfold index` and `viewfold show` */
+ *   holds   it is on no compile path: it serves vf_view, `viewfold index` and `viewfold show` */
 
 /* Views as (shape; strides; offset; mask), and chains of them.
+ * A view maps index i to offset + sum(i[k]*stride[k]) where begin[k] <= i[k] < end[k] on every axis (masks
+ * are half-open); other indices read nothing. In a chain the first view addresses the buffer, each later one
+ * the elements of the view before it in row-major order. All fields are index expressions of one graph, so
+ * that sizes, strides, the offset and the ends of masks may depend on variables; numbers are the usual case.
  *
- * A view sends position i to offset + sum(i[k]*stride[k]) where begin[k] <= i[k] < end[k] on every axis
- * (masks are half-open); other positions read nothing. In a chain the first view addresses the buffer, each
- * later one the elements of the view before it in row-major order. All fields are index expressions of one
- * graph, so that sizes, strides, the offset and the ends of masks may depend on variables; numbers are the
- * usual case.
+ * Views are values in canonical form: axes of size 1, and axes along which the mask leaves one index, have
+ * stride 0; a mask that leaves everything is dropped; with a mask that leaves nothing, strides, offset and
+ * mask are 0; a view without elements has strides and offset 0 and no mask. So two
+ * views of numbers have equal fields exactly when they read the same elements. Fields with variables are
+ * canonical as far as relations between them can be proven.
  *
- * Views are values in canonical form: axes of size 1, and axes of which the mask leaves one position, have
- * stride 0; a mask that leaves everything is none; one that leaves nothing has strides, offset and ranges of
- * 0; a view without elements is the plain one of its shape. So two views of numbers have equal fields exactly
- * when they read the same elements. What depends on variables is canonical as far as it can be decided.
- *
- * Operations answer DONE, or FAILED with the reason in the graph's error: the operation, the shapes, the rule
+ * Operations return DONE, or FAILED with the reason in the graph's error: the operation, the shapes, the rule
  * broken and what would satisfy it. The result may be the operand itself. */
 #ifndef VIEWFOLD_FRONTEND_VIEWS_VIEW_H
 #define VIEWFOLD_FRONTEND_VIEWS_VIEW_H
@@ -33,7 +32,7 @@ typedef struct pass_view {
 
 typedef enum pass_view_status {
   PASS_VIEW_DONE,
-  PASS_VIEW_NONE,  /* no single view does this, or none that can be shown to */
+  PASS_VIEW_NONE,  /* no single view is the result, or none is proven to be */
   PASS_VIEW_FAILED /* the graph's error says why */
 } pass_view_status;
 
@@ -41,13 +40,14 @@ typedef enum pass_view_status {
  * >= 0, masks lie inside them. */
 pass_view_status pass_view_create(ir_graph *g, uint32_t rank, const ir_ref *shape, const ir_ref *strides,
                                   ir_ref offset, const ir_ref *begin, const ir_ref *end, pass_view *out);
-bool pass_view_contiguous(ir_graph *g, const pass_view *view); /* its elements in order from 0, all of them */
-bool pass_view_consecutive(ir_graph *g, const pass_view *view); /* likewise from any offset on */
+bool pass_view_contiguous(ir_graph *g,
+                          const pass_view *view); /* all elements are read, in order, from element 0 on */
+bool pass_view_consecutive(ir_graph *g, const pass_view *view); /* the same from any offset on */
 bool pass_view_empty(const ir_graph *g, const pass_view *view); /* a size is 0 */
 bool pass_view_void(const ir_graph *g, const pass_view *view);  /* the mask leaves nothing */
 bool pass_view_equal(const pass_view *a, const pass_view *b);
-ir_ref pass_view_size(ir_graph *g, const pass_view *view); /* product of its sizes; of variables, the most */
-/* The elements of the most that a view of these sizes has, for ordering: shape, strides, offset, mask. */
+ir_ref pass_view_size(ir_graph *g, const pass_view *view); /* the product of its sizes */
+/* < 0, 0, > 0: an order for sorting, by shape, strides, offset, mask. */
 int pass_view_compare(const ir_graph *g, const pass_view *a, const pass_view *b);
 /* `V((4,3);(3,1);-3;((1,3),(0,3)))`; a missing mask is left out */
 void pass_view_print(const ir_graph *g, const pass_view *view, ir_text *out);
@@ -59,7 +59,7 @@ typedef struct pass_view_numbers {
   int64_t offset;
 } pass_view_numbers;
 bool pass_view_numbers_of(const ir_graph *g, const pass_view *view,
-                          pass_view_numbers *out); /* false: one varies */
+                          pass_view_numbers *out); /* false: some field is no number */
 
 /* move.c */
 pass_view_status pass_view_permute(ir_graph *g, const pass_view *v, const int64_t *order, uint32_t count,
@@ -78,16 +78,17 @@ pass_view_status pass_view_reduce(ir_graph *g, const pass_view *v, uint32_t axes
 /* reshape.c. NONE: the result is no single view. */
 pass_view_status pass_view_reshape(ir_graph *g, const pass_view *v, uint32_t rank, const ir_ref *shape,
                                    pass_view *out);
-/* Axes that are walked as one: size positions, stride apart, of which only the last `real` differ. From the
- * left, an axis joins when one step of what is on its left is all of the axis, or when that has a single
- * position to offer. Returns how many there are. */
+/* Blocks of adjacent axes that one stride steps through: `size` indices at a distance of `stride`, of which
+ * only the last `real` read different elements. From the left, an axis joins the block before it when the
+ * stride of the block is size * stride of the axis, or when the mask leaves a single index of the axis
+ * before. Returns the number of blocks. */
 typedef struct pass_view_block {
   ir_ref size, stride, real;
 } pass_view_block;
 uint32_t pass_view_blocks(ir_graph *g, const pass_view *v, pass_view_block out[IR_MAX_RANK]);
 pass_view_status pass_view_minify(ir_graph *g, const pass_view *v, pass_view *out); /* one axis per block */
 
-/* merge.c. `later` addresses the elements of `nearer`: the one view that does what both do. For views of
+/* merge.c. The one view that is equal to both, where `later` addresses the elements of `nearer`. For views of
  * numbers NONE means that there is none, or that the search for a proof gave up. */
 pass_view_status pass_view_merge(ir_graph *g, const pass_view *nearer, const pass_view *later,
                                  pass_view *out);
@@ -95,8 +96,8 @@ pass_view_status pass_view_merge(ir_graph *g, const pass_view *nearer, const pas
 /* why.c: append the reasons why the two are not one view, a line each: axes, strides, sizes that do not
  * nest, masks. */
 void pass_view_why(ir_graph *g, const pass_view *nearer, const pass_view *later, ir_text *out);
-/* Why floor((constant + sum of step*x) / divisor), each x counting from 0 below count, is no sum of steps:
- * where along which axis it changes. begin: the axis's own position of x = 0. */
+/* Append the reason why floor((constant + sum of step*x) / divisor), with 0 <= x < count on each axis, is not
+ * affine: along which axis and where it changes. begin: the index on the axis where x = 0. */
 typedef struct pass_slope {
   uint32_t axis;
   int64_t begin, count, step;
@@ -104,9 +105,9 @@ typedef struct pass_slope {
 void pass_quotient_why(ir_text *out, const pass_slope *slopes, uint32_t count, int64_t constant,
                        int64_t divisor);
 
-/* to_index.c. The view of these sizes that reads at index where valid holds, over ridx0..: NONE unless
- * index is a sum of ranges times what does not vary along an axis and valid a conjunction of bounds of single
- * ranges. */
+/* to_index.c. The view of this shape that reads element `index` where `valid` holds, both over the ranges
+ * ridx0, ridx1, ... of its axes. NONE unless index is a sum of ranges times expressions without ranges, and
+ * valid a conjunction of bounds of single ranges. */
 pass_view_status pass_view_recognise(ir_graph *g, uint32_t rank, const ir_ref *shape, ir_ref index,
                                      ir_ref valid, pass_view *out);
 
@@ -117,45 +118,45 @@ typedef struct pass_view_chain {
   size_t count, cap;
 } pass_view_chain;
 
-/* The views of a chain of view operations, from its leaf to the node, merged as far as they go. False after
+/* The views of a chain of view operations, from its leaf to the node, merged as far as possible. False after
  * an error: pads that repeat elements, gathers, numbers beyond int64. Free in any case. */
 bool pass_view_chain_of(ir_graph *g, ir_ref node, pass_view_chain *out);
-/* The same, with a view of its own for each reshape that is no single view. */
+/* The same without merging: each reshape that one view cannot express has a separate view. */
 bool pass_view_chain_unmerged(ir_graph *g, ir_ref node, pass_view_chain *out);
 bool pass_view_chain_add(ir_graph *g, pass_view_chain *chain, const pass_view *view); /* at its end */
 bool pass_view_chain_copy(ir_graph *g, const pass_view_chain *chain, pass_view_chain *out);
-/* A reshape of its last view, or a further view. */
+/* Reshape the last view, or append another view where that is no single view. */
 bool pass_view_chain_reshape(ir_graph *g, pass_view_chain *chain, uint32_t rank, const ir_ref *shape);
 void pass_view_chain_free(pass_view_chain *chain);
 void pass_view_chain_print(const ir_graph *g, const pass_view_chain *chain, ir_text *out); /* one per line */
 static inline pass_view *pass_view_last(const pass_view_chain *c) { return &c->views[c->count - 1]; }
 
-/* merge.c: merge any neighbours, and runs of more than two, until nothing merges. */
+/* merge.c: merge consecutive views, and runs of more than two, until nothing merges. False after an error. */
 bool pass_view_chain_simplify(ir_graph *g, pass_view_chain *chain);
 
-/* to_index.c: index and validity of the whole chain over its positions: `at` gives an expression per axis,
- * or NULL for ranges ridx0... Nothing valid: index 0, valid False. */
+/* to_index.c: index and validity of the whole chain at an index of its last view: `at` has an expression per
+ * axis; NULL: ranges ridx0, ridx1, .... Nothing valid: index 0, valid False. */
 bool pass_view_chain_lower(ir_graph *g, const pass_view_chain *chain, const ir_ref *at, ir_ref *index,
                            ir_ref *valid);
 
 /* query.c. */
-/* How far one step along each axis of the last view moves in the buffer; 0 (the error value) for an axis of
- * which that depends on the position, or, unless ignore_valid, on which the validity depends. */
+/* The distance in the buffer of one step along each axis of the last view; 0 (the error value) for an axis
+ * where that depends on the index, or, unless ignore_valid, on which the validity depends. */
 bool pass_view_real_strides(ir_graph *g, const pass_view_chain *chain, bool ignore_valid,
                             ir_ref out[IR_MAX_RANK]);
 /* Axes of real stride 1, as a set of bits. */
 bool pass_view_unit_axes(ir_graph *g, const pass_view_chain *chain, bool ignore_valid, uint32_t *axes);
 /* Axes on which the validity depends, as a set of bits. */
 bool pass_view_masked_axes(ir_graph *g, const pass_view_chain *chain, uint32_t *axes);
-/* How many elements a buffer must have for what is read where it is valid; 0 when nothing is. */
+/* How many elements a buffer must have for all valid reads; 0 when nothing is read. */
 bool pass_view_real_size(ir_graph *g, const pass_view_chain *chain, int64_t *size);
 /* The variables in any field, ascending. Free with ir_free; count is its capacity as well. */
 bool pass_view_variables(ir_graph *g, const pass_view_chain *chain, ir_ref **out, size_t *count);
-/* Every field with variables from[i] replaced by to[i], numbers or other expressions. */
+/* Replace the variables from[i] in every field by to[i], numbers or other expressions. */
 bool pass_view_bind(ir_graph *g, pass_view_chain *chain, const ir_ref *from, const ir_ref *to, size_t count);
 
-/* invert.c: the chain that leads back: following `chain` it reads every element of an array of this
- * shape in order. NONE when there is none, which includes whatever repeats or loses elements. */
+/* invert.c: the inverse chain: `chain` followed by it reads every element of an array of this shape in order.
+ * NONE when there is none, such as for a chain that repeats or leaves out elements. */
 pass_view_status pass_view_invert(ir_graph *g, const pass_view_chain *chain, uint32_t rank,
                                   const ir_ref *shape, pass_view_chain *out);
 

@@ -1,8 +1,8 @@
-/* Why two views are not one, and why a quotient stays.
+/* Why two views do not merge, and why a quotient stays.
  *
- * The question of merging is put again with less: for each row of the nearer view, whether its number alone
- * is an affine function of the later view's position; for each mask, whether it alone leaves a box. What has
- * no answer in one view is the reason. */
+ * Merging is tried again with simpler views in place of the nearer one: one for each axis, which gives only
+ * the number of the row in which an element lies, and one for each mask alone. Each of these that does not
+ * merge with the later view is a reason. */
 #include <string.h>
 
 #include "impl.h"
@@ -10,7 +10,7 @@
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
-/* The first position, after the first of all, at which floor((constant + step*x) / divisor) is another. */
+/* The first x > 0 at which floor((constant + step*x) / divisor) differs from its value at x = 0. */
 static int64_t first_change(int64_t constant, int64_t step, int64_t divisor) {
   int64_t rest = ir_floor_mod(constant, divisor);
   return step > 0 ? (divisor - rest - 1) / step + 1 : rest / -step + 1;
@@ -69,7 +69,8 @@ static pass_view_numbers mask_of(const pass_view_numbers *v, uint32_t axis) {
   return probe;
 }
 
-/* The number of the row, of `unit` elements, in which a place lies: a view without mask. */
+/* A view without mask that maps an element of v to the number of its row: its index on axes 0..axis,
+ * row-major. */
 static pass_view_numbers rows_of(const pass_view_numbers *v, uint32_t axis) {
   pass_view_numbers probe = mask_of(v, v->rank);
   int64_t rows = 1;
@@ -80,12 +81,12 @@ static pass_view_numbers rows_of(const pass_view_numbers *v, uint32_t axis) {
 typedef struct asked {
   const pass_view_numbers *nearer, *later;
   pass_slope slopes[IR_MAX_RANK];
-  int64_t start; /* the first valid position of the later view */
+  int64_t start; /* the element of nearer that later reads at its first valid index */
   ir_text *out;
   bool any;
 } asked;
 
-/* False: numbers too large to say anything about. */
+/* False: numbers too large for an explanation. */
 static bool read_slopes(asked *a) {
   const pass_view_numbers *v = a->later;
   int64_t elements = 1, step;
@@ -99,7 +100,8 @@ static bool read_slopes(asked *a) {
   return true;
 }
 
-/* Rows end between `axis` and the next; they matter unless both are walked as one. */
+/* Rows of `unit` elements are the axes behind `axis`. Where they end matters unless one stride steps through
+ * `axis` and the next one. */
 static void row_reason(asked *a, uint32_t axis, int64_t unit) {
   const pass_view_numbers *v = a->nearer;
   pass_view_numbers probe = rows_of(v, axis);
