@@ -16,16 +16,15 @@
  * the reason in the graph, where the first one stays, and returns the error value, which every other builder
  * passes on. So a chain of calls is checked once: vf_compile fails with that reason, and vf_graph_status and
  * vf_graph_message tell it. All other functions that can fail take a vf_error *, which may be NULL, and say
- * by their result that they failed. Every allocation may fail. NULL in place of an object is an error, and
- * nothing where something is to be freed.
+ * by their result that they failed. Every allocation may fail. NULL in place of an object is an error;
+ * functions that free an object do nothing then.
  *
  * Threads. Contexts are independent of each other. In one context, a graph is for one thread at a time, and
  * so are all its tensors together; different graphs may be built and compiled in different threads, and a
- * program may be run in several threads at once. An allocator of one's own is therefore called from several
- * threads.
+ * program may be run in several threads at once. A user's allocator is therefore called from several threads.
  *
- * Stacks. Compiling takes up to 256 KiB of stack; a thread that has less left compiles in a thread of the
- * library's own, or fails with VF_ERR_MEMORY where none can be started.
+ * Stacks. Compiling takes up to 256 KiB of stack; in a thread that has less left, the library compiles in
+ * another thread, or fails with VF_ERR_MEMORY where none can be started.
  *
  * Lifetime. Graphs, programs and tensors may be destroyed in any order, the context before them too. Programs
  * need neither the graph that they were compiled from nor its values.
@@ -66,7 +65,7 @@ typedef enum vf_status {
   VF_ERR_INTERNAL     /* a broken invariant inside viewfold: please report */
 } vf_status;
 
-/* Where a function leaves why it failed; VF_OK and an empty message where it did not. */
+/* The reason why a function failed; VF_OK and an empty message where it did not. */
 typedef struct vf_error {
   vf_status status;
   char message[1024];
@@ -125,11 +124,10 @@ typedef struct vf_value {
   uint32_t epoch;
 } vf_value;
 
-/* -------------------------------------------------------------------------------------------------------
- * contexts */
+/* ------------------------------------------------------------------------------------- contexts */
 
 /* new_size 0 frees, ptr NULL allocates, anything else resizes. old_size is always the true size. NULL: no
- * memory; what was at ptr is then untouched. Memory is aligned as malloc does it. */
+ * memory; the memory at ptr is then untouched. Memory is aligned as by malloc. */
 typedef void *(*vf_allocator)(void *user, void *ptr, size_t old_size, size_t new_size);
 
 enum {
@@ -139,23 +137,23 @@ enum {
   VF_PERF_MAP = 4 /* tell Linux perf about generated code */
 };
 
-/* Where LLVM makes code. In another process, its crashes, its fatal errors, memory that it does not get and
- * time that it does not end by itself become a status of the call that compiles; in this one they end the
- * process, as LLVM then does: no function of this header can promise otherwise while it compiles. A custom
- * operation given as C source is compiled by `cc`, a process of its own, whatever this says; a driver of
- * OpenCL compiles where it will. */
+/* Where LLVM generates code. In another process, a crash or fatal error of LLVM, a lack of memory and a
+ * compilation that exceeds its time become a status of the call that compiles. In this process LLVM ends the
+ * process then, and no function of this header can promise otherwise while it compiles. A custom operation
+ * given as C source is always compiled by `cc`, a separate process; an OpenCL driver compiles in the process
+ * that it chooses. */
 typedef enum vf_compile_mode {
   VF_COMPILE_DEFAULT = 0, /* VIEWFOLD_COMPILE=process or inprocess, else in this process */
   VF_COMPILE_IN_PROCESS,
   VF_COMPILE_PROCESS /* one for the context, from its first compilation until it is destroyed */
 } vf_compile_mode;
 
-/* What is zero takes its default: from the environment where a variable is named, else as said. */
+/* A member that is zero takes its default: from the environment where a variable is named, else as said. */
 typedef struct vf_options {
   size_t size;            /* sizeof(vf_options) */
   vf_allocator allocator; /* default: malloc and its family */
   void *allocator_user;
-  int threads;    /* that one program may use; VIEWFOLD_THREADS, else every processor that we may use */
+  int threads; /* that one program may use; VIEWFOLD_THREADS, else every processor that the process may use */
   uint32_t flags; /* VIEWFOLD_COMPILE=0 adds VF_NO_COMPILE; the word perf in VIEWFOLD_DEBUG adds VF_PERF_MAP,
                      bisect=N refuses every rewrite of an index expression after the N-th, cache
                      prints on standard error what the cache on disk ignores, and why */
@@ -164,33 +162,32 @@ typedef struct vf_options {
   const char *device;  /* "cpu", or an OpenCL device: "opencl" (the first), "opencl:N", "opencl:PART OF NAME";
                           VIEWFOLD_DEVICE, else "cpu" */
   int64_t cache_bytes; /* most bytes that the cache on disk may take; default 256 MiB */
-  int compile_mode;    /* a vf_compile_mode; what follows is for VF_COMPILE_PROCESS */
+  int compile_mode;    /* a vf_compile_mode; the members below are for VF_COMPILE_PROCESS */
   int compile_seconds; /* of processor time for one kernel; VIEWFOLD_COMPILE_SECONDS, else 300 */
-  int64_t compile_bytes; /* of memory that the process has to itself; VIEWFOLD_COMPILE_BYTES, else no limit;
-                            at least 32 MiB */
+  int64_t compile_bytes; /* of private memory of that process; VIEWFOLD_COMPILE_BYTES, else no limit; at least
+                            32 MiB */
   const char
       *compile_program; /* its path; default: viewfold-compile beside the library, in viewfold/ there, or in
                            ../lib/viewfold/ */
 } vf_options;
 
-/* Owns caches, threads and settings. options may be NULL. NULL after failing: settings that cannot be
- * (VF_ERR_INVALID), a device that is not there (VF_ERR_DEVICE), no memory. */
+/* Owns caches, threads and settings. options may be NULL. NULL after failing: invalid settings
+ * (VF_ERR_INVALID), no such device (VF_ERR_DEVICE), no memory. */
 VF_API vf_context *vf_context_create(const vf_options *options, vf_error *error);
 VF_API void vf_context_destroy(vf_context *context);
 
 /* Texts that functions below return are freed with this. text may be NULL. */
 VF_API void vf_text_free(vf_context *context, char *text);
 
-/* ---------------------------------------------------------------------------------------------------------
- * graphs */
+/* --------------------------------------------------------------------------------------- graphs */
 
 /* An empty graph. name is for texts and messages; NULL stands for "graph". */
 VF_API vf_graph *vf_graph_create(vf_context *context, const char *name, vf_error *error);
 VF_API void vf_graph_destroy(vf_graph *graph);
 
-/* The text form of graphs, such as a .vf file holds. file stands for it in messages, which are
- * `FILE:LINE:COL: error: ...`; which is the name of the graph wanted, NULL for the
- * first that no other graph of the text calls. */
+/* Parse the text form of graphs, as in a .vf file. file stands for the text in messages, which are
+ * `FILE:LINE:COL: error: ...`. which: the name of the graph to return; NULL: the first that no other graph of
+ * the text calls. */
 VF_API vf_graph *vf_graph_parse(vf_context *context, const char *text, size_t length, const char *file,
                                 const char *which, vf_error *error);
 /* The graph as text, which vf_graph_parse reads back; free with vf_text_free. NULL after failing. */
@@ -209,11 +206,11 @@ VF_API vf_value vf_output(vf_graph *graph, const char *name, vf_value value);
 /* The input, output or variable of that name; an error value (that notes no error) when there is none. */
 VF_API vf_value vf_graph_find(vf_graph *graph, const char *name);
 
-/* ---------------------------------------------------------------------------------------------------------
- * values */
+/* --------------------------------------------------------------------------------------- values */
 
-VF_API bool vf_ok(vf_value value);              /* is it no error value? */
-VF_API vf_dtype vf_value_dtype(vf_value value); /* a weak constant's own: i32, i64, u64 or f32 */
+VF_API bool vf_ok(vf_value value);              /* false for the error value */
+VF_API vf_dtype vf_value_dtype(vf_value value); /* of a scalar without a dtype (vf_number, vf_integer) the one
+                                                   that it has alone: i32, i64, u64 or f32 */
 VF_API int vf_value_rank(vf_value value);       /* 0 for sizes; -1 for the error value */
 /* The size of an axis; -1 when it depends on variables, or there is no such axis. */
 VF_API int64_t vf_value_size(vf_value value, int axis);
@@ -223,10 +220,9 @@ VF_API int vf_value_shape(vf_value value, int64_t *shape);
  * without memory. */
 VF_API char *vf_value_text(vf_value value);
 
-/* ----------------------------------------------------------------------------------------------------------
- * leaves */
+/* --------------------------------------------------------------------------------------- leaves */
 
-/* What a run supplies, in order of declaration. One name, one input. */
+/* An array that a run supplies. Inputs are in order of declaration; each has another name. */
 VF_API vf_value vf_input(vf_graph *graph, const char *name, vf_dtype dtype, int rank, const int64_t *shape);
 /* The same with sizes that may be expressions of variables. */
 VF_API vf_value vf_input_sized(vf_graph *graph, const char *name, vf_dtype dtype, int rank,
@@ -251,26 +247,24 @@ VF_API vf_value vf_iota(vf_graph *graph, vf_dtype dtype, int rank, const int64_t
 /* The scalar value everywhere. */
 VF_API vf_value vf_full(vf_value value, int rank, const int64_t *shape);
 
-/* ------------------------------------------------------------------------------------------------------ any
- * operation */
+/* -------------------------------------------------------------------------------- any operation */
 
 /* An operation by the name that it has in text graphs, aliases included, with its attributes as written
  * there: vf_apply(graph, "reshape", &x, 1, "shape=[n//4,128]"). Expressions may use the graph's variables.
  * attributes may be NULL. */
 VF_API vf_value vf_apply(vf_graph *graph, const char *operation, const vf_value *operands, int count,
                          const char *attributes);
-/* The same for operations with several results, such as split: as many as there is room for; the rest of the
- * room becomes error values. Returns how many there are, -1 after failing. */
+/* The same for operations with several results, such as split. results has room for `room` of them; entries
+ * without a result become error values. Returns the number of results of the operation, -1 after failing. */
 VF_API int vf_apply_all(vf_graph *graph, const char *operation, const vf_value *operands, int count,
                         const char *attributes, int room, vf_value *results);
 
-/* -------------------------------------------------------------------------------------------------------
- * batches */
+/* -------------------------------------------------------------------------------------- batches */
 /* A value may have batch axes before those of its shape: f32[7,5|10,3] has shape (10,3) in a batch of (7,5),
  * and is in memory, and for programs, an array of (7,5,10,3). Every operation is then done for each element
  * of the batch: shapes, ranks and axes never count batch axes. A result has the longest batch among its
- * operands; batches align at their ends, sizes equal or 1, and a value without is the same for every element.
- * vf_vmap is how functions get batches; the other functions here move single axes. */
+ * operands; batches align at their ends, sizes equal or 1, and a value without batch axes is the same for
+ * every element. vf_vmap is how functions get batches; the other functions here move single axes. */
 
 VF_API int vf_value_batch_dims(vf_value value); /* how many batch axes; -1 for the error value */
 /* All batch sizes, -1 where one depends on variables; returns how many. sizes NULL: only counts. */
@@ -286,10 +280,10 @@ VF_API vf_value vf_decr_batch_dims(vf_value x); /* the last batch axis becomes t
 VF_API vf_value vf_move_axis_to_batch_dims(vf_value x, int axis); /* it becomes the first batch axis */
 /* A batch axis (from the end when negative) goes to that place of the shape. */
 VF_API vf_value vf_move_axis_from_batch_dims(vf_value x, int batch_axis, int logical_destination);
-/* The whole batch of the result; that of x aligns at its end. */
+/* batch_shape: the whole batch of the result; the batch of x aligns at its end. */
 VF_API vf_value vf_broadcast_batch_dims(vf_value x, int count, const int64_t *batch_shape);
-/* Axes in memory, batch axes included; the number of batch axes stays. New axes of vf_broadcast_to_physical
- * come behind the batch. */
+/* Operations on axes in memory, batch axes included; the number of batch axes stays. New axes of
+ * vf_broadcast_to_physical come behind the batch. */
 VF_API vf_value vf_unsqueeze_physical(vf_value x, int axis);
 VF_API vf_value vf_squeeze_physical(vf_value x, int axis);
 VF_API vf_value vf_broadcast_to_physical(vf_value x, int rank, const int64_t *shape);
@@ -306,16 +300,16 @@ typedef struct vf_map {
   size_t size; /* sizeof(vf_map) */
   int arguments, results;
   /* Per argument the axis that is mapped, and per result where it goes; from the end when negative, or
-   * VF_NOT_MAPPED: the argument is the same for every element; so is the result, which must not depend on
-   * what is mapped. NULL: 0 for all. */
+   * VF_NOT_MAPPED: the argument is the same for every element; so is the result, which must not depend on a
+   * mapped argument. NULL: 0 for all. */
   const int *in_axes, *out_axes;
   int64_t axis_size; /* of the axis; -1: as the arguments say */
 } vf_map;
-/* function for every element along the mapped axes, stacked; called once, with values that have one axis
- * less. It may call vf_vmap and the derivatives in turn: inside, those are of each element by itself. False
- * after failing, as every builder notes it; all results are then error values: no argument, or none that is
- * mapped and no axis_size, sizes that differ, a scalar that is mapped, an axis out of range, a result that
- * depends on what is mapped and is VF_NOT_MAPPED. */
+/* Apply function to every element along the mapped axes, and stack the results. function is called once, with
+ * values that have one axis less. It may call vf_vmap and the derivatives in turn: inside, those are of each
+ * element by itself. False after failing, with the reason noted in the graph and error values for all
+ * results: no argument, or none that is mapped and no axis_size, sizes that differ, a scalar that is mapped,
+ * an axis out of range, a result that depends on a mapped argument and is VF_NOT_MAPPED. */
 VF_API bool vf_vmap(vf_graph *graph, const vf_map *map, vf_function function, void *user,
                     const vf_value *arguments, vf_value *results);
 
@@ -328,7 +322,7 @@ typedef struct vf_tree {
   const char *const *keys;  /* one for each child, or NULL */
 } vf_tree;
 /* A prefix of such a tree: where it is a leaf, its axis is for every value below. Children are found by name
- * where both have names, else by position. */
+ * where both have names, else by index. */
 typedef struct vf_axes {
   int count;
   int axis; /* of a leaf */
@@ -342,31 +336,30 @@ VF_API bool vf_vmap_tree(vf_graph *graph, vf_tree_function function, void *user,
                          const vf_axes *in_axes, const vf_axes *out_axes, int64_t axis_size,
                          vf_tree *results);
 
-/* ------------------------------------------------------------------------------------------------------
- * control flow */
+/* --------------------------------------------------------------------------------- control flow */
 /* Functions (vf_function) nest at most 64 deep. In lists an operand may be a constant without a dtype
  * (vf_number): it takes the dtype that the function gives back for it, or its own; a function is then
- * recorded again. The lists hold at least one value between them: it tells the graph. Arguments are values
- * inside the function alone. Results are error values after failing.
- * Under vf_vmap functions are of single elements, and each element of the batch goes its own way; results
- * have the batch of all operands together. */
+ * recorded again. The lists together have at least one value, from which the graph is known. Arguments are
+ * values inside the function alone. Results are error values after failing. Under vf_vmap functions are of
+ * single elements, and each element of the batch goes its own way; results have the batch of all operands
+ * together. */
 
 /* results[i] = the i-th result of `then` where predicate, a bool of rank 0, holds, else of `otherwise`. Both
- * are recorded, and only the one taken is run; each result has one shape and dtype in both. "cond" in text
- * graphs. */
+ * are recorded, and only the chosen one is run; each result has the same shape and dtype in both. "cond" in
+ * text graphs. */
 VF_API void vf_cond(vf_value predicate, int operand_count, const vf_value *operands, vf_function then,
                     vf_function otherwise, void *user, int result_count, vf_value *results);
-/* The state, `count` values beginning with init: body gives the next one as long as condition, whose one
- * result is a bool of rank 0, holds of it; shapes and dtypes stay. At most max_trips rounds, then it ends
- * whether or not the condition holds; -1: any number. vf_vjp needs max_trips, and takes memory for as many
- * states. "while_loop" in text graphs. */
+/* A loop on a state of `count` values, which begins with init. While condition, whose one result is a bool of
+ * rank 0, holds for the state, body computes the next state, of the same shapes and dtypes. The loop ends
+ * after max_trips iterations whether or not the condition holds; -1: any number. vf_vjp needs max_trips, and
+ * takes memory for as many states. "while_loop" in text graphs. */
 VF_API void vf_while_loop(vf_function condition, vf_function body, void *user, int count,
                           const vf_value *init, int64_t max_trips, vf_value *results);
-/* body once for each position of the first axis of all xs, from the last one if reverse. Its arguments are
- * the state, beginning with init, and a slice of each xs, without that axis; its results are the next state,
- * of the same shapes and dtypes, and ys_count values, which are stacked along a new first axis, each at its
- * position. length: that of the first axes, or -1; needed where there are no xs. Of length 0 the state is
- * init and the stacks have no elements. vf_vjp takes memory for as many states. "scan" in text graphs. */
+/* body once for each index of the first axis of all xs, from the last one if reverse. Its arguments are the
+ * state, beginning with init, and a slice of each xs, without that axis; its results are the next state, of
+ * the same shapes and dtypes, and ys_count values, which are stacked along a new first axis, each at that
+ * index. length: the size of the first axes, or -1; needed where there are no xs. With length 0 the state is
+ * init and the stacks have no elements. vf_vjp takes memory for `length` states. "scan" in text graphs. */
 VF_API void vf_scan(vf_function body, void *user, int carry_count, const vf_value *init, int xs_count,
                     const vf_value *xs, int ys_count, int64_t length, bool reverse, vf_value *carries,
                     vf_value *ys);
@@ -375,15 +368,14 @@ VF_API void vf_scan(vf_function body, void *user, int carry_count, const vf_valu
 VF_API void vf_checkpoint(vf_function f, void *user, int operand_count, const vf_value *operands,
                           int result_count, vf_value *results);
 
-/* ------------------------------------------------------------------------------------------------------
- * derivatives */
+/* ---------------------------------------------------------------------------------- derivatives */
 /* These record further values of the same graph: they compile with the rest, and have derivatives themselves.
  * Inputs are any values of the graph that outputs may depend on, of a float dtype and no constants; a result
  * has the shape and dtype of what it belongs to. Where there is no derivative: abs and relu have 0 at 0; a
- * maximum or minimum of equal elements shares equally among them; rounding, comparisons, positions (argmax),
- * integers and bool pass nothing on. A gather adds up what each index picked; of what a scatter stores in one
- * place, the last update alone has a derivative. In the session, what is
- * realised is an array and depends on nothing.
+ * maximum or minimum of equal elements shares equally among them; rounding, comparisons, indices (argmax),
+ * integers and bool have derivative 0. The gradient of a gather adds up over equal indices; of several
+ * updates that a scatter stores in one place, only the last has a derivative. In the session, a realised
+ * value is an array and depends on nothing.
  *
  * Lists of `count` values; what fails is noted in the graph, as by every builder, and all results are then
  * error values: an input or an output that is no float, a cotangent or tangent of another shape or dtype than
@@ -398,14 +390,13 @@ VF_API void vf_jvp(int output_count, const vf_value *outputs, int input_count, c
                    const vf_value *tangents, vf_value *results);
 /* The gradients of a scalar (rank 0): vf_vjp of one output with cotangent 1. */
 VF_API void vf_grad(vf_value output, int input_count, const vf_value *inputs, vf_value *gradients);
-/* x, bit by bit, which derivatives take for a constant. "stop_gradient" in text graphs. */
+/* x, bit by bit; a constant for derivatives. "stop_gradient" in text graphs. */
 VF_API vf_value vf_stop_gradient(vf_value x);
 
-/* -------------------------------------------------------------------------------------------------------
- * programs */
+/* ------------------------------------------------------------------------------------- programs */
 
 /* Compile what the outputs need, through the caches in memory and on disk. NULL after failing: for the reason
- * noted in the graph by a builder, if any; without outputs (VF_ERR_INVALID); for what compiling comes to
+ * noted in the graph by a builder, if any; without outputs (VF_ERR_INVALID); because compiling fails
  * (VF_ERR_COMPILE, VF_ERR_UNSUPPORTED, VF_ERR_MEMORY). */
 VF_API vf_program *vf_compile(vf_graph *graph, vf_error *error);
 VF_API void vf_program_destroy(vf_program *program); /* after the last run has returned */
@@ -446,7 +437,7 @@ VF_API bool vf_variable_range(const vf_program *program, int number, int64_t *lo
 /* Where the program came from. */
 typedef struct vf_stats {
   size_t size;                               /* sizeof(vf_stats), set by the caller */
-  uint32_t launches;                         /* kernels run by one run; in a loop or a branch, once */
+  uint32_t launches;                         /* kernels of one run; those in a loop or a branch count once */
   uint32_t kernels;                          /* different ones */
   uint32_t compiled, from_memory, from_disk; /* of the different ones */
   int64_t compile_ns;
@@ -455,9 +446,9 @@ VF_API bool vf_program_stats(const vf_program *program,
                              vf_stats *stats); /* false when an argument is NULL or size too small */
 
 /* What one run costs: bytes of all buffers of all kernels, operations on floats (a fused multiply-add is
- * two), bytes of intermediates and of what threads have to themselves. A scan counts once for each of its
- * rounds; of a choice the dearer branch counts; a while loop counts as if it ran as often as its bound
- * allows, and one round where it has none. */
+ * two), bytes of intermediates and of memory private to threads. The body of a scan counts once for each
+ * iteration; of a cond the more expensive branch counts; a while loop counts max_trips iterations, and one
+ * where it has no bound. */
 typedef struct vf_cost {
   size_t size; /* sizeof(vf_cost), set by the caller */
   int64_t bytes, flops, temp_bytes;
@@ -465,18 +456,18 @@ typedef struct vf_cost {
 VF_API vf_status vf_program_cost(const vf_program *program, const int64_t *variables, vf_cost *cost,
                                  vf_error *error);
 
-/* --------------------------------------------------------------------------------------------------------
- * tensors */
+/* -------------------------------------------------------------------------------------- tensors */
 /* A tensor is a value of the context's session, a graph that never ends, and computed when its elements are
  * first asked for: it is then realised, and what is recorded from it starts from its elements.
  *
  *   vf_tensor *x = vf_tensor_create(context, VF_F32, VF_LIST(3), data, NULL);
- *   vf_tensor *y = vf_tensor_keep(vf_mul(vf_tensor_value(x), vf_number(vf_session(context, NULL), 2)),
- * &error); const float *elements = vf_tensor_data(y, &error);
+ *   vf_value two = vf_number(vf_session(context, NULL), 2);
+ *   vf_tensor *y = vf_tensor_keep(vf_mul(vf_tensor_value(x), two), &error);
+ *   const float *elements = vf_tensor_data(y, &error);
  *
  * Values of the session are valid until something is realised, tensors until they are released: take values
- * again with vf_tensor_value. Using an older one is an error that says so. Memory of what no tensor needs is
- * given back as the session goes on. The session has no inputs, outputs and variables. */
+ * again with vf_tensor_value. Using an older one is an error that says so. Memory that no tensor needs is
+ * freed as the session goes on. The session has no inputs, outputs and variables. */
 
 /* The session's graph, for constants. NULL when memory is short. */
 VF_API vf_graph *vf_session(vf_context *context, vf_error *error);
@@ -484,8 +475,8 @@ VF_API vf_graph *vf_session(vf_context *context, vf_error *error);
 /* A realised tensor. elements are copied; NULL: all zero. */
 VF_API vf_tensor *vf_tensor_create(vf_context *context, vf_dtype dtype, int rank, const int64_t *shape,
                                    const void *elements, vf_error *error);
-/* Keep a value of the session. NULL after failing: then, or before, a builder failed in the session; the
- * reason is told here and forgotten there. */
+/* Keep a value of the session. NULL after failing: a builder failed in the session, here or before. The
+ * reason moves from the session to *error. */
 VF_API vf_tensor *vf_tensor_keep(vf_value value, vf_error *error);
 VF_API vf_value vf_tensor_value(const vf_tensor *tensor);
 
@@ -506,13 +497,12 @@ VF_API void vf_tensor_retain(vf_tensor *tensor);
 VF_API void
 vf_tensor_release(vf_tensor *tensor); /* the last release of create, keep and each retain frees it */
 
-/* Give back now what no tensor needs. Ends the values of the session, like realising. */
+/* Free now what no tensor needs. Invalidates the values of the session, as realising does. */
 VF_API vf_status vf_session_collect(vf_context *context, vf_error *error);
 
-/* -------------------------------------------------------------------------------------------------------
- * functions of tensors, compiled when called */
+/* --------------------------------------------------- functions of tensors, compiled when called */
 
-/* A function that records the results of `inputs`, which are inputs of a graph of its own; `statics` are as
+/* A function that records the results of `inputs`, which are inputs of a separate graph; `statics` are as
  * given to the call. Called once for each signature: the dtypes and shapes of the tensors, and the values of
  * the statics. It declares no inputs, outputs and variables, and uses no values of other graphs: what it
  * needs of the session is an input. What fails is noted in the graph, as by every builder. */
@@ -541,14 +531,14 @@ typedef struct vf_jit_options {
   vf_traced function;
   void *user;
   int inputs, statics, results; /* how many of each; results >= 1 */
-  int capacity;                 /* programs kept: what was not used for longest goes; default 64 */
+  int capacity;                 /* programs kept: the least recently used one goes; default 64 */
   int dynamic_count;
   const vf_dynamic *dynamic; /* copied, names too */
 } vf_jit_options;
 typedef struct vf_jit vf_jit;
 
-/* NULL after failing: no function, counts that cannot be, a dynamic axis of no input, two axes of one name
- * with different bounds (VF_ERR_INVALID), no memory. */
+/* NULL after failing: no function, invalid counts, a dynamic axis of no input, two axes of one name with
+ * different bounds (VF_ERR_INVALID), no memory. */
 VF_API vf_jit *vf_jit_create(vf_context *context, const vf_jit_options *options, vf_error *error);
 VF_API void vf_jit_destroy(vf_jit *jit);
 
@@ -563,7 +553,7 @@ typedef struct vf_jit_stats {
   size_t size;                          /* sizeof(vf_jit_stats), set by the caller */
   int64_t hits, misses;                 /* calls whose program was kept, and not */
   int64_t fallbacks;                    /* misses for a size outside the declared bounds */
-  int64_t evictions;                    /* programs that had to go */
+  int64_t evictions;                    /* programs that made room for others */
   int64_t entries;                      /* programs kept now */
   int64_t trace_ns, compile_ns, run_ns; /* all calls together */
 } vf_jit_stats;
@@ -574,7 +564,7 @@ VF_API bool vf_jit_statistics(const vf_jit *jit,
 typedef struct vf_cache_stats {
   size_t size;                            /* sizeof(vf_cache_stats), set by the caller */
   int64_t memory_hits, disk_hits, misses; /* programs looked for and found in memory, on disk, nowhere */
-  int64_t invalidations;                  /* damaged or foreign entries on disk that were thrown away */
+  int64_t invalidations;                  /* damaged or foreign entries on disk that were discarded */
   int64_t programs, kernels;              /* in memory now */
 } vf_cache_stats;
 VF_API bool vf_cache_statistics(vf_context *context,
@@ -584,7 +574,7 @@ VF_API bool vf_cache_statistics(vf_context *context,
 }
 #endif
 
-/* Further parts: a builder for each operation, the algebra of views, operations of one's own. */
+/* Further headers: a builder for each operation, the algebra of views, custom operations. */
 #include "viewfold_operations.h"
 #include "viewfold_view.h"
 #include "viewfold_custom.h"

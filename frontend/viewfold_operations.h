@@ -8,8 +8,7 @@
 extern "C" {
 #endif
 
-/* -------------------------------------------------------------------------------------------------------
- * elementwise */
+/* ---------------------------------------------------------------------------------- elementwise */
 /* Operands broadcast to one shape as NumPy's do, and promote to one dtype: bool < integers < floats; two
  * integers to the smallest that holds both (u64 with a signed one: error), f16 with bf16 to f32. Arithmetic
  * is not for bool. Integers wrap; dividing one by zero gives 0. Floats follow IEEE 754, each operation
@@ -42,13 +41,13 @@ VF_API vf_value vf_cosh(vf_value x);
 VF_API vf_value vf_asinh(vf_value x);
 VF_API vf_value vf_acosh(vf_value x);
 VF_API vf_value vf_atanh(vf_value x);
-/* To an integer; integers stay. vf_round: to nearest, ties to even. */
+/* Round to an integer; integers stay as they are. vf_round: to nearest, ties to even. */
 VF_API vf_value vf_floor(vf_value x);
 VF_API vf_value vf_ceil(vf_value x);
 VF_API vf_value vf_trunc(vf_value x);
 VF_API vf_value vf_round(vf_value x);
-/* x itself, put in memory by a kernel of its own: what uses it reads it there, and never computes it again.
- */
+/* x itself, stored in memory by a separate kernel: its users read it from there, and never compute it
+ * again. */
 VF_API vf_value vf_stored(vf_value x);
 
 VF_API vf_value vf_add(vf_value a, vf_value b);
@@ -93,8 +92,7 @@ VF_API vf_value vf_cast(vf_value x, vf_dtype dtype);
 /* The same bits as another dtype of the same size; not to bool. */
 VF_API vf_value vf_bitcast(vf_value x, vf_dtype dtype);
 
-/* -----------------------------------------------------------------------------------------------------------
- * views */
+/* ---------------------------------------------------------------------------------------- views */
 /* No view moves data: it changes how the values that use it compute their indices. Lists have one entry for
  * each axis of x unless said otherwise. */
 
@@ -109,7 +107,7 @@ VF_API vf_value vf_flatten(vf_value x, int first, int last); /* axes first..last
 VF_API vf_value vf_expand(vf_value x, int rank, const int64_t *shape);
 VF_API vf_value vf_unsqueeze(vf_value x, int axis); /* a new axis of size 1 */
 VF_API vf_value vf_squeeze(vf_value x, int count,
-                           const int64_t *axes); /* drop axes of size 1; VF_ALL: each that is */
+                           const int64_t *axes); /* drop axes of size 1; VF_ALL: all of them */
 /* begin, end of each axis, half-open: count is twice the rank. */
 VF_API vf_value vf_shrink(vf_value x, int count, const int64_t *bounds);
 /* size elements from start on; a negative start counts from the end. */
@@ -117,16 +115,17 @@ VF_API vf_value vf_slice(vf_value x, int rank, const int64_t *start, const int64
 VF_API vf_value vf_stride(vf_value x, int count,
                           const int64_t *steps); /* Python's [::step] on each axis; not 0 */
 VF_API vf_value vf_flip(vf_value x, int count, const int64_t *axes); /* any number of axes */
-VF_API vf_value vf_point(vf_value x, int64_t index, int axis);       /* one position of an axis, which goes */
+VF_API vf_value vf_point(vf_value x, int64_t index,
+                         int axis); /* the elements at one index of an axis, which is dropped */
 /* Elements before and after each axis: count is twice the rank. They are zero. */
 VF_API vf_value vf_pad(vf_value x, int count, const int64_t *pads);
 typedef enum vf_pad_mode { VF_PAD_CONSTANT, VF_PAD_EDGE, VF_PAD_REFLECT, VF_PAD_WRAP } vf_pad_mode;
 /* The same with another fill: the scalar constant value (VF_PAD_CONSTANT; its dtype must hold it), or
  * elements of x as numpy.pad has them: the nearest, those mirrored at the edge without repeating it, or those
- * of the other end, again and again where the pad is wider than the axis; value is then the error value. */
+ * of the other end, repeated where the pad is wider than the axis; value is then the error value. */
 VF_API vf_value vf_pad_with(vf_value x, int count, const int64_t *pads, vf_pad_mode mode, vf_value value);
-/* Operands promote to one dtype. vf_concat: equal sizes but along axis; vf_stack: equal shapes, axis is new.
- */
+/* Operands promote to one dtype. vf_concat: equal sizes except along axis; vf_stack: equal shapes, axis is
+ * new. */
 VF_API vf_value vf_concat(const vf_value *x, int count, int axis);
 VF_API vf_value vf_stack(const vf_value *x, int count, int axis);
 
@@ -137,13 +136,12 @@ VF_API vf_value vf_shrink_sized(vf_value x, int count, const vf_value *bounds);
 VF_API vf_value vf_pad_sized(vf_value x, int count, const vf_value *pads);
 VF_API vf_value vf_full_sized(vf_value value, int rank, const vf_value *shape);
 
-/* ----------------------------------------------------------------------------------- reductions, products,
- * indirection */
+/* ------------------------------------------------------------ reductions, products, indirection */
 
-/* Over the axes listed, or VF_ALL. They go, or stay with size 1 if keepdims. Sums and products of bool and
- * integers of up to 32 bits are i32, or u32 of unsigned ones; f16 and bf16 accumulate in f32. The order of
- * combination depends on the shape alone. Of nothing: sum 0, product 1, mean NaN, any false, all true; max
- * and min are refused. */
+/* Over the axes listed, or VF_ALL. The axes are dropped, or stay with size 1 if keepdims. Sums and products
+ * of bool and integers of up to 32 bits are i32, or u32 of unsigned ones; f16 and bf16 accumulate in f32. The
+ * order of combination depends on the shape alone. Of no elements: sum 0, product 1, mean NaN, any false, all
+ * true; max and min are refused. */
 VF_API vf_value vf_sum(vf_value x, int count, const int64_t *axes, bool keepdims);
 VF_API vf_value vf_prod(vf_value x, int count, const int64_t *axes, bool keepdims);
 VF_API vf_value vf_mean(vf_value x, int count, const int64_t *axes,
@@ -154,56 +152,54 @@ VF_API vf_value vf_reduce_min(vf_value x, int count, const int64_t *axes, bool k
 VF_API vf_value vf_any(vf_value x, int count, const int64_t *axes,
                        bool keepdims); /* is any element != 0? bool */
 VF_API vf_value vf_all(vf_value x, int count, const int64_t *axes, bool keepdims);
-/* Position of the first largest (smallest) element along axis, or of the first NaN; i64. */
+/* Index of the first largest (smallest) element along axis, or of the first NaN; i64. */
 VF_API vf_value vf_argmax(vf_value x, int axis, bool keepdims);
 VF_API vf_value vf_argmin(vf_value x, int axis, bool keepdims);
 
 /* NumPy's matmul: the last two axes multiply as matrices, those before broadcast; a vector gets an axis that
- * goes again. Accumulates as vf_sum does. */
+ * the result does not have. Accumulates as vf_sum does. */
 VF_API vf_value vf_matmul(vf_value a, vf_value b);
 
 typedef enum vf_gather_mode { VF_GATHER_CHECK, VF_GATHER_CLIP, VF_GATHER_FILL } vf_gather_mode;
 /* x taken along axis at indices of any integer dtype, negative ones from the end; shape x[:axis] ++ indices
- * ++ x[axis+1:]. What is out of range fails the run with VF_ERR_RANGE, is moved to the nearest element, or
- * reads as 0. */
+ * ++ x[axis+1:]. By mode, an index out of range fails the run with VF_ERR_RANGE, stands for the nearest
+ * element, or reads 0. */
 VF_API vf_value vf_gather(vf_value x, vf_value indices, int axis, vf_gather_mode mode);
 /* The same where the first `batch` axes of x and of the indices are shared: equal sizes, all before axis.
  * Shape x[:axis] ++ indices[batch:] ++ x[axis+1:]. */
 VF_API vf_value vf_gather_batched(vf_value x, vf_value indices, int axis, int batch, vf_gather_mode mode);
 /* x with updates stored, or added, along axis at the indices, in row-major order of the updates: where an
- * index is there twice the last one stays, and sums have one order. Updates broadcast to the shape that
- * vf_gather would give, and have a dtype that that of x holds, which the result keeps; f16 and bf16
- * accumulate in f32, bool does not add up. What is out of range fails the run with VF_ERR_RANGE, whether or
- * not it would be read; goes to the nearest element; or is left out. */
+ * index occurs twice the last update stays, and sums have one order. Updates broadcast to the shape that
+ * vf_gather would give, and have a dtype that converts to that of x without loss; the result has the dtype of
+ * x; f16 and bf16 accumulate in f32, bool does not add up. By mode, an index out of range fails the run with
+ * VF_ERR_RANGE, whether or not its element would be read; stands for the nearest element; or is left out. */
 VF_API vf_value vf_scatter(vf_value x, vf_value indices, vf_value updates, int axis, vf_gather_mode mode);
 VF_API vf_value vf_scatter_add(vf_value x, vf_value indices, vf_value updates, int axis, vf_gather_mode mode);
 
 /* Along one axis, in its order; the shape stays. The result up to each element, that included, of the
- * operations above: dtypes, accumulation and NaN are theirs. Operations backwards: vf_flip before and after;
- * without the element itself: vf_apply(..., "axis=0 exclusive=true"). Gradients of all but vf_cumsum take n^2
- * operations for n elements. */
+ * operations above: dtypes, accumulation and NaN are theirs. From the last element to the first: vf_flip
+ * before and after; without the element itself: vf_apply(..., "axis=0 exclusive=true"). Gradients of all but
+ * vf_cumsum take n^2 operations for n elements. */
 VF_API vf_value vf_cumsum(vf_value x, int axis);
 VF_API vf_value vf_cumprod(vf_value x, int axis);
 VF_API vf_value vf_cummax(vf_value x, int axis);
 VF_API vf_value vf_cummin(vf_value x, int axis);
-/* The elements in ascending or descending order, and the positions (i64) that they had. Equal elements keep
+/* The elements in ascending or descending order, and the indices (i64) that they had. Equal elements keep
  * their order, in either direction; zeros of either sign are equal, and so are NaNs, which are greater than
  * all numbers. An axis of at most 2^32 elements; of a variable size, the cost is that of the largest. */
 VF_API vf_value vf_sort(vf_value x, int axis, bool descending);
 VF_API vf_value vf_argsort(vf_value x, int axis, bool descending);
 /* The first k elements of the axis as vf_sort orders it, descending if largest, into results[0]; their
- * positions into results[1]. 0 <= k <= size. Returns 2, or -1 after failing: both are then error values. */
+ * indices into results[1]. 0 <= k <= size. Returns 2, or -1 after failing: both are then error values. */
 VF_API int vf_topk(vf_value x, int k, int axis, bool largest, vf_value results[2]);
 
-/* -----------------------------------------------------------------------------------------------
- * compositions
- */
+/* --------------------------------------------------------------------------------- compositions */
 /* Recorded as several of the operations above. Where they compute with floats, bool and integers become f32
  * (f64 of 64 bits); f16 and bf16 are computed in f32 and rounded once, at the end. */
 
-/* exp(x) over its sum along axis, its logarithm, and the logarithm of the sum over the axes listed, or
- * VF_ALL: all shifted by the maximum, so that nothing overflows. Of -inf alone: NaN, NaN and -inf. Of
- * nothing: refused. */
+/* vf_softmax: exp(x) over its sum along axis. vf_log_softmax: its logarithm. vf_logsumexp: the logarithm of
+ * the sum of exp(x) over the axes listed, or VF_ALL. All are shifted by the maximum, so that nothing
+ * overflows. Of -inf alone: NaN, NaN and -inf. An axis without elements is refused. */
 VF_API vf_value vf_softmax(vf_value x, int axis);
 VF_API vf_value vf_log_softmax(vf_value x, int axis);
 VF_API vf_value vf_logsumexp(vf_value x, int count, const int64_t *axes, bool keepdims);
@@ -215,8 +211,8 @@ VF_API vf_value vf_gelu(vf_value x, bool tanh_form);
 VF_API vf_value vf_softplus(vf_value x);
 VF_API vf_value vf_leaky_relu(vf_value x, double alpha);
 VF_API vf_value vf_elu(vf_value x, double alpha);
-/* 1 / x, in f32 or f64 of integers; x * x; -1, 0 or 1, NaN of NaN, in the dtype of x, a constant to
- * derivatives. */
+/* vf_reciprocal: 1 / x, of integers in f32 or f64. vf_square: x * x. vf_sign: -1, 0 or 1, NaN of NaN, in the
+ * dtype of x; a constant for derivatives. */
 VF_API vf_value vf_reciprocal(vf_value x);
 VF_API vf_value vf_square(vf_value x);
 VF_API vf_value vf_sign(vf_value x);
@@ -224,22 +220,22 @@ VF_API vf_value vf_sign(vf_value x);
 VF_API vf_value vf_clip(vf_value x, vf_value low, vf_value high);
 /* Attention, softmax(q k^T scale + mask) v, of q [..., n, d], k [..., m, d] and v [..., m, c] with m >= 1;
  * the axes before broadcast, and the result is [..., n, c]. mask broadcasts to [..., n, m]: bool, true where
- * a key takes part, or floats that are added; (vf_value){0} for none. causal: query i takes keys 0 to i
- * alone. scale 0 stands for 1 / sqrt(d). A query that no key is left for gets 0. */
+ * a key takes part, or floats that are added; (vf_value){0} for none. causal: query i attends to keys 0 to i
+ * alone. scale 0 stands for 1 / sqrt(d). The result of a query without keys is 0. */
 VF_API vf_value vf_attention(vf_value q, vf_value k, vf_value v, vf_value mask, double scale, bool causal);
-/* Squared deviations from the mean, summed, over max(elements - correction, 0); and the root of that.
- * correction >= 0: 0 for a population, 1 for a sample. */
+/* vf_var: the sum of squared deviations from the mean over max(elements - correction, 0). vf_std: its square
+ * root. correction >= 0: 0 for a population, 1 for a sample. */
 VF_API vf_value vf_var(vf_value x, int count, const int64_t *axes, bool keepdims, double correction);
 VF_API vf_value vf_std(vf_value x, int count, const int64_t *axes, bool keepdims, double correction);
-/* Over the axes from axis to the last: (x - mean) / sqrt(variance + eps) * weight + bias, and
- * x / sqrt(mean of squares + eps) * weight. weight and bias broadcast to those axes; (vf_value){0} stands for
- * none, a bias comes with a weight. */
+/* Over the axes from axis to the last. vf_layer_norm: (x - mean) / sqrt(variance + eps) * weight + bias.
+ * vf_rms_norm: x / sqrt(mean of squares + eps) * weight. weight and bias broadcast to those axes;
+ * (vf_value){0} stands for none, a bias comes with a weight. */
 VF_API vf_value vf_layer_norm(vf_value x, vf_value weight, vf_value bias, int axis, double eps);
 VF_API vf_value vf_rms_norm(vf_value x, vf_value weight, int axis, double eps);
 
-/* Each line of the axis by indices of its own, as NumPy's take_along_axis and put_along_axis. x and the
- * indices have one rank; their other sizes broadcast, in the second and third to those of x, and updates to
- * what they replace. */
+/* Each line along the axis has its own indices, as in NumPy's take_along_axis and put_along_axis. x and the
+ * indices have one rank; their other sizes broadcast, those of the scatters to the sizes of x, and updates to
+ * the elements that they replace. */
 VF_API vf_value vf_take_along_axis(vf_value x, vf_value indices, int axis, vf_gather_mode mode);
 VF_API vf_value vf_scatter_along_axis(vf_value x, vf_value indices, vf_value updates, int axis,
                                       vf_gather_mode mode);
@@ -250,11 +246,11 @@ VF_API vf_value vf_scatter_add_along_axis(vf_value x, vf_value indices, vf_value
 VF_API vf_value vf_slice_update(vf_value x, vf_value update, int count, const int64_t *start,
                                 const int64_t *size);
 
-/* Several results, which are views but for vf_minmax. They return how many there are, -1 after failing: all
- * results are then error values. vf_split: equal parts of an axis, as many as results has room for. vf_chunk:
- * the same number, the first size mod chunks of them one longer; none is empty, so there may be fewer.
- * vf_unbind: every position of an axis, which goes; as many as there is room for. vf_minmax: least and
- * greatest, as vf_reduce_min and vf_reduce_max. */
+/* Several results, which are views except those of vf_minmax. They return how many there are, -1 after
+ * failing: all results are then error values. vf_split: equal parts of an axis, as many as results has room
+ * for. vf_chunk: the same number, the first size mod chunks of them one longer; none is empty, so there may
+ * be fewer. vf_unbind: the elements at each index of an axis, which is dropped; the first `room` of them.
+ * vf_minmax: least and greatest, as vf_reduce_min and vf_reduce_max. */
 VF_API int vf_split(vf_value x, int parts, int axis, vf_value *results);
 VF_API int vf_chunk(vf_value x, int chunks, int axis, vf_value *results);
 VF_API int vf_unbind(vf_value x, int axis, int room, vf_value *results);
@@ -274,16 +270,16 @@ VF_API vf_value vf_eye(vf_graph *graph, vf_dtype dtype, int64_t rows, int64_t co
 VF_API vf_value vf_tril(vf_value x, int64_t diagonal);
 VF_API vf_value vf_triu(vf_value x, int64_t diagonal);
 
-/* Random numbers, by Threefry-2x32 with 20 rounds (Salmon et al. 2011). What is drawn depends on the seed,
- * the shape's row-major order and nothing else: it is the same in every program, on every backend. Draws of
- * one seed are the same numbers, so give each its own. seed: a scalar of any integer dtype, modulo 2^64;
+/* Random numbers, by Threefry-2x32 with 20 rounds (Salmon et al. 2011). The numbers depend on the seed, the
+ * shape's row-major order and nothing else: they are the same in every program, on every backend. Draws with
+ * one seed are the same numbers, so give each another seed. seed: a scalar of any integer dtype, modulo 2^64;
  * vf_integer, or an input that each run supplies.
  *
  * vf_uniform: low <= x < high, of 24 random bits (53 in f64). vf_normal: the inverse of its distribution
- * function at such numbers, halfway between: at most 5.5 standard deviations away (8.3 in f64). dtype is a
- * float dtype. vf_bernoulli: true with probability p, of dtype bool: where vf_uniform of f32, 0 and 1 is less
- * than p. Derivatives take draws for constants; for a mean or bounds that learn, draw with 0 and 1 and
- * compute the rest. */
+ * function at such numbers, each plus half their distance: at most 5.5 standard deviations from the mean (8.3
+ * in f64). dtype is a float dtype. vf_bernoulli: true with probability p, of dtype bool: where vf_uniform of
+ * f32, 0 and 1 is less than p. Draws are constants for derivatives; for a mean or bounds that are learned,
+ * draw with 0 and 1 and compute the rest. */
 VF_API vf_value vf_uniform(vf_value seed, vf_dtype dtype, int rank, const int64_t *shape, double low,
                            double high);
 VF_API vf_value vf_normal(vf_value seed, vf_dtype dtype, int rank, const int64_t *shape, double mean,
@@ -295,7 +291,7 @@ VF_API vf_value vf_bernoulli(vf_value seed, int rank, const int64_t *shape, doub
 VF_API int vf_threefry2x32(const vf_value key[2], const vf_value counter[2], vf_value words[2]);
 
 /* NumPy's einsum, "ij,jk->ik": letters label axes, ... any number of them; without -> the result has the axes
- * of ... and the letters that stand once, in ASCII's order. A label twice in a term is its diagonal; sizes of
+ * of ... and the letters that occur once, in ASCII's order. A label twice in a term is its diagonal; sizes of
  * a label are equal or 1. Accumulates as vf_matmul does. At most 32 operands, contracted from left to right.
  */
 VF_API vf_value vf_einsum(const char *equation, const vf_value *x, int count);
@@ -311,8 +307,7 @@ VF_API vf_value vf_conv_transpose(vf_value x, vf_value weight, vf_value bias, in
                                   const int64_t *stride, const int64_t *padding,
                                   const int64_t *output_padding, const int64_t *dilation, int64_t groups);
 /* The greatest or the mean of each window over the last count axes. stride NULL: that of kernel. Padding is
- * at most half a window; vf_max_pool never takes an element of it, vf_avg_pool counts it as zeros if
- * count_pads. */
+ * at most half a window; vf_max_pool ignores it, vf_avg_pool counts it as zeros if count_pads. */
 VF_API vf_value vf_max_pool(vf_value x, int count, const int64_t *kernel, const int64_t *stride,
                             const int64_t *padding, const int64_t *dilation);
 VF_API vf_value vf_avg_pool(vf_value x, int count, const int64_t *kernel, const int64_t *stride,
