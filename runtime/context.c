@@ -32,6 +32,7 @@ static ir_status set_up(rt_context *c, ir_error *error) {
   bool cache_dir = copy_string(&c->mem, &c->options.cache_dir),
        target = copy_string(&c->mem, &c->options.target),
        program = copy_string(&c->mem, &c->options.compiling.program);
+  c->options.compiling.threads = c->options.threads;
   ir_status status = rt_device_open(&c->mem, c->options.device, c->options.apart, &c->device, error);
   c->options.device = NULL; /* the device knows its name */
   bool lock = pthread_mutex_init(&c->lock, NULL) == 0,

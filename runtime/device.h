@@ -37,6 +37,10 @@ typedef struct rt_device_table {
   /* One kernel becomes an image whose only entry is called `symbol`. */
   ir_status (*compile)(rt_context *context, const ir_graph *graph, ir_ref kernel, const char *symbol,
                        rt_flat *image, ir_error *error);
+  /* The same where another process compiles: asks for it, so that many are under way at once, and waits.
+   * False: this process does. NULL: it always does. */
+  bool (*ask)(rt_context *context, const rt_kernel_key *key, rt_asked *asked);
+  ir_status (*await)(rt_context *context, rt_asked *asked, rt_flat *image, ir_error *error);
   /* The images of all `kernels` kernels of a program, packed, are made ready to run. `name` is the graph's.
    * What load gets is copied. What adopt gets is the rest of an entry of the cache from `offset`; it may keep
    * the entry's memory with the code, readable until that is unloaded, and `found` is then empty. Where it

@@ -77,6 +77,34 @@ static LLVMValueRef fma_unrounded(cg_emitter *e, uint32_t width, LLVMValueRef a,
       e->target->triple);
 }
 
+/* May selection see that an element is 0, because it is a constant or masked by one? Not of what is loaded
+ * whole, and not of one number in all elements. */
+static bool may_show_zeros(LLVMValueRef a, uint32_t width) {
+  if (LLVMIsALoadInst(a)) return false;
+  if (LLVMIsAShuffleVectorInst(a)) {
+    bool splat = true;
+    for (unsigned i = 0; i < LLVMGetNumMaskElements(a); i++) splat = splat && LLVMGetMaskValue(a, i) == 0;
+    return !splat;
+  }
+  if (!LLVMIsConstant(a)) return true;
+  bool zeros = false;
+  for (uint32_t i = 0; i < width; i++) {
+    LLVMValueRef one = LLVMGetAggregateElement(a, i);
+    LLVMBool inexact;
+    zeros = zeros || !one || !LLVMIsAConstantFP(one) || LLVMConstRealGetDouble(one, &inexact) == 0;
+  }
+  return zeros;
+}
+
+/* Selection of LLVM 19 takes elements of a quotient of vectors for 0 where both operands show zeros
+ * (KnownZero of FDIV in TargetLowering::SimplifyDemandedVectorElts), and with that drops choices between the
+ * quotient and 0: 0/0 is no number. A fence, which is no instruction, hides what the divisor holds. */
+static LLVMValueRef float_divide(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValueRef b) {
+  if (width > 1 && may_show_zeros(a, width) && may_show_zeros(b, width))
+    b = cg_call(e, "llvm.arithmetic.fence", 1, b, NULL, NULL);
+  return LLVMBuildFDiv(e->b, a, b, "");
+}
+
 static LLVMValueRef float_binary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a,
                                  LLVMValueRef b) {
   LLVMValueRef r;
@@ -86,7 +114,7 @@ static LLVMValueRef float_binary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32
   case IR_OP_ADD: r = LLVMBuildFAdd(e->b, a, b, ""); break;
   case IR_OP_SUB: r = LLVMBuildFSub(e->b, a, b, ""); break;
   case IR_OP_MUL: r = LLVMBuildFMul(e->b, a, b, ""); break;
-  case IR_OP_DIV: r = LLVMBuildFDiv(e->b, a, b, ""); break;
+  case IR_OP_DIV: r = float_divide(e, width, a, b); break;
   default: return cg_unknown_op(e, op, dtype, width);
   }
   return cg_round_narrow(e, dtype, width, r);

@@ -103,10 +103,11 @@ static int set_attributes(posix_spawnattr_t *attributes) {
 static int spawn(const rt_compiler *c, const char *path, int socket, int words, pid_t *out) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
-  char parent[24], bytes[24], *environment[VARIABLES];
-  char *arguments[] = {(char *)path, "--serve", parent, bytes, NULL};
+  char parent[24], bytes[24], threads[12], *environment[VARIABLES];
+  char *arguments[] = {(char *)path, "--serve", parent, bytes, threads, NULL};
   snprintf(parent, sizeof parent, "%ld", (long)getpid());
   snprintf(bytes, sizeof bytes, "%lld", (long long)c->how.bytes);
+  snprintf(threads, sizeof threads, "%d", c->how.threads);
   choose_environment(environment);
   int failed = posix_spawn_file_actions_init(&actions);
   if (!failed) {
@@ -148,7 +149,8 @@ static void forget(rt_compiler *c) {
 /* Of the child that is there: may it be asked? It has ended, or cannot be reached, otherwise. */
 static bool is_usable(const rt_compiler *c) {
   struct pollfd one = {c->socket, POLLIN, 0};
-  if (c->asked) return true;
+  for (const rt_asked *a = c->asked; a; a = a->next)
+    if (a->state == RT_ASKED_WAITS) return true; /* who reads the answer learns more */
   if (!is_ours(c->socket, c->socket_id)) return false;
   return poll(&one, 1, 0) <= 0 || (!c->greeted && !(one.revents & POLLHUP)); /* that is the greeting */
 }

@@ -13,24 +13,6 @@
  * this many times as long does, and no less than the least: the child may get a fiftieth of a processor. */
 enum { WALL_FACTOR = 50, WALL_LEAST = 600 };
 
-/* A request that another one's end took along is asked again so often: the others under way may end theirs,
- * too. */
-enum { MOST_TRIES = 4 };
-
-typedef enum state { WAITS, ANSWERED, AGAIN } state;
-
-typedef struct rt_asked {
-  struct rt_asked *next;
-  const cg_request *request;
-  cg_blob *out;
-  ir_error *error;
-  uint32_t number;
-  int64_t until;  /* answered by then: ir_now_ns() */
-  int64_t lapped; /* nanoseconds that the parts took, as the child says */
-  state state;
-  ir_status status;
-} rt_asked;
-
 /* Why a child is done with. */
 typedef enum fault { HUNG_UP, NONSENSE, SILENT } fault;
 
@@ -60,15 +42,15 @@ static int64_t wall_of(const rt_compiler *c) {
 /* failures */
 
 static void fail(rt_asked *a, ir_status status) {
-  a->state = ANSWERED;
+  a->state = RT_ASKED_ANSWERED;
   a->status = status;
 }
 
 static void out_of_time(const rt_compiler *c, rt_asked *a) {
-  fail(a, ir_fail(a->error, IR_ERR_COMPILE,
+  fail(a, ir_fail(&a->error, IR_ERR_COMPILE,
                   "compile: kernel %s takes more than %d seconds of processor time, the limit; allow more "
                   "(VIEWFOLD_COMPILE_SECONDS, compile_seconds in vf_options), or make the graph smaller",
-                  a->request->symbol, seconds_of(c)));
+                  a->symbol, seconds_of(c)));
 }
 
 /* LLVM and the C++ library say so before they abort (report_bad_alloc_error, std::terminate). */
@@ -76,38 +58,37 @@ static bool is_memory(const char *said) { return strstr(said, "out of memory") |
 
 static void out_of_memory(const rt_compiler *c, rt_asked *a) {
   if (c->how.bytes)
-    ir_fail(a->error, IR_ERR_MEMORY,
+    ir_fail(&a->error, IR_ERR_MEMORY,
             "compile: kernel %s: LLVM is out of memory; its process may have %lld bytes: allow more "
             "(VIEWFOLD_COMPILE_BYTES, compile_bytes in vf_options), or make the graph smaller",
-            a->request->symbol, (long long)c->how.bytes);
+            a->symbol, (long long)c->how.bytes);
   else
-    ir_fail(a->error, IR_ERR_MEMORY,
-            "compile: kernel %s: LLVM is out of memory; free some, or make the graph smaller",
-            a->request->symbol);
+    ir_fail(&a->error, IR_ERR_MEMORY,
+            "compile: kernel %s: LLVM is out of memory; free some, or make the graph smaller", a->symbol);
   fail(a, IR_ERR_MEMORY);
 }
 
 static void crashed(const rt_compiler *c, rt_asked *a, const rt_ending *e) {
   char path[600], how[80];
   int signal = 0;
-  const char *symbol = a->request->symbol, *colon = *e->said ? ": " : "";
+  const char *symbol = a->symbol, *colon = *e->said ? ": " : "";
   rt_compiler_find(&c->how, path, sizeof path);
   if (sscanf(e->reason, RT_WORDS_SIGNAL "%d", &signal) != 1 && e->signalled) signal = e->code;
   if (signal) snprintf(how, sizeof how, "signal %d, %.50s", signal, strsignal(signal));
   else if (e->known) snprintf(how, sizeof how, "exit status %d", e->code);
   else snprintf(how, sizeof how, "how is not known");
   if (signal == SIGKILL)
-    ir_fail(a->error, IR_ERR_COMPILE,
+    ir_fail(&a->error, IR_ERR_COMPILE,
             "compile: kernel %s: the process that compiles it was killed (%s)%s%s; the system does so where "
             "memory is short: free some, or compile again",
             symbol, how, colon, e->said);
   else if (!e->greeted)
-    ir_fail(a->error, IR_ERR_COMPILE,
+    ir_fail(&a->error, IR_ERR_COMPILE,
             "compile: kernel %s: the program %s ended as soon as it was started (%s)%s%s; install the one "
             "that belongs to this library, or compile in the process itself (VIEWFOLD_COMPILE=inprocess)",
             symbol, path, how, colon, e->said);
   else
-    ir_fail(a->error, IR_ERR_COMPILE,
+    ir_fail(&a->error, IR_ERR_COMPILE,
             "compile: kernel %s: LLVM ended its process (%s)%s%s; this is a fault of LLVM or of viewfold: "
             "please report it with the graph. Other graphs can be compiled; a change of this one may help",
             symbol, how, colon, e->said);
@@ -117,28 +98,28 @@ static void crashed(const rt_compiler *c, rt_asked *a, const rt_ending *e) {
 static void silent(const rt_compiler *c, rt_asked *a) {
   fail(a,
        ir_fail(
-           a->error, IR_ERR_COMPILE,
+           &a->error, IR_ERR_COMPILE,
            "compile: kernel %s: the process that compiles it has not answered within %lld seconds; it may be "
            "stopped, or the machine has no time for it: compile again, or allow more "
            "(VIEWFOLD_COMPILE_SECONDS)",
-           a->request->symbol, (long long)wall_of(c)));
+           a->symbol, (long long)wall_of(c)));
 }
 
 static void nonsense(const rt_compiler *c, rt_asked *a) {
   char path[600];
   rt_compiler_find(&c->how, path, sizeof path);
   fail(a,
-       ir_fail(a->error, IR_ERR_COMPILE,
+       ir_fail(&a->error, IR_ERR_COMPILE,
                "compile: kernel %s: the program %s does not answer as viewfold-compile of this build does; "
                "install library and program together, or compile in the process itself "
                "(VIEWFOLD_COMPILE=inprocess)",
-               a->request->symbol, path));
+               a->symbol, path));
 }
 
 static rt_asked *oldest(rt_asked *list) {
   rt_asked *found = NULL;
   for (; list; list = list->next)
-    if (list->state == WAITS && (!found || list->until < found->until)) found = list;
+    if (list->state == RT_ASKED_WAITS && (!found || list->number < found->number)) found = list;
   return found;
 }
 
@@ -149,11 +130,12 @@ static void settle(rt_compiler *c, fault why) {
   rt_compiler_end(c, why != HUNG_UP, &ending);
   rt_asked *slowest = oldest(c->asked);
   bool named = false;
-  for (rt_asked *a = c->asked; a; a = a->next) named |= a->state == WAITS && a->number == ending.number;
+  for (rt_asked *a = c->asked; a; a = a->next)
+    named |= a->state == RT_ASKED_WAITS && a->number == ending.number;
   for (rt_asked *a = c->asked; a; a = a->next) {
-    if (a->state != WAITS) continue;
-    if (why == HUNG_UP && named && a->number != ending.number) a->state = AGAIN;
-    else if (why == SILENT && a != slowest) a->state = AGAIN;
+    if (a->state != RT_ASKED_WAITS) continue;
+    if (why == HUNG_UP && named && a->number != ending.number) a->state = RT_ASKED_AGAIN;
+    else if (why == SILENT && a != slowest) a->state = RT_ASKED_AGAIN;
     else if (why == SILENT) silent(c, a);
     else if (why == NONSENSE) nonsense(c, a);
     else if (strcmp(ending.reason, RT_WORDS_TIME) == 0) out_of_time(c, a);
@@ -176,7 +158,7 @@ static bool receive_greeting(rt_compiler *c, int64_t until, fault *why) {
 /* The bytes of an answer: where memory for them is short they are read all the same. */
 static bool receive_bytes(rt_compiler *c, rt_asked *a, const rt_wire_answer *answer, int64_t until) {
   size_t size = (size_t)answer->size;
-  const ir_mem *mem = a->request->graph->mem;
+  const ir_mem *mem = a->mem;
   char *bytes = ir_alloc(mem, size + 1), drain[4096];
   for (size_t done = 0; done < size;) {
     size_t part = bytes || size - done < sizeof drain ? size - done : sizeof drain;
@@ -187,16 +169,16 @@ static bool receive_bytes(rt_compiler *c, rt_asked *a, const rt_wire_answer *ans
     done += part;
   }
   if (!bytes) {
-    a->status = ir_fail(a->error, IR_ERR_MEMORY, "out of memory keeping %zu bytes of code", size);
+    a->status = ir_fail(&a->error, IR_ERR_MEMORY, "out of memory keeping %zu bytes of code", size);
     return true;
   }
   bytes[size] = '\0';
   a->status = (ir_status)answer->status;
   if (a->status) {
-    ir_fail(a->error, a->status, "%s", bytes);
+    ir_fail(&a->error, a->status, "%s", bytes);
     ir_free(mem, bytes, size + 1);
   } else {
-    *a->out = (cg_blob){
+    a->out = (cg_blob){
         .mem = mem, .bytes = bytes, .size = size, .scratch = answer->scratch, .in_place = answer->in_place};
   }
   return true;
@@ -211,7 +193,7 @@ static bool is_answer(const rt_wire_answer *answer) {
 static rt_asked *find(rt_compiler *c, uint32_t number) {
   pthread_mutex_lock(&c->lock);
   rt_asked *a = c->asked;
-  while (a && (a->number != number || a->state != WAITS)) a = a->next;
+  while (a && (a->number != number || a->state != RT_ASKED_WAITS)) a = a->next;
   pthread_mutex_unlock(&c->lock);
   return a;
 }
@@ -230,10 +212,10 @@ static bool receive(rt_compiler *c, int64_t until, rt_asked **out, fault *why) {
   if (!rt_wire_receive(c->socket, laps, answer.laps * sizeof *laps, until) ||
       !receive_bytes(c, a, &answer, until))
     return false;
-  const ir_timer *timer = a->request->timer;
+  const ir_timer *timer = a->timer;
   for (uint32_t i = 0; timer && i < answer.laps; i++) {
     if (laps[i].part < RT_WIRE_LAPS)
-      timer->note(timer->user, rt_wire_parts[laps[i].part], -1, a->request->symbol, laps[i].ns);
+      timer->note(timer->user, rt_wire_parts[laps[i].part], -1, a->symbol, laps[i].ns);
     a->lapped += laps[i].ns;
   }
   return true;
@@ -242,29 +224,43 @@ static bool receive(rt_compiler *c, int64_t until, rt_asked **out, fault *why) {
 /* requests */
 
 /* A child that does not take a request has ended, or will not end by itself: who reads learns which. */
-static void send_request(rt_compiler *c, rt_asked *a, const rt_kernel_key *key) {
-  const cg_request *r = a->request;
+static void send_request(rt_compiler *c, rt_asked *a) {
   rt_wire_request head;
   memset(&head, 0, sizeof head); /* padding too: all of it is sent */
   head.magic = RT_WIRE_MAGIC;
-  head.key_bytes = key->size;
+  head.key_bytes = a->key->size;
   head.number = a->number;
   head.seconds = (uint32_t)seconds_of(c);
-  head.want = (int32_t)r->want;
-  head.level = r->level;
-  head.timed = r->timer != NULL;
-  head.target = *r->target;
-  snprintf(head.symbol, sizeof head.symbol, "%s", r->symbol);
-  struct iovec parts[] = {{&head, sizeof head}, {key->bytes, key->size}};
-  if (!rt_wire_send(c->socket, parts, 2, a->until)) shutdown(c->socket, SHUT_RDWR);
+  head.want = (int32_t)a->want;
+  head.level = a->level;
+  head.timed = a->timer != NULL;
+  head.target = *a->target;
+  snprintf(head.symbol, sizeof head.symbol, "%s", a->symbol);
+  struct iovec parts[] = {{&head, sizeof head}, {a->key->bytes, a->key->size}};
+  if (!rt_wire_send(c->socket, parts, 2, c->until)) shutdown(c->socket, SHUT_RDWR);
 }
 
-static void join(rt_compiler *c, rt_asked *a) {
-  a->state = WAITS;
+static void hear(rt_compiler *c) { c->until = ir_now_ns() + wall_of(c) * 1000000000; }
+
+/* Under the lock: sees to it that there is a child, and sends. */
+static void ask(rt_compiler *c, rt_asked *a) {
+  uint32_t started = c->started;
+  a->state = RT_ASKED_ANSWERED;
+  if ((a->status = rt_compiler_start(c, &a->error))) return;
+  a->starts |= c->started != started;
+  a->state = RT_ASKED_WAITS;
   a->number = ++c->last;
-  a->until = ir_now_ns() + wall_of(c) * 1000000000;
+  hear(c);
+  send_request(c, a);
+}
+
+void rt_compiler_ask(rt_compiler *c, rt_asked *a) {
+  a->asked = ir_timer_start(a->timer);
+  pthread_mutex_lock(&c->lock);
+  ask(c, a);
   a->next = c->asked;
   c->asked = a;
+  pthread_mutex_unlock(&c->lock);
 }
 
 static void leave(rt_compiler *c, rt_asked *a) {
@@ -275,60 +271,57 @@ static void leave(rt_compiler *c, rt_asked *a) {
 
 /* Under the lock, until a's state says what became of it: reads answers where nobody does. */
 static void await(rt_compiler *c, rt_asked *a) {
-  while (a->state == WAITS) {
+  while (a->state == RT_ASKED_WAITS) {
     if (c->reading) {
+      a->sleeps = true;
       pthread_cond_wait(&c->answered, &c->lock);
+      a->sleeps = false;
       continue;
     }
     fault why;
     rt_asked *answered = NULL;
-    int64_t until = oldest(c->asked)->until;
+    int64_t until = c->until;
     c->reading = true;
     pthread_mutex_unlock(&c->lock);
     bool good = receive(c, until, &answered, &why);
     if (!good && why == HUNG_UP && ir_now_ns() >= until) why = SILENT;
     pthread_mutex_lock(&c->lock);
     c->reading = false;
-    if (good) answered->state = ANSWERED;
+    if (good) answered->state = RT_ASKED_ANSWERED, hear(c);
     else settle(c, why);
-    pthread_cond_broadcast(&c->answered);
+    if (!good || answered->sleeps || answered == a) pthread_cond_broadcast(&c->answered);
   }
 }
 
-static ir_status ask(rt_compiler *c, rt_asked *a, const rt_kernel_key *key, ir_error *error) {
-  const ir_timer *timer = a->request->timer;
-  int64_t start = ir_timer_start(timer);
-  int tries = 0;
+/* A request is asked again only where another was what ended the child, and has failed: that comes to an end.
+ */
+ir_status rt_compiler_await(rt_compiler *c, rt_asked *a, cg_blob *out, ir_error *error) {
   pthread_mutex_lock(&c->lock);
-  uint32_t started = c->started;
-  do {
-    a->status = rt_compiler_start(c, error);
-    a->state = ANSWERED;
-    if (a->status) break;
-    join(c, a);
-    send_request(c, a, key);
-    await(c, a);
-    leave(c, a);
-  } while (a->state == AGAIN && ++tries < MOST_TRIES);
-  started = c->started - started;
+  for (await(c, a); a->state == RT_ASKED_AGAIN; await(c, a)) ask(c, a);
+  leave(c, a);
   pthread_mutex_unlock(&c->lock);
-  if (timer && started && tries == 0) /* what it waited beyond its parts: the child began, and loaded LLVM */
-    timer->note(timer->user, "load", -1, NULL, ir_now_ns() - start - a->lapped);
-  if (a->state == ANSWERED) return a->status;
-  return ir_fail(
-      error, IR_ERR_COMPILE,
-      "compile: kernel %s: the process that compiles it ended %d times, each time because of another kernel",
-      a->request->symbol, tries);
+  if (a->timer && a->starts) /* what it waited beyond its parts: the child began, and loaded LLVM */
+    a->timer->note(a->timer->user, "load", -1, NULL, ir_now_ns() - a->asked - a->lapped);
+  *out = a->out;
+  return a->status ? ir_fail(error, a->status, "%s", a->error.text) : IR_OK;
 }
 
 ir_status rt_compiler_request(rt_compiler *c, const cg_request *request, cg_blob *out, ir_error *error) {
   const ir_mem *mem = request->graph->mem;
   rt_kernel_key key;
-  ir_error own = {0};
   *out = (cg_blob){0};
-  rt_asked asked = {.request = request, .out = out, .error = &own};
-  ir_status status = rt_kernel_key_make(mem, request->graph, request->kernel, &key, &own);
-  if (!status) status = ask(c, &asked, &key, &own);
+  ir_status status = rt_kernel_key_make(mem, request->graph, request->kernel, &key, error);
+  if (!status) {
+    rt_asked asked = {.key = &key,
+                      .symbol = request->symbol,
+                      .target = request->target,
+                      .want = request->want,
+                      .level = request->level,
+                      .timer = request->timer,
+                      .mem = mem};
+    rt_compiler_ask(c, &asked);
+    status = rt_compiler_await(c, &asked, out, error);
+  }
   rt_kernel_key_free(mem, &key);
-  return status ? ir_fail(error, status, "%s", own.text) : IR_OK;
+  return status;
 }

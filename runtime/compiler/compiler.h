@@ -7,10 +7,12 @@
 /* The compiler process of a context: the program viewfold-compile, which compiles as viewfold-llvm.so does in
  * this process, and whose end is not that of this process.
  *
- * It is started by the first request, kept for those after it, and ended with the context. Requests may come
- * from several threads at once: each has one under way, and whoever waits reads answers, for all that wait. A
- * child that ends by itself, that says what it must not, or that says nothing for too long is done with: the
- * requests that it was ended by fail with a message, the others are asked again of a new one.
+ * It is started by the first request, kept for those after it, and ended with the context. Any number of
+ * requests may be under way, from several threads: the child works on as many as it has threads, in the order
+ * in which they came, and whoever waits for an answer reads answers, for all. Many are asked for before the
+ * first is waited for where many are wanted, so that no thread of the child is idle while an answer travels.
+ * A child that ends by itself, that says what it must not, or that says nothing for too long is done with:
+ * the requests that it was ended by fail with a message, the others are asked again of a new one.
  *
  * Nothing of this process is the child's: of its descriptors one socket, the null device and a file in memory
  * for what it writes to standard error; of its environment what rt_compiler_environment lists; no signal is
@@ -26,6 +28,7 @@
 #include <sys/types.h>
 
 #include "codegen/codegen.h"
+#include "runtime/cache/kernel_key.h"
 
 #define RT_COMPILER_FILE "viewfold-compile"
 
@@ -45,10 +48,32 @@ typedef struct rt_compiling {
   int seconds;         /* of processor time, for one kernel; 0: RT_COMPILER_SECONDS */
   int64_t bytes;       /* of memory that only the process has and may write to, from
                           RT_COMPILER_LEAST; 0: any number */
-  int wall;            /* seconds after which it must have answered; 0: many times those of processor time */
+  int wall;    /* seconds within which it must answer something; 0: many times those of processor time */
+  int threads; /* kernels that it compiles at a time; 0: as many as it may use processors */
 } rt_compiling;
 
-struct rt_asked; /* a request under way */
+/* A request. The caller sets what comes first, all else being 0; it stays where it is until rt_compiler_await
+ * has returned. */
+typedef struct rt_asked {
+  const rt_kernel_key *key;
+  const char *symbol; /* of the function, as long as an RT_SYMBOL */
+  const ir_target *target;
+  cg_output want;
+  int level;
+  const ir_timer *timer; /* may be NULL */
+  const ir_mem *mem;     /* of the output */
+
+  /* The compiler's own. */
+  struct rt_asked *next;
+  cg_blob out;
+  ir_error error;
+  uint32_t number;
+  bool sleeps;           /* whoever awaits it, while another reads */
+  bool starts;           /* the child was started for it */
+  int64_t asked, lapped; /* when; nanoseconds that the parts took, as the child says */
+  enum { RT_ASKED_WAITS, RT_ASKED_ANSWERED, RT_ASKED_AGAIN } state;
+  ir_status status;
+} rt_asked;
 
 typedef struct rt_compiler {
   pthread_mutex_t lock;    /* of all below */
@@ -63,7 +88,8 @@ typedef struct rt_compiler {
   bool greeted, reading;
   uint32_t last;    /* number of a request */
   uint32_t started; /* children so far */
-  struct rt_asked *asked;
+  int64_t until;    /* the child is given up where nothing is heard of it: ir_now_ns() */
+  rt_asked *asked;  /* all for which nobody's rt_compiler_await has returned */
 } rt_compiler;
 
 /* how->program is not copied. */
@@ -71,9 +97,13 @@ ir_status rt_compiler_init(rt_compiler *compiler, const rt_compiling *how, ir_er
 /* No request may be under way. Waits for the child's end. */
 void rt_compiler_free(rt_compiler *compiler);
 
-/* As rt_module_request. IR_ERR_COMPILE where there is no program, it cannot be started or is not of these
- * sources, and where it was ended by a crash, a signal, LLVM or the limit of processor time; IR_ERR_MEMORY
- * where that was want of memory. */
+/* Sends the request, and does not wait. Each is to be awaited, by any thread. */
+void rt_compiler_ask(rt_compiler *compiler, rt_asked *asked);
+/* Waits for what was asked for: as rt_module_request. IR_ERR_COMPILE where there is no program, it cannot be
+ * started or is not of these sources, and where it was ended by a crash, a signal, LLVM or the limit of
+ * processor time; IR_ERR_MEMORY where that was want of memory. */
+ir_status rt_compiler_await(rt_compiler *compiler, rt_asked *asked, cg_blob *out, ir_error *error);
+/* Both. */
 ir_status rt_compiler_request(rt_compiler *compiler, const cg_request *request, cg_blob *out,
                               ir_error *error);
 

@@ -23,6 +23,17 @@ static ir_status describe(rt_device *device, ir_target *out, ir_error *error) {
   return rt_target_host(out, error);
 }
 
+/* The image of an object, which is freed; status if there is none. */
+static ir_status link_object(rt_context *c, ir_status status, cg_blob *object, const char *symbol,
+                             rt_flat *image, ir_error *error) {
+  int64_t start = ir_timer_start(c->options.timer);
+  rt_terms terms = {.scratch = object->scratch, .in_place = object->in_place};
+  if (!status) status = rt_image_link(object->bytes, object->size, terms, &c->mem, image, error);
+  if (object->bytes) cg_blob_free(object);
+  ir_timer_lap(c->options.timer, &start, "link", -1, symbol);
+  return status;
+}
+
 static ir_status compile(rt_context *c, const ir_graph *graph, ir_ref kernel, const char *symbol,
                          rt_flat *image, ir_error *error) {
   cg_blob object = {0};
@@ -30,12 +41,26 @@ static ir_status compile(rt_context *c, const ir_graph *graph, ir_ref kernel, co
   ir_status status = c->options.compile ? c->options.compile(c->options.compile_user, graph, kernel, symbol,
                                                              &c->target, &object, error)
                                         : rt_module_request(&c->codegen, &request, &object, error);
-  int64_t start = ir_timer_start(c->options.timer);
-  rt_terms terms = {.scratch = object.scratch, .in_place = object.in_place};
-  if (!status) status = rt_image_link(object.bytes, object.size, terms, &c->mem, image, error);
-  if (object.bytes) cg_blob_free(&object);
-  ir_timer_lap(c->options.timer, &start, "link", -1, symbol);
-  return status;
+  return link_object(c, status, &object, symbol, image, error);
+}
+
+static bool ask(rt_context *c, const rt_kernel_key *key, rt_asked *asked) {
+  if (c->options.compile || !c->codegen.compiler) return false;
+  *asked = (rt_asked){.key = key,
+                      .symbol = key->symbol,
+                      .target = &c->target,
+                      .want = CG_OBJECT,
+                      .level = RT_LEVEL,
+                      .timer = c->options.timer,
+                      .mem = &c->mem};
+  rt_compiler_ask(c->codegen.compiler, asked);
+  return true;
+}
+
+static ir_status await(rt_context *c, rt_asked *asked, rt_flat *image, ir_error *error) {
+  cg_blob object = {0};
+  ir_status status = rt_compiler_await(c->codegen.compiler, asked, &object, error);
+  return link_object(c, status, &object, asked->symbol, image, error);
 }
 
 static ir_status load(rt_context *c, const char *name, const void *image, size_t size, uint32_t kernels,
@@ -65,6 +90,8 @@ static const rt_block_source blocks = {allocate, release};
 static const rt_device_table does = {.close = close_cpu,
                                      .describe = describe,
                                      .compile = compile,
+                                     .ask = ask,
+                                     .await = await,
                                      .load = load,
                                      .adopt = adopt,
                                      .unload = rt_image_unmap,

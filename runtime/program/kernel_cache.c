@@ -27,6 +27,8 @@ typedef struct job {
   rt_full_key full;
   rt_flat *image;
   ir_error error;
+  bool is_asked; /* another process compiles it */
+  rt_asked asked;
 } job;
 
 static bool copy_image(const ir_mem *mem, const void *bytes, size_t size, rt_flat *out) {
@@ -90,7 +92,8 @@ static ir_status compile_graph(rt_context *c, job *j) {
 }
 
 static void compile(rt_context *c, job *j) {
-  ir_status status = compile_graph(c, j);
+  ir_status status =
+      j->is_asked ? c->device->does->await(c, &j->asked, j->image, &j->error) : compile_graph(c, j);
   if (!status && !is_image_of(j->image->bytes, j->image->size, j->key)) {
     rt_flat_free(&c->mem, j->image);
     status = IR_ERR_COMPILE;
@@ -133,6 +136,8 @@ static ir_status compile_all(rt_context *c, const char *name, job **jobs, size_t
   batch b = {.context = c, .jobs = jobs, .count = count};
   atomic_init(&b.next, 0);
   qsort(jobs, count, sizeof *jobs, larger_first);
+  for (size_t i = 0; i < count && c->device->does->ask; i++)
+    jobs[i]->is_asked = c->device->does->ask(c, jobs[i]->key, &jobs[i]->asked);
   rt_pool_run(c->pool, compile_some, &b, (int64_t)count, 1);
   stats->compile_ns += ir_now_ns() - start;
   stats->compiled += (uint32_t)count;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "runtime/compiler/llvm_module.h"
+#include "runtime/system/pool.h"
 
 /* As much as the first thread of a process usually has, whatever the limit here: LLVM recurses along chains
  * of operations. */
@@ -49,8 +50,9 @@ typedef struct server {
   pthread_cond_t due;
   task *first, **last;
   worker *workers;
-  int threads, busy, waiting; /* of the threads; tasks that none has begun */
-  bool loaded;                /* or found not to load */
+  int threads, most; /* that compile; how many may */
+  int busy, waiting; /* of the threads; tasks that none has begun */
+  bool loaded;       /* or found not to load */
 } server;
 
 static int64_t read_clock(clockid_t clock) {
@@ -135,10 +137,11 @@ static bool add_worker(server *s) {
   return made;
 }
 
-/* A thread for each task that waits. LLVM is loaded first: where memory is limited, stacks get what it
- * leaves. */
+/* A thread for each task that waits, where there may be one more. LLVM is loaded first: where memory is
+ * limited, stacks get what it leaves. */
 static void add_workers(server *s) {
-  while (s->loaded && s->waiting + s->busy > s->threads && add_worker(s)) {} /* those there are do the rest */
+  while (s->loaded && s->waiting + s->busy > s->threads && s->threads < s->most && add_worker(s)) {
+  } /* those there are do the rest */
 }
 
 static void load(server *s) {
@@ -265,7 +268,7 @@ static int watch_parent(pid_t parent) {
   return fd;
 }
 
-static int serve(pid_t parent, int64_t bytes, const serve_faults *faults) {
+static int serve(pid_t parent, int64_t bytes, int threads, const serve_faults *faults) {
   static server s;
   rt_wire_greeting greeting;
   ir_error error = {0};
@@ -286,6 +289,10 @@ static int serve(pid_t parent, int64_t bytes, const serve_faults *faults) {
   pthread_mutex_lock(&s.lock);
   good = add_worker(&s);
   pthread_mutex_unlock(&s.lock);
+  int most = threads > 0 ? threads : rt_pool_default_threads(); /* while LLVM is loaded */
+  pthread_mutex_lock(&s.lock);
+  s.most = most;
+  pthread_mutex_unlock(&s.lock);
   return good ? listen_to(&s, watched) : EXIT_MEMORY;
 }
 
@@ -305,9 +312,9 @@ int serve_main(int argc, char **argv, const serve_faults *faults) {
   if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(help_text, stdout) < 0;
   if (argc == 2 && strcmp(argv[1], "--version") == 0)
     return printf("viewfold-compile %s\n", VIEWFOLD_VERSION) < 0;
-  if (argc != 4 || strcmp(argv[1], "--serve") != 0 || fcntl(RT_WIRE_SOCKET, F_GETFD) < 0) {
+  if (argc != 5 || strcmp(argv[1], "--serve") != 0 || fcntl(RT_WIRE_SOCKET, F_GETFD) < 0) {
     fputs("viewfold-compile: viewfold starts this program by itself; --help says what it is for\n", stderr);
     return 2;
   }
-  _exit(serve((pid_t)strtol(argv[2], NULL, 10), strtoll(argv[3], NULL, 10), faults));
+  _exit(serve((pid_t)strtol(argv[2], NULL, 10), strtoll(argv[3], NULL, 10), atoi(argv[4]), faults));
 }

@@ -2,13 +2,15 @@
  *
  *   in      requests over a socket
  *   out     objects, or what went wrong
- *   holds   one thread listens, and as many compile as there are requests at once */
+ *   holds   one thread listens, and as many compile as there are requests at once, up to a limit */
 
 /* The compiler process (runtime/compiler/compiler.h), from inside: one thread that listens, and as many that
- * compile as there are requests at once, which are at most as many as its parent has threads.
+ * compile as there are requests at once, up to a limit. Requests beyond it wait, and are begun in the order
+ * in which they came.
  *
- *   PROGRAM --serve PARENT BYTES     the socket is descriptor RT_WIRE_SOCKET; PARENT is the process that
- * started it; BYTES is the limit of memory, 0 for none
+ *   PROGRAM --serve PARENT BYTES THREADS     the socket is descriptor RT_WIRE_SOCKET; PARENT is the process
+ * that started it; BYTES is the limit of memory, 0 for none; THREADS is how many compile at most, 0 for as
+ * many as there are processors for it
  *
  * The listener ends the process when the socket is hung up, when the parent has ended (which the socket does
  * not say where a process that the parent forked has a copy of it), and when a request has had its processor

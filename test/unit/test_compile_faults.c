@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "test/lib/compiling.h"
+#include "test/lib/kernels.h"
 #include "test/lib/sanitized.h"
 
 /* The first kernel of c_compile is called so. */
@@ -93,18 +94,25 @@ static void memory_is_limited(void **state) {
 #if defined(TEST_SANITIZED)
   skip();
 #endif
-  vf_error error;
-  vf_context *context = c_open(NULL, (vf_options){.compile_bytes = 32 << 20});
-  vf_graph *graph = vf_graph_create(context, "large", &error);
-  vf_value y = vf_input(graph, "x", VF_F32, VF_LIST(8));
-  for (int i = 0; i < 400; i++) y = vf_add(vf_mul(y, vf_number(graph, i + 0.5)), vf_sin(y));
-  vf_output(graph, "y", y);
-  assert_null(vf_compile(graph, &error));
-  if (error.status != VF_ERR_MEMORY || !strstr(error.message, "33554432 bytes"))
-    fail_msg("%s", error.message);
-  c_check_works(context, 1);
-  vf_graph_destroy(graph);
-  vf_context_destroy(context);
+  rt_module module;
+  ir_graph g;
+  ir_error error = {0};
+  k_target t;
+  rt_compiling how = {.process = true, .bytes = RT_COMPILER_LEAST};
+  assert_int_equal(rt_module_init(&module, &how, &error), IR_OK);
+  assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &error), IR_OK);
+  assert_true(k_target_at(0, &t));
+  g.error = &error;
+  ir_ref p = k_param(&g, IR_F32, 0, 64), q = k_param(&g, IR_F32, 1, 64), i = k_range(&g, ir_index(&g, 64), 0);
+  ir_ref x = k_load(&g, q, i), params[] = {p, q};
+  for (int k = 0; k < 20000; k++)
+    x = ir_binary(&g, k % 2 ? IR_OP_MUL : IR_OP_ADD, x, ir_float(&g, IR_F32, k + 0.5));
+  ir_ref kernel = k_kernel(&g, k_loop(&g, i, IR_SERIAL, k_store(&g, p, i, x)), params, 2, NULL, 0);
+  cg_blob out;
+  ir_status status = rt_module_compile(&module, &g, kernel, "f", &t.target, CG_OBJECT, &out, &error);
+  if (status != IR_ERR_MEMORY || !strstr(error.text, "33554432 bytes")) fail_msg("%d %s", status, error.text);
+  rt_module_free(&module);
+  ir_graph_free(&g);
   c_check_childless();
 }
 
@@ -228,6 +236,37 @@ static void only_the_guilty_fails(void **state) {
   close_context(context);
 }
 
+/* The same of kernels of one program that are asked for at once: the program fails by the one that crashes,
+ * as often as one of them does, and what the others gave is kept. */
+static void guilty_among_many(void **state) {
+  enum { KERNELS = 12, ROOTS = 6 };
+  vf_context *context = c_open("segv@sqrt", (vf_options){0});
+  for (int roots = 0; roots <= ROOTS; roots += ROOTS) {
+    vf_error error;
+    vf_graph *graph = vf_graph_create(context, "many", &error);
+    vf_value x = vf_input(graph, "x", VF_F32, VF_LIST(4, 6));
+    for (int k = 0; k < KERNELS; k++) {
+      char name[24];
+      snprintf(name, sizeof name, "y%d", k);
+      vf_value y = vf_add(x, vf_number(graph, k + 100 * roots));
+      vf_output(graph, name, vf_sum(k < roots ? vf_sqrt(y) : y, 1, (const int64_t[]){k % 2}, false));
+    }
+    vf_program *program = vf_compile(graph, &error);
+    if (!roots && !program) fail_msg("%s", error.message);
+    if (roots) {
+      assert_null(program);
+      assert_int_equal(error.status, VF_ERR_COMPILE);
+      if (!strstr(error.message, "sqrt") || !strstr(error.message, "LLVM ended its process"))
+        fail_msg("%s", error.message);
+      assert_in_range(c_compiler(context)->started, 2, ROOTS + 2);
+    }
+    vf_program_destroy(program);
+    vf_graph_destroy(graph);
+  }
+  c_check_works(context, 5);
+  close_context(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(crashes),
@@ -242,6 +281,7 @@ int main(void) {
       cmocka_unit_test(killed_between),
       cmocka_unit_test(killed_in_the_middle),
       cmocka_unit_test(only_the_guilty_fails),
+      cmocka_unit_test(guilty_among_many),
   };
   return cmocka_run_group_tests(tests, c_set_up, c_tear_down);
 }

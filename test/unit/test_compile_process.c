@@ -166,6 +166,46 @@ static void settings(void **state) {
   }
 }
 
+/* A program of many kernels, all of them asked for at once: no more threads compile than the context has, and
+ * the results are those of code made in this process. */
+static void many_at_once(void **state) {
+  enum { KERNELS = 24 };
+  for (int threads = 1; threads <= 3; threads++) {
+    vf_error error;
+    vf_context *context = c_open(NULL, (vf_options){.threads = threads});
+    vf_graph *graph = vf_graph_create(context, "many", &error);
+    vf_value x = vf_input(graph, "x", VF_F32, VF_LIST(3, 5));
+    float in[15], results[KERNELS][5];
+    void *out[KERNELS];
+    for (int i = 0; i < 15; i++) in[i] = (float)i;
+    for (int k = 0; k < KERNELS; k++) {
+      char name[24];
+      snprintf(name, sizeof name, "y%d", k);
+      vf_output(graph, name, vf_sum(vf_mul(x, vf_number(graph, k)), 1, (const int64_t[]){k % 2}, false));
+      out[k] = results[k];
+    }
+    vf_program *program = vf_compile(graph, &error);
+    if (!program) fail_msg("%s", error.message);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/task", (long)c_compiler(context)->pid);
+    int tasks = 0;
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    for (struct dirent *e; (e = readdir(folder));) tasks += e->d_name[0] != '.';
+    closedir(folder);
+    assert_in_range(tasks, 2, threads + 1); /* the first listens */
+    assert_int_equal(vf_program_run(program, (const void *[]){in}, out, NULL, &error), VF_OK);
+    for (int k = 0; k < KERNELS; k++)
+      for (int i = 0; i < (k % 2 ? 3 : 5); i++) /* sums of the numbers 0..14 by column or by row */
+        assert_true(results[k][i] == (float)(k * (k % 2 ? 25 * i + 10 : 3 * i + 15)));
+    assert_int_equal(c_compiler(context)->started, 1);
+    vf_program_destroy(program);
+    vf_graph_destroy(graph);
+    vf_context_destroy(context);
+  }
+  c_check_childless();
+}
+
 /* what it inherits */
 
 static size_t read_proc(pid_t pid, const char *name, char *out, size_t room) {
@@ -393,6 +433,7 @@ int main(void) {
       cmocka_unit_test(one_for_a_context),
       cmocka_unit_test(warm_runs_start_none),
       cmocka_unit_test(settings),
+      cmocka_unit_test(many_at_once),
       cmocka_unit_test(inherits_nothing),
       cmocka_unit_test(low_descriptors),
       cmocka_unit_test(descriptors_that_others_close),

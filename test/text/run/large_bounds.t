@@ -174,6 +174,6 @@ $ seq 1 40 | awk '{ p = p (NR > 1 ? ", " : "") "%x" $1 ": f32[n" $1 "=1..1000]";
 >   END { printf "graph @g(%s) {\n  %%c = concat %s axis=0\n  %%s = sum %%c axes=[0]\n  return %%s, %%c\n}\n", p, q }' > g.vf
 $ viewfold run g.vf $(for i in $(seq 1 40); do echo "--in x$i=[$i,0.5]"; done) --check | cut -c1-60
 s: f32[] = 840.0
-c: f32[80] min 0.5 max 40.0 mean 10.5 first 1.0 0.5 2.0 0.5 
+c: f32[80] min 0.5 max 40.0 mean 10.5 first 1.0 0.5 2.0 0.5[..]
 check s: 1 element, bit-equal
 check c: 80 elements, bit-equal
