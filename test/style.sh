@@ -4,11 +4,15 @@
 #
 #   test/style.sh [BUILD_DIR]        all checks, on the sources and on the plain build in BUILD_DIR (default: build)
 #   test/style.sh --abi [BUILD_DIR]  write test/abi.txt from the library as it is now
+#   test/style.sh --graph            draw the graph of folders in docs/architecture.md as it is now
 set -u
 cd "$(dirname "$0")/.." || exit 2
 export LC_ALL=C
-write_abi=
-if [ "${1:-}" = --abi ]; then write_abi=1; shift; fi
+write_abi='' write_graph=''
+case ${1:-} in
+--abi) write_abi=1; shift ;;
+--graph) write_graph=1; shift ;;
+esac
 build=${1:-build}
 so=$build/libviewfold.so.${SOVERSION:-0}
 work=$(mktemp -d) || exit 2
@@ -129,9 +133,72 @@ awk -v folders="$folders" '
     sub(/\/[^\/]*$/, "", into)
     if (folder in known && into in known && node(file) != node(target)) print node(file), node(target)
   }' "$work/includes" | sort -u >"$work/folders"
-tsort "$work/folders" 2>&1 >"$work/order" | sed 's/^tsort: //; s/^-: //' | check "folders include one another in one direction"
+tsort "$work/folders" 2>"$work/cycles" >"$work/order"
+
+# The picture of that graph, for Mermaid: a box for each room, a line for each folder, and of the arrows those that do not
+# follow from others, between folders of one room and between rooms.
+sort "$work/order" >"$work/names"
+awk -v order="$work/order" -v names="$work/names" -v rooms="$rooms" '
+  function room(folder) { sub(/[\/:].*/, "", folder); return folder }
+  function id(folder) { gsub(/\/\*/, "_files", folder); gsub(/[\/.]/, "_", folder); return folder }
+  function label(folder) { return folder in has_files ? folder "/*.h" : folder }
+  function add(from, to) { if (from != to && !((from, to) in arrow)) { arrow[from, to] = 1; out[from] = out[from] " " to } }
+  function follows(from, to,    i, n, next_ones) { # from other arrows
+    n = split(out[from], next_ones, " ")
+    for (i = 1; i <= n; i++) if (next_ones[i] != to && (next_ones[i], to) in path) return 1
+    return 0
+  }
+  function arrows(from, to, room_too,    i, n, all, line) {
+    n = split(to, all, " ")
+    for (i = 1; i <= n; i++)
+      if ((from, all[i]) in arrow && !follows(from, all[i])) line = line (line ? " & " : " --> ") (room_too ? room(all[i]) "_room" : id(all[i]))
+    return line
+  }
+  { if (room($1) == room($2)) add($1, $2); else add(room($1) ":", room($2) ":") }
+  END {
+    while ((getline folder < order) > 0) at[++count] = folder
+    while ((getline folder < names) > 0) sorted[++named] = folder
+    n = split(rooms, list, " ")
+    for (i = n; i; i--) { at[++count] = list[i] ":"; all_rooms = all_rooms " " list[i] ":" }
+    for (i = 1; i <= named; i++) {
+      folders = folders " " sorted[i]
+      if (sub(/\/\*\.c$/, "", sorted[i])) has_files[sorted[i]] = 1
+    }
+    split(folders, sorted, " ")
+    for (i = count; i; i--) { # those that include nothing come last
+      m = split(out[at[i]], to, " ")
+      for (j = 1; j <= m; j++) {
+        path[at[i], to[j]] = 1
+        for (k = count; k; k--) if ((to[j], at[k]) in path) path[at[i], at[k]] = 1
+      }
+    }
+    print "```mermaid\nflowchart TB"
+    for (r = n; r; r--) {
+      print "  subgraph " list[r] "_room[" list[r] "]"
+      for (i = 1; i <= named; i++)
+        if (room(sorted[i]) == list[r])
+          print "    " id(sorted[i]) "[\"" label(sorted[i]) "\"]" arrows(sorted[i], folders, 0)
+      print "  end"
+    }
+    for (r = n; r; r--) { line = arrows(list[r] ":", all_rooms, 1); if (line) print "  " list[r] "_room" line }
+    print "```"
+  }' "$work/folders" >"$work/picture"
+page=docs/architecture.md
+awk -v picture="$work/picture" '
+  /^<!-- end of folders -->/ { inside = 0 }
+  !inside { print }
+  /^<!-- folders: / { inside = 1; while ((getline line < picture) > 0) print line }' $page >"$work/page"
+if [ -n "$write_graph" ]; then
+  cat "$work/page" >$page
+  echo "$page: $(wc -l <"$work/names") folders"
+  exit 0
+fi
+
+sed 's/^tsort: //; s/^-: //' "$work/cycles" | check "folders include one another in one direction"
 awk '{ if ($1 != from) { if (from) print line; from = $1; line = "  " from " ->" } line = line " " $2 }
   END { if (from) print line }' "$work/folders"
+diff $page "$work/page" | sed -n 's/^</gone:/p; s/^>/new:/p' |
+  check "$page shows that graph (update: test/style.sh --graph)"
 
 # The head of a folder is the file that begins by saying what comes in, what goes out and what holds. frontend/ itself has
 # the public headers alone, which speak to users.
