@@ -281,13 +281,24 @@ find $rooms -name '*.[ch]' | sort | xargs awk '
   }' | check "no function is longer than 80 lines"
 sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.md' '*.vf' '*.t' '*.1' | xargs grep -nwE 'TO''DO|FIX''ME|X''XX|HA''CK' /dev/null |
   check "nothing is left open in the sources"
-{ sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.py' '*.md' '*.vf' '*.t' '*.1'; ls Makefile README.md; } |
+{ sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.py' '*.md' '*.vf' '*.t' '*.1'; ls Makefile README.md CONTRIBUTING.md CHANGELOG.md; } |
   xargs grep -noE "(^|[^[:alnum:]_./-])($(echo $rooms | tr ' ' '|'))/[[:alnum:]_/.-]+[.](c|h|def|rules)\\b" /dev/null |
   awk -F: '
     { file = $3; sub(/^[^[:alpha:]]/, "", file); name = file; sub(/.*\//, "", name) }
     $1 == "docs/moved.md" { next }
     name !~ /NAME/ && (getline line < file) < 0 { print $1 ":" $2 ": there is no " file }
     { close(file) }' | check "files that comments and documents name exist"
+# [text](target): a file, beside the document; and where the target has a #, a heading of it, as its words joined by hyphens.
+{ sources '*.md'; ls README.md CONTRIBUTING.md CHANGELOG.md; } | while read -r page; do
+  grep -noE '\]\([^)`]+\)' "$page" | sed -E 's/^([0-9]+):\]\((.*)\)$/\1 \2/' | while read -r line link; do
+    file=${link%%#*} heading=
+    case $link in http://* | https://*) continue ;; *'#'*) heading=${link#*'#'} ;; esac
+    case $file in '') file=$page ;; *) file=$(dirname "$page")/$file ;; esac
+    if [ ! -e "$file" ]; then echo "$page:$line: there is no $link"; continue; fi
+    [ -z "$heading" ] || sed -nE 's/^#+ //p' "$file" | tr '[:upper:] ' '[:lower:]-' | sed 's/[^[:alnum:]_-]//g' |
+      grep -qx -e "$heading" || echo "$page:$line: $file has no heading for #$heading"
+  done
+done | check "links between documents lead somewhere"
 awk -F'`' '/^[|] `[^|]*` [|] `[^|]*` [|]$/ && NF == 5 { if ((getline line < $4) < 0) print "docs/moved.md:" FNR ": there is no " $4; close($4) }' \
   docs/moved.md | check "docs/moved.md says where files are"
 sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.md' '*.vf' '*.t' '*.1' | xargs grep -nE '[[:blank:]]+$' /dev/null |
