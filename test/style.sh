@@ -135,9 +135,23 @@ awk -v folders="$folders" '
   }' "$work/includes" | sort -u >"$work/folders"
 tsort "$work/folders" 2>"$work/cycles" >"$work/order"
 
-# The picture of that graph, for Mermaid: a box for each room, a line for each folder, and of the arrows those that do not
+# The map of docs/architecture.md. The picture of that graph, for Mermaid: a box for each room, a line for each folder, and of the arrows those that do not
 # follow from others, between folders of one room and between rooms.
 sort "$work/order" >"$work/names"
+# Before it a table of what the head of each folder says of it.
+for folder in $folders; do
+  head=$(grep -lE "^/\* The folder $folder[.]" "$folder"/*.* 2>/dev/null | head -n 1)
+  awk -v folder="$folder" '
+    /^\/\* The folder / { head = 1; sub(/^.*The folder [^ ]*[.] */, ""); title = $0; next }
+    !head { exit }
+    { sub(/^ \* ?/, ""); last = sub(/ *\*\/$/, "") || $0 == "" }
+    $1 == "in" || $1 == "out" || $1 == "holds" { key = $1; sub(/^ *[a-z]+ */, "") }
+    { sub(/^ +/, ""); gsub(/\|/, "\\|") }
+    key { says[key] = says[key] (says[key] ? " " : "") $0 }
+    !key && $0 != "" { title = title " " $0 }
+    last && key { exit }
+    END { sub(/[.] *$/, "", title); if (title) printf "| `%s/` | %s | %s | %s |\n", folder, title, says["in"], says["out"] }' "${head:-/dev/null}"
+done >"$work/heads"
 awk -v order="$work/order" -v names="$work/names" -v rooms="$rooms" '
   function room(folder) { sub(/[\/:].*/, "", folder); return folder }
   function id(folder) { gsub(/\/\*/, "_files", folder); gsub(/[\/.]/, "_", folder); return folder }
@@ -182,7 +196,8 @@ awk -v order="$work/order" -v names="$work/names" -v rooms="$rooms" '
     }
     for (r = n; r; r--) { line = arrows(list[r] ":", all_rooms, 1); if (line) print "  " list[r] "_room" line }
     print "```"
-  }' "$work/folders" >"$work/picture"
+  }' "$work/folders" >"$work/graph"
+{ printf '| folder | what | takes in | gives out |\n| --- | --- | --- | --- |\n'; cat "$work/heads"; echo; cat "$work/graph"; } >"$work/picture"
 page=docs/architecture.md
 awk -v picture="$work/picture" '
   /^<!-- end of folders -->/ { inside = 0 }
@@ -198,7 +213,7 @@ sed 's/^tsort: //; s/^-: //' "$work/cycles" | check "folders include one another
 awk '{ if ($1 != from) { if (from) print line; from = $1; line = "  " from " ->" } line = line " " $2 }
   END { if (from) print line }' "$work/folders"
 diff $page "$work/page" | sed -n 's/^</gone:/p; s/^>/new:/p' |
-  check "$page shows that graph (update: test/style.sh --graph)"
+  check "$page shows the folders and that graph (update: test/style.sh --graph)"
 
 # The head of a folder is the file that begins by saying what comes in, what goes out and what holds. frontend/ itself has
 # the public headers alone, which speak to users.
