@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "runtime/cache/identity.h"
+#include "runtime/cpu/target.h"
 #include "runtime/program/kernel_cache.h"
 #include "runtime/program/program.h"
-#include "runtime/cpu/target.h"
 
 enum { PROGRAMS_KEPT = 1024, KERNEL_BYTES_KEPT = 64 << 20 };
 

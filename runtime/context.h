@@ -4,11 +4,11 @@
 
 #include <pthread.h>
 
-#include "runtime/memory/arena.h"
-#include "runtime/device.h"
 #include "runtime/cache/memo.h"
-#include "runtime/system/pool.h"
+#include "runtime/device.h"
+#include "runtime/memory/arena.h"
 #include "runtime/runtime.h"
+#include "runtime/system/pool.h"
 
 struct rt_context {
   ir_mem mem;

@@ -7,9 +7,9 @@
 #ifndef VIEWFOLD_RUNTIME_DEVICE_H
 #define VIEWFOLD_RUNTIME_DEVICE_H
 
-#include "runtime/memory/arena.h"
 #include "runtime/cache/disk.h"
 #include "runtime/image/image.h"
+#include "runtime/memory/arena.h"
 #include "runtime/runtime.h"
 
 struct rt_going;

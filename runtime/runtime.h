@@ -18,10 +18,10 @@
 #define VIEWFOLD_RUNTIME_RUNTIME_H
 
 #include "codegen/codegen.h"
-#include "runtime/compiler/llvm_module.h"
 #include "ir/plan.h"
 #include "ir/target.h"
 #include "runtime/cache/disk.h"
+#include "runtime/compiler/llvm_module.h"
 
 typedef struct rt_context rt_context;
 typedef struct rt_program rt_program;

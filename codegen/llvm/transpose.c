@@ -1,6 +1,6 @@
 /* Elements that change places between LLVM's vectors. */
-#include "codegen/llvm/llvm.h"
 #include "codegen/emit/transpose.h"
+#include "codegen/llvm/llvm.h"
 
 enum { SEGMENT = 16 };
 

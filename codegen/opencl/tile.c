@@ -1,8 +1,8 @@
 /* Loads of tiles, in the style of vectors. Where elements of one lane's copies lie side by side but those of
  * one copy's lanes do not, memory is read along the copies, a row for each lane, and the tile is turned in
  * registers. */
-#include "codegen/opencl/opencl.h"
 #include "codegen/emit/transpose.h"
+#include "codegen/opencl/opencl.h"
 
 #include <string.h>
 

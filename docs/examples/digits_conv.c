@@ -6,7 +6,7 @@
  * gradient: a program takes the vector and the two moments of Adam (Kingma, Ba 2015) and gives the next ones.
  * Two sets of arrays take turns as its inputs and outputs. The images stay where they are; a step is told
  * which ones to take. */
-#include "docs/examples/digits/digits.h"
+#include "digits/digits.h"
 
 enum { BATCH = 48, EPOCHS = 12, STEPS = EPOCHS * (TRAINED / BATCH) };
 

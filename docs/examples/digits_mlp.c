@@ -3,7 +3,7 @@
  * its program.
  *
  *   digits_mlp [digits.pgm [loss.svg]] */
-#include "docs/examples/digits/digits.h"
+#include "digits/digits.h"
 
 enum { HIDDEN = 128, BATCH = 48, EPOCHS = 40, STEPS = EPOCHS * (TRAINED / BATCH), PARAMETERS = 4 };
 

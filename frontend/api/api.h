@@ -13,8 +13,8 @@
 #include "frontend/api/compile.h"
 #include "frontend/api/custom.h"
 #include "frontend/api/session_state.h"
-#include "frontend/viewfold.h"
 #include "frontend/api/watch.h"
+#include "frontend/viewfold.h"
 #include "ir/parse/parse.h"
 
 struct vf_context {

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "frontend/text/loop_schedule.h"
 #include "frontend/api/tuned.h"
+#include "frontend/text/loop_schedule.h"
 #include "ir/print/print.h"
-#include "runtime/system/stack.h"
 #include "runtime/program/tuned.h"
+#include "runtime/system/stack.h"
 
 /* the key */
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "frontend/api/api.h"
-#include "frontend/session/lazy.h"
 #include "frontend/api/compiling.h"
+#include "frontend/session/lazy.h"
 
 #define SAME(public, internal) _Static_assert((int)(public) == (int)(internal), #public " is " #internal)
 SAME(VF_OK, IR_OK);

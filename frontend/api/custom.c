@@ -3,7 +3,6 @@
 
 #include "frontend/api/api.h"
 #include "passes/ops/ops.h"
-#include "passes/ops/sharding/sharding.h"
 
 /* the list */
 

@@ -6,8 +6,8 @@
 
 #include "frontend/viewfold.h"
 #include "passes/ops/custom.h"
-#include "runtime/native/native.h"
 #include "runtime/native/library.h"
+#include "runtime/native/native.h"
 #include "runtime/native/source.h"
 
 /* One operation, in one piece of memory with its strings. */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/cli/cli.h"
 #include "frontend/cli/arrays.h"
+#include "frontend/cli/cli.h"
 #include "ir/parse/lex.h"
 
 enum { DISCRETE_SHARE = 100 };

@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "frontend/cli/cli.h"
-#include "frontend/cli/graph.h"
 #include "frontend/cli/explain/machine.h"
+#include "frontend/cli/graph.h"
 #include "frontend/cli/options.h"
 #include "runtime/opencl/opencl.h"
 

@@ -6,9 +6,8 @@
 #include "frontend/cli/graph.h"
 #include "frontend/cli/options.h"
 #include "frontend/report/dump.h"
-#include "frontend/text/nearest.h"
 #include "frontend/text/loop_schedule.h"
-#include "runtime/cpu/target.h"
+#include "frontend/text/nearest.h"
 
 enum { PASSES_MOST = 32 };
 

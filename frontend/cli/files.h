@@ -3,8 +3,8 @@
 #ifndef VIEWFOLD_FRONTEND_CLI_FILES_H
 #define VIEWFOLD_FRONTEND_CLI_FILES_H
 
-#include "frontend/files/atomic_file.h"
 #include "frontend/cli/bind.h"
+#include "frontend/files/atomic_file.h"
 
 /* One file for each pair, in their order; `-` is standard output. At most one at a time. */
 typedef struct cli_files {

@@ -4,12 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/text/chain.h"
+#include "frontend/api/compiling.h"
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/trace.h"
-#include "frontend/api/compiling.h"
-#include "frontend/text/nearest.h"
+#include "frontend/text/chain.h"
 #include "frontend/text/reader.h"
 #include "passes/ops/ops.h"
 

@@ -4,16 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "frontend/text/chain.h"
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/trace.h"
 #include "frontend/report/explain.h"
+#include "frontend/text/chain.h"
 #include "frontend/views/access.h"
-#include "passes/index/extract/extract.h"
-#include "passes/fold/fold.h"
 #include "frontend/views/textbook.h"
 #include "frontend/views/view.h"
+#include "passes/fold/fold.h"
+#include "passes/index/extract/extract.h"
 
 /* Longer expressions are cut short by the printer, and a part of one is no expression. */
 enum { LONGEST = 1 << 20 };

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/text/chain.h"
 #include "frontend/cli/cli.h"
 #include "frontend/files/text_file.h"
+#include "frontend/text/chain.h"
 #include "passes/ops/ops.h"
 
 enum { MAX_ENTRIES = 2 * IR_MAX_RANK, MAX_LINE = 1 << 26 };

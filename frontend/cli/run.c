@@ -6,15 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/cli/cli.h"
 #include "frontend/cli/arrays.h"
 #include "frontend/cli/buffers.h"
+#include "frontend/cli/cli.h"
 #include "frontend/cli/files.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/trace.h"
-#include "frontend/text/loop_schedule.h"
-#include "frontend/files/npy_header.h"
 #include "frontend/report/times.h"
+#include "frontend/text/loop_schedule.h"
 
 enum { MOST_TIMES = 1 << 16, LEAST_RUNS = 3, MEASURED_NS = 200000000 };
 

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "frontend/api/compile.h"
+#include "frontend/api/tuned.h"
 #include "frontend/report/dump_kernels.h"
 #include "frontend/report/dump_steps.h"
 #include "frontend/text/loop_schedule.h"
-#include "frontend/api/tuned.h"
 #include "ir/print/print.h"
 #include "passes/batch/batch.h"
 #include "passes/ops/ops.h"

@@ -1,8 +1,8 @@
 /* What the loops of a kernel compute, by the width of what they compute in. */
 #include "frontend/report/explain_kernels.h"
 #include "ir/regions.h"
-#include "passes/index/index.h"
 #include "passes/cost/cost.h"
+#include "passes/index/index.h"
 
 enum { MAX_LOOPS = 64, F32_BYTES = 4 };
 

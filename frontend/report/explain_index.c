@@ -1,8 +1,8 @@
 #include <string.h>
 
 #include "frontend/report/explain.h"
-#include "passes/index/index.h"
 #include "frontend/views/view.h"
+#include "passes/index/index.h"
 
 enum { DIVISION_COST = 4, MOST_CUTS = 16 };
 

@@ -1,6 +1,5 @@
 /* Builders of vf_view. */
 #include "frontend/views/handle.h"
-#include "passes/index/index.h"
 #include "passes/batch/batch.h"
 
 /* One call that makes a view of a view. */

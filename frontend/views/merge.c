@@ -17,9 +17,9 @@
  * algebra shows the index of the whole run to be affine. */
 #include <string.h>
 
-#include "ir/arith.h"
 #include "impl.h"
 #include "integer_solve.h"
+#include "ir/arith.h"
 
 enum { LONGEST_RUN = 8, MANY_VIEWS = 64 };
 

@@ -5,9 +5,9 @@
  * parts there are depends on how ragged the views are, not on how long. */
 #include <string.h>
 
-#include "ir/arith.h"
 #include "impl.h"
 #include "integer_solve.h"
+#include "ir/arith.h"
 
 enum { MOST_PIECES = 256, MOST_STEPS = 1024 };
 

@@ -1,6 +1,6 @@
 /* Movement of one view. */
-#include "passes/ops/check.h"
 #include "impl.h"
+#include "passes/ops/check.h"
 
 static pass_view_status arity(ir_graph *g, const char *who, const char *what, uint32_t count,
                               const pass_view *v) {

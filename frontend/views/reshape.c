@@ -1,8 +1,8 @@
 /* Other shapes for the elements of one view. */
 #include <string.h>
 
-#include "passes/ops/check.h"
 #include "impl.h"
+#include "passes/ops/check.h"
 
 static bool same_shape(ir_graph *g, const pass_view *v, uint32_t rank, const ir_ref *shape) {
   bool same = v->rank == rank;

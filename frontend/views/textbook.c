@@ -3,7 +3,6 @@
  * the bounds of their operand. */
 #include "textbook.h"
 
-#include "passes/index/index.h"
 #include "ir/arith.h"
 
 enum { TERMS = 32 };

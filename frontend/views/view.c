@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "passes/ops/check.h"
 #include "impl.h"
+#include "passes/ops/check.h"
 
 pass_view_status view_refuse(ir_graph *g, const char *format, ...) {
   char text[sizeof g->error->text];

@@ -5,8 +5,8 @@
  * no answer in one view is the reason. */
 #include <string.h>
 
-#include "ir/arith.h"
 #include "impl.h"
+#include "ir/arith.h"
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 

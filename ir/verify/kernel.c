@@ -1,6 +1,5 @@
 /* Rules of kernels. Before loops are shaped the root is an effect (STORE, UPDATE, or SEQ of STOREs) over free
  * ranges, with REDUCE; afterwards it is a KERNEL, in which exactly one LOOP binds each range. */
-#include "ir/print/print.h"
 #include "ir/regions.h"
 #include "ir/verify/verify.h"
 

@@ -16,9 +16,9 @@
  * Functions that are computed for elements that do not count are guarded (guard.c). A scan slices its
  * operands along the first axis behind the batch, which is moved to the front for it, and back in the stacks.
  */
+#include "batch.h"
 #include "passes/autodiff/control.h"
 #include "passes/ops/check.h"
-#include "batch.h"
 #include "physicalize.h"
 
 #include <string.h>

@@ -7,9 +7,8 @@
  */
 #include "batch.h"
 
-#include "ir/print/print.h"
-#include "passes/ops/check.h"
 #include "passes/ops/build/control.h"
+#include "passes/ops/check.h"
 #include "physicalize.h"
 
 #include <string.h>

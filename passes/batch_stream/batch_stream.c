@@ -16,8 +16,8 @@
  * shapes. Copies that packing has made for all parts stay outside. */
 #include "batch_stream.h"
 
-#include "passes/patterns/contraction.h"
 #include "ir/arith.h"
+#include "passes/patterns/contraction.h"
 #include "passes/patterns/epilogue.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
 
 #include "ir/elementary/elementary.h"
 #include "passes/index/affine.h"
-#include "passes/view/axis_map.h"
 #include "passes/patterns/epilogue.h"
+#include "passes/view/axis_map.h"
 #include "passes/view/index_map.h"
 
 #include <string.h>

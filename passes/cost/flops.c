@@ -2,8 +2,6 @@
  * not change it. */
 #include "cost.h"
 
-#include "passes/index/affine.h"
-
 #include "passes/index/index.h"
 #include "passes/patterns/contraction.h"
 

@@ -7,8 +7,8 @@
 
 #include "passes/index/affine.h"
 
-#include "passes/index/index.h"
 #include "ir/eval/eval.h"
+#include "passes/index/index.h"
 
 enum { MAX_RANGES = 64, MAX_POSITIONS = 1 << 14 };
 

@@ -13,9 +13,9 @@
  * It takes loads under masks (ir_target.has_masks) and that the repetition is short. */
 #include "domain.h"
 
+#include "ir/arith.h"
 #include "passes/index/index.h"
 #include "passes/loops/loops.h"
-#include "ir/arith.h"
 
 enum { MOST_PARTS = 3, MOST_LOADS = 5 };
 

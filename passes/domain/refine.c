@@ -12,10 +12,10 @@
  * reductions of more than FEW_TERMS are merged only: its tiles want whole rows. */
 #include "domain.h"
 
+#include "ir/arith.h"
 #include "passes/fold/fold.h"
 #include "passes/index/index.h"
 #include "passes/loops/loops.h"
-#include "ir/arith.h"
 
 #include <string.h>
 

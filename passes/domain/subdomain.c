@@ -1,8 +1,8 @@
 /* What peeling does to one piece: cutting its axis, and making a quotient of many values two loops. */
 #include "peel.h"
 
-#include "passes/index/index.h"
 #include "ir/arith.h"
+#include "passes/index/index.h"
 
 #include <string.h>
 

@@ -24,10 +24,10 @@
  * times 0, when all blocks are done. */
 #include "fused.h"
 
+#include "mask_end.h"
+#include "passes/index/affine.h"
 #include "passes/index/index.h"
 #include "passes/patterns/contraction.h"
-#include "passes/index/affine.h"
-#include "mask_end.h"
 #include "passes/patterns/online_softmax.h"
 
 #include <float.h>

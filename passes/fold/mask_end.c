@@ -1,8 +1,8 @@
 /* Where the rows of a slab end: from which position on a mask says that scores are -inf. */
 #include "mask_end.h"
 
-#include "passes/index/index.h"
 #include "passes/index/affine.h"
+#include "passes/index/index.h"
 
 #include <math.h>
 

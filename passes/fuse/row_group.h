@@ -2,9 +2,9 @@
 #ifndef VIEWFOLD_PASSES_FUSE_ROW_GROUP_H
 #define VIEWFOLD_PASSES_FUSE_ROW_GROUP_H
 
-#include "stored.h"
 #include "passes/patterns/online_softmax.h"
 #include "passes/view/axis_map.h"
+#include "stored.h"
 
 enum { SLAB_MOST = 24, SLAB_COPIES = 8, SLAB_NO_GROUP = -1 };
 enum { SLAB_NEAR = 32 << 10 }; /* bytes: the first cache of most machines */

@@ -26,7 +26,6 @@
  * of fused expressions. passes/schedule/steps.c makes steps of what is found here. */
 #include "stored.h"
 
-#include "passes/index/index.h"
 #include "ir/elementary/elementary.h"
 #include "passes/patterns/epilogue.h"
 

@@ -14,11 +14,10 @@
  * order of additions is that of the terms in any case. */
 #include "row_group.h"
 
-#include "passes/patterns/contraction.h"
 #include "passes/fold/fold.h"
-#include "passes/index/index.h"
 #include "passes/index/affine.h"
-#include "passes/pack/pack.h"
+#include "passes/index/index.h"
+#include "passes/patterns/contraction.h"
 #include "passes/view/index_map.h"
 
 enum {

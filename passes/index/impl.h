@@ -4,9 +4,9 @@
 #ifndef VIEWFOLD_PASSES_INDEX_IMPL_H
 #define VIEWFOLD_PASSES_INDEX_IMPL_H
 
+#include "index.h"
 #include "ir/arith.h"
 #include "ir/ir.h"
-#include "index.h"
 
 /* Limits that keep any input's work bounded: beyond them nodes stay as they were written, which is always
  * correct. */

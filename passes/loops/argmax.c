@@ -3,8 +3,8 @@
 #include "reduce.h"
 
 #include "passes/index/index.h"
-#include "passes/patterns/identity.h"
 #include "passes/loops/cpu/cpu.h"
+#include "passes/patterns/identity.h"
 
 /* Is there room for as many searches side by side as there may be, and are the rounds so many that more may
  * be left over? */

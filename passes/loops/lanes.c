@@ -1,8 +1,8 @@
 /* Which axis of a kernel gets the vector lanes, and which the copies side by side. */
+#include "loops.h"
 #include "passes/index/index.h"
 #include "passes/loops/cpu/cpu.h"
 #include "passes/loops/gpu/gpu.h"
-#include "loops.h"
 
 #include <string.h>
 

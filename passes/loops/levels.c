@@ -1,7 +1,6 @@
 /* How the axes of a store are cut into digits, and in which order these stand. */
 #include "loops.h"
 
-#include "passes/index/index.h"
 #include "passes/loops/gpu/gpu.h"
 
 #include <string.h>

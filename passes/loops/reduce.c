@@ -14,9 +14,9 @@
 #include "reduce.h"
 
 #include "passes/index/index.h"
-#include "passes/patterns/identity.h"
-#include "passes/patterns/contraction.h"
 #include "passes/loops/gpu/gpu.h"
+#include "passes/patterns/contraction.h"
+#include "passes/patterns/identity.h"
 
 enum {
   RUN = 32,

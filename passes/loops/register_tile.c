@@ -4,9 +4,9 @@
  * axis along which the shared loads move and those along the lanes do not. The tile is as many vectors wide
  * and rows high as there are registers for its sums. Axes along which both operands move stay outside; then
  * come the columns, so that what a tile reads of them stays in the cache while the loops go over the rows. */
-#include "passes/patterns/contraction.h"
-#include "passes/index/index.h"
 #include "loops.h"
+#include "passes/index/index.h"
+#include "passes/patterns/contraction.h"
 
 enum {
   MAX_LOADS = 256,

@@ -3,8 +3,8 @@
  */
 #include "lower.h"
 
-#include "passes/index/index.h"
 #include "ir/elementary/elementary.h"
+#include "passes/index/index.h"
 
 #include <string.h>
 

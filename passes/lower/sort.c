@@ -18,8 +18,8 @@
  * the stages, k (k + 1) / 2 of them for the least 2^k >= n, whose masks are a literal array. */
 #include "lower.h"
 
-#include "passes/ops/compose/impl.h"
 #include "passes/ops/build/control.h"
+#include "passes/ops/compose/impl.h"
 
 enum { POSITION_BITS = 32 };
 

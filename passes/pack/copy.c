@@ -2,9 +2,9 @@
  * read them as the operand was read. */
 #include "pack.h"
 
-#include "passes/ops/check.h"
-#include "passes/index/index.h"
 #include "passes/index/affine.h"
+#include "passes/index/index.h"
+#include "passes/ops/check.h"
 #include "passes/ops/ops.h"
 #include "passes/patterns/epilogue.h"
 #include "passes/view/index_map.h"

@@ -18,10 +18,9 @@
  * (passes/loops/gpu/shared_memory.c). */
 #include "pack.h"
 
-#include "passes/index/index.h"
 #include "passes/index/affine.h"
-#include "passes/patterns/online_softmax.h"
 #include "passes/patterns/epilogue.h"
+#include "passes/patterns/online_softmax.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
  * along. */
 #include "contraction.h"
 
-#include "passes/index/index.h"
-#include "passes/index/affine.h"
 #include "epilogue.h"
+#include "passes/index/affine.h"
+#include "passes/index/index.h"
 #include "passes/view/index_map.h"
 
 enum { MAX_VISITS = 32 };

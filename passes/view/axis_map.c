@@ -1,9 +1,8 @@
 /* Which axes of an operand are walked like which axes of what uses it. */
 #include "axis_map.h"
 
-#include "passes/index/affine.h"
-#include "passes/index/index.h"
 #include "index_map.h"
+#include "passes/index/affine.h"
 
 const slab_axes slab_no_axes = {.loop = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}};
 

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 
 #include "runtime/cache/digest.h"
-#include "runtime/cache/disk.h"
 #include "runtime/cache/directory.h"
+#include "runtime/cache/disk.h"
 
 /* The head is followed by the key, zeros up to a multiple of RT_DISK_ALIGN, and the payload, which ends the
  * file. */

@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/compiler/wire.h"
 #include "runtime/compiler/llvm_module.h"
+#include "runtime/compiler/wire.h"
 
 extern char **environ;
 

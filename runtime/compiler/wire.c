@@ -10,9 +10,9 @@
 
 #include "runtime/cache/identity.h"
 
-/* What codegen/llvm/llvm.c notes. */
-const char *const rt_wire_parts[RT_WIRE_LAPS] = {"nest",     "open",   "emit", "verify",
-                                                 "simplify", "select", "close"};
+/* The kernel read from its bytes, and what codegen/llvm/llvm.c notes. */
+const char *const rt_wire_parts[RT_WIRE_LAPS] = {"read",   "nest",     "open",   "emit",
+                                                 "verify", "simplify", "select", "close"};
 
 void rt_wire_greet(rt_wire_greeting *out) {
   memset(out, 0, sizeof *out);

@@ -60,7 +60,7 @@ typedef struct rt_wire_lap {
   uint64_t part;
   int64_t ns;
 } rt_wire_lap;
-enum { RT_WIRE_LAPS = 7 };
+enum { RT_WIRE_LAPS = 8 };
 extern const char *const rt_wire_parts[RT_WIRE_LAPS];
 
 /* An object of a gigabyte is longer than the image of a kernel can be addressed (RT_IMAGE_ALIGN in 32 bits,

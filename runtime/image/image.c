@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/system/files.h"
 #include "runtime/image/format.h"
+#include "runtime/system/files.h"
 
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x10u

@@ -18,8 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/system/files.h"
 #include "runtime/cache/identity.h"
+#include "runtime/system/files.h"
 
 void rt_library_id_option(rt_digest id, char option[RT_LIBRARY_ID_ROOM]) {
   char hex[RT_DIGEST_HEX];

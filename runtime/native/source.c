@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/context.h"
 #include "runtime/cache/digest.h"
-#include "runtime/system/files.h"
+#include "runtime/context.h"
 #include "runtime/native/library.h"
+#include "runtime/system/files.h"
 
 extern char **environ;
 

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "runtime/opencl/opencl.h"
 #include "runtime/opencl/loader.h"
+#include "runtime/opencl/opencl.h"
 
 /* What a device says of itself. */
 typedef struct rt_cl_facts {

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "runtime/memory/layout.h"
-#include "runtime/program/persistent.h"
 #include "runtime/opencl/device.h"
+#include "runtime/program/persistent.h"
 
 /* addresses */
 

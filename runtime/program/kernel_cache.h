@@ -2,8 +2,8 @@
 #ifndef VIEWFOLD_RUNTIME_PROGRAM_KERNEL_CACHE_H
 #define VIEWFOLD_RUNTIME_PROGRAM_KERNEL_CACHE_H
 
-#include "runtime/image/image.h"
 #include "runtime/cache/kernel_key.h"
+#include "runtime/image/image.h"
 #include "runtime/runtime.h"
 
 /* The image of each of `count` different kernels, allocated from the context's memory: images[i] is for

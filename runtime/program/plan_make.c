@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "runtime/cache/digest.h"
-
 /* A growing array of 32-bit numbers. */
 typedef struct numbers {
   uint32_t *list;

@@ -12,12 +12,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "runtime/memory/arena.h"
 #include "runtime/image/image.h"
+#include "runtime/memory/arena.h"
 #include "runtime/memory/layout.h"
 #include "runtime/program/plan_file.h"
-#include "runtime/system/pool.h"
 #include "runtime/runtime.h"
+#include "runtime/system/pool.h"
 
 /* Where a buffer comes from: its ir_slot_kind in the top bits, its number among those of its kind below. What
  * moves is counted among the temporaries, behind them: a run has a table of both. */

@@ -5,8 +5,8 @@
 
 #include "runtime/context.h"
 #include "runtime/device.h"
-#include "runtime/program/kernel_cache.h"
 #include "runtime/image/bundle.h"
+#include "runtime/program/kernel_cache.h"
 #include "runtime/program/program.h"
 
 static const char kind[] = "plan";

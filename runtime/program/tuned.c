@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "runtime/context.h"
 #include "runtime/cache/digest.h"
 #include "runtime/cache/walk.h"
+#include "runtime/context.h"
 
 static const char kind[] = "tuned", stamp_kind[] = "tuning", stamp_key[] = "stamp";
 

@@ -81,8 +81,10 @@ static ir_status compile(server *s, const task *t, const ir_timer *timer, cg_blo
   cg_request request = {&graph,        0,    t->head.symbol, &t->head.target, (cg_output)t->head.want,
                         t->head.level, timer};
   if (ir_graph_init(&graph, &ir_mem_libc, error)) return error->status;
-  if (rt_kernel_key_read(&key, &graph, &request.kernel, error) == IR_OK)
-    rt_module_request(&s->module, &request, out, error);
+  int64_t start = ir_timer_start(timer);
+  ir_status status = rt_kernel_key_read(&key, &graph, &request.kernel, error);
+  ir_timer_lap(timer, &start, "read", -1, request.symbol);
+  if (!status) rt_module_request(&s->module, &request, out, error);
   ir_graph_free(&graph);
   return error->status;
 }

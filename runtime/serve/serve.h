@@ -2,7 +2,7 @@
  *
  *   in      requests over a socket
  *   out     objects, or what went wrong
- *   holds   one thread listens, and as many compile as there are requests at once, up to a limit */
+ *   holds   one thread listens; as many compile as there are requests at once, up to a limit */
 
 /* The compiler process (runtime/compiler/compiler.h), from inside: one thread that listens, and as many that
  * compile as there are requests at once, up to a limit. Requests beyond it wait, and are begun in the order

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "frontend/api/compile.h"
-#include "frontend/text/reader.h"
 #include "frontend/report/times.h"
+#include "frontend/text/reader.h"
 #include "passes/ops/ops.h"
 #include "runtime/context.h"
 

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "passes/fold/fold.h"
 #include "passes/index/extract/extract.h"
 #include "passes/ops/ops.h"
-#include "passes/fold/fold.h"
 
 enum { RUNS = 60, MAX_CHAINS = 4096, MAX_STEPS = 32, ARENA = 16 << 20 };
 

@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "frontend/text/chain.h"
-#include "passes/index/extract/extract.h"
 #include "passes/fold/fold.h"
+#include "passes/index/extract/extract.h"
 
 enum { STACK = 256 * 1024, UNITS = 8 };
 

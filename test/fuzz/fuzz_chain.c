@@ -2,9 +2,9 @@
  * is made without harm, and what is printed of it stays within bounds. */
 #include "frontend/text/chain.h"
 #include "frontend/views/access.h"
-#include "passes/fold/fold.h"
 #include "frontend/views/textbook.h"
 #include "frontend/views/view.h"
+#include "passes/fold/fold.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
 #define VIEWFOLD_TEST_KERNELS_H
 
 #include "codegen/codegen.h"
-#include "runtime/compiler/llvm_module.h"
 #include "ir/ir.h"
+#include "runtime/compiler/llvm_module.h"
 #include "runtime/image/image.h"
 
 /* A description of a machine with part of this one's features; index from 0. False after the last. */

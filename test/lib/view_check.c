@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "passes/index/index.h"
 #include "frontend/views/view.h"
+#include "passes/index/index.h"
 #include "test/lib/expression.h"
 
 char view_check_why[2048];

@@ -16,8 +16,8 @@
 
 #include "frontend/text/chain.h"
 #include "frontend/views/access.h"
-#include "passes/index/index.h"
 #include "passes/fold/fold.h"
+#include "passes/index/index.h"
 #include "test/lib/expression.h"
 #include "test/lib/view_model.h"
 

@@ -23,8 +23,8 @@
 
 #include "frontend/text/chain.h"
 #include "frontend/views/access.h"
-#include "passes/fold/fold.h"
 #include "frontend/views/textbook.h"
+#include "passes/fold/fold.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/view_check.h"
 #include "test/lib/view_model.h"

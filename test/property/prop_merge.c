@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "passes/fold/fold.h"
 #include "frontend/views/view.h"
+#include "passes/fold/fold.h"
 #include "test/lib/view_model.h"
 #include "test/lib/view_record.h"
 

@@ -12,8 +12,8 @@
  *
  * Elements lie far from 0, or some blocks far from others, or one element far from all; squares may overflow,
  * and some may be NaN or infinite. */
-#include "passes/ops/ops.h"
 #include "passes/ops/compose/compose.h"
+#include "passes/ops/ops.h"
 #include "test/lib/trial.h"
 
 #include <float.h>

@@ -15,8 +15,8 @@
  * of too few or too many elements, or of any number. Then results must be right all the same. Where nothing
  * does, some layer has to have become a scan over the batch; where the batch has too few or too many
  * elements, none may have. */
-#include "passes/ops/compose/compose.h"
 #include "passes/ops/build/control.h"
+#include "passes/ops/compose/compose.h"
 #include "passes/ops/ops.h"
 #include "passes/passes.h"
 #include "test/lib/trial.h"

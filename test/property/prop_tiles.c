@@ -16,9 +16,9 @@
 
 #include "frontend/text/chain.h"
 #include "passes/passes.h"
-#include "runtime/image/image.h"
 #include "runtime/compiler/llvm_module.h"
 #include "runtime/cpu/target.h"
+#include "runtime/image/image.h"
 #include "test/lib/random_graph.h"
 
 enum { RANK = 6, STEPS = 5, MOST = 60000, GUARD = 128, LINE = 64, TEXT = 1024, LOCALS = 32768 };

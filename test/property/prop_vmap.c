@@ -14,11 +14,11 @@
  *
  * Positions out of range must be reported for the batch if and only if they are for an element. The verifier
  * must accept the second graph, and its text read back as the same text. */
-#include "passes/batch/batch.h"
 #include "frontend/api/compile.h"
 #include "frontend/text/reader.h"
 #include "ir/eval/eval.h"
 #include "passes/autodiff/derive.h"
+#include "passes/batch/batch.h"
 #include "passes/ops/ops.h"
 #include "test/lib/cases.h"
 #include "test/lib/random_graph.h"

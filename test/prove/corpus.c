@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/text/chain.h"
 #include "frontend/api/compile.h"
+#include "frontend/text/chain.h"
 #include "frontend/views/access.h"
+#include "frontend/views/textbook.h"
 #include "passes/fold/fold.h"
 #include "passes/passes.h"
-#include "frontend/views/textbook.h"
 #include "test/lib/view_model.h"
 
 /* What every other pass rewrites: the chain as a kernel of its own. */

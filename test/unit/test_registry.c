@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
-#include "passes/ops/text/args.h"
+#include "passes/batch/batch.h"
 #include "passes/ops/derivative/derivative.h"
 #include "passes/ops/sharding/sharding.h"
-#include "passes/batch/batch.h"
+#include "passes/ops/text/args.h"
 #include "test/lib/record.h"
 
 /* columns */

@@ -10,8 +10,8 @@
 
 #include "frontend/api/api.h"
 #include "passes/autodiff/derive.h"
-#include "passes/ops/sharding/sharding.h"
 #include "passes/batch/batch.h"
+#include "passes/ops/sharding/sharding.h"
 #include "test/lib/record.h"
 #include "test/lib/sharded.h"
 

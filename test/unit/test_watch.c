@@ -7,8 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "frontend/viewfold.h"
 #include "frontend/api/watch.h"
+#include "frontend/viewfold.h"
 
 static void expect(const char *debug, bool good, bool bisects, uint64_t limit) {
   fe_watch w;

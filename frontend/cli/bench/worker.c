@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/cli/cli.h"
 #include "frontend/cli/bench/bench.h"
+#include "frontend/cli/cli.h"
 #include "frontend/cli/graph.h"
 
 enum { MOST_RUNS = 10000000 };

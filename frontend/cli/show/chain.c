@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "frontend/cli/index.h"
-#include "ir/print/print.h"
 #include "frontend/views/access.h"
-#include "passes/ops/ops.h"
 #include "frontend/views/textbook.h"
 #include "frontend/views/view.h"
+#include "ir/print/print.h"
+#include "passes/ops/ops.h"
 
 enum { CHAINS_MOST = 16, STEPS_HEAD = 10, STEPS_TAIL = 6, LINE_MOST = 300, EXPRESSION_MOST = 1 << 14 };
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "frontend/cli/cli.h"
-#include "frontend/cli/options.h"
 #include "frontend/report/dump.h"
 
 enum { STAGE_MOST = 1 << 18 };

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "frontend/files/atomic_file.h"
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
+#include "frontend/files/atomic_file.h"
 #include "runtime/cpu/target.h"
 
 static const char help_text[] =

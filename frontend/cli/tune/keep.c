@@ -1,8 +1,8 @@
 /* Moves that won, in the cache. */
 #include <stdio.h>
 
-#include "frontend/cli/tune/tune.h"
 #include "frontend/api/tuned.h"
+#include "frontend/cli/tune/tune.h"
 #include "runtime/program/tuned.h"
 
 static bool keep(const tune_kernel *k, rt_context *keeps, const char *graph) {

@@ -12,9 +12,6 @@
  * more than one group's worth is given to a group as long as there are not. */
 #include "gpu.h"
 
-#include "passes/patterns/contraction.h"
-#include "passes/index/index.h"
-
 enum {
   MAX_FOUND = 512,
   GROUP = 256, /* work-items that hide the time of memory */

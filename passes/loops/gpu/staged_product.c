@@ -12,8 +12,8 @@
  * zero. */
 #include "gpu.h"
 
-#include "passes/loops/reduce.h"
 #include "passes/index/index.h"
+#include "passes/loops/reduce.h"
 #include "passes/patterns/identity.h"
 
 enum { MAX_LOADS = 64, MOST_TERMS = 32, TERMS = 16, FEWEST_TERMS = 8, PAD = 1 };

@@ -1,6 +1,6 @@
 /* Values that a derivative computes again. */
-#include "passes/ops/check.h"
 #include "passes/ops/build/control.h"
+#include "passes/ops/check.h"
 
 ir_ref op_checkpoint(ir_graph *g, const ir_ref *x, size_t n, ir_ref body) {
   ir_ref all = op_scan(g, x, n, (ir_scan_state){0}, body, ir_index(g, 1)), made = 0;

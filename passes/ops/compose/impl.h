@@ -2,8 +2,8 @@
 #ifndef VIEWFOLD_PASSES_OPS_COMPOSE_IMPL_H
 #define VIEWFOLD_PASSES_OPS_COMPOSE_IMPL_H
 
-#include "passes/ops/check.h"
 #include "compose.h"
+#include "passes/ops/check.h"
 
 /* Make weak constants firm; false after an earlier error, or when an operand is no tensor. */
 bool op_compose_begin(ir_graph *g, const char *who, ir_ref *x, size_t n);

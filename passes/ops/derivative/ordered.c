@@ -1,8 +1,8 @@
 /* Derivatives along one axis in its order, of cumulative operations and of sorting. Lines are [before, n,
  * behind]. What every earlier element does to every later result is a square, [before, n, n, behind], of
  * element and result: for one of n elements these derivatives take O(n^2) operations. */
-#include "passes/ops/compose/impl.h"
 #include "derivative.h"
+#include "passes/ops/compose/impl.h"
 
 #define RULE(name) ir_ref op_derivative_##name(op_call *c, uint32_t i, ir_ref d)
 
