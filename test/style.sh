@@ -4,11 +4,15 @@
 #
 #   test/style.sh [BUILD_DIR]        all checks, on the sources and on the plain build in BUILD_DIR (default: build)
 #   test/style.sh --abi [BUILD_DIR]  write test/abi.txt from the library as it is now
+#   test/style.sh --graph            draw the graph of folders in docs/architecture.md as it is now
 set -u
 cd "$(dirname "$0")/.." || exit 2
 export LC_ALL=C
-write_abi=
-if [ "${1:-}" = --abi ]; then write_abi=1; shift; fi
+write_abi='' write_graph=''
+case ${1:-} in
+--abi) write_abi=1; shift ;;
+--graph) write_graph=1; shift ;;
+esac
 build=${1:-build}
 so=$build/libviewfold.so.${SOVERSION:-0}
 work=$(mktemp -d) || exit 2
@@ -129,9 +133,26 @@ awk -v folders="$folders" '
     sub(/\/[^\/]*$/, "", into)
     if (folder in known && into in known && node(file) != node(target)) print node(file), node(target)
   }' "$work/includes" | sort -u >"$work/folders"
-tsort "$work/folders" 2>&1 >"$work/order" | sed 's|^tsort: ||; s|^[^ ]*/folders: ||' | check "folders include one another in one direction"
+tsort "$work/folders" 2>"$work/cycles" >/dev/null
+
+# The map of docs/architecture.md: the folders, and this graph.
+sh test/folder_map.sh "$rooms" "$work/folders" >"$work/map"
+page=docs/architecture.md
+awk -v map="$work/map" '
+  /^<!-- end of folders -->/ { inside = 0 }
+  !inside { print }
+  /^<!-- folders: / { inside = 1; while ((getline line < map) > 0) print line }' $page >"$work/page"
+if [ -n "$write_graph" ]; then
+  cat "$work/page" >$page
+  echo "$page: $(grep -c '^| `' "$work/map") folders"
+  exit 0
+fi
+
+sed 's|^tsort: ||; s|^[^ ]*/folders: ||' "$work/cycles" | check "folders include one another in one direction"
 awk '{ if ($1 != from) { if (from) print line; from = $1; line = "  " from " ->" } line = line " " $2 }
   END { if (from) print line }' "$work/folders"
+diff $page "$work/page" | sed -n 's/^</gone:/p; s/^>/new:/p' |
+  check "$page shows the folders and that graph (update: test/style.sh --graph)"
 
 # The head of a folder is the file that begins by saying what comes in, what goes out and what holds. frontend/ itself has
 # the public headers alone, which speak to users.
@@ -214,13 +235,24 @@ find $rooms -name '*.[ch]' | sort | xargs awk '
   }' | check "no function is longer than 80 lines"
 sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.md' '*.vf' '*.t' '*.1' | xargs grep -nwE 'TO''DO|FIX''ME|X''XX|HA''CK' /dev/null |
   check "nothing is left open in the sources"
-{ sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.py' '*.md' '*.vf' '*.t' '*.1'; ls Makefile README.md; } |
+{ sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.py' '*.md' '*.vf' '*.t' '*.1'; ls Makefile README.md CONTRIBUTING.md CHANGELOG.md; } |
   xargs grep -noE "(^|[^[:alnum:]_./-])($(echo $rooms | tr ' ' '|'))/[[:alnum:]_/.-]+[.](c|h|def|rules)\\b" /dev/null |
   awk -F: '
     { file = $3; sub(/^[^[:alpha:]]/, "", file); name = file; sub(/.*\//, "", name) }
     $1 == "docs/moved.md" { next }
     name !~ /NAME/ && (getline line < file) < 0 { print $1 ":" $2 ": there is no " file }
     { close(file) }' | check "files that comments and documents name exist"
+# [text](target): a file, beside the document; and where the target has a #, a heading of it, as its words joined by hyphens.
+{ sources '*.md'; ls README.md CONTRIBUTING.md CHANGELOG.md; } | while read -r page; do
+  grep -noE '\]\([^)`]+\)' "$page" | sed -E 's/^([0-9]+):\]\((.*)\)$/\1 \2/' | while read -r line link; do
+    file=${link%%#*} heading=
+    case $link in http://* | https://*) continue ;; *'#'*) heading=${link#*'#'} ;; esac
+    case $file in '') file=$page ;; *) file=$(dirname "$page")/$file ;; esac
+    if [ ! -e "$file" ]; then echo "$page:$line: there is no $link"; continue; fi
+    [ -z "$heading" ] || sed -nE 's/^#+ //p' "$file" | tr '[:upper:] ' '[:lower:]-' | sed 's/[^[:alnum:]_-]//g' |
+      grep -qx -e "$heading" || echo "$page:$line: $file has no heading for #$heading"
+  done
+done | check "links between documents lead somewhere"
 awk -F'`' '/^[|] `[^|]*` [|] `[^|]*` [|]$/ && NF == 5 { if ((getline line < $4) < 0) print "docs/moved.md:" FNR ": there is no " $4; close($4) }' \
   docs/moved.md | check "docs/moved.md says where files are"
 sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.md' '*.vf' '*.t' '*.1' | xargs grep -nE '[[:blank:]]+$' /dev/null |
