@@ -183,36 +183,47 @@ static bool is_quotient(pass_build *b, ir_ref atom, pass_linear *inner, int64_t 
   return sizes;
 }
 
-/* A constant bound *end of u - times * by, where u = `of` is A // m and `by` is (A + K) // (times * m).
- * (A + K) // m lies between u + K // m and u + ceil(K / m); times * by is at most that, and at least that
- * minus times - 1. */
-static bool end_left(pass_build *b, ir_ref of, ir_ref by, int64_t times, bool upper, int64_t *end) {
-  pass_linear inner, further;
-  int64_t m, n, product, less;
-  if (!is_quotient(b, of, &inner, &m) || !is_quotient(b, by, &further, &n)) return false;
-  if (!ir_mul_ok(m, times, &product) || product != n || !pass_linear_add(b->g, &further, &inner, -1))
-    return false;
-  if (further.count != 0 || !ir_sub_ok(0, further.constant, &less)) return false;
-  if (!upper) *end = ir_floor_div(less, m);
-  return !upper || ir_sub_ok(times - 1, ir_floor_div(further.constant, m), end);
+/* The least number that all divisors of quotients of sizes divide, 1 where there are none; 0 where it is too
+ * large. */
+static int64_t common_divisor_multiple(pass_build *b, const pass_linear *in) {
+  int64_t all = 1, by;
+  pass_linear inner;
+  for (uint32_t i = 0; i < in->count && all; i++)
+    if (is_quotient(b, in->term[i].atom, &inner, &by) && !ir_mul_ok(all, by / ir_gcd(all, by), &all)) all = 0;
+  return all;
 }
 
-/* Replaces e * (A // m) - e * times * ((A + K) // (times * m)) by its constant bound. True when the sum has
- * two such terms. */
-static bool cancel_quotients(pass_build *b, pass_linear *in, bool upper) {
-  for (uint32_t t = 0; t < in->count; t++)
-    for (uint32_t u = 0; u < in->count; u++) {
-      int64_t e = in->term[t].coef, other = in->term[u].coef, end;
-      if (t == u || e == INT64_MIN || other == INT64_MIN || other % e != 0 || -(other / e) < 1) continue;
-      if (!end_left(b, in->term[t].atom, in->term[u].atom, -(other / e), upper == (e > 0), &end)) continue;
-      pass_linear next = *in;
-      if (!ir_mul_ok(e, end, &end) || !ir_add_ok(next.constant, end, &next.constant)) return false;
-      pass_linear_drop(&next, t > u ? t : u);
-      pass_linear_drop(&next, t > u ? u : t);
-      *in = next;
-      return true;
+/* The range of in from those of the fractions that its quotients are rounded down from: A // m is (A - s) / m
+ * for some s in 0..m-1. Times M, the least common multiple of the divisors, a term c * (A // m) is c * (M /
+ * m) * (A - s), the sizes usually cancel, and what is left is divided by M: an integer, so the ends are
+ * rounded inwards. So n - n // 2 - 3 * ((n + 5) // 6) + 2 >= 0: times 6 it is 3 * s + 3 * t - 3. */
+static pass_interval by_fractions(pass_build *b, const pass_linear *in) {
+  pass_interval r = {INT64_MIN, INT64_MAX};
+  pass_linear sum, inner;
+  int64_t m = common_divisor_multiple(b, in), content = pass_linear_content(in), less = 0, more = 0;
+  if (m <= 1) return r;
+  pass_linear_const(&sum, 0);
+  for (uint32_t i = 0; i < in->count; i++) {
+    int64_t by, times, slack, coef = in->term[i].coef / content;
+    if (!is_quotient(b, in->term[i].atom, &inner, &by)) {
+      pass_linear_const(&inner, 0);
+      pass_linear_term(b->g, &inner, in->term[i].atom, 1);
+      by = 1;
     }
-  return false;
+    if (!ir_mul_ok(coef, m / by, &times) || !ir_mul_ok(times, by - 1, &slack) ||
+        !pass_linear_add(b->g, &sum, &inner, times) ||
+        !ir_sub_ok(times > 0 ? less : more, slack, times > 0 ? &less : &more))
+      return r;
+  }
+  pass_interval whole = pass_linear_bounds(b, &sum);
+  int64_t end;
+  if (whole.lo != INT64_MIN && ir_add_ok(whole.lo, less, &end) && ir_sub_ok(0, end, &end) &&
+      ir_mul_ok(-ir_floor_div(end, m), content, &end) && ir_add_ok(end, in->constant, &end))
+    r.lo = end;
+  if (whole.hi != INT64_MAX && ir_add_ok(whole.hi, more, &end) &&
+      ir_mul_ok(ir_floor_div(end, m), content, &end) && ir_add_ok(end, in->constant, &end))
+    r.hi = end;
+  return r;
 }
 
 /* Does `ref` contain a variable, down to `depth` levels of operands? */
@@ -240,7 +251,7 @@ static pass_interval eliminated(pass_build *b, const pass_linear *in, bool upper
   for (int i = 0; i < PASS_TERMS && replace_by_limit(b, &rest, upper); i++) {}
   while (has_size(b->g, &rest) && (pass_recombine(b, &rest) || replace_by_operand(b, &rest, upper))) {}
   pass_interval r = pass_linear_bounds(b, &rest);
-  while (cancel_quotients(b, &rest, upper)) intersect(&r, pass_linear_bounds(b, &rest));
+  intersect(&r, by_fractions(b, &rest));
   pass_leave(b);
   return r;
 }

@@ -255,23 +255,33 @@ def divided(dtype, x, y):
     return Ref(r.a, np.where(lost, UNKNOWN, r.err)) if lost.any() else r
 
 
-def floored(dtype, x, y):
-    """floor(x / y); the quotient is not claimed where it is nearly an integer and not exact."""
-    if dtype not in FLOATS:
-        return exact(lambda a, b: floor_divide(*np.broadcast_arrays(a, b)), dtype, x, y)
+def floor_of_quotient(dtype, x, y):
+    """floor(x / y) of floats; the quotient is not claimed where it is nearly an integer and not exact."""
     q = x.a.astype(np.float64) / y.a.astype(np.float64)
-    near = np.abs(q - np.rint(q)) <= 1e-6 + 1e-3 * np.abs(q) + (x.err + np.abs(q) * y.err) / np.abs(y.a)
+    bound = 1e-6 + 1e-3 * np.abs(q) + (x.err + np.abs(q) * y.err) / np.abs(y.a)
+    near = ~(np.abs(q - np.rint(q)) > bound)  # an unknown operand gives a bound that is no number
     exactly = (x.err == 0) & (y.err == 0) & (np.rint(q) * y.a == x.a) & (np.abs(q) < 128)
     lost = ~np.isfinite(q) | (near & ~exactly) | (y.a == 0)
     a = fit(dtype, np.floor(q))
     return Ref(a, np.where(lost, UNKNOWN, 0.0)) if lost.any() else Ref(a)
 
 
+def floored(dtype, x, y):
+    """NumPy's floor division of exact operands."""
+    if dtype not in FLOATS:
+        return exact(lambda a, b: floor_divide(*np.broadcast_arrays(a, b)), dtype, x, y)
+    r = floor_of_quotient(dtype, x, y)
+    known = np.broadcast_to((x.err == 0) & (y.err == 0), r.a.shape)
+    kind = np.float16 if dtype == "f16" else compute(dtype)
+    a = fit(dtype, np.floor_divide(x.a.astype(kind), y.a.astype(kind)))
+    return Ref(np.where(known, a, r.a), np.where(known, 0.0, r.err))
+
+
 def remainder(dtype, x, y):
     """What is left by floor division."""
     if dtype not in FLOATS:
         return exact(lambda a, b: (a - floor_divide(*np.broadcast_arrays(a, b)) * b).astype(a.dtype), dtype, x, y)
-    q = floored(dtype, x, y)
+    q = floor_of_quotient(dtype, x, y)
     wide = x.a.astype(np.float64) - np.floor(q.a.astype(np.float64)) * y.a
     e = x.err + np.abs(q.a) * y.err
     e = np.where(np.isfinite(q.err + e), e + 4 * rounding(dtype, np.abs(wide) + np.abs(x.a)), UNKNOWN)

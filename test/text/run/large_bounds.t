@@ -177,3 +177,17 @@ s: f32[] = 840.0
 c: f32[80] min 0.5 max 40.0 mean 10.5 first 1.0 0.5 2.0 0.5[..]
 check s: 1 element, bit-equal
 check c: 80 elements, bit-equal
+
+== a size that is a quotient, divided again by windows
+<<< g.vf
+graph @g(%x: f32[(((r=2..1073741824)+1)//2)], %y: f32[1,1,(((n=15..1099511627776:3)+1)//2)], %w: f32[2,1,1]) {
+  %a = max_pool %x kernel=[1] stride=[3] padding=[0]
+  %b = conv %y, %w stride=[2] padding=[[1,1]]
+  return %a, %b
+}
+>>>
+$ viewfold run g.vf --size r=9 --size n=15 --in x=[1,2,3,4,5] --in y=[[[1,2,3,4,5,6,7,8]]] --in w=[[[1]],[[-1]]] --check
+a: f32[2] = [1.0, 4.0]
+b: f32[1,2,5] = [[[0.0, 2.0, 4.0, 6.0, 8.0], [0.0, -2.0, -4.0, -6.0, -8.0]]]
+check a: 2 elements, bit-equal
+check b: 10 elements, bit-equal
