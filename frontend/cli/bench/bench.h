@@ -49,7 +49,7 @@ void bench_workload_unknown(const char *id, ir_error *error);
 
 /* array.c */
 
-/* An array with memory of its own, aligned to 64 bytes at least. */
+/* An array that owns its memory, which is aligned to 64 bytes at least. */
 typedef struct bench_array {
   fe_array a;   /* dtype IR_NONE: only its bytes are known */
   void *region; /* the mapping that holds it, or NULL */
