@@ -156,7 +156,7 @@ bool bench_passes(const bench_result *result);
 
 /* history.c */
 
-#define BENCH_SLOWER 1.1 /* slower: by this factor than both median and minimum of the best earlier run */
+#define BENCH_SLOWER 1.1 /* slower: above this multiple of median and minimum of the best earlier run */
 typedef struct bench_entry {
   double ms, min_ms; /* 0: none */
   char date[32], commit[64];
