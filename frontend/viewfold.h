@@ -12,12 +12,12 @@
  * or the values are kept as tensors, which are computed when their elements are asked for (see "Tensors").
  *
  * Errors. Nothing here aborts, exits or prints, but for LLVM where it compiles in this process
- * (vf_compile_mode). Builders take and return values; a builder that fails notes
- * the reason in the graph, where the first one stays, and returns the error value, which every other builder
- * passes on. So a chain of calls is checked once: vf_compile fails with that reason, and vf_graph_status and
- * vf_graph_message tell it. All other functions that can fail take a vf_error *, which may be NULL, and say
- * by their result that they failed. Every allocation may fail. NULL in place of an object is an error;
- * functions that free an object do nothing then.
+ * (vf_compile_mode). Builders take and return values; a builder that fails notes the reason in the graph,
+ * which keeps the first one, and returns the error value, which every other builder passes on. So a chain of
+ * calls is checked once: vf_compile fails with that reason, and vf_graph_status and vf_graph_message tell it.
+ * All other functions that can fail take a vf_error *, which may be NULL, and say by their result that they
+ * failed. Every allocation may fail. NULL in place of an object is an error; functions that free an object do
+ * nothing then.
  *
  * Threads. Contexts are independent of each other. In one context, a graph is for one thread at a time, and
  * so are all its tensors together; different graphs may be built and compiled in different threads, and a
@@ -222,7 +222,7 @@ VF_API char *vf_value_text(vf_value value);
 
 /* --------------------------------------------------------------------------------------- leaves */
 
-/* An array that a run supplies. Inputs are in order of declaration; each has another name. */
+/* An array that a run supplies. Inputs are in order of declaration, and their names differ. */
 VF_API vf_value vf_input(vf_graph *graph, const char *name, vf_dtype dtype, int rank, const int64_t *shape);
 /* The same with sizes that may be expressions of variables. */
 VF_API vf_value vf_input_sized(vf_graph *graph, const char *name, vf_dtype dtype, int rank,
@@ -341,8 +341,8 @@ VF_API bool vf_vmap_tree(vf_graph *graph, vf_tree_function function, void *user,
  * (vf_number): it takes the dtype that the function gives back for it, or its own; a function is then
  * recorded again. The lists together have at least one value, from which the graph is known. Arguments are
  * values inside the function alone. Results are error values after failing. Under vf_vmap functions are of
- * single elements, and each element of the batch goes its own way; results have the batch of all operands
- * together. */
+ * single elements, and each element of the batch takes its own branch and number of iterations; results have
+ * the batch of all operands together. */
 
 /* results[i] = the i-th result of `then` where predicate, a bool of rank 0, holds, else of `otherwise`. Both
  * are recorded, and only the chosen one is run; each result has the same shape and dtype in both. "cond" in
@@ -363,13 +363,13 @@ VF_API void vf_while_loop(vf_function condition, vf_function body, void *user, i
 VF_API void vf_scan(vf_function body, void *user, int carry_count, const vf_value *init, int xs_count,
                     const vf_value *xs, int ys_count, int64_t length, bool reverse, vf_value *carries,
                     vf_value *ys);
-/* The results of f, whose values vf_vjp computes again from the operands instead of keeping them.
+/* The results of f, whose intermediate values vf_vjp recomputes from the operands instead of keeping them.
  * "checkpoint" in text graphs. */
 VF_API void vf_checkpoint(vf_function f, void *user, int operand_count, const vf_value *operands,
                           int result_count, vf_value *results);
 
 /* ---------------------------------------------------------------------------------- derivatives */
-/* These record further values of the same graph: they compile with the rest, and have derivatives themselves.
+/* These record further values of the same graph, which are compiled with it and have derivatives themselves.
  * Inputs are any values of the graph that outputs may depend on, of a float dtype and no constants; a result
  * has the shape and dtype of what it belongs to. Where there is no derivative: abs and relu have 0 at 0; a
  * maximum or minimum of equal elements shares equally among them; rounding, comparisons, indices (argmax),
@@ -465,8 +465,8 @@ VF_API vf_status vf_program_cost(const vf_program *program, const int64_t *varia
  *   vf_tensor *y = vf_tensor_keep(vf_mul(vf_tensor_value(x), two), &error);
  *   const float *elements = vf_tensor_data(y, &error);
  *
- * Values of the session are valid until something is realised, tensors until they are released: take values
- * again with vf_tensor_value. Using an older one is an error that says so. Memory that no tensor needs is
+ * Values of the session are valid until something is realised, tensors until they are released: get new
+ * values with vf_tensor_value. Using an older one is an error that says so. Memory that no tensor needs is
  * freed as the session goes on. The session has no inputs, outputs and variables. */
 
 /* The session's graph, for constants. NULL when memory is short. */

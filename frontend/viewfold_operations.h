@@ -170,9 +170,9 @@ VF_API vf_value vf_gather(vf_value x, vf_value indices, int axis, vf_gather_mode
 VF_API vf_value vf_gather_batched(vf_value x, vf_value indices, int axis, int batch, vf_gather_mode mode);
 /* x with updates stored, or added, along axis at the indices, in row-major order of the updates: where an
  * index occurs twice the last update stays, and sums have one order. Updates broadcast to the shape that
- * vf_gather would give, and have a dtype that converts to that of x without loss; the result has the dtype of
- * x; f16 and bf16 accumulate in f32, bool does not add up. By mode, an index out of range fails the run with
- * VF_ERR_RANGE, whether or not its element would be read; stands for the nearest element; or is left out. */
+ * vf_gather would give, and have a dtype that promotes to that of x, which the result has; f16 and bf16
+ * accumulate in f32, bool does not add up. By mode, an index out of range fails the run with VF_ERR_RANGE,
+ * whether or not its element would be read; stands for the nearest element; or is left out. */
 VF_API vf_value vf_scatter(vf_value x, vf_value indices, vf_value updates, int axis, vf_gather_mode mode);
 VF_API vf_value vf_scatter_add(vf_value x, vf_value indices, vf_value updates, int axis, vf_gather_mode mode);
 
@@ -272,8 +272,8 @@ VF_API vf_value vf_triu(vf_value x, int64_t diagonal);
 
 /* Random numbers, by Threefry-2x32 with 20 rounds (Salmon et al. 2011). The numbers depend on the seed, the
  * shape's row-major order and nothing else: they are the same in every program, on every backend. Draws with
- * one seed are the same numbers, so give each another seed. seed: a scalar of any integer dtype, modulo 2^64;
- * vf_integer, or an input that each run supplies.
+ * one seed are the same numbers, so each needs another seed. seed: a scalar of any integer dtype, modulo
+ * 2^64; vf_integer, or an input that each run supplies.
  *
  * vf_uniform: low <= x < high, of 24 random bits (53 in f64). vf_normal: the inverse of its distribution
  * function at such numbers, each plus half their distance: at most 5.5 standard deviations from the mean (8.3

@@ -37,9 +37,9 @@ struct vf_graph {
   ir_error error; /* the first failure of a builder */
   uint32_t epoch; /* values with another epoch are refused */
   bool is_session;
-  uint32_t level, levels;  /* of the innermost vmap being recorded, 0: none; the set of all enclosing levels
-                              (bit 0: level 1) */
-  uint32_t explicit_batch; /* largest batch rank of a value whose axes are not all of vmaps */
+  uint32_t level, levels;  /* level: of the innermost vmap being recorded, 0: none. levels: the set of all
+                              enclosing ones (bit 0: level 1) */
+  uint32_t explicit_batch; /* largest batch rank of values with batch axes that no vmap added */
   unsigned recording;      /* functions being recorded; unless 0, no tensor may be realised */
   unsigned visits;         /* nested calls of functions of custom operations */
   const char *name;        /* names are interned in ir */

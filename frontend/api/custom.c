@@ -79,7 +79,7 @@ static ir_status run_call(void *user, const void *found, const rt_call *step, ir
   const fe_customs *all = user;
   ir_custom_array in[IR_CUSTOM_MAX], out[IR_CUSTOM_MAX];
   ir_custom_call call;
-  (void)found; /* ir_custom_run finds it again, and checks its form */
+  (void)found; /* ir_custom_run looks it up by name, and checks its form */
   if (!ir_custom_is_call(step->attributes, step->attribute_bytes, step->operand_count))
     return ir_fail(error, IR_ERR_INTERNAL, "the plan says nothing sensible of the call");
   memcpy(&call, step->attributes, sizeof call);

@@ -1,8 +1,8 @@
 /* vmap: record a function once, on values that have one axis more than the function sees.
  *
- * The mapped axis of each argument becomes a batch axis, at a level above those of the enclosing vmaps (see op_batch). Then the function is called, and the axis moves from the batch of each result to where
- * out_axes says. An argument that is not mapped has no such batch axis; operations repeat it where they need
- * it. */
+ * The mapped axis of each argument becomes a batch axis, at a level above those of the enclosing vmaps (see
+ * op_batch). Then the function is called, and the axis moves from the batch of each result to where out_axes
+ * says. An argument that is not mapped has no such batch axis; operations repeat it where they need it. */
 #include <string.h>
 
 #include "frontend/api/tree.h"

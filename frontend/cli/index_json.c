@@ -3,7 +3,7 @@
  *   {"name":"t","base":[3,2],"ops":[["permute",[1,0]],["reshape",[3,2]]]}
  *   {"name":"t","shape":[3,2],"index":"EXPR","valid":"EXPR"}     or     {"name":"t","error":"message"}
  *
- * Each line has a graph of its own. Any bytes are accepted. */
+ * Each line has a separate graph. Any bytes are accepted. */
 #include "frontend/cli/index.h"
 
 #include <jansson.h>

@@ -47,7 +47,7 @@ static bool accept_char(cursor *c, char wanted) {
   return true;
 }
 
-/* Length of the token at the cursor: a string, one mark, or a run of anything else. */
+/* Length of the token at the cursor: a string, one mark, or a word of other characters. */
 static size_t token_length(const cursor *c) {
   static const char marks[] = " ,:(){}[]'\"\t\n\r";
   const char *start = c->text + c->at;

@@ -1,5 +1,5 @@
 /* Functions of tensors, compiled when called. A table finds the program by the signature of the call; when it
- * is full, the least recently used program goes.
+ * is full, it drops the least recently used program.
  *
  * A signature is a string of bytes: the dtype, rank and sizes of each input, where a dynamic axis has the
  * number of its variable instead of a size; then the statics. */

@@ -15,8 +15,8 @@ static bool no_memory(ir_error *error) {
   return false;
 }
 
-/* Refuse a call from a user's function that a program of the session runs: it must not change the session
- * meanwhile. */
+/* Refuse a call that a user's function makes while a program of the session runs it: the session must not
+ * change then. */
 static bool is_running(const vf_context *c, const char *who, ir_error *error) {
   if (!c->lazy.running) return false;
   ir_fail(
@@ -249,7 +249,7 @@ ir_status fe_lazy_collect(vf_context *c, ir_error *error) {
 }
 
 /* Move to a fresh graph when about half of the nodes or bytes may be dead. Where memory is too short for
- * that, the session keeps its graph. */
+ * the copy, the session keeps its graph. */
 static void move_if_worthwhile(vf_context *c, size_t more_bytes) {
   const fe_lazy *l = &c->lazy;
   ir_error ignored = {0};

@@ -5,6 +5,7 @@
  *   holds   a realised value is computed once; equal iterations of a user's loop share one program */
 
 /* The session: a graph that never ends, whose tensors are computed on demand.
+ *
  * A realised node is noted together with the BUFFER that holds its elements; later programs, and every move
  * to a fresh graph, start from the BUFFER. Dead nodes and storages, which no tensor needs, stay until they
  * are about as many as the live ones; then the live ones are copied to a fresh graph, and the old graph is

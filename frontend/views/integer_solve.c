@@ -1,4 +1,5 @@
 /* Sums of bounded multiples, and sums of floor quotients.
+ *
  * Whether a_1*x_1 + ... + a_n*x_n = t has a solution with every x within bounds is a knapsack problem. For
  * the weights of a mixed-radix system it is easy: a span whose multiples fill the gaps of one with a larger
  * weight is joined with it, and then one or two values of the largest x have to be tried. */

@@ -11,6 +11,7 @@
  * Is the index affine there? d[j] = q[j] - s[j]*q[j-1] with q[j] = p//w[j], so the index is a sum of
  * quotients, each of which is an affine function where its remainder stays within [0, w[j]); others must
  * cancel.
+ *
  * A run of views of which no two merge may still be one view. It is merged over sub-domains of the last mask
  * (merge_pieces.c); or view by view, with the axes of later views split where digits end, which makes
  * quotients affine, and a final reshape that undoes the splits; or the index algebra shows the index of the

@@ -5,6 +5,7 @@
  *   holds   it is on no compile path: it serves vf_view, `viewfold index` and `viewfold show` */
 
 /* Views as (shape; strides; offset; mask), and chains of them.
+ *
  * A view maps index i to offset + sum(i[k]*stride[k]) where begin[k] <= i[k] < end[k] on every axis (masks
  * are half-open); other indices read nothing. In a chain the first view addresses the buffer, each later one
  * the elements of the view before it in row-major order. All fields are index expressions of one graph, so
@@ -12,9 +13,9 @@
  *
  * Views are values in canonical form: axes of size 1, and axes along which the mask leaves one index, have
  * stride 0; a mask that leaves everything is dropped; with a mask that leaves nothing, strides, offset and
- * mask are 0; a view without elements has strides and offset 0 and no mask. So two
- * views of numbers have equal fields exactly when they read the same elements. Fields with variables are
- * canonical as far as relations between them can be proven.
+ * mask are 0; a view without elements has strides and offset 0 and no mask. So two views of numbers have
+ * equal fields exactly when they read the same elements. Fields with variables are canonical as far as
+ * relations between them can be proven.
  *
  * Operations return DONE, or FAILED with the reason in the graph's error: the operation, the shapes, the rule
  * broken and what would satisfy it. The result may be the operand itself. */

@@ -4,7 +4,7 @@
 $ viewfold --version
 viewfold [..]
 
-== help goes to standard output, and for want of a command to standard error
+== --help goes to standard output, and usage without a command to standard error
 $ viewfold --help | head -1
 viewfold folds chains of tensor views into index expressions, and runs graphs of tensor operations.
 $ viewfold -h | head -1
@@ -20,7 +20,7 @@ $ viewfold 2> out
 $ viewfold --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' > names
 $ for c in $(cat names); do viewfold $c --help | grep -q "^Usage: viewfold $c" || echo "$c does not"; done
 
-== the example of the help is what the command prints
+== the example in the help is what the command prints
 $ viewfold --help | grep -c -F "$(viewfold index 'f32[3,2].permute(1,0)')"
 1
 

@@ -16,7 +16,7 @@ $ sh build.sh scale && ./scale
 0.5 2
 1 2.5
 
-== sizes that a run supplies
+== symbolic sizes
 $ sh build.sh sizes && ./sizes
 n=8: 2.5 25
 program @means: variable n is 10; it was declared as 4..1048576:4
@@ -47,7 +47,7 @@ $ sh build.sh digits_conv && VIEWFOLD_THREADS=1 ./digits_conv "$TEST_ROOT/docs/e
 $ grep -c '<polyline fill="none" stroke="#06c" points="0.0,' loss.svg
 1
 
-== learning to read digits: what is no data
+== learning to read digits: files that are not data
 $ sh build.sh digits_mlp && ./digits_mlp build.sh
 ! build.sh: not the 1797 digits of docs/examples/digits/digits.pgm
 ? 1
@@ -65,15 +65,15 @@ V((6,3);(1,1);0)
 (ridx0+ridx1)
 no inverse
 
-== a second run compiles nothing
+== a second process compiles nothing
 $ sh build.sh scale && ./scale > first && VIEWFOLD_COMPILE=0 ./scale | cmp - first
 
-== nothing in the cache and no leave to compile
+== an empty cache, and compiling not allowed
 $ sh build.sh sizes && VIEWFOLD_COMPILE=0 ./sizes
 ! [..]VIEWFOLD_COMPILE[..]
 ? 1
 
-== operations of one's own: a function, source text, a composition
+== custom operations: a function, source text, a composition
 $ sh build.sh custom && ./custom
 -1 0 0.25
 -0.5 0.125 0.25

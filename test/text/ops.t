@@ -1,9 +1,9 @@
 # The registry of operations.
 
-== the page has the table that the command prints
+== the documentation has the table that the command prints
 $ sed -n '/^|/p;/^$/!d' "$TEST_ROOT/docs/operations.md" > page; viewfold ops | sed '/^$/d' | diff page -
 
-== the example of the help is what the command prints
+== the example in the help is what the command prints
 $ viewfold ops --help | sed -n '/^  \$ /,/^$/p' | sed '1d;s/^  //;/^$/d' > said
 $ viewfold ops | grep '^| matmul ' | diff said -
 

@@ -1,4 +1,4 @@
-# The rule compiler refuses a rule that cannot be right, and says where.
+# The rule compiler refuses invalid rules, and says where they are.
 
 == an unbound variable
 $ printf 'bad x // a => y ; why\n' > t.rules; "$TEST_ROOT"/build/rulec t.rules out.c
@@ -15,12 +15,12 @@ $ printf 'one x // 1 => x ; why\none x %% 1 => 0 ; why\n' > t.rules; "$TEST_ROOT
 ! t.rules:2: error: rule 'one' is already defined on line 1
 ? 1
 
-== a rule that an earlier one always takes first
+== a rule that is shadowed by an earlier one
 $ printf 'one (x // a) // b => x // (a*b) ; why\ntwo (y // c) // d => y ; why\n' > t.rules; "$TEST_ROOT"/build/rulec t.rules out.c
 ! t.rules:2: error: 'two' is shadowed by 'one' on line 1, which matches whatever it matches
 ? 1
 
-== a rule that an earlier, more general one always takes first
+== a rule that is shadowed by an earlier, more general one
 $ printf 'one x // a => x ; why\ntwo (y %% 3) // 2 => y ; why\n' > t.rules; "$TEST_ROOT"/build/rulec t.rules out.c
 ! t.rules:2: error: 'two' is shadowed by 'one' on line 1, which matches whatever it matches
 ? 1
@@ -28,7 +28,7 @@ $ printf 'one min(x, x) => x ; why\ntwo min(x, y) => y ; why\nthree min(y %% 2, 
 ! t.rules:3: error: 'three' is shadowed by 'one' on line 1, which matches whatever it matches
 ? 1
 
-== a special case may come before the general one, and after it where that one has a condition
+== a special case may come before the general rule, or after it where that one has a condition
 $ printf 'one x // 1 => x ; why\ntwo x // a => x if a > 3 ; why\nthree x // 4 => x ; why\n' > t.rules; "$TEST_ROOT"/build/rulec t.rules out.c
 
 == a repeated rule
@@ -51,12 +51,12 @@ $ printf 'bad x <= c => x < c + 1 ; why\n' > t.rules; "$TEST_ROOT"/build/rulec t
 ! t.rules:1: error: left side is not in canonical form: comparisons are < >= == !=
 ? 1
 
-== no reason
+== a rule without a reason
 $ printf 'bad x // 1 => x\n' > t.rules; "$TEST_ROOT"/build/rulec t.rules out.c
 ! t.rules:1: error: rule 'bad' gives no reason: write '; why' at its end
 ? 1
 
-== text that is no rule
+== text that is not a rule
 $ printf 'bad x // => x ; why\n' > t.rules; "$TEST_ROOT"/build/rulec t.rules out.c
 ! t.rules:1: error: expected an expression before 'end of line'
 ? 1

@@ -1,4 +1,4 @@
-# The rules, and watching them.
+# `viewfold rules`: the table of rules; and tracing them.
 
 == the table: name, left side, right side, condition, and the reason below
 $ viewfold rules | grep -A 1 '^div_by_one '
@@ -7,7 +7,7 @@ div_by_one  [..]  x // 1  [..]  => x
 $ viewfold rules | awk '/ => /{rules++; at = index($0, "=>"); if (at != before && before) print "not aligned: " $0; before = at} !/ => /{reasons++} END {print (rules == reasons), (rules > 20)}'
 1 1
 
-== the example of the help is what the command prints
+== the example in the help is what the command prints
 $ viewfold rules --help | sed -n '/^  \$ /,/^$/p' | sed '1d;s/^  //;/^$/d;s/  */ /g' > said
 $ viewfold rules | grep -A 1 div_of_sum | sed 's/  */ /g' | diff said -
 
@@ -36,7 +36,7 @@ $ head -1 trace
 1 [..]: [..] => [..]
 $ viewfold dump --stage=index 'f32[6,4].permute(1,0).reshape(2,12)' | diff out -
 
-== after the N-th, every rewrite is refused
+== bisect=N refuses every rewrite after the N-th
 $ chain='f32[6,4].permute(1,0).reshape(24).pad((1,2)).reshape(3,9)'
 > for n in 0 1 4; do VIEWFOLD_DEBUG=bisect=$n viewfold index --trace-rules "$chain" 2>&1 >/dev/null | grep -c '=>'; done
 0
@@ -47,12 +47,12 @@ $ chain='f32[6,4].permute(1,0).reshape(24).pad((1,2)).reshape(3,9)'
 > VIEWFOLD_DEBUG=bisect=0 viewfold index "$chain" | cmp -s all - || echo not simplified
 not simplified
 
-== however many are refused, the result is the same
+== the result is the same, however many rewrites are refused
 $ chain='f32[2,3].permute(1,0).reshape(6).pad((1,2)).reshape(3,3).flip(0)'
 > for n in 0 1 2 3 5 8 13; do VIEWFOLD_DEBUG=bisect=$n viewfold run "$chain" --in 'x=[[1,2,3],[4,5,6]]'; done | sort -u
 y: f32[3,3] = [[6.0, 0.0, 0.0], [2.0, 5.0, 3.0], [0.0, 1.0, 4.0]]
 
-== a number that is none
+== a bisect value that is not a number
 $ VIEWFOLD_DEBUG=bisect=x viewfold index 'f32[4]'
 ! viewfold index: VIEWFOLD_DEBUG takes perf, time, cache and a number of rewrites, as in bisect=17, found 'bisect=x'
 ! Try 'viewfold index --help'.

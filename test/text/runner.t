@@ -1,6 +1,6 @@
 # The runner of these files, run on files of its own.
 
-== what is as expected passes
+== expected output passes
 <<< good.t
 == prints
 $ printf 'one\n\ntwo\n'
@@ -60,7 +60,7 @@ FAIL bad.t:16: crash
 0 passed, 5 failed, 0 skipped
 ? 1
 
-== --accept writes what is there, and then passes
+== --accept writes the actual output, and then passes
 <<< new.t
 # kept
 == anything

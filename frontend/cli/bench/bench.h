@@ -49,7 +49,7 @@ void bench_workload_unknown(const char *id, ir_error *error);
 
 /* array.c */
 
-/* An array with memory of its own, aligned to 64 bytes at least. */
+/* An array that owns its memory, which is aligned to 64 bytes at least. */
 typedef struct bench_array {
   fe_array a;   /* dtype IR_NONE: only its bytes are known */
   void *region; /* the mapping that holds it, or NULL */
@@ -156,7 +156,7 @@ bool bench_passes(const bench_result *result);
 
 /* history.c */
 
-#define BENCH_SLOWER 1.1 /* slower: by this factor than both median and minimum of the best earlier run */
+#define BENCH_SLOWER 1.1 /* slower: above this multiple of median and minimum of the best earlier run */
 typedef struct bench_entry {
   double ms, min_ms; /* 0: none */
   char date[32], commit[64];

@@ -1,4 +1,4 @@
-/* Other programs that are measured beside viewfold: workers that answer the requests of worker.c. */
+/* Other programs that are measured along with viewfold: workers that answer the requests of worker.c. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 /* The limits of the machine, for commands that predict times or compare with a limit. They are measured once,
  * which takes seconds, then kept on disk (kind "machine"). Generated code and results do not depend on them.
+ *
  * As text: `threads=2 read.1=110,90,... copy.1=... fill.1=... gflops.1=140 read=... copy=... fill=...
  * gflops=...`: GB/s by footprint (bench_footprints) or one number for all footprints, and GFLOP/s of f32.
  * Names with `.1` are of one thread, the others of all threads. Numbers are rounded to two digits. */

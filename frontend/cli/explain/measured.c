@@ -105,8 +105,8 @@ void explain_run_close(explain_run *r) {
 
 /* sizes: the graph that is explained is a copy, whose variables are found by name */
 
-/* Find the values of the copy's variables, at the first call: all variables are in the copy before any kernel
- * is. */
+/* Find the values of the copy's variables. Once: all variables are in the copy before passes add nodes to
+ * it. */
 static bool find_sizes(explain_run *r, ir_graph *copy) {
   explain_sizes *out = &r->values;
   const ir_graph *from = r->graph;

@@ -17,7 +17,7 @@ printf '\000\000\200\077\000\000\240\100\000\000\000\100\000\000\020\101\000\000
 printf '\001\000\000\000\002\000\000\000\003\000\000\000' > d/in1.bin
 >>>
 
-== a session: results of all dtypes are written as float32, one after the other
+== --serve: results of all dtypes are written as float32, one after the other
 $ sh make.sh
 $ printf 'setup any d\nrun 2\ndump out.bin\ndrop\nquit\nrun 1\n' | viewfold bench --serve --threads 1 | sed 's/[0-9][0-9]*[.][0-9]*/T/g'
 ok T
@@ -28,13 +28,13 @@ ok
 $ od -An -v -tf4 -w44 out.bin | tr -s ' '
  1.5 5.5 2.5 9.5 8.5 7.5 1 0 -1 -2 -3
 
-== a run gives as many times as asked for, and the end of the requests is the end
+== `run N` answers with N times, and --serve ends with its input
 $ sh make.sh
 $ printf 'setup any d\nrun 1000\n' | viewfold bench --serve | awk '{ print $1, NF - 1 }'
 ok 1
 ms 1000
 
-== what cannot be set up is skipped, and the session goes on
+== a workload that cannot be set up is skipped, and --serve goes on
 $ sh make.sh
 $ mkdir none
 $ printf 'run 1\nsetup V9z none\nsetup V1 none\nsetup\nrun\nshout loud\ndump\nsetup any d\ndump no/such/folder\nsetup any none\ndump x\nquit\n' |
@@ -63,7 +63,7 @@ $ od -An -tf4 -w4 out.bin | tr -d ' '
 1
 *
 
-== inputs that do not fit
+== inputs that do not match the graph
 $ sh make.sh
 $ printf '[{"shape":[3,2],"dtype":"float32"},{"shape":[3],"dtype":"int32"}]' > d/meta.json
 $ printf 'setup any d\n' | viewfold bench --serve
@@ -81,7 +81,7 @@ $ cp meta.json d && rm d/in1.bin
 $ printf 'setup any d\n' | viewfold bench --serve
 skip d/in1.bin: No such file or directory
 
-== a graph with errors, and one whose sizes are open
+== a graph with errors, and one with symbolic sizes
 $ sh make.sh
 $ printf 'graph @g(%%x: f32[2]) {\n  %%y = nig %%x\n  return %%y\n}\n' > d/graph.vf
 $ printf 'setup any d\n' | viewfold bench --serve
@@ -90,7 +90,7 @@ $ printf 'graph @g(%%x: f32[n=1..4]) {\n  %%y = neg %%x\n  return %%y\n}\n' > d/
 $ printf 'setup any d\n' | viewfold bench --serve
 skip sizes of the graph are variables, such as n; fixed ones expected
 
-== once: from the cache it needs no compiler
+== --once: with a filled cache no compiler is needed
 $ sh make.sh
 $ viewfold bench --once any d | sed 's/[0-9][0-9]*[.][0-9]*/T/g'
 {"workload":"any","first_ms":T,"ms":T}
@@ -100,7 +100,7 @@ $ VIEWFOLD_COMPILE=0 viewfold bench --once any d --no-cache
 ! viewfold bench: [..]VIEWFOLD_COMPILE=0[..]
 ? 3
 
-== once, and nothing to run
+== --once with an unknown workload
 $ mkdir d
 $ viewfold bench --once V1x d
 ! viewfold bench: there is no workload 'V1x'; did you mean V1?
@@ -157,7 +157,7 @@ $ viewfold bench --json --threads 1 --rounds 1 L2chain | sed 's/:[0-9][-+.e0-9]*
 $ viewfold bench --threads 1 --rounds 1 L2softmax | sed -n '2s/  *[0-9].*e-0[78]$/ SMALL/p'
 L2softmax  softmax of rows SMALL
 
-== peers have turns, and a picture is drawn; one that is wrong is not measured, nor one that does not answer
+== peers are measured in turn, and a picture is drawn; a peer with wrong results or without an answer is left out
 <<< liar.sh
 while read -r request rest; do
   case $request in
@@ -181,7 +181,7 @@ N self<
 $ ls -d "${TMPDIR:-/dev/shm}"/viewfold-bench-* 2>/dev/null | wc -l
 0
 
-== the history keeps limits and results, and tells what became slower
+== the history keeps limits and results, and workloads that became slower are reported
 $ viewfold bench --json --threads 1 --rounds 1 --history h.jsonl --commit abc L2chain > first
 $ sed 's/"date":"[^"]*"/D/; s/"machine":"[^"]*"/M/; s/:[0-9.][0-9.e]*/:T/g; s/T,\(T,\)*/T,/g; s/\[[^]]*\]/L/g' h.jsonl
 {D,"commit":"abc",M,"threads":T,"limits":{"read_gbs":L,"copy_gbs":L,"fill_gbs":L,"gflops":T}}

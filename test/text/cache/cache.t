@@ -9,7 +9,7 @@ $ viewfold cache verify
 $ viewfold cache prune
 removed 0 entries, 0 bytes; 0 entries, 0 bytes are left
 
-== a cache that holds something
+== a cache with entries
 $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4]
 y: f32[4] = [4.0, 3.0, 2.0, 1.0]
 $ viewfold cache stat
@@ -32,7 +32,7 @@ $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] | cmp - before
 $ viewfold cache verify
 2 entries checked, 0 damaged
 
-== pruned to nothing
+== pruned until it is empty
 $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] > before
 $ viewfold cache prune --max 0
 removed 2 entries, [..] bytes; 0 entries, 0 bytes are left
@@ -41,7 +41,7 @@ $ VIEWFOLD_COMPILE=0 viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4]
 ? 3
 $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] | cmp - before
 
-== a cap that is not reached
+== a limit that is not reached
 $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] > before
 $ viewfold cache prune --max=1G
 removed 0 entries, 0 bytes; 2 entries, [..] bytes are left
@@ -52,7 +52,7 @@ cpu: [..]
   target [..]
 [...]
 
-== what the machine can do is told, or was measured
+== the machine's limits are given or measured
 $ viewfold devices | grep memory | head -n 1
   memory     not measured; see --measure
 $ VIEWFOLD_MACHINE='threads=2 read=40 copy=30,29,28,27,26,25,24,23 fill=20 gflops=200 read.1=35' viewfold devices | sed -n '/^  memory/,/2 threads/p' | head -n 3

@@ -1,6 +1,6 @@
 # `viewfold cache prune` and a cache that prunes itself: what is removed, and what never is.
 
-== nothing is removed but entries, and what was removed is said
+== only entries are removed, and the command reports which
 $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] > out
 $ cp "$(ls .cache/*/*.plan)" entry; umask 022; mkdir .cache/ab outside; cp entry outside/0123456789abcdef0123456789abcd.plan
 > n=0123456789abcdef0123456789abcd; cd .cache/ab
@@ -25,7 +25,7 @@ $ find real -type f | sort
 real/ab/0123456789abcdef0123456789abcd.code
 real/ab/notes
 
-== a file of another kind under an entry's name is told by stat and verify, and stays
+== a file of another kind under an entry's name is reported by stat and verify, and stays
 $ umask 022; mkdir -p .cache/ab; echo mine > .cache/ab/0123456789abcdef0123456789abcd.code; touch -d '3 hours ago' .cache/ab/*
 $ viewfold cache stat
 directory [..]/.cache
@@ -40,7 +40,7 @@ removed 0 entries, 0 bytes; 0 entries, 0 bytes are left
 $ cat .cache/ab/*
 mine
 
-== what killed processes left behind counts, and is removed
+== temporary files of killed processes are counted and removed
 $ umask 022; mkdir -p .cache/ab; printf vfcache1 > .cache/ab/.viewfold-7ffffff0-0-1.tmp; : > .cache/ab/.viewfold-7ffffff0-1-1.tmp; touch -d '2 minutes ago' .cache/ab/.v*
 > printf 'vfcache1 12345' > .cache/ab/.viewfold-7ffffff0-2-1.tmp
 $ viewfold cache stat

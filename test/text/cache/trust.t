@@ -1,6 +1,6 @@
-# Whose cache is used: where somebody else could have written, nothing is read, stored or removed.
+# When a cache is trusted: where another user could have written, nothing is read, stored or removed.
 
-== a directory that others may write to
+== a directory that other users may write to
 $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] > before
 $ chmod 0777 .cache
 $ VIEWFOLD_COMPILE=0 viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] > out 2> said; echo $?
@@ -22,7 +22,7 @@ y: f32[4] = [4.0, 3.0, 2.0, 1.0]
 ! viewfold: cache: [..]/.cache is not used: its group may write to it (mode 0770), even if that is the user's own; chmod go-w it
 $ find .cache -type f
 
-== a shard, and an entry
+== a shard and an entry that other users may write to
 $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] > before
 $ chmod 0777 .cache/*
 $ VIEWFOLD_COMPILE=0 viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] > out 2> said; echo $?

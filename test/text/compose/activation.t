@@ -1,5 +1,5 @@
-# Activations and short formulas. In f64 the values are those of mpmath with 40 digits, but for the last two digits and gelu of -8, whose error is one of
-# 1 + erf (-4.9767684594174e-15 exactly).
+# Activations and short formulas. In f64 the values are those of mpmath with 40 digits, except for the last
+# two digits and gelu of -8, whose error is one of 1 + erf (-4.9767684594174e-15 exactly).
 <<< act.vf
 graph @act(%x: f64[7]) {
   %silu = silu %x

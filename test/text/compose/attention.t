@@ -19,7 +19,7 @@ scaled: f32[3,2] = [[1.5516069, 1.880797], [0.7795803, 0.38500512], [1.7162117, 
 kept: f32[3,2] = [[0.66976154, 0.33023846], [0.0, 0.0], [2.0, 2.0]]
 added: f32[3,2] = [[1.6942773, 1.7628033], [1.1618023, 1.0128318], [1.8674045, 1.9486579]]
 
-== -inf everywhere in a mask that is added
+== an additive mask of -inf everywhere
 <<< none.vf
 graph @none(%q: f32[2,1], %k: f32[2,1]) {
   %mask = full shape=[2,2] value=-inf
@@ -30,7 +30,7 @@ graph @none(%q: f32[2,1], %k: f32[2,1]) {
 $ viewfold run none.vf --in q=[[1],[2]] --in k=[[3],[4]]
 y: f32[2,1] = [[0.0], [0.0]]
 
-== nan stays in its query; large scores do not overflow
+== a NaN affects only its query; large scores do not overflow
 <<< wild.vf
 graph @wild(%q: f32[3,1], %k: f32[2,1]) {
   %y = attention %q, %k, %k
@@ -50,7 +50,7 @@ graph @half(%q: f16[1,2], %k: f16[3,2], %v: f16[3,1]) {
 $ viewfold run half.vf --in q=[[300,300]] --in k=[[300,300],[300,300],[-300,300]] --in v=[[1],[2],[4]]
 y: f16[1,1] = [[1.5]]
 
-== heads, batches and sizes that vary, against the reference evaluator
+== heads, batches and symbolic sizes, against the reference evaluator
 <<< heads.vf
 graph @heads(%q: f32[2,1,n=1..40,8], %k: f32[3,m=1..40,8], %v: f32[m,5]) {
   %y = attention %q, %k, %v causal=true

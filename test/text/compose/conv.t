@@ -11,7 +11,7 @@ graph @conv(%x: i32[1,1,5], %w: i32[1,1,3], %b: i32[1]) {
 }
 >>>
 
-== along one axis; the weight is not turned round
+== along one axis; the weight is not flipped
 $ viewfold run conv.vf --in x=[[[1,2,3,4,5]]] --in w=[[[1,10,100]]] --in b=[7]
 plain: i32[1,1,3] = [[[321, 432, 543]]]
 bias: i32[1,1,3] = [[[328, 439, 550]]]
@@ -32,7 +32,7 @@ $ viewfold run groups.vf --in x=[[[[1,2],[3,4]],[[5,6],[7,8]]]] --in w=[[[[1,0]]
 all: i32[1,2,2,1] = [[[[7], [11]], [[53], [77]]]]
 two: i32[1,4,1,2] = [[[[1, 2]], [[3, 4]], [[12, 14]], [[3, 4]]]]
 
-== along three axes, with a size that a run supplies
+== along three axes, with a symbolic size
 <<< deep.vf
 graph @deep(%x: f32[1,1,n=2..6,2,2], %w: f32[1,1,2,2,2]) {
   %y = conv %x, %w
@@ -42,7 +42,7 @@ graph @deep(%x: f32[1,1,n=2..6,2,2], %w: f32[1,1,2,2,2]) {
 $ viewfold run deep.vf --in x=[[[[[1,2],[3,4]],[[5,6],[7,8]],[[1,1],[1,1]]]]] --in w=[[[[[1,1],[1,1]],[[1,1],[1,-1]]]]]
 y: f32[1,1,2,1,1] = [[[[[20.0]], [[28.0]]]]]
 
-== windows are views: no mask and no division is left
+== windows are views: no masks or divisions remain
 <<< folds.vf
 graph @folds(%x: f32[1,1,30], %w: f32[1,1,3]) {
   %y = conv %x, %w stride=3 dilation=2
@@ -60,7 +60,7 @@ index @folds_0(p0: f32[9], p2: f32[30], p1: f32[3]) {
   store p0[ridx2] = %3
 }
 
-== transposed: each element spreads the weight
+== transposed convolutions: each element adds a multiple of the weight to the result
 <<< transposed.vf
 graph @transposed(%x: i32[1,1,3], %w: i32[1,1,2], %p: i32[1,2,2], %q: i32[2,1,2], %b: i32[2]) {
   %plain = conv_transpose %x, %w

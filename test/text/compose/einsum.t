@@ -26,7 +26,7 @@ rows: i32[2] = [3, 4]
 scaled: i32[2,2] = [[10, -2], [30, -4]]
 chain: i32[3] = [7, 16, 62]
 
-== an ellipsis broadcasts, sizes of 1 grow
+== an ellipsis broadcasts, sizes of 1 are expanded
 <<< batch.vf
 graph @batch(%x: i32[2,1,2], %y: i32[3,2], %d: i32[2,2,2]) {
   %a = einsum %x, %y equation="...i,...i->..."
@@ -42,7 +42,7 @@ b: i32[2,1,3] = [[[1, 2, 3]], [[3, 4, 7]]]
 c: i32[2,2] = [[1, 5], [4, 8]]
 e: i32[3,2] = [[3, 7], [3, 7], [6, 14]]
 
-== a diagonal is a view, of any size
+== a diagonal is a view, also of a symbolic size
 <<< diagonal.vf
 graph @diagonal(%x: f32[n=1..8,n]) {
   %a = einsum %x equation="ii->i"

@@ -1,4 +1,5 @@
-# Indices along an axis, the flattening, and windows replaced. The window's values are those of spec.md, V19.
+# Gathers and scatters along an axis, take by flat indices, and slice_update. The values of slice_update are
+# those of spec.md, V19.
 <<< window.vf
 graph @window(%x: i32[3,4], %u: i32[2,2], %f: f32[2,2]) {
   %a = slice_update %x, %u start=[1,1]
@@ -8,7 +9,7 @@ graph @window(%x: i32[3,4], %u: i32[2,2], %f: f32[2,2]) {
 }
 >>>
 
-== a window; from the end; whatever was there
+== a window replaced; a start counted from the end; NaN and infinities replaced
 $ viewfold run window.vf --in x=[[0,1,2,3],[4,5,6,7],[8,9,10,11]] --in u=[[100,101],[102,103]] --in f=[[nan,1],[inf,2]] --check
 a: i32[3,4] = [[0, 1, 2, 3], [4, 100, 101, 7], [8, 102, 103, 11]]
 b: i32[3,4] = [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 7]]
@@ -17,7 +18,7 @@ check a: 12 elements, bit-equal
 check b: 12 elements, bit-equal
 check c: 4 elements, bit-equal
 
-== nothing is computed but copies of the window and of what is around it
+== the kernel only copies the window and the elements around it
 <<< plain.vf
 graph @plain(%x: f32[8], %u: f32[4]) {
   %a = slice_update %x, %u start=[4]
@@ -40,7 +41,7 @@ kernel @plain_0(p0: f32[8], p1: f32[8], p2: f32[4]) {
   }
 }
 
-== each line by indices of its own
+== each row with its own indices
 <<< along.vf
 graph @along(%x: i32[2,3], %i: i64[2,2], %u: i32[2,2]) {
   %a = take_along_axis %x, %i axis=1
@@ -60,7 +61,7 @@ check b: 6 elements, bit-equal
 check c: 6 elements, bit-equal
 check d: 4 elements, bit-equal
 
-== other axes have one size
+== all other axes must have equal sizes
 <<< sizes.vf
 graph @sizes(%x: i32[2,3], %i: i64[2,2]) {
   %d = take_along_axis %x, %i axis=0 mode=fill

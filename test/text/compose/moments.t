@@ -1,4 +1,4 @@
-# Variance, standard deviation and what normalises by them. Values by hand.
+# Variance, standard deviation and the normalisations that use them. Values by hand.
 <<< moments.vf
 graph @moments(%x: f32[2,4]) {
   %v = var %x axes=[1]
@@ -16,14 +16,14 @@ s: f32[2,1] = [[1.3333334], [9.0]]
 d: f32[4] = [0.5, 0.5, 0.5, 2.5]
 o: f32[2,4] = [[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
 
-== a mean far from zero cancels nothing
+== no cancellation where the mean is far from zero
 $ viewfold run moments.vf --in x=[[1048577,1048579,1048577,1048579],[0,0,0,0]]
 v: f32[2] = [1.0, 0.0]
 s: f32[2,1] = [[1.3333334], [0.0]]
 d: f32[4] = [524288.5, 524289.5, 524288.5, 524289.5]
 o: f32[2,4] = [[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
 
-== a size that a run supplies; one element has no sample variance
+== a symbolic size; one element has no sample variance
 <<< sized.vf
 graph @sized(%x: f32[n=0..8]) {
   %v = var %x correction=1
@@ -38,7 +38,7 @@ $ viewfold run sized.vf --in x=[7]
 v: f32[] = nan
 w: f32[] = 0.0
 
-== integers, and f16 beyond its own range on the way
+== integers, and f16 whose sum exceeds its range
 <<< dtypes.vf
 graph @dtypes(%i: u8[4], %h: f16[2]) {
   %v = var %i
@@ -50,7 +50,7 @@ $ viewfold run dtypes.vf --in i=[0,0,255,255] --in h=[-60000,60000]
 v: f32[] = 16256.25
 s: f16[] = 60000.0
 
-== layers: over the last axis, and over all
+== layer_norm: over the last axis, and over all
 <<< layer.vf
 graph @layer(%x: f32[2,2], %w: f32[2], %b: f32[2]) {
   %r = layer_norm %x eps=0
@@ -76,7 +76,7 @@ $ viewfold run rms.vf --in x=[[2,-2],[7,1]] --in w=[2]
 r: f32[2,2] = [[1.0, -1.0], [1.4, 0.2]]
 y: f32[2,2] = [[1.0, -1.0], [3.5, 0.5]]
 
-== words
+== a weight of the wrong shape
 <<< bad.vf
 graph @bad(%x: f32[2,3], %w: f32[2]) {
   %y = layer_norm %x, %w

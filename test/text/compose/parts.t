@@ -10,7 +10,7 @@ graph @parts(%x: i32[2,4], %i: i32[7]) {
 }
 >>>
 
-== parts, positions, extrema
+== split, chunk, unbind and minmax
 $ viewfold run parts.vf --in x=[[1,2,3,4],[8,7,6,5]] --in i=[1,2,3,4,5,6,7]
 a: i32[2,2] = [[1, 2], [8, 7]]
 b: i32[2,2] = [[3, 4], [6, 5]]
@@ -24,14 +24,14 @@ hi: i32[] = 8
 l: i32[1,4] = [[1, 2, 3, 4]]
 h: i32[1,4] = [[8, 7, 6, 5]]
 
-== what is recorded are views
+== views are recorded
 $ viewfold dump --stage=graph parts.vf | head -4
 graph @parts(%x: i32[2,4], %i: i32[7]) {
   %a = shrink %x bounds=[[0,2],[0,2]] : i32[2,2]
   %b = shrink %x bounds=[[0,2],[2,4]] : i32[2,2]
   %c = shrink %i bounds=[[0,3]] : i32[3]
 
-== a size that a run supplies
+== a symbolic size
 <<< sized.vf
 graph @sized(%x: f32[n=3..9:3]) {
   %a, %b, %c = split %x parts=3 : f32[n//3], f32[n//3], f32[n//3]

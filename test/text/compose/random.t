@@ -48,7 +48,7 @@ u: f32[2] = [0.9084802, 0.7352802]
 $ viewfold run seeded.vf --in seed=-1
 u: f32[2] = [0.2547832, 0.30604523]
 
-== drawn where it is used: dropout is one kernel
+== random numbers fuse with their use: dropout is one kernel
 <<< dropout.vf
 graph @dropout(%x: f32[n=1..1000,64], %seed: u64[]) {
   %keep = bernoulli %seed shape=[n,64] p=0.9

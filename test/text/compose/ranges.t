@@ -24,7 +24,7 @@ f: f64[4] = [-1.0, -0.6333333333333333, -0.2666666666666666, 0.1]
 g: f32[1] = [3.0]
 h: f32[3] = [16777215.0, 16777216.0, 16777216.0]
 
-== to where a size says
+== a range that ends at a symbolic size
 <<< sized.vf
 graph @sized(%x: f32[n=2..8:2]) {
   %r = arange start=1 stop=(n+4) step=3 dtype=f32

@@ -9,7 +9,7 @@ graph @rows(%x: f32[3,2]) {
 }
 >>>
 
-== equal numbers share; large ones do not overflow
+== equal numbers have equal results; large ones do not overflow
 $ viewfold run rows.vf --in x=[[5,5],[10000,10000],[-10000,10000]]
 s: f32[3,2] = [[0.5, 0.5], [0.5, 0.5], [0.0, 1.0]]
 l: f32[3,2] = [[-0.6931472, -0.6931472], [-0.6931472, -0.6931472], [-20000.0, 0.0]]
@@ -21,7 +21,7 @@ s: f32[3,2] = [[nan, nan], [nan, nan], [0.0, 1.0]]
 l: f32[3,2] = [[nan, nan], [nan, nan], [-inf, 0.0]]
 z: f32[3] = [-inf, inf, 3.0]
 
-== nan stays in its row
+== a NaN affects only its row
 $ viewfold run rows.vf --in x=[[nan,0],[0,0],[1,1]]
 s: f32[3,2] = [[nan, nan], [0.5, 0.5], [0.5, 0.5]]
 l: f32[3,2] = [[nan, nan], [-0.6931472, -0.6931472], [-0.6931472, -0.6931472]]

@@ -1,7 +1,7 @@
-# Control flow whose operands have batch axes: each element goes its own way. Worked numbers, and --check compares
-# what is compiled with the evaluator, which runs every element by itself.
+# Control flow whose operands have batch axes: each element takes its own path. Worked numbers; --check
+# compares the compiled program with the evaluator, which runs every element separately.
 
-== while_loop: each element as many rounds as it needs, with a branch of its own in each
+== while_loop: each element has its own trip count, and its own branch in each iteration
 <<< collatz.vf
 graph @half(%n: i32[]) {
   %h = floordiv %n, 2
@@ -41,7 +41,7 @@ s: i32[5] = [0, 0, 0, 0, 0]
 check l: 5 elements, bit-equal
 check s: 5 elements, bit-equal
 
-== a position out of range counts where its branch is taken
+== an index out of range is an error only where its branch is taken
 <<< untaken.vf
 graph @take(%x: f32[3], %i: i32[]) {
   %y = gather %x, %i
@@ -65,7 +65,7 @@ $ viewfold run untaken.vf --in x=[1,2,3] --in i=[0,-7,2,3]
 ! viewfold run: graph @untaken: launch 1 of 1 ([..]) read an index that is out of range; accepted are -n to n-1 for an axis of n elements, or any index with mode="clip" or mode="fill". The results are unspecified
 ? 2
 
-== a loop that would not end for elements that another branch is taken for
+== a loop that would not end for elements that take another branch
 <<< endless.vf
 graph @more(%n: i32[]) {
   %p = ne %n, 0
@@ -92,7 +92,7 @@ $ viewfold run endless.vf --in n=[4,3,8,5] --check
 z: i32[4] = [0, 3, 0, 5]
 check z: 4 elements, bit-equal
 
-== scan: slices, states and other operands in batches of two levels, both ways, and of nothing
+== scan: slices, states and other operands in batches of two levels, forward, reverse, and of length 0
 <<< scans.vf
 graph @grow(%c: f32[], %x: f32[], %w: f32[]) {
   %q = mul %x, %w
@@ -100,14 +100,14 @@ graph @grow(%c: f32[], %x: f32[], %w: f32[]) {
   return %n
 }
 graph @keep(%c: f32[], %x: f32[], %w: f32[]) { return %c }
-graph @round(%c: f32[], %x: f32[], %w: f32[]) {
+graph @body(%c: f32[], %x: f32[], %w: f32[]) {
   %p = gt %x, 0.0
   %n = cond %p, %c, %x, %w then=@grow else=@keep
   return %n, %c
 }
 graph @scans(%x: f32[2|k=0..4], %w: f32[3,1|]) {
-  %s, %ys = scan 0.0, %x, %w do=@round sliced=1
-  %t, %zs = scan 0.0, %x, %w do=@round sliced=1 reverse=true
+  %s, %ys = scan 0.0, %x, %w do=@body sliced=1
+  %t, %zs = scan 0.0, %x, %w do=@body sliced=1 reverse=true
   %a = rebatch %s batch_dims=0
   %b = rebatch %ys batch_dims=0
   %c = rebatch %t batch_dims=0
@@ -134,7 +134,7 @@ check b: 0 elements, bit-equal
 check c: 6 elements, bit-equal
 check d: 0 elements, bit-equal
 
-== what does not depend on the batch stays without it: a counter
+== values that do not depend on the batch have no batch axes: a counter
 <<< counted.vf
 graph @more(%i: i32[], %s: f32[]) {
   %p = lt %i, 3
@@ -176,7 +176,7 @@ graph @counted(%x: f32[2]) {
   return %j, %y
 }
 
-== batches inside of a function are its own, whatever their levels
+== batches inside a function are separate from those outside, whatever their levels
 <<< inner.vf
 graph @inner(%x: f32[3], %w: f32[2,3]) {
   %v = batch %w axis=0 level=1
@@ -223,7 +223,7 @@ $ viewfold dump --stage=graph bad.vf
 ! bad.vf:10:3: error: while_loop: batches of f32[2|] and f32[3|] do not align: size 2 meets 3; batch axes align at the end (the innermost vmap comes first), and their sizes are equal or 1
 ? 2
 
-== a function gives no batch
+== a function's result cannot have batch axes
 <<< bad2.vf
 graph @f(%a: f32[3]) {
   %b = batch %a axis=0 level=1
@@ -238,7 +238,7 @@ $ viewfold dump --stage=graph bad2.vf
 ! bad2.vf:6:3: error: checkpoint: result 1 of a function is f32[3|]; a function is of single elements, without a batch: operands in a batch are taken apart for it
 ? 2
 
-== and takes none
+== nor can its parameters
 <<< bad3.vf
 graph @f(%a: f32[3|]) {
   return %a

@@ -1,4 +1,4 @@
-# Control flow that cannot be.
+# Control flow that is refused.
 
 == branches of different types: spec F13
 # spec: F13.U
@@ -49,7 +49,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:4:3: error: cond: the first branch has 1 result, the second 2; both have as many
 ? 2
 
-== a predicate that is no truth value
+== a predicate that is no bool
 <<< g.vf
 graph @a(%x: f32[3]) { return %x }
 graph @main(%p: i32[], %q: bool[2], %x: f32[3]) {
@@ -61,7 +61,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:3:3: error: cond: the predicate is bool[2]; it is a bool of rank 0: compare, or reduce it
 ? 2
 
-== operands that the functions do not take
+== operands of other types than the functions' parameters
 <<< g.vf
 graph @a(%x: f32[3]) { return %x }
 graph @main(%p: bool[], %x: f32[3], %y: f32[4]) {
@@ -73,7 +73,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:3:3: error: cond: operand 1 is f32[4], the first branch takes f32[3]; both have one shape and dtype
 ? 2
 
-== too many of them
+== too many operands
 <<< g.vf
 graph @a(%x: f32[3]) { return %x }
 graph @main(%p: bool[], %x: f32[3]) {
@@ -115,7 +115,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:6:3: error: scan: operand 3 is f32[4], the length is 3; what is sliced has as many elements along its first axis
 ? 2
 
-== lengths that vary, each for itself
+== two different symbolic lengths
 <<< g.vf
 graph @f(%c: f32[], %x: f32[], %y: f32[]) {
   %d = fma %x, %y, %c
@@ -130,7 +130,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:6:3: error: scan: operand 3 is f32[m], the length is n; what is sliced has as many elements along its first axis; needs m == n, known: 1 <= m <= 4, 1 <= n <= 4; use one variable for both
 ? 2
 
-== a slice of a number
+== a scalar cannot be sliced
 <<< g.vf
 graph @f(%c: f32[], %x: f32[]) { return %c }
 graph @main(%x: f32[]) {
@@ -142,7 +142,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:3:3: error: scan: operand 2 is f32[]; what is sliced has at least one axis
 ? 2
 
-== no length at all
+== a scan without a length
 <<< g.vf
 graph @f(%c: f32[]) { return %c }
 graph @main(%x: f32[]) {
@@ -154,7 +154,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:3:3: error: scan: nothing is sliced and no length is given; give one of both
 ? 2
 
-== a condition that is no truth value
+== a condition that is no bool
 <<< g.vf
 graph @f(%c: f32[]) { return %c }
 graph @main(%x: f32[]) {
@@ -166,7 +166,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:3:3: error: while: the condition has 1 result, the first one f32[]; it has one, a bool of rank 0
 ? 2
 
-== a round that returns more than the state
+== a body that returns more than the state
 <<< g.vf
 graph @p(%c: f32[]) { return true }
 graph @f(%c: f32[]) { return %c, %c }
@@ -179,7 +179,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:4:3: error: while: the body has 2 results for a state of 1; it returns the next state
 ? 2
 
-== a graph that is not there, or is this one
+== a graph that is not defined, or is the caller itself
 <<< g.vf
 graph @main(%p: bool[], %x: f32[]) {
   %z = cond %p, %x then=@main else=@main
@@ -190,7 +190,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:2:25: error: unknown graph, found '@main', expected a graph defined above
 ? 2
 
-== what is no graph
+== attributes that are no graphs
 <<< g.vf
 graph @main(%p: bool[], %x: f32[]) {
   %z = cond %p, %x then=main else=3
@@ -201,7 +201,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:2:3: error: cond: attribute then is main; it is a graph, such as @f
 ? 2
 
-== a size with other bounds
+== a symbolic size with other bounds
 <<< g.vf
 graph @f(%x: f32[n=1..4]) { return %x }
 graph @main(%p: bool[], %x: f32[n=1..5]) {

@@ -38,7 +38,7 @@ graph @main(%xs: f32[3], %v: f32[n=1..4], %p: bool[], %q: bool[]) {
 }
 >>>
 
-== functions come first, once each, below what they call
+== functions are printed first, once each, after those that they call
 $ viewfold dump --stage=graph g.vf
 graph @main_f0(%a0: f32[], %a1: f32[]) {
   %0 = add %a0, %a1 : f32[]
@@ -79,7 +79,7 @@ graph @main(%xs: f32[3], %v: f32[n=1..4], %p: bool[], %q: bool[]) {
   return %ys, %w, %u, %s
 }
 
-== what is printed reads back as what is printed
+== the printed text parses back to the same text
 $ viewfold dump --stage=graph g.vf > one.vf
 $ viewfold dump --stage=graph one.vf > two.vf
 $ cmp one.vf two.vf && wc -l < two.vf
@@ -89,7 +89,7 @@ $ cmp one.vf two.vf && wc -l < two.vf
 $ viewfold run g.vf --graph double --in x=[1,2]
 y: f32[2] = [2.0, 4.0]
 
-== of several that nothing calls, one is chosen
+== of several graphs that are not called, one must be chosen
 <<< both.vf
 graph @f(%x: f32[2]) { return %x }
 graph @a(%p: bool[], %x: f32[2]) {
@@ -103,7 +103,7 @@ $ viewfold run both.vf
 ! Try 'viewfold run --help'.
 ? 2
 
-== a result that nothing asks for keeps its place
+== an unused result keeps its place
 <<< unused.vf
 graph @f(%a: f32[2], %x: f32[3]) {
   %s = sum %x
@@ -128,7 +128,7 @@ graph @unused(%a: f32[2], %x: f32[n=1..9,3]) {
   return %ss
 }
 
-== sizes that a called graph has, its caller has
+== a called graph's symbolic sizes are also its caller's
 <<< sizes.vf
 graph @ones(%x: f32[]) {
   %t = ones shape=[n=2..5]

@@ -32,7 +32,7 @@ check last: 1 element, bit-equal
 check ys: 0 elements, bit-equal
 check first: 1 element, bit-equal
 check zs: 0 elements, bit-equal
-== scan: of nothing the state stays, and the stacks are empty
+== scan of length 0: the state is unchanged, and the stacks are empty
 <<< none.vf
 graph @add(%c: i32[], %x: i32[]) {
   %s = add %c, 1
@@ -51,16 +51,16 @@ ys: i32[0,2] = []
 check last: 1 element, bit-equal
 check ys: 0 elements, bit-equal
 
-== scan: a state of two, slices of two, and an operand that stays
+== scan: a state of two values, two sliced operands, and one that is the same in all iterations
 <<< two.vf
-graph @round(%a: f32[], %b: i32[], %x: f32[2], %k: i32[], %w: f32[]) {
+graph @body(%a: f32[], %b: i32[], %x: f32[2], %k: i32[], %w: f32[]) {
   %s = sum %x
   %t = fma %a, %w, %s
   %j = add %b, %k
   return %t, %j, %j, %x, %a
 }
 graph @two(%x: f32[3,2], %k: i32[3]) {
-  %a, %b, %js, %xs, %as = scan 1.0, 0, %x, %k, 2.0 do=@round carries=2 sliced=2
+  %a, %b, %js, %xs, %as = scan 1.0, 0, %x, %k, 2.0 do=@body carries=2 sliced=2
   return %a, %b, %js, %xs, %as
 }
 >>>
@@ -76,14 +76,14 @@ check js: 3 elements, bit-equal
 check xs: 6 elements, bit-equal
 check as: 3 elements, bit-equal
 
-== scan: without slices, for a given number of rounds
+== scan: without slices, with a given length
 <<< powers.vf
-graph @round(%a: f32[]) {
+graph @body(%a: f32[]) {
   %b = mul %a, 2.0
   return %b, %a
 }
 graph @powers() {
-  %a, %as = scan 1 do=@round length=5
+  %a, %as = scan 1 do=@body length=5
   return %a, %as
 }
 >>>
@@ -93,7 +93,7 @@ as: f32[5] = [1.0, 2.0, 4.0, 8.0, 16.0]
 check a: 1 element, bit-equal
 check as: 5 elements, bit-equal
 
-== cond: one branch, whatever the other one would come to
+== cond: only one branch is computed, whatever the other one's result would be
 # spec: F13
 <<< branch.vf
 graph @root(%x: f32[2]) {
@@ -120,7 +120,7 @@ which: bool[] = false
 check y: 2 elements, bit-equal
 check which: 1 element, bit-equal
 
-== cond: of a constant is the branch itself
+== cond: of a constant predicate is the branch itself
 <<< known.vf
 graph @a(%x: f32[2]) {
   %r = sqrt %x
@@ -165,12 +165,12 @@ graph @more(%a: i32[], %b: i32[]) {
   %p = ne %b, 0
   return %p
 }
-graph @round(%a: i32[], %b: i32[]) {
+graph @body(%a: i32[], %b: i32[]) {
   %r = mod %a, %b
   return %b, %r
 }
 graph @gcd(%a: i32[], %b: i32[]) {
-  %d, %zero = while %a, %b while=@more do=@round
+  %d, %zero = while %a, %b while=@more do=@body
   return %d
 }
 >>>
@@ -202,7 +202,7 @@ b: i32[] = 0
 check a: 1 element, bit-equal
 check b: 1 element, bit-equal
 
-== functions in functions
+== nested functions
 <<< nest.vf
 graph @odd(%x: i32[]) {
   %t = mul %x, 3
@@ -217,7 +217,7 @@ graph @more(%x: i32[], %n: i32[]) {
   %p = gt %x, 1
   return %p
 }
-graph @round(%x: i32[], %n: i32[]) {
+graph @body(%x: i32[], %n: i32[]) {
   %m = mod %x, 2
   %p = eq %m, 1
   %y = cond %p, %x then=@odd else=@even
@@ -225,11 +225,11 @@ graph @round(%x: i32[], %n: i32[]) {
   return %y, %k
 }
 graph @steps(%x: i32[]) {
-  %one, %n = while %x, 0 while=@more do=@round
+  %one, %n = while %x, 0 while=@more do=@body
   return %n
 }
 graph @each(%c: i32[], %x: i32[]) {
-  %one, %n = while %x, 0 while=@more do=@round
+  %one, %n = while %x, 0 while=@more do=@body
   %s = add %c, %n
   return %s, %n
 }
@@ -261,7 +261,7 @@ x2: f32[2] = [2.0, 3.0]
 check y: 2 elements, bit-equal
 check x2: 2 elements, bit-equal
 
-== a sum over no state
+== a scan without a state
 <<< map.vf
 graph @square(%x: f32[2]) {
   %y = mul %x, %x

@@ -1,4 +1,4 @@
-# Chain expressions that cannot be, given to the commands that take them.
+# Invalid chain expressions, given to the commands that accept them.
 
 == not a chain
 $ viewfold index 'f32'
@@ -15,22 +15,22 @@ $ viewfold index 'f32[3,2].reshape(4)'
 ! <chain>:1:10: error: reshape: shape [4] has 4 elements; x has shape f32[3,2], 6 elements; a reshape keeps their number
 ? 2
 
-== a view that there is not
+== an unknown view
 $ viewfold dump --stage=index 'f32[3,2].transpoze(0,1)'
 ! <chain>:1:10: error: unknown view, found 'transpoze'; did you mean transpose?
 ? 2
 
-== a value too many
+== too many values
 $ viewfold dump --stage=loops 'f32[3,2].unsqueeze(0,1)'
 ! <chain>:1:22: error: too many values, found '1', expected ')'
 ? 2
 
-== a window the wrong way round
+== a window that ends before it begins
 $ viewfold run 'f32[3,2].shrink((2,1),(0,2))' --in 'x=[[1,2],[3,4],[5,6]]'
 ! <chain>:1:10: error: shrink: bounds [2,1] do not fit axis 0; x has shape f32[3,2]; takes 0 <= begin <= end <= 3
 ? 2
 
-== a position outside
+== an index out of range
 $ viewfold index 'f32[4].gather(0,[0,4])'
 ! <chain>:1:8: error: gather: index 4 is out of range of axis 0; x has shape f32[4]; an index lies in -size .. size-1
 ? 2

@@ -1,7 +1,7 @@
-# OpenCL drivers that cannot be opened: files of the vendors' folder that name a missing library, what is none, or
-# nothing. (The loader asks for a driver once in a process.)
+# OpenCL drivers that cannot be opened: files of the vendors' folder that name a missing library, a file that
+# is no library, or nothing. (The loader asks for a driver once in a process.)
 
-== no driver can be opened: a status and a message, and the processor is there
+== no driver can be opened: a status and a message, and the CPU device is available
 @needs ldconfig -p | grep -q 'libOpenCL\.so\.1' || /sbin/ldconfig -p | grep -q 'libOpenCL\.so\.1'
 <<< text.so
 not a library
@@ -25,7 +25,7 @@ OpenCL: the loader knows no platform; [..]
 $ OCL_ICD_VENDORS=$PWD/text viewfold run 'f32[2].flip(0)' --in x=[1,2] --device cpu
 y: f32[2] = [2.0, 1.0]
 
-== beside them a driver that can
+== a driver that can be opened besides those
 @needs test -e /etc/OpenCL/vendors/pocl.icd && viewfold devices | grep -q '^opencl:'
 $ mkdir all .pocl; echo libnothing-of-the-kind.so.1 >all/a.icd; echo "$PWD/all/a.icd" >all/b.icd; : >all/c.icd
 $ cp /etc/OpenCL/vendors/pocl.icd all/d.icd; echo libnothing-of-the-kind.so.2 >all/e.icd

@@ -1,4 +1,4 @@
-# Files that are not what they should be. After each the directory holds what it held before.
+# Invalid files. After each command the directory is unchanged.
 <<< double.vf
 graph @double(%x: f32[4]) {
   %y = mul %x, 2.0
@@ -11,7 +11,7 @@ printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '$1', 'fortran_order': False,
 head -c "$3" /dev/zero
 >>>
 
-== a graph that is not there
+== a missing graph file
 $ viewfold run nowhere.vf
 ! nowhere.vf: error: cannot open the file: No such file or directory
 ? 2
@@ -41,7 +41,7 @@ $ viewfold run -
 ! <stdin>:1:1: error: nothing to read, found the end of the text, expected 'graph @NAME(...) { ... }'
 ? 2
 
-== an array that is not there
+== a missing array file
 $ viewfold run double.vf --in x=x.npy --out y=y.npy
 ! x.npy: error: cannot open the file: No such file or directory
 ? 2
@@ -75,7 +75,7 @@ $ printf '\223NUMPY\001' > x.npy; viewfold run double.vf --in x=x.npy
 ! x.npy: error: the file ends after 7 bytes; expected the 10 bytes that precede a header
 ? 2
 
-== a version that there is not
+== an unknown version
 $ printf '\223NUMPY\011\000v\000' > x.npy; viewfold run double.vf --in x=x.npy
 ! x.npy: error: the .npy version is 9.0; expected 1.0, 2.0 or 3.0
 ? 2
@@ -85,7 +85,7 @@ $ printf '\223NUMPY\001\000v\000{' > x.npy; viewfold run double.vf --in x=x.npy
 ! x.npy: error: the header is 118 bytes long, but 1 byte follows; expected a whole header
 ? 2
 
-== a header that is no dictionary
+== a header that is not a dictionary
 $ printf '\223NUMPY\001\000\005\000oops\n' > x.npy; viewfold run double.vf --in x=x.npy
 ! x.npy: error: the header has oops at byte 10; expected a dict, which starts with '{'
 ? 2
@@ -120,7 +120,7 @@ $ sh npy.sh '<f4' '(99999999999999999999,)' 16 > x.npy; viewfold run double.vf -
 ! x.npy: error: 'shape' has the size 99999999999999999999 in axis 0; expected at most 9223372036854775807
 ? 2
 
-== a terabyte promised, sixteen bytes there
+== a terabyte in the header, sixteen bytes in the file
 $ sh npy.sh '<f4' '(274877906944,)' 16 > x.npy; viewfold run double.vf --in x=x.npy
 ! x.npy: error: the data has 16 bytes; expected 1099511627776 for shape (274877906944,) of f32
 ? 2
@@ -155,7 +155,7 @@ $ sh npy.sh '<f4' '(5,)' 20 > x.npy; viewfold run double.vf --in x=x.npy
 ! viewfold run: %x is f32[4], but x.npy holds f32[5]: axis 0 has to be 4
 ? 2
 
-== a result into a folder that is not there
+== a result into a missing folder
 $ viewfold run double.vf --in x=[1,2,3,4] --out y=none/y.npy
 ! none/y.npy: error: cannot create a temporary file beside it: No such file or directory
 ? 2
@@ -213,7 +213,7 @@ double.vf
 npy.sh
 two.vf
 
-== a run that fails leaves what was there
+== a failed run leaves existing files unchanged
 <<< pick.vf
 graph @pick(%x: f32[4], %i: i32[2]) {
   %y = gather %x, %i axis=0

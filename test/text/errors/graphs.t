@@ -1,4 +1,4 @@
-# Text graphs that say something that cannot be.
+# Text graphs with errors.
 
 == a misspelt word
 <<< g.vf
@@ -18,7 +18,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:1:7: error: missing name, found '(', expected @NAME
 ? 2
 
-== no such dtype
+== an unknown dtype
 <<< g.vf
 graph @f(%x: float[4]) { return %x }
 >>>
@@ -42,7 +42,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf: error: parameter %x of @f: input: size n of axis 0 in shape [n] is not known not to be negative; every size is >= 0; needs n >= 0, known: -4 <= n <= 4; declare n=0..4
 ? 2
 
-== bounds the wrong way round
+== an upper bound below the lower
 <<< g.vf
 graph @f(%x: f32[n=8..4]) { return %x }
 >>>
@@ -86,7 +86,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:3:3: error: name defined twice, found '%y', expected a new name
 ? 2
 
-== a value that is not there
+== an undefined value
 <<< g.vf
 graph @f(%x: f32[4]) {
   %y = add %x, %z
@@ -136,7 +136,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:2:7: error: name of a graph used twice, found '@f', expected a new name
 ? 2
 
-== no such operation
+== an unknown operation
 <<< g.vf
 graph @f(%x: f32[4]) {
   %y = permut %x order=[0]
@@ -147,7 +147,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:2:3: error: permut: there is no such operation; nearest: permute
 ? 2
 
-== an operand too few
+== a missing operand
 <<< g.vf
 graph @f(%x: f32[4]) {
   %y = add %x
@@ -158,7 +158,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:2:3: error: add: 1 operand given; takes 2
 ? 2
 
-== an attribute that is missing
+== a missing attribute
 <<< g.vf
 graph @f(%x: f32[4]) {
   %y = permute %x
@@ -169,7 +169,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:2:3: error: permute: attribute order is missing; it is a list of axes, such as [1,0]
 ? 2
 
-== an attribute that the operation does not take
+== an unknown attribute
 <<< g.vf
 graph @f(%x: f32[4]) {
   %y = neg %x axis=0
@@ -191,7 +191,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:2:24: error: attribute given twice, found 'axes' again, expected each once
 ? 2
 
-== a type that is not that of the value
+== a type that differs from the value's
 <<< g.vf
 graph @f(%x: f32[4]) {
   %y = neg %x : f32[5]
@@ -213,7 +213,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:2:3: error: permute: order [0,0] repeats axis 0; x has shape f32[3,2]; an order lists each of the axes 0..1 exactly once
 ? 2
 
-== an axis that is not there
+== an axis out of range
 <<< g.vf
 graph @f(%x: f32[3,2]) {
   %y = sum %x axes=[2]
@@ -290,7 +290,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:2:3: error: pad: mode=reflect repeats elements of axis 0, which has 0; x has shape f32[0]; the size must be at least 1
 ? 2
 
-== a pad for each axis but one
+== pads for all axes but one
 <<< g.vf
 graph @f(%x: f32[3,2]) {
   %y = pad %x pads=[[1,1]]
@@ -356,7 +356,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:2:3: error: xor: floats have no bitwise operations; the operands promote to f32; takes bool or integers: cast, or bitcast
 ? 2
 
-== positions that are floats
+== float indices
 <<< g.vf
 graph @f(%x: f32[3], %i: f32[2]) {
   %z = gather %x, %i axis=0
@@ -389,7 +389,7 @@ $ viewfold dump --stage=graph g.vf
 ! g.vf:2:3: error: max: axis 1 has size 0; x has shape f32[3,0]; nothing has no extremum: each reduced size is at least 1
 ? 2
 
-== tensors joined that differ elsewhere
+== joined tensors whose other sizes differ
 <<< g.vf
 graph @f(%x: f32[3,2], %y: f32[3,3]) {
   %z = concat %x, %y axis=0
@@ -465,7 +465,7 @@ $ viewfold run g.vf --in x=[1,2,3]
 ! Try 'viewfold run --help'.
 ? 2
 
-== a choice that is not there
+== an unknown graph chosen
 <<< g.vf
 graph @f(%x: f32[3]) { return %x }
 graph @g(%x: f32[3]) { return %x }
@@ -489,7 +489,7 @@ $ viewfold run g.vf
 ! Try 'viewfold run --help'.
 ? 2
 
-== one value of a variable decides, be it the least
+== one value of a variable is enough to refuse, also the least
 <<< g.vf
 graph @g(%x: f32[n=4..9], %y: f32[4]) {
   %z = add %x, %y

@@ -1,4 +1,4 @@
-# Inputs and options that do not fit the graph.
+# Inputs and options that do not match the graph.
 <<< g.vf
 graph @g(%x: f32[n=4..64:4,3], %y: f32[n*2], %s: u8[]) {
   %a = sum %x axes=[1]
@@ -44,13 +44,13 @@ $ viewfold run g.vf --in =x.npy
 ! Try 'viewfold run --help'.
 ? 2
 
-== an input that is missing
+== a missing input
 $ viewfold run g.vf --in 'x=[[1,2,3],[1,2,3],[1,2,3],[1,2,3]]' --in s=1
 ! viewfold run: no value for parameter %y; give it as --in y=FILE.npy
 ! Try 'viewfold run --help'.
 ? 2
 
-== an input that the graph does not have
+== an unknown input
 $ viewfold run g.vf --in z=z.npy
 ! viewfold run: --in: @g has no parameter %z; it has %x, %y, %s
 ! Try 'viewfold run --help'.
@@ -62,7 +62,7 @@ $ viewfold run g.vf --in s=1 --in s=2
 ! Try 'viewfold run --help'.
 ? 2
 
-== a result that the graph does not have
+== an unknown result
 $ viewfold run g.vf --out d=d.npy
 ! viewfold run: --out: @g has no result %d; it has %c, %s
 ! Try 'viewfold run --help'.
@@ -101,29 +101,29 @@ $ viewfold run g.vf --in 'x=[[1,2,3],[1,2,3],[1,2,3],[1,2,3]]' --in y=[1,2,3,4,5
 ! viewfold run: %y is f32[(n*2)], but the value given holds f32[6]: axis 0, (n*2), has to be 8 by the other sizes
 ? 2
 
-== a size that is fixed
+== an array whose fixed size is wrong
 $ viewfold run g.vf --in 'x=[[1,2],[1,2],[1,2],[1,2]]' --in y=[1,2,3,4,5,6,7,8] --in s=1
 ! viewfold run: %x is f32[n,3], but the value given holds f32[4,2]: axis 1 has to be 3
 ? 2
 
-== a size given against what the inputs say
+== a size given that contradicts the inputs
 $ viewfold run g.vf --in 'x=[[1,2,3],[1,2,3],[1,2,3],[1,2,3]]' --in y=[1,2,3,4,5,6,7,8] --in s=1 --size n=8
 ! viewfold run: %x is f32[n,3], but the value given holds f32[4,3]: axis 0, n, has to be 8 by the other sizes
 ? 2
 
-== a size that the graph does not have
+== an unknown size
 $ viewfold run g.vf --in 'x=[[1,2,3],[1,2,3],[1,2,3],[1,2,3]]' --in y=[1,2,3,4,5,6,7,8] --in s=1 --size m=8
 ! viewfold run: --size: @g has no variable m
 ! Try 'viewfold run --help'.
 ? 2
 
-== a size that is no number
+== a size that is not a number
 $ viewfold run g.vf --in 'x=[[1,2,3],[1,2,3],[1,2,3],[1,2,3]]' --in y=[1,2,3,4,5,6,7,8] --in s=1 --size n=four
 ! viewfold run: --size takes NAME=INTEGER, found 'n=four'
 ! Try 'viewfold run --help'.
 ? 2
 
-== a size that nothing tells
+== a size that follows from no input
 <<< iota.vf
 graph @positions(%x: f32[]) {
   %i = iota shape=[k=1..5] dtype=i32
@@ -159,12 +159,12 @@ $ viewfold run g.vf --in 'x=[[1,2,3],[1,2,3]'
 ! --in x:1:17: error: bad list, found the end of the text, expected ','
 ? 2
 
-== an array with text behind it
+== text after an array
 $ viewfold run g.vf --in 'x=[[1,2,3]] [4]'
 ! --in x:1:11: error: unexpected text after a value, found '[', expected its end
 ? 2
 
-== a device that this machine has not
+== a device that this machine does not have
 $ viewfold run 'f32[2].flip(0)' --in x=[1,2] --device opencl:999
 ! viewfold run: [..]
 ? 3
@@ -172,7 +172,7 @@ $ VIEWFOLD_DEVICE='opencl:no such name' viewfold run 'f32[2].flip(0)' --in x=[1,
 ! viewfold run: [..]
 ? 3
 
-== a device that there is not
+== an unknown device
 $ viewfold run 'f32[2].flip(0)' --in x=[1,2] --device gpu
 ! viewfold run: unknown device 'gpu'; expected cpu, opencl, opencl:NUMBER or opencl:PART OF NAME
 ! Try 'viewfold run --help'.
@@ -200,7 +200,7 @@ $ viewfold run 'f32[1].expand(1000000000000000)' --in x=[1] 2> said; status=$?; 
 viewfold run: not enough memory for the 4000000000000000 bytes of result %y
 ? 3
 
-== positions out of range
+== indices out of range
 <<< pick.vf
 graph @pick(%x: f32[4], %i: i32[2]) {
   %y = gather %x, %i axis=0
@@ -278,7 +278,7 @@ $ viewfold devices cpu
 ! Try 'viewfold devices --help'.
 ? 2
 
-== no place for a cache
+== no directory for a cache
 $ env -u VIEWFOLD_CACHE_DIR -u HOME -u XDG_CACHE_HOME viewfold cache stat
 ! viewfold cache: there is no cache: VIEWFOLD_CACHE_DIR, XDG_CACHE_HOME and HOME are all unset
 ! Try 'viewfold cache --help'.

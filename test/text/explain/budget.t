@@ -1,4 +1,4 @@
-# What is run to be measured has a budget.
+# Programs run for measuring have a budget of work.
 <<< scan.vf
 graph @once(%c: f32[8]) {
   %v = add %c, 1.0
@@ -18,12 +18,12 @@ graph @f(%x: f32[8]) {
 }
 >>>
 
-== a scan of too many rounds is not run, and the explanation says so
+== a scan of too many iterations is not run, and the explanation says so
 $ timeout 60 viewfold explain --graph all scan.vf | tail -n 1
       took    not run: a run takes at least [..] s, more than the 10 s that are spent on one
 $ timeout 60 viewfold explain --graph g scan.vf | tail -n 1
           took    not run: a run takes at least [..] s, more than the 10 s that are spent on one
 
-== one that can be afforded is run
+== a scan within the budget is run
 $ viewfold explain --graph f scan.vf | grep -c 'took .* ms, .*in each of 1000 rounds'
 1

@@ -1,4 +1,4 @@
-# viewfold explain: why kernels are what they are, and what is left in their loops.
+# viewfold explain: the reasons for each kernel, and what its loops still do.
 
 <<< rows.vf
 graph @rows(%x: f32[64,128], %y: f32[128,64]) {
@@ -93,7 +93,7 @@ $ viewfold explain --no-run loop.vf | grep -E 'fuses|why'
       fuses   add
       why     a kernel of its own, because it is a result of its function
 
-== limits: of memory as large as what is moved, or of multiply-adds, with the times that were measured
+== limits: the memory's rate for the bytes moved, or the multiply-add rate, with measured times
 <<< scale.vf
 graph @scale(%x: f32[n=1..1000000]) {
   %y = mul %x, 2.0
@@ -122,7 +122,7 @@ $ viewfold explain --graph scale --size n=2 --in x=[1,2,3] scale.vf
 ! viewfold explain: [..]
 ? 2
 
-== what stands in the way of more lanes
+== what prevents more vector lanes
 <<< blocked.vf
 graph @apart(%x: f32[64,10], %i: i32[64]) {
   %y = gather %x, %i axis=0
@@ -154,7 +154,7 @@ graph @narrow: 1 kernel, 0 temporaries
   blocked lanes fill 32 of the 64 bytes of a vector
   blocked one thread, because the work is one block
 
-== memory of one run: an intermediate that no result has room for, and the locals of each thread
+== memory of one run: an intermediate that fits in no result's buffer, and the locals of each thread
 <<< memory.vf
 graph @between(%x: f32[1000,250], %i: i32[125]) {
   %e = exp %x
@@ -174,7 +174,7 @@ $ viewfold explain --no-run memory.vf | grep -c memory
 0
 ? 1
 
-== bytes are those of the elements that the loops touch, not of whole parameters
+== bytes are those of the elements that the loops access, not of whole parameters
 <<< part.vf
 graph @rows(%x: f32[4000,1000]) {
   %a = shrink %x bounds=[[100,140],[0,1000]]
@@ -264,7 +264,7 @@ graph @any: 1 kernel, 0 temporaries
 graph @some: 1 kernel, 0 temporaries
   moves   32000 bytes to read, 32000 to write; 8000 operations
 
-== multiply-adds count at the rate of what they are made in; skipped blocks do not count
+== multiply-adds count at the rate of the dtype that they are computed in; skipped blocks do not count
 <<< products.vf
 graph @wide(%a: f64[256,256], %b: f64[256,256]) {
   %c = matmul %a, %b
@@ -294,6 +294,7 @@ graph @halves: [..]
   limit   0.3355 ms, by 16.78 million multiply-adds
 $ viewfold explain --no-run --target 'vector_bytes=64' --graph halves products.vf | grep blocked
 ? 1
-# Of 8 blocks of keys a block of queries needs 4.5 on average: 448.3 million without the mask.
+# Of 8 blocks of keys each block of queries needs 4.5 on average: 448.3 million multiply-adds without the
+# mask.
 $ VIEWFOLD_MACHINE='threads=1 read=10000 copy=10000 fill=10000 gflops=100' viewfold explain --threads 1 "$TEST_ROOT/frontend/workloads/A1c.vf" | grep million
   limit   5.043 ms, by 252.1 million multiply-adds

@@ -1,6 +1,6 @@
-# What few elements need, behind a branch, is no part of what a kernel costs: a sine of f32 beyond 2^18, the remainder of
-# a division whose quotient has more digits than a float. Of each element 8 bytes (12 with two operands) and what is
-# usual are counted.
+# Work that few elements need, in a branch, does not count in the cost of a kernel: a sine of f32 beyond 2^18,
+# the remainder of a division whose quotient has more digits than a float. For each element 8 bytes are
+# counted (12 with two operands), and the operations of usual elements.
 <<< rare.vf
 graph @sine(%x: f32[1000]) {
   %y = sin %x
@@ -12,7 +12,7 @@ graph @remainder(%x: f32[1000], %y: f32[1000]) {
 }
 >>>
 
-== work is that of usual elements
+== only the work of usual elements is counted
 $ viewfold explain --no-run --threads 2 --graph sine rare.vf
 [...]
   threads share a loop of 1; work about 33000 (bytes and operations)

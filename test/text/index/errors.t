@@ -61,7 +61,7 @@ $ viewfold index 'f32[2].matmul(0)'
 ! <chain>:1:8: error: unknown view, found 'matmul', expected one such as permute, reshape, expand, pad, shrink, flip, stride
 ? 2
 
-== what stands between the views
+== text between the views
 $ viewfold index 'f32[2].'
 ! <chain>:1:8: error: missing view after '.', found the end of the text, expected a name such as permute
 ? 2

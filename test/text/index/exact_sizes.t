@@ -1,4 +1,4 @@
-# Quotients of a size by its divisors are parts of one another, and a minimum is no more than each of its operands.
+# Exact quotients of one size are multiples of one another, and a minimum is at most each of its operands.
 
 == multiples of exact quotients have one form
 $ viewfold index 'f32[5,4,(n=8..1024:8)//8].reshape(5*(n//2)).reshape(5,4,n//8).permute(1,0,2)'
@@ -12,11 +12,11 @@ ridx0
 $ viewfold index 'f32[(n=8..1024:8)//4+n//8].reshape(3*(n//8))'
 ridx0
 
-== a part of a variable digit stays below the size it is a part of
+== a digit with a symbolic radix is less than that radix
 $ viewfold index 'f32[5,4,(n=4..1024:4)//4].reshape(5*n).reshape(5,4,n//4).permute(1,0,2)'
 ((ridx2+(n*ridx1))+(ridx0*(n//4)))
 
-== beside other sizes
+== exact quotients in shapes with other sizes
 <<< g.vf
 graph @g(%x: bf16[r=15..4096:3,(s=128..2097152:128)//64,3], %y: f32[(m=16..1099511627776:16)//16*8,7]) {
   %a = reshape %x shape=[r,6,s//128]
@@ -31,7 +31,7 @@ $ viewfold dump --stage=graph g.vf
   return %a, %b, %c, %d
 }
 
-== a minimum fits what it is the minimum of
+== a minimum is at most each of its operands
 <<< g.vf
 graph @g(%x: u8[4,r=3..8589934595], %y: f16[((n=2..8589934592:2)//2)+4]) {
   %a = shrink %x bounds=[[0,4],[0,min(r,5)]]
@@ -46,7 +46,7 @@ $ viewfold dump --stage=graph g.vf
   return %a, %b, %c, %d
 }
 
-== products of parts of two sizes
+== products of quotients of two sizes
 <<< g.vf
 graph @g(%x: u64[(n=16..64:16)//8,(m=16..4096:16)//4], %y: i64[2,m//2,m//16,4]) {
   %a = reshape %x shape=[m//2*(n//16)]
@@ -57,7 +57,7 @@ graph @g(%x: u64[(n=16..64:16)//8,(m=16..4096:16)//4], %y: i64[2,m//2,m//16,4]) 
 >>>
 $ viewfold dump --stage=loops g.vf > out
 
-== windows over a part of a size
+== windows over a quotient of a size
 <<< g.vf
 graph @g(%x: f32[1,(n=640..4294967168:128)//128], %y: f32[5,(r=15..2097152:3)//3+3]) {
   %a = avg_pool %x kernel=[3] stride=[3] padding=[1]
@@ -78,7 +78,7 @@ graph @g(%x: f32[n=1..1048576]) {
 >>>
 $ viewfold dump --stage=graph g.vf > out
 
-== a size of few values
+== a variable of few values
 <<< g.vf
 graph @g(%x: i64[((n=1..9)+7)//3,(n+4)//5,3]) {
   %a = point %x index=(n+7)//3//2 axis=0

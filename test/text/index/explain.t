@@ -1,5 +1,5 @@
-# viewfold index --explain: why views did not merge, what is left and what it costs. Index expressions themselves are
-# tested elsewhere.
+# viewfold index --explain: why views did not merge, what remains and what it costs. Index expressions
+# themselves are tested elsewhere.
 
 == nothing to explain
 $ viewfold index --explain 'f32[3,2].permute(1,0)'
@@ -38,7 +38,7 @@ loop axes: 3 x 4, 2
   over these, numbered in order, the index is ((ridx0+(ridx1*6))+(ridx2*3))
   without any division
 
-== rows that end at a place of their own
+== rows whose end divides the axis into unequal intervals
 $ viewfold index --explain 'f32[1,6].expand(2,6).reshape(12).shrink((2,8))' | tail -7
   V((6,);(1,);2)
 masks: none, every position is read
@@ -76,7 +76,7 @@ $ viewfold index --explain 'f32[2,3].pad((1,1),(1,0)).reshape(2,8).shrink((1,2),
 views: 1; 1 reshape needed another view, of which 1 merged
   V((1,8);(0,1);2;((0,1),(1,4)))
 
-== sizes that vary
+== symbolic sizes
 $ viewfold index --explain 'f32[n=4..64:4,32].permute(1,0).reshape(n//4,128)' | sed -n 2,6p
 views: 2
   V((32,n);(1,32);0)

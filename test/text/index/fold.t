@@ -4,7 +4,7 @@
 $ viewfold index 'f32[2,2]'
 ((ridx0*2)+ridx1)
 
-== the examples of the help are what the command prints
+== the examples in the help are what the command prints
 $ viewfold index 'f32[3,2].permute(1,0)'
 (ridx0+(ridx1*2))
 $ viewfold index 'f32[4].pad((1,2))'
@@ -15,13 +15,13 @@ $ viewfold index --help | grep -c -F "$(viewfold index 'f32[3,2].permute(1,0)')"
 $ viewfold index --help | grep -c -F "$(viewfold index 'f32[4].pad((1,2))')"
 2
 
-== one element has one place
+== a single element has index 0
 $ viewfold index 'f32[]'
 0
 $ viewfold index 'f32[1,1].expand(1,1)'
 0
 
-== nothing is read from an empty buffer, nor where everything is padding
+== an empty buffer and a result that is all padding read nothing
 $ viewfold index 'f32[0,3]'
 0
 valid: False
@@ -35,22 +35,22 @@ $ viewfold index 'f32[3,2].permute(1,0).reshape(3,2)'
 $ viewfold index 'f32[4,6].permute(1,0).reshape(2,12)'
 (((ridx0*3)+(ridx1*6))-((ridx1//4)*23))
 
-== what two reshapes undo is gone
+== reshapes that undo each other vanish
 $ viewfold index 'f32[4,6].reshape(2,2,3,2).reshape(24).reshape(4,6)'
 ((ridx0*6)+ridx1)
 
-== a window of padding and what is left of it
+== a reshaped or narrowed padding keeps the masks that it needs
 $ viewfold index 'f32[3].pad((1,2)).reshape(2,3)'
 (((ridx0*3)+ridx1)+-1)
 valid: (((ridx0+ridx1)>=1)&(((ridx0*2)+ridx1)<3))
 $ viewfold index 'f32[2,3].pad((1,1),(1,1)).shrink((1,3),(1,4))'
 ((ridx0*3)+ridx1)
 
-== a pool of four by windows of three
+== four elements repeated, as windows of three
 $ viewfold index 'f32[4].reshape(1,4).expand(3,4).reshape(12).shrink((0,10)).reshape(2,5).shrink((0,2),(0,3))'
 (ridx0+ridx1)
 
-== flips and steps
+== flips and strides
 $ viewfold index 'f32[5,4].flip(0)'
 ((ridx1-(ridx0*4))+16)
 $ viewfold index 'f32[6].stride(-4)'
@@ -64,11 +64,11 @@ min((7-ridx0), max((ridx0+-1), (1-ridx0)))
 $ viewfold index 'f32[4].pad((1,2),mode=wrap)'
 ((ridx0+3)%4)
 
-== axes come and go
+== axes are inserted and dropped
 $ viewfold index 'f32[4,6].unsqueeze(1).squeeze(1).point(0,-1)'
 (ridx0+18)
 
-== gathers show their look-up
+== gathers print the table of their indices
 $ viewfold index 'f32[3,4].gather(0,[2,0,-1])'
 (([2,0,2][ridx0]*4)+ridx1)
 $ viewfold index 'f32[8].gather(0,[[0,2],[4,6]])'
@@ -77,7 +77,7 @@ $ viewfold index 'f32[8].gather(0,[6]).pad((1,0))'
 6
 valid: (ridx0>=1)
 
-== sizes that vary
+== symbolic sizes
 $ viewfold index 'f32[n=4..64:4,32].reshape(n//4,128)'
 ((ridx0*128)+ridx1)
 $ viewfold index 'f32[n=4..64,32].permute(1,0)'

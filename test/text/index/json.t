@@ -1,6 +1,6 @@
 # viewfold index --json: a stream of chains.
 
-== a line for a line
+== one line of output for each line of input
 <<< chains
 {"name":"t","base":[3,2],"ops":[["permute",[1,0]],["reshape",[3,2]]]}
 {"name":"p","base":[3],"ops":[["pad",[[2,1]]]]}
@@ -20,7 +20,7 @@ $ viewfold index --json < chains
 $ echo '{"name":"p","base":[3],"ops":[["pad",[[2,1]]]]}' | viewfold index --json --raw
 {"name":"p","shape":[6],"index":"(ridx0+-2)","valid":"((ridx0<5)&((ridx0<2)!=True))"}
 
-== a last line without a newline counts, and other members do not matter
+== a last line without a newline is read, and unknown members are ignored
 $ printf '{"name":"a\\u00e9","ops":[],"base":[2],"map":[0,1],"more":{}}' | viewfold index --json
 {"name":"aé","shape":[2],"index":"ridx0","valid":"True"}
 
@@ -130,7 +130,7 @@ $ printf '{"name":"x","base":[2],"ops":[["\\u0000flip",[0]]]}\n' | viewfold inde
 == an empty stream is no error
 $ printf '' | viewfold index --json
 
-== output that cannot be written is
+== output that cannot be written is an error
 @needs test -e /dev/full
 $ echo '{"name":"t","base":[2],"ops":[]}' | viewfold index --json > /dev/full
 ! viewfold: writing to standard output: No space left on device

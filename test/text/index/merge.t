@@ -1,4 +1,5 @@
-# viewfold index --views: which chains become one view. What no single view can say keeps as few as possible.
+# viewfold index --views: which chains become one view. A chain that is equal to no single view keeps as few
+# views as possible.
 
 == a reshape across strides that do not nest
 $ viewfold index --views 'f32[3,2].permute(1,0).reshape(3,2)'
@@ -61,11 +62,11 @@ V((3,);(4,);0)
 $ viewfold index --views 'f32[2,2,2].permute(2,1,0).reshape(4,2).permute(1,0).reshape(2,2,2)'
 V((2,2,2);(4,1,2);0)
 
-== axes that only together carry into the next
+== axes that carry into the next one only together
 $ viewfold index --views 'f32[15,9].shrink((0,15),(6,9)).reshape(45).pad((0,3)).reshape(4,12).stride(1,4)'
 V((4,3);(36,10);6)
 
-== a mask seen through a step
+== a strided mask
 $ viewfold index --views 'f32[3].pad((1,1)).stride(2).shrink((0,2))'
 V((2,);(0,);1;((1,2),))
 $ viewfold index --views 'f32[3].pad((1,1)).flip(0)'
@@ -78,7 +79,7 @@ V((15,);(1,);0)
 $ viewfold index --views 'f32[2,3].pad((1,1),(1,0)).reshape(2,8).shrink((1,2),(0,8))'
 V((1,8);(0,1);2;((0,1),(1,4)))
 
-== a step that meets the padding of every second row
+== a stride that meets the padding of every second row
 $ viewfold index --views 'f32[3,4].pad((1,0),(0,2)).reshape(6,4).stride(2,1).reshape(2,6)'
 V((2,6);(6,1);-2;((0,2),(4,6)))
 $ viewfold index --views 'f32[2,2,3].stride(1,2,1).reshape(2,3).pad((0,2),(0,0)).reshape(1,6,2).stride(2,2,1)'
@@ -100,7 +101,7 @@ V((2,3);(1,1);0)
 $ viewfold index --views 'f32[10,140].reshape(10,1,140).expand(10,10,140).reshape(10,1400).shrink((0,10),(0,1359)).reshape(10,9,151).shrink((0,10),(0,9),(0,40)).stride(1,1,13)'
 V((10,9,4);(140,11,13);0)
 
-== steps whose carries happen to cancel
+== strides whose carries happen to cancel
 $ viewfold index --views 'f32[10,140].reshape(10,1,140).expand(10,10,140).reshape(10,1400).shrink((0,10),(0,1359)).reshape(10,9,151).shrink((0,10),(0,9),(0,40)).stride(1,1,13).reshape(360).stride(9).shrink((0,6))'
 V((6,);(35,);0)
 

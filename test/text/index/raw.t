@@ -1,4 +1,4 @@
-# viewfold index --raw: the textbook rules, and nothing more.
+# viewfold index --raw: the textbook rules alone.
 
 == the four fixed strings
 $ viewfold index --raw 'f32[2,2]'
@@ -16,11 +16,11 @@ $ viewfold index --raw 'f32[3].pad((1,2)).reshape(2,3)'
 (((ridx0*3)+ridx1)+-1)
 valid: ((((ridx0*3)+ridx1)<4)&(((ridx0+ridx1)<1)!=True))
 
-== a pool of four by windows of three
+== four elements repeated, as windows of three
 $ viewfold index --raw 'f32[4].reshape(1,4).expand(3,4).reshape(12).shrink((0,10)).reshape(2,5).shrink((0,2),(0,3))'
 (ridx0+ridx1)
 
-== whole multiples leave a quotient, and a remainder that is small enough is none
+== multiples of the divisor divide without a remainder, and a remainder of a value below its divisor vanishes
 $ viewfold index --raw 'f32[3,4].reshape(12).reshape(3,4).permute(0,1)'
 ((ridx0*4)+ridx1)
 $ viewfold index --raw 'f32[12].reshape(2,6).reshape(12).reshape(3,4)'

@@ -1,6 +1,6 @@
-# Files, pipes and devices without an end, or larger than any use of theirs.
+# Files, pipes and devices that are endless or too large.
 
-== a device that never ends is read no further than its first byte that is no text
+== a device without an end is read up to the first byte that is not text
 $ timeout 60 viewfold run /dev/zero
 ! /dev/zero:1:1: error: unexpected character, found '\x00', expected a name, a number or a sign
 ? 2
@@ -11,7 +11,7 @@ $ timeout 60 viewfold run 'f32[4].flip(0)' --in x=/dev/zero
 ! /dev/zero: error: not a .npy file: it starts with 00 00 00 00 00 00; expected 93 4E 55 4D 50 59
 ? 2
 
-== a pipe of a schedule has at most as many bytes as a schedule
+== a schedule from a pipe has the same limit of bytes as one from a file
 $ yes 'kernel 0 nest 0: ' | viewfold dump --stage=loops --schedule /dev/stdin 'f32[4]'
 ! /dev/stdin: error: the file has more than 16777216 bytes, which is the limit for its kind
 ? 2
@@ -25,7 +25,7 @@ $ viewfold dump --stage=loops --schedule large.vf 'f32[4]'
 ! large.vf: error: the file has more than 16777216 bytes, which is the limit for its kind
 ? 2
 
-== a line of JSON has a limit, and is not kept beyond it
+== a line of JSON has a limit, and longer ones are not kept in memory
 @needs (ulimit -v 400000; viewfold --version)
 $ (head -c 300000000 /dev/zero | tr '\0' '['; echo; echo '{"name":"t","base":[2],"ops":[]}') > lines
 $ (ulimit -v 400000; viewfold index --json < lines)
@@ -40,7 +40,7 @@ $ cat header | viewfold run 'f32[4].flip(0)' --in x=/dev/stdin
 ! /dev/stdin: error: the header says 4000000000000000 bytes of data; this machine has [..] bytes of memory
 ? 3
 
-== a directory is no file
+== a directory is not a file
 $ mkdir folder
 $ viewfold run folder
 ! folder: error: cannot read the file: Is a directory

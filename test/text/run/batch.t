@@ -7,13 +7,13 @@ graph @rows(%x: f32[2,3|4], %w: f32[3|4]) {
 }
 >>>
 
-== arrays have the batch in front
+== the batch axes of arrays come first
 $ viewfold run rows.vf --in 'x=[[[1,2,3,4],[5,6,7,8],[9,1,2,3]],[[0,1,0,0],[0,0,1,0],[0,0,0,1]]]' \
 >   --in 'w=[[1,1,1,1],[2,0,0,0],[0,0,0,3]]' --check
 s: f32[2,3] = [[10.0, 10.0, 9.0], [1.0, 0.0, 3.0]]
 check s: 6 elements, bit-equal
 
-== an array without its batch axes does not fit
+== an array without its batch axes does not match
 $ viewfold run rows.vf --in 'x=[1,2,3,4]' --in 'w=[[1,1,1,1],[2,0,0,0],[0,0,0,3]]'
 ! viewfold run: %x is f32[2,3|4], but the value given holds f32[4]: 1 axis found, 3 expected
 ? 2
@@ -51,7 +51,7 @@ $ viewfold dump --print-after=physicalize rows.vf | grep -v '^#' > physical.vf
 $ viewfold dump --stage=loops physical.vf > one
 $ viewfold dump --stage=loops rows.vf | diff one -
 
-== positions that differ within the batch
+== indices that differ within the batch
 <<< take.vf
 graph @take(%x: f32[4], %i: i32[2|2]) {
   %y = gather %x, %i
@@ -76,7 +76,7 @@ $ viewfold dump --stage=graph bad.vf
 ! bad.vf:2:3: error: mul: batches of f32[2|4] and f32[3|4] do not align: size 2 meets 3; batch axes align at the end (the innermost vmap comes first), and their sizes are equal or 1
 ? 2
 
-== types that are none
+== invalid types
 $ printf 'graph @f(%%x: f32[2|3|4]) {\n return %%x\n}\n' > two.vf && viewfold dump --stage=graph two.vf
 ! two.vf:1:21: error: bad shape, found '|', expected ','
 ? 2

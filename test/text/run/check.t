@@ -1,6 +1,6 @@
 # `viewfold run --check`: results against the reference evaluator.
 
-== integers, moves and elementwise floats have the same bits
+== integers, copies and elementwise float operations have the same bits
 <<< g.vf
 graph @g(%x: f32[4], %i: i32[4]) {
   %e = exp %x
@@ -17,7 +17,7 @@ check e: 4 elements, bit-equal
 check s: 1 element, bit-equal
 check t: 4 elements, bit-equal
 
-== four integers as bytes, of which two are kept
+== four integers cast to bytes, of which a mask keeps two
 <<< g.vf
 graph @g(%x: i64[2,4]) {
   %b = cast %x dtype=u8
@@ -70,7 +70,7 @@ sums: f32[4] = [3.3, 3.3799999, 5.2, 3.25]
 check last: 1 of 1 element differs, by at most 9.54e-07, allowed 0.0037
 check sums: 1 of 4 elements differs, by at most 2.38e-07, allowed 0.00127
 
-== choices at zero keep its sign: compilers know them as maxima, which may not
+== selections at zero keep its sign: compilers recognise them as maxima, which need not
 <<< g.vf
 graph @g(%x: f32[16], %y: f64[4]) {
   %m = mul %x, 3.0
@@ -115,7 +115,7 @@ check 6: 16 elements, bit-equal
 check 7: 16 elements, bit-equal
 check 8: 4 elements, bit-equal
 
-== truths of one position in every lane of a mask
+== one element's bool in every lane of a mask
 <<< g.vf
 graph @g(%x: f32[7], %y: i64[7]) {
   %c = cast %y dtype=f32

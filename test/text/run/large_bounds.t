@@ -1,6 +1,6 @@
-# Sizes whose bounds are large: what runs depends on the sizes of the run.
+# Symbolic sizes with large bounds: what is computed depends on the sizes of the run.
 
-== positions of extrema of a whole vector of wide elements
+== indices of extrema of whole vectors of wide elements
 <<< g.vf
 graph @g(%x: f64[n=6..2097152], %i: i64[m=1..1099511627776]) {
   %a = argmax %x axis=0
@@ -51,7 +51,7 @@ s: f32[] = 6.0
 t: f32[] = 0.5
 u: f16[] = 0.0
 
-== a sum has a few levels of loops, and as many for what fills no whole step
+== a sum has a few levels of loops, and as many for the remainder
 <<< g.vf
 graph @g(%x: f32[n=6..10000]) {
   %s = sum %x axes=[0]
@@ -71,7 +71,7 @@ graph @g(%x: f64[n=1..4294967297,m=6..2147483648:7,k=0..1048577]) {
 $ viewfold run g.vf --in x=[[[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2]]]
 s: f64[] = 21.0
 
-== cumulative operations where not all sizes can be large at one time
+== cumulative operations whose sizes cannot all be large at once
 <<< g.vf
 graph @g(%x: f32[100,r=1..1073741824,m=1..1099511627776,k=1..1099511627776]) {
   %s = cumsum %x axis=0
@@ -88,7 +88,7 @@ graph @ones(%one: f32[1]) {
 $ viewfold run ones.vf --in one=[0.5] --out x=x.npy && viewfold run g.vf --in x=x.npy
 last: f32[2,1,3] = [[[50.0, 50.0, 50.0]], [[50.0, 50.0, 50.0]]]
 
-== what is sorted takes memory for the sizes of the run
+== memory for sorting depends on the sizes of the run
 <<< g.vf
 graph @g(%x: u32[n=1..2147483649,2], %y: f64[m=3..1073741824], %z: i8[r=1..1073741824,n]) {
   %s = sort %x axis=0
@@ -124,7 +124,7 @@ $ viewfold run g.vf --in x=[1]
 ! g.vf:2:3: error: sort: axis 0 has size n; x has shape f32[n]; at most 2^32 elements are sorted; needs n <= 4294967296, known: 1 <= n <= 1099511627776; declare n=1..4294967296
 ? 2
 
-== numbers that a dtype may not hold say which bound they need
+== a range that may overflow its dtype says which bound it needs
 <<< g.vf
 graph @g(%x: i8[n=1..1099511627776]) {
   %a = arange start=5 stop=n step=3 dtype=i16
@@ -152,7 +152,7 @@ s: i64[1,1,1] = [[[39]]]
 $ viewfold dump --stage=graph g.vf | viewfold dump --stage=graph - | head -n 1
 graph @g(%x: i64[n=1..1,2,1], %y: i64[1,2,1]) {
 
-== positions that need more than 64 bits are refused by the run that has them
+== indices of more than 64 bits are refused when a run's sizes need them
 <<< g.vf
 graph @g() {
   %i = iota shape=[(n=1..1099511627776)*(m=1..1099511627776)] dtype=i64

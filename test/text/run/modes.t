@@ -1,4 +1,4 @@
-# Boundary modes, fills and literal gathers are views: one kernel, nothing stored in between.
+# Boundary modes, fills and literal gathers are views: one kernel, no intermediates.
 
 == modes, as numpy.pad has them
 $ viewfold run 'f32[4].pad((2,3),mode=edge)' --in x=[1,2,3,4] --check
@@ -14,7 +14,7 @@ $ viewfold run 'f32[4].pad((2,3),value=-0.5)' --in x=[1,2,3,4] --check
 y: f32[9] = [-0.5, -0.5, 1.0, 2.0, 3.0, 4.0, -0.5, -0.5, -0.5]
 check y: 9 elements, bit-equal
 
-== wider than the axis: back and forth, round and round
+== padding wider than the axis: reflected and wrapped repeatedly
 $ viewfold run 'i8[3].pad((5,7),mode=reflect)' --in x=[1,2,3] --check
 y: i8[15] = [2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2]
 check y: 15 elements, bit-equal
@@ -30,7 +30,7 @@ $ viewfold run 'i32[3,2].gather(0,[2,0,-1]).permute(1,0).pad((0,0),(1,1),value=7
 y: i32[2,5] = [[7, 5, 1, 5, 7], [7, 6, 2, 6, 7]]
 check y: 10 elements, bit-equal
 
-== all of them fuse, whatever stands around them
+== all of them fuse with any operations around them
 <<< one.vf
 graph @one(%x: f32[n=3..9,5]) {
   %a = pad %x pads=[[2,4],[1,1]] mode=reflect

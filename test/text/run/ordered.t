@@ -29,7 +29,7 @@ graph @sort(%f: f32[7], %x: i8[2,4]) {
 }
 >>>
 
-== sums, products, extrema up to each element; NaN and infinities stay where they belong
+== cumulative sums, products, maxima and minima; NaN and infinities affect only the results that include them
 $ viewfold run cumulative.vf --in x=[[3,-1,2],[0,5,4]] --in f=[1,inf,-2,nan,3] --check
 s: i32[2,3] = [[3, 2, 4], [0, 5, 9]]
 r: i32[2,3] = [[4, 1, 2], [9, 9, 4]]
@@ -56,7 +56,7 @@ columns: i8[2,4] = [[0, -3, 1, 1], [1, -3, 2, 7]]
 rows: i64[2,4] = [[3, 0, 2, 1], [2, 3, 0, 1]]
 [...]
 
-== the greatest, the least, where they were, and of nothing
+== the greatest, the least, their indices, and none (k=0)
 <<< topk.vf
 graph @topk(%x: f32[2,4]) {
   %v, %i = topk %x k=2
@@ -96,7 +96,7 @@ graph @narrow(%x: f16[4]) {
 $ viewfold run narrow.vf --in x=[2048,1,1,1]
 y: f16[4] = [2048.0, 2048.0, 2050.0, 2052.0]
 
-== several levels of blocks, sizes that a run supplies, any axis
+== several levels of blocks, symbolic sizes, any axis
 <<< large.vf
 graph @large(%n: i32[n=0..70000]) {
   %i = iota shape=[n] dtype=i32
@@ -124,7 +124,7 @@ check s: 0 elements, bit-equal
 check h: 0 elements, bit-equal
 check p: 0 elements, bit-equal
 
-== several levels of blocks, of a size that a run supplies, in each of a few rows
+== several levels of blocks along a symbolic size, in each of a few rows
 <<< rows.vf
 graph @rows(%x: i32[3,n=1..5000]) {
   %y = cumsum %x axis=1
@@ -142,7 +142,7 @@ $ viewfold run make.vf --out y=x.npy
 $ viewfold run rows.vf --in x=x.npy --check | grep check
 check y: 1800 elements, bit-equal
 
-== rows of two such sizes, of which it is not shown that a round has whole ones: kernels of their own
+== rows of two symbolic sizes, which may not divide into whole iterations: separate kernels
 <<< sizes.vf
 graph @sizes(%x: f32[16,r=2..40,m=2..257]) {
   %s = mean %x axes=[1] keepdims=true
@@ -163,7 +163,7 @@ $ viewfold run make.vf --out x=x.npy
 $ viewfold run sizes.vf --in x=x.npy --check | grep check
 check y: 21280 [..]
 
-== one kernel for each of the 55 stages that sort 1024 keys, and one that takes the positions out of them
+== one kernel for each of the 55 stages that sort 1024 keys, and one that extracts the indices
 <<< stages.vf
 graph @stages(%x: i32[1024]) {
   %y = argsort %x
@@ -173,7 +173,7 @@ graph @stages(%x: i32[1024]) {
 $ viewfold dump --stage=kernels stages.vf | head -1
 graph @stages: 56 kernels, 55 temporaries
 
-== what a value in memory is for: one kernel each
+== a stored value separates two kernels
 <<< stored.vf
 graph @stored(%x: f32[4]) {
   %a = neg %x
@@ -187,7 +187,7 @@ graph @stored: 2 kernels, 1 temporary
 $ viewfold run stored.vf --in x=[1,-2,3,-4]
 c: f32[4] = [1.0, 2.0, 3.0, 4.0]
 
-== nothing has no extremum
+== an exclusive cumulative maximum is refused, as the first would be of nothing
 <<< bad.vf
 graph @bad(%x: f32[2,3]) {
   %y = cummax %x axis=0 exclusive=true
@@ -198,7 +198,7 @@ $ viewfold dump --stage=graph bad.vf
 ! bad.vf:2:3: error: cummax: there is no attribute exclusive; attributes: axis, reverse
 ? 2
 
-== a size to sort that has no bound
+== sorting along a size with too large a bound
 <<< bad.vf
 graph @bad(%x: i8[n=0..5000000000]) {
   %y = argsort %x

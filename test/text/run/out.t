@@ -7,7 +7,7 @@ graph @two(%x: i8[2]) {
 }
 >>>
 
-== one result to standard output, the rest is said on standard error
+== one result to standard output, everything else to standard error
 $ viewfold run two.vf --in x=[1,-2] --out y=- > y.npy
 ! z: i8[2] = [1, 2]
 $ viewfold run 'i8[2].flip(0)' --in x=y.npy

@@ -1,4 +1,4 @@
-# Compiling in a process of its own, as the command does unless it is told otherwise.
+# Compiling in a separate process, the default of the command.
 
 <<< g.vf
 graph @g() {
@@ -32,13 +32,13 @@ $ for m in process inprocess; do for s in asm llvm; do VIEWFOLD_COMPILE=$m viewf
 $ cmp process.asm inprocess.asm && cmp process.llvm inprocess.llvm && grep -c 'globl' process.asm
 3
 
-== how long the parts took there is known here
+== the times of its compiling steps are reported
 $ VIEWFOLD_DEBUG=time viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] 2> times
 y: f32[4] = [4.0, 3.0, 2.0, 1.0]
 $ grep -cw select times
 1
 
-== another word for how to compile
+== an unknown value of VIEWFOLD_COMPILE
 $ VIEWFOLD_COMPILE=proces viewfold run 'f32[4]' --in x=[1,2,3,4]
 ! viewfold run: VIEWFOLD_COMPILE is 'proces'; it must be process, inprocess or 0, which forbids to compile
 ? 2
@@ -46,7 +46,7 @@ $ VIEWFOLD_COMPILE_SECONDS=1h viewfold run 'f32[4]' --in x=[1,2,3,4]
 ! viewfold run: VIEWFOLD_COMPILE_SECONDS is '1h'; it must be a number from 1 to 2147483647
 ? 2
 
-== without the program nothing is compiled, and the message says how to mend it
+== without the program nothing is compiled, and the message says what to do
 $ cp "$(command -v viewfold)" alone && ln -s "$(dirname "$(command -v viewfold)")/viewfold-llvm.so" .
 $ ./alone run 'f32[4].flip(0)' --in x=[1,2,3,4]
 ! viewfold run: graph @chain: compile: the program viewfold-compile is missing; looked at [..]/viewfold-compile, in viewfold/ beside it and in ../lib/viewfold/. Install it beside [..]/viewfold-llvm.so, name it in compile_program of vf_options, or compile in the process itself (VIEWFOLD_COMPILE=inprocess)
@@ -56,7 +56,7 @@ y: f32[4] = [4.0, 3.0, 2.0, 1.0]
 $ ./alone run 'f32[4].flip(0)' --in x=[1,2,3,4]
 y: f32[4] = [4.0, 3.0, 2.0, 1.0]
 
-== a program that crashes is a message of the command
+== when the program crashes the command reports it
 $ cp "$(command -v viewfold)" alone && ln -s "$(dirname "$(command -v viewfold)")/viewfold-llvm.so" .
 $ printf '#!/bin/sh\necho something is wrong >&2\nkill -SEGV $$\n' > viewfold-compile && chmod +x viewfold-compile
 $ ./alone run 'f32[4].flip(0)' --in x=[1,2,3,4]
@@ -67,7 +67,7 @@ $ ./alone run 'f32[4].flip(0)' --in x=[1,2,3,4]
 ! viewfold run: graph @chain: compile: the program [..]/viewfold-compile cannot be started: Permission denied; it must be an executable file, and the process may need more descriptors or processes than its limits allow. Or compile in the process itself (VIEWFOLD_COMPILE=inprocess)
 ? 3
 
-== the program says what it is for
+== the program says what it is for when called by hand
 $ viewfold-compile --version
 viewfold-compile 0.1.0
 $ viewfold-compile --help | head -1

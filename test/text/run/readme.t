@@ -1,4 +1,4 @@
-# What README.md shows is what is printed.
+# The commands of README.md print what it shows.
 
 == the commands of the README
 $ sed -n '/^\$ cat rows.vf/,/^\$ viewfold/p' "$TEST_ROOT/README.md" | sed '1d;$d' > rows.vf

@@ -66,7 +66,7 @@ y: i32[3] = [5, 7, 9]
 $ viewfold run 'f32[2].reshape(2)' --in x=[1,2]
 y: f32[2] = [1.0, 2.0]
 
-== a value that is used by nothing
+== an unused value
 <<< idle.vf
 graph @idle(%x: f32[2], %y: f32[2]) {
   %z = neg %y
@@ -131,7 +131,7 @@ f: f16[3] = [0.1, -0.0, inf]
 g: bf16[1] = [3.14]
 h: f64[2] = [1e-300, nan]
 
-== nothing in, nothing out
+== no inputs, no results
 <<< empty.vf
 graph @empty(%x: f32[0]) {
   %s = sum %x
@@ -177,7 +177,7 @@ $ grep -l 'find library=libLLVM' cold.* | wc -l; cat warm.* | grep -c 'libLLVM'
 == threads make no difference
 $ viewfold run count.vf --threads=1 --out x=1.npy && viewfold run count.vf --threads=7 --out x=7.npy && cmp 1.npy 7.npy
 
-== the largest numbers of u64, within arrays too
+== the largest numbers of u64, also within arrays
 $ viewfold run 'u64[3].flip(0)' --in x=[18446744073709551615,0x8000000000000000,1]
 y: u64[3] = [1, 9223372036854775808, 18446744073709551615]
 $ viewfold run 'u64[1].pad((1,0),value=18446744073709551615)' --in x=[9223372036854775808] --check
@@ -187,7 +187,7 @@ $ viewfold run 'i64[1].flip(0)' --in x=[9223372036854775808]
 ! --in x:1:1: error: data: the value 9223372036854775808 does not fit i64, which holds the integers -9223372036854775808..9223372036854775807; use a value in that range or another dtype
 ? 2
 
-== 0/0 of what is always 0 is no number, in the lanes of vectors and after them
+== 0/0 of values known to be 0 is NaN, in vectors and in remainder loops
 <<< g.vf
 graph @g(%y: u64[9]) {
   %d = sub %y, %y
@@ -218,7 +218,7 @@ $ viewfold run g.vf --in a=[] --in b=[[],[]] --in c=[] --in d=[] --in e=[]
 $ viewfold run 'f32[1,2].expand(20,2).shrink((0,20),(1,1))' --in x=[[1,2]]
 y: f32[20,0] without elements
 
-== lanes of truth values that are partly known
+== vectors of bools of which some are known
 <<< g.vf
 graph @g(%a: bool[1], %b: bool[7]) {
   %p = pad %a pads=[[1,0]]
@@ -232,7 +232,7 @@ $ viewfold run g.vf --in a=[true] --in b=[true,true,false,true,true,true,true]
 s: i32[] = 1
 t: i32[] = 6
 
-== halves of integers multiplied and added, of every width, in vectors and in rests of them; products of narrow ones
+== dot2 of every width, in vectors and in remainder loops; products of narrow integers
 <<< dot2.vf
 graph @dot2(%x: i64[37], %m: i8[256,67], %n: u8[67,80]) {
   %y = mul %x, 40503
@@ -275,7 +275,7 @@ check l: 37 elements, bit-equal
 check u: 37 elements, bit-equal
 check z: 20480 elements, bit-equal
 
-== absolute values of integers that were just made narrower
+== absolute values of integers that were just cast to a narrower type
 <<< narrowed.vf
 graph @narrowed(%x: i64[61]) {
   %a = cast %x dtype=i8
@@ -294,8 +294,8 @@ check d: 61 elements, bit-equal
 check e: 61 elements, bit-equal
 check f: 61 elements, bit-equal
 
-# Selection of LLVM 19 takes 0/0 for 0 where it sees that lanes of both operands are masked.
-== masked lanes of a quotient are chosen away, whatever it is there
+# Instruction selection of LLVM 19 takes 0/0 for 0 where it sees that lanes of both operands are masked.
+== masked lanes of a quotient are not selected, whatever their values
 <<< g.vf
 graph @g(%x: f64[2,8,1,3]) {
   %s = softmax %x axis=-2

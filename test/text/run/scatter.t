@@ -1,4 +1,4 @@
-# Scatters, and gathers with axes shared. Values are those of spec.md, V22 and V23, and what follows from them by hand.
+# Scatters, and gathers with batch axes. Values are those of spec.md, V22 and V23, and others by hand.
 <<< v23.vf
 graph @v23(%x: i32[4,2], %u: i32[2,2], %z: i32[2,4], %w: i32[2,2], %t: i32[3], %v: i32[2]) {
   %i = data values=[3,1]
@@ -27,7 +27,7 @@ graph @one(%x: f32[4,2], %i: i64[3], %u: f32[3,2]) {
 }
 >>>
 
-== stored, last one of two, and added
+== stored; of two updates of one element the last; added
 $ viewfold run v23.vf --in x=[[0,1],[2,3],[4,5],[6,7]] --in u=[[100,101],[102,103]] --in z=[[0,1,2,3],[4,5,6,7]] --in w=[[101,100],[103,102]] --in t=[0,1,2] --in v=[7,8] --check
 a: i32[4,2] = [[0, 1], [102, 103], [4, 5], [100, 101]]
 b: i32[2,4] = [[0, 101, 2, 100], [4, 103, 6, 102]]
@@ -38,7 +38,7 @@ check b: 8 elements, bit-equal
 check c: 3 elements, bit-equal
 check d: 3 elements, bit-equal
 
-== a launch that copies, and one that updates: lanes run along another axis, never along the indices
+== one launch copies, one updates: vector lanes are along another axis than the indices
 $ viewfold dump --stage=loops one.vf
 \# kernel 0 nest 0: split a0 8; vector a0.1
 kernel @one_0(p0: f32[8], p1: f32[8]) {
@@ -66,7 +66,7 @@ kernel @one_1(p0: f32[8], p1: i64[3], p2: f32[6]) {
   }
 }
 
-== out of range: an error, the nearest, left out
+== indices out of range: an error, clipped, left out
 <<< modes.vf
 graph @modes(%i: i32[3]) {
   %x = data values=[0,0,0,0] dtype=i32
@@ -88,7 +88,7 @@ $ viewfold run one.vf --in x=[[0,0],[0,0],[0,0],[0,0]] --in i=[0,4,1] --in u=[[1
 ! viewfold run: graph @one: launch 2 of 2 ([..]) read an index that is out of range; accepted are -n to n-1 for an axis of n elements, or any index with mode="clip" or mode="fill". The results are unspecified
 ? 2
 
-== nothing is nearest on an empty axis
+== clipping to an empty axis is an error
 <<< empty.vf
 graph @empty(%x: f32[n=0..3], %i: i64[k=0..3]) {
   %a = gather %x, %i mode=clip
@@ -114,7 +114,7 @@ $ viewfold run half.vf --in x=[2048] --check
 a: f16[1] = [2052.0]
 check a: 1 element, bit-equal
 
-== axes shared, sizes that vary, none at all
+== batch axes, symbolic sizes, empty axes
 <<< rows.vf
 graph @rows(%x: i32[n=0..3,m=0..4], %i: i64[n,k=0..3], %u: i32[n,k]) {
   %g = gather %x, %i axis=1 batch=1 mode=fill
@@ -128,7 +128,7 @@ s: i32[2,4] = [[20, 1, 12, 33], [64, 95, 6, 7]]
 check g: 6 elements, bit-equal
 check s: 8 elements, bit-equal
 
-== one truth for all lanes of an update
+== one bool for all lanes of an update
 <<< truth.vf
 graph @truth(%t: bool[1,1]) {
   %i = data shape=[2,2] dtype=i64 values=[1,-1,-1,0]
@@ -144,7 +144,7 @@ $ viewfold run truth.vf --in t=[[true]] --check
 s: bool[1,2,2] = [[[true, true], [true, true]]]
 check s: 4 elements, bit-equal
 
-== of no updates: what they would change, without a launch of its own
+== without updates the result is a copy, without a launch for updates
 $ viewfold dump --stage=kernels none.vf
 graph @none: 1 kernel, 0 temporaries
 [...]

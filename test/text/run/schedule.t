@@ -1,4 +1,4 @@
-# How loops are shaped, from outside.
+# Schedules: loops shaped by moves that the user gives.
 <<< product.vf
 graph @product(%a: f32[30,8], %b: f32[8,40]) {
   %y = matmul %a, %b
@@ -10,7 +10,7 @@ graph @product(%a: f32[30,8], %b: f32[8,40]) {
 kernel 0 nest 0: split a0 6; split a1 16; split a1 4; reorder a1.0 a0.0; thread a1.0; unroll a0.1 a1.1; vector a1.2
 >>>
 
-== the moves that were taken are printed, and shape the loops
+== the applied moves are printed, and shape the loops
 $ viewfold dump --stage=loops --target vector_bytes=16 --schedule whole.txt product.vf > loops
 $ grep -e '# kernel' loops
 \# kernel 0 nest 0: split a0 6; split a1 16; split a1 4; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
@@ -35,7 +35,7 @@ $ for s in whole.txt a.txt; do viewfold run --check --schedule $s product.vf --i
 check y: 1200 elements, bit-equal
 check y: 1200 elements, bit-equal
 
-== moves that are none
+== invalid moves
 $ echo 'kernel 0 nest 0: split a2 4' > bad.txt
 $ viewfold dump --stage=loops --schedule bad.txt product.vf
 ! viewfold dump: schedule:1: kernel 0 nest 0: `split a2 4`: steps get smaller inwards, each a multiple of the next[..]
@@ -62,7 +62,7 @@ $ viewfold dump --stage=loops --schedule bad.txt triangle.vf
 ! viewfold dump: [..]: the size of an axis depends on one further in; [..]
 ? 2
 
-== lines that are none
+== invalid lines
 $ echo 'nest 0: split a0 6' > bad.txt
 $ viewfold dump --stage=loops --schedule bad.txt product.vf
 ! viewfold dump: schedule:1: a line is `kernel NUMBER nest NUMBER: MOVES`, found 'nest 0: split a0 6'
@@ -72,7 +72,7 @@ $ viewfold dump --stage=loops --schedule bad.txt product.vf > loops
 ! viewfold dump: schedule:1: the graph has no kernel 1 with a nest 0; `viewfold dump --stage=loops` prints a line for each that it has
 ? 2
 
-== every element is stored, along whichever axis the lanes are
+== every element is stored, whatever axis the vector lanes are along
 <<< rows.vf
 graph @rows(%s: i32[]) {
   %i = iota shape=[2,24] axis=1 dtype=i32
@@ -87,7 +87,7 @@ $ viewfold run rows.vf --in s=3 --schedule rows.loops --check
 y: i32[2,24] min 0 max 69 mean 34.5 first 0 3 6 9 12 15 ...
 [...]
 
-== updates that may meet stay in order
+== updates that may collide stay in order
 <<< last.vf
 graph @last(%x: f32[4], %i: i32[2,3], %v: f32[2,3]) {
   %t = permute %i order=[1,0]
@@ -99,12 +99,12 @@ graph @last(%x: f32[4], %i: i32[2,3], %v: f32[2,3]) {
 $ viewfold run last.vf --in x=[0,0,0,0] --in 'i=[[0,1,2],[1,2,0]]' --in 'v=[[1,2,3],[4,5,6]]' --check
 y: f32[4] = [6.0, 2.0, 3.0, 0.0]
 check y: 4 elements, bit-equal
-$ echo 'kernel 1 nest 0: reorder a1 a0' > turned.txt
-$ viewfold run last.vf --in x=[0,0,0,0] --in 'i=[[0,1,2],[1,2,0]]' --in 'v=[[1,2,3],[4,5,6]]' --schedule turned.txt
+$ echo 'kernel 1 nest 0: reorder a1 a0' > swapped.txt
+$ viewfold run last.vf --in x=[0,0,0,0] --in 'i=[[0,1,2],[1,2,0]]' --in 'v=[[1,2,3],[4,5,6]]' --schedule swapped.txt
 ! viewfold run: schedule:1: kernel 1 nest 0: `reorder a1 a0`: updates along these axes may meet, so that they stay in order; [..]
 ? 2
 
-== what no loops can be made of is an error of the schedule, before anything is compiled
+== a schedule that no loops can be made of is an error before anything is compiled
 <<< rows.vf
 graph @sum(%x: f32[37,501]) {
   %y = sum %x axes=[1]
@@ -120,7 +120,7 @@ graph @softmax(%x: f32[37,96]) {
 }
 >>>
 <<< lanes.txt
-# lanes along rows whose terms have lanes
+# vector lanes along rows whose terms have vector lanes
 kernel 0 nest 0: split a0 16; vector a0.1
 >>>
 $ python3 -c 'import sys; print([[i*j%7 for j in range(501)] for i in range(37)])' | tr -d ' ' > x
@@ -137,7 +137,7 @@ $ viewfold dump --graph softmax --stage=loops --schedule softmax.txt rows.vf
 ! viewfold dump: schedule:2: kernel 0 nest 1: [..]
 ? 2
 
-== schedules are text files of lines for nests that differ
+== schedules are text files with one line for each nest
 $ printf '# rows\r\nkernel 0 nest 0: split a0 6; unroll a0.1\r\n\r\n' > crlf.txt
 $ viewfold dump --stage=loops --schedule crlf.txt product.vf | grep '# kernel'
 \# kernel 0 nest 0: split a0 6; unroll a0.1

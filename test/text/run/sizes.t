@@ -1,6 +1,6 @@
-# Sizes that are variables follow from the shapes of the inputs.
+# Symbolic sizes follow from the shapes of the inputs.
 
-== a size of its own axis
+== a symbolic size that is a whole axis
 <<< g.vf
 graph @g(%x: f32[n=1..64]) {
   %s = sum %x
@@ -31,7 +31,7 @@ $ viewfold run g.vf --in x=[1,2,3,4] --in y=[7]
 ! viewfold run: %x is f32[((n*2)+1)], but the value given holds f32[4]: axis 0, ((n*2)+1), has to be 3 by the other sizes
 ? 2
 
-== an expression alone tells the size
+== a size that follows from an expression alone
 <<< g.vf
 graph @g(%x: f32[100-3*(n=0..30)]) {
   %i = iota shape=[n] dtype=i32
@@ -46,7 +46,7 @@ $ viewfold run g.vf --in x=[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]
 ! viewfold run: %x is f32[((n*-3)+100)], but the value given holds f32[17]: no n makes axis 0, ((n*-3)+100), equal to 17
 ? 2
 
-== a quotient tells it only where the divisor says so
+== a quotient determines the size only where the declared divisor allows
 <<< g.vf
 graph @g(%x: f32[(n=4..64:4)//4], %y: f32[(m=4..64)//4]) {
   %i = iota shape=[n] dtype=i32
@@ -93,20 +93,20 @@ graph @g(%y: i64[n=2..3,n,n]) {
 $ viewfold run g.vf --in y=[[[1,2],[3,4]],[[5,6],[7,8]]]
 r: i64[12] = [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5]
 
-== a kernel whose blocks for threads are the positions of an empty axis does nothing
-<<< turn.vf
-graph @turn(%x: f32[n=0..1000,64,64], %b: f32[m=0..1,64,64]) {
+== a kernel whose thread blocks are along an empty axis does nothing
+<<< transpose.vf
+graph @transpose(%x: f32[n=0..1000,64,64], %b: f32[m=0..1,64,64]) {
   %y = permute %x order=[0,2,1]
   %c = permute %b order=[0,2,1]
   return %y, %c
 }
 >>>
 $ printf '\223NUMPY\1\0v\0{"descr":"<f4","fortran_order":False,"shape":(0,64,64)}%62s\n' '' > x.npy
-$ viewfold run turn.vf --in x=x.npy --in b=x.npy
+$ viewfold run transpose.vf --in x=x.npy --in b=x.npy
 y: f32[0,64,64] = []
 c: f32[0,64,64] = []
 
-== the place of the greatest, where only the size is symbolic
+== argmax where only the size is symbolic
 <<< place.vf
 graph @place(%y: u16[m=1..3]) {
   %p = pad %y pads=[[1,1]]

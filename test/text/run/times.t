@@ -1,6 +1,6 @@
-# VIEWFOLD_DEBUG=time: how long each part of a compilation took.
+# VIEWFOLD_DEBUG=time: how long each step of a compilation took.
 
-== parts of the graph, of its step and of its kernel; nothing is compiled the second time
+== times of the graph, of its step and of its kernel; nothing is compiled the second time
 $ VIEWFOLD_DEBUG=time viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] 2> parts
 y: f32[4] = [4.0, 3.0, 2.0, 1.0]
 $ awk 'NR % 2 { names = NF } NR % 2 == 0 { print names - NF }' parts
@@ -18,7 +18,7 @@ graph read print find us
  N N N N
 0 bytes of memory for intermediates
 
-== several rows have a sum
+== several rows are followed by their sum
 <<< two.vf
 graph @two(%x: f32[8,4]) {
   %s = sum %x axes=[1]
@@ -29,7 +29,7 @@ graph @two(%x: f32[8,4]) {
 $ VIEWFOLD_DEBUG=time viewfold run two.vf --in 'x=[[1,2,3,4],[1,2,3,4],[1,2,3,4],[1,2,3,4],[1,2,3,4],[1,2,3,4],[1,2,3,4],[1,2,3,4]]' 2>&1 | grep -c '^sum  '
 2
 
-== not asked for
+== without the setting nothing is printed
 $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4]
 y: f32[4] = [4.0, 3.0, 2.0, 1.0]
 
@@ -62,7 +62,7 @@ $ for g in two four; do
 $ VIEWFOLD_DEBUG=time viewfold run layers.vf --graph two --in x=x.npy --in w=x.npy --in v=x.npy 2>&1 | grep -c '^[0-9]' > steps
 $ test $(cat two.count) -lt $(cat steps)
 
-== words that are none, whole or in part
+== unknown words, alone or in a list
 $ for w in times TIME all 1 time,bad; do VIEWFOLD_DEBUG=$w viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] 2> said; echo $?; head -n 1 said; done
 2
 viewfold run: VIEWFOLD_DEBUG takes perf, time, cache and a number of rewrites, as in bisect=17, found 'times'

@@ -1,6 +1,6 @@
-# Views of more elements than 32 bits count: repeated ones take no memory.
+# Views of more than 2^32 elements: expanded ones take no memory.
 
-== far positions
+== elements past 2^32
 <<< far.vf
 graph @far(%x: i32[3]) {
   %c = reshape %x shape=[3,1]
@@ -17,7 +17,7 @@ a: i32[4] = [5, 5, 6, 6]
 b: i32[2] = [7, 7]
 s: i32[4] = [7, 7, 6, 5]
 
-== sums over far positions
+== sums of more than 2^32 elements
 <<< sums.vf
 graph @sums(%x: u8[1]) {
   %e = expand %x shape=[4294967301]
@@ -30,7 +30,7 @@ $ viewfold run sums.vf --in x=[3]
 s: u32[] = 15
 m: u8[] = 3
 
-== far rows, near columns: lanes of 32 bits
+== distant rows, near columns: vector lanes hold 32-bit indices
 <<< roll.vf
 graph @roll(%x: f32[100000,100000]) {
   %p = pad %x pads=[[0,0],[30,70]] mode=wrap
@@ -45,7 +45,7 @@ $ grep -c 'x i64>' roll.ll
 ? 1
 $ grep -q 'x i32>\|x float>' roll.ll
 
-== positions past 32 bits
+== indices of more than 32 bits
 <<< far.vf
 graph @far(%x: i64[1]) {
   %i = iota shape=[8589934597] dtype=i64

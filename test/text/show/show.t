@@ -38,7 +38,7 @@ $ grep -oF "\"index\":\"$(viewfold index 'f32[3,2].permute(1,0).pad((1,0),(0,0))
 $ grep -oE '"rule":"[a-z]' page.html | sort -u | wc -l | grep -c '[1-9]'
 1
 
-== the stages are those of dump
+== the stages are the same as those of dump
 $ viewfold show rows.vf --graph rows -o page.html
 $ grep -oE '"name":"(graph|kernels|index|loops|llvm|asm)"' page.html
 "name":"graph"
@@ -57,11 +57,11 @@ $ viewfold show rows.vf | grep -oE '"name":"(rows|other|n)"(,"lo":"2","hi":"8","
 "name":"other"
 "name":"n","lo":"2","hi":"8","divisor":"1"
 
-== sizes, strides and masks that vary are expressions
+== symbolic sizes, strides and masks are expressions
 $ viewfold show 'f32[n=4..64:4,3].permute(1,0).pad((0,0),(1,0))' | grep -oE '"shape":\["3","\(n\+1\)"\],"strides"[^}]*'
 "shape":["3","(n+1)"],"strides":["1","3"],"offset":"-3","begin":["0","1"],"end":["3","(n+1)"]
 
-== what has no strides says why
+== a step without strides says why
 $ viewfold show 'f32[4].pad((1,1),mode=wrap)' | grep -oE '"no_views":"[^"]*"'
 "no_views":"padding by elements is no view of fixed strides"
 
@@ -100,7 +100,7 @@ $ grep -oiE '</?(script|b|img)\b|<!--' page.html | sort | uniq -c | sed 's/^ *//
 $ grep '<title>' page.html
 <title>&lt;img src=x&gt;&amp;&quot;.vf · viewfold</title>
 
-== a page that cannot be written
+== a page that cannot be written is an error
 $ viewfold show 'f32[2]' -o nowhere/page.html
 ! nowhere/page.html: error: [..]
 ? 2
@@ -139,7 +139,7 @@ $ viewfold show rows.vf -o
 $ viewfold show --help | head -1
 Usage: viewfold show [-o PAGE.html] [--graph NAME] FILE.vf|CHAIN
 
-== without the compiler's module the page is written all the same, and says so
+== without the compiler's module the page is still written, and says so
 $ cp "$(command -v viewfold)" alone
 $ ./alone show 'f32[3,2].permute(1,0)' -o page.html
 ! viewfold show: [..]viewfold-llvm.so[..]

@@ -1,6 +1,6 @@
 # The worked numbers of the specification's views, under batching.
 
-== axes of what is in a batch, from either end
+== axes of batched values, counted from either end
 # spec: V10.batch V3
 <<< axes.vf
 graph @axes(%x: i32[2|3]) {
@@ -28,7 +28,7 @@ $ viewfold dump --stage=graph over.vf
 ! over.vf:2:3: error: unsqueeze: axis -3 is out of range; [..]
 ? 2
 
-== all axes of size 1 leave the batch alone
+== squeezing all axes of size 1 leaves batch axes
 # spec: V11.batch
 <<< drop.vf
 graph @drop(%x: i32[1|3,1]) {

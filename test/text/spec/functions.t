@@ -54,7 +54,7 @@ $ viewfold dump --stage=graph unequal.vf
 ! unequal.vf:2:3: error: matmul: [..]
 ? 2
 
-== a product over four, as shards would add it up
+== a product over four terms, split as shards would add it up
 # spec: F2
 <<< whole.vf
 graph @whole() {
@@ -103,7 +103,7 @@ abs: f32[3] = [1.0, 0.0, 2.0]
 log: f32[3] = [0.0, 1.386[..], -inf]
 sqrt: f32[3] = [1.0, 2.0, 0.0]
 
-== shares of the exponentials
+== softmax: quotients of exponentials and their sum
 # spec: F4
 <<< shares.vf
 graph @shares(%x: f32[2,2]) {
@@ -185,7 +185,7 @@ g: bool[3] = [false, true, false]
 h: bool[3] = [true, false, true]
 i: bool[3] = [true, true, false]
 
-== the same number everywhere
+== a constant fill
 # spec: F8
 <<< same.vf
 graph @same() {
@@ -247,7 +247,7 @@ f: f32[] = 0.5
 t: bool[] = true
 d: u8[2] = [1, 255]
 
-== a choice among three that broadcast
+== where: three operands that broadcast
 # spec: F12
 <<< choice.vf
 graph @choice(%c: bool[2,1], %x: i32[3], %y: f32[]) {
@@ -258,7 +258,7 @@ graph @choice(%c: bool[2,1], %x: i32[3], %y: f32[]) {
 $ viewfold run choice.vf --in c=[[true],[false]] --in x=[1,2,3] --in y=0.5
 z: f32[2,3] = [[1.0, 2.0, 3.0], [0.5, 0.5, 0.5]]
 
-== equal parts, and none that are not
+== split: equal parts only
 # spec: F16
 <<< parts.vf
 graph @parts(%x: i32[6]) {
@@ -280,7 +280,7 @@ $ viewfold dump --stage=graph uneven.vf
 ! uneven.vf:2:3: error: split: [..]
 ? 2
 
-== parts that differ by one, and none that is empty
+== chunk: sizes differ by at most one, and none is empty
 # spec: F17 F17.U
 <<< parts.vf
 graph @parts(%x: i32[7], %y: i32[2]) {
@@ -296,7 +296,7 @@ c: i32[2] = [5, 6]
 d: i32[1] = [8]
 e: i32[1] = [9]
 
-== positions of an axis
+== indices along an axis
 # spec: F18
 <<< apart.vf
 graph @apart(%x: i32[2,3]) {

@@ -64,7 +64,7 @@ all: i32[2,3] = [[1, 2, 3], [4, 5, 6]]
 two: i32[2,3] = [[1, 2, 3], [4, 5, 6]]
 last: i32[2,1,3] = [[[1, 2, 3]], [[4, 5, 6]]]
 
-== an axis of another size is not
+== an axis of another size cannot be dropped
 # spec: V8
 <<< drop.vf
 graph @drop(%x: i32[10,5]) {
@@ -130,7 +130,7 @@ y: i32[2,3,1] = [[[0], [1], [2]], [[3], [4], [5]]]
 z: i32[1,2,3] = [[[0, 1, 2], [3, 4, 5]]]
 n: i32[2,3,1] = [[[0], [1], [2]], [[3], [4], [5]]]
 
-== an order that is none
+== an order that is no permutation
 # spec: V14
 <<< order.vf
 graph @order(%x: i32[2,3]) {
@@ -170,7 +170,7 @@ a: i32[2,3] = [[0, 1, 2], [0, 1, 2]]
 b: i32[2,3] = [[7, 7, 7], [8, 8, 8]]
 c: i32[2] = [9, 9]
 
-== other sizes are not repeated, axes not taken away
+== other sizes are not repeated, axes not dropped
 # spec: V16
 <<< size.vf
 graph @size(%x: i32[3]) {
@@ -277,7 +277,7 @@ $ viewfold dump --stage=graph after.vf
 ! after.vf:2:3: error: slice_tensor: [..]
 ? 2
 
-== joined
+== concatenated
 # spec: V20
 <<< join.vf
 graph @join(%x: i32[2,2], %row: i32[1,2], %column: i32[2,1]) {
@@ -292,7 +292,7 @@ a: i32[3,2] = [[0, 1], [2, 3], [10, 11]]
 b: i32[2,3] = [[0, 1, 10], [2, 3, 11]]
 one: i32[2,2] = [[0, 1], [2, 3]]
 
-== what cannot be joined
+== tensors that cannot be concatenated
 # spec: V20
 <<< sizes.vf
 graph @sizes(%x: i32[2,2], %y: i32[2,3]) {
@@ -322,7 +322,7 @@ $ viewfold dump --stage=graph none.vf
 ! none.vf:2:[..]
 ? 2
 
-== joined along a new axis
+== stacked along a new axis
 # spec: V21
 <<< pile.vf
 graph @pile(%x: i32[2], %y: i32[2]) {
@@ -335,7 +335,7 @@ $ viewfold run pile.vf --in x=[0,1] --in y=[8,9]
 a: i32[2,2] = [[0, 1], [8, 9]]
 b: i32[2,2] = [[0, 8], [1, 9]]
 
-== unequal shapes are not
+== unequal shapes cannot be stacked
 # spec: V21
 <<< pile.vf
 graph @pile(%x: i32[2], %y: i32[1]) {
@@ -347,7 +347,7 @@ $ viewfold dump --stage=graph pile.vf
 ! pile.vf:2:3: error: stack: [..]
 ? 2
 
-== picked by indices
+== gathered by indices
 # spec: V22
 <<< pick.vf
 graph @pick(%x: i32[3,2], %i: i64[3], %r: i32[2,3], %v: i32[4], %k: i64[2,2]) {
@@ -364,7 +364,7 @@ b: i32[2,3] = [[2, 0, 2], [5, 3, 5]]
 c: i32[2,2] = [[3, 0], [1, 1]]
 d: i32[2,3] = [[2, 0, 2], [5, 3, 5]]
 
-== each row by indices of its own
+== each row gathered with its own indices
 # spec: V22.axes
 <<< rows.vf
 graph @rows(%x: i32[2,3], %i: i64[2,2]) {
@@ -394,7 +394,7 @@ a: i32[1,4] = [[0, 1, 2, 3]]
 b: i32[2,4] = [[4, 100, 101, 7], [8, 102, 103, 11]]
 c: i32[2,4] = [[4, 5, 6, 7], [9, 9, 9, 9]]
 
-== nothing is left of what stood in the window, and what is new comes as it is
+== the window's old elements do not affect the result, and the new ones are stored unchanged
 # spec: V19.U
 <<< window.vf
 graph @window(%x: f32[3], %u: f32[1], %b: bool[2], %t: bool[1], %i: i64[2], %j: i64[1]) {
@@ -435,7 +435,7 @@ graph @pad(%x: i32[2,2]) {
 $ viewfold run pad.vf --in x=[[1,2],[3,4]]
 y: i32[3,4] = [[9, 9, 9, 9], [1, 2, 9, 9], [3, 4, 9, 9]]
 
-== neighbouring axes joined
+== adjacent axes merged
 # spec: V25
 <<< flat.vf
 graph @flat() {
@@ -452,7 +452,7 @@ graph @flat() {
 $ viewfold run flat.vf
 element: i32[] = 17
 
-== a type that is said, and one that is not so
+== a type that is stated, and one that is wrong
 # spec: V26
 <<< type.vf
 graph @type(%x: i32[n=2..8:2]) {

@@ -1,4 +1,4 @@
-# What wins depends on the machine, so that these tests ask only what holds whatever does.
+# The best schedule depends on the machine, so these tests assert only what holds for every one.
 <<< blur.vf
 graph @blur(%x: f32[64,96]) {
   %t = permute %x order=[1,0]
@@ -20,7 +20,7 @@ graph @taken(%x: f32[10,4], %i: i32[6], %flag: bool[]) {
 }
 >>>
 
-== each kernel is measured, and what was found can be given to run
+== each kernel is measured, and the schedule found can be given to run
 $ viewfold tune blur.vf --seconds 0.3 -o blur.loops --dry-run
 kernel 0: [..] ms, [..] tried
 [...]
@@ -32,7 +32,7 @@ $ viewfold dump --stage=loops --schedule blur.loops blur.vf | head -n 1
 $ viewfold tune --list
 nothing is tuned
 
-== sizes that nobody tells are asked for
+== unknown sizes are asked for
 $ viewfold tune sized.vf --seconds 0.1
 ! viewfold tune: cannot make up inputs: the size n is not known; give it as --size n=VALUE
 ! Try 'viewfold tune --help'.
@@ -41,7 +41,7 @@ $ viewfold tune sized.vf --seconds 0.1 --size n=50 --dry-run
 kernel 0: [..] ms, [..] tried
 [...]
 
-== positions to gather are made up within their axis, whatever stands between
+== generated indices of a gather are within its axis, whatever operations are in between
 $ viewfold tune taken.vf --seconds 0.1 --dry-run
 kernel 0: [..] ms, [..] tried
 [...]
@@ -49,7 +49,7 @@ $ viewfold tune taken.vf --seconds 0.1 --in 'i=[0,1,2,3,4,11]'
 ! viewfold tune: graph @taken: launch 1 of 1 ([..]) read an index that is out of range; [..]
 ? 2
 
-== what is kept is known to the cache, and can be forgotten
+== kept schedules are in the cache, and can be forgotten
 $ viewfold tune --forget
 0 kernels forgotten
 $ viewfold tune --forget blur.vf
@@ -69,7 +69,7 @@ $ viewfold tune --list blur.vf
 ! Try 'viewfold tune --help'.
 ? 2
 
-== a signal ends the search, and what was found is reported, written and kept
+== a signal ends the search, and the schedule found so far is reported, written and kept
 <<< long.vf
 graph @long(%x: f32[1500,1500], %w: f32[1500,1500]) {
   %s = matmul %x, %w
@@ -77,7 +77,8 @@ graph @long(%x: f32[1500,1500], %w: f32[1500,1500]) {
   return %y
 }
 >>>
-# SIGTERM is bit 14 of what the process catches, once it searches; then it is given a moment to find something.
+# Bit 14 of the caught signals is SIGTERM, set once the search has begun; then the search gets a moment to
+# find a schedule.
 $ viewfold tune long.vf --seconds 1000 -o long.loops > out & pid=$!
 > until grep -q '^SigCgt:.*[4-7c-f]...$' /proc/$pid/status || ! kill -0 $pid; do sleep 0.1; done
 > sleep 2; kill -TERM $pid; wait $pid
@@ -90,15 +91,15 @@ written
 $ if viewfold tune --list | grep '^nest' > kept || grep -q nest out; then sort -u found > a; sort -u kept | cmp - a; fi && echo kept
 kept
 
-== what cannot be kept is a failure
-<<< turned.vf
-graph @turned(%x: f32[96,50,70]) {
+== a schedule that cannot be kept is a failure
+<<< transposed.vf
+graph @transposed(%x: f32[96,50,70]) {
   %t = permute %x order=[2,0,1]
   %y = exp %t
   return %y
 }
 >>>
-$ VIEWFOLD_CACHE_DIR=/dev/null/none viewfold tune turned.vf --seconds 3 -o turned.loops > out 2> errors; echo $? > status
+$ VIEWFOLD_CACHE_DIR=/dev/null/none viewfold tune transposed.vf --seconds 3 -o turned.loops > out 2> errors; echo $? > status
 $ if grep -q nest out; then cat status; cut -d: -f1-3 errors; test -s turned.loops && echo written; else printf '2\nviewfold tune: what was found could not be kept: the cache cannot be written\nwritten\n'; fi
 2
 viewfold tune: what was found could not be kept: the cache cannot be written
