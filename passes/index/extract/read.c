@@ -213,7 +213,7 @@ static bool mirror(const extraction *x, int64_t *n) {
   return true;
 }
 
-/* Reduces scale * (n//d) to lowest terms: its value is the form added to out plus the new *scale * (n//*d).
+/* Reduces scale * (n//d) to lowest terms: its value is the form added to out plus the new *scale * (n // *d).
  * False on overflow. */
 static bool reduce_quotient(const extraction *x, int64_t *n, int64_t *d, int64_t *out, int64_t *scale) {
   int64_t rest[EXTRACT_ATOMS];
