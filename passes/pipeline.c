@@ -80,7 +80,8 @@ static void fold(pass_state *s) {
   s->root = row_group->count ? pass_fold_row_group(s->g, row_group, &s->slots)
                              : pass_fold(s->g, s->step->kernel, s->step->slots[0], &s->slots);
   if (!s->root && row_group->count && s->slots.refused)
-    ir_fail(s->error, IR_ERR_INTERNAL, "fold: a slab reads a value where another round computes it");
+    ir_fail(s->error, IR_ERR_INTERNAL,
+            "fold: a fused row group reads a value where another iteration computes it");
   if (s->root && row_group->count && !row_group->block) s->root = pass_row_group_mask(s->g, s->root);
   set_step_slots(s);
 }
@@ -232,7 +233,7 @@ static bool finalize_row_groups(pass_state *s, size_t schedule) {
   size_t nodes = (size_t)results + 1;
   bool done = (s->apart = ir_alloc(s->g->mem, nodes)) != NULL;
   if (done) memset(s->apart, 0, nodes);
-  else ir_fail(s->error, IR_ERR_MEMORY, "out of memory looking at slabs");
+  else ir_fail(s->error, IR_ERR_MEMORY, "out of memory looking at fused row groups");
   do {
     s->refused = false;
     done = done && each_kernel(s, try_row_group);

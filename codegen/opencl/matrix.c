@@ -8,9 +8,9 @@
  * columns likewise. Its rows depend on g alone, its columns on t alone. It passes the instruction the terms
  * 2t, 2t + 1, 2t + 8 and 2t + 9 of each of its two rows, and the same terms of column g, which is unrolled
  * value g mod 2 of the work-items whose t is g div 2. Where eight rows or columns are contiguous in the
- * local, and terms are not, another instruction distributes them in the same way (VF_MATRIX_TURNED). Which
- * rows and columns of the whole product these are makes no difference. Whether the work-items have such rows
- * and columns is read off the indices; any other loop is emitted as usual. */
+ * local, and terms are not, another instruction distributes them in the same way (VF_MATRIX_TRANSPOSED).
+ * Which rows and columns of the whole product these are makes no difference. Whether the work-items have such
+ * rows and columns is read off the indices; any other loop is emitted as usual. */
 #include "codegen/opencl/opencl.h"
 
 enum { TERMS = 16, ITEMS = 32, COLUMN_ITEMS = 4, BLOCK = 8 };
@@ -300,9 +300,9 @@ static void read_registers(oc_emitter *e, const matrix *m, int i, fragments *f, 
       }
     oc_line(e, "uint %s", names);
     if (both)
-      oc_line(e, "VF_MATRIX_TURNED_4(%s, %s, %lld, %lld)", names, at, (long long)s->pitch,
+      oc_line(e, "VF_MATRIX_TRANSPOSED_4(%s, %s, %lld, %lld)", names, at, (long long)s->pitch,
               (long long)s->apart);
-    else if (transposed) oc_line(e, "VF_MATRIX_TURNED_2(%s, %s, %lld)", names, at, (long long)s->pitch);
+    else if (transposed) oc_line(e, "VF_MATRIX_TRANSPOSED_2(%s, %s, %lld)", names, at, (long long)s->pitch);
     else oc_line(e, "VF_MATRIX_BESIDE(%s, %s)", names, at);
   }
 }

@@ -79,7 +79,7 @@ static void put_row_group(const fe_explained *e, const ir_step *step) {
   if (!row_group->count) return;
   for (uint32_t i = 0; i < row_group->count; i++)
     if (row_group->values[i].local) bytes += row_group_bytes(e->g, row_group, &row_group->values[i]);
-  ir_textf(e->out, "  slab    in one loop, %lld row%s a round, ", (long long)row_group->rows,
+  ir_textf(e->out, "  group   in one loop, %lld row%s an iteration, ", (long long)row_group->rows,
            row_group->rows == 1 ? "" : "s");
   if (row_group->block)
     ir_textf(e->out, "over blocks of %lld keys with a running maximum, ", (long long)row_group->block);

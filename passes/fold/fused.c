@@ -187,7 +187,7 @@ ir_ref pass_fold_row_group(ir_graph *g, const ir_row_group *row_group, pass_slot
   slots->param_count = 0;
   slots->refused = false;
   bool good = s.effects && start_iterations(&f, &s);
-  if (!s.effects) ir_fail(g->error, IR_ERR_MEMORY, "out of memory folding a slab");
+  if (!s.effects) ir_fail(g->error, IR_ERR_MEMORY, "out of memory folding a fused row group");
   for (uint32_t i = 0; i < row_group->count && good; i++) /* written parameters come first */
     if (row_group->values[i].slot != UINT32_MAX)
       fold_param(&f, row_group->values[i].value, row_group->values[i].slot);

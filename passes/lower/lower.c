@@ -113,13 +113,13 @@ static ir_ref matmul_side(ir_graph *g, ir_ref x, bool left, const ir_ref *dims, 
   uint32_t r = rank - 1;
   ir_ref shaped[IR_MAX_RANK];
   if (!left) { /* [..., k, cols] -> [..., cols, k] */
-    ir_ref src[IR_MAX_RANK + 1] = {x}, turned[IR_MAX_RANK];
+    ir_ref src[IR_MAX_RANK + 1] = {x}, permuted_dims[IR_MAX_RANK];
     for (uint32_t i = 0; i < r; i++) {
       uint32_t from = i == r - 1 ? r - 2 : i == r - 2 ? r - 1 : i;
       src[i + 1] = ir_index(g, from);
-      turned[i] = ir_dim(g, x, from);
+      permuted_dims[i] = ir_dim(g, x, from);
     }
-    x = ir_make_tensor(g, IR_OP_PERMUTE, ir_dtype_of(g, x), ir_tuple(g, turned, r), 0, src, r + 1);
+    x = ir_make_tensor(g, IR_OP_PERMUTE, ir_dtype_of(g, x), ir_tuple(g, permuted_dims, r), 0, src, r + 1);
   }
   for (uint32_t i = 0; i < rank; i++) shaped[i] = dims[i];
   shaped[left ? rank - 2 : rank - 3] = ir_index(g, 1);

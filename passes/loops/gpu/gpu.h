@@ -23,8 +23,8 @@ enum { MATRIX_TERMS = 32, MATRIX_FEWEST_TERMS = 128 }; /* of a K block; fewest o
 /* The local of one operand's side of the tile: `width` rows or columns of MATRIX_TERMS terms. transposed: a
  * line holds the rows or columns of one term; else the terms of one row or column. The pitch is the number of
  * elements from one line to the next; loop_matrix_elements counts all. */
-int64_t loop_matrix_pitch(int64_t width, bool turned);
-int64_t loop_matrix_elements(int64_t width, bool turned);
+int64_t loop_matrix_pitch(int64_t width, bool transposed);
+int64_t loop_matrix_elements(int64_t width, bool transposed);
 /* Which unit of a line, of `units` in each, unrolled copy number `copy` of a work-item stages in the local,
  * and which line that is. terms: a line holds the terms of one row or column. */
 ir_ref loop_matrix_unit(ir_graph *g, ir_ref copy, ir_ref item, int items, int64_t units, bool terms,

@@ -146,9 +146,9 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_cast_fma_add_f16(
     uint v16, v17;
     VF_MATRIX_BESIDE(v16, v17, l0 + (336 + 40*(lane >> 2)) + v8);
     uint v18, v19;
-    VF_MATRIX_TURNED_2(v18, v19, l1 + (2*lane + -8*(lane >> 2)) + v9, 16);
+    VF_MATRIX_TRANSPOSED_2(v18, v19, l1 + (2*lane + -8*(lane >> 2)) + v9, 16);
     uint v20, v21;
-    VF_MATRIX_TURNED_2(v20, v21, l1 + (256 + 2*lane + -8*(lane >> 2)) + v9, 16);
+    VF_MATRIX_TRANSPOSED_2(v20, v21, l1 + (256 + 2*lane + -8*(lane >> 2)) + v9, 16);
     VF_MATRIX(f16, v7_0, v7_2, v7_1, v7_3, v10, v14, v11, v15, v18, v19);
     VF_MATRIX(f16, v7_0, v7_2, v7_1, v7_3, v12, v16, v13, v17, v20, v21);
     float v22_0 = v2_0 + v7_0;

@@ -81,14 +81,14 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' softmax.vf
         store p0[..] = [..]
 
 == explain says why kernels are fused, and that an intermediate result is in a local and in memory
-$ viewfold explain --no-run softmax.vf | grep -e ^graph -e ^kernel -e slab
+$ viewfold explain --no-run softmax.vf | grep -e ^graph -e ^kernel -e "^  group"
 graph @softmax: 1 kernel, 0 temporaries
 kernel 0 -> %y f32[64,1024]
-  slab    in one loop, [..] since [..] bytes of what they hand on stay in a cache: max in a local, exp in a local, sum in a local, div
-$ viewfold explain --no-run norm.vf | grep -e ^graph -e ^kernel -e slab
+  group   in one loop, [..] since [..] bytes of what they hand on stay in a cache: max in a local, exp in a local, sum in a local, div
+$ viewfold explain --no-run norm.vf | grep -e ^graph -e ^kernel -e "^  group"
 graph @norm: 1 kernel, 0 temporaries
 kernel 0 -> %m f32[40,1], %v f32[40,1]
-  slab    in one loop, 2 rows a round, since 8 bytes of what they hand on stay in a cache: div in a local and in memory, div
+  group   in one loop, 2 rows an iteration, since 8 bytes of what they hand on stay in a cache: div in a local and in memory, div
 
 == explain says why kernels are not fused
 $ viewfold explain --no-run apart.vf | grep -e '^graph' -e apart
@@ -102,7 +102,7 @@ graph @products: 4 kernels, 2 temporaries
   apart   a contraction uses what it reads again for more rows than fit in a cache
 
 == loops over the keys of causal attention end at the last key that a row of the iteration attends to; masked weights within are 0
-$ viewfold explain --no-run causal.vf | grep -c slab
+$ viewfold explain --no-run causal.vf | grep -c "^  group"
 1
 $ viewfold dump --print-after=fold causal.vf | grep -e 'range.*0..(.*ridx0'
   range ridx[..] in 0..[..]ridx0[..]
