@@ -24,7 +24,7 @@ static bool is_one(const ir_graph *g, ir_ref size) {
 
 /* The longest batch of the operands; the others align with its last axes, and a size of 1 is replaced by the
  * size that another operand has there. */
-static bool merged(ir_graph *g, const ir_ref *x, uint32_t count, ir_ref *batch) {
+static bool merge_batches(ir_graph *g, const ir_ref *x, uint32_t count, ir_ref *batch) {
   ir_ref dims[IR_MAX_RANK], longest = 0;
   uint32_t rank = 0;
   bool alike = true;
@@ -49,7 +49,7 @@ static bool merged(ir_graph *g, const ir_ref *x, uint32_t count, ir_ref *batch) 
 
 /* BATCH: axis `axis` of x becomes the first of `level` batch axes. The batch that x has follows it, padded in
  * front with sizes of 1 to `level` - 1 axes. */
-static bool pushed(ir_graph *g, ir_ref x, int64_t arg, ir_ref *batch) {
+static bool push_axis(ir_graph *g, ir_ref x, int64_t arg, ir_ref *batch) {
   uint32_t level = (uint32_t)(arg >> 32 & 255), axis = (uint32_t)(int32_t)arg, own = ir_batch_rank(g, x);
   ir_ref dims[IR_MAX_RANK];
   if (axis >= ir_rank(g, x) || own >= level || level > IR_MAX_RANK) return false;
@@ -63,7 +63,7 @@ static bool pushed(ir_graph *g, ir_ref x, int64_t arg, ir_ref *batch) {
 
 /* UNBATCH: the batch of x without the first of its `level` axes; a batch of fewer axes has none to remove.
  * Sizes of 1 that are then in front are padding and go, too. */
-static bool popped(ir_graph *g, ir_ref x, int64_t arg, ir_ref *batch) {
+static bool pop_axis(ir_graph *g, ir_ref x, int64_t arg, ir_ref *batch) {
   uint32_t level = (uint32_t)(arg >> 32 & 255), own = ir_batch_rank(g, x), first = own == level;
   if (own > level) return false;
   while (first < own && is_one(g, ir_src(g, ir_batch(g, x), first))) first++;
@@ -85,14 +85,14 @@ bool ir_batch_of(ir_graph *g, ir_op op, int64_t arg, const ir_ref *src, uint32_t
     if (count > rank || count > IR_MAX_RANK) return false;
     return count == 0 || (*batch = ir_tuple(g, dims, count)) != 0;
   }
-  if (op == IR_OP_BATCH) return pushed(g, src[0], arg, batch);
-  if (op == IR_OP_UNBATCH) return popped(g, src[0], arg, batch);
+  if (op == IR_OP_BATCH) return push_axis(g, src[0], arg, batch);
+  if (op == IR_OP_UNBATCH) return pop_axis(g, src[0], arg, batch);
   if (g->batches_cap == 0) return true;
   if (op == IR_OP_RESULT) { /* a function is called once per element of the operands' batch */
     const ir_node *control = ir_get(g, src[0]);
-    return merged(g, control->src, ir_operand_count(control), batch);
+    return merge_batches(g, control->src, ir_operand_count(control), batch);
   }
-  return merged(g, src, ir_operands_of(op, nsrc), batch);
+  return merge_batches(g, src, ir_operands_of(op, nsrc), batch);
 }
 
 ir_ref ir_leaf(ir_graph *g, ir_op op, ir_dtype dtype, ir_ref batch, ir_ref shape, int64_t arg) {

@@ -116,7 +116,8 @@ static ir_bounds floor_mod(ir_bounds a, ir_bounds b) {
 }
 
 static ir_bounds either(ir_bounds a, ir_bounds b, int64_t lo, int64_t hi) {
-  int64_t apart, div = ir_sub_ok(a.rem, b.rem, &apart) ? ir_gcd(ir_gcd(a.div, b.div), apart) : 1;
+  int64_t difference,
+      div = ir_sub_ok(a.rem, b.rem, &difference) ? ir_gcd(ir_gcd(a.div, b.div), difference) : 1;
   return congruent(lo, hi, div, a.rem);
 }
 
@@ -125,9 +126,9 @@ static ir_bounds bounds_of_truth(bool yes, bool no) {
 }
 
 static ir_bounds equality(ir_bounds a, ir_bounds b, bool negated) {
-  int64_t apart, common = ir_gcd(a.div, b.div);
+  int64_t difference, common = ir_gcd(a.div, b.div);
   bool never = a.hi < b.lo || b.hi < a.lo ||
-               (common > 1 && ir_sub_ok(a.rem, b.rem, &apart) && ir_floor_mod(apart, common) != 0);
+               (common > 1 && ir_sub_ok(a.rem, b.rem, &difference) && ir_floor_mod(difference, common) != 0);
   bool always = a.div == 0 && b.div == 0 && a.rem == b.rem;
   return negated ? bounds_of_truth(never, always) : bounds_of_truth(always, never);
 }

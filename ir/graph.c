@@ -404,7 +404,7 @@ ir_status ir_reachable_above(const ir_graph *g, const ir_ref *roots, size_t n, i
   return reach_all((reach){.g = g, .floor = floor}, roots, n, stops, stop_count, out, count, cap);
 }
 
-size_t ir_place(const ir_ref *ascending, size_t count, ir_ref ref) {
+size_t ir_find_ref(const ir_ref *ascending, size_t count, ir_ref ref) {
   size_t lo = 0, hi = count;
   while (lo < hi) {
     size_t middle = lo + (hi - lo) / 2;

@@ -26,29 +26,29 @@ typedef struct term {
   int64_t factor, hi; /* 0 <= range <= hi */
 } term;
 
-typedef struct place {
+typedef struct access {
   ir_ref store, index;
   term terms[MOST_TERMS];
   uint32_t count;
   int64_t constant;
-} place;
+} access;
 
 typedef struct finder {
   ir_graph *g;
   ir_regions regions;
-  place places[MOST_STORES]; /* of stores to p0 */
+  access places[MOST_STORES]; /* of stores to p0 */
   uint32_t count;
   ir_ref local_stores[MOST_LOCAL_STORES];
   uint32_t local_count;
-  bool items;         /* iterations of vector loops are work-items */
-  bool late;          /* some store to a local comes after a store to p0 */
-  ir_ref common_loop; /* the innermost loop around all stores; 0: none */
+  bool items;              /* iterations of vector loops are work-items */
+  bool local_after_output; /* some store to a local comes after a store to p0 */
+  ir_ref common_loop;      /* the innermost loop around all stores; 0: none */
 } finder;
 
 /* Factors and sums are bounded so that no arithmetic below overflows. */
-static bool small(int64_t x) { return x > -(INT64_MAX >> 8) && x < INT64_MAX >> 8; }
+static bool is_small(int64_t x) { return x > -(INT64_MAX >> 8) && x < INT64_MAX >> 8; }
 
-static bool add_term(finder *f, place *p, ir_ref range, int64_t factor) {
+static bool add_term(finder *f, access *p, ir_ref range, int64_t factor) {
   int64_t hi = ir_bounds_of(f->g, range).hi, most;
   uint32_t i = 0;
   if (hi < 0) hi = 0; /* the loop has no iterations */
@@ -58,12 +58,12 @@ static bool add_term(finder *f, place *p, ir_ref range, int64_t factor) {
     p->terms[p->count++] = (term){range, 0, hi};
   }
   p->terms[i].factor += factor;
-  return !f->regions.shared[range] && small(p->terms[i].factor) && ir_mul_ok(p->terms[i].factor, hi, &most) &&
-         small(most);
+  return !f->regions.shared[range] && is_small(p->terms[i].factor) &&
+         ir_mul_ok(p->terms[i].factor, hi, &most) && is_small(most);
 }
 
 /* Reads the index as constant + sum of factor * range. False if it is not affine, or too large. */
-static bool read_affine(finder *f, place *p) {
+static bool read_affine(finder *f, access *p) {
   struct {
     ir_ref ref;
     int64_t factor;
@@ -73,9 +73,9 @@ static bool read_affine(finder *f, place *p) {
     int64_t factor = pending[count].factor, number = 0;
     const ir_node *n = ir_get(f->g, ref);
     if (ir_is_const(f->g, ref, &number)) {
-      if (!small(number) || !ir_mul_ok(number, factor, &number) || !small(number)) return false;
+      if (!is_small(number) || !ir_mul_ok(number, factor, &number) || !is_small(number)) return false;
       p->constant += number;
-      if (!small(p->constant)) return false;
+      if (!is_small(p->constant)) return false;
     } else if (n->op == IR_OP_RANGE) {
       if (!add_term(f, p, ref, factor)) return false;
     } else if (n->op == IR_OP_ADD) {
@@ -87,7 +87,7 @@ static bool read_affine(finder *f, place *p) {
         if (!ir_is_const(f->g, n->src[i], &number)) {
           if (other) return false;
           other = n->src[i];
-        } else if (!ir_mul_ok(factor, number, &factor) || !small(factor)) {
+        } else if (!ir_mul_ok(factor, number, &factor) || !is_small(factor)) {
           return false;
         }
       }
@@ -100,7 +100,7 @@ static bool read_affine(finder *f, place *p) {
 }
 
 /* Does every loop around the store that may have two iterations have a term? */
-static bool moves_with_loops(const finder *f, const place *p) {
+static bool moves_with_loops(const finder *f, const access *p) {
   for (ir_ref loop = f->regions.region[p->store]; loop; loop = f->regions.region[loop]) {
     ir_ref range = ir_src(f->g, loop, 0);
     uint32_t i = 0;
@@ -121,13 +121,13 @@ static bool are_digits(term *terms, uint32_t count, int64_t low) {
   qsort(terms, count, sizeof *terms, by_factor);
   for (uint32_t i = 0; i < count; i++) {
     if (terms[i].hi == 0) continue;
-    if (llabs(terms[i].factor) <= low || !small(low)) return false;
+    if (llabs(terms[i].factor) <= low || !is_small(low)) return false;
     low += llabs(terms[i].factor) * terms[i].hi;
   }
   return true;
 }
 
-static bool is_common(const place *b, const term *t) {
+static bool is_common(const access *b, const term *t) {
   for (uint32_t i = 0; i < b->count; i++)
     if (b->terms[i].range == t->range) return b->terms[i].factor == t->factor;
   return false;
@@ -139,7 +139,8 @@ typedef struct interval {
 
 /* The interval of a's index without the terms that b's index has as well; these terms go to common[]. False
  * if a value is too large. */
-static bool other_terms(const place *a, const place *b, term *common, uint32_t *common_count, interval *out) {
+static bool other_terms(const access *a, const access *b, term *common, uint32_t *common_count,
+                        interval *out) {
   *out = (interval){a->constant, a->constant};
   *common_count = 0;
   for (uint32_t i = 0; i < a->count; i++) {
@@ -149,12 +150,12 @@ static bool other_terms(const place *a, const place *b, term *common, uint32_t *
       continue;
     }
     *(t->factor < 0 ? &out->lo : &out->hi) += t->factor * t->hi;
-    if (!small(out->lo) || !small(out->hi)) return false;
+    if (!is_small(out->lo) || !is_small(out->hi)) return false;
   }
   return true;
 }
 
-static bool are_apart(const place *a, const place *b) {
+static bool are_disjoint(const access *a, const access *b) {
   term common[MOST_TERMS];
   uint32_t count;
   interval x, y;
@@ -165,13 +166,13 @@ static bool are_apart(const place *a, const place *b) {
 
 static bool each_element_once(finder *f) {
   for (uint32_t i = 0; i < f->count; i++) {
-    place *p = &f->places[i];
+    access *p = &f->places[i];
     if (!read_affine(f, p) || !moves_with_loops(f, p)) return false;
     term sorted[MOST_TERMS];
     memcpy(sorted, p->terms, p->count * sizeof *sorted);
     if (!are_digits(sorted, p->count, 0)) return false;
     for (uint32_t k = 0; k < i; k++)
-      if (!are_apart(p, &f->places[k])) return false;
+      if (!are_disjoint(p, &f->places[k])) return false;
   }
   return true;
 }
@@ -189,12 +190,12 @@ static size_t find_stores(finder *f) {
     if (buffer->op == IR_OP_LOCAL) {
       if (f->local_count == MOST_LOCAL_STORES) return 0;
       f->local_stores[f->local_count++] = ref;
-      f->late |= f->count > 0;
+      f->local_after_output |= f->count > 0;
       continue;
     }
     if (buffer->op != IR_OP_PARAM || ir_arg_int(buffer) != 0) return 0;
     bytes = ir_dtypes[buffer->dtype].bytes;
-    f->places[f->count++] = (place){.store = ref, .index = n->src[1]};
+    f->places[f->count++] = (access){.store = ref, .index = n->src[1]};
   }
   return bytes;
 }
@@ -205,7 +206,7 @@ static bool is_effect(const ir_graph *g, ir_ref ref) {
 }
 
 /* Does each effect have one user? `met` has regions.limit zeros, before and after. */
-static bool stand_alone(const finder *f, uint8_t *met) {
+static bool have_one_user(const finder *f, uint8_t *met) {
   bool alone = true;
   for (size_t i = 0; i < f->regions.count; i++) {
     const ir_node *n = ir_get(f->g, f->regions.order[i]);
@@ -244,7 +245,7 @@ static bool is_outer(const finder *f, ir_ref range) {
 
 /* The terms of outer ranges; *rest is extended by the interval of all other terms. False if a value is too
  * large. */
-static bool outer_terms(const finder *f, const place *p, term *outer, uint32_t *count, interval *rest) {
+static bool outer_terms(const finder *f, const access *p, term *outer, uint32_t *count, interval *others) {
   interval x = {p->constant, p->constant};
   *count = 0;
   for (uint32_t i = 0; i < p->count; i++) {
@@ -255,26 +256,27 @@ static bool outer_terms(const finder *f, const place *p, term *outer, uint32_t *
       continue;
     }
     *(t->factor < 0 ? &x.lo : &x.hi) += t->factor * t->hi;
-    if (!small(x.lo) || !small(x.hi)) return false;
+    if (!is_small(x.lo) || !is_small(x.hi)) return false;
   }
-  if (x.lo < rest->lo) rest->lo = x.lo;
-  if (x.hi > rest->hi) rest->hi = x.hi;
+  if (x.lo < others->lo) others->lo = x.lo;
+  if (x.hi > others->hi) others->hi = x.hi;
   return true;
 }
 
 /* Is it certain that no other iteration of the common loop stores what this one loads here? */
 static bool loads_in_iteration(finder *f, ir_ref load) {
-  place from = {.store = load, .index = ir_src(f->g, load, 1)};
-  if (f->items || !f->common_loop || f->late || !read_affine(f, &from)) return false;
+  access from = {.store = load, .index = ir_src(f->g, load, 1)};
+  if (f->items || !f->common_loop || f->local_after_output || !read_affine(f, &from)) return false;
   for (uint32_t k = 0; k < f->count; k++) {
     term a[MOST_TERMS], b[MOST_TERMS];
     uint32_t a_count, b_count;
-    interval rest = {INT64_MAX, INT64_MIN};
-    const place *to = &f->places[k];
-    if (!outer_terms(f, &from, a, &a_count, &rest) || !outer_terms(f, to, b, &b_count, &rest)) return false;
+    interval others = {INT64_MAX, INT64_MIN};
+    const access *to = &f->places[k];
+    if (!outer_terms(f, &from, a, &a_count, &others) || !outer_terms(f, to, b, &b_count, &others))
+      return false;
     for (uint32_t i = 0; i < a_count; i++)
       if (!is_common(to, &a[i])) return false;
-    if (a_count != b_count || !are_digits(a, a_count, rest.hi - rest.lo)) return false;
+    if (a_count != b_count || !are_digits(a, a_count, others.hi - others.lo)) return false;
   }
   return true;
 }
@@ -318,7 +320,7 @@ static ir_status check_loads(finder *f, size_t bytes, uint32_t *set, ir_error *e
   uint8_t *marks = ir_alloc(f->g->mem, f->regions.limit);
   ir_status status = marks ? IR_OK : IR_ERR_MEMORY;
   if (marks) memset(marks, 0, f->regions.limit);
-  if (marks && stand_alone(f, marks)) {
+  if (marks && have_one_user(f, marks)) {
     find_common_loop(f);
     status = sort_loads(f, bytes, marks, set);
   }

@@ -162,10 +162,10 @@ static inline ir_ref ir_src(const ir_graph *graph, ir_ref ref, uint32_t i) {
 /* order.c: an order of nodes that does not depend on the order in which they were made. Sources come before
  * their users. */
 uint32_t ir_order_of(const ir_graph *graph, ir_op op, int64_t arg, const ir_ref *src, uint32_t nsrc);
-int ir_compare_likes(const ir_graph *graph, ir_ref a, ir_ref b);          /* a and b have the same `order` */
+int ir_compare_equal_keys(const ir_graph *graph, ir_ref a, ir_ref b);     /* a and b have the same `order` */
 static inline int ir_compare(const ir_graph *graph, ir_ref a, ir_ref b) { /* < 0: a comes before b */
   uint32_t x = ir_get(graph, a)->order, y = ir_get(graph, b)->order;
-  return x != y ? (x < y ? -1 : 1) : ir_compare_likes(graph, a, b);
+  return x != y ? (x < y ? -1 : 1) : ir_compare_equal_keys(graph, a, b);
 }
 
 /* node.c: small builders and queries */
@@ -176,7 +176,7 @@ ir_ref ir_float(ir_graph *graph, ir_dtype dtype, double value);
 ir_ref ir_int(ir_graph *graph, ir_dtype dtype, int64_t value);
 /* Does the operation update its first operand at computed indices? It becomes two kernels, of which the first
  * fills the buffer. */
-static inline bool ir_scatters(ir_op op) { return op == IR_OP_SCATTER || op == IR_OP_SCATTER_ADD; }
+static inline bool ir_is_scatter(ir_op op) { return op == IR_OP_SCATTER || op == IR_OP_SCATTER_ADD; }
 static inline bool ir_is_const(const ir_graph *graph, ir_ref ref,
                                int64_t *value) { /* integer, bool or index */
   const ir_node *n = ir_get(graph, ref);
@@ -269,7 +269,7 @@ ir_status ir_reachable(const ir_graph *graph, const ir_ref *roots, size_t n, ir_
 ir_status ir_reachable_inside(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref **out,
                               size_t *count, size_t *cap);
 /* The index of a ref in such a list: of the first entry >= ref, `count` if there is none. */
-size_t ir_place(const ir_ref *ascending, size_t count, ir_ref ref);
+size_t ir_find_ref(const ir_ref *ascending, size_t count, ir_ref ref);
 /* Like ir_reachable, but the sources of nodes older than `floor`, and of nodes in stops[], are not followed:
  * these nodes are listed alone. */
 ir_status ir_reachable_above(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref floor,

@@ -43,7 +43,7 @@ static int compare_alone(const ir_graph *g, const ir_node *x, const ir_node *y) 
   return x->weak != y->weak ? compare_integers(x->weak, y->weak) : compare_integers(x->nsrc, y->nsrc);
 }
 
-int ir_compare_likes(const ir_graph *g, ir_ref a, ir_ref b) {
+int ir_compare_equal_keys(const ir_graph *g, ir_ref a, ir_ref b) {
   if (ir_get(g, a)->order == highest) return compare_integers(a, b);
   while (a != b) {
     const ir_node *x = ir_get(g, a), *y = ir_get(g, b);

@@ -18,8 +18,8 @@ typedef enum ir_slot_kind {
   IR_SLOT_OUTPUT, /* the caller's, written by the program alone */
   IR_SLOT_TEMP,   /* an intermediate */
   IR_SLOT_DATA,   /* a literal array of the graph */
-  IR_SLOT_MOVING  /* no memory of its own: points into the memory of others, set anew by one loop in each
-                     iteration */
+  IR_SLOT_ALIAS   /* no memory of its own: points into the memory of others, set anew by one loop in each
+                      iteration */
 } ir_slot_kind;
 
 typedef struct ir_slot {
@@ -88,14 +88,14 @@ typedef struct ir_row_group {
 } ir_row_group;
 
 /* Why a kernel is not in the same fused row group as the earlier kernel that computes what it reads. */
-typedef enum ir_apart {
-  IR_APART_NOT,   /* it is in the group, or it reads nothing of an earlier kernel, or it comes too late */
-  IR_APART_LOOPS, /* it reads the value at other indices than those of the loops: no loop can be shared */
-  IR_APART_ROWS,  /* the rows do not fit in a cache, or there are too few */
-  IR_APART_TILES, /* a contraction reuses what it reads for more rows than fit */
-  IR_APART_MASKS, /* it is split where its masks end, in loops of its own */
-  IR_APART_COUNT
-} ir_apart;
+typedef enum ir_not_fused {
+  IR_NOT_FUSED_NONE,  /* it is in the group, or it reads nothing of an earlier kernel, or it comes too late */
+  IR_NOT_FUSED_LOOPS, /* it reads the value at other indices than those of the loops: no loop can be shared */
+  IR_NOT_FUSED_ROWS,  /* the rows do not fit in a cache, or there are too few */
+  IR_NOT_FUSED_TILES, /* a contraction reuses what it reads for more rows than fit */
+  IR_NOT_FUSED_MASKS, /* it is split where its masks end, in loops of its own */
+  IR_NOT_FUSED_COUNT
+} ir_not_fused;
 
 typedef struct ir_step {
   ir_ref kernel; /* of a KERNEL: a KERNEL node; before the pass fold, the tensor node that it computes */
@@ -108,9 +108,10 @@ typedef struct ir_step {
   uint32_t *slots;  /* of a KERNEL: the slots that it writes come first */
   uint32_t slot_count;
   ir_row_group row_group; /* of a KERNEL that computes one tensor: no values */
-  ir_apart apart;
+  ir_not_fused not_fused;
   ir_step_kind kind;
-  uint32_t inside[2];       /* how many of the following steps belong to its first and its second function */
+  uint32_t
+      function_steps[2];    /* how many of the following steps belong to its first and its second function */
   uint32_t carries;         /* number of carried values; of a CALL: of results */
   bool reverse;             /* a SCAN that begins with the last slice */
   int64_t name, attributes; /* of a CALL: interned name, and interned bytes of its attributes; -1: none */

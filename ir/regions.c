@@ -143,7 +143,7 @@ static void place_node(walk *w, ir_ref ref, bool loop) {
 
 /* The i-th source to visit: a loop's effect is visited before its next values, though it follows them in
  * src. */
-static ir_ref source_at(const walk *w, ir_ref ref, uint32_t i, bool loop) {
+static ir_ref visit_source(const walk *w, ir_ref ref, uint32_t i, bool loop) {
   const ir_node *n = ir_get(w->graph, ref);
   uint32_t body = loop ? 1 + ir_loop_carries(w->graph, ref) : 0;
   if (!loop || i < body || !ir_loop_effect(w->graph, ref)) return n->src[i];
@@ -161,7 +161,7 @@ static bool walk_from(walk *w, ir_ref root) {
     if (binds && f->next == 1 + ir_loop_carries(w->graph, ref) && !w->depth[ref] && !enter_loop(w, ref))
       return false;
     if (f->next < n->nsrc) {
-      ir_ref source = source_at(w, ref, f->next++, loop);
+      ir_ref source = visit_source(w, ref, f->next++, loop);
       if (w->state[source] == 0 && !push_frame(w, source)) return false;
     } else {
       w->frame_count--;

@@ -13,7 +13,7 @@ typedef struct replacer {
 } replacer;
 
 static ir_ref mapped(const replacer *r, ir_ref ref) {
-  return ref < r->floor ? ref : r->map[ir_place(r->nodes, r->count, ref)];
+  return ref < r->floor ? ref : r->map[ir_find_ref(r->nodes, r->count, ref)];
 }
 
 static ir_ref rebuild_node(replacer *r, ir_ref ref) {
@@ -32,18 +32,18 @@ ir_status ir_replace(ir_graph *g, const ir_ref *from, const ir_ref *to, size_t c
     if (from[i] < r.floor) r.floor = from[i];
   if (count == 0) return IR_OK;
   bool good = ir_reachable_above(g, roots, n, r.floor, from, count, &r.nodes, &r.count, &r.cap) == IR_OK;
-  size_t walked = r.count;
-  r.map = good ? ir_alloc(g->mem, walked * sizeof *r.map) : NULL;
+  size_t node_count = r.count;
+  r.map = good ? ir_alloc(g->mem, node_count * sizeof *r.map) : NULL;
   good = r.map != NULL;
-  if (good) memset(r.map, 0, walked * sizeof *r.map);
+  if (good) memset(r.map, 0, node_count * sizeof *r.map);
   for (size_t i = 0; i < count && good; i++) {
-    size_t at = ir_place(r.nodes, r.count, from[i]);
-    if (at < walked && r.nodes[at] == from[i]) r.map[at] = to[i];
+    size_t at = ir_find_ref(r.nodes, r.count, from[i]);
+    if (at < node_count && r.nodes[at] == from[i]) r.map[at] = to[i];
   }
-  for (size_t i = 0; i < walked && good; i++)
+  for (size_t i = 0; i < node_count && good; i++)
     if (!r.map[i]) good = (r.map[i] = rebuild_node(&r, r.nodes[i])) != 0;
   for (size_t i = 0; i < n && good; i++) roots[i] = mapped(&r, roots[i]);
-  ir_free(g->mem, r.map, r.map ? walked * sizeof *r.map : 0);
+  ir_free(g->mem, r.map, r.map ? node_count * sizeof *r.map : 0);
   ir_free(g->mem, r.nodes, r.cap * sizeof *r.nodes);
   ir_free(g->mem, r.scratch, r.scratch_cap * sizeof *r.scratch);
   return good ? IR_OK : ir_fail(g->error, IR_ERR_MEMORY, "out of memory replacing values");

@@ -21,11 +21,11 @@ typedef struct pass_state {
   ir_ref *roots;        /* results and inputs without batches; NULL: the graph has no batches */
   ir_plan *plan;
   ir_error *error;
-  uint8_t *apart; /* by node up to the results: has folding refused a fused row group with this value? NULL:
-                     none */
-  bool refused;   /* folding refused a group with values that were not in `apart` yet */
-  ir_ref root;    /* TUPLE of the graph's results, then the kernel being compiled */
-  ir_step *step;  /* the kernel's step */
+  uint8_t *not_fused; /* by node up to the results: has folding refused a fused row group with this value?
+                     NULL: none */
+  bool refused;       /* folding refused a group with values that were not in `apart` yet */
+  ir_ref root;        /* TUPLE of the graph's results, then the kernel being compiled */
+  ir_step *step;      /* the kernel's step */
   pass_slots slots;
 } pass_state;
 
@@ -54,7 +54,7 @@ static void batch_stream(pass_state *s) { s->root = pass_batch_stream(s->g, s->r
 
 static void schedule(pass_state *s) {
   const pass_options *o = s->options;
-  if (pass_schedule(s->g, s->root, o->target, s->inputs, o->input_count, s->apart, s->plan, s->error) !=
+  if (pass_schedule(s->g, s->root, o->target, s->inputs, o->input_count, s->not_fused, s->plan, s->error) !=
       IR_OK)
     s->root = 0;
 }
@@ -216,23 +216,23 @@ static bool try_row_group(pass_state *s, size_t k) {
   pass_index_begin(s->g);
   if (pass_fold_row_group(s->g, row_group, &s->slots)) return true;
   for (uint32_t i = 0; i < row_group->count && s->slots.refused; i++) {
-    uint8_t *apart = &s->apart[row_group->values[i].value];
-    s->refused |= !*apart;
-    *apart = 1;
+    uint8_t *not_fused = &s->not_fused[row_group->values[i].value];
+    s->refused |= !*not_fused;
+    *not_fused = 1;
   }
   return s->slots.refused;
 }
 
 /* Schedules again, with the values of refused groups in kernels of their own, until folding accepts all. */
-static bool finalize_row_groups(pass_state *s, size_t schedule) {
+static bool finalize_row_groups(pass_state *s, size_t schedule_pass) {
   bool symbolic = false;
   for (size_t k = 0; k < s->plan->step_count; k++)
     symbolic |= is_symbolic(s->g, &s->plan->steps[k].row_group);
   if (!symbolic) return true;
   ir_ref results = s->root;
   size_t nodes = (size_t)results + 1;
-  bool done = (s->apart = ir_alloc(s->g->mem, nodes)) != NULL;
-  if (done) memset(s->apart, 0, nodes);
+  bool done = (s->not_fused = ir_alloc(s->g->mem, nodes)) != NULL;
+  if (done) memset(s->not_fused, 0, nodes);
   else ir_fail(s->error, IR_ERR_MEMORY, "out of memory looking at fused row groups");
   do {
     s->refused = false;
@@ -240,10 +240,10 @@ static bool finalize_row_groups(pass_state *s, size_t schedule) {
     s->root = results;
     if (!done || !s->refused) break;
     ir_plan_free(s->plan);
-    done = run_pass(s, schedule, -1);
+    done = run_pass(s, schedule_pass, -1);
   } while (done);
-  ir_free(s->g->mem, s->apart, nodes);
-  s->apart = NULL;
+  ir_free(s->g->mem, s->not_fused, nodes);
+  s->not_fused = NULL;
   return done;
 }
 

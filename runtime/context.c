@@ -33,19 +33,20 @@ static ir_status set_up(rt_context *c, ir_error *error) {
        target = copy_string(&c->mem, &c->options.target),
        program = copy_string(&c->mem, &c->options.compiling.program);
   c->options.compiling.threads = c->options.threads;
-  ir_status status = rt_device_open(&c->mem, c->options.device, c->options.apart, &c->device, error);
+  ir_status status =
+      rt_device_open(&c->mem, c->options.device, c->options.separate_arrays, &c->device, error);
   c->options.device = NULL; /* copied into the device where it is needed */
   bool lock = pthread_mutex_init(&c->lock, NULL) == 0,
        arenas = lock && !status &&
-                rt_arenas_init(&c->arenas, c->device->does->blocks, c->device,
-                               c->options.apart ? 0 : RT_ARENA_KEPT);
+                rt_arenas_init(&c->arenas, c->device->table->blocks, c->device,
+                               c->options.separate_arrays ? 0 : RT_ARENA_KEPT);
   if (arenas && rt_module_init(&c->codegen, &c->options.compiling, error) == IR_OK) {
     if (cache_dir && target && program) return IR_OK;
     rt_module_free(&c->codegen);
   }
   if (arenas) rt_arenas_free(&c->arenas);
   if (lock) pthread_mutex_destroy(&c->lock);
-  if (!status) c->device->does->close(c->device);
+  if (!status) c->device->table->close(c->device);
   free_string(&c->mem, c->options.cache_dir);
   free_string(&c->mem, c->options.target);
   free_string(&c->mem, c->options.compiling.program);
@@ -85,7 +86,7 @@ void rt_context_destroy(rt_context *c) {
   rt_disk_close(c->disk);
   ir_text_free(&c->identity);
   rt_arenas_free(&c->arenas);
-  c->device->does->close(c->device);
+  c->device->table->close(c->device);
   rt_module_free(&c->codegen);
   pthread_mutex_destroy(&c->lock);
   free_string(&c->mem, c->options.cache_dir);
@@ -104,7 +105,7 @@ rt_module *rt_context_codegen(rt_context *c) { return &c->codegen; }
  * level, but that is a constant of the sources (RT_LEVEL), whose digest is in the identity. */
 static ir_status look_up(rt_context *c, ir_error *error) {
   if (c->looked_up) return IR_OK;
-  ir_status status = c->device->does->describe(c->device, &c->target, error);
+  ir_status status = c->device->table->describe(c->device, &c->target, error);
   if (!status && c->options.target) status = rt_target_override(&c->target, c->options.target, error);
   if (status) return status;
   ir_text_free(&c->identity);
@@ -126,8 +127,8 @@ const ir_target *rt_context_target(rt_context *c, ir_error *error) {
 
 ir_status rt_context_accepts(rt_context *c, const char *name, const ir_graph *g, ir_ref results,
                              const ir_ref *inputs, size_t count, ir_error *error) {
-  const rt_device_table *does = c->device->does;
-  return does->accepts ? does->accepts(c->device, name, g, results, inputs, count, error) : IR_OK;
+  const rt_device_table *table = c->device->table;
+  return table->accepts ? table->accepts(c->device, name, g, results, inputs, count, error) : IR_OK;
 }
 
 rt_disk *rt_context_disk(rt_context *c, ir_error *error) {

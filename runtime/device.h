@@ -13,7 +13,7 @@
 #include "runtime/memory/arena.h"
 #include "runtime/runtime.h"
 
-struct rt_going;
+struct rt_run_context;
 struct rt_run;
 struct rt_step;
 struct rt_found;
@@ -40,8 +40,8 @@ typedef struct rt_device_table {
                        rt_flat *image, ir_error *error);
   /* The same in a compiler process: ask sends a request without waiting, so that many can be in progress, and
    * await waits for its answer. ask returns false where this process compiles. NULL: it always does. */
-  bool (*ask)(rt_context *context, const rt_kernel_key *key, rt_asked *asked);
-  ir_status (*await)(rt_context *context, rt_asked *asked, rt_flat *image, ir_error *error);
+  bool (*ask)(rt_context *context, const rt_kernel_key *key, rt_compile_request *asked);
+  ir_status (*await)(rt_context *context, rt_compile_request *asked, rt_flat *image, ir_error *error);
   /* Make the images of all `kernels` kernels of a program, packed, ready to run. `name` is the graph's. load
    * copies the image. adopt gets the payload of a cache entry, whose image begins at `offset`. It may take
    * over the entry's memory, and then clears `found` and keeps the memory readable until the code is
@@ -54,7 +54,7 @@ typedef struct rt_device_table {
   void (*unload)(rt_code *code);
   /* An additional image, which the cache keeps beside those of the kernels to make the next load faster;
    * bytes NULL: there is none. NULL: the device never has one. */
-  ir_status (*extra)(rt_context *context, const rt_code *code, rt_flat *image, ir_error *error);
+  ir_status (*binary_image)(rt_context *context, const rt_code *code, rt_flat *image, ir_error *error);
   const rt_block_source *blocks; /* memory for intermediates; the source's user is the device */
 
   /* All operations below are NULL where programs run in this process, in its memory. */
@@ -67,11 +67,11 @@ typedef struct rt_device_table {
   ir_status (*run)(rt_program *program, const rt_arguments *arguments, ir_error *error);
   void (*drop_run)(rt_program *program, struct rt_run *run); /* frees run->device */
   /* Steps of a run. holds reads a predicate, for which it waits. */
-  ir_status (*launch)(const struct rt_going *going, const struct rt_step *step);
-  ir_status (*copy)(const struct rt_going *going, void *to, const void *from, size_t bytes);
-  ir_status (*holds)(const struct rt_going *going, const void *predicate, bool *out);
+  ir_status (*launch)(const struct rt_run_context *going, const struct rt_step *step);
+  ir_status (*copy)(const struct rt_run_context *going, void *to, const void *from, size_t bytes);
+  ir_status (*read_predicate)(const struct rt_run_context *going, const void *predicate, bool *out);
   /* The arrays of the call are at device addresses; `found` is what rt_calls.find returned. */
-  ir_status (*call)(const struct rt_going *going, const struct rt_step *step, const void *found,
+  ir_status (*call)(const struct rt_run_context *going, const struct rt_step *step, const void *found,
                     rt_call *call, ir_error *error);
   /* As the functions rt_memory_... of runtime.h. */
   ir_status (*memory_place)(rt_device *device, rt_memory *memory, bool keep, ir_error *error);
@@ -80,14 +80,15 @@ typedef struct rt_device_table {
 } rt_device_table;
 
 struct rt_device {
-  const rt_device_table *does;
+  const rt_device_table *table;
 };
 
 /* Does the device run programs itself, by the operations of the second half of the table? */
-static inline bool rt_is_remote(const rt_device *device) { return device->does->run != NULL; }
+static inline bool rt_is_remote(const rt_device *device) { return device->table->run != NULL; }
 
 /* Opens the device of that name; NULL or "cpu" is the CPU. `apart`: as in rt_options. IR_ERR_INVALID: the
  * name is ill-formed (rt_device_is_name). */
-ir_status rt_device_open(const ir_mem *mem, const char *name, bool apart, rt_device **out, ir_error *error);
+ir_status rt_device_open(const ir_mem *mem, const char *name, bool separate_arrays, rt_device **out,
+                         ir_error *error);
 
 #endif

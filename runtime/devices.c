@@ -70,12 +70,13 @@ bool rt_device_is_name(const char *name) {
          (strncmp(name, "opencl:", 7) == 0 && name[7]);
 }
 
-ir_status rt_device_open(const ir_mem *mem, const char *name, bool apart, rt_device **out, ir_error *error) {
+ir_status rt_device_open(const ir_mem *mem, const char *name, bool separate_arrays, rt_device **out,
+                         ir_error *error) {
   *out = NULL;
   if (name && !rt_device_is_name(name))
     return ir_fail(error, IR_ERR_INVALID,
                    "device '%.80s' is none; there are cpu, opencl, opencl:NUMBER and opencl:PART OF NAME",
                    name);
-  if (name && strcmp(name, "cpu") != 0) return rt_opencl_open(mem, name, apart, out, error);
+  if (name && strcmp(name, "cpu") != 0) return rt_opencl_open(mem, name, separate_arrays, out, error);
   return rt_cpu_open(mem, out, error);
 }

@@ -76,7 +76,8 @@ typedef struct rt_options {
   bool no_disk;                /* use no cache on disk */
   bool no_compile;             /* VIEWFOLD_COMPILE=0: fail instead of compiling */
   bool perf_map;               /* list generated code for perf */
-  bool apart; /* no two arrays share memory and no block is reused, so that memory checkers see errors */
+  bool separate_arrays;   /* no two arrays share memory and no block is reused, so that memory checkers see
+                             errors */
   rt_compiling compiling; /* where the code generator runs; all zero: in this process */
   rt_compile compile;     /* NULL: the code generator's module */
   void *compile_user;
@@ -104,7 +105,7 @@ typedef struct rt_memory {
   void *address; /* device address for rt_program_run_placed, set by rt_memory_place */
   void *block;   /* allocation that contains `host` */
   size_t block_bytes;
-  bool fresh; /* the host's elements are current: equal to the device's, or the device has none */
+  bool host_current; /* the host's elements are current: equal to the device's, or the device has none */
 } rt_memory;
 ir_status rt_memory_make(rt_context *context, size_t bytes, rt_memory *out, ir_error *error);
 /* Host memory to write the elements to, before any other use of the memory. NULL: memory is short. */
@@ -204,8 +205,8 @@ ir_status rt_program_output_shape(const rt_program *program, size_t number, cons
  * iterations of loops. */
 typedef struct rt_cost {
   int64_t bytes, flops, steps;
-  int64_t temp_bytes;  /* of the arena: intermediates, and the scratch of threads */
-  int64_t given_bytes; /* of the inputs that are read and of the results */
+  int64_t temp_bytes;   /* of the arena: intermediates, and the scratch of threads */
+  int64_t caller_bytes; /* of the inputs that are read and of the results */
 } rt_cost;
 ir_status rt_program_cost(const rt_program *program, const int64_t *vars, rt_cost *out, ir_error *error);
 

@@ -181,7 +181,7 @@ static void emit_node(cg_order *o, ir_ref ref) {
   uint32_t number = o->nest->loop_of[ref] - 1;
   if (n->op == IR_OP_LOOP) {
     bool lanes = cg_is_lane(&o->nest->loops[number]);
-    (lanes ? o->emits->lanes : o->emits->running)(o->emitter, number);
+    (lanes ? o->emits->lane_loop : o->emits->serial_loop)(o->emitter, number);
     if (!o->failed) cg_define(o, ref, o->finals[number][0]);
     return;
   }
@@ -199,10 +199,10 @@ void cg_emit_visited(cg_order *o, bool reads) {
   size_t first = o->list_count;
   while (o->stack_count && !o->failed) {
     ir_ref ref = o->stack[--o->stack_count];
-    bool now = is_ready(o, ref) && (reads || !o->nest->touches[ref]);
+    bool now = is_ready(o, ref) && (reads || !o->nest->reads_memory_or_fails[ref]);
     if (now && !IR_RESERVE(o->nest->mem, o->list, o->list_cap, o->list_count + 1)) short_of_memory(o);
     else if (now) o->list[o->list_count++] = ref;
-    if (!o->emits->instead || !o->emits->instead(o->emitter, ref, cg_visit, o))
+    if (!o->emits->visit_operands || !o->emits->visit_operands(o->emitter, ref, cg_visit, o))
       cg_operands(o->nest, ref, !now && !(reads && may_not_run(o, ref)), cg_visit, o);
   }
   size_t end = o->list_count;
@@ -285,7 +285,7 @@ void cg_emit_effect(cg_order *o, ir_ref effect) {
       room = IR_RESERVE(mem, todo, cap, count + n->nsrc);
       for (uint32_t i = n->nsrc; room && i-- > (lanes ? 1u : 0u);) todo[count++] = n->src[i];
     } else if (n->op == IR_OP_LOOP && n->dtype == IR_NONE) {
-      o->emits->running(o->emitter, number);
+      o->emits->serial_loop(o->emitter, number);
     } else {
       cg_order_fail(o, IR_ERR_INTERNAL, "compile: %s is no effect", ir_ops[n->op].text);
     }

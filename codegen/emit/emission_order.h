@@ -24,16 +24,16 @@ typedef struct cg_emits {
   /* fills in the unrolled values of a node that is no loop */
   void (*unrolled)(void *emitter, ir_ref ref, void *unrolled);
   /* emits a loop that runs; leaves its final values in finals[loop] */
-  void (*running)(void *emitter, uint32_t loop);
+  void (*serial_loop)(void *emitter, uint32_t loop);
   /* emits a reduction over lanes; leaves its values in finals[loop] */
-  void (*lanes)(void *emitter, uint32_t loop);
+  void (*lane_loop)(void *emitter, uint32_t loop);
   /* called before the operands of a store or update are emitted; may be NULL */
   void (*before)(void *emitter, ir_ref effect);
   void (*store)(void *emitter, ir_ref store);   /* emits all its unrolled values */
   void (*update)(void *emitter, ir_ref update); /* emits the update of the current lanes */
   /* Visits the operands of a node that is emitted from other operands than its sources; false: it is emitted
    * from its sources. NULL: all nodes are. */
-  bool (*instead)(void *emitter, ir_ref ref, void (*visit)(void *user, ir_ref operand), void *user);
+  bool (*visit_operands)(void *emitter, ir_ref ref, void (*visit)(void *user, ir_ref operand), void *user);
   bool threads_run; /* each call does at least one iteration of the loop over threads */
 } cg_emits;
 

@@ -119,7 +119,7 @@ static void join_sources(cg_nest *nest, const ir_graph *g, ir_ref ref) {
   for (uint32_t i = 0; i < n->nsrc; i++) {
     set_join(nest, deps_of(nest, ref), cg_deps(nest, n->src[i]));
     set_join(nest, lanes_of(nest, ref), cg_lanes(nest, n->src[i]));
-    nest->touches[ref] |= nest->touches[n->src[i]];
+    nest->reads_memory_or_fails[ref] |= nest->reads_memory_or_fails[n->src[i]];
     nest->reads[ref] |= nest->reads[n->src[i]];
   }
 }
@@ -169,7 +169,7 @@ static bool set_dependences(cg_nest *nest, const ir_graph *g, ir_ref ref) {
   if (n->op == IR_OP_LOCAL)
     for (int64_t l = -1; (l = cg_set_next(nest, cg_deps(nest, ref), l)) >= 0;)
       nest->loops[l].locals |= (uint64_t)1 << ir_arg_int(n);
-  if (n->op == IR_OP_LOAD || n->op == IR_OP_BOUND) nest->touches[ref] = true;
+  if (n->op == IR_OP_LOAD || n->op == IR_OP_BOUND) nest->reads_memory_or_fails[ref] = true;
   if (n->op == IR_OP_LOAD && cg_local_of(g, ref) >= 0) nest->reads[ref] |= (uint64_t)1 << cg_local_of(g, ref);
   if (n->op == IR_OP_STORE || n->op == IR_OP_UPDATE) nest->stored[n->src[0]] = true;
   else if (n->dtype == IR_NONE) /* only values and stores have lanes */
@@ -201,7 +201,7 @@ static void find_anchor(cg_nest *nest, const ir_graph *g, ir_ref ref) {
   bool sum = ir_op_of(g, base) == IR_OP_ADD || ir_op_of(g, base) == IR_OP_MUL;
   if (sum && cg_set_next(nest, cg_lanes(nest, base), -1) < 0 &&
       cg_set_next(nest, cg_deps(nest, base), -1) >= 0 && moves_less(nest, base, ref))
-    nest->anchor[base] = true;
+    nest->freeze[base] = true;
 }
 
 static ir_status check_node(const cg_nest *nest, const ir_graph *g, ir_ref ref, ir_error *error) {
@@ -225,19 +225,19 @@ static ir_status analyse(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_err
     nest->deps = ir_alloc(nest->mem, sets * nest->words);
     nest->lanes = ir_alloc(nest->mem, sets * nest->words);
     nest->width = ir_alloc(nest->mem, g->count * sizeof *nest->width);
-    nest->touches = ir_alloc(nest->mem, g->count);
-    nest->anchor = ir_alloc(nest->mem, g->count);
+    nest->reads_memory_or_fails = ir_alloc(nest->mem, g->count);
+    nest->freeze = ir_alloc(nest->mem, g->count);
     nest->stored = ir_alloc(nest->mem, g->count);
     nest->reads = ir_alloc(nest->mem, sets);
-    if (!nest->deps || !nest->lanes || !nest->width || !nest->touches || !nest->anchor || !nest->stored ||
-        !nest->reads)
+    if (!nest->deps || !nest->lanes || !nest->width || !nest->reads_memory_or_fails || !nest->freeze ||
+        !nest->stored || !nest->reads)
       status = short_of_memory(error);
   }
   if (status == IR_OK) {
     memset(nest->deps, 0, sets * nest->words);
     memset(nest->lanes, 0, sets * nest->words);
-    memset(nest->touches, 0, g->count);
-    memset(nest->anchor, 0, g->count);
+    memset(nest->reads_memory_or_fails, 0, g->count);
+    memset(nest->freeze, 0, g->count);
     memset(nest->stored, 0, g->count);
     memset(nest->reads, 0, sets);
     bool grew;
@@ -266,8 +266,8 @@ static void free_sets(cg_nest *nest) {
   ir_free(nest->mem, nest->deps, sets);
   ir_free(nest->mem, nest->lanes, sets);
   ir_free(nest->mem, nest->width, nest->count * sizeof *nest->width);
-  ir_free(nest->mem, nest->touches, nest->count);
-  ir_free(nest->mem, nest->anchor, nest->count);
+  ir_free(nest->mem, nest->reads_memory_or_fails, nest->count);
+  ir_free(nest->mem, nest->freeze, nest->count);
   ir_free(nest->mem, nest->stored, nest->count);
   ir_free(nest->mem, nest->reads, nest->count * sizeof *nest->reads);
 }

@@ -37,13 +37,13 @@ typedef struct cg_nest {
   ir_ref kernel;
   cg_loop *loops;
   uint32_t loop_count;
-  uint32_t words;    /* in one set of loops */
-  uint32_t *loop_of; /* by ref of RANGE, CARRY, LOOP or GET: loop number + 1, or 0 */
-  uint64_t *deps;    /* by ref: set of the running loops that it depends on */
-  uint64_t *lanes;   /* by ref: set of the lane loops along which its values differ */
-  uint32_t *width;   /* by ref: vector lanes, 1 for a scalar */
-  bool *touches;     /* by ref: computing it reads memory or may report an error */
-  bool *anchor;      /* by ref of an index: an inner loop adds to it */
+  uint32_t words;              /* in one set of loops */
+  uint32_t *loop_of;           /* by ref of RANGE, CARRY, LOOP or GET: loop number + 1, or 0 */
+  uint64_t *deps;              /* by ref: set of the running loops that it depends on */
+  uint64_t *lanes;             /* by ref: set of the lane loops along which its values differ */
+  uint32_t *width;             /* by ref: vector lanes, 1 for a scalar */
+  bool *reads_memory_or_fails; /* by ref: computing it reads memory or may report an error */
+  bool *freeze;                /* by ref of an index: an inner loop adds to it */
   bool *stored;    /* by ref of PARAM: a STORE or UPDATE writes it, or may, since it may share p0's memory */
   uint64_t *reads; /* by ref: set of the locals, by number, that computing it reads */
   uint32_t count;  /* refs are below this one */

@@ -21,7 +21,7 @@ static bool is_lane_constant(const cg_nest *nest, const ir_graph *g, ir_ref ref)
   return cg_set_next(nest, cg_deps(nest, ref), -1) < 0;
 }
 
-static uint32_t place_of(const cg_nest *nest, const ir_graph *g, ir_ref ref) {
+static uint32_t sort_key(const cg_nest *nest, const ir_graph *g, ir_ref ref) {
   if (nest->width[ref] > 1) return IN_VECTOR;
   if (is_lane_constant(nest, g, ref)) return PER_LANE;
   uint32_t depth = 0;
@@ -40,29 +40,29 @@ typedef struct rewriter {
 } rewriter;
 
 /* n's operation on a and b, or b alone where a is 0. */
-static ir_ref two(rewriter *w, const ir_node *n, ir_ref a, ir_ref b) {
+static ir_ref binary_of(rewriter *w, const ir_node *n, ir_ref a, ir_ref b) {
   return a && b ? ir_make(w->to, (ir_op)n->op, (ir_dtype)n->dtype, 0, (ir_ref[]){a, b}, 2) : b;
 }
 
 /* OP over n's sources, outermost first, two at a time. Terms along the vector lanes are combined among
  * themselves first, since they are the part of an access that a vector must hold. */
-static ir_ref nested(rewriter *w, const ir_node *n) {
+static ir_ref chain_of(rewriter *w, const ir_node *n) {
   if (!IR_RESERVE(w->to->mem, w->terms, w->terms_cap, n->nsrc)) return 0;
   for (uint32_t i = 0; i < n->nsrc; i++) { /* insertion sort: sums are short, and it is stable */
-    uint32_t place = place_of(w->old, w->from, n->src[i]), at = i;
-    for (; at > 0 && place_of(w->old, w->from, w->terms[at - 1]) > place; at--)
+    uint32_t place = sort_key(w->old, w->from, n->src[i]), at = i;
+    for (; at > 0 && sort_key(w->old, w->from, w->terms[at - 1]) > place; at--)
       w->terms[at] = w->terms[at - 1];
     w->terms[at] = n->src[i];
   }
   enum { RUNNING, LANES, VECTOR, TERM_GROUPS };
   ir_ref group[TERM_GROUPS] = {0}, all = 0;
   for (uint32_t i = 0; i < n->nsrc; i++) {
-    uint32_t place = place_of(w->old, w->from, w->terms[i]);
+    uint32_t place = sort_key(w->old, w->from, w->terms[i]);
     int kind = place == IN_VECTOR ? VECTOR : place == PER_LANE ? LANES : RUNNING;
-    if (!(group[kind] = two(w, n, group[kind], w->map[w->terms[i]]))) return 0;
+    if (!(group[kind] = binary_of(w, n, group[kind], w->map[w->terms[i]]))) return 0;
   }
   for (int kind = 0; kind < TERM_GROUPS; kind++)
-    if (group[kind] && !(all = two(w, n, all, group[kind]))) return 0;
+    if (group[kind] && !(all = binary_of(w, n, all, group[kind]))) return 0;
   return all;
 }
 
@@ -70,7 +70,7 @@ static ir_ref rewritten(rewriter *w, ir_ref ref) {
   const ir_node *n = ir_get(w->from, ref);
   bool associative = n->dtype == IR_INDEX ? n->op == IR_OP_ADD || n->op == IR_OP_MUL
                                           : n->dtype == IR_BOOL && (n->op == IR_OP_AND || n->op == IR_OP_OR);
-  if (associative && n->nsrc) return nested(w, n);
+  if (associative && n->nsrc) return chain_of(w, n);
   if (!IR_RESERVE(w->to->mem, w->made, w->made_cap, n->nsrc)) return 0;
   for (uint32_t i = 0; i < n->nsrc; i++) w->made[i] = w->map[n->src[i]];
   int64_t arg = n->arg;

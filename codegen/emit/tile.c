@@ -4,7 +4,7 @@
 
 /* The number of columns of a tile: the largest power of two that divides the loop's extent and exceeds
  * neither the elements of a vector register nor the number of rows. */
-static uint32_t columns_of(uint32_t rows, uint32_t vector_bytes, uint32_t bytes, int64_t extent) {
+static uint32_t tile_column_count(uint32_t rows, uint32_t vector_bytes, uint32_t bytes, int64_t extent) {
   uint32_t count = 1, most = vector_bytes / bytes;
   while (extent % (2 * count) == 0 && 2 * count <= most && 2 * count <= rows) count *= 2;
   return count;
@@ -26,7 +26,8 @@ bool cg_tile_of(const cg_nest *nest, ir_ref load, int vector_bytes, int64_t smal
     if (loop->binding != IR_UNROLL || !cg_stride(nest, n->src[1], (uint32_t)l, &step)) continue;
     if (step != 1 && step != -1) continue;
     uint32_t bytes = ir_dtypes[ir_dtype_of(g, n->src[0])].bytes;
-    *out = (cg_tile){(uint32_t)l, columns_of(width, (uint32_t)vector_bytes, bytes, loop->extent), step < 0};
+    *out = (cg_tile){(uint32_t)l, tile_column_count(width, (uint32_t)vector_bytes, bytes, loop->extent),
+                     step < 0};
     if (out->count > 1) return true;
   }
   return false;

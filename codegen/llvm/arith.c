@@ -54,17 +54,18 @@ static LLVMValueRef fma_through_f64(cg_emitter *e, uint32_t width, LLVMValueRef 
   LLVMValueRef p =
       LLVMBuildFMul(e->b, LLVMBuildFPExt(e->b, a, f64, ""), LLVMBuildFPExt(e->b, b, f64, ""), "");
   LLVMValueRef q = LLVMBuildFPExt(e->b, c, f64, ""), sum = LLVMBuildFAdd(e->b, p, q, "");
-  LLVMValueRef q_part = LLVMBuildFSub(e->b, sum, p, ""), p_part = LLVMBuildFSub(e->b, sum, q_part, "");
+  LLVMValueRef q_rounded = LLVMBuildFSub(e->b, sum, p, ""),
+               p_rounded = LLVMBuildFSub(e->b, sum, q_rounded, "");
   LLVMValueRef error =
-      LLVMBuildFAdd(e->b, LLVMBuildFSub(e->b, p, p_part, ""), LLVMBuildFSub(e->b, q, q_part, ""), "");
+      LLVMBuildFAdd(e->b, LLVMBuildFSub(e->b, p, p_rounded, ""), LLVMBuildFSub(e->b, q, q_rounded, ""), "");
   LLVMValueRef bits = LLVMBuildBitCast(e->b, sum, i64, ""), one = cg_int_const(e, 64, width, 1);
   LLVMValueRef even = LLVMBuildICmp(e->b, LLVMIntEQ, LLVMBuildAnd(e->b, bits, one, ""), zero_like(bits), "");
-  LLVMValueRef cut = LLVMBuildFCmp(e->b, LLVMRealONE, error, zero_like(error), "");
+  LLVMValueRef inexact = LLVMBuildFCmp(e->b, LLVMRealONE, error, zero_like(error), "");
   LLVMValueRef opposite =
       cg_is_negative(e, LLVMBuildXor(e->b, bits, LLVMBuildBitCast(e->b, error, i64, ""), ""));
   LLVMValueRef step = cg_select(e, opposite, cg_int_const(e, 64, width, -1), one);
   LLVMValueRef odd =
-      cg_select(e, LLVMBuildAnd(e->b, even, cut, ""), LLVMBuildAdd(e->b, bits, step, ""), bits);
+      cg_select(e, LLVMBuildAnd(e->b, even, inexact, ""), LLVMBuildAdd(e->b, bits, step, ""), bits);
   return LLVMBuildFPTrunc(e->b, LLVMBuildBitCast(e->b, odd, f64, ""), cg_vector(e->f32, width), "");
 }
 

@@ -142,9 +142,9 @@ static LLVMValueRef float_to_float(cg_emitter *e, ir_dtype from, ir_dtype to, ui
  * 11 bits are cleared, and the bit above them is set if any of them was. */
 static LLVMValueRef odd_53(cg_emitter *e, bool is_signed, uint32_t width, LLVMValueRef a) {
   LLVMValueRef low = INT(64, 0x7ff), odd = AND(ADD(AND(a, low), low), INT(64, 0x800));
-  LLVMValueRef cut = OR(AND(a, INT(64, ~(int64_t)0x7ff)), odd);
+  LLVMValueRef to_odd = OR(AND(a, INT(64, ~(int64_t)0x7ff)), odd);
   LLVMValueRef distance = is_signed ? ADD(a, INT(64, (int64_t)1 << 53)) : a;
-  return cg_select(e, UNSIGNED_GT(distance, INT(64, (int64_t)1 << (is_signed ? 54 : 53))), cut, a);
+  return cg_select(e, UNSIGNED_GT(distance, INT(64, (int64_t)1 << (is_signed ? 54 : 53))), to_odd, a);
 }
 
 static LLVMValueRef int_to_float(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width, LLVMValueRef a) {

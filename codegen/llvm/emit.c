@@ -76,7 +76,7 @@ static void emit_rare(cg_emitter *e, ir_ref ref, LLVMValueRef *unrolled) {
 
 /* The same value, frozen: LLVM does not look through it, so that in inner loops it is no induction variable
  * (see cg_address). */
-static LLVMValueRef anchored(cg_emitter *e, LLVMValueRef v) {
+static LLVMValueRef frozen(cg_emitter *e, LLVMValueRef v) {
   return LLVMIsConstant(v) ? v : LLVMBuildFreeze(e->b, v, "");
 }
 
@@ -92,7 +92,7 @@ void cg_emit_unrolled(void *emitter, ir_ref ref, void *out) {
     do unrolled[cg_unroll_index(&e->order, lanes)] = cg_emit_value(e, ref);
     while (cg_next_lane(&e->order, lanes));
   }
-  if (e->nest->anchor[ref]) unrolled[0] = anchored(e, unrolled[0]);
+  if (e->nest->freeze[ref]) unrolled[0] = frozen(e, unrolled[0]);
 }
 
 static LLVMValueRef entry_load(cg_emitter *e, LLVMTypeRef type, LLVMValueRef table, int64_t slot) {

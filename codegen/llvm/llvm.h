@@ -117,7 +117,7 @@ LLVMValueRef cg_address(cg_emitter *e, const cg_place *place, LLVMValueRef index
 LLVMValueRef cg_lane_address(cg_emitter *e, const cg_place *place, uint32_t lane);
 LLVMValueRef cg_low_address(cg_emitter *e, const cg_place *place); /* the lowest address of a vector access */
 /* From the order of lanes to that of addresses, or back: reverses v if the stride is negative. */
-LLVMValueRef cg_in_order(cg_emitter *e, const cg_place *place, LLVMValueRef v);
+LLVMValueRef cg_memory_order(cg_emitter *e, const cg_place *place, LLVMValueRef v);
 LLVMValueRef cg_read(cg_emitter *e, const cg_place *place, LLVMTypeRef type, LLVMValueRef from);
 LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref);
 void cg_emit_update(void *emitter, ir_ref ref);

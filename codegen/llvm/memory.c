@@ -79,7 +79,7 @@ LLVMValueRef cg_read(cg_emitter *e, const cg_place *a, LLVMTypeRef type, LLVMVal
   return mark_invariant(e, a, load);
 }
 
-LLVMValueRef cg_in_order(cg_emitter *e, const cg_place *a, LLVMValueRef v) {
+LLVMValueRef cg_memory_order(cg_emitter *e, const cg_place *a, LLVMValueRef v) {
   return a->stride < 0 ? cg_shuffle(e, v, (int)a->width - 1, -1, a->width) : v;
 }
 
@@ -97,13 +97,13 @@ static LLVMValueRef read_masked(cg_emitter *e, const cg_place *a, LLVMValueRef m
   LLVMValueRef from = cg_low_address(e, a),
                align = LLVMConstInt(LLVMInt32TypeInContext(e->context), a->bytes, 0);
   LLVMTypeRef types[] = {type, e->pointer};
-  LLVMValueRef args[] = {from, align, cg_in_order(e, a, mask), LLVMConstNull(type)};
-  return cg_in_order(e, a, mark_invariant(e, a, cg_intrinsic(e, "llvm.masked.load", types, 2, args, 4)));
+  LLVMValueRef args[] = {from, align, cg_memory_order(e, a, mask), LLVMConstNull(type)};
+  return cg_memory_order(e, a, mark_invariant(e, a, cg_intrinsic(e, "llvm.masked.load", types, 2, args, 4)));
 }
 
 static LLVMValueRef read_vector(cg_emitter *e, const cg_place *a, LLVMValueRef valid, uint32_t valid_width) {
   LLVMTypeRef type = cg_vector(a->element, a->width);
-  if (!valid) return cg_in_order(e, a, cg_read(e, a, type, cg_low_address(e, a)));
+  if (!valid) return cg_memory_order(e, a, cg_read(e, a, type, cg_low_address(e, a)));
   if (valid_width > 1) return read_masked(e, a, valid);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), inside = cg_block(e), after = cg_block(e);
   LLVMBuildCondBr(e->b, valid, inside, after);
@@ -113,7 +113,7 @@ static LLVMValueRef read_vector(cg_emitter *e, const cg_place *a, LLVMValueRef v
   LLVMPositionBuilderAtEnd(e->b, after);
   LLVMValueRef phi = cg_phi(e, type, loaded, inside);
   cg_phi_add(phi, LLVMConstNull(type), before);
-  return cg_in_order(e, a, phi);
+  return cg_memory_order(e, a, phi);
 }
 
 static LLVMValueRef gather_lanes(cg_emitter *e, const cg_place *a, LLVMValueRef valid) {
@@ -155,7 +155,7 @@ static bool has_small_step(const cg_place *a) {
          (a->width & (a->width - 1)) == 0;
 }
 
-static LLVMValueRef read_stepping(cg_emitter *e, const cg_place *a) {
+static LLVMValueRef read_strided(cg_emitter *e, const cg_place *a) {
   LLVMTypeRef type = cg_vector(a->element, a->width), i32 = LLVMInt32TypeInContext(e->context);
   int64_t width = a->width, span = (width - 1) * a->stride + 1;
   LLVMValueRef all = LLVMGetPoison(type), order[CG_MAX_LANES];
@@ -203,7 +203,7 @@ LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref) {
   } else if (a.affine && (a.stride == 1 || a.stride == -1)) {
     stored = read_vector(e, &a, valid, valid_width);
   } else if (!valid && has_small_step(&a)) {
-    stored = read_stepping(e, &a);
+    stored = read_strided(e, &a);
   } else {
     stored = read_elements(e, &a, valid, valid_width);
   }

@@ -46,7 +46,7 @@ static void store_one(cg_emitter *e, ir_ref ref, writes *w) {
   bool whole = a.affine && (width == 1 || a.stride == 1 || a.stride == -1);
   w->place = a;
   if (whole) {
-    w->value[w->count] = width == 1 ? stored : cg_in_order(e, &a, stored);
+    w->value[w->count] = width == 1 ? stored : cg_memory_order(e, &a, stored);
     w->to[w->count++] = width == 1 ? cg_address(e, &a, a.base) : cg_low_address(e, &a);
     return;
   }
@@ -110,8 +110,8 @@ static LLVMValueRef are_aligned(cg_emitter *e, const writes *w, bool together, u
 /* i1: is the first vector in a block of memory that streams? */
 static LLVMValueRef is_streamed(cg_emitter *e, const writes *w) {
   LLVMValueRef at = LLVMBuildPtrToInt(e->b, w->to[0], e->i64, "");
-  LLVMValueRef part = LLVMBuildAnd(e->b, at, LLVMConstInt(e->i64, KEPT, 0), "");
-  return LLVMBuildICmp(e->b, LLVMIntNE, part, LLVMConstNull(e->i64), "");
+  LLVMValueRef block_bits = LLVMBuildAnd(e->b, at, LLVMConstInt(e->i64, KEPT, 0), "");
+  return LLVMBuildICmp(e->b, LLVMIntNE, block_bits, LLVMConstNull(e->i64), "");
 }
 
 /* i1: does the output share no memory with an input? Cache lines that were just read are written faster
@@ -135,15 +135,15 @@ static bool fills_lines(const writes *w, unsigned bytes, int64_t alternating) {
 }
 
 static void stream(cg_emitter *e, const writes *w, int64_t mode, bool together, unsigned bytes) {
-  LLVMBasicBlockRef past = cg_block(e), through = cg_block(e), after = cg_block(e);
+  LLVMBasicBlockRef nontemporal = cg_block(e), cached = cg_block(e), after = cg_block(e);
   LLVMValueRef gains = are_aligned(e, w, together, bytes), lies_apart = has_memory_to_itself(e, w);
   if (mode == IR_STREAM_MOST) gains = LLVMBuildAnd(e->b, gains, is_streamed(e, w), "");
   if (lies_apart) gains = LLVMBuildAnd(e->b, gains, lies_apart, "");
-  LLVMBuildCondBr(e->b, gains, past, through);
-  LLVMPositionBuilderAtEnd(e->b, past);
+  LLVMBuildCondBr(e->b, gains, nontemporal, cached);
+  LLVMPositionBuilderAtEnd(e->b, nontemporal);
   write_all(e, w, bytes);
   LLVMBuildBr(e->b, after);
-  LLVMPositionBuilderAtEnd(e->b, through);
+  LLVMPositionBuilderAtEnd(e->b, cached);
   write_all(e, w, 0);
   LLVMBuildBr(e->b, after);
   LLVMPositionBuilderAtEnd(e->b, after);

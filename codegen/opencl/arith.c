@@ -15,8 +15,8 @@ static uint32_t widest(oc_value a, oc_value b) { return a.width > b.width ? a.wi
 
 /* `a op b` of operands of one kind; OpenCL widens a scalar operand of a vector by itself. */
 static oc_value plain_binary(oc_emitter *e, oc_value a, oc_value b, const char *op) {
-  return oc_make(e, a.kind, widest(a, b), OC_LOOSE, "%s %s %s", oc_in(e, a, OC_UNARY), op,
-                 oc_in(e, b, OC_UNARY));
+  return oc_make(e, a.kind, widest(a, b), OC_LOOSE, "%s %s %s", oc_parenthesised(e, a, OC_UNARY), op,
+                 oc_parenthesised(e, b, OC_UNARY));
 }
 
 /* NAME_TYPE(a, b) of the prelude if `typed`, else NAME(a, b). */
@@ -40,12 +40,13 @@ oc_value oc_both(oc_emitter *e, oc_value a, oc_value b, const char *infix) {
   unsigned kind = a.width > 1 ? a.kind : b.kind;
   if (width > 1) a = oc_mask(e, a, kind, width), b = oc_mask(e, b, kind, width);
   const char *scalar = infix[0] == '&' ? "&&" : infix[0] == '|' ? "||" : "!=";
-  return oc_make(e, kind, width, OC_LOOSE, "%s %s %s", oc_in(e, a, OC_UNARY), width > 1 ? infix : scalar,
-                 oc_in(e, b, OC_UNARY));
+  return oc_make(e, kind, width, OC_LOOSE, "%s %s %s", oc_parenthesised(e, a, OC_UNARY),
+                 width > 1 ? infix : scalar, oc_parenthesised(e, b, OC_UNARY));
 }
 
 static oc_value negated(oc_emitter *e, oc_value a) {
-  return oc_make(e, a.kind, a.width, OC_UNARY, "%s%s", a.width > 1 ? "~" : "!", oc_in(e, a, OC_ATOM));
+  return oc_make(e, a.kind, a.width, OC_UNARY, "%s%s", a.width > 1 ? "~" : "!",
+                 oc_parenthesised(e, a, OC_ATOM));
 }
 
 static oc_value bool_binary(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
@@ -86,8 +87,9 @@ oc_value oc_select(oc_emitter *e, oc_value condition, oc_value a, oc_value b) {
     if (width > 1) a = oc_mask(e, a, kind, width), b = oc_mask(e, b, kind, width);
   }
   if (condition.width > 1) condition = oc_convert(e, condition, oc_signed(a.kind));
-  return oc_make(e, a.kind, width, OC_LOOSE, "%s ? %s : %s", oc_in(e, condition, OC_UNARY),
-                 oc_in(e, oc_splat(e, a, width), OC_UNARY), oc_in(e, oc_splat(e, b, width), OC_UNARY));
+  return oc_make(e, a.kind, width, OC_LOOSE, "%s ? %s : %s", oc_parenthesised(e, condition, OC_UNARY),
+                 oc_parenthesised(e, oc_splat(e, a, width), OC_UNARY),
+                 oc_parenthesised(e, oc_splat(e, b, width), OC_UNARY));
 }
 
 /* comparisons */
@@ -132,8 +134,8 @@ static oc_value compared(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
   uint32_t width = widest(a, b);
   unsigned kind = width > 1 ? oc_signed(a.kind) : OC_BOOL;
   if (a.kind == OC_SOFT_DOUBLE) return soft_compared(e, kind, op, a, b);
-  return oc_make(e, kind, width, OC_LOOSE, "%s %s %s", oc_in(e, a, OC_SUM), infix[op - IR_OP_EQ],
-                 oc_in(e, b, OC_SUM));
+  return oc_make(e, kind, width, OC_LOOSE, "%s %s %s", oc_parenthesised(e, a, OC_SUM), infix[op - IR_OP_EQ],
+                 oc_parenthesised(e, b, OC_SUM));
 }
 
 oc_value oc_compare(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_value b) {
@@ -162,7 +164,8 @@ static oc_value extremum(oc_emitter *e, bool greatest, ir_dtype dtype, oc_value 
   bool strict = yields == IR_OP_LT || yields == IR_OP_GT;
   oc_value chosen = strict ? oc_compare(e, yields, dtype, x, c) : compared(e, yields, x, c);
   return oc_make(e, a.kind, width, OC_LOOSE, "%s ? %s : %s", chosen.text,
-                 oc_in(e, oc_splat(e, c, width), OC_UNARY), oc_in(e, oc_splat(e, x, width), OC_UNARY));
+                 oc_parenthesised(e, oc_splat(e, c, width), OC_UNARY),
+                 oc_parenthesised(e, oc_splat(e, x, width), OC_UNARY));
 }
 
 static oc_value called_1(oc_emitter *e, const char *name, oc_value a) {
@@ -200,12 +203,12 @@ static oc_value rounded(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
 
 static oc_value minus(oc_emitter *e, oc_value a) {
   if (a.kind == OC_SOFT_DOUBLE)
-    return oc_make(e, a.kind, a.width, OC_LOOSE, "%s ^ VF_SIGN", oc_in(e, a, OC_UNARY));
-  return oc_make(e, a.kind, a.width, OC_UNARY, "-%s", oc_in(e, a, OC_ATOM));
+    return oc_make(e, a.kind, a.width, OC_LOOSE, "%s ^ VF_SIGN", oc_parenthesised(e, a, OC_UNARY));
+  return oc_make(e, a.kind, a.width, OC_UNARY, "-%s", oc_parenthesised(e, a, OC_ATOM));
 }
 
 static oc_value soft_abs(oc_emitter *e, oc_value a) {
-  return oc_make(e, a.kind, a.width, OC_LOOSE, "%s & ~VF_SIGN", oc_in(e, a, OC_UNARY));
+  return oc_make(e, a.kind, a.width, OC_LOOSE, "%s & ~VF_SIGN", oc_parenthesised(e, a, OC_UNARY));
 }
 
 static oc_value float_binary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_value b) {
@@ -247,7 +250,8 @@ static oc_value wrapping(oc_emitter *e, oc_value a, oc_value b, const char *op) 
 static oc_value int_minus(oc_emitter *e, oc_value a) {
   oc_value zero = oc_literal(e, a.kind, 0);
   if (a.width == 1 && oc_bytes(a.kind) < 4)
-    return oc_make(e, a.kind, 1, OC_UNARY, "(%s)-%s", oc_type(a.kind, 1).text, oc_in(e, a, OC_ATOM));
+    return oc_make(e, a.kind, 1, OC_UNARY, "(%s)-%s", oc_type(a.kind, 1).text,
+                   oc_parenthesised(e, a, OC_ATOM));
   return oc_is_signed(a.kind) ? wrapping(e, zero, a, "-") : minus(e, a);
 }
 
@@ -302,8 +306,9 @@ static oc_value int_unary(oc_emitter *e, ir_op op, oc_value a) {
   case IR_OP_ABS: return oc_is_signed(a.kind) ? in_prelude(e, "abs", a) : a;
   case IR_OP_NOT:
     if (a.width == 1 && oc_bytes(a.kind) < 4)
-      return oc_make(e, a.kind, 1, OC_UNARY, "(%s)~%s", oc_type(a.kind, 1).text, oc_in(e, a, OC_ATOM));
-    return oc_make(e, a.kind, a.width, OC_UNARY, "~%s", oc_in(e, a, OC_ATOM));
+      return oc_make(e, a.kind, 1, OC_UNARY, "(%s)~%s", oc_type(a.kind, 1).text,
+                     oc_parenthesised(e, a, OC_ATOM));
+    return oc_make(e, a.kind, a.width, OC_UNARY, "~%s", oc_parenthesised(e, a, OC_ATOM));
   default: return a;
   }
 }

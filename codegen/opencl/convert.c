@@ -21,7 +21,7 @@ oc_value oc_from_storage(oc_emitter *e, ir_dtype dtype, oc_value stored) {
   if (dtype == IR_BF16) return helper(e, "vf_from_bf16", OC_FLOAT, stored);
   if (dtype != IR_BOOL) return stored;
   return oc_make(e, stored.width > 1 ? OC_CHAR : OC_BOOL, stored.width, OC_LOOSE, "%s != (uchar)0",
-                 oc_in(e, stored, OC_UNARY));
+                 oc_parenthesised(e, stored, OC_UNARY));
 }
 
 oc_value oc_bitcast(oc_emitter *e, ir_dtype from, ir_dtype to, oc_value a) {
@@ -54,7 +54,7 @@ static oc_value float_to_int(oc_emitter *e, ir_dtype to, oc_value a) {
 static oc_value bool_to_int(oc_emitter *e, unsigned kind, oc_value a) {
   if (a.width == 1) return oc_convert(e, a, kind);
   oc_value ones = oc_convert(e, a, oc_signed(kind));
-  ones = oc_make(e, ones.kind, a.width, OC_LOOSE, "%s & %s", oc_in(e, ones, OC_UNARY),
+  ones = oc_make(e, ones.kind, a.width, OC_LOOSE, "%s & %s", oc_parenthesised(e, ones, OC_UNARY),
                  oc_literal(e, ones.kind, 1).text);
   return oc_reinterpret(e, ones, kind);
 }

@@ -55,7 +55,7 @@ void oc_begin_node(oc_emitter *e, uint32_t variables) {
 static bool stays_inline(oc_emitter *e, ir_ref ref, oc_value v) {
   if (v.literal) return true;
   if (v.level == OC_ATOM && strcspn(v.text, "(.[") == strlen(v.text)) return true; /* a name already */
-  if (v.width > 1 || e->nest->anchor[ref] || !ir_is_expression(e->g, ref)) return false;
+  if (v.width > 1 || e->nest->freeze[ref] || !ir_is_expression(e->g, ref)) return false;
   return strlen(v.text) <= LONG_EXPRESSION;
 }
 
@@ -75,7 +75,7 @@ void oc_emit_unrolled(void *emitter, ir_ref ref, void *out) {
     return;
   }
   if (ir_op_of(e->g, ref) == IR_OP_LOAD &&
-      (oc_emit_tile(e, ref, unrolled) || oc_emit_wide(e, ref, unrolled) ||
+      (oc_emit_tile(e, ref, unrolled) || oc_emit_local_vectors(e, ref, unrolled) ||
        oc_emit_vector_loads(e, ref, unrolled)))
     return;
   const uint64_t *lanes = cg_lanes(e->nest, ref);

@@ -40,16 +40,16 @@ static uint32_t find_loads(const oc_emitter *e, ir_ref effect, ir_ref loads[OC_F
 
 /* Does the load's index depend on a value that the loop carries? Then the iteration before cannot compute
  * it. */
-static bool is_told_by_sums(oc_emitter *e, const cg_loop *loop, ir_ref load) {
+static bool depends_on_carried(oc_emitter *e, const cg_loop *loop, ir_ref load) {
   ir_ref *live = NULL, index = ir_src(e->g, load, 1);
   size_t count = 0, cap = 0;
-  bool told = false;
+  bool depends = false;
   if (ir_reachable(e->g, &index, 1, &live, &count, &cap) != IR_OK)
     cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
   for (size_t i = 0; i < count; i++)
-    for (uint32_t k = 0; k < loop->carries; k++) told |= live[i] == loop->carry[k];
+    for (uint32_t k = 0; k < loop->carries; k++) depends |= live[i] == loop->carry[k];
   ir_free(e->nest->mem, live, cap * sizeof *live);
-  return told;
+  return depends;
 }
 
 static void read_at(oc_emitter *e, const oc_fetch *f, oc_value at) {
@@ -67,7 +67,7 @@ oc_fetch oc_fetch_first(oc_emitter *e, const cg_loop *loop) {
   for (uint32_t i = 0; i < f.count; i++) {
     uint32_t vectors = oc_count_vector_loads(e, f.load[i]);
     variables += vectors;
-    if (!vectors || is_told_by_sums(e, loop, f.load[i])) return none;
+    if (!vectors || depends_on_carried(e, loop, f.load[i])) return none;
   }
   if (variables > MOST_VARIABLES) return none;
   for (uint32_t i = 0; i < f.count; i++) f.first[i] = oc_declare_vectors(e, f.load[i]);

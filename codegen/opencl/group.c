@@ -29,7 +29,7 @@ static bool has_partial_store(const cg_nest *nest, uint32_t group) {
   for (ir_ref ref = 0; ref < nest->count; ref++) {
     const ir_node *n = ir_get(&nest->graph, ref);
     if (n->op == IR_OP_STORE && ir_op_of(&nest->graph, n->src[0]) == IR_OP_PARAM &&
-        nest->touches[n->src[2]] && nest->width[ref] != group)
+        nest->reads_memory_or_fails[n->src[2]] && nest->width[ref] != group)
       return true;
   }
   return false;
@@ -55,7 +55,7 @@ static bool has_several_items(const oc_emitter *e) { return e->lanes_are_items &
 
 static void barrier(oc_emitter *e) {
   oc_line(e, "barrier(CLK_LOCAL_MEM_FENCE)");
-  e->waits = (oc_waits){0};
+  e->waits = (oc_barriers){0};
 }
 
 /* locals */
@@ -112,29 +112,29 @@ void oc_before_values(oc_emitter *e, const cg_loop *loop) {
   e->waits.read |= stored;
 }
 
-oc_first oc_begin_iteration(oc_emitter *e) {
-  oc_first outer = e->first;
-  e->first = (oc_first){.depth = e->depth};
+oc_first_areas oc_begin_iteration(oc_emitter *e) {
+  oc_first_areas outer = e->first;
+  e->first = (oc_first_areas){.depth = e->depth};
   return outer;
 }
 
 /* The enclosing iteration may begin with the areas of this loop, but also with later ones, since this loop
  * may run zero times. */
-void oc_end_iteration(oc_emitter *e, const cg_loop *loop, oc_first outer) {
-  oc_first own = e->first;
+void oc_end_iteration(oc_emitter *e, const cg_loop *loop, oc_first_areas outer) {
+  oc_first_areas own = e->first;
   e->first = outer;
-  if (!outer.known) e->first.areas |= own.areas;
+  if (!outer.complete) e->first.areas |= own.areas;
   if (!has_several_items(e)) return;
   uint64_t kept = 0, ahead, stored = 0;
   if (e->waits.read | e->waits.dirty) stored = stored_by(e, loop->node, &kept, &ahead);
   bool stores = (stored & e->waits.read) || (kept & e->waits.dirty);
-  if (stores || e->waits.exchanging & own.areas) barrier(e);
+  if (stores || e->waits.areas_read & own.areas) barrier(e);
 }
 
-void oc_end_maybe(oc_emitter *e, oc_waits before) {
+void oc_end_conditional(oc_emitter *e, oc_barriers before) {
   e->waits.dirty |= before.dirty;
   e->waits.read |= before.read;
-  e->waits.exchanging |= before.exchanging;
+  e->waits.areas_read |= before.areas_read;
 }
 
 /* reductions over lanes */
@@ -188,32 +188,32 @@ static oc_value tree(oc_emitter *e, ir_op op, ir_dtype dtype, const char *first,
 
 /* The number of an area that nobody reads any more; it gets at least `bytes`. */
 static uint32_t area_for(oc_emitter *e, uint64_t bytes) {
-  if (e->waits.exchanging == 3) barrier(e);
-  uint32_t area = e->waits.exchanging & 1;
+  if (e->waits.areas_read == 3) barrier(e);
+  uint32_t area = e->waits.areas_read & 1;
   if (bytes > e->exchange[area]) e->exchange[area] = bytes;
-  if (!e->first.known) e->first.areas |= 1U << area;
-  if (e->first.depth == e->depth) e->first.known = true;
+  if (!e->first.complete) e->first.areas |= 1U << area;
+  if (e->first.depth == e->depth) e->first.complete = true;
   return area;
 }
 
 /* Can work-items pass each other values of this kind in registers? */
-static bool is_handed(unsigned kind) {
+static bool passes_in_registers(unsigned kind) {
   return kind == OC_INT || kind == OC_UINT || kind == OC_LONG || kind == OC_ULONG || kind == OC_FLOAT ||
          kind == OC_DOUBLE;
 }
 
 /* The number of neighbouring work-items that combine values among themselves, in registers where the device
  * can (VF_OTHER). 0: none do; all of them must take part, so it divides both `lanes` and the group's size. */
-static uint32_t together(const oc_emitter *e, uint32_t lanes, unsigned kind) {
+static uint32_t subgroup_items(const oc_emitter *e, uint32_t lanes, unsigned kind) {
   uint32_t items = (uint32_t)e->target->together;
-  return items > 1 && lanes % items == 0 && e->group % items == 0 && is_handed(kind) ? items : 0;
+  return items > 1 && lanes % items == 0 && e->group % items == 0 && passes_in_registers(kind) ? items : 0;
 }
 
 /* Butterfly reduction over `items` work-items: combines the value of each with that of the work-item at each
  * distance items/2, ..., 1. All have the same result then, combined in pairs i and i + distance as
  * everywhere. */
-static oc_value among(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value value, uint32_t items, unsigned kind,
-                      const char *exchange) {
+static oc_value butterfly(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value value, uint32_t items,
+                          unsigned kind, const char *exchange) {
   for (uint32_t distance = items / 2; distance; distance /= 2) {
     value = oc_temporary(e, dtype == IR_BOOL ? oc_convert(e, value, OC_INT) : value);
     const char *name = oc_text(e, "v%u", e->last_number++);
@@ -247,15 +247,15 @@ static void put_all(oc_emitter *e, const combining *c) {
 
 /* If the group has more than `items` work-items, each first combines the elements (lane mod items) + k*items
  * of the exchange; then `items` neighbours combine their results among themselves. */
-static void combine_together(oc_emitter *e, const combining *c, uint32_t items) {
+static void combine_in_subgroups(oc_emitter *e, const combining *c, uint32_t items) {
   bool all = items == e->group;
   if (!all) put_all(e, c);
   for (uint32_t k = 0; k < c->count; k++) {
     const char *at = oc_text(e, "%s(lane & %u)", k ? oc_text(e, "%u + ", k * c->lanes) : "", items - 1);
     oc_value own =
         all ? c->values[k] : tree(e, c->op, c->dtype, at, items, c->lanes / items, c->kind, c->exchange);
-    c->values[k] = among(e, c->op, c->dtype, own, items, c->kind,
-                         k ? oc_text(e, "%s + %u", c->exchange, k * c->lanes) : c->exchange);
+    c->values[k] = butterfly(e, c->op, c->dtype, own, items, c->kind,
+                             k ? oc_text(e, "%s + %u", c->exchange, k * c->lanes) : c->exchange);
   }
 }
 
@@ -283,18 +283,18 @@ static void combine_by_tree(oc_emitter *e, const combining *c) {
 static void combine_some(oc_emitter *e, combining c) {
   c.kind = c.dtype == IR_BOOL ? OC_INT : c.values[0].kind;
   uint32_t area = area_for(e, (uint64_t)c.count * c.lanes * oc_bytes(c.kind));
-  uint32_t items = together(e, c.lanes, c.kind);
+  uint32_t items = subgroup_items(e, c.lanes, c.kind);
   const char *type = oc_type(c.kind, 1).text;
   c.exchange = oc_text(e, "x%u", e->last_number++);
   oc_line(e, "local %s *%s = (local %s *)exchange%u", type, c.exchange, type, area);
-  if (items) combine_together(e, &c, items);
+  if (items) combine_in_subgroups(e, &c, items);
   else combine_by_tree(e, &c);
-  e->waits.exchanging |= 1U << area;
+  e->waits.areas_read |= 1U << area;
 }
 
 /* How many values of each work-item are combined at once: as many as both areas have room for in the local
  * memory that the locals leave, at most MOST. */
-static size_t at_once(const oc_emitter *e, uint32_t lanes) {
+static size_t batch_size(const oc_emitter *e, uint32_t lanes) {
   enum { MOST = 8, BYTES = 8, AREAS = 2 };
   int64_t room = e->target->local_bytes - (int64_t)e->nest->scratch;
   int64_t values = room / ((int64_t)AREAS * lanes * BYTES);
@@ -304,7 +304,7 @@ static size_t at_once(const oc_emitter *e, uint32_t lanes) {
 
 void oc_group_combine(oc_emitter *e, ir_op op, ir_dtype dtype, uint32_t lanes, oc_value *values,
                       size_t count) {
-  size_t step = at_once(e, lanes);
+  size_t step = batch_size(e, lanes);
   if (lanes == 1) return;
   for (size_t k = 0; k < count && !e->order.failed; k += step)
     combine_some(e, (combining){.op = op,

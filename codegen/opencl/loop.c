@@ -207,7 +207,7 @@ void oc_emit_running(void *emitter, uint32_t number) {
   unsigned kind = e->lanes_are_items ? oc_index_kind(e, loop->range) : OC_LONG;
   const char *name = oc_text(e, "ridx%d", (int)ir_arg_int(ir_get(e->g, loop->range)));
   oc_value extent = thread ? oc_make(e, OC_LONG, 1, OC_ATOM, "end") : oc_at(e, ir_src(e->g, loop->range, 0));
-  const char *first = thread ? "begin" : "0", *end = oc_in(e, extent, OC_SUM);
+  const char *first = thread ? "begin" : "0", *end = oc_parenthesised(e, extent, OC_SUM);
   void **arrays = open_carried(e, loop);
   if (e->order.failed) return;
   if (oc_emit_matrix(e, loop, arrays ? arrays[0] : NULL)) {
@@ -216,12 +216,12 @@ void oc_emit_running(void *emitter, uint32_t number) {
     e->order.nesting--;
     return;
   }
-  oc_waits before = e->waits; /* hoisted code may not be run either */
+  oc_barriers before = e->waits; /* hoisted code may not be run either */
   bool guarded = hoist_guarded(e, loop, first, end);
   oc_fetch fetch = oc_fetch_first(e, loop);
   put_unrolling(e, loop);
   oc_open(e, "for (%s %s = %s; %s < %s; %s++)", oc_type(kind, 1).text, name, first, name, end, name);
-  oc_first outer = oc_begin_iteration(e);
+  oc_first_areas outer = oc_begin_iteration(e);
   ir_text next = oc_fetch_next(e, &fetch, kind, name, end);
   define_iteration(e, loop, oc_make(e, kind, 1, OC_ATOM, "%s", name));
   emit_iteration(e, loop, effect, &next);
@@ -232,7 +232,7 @@ void oc_emit_running(void *emitter, uint32_t number) {
   oc_leave_iteration(e, loop, scope);
   oc_close(e);
   if (guarded) oc_close(e);
-  if (!cg_surely_runs(&e->order, loop)) oc_end_maybe(e, before);
+  if (!cg_surely_runs(&e->order, loop)) oc_end_conditional(e, before);
   e->order.finals[number] = arrays;
   e->order.nesting--;
 }
@@ -245,8 +245,8 @@ static oc_value tree_of_elements(oc_emitter *e, ir_op op, ir_dtype dtype, oc_val
     v = oc_temporary(e, v);
     oc_value low = v, high = v;
     low.width = high.width = v.width / 2;
-    low.text = oc_text(e, "%s.lo", oc_in(e, v, OC_ATOM));
-    high.text = oc_text(e, "%s.hi", oc_in(e, v, OC_ATOM));
+    low.text = oc_text(e, "%s.lo", oc_parenthesised(e, v, OC_ATOM));
+    high.text = oc_text(e, "%s.hi", oc_parenthesised(e, v, OC_ATOM));
     low.level = high.level = OC_ATOM;
     low.literal = high.literal = false;
     if (low.width == 1) low = oc_lane(e, dtype, v, 0), high = oc_lane(e, dtype, v, 1);
@@ -410,7 +410,7 @@ void oc_emit_rare(oc_emitter *e, ir_ref ref, void **unrolled) {
     e->subvector = 0;
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
   if (oc_needs_barrier(e, n->src[1])) some = oc_group_any(e, some);
-  oc_waits before = e->waits;
+  oc_barriers before = e->waits;
   oc_open(e, "if (%s)", some.text);
   cg_begin_visit(&e->order);
   cg_visit(&e->order, n->src[1]);
@@ -426,7 +426,7 @@ void oc_emit_rare(oc_emitter *e, ir_ref ref, void **unrolled) {
     e->subvector = 0;
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
   oc_close(e);
-  oc_end_maybe(e, before);
+  oc_end_conditional(e, before);
   cg_forget_since(&e->order, log_count);
   e->order.nesting--;
 }

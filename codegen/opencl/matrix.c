@@ -18,16 +18,16 @@ enum { MOST_CHUNKS = 4, MOST_UNROLL = 64, MOST_LANE_TERMS = 16 };
 
 typedef struct side {
   ir_ref load, index;
-  int64_t pair;  /* the unrolled loop, two values of which make a fragment */
-  int64_t apart; /* elements from one of these values to the next */
-  int64_t pitch; /* elements from one term to the next; 1: terms are contiguous */
+  int64_t pair_loop;   /* the unrolled loop, two values of which make a fragment */
+  int64_t pair_stride; /* elements from one of these values to the next */
+  int64_t pitch;       /* elements from one term to the next; 1: terms are contiguous */
 } side;
 
 typedef struct matrix {
   const cg_loop *loop;
-  side side[2];   /* rows, columns */
-  int64_t chunks; /* of 16 terms */
-  int64_t step;   /* elements from a work-item's column to the next one's */
+  side side[2];          /* rows, columns */
+  int64_t chunks;        /* of 16 terms */
+  int64_t column_stride; /* elements from a work-item's column to the next one's */
   uint32_t vector;
 } matrix;
 
@@ -79,10 +79,10 @@ static bool evaluated(const ir_node *n, const int64_t *value, int64_t *out) {
 static bool lane_offsets(oc_emitter *e, ir_ref index, uint32_t vector, int64_t *offsets) {
   ir_ref lane_terms_found[MOST_LANE_TERMS], range = e->nest->loops[vector].range, *live = NULL;
   size_t count = 0, cap = 0, bytes = ((size_t)index + 1) * sizeof(int64_t);
-  uint32_t part_count;
-  if (!lane_terms(e, index, vector, lane_terms_found, &part_count) || !part_count) return false;
+  uint32_t term_count;
+  if (!lane_terms(e, index, vector, lane_terms_found, &term_count) || !term_count) return false;
   int64_t *value = ir_alloc(e->nest->mem, bytes);
-  bool known = value && ir_reachable(e->g, lane_terms_found, part_count, &live, &count, &cap) == IR_OK;
+  bool known = value && ir_reachable(e->g, lane_terms_found, term_count, &live, &count, &cap) == IR_OK;
   if (!known) cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
   for (uint32_t lane = 0; lane < e->group && known; lane++) {
     for (size_t i = 0; i < count && known; i++) {
@@ -91,7 +91,7 @@ static bool lane_offsets(oc_emitter *e, ir_ref index, uint32_t vector, int64_t *
       else known = evaluated(ir_get(e->g, live[i]), value, &value[live[i]]);
     }
     offsets[lane] = 0;
-    for (uint32_t i = 0; i < part_count && known; i++) offsets[lane] += value[lane_terms_found[i]];
+    for (uint32_t i = 0; i < term_count && known; i++) offsets[lane] += value[lane_terms_found[i]];
   }
   ir_free(e->nest->mem, live, cap * sizeof *live);
   ir_free(e->nest->mem, value, bytes);
@@ -115,10 +115,10 @@ static bool are_columns(const oc_emitter *e, const int64_t *offsets) {
  * multiples of eight. */
 static bool are_blocks(const oc_emitter *e, const matrix *m, int i, const int64_t *offsets) {
   const side *s = &m->side[i];
-  const cg_loop *pair = &e->nest->loops[s->pair];
+  const cg_loop *pair = &e->nest->loops[s->pair_loop];
   ir_ref todo[MOST_LANE_TERMS] = {s->index};
   uint32_t left = 1;
-  if (i && (m->step != 2 || s->apart != 1 || pair->extent != 2)) return false;
+  if (i && (m->column_stride != 2 || s->pair_stride != 1 || pair->extent != 2)) return false;
   for (uint32_t lane = 0; lane < e->group; lane++) {
     int64_t start = offsets[lane / ITEMS * ITEMS];
     if (start % BLOCK != 0) return false;
@@ -141,16 +141,16 @@ static bool are_blocks(const oc_emitter *e, const matrix *m, int i, const int64_
  * with the smallest distance. False where the other side depends on any unrolled loop of this one. */
 static bool find_pair(const oc_emitter *e, side *s, const side *other) {
   const uint64_t *lanes = cg_lanes(e->nest, s->index);
-  s->pair = -1;
+  s->pair_loop = -1;
   for (int64_t l = -1; (l = cg_set_next(e->nest, lanes, l)) >= 0;) {
     const cg_loop *loop = &e->nest->loops[l];
     if (loop->binding != IR_UNROLL) continue;
     if (cg_set_has(cg_lanes(e->nest, other->index), (uint32_t)l)) return false;
-    int64_t apart;
-    if (loop->extent % 2 != 0 || !cg_stride(e->nest, s->index, (uint32_t)l, &apart)) continue;
-    if (s->pair < 0 || apart < s->apart) s->pair = l, s->apart = apart;
+    int64_t pair_stride;
+    if (loop->extent % 2 != 0 || !cg_stride(e->nest, s->index, (uint32_t)l, &pair_stride)) continue;
+    if (s->pair_loop < 0 || pair_stride < s->pair_stride) s->pair_loop = l, s->pair_stride = pair_stride;
   }
-  return s->pair >= 0 && cg_unroll_count(&e->order, lanes) <= MOST_UNROLL;
+  return s->pair_loop >= 0 && cg_unroll_count(&e->order, lanes) <= MOST_UNROLL;
 }
 
 /* the form of the loop */
@@ -220,7 +220,7 @@ static bool find_matrix(oc_emitter *e, const cg_loop *loop, matrix *m) {
     m->side[0] = m->side[1], m->side[1] = first;
   }
   fits = fits && are_rows(e, offsets[0]) && are_columns(e, offsets[1]);
-  if (fits) m->step = offsets[1][1];
+  if (fits) m->column_stride = offsets[1][1];
   for (int i = 0; i < 2 && fits; i++)
     fits =
         find_pair(e, &m->side[i], &m->side[!i]) && (m->side[i].pitch == 1 || are_blocks(e, m, i, offsets[i]));
@@ -258,14 +258,16 @@ static void find_places(oc_emitter *e, const matrix *m, fragments f[2]) {
   }
 }
 
-static bool is_first_of_pair(const oc_emitter *e, const side *s) { return e->order.lane[s->pair] % 2 == 0; }
+static bool is_first_of_pair(const oc_emitter *e, const side *s) {
+  return e->order.lane[s->pair_loop] % 2 == 0;
+}
 
 /* Declares the offset from the address of an unrolled value to what the work-item reads of its fragment: for
  * columns, from that of the pair's first value; for contiguous rows, one offset for both values of a pair. */
 static const char *fragment_offset(oc_emitter *e, const matrix *m, int i) {
   const side *s = &m->side[i];
   const char *name = oc_text(e, "v%u", e->last_number++);
-  long long pitch = s->pitch, apart = s->apart, step = m->step;
+  long long pitch = s->pitch, apart = s->pair_stride, step = m->column_stride;
   if (pitch > 1 && i) oc_line(e, "int %s = VF_MATRIX_OWN_2(%lld) - 2*(lane & 3)", name, pitch);
   else if (pitch > 1)
     oc_line(e, "int %s = VF_MATRIX_OWN_4(%lld, %lld) - (lane >> 2 & 7)", name, pitch, apart);
@@ -278,9 +280,9 @@ static const char *fragment_offset(oc_emitter *e, const matrix *m, int i) {
 
 /* The next unrolled value of the pair, after that at the current lanes. */
 static size_t next_unroll_index(oc_emitter *e, const side *s) {
-  e->order.lane[s->pair]++;
+  e->order.lane[s->pair_loop]++;
   size_t other = unroll_index(e, s);
-  e->order.lane[s->pair]--;
+  e->order.lane[s->pair_loop]--;
   return other;
 }
 
@@ -301,7 +303,7 @@ static void read_registers(oc_emitter *e, const matrix *m, int i, fragments *f, 
     oc_line(e, "uint %s", names);
     if (both)
       oc_line(e, "VF_MATRIX_TRANSPOSED_4(%s, %s, %lld, %lld)", names, at, (long long)s->pitch,
-              (long long)s->apart);
+              (long long)s->pair_stride);
     else if (transposed) oc_line(e, "VF_MATRIX_TRANSPOSED_2(%s, %s, %lld)", names, at, (long long)s->pitch);
     else oc_line(e, "VF_MATRIX_BESIDE(%s, %s)", names, at);
   }
@@ -310,9 +312,9 @@ static void read_registers(oc_emitter *e, const matrix *m, int i, fragments *f, 
 static const char *sum_at(const oc_emitter *e, const matrix *m, oc_value **sums, int64_t row,
                           int64_t column) {
   const uint64_t *lanes = cg_carry_lanes(&e->order, m->loop, 0);
-  e->order.lane[m->side[0].pair] += row, e->order.lane[m->side[1].pair] += column;
+  e->order.lane[m->side[0].pair_loop] += row, e->order.lane[m->side[1].pair_loop] += column;
   const char *text = sums[cg_unroll_index(&e->order, lanes)]->text;
-  e->order.lane[m->side[0].pair] -= row, e->order.lane[m->side[1].pair] -= column;
+  e->order.lane[m->side[0].pair_loop] -= row, e->order.lane[m->side[1].pair_loop] -= column;
   return text;
 }
 

@@ -32,9 +32,10 @@ static oc_value lane_index(oc_emitter *e, ir_ref index, const cg_access *how) {
     oc_value lane = oc_at(e, e->nest->loops[l].range);
     fits = fits && how->stride <= MOST && how->stride >= -MOST;
     if (!fits) lane = oc_index_as(e, lane, OC_LONG);
-    lane_term = how->stride == 1 ? lane
-                                 : oc_make(e, lane.kind, 1, OC_PRODUCT, "%s*%s", oc_in(e, lane, OC_PRODUCT),
-                                           oc_index_literal(e, how->stride).text);
+    lane_term = how->stride == 1
+                    ? lane
+                    : oc_make(e, lane.kind, 1, OC_PRODUCT, "%s*%s", oc_parenthesised(e, lane, OC_PRODUCT),
+                              oc_index_literal(e, how->stride).text);
   } else {
     lane_term = oc_at(e, how->lane_term);
     if (!fits) lane_term = oc_index_as(e, lane_term, OC_LONG);
@@ -78,7 +79,7 @@ static oc_value element_at(oc_emitter *e, const place *a, uint32_t lane) {
 /* `p1 + i`: the address of the first lane's element. */
 static const char *address(oc_emitter *e, const place *a) {
   if (a->base.literal && !a->base.number) return a->memory;
-  return oc_text(e, "%s + %s", a->memory, oc_in(e, a->base, OC_PRODUCT));
+  return oc_text(e, "%s + %s", a->memory, oc_parenthesised(e, a->base, OC_PRODUCT));
 }
 
 /* The lowest address of a vector access. */
@@ -88,19 +89,19 @@ static const char *low_address(oc_emitter *e, const place *a) {
   return address(e, &low);
 }
 
-static oc_value in_order(oc_emitter *e, const place *a, oc_value v) {
+static oc_value memory_order(oc_emitter *e, const place *a, oc_value v) {
   static const char *const reversed[] = {
       [2] = "s10", [4] = "s3210", [8] = "s76543210", [16] = "sfedcba9876543210"};
   if (a->stride != -1) return v;
-  return oc_make(e, v.kind, v.width, OC_ATOM, "%s.%s", oc_in(e, v, OC_ATOM), reversed[v.width]);
+  return oc_make(e, v.kind, v.width, OC_ATOM, "%s.%s", oc_parenthesised(e, v, OC_ATOM), reversed[v.width]);
 }
 
 static bool is_whole(const place *a) { return a->affine && (a->stride == 1 || a->stride == -1); }
 
 static oc_value read_whole(oc_emitter *e, const place *a) {
-  return in_order(e, a,
-                  oc_make(e, a->kind, a->width, OC_ATOM, "VF_LOAD(%s, %s, %u, %s)", a->space,
-                          oc_type(a->kind, 1).text, a->width, low_address(e, a)));
+  return memory_order(e, a,
+                      oc_make(e, a->kind, a->width, OC_ATOM, "VF_LOAD(%s, %s, %u, %s)", a->space,
+                              oc_type(a->kind, 1).text, a->width, low_address(e, a)));
 }
 
 /* Declares a variable whose elements later statements assign. */
@@ -230,7 +231,7 @@ static const char *has_memory_to_itself(oc_emitter *e, ir_ref ref, const char *o
 }
 
 static void store_vector(oc_emitter *e, ir_ref ref, const place *a, uint32_t lanes, oc_value value) {
-  value = in_order(e, a, value);
+  value = memory_order(e, a, value);
   if (!streams(e, ref, a, lanes)) {
     oc_line(e, "VF_STORE(%s, %s, %u, %s, %s)", a->space, oc_type(a->kind, 1).text, a->width, value.text,
             low_address(e, a));

@@ -8,17 +8,17 @@
 static void put_param(oc_emitter *e, ir_ref param, ir_text *out) {
   const ir_node *n = ir_get(e->g, param);
   unsigned slot = (unsigned)ir_arg_int(n);
-  bool read_only = !e->nest->stored[param], meets = slot < 32 && e->nest->in_place >> slot & 1;
-  if (slot == 0 && e->nest->in_place) meets = true;
-  ir_textf(out, "global %s%s *%sb%u, long o%u, ", read_only || (meets && slot) ? "const " : "",
-           oc_type(oc_storage_of(e, (ir_dtype)n->dtype), 1).text, meets ? "" : "restrict ", slot, slot);
+  bool read_only = !e->nest->stored[param], may_alias = slot < 32 && e->nest->in_place >> slot & 1;
+  if (slot == 0 && e->nest->in_place) may_alias = true;
+  ir_textf(out, "global %s%s *%sb%u, long o%u, ", read_only || (may_alias && slot) ? "const " : "",
+           oc_type(oc_storage_of(e, (ir_dtype)n->dtype), 1).text, may_alias ? "" : "restrict ", slot, slot);
 }
 
 static void put_pointer(oc_emitter *e, ir_ref param) {
   const ir_node *n = ir_get(e->g, param);
   unsigned slot = (unsigned)ir_arg_int(n);
-  bool read_only = !e->nest->stored[param], meets = slot < 32 && e->nest->in_place >> slot & 1;
-  oc_line(e, "global %s%s *p%u = b%u + o%u", read_only || (meets && slot) ? "const " : "",
+  bool read_only = !e->nest->stored[param], may_alias = slot < 32 && e->nest->in_place >> slot & 1;
+  oc_line(e, "global %s%s *p%u = b%u + o%u", read_only || (may_alias && slot) ? "const " : "",
           oc_type(oc_storage_of(e, (ir_dtype)n->dtype), 1).text, slot, slot, slot);
 }
 
@@ -57,13 +57,13 @@ static void put_arguments(oc_emitter *e, const char *symbol) {
 
 /* Defines the range of a vector loop as the work-item's lane: `lane`, or, of a vector of fewer lanes than the
  * group has work-items, `laneN`, which is declared once for each length N. */
-static void put_lane(oc_emitter *e, ir_ref range, const cg_loop *loop, uint64_t *shorter) {
+static void put_lane(oc_emitter *e, ir_ref range, const cg_loop *loop, uint64_t *declared_lengths) {
   const char *name = "lane";
   if (loop->extent < e->group) {
     name = oc_text(e, "lane%d", (int)loop->extent);
-    if (!(shorter[loop->extent / 64] >> loop->extent % 64 & 1))
+    if (!(declared_lengths[loop->extent / 64] >> loop->extent % 64 & 1))
       oc_line(e, "int %s = min(lane, %d)", name, (int)loop->extent - 1);
-    shorter[loop->extent / 64] |= (uint64_t)1 << loop->extent % 64;
+    declared_lengths[loop->extent / 64] |= (uint64_t)1 << loop->extent % 64;
   }
   define_name(e, range, OC_INT, name);
 }
@@ -73,19 +73,20 @@ static void put_local(oc_emitter *e, ir_ref local) {
   int64_t size = 0;
   const char *name = oc_text(e, "l%u", (unsigned)ir_arg_int(n));
   unsigned kind = oc_storage_of(e, (ir_dtype)n->dtype);
-  bool own = oc_is_private(e, local);
+  bool is_private = oc_is_private(e, local);
   ir_is_const(e->g, n->src[0], &size);
-  if (own) size = oc_private_size(e, size);
-  ir_textf(&e->head, "  %s%s %s[%lld]%s;\n", own ? "" : "local ", oc_type(kind, 1).text, name,
-           (long long)size, e->lanes_are_items && !own && size > 1 ? " __attribute__((aligned(16)))" : "");
+  if (is_private) size = oc_private_size(e, size);
+  ir_textf(&e->head, "  %s%s %s[%lld]%s;\n", is_private ? "" : "local ", oc_type(kind, 1).text, name,
+           (long long)size,
+           e->lanes_are_items && !is_private && size > 1 ? " __attribute__((aligned(16)))" : "");
   define_name(e, local, kind, name);
-  if (!own) e->nest->scratch += (uint64_t)size * oc_bytes(kind);
+  if (!is_private) e->nest->scratch += (uint64_t)size * oc_bytes(kind);
 }
 
 static void put_lanes_and_locals(oc_emitter *e) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
-  uint64_t shorter[CG_MAX_LANES / 64 + 1] = {0}; /* set of lengths N that are declared */
+  uint64_t declared_lengths[CG_MAX_LANES / 64 + 1] = {0}; /* set of lengths N that are declared */
   if (ir_reachable(e->g, &e->nest->kernel, 1, &live, &count, &cap) != IR_OK) {
     cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
   } else {
@@ -97,7 +98,8 @@ static void put_lanes_and_locals(oc_emitter *e) {
     const cg_loop *loop = n->op == IR_OP_RANGE && e->nest->loop_of[live[i]]
                               ? &e->nest->loops[e->nest->loop_of[live[i]] - 1]
                               : NULL;
-    if (loop && e->lanes_are_items && loop->binding == IR_VECTOR) put_lane(e, live[i], loop, shorter);
+    if (loop && e->lanes_are_items && loop->binding == IR_VECTOR)
+      put_lane(e, live[i], loop, declared_lengths);
     if (n->op == IR_OP_LOCAL) put_local(e, live[i]);
   }
   ir_free(e->nest->mem, live, cap * sizeof *live);

@@ -64,16 +64,16 @@ typedef struct oc_type_text {
 } oc_type_text;
 
 /* Work-item style: what barriers have to order. */
-typedef struct oc_waits {
+typedef struct oc_barriers {
   uint64_t dirty, read; /* sets of locals stored to, and read, since the last barrier */
-  uint32_t exchanging;  /* set of exchange areas of which some work-item may still read */
-} oc_waits;
+  uint32_t areas_read;  /* set of exchange areas of which some work-item may still read */
+} oc_barriers;
 
 /* The exchange areas that an iteration of a loop may use before its first barrier (group.c). */
-typedef struct oc_first {
+typedef struct oc_first_areas {
   uint32_t areas, depth; /* a set; block depth of the loop's body */
-  bool known;            /* the set is complete */
-} oc_first;
+  bool complete;         /* the set is complete */
+} oc_first_areas;
 
 /* A load whose value is in a variable, declared in a block at that depth (load_reuse.c). */
 enum { OC_READS = 64 };
@@ -99,9 +99,9 @@ typedef struct oc_emitter {
    * numbers given out so far */
   uint32_t number, variables, variable, last_number;
   uint64_t private_locals; /* set of locals, by number, of which each work-item has its own (private.c) */
-  oc_waits waits;
+  oc_barriers waits;
   uint64_t exchange[2]; /* bytes that each area of the group's exchange needs */
-  oc_first first;       /* of the current iteration */
+  oc_first_areas first; /* of the current iteration */
   bool has_flag;
   bool has_matrix;  /* some sums are computed by matrix instructions */
   uint64_t outputs; /* set of parameters, by slot, to which something is stored */
@@ -125,7 +125,7 @@ oc_value oc_make(oc_emitter *e, unsigned kind, uint32_t width, oc_level level, c
     IR_PRINTF(5, 6);
 oc_value oc_literal(oc_emitter *e, unsigned kind, int64_t value);
 oc_value oc_real(oc_emitter *e, unsigned kind, double value);
-const char *oc_in(oc_emitter *e, oc_value v, oc_level level); /* in parentheses where it must be */
+const char *oc_parenthesised(oc_emitter *e, oc_value v, oc_level level); /* in parentheses where it must be */
 oc_value oc_splat(oc_emitter *e, oc_value v, uint32_t width);
 oc_value oc_element(oc_emitter *e, oc_value v, uint32_t i);
 oc_value oc_lane(oc_emitter *e, ir_dtype dtype, oc_value v, uint32_t i); /* element i; of a mask, as a bool */
@@ -201,7 +201,7 @@ enum { OC_MOST_INTERLEAVED = 4 };
 void oc_interleave(oc_emitter *e, oc_value *vectors, uint32_t count);
 
 /* vector_load.c: the same in work-item style, where unrolled values are contiguous in a local */
-bool oc_emit_wide(oc_emitter *e, ir_ref load, void **unrolled);
+bool oc_emit_local_vectors(oc_emitter *e, ir_ref load, void **unrolled);
 
 /* matrix.c: emits a loop that adds up products by the target's matrix instructions. sums[] are the unrolled
  * values of its carried value, which are variables. False, and nothing emitted, where the instructions cannot
@@ -275,11 +275,11 @@ void oc_before_values(oc_emitter *e, const cg_loop *loop);
 /* oc_end_iteration: a barrier where the next iteration could otherwise store to what this one still reads, or
  * read what this one has just stored. oc_begin_iteration returns the state of the enclosing iteration:
  * `outer`. */
-oc_first oc_begin_iteration(oc_emitter *e);
-void oc_end_iteration(oc_emitter *e, const cg_loop *loop, oc_first outer);
-void oc_end_maybe(oc_emitter *e, oc_waits before);        /* ends code that may not have been run */
-bool oc_needs_barrier(oc_emitter *e, ir_ref ref);         /* does computing it need a barrier? */
-oc_value oc_group_any(oc_emitter *e, oc_value condition); /* does it hold for any work-item? Uniform */
+oc_first_areas oc_begin_iteration(oc_emitter *e);
+void oc_end_iteration(oc_emitter *e, const cg_loop *loop, oc_first_areas outer);
+void oc_end_conditional(oc_emitter *e, oc_barriers before); /* ends code that may not have been run */
+bool oc_needs_barrier(oc_emitter *e, ir_ref ref);           /* does computing it need a barrier? */
+oc_value oc_group_any(oc_emitter *e, oc_value condition);   /* does it hold for any work-item? Uniform */
 /* Combines each of the values over the first `lanes` work-items, in pairs i and i + lanes/2; all work-items
  * get the result. */
 void oc_group_combine(oc_emitter *e, ir_op op, ir_dtype dtype, uint32_t lanes, oc_value *values,

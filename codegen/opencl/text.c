@@ -82,10 +82,10 @@ void oc_text_free(oc_emitter *e) {
 }
 
 IR_PRINTF(2, 0) static const char *formatted(oc_emitter *e, const char *format, va_list args) {
-  va_list again;
-  va_copy(again, args);
-  int length = vsnprintf(NULL, 0, format, again);
-  va_end(again);
+  va_list measure;
+  va_copy(measure, args);
+  int length = vsnprintf(NULL, 0, format, measure);
+  va_end(measure);
   char *text = length < 0 ? NULL : room_for(e, (size_t)length + 1);
   if (!text) return "0";
   vsnprintf(text, (size_t)length + 1, format, args);
@@ -163,7 +163,7 @@ oc_value oc_real(oc_emitter *e, unsigned kind, double value) {
   return v;
 }
 
-const char *oc_in(oc_emitter *e, oc_value v, oc_level level) {
+const char *oc_parenthesised(oc_emitter *e, oc_value v, oc_level level) {
   return v.level >= (unsigned)level ? v.text : oc_text(e, "(%s)", v.text);
 }
 
@@ -177,7 +177,8 @@ oc_value oc_splat(oc_emitter *e, oc_value v, uint32_t width) {
 
 oc_value oc_element(oc_emitter *e, oc_value v, uint32_t i) {
   if (v.width == 1) return v;
-  return oc_make(e, v.kind, 1, OC_ATOM, "%s.s%c", oc_in(e, v, OC_ATOM), "0123456789abcdef"[i % 16]);
+  return oc_make(e, v.kind, 1, OC_ATOM, "%s.s%c", oc_parenthesised(e, v, OC_ATOM),
+                 "0123456789abcdef"[i % 16]);
 }
 
 oc_value oc_lane(oc_emitter *e, ir_dtype dtype, oc_value v, uint32_t i) {
@@ -193,7 +194,7 @@ oc_value oc_convert(oc_emitter *e, oc_value v, unsigned kind) {
                    oc_type(v.kind, v.width).text, v.text);
   if (v.width > 1)
     return oc_make(e, kind, v.width, OC_ATOM, "convert_%s(%s)", oc_type(kind, v.width).text, v.text);
-  return oc_make(e, kind, 1, OC_UNARY, "(%s)%s", kinds[kind].name, oc_in(e, v, OC_UNARY));
+  return oc_make(e, kind, 1, OC_UNARY, "(%s)%s", kinds[kind].name, oc_parenthesised(e, v, OC_UNARY));
 }
 
 oc_value oc_reinterpret(oc_emitter *e, oc_value v, unsigned kind) {
@@ -213,8 +214,8 @@ oc_value oc_mask(oc_emitter *e, oc_value v, unsigned kind, uint32_t width) {
   if (v.literal)
     return oc_make(e, kind, width, OC_UNARY, "(%s)(%s)", type.text, v.text[0] == 't' ? "-1" : "0");
   /* LLVM 15 turns `b ? -1 : 0` into the splat of a mask register's bit, which it cannot select (AVX-512). */
-  return oc_make(e, kind, width, OC_LOOSE, "(%s)(%s ? 1 : 0) != (%s)0", type.text, oc_in(e, v, OC_UNARY),
-                 oc_type(kind, 1).text);
+  return oc_make(e, kind, width, OC_LOOSE, "(%s)(%s ? 1 : 0) != (%s)0", type.text,
+                 oc_parenthesised(e, v, OC_UNARY), oc_type(kind, 1).text);
 }
 
 /* statements */

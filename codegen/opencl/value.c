@@ -56,8 +56,8 @@ static oc_value infix(oc_emitter *e, oc_value a, oc_value b, const char *op, oc_
   unsigned kind = a.kind == OC_LONG || b.kind == OC_LONG ? OC_LONG : a.kind;
   oc_level right = op[0] == '+' ? OC_SUM : level + 1;
   const char *space = level == OC_SUM || a.width + b.width > 2 ? " " : "";
-  return oc_make(e, kind, a.width > b.width ? a.width : b.width, level, "%s%s%s%s%s", oc_in(e, a, level),
-                 space, op, space, oc_in(e, b, right));
+  return oc_make(e, kind, a.width > b.width ? a.width : b.width, level, "%s%s%s%s%s",
+                 oc_parenthesised(e, a, level), space, op, space, oc_parenthesised(e, b, right));
 }
 
 /* Sums and products of literals, which the indices of unrolled lanes are, are computed here; terms 0 and
@@ -91,8 +91,9 @@ static oc_value index_divide(oc_emitter *e, ir_ref ref, oc_value a, oc_value b) 
     int count = 0;
     while (d >> count > 1) count++;
     unsigned kind = a.kind;
-    if (want_quotient) return oc_make(e, kind, width, OC_LOOSE, "%s >> %d", oc_in(e, a, OC_ATOM), count);
-    return oc_make(e, kind, width, OC_LOOSE, "%s & %s", oc_in(e, a, OC_ATOM),
+    if (want_quotient)
+      return oc_make(e, kind, width, OC_LOOSE, "%s >> %d", oc_parenthesised(e, a, OC_ATOM), count);
+    return oc_make(e, kind, width, OC_LOOSE, "%s & %s", oc_parenthesised(e, a, OC_ATOM),
                    oc_literal(e, kind, d - 1).text);
   }
   if (ir_bounds_of(e->g, n->src[0]).lo >= 0) return infix(e, a, b, want_quotient ? "/" : "%", OC_PRODUCT);

@@ -3,11 +3,11 @@
  * but the unrolled lane must be multiples of the number of elements. */
 #include "codegen/opencl/opencl.h"
 
-typedef struct wide {
+typedef struct local_vector {
   uint32_t loop, count; /* `count` unrolled values along this loop at once */
-} wide;
+} local_vector;
 
-static bool wide_of(const oc_emitter *e, ir_ref load, wide *out) {
+static bool local_vector_of(const oc_emitter *e, ir_ref load, local_vector *out) {
   enum { BYTES = 16, MOST = 4 };
   const ir_node *n = ir_get(e->g, load);
   uint32_t bytes = oc_bytes(oc_storage_of(e, ir_dtype_of(e->g, n->src[0])));
@@ -30,7 +30,7 @@ static bool wide_of(const oc_emitter *e, ir_ref load, wide *out) {
 }
 
 /* The w->count unrolled values from the current lanes on. */
-static void read_wide(oc_emitter *e, ir_ref load, const wide *w, void **unrolled) {
+static void read_wide(oc_emitter *e, ir_ref load, const local_vector *w, void **unrolled) {
   const ir_node *n = ir_get(e->g, load);
   const uint64_t *lanes = cg_lanes(e->nest, load);
   ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
@@ -42,10 +42,10 @@ static void read_wide(oc_emitter *e, ir_ref load, const wide *w, void **unrolled
   e->order.lane[w->loop] -= w->count;
 }
 
-bool oc_emit_wide(oc_emitter *e, ir_ref load, void **unrolled) {
+bool oc_emit_local_vectors(oc_emitter *e, ir_ref load, void **unrolled) {
   const uint64_t *lanes = cg_lanes(e->nest, load);
-  wide w;
-  if (!wide_of(e, load, &w)) return false;
+  local_vector w;
+  if (!local_vector_of(e, load, &w)) return false;
   cg_first_lane(&e->order, lanes);
   do
     if (e->order.lane[w.loop] % w.count == 0) read_wide(e, load, &w, unrolled);

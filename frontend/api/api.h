@@ -55,7 +55,7 @@ void fe_context_release(vf_context *context);
 vf_status fe_report(vf_error *out, const ir_error *error);
 /* If allocations have failed since fe_failures() returned `failures`, report the error as VF_ERR_MEMORY: an
  * error of another kind may only be a consequence. */
-void fe_blame_memory(const vf_context *context, unsigned failures, ir_error *error);
+void fe_report_as_memory(const vf_context *context, unsigned failures, ir_error *error);
 unsigned fe_failures(const vf_context *context);
 /* Move a text into memory that vf_text_free frees; `text` is freed. NULL, with error set, when memory is
  * short. */
@@ -86,7 +86,7 @@ ir_status fe_program_run_placed(const vf_program *program, const void *const *in
 /* Copy a struct of `size` bytes, which begins with its size as a size_t, to a caller who may have been
  * compiled with an earlier version and has `room` bytes: as many bytes as fit, and `room` as their size.
  * False where to is NULL or has room for the size alone. */
-bool fe_hand_out(void *to, size_t room, const void *from, size_t size);
+bool fe_copy_sized(void *to, size_t room, const void *from, size_t size);
 
 /* Note the batch rank of a value: the level of a later vmap is larger than the batch rank of any value. */
 void fe_graph_note_batch(vf_graph *graph, ir_ref value);

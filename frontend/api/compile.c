@@ -23,7 +23,7 @@ static bool list_params(const fe_request *r, ir_named **list, size_t *n, size_t 
   good = listed != NULL;
   if (good) memset(listed, 0, count);
   for (size_t i = 0; i < r->input_count && good; i++)
-    if ((place = ir_place(nodes, count, r->inputs[i])) < count && nodes[place] == r->inputs[i])
+    if ((place = ir_find_ref(nodes, count, r->inputs[i])) < count && nodes[place] == r->inputs[i])
       listed[place] = 1;
   for (size_t i = 0; i < r->input_count + count && good; i++) {
     ir_ref ref = i < r->input_count ? r->inputs[i] : nodes[i - r->input_count];

@@ -20,10 +20,10 @@ static bool read_number(const char *name, int64_t least, int64_t most, int64_t *
   return true;
 }
 
-ir_status fe_compiling_read(fe_compiling *out, ir_error *error) {
+ir_status fe_compiling_read(fe_compile_settings *out, ir_error *error) {
   const char *word = getenv("VIEWFOLD_COMPILE");
   int64_t number;
-  *out = (fe_compiling){0};
+  *out = (fe_compile_settings){0};
   if (word && *word) {
     out->forbidden = strcmp(word, "0") == 0;
     out->how.process = strcmp(word, "process") == 0;

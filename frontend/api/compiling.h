@@ -4,14 +4,14 @@
 
 #include "runtime/runtime.h"
 
-typedef struct fe_compiling {
+typedef struct fe_compile_settings {
   bool forbidden; /* VIEWFOLD_COMPILE=0 */
   bool given;     /* VIEWFOLD_COMPILE says in which process */
   rt_compiling how;
-} fe_compiling;
+} fe_compile_settings;
 
 /* Read VIEWFOLD_COMPILE, VIEWFOLD_COMPILE_SECONDS and VIEWFOLD_COMPILE_BYTES; an empty one counts as unset.
  * IR_ERR_INVALID where a value is malformed or out of range. */
-ir_status fe_compiling_read(fe_compiling *out, ir_error *error);
+ir_status fe_compiling_read(fe_compile_settings *out, ir_error *error);
 
 #endif

@@ -56,7 +56,7 @@ vf_status fe_report(vf_error *out, const ir_error *error) {
 
 unsigned fe_failures(const vf_context *c) { return atomic_load_explicit(&c->failures, memory_order_relaxed); }
 
-void fe_blame_memory(const vf_context *c, unsigned failures, ir_error *error) {
+void fe_report_as_memory(const vf_context *c, unsigned failures, ir_error *error) {
   bool other = error->status == IR_ERR_INVALID || error->status == IR_ERR_INTERNAL ||
                error->status == IR_ERR_UNSUPPORTED || error->status == IR_ERR_COMPILE;
   if (!other || fe_failures(c) == failures) return;
@@ -120,7 +120,7 @@ static bool read_options(const vf_options *given, vf_options *out, ir_error *err
   return true;
 }
 
-static void read_compiling(vf_options *o, const fe_compiling *given) {
+static void read_compiling(vf_options *o, const fe_compile_settings *given) {
   if (given->forbidden) o->flags |= VF_NO_COMPILE;
   if (!o->compile_mode) o->compile_mode = given->how.process ? VF_COMPILE_PROCESS : VF_COMPILE_IN_PROCESS;
   if (!o->compile_seconds) o->compile_seconds = given->how.seconds;
@@ -129,7 +129,7 @@ static void read_compiling(vf_options *o, const fe_compiling *given) {
 
 static bool read_environment(vf_options *o, fe_debug *debug, ir_error *error) {
   const char *threads = getenv("VIEWFOLD_THREADS"), *device = getenv("VIEWFOLD_DEVICE");
-  fe_compiling compiling;
+  fe_compile_settings compiling;
   if (o->threads == 0 && threads && *threads) {
     char *end;
     long count = strtol(threads, &end, 10);
@@ -214,7 +214,7 @@ vf_context *vf_context_create(const vf_options *options, vf_error *error) {
                           .no_compile = (o.flags & VF_NO_COMPILE) != 0,
                           .perf_map = (o.flags & VF_PERF_MAP) != 0};
     if (rt_context_create(&c->mem, &runtime, &c->runtime, &failure) != IR_OK) {
-      fe_blame_memory(c, 0, &failure);
+      fe_report_as_memory(c, 0, &failure);
       c->allocator(c->allocator_user, c, sizeof *c, 0);
       c = NULL;
     }
@@ -232,5 +232,5 @@ bool vf_cache_statistics(vf_context *c, vf_cache_stats *out) {
   rt_lookups l = rt_context_lookups(c->runtime);
   vf_cache_stats stats = {sizeof stats,    l.from_memory, l.from_disk, l.misses,
                           l.invalidations, l.programs,    l.kernels};
-  return fe_hand_out(out, out->size, &stats, sizeof stats);
+  return fe_copy_sized(out, out->size, &stats, sizeof stats);
 }

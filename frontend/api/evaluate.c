@@ -64,7 +64,7 @@ vf_status vf_evaluate(vf_graph *g, const void *const *inputs, void *const *outpu
     else ir_fail(&failure, IR_ERR_MEMORY, "out of memory evaluating graph @%.60s", g->name);
     release_bindings(g, &b);
     g->ir.error = &g->error;
-    fe_blame_memory(g->context, failures, &failure);
+    fe_report_as_memory(g->context, failures, &failure);
   }
   return fe_report(error, &failure);
 }

@@ -90,7 +90,7 @@ vf_value vf_output(vf_graph *g, const char *name, vf_value value) {
   if (input && input->ref != value.id) good = fe_refuse(&c, "the name %.60s is taken by an input", name);
   if (good && !ir_shape(c.ir, value.id))
     good = fe_refuse(&c, "%.60s is an expression of sizes, not a tensor", name);
-  if (good) made = op_firm(c.ir, value.id);
+  if (good) made = op_default_dtype(c.ir, value.id);
   if (made && !fe_graph_add(g, &g->outputs, &g->output_count, &g->output_cap, name, strlen(name), made))
     made = 0;
   return fe_end(&c, made);
@@ -172,7 +172,7 @@ static bool adopt_variables(vf_graph *g, const ir_parsed_graph *block) {
   }
   for (size_t i = 0; i < block->result_count; i++) {
     const ir_named *r = &block->results[i];
-    ir_ref firm = op_firm(&g->ir, r->ref);
+    ir_ref firm = op_default_dtype(&g->ir, r->ref);
     fe_graph_note_batch(g, firm);
     if (!firm || !fe_graph_add(g, &g->outputs, &g->output_count, &g->output_cap, r->name, r->length, firm))
       return false;
@@ -208,7 +208,7 @@ vf_graph *vf_graph_parse(vf_context *c, const char *text, size_t length, const c
     if (block && !g->error.status && !adopt_variables(g, block))
       ir_fail(&g->error, IR_ERR_MEMORY, "%.200s: out of memory", file);
     ir_module_free(&module);
-    fe_blame_memory(c, failures, &g->error);
+    fe_report_as_memory(c, failures, &g->error);
     failure = g->error;
     if (failure.status) {
       fe_graph_free(g);
@@ -270,7 +270,7 @@ char *vf_graph_dump(vf_graph *g, const char *stage, vf_error *error) {
     ir_text_init(&text, g->ir.mem);
     unsigned failures = fe_failures(g->context);
     dump_stage(g, stage, &text, &failure);
-    fe_blame_memory(g->context, failures, &failure);
+    fe_report_as_memory(g->context, failures, &failure);
     if (failure.status) ir_text_free(&text);
     else made = fe_text_out(g->context, &text, &failure);
   }

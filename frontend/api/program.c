@@ -201,7 +201,7 @@ vf_program *vf_compile(vf_graph *g, vf_error *error) {
     if (fe_compile(g->context->runtime, &request, &program, &failure) == IR_OK)
       p = make_handle(g, program, &failure);
     fe_graph_request_free(g, &request);
-    fe_blame_memory(g->context, failures, &failure);
+    fe_report_as_memory(g->context, failures, &failure);
   }
   fe_report(error, &failure);
   return p;
@@ -394,7 +394,7 @@ bool vf_variable_range(const vf_program *p, int number, int64_t *lo, int64_t *hi
   return true;
 }
 
-bool fe_hand_out(void *to, size_t room, const void *from, size_t size) {
+bool fe_copy_sized(void *to, size_t room, const void *from, size_t size) {
   if (!to || room <= sizeof(size_t)) return false;
   memcpy(to, from, room < size ? room : size);
   memcpy(to, &room, sizeof room);
@@ -406,7 +406,7 @@ bool vf_program_stats(const vf_program *p, vf_stats *out) {
   rt_stats s = rt_program_stats(p->program);
   vf_stats stats = {sizeof stats,  s.launches,  s.kernels,   s.compiled,
                     s.from_memory, s.from_disk, s.compile_ns};
-  return fe_hand_out(out, out->size, &stats, sizeof stats);
+  return fe_copy_sized(out, out->size, &stats, sizeof stats);
 }
 
 vf_status vf_program_cost(const vf_program *p, const int64_t *variables, vf_cost *out, vf_error *error) {
@@ -424,7 +424,7 @@ vf_status vf_program_cost(const vf_program *p, const int64_t *variables, vf_cost
   if (p && values && values != few) ir_free(&p->context->mem, values, p->runtime_variables * sizeof *values);
   if (!failure.status) {
     vf_cost made = {sizeof made, cost.bytes, cost.flops, cost.temp_bytes};
-    if (!fe_hand_out(out, out->size, &made, sizeof made))
+    if (!fe_copy_sized(out, out->size, &made, sizeof made))
       ir_fail(&failure, IR_ERR_INVALID, "cost: size is %zu; it must be sizeof(vf_cost)", out->size);
   }
   return fe_report(error, &failure);

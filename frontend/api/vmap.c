@@ -49,10 +49,10 @@ static bool check_leaf(mapping *m, const char *what, size_t number, vf_value *le
   if (!fe_is_value(&m->call, what, number + 1, *leaf)) return false;
   if (!ir_shape(m->call.ir, leaf->id))
     return fe_refuse(&m->call, "%s %zu is an expression of sizes, not a tensor", what, number + 1);
-  return (leaf->id = op_firm(m->call.ir, leaf->id)) != 0;
+  return (leaf->id = op_default_dtype(m->call.ir, leaf->id)) != 0;
 }
 
-static bool enter_mapping(mapping *m, const fe_leaves *leaves, int64_t axis_size) {
+static bool batch_arguments(mapping *m, const fe_leaves *leaves, int64_t axis_size) {
   ir_graph *g = m->call.ir;
   if (leaves->count == 0) return fe_refuse(&m->call, "there are no arguments; takes at least one");
   if (axis_size >= 0 && !(m->size = ir_index(g, axis_size))) return false;
@@ -79,7 +79,7 @@ static bool enter_mapping(mapping *m, const fe_leaves *leaves, int64_t axis_size
 
 /* results */
 
-static bool leave_one(mapping *m, size_t number, const fe_leaf *leaf) {
+static bool unbatch_result(mapping *m, size_t number, const fe_leaf *leaf) {
   ir_graph *g = m->call.ir;
   op_words type;
   if (leaf->value->graph == m->graph && !leaf->value->id)
@@ -109,10 +109,10 @@ static bool leave_one(mapping *m, size_t number, const fe_leaf *leaf) {
   return leaf->value->id != 0;
 }
 
-static bool leave_mapping(mapping *m, vf_tree *results, const vf_axes *out_axes) {
+static bool unbatch_results(mapping *m, vf_tree *results, const vf_axes *out_axes) {
   fe_leaves leaves;
   bool good = fe_tree_leaves(&m->call, "out_axes", results, out_axes, &leaves);
-  for (size_t i = 0; i < leaves.count && good; i++) good = leave_one(m, i, &leaves.items[i]);
+  for (size_t i = 0; i < leaves.count && good; i++) good = unbatch_result(m, i, &leaves.items[i]);
   fe_leaves_free(m->call.ir, &leaves);
   return good;
 }
@@ -150,11 +150,11 @@ static bool map_tree(mapping *m, vf_tree_function f, void *user, const vf_tree *
   vf_tree *own = good ? ir_alloc(m->call.ir->mem, nodes * sizeof *own) : NULL;
   if (!own) return false;
   fe_tree_copy(arguments, own, nodes);
-  good = fe_tree_leaves(&m->call, "in_axes", own, in_axes, &leaves) && enter_mapping(m, &leaves, axis_size) &&
-         call_mapped(m, f, user, own, results);
+  good = fe_tree_leaves(&m->call, "in_axes", own, in_axes, &leaves) &&
+         batch_arguments(m, &leaves, axis_size) && call_mapped(m, f, user, own, results);
   fe_leaves_free(m->call.ir, &leaves);
   ir_free(m->call.ir->mem, own, nodes * sizeof *own);
-  return good && leave_mapping(m, results, out_axes);
+  return good && unbatch_results(m, results, out_axes);
 }
 
 bool vf_vmap_tree(vf_graph *graph, vf_tree_function f, void *user, const vf_tree *arguments,

@@ -32,7 +32,7 @@ static void put_array(const fe_array *a, ir_text *out) {
   ir_text_str(out, "]");
 }
 
-int cli_misfit(cli_binder *b, size_t param, const char *format, ...) {
+int cli_wrong_shape(cli_binder *b, size_t param, const char *format, ...) {
   const ir_named *p = &b->block->params[param];
   const char *source = cli_pairs_find(b->inputs, p->name)->text;
   ir_text found, wanted;
@@ -60,9 +60,9 @@ static int check_type(cli_binder *b, size_t param) {
   ir_dtype dtype = ir_dtype_of(g, ref);
   int rank = (int)(ir_batch_rank(g, ref) + ir_rank(g, ref)); /* of the array: batch axes come first */
   if (a->dtype != dtype)
-    return cli_misfit(b, param, "the dtypes differ; convert the file to %s", ir_dtypes[dtype].name);
+    return cli_wrong_shape(b, param, "the dtypes differ; convert the file to %s", ir_dtypes[dtype].name);
   if (a->rank != rank)
-    return cli_misfit(b, param, "%d ax%s found, %d expected", a->rank, a->rank == 1 ? "is" : "es", rank);
+    return cli_wrong_shape(b, param, "%d ax%s found, %d expected", a->rank, a->rank == 1 ? "is" : "es", rank);
   return CLI_OK;
 }
 

@@ -76,6 +76,6 @@ bool cli_value_of(const cli_binder *b, ir_ref expression, int64_t *value);
 bool cli_seed_shapes(cli_binder *b, size_t *bytes);
 bool cli_seed_values(cli_binder *b, ir_ref results);
 /* `%x is f32[4], but x.npy holds f32[3]: ` and the reason, on standard error. Returns CLI_BAD_INPUT. */
-int cli_misfit(cli_binder *b, size_t param, const char *format, ...) IR_PRINTF(3, 4);
+int cli_wrong_shape(cli_binder *b, size_t param, const char *format, ...) IR_PRINTF(3, 4);
 
 #endif

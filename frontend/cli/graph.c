@@ -112,7 +112,8 @@ const ir_parsed_graph *cli_graph_pick(const cli_graph *s, const char *word, cons
 
 ir_ref cli_graph_results(cli_graph *s, const ir_parsed_graph *block) {
   ir_ref *firm = malloc(block->result_count * sizeof *firm), made = 0;
-  for (size_t i = 0; firm && i < block->result_count; i++) firm[i] = op_firm(&s->g, block->results[i].ref);
+  for (size_t i = 0; firm && i < block->result_count; i++)
+    firm[i] = op_default_dtype(&s->g, block->results[i].ref);
   if (firm) made = ir_tuple(&s->g, firm, (uint32_t)block->result_count);
   free(firm);
   if (!made) {
@@ -132,7 +133,7 @@ static bool read_threads(const char *text, int *threads) {
 }
 
 int cli_compiling(const char *command, rt_compiling *how, bool *forbidden) {
-  fe_compiling read;
+  fe_compile_settings read;
   ir_error error = {0};
   if (fe_compiling_read(&read, &error) != IR_OK) return cli_failure(command, &error);
   *how = read.how;

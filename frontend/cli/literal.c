@@ -42,7 +42,7 @@ static ir_ref parse_literal(ir_graph *g, const char *source, const char *text, i
     attrs[0].name_length = strlen(attrs[0].name);
     attrs[1] = word_attr("dtype", ir_dtypes[dtype].name);
     made = op_apply(g, op, strlen(op), NULL, 0, attrs, 2);
-    if (!made) ir_lex_blame(&p.lex, 1, 1);
+    if (!made) ir_lex_prefix_error(&p.lex, 1, 1);
   }
   ir_parser_free(&p);
   return made;

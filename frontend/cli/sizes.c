@@ -15,7 +15,7 @@ static ir_ref dim_of(const cli_binder *b, size_t param, int axis) {
 }
 
 static size_t var_number(const cli_binder *b, ir_ref var) {
-  size_t count = b->out->var_count, i = ir_place(b->out->vars, count, var); /* ascending */
+  size_t count = b->out->var_count, i = ir_find_ref(b->out->vars, count, var); /* ascending */
   return i < count && b->out->vars[i] == var ? i : count;
 }
 
@@ -129,13 +129,14 @@ static int read_axis_size(cli_binder *b, size_t p, int axis, bool direct, bool *
     answers found = solve_size(b, dim, var, size);
     if (found == NO_ANSWER) {
       name_axis(b, p, axis, reason, sizeof reason);
-      return cli_misfit(b, p, "no %.60s makes %s equal to %lld", var_name(b, var), reason, (long long)size);
+      return cli_wrong_shape(b, p, "no %.60s makes %s equal to %lld", var_name(b, var), reason,
+                             (long long)size);
     }
     *progress |= found == ONE_ANSWER;
     return CLI_OK;
   }
   check_value(b, var, size, reason, sizeof reason);
-  if (*reason) return cli_misfit(b, p, "axis %d makes %s", axis, reason);
+  if (*reason) return cli_wrong_shape(b, p, "axis %d makes %s", axis, reason);
   b->out->values[var] = size;
   *progress = b->known[var] = true;
   return CLI_OK;
@@ -162,11 +163,11 @@ static int check_axis(cli_binder *b, size_t p, int axis) {
   bool done = cli_value_of(b, dim, &value);
   if (done && value == size) return CLI_OK;
   if (ir_is_const(&b->s->g, dim, &value))
-    return cli_misfit(b, p, "axis %d has to be %lld", axis, (long long)value);
+    return cli_wrong_shape(b, p, "axis %d has to be %lld", axis, (long long)value);
   char name[200];
   name_axis(b, p, axis, name, sizeof name);
-  if (!done) return cli_misfit(b, p, "%s is too large, or divides by zero", name);
-  return cli_misfit(b, p, "%s has to be %lld by the other sizes", name, (long long)value);
+  if (!done) return cli_wrong_shape(b, p, "%s is too large, or divides by zero", name);
+  return cli_wrong_shape(b, p, "%s has to be %lld by the other sizes", name, (long long)value);
 }
 
 static int check_sizes(cli_binder *b) {

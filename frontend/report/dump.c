@@ -27,7 +27,7 @@ const fe_stage_info fe_stage_table[FE_STAGES] = {
 };
 
 /* The pass after which a stage is printed; NULL: the stage is not the result of one pass. */
-static const char *const left_by[FE_STAGES] = {[FE_STAGE_INDEX] = "fold", [FE_STAGE_LOOPS] = "loops"};
+static const char *const pass_of_stage[FE_STAGES] = {[FE_STAGE_INDEX] = "fold", [FE_STAGE_LOOPS] = "loops"};
 
 ir_status fe_stage_find(const char *name, fe_stage *out, ir_error *error) {
   int s = 0;
@@ -53,7 +53,7 @@ typedef struct dump {
   ir_error *error;
 } dump;
 
-static void set_apart(ir_text *out) {
+static void put_separator(ir_text *out) {
   if (out->len) ir_text_str(out, "\n");
 }
 
@@ -109,7 +109,7 @@ static void refused_moves(void *user, uint32_t kernel, ir_error *error) {
 
 static void put_pass(dump *d, const char *pass, ir_ref root, int kernel) {
   char name[80];
-  set_apart(d->out);
+  put_separator(d->out);
   if (d->options->after) ir_textf(d->out, "# after %s\n", pass);
   if (kernel < 0) {
     put_graph(d, root);
@@ -123,7 +123,7 @@ static void put_pass(dump *d, const char *pass, ir_ref root, int kernel) {
 
 static void dump_pass(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel) {
   dump *d = user;
-  const char *after = d->options->after, *wanted = after ? after : left_by[d->options->stage];
+  const char *after = d->options->after, *wanted = after ? after : pass_of_stage[d->options->stage];
   if (wanted && (strcmp(wanted, pass) == 0 || (after && strcmp(after, "all") == 0)))
     put_pass(d, pass, root, kernel);
   if (!after && d->options->stage == FE_STAGE_KERNELS &&
@@ -151,7 +151,7 @@ static void put_code(dump *d, ir_ref kernel, cg_output want) {
   if (ir_graph_init(&g, mem, d->error) == IR_OK) {
     if (rt_kernel_key_read(&key, &g, &copy, d->error) == IR_OK &&
         make_code(d, &g, copy, key.symbol, want, &text) == IR_OK) {
-      set_apart(d->out);
+      put_separator(d->out);
       ir_text_add(d->out, text.bytes, text.size);
       cg_blob_free(&text);
     }
@@ -181,7 +181,7 @@ static bool make_request(const dump *d, ir_graph *g, size_t count, fe_request *o
   ir_ref *results = inputs + block->param_count;
   for (size_t i = 0; i < block->param_count; i++) inputs[i] = block->params[i].ref;
   for (size_t i = 0; i < block->result_count; i++)
-    if (!(results[i] = op_firm(g, block->results[i].ref))) return false;
+    if (!(results[i] = op_default_dtype(g, block->results[i].ref))) return false;
   out->results = ir_tuple(g, results, (uint32_t)block->result_count);
   return out->results != 0;
 }
@@ -199,7 +199,7 @@ static void run_pipeline(dump *d) {
     return;
   switch (d->options->stage) {
   case FE_STAGE_KERNELS:
-    set_apart(d->out);
+    put_separator(d->out);
     if (!d->out->failed)
       fe_kernels_print(&d->kernels, &d->copy.graph, d->block, &d->plan, d->out, d->options);
     break;
@@ -234,7 +234,7 @@ static void dump_compiled(ir_graph *g, dump *d) {
 ir_status fe_dump(ir_graph *g, const ir_parsed_graph *block, const fe_dump_options *options, ir_text *out,
                   ir_error *error) {
   if (!options->after && options->stage == FE_STAGE_GRAPH) {
-    set_apart(out);
+    put_separator(out);
     ir_print_parsed(g, block, out);
   } else {
     dump d = {.options = options, .block = block, .kernels = {.mem = g->mem}, .out = out, .error = error};

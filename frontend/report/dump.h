@@ -32,7 +32,7 @@ ir_status fe_stage_find(const char *name, fe_stage *out, ir_error *error);
 
 struct fe_explained;
 /* number: index of the plan's step */
-typedef void fe_explain_more(void *user, const struct fe_explained *explained, size_t number);
+typedef void fe_explain_callback(void *user, const struct fe_explained *explained, size_t number);
 
 typedef struct fe_dump_options {
   fe_stage stage;
@@ -43,8 +43,9 @@ typedef struct fe_dump_options {
   const char *schedule;        /* moves of loops (frontend/text/loop_schedule.h), or NULL */
   rt_context *context;         /* its tuned moves are used where there is no schedule; or NULL */
   bool why;                    /* FE_STAGE_KERNELS: with the explanations of explain_kernels.h */
-  fe_explain_more *more;       /* called after the explanation of each kernel, to append to it; or NULL */
-  void *more_user;
+  fe_explain_callback
+      *explain_callback; /* called after the explanation of each kernel, to append to it; or NULL */
+  void *explain_user;
 } fe_dump_options;
 
 /* Append the text of a block of the graph, with an empty line before it when out holds text already. The

@@ -81,7 +81,7 @@ static void put_slot(void *user, uint32_t slot) {
     break;
   case IR_SLOT_TEMP: ir_textf(p->out, "temporary %u ", place); break;
   case IR_SLOT_DATA: ir_textf(p->out, "data %u ", place); break;
-  case IR_SLOT_MOVING: ir_textf(p->out, "moving %u ", place); break;
+  case IR_SLOT_ALIAS: ir_textf(p->out, "moving %u ", place); break;
   }
   ir_print_type(p->g, s->value, p->out);
 }
@@ -140,14 +140,15 @@ static void put_step(void *user, size_t number, ir_text *out) {
   }
   put_kernel(p, number);
   if (p->options->why) fe_explain_kernel(&p->explained, number);
-  if (p->options->why && p->options->more) p->options->more(p->options->more_user, &p->explained, number);
+  if (p->options->why && p->options->explain_callback)
+    p->options->explain_callback(p->options->explain_user, &p->explained, number);
 }
 
 /* Fill the tables by slot and by step. */
 static bool open_printer(printer *p) {
   const ir_plan *plan = p->plan;
   size_t slots = plan->slot_count;
-  uint32_t kinds[IR_SLOT_MOVING + 1] = {0};
+  uint32_t kinds[IR_SLOT_ALIAS + 1] = {0};
   p->places = ir_alloc(p->k->mem, (slots + 1) * sizeof *p->places);
   p->numbers = ir_alloc(p->k->mem, (plan->step_count + 1) * sizeof *p->numbers);
   if (!fe_walk_open(&p->walk, p->g, plan) || !p->places || !p->numbers) return false;

@@ -106,11 +106,11 @@ static void put_range(const ir_plan *plan, size_t first, size_t end, unsigned de
     ir_text_str(out, "\n");
     put_indented(&block, depth, out);
     ir_text_free(&block);
-    for (int f = 0; f < 2; i += s->inside[f++]) {
+    for (int f = 0; f < 2; i += s->function_steps[f++]) {
       if (!functions[s->kind][f] || !functions[s->kind][f][0]) continue;
       for (unsigned k = 0; k < depth; k++) ir_text_str(out, "    ");
-      ir_textf(out, "  %s%s\n", functions[s->kind][f], s->inside[f] ? "" : ": nothing");
-      put_range(plan, i, i + s->inside[f], depth + 1, put, user, out);
+      ir_textf(out, "  %s%s\n", functions[s->kind][f], s->function_steps[f] ? "" : ": nothing");
+      put_range(plan, i, i + s->function_steps[f], depth + 1, put, user, out);
     }
   }
 }
@@ -124,7 +124,7 @@ void fe_put_place(const ir_plan *plan, size_t step, ir_text *out) {
   const char *between = "# in ";
   for (size_t i = 0; i < step;) {
     const ir_step *s = &plan->steps[i];
-    size_t second = i + 1 + s->inside[0], end = second + s->inside[1];
+    size_t second = i + 1 + s->function_steps[0], end = second + s->function_steps[1];
     if (step >= end) {
       i = end;
       continue;

@@ -25,7 +25,7 @@ static void add_product(ir_graph *g, ir_ref *sum, ir_ref times, int64_t each) {
   *sum = pass_add(g, *sum, pass_mul_int(g, times, each));
 }
 
-static void see_node(arithmetic *a, ir_ref ref) {
+static void note_node(arithmetic *a, ir_ref ref) {
   const ir_node *n = ir_get(a->g, ref);
   int64_t flops = pass_flops_of(n), bytes = ir_dtypes[n->dtype].bytes;
   bool product = ir_is_data_int((ir_dtype)n->dtype) && (n->op == IR_OP_MUL || n->op == IR_OP_DOT2);
@@ -49,7 +49,7 @@ fe_arithmetic fe_arithmetic_of(const fe_explained *e, size_t number) {
     e->out->failed = true;
     return (fe_arithmetic){none, none, none, none};
   }
-  for (size_t i = 0; i < regions.count; i++) see_node(&a, regions.order[i]);
+  for (size_t i = 0; i < regions.count; i++) note_node(&a, regions.order[i]);
   ir_regions_free(&regions);
   return (fe_arithmetic){a.floats, pass_div_int(e->g, a.float_bytes, F32_BYTES), a.integers,
                          pass_div_int(e->g, a.integer_bytes, F32_BYTES)};

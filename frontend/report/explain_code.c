@@ -35,7 +35,7 @@ static int64_t unroll_around(const code *c, ir_ref loop) {
   return product;
 }
 
-static void see_loop(code *c, ir_ref range) {
+static void note_loop(code *c, ir_ref range) {
   int64_t count = -1;
   ir_is_const(c->e->g, ir_src(c->e->g, range, 0), &count);
   switch (binding_of(c, range)) {
@@ -57,15 +57,15 @@ static bool is_contiguous(const code *c, ir_ref index, int binding, bool *along)
   for (size_t i = 0; i < c->r->count; i++) {
     int64_t stride;
     ir_ref range = c->r->order[i];
-    if (!is_range(c, range) || binding_of(c, range) != binding || !loop_depends(c->e->g, index, range))
+    if (!is_range(c, range) || binding_of(c, range) != binding || !affine_depends(c->e->g, index, range))
       continue;
     *along = true;
-    contiguous |= loop_stride(c->e->g, index, range, &stride) && (stride == 1 || stride == -1);
+    contiguous |= affine_stride(c->e->g, index, range, &stride) && (stride == 1 || stride == -1);
   }
   return contiguous;
 }
 
-static void see_load(code *c, ir_ref load) {
+static void note_load(code *c, ir_ref load) {
   bool along, copied;
   ir_ref index = ir_src(c->e->g, load, 1);
   bool contiguous = is_contiguous(c, index, IR_VECTOR, &along);
@@ -74,20 +74,20 @@ static void see_load(code *c, ir_ref load) {
       along && !contiguous && !is_contiguous(c, index, IR_UNROLL, &copied); /* else transposed in registers */
 }
 
-static bool in_lanes(const code *c, ir_ref ref) {
+static bool in_vector_loop(const code *c, ir_ref ref) {
   ir_ref loop = ir_region_of(c->r, ref);
   while (loop && ir_arg_mode(ir_get(c->e->g, loop)) != IR_VECTOR) loop = ir_region_of(c->r, loop);
   return loop != 0;
 }
 
-static void see_code(code *c) {
+static void note_code(code *c) {
   for (size_t i = 0; i < c->r->count; i++) {
     ir_ref ref = c->r->order[i];
     const ir_node *n = ir_get(c->e->g, ref);
-    if (is_range(c, ref)) see_loop(c, ref);
-    if (n->op == IR_OP_LOAD) see_load(c, ref);
+    if (is_range(c, ref)) note_loop(c, ref);
+    if (n->op == IR_OP_LOAD) note_load(c, ref);
     int64_t bytes = n->dtype == IR_INDEX ? 0 : ir_dtypes[n->dtype].bytes;
-    if (bytes > c->widest && in_lanes(c, ref)) c->widest = bytes;
+    if (bytes > c->widest && in_vector_loop(c, ref)) c->widest = bytes;
     c->updates |= n->op == IR_OP_UPDATE;
     c->streams |= n->op == IR_OP_STORE && ir_arg_mode(n);
   }
@@ -138,16 +138,16 @@ static void put_blocked(const code *c) {
 
 void fe_explain_code(const fe_explained *e, size_t number, const struct ir_regions *regions) {
   code c = {.e = e, .r = regions, .number = number, .unroll = 1, .blocks = -1};
-  see_code(&c);
+  note_code(&c);
   put_lanes(&c);
   put_blocked(&c);
 }
 
-fe_lanes fe_lanes_of(const fe_explained *e, size_t number) {
+fe_vectorization fe_vectorization_of(const fe_explained *e, size_t number) {
   ir_regions regions;
   code c = {.e = e, .r = &regions, .number = number, .unroll = 1, .blocks = -1};
-  if (ir_regions_find(e->g, e->plan->steps[number].kernel, &regions) != IR_OK) return (fe_lanes){0};
-  see_code(&c);
+  if (ir_regions_find(e->g, e->plan->steps[number].kernel, &regions) != IR_OK) return (fe_vectorization){0};
+  note_code(&c);
   ir_regions_free(&regions);
-  return (fe_lanes){c.lanes, c.gathered};
+  return (fe_vectorization){c.lanes, c.gathered};
 }

@@ -242,7 +242,7 @@ static bool before_reshape(explanation *e, pass_view *walked) {
   return found;
 }
 
-static bool put_what_is_left(explanation *e) {
+static bool put_split_index(explanation *e) {
   unsigned operations, divisions;
   if (!gather_nodes(e)) return false;
   cost_of(e, &operations, &divisions);
@@ -294,7 +294,7 @@ static bool put_axes(const explanation *of) {
   if (!changed) return true;
   e.index = pass_substitute(g, e.index, from, to, count);
   e.valid = pass_substitute(g, e.valid, from, to, count);
-  return e.index && e.valid && put_what_is_left(&e);
+  return e.index && e.valid && put_split_index(&e);
 }
 
 bool fe_explain_chain(ir_graph *g, ir_ref chain, ir_ref index, ir_ref valid, ir_text *out) {

@@ -46,7 +46,7 @@ static usage usage_of(const fe_explained *e, ir_ref value) {
 static ir_ref scatter_of(const fe_explained *e, size_t number) {
   ir_ref value = e->values[number];
   const ir_step *step = &e->plan->steps[number];
-  bool scatters = value && ir_scatters(ir_op_of(e->g, value));
+  bool scatters = value && ir_is_scatter(ir_op_of(e->g, value));
   bool filled = number && step[-1].kind == IR_STEP_KERNEL && step[-1].slots[0] == step->slots[0];
   return scatters && filled ? value : 0;
 }
@@ -62,20 +62,20 @@ static int64_t row_group_bytes(ir_graph *g, const ir_row_group *row_group, const
   return bytes;
 }
 
-static const char *const apart_texts[IR_APART_COUNT] = {
-    [IR_APART_LOOPS] =
+static const char *const not_fused_texts[IR_NOT_FUSED_COUNT] = {
+    [IR_NOT_FUSED_LOOPS] =
         "it reads what an earlier kernel computes, but not at the positions where that is computed",
-    [IR_APART_ROWS] =
+    [IR_NOT_FUSED_ROWS] =
         "the rows that it would share with the kernel that it reads from fit in no cache, or are few",
-    [IR_APART_TILES] = "a contraction uses what it reads again for more rows than fit in a cache",
-    [IR_APART_MASKS] = "it is cut where its masks end, in loops of its own",
+    [IR_NOT_FUSED_TILES] = "a contraction uses what it reads again for more rows than fit in a cache",
+    [IR_NOT_FUSED_MASKS] = "it is cut where its masks end, in loops of its own",
 };
 
 /* Print why the kernel computes several values (a fused row group), or why it is apart. */
 static void put_row_group(const fe_explained *e, const ir_step *step) {
   const ir_row_group *row_group = &step->row_group;
   int64_t bytes = 0;
-  if (step->apart) ir_textf(e->out, "  apart   %s\n", apart_texts[step->apart]);
+  if (step->not_fused) ir_textf(e->out, "  apart   %s\n", not_fused_texts[step->not_fused]);
   if (!row_group->count) return;
   for (uint32_t i = 0; i < row_group->count; i++)
     if (row_group->values[i].local) bytes += row_group_bytes(e->g, row_group, &row_group->values[i]);
@@ -149,7 +149,7 @@ static ir_ref elements_of(ir_graph *g, ir_ref tensor) {
 static ir_ref operations_of(const fe_explained *e, const ir_step *step, ir_ref value) {
   ir_ref total = ir_index(e->g, 0);
   fe_refs fused = {0};
-  if (!fe_walk_fused(e->walk, step, value, ir_scatters(ir_op_of(e->g, value)), &fused)) out_of_memory(e);
+  if (!fe_walk_fused(e->walk, step, value, ir_is_scatter(ir_op_of(e->g, value)), &fused)) out_of_memory(e);
   for (size_t i = fused.count; i-- > 0;) {
     const ir_node *n = ir_get(e->g, fused.list[i]);
     ir_class cls = (ir_class)ir_ops[n->op].cls;

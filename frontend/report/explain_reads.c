@@ -25,8 +25,8 @@ typedef struct progression {
 } progression;
 
 typedef struct box {
-  ir_ref rest;                                /* the index without its progressions and constant term */
-  int64_t first, others;                      /* first element; trip count of ranges that are not affine */
+  ir_ref remainder;                           /* the index without its progressions and constant term */
+  int64_t first, other_trip_count;            /* first element; trip count of ranges that are not affine */
   progression progressions[MAX_PROGRESSIONS]; /* by ascending stride */
   uint32_t count;
 } box;
@@ -47,7 +47,7 @@ typedef struct reader {
 static int64_t times_at_most(int64_t a, int64_t b) { return a > MOST / b ? MOST : a * b; }
 
 static int64_t box_elements(const box *b) {
-  int64_t product = b->others;
+  int64_t product = b->other_trip_count;
   for (uint32_t i = 0; i < b->count; i++) product = times_at_most(product, b->progressions[i].count);
   return product;
 }
@@ -80,25 +80,25 @@ static void join_progressions(box *b) {
 
 /* Move the constant term of the index from b->rest to b->first. */
 static void split_first(ir_graph *g, box *b) {
-  const ir_node *n = ir_get(g, b->rest);
-  ir_ref last = n->op == IR_OP_ADD ? n->src[n->nsrc - 1] : b->rest;
-  if (ir_is_const(g, last, &b->first)) b->rest = pass_sub(g, b->rest, last);
+  const ir_node *n = ir_get(g, b->remainder);
+  ir_ref last = n->op == IR_OP_ADD ? n->src[n->nsrc - 1] : b->remainder;
+  if (ir_is_const(g, last, &b->first)) b->remainder = pass_sub(g, b->remainder, last);
 }
 
 /* The box of the elements at this index. False: an extent is no number, or there are too many
  * progressions. */
 static bool find_box(const reader *x, ir_ref index, box *b) {
   ir_graph *g = x->e->g;
-  *b = (box){.rest = index, .others = 1};
+  *b = (box){.remainder = index, .other_trip_count = 1};
   for (size_t i = 0; i < x->r->count; i++) {
     ir_ref range = x->r->order[i];
     int64_t stride = 0, extent;
-    if (ir_op_of(g, range) != IR_OP_RANGE || !loop_depends(g, index, range)) continue;
-    if (!ir_is_const(g, loop_most_extent(g, range), &extent) || b->count == MAX_PROGRESSIONS) return false;
-    bool affine = loop_stride(g, index, range, &stride) && stride > -MOST && stride < MOST;
-    if (affine) b->rest = pass_sub(g, b->rest, pass_mul_int(g, range, stride));
+    if (ir_op_of(g, range) != IR_OP_RANGE || !affine_depends(g, index, range)) continue;
+    if (!ir_is_const(g, affine_most_extent(g, range), &extent) || b->count == MAX_PROGRESSIONS) return false;
+    bool affine = affine_stride(g, index, range, &stride) && stride > -MOST && stride < MOST;
+    if (affine) b->remainder = pass_sub(g, b->remainder, pass_mul_int(g, range, stride));
     if (extent < 2 || (affine && !stride)) continue;
-    if (!affine) b->others = times_at_most(b->others, extent);
+    if (!affine) b->other_trip_count = times_at_most(b->other_trip_count, extent);
     else if (stride > 0) add_progression(b, (progression){stride, extent});
     else {
       add_progression(b, (progression){-stride, extent});
@@ -133,7 +133,7 @@ static bool pair_along(const box *a, const box *b, uint32_t number, int64_t *str
 static bool merge_boxes(box *a, const box *b) {
   int64_t apart = b->first - a->first, stride, counts[2], from = 0, to = 0, along = 0;
   bool differ = false;
-  if (a->rest != b->rest || a->others != b->others) return false;
+  if (a->remainder != b->remainder || a->other_trip_count != b->other_trip_count) return false;
   for (uint32_t i = 0; pair_along(a, b, i, &stride, counts); i++) {
     bool here = counts[0] != counts[1];
     if (here && differ) return false;
@@ -175,8 +175,8 @@ static ir_ref trip_count_of(const reader *x, ir_ref index) {
   ir_ref product = ir_index(g, 1), other;
   for (size_t i = 0; i < x->r->count; i++) {
     ir_ref range = x->r->order[i];
-    if (ir_op_of(g, range) != IR_OP_RANGE || !loop_depends(g, index, range)) continue;
-    if (loop_find(g, ir_src(g, range, 0), IR_OP_RANGE, &other, 1)) return 0;
+    if (ir_op_of(g, range) != IR_OP_RANGE || !affine_depends(g, index, range)) continue;
+    if (affine_find_range(g, ir_src(g, range, 0), IR_OP_RANGE, &other, 1)) return 0;
     product = pass_mul(g, product, ir_src(g, range, 0));
   }
   return product;
@@ -198,12 +198,12 @@ static void touch_load(const reader *x, ir_ref load, touched *t) {
 
 /* Is sum >= all for a few small and large values of the variables? Then `all` is printed, not their
  * minimum. */
-static bool seems_all(ir_graph *g, ir_ref sum, ir_ref all) {
+static bool reads_all_sampled(ir_graph *g, ir_ref sum, ir_ref all) {
   enum { MAX_VARS = 16 };
   static const int64_t steps[] = {0, 1, 7, 1000, 4096};
   ir_ref vars[MAX_VARS];
   ir_var_value values[MAX_VARS];
-  uint32_t count = loop_find(g, pass_min(g, sum, all), IR_OP_VAR, vars, MAX_VARS);
+  uint32_t count = affine_find_range(g, pass_min(g, sum, all), IR_OP_VAR, vars, MAX_VARS);
   if (count == MAX_VARS) return false;
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
     int64_t a = 0, b = 0;
@@ -238,7 +238,7 @@ static ir_ref elements_read(const reader *x, uint32_t number, ir_ref elements, t
   for (uint32_t i = 0; i < t->count; i++) sum = pass_add_int(g, sum, box_elements(&t->boxes[i]));
   if (t->lo < 0) t->lo = 0;
   if (t->lo <= t->hi && t->hi < MOST) sum = pass_min(g, sum, ir_index(g, t->hi - t->lo + 1));
-  return seems_all(g, sum, elements) ? elements : pass_min(g, sum, elements);
+  return reads_all_sampled(g, sum, elements) ? elements : pass_min(g, sum, elements);
 }
 
 ir_ref fe_bytes_read(const fe_explained *e, size_t number) {

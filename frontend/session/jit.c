@@ -408,5 +408,5 @@ bool vf_jit_statistics(const vf_jit *j, vf_jit_stats *out) {
   vf_jit_stats stats = j->stats;
   stats.size = sizeof stats;
   stats.entries = (int64_t)j->programs.count;
-  return fe_hand_out(out, out->size, &stats, sizeof stats);
+  return fe_copy_sized(out, out->size, &stats, sizeof stats);
 }

@@ -59,7 +59,7 @@ vf_tensor *fe_tensor_make(vf_context *c, vf_dtype dtype, int rank, const int64_t
     if (buffer) t = make_handle(c, buffer, error);
   }
   g->ir.error = &g->error;
-  fe_blame_memory(c, failures, error);
+  fe_report_as_memory(c, failures, error);
   return t;
 }
 
@@ -94,7 +94,7 @@ vf_tensor *vf_tensor_keep(vf_value value, vf_error *error) {
       good = fe_refuse(&call, "the value is an expression of sizes, not a tensor");
     if (good && value.graph->recording)
       good = fe_refuse(&call, "a function is being recorded; its results are what leaves it");
-    if (good) node = op_firm(call.ir, value.id);
+    if (good) node = op_default_dtype(call.ir, value.id);
     node = fe_end(&call, node).id;
     if (node) t = make_handle(value.graph->context, node, &failure);
     else failure = value.graph->error;
@@ -128,7 +128,7 @@ void vf_tensor_release(vf_tensor *t) {
 static ir_status realise_tensors(vf_context *c, vf_tensor *const *tensors, size_t count, ir_error *error) {
   unsigned failures = fe_failures(c);
   fe_lazy_realise(c, tensors, count, error);
-  if (error->status) fe_blame_memory(c, failures, error);
+  if (error->status) fe_report_as_memory(c, failures, error);
   return error->status;
 }
 

@@ -272,8 +272,8 @@ static ir_ref next_step(chain_parser *c, ir_ref x) {
   ir_lex_next(&c->p.lex);
   if (!ir_lex_expect(&c->p.lex, '(', "missing values of a step") || !arguments(c, step)) return 0;
   ir_ref made = fe_step_apply(c->p.graph, step, x, c->attrs, c->attr_count);
-  if (!made) ir_lex_blame(&c->p.lex, name.line, name.column);
-  ir_parse_forget(&c->p);
+  if (!made) ir_lex_prefix_error(&c->p.lex, name.line, name.column);
+  ir_parse_release(&c->p);
   return made;
 }
 
@@ -286,7 +286,7 @@ ir_ref fe_chain_parse(ir_graph *g, const char *file, const char *text, size_t le
   if (ok) {
     const ir_node *dims = ir_get(g, shape);
     x = op_input(g, "x", 1, dtype, dims->src, dims->nsrc);
-    if (!x) ok = ir_lex_blame(&c.p.lex, 1, 1);
+    if (!x) ok = ir_lex_prefix_error(&c.p.lex, 1, 1);
   }
   while (ok && ir_lex_accept(&c.p.lex, '.')) ok = (x = next_step(&c, x)) != 0;
   if (ok && c.p.lex.token.kind != IR_TOKEN_END)

@@ -2,16 +2,16 @@
 #include "frontend/views/handle.h"
 
 /* One query. Its error goes to the caller; the graph notes none. */
-typedef struct question {
+typedef struct query {
   ir_graph *g;
   vf_graph *graph;
   ir_error *noted, error;
   pass_view_chain chain;
   unsigned failures; /* of allocations, before the query */
-} question;
+} query;
 
-static bool begin_question(question *q, vf_view v) {
-  *q = (question){.graph = v.graph};
+static bool begin_query(query *q, vf_view v) {
+  *q = (query){.graph = v.graph};
   if (!v.graph || v.epoch != v.graph->epoch || v.id == 0 || v.id >= v.graph->ir.count) {
     ir_fail(&q->error, IR_ERR_INVALID, "view: the error value of an earlier failure");
     return false;
@@ -24,12 +24,12 @@ static bool begin_question(question *q, vf_view v) {
 }
 
 /* good: the query had an answer. */
-static vf_status end_question(question *q, bool good, vf_error *error) {
+static vf_status end_query(query *q, bool good, vf_error *error) {
   if (q->g) {
     pass_view_chain_free(&q->chain);
     q->g->error = q->noted;
     if (!good && !q->error.status) ir_fail(&q->error, IR_ERR_MEMORY, "view: out of memory");
-    fe_blame_memory(q->graph->context, q->failures, &q->error);
+    fe_report_as_memory(q->graph->context, q->failures, &q->error);
   }
   return fe_report(error, &q->error);
 }
@@ -39,16 +39,16 @@ bool vf_view_ok(vf_view v) { return vf_ok(fe_view_value(v)); }
 int vf_view_count(vf_view v) { return vf_view_ok(v) ? (int)ir_get(&v.graph->ir, v.id)->nsrc : -1; }
 
 int vf_view_rank(vf_view v) {
-  question q;
-  int rank = begin_question(&q, v) ? (int)pass_view_last(&q.chain)->rank : -1;
-  end_question(&q, true, NULL);
+  query q;
+  int rank = begin_query(&q, v) ? (int)pass_view_last(&q.chain)->rank : -1;
+  end_query(&q, true, NULL);
   return rank;
 }
 
 int vf_view_get(vf_view v, int number, int64_t *shape, int64_t *strides, int64_t *offset, int64_t *mask) {
-  question q;
+  query q;
   pass_view_numbers n;
-  bool known = begin_question(&q, v) && number >= 0 && (size_t)number < q.chain.count &&
+  bool known = begin_query(&q, v) && number >= 0 && (size_t)number < q.chain.count &&
                pass_view_numbers_of(q.g, &q.chain.views[number], &n);
   for (uint32_t i = 0; known && i < n.rank; i++) {
     if (shape) shape[i] = n.shape[i];
@@ -56,79 +56,79 @@ int vf_view_get(vf_view v, int number, int64_t *shape, int64_t *strides, int64_t
     if (mask) mask[2 * i] = n.begin[i], mask[2 * i + 1] = n.end[i];
   }
   if (known && offset) *offset = n.offset;
-  end_question(&q, true, NULL);
+  end_query(&q, true, NULL);
   return known ? (int)n.rank : -1;
 }
 
 bool vf_view_contiguous(vf_view v) {
-  question q;
-  bool is = begin_question(&q, v) && q.chain.count == 1 && pass_view_contiguous(q.g, q.chain.views);
-  end_question(&q, true, NULL);
+  query q;
+  bool is = begin_query(&q, v) && q.chain.count == 1 && pass_view_contiguous(q.g, q.chain.views);
+  end_query(&q, true, NULL);
   return is;
 }
 
 bool vf_view_consecutive(vf_view v) {
-  question q;
-  bool is = begin_question(&q, v) && q.chain.count == 1 && pass_view_consecutive(q.g, q.chain.views);
-  end_question(&q, true, NULL);
+  query q;
+  bool is = begin_query(&q, v) && q.chain.count == 1 && pass_view_consecutive(q.g, q.chain.views);
+  end_query(&q, true, NULL);
   return is;
 }
 
 int64_t vf_view_size(vf_view v) {
-  question q;
+  query q;
   int64_t size = -1;
-  if (begin_question(&q, v)) {
+  if (begin_query(&q, v)) {
     ir_ref product = pass_view_size(q.g, pass_view_last(&q.chain));
     ir_bounds b = product ? ir_bounds_of(q.g, product) : (ir_bounds){0};
     if (product && b.hi != INT64_MAX) size = b.hi;
   }
-  end_question(&q, true, NULL);
+  end_query(&q, true, NULL);
   return size;
 }
 
 int64_t vf_view_real_size(vf_view v, vf_error *error) {
-  question q;
+  query q;
   int64_t size = -1;
-  bool known = begin_question(&q, v) && pass_view_real_size(q.g, &q.chain, &size);
-  return end_question(&q, known, error) == VF_OK ? size : -1;
+  bool known = begin_query(&q, v) && pass_view_real_size(q.g, &q.chain, &size);
+  return end_query(&q, known, error) == VF_OK ? size : -1;
 }
 
 vf_status vf_view_real_strides(vf_view v, bool ignore_valid, int64_t *strides, bool *known, vf_error *error) {
-  question q;
+  query q;
   ir_ref found[IR_MAX_RANK];
-  bool good = begin_question(&q, v) && pass_view_real_strides(q.g, &q.chain, ignore_valid, found);
+  bool good = begin_query(&q, v) && pass_view_real_strides(q.g, &q.chain, ignore_valid, found);
   for (uint32_t i = 0; good && i < pass_view_last(&q.chain)->rank; i++) {
     int64_t stride = 0;
     bool is = found[i] && ir_is_const(q.g, found[i], &stride);
     if (strides) strides[i] = stride;
     if (known) known[i] = is;
   }
-  return end_question(&q, good, error);
+  return end_query(&q, good, error);
 }
 
 uint32_t vf_view_unit_axes(vf_view v, bool ignore_valid, vf_error *error) {
-  question q;
+  query q;
   uint32_t axes = 0;
-  bool good = begin_question(&q, v) && pass_view_unit_axes(q.g, &q.chain, ignore_valid, &axes);
-  return end_question(&q, good, error) == VF_OK ? axes : 0;
+  bool good = begin_query(&q, v) && pass_view_unit_axes(q.g, &q.chain, ignore_valid, &axes);
+  return end_query(&q, good, error) == VF_OK ? axes : 0;
 }
 
 uint32_t vf_view_masked_axes(vf_view v, vf_error *error) {
-  question q;
+  query q;
   uint32_t axes = 0;
-  bool good = begin_question(&q, v) && pass_view_masked_axes(q.g, &q.chain, &axes);
-  return end_question(&q, good, error) == VF_OK ? axes : 0;
+  bool good = begin_query(&q, v) && pass_view_masked_axes(q.g, &q.chain, &axes);
+  return end_query(&q, good, error) == VF_OK ? axes : 0;
 }
 
 int vf_view_variables(vf_view v, int room, vf_value *variables) {
-  question q;
+  query q;
   ir_ref *list = NULL;
   size_t count = 0;
-  bool listed = begin_question(&q, v) && pass_view_variables(q.g, &q.chain, &list, &count);
+  bool listed = begin_query(&q, v) && pass_view_variables(q.g, &q.chain, &list, &count);
   for (size_t i = 0; listed && i < count && (int)i < room; i++)
     variables[i] = (vf_value){v.graph, list[i], v.epoch};
   if (listed) ir_free(q.g->mem, list, count * sizeof *list);
-  end_question(&q, true, NULL);
+  end_query(&q, true, NULL);
   return listed ? (int)count : -1;
 }
 
@@ -137,44 +137,44 @@ bool vf_view_equal(vf_view a, vf_view b) {
 }
 
 int vf_view_compare(vf_view a, vf_view b) {
-  question x, y;
+  query x, y;
   int order = 0;
-  bool open = begin_question(&x, a);
-  if (begin_question(&y, b) && open && x.g == y.g) {
+  bool open = begin_query(&x, a);
+  if (begin_query(&y, b) && open && x.g == y.g) {
     for (size_t i = 0; i < x.chain.count && i < y.chain.count && !order; i++)
       order = pass_view_compare(x.g, &x.chain.views[i], &y.chain.views[i]);
     if (!order) order = (x.chain.count > y.chain.count) - (x.chain.count < y.chain.count);
   }
-  end_question(&y, true, NULL);
-  end_question(&x, true, NULL);
+  end_query(&y, true, NULL);
+  end_query(&x, true, NULL);
   return order;
 }
 
 /* text */
 
-static char *told(question *q, ir_text *text, bool good, vf_error *error) {
+static char *text_answer(query *q, ir_text *text, bool good, vf_error *error) {
   vf_context *context = q->graph ? q->graph->context : NULL;
   char *out = NULL;
   if (good && context) out = fe_text_out(context, text, &q->error);
   else ir_text_free(text);
-  end_question(q, good, error);
+  end_query(q, good, error);
   return out;
 }
 
 char *vf_view_text(vf_view v, vf_error *error) {
-  question q;
+  query q;
   ir_text text;
-  bool good = begin_question(&q, v);
+  bool good = begin_query(&q, v);
   ir_text_init(&text, good ? q.g->mem : &ir_mem_libc);
   for (size_t i = 0; good && i < q.chain.count; i++) {
     if (i) ir_text_str(&text, "\n");
     pass_view_print(q.g, &q.chain.views[i], &text);
   }
-  return told(&q, &text, good, error);
+  return text_answer(&q, &text, good, error);
 }
 
 /* Read the caller's index: an expression of sizes for each axis. */
-static bool read_point(question *q, vf_view v, int count, const vf_value *at, ir_ref *out) {
+static bool read_point(query *q, vf_view v, int count, const vf_value *at, ir_ref *out) {
   const pass_view *last = pass_view_last(&q->chain);
   if (count != (int)last->rank) {
     ir_fail(&q->error, IR_ERR_INVALID, "view: %d positions for %u axes; takes one for each axis", count,
@@ -194,10 +194,10 @@ static bool read_point(question *q, vf_view v, int count, const vf_value *at, ir
 }
 
 char *vf_view_index(vf_view v, int count, const vf_value *at, vf_error *error) {
-  question q;
+  query q;
   ir_text text;
   ir_ref index, valid, here[IR_MAX_RANK];
-  bool good = begin_question(&q, v) && (!at || read_point(&q, v, count, at, here)) &&
+  bool good = begin_query(&q, v) && (!at || read_point(&q, v, count, at, here)) &&
               pass_view_chain_lower(q.g, &q.chain, at ? here : NULL, &index, &valid);
   ir_text_init(&text, q.g ? q.g->mem : &ir_mem_libc);
   if (good) {
@@ -207,5 +207,5 @@ char *vf_view_index(vf_view v, int count, const vf_value *at, vf_error *error) {
       ir_print_expr(q.g, valid, &text);
     }
   }
-  return told(&q, &text, good, error);
+  return text_answer(&q, &text, good, error);
 }

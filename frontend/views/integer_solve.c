@@ -116,7 +116,7 @@ static bool same_quotient(const view_atom *a, const view_atom *b, uint32_t axes)
 
 /* Replace a quotient by its mirror image where that has the smaller first rate: floor(-y/d) = -floor((y + d -
  * 1)/d). */
-static void face_forward(view_atom *a, uint32_t axes) {
+static void normalize_sign(view_atom *a, uint32_t axes) {
   uint32_t k = 0;
   while (k < axes && (a->rate[k] == 0 || a->rate[k] == a->divisor - a->rate[k])) k++;
   if (k == axes || a->rate[k] < a->divisor - a->rate[k]) return;
@@ -136,7 +136,7 @@ bool view_quotients_add(view_quotients *q, int64_t coef, int64_t constant, const
   for (uint32_t k = 0; k < q->axes; k++) a.rate[k] /= common;
   a.constant /= common, a.divisor /= common;
   if (a.divisor == 1) return true;
-  face_forward(&a, q->axes);
+  normalize_sign(&a, q->axes);
   for (uint32_t i = 0; i < q->count; i++)
     if (same_quotient(&q->atom[i], &a, q->axes)) return ir_add_ok(q->atom[i].coef, a.coef, &q->atom[i].coef);
   if (q->count == VIEW_ATOMS) return false;

@@ -33,7 +33,7 @@ typedef struct merger {
   uint32_t digits;
   digit digit[IR_MAX_RANK]; /* of the nearer view, the most significant first */
   int64_t nearer_offset;
-  uint32_t in_the_way; /* set of axes along which the box may have to be split */
+  uint32_t axes_to_split; /* set of axes along which the box may have to be split */
 } merger;
 
 /* Read the digits of the nearer view. Adjacent axes are one digit where one stride steps through both and the
@@ -197,7 +197,7 @@ static view_answer affine_over_box(merger *m, pass_view_numbers *out) {
     if (coef == 0 || affine_quotient(start, &q, box->stride, d->weight)) continue;
     if (!view_quotients_add(&q, coef, start, box->stride, d->weight)) return VIEW_UNKNOWN;
     for (uint32_t k = 0; k < box->rank; k++)
-      if (box->stride[k] % d->weight && q.size[k] > 1) m->in_the_way |= 1u << k;
+      if (box->stride[k] % d->weight && q.size[k] > 1) m->axes_to_split |= 1u << k;
   }
   return view_quotients_affine(&q);
 }
@@ -232,7 +232,7 @@ view_merged view_merge_core(const pass_view_numbers *nearer, const pass_view_num
     if (valid == VIEW_UNKNOWN || !tighten_box(&m) || some_invalid(&m) != VIEW_NO) return VIEW_NOT_ONE;
   }
   if (affine_over_box(&m, out) == VIEW_YES) return VIEW_ONE;
-  if (m.in_the_way) *split = m.in_the_way;
+  if (m.axes_to_split) *split = m.axes_to_split;
   return VIEW_NOT_ONE;
 }
 
@@ -276,11 +276,11 @@ static pass_view_status merge_expressions(ir_graph *g, const pass_view *views, s
 pass_view_status pass_view_merge(ir_graph *g, const pass_view *nearer, const pass_view *later,
                                  pass_view *out) {
   pass_view_numbers a, b;
-  if (pass_view_empty(g, later) || pass_view_void(g, later)) {
+  if (pass_view_empty(g, later) || pass_view_all_masked(g, later)) {
     *out = *later;
     return PASS_VIEW_DONE;
   }
-  if (pass_view_void(g, nearer)) return nothing_valid(g, later, out);
+  if (pass_view_all_masked(g, nearer)) return nothing_valid(g, later, out);
   if (pass_view_numbers_of(g, nearer, &a) && pass_view_numbers_of(g, later, &b))
     return merge_numbers(g, &a, &b, later, out);
   if (pass_view_contiguous(g, nearer)) {
@@ -347,7 +347,7 @@ static pass_view_status merge_run(ir_graph *g, const pass_view *views, size_t co
   pass_view_numbers numbers[LONGEST_RUN] = {0}, made;
   bool known = true;
   for (size_t i = 0; i < count; i++) {
-    if (pass_view_void(g, &views[i])) return nothing_valid(g, &views[count - 1], out);
+    if (pass_view_all_masked(g, &views[i])) return nothing_valid(g, &views[count - 1], out);
     known &= pass_view_numbers_of(g, &views[i], &numbers[i]);
   }
   if (!known) return merge_expressions(g, views, count, out);

@@ -21,7 +21,7 @@ typedef struct subdomains {
   subdomain *queue;
   pass_view_numbers *valid;
   size_t waiting, queue_cap, done, valid_cap;
-  uint32_t told;               /* set of axes along which some valid sub-domain has more than one index */
+  uint32_t known_axes;         /* set of axes along which some valid sub-domain has more than one index */
   int64_t stride[IR_MAX_RANK]; /* along these */
 } subdomains;
 
@@ -51,8 +51,8 @@ static bool halve_subdomain(subdomains *p, const subdomain *whole, uint32_t axes
 static view_answer accept_merged(subdomains *p, const pass_view_numbers *v) {
   for (uint32_t k = 0; k < v->rank; k++) {
     if (v->end[k] - v->begin[k] == 1) continue;
-    if (p->told >> k & 1 && p->stride[k] != v->stride[k]) return VIEW_NO;
-    p->told |= 1u << k;
+    if (p->known_axes >> k & 1 && p->stride[k] != v->stride[k]) return VIEW_NO;
+    p->known_axes |= 1u << k;
     p->stride[k] = v->stride[k];
   }
   if (p->done == MOST_SUBDOMAINS || !IR_RESERVE(p->mem, p->valid, p->valid_cap, p->done + 1))
@@ -149,8 +149,9 @@ static bool fit_affine(const subdomains *p, pass_view_numbers *box) {
 static bool agrees_on_box(const subdomains *p, const pass_view_numbers *box) {
   for (uint32_t i = 0; i < p->done; i++) {
     const pass_view_numbers *v = &p->valid[i];
-    int64_t own, told;
-    if (!value_of(v, v->begin, &own) || !value_of(box, v->begin, &told) || own != told) return false;
+    int64_t value, expected;
+    if (!value_of(v, v->begin, &value) || !value_of(box, v->begin, &expected) || value != expected)
+      return false;
     for (uint32_t k = 0; k < v->rank; k++)
       if (v->end[k] - v->begin[k] > 1 && v->stride[k] != box->stride[k]) return false;
   }

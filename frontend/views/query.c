@@ -83,8 +83,8 @@ bool pass_view_real_size(ir_graph *g, const pass_view_chain *c, int64_t *size) {
   if (pass_view_empty(g, pass_view_last(c))) return true;
   if (!pass_view_chain_lower(g, c, NULL, &index, &valid)) return false;
   if (ir_is_false(g, valid)) return true;
-  int64_t last = greatest_of(g, &c->views[0]), told = ir_bounds_of(g, index).hi;
-  if (c->count > 1 && told < last) last = told;
+  int64_t last = greatest_of(g, &c->views[0]), bound = ir_bounds_of(g, index).hi;
+  if (c->count > 1 && bound < last) last = bound;
   if (last == INT64_MAX) {
     ir_fail(g->error, IR_ERR_UNSUPPORTED, "view: the size of its buffer exceeds 64 bits");
     return false;

@@ -49,7 +49,7 @@ static bool finish_access(ir_graph *g, ir_ref *index, ir_ref *valid) {
 
 /* Merge adjacent axes of v, since fewer axes need fewer divisions. Only views of numbers: the axes of others
  * are merged by lowering, which would recurse. */
-static bool shorten(ir_graph *g, pass_view *v) {
+static bool merge_axes(ir_graph *g, pass_view *v) {
   pass_view_numbers known;
   return !pass_view_numbers_of(g, v, &known) || pass_view_minify(g, v, v) == PASS_VIEW_DONE;
 }
@@ -63,7 +63,7 @@ bool pass_view_chain_lower(ir_graph *g, const pass_view_chain *c, const ir_ref *
     pass_view v = c->views[i];
     if (pass_view_empty(g, &v)) *valid = ir_bool(g, false);
     if (ir_is_false(g, *valid)) break;
-    if (i + 1 < c->count) made = shorten(g, &v) && split_place(g, &v, *index, here);
+    if (i + 1 < c->count) made = merge_axes(g, &v) && split_place(g, &v, *index, here);
     else if (at) view_copy(here, at, v.rank);
     else made = ranges_of(g, &v, here);
     made = made && lower_one(g, &v, here, index, valid);

@@ -23,7 +23,7 @@ bool pass_view_empty(const ir_graph *g, const pass_view *v) {
   return false;
 }
 
-bool pass_view_void(const ir_graph *g, const pass_view *v) {
+bool pass_view_all_masked(const ir_graph *g, const pass_view *v) {
   return v->masked && v->rank > 0 && view_is(g, v->end[0], 0);
 }
 

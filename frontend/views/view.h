@@ -43,9 +43,9 @@ pass_view_status pass_view_create(ir_graph *g, uint32_t rank, const ir_ref *shap
                                   ir_ref offset, const ir_ref *begin, const ir_ref *end, pass_view *out);
 bool pass_view_contiguous(ir_graph *g,
                           const pass_view *view); /* all elements are read, in order, from element 0 on */
-bool pass_view_consecutive(ir_graph *g, const pass_view *view); /* the same from any offset on */
-bool pass_view_empty(const ir_graph *g, const pass_view *view); /* a size is 0 */
-bool pass_view_void(const ir_graph *g, const pass_view *view);  /* the mask leaves nothing */
+bool pass_view_consecutive(ir_graph *g, const pass_view *view);      /* the same from any offset on */
+bool pass_view_empty(const ir_graph *g, const pass_view *view);      /* a size is 0 */
+bool pass_view_all_masked(const ir_graph *g, const pass_view *view); /* the mask leaves nothing */
 bool pass_view_equal(const pass_view *a, const pass_view *b);
 ir_ref pass_view_size(ir_graph *g, const pass_view *view); /* the product of its sizes */
 /* < 0, 0, > 0: an order for sorting, by shape, strides, offset, mask. */

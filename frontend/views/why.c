@@ -16,7 +16,7 @@ static int64_t first_change(int64_t constant, int64_t step, int64_t divisor) {
   return step > 0 ? (divisor - rest - 1) / step + 1 : rest / -step + 1;
 }
 
-static void along_axis(ir_text *out, const pass_slope *s, int64_t constant, int64_t divisor) {
+static void put_change_along_axis(ir_text *out, const pass_slope *s, int64_t constant, int64_t divisor) {
   int64_t step = s->step % divisor, first = first_change(constant, step, divisor), every;
   if (divisor % magnitude(step)) {
     ir_textf(
@@ -42,7 +42,7 @@ void pass_quotient_why(ir_text *out, const pass_slope *slopes, uint32_t count, i
     const pass_slope *s = &slopes[k];
     int64_t step = s->step % divisor;
     if (step == 0 || s->count <= 1 || first_change(constant, step, divisor) >= s->count) continue;
-    along_axis(out, s, constant, divisor);
+    put_change_along_axis(out, s, constant, divisor);
     alone = true;
   }
   if (alone) return;
@@ -78,16 +78,16 @@ static pass_view_numbers rows_of(const pass_view_numbers *v, uint32_t axis) {
   return probe;
 }
 
-typedef struct asked {
+typedef struct explanation {
   const pass_view_numbers *nearer, *later;
   pass_slope slopes[IR_MAX_RANK];
   int64_t start; /* the element of nearer that later reads at its first valid index */
   ir_text *out;
   bool any;
-} asked;
+} explanation;
 
 /* False: numbers too large for an explanation. */
-static bool read_slopes(asked *a) {
+static bool read_slopes(explanation *a) {
   const pass_view_numbers *v = a->later;
   int64_t elements = 1, step;
   a->start = v->offset;
@@ -102,7 +102,7 @@ static bool read_slopes(asked *a) {
 
 /* Rows of `unit` elements are the axes behind `axis`. Where they end matters unless one stride steps through
  * `axis` and the next one. */
-static void row_reason(asked *a, uint32_t axis, int64_t unit) {
+static void row_reason(explanation *a, uint32_t axis, int64_t unit) {
   const pass_view_numbers *v = a->nearer;
   pass_view_numbers probe = rows_of(v, axis);
   int64_t row;
@@ -117,7 +117,7 @@ static void row_reason(asked *a, uint32_t axis, int64_t unit) {
   a->any = true;
 }
 
-static void mask_reason(asked *a, uint32_t axis) {
+static void mask_reason(explanation *a, uint32_t axis) {
   const pass_view_numbers *v = a->nearer;
   pass_view_numbers probe = mask_of(v, axis);
   if ((v->begin[axis] == 0 && v->end[axis] == v->shape[axis]) || is_one(&probe, a->later)) return;
@@ -130,7 +130,7 @@ static void mask_reason(asked *a, uint32_t axis) {
 
 void pass_view_why(ir_graph *g, const pass_view *nearer, const pass_view *later, ir_text *out) {
   pass_view_numbers first, second;
-  asked a = {.nearer = &first, .later = &second, .out = out};
+  explanation a = {.nearer = &first, .later = &second, .out = out};
   if (!pass_view_numbers_of(g, nearer, &first) || !pass_view_numbers_of(g, later, &second)) {
     ir_text_str(out, "    sizes vary, and their bounds and divisors do not show that they nest\n");
     return;

@@ -22,7 +22,7 @@ static const double atan64[] = {
     -0x1.8f7b320b82058p-14, 0x1.09824a153f408p-17};
 
 /* quarters * pi/2 - p for quarters 1 or 2, with pi/2 as a sum of two floats */
-static ir_ref turn_less(const ir_format *m, int quarters, ir_ref p) {
+static ir_ref half_pi_minus(const ir_format *m, int quarters, ir_ref p) {
   bool wide = m->type == IR_F64;
   double high = wide ? 0x1.921fb54442d18p+0 : 0x1.921fb6p+0,
          low = wide ? 0x1.1a62633145c07p-54 : -0x1.777a5cp-25;
@@ -34,7 +34,7 @@ ir_ref ir_el_atan(const ir_format *m, ir_ref x) {
   ir_ref size = ir_el_abs(m, x), one = ir_el_const(m, 1), beyond = ir_el_lt(m, one, size);
   ir_ref s = ir_el_where(m, beyond, ir_el_div(m, one, size), size), z = ir_el_mul(m, s, s);
   ir_ref p = IR_EL_ODD(m, s, z, atan);
-  return ir_el_copy_sign(m, ir_el_where(m, beyond, turn_less(m, 1, p), p), x);
+  return ir_el_copy_sign(m, ir_el_where(m, beyond, half_pi_minus(m, 1, p), p), x);
 }
 
 /* Beyond a limit, asin x = pi/2 - 2 asin(sqrt((1 - x)/2)), where 1 - x is exact; *p is asin |x|, or the asin
@@ -50,12 +50,12 @@ static ir_ref beyond_limit(const ir_format *m, ir_ref x, ir_ref *p) {
 
 ir_ref ir_el_asin(const ir_format *m, ir_ref x) {
   ir_ref p, beyond = beyond_limit(m, x, &p);
-  return ir_el_copy_sign(m, ir_el_where(m, beyond, turn_less(m, 1, ir_el_add(m, p, p)), p), x);
+  return ir_el_copy_sign(m, ir_el_where(m, beyond, half_pi_minus(m, 1, ir_el_add(m, p, p)), p), x);
 }
 
 /* pi/2 - asin x: beyond the limit 2p, or pi - 2p for negative x */
 ir_ref ir_el_acos(const ir_format *m, ir_ref x) {
   ir_ref p, beyond = beyond_limit(m, x, &p), twice = ir_el_add(m, p, p), zero = ir_el_const(m, 0);
-  ir_ref below = ir_el_lt(m, x, zero), small = turn_less(m, 1, ir_el_where(m, below, ir_el_neg(m, p), p));
-  return ir_el_where(m, beyond, ir_el_where(m, below, turn_less(m, 2, twice), twice), small);
+  ir_ref below = ir_el_lt(m, x, zero), small = half_pi_minus(m, 1, ir_el_where(m, below, ir_el_neg(m, p), p));
+  return ir_el_where(m, beyond, ir_el_where(m, below, half_pi_minus(m, 2, twice), twice), small);
 }

@@ -40,14 +40,14 @@ ir_ref ir_el_poly_pairs(const ir_format *m, ir_ref x, ir_ref square, const doubl
   return sum;
 }
 
-void ir_el_fast_two_sum(const ir_format *m, ir_ref a, ir_ref b, ir_ref *sum, ir_ref *rest) {
+void ir_el_fast_two_sum(const ir_format *m, ir_ref a, ir_ref b, ir_ref *sum, ir_ref *error) {
   *sum = ir_el_add(m, a, b);
-  *rest = ir_el_sub(m, b, ir_el_sub(m, *sum, a));
+  *error = ir_el_sub(m, b, ir_el_sub(m, *sum, a));
 }
 
-void ir_el_two_product(const ir_format *m, ir_ref a, ir_ref b, ir_ref *product, ir_ref *rest) {
+void ir_el_two_product(const ir_format *m, ir_ref a, ir_ref b, ir_ref *product, ir_ref *error) {
   *product = ir_el_mul(m, a, b);
-  *rest = ir_el_fma(m, a, b, ir_el_neg(m, *product));
+  *error = ir_el_fma(m, a, b, ir_el_neg(m, *product));
 }
 
 ir_ref ir_el_round(const ir_format *m, ir_ref x, ir_ref factor, int bias, ir_ref *bits) {

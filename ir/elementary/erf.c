@@ -27,8 +27,8 @@ static const double q64[] = {
 
 static ir_ref erf32(const ir_format *m, ir_ref x) {
   ir_ref size = ir_el_abs(m, x), near = ir_el_lt(m, size, ir_el_const(m, 0.9)), bits, q = 0;
-  ir_ref held = ir_binary(m->g, IR_OP_MIN, size, ir_el_const(m, 0x1.f8p1));
-  ir_ref at = ir_el_where(m, near, ir_el_mul(m, x, x), held);
+  ir_ref clamped = ir_binary(m->g, IR_OP_MIN, size, ir_el_const(m, 0x1.f8p1));
+  ir_ref at = ir_el_where(m, near, ir_el_mul(m, x, x), clamped);
   ir_ref terms[TERMS32], square = ir_el_mul(m, at, at);
   for (int i = 0; i < TERMS32; i++)
     terms[i] = ir_el_where(m, near, ir_el_const(m, near_far32[i][0]), ir_el_const(m, near_far32[i][1]));

@@ -7,12 +7,12 @@
  * is such that p(0) is all but exact in the format. */
 #include "impl.h"
 
-typedef struct piece {
+typedef struct interval {
   double center;
   const double *p;
   int count;
-} piece;
-#define PIECE(center, name)                                                                                  \
+} interval;
+#define INTERVAL(center, name)                                                                               \
   { center, name, sizeof name / sizeof *name }
 
 /* relative errors 2^-26.3, 2^-25.6 */
@@ -45,14 +45,14 @@ static const double far64[] = {0x1.334cc93e2886fp+2,   0x1.02a3d281ba3dbp+0,   -
                                -0x1.ca691e9384644p-32, 0x1.29e550a67bf49p-34,  0x1.03930a14a294bp-35,
                                -0x1.2038d48d2ca7dp-35, 0x1.e73202c6cb8a3p-38,  0x1.429fbed86daa5p-40};
 
-static ir_ref value(const ir_format *m, const piece *s, ir_ref at) {
+static ir_ref value(const ir_format *m, const interval *s, ir_ref at) {
   return ir_el_poly(m, ir_el_sub(m, at, ir_el_const(m, s->center)), s->p, s->count);
 }
 
 ir_ref ir_el_erfinv(const ir_format *m, ir_ref x) {
-  static const piece central[] = {PIECE(0x1.602p+1, central32), PIECE(0x1.118p+1, central64)};
-  static const piece tail[] = {PIECE(0x1.752p+1, tail32), PIECE(0x1.742p+1, middle64)};
-  static const piece far = PIECE(0x1.3cfp+2, far64);
+  static const interval central[] = {INTERVAL(0x1.602p+1, central32), INTERVAL(0x1.118p+1, central64)};
+  static const interval tail[] = {INTERVAL(0x1.752p+1, tail32), INTERVAL(0x1.742p+1, middle64)};
+  static const interval far = INTERVAL(0x1.3cfp+2, far64);
   bool wide = m->type == IR_F64;
   ir_ref one = ir_el_const(m, 1), w = ir_el_neg(m, ir_el_log(m, ir_el_fma(m, ir_el_neg(m, x), x, one)));
   ir_ref root = ir_unary(m->g, IR_OP_SQRT, w), outer = value(m, &tail[wide], root);

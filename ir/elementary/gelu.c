@@ -61,9 +61,9 @@ static void exponential(const ir_format *m, const tanh_form *f, ir_ref x, int bi
 
 /* Beyond `most` the tail is -|x| 2^n (1 + r t), which may be subnormal. */
 static ir_ref tanh_far(const ir_format *m, const tanh_form *f, ir_ref x) {
-  ir_ref held = ir_binary(m->g, IR_OP_MIN, ir_el_abs(m, x), ir_el_const(m, f->none)), square, bits, r, t;
-  exponential(m, f, held, 2 * bias_of(m), &square, &bits, &r, &t);
-  ir_ref minus = ir_el_neg(m, held), tail = scale(m, ir_el_fma(m, ir_el_mul(m, minus, r), t, minus), bits);
+  ir_ref clamped = ir_binary(m->g, IR_OP_MIN, ir_el_abs(m, x), ir_el_const(m, f->none)), square, bits, r, t;
+  exponential(m, f, clamped, 2 * bias_of(m), &square, &bits, &r, &t);
+  ir_ref minus = ir_el_neg(m, clamped), tail = scale(m, ir_el_fma(m, ir_el_mul(m, minus, r), t, minus), bits);
   return ir_el_where(m, ir_el_lt(m, x, ir_el_const(m, 0)), tail, x);
 }
 

@@ -73,11 +73,12 @@ static ir_ref log_parts(const ir_format *m, ir_ref e, ir_ref f) {
 
 /* A logarithm, which `parts` computes from e and f. Subnormal numbers and limits are the first value of a
  * RARE. */
-static ir_ref logarithm(const ir_format *m, ir_ref x, ir_ref (*parts)(const ir_format *, ir_ref, ir_ref)) {
+static ir_ref logarithm(const ir_format *m, ir_ref x,
+                        ir_ref (*from_parts)(const ir_format *, ir_ref, ir_ref)) {
   ir_ref e, f, rare_e, rare_f;
   ir_el_split_normal(m, x, base_of(m), &e, &f);
   ir_el_split(m, x, base_of(m), &rare_e, &rare_f);
-  ir_ref rare = with_limits(m, x, parts(m, rare_e, rare_f)), y = parts(m, e, f);
+  ir_ref rare = with_limits(m, x, from_parts(m, rare_e, rare_f)), y = from_parts(m, e, f);
   return ir_el_rare(m, ir_unary(m->g, IR_OP_NOT, ir_el_is_normal(m, x)), rare, y);
 }
 

@@ -14,9 +14,9 @@
 #include "impl.h"
 
 typedef struct division {
-  ir_ref x, y, sign;   /* sign: the sign bit of b */
-  ir_ref quotient;     /* x / y, rounded */
-  ir_ref floor, below; /* q and r */
+  ir_ref x, y, sign;       /* sign: the sign bit of b */
+  ir_ref quotient;         /* x / y, rounded */
+  ir_ref floor, remainder; /* q and r */
 } division;
 
 static ir_ref size_less(const ir_format *m, ir_ref a, ir_ref b) { return ir_el_lt(m, ir_el_abs(m, a), b); }
@@ -33,7 +33,7 @@ static division divide(const ir_format *m, ir_ref a, ir_ref b) {
   d.y = ir_el_abs(m, b);
   d.quotient = ir_el_div(m, d.x, d.y);
   d.floor = ir_unary(m->g, IR_OP_FLOOR, d.quotient);
-  d.below = ir_el_fma(m, ir_el_neg(m, d.floor), d.y, d.x);
+  d.remainder = ir_el_fma(m, ir_el_neg(m, d.floor), d.y, d.x);
   return d;
 }
 
@@ -116,7 +116,7 @@ static ir_ref residue(const ir_format *m, const division *d) {
     far = residue_narrow(&wide, ir_cast(m->g, d->x, IR_F64), ir_cast(m->g, d->y, IR_F64));
     far = ir_cast(m->g, far, m->type);
   }
-  far = ir_el_where(m, ir_el_eq(m, d->below, d->below), far, d->below);
+  far = ir_el_where(m, ir_el_eq(m, d->remainder, d->remainder), far, d->remainder);
   return ir_el_add(m, ir_el_where(m, size_less(m, d->x, d->y), d->x, far), ir_el_const(m, 0));
 }
 
@@ -126,7 +126,8 @@ ir_ref ir_el_mod(const ir_format *m, ir_ref a, ir_ref b) {
   division d = divide(m, a, b);
   ir_ref far = residue(m, &d), limit = ir_el_bits(m, d.y);
   far = ir_el_where(m, negative(m, far), ir_el_add(m, far, d.y), far);
-  ir_ref near = ir_binary(m->g, IR_OP_MIN, ir_el_bits(m, d.below), ir_el_bits(m, ir_el_add(m, d.below, d.y)));
+  ir_ref near =
+      ir_binary(m->g, IR_OP_MIN, ir_el_bits(m, d.remainder), ir_el_bits(m, ir_el_add(m, d.remainder, d.y)));
   ir_ref is_far = ir_binary(m->g, IR_OP_GE, near, limit);
   return ir_el_float(m, ir_el_or(m, ir_el_rare(m, is_far, ir_el_bits(m, far), near), d.sign));
 }
@@ -157,7 +158,7 @@ static ir_ref is_great(const ir_format *m, ir_ref a, double size) {
 /* Up to 2^22 (f64: 2^51) NumPy's quotient is the exact one. */
 ir_ref ir_el_floordiv(const ir_format *m, ir_ref a, ir_ref b) {
   division d = divide(m, a, b);
-  ir_ref q = ir_el_where(m, negative(m, d.below), ir_el_sub(m, d.floor, ir_el_const(m, 1)), d.floor);
+  ir_ref q = ir_el_where(m, negative(m, d.remainder), ir_el_sub(m, d.floor, ir_el_const(m, 1)), d.floor);
   ir_ref great = is_great(m, d.floor, ldexp(1, m->fraction - 1)), endless = is_great(m, b, INFINITY);
   return ir_el_rare(m, ir_el_or(m, great, endless), quotient_far(m, &d), q);
 }

@@ -27,12 +27,12 @@ static ir_status batch_sizes(ir_eval_run *run, ir_ref ref, int64_t *sizes, uint3
 
 ir_status ir_eval_physical(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   int64_t sizes[IR_MAX_RANK];
-  uint32_t lead;
-  ir_status status = batch_sizes(run, ref, sizes, &lead);
+  uint32_t batch_rank;
+  ir_status status = batch_sizes(run, ref, sizes, &batch_rank);
   if (status) return status;
-  memmove(out->shape + lead, out->shape, out->rank * sizeof *out->shape);
-  memcpy(out->shape, sizes, lead * sizeof *sizes);
-  out->rank += lead;
+  memmove(out->shape + batch_rank, out->shape, out->rank * sizeof *out->shape);
+  memcpy(out->shape, sizes, batch_rank * sizeof *sizes);
+  out->rank += batch_rank;
   return IR_OK;
 }
 
@@ -75,10 +75,10 @@ static void source_of(const ir_node *n, const int64_t *at, uint32_t rank, uint32
   }
   /* at: level - 1 batch axes, or as many as the operand has; then the other axes */
   bool varies = operand_lead == level;
-  uint32_t lead = varies ? level - 1 : operand_lead;
-  if (varies) from[k++] = at[lead + axis];
+  uint32_t batch_rank = varies ? level - 1 : operand_lead;
+  if (varies) from[k++] = at[batch_rank + axis];
   for (uint32_t i = 0; i < rank; i++)
-    if (i != lead + axis) from[k++] = at[i];
+    if (i != batch_rank + axis) from[k++] = at[i];
 }
 
 static ir_status eval_view(ir_eval_run *run, ir_ref ref, ir_slot *out) {
@@ -91,20 +91,21 @@ static ir_status eval_view(ir_eval_run *run, ir_ref ref, ir_slot *out) {
     for (int64_t i = 0; i < out->count && i < x->count; i++) copy_element(x, i, out, i);
     return IR_OK;
   }
-  uint32_t lead = ir_batch_rank(run->g, n->src[0]), level = (uint32_t)ir_arg_mode(n), rank;
+  uint32_t batch_rank = ir_batch_rank(run->g, n->src[0]), level = (uint32_t)ir_arg_mode(n), rank;
   int64_t full[IR_MAX_RANK + 1], at[IR_MAX_RANK + 1] = {0}, from[IR_MAX_RANK + 1], strides[IR_MAX_RANK];
   ir_eval_strides(x->shape, x->rank, strides);
   if (n->op == IR_OP_BATCH) {
     memcpy(full, out->shape, (rank = out->rank) * sizeof *full);
   } else { /* restore the batch sizes of 1 that the result lacks */
-    uint32_t own = lead == level ? level - 1 : lead, short_of = own - ir_batch_rank(run->g, ref);
-    for (uint32_t i = 0; i < short_of; i++) full[i] = 1;
-    memcpy(full + short_of, out->shape, out->rank * sizeof *full);
-    rank = out->rank + short_of;
+    uint32_t padded_rank = batch_rank == level ? level - 1 : batch_rank,
+             missing = padded_rank - ir_batch_rank(run->g, ref);
+    for (uint32_t i = 0; i < missing; i++) full[i] = 1;
+    memcpy(full + missing, out->shape, out->rank * sizeof *full);
+    rank = out->rank + missing;
   }
   for (int64_t i = 0; i < out->count; i++, ir_eval_next(at, full, rank)) {
     int64_t offset = 0;
-    source_of(n, at, rank, lead, from);
+    source_of(n, at, rank, batch_rank, from);
     for (uint32_t k = 0; k < x->rank; k++) offset += x->shape[k] == 1 ? 0 : from[k] * strides[k];
     copy_element(x, offset, out, i);
   }
@@ -124,17 +125,17 @@ typedef struct slicing {
 static ir_slot slice_of(const ir_eval_run *run, const slicing *s, const ir_slot *whole, ir_ref x,
                         const int64_t *at) {
   ir_slot slice = *whole;
-  uint32_t lead = ir_batch_rank(run->g, x);
+  uint32_t batch_rank = ir_batch_rank(run->g, x);
   int64_t number = 0;
-  for (uint32_t k = 0; k < lead; k++)
-    number = number * whole->shape[k] + (whole->shape[k] == 1 ? 0 : at[s->rank - lead + k]);
-  memmove(slice.shape, whole->shape + lead, (whole->rank - lead) * sizeof *slice.shape);
-  slice.rank = whole->rank - lead;
+  for (uint32_t k = 0; k < batch_rank; k++)
+    number = number * whole->shape[k] + (whole->shape[k] == 1 ? 0 : at[s->rank - batch_rank + k]);
+  memmove(slice.shape, whole->shape + batch_rank, (whole->rank - batch_rank) * sizeof *slice.shape);
+  slice.rank = whole->rank - batch_rank;
   slice.count = 1;
   for (uint32_t k = 0; k < slice.rank; k++) slice.count *= slice.shape[k];
   slice.bytes = (size_t)slice.count * ir_dtypes[slice.dtype].bytes;
-  if (lead && slice.data) slice.data += (size_t)number * slice.bytes;
-  if (lead && slice.taint) slice.taint += number * slice.count;
+  if (batch_rank && slice.data) slice.data += (size_t)number * slice.bytes;
+  if (batch_rank && slice.taint) slice.taint += number * slice.count;
   return slice;
 }
 
@@ -197,15 +198,15 @@ static bool is_view_of_batches(ir_op op) {
 /* The merged batch sizes of the operands; false if no operand has a batch. */
 static bool sizes_of_operands(const ir_eval_run *run, ir_ref ref, slicing *s) {
   for (uint32_t i = 0; i < s->count; i++) {
-    uint32_t lead = ir_batch_rank(run->g, ir_src(run->g, ref, i));
-    if (lead > s->rank) s->rank = lead;
+    uint32_t batch_rank = ir_batch_rank(run->g, ir_src(run->g, ref, i));
+    if (batch_rank > s->rank) s->rank = batch_rank;
   }
   for (uint32_t k = 0; k < s->rank; k++) s->sizes[k] = 1;
   for (uint32_t i = 0; i < s->count; i++) {
-    uint32_t lead = ir_batch_rank(run->g, ir_src(run->g, ref, i));
-    for (uint32_t k = 0; k < lead; k++) {
-      int64_t own = ir_eval_operand(run, ref, i)->shape[k], *all = &s->sizes[s->rank - lead + k];
-      if (*all == 1) *all = own;
+    uint32_t batch_rank = ir_batch_rank(run->g, ir_src(run->g, ref, i));
+    for (uint32_t k = 0; k < batch_rank; k++) {
+      int64_t size = ir_eval_operand(run, ref, i)->shape[k], *all = &s->sizes[s->rank - batch_rank + k];
+      if (*all == 1) *all = size;
     }
   }
   return s->rank > 0;

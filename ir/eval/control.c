@@ -86,7 +86,7 @@ void ir_eval_free_calls(ir_eval_run *run) {
   for (size_t i = 0; i < run->call_count; i++) {
     ir_eval_run *call = run->calls[i];
     ir_function f = ir_function_of(run->g, call->func);
-    ir_eval_finish(call);
+    ir_eval_run_free(call);
     ir_free(run->mem, call->params, f.param_count * sizeof *call->params);
     ir_free(run->mem, call, sizeof *call);
   }

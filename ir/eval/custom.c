@@ -23,21 +23,23 @@ static uint32_t taint_of(ir_eval_run *run, ir_ref ref, uint32_t operands) {
 }
 
 /* The merged batch of the operands, whose slots have batch sizes in front of their shapes. */
-typedef struct lead {
+typedef struct merged_batch {
   int64_t sizes[IR_MAX_RANK];
-  uint32_t rank, own[IR_CUSTOM_MAX]; /* of the merged batch; of each operand */
-} lead;
+  uint32_t rank, operand_rank[IR_CUSTOM_MAX]; /* of the merged batch; of each operand */
+} merged_batch;
 
-static ir_status find_lead(ir_eval_run *run, ir_ref ref, const ir_custom_call *call, lead *out) {
-  *out = (lead){0};
+static ir_status find_merged_batch(ir_eval_run *run, ir_ref ref, const ir_custom_call *call,
+                                   merged_batch *out) {
+  *out = (merged_batch){0};
   for (uint32_t i = 0; i < call->operands; i++) {
-    out->own[i] = ir_eval_operand(run, ref, i)->rank - ir_rank(run->g, ir_src(run->g, ref, i));
-    if (out->own[i] > out->rank) out->rank = out->own[i];
+    out->operand_rank[i] = ir_eval_operand(run, ref, i)->rank - ir_rank(run->g, ir_src(run->g, ref, i));
+    if (out->operand_rank[i] > out->rank) out->rank = out->operand_rank[i];
   }
   for (uint32_t k = 0; k < out->rank; k++) out->sizes[k] = 1;
   for (uint32_t i = 0; i < call->operands; i++)
-    for (uint32_t k = 0; k < out->own[i]; k++) {
-      int64_t size = ir_eval_operand(run, ref, i)->shape[k], *all = &out->sizes[out->rank - out->own[i] + k];
+    for (uint32_t k = 0; k < out->operand_rank[i]; k++) {
+      int64_t size = ir_eval_operand(run, ref, i)->shape[k],
+              *all = &out->sizes[out->rank - out->operand_rank[i] + k];
       if (*all == 1) *all = size;
       else if (size != 1 && size != *all)
         return ir_fail(run->error, IR_ERR_INVALID,
@@ -48,20 +50,20 @@ static ir_status find_lead(ir_eval_run *run, ir_ref ref, const ir_custom_call *c
 }
 
 /* The array of batch element `at` (coordinates); the array has the last `own` axes of the batch. */
-static ir_custom_array element_of(const ir_custom_array *whole, uint32_t own, const lead *batch,
-                                  const int64_t *at) {
+static ir_custom_array element_of(const ir_custom_array *whole, uint32_t batch_rank,
+                                  const merged_batch *batch, const int64_t *at) {
   ir_custom_array one = *whole;
   int64_t place = 0, bytes = ir_dtypes[whole->dtype].bytes;
-  one.rank = whole->rank - own;
-  for (uint32_t k = 0; k < own; k++)
-    place = place * whole->shape[k] + (whole->shape[k] == 1 ? 0 : at[batch->rank - own + k]);
-  for (uint32_t k = 0; k < one.rank; k++) bytes *= one.shape[k] = whole->shape[own + k];
+  one.rank = whole->rank - batch_rank;
+  for (uint32_t k = 0; k < batch_rank; k++)
+    place = place * whole->shape[k] + (whole->shape[k] == 1 ? 0 : at[batch->rank - batch_rank + k]);
+  for (uint32_t k = 0; k < one.rank; k++) bytes *= one.shape[k] = whole->shape[batch_rank + k];
   one.data = (char *)whole->data + place * bytes;
   return one;
 }
 
-static ir_status make_result(ir_eval_run *run, ir_ref ref, const ir_custom_call *call, const lead *batch,
-                             uint32_t number, uint32_t taint, ir_slot *out) {
+static ir_status make_result(ir_eval_run *run, ir_ref ref, const ir_custom_call *call,
+                             const merged_batch *batch, uint32_t number, uint32_t taint, ir_slot *out) {
   const ir_ref *dims = ir_custom_dims(run->g, ref, call, number);
   char shape[IR_SHAPE_TEXT];
   *out = (ir_slot){.dtype = (ir_dtype)call->dtypes[number], .rank = batch->rank + call->ranks[number]};
@@ -100,8 +102,8 @@ ir_status ir_eval_custom(ir_eval_run *run, ir_ref ref, ir_slot *out) {
     return ir_eval_no_memory(run, ref);
   out->result_count = call.results;
   memset(out->results, 0, call.results * sizeof *out->results);
-  lead batch;
-  status = find_lead(run, ref, &call, &batch);
+  merged_batch batch;
+  status = find_merged_batch(run, ref, &call, &batch);
   for (uint32_t i = 0; i < call.results && !status; i++) {
     status = make_result(run, ref, &call, &batch, i, taint, &out->results[i]);
     if (!status) results[i] = array_of(&out->results[i]);
@@ -110,10 +112,12 @@ ir_status ir_eval_custom(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   int64_t at[IR_MAX_RANK] = {0}, count = 1;
   for (uint32_t k = 0; k < batch.rank; k++) count *= batch.sizes[k];
   for (int64_t n = 0; n < count && !status; n++, ir_eval_next(at, batch.sizes, batch.rank)) {
-    ir_custom_array some[IR_CUSTOM_MAX], made[IR_CUSTOM_MAX];
-    for (uint32_t i = 0; i < call.operands; i++) some[i] = element_of(&in[i], batch.own[i], &batch, at);
-    for (uint32_t i = 0; i < call.results; i++) made[i] = element_of(&results[i], batch.rank, &batch, at);
-    status = ir_custom_run(run->g->customs, &call, some, made, run->error);
+    ir_custom_array element_in[IR_CUSTOM_MAX], element_out[IR_CUSTOM_MAX];
+    for (uint32_t i = 0; i < call.operands; i++)
+      element_in[i] = element_of(&in[i], batch.operand_rank[i], &batch, at);
+    for (uint32_t i = 0; i < call.results; i++)
+      element_out[i] = element_of(&results[i], batch.rank, &batch, at);
+    status = ir_custom_run(run->g->customs, &call, element_in, element_out, run->error);
   }
   return status;
 }

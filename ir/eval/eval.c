@@ -329,7 +329,7 @@ ir_status ir_eval_prepare(ir_eval_run *run, const ir_ref *roots, size_t n) {
 static ir_status check_taint(ir_eval_run *run, const ir_slot *slot) {
   for (int64_t i = 0; slot->taint && i < slot->count; i++) {
     if (!slot->taint[i]) continue;
-    const ir_offence *o = &run->offences[slot->taint[i] - 1];
+    const ir_range_error *o = &run->offences[slot->taint[i] - 1];
     char value[32];
     snprintf(value, sizeof value, o->is_unsigned ? "%" PRIu64 : "%" PRId64, o->index);
     if (o->size == 0)
@@ -376,7 +376,7 @@ ir_status ir_eval_nodes(ir_eval_run *run, const ir_ref *roots, size_t n) {
   return IR_OK;
 }
 
-void ir_eval_finish(ir_eval_run *run) {
+void ir_eval_run_free(ir_eval_run *run) {
   for (size_t i = 0; run->slots && i < run->live_count; i++) ir_eval_release(run, &run->slots[i]);
   ir_eval_free_calls(run);
   ir_eval_free_programs(run);
@@ -399,7 +399,7 @@ ir_status ir_eval(const ir_graph *g, const ir_ref *roots, size_t n, const ir_bin
   ir_status status = ir_eval_prepare(&run, roots, n);
   if (!status) status = ir_eval_nodes(&run, roots, n);
   for (size_t i = 0; i < n && !status; i++) status = copy_result(&run, roots[i], &out[i]);
-  ir_eval_finish(&run);
+  ir_eval_run_free(&run);
   if (status) ir_eval_free(g, out, n);
   return status;
 }

@@ -20,12 +20,12 @@ typedef struct ir_slot {
   uint32_t result_count;
 } ir_slot;
 
-typedef struct ir_offence {
+typedef struct ir_range_error {
   ir_op op; /* the operation that has the index */
   int64_t index, size;
   uint32_t axis;
   bool is_unsigned;
-} ir_offence;
+} ir_range_error;
 
 /* The primitive operations for one element: values[0..3) are the operands, then one value per step. */
 typedef struct ir_scalar_step {
@@ -54,7 +54,7 @@ typedef struct ir_eval_run {
   int64_t *index;        /* by ref, for index expressions */
   uint8_t *index_known;
   size_t table_count; /* length of the three tables by ref */
-  ir_offence *offences;
+  ir_range_error *offences;
   size_t offence_count, offence_cap;
   ir_scalar_program *programs;
   size_t program_count, program_cap;
@@ -106,7 +106,7 @@ ir_status ir_eval_physical(ir_eval_run *run, ir_ref ref, ir_slot *out);
 /* eval.c: the steps of a run */
 ir_status ir_eval_prepare(ir_eval_run *run, const ir_ref *roots, size_t n);
 ir_status ir_eval_nodes(ir_eval_run *run, const ir_ref *roots, size_t n); /* releases earlier values first */
-void ir_eval_finish(ir_eval_run *run);
+void ir_eval_run_free(ir_eval_run *run);
 void ir_eval_release(ir_eval_run *run, ir_slot *slot);
 /* control.c */
 ir_status ir_eval_control(ir_eval_run *run, ir_ref ref, ir_slot *out);

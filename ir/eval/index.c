@@ -117,7 +117,7 @@ typedef struct reached {
 } reached;
 
 static uint32_t *slot_of(const reached *r, ir_ref ref) {
-  return &r->slot_of[ir_place(r->nodes, r->count, ref)];
+  return &r->slot_of[ir_find_ref(r->nodes, r->count, ref)];
 }
 
 static ir_status add_step(ir_index_program *p, const ir_graph *g, ir_ref ref, uint32_t slot, const reached *r,

@@ -11,7 +11,7 @@
 typedef struct indirection {
   const ir_slot *data, *indices;
   int64_t axis, mode, batch, size;
-  uint32_t rank, places; /* rank of the region; number of its axes that replace the indexed axis */
+  uint32_t rank, index_rank; /* rank of the region; number of its axes that replace the indexed axis */
   int64_t shape[IR_MAX_RANK], strides[IR_MAX_RANK], index_strides[IR_MAX_RANK];
   bool checked; /* are out-of-range indices offences? CLIP on an axis of size 0 has no nearest index, so it is
                    checked, too */
@@ -33,12 +33,12 @@ static ir_status read_indirection(ir_eval_run *run, ir_ref ref, indirection *in)
                    ir_ops[n->op].text, in->axis, data->rank, ir_dtypes[indices->dtype].name, indices->rank,
                    in->batch);
   in->size = data->shape[in->axis];
-  in->places = indices->rank - (uint32_t)in->batch;
-  in->rank = data->rank - 1 + in->places;
+  in->index_rank = indices->rank - (uint32_t)in->batch;
+  in->rank = data->rank - 1 + in->index_rank;
   for (uint32_t k = 0; k < in->rank; k++)
-    in->shape[k] = k < in->axis                ? data->shape[k]
-                   : k < in->axis + in->places ? indices->shape[in->batch + k - in->axis]
-                                               : data->shape[k - in->places + 1];
+    in->shape[k] = k < in->axis                    ? data->shape[k]
+                   : k < in->axis + in->index_rank ? indices->shape[in->batch + k - in->axis]
+                                                   : data->shape[k - in->index_rank + 1];
   ir_eval_strides(data->shape, data->rank, in->strides);
   ir_eval_strides(indices->shape, indices->rank, in->index_strides);
   in->checked = in->mode == IR_GATHER_CHECK || (in->mode == IR_GATHER_CLIP && in->size == 0);
@@ -46,13 +46,13 @@ static ir_status read_indirection(ir_eval_run *run, ir_ref ref, indirection *in)
 }
 
 /* The element at a coordinate of the region: which element of the indices it uses, and which of the data. */
-typedef struct place {
+typedef struct access {
   int64_t index, data_index; /* element of the indices; element of the data, if readable */
   bool inside, readable;
-} place;
+} access;
 
-static place locate_element(const indirection *in, const int64_t *coord) {
-  place p = {0};
+static access locate_element(const indirection *in, const int64_t *coord) {
+  access p = {0};
   for (uint32_t k = 0; k < in->indices->rank; k++)
     p.index += in->index_strides[k] * coord[k < in->batch ? k : k - in->batch + in->axis];
   const ir_slot *indices = in->indices;
@@ -64,7 +64,8 @@ static place locate_element(const indirection *in, const int64_t *coord) {
   p.readable = p.inside || (in->size > 0 && in->mode != IR_GATHER_FILL);
   int64_t nearest = p.inside ? from_start : huge || from_start >= in->size ? in->size - 1 : 0;
   for (uint32_t k = 0; k < in->data->rank; k++)
-    p.data_index += in->strides[k] * (k == in->axis ? nearest : coord[k < in->axis ? k : k + in->places - 1]);
+    p.data_index +=
+        in->strides[k] * (k == in->axis ? nearest : coord[k < in->axis ? k : k + in->index_rank - 1]);
   return p;
 }
 
@@ -76,11 +77,11 @@ static ir_status add_offence(ir_eval_run *run, ir_ref ref, const indirection *in
     return ir_eval_no_memory(run, ref);
   ir_value given =
       ir_value_load(indices->data + (size_t)at * ir_dtypes[indices->dtype].bytes, indices->dtype);
-  run->offences[run->offence_count] = (ir_offence){.op = ir_op_of(run->g, ref),
-                                                   .index = given.i,
-                                                   .size = in->size,
-                                                   .axis = (uint32_t)in->axis,
-                                                   .is_unsigned = indices->dtype == IR_U64};
+  run->offences[run->offence_count] = (ir_range_error){.op = ir_op_of(run->g, ref),
+                                                       .index = given.i,
+                                                       .size = in->size,
+                                                       .axis = (uint32_t)in->axis,
+                                                       .is_unsigned = indices->dtype == IR_U64};
   *taint = (uint32_t)++run->offence_count;
   return IR_OK;
 }
@@ -96,7 +97,7 @@ ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   size_t bytes = ir_dtypes[out->dtype].bytes;
   int64_t coord[IR_MAX_RANK] = {0};
   for (int64_t i = 0; !status && i < out->count; i++, ir_eval_next(coord, out->shape, out->rank)) {
-    place p = locate_element(&in, coord);
+    access p = locate_element(&in, coord);
     if (p.readable)
       memcpy(out->data + (size_t)i * bytes, in.data->data + (size_t)p.data_index * bytes, bytes);
     else memset(out->data + (size_t)i * bytes, 0, bytes);
@@ -125,7 +126,7 @@ static ir_status apply_updates(ir_eval_run *run, ir_ref ref, const indirection *
   int64_t coord[IR_MAX_RANK] = {0};
   uint32_t wrong = 0;
   for (int64_t i = 0; i < updates->count; i++, ir_eval_next(coord, in->shape, in->rank)) {
-    place p = locate_element(in, coord);
+    access p = locate_element(in, coord);
     if (!wrong && in->indices->taint) wrong = in->indices->taint[p.index];
     if (!wrong && !p.inside && in->checked) {
       ir_status status = add_offence(run, ref, in, p.index, &wrong);

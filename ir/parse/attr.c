@@ -29,7 +29,7 @@ static bool word_value(ir_parser *p, ir_attr *out) {
   if (ir_token_is(&t, "True")) out->word = "true";
   if (ir_token_is(&t, "False")) out->word = "false";
   if (t.kind == IR_TOKEN_STRING) {
-    char *copy = ir_parse_keep(p, t.length + 1);
+    char *copy = ir_parse_alloc(p, t.length + 1);
     if (!copy) return false;
     out->word = copy;
     out->word_length = ir_lex_unescape(&t, copy);
@@ -41,7 +41,7 @@ static bool word_value(ir_parser *p, ir_attr *out) {
 static bool graph_value(ir_parser *p, ir_attr *out) {
   ir_token name;
   if (!ir_parse_name(p, '@', &name, "bad attribute")) return false;
-  char *copy = ir_parse_keep(p, name.length + 2);
+  char *copy = ir_parse_alloc(p, name.length + 2);
   if (!copy) return false;
   copy[0] = '@';
   out->kind = IR_ATTR_GRAPH;
@@ -53,7 +53,7 @@ static bool graph_value(ir_parser *p, ir_attr *out) {
 /* An integer above INT64_MAX, which no index expression can hold, becomes a WORD of its digits. */
 static bool large_value(ir_parser *p, ir_attr *out) {
   enum { ROOM = 24 };
-  char *digits = ir_parse_keep(p, ROOM);
+  char *digits = ir_parse_alloc(p, ROOM);
   if (!digits) return false;
   out->kind = IR_ATTR_WORD;
   out->word = digits;
@@ -99,7 +99,7 @@ static bool pool_push(ir_parser *p, const ir_attr *item) {
 /* replaces the items from `start` on by one list */
 static bool pool_fold(ir_parser *p, size_t start, int line, int column) {
   size_t count = p->pool_count - start;
-  ir_attr *items = ir_parse_keep(p, count * sizeof *items);
+  ir_attr *items = ir_parse_alloc(p, count * sizeof *items);
   if (!items) return false;
   if (count) memcpy(items, p->pool + start, count * sizeof *items);
   p->pool_count = start;

@@ -142,7 +142,7 @@ static bool apply_operator(ir_parser *p, const ir_operator *o, uint32_t n) {
                           ir_ops[o->op].text, dtype, wrong);
   }
   ir_ref ref = p->builder->expr(p->builder->user, p->graph, o->op, src, n);
-  if (!ref) return ir_lex_blame(&p->lex, o->line, o->column);
+  if (!ref) return ir_lex_prefix_error(&p->lex, o->line, o->column);
   p->value_count -= n;
   p->values[p->value_count++] = ref;
   return true;

@@ -381,7 +381,7 @@ static bool parse_value(kernel_parser *k) {
     bool ok = ir_token_is(&word, "load")     ? parse_load(k, &value)
               : ir_token_is(&word, "reduce") ? parse_reduce(k, &value)
                                              : parse_generic(k, &word, &value);
-    ir_parse_forget(p);
+    ir_parse_release(p);
     if (!ok) return false;
   }
   return ir_parse_define(p, &name, value) && end_line(p);

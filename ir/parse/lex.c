@@ -41,7 +41,7 @@ bool ir_lex_fail_at(ir_lexer *lx, int line, int column, const char *format, ...)
   return false;
 }
 
-bool ir_lex_blame(ir_lexer *lx, int line, int column) {
+bool ir_lex_prefix_error(ir_lexer *lx, int line, int column) {
   char text[800];
   ir_status status = lx->error->status;
   if (status == IR_ERR_MEMORY) return false;

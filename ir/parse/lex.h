@@ -64,7 +64,7 @@ bool ir_lex_fail(ir_lexer *lexer, const char *wrong, const char *expected);
 bool ir_lex_fail_at(ir_lexer *lexer, int line, int column, const char *format, ...) IR_PRINTF(4, 5);
 /* Prefixes the message that was recorded since the lexer started with `FILE:LINE:COL: error: `. Always
  * false. */
-bool ir_lex_blame(ir_lexer *lexer, int line, int column);
+bool ir_lex_prefix_error(ir_lexer *lexer, int line, int column);
 /* The text of a token with escapes resolved; out has room for token->length bytes. Returns the length. */
 size_t ir_lex_unescape(const ir_token *token, char *out);
 /* bytes as `name`, or as `"na\x20me"` if they are not a plain name */

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-struct ir_scrap {
-  struct ir_scrap *next;
+struct ir_parse_block {
+  struct ir_parse_block *next;
   size_t size, used;
   _Alignas(8) unsigned char bytes[];
 };
 
-enum { SCRAP_BYTES = 4096 };
+enum { BLOCK_BYTES = 4096 };
 
 bool ir_parse_memory(ir_parser *p) {
   ir_fail(p->lex.error, IR_ERR_MEMORY, "out of memory reading %s", p->lex.file);
@@ -24,18 +24,18 @@ ir_status ir_parser_init(ir_parser *p, ir_graph *graph, const ir_builder *builde
   return graph->error->status;
 }
 
-void ir_parse_forget(ir_parser *p) {
-  while (p->scraps) {
-    struct ir_scrap *next = p->scraps->next;
-    ir_free(p->graph->mem, p->scraps, sizeof *p->scraps + p->scraps->size);
-    p->scraps = next;
+void ir_parse_release(ir_parser *p) {
+  while (p->blocks) {
+    struct ir_parse_block *next = p->blocks->next;
+    ir_free(p->graph->mem, p->blocks, sizeof *p->blocks + p->blocks->size);
+    p->blocks = next;
   }
 }
 
 void ir_parser_free(ir_parser *p) {
   if (!p->graph) return;
   const ir_mem *mem = p->graph->mem;
-  ir_parse_forget(p);
+  ir_parse_release(p);
   ir_free(mem, p->symbols, p->symbol_cap * sizeof *p->symbols);
   ir_free(mem, p->vars, p->var_cap * sizeof *p->vars);
   ir_free(mem, p->values, p->value_cap * sizeof *p->values);
@@ -46,18 +46,18 @@ void ir_parser_free(ir_parser *p) {
   *p = (ir_parser){0};
 }
 
-void *ir_parse_keep(ir_parser *p, size_t size) {
+void *ir_parse_alloc(ir_parser *p, size_t size) {
   size = (size + 7) & ~(size_t)7;
-  struct ir_scrap *s = p->scraps;
+  struct ir_parse_block *s = p->blocks;
   if (!s || s->size - s->used < size) {
-    size_t room = size > SCRAP_BYTES ? size : SCRAP_BYTES;
-    struct ir_scrap *fresh = ir_alloc(p->graph->mem, sizeof *fresh + room);
+    size_t room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+    struct ir_parse_block *fresh = ir_alloc(p->graph->mem, sizeof *fresh + room);
     if (!fresh) {
       ir_parse_memory(p);
       return NULL;
     }
-    *fresh = (struct ir_scrap){.next = s, .size = room};
-    p->scraps = s = fresh;
+    *fresh = (struct ir_parse_block){.next = s, .size = room};
+    p->blocks = s = fresh;
   }
   s->used += size;
   return s->bytes + s->used - size;
@@ -227,7 +227,7 @@ static ir_ref parse_operation(ir_parser *p, statement *s) {
                           (int)(op.length > 40 ? 40 : op.length), op.text);
   made = p->builder->apply(p->builder->user, p->graph, op.text, op.length, p->operands, p->operand_count,
                            s->attrs, s->attr_count, op.line, op.column);
-  if (!made) ir_lex_blame(&p->lex, first->line, first->column);
+  if (!made) ir_lex_prefix_error(&p->lex, first->line, first->column);
   return made;
 }
 
@@ -267,7 +267,7 @@ static bool parse_statement(ir_parser *p, statement *s) {
   if (!ir_lex_expect(&p->lex, '=', "bad statement")) return false;
   ir_ref made = parse_operation(p, s);
   bool ok = made && define_results(p, s, made) && ir_parse_statement_end(p);
-  ir_parse_forget(p);
+  ir_parse_release(p);
   p->lex.by_line = false;
   return ok;
 }

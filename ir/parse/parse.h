@@ -88,7 +88,7 @@ typedef struct ir_parser {
   size_t operand_count, operand_cap;
   ir_attr *pool; /* list items being read */
   size_t pool_count, pool_cap;
-  struct ir_scrap *scraps; /* storage of the statement's attributes */
+  struct ir_parse_block *blocks; /* storage of the statement's attributes */
   char *bytes;
   size_t bytes_cap;
   bool in_sizes; /* an expression ends at a `|` outside parentheses */
@@ -105,7 +105,7 @@ bool ir_parse_type(ir_parser *parser, ir_dtype *dtype, ir_ref *batch, ir_ref *sh
 /* An attribute's value: expression, float, word, string or list. Lists stay valid until the next
  * ir_parse_forget. */
 bool ir_parse_value(ir_parser *parser, ir_attr *out);
-void ir_parse_forget(ir_parser *parser);
+void ir_parse_release(ir_parser *parser);
 /* May a size variable have this name? Names of numbers, truth values, dtypes and ranges are reserved. */
 bool ir_variable_name_ok(const char *name, size_t length);
 

@@ -411,25 +411,25 @@ void ir_put_number(ir_printer *pr, ir_ref ref) {
   ir_put_name(pr, ref);
 }
 
-static ir_printer bare(const ir_graph *g, ir_text *out) {
+static ir_printer plain_printer(const ir_graph *g, ir_text *out) {
   return (ir_printer){.graph = g, .out = out, .stop = SIZE_MAX, .function_name = {.mem = g->mem}};
 }
 
 void ir_print_expr(const ir_graph *g, ir_ref ref, ir_text *out) {
-  ir_printer pr = bare(g, out);
+  ir_printer pr = plain_printer(g, out);
   ir_put_expr(&pr, ref);
   ir_printer_free(&pr);
 }
 
 void ir_print_python(const ir_graph *g, ir_ref ref, ir_text *out) {
-  ir_printer pr = bare(g, out);
+  ir_printer pr = plain_printer(g, out);
   pr.python = true;
   ir_put_expr(&pr, ref);
   ir_printer_free(&pr);
 }
 
 void ir_print_type(const ir_graph *g, ir_ref ref, ir_text *out) {
-  ir_printer pr = bare(g, out);
+  ir_printer pr = plain_printer(g, out);
   ir_put_type(&pr, ref);
   ir_printer_free(&pr);
 }

@@ -39,7 +39,7 @@ static void mark_uses(ir_printer *pr, const ir_ref *nodes, size_t count) {
     for (uint32_t s = 0; s < n->nsrc; s++) {
       uint8_t *source = &pr->flags[n->src[s]];
       *source |= s < operands ? IR_PRINT_OPERAND : IR_PRINT_EXPR;
-      if (s < operands && !ir_dtype_deduced(g, n, s)) *source |= IR_PRINT_FIRM;
+      if (s < operands && !ir_dtype_deduced(g, n, s)) *source |= IR_PRINT_TYPED;
     }
   }
 }
@@ -52,7 +52,7 @@ static bool is_line(const ir_printer *pr, ir_ref ref) {
   if (n->op == IR_OP_FUNC || n->op == IR_OP_RESULT || pr->names[ref] & IR_PRINT_PARAM) return false;
   if (n->op == IR_OP_CONST)
     return !n->weak && n->dtype != IR_BOOL && n->dtype != IR_INDEX && flags & IR_PRINT_OPERAND &&
-           flags & IR_PRINT_FIRM;
+           flags & IR_PRINT_TYPED;
   if (flags & IR_PRINT_OPERAND && n->dtype != IR_INDEX) return true;
   return flags & IR_PRINT_EXPR ? (flags & IR_PRINT_NAMED) != 0 : true;
 }
@@ -193,7 +193,7 @@ typedef struct block {
 
 static void put_block(ir_printer *pr, const block *b, const ir_ref *nodes, size_t count) {
   for (size_t i = 0; i < b->result_count; i++)
-    pr->flags[b->results[i].ref] |= IR_PRINT_OPERAND | IR_PRINT_FIRM;
+    pr->flags[b->results[i].ref] |= IR_PRINT_OPERAND | IR_PRINT_TYPED;
   mark_uses(pr, nodes, count);
   for (size_t i = 0; i < count; i++)
     if (pr->flags[nodes[i]] & IR_PRINT_EXPR && ir_op_of(pr->graph, nodes[i]) != IR_OP_FUNC)
@@ -286,7 +286,7 @@ static void put_graph(ir_printer *pr, const char *name, size_t name_length, cons
 }
 
 /* A single function, for messages about its nodes. */
-static void put_alone(ir_printer *pr, ir_ref func) {
+static void put_single_function(ir_printer *pr, ir_ref func) {
   ir_function f = ir_function_of(pr->graph, func);
   bool ok = ir_list_functions(pr, "x", 1, f.results, f.result_count) && put_function(pr, func);
   pr->out->failed = pr->out->failed || !ok;
@@ -295,7 +295,7 @@ static void put_alone(ir_printer *pr, ir_ref func) {
 static void put_root(ir_printer *pr, const char *name, size_t length, ir_ref root) {
   const ir_node *n = ir_get(pr->graph, root);
   if (n->op == IR_OP_FUNC) {
-    put_alone(pr, root);
+    put_single_function(pr, root);
     return;
   }
   if (n->op != IR_OP_TUPLE && n->dtype == IR_NONE) {

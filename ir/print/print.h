@@ -36,7 +36,7 @@ enum {
   IR_PRINT_DECLARED = 2, /* a variable whose bounds have been printed */
   IR_PRINT_EXPR = 4,     /* appears inside expressions */
   IR_PRINT_OPERAND = 8,  /* appears as an operand or a result */
-  IR_PRINT_FIRM = 16     /* a constant whose dtype some use does not determine: no plain literal there */
+  IR_PRINT_TYPED = 16    /* a constant whose dtype some use does not determine: no plain literal there */
 };
 enum { IR_PRINT_INLINE = 64 }; /* a larger expression gets a line of its own */
 #define IR_PRINT_RESULT 0x80000000u

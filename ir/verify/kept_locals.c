@@ -6,23 +6,23 @@
 
 #include <string.h>
 
-typedef struct keeper {
+typedef struct kept_verifier {
   ir_verifier *v;
   const ir_graph *g;
   const ir_regions *regions;
   uint64_t *reads;  /* by ref: the set of kept locals, by number, whose loads the value depends on */
   uint64_t *stores; /* by ref of a LOOP: the set of those that its body stores to */
-} keeper;
+} kept_verifier;
 
 /* The kept local that a load or store accesses, as a set; otherwise 0. */
-static uint64_t local_of(const keeper *k, ir_ref ref) {
+static uint64_t local_of(const kept_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->g, ref);
   if (n->op != IR_OP_LOAD && n->op != IR_OP_STORE) return 0;
   const ir_node *local = ir_get(k->g, n->src[0]);
   return local->op == IR_OP_LOCAL && ir_arg_mode(local) ? (uint64_t)1 << ir_arg_int(local) % 64 : 0;
 }
 
-static bool find_stores(keeper *k) {
+static bool find_stores(kept_verifier *k) {
   bool any = false;
   for (size_t i = 0; i < k->regions->count; i++) {
     ir_ref ref = k->regions->order[i];
@@ -34,7 +34,7 @@ static bool find_stores(keeper *k) {
   return any;
 }
 
-static bool verify_node(keeper *k, ir_ref ref) {
+static bool verify_node(kept_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->g, ref);
   k->reads[ref] |= n->op == IR_OP_LOAD ? local_of(k, ref) : 0;
   for (uint32_t s = 0; s < n->nsrc; s++) {
@@ -43,7 +43,8 @@ static bool verify_node(keeper *k, ir_ref ref) {
     ir_ref inner = home == ref ? home : k->regions->region[ref]; /* next values are computed in the loop */
     for (ir_ref loop = inner; loop && loop != home; loop = k->regions->region[loop])
       if (k->stores[loop] & k->reads[source])
-        return ir_broken(k->v, ref, "it uses what was read of a kept local before a loop that stores to it");
+        return ir_verify_fail(k->v, ref,
+                              "it uses what was read of a kept local before a loop that stores to it");
     if (n->dtype != IR_NONE) k->reads[ref] |= k->reads[source];
   }
   return true;
@@ -52,7 +53,7 @@ static bool verify_node(keeper *k, ir_ref ref) {
 bool ir_verify_kept(ir_verifier *v, const ir_regions *regions) {
   const ir_mem *mem = v->graph->mem;
   size_t bytes = regions->limit * sizeof(uint64_t);
-  keeper k = {v, v->graph, regions, ir_alloc(mem, bytes), ir_alloc(mem, bytes)};
+  kept_verifier k = {v, v->graph, regions, ir_alloc(mem, bytes), ir_alloc(mem, bytes)};
   bool good = k.reads && k.stores;
   if (!good) ir_fail(v->error, IR_ERR_MEMORY, "out of memory verifying a kernel");
   for (size_t i = 0; i < regions->count && good; i++)

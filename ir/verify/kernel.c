@@ -18,7 +18,7 @@ typedef struct kernel_verifier {
 
 static bool broken_dtype(kernel_verifier *k, ir_ref ref, uint32_t source, const char *want) {
   ir_dtype found = ir_dtype_of(k->graph, ir_src(k->graph, ref, source));
-  return ir_broken(k->v, ref, "source %u has dtype %s, not %s", source, ir_dtypes[found].name, want);
+  return ir_verify_fail(k->v, ref, "source %u has dtype %s, not %s", source, ir_dtypes[found].name, want);
 }
 
 static bool expect_dtype(kernel_verifier *k, ir_ref ref, uint32_t source, ir_dtype want) {
@@ -28,8 +28,8 @@ static bool expect_dtype(kernel_verifier *k, ir_ref ref, uint32_t source, ir_dty
 
 static bool expect_op(kernel_verifier *k, ir_ref ref, uint32_t source, ir_op want) {
   ir_op found = ir_op_of(k->graph, ir_src(k->graph, ref, source));
-  return found == want ||
-         ir_broken(k->v, ref, "source %u is a %s, not a %s", source, ir_ops[found].text, ir_ops[want].text);
+  return found == want || ir_verify_fail(k->v, ref, "source %u is a %s, not a %s", source, ir_ops[found].text,
+                                         ir_ops[want].text);
 }
 
 static bool is_effect(const ir_graph *g, ir_ref ref) { return ir_dtype_of(g, ref) == IR_NONE; }
@@ -49,11 +49,12 @@ static bool verify_access(kernel_verifier *k, ir_ref ref) {
   int mode = ir_arg_mode(n);
   if (load && (n->arg != ir_pack_arg(ahead, mode) || ahead < (mode ? 1 : 0) || mode > IR_STREAM ||
                (local && n->arg != 0)))
-    return ir_broken(k->v, ref,
-                     "it looks so many elements of a parameter ahead, perhaps past caches, or does not");
+    return ir_verify_fail(k->v, ref,
+                          "it looks so many elements of a parameter ahead, perhaps past caches, or does not");
   if (!load && (n->arg != ir_pack_arg(0, mode) || mode > IR_STREAM_MOST))
-    return ir_broken(k->v, ref, "it streams, or most of it, or does not");
-  return n->dtype == (load ? element : IR_NONE) || ir_broken(k->v, ref, "its dtype is that of its parameter");
+    return ir_verify_fail(k->v, ref, "it streams, or most of it, or does not");
+  return n->dtype == (load ? element : IR_NONE) ||
+         ir_verify_fail(k->v, ref, "its dtype is that of its parameter");
 }
 
 /* A buffer, an index, whether it is valid, the value; then ranges, which in a loop nest may be the
@@ -67,8 +68,8 @@ static bool verify_update(kernel_verifier *k, ir_ref ref) {
   for (uint32_t i = 4; i < n->nsrc; i++)
     if (!k->shaped && !expect_op(k, ref, i, IR_OP_RANGE)) return false;
   if (n->arg != 0 && (n->arg != IR_OP_ADD || element == IR_BOOL))
-    return ir_broken(k->v, ref, "it stores, or adds numbers");
-  return n->dtype == IR_NONE || ir_broken(k->v, ref, "it has no value");
+    return ir_verify_fail(k->v, ref, "it stores, or adds numbers");
+  return n->dtype == IR_NONE || ir_verify_fail(k->v, ref, "it has no value");
 }
 
 static bool verify_bound(kernel_verifier *k, ir_ref ref) {
@@ -76,7 +77,7 @@ static bool verify_bound(kernel_verifier *k, ir_ref ref) {
   if (!ir_is_data_int(ir_dtype_of(k->graph, n->src[0]))) return broken_dtype(k, ref, 0, "an integer");
   if (!expect_dtype(k, ref, 1, IR_INDEX) || !expect_dtype(k, ref, 2, IR_BOOL)) return false;
   return (n->dtype == IR_INDEX && ir_arg_mode(n) <= IR_GATHER_FILL) ||
-         ir_broken(k->v, ref, "its dtype is index");
+         ir_verify_fail(k->v, ref, "its dtype is index");
 }
 
 static bool combines(int64_t op) {
@@ -87,15 +88,16 @@ static bool combines(int64_t op) {
 static bool verify_reduce(kernel_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->graph, ref);
   bool position = n->arg == IR_OP_ARGMAX || n->arg == IR_OP_ARGMIN;
-  if (k->shaped) return ir_broken(k->v, ref, "a kernel holds loops, not reductions");
+  if (k->shaped) return ir_verify_fail(k->v, ref, "a kernel holds loops, not reductions");
   if (!position && !combines(n->arg))
-    return ir_broken(k->v, ref, "it combines by add, mul, min, max, and, or, argmax or argmin");
-  if (n->nsrc < 2u + position) return ir_broken(k->v, ref, "it has a value and ranges");
+    return ir_verify_fail(k->v, ref, "it combines by add, mul, min, max, and, or, argmax or argmin");
+  if (n->nsrc < 2u + position) return ir_verify_fail(k->v, ref, "it has a value and ranges");
   for (uint32_t i = 1 + position; i < n->nsrc; i++)
     if (!expect_op(k, ref, i, IR_OP_RANGE)) return false;
   if (!position) return expect_dtype(k, ref, 0, (ir_dtype)n->dtype);
   bool counts = n->dtype == IR_INDEX || ir_is_data_int((ir_dtype)n->dtype);
-  return expect_dtype(k, ref, 1, IR_INDEX) && (counts || ir_broken(k->v, ref, "a position is an integer"));
+  return expect_dtype(k, ref, 1, IR_INDEX) &&
+         (counts || ir_verify_fail(k->v, ref, "a position is an integer"));
 }
 
 static bool power_of_two(int64_t value) { return value >= 1 && (value & (value - 1)) == 0; }
@@ -104,29 +106,29 @@ static bool verify_loop(kernel_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->graph, ref);
   int binding = ir_arg_mode(n);
   int64_t extent;
-  if (!k->shaped) return ir_broken(k->v, ref, "loops appear in kernels only");
+  if (!k->shaped) return ir_verify_fail(k->v, ref, "loops appear in kernels only");
   if (!ir_is_loop(k->graph, ref))
-    return ir_broken(
+    return ir_verify_fail(
         k->v, ref,
         "a loop has a range and either one effect, or as many initial as next values and perhaps "
         "an effect");
   uint32_t carries = ir_loop_carries(k->graph, ref);
-  if (binding > IR_THREAD) return ir_broken(k->v, ref, "it is serial, unroll, vector or thread");
+  if (binding > IR_THREAD) return ir_verify_fail(k->v, ref, "it is serial, unroll, vector or thread");
   bool lanes = binding == IR_UNROLL || binding == IR_VECTOR;
   if (lanes && !ir_is_const(k->graph, ir_src(k->graph, n->src[0], 0), &extent))
-    return ir_broken(k->v, ref, "the extent of an unroll or vector loop is a constant");
+    return ir_verify_fail(k->v, ref, "the extent of an unroll or vector loop is a constant");
   if (lanes && carries > 0 && !power_of_two(extent))
-    return ir_broken(k->v, ref,
-                     "the extent of a loop over lanes that are combined in pairs is a power of two");
+    return ir_verify_fail(k->v, ref,
+                          "the extent of a loop over lanes that are combined in pairs is a power of two");
   if (carries == 0)
     return is_effect(k->graph, n->src[1]) && n->dtype == IR_NONE
                ? true
-               : ir_broken(k->v, ref, "its body is an effect");
-  if (binding == IR_THREAD) return ir_broken(k->v, ref, "a loop over threads carries no values");
+               : ir_verify_fail(k->v, ref, "its body is an effect");
+  if (binding == IR_THREAD) return ir_verify_fail(k->v, ref, "a loop over threads carries no values");
   if (!expect_dtype(k, ref, 1, (ir_dtype)n->dtype)) return false;
   ir_ref effect = ir_loop_effect(k->graph, ref);
   if (effect && (lanes || !is_effect(k->graph, effect)))
-    return ir_broken(k->v, ref, "behind its values a serial loop has an effect");
+    return ir_verify_fail(k->v, ref, "behind its values a serial loop has an effect");
   for (uint32_t i = 1; i <= carries; i++) {
     ir_dtype dtype = ir_dtype_of(k->graph, n->src[i]);
     if (dtype == IR_NONE) return broken_dtype(k, ref, i, "that of a value");
@@ -140,35 +142,35 @@ static bool verify_carry(kernel_verifier *k, ir_ref ref) {
   bool get = n->op == IR_OP_GET;
   if (!expect_op(k, ref, 0, get ? IR_OP_LOOP : IR_OP_RANGE)) return false;
   ir_ref loop = get ? n->src[0] : k->regions.loop_of[n->src[0]];
-  if (!loop || !ir_is_loop(k->graph, loop)) return ir_broken(k->v, ref, "no loop binds its range");
+  if (!loop || !ir_is_loop(k->graph, loop)) return ir_verify_fail(k->v, ref, "no loop binds its range");
   int64_t slot = ir_arg_int(n);
   if (slot < 0 || slot >= ir_loop_carries(k->graph, loop))
-    return ir_broken(k->v, ref, "its slot is one of the loop's %u carried values",
-                     ir_loop_carries(k->graph, loop));
+    return ir_verify_fail(k->v, ref, "its slot is one of the loop's %u carried values",
+                          ir_loop_carries(k->graph, loop));
   return ir_dtype_of(k->graph, ir_src(k->graph, loop, 1 + (uint32_t)slot)) == n->dtype ||
-         ir_broken(k->v, ref, "its dtype is that of the initial value");
+         ir_verify_fail(k->v, ref, "its dtype is that of the initial value");
 }
 
 static bool verify_kernel_node(kernel_verifier *k, ir_ref ref) {
   const ir_graph *g = k->graph;
   const ir_node *n = ir_get(g, ref);
-  if (ref != k->v->root) return ir_broken(k->v, ref, "a kernel is the root");
+  if (ref != k->v->root) return ir_verify_fail(k->v, ref, "a kernel is the root");
   if (n->nsrc < 1 || n->arg < 0 || (uint64_t)n->arg >= n->nsrc)
-    return ir_broken(k->v, ref, "an effect, then parameters");
-  if (!is_effect(g, n->src[0])) return ir_broken(k->v, ref, "its first source is an effect");
+    return ir_verify_fail(k->v, ref, "an effect, then parameters");
+  if (!is_effect(g, n->src[0])) return ir_verify_fail(k->v, ref, "its first source is an effect");
   for (uint32_t i = 1; i < n->nsrc; i++)
     if (!expect_op(k, ref, i, i <= n->arg ? IR_OP_PARAM : IR_OP_VAR)) return false;
   for (uint32_t i = 1; i <= n->arg; i++)
     if (ir_arg_int(ir_get(g, n->src[i])) != i - 1)
-      return ir_broken(k->v, ref, "parameter %u has slot %u, counted from 0", i, i - 1);
+      return ir_verify_fail(k->v, ref, "parameter %u has slot %u, counted from 0", i, i - 1);
   return true;
 }
 
 static bool verify_seq(kernel_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->graph, ref);
   for (uint32_t i = 0; i < n->nsrc; i++)
-    if (!is_effect(k->graph, n->src[i])) return ir_broken(k->v, ref, "it holds effects only");
-  return n->dtype == IR_NONE || ir_broken(k->v, ref, "it has no value");
+    if (!is_effect(k->graph, n->src[i])) return ir_verify_fail(k->v, ref, "it holds effects only");
+  return n->dtype == IR_NONE || ir_verify_fail(k->v, ref, "it has no value");
 }
 
 /* Its number of elements, then indices of loops. */
@@ -176,13 +178,13 @@ static bool verify_local(kernel_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->graph, ref);
   int64_t size, number = ir_arg_int(n);
   if (!ir_is_const(k->graph, n->src[0], &size) || size < 1)
-    return ir_broken(k->v, ref, "the size of a local is a number, at least 1");
+    return ir_verify_fail(k->v, ref, "the size of a local is a number, at least 1");
   for (uint32_t i = 1; i < n->nsrc; i++)
     if (!expect_dtype(k, ref, i, IR_INDEX)) return false;
   if (ir_arg_mode(n) > IR_LOCAL_AHEAD || n->arg != ir_pack_arg(number, ir_arg_mode(n)))
-    return ir_broken(k->v, ref, "a local is kept, kept ahead, or is not");
+    return ir_verify_fail(k->v, ref, "a local is kept, kept ahead, or is not");
   return (n->dtype != IR_NONE && n->dtype != IR_INDEX && number >= 0 && number < IR_MAX_LOCALS) ||
-         ir_broken(k->v, ref, "a local has a number below %d and a data dtype", IR_MAX_LOCALS);
+         ir_verify_fail(k->v, ref, "a local has a number below %d and a data dtype", IR_MAX_LOCALS);
 }
 
 static bool verify_node(kernel_verifier *k, ir_ref ref) {
@@ -199,13 +201,13 @@ static bool verify_node(kernel_verifier *k, ir_ref ref) {
   case IR_OP_GET: return verify_carry(k, ref);
   case IR_OP_KERNEL: return verify_kernel_node(k, ref);
   case IR_OP_SEQ: return verify_seq(k, ref);
-  case IR_OP_RANGE: return n->dtype == IR_INDEX || ir_broken(k->v, ref, "a range has dtype index");
+  case IR_OP_RANGE: return n->dtype == IR_INDEX || ir_verify_fail(k->v, ref, "a range has dtype index");
   case IR_OP_PARAM:
     return (n->dtype != IR_NONE && n->dtype != IR_INDEX && ir_arg_int(n) >= 0) ||
-           ir_broken(k->v, ref, "a parameter has a slot and a data dtype");
+           ir_verify_fail(k->v, ref, "a parameter has a slot and a data dtype");
   case IR_OP_LOCAL: return verify_local(k, ref);
-  case IR_OP_TUPLE: return ir_broken(k->v, ref, "a kernel holds no tuples");
-  case IR_OP_CONST: return !n->weak || ir_broken(k->v, ref, "constants have a dtype of their own");
+  case IR_OP_TUPLE: return ir_verify_fail(k->v, ref, "a kernel holds no tuples");
+  case IR_OP_CONST: return !n->weak || ir_verify_fail(k->v, ref, "constants have a dtype of their own");
   default: return ir_verify_elementwise(k->v, ref);
   }
 }
@@ -219,8 +221,8 @@ static bool verify_effects(kernel_verifier *k, uint8_t *used) {
       if (!is_effect(k->graph, n->src[s])) continue;
       bool loop = n->op == IR_OP_LOOP && n->src[s] == ir_loop_effect(k->graph, ref) && s + 1 == n->nsrc;
       bool place = (n->op == IR_OP_KERNEL && s == 0) || n->op == IR_OP_SEQ || loop;
-      if (!place) return ir_broken(k->v, ref, "source %u is an effect, not a value", s);
-      if (used[n->src[s]]++) return ir_broken(k->v, n->src[s], "an effect is run in one place");
+      if (!place) return ir_verify_fail(k->v, ref, "source %u is an effect, not a value", s);
+      if (used[n->src[s]]++) return ir_verify_fail(k->v, n->src[s], "an effect is run in one place");
     }
   }
   return true;
@@ -244,7 +246,7 @@ static bool verify_numbers(kernel_verifier *k, ir_op op) {
   bool ok = true;
   for (size_t i = 1; ok && i < found; i++)
     if (numbers[i] >> 32 == numbers[i - 1] >> 32)
-      ok = ir_broken(k->v, (ir_ref)numbers[i], "another %s has the same number", ir_ops[op].text);
+      ok = ir_verify_fail(k->v, (ir_ref)numbers[i], "another %s has the same number", ir_ops[op].text);
   ir_free(k->graph->mem, numbers, k->count * sizeof *numbers);
   return ok;
 }
@@ -258,8 +260,8 @@ static bool verify_lists(kernel_verifier *k) {
     vars += ir_op_of(k->graph, k->nodes[i]) == IR_OP_VAR;
   }
   if (!k->shaped || (params == (uint64_t)root->arg && params + vars == root->nsrc - 1)) return true;
-  return ir_broken(k->v, k->v->root, "it lists each parameter (%llu) and each variable (%llu) once",
-                   (unsigned long long)params, (unsigned long long)vars);
+  return ir_verify_fail(k->v, k->v->root, "it lists each parameter (%llu) and each variable (%llu) once",
+                        (unsigned long long)params, (unsigned long long)vars);
 }
 
 static bool verify_binding(kernel_verifier *k) {
@@ -268,18 +270,18 @@ static bool verify_binding(kernel_verifier *k) {
     ir_ref ref = k->nodes[i];
     const ir_node *n = ir_get(g, ref);
     if (n->op == IR_OP_RANGE && k->shaped && !k->regions.loop_of[ref])
-      return ir_broken(k->v, ref, "no loop binds it");
+      return ir_verify_fail(k->v, ref, "no loop binds it");
     if (n->op == IR_OP_RANGE && k->regions.shared[ref])
-      return ir_broken(k->v, k->regions.shared[ref], "another loop binds the same range");
+      return ir_verify_fail(k->v, k->regions.shared[ref], "another loop binds the same range");
     if (n->op == IR_OP_LOOP && ir_arg_mode(n) == IR_THREAD && (!k->shaped || ir_src(g, k->v->root, 0) != ref))
-      return ir_broken(k->v, ref, "only the outermost loop of a kernel runs on threads");
+      return ir_verify_fail(k->v, ref, "only the outermost loop of a kernel runs on threads");
   }
   if (!k->regions.escape) return true;
   ir_text value;
   ir_text_init(&value, g->mem);
   ir_print_expr(g, k->regions.escape, &value);
-  ir_broken(k->v, k->regions.escape_user, "it uses `%.200s` outside the loop that this belongs to",
-            ir_text_get(&value));
+  ir_verify_fail(k->v, k->regions.escape_user, "it uses `%.200s` outside the loop that this belongs to",
+                 ir_text_get(&value));
   ir_text_free(&value);
   return false;
 }
@@ -293,7 +295,8 @@ static bool verify_vectors(kernel_verifier *k, uint8_t *inside) {
     if (outer && ir_get(k->graph, ref)->dtype == IR_NONE && ir_get(k->graph, outer)->dtype != IR_NONE)
       outer = 0; /* an iteration's effect runs once for all vector lanes around the loop */
     bool vector = ir_arg_mode(ir_get(k->graph, ref)) == IR_VECTOR;
-    if (vector && outer && inside[outer]) return ir_broken(k->v, ref, "a vector loop stands inside another");
+    if (vector && outer && inside[outer])
+      return ir_verify_fail(k->v, ref, "a vector loop stands inside another");
     inside[ref] = vector || (outer && inside[outer]);
   }
   return true;
@@ -333,7 +336,7 @@ static bool verify_lanes(kernel_verifier *k, uint8_t *seen) {
       }
       if (!carry || carry->op != IR_OP_CARRY || carry->src[0] != n->src[0] || ir_arg_int(carry) != c ||
           depends_on_carry(k, n->src[0], body, seen))
-        return ir_broken(
+        return ir_verify_fail(
             k->v, ref,
             "next value %u of a loop over lanes combines the carried value with one that does not "
             "depend on it, by add, mul, min, max, and, or",
@@ -352,9 +355,9 @@ static bool verify_locals(kernel_verifier *k, uint8_t *state) {
     if ((n->op != IR_OP_LOAD && n->op != IR_OP_STORE) || !is_local(k->graph, n->src[0])) continue;
     uint8_t *local = &state[n->src[0]];
     if (n->op == IR_OP_LOAD && !(*local & STORED))
-      return ir_broken(k->v, ref, "it reads a local before that is stored");
+      return ir_verify_fail(k->v, ref, "it reads a local before that is stored");
     if (n->op == IR_OP_STORE && *local & LOADED && !ir_arg_mode(ir_get(k->graph, n->src[0])))
-      return ir_broken(k->v, ref, "it stores to a local that was read before");
+      return ir_verify_fail(k->v, ref, "it stores to a local that was read before");
     *local |= n->op == IR_OP_LOAD ? LOADED : STORED;
   }
   return true;
@@ -380,7 +383,7 @@ bool ir_verify_kernel(ir_verifier *v, const ir_ref *nodes, size_t count) {
   size_t limit = (size_t)v->root + 1;
   kernel_verifier k = {
       .v = v, .graph = g, .nodes = nodes, .count = count, .shaped = ir_op_of(g, v->root) == IR_OP_KERNEL};
-  if (!is_effect(g, v->root)) return ir_broken(v, v->root, "a kernel ends in an effect");
+  if (!is_effect(g, v->root)) return ir_verify_fail(v, v->root, "a kernel ends in an effect");
   uint8_t *table = ir_alloc(g->mem, limit);
   bool ok = table && ir_regions_find(g, v->root, &k.regions) == IR_OK;
   if (!ok) ir_fail(v->error, IR_ERR_MEMORY, "out of memory verifying a kernel");

@@ -17,7 +17,7 @@ typedef struct ir_verifier {
 } ir_verifier;
 
 /* Records that a node breaks a rule. The message names the node by its line in the listing. Always false. */
-bool ir_broken(ir_verifier *v, ir_ref node, const char *format, ...) IR_PRINTF(3, 4);
+bool ir_verify_fail(ir_verifier *v, ir_ref node, const char *format, ...) IR_PRINTF(3, 4);
 /* Index expressions, and dtypes of elementwise operations: the same rules at both levels. */
 bool ir_verify_elementwise(ir_verifier *v, ir_ref ref);
 bool ir_verify_sources(ir_verifier *v, ir_ref ref); /* their number, and the dtypes of attributes */

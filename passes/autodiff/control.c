@@ -25,31 +25,31 @@ void pass_refs_free(pass_refs *l) { ir_free(l->g->mem, l->at, l->cap * sizeof *l
 bool pass_control_begin(pass_control *c, ir_graph *g, const char *who, ir_ref node) {
   const ir_node *n = ir_get(g, node);
   uint32_t skip = n->op == IR_OP_COND;
-  *c = (pass_control){.g = g, .who = who, .node = node, .op = (ir_op)n->op, .x = n->src + skip};
-  c->operands = ir_operand_count(n) - skip;
-  c->results = ir_result_count(g, node);
-  if (n->op == IR_OP_SCAN) c->s = ir_scan_of(n);
-  if (n->op == IR_OP_WHILE) c->s.carries = c->results;
+  *c = (pass_control){.g = g, .who = who, .node = node, .op = (ir_op)n->op, .operands = n->src + skip};
+  c->operand_count = ir_operand_count(n) - skip;
+  c->result_count = ir_result_count(g, node);
+  if (n->op == IR_OP_SCAN) c->state = ir_scan_of(n);
+  if (n->op == IR_OP_WHILE) c->state.carries = c->result_count;
   c->func = ir_called(g, node, n->op == IR_OP_WHILE ? 1 : 0);
-  if (n->op != IR_OP_SCAN) c->other = ir_called(g, node, n->op == IR_OP_WHILE ? 0 : 1);
+  if (n->op != IR_OP_SCAN) c->second_func = ir_called(g, node, n->op == IR_OP_WHILE ? 0 : 1);
   if (n->op != IR_OP_COND) c->length = n->src[n->nsrc - 1];
-  c->room = (size_t)c->operands + c->results;
+  c->room = (size_t)c->operand_count + c->result_count;
   c->varies = ir_alloc(g->mem, c->room);
   c->reached = ir_alloc(g->mem, c->room);
-  c->with = ir_alloc(g->mem, c->room * sizeof *c->with);
-  if (!c->varies || !c->reached || !c->with) {
+  c->tangents = ir_alloc(g->mem, c->room * sizeof *c->tangents);
+  if (!c->varies || !c->reached || !c->tangents) {
     ir_fail(g->error, IR_ERR_MEMORY, "%s: out of memory", who);
     return false;
   }
   memset(c->varies, 0, c->room), memset(c->reached, 0, c->room);
-  memset(c->with, 0, c->room * sizeof *c->with);
+  memset(c->tangents, 0, c->room * sizeof *c->tangents);
   return true;
 }
 
 void pass_control_end(pass_control *c) {
   ir_free(c->g->mem, c->varies, c->room);
   ir_free(c->g->mem, c->reached, c->room);
-  ir_free(c->g->mem, c->with, c->room * sizeof *c->with);
+  ir_free(c->g->mem, c->tangents, c->room * sizeof *c->tangents);
 }
 
 /* data flow */
@@ -63,16 +63,16 @@ bool pass_flow(ir_graph *g, ir_ref func, bool whole, const uint8_t *varies, uint
   if (active) memset(active, 0, count);
   else ir_fail(g->error, IR_ERR_MEMORY, "out of memory deriving a function");
   for (uint32_t i = 0; i < f.param_count && active; i++) {
-    size_t at = ir_place(nodes, count, f.params[i]);
+    size_t at = ir_find_ref(nodes, count, f.params[i]);
     if (at < count && nodes[at] == f.params[i]) active[at] = varies[i];
   }
   for (size_t i = 0; i < count && active; i++) {
     const ir_node *n = ir_get(g, nodes[i]);
-    for (uint32_t k = 0; k < ir_operand_count(n) && (whole || pass_derivation_varies(n)); k++)
-      active[i] |= active[ir_place(nodes, count, n->src[k])];
+    for (uint32_t k = 0; k < ir_operand_count(n) && (whole || pass_differentiation_varies(n)); k++)
+      active[i] |= active[ir_find_ref(nodes, count, n->src[k])];
   }
   for (uint32_t i = 0; i < f.result_count && active; i++)
-    reached[i] |= active[ir_place(nodes, count, f.results[i])];
+    reached[i] |= active[ir_find_ref(nodes, count, f.results[i])];
   bool good = active != NULL;
   ir_free(g->mem, active, count);
   ir_free(g->mem, nodes, cap * sizeof *nodes);
@@ -84,8 +84,8 @@ bool pass_flow_all(pass_control *c) {
   while (more && good) {
     more = false;
     good = pass_flow(c->g, c->func, c->whole, c->varies, c->reached) &&
-           (c->op != IR_OP_COND || pass_flow(c->g, c->other, c->whole, c->varies, c->reached));
-    for (uint32_t i = 0; i < c->s.carries && good; i++) {
+           (c->op != IR_OP_COND || pass_flow(c->g, c->second_func, c->whole, c->varies, c->reached));
+    for (uint32_t i = 0; i < c->state.carries && good; i++) {
       if (c->reached[i] && !c->varies[i]) c->varies[i] = 1, more = true;
       if (c->varies[i]) c->reached[i] = 1; /* the loop may have no iterations */
     }
@@ -142,9 +142,9 @@ static void add_with_tangents(pass_refs *list, const ir_ref *all, uint32_t from,
 
 /* The three ranges of a list of operands: the state, the sliced ones, the invariant ones. */
 static void operand_range(const pass_control *c, int part, uint32_t *from, uint32_t *to) {
-  uint32_t sliced = c->s.carries + c->s.sliced;
-  *from = part == 0 ? 0 : part == 1 ? c->s.carries : sliced;
-  *to = part == 0 ? c->s.carries : part == 1 ? sliced : c->operands;
+  uint32_t sliced = c->state.carries + c->state.sliced;
+  *from = part == 0 ? 0 : part == 1 ? c->state.carries : sliced;
+  *to = part == 0 ? c->state.carries : part == 1 ? sliced : c->operand_count;
 }
 
 static ir_ref with_tangents(const pass_control *c, const ir_ref *params, const ir_ref *more,
@@ -171,7 +171,7 @@ static ir_ref push_function(const pass_control *c, ir_ref func) {
   tangents t;
   ir_ref made = 0;
   if (tangents_of(&t, c, func)) {
-    for (uint32_t i = 0; i < c->s.carries; i++) pass_refs_add(&results, f.results[i]);
+    for (uint32_t i = 0; i < c->state.carries; i++) pass_refs_add(&results, f.results[i]);
     for (size_t i = 0; i < t.results.count; i++) pass_refs_add(&results, t.results.at[i]);
     made = with_tangents(c, f.params, t.params.at, &results);
   }
@@ -182,7 +182,7 @@ static ir_ref push_function(const pass_control *c, ir_ref func) {
 
 /* The condition, with parameters for a state that includes tangents. */
 static ir_ref push_condition(const pass_control *c) {
-  ir_function f = ir_function_of(c->g, c->other);
+  ir_function f = ir_function_of(c->g, c->second_func);
   pass_refs results = {.g = c->g}, fresh = {.g = c->g};
   pass_refs_add(&results, f.results[0]);
   for (uint32_t i = 0; i < f.param_count; i++)
@@ -195,50 +195,50 @@ static ir_ref push_condition(const pass_control *c) {
 static ir_ref push_call(pass_control *c) {
   ir_graph *g = c->g;
   pass_refs x = {.g = g}, given = {.g = g};
-  uint32_t states = c->s.carries, slices = c->s.sliced;
-  for (uint32_t i = 0; i < c->operands; i++) {
+  uint32_t states = c->state.carries, slices = c->state.sliced;
+  for (uint32_t i = 0; i < c->operand_count; i++) {
     if (!c->varies[i]) continue;
-    pass_refs_add(&given, c->with[i] ? c->with[i] : op_zeros_like(g, c->x[i]));
-    states += i < c->s.carries;
-    slices += i >= c->s.carries && i < c->s.carries + c->s.sliced;
+    pass_refs_add(&given, c->tangents[i] ? c->tangents[i] : op_zeros_like(g, c->operands[i]));
+    states += i < c->state.carries;
+    slices += i >= c->state.carries && i < c->state.carries + c->state.sliced;
   }
   size_t next = 0;
   for (int part = 0; part < 3 && !given.failed; part++) {
     uint32_t from, to;
     operand_range(c, part, &from, &to);
-    add_with_tangents(&x, c->x, from, to, c->varies, given.at, &next);
+    add_with_tangents(&x, c->operands, from, to, c->varies, given.at, &next);
   }
   ir_ref func = x.failed || given.failed ? 0 : push_function(c, c->func), made = 0, other = 0;
-  if (func && c->op == IR_OP_COND) other = push_function(c, c->other);
+  if (func && c->op == IR_OP_COND) other = push_function(c, c->second_func);
   if (func && c->op == IR_OP_WHILE) other = push_condition(c);
   int64_t bound = -1;
   if (c->op == IR_OP_WHILE) bound = ir_get(g, c->length)->arg;
   if (c->op == IR_OP_SCAN && func)
-    made = op_scan(g, x.at, x.count, (ir_scan_state){states, slices, c->s.reverse}, func, c->length);
+    made = op_scan(g, x.at, x.count, (ir_scan_state){states, slices, c->state.reverse}, func, c->length);
   else if (c->op == IR_OP_COND && other) made = op_cond(g, ir_src(g, c->node, 0), x.at, x.count, func, other);
   else if (other) made = op_while(g, x.at, x.count, states, other, func, bound);
   pass_refs_free(&x), pass_refs_free(&given);
   return made;
 }
 
-bool pass_push_control(pass_derivation *w, ir_ref control) {
+bool pass_push_control(pass_differentiation *w, ir_ref control) {
   ir_graph *g = w->g;
   pass_control c;
   bool good = pass_control_begin(&c, g, w->of->who, control), any = false;
-  for (uint32_t i = 0; i < c.operands && good; i++) {
-    c.with[i] = w->sums[pass_derivation_leaf(w, c.x[i])];
-    c.varies[i] = c.with[i] != 0;
+  for (uint32_t i = 0; i < c.operand_count && good; i++) {
+    c.tangents[i] = w->sums[pass_differentiation_leaf(w, c.operands[i])];
+    c.varies[i] = c.tangents[i] != 0;
   }
   good = good && pass_flow_all(&c);
-  for (uint32_t i = 0; i < c.results && good; i++) any |= c.reached[i];
+  for (uint32_t i = 0; i < c.result_count && good; i++) any |= c.reached[i];
   ir_ref all = good && any ? push_call(&c) : 0;
-  uint32_t next = c.s.carries; /* the results of tangents come after the state */
-  for (uint32_t i = 0; i < c.results && all && good; i++) {
+  uint32_t next = c.state.carries; /* the results of tangents come after the state */
+  for (uint32_t i = 0; i < c.result_count && all && good; i++) {
     if (!c.reached[i]) continue;
     ir_ref tangent = ir_src(g, all, next++), result = op_result(g, control, i);
     good = result != 0;
-    if (result && result < w->nodes && pass_derivation_leaf(w, result) == result)
-      good = pass_derivation_add(w, result, tangent);
+    if (result && result < w->nodes && pass_differentiation_leaf(w, result) == result)
+      good = pass_differentiation_add(w, result, tangent);
   }
   pass_control_end(&c);
   return good && (all || !any);

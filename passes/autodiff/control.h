@@ -22,14 +22,14 @@ typedef struct pass_control {
   const char *who;
   ir_ref node;
   ir_op op;
-  const ir_ref *x;
-  uint32_t operands, results;
-  ir_scan_state s;    /* cond: zeros; while_loop: only `carries` */
-  ir_ref func, other; /* func computes the results; other is the second branch, the condition, or 0 */
-  ir_ref length;      /* of a scan; the bound of a while_loop */
+  const ir_ref *operands;
+  uint32_t operand_count, result_count;
+  ir_scan_state state;      /* cond: zeros; while_loop: only `carries` */
+  ir_ref func, second_func; /* func computes the results; other is the second branch, the condition, or 0 */
+  ir_ref length;            /* of a scan; the bound of a while_loop */
   /* each has room for the operands and the results */
   uint8_t *varies, *reached; /* operands; results */
-  ir_ref *with;              /* tangents of operands, cotangents of results; 0 for zero */
+  ir_ref *tangents;          /* tangents of operands, cotangents of results; 0 for zero */
   size_t room;
   bool whole; /* follow values of any dtype, not only floats */
 } pass_control;

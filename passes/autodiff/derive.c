@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static bool carries(ir_graph *g, const char *who, const char *what, size_t number, ir_ref x) {
+static bool check_differentiable(ir_graph *g, const char *who, const char *what, size_t number, ir_ref x) {
   if (!x) return false;
   if (!op_tensors(g, who, &x, 1)) return false;
   if (op_is_const(g, x))
@@ -21,38 +21,39 @@ static bool carries(ir_graph *g, const char *who, const char *what, size_t numbe
 
 static bool check_inputs(ir_graph *g, const pass_derivative *of) {
   for (size_t i = 0; i < of->input_count; i++)
-    if (!carries(g, of->who, "input", i, of->inputs[i])) return false;
+    if (!check_differentiable(g, of->who, "input", i, of->inputs[i])) return false;
   for (size_t i = 0; i < of->output_count; i++) {
     ir_ref y = of->outputs[i];
     if (y && op_is_const(g, y) && ir_is_float(ir_dtype_of(g, y))) continue; /* its derivative is zero */
-    if (!carries(g, of->who, "output", i, y)) return false;
+    if (!check_differentiable(g, of->who, "output", i, y)) return false;
   }
   return true;
 }
 
-ir_ref pass_derivation_leaf(const pass_derivation *w, ir_ref node) {
+ir_ref pass_differentiation_leaf(const pass_differentiation *w, ir_ref node) {
   return w->of->leaf ? w->of->leaf(w->of->user, node) : node;
 }
 
-bool pass_derivation_varies(const ir_node *n) {
+bool pass_differentiation_varies(const ir_node *n) {
   if (op_registry[n->op].derivative <= OP_DERIVATIVE_NONE) return false;
   return ir_is_float((ir_dtype)n->dtype) || ir_has_results((ir_op)n->op);
 }
 
-static void mark_active(pass_derivation *w) {
-  for (size_t i = 0; i < w->of->input_count; i++) w->active[pass_derivation_leaf(w, w->of->inputs[i])] = 1;
+static void mark_active(pass_differentiation *w) {
+  for (size_t i = 0; i < w->of->input_count; i++)
+    w->active[pass_differentiation_leaf(w, w->of->inputs[i])] = 1;
   for (size_t i = 0; i < w->live_count; i++) {
     ir_ref node = w->live[i];
     const ir_node *n = ir_get(w->g, node);
-    bool varies = pass_derivation_varies(n) && pass_derivation_leaf(w, node) == node;
+    bool varies = pass_differentiation_varies(n) && pass_differentiation_leaf(w, node) == node;
     for (uint32_t k = 0; varies && k < ir_operand_count(n); k++)
-      w->active[node] |= w->active[pass_derivation_leaf(w, n->src[k])];
+      w->active[node] |= w->active[pass_differentiation_leaf(w, n->src[k])];
   }
 }
 
 /* Levels are numbers: a vmap that has ended may have had the same number as one that the caller is inside
  * of. */
-static bool levels_differ(const pass_derivation *w) {
+static bool check_levels(const pass_differentiation *w) {
   for (size_t i = 0; i < w->live_count && w->of->levels; i++) {
     const ir_node *n = ir_get(w->g, w->live[i]);
     if (n->op != IR_OP_UNBATCH || !w->active[w->live[i]] || w->of->levels >> (ir_arg_mode(n) - 1) == 0)
@@ -67,8 +68,9 @@ static bool levels_differ(const pass_derivation *w) {
   return true;
 }
 
-bool pass_derivation_begin(pass_derivation *w, ir_graph *g, const pass_derivative *of, uint32_t keep) {
-  *w = (pass_derivation){.g = g, .of = of, .nodes = g->count, .keep = keep};
+bool pass_differentiation_begin(pass_differentiation *w, ir_graph *g, const pass_derivative *of,
+                                uint32_t keep) {
+  *w = (pass_differentiation){.g = g, .of = of, .nodes = g->count, .keep = keep};
   pass_index_begin(g);
   if (!check_inputs(g, of)) return false;
   w->sums = ir_alloc(g->mem, w->nodes * sizeof *w->sums);
@@ -82,10 +84,10 @@ bool pass_derivation_begin(pass_derivation *w, ir_graph *g, const pass_derivativ
   if (ir_reachable(g, of->outputs, of->output_count, &w->live, &w->live_count, &w->live_cap) != IR_OK)
     return false;
   mark_active(w);
-  return levels_differ(w);
+  return check_levels(w);
 }
 
-void pass_derivation_results(const pass_derivation *w, size_t at, ir_ref *results, uint32_t count) {
+void pass_differentiation_results(const pass_differentiation *w, size_t at, ir_ref *results, uint32_t count) {
   uint32_t found = 0;
   memset(results, 0, count * sizeof *results);
   for (size_t i = at + 1; i < w->live_count && found < count; i++) {
@@ -96,27 +98,27 @@ void pass_derivation_results(const pass_derivation *w, size_t at, ir_ref *result
   }
 }
 
-void pass_derivation_end(pass_derivation *w) {
+void pass_differentiation_end(pass_differentiation *w) {
   ir_free(w->g->mem, w->live, w->live_cap * sizeof *w->live);
   ir_free(w->g->mem, w->sums, w->sums ? w->nodes * sizeof *w->sums : 0);
   ir_free(w->g->mem, w->active, w->active ? w->nodes : 0);
 }
 
-bool pass_derivation_add(pass_derivation *w, ir_ref node, ir_ref part) {
-  ir_ref *sum = &w->sums[pass_derivation_leaf(w, node)];
+bool pass_differentiation_add(pass_differentiation *w, ir_ref node, ir_ref part) {
+  ir_ref *sum = &w->sums[pass_differentiation_leaf(w, node)];
   if (w->g->batches_cap) part = op_in_batch_of(w->g, part, node, w->keep);
   *sum = *sum && part ? op_binary(w->g, IR_OP_ADD, *sum, part) : part;
   return *sum != 0;
 }
 
-ir_ref pass_derivation_sum(pass_derivation *w, ir_ref node) {
-  ir_ref sum = w->sums[pass_derivation_leaf(w, node)];
+ir_ref pass_differentiation_sum(pass_differentiation *w, ir_ref node) {
+  ir_ref sum = w->sums[pass_differentiation_leaf(w, node)];
   return sum ? sum : op_in_batch_of(w->g, op_zeros_like(w->g, node), node, w->keep);
 }
 
 /* Does `given` have the batch of the node? Sizes of 1 fit as well, and along levels that the caller is inside
  * of any size does where the node's is 1 or missing. */
-static bool batch_fits(const pass_derivation *w, ir_ref given, ir_ref node) {
+static bool batch_fits(const pass_differentiation *w, ir_ref given, ir_ref node) {
   ir_graph *g = w->g;
   uint32_t lead = ir_batch_rank(g, given), want = ir_batch_rank(g, node);
   for (uint32_t level = 1; level <= lead; level++) {
@@ -130,7 +132,8 @@ static bool batch_fits(const pass_derivation *w, ir_ref given, ir_ref node) {
   return true;
 }
 
-ir_ref pass_derivation_given(pass_derivation *w, const char *what, size_t number, ir_ref given, ir_ref node) {
+ir_ref pass_differentiation_given(pass_differentiation *w, const char *what, size_t number, ir_ref given,
+                                  ir_ref node) {
   ir_graph *g = w->g;
   const char *who = w->of->who;
   if (!given || !op_tensors(g, who, &given, 1)) return 0;

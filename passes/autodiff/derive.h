@@ -44,7 +44,7 @@ bool pass_jvp(ir_graph *g, const pass_derivative *of, const ir_ref *tangents, ir
 
 /* derive.c: state that both modes share. The nodes that the outputs depend on, and for each node the sum of
  * the tangents or cotangents that have reached it. */
-typedef struct pass_derivation {
+typedef struct pass_differentiation {
   ir_graph *g;
   const pass_derivative *of;
   ir_ref *live; /* ascending */
@@ -53,26 +53,28 @@ typedef struct pass_derivation {
   uint8_t *active; /* by node: depends on an input */
   uint32_t keep;   /* batch levels along which nothing is summed */
   size_t nodes;
-} pass_derivation;
+} pass_differentiation;
 /* The RESULT nodes of live[at] that are live, by number; 0 for the others. */
-void pass_derivation_results(const pass_derivation *w, size_t at, ir_ref *results, uint32_t count);
+void pass_differentiation_results(const pass_differentiation *w, size_t at, ir_ref *results, uint32_t count);
 /* False on failure; pass_derivation_end is needed in any case. */
-bool pass_derivation_begin(pass_derivation *w, ir_graph *g, const pass_derivative *of, uint32_t keep);
-void pass_derivation_end(pass_derivation *w);
+bool pass_differentiation_begin(pass_differentiation *w, ir_graph *g, const pass_derivative *of,
+                                uint32_t keep);
+void pass_differentiation_end(pass_differentiation *w);
 /* May a node of this operation and dtype have a tangent when one of its operands has? */
-bool pass_derivation_varies(const ir_node *node);
-ir_ref pass_derivation_leaf(const pass_derivation *w, ir_ref node);
+bool pass_differentiation_varies(const ir_node *node);
+ir_ref pass_differentiation_leaf(const pass_differentiation *w, ir_ref node);
 /* Adds `part` to the sum of a node, in the node's batch. False on failure. */
-bool pass_derivation_add(pass_derivation *w, ir_ref node, ir_ref part);
+bool pass_differentiation_add(pass_differentiation *w, ir_ref node, ir_ref part);
 /* The sum of a node, zeros if nothing has reached it; 0 on failure. */
-ir_ref pass_derivation_sum(pass_derivation *w, ir_ref node);
+ir_ref pass_differentiation_sum(pass_differentiation *w, ir_ref node);
 /* Checks that `given`, a cotangent or tangent, has the shape and dtype of the node. Returns it, converted if
  * it is an untyped constant; 0 on failure. */
-ir_ref pass_derivation_given(pass_derivation *w, const char *what, size_t number, ir_ref given, ir_ref node);
+ir_ref pass_differentiation_given(pass_differentiation *w, const char *what, size_t number, ir_ref given,
+                                  ir_ref node);
 
 /* control.c, reverse.c: nodes that call functions, whose results are RESULT nodes. Push computes the tangents
  * of the results from those of the operands; pull passes the cotangents of the results on to the operands. */
-bool pass_push_control(pass_derivation *w, ir_ref control);
-bool pass_pull_control(pass_derivation *w, ir_ref control);
+bool pass_push_control(pass_differentiation *w, ir_ref control);
+bool pass_pull_control(pass_differentiation *w, ir_ref control);
 
 #endif

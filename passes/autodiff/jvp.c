@@ -4,33 +4,33 @@
 #include "passes/ops/custom.h"
 #include "passes/ops/derivative/derivative.h"
 
-static bool seed_tangents(pass_derivation *w, const ir_ref *tangents) {
+static bool seed_tangents(pass_differentiation *w, const ir_ref *tangents) {
   for (size_t i = 0; i < w->of->input_count; i++) {
-    ir_ref given = pass_derivation_given(w, "tangent", i, tangents[i], w->of->inputs[i]);
-    if (!given || !pass_derivation_add(w, w->of->inputs[i], given)) return false;
+    ir_ref given = pass_differentiation_given(w, "tangent", i, tangents[i], w->of->inputs[i]);
+    if (!given || !pass_differentiation_add(w, w->of->inputs[i], given)) return false;
   }
   return true;
 }
 
 /* The tangents of a custom operation's results from those of its operands. */
-static bool push_custom(pass_derivation *w, size_t at) {
+static bool push_custom(pass_differentiation *w, size_t at) {
   ir_custom_call c;
   ir_ref results[IR_CUSTOM_MAX], tangents[IR_CUSTOM_MAX] = {0}, parts[IR_CUSTOM_MAX] = {0};
   bool varies = false;
   ir_custom_of(w->g, w->live[at], &c);
-  pass_derivation_results(w, at, results, c.results);
+  pass_differentiation_results(w, at, results, c.results);
   for (uint32_t i = 0; i < c.operands; i++)
-    varies |= (tangents[i] = w->sums[pass_derivation_leaf(w, ir_src(w->g, w->live[at], i))]) != 0;
+    varies |= (tangents[i] = w->sums[pass_differentiation_leaf(w, ir_src(w->g, w->live[at], i))]) != 0;
   if (!varies || !w->active[w->live[at]]) return true;
   if (!op_custom_push(w->g, w->live[at], tangents, parts)) return false;
   for (uint32_t i = 0; i < c.results; i++)
-    if (results[i] && parts[i] && w->active[results[i]] && !pass_derivation_add(w, results[i], parts[i]))
+    if (results[i] && parts[i] && w->active[results[i]] && !pass_differentiation_add(w, results[i], parts[i]))
       return false;
   return true;
 }
 
 /* The tangent of a node from those of its operands. */
-static bool push_node(pass_derivation *w, ir_ref node) {
+static bool push_node(pass_differentiation *w, ir_ref node) {
   op_call call = op_call_of(w->g, node);
   uint32_t count = ir_operand_count(call.n);
   ir_ref few[4], *tangents = few, part = 0;
@@ -43,23 +43,23 @@ static bool push_node(pass_derivation *w, ir_ref node) {
     return false;
   }
   for (uint32_t i = 0; i < count; i++) {
-    tangents[i] = w->sums[pass_derivation_leaf(w, call.n->src[i])];
+    tangents[i] = w->sums[pass_differentiation_leaf(w, call.n->src[i])];
     varies |= tangents[i] != 0;
   }
   if (varies) part = op_push(&call, tangents);
   if (tangents != few) ir_free(w->g->mem, tangents, count * sizeof *tangents);
-  return !varies || (part && pass_derivation_add(w, node, part));
+  return !varies || (part && pass_differentiation_add(w, node, part));
 }
 
 bool pass_jvp(ir_graph *g, const pass_derivative *of, const ir_ref *tangents, ir_ref *results) {
-  pass_derivation w;
-  bool good = pass_derivation_begin(&w, g, of, UINT32_MAX) && seed_tangents(&w, tangents);
+  pass_differentiation w;
+  bool good = pass_differentiation_begin(&w, g, of, UINT32_MAX) && seed_tangents(&w, tangents);
   for (size_t i = 0; i < w.live_count && good; i++)
     good = ir_op_of(g, w.live[i]) == IR_OP_CUSTOM ? push_custom(&w, i) : push_node(&w, w.live[i]);
   for (size_t i = 0; i < of->output_count; i++) {
-    results[i] = good ? pass_derivation_sum(&w, of->outputs[i]) : 0;
+    results[i] = good ? pass_differentiation_sum(&w, of->outputs[i]) : 0;
     good = results[i] != 0;
   }
-  pass_derivation_end(&w);
+  pass_differentiation_end(&w);
   return good;
 }

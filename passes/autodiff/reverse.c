@@ -82,23 +82,23 @@ static ir_ref branch(const pass_control *c, ir_ref func, const cotangents *own, 
   return made;
 }
 
-static bool pull_cond(pass_derivation *w, pass_control *c) {
+static bool pull_cond(pass_differentiation *w, pass_control *c) {
   ir_graph *g = c->g;
   cotangents then = {0}, otherwise = {0};
   pass_refs x = {.g = g};
-  bool good = cotangents_of(&then, c, c->func) && cotangents_of(&otherwise, c, c->other), any = false;
-  for (uint32_t i = 0; i < c->operands && good; i++) {
+  bool good = cotangents_of(&then, c, c->func) && cotangents_of(&otherwise, c, c->second_func), any = false;
+  for (uint32_t i = 0; i < c->operand_count && good; i++) {
     any |= then.gradients[i] || otherwise.gradients[i];
-    pass_refs_add(&x, c->x[i]);
+    pass_refs_add(&x, c->operands[i]);
   }
-  for (uint32_t i = 0; i < c->results && good; i++)
-    if (c->reached[i]) pass_refs_add(&x, c->with[i]);
+  for (uint32_t i = 0; i < c->result_count && good; i++)
+    if (c->reached[i]) pass_refs_add(&x, c->tangents[i]);
   ir_ref first = good && any ? branch(c, c->func, &then, &otherwise) : 0;
-  ir_ref second = first ? branch(c, c->other, &otherwise, &then) : 0, all = 0;
+  ir_ref second = first ? branch(c, c->second_func, &otherwise, &then) : 0, all = 0;
   if (second && !x.failed) all = op_cond(g, ir_src(g, c->node, 0), x.at, x.count, first, second);
-  for (uint32_t i = 0, next = 0; i < c->operands && all && good; i++)
+  for (uint32_t i = 0, next = 0; i < c->operand_count && all && good; i++)
     if (then.gradients[i] || otherwise.gradients[i])
-      good = pass_derivation_add(w, c->x[i], ir_src(g, all, next++));
+      good = pass_differentiation_add(w, c->operands[i], ir_src(g, all, next++));
   cotangents_free(g, &then), cotangents_free(g, &otherwise);
   pass_refs_free(&x);
   return good && (all || !any);
@@ -107,7 +107,7 @@ static bool pull_cond(pass_derivation *w, pass_control *c) {
 /* scan */
 
 typedef struct reverse {
-  pass_derivation *w;
+  pass_differentiation *w;
   pass_control *c;
   ir_function f;
   cotangents t;
@@ -127,7 +127,7 @@ static bool reach_state(reverse *r) {
     more = false;
     cotangents_free(c->g, &r->t);
     if (!cotangents_of(&r->t, c, c->func)) return false;
-    for (uint32_t i = 0; i < c->s.carries; i++)
+    for (uint32_t i = 0; i < c->state.carries; i++)
       if (r->t.gradients[i] && !c->reached[i]) c->reached[i] = 1, more = true;
   }
   return true;
@@ -142,7 +142,7 @@ static bool mark_used(reverse *r) {
     if (r->t.gradients[i]) pass_refs_add(&roots, r->t.gradients[i]);
   bool good = !roots.failed && ir_reachable(g, roots.at, roots.count, &nodes, &count, &cap) == IR_OK;
   for (uint32_t i = 0; i < r->f.param_count && good; i++) {
-    size_t at = ir_place(nodes, count, r->f.params[i]);
+    size_t at = ir_find_ref(nodes, count, r->f.params[i]);
     r->used[i] = at < count && nodes[at] == r->f.params[i];
   }
   ir_free(g->mem, nodes, cap * sizeof *nodes);
@@ -156,14 +156,14 @@ static bool stack_states(reverse *r) {
   ir_graph *g = c->g;
   pass_refs results = {.g = g};
   bool any = false;
-  for (uint32_t i = 0; i < c->s.carries; i++) pass_refs_add(&results, r->f.results[i]);
-  for (uint32_t i = 0; i < c->s.carries; i++) {
+  for (uint32_t i = 0; i < c->state.carries; i++) pass_refs_add(&results, r->f.results[i]);
+  for (uint32_t i = 0; i < c->state.carries; i++) {
     if (r->used[i]) pass_refs_add(&results, r->f.params[i]);
     any |= r->used[i];
   }
   if (any && !results.failed) {
     ir_ref func = ir_func(g, results.at, (uint32_t)results.count, r->f.params, r->f.param_count);
-    if (func) r->stacks = op_scan(g, c->x, c->operands, c->s, func, c->length);
+    if (func) r->stacks = op_scan(g, c->operands, c->operand_count, c->state, func, c->length);
   }
   pass_refs_free(&results);
   return !any || r->stacks;
@@ -181,15 +181,15 @@ static ir_ref wide(ir_graph *g, ir_ref x) { return op_cast(g, x, op_wide(ir_dtyp
 static void add_state(reverse *r) {
   pass_control *c = r->c;
   ir_graph *g = c->g;
-  for (uint32_t i = 0; i < c->s.carries; i++) {
+  for (uint32_t i = 0; i < c->state.carries; i++) {
     if (!c->reached[i]) continue;
     ir_ref next = r->t.gradients[i] ? r->t.gradients[i] : op_zeros_like(g, r->f.params[i]);
-    add_param(r, 0, r->t.given[i], c->with[i] ? c->with[i] : op_zeros_like(g, c->x[i]));
+    add_param(r, 0, r->t.given[i], c->tangents[i] ? c->tangents[i] : op_zeros_like(g, c->operands[i]));
     pass_refs_add(&r->results[0], next);
   }
-  for (uint32_t i = c->s.carries + c->s.sliced; i < c->operands && !r->single; i++) {
+  for (uint32_t i = c->state.carries + c->state.sliced; i < c->operand_count && !r->single; i++) {
     if (!r->t.gradients[i] || !r->wanted[i]) continue;
-    ir_ref zero = op_zeros_like(g, c->x[i]);
+    ir_ref zero = op_zeros_like(g, c->operands[i]);
     zero = zero ? wide(g, zero) : 0;
     ir_ref sum = zero ? pass_param_like(g, zero) : 0;
     add_param(r, 0, sum, zero);
@@ -197,18 +197,18 @@ static void add_state(reverse *r) {
   }
 }
 
-static void add_captured(reverse *r) {
+static void add_slices_and_invariants(reverse *r) {
   pass_control *c = r->c;
-  uint32_t others = c->s.carries + c->s.sliced, next = c->s.carries;
-  for (uint32_t i = 0; i < c->operands; i++) {
+  uint32_t others = c->state.carries + c->state.sliced, next = c->state.carries;
+  for (uint32_t i = 0; i < c->operand_count; i++) {
     if (r->used[i])
       add_param(r, i < others ? 1 : 2, r->f.params[i],
-                i < c->s.carries ? ir_src(c->g, r->stacks, next++) : c->x[i]);
-    if (r->t.gradients[i] && r->wanted[i] && (i < others || r->single) && i >= c->s.carries)
+                i < c->state.carries ? ir_src(c->g, r->stacks, next++) : c->operands[i]);
+    if (r->t.gradients[i] && r->wanted[i] && (i < others || r->single) && i >= c->state.carries)
       pass_refs_add(&r->results[1], r->t.gradients[i]);
   }
-  for (uint32_t i = c->s.carries; i < c->results; i++)
-    if (c->reached[i]) add_param(r, 1, r->t.given[i], c->with[i]);
+  for (uint32_t i = c->state.carries; i < c->result_count; i++)
+    if (c->reached[i]) add_param(r, 1, r->t.given[i], c->tangents[i]);
 }
 
 static void concat_refs(pass_refs *all, const pass_refs *parts, int count) {
@@ -221,7 +221,7 @@ static void concat_refs(pass_refs *all, const pass_refs *parts, int count) {
 static ir_ref scan_back(reverse *r) {
   pass_control *c = r->c;
   pass_refs params = {.g = c->g}, x = {.g = c->g}, results = {.g = c->g};
-  ir_scan_state s = {(uint32_t)r->x[0].count, (uint32_t)r->x[1].count, !c->s.reverse};
+  ir_scan_state s = {(uint32_t)r->x[0].count, (uint32_t)r->x[1].count, !c->state.reverse};
   concat_refs(&params, r->params, 3), concat_refs(&x, r->x, 3), concat_refs(&results, r->results, 2);
   ir_ref func = x.failed ? 0 : func_of(&results, &params), all = 0;
   if (func) all = op_scan(c->g, x.at, x.count, s, func, c->length);
@@ -234,27 +234,28 @@ static ir_ref scan_back(reverse *r) {
 static bool scatter_results(reverse *r, ir_ref all) {
   pass_control *c = r->c;
   ir_graph *g = c->g;
-  uint32_t next = 0, others = c->s.carries + c->s.sliced;
+  uint32_t next = 0, others = c->state.carries + c->state.sliced;
   bool good = all != 0;
-  for (uint32_t i = 0; i < c->s.carries && good; i++) {
+  for (uint32_t i = 0; i < c->state.carries && good; i++) {
     if (!c->reached[i]) continue;
     ir_ref part = ir_src(g, all, next++);
-    if (r->wanted[i]) good = pass_derivation_add(r->w, c->x[i], part);
+    if (r->wanted[i]) good = pass_differentiation_add(r->w, c->operands[i], part);
   }
-  for (uint32_t i = others; i < c->operands && good && !r->single; i++)
+  for (uint32_t i = others; i < c->operand_count && good && !r->single; i++)
     if (r->t.gradients[i] && r->wanted[i])
-      good = pass_derivation_add(r->w, c->x[i], op_cast(g, ir_src(g, all, next++), ir_dtype_of(g, c->x[i])));
-  for (uint32_t i = c->s.carries; i < c->operands && good; i++) {
+      good = pass_differentiation_add(r->w, c->operands[i],
+                                      op_cast(g, ir_src(g, all, next++), ir_dtype_of(g, c->operands[i])));
+  for (uint32_t i = c->state.carries; i < c->operand_count && good; i++) {
     if (!r->t.gradients[i] || !r->wanted[i] || (i >= others && !r->single)) continue;
     ir_ref part = ir_src(g, all, next++);
     if (i >= others) part = op_point(g, part, ir_index(g, 0), 0);
-    good = pass_derivation_add(r->w, c->x[i], part);
+    good = pass_differentiation_add(r->w, c->operands[i], part);
   }
   return good;
 }
 
 /* Adds the cotangents of the operands of c, given those of its results in c->with. */
-static bool pull_scan(pass_derivation *w, pass_control *c, uint8_t *wanted) {
+static bool pull_scan(pass_differentiation *w, pass_control *c, uint8_t *wanted) {
   ir_graph *g = c->g;
   int64_t length;
   reverse r = {.w = w, .c = c, .f = ir_function_of(g, c->func), .wanted = wanted};
@@ -265,11 +266,11 @@ static bool pull_scan(pass_derivation *w, pass_control *c, uint8_t *wanted) {
   bool good = r.used != NULL, any = false;
   if (!good) ir_fail(g->error, IR_ERR_MEMORY, "%s: out of memory", c->who);
   good = good && reach_state(&r) && mark_used(&r);
-  for (uint32_t i = 0; i < c->operands && good; i++)
-    any |= wanted[i] && (i < c->s.carries ? c->reached[i] : r.t.gradients[i] != 0);
+  for (uint32_t i = 0; i < c->operand_count && good; i++)
+    any |= wanted[i] && (i < c->state.carries ? c->reached[i] : r.t.gradients[i] != 0);
   if (good && any && (good = stack_states(&r))) {
     add_state(&r);
-    add_captured(&r);
+    add_slices_and_invariants(&r);
     good = scatter_results(&r, scan_back(&r));
   }
   for (int i = 0; i < 3; i++) pass_refs_free(&r.params[i]), pass_refs_free(&r.x[i]);
@@ -285,11 +286,11 @@ static bool pull_scan(pass_derivation *w, pass_control *c, uint8_t *wanted) {
  * An unchanged state leaves the condition false. */
 static ir_ref guarded_body(const pass_control *c) {
   ir_graph *g = c->g;
-  ir_function body = ir_function_of(g, c->func), condition = ir_function_of(g, c->other);
+  ir_function body = ir_function_of(g, c->func), condition = ir_function_of(g, c->second_func);
   pass_refs params = {.g = g}, state = {.g = g};
   ir_ref holds = condition.results[0], made = 0;
   for (uint32_t i = 0; i < body.param_count; i++) pass_refs_add(&params, pass_param_like(g, body.params[i]));
-  for (uint32_t i = 0; i < c->s.carries && !params.failed; i++) pass_refs_add(&state, params.at[i]);
+  for (uint32_t i = 0; i < c->state.carries && !params.failed; i++) pass_refs_add(&state, params.at[i]);
   ir_ref stay = func_of(&state, &params);
   if (stay && ir_replace(g, condition.params, body.params, condition.param_count, &holds, 1) == IR_OK) {
     ir_ref next = op_cond(g, holds, body.params, body.param_count, c->func, stay);
@@ -299,7 +300,7 @@ static ir_ref guarded_body(const pass_control *c) {
   return made;
 }
 
-static bool pull_while(pass_derivation *w, pass_control *c, uint8_t *wanted) {
+static bool pull_while(pass_differentiation *w, pass_control *c, uint8_t *wanted) {
   ir_graph *g = c->g;
   if (ir_get(g, c->length)->arg < 0)
     return op_refuse(
@@ -308,15 +309,15 @@ static bool pull_while(pass_derivation *w, pass_control *c, uint8_t *wanted) {
                "round, so it needs one: declare the largest number of rounds",
                c->who) != 0;
   ir_ref func = guarded_body(c);
-  ir_ref all = func ? op_scan(g, c->x, c->operands, c->s, func, c->length) : 0;
+  ir_ref all = func ? op_scan(g, c->operands, c->operand_count, c->state, func, c->length) : 0;
   if (!all) return false;
   pass_control scan;
   bool good = pass_control_begin(&scan, g, c->who, ir_src(g, ir_src(g, all, 0), 0));
   if (good) {
-    scan.x = c->x;
-    memcpy(scan.varies, c->varies, c->operands);
-    memcpy(scan.reached, c->reached, c->results);
-    memcpy(scan.with, c->with, c->results * sizeof *c->with);
+    scan.operands = c->operands;
+    memcpy(scan.varies, c->varies, c->operand_count);
+    memcpy(scan.reached, c->reached, c->result_count);
+    memcpy(scan.tangents, c->tangents, c->result_count * sizeof *c->tangents);
     good = pull_scan(w, &scan, wanted);
   }
   pass_control_end(&scan);
@@ -325,30 +326,30 @@ static bool pull_while(pass_derivation *w, pass_control *c, uint8_t *wanted) {
 
 /* Here c.varies are the operands that depend on an input in some iteration, and c.reached the results that
  * have a cotangent and depend on these. */
-bool pass_pull_control(pass_derivation *w, ir_ref control) {
+bool pass_pull_control(pass_differentiation *w, ir_ref control) {
   ir_graph *g = w->g;
   pass_control c;
   bool good = pass_control_begin(&c, g, w->of->who, control), any = false;
-  uint8_t *wanted = good ? ir_alloc(g->mem, c.operands) : NULL;
+  uint8_t *wanted = good ? ir_alloc(g->mem, c.operand_count) : NULL;
   if (good && !wanted) ir_fail(g->error, IR_ERR_MEMORY, "%s: out of memory", c.who);
   good = wanted != NULL;
-  for (uint32_t i = 0; i < c.operands && good; i++)
+  for (uint32_t i = 0; i < c.operand_count && good; i++)
     c.varies[i] = wanted[i] =
-        w->active[pass_derivation_leaf(w, c.x[i])] && ir_is_float(ir_dtype_of(g, c.x[i]));
+        w->active[pass_differentiation_leaf(w, c.operands[i])] && ir_is_float(ir_dtype_of(g, c.operands[i]));
   good = good && pass_flow_all(&c);
-  for (uint32_t i = 0; i < c.results && good; i++) {
+  for (uint32_t i = 0; i < c.result_count && good; i++) {
     ir_ref result = op_result(g, control, i);
-    bool live = result && result < w->nodes && pass_derivation_leaf(w, result) == result;
+    bool live = result && result < w->nodes && pass_differentiation_leaf(w, result) == result;
     good = result != 0;
-    if (live && c.reached[i]) c.with[i] = w->sums[result];
-    c.reached[i] = c.with[i] != 0;
+    if (live && c.reached[i]) c.tangents[i] = w->sums[result];
+    c.reached[i] = c.tangents[i] != 0;
     any |= c.reached[i];
   }
   if (good && any)
     good = c.op == IR_OP_COND   ? pull_cond(w, &c)
            : c.op == IR_OP_SCAN ? pull_scan(w, &c, wanted)
                                 : pull_while(w, &c, wanted);
-  ir_free(g->mem, wanted, c.operands);
+  ir_free(g->mem, wanted, c.operand_count);
   pass_control_end(&c);
   return good;
 }

@@ -38,7 +38,7 @@ static bool find_need(ir_graph *g, const ir_ref *roots, size_t n, bool *needed) 
   return good;
 }
 
-static ir_ref mapped(const guard *w, ir_ref ref) { return w->map[ir_place(w->nodes, w->count, ref)]; }
+static ir_ref mapped(const guard *w, ir_ref ref) { return w->map[ir_find_ref(w->nodes, w->count, ref)]; }
 
 static bool map_sources(guard *w, const ir_node *n) {
   if (!IR_RESERVE(w->g->mem, w->src, w->src_cap, (size_t)n->nsrc + 1)) return false;
@@ -53,25 +53,25 @@ static ir_ref guarded_indices(guard *w, ir_ref indices) {
 
 /* Guards the functions that a node calls; the node and its functions then have one more operand, `active`.
  * *more: is that so? */
-static bool guard_call(guard *w, const ir_node *n, bool *more) {
+static bool guard_call(guard *w, const ir_node *n, bool *extended) {
   ir_graph *g = w->g;
   uint32_t operands = ir_operand_count(n), called = ir_called_count(n);
-  *more = is_endless(g, n);
-  for (uint32_t i = 0; i < called && !*more; i++)
-    if (!find_need(g, &n->src[operands + i], 1, more)) return false;
-  if (!*more) return true;
+  *extended = is_endless(g, n);
+  for (uint32_t i = 0; i < called && !*extended; i++)
+    if (!find_need(g, &n->src[operands + i], 1, extended)) return false;
+  if (!*extended) return true;
   memmove(w->src + operands + 1, w->src + operands, (n->nsrc - operands) * sizeof *w->src);
   w->src[operands] = w->active;
   for (uint32_t i = 0; i < called; i++) {
     ir_ref *func = &w->src[operands + 1 + i], own = *func;
     if (!(*func = pass_guard(g, own))) return false;
     ir_function f = ir_function_of(g, *func);
-    bool takes = f.param_count > ir_function_of(g, own).param_count;
+    bool has_active = f.param_count > ir_function_of(g, own).param_count;
     ir_ref *params = ir_alloc(g->mem, ((size_t)f.param_count + 1) * sizeof *params), holds = 0;
     if (!params) return false;
     if (f.param_count) memcpy(params, f.params, f.param_count * sizeof *params);
-    if (!takes) params[f.param_count] = op_buffer(g, IR_BOOL, NULL, 0);
-    uint32_t count = f.param_count + !takes;
+    if (!has_active) params[f.param_count] = op_buffer(g, IR_BOOL, NULL, 0);
+    uint32_t count = f.param_count + !has_active;
     bool condition = n->op == IR_OP_WHILE && i == 0 && is_endless(g, n);
     if (condition) holds = op_binary(g, IR_OP_AND, params[count - 1], f.results[0]);
     *func = !params[count - 1] || (condition && !holds)

@@ -38,62 +38,63 @@ ir_ref pass_physical_aligned(const physical *p, ir_ref x) {
 
 /* attributes */
 
-typedef enum gain {
-  GAIN_NOTHING,
-  GAIN_AXES,   /* axes: increased by the number of batch axes */
-  GAIN_ORDER,  /* the same, after the batch axes in their order */
-  GAIN_SIZES,  /* the batch sizes come first */
-  GAIN_ONES,   /* 1 for each batch axis */
-  GAIN_WHOLE,  /* pairs: [0, size] for each batch axis */
-  GAIN_NO_PADS /* pairs: [0, 0] for each batch axis */
-} gain;
+typedef enum batch_rule {
+  BATCH_RULE_NONE,
+  BATCH_RULE_AXES,   /* axes: increased by the number of batch axes */
+  BATCH_RULE_ORDER,  /* the same, after the batch axes in their order */
+  BATCH_RULE_SIZES,  /* the batch sizes come first */
+  BATCH_RULE_ONES,   /* 1 for each batch axis */
+  BATCH_RULE_WHOLE,  /* pairs: [0, size] for each batch axis */
+  BATCH_RULE_NO_PADS /* pairs: [0, 0] for each batch axis */
+} batch_rule;
 
 static const struct {
   const char *name;
-  gain gain;
-} gains[] = {
-    {"axis", GAIN_AXES},  {"axes", GAIN_AXES},    {"order", GAIN_ORDER},  {"shape", GAIN_SIZES},
-    {"steps", GAIN_ONES}, {"bounds", GAIN_WHOLE}, {"pads", GAIN_NO_PADS},
+  batch_rule rule;
+} batch_rules[] = {
+    {"axis", BATCH_RULE_AXES},    {"axes", BATCH_RULE_AXES},  {"order", BATCH_RULE_ORDER},
+    {"shape", BATCH_RULE_SIZES},  {"steps", BATCH_RULE_ONES}, {"bounds", BATCH_RULE_WHOLE},
+    {"pads", BATCH_RULE_NO_PADS},
 };
 /* Attributes of these kinds do not concern axes. */
-static const char *const silent[] = {"bool", "dtype", "value", "expr", "pad_mode", "gather_mode"};
+static const char *const axis_free_kinds[] = {"bool", "dtype", "value", "expr", "pad_mode", "gather_mode"};
 
-static bool find_gain(const char *name, const char *kind, gain *out) {
-  *out = GAIN_NOTHING;
-  for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
-    if (strcmp(silent[i], kind) == 0) return true;
-  for (size_t i = 0; i < sizeof gains / sizeof *gains; i++)
-    if (strcmp(gains[i].name, name) == 0) {
-      *out = gains[i].gain;
+static bool find_batch_rule(const char *name, const char *kind, batch_rule *out) {
+  *out = BATCH_RULE_NONE;
+  for (size_t i = 0; i < sizeof axis_free_kinds / sizeof *axis_free_kinds; i++)
+    if (strcmp(axis_free_kinds[i], kind) == 0) return true;
+  for (size_t i = 0; i < sizeof batch_rules / sizeof *batch_rules; i++)
+    if (strcmp(batch_rules[i].name, name) == 0) {
+      *out = batch_rules[i].rule;
       return true;
     }
   return false;
 }
 
 /* The entries of a list attribute for batch axis i; returns their number. */
-static uint32_t put_gain(physical *p, ir_ref node, gain how, uint32_t i, ir_ref *out) {
+static uint32_t put_batch_rule(physical *p, ir_ref node, batch_rule how, uint32_t i, ir_ref *out) {
   ir_graph *g = p->g;
   ir_ref size = ir_src(g, ir_batch(g, node), i), zero = ir_index(g, 0);
   switch (how) {
-  case GAIN_ORDER: out[0] = ir_index(g, i); return 1;
-  case GAIN_SIZES: out[0] = size; return 1;
-  case GAIN_ONES: out[0] = ir_index(g, 1); return 1;
-  case GAIN_WHOLE: out[0] = zero, out[1] = size; return 2;
-  case GAIN_NO_PADS: out[0] = zero, out[1] = zero; return 2;
-  case GAIN_NOTHING:
-  case GAIN_AXES: break;
+  case BATCH_RULE_ORDER: out[0] = ir_index(g, i); return 1;
+  case BATCH_RULE_SIZES: out[0] = size; return 1;
+  case BATCH_RULE_ONES: out[0] = ir_index(g, 1); return 1;
+  case BATCH_RULE_WHOLE: out[0] = zero, out[1] = size; return 2;
+  case BATCH_RULE_NO_PADS: out[0] = zero, out[1] = zero; return 2;
+  case BATCH_RULE_NONE:
+  case BATCH_RULE_AXES: break;
   }
   return 0;
 }
 
 /* Appends the list attribute that starts at source `at` of the node and is its last; returns the number of
  * sources so far. */
-static uint32_t put_list(physical *p, ir_ref node, gain how, uint32_t at, uint32_t count) {
+static uint32_t put_list(physical *p, ir_ref node, batch_rule how, uint32_t at, uint32_t count) {
   ir_graph *g = p->g;
   const ir_node *n = ir_get(g, node);
-  for (uint32_t i = 0; i < p->rank; i++) count += put_gain(p, node, how, i, p->src + count);
+  for (uint32_t i = 0; i < p->rank; i++) count += put_batch_rule(p, node, how, i, p->src + count);
   for (; at < n->nsrc; at++) {
-    bool is_axis = how == GAIN_AXES || how == GAIN_ORDER;
+    bool is_axis = how == BATCH_RULE_AXES || how == BATCH_RULE_ORDER;
     p->src[count++] = is_axis ? ir_index(g, ir_get(g, n->src[at])->arg + p->rank) : n->src[at];
   }
   return count;
@@ -116,9 +117,9 @@ static ir_ref by_attributes(physical *p, ir_ref node) {
   }
   for (const char *column = ir_ops[n->op].attributes;
        good && ir_next_attribute(&column, name, kind, sizeof name);) {
-    gain how = GAIN_NOTHING;
-    if (!(good = find_gain(name, kind, &how))) break;
-    if (strcmp(kind, "int") == 0 && how == GAIN_AXES)
+    batch_rule how = BATCH_RULE_NONE;
+    if (!(good = find_batch_rule(name, kind, &how))) break;
+    if (strcmp(kind, "int") == 0 && how == BATCH_RULE_AXES)
       arg = ir_pack_arg(ir_arg_int(n) + p->rank, ir_arg_mode(n));
     else if (strcmp(kind, "value") == 0 || strcmp(kind, "expr") == 0) src[count++] = n->src[at++];
     else if (kind[0] == '[') count = put_list(p, node, how, at, count);

@@ -16,7 +16,7 @@ typedef struct reached {
   ir_ref node;
   int8_t axis;
   bool summed;    /* it is below a reduction */
-  fuse_axes axes; /* by axis of it: the axis of the end that walks it */
+  view_axes axes; /* by axis of it: the axis of the end that walks it */
 } reached;
 
 typedef struct tracer {
@@ -25,14 +25,14 @@ typedef struct tracer {
   uint32_t waiting, met;
 } tracer;
 
-static bool reach_node(tracer *t, ir_ref node, int8_t axis, bool summed, const fuse_axes *axes) {
+static bool reach_node(tracer *t, ir_ref node, int8_t axis, bool summed, const view_axes *axes) {
   uint32_t at = t->waiting;
   int64_t size;
   while (at > 0 && t->wait[at - 1].node > node) at--;
   if (at > 0 && t->wait[at - 1].node == node) {
     reached *same = &t->wait[at - 1];
     same->summed |= summed;
-    fuse_axes_intersect(&same->axes, axes);
+    view_axes_intersect(&same->axes, axes);
     return same->axis == axis;
   }
   if (axis >= 0 &&
@@ -55,12 +55,12 @@ static bool below_view(ir_graph *g, ir_ref view, int8_t axis, int8_t *below) {
     if (i == (uint32_t)axis) range = p.at[i];
   }
   ir_ref valid = pass_view_index(g, &pass_canonical, view, &p);
-  if (!valid || loop_depends(g, valid, range)) return false;
+  if (!valid || affine_depends(g, valid, range)) return false;
   *below = BATCH_STREAM_NO_AXIS;
   for (uint32_t a = 0; a < p.rank; a++) {
     bool same = p.at[a] == range && *below < 0 && ir_dim(g, operand, a) == ir_dim(g, view, (uint32_t)axis);
     if (same) *below = (int8_t)a;
-    else if (loop_depends(g, p.at[a], range)) return false;
+    else if (affine_depends(g, p.at[a], range)) return false;
   }
   return true;
 }
@@ -133,10 +133,10 @@ static bool is_sliced(tracer *t, const reached *r) {
     return false; /* others may need it in memory */
   if (r->axis >= 0 && ir_ops[n->op].cls == IR_CLASS_LEAF && n->op != IR_OP_CONST) return false;
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {
-    fuse_axes axes = fuse_no_axes;
+    view_axes axes = view_no_axes;
     int8_t below;
     if (!axis_below(g, r->node, k, r->axis, &below)) return false;
-    if (r->axis >= 0 && !fuse_axes_below(g, r->node, k, &r->axes, &axes)) return false;
+    if (r->axis >= 0 && !view_axes_below(g, r->node, k, &r->axes, &axes)) return false;
     if (!reach_node(t, n->src[k], below, r->summed || ir_ops[n->op].cls == IR_CLASS_REDUCE, &axes))
       return false;
   }
@@ -156,7 +156,7 @@ static bool has_rows(const ir_graph *g, const reached *r) {
 
 static bool trace_region(tracer *t) {
   batch_stream_search *s = t->s;
-  fuse_axes axes = fuse_no_axes;
+  view_axes axes = view_no_axes;
   bool met = false;
   for (uint32_t a = 0; a < ir_rank(s->g, s->end); a++) axes.loop[a] = (int8_t)a;
   if (!reach_node(t, s->end, 0, false, &axes)) return false;

@@ -39,7 +39,7 @@ int64_t pass_flops_of(const ir_node *n) {
 
 /* Does the fused multiply-add that makes a term also add it? The sum then has no additions of its own. */
 static bool adds_products(const ir_graph *g, const ir_node *reduce) {
-  return ir_arg_int(reduce) == IR_OP_ADD && loop_is_product(g, reduce->src[0]);
+  return ir_arg_int(reduce) == IR_OP_ADD && pass_is_product(g, reduce->src[0]);
 }
 
 static bool is_index_reduction(const ir_node *reduce) {

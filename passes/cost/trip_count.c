@@ -29,7 +29,7 @@ static bool is_given(const nested *n, ir_ref range) {
 static void find_dependent(nested *n) {
   for (uint32_t i = 0; i < n->count; i++) {
     ir_ref on[2];
-    uint32_t found = loop_find(n->g, ir_src(n->g, n->ranges[i], 0), IR_OP_RANGE, on, 2);
+    uint32_t found = affine_find_range(n->g, ir_src(n->g, n->ranges[i], 0), IR_OP_RANGE, on, 2);
     n->on[i] = !found ? 0 : found == 1 && is_given(n, on[0]) ? on[0] : n->ranges[i];
   }
 }
@@ -91,9 +91,9 @@ ir_ref pass_trip_count(ir_graph *g, const ir_ref *ranges, uint32_t count) {
       product = pass_mul(g, product, ir_index(g, sum));
       continue;
     }
-    product = pass_mul(g, product, loop_most_extent(g, ranges[i]));
+    product = pass_mul(g, product, affine_most_extent(g, ranges[i]));
     for (uint32_t k = 0; k < n.count; k++)
-      if (n.on[k] == ranges[i] && k != i) product = pass_mul(g, product, loop_most_extent(g, ranges[k]));
+      if (n.on[k] == ranges[i] && k != i) product = pass_mul(g, product, affine_most_extent(g, ranges[k]));
   }
   return product;
 }

@@ -13,23 +13,23 @@ static bool reduces(const ir_node *reduce, ir_ref range) {
 
 /* The trip count of one effect: that of its free ranges, times the sum of the terms of its reductions. */
 static ir_ref trip_count_of(ir_graph *g, const ir_ref *live, size_t count) {
-  ir_ref own = ir_index(g, 1), all_terms = ir_index(g, 0);
+  ir_ref free_ranges = ir_index(g, 1), all_terms = ir_index(g, 0);
   bool reduced = false;
   for (size_t i = 0; i < count; i++) {
-    bool taken = ir_op_of(g, live[i]) != IR_OP_RANGE;
-    for (size_t k = i + 1; k < count && !taken; k++)
-      taken = ir_op_of(g, live[k]) == IR_OP_REDUCE && reduces(ir_get(g, live[k]), live[i]);
-    if (!taken) own = pass_mul(g, own, loop_most_extent(g, live[i]));
+    bool excluded = ir_op_of(g, live[i]) != IR_OP_RANGE;
+    for (size_t k = i + 1; k < count && !excluded; k++)
+      excluded = ir_op_of(g, live[k]) == IR_OP_REDUCE && reduces(ir_get(g, live[k]), live[i]);
+    if (!excluded) free_ranges = pass_mul(g, free_ranges, affine_most_extent(g, live[i]));
     if (ir_op_of(g, live[i]) != IR_OP_REDUCE) continue;
     const ir_node *reduce = ir_get(g, live[i]);
     ir_ref terms = ir_index(g, 1);
     for (uint32_t k = 1; k < reduce->nsrc; k++)
       if (ir_op_of(g, reduce->src[k]) == IR_OP_RANGE && (k == 1 || reduce->src[k] != reduce->src[1]))
-        terms = pass_mul(g, terms, loop_most_extent(g, reduce->src[k]));
+        terms = pass_mul(g, terms, affine_most_extent(g, reduce->src[k]));
     all_terms = pass_add(g, all_terms, terms);
     reduced = true;
   }
-  return reduced ? pass_mul(g, own, all_terms) : own;
+  return reduced ? pass_mul(g, free_ranges, all_terms) : free_ranges;
 }
 
 /* Bytes loaded and stored plus scalar operations of one effect, over all its iterations; rarely needed values
@@ -42,7 +42,7 @@ static ir_ref work_of_one(ir_graph *g, ir_ref store) {
   ir_ref total = ir_index(g, 1);
   bool reached = ir_reachable(g, &store, 1, &live, &count, &cap) == IR_OK;
   size_t size = g->count;
-  bool *usual = reached ? loop_usual(g, &store, 1, live, count) : NULL;
+  bool *usual = reached ? affine_always_needed(g, &store, 1, live, count) : NULL;
   for (size_t i = 0; i < count && usual; i++) {
     const ir_node *n = ir_get(g, live[i]);
     if (!usual[live[i]]) continue;

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { MAX_NODES = 256, MAX_VALUES = 4, MIXED_SHARE = 4 };
+enum { MAX_NODES = 256, MAX_VALUES = 4, MAX_MIXED_SHARE = 4 };
 
 /* c*r + rest; falls: it is not rising along r, else not falling */
 typedef struct line {
@@ -21,26 +21,26 @@ typedef struct line {
  * outer axes alone, which splits further in have left, is decided at the last axis, as a whole. */
 static bool decided_here(ir_graph *g, const peel_domain *p, ir_ref node) {
   ir_ref ranges[MAX_NODES], load;
-  uint32_t count = loop_find(g, node, IR_OP_RANGE, ranges, MAX_NODES);
+  uint32_t count = affine_find_range(g, node, IR_OP_RANGE, ranges, MAX_NODES);
   bool here = p->level + 1 == p->axis_count && count > 0 && !p->boxes;
   for (uint32_t i = 0; i < count; i++) {
     here |= ranges[i] == p->axes[p->level];
     for (uint32_t a = p->level + 1; a < p->axis_count; a++)
       if (ranges[i] == p->axes[a]) return false;
   }
-  return here && count < MAX_NODES && loop_find(g, node, IR_OP_LOAD, &load, 1) == 0;
+  return here && count < MAX_NODES && affine_find_range(g, node, IR_OP_LOAD, &load, 1) == 0;
 }
 
 /* e with 0 for the range. Other ranges stay the same nodes: their extents are not rebuilt. */
 static ir_ref at_zero(ir_graph *g, ir_ref e, ir_ref range) {
   ir_ref from[MAX_NODES], to[MAX_NODES];
-  uint32_t count = loop_find(g, e, IR_OP_RANGE, from, MAX_NODES);
+  uint32_t count = affine_find_range(g, e, IR_OP_RANGE, from, MAX_NODES);
   for (uint32_t i = 0; i < count; i++) to[i] = from[i] == range ? ir_index(g, 0) : from[i];
   return count < MAX_NODES ? pass_substitute(g, e, from, to, count) : 0;
 }
 
 static bool read_line(ir_graph *g, ir_ref e, ir_ref range, line *out) {
-  if (!e || !loop_stride(g, e, range, &out->c)) return false;
+  if (!e || !affine_stride(g, e, range, &out->c)) return false;
   out->rest = out->c ? at_zero(g, e, range) : e;
   out->falls = out->c < 0;
   return out->rest != 0;
@@ -92,14 +92,15 @@ static bool read_quotient(ir_graph *g, const peel_domain *p, ir_ref node, peel_q
   if (!ir_is_const(g, n->src[1], &out->divisor) || !read_line(g, n->src[0], p->axes[p->level], &l) ||
       l.c == 0)
     return false;
-  out->rest = l.rest;
+  out->offset = l.rest;
   out->coefficient = l.c;
   return true;
 }
 
 ir_ref peel_quotient_start(ir_graph *g, const peel_quotient *q, ir_ref value) {
   if (q->coefficient < 0) value = pass_add_int(g, value, 1); /* values fall along the axis */
-  line above = {q->coefficient, pass_sub(g, q->rest, pass_mul_int(g, value, q->divisor)), q->coefficient < 0};
+  line above = {q->coefficient, pass_sub(g, q->offset, pass_mul_int(g, value, q->divisor)),
+                q->coefficient < 0};
   return breakpoint_of(g, 0, above);
 }
 
@@ -122,13 +123,13 @@ static bool break_at_quotient(ir_graph *g, const peel_quotient *q, peel_breakpoi
 static bool break_outside(ir_graph *g, const peel_domain *p, ir_ref node, peel_breakpoints *out) {
   const ir_node *n = ir_get(g, node);
   ir_ref range = p->axes[p->level], ranges[MAX_NODES], load;
-  uint32_t count = loop_find(g, node, IR_OP_RANGE, ranges, MAX_NODES);
+  uint32_t count = affine_find_range(g, node, IR_OP_RANGE, ranges, MAX_NODES);
   int64_t size, from, to;
   line l;
   for (uint32_t a = 0; a < p->level; a++)
     for (uint32_t i = 0; i < count; i++)
       if (ranges[i] == p->axes[a]) return false;
-  if ((n->op != IR_OP_LT && n->op != IR_OP_GE) || loop_find(g, node, IR_OP_LOAD, &load, 1) ||
+  if ((n->op != IR_OP_LT && n->op != IR_OP_GE) || affine_find_range(g, node, IR_OP_LOAD, &load, 1) ||
       !ir_is_const(g, ir_src(g, range, 0), &size) ||
       !read_line(g, pass_sub(g, n->src[0], n->src[1]), range, &l) || l.c == 0)
     return false;
@@ -139,7 +140,7 @@ static bool break_outside(ir_graph *g, const peel_domain *p, ir_ref node, peel_b
          last = breakpoint_of(g, range, l.falls ? any : all);
   if (!ir_is_const(g, first, &from) || !ir_is_const(g, last, &to)) return false;
   from = from < 0 ? 0 : from, to = to > size ? size : to;
-  if (to - from > size / MIXED_SHARE) return false;
+  if (to - from > size / MAX_MIXED_SHARE) return false;
   ir_ref inside = ir_bool(g, n->op == IR_OP_GE), outside = ir_bool(g, n->op == IR_OP_LT);
   *out = (peel_breakpoints){.node = node};
   add_interval(out, ir_index(g, 0), l.falls ? inside : outside);
@@ -166,7 +167,7 @@ bool peel_is_slanted(ir_graph *g, const peel_breakpoints *breakpoints) {
   ir_ref range;
   bool slanted = false;
   for (uint32_t i = 1; i < breakpoints->count; i++)
-    slanted |= loop_find(g, breakpoints->start[i], IR_OP_RANGE, &range, 1) > 0;
+    slanted |= affine_find_range(g, breakpoints->start[i], IR_OP_RANGE, &range, 1) > 0;
   return slanted;
 }
 
@@ -221,7 +222,7 @@ bool peel_find_points(ir_graph *g, const peel_domain *p, peel_breakpoints *out) 
   uint32_t count = undecided(g, p, &live, &cap);
   for (uint32_t i = 0; i < count && !found; i++) {
     bool quotient = ir_op_of(g, live[i]) == IR_OP_FLOORDIV && ir_dtype_of(g, live[i]) == IR_INDEX;
-    found = (quotient || is_comparison(g, live[i])) && loop_depends(g, live[i], range);
+    found = (quotient || is_comparison(g, live[i])) && affine_depends(g, live[i], range);
   }
   ir_free(g->mem, live, cap * sizeof *live);
   *out = (peel_breakpoints){0};

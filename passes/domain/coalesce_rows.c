@@ -40,8 +40,8 @@ typedef struct rows {
 static bool read_place(const rows *r, ir_ref index, ir_ref x, ir_ref *begin) {
   ir_ref from[] = {r->y, x}, to[] = {ir_index(r->g, 0), ir_index(r->g, 0)};
   int64_t down, along = 1;
-  if (!loop_stride(r->g, index, r->y, &down) || down != r->row) return false;
-  if (x && (!loop_stride(r->g, index, x, &along) || along != 1)) return false;
+  if (!affine_stride(r->g, index, r->y, &down) || down != r->row) return false;
+  if (x && (!affine_stride(r->g, index, x, &along) || along != 1)) return false;
   *begin = pass_substitute(r->g, index, from, to, x ? 2 : 1);
   return *begin != 0;
 }
@@ -56,11 +56,11 @@ static bool add_chunk(rows *r, ir_ref store) {
   if (r->count == MOST_CHUNKS || n->op != IR_OP_STORE || !loop_find_axes(&nest)) return false;
   if (!r->count) { /* a chunk of one column has no range */
     bool thin =
-        nest.axis_count && loop_stride(g, n->src[1], nest.axes[nest.axis_count - 1].range, &row) && row > 1;
+        nest.axis_count && affine_stride(g, n->src[1], nest.axes[nest.axis_count - 1].range, &row) && row > 1;
     r->shared = nest.axis_count - !thin;
     if (nest.axis_count < 1u + !thin) return false;
     r->y = nest.axes[r->shared - 1].range;
-    if (!loop_stride(g, n->src[1], r->y, &r->row) || r->row < 2 ||
+    if (!affine_stride(g, n->src[1], r->y, &r->row) || r->row < 2 ||
         !ir_is_const(g, ir_src(g, r->y, 0), &r->height))
       return false;
   }
@@ -95,7 +95,7 @@ static bool fill_rows(rows *r) {
 
 /* Does the node depend on the row, or on the column? */
 static bool depends_on_point(const rows *r, const row_chunk *p, ir_ref node) {
-  return loop_depends(r->g, node, r->y) || (p->range && loop_depends(r->g, node, p->range));
+  return affine_depends(r->g, node, r->y) || (p->range && affine_depends(r->g, node, p->range));
 }
 
 static bool has_mask(const ir_graph *g, ir_ref load) {
@@ -108,7 +108,7 @@ static bool has_mask(const ir_graph *g, ir_ref load) {
 static ir_ref value_at(const rows *r, const row_chunk *p, ir_ref t, ir_ref inside) {
   ir_graph *g = r->g;
   ir_ref value = ir_src(g, p->store, 2), loads[MOST_LOADS], now[MOST_LOADS];
-  uint32_t count = loop_find(g, value, IR_OP_LOAD, loads, MOST_LOADS);
+  uint32_t count = affine_find_range(g, value, IR_OP_LOAD, loads, MOST_LOADS);
   if (count == MOST_LOADS) return 0;
   for (uint32_t i = 0; i < count; i++) {
     const ir_node load = *ir_get(g, loads[i]);
@@ -178,7 +178,7 @@ ir_ref pass_coalesce_rows(ir_graph *g, ir_ref effect, const ir_target *target) {
   for (uint32_t i = 0, end; i < stores.count; i = end) {
     rows r = {.g = g};
     bool taken = add_chunk(&r, stores.store[i]);
-    for (end = i + 1; taken && end < stores.count && loop_depends(g, stores.store[end], r.y); end++)
+    for (end = i + 1; taken && end < stores.count && affine_depends(g, stores.store[end], r.y); end++)
       taken = add_chunk(&r, stores.store[end]);
     ir_ref coalesced_store =
         taken && fill_rows(&r) && repeats_soon(&r, target) ? coalesced(&r, stores.next_range) : 0;

@@ -42,13 +42,14 @@ typedef struct attempt {
  * saves divisions. */
 static const attempt box_attempts[] = {{AS_IS, {.domains = 24, .boxes = true}, 0},
                                        {AS_IS, {.domains = 12, .boxes = true}, 0}},
-                     all_attempts[] = {{AS_IS, {.domains = MAX_DOMAINS, .slanted = 5, .revisit = true}, 4},
-                                       {0, {.domains = MAX_DOMAINS, .slanted = 5, .apart = true}, 4},
-                                       {1, {.domains = MAX_DOMAINS, .slanted = 5, .apart = true}, 4},
-                                       {2, {.domains = MAX_DOMAINS, .slanted = 5, .apart = true}, 4},
-                                       {AS_IS, {.domains = MAX_DOMAINS, .slanted = 5, .apart = true}, 0},
-                                       {AS_IS, {.domains = 20, .slanted = 2}, 0},
-                                       {AS_IS, {.domains = 12}, 0}};
+                     all_attempts[] = {
+                         {AS_IS, {.domains = MAX_DOMAINS, .slanted = 5, .revisit = true}, 4},
+                         {0, {.domains = MAX_DOMAINS, .slanted = 5, .split_points = true}, 4},
+                         {1, {.domains = MAX_DOMAINS, .slanted = 5, .split_points = true}, 4},
+                         {2, {.domains = MAX_DOMAINS, .slanted = 5, .split_points = true}, 4},
+                         {AS_IS, {.domains = MAX_DOMAINS, .slanted = 5, .split_points = true}, 0},
+                         {AS_IS, {.domains = 20, .slanted = 2}, 0},
+                         {AS_IS, {.domains = 12}, 0}};
 
 /* Are no conditions on indices and no quotients left? */
 static bool is_decided(ir_graph *g, ir_ref effect) {
@@ -85,7 +86,7 @@ static bool is_empty(ir_graph *g, const peel_domain *p) {
  * there is nothing to store. */
 static bool loses_axis(ir_graph *g, const peel_domain *p) {
   for (uint32_t a = 0; a < p->axis_count; a++)
-    if (ir_bounds_of(g, ir_src(g, p->axes[a], 0)).lo < 1 && !loop_depends(g, p->store, p->axes[a]))
+    if (ir_bounds_of(g, ir_src(g, p->axes[a], 0)).lo < 1 && !affine_depends(g, p->store, p->axes[a]))
       return true;
   return false;
 }
@@ -97,13 +98,13 @@ static bool peel_step(peeler *s) {
   bool taken = false;
   if (is_empty(s->g, &p)) return true;
   if (p.level == p.axis_count) {
-    s->unfit |= loses_axis(s->g, &p);
-    bool last = !s->most.revisit || p.revisit || is_decided(s->g, p.store);
+    s->gave_up |= loses_axis(s->g, &p);
+    bool last = !s->bounds.revisit || p.revisit || is_decided(s->g, p.store);
     if (last) s->done[s->done_count++] = p.store;
-    else s->late[s->late_count++] = p;
+    else s->to_revisit[s->late_count++] = p;
     return true;
   }
-  if (s->most.apart && peel_has_room(s, &p) && peel_find_points(s->g, &p, &breakpoints))
+  if (s->bounds.split_points && peel_has_room(s, &p) && peel_find_points(s->g, &p, &breakpoints))
     return peel_split_at(s, &p, &breakpoints);
   if (peel_has_room(s, &p) && peel_find_breakpoints(s->g, &p, &breakpoints))
     return peel_split_at(s, &p, &breakpoints);
@@ -117,14 +118,15 @@ static bool transposes(ir_graph *g, ir_ref store) {
   enum { ROOM = 64 };
   loop_nest n = {.g = g, .store = store};
   ir_ref loads[ROOM];
-  uint32_t count = loop_find(g, store, IR_OP_LOAD, loads, ROOM);
+  uint32_t count = affine_find_range(g, store, IR_OP_LOAD, loads, ROOM);
   if (!loop_find_axes(&n) || n.axis_count < 2) return false;
   for (uint32_t i = 0; i < count; i++) {
     int64_t along, across;
     ir_ref index = ir_src(g, loads[i], 1);
-    if (loop_stride(g, index, n.axes[n.axis_count - 1].range, &along) && along >= -1 && along <= 1) continue;
+    if (affine_stride(g, index, n.axes[n.axis_count - 1].range, &along) && along >= -1 && along <= 1)
+      continue;
     for (uint32_t a = 0; a + 1 < n.axis_count; a++)
-      if (loop_stride(g, index, n.axes[a].range, &across) && (across == 1 || across == -1)) return true;
+      if (affine_stride(g, index, n.axes[a].range, &across) && (across == 1 || across == -1)) return true;
   }
   return false;
 }
@@ -150,7 +152,7 @@ static bool set_axes(peel_domain *p, ir_graph *g) {
  * from the outermost axis, in loops of its own. */
 static bool revisit_late(peeler *s) {
   peel_domain *p = &s->pending[s->pending_count++];
-  *p = s->late[--s->late_count];
+  *p = s->to_revisit[--s->late_count];
   loop_stores own = {.count = 1, .store = {p->store}, .next_range = s->next_range};
   if (!loop_separate(s->g, &own)) return false;
   p->store = own.store[0];
@@ -161,13 +163,13 @@ static bool revisit_late(peeler *s) {
 
 /* Finished sub-domains do not change: a result that is too large already stays so. */
 static bool is_unfit(const peeler *s) {
-  return s->unfit || s->g->budget_spent > s->budget || size_of(s->g, s->done, s->done_count) > s->largest;
+  return s->gave_up || s->g->budget_spent > s->budget || size_of(s->g, s->done, s->done_count) > s->largest;
 }
 
 /* The sub-domains of the stores; 0 on failure, and where s->unfit. */
 static ir_ref peeled(peeler *s, const loop_stores *stores) {
   ir_graph *g = s->g;
-  const peel_budget most = s->most;
+  const peel_budget most = s->bounds;
   for (uint32_t i = stores->count; i-- > 0;) {
     peel_domain *whole = &s->pending[s->pending_count++];
     *whole = (peel_domain){.store = stores->store[i], .slanted_left = most.slanted, .boxes = most.boxes};
@@ -176,7 +178,7 @@ static ir_ref peeled(peeler *s, const loop_stores *stores) {
   while (s->pending_count || s->late_count) {
     if (!s->pending_count && !revisit_late(s)) return 0;
     if (!peel_step(s)) return 0;
-    if ((s->unfit = is_unfit(s))) return 0;
+    if ((s->gave_up = is_unfit(s))) return 0;
   }
   if (s->done_count == 0)
     return loop_sequence(g, stores->store, stores->count); /* an output without elements */
@@ -197,7 +199,7 @@ static uint32_t left_inside(ir_graph *g, ir_ref effect) {
   loop_stores stores;
   uint32_t left = 0;
   if (!loop_read_stores(g, effect, &stores)) return UINT32_MAX;
-  for (uint32_t i = 0; i < stores.count; i++) left += loop_left_inside(g, stores.store[i]);
+  for (uint32_t i = 0; i < stores.count; i++) left += loop_conditions_left(g, stores.store[i]);
   return left;
 }
 
@@ -212,12 +214,12 @@ static ir_ref attempted(peeler *s, ir_graph *g, ir_ref effect, const attempt *ch
   if (*failed || !interchanged) return 0;
   uint64_t left = g->budget_spent < g->budget ? g->budget - g->budget_spent : 0;
   *s = (peeler){.g = g,
-                .most = choice->most,
+                .bounds = choice->most,
                 .next_range = stores.next_range,
                 .largest = MOST_NODES + GROWTH * size_of(g, &effect, 1),
                 .budget = choice->share ? g->budget_spent + left / choice->share : UINT64_MAX};
   ir_ref root = peeled(s, &stores);
-  *failed = !root && !s->unfit;
+  *failed = !root && !s->gave_up;
   return root && size_of(g, &root, 1) <= s->largest ? root : 0;
 }
 
@@ -244,7 +246,7 @@ static ir_ref peel_best_attempt(ir_graph *g, ir_ref effect, const attempt *choic
 
 static bool has_reductions(ir_graph *g, ir_ref effect) {
   ir_ref reduction;
-  return loop_find(g, effect, IR_OP_REDUCE, &reduction, 1) > 0;
+  return affine_find_range(g, effect, IR_OP_REDUCE, &reduction, 1) > 0;
 }
 
 /* Sub-domains over refined axes (refine.c), if these leave no division in the store and splitting them leaves

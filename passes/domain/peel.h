@@ -38,7 +38,7 @@ bool peel_is_slanted(ir_graph *g, const peel_breakpoints *breakpoints);
 /* A quotient of many values: node = (coefficient*axis + rest)//divisor, where rest does not depend on the
  * axis. */
 typedef struct peel_quotient {
-  ir_ref node, rest;
+  ir_ref node, offset;
   int64_t coefficient, divisor;
 } peel_quotient;
 bool peel_find_quotient(ir_graph *g, const peel_domain *p, peel_quotient *out);
@@ -49,24 +49,25 @@ ir_ref peel_quotient_start(ir_graph *g, const peel_quotient *q, ir_ref value);
  * on other axes. */
 typedef struct peel_budget {
   uint32_t domains, slanted;
-  bool boxes;   /* split only at comparisons of one axis with a constant */
-  bool revisit; /* conditions of outer axes that inner splits have left are decided in a second visit */
-  bool apart;   /* an axis of few indices is split into single ones where something undecided depends on it */
+  bool boxes;        /* split only at comparisons of one axis with a constant */
+  bool revisit;      /* conditions of outer axes that inner splits have left are decided in a second visit */
+  bool split_points; /* an axis of few indices is split into single ones where something undecided depends on
+                        it */
 } peel_budget;
 
 typedef struct peeler {
   ir_graph *g;
-  peel_budget most;
+  peel_budget bounds;
   ir_ref done[MAX_DOMAINS];
   uint32_t done_count;
-  peel_domain late[MAX_DOMAINS]; /* to be revisited after all others, in loops of their own */
+  peel_domain to_revisit[MAX_DOMAINS]; /* to be revisited after all others, in loops of their own */
   uint32_t late_count;
   peel_domain pending[MAX_DOMAINS]; /* a stack; the next sub-domain in order is on top */
   uint32_t pending_count;
   int64_t next_range;
   size_t largest;  /* most nodes of all sub-domains together */
   uint64_t budget; /* the value of g->budget_spent that ends the attempt */
-  bool unfit;      /* over a bound, or a sub-domain would be stored without points: the attempt is given up */
+  bool gave_up;    /* over a bound, or a sub-domain would be stored without points: the attempt is given up */
 } peeler;
 
 /* subdomain.c: changes of a sub-domain; false, or 0, on failure. */

@@ -49,7 +49,7 @@ static void candidates_for(loop_nest *n, ir_ref e, ir_ref divisor, split_candida
   int64_t coefficient, d;
   bool fixed = ir_is_const(n->g, divisor, &d);
   for (uint32_t a = 0; a < n->axis_count; a++)
-    if (loop_stride(n->g, e, n->axes[a].range, &coefficient) && coefficient != 0)
+    if (affine_stride(n->g, e, n->axes[a].range, &coefficient) && coefficient != 0)
       add_candidate(n, out, count, a, fixed ? ir_index(n->g, d / ir_gcd(d, coefficient)) : divisor);
 }
 
@@ -70,7 +70,7 @@ static uint32_t find_candidates(loop_nest *n, split_candidate *out) {
     } else if (ir_ops[node->op].cls == IR_CLASS_COMPARE) {
       ir_ref e = pass_sub(g, node->src[0], node->src[1]);
       for (uint32_t a = n->axis_count; a-- > 0;)
-        if (loop_stride(g, e, n->axes[a].range, &divisor) && divisor != 0) {
+        if (affine_stride(g, e, n->axes[a].range, &divisor) && divisor != 0) {
           candidates_for(n, e, ir_index(g, divisor < 0 ? -divisor : divisor), out, &count);
           break;
         }
@@ -165,7 +165,7 @@ static ir_ref renumbered(loop_nest *n) {
 /* Is there a reduction of more than FEW_TERMS terms? */
 static bool sums_up_much(ir_graph *g, ir_ref store) {
   ir_ref reductions[MAX_REDUCTIONS];
-  uint32_t count = loop_find(g, store, IR_OP_REDUCE, reductions, MAX_REDUCTIONS);
+  uint32_t count = affine_find_range(g, store, IR_OP_REDUCE, reductions, MAX_REDUCTIONS);
   for (uint32_t k = 0; k < count; k++) {
     const ir_node *r = ir_get(g, reductions[k]);
     int64_t terms = 1, size;

@@ -70,7 +70,7 @@ static bool decide_others(peeler *s, peel_domain *p, ir_ref fact) {
   for (size_t i = 0; i < count && ok; i++) {
     const ir_node *n = ir_get(g, live[i]);
     if (ir_ops[n->op].cls != IR_CLASS_COMPARE || ir_dtype_of(g, n->src[0]) != IR_INDEX ||
-        !loop_depends(g, live[i], range))
+        !affine_depends(g, live[i], range))
       continue;
     ir_ref known = pass_simplify_given(g, live[i], fact);
     ok = known != 0;
@@ -85,7 +85,7 @@ static bool decide_others(peeler *s, peel_domain *p, ir_ref fact) {
 bool peel_drop_loads(peeler *s, peel_domain *p) {
   enum { ROOM = 64 };
   ir_ref loads[ROOM], never[ROOM], other[ROOM];
-  uint32_t count = loop_find(s->g, p->store, IR_OP_LOAD, loads, ROOM), dropped = 0;
+  uint32_t count = affine_find_range(s->g, p->store, IR_OP_LOAD, loads, ROOM), dropped = 0;
   for (uint32_t i = 0; i < count; i++) {
     const ir_node *n = ir_get(s->g, loads[i]);
     if (!ir_is_false(s->g, n->src[2])) continue;
@@ -121,7 +121,7 @@ static bool domain_between(peeler *s, const peel_domain *whole, const peel_break
 }
 
 bool peel_has_room(const peeler *s, const peel_domain *p) {
-  uint32_t most = p->level + 1 < p->axis_count ? s->most.domains / INNER_SHARE : s->most.domains;
+  uint32_t most = p->level + 1 < p->axis_count ? s->bounds.domains / INNER_SHARE : s->bounds.domains;
   return s->done_count + s->pending_count + s->late_count + PEEL_INTERVALS <= most;
 }
 
@@ -172,7 +172,7 @@ static bool has_aligned_steps(ir_graph *g, const peel_quotient *q, int64_t size,
 
 /* The quotient at an index of the axis. */
 static ir_ref quotient_at(ir_graph *g, const peel_quotient *q, ir_ref at) {
-  return pass_div_int(g, pass_add(g, q->rest, pass_mul_int(g, at, q->coefficient)), q->divisor);
+  return pass_div_int(g, pass_add(g, q->offset, pass_mul_int(g, at, q->coefficient)), q->divisor);
 }
 
 static int64_t magnitude(int64_t value) { return value < 0 ? -value : value; }

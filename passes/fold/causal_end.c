@@ -39,17 +39,17 @@ typedef struct row_group_mask {
 } row_group_mask;
 
 static ir_ref latest_of(const row_group_mask *s, ir_ref start) {
-  return fuse_last_unmasked(s->g, start, s->iteration, s->size);
+  return fold_last_unmasked(s->g, start, s->iteration, s->size);
 }
 
 /* In the index of a local: the range of s->size keys that has stride 1; 0: none. */
 static ir_ref key_range(const row_group_mask *s, ir_ref index) {
   ir_ref ranges[MAX_LOADS];
   int64_t stride, extent;
-  uint32_t count = loop_find(s->g, index, IR_OP_RANGE, ranges, MAX_LOADS);
+  uint32_t count = affine_find_range(s->g, index, IR_OP_RANGE, ranges, MAX_LOADS);
   for (uint32_t i = 0; i < count; i++)
     if (ir_is_const(s->g, ir_src(s->g, ranges[i], 0), &extent) && extent == s->size &&
-        loop_stride(s->g, index, ranges[i], &stride) && stride == 1)
+        affine_stride(s->g, index, ranges[i], &stride) && stride == 1)
       return ranges[i];
   return 0;
 }
@@ -64,7 +64,7 @@ static const shortened *local_of(const row_group_mask *s, ir_ref load) {
  * have several. */
 static bool loads_below(const row_group_mask *s, ir_ref root, ir_ref *range, uint32_t *count) {
   ir_ref loads[MAX_LOADS];
-  uint32_t found = loop_find(s->g, root, IR_OP_LOAD, loads, MAX_LOADS);
+  uint32_t found = affine_find_range(s->g, root, IR_OP_LOAD, loads, MAX_LOADS);
   *range = 0, *count = 0;
   for (uint32_t i = 0; i < found; i++) {
     if (!local_of(s, loads[i])) continue;
@@ -89,11 +89,11 @@ static bool find_scores(row_group_mask *s) {
     const ir_node *r = ir_get(g, ir_src(g, s->stores.store[i], 2));
     ir_ref start, loads[MAX_LOADS];
     if (r->op != IR_OP_REDUCE || ir_arg_int(r) != IR_OP_MAX || r->nsrc != 2) continue;
-    if (!ir_is_const(g, ir_src(g, r->src[1], 0), &s->size) || s->size <= FUSE_MASK_TILE ||
-        s->size % FUSE_MASK_TILE)
+    if (!ir_is_const(g, ir_src(g, r->src[1], 0), &s->size) || s->size <= FOLD_MASK_TILE ||
+        s->size % FOLD_MASK_TILE)
       continue;
-    if (!fuse_masked_from(g, r->src[0], r->src[1], &start)) continue;
-    uint32_t count = loop_find(g, r->src[0], IR_OP_LOAD, loads, MAX_LOADS);
+    if (!fold_masked_from(g, r->src[0], r->src[1], &start)) continue;
+    uint32_t count = affine_find_range(g, r->src[0], IR_OP_LOAD, loads, MAX_LOADS);
     for (uint32_t k = 0; k < count; k++) {
       bool scores = ir_op_of(g, ir_src(g, loads[k], 0)) == IR_OP_LOCAL &&
                     key_range(s, ir_src(g, loads[k], 1)) == r->src[1];
@@ -108,7 +108,7 @@ static bool find_scores(row_group_mask *s) {
 /* Is the value -inf from s->end on, or earlier? */
 static bool ends_there(row_group_mask *s, ir_ref value, ir_ref range) {
   ir_ref start, end;
-  if (!fuse_masked_from(s->g, value, range, &start)) return false;
+  if (!fold_masked_from(s->g, value, range, &start)) return false;
   end = latest_of(s, start);
   return end && (end == s->end || pass_proves(s->g, IR_OP_LE, end, s->end));
 }
@@ -119,7 +119,7 @@ static bool is_greatest(row_group_mask *s, ir_ref value, ir_ref scores) {
   while (ir_op_of(g, value) == IR_OP_BITCAST) value = ir_src(g, value, 0);
   if (ir_op_of(g, value) == IR_OP_WHERE) {
     const ir_node *none = ir_get(g, ir_src(g, value, 0));
-    if (none->op != IR_OP_EQ || none->src[0] != ir_src(g, value, 2) || !fuse_is_infinite(g, none->src[1]))
+    if (none->op != IR_OP_EQ || none->src[0] != ir_src(g, value, 2) || !fold_is_infinite(g, none->src[1]))
       return false;
     value = ir_src(g, value, 2);
   }
@@ -200,11 +200,11 @@ static bool shorten_reader(row_group_mask *s, ir_ref *store, ir_ref range, uint3
     return *store != 0;
   }
   ir_ref reduces[MAX_LOADS];
-  uint32_t count = loop_find(g, n->src[2], IR_OP_REDUCE, reduces, MAX_LOADS), here = 0, inside;
+  uint32_t count = affine_find_range(g, n->src[2], IR_OP_REDUCE, reduces, MAX_LOADS), here = 0, inside;
   ir_ref made[MAX_LOADS];
   for (uint32_t i = 0; i < count; i++) {
     made[i] = reduces[i];
-    if (!loop_depends(g, reduces[i], range)) continue;
+    if (!affine_depends(g, reduces[i], range)) continue;
     if (!(made[i] = reduced(s, reduces[i], range, &inside))) return false;
     here += inside;
   }

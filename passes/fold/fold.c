@@ -100,7 +100,7 @@ ir_ref fold_param(folder *f, ir_ref node, uint32_t slot) {
 }
 
 /* The value of a node that is read nowhere. */
-static ir_ref never(folder *f, ir_ref node) {
+static ir_ref unread_value(folder *f, ir_ref node) {
   f->leaf_index = ir_index(f->g, 0), f->leaf_valid = ir_bool(f->g, false);
   return fold_zero(f, ir_dtype_of(f->g, node));
 }
@@ -109,7 +109,7 @@ static ir_ref access(folder *f, ir_ref node, ir_ref valid, const pass_point *p) 
   ir_graph *g = f->g;
   ir_ref flat = pass_flatten(g, &pass_canonical, ir_shape(g, node), p);
   valid = pass_finalize_clauses(g, valid);
-  if (ir_is_false(g, valid)) return never(f, node);
+  if (ir_is_false(g, valid)) return unread_value(f, node);
   f->leaf_index = flat = pass_simplify_given(g, flat, valid);
   f->leaf_valid = valid;
   ir_ref src[] = {fold_param(f, node, f->slots->slot_of[node] - 1), flat, valid,
@@ -141,7 +141,7 @@ static ir_ref fold_view(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, pa
   ir_ref fill = fills ? ir_src(g, node, 1) : 0;
   if (inside && ir_is_false(g, inside)) return fill;
   if (fr->state++ == 0) {
-    fold_ask(f, fr, operand, pass_both(g, valid, inside), p);
+    fold_ask(f, fr, operand, pass_and_deferred(g, valid, inside), p);
     return 0;
   }
   return fills ? fold_filled(f, inside, fold_reply(f, fr, 0), fill) : fold_reply(f, fr, 0);
@@ -272,7 +272,7 @@ static ir_ref fold_demand(folder *f, fold_frame *fr) {
   const ir_node *n = ir_get(g, node);
   if (n->dtype == IR_INDEX) return node; /* a size is the same at every point */
   if (n->op == IR_OP_CONST) return ir_const(g, (ir_dtype)n->dtype, (ir_value){.i = n->arg});
-  if (ir_is_false(g, valid) || is_empty(g, node)) return never(f, node);
+  if (ir_is_false(g, valid) || is_empty(g, node)) return unread_value(f, node);
   ir_ref local = f->row_group ? fold_local(f, node, valid, &p) : 0;
   if (local || f->failed) return local;
   if (in_memory(f, node)) return access(f, node, valid, &p);
@@ -341,7 +341,7 @@ static pass_point output_point(folder *f, ir_ref node) {
   return p;
 }
 
-void fold_forget(folder *f) {
+void fold_discard_answers(folder *f) {
   if (f->answers) memset(f->answers, 0, f->answer_cap * sizeof *f->answers);
   f->answer_count = 0;
 }
@@ -393,7 +393,7 @@ static ir_ref fold_store(folder *f, ir_ref value, ir_ref param) {
 
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots) {
   bool own = slots->slot_of[value] == target + 1; /* otherwise the target gets a copy */
-  bool updates = own && ir_scatters(ir_op_of(g, value));
+  bool updates = own && ir_is_scatter(ir_op_of(g, value));
   folder f = {.g = g, .slots = slots, .output = own ? value : 0};
   slots->param_count = 0;
   ir_ref param = fold_param(&f, value, target), effect;

@@ -90,7 +90,7 @@ ir_ref fold_at(folder *f, ir_ref node, const pass_point *p);
 ir_ref fold_param(folder *f, ir_ref node, uint32_t slot);
 /* A new range; the constant 0 where the extent is 1. */
 ir_ref fold_range(folder *f, ir_ref extent);
-void fold_forget(folder *f); /* discards all answers */
+void fold_discard_answers(folder *f); /* discards all answers */
 void folder_free(folder *f);
 
 /* Called for the demand on top of the stack. fold_ask: waits for the value of a node at a point, needed where

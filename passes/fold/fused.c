@@ -10,7 +10,7 @@
 #include "passes/index/index.h"
 
 enum {
-  MOST_OVERLAP = 4
+  FEWEST_ITERATIONS_TO_OVERLAP = 4
 }; /* of at least so many iterations, the last may overlap the one before so that all have as many rows */
 
 static bool is_innermost(const fold_row_group *s, uint32_t loop) { return loop + 1 == s->row_group->loops; }
@@ -34,7 +34,7 @@ static bool divides(ir_graph *g, ir_ref size, int64_t rows) {
 
 bool pass_row_group_is_even(ir_graph *g, ir_ref size, int64_t rows) {
   int64_t all;
-  return divides(g, size, rows) || (ir_is_const(g, size, &all) && all >= MOST_OVERLAP * rows);
+  return divides(g, size, rows) || (ir_is_const(g, size, &all) && all >= FEWEST_ITERATIONS_TO_OVERLAP * rows);
 }
 
 /* Sets the range over iterations, its digits and the rows of an iteration. */
@@ -102,7 +102,8 @@ ir_ref fold_local_index(folder *f, const fold_row_group *s, const ir_fused_value
 }
 
 /* Is the point proven to be one that this iteration, and block, computes? */
-static bool is_here(folder *f, const fold_row_group *s, const ir_fused_value *v, const pass_point *p) {
+static bool is_in_iteration(folder *f, const fold_row_group *s, const ir_fused_value *v,
+                            const pass_point *p) {
   if (ir_has_key_block(v)) {
     ir_bounds b = ir_bounds_of(f->g, pass_sub(f->g, p->at[v->keys], s->first));
     if (b.lo < 0 || b.hi >= s->row_group->block) return false;
@@ -125,7 +126,7 @@ ir_ref fold_local(folder *f, ir_ref node, ir_ref valid, const pass_point *p) {
   while (i < s->row_group->count && s->row_group->values[i].value != node) i++;
   if (i == s->row_group->count || !(s->done >> i & 1) || !s->row_group->values[i].local) return 0;
   const ir_fused_value *v = &s->row_group->values[i];
-  bool here = is_here(f, s, v, p);
+  bool here = is_in_iteration(f, s, v, p);
   if (!here && v->copied) return 0; /* then it is read from memory */
   if (!here) {
     f->slots->refused = f->failed = true;
@@ -159,7 +160,7 @@ bool fold_effect(folder *f, fold_row_group *s, ir_ref buffer, ir_ref index, ir_r
 
 bool fold_stored(folder *f, fold_row_group *s, uint32_t i) {
   const ir_fused_value *v = &s->row_group->values[i];
-  fold_forget(f); /* answers so far compute the value, later ones load it */
+  fold_discard_answers(f); /* answers so far compute the value, later ones load it */
   if (v->local) s->done |= (uint64_t)1 << i;
   if (v->slot == UINT32_MAX) return true;
   pass_point p = fold_value_point(f, s, v);
@@ -170,7 +171,7 @@ bool fold_stored(folder *f, fold_row_group *s, uint32_t i) {
 bool fold_value(folder *f, fold_row_group *s, uint32_t i) {
   const ir_fused_value *v = &s->row_group->values[i];
   f->output = v->copied ? 0 : v->value;
-  fold_forget(f);
+  fold_discard_answers(f);
   if (v->local) {
     pass_point p = fold_value_point(f, s, v);
     ir_ref value = fold_at(f, v->value, &p);

@@ -38,16 +38,16 @@
 static const double SLACK = 2;
 
 /* A local that outlives a block: one half belongs to this block, one to the block before. */
-typedef struct kept {
+typedef struct carried_local {
   ir_dtype t;
   int64_t number, size; /* elements of one half */
-} kept;
+} carried_local;
 
 typedef struct fold_sum {
-  uint32_t value;   /* number of the value in the row group */
-  kept total, lost; /* lost: the sum of the rounding errors of total */
+  uint32_t value;             /* number of the value in the row group */
+  carried_local total, error; /* lost: the sum of the rounding errors of total */
   bool compensated;
-  ir_ref alone; /* a local: the sum of the block's terms; 0: they are added to total directly */
+  ir_ref block_sum; /* a local: the sum of the block's terms; 0: they are added to total directly */
 } fold_sum;
 
 typedef struct blocks {
@@ -56,13 +56,14 @@ typedef struct blocks {
   ir_graph *g;
   ir_dtype t;
   const ir_fused_value *weight, *greatest;
-  ir_ref scores, shift; /* x and s */
-  kept most, reference; /* m and r */
-  ir_ref scale;         /* a local: exp(r - r'), and after all blocks exp(r - s) */
+  ir_ref scores, shift;             /* x and s */
+  carried_local maximum, reference; /* m and r */
+  ir_ref scale;                     /* a local: exp(r - r'), and after all blocks exp(r - s) */
   fold_sum sums[KEY_BLOCK_SUMS];
   uint32_t sum_count;
-  ir_ref end;                 /* the first key that is skipped */
-  ir_ref blocks, now, before; /* how many blocks; the half of this block, and of the one before */
+  ir_ref end; /* the first key that is skipped */
+  ir_ref blocks, this_half,
+      previous_half; /* how many blocks; the half of this block, and of the one before */
 } blocks;
 
 uint32_t fold_blocks_most(const ir_row_group *row_group) { return 16 + 10 * row_group->count; }
@@ -84,24 +85,24 @@ static ir_ref new_local(blocks *w, int64_t size, bool of_block) {
   return ir_make(w->g, IR_OP_LOCAL, w->t, ir_pack_arg(w->s->next_local++, 0), src, of_block ? 3 : 2);
 }
 
-static kept new_kept(blocks *w, int64_t size) {
-  return (kept){.t = w->t, .number = w->s->next_local++, .size = size};
+static carried_local new_kept(blocks *w, int64_t size) {
+  return (carried_local){.t = w->t, .number = w->s->next_local++, .size = size};
 }
 
-static ir_ref kept_local(const blocks *w, const kept *k) {
+static ir_ref kept_local(const blocks *w, const carried_local *k) {
   return ir_make(w->g, IR_OP_LOCAL, k->t, ir_pack_arg(k->number, 1),
                  (ir_ref[]){ir_index(w->g, 2 * k->size), w->s->iteration}, 2);
 }
 
-static ir_ref kept_index(const blocks *w, const kept *k, ir_ref half, ir_ref index) {
+static ir_ref kept_index(const blocks *w, const carried_local *k, ir_ref half, ir_ref index) {
   return pass_add(w->g, pass_mul_int(w->g, half, k->size), index);
 }
 
-static ir_ref kept_load(const blocks *w, const kept *k, ir_ref half, ir_ref index) {
+static ir_ref kept_load(const blocks *w, const carried_local *k, ir_ref half, ir_ref index) {
   return load_local(w, kept_local(w, k), kept_index(w, k, half, index));
 }
 
-static bool store_kept(blocks *w, const kept *k, ir_ref half, ir_ref index, ir_ref value) {
+static bool store_kept(blocks *w, const carried_local *k, ir_ref half, ir_ref index, ir_ref value) {
   return fold_effect(w->f, w->s, kept_local(w, k), kept_index(w, k, half, index), value);
 }
 
@@ -137,9 +138,9 @@ static ir_ref last_key(blocks *w, int64_t keys) {
   pass_point p = fold_value_point(w->f, w->s, w->greatest);
   p = with_axis(&p, w->weight->keys, range);
   ir_ref value = fold_at(w->f, w->scores, &p);
-  fold_forget(w->f);
-  if (value && fuse_masked_from(w->g, value, range, &start))
-    end = fuse_last_unmasked(w->g, start, w->s->iteration, keys);
+  fold_discard_answers(w->f);
+  if (value && fold_masked_from(w->g, value, range, &start))
+    end = fold_last_unmasked(w->g, start, w->s->iteration, keys);
   return end ? end : ir_index(w->g, keys);
 }
 
@@ -156,20 +157,20 @@ static bool start_state(blocks *w) {
   w->t = (ir_dtype)difference->dtype;
   w->scores = difference->src[0], w->shift = difference->src[1];
   w->s->next_local = row_group->count;
-  w->most = new_kept(w, row_group->rows), w->reference = new_kept(w, row_group->rows);
+  w->maximum = new_kept(w, row_group->rows), w->reference = new_kept(w, row_group->rows);
   for (uint32_t i = 0; i < row_group->count; i++) {
     const ir_fused_value *v = &row_group->values[i];
     if (v->role != IR_FUSED_SUM) continue;
     int64_t size = fold_local_size(w->f, w->s, v);
     fold_sum *sum = &w->sums[w->sum_count++];
     *sum = (fold_sum){.value = i, .total = new_kept(w, size)};
-    sum->compensated = !loop_is_product(w->g, ir_src(w->g, v->value, 0));
-    if (sum->compensated) sum->lost = new_kept(w, size);
+    sum->compensated = !pass_is_product(w->g, ir_src(w->g, v->value, 0));
+    if (sum->compensated) sum->error = new_kept(w, size);
   }
   return true;
 }
 
-static bool keep_first(blocks *w, const kept *k, const ir_fused_value *v, double value) {
+static bool keep_first(blocks *w, const carried_local *k, const ir_fused_value *v, double value) {
   pass_point p = fold_value_point(w->f, w->s, v);
   return store_kept(w, k, ir_index(w->g, 1), fold_local_index(w->f, w->s, v, &p), constant(w, value));
 }
@@ -177,11 +178,11 @@ static bool keep_first(blocks *w, const kept *k, const ir_fused_value *v, double
 static bool fold_before(blocks *w) {
   double least = w->t == IR_F64 ? -DBL_MAX : -(double)FLT_MAX;
   bool good =
-      keep_first(w, &w->most, w->greatest, -INFINITY) && keep_first(w, &w->reference, w->greatest, least);
+      keep_first(w, &w->maximum, w->greatest, -INFINITY) && keep_first(w, &w->reference, w->greatest, least);
   for (uint32_t i = 0; i < w->sum_count && good; i++) {
     const fold_sum *sum = &w->sums[i];
     const ir_fused_value *v = &w->s->row_group->values[sum->value];
-    good = keep_first(w, &sum->total, v, 0) && (!sum->compensated || keep_first(w, &sum->lost, v, 0));
+    good = keep_first(w, &sum->total, v, 0) && (!sum->compensated || keep_first(w, &sum->error, v, 0));
   }
   return good;
 }
@@ -198,8 +199,9 @@ static bool start_blocks(blocks *w) {
   s->keys = ir_index(g, size);
   if (keys % size || ir_op_of(g, w->end) != IR_OP_CONST)
     s->keys = pass_min(g, s->keys, pass_sub(g, w->end, s->first));
-  w->now = pass_mod_int(g, s->block, 2), w->before = pass_mod_int(g, pass_add_int(g, s->block, 1), 2);
-  return w->now && w->before && s->keys;
+  w->this_half = pass_mod_int(g, s->block, 2),
+  w->previous_half = pass_mod_int(g, pass_add_int(g, s->block, 1), 2);
+  return w->this_half && w->previous_half && s->keys;
 }
 
 /* The effects that update the running maximum and the reference, and the factor of the sums so far. */
@@ -212,15 +214,17 @@ static bool fold_reference(blocks *w) {
   if (!fold_effect(w->f, s, largest, row_of(w, w->greatest, &p), make_reduce(w, IR_OP_MAX, body, range)))
     return false;
   p = fold_value_point(w->f, s, w->greatest), row = row_of(w, w->greatest, &p);
-  ir_ref all = op2(w, IR_OP_MAX, kept_load(w, &w->most, w->before, row), load_local(w, largest, row));
-  if (!store_kept(w, &w->most, w->now, row, all)) return false;
+  ir_ref all =
+      op2(w, IR_OP_MAX, kept_load(w, &w->maximum, w->previous_half, row), load_local(w, largest, row));
+  if (!store_kept(w, &w->maximum, w->this_half, row, all)) return false;
   p = fold_value_point(w->f, s, w->greatest), row = row_of(w, w->greatest, &p);
-  ir_ref most = kept_load(w, &w->most, w->now, row), old = kept_load(w, &w->reference, w->before, row);
+  ir_ref most = kept_load(w, &w->maximum, w->this_half, row),
+         old = kept_load(w, &w->reference, w->previous_half, row);
   ir_ref stays = op2(w, IR_OP_LE, most, op2(w, IR_OP_ADD, old, constant(w, SLACK)));
-  if (!store_kept(w, &w->reference, w->now, row, pass_where(w->g, stays, old, most))) return false;
+  if (!store_kept(w, &w->reference, w->this_half, row, pass_where(w->g, stays, old, most))) return false;
   p = fold_value_point(w->f, s, w->greatest), row = row_of(w, w->greatest, &p);
-  ir_ref moved = op2(w, IR_OP_SUB, kept_load(w, &w->reference, w->before, row),
-                     kept_load(w, &w->reference, w->now, row));
+  ir_ref moved = op2(w, IR_OP_SUB, kept_load(w, &w->reference, w->previous_half, row),
+                     kept_load(w, &w->reference, w->this_half, row));
   w->scale = new_local(w, s->row_group->rows, true);
   return fold_effect(w->f, s, w->scale, row, op1(w, IR_OP_EXP, moved));
 }
@@ -229,7 +233,7 @@ static bool fold_weight(blocks *w) {
   uint32_t number = (uint32_t)(w->weight - w->s->row_group->values);
   pass_point p = fold_value_point(w->f, w->s, w->weight);
   ir_ref scores = fold_at(w->f, w->scores, &p);
-  ir_ref r = kept_load(w, &w->reference, w->now, row_of(w, w->weight, &p));
+  ir_ref r = kept_load(w, &w->reference, w->this_half, row_of(w, w->weight, &p));
   ir_ref value = op1(w, IR_OP_EXP, op2(w, IR_OP_SUB, scores, r));
   return fold_effect(w->f, w->s, fold_local_of(w->f, w->s, number),
                      fold_local_index(w->f, w->s, w->weight, &p), value) &&
@@ -248,16 +252,17 @@ static ir_ref terms_at(blocks *w, const ir_fused_value *v, const pass_point *p, 
 static bool add_compensated(blocks *w, fold_sum *sum, const ir_fused_value *v) {
   pass_point p = fold_value_point(w->f, w->s, v);
   ir_ref i = fold_local_index(w->f, w->s, v, &p), scale = load_local(w, w->scale, row_of(w, v, &p));
-  ir_ref a = op2(w, IR_OP_MUL, kept_load(w, &sum->total, w->before, i), scale),
-         b = load_local(w, sum->alone, i);
-  if (!store_kept(w, &sum->total, w->now, i, op2(w, IR_OP_ADD, a, b))) return false;
+  ir_ref a = op2(w, IR_OP_MUL, kept_load(w, &sum->total, w->previous_half, i), scale),
+         b = load_local(w, sum->block_sum, i);
+  if (!store_kept(w, &sum->total, w->this_half, i, op2(w, IR_OP_ADD, a, b))) return false;
   p = fold_value_point(w->f, w->s, v);
   i = fold_local_index(w->f, w->s, v, &p), scale = load_local(w, w->scale, row_of(w, v, &p));
-  a = op2(w, IR_OP_MUL, kept_load(w, &sum->total, w->before, i), scale), b = load_local(w, sum->alone, i);
+  a = op2(w, IR_OP_MUL, kept_load(w, &sum->total, w->previous_half, i), scale),
+  b = load_local(w, sum->block_sum, i);
   ir_ref z = op2(w, IR_OP_ADD, a, b), c = op2(w, IR_OP_SUB, z, a);
   ir_ref error = op2(w, IR_OP_ADD, op2(w, IR_OP_SUB, a, op2(w, IR_OP_SUB, z, c)), op2(w, IR_OP_SUB, b, c));
-  ir_ref lost = op2(w, IR_OP_MUL, kept_load(w, &sum->lost, w->before, i), scale);
-  return store_kept(w, &sum->lost, w->now, i, op2(w, IR_OP_ADD, lost, error));
+  ir_ref previous_error = op2(w, IR_OP_MUL, kept_load(w, &sum->error, w->previous_half, i), scale);
+  return store_kept(w, &sum->error, w->this_half, i, op2(w, IR_OP_ADD, previous_error, error));
 }
 
 static bool fold_terms(blocks *w, fold_sum *sum) {
@@ -267,11 +272,12 @@ static bool fold_terms(blocks *w, fold_sum *sum) {
   ir_ref terms = terms_at(w, v, &p, key, range, &body);
   if (!terms) return false;
   if (sum->compensated) {
-    sum->alone = new_local(w, sum->total.size, true);
-    return fold_effect(w->f, w->s, sum->alone, i, terms) && add_compensated(w, sum, v);
+    sum->block_sum = new_local(w, sum->total.size, true);
+    return fold_effect(w->f, w->s, sum->block_sum, i, terms) && add_compensated(w, sum, v);
   }
-  ir_ref old = kept_load(w, &sum->total, w->before, i), scale = load_local(w, w->scale, row_of(w, v, &p));
-  return store_kept(w, &sum->total, w->now, i, op2(w, IR_OP_ADD, op2(w, IR_OP_MUL, old, scale), terms));
+  ir_ref old = kept_load(w, &sum->total, w->previous_half, i),
+         scale = load_local(w, w->scale, row_of(w, v, &p));
+  return store_kept(w, &sum->total, w->this_half, i, op2(w, IR_OP_ADD, op2(w, IR_OP_MUL, old, scale), terms));
 }
 
 static bool fold_block(blocks *w) {
@@ -305,13 +311,13 @@ static bool fold_left_out(blocks *w, const ir_fused_value *v, ir_ref *local, boo
   pass_point p = fold_value_point(w->f, s, v);
   ir_ref range = fold_range(w->f, count), row = row_of(w, v, &p);
   s->zero = w->weight->value;
-  fold_forget(w->f);
+  fold_discard_answers(w->f);
   ir_ref terms = terms_at(w, v, &p, pass_add(g, w->end, range), range, &body);
   s->zero = 0;
-  fold_forget(w->f);
+  fold_discard_answers(w->f);
   if (!terms) return false;
   if (ir_op_of(g, body) == IR_OP_CONST) return true;
-  *any_row = ir_op_of(g, row) == IR_OP_RANGE && !loop_depends(g, body, row);
+  *any_row = ir_op_of(g, row) == IR_OP_RANGE && !affine_depends(g, body, row);
   *local = new_local(w, fold_local_size(w->f, s, v), false);
   return fold_effect(w->f, s, *local, left_out_index(w, v, &p, *any_row), terms);
 }
@@ -322,8 +328,8 @@ static bool fold_total(blocks *w, const fold_sum *sum) {
   bool any_row = false;
   if (!fold_left_out(w, v, &left_out, &any_row)) return false;
   pass_point p = fold_value_point(w->f, w->s, v);
-  ir_ref i = fold_local_index(w->f, w->s, v, &p), z = kept_load(w, &sum->total, w->now, i);
-  if (sum->compensated) z = op2(w, IR_OP_ADD, z, kept_load(w, &sum->lost, w->now, i));
+  ir_ref i = fold_local_index(w->f, w->s, v, &p), z = kept_load(w, &sum->total, w->this_half, i);
+  if (sum->compensated) z = op2(w, IR_OP_ADD, z, kept_load(w, &sum->error, w->this_half, i));
   z = op2(w, IR_OP_MUL, z, load_local(w, w->scale, row_of(w, v, &p)));
   if (left_out) z = op2(w, IR_OP_ADD, z, load_local(w, left_out, left_out_index(w, v, &p, any_row)));
   return fold_effect(w->f, w->s, fold_local_of(w->f, w->s, sum->value), i, z) &&
@@ -347,17 +353,18 @@ static bool fold_after(blocks *w) {
   ir_graph *g = w->g;
   uint32_t number = (uint32_t)(w->greatest - s->row_group->values);
   s->done = 0;
-  w->now = pass_mod_int(g, pass_add_int(g, w->blocks, 1), 2); /* the half of the last block */
+  w->this_half = pass_mod_int(g, pass_add_int(g, w->blocks, 1), 2); /* the half of the last block */
   pass_point p = fold_value_point(w->f, s, w->greatest);
   ir_ref row = row_of(w, w->greatest, &p);
-  if (!fold_effect(w->f, s, fold_local_of(w->f, s, number), row, kept_load(w, &w->most, w->now, row)) ||
+  if (!fold_effect(w->f, s, fold_local_of(w->f, s, number), row,
+                   kept_load(w, &w->maximum, w->this_half, row)) ||
       !fold_stored(w->f, s, number))
     return false;
   if (!fold_plain(w, false)) return false;
   p = fold_value_point(w->f, s, w->greatest), row = row_of(w, w->greatest, &p);
   pass_point at = with_axis(&p, w->weight->keys, ir_index(g, 0)); /* s is the same for all keys */
   ir_ref shift = fold_at(w->f, w->shift, &at);
-  ir_ref moved = op2(w, IR_OP_SUB, kept_load(w, &w->reference, w->now, row), shift);
+  ir_ref moved = op2(w, IR_OP_SUB, kept_load(w, &w->reference, w->this_half, row), shift);
   w->scale = new_local(w, s->row_group->rows, false);
   bool good = fold_effect(w->f, s, w->scale, row, op1(w, IR_OP_EXP, moved));
   for (uint32_t i = 0; i < w->sum_count && good; i++) good = fold_total(w, &w->sums[i]);

@@ -9,7 +9,7 @@
 enum { MAX_RANGES = 64 };
 
 /* From index *start of the range on, the condition is `*beyond`; false: that is not known. */
-static bool face_of(ir_graph *g, ir_ref condition, ir_ref range, ir_ref *start, bool *beyond) {
+static bool half_space_of(ir_graph *g, ir_ref condition, ir_ref range, ir_ref *start, bool *beyond) {
   const ir_node *n = ir_get(g, condition);
   ir_ref e, zero = ir_index(g, 0);
   int64_t stride;
@@ -18,7 +18,7 @@ static bool face_of(ir_graph *g, ir_ref condition, ir_ref range, ir_ref *start, 
   else if (n->op == IR_OP_GT || n->op == IR_OP_GE) e = pass_sub(g, n->src[1], n->src[0]);
   else return false;
   bool strict = n->op == IR_OP_LT || n->op == IR_OP_GT;
-  if (!e || !loop_stride(g, e, range, &stride) || (stride != 1 && stride != -1)) return false;
+  if (!e || !affine_stride(g, e, range, &stride) || (stride != 1 && stride != -1)) return false;
   ir_ref rest = pass_substitute(g, e, &range, &zero, 1);
   *beyond =
       stride < 0; /* stride < 0: rest - r < 0 holds from rest + 1 on; else rest + r < 0 fails from -rest on */
@@ -26,38 +26,39 @@ static bool face_of(ir_graph *g, ir_ref condition, ir_ref range, ir_ref *start, 
   return *start != 0;
 }
 
-bool fuse_is_infinite(const ir_graph *g, ir_ref value) {
+bool fold_is_infinite(const ir_graph *g, ir_ref value) {
   return ir_op_of(g, value) == IR_OP_CONST && ir_is_float(ir_dtype_of(g, value)) &&
          ir_const_value(g, value).f == -INFINITY;
 }
 
-bool fuse_masked_from(ir_graph *g, ir_ref value, ir_ref range, ir_ref *start) {
+bool fold_masked_from(ir_graph *g, ir_ref value, ir_ref range, ir_ref *start) {
   const ir_node *n = ir_get(g, value);
   if (n->op != IR_OP_WHERE) return false;
-  bool when = fuse_is_infinite(g, n->src[1]);
-  if (!when && !fuse_is_infinite(g, n->src[2])) return false;
+  bool when = fold_is_infinite(g, n->src[1]);
+  if (!when && !fold_is_infinite(g, n->src[2])) return false;
   const ir_node *all = ir_get(g, n->src[0]);
   bool several = all->op == (when ? IR_OP_OR : IR_OP_AND);
   for (uint32_t i = 0; i < (several ? all->nsrc : 1); i++) {
     bool beyond;
-    if (face_of(g, several ? all->src[i] : n->src[0], range, start, &beyond) && beyond == when) return true;
+    if (half_space_of(g, several ? all->src[i] : n->src[0], range, start, &beyond) && beyond == when)
+      return true;
   }
   return false;
 }
 
-ir_ref fuse_last_unmasked(ir_graph *g, ir_ref start, ir_ref iteration, int64_t most) {
-  ir_ref ranges[MAX_RANGES], size = ir_index(g, most), tile = ir_index(g, FUSE_MASK_TILE);
-  uint32_t count = loop_find(g, start, IR_OP_RANGE, ranges, MAX_RANGES);
+ir_ref fold_last_unmasked(ir_graph *g, ir_ref start, ir_ref iteration, int64_t most) {
+  ir_ref ranges[MAX_RANGES], size = ir_index(g, most), tile = ir_index(g, FOLD_MASK_TILE);
+  uint32_t count = affine_find_range(g, start, IR_OP_RANGE, ranges, MAX_RANGES);
   for (uint32_t i = 0; i < count && count < MAX_RANGES; i++) {
     int64_t stride, extent;
     if (ranges[i] == iteration) continue;
-    if (!loop_stride(g, start, ranges[i], &stride) || !ir_is_const(g, ir_src(g, ranges[i], 0), &extent))
+    if (!affine_stride(g, start, ranges[i], &stride) || !ir_is_const(g, ir_src(g, ranges[i], 0), &extent))
       return 0;
     ir_ref at = ir_index(g, stride > 0 ? extent - 1 : 0);
     start = pass_substitute(g, start, &ranges[i], &at, 1);
   }
-  ir_ref end = pass_mul_int(g, pass_div_int(g, pass_add_int(g, start, FUSE_MASK_TILE - 1), FUSE_MASK_TILE),
-                            FUSE_MASK_TILE);
+  ir_ref end = pass_mul_int(g, pass_div_int(g, pass_add_int(g, start, FOLD_MASK_TILE - 1), FOLD_MASK_TILE),
+                            FOLD_MASK_TILE);
   if (!pass_proves(g, IR_OP_LE, end, size)) end = pass_min(g, end, size);
   return pass_proves(g, IR_OP_GE, end, tile) ? end : pass_max(g, end, tile);
 }

@@ -4,13 +4,13 @@
 
 #include "ir/ir.h"
 
-enum { FUSE_MASK_TILE = 64 };
+enum { FOLD_MASK_TILE = 64 };
 
-bool fuse_is_infinite(const ir_graph *g, ir_ref value); /* the constant -inf */
+bool fold_is_infinite(const ir_graph *g, ir_ref value); /* the constant -inf */
 /* Is the value a where(..., -inf, ...) that is -inf from index *start of the range on? */
-bool fuse_masked_from(ir_graph *g, ir_ref value, ir_ref range, ir_ref *start);
+bool fold_masked_from(ir_graph *g, ir_ref value, ir_ref range, ir_ref *start);
 /* The greatest value of `start` over all ranges but `iteration`, rounded up to a multiple of FUSE_MASK_TILE,
  * at least FUSE_MASK_TILE and at most `most`; 0: not known. */
-ir_ref fuse_last_unmasked(ir_graph *g, ir_ref start, ir_ref iteration, int64_t most);
+ir_ref fold_last_unmasked(ir_graph *g, ir_ref start, ir_ref iteration, int64_t most);
 
 #endif

@@ -27,7 +27,7 @@ enum {
   TILE = 512,             /* elements of a contraction in an iteration: a few tiles, or it does not pay */
   FEW_ITERATIONS = 4,     /* the fewest that threads share, unless there is little to do */
   ENOUGH_GROUPS = 512,    /* work-groups that fill a device */
-  MOST_ALONE = 1 << 14    /* elements that a work-group may compute while others are idle */
+  MAX_ELEMENTS_ALONE = 1 << 14 /* elements that a work-group may compute while others are idle */
 };
 #define FAR_TOO_MANY ((int64_t)1 << 40)
 
@@ -50,8 +50,8 @@ static int8_t innermost(const fuse_group *group) {
 /* Elements of the tensor in one row. at: by loop, the axis of the tensor that it walks, -1: none. *neighbours
  * is set where the innermost shared loop walks the last axis and a row has several elements: neighbours in
  * memory are then different rows. */
-static int64_t row_of(ir_graph *g, const fuse_group *group, ir_ref tensor, const int8_t *at,
-                      bool *neighbours) {
+static int64_t row_elements(ir_graph *g, const fuse_group *group, ir_ref tensor, const int8_t *at,
+                            bool *neighbours) {
   int64_t row = 1;
   int last = -1, inner = at[innermost(group)];
   for (uint32_t a = 0; a < ir_rank(g, tensor); a++) {
@@ -96,7 +96,8 @@ static int64_t row_bytes(const fuse_plan *p, const fuse_group *group, const fuse
     if (!reads_strided(m, read, l)) return 0;
     steps = times(steps, most_elements(g, group->extent[l]));
   }
-  int64_t row = row_of(g, group, read->node, at, neighbours) / steps, all = fuse_elements(g, read->node);
+  int64_t row = row_elements(g, group, read->node, at, neighbours) / steps,
+          all = fuse_elements(g, read->node);
   if (read->elements < all) row = times(row, read->elements) / all; /* only some of its elements are read */
   return times(row ? row : 1, ir_dtypes[ir_dtype_of(g, read->node)].bytes);
 }
@@ -125,11 +126,11 @@ static row measure_row(const fuse_plan *p, const fuse_group *group) {
   enum { ROOM = 64 };
   ir_graph *g = p->s->g;
   row r = {.longest = 1, .contracted = FAR_TOO_MANY};
-  ir_ref met[ROOM];
+  ir_ref visited[ROOM];
   uint32_t count = 0;
   for (uint32_t i = 0; i < group->count; i++) {
     const fuse_member *m = &group->members[i];
-    int64_t elements = row_of(g, group, m->value, m->axis, &r.neighbours);
+    int64_t elements = row_elements(g, group, m->value, m->axis, &r.neighbours);
     if (elements > r.longest) r.longest = elements;
     if (m->local) r.locals += times(elements, ir_dtypes[ir_dtype_of(g, m->value)].bytes);
     if (!p->item_of[m->value]) continue;
@@ -139,9 +140,9 @@ static row measure_row(const fuse_plan *p, const fuse_group *group) {
     for (uint32_t k = 0; k < item->read_count; k++) {
       const fuse_read *read = &p->reads[item->first_read + k];
       bool counted = fuse_member_of(group, read->node) >= 0;
-      for (uint32_t j = 0; j < count; j++) counted |= met[j] == read->node;
+      for (uint32_t j = 0; j < count; j++) counted |= visited[j] == read->node;
       if (counted || !ir_shape(g, read->node)) continue;
-      if (count < ROOM) met[count++] = read->node;
+      if (count < ROOM) visited[count++] = read->node;
       int8_t at[IR_MAX_RANK];
       fuse_loop_axes(group, m, &read->axes, at);
       int64_t bytes = row_bytes(p, group, m, read, at, &r.neighbours);
@@ -171,14 +172,14 @@ static bool fits_group(const fuse_plan *p, fuse_group *group, const row *r, int6
     rows *= 2;
   group->rows = rows;
   iterations /= rows;
-  bool few = iterations < 2 || (iterations < ENOUGH_GROUPS && times(rows, r->longest) > MOST_ALONE);
+  bool few = iterations < 2 || (iterations < ENOUGH_GROUPS && times(rows, r->longest) > MAX_ELEMENTS_ALONE);
   return !few && iterations < FAR_TOO_MANY && times(rows, r->locals) <= room;
 }
 
 bool fuse_fits_arguments(const fuse_plan *p, const fuse_group *group) {
   enum { ROOM = 64 };
   const scheduler *s = p->s;
-  ir_ref met[ROOM];
+  ir_ref visited[ROOM];
   uint32_t count = 0;
   if (!s->target->argument_bytes) return true;
   for (uint32_t i = 0; i < group->count + group->copy_count; i++) {
@@ -187,10 +188,10 @@ bool fuse_fits_arguments(const fuse_plan *p, const fuse_group *group) {
     for (uint32_t k = 0; item >= 0 && k < p->items[item].read_count; k++) {
       ir_ref node = p->reads[p->items[item].first_read + k].node;
       bool counted = fuse_member_of(group, node) >= 0;
-      for (uint32_t j = 0; j < count && !counted; j++) counted = met[j] == node;
+      for (uint32_t j = 0; j < count && !counted; j++) counted = visited[j] == node;
       if (counted) continue;
       if (count == ROOM) return false;
-      met[count++] = node;
+      visited[count++] = node;
     }
   }
   return group->count + count <= schedule_most_slots(s);

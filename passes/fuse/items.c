@@ -47,7 +47,7 @@ int64_t fuse_item_of(const fuse_plan *p, ir_ref node) {
   return node < s->nodes && p->item_of[node] ? (int64_t)p->item_of[node] - 1 : FUSE_NO_ITEM;
 }
 
-static bool add_read(fuse_plan *p, ir_ref node, const fuse_axes *axes, int64_t elements) {
+static bool add_read(fuse_plan *p, ir_ref node, const view_axes *axes, int64_t elements) {
   const ir_mem *mem = p->s->g->mem;
   if (!IR_RESERVE(mem, p->reads, p->read_cap, p->read_count + 1)) return false;
   p->reads[p->read_count++] = (fuse_read){node, *axes, elements};
@@ -109,15 +109,15 @@ static bool read_item(fuse_plan *p, fuse_item *item) {
   scheduler *s = p->s;
   ir_graph *g = s->g;
   ir_ref nodes[MAX_FUSED_NODES];
-  fuse_axes axes[MAX_FUSED_NODES];
+  view_axes axes[MAX_FUSED_NODES];
   int64_t needed[MAX_FUSED_NODES] = {0};
   size_t count = fuse_nodes_of(s, item->node, nodes, MAX_FUSED_NODES);
   item->first_read = (uint32_t)p->read_count;
-  item->joins = count > 0 && !(s->apart && s->apart[item->node]) && !ir_scatters(ir_op_of(g, item->node)) &&
-                has_elements(g, item->node) && (s->target->group_items || !is_peeled(s, nodes, count)) &&
-                !fuse_is_panels(g, item->node);
+  item->joins = count > 0 && !(s->not_fused && s->not_fused[item->node]) &&
+                !ir_is_scatter(ir_op_of(g, item->node)) && has_elements(g, item->node) &&
+                (s->target->group_items || !is_peeled(s, nodes, count)) && !fuse_is_panels(g, item->node);
   for (size_t i = 0; i < count; i++) s->sharing.place[nodes[i]] = (ir_ref)i; /* its places are used up */
-  axes[0] = fuse_no_axes;
+  axes[0] = view_no_axes;
   needed[0] = fuse_elements(g, item->node);
   for (uint32_t a = 0; a < ir_rank(g, item->node); a++) axes[0].loop[a] = (int8_t)a;
   for (size_t i = 1; i < count; i++) axes[i].loop[0] = INT8_MIN; /* not reached yet */
@@ -137,11 +137,11 @@ static bool read_item(fuse_plan *p, fuse_item *item) {
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
       if (!ir_shape(g, n->src[k])) continue;
       ir_ref place = s->sharing.place[n->src[k]];
-      fuse_axes below, *known = &axes[place];
+      view_axes below, *known = &axes[place];
       needed[place] = also_needed(g, needed[place], nodes[i], n->src[k], needed[i]);
-      if (!fuse_axes_below(g, nodes[i], k, &axes[i], &below)) return false;
+      if (!view_axes_below(g, nodes[i], k, &axes[i], &below)) return false;
       if (known->loop[0] == INT8_MIN) *known = below;
-      else fuse_axes_intersect(known, &below);
+      else view_axes_intersect(known, &below);
     }
   }
   item->read_count = (uint32_t)p->read_count - item->first_read;
@@ -160,7 +160,7 @@ static bool add_item(fuse_plan *p, ir_ref node) {
   if (!schedule_is_call((ir_op)n->op)) return read_item(p, item);
   item->first_read = (uint32_t)p->read_count;
   for (uint32_t k = 0; k < ir_operand_count(n); k++)
-    if (!add_read(p, n->src[k], &fuse_no_axes, fuse_elements(s->g, n->src[k]))) return false;
+    if (!add_read(p, n->src[k], &view_no_axes, fuse_elements(s->g, n->src[k]))) return false;
   item->read_count = (uint32_t)p->read_count - item->first_read;
   return true;
 }
@@ -176,17 +176,17 @@ bool fuse_find_items(fuse_plan *p) {
   size_t bytes = p->count * sizeof *p->group_of;
   p->group_of = ir_alloc(s->g->mem, bytes);
   p->before = ir_alloc(s->g->mem, bytes);
-  p->outside = ir_alloc(s->g->mem, p->count);
+  p->read_outside = ir_alloc(s->g->mem, p->count);
   p->deferred = ir_alloc(s->g->mem, p->count);
-  if (!p->group_of || !p->before || !p->outside || !p->deferred) return false;
+  if (!p->group_of || !p->before || !p->read_outside || !p->deferred) return false;
   for (uint32_t i = 0; i < p->count; i++) {
     p->group_of[i] = p->before[i] = FUSE_NO_GROUP;
-    p->outside[i] = p->deferred[i] = 0;
+    p->read_outside[i] = p->deferred[i] = 0;
   }
   for (uint32_t k = 0; k < s->result_count; k++) {
     int64_t item = fuse_item_of(p, s->results[k]);
     if (item < 0) continue;
-    p->outside[item] = p->items[item].result = true;
+    p->read_outside[item] = p->items[item].result = true;
     p->items[item].readers++;
   }
   for (size_t k = 0; k < p->read_count; k++) {

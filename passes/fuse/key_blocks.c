@@ -27,7 +27,7 @@ enum {
 
 typedef struct traced {
   ir_ref node;
-  fuse_axes axes;
+  view_axes axes;
   bool stops; /* its operands are not traced */
 } traced;
 
@@ -94,17 +94,17 @@ static bool trace_fused(builder *b, ir_ref root, bool through_copies) {
   }
   qsort(b->nodes, b->count, sizeof *b->nodes, descending);
   for (uint32_t i = 0; i < b->count; i++) s->sharing.place[b->nodes[i].node] = (ir_ref)i;
-  b->nodes[0].axes = fuse_no_axes;
+  b->nodes[0].axes = view_no_axes;
   for (uint32_t a = 0; a < ir_rank(g, root); a++) b->nodes[0].axes.loop[a] = (int8_t)a;
   for (uint32_t i = 0; i < b->count; i++) {
     const ir_node *n = ir_get(g, b->nodes[i].node);
     for (uint32_t k = 0; k < ir_operand_count(n) && !b->nodes[i].stops; k++) {
-      fuse_axes below;
+      view_axes below;
       if (!ir_shape(g, n->src[k])) continue;
-      fuse_axes *known = &b->nodes[s->sharing.place[n->src[k]]].axes;
-      if (!fuse_axes_below(g, b->nodes[i].node, k, &b->nodes[i].axes, &below)) return false;
+      view_axes *known = &b->nodes[s->sharing.place[n->src[k]]].axes;
+      if (!view_axes_below(g, b->nodes[i].node, k, &b->nodes[i].axes, &below)) return false;
       if (known->loop[0] == INT8_MIN) *known = below;
-      else fuse_axes_intersect(known, &below);
+      else view_axes_intersect(known, &below);
     }
   }
   return !b->failed;
@@ -131,7 +131,7 @@ static bool add_member(builder *b, const fuse_member *m) {
 /* Sets m->axis from those of another member that it reads. other: that member's axes, by loop; axes: by axis
  * of that member's value, the axis of what reads it. False where a shared loop walks no axis of m, or two
  * walk the same. without: an axis that the member's value does not have (it is summed over), or -1. */
-static bool set_axes(const builder *b, fuse_member *m, const int8_t *other, const fuse_axes *axes,
+static bool set_axes(const builder *b, fuse_member *m, const int8_t *other, const view_axes *axes,
                      int without) {
   uint32_t taken = 0;
   for (int8_t l = 0; l < b->group->loops; l++) {
@@ -183,7 +183,7 @@ static bool add_copies(builder *b) {
     bool again = false;
     for (uint32_t k = 0; k < b->group->copy_count; k++) again |= b->group->copies[k] == t->node;
     if (again) continue;
-    if (b->group->copy_count == FUSE_COPIES || fuse_item_of(b->p, t->node) < 0) return false;
+    if (b->group->copy_count == FUSE_MAX_COPIES || fuse_item_of(b->p, t->node) < 0) return false;
     b->group->copies[b->group->copy_count++] = t->node;
   }
   return true;
@@ -251,7 +251,7 @@ static bool is_private(const builder *b, ir_ref value) {
   const fuse_plan *p = b->p;
   int64_t item = fuse_item_of(p, value);
   if (item < 0) return true;
-  if (p->outside[item]) return false;
+  if (p->read_outside[item]) return false;
   for (uint32_t j = 0; j < p->count; j++)
     for (uint32_t k = 0; k < p->items[j].read_count; k++) {
       if (p->reads[p->items[j].first_read + k].node != value) continue;
@@ -267,7 +267,7 @@ static bool add_blocks_below(builder *b, fuse_member above) {
   for (uint32_t i = 1; i < b->count; i++) {
     const traced *t = &b->nodes[i];
     int64_t item = t->stops ? fuse_item_of(b->p, t->node) : FUSE_NO_ITEM;
-    fuse_member m = {.value = t->node, .local = true, .role = IR_FUSED_BLOCK, .keys = FUSE_NO_LOOP};
+    fuse_member m = {.value = t->node, .local = true, .role = IR_FUSED_BLOCK, .keys = VIEW_NO_LOOP};
     bool all = true;
     if (item < 0 || !b->p->items[item].joins) continue;
     for (int8_t l = 0; l < b->group->loops; l++) {
@@ -289,7 +289,7 @@ static bool add_blocks_below(builder *b, fuse_member above) {
 }
 
 static bool add_blocks(builder *b) {
-  ir_ref done[FUSE_MOST];
+  ir_ref done[FUSE_MAX_MEMBERS];
   uint32_t count = 0;
   for (uint32_t m = 0; m < b->group->count;) {
     fuse_member member = b->group->members[m++];
@@ -377,7 +377,7 @@ static int64_t buffers_of(const builder *b, const fuse_member *m) {
   const ir_graph *g = b->p->s->g;
   if (m->role == IR_FUSED_MAXIMUM) return OF_MAXIMUM;
   if (m->role != IR_FUSED_SUM) return m->local;
-  return OF_SUM + (loop_is_product(g, ir_src(g, m->value, 0)) ? 0 : COMPENSATED);
+  return OF_SUM + (pass_is_product(g, ir_src(g, m->value, 0)) ? 0 : COMPENSATED);
 }
 
 static bool choose_rows(builder *b) {

@@ -15,10 +15,10 @@
 
 enum { WINDOW = 64 };
 
-bool fuse_loop_axes(const fuse_group *group, const fuse_member *m, const fuse_axes *axes, int8_t *out) {
+bool fuse_loop_axes(const fuse_group *group, const fuse_member *m, const view_axes *axes, int8_t *out) {
   bool all = true;
   for (int8_t l = 0; l < group->loops; l++) {
-    out[l] = FUSE_NO_LOOP;
+    out[l] = VIEW_NO_LOOP;
     for (int8_t a = 0; a < IR_MAX_RANK && group->shared[l]; a++)
       if (axes->loop[a] >= 0 && axes->loop[a] == m->axis[l]) out[l] = a;
     all &= !group->shared[l] || out[l] >= 0;
@@ -34,7 +34,7 @@ int64_t fuse_member_of(const fuse_group *group, ir_ref value) {
 
 bool fuse_insert(fuse_group *group, const fuse_member *m) {
   uint32_t at = group->count;
-  if (at == FUSE_MOST) return false;
+  if (at == FUSE_MAX_MEMBERS) return false;
   for (; at > 0 && group->members[at - 1].value > m->value; at--) group->members[at] = group->members[at - 1];
   group->members[at] = *m;
   group->count++;
@@ -88,14 +88,15 @@ static int8_t common_axis(const fuse_plan *p, const fuse_group *group, const fus
 /* A contraction that is computed a few rows at a time reads its other operand again for every few rows. That
  * pays only if the bytes that it exchanges with the group are at least MUCH times all others that it reads
  * and writes. Exchanged: reads of members and, where the group reads what it `made`, its value. */
-static bool is_worth(const fuse_plan *p, const fuse_group *group, const fuse_item *item, bool made) {
-  enum { MUCH = 1 };
-  int64_t handed = made ? fuse_bytes(p->s, item->node) : 0, other = made ? 0 : fuse_bytes(p->s, item->node);
+static bool pays_off(const fuse_plan *p, const fuse_group *group, const fuse_item *item, bool made) {
+  enum { MIN_RATIO = 1 };
+  int64_t exchanged = made ? fuse_bytes(p->s, item->node) : 0,
+          other = made ? 0 : fuse_bytes(p->s, item->node);
   for (uint32_t k = 0; k < item->read_count; k++) {
     const fuse_read *read = &p->reads[item->first_read + k];
-    *(fuse_member_of(group, read->node) >= 0 ? &handed : &other) += fuse_read_bytes(p->s, read);
+    *(fuse_member_of(group, read->node) >= 0 ? &exchanged : &other) += fuse_read_bytes(p->s, read);
   }
-  return !item->contracts || handed >= MUCH * other;
+  return !item->contracts || exchanged >= MIN_RATIO * other;
 }
 
 static uint32_t shared_loops(const fuse_group *group) {
@@ -105,18 +106,18 @@ static uint32_t shared_loops(const fuse_group *group) {
 }
 
 /* Would an item that leaves fewer shared loops push the data of an iteration out of the L1 cache? */
-static bool loses_cache(const fuse_group *group, const fuse_group *with) {
-  return shared_loops(with) < shared_loops(group) && group->bytes <= FUSE_NEAR_BYTES &&
-         with->bytes > FUSE_NEAR_BYTES;
+static bool leaves_l1(const fuse_group *group, const fuse_group *with) {
+  return shared_loops(with) < shared_loops(group) && group->bytes <= FUSE_L1_BYTES &&
+         with->bytes > FUSE_L1_BYTES;
 }
 
 /* Adds the item to the group, or says why not. */
-static ir_apart try_join(const fuse_plan *p, fuse_group *group, uint32_t i) {
+static ir_not_fused try_join(const fuse_plan *p, fuse_group *group, uint32_t i) {
   const fuse_item *item = &p->items[i];
   fuse_group with = *group;
   bool taken[IR_MAX_RANK] = {false}, any = false;
-  if (!item->joins) return IR_APART_MASKS;
-  if (group->count == FUSE_MOST) return IR_APART_ROWS;
+  if (!item->joins) return IR_NOT_FUSED_MASKS;
+  if (group->count == FUSE_MAX_MEMBERS) return IR_NOT_FUSED_ROWS;
   fuse_member *m = &with.members[with.count++];
   *m = (fuse_member){.value = item->node};
   for (int8_t l = 0; l < with.loops; l++) {
@@ -128,15 +129,15 @@ static ir_apart try_join(const fuse_plan *p, fuse_group *group, uint32_t i) {
     int64_t other = fuse_member_of(group, p->reads[item->first_read + k].node);
     if (other < 0) continue;
     with.members[other].local = true;
-    if (!is_worth(p, group, &p->items[fuse_item_of(p, with.members[other].value)], true))
-      return IR_APART_TILES;
+    if (!pays_off(p, group, &p->items[fuse_item_of(p, with.members[other].value)], true))
+      return IR_NOT_FUSED_TILES;
   }
   with.last = i;
-  if (!any) return IR_APART_LOOPS;
-  if (!is_worth(p, group, item, false)) return IR_APART_TILES;
-  if (!fuse_choose_rows(p, &with) || loses_cache(group, &with)) return IR_APART_ROWS;
+  if (!any) return IR_NOT_FUSED_LOOPS;
+  if (!pays_off(p, group, item, false)) return IR_NOT_FUSED_TILES;
+  if (!fuse_choose_rows(p, &with) || leaves_l1(group, &with)) return IR_NOT_FUSED_ROWS;
   *group = with;
-  return IR_APART_NOT;
+  return IR_NOT_FUSED_NONE;
 }
 
 static void grow_group(const fuse_plan *p, fuse_group *group, uint8_t *late) {
@@ -145,7 +146,7 @@ static void grow_group(const fuse_plan *p, fuse_group *group, uint8_t *late) {
     bool member, after;
     needs_of(p, group, late, i, &member, &after);
     if (member && !after && p->group_of[i] == FUSE_NO_GROUP &&
-        (p->items[i].apart = try_join(p, group, i)) == IR_APART_NOT)
+        (p->items[i].not_fused = try_join(p, group, i)) == IR_NOT_FUSED_NONE)
       continue;
     late[i] = member || after;
     if (late[i] && group->before == UINT32_MAX) group->before = i;
@@ -153,7 +154,7 @@ static void grow_group(const fuse_plan *p, fuse_group *group, uint8_t *late) {
 }
 
 /* When an item, or its group, runs: item i at 2*i + 1, a group that has to run before item i at 2*i. */
-static uint64_t time_of(const fuse_plan *p, uint32_t item) {
+static uint64_t run_order(const fuse_plan *p, uint32_t item) {
   if (p->group_of[item] == FUSE_NO_GROUP) return 2 * (uint64_t)item + 1;
   const fuse_group *group = &p->groups[p->group_of[item]];
   return group->before < group->last ? 2 * (uint64_t)group->before : 2 * (uint64_t)group->last + 1;
@@ -165,7 +166,7 @@ static int32_t misplaced(const fuse_plan *p) {
     for (uint32_t k = 0; k < p->items[i].read_count; k++) {
       int64_t other = fuse_item_of(p, p->reads[p->items[i].first_read + k].node);
       if (other < 0 || (p->group_of[i] != FUSE_NO_GROUP && p->group_of[i] == p->group_of[other])) continue;
-      if (time_of(p, (uint32_t)other) < time_of(p, i)) continue;
+      if (run_order(p, (uint32_t)other) < run_order(p, i)) continue;
       return p->group_of[i] > p->group_of[other] ? p->group_of[i] : p->group_of[other];
     }
   return FUSE_NO_GROUP;
@@ -186,13 +187,13 @@ static void find_outside(fuse_plan *p) {
     for (uint32_t k = 0; k < p->items[i].read_count; k++) {
       int64_t other = fuse_item_of(p, p->reads[p->items[i].first_read + k].node);
       if (other >= 0 && (p->group_of[other] == FUSE_NO_GROUP || p->group_of[other] != p->group_of[i]))
-        p->outside[other] = 1;
+        p->read_outside[other] = 1;
     }
   for (size_t g = 0; g < p->group_count; g++)
     for (uint32_t m = 0; m < p->groups[g].count; m++) {
       fuse_member *member = &p->groups[g].members[m];
       int64_t item = fuse_item_of(p, member->value); /* without an item: it is for other members alone */
-      member->stored = item != FUSE_NO_ITEM && (!member->local || p->outside[item]);
+      member->stored = item != FUSE_NO_ITEM && (!member->local || p->read_outside[item]);
     }
 }
 
@@ -205,7 +206,7 @@ static bool reduces(const fuse_plan *p, const fuse_group *group) {
 
 /* Does a contraction of the group have readers outside as well? It is stored whole for them, so that fusion
  * would save next to nothing. */
-static bool hands_out(const fuse_plan *p, const fuse_group *group) {
+static bool has_outside_readers(const fuse_plan *p, const fuse_group *group) {
   for (uint32_t m = 0; m < group->count; m++) {
     const fuse_item *item = &p->items[fuse_item_of(p, group->members[m].value)];
     uint32_t inside = 0;
@@ -253,7 +254,7 @@ static bool find_groups(fuse_plan *p) {
     start_group(p, i, &group);
     grow_group(p, &group, late);
     memset(late + i, 0, p->count - i < WINDOW ? p->count - i : WINDOW);
-    if (group.count == 1 || !reduces(p, &group) || hands_out(p, &group)) continue;
+    if (group.count == 1 || !reduces(p, &group) || has_outside_readers(p, &group)) continue;
     good = add_group(p, &group);
   }
   ir_free(mem, late, p->count);
@@ -289,7 +290,7 @@ void fuse_free(fuse_plan *p) {
   ir_free(mem, p->group_of, p->count * sizeof *p->group_of);
   ir_free(mem, p->before, p->count * sizeof *p->before);
   ir_free(mem, p->item_of, p->s->nodes * sizeof *p->item_of);
-  ir_free(mem, p->outside, p->count);
+  ir_free(mem, p->read_outside, p->count);
   ir_free(mem, p->deferred, p->count);
   *p = (fuse_plan){0};
 }
@@ -309,8 +310,8 @@ bool fuse_ends_at(const fuse_plan *p, const fuse_group *group, ir_ref member) {
   return group->last == p->item_of[member] - 1 && group->before > group->last;
 }
 
-ir_apart fuse_refusal(const fuse_plan *p, ir_ref node) {
-  return p->item_of[node] ? p->items[p->item_of[node] - 1].apart : IR_APART_NOT;
+ir_not_fused fuse_reason_not_fused(const fuse_plan *p, ir_ref node) {
+  return p->item_of[node] ? p->items[p->item_of[node] - 1].not_fused : IR_NOT_FUSED_NONE;
 }
 
 bool fuse_is_local(const fuse_plan *p, ir_ref value) {

@@ -11,14 +11,14 @@
 #include "passes/view/axis_map.h"
 #include "stored.h"
 
-enum { FUSE_MOST = 24, FUSE_COPIES = 8, FUSE_NO_GROUP = -1 };
-enum { FUSE_NEAR_BYTES = 32 << 10 }; /* L1 cache of most machines */
+enum { FUSE_MAX_MEMBERS = 24, FUSE_MAX_COPIES = 8, FUSE_NO_GROUP = -1 };
+enum { FUSE_L1_BYTES = 32 << 10 }; /* L1 cache of most machines */
 
 /* A value in memory that a kernel reads. axes: by axis of the node, the axis of the kernel's value that walks
  * it. */
 typedef struct fuse_read {
   ir_ref node;
-  fuse_axes axes;
+  view_axes axes;
   int64_t elements; /* that are read, at most */
 } fuse_read;
 
@@ -29,10 +29,10 @@ typedef struct fuse_item {
   bool joins;   /* may be a member of a group */
   bool result;  /* a result of the function */
   bool reduces; /* a reduction is fused into it */
-  ir_apart apart;
+  ir_not_fused not_fused;
   bool contracts; /* a sum of products is fused into it, to be computed in tiles of several rows */
   ir_ref product; /* the only such sum, or 0; product_axes: by axis of it, that of the item */
-  fuse_axes product_axes;
+  view_axes product_axes;
   uint32_t readers; /* reads of its value, one more for each result that it is */
 } fuse_item;
 
@@ -53,7 +53,7 @@ typedef struct fuse_sum {
 } fuse_sum;
 
 typedef struct fuse_group {
-  fuse_member members[FUSE_MOST]; /* ascending by node */
+  fuse_member members[FUSE_MAX_MEMBERS]; /* ascending by node */
   uint32_t count;
   int8_t loops;             /* how many: axes of the first member, or of the weight; not all are shared */
   bool shared[IR_MAX_RANK]; /* by loop: every member has it */
@@ -64,7 +64,7 @@ typedef struct fuse_group {
   int64_t rows;       /* indices of the innermost shared loop in one iteration */
   int64_t bytes;      /* of one iteration; 0 in a group of one, and where contractions run in tiles */
   int64_t block;      /* keys in a block; 0: the group does not compute keys in blocks (key_blocks.c) */
-  ir_ref copies[FUSE_COPIES]; /* STORED copies that no one reads once the group reads what they copy */
+  ir_ref copies[FUSE_MAX_COPIES]; /* STORED copies that no one reads once the group reads what they copy */
   uint32_t copy_count;
 } fuse_group;
 
@@ -79,11 +79,11 @@ typedef struct fuse_plan {
   size_t group_count, group_cap;
   fuse_sum *sums;
   size_t sum_count, sum_cap;
-  int32_t *before;   /* by item: the first group that runs right before it; FUSE_NO_GROUP: none */
-  int32_t *group_of; /* by item: its group, or FUSE_NO_GROUP */
-  uint32_t *item_of; /* by node: item + 1 */
-  uint8_t *outside;  /* by item: it is a result, or something outside its group reads it */
-  uint8_t *deferred; /* by item: its kernel waits until something reads the value */
+  int32_t *before;       /* by item: the first group that runs right before it; FUSE_NO_GROUP: none */
+  int32_t *group_of;     /* by item: its group, or FUSE_NO_GROUP */
+  uint32_t *item_of;     /* by node: item + 1 */
+  uint8_t *read_outside; /* by item: it is a result, or something outside its group reads it */
+  uint8_t *deferred;     /* by item: its kernel waits until something reads the value */
 } fuse_plan;
 
 /* Finds the items and groups of the function. Needs s->live and the flags that schedule_uses sets. False when
@@ -91,7 +91,7 @@ typedef struct fuse_plan {
 bool fuse_find(fuse_plan *p, scheduler *s);
 void fuse_free(fuse_plan *p);
 /* Why the node is in no group with what it reads. */
-ir_apart fuse_refusal(const fuse_plan *p, ir_ref node);
+ir_not_fused fuse_reason_not_fused(const fuse_plan *p, ir_ref node);
 /* Is the value in locals of a group only, or not computed at all? */
 bool fuse_is_local(const fuse_plan *p, ir_ref value);
 /* May the kernel of the value, which is in no group, wait until something reads the value? If so the value is
@@ -140,7 +140,7 @@ int64_t fuse_item_of(const fuse_plan *p, ir_ref node);
 int64_t fuse_member_of(const fuse_group *group, ir_ref value);
 /* out[l]: the axis of an array that shared loop l walks, -1: none. axes: by axis of the array, the axis of
  * the member's value that walks it. True if every shared loop walks one. */
-bool fuse_loop_axes(const fuse_group *group, const fuse_member *member, const fuse_axes *axes, int8_t *out);
+bool fuse_loop_axes(const fuse_group *group, const fuse_member *member, const view_axes *axes, int8_t *out);
 /* Adds a member, keeping the order by node; false where there is no room. */
 bool fuse_insert(fuse_group *group, const fuse_member *member);
 

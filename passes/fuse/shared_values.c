@@ -13,7 +13,7 @@ enum { MAX_SWEPT = 2048, NOT_MET = INT8_MIN };
 typedef struct swept {
   ir_ref node;
   uint64_t users; /* set of members that compute it, by bit */
-  fuse_axes axes; /* by axis: the loop that walks it */
+  view_axes axes; /* by axis: the loop that walks it */
 } swept;
 
 typedef struct sweep {
@@ -76,7 +76,7 @@ static bool add_member(sweep *w, const fuse_member *member) {
 
 static void start_member(sweep *w, const fuse_member *m, swept *s) {
   const fuse_group *group = w->group;
-  s->axes = fuse_no_axes;
+  s->axes = view_no_axes;
   s->users = (uint64_t)1 << w->started++;
   for (int8_t l = 0; l < group->loops; l++)
     if (group->shared[l]) s->axes.loop[m->axis[l]] = l;
@@ -95,12 +95,12 @@ static bool sweep_node(sweep *w, swept *s) {
     start_member(w, &made, s);
   const ir_node *n = ir_get(g, s->node);
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {
-    fuse_axes below;
+    view_axes below;
     swept *operand = ir_shape(g, n->src[k]) ? find_swept(w, n->src[k]) : NULL;
     if (!operand) continue;
-    if (!fuse_axes_below(g, s->node, k, &s->axes, &below)) return false;
+    if (!view_axes_below(g, s->node, k, &s->axes, &below)) return false;
     if (operand->axes.loop[0] == NOT_MET) operand->axes = below;
-    else fuse_axes_intersect(&operand->axes, &below);
+    else view_axes_intersect(&operand->axes, &below);
     operand->users |= s->users;
   }
   return true;

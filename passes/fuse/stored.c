@@ -46,7 +46,7 @@ enum { REPEATED = 1, MASKED = 2, IN_REDUCTION = 4, SHARED = 8, STORED = SCHEDULE
 
 static bool is_tensor(const scheduler *s, ir_ref r) { return ir_shape(s->g, r) != 0; }
 
-static int own_cost(const ir_node *n) {
+static int node_cost(const ir_node *n) {
   bool elementary = ir_is_elementary((ir_op)n->op, (ir_dtype)n->dtype);
   switch ((int)n->op) {
   case IR_OP_RELU: return 2;
@@ -103,14 +103,14 @@ static void collect_uses(scheduler *s) {
     if (n->op == IR_OP_STORED) s->flags[r] |= STORED;
     bool recomputed = s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED);
     if (recomputed && (reduction || s->epilogues[r] & PASS_EPILOGUE)) s->flags[r] |= STORED;
-    if (ir_scatters((ir_op)n->op)) s->flags[r] |= STORED;
+    if (ir_is_scatter((ir_op)n->op)) s->flags[r] |= STORED;
     pass_sharing_use(&s->sharing, r, s->flags[r] & STORED, pass_is_elementwise(n));
     uint8_t below = flags_below(s, r);
     bool passes_on = !(s->flags[r] & STORED) && (s->flags[r] & SHARED || s->uses[r] > 1);
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
       ir_ref operand = n->src[k];
       s->flags[operand] |=
-          below | (passes_on ? SHARED : 0) | (ir_scatters((ir_op)n->op) && k > 0 ? REPEATED : 0);
+          below | (passes_on ? SHARED : 0) | (ir_is_scatter((ir_op)n->op) && k > 0 ? REPEATED : 0);
       if (s->uses[operand] < MAX_USES) s->uses[operand]++;
     }
   }
@@ -118,12 +118,12 @@ static void collect_uses(scheduler *s) {
 
 /* Lists the nodes fused into r, r first, each once. sharing.within: how often nodes in the list use them. 0:
  * more than MAX_WALK. */
-static size_t fused_into(scheduler *s, ir_ref r, ir_ref met[MAX_WALK]) {
+static size_t fused_into(scheduler *s, ir_ref r, ir_ref visited[MAX_WALK]) {
   size_t count = 0;
-  met[count++] = r;
+  visited[count++] = r;
   s->sharing.walk++;
   for (size_t next = 0; next < count; next++) {
-    const ir_node *n = ir_get(s->g, met[next]);
+    const ir_node *n = ir_get(s->g, visited[next]);
     for (uint32_t k = 0; k < ir_operand_count(n) && !schedule_is_leaf((ir_op)n->op); k++) {
       ir_ref operand = n->src[k];
       if (s->flags[operand] & STORED) continue;
@@ -131,7 +131,7 @@ static size_t fused_into(scheduler *s, ir_ref r, ir_ref met[MAX_WALK]) {
         if (count == MAX_WALK) return 0;
         s->sharing.seen[operand] = s->sharing.walk;
         s->sharing.within[operand] = 0;
-        met[count++] = operand;
+        visited[count++] = operand;
       }
       if (s->sharing.within[operand] < MAX_USES) s->sharing.within[operand]++;
     }
@@ -142,24 +142,24 @@ static size_t fused_into(scheduler *s, ir_ref r, ir_ref met[MAX_WALK]) {
 /* Replaces *cost and *views, which count a node once for each of its uses, by sums that count each node fused
  * into r once; leaves them where these are too many. */
 static void count_once(scheduler *s, ir_ref r, unsigned *cost, unsigned *views) {
-  ir_ref met[MAX_WALK];
-  size_t count = fused_into(s, r, met);
+  ir_ref visited[MAX_WALK];
+  size_t count = fused_into(s, r, visited);
   if (count) *cost = *views = 0;
   for (size_t i = 0; i < count; i++) {
-    const ir_node *n = ir_get(s->g, met[i]);
-    *cost += (unsigned)own_cost(n), *views += remaps(s, n);
+    const ir_node *n = ir_get(s->g, visited[i]);
+    *cost += (unsigned)node_cost(n), *views += remaps(s, n);
   }
 }
 
 /* r is stored because its kernel would grow too large. Nodes fused into r that are used elsewhere as well
  * would now be computed in both kernels: costly ones are stored, too. */
 static void store_shared(scheduler *s, ir_ref r) {
-  ir_ref met[MAX_WALK];
-  size_t count = fused_into(s, r, met);
+  ir_ref visited[MAX_WALK];
+  size_t count = fused_into(s, r, visited);
   for (size_t i = 1; i < count; i++)
-    if (pass_is_elementwise(ir_get(s->g, met[i])) && s->uses[met[i]] > s->sharing.within[met[i]] &&
-        s->cost[met[i]] > MAX_RECOMPUTE)
-      s->flags[met[i]] |= STORED;
+    if (pass_is_elementwise(ir_get(s->g, visited[i])) &&
+        s->uses[visited[i]] > s->sharing.within[visited[i]] && s->cost[visited[i]] > MAX_RECOMPUTE)
+      s->flags[visited[i]] |= STORED;
 }
 
 /* arguments */
@@ -174,21 +174,21 @@ uint32_t schedule_most_slots(const scheduler *s) {
 /* The number of arrays that a kernel of the value reads; UINT16_MAX: more than MAX_WALK nodes are fused into
  * it. */
 static uint16_t reads_of(scheduler *s, ir_ref r) {
-  ir_ref met[MAX_WALK];
+  ir_ref visited[MAX_WALK];
   size_t count = 1;
   uint16_t reads = 0;
-  met[0] = r;
+  visited[0] = r;
   s->sharing.walk++;
   for (size_t next = 0; next < count; next++) {
-    const ir_node *n = ir_get(s->g, met[next]);
-    bool in_memory = schedule_is_leaf((ir_op)n->op) || (next && s->flags[met[next]] & STORED);
+    const ir_node *n = ir_get(s->g, visited[next]);
+    bool in_memory = schedule_is_leaf((ir_op)n->op) || (next && s->flags[visited[next]] & STORED);
     reads += in_memory;
     for (uint32_t k = 0; k < ir_operand_count(n) && !in_memory; k++) {
       ir_ref operand = n->src[k];
       if (!is_tensor(s, operand) || s->sharing.seen[operand] == s->sharing.walk) continue;
       if (count == MAX_WALK) return UINT16_MAX;
       s->sharing.seen[operand] = s->sharing.walk;
-      met[count++] = operand;
+      visited[count++] = operand;
     }
   }
   return reads;
@@ -215,12 +215,12 @@ static ir_ref reading_most(const scheduler *s, const ir_node *n) {
 static void bound_reads(scheduler *s, ir_ref r) {
   const ir_node *n = ir_get(s->g, r);
   uint32_t most = schedule_most_slots(s), reads = 0;
-  ir_ref dear = 0;
+  ir_ref costly = 0;
   if (schedule_is_leaf((ir_op)n->op)) reads = 1;
   for (uint32_t k = 0; k < ir_operand_count(n) && !schedule_is_leaf((ir_op)n->op); k++)
     if (is_tensor(s, n->src[k])) reads += s->flags[n->src[k]] & STORED ? 1 : s->reads[n->src[k]];
-  while (reads >= most && (reads = reads_of(s, r)) >= most && (dear = reading_most(s, n)) != 0)
-    s->flags[dear] |= STORED;
+  while (reads >= most && (reads = reads_of(s, r)) >= most && (costly = reading_most(s, n)) != 0)
+    s->flags[costly] |= STORED;
   s->reads[r] = saturated(reads);
 }
 
@@ -230,7 +230,7 @@ static void bound_fusion(scheduler *s) {
     const ir_node *n = ir_get(s->g, r);
     if (!is_tensor(s, r)) continue;
     bound_reads(s, r);
-    unsigned cost = (unsigned)own_cost(n), views = remaps(s, n);
+    unsigned cost = (unsigned)node_cost(n), views = remaps(s, n);
     for (uint32_t k = 0; k < ir_operand_count(n); k++)
       if (!(s->flags[n->src[k]] & STORED)) cost += s->cost[n->src[k]], views += s->remaps[n->src[k]];
     bool recomputed = s->flags[r] & REPEATED || s->sharing.recomputed[r];

@@ -18,7 +18,7 @@ enum { SCHEDULE_STORED = 16 }; /* flag of a value that has memory of its own */
 typedef struct scheduler {
   ir_graph *g;
   const ir_target *target;
-  const uint8_t *apart; /* by node: no fused row group may compute it; NULL: any may */
+  const uint8_t *not_fused; /* by node: no fused row group may compute it; NULL: any may */
   ir_plan *plan;
   ir_error *error;
   bool failed; /* error says why */

@@ -31,13 +31,13 @@ typedef struct product {
   uint32_t member;
   ir_ref sum, panels, weights, rows; /* rows: the value in memory that the rows are read from */
   int8_t axis[IR_MAX_RANK];          /* by loop: the axis of `rows` that it walks */
-  bool others;                       /* elementwise work after the sum reads other values by rows */
+  bool reads_other_rows;             /* elementwise work after the sum reads other values by rows */
 } product;
 
 typedef struct transposition {
   fuse_plan *p;
   fuse_group *group;
-  product products[FUSE_MOST];
+  product products[FUSE_MAX_MEMBERS];
   uint32_t count;
 } transposition;
 
@@ -67,7 +67,7 @@ static bool is_walked(const fuse_group *group, const fuse_member *m, const fuse_
 
 /* The array that was copied in panels; 0 where it is not in memory, its index is not affine in all axes, or
  * its longest summed axis is not contiguous. Only views without masks may stand between. */
-static ir_ref behind_panels(const pass_contraction *c, const pass_operand *o, const scheduler *s) {
+static ir_ref unpacked_weights(const pass_contraction *c, const pass_operand *o, const scheduler *s) {
   ir_graph *g = c->g;
   ir_ref node = o->value;
   pass_point at = {.rank = c->rank};
@@ -84,7 +84,7 @@ static ir_ref behind_panels(const pass_contraction *c, const pass_operand *o, co
   int64_t step, longest = 0, near = 0;
   for (uint32_t i = 0; i < c->rank && index; i++) {
     if (c->size[i] == 1) continue;
-    if (!loop_stride(g, index, c->range[i], &step)) return 0;
+    if (!affine_stride(g, index, c->range[i], &step)) return 0;
     if (!(c->reduced >> i & 1) || c->size[i] < longest) continue;
     longest = c->size[i], near = step;
   }
@@ -112,18 +112,19 @@ static bool find_product(transposition *t, uint32_t member, const fuse_item *ite
   ir_ref panels = item->product ? private_panels(t, m, item) : 0;
   if (!panels || !pass_contraction_of(g, item->product, &c)) return false;
   int first = c.operand[0].base == panels ? 0 : 1;
-  const pass_operand *weights = &c.operand[first], *down = &c.operand[1 - first];
-  product found = {.member = member, .sum = item->product, .panels = panels, .rows = down->base};
-  if (weights->base != panels || fuse_is_panels(g, down->base) || c.term == IR_OP_DOT2 ||
+  const pass_operand *weights = &c.operand[first], *row_operand = &c.operand[1 - first];
+  product found = {.member = member, .sum = item->product, .panels = panels, .rows = row_operand->base};
+  if (weights->base != panels || fuse_is_panels(g, row_operand->base) || c.term == IR_OP_DOT2 ||
       ir_dtypes[c.dtype].bytes < 4 || t->group->rows * (int64_t)ir_dtypes[c.dtype].bytes < TILE_BYTES)
     return false;
-  const fuse_read *rows = fuse_in_memory(p->s, down->base) ? read_of(p, item, down->base) : NULL;
-  if (!rows || !ir_is_true(g, down->valid) || !fuse_loop_axes(t->group, m, &rows->axes, found.axis) ||
-      !(found.weights = behind_panels(&c, weights, p->s)))
+  const fuse_read *rows =
+      fuse_in_memory(p->s, row_operand->base) ? read_of(p, item, row_operand->base) : NULL;
+  if (!rows || !ir_is_true(g, row_operand->valid) || !fuse_loop_axes(t->group, m, &rows->axes, found.axis) ||
+      !(found.weights = unpacked_weights(&c, weights, p->s)))
     return false;
   for (uint32_t k = 0; k < item->read_count; k++) {
     const fuse_read *read = &p->reads[item->first_read + k];
-    found.others |= read->node != rows->node && is_walked(t->group, m, read);
+    found.reads_other_rows |= read->node != rows->node && is_walked(t->group, m, read);
   }
   t->products[t->count++] = found;
   return true;
@@ -159,8 +160,8 @@ static bool is_read_by_rows(const transposition *t, ir_ref value) {
 
 /* Does the product store its value in the layout in which another one reads it? If not, its sum is transposed
  * before anything else is done with it. */
-static bool hands_on(const transposition *t, const product *k) {
-  return is_read_by_rows(t, t->group->members[k->member].value) && !k->others;
+static bool feeds_product(const transposition *t, const product *k) {
+  return is_read_by_rows(t, t->group->members[k->member].value) && !k->reads_other_rows;
 }
 
 static bool add_member(fuse_group *group, const fuse_member *m) {
@@ -180,7 +181,7 @@ static bool apply_transposition(const transposition *t, fuse_group *with) {
                 sum = {.value = k->sum, .local = true, .transposed = true};
     for (int8_t l = 0; l < with->loops; l++) rows.axis[l] = k->axis[l];
     if (!fuse_loop_axes(with, m, &item_of(t->p, m->value)->product_axes, sum.axis)) return false;
-    if (!add_member(with, &rows) || (!hands_on(t, k) && !add_member(with, &sum))) return false;
+    if (!add_member(with, &rows) || (!feeds_product(t, k) && !add_member(with, &sum))) return false;
   }
   return true;
 }
@@ -198,7 +199,7 @@ static int64_t measure_locals(const transposition *t, const fuse_group *with, bo
     if (!locals && one->transposed) all += fuse_elements(s->g, one->value);
   }
   for (uint32_t i = 0; i < t->count && !locals; i++) /* stored in the layout in which they are read */
-    if (hands_on(t, &t->products[i]))
+    if (feeds_product(t, &t->products[i]))
       all -= fuse_elements(s->g, t->group->members[t->products[i].member].value);
   return all;
 }

@@ -140,7 +140,7 @@ static bool eliminate_unknown(equation *to, int64_t a, const equation *by, int64
  * it. False: no affine form with integer slopes passes through the samples. */
 static bool slopes_of(const sample_points *of, const pass_linear *form, int64_t *slope) {
   equation pivot[VARY];
-  bool taken[VARY] = {false};
+  bool has_pivot[VARY] = {false};
   int64_t first, here;
   if (!value_of(&of->system, of->value[0], form, &first)) return false;
   for (uint32_t l = 1; l < of->count; l++) {
@@ -149,14 +149,14 @@ static bool slopes_of(const sample_points *of, const pass_linear *form, int64_t 
     for (uint32_t k = 0; k < of->vary; k++)
       e.coef[k] = of->value[l][of->column[k]] - of->value[0][of->column[k]];
     uint32_t k = 0;
-    for (; k < of->vary && (e.coef[k] == 0 || taken[k]); k++)
+    for (; k < of->vary && (e.coef[k] == 0 || has_pivot[k]); k++)
       if (e.coef[k] != 0 && !eliminate_unknown(&e, pivot[k].coef[k], &pivot[k], e.coef[k])) return false;
     if (k == of->vary && e.value != 0) return false;
-    if (k < of->vary) taken[k] = true, pivot[k] = e;
+    if (k < of->vary) has_pivot[k] = true, pivot[k] = e;
   }
   for (uint32_t k = of->vary; k-- > 0;) {
     slope[k] = 0;
-    if (!taken[k]) continue;
+    if (!has_pivot[k]) continue;
     for (uint32_t j = k + 1; j < of->vary; j++) {
       int64_t part;
       if (!ir_mul_ok(pivot[k].coef[j], slope[j], &part) || !ir_sub_ok(pivot[k].value, part, &pivot[k].value))

@@ -179,7 +179,7 @@ static bool always_holds(pass_build *b, ir_ref clause) {
 
 /* Clause i simplified under the other clauses, True or False where they decide it; 0 where nothing is
  * gained. */
-static ir_ref given_others(pass_build *b, const clauses *all, uint32_t i) {
+static ir_ref simplify_under_others(pass_build *b, const clauses *all, uint32_t i) {
   pass_facts facts;
   pass_build under = *b;
   ir_ref left;
@@ -246,7 +246,7 @@ static bool finalize_sums(pass_build *b, clauses *all) {
     for (uint32_t i = all->count; i-- > 0;) {
       if (i >= all->count || is_single(b->g, all->item[i])) continue;
       clauses parts = {0};
-      ir_ref now = given_others(b, all, i), before = all->item[i];
+      ir_ref now = simplify_under_others(b, all, i), before = all->item[i];
       if (!now || now == before) continue;
       if (ir_is_false(b->g, now)) return false;
       erase_clause(all, i);
@@ -264,7 +264,7 @@ static bool drop_implied(pass_build *b, clauses *all) {
   for (int sums = 1; sums >= 0; sums--)
     for (uint32_t i = all->count; i-- > 0;) {
       if (i >= all->count || is_single(b->g, all->item[i]) == (sums == 1)) continue;
-      ir_ref now = given_others(b, all, i);
+      ir_ref now = simplify_under_others(b, all, i);
       if (now && ir_is_false(b->g, now)) return false;
       if (now && ir_is_true(b->g, now)) erase_clause(all, i);
     }

@@ -240,7 +240,7 @@ static ir_ref compare_forms(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   pass_linear_read(b->g, y, &right);
   bool swap = op == IR_OP_GT || op == IR_OP_LE; /* x > y is y - x < 0; x <= y is not (y - x < 0) */
   if (!pass_linear_add(b->g, &in, &right, -1) || (swap && !pass_linear_scale(&in, -1))) return 0;
-  pass_linear_given(b, &in);
+  pass_linear_substitute_facts(b, &in);
   bool equality = op == IR_OP_EQ || op == IR_OP_NE;
   bool negated = op == IR_OP_GE || op == IR_OP_LE;
   if (in.count == 0)

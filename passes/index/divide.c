@@ -62,7 +62,7 @@ static bool interval_of(const pass_digits *of, const int64_t *weight, int64_t co
   return true;
 }
 
-static bool one_period(const pass_interval *in, int64_t d) {
+static bool is_in_one_period(const pass_interval *in, int64_t d) {
   return in->lo != INT64_MIN && in->hi != INT64_MAX && ir_floor_div(in->lo, d) == ir_floor_div(in->hi, d);
 }
 
@@ -94,20 +94,20 @@ static bool finalize_period(split *parts, int64_t lo, int64_t d) {
  * side of zero. */
 static bool find_period(pass_build *b, const pass_digits *of, int64_t *residue, int64_t d, split *out) {
   pass_interval in;
-  if (interval_of(of, residue, of->constant, &in) && one_period(&in, d))
+  if (interval_of(of, residue, of->constant, &in) && is_in_one_period(&in, d))
     return split_by_residues(b->g, of, residue, d, out) && finalize_period(out, in.lo, d);
   for (uint32_t i = 0; i < of->count && in.lo != INT64_MIN; i++) {
     int64_t kept = residue[i];
     if (kept == 0) continue;
     residue[i] = kept > 0 ? kept - d : kept + d;
-    bool fits = interval_of(of, residue, of->constant, &in) && one_period(&in, d);
+    bool fits = interval_of(of, residue, of->constant, &in) && is_in_one_period(&in, d);
     if (fits) return split_by_residues(b->g, of, residue, d, out) && finalize_period(out, in.lo, d);
     residue[i] = kept;
   }
   if (!split_by_residues(b->g, of, residue, d, out)) return false;
   if (of->system.rows == 0 && !b->facts) return false;
   in = pass_linear_bounds(b, &out->remainder); /* with the relations between digits, and the facts */
-  return one_period(&in, d) && finalize_period(out, in.lo, d);
+  return is_in_one_period(&in, d) && finalize_period(out, in.lo, d);
 }
 
 /* N = d*quotient + remainder with residues of least magnitude; true when the remainder lies in [0, d). *fits:
@@ -182,7 +182,7 @@ static int64_t low_factor(pass_build *b, const pass_linear *in, int64_t d, pass_
 
 /* Is -1 - N the preferred form of the numerator? Coefficients of d/2 do not count: they are their own
  * complement. */
-static bool prefers_complement(const pass_linear *in, int64_t d) {
+static bool is_complement_preferred(const pass_linear *in, int64_t d) {
   int balance = 0, first = 0;
   for (uint32_t i = 0; i < in->count; i++) {
     int sign = in->term[i].coef < 0 ? -1 : 1;
@@ -208,7 +208,7 @@ static ir_ref divide_afresh(pass_build *b, pass_linear *in, int64_t d) {
 static ir_ref quotient_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   pass_linear in, outside, inner;
   pass_linear_read(b->g, x, &in);
-  pass_linear_given(b, &in);
+  pass_linear_substitute_facts(b, &in);
   reduced left = reduce_modulo(b, &in, d, &outside);
   if (left == DONE) return pass_linear_node(b, &outside);
   if (left == TOO_BIG) return plain_division(b, IR_OP_FLOORDIV, x, y);
@@ -228,8 +228,8 @@ static ir_ref quotient_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
     return plus(b, divide_afresh(b, &inner, divisor), &outside, 1);
   }
   inner = in;
-  if (prefers_complement(&in, d) && complement(&in)) {
-    if (reduce_modulo(b, &in, d, &outside) == LEFT && !prefers_complement(&in, d) &&
+  if (is_complement_preferred(&in, d) && complement(&in)) {
+    if (reduce_modulo(b, &in, d, &outside) == LEFT && !is_complement_preferred(&in, d) &&
         pass_linear_scale(&outside, -1) && ir_sub_ok(outside.constant, 1, &outside.constant))
       return plus(b, divide_afresh(b, &in, d), &outside, -1);
   }
@@ -263,7 +263,7 @@ static ir_ref divide_monomial(pass_build *b, ir_ref atom, ir_ref lead, int64_t *
   for (uint32_t j = 0; j < m; j++) {
     int64_t p = 0, q = 0;
     for (uint32_t i = 0; i < n && l[j] && !p; i++)
-      if (f[i] && pass_whole_ratio(b, f[i], l[j], &p, &q)) f[i] = 0;
+      if (f[i] && pass_exact_ratio(b, f[i], l[j], &p, &q)) f[i] = 0;
       else p = 0;
     if (l[j] && (!p || !ir_mul_ok(*by, p, by) || !ir_mul_ok(*over, q, over))) return 0;
   }

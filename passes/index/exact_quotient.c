@@ -11,14 +11,14 @@ static bool is_quotient(const ir_graph *g, ir_ref ref) {
 }
 
 /* (a*x + k)//d with a known remainder, which is (a*x - r)/d; x itself has a = d = 1 and r = 0 */
-typedef struct whole {
+typedef struct exact_quotient {
   ir_ref x;
   int64_t a, d, r;
-} whole;
+} exact_quotient;
 
-static bool read_whole(pass_build *b, ir_ref atom, whole *out) {
+static bool read_whole(pass_build *b, ir_ref atom, exact_quotient *out) {
   pass_linear part;
-  *out = (whole){.x = atom, .a = 1, .d = 1};
+  *out = (exact_quotient){.x = atom, .a = 1, .d = 1};
   if (!is_quotient(b->g, atom)) return true;
   const ir_node *q = ir_get(b->g, atom);
   if (!ir_is_const(b->g, q->src[1], &out->d) || out->d < 1 || !pass_residue(b, q->src[0], out->d, &out->r))
@@ -36,7 +36,7 @@ typedef struct whole_sum {
   int64_t by_x, low, over;
 } whole_sum;
 
-static bool add_whole(whole_sum *sum, const whole *of, int64_t coef) {
+static bool add_whole(whole_sum *sum, const exact_quotient *of, int64_t coef) {
   int64_t common = of->d / ir_gcd(sum->over, of->d), each, low;
   if (!ir_mul_ok(sum->over, common, &sum->over) || !ir_mul_ok(sum->by_x, common, &sum->by_x) ||
       !ir_mul_ok(sum->low, common, &sum->low) || !ir_mul_ok(coef, sum->over / of->d, &each))
@@ -47,7 +47,7 @@ static bool add_whole(whole_sum *sum, const whole *of, int64_t coef) {
 
 /* A term as a multiple of x times its other factors. */
 typedef struct whole_term {
-  whole of;
+  exact_quotient of;
   ir_ref rest[PASS_FACTORS];
   uint32_t count;
 } whole_term;
@@ -62,7 +62,7 @@ static bool read_term(pass_build *b, const ir_ref *f, uint32_t n, uint32_t at, w
 }
 
 /* Has the atom a factor that is a multiple of the same x, and otherwise the same factors? */
-static bool read_like(pass_build *b, ir_ref atom, const whole_term *like, whole *out) {
+static bool read_like(pass_build *b, ir_ref atom, const whole_term *like, exact_quotient *out) {
   ir_ref f[PASS_FACTORS];
   whole_term term;
   uint32_t n = pass_factors(b->g, atom, f);
@@ -98,7 +98,7 @@ static bool combine_multiples(pass_build *b, pass_linear *in, const whole_term *
   whole_sum sum = {.over = 1};
   uint32_t combined = 0;
   for (uint32_t t = in->count; t-- > 0;) {
-    whole of;
+    exact_quotient of;
     if (!read_like(b, in->term[t].atom, like, &of)) continue;
     if (!add_whole(&sum, &of, in->term[t].coef)) return false;
     pass_linear_drop(&next, t);
@@ -112,7 +112,7 @@ static bool combine_multiples(pass_build *b, pass_linear *in, const whole_term *
   return true;
 }
 
-bool pass_whole(pass_build *b, pass_linear *in, uint32_t t) {
+bool pass_combine_exact_quotients(pass_build *b, pass_linear *in, uint32_t t) {
   ir_ref f[PASS_FACTORS];
   whole_term like;
   uint32_t n = pass_factors(b->g, in->term[t].atom, f);
@@ -122,15 +122,15 @@ bool pass_whole(pass_build *b, pass_linear *in, uint32_t t) {
   return false;
 }
 
-bool pass_whole_part(pass_build *b, ir_ref atom, ir_ref *x, int64_t *a, int64_t *d) {
-  whole of;
+bool pass_exact_quotient(pass_build *b, ir_ref atom, ir_ref *x, int64_t *a, int64_t *d) {
+  exact_quotient of;
   if (!is_quotient(b->g, atom) || !read_whole(b, atom, &of) || of.r != 0) return false;
   *x = of.x, *a = of.a, *d = of.d;
   return true;
 }
 
-bool pass_whole_ratio(pass_build *b, ir_ref x, ir_ref y, int64_t *by, int64_t *over) {
-  whole p, q;
+bool pass_exact_ratio(pass_build *b, ir_ref x, ir_ref y, int64_t *by, int64_t *over) {
+  exact_quotient p, q;
   *by = *over = 1;
   if (x == y) return true;
   if (!is_quotient(b->g, x) && !is_quotient(b->g, y)) return false;

@@ -212,7 +212,7 @@ void pass_facts_add(pass_build *b, pass_facts *to, ir_ref node, int64_t lo, int6
 void pass_round_ends(const ir_bounds *of, int64_t *lo, int64_t *hi);
 /* Substitutes values that the facts fix: a pinned atom by its value; a pinned sum is solved for its last
  * atom. */
-void pass_linear_given(pass_build *b, pass_linear *in);
+void pass_linear_substitute_facts(pass_build *b, pass_linear *in);
 /* x modulo d; false where the congruence of x does not decide it */
 bool pass_residue(pass_build *b, ir_ref x, int64_t d, int64_t *residue);
 
@@ -222,12 +222,12 @@ bool pass_never_above(ir_graph *g, ir_ref x, ir_ref y, bool strictly);
 
 /* exact_quotient.c: combines term t and others into one multiple of an exact quotient; true when something
  * changed */
-bool pass_whole(pass_build *b, pass_linear *in, uint32_t t);
+bool pass_combine_exact_quotients(pass_build *b, pass_linear *in, uint32_t t);
 /* atom = a*x/d exactly, without a remainder; false: it is no such quotient */
-bool pass_whole_part(pass_build *b, ir_ref atom, ir_ref *x, int64_t *a, int64_t *d);
+bool pass_exact_quotient(pass_build *b, ir_ref atom, ir_ref *x, int64_t *a, int64_t *d);
 /* x = by/over * y where both are exact quotients of one expression; by/over is positive and in lowest
  * terms */
-bool pass_whole_ratio(pass_build *b, ir_ref x, ir_ref y, int64_t *by, int64_t *over);
+bool pass_exact_ratio(pass_build *b, ir_ref x, ir_ref y, int64_t *by, int64_t *over);
 
 /* sum.c: one step of combining quotients, remainders and digits; true when something changed */
 bool pass_recombine(pass_build *b, pass_linear *in);

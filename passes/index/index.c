@@ -93,14 +93,14 @@ BUILD2_INT(pass_mul_int, pass_make_mul)
 BUILD2_INT(pass_div_int, make_div)
 BUILD2_INT(pass_mod_int, make_mod)
 
-ir_ref pass_low_digit(ir_graph *g, ir_ref a, ir_ref size, ir_ref quotient) {
+ir_ref pass_mod_given_quotient(ir_graph *g, ir_ref a, ir_ref size, ir_ref quotient) {
   int64_t d;
   ir_ref r = pass_sub(g, a, pass_mul(g, quotient, size));
   if (r && pass_budget_exhausted(g) && ir_is_const(g, size, &d) && d >= 1) ir_bounds_tighten(g, r, 0, d - 1);
   return r;
 }
 
-ir_ref pass_both(ir_graph *g, ir_ref x, ir_ref y) {
+ir_ref pass_and_deferred(ir_graph *g, ir_ref x, ir_ref y) {
   pass_build b = pass_begin(g);
   b.deferred = true;
   return make_and(&b, x, y);

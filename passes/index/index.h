@@ -28,14 +28,14 @@ ir_ref pass_mul(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref pass_div(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref pass_mod(ir_graph *g, ir_ref a, ir_ref b); /* floor; b as for pass_div */
 /* a % size, given quotient = a // size */
-ir_ref pass_low_digit(ir_graph *g, ir_ref a, ir_ref size, ir_ref quotient);
+ir_ref pass_mod_given_quotient(ir_graph *g, ir_ref a, ir_ref size, ir_ref quotient);
 ir_ref pass_min(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref pass_max(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref pass_compare(ir_graph *g, ir_op op, ir_ref a, ir_ref b); /* EQ NE LT LE GT GE on index */
 ir_ref pass_and(ir_graph *g, ir_ref a, ir_ref b);
 /* As pass_and, but clauses are only collected, one interval per expression; pass_finalize_clauses has to
  * follow. */
-ir_ref pass_both(ir_graph *g, ir_ref a, ir_ref b);
+ir_ref pass_and_deferred(ir_graph *g, ir_ref a, ir_ref b);
 /* For a conjunction made by pass_both: what pass_and would have returned. */
 ir_ref pass_finalize_clauses(ir_graph *g, ir_ref a);
 ir_ref pass_or(ir_graph *g, ir_ref a, ir_ref b);

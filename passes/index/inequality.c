@@ -13,7 +13,7 @@ static void intersect(pass_interval *to, pass_interval x) {
 }
 
 /* the node's interval as it follows from the facts about its operands */
-static pass_interval through(pass_build *b, const ir_node *n) {
+static pass_interval operand_interval(pass_build *b, const ir_node *n) {
   pass_interval r = {INT64_MIN, INT64_MAX};
   int64_t d;
   if (n->dtype != IR_INDEX) return r;
@@ -50,7 +50,7 @@ ir_bounds pass_bounds(pass_build *b, ir_ref ref) {
     if (b->facts->fact[i].node == ref) intersect(&in, b->facts->fact[i].in);
   if (b->operand_depth < PASS_OPERAND_DEPTH && pass_enter(b)) {
     b->operand_depth++;
-    intersect(&in, through(b, ir_get(b->g, ref)));
+    intersect(&in, operand_interval(b, ir_get(b->g, ref)));
     b->operand_depth--;
     pass_leave(b);
   }
@@ -323,8 +323,8 @@ void pass_facts_read(pass_build *b, ir_ref valid, pass_facts *out) {
   pass_facts_propagate(b, out, true);
 }
 
-static void put_in(const ir_graph *g, pass_linear *in, const pass_linear *form, int64_t value,
-                   int64_t times) {
+static void substitute_fact(const ir_graph *g, pass_linear *in, const pass_linear *form, int64_t value,
+                            int64_t times) {
   pass_linear next = *in;
   int64_t c;
   if (pass_linear_add(g, &next, form, -times) && ir_mul_ok(value, times, &c) &&
@@ -332,7 +332,7 @@ static void put_in(const ir_graph *g, pass_linear *in, const pass_linear *form, 
     *in = next;
 }
 
-void pass_linear_given(pass_build *b, pass_linear *in) {
+void pass_linear_substitute_facts(pass_build *b, pass_linear *in) {
   for (uint32_t i = 0; b->facts && i < b->facts->count; i++) {
     const pass_fact *f = &b->facts->fact[i];
     pass_linear form;
@@ -344,6 +344,6 @@ void pass_linear_given(pass_build *b, pass_linear *in) {
     if (have == 0 || have == INT64_MIN || pivot.coef == INT64_MIN) continue;
     int64_t size = pivot.coef < 0 ? -pivot.coef : pivot.coef, rest = ir_floor_mod(have, size);
     if (rest > size - rest) rest -= size; /* the residue of least magnitude remains */
-    put_in(b->g, in, &form, f->in.lo, (have - rest) / pivot.coef);
+    substitute_fact(b->g, in, &form, f->in.lo, (have - rest) / pivot.coef);
   }
 }

@@ -163,7 +163,7 @@ static void order_rows(pass_system *s) {
 }
 
 /* A fact about the same form as a row narrows the interval of the row. */
-static void meet_rows(pass_build *b, pass_system *s) {
+static void narrow_rows_by_facts(pass_build *b, pass_system *s) {
   pass_linear form;
   for (uint32_t f = 0; f < b->facts->count; f++) {
     pass_linear_read(b->g, b->facts->fact[f].node, &form);
@@ -207,7 +207,7 @@ bool pass_system_of(pass_build *b, const pass_linear *in, pass_system *s) {
   if (pass_budget_exhausted(b->g)) return true;
   if (b->facts) fact_columns(b, s);
   relate_quotients(b, s);
-  if (b->facts) meet_rows(b, s);
+  if (b->facts) narrow_rows_by_facts(b, s);
   order_rows(s);
   b->g->budget_spent += (uint64_t)s->rows * s->atoms;
   return true;
@@ -249,7 +249,7 @@ static extent most_of(pass_interval in, int64_t coef) {
 }
 
 /* The part of the bound that depends on this row, with its multiplier changed by m. */
-static extent moved(const pass_system *s, const pass_row *row, const int64_t *form, int64_t m) {
+static extent bound_after_move(const pass_system *s, const pass_row *row, const int64_t *form, int64_t m) {
   int64_t to, scaled, c;
   if (!ir_add_ok(row->multiplier, m, &to)) return (extent){0};
   extent sum = most_of(row->in, to);
@@ -266,18 +266,18 @@ static bool is_tighter(extent a, extent than) { return a.finite && (!than.finite
 /* Moves the row's multiplier to its best value; true when it moved. */
 static bool improve_multiplier(const pass_system *s, pass_row *row, int64_t *form) {
   int64_t best = 0;
-  extent least = moved(s, row, form, 0);
+  extent least = bound_after_move(s, row, form, 0);
   for (uint32_t k = 0; k < row->used; k++) {
     uint32_t i = row->at[k];
     if (row->coef[i] == -1 && form[i] == INT64_MIN) continue;
     int64_t whole = form[i] / row->coef[i];
     for (int64_t m = whole - 1; m <= whole + 1; m++) { /* if not an integer, both neighbours */
       if (m != whole && form[i] % row->coef[i] == 0) continue;
-      extent e = moved(s, row, form, m);
+      extent e = bound_after_move(s, row, form, m);
       if (is_tighter(e, least)) least = e, best = m;
     }
   }
-  extent none = moved(s, row, form, -row->multiplier);
+  extent none = bound_after_move(s, row, form, -row->multiplier);
   if (is_tighter(none, least)) best = -row->multiplier;
   if (best == 0) return false;
   for (uint32_t k = 0; k < row->used; k++)
@@ -288,7 +288,7 @@ static bool improve_multiplier(const pass_system *s, pass_row *row, int64_t *for
 
 /* Multipliers are integers. Scaling the form by a common multiple of the rows' coefficients makes them fine
  * enough. */
-static int64_t fineness(const pass_system *s) {
+static int64_t common_scale(const pass_system *s) {
   const int64_t most = 1 << 20;
   int64_t scale = 1;
   for (uint32_t r = 0; r < s->rows; r++)
@@ -301,7 +301,7 @@ static int64_t fineness(const pass_system *s) {
   return scale;
 }
 
-static int64_t largest(pass_system *s, int64_t scale, int sign) {
+static int64_t upper_bound(pass_system *s, int64_t scale, int sign) {
   enum { SWEEPS = 3 };
   int64_t form[PASS_COLUMNS];
   extent sum = {true, 0};
@@ -339,7 +339,7 @@ pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in) {
   add_facts(b, &s);
   if (s.rows == 0) return r;
   b->g->budget_spent += (uint64_t)s.rows * s.rows * s.atoms;
-  int64_t scale = fineness(&s), top = largest(&s, scale, 1), bottom = largest(&s, scale, -1), end;
+  int64_t scale = common_scale(&s), top = upper_bound(&s, scale, 1), bottom = upper_bound(&s, scale, -1), end;
   if (top != INT64_MAX && ir_add_ok(top, in->constant, &end) && end < r.hi) r.hi = end;
   if (bottom != INT64_MAX && ir_sub_ok(in->constant, bottom, &end) && end > r.lo) r.lo = end;
   return r;
@@ -349,10 +349,10 @@ pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in) {
 
 /* Bounds of a row's form: the sums of the finite contributions, and the number of infinite ones on each
  * side. */
-typedef struct reach {
+typedef struct row_bounds {
   int64_t least, most;
   uint32_t endless_below, endless_above;
-} reach;
+} row_bounds;
 
 static bool contribution_of(pass_interval in, int64_t coef, extent *least, extent *most) {
   if (coef == INT64_MIN) return false;
@@ -362,8 +362,8 @@ static bool contribution_of(pass_interval in, int64_t coef, extent *least, exten
   return true;
 }
 
-static bool reach_of(const pass_system *s, const pass_row *row, reach *out) {
-  *out = (reach){0};
+static bool reach_of(const pass_system *s, const pass_row *row, row_bounds *out) {
+  *out = (row_bounds){0};
   for (uint32_t k = 0; k < row->used; k++) {
     extent least, most;
     if (!contribution_of(s->in[row->at[k]], row->coef[row->at[k]], &least, &most)) return false;
@@ -377,7 +377,7 @@ static bool reach_of(const pass_system *s, const pass_row *row, reach *out) {
 
 /* Bounds propagation: coef * atom = row - other terms gives the atom's interval, in integers. True when it
  * shrank. */
-static bool narrow(pass_system *s, const pass_row *row, const reach *all, uint32_t at) {
+static bool narrow(pass_system *s, const pass_row *row, const row_bounds *all, uint32_t at) {
   int64_t coef = row->coef[at], lo = INT64_MIN, hi = INT64_MAX, rest, end;
   extent least, most;
   if (!contribution_of(s->in[at], coef, &least, &most)) return false;
@@ -408,7 +408,7 @@ static bool narrow_all(pass_system *s) {
     changed = false;
     for (uint32_t r = 0; r < s->rows; r++) {
       const pass_row *row = &s->row[r];
-      reach all;
+      row_bounds all;
       s->work -= row->used < s->work ? row->used : s->work;
       if (!reach_of(s, row, &all)) continue;
       for (uint32_t k = 0; k < row->used; k++) {

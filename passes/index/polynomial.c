@@ -64,7 +64,7 @@ static bool read_wholes(pass_build *b, const pass_linear *in, polynomial *out) {
     int64_t a, d;
     uint32_t n = pass_factors(b->g, in->term[i].atom, f);
     for (uint32_t j = 0; j < n; j++) {
-      if (!pass_whole_part(b, f[j], &x, &a, &d)) continue;
+      if (!pass_exact_quotient(b, f[j], &x, &a, &d)) continue;
       ir_bounds by = ir_bounds_of(b->g, x);
       int64_t unit = by.div == 0 ? 1 : ir_gcd(by.div, by.rem);
       if (unit > 1 && symbol_of(b->g, out, x, unit) == NO_SYMBOL) return false;
@@ -77,7 +77,7 @@ static bool read_wholes(pass_build *b, const pass_linear *in, polynomial *out) {
 static bool read_factor(pass_build *b, ir_ref factor, polynomial *out, monomial *m) {
   ir_ref x;
   int64_t a, d, times;
-  if (pass_whole_part(b, factor, &x, &a, &d)) {
+  if (pass_exact_quotient(b, factor, &x, &a, &d)) {
     uint32_t s = find_symbol(out, x);
     if (s != NO_SYMBOL && ir_mul_ok(a, out->symbol[s].unit, &times) && times % d == 0) {
       m->power[s]++;

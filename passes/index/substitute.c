@@ -36,7 +36,7 @@ static void rewrite_end(rewrite *w) {
 }
 
 /* Is `sum` the node plus other terms? Facts then only added terms that are 0. */
-static bool speaks_of(const ir_graph *g, ir_ref sum, ir_ref node) {
+static bool is_term_of(const ir_graph *g, ir_ref sum, ir_ref node) {
   pass_linear form;
   if (sum == node || ir_dtype_of(g, sum) != IR_INDEX) return false;
   pass_linear_read(g, sum, &form);
@@ -58,7 +58,7 @@ static ir_ref rebuild_node(rewrite *w, ir_ref node, const pass_facts *facts) {
   pass_build b = pass_begin(w->g);
   b.facts = facts;
   ir_ref result = pass_make_node(&b, node, w->scratch, n->nsrc);
-  return facts && divides && result && speaks_of(w->g, result, node) ? node : result;
+  return facts && divides && result && is_term_of(w->g, result, node) ? node : result;
 }
 
 /* Loops, and ranges whose extents are not constant, are identified by their nodes wherever their values are
@@ -157,7 +157,7 @@ static ir_ref finalize_sum(ir_graph *g, const pass_facts *facts, ir_ref index) {
   pass_linear sum;
   b.facts = facts->count ? facts : NULL;
   pass_linear_read(g, index, &sum);
-  if (facts->count) pass_linear_given(&b, &sum);
+  if (facts->count) pass_linear_substitute_facts(&b, &sum);
   for (uint32_t i = 0; i < sum.count && pass_linear_affine(&b, &sum); i++) {}
   return pass_linear_node(&b, &sum);
 }
@@ -197,24 +197,24 @@ typedef ir_ref (*step)(ir_graph *g, ir_ref expression, ir_ref given);
 /* Repeats `next` until nothing changes or until an earlier expression returns, since one step may undo
  * another; at most ITERATIONS times. Of the expressions in a cycle, the first in the order of ir_compare is
  * returned. */
-static ir_ref to_the_end(ir_graph *g, ir_ref root, ir_ref given, step next) {
+static ir_ref to_fixed_point(ir_graph *g, ir_ref root, ir_ref given, step next) {
   enum { ITERATIONS = 8 };
-  ir_ref way[ITERATIONS];
+  ir_ref seen[ITERATIONS];
   uint32_t length = 0, back = 0;
   for (; length < ITERATIONS; length++) {
-    way[length] = root;
+    seen[length] = root;
     root = next(g, root, given);
-    if (!root || root == way[length]) return root;
-    for (back = 0; back <= length && way[back] != root; back++) {}
+    if (!root || root == seen[length]) return root;
+    for (back = 0; back <= length && seen[back] != root; back++) {}
     if (back <= length) break;
   }
   for (; back < length; back++)
-    if (ir_compare(g, way[back + 1], root) < 0) root = way[back + 1];
+    if (ir_compare(g, seen[back + 1], root) < 0) root = seen[back + 1];
   return root;
 }
 
 /* Removes the nodes made since the graph had `count` where they led to no change. */
-static ir_ref or_as_before(ir_graph *g, uint32_t count, ir_ref before, ir_ref after) {
+static ir_ref rewind_if_unchanged(ir_graph *g, uint32_t count, ir_ref before, ir_ref after) {
   if (after == before) ir_graph_rewind(g, count);
   return after;
 }
@@ -224,18 +224,19 @@ static ir_ref simplify_step(ir_graph *g, ir_ref root, ir_ref valid) {
   return simplify_once(g, root);
 }
 
-static ir_ref resimplify(ir_graph *g, ir_ref root) { return to_the_end(g, root, 0, simplify_step); }
+static ir_ref resimplify(ir_graph *g, ir_ref root) { return to_fixed_point(g, root, 0, simplify_step); }
 
 ir_ref pass_simplify(ir_graph *g, ir_ref root) {
   uint32_t count = g->count;
-  return or_as_before(g, count, root, resimplify(g, root));
+  return rewind_if_unchanged(g, count, root, resimplify(g, root));
 }
 
 ir_ref pass_simplify_new(ir_graph *g, ir_ref root, uint32_t floor) {
   if (!root) return 0;
   uint32_t count = g->count;
   ir_ref made = pass_rebuild(g, root, ir_get(g, root)->src, ir_get(g, root)->nsrc);
-  return or_as_before(g, count, root, made == root ? root : to_the_end(g, made, floor, simplify_above));
+  return rewind_if_unchanged(g, count, root,
+                             made == root ? root : to_fixed_point(g, made, floor, simplify_above));
 }
 
 /* A comparison of a sum, or a disjunction that may contain one. */
@@ -268,13 +269,14 @@ static bool has_quotients(const ir_graph *g, ir_ref index, ir_ref valid) {
   return ir_is_true(g, valid) ? quotients > 1 : quotients + others > 0;
 }
 
-static ir_ref once_given(ir_graph *g, ir_ref index, ir_ref valid) {
+static ir_ref simplify_given_once(ir_graph *g, ir_ref index, ir_ref valid) {
   ir_ref result = simplify_given(g, index, valid);
   return result && has_quotients(g, result, valid) ? resimplify(g, result) : result;
 }
 
 ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
   uint32_t count = g->count;
-  ir_ref after = ir_is_true(g, valid) ? once_given(g, index, valid) : to_the_end(g, index, valid, once_given);
-  return or_as_before(g, count, index, after);
+  ir_ref after = ir_is_true(g, valid) ? simplify_given_once(g, index, valid)
+                                      : to_fixed_point(g, index, valid, simplify_given_once);
+  return rewind_if_unchanged(g, count, index, after);
 }

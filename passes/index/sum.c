@@ -57,9 +57,9 @@ static bool open_product(pass_build *b, pass_linear *in, uint32_t t) {
       pass_linear_read(b->g, q->src[0], &part);
       pass_linear_read(b->g, remainder, &low);
       if (!pass_linear_add(b->g, &part, &low, -1) || !pass_linear_add(b->g, &next, &part, coef)) continue;
-      bool beside = low.count == 1 && pass_linear_coef(in, low.term[0].atom) != 0 &&
-                    pass_linear_coef(&next, low.term[0].atom) == 0;
-      if (next.count >= in->count && !beside) continue;
+      bool cancels = low.count == 1 && pass_linear_coef(in, low.term[0].atom) != 0 &&
+                     pass_linear_coef(&next, low.term[0].atom) == 0;
+      if (next.count >= in->count && !cancels) continue;
     } else {
       continue;
     }
@@ -78,7 +78,7 @@ static uint32_t quotients_like(pass_build *b, const pass_linear *in, uint32_t t)
   return count;
 }
 
-static bool climb(pass_build *b, pass_linear *in, uint32_t t) {
+static bool fold_staircase(pass_build *b, pass_linear *in, uint32_t t) {
   const ir_node *q = ir_get(b->g, in->term[t].atom);
   int64_t d, coef = in->term[t].coef;
   if (!ir_is_const(b->g, q->src[1], &d) || d < 2 || d > quotients_like(b, in, t)) return false;
@@ -125,7 +125,7 @@ static bool quotient_of(pass_build *b, const pass_linear *form, int64_t d, pass_
 }
 
 /* Is there another quotient whose divisor divides d? */
-static bool has_relative(pass_build *b, const pass_linear *in, uint32_t t, int64_t d) {
+static bool has_dividing_quotient(pass_build *b, const pass_linear *in, uint32_t t, int64_t d) {
   int64_t c;
   for (uint32_t i = 0; i < in->count; i++)
     if (i != t && is_op(b->g, in->term[i].atom, IR_OP_FLOORDIV) &&
@@ -140,7 +140,7 @@ static bool halve_quotient(pass_build *b, pass_linear *in, uint32_t t) {
   int64_t d;
   pass_linear low, whole, half, next = *in;
   if (b->facts || !ir_is_const(b->g, ir_src(b->g, q.atom, 1), &d) || d < 4 || d % 2 != 0 ||
-      !has_relative(b, in, t, d))
+      !has_dividing_quotient(b, in, t, d))
     return false;
   pass_linear_read(b->g, ir_src(b->g, q.atom, 0), &low);
   bool upper = low.constant >= d / 2;
@@ -163,13 +163,14 @@ static bool halve_quotient(pass_build *b, pass_linear *in, uint32_t t) {
 /* one step of any kind */
 bool pass_recombine(pass_build *b, pass_linear *in) {
   for (uint32_t i = 0; i < in->count; i++)
-    if (pass_whole(b, in, i)) return true;
+    if (pass_combine_exact_quotients(b, in, i)) return true;
   if (pass_budget_exhausted(b->g)) return false;
   for (uint32_t i = 0; i < in->count; i++) {
     ir_ref atom = in->term[i].atom;
     if (is_op(b->g, atom, IR_OP_MUL) && open_product(b, in, i)) return true;
     if (!is_op(b->g, atom, IR_OP_FLOORDIV)) continue;
-    if (exact(b, in, i) || (in->count > 1 && (climb(b, in, i) || halve_quotient(b, in, i)))) return true;
+    if (exact(b, in, i) || (in->count > 1 && (fold_staircase(b, in, i) || halve_quotient(b, in, i))))
+      return true;
   }
   return false;
 }

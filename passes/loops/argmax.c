@@ -83,7 +83,7 @@ ir_ref reduce_to_index(reduction *r, ir_ref range) {
   if (ir_dtypes[ir_dtype_of(g, r->body)].bytes < 4)
     r->body = ir_cast(g, r->body, ir_is_float(ir_dtype_of(g, r->body)) ? IR_F32 : IR_I32);
   r->op = IR_OP_MIN, r->dtype = IR_I64, r->identity = pass_identity(g, IR_OP_MIN, IR_I64);
-  reduce_steps(r, r->body, ir_bounds_of(g, ir_src(g, range, 0)).hi, &lanes, &unroll);
+  reduce_width(r, r->body, ir_bounds_of(g, ir_src(g, range, 0)).hi, &lanes, &unroll);
   if (!r->n->lanes_in_reduction || lanes == 1)
     return ir_cast(g, search_extremum(r, range, ir_src(g, range, 0), 1, &zero, 1).at, IR_I64);
   return loop_has_order(g, r->body, r->index) ? index_in_lanes(r, range, lanes, unroll)

@@ -10,7 +10,7 @@ enum { MAX_FOUND = 512, DIVISION_COST = 1024 };
 bool loop_is_ordered(loop_nest *n, uint32_t axis) {
   const ir_node *store = ir_get(n->g, n->store);
   for (uint32_t i = 4; i < store->nsrc && store->op == IR_OP_UPDATE; i++)
-    if (loop_depends(n->g, store->src[i], n->axes[axis].range)) return true;
+    if (affine_depends(n->g, store->src[i], n->axes[axis].range)) return true;
   return false;
 }
 
@@ -20,22 +20,22 @@ ir_ref loop_fresh_range(loop_nest *n, ir_ref extent) {
 
 bool loop_find_axes(loop_nest *n) {
   ir_ref found[MAX_FOUND], reduces[MAX_FOUND];
-  uint32_t count = loop_find(n->g, n->store, IR_OP_RANGE, found, MAX_FOUND);
-  uint32_t reduce_count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_RANGE, found, MAX_FOUND);
+  uint32_t reduce_count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
   if (count == MAX_FOUND || reduce_count == MAX_FOUND) {
     ir_fail(n->g->error, IR_ERR_UNSUPPORTED, "a kernel has %d or more axes and reductions", MAX_FOUND);
     return false;
   }
   for (uint32_t i = 0; i < count; i++) {
-    bool taken = false;
+    bool excluded = false;
     for (uint32_t k = 0; k < reduce_count; k++) {
       const ir_node *r = ir_get(n->g, reduces[k]);
-      for (uint32_t s = 1; s < r->nsrc; s++) taken |= r->src[s] == found[i];
+      for (uint32_t s = 1; s < r->nsrc; s++) excluded |= r->src[s] == found[i];
     }
     int64_t number = ir_arg_int(ir_get(n->g, found[i]));
     if (number >= n->next_range) n->next_range = number + 1;
-    for (uint32_t k = 0; k < n->bound_count; k++) taken |= n->bound[k] == found[i];
-    if (taken) continue;
+    for (uint32_t k = 0; k < n->bound_count; k++) excluded |= n->bound[k] == found[i];
+    if (excluded) continue;
     if (n->axis_count == MAX_NEST) {
       ir_fail(n->g->error, IR_ERR_UNSUPPORTED, "a kernel has more than %d axes", MAX_NEST);
       return false;
@@ -51,13 +51,13 @@ bool loop_find_axes(loop_nest *n) {
 
 /* merging */
 
-bool loop_rounds(ir_graph *g, ir_ref e, ir_ref range) {
+bool loop_breakpoint_rounds(ir_graph *g, ir_ref e, ir_ref range) {
   ir_ref ranges[MAX_FOUND];
   int64_t step, other;
-  if (!loop_stride(g, e, range, &step) || step == 0) return false;
-  uint32_t count = loop_find(g, e, IR_OP_RANGE, ranges, MAX_FOUND);
+  if (!affine_stride(g, e, range, &step) || step == 0) return false;
+  uint32_t count = affine_find_range(g, e, IR_OP_RANGE, ranges, MAX_FOUND);
   for (uint32_t i = 0; i < count; i++)
-    if (loop_stride(g, e, ranges[i], &other) && other % step != 0) return true;
+    if (affine_stride(g, e, ranges[i], &other) && other % step != 0) return true;
   return false;
 }
 
@@ -67,14 +67,14 @@ static bool compares_indices(const ir_graph *g, ir_ref node) {
 }
 
 /* Is this a condition whose breakpoint, along the innermost axis that it depends on, lies between indices? */
-static bool rounds(ir_graph *g, ir_ref node) {
+static bool rounds_breakpoint(ir_graph *g, ir_ref node) {
   ir_ref ranges[MAX_FOUND], innermost = 0;
   if (!compares_indices(g, node)) return false;
   ir_ref e = pass_sub(g, ir_src(g, node, 0), ir_src(g, node, 1));
-  uint32_t count = loop_find(g, e, IR_OP_RANGE, ranges, MAX_FOUND);
+  uint32_t count = affine_find_range(g, e, IR_OP_RANGE, ranges, MAX_FOUND);
   for (uint32_t i = 0; i < count; i++)
     if (!innermost || ir_get(g, ranges[i])->arg > ir_get(g, innermost)->arg) innermost = ranges[i];
-  return innermost && loop_rounds(g, e, innermost);
+  return innermost && loop_breakpoint_rounds(g, e, innermost);
 }
 
 int64_t loop_division_cost(ir_graph *g, ir_ref root) {
@@ -89,7 +89,7 @@ int64_t loop_division_cost(ir_graph *g, ir_ref root) {
         bool few = in.lo > INT64_MIN / 2 && in.hi < INT64_MAX / 2 && in.hi - in.lo < DIVISION_COST;
         cost += DIVISION_COST + (few ? in.hi - in.lo : DIVISION_COST - 1);
       } else {
-        cost += rounds(g, live[i]);
+        cost += rounds_breakpoint(g, live[i]);
       }
     }
   ir_free(g->mem, live, cap * sizeof *live);
@@ -108,12 +108,12 @@ static ir_ref merged_root(ir_graph *g, ir_ref root, ir_ref outer, ir_ref inner, 
 /* Has every load below root that moves along a or b a smaller stride along `a` than along `b`, and not 0? */
 static bool steps_less(ir_graph *g, ir_ref root, ir_ref a, ir_ref b) {
   ir_ref loads[MAX_FOUND];
-  uint32_t count = loop_find(g, root, IR_OP_LOAD, loads, MAX_FOUND);
+  uint32_t count = affine_find_range(g, root, IR_OP_LOAD, loads, MAX_FOUND);
   bool any = false;
   for (uint32_t i = 0; i < count; i++) {
     int64_t x, y;
     ir_ref index = ir_src(g, loads[i], 1);
-    if (!loop_stride(g, index, a, &x) || !loop_stride(g, index, b, &y)) return false;
+    if (!affine_stride(g, index, a, &x) || !affine_stride(g, index, b, &y)) return false;
     if (x == 0 && y == 0) continue;
     if (x < 0) x = -x;
     if (y < 0) y = -y;
@@ -128,14 +128,14 @@ static bool steps_less(ir_graph *g, ir_ref root, ir_ref a, ir_ref b) {
 static void change_reduced(loop_nest *n, bool (*change)(ir_graph *g, ir_ref *src, uint32_t *count)) {
   ir_graph *g = n->g;
   ir_ref reduces[MAX_FOUND];
-  uint32_t count = loop_find(g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
+  uint32_t count = affine_find_range(g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
   for (uint32_t k = 0; k < count; k++) {
     ir_node r = *ir_get(g, reduces[k]);
     ir_ref src[IR_MAX_RANK + 2];
-    bool positional = ir_arg_int(&r) == IR_OP_ARGMAX || ir_arg_int(&r) == IR_OP_ARGMIN;
+    bool is_index_reduction = ir_arg_int(&r) == IR_OP_ARGMAX || ir_arg_int(&r) == IR_OP_ARGMIN;
     uint32_t sources = r.nsrc;
     memcpy(src, r.src, sources * sizeof *src);
-    if (positional || !change(g, src, &sources)) continue;
+    if (is_index_reduction || !change(g, src, &sources)) continue;
     ir_ref made = ir_make(g, IR_OP_REDUCE, (ir_dtype)r.dtype, r.arg, src, sources);
     ir_ref root = made ? pass_substitute(g, n->store, &reduces[k], &made, 1) : 0;
     if (root) n->store = root;
@@ -173,7 +173,7 @@ void loop_merge_reduced(loop_nest *n) { change_reduced(n, merge_ranges); }
 
 bool loop_bounds_another(loop_nest *n, uint32_t axis) {
   for (uint32_t i = axis + 1; i < n->axis_count; i++)
-    if (loop_depends(n->g, n->axes[i].extent, n->axes[axis].range)) return true;
+    if (affine_depends(n->g, n->axes[i].extent, n->axes[axis].range)) return true;
   return false;
 }
 
@@ -250,9 +250,9 @@ ir_ref loop_sequence(ir_graph *g, const ir_ref *effects, uint32_t count) {
   ir_ref kept[MAX_STORES];
   uint32_t used = 0;
   for (uint32_t i = 0; i < count; i++) {
-    bool again = !effects[i] || count > MAX_STORES ? false : is_nothing(g, effects[i]);
-    for (uint32_t k = 0; k < used && !again; k++) again = kept[k] == effects[i];
-    if (!again && used < MAX_STORES) kept[used++] = effects[i];
+    bool duplicate = !effects[i] || count > MAX_STORES ? false : is_nothing(g, effects[i]);
+    for (uint32_t k = 0; k < used && !duplicate; k++) duplicate = kept[k] == effects[i];
+    if (!duplicate && used < MAX_STORES) kept[used++] = effects[i];
   }
   if (count > MAX_STORES) return ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, count);
   return used == 1 ? kept[0] : ir_make(g, IR_OP_SEQ, IR_NONE, 0, kept, used);

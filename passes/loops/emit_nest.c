@@ -282,7 +282,7 @@ ir_ref loop_store_body(loop_place *p) {
     from[a] = n->axes[a].range;
     to[a] = pass_substitute(n->g, p->start[a], p->lanes, around.at, p->lane_count);
   }
-  bool alone = loop_find(n->g, n->store, IR_OP_REDUCE, from + count, 1) == 1;
+  bool alone = affine_find_range(n->g, n->store, IR_OP_REDUCE, from + count, 1) == 1;
   p->before[0] = 0;
   if (alone && (to[count] = loop_staged_product(p, from[count], to))) count++;
   n->lanes = around.range, n->lane_count = around.count;

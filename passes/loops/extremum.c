@@ -34,29 +34,29 @@ loop_extremum loop_better(ir_graph *g, ir_op op, loop_extremum a, loop_extremum 
     equal = ir_binary(g, IR_OP_OR, equal, both);
   }
   ir_ref first = ir_binary(g, IR_OP_AND, equal, ir_binary(g, IR_OP_LT, b.at, a.at));
-  ir_ref take = ir_binary(g, IR_OP_OR, is_better(g, op, b.value, a.value), first);
-  return (loop_extremum){ir_where(g, take, b.value, a.value), ir_where(g, take, b.at, a.at)};
+  ir_ref b_wins = ir_binary(g, IR_OP_OR, is_better(g, op, b.value, a.value), first);
+  return (loop_extremum){ir_where(g, b_wins, b.value, a.value), ir_where(g, b_wins, b.at, a.at)};
 }
 
 /* What a search carries: the iteration, the same in all lanes, where the index is that times a step plus a
  * value that is the same in all iterations; otherwise the index. */
-typedef struct place {
+typedef struct carried_index {
   ir_dtype dtype;
   ir_ref carried, start;
   int64_t step; /* 0: the index itself is carried */
-} place;
+} carried_index;
 
-static place place_of(ir_graph *g, ir_ref index, ir_ref range) {
+static carried_index place_of(ir_graph *g, ir_ref index, ir_ref range) {
   ir_ref zero = ir_index(g, 0);
   bool narrow = is_narrow(g, index);
-  place p = {.dtype = narrow ? IR_I32 : IR_I64};
-  if (!narrow || !range || !loop_stride(g, index, range, &p.step)) p.step = 0;
+  carried_index p = {.dtype = narrow ? IR_I32 : IR_I64};
+  if (!narrow || !range || !affine_stride(g, index, range, &p.step)) p.step = 0;
   if (p.step) p.start = pass_substitute(g, index, &range, &zero, 1);
   p.carried = ir_cast(g, p.step ? range : index, p.dtype);
   return p;
 }
 
-static ir_ref index_at(ir_graph *g, const place *p, ir_ref found) {
+static ir_ref index_at(ir_graph *g, const carried_index *p, ir_ref found) {
   int64_t none;
   if (p->step == 0) return found;
   if (p->step != 1) found = ir_binary(g, IR_OP_MUL, found, ir_int(g, p->dtype, p->step));
@@ -67,7 +67,7 @@ static ir_ref index_at(ir_graph *g, const place *p, ir_ref found) {
 loop_extremum loop_search(loop_nest *n, ir_op op, const ir_ref *value, const ir_ref *index, uint32_t count,
                           ir_ref range) {
   ir_graph *g = n->g;
-  place at[LOOP_SEARCHES];
+  carried_index at[LOOP_SEARCHES];
   ir_ref src[1 + 4 * LOOP_SEARCHES] = {range}, *initial = src + 1, *next = initial + 2 * count;
   loop_extremum best = {0};
   if (count > LOOP_SEARCHES) return best;

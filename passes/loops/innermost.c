@@ -23,12 +23,12 @@ static ir_ref decided_by(ir_graph *g, ir_ref node) {
 typedef bool question(ir_graph *g, ir_ref node, ir_ref e, ir_ref range);
 
 static bool is_left(ir_graph *g, ir_ref node, ir_ref e, ir_ref range) {
-  return is_condition(g, node) || loop_depends(g, e, range);
+  return is_condition(g, node) || affine_depends(g, e, range);
 }
 
 static bool changes_between(ir_graph *g, ir_ref node, ir_ref e, ir_ref range) {
   (void)node;
-  return loop_rounds(g, e, range);
+  return loop_breakpoint_rounds(g, e, range);
 }
 
 /* How many conditions and quotients of the store `asked` holds for. */
@@ -45,7 +45,7 @@ static uint32_t count_of(ir_graph *g, ir_ref store, ir_ref range, question *aske
   return found;
 }
 
-uint32_t loop_left_inside(ir_graph *g, ir_ref store) {
+uint32_t loop_conditions_left(ir_graph *g, ir_ref store) {
   loop_nest n = {.g = g, .store = store};
   if (!loop_find_axes(&n) || n.axis_count == 0) return 0;
   return count_of(g, store, n.axes[n.axis_count - 1].range, is_left);
@@ -65,14 +65,14 @@ static ir_ref with_innermost(loop_nest *n, uint32_t axis) {
 /* Number `choice` of the axes when these are sorted by rounded breakpoints, fewest first; of equal ones the
  * innermost comes first. */
 static uint32_t axis_of_choice(loop_nest *n, uint32_t choice) {
-  uint32_t rounded[MAX_NEST], best = n->axis_count - 1;
+  uint32_t rounded_breakpoints[MAX_NEST], best = n->axis_count - 1;
   for (uint32_t a = 0; a < n->axis_count; a++)
-    rounded[a] = count_of(n->g, n->store, n->axes[a].range, changes_between);
+    rounded_breakpoints[a] = count_of(n->g, n->store, n->axes[a].range, changes_between);
   for (;; choice--) {
     for (uint32_t a = n->axis_count; a-- > 0;)
-      if (rounded[a] < rounded[best]) best = a;
+      if (rounded_breakpoints[a] < rounded_breakpoints[best]) best = a;
     if (choice == 0) return best;
-    rounded[best] = UINT32_MAX;
+    rounded_breakpoints[best] = UINT32_MAX;
   }
 }
 

@@ -11,21 +11,21 @@
 enum { MAX_LOOPS = 24, MAX_LOADS = 64, MAX_CARRIED = 8 };
 
 /* Values or effects at one place, outside of all loops that they contain. */
-typedef struct place {
+typedef struct loop_site {
   ir_graph *g;
   ir_ref *values;
   uint32_t count;
   ir_ref loops[MAX_LOOPS]; /* loops of the values that stand at this place */
   uint32_t of[MAX_LOOPS];  /* the number of the first value that contains loops[i] */
   uint32_t loop_count;
-} place;
+} loop_site;
 
 static uint32_t carries_of(const ir_graph *g, ir_ref loop) { return (uint32_t)ir_arg_int(ir_get(g, loop)); }
 
 static bool depends_on(ir_graph *g, ir_ref root, ir_ref node) {
   if (node >= root) return false;
   ir_ref found[MAX_LOOPS];
-  uint32_t count = loop_find(g, root, IR_OP_LOOP, found, MAX_LOOPS);
+  uint32_t count = affine_find_range(g, root, IR_OP_LOOP, found, MAX_LOOPS);
   for (uint32_t i = 0; i < count; i++)
     if (found[i] == node) return true;
   return count == MAX_LOOPS;
@@ -37,13 +37,13 @@ static bool may_change(const ir_graph *g, ir_ref value) {
 }
 
 /* False where there are more than MAX_LOOPS loops, or fewer than two at this place. */
-static bool find_loops(place *p) {
+static bool find_loops(loop_site *p) {
   ir_ref all[MAX_LOOPS];
   uint32_t count = 0, of[MAX_LOOPS];
   for (uint32_t v = 0; v < p->count; v++) {
     ir_ref found[MAX_LOOPS];
     if (!may_change(p->g, p->values[v])) continue;
-    uint32_t n = loop_find(p->g, p->values[v], IR_OP_LOOP, found, MAX_LOOPS);
+    uint32_t n = affine_find_range(p->g, p->values[v], IR_OP_LOOP, found, MAX_LOOPS);
     for (uint32_t i = 0; i < n; i++) {
       bool known = false;
       for (uint32_t k = 0; k < count; k++) known |= all[k] == found[i];
@@ -56,7 +56,7 @@ static bool find_loops(place *p) {
   for (uint32_t i = 0; i < count; i++) {
     bool inside = false;
     for (uint32_t k = 0; k < count && !inside; k++)
-      inside = depends_on(p->g, all[k], all[i]) && loop_depends(p->g, all[i], ir_src(p->g, all[k], 0));
+      inside = depends_on(p->g, all[k], all[i]) && affine_depends(p->g, all[i], ir_src(p->g, all[k], 0));
     if (inside) continue;
     p->of[p->loop_count] = of[i];
     p->loops[p->loop_count++] = all[i];
@@ -65,10 +65,10 @@ static bool find_loops(place *p) {
 }
 
 /* Do values [from, to) store to the local? True if there are too many stores to tell. */
-static bool is_stored(const place *p, ir_ref local, uint32_t from, uint32_t to) {
+static bool is_stored(const loop_site *p, ir_ref local, uint32_t from, uint32_t to) {
   for (uint32_t v = from; v < to; v++) {
     ir_ref stores[MAX_LOADS];
-    uint32_t count = loop_find(p->g, p->values[v], IR_OP_STORE, stores, MAX_LOADS);
+    uint32_t count = affine_find_range(p->g, p->values[v], IR_OP_STORE, stores, MAX_LOADS);
     for (uint32_t i = 0; i < count; i++)
       if (ir_src(p->g, stores[i], 0) == local) return true;
     if (count == MAX_LOADS) return true;
@@ -77,11 +77,11 @@ static bool is_stored(const place *p, ir_ref local, uint32_t from, uint32_t to) 
 }
 
 /* Do loops a and b read a buffer in common, and may b be computed where a is? */
-static bool may_read_together(const place *p, uint32_t a, uint32_t b) {
+static bool may_read_together(const loop_site *p, uint32_t a, uint32_t b) {
   ir_graph *g = p->g;
   ir_ref of_a[MAX_LOADS], of_b[MAX_LOADS];
-  uint32_t loads_a = loop_find(g, p->loops[a], IR_OP_LOAD, of_a, MAX_LOADS),
-           loads_b = loop_find(g, p->loops[b], IR_OP_LOAD, of_b, MAX_LOADS);
+  uint32_t loads_a = affine_find_range(g, p->loops[a], IR_OP_LOAD, of_a, MAX_LOADS),
+           loads_b = affine_find_range(g, p->loops[b], IR_OP_LOAD, of_b, MAX_LOADS);
   bool common = false;
   if (loads_a == MAX_LOADS || loads_b == MAX_LOADS) return false;
   for (uint32_t i = 0; i < loads_b; i++) {
@@ -93,7 +93,7 @@ static bool may_read_together(const place *p, uint32_t a, uint32_t b) {
   return common;
 }
 
-static bool may_jam(const place *p, uint32_t a, uint32_t b) {
+static bool may_jam(const loop_site *p, uint32_t a, uint32_t b) {
   ir_graph *g = p->g;
   const ir_node *x = ir_get(g, p->loops[a]), *y = ir_get(g, p->loops[b]);
   if (ir_arg_mode(x) != ir_arg_mode(y) || ir_src(g, x->src[0], 0) != ir_src(g, y->src[0], 0)) return false;
@@ -102,14 +102,14 @@ static bool may_jam(const place *p, uint32_t a, uint32_t b) {
          may_read_together(p, a, b);
 }
 
-static bool jam_at(place *p);
+static bool jam_at(loop_site *p);
 
 /* A load that also prefetches replaces the same load that does not. */
 static bool fetch_once(ir_graph *g, ir_ref *values, uint32_t count) {
   ir_ref plain[MAX_LOADS], ahead[MAX_LOADS], loads[MAX_LOADS];
   uint32_t all = 0, used = 0;
   for (uint32_t v = 0; v < count; v++)
-    all += loop_find(g, values[v], IR_OP_LOAD, loads + all, MAX_LOADS - all);
+    all += affine_find_range(g, values[v], IR_OP_LOAD, loads + all, MAX_LOADS - all);
   for (uint32_t i = 0; i < all; i++)
     for (uint32_t k = 0; k < all; k++) {
       const ir_node *x = ir_get(g, loads[i]), *y = ir_get(g, loads[k]);
@@ -131,7 +131,7 @@ static ir_ref jammed(ir_graph *g, ir_ref a, ir_ref b) {
          to[1 + MAX_LOADS] = {range};
   uint32_t renamed = 1;
   for (uint32_t i = 0; i < second; i++) {
-    count = loop_find(g, ir_src(g, b, 1 + second + i), IR_OP_CARRY, found, MAX_LOADS);
+    count = affine_find_range(g, ir_src(g, b, 1 + second + i), IR_OP_CARRY, found, MAX_LOADS);
     for (uint32_t k = 0; k < count && renamed < 1 + MAX_LOADS; k++) {
       const ir_node *carry = ir_get(g, found[k]);
       if (carry->src[0] != from[0]) continue;
@@ -147,14 +147,14 @@ static ir_ref jammed(ir_graph *g, ir_ref a, ir_ref b) {
     next[first + i] = pass_substitute(g, ir_src(g, b, 1 + second + i), from, to, renamed);
     if (!next[first + i]) return 0;
   }
-  place inside = {.g = g, .values = next, .count = all};
+  loop_site inside = {.g = g, .values = next, .count = all};
   if (!fetch_once(g, next, all) || !jam_at(&inside)) return 0;
   int64_t arg = ir_pack_arg(all, ir_arg_mode(ir_get(g, a)));
   return ir_make(g, IR_OP_LOOP, ir_dtype_of(g, a), arg, src, 1 + 2 * all);
 }
 
 /* Replaces loops a and b of the place by the jammed loop. */
-static bool jam_two(place *p, uint32_t a, uint32_t b) {
+static bool jam_two(loop_site *p, uint32_t a, uint32_t b) {
   ir_graph *g = p->g;
   ir_ref x = p->loops[a], y = p->loops[b], made = jammed(g, x, y);
   ir_ref from[2 + MAX_CARRIED] = {x, y}, to[2 + MAX_CARRIED] = {made};
@@ -172,7 +172,7 @@ static bool jam_two(place *p, uint32_t a, uint32_t b) {
   return true;
 }
 
-static bool jam_at(place *p) {
+static bool jam_at(loop_site *p) {
   bool any = true;
   while (any && find_loops(p)) {
     any = false;
@@ -187,6 +187,6 @@ static bool jam_at(place *p) {
 }
 
 bool loop_jam(ir_graph *g, ir_ref *effects, uint32_t count) {
-  place p = {.g = g, .values = effects, .count = count};
+  loop_site p = {.g = g, .values = effects, .count = count};
   return jam_at(&p);
 }

@@ -18,12 +18,12 @@ enum {
 /* Does the extent depend on loops further out? */
 static bool varies(loop_nest *n, const loop_axis *a) {
   ir_ref range;
-  return loop_find(n->g, a->extent, IR_OP_RANGE, &range, 1) > 0;
+  return affine_find_range(n->g, a->extent, IR_OP_RANGE, &range, 1) > 0;
 }
 
 int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
   ir_ref loads[MAX_FOUND];
-  uint32_t count = loop_find(n->g, root, IR_OP_LOAD, loads, MAX_FOUND);
+  uint32_t count = affine_find_range(n->g, root, IR_OP_LOAD, loads, MAX_FOUND);
   int score = 0;
   for (uint32_t i = 0; i < count; i++) {
     int64_t stride;
@@ -44,7 +44,7 @@ static usual_work work_of(loop_nest *n, const ir_ref *roots, uint32_t root_count
   size_t count = 0, cap = 0, size = g->count;
   usual_work work = {.widest_bytes = 1};
   bool reached = ir_reachable(g, roots, root_count, &live, &count, &cap) == IR_OK;
-  bool *usual = reached ? loop_usual(g, roots, root_count, live, count) : NULL;
+  bool *usual = reached ? affine_always_needed(g, roots, root_count, live, count) : NULL;
   for (size_t i = 0; i < count && usual; i++) {
     const ir_node *node = ir_get(g, live[i]);
     if (!usual[live[i]]) continue;
@@ -59,8 +59,9 @@ static usual_work work_of(loop_nest *n, const ir_ref *roots, uint32_t root_count
 
 /* Unrolls a reduction that reads its terms once: as many adjacent vectors as make long contiguous accesses,
  * with the accumulators in registers. */
-static void choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_count, bool positional) {
-  int columns = n->target->registers / (positional ? 4 : 2) / (int)(reduce_count > 4 ? 4 : reduce_count);
+static void choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_count, bool is_index_reduction) {
+  int columns =
+      n->target->registers / (is_index_reduction ? 4 : 2) / (int)(reduce_count > 4 ? 4 : reduce_count);
   while (columns > 1 && (int64_t)vector->lanes * columns > ir_bounds_of(n->g, vector->extent).hi)
     columns /= 2;
   vector->unroll = columns;
@@ -93,7 +94,7 @@ static loop_axis *contiguous_store_axis(loop_nest *n, ir_ref index) {
   loop_axis *last = NULL;
   for (uint32_t i = 0; i < n->axis_count; i++) {
     int64_t stride;
-    if (loop_stride(n->g, index, n->axes[i].range, &stride) && stride == 1 && may_vectorize(n, i))
+    if (affine_stride(n->g, index, n->axes[i].range, &stride) && stride == 1 && may_vectorize(n, i))
       last = &n->axes[i];
   }
   return last;
@@ -103,7 +104,7 @@ static loop_axis *contiguous_store_axis(loop_nest *n, ir_ref index) {
 static int score_of(loop_nest *n, ir_ref reduce, ir_ref range) {
   return loop_is_triangle(n->g, reduce, range)
              ? 1
-             : loop_lane_score(n, ir_src(n->g, reduce, 0), range, loop_panel_step(n, reduce));
+             : loop_lane_score(n, ir_src(n->g, reduce, 0), range, loop_panel_multiple(n, reduce));
 }
 
 /* Sum of the lane scores of all reductions; *far: the terms of some reduction have a score below 0. */
@@ -146,13 +147,13 @@ static loop_axis *contiguous_reduction_axis(loop_nest *n, loop_axis *last, const
  * axis becomes the innermost, inside the steps of the lanes, so that fetched cache lines are used up. */
 static void choose_order(loop_nest *n, const loop_axis *vector, ir_ref term) {
   ir_ref loads[MAX_FOUND];
-  uint32_t count = loop_find(n->g, term, IR_OP_LOAD, loads, MAX_FOUND), near = n->axis_count, at = 0;
+  uint32_t count = affine_find_range(n->g, term, IR_OP_LOAD, loads, MAX_FOUND), near = n->axis_count, at = 0;
   for (uint32_t i = 0; i < count; i++) {
     ir_ref index = ir_src(n->g, loads[i], 1);
     int64_t stride;
-    if (loop_stride(n->g, index, vector->range, &stride) && (stride == 1 || stride == -1)) return;
+    if (affine_stride(n->g, index, vector->range, &stride) && (stride == 1 || stride == -1)) return;
     for (uint32_t a = 0; a < n->axis_count; a++)
-      if (loop_stride(n->g, index, n->axes[a].range, &stride) && (stride == 1 || stride == -1)) near = a;
+      if (affine_stride(n->g, index, n->axes[a].range, &stride) && (stride == 1 || stride == -1)) near = a;
   }
   for (uint32_t a = 0; a < n->axis_count; a++)
     if (near == n->axis_count || loop_bounds_another(n, a) || loop_is_ordered(n, a)) return;
@@ -165,11 +166,11 @@ static void choose_order(loop_nest *n, const loop_axis *vector, ir_ref term) {
  * element at which a vector has to begin for that, or 0. */
 static int quotients_begin(loop_nest *n, const loop_axis *vector) {
   ir_ref quotients[MAX_FOUND];
-  uint32_t count = loop_find(n->g, n->store, IR_OP_FLOORDIV, quotients, MAX_FOUND);
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_FLOORDIV, quotients, MAX_FOUND);
   for (uint32_t i = 0; i < count; i++) {
     const ir_node *q = ir_get(n->g, quotients[i]);
     int64_t divisor, offset, stride;
-    if (loop_stride(n->g, q->src[0], vector->range, &stride) && stride == 1 &&
+    if (affine_stride(n->g, q->src[0], vector->range, &stride) && stride == 1 &&
         ir_is_const(n->g, q->src[1], &divisor) && divisor % vector->lanes == 0 &&
         ir_is_const(n->g, pass_sub(n->g, q->src[0], vector->range), &offset))
       return (int)(((-offset) % vector->lanes + vector->lanes) % vector->lanes);
@@ -183,27 +184,27 @@ void loop_choose_lanes(loop_nest *n) {
     return;
   }
   ir_ref reduces[MAX_FOUND], target = ir_src(n->g, n->store, 1);
-  uint32_t reduce_count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
+  uint32_t reduce_count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
   loop_axis *last = contiguous_store_axis(n, target);
   if (reduce_count) last = contiguous_reduction_axis(n, last, reduces, reduce_count);
   int best = last ? -1000 : -100000;
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
-    int along_output = last ? score_of(n, reduces[k], last->range) : -100000;
-    int along_reduced = loop_lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
-    if (along_output > best) best = along_output;
-    bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < FEW_TERMS && along_output > 0;
+    int output_score = last ? score_of(n, reduces[k], last->range) : -100000;
+    int term_score = loop_lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
+    if (output_score > best) best = output_score;
+    bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < FEW_TERMS && output_score > 0;
     if (few || (last && loop_is_triangle(n->g, reduces[k], last->range))) continue;
-    if (along_reduced > along_output) n->lanes_in_reduction = true;
+    if (term_score > output_score) n->lanes_in_reduction = true;
   }
   if (!last || n->lanes_in_reduction) return;
   ir_ref terms[MAX_FOUND];
-  bool positional = false, product = false, triangle = false;
+  bool is_index_reduction = false, product = false, triangle = false;
   int64_t most = ir_bounds_of(n->g, last->extent).hi, size;
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
     terms[k] = r->src[0];
-    positional |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
+    is_index_reduction |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
     product |= loop_multiplies(n->g, reduces[k]);
     if (!loop_is_triangle(n->g, reduces[k], last->range)) continue;
     triangle = true; /* fully unrolled already; the lanes of one block share its terms */
@@ -222,7 +223,7 @@ void loop_choose_lanes(loop_nest *n) {
     loop_choose_unroll(n, last);
     choose_interleaved(n, last, work.operations);
   } else if (triangle || !product || !loop_choose_tile(n, last, reduces[0])) {
-    if (!triangle) choose_columns(n, last, reduce_count, positional);
+    if (!triangle) choose_columns(n, last, reduce_count, is_index_reduction);
     choose_order(n, last, terms[0]);
   }
 }

@@ -18,7 +18,7 @@ int64_t loop_work_inside(loop_nest *n, uint32_t axis) {
   int64_t work = 1;
   for (uint32_t a = axis; a < n->axis_count; a++)
     work = times(work, ir_bounds_of(n->g, n->axes[a].extent).hi);
-  for (uint32_t k = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, ROOM); k-- > 0;) {
+  for (uint32_t k = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, ROOM); k-- > 0;) {
     const ir_node *r = ir_get(n->g, reduces[k]);
     for (uint32_t i = 1; i < r->nsrc; i++)
       if (ir_op_of(n->g, r->src[i]) == IR_OP_RANGE)
@@ -40,7 +40,7 @@ bool loop_may_thread(loop_nest *n, uint32_t axis) {
   static const ir_op late[] = {IR_OP_RANGE, IR_OP_LOAD, IR_OP_BOUND};
   ir_ref found;
   for (size_t i = 0; i < sizeof late / sizeof *late; i++)
-    if (loop_find(n->g, n->axes[axis].extent, late[i], &found, 1)) return false;
+    if (affine_find_range(n->g, n->axes[axis].extent, late[i], &found, 1)) return false;
   return !loop_is_ordered(n, axis);
 }
 

@@ -128,8 +128,8 @@ static ir_ref shared_body(loop_place *p) {
                      .bound = bound};
   for (uint32_t i = 0; i < n->bound_count; i++) bound[inner.bound_count++] = n->bound[i];
   for (uint32_t a = 0; a < n->axis_count; a++)
-    inner.bound_count += loop_find(n->g, p->start[a], IR_OP_RANGE, bound + inner.bound_count,
-                                   MAX_FOUND_RANGES - inner.bound_count);
+    inner.bound_count += affine_find_range(n->g, p->start[a], IR_OP_RANGE, bound + inner.bound_count,
+                                           MAX_FOUND_RANGES - inner.bound_count);
   ir_ref effect = place_all_stores(&inner, moved, group->count);
   n->next_range = inner.next_range;
   return effect;
@@ -319,7 +319,7 @@ static ir_ref shaped(loop_nest *base, const ir_ref *stores, uint32_t count) {
  * several locals of the same number. */
 static bool locals_are_whole(ir_graph *g, ir_ref effect) {
   ir_ref locals[IR_MAX_LOCALS + 1];
-  uint32_t count = loop_find(g, effect, IR_OP_LOCAL, locals, IR_MAX_LOCALS + 1);
+  uint32_t count = affine_find_range(g, effect, IR_OP_LOCAL, locals, IR_MAX_LOCALS + 1);
   bool whole = count <= IR_MAX_LOCALS;
   for (uint32_t i = 0; i < count && whole; i++)
     for (uint32_t k = 0; k < i && whole; k++)
@@ -334,14 +334,14 @@ static bool locals_are_whole(ir_graph *g, ir_ref effect) {
 static ir_ref kernel(ir_graph *g, ir_ref effect) {
   enum { ROOM = 1024 };
   ir_ref src[1 + 2 * ROOM] = {effect};
-  uint32_t params = loop_find(g, effect, IR_OP_PARAM, src + 1, ROOM), slots = 0;
+  uint32_t params = affine_find_range(g, effect, IR_OP_PARAM, src + 1, ROOM), slots = 0;
   for (uint32_t i = 1; i < params; i++) /* by slot */
     for (uint32_t k = i; k > 0 && ir_arg_int(ir_get(g, src[k + 1])) < ir_arg_int(ir_get(g, src[k])); k--) {
       ir_ref swap = src[k + 1];
       src[k + 1] = src[k], src[k] = swap;
     }
   if (params) slots = (uint32_t)ir_arg_int(ir_get(g, src[params])) + 1;
-  uint32_t vars = loop_find(g, effect, IR_OP_VAR, src + 1 + params, ROOM);
+  uint32_t vars = affine_find_range(g, effect, IR_OP_VAR, src + 1 + params, ROOM);
   return ir_make(g, IR_OP_KERNEL, IR_NONE, ir_pack_arg(slots, 0), src, 1 + params + vars);
 }
 
@@ -351,7 +351,7 @@ static bool separate_stores(ir_graph *g, const ir_target *target, loop_stores *s
   ir_ref local;
   if (!target->group_items || stores->count < 2) return true;
   for (uint32_t i = 0; i < stores->count; i++)
-    if (loop_is_update(g, stores->store[i]) || loop_find(g, stores->store[i], IR_OP_LOCAL, &local, 1))
+    if (loop_is_update(g, stores->store[i]) || affine_find_range(g, stores->store[i], IR_OP_LOCAL, &local, 1))
       return true;
   return loop_separate(g, stores);
 }
@@ -363,7 +363,7 @@ static loop_locals find_locals(ir_graph *g, const ir_target *target, const loop_
   uint64_t met = 0;
   for (uint32_t i = 0; i < stores->count; i++) {
     ir_ref found[IR_MAX_LOCALS];
-    for (uint32_t k = loop_find(g, stores->store[i], IR_OP_LOCAL, found, IR_MAX_LOCALS); k-- > 0;) {
+    for (uint32_t k = affine_find_range(g, stores->store[i], IR_OP_LOCAL, found, IR_MAX_LOCALS); k-- > 0;) {
       const ir_node *local = ir_get(g, found[k]);
       uint32_t number = (uint32_t)ir_arg_int(local);
       int64_t size = 0;

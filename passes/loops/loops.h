@@ -99,7 +99,7 @@ int64_t loop_division_cost(ir_graph *g, ir_ref root);
 
 /* Let e = c*range + s, with s the terms of other ranges. Can e be 0 between two indices of the range, for
  * some indices of the others? The breakpoint of e >= 0 along the range is then a rounded quotient. */
-bool loop_rounds(ir_graph *g, ir_ref e, ir_ref range);
+bool loop_breakpoint_rounds(ir_graph *g, ir_ref e, ir_ref range);
 
 /* axes.c: a kernel as a list of stores over ranges, one for each sub-domain or each member of a fused row
  * group; neighbours may share outer ranges */
@@ -116,11 +116,11 @@ ir_ref loop_sequence(ir_graph *g, const ir_ref *effects, uint32_t count);
 /* innermost.c: loop interchange */
 /* What remains to be decided inside the innermost loop: the number of conditions on indices, and of quotients
  * that depend on the innermost axis. */
-uint32_t loop_left_inside(ir_graph *g, ir_ref store);
+uint32_t loop_conditions_left(ir_graph *g, ir_ref store);
 /* In each store another axis becomes the innermost: with choice 0 the axis between whose indices fewest
  * conditions and quotients change, with choice 1 the next one, and so on. A store whose axes bound one
  * another stays as it is. *transposed: some store has a new innermost axis. False on failure. */
-bool loop_interchange(ir_graph *g, loop_stores *stores, uint32_t choice, bool *transposed);
+bool loop_interchange(ir_graph *g, loop_stores *stores, uint32_t choice, bool *interchanged);
 
 /* lanes.c: sets unroll and lanes of the axes, and their order */
 void loop_choose_lanes(loop_nest *n);
@@ -142,7 +142,7 @@ bool loop_is_repeatable(loop_nest *n);                    /* may elements be sto
 
 /* masked_reduction.c: `value` where `inside` holds, else `other`. Where it does not hold, no load below
  * `value` reads memory. No load there may give the index of another one. */
-ir_ref loop_only_where(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other);
+ir_ref loop_masked_value(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other);
 
 /* register_tile.c: chooses the register tile of a contraction whose lanes run along `vector`, and the order
  * of the loops around it; false where no axis reuses a load. */
@@ -151,7 +151,7 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
 loop_axis *loop_row_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce);
 /* A number of columns that divides the width of packed panels on every machine. The order of sums may depend
  * on how columns lie in memory, and must not depend on the machine. */
-int64_t loop_panel_step(const loop_nest *n, ir_ref reduce);
+int64_t loop_panel_multiple(const loop_nest *n, ir_ref reduce);
 /* Coefficient of range in an index, inside every block of `block` elements of the range; false: it has
  * none. */
 bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride);

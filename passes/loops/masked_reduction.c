@@ -10,22 +10,23 @@ enum { MAX_LOADS = 64 };
 bool reduce_can_mask(const reduction *r, ir_ref last) {
   ir_graph *g = r->n->g;
   ir_ref loads[MAX_LOADS], inner[2];
-  uint32_t count = loop_find(g, r->body, IR_OP_LOAD, loads, MAX_LOADS);
-  if (count == MAX_LOADS || loop_find(g, r->body, IR_OP_BOUND, inner, 1)) return false;
+  uint32_t count = affine_find_range(g, r->body, IR_OP_LOAD, loads, MAX_LOADS);
+  if (count == MAX_LOADS || affine_find_range(g, r->body, IR_OP_BOUND, inner, 1)) return false;
   for (uint32_t i = 0; i < count; i++)
-    if (loop_depends(g, loads[i], last) && loop_find(g, loads[i], IR_OP_LOAD, inner, 2) > 1) return false;
+    if (affine_depends(g, loads[i], last) && affine_find_range(g, loads[i], IR_OP_LOAD, inner, 2) > 1)
+      return false;
   return true;
 }
 
 ir_ref reduce_only_inside(const reduction *r, ir_ref body, ir_ref at) {
   ir_graph *g = r->n->g;
   ir_ref loads[MAX_LOADS], masked[MAX_LOADS], inside = pass_compare(g, IR_OP_LT, at, r->inside.count);
-  uint32_t count = body && inside ? loop_find(g, body, IR_OP_LOAD, loads, MAX_LOADS) : 0, used = 0;
+  uint32_t count = body && inside ? affine_find_range(g, body, IR_OP_LOAD, loads, MAX_LOADS) : 0, used = 0;
   if (!inside || !body || ir_is_true(g, inside)) return body;
   ir_ref other = r->index ? pass_identity(g, r->sought, ir_dtype_of(g, body)) : r->identity;
   for (uint32_t i = 0; i < count; i++) {
     const ir_node *load = ir_get(g, loads[i]);
-    if (!loop_depends(g, load->src[1], r->inside.lane)) continue;
+    if (!affine_depends(g, load->src[1], r->inside.lane)) continue;
     ir_ref valid = pass_and(g, load->src[2], inside);
     bool whole = loads[i] == body && ir_is_true(g, load->src[2]);
     ir_ref src[] = {load->src[0], load->src[1], valid, whole ? other : load->src[3]};
@@ -36,10 +37,10 @@ ir_ref reduce_only_inside(const reduction *r, ir_ref body, ir_ref at) {
   return pass_where(g, inside, pass_substitute(g, body, loads, masked, used), other);
 }
 
-ir_ref loop_only_where(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other) {
+ir_ref loop_masked_value(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other) {
   ir_ref loads[MAX_LOADS], masked[MAX_LOADS];
   if (!inside || !value || ir_is_true(g, inside)) return value;
-  uint32_t count = loop_find(g, value, IR_OP_LOAD, loads, MAX_LOADS);
+  uint32_t count = affine_find_range(g, value, IR_OP_LOAD, loads, MAX_LOADS);
   for (uint32_t i = 0; i < count; i++) {
     const ir_node *load = ir_get(g, loads[i]);
     ir_ref src[] = {load->src[0], load->src[1], pass_and(g, load->src[2], inside), load->src[3]};
@@ -58,13 +59,13 @@ static ir_ref upper_face(const reduction *r, ir_ref condition, const ir_ref *ran
   if (ir_ops[n->op].cls != IR_CLASS_COMPARE || ir_dtype_of(g, n->src[0]) != IR_INDEX) return 0;
   if (n->op == IR_OP_LT || n->op == IR_OP_LE) e = pass_sub(g, n->src[1], n->src[0]);
   if (n->op == IR_OP_GT || n->op == IR_OP_GE) e = pass_sub(g, n->src[0], n->src[1]);
-  if (!e || !loop_stride(g, e, range, &stride) || stride != -1) return 0;
+  if (!e || !affine_stride(g, e, range, &stride) || stride != -1) return 0;
   if (n->op == IR_OP_LE || n->op == IR_OP_GE) e = pass_add_int(g, e, 1);
   e = pass_substitute(g, e, &range, &zero, 1);
   for (uint32_t i = 0; e && i < count; i++)
-    if (loop_depends(g, e, ranges[i])) return 0;
+    if (affine_depends(g, e, ranges[i])) return 0;
   for (uint32_t i = 0; e && i < r->n->lane_count; i++)
-    if (loop_depends(g, e, r->n->lanes[i])) return 0;
+    if (affine_depends(g, e, r->n->lanes[i])) return 0;
   return e;
 }
 

@@ -173,16 +173,16 @@ static bool read_split(reader *r, uint32_t *axis) {
 /* Puts the wanted levels one after another, in this order, where the first of them stood. */
 static bool reorder(loop_nest *n, const uint32_t *wanted, uint32_t count) {
   loop_level now[MAX_LEVELS];
-  bool taken[MAX_LEVELS] = {false};
+  bool chosen[MAX_LEVELS] = {false};
   uint32_t used = 0;
   for (uint32_t i = 0; i < count; i++) {
-    if (taken[wanted[i]]) return false;
-    taken[wanted[i]] = true;
+    if (chosen[wanted[i]]) return false;
+    chosen[wanted[i]] = true;
   }
   for (uint32_t d = 0, placed = 0; d < n->level_count; d++) {
-    for (uint32_t i = 0; i < count && taken[d] && !placed; i++) now[used++] = n->levels[wanted[i]];
-    placed |= taken[d];
-    if (!taken[d]) now[used++] = n->levels[d];
+    for (uint32_t i = 0; i < count && chosen[d] && !placed; i++) now[used++] = n->levels[wanted[i]];
+    placed |= chosen[d];
+    if (!chosen[d]) now[used++] = n->levels[d];
   }
   memcpy(n->levels, now, used * sizeof *now);
   for (uint32_t d = 0; d < n->level_count; d++) /* an axis's levels stay in order */
@@ -212,7 +212,7 @@ static uint32_t read_levels(reader *r, uint32_t *out) {
 static bool knows_sizes(loop_nest *n) {
   for (uint32_t d = 1; d < n->level_count; d++)
     for (uint32_t i = 0; i < d; i++)
-      if (loop_depends(n->g, n->axes[n->levels[i].axis].extent, n->axes[n->levels[d].axis].range))
+      if (affine_depends(n->g, n->axes[n->levels[i].axis].extent, n->axes[n->levels[d].axis].range))
         return false;
   return true;
 }

@@ -205,8 +205,8 @@ static void vary_orders(const neighbourhood *o) {
   for (uint32_t from = 0; from < count; from++)
     for (uint32_t to = 0; to < count; to++) {
       form f = o->now;
-      bool said = to == from + 1; /* the move of `to` to `from` does the same */
-      if (from != to && !said && move_level(&f, from, to)) tell_neighbour(o, &f);
+      bool redundant = to == from + 1; /* the move of `to` to `from` does the same */
+      if (from != to && !redundant && move_level(&f, from, to)) tell_neighbour(o, &f);
     }
 }
 

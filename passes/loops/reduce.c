@@ -41,7 +41,7 @@ static ir_ref value_loop(ir_graph *g, ir_ref range, int binding, ir_ref init, ir
 /* so_far op value; a product is added with one rounding where the target has a fused multiply-add */
 static ir_ref make_combined(const reduction *r, ir_ref so_far, ir_ref value) {
   ir_graph *g = r->n->g;
-  if (r->op == IR_OP_ADD && loop_is_product(g, value)) {
+  if (r->op == IR_OP_ADD && pass_is_product(g, value)) {
     ir_ref a = ir_src(g, value, 0), b = ir_src(g, value, 1);
     if (r->n->target->has_fma) return ir_make(g, IR_OP_FMA, r->dtype, 0, (ir_ref[]){a, b, so_far}, 3);
     value = ir_binary(g, IR_OP_MUL, a, b);
@@ -162,7 +162,7 @@ static ir_ref reduce_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count
   return of_remainder ? ir_make(g, r->op, r->dtype, 0, (ir_ref[]){value, of_remainder}, 2) : 0;
 }
 
-void reduce_steps(const reduction *r, ir_ref body, int64_t most, int *lanes, int *unroll) {
+void reduce_width(const reduction *r, ir_ref body, int64_t most, int *lanes, int *unroll) {
   int bytes = ir_dtypes[ir_dtype_of(r->n->g, body)].bytes;
   *lanes = r->n->target->group_items ? loop_group_size(r->n) : REDUCE_LANE_BYTES / (bytes ? bytes : 1);
   *unroll = REDUCE_UNROLL;
@@ -217,7 +217,7 @@ ir_ref reduce_over(reduction *r, const ir_ref *ranges, uint32_t count) {
   int64_t terms = r->index || r->n->lanes_in_reduction ? 0 : few_terms(r, ranges, count);
   if (terms) r->blocked = false;
   if (terms && terms * operations_of(r) <= MUCH) return reduce_written_out(r, ranges, count, terms);
-  reduce_steps(r, r->body, ir_bounds_of(r->n->g, ir_src(r->n->g, ranges[count - 1], 0)).hi, &lanes, &unroll);
+  reduce_width(r, r->body, ir_bounds_of(r->n->g, ir_src(r->n->g, ranges[count - 1], 0)).hi, &lanes, &unroll);
   if (r->n->lanes_in_reduction && lanes > 1) return reduce_in_lanes(r, ranges, count, lanes, unroll);
   return reduce_serially(r, ranges, count, 0, 0, 0, 0);
 }
@@ -231,9 +231,10 @@ static bool chooses_by_index(ir_graph *g, ir_ref reduce, const ir_ref *others, u
   if (r->nsrc != 2 || term->op != IR_OP_WHERE) return false;
   if (ir_reachable(g, &term->src[0], 1, &live, &live_count, &cap) == IR_OK)
     for (size_t i = 0; i < live_count && !chooses; i++) {
-      if (ir_ops[ir_op_of(g, live[i])].cls != IR_CLASS_COMPARE || !loop_depends(g, live[i], range)) continue;
+      if (ir_ops[ir_op_of(g, live[i])].cls != IR_CLASS_COMPARE || !affine_depends(g, live[i], range))
+        continue;
       chooses = count == 0;
-      for (uint32_t k = 0; k < count; k++) chooses |= loop_depends(g, live[i], others[k]);
+      for (uint32_t k = 0; k < count; k++) chooses |= affine_depends(g, live[i], others[k]);
     }
   ir_free(g->mem, live, cap * sizeof *live);
   return chooses;
@@ -260,25 +261,25 @@ static ir_ref reduce_by_keys(reduction *r, const ir_ref *ranges, uint32_t count)
  * are added up like other terms, but with one rounding for each. */
 static bool is_contraction(const ir_graph *g, ir_ref term) {
   const ir_node *n = ir_get(g, term);
-  return loop_is_product(g, term) && n->src[0] != n->src[1] && ir_op_of(g, n->src[1]) != IR_OP_CONST;
+  return pass_is_product(g, term) && n->src[0] != n->src[1] && ir_op_of(g, n->src[1]) != IR_OP_CONST;
 }
 
 static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   ir_graph *g = n->g;
   const ir_node *d = ir_get(g, node);
   reduction r = {.n = n, .op = (ir_op)ir_arg_int(d), .dtype = (ir_dtype)d->dtype, .body = d->src[0]};
-  bool positional = r.op == IR_OP_ARGMAX || r.op == IR_OP_ARGMIN;
+  bool is_index_reduction = r.op == IR_OP_ARGMAX || r.op == IR_OP_ARGMIN;
   ir_ref ranges[IR_MAX_RANK + 1];
-  uint32_t count = positional ? 1 : d->nsrc - 1;
-  for (uint32_t i = 0; i < count; i++) ranges[i] = d->src[1 + positional + i];
+  uint32_t count = is_index_reduction ? 1 : d->nsrc - 1;
+  for (uint32_t i = 0; i < count; i++) ranges[i] = d->src[1 + is_index_reduction + i];
   r.identity = pass_identity(g, r.op, ir_dtype_of(g, r.body));
-  r.index = positional ? d->src[1] : 0;
+  r.index = is_index_reduction ? d->src[1] : 0;
   r.run = RUN / count > OUTER_RUN ? RUN / count : OUTER_RUN;
-  int64_t terms = positional || n->lanes_in_reduction ? 0 : few_terms(&r, ranges, count);
+  int64_t terms = is_index_reduction || n->lanes_in_reduction ? 0 : few_terms(&r, ranges, count);
   if (terms && count == 1 && chooses_by_index(g, node, NULL, 0)) /* some terms become constants */
     return reduce_written_out(&r, ranges, count, terms);
   reduce_end_at_mask(&r, ranges, count);
-  if (positional) return reduce_to_index(&r, ranges[0]);
+  if (is_index_reduction) return reduce_to_index(&r, ranges[0]);
   r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_contraction(g, r.body);
   if ((r.op == IR_OP_MAX || r.op == IR_OP_MIN) && ir_is_float(r.dtype) && !few_terms(&r, ranges, count))
     return reduce_by_keys(&r, ranges, count);
@@ -287,7 +288,7 @@ static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
 
 ir_ref loop_reductions(loop_nest *n, ir_ref root) {
   ir_ref found[MAX_REDUCTIONS], loops[MAX_REDUCTIONS];
-  uint32_t count = loop_find(n->g, root, IR_OP_REDUCE, found, MAX_REDUCTIONS);
+  uint32_t count = affine_find_range(n->g, root, IR_OP_REDUCE, found, MAX_REDUCTIONS);
   if (count == MAX_REDUCTIONS) {
     ir_fail(n->g->error, IR_ERR_INTERNAL, "a kernel has more than %d reductions", MAX_REDUCTIONS - 1);
     return 0;

@@ -33,7 +33,7 @@ ir_ref reduce_index_of(reduction *r, ir_ref extent);
 /* The values of the iterations of a lane loop or unrolled loop, combined. */
 ir_ref reduce_lanes(const reduction *r, ir_ref range, int binding, ir_ref value);
 /* The lanes, and the independent accumulators in each, that a range of at most `most` terms fills. */
-void reduce_steps(const reduction *r, ir_ref body, int64_t most, int *lanes, int *unroll);
+void reduce_width(const reduction *r, ir_ref body, int64_t most, int *lanes, int *unroll);
 ir_ref reduce_over(reduction *r, const ir_ref *ranges, uint32_t count);
 
 /* masked_reduction.c */

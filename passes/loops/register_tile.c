@@ -18,13 +18,13 @@ enum {
 };
 
 bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride) {
-  if (loop_stride(n->g, index, range, stride)) return true;
+  if (affine_stride(n->g, index, range, stride)) return true;
   if (block <= 1) return false;
   ir_ref blocks = pass_ceil_div(n->g, ir_src(n->g, range, 0), ir_index(n->g, block));
   ir_ref low = loop_fresh_range(n, ir_index(n->g, block)), high = loop_fresh_range(n, blocks);
   ir_ref at = pass_add(n->g, pass_mul_int(n->g, high, block), low);
   ir_ref inside = pass_substitute(n->g, index, &range, &at, 1);
-  return inside && loop_stride(n->g, inside, low, stride);
+  return inside && affine_stride(n->g, inside, low, stride);
 }
 
 static pass_tile tile_of(const loop_nest *n, ir_ref reduce) {
@@ -38,7 +38,7 @@ static pass_tile tile_of(const loop_nest *n, ir_ref reduce) {
   return pass_tile_of(n->target, ir_dtype_of(n->g, reduce), terms);
 }
 
-int64_t loop_panel_step(const loop_nest *n, ir_ref reduce) {
+int64_t loop_panel_multiple(const loop_nest *n, ir_ref reduce) {
   int bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
   return NARROWEST_PANEL / (bytes ? bytes : 1);
 }
@@ -46,7 +46,7 @@ int64_t loop_panel_step(const loop_nest *n, ir_ref reduce) {
 /* Does a load that moves along the lanes also move along range? */
 static bool moves_with(loop_nest *n, const ir_ref *loads, uint32_t count, ir_ref lane, ir_ref range) {
   for (uint32_t i = 0; i < count; i++)
-    if (loop_depends(n->g, loads[i], lane) && loop_depends(n->g, loads[i], range)) return true;
+    if (affine_depends(n->g, loads[i], lane) && affine_depends(n->g, loads[i], range)) return true;
   return false;
 }
 
@@ -60,8 +60,8 @@ static loop_axis *row_axis(loop_nest *n, const loop_axis *vector, const ir_ref *
     int64_t height = ir_bounds_of(n->g, a->extent).hi;
     if (height > ENOUGH_ROWS) height = ENOUGH_ROWS;
     for (uint32_t i = 0; i < count; i++) {
-      if (!loop_depends(n->g, loads[i], a->range)) continue;
-      if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride)) stride = INT64_MAX - 1;
+      if (!affine_depends(n->g, loads[i], a->range)) continue;
+      if (!affine_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride)) stride = INT64_MAX - 1;
       if (stride < 0) stride = -stride;
       if (height > longest || (height == longest && stride < least))
         longest = height, least = stride, best = a;
@@ -72,7 +72,7 @@ static loop_axis *row_axis(loop_nest *n, const loop_axis *vector, const ir_ref *
 
 loop_axis *loop_row_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce) {
   ir_ref loads[MAX_LOADS];
-  uint32_t count = loop_find(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_LOADS);
+  uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_LOADS);
   return row_axis(n, vector, loads, count);
 }
 
@@ -99,9 +99,9 @@ static loop_axis *window_axis(loop_nest *n, const loop_axis *vector, ir_ref redu
   for (loop_axis *a = n->axes + n->axis_count; a-- > n->axes;)
     for (uint32_t i = 0; i < count && a != vector; i++) {
       ir_ref index = ir_src(n->g, loads[i], 1);
-      if (!loop_stride(n->g, index, a->range, &step) || step == 0) continue;
+      if (!affine_stride(n->g, index, a->range, &step) || step == 0) continue;
       for (uint32_t k = 1; k < r->nsrc; k++)
-        if (loop_stride(n->g, index, r->src[k], &other) && other == step) return a;
+        if (affine_stride(n->g, index, r->src[k], &other) && other == step) return a;
     }
   return NULL;
 }
@@ -131,7 +131,7 @@ static void set_rows(loop_nest *n, loop_axis *row, int most, int columns) {
 static bool has_strides(loop_nest *n, const loop_axis *a, const ir_ref *loads, uint32_t count) {
   int64_t stride;
   for (uint32_t i = 0; i < count; i++)
-    if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride)) return false;
+    if (!affine_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride)) return false;
   return true;
 }
 
@@ -156,7 +156,7 @@ static int fitting(const loop_nest *n, const loop_axis *vector, int most) {
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   pass_tile tile = tile_of(n, reduce);
   ir_ref loads[MAX_LOADS];
-  uint32_t count = loop_find(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_LOADS);
+  uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_LOADS);
   loop_axis *row = row_axis(n, vector, loads, count),
             *window = row ? NULL : window_axis(n, vector, reduce, loads, count);
   if (!row && !window) return false;

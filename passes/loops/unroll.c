@@ -13,7 +13,7 @@ static bool may_step(loop_nest *n, const loop_axis *a) {
 /* Does the extent depend on loops further out? */
 static bool varies(loop_nest *n, const loop_axis *a) {
   ir_ref range;
-  return loop_find(n->g, a->extent, IR_OP_RANGE, &range, 1) > 0;
+  return affine_find_range(n->g, a->extent, IR_OP_RANGE, &range, 1) > 0;
 }
 
 static bool is_store(const loop_nest *n) { return ir_op_of(n->g, n->store) == IR_OP_STORE; }
@@ -21,13 +21,14 @@ static bool is_store(const loop_nest *n) { return ir_op_of(n->g, n->store) == IR
 /* Are there loads, all contiguous along the axis or uniform? */
 static bool loads_unit_stride(loop_nest *n, const loop_axis *a) {
   ir_ref loads[MAX_FOUND];
-  uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
-  bool along = count > 0;
-  for (uint32_t i = 0; i < count && along; i++) {
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
+  bool unit_stride = count > 0;
+  for (uint32_t i = 0; i < count && unit_stride; i++) {
     int64_t stride;
-    along = loop_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride) && stride >= -1 && stride <= 1;
+    unit_stride =
+        affine_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride) && stride >= -1 && stride <= 1;
   }
-  return along;
+  return unit_stride;
 }
 
 loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes) {
@@ -37,7 +38,7 @@ loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes) {
       loads_unit_stride(n, last))
     return NULL;
   for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
-    if (!loop_stride(n->g, index, a->range, &step) || step != count || !may_step(n, a) ||
+    if (!affine_stride(n->g, index, a->range, &step) || step != count || !may_step(n, a) ||
         ir_bounds_of(n->g, a->extent).hi < lanes || !loads_unit_stride(n, a))
       continue;
     last->unroll = (int)count;
@@ -53,7 +54,7 @@ loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes) {
 static int block_of(loop_nest *n, const loop_axis *a, int unroll, int bytes, bool streams) {
   enum { LINE = 64, TILES = 4 };
   int64_t row;
-  bool known = loop_stride(n->g, ir_src(n->g, n->store, 1), a->range, &row) && row > 0;
+  bool known = affine_stride(n->g, ir_src(n->g, n->store, 1), a->range, &row) && row > 0;
   bool near = known && row <= n->target->l1_bytes && 2 * TILES * unroll * row * bytes <= n->target->l1_bytes;
   int block = streams || near ? TILES * unroll : 0;
   return block > LINE / bytes ? block : LINE / bytes;
@@ -65,13 +66,13 @@ static bool choose_tile(loop_nest *n, const loop_axis *vector, bool streams) {
   int unroll = n->target->registers / 2;
   if (unroll > vector->lanes) unroll = vector->lanes;
   ir_ref loads[MAX_FOUND];
-  uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
   for (uint32_t i = 0; i < count; i++) {
     ir_ref index = ir_src(n->g, loads[i], 1);
     int64_t stride;
-    if (loop_stride(n->g, index, vector->range, &stride) && stride >= -1 && stride <= 1) continue;
+    if (affine_stride(n->g, index, vector->range, &stride) && stride >= -1 && stride <= 1) continue;
     for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
-      if (a == vector || varies(n, a) || !may_step(n, a) || !loop_stride(n->g, index, a->range, &stride) ||
+      if (a == vector || varies(n, a) || !may_step(n, a) || !affine_stride(n->g, index, a->range, &stride) ||
           (stride != 1 && stride != -1))
         continue;
       int64_t most = ir_bounds_of(n->g, a->extent).hi;
@@ -90,11 +91,11 @@ static bool choose_tile(loop_nest *n, const loop_axis *vector, bool streams) {
 static void choose_backward(loop_nest *n, loop_axis *vector) {
   enum { TOGETHER = 8 };
   ir_ref loads[MAX_FOUND];
-  uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND), streams = 0;
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND), streams = 0;
   bool backward = false;
   for (uint32_t i = 0; i < count; i++) {
     int64_t stride;
-    if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), vector->range, &stride)) return;
+    if (!affine_stride(n->g, ir_src(n->g, loads[i], 1), vector->range, &stride)) return;
     backward |= stride == -1;
     streams += stride != 0;
   }
@@ -107,14 +108,14 @@ static void choose_backward(loop_nest *n, loop_axis *vector) {
  * masks made of them. */
 static void choose_repeated(loop_nest *n, loop_axis *vector) {
   ir_ref quotients[MAX_FOUND];
-  uint32_t count = loop_find(n->g, n->store, IR_OP_FLOORDIV, quotients, MAX_FOUND);
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_FLOORDIV, quotients, MAX_FOUND);
   int64_t unroll = 1, most = ir_bounds_of(n->g, vector->extent).hi;
   if (!loads_unit_stride(n, vector)) return;
   for (uint32_t i = 0; i < count; i++) {
     int64_t divisor, stride;
     const ir_node *q = ir_get(n->g, quotients[i]);
-    if (!loop_depends(n->g, quotients[i], vector->range)) continue;
-    if (!ir_is_const(n->g, q->src[1], &divisor) || !loop_stride(n->g, q->src[0], vector->range, &stride))
+    if (!affine_depends(n->g, quotients[i], vector->range)) continue;
+    if (!ir_is_const(n->g, q->src[1], &divisor) || !affine_stride(n->g, q->src[0], vector->range, &stride))
       return;
     int64_t step = stride * vector->lanes, repeated = divisor / ir_gcd(divisor, step < 0 ? -step : step);
     if (repeated > LOOP_MOST_REPEATED) return;
@@ -130,7 +131,7 @@ enum { ANYWHERE = -1, UNKNOWN = -2 };
 static int term_begin(loop_nest *n, const loop_axis *vector, ir_ref term) {
   const ir_node *t = ir_get(n->g, term);
   int64_t value, lanes = vector->lanes;
-  if (loop_depends(n->g, term, vector->range)) return 0;
+  if (affine_depends(n->g, term, vector->range)) return 0;
   if (ir_is_const(n->g, term, &value)) return (int)((value % lanes + lanes) % lanes);
   if (t->op == IR_OP_MUL && t->nsrc == 2 && ir_is_const(n->g, t->src[1], &value))
     return value % lanes ? ANYWHERE : 0;
@@ -195,7 +196,7 @@ static void choose_few_rows(loop_nest *n, const loop_axis *vector) {
 bool loop_is_repeatable(loop_nest *n) {
   ir_ref loads[MAX_FOUND];
   const ir_node *store = ir_get(n->g, n->store);
-  uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
   for (uint32_t i = 0; i < count; i++) {
     const ir_node *load = ir_get(n->g, loads[i]);
     if (load->src[0] == store->src[0] || load->src[1] == store->src[1]) return false;

@@ -44,13 +44,13 @@ static ir_ref scalar(ir_graph *g, ir_dtype dtype, double value) { return ir_floa
 static ir_ref reduced(const lowering *l, const ir_node *n, ir_op op, ir_ref x, ir_dtype dtype, ir_ref shape) {
   ir_graph *g = l->g;
   ir_ref src[IR_MAX_RANK + 1] = {x}, kept[IR_MAX_RANK];
-  bool gone[IR_MAX_RANK] = {false}, positional = op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
-  if (positional) gone[ir_arg_int(n)] = true;
+  bool gone[IR_MAX_RANK] = {false}, is_index_reduction = op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
+  if (is_index_reduction) gone[ir_arg_int(n)] = true;
   for (uint32_t i = 1; i < n->nsrc; i++) gone[ir_get(g, src[i] = n->src[i])->arg] = true;
   uint32_t rank = 0;
   for (uint32_t i = 0; i < ir_rank(g, x); i++)
     if (!gone[i]) kept[rank++] = ir_dim(g, x, i);
-  int64_t arg = ir_pack_arg(positional ? ir_arg_int(n) : 0, 0);
+  int64_t arg = ir_pack_arg(is_index_reduction ? ir_arg_int(n) : 0, 0);
   ir_ref r = 0;
   if (!x || !pass_lower_split_reduction(g, l->target, op, x, gone, &r))
     r = ir_make_tensor(g, op, dtype, ir_tuple(g, kept, rank), arg, src, n->nsrc);
@@ -62,13 +62,13 @@ static ir_ref summed(const lowering *l, ir_ref old, ir_ref x, ir_dtype dtype, ir
   ir_graph *g = l->g;
   ir_node over = *ir_get(g, old);
   ir_ref terms;
-  uint32_t parts;
-  if (!pass_lower_centred(g, &l->centred, old, l->map, &terms, &parts))
+  uint32_t outer_axes;
+  if (!pass_lower_centred(g, &l->centred, old, l->map, &terms, &outer_axes))
     return reduced(l, ir_get(g, old), IR_OP_SUM, x, dtype, shape);
   ir_ref src[1 + IR_MAX_RANK] = {terms};
   over.nsrc = 1;
   for (uint32_t i = 0; i < IR_MAX_RANK; i++)
-    if (parts >> i & 1) src[over.nsrc++] = ir_index(g, i);
+    if (outer_axes >> i & 1) src[over.nsrc++] = ir_index(g, i);
   over.src = src;
   return terms ? reduced(l, &over, IR_OP_SUM, terms, dtype, shape) : 0;
 }
@@ -152,30 +152,31 @@ static ir_ref lower_matmul(ir_graph *g, ir_ref old, ir_ref a, ir_ref b) {
 }
 
 /* A CONCAT or STACK of `count` of n's operands. */
-static ir_ref join_some(ir_graph *g, const ir_node *n, const ir_ref *parts, uint32_t count, ir_ref shape) {
+static ir_ref join_some(ir_graph *g, const ir_node *n, const ir_ref *operands, uint32_t count, ir_ref shape) {
   ir_ref dims[IR_MAX_RANK], size = ir_index(g, n->op == IR_OP_STACK ? count : 0);
   uint32_t rank = ir_get(g, shape)->nsrc, axis = (uint32_t)ir_arg_int(n);
   for (uint32_t i = 0; i < count && n->op == IR_OP_CONCAT; i++)
-    size = pass_add(g, size, ir_dim(g, parts[i], axis));
+    size = pass_add(g, size, ir_dim(g, operands[i], axis));
   for (uint32_t i = 0; i < rank; i++) dims[i] = i == axis ? size : ir_get(g, shape)->src[i];
-  return ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, ir_tuple(g, dims, rank), n->arg, parts, count);
+  return ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, ir_tuple(g, dims, rank), n->arg, operands,
+                        count);
 }
 
 /* A CONCAT or STACK of many operands as a tree of joins of JOIN_OPERANDS each. parts has room for n->nsrc
  * refs and is overwritten. */
-static ir_ref lower_join(ir_graph *g, const ir_node *n, ir_ref *parts, ir_ref shape) {
+static ir_ref lower_join(ir_graph *g, const ir_node *n, ir_ref *operands, ir_ref shape) {
   ir_node level = *n;
   uint32_t count = n->nsrc;
   while (count > 2 * JOIN_OPERANDS) {
     uint32_t made = 0;
     for (uint32_t i = 0; i < count; i += JOIN_OPERANDS) {
       uint32_t some = count - i < JOIN_OPERANDS ? count - i : JOIN_OPERANDS;
-      if (!(parts[made++] = join_some(g, &level, parts + i, some, shape))) return 0;
+      if (!(operands[made++] = join_some(g, &level, operands + i, some, shape))) return 0;
     }
     count = made;
     level.op = IR_OP_CONCAT; /* stacked operands have the axis by now */
   }
-  return join_some(g, &level, parts, count, shape);
+  return join_some(g, &level, operands, count, shape);
 }
 
 static ir_ref lower_scatter_add(ir_graph *g, ir_ref old, ir_ref x, ir_ref indices, ir_ref updates) {

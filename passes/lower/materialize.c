@@ -45,12 +45,12 @@ static uint32_t innermost(ir_graph *g, ir_ref x, const uint32_t *place) {
 
 /* Does the view have another innermost axis than memory or, if `operand`, than its operand? */
 static bool permutes_innermost(ir_graph *g, ir_ref view, bool operand) {
-  uint32_t place[IR_MAX_RANK], own[IR_MAX_RANK];
-  for (uint32_t i = 0; i < ir_rank(g, view); i++) own[i] = i;
+  uint32_t place[IR_MAX_RANK], logical[IR_MAX_RANK];
+  for (uint32_t i = 0; i < ir_rank(g, view); i++) logical[i] = i;
   if (!operand) lower_places(g, view, place);
   for (uint32_t i = 0; operand && i < ir_rank(g, view); i++)
     place[i] = (uint32_t)ir_get(g, ir_src(g, view, 1 + i))->arg;
-  return innermost(g, view, place) != innermost(g, view, own);
+  return innermost(g, view, place) != innermost(g, view, logical);
 }
 
 /* Are TOGETHER rows, along the axes that the node reduces or accumulates, too long for CACHE_BYTES? */
@@ -82,28 +82,27 @@ static bool is_narrow(ir_graph *g, ir_ref view, ir_ref reduce) {
 
 static void find_in_view(const copies *c, ir_ref node) {
   const ir_node *n = ir_get(c->g, node);
-  origins *own = &c->of[node];
-  *own = c->of[n->src[0]];
-  if (n->op == IR_OP_PERMUTE) own->permuted_view = permutes_innermost(c->g, node, false) ? node : 0;
+  origins *o = &c->of[node];
+  *o = c->of[n->src[0]];
+  if (n->op == IR_OP_PERMUTE) o->permuted_view = permutes_innermost(c->g, node, false) ? node : 0;
   bool apart = n->op == IR_OP_STRIDE || (n->op == IR_OP_PERMUTE && permutes_innermost(c->g, node, true));
-  if (!own->scan || !apart) return;
+  if (!o->scan || !apart) return;
   c->stored[n->src[0]] = true;
-  own->scan = 0;
+  o->scan = 0;
 }
 
 /* Passes on the first origin of each kind, and stores a view that is combined with its own reduction. */
 static void find_in_elements(const copies *c, ir_ref node) {
   const ir_node *n = ir_get(c->g, node);
-  origins *own = &c->of[node];
+  origins *o = &c->of[node];
   for (uint32_t i = 0; i < n->nsrc; i++) {
     const origins *from = &c->of[n->src[i]];
-    if (!own->permuted_view) own->permuted_view = from->permuted_view;
-    if (!own->reduced) own->reduced = from->reduced;
-    if (!own->scan) own->scan = from->scan;
+    if (!o->permuted_view) o->permuted_view = from->permuted_view;
+    if (!o->reduced) o->reduced = from->reduced;
+    if (!o->scan) o->scan = from->scan;
   }
-  ir_ref view = own->reduced ? c->of[ir_src(c->g, own->reduced, 0)].permuted_view : 0;
-  if (view && view == own->permuted_view &&
-      (is_long(c->g, own->reduced) || is_narrow(c->g, view, own->reduced)))
+  ir_ref view = o->reduced ? c->of[ir_src(c->g, o->reduced, 0)].permuted_view : 0;
+  if (view && view == o->permuted_view && (is_long(c->g, o->reduced) || is_narrow(c->g, view, o->reduced)))
     c->stored[view] = true;
 }
 

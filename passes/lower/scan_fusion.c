@@ -21,9 +21,9 @@ typedef struct scope {
   size_t count, cap;
 } scope;
 
-static size_t place_of(const scope *s, ir_ref ref) { return ir_place(s->nodes, s->count, ref); }
+static size_t place_of(const scope *s, ir_ref ref) { return ir_find_ref(s->nodes, s->count, ref); }
 
-static bool same_trip_count(const ir_graph *g, ir_ref a, ir_ref b) {
+static bool same_iterations(const ir_graph *g, ir_ref a, ir_ref b) {
   const ir_node *x = ir_get(g, a), *y = ir_get(g, b);
   uint32_t operands = ir_operand_count(x);
   if (x->arg != y->arg || x->nsrc != y->nsrc || x->src[operands + 1] != y->src[operands + 1] ||
@@ -45,7 +45,7 @@ static bool group(scope *s) {
     any |= ir_ops[ir_op_of(s->g, s->nodes[i])].cls == IR_CLASS_CONTROL;
     if (ir_op_of(s->g, s->nodes[i]) != IR_OP_SCAN) continue;
     size_t k = 0;
-    while (k < scans && !same_trip_count(s->g, s->nodes[s->map[k]], s->nodes[i])) k++;
+    while (k < scans && !same_iterations(s->g, s->nodes[s->map[k]], s->nodes[i])) k++;
     if (k == scans) s->map[scans++] = (uint32_t)i;
     else s->leader[i] = s->leader[s->map[k]] = s->map[k];
   }

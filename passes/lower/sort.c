@@ -71,7 +71,7 @@ static ir_ref network(ir_graph *g, ir_ref keys, int64_t size) {
   ir_ref pads[] = {zero, zero, zero, ir_index(g, padded - size), zero, zero};
   keys = pads[3] ? op_pad_known(g, keys, pads, number(g, INT64_MAX)) : 0;
   for (int64_t block = 2; block <= padded && keys; block *= 2)
-    for (int64_t part = block; part >= 2 && keys; part /= 2) keys = stage(g, keys, part, part == block);
+    for (int64_t span = block; span >= 2 && keys; span /= 2) keys = stage(g, keys, span, span == block);
   return keys ? op_shrink_known(g, keys, bounds) : 0;
 }
 

@@ -30,8 +30,8 @@ enum {
   MIN_TERMS = 1 << 18, /* elements that are worth more than one chunk */
   FULL_VECTORS = 64,   /* contiguous results that fill vectors */
   MAX_FOLDS = 32,
-  ALIGNED = 16, /* padded chunks of more than MIN_ALIGNED elements have a multiple of so many */
-  MIN_ALIGNED = 64 * ALIGNED,
+  CHUNK_ALIGN = 16, /* padded chunks of more than MIN_ALIGNED elements have a multiple of so many */
+  MIN_ALIGNED = 64 * CHUNK_ALIGN,
   MIN_FOLDED = 16 /* fewest elements that each fold combines */
 };
 
@@ -62,19 +62,19 @@ typedef struct sizes {
 } sizes;
 
 /* False where a size is not known, or is 0, or there is nothing to reduce. */
-static bool read_sizes(const ir_graph *g, ir_ref x, const bool *gone, sizes *s) {
+static bool read_sizes(const ir_graph *g, ir_ref x, const bool *is_reduced, sizes *s) {
   uint32_t place[IR_MAX_RANK], rank = ir_rank(g, x), reduced = 0;
   lower_places(g, x, place);
   s->terms = s->results = s->inner = 1;
   for (uint32_t i = 0; i < rank; i++) {
     if (!ir_is_const(g, ir_dim(g, x, i), &s->size[i]) || s->size[i] < 1) return false;
-    *(gone[i] ? &s->terms : &s->results) *= s->size[i];
-    if (!gone[i] || s->size[i] == 1) continue;
+    *(is_reduced[i] ? &s->terms : &s->results) *= s->size[i];
+    if (!is_reduced[i] || s->size[i] == 1) continue;
     if (!reduced || s->size[i] > s->size[s->longest]) s->longest = i;
     if (!reduced++ || place[i] > place[s->innermost]) s->innermost = i;
   }
   for (uint32_t i = 0; i < rank && reduced; i++)
-    if (!gone[i] && place[i] > place[s->innermost]) s->inner *= s->size[i];
+    if (!is_reduced[i] && place[i] > place[s->innermost]) s->inner *= s->size[i];
   return reduced > 0;
 }
 
@@ -107,8 +107,8 @@ static chunks choose_chunking(const sizes *s, const width *w) {
 /* x with its axes in chunks and folds: [.., chunks, n / chunks, ..] and [.., n / folds, folds, ..], one axis
  * as [.., chunks, n / (chunks * folds), folds, ..]. *reduced_first: the axes that the first step reduces;
  * *then: those that the second step reduces. Both are numbered in the result. */
-static ir_ref in_chunks(ir_graph *g, ir_ref x, const bool *gone, const chunks *p, ir_ref fill, uint32_t *then,
-                        uint32_t *reduced_first) {
+static ir_ref in_chunks(ir_graph *g, ir_ref x, const bool *is_reduced, const chunks *p, ir_ref fill,
+                        uint32_t *then, uint32_t *reduced_first) {
   ir_ref dims[IR_MAX_RANK], pads[2 * IR_MAX_RANK];
   uint32_t rank = 0;
   bool pad = false;
@@ -117,12 +117,13 @@ static ir_ref in_chunks(ir_graph *g, ir_ref x, const bool *gone, const chunks *p
     int64_t count = i == p->chunked ? p->chunks : 1, folds = i == p->fold ? p->folds : 1, size = 0, each;
     if (rank + 3 > IR_MAX_RANK || !ir_is_const(g, ir_dim(g, x, i), &size)) return 0;
     each = (size + count * folds - 1) / (count * folds);
-    if (each * count * folds != size && each > MIN_ALIGNED) each = (each + ALIGNED - 1) / ALIGNED * ALIGNED;
+    if (each * count * folds != size && each > MIN_ALIGNED)
+      each = (each + CHUNK_ALIGN - 1) / CHUNK_ALIGN * CHUNK_ALIGN;
     pads[2 * i] = ir_index(g, 0);
     pads[2 * i + 1] = ir_index(g, each * count * folds - size);
     pad |= each * count * folds != size;
     if (count > 1) *then |= 1u << rank, dims[rank++] = ir_index(g, count);
-    if (gone[i]) *reduced_first |= 1u << rank;
+    if (is_reduced[i]) *reduced_first |= 1u << rank;
     dims[rank++] = ir_index(g, each);
     if (folds > 1) *then |= 1u << rank, dims[rank++] = ir_index(g, folds);
   }
@@ -138,10 +139,10 @@ static uint32_t axes_of(ir_graph *g, uint32_t set, ir_ref *axes) {
 }
 
 /* The set of axes, renumbered as after a reduction over those of `gone`. */
-static uint32_t without(uint32_t set, uint32_t gone) {
+static uint32_t without(uint32_t set, uint32_t is_reduced) {
   uint32_t left = 0, at = 0;
   for (uint32_t i = 0; i < IR_MAX_RANK; i++) {
-    if (gone >> i & 1) continue;
+    if (is_reduced >> i & 1) continue;
     left |= (set >> i & 1) << at++;
   }
   return left;
@@ -199,17 +200,17 @@ static ir_ref fill_of(ir_graph *g, ir_op op, ir_dtype dtype) {
   return pass_identity(g, combine, dtype);
 }
 
-bool pass_lower_split_reduction(ir_graph *g, const ir_target *target, ir_op op, ir_ref x, const bool *gone,
-                                ir_ref *made) {
+bool pass_lower_split_reduction(ir_graph *g, const ir_target *target, ir_op op, ir_ref x,
+                                const bool *is_reduced, ir_ref *made) {
   sizes s = {0};
   uint32_t then, reduced_first;
-  bool positional = op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
-  if (ir_rank(g, x) + 2 > IR_MAX_RANK || !read_sizes(g, x, gone, &s)) return false;
+  bool is_index_reduction = op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
+  if (ir_rank(g, x) + 2 > IR_MAX_RANK || !read_sizes(g, x, is_reduced, &s)) return false;
   chunks p = choose_chunking(&s, target->group_items ? &of_groups : &of_threads);
   if (p.chunks == 1 && p.folds == 1) return false;
-  ir_ref chunked = in_chunks(g, x, gone, &p, fill_of(g, op, ir_dtype_of(g, x)), &then, &reduced_first);
+  ir_ref chunked = in_chunks(g, x, is_reduced, &p, fill_of(g, op, ir_dtype_of(g, x)), &then, &reduced_first);
   if (!chunked) *made = 0;
-  else if (positional) *made = argmax_over_chunks(g, op, x, chunked, &p, p.chunked + (p.chunks > 1));
+  else if (is_index_reduction) *made = argmax_over_chunks(g, op, x, chunked, &p, p.chunked + (p.chunks > 1));
   else *made = reduce_axes(g, op, reduce_axes(g, op, chunked, reduced_first), without(then, reduced_first));
   return true;
 }

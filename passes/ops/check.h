@@ -28,7 +28,7 @@ ir_ref op_refuse(ir_graph *g, const char *format, ...) IR_PRINTF(2, 3);
 
 /* passes/ops/text/apply.c: replaces the operation's name at the start of a builder's message by the name that
  * the user knows. */
-void op_blame(ir_error *error, const char *who);
+void op_rename_error(ir_error *error, const char *who);
 
 /* promote.c */
 /* True when each of the n operands is a tensor; false silently when one is 0. */
@@ -76,7 +76,7 @@ int64_t op_axis(ir_graph *g, const char *who, ir_ref x, int64_t axis, int64_t co
 bool op_axes(ir_graph *g, const char *who, ir_ref x, const ir_ref *axes, size_t n, uint32_t *set);
 /* passes/ops/build/indirect.c: `update` converted to the dtype of x, which it must not widen, and broadcast
  * to dims, the sizes of the part of x that it replaces; 0 after failing. */
-ir_ref op_fit(ir_graph *g, const char *who, ir_ref x, ir_ref update, const ir_ref *dims, size_t rank);
+ir_ref op_fit_update(ir_graph *g, const char *who, ir_ref x, ir_ref update, const ir_ref *dims, size_t rank);
 /* Broadcasts the n operands to one shape, inserting RESHAPE and EXPAND; rank-0 constants stay. dims has room
  * for IR_MAX_RANK. */
 bool op_broadcast(ir_graph *g, const char *who, ir_ref *x, size_t n, ir_ref *dims, size_t *rank);

@@ -156,7 +156,7 @@ static ir_ref record_batched(const op_custom_site *s, ir_ref batch) {
     return refuse_user_failure(g, s->custom, "its rule for batches failed without a reason", why);
   for (uint32_t i = 0; i < count; i++) {
     if (!results[i]) return refuse_user_failure(g, s->custom, "its rule for batches left out a result", why);
-    if (!(results[i] = op_firm(g, results[i]))) return 0;
+    if (!(results[i] = op_default_dtype(g, results[i]))) return 0;
     bool leads = ir_rank(g, results[i]) >= lead;
     for (uint32_t k = 0; k < lead && leads; k++) leads = ir_dim(g, results[i], k) == ir_src(g, batch, k);
     if (!leads)
@@ -206,7 +206,7 @@ ir_ref op_custom_apply(ir_graph *g, const op_custom *c, const ir_ref *operands, 
       !read_attributes(g, c, attrs, attr_count, values) || !op_tensors(g, c->base.name, operands, n))
     return 0;
   for (size_t i = 0; i < n; i++)
-    if (!(x[i] = op_firm(g, operands[i]))) return 0;
+    if (!(x[i] = op_default_dtype(g, operands[i]))) return 0;
   op_custom_site site = {g, c, x, values};
   if (c->compose) return record_composed(&site);
   ir_ref batch = 0;

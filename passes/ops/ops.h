@@ -85,7 +85,7 @@ typedef enum op_batch_rule {
                        by them */
   /* passes/batch/physicalize.c has a rule for it: some operands alone have batch axes, or it has functions or
    * types of its own to change. */
-  OP_BATCH_OWN
+  OP_BATCH_SPECIAL
 } op_batch_rule;
 /* A partial operand is a sum over devices of which each device holds one summand. Where the operation is
  * linear, the result may stay partial as well: */
@@ -96,14 +96,14 @@ typedef enum op_partial_rule {
   OP_PARTIAL_ALL,    /* linear in all operands together: if every one is partial */
   OP_PARTIAL_ONE,    /* linear in each operand alone: if one is partial and the others are not */
   OP_PARTIAL_FIRST,  /* linear in its first operand alone: a numerator, or indexed data */
-  OP_PARTIAL_OWN     /* given by its registration */
+  OP_PARTIAL_SPECIAL /* given by its registration */
 } op_partial_rule;
 typedef enum op_cost_basis {
   OP_COST_NONE,     /* no operations: moves data, or nothing */
   OP_COST_OUTPUT,   /* elements of the result */
   OP_COST_INPUT,    /* elements of the first operand */
   OP_COST_PRODUCTS, /* elements of the result times the length of the contracted axis */
-  OP_COST_OWN       /* given by its registration */
+  OP_COST_SPECIAL   /* given by its registration */
 } op_cost_basis;
 
 struct op_call;
@@ -160,7 +160,7 @@ ir_ref op_bitcast(ir_graph *g, ir_ref x, ir_dtype dtype); /* of equal size; not 
 ir_ref op_stop_gradient(ir_graph *g, ir_ref x);
 /* A weak constant converted to its default dtype: i32, i64, u64 or f32; anything else is returned as it
  * is. */
-ir_ref op_firm(ir_graph *g, ir_ref x);
+ir_ref op_default_dtype(ir_graph *g, ir_ref x);
 
 /* passes/ops/build/view.c, passes/ops/build/window.c. Axes count from the end when negative. Lists are of
  * index expressions; orders, axes and steps must be constants. */

@@ -55,7 +55,7 @@ static ir_dtype weak_dtype(const ir_graph *g, ir_ref x) {
   return t == IR_U64 ? IR_U64 : fits_i32(ir_const_value(g, x)) ? IR_I32 : IR_I64;
 }
 
-ir_ref op_firm(ir_graph *g, ir_ref x) {
+ir_ref op_default_dtype(ir_graph *g, ir_ref x) {
   return x && is_weak(g, x) ? op_convert(g, "const", x, weak_dtype(g, x)) : x;
 }
 
@@ -74,7 +74,7 @@ static ir_dtype join_weak(const ir_graph *g, const ir_ref *x, size_t n) {
 
 /* The join of the dtypes of all floats, or of all other operands: each kind is joined by itself, so that
  * order does not matter. */
-static bool join_firm(ir_graph *g, const char *who, const ir_ref *x, size_t n, bool floats, ir_dtype *all) {
+static bool join_typed(ir_graph *g, const char *who, const ir_ref *x, size_t n, bool floats, ir_dtype *all) {
   size_t first = 0;
   for (size_t i = 0; i < n; i++) {
     ir_dtype t = ir_dtype_of(g, x[i]);
@@ -96,8 +96,8 @@ static bool join_firm(ir_graph *g, const char *who, const ir_ref *x, size_t n, b
 
 ir_dtype op_common(ir_graph *g, const char *who, const ir_ref *x, size_t n) {
   ir_dtype firm = IR_NONE;
-  if (!join_firm(g, who, x, n, true, &firm)) return IR_NONE;
-  if (firm == IR_NONE && !join_firm(g, who, x, n, false, &firm)) return IR_NONE;
+  if (!join_typed(g, who, x, n, true, &firm)) return IR_NONE;
+  if (firm == IR_NONE && !join_typed(g, who, x, n, false, &firm)) return IR_NONE;
   ir_dtype weak = join_weak(g, x, n);
   if (weak == IR_NONE) return firm;
   if (firm == IR_NONE || firm == IR_BOOL) return weak;
@@ -162,7 +162,7 @@ ir_ref op_cast(ir_graph *g, ir_ref x, ir_dtype dtype) {
 }
 
 ir_ref op_bitcast(ir_graph *g, ir_ref x, ir_dtype dtype) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, "bitcast", &x, 1)) return 0;
   ir_dtype from = ir_dtype_of(g, x);
   int own = bytes_of(from);
@@ -182,7 +182,7 @@ ir_ref op_bitcast(ir_graph *g, ir_ref x, ir_dtype dtype) {
 
 ir_ref op_stop_gradient(ir_graph *g, ir_ref x) {
   static const ir_dtype bits[] = {[2] = IR_U16, [4] = IR_U32, [8] = IR_U64};
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, "stop_gradient", &x, 1)) return 0;
   ir_dtype dtype = ir_dtype_of(g, x);
   if (!ir_is_float(dtype) || op_is_const(g, x)) return x;

@@ -28,7 +28,7 @@ static ir_ref permuted_back(ir_graph *g, ir_ref x, const uint32_t *order, uint32
   return permuted(g, x, back, rank);
 }
 
-ir_ref pack_essence(const pass_contraction *c, const pass_operand *o) {
+ir_ref pack_unexpanded(const pass_contraction *c, const pass_operand *o) {
   ir_ref bounds[2 * IR_MAX_RANK];
   for (uint32_t i = 0; i < c->rank; i++) {
     bounds[2 * i] = ir_index(c->g, 0);
@@ -103,7 +103,7 @@ static pass_operand materialized(const pass_contraction *c, const pass_operand *
 
 /* If this view of the operand were a copy, would its index be affine in all axes, with a stride of at most
  * PACK_NEAR along some summed axis? */
-static bool lies_well(const pass_contraction *c, const pass_operand *o, ir_ref view) {
+static bool suits_tile(const pass_contraction *c, const pass_operand *o, ir_ref view) {
   ir_graph *g = c->g;
   pass_point p = {.rank = c->rank};
   for (uint32_t i = 0; i < c->rank; i++) p.at[i] = c->range[i];
@@ -116,8 +116,8 @@ static bool lies_well(const pass_contraction *c, const pass_operand *o, ir_ref v
   bool near = false;
   for (uint32_t i = 0; i < c->rank && index; i++) {
     if (!has_axis(o->varies, i) || c->size[i] == 1) continue;
-    if (!loop_stride(g, index, c->range[i], &step)) return false;
-    near |= has_axis(c->reduced, i) && step >= -PACK_NEAR && step <= PACK_NEAR;
+    if (!affine_stride(g, index, c->range[i], &step)) return false;
+    near |= has_axis(c->reduced, i) && step >= -PACK_MAX_STRIDE && step <= PACK_MAX_STRIDE;
   }
   return index && near;
 }
@@ -128,7 +128,7 @@ static ir_ref rows_between(const pass_contraction *c, const pass_operand *o) {
   ir_ref views[MAX_VIEWS];
   uint32_t count = views_above(c->g, o, views);
   for (uint32_t i = 0; i < count && count < MAX_VIEWS; i++)
-    if (pack_elements(c->g, views[i]) <= pass_contraction_size(c, o->varies) && lies_well(c, o, views[i]))
+    if (pack_elements(c->g, views[i]) <= pass_contraction_size(c, o->varies) && suits_tile(c, o, views[i]))
       return views_on(c->g, stored(c->g, views[i]), views, i + 1, count);
   return 0;
 }
@@ -139,7 +139,7 @@ ir_ref pack_rows(const pass_contraction *c, const pass_operand *o) {
   ir_ref between = from.value ? rows_between(c, &from) : 0;
   if (between) return between;
   memory_order(c, UINT32_MAX, order);
-  ir_ref x = stored(c->g, permuted(c->g, pack_essence(c, &from), order, c->rank));
+  ir_ref x = stored(c->g, permuted(c->g, pack_unexpanded(c, &from), order, c->rank));
   return expanded(c, o, permuted_back(c->g, x, order, c->rank));
 }
 
@@ -172,7 +172,7 @@ ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t co
       if (has_axis(c->reduced, i) == (reduced == 1)) order[count++] = i + (i > col);
   order[count] = col + 1;
   pass_operand from = materialized(c, o);
-  ir_ref x = pack_reshaped(g, op_pad_known(g, pack_essence(c, &from), edges, 0), col, panels, width, true);
+  ir_ref x = pack_reshaped(g, op_pad_known(g, pack_unexpanded(c, &from), edges, 0), col, panels, width, true);
   x = permuted(g, x, order, rank);
   x = x ? ir_make_tensor(g, IR_OP_STORED, c->dtype, ir_shape(g, x), PASS_PANELS, &x, 1) : 0;
   x = permuted_back(g, x, order, rank);

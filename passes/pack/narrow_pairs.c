@@ -82,7 +82,7 @@ static ir_ref half(const pass_contraction *c, ir_ref pairs, uint32_t axis, int64
 static ir_ref in_words(const pass_contraction *c, const pass_operand *o, uint32_t axis) {
   ir_graph *g = c->g;
   int64_t size = c->size[axis], words = (size + 1) / 2;
-  ir_ref edges[2 * IR_MAX_RANK], dims[IR_MAX_RANK], x = pack_essence(c, o), low, high;
+  ir_ref edges[2 * IR_MAX_RANK], dims[IR_MAX_RANK], x = pack_unexpanded(c, o), low, high;
   for (uint32_t i = 0; i < 2 * c->rank; i++) edges[i] = ir_index(g, 0);
   edges[2 * axis + 1] = ir_index(g, 2 * words - size);
   if (x && size % 2) x = op_pad_known(g, x, edges, 0);

@@ -39,7 +39,7 @@ enum {
   TRANSPOSE = 20     /* the same where the copy changes which elements are neighbours */
 };
 
-static const double CLEARLY = 1.05; /* how much better than the usual order, which has one kernel less */
+static const double MIN_GAIN = 1.05; /* how much better than the usual order, which has one kernel less */
 static const double UNALIGNED = 1.1, GATHERED = 4;
 
 typedef struct packer {
@@ -55,7 +55,7 @@ typedef enum form { AS_IS, PLAIN, ROWS, PANELS } form;
 typedef struct packing {
   const pass_contraction *c;
   uint32_t column; /* the axis of the vector lanes */
-  const pass_operand *across, *down;
+  const pass_operand *columns, *rows;
   form across_form, down_form;
   bool transposed;
   const pass_operand
@@ -74,7 +74,7 @@ static bool is_plain(const ir_graph *g, const pass_operand *o) {
   case IR_CLASS_REDUCE:
   case IR_CLASS_ORDERED:
   case IR_CLASS_CUSTOM: return true;
-  default: return n->op == IR_OP_STORED || n->op == IR_OP_RESULT || ir_scatters((ir_op)n->op);
+  default: return n->op == IR_OP_STORED || n->op == IR_OP_RESULT || ir_is_scatter((ir_op)n->op);
   }
 }
 
@@ -82,14 +82,14 @@ static bool is_plain(const ir_graph *g, const pass_operand *o) {
 static int64_t axis_stride(const pass_contraction *c, const pass_operand *o, uint32_t axis) {
   int64_t step;
   if (!has_axis(o->varies, axis)) return 0;
-  if (!loop_stride(c->g, o->index, c->range[axis], &step)) return INT64_MAX;
+  if (!affine_stride(c->g, o->index, c->range[axis], &step)) return INT64_MAX;
   return step < 0 ? -step : step;
 }
 
 /* The stride along the longest summed axis. *count: indices of that axis; *least: the least stride along any
  * summed axis. */
-static int64_t longest_step(const pass_contraction *c, const pass_operand *o, int64_t *count,
-                            int64_t *least) {
+static int64_t longest_stride(const pass_contraction *c, const pass_operand *o, int64_t *count,
+                              int64_t *least) {
   int64_t step = 0;
   *count = 1, *least = INT64_MAX;
   for (uint32_t i = 0; i < c->rank; i++) {
@@ -131,9 +131,9 @@ static form form_of_weights(const packing *k) { return is_masked(k->c, k->weight
 
 static form form_across(const packing *k) {
   const pass_contraction *c = k->c;
-  const pass_operand *o = k->across;
+  const pass_operand *o = k->columns;
   if (o == k->weights) return form_of_weights(k);
-  int64_t count, least, step = longest_step(c, o, &count, &least), fixed,
+  int64_t count, least, step = longest_stride(c, o, &count, &least), fixed,
                         reuse = pass_contraction_size(c, ~c->reduced & ~o->varies);
   if (k->weights && count > KEY_BLOCK) count = KEY_BLOCK;
   if (is_window(c, o)) return is_masked(c, o) ? PLAIN : AS_IS;
@@ -145,10 +145,10 @@ static form form_across(const packing *k) {
 
 static form form_down(const packing *k) {
   const pass_contraction *c = k->c;
-  const pass_operand *o = k->down;
+  const pass_operand *o = k->rows;
   if (o == k->weights) return form_of_weights(k);
-  int64_t count, least, step = longest_step(c, o, &count, &least);
-  if (least <= PACK_NEAR || is_window(c, o) || stays_in_cache(c, count, step))
+  int64_t count, least, step = longest_stride(c, o, &count, &least);
+  if (least <= PACK_MAX_STRIDE || is_window(c, o) || stays_in_cache(c, count, step))
     return is_masked(c, o) ? PLAIN : AS_IS;
   return ROWS;
 }
@@ -167,11 +167,11 @@ static double cost(const packing *k) {
   for (int64_t rest = size % lanes; rest; rest &= rest - 1) vectors++;
   double all = (double)pass_contraction_size(c, UINT32_MAX),
          work = all * (double)(vectors * lanes) / (double)size;
-  bool apart = k->across_form != PANELS && axis_stride(c, k->across, k->column) != 1;
-  if (is_window(c, k->across)) work *= UNALIGNED;
+  bool apart = k->across_form != PANELS && axis_stride(c, k->columns, k->column) != 1;
+  if (is_window(c, k->columns)) work *= UNALIGNED;
   if (apart) work *= GATHERED;
   if (k->transposed) work += (double)TRANSPOSE * (double)pass_contraction_size(c, ~c->reduced);
-  return work + copying(k, k->across, k->across_form) + copying(k, k->down, k->down_form);
+  return work + copying(k, k->columns, k->across_form) + copying(k, k->rows, k->down_form);
 }
 
 static void choose_forms(packing *k) { k->across_form = form_across(k), k->down_form = form_down(k); }
@@ -184,16 +184,16 @@ static bool choose_column(packing *k) {
   while (last > 0 && (has_axis(c->reduced, last - 1) || c->size[last - 1] == 1)) last--;
   if (last-- == 0 || has_axis(a->varies, last) == has_axis(b->varies, last)) return false;
   k->column = last;
-  k->across = has_axis(a->varies, last) ? a : b, k->down = has_axis(a->varies, last) ? b : a;
+  k->columns = has_axis(a->varies, last) ? a : b, k->rows = has_axis(a->varies, last) ? b : a;
   choose_forms(k);
   packing other = *k;
-  other.across = k->down, other.down = k->across, other.transposed = true;
+  other.columns = k->rows, other.rows = k->columns, other.transposed = true;
   for (uint32_t i = k->weights ? 0 : c->rank; i-- > 0;) { /* transposed, all blocks would exist at once */
-    if (has_axis(c->reduced, i) || !has_axis(other.across->varies, i) || has_axis(other.down->varies, i))
+    if (has_axis(c->reduced, i) || !has_axis(other.columns->varies, i) || has_axis(other.rows->varies, i))
       continue;
     other.column = i;
     choose_forms(&other);
-    if (cost(&other) * CLEARLY < cost(k)) *k = other;
+    if (cost(&other) * MIN_GAIN < cost(k)) *k = other;
   }
   return true;
 }
@@ -260,10 +260,10 @@ static ir_ref packed(packer *p, ir_ref sum) {
   ir_ref a = c.operand[0].value, b = c.operand[1].value;
   if (much && choose_column(&k)) {
     pass_tile tile = pass_tile_of(p->target, c.dtype, k.weights ? KEY_BLOCK : known_terms(&c));
-    ir_ref across = in_form(&k, k.across, k.across_form, panel_width(&k, tile)),
-           down = in_form(&k, k.down, k.down_form, 0);
-    bool swapped = k.across == &c.operand[0];
-    a = swapped ? across : down, b = swapped ? down : across;
+    ir_ref columns = in_form(&k, k.columns, k.across_form, panel_width(&k, tile)),
+           rows = in_form(&k, k.rows, k.down_form, 0);
+    bool swapped = k.columns == &c.operand[0];
+    a = swapped ? columns : rows, b = swapped ? rows : columns;
     if (k.transposed) return pack_transposed_sum(&c, k.column, a, b);
   }
   return pack_sum(&c, pack_product(&c, a, b), c.reduced);
@@ -271,7 +271,7 @@ static ir_ref packed(packer *p, ir_ref sum) {
 
 /* Packs a sum; late factors of a sum in blocks of terms are applied after it. `live`: the nodes of the graph,
  * of which `was` has become `sum`. */
-static ir_ref packed_in_time(packer *p, ir_ref sum, ir_ref was, const ir_ref *live, size_t count) {
+static ir_ref pack_sum_node(packer *p, ir_ref sum, ir_ref was, const ir_ref *live, size_t count) {
   ir_graph *g = p->g;
   pass_rescaled rescaled;
   pass_late late;
@@ -300,7 +300,7 @@ static bool pack_all(packer *p, ir_ref *map, const ir_ref *live, size_t count, c
     if (!(good = IR_RESERVE(g->mem, src, src_cap, n->nsrc))) break;
     for (uint32_t s = 0; s < n->nsrc; s++) changed |= (src[s] = map[n->src[s]]) != n->src[s];
     ir_ref made = changed ? ir_remake(g, live[i], src, n->nsrc) : live[i];
-    if (made && n->op == IR_OP_SUM) made = packed_in_time(p, made, live[i], live, count);
+    if (made && n->op == IR_OP_SUM) made = pack_sum_node(p, made, live[i], live, count);
     if (g->error->status == IR_ERR_MEMORY) made = 0; /* what is known of an operand may be incomplete */
     good = (map[live[i]] = made) != 0 && (!epilogue || mark_epilogue(p, made));
   }

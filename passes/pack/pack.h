@@ -15,7 +15,7 @@
  * Returns the new TUPLE of results. */
 ir_ref pass_pack(ir_graph *g, ir_ref results, const ir_target *target);
 
-enum { PACK_NEAR = 8 }; /* neighbours at up to this stride, in elements, share cache lines */
+enum { PACK_MAX_STRIDE = 8 }; /* neighbours at up to this stride, in elements, share cache lines */
 
 /* Copies of an operand, as views of the operand's shape. */
 ir_ref pack_rows(const pass_contraction *c, const pass_operand *o);  /* [kept..., summed...] */
@@ -36,7 +36,7 @@ int64_t pack_elements(ir_graph *g, ir_ref tensor); /* at most; saturating */
 ir_ref pack_pairs(const pass_contraction *c);
 
 /* The operand with size 1 along each axis that it does not vary along. */
-ir_ref pack_essence(const pass_contraction *c, const pass_operand *o);
+ir_ref pack_unexpanded(const pass_contraction *c, const pass_operand *o);
 /* Splits axis `at` of x into axes of sizes `outer` and `inner`, or merges two such axes at `at`. */
 ir_ref pack_reshaped(ir_graph *g, ir_ref x, uint32_t at, int64_t outer, int64_t inner, bool split);
 

@@ -42,7 +42,7 @@ static bool visit_node(visits *v, ir_ref node, const pass_point *at) {
 
 static uint32_t axes_in(const pass_contraction *c, ir_ref e) {
   ir_ref found[IR_MAX_RANK];
-  uint32_t axes = 0, count = loop_find(c->g, e, IR_OP_RANGE, found, IR_MAX_RANK);
+  uint32_t axes = 0, count = affine_find_range(c->g, e, IR_OP_RANGE, found, IR_MAX_RANK);
   for (uint32_t i = 0; i < count; i++)
     for (uint32_t a = 0; a < c->rank; a++)
       if (found[i] == c->range[a]) axes |= (uint32_t)1 << a;
@@ -56,7 +56,7 @@ static ir_ref below_views(const pass_contraction *c, ir_ref node, pass_point *p,
   for (;; node = ir_src(g, node, 0)) {
     const ir_node *n = ir_get(g, node);
     if (ir_ops[n->op].cls != IR_CLASS_VIEW || n->op == IR_OP_CONCAT || n->op == IR_OP_STACK) return node;
-    *valid = pass_both(g, *valid, pass_view_index(g, &pass_canonical, node, p));
+    *valid = pass_and_deferred(g, *valid, pass_view_index(g, &pass_canonical, node, p));
     if (!*valid) return 0;
   }
 }
@@ -131,7 +131,7 @@ bool pass_contraction_reuses(const pass_contraction *c) {
   return pass_contraction_size(c, a & ~b) > 1 && pass_contraction_size(c, b & ~a) > 1;
 }
 
-bool loop_is_product(const ir_graph *g, ir_ref value) {
+bool pass_is_product(const ir_graph *g, ir_ref value) {
   const ir_node *n = ir_get(g, value);
   return n->op == IR_OP_FMA && ir_op_of(g, n->src[2]) == IR_OP_CONST && ir_const_value(g, n->src[2]).f == 0;
 }

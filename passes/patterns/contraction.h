@@ -53,6 +53,6 @@ typedef struct pass_tile {
 } pass_tile;
 pass_tile pass_tile_of(const ir_target *target, ir_dtype dtype, int64_t terms);
 /* Is the value fma(a, b, 0), a term of a contraction when it stands under a sum? */
-bool loop_is_product(const ir_graph *g, ir_ref value);
+bool pass_is_product(const ir_graph *g, ir_ref value);
 
 #endif

@@ -11,7 +11,7 @@ static bool is_mask(const ir_node *n) { return n->op == IR_OP_WHERE; }
 
 /* Does node u extend the epilogue of operand r: is r a reduction or in an epilogue, used by u alone, and the
  * result no wider? */
-static bool carries_on(const ir_graph *g, const uint8_t *table, const ir_node *u, ir_ref r) {
+static bool extends_epilogue(const ir_graph *g, const uint8_t *table, const ir_node *u, ir_ref r) {
   bool epilogue = ir_ops[ir_op_of(g, r)].cls == IR_CLASS_REDUCE || table[r] & PASS_EPILOGUE;
   return epilogue && (table[r] & MOST_USES) == 1 &&
          ir_dtypes[u->dtype].bytes <= ir_dtypes[ir_dtype_of(g, r)].bytes;
@@ -31,7 +31,8 @@ void pass_epilogues(ir_graph *g, const ir_ref *live, size_t count, const ir_ref 
     uint32_t reductions = 0;
     if (!pass_is_elementwise(n) || is_mask(n) || !ir_shape(g, live[i])) continue;
     for (uint32_t k = 0; k < ir_operand_count(n); k++)
-      reductions += ir_shape(g, n->src[k]) == ir_shape(g, live[i]) && carries_on(g, table, n, n->src[k]);
+      reductions +=
+          ir_shape(g, n->src[k]) == ir_shape(g, live[i]) && extends_epilogue(g, table, n, n->src[k]);
     if (reductions == 1) table[live[i]] |= PASS_EPILOGUE;
   }
 }

@@ -9,7 +9,10 @@
 
 #include "passes/view/axis_map.h"
 
-enum { LONG = 1 << 13, MAX_VISITS = 64 }; /* LONG: bytes of a row of scores; longer ones are rescaled */
+enum {
+  LONGEST_ROW_BYTES = 1 << 13,
+  MAX_VISITS = 64
+}; /* LONG: bytes of a row of scores; longer ones are rescaled */
 
 /* A node, and its axis that is the sum's axis; SAME or UNKNOWN below 0. */
 typedef struct place {
@@ -33,11 +36,11 @@ enum { SAME = -1, UNKNOWN = -2 }; /* in place of an axis: no variation along it;
 /* The axis of the operand that corresponds to the axis of the node. */
 static int axis_below(walk *w, ir_graph *g, ir_ref node, uint32_t operand, int axis) {
   const ir_node *n = ir_get(g, node);
-  fuse_axes above = fuse_no_axes, below;
+  view_axes above = view_no_axes, below;
   uint32_t rank = ir_rank(g, n->src[operand]);
   if (axis < 0 || rank == 0) return SAME;
   above.loop[axis] = 0;
-  if (!fuse_axes_below(g, node, operand, &above, &below)) w->failed = true;
+  if (!view_axes_below(g, node, operand, &above, &below)) w->failed = true;
   for (uint32_t a = 0; a < rank && !w->failed; a++)
     if (below.loop[a] == 0) return (int)a;
   int64_t size;
@@ -173,7 +176,7 @@ bool pass_rescaled_of(ir_graph *g, ir_ref sum, pass_rescaled *out) {
   if (n->op != IR_OP_SUM || n->nsrc != 2 || (n->dtype != IR_F32 && n->dtype != IR_F64)) return false;
   int axis = (int)ir_get(g, n->src[1])->arg;
   if (!ir_is_const(g, ir_dim(g, n->src[0], (uint32_t)axis), &out->terms)) return false;
-  if (out->terms <= LONG / ir_dtypes[n->dtype].bytes) return false;
+  if (out->terms <= LONGEST_ROW_BYTES / ir_dtypes[n->dtype].bytes) return false;
   return find_weight(g, n->src[0], axis, out) && ir_dtype_of(g, out->weight) == (ir_dtype)n->dtype &&
          is_linear(g, n->src[0], axis, out);
 }

@@ -20,7 +20,7 @@ bool pass_owns_terms(const ir_graph *g, const pass_rescaled *r, const ir_ref *li
   return true;
 }
 
-static ir_ref remade(ir_graph *g, ir_ref node, uint32_t operand, ir_ref by) {
+static ir_ref with_operand(ir_graph *g, ir_ref node, uint32_t operand, ir_ref by) {
   const ir_node *n = ir_get(g, node);
   ir_ref src[3 * IR_MAX_RANK];
   if (n->nsrc > sizeof src / sizeof *src) return 0;
@@ -45,13 +45,13 @@ static bool step_up(ir_graph *g, const pass_rescaled_step *step, ir_ref *x, pass
   if (taken && (n->op == IR_OP_PAD || n->op == IR_OP_WHERE)) return false; /* 0 times it may be NaN */
   ir_ref *each[] = {x, &out->times, &out->over};
   for (int i = 0; i < 3; i++)
-    if (*each[i] && (i == 0 || view) && !(*each[i] = remade(g, step->node, step->through, *each[i])))
+    if (*each[i] && (i == 0 || view) && !(*each[i] = with_operand(g, step->node, step->through, *each[i])))
       return false;
   return true;
 }
 
 /* A value that is the same for all terms, in the shape of the sum. */
-static ir_ref of_sum(ir_graph *g, ir_ref sum, ir_ref x) {
+static ir_ref in_sum_shape(ir_graph *g, ir_ref sum, ir_ref x) {
   ir_ref bounds[2 * IR_MAX_RANK];
   uint32_t axis = (uint32_t)ir_get(g, ir_src(g, sum, 1))->arg;
   for (uint32_t i = 0; i < ir_rank(g, x); i++)
@@ -66,9 +66,9 @@ bool pass_split_late_factors(ir_graph *g, const pass_rescaled *r, pass_late *out
   ir_ref x = r->weight;
   for (uint32_t d = r->depth; d-- > 0;)
     if (!step_up(g, &r->path[d], &x, out)) return false;
-  if (out->times && !(out->times = of_sum(g, r->sum, out->times))) return false;
-  if (out->over && !(out->over = of_sum(g, r->sum, out->over))) return false;
-  return (out->sum = remade(g, r->sum, 0, x)) != 0;
+  if (out->times && !(out->times = in_sum_shape(g, r->sum, out->times))) return false;
+  if (out->over && !(out->over = in_sum_shape(g, r->sum, out->over))) return false;
+  return (out->sum = with_operand(g, r->sum, 0, x)) != 0;
 }
 
 ir_ref pass_apply_late_factors(ir_graph *g, const pass_late *late, ir_ref sum) {

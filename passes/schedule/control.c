@@ -10,10 +10,10 @@ enum { PREDICATE = 1, CARRY_SLOTS = 5, SLICE_SLOTS = 2 };
  * and results (left) of its functions. */
 typedef struct control {
   scheduler *s;
-  const schedule_scope *around;
+  const schedule_scope *scope;
   ir_ref node;
   uint32_t operand_count, result_count;
-  uint32_t *operands, *results, *params, *left;
+  uint32_t *operands, *results, *params, *function_results;
   ir_ref *wanted;    /* results of a function that are needed */
   uint32_t *targets; /* and the slots for them */
   uint32_t wanted_count;
@@ -27,9 +27,9 @@ static uint32_t add_slot(control *c, ir_slot_kind kind, ir_ref value) {
 
 /* Finds the slots of the node's results; UINT32_MAX for results that are not read. */
 static void find_results(control *c) {
-  const ir_stored *b = c->s->plan->stored + c->around->first;
+  const ir_stored *b = c->s->plan->stored + c->scope->first;
   for (uint32_t k = 0; k < c->result_count; k++) c->results[k] = UINT32_MAX;
-  for (uint32_t i = 0; i < c->around->count; i++) {
+  for (uint32_t i = 0; i < c->scope->count; i++) {
     const ir_node *n = ir_get(c->s->g, b[i].node);
     if (n->op == IR_OP_RESULT && n->src[0] == c->node) c->results[ir_arg_int(n)] = b[i].slot;
   }
@@ -50,12 +50,12 @@ static bool control_init(control *c, uint32_t result_count) {
   c->operands = c->memory;
   c->params = c->operands + operands;
   c->results = c->params + operands;
-  c->left = c->results + results;
-  c->targets = c->left + results;
+  c->function_results = c->results + results;
+  c->targets = c->function_results + results;
   c->wanted = c->targets + results;
   find_results(c);
   for (uint32_t i = 0; i < c->operand_count; i++) {
-    c->operands[i] = c->params[i] = schedule_slot_of(c->s, c->around, n->src[i]);
+    c->operands[i] = c->params[i] = schedule_slot_of(c->s, c->scope, n->src[i]);
     if (c->operands[i] != UINT32_MAX) continue;
     c->s->failed = true;
     ir_fail(c->s->error, IR_ERR_INTERNAL, "schedule: an operand of %s is not in memory", ir_ops[n->op].text);
@@ -81,10 +81,10 @@ static void add_function(control *c, size_t step, uint32_t number, const uint32_
                           .params = f.params,
                           .param_slots = params,
                           .param_count = f.param_count,
-                          .depth = c->around->depth + 1};
+                          .depth = c->scope->depth + 1};
   size_t before = s->plan->step_count;
   schedule_function(s, &scope);
-  s->plan->steps[step].inside[number] = (uint32_t)(s->plan->step_count - before);
+  s->plan->steps[step].function_steps[number] = (uint32_t)(s->plan->step_count - before);
 }
 
 static ir_function function_of(const control *c, uint32_t number) {
@@ -108,7 +108,7 @@ static void add_cond(control *c) {
   if (!check_parameters(c, 0, c->operand_count - 1) || !check_parameters(c, 1, c->operand_count - 1)) return;
   for (uint32_t k = 0; k < c->result_count; k++) used += c->results[k] != UINT32_MAX;
   size_t at = s->plan->step_count;
-  ir_step *step = schedule_add_step(s, c->around, IR_STEP_COND, PREDICATE + used);
+  ir_step *step = schedule_add_step(s, c->scope, IR_STEP_COND, PREDICATE + used);
   if (!step) return;
   step->slots[0] = c->operands[0];
   used = PREDICATE;
@@ -134,14 +134,14 @@ static uint32_t place_carries(control *c, ir_function body, uint32_t carries, ui
   uint32_t made = 0;
   for (uint32_t k = 0; k < carries && !s->failed; k++) {
     if (is_unchanged(body, k)) continue;
-    ir_ref like = body.params[k];
-    uint32_t *five = out + made;
+    ir_ref prototype = body.params[k];
+    uint32_t *carry_slots = out + made;
     made += CARRY_SLOTS;
-    five[0] = c->operands[k];
-    five[1] = c->params[k] = add_slot(c, IR_SLOT_MOVING, like);
-    five[2] = c->left[k] = add_slot(c, IR_SLOT_MOVING, like);
-    five[3] = c->results[k] != UINT32_MAX ? c->results[k] : add_slot(c, IR_SLOT_TEMP, like);
-    five[4] = add_slot(c, IR_SLOT_TEMP, like);
+    carry_slots[0] = c->operands[k];
+    carry_slots[1] = c->params[k] = add_slot(c, IR_SLOT_ALIAS, prototype);
+    carry_slots[2] = c->function_results[k] = add_slot(c, IR_SLOT_ALIAS, prototype);
+    carry_slots[3] = c->results[k] != UINT32_MAX ? c->results[k] : add_slot(c, IR_SLOT_TEMP, prototype);
+    carry_slots[4] = add_slot(c, IR_SLOT_TEMP, prototype);
   }
   return made;
 }
@@ -152,7 +152,7 @@ static void copy_constants(control *c, ir_function body, uint32_t carries) {
   for (uint32_t k = 0; k < carries && !s->failed; k++) {
     uint32_t slot = c->results[k];
     if (!is_unchanged(body, k) || slot == UINT32_MAX) continue;
-    ir_step *step = schedule_add_step(s, c->around, IR_STEP_COPY, 2);
+    ir_step *step = schedule_add_step(s, c->scope, IR_STEP_COPY, 2);
     if (!step) return;
     step->slots[0] = slot;
     step->slots[1] = c->operands[k];
@@ -162,13 +162,13 @@ static void copy_constants(control *c, ir_function body, uint32_t carries) {
 
 static void want_carries(control *c, ir_function body, uint32_t carries) {
   for (uint32_t k = 0; k < carries; k++)
-    if (!is_unchanged(body, k)) want_value(c, body.results[k], c->left[k]);
+    if (!is_unchanged(body, k)) want_value(c, body.results[k], c->function_results[k]);
 }
 
 /* Adds a loop step with these slots; `count`: ir_step.count. */
 static ir_step *add_loop(control *c, ir_step_kind kind, const uint32_t *slots, uint32_t slot_count,
                          uint32_t carry_slots, ir_ref count) {
-  ir_step *step = c->s->failed ? NULL : schedule_add_step(c->s, c->around, kind, slot_count);
+  ir_step *step = c->s->failed ? NULL : schedule_add_step(c->s, c->scope, kind, slot_count);
   if (!step) return NULL;
   memcpy(step->slots, slots, slot_count * sizeof *slots);
   step->carries = carry_slots / CARRY_SLOTS;
@@ -201,7 +201,7 @@ static uint32_t place_slices(control *c, ir_function body, ir_scan_state how, ui
   for (uint32_t k = 0; k < how.sliced; k++) {
     uint32_t operand = how.carries + k;
     out[SLICE_SLOTS * k] = c->operands[operand];
-    out[SLICE_SLOTS * k + 1] = c->params[operand] = add_slot(c, IR_SLOT_MOVING, body.params[operand]);
+    out[SLICE_SLOTS * k + 1] = c->params[operand] = add_slot(c, IR_SLOT_ALIAS, body.params[operand]);
   }
   return SLICE_SLOTS * how.sliced;
 }
@@ -212,7 +212,7 @@ static uint32_t place_stacks(control *c, ir_function body, ir_scan_state how, ui
   for (uint32_t k = how.carries; k < c->result_count; k++) {
     if (c->results[k] == UINT32_MAX) continue;
     out[made++] = c->results[k];
-    out[made++] = c->left[k] = add_slot(c, IR_SLOT_MOVING, body.results[k]);
+    out[made++] = c->function_results[k] = add_slot(c, IR_SLOT_ALIAS, body.results[k]);
   }
   return made;
 }
@@ -235,12 +235,12 @@ static void add_scan(control *c, uint32_t *slots) {
   c->wanted_count = 0;
   want_carries(c, body, how.carries);
   for (uint32_t k = how.carries; k < c->result_count; k++)
-    if (c->results[k] != UINT32_MAX) want_value(c, body.results[k], c->left[k]);
+    if (c->results[k] != UINT32_MAX) want_value(c, body.results[k], c->function_results[k]);
   add_function(c, at, 0, c->params);
 }
 
 void schedule_control(scheduler *s, const schedule_scope *f, ir_ref node) {
-  control c = {.s = s, .around = f, .node = node};
+  control c = {.s = s, .scope = f, .node = node};
   if (control_init(&c, ir_result_count(s->g, node))) {
     size_t size = ((size_t)CARRY_SLOTS * (c.operand_count + c.result_count) + PREDICATE) * sizeof(uint32_t);
     uint32_t *slots = ir_alloc(s->g->mem, size);
@@ -255,11 +255,11 @@ void schedule_control(scheduler *s, const schedule_scope *f, ir_ref node) {
 }
 
 void schedule_call(scheduler *s, const schedule_scope *f, ir_ref node, int64_t name, int64_t attributes,
-                   const ir_ref *likes, uint32_t count) {
-  control c = {.s = s, .around = f, .node = node};
+                   const ir_ref *prototypes, uint32_t count) {
+  control c = {.s = s, .scope = f, .node = node};
   if (control_init(&c, count)) {
     for (uint32_t k = 0; k < count && !s->failed; k++)
-      if (c.results[k] == UINT32_MAX) c.results[k] = add_slot(&c, IR_SLOT_TEMP, likes[k]);
+      if (c.results[k] == UINT32_MAX) c.results[k] = add_slot(&c, IR_SLOT_TEMP, prototypes[k]);
     ir_step *step = s->failed ? NULL : schedule_add_step(s, f, IR_STEP_CALL, count + c.operand_count);
     if (step) {
       memcpy(step->slots, c.results, count * sizeof *step->slots);
@@ -274,14 +274,14 @@ void schedule_call(scheduler *s, const schedule_scope *f, ir_ref node, int64_t n
 
 void schedule_custom(scheduler *s, const schedule_scope *f, ir_ref node) {
   ir_custom_call call;
-  ir_ref likes[IR_CUSTOM_MAX];
+  ir_ref prototypes[IR_CUSTOM_MAX];
   ir_custom_of(s->g, node, &call);
   for (uint32_t i = 0; i < call.results; i++)
-    if (!(likes[i] = ir_custom_result(s->g, node, &call, i))) {
+    if (!(prototypes[i] = ir_custom_result(s->g, node, &call, i))) {
       schedule_fail(s);
       return;
     }
   int64_t name = ir_name(s->g, call.name, strlen(call.name));
   if (name < 0) schedule_fail(s);
-  else schedule_call(s, f, node, name, ir_get(s->g, node)->arg, likes, call.results);
+  else schedule_call(s, f, node, name, ir_get(s->g, node)->arg, prototypes, call.results);
 }

@@ -16,7 +16,7 @@
  * node up to the results, 1 for those that no fused row group may compute; NULL: there are none. On failure
  * the plan is freed. */
 ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, const ir_ref *inputs,
-                        size_t input_count, const uint8_t *apart, ir_plan *plan, ir_error *error);
+                        size_t input_count, const uint8_t *not_fused, ir_plan *plan, ir_error *error);
 
 /* A function at one of its calls, or, at depth 0, the whole graph. */
 typedef struct schedule_scope {

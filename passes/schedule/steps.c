@@ -156,13 +156,13 @@ static void add_kernel(scheduler *s, const schedule_scope *f, ir_ref value, uint
   if (!step) return;
   step->kernel = value;
   step->slots[0] = target;
-  step->apart = fuse_refusal(s->fusion, value);
+  step->not_fused = fuse_reason_not_fused(s->fusion, value);
 }
 
 /* The kernels that compute the value. A scatter updates its first operand, which is stored first. */
 static void add_kernels(scheduler *s, const schedule_scope *f, ir_ref value, uint32_t target) {
   const ir_node *n = ir_get(s->g, value);
-  if (ir_scatters((ir_op)n->op)) add_kernel(s, f, n->src[0], target);
+  if (ir_is_scatter((ir_op)n->op)) add_kernel(s, f, n->src[0], target);
   if (!s->failed) add_kernel(s, f, value, target);
 }
 
@@ -176,7 +176,7 @@ static uint32_t target_of(const scheduler *s, const schedule_scope *f, ir_ref r)
 /* Adds the kernels of deferred values (fuse_may_defer) that the value reads. They are computed from leaves
  * alone, like the copies that packing makes of weights, and take memory from then on, while leaves are in
  * memory throughout. So each is computed right before its first reader. */
-static void add_waiting(scheduler *s, const schedule_scope *f, ir_ref value) {
+static void add_deferred(scheduler *s, const schedule_scope *f, ir_ref value) {
   for (ir_ref next; !s->failed && (next = fuse_next_deferred(s->fusion, value));)
     add_kernels(s, f, next, target_of(s, f, next));
 }
@@ -192,7 +192,7 @@ static void add_row_group(scheduler *s, const schedule_scope *f, const fuse_grou
   }
   row_group.count = group->count;
   uint32_t stored = 0;
-  for (uint32_t m = 0; m < group->count; m++) add_waiting(s, f, group->members[m].value);
+  for (uint32_t m = 0; m < group->count; m++) add_deferred(s, f, group->members[m].value);
   for (uint32_t m = 0; m < group->count; m++) {
     const fuse_member *member = &group->members[m];
     ir_fused_value *v = &row_group.values[m];
@@ -261,7 +261,7 @@ static void do_work(scheduler *s, const schedule_scope *f, const ir_ref *work, s
     ir_op op = ir_op_of(s->g, work[i]);
     if (add_row_groups(s, f, work[i])) continue;
     if (fuse_may_defer(s->fusion, work[i])) continue;
-    add_waiting(s, f, work[i]);
+    add_deferred(s, f, work[i]);
     if (op == IR_OP_CUSTOM) schedule_custom(s, f, work[i]);
     else if (schedule_is_call(op)) schedule_control(s, f, work[i]);
     else add_kernels(s, f, work[i], target_of(s, f, work[i]));
@@ -312,9 +312,13 @@ static bool allocate_table(scheduler *s, size_t size, void **out) {
 }
 
 ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, const ir_ref *inputs,
-                        size_t input_count, const uint8_t *apart, ir_plan *plan, ir_error *error) {
-  scheduler s = {
-      .g = g, .target = target, .apart = apart, .plan = plan, .error = error, .nodes = (size_t)results + 1};
+                        size_t input_count, const uint8_t *not_fused, ir_plan *plan, ir_error *error) {
+  scheduler s = {.g = g,
+                 .target = target,
+                 .not_fused = not_fused,
+                 .plan = plan,
+                 .error = error,
+                 .nodes = (size_t)results + 1};
   const ir_node *n = ir_get(g, results);
   enum { TABLES = 8 };
   void *table[TABLES] = {NULL};

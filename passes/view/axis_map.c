@@ -4,29 +4,29 @@
 #include "index_map.h"
 #include "passes/index/affine.h"
 
-const fuse_axes fuse_no_axes = {.loop = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}};
+const view_axes view_no_axes = {.loop = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}};
 
-void fuse_axes_intersect(fuse_axes *axes, const fuse_axes *other) {
+void view_axes_intersect(view_axes *axes, const view_axes *other) {
   for (int i = 0; i < IR_MAX_RANK; i++)
-    if (axes->loop[i] != other->loop[i]) axes->loop[i] = FUSE_NO_LOOP;
+    if (axes->loop[i] != other->loop[i]) axes->loop[i] = VIEW_NO_LOOP;
   axes->strided &= other->strided;
 }
 
 /* The loops of view axes that are terms with a stride above 1 in the index of an operand axis: the levels of
  * an axis that the view has split. */
 static uint32_t strided_loops(ir_graph *g, ir_ref position, const ir_ref *at, uint32_t rank,
-                              const fuse_axes *above) {
+                              const view_axes *above) {
   uint32_t strided = 0;
   int64_t stride;
   for (uint32_t i = 0; i < rank && ir_op_of(g, position) == IR_OP_ADD; i++)
-    if (above->loop[i] >= 0 && loop_stride(g, position, at[i], &stride) && stride > 1)
+    if (above->loop[i] >= 0 && affine_stride(g, position, at[i], &stride) && stride > 1)
       strided |= 1u << above->loop[i];
   return strided;
 }
 
 /* An operand axis is walked by the loop of a view axis where its index is that of the view axis, unchanged,
  * and the sizes are equal. */
-static bool below_view(ir_graph *g, ir_ref view, const fuse_axes *above, fuse_axes *below) {
+static bool below_view(ir_graph *g, ir_ref view, const view_axes *above, view_axes *below) {
   pass_point p = {.rank = ir_rank(g, view)};
   ir_ref operand = ir_src(g, view, 0), at[IR_MAX_RANK];
   uint32_t rank = p.rank;
@@ -43,23 +43,23 @@ static bool below_view(ir_graph *g, ir_ref view, const fuse_axes *above, fuse_ax
   return true;
 }
 
-static void below_join(const ir_graph *g, const ir_node *n, const fuse_axes *above, fuse_axes *below) {
+static void below_join(const ir_graph *g, const ir_node *n, const view_axes *above, view_axes *below) {
   uint32_t joined = (uint32_t)ir_arg_int(n), rank = ir_rank(g, n->src[0]);
   bool stacked = n->op == IR_OP_STACK;
   for (uint32_t i = 0; i < rank; i++)
     if (stacked || i != joined) below->loop[i] = above->loop[stacked && i >= joined ? i + 1 : i];
 }
 
-static void below_reduction(const ir_graph *g, const ir_node *n, const fuse_axes *above, fuse_axes *below) {
+static void below_reduction(const ir_graph *g, const ir_node *n, const view_axes *above, view_axes *below) {
   uint32_t kept = 0;
   below->strided = above->strided;
   for (uint32_t i = 0; i < ir_rank(g, n->src[0]); i++)
     if (!ir_reduces_axis(g, n, i)) below->loop[i] = above->loop[kept++];
 }
 
-bool fuse_axes_below(ir_graph *g, ir_ref node, uint32_t operand, const fuse_axes *above, fuse_axes *below) {
+bool view_axes_below(ir_graph *g, ir_ref node, uint32_t operand, const view_axes *above, view_axes *below) {
   const ir_node *n = ir_get(g, node);
-  *below = fuse_no_axes;
+  *below = view_no_axes;
   switch ((int)ir_ops[n->op].cls) {
   case IR_CLASS_VIEW:
     if (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK) below_join(g, n, above, below);

@@ -4,18 +4,18 @@
 
 #include "ir/ir.h"
 
-enum { FUSE_NO_LOOP = -1 };
+enum { VIEW_NO_LOOP = -1 };
 
 /* By axis of a tensor: the loop whose index is the index along that axis, or FUSE_NO_LOOP. */
-typedef struct fuse_axes {
+typedef struct view_axes {
   int8_t loop[IR_MAX_RANK];
   uint32_t strided; /* set of loops that walk an axis with a stride above 1, as one level of a split axis */
-} fuse_axes;
+} view_axes;
 
 /* The axes of operand number `operand`, given those of the node that uses it. False on failure. */
-bool fuse_axes_below(ir_graph *g, ir_ref node, uint32_t operand, const fuse_axes *above, fuse_axes *below);
+bool view_axes_below(ir_graph *g, ir_ref node, uint32_t operand, const view_axes *above, view_axes *below);
 /* Keeps the loops that both assign to the same axis. */
-void fuse_axes_intersect(fuse_axes *axes, const fuse_axes *other);
-extern const fuse_axes fuse_no_axes;
+void view_axes_intersect(view_axes *axes, const view_axes *other);
+extern const view_axes view_no_axes;
 
 #endif

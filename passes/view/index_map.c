@@ -3,8 +3,8 @@
 
 #include "passes/index/index.h"
 
-const pass_arith pass_canonical = {pass_add,       pass_mul,     pass_div, pass_mod,
-                                   pass_low_digit, pass_compare, pass_both};
+const pass_arith pass_canonical = {
+    pass_add, pass_mul, pass_div, pass_mod, pass_mod_given_quotient, pass_compare, pass_and_deferred};
 
 typedef struct view_step {
   ir_graph *g;

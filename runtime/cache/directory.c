@@ -28,14 +28,14 @@ typedef struct walk {
 
 static bool is_ours(const struct stat *s) { return s->st_uid == geteuid() || s->st_uid == 0; }
 
-static void of_another(const struct stat *s, const char *what, char why[RT_DISK_WHY]) {
+static void describe_owner(const struct stat *s, const char *what, char why[RT_DISK_WHY]) {
   snprintf(why, RT_DISK_WHY, "%sbelongs to user %lu; it must belong to user %lu, who runs this, or to root",
            what, (unsigned long)s->st_uid, (unsigned long)geteuid());
 }
 
 bool rt_is_trusted(const struct stat *s, char why[RT_DISK_WHY]) {
   if (!is_ours(s)) {
-    of_another(s, "", why);
+    describe_owner(s, "", why);
     return false;
   }
   if (!(s->st_mode & (S_IWGRP | S_IWOTH))) return true;
@@ -54,7 +54,7 @@ static bool refuse_path(rt_refusal *refusal, const char *why) {
 static bool may_follow(const walk *w, const struct stat *link) {
   struct stat place;
   if (!is_ours(link)) {
-    of_another(link, "is a symbolic link that ", w->refusal->why);
+    describe_owner(link, "is a symbolic link that ", w->refusal->why);
     return false;
   }
   if (fstat(w->fd, &place)) return false;

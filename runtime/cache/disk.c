@@ -20,7 +20,7 @@ struct rt_disk {
   int64_t max_bytes;
   rt_disk_report report;
   void *report_context;
-  atomic_bool told; /* the refused directory has been reported */
+  atomic_bool directory_reported; /* the refused directory has been reported */
   atomic_ullong hits, misses, damaged, refused, stores, failed_stores, pruned;
   atomic_ullong unseen; /* bytes stored since the size of the cache was last measured */
   atomic_uint serial;   /* number of the next temporary file */
@@ -106,7 +106,8 @@ static int open_shard(rt_disk *disk, const place *at, bool make) {
   int why = errno;
   if (refusal.why[0]) {
     count_bytes(&disk->refused, 1);
-    bool told = directory < 0 && atomic_exchange_explicit(&disk->told, true, memory_order_relaxed);
+    bool told =
+        directory < 0 && atomic_exchange_explicit(&disk->directory_reported, true, memory_order_relaxed);
     if (disk->report && !told) disk->report(disk->report_context, refusal.path, refusal.why);
     why = EPERM;
   }
@@ -115,7 +116,7 @@ static int open_shard(rt_disk *disk, const place *at, bool make) {
   return shard;
 }
 
-static void tell_of_entry(rt_disk *disk, const place *at, const char *why) {
+static void report_entry(rt_disk *disk, const place *at, const char *why) {
   char path[RT_DISK_PATH];
   if (!disk->report) return;
   rt_disk_path(disk, at->shard, at->name, path);
@@ -123,7 +124,7 @@ static void tell_of_entry(rt_disk *disk, const place *at, const char *why) {
 }
 
 /* Count and report an entry that is not used, and remove it if it is damaged. */
-static void set_aside(rt_disk *disk, int shard, const place *at, rt_entry_state state, const char *why) {
+static void reject_entry(rt_disk *disk, int shard, const place *at, rt_entry_state state, const char *why) {
   char stays[RT_DISK_WHY];
   if (state == RT_ENTRY_DAMAGED) {
     count_bytes(&disk->damaged, 1);
@@ -131,7 +132,7 @@ static void set_aside(rt_disk *disk, int shard, const place *at, rt_entry_state 
   } else {
     count_bytes(&disk->refused, 1);
   }
-  tell_of_entry(disk, at, why);
+  report_entry(disk, at, why);
 }
 
 bool rt_disk_get(rt_disk *disk, const char *kind, const void *key, size_t key_size, rt_found *out) {
@@ -141,7 +142,7 @@ bool rt_disk_get(rt_disk *disk, const char *kind, const void *key, size_t key_si
   int shard = find_place(disk, kind, key, key_size, &at) ? open_shard(disk, &at, false) : -1;
   *out = (rt_found){0};
   if (shard >= 0) state = rt_disk_entry_read(shard, at.name, kind, key ? key : "", key_size, &view);
-  if (state != RT_ENTRY_GOOD && *view.why) set_aside(disk, shard, &at, state, view.why);
+  if (state != RT_ENTRY_GOOD && *view.why) reject_entry(disk, shard, &at, state, view.why);
   if (state == RT_ENTRY_GOOD && time(NULL) - view.status.st_mtime > TOUCH_SECONDS)
     utimensat(shard, at.name, NULL, AT_SYMLINK_NOFOLLOW);
   if (shard >= 0) close(shard);
@@ -202,7 +203,7 @@ static bool add_bytes(void *context, const rt_disk_item *item) {
 /* Prune to 7/8 of the cap when the cache exceeds it. The size is measured at one store in LOOK_EVERY (which
  * one depends on the process), and whenever cap / 16 bytes have been stored since the last measurement. The
  * measurement goes by file names alone, which is quick and never too small; pruning checks each file. */
-static void keep_small(rt_disk *disk, uint64_t stored) {
+static void prune_if_large(rt_disk *disk, uint64_t stored) {
   uint64_t cap = (uint64_t)disk->max_bytes, bytes = 0;
   uint64_t unseen = atomic_fetch_add_explicit(&disk->unseen, stored, memory_order_relaxed) + stored;
   unsigned long long stores = atomic_load_explicit(&disk->stores, memory_order_relaxed);
@@ -224,7 +225,7 @@ bool rt_disk_put(rt_disk *disk, const char *kind, const void *key, size_t key_si
     return false;
   }
   count_bytes(&disk->stores, 1);
-  keep_small(disk, bytes);
+  prune_if_large(disk, bytes);
   return true;
 }
 

@@ -18,8 +18,8 @@ typedef struct writer {
   bool failed;
   ir_dtype dtype; /* of the last stored value; part of the symbol */
   bool seen[IR_OP_COUNT];
-  int words;
-  char said[48]; /* "_mul_add" */
+  int symbol_words;
+  char symbol[48]; /* "_mul_add" */
 } writer;
 
 static void put_byte(writer *w, uint8_t byte) {
@@ -40,17 +40,17 @@ static bool raw_argument(ir_op op, ir_dtype dtype) { return op == IR_OP_CONST &&
 
 /* Append the operation to the function's symbol, for readers of profiles: the first WORDS different ones that
  * are no index arithmetic. */
-static void describe_node(writer *w, const ir_graph *g, const ir_node *n) {
+static void append_symbol(writer *w, const ir_graph *g, const ir_node *n) {
   enum { WORDS = 4 };
   if (n->op == IR_OP_STORE || n->op == IR_OP_UPDATE) w->dtype = ir_dtype_of(g, n->src[0]);
   ir_class cls = (ir_class)ir_ops[n->op].cls;
   bool computes =
       cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY || cls == IR_CLASS_COMPARE || cls == IR_CLASS_TERNARY;
-  if (!computes || n->dtype == IR_INDEX || w->seen[n->op] || w->words == WORDS) return;
+  if (!computes || n->dtype == IR_INDEX || w->seen[n->op] || w->symbol_words == WORDS) return;
   w->seen[n->op] = true;
-  w->words++;
-  size_t length = strlen(w->said);
-  snprintf(w->said + length, sizeof w->said - length, "_%s", ir_ops[n->op].text);
+  w->symbol_words++;
+  size_t length = strlen(w->symbol);
+  snprintf(w->symbol + length, sizeof w->symbol - length, "_%s", ir_ops[n->op].text);
 }
 
 static void put_node(writer *w, const ir_graph *g, ir_ref ref) {
@@ -64,7 +64,7 @@ static void put_node(writer *w, const ir_graph *g, ir_ref ref) {
   else put_number(w, zigzag(arg));
   for (uint32_t i = 0; i < n->nsrc; i++) put_number(w, w->nodes + 1 - w->place[n->src[i]]);
   w->place[ref] = ++w->nodes;
-  describe_node(w, g, n);
+  append_symbol(w, g, n);
 }
 
 static bool push_node(writer *w, ir_ref ref) {
@@ -97,7 +97,7 @@ static ir_ref put_all(writer *w, const ir_graph *g, ir_ref kernel) {
 
 static void name_kernel(const writer *w) {
   rt_digest digest = rt_digest_of(w->key->bytes, w->key->size);
-  snprintf(w->key->symbol, RT_SYMBOL, "vf%s_%s_%016llx", w->words ? w->said : "_copy",
+  snprintf(w->key->symbol, RT_SYMBOL, "vf%s_%s_%016llx", w->symbol_words ? w->symbol : "_copy",
            ir_dtypes[w->dtype].name, (unsigned long long)digest.hi);
 }
 

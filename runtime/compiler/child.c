@@ -37,7 +37,7 @@ bool rt_compiler_find(const rt_compiling *how, char *path, size_t size) {
   return access(path, F_OK) == 0;
 }
 
-static ir_status not_found(const rt_compiler *c, const char *path, ir_error *error) {
+static ir_status fail_not_found(const rt_compiler *c, const char *path, ir_error *error) {
   char module[PATH_ROOM];
   if (c->how.program)
     return ir_fail(
@@ -69,17 +69,17 @@ static void choose_environment(char *list[VARIABLES]) {
 
 /* Move a descriptor to a number above RT_WIRE_SOCKET, so that the dup2 actions of the child do not overwrite
  * it. -1 on failure; `fd` is closed either way. */
-static int above(int fd) {
+static int move_above_socket(int fd) {
   int moved = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, RT_WIRE_SOCKET + 1);
   if (fd >= 0) close(fd);
   return moved;
 }
 
-static int set_actions(posix_spawn_file_actions_t *actions, int socket, int words) {
+static int set_actions(posix_spawn_file_actions_t *actions, int socket, int stderr_file) {
   int failed = posix_spawn_file_actions_adddup2(actions, socket, RT_WIRE_SOCKET);
   if (!failed) failed = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
   if (!failed) failed = posix_spawn_file_actions_addopen(actions, 1, "/dev/null", O_WRONLY, 0);
-  if (!failed) failed = posix_spawn_file_actions_adddup2(actions, words >= 0 ? words : 1, 2);
+  if (!failed) failed = posix_spawn_file_actions_adddup2(actions, stderr_file >= 0 ? stderr_file : 1, 2);
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
   if (!failed) failed = posix_spawn_file_actions_addclosefrom_np(actions, RT_WIRE_SOCKET + 1);
 #endif /* without it the child closes them first of all: close_others in serve.c */
@@ -101,7 +101,7 @@ static int set_attributes(posix_spawnattr_t *attributes) {
   return failed ? failed : posix_spawnattr_setflags(attributes, flags);
 }
 
-static int spawn_child(const rt_compiler *c, const char *path, int socket, int words, pid_t *out) {
+static int spawn_child(const rt_compiler *c, const char *path, int socket, int stderr_file, pid_t *out) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   char parent[24], bytes[24], threads[12], *environment[VARIABLES];
@@ -113,7 +113,7 @@ static int spawn_child(const rt_compiler *c, const char *path, int socket, int w
   int failed = posix_spawn_file_actions_init(&actions);
   if (!failed) {
     if (!(failed = posix_spawnattr_init(&attributes))) {
-      failed = set_actions(&actions, socket, words);
+      failed = set_actions(&actions, socket, stderr_file);
       if (!failed) failed = set_attributes(&attributes);
       if (!failed) failed = posix_spawn(out, path, &actions, &attributes, arguments, environment);
       posix_spawnattr_destroy(&attributes);
@@ -142,7 +142,7 @@ static void close_ours(int *fd, struct rt_file_id id) {
 
 static void forget_child(rt_compiler *c) {
   close_ours(&c->socket, c->socket_id);
-  close_ours(&c->words, c->words_id);
+  close_ours(&c->stderr_file, c->stderr_id);
   c->pid = 0;
   c->greeted = false;
 }
@@ -150,8 +150,8 @@ static void forget_child(rt_compiler *c) {
 /* May requests be sent to the existing child? If not, it has ended or cannot be reached. */
 static bool is_usable(const rt_compiler *c) {
   struct pollfd one = {c->socket, POLLIN, 0};
-  for (const rt_asked *a = c->asked; a; a = a->next)
-    if (a->state == RT_ASKED_WAITS) return true; /* its reader notices the child's end */
+  for (const rt_compile_request *a = c->asked; a; a = a->next)
+    if (a->state == RT_REQUEST_WAITS) return true; /* its reader notices the child's end */
   if (!is_ours(c->socket, c->socket_id)) return false;
   return poll(&one, 1, 0) <= 0 || (!c->greeted && !(one.revents & POLLHUP)); /* that is the greeting */
 }
@@ -167,15 +167,16 @@ ir_status rt_compiler_start(rt_compiler *c, ir_error *error) {
     c->reading = false;
     c->asked = NULL;
   }
-  if (!rt_compiler_find(&c->how, path, sizeof path)) return not_found(c, path, error);
+  if (!rt_compiler_find(&c->how, path, sizeof path)) return fail_not_found(c, path, error);
   int made = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), failed = made ? errno : 0;
-  if (!failed && ((pair[0] = above(pair[0])) < 0 || (pair[1] = above(pair[1])) < 0)) failed = errno;
+  if (!failed && ((pair[0] = move_above_socket(pair[0])) < 0 || (pair[1] = move_above_socket(pair[1])) < 0))
+    failed = errno;
   if (!failed && fcntl(pair[0], F_SETFL, O_NONBLOCK)) failed = errno;
   c->socket = pair[0];
-  c->words = failed ? -1 : above(memfd_create("viewfold-compile", MFD_CLOEXEC));
+  c->stderr_file = failed ? -1 : move_above_socket(memfd_create("viewfold-compile", MFD_CLOEXEC));
   identify_file(c->socket, &c->socket_id);
-  identify_file(c->words, &c->words_id);
-  if (!failed) failed = spawn_child(c, path, pair[1], c->words, &c->pid);
+  identify_file(c->stderr_file, &c->stderr_id);
+  if (!failed) failed = spawn_child(c, path, pair[1], c->stderr_file, &c->pid);
   if (pair[1] >= 0) close(pair[1]);
   if (!failed) {
     c->owner = getpid();
@@ -194,7 +195,7 @@ ir_status rt_compiler_start(rt_compiler *c, ir_error *error) {
 /* Reads from the child's standard error the line that says why it ended, and the end of the text before that
  * line. */
 static void read_words(int words, rt_ending *out) {
-  char text[2 * sizeof out->said + sizeof out->reason + sizeof RT_WORDS + 32];
+  char text[2 * sizeof out->output_tail + sizeof out->reason + sizeof RT_WORDS + 32];
   off_t end = words >= 0 ? lseek(words, 0, SEEK_END) : 0;
   off_t from = end > (off_t)sizeof text - 1 ? end - (off_t)sizeof text + 1 : 0;
   ssize_t size = end > 0 ? pread(words, text, sizeof text - 1, from) : 0;
@@ -210,12 +211,12 @@ static void read_words(int words, rt_ending *out) {
     break; /* the first such line: other threads of the child may report the same failure after it */
   }
   while (length && (text[length - 1] == '\n' || text[length - 1] == ' ')) length--;
-  size_t start = length < sizeof out->said ? 0 : length - sizeof out->said + 1;
+  size_t start = length < sizeof out->output_tail ? 0 : length - sizeof out->output_tail + 1;
   for (size_t i = start; i < length; i++) {
     unsigned char byte = (unsigned char)text[i];
-    out->said[i - start] = byte < 32 || byte > 126 ? ' ' : text[i];
+    out->output_tail[i - start] = byte < 32 || byte > 126 ? ' ' : text[i];
   }
-  out->said[length - start] = '\0';
+  out->output_tail[length - start] = '\0';
 }
 
 /* Waits without blocking: 1 where the child has ended, 0 where it runs, -1 where that cannot be known: the
@@ -257,7 +258,7 @@ void rt_compiler_end(rt_compiler *c, bool at_once, rt_ending *out) {
     }
     out->signalled = out->known && WIFSIGNALED(status);
     out->code = out->signalled ? WTERMSIG(status) : WEXITSTATUS(status);
-    read_words(is_ours(c->words, c->words_id) ? c->words : -1, out);
+    read_words(is_ours(c->stderr_file, c->stderr_id) ? c->stderr_file : -1, out);
   }
   forget_child(c);
 }

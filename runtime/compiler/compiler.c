@@ -19,7 +19,7 @@ enum { WALL_FACTOR = 50, WALL_LEAST = 600 };
 typedef enum fault { HUNG_UP, NONSENSE, SILENT } fault;
 
 ir_status rt_compiler_init(rt_compiler *c, const rt_compiling *how, ir_error *error) {
-  *c = (rt_compiler){.how = *how, .socket = -1, .words = -1};
+  *c = (rt_compiler){.how = *how, .socket = -1, .stderr_file = -1};
   if (pthread_mutex_init(&c->lock, NULL) == 0) {
     if (pthread_cond_init(&c->answered, NULL) == 0) return IR_OK;
     pthread_mutex_destroy(&c->lock);
@@ -43,12 +43,12 @@ static int64_t wall_of(const rt_compiler *c) {
 
 /* failures */
 
-static void fail_request(rt_asked *a, ir_status status) {
-  a->state = RT_ASKED_ANSWERED;
+static void fail_request(rt_compile_request *a, ir_status status) {
+  a->state = RT_REQUEST_ANSWERED;
   a->status = status;
 }
 
-static void out_of_time(const rt_compiler *c, rt_asked *a) {
+static void out_of_time(const rt_compiler *c, rt_compile_request *a) {
   fail_request(
       a, ir_fail(&a->error, IR_ERR_COMPILE,
                  "compile: kernel %s takes more than %d seconds of processor time, the limit; allow more "
@@ -60,7 +60,7 @@ static void out_of_time(const rt_compiler *c, rt_asked *a) {
  * C++ library (std::terminate) print before they abort? */
 static bool is_memory(const char *said) { return strstr(said, "out of memory") || strstr(said, "bad_alloc"); }
 
-static void out_of_memory(const rt_compiler *c, rt_asked *a) {
+static void out_of_memory(const rt_compiler *c, rt_compile_request *a) {
   if (c->how.bytes)
     ir_fail(&a->error, IR_ERR_MEMORY,
             "compile: kernel %s: LLVM is out of memory; its process may have %lld bytes: allow more "
@@ -72,12 +72,12 @@ static void out_of_memory(const rt_compiler *c, rt_asked *a) {
   fail_request(a, IR_ERR_MEMORY);
 }
 
-static void crashed(const rt_compiler *c, rt_asked *a, const rt_ending *e) {
+static void fail_crashed(const rt_compiler *c, rt_compile_request *a, const rt_ending *e) {
   char path[600], how[80];
   int signal = 0;
-  const char *symbol = a->symbol, *colon = *e->said ? ": " : "";
+  const char *symbol = a->symbol, *colon = *e->output_tail ? ": " : "";
   rt_compiler_find(&c->how, path, sizeof path);
-  if (sscanf(e->reason, RT_WORDS_SIGNAL "%d", &signal) != 1 && e->signalled) signal = e->code;
+  if (sscanf(e->reason, RT_REASON_SIGNAL "%d", &signal) != 1 && e->signalled) signal = e->code;
   if (signal) snprintf(how, sizeof how, "signal %d, %.50s", signal, strsignal(signal));
   else if (e->known) snprintf(how, sizeof how, "exit status %d", e->code);
   else snprintf(how, sizeof how, "how is not known");
@@ -85,21 +85,21 @@ static void crashed(const rt_compiler *c, rt_asked *a, const rt_ending *e) {
     ir_fail(&a->error, IR_ERR_COMPILE,
             "compile: kernel %s: the process that compiles it was killed (%s)%s%s; the system does so where "
             "memory is short: free some, or compile again",
-            symbol, how, colon, e->said);
+            symbol, how, colon, e->output_tail);
   else if (!e->greeted)
     ir_fail(&a->error, IR_ERR_COMPILE,
             "compile: kernel %s: the program %s ended as soon as it was started (%s)%s%s; install the one "
             "that belongs to this library, or compile in the process itself (VIEWFOLD_COMPILE=inprocess)",
-            symbol, path, how, colon, e->said);
+            symbol, path, how, colon, e->output_tail);
   else
     ir_fail(&a->error, IR_ERR_COMPILE,
             "compile: kernel %s: LLVM ended its process (%s)%s%s; this is a fault of LLVM or of viewfold: "
             "please report it with the graph. Other graphs can be compiled; a change of this one may help",
-            symbol, how, colon, e->said);
+            symbol, how, colon, e->output_tail);
   fail_request(a, IR_ERR_COMPILE);
 }
 
-static void silent(const rt_compiler *c, rt_asked *a) {
+static void fail_silent(const rt_compiler *c, rt_compile_request *a) {
   fail_request(
       a,
       ir_fail(
@@ -110,7 +110,7 @@ static void silent(const rt_compiler *c, rt_asked *a) {
           a->symbol, (long long)wall_of(c)));
 }
 
-static void nonsense(const rt_compiler *c, rt_asked *a) {
+static void fail_nonsense(const rt_compiler *c, rt_compile_request *a) {
   char path[600];
   rt_compiler_find(&c->how, path, sizeof path);
   fail_request(
@@ -121,10 +121,10 @@ static void nonsense(const rt_compiler *c, rt_asked *a) {
                  a->symbol, path));
 }
 
-static rt_asked *oldest(rt_asked *list) {
-  rt_asked *found = NULL;
+static rt_compile_request *oldest(rt_compile_request *list) {
+  rt_compile_request *found = NULL;
   for (; list; list = list->next)
-    if (list->state == RT_ASKED_WAITS && (!found || list->number < found->number)) found = list;
+    if (list->state == RT_REQUEST_WAITS && (!found || list->number < found->number)) found = list;
   return found;
 }
 
@@ -134,19 +134,20 @@ static rt_asked *oldest(rt_asked *list) {
 static void finish_requests(rt_compiler *c, fault why) {
   rt_ending ending;
   rt_compiler_end(c, why != HUNG_UP, &ending);
-  rt_asked *slowest = oldest(c->asked);
+  rt_compile_request *slowest = oldest(c->asked);
   bool named = false;
-  for (rt_asked *a = c->asked; a; a = a->next)
-    named |= a->state == RT_ASKED_WAITS && a->number == ending.number;
-  for (rt_asked *a = c->asked; a; a = a->next) {
-    if (a->state != RT_ASKED_WAITS) continue;
-    if (why == HUNG_UP && named && a->number != ending.number) a->state = RT_ASKED_AGAIN;
-    else if (why == SILENT && a != slowest) a->state = RT_ASKED_AGAIN;
-    else if (why == SILENT) silent(c, a);
-    else if (why == NONSENSE) nonsense(c, a);
-    else if (strcmp(ending.reason, RT_WORDS_TIME) == 0) out_of_time(c, a);
-    else if (strcmp(ending.reason, RT_WORDS_MEMORY) == 0 || is_memory(ending.said)) out_of_memory(c, a);
-    else crashed(c, a, &ending);
+  for (rt_compile_request *a = c->asked; a; a = a->next)
+    named |= a->state == RT_REQUEST_WAITS && a->number == ending.number;
+  for (rt_compile_request *a = c->asked; a; a = a->next) {
+    if (a->state != RT_REQUEST_WAITS) continue;
+    if (why == HUNG_UP && named && a->number != ending.number) a->state = RT_REQUEST_RETRY;
+    else if (why == SILENT && a != slowest) a->state = RT_REQUEST_RETRY;
+    else if (why == SILENT) fail_silent(c, a);
+    else if (why == NONSENSE) fail_nonsense(c, a);
+    else if (strcmp(ending.reason, RT_REASON_TIME) == 0) out_of_time(c, a);
+    else if (strcmp(ending.reason, RT_REASON_MEMORY) == 0 || is_memory(ending.output_tail))
+      out_of_memory(c, a);
+    else fail_crashed(c, a, &ending);
   }
 }
 
@@ -163,7 +164,8 @@ static bool receive_greeting(rt_compiler *c, int64_t until, fault *why) {
 
 /* Receives the bytes of an answer. Where there is no memory for them they are received and dropped, so that
  * the next answer can be read. */
-static bool receive_bytes(rt_compiler *c, rt_asked *a, const rt_wire_answer *answer, int64_t until) {
+static bool receive_bytes(rt_compiler *c, rt_compile_request *a, const rt_wire_answer *answer,
+                          int64_t until) {
   size_t size = (size_t)answer->size;
   const ir_mem *mem = a->mem;
   char *bytes = ir_alloc(mem, size + 1), drain[4096];
@@ -197,23 +199,23 @@ static bool is_answer(const rt_wire_answer *answer) {
          answer->size <= (answer->status ? sizeof((ir_error *)0)->text : RT_WIRE_MOST);
 }
 
-static rt_asked *find_request(rt_compiler *c, uint32_t number) {
+static rt_compile_request *find_request(rt_compiler *c, uint32_t number) {
   pthread_mutex_lock(&c->lock);
-  rt_asked *a = c->asked;
-  while (a && (a->number != number || a->state != RT_ASKED_WAITS)) a = a->next;
+  rt_compile_request *a = c->asked;
+  while (a && (a->number != number || a->state != RT_REQUEST_WAITS)) a = a->next;
   pthread_mutex_unlock(&c->lock);
   return a;
 }
 
 /* Receives an answer; *out is its request. On failure *why says what is wrong. */
-static bool receive_answer(rt_compiler *c, int64_t until, rt_asked **out, fault *why) {
+static bool receive_answer(rt_compiler *c, int64_t until, rt_compile_request **out, fault *why) {
   rt_wire_answer answer;
   rt_wire_lap laps[RT_WIRE_LAPS];
   if (!c->greeted && !receive_greeting(c, until, why)) return false;
   *why = HUNG_UP;
   if (!rt_wire_receive(c->socket, &answer, sizeof answer, until)) return false;
   *why = NONSENSE;
-  rt_asked *a = *out = is_answer(&answer) ? find_request(c, answer.number) : NULL;
+  rt_compile_request *a = *out = is_answer(&answer) ? find_request(c, answer.number) : NULL;
   if (!a) return false;
   *why = HUNG_UP;
   if (!rt_wire_receive(c->socket, laps, answer.laps * sizeof *laps, until) ||
@@ -223,7 +225,7 @@ static bool receive_answer(rt_compiler *c, int64_t until, rt_asked **out, fault 
   for (uint32_t i = 0; timer && i < answer.laps; i++) {
     if (laps[i].phase < RT_WIRE_LAPS)
       timer->note(timer->user, rt_wire_phases[laps[i].phase], -1, a->symbol, laps[i].ns);
-    a->lapped += laps[i].ns;
+    a->lap_ns += laps[i].ns;
   }
   return true;
 }
@@ -232,7 +234,7 @@ static bool receive_answer(rt_compiler *c, int64_t until, rt_asked **out, fault 
 
 /* A child that does not take a request has ended, or hangs. Then the socket is shut down, and the thread that
  * reads answers finds out which. */
-static void send_request(rt_compiler *c, rt_asked *a) {
+static void send_request(rt_compiler *c, rt_compile_request *a) {
   rt_wire_request head;
   memset(&head, 0, sizeof head); /* padding too: all of it is sent */
   head.magic = RT_WIRE_MAGIC;
@@ -248,21 +250,21 @@ static void send_request(rt_compiler *c, rt_asked *a) {
   if (!rt_wire_send(c->socket, parts, 2, c->until)) shutdown(c->socket, SHUT_RDWR);
 }
 
-static void hear(rt_compiler *c) { c->until = ir_now_ns() + wall_of(c) * 1000000000; }
+static void reset_deadline(rt_compiler *c) { c->until = ir_now_ns() + wall_of(c) * 1000000000; }
 
 /* Under the lock: starts a child if there is none, and sends the request. */
-static void ask_child(rt_compiler *c, rt_asked *a) {
+static void ask_child(rt_compiler *c, rt_compile_request *a) {
   uint32_t started = c->started;
-  a->state = RT_ASKED_ANSWERED;
+  a->state = RT_REQUEST_ANSWERED;
   if ((a->status = rt_compiler_start(c, &a->error))) return;
   a->starts |= c->started != started;
-  a->state = RT_ASKED_WAITS;
+  a->state = RT_REQUEST_WAITS;
   a->number = ++c->last;
-  hear(c);
+  reset_deadline(c);
   send_request(c, a);
 }
 
-void rt_compiler_ask(rt_compiler *c, rt_asked *a) {
+void rt_compiler_ask(rt_compiler *c, rt_compile_request *a) {
   a->asked = ir_timer_start(a->timer);
   pthread_mutex_lock(&c->lock);
   ask_child(c, a);
@@ -271,16 +273,16 @@ void rt_compiler_ask(rt_compiler *c, rt_asked *a) {
   pthread_mutex_unlock(&c->lock);
 }
 
-static void dequeue_request(rt_compiler *c, rt_asked *a) {
-  rt_asked **at = &c->asked;
+static void dequeue_request(rt_compiler *c, rt_compile_request *a) {
+  rt_compile_request **at = &c->asked;
   while (*at && *at != a) at = &(*at)->next;
   if (*at) *at = a->next;
 }
 
 /* Under the lock: waits until a's state is decided. Reads answers, for all requests, while no other thread
  * does. */
-static void await_answer(rt_compiler *c, rt_asked *a) {
-  while (a->state == RT_ASKED_WAITS) {
+static void await_answer(rt_compiler *c, rt_compile_request *a) {
+  while (a->state == RT_REQUEST_WAITS) {
     if (c->reading) {
       a->sleeps = true;
       pthread_cond_wait(&c->answered, &c->lock);
@@ -288,7 +290,7 @@ static void await_answer(rt_compiler *c, rt_asked *a) {
       continue;
     }
     fault why;
-    rt_asked *answered = NULL;
+    rt_compile_request *answered = NULL;
     int64_t until = c->until;
     c->reading = true;
     pthread_mutex_unlock(&c->lock);
@@ -296,20 +298,20 @@ static void await_answer(rt_compiler *c, rt_asked *a) {
     if (!good && why == HUNG_UP && ir_now_ns() >= until) why = SILENT;
     pthread_mutex_lock(&c->lock);
     c->reading = false;
-    if (good) answered->state = RT_ASKED_ANSWERED, hear(c);
+    if (good) answered->state = RT_REQUEST_ANSWERED, reset_deadline(c);
     else finish_requests(c, why);
     if (!good || answered->sleeps || answered == a) pthread_cond_broadcast(&c->answered);
   }
 }
 
 /* A request is sent again only after another request ended the child and failed, so the loop ends. */
-ir_status rt_compiler_await(rt_compiler *c, rt_asked *a, cg_blob *out, ir_error *error) {
+ir_status rt_compiler_await(rt_compiler *c, rt_compile_request *a, cg_blob *out, ir_error *error) {
   pthread_mutex_lock(&c->lock);
-  for (await_answer(c, a); a->state == RT_ASKED_AGAIN; await_answer(c, a)) ask_child(c, a);
+  for (await_answer(c, a); a->state == RT_REQUEST_RETRY; await_answer(c, a)) ask_child(c, a);
   dequeue_request(c, a);
   pthread_mutex_unlock(&c->lock);
   if (a->timer && a->starts) /* the time outside the child's laps: the start of the child, and loading LLVM */
-    a->timer->note(a->timer->user, "load", -1, NULL, ir_now_ns() - a->asked - a->lapped);
+    a->timer->note(a->timer->user, "load", -1, NULL, ir_now_ns() - a->asked - a->lap_ns);
   *out = a->out;
   return a->status ? ir_fail(error, a->status, "%s", a->error.text) : IR_OK;
 }
@@ -320,13 +322,13 @@ ir_status rt_compiler_request(rt_compiler *c, const cg_request *request, cg_blob
   *out = (cg_blob){0};
   ir_status status = rt_kernel_key_make(mem, request->graph, request->kernel, &key, error);
   if (!status) {
-    rt_asked asked = {.key = &key,
-                      .symbol = request->symbol,
-                      .target = request->target,
-                      .want = request->want,
-                      .level = request->level,
-                      .timer = request->timer,
-                      .mem = mem};
+    rt_compile_request asked = {.key = &key,
+                                .symbol = request->symbol,
+                                .target = request->target,
+                                .want = request->want,
+                                .level = request->level,
+                                .timer = request->timer,
+                                .mem = mem};
     rt_compiler_ask(c, &asked);
     status = rt_compiler_await(c, &asked, out, error);
   }

@@ -53,7 +53,7 @@ typedef struct rt_compiling {
 
 /* A request. The caller sets the fields of the first group; all others are 0. The request stays at its
  * address until rt_compiler_await has returned. */
-typedef struct rt_asked {
+typedef struct rt_compile_request {
   const rt_kernel_key *key;
   const char *symbol; /* name of the function, less than RT_SYMBOL bytes long */
   const ir_target *target;
@@ -63,33 +63,34 @@ typedef struct rt_asked {
   const ir_mem *mem;     /* of the output */
 
   /* Used by the compiler alone. */
-  struct rt_asked *next;
+  struct rt_compile_request *next;
   cg_blob out;
   ir_error error;
   uint32_t number;
   bool sleeps;           /* its awaiting thread sleeps while another thread reads answers */
   bool starts;           /* the child was started for this request */
-  int64_t asked, lapped; /* ir_timer_start when asked; nanoseconds of all the child's laps */
-  enum { RT_ASKED_WAITS, RT_ASKED_ANSWERED, RT_ASKED_AGAIN } state;
+  int64_t asked, lap_ns; /* ir_timer_start when asked; nanoseconds of all the child's laps */
+  enum { RT_REQUEST_WAITS, RT_REQUEST_ANSWERED, RT_REQUEST_RETRY } state;
   ir_status status;
-} rt_asked;
+} rt_compile_request;
 
 typedef struct rt_compiler {
   pthread_mutex_t lock;    /* guards the fields below */
   pthread_cond_t answered; /* a request was answered, or no thread reads answers any more */
   rt_compiling how;
-  pid_t owner, pid;  /* the process that started the child; the child, 0: none */
-  int socket, words; /* our end of the socket pair; memory file of the child's standard error, -1: none */
+  pid_t owner, pid; /* the process that started the child; the child, 0: none */
+  int socket,
+      stderr_file; /* our end of the socket pair; memory file of the child's standard error, -1: none */
   struct rt_file_id {
     dev_t device;
     ino_t file;
-  } socket_id, words_id; /* identify both files: a program may close our descriptors, whose numbers may then
+  } socket_id, stderr_id; /* identify both files: a program may close our descriptors, whose numbers may then
                             be reused */
   bool greeted, reading;
-  uint32_t last;    /* number of the last request */
-  uint32_t started; /* children started so far */
-  int64_t until;    /* by ir_now_ns: when the child is given up if it sends nothing before */
-  rt_asked *asked;  /* requests for which rt_compiler_await has not returned */
+  uint32_t last;             /* number of the last request */
+  uint32_t started;          /* children started so far */
+  int64_t until;             /* by ir_now_ns: when the child is given up if it sends nothing before */
+  rt_compile_request *asked; /* requests for which rt_compiler_await has not returned */
 } rt_compiler;
 
 /* how->program is not copied. */
@@ -98,11 +99,11 @@ ir_status rt_compiler_init(rt_compiler *compiler, const rt_compiling *how, ir_er
 void rt_compiler_free(rt_compiler *compiler);
 
 /* Sends the request and does not wait for the answer. Each request must be awaited, by any thread. */
-void rt_compiler_ask(rt_compiler *compiler, rt_asked *asked);
+void rt_compiler_ask(rt_compiler *compiler, rt_compile_request *asked);
 /* Waits for the answer; *out as in rt_module_request. IR_ERR_COMPILE where the program is missing, cannot be
  * started or was built from other sources, and where a crash, a signal, LLVM or the limit of processor time
  * ended it; IR_ERR_MEMORY where it ran out of memory. */
-ir_status rt_compiler_await(rt_compiler *compiler, rt_asked *asked, cg_blob *out, ir_error *error);
+ir_status rt_compiler_await(rt_compiler *compiler, rt_compile_request *asked, cg_blob *out, ir_error *error);
 /* Asks and awaits. */
 ir_status rt_compiler_request(rt_compiler *compiler, const cg_request *request, cg_blob *out,
                               ir_error *error);
@@ -119,7 +120,7 @@ typedef struct rt_ending {
   int code;              /* the signal, or the exit status */
   uint32_t number;       /* the request that ended it; 0: not known */
   char reason[24];       /* RT_WORDS_..., as the child wrote it; "" */
-  char said[400];        /* the end of its standard error before that, on one line */
+  char output_tail[400]; /* the end of its standard error before that, on one line */
 } rt_ending;
 
 /* Starts a child if there is none that can be used. */

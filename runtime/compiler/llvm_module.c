@@ -87,7 +87,7 @@ static ir_status open_module(rt_module *module, ir_error *error) {
   return IR_OK;
 }
 
-static bool serves(const cg_machine *machine, const cg_request *request) {
+static bool machine_matches(const cg_machine *machine, const cg_request *request) {
   return machine->machine && machine->level == request->level &&
          !strcmp(machine->target.triple, request->target->triple) &&
          !strcmp(machine->target.features, request->target->features);
@@ -96,7 +96,7 @@ static bool serves(const cg_machine *machine, const cg_request *request) {
 static void acquire_machine(rt_module *module, const cg_request *request, cg_machine *out) {
   *out = (cg_machine){NULL, request->level, *request->target};
   for (int i = 0; i < RT_IDLE_MACHINES && !out->machine; i++) {
-    if (!serves(&module->idle[i], request)) continue;
+    if (!machine_matches(&module->idle[i], request)) continue;
     out->machine = module->idle[i].machine;
     module->idle[i].machine = NULL;
   }

@@ -19,7 +19,7 @@
  *
  *   viewfold-compile: request NUMBER: REASON
  *
- * REASON is RT_WORDS_TIME, RT_WORDS_MEMORY or RT_WORDS_EXIT, or RT_WORDS_SIGNAL followed by the signal's
+ * REASON is RT_REASON_TIME, RT_REASON_MEMORY or RT_REASON_EXIT, or RT_REASON_SIGNAL followed by the signal's
  * number. */
 #ifndef VIEWFOLD_RUNTIME_COMPILER_WIRE_H
 #define VIEWFOLD_RUNTIME_COMPILER_WIRE_H
@@ -32,12 +32,12 @@
 
 enum { RT_WIRE_SOCKET = 3 }; /* the child's end of the pair */
 
-#define RT_WIRE_MAGIC   0x65706d6f632d6676u /* "vf-compe" */
-#define RT_WORDS        "viewfold-compile: request "
-#define RT_WORDS_TIME   "processor time"
-#define RT_WORDS_MEMORY "memory"
-#define RT_WORDS_SIGNAL "signal "
-#define RT_WORDS_EXIT   "exit"
+#define RT_WIRE_MAGIC    0x65706d6f632d6676u /* "vf-compe" */
+#define RT_WORDS         "viewfold-compile: request "
+#define RT_REASON_TIME   "processor time"
+#define RT_REASON_MEMORY "memory"
+#define RT_REASON_SIGNAL "signal "
+#define RT_REASON_EXIT   "exit"
 
 typedef struct rt_wire_greeting {
   uint64_t magic;

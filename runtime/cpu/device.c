@@ -44,20 +44,20 @@ static ir_status compile_kernel(rt_context *c, const ir_graph *graph, ir_ref ker
   return link_object(c, status, &object, symbol, image, error);
 }
 
-static bool ask(rt_context *c, const rt_kernel_key *key, rt_asked *asked) {
+static bool ask(rt_context *c, const rt_kernel_key *key, rt_compile_request *asked) {
   if (c->options.compile || !c->codegen.compiler) return false;
-  *asked = (rt_asked){.key = key,
-                      .symbol = key->symbol,
-                      .target = &c->target,
-                      .want = CG_OBJECT,
-                      .level = RT_LEVEL,
-                      .timer = c->options.timer,
-                      .mem = &c->mem};
+  *asked = (rt_compile_request){.key = key,
+                                .symbol = key->symbol,
+                                .target = &c->target,
+                                .want = CG_OBJECT,
+                                .level = RT_LEVEL,
+                                .timer = c->options.timer,
+                                .mem = &c->mem};
   rt_compiler_ask(c->codegen.compiler, asked);
   return true;
 }
 
-static ir_status await(rt_context *c, rt_asked *asked, rt_flat *image, ir_error *error) {
+static ir_status await(rt_context *c, rt_compile_request *asked, rt_flat *image, ir_error *error) {
   cg_blob object = {0};
   ir_status status = rt_compiler_await(c->codegen.compiler, asked, &object, error);
   return link_object(c, status, &object, asked->symbol, image, error);
@@ -89,21 +89,21 @@ static void release_block(void *device, rt_block *block) {
 }
 
 static const rt_block_source blocks = {allocate_block, release_block};
-static const rt_device_table does = {.close = close_cpu,
-                                     .describe = describe_target,
-                                     .compile = compile_kernel,
-                                     .ask = ask,
-                                     .await = await,
-                                     .load = load_code,
-                                     .adopt = adopt_code,
-                                     .unload = rt_image_unmap,
-                                     .blocks = &blocks};
+static const rt_device_table cpu_table = {.close = close_cpu,
+                                          .describe = describe_target,
+                                          .compile = compile_kernel,
+                                          .ask = ask,
+                                          .await = await,
+                                          .load = load_code,
+                                          .adopt = adopt_code,
+                                          .unload = rt_image_unmap,
+                                          .blocks = &blocks};
 
 ir_status rt_cpu_open(const ir_mem *mem, rt_device **out, ir_error *error) {
   *out = NULL;
   cpu *d = ir_alloc(mem, sizeof *d);
   if (!d) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a context");
-  *d = (cpu){{&does}, *mem};
+  *d = (cpu){{&cpu_table}, *mem};
   *out = &d->base;
   return IR_OK;
 }

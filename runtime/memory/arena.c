@@ -6,8 +6,8 @@
 
 enum { SMALL_ALIGN = 64, HUGE_PAGE = 2 << 20 };
 
-bool rt_arenas_init(rt_arenas *a, const rt_block_source *source, void *user, int places) {
-  *a = (rt_arenas){.source = source, .user = user, .places = places};
+bool rt_arenas_init(rt_arenas *a, const rt_block_source *source, void *user, int capacity) {
+  *a = (rt_arenas){.source = source, .user = user, .capacity = capacity};
   return pthread_mutex_init(&a->lock, NULL) == 0;
 }
 
@@ -20,7 +20,7 @@ static void release_block(const rt_arenas *a, rt_block *block) {
 static bool release_kept(rt_arenas *a) {
   bool any = false;
   pthread_mutex_lock(&a->lock);
-  for (int i = 0; i < a->places; i++) {
+  for (int i = 0; i < a->capacity; i++) {
     any |= a->kept[i].base != NULL;
     release_block(a, &a->kept[i]);
   }
@@ -61,7 +61,7 @@ static bool fits_block(const rt_block *block, size_t size) {
 bool rt_arena_acquire(rt_arenas *a, size_t size, rt_block *out) {
   int best = -1;
   pthread_mutex_lock(&a->lock);
-  for (int i = 0; i < a->places; i++)
+  for (int i = 0; i < a->capacity; i++)
     if (fits_block(&a->kept[i], size) && (best < 0 || a->kept[i].size < a->kept[best].size)) best = i;
   if (best >= 0) {
     *out = a->kept[best];
@@ -76,9 +76,9 @@ void rt_arena_release(rt_arenas *a, rt_block *block) {
   if (!block->base) return;
   pthread_mutex_lock(&a->lock);
   int smallest = 0;
-  for (int i = 1; i < a->places; i++)
+  for (int i = 1; i < a->capacity; i++)
     if (a->kept[i].size < a->kept[smallest].size) smallest = i;
-  if (a->places && block->size > a->kept[smallest].size) { /* an empty place has size 0 */
+  if (a->capacity && block->size > a->kept[smallest].size) { /* an empty place has size 0 */
     rt_block swap = a->kept[smallest];
     a->kept[smallest] = *block;
     *block = swap;

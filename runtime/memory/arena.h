@@ -33,12 +33,12 @@ extern const rt_block_source rt_plain_blocks; /* host memory; the user is an ir_
 typedef struct rt_arenas {
   const rt_block_source *source;
   void *user;
-  int places; /* how many blocks are kept at most; 0: none */
+  int capacity; /* how many blocks are kept at most; 0: none */
   pthread_mutex_t lock;
   rt_block kept[RT_ARENA_MOST];
 } rt_arenas;
 
-bool rt_arenas_init(rt_arenas *arenas, const rt_block_source *source, void *user, int places);
+bool rt_arenas_init(rt_arenas *arenas, const rt_block_source *source, void *user, int capacity);
 void rt_arenas_free(rt_arenas *arenas);
 
 /* Acquires a block of at least `size` bytes, with any contents. False when memory is short; then no block is

@@ -61,12 +61,12 @@ ir_status rt_cl_bind(const rt_program *p, const rt_frame *f, rt_cl_state *s, con
   size_t inputs = p->input_count, results = p->plan.head->results;
   ir_status status = IR_OK;
   memset(s->bound, 0, (inputs + results) * sizeof *s->bound);
-  s->coming = 0;
+  s->unsent_count = 0;
   for (size_t i = 0; i < inputs && !status; i++) {
     s->bound[i] = (rt_cl_bound){.host = a->inputs[i], .bytes = f->bytes[p->inputs[i]]};
     status = bind_array(p, &s->bound[i], false, &s->inputs[i], error);
-    s->bound[i].coming = s->bound[i].block.base != NULL;
-    s->coming += s->bound[i].coming;
+    s->bound[i].unsent = s->bound[i].block.base != NULL;
+    s->unsent_count += s->bound[i].unsent;
   }
   for (size_t i = 0; i < results && !status; i++) {
     rt_cl_bound *b = &s->bound[inputs + i];
@@ -86,21 +86,21 @@ static cl_int send_array(rt_opencl *d, rt_cl_state *s, rt_cl_bound *b) {
   return code ? code : rt_cl_staging_order(d, s->staging, s->queue);
 }
 
-ir_status rt_cl_need(const rt_going *r, const void *address) {
+ir_status rt_cl_send_input(const rt_run_context *r, const void *address) {
   const rt_program *p = r->program;
   rt_cl_state *s = r->run->device;
-  for (size_t i = 0; i < p->input_count && s->coming; i++) {
+  for (size_t i = 0; i < p->input_count && s->unsent_count; i++) {
     rt_cl_bound *b = &s->bound[i];
-    if (!b->coming || !rt_cl_meet(address, b->block.base)) continue;
-    b->coming = false;
-    s->coming--;
+    if (!b->unsent || !rt_cl_same_region(address, b->block.base)) continue;
+    b->unsent = false;
+    s->unsent_count--;
     cl_int code = send_array(device_of(p), s, b);
     return code ? fail_transfer(p, code, "sending an input", r->error) : IR_OK;
   }
   return IR_OK;
 }
 
-ir_status rt_cl_note_results(const rt_going *r, const rt_step *step) {
+ir_status rt_cl_note_results(const rt_run_context *r, const rt_step *step) {
   const rt_program *p = r->program;
   rt_cl_state *s = r->run->device;
   for (size_t i = 0; i < p->plan.head->results; i++) {
@@ -157,7 +157,7 @@ ir_status rt_cl_unbind(const rt_program *p, rt_cl_state *s, ir_error *error) {
   rt_opencl *d = device_of(p);
   rt_cl_staging_release(d, s->staging);
   s->staging = NULL;
-  s->coming = 0;
+  s->unsent_count = 0;
   cl_int code = CL_SUCCESS;
   if (s->queue == d->queue) code = rt_cl_drain(d);
   else if ((code = d->cl.Finish(s->queue))) d->cl.Finish(s->queue);

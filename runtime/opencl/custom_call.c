@@ -10,7 +10,7 @@ static size_t bytes_of(const rt_array *a) { return (size_t)a->elements * ir_dtyp
 
 /* the operation's function on the host, called between commands of the device */
 
-static ir_status map_array(const rt_going *r, rt_array *a, cl_map_flags flags, void **mapped,
+static ir_status map_array(const rt_run_context *r, rt_array *a, cl_map_flags flags, void **mapped,
                            ir_error *error) {
   rt_opencl *d = (rt_opencl *)r->program->context->device;
   const rt_cl_state *s = r->run->device;
@@ -27,7 +27,7 @@ static ir_status map_array(const rt_going *r, rt_array *a, cl_map_flags flags, v
              : IR_OK;
 }
 
-static ir_status unmap_array(const rt_going *r, void *address, void *mapped, ir_error *error) {
+static ir_status unmap_array(const rt_run_context *r, void *address, void *mapped, ir_error *error) {
   rt_opencl *d = (rt_opencl *)r->program->context->device;
   const rt_cl_state *s = r->run->device;
   size_t offset;
@@ -37,7 +37,7 @@ static ir_status unmap_array(const rt_going *r, void *address, void *mapped, ir_
   return code ? rt_cl_fail(error, code, "device %s: taking bytes back from the host", d->facts.name) : IR_OK;
 }
 
-static ir_status call_host(const rt_going *r, const void *found, const rt_call *call, ir_error *error) {
+static ir_status call_host(const rt_run_context *r, const void *found, const rt_call *call, ir_error *error) {
   const rt_calls *calls = &r->program->context->options.calls;
   rt_cl_state *s = r->run->device;
   ir_status status = rt_cl_check(r->program, s, error);
@@ -57,7 +57,7 @@ bool rt_cl_reports(const rt_program *p, uint32_t step) {
 }
 
 /* Calls the function on the host, with all arrays mapped during the call. */
-static ir_status call_mapped(const rt_going *r, const void *found, rt_call *call, ir_error *error) {
+static ir_status call_mapped(const rt_run_context *r, const void *found, rt_call *call, ir_error *error) {
   uint32_t count = call->result_count + call->operand_count;
   const ir_mem *mem = rt_context_mem(r->program->context);
   rt_array *arrays = r->run->arrays; /* the call's arrays: results, then operands */
@@ -81,16 +81,16 @@ static ir_status call_mapped(const rt_going *r, const void *found, rt_call *call
   return status;
 }
 
-ir_status rt_cl_call(const rt_going *r, const rt_step *step, const void *found, rt_call *call,
+ir_status rt_cl_call(const rt_run_context *r, const rt_step *step, const void *found, rt_call *call,
                      ir_error *error) {
   const rt_program *p = r->program;
   const rt_cl_state *s = r->run->device;
   rt_call_text text;
   ir_status status = IR_OK;
   for (uint32_t i = 0; i < call->result_count + call->operand_count && !status; i++)
-    status = rt_cl_need(r, r->run->arrays[i].data);
+    status = rt_cl_send_input(r, r->run->arrays[i].data);
   if (status) return status;
   if (!text_of(p, found, &text)) return call_mapped(r, found, call, error);
-  cl_mem word = s->words[step->number], nothing = ((rt_opencl *)p->context->device)->nothing;
-  return rt_cl_call_text(r, &text, word ? word : nothing, call, error);
+  cl_mem word = s->status_words[step->number], empty_buffer = ((rt_opencl *)p->context->device)->empty_buffer;
+  return rt_cl_call_text(r, &text, word ? word : empty_buffer, call, error);
 }

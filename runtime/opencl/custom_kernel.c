@@ -20,10 +20,10 @@ typedef struct rt_cl_custom {
 } rt_cl_custom;
 
 typedef struct call {
-  const rt_going *going;
+  const rt_run_context *going;
   const rt_call_text *text;
   const rt_native *native;
-  ir_custom_call said;
+  ir_custom_call attributes;
   ir_custom_array operands[IR_CUSTOM_MAX], results[IR_CUSTOM_MAX]; /* arrays of one element of the batch */
   int64_t batch;
   const rt_call *whole;
@@ -70,8 +70,8 @@ static void put_argument(const rt_native_param *p, uint32_t i, const char *comma
 static void put_text(const call *c, ir_text *out) {
   const rt_native *n = c->native;
   if (device_of(c)->facts.f64) ir_text_str(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
-  ir_textf(out, "#pragma OPENCL FP_CONTRACT OFF\n#line 1 \"%s\"\n%s\n#line 1 \"" KERNEL "\"\n", c->said.name,
-           c->text->source);
+  ir_textf(out, "#pragma OPENCL FP_CONTRACT OFF\n#line 1 \"%s\"\n%s\n#line 1 \"" KERNEL "\"\n",
+           c->attributes.name, c->text->source);
   ir_text_str(out, "kernel void " KERNEL "(");
   for (uint32_t i = 0; i < n->count; i++)
     if (is_passed(&n->params[i])) put_parameter(c, i, out);
@@ -105,7 +105,7 @@ static ir_status build_custom(const call *c, const uint8_t *dtypes, cl_program *
   if (!made) return ir_fail(c->error, IR_ERR_MEMORY, "out of memory for a program");
   ir_text_init(&text, &d->mem);
   put_text(c, &text);
-  snprintf(who, sizeof who, "operation %s", c->said.name);
+  snprintf(who, sizeof who, "operation %s", c->attributes.name);
   ir_status status = rt_cl_build_text(c->going->program->context, who, &text, out, c->error);
   ir_text_free(&text);
   if (status) {
@@ -150,22 +150,23 @@ static int64_t elements(const ir_custom_array *a) {
   return count;
 }
 
-typedef struct passing {
+typedef struct argument_writer {
   cl_kernel kernel;
   cl_uint number;
   cl_int code;
-} passing;
+} argument_writer;
 
-static void pass_argument(const call *c, passing *to, const void *value, size_t size) {
+static void pass_argument(const call *c, argument_writer *to, const void *value, size_t size) {
   if (!to->code) to->code = device_of(c)->cl.SetKernelArg(to->kernel, to->number++, size, value);
 }
 
-static ir_status pass_one(const call *c, passing *to, uint32_t i, int64_t element) {
+static ir_status pass_one(const call *c, argument_writer *to, uint32_t i, int64_t element) {
   const rt_native_param *p = &c->native->params[i];
   const ir_custom_array *a = array_of(c, p);
   uint8_t bytes[8];
   if (by_value(p)) {
-    ir_status status = rt_native_number(p, c->said.name, &c->said, c->operands, c->results, bytes, c->error);
+    ir_status status =
+        rt_native_number(p, c->attributes.name, &c->attributes, c->operands, c->results, bytes, c->error);
     if (!status) pass_argument(c, to, bytes, ir_dtypes[p->dtype].bytes);
     return status;
   }
@@ -185,7 +186,7 @@ static ir_status pass_one(const call *c, passing *to, uint32_t i, int64_t elemen
 
 static ir_status call_element(const call *c, cl_kernel kernel, int64_t element) {
   const rt_cl_state *s = c->going->run->device;
-  passing to = {kernel, 0, CL_SUCCESS};
+  argument_writer to = {kernel, 0, CL_SUCCESS};
   size_t items = (size_t)elements(&c->results[0]);
   ir_status status = IR_OK;
   for (uint32_t i = 0; i < c->native->count && !status; i++)
@@ -196,35 +197,36 @@ static ir_status call_element(const call *c, cl_kernel kernel, int64_t element) 
   if (!code)
     code = device_of(c)->cl.EnqueueNDRangeKernel(s->queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL);
   rt_cl_sent(device_of(c));
-  return code ? rt_cl_fail(c->error, code, "device %s: operation %s", device_of(c)->facts.name, c->said.name)
+  return code ? rt_cl_fail(c->error, code, "device %s: operation %s", device_of(c)->facts.name,
+                           c->attributes.name)
               : IR_OK;
 }
 
 /* The array of one element of the batch: without the batch axes. */
 static ir_custom_array one_of(const call *c, const rt_array *a) {
-  ir_custom_array out = {.dtype = a->dtype, .rank = a->rank - c->said.batch, .data = a->data};
-  for (uint32_t k = 0; k < out.rank; k++) out.shape[k] = a->dims[c->said.batch + k];
+  ir_custom_array out = {.dtype = a->dtype, .rank = a->rank - c->attributes.batch, .data = a->data};
+  for (uint32_t k = 0; k < out.rank; k++) out.shape[k] = a->dims[c->attributes.batch + k];
   return out;
 }
 
-ir_status rt_cl_call_text(const rt_going *r, const rt_call_text *text, cl_mem word, const rt_call *whole,
-                          ir_error *error) {
+ir_status rt_cl_call_text(const rt_run_context *r, const rt_call_text *text, cl_mem word,
+                          const rt_call *whole, ir_error *error) {
   call c = {.going = r, .text = text, .native = text->native, .batch = 1, .word = word, .error = error};
   cl_program program;
   cl_int code = CL_SUCCESS;
   if (!ir_custom_is_call(whole->attributes, whole->attribute_bytes, whole->operand_count))
     return ir_fail(error, IR_ERR_INTERNAL, "the plan says nothing sensible of the call");
-  memcpy(&c.said, whole->attributes, sizeof c.said);
-  if (c.said.results != whole->result_count)
+  memcpy(&c.attributes, whole->attributes, sizeof c.attributes);
+  if (c.attributes.results != whole->result_count)
     return ir_fail(error, IR_ERR_INTERNAL, "the plan lacks a result");
-  for (uint32_t k = 0; k < c.said.batch; k++) c.batch *= whole->results[0].dims[k];
-  for (uint32_t i = 0; i < c.said.operands; i++) c.operands[i] = one_of(&c, &whole->operands[i]);
-  for (uint32_t i = 0; i < c.said.results; i++) c.results[i] = one_of(&c, &whole->results[i]);
+  for (uint32_t k = 0; k < c.attributes.batch; k++) c.batch *= whole->results[0].dims[k];
+  for (uint32_t i = 0; i < c.attributes.operands; i++) c.operands[i] = one_of(&c, &whole->operands[i]);
+  for (uint32_t i = 0; i < c.attributes.results; i++) c.results[i] = one_of(&c, &whole->results[i]);
   ir_status status = find_program(&c, &program);
   if (status) return status;
   cl_kernel kernel = device_of(&c)->cl.CreateKernel(program, KERNEL, &code);
   if (!kernel)
-    return rt_cl_fail(error, code, "device %s: operation %s", device_of(&c)->facts.name, c.said.name);
+    return rt_cl_fail(error, code, "device %s: operation %s", device_of(&c)->facts.name, c.attributes.name);
   for (int64_t i = 0; i < c.batch && !status; i++) status = call_element(&c, kernel, i);
   device_of(&c)->cl.ReleaseKernel(kernel);
   return status;

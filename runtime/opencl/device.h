@@ -9,7 +9,7 @@
 #include "runtime/opencl/opencl.h"
 
 /* The properties of a device, as its driver states them. */
-typedef struct rt_cl_facts {
+typedef struct rt_cl_properties {
   cl_platform_id platform;
   cl_device_id id;
   char name[128], platform_name[128], version[128], driver[64];
@@ -25,7 +25,7 @@ typedef struct rt_cl_facts {
   uint64_t memory, buffer, local, cache;              /* in bytes; buffer: largest buffer */
   uint64_t parameters;                                /* limit of the bytes of a kernel's arguments */
   uint32_t alignment;                                 /* of sub-buffers, in bytes */
-} rt_cl_facts;
+} rt_cl_properties;
 
 /* A region of device memory, one buffer or several. Its address is the region's index in the table + 1,
  * shifted by RT_CL_SHIFT bits; the low bits are an offset in bytes. */
@@ -40,7 +40,7 @@ typedef struct rt_cl_region {
 typedef struct rt_cl_mapped {
   struct rt_cl_mapped *next;
   cl_mem buffer;
-  void *there;
+  void *address;
 } rt_cl_mapped;
 
 /* A staging buffer, through which elements go between the host and the device (staging.c), with its queue. */
@@ -64,11 +64,11 @@ typedef struct rt_opencl {
   rt_device base;
   ir_mem mem;
   rt_cl cl;
-  rt_cl_facts facts;
+  rt_cl_properties facts;
   pthread_mutex_t lock;          /* guards the fields below */
   cl_context context;            /* NULL until the first run */
   cl_command_queue queue, timed; /* in-order queues; timed: measures time, NULL until the first timed run */
-  cl_mem nothing;                /* is passed in place of buffers of no bytes */
+  cl_mem empty_buffer;           /* is passed in place of buffers of no bytes */
   rt_cl_region *regions;
   size_t region_count, region_cap, free_region; /* free_region: index + 1 */
   rt_arenas pool;                               /* device buffers for copies of the host's arrays */
@@ -81,10 +81,10 @@ typedef struct rt_opencl {
 /* Defined in device_info.c. Lists every device in the order of the platforms: *count of them, in an array
  * `list` with room for RT_CL_DEVICES. */
 enum { RT_CL_DEVICES = 64 };
-ir_status rt_cl_list(const rt_cl *cl, rt_cl_facts *list, size_t *count, ir_error *error);
+ir_status rt_cl_list(const rt_cl *cl, rt_cl_properties *list, size_t *count, ir_error *error);
 /* What every program needs and the device lacks, as a clause for messages; NULL: nothing. */
-const char *rt_cl_lacks(const rt_cl_facts *facts);
-void rt_cl_describe(const rt_cl_facts *facts, ir_target *out);
+const char *rt_cl_missing_feature(const rt_cl_properties *facts);
+void rt_cl_describe(const rt_cl_properties *facts, ir_target *out);
 
 /* Defined in unsupported.c. */
 ir_status rt_cl_accepts(rt_device *device, const char *name, const ir_graph *graph, ir_ref results,
@@ -110,7 +110,7 @@ void *rt_cl_add(rt_opencl *device, rt_cl_region region); /* NULL: memory is shor
 void rt_cl_remove(rt_opencl *device, void *address);     /* releases its buffers */
 /* The buffer at an address, and the offset in it; `nothing` at address NULL. */
 cl_mem rt_cl_find(rt_opencl *device, const void *address, size_t *offset);
-static inline bool rt_cl_meet(const void *a, const void *b) { /* are both in one region? */
+static inline bool rt_cl_same_region(const void *a, const void *b) { /* are both in one region? */
   return (uintptr_t)a >> RT_CL_SHIFT == (uintptr_t)b >> RT_CL_SHIFT;
 }
 size_t rt_cl_boundary(rt_device *device); /* largest buffer, rounded down; 0: a buffer may have any size */
@@ -174,9 +174,9 @@ ir_status rt_cl_prepare(rt_program *program, ir_error *error);
 void rt_cl_retire(rt_program *program);
 ir_status rt_cl_run(rt_program *program, const rt_arguments *arguments, ir_error *error);
 void rt_cl_drop_run(rt_program *program, struct rt_run *run);
-ir_status rt_cl_launch(const struct rt_going *going, const struct rt_step *step);
-ir_status rt_cl_copy(const struct rt_going *going, void *to, const void *from, size_t bytes);
-ir_status rt_cl_holds(const struct rt_going *going, const void *predicate, bool *out);
+ir_status rt_cl_launch(const struct rt_run_context *going, const struct rt_step *step);
+ir_status rt_cl_copy(const struct rt_run_context *going, void *to, const void *from, size_t bytes);
+ir_status rt_cl_holds(const struct rt_run_context *going, const void *predicate, bool *out);
 
 /* Compiles a text, or finds its binary in the cache on disk under the kind "opencl". `who` begins the
  * messages. */
@@ -185,13 +185,13 @@ ir_status rt_cl_build_text(rt_context *context, const char *who, const ir_text *
 
 /* Defined in custom_kernel.c: runs a custom operation that comes with OpenCL C. word: the status word that a
  * failure sets. */
-ir_status rt_cl_call_text(const struct rt_going *going, const rt_call_text *text, cl_mem word,
+ir_status rt_cl_call_text(const struct rt_run_context *going, const rt_call_text *text, cl_mem word,
                           const rt_call *call, ir_error *error);
 void rt_cl_customs_free(rt_opencl *device);
 
 /* Defined in custom_call.c. */
 bool rt_cl_reports(const rt_program *program, uint32_t step); /* is it a custom operation that may fail? */
-ir_status rt_cl_call(const struct rt_going *going, const struct rt_step *step, const void *found,
+ir_status rt_cl_call(const struct rt_run_context *going, const struct rt_step *step, const void *found,
                      rt_call *call, ir_error *error);
 
 #endif

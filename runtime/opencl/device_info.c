@@ -71,11 +71,11 @@ static bool since_1_2(const char *version) {
 }
 
 static void query_device(const rt_cl *cl, cl_platform_id platform, cl_device_id id, char *extensions,
-                         rt_cl_facts *out) {
+                         rt_cl_properties *out) {
   char platform_name[512] = "";
   cl_device_type type = 0;
   cl_device_fp_config f32 = 0, f64 = 0;
-  *out = (rt_cl_facts){.platform = platform, .id = id};
+  *out = (rt_cl_properties){.platform = platform, .id = id};
   cl->GetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof platform_name - 1, platform_name, NULL);
   collapse_blanks(platform_name, out->platform_name, sizeof out->platform_name);
   text(cl, id, CL_DEVICE_NAME, out->name, sizeof out->name);
@@ -118,7 +118,7 @@ static void query_device(const rt_cl *cl, cl_platform_id platform, cl_device_id 
   if (out->alignment == 0) out->alignment = 128;
 }
 
-ir_status rt_cl_list(const rt_cl *cl, rt_cl_facts *list, size_t *count, ir_error *error) {
+ir_status rt_cl_list(const rt_cl *cl, rt_cl_properties *list, size_t *count, ir_error *error) {
   cl_platform_id platforms[PLATFORMS];
   cl_uint platform_count = 0;
   char extensions[EXTENSIONS];
@@ -142,7 +142,7 @@ ir_status rt_cl_list(const rt_cl *cl, rt_cl_facts *list, size_t *count, ir_error
                  platform_count == 1 ? "is" : "are", platform_count, platform_count == 1 ? "" : "s");
 }
 
-const char *rt_cl_lacks(const rt_cl_facts *f) {
+const char *rt_cl_missing_feature(const rt_cl_properties *f) {
   if (!f->available) return "it is not available";
   if (!f->compiler) return "its driver has no compiler";
   if (!f->since_1_2) return "its driver is older than OpenCL 1.2";
@@ -169,13 +169,13 @@ static void add_feature(ir_target *t, const char *format, const char *what) {
     if (*at == ' ' || *at == ',' || *at == '\t' || *at == '\n') *at = '_';
 }
 
-static int vector_bytes(const rt_cl_facts *f) {
+static int vector_bytes(const rt_cl_properties *f) {
   return f->vector_floats >= 16 ? 64 : f->vector_floats >= 8 ? 32 : 16;
 }
 
 /* Describes the device as a target. A CPU device is taken to be the processor that this program runs on, or a
  * similar one. */
-void rt_cl_describe(const rt_cl_facts *f, ir_target *out) {
+void rt_cl_describe(const rt_cl_properties *f, ir_target *out) {
   enum { LANES = 256, CACHE = 64 << 10, REGISTERS = 32 };
   if (!f->cpu || rt_target_host(out, NULL) != IR_OK) {
     int64_t cache = power_of_two_below(f->cache > CACHE ? f->cache : CACHE);

@@ -52,7 +52,7 @@ void rt_cl_remove(rt_opencl *d, void *address) {
 cl_mem rt_cl_find(rt_opencl *d, const void *address, size_t *offset) {
   uintptr_t place = place_of(address);
   *offset = 0;
-  if (!place) return d->nothing;
+  if (!place) return d->empty_buffer;
   pthread_mutex_lock(&d->lock);
   rt_cl_region region = d->regions[place - 1];
   pthread_mutex_unlock(&d->lock);
@@ -110,7 +110,7 @@ cl_int rt_cl_unmap(rt_opencl *d, cl_command_queue queue, cl_mem buffer, void *ma
 void rt_cl_unmap_all(rt_opencl *d) {
   for (rt_cl_mapped *at = d->mapped, *next; at; at = next) {
     next = at->next;
-    d->cl.EnqueueUnmapMemObject(d->queue, at->buffer, at->there, 0, NULL, NULL);
+    d->cl.EnqueueUnmapMemObject(d->queue, at->buffer, at->address, 0, NULL, NULL);
     d->cl.Finish(d->queue);
     d->cl.ReleaseMemObject(at->buffer);
     ir_free(&d->mem, at, sizeof *at);

@@ -7,7 +7,7 @@
 
 #include "runtime/opencl/device.h"
 
-static const rt_device_table does;
+static const rt_device_table opencl_table;
 
 /* choosing */
 
@@ -21,7 +21,7 @@ static bool contains_word(const char *name, const char *word) {
   return false;
 }
 
-static ir_status no_such(const rt_cl_facts *list, size_t count, const char *name, const char *why,
+static ir_status no_such(const rt_cl_properties *list, size_t count, const char *name, const char *why,
                          ir_error *error) {
   char names[600] = "";
   size_t used = 0;
@@ -34,8 +34,8 @@ static ir_status no_such(const rt_cl_facts *list, size_t count, const char *name
 
 /* Chooses a device. which: the text after "opencl:": a number, or a part of the name of a device or else of a
  * platform; NULL: the first device. */
-static ir_status choose_device(const rt_cl_facts *list, size_t count, const char *name, const char *which,
-                               size_t *out, ir_error *error) {
+static ir_status choose_device(const rt_cl_properties *list, size_t count, const char *name,
+                               const char *which, size_t *out, ir_error *error) {
   size_t length = which ? strlen(which) : 0, found = 0;
   *out = 0;
   if (!which) return IR_OK;
@@ -55,13 +55,13 @@ static ir_status choose_device(const rt_cl_facts *list, size_t count, const char
 
 static ir_status open_device(rt_opencl *d, const char *name, ir_error *error) {
   size_t count, chosen;
-  rt_cl_facts *list = ir_alloc(&d->mem, RT_CL_DEVICES * sizeof *list);
+  rt_cl_properties *list = ir_alloc(&d->mem, RT_CL_DEVICES * sizeof *list);
   if (!list) return ir_fail(error, IR_ERR_MEMORY, "out of memory listing devices");
   ir_status status = rt_cl_list(&d->cl, list, &count, error);
   if (!status) status = choose_device(list, count, name, name[6] ? name + 7 : NULL, &chosen, error);
   if (!status) {
     d->facts = list[chosen];
-    const char *lacks = rt_cl_lacks(&d->facts);
+    const char *lacks = rt_cl_missing_feature(&d->facts);
     if (lacks)
       status = ir_fail(error, IR_ERR_DEVICE, "device opencl:%zu (%s) cannot be used: %s", chosen,
                        d->facts.name, lacks);
@@ -70,17 +70,19 @@ static ir_status open_device(rt_opencl *d, const char *name, ir_error *error) {
   return status;
 }
 
-ir_status rt_opencl_open(const ir_mem *mem, const char *name, bool apart, rt_device **out, ir_error *error) {
+ir_status rt_opencl_open(const ir_mem *mem, const char *name, bool separate_arrays, rt_device **out,
+                         ir_error *error) {
   *out = NULL;
   rt_opencl *d = ir_alloc(mem, sizeof *d);
   if (!d) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a context");
-  *d = (rt_opencl){.base = {&does}, .mem = *mem};
+  *d = (rt_opencl){.base = {&opencl_table}, .mem = *mem};
   atomic_init(&d->sent, 0);
   atomic_init(&d->done, 0);
   ir_status status = rt_cl_load(NULL, &d->cl, error);
   if (!status) status = open_device(d, name, error);
   bool lock = !status && pthread_mutex_init(&d->lock, NULL) == 0;
-  if (!status && (!lock || !rt_arenas_init(&d->pool, &rt_cl_blocks, d, apart ? 0 : RT_ARENA_MOST))) {
+  if (!status &&
+      (!lock || !rt_arenas_init(&d->pool, &rt_cl_blocks, d, separate_arrays ? 0 : RT_ARENA_MOST))) {
     if (lock) pthread_mutex_destroy(&d->lock);
     status = ir_fail(error, IR_ERR_MEMORY, "out of memory making a context");
   }
@@ -100,7 +102,7 @@ static void close_device(rt_device *device) {
   rt_cl_unmap_all(d);
   rt_arenas_free(&d->pool);
   rt_cl_customs_free(d);
-  if (d->nothing) d->cl.ReleaseMemObject(d->nothing);
+  if (d->empty_buffer) d->cl.ReleaseMemObject(d->empty_buffer);
   if (d->timed) d->cl.ReleaseCommandQueue(d->timed);
   if (d->queue) d->cl.ReleaseCommandQueue(d->queue);
   if (d->context) d->cl.ReleaseContext(d->context);
@@ -119,9 +121,9 @@ static ir_status make_ready(rt_opencl *d, ir_error *error) {
   const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)d->facts.platform,
                                               0};
   if (!d->context) d->context = d->cl.CreateContext(properties, 1, &d->facts.id, NULL, NULL, &code);
-  if (d->context && !d->nothing)
-    d->nothing = d->cl.CreateBuffer(d->context, CL_MEM_READ_WRITE, sizeof(cl_long), NULL, &code);
-  if (d->nothing) d->queue = d->cl.CreateCommandQueue(d->context, d->facts.id, 0, &code);
+  if (d->context && !d->empty_buffer)
+    d->empty_buffer = d->cl.CreateBuffer(d->context, CL_MEM_READ_WRITE, sizeof(cl_long), NULL, &code);
+  if (d->empty_buffer) d->queue = d->cl.CreateCommandQueue(d->context, d->facts.id, 0, &code);
   return d->queue ? IR_OK : rt_cl_fail(error, code, "opening device %s", d->facts.name);
 }
 
@@ -167,28 +169,28 @@ static ir_status describe_target(rt_device *device, ir_target *out, ir_error *er
   return IR_OK;
 }
 
-static const rt_device_table does = {.close = close_device,
-                                     .describe = describe_target,
-                                     .accepts = rt_cl_accepts,
-                                     .compile = rt_cl_compile,
-                                     .load = rt_cl_load_code,
-                                     .adopt = rt_cl_adopt,
-                                     .unload = rt_cl_unload_code,
-                                     .extra = rt_cl_extra,
-                                     .blocks = &rt_cl_split_blocks,
-                                     .boundary = rt_cl_boundary,
-                                     .prepare = rt_cl_prepare,
-                                     .retire = rt_cl_retire,
-                                     .no_room = no_room,
-                                     .run = rt_cl_run,
-                                     .drop_run = rt_cl_drop_run,
-                                     .launch = rt_cl_launch,
-                                     .copy = rt_cl_copy,
-                                     .holds = rt_cl_holds,
-                                     .call = rt_cl_call,
-                                     .memory_place = rt_cl_memory_place,
-                                     .memory_read = rt_cl_memory_read,
-                                     .memory_free = rt_cl_memory_free};
+static const rt_device_table opencl_table = {.close = close_device,
+                                             .describe = describe_target,
+                                             .accepts = rt_cl_accepts,
+                                             .compile = rt_cl_compile,
+                                             .load = rt_cl_load_code,
+                                             .adopt = rt_cl_adopt,
+                                             .unload = rt_cl_unload_code,
+                                             .binary_image = rt_cl_extra,
+                                             .blocks = &rt_cl_split_blocks,
+                                             .boundary = rt_cl_boundary,
+                                             .prepare = rt_cl_prepare,
+                                             .retire = rt_cl_retire,
+                                             .no_room = no_room,
+                                             .run = rt_cl_run,
+                                             .drop_run = rt_cl_drop_run,
+                                             .launch = rt_cl_launch,
+                                             .copy = rt_cl_copy,
+                                             .read_predicate = rt_cl_holds,
+                                             .call = rt_cl_call,
+                                             .memory_place = rt_cl_memory_place,
+                                             .memory_read = rt_cl_memory_read,
+                                             .memory_free = rt_cl_memory_free};
 
 /* as text */
 
@@ -197,8 +199,8 @@ static void put_bytes(ir_text *out, uint64_t bytes) {
   else ir_textf(out, "%llu KiB", (unsigned long long)(bytes >> 10));
 }
 
-static void put_missing(const rt_cl_facts *f, ir_text *out) {
-  const char *what[] = {rt_cl_lacks(f), f->f64 ? NULL : "f64 (cl_khr_fp64)",
+static void put_missing(const rt_cl_properties *f, ir_text *out) {
+  const char *what[] = {rt_cl_missing_feature(f), f->f64 ? NULL : "f64 (cl_khr_fp64)",
                         f->divides ? NULL : "correctly rounded division and square root of f32",
                         f->denormals ? NULL : "subnormal f32"};
   bool any = false;
@@ -210,7 +212,7 @@ static void put_missing(const rt_cl_facts *f, ir_text *out) {
   if (any) ir_text_str(out, "\n");
 }
 
-static void put_device(const rt_cl_facts *f, size_t number, ir_text *out) {
+static void put_device(const rt_cl_properties *f, size_t number, ir_text *out) {
   ir_textf(out, "opencl:%zu: %s\n", number, f->name);
   ir_textf(out, "  platform   %s\n", f->platform_name);
   ir_textf(out, "  driver     %s, %s\n", f->driver, f->version);
@@ -230,7 +232,7 @@ ir_status rt_opencl_text(const ir_mem *mem, ir_text *out, ir_error *error) {
   rt_cl cl;
   ir_error own = {0};
   size_t count = 0;
-  rt_cl_facts *list = ir_alloc(mem, RT_CL_DEVICES * sizeof *list);
+  rt_cl_properties *list = ir_alloc(mem, RT_CL_DEVICES * sizeof *list);
   if (!list) return ir_fail(error, IR_ERR_MEMORY, "out of memory listing devices");
   if (rt_cl_load(NULL, &cl, &own) == IR_OK) rt_cl_list(&cl, list, &count, &own);
   if (own.status) ir_textf(out, "%s\n", own.text);

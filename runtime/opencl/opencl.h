@@ -13,7 +13,8 @@
 /* Opens the device called "opencl" (the first), "opencl:N" (by number), or "opencl:PART" (by a part of its
  * name or its platform's). IR_ERR_DEVICE: there is no loader, no platform, no such device, more than one of
  * that name, or one that lacks what every program needs; the message lists the devices. */
-ir_status rt_opencl_open(const ir_mem *mem, const char *name, bool apart, rt_device **out, ir_error *error);
+ir_status rt_opencl_open(const ir_mem *mem, const char *name, bool separate_arrays, rt_device **out,
+                         ir_error *error);
 
 /* Describes every OpenCL device: a line with the name that chooses it, and indented lines. Where there are
  * none, one line says why. */

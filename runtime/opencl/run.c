@@ -24,7 +24,7 @@ ir_status rt_cl_prepare(rt_program *p, ir_error *error) {
   p->device = data.address;
   for (uint32_t i = 0; i < p->plan.head->slots; i++)
     if (p->plan.slots[i].kind == IR_SLOT_DATA)
-      p->data[p->place[i]] = (uint8_t *)data.address + p->plan.slots[i].data;
+      p->data[p->number_in_kind[i]] = (uint8_t *)data.address + p->plan.slots[i].data;
   return IR_OK;
 }
 
@@ -53,7 +53,7 @@ static uintptr_t lay_out_state(const rt_program *p, rt_cl_state *s, uintptr_t at
   const rt_plan_head *h = p->plan.head;
   rt_lay_out(&at, 1, sizeof *s);
   s->kernels = rt_lay_out(&at, h->kernels, sizeof *s->kernels);
-  s->words = rt_lay_out(&at, h->steps, sizeof *s->words);
+  s->status_words = rt_lay_out(&at, h->steps, sizeof *s->status_words);
   s->inputs = rt_lay_out(&at, p->input_count, sizeof *s->inputs);
   s->outputs = rt_lay_out(&at, h->results, sizeof *s->outputs);
   s->bound = rt_lay_out(&at, p->input_count + h->results, sizeof *s->bound);
@@ -72,7 +72,7 @@ void rt_cl_drop_run(rt_program *p, rt_run *r) {
   for (uint32_t i = 0; i < p->plan.head->kernels; i++)
     if (s->kernels[i]) d->cl.ReleaseKernel(s->kernels[i]);
   for (uint32_t i = 0; i < p->plan.head->steps; i++)
-    if (s->words[i]) d->cl.ReleaseMemObject(s->words[i]);
+    if (s->status_words[i]) d->cl.ReleaseMemObject(s->status_words[i]);
   if (s->status) d->cl.ReleaseMemObject(s->status);
   ir_free(&d->mem, s, state_size(p, s));
   r->device = NULL;
@@ -90,7 +90,7 @@ static cl_int make_words(const rt_program *p, rt_cl_state *s) {
   for (uint32_t i = 0; i < p->plan.head->steps && !code; i++) {
     if (!step_checks(p, i)) continue;
     cl_buffer_region region = {at, sizeof(cl_int)};
-    s->words[i] =
+    s->status_words[i] =
         d->cl.CreateSubBuffer(s->status, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     at += s->stride;
   }
@@ -148,27 +148,28 @@ static int64_t iterations_of_group(const rt_program *p, const rt_step *s) {
   return even > least ? even : least;
 }
 
-typedef struct passing {
+typedef struct argument_writer {
   rt_opencl *device;
   cl_kernel kernel;
   cl_uint number;
   cl_int code;
-} passing;
+} argument_writer;
 
-static void pass_argument(passing *a, const void *value, size_t size) {
+static void pass_argument(argument_writer *a, const void *value, size_t size) {
   if (!a->code) a->code = a->device->cl.SetKernelArg(a->kernel, a->number++, size, value);
 }
-static void pass_number(passing *a, int64_t number) {
+static void pass_number(argument_writer *a, int64_t number) {
   cl_long value = number;
   pass_argument(a, &value, sizeof value);
 }
 
 /* In the order that cg_opencl documents. */
-static cl_int pass_arguments(const rt_going *r, const rt_step *s, cl_kernel kernel, int64_t iterations) {
+static cl_int pass_arguments(const rt_run_context *r, const rt_step *s, cl_kernel kernel,
+                             int64_t iterations) {
   const rt_program *p = r->program;
   const rt_plan_step *plan = &p->plan.steps[s->number];
   const rt_cl_state *state = r->run->device;
-  passing a = {device_of(p), kernel, 0, CL_SUCCESS};
+  argument_writer a = {device_of(p), kernel, 0, CL_SUCCESS};
   for (uint32_t i = 0; i < s->params; i++) {
     const rt_plan_slot *slot = &p->plan.slots[p->plan.step_slots[plan->slots + i]];
     size_t offset;
@@ -176,7 +177,9 @@ static cl_int pass_arguments(const rt_going *r, const rt_step *s, cl_kernel kern
     pass_argument(&a, &buffer, sizeof buffer);
     pass_number(&a, (int64_t)(offset / ir_dtypes[slot->dtype].bytes));
   }
-  pass_argument(&a, state->words[s->number] ? &state->words[s->number] : &a.device->nothing, sizeof(cl_mem));
+  pass_argument(&a,
+                state->status_words[s->number] ? &state->status_words[s->number] : &a.device->empty_buffer,
+                sizeof(cl_mem));
   for (uint32_t i = 0; i < plan->var_count; i++) pass_number(&a, s->vars[i]);
   pass_number(&a, s->count);
   pass_number(&a, iterations);
@@ -195,7 +198,7 @@ static cl_int add_time(rt_opencl *d, cl_event event, int64_t *ns) {
   return code;
 }
 
-ir_status rt_cl_launch(const rt_going *r, const rt_step *s) {
+ir_status rt_cl_launch(const rt_run_context *r, const rt_step *s) {
   const rt_program *p = r->program;
   rt_opencl *d = device_of(p);
   const rt_cl_state *state = r->run->device;
@@ -205,8 +208,8 @@ ir_status rt_cl_launch(const rt_going *r, const rt_step *s) {
           groups = s->count / iterations + (s->count % iterations != 0);
   size_t local = kernel->items, global = (size_t)groups * local;
   cl_event event = NULL;
-  for (uint32_t i = 0; i < s->params && state->coming; i++) {
-    ir_status status = rt_cl_need(r, rt_address(r->bases, s->sources[i]));
+  for (uint32_t i = 0; i < s->params && state->unsent_count; i++) {
+    ir_status status = rt_cl_send_input(r, rt_address(r->bases, s->sources[i]));
     if (status) return status;
   }
   cl_int code = pass_arguments(r, s, state->kernels[number], iterations);
@@ -217,12 +220,12 @@ ir_status rt_cl_launch(const rt_going *r, const rt_step *s) {
   return sent(p, code, kernel->name, r->error);
 }
 
-ir_status rt_cl_copy(const rt_going *r, void *to, const void *from, size_t bytes) {
+ir_status rt_cl_copy(const rt_run_context *r, void *to, const void *from, size_t bytes) {
   rt_opencl *d = device_of(r->program);
   const rt_cl_state *state = r->run->device;
   size_t to_offset, from_offset;
-  ir_status status = rt_cl_need(r, from);
-  if (!status) status = rt_cl_need(r, to);
+  ir_status status = rt_cl_send_input(r, from);
+  if (!status) status = rt_cl_send_input(r, to);
   if (status) return status;
   cl_mem to_buffer = rt_cl_find(d, to, &to_offset), from_buffer = rt_cl_find(d, from, &from_offset);
   cl_int code = d->cl.EnqueueCopyBuffer(state->queue, from_buffer, to_buffer, from_offset, to_offset, bytes,
@@ -241,7 +244,7 @@ ir_status rt_cl_check(const rt_program *p, rt_cl_state *s, ir_error *error) {
   if (code) return fail_command(p, code, "reading what index checks found", error);
   const uint8_t *at = s->read;
   for (uint32_t i = 0; i < p->plan.head->steps; i++) {
-    if (!s->words[i]) continue;
+    if (!s->status_words[i]) continue;
     cl_int word;
     memcpy(&word, at, sizeof word);
     at += s->stride;
@@ -254,13 +257,13 @@ ir_status rt_cl_check(const rt_program *p, rt_cl_state *s, ir_error *error) {
   return IR_OK;
 }
 
-ir_status rt_cl_holds(const rt_going *r, const void *predicate, bool *out) {
+ir_status rt_cl_holds(const rt_run_context *r, const void *predicate, bool *out) {
   const rt_program *p = r->program;
   rt_opencl *d = device_of(p);
   rt_cl_state *state = r->run->device;
   uint8_t byte = 0;
   size_t offset;
-  ir_status status = rt_cl_need(r, predicate);
+  ir_status status = rt_cl_send_input(r, predicate);
   if (status) return status;
   cl_mem buffer = rt_cl_find(d, predicate, &offset);
   cl_int code = d->cl.EnqueueReadBuffer(state->queue, buffer, CL_TRUE, offset, 1, &byte, 0, NULL, NULL);
@@ -273,7 +276,7 @@ ir_status rt_cl_holds(const rt_going *r, const void *predicate, bool *out) {
 
 /* Runs the steps, with a marker after the last step of each result, so that the result can be fetched while
  * later steps run. */
-static ir_status run_noting(const rt_going *r, const rt_frame *f) {
+static ir_status run_noting(const rt_run_context *r, const rt_frame *f) {
   const rt_step *end = f->steps + f->step_count;
   ir_status status = IR_OK;
   for (const rt_step *s = f->steps, *next; s < end && !status; s = next) {
@@ -291,7 +294,7 @@ static ir_status run_steps(rt_program *p, rt_run *r, const rt_frame *f, void *co
                                  [IR_SLOT_TEMP] = r->temps,
                                  [IR_SLOT_DATA] = p->data};
   const rt_cl_state *s = r->device;
-  rt_going going = {p, f, r, bases, r->buffers, error, ns};
+  rt_run_context going = {p, f, r, bases, r->buffers, error, ns};
   ir_status status =
       s->staging ? run_noting(&going, f) : rt_run_steps(&going, f->steps, f->steps + f->step_count);
   for (size_t i = 0; i < p->copy_count && !status; i++) {

@@ -10,7 +10,7 @@ typedef struct rt_cl_bound {
   void *host, *wrapped; /* wrapped: address of a buffer on the host's bytes, or NULL */
   rt_block block;       /* otherwise the block that holds a copy */
   size_t bytes;
-  bool coming;         /* an input that has not been sent yet */
+  bool unsent;         /* an input that has not been sent yet */
   const rt_step *last; /* of a result: the last step that uses it; NULL: none, or not known */
   cl_event done;       /* event after the last step; NULL: not set */
 } rt_cl_bound;
@@ -19,15 +19,15 @@ typedef struct rt_cl_bound {
 typedef struct rt_cl_state {
   cl_command_queue queue; /* of the current run */
   cl_kernel *kernels;
-  cl_mem status, *words;    /* status words of all steps that check; by step, its sub-buffer or NULL */
-  size_t stride;            /* bytes from one word to the next */
-  uint32_t checking;        /* number of steps that check */
-  bool dirty;               /* a word may be set */
-  uint8_t *read;            /* receives all words */
-  void **inputs, **outputs; /* device addresses of the arrays */
-  rt_cl_bound *bound;       /* all inputs, then all results */
-  size_t coming;            /* number of inputs not sent yet */
-  rt_cl_staging *staging;   /* where the device computes in copies of the host's arrays, else NULL */
+  cl_mem status, *status_words; /* status words of all steps that check; by step, its sub-buffer or NULL */
+  size_t stride;                /* bytes from one word to the next */
+  uint32_t checking;            /* number of steps that check */
+  bool dirty;                   /* a word may be set */
+  uint8_t *read;                /* receives all words */
+  void **inputs, **outputs;     /* device addresses of the arrays */
+  rt_cl_bound *bound;           /* all inputs, then all results */
+  size_t unsent_count;          /* number of inputs not sent yet */
+  rt_cl_staging *staging;       /* where the device computes in copies of the host's arrays, else NULL */
 } rt_cl_state;
 
 /* IR_ERR_RANGE where an index check of the commands waited for has failed. */
@@ -44,8 +44,8 @@ ir_status rt_cl_bind(const rt_program *program, const rt_frame *frame, rt_cl_sta
                      const rt_arguments *arguments, ir_error *error);
 /* Sends the input at this address if it has not been sent. To be called before any command that uses the
  * address. */
-ir_status rt_cl_need(const rt_going *going, const void *address);
-ir_status rt_cl_note_results(const rt_going *going, const rt_step *step); /* after a top-level step */
+ir_status rt_cl_send_input(const rt_run_context *going, const void *address);
+ir_status rt_cl_note_results(const rt_run_context *going, const rt_step *step); /* after a top-level step */
 ir_status rt_cl_fetch(const rt_program *program, rt_cl_state *state, ir_error *error);
 ir_status rt_cl_unbind(const rt_program *program, rt_cl_state *state, ir_error *error);
 

@@ -20,7 +20,7 @@ static uintptr_t lay_out_frame(const rt_program *p, rt_frame *f, uintptr_t at) {
   f->bytes = rt_lay_out(&at, h->slots, sizeof *f->bytes);
   f->kernel_vars = rt_lay_out(&at, h->step_vars, sizeof *f->kernel_vars);
   f->dims = rt_lay_out(&at, p->max_arrays ? h->dims : 0, sizeof *f->dims);
-  f->place = rt_lay_out(&at, (size_t)h->steps + 1, sizeof *f->place);
+  f->step_index = rt_lay_out(&at, (size_t)h->steps + 1, sizeof *f->step_index);
   return at;
 }
 
@@ -62,7 +62,7 @@ static ir_status fill_bytes(const rt_program *p, rt_frame *f, ir_error *error) {
     f->bytes[i] = (size_t)elements * ir_dtypes[s->dtype].bytes;
     if (elements >= 0 && elements <= PTRDIFF_MAX / ir_dtypes[s->dtype].bytes) continue;
     const char *name = p->plan.names + s->name;
-    bool inner = s->kind == IR_SLOT_TEMP || s->kind == IR_SLOT_MOVING;
+    bool inner = s->kind == IR_SLOT_TEMP || s->kind == IR_SLOT_ALIAS;
     return ir_fail(error, IR_ERR_INVALID, "graph @%s: %s%s of dtype %s has a size that memory cannot hold",
                    rt_program_name(p),
                    *name   ? "%"
@@ -93,8 +93,8 @@ static bool sizes_agree(const rt_program *p, const rt_frame *f, const rt_plan_st
   for (uint32_t i = rt_first_carry(s); i < rt_first_pair(s); i += RT_CARRY)
     for (uint32_t k = 1; k < RT_CARRY; k++)
       if (bytes[slots[i]] != bytes[slots[i + k]]) return false;
-  for (uint32_t i = rt_first_pair(s); i < s->slot_count; i += RT_PAIR) {
-    size_t whole = bytes[slots[i + RT_PAIR_WHOLE]], slice = bytes[slots[i + RT_PAIR_SLICE]];
+  for (uint32_t i = rt_first_pair(s); i < s->slot_count; i += RT_SLICED) {
+    size_t whole = bytes[slots[i + RT_SLICED_WHOLE]], slice = bytes[slots[i + RT_SLICED_SLICE]];
     uint64_t iterations = (uint64_t)f->values[s->count];
     if (slice ? whole % slice || whole / slice != iterations : whole) return false;
   }
@@ -119,7 +119,7 @@ static rt_step kernel_step(const rt_program *p, const rt_frame *f, const rt_plan
 }
 
 static rt_step other_step(const rt_frame *f, const rt_plan_step *s, uint32_t number) {
-  const uint32_t *place = f->place + number + 1;
+  const uint32_t *place = f->step_index + number + 1;
   uint32_t first = s->inside[0], both = rt_inside(s);
   return (rt_step){.grain = RT_GRAIN_OTHER, .inside = {place[first] - place[0], place[both] - place[first]}};
 }
@@ -135,7 +135,7 @@ static ir_status fill_steps(const rt_program *p, rt_frame *f, const int64_t *var
   f->step_count = 0;
   for (uint32_t i = 0; i < plan->head->steps; i++) {
     const rt_plan_step *s = &plan->steps[i];
-    f->place[i] = (uint32_t)f->step_count;
+    f->step_index[i] = (uint32_t)f->step_count;
     if (f->values[s->count] == RT_NO_VALUE)
       return ir_fail(
           error, IR_ERR_INVALID,
@@ -145,11 +145,11 @@ static ir_status fill_steps(const rt_program *p, rt_frame *f, const int64_t *var
     if (!sizes_agree(p, f, s)) return bad_sizes(p, i, error);
     f->step_count += has_work(f, s);
   }
-  f->place[plan->head->steps] = (uint32_t)f->step_count;
+  f->step_index[plan->head->steps] = (uint32_t)f->step_count;
   for (uint32_t i = 0; i < plan->head->steps; i++) {
     const rt_plan_step *s = &plan->steps[i];
     if (!has_work(f, s)) continue;
-    rt_step *to = &f->steps[f->place[i]];
+    rt_step *to = &f->steps[f->step_index[i]];
     *to = s->kind == IR_STEP_KERNEL ? kernel_step(p, f, s) : other_step(f, s, i);
     to->sources = p->sources + s->slots;
     to->number = i;

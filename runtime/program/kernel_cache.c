@@ -28,7 +28,7 @@ typedef struct job {
   rt_flat *image;
   ir_error error;
   bool is_asked; /* a compiler process was asked for it */
-  rt_asked asked;
+  rt_compile_request asked;
 } job;
 
 static bool copy_image(const ir_mem *mem, const void *bytes, size_t size, rt_flat *out) {
@@ -86,14 +86,14 @@ static ir_status compile_graph(rt_context *c, job *j) {
   if (status) return status;
   status = rt_kernel_key_read(j->key, &graph, &kernel, &j->error);
   ir_timer_lap(c->options.timer, &start, "read", -1, j->key->symbol);
-  if (!status) status = c->device->does->compile(c, &graph, kernel, j->key->symbol, j->image, &j->error);
+  if (!status) status = c->device->table->compile(c, &graph, kernel, j->key->symbol, j->image, &j->error);
   ir_graph_free(&graph);
   return status;
 }
 
 static void compile_job(rt_context *c, job *j) {
   ir_status status =
-      j->is_asked ? c->device->does->await(c, &j->asked, j->image, &j->error) : compile_graph(c, j);
+      j->is_asked ? c->device->table->await(c, &j->asked, j->image, &j->error) : compile_graph(c, j);
   if (!status && !is_image_of(j->image->bytes, j->image->size, j->key)) {
     rt_flat_free(&c->mem, j->image);
     status = IR_ERR_COMPILE;
@@ -136,8 +136,8 @@ static ir_status compile_all(rt_context *c, const char *name, job **jobs, size_t
   batch b = {.context = c, .jobs = jobs, .count = count};
   atomic_init(&b.next, 0);
   qsort(jobs, count, sizeof *jobs, larger_first);
-  for (size_t i = 0; i < count && c->device->does->ask; i++)
-    jobs[i]->is_asked = c->device->does->ask(c, jobs[i]->key, &jobs[i]->asked);
+  for (size_t i = 0; i < count && c->device->table->ask; i++)
+    jobs[i]->is_asked = c->device->table->ask(c, jobs[i]->key, &jobs[i]->asked);
   rt_pool_run(c->pool, compile_some, &b, (int64_t)count, 1);
   stats->compile_ns += ir_now_ns() - start;
   stats->compiled += (uint32_t)count;

@@ -29,7 +29,7 @@ ir_status rt_memory_make(rt_context *c, size_t bytes, rt_memory *out, ir_error *
   if (rt_is_remote(c->device)) return IR_OK;
   if (!rt_memory_host(&c->mem, out, false)) return short_of_memory(out, error);
   out->address = out->host;
-  out->fresh = true;
+  out->host_current = true;
   return IR_OK;
 }
 
@@ -38,34 +38,34 @@ void *rt_memory_write(rt_context *c, rt_memory *m, ir_error *error) {
     short_of_memory(m, error);
     return NULL;
   }
-  m->fresh = true;
+  m->host_current = true;
   return m->host;
 }
 
 const void *rt_memory_read(rt_context *c, rt_memory *m, ir_error *error) {
-  if (m->fresh && m->host) return m->host;
+  if (m->host_current && m->host) return m->host;
   if (!rt_memory_host(&c->mem, m, rt_is_remote(c->device))) {
     short_of_memory(m, error);
     return NULL;
   }
-  if (m->bytes && rt_is_remote(c->device) && c->device->does->memory_read(c->device, m, error) != IR_OK)
+  if (m->bytes && rt_is_remote(c->device) && c->device->table->memory_read(c->device, m, error) != IR_OK)
     return NULL;
-  m->fresh = true;
+  m->host_current = true;
   return m->host;
 }
 
 ir_status rt_memory_place(rt_context *c, rt_memory *m, bool keep, ir_error *error) {
   if (!rt_is_remote(c->device)) return IR_OK;
   if (m->bytes) {
-    ir_status status = c->device->does->memory_place(c->device, m, keep, error);
+    ir_status status = c->device->table->memory_place(c->device, m, keep, error);
     if (status) return status;
   }
-  if (!keep) m->fresh = false;
+  if (!keep) m->host_current = false;
   return IR_OK;
 }
 
 void rt_memory_free(rt_context *c, rt_memory *m) {
-  if (m->address && rt_is_remote(c->device)) c->device->does->memory_free(c->device, m);
+  if (m->address && rt_is_remote(c->device)) c->device->table->memory_free(c->device, m);
   if (m->block) ir_free(&c->mem, m->block, m->block_bytes);
   *m = (rt_memory){0};
 }

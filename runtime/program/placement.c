@@ -23,8 +23,8 @@ typedef struct placer {
   uint32_t *inherits;    /* by temporary: the one whose memory it inherits, or itself */
   uint32_t *next_hosted; /* by temporary: the next one hosted by the same result, or NONE */
   uint32_t *order;       /* temporaries, largest first */
-  int64_t *more;         /* by step: change of the live bytes against the step before */
-  bool results;          /* results inherit memory as well */
+  int64_t *live_delta;   /* by step: change of the live bytes against the step before */
+  bool results_inherit;  /* results inherit memory as well */
 } placer;
 
 static uint32_t end_of(const rt_program *p, uint32_t step) { return step + rt_inside(&p->plan.steps[step]); }
@@ -33,8 +33,8 @@ static uint32_t end_of(const rt_program *p, uint32_t step) { return step + rt_in
 static void find_around(rt_program *p) {
   uint32_t at = NONE;
   for (uint32_t i = 0; i < p->plan.head->steps; i++) {
-    while (at != NONE && end_of(p, at) < i) at = p->around[at];
-    p->around[i] = at;
+    while (at != NONE && end_of(p, at) < i) at = p->parent_step[at];
+    p->parent_step[i] = at;
     if (rt_inside(&p->plan.steps[i])) at = i;
   }
 }
@@ -45,7 +45,7 @@ static void find_around(rt_program *p) {
 static void extend_life(const rt_program *p, rt_span *life, uint32_t i) {
   if (life->first == NONE) life->first = i;
   if (life->last < i) life->last = i;
-  for (uint32_t at = i; at != NONE && life->first <= at; at = p->around[at])
+  for (uint32_t at = i; at != NONE && life->first <= at; at = p->parent_step[at])
     if (rt_is_loop(&p->plan.steps[at]) && life->last < end_of(p, at)) life->last = end_of(p, at);
 }
 
@@ -59,12 +59,13 @@ static void find_lives(placer *f) {
   for (uint32_t i = 0; i < plan->head->steps; i++)
     for (uint32_t k = 0; k < plan->steps[i].slot_count; k++) {
       uint32_t slot = plan->step_slots[plan->steps[i].slots + k];
-      if (plan->slots[slot].kind == IR_SLOT_TEMP) extend_life(p, &p->lives[p->place[slot]], i);
-      if (plan->slots[slot].kind == IR_SLOT_OUTPUT && p->place[slot] != NONE)
-        extend_life(p, &f->written[p->place[slot]], i);
+      if (plan->slots[slot].kind == IR_SLOT_TEMP) extend_life(p, &p->lives[p->number_in_kind[slot]], i);
+      if (plan->slots[slot].kind == IR_SLOT_OUTPUT && p->number_in_kind[slot] != NONE)
+        extend_life(p, &f->written[p->number_in_kind[slot]], i);
     }
   for (uint32_t k = 0; k < plan->head->results; k++)
-    if (plan->slots[plan->results[k]].kind == IR_SLOT_TEMP) p->lives[p->place[plan->results[k]]].last = NONE;
+    if (plan->slots[plan->results[k]].kind == IR_SLOT_TEMP)
+      p->lives[p->number_in_kind[plan->results[k]]].last = NONE;
 }
 
 static uint32_t own_home(uint32_t temp) { return (uint32_t)IR_SLOT_TEMP << RT_SOURCE_SHIFT | temp; }
@@ -93,7 +94,7 @@ static bool may_lie_in_place(const rt_program *p, const rt_plan_step *s, uint32_
  * last to read. False if that is impossible. */
 static bool inherit_memory(placer *f, uint32_t step, uint32_t to, uint32_t from) {
   rt_program *p = f->p;
-  uint32_t root = root_of(f, p->place[from]), number = p->place[to];
+  uint32_t root = root_of(f, p->number_in_kind[from]), number = p->number_in_kind[to];
   rt_span *old = &p->lives[root];
   if (old->last != step || p->homes[root] != own_home(root)) return false;
   if (p->plan.slots[to].kind == IR_SLOT_TEMP) {
@@ -102,8 +103,8 @@ static bool inherit_memory(placer *f, uint32_t step, uint32_t to, uint32_t from)
     old->last = p->lives[number].last;
     return true;
   }
-  if (!f->results || p->plan.slots[to].kind != IR_SLOT_OUTPUT || f->written[number].first != step ||
-      p->around[step] != NONE)
+  if (!f->results_inherit || p->plan.slots[to].kind != IR_SLOT_OUTPUT || f->written[number].first != step ||
+      p->parent_step[step] != NONE)
     return false;
   f->written[number].first = old->first;
   p->homes[root] = (uint32_t)IR_SLOT_OUTPUT << RT_SOURCE_SHIFT | number;
@@ -151,8 +152,8 @@ static bool fits_result(const rt_program *p, uint32_t temp, uint32_t result) {
 static bool is_host(const placer *f, uint32_t result) {
   const rt_program *p = f->p;
   uint32_t slot = p->plan.results[result];
-  return p->plan.slots[slot].kind == IR_SLOT_OUTPUT && p->place[slot] == result &&
-         f->written[result].first != NONE && p->around[f->written[result].first] == NONE;
+  return p->plan.slots[slot].kind == IR_SLOT_OUTPUT && p->number_in_kind[slot] == result &&
+         f->written[result].first != NONE && p->parent_step[f->written[result].first] == NONE;
 }
 
 static bool host_temporary(placer *f, uint32_t temp, uint32_t result, uint32_t *first) {
@@ -203,7 +204,7 @@ static void finalize_homes(placer *f) {
   rt_program *p = f->p;
   for (uint32_t i = 0; i < p->temp_count; i++) {
     p->homes[i] = p->homes[root_of(f, i)];
-    p->homed += p->homes[i] == own_home(i);
+    p->own_memory_count += p->homes[i] == own_home(i);
   }
 }
 
@@ -212,7 +213,7 @@ static uintptr_t lay_out_placer(placer *f, uintptr_t at) {
   f->inherits = rt_lay_out(&at, f->p->temp_count, sizeof *f->inherits);
   f->next_hosted = rt_lay_out(&at, f->p->temp_count, sizeof *f->next_hosted);
   f->order = rt_lay_out(&at, f->p->temp_count, sizeof *f->order);
-  f->more = rt_lay_out(&at, (size_t)f->p->plan.head->steps + 1, sizeof *f->more);
+  f->live_delta = rt_lay_out(&at, (size_t)f->p->plan.head->steps + 1, sizeof *f->live_delta);
   return at;
 }
 
@@ -222,18 +223,18 @@ static int64_t most_at_once(placer *f) {
   const rt_program *p = f->p;
   uint32_t steps = p->plan.head->steps;
   int64_t threads = rt_pool_threads(p->pool), now = 0, most = 0;
-  memset(f->more, 0, ((size_t)steps + 1) * sizeof *f->more);
+  memset(f->live_delta, 0, ((size_t)steps + 1) * sizeof *f->live_delta);
   for (uint32_t i = 0; i < p->temp_count; i++) {
     int64_t bytes = bytes_of(p, p->temps[i]);
     if (p->homes[root_of(f, i)] != own_home(i) || p->lives[i].first == NONE) continue;
     if (bytes < 0 || bytes > INT64_MAX / 2 / (int64_t)p->temp_count) return -1;
-    f->more[p->lives[i].first] += bytes;
-    if (p->lives[i].last < steps) f->more[p->lives[i].last + 1] -= bytes;
+    f->live_delta[p->lives[i].first] += bytes;
+    if (p->lives[i].last < steps) f->live_delta[p->lives[i].last + 1] -= bytes;
   }
   for (uint32_t i = 0; i < steps; i++) {
     int64_t scratch = p->plan.steps[i].kind == IR_STEP_KERNEL ? (int64_t)rt_scratch_of(p, i) : 0;
     if (scratch > INT64_MAX / 2 / threads) return -1;
-    now += f->more[i];
+    now += f->live_delta[i];
     if (now + scratch * threads > most) most = now + scratch * threads;
   }
   return most;
@@ -241,7 +242,7 @@ static int64_t most_at_once(placer *f) {
 
 static int64_t try_to_place(placer *f, bool results) {
   rt_program *p = f->p;
-  f->results = results;
+  f->results_inherit = results;
   for (uint32_t i = 0; i < p->temp_count; i++)
     f->inherits[i] = i, f->next_hosted[i] = NONE, p->homes[i] = own_home(i);
   find_lives(f);

@@ -60,11 +60,10 @@ static bool good_slots(const rt_plan *p) {
   const rt_plan_head *h = p->head;
   for (uint32_t i = 0; i < h->slots; i++) {
     const rt_plan_slot *s = &p->slots[i];
-    if (s->kind > IR_SLOT_MOVING || s->dtype >= IR_DTYPE_COUNT || ir_dtypes[s->dtype].bytes == 0)
-      return false;
+    if (s->kind > IR_SLOT_ALIAS || s->dtype >= IR_DTYPE_COUNT || ir_dtypes[s->dtype].bytes == 0) return false;
     if (s->rank > IR_MAX_RANK || s->dims > h->dims || s->rank > h->dims - s->dims) return false;
     if (s->elements >= h->values || s->name >= h->names ||
-        (s->kind != IR_SLOT_MOVING && (s->data > h->data || s->data % RT_PLAN_ALIGN)))
+        (s->kind != IR_SLOT_ALIAS && (s->data > h->data || s->data % RT_PLAN_ALIGN)))
       return false;
     const rt_value v = p->values[s->elements];
     int64_t elements = (int64_t)((uint64_t)v.c << 32 | v.b);
@@ -75,14 +74,14 @@ static bool good_slots(const rt_plan *p) {
   for (uint32_t i = 0; i < h->dims; i++)
     if (p->dims[i] >= h->values) return false;
   for (uint32_t i = 0; i < h->results; i++)
-    if (p->results[i] >= h->slots || p->slots[p->results[i]].kind == IR_SLOT_MOVING) return false;
+    if (p->results[i] >= h->slots || p->slots[p->results[i]].kind == IR_SLOT_ALIAS) return false;
   return true;
 }
 
 bool rt_is_moved(const rt_plan_step *s, uint32_t place) {
   uint32_t first = rt_first_carry(s), pairs = rt_first_pair(s);
   if (!rt_is_loop(s) || place < first) return false;
-  if (place >= pairs) return (place - pairs) % RT_PAIR == RT_PAIR_SLICE;
+  if (place >= pairs) return (place - pairs) % RT_SLICED == RT_SLICED_SLICE;
   uint32_t in = (place - first) % RT_CARRY;
   return in == RT_CARRY_THIS || in == RT_CARRY_NEXT;
 }
@@ -110,7 +109,7 @@ static bool good_ranges(const rt_plan *p, const rt_plan_step *s) {
     return false;
   if (s->kind == IR_STEP_CALL) return s->carries <= s->slot_count;
   uint64_t least = rt_is_loop(s) ? rt_first_carry(s) + (uint64_t)RT_CARRY * s->carries : 0;
-  if (s->kind == IR_STEP_SCAN) return least <= s->slot_count && (s->slot_count - least) % RT_PAIR == 0;
+  if (s->kind == IR_STEP_SCAN) return least <= s->slot_count && (s->slot_count - least) % RT_SLICED == 0;
   return rt_is_loop(s) ? least == s->slot_count : s->carries == 0;
 }
 
@@ -139,7 +138,7 @@ static bool good_slot_use(const rt_plan *p, uint32_t step, uint32_t place) {
   uint32_t number = p->step_slots[s->slots + place];
   const rt_plan_slot *slot = &p->slots[number];
   bool moved = rt_is_moved(s, place);
-  if (slot->kind != IR_SLOT_MOVING) return !moved;
+  if (slot->kind != IR_SLOT_ALIAS) return !moved;
   uint32_t owner = (uint32_t)slot->data, at = (uint32_t)(slot->data >> 32);
   if (moved) return owner == step && at == s->slots + place;
   if (owner >= step) return false;

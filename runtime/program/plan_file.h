@@ -73,7 +73,7 @@ static inline uint32_t rt_inside(const rt_plan_step *s) { return s->inside[0] + 
 /* The order of the slots of a WHILE and of a SCAN: the predicate of a WHILE, five slots of each carried
  * value, then a pair for each sliced array. */
 enum { RT_CARRY = 5, RT_CARRY_INIT = 0, RT_CARRY_THIS, RT_CARRY_NEXT, RT_CARRY_RESULT, RT_CARRY_SPARE };
-enum { RT_PAIR = 2, RT_PAIR_WHOLE = 0, RT_PAIR_SLICE };
+enum { RT_SLICED = 2, RT_SLICED_WHOLE = 0, RT_SLICED_SLICE };
 static inline uint32_t rt_first_carry(const rt_plan_step *s) { return s->kind == IR_STEP_WHILE; }
 static inline uint32_t rt_first_pair(const rt_plan_step *s) {
   return rt_first_carry(s) + RT_CARRY * s->carries;

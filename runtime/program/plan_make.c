@@ -239,7 +239,7 @@ static bool add_step(maker *m, size_t number) {
                      .slots = (uint32_t)m->step_slots.count,
                      .slot_count = from->slot_count,
                      .vars = (uint32_t)m->step_vars.count,
-                     .inside = {from->inside[0], from->inside[1]},
+                     .inside = {from->function_steps[0], from->function_steps[1]},
                      .carries = from->carries};
   if (from->kind == IR_STEP_KERNEL) return add_kernel_step(m, number);
   if (from->kind == IR_STEP_CALL) return add_call_step(m, number);

@@ -12,20 +12,20 @@ static uintptr_t lay_out_program(rt_program *p, uintptr_t at) {
   p->sources = rt_lay_out(&at, h->step_slots, sizeof *p->sources);
   p->inputs = rt_lay_out(&at, h->slots, sizeof *p->inputs);
   p->temps = rt_lay_out(&at, h->slots, sizeof *p->temps);
-  p->place = rt_lay_out(&at, h->slots, sizeof *p->place);
+  p->number_in_kind = rt_lay_out(&at, h->slots, sizeof *p->number_in_kind);
   p->lives = rt_lay_out(&at, h->slots, sizeof *p->lives);
   p->homes = rt_lay_out(&at, h->slots, sizeof *p->homes);
   p->data = rt_lay_out(&at, h->slots, sizeof *p->data);
   p->copies = rt_lay_out(&at, h->results, sizeof *p->copies);
   p->calls = rt_lay_out(&at, h->steps, sizeof *p->calls);
-  p->around = rt_lay_out(&at, h->steps, sizeof *p->around);
+  p->parent_step = rt_lay_out(&at, h->steps, sizeof *p->parent_step);
   return at;
 }
 
 static uint32_t source_of(const rt_program *p, uint32_t slot) {
   uint32_t kind = p->plan.slots[slot].kind;
-  if (kind == IR_SLOT_TEMP) return p->homes[p->place[slot]];
-  return (kind == IR_SLOT_MOVING ? IR_SLOT_TEMP : kind) << RT_SOURCE_SHIFT | p->place[slot];
+  if (kind == IR_SLOT_TEMP) return p->homes[p->number_in_kind[slot]];
+  return (kind == IR_SLOT_ALIAS ? IR_SLOT_TEMP : kind) << RT_SOURCE_SHIFT | p->number_in_kind[slot];
 }
 
 /* Numbers the slots within their kinds; false if the plan is inconsistent. */
@@ -39,16 +39,16 @@ static bool number_slots(rt_program *p) {
     case IR_SLOT_DATA:
       p->data[number = (uint32_t)p->data_count++] = (void *)(uintptr_t)(plan->data + plan->slots[i].data);
       break;
-    case IR_SLOT_MOVING: number = (uint32_t)p->moving_count++; break;
+    case IR_SLOT_ALIAS: number = (uint32_t)p->moving_count++; break;
     case IR_SLOT_OUTPUT: break; /* numbered below */
     }
-    p->place[i] = number;
+    p->number_in_kind[i] = number;
   }
   for (uint32_t k = plan->head->results; k-- > 0;)
-    if (plan->slots[plan->results[k]].kind == IR_SLOT_OUTPUT) p->place[plan->results[k]] = k;
+    if (plan->slots[plan->results[k]].kind == IR_SLOT_OUTPUT) p->number_in_kind[plan->results[k]] = k;
   for (uint32_t i = 0; i < plan->head->slots; i++) {
-    if (plan->slots[i].kind == IR_SLOT_MOVING) p->place[i] += (uint32_t)p->temp_count;
-    if (p->place[i] > RT_SOURCE_NUMBER) return false;
+    if (plan->slots[i].kind == IR_SLOT_ALIAS) p->number_in_kind[i] += (uint32_t)p->temp_count;
+    if (p->number_in_kind[i] > RT_SOURCE_NUMBER) return false;
   }
   return true;
 }
@@ -56,7 +56,7 @@ static bool number_slots(rt_program *p) {
 static void find_copies(rt_program *p) {
   for (uint32_t k = 0; k < p->plan.head->results; k++) {
     uint32_t slot = p->plan.results[k];
-    if (p->plan.slots[slot].kind == IR_SLOT_OUTPUT && p->place[slot] == k) continue;
+    if (p->plan.slots[slot].kind == IR_SLOT_OUTPUT && p->number_in_kind[slot] == k) continue;
     p->copies[p->copy_count++] = (rt_copy){source_of(p, slot), k, slot};
   }
 }
@@ -119,15 +119,16 @@ static ir_status prepare_program(rt_program *p, ir_error *error) {
   if (status) return status;
   find_copies(p);
   bool fixed = p->plan.head->vars == 0;
-  p->plain = fixed && !p->remote && p->homed == 0 && p->moving_count == 0 && p->scratch_steps == 0 &&
-             p->max_params <= RT_FEW_PARAMS && p->launch_count == p->plan.head->steps;
+  p->plain = fixed && !p->remote && p->own_memory_count == 0 && p->moving_count == 0 &&
+             p->scratch_steps == 0 && p->max_params <= RT_FEW_PARAMS &&
+             p->launch_count == p->plan.head->steps;
   if (fixed) {
     void *memory = ir_alloc(mem, rt_frame_size(p));
     if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
     rt_frame_lay_out(p, &p->frame, memory);
     status = rt_frame_fill(p, &p->frame, NULL, error);
   }
-  return p->remote && !status ? p->context->device->does->prepare(p, error) : status;
+  return p->remote && !status ? p->context->device->table->prepare(p, error) : status;
 }
 
 /* Called when there are no references any more, or when making the program failed. */
@@ -135,8 +136,8 @@ static void destroy_program(rt_program *p) {
   const ir_mem *mem = rt_context_mem(p->context);
   rt_program_trim(p);
   if (p->frame.steps) ir_free(mem, p->frame.steps, rt_frame_size(p)); /* the first array begins it */
-  if (p->remote) p->context->device->does->retire(p);
-  p->context->device->does->unload(&p->code);
+  if (p->remote) p->context->device->table->retire(p);
+  p->context->device->table->unload(&p->code);
   pthread_mutex_destroy(&p->lock);
   ir_free(mem, p->tables, p->table_size);
   ir_free(mem, p->raw, p->raw_size);
@@ -159,14 +160,14 @@ ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, r
   *out = NULL;
   rt_program *p = ir_alloc(mem, sizeof *p);
   if (!p) {
-    context->device->does->unload(code);
+    context->device->table->unload(code);
     return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
   }
   memset(p, 0, sizeof *p);
   p->context = context;
   p->pool = context->pool;
   p->remote = rt_is_remote(context->device);
-  p->boundary = p->remote ? context->device->does->boundary(context->device) : 0;
+  p->boundary = p->remote ? context->device->table->boundary(context->device) : 0;
   p->code = *code;
   *code = (rt_code){0};
   atomic_init(&p->references, 1);
@@ -325,7 +326,8 @@ static void add_cost(const rt_program *p, const rt_frame *f, uint32_t first, uin
 static void add_given(const rt_program *p, const rt_frame *f, rt_cost *sum) {
   for (size_t i = 0; i < p->plan.head->slots; i++) {
     uint32_t kind = p->plan.slots[i].kind;
-    if (kind == IR_SLOT_INPUT || kind == IR_SLOT_OUTPUT) add_clamped(&sum->given_bytes, (int64_t)f->bytes[i]);
+    if (kind == IR_SLOT_INPUT || kind == IR_SLOT_OUTPUT)
+      add_clamped(&sum->caller_bytes, (int64_t)f->bytes[i]);
   }
 }
 
@@ -353,8 +355,8 @@ ir_status rt_program_step_cost(const rt_program *p, const int64_t *vars, size_t 
   if (!rt_program_is_kernel(p, step)) return IR_OK;
   ir_status status = frame_for(p, vars, &f, &own, &memory, error);
   if (!status) {
-    const rt_step *s = f->steps + f->place[step];
-    bool there = f->place[step] < f->step_count && s->number == step && s->grain > 0;
+    const rt_step *s = f->steps + f->step_index[step];
+    bool there = f->step_index[step] < f->step_count && s->number == step && s->grain > 0;
     int64_t chunks = there ? s->count / s->grain : 1, threads = rt_pool_threads(p->pool);
     *out = (rt_step_cost){f->values[p->plan.steps[step].flops], (int)(chunks < threads ? chunks : threads)};
   }

@@ -55,7 +55,7 @@ typedef struct rt_frame {
   size_t *bytes;        /* by slot */
   int64_t *kernel_vars; /* by step_vars */
   int64_t *dims;        /* by dims, where there are custom operations */
-  uint32_t *place;      /* by step of the plan: the index in steps of it, or of the next one with work */
+  uint32_t *step_index; /* by step of the plan: the index in steps of it, or of the next one with work */
 } rt_frame;
 
 /* The state of one run in progress. It is kept for later runs. */
@@ -91,16 +91,16 @@ struct rt_program {
   rt_plan plan;
   rt_code code;
   rt_stats stats;
-  uint32_t *sources; /* source of each of the plan's step_slots */
-  uint32_t *inputs;  /* index in the plan's slots of each input */
-  uint32_t *temps;   /* likewise of each temporary */
-  uint32_t *place;   /* by slot: number within its kind; of an output: the first result that it is */
-  rt_span *lives;    /* by temporary: live range */
-  uint32_t *homes;   /* by temporary: the source of its memory: its own, another temporary's or an output's */
-  uint32_t *around;  /* by step: the step around it; UINT32_MAX: none */
-  const void **calls; /* by step: what rt_calls.find returned for a custom operation */
-  void *device;       /* data of the program on the device */
-  size_t homed;       /* temporaries that have memory of their own */
+  uint32_t *sources;        /* source of each of the plan's step_slots */
+  uint32_t *inputs;         /* index in the plan's slots of each input */
+  uint32_t *temps;          /* likewise of each temporary */
+  uint32_t *number_in_kind; /* by slot: number within its kind; of an output: the first result that it is */
+  rt_span *lives;           /* by temporary: live range */
+  uint32_t *homes; /* by temporary: the source of its memory: its own, another temporary's or an output's */
+  uint32_t *parent_step;   /* by step: the step around it; UINT32_MAX: none */
+  const void **calls;      /* by step: what rt_calls.find returned for a custom operation */
+  void *device;            /* data of the program on the device */
+  size_t own_memory_count; /* temporaries that have memory of their own */
   size_t input_count, temp_count, moving_count, data_count, launch_count, max_params, max_arrays;
   atomic_uint references;
   atomic_bool cached;

@@ -66,7 +66,7 @@ static ir_status load_program(rt_context *c, rt_found *found, rt_program **out, 
   if (!rt_plan_read(bytes, size, &plan))
     status = ir_fail(error, IR_ERR_INVALID, "an entry of the cache is no plan");
   else if (found->size > size)
-    status = c->device->does->adopt(c, plan.names, found, size, plan.head->kernels, &code, error);
+    status = c->device->table->adopt(c, plan.names, found, size, plan.head->kernels, &code, error);
   if (!status) status = rt_program_make(c, bytes, size, &code, out, error);
   rt_disk_release(found);
   if (!status) {
@@ -123,13 +123,13 @@ static ir_status join_entry(rt_context *c, const rt_plan_bytes *plan, const rt_f
  * Making that image may take as long as compiling, so it is made only where there is a cache on disk. */
 static ir_status load_code(rt_context *c, const char *name, const rt_plan_bytes *plan, rt_flat *images,
                            rt_flat *entry, rt_code *code, ir_error *error) {
-  const rt_device_table *device = c->device->does;
+  const rt_device_table *device = c->device->table;
   size_t count = plan->kernel_count;
   rt_flat more;
   ir_status status = device->load(c, name, entry->bytes + plan->size, entry->size - plan->size,
                                   (uint32_t)count, code, error);
-  if (status || !device->extra || !rt_context_disk(c, NULL)) return status;
-  if (device->extra(c, code, &images[count], NULL) != IR_OK || !images[count].bytes) return IR_OK;
+  if (status || !device->binary_image || !rt_context_disk(c, NULL)) return status;
+  if (device->binary_image(c, code, &images[count], NULL) != IR_OK || !images[count].bytes) return IR_OK;
   if (join_entry(c, plan, images, count + 1, &more, NULL) != IR_OK) return IR_OK;
   rt_flat_free(&c->mem, entry);
   *entry = more;

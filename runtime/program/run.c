@@ -70,12 +70,13 @@ static inline ir_status run_kernels(const rt_program *p, const rt_frame *f, void
   return IR_OK;
 }
 
-static inline ir_status run_steps(const rt_going *r, const rt_step *s, const rt_step *end, int64_t *ns) {
+static inline ir_status run_steps(const rt_run_context *r, const rt_step *s, const rt_step *end,
+                                  int64_t *ns) {
   int64_t word = 0, before = 0;
   while (s < end) {
     if (ns) before = ir_now_ns();
     if (s->grain == RT_GRAIN_OTHER) {
-      ir_status status = rt_run_other(r, s);
+      ir_status status = rt_run_control_step(r, s);
       if (status) return status;
       if (ns) ns[s->number] += ir_now_ns() - before;
       s += s->inside[0] + s->inside[1];
@@ -90,11 +91,11 @@ static inline ir_status run_steps(const rt_going *r, const rt_step *s, const rt_
 }
 
 /* Runs steps on a device that launches kernels itself; it measures their times, too. */
-static ir_status run_remote_steps(const rt_going *r, const rt_step *s, const rt_step *end) {
-  const rt_device_table *device = r->program->context->device->does;
+static ir_status run_remote_steps(const rt_run_context *r, const rt_step *s, const rt_step *end) {
+  const rt_device_table *device = r->program->context->device->table;
   for (; s < end; s++) {
     int64_t before = r->ns_by_step ? ir_now_ns() : 0;
-    ir_status status = s->grain == RT_GRAIN_OTHER ? rt_run_other(r, s) : device->launch(r, s);
+    ir_status status = s->grain == RT_GRAIN_OTHER ? rt_run_control_step(r, s) : device->launch(r, s);
     if (status) return status;
     if (s->grain != RT_GRAIN_OTHER) continue;
     if (r->ns_by_step) r->ns_by_step[s->number] += ir_now_ns() - before;
@@ -103,7 +104,7 @@ static ir_status run_remote_steps(const rt_going *r, const rt_step *s, const rt_
   return IR_OK;
 }
 
-ir_status rt_run_steps(const rt_going *r, const rt_step *s, const rt_step *end) {
+ir_status rt_run_steps(const rt_run_context *r, const rt_step *s, const rt_step *end) {
   if (r->program->remote) return run_remote_steps(r, s, end);
   return r->ns_by_step ? run_steps(r, s, end, r->ns_by_step) : run_steps(r, s, end, NULL);
 }
@@ -116,7 +117,7 @@ static uintptr_t lay_out_run(const rt_program *p, rt_run *r, uintptr_t at) {
   r->temps = rt_lay_out(&at, p->temp_count + p->moving_count, sizeof *r->temps);
   r->buffers = rt_lay_out(&at, p->max_params + 1, sizeof *r->buffers);
   r->arrays = rt_lay_out(&at, p->max_arrays, sizeof *r->arrays);
-  r->blocks = rt_lay_out(&at, p->context->options.apart ? p->temp_count : 0, sizeof *r->blocks);
+  r->blocks = rt_lay_out(&at, p->context->options.separate_arrays ? p->temp_count : 0, sizeof *r->blocks);
   return at;
 }
 
@@ -139,14 +140,14 @@ static rt_run *make_run(const rt_program *p, ir_error *error) {
 }
 
 static void release_blocks(const rt_program *p, rt_run *r) {
-  for (size_t i = 0; i < p->temp_count && p->context->options.apart; i++)
+  for (size_t i = 0; i < p->temp_count && p->context->options.separate_arrays; i++)
     rt_arena_release(&p->context->arenas, &r->blocks[i]);
 }
 
 static void free_run(rt_program *p, rt_run *r) {
   rt_arena_release(&p->context->arenas, &r->block);
   release_blocks(p, r);
-  if (r->device) p->context->device->does->drop_run(p, r);
+  if (r->device) p->context->device->table->drop_run(p, r);
   ir_free(rt_context_mem(p->context), r, run_size(p));
 }
 
@@ -186,7 +187,7 @@ void rt_program_trim(rt_program *p) {
 
 static ir_status no_room(const rt_program *p, size_t bytes, ir_error *error) {
   if (p->remote)
-    return p->context->device->does->no_room(p->context->device, rt_program_name(p), bytes, error);
+    return p->context->device->table->no_room(p->context->device, rt_program_name(p), bytes, error);
   return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for %zu bytes of intermediates",
                  rt_program_name(p), bytes);
 }
@@ -224,11 +225,11 @@ static ir_status fill_run(const rt_program *p, rt_run *r, const int64_t *vars, i
     size_t bytes = f->spans[i].bytes;
     if (bytes <= r->block.boundary) continue;
     rt_arena_release(&p->context->arenas, &r->block);
-    return p->context->device->does->no_room(p->context->device, rt_program_name(p), bytes, error);
+    return p->context->device->table->no_room(p->context->device, rt_program_name(p), bytes, error);
   }
   for (size_t i = 0; i < p->temp_count; i++)
     r->temps[i] = r->block.base ? r->block.base + f->spans[i].offset : NULL;
-  if (p->context->options.apart) return acquire_blocks(p, r, f, error);
+  if (p->context->options.separate_arrays) return acquire_blocks(p, r, f, error);
   r->filled = true;
   return IR_OK;
 }
@@ -258,7 +259,7 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
   if (!status && !ns_by_step && p->launch_count == p->plan.head->steps) {
     status = run_kernels(p, f, bases, r->buffers, r->block.base, error);
   } else if (!status) {
-    rt_going going = {p, f, r, bases, r->buffers, error, ns_by_step};
+    rt_run_context going = {p, f, r, bases, r->buffers, error, ns_by_step};
     status = rt_run_steps(&going, f->steps, f->steps + f->step_count);
     if (!status && p->copy_count) copy_results(p, f, bases);
   }
@@ -269,7 +270,7 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
 /* Every run except those of plain programs. */
 static ir_status run_any(const rt_program *program, const rt_arguments *a, ir_error *error) {
   rt_program *p = (rt_program *)(uintptr_t)program;
-  return p->remote ? p->context->device->does->run(p, a, error)
+  return p->remote ? p->context->device->table->run(p, a, error)
                    : run_with_state(p, a->inputs, a->outputs, a->vars, a->ns_by_step, error);
 }
 

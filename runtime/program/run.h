@@ -5,7 +5,7 @@
 #include "runtime/device.h"
 #include "runtime/program/program.h"
 
-typedef struct rt_going {
+typedef struct rt_run_context {
   const rt_program *program;
   const rt_frame *frame;
   rt_run *run;               /* its table of temporaries holds the addresses of moving slots */
@@ -13,7 +13,7 @@ typedef struct rt_going {
   void **buffers;            /* room for the parameters of any kernel and one more */
   ir_error *error;
   int64_t *ns_by_step; /* of a timed run, else NULL */
-} rt_going;
+} rt_run_context;
 
 static inline void *rt_address(void *const *const *bases, uint32_t source) {
   return bases[source >> RT_SOURCE_SHIFT][source & RT_SOURCE_NUMBER];
@@ -33,8 +33,8 @@ ir_status rt_out_of_range(const rt_program *program, uint32_t step, ir_error *er
 
 /* Defined in run.c: runs the steps before end. Recurses through rt_run_other, as deep as a plan may be
  * nested. */
-ir_status rt_run_steps(const rt_going *run, const rt_step *steps, const rt_step *end);
+ir_status rt_run_steps(const rt_run_context *run, const rt_step *steps, const rt_step *end);
 /* Defined in run_steps.c: runs a step that is no kernel. */
-ir_status rt_run_other(const rt_going *run, const rt_step *step);
+ir_status rt_run_control_step(const rt_run_context *run, const rt_step *step);
 
 #endif

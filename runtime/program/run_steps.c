@@ -6,26 +6,28 @@
 #include "runtime/context.h"
 #include "runtime/program/run.h"
 
-static const rt_device_table *device_of(const rt_going *r) { return r->program->context->device->does; }
+static const rt_device_table *device_of(const rt_run_context *r) {
+  return r->program->context->device->table;
+}
 
-static void *address(const rt_going *r, uint32_t source) { return rt_address(r->bases, source); }
+static void *address(const rt_run_context *r, uint32_t source) { return rt_address(r->bases, source); }
 
 /* The table entry with the address of a moving slot. */
-static void **moving_address(const rt_going *r, uint32_t source) {
+static void **moving_address(const rt_run_context *r, uint32_t source) {
   return &r->run->temps[source & RT_SOURCE_NUMBER];
 }
 
-static const rt_plan_step *plan_step(const rt_going *r, const rt_step *s) {
+static const rt_plan_step *plan_step(const rt_run_context *r, const rt_step *s) {
   return &r->program->plan.steps[s->number];
 }
 
 /* The bytes of the slot at index `slot` among the step's slots. */
-static size_t bytes_of(const rt_going *r, const rt_step *s, uint32_t slot) {
+static size_t bytes_of(const rt_run_context *r, const rt_step *s, uint32_t slot) {
   const rt_plan *plan = &r->program->plan;
   return r->frame->bytes[plan->step_slots[plan->steps[s->number].slots + slot]];
 }
 
-static ir_status copy_bytes(const rt_going *r, void *to, const void *from, size_t bytes) {
+static ir_status copy_bytes(const rt_run_context *r, void *to, const void *from, size_t bytes) {
   if (!bytes || to == from) return IR_OK;
   if (r->program->remote) return device_of(r)->copy(r, to, from, bytes);
   memcpy(to, from, bytes);
@@ -33,18 +35,18 @@ static ir_status copy_bytes(const rt_going *r, void *to, const void *from, size_
 }
 
 /* Run the first or the second function of a COND, WHILE or SCAN step. */
-static ir_status run_first(const rt_going *r, const rt_step *s) {
+static ir_status run_first(const rt_run_context *r, const rt_step *s) {
   return rt_run_steps(r, s + 1, s + 1 + s->inside[0]);
 }
-static ir_status run_second(const rt_going *r, const rt_step *s) {
+static ir_status run_second(const rt_run_context *r, const rt_step *s) {
   const rt_step *first = s + 1 + s->inside[0];
   return rt_run_steps(r, first, first + s->inside[1]);
 }
 
 /* Reads the step's predicate. */
-static ir_status read_predicate(const rt_going *r, const rt_step *s, bool *out) {
+static ir_status read_predicate(const rt_run_context *r, const rt_step *s, bool *out) {
   const void *predicate = address(r, s->sources[0]);
-  if (r->program->remote) return device_of(r)->holds(r, predicate, out);
+  if (r->program->remote) return device_of(r)->read_predicate(r, predicate, out);
   *out = *(const uint8_t *)predicate != 0;
   return IR_OK;
 }
@@ -53,24 +55,26 @@ static ir_status read_predicate(const rt_going *r, const rt_step *s, bool *out) 
 
 /* Before the first iteration. five: the five slots of each carried value; first: the one of the two buffers
  * that this iteration writes. */
-static void begin_carries(const rt_going *r, const uint32_t *five, uint32_t count, uint32_t first) {
-  for (uint32_t k = 0; k < count; k++, five += RT_CARRY) {
-    *moving_address(r, five[RT_CARRY_THIS]) = address(r, five[RT_CARRY_INIT]);
-    *moving_address(r, five[RT_CARRY_NEXT]) = address(r, five[first]);
+static void begin_carries(const rt_run_context *r, const uint32_t *carry_slots, uint32_t count,
+                          uint32_t first) {
+  for (uint32_t k = 0; k < count; k++, carry_slots += RT_CARRY) {
+    *moving_address(r, carry_slots[RT_CARRY_THIS]) = address(r, carry_slots[RT_CARRY_INIT]);
+    *moving_address(r, carry_slots[RT_CARRY_NEXT]) = address(r, carry_slots[first]);
   }
 }
 
 /* After an iteration: the next one reads the buffer that this one wrote, and writes the buffer `next` (double
  * buffering). */
-static void rotate_carries(const rt_going *r, const uint32_t *five, uint32_t count, uint32_t next) {
-  for (uint32_t k = 0; k < count; k++, five += RT_CARRY) {
-    *moving_address(r, five[RT_CARRY_THIS]) = *moving_address(r, five[RT_CARRY_NEXT]);
-    *moving_address(r, five[RT_CARRY_NEXT]) = address(r, five[next]);
+static void rotate_carries(const rt_run_context *r, const uint32_t *carry_slots, uint32_t count,
+                           uint32_t next) {
+  for (uint32_t k = 0; k < count; k++, carry_slots += RT_CARRY) {
+    *moving_address(r, carry_slots[RT_CARRY_THIS]) = *moving_address(r, carry_slots[RT_CARRY_NEXT]);
+    *moving_address(r, carry_slots[RT_CARRY_NEXT]) = address(r, carry_slots[next]);
   }
 }
 
 /* After the last iteration: copies each final value to its result, unless it is there already. */
-static ir_status end_carries(const rt_going *r, const rt_step *s, uint32_t first, uint32_t count) {
+static ir_status end_carries(const rt_run_context *r, const rt_step *s, uint32_t first, uint32_t count) {
   ir_status status = IR_OK;
   for (uint32_t at = first; at < first + RT_CARRY * count && !status; at += RT_CARRY)
     status = copy_bytes(r, address(r, s->sources[at + RT_CARRY_RESULT]),
@@ -80,33 +84,33 @@ static ir_status end_carries(const rt_going *r, const rt_step *s, uint32_t first
 
 /* slices */
 
-static void begin_slices(const rt_going *r, const rt_step *s, const rt_plan_step *plan) {
-  for (uint32_t at = rt_first_pair(plan); at < plan->slot_count; at += RT_PAIR) {
-    uint8_t *whole = address(r, s->sources[at + RT_PAIR_WHOLE]);
-    size_t slice = bytes_of(r, s, at + RT_PAIR_SLICE);
-    *moving_address(r, s->sources[at + RT_PAIR_SLICE]) =
-        plan->reverse && slice ? whole + (bytes_of(r, s, at + RT_PAIR_WHOLE) - slice) : whole;
+static void begin_slices(const rt_run_context *r, const rt_step *s, const rt_plan_step *plan) {
+  for (uint32_t at = rt_first_pair(plan); at < plan->slot_count; at += RT_SLICED) {
+    uint8_t *whole = address(r, s->sources[at + RT_SLICED_WHOLE]);
+    size_t slice = bytes_of(r, s, at + RT_SLICED_SLICE);
+    *moving_address(r, s->sources[at + RT_SLICED_SLICE]) =
+        plan->reverse && slice ? whole + (bytes_of(r, s, at + RT_SLICED_WHOLE) - slice) : whole;
   }
 }
 
-static void advance_slices(const rt_going *r, const rt_step *s, const rt_plan_step *plan) {
-  for (uint32_t at = rt_first_pair(plan); at < plan->slot_count; at += RT_PAIR) {
-    void **slice = moving_address(r, s->sources[at + RT_PAIR_SLICE]);
-    size_t bytes = bytes_of(r, s, at + RT_PAIR_SLICE);
+static void advance_slices(const rt_run_context *r, const rt_step *s, const rt_plan_step *plan) {
+  for (uint32_t at = rt_first_pair(plan); at < plan->slot_count; at += RT_SLICED) {
+    void **slice = moving_address(r, s->sources[at + RT_SLICED_SLICE]);
+    size_t bytes = bytes_of(r, s, at + RT_SLICED_SLICE);
     if (bytes) *slice = plan->reverse ? (uint8_t *)*slice - bytes : (uint8_t *)*slice + bytes;
   }
 }
 
 /* the steps */
 
-static ir_status run_cond(const rt_going *r, const rt_step *s) {
+static ir_status run_cond(const rt_run_context *r, const rt_step *s) {
   bool yes;
   ir_status status = read_predicate(r, s, &yes);
   if (status) return status;
   return yes ? run_first(r, s) : run_second(r, s);
 }
 
-static ir_status run_while(const rt_going *r, const rt_step *s) {
+static ir_status run_while(const rt_run_context *r, const rt_step *s) {
   const rt_plan_step *plan = plan_step(r, s);
   uint32_t first = rt_first_carry(plan), next = RT_CARRY_RESULT;
   const uint32_t *carries = s->sources + first;
@@ -128,7 +132,7 @@ static ir_status run_while(const rt_going *r, const rt_step *s) {
  * iteration writes the result. */
 static uint32_t buffer_before(int64_t left) { return left & 1 ? RT_CARRY_SPARE : RT_CARRY_RESULT; }
 
-static ir_status run_scan(const rt_going *r, const rt_step *s) {
+static ir_status run_scan(const rt_run_context *r, const rt_step *s) {
   const rt_plan_step *plan = plan_step(r, s);
   const uint32_t *carries = s->sources + rt_first_carry(plan);
   begin_carries(r, carries, plan->carries, buffer_before(s->count - 1));
@@ -142,7 +146,7 @@ static ir_status run_scan(const rt_going *r, const rt_step *s) {
   return end_carries(r, s, rt_first_carry(plan), plan->carries);
 }
 
-static ir_status run_call(const rt_going *r, const rt_step *s) {
+static ir_status run_call(const rt_run_context *r, const rt_step *s) {
   const rt_program *p = r->program;
   const rt_plan_step *plan = plan_step(r, s);
   const rt_calls *calls = &p->context->options.calls;
@@ -170,11 +174,11 @@ static ir_status run_call(const rt_going *r, const rt_step *s) {
                  own.text[0] ? own.text : "it failed and does not say why");
 }
 
-static ir_status run_copy(const rt_going *r, const rt_step *s) {
+static ir_status run_copy(const rt_run_context *r, const rt_step *s) {
   return copy_bytes(r, address(r, s->sources[0]), address(r, s->sources[1]), bytes_of(r, s, 0));
 }
 
-ir_status rt_run_other(const rt_going *r, const rt_step *s) {
+ir_status rt_run_control_step(const rt_run_context *r, const rt_step *s) {
   switch ((ir_step_kind)plan_step(r, s)->kind) {
   case IR_STEP_COPY: return run_copy(r, s);
   case IR_STEP_COND: return run_cond(r, s);

@@ -32,7 +32,7 @@ int rt_value_operands(uint32_t op) {
 
 static int64_t number_of(rt_value v) { return (int64_t)((uint64_t)v.c << 32 | v.b); }
 
-static int64_t two(uint32_t op, int64_t a, int64_t b) {
+static int64_t evaluate_binary(uint32_t op, int64_t a, int64_t b) {
   int64_t r;
   switch (op) {
   case IR_OP_ADD: return ir_add_ok(a, b, &r) ? r : RT_NO_VALUE;
@@ -64,8 +64,8 @@ void rt_values_evaluate(const rt_value *list, size_t count, const int64_t *vars,
     case IR_OP_NOT: out[i] = out[v.a] == RT_NO_VALUE ? RT_NO_VALUE : !out[v.a]; break;
     case IR_OP_WHERE: out[i] = out[v.a] == RT_NO_VALUE ? RT_NO_VALUE : out[v.a] ? out[v.b] : out[v.c]; break;
     default:
-      out[i] =
-          out[v.a] == RT_NO_VALUE || out[v.b] == RT_NO_VALUE ? RT_NO_VALUE : two(v.op, out[v.a], out[v.b]);
+      out[i] = out[v.a] == RT_NO_VALUE || out[v.b] == RT_NO_VALUE ? RT_NO_VALUE
+                                                                  : evaluate_binary(v.op, out[v.a], out[v.b]);
     }
   }
 }

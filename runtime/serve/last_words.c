@@ -29,7 +29,7 @@ static size_t put_number(char *to, uint32_t number) {
   return at;
 }
 
-void serve_last_words(uint32_t request, const char *reason, int number) {
+void serve_report_end(uint32_t request, const char *reason, int number) {
   char line[128];
   size_t length = put_text(line, "\n" RT_WORDS);
   length += put_number(line + length, request);
@@ -42,14 +42,14 @@ void serve_last_words(uint32_t request, const char *reason, int number) {
 }
 
 static void on_signal(int number) {
-  if (serve_working_on) serve_last_words(serve_working_on, RT_WORDS_SIGNAL, number);
+  if (serve_working_on) serve_report_end(serve_working_on, RT_REASON_SIGNAL, number);
   signal(number, SIG_DFL); /* returning repeats a fault; for abort and others: */
   raise(number);
 }
 
 /* LLVM ends a process after some fatal errors with exit(1). */
 static void on_exit_call(void) {
-  if (serve_working_on) serve_last_words(serve_working_on, RT_WORDS_EXIT, 0);
+  if (serve_working_on) serve_report_end(serve_working_on, RT_REASON_EXIT, 0);
 }
 
 bool serve_set_last_words(void) {

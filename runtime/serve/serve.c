@@ -47,12 +47,12 @@ typedef struct server {
   rt_module module;
   pthread_mutex_t sending;
   pthread_mutex_t lock; /* guards the fields below */
-  pthread_cond_t due;
+  pthread_cond_t task_queued;
   task *first, **last;
   worker *workers;
-  int threads, most; /* compiling threads; most of them allowed */
-  int busy, waiting; /* threads that compile; tasks not yet begun */
-  bool loaded;       /* LLVM is loaded, or cannot be */
+  int threads, max_threads; /* compiling threads; most of them allowed */
+  int busy, waiting;        /* threads that compile; tasks not yet begun */
+  bool loaded;              /* LLVM is loaded, or cannot be */
 } server;
 
 static int64_t read_clock(clockid_t clock) {
@@ -143,7 +143,7 @@ static bool add_worker(server *s) {
 /* Under the lock: start a thread for each waiting task, up to s->most threads in all. None is started before
  * LLVM is loaded: where memory is limited, stacks use what LLVM leaves. */
 static void add_workers(server *s) {
-  while (s->loaded && s->waiting + s->busy > s->threads && s->threads < s->most && add_worker(s)) {
+  while (s->loaded && s->waiting + s->busy > s->threads && s->threads < s->max_threads && add_worker(s)) {
   } /* on failure the existing threads do all the work */
 }
 
@@ -164,7 +164,7 @@ static void *worker_main(void *user) {
   pthread_mutex_lock(&s->lock);
   bool clocked = pthread_getcpuclockid(pthread_self(), &w->clock) == 0;
   for (;;) {
-    while (!s->first) pthread_cond_wait(&s->due, &s->lock);
+    while (!s->first) pthread_cond_wait(&s->task_queued, &s->lock);
     task *t = s->first;
     if (!(s->first = t->next)) s->last = &s->first;
     s->waiting--, s->busy++;
@@ -197,7 +197,7 @@ static bool read_request(server *s) {
   if (!rt_wire_receive(RT_WIRE_SOCKET, &head, sizeof head, INT64_MAX) || !is_request(&head)) return false;
   task *t = calloc(1, sizeof *t);
   if (!t || !(t->key = malloc((size_t)head.key_bytes + 1))) {
-    serve_last_words(head.number, RT_WORDS_MEMORY, 0);
+    serve_report_end(head.number, RT_REASON_MEMORY, 0);
     _exit(EXIT_MEMORY);
   }
   t->head = head;
@@ -207,7 +207,7 @@ static bool read_request(server *s) {
   s->last = &t->next;
   s->waiting++;
   add_workers(s);
-  pthread_cond_signal(&s->due);
+  pthread_cond_signal(&s->task_queued);
   pthread_mutex_unlock(&s->lock);
   return true;
 }
@@ -221,7 +221,7 @@ static int read_clocks(server *s) {
     if (!w->request || !w->seconds) continue;
     int64_t left = (int64_t)w->seconds * 1000000000 - (read_clock(w->clock) - w->started);
     if (left <= 0) {
-      serve_last_words(w->request, RT_WORDS_TIME, 0);
+      serve_report_end(w->request, RT_REASON_TIME, 0);
       _exit(EXIT_TIME);
     }
     if (left < least) least = left;
@@ -285,7 +285,7 @@ static int serve_requests(pid_t parent, int64_t bytes, int threads, const serve_
   s.faults = faults;
   s.last = &s.first;
   if (!good || pthread_mutex_init(&s.lock, NULL) || pthread_mutex_init(&s.sending, NULL) ||
-      pthread_cond_init(&s.due, NULL) || rt_module_init(&s.module, NULL, &error))
+      pthread_cond_init(&s.task_queued, NULL) || rt_module_init(&s.module, NULL, &error))
     return 1;
   if (faults && faults->start) faults->start(RT_WIRE_SOCKET);
   rt_wire_greet(&greeting);
@@ -296,7 +296,7 @@ static int serve_requests(pid_t parent, int64_t bytes, int threads, const serve_
   pthread_mutex_unlock(&s.lock);
   int most = threads > 0 ? threads : rt_pool_default_threads(); /* while LLVM is loaded */
   pthread_mutex_lock(&s.lock);
-  s.most = most;
+  s.max_threads = most;
   pthread_mutex_unlock(&s.lock);
   return good ? listen_to(&s, watched) : EXIT_MEMORY;
 }

@@ -42,6 +42,6 @@ bool serve_set_last_words(void);
 /* Gives the calling thread an alternate signal stack, so that a stack overflow is reported too. */
 bool serve_set_signal_stack(void);
 /* Writes the line that wire.h describes to standard error; async-signal-safe. `number` 0: only the reason. */
-void serve_last_words(uint32_t request, const char *reason, int number);
+void serve_report_end(uint32_t request, const char *reason, int number);
 
 #endif

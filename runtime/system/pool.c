@@ -22,7 +22,7 @@
 #include "ir/timer.h"
 #include "runtime/system/stack.h"
 
-enum { OPEN = 1 << 30, QUIT = 1 << 29, WAITING = 1 << 28, JOINED = (1 << 28) - 1 };
+enum { OPEN = 1 << 30, QUIT = 1 << 29, WAITING = 1 << 28, JOINED_MASK = (1 << 28) - 1 };
 enum { CHUNKS_PER_THREAD = 4, MAX_THREADS = 4096, MOST_SHARES = 16, CACHE_LINE = 128 };
 
 /* claimed: the number of a loop, above SHARE_BITS bits with the number of chunks claimed in it. */
@@ -121,7 +121,7 @@ static void leave_loop(rt_pool *pool) {
   unsigned before = atomic_load_explicit(&pool->state, memory_order_relaxed);
   while (!atomic_compare_exchange_weak_explicit(&pool->state, &before, (before & ~(unsigned)OPEN) - 1,
                                                 memory_order_acq_rel, memory_order_relaxed)) {}
-  if (!(before & WAITING) || (before & JOINED) != 1) return;
+  if (!(before & WAITING) || (before & JOINED_MASK) != 1) return;
   pthread_mutex_lock(&pool->lock);
   pthread_cond_signal(&pool->left);
   pthread_mutex_unlock(&pool->lock);
@@ -194,10 +194,10 @@ static void start_threads(rt_pool *pool) {
 }
 
 static void wait_for_joined(rt_pool *pool) {
-  if (spin(pool, JOINED, false)) return;
+  if (spin(pool, JOINED_MASK, false)) return;
   pthread_mutex_lock(&pool->lock);
   atomic_fetch_or(&pool->state, WAITING);
-  while (atomic_load_explicit(&pool->state, memory_order_acquire) & JOINED)
+  while (atomic_load_explicit(&pool->state, memory_order_acquire) & JOINED_MASK)
     pthread_cond_wait(&pool->left, &pool->lock);
   atomic_fetch_and(&pool->state, ~(unsigned)WAITING);
   pthread_mutex_unlock(&pool->lock);

@@ -94,15 +94,15 @@ static rt_program *build_scan(rt_context *c) {
   ir_ref size = ir_index(g, 4), iterations = ir_index(g, ITERATIONS_OF_SCAN);
   ir_ref value = ir_make_tensor(g, IR_OP_INPUT, IR_F32, ir_tuple(g, &size, 1), ir_name(g, "x", 1), &size, 1);
   ir_slot slots[5] = {{IR_SLOT_INPUT, value, size},
-                      {IR_SLOT_MOVING, value, size},
-                      {IR_SLOT_MOVING, value, size},
+                      {IR_SLOT_ALIAS, value, size},
+                      {IR_SLOT_ALIAS, value, size},
                       {IR_SLOT_OUTPUT, value, size},
                       {IR_SLOT_TEMP, value, size}};
   uint32_t carry[5] = {0, 1, 2, 3, 4}, buffers[2] = {2, 1}, result = 3;
   ir_step list[2] = {
       {.kind = IR_STEP_SCAN, .count = iterations, .work = ir_index(g, 0), .slots = carry, .slot_count = 5},
       {.kernel = kernel(g, size), .count = size, .work = size, .slots = buffers, .slot_count = 2}};
-  list[0].carries = list[0].inside[0] = 1;
+  list[0].carries = list[0].function_steps[0] = 1;
   ir_plan plan = {.mem = &ir_mem_libc,
                   .slots = slots,
                   .slot_count = 5,

@@ -51,7 +51,7 @@ static result compile_once(rt_context *c, const char *path, const char *text, si
   if (times) ir_timer_lap(&times->timer, &lap, "read", -1, NULL);
   const ir_parsed_graph *block = &m.graphs[m.count - 1];
   ir_ref *results = calloc(block->result_count + 1, sizeof *results), *inputs = inputs_of(block);
-  for (size_t i = 0; i < block->result_count; i++) results[i] = op_firm(&g, block->results[i].ref);
+  for (size_t i = 0; i < block->result_count; i++) results[i] = op_default_dtype(&g, block->results[i].ref);
   fe_request request = {.graph = &g,
                         .results = ir_tuple(&g, results, (uint32_t)block->result_count),
                         .inputs = inputs,

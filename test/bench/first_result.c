@@ -68,7 +68,7 @@ static rt_program *load(rt_context *c, const char *path) {
   must(fe_parse_graphs(&g, path, text, size, &m), &error);
   const ir_parsed_graph *block = &m.graphs[m.count - 1];
   ir_ref results[MOST_PORTS], inputs[MOST_PORTS];
-  for (size_t i = 0; i < block->result_count; i++) results[i] = op_firm(&g, block->results[i].ref);
+  for (size_t i = 0; i < block->result_count; i++) results[i] = op_default_dtype(&g, block->results[i].ref);
   for (size_t i = 0; i < block->param_count; i++) inputs[i] = block->params[i].ref;
   fe_request request = {.graph = &g,
                         .results = ir_tuple(&g, results, (uint32_t)block->result_count),

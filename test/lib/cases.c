@@ -13,7 +13,7 @@ cases cases_read(int argc, char **argv, long count) {
   for (int i = 1; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--seed") == 0) c.seed = strtoull(argv[i + 1], NULL, 0);
     if (strcmp(argv[i], "--count") == 0) c.count = strtol(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--case") == 0) c.seed = strtoull(argv[i + 1], NULL, 0), c.count = 1, c.again = true;
+    if (strcmp(argv[i], "--case") == 0) c.seed = strtoull(argv[i + 1], NULL, 0), c.count = 1, c.repeat = true;
   }
   return c;
 }
@@ -21,7 +21,7 @@ cases cases_read(int argc, char **argv, long count) {
 void cases_run(cases *c, bool (*check)(uint64_t seed)) {
   for (; c->done < c->count && c->failed < ENOUGH; c->done++) {
     uint64_t state = c->seed + (uint64_t)c->done * 0x10001;
-    c->failed += !check(c->again ? c->seed : random_next(&state));
+    c->failed += !check(c->repeat ? c->seed : random_next(&state));
   }
 }
 
@@ -29,7 +29,7 @@ rt_options cases_options(void) {
   return (rt_options){.no_disk = true,
                       .device = getenv("VIEWFOLD_DEVICE"),
                       .target = getenv("VIEWFOLD_TEST_TARGET"),
-                      .apart = getenv("VIEWFOLD_TEST_APART") != NULL};
+                      .separate_arrays = getenv("VIEWFOLD_TEST_APART") != NULL};
 }
 
 bool cases_open(const case_machine *machines, int count, rt_context **contexts) {
@@ -51,14 +51,14 @@ void cases_close(rt_context **contexts, int count) {
 }
 
 /* The text of a setting in the target, up to a space. Returns its length, 0 if it is not set. */
-static size_t said_of(const char *setting, const char *target, const char **out) {
+static size_t setting_in(const char *setting, const char *target, const char **out) {
   *out = target ? strstr(target, setting) : NULL;
   return *out ? strcspn(*out, " ") : 0;
 }
 
 static bool same_setting(const char *setting, const char *a, const char *b) {
   const char *here, *there;
-  size_t own = said_of(setting, a, &here), other = said_of(setting, b, &there);
+  size_t own = setting_in(setting, a, &here), other = setting_in(setting, b, &there);
   return own == other && (!own || memcmp(here, there, own) == 0);
 }
 

@@ -8,7 +8,7 @@
 typedef struct cases {
   uint64_t seed;
   long count, done, failed;
-  bool again;
+  bool repeat;
 } cases;
 cases cases_read(int argc, char **argv, long count); /* count: the default */
 /* check returns false for a case that fails; the run stops after five failures. */

@@ -99,7 +99,7 @@ bool c_is_working(void *compiler) {
   rt_compiler *c = compiler;
   struct stat words;
   pthread_mutex_lock(&c->lock);
-  bool working = c->pid && fstat(c->words, &words) == 0 && words.st_size > 0;
+  bool working = c->pid && fstat(c->stderr_file, &words) == 0 && words.st_size > 0;
   pthread_mutex_unlock(&c->lock);
   return working;
 }

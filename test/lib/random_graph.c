@@ -451,7 +451,7 @@ static void make_slice_update(random_graph *r) {
 }
 
 /* One of several results that divide an axis. */
-static void make_part(random_graph *r) {
+static void make_split(random_graph *r) {
   const random_value v = *any_value(r);
   uint32_t rank = rank_of(r, &v);
   if (!rank) return;
@@ -512,7 +512,7 @@ static void make_step(random_graph *r) {
       make_unary,   make_unary,   make_binary,       make_binary,   make_binary,    make_where,
       make_cast,    make_permute, make_reshape,      make_expand,   make_axis_view, make_window,
       make_window,  make_join,    make_reduce,       make_reduce,   make_matmul,    make_gather,
-      make_iota,    make_fma,     make_part,         make_triangle, make_pool,      make_diagonal,
+      make_iota,    make_fma,     make_split,        make_triangle, make_pool,      make_diagonal,
       make_scatter, make_scatter, make_slice_update, make_ordered};
   steps[pick(r, 0, (int64_t)(sizeof steps / sizeof *steps) - 1)](r);
 }

@@ -43,7 +43,7 @@ typedef struct problem {
   op_sharding rule;
 } problem;
 
-static bool wrong(problem *p, const char *why) {
+static bool fail_rule(problem *p, const char *why) {
   ir_text text;
   ir_text_init(&text, &ir_mem_libc);
   op_sharding_print(&p->rule, &text);
@@ -69,10 +69,10 @@ static int64_t index_value(const problem *p, ir_ref expr) {
 /* ---- shards */
 
 /* A shard: the indices [begin, end) of one factor. */
-typedef struct part {
+typedef struct shard {
   int factor; /* -1: nothing is split */
   int64_t begin, end, first_of_all;
-} part;
+} shard;
 
 static bool has_factor(const op_split *axis, int factor) {
   for (uint32_t i = 0; i < axis->count; i++)
@@ -85,10 +85,10 @@ static bool term_has(const op_term *term, int factor) {
   return found;
 }
 
-static int64_t size_in(const problem *p, int factor, const part *of) {
+static int64_t size_in(const problem *p, int factor, const shard *of) {
   return factor == of->factor ? of->end - of->begin : index_value(p, p->rule.factors[factor].size);
 }
-static int64_t local_size(const problem *p, const op_split *axis, int64_t whole, const part *of) {
+static int64_t local_size(const problem *p, const op_split *axis, int64_t whole, const shard *of) {
   int64_t size = 1;
   if (!has_factor(axis, of->factor)) return whole;
   for (uint32_t i = 0; i < axis->count; i++) size *= size_in(p, axis->factors[i], of);
@@ -96,35 +96,35 @@ static int64_t local_size(const problem *p, const op_split *axis, int64_t whole,
 }
 /* The index in the whole axis of an index in the shard's axis: converted digit by digit, innermost factor
  * first. */
-static int64_t whole_position(const problem *p, const op_split *axis, int64_t position, const part *of) {
+static int64_t whole_index(const problem *p, const op_split *axis, int64_t index, const shard *of) {
   int64_t result = 0, weight = 1;
-  if (!has_factor(axis, of->factor)) return position;
+  if (!has_factor(axis, of->factor)) return index;
   for (uint32_t i = axis->count; i-- > 0;) {
-    int64_t size = size_in(p, axis->factors[i], of), digit = position % size;
-    position /= size;
+    int64_t size = size_in(p, axis->factors[i], of), digit = index % size;
+    index /= size;
     result += weight * (digit + (axis->factors[i] == of->factor ? of->begin : 0));
     weight *= index_value(p, p->rule.factors[axis->factors[i]].size);
   }
   return result;
 }
 
-static void local_shape(const problem *p, const op_term *term, const tensor *whole, const part *of,
+static void local_shape(const problem *p, const op_term *term, const tensor *whole, const shard *of,
                         int64_t *shape) {
   for (uint32_t k = 0; k < whole->rank; k++) shape[k] = local_size(p, &term->axes[k], whole->shape[k], of);
 }
 /* The element of the whole tensor that is element i of the shard. */
 static int64_t whole_element(const problem *p, const op_term *term, const tensor *whole, const int64_t *shape,
-                             int64_t i, const part *of) {
+                             int64_t i, const shard *of) {
   int64_t result = 0, stride = 1;
   for (uint32_t k = whole->rank; k-- > 0;) {
-    result += stride * whole_position(p, &term->axes[k], i % shape[k], of);
+    result += stride * whole_index(p, &term->axes[k], i % shape[k], of);
     i /= shape[k];
     stride *= whole->shape[k];
   }
   return result;
 }
 
-static tensor cut(const problem *p, uint32_t operand, const part *of) {
+static tensor shard_operand(const problem *p, uint32_t operand, const shard *of) {
   const tensor *whole = &p->x[operand];
   const op_term *term = &p->rule.terms[operand];
   int64_t shape[IR_MAX_RANK];
@@ -145,7 +145,7 @@ static ir_ref shape_of(ir_graph *g, const int64_t *shape, uint32_t rank) {
 /* Attributes of the node for a shard of the given shapes, after the operands: sizes and whole windows are
  * those of the shard, all others are unchanged. */
 static uint32_t attributes(const problem *p, ir_graph *g, const tensor *x, const int64_t *shape,
-                           const part *of, ir_ref *src) {
+                           const shard *of, ir_ref *src) {
   const ir_graph *from = p->s->g;
   const ir_node *n = ir_get(from, p->node);
   char name[16], kind[16];
@@ -169,7 +169,7 @@ static uint32_t attributes(const problem *p, ir_graph *g, const tensor *x, const
   return count;
 }
 
-static bool run(problem *p, const tensor *x, const int64_t *shape, int mode, const part *of,
+static bool run(problem *p, const tensor *x, const int64_t *shape, int mode, const shard *of,
                 ir_eval_result *out) {
   ir_graph g;
   ir_error error = {0};
@@ -196,7 +196,7 @@ static bool run(problem *p, const tensor *x, const int64_t *shape, int mode, con
   char why[300];
   snprintf(why, sizeof why, "a part has no value: %.250s", error.text);
   ir_graph_free(&g);
-  return wrong(p, why);
+  return fail_rule(p, why);
 }
 
 /* ---- combining shards */
@@ -211,14 +211,14 @@ static double roundoff(ir_dtype t) {
 }
 
 /* The contracted results of one element, combined so far. */
-typedef struct joined {
+typedef struct combined {
   ir_value value;
   double sum, magnitude; /* of floats */
   bool rough;            /* the shards may be rounded in ways that the whole is not */
   int count;
-} joined;
+} combined;
 
-static void join(joined *j, ir_op by, ir_dtype t, ir_value v, double weight) {
+static void combine(combined *j, ir_op by, ir_dtype t, ir_value v, double weight) {
   if (ir_is_float(t) && (by == IR_OP_ADD || by == IR_OP_MUL)) {
     bool sum = by == IR_OP_ADD;
     j->sum = j->count == 0 ? weight * v.f : sum ? j->sum + weight * v.f : j->sum * v.f;
@@ -230,7 +230,7 @@ static void join(joined *j, ir_op by, ir_dtype t, ir_value v, double weight) {
   j->count++;
 }
 
-static bool agrees(const joined *j, ir_op by, ir_dtype t, ir_value whole) {
+static bool agrees(const combined *j, ir_op by, ir_dtype t, ir_value whole) {
   if (!ir_is_float(t)) return j->value.i == whole.i;
   if (by != IR_OP_ADD && by != IR_OP_MUL) return j->value.f == whole.f || same(j->value, whole, t);
   if (j->rough) return true;
@@ -242,7 +242,7 @@ static bool agrees(const joined *j, ir_op by, ir_dtype t, ir_value whole) {
 
 /* Makes indices of the whole axis relative to this shard, which holds [begin, end); indices that belong to
  * other shards become out of range. */
-static void own_positions(const part *of, tensor *at_, int64_t whole, int mode) {
+static void localize_indices(const shard *of, tensor *at_, int64_t whole, int mode) {
   for (int64_t i = 0; i < at_->count; i++) {
     ir_value v = at(at_, i);
     bool is_signed = ir_dtypes[at_->dtype].kind == IR_KIND_SIGNED;
@@ -257,14 +257,14 @@ static void own_positions(const part *of, tensor *at_, int64_t whole, int mode) 
 
 static bool is_indirect(ir_op op) { return ir_ops[op].cls == IR_CLASS_INDIRECT; }
 
-static bool run_part(problem *p, const part *of, bool contracted, ir_eval_result *out) {
+static bool run_shard(problem *p, const shard *of, bool contracted, ir_eval_result *out) {
   const ir_node *n = ir_get(p->s->g, p->node);
   tensor x[32];
   int64_t shape[IR_MAX_RANK];
   int mode = -1;
-  for (uint32_t i = 0; i < p->operands; i++) x[i] = cut(p, i, of);
+  for (uint32_t i = 0; i < p->operands; i++) x[i] = shard_operand(p, i, of);
   if (is_indirect((ir_op)n->op) && has_factor(&p->rule.terms[0].axes[ir_arg_int(n)], of->factor)) {
-    own_positions(of, &x[1], p->x[0].shape[ir_arg_int(n)], ir_arg_mode(n));
+    localize_indices(of, &x[1], p->x[0].shape[ir_arg_int(n)], ir_arg_mode(n));
     mode = IR_GATHER_FILL;
   }
   /* the first operand is added once, by the first shard */
@@ -300,22 +300,22 @@ static bool check_factor(problem *p, int factor) {
   ir_op op = ir_op_of(s->g, p->node), by = op_sharding_joined_by(op);
   const op_term *result = &p->rule.terms[p->operands];
   bool contracted = !term_has(result, factor), good = true, boolean = p->y.dtype == IR_BOOL;
-  int64_t size = index_value(p, p->rule.factors[factor].size), each = (size + s->parts - 1) / s->parts;
-  joined *all = calloc((size_t)p->y.count + 1, sizeof *all);
+  int64_t size = index_value(p, p->rule.factors[factor].size), each = (size + s->shards - 1) / s->shards;
+  combined *all = calloc((size_t)p->y.count + 1, sizeof *all);
   bool first = s->shapes[0] == '\0';
   if (boolean && by == IR_OP_ADD) by = IR_OP_OR;
   for (int64_t begin = 0; begin < size && good; begin += each) {
-    part of = {.factor = factor, .begin = begin, .end = begin + each < size ? begin + each : size};
+    shard of = {.factor = factor, .begin = begin, .end = begin + each < size ? begin + each : size};
     ir_eval_result out = {0};
     int64_t shape[IR_MAX_RANK];
-    if (!(good = run_part(p, &of, contracted, &out))) break;
+    if (!(good = run_shard(p, &of, contracted, &out))) break;
     tensor t = view_of(&out);
     local_shape(p, result, &p->y, &of, shape);
     if (first) note_shape(s, shape, p->y.rank);
     double weight = op == IR_OP_MEAN ? (double)(of.end - of.begin) / (double)size : 1;
     for (int64_t i = 0; i < t.count; i++) {
-      joined *j = &all[whole_element(p, result, &p->y, shape, i, &of)];
-      if (contracted) join(j, by, t.dtype, at(&t, i), weight);
+      combined *j = &all[whole_element(p, result, &p->y, shape, i, &of)];
+      if (contracted) combine(j, by, t.dtype, at(&t, i), weight);
       else j->value = at(&t, i), j->count++;
     }
     free(out.data);
@@ -328,7 +328,7 @@ static bool check_factor(problem *p, int factor) {
       continue;
     snprintf(why, sizeof why, "split along %s, element %lld is made %d times and differs",
              p->rule.factors[factor].name, (long long)i, all[i].count);
-    good = wrong(p, why);
+    good = fail_rule(p, why);
   }
   s->factors++, s->contracted += contracted;
   free(all);
@@ -338,8 +338,8 @@ static bool check_factor(problem *p, int factor) {
 /* ---- partial sums */
 
 /* Splits x into two summands: a random one, and the difference, which is exact. */
-static void divide(const tensor *x, tensor parts[2], uint64_t *state) {
-  for (int k = 0; k < 2; k++) parts[k] = make(x->dtype, x->rank, x->shape);
+static void split_sum(const tensor *x, tensor summands[2], uint64_t *state) {
+  for (int k = 0; k < 2; k++) summands[k] = make(x->dtype, x->rank, x->shape);
   for (int64_t i = 0; i < x->count; i++) {
     ir_value v = at(x, i), one = v, other = v;
     if (ir_is_float(x->dtype)) {
@@ -349,7 +349,7 @@ static void divide(const tensor *x, tensor parts[2], uint64_t *state) {
       one.i = random_between(state, -4, 4);
       other = ir_scalar_apply(IR_OP_SUB, x->dtype, x->dtype, (ir_value[]){v, one});
     }
-    put(&parts[0], i, one), put(&parts[1], i, other);
+    put(&summands[0], i, one), put(&summands[1], i, other);
   }
 }
 
@@ -357,14 +357,14 @@ static void divide(const tensor *x, tensor parts[2], uint64_t *state) {
 static int sums_agree(const problem *p, const ir_eval_result out[2]) {
   tensor a = view_of(&out[0]), b = view_of(&out[1]);
   for (int64_t i = 0; i < p->y.count; i++) {
-    joined j = {0};
+    combined j = {0};
     ir_value whole = at(&p->y, i);
     if (p->y.dtype == IR_BOOL) {
       if ((at(&a, i).i | at(&b, i).i) != whole.i) return 0;
       continue;
     }
-    join(&j, IR_OP_ADD, p->y.dtype, at(&a, i), 1);
-    join(&j, IR_OP_ADD, p->y.dtype, at(&b, i), 1);
+    combine(&j, IR_OP_ADD, p->y.dtype, at(&a, i), 1);
+    combine(&j, IR_OP_ADD, p->y.dtype, at(&b, i), 1);
     if (j.rough || (ir_is_float(p->y.dtype) && !isfinite(whole.f))) continue;
     if (ir_is_float(p->y.dtype) && ir_dtypes[p->y.dtype].bytes < 4) j.magnitude *= 4;
     if (!agrees(&j, IR_OP_ADD, p->y.dtype, whole)) return 0;
@@ -382,7 +382,7 @@ static bool check_sums(problem *p, uint32_t mask, uint64_t *state) {
   sharded *s = p->s;
   const ir_node *n = ir_get(s->g, p->node);
   bool partial[32] = {0}, good = true, integer = false;
-  part none = {.factor = -1};
+  shard none = {.factor = -1};
   for (uint32_t i = 0; i < p->operands; i++) {
     partial[i] = mask >> i & 1;
     if (partial[i] && !exact_summands(&p->x[i])) return true;
@@ -394,13 +394,13 @@ static bool check_sums(problem *p, uint32_t mask, uint64_t *state) {
   ir_eval_result out[2] = {0};
   for (uint32_t i = 0; i < p->operands; i++) {
     tensor both[2] = {p->x[i], p->x[i]};
-    if (partial[i]) divide(&p->x[i], both, state);
+    if (partial[i]) split_sum(&p->x[i], both, state);
     x[0][i] = both[0], x[1][i] = both[1];
   }
   for (int k = 0; k < 2 && good; k++) good = run(p, x[k], p->y.shape, -1, &none, &out[k]);
   bool defers = op_defers(s->g, p->node, partial);
   int agree = good ? sums_agree(p, out) : 0;
-  if (good && defers && !agree) good = wrong(p, "the operation on a sum is not the sum of the operation");
+  if (good && defers && !agree) good = fail_rule(p, "the operation on a sum is not the sum of the operation");
   if (good && !defers) s->tried[n->op][mask]++, s->refuted[n->op][mask] += !agree;
   s->sums += defers;
   for (uint32_t i = 0; i < p->operands; i++)

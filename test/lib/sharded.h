@@ -22,7 +22,7 @@ typedef struct sharded {
   const ir_binding_input *inputs;
   const ir_var_value *vars;
   size_t input_count, var_count;
-  int parts; /* number of shards per factor, at least 2 */
+  int shards; /* number of shards per factor, at least 2 */
   /* results, zero before the first check */
   long nodes, factors, contracted, sums;
   bool out_of_range; /* the graph has no value: nothing was checked */

@@ -29,7 +29,7 @@ typedef struct trial_property {
   size_t size;                    /* of the test's own struct */
   bool (*record)(trial *t);       /* records the graph; false if something was refused */
   void (*run)(trial *t);          /* sets t->wrong on an error */
-  void (*tell)(const cases *c);   /* prints what was tried, without the number of failures and the seed */
+  void (*report)(const cases *c); /* prints what was tried, without the number of failures and the seed */
   bool (*enough)(const cases *c); /* were all required situations met? NULL: none are required */
 } trial_property;
 

@@ -13,7 +13,7 @@ static int unit_exponent(double exact, bool wide) {
 }
 
 /* v, with infinity replaced by the power of two after the largest float */
-static long double held_finite(long double v, bool wide) {
+static long double clamp_infinity(long double v, bool wide) {
   long double top = ldexpl(1, wide ? 1024 : 128);
   return v > top ? top : v < -top ? -top : v;
 }
@@ -31,7 +31,7 @@ double u_error(double got, double exact, bool wide) {
   double simple = class_error(got, exact);
   if (!isnan(simple)) return simple;
   if (got == exact) return 0;
-  long double gap = held_finite(got, wide) - held_finite(exact, wide);
+  long double gap = clamp_infinity(got, wide) - clamp_infinity(exact, wide);
   return (double)fabsl(ldexpl(gap, -unit_exponent(exact, wide)));
 }
 

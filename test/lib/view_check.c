@@ -78,7 +78,7 @@ static ir_ref changed(ir_graph *g, ir_ref index, ir_ref valid, bool under, ir_re
   return 0;
 }
 
-bool view_check_settled(ir_graph *g, ir_ref index, ir_ref valid, bool under) {
+bool view_check_canonical(ir_graph *g, ir_ref index, ir_ref valid, bool under) {
   uint32_t before = g->count;
   const char *what = "";
   ir_ref from, to = changed(g, index, valid, under, &from, &what);

@@ -20,6 +20,6 @@ bool view_check_shape(ir_graph *g, ir_ref node, const model_shape *want, int64_t
 bool view_check_views(ir_graph *g, ir_ref node, const model_array *want);
 /* Simplifying a canonical expression must return the same node and make no node; under: the same for the
  * index simplified under its validity. */
-bool view_check_settled(ir_graph *g, ir_ref index, ir_ref valid, bool under);
+bool view_check_canonical(ir_graph *g, ir_ref index, ir_ref valid, bool under);
 
 #endif

@@ -160,8 +160,8 @@ static void next_row(const model_shape *s, int *at) {
     if (++at[i] < s->size[i]) return;
 }
 
-void model_move(const model_shape *from, const model_step *s, const model_shape *to, const int *at,
-                int *out) {
+void model_compose(const model_shape *from, const model_step *s, const model_shape *to, const int *at,
+                   int *out) {
   int count = model_elements(to), stride[MODEL_RANK + 1], *part[MODEL_RANK + 1], row[MODEL_RANK + 1] = {0};
   if (s->kind == MODEL_RESHAPE || s->kind == MODEL_MERGE || s->kind == MODEL_SPLIT) {
     memcpy(out, at, (size_t)count * sizeof *out);
@@ -194,7 +194,7 @@ bool model_apply(const model_array *from, const model_step *step, model_array *t
   if (!model_shape_after(&from->shape, step, &to->shape)) return false;
   to->count = model_elements(&to->shape);
   if (to->count > MODEL_ELEMENTS) return false;
-  model_move(&from->shape, step, &to->shape, from->at, to->at);
+  model_compose(&from->shape, step, &to->shape, from->at, to->at);
   return true;
 }
 

@@ -57,8 +57,8 @@ bool model_shape_after(const model_shape *from, const model_step *step, model_sh
 void model_base(const model_shape *shape, model_array *out);
 /* Composes maps: given the base element that each element of the operand reads, sets to[i] to the one that
  * element i of the result reads; -1: padding. Any number of elements. */
-void model_move(const model_shape *from, const model_step *step, const model_shape *result, const int *at,
-                int *to);
+void model_compose(const model_shape *from, const model_step *step, const model_shape *result, const int *at,
+                   int *to);
 bool model_apply(const model_array *from, const model_step *step, model_array *to);
 bool model_run(const model_chain *chain, model_array *out);
 /* The same chain with n as the size of the axes that vary. */

@@ -51,7 +51,7 @@ static void insert(int *list, int count, int place, int value) {
 
 /* The step on operands with one more axis, of this size, at `place` (0 or the rank), which the step does not
  * change. */
-static void beside(const model_shape *from, int place, int size, model_step *s) {
+static void with_new_axis(const model_shape *from, int place, int size, model_step *s) {
   bool front = place == 0;
   switch ((model_kind)s->kind) {
   case MODEL_PERMUTE:
@@ -99,19 +99,19 @@ static bool longer(const model_shape *from, int *axis, int factor, model_step *s
   }
 }
 
-bool model_scale(const model_chain *c, int way, int factor, model_chain *out) {
+bool model_scale(const model_chain *c, int place, int factor, model_chain *out) {
   model_shape from = c->base, to, large;
-  int axis = way - 2;
+  int axis = place - 2;
   *out = *c;
-  if (way >= 2 && axis >= c->base.rank) return false;
-  if (way >= 2) out->base.size[axis] *= factor;
-  else insert(out->base.size, out->base.rank++, way ? c->base.rank : 0, factor);
+  if (place >= 2 && axis >= c->base.rank) return false;
+  if (place >= 2) out->base.size[axis] *= factor;
+  else insert(out->base.size, out->base.rank++, place ? c->base.rank : 0, factor);
   large = out->base;
   for (int i = 0; i < c->count; i++, from = to) {
     model_step *s = &out->steps[i];
     if (from.rank == MODEL_RANK || !model_shape_after(&from, &c->steps[i], &to) || to.rank == MODEL_RANK)
       return false;
-    if (way < 2) beside(&from, way ? from.rank : 0, factor, s);
+    if (place < 2) with_new_axis(&from, place ? from.rank : 0, factor, s);
     else if (!longer(&from, &axis, factor, s)) return false;
     if (!model_shape_after(&large, s, &large)) return false;
   }

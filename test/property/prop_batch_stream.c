@@ -321,7 +321,7 @@ static void tell(const cases *c) {
 }
 
 static bool enough(const cases *c) {
-  bool none = !c->again && c->done >= CASES && !certain;
+  bool none = !c->repeat && c->done >= CASES && !certain;
   if (none) fprintf(stderr, "in none of the cases was there anything to compute in parts\n");
   return !none;
 }

@@ -74,7 +74,7 @@ static bool access_holds(ir_graph *g, const char *form, ir_ref index, ir_ref val
       memcmp(&k->shape, &want->shape, sizeof k->shape) == 0 && memcmp(k->at, want->at, bytes) == 0)
     return true;
   if (!view_check_access(g, form, index, valid, want, size, n) ||
-      !view_check_settled(g, index, valid, n == 0))
+      !view_check_canonical(g, index, valid, n == 0))
     return false;
   if (want->count > SHORT) return true;
   *k = (known){.life = life, .index = index, .valid = valid, .shape = want->shape};

@@ -94,7 +94,7 @@ static bool lower(ir_graph *g, ir_ref x, uint64_t steps_left, ir_ref *index, ir_
   g->budget_spent = g->budget + 1 - steps_left;
   *valid = ir_bool(g, true);
   for (; *valid && ir_ops[ir_op_of(g, x)].cls == IR_CLASS_VIEW; x = ir_src(g, x, 0))
-    *valid = pass_both(g, *valid, pass_view_index(g, &pass_canonical, x, &p));
+    *valid = pass_and_deferred(g, *valid, pass_view_index(g, &pass_canonical, x, &p));
   if (*valid) *valid = pass_finalize_clauses(g, *valid);
   *index = *valid ? pass_flatten(g, &pass_canonical, ir_shape(g, x), &p) : 0;
   if (*index) *index = pass_simplify_given(g, *index, *valid);

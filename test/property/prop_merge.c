@@ -168,7 +168,7 @@ static int *map_of(const model_chain *c, model_shape *shape, bool *single) {
   for (int k = 0; k < c->count && at; k++, from = *shape) {
     if (!model_shape_after(&from, &c->steps[k], shape)) exit(1);
     int *to = malloc(((size_t)model_elements(shape) + 1) * sizeof *to);
-    if (to) model_move(&from, &c->steps[k], shape, at, to);
+    if (to) model_compose(&from, &c->steps[k], shape, at, to);
     free(at);
     at = to;
     if (at && k + 1 < c->count) *single = *single && model_single(shape, at, &view);

@@ -50,7 +50,7 @@ static bool one_case(sharded *s, uint64_t seed) {
   for (int i = 0; i < r.value_count; i++) roots[i] = r.values[i].ref;
   s->g = &r.g, s->inputs = bound, s->vars = vars;
   s->input_count = (size_t)r.input_count, s->var_count = (size_t)r.var_count;
-  s->parts = 2 + (int)(seed % 3);
+  s->shards = 2 + (int)(seed % 3);
   bool good = sharded_check(s, roots, (size_t)r.value_count);
   if (!good) fprintf(stderr, "%s\n(prop_sharding --case %" PRIu64 ")\n", s->what, seed);
   for (int i = 0; i < r.input_count; i++) free((void *)bound[i].data);

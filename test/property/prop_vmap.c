@@ -133,7 +133,7 @@ static ir_ref extra(checker *c, const char *name, int of, ir_ref *plain) {
 static void add_result(checker *c, ir_ref plain, ir_ref inside) {
   result *r = &c->results[c->result_count];
   ir_graph *g = &c->mapped.g;
-  *r = (result){.plain = plain, .full = op_firm(g, inside), .axis = {-1, -1}};
+  *r = (result){.plain = plain, .full = op_default_dtype(g, inside), .axis = {-1, -1}};
   for (int level = c->levels; level-- > 0 && r->full;) {
     int at = (int)pick(c, 0, ir_rank(g, r->full));
     r->full = op_unbatch(g, r->full, c->size[level], at, level + 1);
@@ -572,7 +572,7 @@ static bool one_case(checker *c, uint64_t seed, bool compiled) {
   if (c->plain.value_count != c->mapped.value_count) fail(c, "the graphs differ", c->mapped.error.text);
   int wanted = (int)pick(c, 1, ROOTS), values = 0;
   for (int i = c->plain.value_count - 1; i >= 0 && values < wanted && !c->problem; i--, values++)
-    add_result(c, op_firm(&c->plain.g, c->plain.values[i].ref), c->mapped.values[i].ref);
+    add_result(c, op_default_dtype(&c->plain.g, c->plain.values[i].ref), c->mapped.values[i].ref);
   if (!c->problem) check_text(c);
   if (!c->plain.wild && !c->problem) add_derivatives(c);
   if (!c->problem) check_verified(c);

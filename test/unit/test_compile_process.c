@@ -308,7 +308,7 @@ static void low_descriptors(void **state) {
 static void descriptors_that_others_close(void **state) {
   vf_context *context = c_open(NULL, (vf_options){0});
   c_check_works(context, 1);
-  int numbers[2] = {c_compiler(context)->socket, c_compiler(context)->words}, pair[2];
+  int numbers[2] = {c_compiler(context)->socket, c_compiler(context)->stderr_file}, pair[2];
   assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
   for (int i = 0; i < 2; i++) assert_int_equal(dup2(pair[0], numbers[i]), numbers[i]);
   c_check_works(context, 2);

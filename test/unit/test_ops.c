@@ -408,7 +408,7 @@ static void test_null_propagates(void **state) {
   assert_int_equal(op_binary(g, IR_OP_ADD, a, 0) | op_binary(g, IR_OP_ADD, 0, a), 0);
   assert_int_equal(op_logical(g, IR_OP_AND, 0, a) | op_logical_not(g, 0), 0);
   assert_int_equal(op_where(g, 0, a, a) | op_fma(g, a, a, 0), 0);
-  assert_int_equal(op_cast(g, 0, IR_I8) | op_bitcast(g, 0, IR_I8) | op_firm(g, 0), 0);
+  assert_int_equal(op_cast(g, 0, IR_I8) | op_bitcast(g, 0, IR_I8) | op_default_dtype(g, 0), 0);
   assert_int_equal(op_permute(g, 0, &zero, 1) | op_permute(g, a, &none, 1), 0);
   assert_int_equal(op_swap_axes(g, 0, 0, 0) | op_move_axis(g, 0, 0, 0) | op_flatten(g, 0, 0, 0), 0);
   assert_int_equal(op_reshape(g, 0, &size, 1) | op_reshape(g, a, &none, 1), 0);

@@ -137,11 +137,11 @@ static void the_result_of_a_loop_hosts_nothing(void **state) {
    * so t must not lie there. */
   p_maker m;
   slots s = begin(&m, LARGE, 2);
-  uint32_t now = p_slot(&m, IR_SLOT_MOVING, "", IR_F32, s.size),
-           next = p_slot(&m, IR_SLOT_MOVING, "", IR_F32, s.size);
+  uint32_t now = p_slot(&m, IR_SLOT_ALIAS, "", IR_F32, s.size),
+           next = p_slot(&m, IR_SLOT_ALIAS, "", IR_F32, s.size);
   p_launch(&m, 0, ir_index(&m.g, 3), ir_index(&m.g, 0), (uint32_t[]){s.x, now, next, s.out, s.t[0]}, 5);
   ir_step *scan = &m.p.steps[0];
-  scan->kind = IR_STEP_SCAN, scan->carries = 1, scan->inside[0] = 2;
+  scan->kind = IR_STEP_SCAN, scan->carries = 1, scan->function_steps[0] = 2;
   p_scale_add(&m, s.t[1], now, -1, 2, s.size);
   turn(&m, next, s.t[1], 1, s.size);
   assert_int_equal(check(&m, LARGE, 0, 8), 2 * rounded(LARGE));

@@ -46,7 +46,7 @@ static sharded check_graph(ir_graph *g, ir_ref y, const double data[][MOST], int
                            int count) {
   ir_binding_input bound[4];
   ir_eval_result out = {0};
-  sharded s = {.g = g, .inputs = bound, .input_count = bind(g, data, bound), .parts = parts};
+  sharded s = {.g = g, .inputs = bound, .input_count = bind(g, data, bound), .shards = parts};
   if (!sharded_check(&s, &y, 1)) fail_msg("%s", s.what);
   assert_int_equal(ir_eval(g, &y, 1, bound, s.input_count, NULL, 0, &out, g->error), IR_OK);
   for (int i = 0; i < count; i++) {

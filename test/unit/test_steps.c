@@ -372,19 +372,20 @@ static void a_timed_run_notes_each_step(void **state) {
                    IR_OK);
   int64_t all = ir_now_ns() - before, noted = 0;
   assert_true(last == ITERATIONS + 1 && sums[ITERATIONS - 1] == 2 * last && out[0] == 2 && out[3] == 8);
-  for (size_t i = 0; i < steps; i += 1 + f.plan.steps[i].inside[0] + f.plan.steps[i].inside[1]) {
+  for (size_t i = 0; i < steps;
+       i += 1 + f.plan.steps[i].function_steps[0] + f.plan.steps[i].function_steps[1]) {
     const ir_step *step = &f.plan.steps[i];
     noted += ns[i];
     if (step->kind == IR_STEP_SCAN) {
-      for (size_t k = i + 1; k <= i + step->inside[0]; k++) {
+      for (size_t k = i + 1; k <= i + step->function_steps[0]; k++) {
         assert_true(ns[k] >= ITERATIONS); /* a nanosecond each time */
         in_scan += ns[k];
       }
       assert_true(in_scan > 0 && in_scan <= ns[i]);
     }
     if (step->kind == IR_STEP_COND) {
-      assert_true(step->inside[0] > 0);
-      for (size_t k = i + 1; k <= i + step->inside[0]; k++) assert_int_equal(ns[k], 0);
+      assert_true(step->function_steps[0] > 0);
+      for (size_t k = i + 1; k <= i + step->function_steps[0]; k++) assert_int_equal(ns[k], 0);
     }
   }
   assert_true(in_scan > 0 && noted <= all);

@@ -4,15 +4,15 @@
 
 typedef ir_ref (*formula)(ir_graph *g, ir_ref x);
 
-static vf_value of(const char *who, formula build, vf_value x) {
+static vf_value unary_formula(const char *who, formula build, vf_value x) {
   fe_call c;
   return fe_end(&c, fe_begin(&c, who, &x, 1) ? build(c.ir, x.id) : 0);
 }
-vf_value vf_silu(vf_value x) { return of("silu", op_silu, x); }
-vf_value vf_softplus(vf_value x) { return of("softplus", op_softplus, x); }
-vf_value vf_reciprocal(vf_value x) { return of("reciprocal", op_reciprocal, x); }
-vf_value vf_square(vf_value x) { return of("square", op_square, x); }
-vf_value vf_sign(vf_value x) { return of("sign", op_sign, x); }
+vf_value vf_silu(vf_value x) { return unary_formula("silu", op_silu, x); }
+vf_value vf_softplus(vf_value x) { return unary_formula("softplus", op_softplus, x); }
+vf_value vf_reciprocal(vf_value x) { return unary_formula("reciprocal", op_reciprocal, x); }
+vf_value vf_square(vf_value x) { return unary_formula("square", op_square, x); }
+vf_value vf_sign(vf_value x) { return unary_formula("sign", op_sign, x); }
 
 vf_value vf_gelu(vf_value x, bool tanh_form) {
   fe_call c;

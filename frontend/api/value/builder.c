@@ -62,7 +62,7 @@ vf_value fe_end(fe_call *c, ir_ref made) {
   if (!made && !g->error.status && fe_failures(g->context) == c->failures)
     ir_fail(&g->error, IR_ERR_INTERNAL, "%s: recording failed without a reason", c->who);
   if (!made && !g->error.status) ir_fail(&g->error, IR_ERR_MEMORY, "%s: out of memory", c->who);
-  if (!c->failed_before) fe_blame_memory(g->context, c->failures, &g->error);
+  if (!c->failed_before) fe_report_as_memory(g->context, c->failures, &g->error);
   if (g->ir.batches_cap) fe_graph_note_batch(g, made);
   return (vf_value){g, g->error.status ? 0 : made, g->epoch};
 }

@@ -10,9 +10,9 @@ typedef struct control {
   const ir_mem *mem;
   ir_ref *x; /* operands, with room for captured values behind them */
   size_t count, room;
-  ir_dtype *dtypes; /* of the parameters */
-  uint32_t carries; /* number of leading operands that are loop-carried state */
-  uint32_t sliced;  /* number of operands behind those, of which a body gets slices */
+  ir_dtype *dtypes;     /* of the parameters */
+  uint32_t carry_count; /* number of leading operands that are loop-carried state */
+  uint32_t slice_count; /* number of operands behind those, of which a body gets slices */
   op_recorded recorded[2];
   ir_ref *params[2], *results[2];
   size_t result_counts[2];
@@ -68,7 +68,7 @@ static bool choose_dtypes(control *k) {
   k->dtypes = ir_alloc(k->mem, k->count * sizeof *k->dtypes);
   if (!k->dtypes) return no_memory(k);
   for (size_t i = 0; i < k->count; i++) {
-    ir_ref firm = op_firm(k->c.ir, k->x[i]);
+    ir_ref firm = op_default_dtype(k->c.ir, k->x[i]);
     if (!firm) return false;
     k->dtypes[i] = ir_dtype_of(k->c.ir, firm);
   }
@@ -77,7 +77,7 @@ static bool choose_dtypes(control *k) {
 
 static ir_ref parameter(control *k, size_t i) {
   const ir_node *dims = ir_get(k->c.ir, ir_shape(k->c.ir, k->x[i]));
-  uint32_t skip = i >= k->carries && i < k->carries + k->sliced;
+  uint32_t skip = i >= k->carry_count && i < k->carry_count + k->slice_count;
   if (skip > dims->nsrc)
     return (ir_ref)fe_refuse(&k->c, "operand %zu has no axis; a slice is taken along the first one", i + 1);
   return op_buffer(k->c.ir, k->dtypes[i], dims->src + skip, dims->nsrc - skip);
@@ -145,10 +145,10 @@ static bool record_function(control *k, int number, vf_function f, void *user, s
 /* Record the body of a loop. A state whose initial value is a weak constant has the dtype of the value that
  * an iteration returns, if that is the wider one: the body is then recorded again. */
 static bool record_iterations(control *k, int number, vf_function f, void *user, size_t result_count) {
-  for (size_t tries = 0; tries <= k->carries; tries++) {
+  for (size_t tries = 0; tries <= k->carry_count; tries++) {
     bool changed = false;
     if (!record_function(k, number, f, user, result_count)) return false;
-    for (uint32_t i = 0; i < k->carries && i < result_count; i++) {
+    for (uint32_t i = 0; i < k->carry_count && i < result_count; i++) {
       const ir_node *next = ir_get(k->c.ir, k->results[number][i]);
       if (!ir_get(k->c.ir, k->x[i])->weak || next->weak || next->dtype == k->dtypes[i]) continue;
       if (op_promote((ir_dtype)next->dtype, k->dtypes[i]) != next->dtype) continue;
@@ -209,10 +209,10 @@ void vf_while_loop(vf_function condition, vf_function body, void *user, int coun
   size_t n;
   bool good = begin_control(&k, graph_of(init, count), "while_loop") &&
               add_operands(&k, "values of the state", count, init) && is_list(&k, "results", count, results);
-  if (good) k.carries = (uint32_t)count;
+  if (good) k.carry_count = (uint32_t)count;
   good = good && choose_dtypes(&k) && record_iterations(&k, 1, body, user, (size_t)count) &&
          record_function(&k, 0, condition, user, 1) && close_functions(&k, 2, true, funcs, &n);
-  if (good) made = op_while(k.c.ir, k.x, n, k.carries, funcs[0], funcs[1], max_trips);
+  if (good) made = op_while(k.c.ir, k.x, n, k.carry_count, funcs[0], funcs[1], max_trips);
   finish_control(&k, made, count, results);
 }
 
@@ -230,12 +230,12 @@ void vf_scan(vf_function body, void *user, int carry_count, const vf_value *init
   if (good && length < -1)
     good = fe_refuse(&k.c, "the length is %lld; it is a number of rounds, or -1 for that of what is sliced",
                      (long long)length);
-  if (good) k.carries = (uint32_t)carry_count, k.sliced = (uint32_t)xs_count;
+  if (good) k.carry_count = (uint32_t)carry_count, k.slice_count = (uint32_t)xs_count;
   if (good && length >= 0) good = (iterations = ir_index(k.c.ir, length)) != 0;
   good = good && choose_dtypes(&k) &&
          record_iterations(&k, 0, body, user, (size_t)carry_count + (size_t)ys_count) &&
          close_functions(&k, 1, true, &func, &n);
-  ir_scan_state state = {k.carries, k.sliced, reverse};
+  ir_scan_state state = {k.carry_count, k.slice_count, reverse};
   if (good) made = op_scan(k.c.ir, k.x, n, state, func, iterations);
   vf_value all = fe_end(&k.c, end_control(&k, made));
   for (int i = 0; i < carry_count + ys_count; i++) {

@@ -21,7 +21,7 @@ static bool add_values(fe_call *c, lists *all, const char *what, const vf_value 
     ir_ref x = values[i].id;
     if (!ir_shape(c->ir, x))
       return fe_refuse(c, "%s %d is an expression of sizes, not a tensor", what, i + 1);
-    if (firm && !(x = op_firm(c->ir, x))) return false;
+    if (firm && !(x = op_default_dtype(c->ir, x))) return false;
     all->refs[all->count++] = x;
   }
   return true;

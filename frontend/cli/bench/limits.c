@@ -33,12 +33,12 @@ static void wait_for_team(survey *s, int count, int *arrivals) {
 
 /* Seconds in which all threads together run a loop `again` times, over n floats each: the least of
  * SAMPLES. */
-static double seconds(survey *s, int number, int count, int *arrivals, int loop, size_t n, int again) {
+static double seconds(survey *s, int number, int count, int *arrivals, int loop, size_t n, int repeats) {
   double least = INFINITY;
   for (int i = -WARM; i < SAMPLES; i++) {
     wait_for_team(s, count, arrivals);
     int64_t before = bench_now();
-    for (int k = 0; k < again; k++) s->kit->loops[loop](s->to + number * n, s->from + number * n, n);
+    for (int k = 0; k < repeats; k++) s->kit->loops[loop](s->to + number * n, s->from + number * n, n);
     wait_for_team(s, count, arrivals);
     if (i >= 0) least = fmin(least, (double)(bench_now() - before) * 1e-9);
   }
@@ -50,17 +50,17 @@ static void survey_all(void *user, int number, int count) {
     int stream, loop, arrays;
   } plan[] = {{BENCH_STREAM_READ, BENCH_READ, 1},
               {BENCH_STREAM_COPY, BENCH_COPY, 2},
-              {BENCH_STREAM_COPY, BENCH_COPY_PAST, 2},
+              {BENCH_STREAM_COPY, BENCH_COPY_NONTEMPORAL, 2},
               {BENCH_STREAM_FILL, BENCH_FILL, 1},
-              {BENCH_STREAM_FILL, BENCH_FILL_PAST, 1}};
+              {BENCH_STREAM_FILL, BENCH_FILL_NONTEMPORAL, 1}};
   survey *s = user;
   int arrivals = 0;
   for (size_t p = 0; p < sizeof plan / sizeof *plan; p++)
     for (int f = 0; f < BENCH_FOOTPRINTS; f++) {
       size_t n = (size_t)(bench_footprints[f] / 4 / plan[p].arrays / count) / BENCH_CHUNK * BENCH_CHUNK;
-      int again = 1 + (int)(SAMPLE_BYTES / bench_footprints[f]);
-      double time = seconds(s, number, count, &arrivals, plan[p].loop, n, again);
-      double gbs = 4.0 * (double)n * plan[p].arrays * count * again / time / GIGA;
+      int repeats = 1 + (int)(SAMPLE_BYTES / bench_footprints[f]);
+      double time = seconds(s, number, count, &arrivals, plan[p].loop, n, repeats);
+      double gbs = 4.0 * (double)n * plan[p].arrays * count * repeats / time / GIGA;
       if (number == 0) s->out->gbs[plan[p].stream][f] = fmax(s->out->gbs[plan[p].stream][f], gbs);
     }
   double time = seconds(s, 0, count, &arrivals, BENCH_MULTIPLY_ADD, MULTIPLY_ADDS, 1);

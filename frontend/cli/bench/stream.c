@@ -18,7 +18,7 @@ enum { SUMS = 12 }; /* independent chains of multiply-adds: more than latency ti
   TARGET static void NAME##_copy(float *to, const float *from, size_t n) {                                   \
     for (size_t i = 0; i < n; i += LANES) STORE(to + i, LOAD(from + i));                                     \
   }                                                                                                          \
-  TARGET static void NAME##_copy_past(float *to, const float *from, size_t n) {                              \
+  TARGET static void NAME##_copy_nontemporal(float *to, const float *from, size_t n) {                       \
     for (size_t i = 0; i < n; i += LANES) STREAM(to + i, LOAD(from + i));                                    \
     FENCE();                                                                                                 \
   }                                                                                                          \
@@ -26,7 +26,7 @@ enum { SUMS = 12 }; /* independent chains of multiply-adds: more than latency ti
     VECTOR value = LOAD(from);                                                                               \
     for (size_t i = 0; i < n; i += LANES) STORE(to + i, value);                                              \
   }                                                                                                          \
-  TARGET static void NAME##_fill_past(float *to, const float *from, size_t n) {                              \
+  TARGET static void NAME##_fill_nontemporal(float *to, const float *from, size_t n) {                       \
     VECTOR value = LOAD(from);                                                                               \
     for (size_t i = 0; i < n; i += LANES) STREAM(to + i, value);                                             \
     FENCE();                                                                                                 \
@@ -39,8 +39,8 @@ enum { SUMS = 12 }; /* independent chains of multiply-adds: more than latency ti
     for (int k = 0; k < SUMS; k++) total = ADD(total, sum[k]);                                               \
     STORE(to, total);                                                                                        \
   }                                                                                                          \
-  static const bench_kit NAME##_kit = {                                                                      \
-      {NAME##_read, NAME##_copy, NAME##_copy_past, NAME##_fill, NAME##_fill_past, NAME##_multiply_add}};
+  static const bench_kit NAME##_kit = {{NAME##_read, NAME##_copy, NAME##_copy_nontemporal, NAME##_fill,      \
+                                        NAME##_fill_nontemporal, NAME##_multiply_add}};
 
 typedef float plain __attribute__((vector_size(16)));
 #define PLAIN_LOAD(AT)              (*(const plain *)(AT))

@@ -56,8 +56,8 @@ static int explain_one(explainer *x, const ir_parsed_graph *block) {
                              .target = &x->target,
                              .context = x->given[TARGET] ? NULL : x->context,
                              .why = true,
-                             .more = explain_run_more,
-                             .more_user = &run};
+                             .explain_callback = explain_run_more,
+                             .explain_user = &run};
   int status = x->no_run ? CLI_OK : explain_run_open(&run, &x->s, block);
   if (!status && fe_dump(&x->s.g, block, &options, &x->out, &x->s.error) != IR_OK)
     status = cli_failure("explain", &x->s.error);

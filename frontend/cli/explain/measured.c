@@ -136,66 +136,66 @@ static double number_of(ir_graph *g, ir_ref expression, const explain_sizes *s) 
 
 /* lines */
 
-typedef struct expected {
+typedef struct prediction {
   double read, written, operations; /* of one run of the kernel */
   double limit_ms, memory_ms, predicted_ms;
   int threads;
-} expected;
+} prediction;
 
 /* The operations of a kernel; and how many f32 operations take as long, when vectorized and in the code as it
  * is. */
-typedef struct computing {
-  double operations, at_best, as_it_is;
-} computing;
+typedef struct work_estimate {
+  double operations, at_best, as_compiled;
+} work_estimate;
 
-static computing compute_work(const fe_explained *e, size_t number, double flops, bool lanes,
-                              const explain_sizes *s) {
+static work_estimate compute_work(const fe_explained *e, size_t number, double flops, bool lanes,
+                                  const explain_sizes *s) {
   fe_arithmetic a = fe_arithmetic_of(e, number);
   double floats = number_of(e->g, a.floats, s), integers = number_of(e->g, a.integers, s),
          wide_floats = number_of(e->g, a.weighed_floats, s),
          wide_integers = number_of(e->g, a.weighed_integers, s),
-         lone = (double)e->target->vector_bytes / 4; /* factor of scalar code */
-  computing c = {.operations = flops + integers};
+         scalar_factor = (double)e->target->vector_bytes / 4; /* factor of scalar code */
+  work_estimate c = {.operations = flops + integers};
   double wide = floats > 0 ? flops * wide_floats / floats : flops;
   c.at_best = wide + wide_integers;
-  c.as_it_is = lanes ? c.at_best : c.operations * lone;
+  c.as_compiled = lanes ? c.at_best : c.operations * scalar_factor;
   return c;
 }
 
-static expected expected_limits(const explain_run *r, const fe_explained *e, size_t number,
-                                const explain_sizes *s) {
+static prediction predict_limits(const explain_run *r, const fe_explained *e, size_t number,
+                                 const explain_sizes *s) {
   fe_kernel_work work = fe_work_of(e, number);
   rt_step_cost cost;
   ir_error ignored = {0};
-  expected x = {.read = number_of(e->g, work.read, s), .written = number_of(e->g, work.written, s)};
+  prediction x = {.read = number_of(e->g, work.read, s), .written = number_of(e->g, work.written, s)};
   rt_program_step_cost(r->program, r->inputs.values, number, &cost, &ignored);
   x.threads = cost.threads;
   const bench_limits *all = cli_machine_limits(&r->machine, rt_context_threads(r->context)),
                      *own = cli_machine_limits(&r->machine, cost.threads);
-  fe_lanes lanes = fe_lanes_of(e, number);
-  computing c = compute_work(e, number, (double)cost.flops, lanes.lanes > 1, s);
+  fe_vectorization lanes = fe_vectorization_of(e, number);
+  work_estimate c = compute_work(e, number, (double)cost.flops, lanes.lanes > 1, s);
   double bytes = x.read + x.written, width = (double)e->target->vector_bytes / 4;
   x.operations = c.operations;
   x.memory_ms = bytes > 0 ? bench_limits_ms(all, x.read, x.written, 0) : 0;
   x.limit_ms = fmax(x.memory_ms, c.at_best / all->gflops * 1e-6);
   double gathers = lanes.gathered ? number_of(e->g, work.operations, s) * lanes.gathered : 0;
-  double computing_ms = (c.as_it_is + gathers * width) / own->gflops * 1e-6;
+  double computing_ms = (c.as_compiled + gathers * width) / own->gflops * 1e-6;
   x.predicted_ms = LAUNCH_MS + fmax(bytes > 0 ? bench_limits_ms(own, x.read, x.written, 0) : 0, computing_ms);
   return x;
 }
 
-static const char *level_of(const ir_target *t, double bytes) {
+static const char *cache_level_name(const ir_target *t, double bytes) {
   return bytes <= (double)t->l1_bytes   ? "the L1 cache"
          : bytes <= (double)t->l2_bytes ? "the L2 cache"
          : bytes <= (double)t->l3_bytes ? "the L3 cache"
                                         : "memory";
 }
 
-static void put_limit(const expected *x, const fe_explained *e) {
+static void put_limit(const prediction *x, const fe_explained *e) {
   double bytes = x->read + x->written, gbs = x->memory_ms > 0 ? bytes / x->memory_ms * 1e-6 : 0;
   ir_textf(e->out, "  limit   %.4g ms, by ", x->limit_ms);
   if (x->limit_ms > x->memory_ms) ir_textf(e->out, "%.4g million multiply-adds\n", x->operations / 2 * 1e-6);
-  else ir_textf(e->out, "%s: %.4g MB at %.3g GB/s\n", level_of(e->target, bytes), bytes * 1e-6, gbs);
+  else ir_textf(e->out, "%s: %.4g MB at %.3g GB/s\n", cache_level_name(e->target, bytes), bytes * 1e-6, gbs);
 }
 
 static void put_share(const char *name, double ms, double limit_ms, ir_text *out) {
@@ -213,7 +213,7 @@ static bool count_iterations(explain_run *r, const fe_explained *e) {
     double times = s->kind == IR_STEP_SCAN    ? number_of(e->g, s->count, &r->values)
                    : s->kind == IR_STEP_WHILE ? 0
                                               : 1;
-    size_t inside = s->inside[0] + s->inside[1]; /* nested at most 64 deep */
+    size_t inside = s->function_steps[0] + s->function_steps[1]; /* nested at most 64 deep */
     for (size_t k = 1; k <= inside && times != 1; k++) r->iterations[i + k] *= times;
   }
   return true;
@@ -236,7 +236,7 @@ void explain_run_more(void *run, const struct fe_explained *e, size_t number) {
   if (!r->known) {
     ir_textf(e->out, "  took    %.4g ms\n", (double)r->ns[number] * 1e-6);
   } else if (find_sizes(r, e->g) && count_iterations(r, e)) {
-    expected x = expected_limits(r, e, number, &r->values);
+    prediction x = predict_limits(r, e, number, &r->values);
     put_limit(&x, e);
     put_share("expects", x.predicted_ms, x.limit_ms, e->out);
     ir_textf(e->out, ", by %d thread%s\n", x.threads, x.threads == 1 ? "" : "s");
@@ -250,7 +250,7 @@ void explain_run_memory(const explain_run *r, ir_text *out) {
   rt_cost cost;
   ir_error ignored = {0};
   if (!r->ns || rt_program_cost(r->program, r->inputs.values, &cost, &ignored) != IR_OK) return;
-  double given = (double)cost.given_bytes, temps = (double)cost.temp_bytes;
+  double given = (double)cost.caller_bytes, temps = (double)cost.temp_bytes;
   int threads = rt_context_threads(r->context);
   ir_textf(out, "\nmemory: %.4g MB of inputs and results, %.4g MB between them with %d thread%s",
            given * 1e-6, temps * 1e-6, threads, threads == 1 ? "" : "s");

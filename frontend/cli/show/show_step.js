@@ -63,7 +63,7 @@ const formulas = (valid, indexCode, validCode) => make("dl", { class: "formulas"
 
 /* ---------------------------------------------------------------------------------------------- parts of shapes */
 const COLUMNS = 16, ROWS = 10, INNER_ROWS = 6, PANELS = 6, STRIP = 192, STRIP_ROWS = 6, STRIP_COLUMNS = 20;
-const EFFORT = 1 << 20;   // most operations that are executed to find the addresses that are read
+const BUDGET = 1 << 20;   // most operations that are executed to find the addresses that are read
 
 /* How many cells of that many digits fit into that many pixels: from 6 to `most`. */
 function fitting(digitCount, pixels, most) {
@@ -142,7 +142,7 @@ class Step {
   /* Find the addresses that are read, if the elements are few enough to enumerate. */
   read() {
     this.total = product(this.shape), this.addresses = new Set(), this.padding = 0;
-    this.counted = this.total * BigInt(this.index.nodes.length + this.valid.nodes.length) <= BigInt(EFFORT);
+    this.counted = this.total * BigInt(this.index.nodes.length + this.valid.nodes.length) <= BigInt(BUDGET);
     for (let i = 0n; this.counted && i < this.total; i++) {
       const at = this.address(unflatten(i, this.shape));
       if (at === null) this.padding++;

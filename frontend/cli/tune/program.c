@@ -33,14 +33,14 @@ static bool is_key(const rt_kernel_key *a, const rt_kernel_key *b) {
 static void enter_kernel(void *user, uint32_t kernel, const ir_graph *g, ir_ref effect) {
   tune *t = user;
   rt_kernel_key key;
-  t->at = UINT32_MAX;
+  t->current_kernel = UINT32_MAX;
   if (rt_effect_key_make(&ir_mem_libc, g, effect, &key, NULL) != IR_OK) {
     t->failed = true;
     return;
   }
-  for (t->at = 0; t->at < t->count; t->at++)
-    if (is_key(&t->kernels[t->at].key, &key)) break;
-  bool known = t->at < t->count;
+  for (t->current_kernel = 0; t->current_kernel < t->count; t->current_kernel++)
+    if (is_key(&t->kernels[t->current_kernel].key, &key)) break;
+  bool known = t->current_kernel < t->count;
   if (known || !IR_RESERVE(&ir_mem_libc, t->kernels, t->cap, t->count + 1)) {
     t->failed |= !known;
     rt_kernel_key_free(&ir_mem_libc, &key);
@@ -48,7 +48,7 @@ static void enter_kernel(void *user, uint32_t kernel, const ir_graph *g, ir_ref 
     t->kernels[t->count++] = (tune_kernel){.key = key};
   }
   if (IR_RESERVE(&ir_mem_libc, t->kernel_of, t->steps_cap, (size_t)kernel + 1)) {
-    t->kernel_of[kernel] = t->at;
+    t->kernel_of[kernel] = t->current_kernel;
     if (t->steps <= kernel) t->steps = (size_t)kernel + 1;
   } else {
     t->failed = true;
@@ -58,9 +58,10 @@ static void enter_kernel(void *user, uint32_t kernel, const ir_graph *g, ir_ref 
 static const char *given_moves(void *user, uint32_t kernel, uint32_t nest) {
   tune *t = user;
   (void)kernel;
-  if (t->at >= t->count) return NULL;
-  if (t->instead.text && t->at == t->of && t->instead.nest == nest) return t->instead.text;
-  const tune_list *best = &t->kernels[t->at].best;
+  if (t->current_kernel >= t->count) return NULL;
+  if (t->override.text && t->current_kernel == t->searched_kernel && t->override.nest == nest)
+    return t->override.text;
+  const tune_list *best = &t->kernels[t->current_kernel].best;
   for (size_t i = 0; i < best->count; i++)
     if (best->items[i].nest == nest) return best->items[i].text;
   return NULL;
@@ -69,7 +70,7 @@ static const char *given_moves(void *user, uint32_t kernel, uint32_t nest) {
 static void note_neighbour(void *user, uint32_t kernel, uint32_t nest, const char *moves) {
   tune *t = user;
   (void)kernel;
-  if (t->at == t->of && !tune_has(t->neighbours, nest, moves))
+  if (t->current_kernel == t->searched_kernel && !tune_has(t->neighbours, nest, moves))
     t->failed |= !tune_add(t->neighbours, nest, moves);
 }
 
@@ -97,7 +98,7 @@ ir_status tune_time(tune *t, const rt_program *program, int64_t *ns, ir_error *e
   if (rt_program_run_timed(program, t->buffers.in, t->buffers.out, t->vars, t->ns, error) != IR_OK)
     return error->status;
   for (size_t i = 0; i < rt_program_step_count(program); i++)
-    if (rt_program_is_kernel(program, i) && t->kernel_of[kernel++] == t->of) *ns += t->ns[i];
+    if (rt_program_is_kernel(program, i) && t->kernel_of[kernel++] == t->searched_kernel) *ns += t->ns[i];
   return IR_OK;
 }
 

@@ -18,8 +18,8 @@ enum {
   DUEL_NS = 60000000,
   QUICK_NS = 2000000
 };
-#define MARGIN  0.97 /* a challenger wins below this factor of the best time */
-#define NO_HOPE 1.5  /* above this factor of the best time it is not run again */
+#define MARGIN      0.97 /* a challenger wins below this factor of the best time */
+#define RERUN_LIMIT 1.5  /* above this factor of the best time it is not run again */
 
 typedef struct finalist {
   size_t neighbour;
@@ -37,7 +37,7 @@ static int64_t median(int64_t *ns, int count) {
   return ns[count / 2];
 }
 
-static bool goes_on(int64_t until) { return !tune_stopped() && ir_now_ns() < until; }
+static bool may_continue(int64_t until) { return !tune_stopped() && ir_now_ns() < until; }
 
 /* Median times of t->of in both programs, which run alternately. After a signal both are `expected`. */
 static ir_status median_alternating(tune *t, const rt_program *const two[2], int64_t expected, int64_t out[2],
@@ -66,14 +66,15 @@ static ir_status wins(tune *t, const rt_program *best, const rt_program *challen
   return IR_OK;
 }
 
-/* The least time of a few runs: of two where the second is NO_HOPE times as long as `best`. */
-static ir_status quick(tune *t, const rt_program *program, int64_t best, int64_t *ns, ir_error *error) {
+/* The least time of a few runs: of two where the second is RERUN_LIMIT times as long as `best`. */
+static ir_status time_quickly(tune *t, const rt_program *program, int64_t best, int64_t *ns,
+                              ir_error *error) {
   int64_t once, spent = 0;
   *ns = INT64_MAX;
   for (int i = 0; i < MOST_SAMPLES && (i < QUICK_SAMPLES || spent < QUICK_NS); i++) {
     if (tune_time(t, program, &once, error) != IR_OK) return error->status;
     if (once < *ns) *ns = once;
-    if ((double)once > NO_HOPE * (double)best && i) break;
+    if ((double)once > RERUN_LIMIT * (double)best && i) break;
     spent += once;
   }
   return IR_OK;
@@ -96,14 +97,14 @@ static ir_status try_neighbour(tune *t, const tune_list *neighbours, size_t numb
   ir_error own = {0};
   finalist f = {.neighbour = number};
   bool same = false;
-  t->instead = neighbours->items[number];
+  t->override = neighbours->items[number];
   ir_status status = tune_compile(t, &f.program, &own);
-  t->instead.text = NULL;
+  t->override.text = NULL;
   if (status == IR_ERR_MEMORY) return ir_fail(error, status, "%s", own.text);
   if (status) return IR_OK;
-  t->kernels[t->of].tried++;
+  t->kernels[t->searched_kernel].tried++;
   if (tune_check(t, f.program, &same, error) == IR_OK && same &&
-      quick(t, f.program, best, &f.ns, error) == IR_OK)
+      time_quickly(t, f.program, best, &f.ns, error) == IR_OK)
     enter_final(finals, f);
   else rt_program_release(f.program);
   return error->status;
@@ -142,18 +143,18 @@ static ir_status find_neighbours(tune *t, tune_list *neighbours, ir_error *error
  * one. */
 static ir_status one_step(tune *t, rt_program **best, tune_list *seen, int64_t until, bool *better,
                           ir_error *error) {
-  tune_kernel *k = &t->kernels[t->of];
+  tune_kernel *k = &t->kernels[t->searched_kernel];
   tune_list neighbours = {0};
   finalist finals[FINALISTS] = {0};
   int64_t base = k->best_ns;
   *better = false;
   ir_status status = find_neighbours(t, &neighbours, error);
-  if (!status) status = quick(t, *best, base, &base, error);
-  for (size_t i = 0; i < neighbours.count && !status && goes_on(until); i++) {
+  if (!status) status = time_quickly(t, *best, base, &base, error);
+  for (size_t i = 0; i < neighbours.count && !status && may_continue(until); i++) {
     if (tune_has(seen, neighbours.items[i].nest, neighbours.items[i].text)) continue;
     if (!tune_add(seen, neighbours.items[i].nest, neighbours.items[i].text)) break;
     status = try_neighbour(t, &neighbours, i, base, finals, error);
-    draw_progress(t, t->of);
+    draw_progress(t, t->searched_kernel);
   }
   for (int i = 0; i < FINALISTS && !status && !*better; i++) {
     int64_t ns[2];
@@ -175,7 +176,7 @@ static ir_status one_step(tune *t, rt_program **best, tune_list *seen, int64_t u
 /* Set *best to the program from which the search starts. k->best may hold moves that an earlier search found:
  * they stay only if they win against the cost model again. */
 static ir_status begin_search(tune *t, const rt_program *model, rt_program **best, ir_error *error) {
-  tune_kernel *k = &t->kernels[t->of];
+  tune_kernel *k = &t->kernels[t->searched_kernel];
   bool same = true, won = false;
   int64_t ns[2];
   k->best_ns = k->model_ns;
@@ -199,13 +200,13 @@ ir_status tune_search(tune *t, uint32_t kernel, int64_t until, ir_error *error) 
   rt_program *model = NULL, *best = NULL;
   tune_list seen = {0}, found = k->best;
   bool better = true;
-  t->of = kernel;
+  t->searched_kernel = kernel;
   k->best = (tune_list){0};
   ir_status status = tune_compile(t, &model, error);
   k->best = found;
   if (!status) status = begin_search(t, model, &best, error);
   k->searched = !tune_stopped();
-  while (!status && better && goes_on(until)) status = one_step(t, &best, &seen, until, &better, error);
+  while (!status && better && may_continue(until)) status = one_step(t, &best, &seen, until, &better, error);
   if (!status && k->best.count && !tune_stopped()) { /* gains may be noise */
     int64_t ns[2] = {k->model_ns, k->model_ns};
     status = wins(t, model, best, k->best_ns, ns, &better, error);

@@ -63,7 +63,7 @@ typedef struct tuner {
   const ir_parsed_graph *block;
   ir_ref results;
   cli_binding inputs;
-  rt_context *keeps; /* the context with a cache on disk */
+  rt_context *cached_context; /* the context with a cache on disk */
   ir_ref *leaves;
   tune t;
   rt_program *first; /* the program with the cost model's moves */
@@ -116,7 +116,7 @@ static int measure_model(tuner *r) {
   enum { RUNS = 7 };
   for (uint32_t k = 0; k < r->t.count; k++) {
     int64_t ns[RUNS];
-    r->t.of = k;
+    r->t.searched_kernel = k;
     for (int i = 0; i < RUNS; i++)
       if (tune_time(&r->t, r->first, &ns[i], &r->s.error) != IR_OK) return fail_tune(r);
     for (int i = 1; i < RUNS; i++) /* sorted */
@@ -203,7 +203,7 @@ static int write_schedule(tuner *r) {
 static int finish_tuning(tuner *r) {
   ir_error error = {0};
   print_report(r);
-  if (!r->dry && !tune_keep(&r->t, r->keeps))
+  if (!r->dry && !tune_keep(&r->t, r->cached_context))
     ir_fail(&error, IR_ERR_IO, "what was found could not be kept: the cache cannot be written");
   int unkept = error.status ? cli_failure("tune", &error) : CLI_OK, unwritten = write_schedule(r),
       status = unkept ? unkept : unwritten;
@@ -221,7 +221,7 @@ static int tune_graph(tuner *r) {
       tune_check(&r->t, r->first, &same, &r->s.error) != IR_OK)
     return fail_tune(r);
   status = measure_model(r);
-  if (!status) tune_read_kept(&r->t, r->keeps);
+  if (!status) tune_read_kept(&r->t, r->cached_context);
   tune_stop_on_signals();
   if (!status) status = search_all(r);
   return status ? status : finish_tuning(r);
@@ -238,16 +238,19 @@ static int run_command(tuner *r) {
   rt_options options;
   int status = cli_context_options("tune", r->given[THREADS], r->given[DEVICE], &options);
   if (status) return status;
-  if (rt_context_create(&ir_mem_libc, &options, &r->keeps, &r->s.error) != IR_OK) return fail_tune(r);
+  if (rt_context_create(&ir_mem_libc, &options, &r->cached_context, &r->s.error) != IR_OK)
+    return fail_tune(r);
   if (r->list || (r->forget && !r->word))
-    return (r->list ? tune_print_kept(r->keeps) : tune_forget_all(r->keeps)) ? CLI_OK : cache_failure(r);
+    return (r->list ? tune_print_kept(r->cached_context) : tune_forget_all(r->cached_context))
+               ? CLI_OK
+               : cache_failure(r);
   options.no_disk = true;
   if (rt_context_create(&ir_mem_libc, &options, &r->t.context, &r->s.error) != IR_OK) return fail_tune(r);
   status = open_graph(r);
   if (status) return status;
   if (!r->forget) return tune_graph(r);
   status = compile_graph(r);
-  if (!status) tune_forget(&r->t, r->keeps);
+  if (!status) tune_forget(&r->t, r->cached_context);
   return status;
 }
 
@@ -256,7 +259,7 @@ static void close_all(tuner *r) {
   tune_free(&r->t);
   free(r->leaves);
   rt_context_destroy(r->t.context);
-  rt_context_destroy(r->keeps);
+  rt_context_destroy(r->cached_context);
   cli_binding_free(&r->inputs);
   cli_graph_close(&r->s);
   cli_pairs_free(&r->in);

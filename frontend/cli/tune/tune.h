@@ -53,11 +53,11 @@ typedef struct tune {
   cli_progress progress;
   int64_t begin_ns, end_ns;
   /* while compiling */
-  uint32_t at;           /* index of the kernel being compiled */
-  uint32_t of;           /* index of the kernel being searched */
-  tune_moves instead;    /* moves of kernel `of` in place of the best ones; text NULL: none */
-  tune_list *neighbours; /* receives the neighbours of the moves of kernel `of`; or NULL */
-  bool failed;           /* memory is short */
+  uint32_t current_kernel;  /* index of the kernel being compiled */
+  uint32_t searched_kernel; /* index of the kernel being searched */
+  tune_moves override;      /* moves of kernel `of` in place of the best ones; text NULL: none */
+  tune_list *neighbours;    /* receives the neighbours of the moves of kernel `of`; or NULL */
+  bool failed;              /* memory is short */
 } tune;
 
 /* Compile a program with the best moves of each kernel, but t->instead in the kernel t->of. The first call

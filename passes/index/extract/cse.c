@@ -125,7 +125,7 @@ static int64_t factor_in(const extract_sum *sum, const pattern *t) {
   return p == t->p && q == t->q ? g : 0;
 }
 
-static int lost(sharing *s, uint32_t atom, int64_t by, uint32_t times) {
+static int freed_product_cost(sharing *s, uint32_t atom, int64_t by, uint32_t times) {
   if (atom == 0 || by == 1) return 0;
   const product *known = find_product(s, atom, by);
   return known && known->users == times ? extract_cost_mul(s->x->costs, by) : 0;
@@ -150,7 +150,7 @@ static int gain_of(sharing *s, const pattern *t) {
   for (uint32_t i = 0; i < factors; i++) {
     int64_t p = factor[i] * t->p, q = factor[i] * magnitude(t->q);
     if (factor[i] != 1) gain -= extract_cost_mul(costs, factor[i]);
-    gain += lost(s, t->i, p, times[i]) + lost(s, t->j, q, times[i]);
+    gain += freed_product_cost(s, t->i, p, times[i]) + freed_product_cost(s, t->j, q, times[i]);
   }
   const product *kept = have_p ? NULL : find_product(s, t->i, t->p);
   if (!have_p && (!kept || kept->users <= t->count)) gain -= extract_cost_mul(costs, t->p);

@@ -99,16 +99,16 @@ static bool is_same_pattern(const expr *a, const expr *b, char *to, char *from) 
 
 /* Does pattern a match whatever pattern b matches? An expression variable of a covers any subpattern, the
  * same at each occurrence; a constant variable covers constants. */
-static bool covers(const expr *a, const expr *b, const expr **taken) {
-  bool takes = a->kind == EXPRESSION || (a->kind == CONSTANT && rulec_is_leaf_constant(b));
-  if (takes && taken[a->value]) return equal(taken[a->value], b);
-  if (takes) {
-    taken[a->value] = b;
+static bool covers(const expr *a, const expr *b, const expr **bound) {
+  bool binds = a->kind == EXPRESSION || (a->kind == CONSTANT && rulec_is_leaf_constant(b));
+  if (binds && bound[a->value]) return equal(bound[a->value], b);
+  if (binds) {
+    bound[a->value] = b;
     return true;
   }
   if (a->kind != b->kind || a->value != b->value) return false;
   for (int i = 0; i < rulec_kinds[a->kind].arity; i++)
-    if (!covers(a->arg[i], b->arg[i], taken)) return false;
+    if (!covers(a->arg[i], b->arg[i], bound)) return false;
   return true;
 }
 
@@ -124,8 +124,8 @@ void rulec_check_rule(const rule *r, const rule *earlier) {
     char to[128] = {0}, from[128] = {0};
     if (strcmp(o->name, r->name) == 0)
       rulec_fail("rule '%s' is already defined on line %d", r->name, o->line);
-    const expr *taken[128] = {NULL};
-    if (!o->cond && covers(o->lhs, r->lhs, taken))
+    const expr *bound[128] = {NULL};
+    if (!o->cond && covers(o->lhs, r->lhs, bound))
       rulec_fail("'%s' is shadowed by '%s' on line %d, which matches whatever it matches", r->name, o->name,
                  o->line);
     if (!is_same_pattern(o->lhs, r->lhs, to, from)) continue;

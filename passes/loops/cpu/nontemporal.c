@@ -41,11 +41,11 @@ static int64_t mode_of(const ir_target *target, int64_t output, int64_t inputs) 
 /* Is the range the last one of a reduction by value, not argmax or argmin? */
 static bool is_summed(ir_graph *g, ir_ref store, ir_ref range) {
   ir_ref found[MAX_FOUND];
-  uint32_t count = loop_find(g, store, IR_OP_REDUCE, found, MAX_FOUND);
+  uint32_t count = affine_find_range(g, store, IR_OP_REDUCE, found, MAX_FOUND);
   for (uint32_t i = 0; i < count; i++) {
     const ir_node *r = ir_get(g, found[i]);
-    bool positional = ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
-    if (!positional && r->src[r->nsrc - 1] == range) return true;
+    bool is_index_reduction = ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
+    if (!is_index_reduction && r->src[r->nsrc - 1] == range) return true;
   }
   return false;
 }
@@ -53,11 +53,11 @@ static bool is_summed(ir_graph *g, ir_ref store, ir_ref range) {
 /* Is another element read at each iteration point of the store's ranges, in sequence along a sum? */
 static bool is_swept(ir_graph *g, ir_ref store, ir_ref load) {
   ir_ref ranges[MAX_FOUND_RANGES];
-  uint32_t count = loop_find(g, store, IR_OP_RANGE, ranges, MAX_FOUND_RANGES);
+  uint32_t count = affine_find_range(g, store, IR_OP_RANGE, ranges, MAX_FOUND_RANGES);
   bool swept = false;
   for (uint32_t i = 0; i < count; i++) {
     int64_t stride;
-    if (!loop_stride(g, ir_src(g, load, 1), ranges[i], &stride) || stride == 0) return false;
+    if (!affine_stride(g, ir_src(g, load, 1), ranges[i], &stride) || stride == 0) return false;
     swept |= stride == 1 && is_summed(g, store, ranges[i]);
   }
   return swept && count < MAX_FOUND_RANGES;
@@ -74,7 +74,7 @@ static bool is_only_reader(ir_graph *g, const ir_ref *all, uint32_t count, ir_re
 static ir_ref fetch_past(ir_graph *g, const ir_target *target, ir_ref store, const ir_ref *all,
                          uint32_t count) {
   ir_ref loads[MAX_LOADS], made[MAX_LOADS];
-  uint32_t found = loop_find(g, store, IR_OP_LOAD, loads, MAX_LOADS), used = 0;
+  uint32_t found = affine_find_range(g, store, IR_OP_LOAD, loads, MAX_LOADS), used = 0;
   for (uint32_t i = 0; i < found; i++) {
     const ir_node *l = ir_get(g, loads[i]);
     if (ir_op_of(g, l->src[0]) != IR_OP_PARAM || bytes_of(g, l->src[0]) <= target->l3_bytes / 2) continue;
@@ -87,7 +87,7 @@ static ir_ref fetch_past(ir_graph *g, const ir_target *target, ir_ref store, con
 
 static bool fetch_all_past(ir_graph *g, const ir_target *target, ir_ref all, loop_stores *stores) {
   ir_ref loads[MAX_FOUND];
-  uint32_t count = loop_find(g, all, IR_OP_LOAD, loads, MAX_FOUND);
+  uint32_t count = affine_find_range(g, all, IR_OP_LOAD, loads, MAX_FOUND);
   for (uint32_t i = 0; i < stores->count && count < MAX_FOUND; i++) {
     if (ir_arg_mode(ir_get(g, stores->store[i])) != IR_NO_STREAM) continue;
     if (!(stores->store[i] = fetch_past(g, target, stores->store[i], loads, count))) return false;
@@ -99,7 +99,7 @@ bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores) {
   if (target->group_items) return true;
   ir_ref params[MAX_FOUND];
   ir_ref all = ir_make(g, IR_OP_SEQ, IR_NONE, 0, stores->store, stores->count);
-  uint32_t count = loop_find(g, all, IR_OP_PARAM, params, MAX_FOUND);
+  uint32_t count = affine_find_range(g, all, IR_OP_PARAM, params, MAX_FOUND);
   int64_t outputs = 0, inputs = 0;
   for (uint32_t i = 0; i < count; i++) {
     bool stored = is_stored(g, stores, params[i]);

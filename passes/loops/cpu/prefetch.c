@@ -25,8 +25,8 @@ enum { LEAST_ROW = 512, MOST_ROW = 32 << 10, AHEAD = 8 << 10, MAX_LOADS = 64 };
 /* The index in all iterations but a last one that begins further back, so that it has as many rows. */
 static ir_ref unless_last(ir_graph *g, ir_ref index, ir_ref range) {
   ir_ref least;
-  if (loop_find(g, index, IR_OP_MIN, &least, 1) == 0) return index;
-  ir_ref first = ir_src(g, least, loop_depends(g, ir_src(g, least, 0), range) ? 0 : 1);
+  if (affine_find_range(g, index, IR_OP_MIN, &least, 1) == 0) return index;
+  ir_ref first = ir_src(g, least, affine_depends(g, ir_src(g, least, 0), range) ? 0 : 1);
   return pass_substitute(g, index, &least, &first, 1);
 }
 
@@ -37,14 +37,14 @@ static int64_t elements_ahead(const loop_nest *n, ir_ref load) {
   int64_t row, bytes = ir_dtypes[l->dtype].bytes;
   if (ir_op_of(g, l->src[0]) != IR_OP_PARAM || l->arg != 0) return 0;
   ir_ref range = n->axes[n->axis_count - 1].range;
-  if (!loop_stride(g, unless_last(g, l->src[1], range), range, &row) || row <= 0) return 0;
+  if (!affine_stride(g, unless_last(g, l->src[1], range), range, &row) || row <= 0) return 0;
   if (row > MOST_ROW || row * bytes < LEAST_ROW || row * bytes > MOST_ROW) return 0;
   return row * ((AHEAD + row * bytes - 1) / (row * bytes));
 }
 
 static bool reads(ir_graph *g, ir_ref store, ir_ref param) {
   ir_ref loads[MAX_LOADS];
-  uint32_t count = loop_find(g, store, IR_OP_LOAD, loads, MAX_LOADS);
+  uint32_t count = affine_find_range(g, store, IR_OP_LOAD, loads, MAX_LOADS);
   for (uint32_t i = 0; i < count; i++)
     if (ir_src(g, loads[i], 0) == param) return true;
   return false;
@@ -70,7 +70,7 @@ static bool write_rows(const loop_nest *n, const ir_ref *stores, uint32_t count)
   for (uint32_t i = 0; i < count; i++) {
     const ir_node *s = ir_get(g, stores[i]);
     uint32_t found = ir_op_of(g, s->src[0]) == IR_OP_PARAM
-                         ? loop_find(g, s->src[1], IR_OP_RANGE, ranges, MAX_FOUND_RANGES)
+                         ? affine_find_range(g, s->src[1], IR_OP_RANGE, ranges, MAX_FOUND_RANGES)
                          : 0;
     for (uint32_t k = 0; k < found; k++) {
       bool shared = false;
@@ -85,7 +85,7 @@ static bool write_rows(const loop_nest *n, const ir_ref *stores, uint32_t count)
 ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t count, uint32_t at) {
   ir_graph *g = n->g;
   ir_ref loads[MAX_LOADS], made[MAX_LOADS];
-  uint32_t found = loop_find(g, stores[at], IR_OP_LOAD, loads, MAX_LOADS), used = 0;
+  uint32_t found = affine_find_range(g, stores[at], IR_OP_LOAD, loads, MAX_LOADS), used = 0;
   bool only_reads = !write_rows(n, stores, count);
   for (uint32_t i = 0; i < found; i++) {
     int64_t elements = elements_ahead(n, loads[i]);
@@ -104,14 +104,16 @@ static bool is_swept(const loop_nest *n, ir_ref range, ir_ref load) {
   ir_graph *g = n->g;
   const ir_node *l = ir_get(g, load);
   int64_t stride, bytes = ir_dtypes[l->dtype].bytes;
-  return ir_op_of(g, l->src[0]) == IR_OP_PARAM && l->arg == 0 && loop_stride(g, l->src[1], range, &stride) &&
-         stride == 1 && ir_bounds_of(g, ir_src(g, l->src[0], 0)).lo > n->target->l2_bytes / bytes;
+  return ir_op_of(g, l->src[0]) == IR_OP_PARAM && l->arg == 0 &&
+         affine_stride(g, l->src[1], range, &stride) && stride == 1 &&
+         ir_bounds_of(g, ir_src(g, l->src[0], 0)).lo > n->target->l2_bytes / bytes;
 }
 
 ir_ref loop_sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range) {
   ir_graph *g = n->g;
   ir_ref loads[MAX_LOADS], made[MAX_LOADS];
-  uint32_t count = n->target->group_items ? 0 : loop_find(g, body, IR_OP_LOAD, loads, MAX_LOADS), used = 0;
+  uint32_t count = n->target->group_items ? 0 : affine_find_range(g, body, IR_OP_LOAD, loads, MAX_LOADS),
+           used = 0;
   for (uint32_t i = 0; i < count; i++) {
     if (!is_swept(n, range, loads[i])) continue;
     loads[used] = loads[i];

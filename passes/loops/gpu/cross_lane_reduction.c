@@ -40,7 +40,8 @@ typedef struct item_reduction {
 static bool find_reduction(item_reduction *s) {
   loop_nest *n = &s->n;
   ir_ref found[2], loads[MAX_LOADS], inner[2];
-  if (ir_op_of(n->g, n->store) != IR_OP_STORE || loop_find(n->g, n->store, IR_OP_REDUCE, found, 2) != 1)
+  if (ir_op_of(n->g, n->store) != IR_OP_STORE ||
+      affine_find_range(n->g, n->store, IR_OP_REDUCE, found, 2) != 1)
     return false;
   const ir_node *r = ir_get(n->g, s->reduce = found[0]);
   int64_t op = ir_arg_int(r);
@@ -48,10 +49,10 @@ static bool find_reduction(item_reduction *s) {
       !ir_is_const(n->g, ir_src(n->g, r->src[1], 0), &s->terms))
     return false;
   s->range = r->src[1];
-  uint32_t count = loop_find(n->g, r->src[0], IR_OP_LOAD, loads, MAX_LOADS);
+  uint32_t count = affine_find_range(n->g, r->src[0], IR_OP_LOAD, loads, MAX_LOADS);
   for (uint32_t i = 0; i < count; i++)
-    if (loop_find(n->g, loads[i], IR_OP_LOAD, inner, 2) > 1) return false;
-  return count > 0 && count < MAX_LOADS && !loop_find(n->g, r->src[0], IR_OP_BOUND, inner, 1);
+    if (affine_find_range(n->g, loads[i], IR_OP_LOAD, inner, 2) > 1) return false;
+  return count > 0 && count < MAX_LOADS && !affine_find_range(n->g, r->src[0], IR_OP_BOUND, inner, 1);
 }
 
 /* Are there enough groups? Columns are divided among work-items only where there are not, rows only where
@@ -85,10 +86,10 @@ static bool plan_reduction(item_reduction *s) {
     if (loop_bounds_another(n, a)) return false;
   s->axis = n->axis_count - 1;
   ir_ref body = ir_src(n->g, s->reduce, 0);
-  int along = loop_lane_score(n, body, s->range, 1),
+  int term_score = loop_lane_score(n, body, s->range, 1),
       across = loop_lane_score(n, body, n->axes[s->axis].range, 1);
-  s->columns = across > 0 && across >= along;
-  if (!ir_is_const(n->g, n->axes[s->axis].extent, &size) || (!s->columns && along <= 0)) return false;
+  s->columns = across > 0 && across >= term_score;
+  if (!ir_is_const(n->g, n->axes[s->axis].extent, &size) || (!s->columns && term_score <= 0)) return false;
   s->items_each = s->columns ? items / NARROW : s->terms < SHORT ? FEW_ITEMS_EACH : ITEMS_EACH;
   s->results = s->items_each ? items / s->items_each : 0;
   if (s->items_each < 2 || s->results < 2 || size < s->results || s->terms < FEWEST_TERMS) return false;
@@ -161,7 +162,7 @@ static ir_ref partial_results(item_reduction *s, ir_ref local) {
   value = value ? pass_substitute(g, value, &s->range, &term, 1) : 0;
   ir_ref inside = pass_compare(g, IR_OP_LT, term, ir_index(g, s->terms)),
          none = pass_identity(g, (ir_op)ir_arg_int(ir_get(g, s->reduce)), ir_dtype_of(g, s->reduce));
-  value = reduction(s, loop_only_where(g, value, inside, none), range);
+  value = reduction(s, loop_masked_value(g, value, inside, none), range);
   return value ? ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){local, at, value}, 3) : 0;
 }
 

@@ -66,7 +66,7 @@ static bool is_local(const ir_graph *g, ir_ref access) {
  * locals it matters less. */
 static int access_score(loop_nest *n, ir_ref access, ir_ref range, int weight) {
   int64_t stride;
-  bool known = loop_stride(n->g, ir_src(n->g, access, 1), range, &stride);
+  bool known = affine_stride(n->g, ir_src(n->g, access, 1), range, &stride);
   if (is_local(n->g, access)) weight = 1;
   if (known && stride == 0) return ir_op_of(n->g, access) == IR_OP_LOAD;
   return known && (stride == 1 || stride == -1) ? weight : -weight;
@@ -77,7 +77,7 @@ static uint32_t contiguous_axis(loop_nest *n) {
   enum { WRITTEN = 5, READ = 4 };
   ir_ref loads[MAX_FOUND];
   uint32_t best = n->axis_count,
-           count = loop_find(n->g, ir_src(n->g, n->store, 2), IR_OP_LOAD, loads, MAX_FOUND);
+           count = affine_find_range(n->g, ir_src(n->g, n->store, 2), IR_OP_LOAD, loads, MAX_FOUND);
   int score = 0;
   for (uint32_t a = 0; a < n->axis_count; a++) {
     if (!may_map_items(n, a) || most_elements(n, &n->axes[a]) < 2) continue;
@@ -201,16 +201,16 @@ static int contiguous_unroll(const loop_nest *n, const loop_axis *a) {
 
 static bool choose_product(loop_nest *n, ir_ref reduce) {
   enum { SHORT = 8 };
-  uint32_t along_terms = contiguous_axis(n);
-  if (along_terms == n->axis_count || !loop_multiplies(n->g, reduce)) return false;
-  loop_axis *column = &n->axes[along_terms], *row = loop_row_axis(n, column, reduce);
+  uint32_t column_axis = contiguous_axis(n);
+  if (column_axis == n->axis_count || !loop_multiplies(n->g, reduce)) return false;
+  loop_axis *column = &n->axes[column_axis], *row = loop_row_axis(n, column, reduce);
   if (!row || !may_map_items(n, (uint32_t)(row - n->axes)) || most_elements(n, row) < SHORT ||
       most_elements(n, column) < SHORT)
     return false;
   int64_t batch = 1;
   for (const loop_axis *a = n->axes; a < n->axes + n->axis_count; a++)
     if (a != row && a != column) batch = saturated(batch, most_elements(n, a));
-  n->lane_axis = along_terms;
+  n->lane_axis = column_axis;
   if (loop_choose_matrix(n, reduce, row, column, batch)) return true;
   group_tile t = choose_group_tile(n, most_elements(n, row), most_elements(n, column), batch);
   column->lanes = t.column_items, column->unroll = t.column_unroll;
@@ -227,14 +227,14 @@ static bool has_contiguous_terms(loop_nest *n, ir_ref reduce, uint32_t results) 
   ir_ref last = r->src[r->nsrc - 1];
   int64_t terms = ir_bounds_of(n->g, ir_src(n->g, last, 0)).hi;
   if (results == n->axis_count) return true;
-  int along_terms = loop_lane_score(n, r->src[0], last, 1),
+  int term_score = loop_lane_score(n, r->src[0], last, 1),
       across = loop_lane_score(n, r->src[0], n->axes[results].range, 1);
-  return along_terms > across && terms >= FEW_TERMS;
+  return term_score > across && terms >= FEW_TERMS;
 }
 
 void loop_choose_group(loop_nest *n) {
   ir_ref reduces[MAX_FOUND];
-  uint32_t count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
   if (!count) {
     choose_elements(n);
     return;

@@ -26,7 +26,7 @@ bool loop_suits_matrix(const loop_nest *n, ir_ref reduce) {
   const ir_node *r = ir_get(n->g, reduce), *term = ir_get(n->g, r->src[0]);
   int64_t terms = 1, size;
   if (!n->target->matrix || n->target->together != ITEMS || !n->target->has_fma || r->dtype != IR_F32 ||
-      !loop_is_product(n->g, r->src[0]))
+      !pass_is_product(n->g, r->src[0]))
     return false;
   ir_ref a = loop_narrow(n->g, term->src[0]), b = loop_narrow(n->g, term->src[1]);
   for (uint32_t i = 1; i < r->nsrc; i++) {
@@ -77,7 +77,7 @@ static bool is_bare(const loop_nest *n, ir_ref reduce, const loop_axis *row, con
   while (left) {
     ir_ref ref = todo[--left];
     const ir_node *e = ir_get(n->g, ref);
-    if (ref == reduce || !loop_depends(n->g, ref, row->range) || !loop_depends(n->g, ref, column->range))
+    if (ref == reduce || !affine_depends(n->g, ref, row->range) || !affine_depends(n->g, ref, column->range))
       continue;
     if (e->op == IR_OP_LOAD || ++operations > FEW || left + ir_operand_count(e) > MOST) return false;
     for (uint32_t i = 0; i < ir_operand_count(e); i++) todo[left++] = e->src[i];

@@ -28,7 +28,7 @@ static uint32_t contiguous_axis(loop_nest *n, ir_ref index) {
   int64_t stride, size;
   for (uint32_t a = n->axis_count; a-- > 0;)
     if (ir_is_const(n->g, n->axes[a].extent, &size) && size >= LEAST &&
-        loop_stride(n->g, index, n->axes[a].range, &stride) && is_unit_stride(stride))
+        affine_stride(n->g, index, n->axes[a].range, &stride) && is_unit_stride(stride))
       return a;
   return n->axis_count;
 }
@@ -37,14 +37,14 @@ static uint32_t contiguous_axis(loop_nest *n, ir_ref index) {
 static void find_loads(staging *s) {
   loop_nest *n = &s->n;
   ir_ref loads[MAX_LOADS];
-  uint32_t count = loop_find(n->g, ir_src(n->g, n->store, 2), IR_OP_LOAD, loads, MAX_LOADS);
+  uint32_t count = affine_find_range(n->g, ir_src(n->g, n->store, 2), IR_OP_LOAD, loads, MAX_LOADS);
   int64_t stride;
   s->read_axis = n->axis_count;
   for (uint32_t i = 0; i < count && s->count < MAX_STAGED; i++) {
     ir_ref index = ir_src(n->g, loads[i], 1);
     uint32_t unit_axis = contiguous_axis(n, index);
     if (unit_axis == n->axis_count || unit_axis == s->write_axis ||
-        !loop_stride(n->g, index, n->axes[s->write_axis].range, &stride) || stride == 0 ||
+        !affine_stride(n->g, index, n->axes[s->write_axis].range, &stride) || stride == 0 ||
         is_unit_stride(stride))
       continue;
     if (s->read_axis == n->axis_count) s->read_axis = unit_axis;
@@ -65,7 +65,7 @@ static bool plan_tiles(staging *s) {
   loop_nest *n = &s->n;
   ir_ref found;
   int64_t size = 0, bytes = 0;
-  if (ir_op_of(n->g, n->store) != IR_OP_STORE || loop_find(n->g, n->store, IR_OP_REDUCE, &found, 1) ||
+  if (ir_op_of(n->g, n->store) != IR_OP_STORE || affine_find_range(n->g, n->store, IR_OP_REDUCE, &found, 1) ||
       !is_box(n))
     return false;
   s->write_axis = contiguous_axis(n, ir_src(n->g, n->store, 1));
@@ -118,15 +118,15 @@ static bool start_iterations(staging *s) {
  * index in locals; loads: the staged loads inside the tile. */
 static ir_ref in_tile(staging *s, ir_ref root, uint32_t inner, ir_ref *at, ir_ref *loads) {
   ir_graph *g = s->n.g;
-  ir_ref from[MAX_NEST], to[MAX_NEST], own[2];
+  ir_ref from[MAX_NEST], to[MAX_NEST], tile_range[2];
   uint32_t outer = inner == s->write_axis ? s->read_axis : s->write_axis;
-  own[outer == s->read_axis] = loop_fresh_range(&s->n, ir_index(g, s->width[outer == s->read_axis]));
-  own[inner == s->read_axis] = loop_fresh_range(&s->n, ir_index(g, s->width[inner == s->read_axis]));
+  tile_range[outer == s->read_axis] = loop_fresh_range(&s->n, ir_index(g, s->width[outer == s->read_axis]));
+  tile_range[inner == s->read_axis] = loop_fresh_range(&s->n, ir_index(g, s->width[inner == s->read_axis]));
   for (uint32_t a = 0; a < s->n.axis_count; a++) {
     from[a] = s->n.axes[a].range, to[a] = s->start[a];
-    if (a == s->write_axis || a == s->read_axis) to[a] = pass_add(g, to[a], own[a == s->read_axis]);
+    if (a == s->write_axis || a == s->read_axis) to[a] = pass_add(g, to[a], tile_range[a == s->read_axis]);
   }
-  *at = pass_add(g, pass_mul_int(g, own[0], s->width[1] + PAD), own[1]);
+  *at = pass_add(g, pass_mul_int(g, tile_range[0], s->width[1] + PAD), tile_range[1]);
   for (uint32_t i = 0; i < s->count; i++)
     loads[i] = pass_substitute(g, s->load[i], from, to, s->n.axis_count);
   return pass_substitute(g, root, from, to, s->n.axis_count);

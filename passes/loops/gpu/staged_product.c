@@ -50,17 +50,17 @@ static int64_t known_value(const ir_graph *g, ir_ref e) {
 static uint32_t side_of(const loop_nest *n, ir_ref value) {
   uint32_t found = n->axis_count, count = 0;
   for (uint32_t a = 0; a < n->axis_count; a++)
-    if (n->axes[a].lanes > 1 && loop_depends(n->g, value, n->axes[a].range)) found = a, count++;
+    if (n->axes[a].lanes > 1 && affine_depends(n->g, value, n->axes[a].range)) found = a, count++;
   return count == 1 ? found : n->axis_count;
 }
 
 /* Does a load below the value give the index of another one? Then it cannot be masked past the last term. */
 static bool is_indirect(const loop_nest *n, ir_ref value) {
   ir_ref loads[MAX_LOADS], inner[2];
-  uint32_t count = loop_find(n->g, value, IR_OP_LOAD, loads, MAX_LOADS);
-  bool indirect = count == MAX_LOADS || loop_find(n->g, value, IR_OP_BOUND, inner, 1);
+  uint32_t count = affine_find_range(n->g, value, IR_OP_LOAD, loads, MAX_LOADS);
+  bool indirect = count == MAX_LOADS || affine_find_range(n->g, value, IR_OP_BOUND, inner, 1);
   for (uint32_t i = 0; i < count && !indirect; i++)
-    indirect = loop_find(n->g, loads[i], IR_OP_LOAD, inner, 2) > 1;
+    indirect = affine_find_range(n->g, loads[i], IR_OP_LOAD, inner, 2) > 1;
   return indirect;
 }
 
@@ -196,7 +196,7 @@ static uint32_t tile_ranges(const loop_place *p, ir_ref out[MAX_LEVELS]) {
   uint32_t count = 0;
   for (uint32_t a = 0; a < n->axis_count; a++) {
     ir_ref found[MAX_FOUND_RANGES];
-    uint32_t all = loop_find(n->g, p->tile_start[a], IR_OP_RANGE, found, MAX_FOUND_RANGES);
+    uint32_t all = affine_find_range(n->g, p->tile_start[a], IR_OP_RANGE, found, MAX_FOUND_RANGES);
     for (uint32_t i = 0; i < all; i++) {
       bool bound = false;
       for (uint32_t k = 0; k < n->bound_count; k++) bound |= n->bound[k] == found[i];
@@ -240,20 +240,20 @@ static ir_ref operand_at(product *s, int i, ir_ref k_block, ir_ref term, ir_ref 
   }
   indices_of(s, term_index, from + count, to + count);
   value = pass_substitute(g, value, from, to, count + terms);
-  return loop_only_where(g, value, pass_compare(g, IR_OP_LT, term_index, s->terms),
-                         pass_identity(g, IR_OP_ADD, ir_dtype_of(g, value)));
+  return loop_masked_value(g, value, pass_compare(g, IR_OP_LT, term_index, s->terms),
+                           pass_identity(g, IR_OP_ADD, ir_dtype_of(g, value)));
 }
 
 /* Is the value an unmasked load of `size` contiguous elements, the first at a multiple of `size`? */
 static bool reads_whole(const product *s, ir_ref value, ir_ref element, int64_t size) {
   ir_graph *g = s->n->g;
   const ir_node *n = ir_get(g, value);
-  int64_t stride, rest;
-  if (n->op != IR_OP_LOAD || !ir_is_true(g, n->src[2]) || !loop_stride(g, n->src[1], element, &stride) ||
+  int64_t stride, remainder;
+  if (n->op != IR_OP_LOAD || !ir_is_true(g, n->src[2]) || !affine_stride(g, n->src[1], element, &stride) ||
       stride != 1)
     return false;
   ir_ref zero = ir_index(g, 0), first = pass_substitute(g, n->src[1], &element, &zero, 1);
-  return first && ir_is_const(g, pass_mod_int(g, first, size), &rest) && rest == 0;
+  return first && ir_is_const(g, pass_mod_int(g, first, size), &remainder) && remainder == 0;
 }
 
 /* Copies operand i's part of K block number `k_block` to its local, to the place of block number `place`. */
@@ -262,22 +262,22 @@ static ir_ref copy_to_local(product *s, int i, ir_ref k_block, ir_ref place) {
   loop_nest *n = s->n;
   ir_graph *g = n->g;
   ir_ref term = 0, across = 0;
-  unit own = in_units(s, i, WHOLE, &term, &across);
-  ir_ref value = own.copy ? operand_at(s, i, k_block, term, across) : 0;
-  if (!value || !reads_whole(s, value, own.element, WHOLE)) {
-    own = in_units(s, i, PAIR, &term, &across);
+  unit units = in_units(s, i, WHOLE, &term, &across);
+  ir_ref value = units.copy ? operand_at(s, i, k_block, term, across) : 0;
+  if (!value || !reads_whole(s, value, units.element, WHOLE)) {
+    units = in_units(s, i, PAIR, &term, &across);
     bool contiguous = terms_are_contiguous(s, i);
-    for (int turn = 0; turn < 2 && !own.copy; turn++) /* the inner range is numbered last */
-      if (turn == contiguous) term = loop_fresh_range(n, ir_index(g, s->k_block));
+    for (int k = 0; k < 2 && !units.copy; k++) /* the inner range is numbered last */
+      if (k == contiguous) term = loop_fresh_range(n, ir_index(g, s->k_block));
       else across = loop_fresh_range(n, ir_index(g, s->side[i].width));
     value = operand_at(s, i, k_block, term, across);
   }
   ir_ref index = local_index(s, i, place, term, across);
   if (!value || !index) return 0;
   ir_ref store = ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){s->side[i].local, index, value}, 3);
-  if (own.copy)
-    return loop_wrap(g, own.copy, IR_UNROLL,
-                     loop_wrap(g, own.item, IR_VECTOR, loop_wrap(g, own.element, IR_UNROLL, store)));
+  if (units.copy)
+    return loop_wrap(g, units.copy, IR_UNROLL,
+                     loop_wrap(g, units.item, IR_VECTOR, loop_wrap(g, units.element, IR_UNROLL, store)));
   ir_ref bound[MAX_LEVELS + 1] = {s->range[0]};
   return loop_inside_group(n, store, bound, 1 + tile_ranges(s->p, bound + 1), s->items);
 }

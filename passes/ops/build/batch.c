@@ -75,7 +75,7 @@ static ir_ref add_batch_axes(ir_graph *g, ir_ref x, uint32_t count) {
 }
 
 ir_ref op_rebatch(ir_graph *g, ir_ref x, int64_t batch_dims) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, "rebatch", &x, 1)) return 0;
   int64_t rank = (int64_t)ir_batch_rank(g, x) + ir_rank(g, x);
   if (batch_dims < 0 || batch_dims > rank)
@@ -86,7 +86,7 @@ ir_ref op_rebatch(ir_graph *g, ir_ref x, int64_t batch_dims) {
 }
 
 ir_ref op_incr_batch_dims(ir_graph *g, ir_ref x) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, "incr_batch_dims", &x, 1)) return 0;
   if (ir_rank(g, x) == 0)
     return op_refuse(g,
@@ -97,7 +97,7 @@ ir_ref op_incr_batch_dims(ir_graph *g, ir_ref x) {
 }
 
 ir_ref op_decr_batch_dims(ir_graph *g, ir_ref x) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, "decr_batch_dims", &x, 1)) return 0;
   if (!ir_batch(g, x))
     return op_refuse(
@@ -109,7 +109,7 @@ ir_ref op_decr_batch_dims(ir_graph *g, ir_ref x) {
 }
 
 ir_ref op_move_axis_to_batch_dims(ir_graph *g, ir_ref x, int64_t axis) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, "move_axis_to_batch_dims", &x, 1)) return 0;
   int64_t at = op_axis(g, "move_axis_to_batch_dims", x, axis, ir_rank(g, x));
   return at < 0 ? 0 : op_batch(g, x, at, (int64_t)ir_batch_rank(g, x) + 1);
@@ -117,7 +117,7 @@ ir_ref op_move_axis_to_batch_dims(ir_graph *g, ir_ref x, int64_t axis) {
 
 ir_ref op_move_axis_from_batch_dims(ir_graph *g, ir_ref x, int64_t batch_axis, int64_t logical_destination) {
   const char *who = "move_axis_from_batch_dims";
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, who, &x, 1)) return 0;
   int64_t lead = ir_batch_rank(g, x);
   if (lead == 0)
@@ -135,7 +135,7 @@ ir_ref op_move_axis_from_batch_dims(ir_graph *g, ir_ref x, int64_t batch_axis, i
 ir_ref op_broadcast_batch_dims(ir_graph *g, ir_ref x, const ir_ref *batch_shape, size_t rank) {
   const char *who = "broadcast_batch_dims";
   ir_ref dims[2 * IR_MAX_RANK];
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, who, &x, 1) || !op_sizes(g, who, batch_shape, rank, dims)) return 0;
   size_t own = ir_batch_rank(g, x), count = rank + ir_rank(g, x);
   if (own > rank || count > IR_MAX_RANK)
@@ -159,7 +159,7 @@ ir_ref op_broadcast_batch_dims(ir_graph *g, ir_ref x, const ir_ref *batch_shape,
 /* physical axes */
 
 ir_ref op_unsqueeze_physical(ir_graph *g, ir_ref x, int64_t axis) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, "unsqueeze_physical", &x, 1)) return 0;
   ir_ref all = add_batch_axes(g, x, 0);
   int64_t at = all ? op_axis(g, "unsqueeze_physical", all, axis, (int64_t)ir_rank(g, all) + 1) : -1;
@@ -168,7 +168,7 @@ ir_ref op_unsqueeze_physical(ir_graph *g, ir_ref x, int64_t axis) {
 
 ir_ref op_squeeze_physical(ir_graph *g, ir_ref x, int64_t axis) {
   const char *who = "squeeze_physical";
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, who, &x, 1)) return 0;
   ir_ref all = add_batch_axes(g, x, 0), one = ir_index(g, 1);
   int64_t at = all ? op_axis(g, who, all, axis, ir_rank(g, all)) : -1;
@@ -186,7 +186,7 @@ ir_ref op_squeeze_physical(ir_graph *g, ir_ref x, int64_t axis) {
 ir_ref op_broadcast_to_physical(ir_graph *g, ir_ref x, const ir_ref *shape, size_t rank) {
   const char *who = "broadcast_to_physical";
   ir_ref dims[IR_MAX_RANK], middle[IR_MAX_RANK];
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, who, &x, 1) || !op_sizes(g, who, shape, rank, dims)) return 0;
   ir_ref all = add_batch_axes(g, x, 0);
   uint32_t lead = ir_batch_rank(g, x), own = all ? ir_rank(g, all) : 0;
@@ -213,7 +213,7 @@ ir_ref op_broadcast_to_physical(ir_graph *g, ir_ref x, const ir_ref *shape, size
 
 ir_ref op_moveaxis_physical(ir_graph *g, ir_ref x, int64_t source, int64_t destination) {
   const char *who = "moveaxis_physical";
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, who, &x, 1)) return 0;
   ir_ref all = add_batch_axes(g, x, 0);
   int64_t from = all ? op_axis(g, who, all, source, ir_rank(g, all)) : -1;
@@ -224,7 +224,7 @@ ir_ref op_moveaxis_physical(ir_graph *g, ir_ref x, int64_t source, int64_t desti
 /* levels */
 
 ir_ref op_batch(ir_graph *g, ir_ref x, int64_t axis, int64_t level) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, "batch", &x, 1)) return 0;
   int64_t at = op_axis(g, "batch", x, axis, ir_rank(g, x));
   if (at < 0) return 0;
@@ -240,7 +240,7 @@ ir_ref op_batch(ir_graph *g, ir_ref x, int64_t axis, int64_t level) {
 
 ir_ref op_unbatch(ir_graph *g, ir_ref x, ir_ref size, int64_t axis, int64_t level) {
   ir_ref dims[IR_MAX_RANK + 1];
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, "unbatch", &x, 1) || !op_sizes(g, "unbatch", &size, 1, dims)) return 0;
   uint32_t lead = ir_batch_rank(g, x), rank = ir_rank(g, x);
   int64_t at = op_axis(g, "unbatch", x, axis, (int64_t)rank + 1);

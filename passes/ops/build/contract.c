@@ -33,7 +33,7 @@ static bool batch_axes(ir_graph *g, const ir_ref *x, const ir_ref *given, ir_ref
 }
 
 ir_ref op_matmul(ir_graph *g, ir_ref a, ir_ref b) {
-  ir_ref given[2] = {op_firm(g, a), op_firm(g, b)}, x[2];
+  ir_ref given[2] = {op_default_dtype(g, a), op_default_dtype(g, b)}, x[2];
   if (!op_tensors(g, "matmul", given, 2)) return 0;
   uint32_t ranks[2] = {ir_rank(g, given[0]), ir_rank(g, given[1])};
   for (int k = 0; k < 2; k++)

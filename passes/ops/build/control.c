@@ -170,7 +170,8 @@ static ir_ref fit_results(build *b, const agreement *a, ir_ref func, const ir_re
   for (uint32_t i = 0; i < f.result_count; i++) {
     ir_ref own = f.results[i];
     type t = type_of(g, i < count ? like[i] : own);
-    b->results[i] = i < count ? agree_type(g, b->who, a, i, own, type_of(g, own), &t) : op_firm(g, own);
+    b->results[i] =
+        i < count ? agree_type(g, b->who, a, i, own, type_of(g, own), &t) : op_default_dtype(g, own);
     if (!b->results[i]) return 0;
   }
   return with_results(g, func, b->results, f.result_count);
@@ -218,7 +219,7 @@ static ir_ref inlined(build *b, ir_ref func, const ir_ref *x) {
 
 /* Of two weak constants, the one that has the dtype of both. */
 static ir_ref wider(ir_graph *g, ir_ref a, ir_ref b) {
-  if (!(a = op_firm(g, a)) || !(b = op_firm(g, b))) return 0;
+  if (!(a = op_default_dtype(g, a)) || !(b = op_default_dtype(g, b))) return 0;
   return op_promote(ir_dtype_of(g, a), ir_dtype_of(g, b)) == ir_dtype_of(g, a) ? a : b;
 }
 
@@ -245,7 +246,7 @@ static bool fit_branches(build *b, ir_ref *then, ir_ref *otherwise) {
   return alone && *then && *otherwise;
 }
 
-static bool in_batch(const build *b) {
+static bool has_batched_operand(const build *b) {
   for (size_t i = 0; i < b->n; i++)
     if (ir_batch(b->g, b->src[i])) return true;
   return false;
@@ -260,7 +261,7 @@ static ir_ref build_cond(build *b, ir_ref then, ir_ref otherwise) {
   if (!fit_branches(b, &then, &otherwise) || !fit_operands(b, "the first branch takes ", then, 1, none) ||
       !fit_operands(b, "the second branch takes ", otherwise, 1, none))
     return 0;
-  if ((op_is_const(g, predicate) || then == otherwise) && !in_batch(b))
+  if ((op_is_const(g, predicate) || then == otherwise) && !has_batched_operand(b))
     return inlined(b, ir_is_false(g, predicate) ? otherwise : then, b->src + 1);
   b->src[b->n] = then, b->src[b->n + 1] = otherwise;
   return results_of(b, ir_make(g, IR_OP_COND, IR_NONE, 0, b->src, (uint32_t)b->n + 2));

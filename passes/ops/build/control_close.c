@@ -83,7 +83,7 @@ static void mark_dependence(closing *c) {
     if (ir_ops[n->op].cls == IR_CLASS_INDIRECT || ir_ops[n->op].cls == IR_CLASS_CONTROL)
       c->flags[i] |= MAY_FAIL;
     for (uint32_t s = 0; s < n->nsrc; s++)
-      c->flags[i] |= c->flags[ir_place(c->nodes, c->count, n->src[s])] & (DEPENDS | MAY_FAIL | SEES_BATCH);
+      c->flags[i] |= c->flags[ir_find_ref(c->nodes, c->count, n->src[s])] & (DEPENDS | MAY_FAIL | SEES_BATCH);
   }
 }
 
@@ -119,7 +119,7 @@ static bool capture_value(closing *c, ir_ref ref) {
  * not depend on parameters and cannot fail. */
 static bool capture_all(closing *c) {
   for (uint32_t i = 0; i < c->f->result_count; i++)
-    c->flags[ir_place(c->nodes, c->count, c->f->results[i])] |= NEEDED;
+    c->flags[ir_find_ref(c->nodes, c->count, c->f->results[i])] |= NEEDED;
   for (size_t i = c->count; i-- > 0;) {
     ir_ref ref = c->nodes[i];
     const ir_node *n = ir_get(c->g, ref);
@@ -135,7 +135,7 @@ static bool capture_all(closing *c) {
       return false; /* a buffer of a function that has ended */
     for (uint32_t s = 0; s < ir_operand_count(n); s++)
       if (ir_shape(c->g, n->src[s]) || ir_has_results(ir_op_of(c->g, n->src[s])))
-        c->flags[ir_place(c->nodes, c->count, n->src[s])] |= NEEDED;
+        c->flags[ir_find_ref(c->nodes, c->count, n->src[s])] |= NEEDED;
   }
   return true;
 }

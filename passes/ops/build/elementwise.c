@@ -52,7 +52,7 @@ static ir_ref not_of_kind(ir_graph *g, ir_op op, const char *kind) {
 ir_ref op_unary(ir_graph *g, ir_op op, ir_ref x) {
   if (op >= IR_OP_COUNT || op_registry[op].kind != OP_KIND_UNARY || op_registry[op].dtype == OP_DTYPE_GIVEN)
     return not_of_kind(g, op, "unary");
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, ir_ops[op].text, &x, 1)) return 0;
   ir_dtype dtype = computed(g, op, ir_dtype_of(g, x), x);
   if (dtype == IR_NONE) return 0;
@@ -123,7 +123,7 @@ ir_ref op_where(ir_graph *g, ir_ref condition, ir_ref a, ir_ref b) {
   if (ir_dtype_of(g, condition) != IR_BOOL)
     return op_refuse(g,
                      "where: the condition has shape %s; a condition is bool: compare it, or cast it to bool",
-                     OP_TYPE(op_firm(g, condition)));
+                     OP_TYPE(op_default_dtype(g, condition)));
   ir_dtype dtype = op_common(g, "where", x + 1, 2);
   if (dtype == IR_NONE) return 0;
   for (int i = 1; i < 3; i++)

@@ -61,7 +61,7 @@ ir_ref op_gather(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode) 
 }
 
 ir_ref op_gather_batched(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode, int64_t batch) {
-  ir_ref src[2] = {op_firm(g, x), op_firm(g, indices)};
+  ir_ref src[2] = {op_default_dtype(g, x), op_default_dtype(g, indices)};
   indirection in;
   int64_t size, some;
   if (!op_tensors(g, "gather", src, 2) ||
@@ -79,7 +79,7 @@ ir_ref op_gather_batched(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, in
                  ir_pack_args(in.axis, mode, (int)in.batch), src, 2);
 }
 
-ir_ref op_fit(ir_graph *g, const char *who, ir_ref x, ir_ref update, const ir_ref *dims, size_t rank) {
+ir_ref op_fit_update(ir_graph *g, const char *who, ir_ref x, ir_ref update, const ir_ref *dims, size_t rank) {
   ir_dtype dtype = op_common(g, who, (ir_ref[]){x, update}, 2), own = ir_dtype_of(g, x);
   if (dtype == IR_NONE) return 0;
   if (dtype != own)
@@ -111,7 +111,7 @@ ir_ref op_fit(ir_graph *g, const char *who, ir_ref x, ir_ref update, const ir_re
 ir_ref op_scatter(ir_graph *g, ir_op op, ir_ref x, ir_ref indices, ir_ref updates, int64_t axis, int mode,
                   int64_t batch) {
   const char *who = ir_ops[op].text;
-  ir_ref src[3] = {op_firm(g, x), op_firm(g, indices), updates};
+  ir_ref src[3] = {op_default_dtype(g, x), op_default_dtype(g, indices), updates};
   indirection in;
   if (!op_tensors(g, who, src, 3) || !describe_indirection(g, who, src[0], src[1], axis, batch, &in))
     return 0;
@@ -119,7 +119,7 @@ ir_ref op_scatter(ir_graph *g, ir_op op, ir_ref x, ir_ref indices, ir_ref update
   if (op == IR_OP_SCATTER_ADD && ir_dtype_of(g, x) == IR_BOOL)
     return op_refuse(g, "%s: x has shape %s; truth values do not add up; cast x to an integer", who,
                      OP_TYPE(x));
-  if (!(src[2] = op_fit(g, who, x, updates, in.dims, in.rank))) return 0;
+  if (!(src[2] = op_fit_update(g, who, x, updates, in.dims, in.rank))) return 0;
   return op_make(g, op, ir_dtype_of(g, x), op_dims(g, x), ir_rank(g, x),
                  ir_pack_args(in.axis, mode, (int)in.batch), src, 3);
 }

@@ -90,7 +90,7 @@ ir_ref op_iota(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank, in
 
 ir_ref op_full(ir_graph *g, ir_ref value, const ir_ref *shape, size_t rank) {
   ir_ref dims[IR_MAX_RANK];
-  value = op_firm(g, value);
+  value = op_default_dtype(g, value);
   if (!op_tensors(g, "full", &value, 1)) return 0;
   if (ir_rank(g, value) > 0)
     return op_refuse(g, "full: the value has shape %s; a fill value has rank 0", OP_TYPE(value));

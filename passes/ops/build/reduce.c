@@ -48,7 +48,7 @@ ir_ref op_reduce(ir_graph *g, ir_op op, ir_ref x, const ir_ref *axes, size_t n, 
   if (op >= IR_OP_COUNT || op_registry[op].kind != OP_KIND_REDUCE || op_registry[op].shape != OP_SHAPE_REDUCE)
     return refuse_kind(g, op);
   const char *who = ir_ops[op].text;
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, who, &x, 1)) return 0;
   uint32_t set = (1u << ir_rank(g, x)) - 1;
   if ((axes && !op_axes(g, who, x, axes, n, &set)) || !not_empty(g, op, x, set)) return 0;
@@ -64,7 +64,7 @@ ir_ref op_reduce(ir_graph *g, ir_op op, ir_ref x, const ir_ref *axes, size_t n, 
 ir_ref op_argreduce(ir_graph *g, ir_op op, ir_ref x, const int64_t *axis, bool keepdims) {
   if (op != IR_OP_ARGMAX && op != IR_OP_ARGMIN) return refuse_kind(g, op);
   const char *who = ir_ops[op].text;
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, who, &x, 1)) return 0;
   ir_ref dims[IR_MAX_RANK], whole = x;
   uint32_t all = (1u << ir_rank(g, x)) - 1;

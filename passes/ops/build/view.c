@@ -24,7 +24,7 @@ static ir_ref permute(ir_graph *g, ir_ref x, const uint32_t *order) {
 }
 
 ir_ref op_permute(ir_graph *g, ir_ref x, const ir_ref *order, size_t n) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, "permute", &x, 1)) return 0;
   uint32_t rank = ir_rank(g, x), places[IR_MAX_RANK], seen = 0;
   for (size_t i = 0; i < n; i++)
@@ -53,7 +53,7 @@ ir_ref op_permute(ir_graph *g, ir_ref x, const ir_ref *order, size_t n) {
 }
 
 ir_ref op_swap_axes(ir_graph *g, ir_ref x, int64_t axis1, int64_t axis2) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, "swap_axes", &x, 1)) return 0;
   int64_t rank = ir_rank(g, x), a = op_axis(g, "swap_axes", x, axis1, rank);
   int64_t b = a < 0 ? -1 : op_axis(g, "swap_axes", x, axis2, rank);
@@ -64,7 +64,7 @@ ir_ref op_swap_axes(ir_graph *g, ir_ref x, int64_t axis1, int64_t axis2) {
 }
 
 ir_ref op_move_axis(ir_graph *g, ir_ref x, int64_t source, int64_t destination) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, "moveaxis", &x, 1)) return 0;
   int64_t rank = ir_rank(g, x), from = op_axis(g, "moveaxis", x, source, rank);
   int64_t to = from < 0 ? -1 : op_axis(g, "moveaxis", x, destination, rank);
@@ -105,7 +105,7 @@ static ir_ref inferred(ir_graph *g, ir_ref x, const ir_ref *shape, const ir_ref 
 }
 
 ir_ref op_reshape(ir_graph *g, ir_ref x, const ir_ref *shape, size_t rank) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, "reshape", &x, 1)) return 0;
   ir_ref dims[IR_MAX_RANK], sizes[IR_MAX_RANK];
   size_t at = rank;
@@ -145,7 +145,7 @@ ir_ref op_reshape_known(ir_graph *g, ir_ref x, const ir_ref *shape, size_t rank)
 }
 
 ir_ref op_flatten(ir_graph *g, ir_ref x, int64_t first, int64_t last) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, "flatten", &x, 1)) return 0;
   int64_t rank = ir_rank(g, x);
   if (rank == 0) return op_reshape(g, x, (ir_ref[]){ir_index(g, 1)}, 1);
@@ -163,7 +163,7 @@ ir_ref op_flatten(ir_graph *g, ir_ref x, int64_t first, int64_t last) {
 
 ir_ref op_expand(ir_graph *g, ir_ref x, const ir_ref *shape, size_t rank) {
   ir_ref dims[IR_MAX_RANK];
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, "expand", &x, 1) || !op_sizes_like(g, "expand", x, shape, rank, dims)) return 0;
   size_t own = ir_rank(g, x);
   if (own > rank)
@@ -183,7 +183,7 @@ ir_ref op_expand(ir_graph *g, ir_ref x, const ir_ref *shape, size_t rank) {
 }
 
 ir_ref op_unsqueeze(ir_graph *g, ir_ref x, int64_t axis) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, "unsqueeze", &x, 1)) return 0;
   uint32_t rank = ir_rank(g, x);
   int64_t at = op_axis(g, "unsqueeze", x, axis, (int64_t)rank + 1);
@@ -202,7 +202,7 @@ static ir_ref drop_axis(ir_graph *g, ir_ref x, uint32_t axis) {
 }
 
 ir_ref op_squeeze(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   uint32_t set = 0;
   if (!op_tensors(g, "squeeze", &x, 1) || (axes && !op_axes(g, "squeeze", x, axes, n, &set))) return 0;
   ir_ref one = ir_index(g, 1);

@@ -20,13 +20,13 @@ static bool whole_list(ir_graph *g, const char *who, ir_ref x, const ir_ref *lis
 }
 
 /* Is the fact to be refused? `known`: the caller knows that it holds, so it is refused only if disproved. */
-static bool doubtful(ir_graph *g, bool known, ir_op cmp, ir_ref a, ir_ref b) {
+static bool must_refuse(ir_graph *g, bool known, ir_op cmp, ir_ref a, ir_ref b) {
   static const uint8_t opposite[IR_OP_COUNT] = {[IR_OP_GE] = IR_OP_LT, [IR_OP_LE] = IR_OP_GT};
   return known ? op_decided(g, (ir_op)opposite[cmp], a, b) : !op_decided(g, cmp, a, b);
 }
 
 static ir_ref shrink_axes(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n, bool known) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!whole_list(g, "shrink", x, bounds, n, 2, "pair")) return 0;
   ir_ref src[1 + 2 * IR_MAX_RANK] = {x}, dims[IR_MAX_RANK], zero = ir_index(g, 0);
   bool whole = true;
@@ -34,10 +34,10 @@ static ir_ref shrink_axes(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n,
     ir_ref size = ir_dim(g, x, (uint32_t)i), b = op_canonical(g, bounds[2 * i]),
            e = op_canonical(g, bounds[2 * i + 1]);
     if (!b || !e) return 0;
-    const char *fact = doubtful(g, known, IR_OP_GE, b, zero)   ? OP_FACT(IR_OP_GE, b, zero)
-                       : doubtful(g, known, IR_OP_LE, b, e)    ? OP_FACT(IR_OP_LE, b, e)
-                       : doubtful(g, known, IR_OP_LE, e, size) ? OP_FACT(IR_OP_GE, size, e)
-                                                               : NULL;
+    const char *fact = must_refuse(g, known, IR_OP_GE, b, zero)   ? OP_FACT(IR_OP_GE, b, zero)
+                       : must_refuse(g, known, IR_OP_LE, b, e)    ? OP_FACT(IR_OP_LE, b, e)
+                       : must_refuse(g, known, IR_OP_LE, e, size) ? OP_FACT(IR_OP_GE, size, e)
+                                                                  : NULL;
     if (fact)
       return op_refuse(
           g, "shrink: bounds %s do not fit axis %zu; x has shape %s; takes 0 <= begin <= end <= %s%s",
@@ -65,7 +65,7 @@ static ir_ref from_end(ir_graph *g, ir_ref position, ir_ref size) {
 }
 
 ir_ref op_slice(ir_graph *g, ir_ref x, const ir_ref *start, const ir_ref *size, size_t n) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!whole_list(g, "slice", x, start, n, 1, "start") || !whole_list(g, "slice", x, size, n, 1, "size"))
     return 0;
   ir_ref bounds[2 * IR_MAX_RANK];
@@ -77,7 +77,7 @@ ir_ref op_slice(ir_graph *g, ir_ref x, const ir_ref *start, const ir_ref *size, 
 }
 
 ir_ref op_stride(ir_graph *g, ir_ref x, const ir_ref *steps, size_t n) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!whole_list(g, "stride", x, steps, n, 1, "step")) return 0;
   ir_ref src[1 + IR_MAX_RANK] = {x}, dims[IR_MAX_RANK];
   bool identity = true;
@@ -96,7 +96,7 @@ ir_ref op_stride(ir_graph *g, ir_ref x, const ir_ref *steps, size_t n) {
 }
 
 ir_ref op_flip(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   uint32_t set, rank, count = 0;
   if (!op_tensors(g, "flip", &x, 1) || !op_axes(g, "flip", x, axes, n, &set)) return 0;
   ir_ref src[1 + IR_MAX_RANK] = {x};
@@ -107,7 +107,7 @@ ir_ref op_flip(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n) {
 }
 
 ir_ref op_point(ir_graph *g, ir_ref x, ir_ref index, int64_t axis) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!index || !op_tensors(g, "point", &x, 1)) return 0;
   uint32_t rank = ir_rank(g, x), n = 0;
   int64_t at = op_axis(g, "point", x, axis, rank);
@@ -159,7 +159,7 @@ static ir_ref fill_constant(ir_graph *g, ir_ref x, ir_ref value) {
 }
 
 static ir_ref pad(ir_graph *g, ir_ref x, const ir_ref *pads, size_t n, ir_ref value, int mode, bool known) {
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!whole_list(g, "pad", x, pads, n, 2, "pair")) return 0;
   ir_ref src[2 + 2 * IR_MAX_RANK] = {x, fill_constant(g, x, mode == IR_PAD_CONSTANT ? value : 0)},
                      dims[IR_MAX_RANK];
@@ -171,7 +171,7 @@ static ir_ref pad(ir_graph *g, ir_ref x, const ir_ref *pads, size_t n, ir_ref va
            pair[2] = {op_canonical(g, pads[2 * i]), op_canonical(g, pads[2 * i + 1])};
     if (!pair[0] || !pair[1]) return 0;
     for (int side = 0; side < 2; side++)
-      if (doubtful(g, known, IR_OP_GE, pair[side], zero))
+      if (must_refuse(g, known, IR_OP_GE, pair[side], zero))
         return op_refuse(g,
                          "pad: pads %s of axis %zu are%s negative; x has shape %s; a pad is >= 0: shrink "
                          "takes elements away%s",

@@ -3,12 +3,12 @@
 
 bool op_compose_begin(ir_graph *g, const char *who, ir_ref *x, size_t n) {
   if (g->error->status != IR_OK) return false;
-  for (size_t i = 0; i < n; i++) x[i] = op_firm(g, x[i]);
+  for (size_t i = 0; i < n; i++) x[i] = op_default_dtype(g, x[i]);
   return op_tensors(g, who, x, n);
 }
 
 ir_ref op_compose_end(ir_graph *g, const char *who, ir_ref made) {
-  if (!made) op_blame(g->error, who);
+  if (!made) op_rename_error(g->error, who);
   return made;
 }
 

@@ -55,7 +55,7 @@ ir_ref op_scatter_along_axis(ir_graph *g, ir_op op, ir_ref x, ir_ref indices, ir
   if (!op_compose_begin(g, who, src, 2) || !op_tensors(g, who, &updates, 1)) return 0;
   x = src[0];
   if (!align(g, who, &src[0], &src[1], &axis, false, dims)) return 0;
-  updates = op_fit(g, who, x, updates, dims, ir_rank(g, x));
+  updates = op_fit_update(g, who, x, updates, dims, ir_rank(g, x));
   if (!updates) return 0;
   int64_t last = ir_rank(g, x) - 1;
   ir_ref made = op_scatter(g, op, src[0], src[1], op_move_axis(g, updates, axis, -1), last, mode, last);
@@ -75,7 +75,7 @@ ir_ref op_slice_update(ir_graph *g, ir_ref x, ir_ref update, const ir_ref *start
   ir_ref window = op_slice(g, x, start, size ? size : op_dims(g, update), n), pads[2 * IR_MAX_RANK];
   if (!window) return op_compose_end(g, "slice_update", 0);
   uint32_t rank = ir_rank(g, x);
-  update = op_fit(g, "slice_update", x, update, op_dims(g, window), rank);
+  update = op_fit_update(g, "slice_update", x, update, op_dims(g, window), rank);
   if (!update) return 0;
   for (uint32_t i = 0; i < rank; i++) {
     int64_t from;

@@ -56,7 +56,7 @@ static ir_ref shifted(ir_graph *g, ir_ref x, int64_t axis, ir_ref first) {
 ir_ref op_cumulative(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool exclusive, bool reverse) {
   const char *who = op < IR_OP_COUNT ? ir_ops[op].text : "?";
   bool sums = op == IR_OP_CUMSUM || op == IR_OP_CUMPROD;
-  x = op_firm(g, x);
+  x = op_default_dtype(g, x);
   if (!op_tensors(g, who, &x, 1)) return 0;
   if (!is_cumulative(op)) {
     ir_fail(g->error, IR_ERR_INTERNAL, "%s is no cumulative operation", who);
@@ -84,7 +84,7 @@ ir_ref op_cumulative(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool exclusi
 
 /* Converts x if it is a weak constant, and checks the axis; returns the axis, or -1 after failing. */
 static int64_t sorted_axis(ir_graph *g, const char *who, ir_ref *x, int64_t axis) {
-  *x = op_firm(g, *x);
+  *x = op_default_dtype(g, *x);
   if (!op_tensors(g, who, x, 1)) return -1;
   int64_t at = op_axis(g, who, *x, axis, ir_rank(g, *x));
   if (at < 0) return -1;

@@ -22,13 +22,13 @@ static ir_ref rotated(ir_graph *g, ir_ref x, int left) {
 
 /* Replaces the counter x by two random words. */
 static void scramble(ir_graph *g, const ir_ref key[2], ir_ref x[2]) {
-  static const uint8_t turns[8] = {13, 15, 26, 6, 17, 29, 16, 24};
+  static const uint8_t rotations[8] = {13, 15, 26, 6, 17, 29, 16, 24};
   ir_ref both = word(g, IR_OP_XOR, key[0], key[1]);
   const ir_ref keys[3] = {key[0], key[1], word(g, IR_OP_XOR, both, ir_int(g, IR_U32, PARITY))};
   for (int i = 0; i < 2; i++) x[i] = word(g, IR_OP_ADD, x[i], keys[i]);
   for (int round = 0, step = 1; round < ROUNDS; round++) {
     x[0] = word(g, IR_OP_ADD, x[0], x[1]);
-    x[1] = word(g, IR_OP_XOR, rotated(g, x[1], turns[round % 8]), x[0]);
+    x[1] = word(g, IR_OP_XOR, rotated(g, x[1], rotations[round % 8]), x[0]);
     if (round % 4 < 3) continue;
     x[0] = word(g, IR_OP_ADD, x[0], keys[step % 3]);
     x[1] = word(g, IR_OP_ADD, x[1], word(g, IR_OP_ADD, keys[(step + 1) % 3], ir_int(g, IR_U32, step)));
@@ -55,7 +55,7 @@ ir_ref op_threefry(ir_graph *g, const ir_ref operands[4]) {
 
 /* The 64 bits of the seed, its value modulo 2^64, as two words. False after failing. */
 static bool key_of(ir_graph *g, const char *who, ir_ref seed, ir_ref key[2]) {
-  seed = op_firm(g, seed);
+  seed = op_default_dtype(g, seed);
   if (g->error->status || !op_tensors(g, who, &seed, 1)) return false;
   if (!ir_is_data_int(ir_dtype_of(g, seed)) || ir_rank(g, seed) > 0) {
     op_refuse(g, "%s: the seed has shape %s; a seed is a scalar of an integer dtype", who, OP_TYPE(seed));
@@ -149,14 +149,15 @@ ir_ref op_uniform(ir_graph *g, const op_draw *d, double low, double high) {
   draw r;
   if (!draw_of(g, "uniform", d, &r)) return 0;
   low = rounded(low, d->dtype), high = rounded(high, d->dtype);
-  double way = rounded(high - low, r.wide);
-  if (!(low < high && isfinite(way)))
+  double distance = rounded(high - low, r.wide);
+  if (!(low < high && isfinite(distance)))
     return op_refuse(g,
                      "uniform: nothing lies from %g to below %g in %s; takes finite numbers low < high, at a "
                      "finite distance",
                      low, high, ir_dtypes[d->dtype].name);
   ir_ref x = fraction(g, &r, r.k);
-  if (low != 0 || high != 1) x = op_add(g, op_mul(g, x, ir_float(g, r.wide, way)), ir_float(g, r.wide, low));
+  if (low != 0 || high != 1)
+    x = op_add(g, op_mul(g, x, ir_float(g, r.wide, distance)), ir_float(g, r.wide, low));
   else if (d->dtype == r.wide) return op_compose_end(g, "uniform", x);
   x = op_cast(g, x, d->dtype);
   ir_ref reached = op_binary(g, IR_OP_GE, x, ir_float(g, d->dtype, high));

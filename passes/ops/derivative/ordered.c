@@ -23,11 +23,11 @@ static ir_ref elements(ir_graph *g, ir_ref lines) { return op_unsqueeze(g, lines
 static ir_ref results(ir_graph *g, ir_ref lines) { return op_unsqueeze(g, lines, ELEMENT); }
 
 /* Sums the square: over results for a cotangent, which goes to elements; over elements for a tangent. */
-static ir_ref added(ir_graph *g, ir_ref square, bool forward) {
+static ir_ref sum_square(ir_graph *g, ir_ref square, bool forward) {
   ir_ref axis = ir_index(g, forward ? ELEMENT : RESULT);
   return square ? op_reduce(g, IR_OP_SUM, square, &axis, 1, false) : 0;
 }
-static ir_ref direction(ir_graph *g, ir_ref d, bool forward) {
+static ir_ref spread_direction(ir_graph *g, ir_ref d, bool forward) {
   return forward ? elements(g, d) : results(g, d);
 }
 
@@ -46,9 +46,9 @@ RULE(cumprod) {
   ir_ref before = elements(g, op_cumulative(g, IR_OP_CUMPROD, x, 1, true, false));
   ir_ref behind = op_where(g, compare_indices(g, IR_OP_LT, x), results(g, x), one);
   behind = behind ? op_cumulative(g, IR_OP_CUMPROD, behind, RESULT, false, false) : 0;
-  d = direction(g, op_lines(g, op_cast(g, d, wide), axis_of(c)), c->forward);
+  d = spread_direction(g, op_lines(g, op_cast(g, d, wide), axis_of(c)), c->forward);
   d = op_mul(g, d, op_mul(g, before, behind));
-  d = added(g, op_where(g, compare_indices(g, IR_OP_LE, x), d, zero), c->forward);
+  d = sum_square(g, op_where(g, compare_indices(g, IR_OP_LE, x), d, zero), c->forward);
   return op_cast(g, op_unlines(g, d, c->y), dtype);
 }
 
@@ -62,10 +62,10 @@ RULE(cumulative_extremum) {
   ir_ref is_it = op_logical(g, IR_OP_OR, op_binary(g, IR_OP_EQ, element, results(g, y)),
                             op_binary(g, IR_OP_NE, element, element));
   is_it = op_logical(g, IR_OP_AND, is_it, compare_indices(g, IR_OP_LE, x));
-  ir_ref shares = is_it ? op_cast(g, added(g, op_cast(g, is_it, IR_I64), true), wide) : 0;
+  ir_ref shares = is_it ? op_cast(g, sum_square(g, op_cast(g, is_it, IR_I64), true), wide) : 0;
   d = op_lines(g, op_cast(g, d, wide), axis_of(c));
   if (!c->forward) d = op_div(g, d, shares);
-  d = added(g, op_where(g, is_it, direction(g, d, c->forward), zero), c->forward);
+  d = sum_square(g, op_where(g, is_it, spread_direction(g, d, c->forward), zero), c->forward);
   if (c->forward) d = op_div(g, d, shares);
   return op_cast(g, op_unlines(g, d, c->y), dtype);
 }

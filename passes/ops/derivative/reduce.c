@@ -25,7 +25,7 @@ static ir_ref counted(const op_call *c, ir_ref mask, ir_dtype dtype) {
 }
 
 /* a op b, computed in f32 where the operands are narrower. */
-static ir_ref widely(const op_call *c, ir_op op, ir_ref a, ir_ref b) {
+static ir_ref op_in_wide_dtype(const op_call *c, ir_op op, ir_ref a, ir_ref b) {
   ir_dtype dtype = (ir_dtype)c->n->dtype, wide = op_wide(dtype);
   return op_cast(c->g, op_binary(c->g, op, op_cast(c->g, a, wide), op_cast(c->g, b, wide)), dtype);
 }
@@ -45,7 +45,7 @@ RULE(mean) {
   ir_dtype wide = op_wide((ir_dtype)c->n->dtype);
   if (ir_is_const(g, count, &value)) count = ir_float(g, wide, (double)value);
   else count = counted(c, op_full(g, ir_bool(g, true), op_dims(g, x), ir_rank(g, x)), wide);
-  return op_spread(c, widely(c, IR_OP_DIV, d, count));
+  return op_spread(c, op_in_wide_dtype(c, IR_OP_DIV, d, count));
 }
 
 /* d is split equally among the elements that equal the extremum; among the NaNs where that is NaN. */
@@ -55,7 +55,7 @@ RULE(reduce_extremum) {
   ir_ref is_it =
       op_logical(g, IR_OP_OR, op_binary(g, IR_OP_EQ, x, op_spread(c, c->y)), op_binary(g, IR_OP_NE, x, x));
   ir_ref shares = op_spread(c, counted(c, is_it, op_wide((ir_dtype)c->n->dtype)));
-  return op_where(g, is_it, widely(c, IR_OP_DIV, d, shares), zero);
+  return op_where(g, is_it, op_in_wide_dtype(c, IR_OP_DIV, d, shares), zero);
 }
 
 /* The last axis of n elements padded with ones to the even number 2 * half, then split into half pairs. */
@@ -87,7 +87,7 @@ static ir_ref unpaired(ir_graph *g, ir_ref x, ir_ref n) {
 /* The product of all the other elements along the last axis of x, by a tree of products: going up, the pairs
  * of each level are multiplied; going down, each half of a pair is multiplied by the other half. Nothing is
  * divided, so zeros, and derivatives of this derivative, come out right. */
-static ir_ref others(ir_graph *g, ir_ref x) {
+static ir_ref product_of_others(ir_graph *g, ir_ref x) {
   enum { LEVELS = 52 }; /* enough for more elements than fit in memory */
   ir_ref pairs[LEVELS + 1], sizes[LEVELS + 1], zero = ir_index(g, 0), one = ir_index(g, 1),
                                                two = ir_index(g, 2);
@@ -134,8 +134,8 @@ RULE(prod) {
   for (uint32_t k = 0; k < rows; k++) flat[k] = rows == kept ? dims[k] : op_numel(g, dims, kept);
   flat[rows] = op_numel(g, dims + kept, rank - kept);
   ir_ref rest = op_reshape_known(g, permuted, flat, rows + 1);
-  rest = rest ? op_reshape_known(g, others(g, rest), dims, rank) : 0;
-  return widely(c, IR_OP_MUL, d, op_permute(g, rest, inverse, rank));
+  rest = rest ? op_reshape_known(g, product_of_others(g, rest), dims, rank) : 0;
+  return op_in_wide_dtype(c, IR_OP_MUL, d, op_permute(g, rest, inverse, rank));
 }
 
 static ir_ref transposed(ir_graph *g, ir_ref x) { return op_swap_axes(g, x, -1, -2); }

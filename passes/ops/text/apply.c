@@ -96,7 +96,7 @@ static bool count_fits(ir_graph *g, const name_row *row, size_t n) {
   return false;
 }
 
-void op_blame(ir_error *error, const char *who) {
+void op_rename_error(ir_error *error, const char *who) {
   size_t length = strcspn(error->text, ":");
   if (error->status != IR_ERR_INVALID || !op_known(error->text, length)) return;
   char rest[sizeof error->text];
@@ -117,6 +117,6 @@ ir_ref op_apply(ir_graph *g, const char *name, size_t length, const ir_ref *oper
   for (size_t i = 0; i < n; i++)
     if (operands[i] == 0) return 0;
   ir_ref made = row->form(&args);
-  if (!made) op_blame(g->error, row->text); /* the user may have written another name */
+  if (!made) op_rename_error(g->error, row->text); /* the user may have written another name */
   return made;
 }

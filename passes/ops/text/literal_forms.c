@@ -10,7 +10,8 @@ static ir_ref value_const(const op_args *a) {
   if (!op_args_literal(a, AT(value), a->at[AT(value)], &value, &kind) || !op_args_dtype(a, AT(dtype), &dtype))
     return 0;
   if (dtype == IR_NONE)
-    return kind == IR_BOOL ? ir_const(a->g, kind, value) : op_firm(a->g, ir_make_weak(a->g, kind, value));
+    return kind == IR_BOOL ? ir_const(a->g, kind, value)
+                           : op_default_dtype(a->g, ir_make_weak(a->g, kind, value));
   if (!op_holds(dtype, value, kind, &converted))
     return op_refuse_value(a->g, a->who, dtype, value, kind, " or another dtype");
   return ir_const(a->g, dtype, converted);
