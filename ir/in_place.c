@@ -243,7 +243,7 @@ static bool is_outer(const finder *f, ir_ref range) {
   return false;
 }
 
-/* The terms of outer ranges; *rest is extended by the interval of all other terms. False if a value is too
+/* The terms of outer ranges; *others is extended by the interval of all other terms. False if a value is too
  * large. */
 static bool outer_terms(const finder *f, const access *p, term *outer, uint32_t *count, interval *others) {
   interval x = {p->constant, p->constant};

@@ -4,8 +4,8 @@
  * follow from the order of steps.
  *
  * The list of steps is flat: a step that calls functions is followed by the steps of its first function, then
- * by those of its second; `inside` counts them. A function is expanded at each call, so its steps name slots
- * of the same table. */
+ * by those of its second; `function_steps` counts them. A function is expanded at each call, so its steps
+ * name slots of the same table. */
 #ifndef VIEWFOLD_IR_PLAN_H
 #define VIEWFOLD_IR_PLAN_H
 

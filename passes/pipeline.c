@@ -23,7 +23,7 @@ typedef struct pass_state {
   ir_error *error;
   uint8_t *not_fused; /* by node up to the results: has folding refused a fused row group with this value?
                      NULL: none */
-  bool refused;       /* folding refused a group with values that were not in `apart` yet */
+  bool refused;       /* folding refused a group with values that were not in `not_fused` yet */
   ir_ref root;        /* TUPLE of the graph's results, then the kernel being compiled */
   ir_step *step;      /* the kernel's step */
   pass_slots slots;
@@ -208,7 +208,7 @@ static bool is_symbolic(const ir_graph *g, const ir_row_group *row_group) {
 
 /* The scheduler judges from shapes whether values have the same stride order. Folding sees the index at which
  * each value is read, and cannot always prove the same where sizes are symbolic. Marks the values of a group
- * that folding refuses in s->apart. False where folding fails for another reason. */
+ * that folding refuses in s->not_fused. False where folding fails for another reason. */
 static bool try_row_group(pass_state *s, size_t k) {
   (void)k;
   const ir_row_group *row_group = &s->step->row_group;

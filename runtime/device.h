@@ -66,7 +66,7 @@ typedef struct rt_device_table {
   ir_status (*no_room)(rt_device *device, const char *name, size_t bytes, ir_error *error);
   ir_status (*run)(rt_program *program, const rt_arguments *arguments, ir_error *error);
   void (*drop_run)(rt_program *program, struct rt_run *run); /* frees run->device */
-  /* Steps of a run. holds reads a predicate, for which it waits. */
+  /* Steps of a run. read_predicate reads a predicate, for which it waits. */
   ir_status (*launch)(const struct rt_run_context *going, const struct rt_step *step);
   ir_status (*copy)(const struct rt_run_context *going, void *to, const void *from, size_t bytes);
   ir_status (*read_predicate)(const struct rt_run_context *going, const void *predicate, bool *out);
@@ -86,8 +86,8 @@ struct rt_device {
 /* Does the device run programs itself, by the operations of the second half of the table? */
 static inline bool rt_is_remote(const rt_device *device) { return device->table->run != NULL; }
 
-/* Opens the device of that name; NULL or "cpu" is the CPU. `apart`: as in rt_options. IR_ERR_INVALID: the
- * name is ill-formed (rt_device_is_name). */
+/* Opens the device of that name; NULL or "cpu" is the CPU. `separate_arrays`: as in rt_options.
+ * IR_ERR_INVALID: the name is ill-formed (rt_device_is_name). */
 ir_status rt_device_open(const ir_mem *mem, const char *name, bool separate_arrays, rt_device **out,
                          ir_error *error);
 

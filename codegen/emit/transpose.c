@@ -46,7 +46,7 @@ static void *exchange_bit(const cg_shuffles *s, void *a, void *b, uint32_t width
 
 /* How the bits of a row's number are placed at first: 2^e registers, 2^(w-e) rows in each. */
 typedef struct plan {
-  uint32_t w, e, lane_bits; /* `inside`: bits of an element's number within a 128-bit lane */
+  uint32_t w, e, lane_bits; /* `lane_bits`: bits of an element's number within a 128-bit lane */
   uint32_t
       row_bit_of[MAX_BITS]; /* by exchange: the bit of the row that it swaps out of the register number */
   uint32_t upper_rows[MAX_BITS]; /* by bit of the element number, from e on: the bit of the row */

@@ -200,7 +200,7 @@ bool oc_emit_tile(oc_emitter *e, ir_ref load, void **unrolled);
 enum { OC_MOST_INTERLEAVED = 4 };
 void oc_interleave(oc_emitter *e, oc_value *vectors, uint32_t count);
 
-/* vector_load.c: the same in work-item style, where unrolled values are contiguous in a local */
+/* local_vector.c: the same in work-item style, where unrolled values are contiguous in a local */
 bool oc_emit_local_vectors(oc_emitter *e, ir_ref load, void **unrolled);
 
 /* matrix.c: emits a loop that adds up products by the target's matrix instructions. sums[] are the unrolled
@@ -208,7 +208,7 @@ bool oc_emit_local_vectors(oc_emitter *e, ir_ref load, void **unrolled);
  * do it. */
 bool oc_emit_matrix(oc_emitter *e, const cg_loop *loop, void **sums);
 
-/* wide_copy.c: contiguous f16 or bf16 elements by eights or pairs, loaded from inputs and stored to locals
+/* half_vector.c: contiguous f16 or bf16 elements by eights or pairs, loaded from inputs and stored to locals
  * and outputs, for targets with matrix instructions; false where no unrolled values are contiguous */
 bool oc_emit_vector_loads(oc_emitter *e, ir_ref load, void **unrolled);
 bool oc_store_vectors(oc_emitter *e, ir_ref store);

@@ -44,7 +44,7 @@ static bool check_axis_size(mapping *m, size_t number, ir_ref x, int axis) {
       op_words_fact(g, IR_OP_EQ, m->size, size, &fact));
 }
 
-/* Check that the leaf is a tensor of the graph, and make it firm (op_firm). */
+/* Check that the leaf is a tensor of the graph, and make it firm (op_default_dtype). */
 static bool check_leaf(mapping *m, const char *what, size_t number, vf_value *leaf) {
   if (!fe_is_value(&m->call, what, number + 1, *leaf)) return false;
   if (!ir_shape(m->call.ir, leaf->id))

@@ -78,7 +78,7 @@ static void join_progressions(box *b) {
   b->count = kept;
 }
 
-/* Move the constant term of the index from b->rest to b->first. */
+/* Move the constant term of the index from b->remainder to b->first. */
 static void split_first(ir_graph *g, box *b) {
   const ir_node *n = ir_get(g, b->remainder);
   ir_ref last = n->op == IR_OP_ADD ? n->src[n->nsrc - 1] : b->remainder;

@@ -50,7 +50,7 @@ typedef enum view_merged {
 } view_merged;
 view_merged view_merge_core(const pass_view_numbers *nearer, const pass_view_numbers *later,
                             pass_view_numbers *out, uint32_t *split, int64_t *worst);
-/* merge_pieces.c: merge consecutive views, none of which is empty or masked everywhere. */
+/* merge_subdomains.c: merge consecutive views, none of which is empty or masked everywhere. */
 view_merged view_merge_subdomains(const ir_mem *mem, const pass_view_numbers *views, size_t count,
                                   pass_view_numbers *out);
 

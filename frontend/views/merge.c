@@ -13,7 +13,7 @@
  * cancel.
  *
  * A run of views of which no two merge may still be one view. It is merged over sub-domains of the last mask
- * (merge_pieces.c); or view by view, with the axes of later views split where digits end, which makes
+ * (merge_subdomains.c); or view by view, with the axes of later views split where digits end, which makes
  * quotients affine, and a final reshape that undoes the splits; or the index algebra shows the index of the
  * whole run to be affine. */
 #include <string.h>

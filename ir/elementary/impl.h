@@ -77,9 +77,9 @@ ir_ref ir_el_poly(const ir_format *m, ir_ref x, const double *c, int count);
 /* Horner's rule on pairs of terms, with square = x x: half the depth, where the latency of dependent
  * operations dominates */
 ir_ref ir_el_poly_pairs(const ir_format *m, ir_ref x, ir_ref square, const double *c, int count);
-/* a + b = *sum + *rest exactly, if |a| >= |b| or a = 0 */
-void ir_el_fast_two_sum(const ir_format *m, ir_ref a, ir_ref b, ir_ref *sum, ir_ref *rest);
-/* a * b = *product + *rest exactly */
+/* a + b = *sum + *error exactly, if |a| >= |b| or a = 0 */
+void ir_el_fast_two_sum(const ir_format *m, ir_ref a, ir_ref b, ir_ref *sum, ir_ref *error);
+/* a * b = *product + *error exactly */
 void ir_el_two_product(const ir_format *m, ir_ref a, ir_ref b, ir_ref *product, ir_ref *rest);
 /* x * factor rounded to an integer n by the format's magic number; the low bits of *bits are n + bias, in
  * two's complement. factor 0 stands for 1. */

@@ -71,8 +71,8 @@ static ir_ref log_parts(const ir_format *m, ir_ref e, ir_ref f) {
   return ir_el_fma(m, e, ir_el_const(m, 0x1.62e43p-1), high);
 }
 
-/* A logarithm, which `parts` computes from e and f. Subnormal numbers and limits are the first value of a
- * RARE. */
+/* A logarithm, which `from_parts` computes from e and f. Subnormal numbers and limits are the first value of
+ * a RARE. */
 static ir_ref logarithm(const ir_format *m, ir_ref x,
                         ir_ref (*from_parts)(const ir_format *, ir_ref, ir_ref)) {
   ir_ref e, f, rare_e, rare_f;

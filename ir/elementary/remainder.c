@@ -104,8 +104,8 @@ static ir_ref residue_wide(const ir_format *m, ir_ref x, ir_ref y) {
   return ir_el_div(m, rest, b.scale);
 }
 
-/* A number between -y and y that differs from x by a multiple of y, exact and never -0. NaN where d->below is
- * NaN: there is no such number, or y is infinite. */
+/* A number between -y and y that differs from x by a multiple of y, exact and never -0. NaN where
+ * d->remainder is NaN: there is no such number, or y is infinite. */
 static ir_ref residue(const ir_format *m, const division *d) {
   ir_ref far;
   if (m->type == IR_F64) {

@@ -49,7 +49,7 @@ static ir_status find_merged_batch(ir_eval_run *run, ir_ref ref, const ir_custom
   return IR_OK;
 }
 
-/* The array of batch element `at` (coordinates); the array has the last `own` axes of the batch. */
+/* The array of batch element `at` (coordinates); the array has the last `batch_rank` axes of the batch. */
 static ir_custom_array element_of(const ir_custom_array *whole, uint32_t batch_rank,
                                   const merged_batch *batch, const int64_t *at) {
   ir_custom_array one = *whole;

@@ -316,7 +316,7 @@ ir_status ir_eval_prepare(ir_eval_run *run, const ir_ref *roots, size_t n) {
   run->index = ir_alloc(run->mem, run->table_count * sizeof *run->index);
   run->index_known = ir_alloc(run->mem, run->table_count);
   run->slots = ir_alloc(run->mem, run->live_count * sizeof *run->slots);
-  if (run->slots) /* ir_eval_finish frees them by content, after a failure too */
+  if (run->slots) /* ir_eval_run_free frees them by content, after a failure too */
     memset(run->slots, 0, run->live_count * sizeof *run->slots);
   if (!run->slot_number || !run->index || !run->index_known || !run->slots) return ir_eval_no_memory(run, 0);
   memset(run->index_known, 0, run->table_count);

@@ -36,7 +36,7 @@ bool ir_parse_name(ir_parser *p, int sigil, ir_token *name, const char *wrong);
 bool ir_parse_define(ir_parser *p, const ir_token *name, ir_ref value); /* %name; an error if it exists */
 ir_ref ir_parse_lookup(ir_parser *p, const ir_token *name); /* %name; an error if it does not exist */
 bool ir_parse_memory(ir_parser *p);                         /* reports that memory is short; false */
-void *ir_parse_alloc(ir_parser *p, size_t size);            /* allocates until ir_parse_forget */
+void *ir_parse_alloc(ir_parser *p, size_t size);            /* allocates until ir_parse_release */
 bool ir_parse_add_named(ir_parser *p, ir_named **list, size_t *count, size_t *cap, int64_t id, ir_ref ref);
 
 bool ir_parse_statement_end(ir_parser *p);

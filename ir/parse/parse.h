@@ -103,7 +103,7 @@ ir_ref ir_parse_expression(ir_parser *parser);
  * `f32[8|n,32]`, or 0 without any. batch NULL: batch sizes are an error. */
 bool ir_parse_type(ir_parser *parser, ir_dtype *dtype, ir_ref *batch, ir_ref *shape);
 /* An attribute's value: expression, float, word, string or list. Lists stay valid until the next
- * ir_parse_forget. */
+ * ir_parse_release. */
 bool ir_parse_value(ir_parser *parser, ir_attr *out);
 void ir_parse_release(ir_parser *parser);
 /* May a size variable have this name? Names of numbers, truth values, dtypes and ranges are reserved. */

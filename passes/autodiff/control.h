@@ -15,7 +15,7 @@ typedef struct pass_refs {
 void pass_refs_add(pass_refs *list, ir_ref ref);
 void pass_refs_free(pass_refs *list);
 
-/* A node that calls functions. `x` are the operands that its functions have as parameters: without the
+/* A node that calls functions. `operands` are those that its functions have as parameters: without the
  * predicate of a cond. Arrays are indexed by operand, which is the same as by parameter, or by result. */
 typedef struct pass_control {
   ir_graph *g;

@@ -56,7 +56,7 @@ typedef struct pass_differentiation {
 } pass_differentiation;
 /* The RESULT nodes of live[at] that are live, by number; 0 for the others. */
 void pass_differentiation_results(const pass_differentiation *w, size_t at, ir_ref *results, uint32_t count);
-/* False on failure; pass_derivation_end is needed in any case. */
+/* False on failure; pass_differentiation_end is needed in any case. */
 bool pass_differentiation_begin(pass_differentiation *w, ir_graph *g, const pass_derivative *of,
                                 uint32_t keep);
 void pass_differentiation_end(pass_differentiation *w);

@@ -230,7 +230,7 @@ static ir_ref scan_back(reverse *r) {
 }
 
 /* Adds the results of the backward scan to the sums of the operands, in the order of add_state and
- * add_captured. */
+ * add_slices_and_invariants. */
 static bool scatter_results(reverse *r, ir_ref all) {
   pass_control *c = r->c;
   ir_graph *g = c->g;
@@ -254,7 +254,7 @@ static bool scatter_results(reverse *r, ir_ref all) {
   return good;
 }
 
-/* Adds the cotangents of the operands of c, given those of its results in c->with. */
+/* Adds the cotangents of the operands of c, given those of its results in c->tangents. */
 static bool pull_scan(pass_differentiation *w, pass_control *c, uint8_t *wanted) {
   ir_graph *g = c->g;
   int64_t length;

@@ -52,7 +52,7 @@ static ir_ref guarded_indices(guard *w, ir_ref indices) {
 }
 
 /* Guards the functions that a node calls; the node and its functions then have one more operand, `active`.
- * *more: is that so? */
+ * *extended: is that so? */
 static bool guard_call(guard *w, const ir_node *n, bool *extended) {
   ir_graph *g = w->g;
   uint32_t operands = ir_operand_count(n), called = ir_called_count(n);

@@ -33,8 +33,8 @@ static ir_ref trip_count_of(ir_graph *g, const ir_ref *live, size_t count) {
 }
 
 /* Bytes loaded and stored plus scalar operations of one effect, over all its iterations; rarely needed values
- * (loop_usual) do not count. Every operation is counted once for each term, so operations outside a reduction
- * are overstated. The error favours threads, for kernels that are large anyway. */
+ * (affine_always_needed) do not count. Every operation is counted once for each term, so operations outside a
+ * reduction are overstated. The error favours threads, for kernels that are large anyway. */
 static ir_ref work_of_one(ir_graph *g, ir_ref store) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;

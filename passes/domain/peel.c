@@ -166,7 +166,7 @@ static bool is_unfit(const peeler *s) {
   return s->gave_up || s->g->budget_spent > s->budget || size_of(s->g, s->done, s->done_count) > s->largest;
 }
 
-/* The sub-domains of the stores; 0 on failure, and where s->unfit. */
+/* The sub-domains of the stores; 0 on failure, and where s->gave_up. */
 static ir_ref peeled(peeler *s, const loop_stores *stores) {
   ir_graph *g = s->g;
   const peel_budget most = s->bounds;

@@ -13,7 +13,7 @@
  * A weight is NaN only in a row whose first weight is NaN as well: the greatest score, NaN or infinite, is
  * what makes it NaN. Zero times the values from E on is 0, or NaN where one of them is not finite, the same
  * for all rows, so that it is computed once. The terms that are computed are the same as before: E is a
- * multiple of FUSE_MASK_TILE, and the masks before it stay. Either all of this is done or nothing: a local
+ * multiple of FOLD_MASK_TILE, and the masks before it stay. Either all of this is done or nothing: a local
  * without elements from E on has no other readers. */
 #include "fold.h"
 

@@ -45,7 +45,7 @@ typedef struct carried_local {
 
 typedef struct fold_sum {
   uint32_t value;             /* number of the value in the row group */
-  carried_local total, error; /* lost: the sum of the rounding errors of total */
+  carried_local total, error; /* error: the sum of the rounding errors of total */
   bool compensated;
   ir_ref block_sum; /* a local: the sum of the block's terms; 0: they are added to total directly */
 } fold_sum;

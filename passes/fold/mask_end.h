@@ -9,8 +9,8 @@ enum { FOLD_MASK_TILE = 64 };
 bool fold_is_infinite(const ir_graph *g, ir_ref value); /* the constant -inf */
 /* Is the value a where(..., -inf, ...) that is -inf from index *start of the range on? */
 bool fold_masked_from(ir_graph *g, ir_ref value, ir_ref range, ir_ref *start);
-/* The greatest value of `start` over all ranges but `iteration`, rounded up to a multiple of FUSE_MASK_TILE,
- * at least FUSE_MASK_TILE and at most `most`; 0: not known. */
+/* The greatest value of `start` over all ranges but `iteration`, rounded up to a multiple of FOLD_MASK_TILE,
+ * at least FOLD_MASK_TILE and at most `most`; 0: not known. */
 ir_ref fold_last_unmasked(ir_graph *g, ir_ref start, ir_ref iteration, int64_t most);
 
 #endif

@@ -36,7 +36,7 @@ ir_ref pass_and(ir_graph *g, ir_ref a, ir_ref b);
 /* As pass_and, but clauses are only collected, one interval per expression; pass_finalize_clauses has to
  * follow. */
 ir_ref pass_and_deferred(ir_graph *g, ir_ref a, ir_ref b);
-/* For a conjunction made by pass_both: what pass_and would have returned. */
+/* For a conjunction made by pass_and_deferred: what pass_and would have returned. */
 ir_ref pass_finalize_clauses(ir_graph *g, ir_ref a);
 ir_ref pass_or(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref pass_not(ir_graph *g, ir_ref a);

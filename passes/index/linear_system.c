@@ -281,7 +281,7 @@ static bool improve_multiplier(const pass_system *s, pass_row *row, int64_t *for
   if (is_tighter(none, least)) best = -row->multiplier;
   if (best == 0) return false;
   for (uint32_t k = 0; k < row->used; k++)
-    form[row->at[k]] -= best * row->coef[row->at[k]]; /* fits: moved() computed it */
+    form[row->at[k]] -= best * row->coef[row->at[k]]; /* fits: bound_after_move() computed it */
   row->multiplier += best;
   return true;
 }

@@ -119,7 +119,7 @@ ir_ref loop_sequence(ir_graph *g, const ir_ref *effects, uint32_t count);
 uint32_t loop_conditions_left(ir_graph *g, ir_ref store);
 /* In each store another axis becomes the innermost: with choice 0 the axis between whose indices fewest
  * conditions and quotients change, with choice 1 the next one, and so on. A store whose axes bound one
- * another stays as it is. *transposed: some store has a new innermost axis. False on failure. */
+ * another stays as it is. *interchanged: some store has a new innermost axis. False on failure. */
 bool loop_interchange(ir_graph *g, loop_stores *stores, uint32_t choice, bool *interchanged);
 
 /* lanes.c: sets unroll and lanes of the axes, and their order */

@@ -27,9 +27,9 @@ ir_ref pass_elementary(ir_graph *g, ir_ref store);
 ir_ref pass_lower_cumulative(ir_graph *g, ir_ref node, ir_ref x); /* CUMSUM CUMPROD CUMMAX CUMMIN */
 ir_ref pass_lower_sort(ir_graph *g, ir_ref node, ir_ref x);       /* SORT ARGSORT */
 
-/* split_reduction.c: the reduction of x over the axes in `gone`, without these, in two steps; false where one
- * step will do. *made is 0 on failure. Its shape has as many elements as there are results, in their
- * order. */
+/* split_reduction.c: the reduction of x over the axes in `is_reduced`, without these, in two steps; false
+ * where one step will do. *made is 0 on failure. Its shape has as many elements as there are results, in
+ * their order. */
 bool pass_lower_split_reduction(ir_graph *g, const ir_target *target, ir_op op, ir_ref x, const bool *gone,
                                 ir_ref *made);
 

@@ -138,7 +138,7 @@ static uint32_t axes_of(ir_graph *g, uint32_t set, ir_ref *axes) {
   return count;
 }
 
-/* The set of axes, renumbered as after a reduction over those of `gone`. */
+/* The set of axes, renumbered as after a reduction over those in `is_reduced`. */
 static uint32_t without(uint32_t set, uint32_t is_reduced) {
   uint32_t left = 0, at = 0;
   for (uint32_t i = 0; i < IR_MAX_RANK; i++) {

@@ -22,7 +22,7 @@
  *     expressions, reshape without -1. A size of 1 that EXPAND grows is the constant 1.
  *   - MATMUL has operands of equal rank >= 2 with identical batch axes and equal dtypes.
  *   - No operand is a weak constant: it was converted to the other operand's dtype, or to its default dtype
- *     (op_firm).
+ *     (op_default_dtype).
  * A view that changes nothing (permute by the identity, pad by zeros, expand or reshape to the same shape,
  * steps of 1, whole windows, no axes to flip) returns its operand. Constants of rank 0 are converted when
  * recorded, without a CAST.

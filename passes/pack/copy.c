@@ -102,7 +102,7 @@ static pass_operand materialized(const pass_contraction *c, const pass_operand *
 }
 
 /* If this view of the operand were a copy, would its index be affine in all axes, with a stride of at most
- * PACK_NEAR along some summed axis? */
+ * PACK_MAX_STRIDE along some summed axis? */
 static bool suits_tile(const pass_contraction *c, const pass_operand *o, ir_ref view) {
   ir_graph *g = c->g;
   pass_point p = {.rank = c->rank};

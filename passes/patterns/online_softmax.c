@@ -12,7 +12,7 @@
 enum {
   LONGEST_ROW_BYTES = 1 << 13,
   MAX_VISITS = 64
-}; /* LONG: bytes of a row of scores; longer ones are rescaled */
+}; /* LONGEST_ROW_BYTES: bytes of a row of scores; longer ones are rescaled */
 
 /* A node, and its axis that is the sum's axis; SAME or UNKNOWN below 0. */
 typedef struct place {

@@ -6,7 +6,7 @@
 
 enum { VIEW_NO_LOOP = -1 };
 
-/* By axis of a tensor: the loop whose index is the index along that axis, or FUSE_NO_LOOP. */
+/* By axis of a tensor: the loop whose index is the index along that axis, or VIEW_NO_LOOP. */
 typedef struct view_axes {
   int8_t loop[IR_MAX_RANK];
   uint32_t strided; /* set of loops that walk an axis with a stride above 1, as one level of a split axis */

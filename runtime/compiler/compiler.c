@@ -130,7 +130,7 @@ static rt_compile_request *oldest(rt_compile_request *list) {
 
 /* Under the lock: ends the child and decides what becomes of every waiting request. Where the child named the
  * request that ended it, that one fails; where the child was silent, the oldest fails. The other requests are
- * then sent again (RT_ASKED_AGAIN). In all other cases every waiting request fails. */
+ * then sent again (RT_REQUEST_RETRY). In all other cases every waiting request fails. */
 static void finish_requests(rt_compiler *c, fault why) {
   rt_ending ending;
   rt_compiler_end(c, why != HUNG_UP, &ending);

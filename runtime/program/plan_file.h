@@ -38,7 +38,7 @@ typedef struct rt_plan_slot {
   uint32_t dims;     /* index in dims of its first size */
   uint32_t elements; /* index in values */
   uint32_t name;     /* offset in names: of an input's name, else of the empty name */
-  uint64_t data;     /* of IR_SLOT_DATA: offset among the literal arrays; of IR_SLOT_MOVING: the number of the
+  uint64_t data;     /* of IR_SLOT_DATA: offset among the literal arrays; of IR_SLOT_ALIAS: the number of the
                         step that sets it, and in the upper 32 bits its index in step_slots */
 } rt_plan_slot;
 

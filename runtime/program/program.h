@@ -61,7 +61,7 @@ typedef struct rt_frame {
 /* The state of one run in progress. It is kept for later runs. */
 typedef struct rt_run {
   struct rt_run *next;
-  rt_block block, *blocks; /* one block for all temporaries; or one for each (rt_options.apart) */
+  rt_block block, *blocks; /* one block for all temporaries; or one for each (rt_options.separate_arrays) */
   rt_frame frame;          /* used by a program with variables */
   bool filled;             /* frame holds the sizes for vars, temps the addresses for frame and block */
   int64_t *vars;

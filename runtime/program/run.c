@@ -192,7 +192,7 @@ static ir_status no_room(const rt_program *p, size_t bytes, ir_error *error) {
                  rt_program_name(p), bytes);
 }
 
-/* Acquires a block for each temporary (rt_options.apart). */
+/* Acquires a block for each temporary (rt_options.separate_arrays). */
 static ir_status acquire_blocks(const rt_program *p, rt_run *r, const rt_frame *f, ir_error *error) {
   release_blocks(p, r);
   for (size_t i = 0; i < p->temp_count; i++) {

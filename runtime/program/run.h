@@ -31,7 +31,7 @@ static inline const rt_frame *rt_run_frame(const rt_program *program, const rt_r
 /* Fails: the kernel of this step found an index out of range. */
 ir_status rt_out_of_range(const rt_program *program, uint32_t step, ir_error *error);
 
-/* Defined in run.c: runs the steps before end. Recurses through rt_run_other, as deep as a plan may be
+/* Defined in run.c: runs the steps before end. Recurses through rt_run_control_step, as deep as a plan may be
  * nested. */
 ir_status rt_run_steps(const rt_run_context *run, const rt_step *steps, const rt_step *end);
 /* Defined in run_steps.c: runs a step that is no kernel. */

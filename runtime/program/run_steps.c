@@ -53,8 +53,8 @@ static ir_status read_predicate(const rt_run_context *r, const rt_step *s, bool 
 
 /* carried values */
 
-/* Before the first iteration. five: the five slots of each carried value; first: the one of the two buffers
- * that this iteration writes. */
+/* Before the first iteration. carry_slots: the five slots of each carried value; first: the one of the two
+ * buffers that this iteration writes. */
 static void begin_carries(const rt_run_context *r, const uint32_t *carry_slots, uint32_t count,
                           uint32_t first) {
   for (uint32_t k = 0; k < count; k++, carry_slots += RT_CARRY) {

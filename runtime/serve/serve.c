@@ -140,8 +140,8 @@ static bool add_worker(server *s) {
   return made;
 }
 
-/* Under the lock: start a thread for each waiting task, up to s->most threads in all. None is started before
- * LLVM is loaded: where memory is limited, stacks use what LLVM leaves. */
+/* Under the lock: start a thread for each waiting task, up to s->max_threads threads in all. None is started
+ * before LLVM is loaded: where memory is limited, stacks use what LLVM leaves. */
 static void add_workers(server *s) {
   while (s->loaded && s->waiting + s->busy > s->threads && s->threads < s->max_threads && add_worker(s)) {
   } /* on failure the existing threads do all the work */

@@ -13,7 +13,7 @@
  * must be close to what the evaluator has, NaN where it has NaN. The bits must be the same for 1 and 4
  * threads. The test prints how many graphs had several products in one kernel. */
 #include "passes/ops/compose/compose.h"
-#include "test/lib/slabs.h"
+#include "test/lib/row_groups.h"
 #include "test/lib/trial.h"
 
 #include <math.h>

@@ -12,7 +12,7 @@
  * close to what the evaluator has, NaN where it has NaN; all results must have the same bits for 1, 2 and 4
  * threads. The test prints how many of the kernels were fused row groups. */
 #include "passes/ops/compose/compose.h"
-#include "test/lib/slabs.h"
+#include "test/lib/row_groups.h"
 #include "test/lib/trial.h"
 
 #include <math.h>

@@ -31,7 +31,7 @@ static void wait_for_team(survey *s, int count, int *arrivals) {
     if (spins > PATIENCE) sched_yield();
 }
 
-/* Seconds in which all threads together run a loop `again` times, over n floats each: the least of
+/* Seconds in which all threads together run a loop `repeats` times, over n floats each: the least of
  * SAMPLES. */
 static double seconds(survey *s, int number, int count, int *arrivals, int loop, size_t n, int repeats) {
   double least = INFINITY;

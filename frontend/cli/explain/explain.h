@@ -37,7 +37,7 @@ typedef struct explain_run {
  * exit status. */
 int explain_run_open(explain_run *r, cli_graph *s, const ir_parsed_graph *block);
 void explain_run_close(explain_run *r); /* also after a failure */
-/* An fe_explain_more whose user is the explain_run. */
+/* An fe_explain_callback whose user is the explain_run. */
 void explain_run_more(void *run, const struct fe_explained *explained, size_t number);
 /* A line about the memory that one run needs; nothing where nothing was run. */
 void explain_run_memory(const explain_run *r, ir_text *out);

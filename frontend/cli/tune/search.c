@@ -39,7 +39,8 @@ static int64_t median(int64_t *ns, int count) {
 
 static bool may_continue(int64_t until) { return !tune_stopped() && ir_now_ns() < until; }
 
-/* Median times of t->of in both programs, which run alternately. After a signal both are `expected`. */
+/* Median times of t->searched_kernel in both programs, which run alternately. After a signal both are
+ * `expected`. */
 static ir_status median_alternating(tune *t, const rt_program *const two[2], int64_t expected, int64_t out[2],
                                     ir_error *error) {
   int64_t ns[2][MOST_SAMPLES], each = expected > 0 ? DUEL_NS / (2 * expected) : MOST_SAMPLES;

@@ -55,15 +55,15 @@ typedef struct tune {
   /* while compiling */
   uint32_t current_kernel;  /* index of the kernel being compiled */
   uint32_t searched_kernel; /* index of the kernel being searched */
-  tune_moves override;      /* moves of kernel `of` in place of the best ones; text NULL: none */
-  tune_list *neighbours;    /* receives the neighbours of the moves of kernel `of`; or NULL */
+  tune_moves override;      /* moves of kernel `searched_kernel` in place of the best ones; text NULL: none */
+  tune_list *neighbours;    /* receives the neighbours of the moves of kernel `searched_kernel`; or NULL */
   bool failed;              /* memory is short */
 } tune;
 
-/* Compile a program with the best moves of each kernel, but t->instead in the kernel t->of. The first call
- * fills t->kernels. */
+/* Compile a program with the best moves of each kernel, but t->override in the kernel t->searched_kernel. The
+ * first call fills t->kernels. */
 ir_status tune_compile(tune *t, rt_program **out, ir_error *error);
-/* Nanoseconds of the kernel t->of in one run. */
+/* Nanoseconds of the kernel t->searched_kernel in one run. */
 ir_status tune_time(tune *t, const rt_program *program, int64_t *ns, ir_error *error);
 /* Run once. *same: the results are those of the first program, bit by bit; the first call stores them. */
 ir_status tune_check(tune *t, const rt_program *program, bool *same, ir_error *error);
@@ -77,11 +77,11 @@ int tune_stopped(void); /* the signal's number; 0: none came */
 /* Search for the best moves of the kernel, until the time `until` or a signal. */
 ir_status tune_search(tune *t, uint32_t kernel, int64_t until, ir_error *error);
 
-/* keep.c: `keeps` has a cache on disk. False: it cannot be read or written. */
-void tune_read_kept(tune *t, rt_context *keeps); /* sets the best moves to those that are kept */
-bool tune_keep(tune *t, rt_context *keeps);      /* the best moves of searched kernels */
-void tune_forget(tune *t, rt_context *keeps);
-bool tune_print_kept(rt_context *keeps);
-bool tune_forget_all(rt_context *keeps);
+/* keep.c: `cached_context` has a cache on disk. False: it cannot be read or written. */
+void tune_read_kept(tune *t, rt_context *cached_context); /* sets the best moves to those that are kept */
+bool tune_keep(tune *t, rt_context *cached_context);      /* the best moves of searched kernels */
+void tune_forget(tune *t, rt_context *cached_context);
+bool tune_print_kept(rt_context *cached_context);
+bool tune_forget_all(rt_context *cached_context);
 
 #endif

@@ -1,7 +1,7 @@
 /* The fused row groups (kernels that compute several tensors) that scheduling makes of the graph of a
  * trial. */
-#ifndef VIEWFOLD_TEST_LIB_SLABS_H
-#define VIEWFOLD_TEST_LIB_SLABS_H
+#ifndef VIEWFOLD_TEST_LIB_ROW_GROUPS_H
+#define VIEWFOLD_TEST_LIB_ROW_GROUPS_H
 
 #include "test/lib/trial.h"
 

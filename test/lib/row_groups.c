@@ -1,4 +1,4 @@
-#include "test/lib/slabs.h"
+#include "test/lib/row_groups.h"
 
 #include <stdio.h>
 #include <string.h>
