@@ -29,19 +29,19 @@ static bool merge_batches(ir_graph *g, const ir_ref *x, uint32_t count, ir_ref *
   uint32_t rank = 0;
   bool alike = true;
   for (uint32_t i = 0; i < count; i++) {
-    ir_ref own = ir_batch(g, x[i]);
-    if (!own) continue;
-    alike &= longest == 0 || own == longest;
-    if (ir_get(g, own)->nsrc > rank) longest = own, rank = ir_get(g, own)->nsrc;
+    ir_ref x_batch = ir_batch(g, x[i]);
+    if (!x_batch) continue;
+    alike &= longest == 0 || x_batch == longest;
+    if (ir_get(g, x_batch)->nsrc > rank) longest = x_batch, rank = ir_get(g, x_batch)->nsrc;
   }
   *batch = longest;
   if (alike || rank > IR_MAX_RANK) return true;
   memcpy(dims, ir_get(g, longest)->src, rank * sizeof *dims);
   for (uint32_t i = 0; i < count; i++) {
-    const ir_node *own = ir_batch(g, x[i]) ? ir_get(g, ir_batch(g, x[i])) : NULL;
-    for (uint32_t k = 0; own && k < own->nsrc; k++) {
-      ir_ref *size = &dims[rank - own->nsrc + k];
-      if (is_one(g, *size)) *size = own->src[k];
+    const ir_node *sizes = ir_batch(g, x[i]) ? ir_get(g, ir_batch(g, x[i])) : NULL;
+    for (uint32_t k = 0; sizes && k < sizes->nsrc; k++) {
+      ir_ref *size = &dims[rank - sizes->nsrc + k];
+      if (is_one(g, *size)) *size = sizes->src[k];
     }
   }
   return (*batch = ir_tuple(g, dims, rank)) != 0;
@@ -50,13 +50,13 @@ static bool merge_batches(ir_graph *g, const ir_ref *x, uint32_t count, ir_ref *
 /* BATCH: axis `axis` of x becomes the first of `level` batch axes. The batch that x has follows it, padded in
  * front with sizes of 1 to `level` - 1 axes. */
 static bool push_axis(ir_graph *g, ir_ref x, int64_t arg, ir_ref *batch) {
-  uint32_t level = (uint32_t)(arg >> 32 & 255), axis = (uint32_t)(int32_t)arg, own = ir_batch_rank(g, x);
+  uint32_t level = (uint32_t)(arg >> 32 & 255), axis = (uint32_t)(int32_t)arg, x_rank = ir_batch_rank(g, x);
   ir_ref dims[IR_MAX_RANK];
-  if (axis >= ir_rank(g, x) || own >= level || level > IR_MAX_RANK) return false;
+  if (axis >= ir_rank(g, x) || x_rank >= level || level > IR_MAX_RANK) return false;
   dims[0] = ir_dim(g, x, axis);
   for (uint32_t i = 1; i < level; i++) {
-    bool missing = i < level - own;
-    dims[i] = missing ? ir_index(g, 1) : ir_src(g, ir_batch(g, x), i - (level - own));
+    bool missing = i < level - x_rank;
+    dims[i] = missing ? ir_index(g, 1) : ir_src(g, ir_batch(g, x), i - (level - x_rank));
   }
   return (*batch = ir_tuple(g, dims, level)) != 0;
 }
@@ -64,11 +64,11 @@ static bool push_axis(ir_graph *g, ir_ref x, int64_t arg, ir_ref *batch) {
 /* UNBATCH: the batch of x without the first of its `level` axes; a batch of fewer axes has none to remove.
  * Sizes of 1 that are then in front are padding and go, too. */
 static bool pop_axis(ir_graph *g, ir_ref x, int64_t arg, ir_ref *batch) {
-  uint32_t level = (uint32_t)(arg >> 32 & 255), own = ir_batch_rank(g, x), first = own == level;
-  if (own > level) return false;
-  while (first < own && is_one(g, ir_src(g, ir_batch(g, x), first))) first++;
-  if (first == own) return true;
-  *batch = first ? ir_tuple(g, ir_get(g, ir_batch(g, x))->src + first, own - first) : ir_batch(g, x);
+  uint32_t level = (uint32_t)(arg >> 32 & 255), x_rank = ir_batch_rank(g, x), first = x_rank == level;
+  if (x_rank > level) return false;
+  while (first < x_rank && is_one(g, ir_src(g, ir_batch(g, x), first))) first++;
+  if (first == x_rank) return true;
+  *batch = first ? ir_tuple(g, ir_get(g, ir_batch(g, x))->src + first, x_rank - first) : ir_batch(g, x);
   return *batch != 0;
 }
 

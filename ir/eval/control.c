@@ -31,7 +31,7 @@ static ir_slot *new_slots(ir_eval_run *run, ir_ref ref, uint32_t count) {
   return made;
 }
 
-/* Makes every element depend on offence `number`, unless number is 0. */
+/* Makes every element depend on range error `number`, unless number is 0. */
 static ir_status taint_all(ir_eval_run *run, ir_ref ref, ir_slot *slot, uint32_t number) {
   if (!number) return IR_OK;
   if (!slot->taint && !(slot->taint = ir_alloc(run->mem, (size_t)slot->count * sizeof *slot->taint)))
@@ -93,21 +93,21 @@ void ir_eval_free_calls(ir_eval_run *run) {
   ir_free(run->mem, run->calls, run->call_cap * sizeof *run->calls);
 }
 
-/* Copies the results of func to out[]; the caller releases them, after a failure too. The list of offences
- * moves to the inner run for the call and back. */
+/* Copies the results of func to out[]; the caller releases them, after a failure too. The list of range
+ * errors moves to the inner run for the call and back. */
 static ir_status call_function(ir_eval_run *run, ir_ref ref, ir_ref func, const ir_slot *const *given,
                                ir_slot *out) {
   ir_function f = ir_function_of(run->g, func);
   ir_eval_run *inner = run_of(run, func);
   if (!inner) return run->error->status;
   memcpy(inner->params, given, f.param_count * sizeof *given);
-  inner->offences = run->offences;
-  inner->offence_count = run->offence_count, inner->offence_cap = run->offence_cap;
+  inner->range_errors = run->range_errors;
+  inner->range_error_count = run->range_error_count, inner->range_error_cap = run->range_error_cap;
   ir_status status = ir_eval_nodes(inner, f.results, f.result_count);
-  run->offences = inner->offences;
-  run->offence_count = inner->offence_count, run->offence_cap = inner->offence_cap;
-  inner->offences = NULL;
-  inner->offence_count = inner->offence_cap = 0;
+  run->range_errors = inner->range_errors;
+  run->range_error_count = inner->range_error_count, run->range_error_cap = inner->range_error_cap;
+  inner->range_errors = NULL;
+  inner->range_error_count = inner->range_error_cap = 0;
   for (uint32_t i = 0; i < f.result_count && !status; i++)
     status = copy_slot(run, ref, &inner->slots[inner->slot_number[f.results[i]]], &out[i]);
   return status;
@@ -123,7 +123,7 @@ typedef struct control {
   ir_slot *out;          /* results of the node */
 } control;
 
-/* The value of a condition, and the offence on which it depends. */
+/* The value of a condition, and the range error on which it depends. */
 static ir_status evaluate_condition(control *c, ir_ref func, bool *holds, uint32_t *taint) {
   ir_slot condition = {0};
   ir_status status = call_function(c->run, c->ref, func, c->given, &condition);

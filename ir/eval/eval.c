@@ -329,7 +329,7 @@ ir_status ir_eval_prepare(ir_eval_run *run, const ir_ref *roots, size_t n) {
 static ir_status check_taint(ir_eval_run *run, const ir_slot *slot) {
   for (int64_t i = 0; slot->taint && i < slot->count; i++) {
     if (!slot->taint[i]) continue;
-    const ir_range_error *o = &run->offences[slot->taint[i] - 1];
+    const ir_range_error *o = &run->range_errors[slot->taint[i] - 1];
     char value[32];
     snprintf(value, sizeof value, o->is_unsigned ? "%" PRIu64 : "%" PRId64, o->index);
     if (o->size == 0)
@@ -385,7 +385,7 @@ void ir_eval_run_free(ir_eval_run *run) {
   ir_free(run->mem, run->slot_number, run->table_count * sizeof *run->slot_number);
   ir_free(run->mem, run->index, run->table_count * sizeof *run->index);
   ir_free(run->mem, run->index_known, run->table_count);
-  ir_free(run->mem, run->offences, run->offence_cap * sizeof *run->offences);
+  ir_free(run->mem, run->range_errors, run->range_error_cap * sizeof *run->range_errors);
 }
 
 ir_status ir_eval(const ir_graph *g, const ir_ref *roots, size_t n, const ir_binding_input *inputs,

@@ -5,7 +5,7 @@
 #include "eval.h"
 
 /* The value of one node. An out-of-range index is an error only if a root depends on it, so each element may
- * carry a taint: 0, or 1 + the number of an offence (such an index) on which the element depends. */
+ * carry a taint: 0, or 1 + the number of a range error (such an index) on which the element depends. */
 typedef struct ir_slot {
   ir_dtype dtype; /* an index scalar is held as i64 */
   uint32_t rank;
@@ -54,8 +54,8 @@ typedef struct ir_eval_run {
   int64_t *index;        /* by ref, for index expressions */
   uint8_t *index_known;
   size_t table_count; /* length of the three tables by ref */
-  ir_range_error *offences;
-  size_t offence_count, offence_cap;
+  ir_range_error *range_errors;
+  size_t range_error_count, range_error_cap;
   ir_scalar_program *programs;
   size_t program_count, program_cap;
   /* One run per function, prepared at its first call. Functions do not recurse, so a run is never

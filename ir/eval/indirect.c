@@ -13,8 +13,8 @@ typedef struct indirection {
   int64_t axis, mode, batch, size;
   uint32_t rank, index_rank; /* rank of the region; number of its axes that replace the indexed axis */
   int64_t shape[IR_MAX_RANK], strides[IR_MAX_RANK], index_strides[IR_MAX_RANK];
-  bool checked; /* are out-of-range indices offences? CLIP on an axis of size 0 has no nearest index, so it is
-                   checked, too */
+  bool checked; /* are out-of-range indices range errors? CLIP on an axis of size 0 has no nearest index, so
+                   it is checked, too */
 } indirection;
 
 static ir_status read_indirection(ir_eval_run *run, ir_ref ref, indirection *in) {
@@ -69,20 +69,20 @@ static access locate_element(const indirection *in, const int64_t *coord) {
   return p;
 }
 
-static ir_status add_offence(ir_eval_run *run, ir_ref ref, const indirection *in, int64_t at,
-                             uint32_t *taint) {
+static ir_status add_range_error(ir_eval_run *run, ir_ref ref, const indirection *in, int64_t at,
+                                 uint32_t *taint) {
   const ir_slot *indices = in->indices;
-  if (run->offence_count >= UINT32_MAX - 1 ||
-      !IR_RESERVE(run->mem, run->offences, run->offence_cap, run->offence_count + 1))
+  if (run->range_error_count >= UINT32_MAX - 1 ||
+      !IR_RESERVE(run->mem, run->range_errors, run->range_error_cap, run->range_error_count + 1))
     return ir_eval_no_memory(run, ref);
   ir_value given =
       ir_value_load(indices->data + (size_t)at * ir_dtypes[indices->dtype].bytes, indices->dtype);
-  run->offences[run->offence_count] = (ir_range_error){.op = ir_op_of(run->g, ref),
-                                                       .index = given.i,
-                                                       .size = in->size,
-                                                       .axis = (uint32_t)in->axis,
-                                                       .is_unsigned = indices->dtype == IR_U64};
-  *taint = (uint32_t)++run->offence_count;
+  run->range_errors[run->range_error_count] = (ir_range_error){.op = ir_op_of(run->g, ref),
+                                                               .index = given.i,
+                                                               .size = in->size,
+                                                               .axis = (uint32_t)in->axis,
+                                                               .is_unsigned = indices->dtype == IR_U64};
+  *taint = (uint32_t)++run->range_error_count;
   return IR_OK;
 }
 
@@ -102,7 +102,7 @@ ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out) {
       memcpy(out->data + (size_t)i * bytes, in.data->data + (size_t)p.data_index * bytes, bytes);
     else memset(out->data + (size_t)i * bytes, 0, bytes);
     if (in.indices->taint && in.indices->taint[p.index]) out->taint[i] = in.indices->taint[p.index];
-    else if (!p.inside && in.checked) status = add_offence(run, ref, &in, p.index, &out->taint[i]);
+    else if (!p.inside && in.checked) status = add_range_error(run, ref, &in, p.index, &out->taint[i]);
     else if (p.readable && in.data->taint) out->taint[i] = in.data->taint[p.data_index];
   }
   return status;
@@ -129,7 +129,7 @@ static ir_status apply_updates(ir_eval_run *run, ir_ref ref, const indirection *
     access p = locate_element(in, coord);
     if (!wrong && in->indices->taint) wrong = in->indices->taint[p.index];
     if (!wrong && !p.inside && in->checked) {
-      ir_status status = add_offence(run, ref, in, p.index, &wrong);
+      ir_status status = add_range_error(run, ref, in, p.index, &wrong);
       if (status) return status;
     }
     if (!p.readable) continue;

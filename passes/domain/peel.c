@@ -34,7 +34,7 @@ enum { MOST_NODES = 512, GROWTH = 2, AS_IS = -1 };
 /* One attempt: an order of the axes and bounds. */
 typedef struct attempt {
   int order; /* of the axes: AS_IS, or the number of another innermost axis (loop_interchange) */
-  peel_budget most;
+  peel_budget bounds;
   uint32_t share; /* at most 1/share of the budget that is left; 0: as much as it needs */
 } attempt;
 
@@ -101,7 +101,7 @@ static bool peel_step(peeler *s) {
     s->gave_up |= loses_axis(s->g, &p);
     bool last = !s->bounds.revisit || p.revisit || is_decided(s->g, p.store);
     if (last) s->done[s->done_count++] = p.store;
-    else s->to_revisit[s->late_count++] = p;
+    else s->to_revisit[s->revisit_count++] = p;
     return true;
   }
   if (s->bounds.split_points && peel_has_room(s, &p) && peel_find_points(s->g, &p, &breakpoints))
@@ -152,7 +152,7 @@ static bool set_axes(peel_domain *p, ir_graph *g) {
  * from the outermost axis, in loops of its own. */
 static bool revisit_late(peeler *s) {
   peel_domain *p = &s->pending[s->pending_count++];
-  *p = s->to_revisit[--s->late_count];
+  *p = s->to_revisit[--s->revisit_count];
   loop_stores own = {.count = 1, .store = {p->store}, .next_range = s->next_range};
   if (!loop_separate(s->g, &own)) return false;
   p->store = own.store[0];
@@ -169,13 +169,13 @@ static bool is_unfit(const peeler *s) {
 /* The sub-domains of the stores; 0 on failure, and where s->gave_up. */
 static ir_ref peeled(peeler *s, const loop_stores *stores) {
   ir_graph *g = s->g;
-  const peel_budget most = s->bounds;
+  const peel_budget bounds = s->bounds;
   for (uint32_t i = stores->count; i-- > 0;) {
     peel_domain *whole = &s->pending[s->pending_count++];
-    *whole = (peel_domain){.store = stores->store[i], .slanted_left = most.slanted, .boxes = most.boxes};
+    *whole = (peel_domain){.store = stores->store[i], .slanted_left = bounds.slanted, .boxes = bounds.boxes};
     if (!set_axes(whole, g) || !peel_drop_loads(s, whole)) return 0;
   }
-  while (s->pending_count || s->late_count) {
+  while (s->pending_count || s->revisit_count) {
     if (!s->pending_count && !revisit_late(s)) return 0;
     if (!peel_step(s)) return 0;
     if ((s->gave_up = is_unfit(s))) return 0;
@@ -185,7 +185,7 @@ static ir_ref peeled(peeler *s, const loop_stores *stores) {
   loop_stores made = {.count = s->done_count, .next_range = s->next_range};
   memcpy(made.store, s->done, s->done_count * sizeof *s->done);
   bool apart = false;
-  for (uint32_t i = 0; i < made.count && !apart && !most.boxes; i++) apart = transposes(g, made.store[i]);
+  for (uint32_t i = 0; i < made.count && !apart && !bounds.boxes; i++) apart = transposes(g, made.store[i]);
   return apart && !loop_separate(g, &made) ? 0 : loop_sequence(g, made.store, made.count);
 }
 
@@ -214,7 +214,7 @@ static ir_ref attempted(peeler *s, ir_graph *g, ir_ref effect, const attempt *ch
   if (*failed || !interchanged) return 0;
   uint64_t left = g->budget_spent < g->budget ? g->budget - g->budget_spent : 0;
   *s = (peeler){.g = g,
-                .bounds = choice->most,
+                .bounds = choice->bounds,
                 .next_range = stores.next_range,
                 .largest = MOST_NODES + GROWTH * size_of(g, &effect, 1),
                 .budget = choice->share ? g->budget_spent + left / choice->share : UINT64_MAX};

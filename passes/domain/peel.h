@@ -61,7 +61,7 @@ typedef struct peeler {
   ir_ref done[MAX_DOMAINS];
   uint32_t done_count;
   peel_domain to_revisit[MAX_DOMAINS]; /* to be revisited after all others, in loops of their own */
-  uint32_t late_count;
+  uint32_t revisit_count;
   peel_domain pending[MAX_DOMAINS]; /* a stack; the next sub-domain in order is on top */
   uint32_t pending_count;
   int64_t next_range;

@@ -122,7 +122,7 @@ static bool domain_between(peeler *s, const peel_domain *whole, const peel_break
 
 bool peel_has_room(const peeler *s, const peel_domain *p) {
   uint32_t most = p->level + 1 < p->axis_count ? s->bounds.domains / INNER_SHARE : s->bounds.domains;
-  return s->done_count + s->pending_count + s->late_count + PEEL_INTERVALS <= most;
+  return s->done_count + s->pending_count + s->revisit_count + PEEL_INTERVALS <= most;
 }
 
 /* The intervals take the sub-domain's place on the stack, the first one on top. */

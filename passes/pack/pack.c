@@ -56,7 +56,7 @@ typedef struct packing {
   const pass_contraction *c;
   uint32_t column; /* the axis of the vector lanes */
   const pass_operand *columns, *rows;
-  form across_form, down_form;
+  form columns_form, rows_form;
   bool transposed;
   const pass_operand
       *weights; /* of a sum computed in blocks of terms (passes/patterns/online_softmax.h); otherwise NULL */
@@ -129,7 +129,7 @@ static bool is_masked(const pass_contraction *c, const pass_operand *o) {
 /* Weights come in blocks that stay in the caches whatever their order. */
 static form form_of_weights(const packing *k) { return is_masked(k->c, k->weights) ? PLAIN : AS_IS; }
 
-static form form_across(const packing *k) {
+static form form_of_columns(const packing *k) {
   const pass_contraction *c = k->c;
   const pass_operand *o = k->columns;
   if (o == k->weights) return form_of_weights(k);
@@ -143,7 +143,7 @@ static form form_across(const packing *k) {
   return reuse < MIN_REUSE_GATHERED ? AS_IS : PANELS;
 }
 
-static form form_down(const packing *k) {
+static form form_of_rows(const packing *k) {
   const pass_contraction *c = k->c;
   const pass_operand *o = k->rows;
   if (o == k->weights) return form_of_weights(k);
@@ -167,14 +167,14 @@ static double cost(const packing *k) {
   for (int64_t rest = size % lanes; rest; rest &= rest - 1) vectors++;
   double all = (double)pass_contraction_size(c, UINT32_MAX),
          work = all * (double)(vectors * lanes) / (double)size;
-  bool apart = k->across_form != PANELS && axis_stride(c, k->columns, k->column) != 1;
+  bool apart = k->columns_form != PANELS && axis_stride(c, k->columns, k->column) != 1;
   if (is_window(c, k->columns)) work *= UNALIGNED;
   if (apart) work *= GATHERED;
   if (k->transposed) work += (double)TRANSPOSE * (double)pass_contraction_size(c, ~c->reduced);
-  return work + copying(k, k->columns, k->across_form) + copying(k, k->rows, k->down_form);
+  return work + copying(k, k->columns, k->columns_form) + copying(k, k->rows, k->rows_form);
 }
 
-static void choose_forms(packing *k) { k->across_form = form_across(k), k->down_form = form_down(k); }
+static void choose_forms(packing *k) { k->columns_form = form_of_columns(k), k->rows_form = form_of_rows(k); }
 
 /* Chooses the axis of the vector lanes: the last kept one, or one of the other operand. */
 static bool choose_column(packing *k) {
@@ -260,8 +260,8 @@ static ir_ref packed(packer *p, ir_ref sum) {
   ir_ref a = c.operand[0].value, b = c.operand[1].value;
   if (much && choose_column(&k)) {
     pass_tile tile = pass_tile_of(p->target, c.dtype, k.weights ? KEY_BLOCK : known_terms(&c));
-    ir_ref columns = in_form(&k, k.columns, k.across_form, panel_width(&k, tile)),
-           rows = in_form(&k, k.rows, k.down_form, 0);
+    ir_ref columns = in_form(&k, k.columns, k.columns_form, panel_width(&k, tile)),
+           rows = in_form(&k, k.rows, k.rows_form, 0);
     bool swapped = k.columns == &c.operand[0];
     a = swapped ? columns : rows, b = swapped ? rows : columns;
     if (k.transposed) return pack_transposed_sum(&c, k.column, a, b);

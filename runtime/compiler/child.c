@@ -194,17 +194,17 @@ ir_status rt_compiler_start(rt_compiler *c, ir_error *error) {
 
 /* Reads from the child's standard error the line that says why it ended, and the end of the text before that
  * line. */
-static void read_words(int words, rt_ending *out) {
-  char text[2 * sizeof out->output_tail + sizeof out->reason + sizeof RT_WORDS + 32];
-  off_t end = words >= 0 ? lseek(words, 0, SEEK_END) : 0;
+static void read_report(int stderr_file, rt_ending *out) {
+  char text[2 * sizeof out->output_tail + sizeof out->reason + sizeof RT_REASON_PREFIX + 32];
+  off_t end = stderr_file >= 0 ? lseek(stderr_file, 0, SEEK_END) : 0;
   off_t from = end > (off_t)sizeof text - 1 ? end - (off_t)sizeof text + 1 : 0;
-  ssize_t size = end > 0 ? pread(words, text, sizeof text - 1, from) : 0;
+  ssize_t size = end > 0 ? pread(stderr_file, text, sizeof text - 1, from) : 0;
   size_t length = size > 0 ? (size_t)size : 0;
   text[length] = '\0';
-  for (char *at = text; (at = strstr(at, RT_WORDS)); at++) {
+  for (char *at = text; (at = strstr(at, RT_REASON_PREFIX)); at++) {
     char reason[sizeof out->reason];
     unsigned number;
-    if (sscanf(at + strlen(RT_WORDS), "%u: %23[^\n]", &number, reason) != 2) continue;
+    if (sscanf(at + strlen(RT_REASON_PREFIX), "%u: %23[^\n]", &number, reason) != 2) continue;
     out->number = number;
     memcpy(out->reason, reason, sizeof reason);
     length = (size_t)(at - text);
@@ -258,7 +258,7 @@ void rt_compiler_end(rt_compiler *c, bool at_once, rt_ending *out) {
     }
     out->signalled = out->known && WIFSIGNALED(status);
     out->code = out->signalled ? WTERMSIG(status) : WEXITSTATUS(status);
-    read_words(is_ours(c->stderr_file, c->stderr_id) ? c->stderr_file : -1, out);
+    read_report(is_ours(c->stderr_file, c->stderr_id) ? c->stderr_file : -1, out);
   }
   forget_child(c);
 }

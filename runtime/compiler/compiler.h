@@ -119,7 +119,7 @@ typedef struct rt_ending {
   bool known, signalled; /* known: it ended by itself, and its exit status could be read */
   int code;              /* the signal, or the exit status */
   uint32_t number;       /* the request that ended it; 0: not known */
-  char reason[24];       /* RT_WORDS_..., as the child wrote it; "" */
+  char reason[24];       /* RT_REASON_..., as the child wrote it; "" */
   char output_tail[400]; /* the end of its standard error before that, on one line */
 } rt_ending;
 

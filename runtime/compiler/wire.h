@@ -33,7 +33,7 @@
 enum { RT_WIRE_SOCKET = 3 }; /* the child's end of the pair */
 
 #define RT_WIRE_MAGIC    0x65706d6f632d6676u /* "vf-compe" */
-#define RT_WORDS         "viewfold-compile: request "
+#define RT_REASON_PREFIX "viewfold-compile: request "
 #define RT_REASON_TIME   "processor time"
 #define RT_REASON_MEMORY "memory"
 #define RT_REASON_SIGNAL "signal "

@@ -31,7 +31,7 @@ static size_t put_number(char *to, uint32_t number) {
 
 void serve_report_end(uint32_t request, const char *reason, int number) {
   char line[128];
-  size_t length = put_text(line, "\n" RT_WORDS);
+  size_t length = put_text(line, "\n" RT_REASON_PREFIX);
   length += put_number(line + length, request);
   length += put_text(line + length, ": ");
   length += put_text(line + length, reason);

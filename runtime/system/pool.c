@@ -105,13 +105,13 @@ static int32_t claim_chunk(rt_pool *pool, int32_t number) {
 }
 
 /* Claims and runs chunks until none are left. */
-static void run_chunks(rt_pool *pool, int number) {
+static void run_chunks(rt_pool *pool, int worker_number) {
   const loop *l = &pool->loop;
-  int32_t own = (int32_t)((int64_t)number * l->shares / (pool->workers + 1));
+  int32_t own = (int32_t)((int64_t)worker_number * l->shares / (pool->workers + 1));
   for (int32_t i = 0; i < l->shares; i++)
     for (int32_t chunk; (chunk = claim_chunk(pool, (own + i) % l->shares)) >= 0;) {
       int64_t begin = chunk * l->chunk;
-      l->work(l->context, number, begin, chunk + 1 < l->chunks ? begin + l->chunk : l->count);
+      l->work(l->context, worker_number, begin, chunk + 1 < l->chunks ? begin + l->chunk : l->count);
     }
 }
 

@@ -11,12 +11,6 @@
 
 #include <string.h>
 
-/* The forms of a shifted numerator t = sign*n + shift (mod b) in all atoms. of: t, with its constant changed
- * if necessary; extra: (t - sign*n - shift)/b. */
-typedef struct shifted {
-  int of, extra;
-} shifted;
-
 static bool same_residues(const extraction *x, const int64_t *t, const int64_t *n, int64_t b, int sign) {
   for (uint32_t i = 1; i < x->atoms; i++) {
     int64_t apart;

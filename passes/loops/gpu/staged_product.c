@@ -27,12 +27,11 @@ typedef struct product {
   ir_ref reduce;
   int items; /* work-items of the group */
   ir_ref terms;
-  int64_t k_block;   /* terms of a K block */
-  bool ahead;        /* double buffering */
-  bool matrix;       /* by matrix instructions: f16 or bf16 */
-  ir_ref range[2];   /* over K blocks, over the terms of one */
-  const ir_ref *at;  /* by axis: the index of a work-item */
-  ir_ref term_index; /* number of a term */
+  int64_t k_block;  /* terms of a K block */
+  bool ahead;       /* double buffering */
+  bool matrix;      /* by matrix instructions: f16 or bf16 */
+  ir_ref range[2];  /* over K blocks, over the terms of one */
+  const ir_ref *at; /* by axis: the index of a work-item */
   struct {
     ir_ref value, local;
     uint32_t axis;
