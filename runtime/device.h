@@ -40,8 +40,8 @@ typedef struct rt_device_table {
                        rt_flat *image, ir_error *error);
   /* The same in a compiler process: ask sends a request without waiting, so that many can be in progress, and
    * await waits for its answer. ask returns false where this process compiles. NULL: it always does. */
-  bool (*ask)(rt_context *context, const rt_kernel_key *key, rt_compile_request *asked);
-  ir_status (*await)(rt_context *context, rt_compile_request *asked, rt_flat *image, ir_error *error);
+  bool (*ask)(rt_context *context, const rt_kernel_key *key, rt_compile_request *request);
+  ir_status (*await)(rt_context *context, rt_compile_request *request, rt_flat *image, ir_error *error);
   /* Make the images of all `kernels` kernels of a program, packed, ready to run. `name` is the graph's. load
    * copies the image. adopt gets the payload of a cache entry, whose image begins at `offset`. It may take
    * over the entry's memory, and then clears `found` and keeps the memory readable until the code is
@@ -67,11 +67,11 @@ typedef struct rt_device_table {
   ir_status (*run)(rt_program *program, const rt_arguments *arguments, ir_error *error);
   void (*drop_run)(rt_program *program, struct rt_run *run); /* frees run->device */
   /* Steps of a run. read_predicate reads a predicate, for which it waits. */
-  ir_status (*launch)(const struct rt_run_context *going, const struct rt_step *step);
-  ir_status (*copy)(const struct rt_run_context *going, void *to, const void *from, size_t bytes);
-  ir_status (*read_predicate)(const struct rt_run_context *going, const void *predicate, bool *out);
+  ir_status (*launch)(const struct rt_run_context *run, const struct rt_step *step);
+  ir_status (*copy)(const struct rt_run_context *run, void *to, const void *from, size_t bytes);
+  ir_status (*read_predicate)(const struct rt_run_context *run, const void *predicate, bool *out);
   /* The arrays of the call are at device addresses; `found` is what rt_calls.find returned. */
-  ir_status (*call)(const struct rt_run_context *going, const struct rt_step *step, const void *found,
+  ir_status (*call)(const struct rt_run_context *run, const struct rt_step *step, const void *found,
                     rt_call *call, ir_error *error);
   /* As the functions rt_memory_... of runtime.h. */
   ir_status (*memory_place)(rt_device *device, rt_memory *memory, bool keep, ir_error *error);

@@ -80,7 +80,7 @@ ir_ref ir_el_poly_pairs(const ir_format *m, ir_ref x, ir_ref square, const doubl
 /* a + b = *sum + *error exactly, if |a| >= |b| or a = 0 */
 void ir_el_fast_two_sum(const ir_format *m, ir_ref a, ir_ref b, ir_ref *sum, ir_ref *error);
 /* a * b = *product + *error exactly */
-void ir_el_two_product(const ir_format *m, ir_ref a, ir_ref b, ir_ref *product, ir_ref *rest);
+void ir_el_two_product(const ir_format *m, ir_ref a, ir_ref b, ir_ref *product, ir_ref *error);
 /* x * factor rounded to an integer n by the format's magic number; the low bits of *bits are n + bias, in
  * two's complement. factor 0 stands for 1. */
 ir_ref ir_el_round(const ir_format *m, ir_ref x, ir_ref factor, int bias, ir_ref *bits);

@@ -30,8 +30,8 @@ ir_ref pass_lower_sort(ir_graph *g, ir_ref node, ir_ref x);       /* SORT ARGSOR
 /* split_reduction.c: the reduction of x over the axes in `is_reduced`, without these, in two steps; false
  * where one step will do. *made is 0 on failure. Its shape has as many elements as there are results, in
  * their order. */
-bool pass_lower_split_reduction(ir_graph *g, const ir_target *target, ir_op op, ir_ref x, const bool *gone,
-                                ir_ref *made);
+bool pass_lower_split_reduction(ir_graph *g, const ir_target *target, ir_op op, ir_ref x,
+                                const bool *is_reduced, ir_ref *made);
 
 /* split_reduction.c: place[i]: the place of axis i of x in memory order, 0 for the outermost, as far as
  * permutations tell. */

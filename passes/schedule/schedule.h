@@ -45,9 +45,9 @@ void schedule_fail(scheduler *s);
 void schedule_control(scheduler *s, const schedule_scope *f, ir_ref node);
 /* The CALL step of a CUSTOM node. */
 void schedule_custom(scheduler *s, const schedule_scope *f, ir_ref node);
-/* The CALL step of a node that stands for a custom operation: likes[k] is a tensor node of the type of result
- * k. name and attributes are interned (attributes -1: none). Operands are the node's. */
+/* The CALL step of a node that stands for a custom operation: prototypes[k] is a tensor node of the type of
+ * result k. name and attributes are interned (attributes -1: none). Operands are the node's. */
 void schedule_call(scheduler *s, const schedule_scope *f, ir_ref node, int64_t name, int64_t attributes,
-                   const ir_ref *likes, uint32_t count);
+                   const ir_ref *prototypes, uint32_t count);
 
 #endif

@@ -150,7 +150,7 @@ static void forget_child(rt_compiler *c) {
 /* May requests be sent to the existing child? If not, it has ended or cannot be reached. */
 static bool is_usable(const rt_compiler *c) {
   struct pollfd one = {c->socket, POLLIN, 0};
-  for (const rt_compile_request *a = c->asked; a; a = a->next)
+  for (const rt_compile_request *a = c->requests; a; a = a->next)
     if (a->state == RT_REQUEST_WAITS) return true; /* its reader notices the child's end */
   if (!is_ours(c->socket, c->socket_id)) return false;
   return poll(&one, 1, 0) <= 0 || (!c->greeted && !(one.revents & POLLHUP)); /* that is the greeting */
@@ -165,7 +165,7 @@ ir_status rt_compiler_start(rt_compiler *c, ir_error *error) {
   } else if (c->pid) {
     forget_child(c);
     c->reading = false;
-    c->asked = NULL;
+    c->requests = NULL;
   }
   if (!rt_compiler_find(&c->how, path, sizeof path)) return fail_not_found(c, path, error);
   int made = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), failed = made ? errno : 0;

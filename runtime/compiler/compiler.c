@@ -134,11 +134,11 @@ static rt_compile_request *oldest(rt_compile_request *list) {
 static void finish_requests(rt_compiler *c, fault why) {
   rt_ending ending;
   rt_compiler_end(c, why != HUNG_UP, &ending);
-  rt_compile_request *slowest = oldest(c->asked);
+  rt_compile_request *slowest = oldest(c->requests);
   bool named = false;
-  for (rt_compile_request *a = c->asked; a; a = a->next)
+  for (rt_compile_request *a = c->requests; a; a = a->next)
     named |= a->state == RT_REQUEST_WAITS && a->number == ending.number;
-  for (rt_compile_request *a = c->asked; a; a = a->next) {
+  for (rt_compile_request *a = c->requests; a; a = a->next) {
     if (a->state != RT_REQUEST_WAITS) continue;
     if (why == HUNG_UP && named && a->number != ending.number) a->state = RT_REQUEST_RETRY;
     else if (why == SILENT && a != slowest) a->state = RT_REQUEST_RETRY;
@@ -201,7 +201,7 @@ static bool is_answer(const rt_wire_answer *answer) {
 
 static rt_compile_request *find_request(rt_compiler *c, uint32_t number) {
   pthread_mutex_lock(&c->lock);
-  rt_compile_request *a = c->asked;
+  rt_compile_request *a = c->requests;
   while (a && (a->number != number || a->state != RT_REQUEST_WAITS)) a = a->next;
   pthread_mutex_unlock(&c->lock);
   return a;
@@ -268,13 +268,13 @@ void rt_compiler_ask(rt_compiler *c, rt_compile_request *a) {
   a->asked = ir_timer_start(a->timer);
   pthread_mutex_lock(&c->lock);
   ask_child(c, a);
-  a->next = c->asked;
-  c->asked = a;
+  a->next = c->requests;
+  c->requests = a;
   pthread_mutex_unlock(&c->lock);
 }
 
 static void dequeue_request(rt_compiler *c, rt_compile_request *a) {
-  rt_compile_request **at = &c->asked;
+  rt_compile_request **at = &c->requests;
   while (*at && *at != a) at = &(*at)->next;
   if (*at) *at = a->next;
 }
@@ -322,15 +322,15 @@ ir_status rt_compiler_request(rt_compiler *c, const cg_request *request, cg_blob
   *out = (cg_blob){0};
   ir_status status = rt_kernel_key_make(mem, request->graph, request->kernel, &key, error);
   if (!status) {
-    rt_compile_request asked = {.key = &key,
-                                .symbol = request->symbol,
-                                .target = request->target,
-                                .want = request->want,
-                                .level = request->level,
-                                .timer = request->timer,
-                                .mem = mem};
-    rt_compiler_ask(c, &asked);
-    status = rt_compiler_await(c, &asked, out, error);
+    rt_compile_request pending = {.key = &key,
+                                  .symbol = request->symbol,
+                                  .target = request->target,
+                                  .want = request->want,
+                                  .level = request->level,
+                                  .timer = request->timer,
+                                  .mem = mem};
+    rt_compiler_ask(c, &pending);
+    status = rt_compiler_await(c, &pending, out, error);
   }
   rt_kernel_key_free(mem, &key);
   return status;

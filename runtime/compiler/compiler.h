@@ -87,10 +87,10 @@ typedef struct rt_compiler {
   } socket_id, stderr_id; /* identify both files: a program may close our descriptors, whose numbers may then
                             be reused */
   bool greeted, reading;
-  uint32_t last;             /* number of the last request */
-  uint32_t started;          /* children started so far */
-  int64_t until;             /* by ir_now_ns: when the child is given up if it sends nothing before */
-  rt_compile_request *asked; /* requests for which rt_compiler_await has not returned */
+  uint32_t last;                /* number of the last request */
+  uint32_t started;             /* children started so far */
+  int64_t until;                /* by ir_now_ns: when the child is given up if it sends nothing before */
+  rt_compile_request *requests; /* those for which rt_compiler_await has not returned */
 } rt_compiler;
 
 /* how->program is not copied. */
@@ -99,11 +99,12 @@ ir_status rt_compiler_init(rt_compiler *compiler, const rt_compiling *how, ir_er
 void rt_compiler_free(rt_compiler *compiler);
 
 /* Sends the request and does not wait for the answer. Each request must be awaited, by any thread. */
-void rt_compiler_ask(rt_compiler *compiler, rt_compile_request *asked);
+void rt_compiler_ask(rt_compiler *compiler, rt_compile_request *request);
 /* Waits for the answer; *out as in rt_module_request. IR_ERR_COMPILE where the program is missing, cannot be
  * started or was built from other sources, and where a crash, a signal, LLVM or the limit of processor time
  * ended it; IR_ERR_MEMORY where it ran out of memory. */
-ir_status rt_compiler_await(rt_compiler *compiler, rt_compile_request *asked, cg_blob *out, ir_error *error);
+ir_status rt_compiler_await(rt_compiler *compiler, rt_compile_request *request, cg_blob *out,
+                            ir_error *error);
 /* Asks and awaits. */
 ir_status rt_compiler_request(rt_compiler *compiler, const cg_request *request, cg_blob *out,
                               ir_error *error);

@@ -44,23 +44,23 @@ static ir_status compile_kernel(rt_context *c, const ir_graph *graph, ir_ref ker
   return link_object(c, status, &object, symbol, image, error);
 }
 
-static bool ask(rt_context *c, const rt_kernel_key *key, rt_compile_request *asked) {
+static bool ask(rt_context *c, const rt_kernel_key *key, rt_compile_request *request) {
   if (c->options.compile || !c->codegen.compiler) return false;
-  *asked = (rt_compile_request){.key = key,
-                                .symbol = key->symbol,
-                                .target = &c->target,
-                                .want = CG_OBJECT,
-                                .level = RT_LEVEL,
-                                .timer = c->options.timer,
-                                .mem = &c->mem};
-  rt_compiler_ask(c->codegen.compiler, asked);
+  *request = (rt_compile_request){.key = key,
+                                  .symbol = key->symbol,
+                                  .target = &c->target,
+                                  .want = CG_OBJECT,
+                                  .level = RT_LEVEL,
+                                  .timer = c->options.timer,
+                                  .mem = &c->mem};
+  rt_compiler_ask(c->codegen.compiler, request);
   return true;
 }
 
-static ir_status await(rt_context *c, rt_compile_request *asked, rt_flat *image, ir_error *error) {
+static ir_status await(rt_context *c, rt_compile_request *request, rt_flat *image, ir_error *error) {
   cg_blob object = {0};
-  ir_status status = rt_compiler_await(c->codegen.compiler, asked, &object, error);
-  return link_object(c, status, &object, asked->symbol, image, error);
+  ir_status status = rt_compiler_await(c->codegen.compiler, request, &object, error);
+  return link_object(c, status, &object, request->symbol, image, error);
 }
 
 static ir_status load_code(rt_context *c, const char *name, const void *image, size_t size, uint32_t kernels,

@@ -10,8 +10,8 @@
 static rt_opencl *device_of(const rt_program *p) { return (rt_opencl *)p->context->device; }
 
 static ir_status fail_transfer(const rt_program *p, cl_int code, const char *what, ir_error *error) {
-  return rt_cl_fail(error, code, "graph @%s: device %s: %s", rt_program_name(p), device_of(p)->facts.name,
-                    what);
+  return rt_cl_fail(error, code, "graph @%s: device %s: %s", rt_program_name(p),
+                    device_of(p)->properties.name, what);
 }
 
 /* before the run */
@@ -22,7 +22,7 @@ static ir_status bind_array(const rt_program *p, rt_cl_bound *b, bool writes, vo
   rt_opencl *d = device_of(p);
   *address = NULL;
   if (!b->bytes) return IR_OK;
-  if (d->facts.unified) {
+  if (d->properties.unified) {
     ir_status status = rt_cl_wrap(d, b->host, b->bytes, writes, address, error);
     b->wrapped = *address;
     return status;
@@ -73,7 +73,7 @@ ir_status rt_cl_bind(const rt_program *p, const rt_frame *f, rt_cl_state *s, con
     *b = (rt_cl_bound){.host = a->outputs[i], .bytes = f->bytes[p->plan.results[i]]};
     status = bind_array(p, b, true, &s->outputs[i], error);
   }
-  if (status || device_of(p)->facts.unified) return status;
+  if (status || device_of(p)->properties.unified) return status;
   find_last(p, f, s->bound + inputs);
   return acquire_staging(p, s, error);
 }
@@ -148,8 +148,9 @@ ir_status rt_cl_fetch(const rt_program *p, rt_cl_state *s, ir_error *error) {
   rt_opencl *d = device_of(p);
   size_t results = p->plan.head->results;
   const rt_cl_bound *first = s->bound + p->input_count;
-  cl_int code = d->facts.unified ? CL_SUCCESS : fetch_copies(d, s, first, results);
-  for (size_t i = 0; d->facts.unified && i < results && !code; i++) code = sync_host_copy(d, s, &first[i]);
+  cl_int code = d->properties.unified ? CL_SUCCESS : fetch_copies(d, s, first, results);
+  for (size_t i = 0; d->properties.unified && i < results && !code; i++)
+    code = sync_host_copy(d, s, &first[i]);
   return code ? fail_transfer(p, code, "fetching a result", error) : IR_OK;
 }
 

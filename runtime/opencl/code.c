@@ -37,14 +37,15 @@ static uint64_t argument_bytes(const ir_graph *g, ir_ref kernel) {
 static ir_status check_limits(const rt_opencl *d, const ir_graph *g, ir_ref kernel, const char *symbol,
                               uint64_t scratch, ir_error *error) {
   uint64_t arguments = argument_bytes(g, kernel);
-  if (scratch > d->facts.local)
+  if (scratch > d->properties.local)
     return ir_fail(error, IR_ERR_UNSUPPORTED,
                    "compile: %s takes %llu bytes of local memory; device %s has %llu for a group", symbol,
-                   (unsigned long long)scratch, d->facts.name, (unsigned long long)d->facts.local);
-  if (arguments > d->facts.parameters && d->facts.parameters)
+                   (unsigned long long)scratch, d->properties.name, (unsigned long long)d->properties.local);
+  if (arguments > d->properties.parameters && d->properties.parameters)
     return ir_fail(error, IR_ERR_UNSUPPORTED,
                    "compile: %s takes %llu bytes of arguments; device %s passes at most %llu", symbol,
-                   (unsigned long long)arguments, d->facts.name, (unsigned long long)d->facts.parameters);
+                   (unsigned long long)arguments, d->properties.name,
+                   (unsigned long long)d->properties.parameters);
   return IR_OK;
 }
 
@@ -85,11 +86,12 @@ static ir_status put_source(rt_context *c, const rt_cl_code *code, ir_text *out,
 static void put_log(const rt_opencl *d, cl_program program, char *to, size_t room) {
   size_t size = 0;
   to[0] = '\0';
-  d->cl.GetProgramBuildInfo(program, d->facts.id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+  d->cl.GetProgramBuildInfo(program, d->properties.id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
   char *log = size ? ir_alloc(&d->mem, size + 1) : NULL;
   if (!log) return;
   memset(log, 0, size + 1);
-  if (d->cl.GetProgramBuildInfo(program, d->facts.id, CL_PROGRAM_BUILD_LOG, size, log, NULL) == CL_SUCCESS) {
+  if (d->cl.GetProgramBuildInfo(program, d->properties.id, CL_PROGRAM_BUILD_LOG, size, log, NULL) ==
+      CL_SUCCESS) {
     const char *from = log + strspn(log, " \t\r\n");
     snprintf(to, room, "%s", from);
     for (size_t length = strlen(to); length && strchr(" \t\r\n", to[length - 1]);) to[--length] = '\0';
@@ -101,8 +103,8 @@ static void put_log(const rt_opencl *d, cl_program program, char *to, size_t roo
 static cl_int build_program(const rt_opencl *d, cl_program program) {
   char options[128];
   snprintf(options, sizeof options, "-cl-std=CL1.2 -w%s",
-           d->facts.divides ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
-  return d->cl.BuildProgram(program, 1, &d->facts.id, options, NULL, NULL);
+           d->properties.divides ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+  return d->cl.BuildProgram(program, 1, &d->properties.id, options, NULL, NULL);
 }
 
 /* The names of the kernels, ` vf_a, vf_b`, for a message; empty where the log names one of them. */
@@ -132,7 +134,7 @@ static ir_status build_from(rt_context *c, const char *who, const rt_cl_code *co
         error, IR_ERR_COMPILE,
         "VIEWFOLD_COMPILE=0: %s needs what the compiler of device %s makes, which the cache does not "
         "hold; run once without VIEWFOLD_COMPILE=0 to compile and keep it",
-        who, d->facts.name);
+        who, d->properties.name);
   if (text->failed) return ir_fail(error, IR_ERR_MEMORY, "out of memory for the text of a program");
   int64_t start = ir_timer_start(c->options.timer);
   cl_program program = d->cl.CreateProgramWithSource(d->context, 1, &source, &text->len, &result);
@@ -145,7 +147,7 @@ static ir_status build_from(rt_context *c, const char *who, const rt_cl_code *co
   if (code) put_names(code, log, names, sizeof names);
   if (program) d->cl.ReleaseProgram(program);
   *out = NULL;
-  return rt_cl_fail(error, result, "%s: device %s compiles its kernels%s%s%s", who, d->facts.name, names,
+  return rt_cl_fail(error, result, "%s: device %s compiles its kernels%s%s%s", who, d->properties.name, names,
                     log[0] ? ": " : "", log);
 }
 
@@ -164,7 +166,7 @@ static ir_status build_source(rt_context *c, rt_cl_code *code, const char *name,
 static cl_program read_binary(const rt_opencl *d, const unsigned char *bytes, size_t size) {
   cl_int result = CL_SUCCESS, taken = CL_SUCCESS;
   cl_program program =
-      d->cl.CreateProgramWithBinary(d->context, 1, &d->facts.id, &size, &bytes, &taken, &result);
+      d->cl.CreateProgramWithBinary(d->context, 1, &d->properties.id, &size, &bytes, &taken, &result);
   if (!program) return NULL;
   if (result == CL_SUCCESS && taken == CL_SUCCESS && build_program(d, program) == CL_SUCCESS) return program;
   d->cl.ReleaseProgram(program);
@@ -220,16 +222,16 @@ static ir_status query_kernel(rt_cl_code *code, uint32_t i, ir_error *error) {
   if (!rt_image_entry(code->image, code->size, i, &entry))
     return ir_fail(error, IR_ERR_INVALID, "code: a kernel has no text");
   cl_kernel kernel = d->cl.CreateKernel(code->program, entry.name, &result);
-  if (!kernel) return rt_cl_fail(error, result, "device %s: kernel %s", d->facts.name, entry.name);
-  d->cl.GetKernelWorkGroupInfo(kernel, d->facts.id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof items, items,
-                               NULL);
-  d->cl.GetKernelWorkGroupInfo(kernel, d->facts.id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
+  if (!kernel) return rt_cl_fail(error, result, "device %s: kernel %s", d->properties.name, entry.name);
+  d->cl.GetKernelWorkGroupInfo(kernel, d->properties.id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof items,
+                               items, NULL);
+  d->cl.GetKernelWorkGroupInfo(kernel, d->properties.id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
   d->cl.ReleaseKernel(kernel);
   code->kernels[i] = (rt_cl_kernel){entry.name, items[0] ? items[0] : 1, entry.terms.checks};
   if (items[0] <= most || !most) return IR_OK;
   return ir_fail(error, IR_ERR_UNSUPPORTED,
                  "device %s: kernel %s has groups of %zu work-items; the device takes at most %zu for it",
-                 d->facts.name, entry.name, items[0], most);
+                 d->properties.name, entry.name, items[0], most);
 }
 
 static void drop_code(rt_cl_code *code) {
@@ -267,7 +269,8 @@ static ir_status load_image(rt_context *c, const char *name, const void *image, 
   rt_cl_code *code = make_code(d, image, size, kernels);
   if (!code) return ir_fail(error, IR_ERR_MEMORY, "out of memory keeping %zu bytes of code", size);
   if (binary_is_refused(code) && kept && !c->options.no_compile)
-    status = ir_fail(error, IR_ERR_INVALID, "device %s does not take what it made before", d->facts.name);
+    status =
+        ir_fail(error, IR_ERR_INVALID, "device %s does not take what it made before", d->properties.name);
   if (!status && !code->program) status = build_source(c, code, name, error);
   for (uint32_t i = 0; i < kernels && !status; i++) status = query_kernel(code, i, error);
   if (status) {
@@ -288,7 +291,7 @@ ir_status rt_cl_adopt(rt_context *c, const char *name, rt_found *found, size_t o
   return load_image(c, name, found->payload + offset, found->size - offset, kernels, true, out, error);
 }
 
-ir_status rt_cl_extra(rt_context *c, const rt_code *loaded, rt_flat *image, ir_error *error) {
+ir_status rt_cl_binary_image(rt_context *c, const rt_code *loaded, rt_flat *image, ir_error *error) {
   const rt_cl_code *code = loaded->made;
   *image = (rt_flat){0};
   int64_t start = ir_timer_start(c->options.timer);

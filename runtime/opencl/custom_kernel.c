@@ -20,7 +20,7 @@ typedef struct rt_cl_custom {
 } rt_cl_custom;
 
 typedef struct call {
-  const rt_run_context *going;
+  const rt_run_context *run;
   const rt_call_text *text;
   const rt_native *native;
   ir_custom_call attributes;
@@ -31,7 +31,7 @@ typedef struct call {
   ir_error *error;
 } call;
 
-static rt_opencl *device_of(const call *c) { return (rt_opencl *)c->going->program->context->device; }
+static rt_opencl *device_of(const call *c) { return (rt_opencl *)c->run->program->context->device; }
 static const ir_custom_array *array_of(const call *c, const rt_native_param *p) {
   return p->result ? &c->results[p->number] : &c->operands[p->number];
 }
@@ -69,7 +69,7 @@ static void put_argument(const rt_native_param *p, uint32_t i, const char *comma
 
 static void put_text(const call *c, ir_text *out) {
   const rt_native *n = c->native;
-  if (device_of(c)->facts.f64) ir_text_str(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
+  if (device_of(c)->properties.f64) ir_text_str(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
   ir_textf(out, "#pragma OPENCL FP_CONTRACT OFF\n#line 1 \"%s\"\n%s\n#line 1 \"" KERNEL "\"\n",
            c->attributes.name, c->text->source);
   ir_text_str(out, "kernel void " KERNEL "(");
@@ -106,7 +106,7 @@ static ir_status build_custom(const call *c, const uint8_t *dtypes, cl_program *
   ir_text_init(&text, &d->mem);
   put_text(c, &text);
   snprintf(who, sizeof who, "operation %s", c->attributes.name);
-  ir_status status = rt_cl_build_text(c->going->program->context, who, &text, out, c->error);
+  ir_status status = rt_cl_build_text(c->run->program->context, who, &text, out, c->error);
   ir_text_free(&text);
   if (status) {
     ir_free(&d->mem, made, sizeof *made);
@@ -185,7 +185,7 @@ static ir_status pass_one(const call *c, argument_writer *to, uint32_t i, int64_
 }
 
 static ir_status call_element(const call *c, cl_kernel kernel, int64_t element) {
-  const rt_cl_state *s = c->going->run->device;
+  const rt_cl_state *s = c->run->run->device;
   argument_writer to = {kernel, 0, CL_SUCCESS};
   size_t items = (size_t)elements(&c->results[0]);
   ir_status status = IR_OK;
@@ -197,7 +197,7 @@ static ir_status call_element(const call *c, cl_kernel kernel, int64_t element) 
   if (!code)
     code = device_of(c)->cl.EnqueueNDRangeKernel(s->queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL);
   rt_cl_sent(device_of(c));
-  return code ? rt_cl_fail(c->error, code, "device %s: operation %s", device_of(c)->facts.name,
+  return code ? rt_cl_fail(c->error, code, "device %s: operation %s", device_of(c)->properties.name,
                            c->attributes.name)
               : IR_OK;
 }
@@ -211,7 +211,7 @@ static ir_custom_array one_of(const call *c, const rt_array *a) {
 
 ir_status rt_cl_call_text(const rt_run_context *r, const rt_call_text *text, cl_mem word,
                           const rt_call *whole, ir_error *error) {
-  call c = {.going = r, .text = text, .native = text->native, .batch = 1, .word = word, .error = error};
+  call c = {.run = r, .text = text, .native = text->native, .batch = 1, .word = word, .error = error};
   cl_program program;
   cl_int code = CL_SUCCESS;
   if (!ir_custom_is_call(whole->attributes, whole->attribute_bytes, whole->operand_count))
@@ -226,7 +226,8 @@ ir_status rt_cl_call_text(const rt_run_context *r, const rt_call_text *text, cl_
   if (status) return status;
   cl_kernel kernel = device_of(&c)->cl.CreateKernel(program, KERNEL, &code);
   if (!kernel)
-    return rt_cl_fail(error, code, "device %s: operation %s", device_of(&c)->facts.name, c.attributes.name);
+    return rt_cl_fail(error, code, "device %s: operation %s", device_of(&c)->properties.name,
+                      c.attributes.name);
   for (int64_t i = 0; i < c.batch && !status; i++) status = call_element(&c, kernel, i);
   device_of(&c)->cl.ReleaseKernel(kernel);
   return status;

@@ -64,7 +64,7 @@ typedef struct rt_opencl {
   rt_device base;
   ir_mem mem;
   rt_cl cl;
-  rt_cl_properties facts;
+  rt_cl_properties properties;
   pthread_mutex_t lock;          /* guards the fields below */
   cl_context context;            /* NULL until the first run */
   cl_command_queue queue, timed; /* in-order queues; timed: measures time, NULL until the first timed run */
@@ -83,8 +83,8 @@ typedef struct rt_opencl {
 enum { RT_CL_DEVICES = 64 };
 ir_status rt_cl_list(const rt_cl *cl, rt_cl_properties *list, size_t *count, ir_error *error);
 /* What every program needs and the device lacks, as a clause for messages; NULL: nothing. */
-const char *rt_cl_missing_feature(const rt_cl_properties *facts);
-void rt_cl_describe(const rt_cl_properties *facts, ir_target *out);
+const char *rt_cl_missing_feature(const rt_cl_properties *properties);
+void rt_cl_describe(const rt_cl_properties *properties, ir_target *out);
 
 /* Defined in unsupported.c. */
 ir_status rt_cl_accepts(rt_device *device, const char *name, const ir_graph *graph, ir_ref results,
@@ -166,7 +166,7 @@ ir_status rt_cl_load_code(rt_context *context, const char *name, const void *ima
                           uint32_t kernels, rt_code *out, ir_error *error);
 ir_status rt_cl_adopt(rt_context *context, const char *name, rt_found *found, size_t offset, uint32_t kernels,
                       rt_code *out, ir_error *error);
-ir_status rt_cl_extra(rt_context *context, const rt_code *code, rt_flat *image, ir_error *error);
+ir_status rt_cl_binary_image(rt_context *context, const rt_code *code, rt_flat *image, ir_error *error);
 void rt_cl_unload_code(rt_code *code);
 
 /* Defined in run.c. */
@@ -174,9 +174,9 @@ ir_status rt_cl_prepare(rt_program *program, ir_error *error);
 void rt_cl_retire(rt_program *program);
 ir_status rt_cl_run(rt_program *program, const rt_arguments *arguments, ir_error *error);
 void rt_cl_drop_run(rt_program *program, struct rt_run *run);
-ir_status rt_cl_launch(const struct rt_run_context *going, const struct rt_step *step);
-ir_status rt_cl_copy(const struct rt_run_context *going, void *to, const void *from, size_t bytes);
-ir_status rt_cl_holds(const struct rt_run_context *going, const void *predicate, bool *out);
+ir_status rt_cl_launch(const struct rt_run_context *run, const struct rt_step *step);
+ir_status rt_cl_copy(const struct rt_run_context *run, void *to, const void *from, size_t bytes);
+ir_status rt_cl_read_predicate(const struct rt_run_context *run, const void *predicate, bool *out);
 
 /* Compiles a text, or finds its binary in the cache on disk under the kind "opencl". `who` begins the
  * messages. */
@@ -185,13 +185,13 @@ ir_status rt_cl_build_text(rt_context *context, const char *who, const ir_text *
 
 /* Defined in custom_kernel.c: runs a custom operation that comes with OpenCL C. word: the status word that a
  * failure sets. */
-ir_status rt_cl_call_text(const struct rt_run_context *going, const rt_call_text *text, cl_mem word,
+ir_status rt_cl_call_text(const struct rt_run_context *run, const rt_call_text *text, cl_mem word,
                           const rt_call *call, ir_error *error);
 void rt_cl_customs_free(rt_opencl *device);
 
 /* Defined in custom_call.c. */
 bool rt_cl_reports(const rt_program *program, uint32_t step); /* is it a custom operation that may fail? */
-ir_status rt_cl_call(const struct rt_run_context *going, const struct rt_step *step, const void *found,
+ir_status rt_cl_call(const struct rt_run_context *run, const struct rt_step *step, const void *found,
                      rt_call *call, ir_error *error);
 
 #endif

@@ -82,10 +82,10 @@ static ir_status make_buffer(rt_opencl *d, cl_mem_flags flags, void *host, size_
   cl_mem buffer = NULL; /* larger than the stated limit is tried too: some drivers allow it */
   if (bytes >> RT_CL_SHIFT == 0)
     buffer = d->cl.CreateBuffer(d->context, flags | (host ? CL_MEM_USE_HOST_PTR : 0), bytes, host, &code);
-  if (!buffer && bytes > d->facts.buffer)
+  if (!buffer && bytes > d->properties.buffer)
     return ir_fail(error, IR_ERR_MEMORY, "device %s: %zu bytes in one piece; a buffer of it has at most %llu",
-                   d->facts.name, bytes, (unsigned long long)d->facts.buffer);
-  if (!buffer) return rt_cl_fail(error, code, "device %s: a buffer of %zu bytes", d->facts.name, bytes);
+                   d->properties.name, bytes, (unsigned long long)d->properties.buffer);
+  if (!buffer) return rt_cl_fail(error, code, "device %s: a buffer of %zu bytes", d->properties.name, bytes);
   *address = rt_cl_add(d, (rt_cl_region){.buffer = buffer, .bytes = bytes});
   if (*address) return IR_OK;
   d->cl.ReleaseMemObject(buffer);
@@ -135,7 +135,7 @@ const rt_block_source rt_cl_blocks = {allocate_block, release_block};
 /* several buffers with one address */
 
 size_t rt_cl_boundary(rt_device *device) {
-  uint64_t most = ((rt_opencl *)device)->facts.buffer;
+  uint64_t most = ((rt_opencl *)device)->properties.buffer;
   return most >> RT_CL_SHIFT ? 0 : (size_t)most & ~(size_t)(RT_LAYOUT_ALIGN - 1);
 }
 
@@ -167,7 +167,7 @@ const rt_block_source rt_cl_split_blocks = {allocate_or_split, release_block};
 /* arrays that outlive runs */
 
 static ir_status fail_memory(rt_opencl *d, cl_int code, const char *what, size_t bytes, ir_error *error) {
-  return rt_cl_fail(error, code, "device %s: %s %zu bytes", d->facts.name, what, bytes);
+  return rt_cl_fail(error, code, "device %s: %s %zu bytes", d->properties.name, what, bytes);
 }
 
 /* Transfers all elements, to the device if `there`, in order with the commands of the device's queue, and
@@ -186,7 +186,7 @@ static cl_int transfer(rt_opencl *d, rt_memory *m, void *address, bool there) {
 ir_status rt_cl_memory_place(rt_device *device, rt_memory *m, bool keep, ir_error *error) {
   rt_opencl *d = (rt_opencl *)device;
   if (m->address) return IR_OK;
-  if (d->facts.unified) {
+  if (d->properties.unified) {
     if (!rt_memory_host(&d->mem, m, true))
       return ir_fail(error, IR_ERR_MEMORY, "out of memory for %zu bytes of elements", m->bytes);
     return make_buffer(d, CL_MEM_READ_WRITE, m->host, m->bytes, &m->address, error);
@@ -204,7 +204,7 @@ ir_status rt_cl_memory_read(rt_device *device, rt_memory *m, ir_error *error) {
   size_t offset;
   cl_int code;
   if (!m->address) return IR_OK;
-  if (d->facts.unified) {
+  if (d->properties.unified) {
     cl_mem buffer = rt_cl_find(d, m->address, &offset);
     void *there =
         d->cl.EnqueueMapBuffer(d->queue, buffer, CL_TRUE, CL_MAP_READ, 0, m->bytes, 0, NULL, NULL, &code);
@@ -217,7 +217,7 @@ ir_status rt_cl_memory_read(rt_device *device, rt_memory *m, ir_error *error) {
 
 void rt_cl_memory_free(rt_device *device, rt_memory *m) {
   rt_opencl *d = (rt_opencl *)device;
-  if (d->facts.unified) {
+  if (d->properties.unified) {
     rt_cl_finish(d, NULL); /* commands may use the host's memory, which is freed next */
     rt_cl_remove(d, m->address);
   } else { /* commands in the queue finish before those of the block's next user */

@@ -60,11 +60,11 @@ static ir_status open_device(rt_opencl *d, const char *name, ir_error *error) {
   ir_status status = rt_cl_list(&d->cl, list, &count, error);
   if (!status) status = choose_device(list, count, name, name[6] ? name + 7 : NULL, &chosen, error);
   if (!status) {
-    d->facts = list[chosen];
-    const char *lacks = rt_cl_missing_feature(&d->facts);
+    d->properties = list[chosen];
+    const char *lacks = rt_cl_missing_feature(&d->properties);
     if (lacks)
       status = ir_fail(error, IR_ERR_DEVICE, "device opencl:%zu (%s) cannot be used: %s", chosen,
-                       d->facts.name, lacks);
+                       d->properties.name, lacks);
   }
   ir_free(&d->mem, list, RT_CL_DEVICES * sizeof *list);
   return status;
@@ -118,13 +118,13 @@ static void close_device(rt_device *device) {
 static ir_status make_ready(rt_opencl *d, ir_error *error) {
   cl_int code = CL_SUCCESS;
   if (d->queue) return IR_OK;
-  const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)d->facts.platform,
-                                              0};
-  if (!d->context) d->context = d->cl.CreateContext(properties, 1, &d->facts.id, NULL, NULL, &code);
+  const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                              (cl_context_properties)d->properties.platform, 0};
+  if (!d->context) d->context = d->cl.CreateContext(properties, 1, &d->properties.id, NULL, NULL, &code);
   if (d->context && !d->empty_buffer)
     d->empty_buffer = d->cl.CreateBuffer(d->context, CL_MEM_READ_WRITE, sizeof(cl_long), NULL, &code);
-  if (d->empty_buffer) d->queue = d->cl.CreateCommandQueue(d->context, d->facts.id, 0, &code);
-  return d->queue ? IR_OK : rt_cl_fail(error, code, "opening device %s", d->facts.name);
+  if (d->empty_buffer) d->queue = d->cl.CreateCommandQueue(d->context, d->properties.id, 0, &code);
+  return d->queue ? IR_OK : rt_cl_fail(error, code, "opening device %s", d->properties.name);
 }
 
 ir_status rt_cl_ready(rt_opencl *d, ir_error *error) {
@@ -147,8 +147,9 @@ cl_int rt_cl_drain(rt_opencl *d) {
 ir_status rt_cl_finish(rt_opencl *d, ir_error *error) {
   if (rt_cl_is_idle(d)) return IR_OK;
   cl_int code = rt_cl_drain(d);
-  return code == CL_SUCCESS ? IR_OK
-                            : rt_cl_fail(error, code, "device %s: waiting for what it does", d->facts.name);
+  return code == CL_SUCCESS
+             ? IR_OK
+             : rt_cl_fail(error, code, "device %s: waiting for what it does", d->properties.name);
 }
 
 ir_status rt_cl_no_room(rt_opencl *d, const char *name, size_t bytes, ir_error *error) {
@@ -156,7 +157,8 @@ ir_status rt_cl_no_room(rt_opencl *d, const char *name, size_t bytes, ir_error *
       error, IR_ERR_MEMORY,
       "graph @%s: device %s has no room for %zu bytes in one piece; it has %llu in all, and at most "
       "%llu in one piece",
-      name, d->facts.name, bytes, (unsigned long long)d->facts.memory, (unsigned long long)d->facts.buffer);
+      name, d->properties.name, bytes, (unsigned long long)d->properties.memory,
+      (unsigned long long)d->properties.buffer);
 }
 
 static ir_status no_room(rt_device *device, const char *name, size_t bytes, ir_error *error) {
@@ -165,7 +167,7 @@ static ir_status no_room(rt_device *device, const char *name, size_t bytes, ir_e
 
 static ir_status describe_target(rt_device *device, ir_target *out, ir_error *error) {
   (void)error;
-  rt_cl_describe(&((rt_opencl *)device)->facts, out);
+  rt_cl_describe(&((rt_opencl *)device)->properties, out);
   return IR_OK;
 }
 
@@ -176,7 +178,7 @@ static const rt_device_table opencl_table = {.close = close_device,
                                              .load = rt_cl_load_code,
                                              .adopt = rt_cl_adopt,
                                              .unload = rt_cl_unload_code,
-                                             .binary_image = rt_cl_extra,
+                                             .binary_image = rt_cl_binary_image,
                                              .blocks = &rt_cl_split_blocks,
                                              .boundary = rt_cl_boundary,
                                              .prepare = rt_cl_prepare,
@@ -186,7 +188,7 @@ static const rt_device_table opencl_table = {.close = close_device,
                                              .drop_run = rt_cl_drop_run,
                                              .launch = rt_cl_launch,
                                              .copy = rt_cl_copy,
-                                             .read_predicate = rt_cl_holds,
+                                             .read_predicate = rt_cl_read_predicate,
                                              .call = rt_cl_call,
                                              .memory_place = rt_cl_memory_place,
                                              .memory_read = rt_cl_memory_read,

@@ -101,7 +101,7 @@ static cl_int make_words(const rt_program *p, rt_cl_state *s) {
 static ir_status make_state(rt_program *p, rt_run *r, ir_error *error) {
   rt_opencl *d = device_of(p);
   if (r->device) return IR_OK;
-  rt_cl_state like = {.stride = d->facts.alignment, .checking = checking_steps(p)};
+  rt_cl_state like = {.stride = d->properties.alignment, .checking = checking_steps(p)};
   size_t size = state_size(p, &like);
   rt_cl_state *s = ir_alloc(&d->mem, size);
   if (!s) return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for a run", rt_program_name(p));
@@ -116,14 +116,14 @@ static ir_status make_state(rt_program *p, rt_run *r, ir_error *error) {
   if (!code) return IR_OK;
   rt_cl_drop_run(p, r);
   return rt_cl_fail(error, code, "graph @%s: device %s: making its kernels", rt_program_name(p),
-                    d->facts.name);
+                    d->properties.name);
 }
 
 /* commands */
 
 static ir_status fail_command(const rt_program *p, cl_int code, const char *what, ir_error *error) {
-  return rt_cl_fail(error, code, "graph @%s: device %s: %s", rt_program_name(p), device_of(p)->facts.name,
-                    what);
+  return rt_cl_fail(error, code, "graph @%s: device %s: %s", rt_program_name(p),
+                    device_of(p)->properties.name, what);
 }
 
 /* Ends the sending of a command: fails, or counts the command. */
@@ -136,7 +136,7 @@ static ir_status sent(const rt_program *p, cl_int code, const char *what, ir_err
 /* The number of iterations of the loop over groups that each work-group executes. */
 static int64_t iterations_of_group(const rt_program *p, const rt_step *s) {
   enum { GROUPS_A_THREAD = 4, GROUPS_A_UNIT = 32 };
-  int64_t units = device_of(p)->facts.units, threads = rt_pool_threads(p->pool), least, most;
+  int64_t units = device_of(p)->properties.units, threads = rt_pool_threads(p->pool), least, most;
   if (p->context->target.group_items) {
     least = 1;
     most = units * GROUPS_A_UNIT;
@@ -252,12 +252,12 @@ ir_status rt_cl_check(const rt_program *p, rt_cl_state *s, ir_error *error) {
     s->dirty = true;
     if (p->plan.steps[i].kind == IR_STEP_KERNEL) return rt_out_of_range(p, i, error);
     return ir_fail(error, IR_ERR_DEVICE, "graph @%s: custom operation %s: it failed on device %s",
-                   rt_program_name(p), p->plan.names + p->plan.steps[i].kernel, d->facts.name);
+                   rt_program_name(p), p->plan.names + p->plan.steps[i].kernel, d->properties.name);
   }
   return IR_OK;
 }
 
-ir_status rt_cl_holds(const rt_run_context *r, const void *predicate, bool *out) {
+ir_status rt_cl_read_predicate(const rt_run_context *r, const void *predicate, bool *out) {
   const rt_program *p = r->program;
   rt_opencl *d = device_of(p);
   rt_cl_state *state = r->run->device;
@@ -294,13 +294,13 @@ static ir_status run_steps(rt_program *p, rt_run *r, const rt_frame *f, void *co
                                  [IR_SLOT_TEMP] = r->temps,
                                  [IR_SLOT_DATA] = p->data};
   const rt_cl_state *s = r->device;
-  rt_run_context going = {p, f, r, bases, r->buffers, error, ns};
-  ir_status status =
-      s->staging ? run_noting(&going, f) : rt_run_steps(&going, f->steps, f->steps + f->step_count);
+  rt_run_context run_context = {p, f, r, bases, r->buffers, error, ns};
+  ir_status status = s->staging ? run_noting(&run_context, f)
+                                : rt_run_steps(&run_context, f->steps, f->steps + f->step_count);
   for (size_t i = 0; i < p->copy_count && !status; i++) {
     const rt_copy *copy = &p->copies[i];
     void *to = outputs[copy->result], *from = rt_address(bases, copy->source);
-    if (f->bytes[copy->slot] && to != from) status = rt_cl_copy(&going, to, from, f->bytes[copy->slot]);
+    if (f->bytes[copy->slot] && to != from) status = rt_cl_copy(&run_context, to, from, f->bytes[copy->slot]);
   }
   return status;
 }
@@ -336,7 +336,7 @@ static ir_status choose_queue(rt_program *p, rt_cl_state *s, bool timed, ir_erro
   cl_int code = d->cl.Finish(d->queue);
   pthread_mutex_lock(&d->lock);
   if (!d->timed && !code)
-    d->timed = d->cl.CreateCommandQueue(d->context, d->facts.id, CL_QUEUE_PROFILING_ENABLE, &code);
+    d->timed = d->cl.CreateCommandQueue(d->context, d->properties.id, CL_QUEUE_PROFILING_ENABLE, &code);
   s->queue = d->timed;
   pthread_mutex_unlock(&d->lock);
   return code ? fail_command(p, code, "measuring", error) : IR_OK;

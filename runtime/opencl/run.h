@@ -44,8 +44,8 @@ ir_status rt_cl_bind(const rt_program *program, const rt_frame *frame, rt_cl_sta
                      const rt_arguments *arguments, ir_error *error);
 /* Sends the input at this address if it has not been sent. To be called before any command that uses the
  * address. */
-ir_status rt_cl_send_input(const rt_run_context *going, const void *address);
-ir_status rt_cl_note_results(const rt_run_context *going, const rt_step *step); /* after a top-level step */
+ir_status rt_cl_send_input(const rt_run_context *run, const void *address);
+ir_status rt_cl_note_results(const rt_run_context *run, const rt_step *step); /* after a top-level step */
 ir_status rt_cl_fetch(const rt_program *program, rt_cl_state *state, ir_error *error);
 ir_status rt_cl_unbind(const rt_program *program, rt_cl_state *state, ir_error *error);
 

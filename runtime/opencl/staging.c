@@ -12,7 +12,7 @@
 enum { CHUNK_BYTES = 4 << 20 };
 
 static size_t chunk_size(const rt_opencl *d) {
-  uint64_t most = d->facts.buffer / RT_CL_CHUNKS;
+  uint64_t most = d->properties.buffer / RT_CL_CHUNKS;
   return most && most < CHUNK_BYTES ? (size_t)most : CHUNK_BYTES;
 }
 
@@ -29,7 +29,7 @@ static void close_staging(rt_opencl *d, rt_cl_staging *f) {
 static cl_int create_buffers(rt_opencl *d, rt_cl_staging *f) {
   size_t size = RT_CL_CHUNKS * chunk_size(d);
   cl_int code;
-  f->queue = d->cl.CreateCommandQueue(d->context, d->facts.id, 0, &code);
+  f->queue = d->cl.CreateCommandQueue(d->context, d->properties.id, 0, &code);
   if (f->queue)
     f->memory = d->cl.CreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &code);
   if (f->memory)

@@ -50,7 +50,7 @@ static ir_status refuse_node(const rt_opencl *d, const char *name, const ir_grap
   ir_fail(error, IR_ERR_UNSUPPORTED,
           "graph @%.80s: `%.200s`: device %s has no f64 (cl_khr_fp64); compute in f32, or on another "
           "device, such as cpu",
-          name, ir_text_get(&line), d->facts.name);
+          name, ir_text_get(&line), d->properties.name);
   ir_text_free(&line);
   return error->status;
 }
@@ -59,7 +59,7 @@ ir_status rt_cl_accepts(rt_device *device, const char *name, const ir_graph *g, 
                         const ir_ref *inputs, size_t count, ir_error *error) {
   const rt_opencl *d = (const rt_opencl *)device;
   search s = {.g = g};
-  if (d->facts.f64) return IR_OK;
+  if (d->properties.f64) return IR_OK;
   for (size_t i = 0; i < count && !s.found; i++)
     if (ir_dtype_of(g, inputs[i]) == IR_F64) s.found = inputs[i];
   if (!s.found) {

@@ -259,8 +259,8 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
   if (!status && !ns_by_step && p->launch_count == p->plan.head->steps) {
     status = run_kernels(p, f, bases, r->buffers, r->block.base, error);
   } else if (!status) {
-    rt_run_context going = {p, f, r, bases, r->buffers, error, ns_by_step};
-    status = rt_run_steps(&going, f->steps, f->steps + f->step_count);
+    rt_run_context run_context = {p, f, r, bases, r->buffers, error, ns_by_step};
+    status = rt_run_steps(&run_context, f->steps, f->steps + f->step_count);
     if (!status && p->copy_count) copy_results(p, f, bases);
   }
   rt_run_release(p, r);
