@@ -36,7 +36,7 @@ typedef struct access {
 typedef struct finder {
   ir_graph *g;
   ir_regions regions;
-  access places[MOST_STORES]; /* of stores to p0 */
+  access stores[MOST_STORES]; /* of stores to p0 */
   uint32_t count;
   ir_ref local_stores[MOST_LOCAL_STORES];
   uint32_t local_count;
@@ -166,13 +166,13 @@ static bool are_disjoint(const access *a, const access *b) {
 
 static bool each_element_once(finder *f) {
   for (uint32_t i = 0; i < f->count; i++) {
-    access *p = &f->places[i];
+    access *p = &f->stores[i];
     if (!read_affine(f, p) || !moves_with_loops(f, p)) return false;
     term sorted[MOST_TERMS];
     memcpy(sorted, p->terms, p->count * sizeof *sorted);
     if (!are_digits(sorted, p->count, 0)) return false;
     for (uint32_t k = 0; k < i; k++)
-      if (!are_disjoint(p, &f->places[k])) return false;
+      if (!are_disjoint(p, &f->stores[k])) return false;
   }
   return true;
 }
@@ -195,7 +195,7 @@ static size_t find_stores(finder *f) {
     }
     if (buffer->op != IR_OP_PARAM || ir_arg_int(buffer) != 0) return 0;
     bytes = ir_dtypes[buffer->dtype].bytes;
-    f->places[f->count++] = (access){.store = ref, .index = n->src[1]};
+    f->stores[f->count++] = (access){.store = ref, .index = n->src[1]};
   }
   return bytes;
 }
@@ -228,9 +228,9 @@ static bool stands_in(const finder *f, ir_ref loop, ir_ref outer) {
 }
 
 static void find_common_loop(finder *f) {
-  ir_ref loop = f->regions.region[f->places[0].store];
+  ir_ref loop = f->regions.region[f->stores[0].store];
   for (uint32_t i = 1; i < f->count; i++)
-    while (!stands_in(f, f->regions.region[f->places[i].store], loop)) loop = f->regions.region[loop];
+    while (!stands_in(f, f->regions.region[f->stores[i].store], loop)) loop = f->regions.region[loop];
   for (uint32_t i = 0; i < f->local_count; i++)
     while (!stands_in(f, f->regions.region[f->local_stores[i]], loop)) loop = f->regions.region[loop];
   f->common_loop = loop;
@@ -271,7 +271,7 @@ static bool loads_in_iteration(finder *f, ir_ref load) {
     term a[MOST_TERMS], b[MOST_TERMS];
     uint32_t a_count, b_count;
     interval others = {INT64_MAX, INT64_MIN};
-    const access *to = &f->places[k];
+    const access *to = &f->stores[k];
     if (!outer_terms(f, &from, a, &a_count, &others) || !outer_terms(f, to, b, &b_count, &others))
       return false;
     for (uint32_t i = 0; i < a_count; i++)
@@ -295,13 +295,13 @@ static ir_status sort_loads(finder *f, size_t bytes, uint8_t *used, uint32_t *se
   ir_status status = IR_OK;
   for (uint32_t k = 0; k < f->count + f->local_count && !status; k++) {
     bool local = k >= f->count;
-    ir_ref store = local ? f->local_stores[k - f->count] : f->places[k].store;
+    ir_ref store = local ? f->local_stores[k - f->count] : f->stores[k].store;
     status = ir_reachable(f->g, ir_get(f->g, store)->src + 1, 2, &live, &count, &cap);
     for (size_t i = 0; i < count && !status; i++) {
       const ir_node *n = ir_get(f->g, live[i]);
       used[live[i]] = 1;
       if (n->op != IR_OP_LOAD || !bit_of(f, n->src[0])) continue;
-      if (local ? !loads_in_iteration(f, live[i]) : n->src[1] != f->places[k].index)
+      if (local ? !loads_in_iteration(f, live[i]) : n->src[1] != f->stores[k].index)
         bad |= bit_of(f, n->src[0]);
     }
   }
