@@ -395,8 +395,7 @@ static void test_text(void **state) {
   assert_true(vf_ok(vf_graph_find(g, "x")) && vf_ok(vf_graph_find(g, "s")) && vf_ok(vf_graph_find(g, "n")));
   assert_false(vf_ok(vf_graph_find(g, "y")));
   assert_int_equal(vf_graph_status(g), VF_OK);
-  vf_output(g, "more",
-            vf_add(vf_graph_find(g, "s"), vf_number(g, 1))); /* and the parsed graph can be extended */
+  vf_output(g, "more", vf_add(vf_graph_find(g, "s"), vf_number(g, 1))); /* which can be extended */
   vf_program *p = compiled(g);
   float in[6] = {1, 2, 3, 4, 5, 6}, out[2][2];
   assert_int_equal(

@@ -117,8 +117,7 @@ static void limits_follow_bytes_or_operations(void **state) {
   assert_float_equal(bench_limits_ms(&l, 40e6, 0, 0), 1, 1e-9);
   assert_float_equal(bench_limits_ms(&l, 10e6, 10e6, 0), 1, 1e-9);
   assert_float_equal(bench_limits_ms(&l, 0, 10e6, 0), 1, 1e-9);
-  assert_float_equal(bench_limits_ms(&l, 30e6, 10e6, 0), 1.5,
-                     1e-9); /* halfway from the reading rate to the copying rate */
+  assert_float_equal(bench_limits_ms(&l, 30e6, 10e6, 0), 1.5, 1e-9); /* halfway from reading to copying */
   assert_float_equal(bench_limits_ms(&l, 40e6, 0, 300e6), 3, 1e-9);
   l.gbs[BENCH_STREAM_READ][0] = 400;
   assert_float_equal(bench_limits_ms(&l, 1024, 0, 0), 1024 / 400e9 * 1e3, 1e-12); /* below all footprints */

@@ -120,8 +120,7 @@ static void test_values_from_outside_are_operands(void **state) {
     assert_non_null(text);
     const char *exp = strstr(text, "= exp"), *last = strstr(text, "graph @g(");
     assert_true(exp && last);
-    assert_int_equal(exp < last,
-                     branch); /* once, before the scan; and only inside the branch that reads it */
+    assert_int_equal(exp < last, branch); /* once, before the scan; or only in the branch that reads it */
     vf_text_free(c, text);
     float in[3] = {1, 2, 3}, weight = 2, out, stack[3] = {0};
     bool holds = true;
@@ -328,8 +327,7 @@ static void test_checkpoint_computes_again(void **state) {
   char *text = vf_graph_text(g, &error);
   int sines = 0;
   for (const char *at = text; (at = strstr(at, "= sin ")) != NULL; at++) sines++;
-  assert_int_equal(
-      sines, 3); /* two in the function, one recomputed for its derivative: the inner value is not stored */
+  assert_int_equal(sines, 3); /* two in the function, one recomputed for its derivative */
   const char *last = strstr(text, "graph @g(");
   assert_null(strstr(last, "sin "));
   vf_text_free(c, text);

@@ -80,9 +80,8 @@ static void elements_stored_once(void **state) {
                  " %a = load p1[ridx0*16+ridx1] : f32\n store p0[ridx0*16+ridx1] = %a\n}\n}\n}\n"},
       {P1, BEGIN " for ridx0 in 0..4 thread {\n for ridx1 in 0..16 vector {\n" /* in reverse order */
                  " %a = load p1[-16*ridx0+48+ridx1] : f32\n store p0[-16*ridx0+48+ridx1] = %a\n}\n}\n}\n"},
-      {0, BEGIN
-       " for ridx0 in 0..4 thread {\n for ridx1 in 0..17 {\n" /* the 17th element is the next row's first */
-       " %a = load p1[ridx0*16+ridx1] : f32\n store p0[ridx0*16+ridx1] = %a\n}\n}\n}\n"},
+      {0, BEGIN " for ridx0 in 0..4 thread {\n for ridx1 in 0..17 {\n" /* the 17th is the next row's first */
+                " %a = load p1[ridx0*16+ridx1] : f32\n store p0[ridx0*16+ridx1] = %a\n}\n}\n}\n"},
       {0, BEGIN " for ridx0 in 0..4 {\n for ridx1 in 0..16 {\n" /* each element four times */
                 " %a = load p1[ridx1] : f32\n store p0[ridx1] = %a\n}\n}\n}\n"},
       {P1, BEGIN " for ridx0 in 0..1 {\n for ridx1 in 0..16 {\n" /* each element once */
@@ -199,8 +198,7 @@ static void short_of_memory(void **state) {
   g.error = &error;
   assert_int_equal(ir_parse_module(&g, &ir_builder_raw, "k", text, strlen(text), &m), IR_OK);
   uint32_t set = 0;
-  for (int k = 0; k < 100 && set != P1;
-       k++) { /* a failed allocation: an error, or fewer parameters are proven */
+  for (int k = 0; k < 100 && set != P1; k++) { /* allocation k fails: an error, or less is proven */
     ir_error own = {0};
     budget = k;
     g.error = &own;

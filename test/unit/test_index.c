@@ -235,8 +235,7 @@ static void test_symbolic_ranges(void **state) {
   assert_true(ir_is_true(g, pass_compare(g, IR_OP_LT, flat, nm)));
   assert_true(pass_proves(g, IR_OP_LT, i, n));
   assert_false(pass_proves(g, IR_OP_LT, i, m));
-  ir_ref k = range(&b, nm, 2), high = pass_div(g, k, m),
-         low = pass_mod(g, k, m); /* split into digits and joined again */
+  ir_ref k = range(&b, nm, 2), high = pass_div(g, k, m), low = pass_mod(g, k, m); /* split into digits */
   assert_int_equal(pass_add(g, pass_mul(g, high, m), low), k);
   assert_int_equal(pass_mod(g, high, n), high);
   assert_true(pass_proves(g, IR_OP_LT, high, n));

@@ -133,8 +133,8 @@ static ir_value anything(ir_dtype type) {
   if (kind == 0) return ir_value_load(&bits, type);
   if (kind == 1) return ir_value_cast((ir_value){.f = (double)(int64_t)bits * 0x1p-60}, IR_F64, type);
   if (kind == 2) return ir_value_cast((ir_value){.f = (double)(int64_t)(bits % 4096) - 2048}, IR_F64, type);
-  double size = ldexp((double)(bits % 4096 + 4096),
-                      (int)(random64() % 60) - 40); /* 13 bits of significand: ties for 8 and 11 bits */
+  /* 13 significant bits: ties when rounded to 8 or 11 */
+  double size = ldexp((double)(bits % 4096 + 4096), (int)(random64() % 60) - 40);
   double nudge = random64() % 3 == 0 ? 0 : ldexp(random64() % 2 ? 1 : -1, -(int)(random64() % 25) - 27);
   return ir_value_cast((ir_value){.f = (bits >> 63 ? -1 : 1) * (size + size * nudge)}, IR_F64, type);
 }

@@ -131,8 +131,7 @@ static bool attempt(const char *device, const char *settings, bool processor_too
     bool again = run(p, &got) == VF_OK;
     if (again) assert_results(&got);
     else print_message("# %s: %s\n", settings, error.message);
-    if (!strstr(settings, "max_alloc"))
-      assert_true(again); /* except that a context may query a device once only */
+    if (!strstr(settings, "max_alloc")) assert_true(again); /* a context may query a device once only */
   }
   vf_program_destroy(p);
   vf_graph_destroy(g);

@@ -115,8 +115,7 @@ static void damaged_plans_are_refused(void **state) {
   assert_int_equal(rt_plan_make(&ir_mem_libc, "test", &m.g, &m.p, &made, &m.error), IR_OK);
   rt_plan plan;
   uint8_t *copy = aligned_alloc(64, made.size);
-  for (size_t size = 0; size < made.size;
-       size++) { /* buffers of exactly `size` bytes, so that the sanitizer sees reads past the end */
+  for (size_t size = 0; size < made.size; size++) { /* exact buffers: a sanitizer sees reads past them */
     uint8_t *cut = aligned_alloc(64, (size + 63) / 64 * 64 + 64);
     memcpy(cut, made.bytes, size);
     assert_false(rt_plan_read(cut, size, &plan));

@@ -158,8 +158,7 @@ static void the_cache_remembers_how_much(void **state) {
     assert_int_equal(rt_program_stats(p).from_disk, from_disk);
     assert_true(run(p, 2, 3));
     rt_program_release(p);
-    needed =
-        0; /* the kernel's own cache entry remembers the need as well, for another plan of the same kernel */
+    needed = 0; /* the kernel's cache entry has the need as well, for another plan */
     p = program(c, from_disk ? "other" : "another", true, 1);
     assert_int_equal(rt_program_stats(p).compiled, 0);
     assert_true(run(p, 4, 3));

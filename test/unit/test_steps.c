@@ -165,8 +165,7 @@ static void a_choice_runs_one_branch(void **state) {
   p_run(p, (void *[]){&(uint8_t){1}, in, good}, results, NULL);
   for (int i = 0; i < 4; i++)
     assert_true(out[0][i] == taken[i] && out[2][i] == taken[i] && out[1][i] == -2 * in[i]);
-  p_run(p, (void *[]){&(uint8_t){0}, in, bad}, results,
-        NULL); /* the branch that is not taken loads nothing */
+  p_run(p, (void *[]){&(uint8_t){0}, in, bad}, results, NULL); /* the other branch loads nothing */
   for (int i = 0; i < 4; i++)
     assert_true(out[0][i] == 3 * in[i] && out[2][i] == 3 * in[i] && out[1][i] == in[i]);
   ir_error error = {0};

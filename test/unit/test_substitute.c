@@ -11,8 +11,7 @@
 typedef struct bench {
   ir_graph g;
   ir_error error;
-  ir_ref n, a, b,
-      extent; /* a and b are ranges of four; the extent is n, in a form that rules would rewrite */
+  ir_ref n, a, b, extent; /* a, b: ranges of four; extent: n, not in canonical form */
 } bench;
 
 static int set_up(void **state) {

@@ -382,10 +382,10 @@ def attention(g):
     def made(_, *refs):
         (a, ae), (b, be), (c, ce) = (wide(r) for r in refs[:3])
         u = work(q.dtype)
-        turned, turned_e = np.swapaxes(b, -1, -2), np.swapaxes(be, -1, -2)
-        scores = np.matmul(a, turned) * scale
-        most = np.matmul(np.abs(a) + ae, np.abs(turned) + turned_e) * scale
-        off = most - np.matmul(np.abs(a), np.abs(turned)) * scale + 2 * (a.shape[-1] + 4) * u * most
+        transposed, transposed_e = np.swapaxes(b, -1, -2), np.swapaxes(be, -1, -2)
+        scores = np.matmul(a, transposed) * scale
+        most = np.matmul(np.abs(a) + ae, np.abs(transposed) + transposed_e) * scale
+        off = most - np.matmul(np.abs(a), np.abs(transposed)) * scale + 2 * (a.shape[-1] + 4) * u * most
         if mask:
             scores = np.where(refs[3].a, scores, -np.inf)
         if causal:
