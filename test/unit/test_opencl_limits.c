@@ -41,7 +41,8 @@ static const problem problems[] = {
      "%v = mean %q axes=[1] keepdims=true\n%w = add %v, 0.001\n%r = rsqrt %w\n%y = mul %d, %r\n"},
     {"arguments of a chain", "f32[5]", 62, 5, 0, "%y = neg %s\n"},
     {"arguments of a long chain", "f32[5]", MOST_INPUTS, 5, 0, "%y = neg %s\n"},
-    {"arguments of a row group", "f32[6,40]", 90, 6 * 40, 1e-4, "%n = mul %s, 0.01\n%y = softmax %n axis=1\n"},
+    {"arguments of a row group", "f32[6,40]", 90, 6 * 40, 1e-4,
+     "%n = mul %s, 0.01\n%y = softmax %n axis=1\n"},
     {"arguments below a product", "f32[24,24]", 70, 24 * 24, 1e-3, "%m = matmul %s, %s\n%y = add %m, %x3\n"},
 };
 

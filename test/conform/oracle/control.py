@@ -1,4 +1,4 @@
-"""Control flow: functions that are graphs of the same text, beside NumPy's loops."""
+"""Control flow: functions that are graphs of the same text, compared with NumPy's loops."""
 import numpy as np
 
 from oracle.draw import TextCase, Want
@@ -26,7 +26,7 @@ def function(name, parameters, text, results):
 
 
 def operands(d, *lead):
-    """Arrays of one dtype and shape, some with an axis in front, and their type."""
+    """Arrays of one dtype and shape, some with a leading axis, and their type."""
     dtype, shape = d.one(DTYPES), d.shape(most=2, high=4)
     arrays = [d.array(dtype, more + shape, "plain") for more in lead]
     return arrays, written(dtype, shape), dtype, shape
@@ -46,7 +46,7 @@ def cond(d):
 
 
 def loop(d):
-    """Rounds up to a number that the run supplies, or to a bound."""
+    """Iterations up to a number given at run time, or to a bound."""
     (c, x, w), kind, dtype, _ = operands(d, (), (), ())
     text, run = body(d)
     rounds, bound = d.integer(0, 6), d.one([None, 3, 9])
@@ -64,7 +64,7 @@ def loop(d):
 
 
 def scan(d):
-    """A state and slices of an axis, from either end, with an operand that stays."""
+    """A state and slices of an axis, from either end, with an operand that is the same in all iterations."""
     length = d.one([0, 1, 2, 3, 5, 17])
     (c, x, w), kind, dtype, shape = operands(d, (), (length,), ())
     text, run = body(d)
