@@ -70,7 +70,7 @@ limited() {
   return $_status
 }
 
-# Every runner leaves $LOGS/NAME.log and, beside it, NAME.result: `PASSED FAILED SKIPPED`.
+# Every runner leaves $LOGS/NAME.log and, next to it, NAME.result: `PASSED FAILED SKIPPED`.
 
 run_unit() { # EXECUTABLE LOG RESULT
   CMOCKA_MESSAGE_OUTPUT=TAP limited "$3" $prefix "$1" >"$2" 2>&1

@@ -6,9 +6,9 @@
  *
  * Commands see the device as VIEWFOLD_DEVICE; cases that are lines `FILE: TITLE` of LIST are skipped. A file
  * is read line by line and run as it is read. Every case gets a fresh directory, which is removed afterwards.
- * Files are run in N processes; what a file has to say is printed in one piece, and a line of its seconds of
- * processor time and its name goes to the FILE of --costs. The last line is `N passed, N failed, N skipped`;
- * exit status 1 when a case failed, 2 when a test file cannot be used. */
+ * N processes run the files; the messages of a file are printed together, and a line with its seconds of
+ * processor time and its name is written to the FILE of --costs. The last line is `N passed, N failed, N
+ * skipped`; exit status 1 when a case failed, 2 when a test file cannot be used. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -53,7 +53,7 @@ def as_bf16(x):
 
 
 # ---- workloads: a function of MiB of inputs gives the text of a graph, the bytes that have to move (or operations on
-# floats), and a function from inputs and flat positions of the result to expected elements
+# floats), and a function from inputs and flat indices of the result to expected elements
 
 
 class Work:

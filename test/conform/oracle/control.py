@@ -52,10 +52,10 @@ def loop(d):
     rounds, bound = d.integer(0, 6), d.one([None, 3, 9])
     parameters = f"%i: i32[], %c: {kind}, %n: i32[], %x: {kind}, %w: {kind}"
     whole = function("more", parameters, "  %p = lt %i, %n\n", "%p")
-    whole += function("round", parameters, text + "  %j = add %i, 1\n", "%j, %y")
+    whole += function("body", parameters, text + "  %j = add %i, 1\n", "%j, %y")
     limit = "" if bound is None else f" bound={bound}"
     whole += function("main", parameters,
-                      f"  %a, %b = while_loop %i, %c, %n, %x, %w while=@more do=@round{limit}\n", "%a, %b")
+                      f"  %a, %b = while_loop %i, %c, %n, %x, %w while=@more do=@body{limit}\n", "%a, %b")
     state, count = c.array, min(rounds, rounds if bound is None else bound)
     for _ in range(count):
         state = run(state, x.array, w.array)[1]
@@ -69,10 +69,10 @@ def scan(d):
     (c, x, w), kind, dtype, shape = operands(d, (), (length,), ())
     text, run = body(d)
     reverse = d.one(["", " reverse=true", " reverse=false"])
-    whole = function("round", f"%c: {kind}, %x: {kind}, %w: {kind}", text, "%s, %y")
+    whole = function("body", f"%c: {kind}, %x: {kind}, %w: {kind}", text, "%s, %y")
     sliced = written(dtype, (length,) + shape)
     whole += function("main", f"%c: {kind}, %x: {sliced}, %w: {kind}",
-                      f"  %a, %b = scan %c, %x, %w do=@round carries=1 sliced=1{reverse}\n", "%a, %b")
+                      f"  %a, %b = scan %c, %x, %w do=@body carries=1 sliced=1{reverse}\n", "%a, %b")
     state, stack = c.array, np.zeros((length,) + shape, c.array.dtype)
     for k in range(length)[::-1] if "true" in reverse else range(length):
         state, stack[k] = run(state, x.array[k], w.array)
