@@ -1,23 +1,25 @@
 #!/bin/sh
-# Run parts of the test suite on what is already built, and count.
+# Runs parts of the test suite on what is already built, and counts.
 #
 #   test/run.sh [--level LEVEL] DIR:KIND[,KIND...] ...   DIR is a build directory; KIND is unit, property, text, conform,
 #                                                        opencl, campaign or style
 #
-# LEVEL is test (make test, and when unset), short (make soak-short) or full (make soak): it chooses how much is tried.
-# Environment: ONLY=TEXT runs only tests whose file name holds TEXT; SEED=N seeds what is drawn at random (1 when unset, so
-# that a run can be repeated; a fresh one for `full`); TEST_JOBS=N runs that many executables at once (default: cores).
+# LEVEL is test (make test, and when unset), short (make soak-short) or full (make soak): it chooses how much
+# is tried. Environment: ONLY=TEXT runs only tests whose file name holds TEXT; SEED=N is the seed of random
+# tests (1 when unset, so that a run can be repeated; a fresh one for `full`); TEST_JOBS=N runs that many
+# executables at once (default: cores).
 #
-# Each cmocka function, text case, property run, conformance case, OpenCL job, campaign and style check counts as one test.
-# What a failed test wrote is shown, everything is kept in DIR/log/ (DIR/soak-short/, DIR/soak/). Then the processor time
-# of all and of the most expensive; the last line is `N passed, N failed` (and `, N skipped`); status 1 if any failed.
+# Each cmocka function, text case, property run, conformance case, OpenCL job, campaign and style check counts
+# as one test. The output of a failed test is shown, all output is kept in DIR/log/ (DIR/soak-short/,
+# DIR/soak/). Then comes the processor time of all tests and of the most expensive; the last line is `N
+# passed, N failed` (and `, N skipped`); status 1 if any failed.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
-# Limits. Every process of a test may use so many seconds of processor time, which a busy machine does not take away: the
-# longest test uses 30 where it was measured, so that a machine ten times slower comes nowhere near. A test whose processes
-# all sleep for good uses none: after so many seconds it is stopped whatever it does. 60 seconds of work are 300 on a fifth
-# of a core, and 3000 if that core is ten times slower.
+# Limits. Every process of a test may use so many seconds of processor time, which do not depend on how busy
+# the machine is: the longest test uses 30 where it was measured, so that a machine ten times slower stays far
+# below. A test whose processes all sleep for good uses none: it is stopped after so many seconds of real
+# time. 60 seconds of work are 300 on a fifth of a core, and 3000 if that core is ten times slower.
 LEVEL=test cpu_limit=900 wall_limit=3600
 if [ "${1:-}" = --level ]; then LEVEL=$2; shift 2; fi
 [ "$LEVEL" = full ] && cpu_limit=604800 wall_limit=604800
@@ -30,7 +32,8 @@ jobs=${TEST_JOBS:-$(nproc 2>/dev/null || echo 1)}
 unset VIEWFOLD_CACHE_DIR VIEWFOLD_DEVICE VIEWFOLD_THREADS VIEWFOLD_DEBUG VIEWFOLD_COMPILE
 export LC_ALL=C SEED TEST_LEVEL="$LEVEL"
 
-# counts_for NAME: how many cases the level asks for and further arguments, from test/property/counts.
+# counts_for NAME: prints the number of cases that the level asks for and further arguments, from
+# test/property/counts.
 counts_for() {
   awk -v name="$1" -v level="$LEVEL" '
     $1 == name { row = $0 }
@@ -44,7 +47,8 @@ counts_for() {
     }' test/property/counts
 }
 
-# limited RESULT COMMAND...: within the limits. Leaves RESULT.seconds, the processor time that it and its children used.
+# limited RESULT COMMAND...: runs the command within the limits. Leaves RESULT.seconds, the processor time
+# that it and its children used.
 limited() {
   _result=${1%.result}
   shift
@@ -66,7 +70,7 @@ limited() {
   return $_status
 }
 
-# Every runner leaves $LOGS/NAME.log and, beside it, NAME.result: `PASSED FAILED SKIPPED`.
+# Every runner leaves $LOGS/NAME.log and, next to it, NAME.result: `PASSED FAILED SKIPPED`.
 
 run_unit() { # EXECUTABLE LOG RESULT
   CMOCKA_MESSAGE_OUTPUT=TAP limited "$3" $prefix "$1" >"$2" 2>&1
@@ -83,7 +87,7 @@ run_unit() { # EXECUTABLE LOG RESULT
   echo "exit status $status" >>"$2"
 }
 
-# one_result STATUS LOG RESULT: of what counts as one test, and gives 77 when it cannot run here.
+# one_result STATUS LOG RESULT: for a job that counts as one test; its status is 77 when it cannot run here.
 one_result() {
   case $1 in
   0) echo 1 0 0 ;;
@@ -93,7 +97,8 @@ one_result() {
   [ "$1" = 0 ] || echo "exit status $1" >>"$2"
 }
 
-# Under a sanitizer a tenth of the cases: the same code finds the same results there, and mistakes with memory show soon.
+# Under a sanitizer a tenth of the cases: the results are those of the other builds, and memory errors show
+# early.
 run_property() { # EXECUTABLE LOG RESULT
   exe=$1 log=$2 result=$3
   # shellcheck disable=SC2046  # a list of words
@@ -141,7 +146,7 @@ run_each() { # KIND DIR, and executables on standard input
   LOGS=$LOGS xargs -r -P "$jobs" -n 1 sh test/run.sh --level "$LEVEL" --one "$1" "$2"
 }
 
-# is_left_out DIR NAME: by test/sanitized.except, unless it is asked for
+# is_left_out DIR NAME: does test/sanitized.except list it, and is it not asked for by name?
 is_left_out() {
   case $1:$LEVEL:${ONLY:-} in *san-*:test:) grep -qx "$2" test/sanitized.except ;; *) false ;; esac
 }
@@ -177,7 +182,7 @@ run_conformance() { # KIND DIR
     python=$(python_with "$module")
     if [ -z "$python" ]; then
       how=$(sh .ci/deps check conform 2>&1 | sed -n 2p)
-      [ "$module" = jax ] && how="pip install jax" # large, and no package of the suite
+      [ "$module" = jax ] && how="pip install jax" # large, and in no package that the suite installs
       echo "skip: $name needs Python with $module; $how" >"$log"
       status=77
     else
@@ -203,7 +208,7 @@ run_style_checks() { # KIND DIR
     >"$LOGS/all.result"
 }
 
-# Results and costs of all parts, in order: DIR KIND.
+# Results and costs of all kinds, in order: DIR KIND.
 total_passed=0 total_failed=0 total_skipped=0 logs=
 for part in "$@"; do
   dir=${part%%:*}
@@ -233,7 +238,7 @@ END
   done
 done
 
-# NAME.seconds are parts of the sum; of text tests, file.costs says what each file took of all.seconds.
+# NAME.seconds are summed; for text tests, file.costs gives each file's share of all.seconds.
 for folder in $logs; do
   for file in "$folder"/*.seconds; do
     [ -e "$file" ] && [ ! -e "$folder/file.costs" ] && echo "$(cat "$file") $(basename "$file" .seconds), $folder"

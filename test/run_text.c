@@ -6,9 +6,9 @@
  *
  * Commands see the device as VIEWFOLD_DEVICE; cases that are lines `FILE: TITLE` of LIST are skipped. A file
  * is read line by line and run as it is read. Every case gets a fresh directory, which is removed afterwards.
- * Files are run in N processes; what a file has to say is printed in one piece, and a line of its seconds of
- * processor time and its name goes to the FILE of --costs. The last line is `N passed, N failed, N skipped`;
- * exit status 1 when a case failed, 2 when a test file cannot be used. */
+ * N processes run the files; the messages of a file are printed together, and a line with its seconds of
+ * processor time and its name is written to the FILE of --costs. The last line is `N passed, N failed, N
+ * skipped`; exit status 1 when a case failed, 2 when a test file cannot be used. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -28,14 +28,14 @@
 #define NO_NEWLINE "[no newline]"
 
 /* Seconds of processor time that each process of a command may use: none uses 10 where this was measured, so
- * that a machine ten times slower stays far below. One whose processes all sleep for good uses none; it is
- * stopped when so many seconds have gone by, 20 times what the longest takes on a fifth of a core. */
+ * that a machine ten times slower stays far below. A process that sleeps for good uses none; it is stopped
+ * after so many seconds of real time, 20 times what the longest takes on a fifth of a core. */
 enum { PROCESSOR_LIMIT = 600, WALL_LIMIT = 1800 };
 
 static struct {
   bool accept, keep;
   const char *only, *device;
-  FILE *costs; /* NULL: nobody asks */
+  FILE *costs; /* NULL: not asked for */
   char root[4096];
 } options;
 
@@ -98,8 +98,8 @@ static char *read_all(int fd, size_t *size) {
   return text;
 }
 
-/* ---- matching: [..] stands for anything within a line, [...] on a line of its own for any number of lines
- */
+/* ---- matching: [..] stands for anything within a line, [...] on a line of its own for any number of
+ * lines */
 
 static bool line_matches(const char *pattern, const char *text) {
   const char *star = NULL, *retry = NULL;
@@ -139,7 +139,7 @@ static bool all_match(const lines *want, const lines *got) {
   }
 }
 
-/* What differs, without the lines that are equal at both ends. */
+/* Prints the lines that differ, without the equal ones at both ends. */
 static void show_difference(const char *what, const lines *want, const lines *got) {
   int head = 0, tail = 0;
   while (head < want->count && head < got->count && line_matches(want->at[head], got->at[head])) head++;
@@ -294,7 +294,7 @@ static void end_case(test_file *t) {
   *t->directory = 0;
 }
 
-/* One line of output as the file must spell it: what the format would take for its own gets a backslash. */
+/* One line of output as the file must spell it: a line that the format would interpret gets a backslash. */
 static void rewrite_output(test_file *t, const char *prefix, const lines *output) {
   for (int i = 0; i < output->count; i++) {
     const char *line = output->at[i];
@@ -314,7 +314,7 @@ static void rewrite_status(test_file *t, int status) {
   if (status) push_line(&t->rewritten, line);
 }
 
-/* `$ COMMAND`, its continuations and what is expected of it. Returns the line after. */
+/* `$ COMMAND`, its continuations and expected output. Returns the line after them. */
 static int run_step(test_file *t, int at) {
   lines out = {0}, err = {0};
   int begin = at, status = 0, expected_end, next;
@@ -422,7 +422,7 @@ static int find_file(const char *path, const struct stat *info, int type, struct
 }
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* What the cases see: the built command first on PATH, no setting of the caller's. */
+/* The environment of the cases: the built command first on PATH, no setting of the caller's. */
 static void set_environment(const char *bin) {
   static const char *const unset[] = {"VIEWFOLD_DEVICE", "VIEWFOLD_THREADS", "VIEWFOLD_DEBUG",
                                       "VIEWFOLD_COMPILE"};
@@ -453,7 +453,7 @@ static void read_exceptions(const char *path) {
 
 static double seconds(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
 
-/* Files are dealt out to `jobs` processes as they become free; each writes to its own memory file. */
+/* Files are distributed to `jobs` processes as these become free; each writes to its own memory file. */
 static int run_files(int jobs, int *total) {
   int(*counts)[4] = mmap(NULL, (size_t)files.count * sizeof *counts + 1, PROT_READ | PROT_WRITE,
                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The rules of the house that a machine can check. One line per check: `ok NAME`, `FAIL NAME` with the offending places
-# below it, or `skip NAME: reason`.
+# The style rules that a machine can check. One line per check: `ok NAME`, `FAIL NAME` with the offending
+# places below it, or `skip NAME: reason`.
 #
 #   test/style.sh [BUILD_DIR]        all checks, on the sources and on the plain build in BUILD_DIR (default: build)
 #   test/style.sh --abi [BUILD_DIR]  write test/abi.txt from the library as it is now
@@ -19,7 +19,7 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 failures=0
 
-# check NAME: what arrives on standard input are the offending places; nothing is good.
+# check NAME: the lines on standard input are the offending places; no lines pass.
 check() {
   cat >"$work/found"
   if [ -s "$work/found" ]; then

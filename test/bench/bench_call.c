@@ -1,6 +1,6 @@
-/* What a call costs. A one-kernel program on 4 floats, beside the kernel called straight through its pointer;
- * a program with an intermediate; one with a variable; finding a program in the cache, as a warm process
- * does.
+/* The cost of a call. A one-kernel program on 4 floats, compared with a direct call of the kernel through its
+ * pointer; a program with an intermediate; one with a variable; finding a program in the cache, as a warm
+ * process does.
  *
  *   make build/bench/bench_call && build/bench/bench_call [DIRECTORY-FOR-THE-CACHE] */
 #include <stdio.h>
@@ -48,8 +48,7 @@ static ir_ref kernel(ir_graph *g, ir_ref size) {
 }
 
 enum { MANY = 200 };
-static const int64_t worth_threads = 1
-                                     << 30; /* stated as a kernel's work, divides its loop whatever it does */
+static const int64_t worth_threads = 1 << 30; /* as a kernel's work: its loop is split among threads */
 static rt_program *build(rt_context *c, const char *key, bool variable, uint32_t launches, int64_t work) {
   ir_error error = {0};
   ir_graph graph, *g = &graph;
@@ -85,7 +84,8 @@ static rt_program *build(rt_context *c, const char *key, bool variable, uint32_t
   return p;
 }
 
-/* The same kernel in every one of ITERATIONS_OF_SCAN rounds of a scan, on what the round before left. */
+/* A scan whose iterations, ITERATIONS_OF_SCAN of them, all run the same kernel on the previous iteration's
+ * state. */
 enum { ITERATIONS_OF_SCAN = 1000 };
 static rt_program *build_scan(rt_context *c) {
   ir_error error = {0};

@@ -1,7 +1,7 @@
-/* What compiling costs, cold but for LLVM itself: each graph of text files is compiled many times in one
- * process, in a context that keeps nothing, and the fastest time of each part is printed.
+/* The cost of compiling without any cache, LLVM being loaded: each graph of the given text files is compiled
+ * many times in one process, in a context that keeps nothing, and the fastest time of each step is printed.
  *
- *   build/bench/bench_compile [-v] [-n ROUNDS] [-t THREADS] FILE.vf...     -v: the parts of one compilation
+ *   build/bench/bench_compile [-v] [-n ROUNDS] [-t THREADS] FILE.vf...     -v: the steps of one compilation
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static void compile_file(const char *path, int iterations, int threads, bool ver
   rt_context *c = NULL;
   must(rt_context_create(&ir_mem_libc, &options, &c, &error), &error);
   if (!rt_context_target(c, &error)) exit(1);
-  for (int k = 0; k <= iterations; k++) { /* the first one loads LLVM */
+  for (int k = 0; k <= iterations; k++) { /* the first compilation loads LLVM */
     if (verbose && k == iterations) c->options.timer = &times.timer;
     result r = compile_once(c, path, text, size, c->options.timer ? &times : NULL);
     rt_memo_free(&c->programs);

@@ -1,13 +1,15 @@
-/* What compiling in another process costs: new processes compile in themselves and through viewfold-compile,
+/* The cost of compiling in another process: new processes compile in themselves and through viewfold-compile,
  * in turn.
  *
  *   build/bench/bench_compile_process [ROUNDS [KERNELS]]
  *
- * Starts itself ROUNDS (101) times for each way. Prints medians and least times in milliseconds, and those of
- * the differences within a round: first     vf_compile of a context's first program, of KERNELS (1) kernels:
- * LLVM is loaded later     vf_compile of one after it, of another graph: the median of 20 whole     from the
- * start of main until the context is destroyed process   from fork to exit, as the caller of a program sees
- * it */
+ * Starts itself ROUNDS (101) times for each variant. Prints medians and least times in milliseconds, and
+ * those of the differences within a repetition:
+ *
+ *   first     vf_compile of a context's first program, of KERNELS (1) kernels: LLVM is loaded
+ *   later     vf_compile of a later one, of another graph: the median of 20
+ *   whole     from the start of main until the context is destroyed
+ *   process   from fork to exit, as the caller of a program sees it */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,14 @@
-/* How fast graphs run on a device, with their arrays there: between runs nothing comes to the host.
+/* The speed of graphs on a device whose memory holds their arrays: between runs nothing is transferred to the
+ * host.
  *
  *   bench_device [--device NAME] [--seconds S] [--samples N] [--range LO:HI] FILE.vf SAMPLES ...
  *   bench_device [--device NAME] --copy BYTES
  *
- * Element i of input k is lo + h/2^24 * (hi-lo) in f32, h the upper 24 bits of the 32-bit product
- * (i+1) * (2654435761 + 2k); integers are that h modulo hi-lo, plus lo. After timing, N elements of each
- * output at (s * 2654435761) modulo the number of elements, s from 0, go to the file SAMPLES, as they are
- * stored, all of them where there are fewer. One line of JSON for each graph: kernels of one run, and
- * milliseconds of a run, the best and the median of rounds of as many as take a tenth of S.
+ * Element i of input k is lo + h/2^24 * (hi-lo) in f32, h the upper 24 bits of the 32-bit product (i+1) *
+ * (2654435761 + 2k); integers are that h modulo hi-lo, plus lo. After timing, N elements of each output at (s
+ * * 2654435761) modulo the number of elements, s from 0, go to the file SAMPLES, as they are stored, all of
+ * them where there are fewer. One line of JSON for each graph: the number of kernels of a run, and its
+ * milliseconds, best and median. Each sample is as many runs as take a tenth of S.
  *
  * --copy measures copies from one buffer of the device to another, bytes read and written together. */
 #include <inttypes.h>
@@ -36,7 +37,7 @@ static double now(void) {
 typedef struct bench {
   const settings *set;
   rt_context *context;
-  rt_program *program, *last; /* last: a small one */
+  rt_program *program, *last; /* last: a small program whose result shows that earlier runs are done */
   rt_memory in[MOST_PORTS], out[MOST_PORTS];
   int64_t in_count[MOST_PORTS], out_count[MOST_PORTS];
   ir_error error;
@@ -97,8 +98,8 @@ static ir_status make_arrays(bench *b) {
   return IR_OK;
 }
 
-/* Runs go on after the call that asked for them, in order: the result of one more is there when all are done.
- */
+/* Runs continue after the call that started them, in order: when the result of one more is there, all are
+ * done. */
 static bool all_done(bench *b) {
   rt_memory out = {0};
   bool done = rt_memory_make(b->context, sizeof(float), &out, &b->error) == IR_OK &&
@@ -109,7 +110,7 @@ static bool all_done(bench *b) {
   return done;
 }
 
-/* So many runs, one after the other, until all are done. Seconds; negative after failing. */
+/* Seconds that `count` runs take, one after the other, until all are done; negative after a failure. */
 static double runs(bench *b, long count) {
   void *in[MOST_PORTS], *out[MOST_PORTS];
   for (int k = 0; k < MOST_PORTS; k++) in[k] = b->in[k].address, out[k] = b->out[k].address;

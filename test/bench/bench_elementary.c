@@ -1,5 +1,5 @@
-/* What an elementary function costs where memory does not matter: 64 Ki elements, which stay in the second
- * cache, on one thread. Without arguments every function; prints nanoseconds per element. */
+/* The cost of elementary functions where memory does not matter: 64 Ki elements, which stay in the L2 cache,
+ * on one thread. Without arguments every function; prints nanoseconds per element. */
 #include "frontend/viewfold.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ static double now(void) {
 
 static double element(double lo, double hi) { return lo + (hi - lo) * ((double)rand() / RAND_MAX); }
 
-/* Seconds of the fastest round; negative after failing. */
+/* Seconds of the fastest repetition; negative after a failure. */
 static double measure(vf_context *context, const function *f, vf_dtype dtype) {
   static double x[N], out[N];
   vf_error error = {0};

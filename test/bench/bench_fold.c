@@ -1,7 +1,7 @@
-/* What folding a chain costs: for each chain of a corpus (JSON lines as ../shared/corpus/README.md describes
- * them, or as `viewfold index --json` takes them) the time to record it, to fold it to index and validity in
- * canonical form, and to extract the printed form; each in a graph of its own, with empty fact caches, from
- * an arena that is warm. Median over the chains of the least of several runs.
+/* The cost of folding a chain: for each chain of a corpus (JSON lines in the format of `viewfold index
+ * --json`) the time to record it, to fold it to index and validity in canonical form, and to extract the
+ * printed form. Each chain has a graph of its own, with empty fact caches, in an arena whose memory was used
+ * before. Prints the median over the chains of the least of several runs.
  *
  *   build/bench/bench_fold CHAINS.jsonl [-v] */
 #include <jansson.h>
@@ -16,7 +16,7 @@
 
 enum { RUNS = 60, MAX_CHAINS = 4096, MAX_STEPS = 32, ARENA = 16 << 20 };
 
-/* an arena that is emptied at once */
+/* an arena that frees all its memory at once */
 
 static char arena[ARENA];
 static size_t arena_used;
@@ -33,7 +33,7 @@ static void *arena_fn(void *user, void *ptr, size_t old_size, size_t new_size) {
 
 static const ir_mem arena_mem = {arena_fn, NULL};
 
-/* chains as plain numbers */
+/* chains as arrays of numbers */
 
 typedef struct step {
   char name; /* p r e d(pad) s f t */

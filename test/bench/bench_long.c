@@ -1,7 +1,7 @@
-/* What long chains cost: chains of N views of several kinds, each a few views that come back to their shape,
- * again and again, or several such by chance; the time to read and record each, to fold it to index and
- * validity, and to extract the printed form; the steps of reasoning and the nodes it took. Everything runs on
- * a stack of 256 KiB. For instructions at N and 2N of one kind:
+/* The cost of long chains: chains of N views of several kinds, each kind a few views that come back to their
+ * shape, repeated, or several such groups chosen at random. Prints the time to read and record each chain, to
+ * fold it to index and validity, and to extract the printed form; the steps of index reasoning and the nodes
+ * it took. Everything runs on a stack of 256 KiB. To count the instructions at N and 2N of one kind:
  *
  *   build/bench/bench_long [N] [KIND]
  *   valgrind --tool=callgrind --callgrind-out-file=/dev/null build/bench/bench_long 100000 ragged */
@@ -18,7 +18,7 @@
 enum { STACK = 256 * 1024, UNITS = 8 };
 
 typedef struct kind {
-  const char *name, *base, *units[UNITS]; /* units apart from the first: one is taken by chance each time */
+  const char *name, *base, *units[UNITS]; /* units: the first one, then others chosen at random */
 } kind;
 
 static const kind kinds[] = {

@@ -1,5 +1,6 @@
-/* What recording and compiling cost by operation, for several kinds of graphs: time and bytes of recording N
- * operations; and, for instructions at N, 2N and 4N, the compilation of one graph of N operations by itself.
+/* The cost of recording and compiling per operation, for several kinds of graphs: time and bytes of recording
+ * N operations; and, to count instructions at N, 2N and 4N, the compilation of one graph of N operations
+ * alone.
  *
  *   build/bench/bench_record [N]
  *   valgrind --tool=callgrind --callgrind-out-file=/dev/null build/bench/bench_record compile N KIND */
@@ -15,10 +16,10 @@ enum { SIZE = 64, KEPT = 16, ITERATIONS = 3 };
 
 typedef struct tape {
   vf_graph *graph;
-  uint64_t state;      /* of the generator */
-  vf_value kept[KEPT]; /* values [SIZE, SIZE] to work on */
+  uint64_t state;      /* of the random numbers */
+  vf_value kept[KEPT]; /* operands of shape [SIZE, SIZE] */
   vf_value bias;       /* [SIZE] */
-  size_t place;        /* of the value that the next operation replaces */
+  size_t place;        /* in `kept`: the operand that the next operation replaces */
   int64_t count;       /* operations so far */
 } tape;
 
@@ -28,9 +29,9 @@ static uint64_t draw(tape *t) {
 }
 
 static vf_value some(tape *t) { return t->kept[draw(t) % KEPT]; }
-static vf_value own(tape *t) { return t->kept[t->place]; } /* so that nothing is recorded twice */
+static vf_value own(tape *t) { return t->kept[t->place]; } /* so that no operation is recorded twice */
 
-/* Each adds one operation, or a few, which it counts. */
+/* Each function records one operation, or a few, and counts them. */
 static vf_value elementwise(tape *t) {
   vf_value x = own(t);
   t->count++;

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Shapes that nobody tuned for, beside their round neighbours.
+"""Shapes that nobody tuned for, compared with round shapes of nearly the same size.
 
     cliffs.py [--viewfold CMD] [--threads N] [--count N] [--worst N] [--only KIND] [--json FILE]
 
-A cliff is a shape whose time per unit of work is far above that of a round shape of nearly the same size. Each kind
-of graph is timed at odd shapes (primes, 1, 17, 1023, 4097, skinny, deep, odd strides, unaligned beginnings) and at
-the neighbour with every size rounded to a multiple of 64 or a power of two, in turns in one process, medians of
-several. Prints the worst, the ratio being (time / work) / (time / work) of the neighbour; exit status 1 when one is
-over the limit of 2. Work is elements moved, or multiply-adds; times under 3 us are taken to be 3 us, since a launch
-and the clock weigh as much.
+A cliff is a shape whose time per unit of work is far above that of a round shape of nearly the same size.
+Each kind of graph is timed at odd shapes (primes, 1, 17, 1023, 4097, skinny, deep, odd strides, unaligned
+bases) and at the neighbouring shape with every size rounded to a multiple of 64 or a power of two, in turn in
+one process; times are medians. Prints the worst ratios of time / work to the neighbour's; exit status 1 when
+one is over the limit of 2. Work is elements moved, or multiply-adds; times under 3 us are taken to be 3 us,
+since a launch and the clock weigh as much.
 
-Kinds with two texts are views where rows are turned or walked backwards: their neighbour is the same size with the
-copy that the view could be stored in (`stored`) written by hand.
+Kinds with two texts have views that transpose or reverse rows: they are compared with the same size where the
+view is copied explicitly (`stored`).
 """
 import argparse
 import json
@@ -29,18 +29,19 @@ TURN, BACK = "%{to} = permute %{of} order=[1,0]", "%{to} = flip %{of} axes=[1]"
 
 
 def beside(view, operation):
-    """An operation of %p behind a view of %x, and the same of a copy of the view."""
+    """An operation of %p, a view of %x; and the same operation of a copy of the view."""
     first = view.replace("{of}", "x")
     return first.replace("{to}", "p") + "\n  " + operation, first.replace("{to}", "t") + "\n  %p = stored %t\n  " + operation
 
 
 def before(operation, view):
-    """An operation of %x whose result %p is seen through a view, and through the same view of a copy."""
+    """An operation of %x whose result %p is read through a view; and through the same view of a copy."""
     last = view.replace("{to}", "y")
     return operation + "\n  " + last.replace("{of}", "p"), operation + "\n  %s = stored %p\n  " + last.replace("{of}", "s")
 
 
-# kind: (text of the graph, perhaps with that of its neighbour, input shapes, work), all from the sizes
+# kind: (text of the graph, or its text and the one to compare with; input shapes; work), all functions of the
+# sizes
 KINDS = {
     "copy": ("%y = add %x, 1.0", lambda n: [[n]], lambda n: n),
     "chain": ("%a = mul %x, %x1\n  %b = add %a, %x\n  %c = max %b, 0.0\n  %y = sub %c, %x1", lambda n: [[n], [n]], lambda n: n),

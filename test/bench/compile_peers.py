@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""From a recorded graph to one that can run, cold, in a process that has compiled before: viewfold and others.
+"""The time from a recorded graph to one that can run, without caches, in a process that has compiled before:
+viewfold and others.
 
     test/bench/compile_peers.py [--bench build/bench/bench_compile] [--graphs E1,R4,T1,T2] [--threads 1] [--rounds 3]
                                 [--python PEER=PYTHON]...
 
-Prints a table of milliseconds: of each graph the fastest of ROUNDS, and how many times longer the peer took than
-viewfold. A peer that is not installed is left out, and a line says so; --python names another interpreter for one.
+Prints a table of milliseconds: of each graph the fastest of ROUNDS repetitions, and how many times longer the
+peer took than viewfold. A peer that is not installed is left out, and a line says so; --python names another
+interpreter for one.
 
 Every figure of a peer is from a process of its own, which first compiles a small product and an elementwise
 graph, so that nothing is measured that happens once in a process. Caches on disk are off.
@@ -27,7 +29,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PEERS = ("jax", "tinygrad", "inductor")
 GRAPHS = {"E1": "chain of 8 operations", "R4": "softmax of rows", "T1": "transformer layer", "T2": "training step"}
 NOT_INSTALLED = 3
-REPEATS = {"jax": 3, "tinygrad": 1, "inductor": 1}  # in one process, of those that can forget what they compiled
+REPEATS = {"jax": 3, "tinygrad": 1, "inductor": 1}  # in one process, if the peer can forget what it compiled
 LIMIT = 900  # seconds for one figure
 
 # Shapes of the inputs, as in frontend/workloads/ID.vf; an int is a vector of labels below 10.
@@ -176,7 +178,7 @@ def in_inductor():
 
 
 def less_running(function, given):
-    """Seconds of the first call beyond those of the fastest of later ones."""
+    """Seconds of the first call minus those of the fastest later one."""
     times = []
     for _ in range(6):
         start = time.perf_counter()
@@ -186,7 +188,7 @@ def less_running(function, given):
 
 
 def one(peer, graph):
-    """In a process of its own: a line of JSON."""
+    """Runs in a process of its own; prints a line of JSON."""
     try:
         cold = {"jax": in_jax, "tinygrad": in_tinygrad, "inductor": in_inductor}[peer]()
     except ImportError as e:
@@ -209,7 +211,7 @@ def of_viewfold(bench, graph):
 
 
 def of_peer(peer, python, graph, rounds):
-    """Milliseconds, or why there are none."""
+    """Milliseconds, or the reason why there are none."""
     best = None
     environment = {**os.environ, "DEV": "CPU", "CACHELEVEL": "0", "CCACHE": "0", "JAX_PLATFORMS": "cpu",
                    "JAX_ENABLE_COMPILATION_CACHE": "false", "NUM_CPU_THREADS": str(THREADS),

@@ -1,14 +1,14 @@
-/* What a new process spends until it has the first result of a graph, apart from its kernels: the parts, and
- * their sum. With a warm cache nothing is compiled (VIEWFOLD_COMPILE=0 makes sure).
+/* The time that a new process takes for the first result of a graph, without its kernels: by step, and the
+ * sum. With a warm cache nothing is compiled (VIEWFOLD_COMPILE=0 makes sure).
  *
  *   build/bench/first_result FILE.vf [THREADS [PROCESSES]]
  *
- * Starts itself PROCESSES times (21) and prints the median of each part in milliseconds:
+ * Starts itself PROCESSES times (21) and prints the median of each step in milliseconds:
  *   start     from fork to main
  *   context   a context of the library
  *   program   the text read, its program found in the cache
  *   first     the first run, less the fastest of those after it: memory touched for the first time, threads
- * Inputs are made, and results touched, between: they are the caller's. */
+ * Inputs are made, and results touched, between the steps, as they are the caller's. */
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static rt_program *load(rt_context *c, const char *path) {
   return p;
 }
 
-/* The process that is measured: parts as a line of nanoseconds. */
+/* The measured process: prints the times of its steps as a line of nanoseconds. */
 static int child(const char *path, int threads, int64_t forked) {
   int64_t at[4] = {ir_now_ns()}, best = INT64_MAX;
   ir_error error = {0};
@@ -129,7 +129,7 @@ int main(int argc, char **argv) {
   if (argc < 2) return 2;
   const char *threads = argc > 2 ? argv[2] : "1";
   int processes = argc > 3 ? atoi(argv[3]) : 21;
-  for (int k = -1; k < processes && k < MOST; k++) { /* the first one fills the cache */
+  for (int k = -1; k < processes && k < MOST; k++) { /* the first process fills the cache */
     double ms[PARTS];
     if (!measure(argv, threads, ms)) return 1;
     for (int i = 0; k >= 0 && i < PARTS; i++) all[i][k] = ms[i];

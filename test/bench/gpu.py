@@ -4,11 +4,11 @@
     python3 test/bench/gpu.py [--build build] [--device opencl] [--mib 1024] [--product 4096] [--seconds 0.5]
                               [--only IDS] [--torch cuda|cpu|none] [--json build/gpu.json] [--time SECONDS]
 
-Every workload is run twice: at a small odd shape, where all of the results are checked, and at one of --mib MiB of
-inputs at least, where results are checked at random places. The checks are NumPy's, in float64 (float32, step by step and
-to the last bit, for E1); without NumPy there are none, and that is said. Prints a table; --json keeps the same for
-programs. Status 1 where a result is wrong or a workload failed; bars that are not reached are named, no failure, nor is
-what there was no --time for.
+Every workload is run twice: at a small odd shape, where all of the results are checked, and at one of --mib
+MiB of inputs at least, where results are checked at random places. The checks are NumPy's, in float64
+(float32, step by step and to the last bit, for E1); without NumPy there are none, and that is said. Prints a
+table; --json keeps the same for programs. Status 1 where a result is wrong or a workload failed; missed bars
+are named but are no failure, nor are workloads that --time left out.
 """
 import argparse
 import json
@@ -26,7 +26,7 @@ except ImportError:
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SMALL = 0.02  # MiB of inputs of a check
-ENOUGH = 15  # seconds left, with which a workload is still begun
+ENOUGH = 15  # seconds that must be left to begin a workload
 
 
 # ---- inputs, as bench_device makes them
@@ -53,7 +53,7 @@ def as_bf16(x):
 
 
 # ---- workloads: a function of MiB of inputs gives the text of a graph, the bytes that have to move (or operations on
-# floats), and a function from inputs and flat positions of the result to expected elements
+# floats), and a function from inputs and flat indices of the result to expected elements
 
 
 class Work:
@@ -68,7 +68,7 @@ def elements(mib):
 
 
 def side(mib):
-    """Of a square: a multiple of 32 where it is large, odd where it is small."""
+    """The side of a square: a multiple of 32 where it is large, odd where it is small."""
     n = math.sqrt(elements(mib))
     return math.ceil(n / 32) * 32 if n > 256 else int(n) | 1
 
@@ -209,7 +209,7 @@ def product(dtype, tolerance):
 
 
 def launches(count):
-    """So many products one after the other, none of which can join another."""
+    """`count` products, one after the other, none of which can be fused with another."""
     def make(_):
         lines = ["%p0 = mul %x, 0.0625"]
         lines += ["%%p%d = matmul %%p%d, %%x" % (i + 1, i) for i in range(count)]
@@ -224,7 +224,8 @@ def launches(count):
     return make
 
 
-# ID, how it is made, what is compared with what: bandwidth of the copy, or the time of PyTorch, or microseconds
+# ID, how it is made, what its bar compares: bandwidth with that of a copy, time with PyTorch's, or
+# microseconds
 WORK = [
     ("V1", v1, "copy", 0.85), ("V2", v2, "copy", 0.85), ("V4", v4, "copy", 0.85), ("V9", v9, "copy", 0.85),
     ("E1", e1, "copy", 0.85), ("E2exp", e2("exp", -5, 5, lambda x: np.exp(x)), "copy", 0.85),
@@ -236,7 +237,7 @@ WORK = [
     ("M_f32", product("f32", 1e-5), "torch", 0.6), ("M_bf16", product("bf16", 1e-2), "torch", 0.4),
     ("launch1", launches(0), "us", 5), ("launch64", launches(64), "us", 5),
 ]
-ALSO_TORCH = {"R4": 1.0, "R5": 1.0}  # at least as fast as PyTorch eager, too
+ALSO_TORCH = {"R4": 1.0, "R5": 1.0}  # must also be at least as fast as PyTorch eager
 
 
 # ---- running
@@ -248,7 +249,7 @@ def within(options):
 
 
 def bench(options, work, seconds, everything=False):
-    """A line of bench_device's, with what is wrong about the results added."""
+    """A line of bench_device's, with the errors of its results added."""
     with tempfile.TemporaryDirectory() as place:
         graph_file, samples = os.path.join(place, "graph.vf"), os.path.join(place, "samples")
         with open(graph_file, "w") as f:
@@ -328,7 +329,7 @@ def measure(options, name, make, copy, peers):
 
 
 def bars(row, kind, bar):
-    """What a row misses, in words."""
+    """The bars that a row misses, in words."""
     if "ms" not in row:
         return []
     missed = []

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Everything about a GPU in one run of a few minutes: is there a driver, does viewfold build (without LLVM, if need be),
-# are results right, how fast are they.
+# A GPU's whole check in one run of a few minutes: is there a driver, does viewfold build (without LLVM, if it
+# is missing), are results right, how fast are they.
 #
 #   sh test/bench/gpu.sh [--small] [--device NAME] [OPTION...]     options of gpu.py follow
 #   sh test/bench/gpu.sh --pack       build here what a machine without the packages of `.ci/deps check build` can run:
-#                                     build/gpu/, to be carried there with test/; the first form then falls back on it
+#                                     build/gpu/, to be copied there with test/; the first form then uses it
 #
-# --small: shapes for a processor, such as PoCL's device. Last come a table and build/gpu.json. Status: 0; 1 where a
-# result is wrong or something failed; 2 when nothing could be built; 3 without an OpenCL driver. Each step has its time,
-# in seconds, all of them less than eight minutes.
+# --small: shapes for a processor, such as PoCL's device. At the end come a table and build/gpu.json. Status:
+# 0; 1 where a result is wrong or something failed; 2 when nothing could be built; 3 without an OpenCL driver.
+# Each step has a time limit in seconds; together they are less than eight minutes.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 say() { printf '\n== %s\n' "$*"; }
@@ -28,8 +28,7 @@ if [ "${1:-}" = --pack ]; then
   build || exit 2
   rm -rf build/gpu && mkdir -p build/gpu/bench build/gpu/property build/gpu/lib || exit 2
   for program in $programs; do cp "$program" "build/gpu/${program#build/}" || exit 2; done
-  # What machines have in any case stays out: the C library and its parts.
-  # shellcheck disable=SC2086
+  # Libraries that every machine has are left out: the C library and its parts.
   { ldd $programs | awk '$2 == "=>" { print $3 }'; ldconfig -p | awk '/libOpenCL\.so\.1 / { print $NF; exit }'; } |
     sort -u | grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*)\.so' |
     while read -r library; do cp -L "$library" build/gpu/lib/ || exit 2; done
@@ -70,7 +69,7 @@ if [ -z "$loader" ]; then
 fi
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-if [ -z "$vendors" ]; then # a driver that no file names: one of our own does
+if [ -z "$vendors" ]; then # a driver without a vendor file: write one
   echo "$nvidia" >"$work/nvidia.icd"
   OCL_ICD_VENDORS=$work
   export OCL_ICD_VENDORS

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""PyTorch eager on the workloads that test/bench/gpu.py compares with it; TF32 off. One line of JSON: milliseconds of the
-best of ten rounds, by ID.
+"""PyTorch eager on the workloads that test/bench/gpu.py compares with it; TF32 off. One line of JSON:
+milliseconds of the best of ten repetitions, by ID.
 
     python3 test/bench/gpu_torch.py [--device cuda] --product N --softmax-rows N --norm-rows N [--seconds 0.5]
 """
@@ -13,7 +13,7 @@ ROUNDS = 10
 
 
 def best(torch, cuda, run, seconds):
-    """Milliseconds of one run, of as many together as take a tenth of the seconds."""
+    """Milliseconds of one run; each sample is as many runs as take a tenth of the seconds."""
     def together(count):
         if cuda:
             torch.cuda.synchronize()

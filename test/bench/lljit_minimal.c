@@ -1,5 +1,5 @@
-/* The least that a program using LLVM's own JIT must do for one kernel: out[i] = a[i] * b[i] + c[i] over 4096
- * floats, explicit 16-lane vector IR, no middle end, LLJIT with the host's processor, one run. The yardstick
+/* The least work of a program that uses LLVM's own JIT for one kernel: out[i] = a[i] * b[i] + c[i] over 4096
+ * floats, explicit 16-lane vector IR, no middle end, LLJIT with the host's processor, one run. The reference
  * for a cold start. */
 #include <llvm-c/Core.h>
 #include <llvm-c/LLJIT.h>

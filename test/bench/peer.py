@@ -21,7 +21,7 @@ ROOT = math.sqrt(2 / math.pi)
 
 
 def into(function, *operands, shape=None):
-    """A NumPy function that writes into a buffer of its own."""
+    """A NumPy function that writes into a buffer made for it."""
     out = np.empty(shape if shape is not None else operands[0].shape, np.float32)
     return lambda: function(*operands, out=out)
 
@@ -346,7 +346,7 @@ def in_torch(threads):
         table["E2" + name] = lambda x, u=getattr(torch, name): out_of(u, x)
     table.update({name: lambda a, b: out_of(torch.mm, a, b) for name in ("M1_512", "M1_1024", "M1_2048")})
 
-    # By buffers, which any PyTorch shares with any NumPy.
+    # Arrays are passed by buffers, which any PyTorch shares with any NumPy.
     dtypes = {"float32": torch.float32, "int32": torch.int32}
 
     def shared(x):
@@ -409,7 +409,7 @@ class Worker:
 def main():
     worker = Worker(sys.argv[1], int(sys.argv[2]))
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # output of libraries on stdout must not mix with the answers
     for line in sys.stdin:
         words = line.split()
         if not words:

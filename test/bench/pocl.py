@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The OpenCL backend on the processor beside the LLVM backend: the same workloads, in turns, arrays where they belong.
+"""The OpenCL backend on the CPU compared with the LLVM backend: the same workloads, in turn, with arrays in
+each device's memory.
 
     python3 test/bench/pocl.py [--build build] [--device opencl] [--threads N] [--rounds 3] [--seconds 0.3] [--json FILE] [IDS]
 
-Prints for each of the workloads of views, elementwise operations and reductions (frontend/workloads/) milliseconds of both,
-the best of the rounds, and how many times as fast OpenCL is as LLVM; then the geometric mean. The bar is 0.7 for the mean and
-0.5 for each; status 1 where it is missed, or something fails.
+Prints for each of the workloads of views, elementwise operations and reductions (frontend/workloads/)
+milliseconds of both, the best of the repetitions, and how many times as fast OpenCL is as LLVM; then the
+geometric mean. The bar is 0.7 for the mean and 0.5 for each; status 1 where it is missed, or something fails.
 """
 import argparse
 import json

@@ -1,12 +1,12 @@
-/* Every allocation of recording, compiling and running small graphs fails in turn: alone, and with all that
- * come after it. Each attempt, in a context of its own, ends with VF_ERR_MEMORY and a message, or, where what
- * could not be had was of no consequence, with the right results; nothing is left allocated, and every block
- * is given back with its true size.
+/* Every allocation of recording, compiling and running small graphs fails in turn: alone, and with all later
+ * ones. Each attempt, in a context of its own, ends with VF_ERR_MEMORY and a message, or, where the library
+ * can do without the allocation, with the right results; nothing stays allocated, and every block is freed
+ * with its true size.
  *
  *   allocations [--seed N] [--step N] [--again N] [--jobs N] [--only CASE]
  *
  * --step N: tries one allocation in N, beginning at one that the seed chooses. --again N: of the attempts
- * with one failure, one in N is made again in the same context after failing, and then comes through.
+ * with one failure, one in N is repeated in the same context after failing, and must then succeed.
  *
  * Attempts are made in processes of their own, so that a crash or an endless loop is one more failure of a
  * named allocation. */
@@ -28,7 +28,7 @@
 /* Seconds of processor time for one attempt; compiling takes tens of milliseconds. */
 enum { MOST_SECONDS = 60, MOST_SHOWN = 20, MOST_JOBS = 16 };
 
-/* What programs are looked for in and kept in: nowhere, an empty directory, one that holds them. */
+/* The program cache of an attempt: none, an empty directory, or one that holds the programs. */
 typedef enum storage { NOWHERE, EMPTY, FILLED } storage;
 static const struct row {
   const char *workload, *device;
@@ -44,21 +44,21 @@ static const struct row {
 static const char *const storages[] = {"without a cache", "into an empty cache", "from a cache"};
 static const char *const modes[] = {"alone", "and all after it"};
 
-/* Shared with the processes that make attempts. */
+/* Shared with the processes that make the attempts. */
 typedef struct progress {
   long number;      /* of the allocation that fails now */
   int mode;         /* in modes[] */
-  bool ready, done; /* the first attempt, without a failure, came through; all have been made */
+  bool ready, done; /* ready: the first attempt, without a failure, succeeded; done: all attempts were made */
   long allocations; /* of an attempt without a failure */
   long attempts, failed, harmless, again, wrong;
 } progress;
 
 typedef struct worker {
   const struct row *row;
-  const char *text; /* the graph, where it is none of test/lib/workload.h; NULL: it is one */
+  const char *text; /* the graph's text; NULL: the graph is one of test/lib/workload.h */
   progress *progress;
   long seed, step, again_step, number_alone;
-  int number, of; /* this one of so many */
+  int number, of; /* worker `number` of `of` */
   char directory[600];
   test_result wanted;
 } worker;
@@ -82,7 +82,7 @@ static void complain(worker *w, const char *what, const char *detail) {
   w->progress->wrong++;
 }
 
-/* What is not there yet; true where everything is. Each step may be asked for again. */
+/* Makes the objects that do not exist yet; false after a failure. May be called again to continue. */
 static bool go_on(attempt *a) {
   worker *w = a->w;
   vf_options options = {.size = sizeof options,
@@ -120,7 +120,7 @@ static bool is_right(const attempt *a) {
   return a->result.size == a->w->wanted.size && !memcmp(&a->result, &a->w->wanted, sizeof a->result);
 }
 
-/* False once there is no allocation of that number. */
+/* False when no allocation has that number any more. */
 static bool try_one(worker *w, bool again) {
   static attempt a;
   progress *p = w->progress;
@@ -149,11 +149,11 @@ static bool try_one(worker *w, bool again) {
   return reached;
 }
 
-/* Without a failure: what comes of it, and that it is right. Fills the directory. */
+/* An attempt without a failure, which must give the right result. Fills the cache directory. */
 static bool try_first(worker *w) {
   static attempt a;
   bool good = true;
-  for (int i = 0; i < 2 && good; i++) { /* what a process does once is not counted */
+  for (int i = 0; i < 2 && good; i++) { /* twice: allocations made once in a process do not count */
     memset(&a, 0, sizeof a);
     a.w = w;
     good = go_on(&a);
@@ -170,10 +170,10 @@ static bool try_first(worker *w) {
   return good;
 }
 
-/* The process of a worker: it goes on where the one before it ended. */
+/* The process of a worker: it continues where its predecessor ended. */
 static void work(worker *w) {
   progress *p = w->progress;
-  if (!try_first(w)) _exit(1); /* which it has said */
+  if (!try_first(w)) _exit(1); /* after a message */
   long stride = w->step * w->of;
   for (; p->mode < 2; p->mode++, p->number = 0) {
     if (!p->number) p->number = 1 + (w->seed + w->number * w->step) % stride;
@@ -183,7 +183,7 @@ static void work(worker *w) {
   _exit(0);
 }
 
-/* One allocation, in this process. */
+/* Tries one allocation, in this process. */
 static pid_t work_here(worker *w) {
   progress *p = w->progress;
   if (try_first(w))
@@ -203,7 +203,8 @@ static pid_t start(worker *w) {
   return child;
 }
 
-/* After a worker's process has ended. Starts another one where attempts are left; 0 where none are. */
+/* Called after a worker's process has ended. Starts another one where attempts are left; returns 0 where none
+ * are. */
 static pid_t follow(worker *w, int status) {
   progress *p = w->progress;
   char text[64];
@@ -219,7 +220,7 @@ static pid_t follow(worker *w, int status) {
 }
 
 static const char *no_device(const char *device) {
-  pid_t child = fork(); /* drivers start threads, which do not outlive a fork */
+  pid_t child = fork(); /* drivers start threads, which do not survive a fork */
   if (child == 0) {
     vf_options options = {.size = sizeof options, .device = device, .flags = VF_NO_DISK};
     vf_context *c = vf_context_create(&options, NULL);
@@ -232,7 +233,7 @@ static const char *no_device(const char *device) {
   return NULL;
 }
 
-/* All attempts of a row; what they came to is added to *sum. */
+/* Makes all attempts of a row; adds the counts to *sum. */
 static void try_row(const struct row *row, worker with, const char *root, progress *shared, progress *sum) {
   static worker workers[MOST_JOBS];
   pid_t running[MOST_JOBS];
@@ -269,7 +270,7 @@ static void try_row(const struct row *row, worker with, const char *root, progre
   sum->allocations += all.allocations, sum->attempts += all.attempts, sum->wrong += all.wrong;
 }
 
-/* A random graph as text, of which the last values are results. NULL: no memory. */
+/* A random graph as text, whose last values are results. NULL: no memory. */
 static char *random_text(uint64_t seed) {
   static random_graph r;
   ir_text text;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Allocations of the context's allocator fail: every one of recording, compiling and running one graph of each kind, and
-# a sample of those of the workloads' graphs and of random ones.
+# Allocations of the context's allocator fail: every allocation of recording, compiling and running one graph
+# of each kind, and a sample of those of the workloads' graphs and of random graphs.
 . test/campaign/common.sh
 needs "$checked/allocations" "make CHECK=1 tests"
 export VIEWFOLD_COMPILE=inprocess

@@ -18,7 +18,7 @@ skip() { echo "skip: $*"; exit 77; }
 needs() { # FILE MADE-BY
   [ -e "$1" ] || skip "$1 is not built ($2)"
 }
-# at TEST SHORT FULL: the one for the level.
+# at TEST SHORT FULL: prints the one for the level.
 at() {
   case $level in test) echo "$1" ;; short) echo "$2" ;; full) echo "$3" ;; esac
 }

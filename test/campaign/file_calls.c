@@ -1,7 +1,7 @@
 /* Calls of the C library on files fail one at a time, in commands and in a program of the API: the n-th call
  * of each kind, with each of several errors, for every n. Each attempt ends with status 0 and the results of
- * an undisturbed one, or with a documented status and a message; what it leaves on disk is good, and serves
- * the next process.
+ * an undisturbed one, or with a documented status and a message; the files that it leaves on disk are intact,
+ * and the next process can use them.
  *
  *   file_calls --build DIR --shim FILE.so --programs DIR [--count N] [--seed N] [--only TEXT]
  *
@@ -30,11 +30,11 @@ enum {
   TEXT = 1 << 16,
   MOST_SHOWN = 20,
   MOST_CPU_SECONDS = 60, /* an attempt takes a tenth of a second */
-  MOST_SECONDS = 600     /* for what waits and takes none */
+  MOST_SECONDS = 600     /* for processes that wait without using processor time */
 };
 
-/* What is run, what its cache holds before. `tells`: its output says what it did, so that it may differ;
- * `admits`: so it may where it holds this word. */
+/* A command, and the contents of the cache before it. `tells`: its output reports what it did, so that it may
+ * differ; `admits`: the output may differ where it contains this word. */
 static const struct scenario {
   const char *name, *arguments[MOST_ARGUMENTS];
   bool filled, tells;
@@ -63,7 +63,7 @@ static const char *const calls[] = {
 #undef X
 };
 
-/* What each kind of call may fail with; 0 stands for half of what it was asked to do. */
+/* The errors of each kind of call; 0 stands for doing half of the request. */
 enum { MOST_ERRORS = 5, NO_MORE = -1 };
 static const int errors[FAULT_COUNT][MOST_ERRORS + 1] = {
     [FAULT_access] = {EACCES, ENOENT, NO_MORE},
@@ -99,7 +99,7 @@ typedef struct fault {
 } fault;
 
 typedef struct outcome {
-  int status; /* as waitpid has it */
+  int status; /* as waitpid returns it */
   char out[TEXT], err[TEXT], file[TEXT];
   size_t file_size;
 } outcome;
@@ -127,7 +127,7 @@ static void redirect(const char *path, int to) {
   close(fd);
 }
 
-/* In the working folder, with what the shim is to do, or NULL for no shim. */
+/* Runs a command in the working folder; `fail` is the shim's setting, NULL for no shim. */
 static bool run(const char *const *arguments, const char *fail, outcome *out) {
   fflush(stdout);
   pid_t child = fork();
@@ -171,13 +171,13 @@ static void complain(const fault *f, const char *what, const outcome *o) {
   printf("  | %.300s\n  | %.600s\n", o->out, o->err);
 }
 
-/* A fresh cache, empty or as the scenarios leave it. */
+/* Makes a new cache, empty or filled as the scenarios leave it. */
 static bool furnish(bool filled) {
   test_folder_remove("cache");
   return !filled || test_folder_copy("../filled", "cache");
 }
 
-/* What is on disk afterwards is good, and the next process gets its results. */
+/* The files on disk afterwards are intact, and the next process gets right results from them. */
 static void look_after(const fault *f, outcome *o) {
   static const char *const verify[] = {"viewfold", "cache", "verify", NULL};
   const struct scenario *s = &scenarios[f->scenario];
@@ -207,7 +207,7 @@ static void try_fault(const fault *f) {
   look_after(f, &o);
 }
 
-/* the faults that there are */
+/* the list of faults */
 
 static bool count_calls(int scenario, uint32_t *counts) {
   static const uint32_t none[FAULT_COUNT];
@@ -249,7 +249,8 @@ static bool write_text(const char *path, const char *text) {
   return f && fputs(text, f) >= 0 && fclose(f) == 0;
 }
 
-/* The working folder with the files that the scenarios read, and a cache that holds what they need. */
+/* Makes the working folder with the files that the scenarios read, and a cache with the entries that they
+ * need. */
 static bool set_up(const char *build, const char *programs, const char *shim) {
   static const char chain[] = "{\"name\":\"t\",\"base\":[3,2],\"ops\":[[\"permute\",[1,0]]]}\n";
   char here[2048], counts[600];

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Calls on files fail, one at a time; in full, in both ways of compiling.
+# Calls on files fail, one at a time; at level full for both ways of compiling.
 . test/campaign/common.sh
 needs "$build/viewfold" make
 needs "$checked/file_calls" "make CHECK=1 tests"

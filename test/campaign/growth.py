@@ -1,11 +1,12 @@
-"""Families of inputs that grow, through the commands: how the work grows with the size.
+"""How the work of the commands grows with the size of their input, for families of inputs.
 
    python3 growth.py --build DIR [--size N] [--only TEXT] [--command WORDS,...] [--most RATIO] [--pairs test|all]
 
-A family is a function of n that gives a text. Each is run with every command that it names, at n, 2n and 4n, under
-callgrind, which counts instructions: the same on a busy machine as on an idle one. What starting takes cancels out in
-(I(4n) - I(2n)) / (I(2n) - I(n)), which is 2 where the work is linear, 2.2 for n log n at these sizes and 4 where it is
-quadratic. Fails where it is more than --most, where a command fails or prints nothing, and prints a line for each.
+A family is a function of n that gives a text. Each is run with every command that it names, at n, 2n and 4n,
+under callgrind, which counts instructions: the same on a busy machine as on an idle one. The cost of starting
+cancels out in (I(4n) - I(2n)) / (I(2n) - I(n)), which is 2 where the work is linear, 2.2 for n log n at these
+sizes and 4 where it is quadratic. Fails where it is more than --most, where a command fails or prints
+nothing, and prints a line for each.
 """
 import argparse
 import os
@@ -137,7 +138,7 @@ def tree(n):
 
 
 def ladder(n):
-    """Each value uses the two before."""
+    """Each value uses the two before it."""
     lines = ["%v0 = neg %x", "%v1 = exp %v0"]
     lines += ["%%v%d = add %%v%d, %%v%d" % (i, i - 1, i - 2) for i in range(2, n)]
     return graph(lines, result="%%v%d" % (n - 1))
@@ -219,7 +220,8 @@ def turn_chain(n):
 
 GRAPH = ["explain --no-run", "dump --stage=graph", "dump --stage=index", "dump --stage=loops"]
 SHOW = ["show"]
-# Not `explain` of selfgather: what it says of each load it finds by walking all of its index, which holds the loads before.
+# Not `explain` of selfgather: for each load it walks the load's whole index, which contains the earlier
+# loads.
 FAMILIES = {
     "params_summed": (params_summed, GRAPH + SHOW), "params_apart": (params_apart, GRAPH + SHOW),
     "params_unused": (params_unused, GRAPH),
@@ -258,8 +260,8 @@ FAMILIES.update({name: (make, ["index"]) for name, make in {
 }.items()})
 
 
-# Beyond these sizes budgets have ended what is tried on small ones (pieces of a kernel, operations in one), and the work
-# for each operand is even.
+# From these sizes on, budgets have ended analyses of small sizes (sub-domains, operations in one kernel), and
+# the work for each operand is constant.
 LEAST = {"concat_of_params": 150, "stack_of": 150, "where_chain": 150, "selfgather": 150}
 # Sizes of more than 32 terms are not compiled.
 MOST = {"sizes_summed": 7}
@@ -269,7 +271,8 @@ def every_pair():
     return [(name, words, None, None) for name, (_, all_words) in FAMILIES.items() for words in all_words]
 
 
-# A family, a command, a size at which what was quadratic shows, and the function whose instructions are counted (None: all).
+# A family, a command, a size at which quadratic work would show, and the function whose instructions are
+# counted (None: all).
 TEST = [
     ("div_add", "dump --stage=graph", 1000, None),
     ("params_unused", "run --in", 200, "cli_buffers_open"),
@@ -279,11 +282,11 @@ TEST = [
 # ----------------------------------------------------------------------------------------------------------- measuring
 
 SIZES = 3  # n, 2n, 4n
-LIMIT = 600  # seconds; of the machine's, so large that only what never ends meets it
+LIMIT = 600  # seconds of real time, so many that only an endless run reaches them
 
 
 def count(tool, words, text, n, function, folder):
-    """Instructions that the command takes, or what it said in place of that."""
+    """The number of instructions of the command, or the message that it printed instead."""
     if words[0] == "index":
         command = [tool, "index", text]
     else:
@@ -331,7 +334,7 @@ def main():
                 counts.append(taken)
             tried += 1
             ratio = (counts[2] - counts[1]) / max(1, counts[1] - counts[0]) if len(counts) == SIZES else 0
-            # what hardly grows has no ratio: a tenth of all that is done may be chance
+            # hardly any growth has no ratio: a tenth of all instructions may be noise
             wrong = taken is None or (ratio > given.most and counts[2] - counts[1] > counts[0] / 10)
             bad += wrong
             print("%s %-17s %-22s n=%-6d ratio %5.2f  %.1f million %s" %

@@ -1,13 +1,12 @@
 #!/bin/sh
-# How the work of commands grows with the size of what they are given, in instructions (growth.py): graphs of many
+# How the work of commands grows with the size of their input, in instructions (growth.py): graphs of many
 # parameters, results, operations of each kind, sizes, views, literals, and long index expressions.
 #
 #   sh test/campaign/growth.sh BUILD_DIR LEVEL SEED
 #
-# LEVEL test: three that show most. short: `explain --no-run` of every family, which goes through all passes, and long
-# chains of `index`. full: every command, four times as large.
-# SEED is not used: nothing is drawn. Status 0, 1 where something grows faster than its size or fails, 77 where there is
-# no Python or no valgrind.
+# LEVEL test: the three families that show most. short: `explain --no-run` of every family, which runs all
+# passes, and long chains of `index`. full: every command, four times as large. SEED is not used: nothing is
+# random. Status 0, 1 where something grows faster than its size or fails, 77 without Python or valgrind.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$1 level=$2

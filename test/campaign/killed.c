@@ -1,6 +1,6 @@
-/* Processes that compile and run graphs with one cache on disk between them, and are killed at random
- * moments. After every round the results of those that lived are right, no entry of the cache is damaged, and
- * its entries are not much more than its limit.
+/* Processes that compile and run graphs with one shared cache on disk, and are killed at random moments.
+ * After every iteration the results of the surviving processes are right, no entry of the cache is damaged,
+ * and its entries are not much larger than its limit.
  *
  *   killed --build DIR [--processes N] [--rounds N] [--seed N] */
 #include <errno.h>
@@ -47,8 +47,7 @@ static void complain(const char *what, const char *detail) {
   fflush(stdout);
 }
 
-/* Two kernels, the same but for the factor: what is found in the cache instead of the right ones gives other
- * results. */
+/* Two kernels that differ only in the factor: a wrong cache entry gives other results. */
 static bool write_graph(int factor) {
   char path[32];
   snprintf(path, sizeof path, "%d.vf", factor);
@@ -61,13 +60,14 @@ static bool write_graph(int factor) {
   return fclose(f) == 0;
 }
 
-/* Of x = [1, 2, 4]. */
+/* The printed results for x = [1, 2, 4]. */
 static void expected(int factor, char *text, size_t size) {
   snprintf(text, size, "y: f32[3] = [%d.0, %d.0, %d.0]\ns: f32[] = %d.0\n", -6 * factor, -5 * factor,
            -3 * factor, 7 * factor);
 }
 
-/* gate: the ends of a pipe; the process waits until nobody has the second one open. NULL: it does not. */
+/* gate: the ends of a pipe; the process waits until nobody has the second one open. NULL: it does not
+ * wait. */
 static pid_t start(const char *const *arguments, const char *out, const int *gate) {
   char nothing;
   fflush(stdout);
@@ -125,9 +125,9 @@ static bool verify(int iteration) {
   return true;
 }
 
-/* All at once; then most are killed, in an order and at moments that are drawn. How long a process takes
- * depends on the machine: moments lie within what the first part of the last round took, and some are
- * together, as sleeping takes longer than it is told. */
+/* Starts all processes at once; then most are killed, in random order and at random moments. How long a
+ * process takes depends on the machine: the moments lie within the first half of the last iteration's time.
+ * Some processes are killed together, as sleeping takes longer than requested. */
 static bool try_iteration(int iteration, int count, int64_t *round_ns) {
   static process p[MOST_PROCESSES];
   int gate[2];
@@ -164,7 +164,7 @@ static bool try_iteration(int iteration, int count, int64_t *round_ns) {
   return verify(iteration);
 }
 
-/* What pruning leaves behind is no more than it is told to. */
+/* After pruning the cache is at most as large as requested. */
 static void check_limit(void) {
   static const char *const prune[] = {"viewfold", "cache", "prune", "--max", "40K", NULL};
   static const char *const stat[] = {"viewfold", "cache", "stat", NULL};

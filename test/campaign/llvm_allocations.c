@@ -1,5 +1,5 @@
 /* Allocations that LLVM makes fail, one in each compilation: the call that compiles fails with a status, or
- * makes a program that is right; never does it end this process.
+ * makes a correct program; it never ends this process.
  *
  *   llvm_allocations --seed N --count N     COUNT points, spread evenly over the graphs below and drawn among
  * all allocations that compiling each of them makes; every third point has all allocations after it fail, too
@@ -47,7 +47,7 @@ static vf_context *open_with(const char *fault) {
   return context;
 }
 
-/* Compile and run; false, with error set, where there is no program. */
+/* Compiles and runs; false, with `error` set, where there is no program. */
 static bool try(const char *fault, int number, unsigned char out[BYTES], vf_error *error) {
   vf_context *context = open_with(fault);
   if (!context) return *error = (vf_error){VF_ERR_INTERNAL, "no context"}, false;
@@ -62,7 +62,7 @@ static bool try(const char *fault, int number, unsigned char out[BYTES], vf_erro
   return good;
 }
 
-/* Allocations of one compilation, as the double says when it has counted them; 0 where it says nothing. */
+/* Allocations of one compilation, as counted and reported by the double; 0 without a report. */
 static long count_of(int number) {
   static unsigned char out[BYTES];
   vf_error error;

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Random graphs against NumPy (test/conform/random_graphs.py): with one thread and with two, which divide what one does
-# in a row. Called in the root of the tree as
+# Random graphs against NumPy (test/conform/random_graphs.py): with one thread and with two, which divide the
+# work. Called in the root of the tree as
 #
 #   sh test/campaign/random_graphs.sh BUILD LEVEL SEED
 #
-# LEVEL: test (a few seconds), short (minutes) or full (hours). The last line says what was tried; status 0, 1 after a
-# failure, 77 when it cannot run here.
+# LEVEL: test (a few seconds), short (minutes) or full (hours). The last line says what was tried; status 0, 1
+# after a failure, 77 when it cannot run here.
 set -u
 build=${1:-build} level=${2:-test} seed=${3:-1}
 case $level in # graphs of fixed sizes, symbolic ones

@@ -1,10 +1,10 @@
-/* Threads that record, compile and run graphs at once: in contexts of their own and in one that they share,
- * and programs that all of them run. Each result has the same bits as the first one of its graph. For
- * ThreadSanitizer, which watches.
+/* Threads that record, compile and run graphs at once: in contexts of their own and in a shared one; and
+ * programs that all of them run. Each result has the same bits as the first one of its graph. Meant for
+ * ThreadSanitizer.
  *
  *   threads --seconds S [--threads N] [--seed N]
  *
- * Contexts keep their programs in the default cache on disk, or do not, in turn. */
+ * Contexts use the default cache on disk, or none, in turn. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -48,7 +48,7 @@ static void complain(const char *graph, const char *what, const char *message) {
   fflush(stdout);
 }
 
-/* Without operations of the user's, which a context has once. */
+/* A graph without custom operations, which can be registered in a context once only. */
 static const test_workload *graph_of(uint32_t number) {
   const test_workload *w = &test_workloads[number];
   return w->prepare ? NULL : w;
@@ -72,7 +72,7 @@ static void run(worker *w, uint32_t graph, const vf_program *p) {
   }
 }
 
-/* Records, compiles and runs; the order in which the objects go is drawn. */
+/* Records, compiles and runs; the objects are destroyed in random order. */
 static void build(worker *w, uint32_t graph, vf_context *c) {
   vf_error error = {0};
   vf_graph *g = test_workload_record(&test_workloads[graph], c, &error);
@@ -97,7 +97,7 @@ static vf_context *make_context(worker *w, vf_error *error) {
 
 static void *work(void *argument) {
   worker *w = argument;
-  do { /* once at least */
+  do { /* at least once */
     uint32_t graph = any_graph(w);
     switch (draw(w, 4)) {
     case 0: run(w, graph, all.programs[graph]); break;
@@ -118,7 +118,7 @@ static void *work(void *argument) {
   return NULL;
 }
 
-/* The shared context, its programs, and what they compute, which the evaluator agrees with. */
+/* Makes the shared context, its programs, and their results, which must agree with the evaluator. */
 static bool begin(void) {
   vf_error error = {0};
   vf_options options = {.size = sizeof options, .threads = 2};

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Threads that build, compile and run graphs; under ThreadSanitizer where that is built, which all but the sample asks
-# for.
+# Threads that record, compile and run graphs; under ThreadSanitizer where that is built, which every level
+# but `test` asks for.
 . test/campaign/common.sh
 program=$build/san-thread/campaign/threads
 export VIEWFOLD_COMPILE=inprocess
@@ -11,5 +11,5 @@ if [ "$level" = test ] && [ ! -e "$program" ]; then
 fi
 needs "$program" "make SAN=thread tests"
 export TSAN_OPTIONS="suppressions=$PWD/test/campaign/threads.supp:print_suppressions=0:halt_on_error=0"
-# The sanitizer wants its own places in memory, which the kernel may give to something else when it draws them.
+# The sanitizer needs fixed addresses, which randomised address space layout may give to something else.
 $prefix setarch "$(uname -m)" -R "$program" --seed "$seed" --seconds "$(at 5 90 1800)"

@@ -1,9 +1,9 @@
 /* Runs a graph of test/lib/workload.h through the API, in a context of its own with the default cache, and
- * prints the bits of its results: a program for the campaigns to disturb.
+ * prints the bits of its results. Campaigns let its calls fail.
  *
  *   workload NAME
  *
- * Exit status: 0; 3 after a failure, which is told on standard error. */
+ * Exit status: 0; 3 after a failure, with a message on standard error. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

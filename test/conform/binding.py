@@ -19,7 +19,7 @@ MOST_RESULTS = 64
 
 
 class Refused(Exception):
-    """The library said no; the text is its message."""
+    """The library refused an operation; the text is its message."""
 
 
 class Typed:
@@ -136,7 +136,7 @@ class Context:
         self.raw = self.must(self.c.vf_context_create, ctypes.byref(options))
 
     def must(self, function, *arguments):
-        """Calls a function whose last argument is the error and whose falsity (or status) is failure."""
+        """Calls a function whose last argument is the error; a false result (or a status) is a failure."""
         error = _Error()
         result = function(*arguments, ctypes.byref(error))
         failed = result != 0 if function.restype is _INT else not result
@@ -157,8 +157,8 @@ class Context:
         return self.must(self.c.vf_graph_parse, self.raw, written, len(written), b"graph", which)
 
     def run(self, graph, inputs, values, compiled):
-        """What these values, outputs of the graph, are for inputs in order: by a compiled program, or by the
-        reference evaluator."""
+        """The elements of these values, outputs of the graph, for inputs in order: by a compiled program, or
+        by the reference evaluator."""
         outputs, program = [np.empty(v.batch + v.shape, NUMPY[v.dtype]) for v in values], None
         if compiled:
             program = self.must(self.c.vf_compile, graph)
@@ -171,7 +171,7 @@ class Context:
         return [Typed(a, v.dtype, len(v.batch)) for a, v in zip(outputs, values)]
 
     def run_text(self, text, inputs, names, compiled, which=None):
-        """The same of a graph as text, and of outputs by name."""
+        """The same for a graph as text, and for outputs by name."""
         read = self.parse(text, which)
         try:
             values = [Value(self, self.c.vf_graph_find(read, name.encode()), None) for name in names]
@@ -189,12 +189,12 @@ def pointers(arrays):
 
 
 def copied(raw):
-    """Of its own, where the array that it stands in goes."""
+    """A copy, which outlives the array that it was in."""
     return Raw(raw.graph, raw.id, raw.epoch)
 
 
 def attributes_text(attributes):
-    """As text graphs write them; None is left out."""
+    """Attributes as text graphs write them; None is left out."""
     return " ".join(f"{k}={attribute_text(v)}" for k, v in attributes.items() if v is not None)
 
 
@@ -211,8 +211,8 @@ def attribute_text(value):
 
 
 class Value:
-    """A tensor of a graph: its batch sizes, its shape and its dtype. recipe is how it was recorded, so that
-    it can be recorded again elsewhere."""
+    """A tensor of a graph: its batch sizes, its shape and its dtype. `recipe` is how it was recorded, so that
+    it can be recorded in another graph."""
 
     def __init__(self, graph, raw, recipe):
         self.graph, self.raw, self.recipe = graph, raw, recipe
@@ -228,8 +228,8 @@ class Value:
         return len(self.shape)
 
     def known(self):
-        """What the value is for the given inputs, by the reference evaluator: for what is data elsewhere and
-        an attribute here."""
+        """The value's elements for the given inputs, by the reference evaluator: for operands that are data
+        elsewhere and an attribute here."""
         if self.recipe[0] == "input":
             return self.recipe[1].wide()
         copy = Graph(self.graph.context)
@@ -271,7 +271,7 @@ class Graph:
         return self.c.vf_number(self.raw, float(x))
 
     def apply_all(self, operation, *operands, **attributes):
-        """All results of an operation by its text name; Python numbers are literals, None attributes left
+        """All results of an operation by its text name; Python numbers are literals, None attributes are left
         out."""
         raw = (Raw * max(len(operands), 1))(*[self._operand(x) for x in operands])
         results = (Raw * MOST_RESULTS)()
@@ -285,7 +285,7 @@ class Graph:
         return self.apply_all(operation, *operands, **attributes)[0]
 
     def again(self, value, done):
-        """Records a value of another graph, and what it needs, in this one."""
+        """Records a value of another graph, and the values it depends on, in this one."""
         pending = [value]
         while pending:
             last = pending[-1]

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Random compositions of vmap, vjp and jvp over random programs, beside JAX on the CPU.
+"""Random compositions of vmap, vjp and jvp over random programs, compared with JAX on the CPU.
 
-A program is a list of steps over a few arrays, which both systems compute (beside/); a composition wraps it one to
---depth times, each wrapped function again a function of arrays. Both dtypes; beside/judge.py says what is the same.
-Compositions depend on the seed and their number alone.
+A program is a list of steps over a few arrays, which both systems compute (beside/); a composition wraps it
+one to --depth times, each wrapped function again a function of arrays. Both dtypes are tried; beside/judge.py
+defines when results are the same. Compositions depend on the seed and their number alone.
 
   jax_compare.py --build DIR [--seed N] [--count N] [--depth N] [--steps N] [--only ROW] [--case I] [--show]
 
---only makes every other step one of that row; --case repeats one composition, --show prints it. Exit status: 0, 1
-after a failure, 77 when it cannot run: JAX (pip install jax) is no package of the suite.
+--only makes every other step one of that row; --case repeats one composition, --show prints it. Exit status:
+0, 1 after a failure, 77 when it cannot run: JAX (pip install jax) is no package of the suite.
 """
 import argparse
 import collections
@@ -55,7 +55,7 @@ def shown(program, f):
 
 
 def compared(context, f, inputs, clock):
-    """(what is wrong, by dtype; how many runs were excused; how many results there are)."""
+    """(errors, by dtype; how many runs were excused; how many results there are)."""
     with np.errstate(all="ignore"):
         truth = Truth(f.jax, inputs)
         clock.lap("JAX")

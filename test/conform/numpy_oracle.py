@@ -2,14 +2,14 @@
 """Every operation of text graphs against NumPy, on random operands.
 
 oracle/ has a row for each operation: operands of random shapes and dtypes, edge cases among their elements,
-random attributes, and what NumPy computes, with the dtype and the bound of the rulings. The operation is
-recorded by any of its names, printed, read back, and run compiled and by the reference evaluator. An
-operation of passes/ops/names.def without a row is a failure.
+random attributes, and NumPy's result, with the dtype and the error bound that the specification rules. The
+operation is recorded by any of its names, printed, read back, and run compiled and by the reference
+evaluator. An operation of passes/ops/names.def without a row is a failure.
 
   numpy_oracle.py --build DIR [--seed N] [--count N] [--only NAME]
 
-Operations that work element by element are tried once more with each dtype, on operands of any bits.
---count is the number of the other cases for each operation. Exit status: 0, 1 after a failure, 77 when it cannot run.
+Elementwise operations are also tried with each dtype, on operands of random bits. --count is the number of
+the other cases for each operation. Exit status: 0, 1 after a failure, 77 when it cannot run.
 """
 import argparse
 import collections
@@ -30,12 +30,11 @@ from oracle.rules import ALL
 
 NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "passes", "ops", "names.def")
 MOST_SHOWN = 3  # failures of one operation
-FOR_EACH_WHOLE = 50  # other cases for each round over the dtypes with operands of any bits
+FOR_EACH_WHOLE = 50  # other cases for each pass over the dtypes with operands of random bits
 
 
 def names():
-    """Operations by their first name: all names of each, those with one form and one node, and its
-    attributes."""
+    """Operations by their first name: all names of each, which share a form and an op, and its attributes."""
     found, seen = {}, {}
     with open(NAMES, encoding="utf-8") as file:
         rows = re.findall(r'^NAME\("(\w+)", (\w+), (\w+),([^;]*?)\)$', file.read(), re.M)
@@ -65,7 +64,7 @@ def recorded(context, row, operation, random, whole):
 
 
 def run_case(context, row, operation, random, whole=None):
-    """None, or what was wrong, with the graph. whole: a dtype, of which operands have any bits."""
+    """None, or the error, with the graph. whole: the dtype whose operands have random bits."""
     try:
         text, inputs, names, wants = recorded(context, row, operation, random, whole)
     except Outside:
@@ -94,8 +93,8 @@ def run_case(context, row, operation, random, whole=None):
 
 
 def cases(name, count):
-    """What is tried of an operation: (seed, dtype of which operands have any bits, or None). A cast goes to
-    any dtype, so that it is tried more often."""
+    """The cases of an operation: (seed, dtype whose operands have random bits, or None). A cast goes to any
+    dtype, so it is tried more often."""
     for number in range(count):
         yield number, None
     rounds = -(-count // FOR_EACH_WHOLE) if name in ELEMENTWISE else 0

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The node tests of the ONNX backend suite, on viewfold.
 
-Each test is a small model, inputs and the outputs that are right. nodes/ translates its operators; the graph
-is printed, read back, and run compiled and by the reference evaluator; both must be within the suite's own
-tolerance. A test whose operators are all in nodes.TABLE must pass, or say in its translation what viewfold
+Each test is a small model, inputs and the expected outputs. nodes/ translates its operators; the graph is
+printed, read back, and run compiled and by the reference evaluator; both must be within the suite's own
+tolerance. A test whose operators are all in nodes.TABLE must pass, or its translation names what viewfold
 lacks (Uncovered).
 
   onnx_nodes.py --build DIR [--data DIR] [--only TEXT] [--list] [--verbose]
@@ -29,13 +29,14 @@ from nodes.node import DTYPES, Node, Uncovered, tensor
 DATA = "/usr/share/libonnx-testdata/data/node"
 RTOL, ATOL = 1e-3, 1e-7  # those of ONNX's own runner
 BF16_RTOL = 2.0 ** -7     # one unit in the last place: old suites truncate where the standard rounds
-# Tests whose outputs do not belong to their models.
+# Tests whose outputs do not match their models.
 WRONG = {"test_adam_multiple": "computed with an epsilon that the model does not have"}
-FEWEST = 800             # tests that must pass when all are run: a loader that finds nothing is no success
+FEWEST = 800             # tests that must pass when all are run: a loader that finds nothing must not succeed
 
 
 def load_tensors(folder, kind, ports):
-    """What input_0.pb, ... or output_0.pb, ... hold, in the model's dtypes: old suites store bf16 as u16."""
+    """The tensors in input_0.pb, ... or output_0.pb, ..., in the model's dtypes: old suites store bf16 as
+    u16."""
     names = [f for f in os.listdir(folder) if f.startswith(kind + "_") and f.endswith(".pb")]
     found = []
     for number in range(len(names)):
@@ -59,7 +60,7 @@ def check_type(port):
 
 
 def covered(model):
-    """Raises Uncovered with the first thing that is missing."""
+    """Raises Uncovered with the first thing that viewfold lacks."""
     for port in list(model.graph.input) + list(model.graph.output):
         check_type(port)
     for node in model.graph.node:
@@ -101,7 +102,7 @@ def compare(name, got, want):
 
 
 def run_test(context, folder):
-    """None when it passes, else what was wrong. Raises Uncovered."""
+    """None when it passes, else the error. Raises Uncovered."""
     if os.path.basename(folder) in WRONG:
         raise Uncovered("wrong in the suite: " + WRONG[os.path.basename(folder)])
     model = onnx.load(os.path.join(folder, "model.onnx"))
@@ -144,7 +145,7 @@ def main():
             continue
         except binding.Refused as why:
             wrong = f"refused: {why}"
-        except Exception as error:  # a mistake of the translation: this test fails, the others run
+        except Exception as error:  # a mistake in the translation: this test fails, the others run
             wrong = f"{type(error).__name__}: {error}"
         (failed if wrong else passed).append(name)
         if wrong:

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Random graphs of 2 to 25 operations against NumPy.
 
-graphs/ draws them: sizes are numbers, or, of symbolic ones, expressions of variables with bounds up to 2^40 and
-divisors, legal for every value within the bounds. Each graph is written as text, read, compiled once and run: a
-symbolic one for the least sizes, the next, and odd ones. NumPy computes every operation, with a bound of the error of
-each element. A graph that is refused has failed, unless graphs/refusals.py says why the fact is missing.
+graphs/ draws them: sizes are numbers, or, of symbolic ones, expressions of variables with bounds up to 2^40
+and divisors, legal for every value within the bounds. Each graph is written as text, read, compiled once and
+run: a symbolic one for the least sizes, the next, and odd sizes. NumPy computes every operation, with a bound
+of the error of each element. A refused graph is a failure, unless graphs/refusals.py says why the missing
+fact cannot be known.
 
   random_graphs.py --build DIR [--seed N] [--count N] [--static | --symbolic] [--jobs N] [--threads N] [--device NAME]
   random_graphs.py --build DIR --case N [--symbolic] [--show]
 
-Without --static and --symbolic half as many symbolic graphs are tried besides. Cases run in processes of their own: a
-crash, a hang (by processor time) is a failure. A failure is made smaller, and shown with its number for --case.
-Exit status: 0, 1 after a failure, 77 when it cannot run.
+Without --static and --symbolic, fixed sizes are tried, and half as many symbolic graphs. Cases run in
+processes of their own: a crash, or a hang (by processor time), is a failure. A failing graph is reduced, and
+shown with its number for --case. Exit status: 0, 1 after a failure, 77 when it cannot run.
 """
 import argparse
 import collections
@@ -32,13 +33,13 @@ from graphs.refusals import admitted
 from graphs.shrink import attempt, kind_of, shrunk
 from graphs.workers import run
 
-MOST_SHOWN = 4        # failures that are made smaller and shown
+MOST_SHOWN = 4        # failures that are reduced and shown
 PROGRAMS = 200        # graphs of one context
 SEEDS = 1 << 26       # cases of one seed
 
 
 class Judge:
-    """Asks for one graph after another, with a fresh context now and then."""
+    """Tries one graph after another, with a fresh context now and then."""
 
     def __init__(self, options):
         self.options, self.context, self.asked = options, None, 0
@@ -58,7 +59,7 @@ class Judge:
 
 
 def work(options, symbolic):
-    """What is told of one case: operations, elements claimed and in all, and of a failure its story."""
+    """The report of one case: operations, elements claimed and in all, and the description of a failure."""
     ask = Judge(options)
 
     def one(case):
@@ -105,7 +106,7 @@ class Tally:
 
 
 def show(options, case, symbolic, smaller=True):
-    """A failing case, made smaller, and what the reference evaluator says of it."""
+    """Shows a failing case, reduced, and the reference evaluator's result of it."""
     ask = Judge(options)
     how = "--symbolic" if symbolic else "--static"
     graph, story = shrunk(lambda: build(case, symbolic), ask) if smaller else \

@@ -1,5 +1,6 @@
-"""Recording through the C API's functions that take functions: vmap, control flow and derivatives, for comparisons
-with systems that have these, too. Values are bare here (binding.Raw); failures are binding.Refused."""
+"""Recording through the C API's functions that take callbacks: vmap, control flow and derivatives, for
+comparisons with systems that also have them. Values are plain here (binding.Raw); failures are
+binding.Refused."""
 import ctypes
 
 import numpy as np
@@ -68,12 +69,13 @@ class Graph:
         return self.checked(made, len(outputs))
 
     def called(self, function, arguments):
-        """A vf_function of so many arguments. What it raises is kept, and raised again by `checked`."""
+        """A vf_function with the given number of arguments. An exception in it is kept, and raised again by
+        `checked`."""
         def inside(_, given, results):
             try:
                 for i, y in enumerate(function([copied(given[i]) for i in range(arguments)])):
                     results[i] = self.operand(y)
-            except Exception as why:  # of any kind: ctypes would print it and go on
+            except Exception as why:  # any exception: ctypes would print it and go on
                 self.raised = self.raised or why
 
         return Function(inside)

@@ -36,7 +36,7 @@ def rows():
 
 
 def place(lines, number, kind):
-    """What a tag on this line belongs to."""
+    """The test or function that a tag on this line belongs to."""
     if kind == "t":
         for k in range(number, -1, -1):
             if lines[k].startswith("== "):

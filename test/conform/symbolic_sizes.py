@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Graphs whose sizes are variables of large bounds against NumPy, at small sizes.
+"""Graphs with symbolic sizes of large bounds against NumPy, at small sizes.
 
-sizes/ has a row for each graph. A case is one row with bounds of up to 2^40 and divisors for its variables; the graph
-is compiled once and run at several sizes, the least and round ones and their neighbours, and evaluated by the
-reference evaluator. A refusal is a failure: no row needs a fact that its declarations do not give.
+sizes/ has a row for each graph. A case is one row with bounds of up to 2^40 and divisors for its variables;
+the graph is compiled once and run at several sizes (the least, round ones and their neighbours), and
+evaluated by the reference evaluator. A refusal is a failure: no row needs a fact that its declarations do not
+give.
 
   symbolic_sizes.py --build DIR [--seed N] [--count N] [--only NAME]
 
---count is the number of cases; each takes the next row in an order that depends on the seed. Exit status: 0, 1 after a
-failure, 77 when it cannot run.
+--count is the number of cases; each takes the next row in an order that depends on the seed. Exit status: 0,
+1 after a failure, 77 when it cannot run.
 """
 import argparse
 import inspect
@@ -24,10 +25,10 @@ except ImportError as missing:
 import binding
 from sizes import ROWS
 
-MOST_ELEMENTS = 1 << 16  # all variables multiplied
+MOST_ELEMENTS = 1 << 16  # for the product of all variables
 RUNS = 3  # of one program, at different sizes
 POWERS = (20, 21, 24, 30, 31, 32, 33, 36, 40)
-MOST_SORTED = 30  # likewise: an axis of at most 2^32 elements, which may be two put together
+MOST_SORTED = 30  # for sorted axes, at most 2^32 elements: two sizes may be added
 SIZES = (0, 1, 2, 3, 7, 16, 31, 64, 65, 255, 1000, 4097)
 MOST_SHOWN = 10  # failures
 
@@ -42,7 +43,7 @@ def variables(row):
 
 
 def draw_bounds(random, row):
-    """Of each variable: lo, hi, divisor."""
+    """(lo, hi, divisor) for each variable."""
     bounds = {}
     for name in variables(row):
         power = min(int(random.choice(POWERS)), row.power)
@@ -55,7 +56,7 @@ def draw_bounds(random, row):
 
 
 def declared(block, bounds):
-    """The graph with each variable declared where it first stands."""
+    """The graph's text with each variable declared where it is used first."""
     for name, (lo, hi, divisor) in bounds.items():
         suffix = f":{divisor}" if divisor > 1 else ""
         block = re.sub(rf"(?<![%\w]){name}(?=[\],*/+ -])", f"{name}={lo}..{hi}{suffix}", block, count=1)
@@ -96,7 +97,7 @@ def draw_sizes(random, bounds):
 
 
 def draw_array(random, dtype, shape, below):
-    """Elements that sums of a few thousand keep exact; positions below a number where there is one."""
+    """Random elements whose sums of a few thousand are exact; indices below `below` where that is given."""
     if below is not None:
         return random.integers(0, below, shape).astype(binding.NUMPY[dtype])
     if dtype == "bool":
@@ -105,7 +106,7 @@ def draw_array(random, dtype, shape, below):
 
 
 def draw_arrays(random, row, sizes):
-    """Operand %i holds positions along the axis of the first operand that the last line names."""
+    """Operand %i holds indices along the axis of the first operand that the last line names."""
     arrays = []
     for name, dtype, shape in operands(row):
         dims = [sizes[size] if size in sizes else int(size) for size in shape.split(",") if size]
@@ -139,7 +140,7 @@ def wrong(row, got, want):
 
 
 def run_at(context, row, graph, program, sizes, arrays):
-    """None, or what was wrong with these sizes."""
+    """None, or the error at these sizes."""
     order = [context.c.vf_variable_name(program, i).decode() for i in range(context.c.vf_variable_count(program))]
     values = binding.sizes([sizes[name] for name in order])
     wants, names = wanted(row, arrays, sizes), results(row) + ["gradient"] * row.gradient
@@ -156,7 +157,7 @@ def run_at(context, row, graph, program, sizes, arrays):
 
 
 def run_case(context, row, random):
-    """None, or what was wrong, with the graph."""
+    """None, or the error, with the graph."""
     bounds = draw_bounds(random, row)
     text, graph, program = graph_text(row, bounds), None, None
     try:

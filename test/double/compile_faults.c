@@ -1,11 +1,11 @@
-/* viewfold-compile with faults: a compiler process that does what its own name says, so that tests call it by
- * links.
+/* viewfold-compile with faults: a compiler process whose name says which fault it has, so that tests choose
+ * one by calling it through a link.
  *
  *   FAULT[-NUMBER][@WORD]     WORD: only for kernels with it in their symbol
  *
- * What each fault is stands in the table below. Links need not lie beside the code generator's module; this
+ * The table below says what each fault does. Links need not lie next to the code generator's module; this
  * file does. Allocations are counted in the thread that compiles, from where LLVM is loaded and the request
- * begins; they fail in builds without a sanitizer, which would have to be asked first. */
+ * begins; they fail only in builds without a sanitizer, whose allocator comes first. */
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ static bool fails(void) {
   return true;
 }
 
-/* libLLVM is to find them */
+/* visible to libLLVM */
 #define EXPORTED __attribute__((visibility("default")))
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
@@ -67,7 +67,7 @@ static void do_stack(void) {
 static void do_fatal(void) { llvm_fatal("provoked by a test", true); }
 static void do_exit(void) { llvm_fatal("provoked without a dump", false); }
 static void do_leave(void) { _exit(7); }
-/* So that others know (c_is_working) that the request is being worked on. */
+/* Tells others (c_is_working) that the request is being worked on. */
 static void say_so(void) {
   fputs("at work\n", stderr);
   fflush(stderr);
@@ -85,20 +85,20 @@ static void do_kill(void) { raise(SIGKILL); }
 static void do_fail(void) { left = number; }
 static void do_fail_on(void) { all_after = true, left = number; }
 static void do_count(void) { made = 0; }
-/* Takes what memory there is, so that none is left for LLVM. */
+/* Allocates all memory, so that none is left for LLVM. */
 static void do_hoard(void) {
   for (size_t size = 1 << 20; size >= 1 << 12; size /= 2)
     while (mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) {}
 }
 
-/* of a start */
+/* faults of a start */
 
 static void say_garbage(int socket) {
   char garbage[512];
   memset(garbage, 'x', sizeof garbage);
   send(socket, garbage, sizeof garbage, MSG_NOSIGNAL);
 }
-/* A proper greeting, and then an answer to what nobody asked, of a length that nobody has room for. */
+/* A proper greeting, and then an answer without a request, of a length that nobody has room for. */
 static void say_too_much(int socket) {
   rt_wire_greeting greeting;
   rt_wire_answer answer = {.magic = RT_WIRE_MAGIC, .size = UINT64_MAX, .number = 1};
@@ -111,7 +111,7 @@ static void hang_up(int socket) {
   _exit(7);
 }
 
-/* Hung up, and still there. */
+/* Closes the socket, and stays alive. */
 static void shut(int socket) {
   close(socket);
   for (;;) pause();

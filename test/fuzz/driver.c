@@ -5,7 +5,7 @@
  *   TARGET --seconds N --seed S --input KEPT [FILE...]          mutate the files (or the empty input) for N
  * seconds
  *
- * The input being tried lies in KEPT, a shared mapping, so that it survives the crash. */
+ * The input being tried is in KEPT, a shared mapping, so that it survives the crash. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
@@ -55,7 +55,7 @@ static size_t insert(uint8_t *data, size_t size, size_t at, const uint8_t *from,
   return size + count;
 }
 
-/* One change: a byte, a bit, a piece removed, repeated or taken from another input, a number at an edge. */
+/* One change: a byte, a bit, a range removed, repeated or taken from another input, a number at an edge. */
 static size_t mutate(uint8_t *data, size_t size) {
   static const char *const edges[] = {
       "0", "-1", "1", "2147483648", "9223372036854775807", "9223372036854775808", "1e400",
@@ -103,7 +103,7 @@ static int campaign(double seconds, const char *kept) {
     memcpy(input, seeds[from].data, size);
     for (size_t changes = 1 + below(8); changes; changes--) size = mutate(input, size);
     if (ftruncate(fd, (off_t)size)) return perror(kept), 2; /* the file holds exactly the input */
-    uint8_t *exact = malloc(size ? size : 1);               /* so that a read past its end is seen */
+    uint8_t *exact = malloc(size ? size : 1);               /* so that a sanitizer sees a read past its end */
     if (!exact) return 2;
     if (size) memcpy(exact, input, size);
     LLVMFuzzerTestOneInput(exact, size);

@@ -1,5 +1,5 @@
-/* libFuzzer entry: any bytes are a chain expression or are refused with a place; every form of what was read
- * is made without harm, and what is printed of it stays within bounds. */
+/* libFuzzer entry: any bytes are a chain expression or are refused with a position; every form of the chain
+ * is computed without harm, and its printed text has a bounded length. */
 #include "frontend/text/chain.h"
 #include "frontend/views/access.h"
 #include "frontend/views/textbook.h"

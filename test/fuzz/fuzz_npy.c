@@ -1,5 +1,5 @@
-/* libFuzzer entry: no bytes upset the .npy reader, and an array that was read is the same after writing and
- * reading. */
+/* libFuzzer entry: no bytes harm the .npy reader, and an array that was read is the same after writing and
+ * reading it. */
 #include "frontend/files/npy.h"
 
 #include "frontend/files/npy_header.h"

@@ -1,5 +1,5 @@
-/* libFuzzer entry: no bytes upset the reader of graphs and kernels; errors have a position; what is read and
- * found valid prints as text that reads back as the same node. */
+/* libFuzzer entry: no bytes harm the reader of graphs and kernels; errors have a position; valid input prints
+ * as text that parses back to the same node. */
 #include "frontend/text/reader.h"
 #include "ir/print/print.h"
 
@@ -20,7 +20,7 @@ static void round_trip(ir_graph *g, const ir_parsed_graph *block) {
   ir_text_init(&again, g->mem);
   ir_print_parsed(g, block, &text);
   check(!text.failed);
-  bool whole = !strstr(ir_text_get(&text), "..."); /* expressions far larger than their graph are cut short */
+  bool whole = !strstr(ir_text_get(&text), "..."); /* the printer shortens very large expressions */
   if (ir_verify(g, block->root, level, error) == IR_OK && whole) {
     ir_print_graph(g, "f", block->root, &again);
     check(ir_parse_module(g, &fe_builder, "again.vf", again.data, again.len, &module) == IR_OK);

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Run each fuzz target for some seconds: test/fuzz/run.sh SECONDS SEED TARGET...
+# Runs each fuzz target for some seconds: test/fuzz/run.sh SECONDS SEED TARGET...
 #
-# A target starts from the files of test/fuzz/corpus/NAME/ where there are any. The input of a crash is left in
-# build/fuzz/NAME.input; run it again with `TARGET build/fuzz/NAME.input`, shrunk by hand, as a file of the corpus.
+# A target starts from the files of test/fuzz/corpus/NAME/ where there are any. The input of a crash is left
+# in build/fuzz/NAME.input; `TARGET build/fuzz/NAME.input` runs it again. Reduced by hand, it becomes a file
+# of the corpus.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 seconds=$1 seed=${2:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}

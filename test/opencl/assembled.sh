@@ -1,7 +1,8 @@
 #!/bin/sh
-# Kernels for a GPU, translated and assembled for one that need not be here, where clang has the target nvptx64 and there is
-# ptxas: what only such devices get has the right syntax; sums of a large product and rows stay in registers, of which
-# there are enough for two groups of 256 work-items, with matrix instructions for one; locals are read 16 bytes at a time.
+# Kernels for a GPU, compiled and assembled for one that need not be present, where clang has the target
+# nvptx64 and ptxas is installed. The text that only such devices get has the right syntax; sums of a large
+# product, and rows, stay in registers, of which there are enough for two groups of 256 work-items, with
+# matrix instructions for one; locals are read 16 bytes at a time.
 . test/opencl/common.sh
 PATH=$PATH:/usr/local/cuda/bin
 command -v ptxas >/dev/null || skip "there is no ptxas"
@@ -13,7 +14,7 @@ done
 target='lanes=256 local=32768 vector_bytes=16 together=32 fma=1 features=+ptx,+cl_khr_fp64'
 failed=0 done=0
 
-# What a driver's library would give, after the prelude.
+# Functions that a driver's library would provide, defined after the prelude.
 cat >"$work/library" <<'END'
 #define get_local_id(x) ((ulong)__nvvm_read_ptx_sreg_tid_x())
 #define get_group_id(x) ((ulong)__nvvm_read_ptx_sreg_ctaid_x())
@@ -24,7 +25,7 @@ cat >"$work/library" <<'END'
 #define sqrt(a) __builtin_sqrtf(a)
 END
 
-# The same for the prelude's own functions.
+# The same for the functions that the prelude uses.
 cat >"$work/conversions" <<'END'
 #define convert_uint(x) ((uint)(x))
 #define convert_ushort(x) ((ushort)(x))
@@ -37,8 +38,9 @@ cat >"$work/conversions" <<'END'
   (p)[5] = (x).s5, (p)[6] = (x).s6, (p)[7] = (x).s7)
 END
 
-# assemble NAME REGISTERS BYTES PATTERN...: the graph on standard input; the patterns are in its assembler. With so many
-# registers at most; so many bytes of what has no room may be kept elsewhere, such as what a tile needs once.
+# assemble NAME REGISTERS BYTES PATTERN...: the graph is on standard input; the patterns must be in its
+# assembler. At most REGISTERS registers are used, and at most BYTES bytes are spilled, such as values that a
+# tile needs once.
 assemble() {
   name=$1 most=$2 rest=$3
   shift 3
@@ -101,7 +103,7 @@ graph @residual(%a: bf16[4096,4096], %b: bf16[4096,4096], %c: bf16[4096,4096]) {
   return %y
 }
 END
-# product_by_matrix NAME DTYPE PATTERN: also of operands whose axes are turned.
+# product_by_matrix NAME DTYPE PATTERN: a name with `left` or `right` has that operand transposed.
 product_by_matrix() {
   case $1 in *left*) left='%l = permute %a order=[1,0]' x=%l ;; *) left= x=%a ;; esac
   case $1 in *right*) right='%r = permute %b order=[1,0]' y=%r ;; *) right= y=%b ;; esac

@@ -7,7 +7,7 @@
 # of its processes has run.sh's limit of processor time.
 set -u
 build=$1 checked=$2 level=$3 seed=$4
-# at_level TEST SHORT FULL: the one of the level
+# at_level TEST SHORT FULL: prints the one of the level
 at_level() { case $level in full) echo "$3" ;; short) echo "$2" ;; *) echo "$1" ;; esac; }
 PATH=$PATH:/sbin:/usr/sbin
 
@@ -28,9 +28,10 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 export VIEWFOLD_CACHE_DIR="$work/cache" POCL_CACHE_DIR="$work/pocl"
 mkdir -p "$work/pocl"
-# Otherwise PoCL 3.1 writes out groups of two work-items twice, and fails an assertion of its own where such a group has a
-# loop in a loop in front of a barrier. Only tests make such groups there: a processor's groups are of one.
+# Otherwise PoCL 3.1 unrolls groups of two work-items, and an assertion of its own fails where such a group
+# has nested loops before a barrier. Only tests make such groups there: on a processor, groups have one
+# work-item.
 export POCL_WORK_GROUP_METHOD=loops
-# Nice to others: a soak runs for long.
+# A full soak runs for long, at low priority.
 prefix=
 [ "$level" = full ] && prefix='nice -n 10'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The conformance tests on PoCL's device: ONNX's node tests, NumPy, symbolic sizes, and JAX where Python has it. Without a
-# full soak, one operator of the first, one operation of the second.
+# The conformance tests on PoCL's device: ONNX's node tests, NumPy, symbolic sizes, and JAX where Python has
+# it. Except in a full soak only one operator of the first and one operation of the second.
 . test/opencl/common.sh
 . test/python.sh
 needs_pocl

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What is run on a GPU (test/bench/gpu.sh), on PoCL: that it says when there is no driver; and that workloads, at small
-# shapes, have right results and are timed, on a device of either type.
+# The GPU check (test/bench/gpu.sh), on PoCL: it reports a missing driver; and workloads, at small shapes,
+# have right results and are timed, on a device of either type.
 . test/opencl/common.sh
 needs_pocl
 needs "$build/bench/bench_device" "make build/bench/bench_device"

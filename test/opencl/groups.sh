@@ -1,8 +1,8 @@
 #!/bin/sh
-# Loops as devices of GPU type get them where there is much to do, at shapes that a simulator can walk: products with
-# tiles of eight by eight sums for each work-item, softmax and layer norm of rows longer than a group. On PoCL, whose
-# device is said to be a GPU, results are compared with the reference evaluator's; in Oclgrind's simulator, where that is
-# installed, there is no race and no access out of bounds besides.
+# Loop nests as scheduled for devices of GPU type with much work, at shapes small enough for a simulator:
+# products with tiles of eight by eight sums for each work-item, softmax and layer norm of rows longer than a
+# group. On PoCL, whose device is reported as a GPU, results are compared with the reference evaluator's; in
+# Oclgrind's simulator, where that is installed, there must also be no race and no access out of bounds.
 . test/opencl/common.sh
 needs_pocl
 needs build/opencl/shim.icd "make CHECK=1 tests"
@@ -21,7 +21,7 @@ make_elements() {
     { cat "$work/out"; failed=1; }
 }
 
-# check WHAT [OPTION...]: runs $work/graph.vf. What the simulator says stands beside what the command says.
+# check WHAT [OPTION...]: runs $work/graph.vf. The simulator's messages are in the command's output.
 check() {
   what=$1
   shift
@@ -34,25 +34,25 @@ check() {
   failed=1
 }
 
-# Of 16 work-items, 4 by 4; each has two by two blocks of four by four.
+# 16 work-items, 4 by 4; each has two by two blocks of four by four.
 tile='split a0 32; split a0 16; split a0 4; split a1 32; split a1 16; split a1 4'
 tile="$tile; reorder a0.0 a1.0 a0.1 a1.1 a0.2 a1.2 a0.3 a1.3; unroll a0.1 a1.1 a0.3 a1.3; vector a0.2 a1.2"
 echo "kernel 0 nest 0: $tile; thread a0.0 a1.0" >"$work/tile"
 
-# product ROWS TERMS COLUMNS DTYPE [turned]: the second operand as it is, or with its axes turned
+# product ROWS TERMS COLUMNS DTYPE [transposed]: the second operand as it is, or stored transposed
 product() {
-  second="$2,$3" z=%z turn=
-  [ "${5:-}" = turned ] && second="$3,$2" z=%b turn='  %b = permute %z order=[1,0]'
+  second="$2,$3" z=%z permute=
+  [ "${5:-}" = transposed ] && second="$3,$2" z=%b permute='  %b = permute %z order=[1,0]'
   make_elements x "$1,$2" "$4"
   make_elements z "$second" "$4"
   {
     printf 'graph @m(%%x: %s[%s,%s], %%z: %s[%s]) {\n' "$4" "$1" "$2" "$4" "$second"
-    printf '%s\n  %%y = matmul %%x, %s\n  return %%y\n}\n' "$turn" "$z"
+    printf '%s\n  %%y = matmul %%x, %s\n  return %%y\n}\n' "$permute" "$z"
   } >"$work/graph.vf"
   check "$*" --in "x=$work/x.npy" --in "z=$work/z.npy" --schedule "$work/tile"
 }
 
-# Rows whose number is a variable: what fills no whole tile has loops of its own.
+# A symbolic number of rows: the remainder of the tiles has loops of its own.
 narrow='split a0 16; split a0 4; split a1 8; split a1 4; reorder a0.0 a1.0 a0.1 a1.1 a0.2 a1.2; unroll a0.1 a1.1'
 echo "kernel 0 nest 0: $narrow; vector a0.2 a1.2; thread a0.0 a1.0" >"$work/narrow"
 some_rows() { # ROWS TERMS COLUMNS
@@ -75,13 +75,13 @@ rows() { # ROWS COLUMNS
 }
 
 all() {
-  product 33 17 37 f32 turned
+  product 33 17 37 f32 transposed
   some_rows 29 20 40
   [ "$level" = test ] && return
   product 40 20 40 f32
   product 34 9 48 i32
   [ "$level" = full ] || return
-  product 70 41 50 f16 turned
+  product 70 41 50 f16 transposed
   product 64 40 64 f64
   product 96 200 33 bf16
 }

@@ -1,7 +1,7 @@
-/* An OpenCL driver made of another one: it opens a real driver and puts its own functions into that driver's
- * dispatch table (cl_khr_icd), which every object of the driver points to. They count calls, fail those that
- * they are told to, report other properties than the device's, and otherwise call the driver. So kernels
- * really run, in memory that is really theirs. Settings: shim.h. */
+/* An OpenCL driver made from another one: it opens a real driver and puts its own functions into that
+ * driver's dispatch table (cl_khr_icd), which every object of the driver points to. They count calls, fail
+ * the chosen ones, report other properties than the device's, and otherwise call the driver. So kernels
+ * really run, in the driver's memory. Settings: shim.h. */
 #define _GNU_SOURCE              /* RTLD flags */
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
@@ -32,7 +32,7 @@ enum { TEXT = 512 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char settings[TEXT];
 
-/* What stands behind `name=`, or "" for the bare word; NULL where it is not set. Valid under the lock. */
+/* The text after `name=`, or "" for the bare word; NULL where it is not set. Valid under the lock. */
 static const char *setting(const char *name) {
   size_t length = strlen(name);
   for (const char *at = settings; *at; at += strcspn(at, " "), at += strspn(at, " ")) {
@@ -55,7 +55,7 @@ static bool is_set(const char *name) {
   return set;
 }
 
-/* ---- calls, counted and failed */
+/* ---- counting and failing calls */
 
 enum { ENQUEUE = 1, WAIT = 2, ALLOCATE = 4, MAKE = 8 };
 static const struct {
@@ -67,7 +67,7 @@ static const struct {
                      {"make", MAKE},
                      {"all", ENQUEUE | WAIT | ALLOCATE | MAKE}};
 
-/* Every call that can be failed: class, name, parameters, arguments. Those that give a status, */
+/* The calls that can fail, as class, name, parameters, arguments: first those that return a status, */
 #define STATUS_CALLS(X)                                                                                      \
   X(MAKE, BuildProgram,                                                                                      \
     (cl_program p, cl_uint n, const cl_device_id *d, const char *options, build_notify f, void *user),       \
@@ -97,7 +97,7 @@ static const struct {
   X(ENQUEUE, EnqueueBarrierWithWaitList,                                                                     \
     (cl_command_queue q, cl_uint n, const cl_event *after, cl_event *e), (q, n, after, e))
 
-/* and those that give an object, of a kind, and, last, a status. */
+/* then those that return an object, of the given kind, with the status through their last parameter. */
 #define OBJECT_CALLS(X)                                                                                      \
   X(MAKE, SHIM_CONTEXTS, cl_context, CreateContext,                                                          \
     (const cl_context_properties *p, cl_uint n, const cl_device_id *d, context_notify f, void *user,         \
@@ -115,7 +115,7 @@ static const struct {
      const cl_event *after, cl_event *e, cl_int *status),                                                    \
     (q, m, block, flags, offset, size, n, after, e, status))
 
-/* These have more to say, and are written out below. */
+/* These need more than a call of the driver, and are written out below. */
 #define OTHER_CALLS(X)                                                                                       \
   X(ALLOCATE, CreateBuffer)                                                                                  \
   X(MAKE, CreateProgramWithBinary)                                                                           \
@@ -133,7 +133,7 @@ static struct {
   long count;
 } calls[CALLS] = {STATUS_CALLS(ROW_STATUS) OBJECT_CALLS(ROW_OBJECT) OTHER_CALLS(ROW_STATUS)};
 
-/* The classes that a name stands for, or -1 - the call of that name; 0: nothing's. */
+/* The classes that a name stands for as bits, or -1 - its number if it names a call; 0: neither. */
 static int meaning(const char *name, size_t length) {
   for (size_t i = 0; i < sizeof named_classes / sizeof *named_classes; i++)
     if (strlen(named_classes[i].name) == length && !strncmp(named_classes[i].name, name, length))
@@ -150,21 +150,21 @@ static long counted(int what) {
   return sum;
 }
 
-static bool told; /* by the process: the environment counts no more */
+static bool told; /* set by the process: the environment is ignored */
 
 static void take(const char *text) {
   snprintf(settings, sizeof settings, "%s", text);
   for (int i = 0; i < CALLS; i++) calls[i].count = 0;
 }
 
-/* Reads the settings again where they changed. With the lock. */
+/* Reads the settings again if they changed. Call with the lock held. */
 static void refresh(void) {
   const char *now = told ? settings : getenv("VF_SHIM");
   if (!now) now = "";
   if (strncmp(now, settings, TEXT - 1)) take(now);
 }
 
-/* Counts a call; the status it has to give instead of being done, or CL_SUCCESS. */
+/* Counts a call. Returns the status with which it must fail, or CL_SUCCESS. */
 static cl_int called(int call) {
   cl_int status = CL_SUCCESS;
   pthread_mutex_lock(&lock);
@@ -184,7 +184,7 @@ static cl_int called(int call) {
 
 /* ---- references that the caller holds */
 
-/* Each kind's pair of functions. */
+/* The retain and release functions of each kind. */
 #define REFERENCE_CALLS(X)                                                                                   \
   X(SHIM_CONTEXTS, Context, cl_context)                                                                      \
   X(SHIM_QUEUES, CommandQueue, cl_command_queue)                                                             \
@@ -208,7 +208,7 @@ REFERENCE_CALLS(DEFINE_REFERENCE)
 typedef void(CL_CALLBACK *build_notify)(cl_program, void *);
 typedef void(CL_CALLBACK *context_notify)(const char *, const void *, size_t, void *);
 
-/* A build that has to fail fails at once; its log is told by my_GetProgramBuildInfo. */
+/* A build that has to fail does not start; my_GetProgramBuildInfo returns its log. */
 static cl_int before(int call) {
   cl_int status = called(call);
   if (status != CL_SUCCESS || call != CALL_BuildProgram) return status;
@@ -225,7 +225,7 @@ static cl_int before(int call) {
     if (wrong == CL_SUCCESS) HOLD_EVENT_##class;                                                             \
     return wrong;                                                                                            \
   }
-/* A command is asked for its event through a parameter e. */
+/* The parameter `e` of a command asks for its event. */
 #define HOLD_EVENT_ENQUEUE  shim_hold(SHIM_EVENTS, e, 1)
 #define HOLD_EVENT_MAKE     (void)0
 #define HOLD_EVENT_WAIT     (void)0
@@ -289,7 +289,8 @@ static cl_int CL_API_CALL my_EnqueueCopyBuffer(cl_command_queue q, cl_mem from, 
   return wrong;
 }
 
-/* A driver keeps a buffer that is mapped, so a lost device lets go of it all the same. */
+/* On a lost device the call fails but still unmaps in the real driver, which would keep the buffer otherwise.
+ */
 static cl_int CL_API_CALL my_EnqueueUnmapMemObject(cl_command_queue q, cl_mem m, void *at, cl_uint n,
                                                    const cl_event *after, cl_event *e) {
   cl_int wrong = called(CALL_EnqueueUnmapMemObject);
@@ -325,14 +326,14 @@ static cl_program CL_API_CALL my_CreateProgramWithBinary(cl_context c, cl_uint n
   return NULL;
 }
 
-/* Mistakes to begin every kernel with; b0 is what a kernel of viewfold writes to. */
+/* Mistakes to plant into kernels; b0 is the buffer that a kernel of viewfold writes. */
 static const struct {
   const char *name, *statement;
 } plants[] = {{"bounds", " b0[1 << 28] = 0;"},
               {"race", " b0[0] = get_global_id(0);"},
               {"unwritten", " b0[0] = b0[0];"}};
 
-/* The text with the statement at the beginning of each kernel; NULL: memory is short. */
+/* The program's text with the statement at the beginning of each kernel; NULL: out of memory. */
 static char *planted(const char *text, const char *statement) {
   char *out = NULL;
   size_t size;
@@ -344,7 +345,7 @@ static char *planted(const char *text, const char *statement) {
   return fclose(file) ? NULL : out;
 }
 
-/* The text for a compiler that knows no doubles: what names one names nothing. */
+/* The program's text for a compiler without doubles: `double` is an unknown name. */
 static char *without_doubles(const char *text) {
   static const char *const widths[] = {"", "2", "3", "4", "8", "16"};
   char *out = NULL;
@@ -398,7 +399,8 @@ static cl_program CL_API_CALL my_CreateProgramWithSource(cl_context c, cl_uint n
   return made;
 }
 
-/* Answers a question as OpenCL does: the value where there is room, its size where that is asked for. */
+/* Answers a query as OpenCL does: copies the value where there is room, and returns its size where that is
+ * asked for. */
 static cl_int answer(const void *value, size_t size, size_t room, void *to, size_t *needed) {
   if (needed) *needed = size;
   if (to && room < size) return CL_INVALID_VALUE;
@@ -439,7 +441,7 @@ static cl_int CL_API_CALL my_GetDeviceIDs(cl_platform_id p, cl_device_type type,
   return CL_DEVICE_NOT_FOUND;
 }
 
-/* The list of extensions without one of them. */
+/* The list of extensions without the given one. */
 static cl_int without(const char *word, cl_device_id d, size_t room, void *to, size_t *needed) {
   char list[8192];
   size_t size;
@@ -450,7 +452,7 @@ static cl_int without(const char *word, cl_device_id d, size_t room, void *to, s
   return answer(list, strlen(list) + 1, room, to, needed);
 }
 
-/* Numbers that settings replace. */
+/* Properties whose numbers settings replace. */
 static const struct {
   cl_device_info what;
   const char *setting;
@@ -506,7 +508,7 @@ static cl_int CL_API_CALL my_GetKernelWorkGroupInfo(cl_kernel k, cl_device_id d,
 #define PUT_REFERENCE(kind, name, type)                                                                      \
   table->clRetain##name = my_Retain##name, table->clRelease##name = my_Release##name;
 
-/* Replaces functions in a table where it lies. */
+/* Replaces functions in the driver's own table. */
 static bool hook(cl_icd_dispatch *table) {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)table & ~(page - 1),
             end = (uintptr_t)(table + 1);
@@ -523,7 +525,7 @@ static bool hook(cl_icd_dispatch *table) {
   return true;
 }
 
-/* The library that a vendor file names, "" where there is none. */
+/* The library that a vendor file names, "" for none. */
 static void named_driver(const char *vendor_file, char *name, int room) {
   FILE *file = fopen(vendor_file, "re");
   if (!file || !fgets(name, room, file)) *name = 0;
@@ -531,7 +533,7 @@ static void named_driver(const char *vendor_file, char *name, int room) {
   if (file) fclose(file);
 }
 
-/* The driver's function for the loader, which it gives by name; the library stays open. */
+/* The driver's entry point for the loader, found by name; the library stays open. */
 static void *driver_platforms(void) {
   static void *library;
   char pocl[TEXT];
@@ -573,7 +575,7 @@ EXPORTED void *CL_API_CALL clGetExtensionFunctionAddress(const char *name) {
   return real.clGetExtensionFunctionAddress ? real.clGetExtensionFunctionAddress(name) : NULL;
 }
 
-/* ---- what tests ask */
+/* ---- functions for tests */
 
 EXPORTED void vf_shim_set(const char *text) {
   pthread_mutex_lock(&lock);

@@ -1,4 +1,4 @@
-/* Copies and shuffles that Oclgrind's check of what was written can follow. */
+/* Copies and shuffles in a form that Oclgrind's check for uninitialized memory can follow. */
 #include "test/opencl/shim_shadow.h"
 
 #include <ctype.h>
@@ -21,7 +21,7 @@ typedef struct maker {
   struct maker *next;
 } maker;
 
-/* The program for a context, which it keeps alive. */
+/* The program for a context; it keeps the context alive. */
 static cl_program program_for(const cl_icd_dispatch *real, cl_command_queue queue, cl_int *status) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static maker *made;
@@ -89,7 +89,7 @@ static const struct {
 
 static bool in_name(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* Where the operand of a suffix begins that stands at `end`: a name, a call or parentheses. */
+/* The start of the operand of a suffix that begins at `end`: a name, a call or parentheses. */
 static size_t operand_of(const char *text, size_t end) {
   size_t at = end, open = 0;
   if (at && text[at - 1] == ')') {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The text tests with every graph on PoCL's device; text.except lists the cases that cannot say the same there, each with
-# its reason. Before a full soak, those of one folder, or some of them.
+# The text tests with every graph on PoCL's device; text.except lists the cases whose output differs there,
+# each with its reason. Except in a full soak only those of one folder, or a few of them.
 . test/opencl/common.sh
 needs_pocl
 needs build/run_text "make build/run_text"

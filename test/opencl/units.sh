@@ -1,6 +1,6 @@
 #!/bin/sh
-# The unit tests, with PoCL's device in place of the processor wherever a test leaves that open: there is nothing that
-# they ask of one and not of the other. Before a full soak, some that take seconds.
+# The unit tests, with PoCL's device in place of the CPU wherever a test leaves the device open: these tests
+# must hold for both. Except in a full soak only a few, which take seconds.
 . test/opencl/common.sh
 needs_pocl
 needs "$checked/unit/test_api" "make CHECK=1 tests"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Where there is no module that compiles for processors, what needs it says what is missing, and graphs run on OpenCL devices.
-# In the soaks that is the build where there is no LLVM: everything but the module, which is said. In `make test`, the command
-# alone in a folder.
+# Without the module that compiles for CPUs, commands that need it name it as missing, and graphs run on
+# OpenCL devices. The soaks build without LLVM, which must build and install everything but the module, and
+# say so. `make test` runs the command alone in a folder.
 . test/opencl/common.sh
 fail() { echo "$*"; exit 1; }
 

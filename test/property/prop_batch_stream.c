@@ -304,8 +304,8 @@ static void check_plan(trial *t) {
   bool never = p->hindrance == FEW || p->hindrance == MANY || p->hindrance == ANY;
   for (size_t i = 0; i < plan.step_count; i++) made += plan.steps[i].kind == IR_STEP_SCAN;
   if (!trial_target(0)->group_items && p->certain && !made)
-    snprintf(t->wrong, sizeof t->wrong, "no layer is computed in parts");
-  if (never && made) snprintf(t->wrong, sizeof t->wrong, "a layer is computed in parts that may not be");
+    snprintf(t->wrong, sizeof t->wrong, "no layer is streamed");
+  if (never && made) snprintf(t->wrong, sizeof t->wrong, "a layer is streamed that may not be");
   scans += made, certain += p->certain;
   ir_plan_free(&plan);
 }
@@ -322,7 +322,7 @@ static void tell(const cases *c) {
 
 static bool enough(const cases *c) {
   bool none = !c->repeat && c->done >= CASES && !certain;
-  if (none) fprintf(stderr, "in none of the cases was there anything to compute in parts\n");
+  if (none) fprintf(stderr, "in none of the cases was there anything to stream\n");
   return !none;
 }
 

@@ -122,7 +122,8 @@ static ir_ref operand(problem *p, const int64_t *size, uint32_t rank) {
   for (uint32_t i = 0; i < rank; i++) dims[i] = ir_index(g, size[i]);
   if (kind == 5) x = op_expand(g, x, dims, rank);
   if (one_in(p, 4) && ir_dtypes[p->dtype].kind != IR_KIND_UNSIGNED) x = op_unary(g, IR_OP_NEG, x);
-  static const char *const kinds[] = {"plain", "turned", "strided", "cut", "padded", "repeated", "plain"};
+  static const char *const kinds[] = {"plain",  "permuted", "strided", "sliced",
+                                      "padded", "expanded", "plain"};
   say(p, kinds[kind], size, rank);
   return x;
 }
@@ -223,8 +224,7 @@ static bool record(trial *t) {
   p->bounded = one_in(p, 3);
   p->small = one_in(p, 3);
   p->dtype = p->bounded ? IR_F32 : dtypes[pick(p, 0, 14)];
-  bool narrow = ir_dtypes[p->dtype].bytes <= 2 &&
-                !ir_is_float(p->dtype); /* multiplied in pairs when the product is large enough */
+  bool narrow = ir_dtypes[p->dtype].bytes <= 2 && !ir_is_float(p->dtype); /* large products use dot2 */
   if (narrow) p->small = false;
   snprintf(p->t.what, sizeof p->t.what, "%s %s:", p->bounded ? "bounded" : "exact", ir_dtypes[p->dtype].name);
   int kind = (int)pick(p, 0, narrow ? 3 : 4);

@@ -42,8 +42,7 @@ typedef struct totals {
 
 typedef struct options {
   uint64_t seed, from, count, samples;
-  int complete, first,
-      last; /* complete: chains up to this length are all tried, of the lengths first..last a sample */
+  int complete, first, last; /* all chains up to `complete` steps; samples of first..last */
   int largest, jobs;
   double seconds;
 } options;

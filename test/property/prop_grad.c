@@ -40,12 +40,7 @@ static const struct {
 };
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
-enum {
-  SIGNED,
-  POSITIVE,
-  DIVISOR,
-  SMALL
-}; /* domain of an operand: any sign; > 0; the second operand > 3; magnitude up to 1 */
+enum { SIGNED, POSITIVE, DIVISOR, SMALL }; /* any sign; > 0; second operand > 3; magnitude up to 1 */
 typedef struct operation {
   const char *text; /* computes %y from %a, %b, %c, all f64[3,4] but %y */
   int domain;

@@ -38,8 +38,7 @@ typedef struct weight { /* the tensor as [in, out] */
 typedef struct problem {
   trial t;
   ir_dtype dtype;
-  ir_ref value[VALUES],
-      shape[2]; /* every value has the axes `shape`, of which `rank` are used, and a last axis */
+  ir_ref value[VALUES], shape[2]; /* the axes of a value: the first `rank` of shape, and a last one */
   weight weights[WEIGHTS];
   uint32_t value_count, weight_count, rank; /* rank: of `shape` */
   bool hidden;                              /* the inner layers have more units than there are rows */
@@ -264,8 +263,8 @@ static void run(trial *t) {
 }
 
 static void tell(const cases *c) {
-  printf("%ld graphs, %ld with several products in one kernel, %ld with rows turned, %ld elements", c->done,
-         shared, transposed, elements);
+  printf("%ld graphs, %ld with several products in one kernel, %ld with transposed rows, %ld elements",
+         c->done, shared, transposed, elements);
 }
 
 /* Of ENOUGH cases some must have transposed rows, except on targets with work-items. */

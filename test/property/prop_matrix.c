@@ -67,7 +67,7 @@ static ir_ref operand(problem *p, int64_t batch, int64_t rows, int64_t columns) 
   }
   if (kind == 2) x = op_shrink(g, x, bounds, rank);
   if (kind == 3) x = op_stride(g, x, steps, rank);
-  static const char *const kinds[] = {"plain", "turned", "cut", "reversed", "plain"};
+  static const char *const kinds[] = {"plain", "transposed", "sliced", "reversed", "plain"};
   size_t at = strlen(p->t.what);
   snprintf(p->t.what + at, sizeof p->t.what - at, " %s[%" PRId64 ",%" PRId64 ",%" PRId64 "]", kinds[kind],
            batch, rows, columns);

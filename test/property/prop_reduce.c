@@ -37,7 +37,7 @@ static long elements;
 typedef struct problem {
   trial t;
   ir_op op;
-  bool bounded; /* results behind the first: the sum in f64, and that of magnitudes */
+  bool bounded; /* the results after the first are the sum in f64 and the sum of magnitudes */
 } problem;
 
 static int64_t pick(problem *p, int64_t lo, int64_t hi) { return trial_pick(&p->t, lo, hi); }

@@ -34,7 +34,7 @@ typedef struct problem {
   trial t;
   ir_dtype dtype;
   ir_ref value[VALUES], shape[IR_MAX_RANK];
-  uint32_t value_count, rank, reduced; /* reduced: the set of axes mostly taken */
+  uint32_t value_count, rank, reduced; /* reduced: the axes of most reductions, as a set */
   bool special;                        /* NaN and infinities among the data */
 } problem;
 

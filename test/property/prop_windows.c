@@ -24,12 +24,7 @@ static const case_machine machines[CONTEXTS] = {{1, NULL},
                                                 {1, "vector_bytes=16 registers=16 masks=0"}};
 static long elements;
 
-typedef enum work {
-  MOVED,
-  NEGATED,
-  ADDED,
-  WORKS
-} work; /* the shifted image as it is; negated; plus the unshifted image */
+typedef enum work { MOVED, NEGATED, ADDED, WORKS } work; /* shifted; negated, too; plus the unshifted image */
 
 typedef struct problem {
   trial t;

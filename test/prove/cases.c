@@ -1,5 +1,5 @@
-/* Products of variables of small range, and what else takes too long: one simpler question for each of their
- * values. */
+/* Case distinctions: an obligation with products of variables of small range, or one that takes too long
+ * otherwise, becomes one simpler question for each value of such a variable. */
 #include "test/prove/obligation.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@ enum { CASES = 4096 };
 
 static bool is_number(const obligation *o, int at) { return o->terms[at].op == TERM_NUMBER; }
 
-/* The variables that are multiplied or divided by, all where there are none, as a set; those beyond 64 do not
- * count. */
+/* The set of variables that occur in a product with, or as a divisor of, another non-constant term; all
+ * variables where there are none. Variables beyond the 64th are not in the set. */
 static uint64_t multiplied(const obligation *o) {
   uint64_t *in = calloc((size_t)o->term_count + 1, sizeof *in), found = 0;
   if (!in) exit(2);
@@ -27,7 +27,7 @@ static uint64_t multiplied(const obligation *o) {
   return found ? found : ~(uint64_t)0;
 }
 
-/* The one of smallest range; -1: none. */
+/* The variable with the smallest range; -1: none. *range: the number of its values. */
 static int choose(const obligation *o, uint64_t *range) {
   uint64_t set = multiplied(o);
   int best = -1;
@@ -42,7 +42,8 @@ static int choose(const obligation *o, uint64_t *range) {
   return best;
 }
 
-/* The point of a case is one of the whole, whose other terms are computed anew. */
+/* Converts a counterexample of a case into one of the whole obligation, whose other terms are computed
+ * anew. */
 static verdict keep_point(const obligation *o, const obligation *part, int number, int64_t value,
                           const int64_t *from, int64_t *values) {
   for (int i = 0; i < part->term_count; i++) {

@@ -13,7 +13,7 @@
 #include "passes/passes.h"
 #include "test/lib/view_model.h"
 
-/* What every other pass rewrites: the chain as a kernel of its own. */
+/* Compiles the chain as a kernel of its own, so that the rewrites of every other pass are observed. */
 static void compile(ir_graph *g, ir_ref chain) {
   static const ir_target target = {.vector_bytes = 32,
                                    .registers = 16,
@@ -55,7 +55,7 @@ static void fold(const char *text, const corpus_listener *listener, bool whole) 
   ir_graph_free(&g);
 }
 
-/* "(1,2),(3,4)" of lists of numbers and of pairs */
+/* Writes lists of numbers and of pairs as "(1,2),(3,4)". */
 static void put_list(ir_text *out, const json_t *list) {
   for (size_t i = 0; i < json_array_size(list); i++) {
     const json_t *item = json_array_get(list, i);

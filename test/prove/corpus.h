@@ -1,20 +1,20 @@
-/* Chains of views to fold: those of a file, and random ones. */
+/* Chains of views to fold: the chains of a file, and random ones. */
 #ifndef VIEWFOLD_TEST_PROVE_CORPUS_H
 #define VIEWFOLD_TEST_PROVE_CORPUS_H
 
 #include "ir/ir.h"
 
-/* What a chain was folded to (index, valid) should be what textbook rules make of it. */
+/* Told of each folded chain: `found` (index, valid) must be equal to `textbook`, the textbook rules' pair. */
 typedef struct corpus_listener {
   ir_observer observer;
   void (*folded)(void *user, ir_graph *g, const ir_ref textbook[2], const ir_ref found[2]);
 } corpus_listener;
 
-/* Fold every chain of a file of JSON lines ({"base":[...],"ops":[["name",[...]],...]}) with the observer
- * watching; how many, or -1 when there is no such file. */
+/* Folds every chain of a file of JSON lines ({"base":[...],"ops":[["name",[...]],...]}) with the observer
+ * watching. Returns how many, or -1 when there is no such file. */
 long corpus_fold(const char *path, const corpus_listener *listener);
-/* Fold the random chain of this number. */
-/* whole: tell what it was folded to. */
+/* Folds the random chain of this number. */
+/* whole: also tell the listener the folded pair. */
 void random_chain_fold(uint64_t seed, uint64_t number, const corpus_listener *listener, bool whole);
 
 #endif

@@ -1,4 +1,4 @@
-/* Obligations at points: the oracle that knows nothing of solvers. */
+/* Obligations evaluated at points: the oracle that is independent of solvers. */
 #include "test/prove/obligation.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ static int64_t gcd(int64_t a, int64_t b) {
   return a;
 }
 
-/* Facts and demands see to it that nothing is divided by less than 1. */
+/* Facts and demands ensure that no divisor is less than 1. */
 bool term_value(const term *t, const int64_t *v, int64_t *out) {
   int64_t a = t->arg[0] < 0 ? 0 : v[t->arg[0]], b = t->arg[1] < 0 ? 0 : v[t->arg[1]];
   switch ((term_op)t->op) {
@@ -72,7 +72,7 @@ point obligation_at(const obligation *o, int without, int64_t *v) {
   return v[o->left] == v[o->right] ? POINT_HOLDS : POINT_FAILS;
 }
 
-/* The next point: all of them in turn, or a random one. */
+/* The next point: all points in turn, or a random one. */
 static void step(const obligation *o, const int *place, bool sampled, uint64_t *state, int64_t *v) {
   for (int i = 0; i < o->variable_count; i++) {
     const variable *x = &o->variables[i];

@@ -15,7 +15,7 @@ typedef struct walk {
   size_t size, used;
   ir_ref *stack;
   size_t depth, cap;
-  bool demands; /* divisors met now must be shown to be at least 1 */
+  bool demands; /* from now on divisors must be shown to be at least 1 */
 } walk;
 
 static visit *find(walk *w, ir_ref ref) {
@@ -117,7 +117,7 @@ static int visit_node(walk *w, ir_ref ref) {
   return x;
 }
 
-/* The term of an expression: sources first, without recursion. */
+/* The term of an expression: operands first, without recursion. */
 static int term_of(walk *w, ir_ref root) {
   push(w, root);
   while (w->depth) {

@@ -1,4 +1,4 @@
-/* Independent pieces of work in forked processes, which take the next piece from a shared counter. */
+/* Independent jobs in forked processes, which take the next job from a shared counter. */
 #include "test/prove/prove.h"
 
 #include <stdatomic.h>

@@ -1,6 +1,7 @@
-/* Termination. Each operation weighs a polynomial of its operands (`measure` lines of the rule file), a
- * constant as much as the line of a constant says, and nothing weighs less. Each polynomial grows with each
- * operand, and the left side of each rule weighs more than its right side: no rewriting goes on forever. */
+/* Termination. The weight of each operation is a polynomial in the weights of its operands (`measure` lines
+ * of the rule file); the weight of a constant is given by its own line, and no weight is less. Each
+ * polynomial increases in each operand, and the left side of each rule weighs more than its right side: so
+ * rewriting terminates. */
 #include "test/prove/prove.h"
 
 #include <stdio.h>
@@ -35,7 +36,7 @@ static int unknown(obligation *o, int number, int64_t least) {
   return obligation_variable(o, &v);
 }
 
-/* The weight of op, whose operands weigh so much; -1 after a message. */
+/* The weight of op, given the weights of its operands; -1 after a message. */
 static int weigh_op(const weights *w, obligation *o, term_op op, const int *operands) {
   int letters[128] = {0};
   if (!w->of[op]) {
@@ -92,7 +93,7 @@ static bool rule_is_lighter(const prove_options *options, const weights *w, cons
   return proven;
 }
 
-/* operand 0, 1, 2: more of it weighs more; 3: it weighs at least as much as a constant */
+/* operand 0, 1, 2: proves that the weight increases in this operand; 3: that it is at least a constant's */
 static bool weight_grows(const prove_options *options, const weights *w, term_op op, int operand) {
   obligation o;
   obligation_init(&o, w->of[op]->expression);

@@ -8,7 +8,7 @@
 const char *const term_texts[TERM_OPS] = {"",   "",   "+",  "-", "*", "//", "%",   "<",   "<=",    ">",
                                           ">=", "==", "!=", "&", "|", "!",  "min", "max", "where", "gcd"};
 
-/* One more element; proofs give up without memory. */
+/* Makes room for one more element; proofs exit when memory is short. */
 static void *grow(void *list, int count, int *cap, size_t size) {
   if (count < *cap) return list;
   *cap = *cap ? 2 * *cap : 32;
@@ -77,7 +77,7 @@ int obligation_variable(obligation *o, const variable *fields) {
 
 static bool is_number(const obligation *o, int at) { return at < 0 || o->terms[at].op == TERM_NUMBER; }
 
-/* Operations on numbers; what nobody may divide by is left alone. */
+/* Folds an operation on numbers; a division by less than 1 is left alone. */
 static bool fold(obligation *o, const term *t, int *out) {
   int64_t v[3] = {0}, value;
   term same = *t;
@@ -157,7 +157,8 @@ static void put(writer *w, const char *text) {
   *w->out = '\0';
 }
 
-/* Terms nest as deep as messages are long: what does not fit is not visited. */
+/* Prints a term. Terms can be nested as deep as messages are long: subterms that do not fit are not
+ * visited. */
 static void print(writer *w, int at) {
   const term *t = &w->o->terms[at];
   char number[32];

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 typedef enum term_op {
-  TERM_NUMBER,   /* value; of truth values 0 and 1 */
+  TERM_NUMBER,   /* value: the number; of bools 0 and 1 */
   TERM_VARIABLE, /* value: its number */
   TERM_ADD,
   TERM_SUB,
@@ -44,13 +44,13 @@ typedef struct variable {
   char name[12];
   uint8_t truth, constant;
   int64_t lo, hi;             /* facts; INT64_MIN, INT64_MAX: none */
-  int64_t small_lo, small_hi; /* where it is tried */
+  int64_t small_lo, small_hi; /* the small domain where it is tried */
 } variable;
 
 enum { PART_NONE = -1 };
 typedef struct fact {
-  int term; /* a truth value */
-  int part; /* the conjunct of the side condition that it belongs to, or PART_NONE */
+  int term; /* a bool */
+  int part; /* the conjunct of the side condition that the fact belongs to, or PART_NONE */
 } fact;
 
 typedef struct obligation {
@@ -58,7 +58,7 @@ typedef struct obligation {
   term *terms;
   variable *variables;
   fact *facts;
-  int *demands; /* truth values that must follow from the facts: divisors of the right side are at least 1 */
+  int *demands; /* bools that must follow from the facts: divisors of the right side are at least 1 */
   int term_count, variable_count, fact_count, demand_count, term_cap, variable_cap, fact_cap, demand_cap;
   int left, right, witness_left, witness_right; /* witness_left -1: none */
   int parts;                                    /* conjuncts of the side condition */
@@ -70,16 +70,16 @@ extern const char *const term_texts[TERM_OPS];
 
 void obligation_init(obligation *o, const char *name);
 void obligation_free(obligation *o);
-/* The term with these fields, made if new. Operations on numbers are folded. */
+/* The term with these fields, a new one if there is none. Operations on numbers are folded. */
 int obligation_term(obligation *o, term_op op, int a, int b, int c);
 int obligation_number(obligation *o, int64_t value);
 int obligation_truth(obligation *o, bool value);
 int obligation_variable(obligation *o, const variable *fields);
-/* The same with a number in place of a variable. */
+/* The same obligation with a number in place of a variable. */
 void obligation_with(const obligation *o, int number, int64_t value, obligation *out);
 void obligation_fact(obligation *o, int term, int part);
 void obligation_demand(obligation *o, int term);
-/* "x + c ..." for messages; the text is cut where out ends */
+/* "x + c ..." for messages; the text is truncated at `size` */
 void obligation_print(const obligation *o, int term, char *out, size_t size);
 /* left => right given facts, with the bounds of the variables */
 void obligation_show(const obligation *o);
@@ -89,24 +89,26 @@ void obligation_show(const obligation *o);
  */
 bool term_value(const term *t, const int64_t *values, int64_t *out);
 typedef enum point { POINT_OUTSIDE, POINT_HOLDS, POINT_FAILS } point;
-/* Of values[term_count], those of variables are set, by obligation_set; `without`: the part not asked for. */
+/* Evaluates the obligation. Of values[term_count], those of variables were set by obligation_set; `without`:
+ * the conjunct that is not required. */
 point obligation_at(const obligation *o, int without, int64_t *values);
 void obligation_set(const obligation *o, int64_t *values, int number, int64_t value);
-/* All points of the small domain, or `sample` seeded ones where there are more than `limit`. */
+/* Tries all points of the small domain, or `sample` seeded ones where there are more than `limit`. */
 typedef struct trial {
   uint64_t limit, sample, seed;
-  uint64_t points; /* out: how many met the facts */
+  uint64_t points; /* out: how many satisfied the facts */
   bool sampled;    /* out */
 } trial;
 point obligation_try(const obligation *o, int without, trial *t, int64_t *values);
 void obligation_show_point(const obligation *o, const int64_t *values);
 
-/* solve.c: the solver's answer; REFUTED only with a point that evaluation confirms, left in values. What is
- * not decided otherwise is told apart by the values of variables of small range (cases.c). */
+/* solve.c: the solver's answer; REFUTED only with a point that evaluation confirms, left in values.
+ * Obligations that are not decided otherwise are divided into cases by the values of variables of small range
+ * (cases.c). */
 typedef struct solver solver;
 solver *solver_new(unsigned solver_budget);
 void solver_free(solver *s);
 verdict solver_prove(solver *s, const obligation *o, int64_t *values);
-verdict solver_ask(solver *s, const obligation *o, int64_t *values); /* without telling cases apart */
+verdict solver_ask(solver *s, const obligation *o, int64_t *values); /* without case distinctions */
 
 #endif

@@ -1,5 +1,5 @@
-/* prove [--seed S] [--chains N] [--limit P] [--corpus FILE]: all proofs; 0 when nothing is left. `make
- * prove`. */
+/* prove [--seed S] [--chains N] [--limit P] [--corpus FILE]: all proofs; status 0 when everything is proven.
+ * `make prove`. */
 #include "test/prove/prove.h"
 
 #include <stdio.h>

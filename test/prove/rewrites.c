@@ -1,5 +1,5 @@
-/* What is no rule but a function: each distinct rewrite that folding chains leads to is proven with its
- * constants, the bounds of its leaves and the validity it holds under. Rewrites by rules are proven along
+/* Rewrites by functions rather than rules: each distinct rewrite that folding chains leads to is proven with
+ * its constants, the bounds of its leaves and the validity it holds under. Rewrites by rules are proven along
  * with them, so that the compiled matcher is judged as well. */
 #include "test/prove/prove.h"
 
@@ -42,7 +42,7 @@ static XXH128_hash_t digest(const obligation *o) {
   return h;
 }
 
-/* False when it was there before. */
+/* Adds the hash; false when it was there before. */
 static bool note(collection *c, XXH128_hash_t h) {
   if (2 * c->count >= c->size) {
     size_t n = c->size;
@@ -64,7 +64,7 @@ static bool note(collection *c, XXH128_hash_t h) {
   return true;
 }
 
-/* Takes the obligation over. */
+/* Keeps the obligation, or frees it if an equal one is there. */
 static void keep(collection *c, obligation *o) {
   if (!note(c, digest(o))) {
     obligation_free(o);

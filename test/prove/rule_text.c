@@ -34,7 +34,7 @@ static int wrong(reader *r, const char *what) {
   return obligation_number(r->o, 0);
 }
 
-/* A quotient or remainder, and what is known or asked of its divisor. */
+/* A quotient or remainder. Divisors give a fact, a condition or a demand, depending on the side. */
 static int divide(reader *r, term_op op, int a, int d) {
   obligation *o = r->o;
   if (o->terms[d].op != TERM_NUMBER || o->terms[d].value < 1) {
@@ -58,7 +58,7 @@ static int letter(reader *r, char name) {
   return obligation_variable(r->o, &v);
 }
 
-/* A proven bound of x is a constant that may be anything on the right side of x. */
+/* The name lo(x) or hi(x) in a rule: an unknown constant that is a lower or an upper bound of x. */
 static int bound(reader *r, const char *name, int x) {
   obligation *o = r->o;
   variable v = {.constant = 1, .lo = INT64_MIN, .hi = INT64_MAX, .small_lo = -16, .small_hi = 16};
@@ -81,7 +81,7 @@ static int call(reader *r, const char *name) {
   if (n == 2 && strcmp(name, "gcd") == 0) return obligation_term(r->o, TERM_GCD, arg[0], arg[1], -1);
   if (n == 3 && strcmp(name, "where") == 0) return obligation_term(r->o, TERM_WHERE, arg[0], arg[1], arg[2]);
   if (n == 1 && (strcmp(name, "lo") == 0 || strcmp(name, "hi") == 0)) return bound(r, name, arg[0]);
-  if (n == 2 && strcmp(name, "known") == 0) { /* where it is known, it is this, and a constant */
+  if (n == 2 && strcmp(name, "known") == 0) { /* a known remainder: equal to this one, and a constant */
     r->o->terms[arg[0]].constant++;
     int t = divide(r, TERM_MOD, arg[0], arg[1]);
     r->o->terms[arg[0]].constant--;
@@ -138,7 +138,7 @@ static int whole(reader *r, const char *text) {
 static void conjuncts(reader *r, const char *text) {
   r->at = text;
   r->side = SIDE_CONDITION;
-  bool alone = true; /* a disjunction at the top is one part */
+  bool alone = true; /* a disjunction at the top is one conjunct */
   for (int depth = 0, i = 0; text[i]; i++) {
     depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
     alone = alone && (depth || text[i] != '|');

@@ -1,5 +1,5 @@
-/* Each rule by two oracles: the solver for all integers, evaluation on the small domain. Each conjunct of a
- * side condition dropped: a point must show that it was needed. */
+/* Each rule by two oracles: the solver for all integers, evaluation on the small domain. With each conjunct
+ * of a side condition dropped, some point must show that the conjunct is needed. */
 #include "test/prove/prove.h"
 
 #include <inttypes.h>

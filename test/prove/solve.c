@@ -1,11 +1,11 @@
 /* Obligations for Z3.
  *
  * A quotient x//d becomes fresh q and r with x = d*q + r and 0 <= r <= d-1; x%d is that r. Comparisons and
- * the negated goal are tightened as integers are: a < b is a <= b-1, a != b is a <= b-1 or a >= b+1. What is
- * then unsatisfiable over the reals is so over the integers, and the reals are decidable, products included.
- * Where the reals have a solution the integers are asked, who know nothing of products of variables; then the
- * reals again, where each unknown that came out as a fraction is told to be at most its floor or at least one
- * more. */
+ * the negated goal are tightened for integers: a < b is a <= b-1, a != b is a <= b-1 or a >= b+1. If this is
+ * unsatisfiable over the reals, it is so over the integers, and the theory of the reals is decidable,
+ * products included. Where the reals have a solution, the integers are asked, for which products of variables
+ * are uninterpreted; then the reals once more, with branching: each unknown whose value was a fraction must
+ * be at most its floor or at least one more. */
 #include "test/prove/obligation.h"
 
 #include <inttypes.h>
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <z3.h>
 
-enum { REFRESH = 256 };   /* obligations per context, which keeps what it was told */
-enum { ITERATIONS = 40 }; /* of splitting at fractions */
+enum { REFRESH = 256 };   /* obligations for each context, which never forgets what it is told */
+enum { ITERATIONS = 40 }; /* of branching at fractions */
 
 struct solver {
   Z3_context z;
@@ -24,7 +24,7 @@ struct solver {
   bool reals;
   Z3_ast *of; /* by term */
   int cap;
-  Z3_ast *unknowns; /* integers all of them */
+  Z3_ast *unknowns; /* all of these are integers */
   int unknown_count, unknown_cap;
 };
 
@@ -77,7 +77,7 @@ static Z3_ast both(solver *s, Z3_ast a, Z3_ast b) { return Z3_mk_and(s->z, 2, (Z
 static Z3_ast less(solver *s, Z3_ast a, Z3_ast b) { return Z3_mk_le(s->z, a, sub(s, b, number(s, 1))); }
 static Z3_ast differ(solver *s, Z3_ast a, Z3_ast b) { return either(s, less(s, a, b), less(s, b, a)); }
 
-/* A truth value that is `yes` or else `no`: over the reals both may fail. */
+/* A bool that implies `yes` and whose negation implies `no`: over the reals both may fail. */
 static Z3_ast decided(solver *s, Z3_ast yes, Z3_ast no) {
   Z3_ast p = Z3_mk_const(s->z, Z3_mk_int_symbol(s->z, (int)(1000000 + s->fresh++)), Z3_mk_bool_sort(s->z));
   tell(s, Z3_mk_implies(s->z, p, yes));
@@ -94,7 +94,7 @@ static Z3_ast variable_of(solver *s, const obligation *o, const term *t) {
   return x;
 }
 
-/* g divides both; the cofactors are integers. */
+/* g divides both a and b; the cofactors are integers. */
 static Z3_ast greatest_divisor(solver *s, Z3_ast a, Z3_ast b, Z3_ast *cofactors) {
   Z3_ast g = fresh(s), zero = number(s, 0);
   tell(s, Z3_mk_ge(s->z, g, zero));
@@ -108,7 +108,7 @@ static Z3_ast greatest_divisor(solver *s, Z3_ast a, Z3_ast b, Z3_ast *cofactors)
   return g;
 }
 
-/* q and r of x = d*q + r. By a common divisor the quotient is the cofactor. */
+/* q and r of x = d*q + r. For a common divisor the quotient is the cofactor. */
 typedef struct division {
   int x, d;
   Z3_ast q, r;
@@ -178,7 +178,7 @@ static Z3_ast encode(solver *s, const obligation *o, divisions *all, int at) {
   }
 }
 
-/* The terms before `end` and the facts about them. */
+/* Adds the terms before `end` and the facts about them. */
 static void tell_terms(solver *s, const obligation *o, int end) {
   divisions all = {malloc(sizeof(division) * (size_t)(2 * o->term_count + 1)), 0};
   if (s->cap < o->term_count) {
@@ -217,7 +217,7 @@ static void begin(solver *s, bool simple, bool reals) {
   Z3_params_dec_ref(s->z, p);
 }
 
-/* The solver's point, if it is one of integers. */
+/* Reads the solver's point, if its unknowns are integers and evaluation confirms it. */
 static bool read_point(solver *s, const obligation *o, int64_t *values) {
   Z3_model m = Z3_solver_get_model(s->z, s->solver);
   bool whole = m != NULL;
@@ -233,8 +233,8 @@ static bool read_point(solver *s, const obligation *o, int64_t *values) {
   return whole && obligation_at(o, PART_NONE, values) == POINT_FAILS;
 }
 
-/* Each unknown that is a fraction in the solver's point becomes at most its floor or at least one more. How
- * many. */
+/* Branches: each unknown that is a fraction in the solver's point must be at most its floor or at least one
+ * more. Returns how many there were. */
 static int split(solver *s) {
   Z3_model m = Z3_solver_get_model(s->z, s->solver);
   int fractions = 0;
@@ -266,7 +266,7 @@ static verdict check(solver *s, const obligation *o, int iterations, int64_t *va
   }
 }
 
-/* demand -1: the sides are equal. */
+/* demand -1: asks whether the two sides are equal; else for that demand. */
 static verdict ask(solver *s, const obligation *o, bool simple, bool reals, int iterations, int demand,
                    int64_t *values) {
   begin(s, simple, reals);
@@ -275,7 +275,7 @@ static verdict ask(solver *s, const obligation *o, bool simple, bool reals, int 
     tell(s, Z3_mk_not(s->z, s->of[o->demands[demand]]));
   } else {
     Z3_ast l = s->of[o->left], r = s->of[o->right];
-    if (o->witness_left >= 0) { /* integers: equal, or apart by 1 */
+    if (o->witness_left >= 0) { /* integers: equal, or at least 1 apart */
       Z3_ast a = s->of[o->witness_left], b = s->of[o->witness_right];
       tell(s, either(s, Z3_mk_eq(s->z, a, b), differ(s, a, b)));
     }

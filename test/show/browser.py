@@ -37,13 +37,13 @@ CHAINS = [
 
 
 def viewfold(*arguments):
-    """What the command prints. Only that is wanted here: sanitizers look for leaks in the text tests."""
+    """The command's output. Leaks are not checked here: sanitizers look for them in the text tests."""
     quiet = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
     return subprocess.run(["viewfold", *arguments], check=True, stdout=subprocess.PIPE, text=True, env=quiet).stdout
 
 
 def prefixes(chain):
-    """The chain cut after each of its steps: i32[3,2], i32[3,2].permute(1,0), ..."""
+    """The chain truncated after each of its steps: i32[3,2], i32[3,2].permute(1,0), ..."""
     depth, cuts = 0, []
     for at, c in enumerate(chain):
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(c, 0)
@@ -58,7 +58,7 @@ def shape_of_buffer(chain, sizes):
 
 
 def addresses(chain, sizes, folder):
-    """{position: address, or None where it is padding}, by the evaluator."""
+    """{index: address, or None where it is padding}, by the evaluator."""
     shape, count = shape_of_buffer(chain, sizes), 1
     for size in shape:
         count *= size
@@ -97,7 +97,7 @@ READING = """(() => {
 
 
 def compare(browser, step, position, expected):
-    """What the page says of the element that was pointed at."""
+    """Compares what the page shows for the element under the pointer with the expected address."""
     read = browser.evaluate(READING)
     name, text = ",".join(map(str, position)), "padding" if expected is None else str(expected)
     wanted = {"address": text, "step": str(step), "active": str(step), "position": name, "cell": name,
@@ -106,7 +106,7 @@ def compare(browser, step, position, expected):
         raise Failure(f"step {step}, element ({name}): the page shows {json.dumps(read)}, not {json.dumps(wanted)}")
 
 
-# For text on what lies behind it, the least contrast that the accessibility guidelines ask for is 4.5.
+# For text on a background, the least contrast that the accessibility guidelines require is 4.5.
 LEGIBLE = """(() => {
   const canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1});
   const context = canvas.getContext("2d", {willReadFrequently: true});
@@ -131,7 +131,7 @@ LEGIBLE = """(() => {
 
 
 def check_looks(browser, page):
-    """Legible in both schemes, and no wider than the window."""
+    """Legible in both colour schemes, and no wider than the window."""
     backgrounds = set()
     for scheme, width in (("light", 1400), ("dark", 1400), ("light", 420)):
         browser.resize(width)
@@ -157,7 +157,7 @@ def set_sizes(browser, sizes):
 
 
 def check_keys(browser, step, known):
-    """The arrow keys go to the neighbour."""
+    """The arrow keys select the neighbouring element."""
     rows = sorted(p for p in known if len(p) == 2)
     if (0, 0) not in known or (1, 1) not in known:
         return 0
@@ -201,7 +201,8 @@ def check_chain(browser, chain, sizes, folder):
     return compared
 
 
-# Every element of every step: how many there are, and where the strides do not say what the expression says.
+# Every element of every step: how many there are, and at which steps the strides give another address than
+# the expression.
 ALL_STEPS = """(() => {
   for (const d of document.querySelectorAll(".step > details")) if (!d.open) d.querySelector("summary").click();
   return document.querySelectorAll(".step").length;
@@ -220,7 +221,7 @@ ALL_ELEMENTS = """(() => {
 
 
 def check_graph(browser, folder):
-    """The chains of a whole graph, of which the intermediate steps are closed until they are wanted."""
+    """The chains of a whole graph, whose intermediate steps are closed until they are opened."""
     page, graph = os.path.join(folder, "page.html"), os.path.join(os.path.dirname(__file__), "../../docs/demo/photo.vf")
     viewfold("show", graph, "-o", page)
     check_looks(browser, page)

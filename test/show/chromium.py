@@ -13,7 +13,8 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 class Chromium:
-    """One browser with one page. Every request that the page makes and every error in it is kept in a list."""
+    """One browser with one page. Every request that the page makes, and every error in it, is kept in a
+    list."""
 
     def __init__(self, width=1400, height=1000):
         command = next((found for found in map(shutil.which, NAMES) if found), None)
@@ -101,7 +102,7 @@ class Chromium:
         return answer["result"].get("value")
 
     def hover(self, selector):
-        """Move the mouse to the middle of an element, as a hand would."""
+        """Moves the mouse pointer to the middle of an element."""
         place = self.evaluate(f"""(() => {{
           const e = document.querySelector({json.dumps(selector)});
           if (!e) return null;

@@ -1,5 +1,5 @@
-/* The public API: building, compiling, running, asking, failing. Programs are compared with the reference
- * evaluator, bit by bit where the numeric contract says so. */
+/* The public API: creating graphs, compiling, running, querying, failing. Programs are compared with the
+ * reference evaluator, bit by bit where the numeric contract requires it. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -74,7 +74,7 @@ static void test_options(void **state) {
        "device 'gpu' is none; there are cpu, opencl, opencl:NUMBER and opencl:PART OF NAME"},
       {{.size = sizeof(vf_options), .device = "opencl:no such name"},
        VF_ERR_DEVICE,
-       ""}, /* what there is differs from machine to machine */
+       ""}, /* the devices differ from machine to machine */
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     assert_null(vf_context_create(&cases[i].options, &error));
@@ -86,7 +86,7 @@ static void test_options(void **state) {
     long long more;
   } later = {{.size = sizeof later, .threads = 1, .device = "cpu"}, 0};
   vf_context *c = vf_context_create(&later.options, &error);
-  assert_non_null(c); /* made for a later version, but asks for nothing new */
+  assert_non_null(c); /* declared for a later version, but uses nothing new */
   vf_context_destroy(c);
   later.more = 1;
   assert_null(vf_context_create(&later.options, &error));
@@ -101,7 +101,7 @@ static void test_environment(void **state) {
   setenv("VIEWFOLD_DEVICE", "opencl:999", 1);
   assert_null(vf_context_create(NULL, &error));
   assert_int_equal(error.status, VF_ERR_DEVICE);
-  vf_options o = {.size = sizeof o, .device = "cpu"}; /* options win */
+  vf_options o = {.size = sizeof o, .device = "cpu"}; /* options take precedence over the environment */
   vf_context *c = vf_context_create(&o, &error);
   assert_non_null(c);
   vf_context_destroy(c);
@@ -287,7 +287,8 @@ static void test_range_error(void **state) {
   vf_context_destroy(c);
 }
 
-/* Sums of one order, and the last of several, whatever the threads: a plain loop is the oracle. */
+/* Scatter-add sums in the order of the updates, and scatter keeps the last of several, for any number of
+ * threads: a plain loop is the oracle. */
 static void test_scatter_threads(void **state) {
   enum { ROWS = 300, WIDTH = 64, COUNT = 20000 };
   static float x[ROWS * WIDTH], u[COUNT * WIDTH], sum[ROWS * WIDTH], last[ROWS * WIDTH], got[2][ROWS * WIDTH];
@@ -389,12 +390,12 @@ static void test_text(void **state) {
   vf_graph *g = vf_graph_parse(c, text, sizeof text - 1, "sums.vf", NULL, &error);
   assert_non_null(g);
   char *printed = vf_graph_text(g, &error);
-  assert_memory_equal(printed, text, strlen(printed)); /* the first graph, to the letter */
+  assert_memory_equal(printed, text, strlen(printed)); /* the first graph, character for character */
   vf_text_free(c, printed);
   assert_true(vf_ok(vf_graph_find(g, "x")) && vf_ok(vf_graph_find(g, "s")) && vf_ok(vf_graph_find(g, "n")));
   assert_false(vf_ok(vf_graph_find(g, "y")));
   assert_int_equal(vf_graph_status(g), VF_OK);
-  vf_output(g, "more", vf_add(vf_graph_find(g, "s"), vf_number(g, 1))); /* and it can be added to */
+  vf_output(g, "more", vf_add(vf_graph_find(g, "s"), vf_number(g, 1))); /* which can be extended */
   vf_program *p = compiled(g);
   float in[6] = {1, 2, 3, 4, 5, 6}, out[2][2];
   assert_int_equal(

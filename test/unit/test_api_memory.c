@@ -1,5 +1,5 @@
-/* Memory runs out at every place in turn: each call of the API fails with VF_ERR_MEMORY, leaves nothing
- * behind, and succeeds when it is made again. */
+/* Every allocation of the API fails in turn: the call fails with VF_ERR_MEMORY, leaks nothing, and succeeds
+ * when it is repeated. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "test/lib/level.h"
 #include "test/lib/memory.h"
 
-/* What a session has made so far; freed at the end of every run, however far it came. */
+/* Objects that a session has made so far; freed at the end of every trial, wherever it stopped. */
 typedef struct session {
   test_memory memory;
   vf_context *context;
@@ -31,7 +31,7 @@ static void check_memory_error(session *s, const vf_error *error, const char *wh
   s->failures++;
 }
 
-/* One call, made again once if it fails. */
+/* One call, repeated once if it fails. */
 #define TRY(s, result, call)                                                                                 \
   do {                                                                                                       \
     vf_error error;                                                                                          \
@@ -131,7 +131,7 @@ static void finish(session *s) {
   assert_int_equal(atomic_load(&s->memory.live), 0);
 }
 
-/* Everything once; the number of allocations that it took. */
+/* Makes every call once. Returns the number of allocations made. */
 static long use_everything(long fail_at, int *failures) {
   session s = {.memory.fail_at = fail_at};
   vf_options options = {.size = sizeof options, .allocator = test_memory_hook, .allocator_user = &s.memory};
@@ -148,15 +148,15 @@ static long use_everything(long fail_at, int *failures) {
 }
 
 static void test_every_allocation_fails(void **state) {
-  use_everything(0, NULL); /* programs are on disk from now on */
+  use_everything(0, NULL); /* from here on programs are on disk */
   long allocations = use_everything(0, NULL);
   int failures = 0, tried = 0, step = level_step(16);
   for (long k = 1; k <= allocations; k += step, tried++) use_everything(k, &failures);
   assert_true(allocations > 500);
-  assert_true(failures > tried / 2); /* the others were not noticed, and need not be */
+  assert_true(failures > tried / 2); /* the library did without the other allocations, which is allowed */
 }
 
-/* The same with nothing on disk: the places where programs are made. */
+/* The same without the disk cache: allocations made while programs are compiled. */
 static void test_allocations_of_compiling_fail(void **state) {
   test_memory memory = {0};
   long allocations = 0;

@@ -1,4 +1,4 @@
-/* Files appear whole or not at all. */
+/* Files appear complete or not at all. */
 #include "frontend/files/atomic_file.h"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@
 static int start_directory = -1;
 static char directory[64];
 
-/* Every test runs inside an empty directory of its own. */
+/* Every test runs inside a new, empty directory. */
 static int enter(void **state) {
   (void)state;
   strcpy(directory, "/tmp/test_atomic.XXXXXX");
@@ -166,7 +166,7 @@ static void say_why_not(void **state) {
   assert_int_equal(count_entries(), 3);
 }
 
-/* The disk is full half way: the old file stands, and nothing else does. */
+/* The disk is full half way: the old file is unchanged, and no other file is left. */
 static void leave_nothing_after_a_failed_write(void **state) {
   (void)state;
   static const char bytes[20000];
@@ -222,7 +222,7 @@ static void write_directly_what_cannot_be_replaced(void **state) {
   assert_int_equal(count_entries(), 1);
 }
 
-/* Standard output sent to a file: /dev/stdout continues it and does not replace it. */
+/* Standard output redirected to a file: /dev/stdout appends to it and does not replace it. */
 static void continue_standard_output(void **state) {
   (void)state;
   fflush(stdout);

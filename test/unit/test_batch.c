@@ -1,4 +1,4 @@
-/* Types with batch axes: what they are, how they align, the views that make them, and what is refused. */
+/* Types with batch axes: their meaning, their alignment, the views that make them, and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,7 +22,8 @@ static vf_context *context(void) {
   return c;
 }
 
-/* Inputs x and y count from 0 and from 100; results as the evaluator and a compiled program have them. */
+/* Inputs x and y count from 0 and from 100. Results of the evaluator and of the compiled program must equal
+ * `want`. */
 static void check_result(const char *text, const float *want, int count) {
   vf_context *c = context();
   vf_graph *g = vf_graph_parse(c, text, strlen(text), "case", NULL, &error);
@@ -87,7 +88,7 @@ static void test_types(void **state) {
        "rebatch: batch_dims=5 is out of range; x has shape f32[7,5|10,5], 4 physical axes; takes 0..4"},
       {"%x: f32[7,5|10,5]", "%y = rebatch %x batch_dims=-1", NULL, "takes 0..4"},
       {"n=1..9, %x: f32[n,(n+1)|2]", "%y = neg %x", "f32[n,(n+1)|2]", NULL},
-      /* V2: the most among the operands */
+      /* V2: as many batch axes as the operand that has most */
       {"%x: f32[3], %a: f32[7,5|3]", "%y = add %x, %a", "f32[7,5|3]", NULL},
       {"%x: f32[5|3], %a: f32[7,5|1]", "%y = where true, %a, %x", "f32[7,5|3]", NULL},
       {"%x: f32[5|3], %a: f32[3]", "%y = concat %a, %x", "f32[5|6]", NULL},
@@ -143,7 +144,7 @@ static void test_alignment(void **state) {
   CHECK_ALL(check_type_case, cases);
 }
 
-/* Each with its numbers. spec: B1 B1.U B2 B2.U B3 B4 B5 B6 B7 B8 B9 */
+/* Each view with its numbers. spec: B1 B1.U B2 B2.U B3 B4 B5 B6 B7 B8 B9 */
 static void test_views(void **state) {
   static const type_case cases[] = {
       {"%x: f32[4,8]", "%y = unsqueeze_physical %x axis=-1", "f32[4,8,1]", NULL},
@@ -196,7 +197,7 @@ static void test_views(void **state) {
   CHECK_ALL(check_type_case, cases);
 }
 
-/* What elements are where: each of these is a permutation, told by positions in memory. spec: B3 B6 B7 B9 */
+/* Which elements are where: each view is a permutation, given by the indices in memory. spec: B3 B6 B7 B9 */
 static void test_elements(void **state) {
   check_result("graph @f(%x: f32[3,5|2,4]) {\n"
                "%a = move_axis_from_batch_dims %x batch_axis=0 logical_destination=1\n"
@@ -243,7 +244,7 @@ static void test_operations(void **state) {
                (const float[]){4, 5, 0, 1, 2, 3, 2, 3}, 8);
 }
 
-/* Positions and data that both differ within the batch share its axes. */
+/* Indices and data that both differ within the batch share its axes. */
 static void test_indirect(void **state) {
   check_result("graph @f(%x: f32[2|3]) {\n%i = data shape=[2,2] dtype=i32 values=[2,0,1,-2]\n"
                "%b = rebatch %i batch_dims=1\n%z = gather %x, %b\nreturn %z\n}\n",
@@ -257,7 +258,7 @@ static void test_indirect(void **state) {
                (const float[]){0, 202, 2, 0, 206, 2}, 6);
 }
 
-/* Attributes stay logical in the graph, and are adapted where it is compiled. spec: V5 */
+/* Attributes stay logical in the graph, and are adapted when it is compiled. spec: V5 */
 static void test_physical_text(void **state) {
   ir_error e = {0};
   ir_graph g;
@@ -279,7 +280,7 @@ static void test_physical_text(void **state) {
   ir_graph_free(&g);
 }
 
-/* Graphs without a batch stay as they are, node for node. */
+/* Graphs without a batch are unchanged, node for node. */
 static void test_nothing_to_do(void **state) {
   ir_error e = {0};
   ir_graph g;
@@ -297,7 +298,7 @@ static void test_nothing_to_do(void **state) {
   ir_graph_free(&g);
 }
 
-/* Two batches of one shape are two programs: the key has the batch. spec: H2.U */
+/* Two batches of one shape are two programs: the key contains the batch. spec: H2.U */
 static void test_keys(void **state) {
   vf_context *c = context();
   for (int n = 2; n <= 3; n++) {
@@ -319,7 +320,7 @@ static void test_keys(void **state) {
   vf_context_destroy(c);
 }
 
-/* The views of a value are those of the array, its batch in front. */
+/* The views of a batched value are those of the array, the batch axes first. */
 static void test_view_of(void **state) {
   vf_context *c = context();
   vf_graph *g = vf_graph_create(c, "f", &error);
@@ -347,7 +348,8 @@ static void test_questions(void **state) {
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
-/* Tensors of the session keep their batch when they are realised, and when the session moves. */
+/* Tensors of the session keep their batch axes when they are realised, and when the session moves to a new
+ * graph. */
 static void test_session(void **state) {
   vf_context *c = context();
   const float data[] = {1, 2, 3, 4, 5, 6};
@@ -370,7 +372,7 @@ static void test_session(void **state) {
   vf_context_destroy(c);
 }
 
-/* Any allocation may fail: the graph is then refused as one of memory, or the text is the same. */
+/* Any allocation may fail: the graph is then refused with a memory error, or its text is the same. */
 static void test_memory(void **state) {
   for (long budget = 0; budget < 400; budget++) {
     recorder r;

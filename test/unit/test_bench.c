@@ -1,5 +1,5 @@
-/* What `viewfold bench` says of results, limits and history. The oracles of its workloads are compared with
- * the reference evaluator, where that is fast enough; with compiled programs, all of them, by the command. */
+/* Results, limits and history of `viewfold bench`. The oracles of its workloads are compared with the
+ * reference evaluator where that is fast enough; the command compares all of them with compiled programs. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 typedef struct evaluated {
   vf_context *context;
-  bench_case c; /* compiled for its ports alone; the results are the evaluator's */
+  bench_case c; /* compiled for its inputs and outputs alone; the results are the evaluator's */
   bench_inputs in;
   float *results;
   size_t count;
@@ -80,7 +80,7 @@ static void a_wrong_result_is_an_error(void **state) {
   forget(&e);
 }
 
-/* Inputs of every workload fit its graph, differ from element to element, and are the same each time. */
+/* Inputs of every workload match its graph, differ from element to element, and are the same each time. */
 static void inputs_are_seeded(void **state) {
   (void)state;
   static const char *const ids[] = {"L2softmax", "T1", "T2"};
@@ -128,7 +128,7 @@ static void limits_only_rise(void **state) {
   (void)state;
   bench_limits l = {.gflops = 100}, seen = {.gflops = 90};
   assert_false(bench_limits_raise(&l, &seen));
-  seen.gflops = 101; /* not worth a line in the history */
+  seen.gflops = 101; /* too small a change for a line in the history */
   assert_false(bench_limits_raise(&l, &seen));
   seen.gbs[BENCH_STREAM_COPY][3] = 5;
   assert_true(bench_limits_raise(&l, &seen));
@@ -151,7 +151,7 @@ static void history_remembers_the_best(void **state) {
   close(fd);
   assert_int_equal(bench_history_open(&h, path, 1, &error), IR_OK);
   assert_true(h.limits.gflops == 0);
-  assert_false(bench_history_slower(&h, &r)); /* than nothing */
+  assert_false(bench_history_slower(&h, &r)); /* nothing to compare with */
   for (int s = 0; s < BENCH_STREAMS; s++)
     for (int f = 0; f < BENCH_FOOTPRINTS; f++) h.limits.gbs[s][f] = s + f + 1;
   h.limits.gflops = 7;
@@ -169,14 +169,14 @@ static void history_remembers_the_best(void **state) {
   assert_string_equal(best->commit, "abc");
   r.ms = 2.15, r.min_ms = 2.12;
   assert_false(bench_history_slower(&h, &r));
-  r.ms = 2.3; /* but the fastest run was as fast as ever */
+  r.ms = 2.3; /* but the fastest repetition was as fast as before */
   r.min_ms = 1.9;
   assert_false(bench_history_slower(&h, &r));
   r.min_ms = 2.2;
   assert_true(bench_history_slower(&h, &r));
   bench_history_close(&h);
 
-  assert_int_equal(bench_history_open(&h, path, 2, &error), IR_OK); /* other threads, other figures */
+  assert_int_equal(bench_history_open(&h, path, 2, &error), IR_OK); /* other threads, other results */
   assert_true(h.limits.gflops == 0);
   assert_false(bench_history_slower(&h, &r));
   bench_history_close(&h);

@@ -1,5 +1,5 @@
-/* Chain expressions: what each step means, other spellings of it, and what happens when memory runs out. The
- * messages of bad chains are in test/text/index. */
+/* Chain expressions: the meaning of each step, other spellings of it, and failing allocations. The messages
+ * of bad chains are in test/text/index. */
 #include "frontend/text/chain.h"
 
 #include <setjmp.h>
@@ -160,7 +160,7 @@ static void test_any_allocation_may_fail(void **state) {
     if (ir_graph_init(&w.g, &mem, &w.error) == IR_OK) x = fe_chain_parse(&w.g, "chain", text, strlen(text));
     done = x && pass_access(&w.g, &pass_canonical, x, &index, &valid) &&
            pass_access(&w.g, &pass_textbook, x, &index, &valid);
-    /* an analysis without memory answers "unknown", so a size may also be refused for want of a proof */
+    /* an analysis without memory answers "unknown", so a size may also be refused as unproven */
     if (!done) assert_true(w.error.status == IR_ERR_MEMORY || strstr(w.error.text, "not known"));
     ir_graph_free(&w.g);
     assert_int_equal(p.live, 0);

@@ -1,5 +1,5 @@
-/* Code runs from memory that nobody else can change: whatever becomes of the cache's file that it came from,
- * a program goes on to give the right results. */
+/* Code runs from memory that nobody else can change: a program still gives the right results after the cache
+ * file that it was loaded from is changed. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static void keep_one(void) {
   p_end(&m);
 }
 
-/* Permissions and the name of what backs an address, "" where no file does. */
+/* Permissions and name of the mapping that backs an address; "" where no file does. */
 static void backing(const void *address, char permissions[5], char name[300]) {
   char line[512];
   FILE *maps = fopen("/proc/self/maps", "re");
@@ -70,7 +70,7 @@ static void overwrite_it(const char *path) {
 }
 static void remove_it(const char *path) { assert_int_equal(unlink(path), 0); }
 
-/* The harm is done before the program has run, so that no page of it has been touched but by loading. */
+/* The file is changed before the program has run, so that loading alone has touched its pages. */
 static void runs_on(void (*harm)(const char *path)) {
   char path[256];
   keep_one();
@@ -112,7 +112,8 @@ static void no_file_backs_code(void **state) {
   p_end(&m);
 }
 
-/* Find, look at the mapping and run, in a process that may not make memory executable; without cmocka. */
+/* Finds the program, looks at the mapping and runs it, in a process that may not make memory executable;
+ * without cmocka. */
 static int find_and_run(const char *directory) {
   rt_options options = {.threads = 1, .cache_dir = directory, .no_compile = true};
   float x[N], y[N], out[N];

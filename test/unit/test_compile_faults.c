@@ -1,6 +1,6 @@
-/* Whatever ends, or stops, the process that compiles is a status and a message of the call that compiles;
- * nothing of it stays, and a new process compiles what comes next. Each fault is provoked by a double of the
- * process. */
+/* Whatever ends or stops the compiling process becomes a status and a message of the call that compiles;
+ * nothing of the process is left, and a new one compiles the next program. Each fault is provoked by a test
+ * double of the process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <errno.h>
@@ -19,10 +19,10 @@
 #include "test/lib/kernels.h"
 #include "test/lib/sanitized.h"
 
-/* The first kernel of c_compile is called so. */
+/* The beginning of the name of c_compile's first kernel. */
 #define KERNEL "vf_add_mul_f32_"
 
-/* After the fault the same context compiles in the process that works, and keeps it. */
+/* After the fault the same context compiles with the working process, and keeps that process. */
 static void mend(vf_context *context) {
   rt_compiler *compiler = c_compiler(context);
   assert_int_equal(compiler->pid, 0);
@@ -83,13 +83,13 @@ static void silence_ends(void **state) {
 
 static void memory_ends(void **state) {
 #if defined(TEST_SANITIZED)
-  skip(); /* whose own memory is beyond every limit */
+  skip(); /* the sanitizer's own memory exceeds every limit */
 #endif
   CHECK_FAULT("hoard", LIST(.compile_bytes = 400 << 20), VF_ERR_MEMORY, "419430400 bytes",
               "VIEWFOLD_COMPILE_BYTES", "compile_bytes");
 }
 
-/* A kernel of thousands of operations, by the process that is installed. */
+/* A kernel of thousands of operations, compiled by the installed process. */
 static void memory_is_limited(void **state) {
 #if defined(TEST_SANITIZED)
   skip();
@@ -120,7 +120,7 @@ static void memory_is_limited(void **state) {
  * more. */
 static void allocations_fail(void **state) {
 #if defined(TEST_SANITIZED)
-  skip(); /* the double fails none then */
+  skip(); /* under the sanitizer the double fails no allocations */
 #endif
   static const long numbers[] = {1, 10, 100, 400, 1000, 2000};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -142,7 +142,7 @@ static void answers_are_checked(void **state) {
   CHECK_FAULT("hangup", DEFAULTS, VF_ERR_COMPILE, "/hangup ended as soon as it was started (exit status 7)");
 }
 
-/* A program that has nothing to do with viewfold. */
+/* A program unrelated to viewfold. */
 static void other_programs(void **state) {
   vf_context *context = c_open(NULL, (vf_options){.compile_program = "/bin/true"});
   c_check_fails(context, VF_ERR_COMPILE, KERNEL, "/bin/true ended as soon as it was started (exit status 0)",
@@ -169,7 +169,7 @@ static void other_programs(void **state) {
   c_check_childless();
 }
 
-/* from outside */
+/* faults from outside */
 
 static void killed_between(void **state) {
   vf_context *context = c_open(NULL, (vf_options){0});
@@ -213,7 +213,7 @@ static void killed_in_the_middle(void **state) {
   close_context(context);
 }
 
-/* Of programs that are compiled at once one crashes the process: its message names its kernel, the others
+/* One of several programs compiled at once crashes the process: its message names its kernel, the others
  * work. */
 static void only_the_guilty_fails(void **state) {
   enum { THREADS = 6 };
@@ -236,8 +236,8 @@ static void only_the_guilty_fails(void **state) {
   close_context(context);
 }
 
-/* The same of kernels of one program that are asked for at once: the program fails by the one that crashes,
- * as often as one of them does, and what the others gave is kept. */
+/* The same for kernels of one program that are compiled at once: the program fails because of the one that
+ * crashes, every time, and the code of the other kernels is kept. */
 static void guilty_among_many(void **state) {
   enum { KERNELS = 12, ROOTS = 6 };
   vf_context *context = c_open("segv@sqrt", (vf_options){0});

@@ -1,5 +1,5 @@
-/* Compiling in another process: the same code, when the process is started, what it inherits, when it ends.
- */
+/* Compiling in another process: it gives the same code; when it is started, what it inherits, when it
+ * ends. */
 #define _GNU_SOURCE /* memfd_create */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,7 +69,7 @@ static void same_code(void **state) {
   c_check_childless();
 }
 
-/* What the code generator refuses, it refuses in the same words. */
+/* The process refuses the same kernels as the code generator, with the same messages. */
 static void same_refusals(void **state) {
   ir_error errors[2] = {{0}, {0}};
   rt_compiling how = {.process = true};
@@ -92,7 +92,7 @@ static void same_refusals(void **state) {
   assert_string_equal(errors[1].text, errors[0].text);
 }
 
-/* when it is started, and ended */
+/* starting and ending */
 
 static void one_for_a_context(void **state) {
   vf_context *contexts[2];
@@ -121,7 +121,7 @@ static void warm_runs_start_none(void **state) {
 
 static void settings(void **state) {
   static const struct {
-    const char *variable, *value, *says; /* says: NULL for no failure */
+    const char *variable, *value, *says; /* says: the message; NULL for success */
   } rows[] = {
       {"VIEWFOLD_COMPILE", "process", NULL},
       {"VIEWFOLD_COMPILE", "inprocess", NULL},
@@ -148,7 +148,7 @@ static void settings(void **state) {
     assert_int_equal(compiler != NULL, strcmp(rows[i].value, "process") == 0);
     vf_context_destroy(context);
   }
-  setenv("VIEWFOLD_COMPILE", "inprocess", 1); /* options go before variables */
+  setenv("VIEWFOLD_COMPILE", "inprocess", 1); /* options take precedence over variables */
   setenv("VIEWFOLD_COMPILE_SECONDS", "77", 1);
   vf_context *context = c_open(NULL, (vf_options){.compile_bytes = 1 << 30});
   assert_int_equal(c_compiler(context)->how.seconds, 77);
@@ -166,8 +166,8 @@ static void settings(void **state) {
   }
 }
 
-/* A program of many kernels, all of them asked for at once: no more threads compile than the context has, and
- * the results are those of code made in this process. */
+/* A program of many kernels, which are compiled at once: no more threads compile than the context has, and
+ * the results are those of code compiled in this process. */
 static void many_at_once(void **state) {
   enum { KERNELS = 24 };
   for (int threads = 1; threads <= 3; threads++) {
@@ -193,7 +193,7 @@ static void many_at_once(void **state) {
     assert_non_null(folder);
     for (struct dirent *e; (e = readdir(folder));) tasks += e->d_name[0] != '.';
     closedir(folder);
-    assert_in_range(tasks, 2, threads + 1); /* the first listens */
+    assert_in_range(tasks, 2, threads + 1); /* the first thread listens */
     assert_int_equal(vf_program_run(program, (const void *[]){in}, out, NULL, &error), VF_OK);
     for (int k = 0; k < KERNELS; k++)
       for (int i = 0; i < (k % 2 ? 3 : 5); i++) /* sums of the numbers 0..14 by column or by row */
@@ -206,7 +206,7 @@ static void many_at_once(void **state) {
   c_check_childless();
 }
 
-/* what it inherits */
+/* inheritance */
 
 static size_t read_proc(pid_t pid, const char *name, char *out, size_t room) {
   char path[64];
@@ -220,7 +220,7 @@ static size_t read_proc(pid_t pid, const char *name, char *out, size_t room) {
   return (size_t)size;
 }
 
-/* The mask of signals behind this word in /proc/PID/status. */
+/* The mask of signals after this word in /proc/PID/status. */
 static uint64_t signals_of(pid_t pid, const char *word) {
   char text[8192];
   read_proc(pid, "status", text, sizeof text);
@@ -233,7 +233,7 @@ static void inherits_nothing(void **state) {
   char text[65536], link[300], path[300];
   struct sigaction before, ignored = {.sa_handler = SIG_IGN};
   sigset_t blocked, old;
-  int planted = memfd_create("planted", 0); /* which a program that is executed keeps open */
+  int planted = memfd_create("planted", 0); /* which an executed program would inherit open */
   assert_true(planted >= 0 && dup2(planted, 200) == 200);
   setenv("VIEWFOLD_PLANTED", "yes", 1);
   setenv("LD_LIBRARY_PATH", "/nowhere", 1);
@@ -274,7 +274,7 @@ static void inherits_nothing(void **state) {
     descriptors++;
   }
   closedir(directory);
-  assert_in_range(descriptors, 4, 5); /* 0 to 3, and what watches the parent */
+  assert_in_range(descriptors, 4, 5); /* 0 to 3, and the one that watches the parent */
   snprintf(path, sizeof path, "/proc/%ld/cwd", (long)child);
   assert_int_equal(readlink(path, link, sizeof link), 1);
   vf_context_destroy(context);
@@ -283,7 +283,7 @@ static void inherits_nothing(void **state) {
   c_check_childless();
 }
 
-/* A process without standard streams: what is opened gets their numbers. */
+/* A process without standard streams: newly opened descriptors get their numbers. */
 static void low_descriptors(void **state) {
   int kept[3];
   vf_context *context = c_open(NULL, (vf_options){0});
@@ -304,7 +304,8 @@ static void low_descriptors(void **state) {
   c_check_childless();
 }
 
-/* A process that closes what it has not opened itself, as daemons do, and opens other files. */
+/* A process that closes descriptors that it has not opened, as daemons do, and opens other files under the
+ * same numbers. */
 static void descriptors_that_others_close(void **state) {
   vf_context *context = c_open(NULL, (vf_options){0});
   c_check_works(context, 1);
@@ -316,12 +317,12 @@ static void descriptors_that_others_close(void **state) {
   vf_context_destroy(context);
   for (int i = 0; i < 2; i++) assert_int_equal(fcntl(numbers[i], F_GETFD), 0); /* they are still open */
   char byte;
-  assert_int_equal(recv(pair[1], &byte, 1, MSG_DONTWAIT), -1); /* and nothing was sent there */
+  assert_int_equal(recv(pair[1], &byte, 1, MSG_DONTWAIT), -1); /* and nothing was sent to them */
   for (int i = 0; i < 2; i++) close(numbers[i]), close(pair[i]);
   c_check_childless();
 }
 
-/* A process whose children nobody waits for, or everybody. */
+/* A process that ignores SIGCHLD, so that its children vanish unreaped, or that reaps all children itself. */
 static void children_that_others_reap(void **state) {
   for (int way = 0; way < 2; way++) {
     struct sigaction before, ignored = {.sa_handler = SIG_IGN};
@@ -362,7 +363,7 @@ static void forked_processes_have_their_own(void **state) {
   assert_int_equal(status, 0);
   c_check_works(context, 3);
   forked = fork();
-  if (forked == 0) { /* one that has nothing to compile ends nobody else's */
+  if (forked == 0) { /* a child process that compiles nothing must not end its parent's compiler */
     vf_context_destroy(context);
     _exit(0);
   }
@@ -379,7 +380,7 @@ static void *compile_forever(void *user) {
   return NULL;
 }
 
-/* Says who compiles for it, and is never done. */
+/* Writes which process compiles for it, and never returns. */
 static void host(const char *fault, bool forks, int out) {
   vf_context *context = c_open(fault, (vf_options){.threads = 1});
   pthread_t thread;
@@ -399,8 +400,8 @@ static bool is_gone(void *user) {
   return found == pid || (found < 0 && kill(pid, 0) < 0);
 }
 
-/* kill -9 of a process ends the one that compiles for it, in the middle of its work; also where another
- * process, forked by the first, holds a copy of the socket. */
+/* kill -9 of a process ends the process that compiles for it, in the middle of its work; also where a forked
+ * process holds a copy of the socket. */
 static void ends_with_its_host(void **state) {
   static const char *const faults[] = {"loop", "wait", "loop", "wait"};
   assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);

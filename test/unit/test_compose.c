@@ -1,4 +1,4 @@
-/* Recording compositions: the types of their results, and the exact words with which they refuse. */
+/* Recording compositions: the types of their results, and the exact messages when they are refused. */
 #include "passes/ops/compose/compose.h"
 #include "test/lib/record.h"
 
@@ -499,7 +499,8 @@ static void test_pooling(void **state) {
   CHECK_ALL(check_refused, bad);
 }
 
-/* An operand of 0 gives 0 without another word; so does everything after an error, which stays as it was. */
+/* An operand of 0 gives 0 without a further message; so does every call after an error, and the first error
+ * stays. */
 static void test_null_propagates(void **state) {
   recorder r;
   assert_true(record_start(&r, -1));
@@ -528,8 +529,7 @@ static void test_null_propagates(void **state) {
   record_stop(&r);
 }
 
-/* Running out of memory at any allocation is an error, and nothing is lost. What it is called, callers know.
- */
+/* A failing allocation is an error that leaks nothing; the caller names the operation. */
 static void test_indirection(void **state) {
   static const typed good[] = {
       {"take f32[2,3] i64[4]", "f32[4]"},

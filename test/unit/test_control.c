@@ -1,5 +1,5 @@
-/* Control flow through the C API: what is recorded, what is refused, numbers of derivatives, the session, and
- * memory. test/property/prop_control.c compares random functions with the same written out. */
+/* Control flow through the C API: what is recorded, what is refused, values of derivatives, the session, and
+ * memory. test/property/prop_control.c compares random functions with the same functions written out. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static void evaluate(vf_graph *g, const void *const *in, void *const *out) {
 /* functions */
 
 static void running_sum(void *user, const vf_value *a, vf_value *r) { r[0] = r[1] = vf_add(a[0], a[1]); }
-/* state * slice * what lies behind user */
+/* state * slice * the value that `user` points to */
 static void scaled(void *user, const vf_value *a, vf_value *r) {
   r[0] = vf_mul(vf_mul(a[0], a[1]), *(vf_value *)user);
   r[1] = vf_exp(*(vf_value *)user);
@@ -77,7 +77,7 @@ static void half(void *user, const vf_value *a, vf_value *r) {
 }
 static void three_twice(void *user, const vf_value *a, vf_value *r) { r[0] = r[1] = vf_integer(user, 3); }
 
-/* Constants of two branches: whichever comes first, one dtype that holds both; and a number is no bool. */
+/* Constants of two branches: in either order, one dtype that holds both; and a number is no bool. */
 static void test_constants_of_branches(void **state) {
   for (int k = 0; k < 2; k++) {
     vf_context *c = context();
@@ -104,7 +104,8 @@ static void test_constants_of_branches(void **state) {
   }
 }
 
-/* The text of a graph of one use of `f`, in the middle of which exp stands where it belongs. */
+/* One use of a function that reads exp of an outer value: exp is recorded once, before a scan, or inside the
+ * branch of a cond. */
 static void test_values_from_outside_are_operands(void **state) {
   vf_context *c = context();
   for (int branch = 0; branch < 2; branch++) {
@@ -119,7 +120,7 @@ static void test_values_from_outside_are_operands(void **state) {
     assert_non_null(text);
     const char *exp = strstr(text, "= exp"), *last = strstr(text, "graph @g(");
     assert_true(exp && last);
-    assert_int_equal(exp < last, branch); /* once, before the scan; and only in the branch that asks for it */
+    assert_int_equal(exp < last, branch); /* once, before the scan; or only in the branch that reads it */
     vf_text_free(c, text);
     float in[3] = {1, 2, 3}, weight = 2, out, stack[3] = {0};
     bool holds = true;
@@ -220,7 +221,7 @@ static void test_refused(void **state) {
   vf_context_destroy(c);
 }
 
-/* A value of a function has none outside: said when it is asked for, in a graph and in the session. */
+/* A value of a function has no value outside it: reported when it is read, in a graph and in the session. */
 static void test_what_escapes_is_told(void **state) {
   static const char want[] =
       ": an argument of a function is used outside of that function (of a scan, a cond, a loop, a "
@@ -250,7 +251,7 @@ static void declaring(void *user, const vf_value *a, vf_value *r) {
   r[0] = vf_mul(a[0], vf_ok(twice) ? twice : vf_input(a[0].graph, "w", VF_F32, 0, NULL));
 }
 
-/* An input that a function declares is one of the graph, as if it had been declared before. */
+/* An input that a function declares is an input of the graph, as if it had been declared before. */
 static void test_inputs_declared_inside(void **state) {
   for (int kind = 0; kind < 3; kind++) {
     vf_context *c = context();
@@ -282,7 +283,7 @@ static void test_derivatives_of_a_while_loop(void **state) {
   vf_grad(y[1], 1, &x, &first);
   vf_grad(first, 1, &x, &second);
   vf_output(g, "y", y[1]), vf_output(g, "first", first), vf_output(g, "second", second);
-  vf_value open[2], one = vf_number(g, 1); /* without a bound there is forward mode */
+  vf_value open[2], one = vf_number(g, 1); /* without a bound there is forward mode only */
   vf_while_loop(count_below, count_and_square, &iterations, 2, init, -1, open);
   vf_jvp(1, &open[1], 1, &x, &one, &forward);
   vf_output(g, "forward", forward);
@@ -312,7 +313,7 @@ static void test_derivatives_of_a_cond(void **state) {
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
-/* What a derivative computes again is inside a function of its own: sin appears in both. */
+/* A derivative recomputes in a function of its own: sin appears in both. */
 static void sine(void *user, const vf_value *a, vf_value *r) { r[0] = vf_sin(vf_sin(a[0])); }
 static void test_checkpoint_computes_again(void **state) {
   vf_context *c = context();
@@ -326,7 +327,7 @@ static void test_checkpoint_computes_again(void **state) {
   char *text = vf_graph_text(g, &error);
   int sines = 0;
   for (const char *at = text; (at = strstr(at, "= sin ")) != NULL; at++) sines++;
-  assert_int_equal(sines, 3); /* the inner one of both is kept by nobody */
+  assert_int_equal(sines, 3); /* two in the function, one recomputed for its derivative */
   const char *last = strstr(text, "graph @g(");
   assert_null(strstr(last, "sin "));
   vf_text_free(c, text);
@@ -337,7 +338,8 @@ static void test_checkpoint_computes_again(void **state) {
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
-/* The values of a scan and the states that its derivative needs come from one scan; and one goes back. */
+/* The values of a scan and the states that its derivative needs come from one forward scan; a second scan
+ * goes back. */
 static void test_iterations_are_run_once(void **state) {
   vf_context *c = context();
   vf_graph *g = vf_graph_create(c, "g", &error);
@@ -356,7 +358,7 @@ static void test_iterations_are_run_once(void **state) {
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
-/* Sizes and lengths that vary, 0 included, compiled and evaluated, with second derivatives. */
+/* Symbolic sizes and lengths, 0 included, compiled and evaluated, with second derivatives. */
 static void test_sizes_that_vary(void **state) {
   static const char text[] =
       "graph @f(%c: f32[n=1..8], %x: f32[n], %w: f32[]) {\n %s = mul %c, %x\n %u = mul %s, %w\n"
@@ -388,7 +390,7 @@ static void test_sizes_that_vary(void **state) {
     assert_int_equal(vf_evaluate(g, given, (void *[]){b[0], b[1], b[2], b[3]}, variables, &error), VF_OK);
     for (int i = 0; i < 12; i++)
       if (!(fabsf(a[i / 3][i % 3] - b[i / 3][i % 3]) < 1e-4)) fail_msg("m %d, element %d", (int)m, i);
-    assert_true((m == 0) == (a[2][0] == 0)); /* without rounds nothing depends on w */
+    assert_true((m == 0) == (a[2][0] == 0)); /* without iterations nothing depends on w */
   }
   vf_program_destroy(p), vf_graph_destroy(g), vf_context_destroy(c);
 }
@@ -411,7 +413,7 @@ static void test_session(void **state) {
   float data[3] = {1, 2, 3}, factor = 2;
   vf_tensor *x = vf_tensor_create(c, VF_F32, VF_LIST(3), data, &error);
   vf_tensor *w = vf_tensor_create(c, VF_F32, 0, NULL, &factor, &error);
-  for (int k = 0; k < 3; k++) { /* the third time, with values moved to a fresh graph */
+  for (int k = 0; k < 3; k++) { /* the third time, with values moved to a new graph */
     vf_value xs = vf_tensor_value(x), weight = vf_tensor_value(w), one = vf_number(s, 1), y, z, dw;
     vf_scan(scaled, &weight, 1, &one, 1, &xs, 1, -1, false, &y, &z);
     vf_grad(y, 1, &weight, &dw);
@@ -425,10 +427,10 @@ static void test_session(void **state) {
     assert_true(fabsf(((const float *)vf_tensor_data(t[1], &error))[1] - expf(2)) < 1e-5);
     const float *slope = vf_tensor_data(t[2], &error);
     if (!slope) fail_msg("%s", error.message);
-    assert_true(*slope == 72); /* of 6 w^3 */
+    assert_true(*slope == 72); /* the derivative of 6 w^3 */
     for (int i = 0; i < 3; i++) vf_tensor_release(t[i]);
   }
-  /* what a function holds is computed there, whether or not it is realised elsewhere */
+  /* a value recorded in a function is computed there, whether or not it is realised elsewhere */
   vf_value one = vf_number(s, 1), ramp = vf_exp(vf_iota(s, VF_F32, VF_LIST(3), 0)), y, z;
   vf_tensor *other = vf_tensor_keep(ramp, &error);
   assert_non_null(vf_tensor_data(other, &error));
@@ -498,7 +500,7 @@ static void test_any_allocation_may_fail(void **state) {
   assert_true(failures > 100);
 }
 
-/* Evaluating takes memory for what is stacked alone. */
+/* Evaluating a scan allocates memory for its stacked results alone. */
 static void test_iterations_take_no_memory(void **state) {
   size_t peaks[2];
   for (int k = 0; k < 2; k++) {

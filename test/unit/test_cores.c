@@ -1,5 +1,5 @@
-/* How many processors are ours to use: the affinity mask, and quotas of control groups as a file tree of our
- * own says. */
+/* The number of processors that the process may use: the affinity mask, and quotas of control groups, read
+ * from a tree of files that the test writes. */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include <sched.h>
 #include <setjmp.h>
@@ -54,9 +54,9 @@ static void version_2(void **state) {
   assert_int_equal(rt_cores_quota(root, 8), 3); /* rounded up */
   assert_int_equal(rt_cores_quota(root, 2), 2);
   put("sys/fs/cgroup/system/ours/cpu.max", "1000 100000\n");
-  assert_int_equal(rt_cores_quota(root, 8), 1); /* never none */
+  assert_int_equal(rt_cores_quota(root, 8), 1); /* at least one */
   put("sys/fs/cgroup/system/ours/cpu.max", "max 100000\n");
-  put("sys/fs/cgroup/system/cpu.max", "400000 100000\n"); /* a parent's limit holds as well */
+  put("sys/fs/cgroup/system/cpu.max", "400000 100000\n"); /* a parent's limit applies as well */
   assert_int_equal(rt_cores_quota(root, 8), 4);
 }
 
@@ -76,7 +76,7 @@ static void version_1(void **state) {
   put("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n");
   put("sys/fs/cgroup/cpu/cpu.cfs_period_us", "25000\n");
   assert_int_equal(rt_cores_quota(root, 8), 2);
-  put("proc/self/cgroup", "5:cpuacct:/ours\n"); /* not the controller that limits */
+  put("proc/self/cgroup", "5:cpuacct:/ours\n"); /* not the controller with the limit */
   assert_int_equal(rt_cores_quota(root, 8), 8);
 }
 

@@ -1,5 +1,5 @@
-/* Custom operations, through the public API alone: what is registered here is used from text and from C,
- * evaluated, compiled, differentiated, repeated and shared between threads. */
+/* Custom operations, through the public API alone: the operations registered here are used from text and from
+ * C, evaluated, compiled, differentiated, repeated and shared between threads. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static vf_graph *parse(vf_context *c, const char *text) {
   return g;
 }
 
-/* Both ways of running give `want`, and the text reads back as itself. */
+/* The program and the evaluator give `want`, and the text parses back to the same text. */
 static void check_runs(vf_context *c, vf_graph *g, const void *const *inputs, const int64_t *vars,
                        int outputs, int count, const float want[][8]) {
   float out[4][8];
@@ -95,7 +95,7 @@ static void add_scale(vf_context *c) {
                                 .flops = 1});
 }
 
-/* Rows of a matrix: their sum and the place of their greatest element. */
+/* For each row of a matrix: its sum and the index of its greatest element. */
 static int rows(const float *x, int rows_, size_t columns, float *sum, int64_t *where) {
   for (int r = 0; r < rows_; r++) {
     sum[r] = 0, where[r] = 0;
@@ -117,7 +117,7 @@ static bool rows_shape(const vf_op_call *call, vf_op_type *results) {
 }
 static bool rows_pull(const vf_op_call *call, const vf_value *results, const vf_value *cotangents,
                       vf_value *gradients) {
-  if (vf_ok(cotangents[1])) return false; /* positions have none */
+  if (vf_ok(cotangents[1])) return false; /* indices have no cotangent */
   gradients[0] =
       vf_mul(vf_unsqueeze(cotangents[0], 1),
              vf_add(vf_mul(call->operands[0], vf_number(call->graph, 0)), vf_number(call->graph, 1)));
@@ -189,8 +189,8 @@ static double evaluate_at(vf_graph *g, const float *x, int output) {
   return (double)out[output][0];
 }
 
-/* The sum of tanh of what the operation makes, its gradient and its variation along t, against differences.
- */
+/* Compares the gradient, and the derivative along t, of the sum of tanh of the operation's result with
+ * differences. */
 static void check_derivative(vf_context *c, const char *body, bool forward) {
   char text[256];
   float x[6] = {0.3f, -0.7f, 0.2f, 0.9f, -0.1f, 0.5f}, t[6] = {1, -2, 0.5f, 0.25f, 3, -1}, out[8], grad[8],
@@ -259,7 +259,7 @@ static void test_derivatives_that_are_not_there(void **state) {
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
-/* A function that is called while a loop runs. */
+/* A custom operation inside a scan's body. */
 static void test_inside_scan(void **state) {
   vf_context *c = context();
   add_scale(c);
@@ -284,7 +284,7 @@ static void test_inside_scan(void **state) {
   vf_program_destroy(p), vf_graph_destroy(g), vf_context_destroy(c);
 }
 
-/* A rule for batches: one call for all of it, also of a vmap inside another; results that are none are
+/* A batching rule: one call for the whole batch, also of a vmap inside another; invalid results are
  * refused. */
 static atomic_int doubled_calls;
 static void doubled(const float *x, float *out, int64_t n) {
@@ -343,7 +343,8 @@ static void test_rule_for_batches(void **state) {
   vf_program_destroy(program), vf_graph_destroy(g), vf_context_destroy(c);
 }
 
-/* Once for each element of a batch: of a vmap, of one inside another, and of what is the same for all. */
+/* Without a batching rule, one call for each element of a batch: of a vmap, of a vmap inside another, and for
+ * an operand without the batch. */
 static void pair_sum(const float *x, const float *y, float *out, int64_t n) {
   *out = 0;
   for (int64_t i = 0; i < n; i++) *out += x[i] * y[i] * (float)(i + 1);
@@ -417,8 +418,8 @@ static int fails_above(const float *x, float *y, int64_t n, const double *limit,
 static int releases;
 static void released(void *user) { releases += user != NULL; }
 
-/* By the rule `r k -> r, r` rows may be in parts: what the parts give, one after another, is the whole.
- * test_sharding.c reads the rule. spec: F20.U F21.U */
+/* By the rule `r k -> r, r` rows may be split into shards: the shards' results, one after another, are the
+ * whole. test_sharding.c reads the rule. spec: F20.U F21.U */
 static void test_parts(void **state) {
   vf_context *c = context();
   add_rows(c);
@@ -490,7 +491,7 @@ static void run_cube(uint32_t flags, vf_status want, const char *source) {
 
 /* spec: F20 */
 static void test_source(void **state) {
-  char once[sizeof cube_source + 64]; /* a text that no run before has left in the cache */
+  char once[sizeof cube_source + 64]; /* a text that no earlier run has left in the cache */
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   snprintf(once, sizeof once, "%s/* %lld.%09ld */\n", cube_source, (long long)now.tv_sec, now.tv_nsec);
@@ -678,7 +679,7 @@ bool sizeless_shape(const vf_op_call *call, vf_op_type *results) {
 bool forget(const vf_op_call *call, vf_value *results);
 bool forget(const vf_op_call *call, vf_value *results) { return true; }
 
-/* An operation that is composed, or derived, of itself is refused, not followed without end. */
+/* An operation that is composed of itself, or whose derivative is, is refused without endless recursion. */
 static bool of_itself(const vf_op_call *call, vf_value *results) {
   results[0] = vf_apply(call->graph, "circle", call->operands, 1, NULL);
   return true;
@@ -711,7 +712,7 @@ static void test_of_itself(void **state) {
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
-/* An operation that belongs to no graph's context is unknown there. */
+/* An operation that is not registered in the graph's context is unknown. */
 static void test_contexts_are_apart(void **state) {
   vf_context *a = context(), *b = context();
   add_scale(a);
@@ -721,7 +722,7 @@ static void test_contexts_are_apart(void **state) {
   vf_context_destroy(a), vf_context_destroy(b);
 }
 
-/* A shape of sizes that vary: one element more. */
+/* A result with a symbolic size: one element more than the operand. */
 static int grow(const float *x, float *y, int64_t n) {
   for (int64_t i = 0; i <= n; i++) y[i] = i < n ? x[i] : -1;
   return 0;
@@ -769,7 +770,7 @@ static void test_session(void **state) {
   vf_context_destroy(c);
 }
 
-/* A function of an operation cannot change the session that runs it; it may read what is realised. */
+/* A custom function cannot change the session that runs it; it may read realised tensors. */
 static vf_tensor *elsewhere, *realised;
 static int meddle(const float *x, float *y, int64_t n, void *user, char *message) {
   vf_error inner;

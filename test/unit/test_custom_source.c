@@ -1,5 +1,5 @@
 /* Which code runs for operations given as C source, in processes that close and reuse descriptors, and in
- * several threads and contexts at once. Each case that closes what is not its own does so in a child. */
+ * several threads and contexts at once. Cases that close the library's descriptors run in a child process. */
 #define _GNU_SOURCE /* close_range */
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,7 +19,8 @@
 
 enum { LIBRARIES = 3, THREADS = 4 };
 
-/* Register an operation that gives `value` for every element, and run it: its result, -1 after a failure. */
+/* Registers an operation that gives `value` for every element, and runs it. Returns its result, -1 after a
+ * failure. */
 static int add_and_run(vf_context *c, const char *name, int value, vf_error *error) {
   char source[160], text[160];
   snprintf(source, sizeof source,
@@ -42,7 +43,7 @@ static int add_and_run(vf_context *c, const char *name, int value, vf_error *err
 
 static const char *const names[LIBRARIES] = {"first", "second", "third"};
 
-/* Run in a child; it fills `said` with what it saw. */
+/* Runs `body` in a child; it fills `said` with what it saw. */
 static void in_child(void (*body)(int *said), int *said, size_t count) {
   int *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), status = 0;
   assert_ptr_not_equal(shared, MAP_FAILED);
@@ -77,7 +78,8 @@ static void test_closed_descriptors(void **state) {
   for (int i = 0; i < LIBRARIES; i++) assert_int_equal(said[i], 101 + 100 * i);
 }
 
-/* The host's files get the numbers that the library had, before the context ends: they stay open. */
+/* The host's files get descriptor numbers that the library had before the context ends: they must stay
+ * open. */
 static void reuse_numbers(int *said) {
   enum { FILES = 32 };
   vf_error error;
@@ -98,7 +100,7 @@ static void test_reused_descriptors(void **state) {
   assert_int_equal(said[2], 32);
 }
 
-/* Nothing stays open while a context lives: the limit is on descriptors that are open at once. */
+/* No descriptor stays open while a context lives: the limit is on descriptors that are open at once. */
 static void count_open(int *said) {
   vf_error error;
   vf_context *c = vf_context_create(NULL, &error);
@@ -145,7 +147,7 @@ static void test_threads(void **state) {
 
 /* symbols */
 
-/* A name that another library has, and one of data, are no functions of the source. */
+/* A symbol of another library, and a data symbol, are not functions of the source. */
 static void test_symbols_elsewhere(void **state) {
   static const char *const symbols[] = {"cos", "getpid", "table"};
   for (int i = 0; i < 3; i++) {
@@ -171,8 +173,8 @@ static void test_symbols_elsewhere(void **state) {
   }
 }
 
-/* What is loaded says what it is: an object with another build-id, or with none, is refused, and not called.
- */
+/* A loaded object must have the expected build-id: one with another build-id, or none, is refused and not
+ * called. */
 static void test_identity(void **state) {
   const rt_digest own = {1, 2}, other = {1, 3};
   char folder[] = "/tmp/viewfold-test-XXXXXX", option[RT_LIBRARY_ID_ROOM], command[512], file[64];

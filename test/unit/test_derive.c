@@ -1,5 +1,5 @@
-/* Derivatives: the values that are fixed where there is no limit to check against, what is refused, and size.
- * test/property/prop_grad.c compares all others with differences. */
+/* Derivatives: the values at points where there is no limit to compare with, what is refused, and the size of
+ * graphs. test/property/prop_grad.c compares all other values with differences. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -179,8 +179,9 @@ static void test_views_and_indices(void **state) {
   CHECK_ALL(check_values, cases);
 }
 
-/* Axes of a batch that were added, or moved. Where one is put behind the batch, the gradient is summed there,
- * not at axis 0; one that came from the middle of the batch goes back there. spec: B3.U B7.U B9.U */
+/* Batch axes that were added, or moved. Where an axis is inserted after the batch, the gradient is summed
+ * there, not at axis 0; an axis that came from the middle of the batch goes back there. spec: B3.U B7.U
+ * B9.U */
 static void test_batches(void **state) {
   static const double counting[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,
                                     13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24};
@@ -249,7 +250,7 @@ static void test_along_an_axis(void **state) {
   CHECK_ALL(check_values, cases);
 }
 
-/* No room for an axis more. */
+/* The operand has the maximal rank, so no axis can be added. */
 static void test_full_rank(void **state) {
   static const value_case cases[] = {
       {"[2,3,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",
@@ -282,7 +283,7 @@ static void test_full_rank(void **state) {
   CHECK_ALL(check_values, cases);
 }
 
-/* What has no share in a result gets zero, whatever it or the cotangent is. */
+/* An input that a result does not depend on gets a zero gradient, whatever it or the cotangent is. */
 static void test_infinities_stay(void **state) {
   static const value_case cases[] = {
       {"[3]", "%y = relu %x", {-1, 1, -INFINITY}, {INFINITY, 2, NAN}, {0, 2, 0}, 3},
@@ -326,7 +327,7 @@ static void test_higher(void **state) {
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
-/* Inputs: unreached, listed twice, depending on one another, of other float dtypes. spec: AD4 AD6 */
+/* Inputs: unused, listed twice, depending on one another, of other float dtypes. spec: AD4 AD6 */
 static void test_inputs(void **state) {
   vf_context *c = context();
   vf_graph *g = vf_graph_create(c, "inputs", &error);
@@ -364,7 +365,7 @@ static void test_inputs(void **state) {
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
-/* More elements than f16 counts. */
+/* More elements than the greatest f16. */
 static void test_narrow(void **state) {
   enum { MANY = 70000 };
   static uint16_t in[MANY], mean[MANY], max[MANY];
@@ -420,14 +421,14 @@ static void test_refused(void **state) {
   refused(g, d[0], "grad: the list of inputs is NULL");
   vf_jvp(1, &y, 1, &x, NULL, d);
   refused(g, d[0], "jvp: the list of tangents is NULL");
-  vf_grad(y, 0, NULL, NULL); /* nothing is asked */
+  vf_grad(y, 0, NULL, NULL); /* nothing is asked for */
   assert_int_equal(vf_graph_status(g), VF_OK);
   vf_grad((vf_value){0}, 1, &x, d);
   assert_false(vf_ok(d[0]));
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
-/* Realised, h is an array: nothing is carried on to x, from wherever h was used. */
+/* A realised h is an array: no gradient passes through it to x, wherever h was used. */
 static void test_session(void **state) {
   vf_context *c = context();
   float xs[] = {1, 2};
@@ -509,7 +510,7 @@ static void test_any_allocation_may_fail(void **state) {
       pass_derivative of = {.who = "vjp", .outputs = &y, .output_count = 1, .inputs = &x, .input_count = 1};
       bool good = y && pass_vjp(&r.g, &of, NULL, &gradient) && pass_jvp(&r.g, &of, &gradient, &tangent);
       bool done = r.budget > 0;
-      if (!good) assert_int_not_equal(r.error.status, IR_OK); /* the API says that it was memory */
+      if (!good) assert_int_not_equal(r.error.status, IR_OK); /* the API reports that it was memory */
       record_stop(&r);
       if (good && done) break;
     }

@@ -1,6 +1,6 @@
-/* The cache on disk: what was stored is found, by every process; what is damaged is a miss and never a wrong
- * answer; no process sees half an entry; the cache stays under its cap; where nothing can be written nothing
- * fails. */
+/* The cache on disk: stored entries are found, by every process; damaged entries are misses and never wrong
+ * results; no process sees half an entry; the cache stays within its limit; where nothing can be written,
+ * nothing fails. */
 #include "runtime/cache/disk.h"
 
 #include <dirent.h>
@@ -147,7 +147,7 @@ static void kinds_are_apart(void **state) {
 static void directory_is_private(void **state) {
   rt_disk *disk = fresh(0);
   struct stat s;
-  assert_int_not_equal(stat(rt_disk_directory(disk), &s), 0); /* looking makes nothing */
+  assert_int_not_equal(stat(rt_disk_directory(disk), &s), 0); /* looking up creates nothing */
   assert_int_equal(get(disk, "k", "v"), 0);
   assert_int_not_equal(stat(rt_disk_directory(disk), &s), 0);
   assert_true(put(disk, "k", "v"));
@@ -181,7 +181,7 @@ static void directory_from_the_environment(void **state) {
     assert_string_equal(rt_disk_directory(disk), cases[i].expected);
     rt_disk_close(disk);
   }
-  rt_disk *disk = open_disk(NULL, 0); /* no directory at all: a cache that holds nothing */
+  rt_disk *disk = open_disk(NULL, 0); /* no directory: a cache without entries */
   assert_false(put(disk, "k", "v"));
   assert_int_equal(get(disk, "k", "v"), 0);
   rt_disk_stats stats;
@@ -231,7 +231,7 @@ static void damaged_entries_are_misses(void **state) {
       write_file(path, bad, size);
       bool padding = at >= key_end && at < payload, ours = at >= magic;
       assert_int_equal(get(disk, "the key", long_value), padding ? 1 : 0);
-      /* damage is cleared away, but for what does not say that it is ours */
+      /* damaged entries are removed, unless they do not look like the library's own */
       assert_int_equal(access(path, F_OK), padding || !ours ? 0 : -1);
     }
   for (size_t length = 0; length < size; length++) {
@@ -251,8 +251,8 @@ static void damaged_entries_are_misses(void **state) {
   rt_disk_close(disk);
 }
 
-/* Entries under another's name, as of an equal digest, of another kind's name, others' files, and things that
- * are no files. spec: H3.U */
+/* Misses: an entry under another's name (as with an equal digest), under a name of another kind, others'
+ * files, and names that are no regular files. spec: H3.U */
 static void foreign_entries_are_misses(void **state) {
   rt_disk *disk = fresh(0);
   char path[256], other[256], plan[256];
@@ -306,7 +306,7 @@ static void unwritable_places_are_silent(void **state) {
   rt_disk_close(disk);
 }
 
-/* A store that runs out of room leaves nothing behind. */
+/* A store that runs out of space leaves nothing behind. */
 static void full_disks_leave_nothing(void **state) {
   pid_t child = fork();
   if (child == 0) {
@@ -344,7 +344,7 @@ static void prunes_what_was_not_used(void **state) {
     assert_true(put(disk, key, "v"));
     set_age(key, 100 - i);
   }
-  assert_int_equal(get(disk, "key 0", "v"), 1); /* the oldest becomes the youngest */
+  assert_int_equal(get(disk, "key 0", "v"), 1); /* the oldest becomes the newest */
   struct stat s;
   entry_file("key 0", path);
   assert_int_equal(stat(path, &s), 0);
@@ -462,8 +462,8 @@ static void what_is_not_ours_is_told(void **state) {
   rt_disk_close(disk);
 }
 
-/* Eight processes store and look up the same and different keys. Payloads tell which key and which writer
- * they are from, and are long: half an entry would show. */
+/* Eight processes store and look up the same and different keys. Payloads contain their key and writer, and
+ * are long, so that half an entry would be noticed. */
 enum { PROCESSES = 8, KEYS = 12, PAYLOAD = 20000 };
 
 static void fill(char *payload, int key, int writer) {

@@ -1,5 +1,5 @@
-/* Whom the cache on disk trusts, and what it removes: nothing is read from or stored where somebody else
- * could have written, and nothing is unlinked but the cache's own files. */
+/* Which files and directories the cache on disk trusts, and what it removes: nothing is read or stored where
+ * another user could have written, and only the cache's own files are unlinked. */
 #include "runtime/cache/disk.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 #include "runtime/cache/walk.h"
 
-enum { ANOTHER = 12345 }; /* a user's number that is nobody's here */
+enum { ANOTHER = 12345 }; /* the id of a user that does not exist here */
 
 static char place[64], cache[80];
 
@@ -45,7 +45,7 @@ static int remove_place(void **state) {
   return 0;
 }
 
-/* What was reported. */
+/* The reports of a walk. */
 typedef struct reports {
   int count;
   char path[8][300], why[8][RT_DISK_WHY];
@@ -99,7 +99,8 @@ static void need_root(void) {
 
 static const char digits30[] = "0123456789abcdef0123456789abcd";
 
-/* Old files that are not the cache's: in a shard, under names like an entry's and near ones; behind links. */
+/* Puts old files that are not the cache's: in a shard, under names like an entry's and similar ones; behind
+ * links. */
 static void put_foreign(void) {
   char path[300];
   entry_file("real", path);
@@ -150,8 +151,8 @@ static void prunes_only_its_own(void **state) {
   rt_disk_close(disk);
 }
 
-/* The same when the cache is full and prunes itself: foreign files of the size of the cache do not push its
- * entries out. */
+/* The same when the cache is full and prunes itself: foreign files as large as the cache do not evict its
+ * entries. */
 static void prunes_only_its_own_when_full(void **state) {
   static char payload[2000];
   fresh();
@@ -188,7 +189,7 @@ static void damage_is_removed_only_where_it_is_ours(void **state) {
   assert_false(get(disk, "k"));
   rt_disk_remove(disk, "code", "k", 1);
   assert_int_equal(access(path, F_OK), 0);
-  assert_true(put(disk, "k")); /* a store takes its name all the same */
+  assert_true(put(disk, "k")); /* a store replaces it all the same */
   assert_true(get(disk, "k"));
   run("printf x >> %s", path);
   assert_false(get(disk, "k"));
@@ -196,7 +197,7 @@ static void damage_is_removed_only_where_it_is_ours(void **state) {
   rt_disk_close(disk);
 }
 
-/* A temporary file of this process number and age, with these first bytes. */
+/* Puts a temporary file of this process number and age, of `bytes` bytes. */
 static void put_temporary(pid_t pid, int serial, int minutes, size_t bytes) {
   char path[300];
   snprintf(path, sizeof path, "%s/ab/.viewfold-%lx-%x-5.tmp", cache, (unsigned long)pid, serial);
@@ -224,9 +225,9 @@ static void temporaries_are_counted_and_removed(void **state) {
   rt_disk *disk = open_disk(cache, 0, NULL);
   assert_true(put(disk, "real"));
   put_temporary(dead, 1, 0, 100);  /* just left behind */
-  put_temporary(dead, 2, 2, 200);  /* for a while */
-  put_temporary(dead, 3, 2, 0);    /* before it had any bytes */
-  put_temporary(alive, 4, 2, 300); /* being written, slowly */
+  put_temporary(dead, 2, 2, 200);  /* old */
+  put_temporary(dead, 3, 2, 0);    /* old and still empty */
+  put_temporary(alive, 4, 2, 300); /* of a live process: still being written */
   put_temporary(alive, 5, 90, 400);
   rt_disk_stats stats;
   rt_disk_pruned done;
@@ -242,11 +243,11 @@ static void temporaries_are_counted_and_removed(void **state) {
   assert_true(is_temporary(alive, 4) && !is_temporary(alive, 5));
   assert_true(get(disk, "real"));
   assert_int_equal(rt_disk_prune(disk, stats.bytes + 399, NULL, NULL, &done, NULL), IR_OK);
-  assert_int_equal(done.removed, 1); /* 400 bytes of temporaries are left, and count */
+  assert_int_equal(done.removed, 1); /* 400 bytes of temporaries remain, and count */
   rt_disk_close(disk);
 }
 
-/* What killed processes leave does not add up beyond the limit, and goes before any entry does. */
+/* Temporary files of killed processes count toward the limit, and are removed before any entry is. */
 static void temporaries_count_toward_the_limit(void **state) {
   static char payload[1000];
   pid_t dead = dead_process();
@@ -263,7 +264,7 @@ static void temporaries_count_toward_the_limit(void **state) {
   rt_disk_close(disk);
 }
 
-/* An entry that the cap has no room for is not stored: it would only push the others out. */
+/* An entry larger than the limit is not stored: it would only evict the others. */
 static void too_large_is_not_stored(void **state) {
   static char payload[70000];
   fresh();
@@ -327,7 +328,7 @@ static void modes_decide(void **state) {
   expect(cache, true, NULL, NULL);
 }
 
-/* What others may write to is neither made larger nor smaller. */
+/* Directories that other users may write to are neither written nor pruned. */
 static void untrusted_is_left_alone(void **state) {
   fresh();
   rt_disk *disk = open_disk(cache, 0, NULL);
@@ -364,7 +365,7 @@ static void of_another_user_is_ignored(void **state) {
     assert_int_equal(chown(paths[p], 0, 0), 0);
   }
   expect(cache, true, NULL, NULL);
-  /* root's may be read by everybody, and is removed by root alone */
+  /* root's cache may be read by everybody, and pruned by root alone */
   assert_int_equal(chmod(place, 0755), 0);
   run("find %s -type d -exec chmod 0755 {} +; find %s -type f -exec chmod 0644 {} +", cache, cache);
   assert_int_equal(seteuid(ANOTHER), 0);
@@ -391,11 +392,11 @@ static void links_in_the_path(void **state) {
   rt_disk *disk = open_disk(path, 0, NULL);
   assert_true(put(disk, "k"));
   rt_disk_close(disk);
-  snprintf(path, sizeof path, "%s/own", place); /* the directory itself */
+  snprintf(path, sizeof path, "%s/own", place); /* the directory itself is a link */
   expect(path, false, path, "is a symbolic link; name the directory that it leads to");
   snprintf(link, sizeof link, "%s/own/.//", place);
   expect(link, false, path, "is a symbolic link");
-  snprintf(path, sizeof path, "%s/up/c", place); /* above */
+  snprintf(path, sizeof path, "%s/up/c", place); /* a parent directory is a link */
   expect(path, true, NULL, NULL);
   snprintf(path, sizeof path, "%s/./twice//c/", place);
   expect(path, true, NULL, NULL);
@@ -403,7 +404,7 @@ static void links_in_the_path(void **state) {
   disk = open_disk(path, 0, NULL);
   assert_false(get(disk, "k") || put(disk, "k"));
   rt_disk_close(disk);
-  snprintf(path, sizeof path, "%s/open/up/c", place); /* in a directory that others may write to */
+  snprintf(path, sizeof path, "%s/open/up/c", place); /* a link in a directory that others may write to */
   static const struct {
     int mode;
     bool used;
@@ -416,12 +417,12 @@ static void links_in_the_path(void **state) {
            modes[i].used ? NULL : "is a symbolic link in a directory that others may change");
     snprintf(link, sizeof link, "%s/open", place);
   }
-  snprintf(path, sizeof path, "%s/open/c", place); /* such a directory alone is no harm */
+  snprintf(path, sizeof path, "%s/open/c", place); /* such a directory without a link is accepted */
   run("chmod 0777 %s/open", place);
   disk = open_disk(path, 0, NULL);
   assert_true(put(disk, "k") && get(disk, "k"));
   rt_disk_close(disk);
-  snprintf(path, sizeof path, "%s/gone/c", place); /* made where the link leads to */
+  snprintf(path, sizeof path, "%s/gone/c", place); /* created where the link leads to */
   disk = open_disk(path, 0, NULL);
   assert_true(put(disk, "k") && get(disk, "k"));
   rt_disk_close(disk);
@@ -440,7 +441,7 @@ static void links_of_another_user(void **state) {
   rt_disk_close(disk);
   assert_int_equal(lchown(link, ANOTHER, ANOTHER), 0);
   expect(path, false, link, "is a symbolic link that belongs to user 12345");
-  snprintf(path, sizeof path, "%s/his/up/c", place); /* a link of ours in a directory of theirs */
+  snprintf(path, sizeof path, "%s/his/up/c", place); /* our link in a directory of another user */
   snprintf(link, sizeof link, "%s/his/up", place);
   expect(path, true, NULL, NULL);
   run("chown 12345 %s/his", place);
@@ -526,7 +527,7 @@ static void files_change_while_read(void **state) {
   rt_disk_close(disk);
 }
 
-/* A header may say what it likes: no memory is taken for a file that is not as long as that. */
+/* A file whose header promises more than the file holds: no memory is allocated for it. */
 static void a_hole_is_not_read(void **state) {
   char path[300];
   fresh();

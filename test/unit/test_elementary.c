@@ -4,7 +4,7 @@
  *
  *   test_elementary                 seeded samples
  *   test_elementary soak [OP [N]]   every f32 (or every N-th) through each function of one operand, or
- * through OP alone */
+ *                                   through OP alone */
 #include "ir/elementary/elementary.h"
 #include "ir/eval/eval.h"
 #include "test/lib/bits.h"
@@ -26,7 +26,7 @@ typedef struct function {
   long double (*exact)(long double);
   double (*exact_double)(double);
   double bound32, bound64;
-  double lo, hi; /* where most of the interest is: half the samples */
+  double lo, hi; /* the interesting interval: half the samples */
   double reach;  /* |x| beyond which f64 gives NaN */
 } function;
 
@@ -119,7 +119,7 @@ static double error_in_ulp(double got, long double exact, ir_dtype type) {
   long double nearest = wide ? (double)exact : (float)exact;
   if (isnan(exact) || isnan(got)) return isnan(exact) && isnan(got) ? 0 : INFINITY;
   if (isinf(nearest) || isinf(got)) {
-    double top = wide ? DBL_MAX : FLT_MAX; /* one step below overflow still counts as near */
+    double top = wide ? DBL_MAX : FLT_MAX; /* the step below overflow counts as an ulp, too */
     return got == nearest                                                                   ? 0
            : isinf(got) == isinf(nearest) || fabs(isinf(got) ? (double)nearest : got) < top ? INFINITY
                                                                                             : 1;
@@ -294,7 +294,8 @@ static void exact_values(void **s) {
   }
 }
 
-/* Values to 40 digits by mpmath, and every place where the polynomials change: towards 1, and towards 0. */
+/* Values to 40 digits by mpmath, and arguments 1 - gap for gaps of every binary magnitude, so that every
+ * polynomial is used. */
 static void erfinv_of_known_values(void **s) {
   (void)s;
   static const double known[][2] = {{0x1.999999999999ap-4, 0x1.6bf442539fd74p-4},
@@ -354,8 +355,8 @@ static void pow_special_cases(void **s) {
               one(IR_OP_POW, 2, 127.5f) > 2e38f);
 }
 
-/* The floats nearest to multiples of pi/2, where the reduction cancels most; and large f32, up to the last
- * one. The library's own result in f64 may be off by one. */
+/* The floats nearest to multiples of pi/2, where the reduction cancels most; and large f32, up to the
+ * greatest. The library's own result in f64 may be off by one. */
 static void sine_near_its_zeros(void **s) {
   (void)s;
   static double x[BLOCK], y[BLOCK];
@@ -384,8 +385,8 @@ static void sine_near_its_zeros(void **s) {
   }
 }
 
-/* The floats around every odd multiple of pi/2 that is reduced in f32: asin of the results has to be a
- * number. */
+/* The floats around every odd multiple of pi/2 that is reduced in f32: the results must be in the domain of
+ * asin. */
 static void sine_never_exceeds_one(void **s) {
   (void)s;
   static float x[BLOCK], y[BLOCK];
@@ -461,8 +462,8 @@ static void narrow_floats_are_f32_rounded(void **s) {
     }
 }
 
-/* Only primitive operations are left, on a tensor and on a scalar inside a kernel, and shapes are carried
- * through. */
+/* Expansions consist of primitive operations alone, on a tensor and on a scalar inside a kernel, and keep the
+ * shape. */
 static void expansions_are_primitive(void **s) {
   (void)s;
   for (int op = 0; op < IR_OP_COUNT; op++) {

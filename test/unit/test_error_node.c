@@ -1,4 +1,4 @@
-/* Node 0, which every builder gives where memory is short, may be read like any other node. */
+/* Node 0, which every builder returns when memory is short, can be read like any other node. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static void test_questions_about_the_error_node_have_answers(void **state) {
   ir_graph_free(&g);
 }
 
-/* What is read from a node that could not be made, and made of that, is the error value in turn. */
+/* Reading from, and building on, the node of a failed allocation gives the error value in turn. */
 static void test_a_failed_allocation_goes_through_what_is_built_on_it(void **state) {
   ir_graph g;
   ir_error error = {0};
@@ -50,7 +50,7 @@ static void test_a_failed_allocation_goes_through_what_is_built_on_it(void **sta
   assert_int_equal(ir_graph_init(&g, &mem, &error), IR_OK);
   memory.fail_at = atomic_load(&memory.allocations) + 1;
   memory.fail_after = true;
-  ir_ref range = 1; /* until storage needs to grow */
+  ir_ref range = 1; /* until the node storage needs to grow */
   for (int64_t size = 0; size < 1 << 20 && range; size++) {
     ir_ref extent = ir_index(&g, size);
     range = ir_make(&g, IR_OP_RANGE, IR_INDEX, size, &extent, 1);

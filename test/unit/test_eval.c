@@ -44,7 +44,7 @@ static int begin(void **state) {
 static int end(void **state) {
   (void)state;
   ir_graph_free(&g);
-  return memory.live != 0; /* everything was given back */
+  return memory.live != 0; /* all memory was freed */
 }
 
 /* builders */
@@ -226,7 +226,7 @@ static void expand_and_reshape(void **s) {
   expect_ints(view(IR_OP_RESHAPE, LIST(3, 2), x, 0, LIST(3, 2)), LIST(3, 2), LIST(0, 1, 2, 3, 4, 5));
   ir_ref p = view(IR_OP_PERMUTE, LIST(3, 2), x, 0, LIST(1, 0));
   expect_ints(view(IR_OP_RESHAPE, LIST(6), p, 0, LIST(6)), LIST(6),
-              LIST(0, 3, 1, 4, 2, 5)); /* of the view, not the memory */
+              LIST(0, 3, 1, 4, 2, 5)); /* the view's elements, not the memory's */
   expect_error(view(IR_OP_RESHAPE, LIST(4), x, 0, LIST(4)), IR_ERR_INVALID,
                "reshape: the number of elements");
   expect_error(view(IR_OP_EXPAND, LIST(4, 3), x, 0, LIST(4, 3)), IR_ERR_INVALID,
@@ -257,7 +257,7 @@ static void shrink_stride_flip_point(void **s) {
   expect_error(view(IR_OP_POINT, LIST(4), x, 0, LIST(3)), IR_ERR_INVALID, "point: position 3 does not fit");
 }
 
-/* Odd rows and columns of 5x5; rows by two from 0 and columns by two from 1; a reversed window by steps */
+/* Odd rows and columns of 5x5; every second row from 0 and column from 1; a reversed window with strides */
 static void windows_with_steps(void **s) {
   (void)s;
   ir_ref x = range(IR_I32, LIST(5, 5));
@@ -292,7 +292,7 @@ static void pad_modes(void **s) {
   expect_ints(pad(LIST(9), x, IR_PAD_EDGE, 0, LIST(2, 3)), LIST(9), LIST(1, 1, 1, 2, 3, 4, 4, 4, 4));
   expect_ints(pad(LIST(9), x, IR_PAD_REFLECT, 0, LIST(2, 3)), LIST(9), LIST(3, 2, 1, 2, 3, 4, 3, 2, 1));
   expect_ints(pad(LIST(9), x, IR_PAD_WRAP, 0, LIST(2, 3)), LIST(9), LIST(3, 4, 1, 2, 3, 4, 1, 2, 3));
-  /* further than the axis is long: numpy.pad([1,2,3], (5, 5), mode) */
+  /* padding longer than the axis: numpy.pad([1,2,3], (5, 5), mode) */
   ir_ref y = ints(IR_I32, LIST(3), LIST(1, 2, 3));
   expect_ints(pad(LIST(13), y, IR_PAD_REFLECT, 0, LIST(5, 5)), LIST(13),
               LIST(2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2));
@@ -348,7 +348,7 @@ static void gather_out_of_range(void **s) {
   ir_ref taken = gather(LIST(3), four, bad, 0, IR_GATHER_CHECK);
   expect_error(taken, IR_ERR_RANGE,
                "gather: index 9 is out of range for axis 0 of size 4; it must be in -4..3");
-  /* only lanes that reach a result count, and the message names one that does */
+  /* an index out of range is an error only where a result needs it, and the message names one of these */
   expect_ints(view(IR_OP_SHRINK, LIST(1), taken, 0, LIST(0, 1)), LIST(1), LIST(1));
   ir_ref last = view(IR_OP_SHRINK, LIST(1), taken, 0, LIST(2, 3));
   expect_error(last, IR_ERR_RANGE, "index -5 is out of range");
@@ -366,7 +366,7 @@ static void gather_out_of_range(void **s) {
                IR_ERR_RANGE, "size 0");
 }
 
-/* spec.md, V22 and V23, and what follows from them by hand */
+/* spec.md, V22 and V23, and further cases by hand */
 static void scatters(void **s) {
   (void)s;
   enum { CHECK = IR_GATHER_CHECK, CLIP = IR_GATHER_CLIP, FILL = IR_GATHER_FILL };
@@ -387,7 +387,7 @@ static void scatters(void **s) {
   ir_ref zeros = ints(IR_F32, LIST(3, 2), LIST(0, 0, 0, 0, 0, 0)),
          rows = ints(IR_I64, LIST(3), LIST(2, 0, 2)), ones = ints(IR_F32, LIST(3, 2), LIST(1, 2, 3, 4, 5, 6));
   expect_ints(scatter(IR_OP_SCATTER_ADD, zeros, rows, ones, 0, CHECK, 0), LIST(3, 2), LIST(3, 4, 0, 0, 6, 8));
-  /* wraps; one index for all; none */
+  /* wraps around; one index for all; no indices */
   expect_ints(scatter(IR_OP_SCATTER_ADD, ints(IR_I8, LIST(1), LIST(127)), ints(IR_I8, LIST(2), LIST(0, 0)),
                       ints(IR_I8, LIST(2), LIST(1, 1)), 0, CHECK, 0),
               LIST(1), LIST(-127));
@@ -562,7 +562,8 @@ static void float_operations(void **s) {
   EXPECT_FLOATS(ir_unary(&g, IR_OP_ABS, FLOATS(IR_F32, -0.0, -INFINITY, -1)), 0.0, INFINITY, 1);
 }
 
-/* Each operation is rounded to its own format: one in f32 is not one in double, and fma rounds once. */
+/* Each operation is rounded to its own format: an f32 operation is not a double operation, and fma rounds
+ * once. */
 static void rounding(void **s) {
   (void)s;
   ir_ref big = FLOATS(IR_F32, 0x1p24), one = FLOATS(IR_F32, 1);
@@ -705,7 +706,7 @@ static void empty_reductions(void **s) {
   expect_ints(reduce(IR_OP_PROD, IR_I32, SCALAR, range(IR_I32, LIST(0)), false, LIST(0)), SCALAR, LIST(1));
   expect_ints(reduce(IR_OP_SUM, IR_F32, LIST(0), none, false, LIST(0)), LIST(0), SCALAR);
   expect_ints(reduce(IR_OP_REDUCE_MAX, IR_F32, LIST(0), none, false, LIST(0)), LIST(0),
-              SCALAR); /* no result needs one */
+              SCALAR); /* there is no result that would need an element */
   expect_error(reduce(IR_OP_REDUCE_MAX, IR_F32, LIST(2), none, false, LIST(1)), IR_ERR_INVALID,
                "max: an operand of shape [2,0] has no elements");
   expect_error(reduce(IR_OP_ARGMIN, IR_I64, LIST(2), none, false, LIST(1)), IR_ERR_INVALID,
@@ -855,7 +856,7 @@ static void index_expressions(void **s) {
                    IR_ERR_UNSUPPORTED);
 }
 
-/* order, memory, identity */
+/* evaluation order, memory, identical nodes */
 
 static void several_results(void **s) {
   (void)s;
@@ -883,7 +884,7 @@ static void long_chains_keep_little(void **s) {
   ir_eval_free(&g, &r, 1);
   assert_int_equal(memory.live, before);
   assert_true(memory.peak - before <
-              (size_t)LENGTH * 250); /* far from LENGTH * SIZE * 4, all buffers at once */
+              (size_t)LENGTH * 250); /* far less than LENGTH * SIZE * 4, the size of all buffers together */
 }
 
 static void unused_operands_are_not_evaluated(void **s) {
@@ -896,7 +897,7 @@ static void unused_operands_are_not_evaluated(void **s) {
   expect_ints(ir_unary(&g, IR_OP_SQRT, x), LIST(1), LIST(2));
 }
 
-/* Allocation i fails, for every i: an error, nothing leaked, and in the end success. */
+/* Allocation i fails, for every i: an error, no leak, and for the last i success. */
 static void every_allocation_may_fail(void **s) {
   (void)s;
   ir_ref x = range(IR_F32, LIST(3, 3)), index = ints(IR_I32, LIST(2), LIST(0, -1));

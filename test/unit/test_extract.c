@@ -1,5 +1,5 @@
-/* The extracted form: one row for each thing that makes an expression cheaper, as texts before and after;
- * limits and memory. That values stay is for test/property/prop_extract.c. */
+/* The extracted form: one row for each way in which an expression becomes cheaper, as texts before and after;
+ * limits and memory. test/property/prop_extract.c checks that values are unchanged. */
 #include "ir/parse/parse.h"
 #include "passes/index/extract/extract.h"
 #include "test/lib/memory.h"
@@ -60,11 +60,11 @@ static void check_rows(const char *declared, const pass_extract_costs *costs, co
 
 static void test_digits(void **state) {
   static const row rows[] = {
-      {{"i-i//10*10"}, {"(i%10)"}},                   /* a remainder on its own */
-      {{"i//10%10*3+i//100*30"}, {"((i//10)*3)"}},    /* digits join */
+      {{"i-i//10*10"}, {"(i%10)"}},                   /* a remainder alone */
+      {{"i//10%10*3+i//100*30"}, {"((i//10)*3)"}},    /* adjacent digits are merged */
       {{"i%4*250+i//4"}, {"((i*250)-((i//4)*999))"}}, /* one division for two digits */
       {{"i//4-i//20*5+i%4*5"}, {"(((i-(i//20))*5)-((i//4)*19))"}},
-      {{"i//20+(i+10)//20"}, {"(i//10)"}}, /* two halves */
+      {{"i//20+(i+10)//20"}, {"(i//10)"}}, /* two quotients by 20 are one by 10 */
       {{"(i//10-i//30*3)//2*2+i//30"}, {"((((i+((i//30)*10))//20)*2)-((i//30)*3))"}},
   };
   ROWS("i=0..999", &pass_print_costs, rows);
@@ -87,11 +87,11 @@ static void test_sharing(void **state) {
       {{"5*i+5*j+k-6"}, {"((k+((i+j)*5))+-6)"}}, /* a common factor */
       {{"5*i+k+5*j-6", "i+j>=1", "i+j<6"}, {"((k+((i+j)*5))+-6)", "((i+j)>=1)", "((i+j)<6)"}},
       {{"12*i+4*j+k", "3*i+j<9"}, {"(k+(((i*3)+j)*4))", "(((i*3)+j)<9)"}}, /* a multiple */
-      {{"i-j<0"}, {"(i<j)"}},                                              /* parts compared */
-      {{"13*i+k//2", "(26*i+k)//30"},                                      /* one flat index */
+      {{"i-j<0"}, {"(i<j)"}},                                              /* a difference compared with 0 */
+      {{"13*i+k//2", "(26*i+k)//30"},                                      /* a common flat index */
        {"(((i*26)+k)//2)", "(((i*26)+k)//30)"}},
       {{"-4*i-k+35"}, {"((35-(i*4))-k)"}},
-      {{"(i+22)//24*4-4"}, {"(((i+-2)//24)*4)"}}, /* a constant goes inside */
+      {{"(i+22)//24*4-4"}, {"(((i+-2)//24)*4)"}}, /* a constant moves inside the quotient */
   };
   ROWS("i=0..99, j=0..99, k=0..99", &pass_print_costs, rows);
 }
@@ -121,7 +121,7 @@ static void test_limits_leave_alone(void **state) {
   ir_graph_free(&g);
 }
 
-/* Without the remainder a division would be saved, but i*3000000000000000000 does not fit. */
+/* Without the remainder a division would be saved, but i*3000000000000000000 does not fit in 64 bits. */
 static void test_numbers_stay_machine_integers(void **state) {
   static const row rows[] = {
       {{"i%2*3000000000000000000+i//2"}, {"(((i%2)*3000000000000000000)+(i//2))"}},

@@ -1,5 +1,5 @@
-/* What finds blocks that are never freed (test/lib/heap.h): this program starts itself again, to leave some
- * behind. */
+/* The check for blocks that are never freed (test/lib/heap.h): this program starts itself again and leaks
+ * some. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 
 enum { LEAKED = 99 };
 
-/* What a process leaves behind, and what it has to say of it; "" where it ends with 0. */
+/* What a process leaks, and the message it must print; "" where it exits with 0. */
 static const struct {
   const char *what, *said;
 } cases[] = {{"nothing", ""},
@@ -29,7 +29,7 @@ static const struct {
              {"held", "never freed: 1 blocks, 3 bytes"},
              {"of a child", ""}};
 
-static void *volatile kept; /* what is still pointed to was not freed either */
+static void *volatile kept; /* a block that a pointer still refers to was not freed either */
 
 static int leave(const char *what) {
   if (!strcmp(what, "malloc")) kept = malloc(10);

@@ -1,5 +1,5 @@
-/* The linker and loader, on objects that LLVM makes: what they run, what they refuse and in which words, and
- * that no damaged object or image does any harm. */
+/* The linker and loader, on objects that LLVM makes: what they run, what they refuse and with which messages,
+ * and that no damaged object or image does any harm. */
 #include "runtime/image/image.h"
 
 #include <elf.h>
@@ -45,7 +45,7 @@ static int stop_llvm(void **state) {
 }
 
 typedef struct object {
-  uint8_t *bytes; /* exactly `size` of them, so that reading past the end is seen */
+  uint8_t *bytes; /* exactly `size` of them, so that a sanitizer sees reads past the end */
   size_t size;
 } object;
 
@@ -100,7 +100,7 @@ static void refused(const char *ir, ir_status status, const char *message) {
   free(o.bytes);
 }
 
-/* ---- objects with one of everything: constants of several sizes, a table, a jump table, calls */
+/* ---- objects with one of each kind: constants of several sizes, a table, a jump table, calls */
 
 static const char everything[] =
     "@table = private unnamed_addr constant [4 x i32] [i32 11, i32 22, i32 33, i32 44], align 16\n"
@@ -283,7 +283,7 @@ static void other_machines_are_refused(void **state) {
 
 static void truncated_objects_are_refused(void **state) {
   object o = compile(everything);
-  Elf64_Ehdr head; /* the section table is last, so every shorter file lacks some of it */
+  Elf64_Ehdr head; /* the section table comes last, so every shorter file lacks part of it */
   memcpy(&head, o.bytes, sizeof head);
   assert_int_equal(head.e_shoff + head.e_shnum * sizeof(Elf64_Shdr), o.size);
   for (size_t size = 0; size < o.size; size++) {
@@ -302,7 +302,7 @@ static uint64_t random_next(uint64_t *state) {
   return *state;
 }
 
-/* Bytes changed at random, then values that hurt (huge, negative, off by one) put over the tables' fields. */
+/* Bytes changed at random, then harmful values (huge, negative, off by one) in the fields of the tables. */
 static void damaged_objects_do_no_harm(void **state) {
   static const uint64_t nasty[] = {0,          1,          0x7fffffff,      0x80000000,
                                    0xffffffff, UINT64_MAX, UINT64_MAX - 63, 1ull << 63};
@@ -427,7 +427,7 @@ static void adopts_private_memory(void **state) {
     if (wrong) {
       assert_int_equal(status, IR_ERR_INVALID);
       assert_null(code.map);
-      assert_int_equal(munmap(map, size), 0); /* still ours */
+      assert_int_equal(munmap(map, size), 0); /* still mapped by the test */
       continue;
     }
     char text[5];
@@ -462,7 +462,8 @@ static void perf_map_names_functions(void **state) {
   rt_image_unmap(&code);
 }
 
-/* /tmp is everybody's: what lies there under the name is written to only where it is a file of ours alone. */
+/* /tmp is everybody's: a file there under the name is written to only where it is a regular file of the
+ * user's own. */
 static void perf_map_is_written_to_our_file_only(void **state) {
   char path[64], other[80];
   struct stat s;
@@ -479,7 +480,7 @@ static void perf_map_is_written_to_our_file_only(void **state) {
   assert_int_equal(seen, 0);
   assert_false(written);
   assert_int_equal(s.st_size, 0);
-  assert_int_equal(mkfifo(path, 0600), 0); /* which nobody reads*/
+  assert_int_equal(mkfifo(path, 0600), 0); /* which nobody reads */
   fd = open(path, O_RDONLY | O_NONBLOCK);
   written = rt_image_perf_map(&code, true);
   char byte;

@@ -1,5 +1,6 @@
-/* Which parameters of a kernel may lie in the memory that it stores to: what is shown, and what is refused
- * because storing would change what is read later, or an element would be computed twice. */
+/* Which parameters of a kernel may share the buffer that it stores to: which ones are proven, and which are
+ * refused because a store would change an element that is read later, or an element would be computed
+ * twice. */
 #include "ir/in_place.h"
 
 #include <setjmp.h>
@@ -52,20 +53,20 @@ static void what_is_read_where_it_is_stored(void **state) {
       {P1, BEGIN " for ridx0 in 0..64 thread {\n %a = load p1[ridx0] : f32\n store p0[ridx0] = %a\n}\n}\n"},
       {P1 | P2, BEGIN " for ridx0 in 0..64 {\n %a = load p1[ridx0] : f32\n %b = load p2[ridx0] : f32\n"
                       " %c = add %a, %b : f32\n store p0[ridx0] = %c\n}\n}\n"},
-      {P1, /* p2 is read elsewhere */
+      {P1, /* p2 is read at another index than the store's */
        BEGIN " for ridx0 in 0..64 {\n %a = load p1[ridx0] : f32\n %b = load p2[63+-1*ridx0] : f32\n"
              " %c = add %a, %b : f32\n store p0[ridx0] = %c\n}\n}\n"},
-      {0, /* here and elsewhere */
+      {0, /* p1 is read at the store's index and at another */
        BEGIN " for ridx0 in 0..63 {\n %a = load p1[ridx0] : f32\n %b = load p1[ridx0+1] : f32\n"
              " %c = add %a, %b : f32\n store p0[ridx0] = %c\n}\n}\n"},
       {0, /* elements of another size */
        BEGIN " for ridx0 in 0..64 {\n %a = load p3[ridx0] : f64\n %b = cast %a dtype=f32 : f32\n"
              " store p0[ridx0] = %b\n}\n}\n"},
-      {P1, /* what positions are read through is no matter, but those themselves move */
+      {P1, /* p1, which holds indices, is read at the store's index; p2 is read at any index */
        BEGIN " for ridx0 in 0..64 {\n %a = load p1[ridx0] : f32\n %i = cast %a dtype=i32 : i32\n"
              " %j = bound %i, (64), true mode=clip : index\n %b = load p2[%j] : f32\n"
              " store p0[ridx0] = %b\n}\n}\n"},
-      {P1, /* again and again, before it is stored */
+      {P1, /* read in several iterations, all before the store */
        BEGIN " for ridx0 in 0..64 {\n %s = for ridx1 in 0..4 with %c = f32(0.0) {\n"
              " %a = load p1[ridx0] : f32\n %b = load p2[ridx1*16] : f32\n %d = fma %a, %b, %c : f32\n"
              " next %d\n }\n store p0[ridx0] = %s\n}\n}\n"},
@@ -77,17 +78,17 @@ static void elements_stored_once(void **state) {
   static const example examples[] = {
       {P1, BEGIN " for ridx0 in 0..4 thread {\n for ridx1 in 0..16 vector {\n"
                  " %a = load p1[ridx0*16+ridx1] : f32\n store p0[ridx0*16+ridx1] = %a\n}\n}\n}\n"},
-      {P1, BEGIN " for ridx0 in 0..4 thread {\n for ridx1 in 0..16 vector {\n" /* backwards */
+      {P1, BEGIN " for ridx0 in 0..4 thread {\n for ridx1 in 0..16 vector {\n" /* in reverse order */
                  " %a = load p1[-16*ridx0+48+ridx1] : f32\n store p0[-16*ridx0+48+ridx1] = %a\n}\n}\n}\n"},
-      {0, BEGIN " for ridx0 in 0..4 thread {\n for ridx1 in 0..17 {\n" /* the 17th is the next one's first */
+      {0, BEGIN " for ridx0 in 0..4 thread {\n for ridx1 in 0..17 {\n" /* the 17th is the next row's first */
                 " %a = load p1[ridx0*16+ridx1] : f32\n store p0[ridx0*16+ridx1] = %a\n}\n}\n}\n"},
-      {0, BEGIN " for ridx0 in 0..4 {\n for ridx1 in 0..16 {\n" /* each four times */
+      {0, BEGIN " for ridx0 in 0..4 {\n for ridx1 in 0..16 {\n" /* each element four times */
                 " %a = load p1[ridx1] : f32\n store p0[ridx1] = %a\n}\n}\n}\n"},
-      {P1, BEGIN " for ridx0 in 0..1 {\n for ridx1 in 0..16 {\n" /* once */
+      {P1, BEGIN " for ridx0 in 0..1 {\n for ridx1 in 0..16 {\n" /* each element once */
                  " %a = load p1[ridx1] : f32\n store p0[ridx1] = %a\n}\n}\n}\n"},
-      {0, BEGIN " for ridx0 in 0..64 {\n" /* of two positions one */
+      {0, BEGIN " for ridx0 in 0..64 {\n" /* two iterations for one element */
                 " %a = load p1[ridx0//2] : f32\n store p0[ridx0//2] = %a\n}\n}\n"},
-      {0, BEGIN " for ridx0 in 0..64 {\n" /* as if the last vector began early */
+      {0, BEGIN " for ridx0 in 0..64 {\n" /* overlaps, as where the last vector begins early */
                 " %a = load p1[min(ridx0, 60)] : f32\n store p0[min(ridx0, 60)] = %a\n}\n}\n"},
   };
   CHECK(examples);
@@ -95,36 +96,37 @@ static void elements_stored_once(void **state) {
 
 static void several_stores(void **state) {
   static const example examples[] = {
-      {P1, /* one part after the other */
+      {P1, /* two adjacent sub-domains */
        BEGIN " for ridx0 in 0..60 {\n %a = load p1[ridx0] : f32\n store p0[ridx0] = %a\n}\n"
              " for ridx1 in 0..4 {\n %b = load p1[60+ridx1] : f32\n store p0[60+ridx1] = %b\n}\n}\n"},
-      {0, /* they overlap */
+      {0, /* the sub-domains overlap */
        BEGIN " for ridx0 in 0..60 {\n %a = load p1[ridx0] : f32\n store p0[ridx0] = %a\n}\n"
              " for ridx1 in 0..8 {\n %b = load p1[56+ridx1] : f32\n store p0[56+ridx1] = %b\n}\n}\n"},
-      {P1, /* a head and a tail of each row */
+      {P1, /* two sub-domains of each row */
        BEGIN " for ridx0 in 0..4 thread {\n"
              " for ridx1 in 0..12 {\n %a = load p1[ridx0*16+ridx1] : f32\n store p0[ridx0*16+ridx1] = %a\n}\n"
              " for ridx2 in 0..4 {\n %b = load p1[ridx0*16+ridx2+12] : f32\n"
              " store p0[ridx0*16+ridx2+12] = %b\n}\n}\n}\n"},
-      {0, /* the tail reaches into the next row */
+      {0, /* the second one reaches into the next row */
        BEGIN " for ridx0 in 0..3 thread {\n"
              " for ridx1 in 0..12 {\n %a = load p1[ridx0*16+ridx1] : f32\n store p0[ridx0*16+ridx1] = %a\n}\n"
              " for ridx2 in 0..5 {\n %b = load p1[ridx0*16+ridx2+12] : f32\n"
              " store p0[ridx0*16+ridx2+12] = %b\n}\n}\n}\n"},
-      {0, /* the second part reads what the first has stored */
+      {0, /* the second sub-domain reads what the first has stored */
        BEGIN " for ridx0 in 0..32 {\n %a = load p1[ridx0] : f32\n store p0[ridx0] = %a\n}\n"
              " for ridx1 in 0..32 {\n %b = load p1[ridx1] : f32\n store p0[32+ridx1] = %b\n}\n}\n"},
-      {0, /* two results: one might be stored before the other reads */
+      {0, /* two results: one might be stored before the other is read */
        BEGIN " for ridx0 in 0..64 {\n %a = load p2[ridx0] : f32\n store p0[ridx0] = %a\n"
              " store p1[ridx0] = %a\n}\n}\n"},
-      {0, /* an update reads what is there */
+      {0, /* an update reads the element it updates */
        BEGIN
        " for ridx0 in 0..64 {\n %a = load p1[ridx0] : f32\n update p0[ridx0] add %a over ridx0\n}\n}\n"},
   };
   CHECK(examples);
 }
 
-/* Rows of 16, each a round: FIRST loads for the local, at an index over ridx0 (the round) and ridx1. */
+/* Rows of 16, each an iteration of the loop over ridx0: FIRST is the index, over ridx0 and ridx1, of the load
+ * for the local. */
 #define ITERATION(ROUNDS, FIRST, THEN)                                                                       \
   BEGIN " for ridx0 in 0.." ROUNDS " thread {\n local l0: f32[16] over ridx0\n"                              \
         " for ridx1 in 0..16 {\n %a = load p1[" FIRST "] : f32\n store l0[ridx1] = %a\n}\n"                  \
@@ -136,17 +138,17 @@ static void iterations_with_locals(void **state) {
   static const example examples[] = {
       {P1, ITERATION("4", "ridx0*16+ridx1", REVERSED)},
       {P1, ITERATION("4", "ridx0*16+15+-1*ridx1", REVERSED)},
-      {0, ITERATION("3", "ridx0*16+ridx1+1", REVERSED)},   /* the next round's first as well */
-      {0, ITERATION("4", "48+-16*ridx0+ridx1", REVERSED)}, /* another round's */
-      {0, ITERATION("4", "ridx1", REVERSED)},              /* always the first one's */
+      {0, ITERATION("3", "ridx0*16+ridx1+1", REVERSED)},   /* also reads the next iteration's first element */
+      {0, ITERATION("4", "48+-16*ridx0+ridx1", REVERSED)}, /* reads another iteration's row */
+      {0, ITERATION("4", "ridx1", REVERSED)},              /* always reads the first row */
       {0, ITERATION("2", "ridx0*32+ridx1", REVERSED)},
-      {P1, ITERATION("4", "ridx0*16+ridx1", /* and where it is stored */
+      {P1, ITERATION("4", "ridx0*16+ridx1", /* also read at the store's index */
                      " %d = load p1[ridx0*16+ridx2] : f32\n %c = add %b, %d : f32\n")},
-      {0, ITERATION("4", "ridx0*16+ridx1", /* and in the same loop elsewhere */
+      {0, ITERATION("4", "ridx0*16+ridx1", /* also read at another index in the storing loop */
                     " %d = load p1[ridx0*16+15+-1*ridx2] : f32\n %c = add %b, %d : f32\n")},
       {P1 | P2,
        ITERATION("4", "ridx0*16+ridx1", " %d = load p2[ridx0*16+ridx2] : f32\n %c = add %b, %d : f32\n")},
-      {0, /* a local that is filled when the round has begun to store */
+      {0, /* the local is filled after the iteration has begun to store */
        BEGIN " for ridx0 in 0..4 {\n local l0: f32[16] over ridx0\n"
              " for ridx1 in 0..8 {\n %a = load p1[ridx0*16+ridx1] : f32\n store p0[ridx0*16+ridx1] = %a\n}\n"
              " for ridx2 in 0..16 {\n %b = load p1[ridx0*16+ridx2] : f32\n store l0[ridx2] = %b\n}\n"
@@ -160,7 +162,7 @@ static void sizes_that_come_with_the_run(void **state) {
       {P1, "kernel @k(n=1..100, p0: f32[n*16], p1: f32[n*16]) {\n for ridx0 in 0..n thread {\n"
            " for ridx1 in 0..16 vector {\n %a = load p1[ridx0*16+ridx1] : f32\n"
            " store p0[ridx0*16+ridx1] = %a\n}\n}\n}\n"},
-      {0, /* a factor that is not known: not shown */
+      {0, /* an unknown factor: not proven */
        "kernel @k(n=1..100, p0: f32[n*16], p1: f32[n*16]) {\n for ridx0 in 0..16 thread {\n"
        " for ridx1 in 0..n {\n %a = load p1[ridx0*n+ridx1] : f32\n"
        " store p0[ridx0*n+ridx1] = %a\n}\n}\n}\n"},
@@ -174,7 +176,7 @@ static void *fail_after(void *user, void *ptr, size_t old_size, size_t new_size)
   return ir_mem_libc.fn(NULL, ptr, old_size, new_size);
 }
 
-/* One item may have stored already when another reads for its local. */
+/* One work-item may have stored already when another reads for its local. */
 static void iterations_of_work_items(void **state) {
   static const char alone[] =
       BEGIN " for ridx0 in 0..64 vector {\n %a = load p1[ridx0] : f32\n store p0[ridx0] = %a\n}\n}\n";
@@ -196,7 +198,7 @@ static void short_of_memory(void **state) {
   g.error = &error;
   assert_int_equal(ir_parse_module(&g, &ir_builder_raw, "k", text, strlen(text), &m), IR_OK);
   uint32_t set = 0;
-  for (int k = 0; k < 100 && set != P1; k++) { /* a failure, or less is shown */
+  for (int k = 0; k < 100 && set != P1; k++) { /* allocation k fails: an error, or less is proven */
     ir_error own = {0};
     budget = k;
     g.error = &own;

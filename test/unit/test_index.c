@@ -1,5 +1,5 @@
-/* The index algebra: what expressions become, as a user reads them. Each row is a text of declarations
- * (`i=0..2`) and an expression, and the text of its canonical form. */
+/* The index algebra: the canonical forms of expressions, as a user reads them. Each row is a text of
+ * declarations (`i=0..2`) and an expression, and the text of its canonical form. */
 #include "ir/parse/parse.h"
 #include "passes/index/index.h"
 #include "passes/index/rule.h"
@@ -25,7 +25,7 @@ static void start(bench *b) {
   assert_int_equal(ir_graph_init(&b->g, &ir_mem_libc, &b->error), IR_OK);
 }
 
-/* The last of the expressions in the text, as written. */
+/* The last expression of the text, as written. */
 static ir_ref parse(bench *b, const char *text) {
   ir_parser p;
   ir_ref r = 0;
@@ -104,7 +104,7 @@ static void test_division_and_modulo(void **state) {
   CHECK_ROWS(rows);
 }
 
-/* One form for one map: written differently, the same node. */
+/* Expressions of the same map, written differently, become the same node. */
 static void test_equal_maps_are_one_node(void **state) {
   static const row rows[] = {
       {"k=0..11 (k*6+3)//4", "k=0..11 (k*3+1)//2"},
@@ -186,7 +186,7 @@ static void test_choices(void **state) {
   CHECK_ROWS(rows);
 }
 
-/* Sizes without numbers: divisibility and bounds are all that is known. */
+/* Symbolic sizes, of which only divisibility and bounds are known. */
 static void test_symbolic_sizes(void **state) {
   static const row rows[] = {
       {"n=4..64:4 (n//4)*4", "n"},
@@ -202,7 +202,7 @@ static void test_symbolic_sizes(void **state) {
   CHECK_ROWS(rows);
 }
 
-/* Products of sizes, multiplied out; and such as may be negative. */
+/* Products of sizes, multiplied out; and products that may be negative. */
 static void test_products_of_sizes(void **state) {
   static const row rows[] = {
       {"n=2..64 m=2..64 n*m-2*n-2*m+4>=0", "True"},
@@ -235,7 +235,7 @@ static void test_symbolic_ranges(void **state) {
   assert_true(ir_is_true(g, pass_compare(g, IR_OP_LT, flat, nm)));
   assert_true(pass_proves(g, IR_OP_LT, i, n));
   assert_false(pass_proves(g, IR_OP_LT, i, m));
-  ir_ref k = range(&b, nm, 2), high = pass_div(g, k, m), low = pass_mod(g, k, m); /* split and joined again */
+  ir_ref k = range(&b, nm, 2), high = pass_div(g, k, m), low = pass_mod(g, k, m); /* split into digits */
   assert_int_equal(pass_add(g, pass_mul(g, high, m), low), k);
   assert_int_equal(pass_mod(g, high, n), high);
   assert_true(pass_proves(g, IR_OP_LT, high, n));
@@ -282,7 +282,7 @@ static void test_index_given_its_validity(void **state) {
   }
 }
 
-/* Constants that do not fit int64 are never computed: the expression stays as it was written. */
+/* Constants that do not fit int64 are never computed: the expression stays as written. */
 static void test_overflow(void **state) {
   bench b;
   start(&b);
@@ -312,7 +312,7 @@ static void test_bad_divisor(void **state) {
   ir_graph_free(&b.g);
 }
 
-/* Sums, products and conjunctions beyond the limits stay right, and 100,000 nested operations need no deep
+/* Sums, products and conjunctions beyond the limits stay correct, and 100,000 nested operations need no deep
  * stack. */
 static void test_size(void **state) {
   bench b;
@@ -361,7 +361,7 @@ static void test_observer(void **state) {
   ir_graph_free(&b.g);
 }
 
-/* Every allocation may fail: the result is 0 with an error, or right. */
+/* Every allocation may fail: the result is 0 with an error, or correct. */
 typedef struct stingy {
   int left;
 } stingy;
@@ -400,7 +400,8 @@ static void test_rule_table(void **state) {
   }
 }
 
-/* carried or (a or b), of another loop: what is carried stays an operand of its own. */
+/* carried or (a or b), substituted into another loop: the carried value stays a separate operand of the
+ * disjunction. */
 static void test_carried(void **state) {
   bench b;
   start(&b);

@@ -1,5 +1,5 @@
-/* Derivatives put together: Jacobians in reverse and forward mode, the Hessian both ways, and a product with
- * it, of y = (x0 x1, sin(x2) x0) and the sum of y, against the formulas. */
+/* Composed derivatives: Jacobians in reverse and forward mode, the Hessian in both, and a product with it, of
+ * y = (x0 x1, sin(x2) x0) and the sum of y, against the formulas. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,8 @@ static void pushed(void *user, const vf_value *e, vf_value *column) {
   vf_jvp(1, &d->y, 1, &d->x, e, column);
 }
 
-/* The derivatives of y by x, rows by elements of y: `rule` for each unit vector, stacked along `axis`. */
+/* The derivatives of y by x, one row for each element of y: `rule` applied to each unit vector, stacked along
+ * `axis`. */
 static vf_value jacobian(dependence d, vf_function rule, int64_t size, int axis) {
   vf_value basis = vf_eye(d.x.graph, VF_F64, size, size, 0), all;
   vf_map map = {.size = sizeof map, .arguments = 1, .results = 1, .out_axes = &axis, .axis_size = -1};

@@ -1,5 +1,5 @@
-/* Functions compiled when called: which calls share a program, what is forgotten, what is refused; and the
- * keys of programs. */
+/* Functions compiled when they are called: which calls share a program, which programs are dropped, what is
+ * refused; and the keys of programs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static vf_tensor *counting(vf_context *c, int rows, int columns) {
   return t;
 }
 
-/* rows added up, times a static number */
+/* the sum of rows, times a static number */
 static void scaled_sum(void *user, vf_graph *g, const vf_value *in, const vf_static *statics, vf_value *out) {
   traces++;
   out[0] = vf_mul(vf_sum(in[0], VF_LIST(0), false), vf_number(g, statics[0].real));
@@ -62,7 +62,7 @@ static vf_jit_stats stats_of(const vf_jit *j) {
   return s;
 }
 
-/* One call of a function of one tensor and one real; checks the first element. */
+/* One call of a function of one tensor and one real number; checks the first element. */
 static void expect(vf_jit *j, vf_tensor *x, double scale, float first, int axis_size) {
   vf_static s = {.kind = VF_STATIC_REAL, .real = scale};
   vf_tensor *y;
@@ -75,7 +75,7 @@ static void expect(vf_jit *j, vf_tensor *x, double scale, float first, int axis_
   vf_tensor_release(y);
 }
 
-/* Elements are no part of a key. spec: H2 H5 H6 */
+/* Elements are not in a key. spec: H2 H5 H6 */
 static void test_signatures(void **state) {
   test_memory memory = {0};
   vf_context *c = context(&memory);
@@ -111,7 +111,7 @@ static void test_least_recently_used(void **state) {
   vf_tensor *x = counting(c, 2, 3);
   expect(j, x, 1, 3, 3);
   expect(j, x, 2, 6, 3);
-  expect(j, x, 1, 3, 3); /* now 2 was not used for longest */
+  expect(j, x, 1, 3, 3); /* now 2 is the least recently used */
   expect(j, x, 3, 9, 3);
   assert_int_equal(traces, 3);
   expect(j, x, 1, 3, 3);
@@ -158,7 +158,7 @@ static void test_dynamic(void **state) {
   }
   assert_int_equal(traces, 1);
   assert_int_equal(stats_of(j).hits, 3);
-  int outside[] = {3, 10, 3}; /* no multiple of 2, too large, the first again */
+  int outside[] = {3, 10, 3}; /* no multiple of 2, too large, the first column again */
   for (int i = 0; i < 3; i++) {
     vf_tensor *x = counting(c, outside[i], 3);
     expect(j, x, 1, (float)(3 * outside[i] * (outside[i] - 1) / 2), 3);
@@ -207,7 +207,7 @@ static void again(void *user, vf_graph *g, const vf_value *in, const vf_static *
   out[0] = in[0];
 }
 
-/* What a call has no buffers for. */
+/* A function that declares an input, an output or a variable, which a call cannot supply. */
 static void declares(void *user, vf_graph *g, const vf_value *in, const vf_static *statics, vf_value *out) {
   const char *what = user;
   vf_value n;
@@ -307,8 +307,8 @@ static void test_memory_fails(void **state) {
   finish(c, &memory);
 }
 
-/* keys: a program compiled for one graph serves another only where both compute the same of the same leaves
- */
+/* keys: a program compiled for one graph serves another only where both compute the same function of the same
+ * leaves */
 
 static uint32_t compiled(vf_context *c, const char *text, int64_t *hits) {
   vf_graph *g = vf_graph_parse(c, text, strlen(text), "t", NULL, &error);
@@ -336,14 +336,14 @@ static void test_keys(void **state) {
   } rows[] = {
       {"graph @a(%x: f32[4], %y: f32[4]) {\n%r = add %x, %y\nreturn %r\n}", false},
       {"graph @b(%x: f32[4], %y: f32[4]) {\n%s = add %x, %y\nreturn %s\n}",
-       true}, /* names of values are no part */
+       true}, /* names of values are not in the key */
       {"graph @c(%x: f32[4], %y: f32[4]) {\n%r = add %x, %x\nreturn %r\n}", false}, /* another leaf */
       {"graph @d(%x: f32[5], %y: f32[5]) {\n%r = add %x, %y\nreturn %r\n}", false}, /* another shape */
       {"graph @e(%x: f64[4], %y: f64[4]) {\n%r = add %x, %y\nreturn %r\n}", false}, /* another dtype */
       {"graph @f(%x: f32[4,4]) {\n%r = sum %x axes=[0]\nreturn %r\n}", false},
       {"graph @g(%x: f32[4,4]) {\n%r = sum %x axes=[1]\nreturn %r\n}", false}, /* another attribute */
       {"graph @h(%x: f32[4,4]) {\n%r = sum %x axes=[-1]\nreturn %r\n}",
-       true}, /* the same, written otherwise */
+       true}, /* the same, written differently */
       {"graph @k(%x: f32[2|3]) {\n%r = sum %x\nreturn %r\n}", false},
       {"graph @l(%x: f32[3|3]) {\n%r = sum %x\nreturn %r\n}", false}, /* another batch of the same shape */
       {"graph @n(%x: f32[4]) {\n%r = neg %x\nreturn %r\n}", false},
@@ -369,7 +369,8 @@ static void test_keys(void **state) {
   finish(c, &memory);
 }
 
-/* The parts of f32[10,6] in four, of which three have one shape: two different kernels. spec: H5.shard */
+/* The shards of f32[10,6] split in four, three of which have one shape, need two different kernels. spec:
+ * H5.shard */
 static void test_parts_share_kernels(void **state) {
   static const char text[] = "graph @parts(%a: f32[3,6], %b: f32[3,6], %c: f32[3,6], %d: f32[1,6]) {\n"
                              "%p = exp %a\n%q = exp %b\n%r = exp %c\n%s = exp %d\nreturn %p, %q, %r, %s\n}";

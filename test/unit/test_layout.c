@@ -1,5 +1,5 @@
-/* The arena's layout: no two intermediates that are needed together overlap, every offset is aligned, and the
- * arena is not much larger than what is needed at the worst moment. */
+/* The arena's layout: intermediates that are live at the same time do not overlap, every offset is aligned,
+ * and the arena is not much larger than the greatest sum of live sizes. */
 #include "runtime/memory/layout.h"
 
 #include <setjmp.h>
@@ -29,7 +29,7 @@ static void check(const rt_span *s, size_t count, size_t total) {
   }
 }
 
-/* Bytes needed at the worst moment: no layout is smaller. */
+/* The greatest sum of sizes that are live at one launch: no layout is smaller. */
 static size_t worst_moment(const rt_span *s, size_t count, uint32_t launches) {
   size_t worst = 0;
   for (uint32_t t = 0; t < launches; t++) {
@@ -62,8 +62,8 @@ static void a_chain_takes_two_buffers(void **state) {
 }
 
 static void small_ones_fit_into_tightest_gap(void **state) {
-  /* three large ones, the first and third gone before the small ones come: gaps of 640 and 320 below the top
-   */
+  /* three large buffers, of which the first and third die before the small ones are needed: gaps of 640 and
+   * 320 below the top */
   rt_span s[] = {{.bytes = 640, .first = 0, .last = 1},
                  {.bytes = 6400, .first = 0, .last = 9},
                  {.bytes = 320, .first = 2, .last = 9},

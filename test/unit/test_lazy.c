@@ -1,4 +1,4 @@
-/* Lazy tensors: what is realised when, what stays valid, and that a session gives memory back. */
+/* Lazy tensors: what is realised when, what stays valid, and that a session frees memory. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,7 +64,7 @@ static void test_realise(void **state) {
   const float *data = vf_tensor_data(y, &error);
   assert_memory_equal(data, ((float[]){2, 4, 6}), 12);
   assert_true(vf_tensor_is_realised(y));
-  assert_ptr_equal(vf_tensor_data(y, &error), data); /* computed once, and it stays in place */
+  assert_ptr_equal(vf_tensor_data(y, &error), data); /* computed once, and not moved */
   vf_tensor *same = kept(vf_tensor_value(y));
   assert_ptr_equal(vf_tensor_data(same, &error), data); /* no copy */
   vf_tensor_retain(same);
@@ -93,8 +93,8 @@ static void test_several_at_once(void **state) {
   finish(c, &memory);
 }
 
-/* A realised tensor stands for its graph in whatever was recorded from it, also when its handle and its
- * operands are gone. */
+/* A realised tensor is a leaf in everything recorded from it, also when its handle and its operands are
+ * gone. */
 static void test_realised_is_a_leaf(void **state) {
   test_memory memory = {0};
   vf_context *c = context(&memory);
@@ -103,7 +103,7 @@ static void test_realised_is_a_leaf(void **state) {
   assert_true(first(y) == 2);
   vf_tensor_release(x);
   vf_tensor_release(y);
-  assert_int_equal(vf_session_collect(c, &error), VF_OK); /* what z needs of y is its elements */
+  assert_int_equal(vf_session_collect(c, &error), VF_OK); /* z needs the elements of y alone */
   assert_int_equal(c->lazy.storage_count, 1);
   assert_true(first(z) == 20);
   assert_int_equal(vf_session_collect(c, &error), VF_OK);
@@ -139,23 +139,23 @@ static void test_errors(void **state) {
   vf_context *c = context(&memory);
   vf_tensor *x = created(c, 2, (float[]){1, 2}), *y = created(c, 3, (float[]){1, 2, 3});
   vf_value old = vf_tensor_value(x);
-  /* told by keep, and forgotten there */
+  /* reported by keep, and cleared there */
   assert_null(vf_tensor_keep(vf_neg(vf_add(old, vf_tensor_value(y))), &error));
   assert_string_equal(
       error.message,
       "add: shapes f32[2] and f32[3] do not broadcast: size 2 meets 3 at axis -1; sizes must be equal or 1");
   vf_tensor *good = kept(vf_neg(old));
   assert_true(first(good) == -1);
-  /* values end when something is realised */
+  /* values become invalid when a tensor is realised */
   assert_null(vf_tensor_keep(vf_neg(old), &error));
   assert_string_equal(error.message, "neg: operand 1 is a value from before the session last realised a "
                                      "tensor; take it again with vf_tensor_value");
   assert_null(vf_tensor_keep(old, &error));
   assert_memory_equal(error.message, "keep: operand 1 is a value from before", 38);
   vf_value fresh = vf_tensor_value(x);
-  assert_true(first(x) == 1); /* nothing to compute: values stay */
+  assert_true(first(x) == 1); /* nothing to compute: values stay valid */
   assert_true(vf_ok(fresh));
-  /* what a session does not have */
+  /* operations that a session does not support */
   vf_graph *g = vf_session(c, &error);
   assert_false(vf_ok(vf_input(g, "x", VF_F32, VF_LIST(2))));
   assert_string_equal(vf_graph_message(g),
@@ -169,14 +169,14 @@ static void test_errors(void **state) {
   assert_null(vf_compile(g, &error));
   vf_graph_destroy(g); /* it belongs to the context */
   assert_true(vf_ok(vf_neg(fresh)));
-  /* what a tensor cannot be */
+  /* tensors that are refused */
   assert_null(vf_tensor_create(c, VF_INDEX, VF_LIST(2), NULL, &error));
   assert_int_equal(error.status, VF_ERR_INVALID);
   assert_null(vf_tensor_create(c, VF_F32, VF_LIST(-2), NULL, &error));
   assert_null(vf_tensor_create(c, VF_F32, 17, NULL, NULL, &error));
   assert_null(vf_tensor_create(c, VF_F32, VF_LIST(INT64_MAX / 8, 8), NULL, &error));
   assert_int_equal(error.status, VF_ERR_INVALID);
-  assert_int_equal(vf_graph_status(g), VF_OK); /* none of this is an error of recording */
+  assert_int_equal(vf_graph_status(g), VF_OK); /* none of these is a recording error */
   vf_graph *named = vf_graph_create(c, "named", &error);
   assert_null(vf_tensor_keep(vf_input(named, "x", VF_F32, VF_LIST(2)), &error));
   assert_memory_equal(error.message, "keep: the value belongs to a graph of its own", 45);
@@ -185,8 +185,7 @@ static void test_errors(void **state) {
   finish(c, &memory);
 }
 
-/* An index that is out of range fails the realisation; the tensor can be asked again, and the session goes
- * on. */
+/* An index out of range fails the realisation; the tensor can be realised again, and the session goes on. */
 static void test_failed_run(void **state) {
   test_memory memory = {0};
   vf_context *c = context(&memory);
@@ -205,7 +204,7 @@ static void test_failed_run(void **state) {
   finish(c, &memory);
 }
 
-/* Equal steps are one program, whatever was recorded, realised and moved between them. */
+/* Equal steps are one program, whatever is recorded, realised and moved between them. */
 static void test_loop_compiles_once(void **state) {
   test_memory memory = {0};
   vf_context *c = context(&memory);
@@ -213,7 +212,7 @@ static void test_loop_compiles_once(void **state) {
   size_t peak = 0;
   for (int i = 0; i < 3000; i++) {
     vf_value v = vf_tensor_value(x);
-    if (i % 3 == 0) vf_exp(vf_add(v, number(x, i))); /* never asked for */
+    if (i % 3 == 0) vf_exp(vf_add(v, number(x, i))); /* never realised */
     vf_tensor *next = kept(vf_add(vf_mul(v, number(x, 0.5)), number(x, 1)));
     assert_non_null(vf_tensor_data(next, &error));
     vf_tensor_release(x);
@@ -228,7 +227,7 @@ static void test_loop_compiles_once(void **state) {
   finish(c, &memory);
 }
 
-/* Large results: the dead ones are given back before they are more than the live ones. */
+/* Large results: unused ones are freed before they take more memory than the live ones. */
 static void test_large_results(void **state) {
   enum { COUNT = 1 << 18 };
   test_memory memory = {0};

@@ -1,5 +1,5 @@
-/* Kernels written by hand, compiled for several sets of features and run: loops, lanes, memory access at its
- * edges, reductions, run-time bounds, and the speed of a register tile. */
+/* Kernels written by hand, compiled for several sets of features and run: loops, vector lanes, memory access
+ * at its edges, reductions, run-time bounds, and the speed of a register tile. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -25,7 +25,8 @@ static void end(void) { ir_graph_free(g); }
 static ir_ref index_of(int64_t value) { return ir_index(g, value); }
 static ir_ref f32(double value) { return ir_float(g, IR_F32, value); }
 
-/* Memory whose last byte lies before, and whose first byte after, pages that cannot be touched. */
+/* Memory between two inaccessible pages, which begins right after the first one or ends right before the
+ * second. */
 typedef struct fenced {
   char *map;
   size_t size, page;
@@ -47,7 +48,7 @@ static float noise(void) { return (float)(int32_t)(seed = seed * 1664525u + 1013
   k_target t;                                                                                                \
   for (int number_ = 0; k_target_at(number_, &t); number_++)
 
-/* out = x*y + 1 over n elements in vectors of 16 and a scalar tail, the vectors over threads */
+/* out = x*y + 1 over n elements in vectors of 16 and a scalar remainder loop, the vectors over threads */
 static ir_ref saxpy(int64_t n) {
   ir_ref p[] = {k_param(g, IR_F32, 0, n), k_param(g, IR_F32, 1, n), k_param(g, IR_F32, 2, n)};
   ir_ref block = k_range(g, index_of(n / 16), 0), lane = k_range(g, index_of(16), 1),
@@ -73,7 +74,7 @@ static void test_elementwise(void **state) {
     out[N] = 7;
     int64_t status = 0;
     void *buffers[] = {out, x, y, &status};
-    code.run(buffers, NULL, 3, 5, code.scratch); /* a part of the threads' range, and the tail */
+    code.run(buffers, NULL, 3, 5, code.scratch); /* a sub-range of the threads' loop, and the remainder */
     for (int i = 0; i <= N; i++)
       assert_true(out[i] == ((i >= 48 && i < 80) || (i >= N / 16 * 16 && i < N) ? x[i] * y[i] + 1 : 7));
     code.run(buffers, NULL, 0, N / 16, code.scratch);
@@ -84,7 +85,7 @@ static void test_elementwise(void **state) {
   end();
 }
 
-/* The hot loop is nothing but vector instructions, an increment, a comparison and a branch. */
+/* The hot loop is only vector instructions, an increment, a comparison and a branch. */
 static void test_elementwise_code(void **state) {
   begin();
   ir_ref kernel = saxpy(1024);
@@ -98,7 +99,7 @@ static void test_elementwise_code(void **state) {
   char *stop = strstr(loop, "\tj");
   assert_non_null(stop);
   *stop = '\0';
-  int instructions = -1; /* the alignment */
+  int instructions = -1; /* not counting the alignment */
   for (char *at = loop; (at = strchr(at, '\n')); at++) instructions += at[1] == '\t';
   assert_in_range(instructions, 5, t.target.vector_bytes == 64 ? 7 : 11);
   assert_null(strstr(loop, "(%rsp)"));
@@ -106,8 +107,7 @@ static void test_elementwise_code(void **state) {
   end();
 }
 
-/* out[i] = x[n-1-i], out2[i] = x[3i], out3[i] = x[(i*i) % 64], out4[i] = x[5]: every way of reading a vector
- */
+/* out[i] = x[n-1-i], out2[i] = x[3i], out3[i] = x[(i*i) % 64], out4[i] = x[5]: every kind of vector load */
 static void test_access(void **state) {
   begin();
   enum { N = 64 };
@@ -145,7 +145,7 @@ static void test_access(void **state) {
     ir_ref kernel = k_kernel(g, all, p, 9, NULL, 0);
     EACH_TARGET(t) {
       k_code code = k_compile(g, kernel, &t.target);
-      for (int edge = 0; edge < 2; edge++) { /* nothing outside the elements is touched */
+      for (int edge = 0; edge < 2; edge++) { /* nothing outside the elements is accessed */
         fenced f;
         uint8_t *x = fence(&f, (size_t)((4 * (N - 1) + 1) * bytes), edge), out[8][N * 8];
         for (int k = 0; k < (4 * (N - 1) + 1) * bytes; k++)
@@ -213,8 +213,8 @@ static void test_masked(void **state) {
   end();
 }
 
-/* A row that is valid or not as a whole, read forwards, backwards and by steps: out[r][i] = r % 2 ? x[r][..]
- * : 0 */
+/* A row that is valid or not as a whole, read forward, backward and strided: out[r][i] = r % 2 ? x[r][..] :
+ * 0 */
 static void test_masked_rows(void **state) {
   begin();
   enum { ROWS = 6, N = 16 };
@@ -250,7 +250,7 @@ static void test_masked_rows(void **state) {
   end();
 }
 
-/* Sum of n elements: 16 lanes, each over n/16 elements in order, then pairwise */
+/* Sum of n elements: 16 vector lanes, each over n/16 elements in order, then pairwise */
 static void test_reduce_all(void **state) {
   begin();
   enum { N = 4096 };
@@ -283,8 +283,8 @@ static void test_reduce_all(void **state) {
   end();
 }
 
-/* Two carried values, one along vector lanes: column sums and the (equal for all lanes) count; symbolic
- * extent, 0 too */
+/* Two carried values, one of vector lanes: column sums and a count, equal in all lanes; symbolic extent, 0
+ * included */
 static void test_reduce_columns(void **state) {
   begin();
   enum { COLUMNS = 32 };
@@ -325,7 +325,7 @@ static void test_reduce_columns(void **state) {
   end();
 }
 
-/* A value loop whose start is read from memory, inside a loop that may not run: nothing is read then. */
+/* A value loop whose start is loaded, inside a loop that may have no iterations: then nothing is loaded. */
 static void test_nothing_read(void **state) {
   begin();
   ir_ref n = ir_var(g, "n", 1, 0, 8, 1), m = ir_var(g, "m", 1, 0, 8, 1);
@@ -351,14 +351,13 @@ static void test_nothing_read(void **state) {
   end();
 }
 
-/* The same where the loop that may not run lies inside one that does. */
+/* The same where the loop without iterations lies inside one that has some. */
 static void test_nothing_read_inside(void **state) {
   begin();
   ir_ref n = ir_var(g, "n", 1, 0, 8, 1), p[] = {k_param(g, IR_F32, 0, 24), k_param(g, IR_F32, 1, 4)};
   ir_ref o = k_range(g, index_of(3), 0), i = k_range(g, n, 1), j = k_range(g, n, 2),
          k = k_range(g, index_of(4), 3);
-  ir_ref sum =
-      k_fold(g, k, IR_SERIAL, IR_OP_ADD, f32(0), k_load(g, p[1], k)); /* depends on no loop outside */
+  ir_ref sum = k_fold(g, k, IR_SERIAL, IR_OP_ADD, f32(0), k_load(g, p[1], k)); /* depends on no outer loop */
   ir_ref total = k_fold(g, j, IR_SERIAL, IR_OP_ADD, f32(0), sum);
   ir_ref inner = k_loop(g, i, IR_SERIAL,
                         k_store(g, p[0], k_sum(g, k_times(g, o, 8), i), ir_binary(g, IR_OP_ADD, sum, total)));
@@ -376,7 +375,7 @@ static void test_nothing_read_inside(void **state) {
   end();
 }
 
-/* out[i] = x[bound(at[i])]: positions checked, clipped, and checked only where valid */
+/* out[i] = x[bound(at[i])]: indices checked, clipped, and checked only where valid */
 static void test_bound(void **state) {
   begin();
   enum { N = 16, SIZE = 10 };
@@ -417,9 +416,9 @@ static void test_bound(void **state) {
   end();
 }
 
-/* A scan: carried value stored at each step, by an effect loop over memory and by nested value loops with an
- * inner loop that depends on the outer's carried value. fib-like recurrences catch a phi that reads a new
- * value for an old one. */
+/* A scan: a carried value stored in each iteration, by an effect loop over memory and by nested value loops
+ * with an inner loop that depends on the outer one's carried value. Fibonacci-like recurrences would show a
+ * phi that reads a new value for an old one. */
 static void test_carried(void **state) {
   begin();
   ir_ref p[] = {k_param(g, IR_I64, 0, 2)}, i = k_range(g, index_of(30), 0), j = k_range(g, index_of(3), 1);
@@ -565,7 +564,7 @@ static void test_long(void **state) {
   end();
 }
 
-/* Threads with a graph each share one code generator. */
+/* Threads, each with its own graph, share one code generator. */
 static void *compile_many(void *user) {
   rt_module *module = user;
   ir_error mine = {0};

@@ -123,8 +123,8 @@ static ir_value corner(ir_dtype type, int k) {
   return ir_value_cast((ir_value){.i = ints[k % 40]}, IR_I64, type);
 }
 
-/* Random: half of all bits, half of moderate size; floats also halfway between neighbours of narrower
- * formats. */
+/* Random: half with random bits, half of moderate size; floats also halfway between adjacent values of
+ * narrower formats. */
 static ir_value anything(ir_dtype type) {
   uint64_t bits = random64();
   int kind = (int)(random64() % 4);
@@ -133,8 +133,8 @@ static ir_value anything(ir_dtype type) {
   if (kind == 0) return ir_value_load(&bits, type);
   if (kind == 1) return ir_value_cast((ir_value){.f = (double)(int64_t)bits * 0x1p-60}, IR_F64, type);
   if (kind == 2) return ir_value_cast((ir_value){.f = (double)(int64_t)(bits % 4096) - 2048}, IR_F64, type);
-  double size =
-      ldexp((double)(bits % 4096 + 4096), (int)(random64() % 60) - 40); /* 13 digits: ties of 8, 11 */
+  /* 13 significant bits: ties when rounded to 8 or 11 */
+  double size = ldexp((double)(bits % 4096 + 4096), (int)(random64() % 60) - 40);
   double nudge = random64() % 3 == 0 ? 0 : ldexp(random64() % 2 ? 1 : -1, -(int)(random64() % 25) - 27);
   return ir_value_cast((ir_value){.f = (bits >> 63 ? -1 : 1) * (size + size * nudge)}, IR_F64, type);
 }
@@ -163,8 +163,8 @@ static double least(double a, double b, bool greatest) {
   return (a < b) != greatest ? a : b;
 }
 
-/* NumPy's, in double for f64, else in float: % is the exact remainder, with the divisor's sign, and // what
- * is left without it, as an integer. */
+/* NumPy's, in double for f64, else in float: % is the exact remainder, with the divisor's sign, and // is (a
+ * - remainder) / b, rounded to an integer. */
 #define MODEL_DIVIDE(name, type, f)                                                                          \
   static type name(bool want_quotient, type a, type b) {                                                     \
     type r = fmod##f(a, b), q = (a - r) / b;                                                                 \
@@ -222,7 +222,7 @@ static int64_t model_divide(bool want_quotient, bool is_unsigned, int64_t a, int
   return want_quotient ? q : r;
 }
 
-/* Half of the bits as a signed integer: by floor division, as numbers. */
+/* The high or low half of the bits as a signed integer, by floor division. */
 static uint64_t model_half(int64_t a, int bits, int high) {
   __int128 m = (__int128)1 << bits / 2, value = a, low = (value % m + m) % m;
   if (high) value = (value - low) / m, low = (value % m + m) % m;
@@ -302,7 +302,7 @@ static ir_ref loops(batch *b, bool vector) {
   return k_loop(g, block, IR_SERIAL, k_loop(g, lane, vector ? IR_VECTOR : IR_SERIAL, effects));
 }
 
-/* Starts a batch over `inputs` columns already filled; returns the loads. */
+/* Begins a batch over `inputs` columns, which are filled already; returns the loads. */
 static void open_batch(batch *b, uint32_t inputs, ir_ref loads[3]) {
   ir_ref block = k_range(g, ir_index(g, N / LANES), 0), lane = k_range(g, ir_index(g, LANES), 1);
   b->index = k_sum(g, k_times(g, block, LANES), lane);
@@ -422,7 +422,7 @@ static void test_operations(void **state) {
   free_columns(&b);
 }
 
-/* Division and shifts by constants take other ways through the code generator. */
+/* Division and shifts by constants have their own paths in the code generator. */
 static void test_constants(void **state) {
   static const ir_op ops[] = {IR_OP_FLOORDIV, IR_OP_MOD, IR_OP_SHL, IR_OP_SHR};
   static const int64_t constants[] = {0, 1, -1, 3, -7, 8, 200};
@@ -485,7 +485,7 @@ static void test_conversions(void **state) {
   free_columns(&b);
 }
 
-/* Index expressions of every sign as vectors (32 and 64 bits wide) and scalars, written as data */
+/* Index expressions of every sign, as vectors (32 and 64 bits wide) and scalars, stored as data */
 static void test_indices(void **state) {
   enum { OPS = 7 };
   static batch b;

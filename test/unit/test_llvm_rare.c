@@ -1,5 +1,5 @@
-/* Rare values, compiled for several sets of features: lanes that want the first value among lanes that do
- * not, copies side by side, what other places use too, rare values in each other and in reductions. */
+/* Rare values, compiled for several sets of features: vectors in which only some lanes need the rare value,
+ * unrolled vectors, values shared with other code, rare values in each other and in reductions. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static ir_ref below(ir_ref x, double limit) { return ir_binary(g, IR_OP_LT, x, f
   k_target t;                                                                                                \
   for (int number_ = 0; k_target_at(number_, &t); number_++)
 
-/* N elements, in one of the ways in which lanes can be: one by one, vectors, copies of vectors */
+/* N elements in one of the loop shapes: a scalar loop, vectors, unrolled vectors */
 typedef struct lanes {
   ir_ref at, loops[3];
   int bindings[3], count;
@@ -50,7 +50,7 @@ static ir_ref inside(const lanes *l, ir_ref effect) {
   return effect;
 }
 
-/* Blocks of one vector in which no lane, one, several and all are wanted, several seldom or often. */
+/* Blocks of one vector in which no lane, one, several and all need the rare value, rarely or often. */
 static float argument(int i) {
   int kind = i / LANES % 5, lane = i % LANES;
   bool wanted = kind == 1   ? lane == i / STEP
@@ -119,7 +119,7 @@ static void test_reductions(void **state) {
   end();
 }
 
-/* One branch for all copies, and the square root behind it. */
+/* One branch for all unrolled vectors, with the square root behind it. */
 static void test_code(void **state) {
   begin();
   lanes l = lanes_of(VARIANTS - 1);

@@ -1,6 +1,6 @@
-/* Kernels written by hand whose copies and lanes disagree with memory, compiled for several sets of features
- * and run: tiles that are turned on their way in, copies that are interleaved on their way out, and stores
- * that go past the caches. Memory ends where the elements end. */
+/* Kernels written by hand whose unrolled values and vector lanes do not follow memory, compiled for several
+ * sets of features and run: tiles that are transposed when loaded, unrolled values that are interleaved when
+ * stored, and non-temporal stores. Memory ends where the elements end. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,8 @@ static void fill(uint8_t *x, size_t bytes, ir_dtype type) {
   k_target t;                                                                                                \
   for (int number_ = 0; k_target_at(number_, &t); number_++)
 
-/* out[place_out(copy, lane)] = in[place_in(copy, lane)], in two serial rounds; places are affine. */
+/* out[place_out(copy, lane)] = in[place_in(copy, lane)], in two serial iterations; places are affine. A copy
+ * is one value of the unrolled loop. */
 typedef struct moved {
   ir_dtype type;
   int unroll, lanes;
@@ -159,7 +160,7 @@ static void test_wide_tiles(void **state) {
   }
 }
 
-/* Rows read backwards, and rows that lie one before the other. */
+/* Rows read backward, and rows in descending order of addresses. */
 static void test_transposed_tiles(void **state) {
   (void)state;
   for (int d = 0; d < TYPES; d++)
@@ -181,7 +182,7 @@ static void test_transposed_tiles(void **state) {
     }
 }
 
-/* Copies that lie side by side in the output, in all of the gaps or in some of them. */
+/* Unrolled values that are adjacent in the output, with and without gaps between groups. */
 static void test_interleaved(void **state) {
   (void)state;
   for (int d = 0; d < TYPES; d++)
@@ -216,7 +217,7 @@ static moved streaming(ir_dtype type, int unroll, int lanes, bool transposed) {
                  .stream = true};
 }
 
-/* Wherever the memory begins. */
+/* For any alignment of the buffers. */
 static void test_streams(void **state) {
   (void)state;
   for (size_t offset = 0; offset < 64; offset += 4)
@@ -229,7 +230,7 @@ static void test_streams(void **state) {
     }
 }
 
-/* Stores go past the caches, and are fenced, if and only if they stream whole vectors. */
+/* Stores are non-temporal, and fenced, if and only if they stream whole vectors. */
 static void test_stream_code(void **state) {
   (void)state;
   EACH_TARGET(t) {
@@ -247,7 +248,8 @@ static void test_stream_code(void **state) {
   }
 }
 
-/* A kernel that streams and may write over its input does so through the caches, and right. */
+/* A streaming kernel that may overwrite its input uses ordinary stores when called so, with correct
+ * results. */
 static void test_stream_in_place(void **state) {
   (void)state;
   enum { N = 64 };

@@ -1,5 +1,5 @@
-/* The table that programs and kernels are found in, where every key has the same digest: what is found is
- * what was put there under that very key. */
+/* The table of programs and kernels, where every key has the same digest: an entry is found only under its
+ * own key. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,13 +31,13 @@ static void equal_digests_are_not_equal_keys(void **state) {
     int length = snprintf(key, sizeof key, "program %d", i);
     assert_ptr_equal(rt_memo_find(&memo, key, (size_t)length), &dropped[i]);
   }
-  assert_null(rt_memo_find(&memo, "program", 7)); /* the beginning of one */
+  assert_null(rt_memo_find(&memo, "program", 7)); /* a prefix of a key */
   assert_null(rt_memo_find(&memo, "program 100", 11));
   rt_memo_free(&memo);
   for (int i = 0; i < KEYS; i++) assert_int_equal(dropped[i], 1);
 }
 
-/* What leaves is what was not used for longest, whatever its digest. spec: H5 */
+/* The least recently used entry is evicted, whatever its digest. spec: H5 */
 static void least_recently_used_leaves(void **state) {
   static int gone[4];
   rt_memo memo;

@@ -1,5 +1,5 @@
-/* .npy in memory: whatever numpy writes is read, and everything else is refused with a message. The fixtures
- * hold bytes that numpy 2.4 wrote. */
+/* .npy in memory: everything that numpy writes is read, and everything else is refused with a message. The
+ * fixtures hold bytes that numpy 2.4 wrote. */
 #include "frontend/files/npy.h"
 
 #include "frontend/files/npy_header.h"
@@ -174,7 +174,7 @@ static void read_fortran_order_as_numpy_wrote_it(void **state) {
       IR_I16, 3, (int64_t[]){2, 3, 4}, expected, sizeof expected);
 }
 
-/* Element (i0, i1, ...) holds its row-major number, and stands at the column-major place. */
+/* Element (i0, i1, ...) holds its row-major number and is stored at its column-major index. */
 static void read_fortran_order_of_any_shape(void **state) {
   (void)state;
   static uint8_t file[FILE_ROOM];
@@ -419,7 +419,7 @@ static void refuse_a_header_past_64_kib(void **state) {
   check_refused(file, sizeof file, "x.npy: error: the header is 65537 bytes long; expected at most 65536");
 }
 
-/* Each prefix of a good file is refused, without a read past its end (the copy has no byte to spare). */
+/* Each prefix of a good file is refused, without a read past its end (the copy has no spare byte). */
 static void refuse_every_prefix(void **state) {
   (void)state;
   static uint8_t file[FILE_ROOM];

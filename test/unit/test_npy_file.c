@@ -1,6 +1,6 @@
-/* .npy on disk: what is written is byte for byte what numpy writes, files and pipes are read, and failures of
- * the file system say what failed. The expected headers were written by numpy 2.4; where python3 has numpy,
- * the last test asks it directly. */
+/* .npy on disk: the files written equal numpy's byte for byte, files and pipes are read, and failures of the
+ * file system have messages. The expected headers were written by numpy 2.4; where python3 has numpy, the
+ * last test asks it directly. */
 #include "frontend/files/npy.h"
 
 #include "frontend/files/npy_header.h"
@@ -56,7 +56,7 @@ static void write_bytes(const char *path, const void *bytes, size_t size) {
   assert_int_equal(fclose(file), 0);
 }
 
-/* The dict that numpy.save writes for each dtype and shape, and where it lets the data start. */
+/* The dict that numpy.save writes for each dtype and shape, and the offset of the data after it. */
 static const struct {
   ir_dtype dtype;
   int rank;
@@ -178,7 +178,7 @@ static void *small_alloc(void *user, void *ptr, size_t old_size, size_t new_size
   return new_size && new_size <= *(size_t *)user ? realloc(ptr, new_size) : NULL;
 }
 
-/* A sparse file of 1 TiB is refused on the strength of its header, in next to no memory. */
+/* A sparse file of 1 TiB is refused because of its header, with little memory. */
 static void read_no_more_than_the_header_of_a_bad_huge_file(void **state) {
   (void)state;
   const char *path = path_of("huge.npy");
@@ -258,7 +258,7 @@ static void read_pipes(void **state) {
     assert_string_equal(strstr(error.text, ": error: ") + 9, cases[n].message);
     assert_null(array.data);
   }
-  /* half of the machine's memory is promised, 8 bytes come: memory is taken as they come */
+  /* the header promises half of the machine's memory, 8 bytes come: memory is allocated as bytes come */
   int64_t promised = sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE);
   char says[160];
   start = fe_npy_header_format((char *)file, IR_U8, 1, &promised);

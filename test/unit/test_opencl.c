@@ -1,5 +1,5 @@
 /* Programs on an OpenCL device, of kernels written by hand: memory that is the host's and memory that is not,
- * sizes that come with the run, index checks, failures and what is left after them, the cache. */
+ * symbolic sizes, index checks, failures and that they leave nothing behind, the cache. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -94,7 +94,7 @@ static void sizes_come_with_the_run(void **state) {
   p_end(&m);
 }
 
-/* Makes the program and runs it; IR_OK after results that are right. */
+/* Builds the program and runs it; IR_OK after correct results. */
 static ir_status try_all(rt_context *c, p_maker *m, ir_error *error) {
   float x[P_MOST], y[P_MOST], out[P_MOST];
   rt_program *p = NULL;
@@ -108,7 +108,7 @@ static ir_status try_all(rt_context *c, p_maker *m, ir_error *error) {
   return status;
 }
 
-/* Every call of OpenCL fails in turn: there is a message, nothing is left over, and then all is well. */
+/* Every call of OpenCL fails in turn: there is a message, nothing is leaked, and the next attempt works. */
 static void any_call_may_fail(void **state) {
   static const char *const modes[] = {"", "gpu "};
   static const int codes[] = {-4, -5, -6, -36};
@@ -155,7 +155,7 @@ static void steps_are_timed(void **state) {
   p_end(&m);
 }
 
-/* What cannot be done says what could. */
+/* Messages of failures name what happened. */
 static void messages(void **state) {
   static const struct {
     const char *settings;
@@ -163,7 +163,7 @@ static void messages(void **state) {
     const char *says, *and;
   } cases[] = {
       {"max_alloc=4096", IR_ERR_MEMORY, "device ",
-       "at most 4096"}, /* intermediates take more than the rest */
+       "at most 4096"}, /* the intermediates need more than one allocation may have */
       {"log=line_7_is_no_good", IR_ERR_COMPILE, "graph @test: device ", "line 7 is no good"},
       {"log=some_error_here", IR_ERR_COMPILE, " compiles its kernels vf_", ", vf_"},
       {"fail=CreateContext:1:-2", IR_ERR_DEVICE, "opening device ", "CL_DEVICE_NOT_AVAILABLE"},
@@ -190,7 +190,7 @@ static void messages(void **state) {
   p_end(&m);
 }
 
-/* A driver that does not take what it made, such as another version of it, compiles the text again, once. */
+/* When a driver refuses a cached binary, as another version of it may, the text is compiled again, once. */
 static void a_binary_that_is_refused(void **state) {
   opencl_set("%s", "");
   p_empty_cache();
@@ -266,7 +266,7 @@ static void no_loader(void **state) {
   }
 }
 
-/* Contexts with different devices, at once and for several threads. */
+/* Contexts with different devices, used at once and by several threads. */
 static void *run_many(void *argument) {
   p_worker *w = argument;
   w->good = p_run_some(w->program, w->number, 30);

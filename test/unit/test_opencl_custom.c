@@ -19,7 +19,7 @@ static vf_context *open_context(const char *device) {
   return c;
 }
 
-/* y[r,c] = x[c,r] * factor: on the device alone, which knows sizes in each of the ways there are. */
+/* y[r,c] = x[c,r] * factor, as OpenCL C alone, with sizes as arguments in each of the possible forms. */
 static const char turn_text[] = "int turn(global const float *x, global float *y, long rows, const long "
                                 "*shape, float factor, uchar fails) {\n"
                                 "  long i = get_global_id(0), r = i / shape[1], c = i % shape[1];\n"
@@ -28,7 +28,7 @@ static const char turn_text[] = "int turn(global const float *x, global float *y
                                 "}\n";
 static const vf_op_attribute turn_attributes[] = {{"factor", VF_F64, false, {.f = 0}},
                                                   {"fails", VF_BOOL, true, {.i = 0}}};
-static bool turned(const vf_op_call *call, vf_op_type *results) {
+static bool transposed_shape(const vf_op_call *call, vf_op_type *results) {
   results[0] = (vf_op_type){.dtype = VF_F32,
                             .rank = 2,
                             .shape = {vf_op_size(call->operands[0], 1), vf_op_size(call->operands[0], 0)}};
@@ -42,14 +42,14 @@ static void add_turn(vf_context *c, const char *text) {
                          .results = 1,
                          .attribute_count = 2,
                          .attributes = turn_attributes,
-                         .shape = turned,
+                         .shape = transposed_shape,
                          .opencl = text,
                          .signature =
                              "int(in0, out0, i64 in0[1], out0.shape, f32 factor, bool fails, message)"};
   if (vf_register_op(c, &d, &error)) fail_msg("%s", error.message);
 }
 
-/* y[i] = x[i] + i: on the host, between kernels. */
+/* y[i] = x[i] + i: a host function, between kernels. */
 static int calls;
 static void add_index(const float *x, float *y, int64_t n) {
   calls++;
@@ -140,7 +140,7 @@ static void a_text_that_is_wrong(void **state) {
   vf_context_destroy(c);
 }
 
-/* Tensors are computed on the device, and stay there until their elements are asked for. */
+/* Tensors are computed on the device, and stay there until their elements are read. */
 static void tensors_stay(void **state) {
   static const char *const modes[] = {"", "gpu"};
   for (int mode = 0; mode < 2; mode++) {
@@ -160,7 +160,7 @@ static void tensors_stay(void **state) {
         t = next;
       }
       if (k == 0) assert_int_equal(opencl_count("EnqueueReadBuffer"), 0);
-      if (k == 0) /* only what transfers go through, once */
+      if (k == 0) /* only the staging buffer's, once */
         assert_int_equal(opencl_count("EnqueueMapBuffer"), mode);
       const float *data = vf_tensor_data(t, &error);
       assert_non_null(data);

@@ -1,6 +1,6 @@
-/* Devices that fail: every call of OpenCL in turn, once and from then on, too little memory, small limits.
- * Each time a status and a message; inputs are as they were; what failed works again as soon as the device
- * does; nothing of the device's is left behind; and other contexts do not notice. */
+/* Devices that fail: every call of OpenCL in turn, once or from then on; too little memory; small limits.
+ * Each failure is a status and a message; inputs are unchanged; the failed operation works again as soon as
+ * the device does; no OpenCL objects are leaked; other contexts are not affected. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ static vf_context *on(const char *device) {
   return vf_context_create(&options, &error);
 }
 
-/* What each attempt computes: several kernels, a reduction, a loop of kernels. */
+/* The graph of each attempt: several kernels, a reduction, a loop of kernels. */
 static const char text[] = "graph @several(%x: f32[8,24]) {\n"
                            "  %s = cumsum %x axis=1\n"
                            "  %t = permute %s order=[1,0]\n"
@@ -50,7 +50,7 @@ static vf_status run(const vf_program *program, results *out) {
 }
 
 static results expected(void) {
-  static results want; /* small multiples of 1/4: every order gives these bits */
+  static results want; /* small multiples of 1/4: every order of additions gives these bits */
   static bool known;
   if (known) return want;
   known = true;
@@ -77,7 +77,7 @@ static void assert_results(const results *got) {
   assert_memory_equal(got, &want, sizeof want);
 }
 
-/* The processor serves in the meantime, in the same process and, by evaluation, in the same context. */
+/* The CPU works in the meantime, in the same process and, by evaluation, in the same context. */
 static void assert_processor_works(vf_context *failed) {
   results got;
   vf_context *c = on("cpu");
@@ -99,8 +99,9 @@ static void assert_processor_works(vf_context *failed) {
   vf_graph_destroy(g);
 }
 
-/* Everything from a context to results while `settings` hold on a `device` ("", "gpu"), then without them
- * where an object exists. Whether it all came through. */
+/* Everything from the context to results while `settings` hold on a `device` ("", "gpu"); then, if that
+ * failed, again without them, with the objects that exist. Returns whether everything worked at the first
+ * attempt. */
 static bool attempt(const char *device, const char *settings, bool processor_too) {
   float before[ELEMENTS];
   results got;
@@ -120,7 +121,7 @@ static bool attempt(const char *device, const char *settings, bool processor_too
   }
   if (!ran) {
     assert_told(error.status);
-    if (p && strchr(settings, '+')) assert_told(run(p, &got)); /* what is lost stays lost */
+    if (p && strchr(settings, '+')) assert_told(run(p, &got)); /* a lost device stays lost */
     assert_memory_equal(before, input, sizeof before);
     opencl_set("%s", device);
     if (processor_too) assert_processor_works(c);
@@ -130,7 +131,7 @@ static bool attempt(const char *device, const char *settings, bool processor_too
     bool again = run(p, &got) == VF_OK;
     if (again) assert_results(&got);
     else print_message("# %s: %s\n", settings, error.message);
-    if (!strstr(settings, "max_alloc")) assert_true(again); /* a context may ask a device about itself once */
+    if (!strstr(settings, "max_alloc")) assert_true(again); /* a context may query a device once only */
   }
   vf_program_destroy(p);
   vf_graph_destroy(g);
@@ -140,7 +141,7 @@ static bool attempt(const char *device, const char *settings, bool processor_too
   return compiled && ran;
 }
 
-/* Tensors of a session, one of them computed before anything fails. */
+/* Tensors of a session, one of them computed before the failures. */
 static bool attempt_tensors(const char *device, const char *settings, bool unused) {
   (void)unused;
   opencl_set("%s", device);
@@ -175,7 +176,8 @@ static bool attempt_tensors(const char *device, const char *settings, bool unuse
   return came_through;
 }
 
-/* Intermediates that do not fit into one buffer together, and arrays that are sent in several pieces. */
+/* Intermediates that do not fit into one buffer together, and arrays that are transferred in several
+ * chunks. */
 static const char split_text[] = "graph @cut(%x: f32[8,24]) {\n"
                                  "  %a = cumsum %x axis=0\n"
                                  "  %b = cumsum %x axis=1\n"
@@ -190,7 +192,7 @@ static const char split_text[] = "graph @cut(%x: f32[8,24]) {\n"
                                  "}\n";
 
 static bool run_split(const vf_program *p, vf_graph *g) {
-  float got[2][ELEMENTS], want[2][ELEMENTS]; /* multiples of 1/4 again */
+  float got[2][ELEMENTS], want[2][ELEMENTS]; /* multiples of 1/4 as well */
   if (vf_program_run(p, (const void *[]){input}, (void *[]){got[0], got[1]}, NULL, &error) != VF_OK)
     return false;
   assert_int_equal(vf_evaluate(g, (const void *[]){input}, (void *[]){want[0], want[1]}, NULL, &error),
@@ -227,7 +229,7 @@ static bool attempt_split(const char *device, const char *settings, bool unused)
 
 typedef bool attempt_function(const char *device, const char *settings, bool processor_too);
 
-/* Each call of a class in turn, or some, until there are fewer. */
+/* Fails each call of a class in turn, or every step-th, until there are no more. */
 static void each_call(attempt_function *try, const char *device, const char *class, const char *later,
                       int status) {
   int n = 1, step = level_step(5);
@@ -299,7 +301,7 @@ static void test_cases(void **state) {
   }
 }
 
-/* Not failures, but other devices: the same results. */
+/* Settings that are not failures but other devices: the same results. */
 static void test_other_devices(void **state) {
   static const char *const settings[] = {
       "gpu", "gpu group=8 local=1024", "no_binaries", "gpu no_binaries", "group=1", "no_fp64", "gpu no_fp64"};
@@ -311,7 +313,7 @@ static void test_other_devices(void **state) {
     }
 }
 
-static const char *missing; /* why nothing can be tested */
+static const char *missing; /* why nothing can be tested here, or NULL */
 
 int main(void) {
   const struct CMUnitTest tests[] = {

@@ -1,6 +1,6 @@
 /* OpenCL devices without f64 and without correctly rounded division: graphs of f64 are refused before
- * anything is compiled, and those of f32 have the evaluator's bits, whose functions compute in f64 here and
- * there. The shim's compiler knows no doubles then. */
+ * anything is compiled, and those of f32, some of whose functions compute in f64, have the evaluator's bits.
+ * The shim's compiler has no doubles then. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +62,7 @@ static void f64_is_refused(void **state) {
     }
   }
   opencl_set("%s", "");
-  vf_context *c = on_opencl(); /* one that has it */
+  vf_context *c = on_opencl(); /* a device with f64 */
   vf_graph *g = parsed(c, refused[0].text);
   vf_program *p = vf_compile(g, &error);
   double x[3] = {0, 1, -2}, y[3], want[3];
@@ -75,12 +75,12 @@ static void f64_is_refused(void **state) {
   vf_context_destroy(c);
 }
 
-/* the same bits */
+/* bit-equal results */
 
 enum { ELEMENTS = 1 << 12 };
 static float x[ELEMENTS], y[ELEMENTS];
 
-/* Any bits, numbers near 1, large ones, and what is seldom met. */
+/* Random bits, numbers near 1, large ones, and rare values. */
 static void fill(void) {
   static const float seldom[] = {
       0.0F,    -0.0F,    INFINITY,       -INFINITY, NAN,   0x1p-149F, -0x1p-126F, 0x1p18F, 0x1.fffffep+127F,

@@ -1,5 +1,6 @@
-/* Devices with little local memory, and few bytes of arguments, run what the processor runs: where a schedule
- * would take more there is another one. The oracle is the reference evaluator. */
+/* Devices with little local memory, and few bytes of kernel arguments, run every graph that the CPU runs:
+ * another schedule is used where the usual one would exceed a limit. The oracle is the reference
+ * evaluator. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,18 +16,18 @@
 
 enum { MOST_ELEMENTS = 40 * 5000, MOST_INPUTS = 250, TEXT = 1 << 15 };
 
-/* Settings of the shim: the least that OpenCL lets a device have, and less. */
+/* Settings of the shim: the least limits that OpenCL allows, and less. */
 static const char *const devices[] = {"gpu local=32768", "gpu local=8192", "gpu group=64 local=4096",
                                       "local=32768", "local=8192"};
 
 static vf_error error;
 
-/* A result of `inputs` arrays of one type, which all hold the same. */
+/* A result computed from `inputs` arrays of one type, which all hold the same elements. */
 typedef struct problem {
   const char *what, *type;
   int inputs, elements; /* of the result */
   double tolerance;     /* relative to 1 */
-  const char *body;     /* of %s, the sum of all of them, where there are several; else of %x0 */
+  const char *body;     /* of %s, the sum of the inputs, or of %x0 where there is one input */
 } problem;
 
 static const problem problems[] = {
@@ -40,7 +41,8 @@ static const problem problems[] = {
      "%v = mean %q axes=[1] keepdims=true\n%w = add %v, 0.001\n%r = rsqrt %w\n%y = mul %d, %r\n"},
     {"arguments of a chain", "f32[5]", 62, 5, 0, "%y = neg %s\n"},
     {"arguments of a long chain", "f32[5]", MOST_INPUTS, 5, 0, "%y = neg %s\n"},
-    {"arguments of a slab", "f32[6,40]", 90, 6 * 40, 1e-4, "%n = mul %s, 0.01\n%y = softmax %n axis=1\n"},
+    {"arguments of a row group", "f32[6,40]", 90, 6 * 40, 1e-4,
+     "%n = mul %s, 0.01\n%y = softmax %n axis=1\n"},
     {"arguments below a product", "f32[24,24]", 70, 24 * 24, 1e-3, "%m = matmul %s, %s\n%y = add %m, %x3\n"},
 };
 
@@ -77,7 +79,7 @@ static double element(const problem *p, const void *array, int i) {
   return is_double(p) ? ((const double *)array)[i] : (double)((const float *)array)[i];
 }
 
-/* The result on a device; "": by evaluation. */
+/* Computes the result on a device; "": by evaluation. */
 static void compute(const problem *p, const char *settings, const void *input, void *result) {
   const void *inputs[MOST_INPUTS];
   void *results[] = {result};
@@ -106,7 +108,7 @@ static void test_limits(void **state) {
        *got = malloc(MOST_ELEMENTS * sizeof(double));
   assert_true(input && want && got);
   enum { DEVICES = sizeof devices / sizeof *devices };
-  size_t step = (size_t)level_step(6); /* which leaves another device for each problem */
+  size_t step = (size_t)level_step(6); /* another device for each problem */
   for (size_t k = 0; k < sizeof problems / sizeof *problems; k++) {
     const problem *p = &problems[k];
     for (int i = 0; i < MOST_ELEMENTS; i++) { /* small multiples of 1/4, whose sums are exact */

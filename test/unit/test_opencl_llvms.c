@@ -1,4 +1,4 @@
-/* Two LLVMs in one process: ours, which compiles for the processor, and the one that PoCL brings for its
+/* Two LLVMs in one process: viewfold's own, which compiles for the CPU, and the one that PoCL brings for its
  * device. Each compiles before and after the other, in both orders; each order in a process of its own. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static int llvms(void) {
   return count;
 }
 
-/* A kernel that nobody compiled before: x * factor + sum of x. */
+/* A kernel that was not compiled before: x * factor + sum of x. */
 static bool right_on(const char *device, double factor) {
   static float x[N], y[N];
   vf_error error = {0};
@@ -56,7 +56,7 @@ static bool right_on(const char *device, double factor) {
 
 static int run_alternating(const char *first, const char *second) {
   int before = llvms();
-  if (before || !right_on(first, 2) || llvms() != 1) return 1; /* none is loaded until it is needed */
+  if (before || !right_on(first, 2) || llvms() != 1) return 1; /* none is loaded before it is needed */
   if (!right_on(second, 3) || llvms() != 2) return 2;
   return right_on(first, 4) && right_on(second, 5) ? 0 : 3;
 }

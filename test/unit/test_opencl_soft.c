@@ -1,6 +1,6 @@
-/* f64 computed with integers on OpenCL devices (codegen/opencl/soft_float.c), each function by itself against
- * the processor's doubles, for scalars and for vectors; and that the compiler of the shim's device without
- * f64 knows none, so that other tests can rely on it. */
+/* Soft f64 on OpenCL devices (codegen/opencl/soft_float.c): each function against the CPU's doubles, for
+ * scalars and for vectors; and that the compiler of the shim's device without f64 has none, so that other
+ * tests can rely on it. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static cl_device_id device;
 static cl_context context;
 static cl_command_queue queue;
 
-/* The text behind the prelude, built with the given settings; NULL: the compiler refuses it. */
+/* The text after the prelude, built with the given settings; NULL: the compiler refuses it. */
 static cl_program built(const char *settings, const char *text) {
   ir_text all;
   cl_int code;
@@ -61,8 +61,8 @@ static uint64_t random_bits(void) {
   return state * 0x2545f4914f6cdd1d;
 }
 
-/* Any bits; near 1, with few digits and with many; subnormal; integers and their halves; floats; what ends a
- * range. */
+/* Any bits; near 1, with few bits set and with many; subnormal; integers and their halves; floats; ends of
+ * ranges. */
 static double number(void) {
   static const double ends[] = {0.0,          -0.0,      1.0,        -1.0,      INFINITY,   -INFINITY,
                                 NAN,          0x1p-1074, -0x1p-1074, 0x1p-1022, 0x1p1023,   0x1p63,
@@ -81,7 +81,7 @@ static double number(void) {
   }
 }
 
-/* The functions: as OpenCL C of a, b and c, and of doubles. Truth values are masks of vectors. */
+/* The functions: as OpenCL C of a, b and c, and of doubles. Bools are masks of vectors. */
 #define TRUTH(e) ((e) ? 1 : 0)
 #define TO_FLOAT (double)(float)
 #define FUNCTIONS(F)                                                                                         \
@@ -127,7 +127,7 @@ static double within(double a, double lowest, double highest) {
   return isnan(a) ? 0 : fmax(lowest, fmin(highest, trunc(a))) + 0.0;
 }
 
-/* The float that is a, or the one of its two neighbours whose last digit is 1. */
+/* Rounds a to odd: the float that equals a, or the one of the two around it whose last bit is 1. */
 static double to_odd(double a) {
   float f = (float)a;
   uint32_t bits;
@@ -147,7 +147,7 @@ static double computed(int function, double a, double b, double c) {
   return all[function];
 }
 
-/* `$` becomes the width; of scalars nothing. */
+/* Replaces `$` by the vector width, which is empty for scalars. */
 static void put(ir_text *out, const char *text, const char *width) {
   for (; *text; text++)
     if (*text == '$') ir_text_str(out, width);
@@ -169,7 +169,7 @@ static void check(const char *width, int lanes) {
   }
   for (int i = 0; i < NUMBERS; i++) {
     double a = number(), b = number(), c = number();
-    if (i % 3 == 0) c = double_of(bits_of(-a * b) + random_bits() % 3 - 1); /* nearly nothing is left */
+    if (i % 3 == 0) c = double_of(bits_of(-a * b) + random_bits() % 3 - 1); /* nearly complete cancellation */
     in[0][i] = bits_of(a), in[1][i] = bits_of(b), in[2][i] = bits_of(c);
   }
   cl_program program = built("no_fp64", ir_text_get(&source));

@@ -57,7 +57,7 @@ static void test_result_dtypes(void **state) {
   }
 }
 
-/* Order must not matter: three operands join to what any two orders join to. */
+/* The order does not matter: three dtypes join to the same dtype as any two orders of pairwise joins. */
 static void test_join_of_many(void **state) {
   static const record_accepted cases[] = {
       {"concat u64[1] i8[1] f16[1]", "f16[3]", "concat(cast(a:f16),cast(b:f16),c)"},
@@ -361,7 +361,7 @@ static void test_data_elements(void **state) {
 /* ------------------------------------------------------------------------------------ names and attributes
  */
 
-/* Every operation of tensors has a registry row, and text knows it; nothing else is in the registry. */
+/* Every tensor operation has a registry row, and the parser knows it; nothing else is in the registry. */
 static void test_registry_is_complete(void **state) {
   for (int op = 0; op < IR_OP_COUNT; op++) {
     bool recorded = (ir_ops[op].level & IR_LEVEL_TENSOR) && op != IR_OP_ERROR && op != IR_OP_TUPLE &&
@@ -397,7 +397,7 @@ static void test_shape_rules(void **state) {
   }
 }
 
-/* An operand of 0 gives 0 without another word, so the first error is the one that is reported. */
+/* An operand of 0 gives 0 without a further message, so the first error is the one that is reported. */
 static void test_null_propagates(void **state) {
   recorder r;
   assert_true(record_start(&r, -1));

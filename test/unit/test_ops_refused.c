@@ -1,4 +1,4 @@
-/* Recording: the exact words with which each operation refuses what it cannot take. */
+/* Recording: the exact messages with which each operation refuses operands. */
 #include "test/lib/record.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Cumulative operations and sorting: what is recorded, what is refused, memory that ends, and how exact a
- * long sum is. */
+/* Cumulative operations and sorting: what is recorded, what is refused, failing allocations, and the error of
+ * a long sum. */
 #include "frontend/viewfold.h"
 #include "passes/lower/lower.h"
 #include "test/lib/record.h"
@@ -63,7 +63,7 @@ static void test_null_propagates(void **state) {
   record_stop(&r);
 }
 
-/* Recording and lowering when memory ends at any allocation: an error, and nothing is lost. */
+/* Recording and lowering while any allocation fails: an error, and nothing leaks. */
 static void test_any_allocation_may_fail(void **state) {
   static const char *const lines[] = {
       "cumsum f16[2,n] axis=1 exclusive=true reverse=true",
@@ -88,8 +88,8 @@ static void test_any_allocation_may_fail(void **state) {
     }
 }
 
-/* Every prefix of n equal elements is within 128 u times its sum; adding one by one would leave that behind.
- */
+/* Every prefix of n equal elements is within 128 u times its sum; a sequential sum would exceed that
+ * bound. */
 static void test_long_sums(void **state) {
   enum { N = 300000 };
   vf_error error;

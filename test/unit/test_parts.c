@@ -1,4 +1,4 @@
-/* Which products are computed in parts, on graphs after packing as text; and what happens without memory. */
+/* Batch streaming: which products are streamed, on graphs after packing as text; and failing allocations. */
 #include "passes/batch_stream/batch_stream.h"
 
 #include "frontend/text/reader.h"
@@ -15,7 +15,7 @@
 
 enum { MOST = 4000 };
 
-/* A product [B,R,C], whose B is an axis of everything up to its Gram matrices, which are a result. */
+/* A product [B,R,C], whose axis B is an axis of everything up to its Gram matrices, which are a result. */
 #define HEAD                                                                                                 \
   "graph @g(%x: f32[8,16,16], %w: f32[48,16], %t: f32[8,16,48], %h: f32[8,8]) {\n"                           \
   "  %a = reshape %x shape=[8,16,1,16]\n"                                                                    \
@@ -24,7 +24,7 @@ enum { MOST = 4000 };
   "  %bx = expand %b shape=[8,16,48,16]\n"                                                                   \
   "  %m = fma %ax, %bx, 0.0\n"                                                                               \
   "  %p = sum %m axes=[3]\n"
-/* [8,48,16], of [8,16,48], to [8,16,16]: of 16 columns, those behind them and those behind these */
+/* From a product [8,16,48] to [8,16,16]: the Gram matrix of its columns 0..15 with its columns 16..31 */
 #define EPILOGUE(product)                                                                                    \
   "  %q = shrink " product " bounds=[[0,8],[0,16],[0,16]]\n"                                                 \
   "  %k = shrink " product " bounds=[[0,8],[0,16],[16,32]]\n"                                                \
@@ -70,7 +70,7 @@ static void begin(made *m, const char *text, const ir_mem *mem) {
   ir_module_free(&module);
 }
 
-/* Scans among the nodes of the result, and how many values are sliced by the last one. */
+/* Counts the scans among the nodes of the result; *sliced: the number of sliced operands of the last one. */
 static int scans(const made *m, uint32_t *sliced) {
   ir_ref *nodes = NULL;
   size_t count = 0, cap = 0;
@@ -93,7 +93,7 @@ static int stream(const char *text, const ir_target *t, uint32_t *sliced) {
   assert_int_not_equal(m.after, 0);
   if (ir_verify(&m.g, m.after, IR_LEVEL_TENSOR, &m.error) != IR_OK) fail_msg("%s", m.error.text);
   int found = scans(&m, sliced);
-  if (!found) assert_int_equal(m.after, m.before); /* then nothing has changed */
+  if (!found) assert_int_equal(m.after, m.before); /* then the graph is unchanged */
   ir_graph_free(&m.g);
   return found;
 }

@@ -1,5 +1,5 @@
-/* Where intermediates lie: in place of what is read last, in results not written yet, else in the arena; and
- * that a program run again allocates nothing. */
+/* Where intermediates lie: in place of an operand at its last use, in results that are not written yet, else
+ * in the arena; and that a repeated run allocates nothing. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "test/lib/memory.h"
 #include "test/lib/plans.h"
 
-enum { SMALL = 100, LARGE = 20000 }; /* elements of a result; LARGE ones are lent */
+enum { SMALL = 100, LARGE = 20000 }; /* elements of a result; only LARGE ones host intermediates */
 
 static int64_t temp_bytes(const rt_program *p) {
   rt_cost cost;
@@ -20,7 +20,7 @@ static int64_t temp_bytes(const rt_program *p) {
 }
 
 /* A launch: out[i] = in[size - 1 - i] * factor */
-static void turn(p_maker *m, uint32_t out, uint32_t in, double factor, ir_ref size) {
+static void reverse(p_maker *m, uint32_t out, uint32_t in, double factor, ir_ref size) {
   ir_graph *g = &m->g;
   ir_ref p[2] = {p_param(m, 0, IR_F32, size), p_param(m, 1, IR_F32, size)}, i = k_range(g, size, 0);
   int64_t n = 0;
@@ -45,7 +45,8 @@ static slots begin(p_maker *m, int64_t n, int temps) {
   return s;
 }
 
-/* Runs it twice on x[i] = i: is out[i] = a * x[i] + b * x[n-1-i]? Returns the bytes of its intermediates. */
+/* Runs the program twice on x[i] = i and checks that out[i] = a * x[i] + b * x[n-1-i]. Returns the bytes of
+ * its intermediates. */
 static int64_t check(p_maker *m, int64_t n, float a, float b) {
   rt_context *c = p_context_with((rt_options){.no_disk = true});
   rt_program *p = p_build(c, m, "");
@@ -94,30 +95,30 @@ static void what_is_read_elsewhere_is_not_overwritten(void **state) {
   p_maker m;
   slots s = begin(&m, SMALL, 1);
   p_scale_add(&m, s.t[0], s.x, -1, 2, s.size);
-  turn(&m, s.out, s.t[0], 3, s.size);
+  reverse(&m, s.out, s.t[0], 3, s.size);
   assert_int_equal(check(&m, SMALL, 0, 6), rounded(SMALL));
 }
 
 static void results_host_until_they_are_written(void **state) {
   p_maker m;
   slots s = begin(&m, LARGE, 3);
-  turn(&m, s.t[0], s.x, 2, s.size); /* lent */
-  turn(&m, s.t[1], s.t[0], 2, s.size);
-  turn(&m, s.t[2], s.t[1], 2, s.size); /* lent */
-  turn(&m, s.t[1], s.t[2], 2, s.size); /* overwrites: t1 lives from the second step to the last */
-  turn(&m, s.out, s.t[1], 2, s.size);
+  reverse(&m, s.t[0], s.x, 2, s.size); /* hosted by the result */
+  reverse(&m, s.t[1], s.t[0], 2, s.size);
+  reverse(&m, s.t[2], s.t[1], 2, s.size); /* hosted by the result */
+  reverse(&m, s.t[1], s.t[2], 2, s.size); /* overwrites t1, which lives from the second step to the last */
+  reverse(&m, s.out, s.t[1], 2, s.size);
   assert_int_equal(check(&m, LARGE, 0, 32), rounded(LARGE));
 }
 
-/* What the result is computed from could lie in it; but then what is needed together with something larger,
- * before, could not. */
+/* The result could host the intermediate that it is computed from; but then an earlier one, which is live
+ * together with something larger, could not be hosted. */
 static void results_host_where_that_saves_more(void **state) {
   p_maker m;
   slots s = begin(&m, LARGE, 2);
   uint32_t large = p_slot(&m, IR_SLOT_TEMP, "t", IR_F32, ir_index(&m.g, (int64_t)2 * LARGE));
-  turn(&m, large, s.x, 2, s.size);
-  turn(&m, s.t[0], large, 2, s.size);
-  turn(&m, s.t[1], s.t[0], 2, s.size);
+  reverse(&m, large, s.x, 2, s.size);
+  reverse(&m, s.t[0], large, 2, s.size);
+  reverse(&m, s.t[1], s.t[0], 2, s.size);
   p_scale_add(&m, s.out, s.t[1], -1, 3, s.size);
   assert_int_equal(check(&m, LARGE, 0, 24), rounded((int64_t)2 * LARGE));
   (void)state;
@@ -126,15 +127,15 @@ static void results_host_where_that_saves_more(void **state) {
 static void small_ones_are_not_worth_it(void **state) {
   p_maker m;
   slots s = begin(&m, SMALL, 2);
-  turn(&m, s.t[0], s.x, 2, s.size);
-  turn(&m, s.t[1], s.t[0], 2, s.size);
-  turn(&m, s.out, s.t[1], 2, s.size);
+  reverse(&m, s.t[0], s.x, 2, s.size);
+  reverse(&m, s.t[1], s.t[0], 2, s.size);
+  reverse(&m, s.out, s.t[1], 2, s.size);
   assert_int_equal(check(&m, SMALL, 0, 8), 2 * rounded(SMALL));
 }
 
 static void the_result_of_a_loop_hosts_nothing(void **state) {
-  /* state = x; three times: t = state * 2, next = turned t. The result is written in the first round already,
-   * so t must not lie there. */
+  /* state = x; three times: t = state * 2, next = t reversed. The first iteration writes the result already,
+   * so the result cannot host t. */
   p_maker m;
   slots s = begin(&m, LARGE, 2);
   uint32_t now = p_slot(&m, IR_SLOT_ALIAS, "", IR_F32, s.size),
@@ -143,15 +144,15 @@ static void the_result_of_a_loop_hosts_nothing(void **state) {
   ir_step *scan = &m.p.steps[0];
   scan->kind = IR_STEP_SCAN, scan->carries = 1, scan->function_steps[0] = 2;
   p_scale_add(&m, s.t[1], now, -1, 2, s.size);
-  turn(&m, next, s.t[1], 1, s.size);
+  reverse(&m, next, s.t[1], 1, s.size);
   assert_int_equal(check(&m, LARGE, 0, 8), 2 * rounded(LARGE));
 }
 
 static void replays_allocate_nothing(void **state) {
   p_maker m;
   slots s = begin(&m, LARGE, 2);
-  turn(&m, s.t[0], s.x, 2, s.size);
-  turn(&m, s.t[1], s.t[0], 2, s.size);
+  reverse(&m, s.t[0], s.x, 2, s.size);
+  reverse(&m, s.t[1], s.t[0], 2, s.size);
   p_scale_add(&m, s.out, s.t[1], (int)s.t[0], 2, s.size);
   float *x = calloc(LARGE, sizeof *x), *out = calloc(LARGE, sizeof *out);
   test_memory memory = {0};

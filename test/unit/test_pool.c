@@ -1,5 +1,5 @@
-/* The thread pool: every index once, whatever the sizes; loops from many threads and nested ones; sleeping
- * and waking; life and death. Run with SAN=thread to see that it is free of races. */
+/* The thread pool: every index once, for all sizes; loops from many threads and nested ones; sleeping and
+ * waking; creation and destruction. Run with SAN=thread to see that it is free of races. */
 #include "runtime/system/pool.h"
 
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 typedef struct job {
-  unsigned char *hits; /* plain memory: a piece run twice, or unordered with the caller, is a race */
+  unsigned char *hits; /* not atomic: a chunk that runs twice, or is unordered with the caller, is a race */
   int64_t grain;
   atomic_int bad_begin, chunks;
 } job;
@@ -74,7 +74,7 @@ static void huge_counts_do_not_overflow(void **state) {
 }
 
 typedef struct numbers {
-  atomic_bool inside[4]; /* a piece is under way under this number */
+  atomic_bool inside[4]; /* a chunk is running under this number */
   atomic_int out_of_range, shared;
 } numbers;
 static void take_number(void *context, int worker, int64_t begin, int64_t end) {
@@ -110,7 +110,7 @@ static void meet(void *context, int worker, int64_t begin, int64_t end) {
   }
 }
 
-/* Two pieces that wait for each other end only when two threads work at once; also after the workers went to
+/* Two chunks that wait for each other end only when two threads run at once; also after the workers went to
  * sleep. */
 static void threads_really_work_together(void **state) {
   rt_pool *pool = make(2);
@@ -136,7 +136,8 @@ static void many_short_loops(void **state) {
   rt_pool_destroy(pool);
 }
 
-/* The caller's own data, written without atomics before and read after: the pool must order both. */
+/* The caller's own data, written without atomics before the loop and read after it: the pool must order
+ * both. */
 typedef struct plain {
   int64_t in[64], out[64];
 } plain;
@@ -197,7 +198,7 @@ static void lives_and_dies(void **state) {
     _Atomic int64_t total = 0;
     if (i % 3) rt_pool_run(pool, add_span, &total, 40, 1);
     if (i % 7 == 0) {
-      struct timespec t = {0, 300000}; /* asleep when it ends */
+      struct timespec t = {0, 300000}; /* so that the workers are asleep when the pool is destroyed */
       nanosleep(&t, NULL);
     }
     rt_pool_destroy(pool);
@@ -254,7 +255,7 @@ static void short_of_memory(void **state) {
   ir_error error = {0};
   assert_null(rt_pool_create(&mem, 2, &error));
   assert_int_equal(error.status, IR_ERR_MEMORY);
-  budget = 1; /* the pool, but not its threads: everything runs on the caller */
+  budget = 1; /* enough for the pool, but not for its threads: everything runs on the caller */
   rt_pool *pool = rt_pool_create(&mem, 4, &error);
   assert_non_null(pool);
   cover(pool, 100, 1);

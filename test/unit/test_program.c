@@ -1,5 +1,5 @@
-/* Programs made from plans written by hand: what they compute, sizes that come with the run, results that
- * share a buffer, errors at run time, several threads, what can be asked of them. */
+/* Programs made from plans written by hand: what they compute, symbolic sizes, results that share a buffer,
+ * errors at run time, several threads, queries. */
 #include <setjmp.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void a_temporary_between_two_kernels(void **state) {
   rt_context_destroy(c);
 
   int before =
-      p_compilations(); /* another context, as another process, finds it on disk and compiles nothing */
+      p_compilations(); /* another context, like another process, finds it on disk and compiles nothing */
   c = p_context_with((rt_options){.no_compile = true});
   p = p_find(c, "two");
   assert_non_null(p);
@@ -68,7 +68,7 @@ static void sizes_come_with_the_run(void **state) {
     p_says(p, &(int64_t){68}, "graph @test: variable n = 68 is out of its bounds; accepted are 4 to 64");
     p_says(p, &(int64_t){0}, "graph @test: variable n = 0 is out of its bounds; accepted are 4 to 64");
     p_says(p, &(int64_t){10}, "graph @test: variable n = 10 is no multiple of 4, as it was declared to be");
-    p_check_two_kernels(p, 12, &(int64_t){12}, 9); /* a refused run leaves nothing behind */
+    p_check_two_kernels(p, 12, &(int64_t){12}, 9); /* a refused run has no effect on the next */
     int64_t dims[1];
     ir_error error = {0};
     assert_int_equal(rt_program_output_shape(p, 0, &(int64_t){16}, dims, &error), IR_OK);
@@ -110,7 +110,7 @@ static void what_can_be_asked(void **state) {
   assert_int_equal(rt_program_cost(p, &(int64_t){16}, &cost, &error), IR_OK);
   assert_int_equal(cost.bytes, 16 * 4 * 5);
   assert_int_equal(cost.flops, 16 * 3);
-  assert_int_equal(cost.temp_bytes, 0); /* the intermediate lies where the result comes to be */
+  assert_int_equal(cost.temp_bytes, 0); /* the intermediate lies in the result's buffer */
   rt_program_release(p);
   rt_context_destroy(c);
   p_end(&m);
@@ -132,7 +132,7 @@ static void results_that_share_a_buffer(void **state) {
     assert_true(o[0][i] == 2 * in[i] && o[2][i] == 2 * in[i]);
     assert_true(o[1][i] == in[i]);
   }
-  p_run(p, (void *[]){in}, (void *[]){o[0], in, o[0]}, NULL); /* copying onto itself is harmless */
+  p_run(p, (void *[]){in}, (void *[]){o[0], in, o[0]}, NULL); /* copying a buffer onto itself is harmless */
   rt_program_release(p);
   rt_context_destroy(c);
   p_end(&m);
@@ -244,13 +244,13 @@ static void an_index_out_of_range_is_told(void **state) {
   assert_int_equal(rt_program_run(program, (void *[]){data, bad}, (void *[]){o}, NULL, &error), IR_ERR_RANGE);
   assert_non_null(strstr(error.text, "graph @test: launch 1 of 1 (vf_copy_f32_"));
   assert_non_null(strstr(error.text, "read an index that is out of range; accepted are -n to n-1"));
-  p_run(program, (void *[]){data, good}, (void *[]){o}, NULL); /* the next run starts clean */
+  p_run(program, (void *[]){data, good}, (void *[]){o}, NULL); /* the next run has no error */
   rt_program_release(program);
   rt_context_destroy(c);
   p_end(&m);
 }
 
-/* work large enough for threads, in pieces */
+/* enough work for several threads, in chunks */
 static void large_launches_are_split(void **state) {
   enum { N = 1 << 20 };
   p_maker m;

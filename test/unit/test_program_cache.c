@@ -1,5 +1,5 @@
-/* Programs and kernels kept in memory and on disk: found by every context that means the same, shared between
- * graphs, refused when damaged; what names them; memory that runs out on the way. */
+/* Programs and kernels kept in memory and on disk: found by every context that asks for the same, shared
+ * between graphs, refused when damaged; their keys; failing allocations. */
 #include <setjmp.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ static void graphs_share_kernels(void **state) {
   p_end(&m);
 
   p_begin(
-      &m); /* the same kernels in a graph of other names, with other nodes before them, one of them twice */
+      &m); /* the same kernels in a graph with other names, with other nodes before them, one of them twice */
   ir_float(&m.g, IR_F32, 3);
   ir_ref n = ir_var(&m.g, "width", 5, 4, 64, 4);
   uint32_t x = p_slot(&m, IR_SLOT_INPUT, "a", IR_F32, n), y = p_slot(&m, IR_SLOT_INPUT, "b", IR_F32, n);
@@ -89,7 +89,7 @@ static void canonical_bytes_make_the_same_kernel(void **state) {
     assert_memory_equal(again.bytes, key[i].bytes, again.size);
     assert_string_equal(again.symbol, key[i].symbol);
     rt_kernel_key_free(&ir_mem_libc, &again);
-    for (size_t k = 0; k < key[i].size; k++) { /* nonsense is refused or read, and does no harm */
+    for (size_t k = 0; k < key[i].size; k++) { /* a damaged key is refused or read, and does no harm */
       ir_graph other;
       ir_error error = {0};
       assert_int_equal(ir_graph_init(&other, &ir_mem_libc, &error), IR_OK);
@@ -115,7 +115,7 @@ static void damaged_plans_are_refused(void **state) {
   assert_int_equal(rt_plan_make(&ir_mem_libc, "test", &m.g, &m.p, &made, &m.error), IR_OK);
   rt_plan plan;
   uint8_t *copy = aligned_alloc(64, made.size);
-  for (size_t size = 0; size < made.size; size++) { /* exactly so many bytes, for the sanitizer to see */
+  for (size_t size = 0; size < made.size; size++) { /* exact buffers: a sanitizer sees reads past them */
     uint8_t *cut = aligned_alloc(64, (size + 63) / 64 * 64 + 64);
     memcpy(cut, made.bytes, size);
     assert_false(rt_plan_read(cut, size, &plan));
@@ -170,7 +170,7 @@ static void damaged_entries_are_misses(void **state) {
   memcpy(&head, bytes, sizeof head);
   ssize_t key_end = (ssize_t)(sizeof head + head.key_size), payload = size - (ssize_t)head.payload_size;
   for (ssize_t i = 0; i < size; i++) {
-    if (i == key_end) i = payload; /* between them lies padding that nobody reads */
+    if (i == key_end) i = payload; /* between them is padding that is never read */
     bytes[i] ^= 0x10;
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     assert_int_equal(write(fd, bytes, (size_t)size), size);
@@ -183,7 +183,7 @@ static void damaged_entries_are_misses(void **state) {
   p_end(&m);
 }
 
-/* Intact by its digest, but no plan: a miss as well, gone afterwards, and written anew. */
+/* Entries with a right digest that are no plans: also misses, which are removed and written anew. */
 static void entries_that_are_no_plans_are_misses(void **state) {
   p_empty_cache();
   p_maker m;
@@ -259,7 +259,7 @@ static void many_programs_are_forgotten_in_time(void **state) {
   }
   assert_int_equal(c->programs.count, 1024);
   assert_null(p_find(c, "0"));
-  p_check_two_kernels(first, 8, &(int64_t){8}, 1); /* held by its user all the same */
+  p_check_two_kernels(first, 8, &(int64_t){8}, 1); /* its user still holds it */
   rt_program_release(first);
   rt_program *last = p_find(c, "1099");
   assert_non_null(last);

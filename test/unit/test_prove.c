@@ -1,4 +1,5 @@
-/* The prover itself: what is wrong must be refuted, what is needed must be seen to be needed. */
+/* The prover itself: wrong rules must be refuted, and conditions that are needed must be found to be
+ * needed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,7 @@ static verdict solve(const obligation *o, int64_t *values) {
   return v;
 }
 
-/* what the solver says, and what points say */
+/* Checks the verdicts of the solver and of the points. */
 static void judge(const char *left, const char *right, const char *condition, const char *witness,
                   verdict by_solver, point by_points) {
   const pass_rule rule = {"rule", left, right, condition, witness, "why"};
@@ -46,19 +47,19 @@ static void test_right_rules(void **state) {
 static void test_wrong_rules(void **state) {
   judge("(x + c) // d", "x // d + c / d", "", "", VERDICT_REFUTED, POINT_FAILS);
   judge("x // a < b", "x < a * b + 1", "", "", VERDICT_REFUTED, POINT_FAILS);
-  judge("x // a", "(0 - 1) * (((0 - 1) * x) // a)", "", "", VERDICT_REFUTED, POINT_FAILS); /* rounds up */
+  judge("x // a", "(0 - 1) * (((0 - 1) * x) // a)", "", "", VERDICT_REFUTED, POINT_FAILS); /* it rounds up */
   judge("max(x, y) < c", "(x < c) | (y < c)", "", "", VERDICT_REFUTED, POINT_FAILS);
   judge("where(p, x, y)", "where(!p, x, y)", "", "", VERDICT_REFUTED, POINT_FAILS);
   judge("min(x, c)", "x", "lo(x) <= c", "", VERDICT_REFUTED, POINT_FAILS);
 }
 
-/* a divisor that the builder would refuse */
+/* a divisor for which the builder would refuse the division */
 static void test_divisors_of_the_right_side(void **state) {
   judge("(x // a) // b", "x // (a * b)", "", "", VERDICT_PROVEN, POINT_HOLDS);
   judge("x // a * 0", "x // (a - 1) * 0", "", "", VERDICT_REFUTED, POINT_FAILS);
 }
 
-/* no counterexample, but none on the small domain is no proof */
+/* no counterexample on the small domain, which is no proof */
 static void test_true_of_small_numbers_only(void **state) {
   judge("min(x, 16)", "x", "", "", VERDICT_REFUTED, POINT_HOLDS);
   judge("x < 1", "x < 2", "x != 1", "", VERDICT_PROVEN, POINT_HOLDS);
@@ -72,7 +73,7 @@ static void test_conjuncts(void **state) {
   assert_true(rule_obligation(&rule, &o));
   assert_int_equal(o.parts, 2);
   assert_int_equal(obligation_try(&o, 0, &t, values), POINT_FAILS);
-  assert_int_equal(obligation_try(&o, 1, &t, values), POINT_HOLDS); /* not needed */
+  assert_int_equal(obligation_try(&o, 1, &t, values), POINT_HOLDS); /* the condition is not needed */
   obligation_free(&o);
 }
 

@@ -1,5 +1,5 @@
-/* Random numbers through the C API: against a generator written here from the paper's description, at every
- * dtype and place, and against the distributions that they are said to have. */
+/* Random numbers through the C API: against a generator written here from the paper's description, for every
+ * dtype and element, and against the distributions that they should have. */
 #include "frontend/viewfold.h"
 
 #include <math.h>
@@ -63,7 +63,7 @@ static void run_compiled(vf_graph *graph, vf_value value, const void *const *inp
   vf_program_destroy(program);
 }
 
-/* Evaluate it as well: the same bytes. */
+/* Evaluates it as well: the bytes must be the same. */
 static void run(vf_graph *graph, vf_value value, const void *const *inputs, void *out, size_t bytes) {
   vf_error error;
   void *again = malloc(bytes);
@@ -171,7 +171,7 @@ static void draws_are_functions_of_seed_and_place(void **state) {
   vf_context_destroy(context);
 }
 
-/* One program, run with one seed after the other; of narrow dtypes, signs are extended. */
+/* One program, run with several seeds; seeds of narrow dtypes are sign-extended. */
 static void seeds_may_be_inputs(void **state) {
   (void)state;
   static const vf_dtype dtypes[] = {VF_U64, VF_I64, VF_U32, VF_I32, VF_I8, VF_U16};
@@ -193,7 +193,8 @@ static void seeds_may_be_inputs(void **state) {
   vf_context_destroy(context);
 }
 
-/* Elements far beyond 2^32, of an array that is never stored: the counter's high half; f32 and f64. */
+/* Elements far beyond 2^32 of an array that is never stored, which use the counter's high half; f32 and
+ * f64. */
 static void places_have_64_bits(void **state) {
   (void)state;
   vf_context *context = open_context();
@@ -236,7 +237,7 @@ static void sizes_may_vary(void **state) {
   vf_program_destroy(program), vf_graph_destroy(graph), vf_context_destroy(context);
 }
 
-/* Narrow results: rounded to nearest, and never the upper bound although rounding reaches it. */
+/* Narrow results: rounded to nearest, and never the upper bound although rounding would reach it. */
 static void narrow_draws_stay_below_the_upper_bound(void **state) {
   (void)state;
   enum { MANY = 20000 };
@@ -261,7 +262,7 @@ static void narrow_draws_stay_below_the_upper_bound(void **state) {
     assert_true(single[i] == 1 || single[i] == 1 + 0x1p-23f), lower += single[i] == 1;
   assert_true(lower > MANY / 8 && lower < MANY / 2);
   vf_graph_destroy(graph);
-  graph = vf_graph_create(context, "narrow", NULL); /* up to 0: what is next below is the least subnormal */
+  graph = vf_graph_create(context, "narrow", NULL); /* up to 0: the next value below is the least subnormal */
   run(graph, vf_uniform(vf_integer(graph, 3), VF_F32, VF_LIST(MANY), -0x1p-149, 0), NULL, single,
       sizeof single);
   for (int i = 0; i < MANY; i++) assert_true(single[i] == -0x1p-149f);
@@ -274,8 +275,8 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Kolmogorov's statistic: sqrt(n) times the greatest distance between the distributions exceeds 1.95 in one
- * case of 1000. Seeds are fixed, so the answer is too. */
+/* The Kolmogorov-Smirnov statistic: sqrt(n) times the greatest distance between the distributions exceeds
+ * 1.95 in one of 1000 cases. Seeds are fixed, so the result is too. */
 static void check_distribution(float *x, int n, double (*below)(double)) {
   double worst = 0;
   qsort(x, (size_t)n, sizeof *x, ascending);

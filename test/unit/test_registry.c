@@ -1,5 +1,5 @@
-/* The registry: every operation has every column, and the columns say what recorded nodes show. The rules of
- * sharding are those worked out by hand for each operation. */
+/* The registry: every operation has every column, and the columns agree with recorded nodes. The sharding
+ * rules were worked out by hand for each operation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,7 +34,8 @@ static void test_every_column(void **state) {
   }
 }
 
-/* A composition is a name that text knows and no row of its own; every such name is one. */
+/* A composition is a name that the parser knows without a row of its own; every such name is a
+ * composition. */
 static void test_compositions_are_names(void **state) {
   static const struct {
     const char *text;
@@ -60,7 +61,7 @@ static void test_compositions_are_names(void **state) {
   assert_int_equal(compositions, rows);
 }
 
-/* The rules for dtypes and shapes of compositions of one operand. */
+/* The rules for dtypes and shapes of compositions with one operand. */
 static void test_composition_types(void **state) {
   for (const op_composition *c = op_compositions; c->name; c++) {
     char line[64];
@@ -69,7 +70,7 @@ static void test_composition_types(void **state) {
     snprintf(line, sizeof line, "%s i16[2,3]", c->name);
     ir_ref y = c->shape == OP_SHAPE_SAME || c->shape == OP_SHAPE_REDUCE ? record_line(&r, line) : 0;
     if (y && ir_op_of(&r.g, y) == IR_OP_TUPLE) y = ir_src(&r.g, y, 0);
-    bool more = strstr(r.error.text, "operand") != NULL; /* it takes several */
+    bool more = strstr(r.error.text, "operand") != NULL; /* it takes several operands */
     if (!y && !more && (c->shape == OP_SHAPE_SAME || c->shape == OP_SHAPE_REDUCE))
       fail_msg("%s", r.error.text);
     if (y) {
@@ -127,7 +128,7 @@ static const rule_case rules[] = {
     {"reshape f32[2,3,4] shape=[24]", "d0 d1 d2 -> (d0 d1 d2)"},
     {"reshape f32[24] shape=[2,3,4]", "(d0 d1 d2) -> d0 d1 d2"},
     {"reshape f32[8,4] shape=[2,16]", "(d0 d1) d2 -> d0 (d1 d2)"},
-    {"reshape f32[6,4] shape=[4,6]", "1 1 -> 1 1"}, /* no digit in common */
+    {"reshape f32[6,4] shape=[4,6]", "1 1 -> 1 1"}, /* no common factor */
     {"reshape f32[5,6,4] shape=[5,4,6]", "d0 1 1 -> d0 1 1"},
     {"reshape f32[6,4,5] shape=[4,6,5]", "1 1 d0 -> 1 1 d0"},
     {"reshape f32[12,2] shape=[4,6]", "(d0 d1) d2 -> d0 (d1 d2)"},
@@ -161,7 +162,7 @@ static const rule_case rules[] = {
     {"gather f32[2,3,4] i32[5,6] axis=1", "d0 d1 d2, i0 i1 -> d0 i0 i1 d2"},
     {"gather f32[5,4,2] i32[5,3] axis=1 batch=1", "b0 d1 d2, b0 i1 -> b0 i1 d2"},
     {"scatter f32[2,3,4] i32[5] f32[2,5,4] axis=1",
-     "d0 d1 d2, 1, d0 1 d2 -> d0 d1 d2"}, /* the last one wins */
+     "d0 d1 d2, 1, d0 1 d2 -> d0 d1 d2"}, /* the last update of an element counts */
     {"scatter_add f32[2,3,4] i32[5] f32[2,5,4] axis=1", "d0 d1 d2, i0, d0 i0 d2 -> d0 d1 d2"},
     {"cumsum f32[2,3] axis=1", "d0 1 -> d0 1"},
     {"argsort f32[2,3] axis=-2", "1 d1 -> 1 d1"},
@@ -170,9 +171,9 @@ static const rule_case rules[] = {
 
 static void test_rules(void **state) { CHECK_ALL(check_rule, rules); }
 
-/* A rule for shapes that no single node has, or in the plain language. */
+/* A rule for shapes that no single node has, or a rule of the plain language. */
 typedef struct ask_case {
-  const char *rule, *made; /* or the end of the message */
+  const char *rule, *made; /* made: the resulting rule, or the end of the message */
   uint32_t operands, axis, batch;
   int shapes[4][4]; /* sizes, ended by 0 */
   uint32_t count;
@@ -300,7 +301,7 @@ static const ask_case asks[] = {
 };
 static void test_asks(void **state) { CHECK_ALL(check_ask, asks); }
 
-/* Sizes of factors are those of the axes. */
+/* Sizes of factors equal those of the axes. */
 static void test_factor_sizes(void **state) {
   static const int64_t want[] = {2, 4, 4};
   recorder r;
@@ -361,7 +362,7 @@ static const partial_case partials[] = {
     {"gather f32[5] i32[3] axis=0", {true, false}, true},
     {"gather f32[5] i32[3] axis=0", {false, true}, false},
     {"where bool[2] f32[2] f32[2]", {false, true, true}, false},
-    {"exp f32[2]", {false}, true}, /* nothing to wait for */
+    {"exp f32[2]", {false}, true}, /* no operand is a partial sum */
 };
 static void test_partials(void **state) { CHECK_ALL(check_partial, partials); }
 
@@ -392,7 +393,7 @@ static void test_flops(void **state) {
   }
 }
 
-/* Every allocation of a rule may fail, and leaves nothing behind. */
+/* Every allocation of a rule may fail, and nothing leaks. */
 static void test_short_memory(void **state) {
   bool made = false;
   for (long budget = 0; !made && budget < 500; budget++) {

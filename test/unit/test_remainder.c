@@ -1,5 +1,5 @@
-/* floordiv and mod of floats: the evaluator's, and the operations that define them for compiled code, against
- * long division bit by bit, which takes no library's word for it. */
+/* floordiv and mod of floats: the evaluator's, and their expansion for compiled code, against long division
+ * bit by bit, which relies on no library. */
 #include "ir/elementary/elementary.h"
 #include "ir/eval/eval.h"
 #include "test/lib/bits.h"
@@ -22,15 +22,15 @@ static uint64_t random_bits(uint64_t *state) { /* SplitMix64 */
   return z ^ z >> 31;
 }
 
-/* a = n 2^e, n of 53 bits or fewer */
+/* Decomposes a = n 2^e, with n of 53 bits or fewer. */
 static uint64_t taken_apart(double a, int *e) {
   uint64_t bits = bits_of(a) & INT64_MAX, exponent = bits >> 52, fraction = bits & 0xfffffffffffff;
   *e = (int)(exponent ? exponent : 1) - 1075;
   return exponent ? fraction | (uint64_t)1 << 52 : fraction;
 }
 
-/* |a| modulo |b|, finite, b not 0: a zero is appended to the dividend for each place. *quotient: the lowest
- * bits of |a| // |b|, and whether any was lost. */
+/* |a| modulo |b|, finite, b not 0, by long division: one zero bit is appended to the dividend in each step.
+ * *quotient: the lowest bits of |a| // |b|; *lost: whether any were lost. */
 static double size_modulo(double a, double b, uint64_t *quotient, bool *lost) {
   int ea, eb;
   uint64_t n = taken_apart(a, &ea), m = taken_apart(b, &eb);
@@ -58,7 +58,7 @@ static double exact_mod(double a, double b, bool wide) {
   return wide ? r + b : (double)((float)r + (float)b);
 }
 
-/* Where it is known without rounding: a quotient below 2^51 (f32: 2^22). NaN elsewhere, with *known false. */
+/* The quotient where no rounding is needed: below 2^51 (f32: 2^22). NaN elsewhere, with *known false. */
 static double exact_quotient(double a, double b, bool wide, bool *known) {
   uint64_t quotient = 0;
   bool lost = false;
@@ -73,7 +73,7 @@ static double exact_quotient(double a, double b, bool wide, bool *known) {
   return (signbit(a) != 0) != (signbit(b) != 0) ? -q - down : q;
 }
 
-/* A graph of one operation: as a node, or as the operations that define it */
+/* A graph of one operation: as a node, or expanded. */
 typedef struct machine {
   ir_graph g;
   ir_error error;
@@ -100,7 +100,7 @@ static void run(machine *m, const void *x, const void *y, void *out) {
   ir_eval_free(&m->g, &result, 1);
 }
 
-/* The element of these bits in the dtype, and back */
+/* The element of dtype `type` with these bits, and back. */
 static double element(ir_dtype type, uint64_t bits) {
   if (type == IR_F64) return double_of(bits);
   if (type == IR_F32) return (double)float_of((uint32_t)bits);
@@ -120,8 +120,8 @@ static double get(ir_dtype type, const void *array, size_t i) {
   return ir_value_load((const unsigned char *)array + i * (size_t)ir_dtypes[type].bytes, type).f;
 }
 
-/* Dividend and divisor: by turns of any bits, of near exponents, a divisor and what is next to a multiple of
- * it, and what operations on floats treat specially, in all pairs. */
+/* Dividend and divisor, of several kinds in turn: random bits, near exponents, a divisor and a number next to
+ * a multiple of it, and all pairs of special values. */
 static void draw(ir_dtype type, uint64_t *state, uint64_t number, double *a, double *b) {
   static const double special[] = {0,
                                    1,
@@ -164,7 +164,7 @@ static void draw(ir_dtype type, uint64_t *state, uint64_t number, double *a, dou
 static bool same(double x, double y) { return (isnan(x) && isnan(y)) || bits_of(x) == bits_of(y); }
 
 static void agree(ir_op op, ir_dtype type, int iterations) {
-  static double x[BLOCK], y[BLOCK], out[2][BLOCK]; /* room for the widest type */
+  static double x[BLOCK], y[BLOCK], out[2][BLOCK]; /* large enough for the widest type */
   uint64_t state = 7, checked = 0;
   machine machines[2];
   bool wide = type == IR_F64;
@@ -207,7 +207,7 @@ static void quotients_are_exact_while_they_have_digits(void **s) {
   for (int t = 0; t < 4; t++) agree(IR_OP_FLOORDIV, types[t], iterations);
 }
 
-/* test_remainder [ROUNDS]: of BLOCK pairs for each operation and dtype */
+/* test_remainder [ROUNDS]: the number of blocks of BLOCK pairs for each operation and dtype */
 int main(int argc, char **argv) {
   if (argc > 1) iterations = atoi(argv[1]);
   const struct CMUnitTest tests[] = {cmocka_unit_test(remainders_are_exact),

@@ -1,4 +1,4 @@
-/* Schedules as text: which lines are read, and what becomes of an error behind their moves. */
+/* Schedules as text: which lines are read, and which errors are attributed to their moves. */
 #include "frontend/text/loop_schedule.h"
 
 #include <setjmp.h>
@@ -41,7 +41,7 @@ static void test_lines_that_are_none(void **state) {
                "schedule:4: kernel 1 nest 2 has its moves in line 1");
 }
 
-/* Whatever is wrong with the loops of a kernel whose moves were given is an error of these. */
+/* Whatever is wrong with the loops of a kernel with given moves is an error of the schedule. */
 static void test_refused_loops(void **state) {
   (void)state;
   fe_schedule s;
@@ -49,7 +49,7 @@ static void test_refused_loops(void **state) {
   const char *text = "kernel 0 nest 0: thread a0\nkernel 0 nest 3: vector a1\nkernel 1 nest 0: vector a7";
   assert_int_equal(fe_schedule_read(&s, &ir_mem_libc, text, &error), IR_OK);
   ir_fail(&error, IR_ERR_INTERNAL, "broken loop");
-  fe_schedule_refused(&s, 0, &error); /* of the cost model alone: moves were asked for by nobody */
+  fe_schedule_refused(&s, 0, &error); /* moves of the cost model alone: the schedule gave none */
   assert_int_equal(error.status, IR_ERR_INTERNAL);
   assert_string_equal(error.text, "broken loop");
   fe_schedule_moves(&s, 0, 0);

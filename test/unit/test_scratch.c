@@ -1,5 +1,5 @@
-/* Scratch memory: what a kernel states to need is its own, in whatever thread, run or loop, and costs a run
- * no allocation. The kernels are C functions of this file that generated code is made to jump to. */
+/* Scratch memory: a kernel's stated need is its own memory, in any thread, run or loop, and costs a run no
+ * allocation. The kernels are C functions of this file; generated code is patched to jump to them. */
 #include <elf.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 enum { NEEDED = 1000, COUNT = 64 };
 
-/* out[i] = in[i] * 2 where the scratch memory kept what was put there, else -1 */
+/* out[i] = in[i] * 2 where the scratch memory kept the values put there, else -1 */
 static atomic_int calls, unaligned;
 static void keeps(void *const *buffers, const int64_t *vars, int64_t begin, int64_t end, void *scratch) {
   float *out = buffers[0];
@@ -32,7 +32,7 @@ static void keeps(void *const *buffers, const int64_t *vars, int64_t begin, int6
   }
 }
 
-/* Put a jump to `keeps` in place of the object's code, which refers to nothing. */
+/* Puts a jump to `keeps` in place of the object's code, which has no relocations. */
 static bool divert(cg_blob *object) {
   uint8_t jump[12] = {0x48, 0xb8, [10] = 0xff, 0xe0}; /* movabs rax, imm64; jmp rax */
   uint64_t to = (uintptr_t)keeps;
@@ -59,13 +59,13 @@ static ir_status compile_diverted(void *user, const ir_graph *graph, ir_ref kern
 
 static rt_context *context(int threads, uint64_t *needed) {
 #if !defined(__x86_64__)
-  skip(); /* the jump is written in this machine's code */
+  skip(); /* the jump is in this machine's code */
 #endif
   return p_context_with(
       (rt_options){.threads = threads, .compile = compile_diverted, .compile_user = needed});
 }
 
-/* out = the kernel above of x, `work` per element; with a temporary in between for `pair`. */
+/* out = the kernel above of x, `work` per element; for `pair` with a temporary in between. */
 static ir_status build(rt_context *c, const char *key, bool pair, int64_t work, rt_program **made,
                        ir_error *error) {
   p_maker m;
@@ -158,7 +158,7 @@ static void the_cache_remembers_how_much(void **state) {
     assert_int_equal(rt_program_stats(p).from_disk, from_disk);
     assert_true(run(p, 2, 3));
     rt_program_release(p);
-    needed = 0; /* code kept by itself remembers as well: another plan of the same kernel */
+    needed = 0; /* the kernel's cache entry has the need as well, for another plan */
     p = program(c, from_disk ? "other" : "another", true, 1);
     assert_int_equal(rt_program_stats(p).compiled, 0);
     assert_true(run(p, 4, 3));
@@ -169,7 +169,7 @@ static void the_cache_remembers_how_much(void **state) {
 
 static void a_size_that_nothing_holds_is_refused(void **state) {
   float in[COUNT] = {0}, out[COUNT];
-  uint64_t needed = PTRDIFF_MAX / 2 - 200; /* of each of three threads */
+  uint64_t needed = PTRDIFF_MAX / 2 - 200; /* for each of three threads */
   ir_error error = {0};
   p_empty_cache();
   rt_context *c = context(3, &needed);

@@ -1,5 +1,6 @@
 /* The worked numbers of the specification's sharding: the rule of each row, the row's operands split by it,
- * and what the parts make together (test/lib/sharded.h). How parts are moved is no part of this. */
+ * and the result that the shards make together (test/lib/sharded.h). Communication between shards is not
+ * tested here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,7 +42,7 @@ static void print_rule(ir_graph *g, ir_ref node, ir_text *out) {
   op_sharding_free(&rule);
 }
 
-/* Every node in parts is the node as a whole, and the last one has these elements. */
+/* Every node computed in shards equals the node computed whole, and the last one has these elements. */
 static sharded check_graph(ir_graph *g, ir_ref y, const double data[][MOST], int parts, const double *want,
                            int count) {
   ir_binding_input bound[4];
@@ -60,11 +61,11 @@ static sharded check_graph(ir_graph *g, ir_ref y, const double data[][MOST], int
 }
 
 typedef struct row {
-  const char *line, *rule, *shapes; /* of the parts of the last factor; NULL: no matter */
+  const char *line, *rule, *shapes; /* shapes: of the shards along the last factor; NULL: not checked */
   int parts;
   double data[2][MOST], want[MOST];
   int count;
-  long contracted; /* factors of the whole graph */
+  long contracted; /* in the whole graph */
 } row;
 
 static void check_row(const row *c) {
@@ -85,7 +86,7 @@ static void check_row(const row *c) {
   record_stop(&r);
 }
 
-/* Sizes and windows are those of the part. spec: V6 F8.shard */
+/* Sizes and windows are the shard's. spec: V6 F8.shard */
 static void test_local_sizes(void **state) {
   static const row rows[] = {
       {"full shape=[8,6] value=7",
@@ -134,7 +135,7 @@ static void test_local_sizes(void **state) {
   CHECK_ALL(check_row, rows);
 }
 
-/* Factors of size 1 are not split: nothing is lost when such an axis goes, and no part adds it again.
+/* Factors of size 1 are not split: nothing is lost when such an axis is dropped, and no shard adds it again.
  * spec: V11.shard */
 static void test_ones(void **state) {
   static const row rows[] = {
@@ -153,8 +154,8 @@ static void test_ones(void **state) {
   CHECK_ALL(check_row, rows);
 }
 
-/* Shard by shard a flip of 0..3 over two would be 1 0 3 2, and joining 0..3 and 10..13 would be 0 1 10 11 2 3
- * 12 13: the axis is never split. Other axes are. spec: V15.shard V18.shard V20.shard */
+/* Shard by shard a flip of 0..3 over two would be 1 0 3 2, and concatenating 0..3 and 10..13 would be 0 1 10
+ * 11 2 3 12 13: the axis is never split. Other axes are. spec: V15.shard V18.shard V20.shard */
 static void test_whole_axes(void **state) {
   static const row rows[] = {
       {"flip i32[4] axes=[0]", "1 -> 1", "", 2, {{0, 1, 2, 3}}, {3, 2, 1, 0}, 4, 0},
@@ -252,7 +253,7 @@ static void test_reshapes(void **state) {
   CHECK_ALL(check_row, rows);
 }
 
-/* x = 0..3 over two shards, positions 3 0: one gives 0 0, the other 3 0. spec: V22.shard */
+/* x = 0..3 over two shards, indices 3 0: one gives 0 0, the other 3 0. spec: V22.shard */
 static void test_gather(void **state) {
   static const row rows[] = {
       {"gather i32[4] i32[2] axis=0", "d0, i0 -> i0", "[2] [2]", 2, {{0, 1, 2, 3}, {3, 0}}, {3, 0}, 2, 1},
@@ -326,8 +327,8 @@ static void test_reductions(void **state) {
   CHECK_ALL(check_row, rows);
 }
 
-/* Each node of what draws them is the same for every split, and none has a part's own state. spec: F11.shard
- */
+/* Each node of the generator is the same for every split, and no shard has a state of its own. spec:
+ * F11.shard */
 static void test_random(void **state) {
   static const char *const lines[] = {"uniform 7 shape=[4,6]", "normal 7 shape=[4,6]",
                                       "uniform 7 shape=[5,3] dtype=f64", "bernoulli 7 shape=[9]"};
@@ -345,8 +346,8 @@ static void test_random(void **state) {
     }
 }
 
-/* A value f32[5|2,3,4] whose axis 1 goes to the batch: physically a permutation, by which factors move along.
- * spec: B6.U */
+/* A value f32[5|2,3,4] whose axis 1 moves to the batch: physically a permutation, and factors move with their
+ * axes. spec: B6.U */
 static void test_axis_to_batch(void **state) {
   recorder r;
   ir_text text;
@@ -363,8 +364,8 @@ static void test_axis_to_batch(void **state) {
   record_stop(&r);
 }
 
-/* Gradients of the sum of x @ w. That of x has an axis that is split as the batch of x is; that of w is a
- * partial sum over the batch, of the shape of w in every part. spec: AD3 AD4.shard */
+/* Gradients of the sum of x @ w. The gradient of x has an axis that is split like x's batch; the gradient of
+ * w is a partial sum over the batch, with the whole shape of w in every shard. spec: AD3 AD4.shard */
 static void test_gradients(void **state) {
   static const double data[2][MOST] = {{1, 2, 3, 4, 5, 6, 7, 8}, {1, -1, 2, 0, 1, 3}};
   static const double want[2][8] = {{2, 4, 2, 4, 2, 4, 2, 4}, {16, 16, 16, 20, 20, 20}};

@@ -1,4 +1,4 @@
-/* Compiling and running on small stacks, and how much stack compiling takes. */
+/* Compiling and running on small stacks, and the stack that compiling uses. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static const char *const graphs[] = {
 };
 enum { GRAPHS = sizeof graphs / sizeof *graphs };
 
-/* One that is long: as many operations in one kernel. */
+/* A long graph: CHAIN operations in one kernel. */
 static const char *long_graph(void) {
   static char text[CHAIN * 40 + 200];
   size_t length = (size_t)snprintf(text, sizeof text, "graph @g(%%x: f32[8]) {\n%%v0 = exp %%x\n");
@@ -78,7 +78,7 @@ static void *compile_and_run(void *user) {
   return NULL;
 }
 
-/* On a stack of our own; how many bytes of it were touched. */
+/* Runs `body` on a stack of the given size. Returns how many bytes of it were touched. */
 static size_t on_stack(void *(*body)(void *), void *user, size_t size) {
   unsigned char *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   pthread_attr_t attributes;
@@ -104,7 +104,7 @@ static void test_small_stack(void **state) {
   if (error.status) fail_msg("%s", error.message);
 }
 
-/* Half of what is asked for suffices. */
+/* Half of the requested stack suffices. */
 static void test_need(void **state) {
   vf_error error = {.status = VF_ERR_INTERNAL};
   size_t used = on_stack(compile_cold, &error, LARGE_STACK);
@@ -128,14 +128,14 @@ static void test_left(void **state) {
   else assert_in_range(left, 1, limit.rlim_cur);
 }
 
-/* Where there is no memory for another thread, nothing is compiled and the message says what it takes. */
+/* Where there is no memory for another thread, nothing is compiled, and the message says what is needed. */
 static void compile_without_threads(vf_error *error) {
   struct rlimit none;
   size_t pages = 0;
   vf_options o = {.size = sizeof o, .flags = VF_NO_DISK, .threads = 1};
   vf_context *c = vf_context_create(&o, error);
   vf_graph *g = c ? vf_graph_parse(c, graphs[0], strlen(graphs[0]), "test", NULL, error) : NULL;
-  FILE *size = fopen("/proc/self/statm", "r"); /* pages of address space first */
+  FILE *size = fopen("/proc/self/statm", "r"); /* the first number: pages of address space */
   if (!size || fscanf(size, "%zu", &pages) != 1) return;
   fclose(size);
   none.rlim_cur = none.rlim_max = pages * (size_t)sysconf(_SC_PAGESIZE) + (1 << 20);
@@ -151,7 +151,7 @@ static void *compile_cornered(void *user) {
 static void test_no_thread(void **state) {
   vf_error *error = mmap(NULL, sizeof *error, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   int status = 0;
-  if (SANITIZED) skip(); /* their memory has no such limit */
+  if (SANITIZED) skip(); /* sanitizers have no such limit */
   assert_ptr_not_equal(error, MAP_FAILED);
   fflush(NULL);
   pid_t child = fork();

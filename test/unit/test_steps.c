@@ -1,5 +1,5 @@
-/* Control flow compiled: what choices and loops compute, what they cost in memory and kernels, sizes that
- * come with the run, errors inside, several runs at once, warm starts. */
+/* Control flow compiled: results of cond, while and scan, their cost in memory and kernels, symbolic sizes,
+ * errors inside, several runs at once, warm starts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 
 #include "test/lib/flow.h"
 
-/* s += x, and s * 2 stacked, over xs; from s0 */
+/* s += x over xs, from s0, with s * 2 stacked */
 static ir_ref running_sum(flow *f, ir_ref s0, ir_ref xs, ir_ref length, bool reverse) {
   ir_graph *g = &f->g;
   ir_ref scalar = flow_shape(f, 0), s = flow_param(f, IR_F32, scalar), x = flow_param(f, IR_F32, scalar);
@@ -45,8 +45,8 @@ static void a_scan_carries_slices_and_stacks(void **state) {
   rt_context_destroy(c);
 }
 
-/* A state of 1000 floats, xs made inside the graph, only the state asked for: what it takes does not depend
- * on the length. */
+/* A state of 1000 floats, xs computed inside the graph, only the state as a result: memory does not depend on
+ * the length. */
 static void a_long_scan_is_no_larger_than_a_short_one(void **state) {
   static const int64_t lengths[] = {10, 10000, 1000000};
   rt_context *c = p_context_with((rt_options){.no_disk = true});
@@ -136,7 +136,7 @@ static void a_while_ends_by_itself_or_at_its_bound(void **state) {
   rt_context_destroy(c);
 }
 
-/* then: (x[at], x, x[at]); else: (y, x + y, y). The second result is used further. */
+/* then: (x[at], x, x[at]); else: (y, x + y, y). The second result has further uses. */
 static ir_ref choice(flow *f, ir_ref which, ir_ref x0, ir_ref at0, ir_ref y0) {
   ir_graph *g = &f->g;
   ir_ref four = flow_shape(f, 1, (int64_t)4), x = flow_param(f, IR_F32, four),
@@ -165,22 +165,22 @@ static void a_choice_runs_one_branch(void **state) {
   p_run(p, (void *[]){&(uint8_t){1}, in, good}, results, NULL);
   for (int i = 0; i < 4; i++)
     assert_true(out[0][i] == taken[i] && out[2][i] == taken[i] && out[1][i] == -2 * in[i]);
-  p_run(p, (void *[]){&(uint8_t){0}, in, bad}, results, NULL); /* what is not taken reads nothing */
+  p_run(p, (void *[]){&(uint8_t){0}, in, bad}, results, NULL); /* the other branch loads nothing */
   for (int i = 0; i < 4; i++)
     assert_true(out[0][i] == 3 * in[i] && out[2][i] == 3 * in[i] && out[1][i] == in[i]);
   ir_error error = {0};
   assert_int_equal(rt_program_run(p, (void *[]){&(uint8_t){1}, in, bad}, results, NULL, &error),
                    IR_ERR_RANGE);
   assert_non_null(strstr(error.text, "read an index that is out of range"));
-  p_run(p, (void *[]){&(uint8_t){1}, in, good}, results, NULL); /* and leaves nothing behind */
+  p_run(p, (void *[]){&(uint8_t){1}, in, good}, results, NULL); /* and the error does not persist */
   assert_true(out[0][0] == 4);
   rt_program_release(p);
   flow_end(&f);
   rt_context_destroy(c);
 }
 
-/* In every round r of a while: where r is even a scan adds xs[i] * r to each of v in turn, from the end;
- * otherwise v is doubled. */
+/* In every iteration r of a while: for even r a scan adds xs[i] * r to half of v for each i in turn, from the
+ * end; for odd r v is doubled. */
 static ir_ref nested(flow *f, ir_ref v0, ir_ref xs0, ir_ref rounds0, ir_ref length) {
   ir_graph *g = &f->g;
   ir_ref scalar = flow_shape(f, 0), shape = ir_shape(g, v0);
@@ -245,7 +245,7 @@ static void loops_and_choices_nest(void **state) {
   }
 }
 
-/* Enough elements for threads inside the body. */
+/* Enough elements for several threads inside the body. */
 static void bodies_are_split_among_threads(void **state) {
   enum { N = 1 << 19, ITERATIONS = 6 };
   rt_context *c = p_context_with((rt_options){.no_disk = true, .threads = 4});
@@ -317,7 +317,7 @@ static void threads_run_one_program(void **state) {
   rt_context_destroy(c);
 }
 
-/* One function called from two places, inside one another: equal kernels are one. */
+/* One function called from two places, one inside the other: equal kernels are compiled once. */
 static void equal_kernels_in_and_out_of_loops_are_one(void **state) {
   rt_context *c = p_context_with((rt_options){.no_disk = true});
   flow f;
@@ -343,7 +343,8 @@ static void equal_kernels_in_and_out_of_loops_are_one(void **state) {
   rt_context_destroy(c);
 }
 
-/* Steps of a function are noted all rounds together, and those of the branch that is not taken not at all. */
+/* The time of a function's steps is noted for all iterations together; steps of a branch that is not taken
+ * have none. */
 static void a_timed_run_notes_each_step(void **state) {
   enum { ITERATIONS = 1000 };
   rt_context *c = p_context_with((rt_options){.no_disk = true});
@@ -378,7 +379,7 @@ static void a_timed_run_notes_each_step(void **state) {
     noted += ns[i];
     if (step->kind == IR_STEP_SCAN) {
       for (size_t k = i + 1; k <= i + step->function_steps[0]; k++) {
-        assert_true(ns[k] >= ITERATIONS); /* a nanosecond each time */
+        assert_true(ns[k] >= ITERATIONS); /* at least a nanosecond for each iteration */
         in_scan += ns[k];
       }
       assert_true(in_scan > 0 && in_scan <= ns[i]);

@@ -1,4 +1,4 @@
-/* Plans with control flow: damaged ones, costs, custom operations, limits, memory that runs out. */
+/* Plans with control flow: damaged ones, costs, custom operations, limits, failing allocations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 
 /* ---- damage */
 
-/* A scan of copies alone, with a choice inside: (s, which, x) -> (x, which ? x : s). Runs without any kernel.
- */
+/* A scan of copies alone, with a cond inside: (s, which, x) -> (x, which ? x : s). Runs without any
+ * kernel. */
 static void copies_in_a_scan(flow *f, int64_t n) {
   ir_graph *g = &f->g;
   ir_ref four = flow_shape(f, 1, (int64_t)4), truth = flow_shape(f, 0);
@@ -26,7 +26,7 @@ static void copies_in_a_scan(flow *f, int64_t n) {
   f->inputs[3] = flow_scan(f, body, ir_index(g, n), (ir_scan_state){1, 2, true}, FLOW_LIST(s0, xs, ws));
 }
 
-/* Run on buffers of exactly the sizes that the program has, for the sanitizer to see. */
+/* Runs on buffers of exactly the program's sizes, so that the sanitizer sees accesses past the end. */
 static void run_in_bounds(rt_program *p) {
   const rt_plan *plan = &p->plan;
   void *in[8], *out[8];
@@ -279,7 +279,7 @@ static void unknown_custom_operations_are_refused(void **state) {
 
 /* ---- limits */
 
-/* x + 1 in `depth` scans inside one another, `calls` of the next one in each. */
+/* x + 1 in `depth` nested scans, each of which contains `calls` of the next one. */
 static ir_ref deep(flow *f, ir_ref x0, int depth, int calls) {
   ir_graph *g = &f->g;
   ir_ref scalar = flow_shape(f, 0), x = flow_param(f, IR_F32, scalar),

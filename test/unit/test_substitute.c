@@ -1,5 +1,5 @@
-/* Rewriting whole expressions: what is told apart by what it is stays the node that it is, and what quotients
- * become keeps the bounds that they have. */
+/* Substitution in whole expressions: nodes without the replaced value stay the same nodes, and rewritten
+ * quotients keep their bounds. */
 #include "passes/index/index.h"
 
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 typedef struct bench {
   ir_graph g;
   ir_error error;
-  ir_ref n, a, b, extent; /* a and b are ranges of four; the extent is n, not written as rules would */
+  ir_ref n, a, b, extent; /* a, b: ranges of four; extent: n, not in canonical form */
 } bench;
 
 static int set_up(void **state) {
@@ -83,7 +83,7 @@ static void a_loop_without_what_is_replaced_stays(void **state) {
   assert_false(holds(t, pass_substitute(g, other, &t->a, &t->b, 1), other));
 }
 
-/* What fills no whole step of 64, in steps of 16: at most four of them, whatever n is. */
+/* The remainder of steps of 64, in steps of 16: at most four of these, for any n. */
 static void quotients_of_remainders_keep_their_bounds(void **state) {
   bench *t = *state;
   ir_graph *g = &t->g;

@@ -1,5 +1,5 @@
-/* The machine description: what the processor says is plausible, its text says everything, and settings
- * override it. */
+/* The machine description: the detected values are plausible, its text is complete, and settings override
+ * it. */
 #include "runtime/cpu/target.h"
 
 #include <setjmp.h>
@@ -44,7 +44,7 @@ static bool has(const ir_target *t, const char *name) {
   return strstr(list, wanted) != NULL;
 }
 
-/* The compiler's run-time library reads the processor on its own account. */
+/* The compiler's run-time library detects the processor independently. */
 static void host_agrees_with_the_compiler(void **state) {
 #if defined(__x86_64__)
   ir_target t = host();

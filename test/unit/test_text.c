@@ -1,4 +1,4 @@
-/* The text forms: what is printed, that it reads back as the same nodes, and the messages of bad input. */
+/* The text forms: what is printed, that it parses back to the same nodes, and the messages of bad input. */
 #include "ir/parse/parse.h"
 #include "ir/print/print.h"
 #include "ir/regions.h"
@@ -55,7 +55,7 @@ static void bench_stop(bench *b) {
   assert_int_equal(b->count.live, 0);
 }
 
-/* A builder of a few operations, enough to see what the parser hands over and that it comes back. */
+/* A builder of a few operations, enough to see what the parser passes to it, and that its nodes come back. */
 
 static const ir_attr *find(const ir_attr *attrs, size_t n, const char *name) {
   for (size_t i = 0; i < n; i++)
@@ -131,7 +131,7 @@ static ir_ref apply(void *user, ir_graph *g, const char *name, size_t length, co
   ir_ref dims[IR_MAX_RANK], src[64] = {count ? x[0] : 0};
   bool two = length == 3 && (memcmp(name, "add", 3) == 0 || memcmp(name, "mul", 3) == 0);
   for (size_t i = 0; i < count; i++)
-    if (!ir_shape(g, x[i]) && length != 4) count = 0; /* only cast takes an index */
+    if (!ir_shape(g, x[i]) && length != 4) count = 0; /* only cast accepts an index */
   if (count < 1u + two) {
     ir_fail(g->error, IR_ERR_INVALID, "too few operands");
     return 0;
@@ -173,7 +173,7 @@ static ir_status read_text(bench *b, const char *text, size_t length) {
   return ir_parse_module(&b->g, &builder, "t.vf", text, length, &b->module);
 }
 
-/* text in, listing out; the listing reads back as the same node and prints the same again */
+/* text in, listing out; the listing parses back to the same node and prints the same text */
 static void check_fixed(const char *text, const char *printed) {
   bench b;
   assert_true(bench_start(&b, -1));
@@ -293,7 +293,7 @@ static void test_kernels(void **state) {
              "  %3 = reduce max %2 over ridx1 : f32\n  store p0[ridx0] = %3\n}\n");
 }
 
-/* However a kernel is written down, its listing shows what is computed where. */
+/* In whatever order a kernel is written, its listing computes each value in the outermost possible loop. */
 static void test_placement(void **state) {
   check_fixed("kernel @k(p0: f32[64], p1: f32[64]) { for ridx0 in 0..8 {\n for ridx1 in 0..8 {\n %a = load "
               "p1[0] : f32\n"
@@ -458,7 +458,8 @@ static void test_graph_errors(void **state) {
   }
 }
 
-/* The forms that the parser reads itself. A builder is asked first, when there is one: it may know others. */
+/* The forms that the parser reads itself. A builder, when there is one, is asked first, as it may know
+ * others. */
 static void test_literal_errors(void **state) {
   static const struct {
     const char *text, *message;
@@ -587,7 +588,7 @@ static void check_broken_node(bench *b, ir_ref node, const char *message) {
   assert_string_equal(b->error.text, message);
 }
 
-/* No attribute of a load lies beyond its mode. */
+/* A load has no attribute bits beyond its mode. */
 static void test_verify_load_attributes(void **state) {
   bench b;
   assert_true(bench_start(&b, -1));
@@ -679,7 +680,7 @@ static void *deep_texts(void *arg) {
   if (b->text.len != 1 + (size_t)LONG * 4) return "print expression";
   ir_text_free(&t);
   ir_text_free(&b->text);
-  /* loops in loops, and a chain of values in the innermost */
+  /* nested loops, and a chain of values in the innermost */
   ir_text_str(&t, "kernel @deep(p0: f32[2]) {\n");
   for (int i = 0; i < 2000; i++) ir_textf(&t, "for ridx%d in 0..2 {\n", i);
   ir_text_str(&t, "%0 = cast (ridx0) dtype=f32 : f32\n");
@@ -744,7 +745,7 @@ static const char sample[] =
     ": f32\n"
     "      %3 = add %1, %2 : f32\n      next %3\n    }\n    store p0[ridx0] = %0\n  }\n}\n";
 
-/* every allocation fails once: a clean error, nothing lost */
+/* every allocation fails once: an error, and nothing leaks */
 static void test_memory(void **state) {
   for (long budget = 0;; budget++) {
     bench b;

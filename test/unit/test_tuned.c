@@ -1,4 +1,4 @@
-/* Moves that are kept for kernels: who finds them, and what they change. */
+/* Moves kept in the cache for kernels: which graphs use them, and what they change. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 enum { SIZE = 100 };
 static const char moves[] = "split a0 20; unroll a0.1";
 
-/* x * x + 1; `more`: and another kernel before it, and other names */
+/* x * x + 1; with `more` a second kernel before it, and other names */
 typedef struct small {
   flow f;
   ir_ref results;
@@ -52,7 +52,7 @@ static rt_program *compile(rt_context *c, small *s) {
   return p;
 }
 
-/* What a compilation is told of its first kernel. */
+/* The key of a compilation's first kernel. */
 typedef struct told {
   rt_kernel_key key;
 } told;
@@ -79,7 +79,7 @@ static bool keep(rt_context *c, const told *t) {
   return rt_tuned_put(c, &t->key, text);
 }
 
-/* So many of its kernels were compiled, where only those of the cost model are kept. */
+/* Compiles and runs, and checks how many kernels were compiled rather than found in the cache. */
 static void expect_compiled(small *s, uint32_t compiled) {
   rt_context *c = p_context_with((rt_options){0});
   rt_program *p = compile(c, s);
@@ -107,13 +107,13 @@ static void kept_moves_are_taken_in_every_graph(void **state) {
   assert_true(keep(c, &t));
   uint64_t stamp = rt_tuned_stamp(c);
   assert_true(stamp != 0);
-  expect_compiled(&one, 1); /* other code, under another key */
+  expect_compiled(&one, 1); /* the moves give other code, under another key */
   expect_compiled(&one, 0); /* which is kept */
-  expect_compiled(&two, 0); /* and its kernel found from another graph */
+  expect_compiled(&two, 0); /* and its kernel is found from another graph */
   assert_true(rt_tuned_forget(c, &t.key));
   assert_false(rt_tuned_forget(c, &t.key));
   assert_true(rt_tuned_stamp(c) != stamp);
-  expect_compiled(&one, 0); /* of the cost model, kept from before */
+  expect_compiled(&one, 0); /* the cost model's code, cached above */
   rt_kernel_key_free(&ir_mem_libc, &t.key);
   rt_context_destroy(c);
   flow_end(&one.f);
@@ -172,7 +172,7 @@ static void what_is_kept_is_listed_and_forgotten(void **state) {
   flow_end(&s.f);
 }
 
-/* A schedule is asked for by name: what is tuned is not mixed into it. */
+/* A schedule given for a compilation replaces kept moves; they are not mixed. */
 static void a_schedule_goes_before_what_is_kept(void **state) {
   p_empty_cache();
   small s;
@@ -187,7 +187,7 @@ static void a_schedule_goes_before_what_is_kept(void **state) {
   rt_program *p;
   ir_error error = {0};
   assert_int_equal(fe_compile(c, &request, &p, &error), IR_OK);
-  assert_int_equal(rt_program_stats(p).compiled, 0); /* the cost model's, compiled above */
+  assert_int_equal(rt_program_stats(p).compiled, 0); /* the cost model's code, cached above */
   rt_program_release(p);
   rt_kernel_key_free(&ir_mem_libc, &t.key);
   rt_context_destroy(c);

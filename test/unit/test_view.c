@@ -84,7 +84,7 @@ static void test_masks_become_canonical(void **state) {
   expect_made(2, LIST(2, 6), NULL, 3, LIST(2, 0), LIST(2, 6), false, "V((2,6);(0,0);0;((0,0),(0,0)))");
 }
 
-/* What pass_view_chain_of makes of a chain expression: its views, one per line. */
+/* The views that pass_view_chain_of makes of a chain expression, one per line. */
 typedef struct chain_case {
   const char *chain, *views;
 } chain_case;
@@ -197,14 +197,14 @@ static void test_reshape_of_masked_views(void **state) {
       {"f32[2,10].shrink((0,2),(0,3)).pad((0,0),(0,7)).reshape(20)",
        "V((2,10);(10,1);0;((0,2),(0,3))) V((20,);(1,);0)"},
       {"f32[2,10].shrink((0,1),(0,3)).pad((0,1),(0,7)).reshape(20)", "V((20,);(1,);0;((0,3),))"},
-      /* nothing but padding */
+      /* only padding */
       {"f32[2].pad((0,4)).shrink((2,6)).reshape(2,2)", "V((2,2);(0,0);0;((0,0),(0,0)))"},
       {"f32[1].pad((0,1)).shrink((1,2)).reshape()", "V((1,);(0,);0;((0,0),)) V(();();0)"},
   };
   EXPECT_CHAINS(cases);
 }
 
-/* (size, stride, real) of neighbouring axes that are walked as one */
+/* (size, stride, real) of each group of adjacent axes that can be merged */
 static void test_blocks(void **state) {
   (void)state;
   static const struct {

@@ -1,4 +1,4 @@
-/* The algebra of views through the public API: each row is a view, what is done to it and what comes out.
+/* The algebra of views through the public API: each row is a view, an operation on it and the result.
  * Expected views are worked out by hand or checked by enumeration in the test. */
 #include <setjmp.h>
 #include <stdio.h>
@@ -60,7 +60,8 @@ static vf_view made(int rank, const int64_t *shape, const int64_t *strides, int6
   return vf_view_create(graph, rank, shape, strides, offset, mask);
 }
 
-/* Where a chain of numbers reads each of its elements, row-major; -1: nowhere. Returns how many there are. */
+/* The buffer index of each element of a chain of known sizes, row-major; -1: none. Returns the number of
+ * elements. */
 static int enumerate(vf_view v, int64_t out[4096]) {
   int64_t shape[16], stride[16], offset, mask[32], count = 1;
   int last = vf_view_count(v) - 1, rank = vf_view_get(v, last, shape, NULL, NULL, NULL);
@@ -229,7 +230,7 @@ static void test_chains_merge(void **state) {
   expect(vf_view_chain(made(2, NUMBERS(3, 4), NUMBERS(1, 3), 0, NULL),
                        made(2, NUMBERS(5, 4), NUMBERS(4, 1), -4, NUMBERS(1, 4, 0, 4))),
          "V((5,4);(1,3);-1;((1,4),(0,4)))");
-  /* the element 35*i of a strided view of three axes, by accident */
+  /* the stride 35 of a view of three axes, where carries cancel by accident */
   expect(vf_view_chain(made(3, NUMBERS(10, 9, 4), NUMBERS(140, 11, 13), 0, NULL),
                        made(1, NUMBERS(6), NUMBERS(9), 0, NULL)),
          "V((6,);(35,);0)");
@@ -245,10 +246,10 @@ static void test_chains_merge(void **state) {
   assert_false(vf_view_contiguous(transposed));
 }
 
-/* No two neighbours merge, and all of them are one view. */
+/* No two adjacent views merge, yet the whole chain is one view. */
 static void test_runs_merge(void **state) {
   (void)state;
-  vf_view v = plain(1, NUMBERS(8)), once = v; /* a transpose of 2x4 three times over is none at all */
+  vf_view v = plain(1, NUMBERS(8)), once = v; /* three transposes of 2x4 in a row are the identity */
   for (int k = 0; k < 3; k++) {
     v = vf_view_reshape(vf_view_permute(vf_view_reshape(v, VF_LIST(2, 4)), VF_LIST(1, 0)), VF_LIST(8));
     if (k == 0) once = v;
@@ -260,7 +261,7 @@ static void test_runs_merge(void **state) {
     v = vf_view_reshape(vf_view_permute(vf_view_reshape(v, VF_LIST(128, 16384)), VF_LIST(1, 0)),
                         VF_LIST(1 << 21));
   expect(v, "V((2097152,);(1,);0)");
-  v = plain(1, NUMBERS(6)); /* turned by 2, then by 4 */
+  v = plain(1, NUMBERS(6)); /* rotated by 2, then by 4 */
   for (int turn = 2; turn <= 4; turn += 2) {
     v = vf_view_reshape(vf_view_expand(vf_view_reshape(v, VF_LIST(1, 6)), VF_LIST(2, 6)), VF_LIST(12));
     v = vf_view_shrink(v, VF_LIST(turn, turn + 6));
@@ -291,14 +292,14 @@ static void test_inverses_lead_back(void **state) {
   expect_inverse(vf_view_pad(plain(1, NUMBERS(3)), VF_LIST(1, 1)), VF_LIST(3), "V((3,);(1,);1)");
   expect_inverse(vf_view_expand(plain(2, NUMBERS(3, 1)), VF_LIST(3, 4)), VF_LIST(3, 1), NULL);
   expect_inverse(vf_view_shrink(plain(1, NUMBERS(5)), VF_LIST(1, 4)), VF_LIST(5), NULL);
-  /* as many elements as wanted, but not the same ones */
+  /* the same number of elements, but not the same ones */
   expect_inverse(vf_view_stride(plain(1, NUMBERS(6)), VF_LIST(2)), VF_LIST(3), NULL);
   v = vf_view_reshape(vf_view_permute(plain(2, NUMBERS(3, 2)), VF_LIST(1, 0)), VF_LIST(3, 2));
   v = vf_view_stride(v, VF_LIST(-1, 1));
   expect_inverse(v, VF_LIST(3, 2), "V((3,2);(-2,1);4)\nV((3,2);(1,3);0)");
 }
 
-/* questions */
+/* queries */
 
 static void expect_strides(vf_view v, bool ignore_valid, int rank, const int64_t *expected) {
   enum { UNKNOWN = -99 };
@@ -358,7 +359,7 @@ static void test_lowering(void **state) {
   vf_error error;
   assert_null(vf_view_index(t, 1, &j, &error));
   assert_string_equal(error.message, "view: 1 positions for 2 axes; takes one for each axis");
-  /* windows of 3 of 4: repeated, cut to rows one longer, and cut again */
+  /* windows of 3 of 4 elements: repeated, split into rows one longer, and shrunk */
   vf_view pool = vf_view_reshape(vf_view_expand(plain(2, NUMBERS(1, 4)), VF_LIST(3, 4)), VF_LIST(12));
   pool = vf_view_reshape(vf_view_shrink(vf_view_reshape(vf_view_shrink(pool, VF_LIST(0, 10)), VF_LIST(2, 5)),
                                         VF_LIST(0, 2, 0, 3)),
@@ -415,7 +416,7 @@ static void test_views_of_values(void **state) {
   assert_null(vf_view_text((vf_view){0}, NULL));
 }
 
-/* The graph's views, asked everything; false after a failure, which must be one of memory. */
+/* Makes every query of the graph's views; false after a failure, which must be one of memory. */
 static bool use_views(vf_graph *g, vf_context *c) {
   vf_error error = {VF_OK, ""};
   vf_value n = vf_variable(g, "n", 4, 64, 4);

@@ -1,5 +1,5 @@
-/* vmap: functions recorded once and run for every element of an axis, nested, with derivatives, over trees;
- * and what is refused. Every number is worked out here by plain loops. */
+/* vmap: functions recorded once and applied to every element of an axis, nested, with derivatives, over
+ * trees; and what is refused. All numbers are worked out here by plain loops. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ static void output(bench *b, vf_value y) {
   vf_output(b->g, name, y);
 }
 
-/* Runs the graph by the evaluator, then compiled; `check` looks at b->out. */
+/* Evaluates the graph, then runs it compiled; `check` looks at b->out. */
 static void run(bench *b, void (*check)(bench *b)) {
   if (vf_graph_status(b->g)) fail_msg("%s", vf_graph_message(b->g));
   const void *in[4] = {b->in[0], b->in[1], b->in[2], b->in[3]};
@@ -133,7 +133,7 @@ static void test_axes_in_and_out(void **state) {
   stop(&b);
 }
 
-/* results that are not mapped, or do not depend on what is mapped; spec: B10.U */
+/* results that are not mapped, or do not depend on mapped inputs; spec: B10.U */
 
 static void mixed(void *user, const vf_value *x, vf_value *y) {
   y[0] = vf_neg(x[1]);                    /* the same for every element */
@@ -209,7 +209,7 @@ static void check_pairs(bench *b) {
     }
 }
 
-/* Both axes have size 4: aligned by size alone they would be taken for one. */
+/* Both axes have size 4: aligned by size alone they would be confused. */
 static void test_nested(void **state) {
   bench b;
   start(&b);
@@ -248,7 +248,7 @@ static void test_types_inside(void **state) {
   stop(&b);
 }
 
-/* values that have a batch from elsewhere keep it */
+/* values with batch axes from elsewhere keep them */
 
 static void check_explicit(bench *b) {
   for (int e = 0; e < 4; e++)
@@ -296,7 +296,7 @@ static void check_each(bench *b) {
     }
 }
 
-/* Inside a vmap the gradient by a value that is not mapped is one for each element. */
+/* Inside a vmap, the gradient by a value that is not mapped is one gradient for each element. */
 static void test_vmap_of_grad(void **state) {
   bench b;
   start(&b);
@@ -322,7 +322,7 @@ static void check_sum(bench *b) {
   }
 }
 
-/* Outside, it is their sum, weighted by the cotangents. */
+/* Outside the vmap, it is their sum, weighted by the cotangents. */
 static void test_grad_of_vmap(void **state) {
   bench b;
   start(&b);
@@ -335,7 +335,7 @@ static void test_grad_of_vmap(void **state) {
   stop(&b);
 }
 
-/* The Hessian of energy(w, .), which is diagonal w^2: vmap over cotangents of the gradient. */
+/* The Hessian of energy(w, .), which is diagonal w^2: vmap of the gradient over cotangents. */
 
 typedef struct hessian {
   bench *b;
@@ -374,7 +374,7 @@ static void test_hessians(void **state) {
   stop(&b);
 }
 
-/* forward mode inside, along a tangent for each element, by a value that is not mapped */
+/* forward mode inside a vmap, along one tangent for each element, by a value that is not mapped */
 
 static void forwards(void *user, const vf_value *x, vf_value *y) {
   vf_value w = *(vf_value *)user, e = energy(w, x[0]);
@@ -475,14 +475,14 @@ static void test_trees(void **state) {
   vf_axes in_axes = {2, 0, axes, swapped};
   vf_tree leaf = {VF_LEAF, {0}, NULL, NULL}, results[] = {{VF_LEAF, {0}, NULL, NULL}, {1, {0}, &leaf, NULL}};
   vf_tree out = {2, {0}, results, NULL};
-  vf_axes out_axes = {VF_LEAF, 0, NULL, NULL}; /* one for all */
+  vf_axes out_axes = {VF_LEAF, 0, NULL, NULL}; /* one for all leaves */
   if (!vf_vmap_tree(b.g, network, NULL, &arguments, &in_axes, &out_axes, -1, &out))
     fail_msg("%s", vf_graph_message(b.g));
   expect_shape(results[0].value, VF_LIST(4, 3)), expect_shape(leaf.value, VF_LIST(4));
-  assert_true(vf_value_batch_dims(layers[1].value) == 0); /* the caller's own are as they were */
+  assert_true(vf_value_batch_dims(layers[1].value) == 0); /* the caller's own values are unchanged */
   output(&b, results[0].value), output(&b, leaf.value);
   run(&b, check_network);
-  /* a prefix that is none */
+  /* an invalid prefix */
   in_axes.keys = NULL, axes[0].count = 3;
   assert_false(vf_vmap_tree(b.g, network, NULL, &arguments, &in_axes, &out_axes, -1, &out));
   assert_string_equal(vf_graph_message(b.g),
@@ -499,7 +499,7 @@ static void test_trees(void **state) {
 
 static void take_leaf(void *user, const vf_tree *in, vf_tree *out) { out->value = *(vf_value *)user; }
 
-/* Deeper than anybody nests: refused, without recursion. */
+/* Nested deeper than any real tree: refused, without recursion. */
 static void test_deep_trees(void **state) {
   enum { DEEP = 40 };
   bench b;
@@ -517,7 +517,7 @@ static void test_deep_trees(void **state) {
   stop(&b);
 }
 
-/* Memory runs out at every place in turn: vmap then fails for that reason, and nothing is left behind. */
+/* Every allocation fails in turn: vmap then fails for that reason, and nothing leaks. */
 
 static void with_gradient(void *user, const vf_value *x, vf_value *y) {
   vf_value w = *(vf_value *)user;
@@ -669,10 +669,10 @@ static void test_unequal_sizes(void **state) {
   stop(&b);
 }
 
-/* A gradient inside a vmap through another one that is over, of the same level: refused, not wrong. */
+/* A gradient inside a vmap, through another vmap of the same level that has ended: refused, not wrong. */
 
 static void sibling(void *user, const vf_value *x, vf_value *y) {
-  vf_value *of = user; /* what was mapped before, by what */
+  vf_value *of = user; /* of[0]: the result of the earlier vmap; of[1]: the value to derive by */
   vf_value e = vf_sum(vf_mul(of[0], x[0]), VF_ALL, false);
   vf_grad(e, 1, &of[1], y);
 }
@@ -712,8 +712,9 @@ static void test_realising_inside(void **state) {
   vf_tensor_release(t), vf_tensor_release(u), vf_tensor_release(r), vf_context_destroy(c);
 }
 
-/* x [3] mapped, c [3] not: 3c is how 3x pulls c back, and c gets 3x of sum(3c * x), in each
- * element. By the tangents, c of sin x is cos(x) c, which varies by cos(x) x when c varies by x. */
+/* x [3] mapped, c [3] not. The vjp of 3x with cotangent c is 3c, and the gradient of sum(3c * x) by c is 3x,
+ * for each element. The jvp of sin x along the tangent c is cos(x) c, whose derivative by c along x is cos(x)
+ * x. */
 static void by_shared(void *user, const vf_value *in, vf_value *out) {
   vf_graph *g = in[0].graph;
   vf_value x = in[0], c = in[1], y = vf_mul(x, vf_number(g, 3)), s = vf_sin(x), pulled, pushed;
@@ -737,7 +738,7 @@ static void check_by_shared(bench *b) {
   }
 }
 
-/* A cotangent or tangent that is the same for every element has a derivative of each element by itself. */
+/* A cotangent or tangent that is the same for every element still has a derivative for each element. */
 static void test_second_order_by_shared(void **state) {
   bench b;
   start(&b);

@@ -1,6 +1,6 @@
-/* vmap of functions with control flow through the C API: worked numbers, values that functions take from
- * outside, vmaps inside of functions, custom operations, and what is refused.
- * test/property/prop_vmap_control.c compares random functions with what each element gives. */
+/* vmap of functions with control flow through the C API: worked numbers, values captured from outside, vmaps
+ * inside functions, custom operations, and what is refused. test/property/prop_vmap_control.c compares random
+ * functions with each element's results. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static void output(bench *b, vf_value y) {
   vf_output(b->g, name, y);
 }
 
-/* The outputs one after the other, evaluated and compiled: of `counts` elements, `want` all of them. */
+/* Evaluates and runs the graph: the outputs, of `counts` elements, one after the other must equal `want`. */
 static void expect(bench *b, const void *const *in, const int *counts, const float *want) {
   float room[2][MOST];
   void *out[2][8];
@@ -65,7 +65,7 @@ static void map(bench *b, vf_function f, void *user, int n, const vf_value *x, c
   vf_vmap(b->g, &map, f, user, x, y);
 }
 
-/* derivatives: the last of the powers c, cx, cxx, ... of as many rounds as n says */
+/* derivatives: the last of the powers c, cx, cxx, ... after n iterations */
 
 static void one_more(void *user, const vf_value *a, vf_value *r) {
   r[0] = vf_lt(a[0], *(vf_value *)user); /* i < n */
@@ -115,7 +115,7 @@ static void test_gradient_outside(void **state) {
   stop(&b);
 }
 
-/* vmaps inside of functions, also of an operand that a vmap outside has had */
+/* vmaps inside functions, also of an operand that an outer vmap maps */
 
 static void dot(void *user, const vf_value *x, vf_value *y) {
   y[0] = vf_sum(vf_mul(x[0], *(vf_value *)user), VF_ALL, false);
@@ -143,7 +143,7 @@ static void test_vmap_inside_of_a_scan(void **state) {
   vf_value m = vf_input(b.g, "m", VF_F32, VF_LIST(2, 2)), y[2], rows;
   vf_value x[2] = {vf_input(b.g, "x", VF_F32, VF_LIST(2, 2)), vf_input(b.g, "s", VF_F32, VF_LIST(2))};
   vf_value first = vf_point(x[0], 0, 0);
-  map(&b, dot, &first, 1, &m, NULL, 1, &rows); /* the view of m that the scan's own vmap has, too */
+  map(&b, dot, &first, 1, &m, NULL, 1, &rows); /* the same view of m as the vmap inside the scan has */
   output(&b, rows);
   map(&b, iterations, &m, 2, x, NULL, 2, y);
   output(&b, y[0]), output(&b, y[1]);
@@ -160,7 +160,7 @@ static void test_vmap_inside_of_a_scan(void **state) {
   stop(&b);
 }
 
-/* batches of no elements */
+/* batches without elements */
 
 static void test_no_elements(void **state) {
   bench b = start();
@@ -173,7 +173,7 @@ static void test_no_elements(void **state) {
   stop(&b);
 }
 
-/* a custom operation in a branch, of values from outside and of operands */
+/* a custom operation in a branch, of captured values and of operands */
 
 static void twice(const float *x, float *y, int64_t n) {
   for (int64_t i = 0; i < n; i++) y[i] = 2 * x[i];
@@ -232,7 +232,7 @@ static void test_refusals(void **state) {
 
 /* memory */
 
-/* A batched loop, a branch that is guarded, a scan; recorded and taken down to a plan. */
+/* A batched loop, a guarded branch, a scan; recorded and lowered to a plan. */
 static void guarded(void *user, const vf_value *a, vf_value *r) {
   r[0] = vf_gather(*(vf_value *)user, vf_cast(a[0], VF_I32), 0, VF_GATHER_CHECK);
 }

@@ -37,7 +37,7 @@ static void test_words(void **state) {
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) expect(wrong[i], false, false, 0);
 }
 
-/* rows of a flattened transpose, with every number of rewrites that may be refused */
+/* rows of a flattened transpose, for every number of refused rewrites */
 static bool is_right(const char *debug) {
   static const float in[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
   float out[12] = {0};

@@ -1,5 +1,5 @@
-/* Derivatives by worked numbers: of views, functions and whole graphs, backwards and forwards, evaluated and
- * compiled. The functions' own worked numbers are in test/text/spec/. */
+/* Derivatives by worked numbers: of views, functions and whole graphs, in reverse and forward mode, evaluated
+ * and compiled. The functions' own worked numbers are in test/text/spec/. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,9 @@
 
 enum { PORTS = 4, MOST = 32 }; /* inputs and outputs of one case; elements of all inputs, of all outputs */
 
-/* One letter is the name of one tensor, all of them f32. Backwards, `given` are the cotangents of all outputs
- * and `want` the gradients of all inputs, one after another; forwards, the tangents and what they come to. */
+/* One letter is the name of one tensor, all of them f32. In reverse mode, `given` are the cotangents of all
+ * outputs and `want` the gradients of all inputs, one after another; in forward mode, the tangents and the
+ * results' derivatives. */
 typedef struct worked {
   bool forward;
   const char *parameters, *body, *inputs, *outputs;
@@ -41,7 +42,7 @@ static int find(vf_graph *g, const char *names, vf_value *values, int *sizes) {
   return count;
 }
 
-/* Literal arrays like the values, one after another. */
+/* Literal arrays with the shapes of these values, one after another. */
 static void literals(vf_graph *g, const vf_value *like, const int *sizes, int count, const double *elements,
                      vf_value *out) {
   for (int i = 0; i < count; i++) {
@@ -209,7 +210,7 @@ static void test_updates(void **state) {
        {0},
        {1, 2, 3, 4, 5, 6, 7, 8},
        {1, 2, 0, 0, 5, 6, 0, 0, 7, 8, 3, 4}},
-      /* the second update of element 1 lasts, and it alone has a gradient */
+      /* the second update of element 1 is stored, and it alone has a gradient */
       {0,
        "%x: f32[3], %u: f32[2]",
        "%i = data values=[1,1]\n%y = scatter %x, %i, %u",
@@ -336,7 +337,7 @@ static void test_graphs(void **state) {
        {3, 3, 0, 0}},
       /* of two results of one operation only one has a cotangent */
       {0, "%x: f32[4]", "%y, %z = split %x parts=2", "x", "z", {0}, {3, 4}, {0, 0, 3, 4}},
-      /* an operand that stands twice counts twice, backwards and forwards */
+      /* an operand used twice counts twice, in reverse and forward mode */
       {0, "%x: f32[2]", "%y = mul %x, %x", "x", "y", {3, 5}, {1, 1}, {6, 10}},
       {1, "%x: f32[2]", "%y = mul %x, %x", "x", "y", {3, 5}, {1, 10}, {6, 100}},
       {1,

@@ -1,14 +1,15 @@
-/* What the shim can let fail (file_calls.c), for it and for the program that asks for it. Settings are in the
- * environment:
+/* Calls that the shim can let fail (file_calls.c), for the shim and for the program that sets it up. Settings
+ * are in the environment:
  *
- *   FAULTS_IN=NAME...   programs whose calls are counted, by how their file's name begins; others are left
- * alone FAULTS_COUNTS=FILE  an array of as many uint32_t as there are calls: the most of each that one
- * process makes FAULTS_FAIL="CALL NUMBER ERRNO"   the NUMBER-th such call of a process, from 1, fails with
- * this number as errno; 0: it does half of what it is asked to do (read, pread, write) */
+ *   FAULTS_IN=NAME...   programs whose calls are counted, by the beginning of their file's name;
+ *                       other programs are left alone
+ *   FAULTS_COUNTS=FILE  an array of one uint32_t for each kind of call: the most that one process makes
+ *   FAULTS_FAIL="CALL NUMBER ERRNO"   the NUMBER-th such call of a process, from 1, fails with this
+ *                       errno; 0: it does half of the request (read, pread, write) */
 #ifndef VIEWFOLD_TEST_CAMPAIGN_SHIM_FAULTS_H
 #define VIEWFOLD_TEST_CAMPAIGN_SHIM_FAULTS_H
 
-/* Calls of one kind are one: open and open64; stat, fstat, lstat and fstatat. */
+/* Variants of a call count as one kind: open and open64; stat, fstat, lstat and fstatat. */
 #define FAULT_CALLS(X)                                                                                       \
   X(access)                                                                                                  \
   X(close)                                                                                                   \

@@ -1,5 +1,5 @@
-/* To be preloaded: lets one call of the C library fail, as faults.h says, and passes all others on. What the
- * C library calls by itself does not come through here. */
+/* A library to preload: it lets one call of the C library fail, as faults.h says, and passes all others on.
+ * Calls within the C library do not come through here. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -30,7 +30,7 @@ static _Atomic uint32_t counts[FAULT_COUNT], *shared;
 static int call = -1, error;
 static unsigned long number;
 
-/* Is this program one whose calls are counted? */
+/* Are the calls of this program counted? */
 static int is_meant(const char *list) {
   char path[4096], copy[256];
   ssize_t length = syscall(SYS_readlink, "/proc/self/exe", path, sizeof path - 1);
@@ -58,7 +58,7 @@ __attribute__((constructor)) static void begin(void) {
   syscall(SYS_close, fd);
 }
 
-/* Counts the call; is it the one that fails? */
+/* Counts the call. Is it the one that fails? */
 static int is_chosen(int which) {
   uint32_t now = atomic_fetch_add(&counts[which], 1) + 1;
   if (shared) {
@@ -163,7 +163,7 @@ OPENS(open64)
 OPENS_AT(openat)
 OPENS_AT(openat64)
 
-/* Where half of it is done, that is a byte or more: none would be the end of the file. */
+/* Half of the request, where that is at least a byte: 0 bytes would mean the end of the file. */
 #define TRANSFER(which, name, parameters, arguments)                                                         \
   EXPORT ssize_t name parameters {                                                                           \
     if (is_chosen(FAULT_##which)) {                                                                          \
@@ -178,7 +178,7 @@ TRANSFER(pread, pread, (int fd, void *to, size_t size, off_t at), (fd, to, size,
 TRANSFER(pread, pread64, (int fd, void *to, size_t size, off64_t at), (fd, to, size, at))
 TRANSFER(write, pwrite, (int fd, const void *from, size_t size, off_t at), (fd, from, size, at))
 
-/* A stream remembers that something could not be written. */
+/* Whether the call fails; the stream then remembers a failed write. */
 static int fails_on(int which, FILE *file) {
   if (!fails(which)) return 0;
   if (file) file->_flags |= _IO_ERR_SEEN;
@@ -189,7 +189,7 @@ EXPORT size_t fwrite(const void *from, size_t size, size_t count, FILE *to) {
 }
 EXPORT int fflush(FILE *file) { return fails_on(FAULT_fflush, file) ? EOF : REAL(fflush)(file); }
 
-/* These return the number of the error. */
+/* These functions return the error number. */
 #define SPAWNS(name)                                                                                         \
   EXPORT int name(pid_t *child, const char *file, const posix_spawn_file_actions_t *actions,                 \
                   const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[]) { \

@@ -6,7 +6,7 @@ from .program import Program
 
 
 class Function:
-    """The same function in both systems, and the shapes that it takes and gives."""
+    """The same function in both systems, and the shapes of its arguments and results."""
 
     def __init__(self, name, shapes, jax_function, viewfold_function):
         self.name, self.shapes, self.jax, self.viewfold = name, list(shapes), jax_function, viewfold_function
@@ -15,13 +15,13 @@ class Function:
 
 
 def some(random, count):
-    """Some of so many numbers, at least one, mostly all."""
+    """Some of `count` numbers, at least one, mostly all."""
     every = list(range(count))
     return every if random.random() < 0.6 else sorted(random.sample(every, random.randint(1, count)))
 
 
 def put(values, numbers, others):
-    """values with others at these numbers."""
+    """`values` with those at `numbers` replaced by `others`."""
     made = list(values)
     for k, y in zip(numbers, others):
         made[k] = y
@@ -29,7 +29,7 @@ def put(values, numbers, others):
 
 
 def jvp_of(f, random):
-    """Results and their tangents, by some of the arguments."""
+    """Results and their tangents, with respect to some of the arguments."""
     n, varied = len(f.shapes), some(random, len(f.shapes))
 
     def in_jax(*x):
@@ -59,14 +59,14 @@ def vjp_of(f, random):
 
 
 def axis_in(random, rank):
-    """Of so many, or the same from the end."""
+    """An axis of `rank` axes, counted from either end."""
     axis = random.randrange(rank)
     return axis - rank if random.random() < 0.3 else axis
 
 
 def vmap_of(f, random):
-    """Some arguments are mapped, along any axis; of the others some are arguments that are not mapped, and some
-    are values from outside the function."""
+    """Some arguments are mapped, along any axis; of the others some are arguments that are not mapped, and
+    some are captured values."""
     n, size = len(f.shapes), random.choice([1, 2, 3, 3, 4])
     mapped = [axis_in(random, len(s) + 1) if random.random() < 0.7 else None for s in f.shapes]
     if all(m is None for m in mapped):
@@ -98,7 +98,7 @@ WRAPS = {"jvp": jvp_of, "vjp": vjp_of, "vmap": vmap_of}
 
 
 def composition(random, depth, steps, only=""):
-    """A program, and it wrapped one to `depth` times."""
+    """A program, wrapped one to `depth` times."""
     wraps = [random.choice(list(WRAPS)) for _ in range(random.randint(1, depth))]
     program = Program(random, steps, only)
     f = Function("f", program.inputs, program.jax, program.viewfold)

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 from .row import Row, broadcast, picked, same
 
-EQUATIONS = {  # what stands in for each term's shape is found among the known values
+EQUATIONS = {  # operands whose ranks match are picked among the known values
     "ij,jk->ik": (2, 2), "ij,kj->ki": (2, 2), "ij,ij->j": (2, 2), "bij,bjk->bik": (3, 3), "i,j->ij": (1, 1),
     "ii->i": (2,), "ij->": (2,), "...i,...i->...": (2, 2), "bij,j->bi": (3, 1), "ij,jk,kl->il": (2, 2, 2),
     "abc,cd->dba": (3, 2), "i,i->": (1, 1),
@@ -50,7 +50,7 @@ def quoted(g, x, a):
 
 
 def conv(d):
-    """x and a weight of values that are brought into shape: [n, c, length] and [m, c, extent]."""
+    """x and a weight, made from known values by reshapes: [n, c, length] and [m, c, extent]."""
     x, w = d.pick(lambda s: 4 <= math.prod(s) <= 60 and math.prod(s) % 2 == 0), d.pick(lambda s: 2 <= math.prod(s) <= 24)
     if None in (x, w):
         return None
@@ -83,8 +83,8 @@ def plane(d):
 
 
 def windows(x, a):
-    """The elements of each window along a new first axis. By slices: the maximum of reduce_window has no second
-    derivative, and gives the first of equal elements all of it."""
+    """The elements of each window along a new first axis, by slices: the maximum of reduce_window has no
+    second derivative, and gives the whole cotangent to the first of equal elements."""
     (high, wide), (down, across) = a["kernel"], a["stride"]
     rows, columns = (x.shape[-2] - high) // down + 1, (x.shape[-1] - wide) // across + 1
     return jnp.stack([x[..., i:i + (rows - 1) * down + 1:down, j:j + (columns - 1) * across + 1:across]

@@ -1,5 +1,5 @@
-"""Steps that call functions: scan, cond, while_loop, checkpoint. The functions are chains of elementwise steps over
-their arguments, which all have one shape, and a value from outside."""
+"""Steps that call functions: scan, cond, while_loop, checkpoint. The functions are chains of elementwise
+steps over their arguments, which all have one shape, and a captured value."""
 import jax
 import jax.numpy as jnp
 
@@ -10,7 +10,7 @@ BODY = ("sin", "tanh", "sigmoid", "exp", "atan", "add", "sub", "mul", "maximum",
 
 
 class Body:
-    """A function of so many arguments and results: the results are its last values."""
+    """A function with the given numbers of arguments and results: the results are its last values."""
 
     def __init__(self, d, arguments, results):
         self.results, self.steps = results, []
@@ -36,7 +36,7 @@ class Body:
 
 
 def scan(d):
-    """Over the first axis of one value; the state is a slice of it, and another slice comes from outside."""
+    """A scan over the first axis of one value; the state is a slice of it, and another slice is captured."""
     x = d.ranked(1, 4)
     if x is None:
         return None
@@ -88,7 +88,7 @@ def repeat(d):
 
 
 def repeated(x, a):
-    """By a scan of `bound` rounds, as while_loop has no derivative in reverse."""
+    """By a scan of `bound` iterations, as while_loop has no derivative in reverse."""
     def round_of(state, _):
         count, y = state
         goes_on = (count < a["rounds"]) & (jnp.sum(y * y) < a["limit"])

@@ -20,7 +20,7 @@ def plain(name, function):
 
 
 def of(name, function, prepare, prepare_of):
-    """A function defined on a part of the numbers: of operands brought there first."""
+    """A function whose domain is a part of the numbers: operands are mapped into it first."""
     return Row(one, lambda x, a: function(prepare(x[0])), lambda g, x, a: g(name, prepare_of(g, x[0])))
 
 
@@ -29,7 +29,7 @@ def pair(name, function):
 
 
 def tuned(name, attributes, function):
-    """attributes(d) are the row's own."""
+    """A row with attributes of its own: attributes(d)."""
     return Row(lambda d: picked(d.pick(), **attributes(d)), lambda x, a: function(x[0], **a),
                lambda g, x, a: g(name, x[0], **a))
 

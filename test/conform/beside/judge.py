@@ -1,13 +1,14 @@
 """What counts as the same result.
 
-Both systems get the same inputs, exact in f32. What JAX computes in f64 is the truth. A result is compared in the
-greatest norm, relative to its largest element (or to 1): in f64 within 1e-10, in f32 within 1e-5.
+Both systems get the same inputs, exact in f32. What JAX computes in f64 is the truth. A result is compared in
+the greatest norm, relative to its largest element (or to 1): in f64 within 1e-10, in f32 within 1e-5.
 
-A composition may be worse conditioned than that allows, whoever computes it. What fails is therefore judged again,
-by how far JAX itself is from the truth: once computed in the dtype in question, and on inputs moved at random by
-a unit in the last place of that dtype. A result may be as far off as JAX is, times SLACK, besides the tolerance. In
-f64, where the truth has errors of its own, moved inputs alone tell. The runs that needed this are counted and
-printed; a defect in f32 alone of an ill-conditioned composition is the one thing that may go unnoticed.
+A composition may be too ill-conditioned for that in any system. A failure is therefore judged a second time,
+by how far JAX itself is from the truth: computed in the dtype in question, and on inputs changed at random by
+a unit in the last place of that dtype. A result may be as far off as JAX is, times SLACK, besides the
+tolerance. In f64, where the truth has errors of its own, only changed inputs are used. The runs that needed
+this are counted and printed; a defect in f32 alone of an ill-conditioned composition is the one thing that
+may go unnoticed.
 """
 import jax
 import jax.numpy as jnp
@@ -24,7 +25,7 @@ def compiled(function, inputs, real):
 
 
 class Truth:
-    """What JAX says about a function of inputs."""
+    """JAX's results of a function of inputs."""
 
     def __init__(self, function, inputs):
         self.function, self.inputs = function, inputs
@@ -36,7 +37,7 @@ class Truth:
         return [np.asarray(y) for y in self.program(*[np.asarray(x, np.float64) for x in inputs])]
 
     def others(self, dtype):
-        """The results as JAX has them, when its precision and luck vary."""
+        """JAX's results in the dtype, and on slightly changed inputs."""
         random = np.random.default_rng(1)
         for _ in range(MOVES):
             yield self.run([x * (1 + UNIT[dtype] * random.choice([-1, 1], x.shape)) for x in self.inputs])
@@ -45,7 +46,7 @@ class Truth:
             yield [np.asarray(y, np.float64) for y in program(*[np.asarray(x, np.float32) for x in self.inputs])]
 
     def spread(self, dtype):
-        """How far JAX is from the truth: for each result, infinite where only one of both is finite."""
+        """How far JAX is from the truth: for each result; infinite where only one of the two is finite."""
         if dtype not in self.spreads:
             self.spreads[dtype] = [max(distance(z[i], y) for z in [*self.others(dtype)] or [y])
                                    for i, y in enumerate(self.results)]
@@ -53,7 +54,8 @@ class Truth:
 
 
 def distance(mine, theirs):
-    """The largest difference over the largest element of theirs. Infinities and NaNs have to be in the same places."""
+    """The largest difference over the largest element of theirs. Infinities and NaNs must be in the same
+    places."""
     finite = np.isfinite(theirs)
     same = np.where(finite, np.isfinite(mine), (mine == theirs) | np.isnan(mine) & np.isnan(theirs))
     if not np.all(same):
@@ -63,7 +65,7 @@ def distance(mine, theirs):
 
 
 def judged(mine, truth, dtype):
-    """(what is wrong, whether conditioning had to be considered)."""
+    """(what is wrong, whether the conditioning had to be considered)."""
     wrong, excused = [], False
     for i, (m, t) in enumerate(zip(mine, truth.results)):
         if m.shape != t.shape:

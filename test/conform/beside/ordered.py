@@ -8,7 +8,7 @@ from .shape import axis_of, row
 
 
 def indices(d, size, shape):
-    """Fixed ones, some from the end."""
+    """Fixed indices, some counted from the end."""
     return np.array([d.integer(-size, size - 1) for _ in range(int(np.prod(shape)))], np.int64).reshape(shape)
 
 
@@ -69,13 +69,13 @@ def scatter_added(x, a):
 
 
 def scatter_computed(d):
-    """Adds elements of one vector to places of another that the program computes."""
+    """Adds elements of one vector to elements of another, at indices that the program computes."""
     i = d.pick(lambda s: len(s) == 1 and 0 < s[0] <= 12, "i")
     return None if i is None else picked(d.ranked(1, 1), i, d.pick(lambda s: s == d.shape(i)))
 
 
 def along(d):
-    """Indices of the program, of the rank of the data."""
+    """Computed indices of the rank of the data."""
     x = d.ranked(1, 3)
     if x is None:
         return None
@@ -89,7 +89,7 @@ def along(d):
 
 
 def added_along(x, a):
-    """x with its elements at the indices added once more, halved."""
+    """x with the elements at the indices added to themselves, halved."""
     axis, i = a["axis"] % x[0].ndim, bounded(x[0], x[1], a["axis"])
     u = 0.5 * jnp.take_along_axis(x[0], i, axis)
     places = [jax.lax.broadcasted_iota(i.dtype, i.shape, k) for k in range(i.ndim)]
@@ -118,7 +118,7 @@ def top(x, a):
 
 
 def one_hot(x, a):
-    """Every line's greatest element, at its place."""
+    """A one-hot array with each line's greatest element at its index."""
     hot = jax.nn.one_hot(jnp.argmax(x[0], axis=a["axis"]), x[0].shape[a["axis"]], axis=a["axis"], dtype=x[0].dtype)
     return hot * x[0]
 

@@ -42,7 +42,7 @@ class Program:
             draw.known += [Known(tuple(y.shape), y.dtype.kind) for y in made]
 
     def loose(self, known):
-        """Floats that no step takes."""
+        """Floats that no step reads."""
         used = {k for _, operands, _ in self.steps for k in operands}
         return [k for k in range(len(self.inputs), len(known)) if k not in used and known[k].kind == "f"]
 

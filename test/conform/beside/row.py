@@ -1,8 +1,9 @@
-"""What the tables of steps are made of.
+"""The rows of the tables of steps.
 
-A row has three functions. draw(d) picks operands among the values that are known so far and attributes, or says
-None where nothing fits; jax and viewfold compute a result, or a list of them, from operands and attributes. Rows
-keep values moderate (an exponential is taken of a tanh), so that steps may follow each other in any order.
+A row has three functions. draw(d) picks operands among the values that are known so far and attributes, or
+returns None where nothing fits; jax and viewfold compute a result, or a list of them, from operands and
+attributes. Rows keep values moderate (an exponential is taken of a tanh), so that steps may follow each other
+in any order.
 """
 import collections
 
@@ -45,11 +46,11 @@ class Draw:
         return self.known[number].shape
 
     def like(self, shape):
-        """A value that shape broadcasts with; there is always one if shape is that of a value."""
+        """A value that broadcasts with shape; there is always one if shape is that of a value."""
         return self.pick(lambda s: broadcast(shape, s) is not None)
 
     def axis(self, rank):
-        """In 0..rank-1, or the same from the end."""
+        """An axis in 0..rank-1, counted from either end."""
         axis = self.random.randrange(rank)
         return axis - rank if self.chance(0.25) else axis
 
@@ -67,7 +68,7 @@ def picked(*numbers, **attributes):
 
 
 def same(name):
-    """For rows whose attributes both systems call alike: records them as they are."""
+    """For rows whose attributes have the same names in both systems: records them unchanged."""
     return lambda g, x, a: g(name, *x, **a)
 
 

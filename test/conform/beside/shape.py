@@ -1,4 +1,4 @@
-"""Steps that move elements, join and take apart, and reduce."""
+"""Steps that move elements, concatenate and split, and reduce."""
 import math
 
 import jax
@@ -160,7 +160,7 @@ def reduction(name, function):
 
 
 def spread(d):
-    """An axis of more than one element: of one, a deviation is zero and has no derivative."""
+    """An axis of more than one element: for one element a deviation is zero and has no derivative."""
     x = d.pick(lambda s: len(s) >= 1 and 0 not in s and max(s) > 1)
     if x is None:
         return None

@@ -1,1 +1,1 @@
-"""Random graphs of many operations, and what NumPy makes of them: see random_graphs.py."""
+"""Random graphs of many operations, and NumPy's results of them: see random_graphs.py."""

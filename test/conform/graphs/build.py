@@ -5,7 +5,7 @@ from graphs.maker import Maker, Skip
 FAMILIES = (rows_elementwise, rows_leaves, rows_views, rows_reduce, rows_indirect, rows_window)
 ROWS = [row for family in FAMILIES for row in family.ROWS]
 WEIGHTS = [weight for weight, _ in ROWS]
-MOST_TRIES = 12  # rows drawn for each operation asked for
+MOST_TRIES = 12  # rows drawn for each requested operation
 
 
 def build(seed, symbolic):
@@ -18,7 +18,7 @@ def build(seed, symbolic):
         inputs, values = len(maker.graph.inputs), len(maker.values)
         try:
             maker.random.choices(functions, WEIGHTS)[0](maker)
-        except Skip:  # inputs made on the way have no users
+        except Skip:  # inputs made for it stay unused
             if len(maker.graph.nodes) == maker.count:
                 del maker.graph.inputs[inputs:], maker.values[values:]
     graph = maker.graph

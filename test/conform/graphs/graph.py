@@ -1,4 +1,4 @@
-"""A random graph: inputs, nodes in order, outputs; its text, and what NumPy makes of it for each assignment of the
+"""A random graph: inputs, nodes in order, outputs; its text, and NumPy's results for each assignment of the
 variables."""
 import re
 
@@ -40,7 +40,7 @@ class Node:
 
 
 class Graph:
-    """envs: values of the variables, {Variable: number}, one for each run; one empty one without variables."""
+    """envs: one {Variable: number} for each run; a single empty one without variables."""
 
     def __init__(self, variables, envs):
         self.variables, self.envs = variables, envs
@@ -52,7 +52,7 @@ class Graph:
         lines = [f"graph @g({head}) {{"] + ["  " + node.text() for node in self.nodes]
         lines += ["  return " + ", ".join("%" + v.name for v in self.outputs), "}", ""]
         text = "\n".join(lines)
-        for variable in self.variables:  # declared where it first stands
+        for variable in self.variables:  # declared where it is used first
             first = re.search(rf"(?<![\w%]){variable.text}(?!\w)", text)
             if first:
                 alone = text[first.start() - 1] in "[,|" and text[first.end()] in ",]|"
@@ -65,7 +65,7 @@ class Graph:
         return value.written
 
     def evaluate(self):
-        """The Refs of all nodes anew, from those of the inputs."""
+        """Recomputes the Refs of all nodes from those of the inputs."""
         with np.errstate(all="ignore"):
             for node in self.nodes:
                 made = [node.function(env, *[x.refs[k] for x in node.sources()]) for k, env in enumerate(self.envs)]
@@ -73,7 +73,7 @@ class Graph:
                     value.refs = [refs[number] for refs in made]
 
     def prune(self):
-        """Only what the outputs need. Inputs may stay without users: parameters that nobody reads."""
+        """Keeps only what the outputs depend on. Inputs may stay unused: parameters that are never read."""
         needed = {id(v) for v in self.outputs}
         for node in reversed(self.nodes):
             if any(id(v) in needed for v in node.results):
@@ -85,12 +85,12 @@ class Graph:
         return tuple(s.at(env) for s in value.shape)
 
     def stored(self, value, number):
-        """The elements as they lie in memory, of an input or of anything that shall be one."""
+        """The elements in memory of an input, or of a value that becomes one."""
         return np.ascontiguousarray(to_dtype(value.refs[number].a, value.dtype).array)
 
 
 def constant(value):
-    """A node's result as an input: what NumPy says becomes what is given."""
+    """Turns a node's result into an input that holds NumPy's elements."""
     value.node = None
     with np.errstate(all="ignore"):
         value.refs = [Ref(r.a.astype(compute(value.dtype))) for r in value.refs]

@@ -6,11 +6,11 @@ import numpy as np
 from binding import DTYPES, NUMPY, Refused, Typed, pointers, sizes
 from oracle.rules import FLOATS
 
-GUARD = 64  # bytes on both sides of each output, which nobody may write
+GUARD = 64  # bytes on both sides of each output, which must not be written
 
 
 class Verdict(Exception):
-    """What is wrong: its kind ("refused", "wrong", "failed") and the whole story."""
+    """An error: its kind ("refused", "wrong", "failed") and its full description."""
 
     def __init__(self, kind, story):
         super().__init__(story)
@@ -18,7 +18,7 @@ class Verdict(Exception):
 
 
 def settle(context):
-    """Functions that binding.py has no use for."""
+    """Declares the C functions that binding.py does not use."""
     c, text = context.c, ctypes.c_char_p
     for name, result, arguments in (
             ("vf_variable_count", ctypes.c_int, [ctypes.c_void_p]),
@@ -49,7 +49,7 @@ class Buffer:
 
 
 def difference(value, ref, typed):
-    """None, or where a result differs from what is claimed."""
+    """None, or the place where a result differs from the reference."""
     got, want = typed.wide(), ref.a
     with np.errstate(all="ignore"):
         if value.dtype in FLOATS:
@@ -69,7 +69,7 @@ def difference(value, ref, typed):
 
 
 def claimed(graph):
-    """The share of the outputs' elements about which something is claimed."""
+    """The fraction of the outputs' elements that the reference claims."""
     sure = total = 0
     for value in graph.outputs:
         for ref in value.refs:

@@ -1,4 +1,5 @@
-"""What a row draws from and records with: operands among the values that are there, or inputs made for it."""
+"""The source of a row's random choices, and its recorder: operands among existing values, or inputs made for
+it."""
 import random
 
 import numpy as np
@@ -11,15 +12,15 @@ from oracle.rules import ALL, FLOATS, INTEGERS, NUMBERS, compute
 
 MOST = 6000          # elements of a tensor in a run
 MOST_PRODUCTS = 60000  # of one contraction
-FARTHEST = (1 << 46, 1 << 46, 1 << 120)  # elements of a symbolic tensor at the upper bounds: a run knows whether the
-                                          # sizes that it is given fit together
+FARTHEST = (1 << 46, 1 << 46, 1 << 120)  # elements of a symbolic tensor at the upper bounds; only a run
+                                          # knows whether its sizes fit together
 BOUNDS = (9, 64, 1000, 4096, 1 << 21, 1 << 30, (1 << 31) + 8, 1 << 32, 1 << 33, 1 << 40)
 NAMES = "nmrs"
 DTYPES = ("f32",) * 9 + ("i32", "i64", "f64", "f16", "bf16") * 2 + ALL
 
 
 class Skip(Exception):
-    """No case of this row here; another one is drawn."""
+    """The row has no case here; another one is drawn."""
 
 
 class Maker:
@@ -61,7 +62,7 @@ class Maker:
         return found
 
     def _assignments(self, variables):
-        """The least sizes, the next, odd ones, and sometimes a great one."""
+        """The least sizes, the next, odd ones, and sometimes a large one."""
         envs = []
         great = self.one(variables) if self.chance(0.4) else None
         for steps in ((0, 0), (1, 1), (0, 4), (2, 6)):
@@ -78,7 +79,7 @@ class Maker:
         return envs
 
     def size(self):
-        """A size for an axis: a number, or made of variables."""
+        """A size for an axis: a number, or an expression of variables."""
         if not self.symbolic or self.chance(0.35):
             return number(self.one([1, 1, 2, 3, 4, 5, 7, 8]) if not self.chance(0.04) else self.one([0, 13, 17, 33]))
         v = self.one(self.graph.variables)
@@ -115,7 +116,7 @@ class Maker:
             raise Skip
 
     def loops(self, shape):
-        """So many products in all."""
+        """Skips the row where loops over `shape` would have too many iterations."""
         whole = product(shape)
         if whole.high > self.farthest << 4 or any(whole.at(env) > MOST_PRODUCTS for env in self.graph.envs):
             raise Skip
@@ -132,7 +133,7 @@ class Maker:
         return self.one(dtypes)
 
     def kind(self, dtype):
-        """What an input holds, the same in all runs."""
+        """The kind of elements of an input, the same in all runs."""
         if dtype in FLOATS:
             return self.one(["quarters", "quarters", "normal", "normal", "wide", "edges"])
         return self.one(["small", "small", "all"])
@@ -174,7 +175,7 @@ class Maker:
         return value
 
     def operand(self, dtypes=None, least=0, most=5, accept=None, fresh=0.15):
-        """A value that is there, the latest ones rather, or an input. accept(value): what else it must be."""
+        """An existing value, rather a late one, or an input. accept(value): a further condition."""
         def good(v):
             return (dtypes is None or v.dtype in dtypes) and least <= v.rank <= most and (not accept or accept(v))
         found = [v for v in self.values[-8:] if good(v)]
@@ -193,7 +194,7 @@ class Maker:
         raise Skip
 
     def like(self, dtype, shape, accept=None, fresh=0.2):
-        """One of that very type."""
+        """An operand of that very type."""
         shape = tuple(shape)
         found = [v for v in self.values if v.dtype == dtype and v.shape == shape and (not accept or accept(v))]
         if found and not self.chance(fresh):
@@ -201,7 +202,8 @@ class Maker:
         return self.input(dtype, shape)
 
     def beside(self, x, dtype, grow=0.2):
-        """A value that broadcasts with x: one that is there, or an input with some axes left out or of size 1."""
+        """A value that broadcasts with x: an existing one, or an input with some axes left out or of size
+        1."""
         found = [v for v in self.values if v.dtype == dtype and broadcast(v.shape, x.shape) is not None]
         found = [v for v in found if self.fits(broadcast(v.shape, x.shape))]
         if found and self.chance(0.75):
@@ -250,7 +252,7 @@ class Maker:
 
     @staticmethod
     def _useful(made):
-        """Results of which hardly anything is known show nothing."""
+        """Results of which hardly anything is known test nothing."""
         for refs in made:
             for ref in refs:
                 if ref.e is None or not ref.a.size:
@@ -261,7 +263,7 @@ class Maker:
 
 
 def broadcast(a, b):
-    """NumPy's rule on sizes, None where they do not broadcast for certain."""
+    """NumPy's rule on sizes; None where they are not certain to broadcast."""
     whole = []
     for k in range(1, max(len(a), len(b)) + 1):
         s = a[-k] if k <= len(a) else number(1)

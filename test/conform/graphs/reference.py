@@ -1,10 +1,10 @@
-"""What a value is according to NumPy, and how far from it a result may be.
+"""NumPy's value of each tensor, and how far from it a result may be.
 
-A Ref holds elements in the dtype that is computed in (f16 and bf16 as f32) and a bound of the absolute error of each:
-None where all are exact, infinity where nothing is claimed. Integers and truth values are exact or unknown. Operations
-bound their result's error from those of their operands and their own rounding; what is decided by a value that may be
-either way, a comparison of nearly equal numbers say, is unknown. The sign of a zero is nobody's claim, and what would
-tell it (a division, the bits) is unknown there.
+A Ref holds elements in the dtype that is computed in (f16 and bf16 as f32) and a bound of the absolute error
+of each: None where all are exact, infinity where nothing is claimed. Integers and truth values are exact or
+unknown. Operations bound their result's error from those of their operands and their own rounding; a result
+that depends on an undecided condition, such as a comparison of nearly equal numbers, is unknown. The sign of
+a zero is not claimed, and results that depend on it (a division, the bits) are unknown.
 """
 import numpy as np
 
@@ -26,7 +26,7 @@ class Ref:
         return 0.0 if self.e is None else self.e
 
     def view(self, move, fill=0):
-        """The same elements elsewhere; move(array, what stands where there was nothing)."""
+        """The same elements rearranged; move(array, the value of new places)."""
         return Ref(move(self.a, fill), None if self.e is None else move(self.e, 0.0))
 
 
@@ -40,7 +40,7 @@ def work(dtype):
 
 
 def rounding(dtype, size):
-    """What one rounding of numbers of that size adds at most."""
+    """The largest error of one rounding of numbers of that size."""
     bits, least, _ = FORMAT[dtype]
     return unit(dtype) * size + 2.0 ** (least - bits if dtype != "f64" else -1074)
 
@@ -60,7 +60,8 @@ def fit(dtype, a):
 
 
 def settled(dtype, a, e):
-    """A Ref of floats: what may have overflowed or is not finite because of an error is unknown."""
+    """A Ref of floats: elements that may have overflowed, or are not finite because of an error, are
+    unknown."""
     if e is None:
         return Ref(a)
     e = np.broadcast_to(np.asarray(e, np.float64), a.shape)
@@ -81,7 +82,7 @@ def exact(function, dtype, *refs):
 
 
 def either(ref, function):
-    """A function of floats with steps: unknown where the error reaches over one."""
+    """A function of floats with steps: unknown where the error interval contains a step."""
     a = function(ref.a)
     if ref.e is None:
         return Ref(a)
@@ -91,8 +92,8 @@ def either(ref, function):
 
 
 def monotone(ref, dtype, function, units=0.0, slope=None):
-    """A function of floats that rises or falls all the way, computed within so many units in the last place; slope:
-    the most it changes per change of its argument, of one that does neither. Correctly rounded where units is 0."""
+    """A monotone function of floats, computed within `units` units in the last place; slope: for a function
+    that is not monotone, its greatest slope. Correctly rounded where units is 0."""
     wide = ref.a.astype(np.longdouble if dtype == "f64" else np.float64)
     y = function(wide)
     a = fit(dtype, y)
@@ -111,7 +112,7 @@ def monotone(ref, dtype, function, units=0.0, slope=None):
 
 
 def rounded(dtype, y, e, exactly):
-    """y computed in the dtype's wider one and correctly rounded; e: what comes of the operands' errors."""
+    """y computed in the dtype's wider one and correctly rounded; e: the error due to the operands."""
     a = fit(dtype, y)
     if exactly:
         return Ref(a)
@@ -142,7 +143,7 @@ def cast(ref, old, new):
 
 
 def whole_multiples(a, dtype, total):
-    """Whether floats are so few and so small multiples of 1/16 that sums of them are exact in any order."""
+    """Are the floats so few, and such small multiples of 1/16, that sums of them are exact in any order?"""
     bits = FORMAT[dtype][0] if dtype == "f64" else 24
     scaled = a.astype(np.float64) * 16
     return bool(np.all(np.isfinite(a))) and bool(np.all(scaled == np.rint(scaled))) and \

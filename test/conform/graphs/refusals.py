@@ -1,5 +1,6 @@
-"""Refusals of graphs that are legal for all sizes in the declared bounds, which are right nevertheless: (pattern of the
-message, why the fact that it names is really missing, or which limit of the specification it states)."""
+"""Refusals of graphs that are legal for all sizes in the declared bounds, which are accepted nevertheless:
+(pattern of the message, why the fact that it names really cannot be known, or which limit of the
+specification it states)."""
 import re
 
 ADMISSIBLE = [

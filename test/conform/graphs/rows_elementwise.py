@@ -10,14 +10,14 @@ from binding import NUMPY, Typed, to_dtype
 
 
 def to(ref, old, new):
-    """What recording inserts before an operation of another dtype."""
+    """The cast that recording inserts before an operation of another dtype."""
     return ref if old == new else cast(ref, old, new)
 
 
 # unary
 
 def kept(function):
-    """The error stays what it is."""
+    """The error is unchanged."""
     def row(g):
         x = g.operand(NUMBERS)
         g.emit(g.one(function.names), [x], {}, lambda _, r: Ref(np.asarray(function(r.a), r.a.dtype), r.e),
@@ -60,11 +60,11 @@ def as_is(g):
 
 
 def tangent(a):
-    """On its middle branch, where it rises."""
+    """On its middle branch, where it is increasing."""
     return np.where(np.abs(a) < 1.55, np.tan(a), np.nan)
 
 
-# name: (function, units, least and greatest slope where it is not monotone)
+# name: (function, units, the greatest slope where it is not monotone)
 FUNCTIONS = {
     "sqrt": (np.sqrt, 0, None), "exp": (np.exp, 1, None), "exp2": (np.exp2, 1, None),
     "log": (np.log, 1, None), "log2": (np.log2, 1.5, None), "sin": (np.sin, 2, 1.0), "cos": (np.cos, 2, 1.0),
@@ -80,7 +80,7 @@ BOUNDED = {"erfinv": 0.95, "asin": 0.99, "acos": 0.99, "atanh": 0.95, "exp": 30.
 
 
 def function_of(g):
-    """Of any dtype; integers become floats first."""
+    """A float function of an operand of any dtype; integers become floats first."""
     op = g.one(list(FUNCTIONS))
     f, units, slope = FUNCTIONS[op]
     x = g.operand(ALL if g.chance(0.2) else FLOATS)
@@ -103,7 +103,7 @@ def function_of(g):
 
 
 def tolerant(g):
-    """Compositions of several roundings: relative and absolute units of the argument's size."""
+    """Compositions of several roundings: relative and absolute errors, in units of the argument's size."""
     x = g.operand(FLOATS)
     op = g.one(["gelu", "gelu", "softplus", "elu", "leaky_relu"])
     attributes, slope = {}, 1.2
@@ -202,7 +202,7 @@ def complement(g):
 # two operands
 
 def pair(g, dtypes, result=None):
-    """(operands, the dtype in common, shape, cast): values that broadcast, or a value and a number as written."""
+    """(operands, the common dtype, shape, cast): values that broadcast, or a value and a literal."""
     x = g.operand(dtypes)
     if x.dtype != "bool" and g.chance(0.12):
         text = g.one(["0.5", "-2.0", "3.25", "1.0"]) if x.dtype in FLOATS else str(g.integer(1, 9))
@@ -256,7 +256,7 @@ def divided(dtype, x, y):
 
 
 def floor_of_quotient(dtype, x, y):
-    """floor(x / y) of floats; the quotient is not claimed where it is nearly an integer and not exact."""
+    """floor(x / y) of floats; not claimed where the quotient is nearly an integer but not exact."""
     q = x.a.astype(np.float64) / y.a.astype(np.float64)
     bound = 1e-6 + 1e-3 * np.abs(q) + (x.err + np.abs(q) * y.err) / np.abs(y.a)
     near = ~(np.abs(q - np.rint(q)) > bound)  # an unknown operand gives a bound that is no number
@@ -278,7 +278,7 @@ def floored(dtype, x, y):
 
 
 def remainder(dtype, x, y):
-    """What is left by floor division."""
+    """The remainder of floor division."""
     if dtype not in FLOATS:
         return exact(lambda a, b: (a - floor_divide(*np.broadcast_arrays(a, b)) * b).astype(a.dtype), dtype, x, y)
     q = floor_of_quotient(dtype, x, y)
@@ -346,7 +346,7 @@ def binary(names):
         operands, dtype, shape, cast_both = pair(g, dtypes, float_of if division else None)
         if division and dtype != operands[0 if not isinstance(operands[0], str) else 1].dtype and \
                 any(isinstance(x, str) for x in operands):
-            raise Skip  # a number as written takes the dtype of what stands beside it, before the division
+            raise Skip  # a literal takes the dtype of the other operand, before the division
         g.emit(g.one(names), operands, {}, lambda _, *r: function(dtype, *cast_both(r)), (dtype, shape))
     return row
 

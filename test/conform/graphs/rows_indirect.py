@@ -1,4 +1,4 @@
-"""Operations that indices steer, running results, and sorting."""
+"""Operations with indices, cumulative operations, and sorting."""
 import numpy as np
 
 from graphs.maker import ALL, FLOATS, NUMBERS, Skip
@@ -9,7 +9,7 @@ from oracle.indirect import places
 from oracle.ordered import before, directed, order
 from oracle.rules import accumulator, compute
 
-FEW = 500  # elements of what is looped over in Python
+FEW = 500  # elements of arrays that Python loops over
 
 
 def few(g, *shapes):
@@ -18,7 +18,7 @@ def few(g, *shapes):
 
 
 def indices(g, shape, size, negative=True):
-    """(operand, mode, where(env, array) -> positions, -1 for nowhere): values that are there, or an input."""
+    """(operand, mode, where(env, array) -> indices, -1 for none): existing values, or an input."""
     mode = g.one([None, "check", "clip", "fill"])
     shape = tuple(shape)
     found = [v for v in g.values if v.dtype in ("i64", "i32", "i16", "i8") and v.shape == shape and v.exact()]
@@ -50,7 +50,7 @@ def indices(g, shape, size, negative=True):
 
 
 def picked(a, at, axis, rank):
-    """Positions of an axis replaced by those that the indices say."""
+    """An axis replaced by the elements at the indices."""
     y = np.take(a, np.maximum(at, 0), axis)
     gone = (at < 0).reshape((1,) * axis + at.shape + (1,) * (rank - axis - 1))
     return np.where(gone, a.dtype.type(0), y)
@@ -76,7 +76,7 @@ def gather(g):
 
 
 def gather_batch(g):
-    """The first axes of data and indices in common."""
+    """The first axes of data and indices are common batch axes."""
     x = g.operand(ALL, least=2, most=3)
     batch = g.integer(1, x.rank - 1)
     axis = g.integer(batch, x.rank - 1)
@@ -136,7 +136,7 @@ def scatter(g):
 
 
 def _stored(dtype, add, r, t, moves):
-    """Updates in order, added or in place of what was there."""
+    """Applies updates in order: added, or in place of the old elements."""
     floats = dtype in FLOATS
     y = r.a.astype(np.float64 if add and floats else r.a.dtype, copy=True)
     e = np.array(np.broadcast_to(r.err, y.shape), np.float64)
@@ -178,10 +178,10 @@ def scatter_along(g):
     g.emit(name, [x, operand, u], {"axis": written, "mode": mode}, made, (x.dtype, x.shape))
 
 
-# running results
+# cumulative operations
 
 def running(g):
-    """Sums and products from one end."""
+    """Cumulative sums and products from one end."""
     sums = g.chance(0.6)
     x = g.operand(ALL, least=1)
     axis, written = g.axis(x.rank)
@@ -240,14 +240,14 @@ def sorting(g):
     axis, written = g.axis(x.rank)
     size = x.shape[axis]
     if size.high > 1 << 32:
-        raise Skip  # what an axis to be sorted may have at most
+        raise Skip  # the limit of elements of a sorted axis
     descending = g.chance(0.4)
     attributes = {"axis": None if axis == x.rank - 1 and g.chance(0.4) else written}
     shape, taken = x.shape, None
     if op == "topk":
         if size.low < 1:
             raise Skip
-        taken = number(g.integer(1, min(size.low, 5)))  # a number, by its definition
+        taken = number(g.integer(1, min(size.low, 5)))  # an attribute must be a number
         attributes.update(k=g.size_text(taken), largest="false" if not descending else None)
         shape = x.shape[:axis] + (taken,) + x.shape[axis + 1:]
     elif descending:

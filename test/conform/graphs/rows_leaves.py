@@ -1,4 +1,4 @@
-"""Values without operands: constants, positions and random numbers."""
+"""Values without operands: constants, indices and random numbers."""
 import numpy as np
 
 from graphs.maker import FLOATS, NUMBERS, Skip, broadcast
@@ -56,7 +56,7 @@ def arange(g, _):
 
 
 def uniform(g, shape):
-    """Exact, and so by its definition in the oracle of the operation."""
+    """Exact, by the definition in the operation's oracle."""
     seed = seed_of(g)
     dtype = g.one(["f32", "f64"])
 

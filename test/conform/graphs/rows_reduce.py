@@ -15,7 +15,7 @@ def wide(r):
 
 
 def axes_of(g, x, low=0):
-    """Axes, the attributes that say so, NumPy's arguments, the shape that is left."""
+    """Reduced axes, the attributes that name them, NumPy's arguments, the remaining shape."""
     axes = tuple(k for k in range(x.rank) if g.chance(0.5))
     if g.chance(0.25) or not axes:
         axes = tuple(range(x.rank)) if g.chance(0.5) or not x.rank else (g.integer(0, x.rank - 1),)
@@ -56,7 +56,7 @@ def sums(g):
 
 
 def lost(r, over):
-    """What is made of an unknown is unknown."""
+    """A result with an unknown term is unknown."""
     return None if r.e is None else np.where(np.any(np.broadcast_to(r.e, r.a.shape) > 0, **over), UNKNOWN, 0.0)
 
 
@@ -141,7 +141,7 @@ def position(g):
         top = np.take_along_axis(rest, at, axis) if not flat else np.ravel(rest)[at]
         top_e = np.take_along_axis(e, at, axis) if not flat else np.ravel(e)[at]
         clear = ~(top - top_e > rest + e) | ~np.isfinite(rest)
-        many = np.count_nonzero(clear, axis=along, keepdims=keep) > 1  # the extremum itself is one
+        many = np.count_nonzero(clear, axis=along, keepdims=keep) > 1  # more than the extremum itself
         return Ref(a, np.where(many, UNKNOWN, 0.0))
     g.emit(op, [x], {"axis": None if flat else written, "keepdims": "true" if keep else None}, made, ("i64", shape))
 
@@ -167,12 +167,12 @@ def contracted(dtype, f, refs, length):
 
 
 def matched(dtype, f, types):
-    """Operands cast to the dtype in common first."""
+    """Operands cast to the common dtype first."""
     return lambda env, *refs: f(env, *[r if t == dtype else cast(r, t, dtype) for r, t in zip(refs, types)])
 
 
 def partner(g, x, shape):
-    """Another operand of that shape, seldom of another dtype."""
+    """Another operand of that shape, rarely of another dtype."""
     dtype = x.dtype
     if g.chance(0.1):
         dtype = g.one([t for t in NUMBERS if promote(x.dtype, t)])
@@ -265,7 +265,7 @@ def finite(bound, *arrays):
 
 
 def squares_fit(dtype, far, count):
-    """Whether sums of squares stay within the range that is computed in."""
+    """Do sums of squares stay within the range of the dtype that is computed in?"""
     return far * far * count < (1e300 if dtype == "f64" else 1e37)
 
 
@@ -382,10 +382,10 @@ def attention(g):
     def made(_, *refs):
         (a, ae), (b, be), (c, ce) = (wide(r) for r in refs[:3])
         u = work(q.dtype)
-        turned, turned_e = np.swapaxes(b, -1, -2), np.swapaxes(be, -1, -2)
-        scores = np.matmul(a, turned) * scale
-        most = np.matmul(np.abs(a) + ae, np.abs(turned) + turned_e) * scale
-        off = most - np.matmul(np.abs(a), np.abs(turned)) * scale + 2 * (a.shape[-1] + 4) * u * most
+        transposed, transposed_e = np.swapaxes(b, -1, -2), np.swapaxes(be, -1, -2)
+        scores = np.matmul(a, transposed) * scale
+        most = np.matmul(np.abs(a) + ae, np.abs(transposed) + transposed_e) * scale
+        off = most - np.matmul(np.abs(a), np.abs(transposed)) * scale + 2 * (a.shape[-1] + 4) * u * most
         if mask:
             scores = np.where(refs[3].a, scores, -np.inf)
         if causal:
@@ -398,7 +398,7 @@ def attention(g):
         relative = np.expm1(2 * np.max(off, -1, keepdims=True)) + u * (2 * less + SUM_UNITS + 2 * b.shape[-2] + 16)
         y = np.matmul(p, c)
         size = np.matmul(p, np.abs(c) + ce)
-        small = 8 * rounding(q.dtype, 0) * np.sum(np.abs(c), -2, keepdims=True)  # of weights that are subnormal
+        small = 8 * rounding(q.dtype, 0) * np.sum(np.abs(c), -2, keepdims=True)  # the error of subnormal weights
         bound = relative * 2 * size + np.matmul(p, ce) + small + 2 * rounding(q.dtype, size)
         sure = np.all(np.isfinite(c)) & np.all(np.isfinite(a)) & np.all(np.isfinite(b))
         return settled(q.dtype, fit(q.dtype, y), finite(bound if sure else bound + UNKNOWN, y))

@@ -1,4 +1,4 @@
-"""Views, and what is made of them."""
+"""Views, and operations composed of them."""
 import numpy as np
 
 from graphs.maker import ALL, FLOATS, Skip
@@ -10,7 +10,7 @@ MOVABLE = ALL
 
 
 def moved(move):
-    """A function of arrays as one of Refs; errors move along."""
+    """A function of arrays as one of Refs; errors are rearranged like elements."""
     return lambda env, r: Ref(move(env, r.a), None if r.e is None else move(env, np.broadcast_to(r.e, r.a.shape)))
 
 
@@ -37,7 +37,7 @@ def permute(g):
 
 
 def reshape(g):
-    """Axes joined, or one taken apart into factors."""
+    """Axes merged, or one split into factors."""
     x = g.operand(MOVABLE)
     shape = list(x.shape)
     for _ in range(g.integer(1, 3)):
@@ -138,7 +138,7 @@ def shrink(g):
     bounds = [window(g, s) if g.chance(0.6) else (number(0), s) for s in x.shape]
     text = "[" + ",".join(f"[{g.size_text(b)},{g.size_text(e)}]" for b, e in bounds) + "]"
     shape = [e - b for b, e in bounds]
-    if any(s.low < 0 for s in shape):  # a quotient less another: known, but not by these bounds
+    if any(s.low < 0 for s in shape):  # a difference of quotients: nonnegative, but not provably so by these bounds
         raise Skip
     g.emit(g.one(["shrink", "shrink", "slice", "slice_tensor"]), [x], {"bounds": text},
            moved(lambda env, a: a[tuple(slice(b.at(env), e.at(env)) for b, e in bounds)]), (x.dtype, shape))
@@ -174,8 +174,8 @@ def point(g):
 
 
 def reflected(a, amounts):
-    """Back and forth with period 2 (n - 1). numpy.pad has another period where one side is much wider than the axis
-    and the other is padded as well."""
+    """Reflected with period 2 (n - 1). numpy.pad has another period where one side is much wider than the
+    axis and the other is padded as well."""
     for axis, (before, after) in enumerate(amounts):
         size = a.shape[axis]
         at = np.arange(-before, size + after) % max(2 * (size - 1), 1)
@@ -212,7 +212,7 @@ def pad(g):
 
 
 def together(refs, join):
-    """Arrays and errors of several."""
+    """Combines arrays, and errors, of several Refs."""
     a = join([r.a for r in refs])
     if all(r.e is None for r in refs):
         return Ref(a)
@@ -267,7 +267,7 @@ def _several(g, op, x, axis, shapes, parts):
 
 
 def chunk(g):
-    """Parts of a number, the first of them one longer."""
+    """Chunks of a number of elements, of which the first ones are one longer."""
     x = g.operand(MOVABLE, least=1, accept=lambda v: any(s.const for s in v.shape))
     axis = g.one([k for k, s in enumerate(x.shape) if s.const])
     n, parts = x.shape[axis].const, g.integer(1, 5)

@@ -12,7 +12,7 @@ FEW = 700
 
 
 def places(size, before, after, extent, stride):
-    """How many windows fit; at least one for certain."""
+    """The number of windows, at least one for all sizes."""
     whole = size + before + after - extent
     if whole.low < 0:
         raise Skip
@@ -94,7 +94,7 @@ def conv_transpose(g):
                 return np.zeros([0, groups * many] + [s.at(env) for s in spatial], a.dtype)
             return spread(a, b, stride, dilation, [s.at(env) for s in whole], extra, pads, groups)
         y = contracted(dtype, f, refs, channels * int(np.prod(kernel)))
-        # zeros stand between the elements of x, and are multiplied by weights that may be infinite
+        # zeros lie between the elements of x, and are multiplied by weights that may be infinite
         return y if np.all(np.isfinite(refs[1].a)) else Ref(y.a, np.full(y.a.shape, UNKNOWN))
     g.emit("conv_transpose", [x, w], {"stride": listed(stride), "dilation": listed(dilation), "groups": groups,
                                       "padding": listed(pads), "output_padding": listed(extra)}, made, (dtype, shape))

@@ -1,5 +1,5 @@
-"""The smallest graph that fails in the same way. Each attempt is a process of its own, so that a crash or a hang may be
-the failure."""
+"""The smallest graph that fails in the same way. Each attempt runs in a process of its own, so that a crash
+or a hang may be the failure."""
 import os
 import re
 import resource
@@ -14,7 +14,7 @@ PASSED, OTHERWISE = "", "another failure"
 
 
 def kind_of(story):
-    """A failure without what differs from graph to graph: names and numbers."""
+    """A failure's text without names and numbers, which differ from graph to graph."""
     if "at [" in story:
         return "wrong elements"
     story = re.sub(r"^[nmrs]=\d+(, [nmrs]=\d+)*: ", "", story).partition("; needs")[0]
@@ -22,7 +22,7 @@ def kind_of(story):
 
 
 def attempt(ask, graph):
-    """What is wrong with the graph, from a process of its own."""
+    """The failure of the graph, from a process of its own."""
     sys.stdout.flush()
     receive, send = os.pipe()
     child = os.fork()
@@ -34,7 +34,7 @@ def attempt(ask, graph):
         try:
             verdict = ask(graph)
             story = PASSED if verdict is None else verdict.story
-        except BaseException as why:  # of the tool itself
+        except BaseException as why:  # an error of this tool itself
             story = f"tool: {why!r}"
         os.write(send, story.encode()[:60000])
         os._exit(0)
@@ -79,13 +79,13 @@ def _edited(build, edits):
             return None
     try:
         graph.evaluate()
-    except Exception:  # what a row took for granted no longer holds
+    except Exception:  # an assumption of a row no longer holds
         return None
     return graph if graph.outputs else None
 
 
 def _edits(graph):
-    """The great ones first."""
+    """All edits, the largest first."""
     if len(graph.outputs) > 1:
         for value in graph.outputs:
             yield _one_output, value.name

@@ -1,8 +1,8 @@
 """Sizes of tensors: polynomials with integer coefficients over atoms, each with proven bounds.
 
-An atom is a variable divided by its divisor, or a quotient or minimum that no polynomial equals. Two sizes are the
-same for all values of the variables where their polynomials are; bounds come from writing each atom as its least
-value plus a rest.
+An atom is a variable divided by its divisor, or a quotient or minimum that no polynomial equals. Two sizes
+are the same for all values of the variables where their polynomials are; bounds come from writing each atom
+as its least value plus a nonnegative remainder.
 """
 import itertools
 
@@ -14,7 +14,8 @@ def _order(atom):
 
 
 class Atom:
-    """Something with a text and a value in low..high. divisor: the variable `text` is so many times this one."""
+    """A factor with a text and a value in low..high. divisor: the variable in `text` is this many times the
+    atom."""
 
     def __init__(self, text, low, high, value, divisor=1):
         self.text, self.low, self.high, self.value, self.divisor = text, low, high, value, divisor
@@ -83,7 +84,7 @@ class Size:
         return Size({m: c // by for m, c in self.terms.items()})
 
     def without(self, other):
-        """The quotient by one monomial, None where it leaves something."""
+        """The quotient by one monomial, None where it leaves a remainder."""
         (taken, factor), = other.terms.items()
         terms = {}
         for m, c in self.terms.items():
@@ -111,7 +112,7 @@ class Size:
         return self._bounds
 
     def _shifted(self):
-        """The coefficients when each atom is its low bound plus a rest."""
+        """The coefficients when each atom is written as its low bound plus a remainder."""
         terms = {}
         for m, c in self.terms.items():
             for kept in itertools.product((False, True), repeat=len(m)):
@@ -146,7 +147,7 @@ class Size:
         return {atom for m in self.terms for atom in m}
 
     def text(self, random):
-        """One of the ways to write it."""
+        """One of the possible spellings."""
         if self.const is not None:
             return str(self.const)
         parts = [_monomial(m, c, random) for m, c in self.terms.items()]
@@ -158,7 +159,7 @@ class Size:
 
 
 def _monomial(m, coefficient, random):
-    """Of atoms with divisors: n // 4 * 8 is 2 n, n // 4 * 2 is n // 2 as well."""
+    """A monomial of atoms with divisors: n // 4 * 8 is 2 n, n // 4 * 2 is n // 2 as well."""
     factors = []
     for atom in m:
         d = atom.divisor
@@ -206,7 +207,7 @@ def quotient(size, by, up=False):
     if size.const is not None:
         return number(size.const // by)
     rest = {m: c % by for m, c in size.terms.items() if c % by}
-    if not any(rest):  # what does not divide is a number
+    if not any(rest):  # the remainder is a number
         return Size({m: c // by for m, c in size.terms.items()})
     key = ("//", size, by)
     if key not in _QUOTIENTS:
@@ -236,7 +237,7 @@ def forget():
 
 
 class _Plain:
-    """Choices of a text that must be the same each time."""
+    """Choices for a text that must be the same each time."""
 
     def random(self):
         return 0.0

@@ -1,4 +1,4 @@
-"""Cases in processes of their own, which may crash or hang: both are failures of the case in progress."""
+"""Cases in separate processes, which may crash or hang: either is a failure of the case in progress."""
 import json
 import os
 import resource
@@ -8,11 +8,11 @@ import sys
 
 MOST_SECONDS = 120  # of processor time for one case
 STILL_SECONDS = 180  # without any processor time and asleep: a deadlock
-MOST_BYTES = 6 << 30  # of addresses: graphs have a few MiB, LLVM and threads' stacks take less than 1 GiB
+MOST_BYTES = 6 << 30  # of address space: graphs have a few MiB, LLVM and threads' stacks take less than 1 GiB
 
 
 def limit_memory():
-    """An allocation for a bound in place of a size fails rather than taking all memory."""
+    """Limits memory, so that an allocation of a size's upper bound fails rather than taking all memory."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -31,7 +31,7 @@ class _Worker:
         self.begun = self.seen = (0.0, 0.0)
 
     def lines(self):
-        """What it has written, None at its end."""
+        """The child's output, None at its end."""
         part = os.read(self.pipe, 65536)
         self.read += part
         *whole, self.read = self.read.split(b"\n")
@@ -47,7 +47,7 @@ class _Worker:
             return 0.0, False
 
     def stuck(self, now):
-        """Why the case in progress is given up, or None."""
+        """Why the case in progress is stopped, or None."""
         seconds, sleeps = self.used()
         if self.case is None:
             return None
@@ -70,7 +70,7 @@ class _Worker:
 
 
 def _work(cases, work, send):
-    """In the child: a line when a case begins, a line with what came of it."""
+    """In the child: sends a line when a case begins, and a line with its result."""
     code = 1
     limit_memory()
     try:
@@ -88,7 +88,7 @@ def _work(cases, work, send):
 
 
 def run(first, count, jobs, work, told, clock):
-    """work(case) in a child for each of the cases; told(case, what work gave, or the story of a crash)."""
+    """Calls work(case) in a child for each case; told(case, its result, or the description of a crash)."""
     workers = [_Worker(first + k, jobs, first + count, work) for k in range(min(jobs, count))]
     while workers:
         ready, _, _ = select.select([w.pipe for w in workers], [], [], 5.0)

@@ -7,7 +7,7 @@ for part in (elementwise, shapes, reduce, window, network):
     assert not twice, f"two translations of {sorted(twice)}"
     TABLE.update(part.TABLE)
 
-# Why the others are not.
+# Why the other operators are not translated.
 REASONS = {
     "random numbers of another generator":
         "RandomUniformLike RandomNormalLike RandomUniform RandomNormal Bernoulli Multinomial",

@@ -117,7 +117,7 @@ def cast(n):
 
 
 def dropped(n):
-    """What inference does: nothing. In training a ratio of 0 does nothing either."""
+    """In inference: the identity. In training a ratio of 0 is the identity, too."""
     ratio = 0.5 if n[1] is None else float(n.known(1))
     if n[2] is not None and bool(n.known(2)) and ratio != 0:
         raise Uncovered("random numbers of its own")

@@ -11,7 +11,7 @@ from nodes.shapes import reshape
 
 
 def along_axis(n, value, x, axis):
-    """A scale or zero point that is per element of an axis, so that it broadcasts."""
+    """A scale or zero point for each element of an axis, reshaped so that it broadcasts."""
     return value if value.rank == 0 or value.shape == (1,) else \
         reshape(n, value, [-1 if k == axis else 1 for k in range(x.rank)])
 
@@ -20,7 +20,7 @@ LIMITS = {"u8": (0, 255), "i8": (-128, 127)}
 
 
 def saturated(n, x, zero):
-    """Rounded to nearest even, moved by the zero point, kept within its dtype."""
+    """Rounded to nearest even, with the zero point added, saturated to its dtype."""
     low, high = LIMITS[zero.dtype]
     x = n.do("add", n.do("round", x), n.like(zero, "f32"))
     return n.do("cast", n.do("minimum", n.do("maximum", x, float(low)), float(high)), dtype=zero.dtype)
@@ -42,7 +42,7 @@ def dequantize(n):
 
 
 def dynamic_quantize(n):
-    """Scale and zero point from the least and the greatest element, 0 among them."""
+    """Scale and zero point from the least and the greatest element, 0 included."""
     low = n.do("minimum", n.do("min", n[0]), 0.0)
     scale = n.do("div", n.do("sub", n.do("maximum", n.do("max", n[0]), 0.0), low), 255.0)
     zero = n.do("round", n.do("minimum", n.do("maximum", n.do("div", n.do("neg", low), scale), 0.0), 255.0))
@@ -68,7 +68,7 @@ def conv_integer(n):
 
 
 def requantized(n, y, scales, zero):
-    """Integers with the product of two scales, in the result's scale."""
+    """Integers whose scale is the product of two scales, converted to the result's scale."""
     factor = n.do("div", n.do("mul", scales[0], scales[1]), scales[2])
     return saturated(n, n.do("mul", n.like(y, "f32"), factor), zero)
 
@@ -120,7 +120,7 @@ def first_state(n, number, batch, size, batch_first):
 
 
 class Part:
-    """One gate: its rows of W and R, its biases of both."""
+    """One gate: its rows of W and R, and its two biases."""
 
     def __init__(self, n, w, r, bias, number, gates, size):
         self.n = n
@@ -176,7 +176,7 @@ def lstm_step(n, parts, x, state):
     return [n.do("mul", n.do("sigmoid", gates[1]), n.do("tanh", c)), c]
 
 
-# Optimisers: rate, step, then for each of the tensors a list of parts.
+# Optimisers: inputs are rate, step, then for each tensor its state: gradient, moments and so on.
 def optimiser(parts, update):
     def translate(n):
         count = (len(n.inputs) - 2) // parts
@@ -233,7 +233,7 @@ def cosine_window(*weights):
 
 # Transforms: complex numbers are pairs along the last axis, which is 1 where they are real.
 def transform(n, x, axis, length, inverse, one_sided):
-    """The discrete Fourier transform of an axis, cut or padded to a length, by its matrix."""
+    """The discrete Fourier transform of an axis, truncated or padded to a length, by its matrix."""
     size, real = x.shape[axis], x.shape[-1] == 1
     pads = [[0, max(0, length - size) if k == axis else 0] for k in range(x.rank)]
     x = n.do("pad", n.do("shrink", x, bounds=[[0, min(s, length) if k == axis else s]

@@ -1,17 +1,17 @@
-"""A node of an ONNX model as the translations see it."""
+"""A node of an ONNX model, as the translations use it."""
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
 import binding
 
-# Element types of ONNX by number, as viewfold's dtypes; those missing have none.
+# Element types of ONNX by number, as viewfold's dtypes; types without a dtype are missing.
 DTYPES = {1: "f32", 2: "u8", 3: "i8", 4: "u16", 5: "i16", 6: "i32", 7: "i64", 9: "bool", 10: "f16", 11: "f64",
           12: "u32", 13: "u64", 16: "bf16"}
 
 
 class Uncovered(Exception):
-    """This test asks for something viewfold does not have; the text says what."""
+    """The test needs something that viewfold does not have, which the text names."""
 
 
 def tensor(proto):
@@ -47,7 +47,7 @@ class Node:
         return number < len(self.wanted) and self.wanted[number]
 
     def known(self, number):
-        """The elements of an input that is an attribute for us; None where it is left out."""
+        """The elements of an input that is an attribute in viewfold; None where it is left out."""
         return None if self[number] is None else self[number].known()
 
     def ints(self, name, number):
@@ -67,7 +67,7 @@ class Node:
         return self.graph.apply(operation, *operands, **attributes)
 
     def data(self, array):
-        """A literal array; of more elements than a literal should have, an input."""
+        """A literal array; an input, if it has more elements than a literal should have."""
         array = binding.typed(array)
         if array.dtype == "bf16" or array.array.size > 4096:
             return self.graph.input(array)
@@ -75,5 +75,5 @@ class Node:
         return self.do("data", shape=array.shape, dtype=array.dtype, values=values)
 
     def like(self, value, dtype):
-        """A value in another dtype; itself where it has that one."""
+        """The value cast to another dtype, or itself where it has that one."""
         return value if value.dtype == dtype else self.do("cast", value, dtype=dtype)

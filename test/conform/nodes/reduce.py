@@ -34,7 +34,8 @@ def arg(name):
 
 
 def along(name):
-    """Softmax and its like: along one axis, or over all from it on before operator set 13."""
+    """Softmax and similar operators: along one axis, or over all axes from that one on before operator set
+    13."""
     def translate(n):
         if n.opset >= 13:
             return n.do(name, n[0], axis=n.axis(-1))
@@ -104,7 +105,7 @@ def mean_variance(n):
 
 
 def local_response(n):
-    """Each channel over a power of the mean of squares of the channels beside it."""
+    """Each channel divided by a power of the mean of squares of the neighbouring channels."""
     size, channels = n.get("size"), n[0].shape[1]
     before = (size - 1) // 2
     pads = [[before, size - 1 - before] if k == 1 else [0, 0] for k in range(n[0].rank)]
@@ -119,7 +120,7 @@ def local_response(n):
 
 
 def likelihood_loss(n, logs, target, weight):
-    """Minus the logarithm at the target's class, weighed, where the target is not to be ignored."""
+    """Minus the logarithm at the target's class, weighted, unless the target is to be ignored."""
     ignore, reduction = n.get("ignore_index"), n.get("reduction", "mean")
     target = n.like(target, "i64")
     used = None if ignore is None else n.do("ne", target, ignore)

@@ -1,4 +1,4 @@
-"""Operators that move elements, or make them from shapes: views, ranges, indexing."""
+"""Operators that move elements, or compute from shapes: views, ranges, indexing."""
 import itertools
 
 import numpy as np
@@ -48,8 +48,8 @@ def flatten(n):
 
 
 def window(n, x, bounds, steps):
-    """Per axis a first, a last (excluded) and a step as Python has them, the bounds clamped as slices clamp
-    them."""
+    """For each axis a first index, a last (excluded) and a step as in Python, clamped like the bounds of
+    slices."""
     cut, back = [], []
     for size, (begin, end), step in zip(x.shape, bounds, steps):
         first, last, step = slice(begin, end, step).indices(size)
@@ -72,7 +72,7 @@ def slice_node(n):
     bounds, by = [[None, None]] * rank, [1] * rank
     for k, axis in enumerate(axes):
         step = steps[k] if steps is not None else 1
-        # an end before the first element of an axis that is walked backwards
+        # an end before the first element of an axis with a negative step
         end = None if step < 0 and ends[k] < -n[0].shape[axis] else ends[k]
         bounds[axis], by[axis] = [starts[k], end], step
     return window(n, n[0], bounds, by)
@@ -163,7 +163,7 @@ def space_to_depth(n):
 
 
 def position(n, indices, size):
-    """Indices that count from the end when negative, from the beginning, as i64."""
+    """Indices that count from the end when negative, converted to indices from the beginning, as i64."""
     indices = n.like(indices, "i64")
     return choose(n, n.do("lt", indices, 0), n.do("add", indices, size), indices)
 
@@ -181,12 +181,12 @@ def one_hot(n):
 
 
 def flat_gather(n, x, places):
-    """Elements of x by their row-major position."""
+    """Elements of x by their row-major index."""
     return n.do("gather", reshape(n, x, [-1]), places, axis=0)
 
 
 def element_places(n):
-    """Row-major positions in the data of the elements that indices along an axis stand for."""
+    """Row-major indices in the data of the elements that indices along an axis refer to."""
     axis = n.axis(0)
     strides = [int(np.prod(n[0].shape[k + 1:], dtype=np.int64)) for k in range(n[0].rank)]
     places = n.do("mul", position(n, n[1], n[0].shape[axis]), strides[axis])
@@ -202,8 +202,8 @@ def gather_elements(n):
 
 
 def part_places(n):
-    """Positions along the last axis of the indices address the axes of the data after the batch axes: those
-    axes in one, and where in it each index leads."""
+    """Indices along the last axis of `indices` address the axes of the data after the batch axes: returns
+    those axes merged into one, and the merged index of each."""
     batch, data, indices = n.get("batch_dims", 0), n[0], n[1]
     depth = indices.shape[-1]
     lead, picked = data.shape[:batch + depth], indices.shape[:-1]
@@ -235,7 +235,7 @@ def scattering(n):
 
 
 def scatter_elements(n):
-    """Along an axis where the other sizes are those of the data, else by positions in all of it."""
+    """Along an axis where the other sizes are those of the data, else by indices into all of it."""
     axis, operation = n.axis(0), scattering(n)
     if all(k == axis or s == n[1].shape[k] for k, s in enumerate(n[0].shape)):
         return n.do(operation + "_along_axis", n[0], n[1], n[2], axis=axis)
@@ -254,7 +254,7 @@ def top(n):
 
 
 def compress(n):
-    """Which elements stay is data; it is taken from the test's input."""
+    """The mask is data in ONNX; it is taken from the test's input."""
     keep = n.data(np.flatnonzero(n.known(1)).astype(np.int64))
     if "axis" not in n.attributes:
         return flat_gather(n, n[0], keep)
@@ -262,7 +262,7 @@ def compress(n):
 
 
 def reverse_sequence(n):
-    """Each row's first elements reversed; how many is told by an input."""
+    """The first elements of each row reversed; an input says how many."""
     along, across = n.get("time_axis", 0), n.get("batch_axis", 1)
     at = n.do("iota", shape=n[0].shape, axis=along, dtype="i64")
     shape = [1] * n[0].rank

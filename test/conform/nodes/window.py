@@ -15,7 +15,7 @@ def spatial(n, name, default):
 
 
 def same_padding(n, kernel, stride, dilation):
-    """Pairs of pads, from the attribute pads or as auto_pad has them."""
+    """Pairs of pads, from the attribute pads or by the rule auto_pad."""
     axes, auto = len(kernel), n.get("auto_pad", "NOTSET")
     if auto in ("NOTSET", "VALID"):
         pads = spatial(n, "pads", 0) if n.get("pads") is not None else [0] * (2 * axes)
@@ -48,7 +48,7 @@ def conv_transpose(n):
         wanted = wanted or [n[0].shape[k + 2] * stride[k] for k in range(axes)]
         total = [full[k] - wanted[k] for k in range(axes)]
         pairs = [[t - t // 2, t // 2] if auto != "SAME_UPPER" else [t // 2, t - t // 2] for t in total]
-        more = [max(-t, 0) for t in total]  # an output larger than all that is written: zeros at the end
+        more = [max(-t, 0) for t in total]  # an output larger than the region that is written: zeros at the end
         pairs = [[max(a, 0), max(b, 0)] if t >= 0 else [0, 0] for (a, b), t in zip(pairs, total)]
         extra = [e + m for e, m in zip(extra, more)]
     return n.do("conv_transpose", *[v for v in n.inputs if v is not None], stride=stride, dilation=dilation,
@@ -59,7 +59,7 @@ def pooled_windows(n):
     kernel, stride = spatial(n, "kernel_shape", 1), spatial(n, "strides", 1)
     dilation = spatial(n, "dilations", 1)
     pairs = same_padding(n, kernel, stride, dilation)
-    if n.get("ceil_mode", 0):  # what the last window takes beyond the axis is padding, too
+    if n.get("ceil_mode", 0):  # the part of the last window beyond the axis is padding, too
         for k, pair in enumerate(pairs):
             span = (kernel[k] - 1) * dilation[k] + 1
             size = n[0].shape[k + 2] + sum(pair)
@@ -76,11 +76,11 @@ def max_pool(n):
 
 
 def window_positions(n, x, kernel, stride, dilation, pairs):
-    """Where in n[0], row-major (or its last two axes the other way round), the maximum of each window of x
-    lies."""
+    """The row-major index in n[0] (or with its last two axes exchanged) of the maximum of each window of
+    x."""
     places = [range((s - (k - 1) * t - 1) // by + 1)
               for s, k, t, by in zip(x.shape[2:], kernel, dilation, stride)]
-    taken, origin = [], []  # of each window: positions in the spatial axes of x, and in those of n[0]
+    taken, origin = [], []  # for each window: indices in the spatial axes of x, and in those of n[0]
     sizes = n[0].shape[2:]
     order = "F" if n.get("storage_order", 0) else "C"
     for place in itertools.product(*places):
@@ -99,7 +99,7 @@ def window_positions(n, x, kernel, stride, dilation, pairs):
 
 
 def max_unpool(n):
-    """Elements back to where they were maxima; whatever is beyond, or was none, is 0."""
+    """Elements written back to where they were maxima; all others are 0."""
     kernel, stride = spatial(n, "kernel_shape", 1), spatial(n, "strides", 1)
     pads = n.get("pads") or [0] * (2 * len(kernel))
     sizes = [(s - 1) * by + k - pads[a] - pads[a + len(kernel)]
@@ -130,8 +130,8 @@ def every_position(name):
     return translate
 
 
-# Resizing; new is old * scale, before it is rounded down to a size: where each result lies in the source,
-# then the positions that it is computed from and their weights.
+# Resizing; new is old * scale, before it is rounded down to a size: the place in the source of each result,
+# then the indices that it is computed from and their weights.
 COORDINATES = {
     "half_pixel": lambda i, scale, old, new: (i + 0.5) / scale - 0.5,
     "pytorch_half_pixel": lambda i, scale, old, new: (i + 0.5) / scale - 0.5 if new > 1 else 0.0 * i,
@@ -153,7 +153,7 @@ def cubic_weight(distance, a):
 
 
 def interpolation(n, place, size):
-    """A matrix [results, size]: the weights that each result gives the elements of an axis."""
+    """A matrix [results, size]: the weights of an axis' elements in each result."""
     mode = n.get("mode", "nearest")
     if mode == "nearest":
         offsets = [0]
@@ -177,7 +177,7 @@ def interpolation(n, place, size):
 
 
 def resize(n):
-    """Axis by axis, a product with the matrix of weights: a gather where each result is one element."""
+    """Axis by axis, a product with the matrix of weights; a gather where each result is one element."""
     x, how = n[0], n.get("coordinate_transformation_mode", "half_pixel")
     if n.op == "Upsample":
         scales, sizes, how = n.known(1), None, "asymmetric"

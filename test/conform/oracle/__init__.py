@@ -1,6 +1,6 @@
-"""One row for each operation of text graphs: random operands and attributes, and what NumPy says of them.
+"""One row for each operation of text graphs: random operands and attributes, and NumPy's result.
 
-A row for an operation that is not there yet waits for it.
+A row may be there before its operation is.
 """
 from oracle import batches, control, elementwise, functions, indirect, ordered, reduce, views, window
 
@@ -9,4 +9,4 @@ for part in (elementwise, views, batches, indirect, reduce, window, ordered, fun
     twice = ROWS.keys() & part.ROWS.keys()
     assert not twice, f"two rows for {sorted(twice)}"
     ROWS.update(part.ROWS)
-ELEMENTWISE = elementwise.ROWS.keys() | functions.ELEMENTWISE  # one element of each operand for one
+ELEMENTWISE = elementwise.ROWS.keys() | functions.ELEMENTWISE  # one element of each operand for each of the result

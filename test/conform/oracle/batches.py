@@ -1,11 +1,11 @@
-"""Operations that change which axes are batch axes, and those that work on batch axes, too: all exact."""
+"""Operations that change which axes are batch axes, and those that also work on batch axes: all exact."""
 import numpy as np
 
 from oracle.draw import Case, Operand, Want
 
 
 def batched(d, least=0, least_rank=0, low=0):
-    """An operand of which the first axes are batch axes, and how many; a holds all of its axes."""
+    """An operand whose first axes are batch axes, and how many; a holds all of its axes."""
     shape = d.shape(least=least + least_rank, low=low)
     count = d.integer(least, len(shape) - least_rank)
     x = d.operand(d.any_dtype(), shape)
@@ -33,7 +33,7 @@ def one_less(d):
 
 
 def batch(d):
-    """An axis becomes the first of so many batch axes, those between are of size 1."""
+    """An axis becomes the first of the given number of batch axes; batch axes in between have size 1."""
     x, count = batched(d, least_rank=1)
     axis, written = d.axis(len(x.shape) - count)
     level = count + 1 + d.integer(0, 2)
@@ -43,7 +43,7 @@ def batch(d):
 
 
 def unbatch(d):
-    """The batch axis of a level becomes an axis; a value that has none is repeated."""
+    """The batch axis of a level becomes an axis; a value without one is repeated."""
     x, count = batched(d, low=1)
     axis, written = d.axis(len(x.shape) - count, 1)
     if count and d.chance(0.7):
@@ -53,7 +53,7 @@ def unbatch(d):
     else:
         level, size = count + 1 + d.integer(0, 1), d.integer(1, 4)
         y = np.repeat(np.expand_dims(x.a, count + axis), size, count + axis)
-    while count and y.shape[0] == 1:  # sizes of 1 in front of the batch stand for nothing
+    while count and y.shape[0] == 1:  # leading batch axes of size 1 mean nothing
         y, count = y[0], count - 1
     return Case([x], moved(x, y, count), size=size, axis=written, level=level)
 
@@ -72,7 +72,7 @@ def from_batch(d):
 
 
 def repeated(d):
-    """The whole batch; what the operand has aligns with its end."""
+    """The whole batch; the operand's batch axes align with its end."""
     x, count = batched(d)
     shape = tuple(1 if k < count and d.chance(0.3) else s for k, s in enumerate(x.shape))
     x = d.operand(x.dtype, shape)
@@ -104,7 +104,7 @@ def moveaxis(d):
 
 
 def broadcast(d):
-    """New axes come behind the batch."""
+    """New axes come after the batch."""
     x, count = batched(d)
     shape = tuple(1 if d.chance(0.3) else s for s in x.shape)
     x = d.operand(x.dtype, shape)

@@ -1,4 +1,4 @@
-"""Control flow: functions that are graphs of the same text, beside NumPy's loops."""
+"""Control flow: functions that are graphs of the same text, compared with NumPy's loops."""
 import numpy as np
 
 from oracle.draw import TextCase, Want
@@ -26,7 +26,7 @@ def function(name, parameters, text, results):
 
 
 def operands(d, *lead):
-    """Arrays of one dtype and shape, some with an axis in front, and their type."""
+    """Arrays of one dtype and shape, some with a leading axis, and their type."""
     dtype, shape = d.one(DTYPES), d.shape(most=2, high=4)
     arrays = [d.array(dtype, more + shape, "plain") for more in lead]
     return arrays, written(dtype, shape), dtype, shape
@@ -46,16 +46,16 @@ def cond(d):
 
 
 def loop(d):
-    """Rounds up to a number that the run supplies, or to a bound."""
+    """Iterations up to a number given at run time, or to a bound."""
     (c, x, w), kind, dtype, _ = operands(d, (), (), ())
     text, run = body(d)
     rounds, bound = d.integer(0, 6), d.one([None, 3, 9])
     parameters = f"%i: i32[], %c: {kind}, %n: i32[], %x: {kind}, %w: {kind}"
     whole = function("more", parameters, "  %p = lt %i, %n\n", "%p")
-    whole += function("round", parameters, text + "  %j = add %i, 1\n", "%j, %y")
+    whole += function("body", parameters, text + "  %j = add %i, 1\n", "%j, %y")
     limit = "" if bound is None else f" bound={bound}"
     whole += function("main", parameters,
-                      f"  %a, %b = while_loop %i, %c, %n, %x, %w while=@more do=@round{limit}\n", "%a, %b")
+                      f"  %a, %b = while_loop %i, %c, %n, %x, %w while=@more do=@body{limit}\n", "%a, %b")
     state, count = c.array, min(rounds, rounds if bound is None else bound)
     for _ in range(count):
         state = run(state, x.array, w.array)[1]
@@ -64,15 +64,15 @@ def loop(d):
 
 
 def scan(d):
-    """A state and slices of an axis, from either end, with an operand that stays."""
+    """A state and slices of an axis, from either end, with an operand that is the same in all iterations."""
     length = d.one([0, 1, 2, 3, 5, 17])
     (c, x, w), kind, dtype, shape = operands(d, (), (length,), ())
     text, run = body(d)
     reverse = d.one(["", " reverse=true", " reverse=false"])
-    whole = function("round", f"%c: {kind}, %x: {kind}, %w: {kind}", text, "%s, %y")
+    whole = function("body", f"%c: {kind}, %x: {kind}, %w: {kind}", text, "%s, %y")
     sliced = written(dtype, (length,) + shape)
     whole += function("main", f"%c: {kind}, %x: {sliced}, %w: {kind}",
-                      f"  %a, %b = scan %c, %x, %w do=@round carries=1 sliced=1{reverse}\n", "%a, %b")
+                      f"  %a, %b = scan %c, %x, %w do=@body carries=1 sliced=1{reverse}\n", "%a, %b")
     state, stack = c.array, np.zeros((length,) + shape, c.array.dtype)
     for k in range(length)[::-1] if "true" in reverse else range(length):
         state, stack[k] = run(state, x.array[k], w.array)

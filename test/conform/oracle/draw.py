@@ -1,4 +1,4 @@
-"""Random operands, and what is expected of an operation on them."""
+"""Random operands, and the expected results of an operation on them."""
 import numpy as np
 
 from binding import NUMPY, Typed, to_dtype
@@ -45,7 +45,7 @@ class Want:
         a, b = a.astype(np.longdouble), b.astype(np.longdouble)
         largest = np.ldexp(2 - np.ldexp(np.longdouble(1), 1 - FORMAT[self.dtype][0]), FORMAT[self.dtype][2])
         close = np.abs(a - b) <= self.bound
-        # rounding may go to infinity where the true value is at the end of the range
+        # rounding may give infinity where the true value is at the end of the range
         over = np.isinf(a) & (np.sign(a) == np.sign(b)) & (np.abs(b) + self.bound > largest)
         under = np.isinf(b) & (np.sign(a) == np.sign(b)) & (np.abs(a) + self.bound >= largest)
         return close | (a == b) | over | under | (np.isnan(a) & np.isnan(b))
@@ -73,11 +73,11 @@ EDGES = {"f": [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, 1.5, 2.5, -2.
 
 
 class Outside(Exception):
-    """The row does not take the dtype."""
+    """The row does not accept the dtype."""
 
 
 def float_edges(dtype):
-    """Values at which something about floats of the dtype changes, and their neighbours, with either sign."""
+    """Floats of the dtype around which results change, and their neighbours, with either sign."""
     digits, least, most = FORMAT[dtype]
     powers = [least - digits + 1, least, -digits, -1, 0, 1, digits - 2, digits - 1, digits, digits + 1, 50, 54,
               7, 8, 15, 16, 31, 32, 63, 64, most]
@@ -90,10 +90,10 @@ def float_edges(dtype):
 
 
 class Draw:
-    """What one case draws from; attributes are those that the operation takes."""
+    """The source of one case's random choices; attributes are those that the operation accepts."""
 
     def __init__(self, random, graph, attributes, whole=None):
-        """whole: the dtype of which elements are any bits, of as many as WHOLE_ELEMENTS."""
+        """whole: the dtype of which WHOLE_ELEMENTS elements have random bits."""
         self.random, self.graph, self.attributes, self.whole = random, graph, attributes, whole
 
     def accepts(self, attribute):
@@ -124,7 +124,7 @@ class Draw:
         return tuple(sizes)
 
     def axis(self, rank, extra=0):
-        """An axis and how it is written: from either end."""
+        """An axis and its spelling: from either end."""
         axis = self.integer(0, rank - 1 + extra)
         return axis, axis if self.chance(0.5) else axis - rank - extra
 
@@ -136,8 +136,8 @@ class Draw:
         return tuple(axes), [a if self.chance(0.6) else a - rank for a in axes]
 
     def array(self, dtype, shape, kind="any"):
-        """kind any: all that the dtype has, edges often; plain: sums and products stay in range; wrapping: those
-        of floats do; small: a few integers."""
+        """kind any: all values of the dtype, often edge cases; plain: sums and products stay in range;
+        wrapping: only those of floats do; small: a few integers."""
         random = self.random
         if self.whole and dtype != "bool":
             return self.any_bits(dtype, shape)
@@ -168,7 +168,7 @@ class Draw:
             return to_dtype(array, dtype)
 
     def any_bits(self, dtype, shape):
-        """All bit patterns alike, but for every third element: an edge, or an integer of few digits."""
+        """Uniform random bits, except for every third element: an edge case, or an integer of few digits."""
         random, width = self.random, BYTES[dtype]
         unsigned = NUMPY[f"u{8 * width}"]
         bits = random.integers(0, 256, tuple(shape) + (width,), np.uint8).view(unsigned).reshape(shape)
@@ -182,7 +182,7 @@ class Draw:
         which = random.random(shape)
         bits = np.where(which < 0.3, edges[random.integers(0, len(edges), shape)], bits)
         bits = np.where(which > 0.8, small, bits)
-        if dtype in ("f16", "bf16"):  # computed in f32, where a signalling NaN is a quiet one
+        if dtype in ("f16", "bf16"):  # computed in f32, where a signalling NaN becomes a quiet one
             digits, _, most = FORMAT[dtype]
             infinity = np.uint16(2 * most + 1 << (digits - 1))
             bits = np.where((bits & 0x7FFF) > infinity, bits | 1 << (digits - 2), bits)
@@ -192,7 +192,7 @@ class Draw:
         return Typed(np.array(number, NUMPY[dtype]))
 
     def dtype(self, dtypes):
-        """One of them, that of operands."""
+        """One of the dtypes, for operands."""
         if self.whole and self.whole not in dtypes:
             raise Outside
         return self.whole or self.one(dtypes)
@@ -211,7 +211,7 @@ class Draw:
 
     def hold(self, typed):
         """An operand with these elements: an input, or a view of an input that holds them in another order or
-        place."""
+        at other places."""
         if not isinstance(typed, Typed):
             typed = Typed(typed)
         array, dtype, rank = typed.array, typed.dtype, len(typed.shape)
@@ -252,7 +252,7 @@ class Draw:
 
 
 class Case:
-    """Operands, attributes and what must come of them: one Want or several."""
+    """Operands, attributes and the expected results: one Want or several."""
 
     def __init__(self, operands, wants, **attributes):
         self.operands = [getattr(x, "value", x) for x in operands]
@@ -261,7 +261,7 @@ class Case:
 
 
 class TextCase:
-    """A file of graphs of which @main is run: its inputs in order, its results by name."""
+    """A file of graphs whose @main is run: its inputs in order, its results by name."""
 
     def __init__(self, text, inputs, names, wants):
         self.text, self.inputs, self.names, self.wants = text, inputs, names, wants

@@ -11,7 +11,7 @@ from oracle.rules import (ALL, BYTES, FLOATS, INTEGERS, NUMBERS, SIGNED, compute
 
 
 def rounded(dtype, array):
-    """What was computed in f32 for f16 and bf16, in the dtype."""
+    """An f32 result for f16 and bf16, rounded to the dtype."""
     return convert(array, dtype) if dtype in FLOATS else Typed(np.asarray(array).astype(NUMPY[dtype]))
 
 
@@ -21,7 +21,7 @@ def in_dtype(x, dtype):
 
 
 def unary(function, dtypes):
-    """Exact: computed as the standard says and rounded once."""
+    """Exact: computed as the standard requires and rounded once."""
     def row(d):
         x = d.operand(d.dtype(dtypes), d.shape())
         return Case([x], Want(x.dtype, rounded(x.dtype, function(x.a))))
@@ -29,7 +29,8 @@ def unary(function, dtypes):
 
 
 def of_float(function, bound):
-    """A function of floats, within bound units in the last place of it; integers become floats first."""
+    """A function of floats, within `bound` units in the last place of its value; integers become floats
+    first."""
     def row(d):
         x = d.operand(d.dtype(FLOATS if d.whole else ALL), d.shape())
         dtype = float_of(x.dtype)
@@ -66,8 +67,8 @@ def error_function(a):
 
 
 def gelu_erf(a):
-    """x erfc(-x / sqrt 2) / 2, which is relatively accurate far below 0; what rounding the argument of erfc loses
-    is made good by its slope."""
+    """x erfc(-x / sqrt 2) / 2, which is relatively accurate far below 0; the error of rounding the argument
+    of erfc is corrected by its slope."""
     z = -a / np.sqrt(a.dtype.type(2))
     at = z.astype(np.float64)
     slope = -2 / np.sqrt(np.pi) * np.exp(-at.astype(a.dtype) ** 2)
@@ -83,8 +84,8 @@ def gelu_tanh(a):
 
 
 def two(d, dtypes):
-    """Two operands that broadcast and have a common dtype: as often as not the same one, now and then a
-    number."""
+    """Two operands that broadcast and have a common dtype: half of the time the same one, now and then a
+    literal."""
     a, b = d.dtype(dtypes), d.dtype(dtypes)
     if d.chance(0.5) or promote(a, b) is None or promote(a, b) == "bool" and "bool" not in dtypes:
         b = a
@@ -95,7 +96,7 @@ def two(d, dtypes):
 
 
 def literal(d, dtype):
-    """A number as written, which takes the dtype of the operand beside it."""
+    """A literal, which takes the dtype of the other operand."""
     if dtype in FLOATS:
         return d.one([0.5, -2.0, 3.25, 0.0, 1.0])
     return d.integer(0 if dtype.startswith("u") else -3, 9)
@@ -107,7 +108,7 @@ class Number:
 
 
 def binary(function, dtypes, result=None, zeros=True):
-    """Computed in the common dtype (result: in the one that it gives), and rounded once."""
+    """Computed in the common dtype (result: in the dtype that it returns), and rounded once."""
     def row(d):
         x, y, dtype = two(d, dtypes)
         if dtype != "bool" and d.chance(0.15):
@@ -128,14 +129,14 @@ def compare(function):
 
 
 def wrapping(function):
-    """NumPy's integers wrap, its scalars warn of it."""
+    """NumPy's integers wrap, but its scalars warn about it."""
     def wrapped(a, b):
         return function(np.atleast_1d(a), np.atleast_1d(b)).reshape(np.broadcast_shapes(a.shape, b.shape))
     return wrapped
 
 
 def dot2(a, b):
-    """Of both halves of the bits, as signed integers, the products' sum."""
+    """The sum of the products of both halves of the bits, as signed integers."""
     half = 4 * a.dtype.itemsize
     def halves(x):
         low = np.array([int(v) % 2**half for v in x.ravel()], object)
@@ -159,7 +160,7 @@ def floor_divide(a, b):
 
 
 def remainder(a, b):
-    """NumPy's; of integers, what floor division leaves: all of it after a division by 0."""
+    """NumPy's; for integers the remainder of floor division: the dividend after a division by 0."""
     if a.dtype.kind == "f":
         return np.remainder(a, b)
     return (a - floor_divide(a, b) * b).astype(a.dtype)
@@ -182,7 +183,7 @@ def fused(a, b, c):
 
 
 def _to_long(exact):
-    """A fraction as a long double, rounded to odd: another rounding to fewer bits is then right."""
+    """A fraction as a long double, rounded to odd, so that a second rounding to fewer bits is correct."""
     sign, exact = (-1, -exact) if exact < 0 else (1, exact)
     shift = 63 - (exact.numerator.bit_length() - exact.denominator.bit_length())
     scaled = exact * Fraction(2) ** shift
@@ -253,7 +254,7 @@ def shift(left):
 
 
 def logical(function):
-    """Of whether elements are not 0."""
+    """Of whether elements differ from 0."""
     def row(d):
         shapes = d.broadcast(2)
         x, y = (d.operand(d.any_dtype(), s) for s in shapes)
@@ -304,7 +305,7 @@ ROWS = {
     "floor": unary(np.floor, FLOATS), "ceil": unary(np.ceil, FLOATS), "trunc": unary(np.trunc, FLOATS),
     "round": unary(np.rint, FLOATS), "stop_gradient": unary(lambda a: a, FLOATS),
     "sqrt": exactly(np.sqrt),
-    # (units for f32, for f64), as ir/elementary/elementary.h states them, and what NumPy's own may be off
+    # (units for f32, for f64), as ir/elementary/elementary.h states them, plus the error of NumPy's own
     "rsqrt": of_float(lambda a: 1 / np.sqrt(a), (1.51, 1.51)),
     "exp": of_float(np.exp, (1.01, 1.01)), "exp2": of_float(np.exp2, (1.01, 1.01)),
     "log": of_float(np.log, (1.01, 1.01)), "log2": of_float(np.log2, (1.51, 1.01)),

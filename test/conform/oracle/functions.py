@@ -33,7 +33,7 @@ def inverse_erf_of(a):
 
 
 def erfinv(d):
-    """Mostly where it has a value."""
+    """Mostly within its domain."""
     if d.whole or d.chance(0.2):
         return of_float(inverse_erf_of, (2.51, 6))(d)
     dtype = d.floats()
@@ -44,8 +44,8 @@ def erfinv(d):
 
 
 def composed(function, spread, factor=0):
-    """A function of floats in several roundings: spread(x, y) bounds them, in units of the dtype computed
-    in. factor: by how many of the least numbers something is off by which x is multiplied."""
+    """A function of floats in several roundings: spread(x, y) bounds these, in units of the dtype computed
+    in. factor: the error, in least numbers, of a factor that x is multiplied by."""
     def row(d, **attributes):
         x = d.operand(d.dtype(FLOATS if d.whole else ALL), d.shape(), "plain")
         dtype = float_of(x.dtype)
@@ -68,7 +68,7 @@ GELU = (elementwise.ROWS["gelu_erf"], elementwise.ROWS["gelu_tanh"])
 
 
 def drawn(row, **choices):
-    """Attributes by name, one of each list of values; None leaves it out."""
+    """One of each list of values for each attribute; None leaves it out."""
     return lambda d: row(d, **{k: v for k, v in ((k, d.one(list(vs))) for k, vs in choices.items())
                                if v is not None})
 
@@ -169,7 +169,7 @@ def seeded(d):
 
 
 def steps(seed, count, wide):
-    """k of each element: 24 bits of its word, or 53 of both words of its counter."""
+    """The integer k of each element: 24 bits of its word, or 53 bits of both words of its counter."""
     seed %= 2 ** 64
     i = np.arange(count, dtype=np.uint64)
     at = i if wide else i >> np.uint64(1)
@@ -197,7 +197,7 @@ def uniform(d):
 
 
 def below(dtype, typed):
-    """The next number of the dtype."""
+    """The next number below, in the dtype."""
     width = typed.array.dtype.itemsize * 8
     bits = typed.array.view(NUMPY[f"u{width}"])
     less = bits - 1 if typed.wide() > 0 else bits + 1

@@ -1,4 +1,4 @@
-"""Operations that indices steer, by loops over NumPy's elements."""
+"""Operations with indices, by loops over NumPy's elements."""
 import numpy as np
 
 from binding import NUMPY, Typed
@@ -9,7 +9,8 @@ from oracle.views import moved
 
 
 def positions(d, shape, size):
-    """Indices into an axis, how the operation treats those outside, and where each leads: -1 nowhere."""
+    """Indices into an axis, the operation's mode for those out of range, and the element of each: -1 for
+    none."""
     mode = d.one([None, "check", "clip", "fill"])
     room = 0 if mode in (None, "check") else 3
     dtype = d.one(["i64", "i32", "i16", "i8"])
@@ -21,7 +22,7 @@ def positions(d, shape, size):
 
 
 def batched(d, axis):
-    """How many of the axes before it data and indices share."""
+    """How many of the axes before `axis` are common batch axes of data and indices."""
     return d.integer(0, axis) if d.accepts("batch") and d.chance(0.5) else 0
 
 
@@ -33,7 +34,7 @@ def data(d, dtype, kind="any"):
 
 
 def places(shape, axis, at, batch):
-    """(where in the data, where in what is gathered) of each picked part, in row-major order of the
+    """For each index (the place in the data, the place in the gathered result), in row-major order of the
     latter."""
     for before in np.ndindex(shape[:axis]):
         for j in np.ndindex(at.shape[batch:]):
@@ -52,7 +53,7 @@ def gather(d):
 
 
 def take(d):
-    """Without an axis from all elements in a row."""
+    """Without an axis, indices into the flattened operand."""
     x, axis, written = data(d, d.any_dtype())
     if d.chance(0.6):
         i, mode, at = positions(d, d.shape(most=2, high=4), x.shape[axis])
@@ -61,13 +62,13 @@ def take(d):
         i, mode, at = positions(d, d.shape(most=2, high=4), x.a.size)
         flat, axis, written = x.a.reshape(-1), 0, None
     y = np.where((at < 0).reshape(at.shape + (1,) * (flat.ndim - 1)), np.zeros((), x.a.dtype), flat[at])
-    for k in range(axis):  # the axes of the indices go where the axis was
+    for k in range(axis):  # the axes of the indices replace the axis
         y = np.moveaxis(y, at.ndim + k, k)
     return Case([x, i], moved(x, y), axis=written, mode=mode)
 
 
 def added(x, y, count, magnitude):
-    """What sums of floats come to, and how far from it they may be."""
+    """Sums of floats, and how far from them a result may be."""
     if x.dtype not in FLOATS:
         return Want(x.dtype, y.astype(NUMPY[x.dtype]))
     return Want(x.dtype, y, (count + 1) * work_unit(x.dtype) * magnitude + final(x.dtype, y), zeros=False)
@@ -100,7 +101,7 @@ def scatter(add):
 
 
 def lines(d, x, axis):
-    """Indices of the data's rank; other sizes are the data's or 1."""
+    """Indices of the data's rank; the other sizes are the data's or 1."""
     shape = [d.integer(0, 5) if k == axis else 1 if d.chance(0.15) else s for k, s in enumerate(x.shape)]
     return positions(d, tuple(shape), x.shape[axis])
 

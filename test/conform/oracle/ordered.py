@@ -1,4 +1,4 @@
-"""Running sums and their like, and sorting."""
+"""Cumulative operations and sorting."""
 import numpy as np
 
 from binding import NUMPY
@@ -22,7 +22,7 @@ def directed(function, a, axis, reverse):
 
 
 def before(y, axis, reverse, first):
-    """Each result where its neighbour was: what comes before the element, first where nothing does."""
+    """Each result moved by one: the result before the element; `first` for the first one."""
     y = np.flip(y, axis) if reverse else y
     y = np.concatenate([np.full_like(np.take(y, [], axis), first, shape=[1 if k == axis else s for k, s in
                                                                          enumerate(y.shape)]),
@@ -32,7 +32,7 @@ def before(y, axis, reverse, first):
 
 
 def running(function, first):
-    """Sums and products."""
+    """Cumulative sums and products."""
     def row(d):
         x, axis, written = line(d, d.one(ALL), "wrapping")
         dtype = accumulator(x.dtype)
@@ -57,7 +57,7 @@ def running(function, first):
 
 
 def record(function):
-    """The greatest, the least so far."""
+    """Cumulative maximum and minimum."""
     def row(d):
         x, axis, written = line(d, d.any_dtype(), "any")
         reverse = d.one([None, True, False])
@@ -67,7 +67,7 @@ def record(function):
 
 
 def order(a, axis, descending):
-    """Stable both ways; NaNs are the greatest."""
+    """Stable in both directions; NaNs are the greatest."""
     if not descending:
         return np.argsort(a, axis, kind="stable")
     back = np.argsort(np.flip(a, axis), axis, kind="stable")

@@ -1,5 +1,5 @@
-"""Reductions, products and the compositions of them, by NumPy in a wider dtype, with the bounds of the
-rulings."""
+"""Reductions, products and compositions of them, by NumPy in a wider dtype, with the bounds that the
+specification rules."""
 import string
 
 import numpy as np
@@ -20,13 +20,13 @@ def reduced(d, dtypes, low=0, kind="wrapping"):
 
 
 def widened(x, dtype):
-    """Elements in the dtype, as NumPy shall compute with them."""
+    """Elements in the dtype that NumPy computes with."""
     a = in_dtype(x, dtype)
     return a.astype(np.longdouble) if dtype in FLOATS else a
 
 
 def final(dtype, y):
-    """What the last rounding, to a narrow float, adds to a bound."""
+    """The part of a bound that is due to the last rounding, to a narrow float."""
     return ulps(dtype, y, 0.51)
 
 
@@ -56,7 +56,7 @@ def product(d):
 
 
 def extreme(function, pairwise):
-    """Of one operand a reduction, of two element by element."""
+    """Of one operand a reduction, of two elementwise."""
     def row(d):
         if pairwise and d.chance(0.3):
             dtype, shapes = d.any_dtype(), d.broadcast(2)
@@ -115,7 +115,7 @@ def contraction(dtype, y, magnitude, length):
 
 
 def factors(d, *shapes):
-    """Operands of one dtype or two, and the dtype that their product has."""
+    """Operands of one dtype or two, and the dtype of their product."""
     dtypes = [d.numbers()] * len(shapes)
     if d.chance(0.3):
         other = d.numbers()
@@ -169,7 +169,7 @@ def some_axis(d, x):
 
 
 def exponents(d, log):
-    """Softmax and its logarithm: x less its maximum, over the sum of exponentials."""
+    """Softmax and its logarithm: from x minus its maximum, and the sum of exponentials."""
     def row(d):
         x = d.operand(d.one(ALL), d.shape(least=1, low=1), "plain")
         x = x if 0 not in x.shape else d.operand(x.dtype, tuple(max(1, s) for s in x.shape), "plain")
@@ -214,7 +214,7 @@ def variance(root):
         total = np.sum((a - mean) ** 2, **over)
         below = np.longdouble(max(count - (correction or 0), 0))
         y = total / below
-        if below == 0:  # 0 / 0, whatever is left of 0 by rounding
+        if below == 0:  # 0 / 0, whatever rounding makes of the dividend
             y = np.where(total == 0, np.nan, np.inf)
         # the mean's error adds only its square, as deviations from the mean sum to 0
         largest, u = np.max(np.abs(a), initial=0), work_unit(dtype)

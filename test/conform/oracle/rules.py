@@ -1,4 +1,4 @@
-"""viewfold's rulings on dtypes and rounding, stated once more for NumPy."""
+"""viewfold's rules on dtypes and rounding, stated independently for NumPy."""
 import numpy as np
 
 from binding import NUMPY, Typed, to_dtype
@@ -14,7 +14,7 @@ FORMAT = {"f16": (11, -14, 15), "bf16": (8, -126, 127), "f32": (24, -126, 127), 
 
 
 def promote(a, b):
-    """The dtype of two operands, None where there is none."""
+    """The common dtype of two operands, None where there is none."""
     if a == b or b == "bool":
         return a
     if a == "bool":
@@ -32,7 +32,7 @@ def promote(a, b):
 
 
 def float_of(dtype):
-    """Where functions of floats and divisions of integers end up."""
+    """The dtype of float functions, and of divisions, of operands of this dtype."""
     return dtype if dtype in FLOATS else "f64" if BYTES[dtype] == 8 else "f32"
 
 
@@ -44,7 +44,7 @@ def accumulator(dtype):
 
 
 def compute(dtype):
-    """What NumPy computes in for elements of this dtype."""
+    """The dtype that NumPy computes in for elements of this dtype."""
     return np.float32 if dtype in ("f16", "bf16") else NUMPY[dtype]
 
 
@@ -54,12 +54,12 @@ def unit(dtype):
 
 
 def work_unit(dtype):
-    """The same of the dtype that is computed in."""
+    """The same for the dtype that is computed in."""
     return unit("f64" if dtype == "f64" else "f32")
 
 
 def spacing(dtype, x):
-    """The distance between neighbours of that dtype at x; not less than that of subnormals."""
+    """The distance between adjacent numbers of that dtype at x; at least that of subnormals."""
     bits, least, most = FORMAT[dtype]
     with np.errstate(all="ignore"):
         exponent = np.frexp(np.where(np.isfinite(x), x, 1))[1] - 1

@@ -8,7 +8,7 @@ from oracle.rules import ALL, FLOATS, convert, promote
 
 
 def moved(x, array):
-    """The same elements elsewhere."""
+    """The same elements, rearranged."""
     return Want(x.dtype, np.asarray(array))
 
 
@@ -33,7 +33,7 @@ def data(d):
 
 
 def numbered(d):
-    """A dtype in which every position of a small axis is itself."""
+    """A dtype in which every index of a small axis is exact."""
     return d.one([t for t in ALL if t != "bool"])
 
 
@@ -168,7 +168,7 @@ def squeeze(d):
 
 
 def window(d, shape):
-    """A pair of bounds for each axis; windows are seldom empty."""
+    """A pair of bounds for each axis; windows are rarely empty."""
     starts = [d.integer(0, max(0, s - 1)) if d.chance(0.95) else s for s in shape]
     return [(b, d.integer(min(b + 1, s) if d.chance(0.95) else b, s)) for b, s in zip(starts, shape)]
 
@@ -237,7 +237,7 @@ def pad(d):
 
 
 def several(d, shapes):
-    """Operands of a few dtypes with a common one."""
+    """Operands of a few dtypes that have a common one."""
     first = d.any_dtype()
     dtypes = [first]
     for _ in shapes[1:]:
@@ -248,7 +248,7 @@ def several(d, shapes):
         dtypes.append(other if common and d.chance(0.3) else first)
     operands = [d.operand(t, s) for t, s in zip(dtypes, shapes)]
     dtype = first
-    # joined with all integers together and all floats together, so that order does not matter
+    # the common dtype is joined from all integers, and all floats, first, so that their order does not matter
     for kind in (False, True):
         for t in dtypes:
             if (t in FLOATS) == kind:

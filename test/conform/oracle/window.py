@@ -1,4 +1,4 @@
-"""Convolutions and pooling: every window, one after another."""
+"""Convolutions and pooling: window by window."""
 import itertools
 
 import numpy as np
@@ -10,8 +10,8 @@ from oracle.rules import FLOATS, NUMBERS, work_unit
 
 
 def listed(d, values, default):
-    """An attribute with one value for each spatial axis: a number where all are alike, left out where it may
-    be."""
+    """An attribute with one value for each spatial axis: a number where all are equal, left out where that is
+    allowed."""
     if all(v == default for v in values) and d.chance(0.5):
         return None
     alike = len(set(values)) == 1
@@ -25,7 +25,7 @@ def conv(d):
     kernel = [d.integer(1, 3) for _ in range(axes)]
     stride, dilation = ([d.one([1, 1, 2]) for _ in range(axes)] for _ in range(2))
     pads = [[d.integer(0, 2), d.integer(0, 2)] for _ in range(axes)]
-    pads = [[a, b + max(0, (k - 1) * t + 1 - s - a - b)]  # room for one window at least
+    pads = [[a, b + max(0, (k - 1) * t + 1 - s - a - b)]  # room for at least one window
             for (a, b), k, t, s in zip(pads, kernel, dilation, size)]
     shapes = [(d.integer(1, 2), groups * few, *size), (groups * many, few, *kernel), (groups * many,)]
     operands, dtype = factors(d, *shapes[:d.integer(2, 3)])
@@ -41,7 +41,7 @@ def conv(d):
 
 
 def correlate(x, w, stride, dilation, groups):
-    """Every place, every position of the window."""
+    """For every place, the sum over the elements of the window."""
     places = [(s - (k - 1) * t - 1) // by + 1
               for s, k, t, by in zip(x.shape[2:], w.shape[2:], dilation, stride)]
     few, many = w.shape[1], w.shape[0] // groups
@@ -76,7 +76,7 @@ def conv_transpose(d):
 
 
 def spread(x, w, stride, dilation, whole, extra, pads, groups):
-    """Each element adds itself times the weight where it came from."""
+    """Transposed convolution: each element adds itself times the weight to the places that it comes from."""
     few, many = x.shape[1] // groups, w.shape[1]
     y = np.zeros((x.shape[0], groups * many, *[f + e for f, e in zip(whole, extra)]), x.dtype)
     for place in itertools.product(*map(range, x.shape[2:])):

@@ -1,4 +1,4 @@
-"""Rows of symbolic_sizes.py: operations on arrays whose sizes are variables, and what NumPy makes of them."""
+"""Rows of symbolic_sizes.py: operations on arrays with symbolic sizes, and NumPy's results."""
 from sizes import derived, moved, reduced
 
 ROWS = reduced.ROWS + moved.ROWS + derived.ROWS

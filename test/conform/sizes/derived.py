@@ -5,7 +5,7 @@ from sizes.row import row
 
 
 def product(x):
-    """Of the others: by leaving each out."""
+    """The product of all other elements, for each."""
     flat = x.reshape(-1)
     zeros = flat == 0
     if zeros.sum() > 1:
@@ -27,7 +27,7 @@ def greatest(x):
 
 
 def by_position(x):
-    """The sum of sorted elements times their places: the gradient is each element's place."""
+    """The sum of sorted elements times their ranks: the gradient is each element's rank."""
     order = np.argsort(x, kind="stable")
     place = np.empty(x.size)
     place[order] = np.arange(x.size)

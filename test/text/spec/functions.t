@@ -166,11 +166,11 @@ graph @truth(%x: i32[3], %y: i32[3]) {
   %d = greater_equal %x, %y
   %e = less %x, %y
   %f = less_equal %x, %y
-  %turned = less %y, %x
+  %swapped = less %y, %x
   %g = logical_and %a, %d
   %h = logical_or %c, %e
   %i = logical_not %c
-  return %a, %b, %c, %d, %e, %f, %turned, %g, %h, %i
+  return %a, %b, %c, %d, %e, %f, %swapped, %g, %h, %i
 }
 >>>
 $ viewfold run truth.vf --in x=[1,2,3] --in y=[2,2,2]
@@ -180,7 +180,7 @@ c: bool[3] = [false, false, true]
 d: bool[3] = [false, true, true]
 e: bool[3] = [true, false, false]
 f: bool[3] = [true, true, false]
-turned: bool[3] = [false, false, true]
+swapped: bool[3] = [false, false, true]
 g: bool[3] = [false, true, false]
 h: bool[3] = [true, false, true]
 i: bool[3] = [true, true, false]
