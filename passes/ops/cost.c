@@ -17,9 +17,9 @@ bool op_defers(ir_graph *g, ir_ref node, const bool *partial) {
   uint32_t count = ir_operand_count(n), parts = 0;
   for (uint32_t i = 0; i < count; i++) parts += partial[i];
   if (parts == 0) return true;
-  if (rule == OP_PARTIAL_SPECIAL && !op_custom_partial(g, node, &rule)) return false;
+  if (rule == OP_PARTIAL_OWN && !op_custom_partial(g, node, &rule)) return false;
   switch (rule) {
-  case OP_PARTIAL_SPECIAL:
+  case OP_PARTIAL_OWN:
   case OP_PARTIAL_NEVER: return false;
   case OP_PARTIAL_ALWAYS: return true;
   case OP_PARTIAL_FILL: return fills_zero(g, n);
@@ -36,7 +36,7 @@ ir_ref op_flops(ir_graph *g, ir_ref node) {
   ir_ref count = 0;
   switch ((op_cost_basis)row->cost) {
   case OP_COST_NONE: return ir_index(g, 0);
-  case OP_COST_SPECIAL: return op_custom_flops(g, node);
+  case OP_COST_OWN: return op_custom_flops(g, node);
   case OP_COST_INPUT: count = op_numel(g, op_dims(g, n->src[0]), ir_rank(g, n->src[0])); break;
   case OP_COST_OUTPUT:
   case OP_COST_PRODUCTS: count = op_numel(g, op_dims(g, node), ir_rank(g, node)); break;

@@ -85,7 +85,7 @@ typedef enum op_batch_rule {
                        by them */
   /* passes/batch/physicalize.c has a rule for it: some operands alone have batch axes, or it has functions or
    * types of its own to change. */
-  OP_BATCH_SPECIAL
+  OP_BATCH_OWN
 } op_batch_rule;
 /* A partial operand is a sum over devices of which each device holds one summand. Where the operation is
  * linear, the result may stay partial as well: */
@@ -96,14 +96,14 @@ typedef enum op_partial_rule {
   OP_PARTIAL_ALL,    /* linear in all operands together: if every one is partial */
   OP_PARTIAL_ONE,    /* linear in each operand alone: if one is partial and the others are not */
   OP_PARTIAL_FIRST,  /* linear in its first operand alone: a numerator, or indexed data */
-  OP_PARTIAL_SPECIAL /* given by its registration */
+  OP_PARTIAL_OWN     /* given by its registration */
 } op_partial_rule;
 typedef enum op_cost_basis {
   OP_COST_NONE,     /* no operations: moves data, or nothing */
   OP_COST_OUTPUT,   /* elements of the result */
   OP_COST_INPUT,    /* elements of the first operand */
   OP_COST_PRODUCTS, /* elements of the result times the length of the contracted axis */
-  OP_COST_SPECIAL   /* given by its registration */
+  OP_COST_OWN       /* given by its registration */
 } op_cost_basis;
 
 struct op_call;

@@ -4,8 +4,9 @@
  *
  * Each case compiles a random graph down to kernels. Two kernels have the same key exactly when they are the
  * same node, and compiling the same text again, in a graph of its own, gives the same keys in the same order:
- * so that a second process, or another shard, finds the code that the first one stored. spec: H1 H3
- * H5.shard */
+ * so that a second process, or another shard, finds the code that the first one stored.
+ *
+ * spec: H1 H3 H5.shard */
 #include "frontend/text/reader.h"
 #include "passes/passes.h"
 #include "runtime/cache/kernel_key.h"

@@ -180,8 +180,9 @@ static void test_views_and_indices(void **state) {
 }
 
 /* Batch axes that were added, or moved. Where an axis is inserted after the batch, the gradient is summed
- * there, not at axis 0; an axis that came from the middle of the batch goes back there. spec: B3.U B7.U
- * B9.U */
+ * there, not at axis 0; an axis that came from the middle of the batch goes back there.
+ *
+ * spec: B3.U B7.U B9.U */
 static void test_batches(void **state) {
   static const double counting[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,
                                     13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24};

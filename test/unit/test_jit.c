@@ -369,8 +369,9 @@ static void test_keys(void **state) {
   finish(c, &memory);
 }
 
-/* The shards of f32[10,6] split in four, three of which have one shape, need two different kernels. spec:
- * H5.shard */
+/* The shards of f32[10,6] split in four, three of which have one shape, need two different kernels.
+ *
+ * spec: H5.shard */
 static void test_parts_share_kernels(void **state) {
   static const char text[] = "graph @parts(%a: f32[3,6], %b: f32[3,6], %c: f32[3,6], %d: f32[1,6]) {\n"
                              "%p = exp %a\n%q = exp %b\n%r = exp %c\n%s = exp %d\nreturn %p, %q, %r, %s\n}";

@@ -23,12 +23,12 @@ static void test_every_column(void **state) {
     const op_row *row = &op_registry[op];
     if (!recorded(op)) continue;
     if (row->derivative == OP_DERIVATIVE_MISSING || !row->rule) fail_msg("derivative of %s", ir_ops[op].text);
-    bool own = row->batch == OP_BATCH_SPECIAL && row->sharding && !strcmp(row->sharding, "own");
+    bool own = row->batch == OP_BATCH_OWN && row->sharding && !strcmp(row->sharding, "own");
     if (!row->sharding || !strstr(row->sharding, own || op == IR_OP_RESULT ? "own" : "->"))
       fail_msg("sharding rule of %s", ir_ops[op].text);
     if ((row->batch == OP_BATCH_NONE) != (row->kind == OP_KIND_LEAF))
       fail_msg("batching of %s", ir_ops[op].text);
-    if (row->kind != OP_KIND_LEAF && (row->batch == OP_BATCH_SPECIAL) != pass_batches_by_rule((ir_op)op))
+    if (row->kind != OP_KIND_LEAF && (row->batch == OP_BATCH_OWN) != pass_batches_by_rule((ir_op)op))
       fail_msg("batching of %s is not as physicalize.c does it", ir_ops[op].text);
     if ((row->cost == OP_COST_NONE) != (row->weight == 0)) fail_msg("cost of %s", ir_ops[op].text);
   }

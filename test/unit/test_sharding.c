@@ -327,8 +327,9 @@ static void test_reductions(void **state) {
   CHECK_ALL(check_row, rows);
 }
 
-/* Each node of the generator is the same for every split, and no shard has a state of its own. spec:
- * F11.shard */
+/* Each node of the generator is the same for every split, and no shard has a state of its own.
+ *
+ * spec: F11.shard */
 static void test_random(void **state) {
   static const char *const lines[] = {"uniform 7 shape=[4,6]", "normal 7 shape=[4,6]",
                                       "uniform 7 shape=[5,3] dtype=f64", "bernoulli 7 shape=[9]"};
