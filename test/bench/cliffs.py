@@ -97,7 +97,7 @@ ODD = {
     },
 }
 
-TURNED = [[1024, 1024], [1000, 1000], [2048, 2048], [300, 3000], [3000, 300], [333, 61]]
+MATRICES = [[1024, 1024], [1000, 1000], [2048, 2048], [300, 3000], [3000, 300], [333, 61]]
 
 
 def neighbour(size):
@@ -150,7 +150,7 @@ def text_of(kind, sizes, which):
 def cases(only):
     for kind, (_, shapes, _) in KINDS.items():
         rank = shapes.__code__.co_argcount
-        for sizes in ODD[3][kind] if rank == 3 else TURNED if has_two_texts(kind) else ODD[rank]:
+        for sizes in ODD[3][kind] if rank == 3 else MATRICES if has_two_texts(kind) else ODD[rank]:
             if only in kind:
                 yield kind, sizes
 
