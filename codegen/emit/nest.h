@@ -19,6 +19,11 @@
 
 enum { CG_MAX_LANES = 1024 }; /* most lanes of one loop */
 
+/* IR_STREAM_MOST bypasses the caches for three quarters of the memory: for all blocks of 128 KiB but those
+ * whose address has neither of these two bits, every fourth one. A block is many pages, so that stores of
+ * either kind form long streams, and a small part of the outputs that are stored so. */
+enum { CG_CACHED_BLOCK_BITS = 3 << 17 };
+
 typedef struct cg_loop {
   ir_ref node, range; /* LOOP, RANGE */
   int binding;

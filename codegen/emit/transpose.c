@@ -9,12 +9,13 @@
  *
  * Which bits of the row number the registers at first, and which exchange swaps which bit, is free. It is
  * chosen so that every shuffle is one that processors have as a single instruction. Within the lanes of
- * LANE_BYTES bytes into which registers are divided, it interleaves halves of such lanes: the highest bit of
- * the element number goes out and a new lowest bit comes in (unpack, zip). Above that it picks whole lanes,
- * the even or the odd ones of two registers. */
+ * CG_SHUFFLE_LANE_BYTES bytes into which registers are divided, it interleaves halves of such lanes: the
+ * highest bit of the element number goes out and a new lowest bit comes in (unpack, zip). Above that it picks
+ * whole lanes, the even or the odd ones of two registers. */
 #include "codegen/emit/transpose.h"
 
-enum { LANE_BYTES = 16, MAX_BITS = 10 };
+enum { MAX_BITS = 10 }; /* of a row's number: lanes are CG_MAX_LANES = 2^10 at most */
+_Static_assert(CG_MAX_LANES == 1 << MAX_BITS, "a row for each lane");
 
 static uint32_t log2_of(uint32_t value) {
   uint32_t bits = 0;
@@ -77,7 +78,8 @@ static void *fill_register(const cg_shuffles *s, const plan *p, uint32_t r, void
     for (uint32_t i = 0; i < p->w - p->e; i++) row |= (q >> i & 1) << p->upper_rows[i];
     concatenated[q] = rows[row];
   }
-  uint32_t per_concat = s->concat_rows && width * bytes < LANE_BYTES ? LANE_BYTES / (width * bytes) : 1;
+  uint32_t per_concat =
+      s->concat_rows && width * bytes < CG_SHUFFLE_LANE_BYTES ? CG_SHUFFLE_LANE_BYTES / (width * bytes) : 1;
   if (per_concat > count) per_concat = count;
   if (per_concat > 1) {
     count /= per_concat;
@@ -93,7 +95,7 @@ static void *fill_register(const cg_shuffles *s, const plan *p, uint32_t r, void
 
 void cg_transpose(const cg_shuffles *how, void *const *rows, uint32_t row_count, uint32_t column_count,
                   uint32_t bytes, void **columns) {
-  uint32_t w = log2_of(row_count), lane_elements = log2_of(LANE_BYTES / bytes);
+  uint32_t w = log2_of(row_count), lane_elements = log2_of(CG_SHUFFLE_LANE_BYTES / bytes);
   plan p = make_plan(w, log2_of(column_count), lane_elements < w ? lane_elements : w);
   void *at[CG_MAX_LANES];
   for (uint32_t r = 0; r < column_count; r++) at[r] = fill_register(how, &p, r, rows, bytes);

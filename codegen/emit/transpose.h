@@ -5,6 +5,9 @@
 
 #include "codegen/emit/nest.h"
 
+/* The instructions of AVX2 and AVX-512 that interleave elements do so within lanes of 128 bits. */
+enum { CG_SHUFFLE_LANE_BYTES = 16 };
+
 typedef struct cg_shuffles {
   void *emitter;
   /* The `width` elements order[i] of a's elements followed by b's; a and b have equally many. */

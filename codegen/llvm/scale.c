@@ -11,7 +11,9 @@
 
 #include <math.h>
 
-enum { CG_WIDEST = 64 }; /* bytes of a vector; only the intrinsics of this width take a rounding mode */
+enum {
+  CG_WIDEST = 64
+}; /* bytes of a zmm register; only the AVX-512 intrinsics of this width take a rounding mode */
 
 typedef struct scaled {
   ir_ref p, s;

@@ -11,7 +11,6 @@
  * streams (IR_STREAM_MOST), every fourth block of 128 KiB of memory does not. */
 #include "codegen/llvm/llvm.h"
 
-enum { KEPT = 3 << 17 }; /* bits of an address: where all are 0, its block stays in the caches */
 enum { LINE = 64, MOST_INTERLEAVED = CG_MAX_STEP };
 
 /* Values to be written, and their addresses. */
@@ -110,7 +109,7 @@ static LLVMValueRef are_aligned(cg_emitter *e, const writes *w, bool together, u
 /* i1: is the first vector in a block of memory that streams? */
 static LLVMValueRef is_streamed(cg_emitter *e, const writes *w) {
   LLVMValueRef at = LLVMBuildPtrToInt(e->b, w->to[0], e->i64, "");
-  LLVMValueRef block_bits = LLVMBuildAnd(e->b, at, LLVMConstInt(e->i64, KEPT, 0), "");
+  LLVMValueRef block_bits = LLVMBuildAnd(e->b, at, LLVMConstInt(e->i64, CG_CACHED_BLOCK_BITS, 0), "");
   return LLVMBuildICmp(e->b, LLVMIntNE, block_bits, LLVMConstNull(e->i64), "");
 }
 

@@ -2,8 +2,6 @@
 #include "codegen/emit/transpose.h"
 #include "codegen/llvm/llvm.h"
 
-enum { LANE_BYTES = 16 };
-
 static LLVMValueRef two_input(cg_emitter *e, LLVMValueRef a, LLVMValueRef b, const uint32_t *order,
                               uint32_t width) {
   LLVMValueRef mask[CG_MAX_LANES];
@@ -36,7 +34,7 @@ static void *opaque(void *emitter, void *value) {
   LLVMValueRef v = value;
   LLVMTypeRef type = LLVMTypeOf(v);
   unsigned bits = cg_bits_of(v) * LLVMGetVectorSize(type);
-  if (bits < 8 * LANE_BYTES) return v;
+  if (bits < 8 * CG_SHUFFLE_LANE_BYTES) return v;
   LLVMValueRef floats = LLVMBuildBitCast(e->b, v, cg_vector(e->f32, bits / 32), "");
   return LLVMBuildBitCast(e->b, cg_call(e, "llvm.arithmetic.fence", 1, floats, NULL, NULL), type, "");
 }

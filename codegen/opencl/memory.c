@@ -217,10 +217,10 @@ static bool streams(const oc_emitter *e, ir_ref ref, const place *a, uint32_t la
  * were just read are written faster through the caches. Where most of an output streams (IR_STREAM_MOST),
  * every fourth block of 128 KiB of memory does not. */
 static const char *has_memory_to_itself(oc_emitter *e, ir_ref ref, const char *output, const char *to) {
-  enum { KEPT = 3 << 17 };
   const ir_node *kernel = ir_get(e->g, e->nest->kernel);
   const char *all = "";
-  if (ir_arg_mode(ir_get(e->g, ref)) == IR_STREAM_MOST) all = oc_text(e, "((size_t)(%s) & %d)", to, KEPT);
+  if (ir_arg_mode(ir_get(e->g, ref)) == IR_STREAM_MOST)
+    all = oc_text(e, "((size_t)(%s) & %d)", to, CG_CACHED_BLOCK_BITS);
   for (uint32_t i = 1; i < kernel->nsrc && e->nest->in_place; i++) {
     const ir_node *n = ir_get(e->g, kernel->src[i]);
     int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : 0;
