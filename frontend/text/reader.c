@@ -21,7 +21,9 @@ static ir_ref apply_named(void *user, ir_graph *g, const char *name, size_t leng
   return op_apply(g, name, length, operands, operand_count, attrs, attr_count);
 }
 
-const ir_builder fe_builder = {.expr = canonical, .apply = apply_named};
+static bool proven_equal(ir_graph *g, ir_ref a, ir_ref b) { return pass_proves(g, IR_OP_EQ, a, b); }
+
+const ir_builder fe_builder = {.expr = canonical, .apply = apply_named, .same_size = proven_equal};
 
 /* Check the types of parameters by op_input_batched: the parser declares them without a check. */
 static bool check_params(ir_graph *g, const char *name, const ir_module *module) {

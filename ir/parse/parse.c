@@ -155,18 +155,21 @@ static void fail_type(ir_parser *p, const ir_token *name, ir_ref value, const ir
   ir_text_free(&actual);
 }
 
-/* Equal nodes, or nodes with one and the same possible value: n with n=1..1 is 1. */
-static bool same_size(ir_graph *g, ir_ref a, ir_ref b) {
-  ir_bounds x = ir_bounds_of(g, a), y = ir_bounds_of(g, b);
-  return a == b || (x.div == 0 && y.div == 0 && x.rem == y.rem);
+/* One node, nodes with one and the same possible value (n with n=1..1 is 1), or two expressions that the
+ * builder proves equal. */
+static bool same_size(const ir_parser *p, ir_ref a, ir_ref b) {
+  ir_bounds x = ir_bounds_of(p->graph, a), y = ir_bounds_of(p->graph, b);
+  return a == b || (x.div == 0 && y.div == 0 && x.rem == y.rem) ||
+         (p->builder->same_size && p->builder->same_size(p->graph, a, b));
 }
 
-static bool same_sizes(ir_graph *g, ir_ref wanted, ir_ref actual, uint64_t unchecked) {
+static bool same_sizes(const ir_parser *p, ir_ref wanted, ir_ref actual, uint64_t unchecked) {
   if (wanted == 0 || actual == 0) return wanted == actual;
+  ir_graph *g = p->graph;
   uint32_t count = ir_get(g, wanted)->nsrc;
   bool same = count == ir_get(g, actual)->nsrc;
   for (uint32_t i = 0; same && i < count; i++)
-    same = unchecked >> i & 1 || same_size(g, ir_src(g, wanted, i), ir_src(g, actual, i));
+    same = unchecked >> i & 1 || same_size(p, ir_src(g, wanted, i), ir_src(g, actual, i));
   return same;
 }
 
@@ -182,8 +185,8 @@ static bool check_type(ir_parser *p, const ir_token *name, ir_ref value) {
   if (ir_lex_is(&p->lex, '[') && !ir_parse_dims(p, &batch, &shape, &unchecked)) return false;
   uint32_t lead = batch ? ir_get(p->graph, batch)->nsrc : 0;
   bool same = dtype == ir_dtype_of(p->graph, value) &&
-              same_sizes(p->graph, batch, ir_batch(p->graph, value), unchecked) &&
-              same_sizes(p->graph, shape, ir_shape(p->graph, value), unchecked >> lead);
+              same_sizes(p, batch, ir_batch(p->graph, value), unchecked) &&
+              same_sizes(p, shape, ir_shape(p->graph, value), unchecked >> lead);
   if (!same) fail_type(p, name, value, &t);
   return same;
 }

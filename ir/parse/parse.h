@@ -27,8 +27,11 @@ typedef struct ir_builder {
    * for each use. May be NULL when no graph is parsed. */
   ir_ref (*apply)(void *user, ir_graph *graph, const char *name, size_t name_length, const ir_ref *operands,
                   size_t operand_count, const ir_attr *attrs, size_t attr_count, int line, int column);
+  /* Are two sizes proven equal for all values of their variables? NULL: only where they are one node, or have
+   * one possible value. */
+  bool (*same_size)(ir_graph *graph, ir_ref a, ir_ref b);
 } ir_builder;
-extern const ir_builder ir_builder_raw; /* expr is ir_make, apply is absent */
+extern const ir_builder ir_builder_raw; /* expr is ir_make; the others are absent */
 ir_ref ir_expr_raw(void *user, ir_graph *graph, ir_op op, const ir_ref *src, uint32_t n);
 
 typedef struct ir_named {

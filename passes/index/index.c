@@ -10,11 +10,13 @@ static bool fits_machine(ir_graph *g, ir_ref ref) {
 }
 
 /* Do the values of the expression fit machine integers, down to `depth` levels? Deeper nodes existed before
- * the rewrite. */
+ * the rewrite; so did loads and other values of data, which rules choose between but never make. */
 static bool all_fit(ir_graph *g, ir_ref ref, int depth) {
   const ir_node *n = ir_get(g, ref);
   if (n->dtype == IR_INDEX && !fits_machine(g, ref)) return false;
-  for (uint32_t i = 0; i < n->nsrc && depth > 0 && n->op != IR_OP_RANGE && n->op != IR_OP_VAR; i++)
+  bool arithmetic = n->op != IR_OP_RANGE && n->op != IR_OP_VAR && n->op != IR_OP_LOAD &&
+                    (n->op == IR_OP_WHERE || n->dtype == IR_INDEX || n->dtype == IR_BOOL);
+  for (uint32_t i = 0; i < n->nsrc && depth > 0 && arithmetic; i++)
     if (!all_fit(g, n->src[i], depth - 1)) return false;
   return true;
 }

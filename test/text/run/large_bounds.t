@@ -191,3 +191,32 @@ a: f32[2] = [1.0, 4.0]
 b: f32[1,2,5] = [[[0.0, 2.0, 4.0, 6.0, 8.0], [0.0, -2.0, -4.0, -6.0, -8.0]]]
 check a: 2 elements, bit-equal
 check b: 10 elements, bit-equal
+
+== a choice whose condition is true, where an index may exceed 64 bits
+<<< g.vf
+graph @g(%x: u32[n=3..4294967295,n]) {
+  %least, %most = minmax %x axes=[1] keepdims=true
+  %some = stride %most steps=[3,-2]
+  %all = slice_update %most, %least start=[0,0]
+  %wide = cast %some dtype=f64
+  return %wide, %all
+}
+>>>
+$ viewfold run g.vf --in x=[[4,0,9],[1,4294967295,7],[3,7,5]]
+wide: f64[1,1] = [[9.0]]
+all: u32[3,1] = [[0], [1], [3]]
+
+== a size written in another way, where its variable is a multiple of 16
+<<< g.vf
+graph @g(%x: i16[(n=16..1073741824:16)//16,n//8], %y: i16[n,(m=4..64:4)//2]) {
+  %a = flatten %x : i16[(n//4)*(n//16)//2]
+  %b = flatten %y : i16[m//4*n*2]
+  return %a, %b
+}
+>>>
+$ viewfold dump --stage=graph g.vf
+graph @g(%x: i16[(n=16..1073741824:16//16),(n//8)], %y: i16[n,(m=4..64:4//2)]) {
+  %a = reshape %x shape=[((n//8)*(n//16))] : i16[((n//8)*(n//16))]
+  %b = reshape %y shape=[(n*(m//2))] : i16[(n*(m//2))]
+  return %a, %b
+}
