@@ -14,78 +14,101 @@ extern "C" {
  * is not for bool. Integers wrap; dividing one by zero gives 0. Floats follow IEEE 754, each operation
  * rounded to its dtype. */
 
-VF_API vf_value vf_neg(vf_value x);
-VF_API vf_value vf_abs(vf_value x);
-VF_API vf_value vf_relu(vf_value x); /* max(x, 0) */
+/* clang-format off */
+/* from the rows of ir/ops.def (update: test/style.sh --derived) */
+
+/* Not for bool. */
+VF_API vf_value vf_neg(vf_value x);                                /* -x */
+VF_API vf_value vf_abs(vf_value x);                                /* the absolute value */
+
 /* In f32 for bool and integers, in f64 for those of 64 bits. */
-VF_API vf_value vf_sqrt(vf_value x);
-VF_API vf_value vf_rsqrt(vf_value x);
-VF_API vf_value vf_exp(vf_value x);
-VF_API vf_value vf_exp2(vf_value x);
-VF_API vf_value vf_log(vf_value x);
-VF_API vf_value vf_log2(vf_value x);
-VF_API vf_value vf_sin(vf_value x);
-VF_API vf_value vf_cos(vf_value x);
-VF_API vf_value vf_tanh(vf_value x);
-VF_API vf_value vf_erf(vf_value x);
-VF_API vf_value vf_sigmoid(vf_value x);
-VF_API vf_value vf_expm1(vf_value x);  /* exp(x) - 1, accurate near 0 */
-VF_API vf_value vf_log1p(vf_value x);  /* log(1 + x), likewise */
-VF_API vf_value vf_erfinv(vf_value x); /* the inverse of vf_erf: infinite at -1 and 1, NaN beyond */
-VF_API vf_value vf_tan(vf_value x);
-VF_API vf_value vf_asin(vf_value x);
-VF_API vf_value vf_acos(vf_value x);
-VF_API vf_value vf_atan(vf_value x);
-VF_API vf_value vf_sinh(vf_value x);
-VF_API vf_value vf_cosh(vf_value x);
-VF_API vf_value vf_asinh(vf_value x);
-VF_API vf_value vf_acosh(vf_value x);
-VF_API vf_value vf_atanh(vf_value x);
-/* Round to an integer; integers stay as they are. vf_round: to nearest, ties to even. */
-VF_API vf_value vf_floor(vf_value x);
-VF_API vf_value vf_ceil(vf_value x);
-VF_API vf_value vf_trunc(vf_value x);
-VF_API vf_value vf_round(vf_value x);
+VF_API vf_value vf_sqrt(vf_value x);                               /* the square root; NaN below 0 */
+VF_API vf_value vf_rsqrt(vf_value x);                              /* 1 / sqrt(x) */
+VF_API vf_value vf_exp(vf_value x);                                /* e to the power x */
+VF_API vf_value vf_exp2(vf_value x);                               /* 2 to the power x */
+VF_API vf_value vf_log(vf_value x);                                /* the natural logarithm */
+VF_API vf_value vf_log2(vf_value x);                               /* the logarithm to base 2 */
+VF_API vf_value vf_sin(vf_value x);                                /* the sine */
+VF_API vf_value vf_cos(vf_value x);                                /* the cosine */
+VF_API vf_value vf_tanh(vf_value x);                               /* the hyperbolic tangent */
+VF_API vf_value vf_erf(vf_value x);                                /* the error function */
+VF_API vf_value vf_sigmoid(vf_value x);                            /* 1 / (1 + exp(-x)) */
+VF_API vf_value vf_expm1(vf_value x);                              /* exp(x) - 1, accurate near 0 */
+VF_API vf_value vf_log1p(vf_value x);                              /* log(1 + x), accurate near 0 */
+VF_API vf_value vf_tan(vf_value x);                                /* the tangent */
+VF_API vf_value vf_asin(vf_value x);                               /* the inverse of sin, NaN beyond -1 and 1 */
+VF_API vf_value vf_acos(vf_value x);                               /* the inverse of cos, NaN beyond -1 and 1 */
+VF_API vf_value vf_atan(vf_value x);                               /* the inverse of tan */
+VF_API vf_value vf_sinh(vf_value x);                               /* the hyperbolic sine */
+VF_API vf_value vf_cosh(vf_value x);                               /* the hyperbolic cosine */
+VF_API vf_value vf_asinh(vf_value x);                              /* the inverse of sinh */
+VF_API vf_value vf_acosh(vf_value x);                              /* the inverse of cosh, NaN below 1 */
+VF_API vf_value vf_atanh(vf_value x);                              /* the inverse of tanh: infinite at -1 and 1, NaN beyond */
+VF_API vf_value vf_erfinv(vf_value x);                             /* the inverse of erf: infinite at -1 and 1, NaN beyond */
+
+/* Not for bool. */
+VF_API vf_value vf_relu(vf_value x);                               /* max(x, 0) */
+
+/* Not for bool; integers stay as they are. */
+VF_API vf_value vf_floor(vf_value x);                              /* the nearest integer that is <= x */
+VF_API vf_value vf_ceil(vf_value x);                               /* the nearest integer that is >= x */
+VF_API vf_value vf_trunc(vf_value x);                              /* the nearest integer towards 0 */
+VF_API vf_value vf_round(vf_value x);                              /* the nearest integer, of two the even one */
+
+/* Bit by bit on integers, logical on bool; not for floats. */
+VF_API vf_value vf_bit_not(vf_value x);                            /* the complement */
+
+/* Not for bool. */
+VF_API vf_value vf_add(vf_value a, vf_value b);                    /* a + b */
+VF_API vf_value vf_sub(vf_value a, vf_value b);                    /* a - b */
+VF_API vf_value vf_mul(vf_value a, vf_value b);                    /* a * b */
+
+/* In f32 for bool and integers, in f64 for those of 64 bits. */
+VF_API vf_value vf_div(vf_value a, vf_value b);                    /* a / b */
+
+/* Not for bool. */
+VF_API vf_value vf_floordiv(vf_value a, vf_value b);               /* a / b rounded towards minus infinity */
+VF_API vf_value vf_mod(vf_value a, vf_value b);                    /* a - b * floordiv(a, b), exact, of floats rounded once; the sign of b */
+VF_API vf_value vf_pow(vf_value a, vf_value b);                    /* a to the power b; of integers: b >= 0 where it is a constant */
+
+/* Of any dtype. */
+VF_API vf_value vf_min(vf_value a, vf_value b);                    /* the smaller one; NaN where either is */
+VF_API vf_value vf_max(vf_value a, vf_value b);                    /* the larger one; NaN where either is */
+
+/* Of any dtype; the result is bool. */
+VF_API vf_value vf_eq(vf_value a, vf_value b);                     /* a = b; false with NaN */
+VF_API vf_value vf_ne(vf_value a, vf_value b);                     /* not eq(a, b); true with NaN */
+VF_API vf_value vf_lt(vf_value a, vf_value b);                     /* a < b; false with NaN */
+VF_API vf_value vf_le(vf_value a, vf_value b);                     /* a <= b; false with NaN */
+VF_API vf_value vf_gt(vf_value a, vf_value b);                     /* a > b; false with NaN */
+VF_API vf_value vf_ge(vf_value a, vf_value b);                     /* a >= b; false with NaN */
+
+/* Bit by bit on integers, logical on bool; not for floats. */
+VF_API vf_value vf_bit_and(vf_value a, vf_value b);                /* a and b */
+VF_API vf_value vf_bit_or(vf_value a, vf_value b);                 /* a or b */
+VF_API vf_value vf_bit_xor(vf_value a, vf_value b);                /* a xor b */
+
+/* Integers only. A negative count gives 0, or is refused where it is a constant. */
+VF_API vf_value vf_shl(vf_value a, vf_value b);                    /* a * 2^b; a count b of the width or more shifts everything out */
+VF_API vf_value vf_shr(vf_value a, vf_value b);                    /* a / 2^b rounded towards minus infinity; a count b of the width or more shifts everything out */
+
+/* The first operand is bool, the others are of any dtype. */
+VF_API vf_value vf_where(vf_value a, vf_value b, vf_value c);      /* b where the bool a holds, else c */
+
+/* Floats only. */
+VF_API vf_value vf_fma(vf_value a, vf_value b, vf_value c);        /* a * b + c, rounded once */
+/* end of these rows */
+/* clang-format on */
+
 /* x itself, stored in memory by a separate kernel: its users read it from there, and never compute it
  * again. */
 VF_API vf_value vf_stored(vf_value x);
-
-VF_API vf_value vf_add(vf_value a, vf_value b);
-VF_API vf_value vf_sub(vf_value a, vf_value b);
-VF_API vf_value vf_mul(vf_value a, vf_value b);
-VF_API vf_value vf_div(vf_value a, vf_value b);      /* of integers in f32, f64 for 64 bits */
-VF_API vf_value vf_floordiv(vf_value a, vf_value b); /* rounds towards minus infinity */
-VF_API vf_value vf_mod(vf_value a, vf_value b);      /* exact, of floats rounded once; the sign of b */
-VF_API vf_value vf_pow(vf_value a, vf_value b);      /* of integers: b >= 0 where it is a constant */
-VF_API vf_value vf_min(vf_value a, vf_value b);      /* NaN where either is */
-VF_API vf_value vf_max(vf_value a, vf_value b);
-VF_API vf_value vf_fma(vf_value a, vf_value b, vf_value c); /* a * b + c rounded once; floats only */
-
-/* Results are bool. Comparisons with NaN are false, ne true. */
-VF_API vf_value vf_eq(vf_value a, vf_value b);
-VF_API vf_value vf_ne(vf_value a, vf_value b);
-VF_API vf_value vf_lt(vf_value a, vf_value b);
-VF_API vf_value vf_le(vf_value a, vf_value b);
-VF_API vf_value vf_gt(vf_value a, vf_value b);
-VF_API vf_value vf_ge(vf_value a, vf_value b);
 
 /* Operands become bool: != 0. */
 VF_API vf_value vf_logical_and(vf_value a, vf_value b);
 VF_API vf_value vf_logical_or(vf_value a, vf_value b);
 VF_API vf_value vf_logical_xor(vf_value a, vf_value b);
 VF_API vf_value vf_logical_not(vf_value x);
-/* Bit by bit on integers; on bool the same as above. Not for floats. */
-VF_API vf_value vf_bit_and(vf_value a, vf_value b);
-VF_API vf_value vf_bit_or(vf_value a, vf_value b);
-VF_API vf_value vf_bit_xor(vf_value a, vf_value b);
-VF_API vf_value vf_bit_not(vf_value x);
-/* Integers only. A count of the width or more shifts everything out; one that is negative gives 0, or is
- * refused where it is a constant. vf_shr keeps the sign of signed integers. */
-VF_API vf_value vf_shl(vf_value x, vf_value count);
-VF_API vf_value vf_shr(vf_value x, vf_value count);
-
-/* a where condition, of dtype bool, holds, else b. */
-VF_API vf_value vf_where(vf_value condition, vf_value a, vf_value b);
 /* Float to integer truncates and saturates, NaN gives 0; integer to a narrower one wraps; to a float rounds
  * to nearest even; to bool is != 0. */
 VF_API vf_value vf_cast(vf_value x, vf_dtype dtype);

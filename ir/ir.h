@@ -28,9 +28,8 @@
 typedef uint32_t ir_ref;
 
 typedef enum ir_op {
-#define OP(name, text, operands, cls, level, infix, precedence, attributes) IR_OP_##name,
+#define OP(name, text, operands, cls, level, infix, precedence, attributes, verify) IR_OP_##name,
 #include "ops.def"
-#undef OP
   IR_OP_COUNT
 } ir_op;
 

@@ -5,10 +5,9 @@
 #include <string.h>
 
 const ir_op_info ir_ops[IR_OP_COUNT] = {
-#define OP(name, text, operands, cls, level, infix, precedence, attributes)                                  \
+#define OP(name, text, operands, cls, level, infix, precedence, attributes, verify)                          \
   {text, operands, IR_CLASS_##cls, IR_LEVEL_##level, precedence, infix, attributes},
 #include "ops.def"
-#undef OP
 };
 
 const char *const ir_pad_modes[4] = {"constant", "edge", "reflect", "wrap"};

@@ -5,13 +5,15 @@
 #   test/style.sh [BUILD_DIR]        all checks, on the sources and on the plain build in BUILD_DIR (default: build)
 #   test/style.sh --abi [BUILD_DIR]  write test/abi.txt from the library as it is now
 #   test/style.sh --graph            draw the graph of folders in docs/architecture.md as it is now
+#   test/style.sh --derived          write what follows from ir/ops.def: the declarations of frontend/viewfold_operations.h
 set -u
 cd "$(dirname "$0")/.." || exit 2
 export LC_ALL=C
-write_abi='' write_graph=''
+write_abi='' write_graph='' write_derived=''
 case ${1:-} in
 --abi) write_abi=1; shift ;;
 --graph) write_graph=1; shift ;;
+--derived) write_derived=1; shift ;;
 esac
 build=${1:-build}
 so=$build/libviewfold.so.${SOVERSION:-0}
@@ -44,6 +46,21 @@ if [ -n "$write_abi" ]; then
   echo "test/abi.txt: $(wc -l <test/abi.txt) symbols"
   exit 0
 fi
+
+# -------------------------------------------------------------------------------------------------- what follows from ops.def
+awk -f test/declarations.awk ir/ops.def >"$work/declarations"
+declared=frontend/viewfold_operations.h
+awk -v rows="$work/declarations" '
+  /^\/\* end of these rows/ { inside = 0 }
+  !inside { print }
+  /^\/\* from the rows of ir\/ops.def/ { inside = 1; while ((getline line < rows) > 0) print line }' $declared >"$work/declared"
+if [ -n "$write_derived" ]; then
+  cat "$work/declared" >$declared
+  echo "$declared: $(grep -c VF_API "$work/declarations") functions of the table"
+  exit 0
+fi
+diff $declared "$work/declared" | sed -n 's/^</gone:/p; s/^>/new:/p' |
+  check "$declared has the functions of ir/ops.def (update: test/style.sh --derived)"
 
 # ------------------------------------------------------------------------------------------------------------ includes
 # Which room may include which. `tests` and `docs` may include everything.

@@ -3,6 +3,7 @@
  * right shifts), min and max propagate NaN with -0 below +0. f16 and bf16 are computed in f32 and rounded
  * once per node. */
 #include "codegen/llvm/llvm.h"
+#include "ir/primitive_ops.h"
 
 LLVMValueRef cg_unknown_op(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width) {
   return cg_fail(e, IR_ERR_INTERNAL, cg_type(e, dtype, width),
@@ -111,17 +112,16 @@ static LLVMValueRef float_divide(cg_emitter *e, uint32_t width, LLVMValueRef a, 
 
 static LLVMValueRef float_binary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a,
                                  LLVMValueRef b) {
-  LLVMValueRef r;
-  switch (op) {
-  case IR_OP_MIN: return cg_call(e, "llvm.minimum", 2, a, b, NULL);
-  case IR_OP_MAX: return cg_call(e, "llvm.maximum", 2, a, b, NULL);
-  case IR_OP_ADD: r = LLVMBuildFAdd(e->b, a, b, ""); break;
-  case IR_OP_SUB: r = LLVMBuildFSub(e->b, a, b, ""); break;
-  case IR_OP_MUL: r = LLVMBuildFMul(e->b, a, b, ""); break;
-  case IR_OP_DIV: r = float_divide(e, width, a, b); break;
-  default: return cg_unknown_op(e, op, dtype, width);
+  LLVMValueRef r = NULL;
+  switch ((ir_float_binary)op) {
+  case IR_FLOAT_MIN: return cg_call(e, "llvm.minimum", 2, a, b, NULL);
+  case IR_FLOAT_MAX: return cg_call(e, "llvm.maximum", 2, a, b, NULL);
+  case IR_FLOAT_ADD: r = LLVMBuildFAdd(e->b, a, b, ""); break;
+  case IR_FLOAT_SUB: r = LLVMBuildFSub(e->b, a, b, ""); break;
+  case IR_FLOAT_MUL: r = LLVMBuildFMul(e->b, a, b, ""); break;
+  case IR_FLOAT_DIV: r = float_divide(e, width, a, b); break;
   }
-  return cg_round_narrow(e, dtype, width, r);
+  return r ? cg_round_narrow(e, dtype, width, r) : cg_unknown_op(e, op, dtype, width);
 }
 
 /* integers */
@@ -197,36 +197,33 @@ static LLVMValueRef dot2(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValu
 static LLVMValueRef int_binary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a,
                                LLVMValueRef b) {
   bool is_signed = cg_is_signed(dtype);
-  switch (op) {
-  case IR_OP_ADD: return LLVMBuildAdd(e->b, a, b, "");
-  case IR_OP_SUB: return LLVMBuildSub(e->b, a, b, "");
-  case IR_OP_MUL: return LLVMBuildMul(e->b, a, b, "");
-  case IR_OP_MIN: return cg_call(e, is_signed ? "llvm.smin" : "llvm.umin", 2, a, b, NULL);
-  case IR_OP_MAX: return cg_call(e, is_signed ? "llvm.smax" : "llvm.umax", 2, a, b, NULL);
-  case IR_OP_FLOORDIV:
-  case IR_OP_MOD: return int_divide(e, op, dtype, width, a, b);
-  case IR_OP_AND: return LLVMBuildAnd(e->b, a, b, "");
-  case IR_OP_OR: return LLVMBuildOr(e->b, a, b, "");
-  case IR_OP_XOR: return LLVMBuildXor(e->b, a, b, "");
-  case IR_OP_SHL:
-  case IR_OP_SHR: return shift(e, op, dtype, width, a, b);
-  case IR_OP_DOT2: return dot2(e, width, a, b);
-  default: return cg_unknown_op(e, op, dtype, width);
+  switch ((ir_int_binary)op) {
+  case IR_INT_ADD: return LLVMBuildAdd(e->b, a, b, "");
+  case IR_INT_SUB: return LLVMBuildSub(e->b, a, b, "");
+  case IR_INT_MUL: return LLVMBuildMul(e->b, a, b, "");
+  case IR_INT_MIN: return cg_call(e, is_signed ? "llvm.smin" : "llvm.umin", 2, a, b, NULL);
+  case IR_INT_MAX: return cg_call(e, is_signed ? "llvm.smax" : "llvm.umax", 2, a, b, NULL);
+  case IR_INT_FLOORDIV:
+  case IR_INT_MOD: return int_divide(e, op, dtype, width, a, b);
+  case IR_INT_AND: return LLVMBuildAnd(e->b, a, b, "");
+  case IR_INT_OR: return LLVMBuildOr(e->b, a, b, "");
+  case IR_INT_XOR: return LLVMBuildXor(e->b, a, b, "");
+  case IR_INT_SHL:
+  case IR_INT_SHR: return shift(e, op, dtype, width, a, b);
+  case IR_INT_DOT2: return dot2(e, width, a, b);
   }
+  return cg_unknown_op(e, op, dtype, width);
 }
 
 static LLVMValueRef bool_binary(cg_emitter *e, ir_op op, uint32_t width, LLVMValueRef a, LLVMValueRef b) {
-  switch (op) {
-  case IR_OP_AND:
-  case IR_OP_MUL:
-  case IR_OP_MIN: return LLVMBuildAnd(e->b, a, b, "");
-  case IR_OP_OR:
-  case IR_OP_ADD:
-  case IR_OP_MAX: return LLVMBuildOr(e->b, a, b, "");
-  case IR_OP_SUB:
-  case IR_OP_XOR: return LLVMBuildXor(e->b, a, b, "");
-  default: return cg_unknown_op(e, op, IR_BOOL, width);
+  switch ((ir_bool_binary)ir_op_on_bool(op)) {
+  case IR_BOOL_AND:
+  case IR_BOOL_MIN: return LLVMBuildAnd(e->b, a, b, "");
+  case IR_BOOL_OR:
+  case IR_BOOL_MAX: return LLVMBuildOr(e->b, a, b, "");
+  case IR_BOOL_XOR: return LLVMBuildXor(e->b, a, b, "");
   }
+  return cg_unknown_op(e, op, IR_BOOL, width);
 }
 
 LLVMValueRef cg_combine(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a,
@@ -243,21 +240,34 @@ LLVMValueRef cg_fma(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef 
   return cg_round_narrow(e, dtype, width, fma_unrounded(e, width, a, b, c));
 }
 
-LLVMValueRef cg_unary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a) {
-  bool is_float = ir_is_float(dtype);
-  switch (op) {
-  case IR_OP_NEG: return is_float ? LLVMBuildFNeg(e->b, a, "") : LLVMBuildNeg(e->b, a, "");
-  case IR_OP_ABS:
-    if (is_float) return cg_call(e, "llvm.fabs", 1, a, NULL, NULL);
-    if (!cg_is_signed(dtype)) return a;
-    LLVMTypeRef type = LLVMTypeOf(a);
-    return cg_intrinsic(e, "llvm.abs", &type, 1, (LLVMValueRef[]){a, LLVMConstNull(e->i1)}, 2);
-  case IR_OP_NOT: return is_float ? cg_unknown_op(e, op, dtype, width) : LLVMBuildNot(e->b, a, "");
-  case IR_OP_SQRT:
-    if (!is_float) return cg_unknown_op(e, op, dtype, width);
-    return cg_round_narrow(e, dtype, width, cg_call(e, "llvm.sqrt", 1, a, NULL, NULL));
-  default: return is_float ? round_to_integer(e, op, width, a) : a;
+static LLVMValueRef float_unary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a) {
+  switch ((ir_float_unary)op) {
+  case IR_FLOAT_NEG: return LLVMBuildFNeg(e->b, a, "");
+  case IR_FLOAT_ABS: return cg_call(e, "llvm.fabs", 1, a, NULL, NULL);
+  case IR_FLOAT_SQRT: return cg_round_narrow(e, dtype, width, cg_call(e, "llvm.sqrt", 1, a, NULL, NULL));
+  case IR_FLOAT_FLOOR:
+  case IR_FLOAT_CEIL:
+  case IR_FLOAT_TRUNC:
+  case IR_FLOAT_ROUND: return round_to_integer(e, op, width, a);
   }
+  return cg_unknown_op(e, op, dtype, width);
+}
+
+LLVMValueRef cg_unary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a) {
+  if (ir_is_float(dtype)) return float_unary(e, op, dtype, width, a);
+  LLVMTypeRef type = LLVMTypeOf(a);
+  switch ((ir_int_unary)op) {
+  case IR_INT_NEG: return LLVMBuildNeg(e->b, a, "");
+  case IR_INT_ABS:
+    if (!cg_is_signed(dtype)) return a;
+    return cg_intrinsic(e, "llvm.abs", &type, 1, (LLVMValueRef[]){a, LLVMConstNull(e->i1)}, 2);
+  case IR_INT_NOT: return LLVMBuildNot(e->b, a, "");
+  case IR_INT_FLOOR:
+  case IR_INT_CEIL:
+  case IR_INT_TRUNC:
+  case IR_INT_ROUND: return a;
+  }
+  return cg_unknown_op(e, op, dtype, width);
 }
 
 LLVMValueRef cg_compare(cg_emitter *e, ir_op op, ir_dtype dtype, LLVMValueRef a, LLVMValueRef b) {

@@ -124,151 +124,38 @@ static LLVMValueRef lane_index(cg_emitter *e, ir_ref ref) {
   return cg_lanes_const(e, cg_index_bits(e, ref), e->nest->width[ref], 1);
 }
 
+static LLVMValueRef unary_node(cg_emitter *e, ir_ref ref) {
+  const ir_node *n = ir_get(e->g, ref);
+  uint32_t width = e->nest->width[ref];
+  LLVMValueRef a = n->dtype == IR_INDEX ? cg_fetch_index(e, n->src[0], width, cg_index_bits(e, ref))
+                                        : cg_fetch(e, n->src[0], width);
+  return cg_unary(e, (ir_op)n->op, (ir_dtype)n->dtype, width, a);
+}
+
+/* Operations with operands of several dtypes, and those of kernels, by name; the others by class. Loops,
+ * effects and carried values are emitted elsewhere (loop.c, emit.c). */
 LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
-  ir_op op = (ir_op)n->op;
   ir_dtype dtype = (ir_dtype)n->dtype;
   uint32_t width = e->nest->width[ref];
-  switch (op) {
+  switch ((int)n->op) {
   case IR_OP_CONST: return constant(e, n);
   case IR_OP_RANGE: return lane_index(e, ref);
-
-  case IR_OP_NEG:
-  case IR_OP_ABS:
-  case IR_OP_SQRT:
-  case IR_OP_FLOOR:
-  case IR_OP_CEIL:
-  case IR_OP_TRUNC:
-  case IR_OP_ROUND:
-  case IR_OP_NOT:
-    if (dtype == IR_INDEX)
-      return cg_unary(e, op, dtype, width, cg_fetch_index(e, n->src[0], width, cg_index_bits(e, ref)));
-    return cg_unary(e, op, dtype, width, cg_fetch(e, n->src[0], width));
+  case IR_OP_LOAD: return cg_emit_load(e, ref);
+  case IR_OP_BOUND: return cg_emit_bound(e, ref);
   case IR_OP_CAST: return cast_node(e, ref);
   case IR_OP_BITCAST:
     return cg_bitcast(e, ir_dtype_of(e->g, n->src[0]), dtype, width, cg_fetch(e, n->src[0], width));
-
-  case IR_OP_ADD:
-  case IR_OP_SUB:
-  case IR_OP_MUL:
-  case IR_OP_DIV:
-  case IR_OP_FLOORDIV:
-  case IR_OP_MOD:
-  case IR_OP_MIN:
-  case IR_OP_MAX:
-  case IR_OP_AND:
-  case IR_OP_OR:
-  case IR_OP_XOR:
-  case IR_OP_SHL:
-  case IR_OP_SHR:
-  case IR_OP_DOT2: return binary_node(e, ref);
-
-  case IR_OP_EQ:
-  case IR_OP_NE:
-  case IR_OP_LT:
-  case IR_OP_LE:
-  case IR_OP_GT:
-  case IR_OP_GE: return compare_node(e, ref);
-
   case IR_OP_WHERE: return where_node(e, ref);
   case IR_OP_FMA:
     return cg_fma(e, dtype, width, cg_fetch(e, n->src[0], width), cg_fetch(e, n->src[1], width),
                   cg_fetch(e, n->src[2], width));
-
-  case IR_OP_LOAD: return cg_emit_load(e, ref);
-  case IR_OP_BOUND: return cg_emit_bound(e, ref);
-
-  /* written as primitive operations before code generation */
-  case IR_OP_RSQRT:
-  case IR_OP_EXP:
-  case IR_OP_EXP2:
-  case IR_OP_LOG:
-  case IR_OP_LOG2:
-  case IR_OP_SIN:
-  case IR_OP_COS:
-  case IR_OP_TANH:
-  case IR_OP_ERF:
-  case IR_OP_SIGMOID:
-  case IR_OP_GELU:
-  case IR_OP_GELU_TANH:
-  case IR_OP_EXPM1:
-  case IR_OP_LOG1P:
-  case IR_OP_ERFINV:
-  case IR_OP_TAN:
-  case IR_OP_ASIN:
-  case IR_OP_ACOS:
-  case IR_OP_ATAN:
-  case IR_OP_SINH:
-  case IR_OP_COSH:
-  case IR_OP_ASINH:
-  case IR_OP_ACOSH:
-  case IR_OP_ATANH:
-  case IR_OP_RELU:
-  case IR_OP_POW:
-  case IR_OP_REDUCE: return cg_unknown_op(e, op, dtype, width);
-
-  /* have their values from loop.c or emit.c, or have none */
-  case IR_OP_RARE:
-  case IR_OP_VAR:
-  case IR_OP_PARAM:
-  case IR_OP_LOCAL:
-  case IR_OP_STORE:
-  case IR_OP_UPDATE:
-  case IR_OP_LOOP:
-  case IR_OP_CARRY:
-  case IR_OP_GET:
-  case IR_OP_SEQ:
-  case IR_OP_KERNEL:
-  case IR_OP_TUPLE:
-  case IR_OP_ERROR: return cg_unknown_op(e, op, dtype, width);
-
-  /* operations of tensors */
-  case IR_OP_INPUT:
-  case IR_OP_BUFFER:
-  case IR_OP_DATA:
-  case IR_OP_IOTA:
-  case IR_OP_PERMUTE:
-  case IR_OP_EXPAND:
-  case IR_OP_RESHAPE:
-  case IR_OP_UNSQUEEZE:
-  case IR_OP_SQUEEZE:
-  case IR_OP_SHRINK:
-  case IR_OP_STRIDE:
-  case IR_OP_FLIP:
-  case IR_OP_POINT:
-  case IR_OP_PAD:
-  case IR_OP_CONCAT:
-  case IR_OP_STACK:
-  case IR_OP_REBATCH:
-  case IR_OP_BATCH:
-  case IR_OP_UNBATCH:
-  case IR_OP_SUM:
-  case IR_OP_PROD:
-  case IR_OP_REDUCE_MAX:
-  case IR_OP_REDUCE_MIN:
-  case IR_OP_MEAN:
-  case IR_OP_ANY:
-  case IR_OP_ALL:
-  case IR_OP_ARGMAX:
-  case IR_OP_ARGMIN:
-  case IR_OP_MATMUL:
-  case IR_OP_GATHER:
-  case IR_OP_SCATTER:
-  case IR_OP_SCATTER_ADD:
-  case IR_OP_CUMSUM:
-  case IR_OP_CUMPROD:
-  case IR_OP_CUMMAX:
-  case IR_OP_CUMMIN:
-  case IR_OP_SORT:
-  case IR_OP_ARGSORT:
-  case IR_OP_STORED:
-  case IR_OP_FUNC:
-  case IR_OP_RESULT:
-  case IR_OP_COND:
-  case IR_OP_WHILE:
-  case IR_OP_SCAN:
-  case IR_OP_CUSTOM:
-  case IR_OP_COUNT: return cg_unknown_op(e, op, dtype, width);
+  default: break;
   }
-  return cg_unknown_op(e, IR_OP_ERROR, dtype, width);
+  switch ((int)ir_ops[n->op].cls) {
+  case IR_CLASS_UNARY: return unary_node(e, ref);
+  case IR_CLASS_BINARY: return binary_node(e, ref);
+  case IR_CLASS_COMPARE: return compare_node(e, ref);
+  default: return cg_unknown_op(e, (ir_op)n->op, dtype, width);
+  }
 }

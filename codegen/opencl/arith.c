@@ -3,6 +3,7 @@
  * signed right shifts), min and max propagate NaN with -0 below +0. f16 and bf16 are computed in float and
  * rounded once per node. What C leaves undefined of signed integers is done in unsigned ones. */
 #include "codegen/opencl/opencl.h"
+#include "ir/primitive_ops.h"
 
 #include <string.h>
 
@@ -50,17 +51,14 @@ static oc_value negated(oc_emitter *e, oc_value a) {
 }
 
 static oc_value bool_binary(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
-  switch ((int)op) {
-  case IR_OP_AND:
-  case IR_OP_MUL:
-  case IR_OP_MIN: return oc_both(e, a, b, "&");
-  case IR_OP_OR:
-  case IR_OP_ADD:
-  case IR_OP_MAX: return oc_both(e, a, b, "|");
-  case IR_OP_SUB:
-  case IR_OP_XOR: return oc_both(e, a, b, "^");
-  default: return oc_unknown_op(e, op, IR_BOOL);
+  switch ((ir_bool_binary)ir_op_on_bool(op)) {
+  case IR_BOOL_AND:
+  case IR_BOOL_MIN: return oc_both(e, a, b, "&");
+  case IR_BOOL_OR:
+  case IR_BOOL_MAX: return oc_both(e, a, b, "|");
+  case IR_BOOL_XOR: return oc_both(e, a, b, "^");
   }
+  return oc_unknown_op(e, op, IR_BOOL);
 }
 
 static oc_value bool_compare(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
@@ -212,17 +210,15 @@ static oc_value soft_abs(oc_emitter *e, oc_value a) {
 }
 
 static oc_value float_binary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_value b) {
-  oc_value r;
-  switch ((int)op) {
-  case IR_OP_MIN:
-  case IR_OP_MAX: return extremum(e, op == IR_OP_MAX, dtype, a, b);
-  case IR_OP_ADD:
-  case IR_OP_SUB:
-  case IR_OP_MUL:
-  case IR_OP_DIV: r = rounded(e, op, a, b); break;
-  default: return oc_unknown_op(e, op, dtype);
+  switch ((ir_float_binary)op) {
+  case IR_FLOAT_MIN:
+  case IR_FLOAT_MAX: return extremum(e, op == IR_OP_MAX, dtype, a, b);
+  case IR_FLOAT_ADD:
+  case IR_FLOAT_SUB:
+  case IR_FLOAT_MUL:
+  case IR_FLOAT_DIV: return oc_round_narrow(e, dtype, rounded(e, op, a, b));
   }
-  return oc_round_narrow(e, dtype, r);
+  return oc_unknown_op(e, op, dtype);
 }
 
 /* integers */
@@ -271,22 +267,22 @@ static oc_value shift(oc_emitter *e, ir_op op, oc_value a, oc_value count) {
 }
 
 static oc_value int_binary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_value b) {
-  switch ((int)op) {
-  case IR_OP_ADD: return wrapping(e, a, b, "+");
-  case IR_OP_SUB: return wrapping(e, a, b, "-");
-  case IR_OP_MUL: return wrapping(e, a, b, "*");
-  case IR_OP_MIN: return called(e, "min", false, a, b);
-  case IR_OP_MAX: return called(e, "max", false, a, b);
-  case IR_OP_FLOORDIV: return called(e, "vf_div", true, a, b);
-  case IR_OP_MOD: return called(e, "vf_mod", true, a, b);
-  case IR_OP_AND: return plain_binary(e, a, b, "&");
-  case IR_OP_OR: return plain_binary(e, a, b, "|");
-  case IR_OP_XOR: return plain_binary(e, a, b, "^");
-  case IR_OP_SHL:
-  case IR_OP_SHR: return shift(e, op, a, b);
-  case IR_OP_DOT2: return called(e, "vf_dot2", true, a, b);
-  default: return oc_unknown_op(e, op, dtype);
+  switch ((ir_int_binary)op) {
+  case IR_INT_ADD: return wrapping(e, a, b, "+");
+  case IR_INT_SUB: return wrapping(e, a, b, "-");
+  case IR_INT_MUL: return wrapping(e, a, b, "*");
+  case IR_INT_MIN: return called(e, "min", false, a, b);
+  case IR_INT_MAX: return called(e, "max", false, a, b);
+  case IR_INT_FLOORDIV: return called(e, "vf_div", true, a, b);
+  case IR_INT_MOD: return called(e, "vf_mod", true, a, b);
+  case IR_INT_AND: return plain_binary(e, a, b, "&");
+  case IR_INT_OR: return plain_binary(e, a, b, "|");
+  case IR_INT_XOR: return plain_binary(e, a, b, "^");
+  case IR_INT_SHL:
+  case IR_INT_SHR: return shift(e, op, a, b);
+  case IR_INT_DOT2: return called(e, "vf_dot2", true, a, b);
   }
+  return oc_unknown_op(e, op, dtype);
 }
 
 oc_value oc_combine(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_value b) {
@@ -300,32 +296,36 @@ oc_value oc_fma(oc_emitter *e, ir_dtype dtype, oc_value a, oc_value b, oc_value 
   return oc_round_narrow(e, dtype, unrounded_fma(e, a, b, c));
 }
 
-static oc_value int_unary(oc_emitter *e, ir_op op, oc_value a) {
-  switch ((int)op) {
-  case IR_OP_NEG: return int_minus(e, a);
-  case IR_OP_ABS: return oc_is_signed(a.kind) ? in_prelude(e, "abs", a) : a;
-  case IR_OP_NOT:
+static oc_value int_unary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a) {
+  switch ((ir_int_unary)op) {
+  case IR_INT_NEG: return int_minus(e, a);
+  case IR_INT_ABS: return oc_is_signed(a.kind) ? in_prelude(e, "abs", a) : a;
+  case IR_INT_NOT:
     if (a.width == 1 && oc_bytes(a.kind) < 4)
       return oc_make(e, a.kind, 1, OC_UNARY, "(%s)~%s", oc_type(a.kind, 1).text,
                      oc_parenthesised(e, a, OC_ATOM));
     return oc_make(e, a.kind, a.width, OC_UNARY, "~%s", oc_parenthesised(e, a, OC_ATOM));
-  default: return a;
+  case IR_INT_FLOOR:
+  case IR_INT_CEIL:
+  case IR_INT_TRUNC:
+  case IR_INT_ROUND: return a;
   }
+  return oc_unknown_op(e, op, dtype);
 }
 
 oc_value oc_unary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a) {
   if (dtype == IR_BOOL) return op == IR_OP_NOT ? negated(e, a) : a;
-  if (!ir_is_float(dtype)) return op == IR_OP_SQRT ? oc_unknown_op(e, op, dtype) : int_unary(e, op, a);
-  switch ((int)op) {
-  case IR_OP_NEG: return minus(e, a);
-  case IR_OP_ABS: return a.kind == OC_SOFT_DOUBLE ? soft_abs(e, a) : called_1(e, "fabs", a);
-  case IR_OP_SQRT:
+  if (!ir_is_float(dtype)) return int_unary(e, op, dtype, a);
+  switch ((ir_float_unary)op) {
+  case IR_FLOAT_NEG: return minus(e, a);
+  case IR_FLOAT_ABS: return a.kind == OC_SOFT_DOUBLE ? soft_abs(e, a) : called_1(e, "fabs", a);
+  case IR_FLOAT_SQRT:
     a = is_soft_float(e, op, a.kind) ? in_prelude(e, "sqrt", a) : called_1(e, "sqrt", a);
     return oc_round_narrow(e, dtype, a);
-  case IR_OP_FLOOR: return in_prelude(e, "floor", a);
-  case IR_OP_CEIL: return in_prelude(e, "ceil", a);
-  case IR_OP_TRUNC: return in_prelude(e, "trunc", a);
-  case IR_OP_ROUND: return in_prelude(e, "rint", a);
-  default: return oc_unknown_op(e, op, dtype);
+  case IR_FLOAT_FLOOR: return in_prelude(e, "floor", a);
+  case IR_FLOAT_CEIL: return in_prelude(e, "ceil", a);
+  case IR_FLOAT_TRUNC: return in_prelude(e, "trunc", a);
+  case IR_FLOAT_ROUND: return in_prelude(e, "rint", a);
   }
+  return oc_unknown_op(e, op, dtype);
 }

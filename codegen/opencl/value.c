@@ -182,47 +182,25 @@ static oc_value unary_node(oc_emitter *e, ir_ref ref) {
   return oc_unary(e, (ir_op)n->op, (ir_dtype)n->dtype, a);
 }
 
+/* Operations with operands of several dtypes, and those of kernels, by name; the others by class. */
 oc_value oc_emit_value(oc_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
-  ir_op op = (ir_op)n->op;
   ir_dtype dtype = (ir_dtype)n->dtype;
-  switch ((int)op) {
+  switch ((int)n->op) {
   case IR_OP_CONST: return constant(e, n);
   case IR_OP_RANGE: return lane_index(e, ref);
-  case IR_OP_NEG:
-  case IR_OP_ABS:
-  case IR_OP_SQRT:
-  case IR_OP_FLOOR:
-  case IR_OP_CEIL:
-  case IR_OP_TRUNC:
-  case IR_OP_ROUND:
-  case IR_OP_NOT: return unary_node(e, ref);
-  case IR_OP_CAST: return cast_node(e, ref);
-  case IR_OP_BITCAST: return oc_bitcast(e, ir_dtype_of(e->g, n->src[0]), dtype, oc_at(e, n->src[0]));
-  case IR_OP_ADD:
-  case IR_OP_SUB:
-  case IR_OP_MUL:
-  case IR_OP_DIV:
-  case IR_OP_FLOORDIV:
-  case IR_OP_MOD:
-  case IR_OP_MIN:
-  case IR_OP_MAX:
-  case IR_OP_AND:
-  case IR_OP_OR:
-  case IR_OP_XOR:
-  case IR_OP_SHL:
-  case IR_OP_SHR:
-  case IR_OP_DOT2: return binary_node(e, ref);
-  case IR_OP_EQ:
-  case IR_OP_NE:
-  case IR_OP_LT:
-  case IR_OP_LE:
-  case IR_OP_GT:
-  case IR_OP_GE: return compare_node(e, ref);
-  case IR_OP_WHERE: return where_node(e, ref);
-  case IR_OP_FMA: return oc_fma(e, dtype, oc_at(e, n->src[0]), oc_at(e, n->src[1]), oc_at(e, n->src[2]));
   case IR_OP_LOAD: return oc_emit_load(e, ref);
   case IR_OP_BOUND: return oc_emit_bound(e, ref);
-  default: return oc_unknown_op(e, op, dtype);
+  case IR_OP_CAST: return cast_node(e, ref);
+  case IR_OP_BITCAST: return oc_bitcast(e, ir_dtype_of(e->g, n->src[0]), dtype, oc_at(e, n->src[0]));
+  case IR_OP_WHERE: return where_node(e, ref);
+  case IR_OP_FMA: return oc_fma(e, dtype, oc_at(e, n->src[0]), oc_at(e, n->src[1]), oc_at(e, n->src[2]));
+  default: break;
+  }
+  switch ((int)ir_ops[n->op].cls) {
+  case IR_CLASS_UNARY: return unary_node(e, ref);
+  case IR_CLASS_BINARY: return binary_node(e, ref);
+  case IR_CLASS_COMPARE: return compare_node(e, ref);
+  default: return oc_unknown_op(e, (ir_op)n->op, dtype);
   }
 }

@@ -33,10 +33,10 @@ typedef struct row {
 } row;
 
 static const row rows[] = {
-#define ROW(name, kind, dtype, shape, batch, derivative, rule, sharding, partial, cost, weight)              \
+#define RECORDED(name, text, operands, cls, level, infix, precedence, attributes, verify, kind, dtype,       \
+                 shape, batch, derivative, rule, sharding, partial, cost, weight)                            \
   {IR_OP_##name, NULL, #kind, #dtype, #shape, #batch, #derivative, sharding, #partial, #cost, weight},
-#include "passes/ops/registry.def"
-#undef ROW
+#include "ir/ops.def"
 #define COMPOSITION(name, dtype, shape)                                                                      \
   {IR_OP_ERROR, #name, NULL, #dtype, #shape, NULL, NULL, NULL, NULL, NULL, 0},
 #include "passes/ops/compositions.def"

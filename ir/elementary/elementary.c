@@ -69,7 +69,7 @@ ir_ref ir_el_copy_sign(const ir_format *m, ir_ref size, ir_ref sign) {
 /* With z = exp(-|x|), which cannot overflow, and h = z/(1+z): 1/(1+z) = 1 - h for x >= 0, h = z - z h for x <
  * 0. In these differences the errors of the quotient have little weight. Where z would be subnormal, 1/(1+z)
  * is 1 and h is z, which ir_el_exp computes. */
-static ir_ref sigmoid(const ir_format *m, ir_ref x) {
+ir_ref ir_el_sigmoid(const ir_format *m, ir_ref x) {
   ir_ref zero = ir_el_const(m, 0), one = ir_el_const(m, 1), size = ir_el_abs(m, x),
          most = ir_el_const(m, m->type == IR_F64 ? 708 : 87);
   ir_ref z = ir_el_exp_normal(m, ir_el_neg(m, ir_binary(m->g, IR_OP_MIN, size, most)));
@@ -79,7 +79,7 @@ static ir_ref sigmoid(const ir_format *m, ir_ref x) {
 }
 
 /* (1 - z) / (1 + z), z = exp(-2|x|); it is 1 from |x| = 10 (f32) and 20 (f64) on */
-static ir_ref tanh_of(const ir_format *m, ir_ref x) {
+ir_ref ir_el_tanh(const ir_format *m, ir_ref x) {
   ir_ref most = ir_el_const(m, m->type == IR_F64 ? 20 : 10), less, more;
   ir_ref size = ir_binary(m->g, IR_OP_MIN, ir_el_abs(m, x), most);
   ir_el_one_and_exp(m, ir_el_neg(m, ir_el_add(m, size, size)), &less, &more);
@@ -87,86 +87,50 @@ static ir_ref tanh_of(const ir_format *m, ir_ref x) {
 }
 
 /* x <= 0 gives +0, so that -0 becomes +0; NaN compares false and is kept. */
-static ir_ref relu(ir_graph *g, ir_ref x, ir_dtype type) {
+ir_ref ir_el_relu(ir_graph *g, ir_ref x) {
+  ir_dtype type = ir_dtype_of(g, x);
   ir_ref zero = ir_is_float(type) ? ir_float(g, type, 0) : ir_int(g, type, 0);
   return ir_where(g, ir_binary(g, IR_OP_LE, x, zero), zero, x);
 }
 
-bool ir_is_elementary(ir_op op, ir_dtype type) {
-  switch (op) {
-  case IR_OP_FLOORDIV:
-  case IR_OP_MOD: return ir_is_float(type);
-  case IR_OP_EXP:
-  case IR_OP_EXP2:
-  case IR_OP_LOG:
-  case IR_OP_LOG2:
-  case IR_OP_SIN:
-  case IR_OP_COS:
-  case IR_OP_TANH:
-  case IR_OP_ERF:
-  case IR_OP_SIGMOID:
-  case IR_OP_GELU:
-  case IR_OP_GELU_TANH:
-  case IR_OP_EXPM1:
-  case IR_OP_LOG1P:
-  case IR_OP_ERFINV:
-  case IR_OP_TAN:
-  case IR_OP_ASIN:
-  case IR_OP_ACOS:
-  case IR_OP_ATAN:
-  case IR_OP_SINH:
-  case IR_OP_COSH:
-  case IR_OP_ASINH:
-  case IR_OP_ACOSH:
-  case IR_OP_ATANH:
-  case IR_OP_RSQRT:
-  case IR_OP_POW:
-  case IR_OP_RELU: return true;
-  default: return false;
-  }
+ir_ref ir_el_rsqrt(const ir_format *m, ir_ref x) {
+  return ir_el_div(m, ir_el_const(m, 1), ir_unary(m->g, IR_OP_SQRT, x));
 }
 
-static ir_ref expand_function(const ir_format *m, ir_op op, ir_ref x, ir_ref y) {
-  switch (op) {
-  case IR_OP_EXP: return ir_el_exp(m, x);
-  case IR_OP_EXP2: return ir_el_exp2(m, x);
-  case IR_OP_LOG: return ir_el_log(m, x);
-  case IR_OP_LOG2: return ir_el_log2(m, x);
-  case IR_OP_SIN: return ir_el_sin(m, x, false);
-  case IR_OP_COS: return ir_el_sin(m, x, true);
-  case IR_OP_TANH: return tanh_of(m, x);
-  case IR_OP_ERF: return ir_el_erf(m, x);
-  case IR_OP_SIGMOID: return sigmoid(m, x);
-  case IR_OP_GELU: return ir_el_gelu(m, x);
-  case IR_OP_GELU_TANH: return ir_el_gelu_tanh(m, x);
-  case IR_OP_EXPM1: return ir_el_exp_less_one(m, x);
-  case IR_OP_LOG1P: return ir_el_log1p(m, x);
-  case IR_OP_ERFINV: return ir_el_erfinv(m, x);
-  case IR_OP_TAN: return ir_el_tan(m, x);
-  case IR_OP_ASIN: return ir_el_asin(m, x);
-  case IR_OP_ACOS: return ir_el_acos(m, x);
-  case IR_OP_ATAN: return ir_el_atan(m, x);
-  case IR_OP_SINH: return ir_el_sinh(m, x);
-  case IR_OP_COSH: return ir_el_cosh(m, x);
-  case IR_OP_ASINH: return ir_el_asinh(m, x);
-  case IR_OP_ACOSH: return ir_el_acosh(m, x);
-  case IR_OP_ATANH: return ir_el_atanh(m, x);
-  case IR_OP_RSQRT: return ir_el_div(m, ir_el_const(m, 1), ir_unary(m->g, IR_OP_SQRT, x));
-  case IR_OP_POW: return ir_el_pow(m, x, y);
-  case IR_OP_FLOORDIV: return ir_el_floordiv(m, x, y);
-  case IR_OP_MOD: return ir_el_mod(m, x, y);
-  default: return 0;
-  }
+/* How an operation becomes primitive ones, by the macro of its row; functions are named by its class. */
+typedef struct expansion {
+  enum { NEVER, OF_FLOATS, OF_FORMAT, OF_DTYPE } when;
+  union {
+    ir_ref (*UNARY)(const ir_format *m, ir_ref x);
+    ir_ref (*BINARY)(const ir_format *m, ir_ref a, ir_ref b);
+  } of_format; /* OF_FLOATS, and OF_FORMAT where the dtype is a float anyway: computed in f32 or f64 */
+  union {
+    ir_ref (*UNARY)(ir_graph *g, ir_ref x);
+    ir_ref (*BINARY)(ir_graph *g, ir_ref a, ir_ref b);
+  } of_dtype; /* computed in the dtype that it has */
+} expansion;
+
+static const expansion expansions[IR_OP_COUNT] = {
+#define EXPANDED(op, name, api, cls, ...) [IR_OP_##op] = {.when = OF_FORMAT, .of_format.cls = ir_el_##name},
+#define MIXED(op, name, api, cls, ...)    [IR_OP_##op] = {.when = OF_FLOATS, .of_format.cls = ir_el_##name},
+#define TYPED(op, name, api, cls, ...)    [IR_OP_##op] = {.when = OF_DTYPE, .of_dtype.cls = ir_el_##name},
+#include "ir/ops.def"
+};
+
+bool ir_is_elementary(ir_op op, ir_dtype type) {
+  return expansions[op].when != NEVER && (expansions[op].when != OF_FLOATS || ir_is_float(type));
 }
 
 ir_ref ir_elementary(ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
-  ir_op op = (ir_op)n->op;
+  const expansion *e = &expansions[n->op];
   ir_dtype type = (ir_dtype)n->dtype;
-  if (!ir_is_elementary(op, type)) return node;
-  ir_ref x = ir_cast(g, n->src[0], type), y = n->nsrc > 1 ? ir_cast(g, n->src[1], type) : 0;
-  if (op == IR_OP_RELU) return relu(g, x, type);
-  if (op == IR_OP_POW && !ir_is_float(type)) return ir_el_pow_int(g, x, y);
+  if (!ir_is_elementary((ir_op)n->op, type)) return node;
+  bool unary = ir_ops[n->op].operands == 1;
+  ir_ref x = ir_cast(g, n->src[0], type), y = unary ? 0 : ir_cast(g, n->src[1], type);
+  if (e->when == OF_DTYPE) return unary ? e->of_dtype.UNARY(g, x) : e->of_dtype.BINARY(g, x, y);
   ir_format m = ir_format_of(g, type == IR_F64 ? IR_F64 : IR_F32);
-  return ir_cast(g, expand_function(&m, op, ir_cast(g, x, m.type), y ? ir_cast(g, y, m.type) : 0), type);
+  x = ir_cast(g, x, m.type);
+  ir_ref made = unary ? e->of_format.UNARY(&m, x) : e->of_format.BINARY(&m, x, ir_cast(g, y, m.type));
+  return ir_cast(g, made, type);
 }

@@ -39,8 +39,8 @@
 
 #include "ir/ir.h"
 
-/* True for EXP EXP2 LOG LOG2 SIN COS TANH ERF SIGMOID GELU GELU_TANH EXPM1 LOG1P ERFINV TAN ASIN ACOS ATAN
- * SINH COSH ASINH ACOSH ATANH RSQRT POW RELU, and for FLOORDIV and MOD on floats. */
+/* True for the operations of ir/ops.def that are EXPANDED or TYPED, and on floats for those that are MIXED.
+ */
 bool ir_is_elementary(ir_op op, ir_dtype type);
 
 /* The node (tensor or loop level, its op elementary) in primitive operations on the same operands; a node

@@ -49,7 +49,7 @@ static ir_ref erf64(const ir_format *m, ir_ref x) {
                           ir_el_const(m, 0x1.1ae3a914fed80p-56));
   ir_ref minus = ir_el_neg(m, size), lead = ir_el_const(m, 0x1.20dd750429b6dp+0);
   ir_el_fast_two_sum(m, ir_el_mul(m, minus, lead), ir_el_mul(m, minus, rest), &p, &low);
-  return ir_el_copy_sign(m, ir_el_abs(m, ir_el_expm1(m, p, low)), x);
+  return ir_el_copy_sign(m, ir_el_abs(m, ir_el_exp_less_one(m, p, low)), x);
 }
 
 ir_ref ir_el_erf(const ir_format *m, ir_ref x) { return m->type == IR_F64 ? erf64(m, x) : erf32(m, x); }

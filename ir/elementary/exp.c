@@ -104,7 +104,7 @@ void ir_el_one_and_exp(const ir_format *m, ir_ref x, ir_ref *less, ir_ref *more)
 
 /* With exp(r + rest) - 1 = r + w: 2^n (1 + r + w) - 1 = 2^n w + (2^n r + (2^n - 1)); the last is exact unless
  * its error is negligible. */
-ir_ref ir_el_expm1(const ir_format *m, ir_ref x, ir_ref low) {
+ir_ref ir_el_exp_less_one(const ir_format *m, ir_ref x, ir_ref low) {
   ir_ref bits, rest, r = reduce_argument(m, x, bias_of(m), &bits, &rest);
   ir_ref w = ir_el_fma(m, ir_el_mul(m, r, r), POLY(m, r, expm1_), ir_el_add(m, rest, low));
   ir_ref power = power_of_two(m, bits);
@@ -121,7 +121,7 @@ static ir_ref exp_less_one(const ir_format *m, ir_ref x, int shift) {
 
 /* Where |x| < 2^-27 (f32) or 2^-56 (f64), exp(x) - 1 = x to within a quarter of a unit; returning x keeps its
  * sign and its last bit. */
-ir_ref ir_el_exp_less_one(const ir_format *m, ir_ref x) {
+ir_ref ir_el_expm1(const ir_format *m, ir_ref x) {
   bool wide = m->type == IR_F64;
   ir_ref half = exp_less_one(m, ir_el_clamp(m, x, -45, wide ? 710 : 89), 1);
   ir_ref tiny = ir_el_lt(m, ir_el_abs(m, x), ir_el_const(m, wide ? 0x1p-56 : 0x1p-27));

@@ -134,7 +134,7 @@ static ir_ref gelu_wide(const ir_format *m, ir_ref x) {
   return ir_el_where(m, ir_el_lt(m, x, ir_el_const(m, 0)), below, ir_el_add(m, x, below));
 }
 
-ir_ref ir_el_gelu(const ir_format *m, ir_ref x) {
+ir_ref ir_el_gelu_erf(const ir_format *m, ir_ref x) {
   if (m->type == IR_F64) return gelu_wide(m, x);
   ir_format wide = ir_format_of(m->g, IR_F64);
   return ir_cast(m->g, gelu_narrow(&wide, ir_cast(m->g, x, IR_F64)), IR_F32);

@@ -89,49 +89,34 @@ ir_ref ir_el_copy_sign(const ir_format *m, ir_ref size,
                        ir_ref sign); /* size >= 0 or NaN, with the sign of `sign` */
 
 /* exp.c */
-ir_ref ir_el_exp(const ir_format *m, ir_ref x);
-ir_ref ir_el_exp2(const ir_format *m, ir_ref x);
 ir_ref ir_el_exp2_sum(const ir_format *m, ir_ref hi,
                       ir_ref lo);                      /* 2^(hi+lo), |lo| <= ulp(hi), |hi| <= 2^11 */
 ir_ref ir_el_exp_normal(const ir_format *m, ir_ref x); /* a normal number, or NaN */
 /* 1 - exp(x), accurate near 0, and 1 + exp(x); -45 <= x <= 0 or NaN */
 void ir_el_one_and_exp(const ir_format *m, ir_ref x, ir_ref *less, ir_ref *more);
 /* exp(x + low) - 1, accurate near 0; |x| <= 45 or NaN, |low| <= ulp(x) */
-ir_ref ir_el_expm1(const ir_format *m, ir_ref x, ir_ref low);
+ir_ref ir_el_exp_less_one(const ir_format *m, ir_ref x, ir_ref low);
 ir_ref ir_el_half_exp_less_one(const ir_format *m, ir_ref x); /* (exp(x) - 1)/2, x >= 0 or NaN */
-ir_ref ir_el_exp_less_one(const ir_format *m, ir_ref x);      /* exp(x) - 1 for every x */
 
 /* log.c. Splits x > 0 as 2^e * s with s in [base, 2*base), where base_bits are the bits of base, and f = s -
  * 1. ir_el_split_normal takes fewer steps but needs a normal x. */
 void ir_el_split(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f);
 void ir_el_split_normal(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f);
 ir_ref ir_el_is_normal(const ir_format *m, ir_ref x); /* positive, finite and normal */
-ir_ref ir_el_log(const ir_format *m, ir_ref x);
-ir_ref ir_el_log2(const ir_format *m, ir_ref x);
-ir_ref ir_el_log1p(const ir_format *m, ir_ref x);
 
-/* erfinv.c, arc.c, hyperbolic.c */
-ir_ref ir_el_erfinv(const ir_format *m, ir_ref x);
-ir_ref ir_el_asin(const ir_format *m, ir_ref x);
-ir_ref ir_el_acos(const ir_format *m, ir_ref x);
-ir_ref ir_el_atan(const ir_format *m, ir_ref x);
-ir_ref ir_el_sinh(const ir_format *m, ir_ref x);
-ir_ref ir_el_cosh(const ir_format *m, ir_ref x);
-ir_ref ir_el_asinh(const ir_format *m, ir_ref x);
-ir_ref ir_el_acosh(const ir_format *m, ir_ref x);
-ir_ref ir_el_atanh(const ir_format *m, ir_ref x);
-
-/* remainder.c */
-ir_ref ir_el_floordiv(const ir_format *m, ir_ref a, ir_ref b);
-ir_ref ir_el_mod(const ir_format *m, ir_ref a, ir_ref b);
-
-/* erf.c, gelu.c, trig.c, pow.c */
-ir_ref ir_el_erf(const ir_format *m, ir_ref x);
-ir_ref ir_el_gelu(const ir_format *m, ir_ref x);
-ir_ref ir_el_gelu_tanh(const ir_format *m, ir_ref x);
-ir_ref ir_el_tan(const ir_format *m, ir_ref x);
-ir_ref ir_el_sin(const ir_format *m, ir_ref x, bool cosine);
-ir_ref ir_el_pow(const ir_format *m, ir_ref x, ir_ref y);
-ir_ref ir_el_pow_int(ir_graph *g, ir_ref x, ir_ref y);
+/* The functions that the rows of ir/ops.def name: an operation in primitive ones, of f32 or f64 (m), or of
+ * the dtype that the operands have (TYPED). */
+#define EXPANDED(op, name, api, cls, ...) OF_FORMAT_##cls(ir_el_##name)
+#define MIXED                             EXPANDED
+#define TYPED(op, name, api, cls, ...)    OF_DTYPE_##cls(ir_el_##name)
+#define OF_FORMAT_UNARY(function)         ir_ref function(const ir_format *m, ir_ref x);
+#define OF_FORMAT_BINARY(function)        ir_ref function(const ir_format *m, ir_ref a, ir_ref b);
+#define OF_DTYPE_UNARY(function)          ir_ref function(ir_graph *g, ir_ref x);
+#define OF_DTYPE_BINARY(function)         ir_ref function(ir_graph *g, ir_ref a, ir_ref b);
+#include "ir/ops.def"
+#undef OF_FORMAT_UNARY
+#undef OF_FORMAT_BINARY
+#undef OF_DTYPE_UNARY
+#undef OF_DTYPE_BINARY
 
 #endif

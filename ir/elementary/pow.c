@@ -101,7 +101,7 @@ static ir_ref apply_special_cases(const ir_format *m, ir_ref x, ir_ref size, ir_
   return ir_el_where(m, trivial, one, ir_el_where(m, valid, signed_power, ir_el_const(m, NAN)));
 }
 
-ir_ref ir_el_pow(const ir_format *m, ir_ref x, ir_ref y) {
+static ir_ref power_of_floats(const ir_format *m, ir_ref x, ir_ref y) {
   ir_format wide = ir_format_of(m->g, IR_F64);
   ir_ref a = ir_cast(m->g, x, IR_F64), b = ir_cast(m->g, y, IR_F64), size = ir_el_abs(&wide, a);
   ir_ref power = m->type == IR_F64 ? power_wide(&wide, size, b) : power_narrow(&wide, size, b);
@@ -111,7 +111,7 @@ ir_ref ir_el_pow(const ir_format *m, ir_ref x, ir_ref y) {
 static ir_ref binary(ir_graph *g, ir_op op, ir_ref a, ir_ref b) { return ir_binary(g, op, a, b); }
 
 /* By repeated squaring, over the bits of y. */
-ir_ref ir_el_pow_int(ir_graph *g, ir_ref x, ir_ref y) {
+static ir_ref power_of_integers(ir_graph *g, ir_ref x, ir_ref y) {
   ir_dtype type = ir_dtype_of(g, x);
   if (type == IR_BOOL) return binary(g, IR_OP_OR, x, ir_unary(g, IR_OP_NOT, y));
   bool is_signed = ir_dtypes[type].kind == IR_KIND_SIGNED;
@@ -129,4 +129,11 @@ ir_ref ir_el_pow_int(ir_graph *g, ir_ref x, ir_ref y) {
   ir_ref inverse =
       ir_where(g, binary(g, IR_OP_EQ, x, one), one, ir_where(g, binary(g, IR_OP_EQ, x, minus), sign, zero));
   return ir_where(g, binary(g, IR_OP_LT, y, zero), inverse, result);
+}
+
+ir_ref ir_el_pow(ir_graph *g, ir_ref x, ir_ref y) {
+  ir_dtype type = ir_dtype_of(g, x);
+  if (!ir_is_float(type)) return power_of_integers(g, x, y);
+  ir_format m = ir_format_of(g, type == IR_F64 ? IR_F64 : IR_F32);
+  return ir_cast(g, power_of_floats(&m, ir_cast(g, x, m.type), ir_cast(g, y, m.type)), type);
 }

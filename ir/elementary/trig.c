@@ -126,7 +126,7 @@ static ir_ref cos_short(const ir_format *m, ir_ref size) {
   return ir_el_float(m, ir_el_xor(m, y, ir_el_and(m, ir_el_shl(m, bits, 30), sign)));
 }
 
-ir_ref ir_el_sin(const ir_format *m, ir_ref x, bool cosine) {
+static ir_ref sine_or_cosine(const ir_format *m, ir_ref x, bool cosine) {
   if (m->type == IR_F64) return sin_wide(m, x, cosine);
   ir_format wide = ir_format_of(m->g, IR_F64);
   ir_ref size = ir_el_abs(m, x), far = ir_el_lt(m, ir_el_const(m, 0x1p18), size);
@@ -140,3 +140,6 @@ ir_ref ir_el_tan(const ir_format *m, ir_ref x) {
   x = ir_cast(m->g, x, IR_F64);
   return ir_cast(m->g, ir_el_div(&wide, sin_narrow(&wide, x, false), sin_narrow(&wide, x, true)), IR_F32);
 }
+
+ir_ref ir_el_sin(const ir_format *m, ir_ref x) { return sine_or_cosine(m, x, false); }
+ir_ref ir_el_cos(const ir_format *m, ir_ref x) { return sine_or_cosine(m, x, true); }

@@ -1,6 +1,8 @@
 /* One element of each elementwise operation: the definition of the numeric contract. */
 #include "eval.h"
 
+#include "ir/primitive_ops.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -27,27 +29,35 @@
     if (q - whole > (type)0.5) whole += 1;                                                                   \
     return q == 0 ? copysign##f(0, a / b) : whole;                                                           \
   }                                                                                                          \
+  static type name##_unary(ir_op op, type a) {                                                               \
+    switch ((ir_float_unary)op) {                                                                            \
+    case IR_FLOAT_NEG: return -a;                                                                            \
+    case IR_FLOAT_ABS: return fabs##f(a);                                                                    \
+    case IR_FLOAT_SQRT: return sqrt##f(a);                                                                   \
+    case IR_FLOAT_FLOOR: return floor##f(a);                                                                 \
+    case IR_FLOAT_CEIL: return ceil##f(a);                                                                   \
+    case IR_FLOAT_TRUNC: return trunc##f(a);                                                                 \
+    case IR_FLOAT_ROUND: return rint##f(a);                                                                  \
+    }                                                                                                        \
+    return 0;                                                                                                \
+  }                                                                                                          \
   static type name(ir_op op, type a, type b, type c) {                                                       \
     type remainder;                                                                                          \
-    switch ((int)op) {                                                                                       \
-    case IR_OP_NEG: return -a;                                                                               \
-    case IR_OP_ABS: return fabs##f(a);                                                                       \
-    case IR_OP_SQRT: return sqrt##f(a);                                                                      \
-    case IR_OP_FLOOR: return floor##f(a);                                                                    \
-    case IR_OP_CEIL: return ceil##f(a);                                                                      \
-    case IR_OP_TRUNC: return trunc##f(a);                                                                    \
-    case IR_OP_ROUND: return rint##f(a);                                                                     \
-    case IR_OP_ADD: return a + b;                                                                            \
-    case IR_OP_SUB: return a - b;                                                                            \
-    case IR_OP_MUL: return a * b;                                                                            \
-    case IR_OP_DIV: return a / b;                                                                            \
-    case IR_OP_FLOORDIV: return name##_divide(a, b, &remainder);                                             \
-    case IR_OP_MOD: return name##_divide(a, b, &remainder), remainder;                                       \
-    case IR_OP_MIN: return name##_least(a, b, false);                                                        \
-    case IR_OP_MAX: return name##_least(a, b, true);                                                         \
-    case IR_OP_FMA: return fma##f(a, b, c);                                                                  \
-    default: return 0;                                                                                       \
+    if (ir_ops[op].operands == 1) return name##_unary(op, a);                                                \
+    if (op == IR_OP_FMA) return fma##f(a, b, c);                                                             \
+    switch ((ir_float_binary)op) {                                                                           \
+    case IR_FLOAT_ADD: return a + b;                                                                         \
+    case IR_FLOAT_SUB: return a - b;                                                                         \
+    case IR_FLOAT_MUL: return a * b;                                                                         \
+    case IR_FLOAT_DIV: return a / b;                                                                         \
+    case IR_FLOAT_MIN: return name##_least(a, b, false);                                                     \
+    case IR_FLOAT_MAX: return name##_least(a, b, true);                                                      \
     }                                                                                                        \
+    switch ((ir_mixed_binary)op) {                                                                           \
+    case IR_FLOAT_FLOORDIV: return name##_divide(a, b, &remainder);                                          \
+    case IR_FLOAT_MOD: return name##_divide(a, b, &remainder), remainder;                                    \
+    }                                                                                                        \
+    return 0;                                                                                                \
   }
 FLOAT_ARITHMETIC(single, float, f)
 FLOAT_ARITHMETIC(wide, double, )
@@ -104,34 +114,41 @@ static uint64_t dot2(ir_dtype type, uint64_t a, uint64_t b) {
   return low_half(type, a) * low_half(type, b) + low_half(type, a >> half) * low_half(type, b >> half);
 }
 
+static int64_t int_unary(ir_op op, ir_dtype type, int64_t a) {
+  switch ((ir_int_unary)op) {
+  case IR_INT_NEG: return (int64_t)(0 - (uint64_t)a);
+  case IR_INT_ABS: return int_less(type, a, 0) ? (int64_t)(0 - (uint64_t)a) : a;
+  case IR_INT_FLOOR:
+  case IR_INT_CEIL:
+  case IR_INT_TRUNC:
+  case IR_INT_ROUND: return a;
+  case IR_INT_NOT: return type == IR_BOOL ? !a : ~a;
+  }
+  return 0;
+}
+
 static int64_t int_arithmetic(ir_op op, ir_dtype type, int64_t a, int64_t b, int64_t c) {
   uint64_t x = (uint64_t)a, y = (uint64_t)b;
   int64_t remainder;
-  switch ((int)op) {
-  case IR_OP_NEG: return (int64_t)(0 - x);
-  case IR_OP_ABS: return int_less(type, a, 0) ? (int64_t)(0 - x) : a;
-  case IR_OP_FLOOR:
-  case IR_OP_CEIL:
-  case IR_OP_TRUNC:
-  case IR_OP_ROUND: return a;
-  case IR_OP_NOT: return type == IR_BOOL ? !a : ~a;
-  case IR_OP_ADD: return (int64_t)(x + y);
-  case IR_OP_SUB: return (int64_t)(x - y);
-  case IR_OP_MUL: return (int64_t)(x * y);
-  case IR_OP_FMA: return (int64_t)(x * y + (uint64_t)c);
-  case IR_OP_DIV:
-  case IR_OP_FLOORDIV: return int_divide(type, a, b, &remainder);
-  case IR_OP_MOD: return int_divide(type, a, b, &remainder), remainder;
-  case IR_OP_MIN: return int_less(type, b, a) ? b : a;
-  case IR_OP_MAX: return int_less(type, a, b) ? b : a;
-  case IR_OP_AND: return a & b;
-  case IR_OP_OR: return a | b;
-  case IR_OP_XOR: return a ^ b;
-  case IR_OP_SHL:
-  case IR_OP_SHR: return int_shift(op, type, a, b);
-  case IR_OP_DOT2: return (int64_t)dot2(type, x, y);
-  default: return 0;
+  if (ir_ops[op].operands == 1) return int_unary(op, type, a);
+  if (op == IR_OP_FMA) return (int64_t)(x * y + (uint64_t)c);
+  if (op == IR_OP_DIV) return int_divide(type, a, b, &remainder);
+  switch ((ir_int_binary)op) {
+  case IR_INT_ADD: return (int64_t)(x + y);
+  case IR_INT_SUB: return (int64_t)(x - y);
+  case IR_INT_MUL: return (int64_t)(x * y);
+  case IR_INT_FLOORDIV: return int_divide(type, a, b, &remainder);
+  case IR_INT_MOD: return int_divide(type, a, b, &remainder), remainder;
+  case IR_INT_MIN: return int_less(type, b, a) ? b : a;
+  case IR_INT_MAX: return int_less(type, a, b) ? b : a;
+  case IR_INT_AND: return a & b;
+  case IR_INT_OR: return a | b;
+  case IR_INT_XOR: return a ^ b;
+  case IR_INT_SHL:
+  case IR_INT_SHR: return int_shift(op, type, a, b);
+  case IR_INT_DOT2: return (int64_t)dot2(type, x, y);
   }
+  return 0;
 }
 
 static ir_value arithmetic(ir_op op, ir_dtype type, ir_dtype from, const ir_value *operands, int count) {

@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* relations between the dtypes of operands and result; "one dtype" includes the result */
+/* Relations between the dtypes of operands and result, the column VERIFY of ops.def; "one dtype" includes the
+ * result. The dtype rules of builders that convert operands leave one of the others. */
 typedef enum {
-  ANY,
+  FREE,
   SAME,         /* one dtype */
   NUMBER,       /* one dtype, not bool */
   FLOAT,        /* one dtype, a float */
@@ -22,106 +23,17 @@ typedef enum {
   INDEX_RESULT, /* result i64 */
   INDEXED,      /* result like the first operand; the second is an integer */
   UPDATED,      /* one dtype except the second operand, which is an integer */
-  SUMMED        /* as UPDATED, not bool */
-} rule;
+  SUMMED,       /* as UPDATED, not bool */
+  ROUND = FLOAT,
+  FLOAT_ONLY = FLOAT,
+  PROMOTED = SAME
+} relation;
 
-static const uint8_t rules[IR_OP_COUNT] = {
-    [IR_OP_NEG] = NUMBER,
-    [IR_OP_ABS] = NUMBER,
-    [IR_OP_SQRT] = FLOAT,
-    [IR_OP_RSQRT] = FLOAT,
-    [IR_OP_EXP] = FLOAT,
-    [IR_OP_EXP2] = FLOAT,
-    [IR_OP_LOG] = FLOAT,
-    [IR_OP_LOG2] = FLOAT,
-    [IR_OP_SIN] = FLOAT,
-    [IR_OP_COS] = FLOAT,
-    [IR_OP_TANH] = FLOAT,
-    [IR_OP_ERF] = FLOAT,
-    [IR_OP_SIGMOID] = FLOAT,
-    [IR_OP_RELU] = NUMBER,
-    [IR_OP_FLOOR] = FLOAT,
-    [IR_OP_CEIL] = FLOAT,
-    [IR_OP_TRUNC] = FLOAT,
-    [IR_OP_ROUND] = FLOAT,
-    [IR_OP_NOT] = BITS,
-    [IR_OP_CAST] = CONVERT,
-    [IR_OP_BITCAST] = SAME_SIZE,
-    [IR_OP_ADD] = NUMBER,
-    [IR_OP_SUB] = NUMBER,
-    [IR_OP_MUL] = NUMBER,
-    [IR_OP_DIV] = FLOAT,
-    [IR_OP_FLOORDIV] = NUMBER,
-    [IR_OP_MOD] = NUMBER,
-    [IR_OP_POW] = NUMBER,
-    [IR_OP_MIN] = SAME,
-    [IR_OP_MAX] = SAME,
-    [IR_OP_EQ] = COMPARE,
-    [IR_OP_NE] = COMPARE,
-    [IR_OP_LT] = COMPARE,
-    [IR_OP_LE] = COMPARE,
-    [IR_OP_GT] = COMPARE,
-    [IR_OP_GE] = COMPARE,
-    [IR_OP_AND] = BITS,
-    [IR_OP_OR] = BITS,
-    [IR_OP_XOR] = BITS,
-    [IR_OP_SHL] = INTEGER,
-    [IR_OP_SHR] = INTEGER,
-    [IR_OP_WHERE] = BRANCHES,
-    [IR_OP_FMA] = FLOAT,
-    [IR_OP_PERMUTE] = SAME,
-    [IR_OP_EXPAND] = SAME,
-    [IR_OP_RESHAPE] = SAME,
-    [IR_OP_UNSQUEEZE] = SAME,
-    [IR_OP_SQUEEZE] = SAME,
-    [IR_OP_SHRINK] = SAME,
-    [IR_OP_STRIDE] = SAME,
-    [IR_OP_FLIP] = SAME,
-    [IR_OP_POINT] = SAME,
-    [IR_OP_PAD] = SAME,
-    [IR_OP_CONCAT] = SAME,
-    [IR_OP_STACK] = SAME,
-    [IR_OP_SUM] = NUMBER,
-    [IR_OP_PROD] = NUMBER,
-    [IR_OP_REDUCE_MAX] = SAME,
-    [IR_OP_REDUCE_MIN] = SAME,
-    [IR_OP_MEAN] = FLOAT,
-    [IR_OP_ANY] = TRUTH,
-    [IR_OP_ALL] = TRUTH,
-    [IR_OP_ARGMAX] = INDEX_RESULT,
-    [IR_OP_ARGMIN] = INDEX_RESULT,
-    [IR_OP_MATMUL] = NUMBER,
-    [IR_OP_GATHER] = INDEXED,
-    [IR_OP_SCATTER] = UPDATED,
-    [IR_OP_SCATTER_ADD] = SUMMED,
-    [IR_OP_CUMSUM] = NUMBER,
-    [IR_OP_CUMPROD] = NUMBER,
-    [IR_OP_CUMMAX] = SAME,
-    [IR_OP_CUMMIN] = SAME,
-    [IR_OP_SORT] = SAME,
-    [IR_OP_ARGSORT] = INDEX_RESULT,
-    [IR_OP_STORED] = SAME,
-    [IR_OP_EXPM1] = FLOAT,
-    [IR_OP_LOG1P] = FLOAT,
-    [IR_OP_ERFINV] = FLOAT,
-    [IR_OP_TAN] = FLOAT,
-    [IR_OP_ASIN] = FLOAT,
-    [IR_OP_ACOS] = FLOAT,
-    [IR_OP_ATAN] = FLOAT,
-    [IR_OP_SINH] = FLOAT,
-    [IR_OP_COSH] = FLOAT,
-    [IR_OP_ASINH] = FLOAT,
-    [IR_OP_ACOSH] = FLOAT,
-    [IR_OP_ATANH] = FLOAT,
-    [IR_OP_REBATCH] = SAME,
-    [IR_OP_BATCH] = SAME,
-    [IR_OP_UNBATCH] = SAME,
-    [IR_OP_RARE] = BRANCHES,
-    [IR_OP_GELU] = FLOAT,
-    [IR_OP_GELU_TANH] = FLOAT,
-    [IR_OP_DOT2] = INTEGER,
+static const uint8_t relations[IR_OP_COUNT] = {
+#define OP(name, text, operands, cls, level, infix, precedence, attributes, verify) verify,
+#include "ir/ops.def"
 };
-static const char *const rule_texts[] = {
+static const char *const relation_texts[] = {
     "any operands",
     "operands and result of one dtype",
     "operands and result of one dtype, not bool",
@@ -165,10 +77,10 @@ static bool have_dtype(const ir_graph *g, const ir_node *n, uint32_t from, uint3
   return true;
 }
 
-static bool obeys_rule(const ir_graph *g, const ir_node *n, uint32_t operands) {
+static bool obeys_relation(const ir_graph *g, const ir_node *n, uint32_t operands) {
   ir_dtype t = (ir_dtype)n->dtype, first = operands ? ir_dtype_of(g, n->src[0]) : t;
-  switch ((rule)rules[n->op]) {
-  case ANY: return true;
+  switch ((relation)relations[n->op]) {
+  case FREE: return true;
   case SAME: return have_dtype(g, n, 0, operands, t) && is_data(t);
   case NUMBER: return have_dtype(g, n, 0, operands, t) && is_data(t) && t != IR_BOOL;
   case FLOAT: return have_dtype(g, n, 0, operands, t) && ir_is_float(t);
@@ -186,7 +98,7 @@ static bool obeys_rule(const ir_graph *g, const ir_node *n, uint32_t operands) {
   case SUMMED:
   case UPDATED:
     return first == t && have_dtype(g, n, 2, operands, t) && is_data(t) &&
-           ir_is_data_int(ir_dtype_of(g, n->src[1])) && (rules[n->op] == UPDATED || t != IR_BOOL);
+           ir_is_data_int(ir_dtype_of(g, n->src[1])) && (relations[n->op] == UPDATED || t != IR_BOOL);
   }
   return false;
 }
@@ -215,8 +127,8 @@ bool ir_verify_elementwise(ir_verifier *v, ir_ref ref) {
   if (elementwise && n->nsrc > operands && ir_is_expression(v->graph, ref)) return true; /* a&b&c */
   if (elementwise && n->nsrc != operands)
     return ir_verify_fail(v, ref, "%s takes %u operands, not %u", ir_ops[n->op].text, operands, n->nsrc);
-  if (!obeys_rule(v->graph, n, operands))
-    return ir_verify_fail(v, ref, "%s takes %s", ir_ops[n->op].text, rule_texts[rules[n->op]]);
+  if (!obeys_relation(v->graph, n, operands))
+    return ir_verify_fail(v, ref, "%s takes %s", ir_ops[n->op].text, relation_texts[relations[n->op]]);
   return true;
 }
 

@@ -5,7 +5,7 @@
  *   holds   derivatives consist of operations that a user could record: they can be differentiated again */
 
 /* Differentiation: graph -> graph. Derivatives are ordinary tensor nodes, so they can be differentiated
- * again, and are compiled with everything else. passes/ops/registry.def says how each operation is
+ * again, and are compiled with everything else. ir/ops.def says how each operation is
  * differentiated.
  *
  * The derivative with respect to an input is the derivative with respect to a term that is added to it. So an

@@ -34,7 +34,7 @@
 
 #include "ir/attr.h"
 
-/* registry.def: the properties of an operation that every builder looks up */
+/* the rows RECORDED of ir/ops.def: the properties of an operation that every builder looks up */
 typedef enum op_kind {
   OP_KIND_NONE,
   OP_KIND_LEAF,
@@ -152,6 +152,7 @@ ir_ref op_unary(ir_graph *g, ir_op op, ir_ref x);
 ir_ref op_binary(ir_graph *g, ir_op op, ir_ref a, ir_ref b);  /* arithmetic, comparisons, bitwise, shifts */
 ir_ref op_logical(ir_graph *g, ir_op op, ir_ref a, ir_ref b); /* AND OR XOR of the operands as bool */
 ir_ref op_logical_not(ir_graph *g, ir_ref x);
+ir_ref op_ternary(ir_graph *g, ir_op op, ir_ref a, ir_ref b, ir_ref c);
 ir_ref op_where(ir_graph *g, ir_ref condition, ir_ref a, ir_ref b);
 ir_ref op_fma(ir_graph *g, ir_ref a, ir_ref b, ir_ref c);
 ir_ref op_cast(ir_graph *g, ir_ref x, ir_dtype dtype);

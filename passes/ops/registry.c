@@ -2,7 +2,8 @@
 #include "passes/ops/derivative/derivative.h"
 
 const op_row op_registry[IR_OP_COUNT] = {
-#define ROW(name, kind, dtype, shape, batch, derivative, rule, sharding, partial, cost, weight)              \
+#define RECORDED(name, text, operands, cls, level, infix, precedence, attributes, verify, kind, dtype,       \
+                 shape, batch, derivative, rule, sharding, partial, cost, weight)                            \
   [IR_OP_##name] = {OP_KIND_##kind,                                                                          \
                     OP_DTYPE_##dtype,                                                                        \
                     OP_SHAPE_##shape,                                                                        \
@@ -13,8 +14,7 @@ const op_row op_registry[IR_OP_COUNT] = {
                     weight,                                                                                  \
                     op_derivative_##rule,                                                                    \
                     sharding},
-#include "registry.def"
-#undef ROW
+#include "ir/ops.def"
 };
 
 const op_composition op_compositions[] = {

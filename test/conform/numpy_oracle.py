@@ -4,7 +4,7 @@
 oracle/ has a row for each operation: operands of random shapes and dtypes, edge cases among their elements,
 random attributes, and NumPy's result, with the dtype and the error bound that the specification rules. The
 operation is recorded by any of its names, printed, read back, and run compiled and by the reference
-evaluator. An operation of passes/ops/names.def without a row is a failure.
+evaluator. An operation of ir/ops.def or passes/ops/names.def without a row is a failure.
 
   numpy_oracle.py --build DIR [--seed N] [--count N] [--only NAME]
 
@@ -28,7 +28,7 @@ from oracle import ELEMENTWISE, ROWS
 from oracle.draw import Draw, Outside, TextCase
 from oracle.rules import ALL
 
-NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "passes", "ops", "names.def")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 MOST_SHOWN = 3  # failures of one operation
 FOR_EACH_WHOLE = 50  # other cases for each pass over the dtypes with operands of random bits
 
@@ -36,8 +36,12 @@ FOR_EACH_WHOLE = 50  # other cases for each pass over the dtypes with operands o
 def names():
     """Operations by their first name: all names of each, which share a form and an op, and its attributes."""
     found, seen = {}, {}
-    with open(NAMES, encoding="utf-8") as file:
-        rows = re.findall(r'^NAME\("(\w+)", (\w+), (\w+),([^;]*?)\)$', file.read(), re.M)
+    forms = {"UNARY": "unary", "BINARY": "binary", "COMPARE": "binary", "TERNARY": "ternary"}
+    with open(os.path.join(ROOT, "ir", "ops.def"), encoding="utf-8") as file:
+        rows = re.findall(r'^(?:PRIMITIVE|EXPANDED|MIXED|TYPED)\((\w+), \w+, \w+, (\w+), "(\w+)"', file.read(), re.M)
+    rows = [(name, forms[operands], op, "") for op, operands, name in rows if name not in ("max", "min")]
+    with open(os.path.join(ROOT, "passes", "ops", "names.def"), encoding="utf-8") as file:
+        rows += re.findall(r'^NAME\("(\w+)", (\w+), (\w+),([^;]*?)\)$', file.read(), re.M)
     for name, form, op, rest in rows:
         first = seen.setdefault((form, op), name)
         found.setdefault(first, ([], set(re.findall(r"A\((\w+)\)", rest))))[0].append(name)

@@ -117,26 +117,25 @@ ir_ref op_logical(ir_graph *g, ir_op op, ir_ref a, ir_ref b) {
   return op_binary(g, op, op_cast(g, a, IR_BOOL), op_cast(g, b, IR_BOOL));
 }
 
-ir_ref op_where(ir_graph *g, ir_ref condition, ir_ref a, ir_ref b) {
-  ir_ref x[3] = {condition, a, b};
-  if (!op_tensors(g, "where", x, 3)) return 0;
-  if (ir_dtype_of(g, condition) != IR_BOOL)
-    return op_refuse(g,
-                     "where: the condition has shape %s; a condition is bool: compare it, or cast it to bool",
-                     OP_TYPE(op_default_dtype(g, condition)));
-  ir_dtype dtype = op_common(g, "where", x + 1, 2);
+ir_ref op_ternary(ir_graph *g, ir_op op, ir_ref a, ir_ref b, ir_ref c) {
+  if (op >= IR_OP_COUNT || op_registry[op].kind != OP_KIND_TERNARY) return not_of_kind(g, op, "ternary");
+  const char *who = ir_ops[op].text;
+  ir_ref x[3] = {a, b, c};
+  bool branches = op_registry[op].dtype == OP_DTYPE_BRANCHES;
+  if (!op_tensors(g, who, x, 3)) return 0;
+  if (branches && ir_dtype_of(g, a) != IR_BOOL)
+    return op_refuse(g, "%s: the condition has shape %s; a condition is bool: compare it, or cast it to bool",
+                     who, OP_TYPE(op_default_dtype(g, a)));
+  ir_dtype dtype = op_common(g, who, x + branches, 3 - branches);
+  if (!branches) dtype = computed(g, op, dtype, x[0]);
   if (dtype == IR_NONE) return 0;
-  for (int i = 1; i < 3; i++)
-    if (!(x[i] = op_convert(g, "where", x[i], dtype))) return 0;
-  return elementwise(g, IR_OP_WHERE, dtype, x, 3);
+  for (int i = branches; i < 3; i++)
+    if (!(x[i] = op_convert(g, who, x[i], dtype))) return 0;
+  return elementwise(g, op, dtype, x, 3);
 }
 
-ir_ref op_fma(ir_graph *g, ir_ref a, ir_ref b, ir_ref c) {
-  ir_ref x[3] = {a, b, c};
-  if (!op_tensors(g, "fma", x, 3)) return 0;
-  ir_dtype dtype = computed(g, IR_OP_FMA, op_common(g, "fma", x, 3), x[0]);
-  if (dtype == IR_NONE) return 0;
-  for (int i = 0; i < 3; i++)
-    if (!(x[i] = op_convert(g, "fma", x[i], dtype))) return 0;
-  return elementwise(g, IR_OP_FMA, dtype, x, 3);
+ir_ref op_where(ir_graph *g, ir_ref condition, ir_ref a, ir_ref b) {
+  return op_ternary(g, IR_OP_WHERE, condition, a, b);
 }
+
+ir_ref op_fma(ir_graph *g, ir_ref a, ir_ref b, ir_ref c) { return op_ternary(g, IR_OP_FMA, a, b, c); }

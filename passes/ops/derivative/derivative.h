@@ -47,10 +47,10 @@ typedef struct op_call {
 } op_call;
 
 /* The rules, each in the file of its kind of operations. */
-#define ROW(name, kind, dtype, shape, batch, derivative, rule, ...)                                          \
+#define RECORDED(name, text, operands, cls, level, infix, precedence, attributes, verify, kind, dtype,       \
+                 shape, batch, derivative, rule, ...)                                                        \
   ir_ref op_derivative_##rule(op_call *c, uint32_t i, ir_ref d);
-#include "passes/ops/registry.def"
-#undef ROW
+#include "ir/ops.def"
 
 /* derivative.c: both directions of a node, by its row */
 op_call op_call_of(ir_graph *g, ir_ref y);

@@ -9,8 +9,7 @@ ir_ref op_form_binary(const op_args *a) { return op_binary(a->g, a->op, a->x[0],
 ir_ref op_form_logical(const op_args *a) { return op_logical(a->g, a->op, a->x[0], a->x[1]); }
 ir_ref op_form_logical_not(const op_args *a) { return op_logical_not(a->g, a->x[0]); }
 ir_ref op_form_stop_gradient(const op_args *a) { return op_stop_gradient(a->g, a->x[0]); }
-ir_ref op_form_where(const op_args *a) { return op_where(a->g, a->x[0], a->x[1], a->x[2]); }
-ir_ref op_form_fma(const op_args *a) { return op_fma(a->g, a->x[0], a->x[1], a->x[2]); }
+ir_ref op_form_ternary(const op_args *a) { return op_ternary(a->g, a->op, a->x[0], a->x[1], a->x[2]); }
 ir_ref op_form_matmul(const op_args *a) { return op_matmul(a->g, a->x[0], a->x[1]); }
 
 ir_ref op_form_cast(const op_args *a) {
