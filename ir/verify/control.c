@@ -45,11 +45,13 @@ static bool check_parameters(ir_verifier *v, ir_ref ref, uint32_t number, uint32
 static bool returns(ir_verifier *v, ir_ref ref, uint32_t number, const ir_ref *like, uint32_t count) {
   ir_function f = ir_function_of(v->graph, ir_called(v->graph, ref, number));
   if (f.result_count < count)
-    return ir_verify_fail(v, ref, "function %u has %u results for %u", number + 1, f.result_count, count);
+    return ir_verify_fail(v, ref, "function %u has %u results where %u are needed", number + 1,
+                          f.result_count, count);
   for (uint32_t i = 0; i < count; i++)
     if (!one_type(v->graph, like[i], 0, f.results[i], 0))
-      return ir_verify_fail(v, ref, "result %u of function %u is of another type than it has to be", i + 1,
-                            number + 1);
+      return ir_verify_fail(v, ref,
+                            "result %u of function %u has another type than the value that it stands for",
+                            i + 1, number + 1);
   return true;
 }
 
@@ -62,26 +64,27 @@ static bool verify_call(ir_verifier *v, ir_ref ref) {
     ir_function then = ir_function_of(g, ir_called(g, ref, 0));
     if (operands == 0 || !is_truth(g, n->src[0])) return ir_verify_fail(v, ref, "its condition is one bool");
     if (ir_function_of(g, ir_called(g, ref, 1)).result_count != then.result_count)
-      return ir_verify_fail(v, ref, "both branches have as many results");
+      return ir_verify_fail(v, ref, "both branches have the same number of results");
     return check_parameters(v, ref, 0, 1, none) && check_parameters(v, ref, 1, 1, none) &&
            returns(v, ref, 1, then.results, then.result_count);
   }
   if (n->op == IR_OP_WHILE) {
     ir_function condition = ir_function_of(g, ir_called(g, ref, 0));
     int64_t carries = ir_arg_int(n);
-    if (carries < 1 || carries > operands) return ir_verify_fail(v, ref, "its state is of 1 to all operands");
+    if (carries < 1 || carries > operands)
+      return ir_verify_fail(v, ref, "its state is at least one of its operands, and at most all of them");
     if (condition.result_count != 1 || !is_truth(g, condition.results[0]))
       return ir_verify_fail(v, ref, "its condition is one bool");
     if (ir_function_of(g, ir_called(g, ref, 1)).result_count != carries)
-      return ir_verify_fail(v, ref, "a round returns the state");
+      return ir_verify_fail(v, ref, "its body has one result for each value of the state");
     return check_parameters(v, ref, 0, 0, none) && check_parameters(v, ref, 1, 0, none) &&
            returns(v, ref, 1, n->src, (uint32_t)carries);
   }
   if ((uint64_t)s.carries + s.sliced > operands)
-    return ir_verify_fail(v, ref, "state and slices are no more than the operands");
+    return ir_verify_fail(v, ref, "the state and the slices together are at most all operands");
   for (uint32_t i = s.carries; i < s.carries + s.sliced; i++)
     if (!ir_rank(g, n->src[i]) || !one_size(g, ir_dim(g, n->src[i], 0), n->src[operands + 1]))
-      return ir_verify_fail(v, ref, "what is sliced has the scan's length along its first axis");
+      return ir_verify_fail(v, ref, "the first axis of a sliced operand has the scan's length");
   return check_parameters(v, ref, 0, 0, s) && returns(v, ref, 0, n->src, s.carries);
 }
 
@@ -93,9 +96,11 @@ static bool verify_result(ir_verifier *v, ir_ref ref) {
   if (ir_ops[ir_op_of(g, n->src[0])].cls != IR_CLASS_CONTROL)
     return ir_verify_fail(v, ref, "its source is a call of functions");
   if (number < 0 || number >= ir_result_count(g, n->src[0]))
-    return ir_verify_fail(v, ref, "its source has %u results", ir_result_count(g, n->src[0]));
+    return ir_verify_fail(v, ref, "its number is below %u, the number of results of its source",
+                          ir_result_count(g, n->src[0]));
   ir_ref like = ir_result_like(g, n->src[0], (uint32_t)number, &stacked);
-  return one_type(g, ref, stacked, like, 0) || ir_verify_fail(v, ref, "it has the type of another result");
+  return one_type(g, ref, stacked, like, 0) ||
+         ir_verify_fail(v, ref, "its type is that of the result that it selects");
 }
 
 bool ir_verify_control(ir_verifier *v, ir_ref ref) {

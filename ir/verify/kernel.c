@@ -50,9 +50,12 @@ static bool verify_access(kernel_verifier *k, ir_ref ref) {
   if (load && (n->arg != ir_pack_arg(ahead, mode) || ahead < (mode ? 1 : 0) || mode > IR_STREAM ||
                (local && n->arg != 0)))
     return ir_verify_fail(k->v, ref,
-                          "it looks so many elements of a parameter ahead, perhaps past caches, or does not");
+                          "a load of a parameter prefetches 0 or more elements ahead, at least 1 where it "
+                          "bypasses the caches; a load of a local prefetches none");
   if (!load && (n->arg != ir_pack_arg(0, mode) || mode > IR_STREAM_MOST))
-    return ir_verify_fail(k->v, ref, "it streams, or most of it, or does not");
+    return ir_verify_fail(k->v, ref,
+                          "a store is ordinary, non-temporal (`stream`), or non-temporal for most of its "
+                          "elements (`stream most`)");
   return n->dtype == (load ? element : IR_NONE) ||
          ir_verify_fail(k->v, ref, "its dtype is that of its parameter");
 }
@@ -68,7 +71,7 @@ static bool verify_update(kernel_verifier *k, ir_ref ref) {
   for (uint32_t i = 4; i < n->nsrc; i++)
     if (!k->shaped && !expect_op(k, ref, i, IR_OP_RANGE)) return false;
   if (n->arg != 0 && (n->arg != IR_OP_ADD || element == IR_BOOL))
-    return ir_verify_fail(k->v, ref, "it stores, or adds numbers");
+    return ir_verify_fail(k->v, ref, "an update stores its value, or adds it where it is no bool");
   return n->dtype == IR_NONE || ir_verify_fail(k->v, ref, "it has no value");
 }
 
@@ -91,13 +94,13 @@ static bool verify_reduce(kernel_verifier *k, ir_ref ref) {
   if (k->shaped) return ir_verify_fail(k->v, ref, "a kernel holds loops, not reductions");
   if (!position && !combines(n->arg))
     return ir_verify_fail(k->v, ref, "it combines by add, mul, min, max, and, or, argmax or argmin");
-  if (n->nsrc < 2u + position) return ir_verify_fail(k->v, ref, "it has a value and ranges");
+  if (n->nsrc < 2u + position) return ir_verify_fail(k->v, ref, "it has a value and at least one range");
   for (uint32_t i = 1 + position; i < n->nsrc; i++)
     if (!expect_op(k, ref, i, IR_OP_RANGE)) return false;
   if (!position) return expect_dtype(k, ref, 0, (ir_dtype)n->dtype);
   bool counts = n->dtype == IR_INDEX || ir_is_data_int((ir_dtype)n->dtype);
   return expect_dtype(k, ref, 1, IR_INDEX) &&
-         (counts || ir_verify_fail(k->v, ref, "a position is an integer"));
+         (counts || ir_verify_fail(k->v, ref, "the dtype of argmax and argmin is an integer"));
 }
 
 static bool power_of_two(int64_t value) { return value >= 1 && (value & (value - 1)) == 0; }
@@ -110,8 +113,7 @@ static bool verify_loop(kernel_verifier *k, ir_ref ref) {
   if (!ir_is_loop(k->graph, ref))
     return ir_verify_fail(
         k->v, ref,
-        "a loop has a range and either one effect, or as many initial as next values and perhaps "
-        "an effect");
+        "a loop has a range and either one effect, or as many initial as next values and at most one effect");
   uint32_t carries = ir_loop_carries(k->graph, ref);
   if (binding > IR_THREAD) return ir_verify_fail(k->v, ref, "it is serial, unroll, vector or thread");
   bool lanes = binding == IR_UNROLL || binding == IR_VECTOR;
@@ -119,7 +121,7 @@ static bool verify_loop(kernel_verifier *k, ir_ref ref) {
     return ir_verify_fail(k->v, ref, "the extent of an unroll or vector loop is a constant");
   if (lanes && carries > 0 && !power_of_two(extent))
     return ir_verify_fail(k->v, ref,
-                          "the extent of a loop over lanes that are combined in pairs is a power of two");
+                          "the extent of an unroll or vector loop with carried values is a power of two");
   if (carries == 0)
     return is_effect(k->graph, n->src[1]) && n->dtype == IR_NONE
                ? true
@@ -128,7 +130,7 @@ static bool verify_loop(kernel_verifier *k, ir_ref ref) {
   if (!expect_dtype(k, ref, 1, (ir_dtype)n->dtype)) return false;
   ir_ref effect = ir_loop_effect(k->graph, ref);
   if (effect && (lanes || !is_effect(k->graph, effect)))
-    return ir_verify_fail(k->v, ref, "behind its values a serial loop has an effect");
+    return ir_verify_fail(k->v, ref, "what follows its next values is an effect, and the loop is serial");
   for (uint32_t i = 1; i <= carries; i++) {
     ir_dtype dtype = ir_dtype_of(k->graph, n->src[i]);
     if (dtype == IR_NONE) return broken_dtype(k, ref, i, "that of a value");
@@ -156,7 +158,7 @@ static bool verify_kernel_node(kernel_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(g, ref);
   if (ref != k->v->root) return ir_verify_fail(k->v, ref, "a kernel is the root");
   if (n->nsrc < 1 || n->arg < 0 || (uint64_t)n->arg >= n->nsrc)
-    return ir_verify_fail(k->v, ref, "an effect, then parameters");
+    return ir_verify_fail(k->v, ref, "its sources are an effect, then parameters");
   if (!is_effect(g, n->src[0])) return ir_verify_fail(k->v, ref, "its first source is an effect");
   for (uint32_t i = 1; i < n->nsrc; i++)
     if (!expect_op(k, ref, i, i <= n->arg ? IR_OP_PARAM : IR_OP_VAR)) return false;
@@ -182,7 +184,7 @@ static bool verify_local(kernel_verifier *k, ir_ref ref) {
   for (uint32_t i = 1; i < n->nsrc; i++)
     if (!expect_dtype(k, ref, i, IR_INDEX)) return false;
   if (ir_arg_mode(n) > IR_LOCAL_AHEAD || n->arg != ir_pack_arg(number, ir_arg_mode(n)))
-    return ir_verify_fail(k->v, ref, "a local is kept, kept ahead, or is not");
+    return ir_verify_fail(k->v, ref, "a local is `kept`, `kept ahead` or neither");
   return (n->dtype != IR_NONE && n->dtype != IR_INDEX && number >= 0 && number < IR_MAX_LOCALS) ||
          ir_verify_fail(k->v, ref, "a local has a number below %d and a data dtype", IR_MAX_LOCALS);
 }
@@ -207,7 +209,8 @@ static bool verify_node(kernel_verifier *k, ir_ref ref) {
            ir_verify_fail(k->v, ref, "a parameter has a slot and a data dtype");
   case IR_OP_LOCAL: return verify_local(k, ref);
   case IR_OP_TUPLE: return ir_verify_fail(k->v, ref, "a kernel holds no tuples");
-  case IR_OP_CONST: return !n->weak || ir_verify_fail(k->v, ref, "constants have a dtype of their own");
+  case IR_OP_CONST:
+    return !n->weak || ir_verify_fail(k->v, ref, "a constant of a kernel has a dtype and is not weak");
   default: return ir_verify_elementwise(k->v, ref);
   }
 }
@@ -222,7 +225,7 @@ static bool verify_effects(kernel_verifier *k, uint8_t *used) {
       bool loop = n->op == IR_OP_LOOP && n->src[s] == ir_loop_effect(k->graph, ref) && s + 1 == n->nsrc;
       bool place = (n->op == IR_OP_KERNEL && s == 0) || n->op == IR_OP_SEQ || loop;
       if (!place) return ir_verify_fail(k->v, ref, "source %u is an effect, not a value", s);
-      if (used[n->src[s]]++) return ir_verify_fail(k->v, n->src[s], "an effect is run in one place");
+      if (used[n->src[s]]++) return ir_verify_fail(k->v, n->src[s], "an effect has exactly one user");
     }
   }
   return true;
@@ -280,7 +283,7 @@ static bool verify_binding(kernel_verifier *k) {
   ir_text value;
   ir_text_init(&value, g->mem);
   ir_print_expr(g, k->regions.escape, &value);
-  ir_verify_fail(k->v, k->regions.escape_user, "it uses `%.200s` outside the loop that this belongs to",
+  ir_verify_fail(k->v, k->regions.escape_user, "it uses `%.200s` outside the loop in which that is computed",
                  ir_text_get(&value));
   ir_text_free(&value);
   return false;
@@ -296,7 +299,7 @@ static bool verify_vectors(kernel_verifier *k, uint8_t *inside) {
       outer = 0; /* an iteration's effect runs once for all vector lanes around the loop */
     bool vector = ir_arg_mode(ir_get(k->graph, ref)) == IR_VECTOR;
     if (vector && outer && inside[outer])
-      return ir_verify_fail(k->v, ref, "a vector loop stands inside another");
+      return ir_verify_fail(k->v, ref, "a vector loop is nested in another");
     inside[ref] = vector || (outer && inside[outer]);
   }
   return true;
@@ -336,11 +339,10 @@ static bool verify_lanes(kernel_verifier *k, uint8_t *seen) {
       }
       if (!carry || carry->op != IR_OP_CARRY || carry->src[0] != n->src[0] || ir_arg_int(carry) != c ||
           depends_on_carry(k, n->src[0], body, seen))
-        return ir_verify_fail(
-            k->v, ref,
-            "next value %u of a loop over lanes combines the carried value with one that does not "
-            "depend on it, by add, mul, min, max, and, or",
-            c);
+        return ir_verify_fail(k->v, ref,
+                              "next value %u of an unroll or vector loop combines the carried value with one "
+                              "that does not depend on it, by add, mul, min, max, and, or",
+                              c);
     }
   }
   return true;
@@ -355,9 +357,10 @@ static bool verify_locals(kernel_verifier *k, uint8_t *state) {
     if ((n->op != IR_OP_LOAD && n->op != IR_OP_STORE) || !is_local(k->graph, n->src[0])) continue;
     uint8_t *local = &state[n->src[0]];
     if (n->op == IR_OP_LOAD && !(*local & STORED))
-      return ir_verify_fail(k->v, ref, "it reads a local before that is stored");
+      return ir_verify_fail(k->v, ref, "it loads from a local before any store to it");
     if (n->op == IR_OP_STORE && *local & LOADED && !ir_arg_mode(ir_get(k->graph, n->src[0])))
-      return ir_verify_fail(k->v, ref, "it stores to a local that was read before");
+      return ir_verify_fail(k->v, ref,
+                            "it stores to a local after a load from it, and the local is not kept");
     *local |= n->op == IR_OP_LOAD ? LOADED : STORED;
   }
   return true;

@@ -196,7 +196,7 @@ static bool verify_division(ir_verifier *v, ir_ref ref) {
   if (n->op != IR_OP_FLOORDIV && n->op != IR_OP_MOD) return true;
   int64_t lo = ir_bounds_of(v->graph, n->src[1]).lo;
   return lo >= 1 ||
-         ir_verify_fail(v, ref, "a divisor is >= 1 for certain, but this one may be as low as %lld",
+         ir_verify_fail(v, ref, "a divisor is proven to be >= 1, but this one may be as low as %lld",
                         (long long)lo);
 }
 
@@ -283,7 +283,7 @@ static bool verify_var(ir_verifier *v, ir_ref ref) {
     if (!ir_is_const(v->graph, n->src[i], &fact[i]))
       return ir_verify_fail(v, ref, "bounds of a variable are numbers");
   if (!ir_variable_name_ok(ir_name_text(v->graph, n->arg), ir_name_length(v->graph, n->arg)))
-    return ir_verify_fail(v, ref, "a variable's name is a word that means nothing else");
+    return ir_verify_fail(v, ref, "a variable's name is an identifier that is no number, dtype or range");
   return (fact[0] <= fact[1] && fact[2] >= 1) ||
          ir_verify_fail(v, ref, "bounds are low <= high and a divisor >= 1");
 }

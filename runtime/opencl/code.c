@@ -269,8 +269,8 @@ static ir_status load_image(rt_context *c, const char *name, const void *image, 
   rt_cl_code *code = make_code(d, image, size, kernels);
   if (!code) return ir_fail(error, IR_ERR_MEMORY, "out of memory keeping %zu bytes of code", size);
   if (binary_is_refused(code) && kept && !c->options.no_compile)
-    status =
-        ir_fail(error, IR_ERR_INVALID, "device %s does not take what it made before", d->properties.name);
+    status = ir_fail(error, IR_ERR_INVALID, "device %s refuses a program that it compiled before",
+                     d->properties.name);
   if (!status && !code->program) status = build_source(c, code, name, error);
   for (uint32_t i = 0; i < kernels && !status; i++) status = query_kernel(code, i, error);
   if (status) {
