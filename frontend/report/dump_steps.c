@@ -34,10 +34,10 @@ static void put_loop(const printer *p, const ir_step *s) {
   if (s->kind == IR_STEP_WHILE) {
     put_slots(p, "while ", slots++, 1);
     bool known = ir_is_const(p->g, s->count, &most), endless = known && most < 0;
-    ir_text_str(p->out, endless ? ", any number of iterations" : ", iterations at most ");
+    ir_text_str(p->out, endless ? ", any trip count" : ", trip count at most ");
     if (!endless) ir_print_expr(p->g, s->count, p->out);
   } else {
-    ir_text_str(p->out, s->reverse ? "scan from the last slice, iterations " : "scan, iterations ");
+    ir_text_str(p->out, s->reverse ? "scan from the last slice, trip count " : "scan, trip count ");
     ir_print_expr(p->g, s->count, p->out);
   }
   ir_text_str(p->out, "\n");

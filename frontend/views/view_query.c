@@ -177,8 +177,8 @@ char *vf_view_text(vf_view v, vf_error *error) {
 static bool read_point(query *q, vf_view v, int count, const vf_value *at, ir_ref *out) {
   const pass_view *last = pass_view_last(&q->chain);
   if (count != (int)last->rank) {
-    ir_fail(&q->error, IR_ERR_INVALID, "view: %d indices for %u axes; takes one for each axis", count,
-            last->rank);
+    ir_fail(&q->error, IR_ERR_INVALID,
+            "view: the number of indices is %d, that of axes %u; takes one for each axis", count, last->rank);
     return false;
   }
   for (int i = 0; i < count; i++) {

@@ -48,12 +48,11 @@ static void test_softmax(void **state) {
       {"softmax f32[2,3] axis=2",
        "softmax: axis 2 is out of range; x has shape f32[2,3]; the axis lies in -2..1"},
       {"softmax f32[]", "softmax: axis -1 is out of range; x has shape f32[], which has no axes"},
-      {"log_softmax f32[2,0]",
-       "log_softmax: axis 1 has size 0; x has shape f32[2,0]; nothing has no extremum: each "
-       "reduced size is at least 1"},
+      {"log_softmax f32[2,0]", "log_softmax: axis 1 has size 0; x has shape f32[2,0]; the minimum or maximum "
+                               "of no elements is undefined: each reduced size must be at least 1"},
       {"softmax f32[z]",
-       "softmax: axis 0 has size z; x has shape f32[z]; nothing has no extremum: each reduced size is "
-       "at least 1; needs z >= 1, known: 0 <= z <= 5; declare z=1..5"},
+       "softmax: axis 0 has size z; x has shape f32[z]; the minimum or maximum of no elements is undefined: "
+       "each reduced size must be at least 1; needs z >= 1, known: 0 <= z <= 5; declare z=1..5"},
       {"logsumexp f32[2,3] axes=[0,-2]",
        "logsumexp: axes [0,-2] repeat axis 0; x has shape f32[2,3]; each axis is listed at most once"},
       {"softmax $n", "softmax: operand 1 is the index expression n, not a tensor"},
@@ -135,8 +134,9 @@ static void test_attention(void **state) {
        "attention: the mask has shape bool[4,5]; q has shape f32[1,8], k has shape f32[5,8]; the mask's last "
        "sizes "
        "are those of the queries and the keys, 1 and 5, or 1"},
-      {"attention f32[4,8] f32[0,8] f32[0,3]", "attention: axis 1 has size 0; x has shape f32[4,0]; nothing "
-                                               "has no extremum: each reduced size is at least 1"},
+      {"attention f32[4,8] f32[0,8] f32[0,3]",
+       "attention: axis 1 has size 0; x has shape f32[4,0]; the minimum or maximum of no elements is "
+       "undefined: each reduced size must be at least 1"},
       {"attention f32[4,8] f32[5,8] f32[5,3] scale=inf",
        "attention: scale is inf; takes a finite number, 0 for 1 / sqrt(8)"},
   };
@@ -262,8 +262,8 @@ static void test_parts(void **state) {
       {"unbind f32[n,2]",
        "unbind: axis 0 has size n; x has shape f32[n,2]; it gives as many results: a number from 1 to 1024"},
       {"unbind f32[]", "unbind: axis 0 is out of range; x has shape f32[], which has no axes"},
-      {"minmax f32[0]", "minmax: axis 0 has size 0; x has shape f32[0]; nothing has no extremum: each "
-                        "reduced size is at least 1"},
+      {"minmax f32[0]", "minmax: axis 0 has size 0; x has shape f32[0]; the minimum or maximum of no "
+                        "elements is undefined: each reduced size must be at least 1"},
   };
   CHECK_ALL(check_refused, bad);
 }
@@ -560,8 +560,9 @@ static void test_indirection(void **state) {
        "broadcasts to that"},
       {"slice_update f32[3] f32[2] start=[2]",
        "slice_update: bounds [2,4] do not fit axis 0; x has shape f32[3]; takes 0 <= begin <= end <= 3"},
-      {"slice_update f32[3,3] f32[2] start=[0,0]", "slice_update: the update has shape f32[2]; start lists 2 "
-                                                   "positions; it has one for each axis, or size is given"},
+      {"slice_update f32[3,3] f32[2] start=[0,0]",
+       "slice_update: the update has shape f32[2]; start has 2 entries; it must have one for each axis, or "
+       "size must be given"},
       {"slice_update f32[3] f64[2] start=[0]", "slice_update: the update has shape f64[2]; x has shape "
                                                "f32[3], and keeps its dtype; cast the update to f32"},
       {"slice_update f32[3] 0 start=[0] size=[1,1]",
