@@ -98,7 +98,7 @@ static bool unbatch_result(mapping *m, size_t number, const fe_leaf *leaf) {
            fe_refuse(
                &m->call,
                "result %zu has shape %s and may differ along the mapped axis, but its entry of out_axes is "
-               "VF_NOT_MAPPED; give the axis where it goes, or reduce over it outside",
+               "VF_NOT_MAPPED; give the axis of the result, or reduce over it outside",
                number + 1, type_of(m, x, &type));
   if (leaf->axis < -rank - 1 || leaf->axis > rank)
     return fe_refuse(

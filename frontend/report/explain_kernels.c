@@ -120,9 +120,8 @@ static void put_reason(const fe_explained *e, size_t number) {
     return;
   }
   if (n->op == IR_OP_STORED) {
-    ir_text_str(
-        e->out,
-        "stored, because its readers read elements several times, or because that is asked for\n");
+    ir_text_str(e->out,
+                "stored, because its readers read elements several times, or because that is asked for\n");
     return;
   }
   if (ir_ops[n->op].cls == IR_CLASS_VIEW) {

@@ -113,7 +113,7 @@ bool ir_verify_function(ir_verifier *v, ir_ref func, const ir_ref *nodes, size_t
   const ir_graph *g = v->graph;
   ir_function f = ir_function_of(g, func);
   if (ir_func_depth(g, func) > IR_MAX_DEPTH)
-    return ir_verify_fail(v, func, "functions must nest at most %d deep", IR_MAX_DEPTH);
+    return ir_verify_fail(v, func, "functions must not nest more than %d deep", IR_MAX_DEPTH);
   for (uint32_t i = 0; i < f.param_count; i++)
     if (ir_op_of(g, f.params[i]) != IR_OP_BUFFER)
       return ir_verify_fail(v, func, "parameters must be buffers");

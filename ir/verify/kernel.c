@@ -134,7 +134,7 @@ static bool verify_loop(kernel_verifier *k, ir_ref ref) {
   if (!expect_dtype(k, ref, 1, (ir_dtype)n->dtype)) return false;
   ir_ref effect = ir_loop_effect(k->graph, ref);
   if (effect && (lanes || !is_effect(k->graph, effect)))
-    return ir_verify_fail(k->v, ref, "what follows its next values must be an effect, and the loop serial");
+    return ir_verify_fail(k->v, ref, "only an effect may follow the next values, and only in a serial loop");
   for (uint32_t i = 1; i <= carries; i++) {
     ir_dtype dtype = ir_dtype_of(k->graph, n->src[i]);
     if (dtype == IR_NONE) return broken_dtype(k, ref, i, "that of a value");

@@ -83,14 +83,15 @@ static void test_random(void **state) {
       {"uniform shape=[2] seed=1 dtype=i32", "uniform: draws are floats, not i32; use f16, bf16, f32 or f64"},
       {"uniform shape=[-2] seed=1",
        "uniform: size -2 of axis 0 in shape [-2] is negative; every size is >= 0"},
-      {"uniform shape=[2] seed=1 low=2 high=2", "uniform: nothing lies from 2 to below 2 in f32; takes "
-                                                "finite numbers low < high, at a finite distance"},
+      {"uniform shape=[2] seed=1 low=2 high=2",
+       "uniform: cannot draw numbers from 2 to below 2 in f32; takes "
+       "finite numbers low < high, at a finite distance"},
       {"uniform shape=[2] seed=1 low=2 high=2.0001 dtype=f16",
-       "uniform: nothing lies from 2 to below 2 in f16; takes finite numbers low < high, at a finite "
+       "uniform: cannot draw numbers from 2 to below 2 in f16; takes finite numbers low < high, at a finite "
        "distance"},
-      {"uniform shape=[2] seed=1 low=-3e38 high=3e38", "uniform: nothing lies from -3e+38 to below 3e+38 in "
-                                                       "f32; takes finite numbers low < high, at a finite "
-                                                       "distance"},
+      {"uniform shape=[2] seed=1 low=-3e38 high=3e38", "uniform: cannot draw numbers from -3e+38 to below "
+                                                       "3e+38 in f32; takes finite numbers low < high, at a "
+                                                       "finite distance"},
       {"normal shape=[2] seed=1 std=-1", "normal: there is no distribution of mean 0 and standard deviation "
                                          "-1; takes finite numbers, std >= 0"},
       {"bernoulli shape=[2] seed=1 p=1.5", "bernoulli: p is 1.5; a probability lies in 0..1"},
@@ -254,11 +255,11 @@ static void test_parts(void **state) {
       {"split f32[4] parts=2 axis=1",
        "split: axis 1 is out of range; x has shape f32[4]; the axis lies in -1..0"},
       {"split f32[4]", "split: attribute parts is missing; it is a number of parts, such as 2"},
-      {"chunk f32[0] chunks=2",
-       "chunk: axis 0 has size 0; x has shape f32[0]; parts are not empty, so it has an element"},
-      {"chunk f32[n] chunks=2", "chunk: size n of axis 0 does not provably divide by 2; x has shape f32[n]; "
-                                "parts of a size that varies are "
-                                "equal; needs (n%2) == 0, known: 1 <= n <= 8; declare n=1..8:2"},
+      {"chunk f32[0] chunks=2", "chunk: axis 0 has size 0; x has shape f32[0]; parts must not be empty, so "
+                                "the size must be at least 1"},
+      {"chunk f32[n] chunks=2",
+       "chunk: size n of axis 0 does not provably divide by 2; x has shape f32[n]; parts of a variable size "
+       "must be equal; needs (n%2) == 0, known: 1 <= n <= 8; declare n=1..8:2"},
       {"unbind f32[n,2]",
        "unbind: axis 0 has size n; x has shape f32[n,2]; it gives as many results: a number from 1 to 1024"},
       {"unbind f32[]", "unbind: axis 0 is out of range; x has shape f32[], which has no axes"},

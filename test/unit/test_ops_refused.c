@@ -336,9 +336,9 @@ static void test_contractions_refusals(void **state) {
       {"gather f32[2,0] i64[2] axis=1 mode=clip",
        "gather: axis 1 has size 0; x has shape f32[2,0], the indices i64[2]; every index is out of range: "
        "use mode=fill"},
-      {"gather f32[2,3] i64[2] batch=1", "gather: 1 axes of x and the indices cannot be shared; they have "
-                                         "shapes f32[2,3] and i64[2]; those shared are the "
-                                         "first of both and stand before axis 0"},
+      {"gather f32[2,3] i64[2] batch=1",
+       "gather: 1 axes of x and the indices cannot be shared; they have shapes f32[2,3] and i64[2]; shared "
+       "axes must be the first of both and come before axis 0"},
       {"gather f32[2,3] i64[n] axis=1 batch=1",
        "gather: axis 0 is shared, but has size 2 in x and n in the indices, of shapes f32[2,3] and i64[n]; "
        "equal sizes "

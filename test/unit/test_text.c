@@ -513,8 +513,8 @@ static void test_verify_kernels(void **state) {
                "    store p0[ridx0] = f32(1.0)\n    %2 = add %1, f32(1.0) : f32\n    next %2\n  }\n"
                "  store p0[0] = %0\n}\n",
                IR_LEVEL_LOOP,
-               "broken loop: `%0 = for ridx0 in 0..8 unroll with %1 = f32(0.0) {`: what follows its next "
-               "values must be an effect, and the loop serial");
+               "broken loop: `%0 = for ridx0 in 0..8 unroll with %1 = f32(0.0) {`: only an effect may follow "
+               "the next values, and only in a serial loop");
   check_broken("kernel @k(p0: f32[8]) {\n  for ridx0 in 0..8 vector {\n    for ridx1 in 0..4 vector {\n"
                "      store p0[ridx0] = f32(0.0)\n    }\n  }\n}\n",
                IR_LEVEL_LOOP,

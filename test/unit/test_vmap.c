@@ -608,7 +608,7 @@ static void test_refused(void **state) {
        VF_NOT_MAPPED,
        -1,
        "vmap: result 1 has shape f32[4|3] and may differ along the mapped axis, but its entry of out_axes is "
-       "VF_NOT_MAPPED; give the axis where it goes, or reduce over it outside"},
+       "VF_NOT_MAPPED; give the axis of the result, or reduce over it outside"},
       {identity,
        1,
        {0},

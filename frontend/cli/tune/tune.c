@@ -300,7 +300,7 @@ static int read_options(tuner *r, int argc, char **argv) {
   }
   int status = read_seconds(r);
   if (status) return status;
-  if (r->list && (r->word || r->forget)) return cli_usage("tune", "--list stands alone");
+  if (r->list && (r->word || r->forget)) return cli_usage("tune", "--list takes no file and no --forget");
   return r->word || r->list || r->forget
              ? CLI_END
              : cli_usage("tune", "no file given; for example: viewfold tune blur.vf");

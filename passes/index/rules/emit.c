@@ -261,7 +261,7 @@ static void emit_right_side(const expr *e, char *name) {
     return;
   default:
     if (!rulec_is_compare(e->kind))
-      rulec_fail("'%s' cannot stand in a right side", rulec_kinds[e->kind].text);
+      rulec_fail("'%s' is not allowed in a right side", rulec_kinds[e->kind].text);
     emit_code("ir_ref %s = pass_make_compare(b, IR_OP_%s, %s, %s);", name, rulec_kinds[e->kind].op, arg[0],
               arg[1]);
   }
