@@ -143,7 +143,7 @@ static ir_status check_lanes(const oc_emitter *e, const char *symbol, ir_error *
     if (loop->binding != IR_VECTOR) continue;
     if (e->lanes_are_items && loop->extent > e->target->group_items)
       return ir_fail(error, IR_ERR_UNSUPPORTED,
-                     "compile: %s has vectors of %lld lanes; groups of the target have at most %d work-items",
+                     "compile: %s has groups of %lld work-items; groups of the target have at most %d",
                      symbol, (long long)loop->extent, e->target->group_items);
   }
   return IR_OK;

@@ -19,11 +19,10 @@ static bool no_memory(ir_error *error) {
  * change then. */
 static bool is_running(const vf_context *c, const char *who, ir_error *error) {
   if (!c->lazy.running) return false;
-  ir_fail(
-      error, IR_ERR_INVALID,
-      "%s: called from the function of an operation while tensors are realised; what it computes with are "
-      "its operands",
-      who);
+  ir_fail(error, IR_ERR_INVALID,
+          "%s: called from the function of an operation while tensors are realised; such a function may use "
+          "its operands only",
+          who);
   return true;
 }
 

@@ -94,7 +94,9 @@ static ir_ref batch_function(batched_call *l, ir_ref func, const uint8_t *varies
       good = (roots.at[i] = expand_to_batch(l->p, roots.at[i], op_dims(g, f.results[i]),
                                             ir_rank(g, f.results[i]))) != 0;
   }
-  if (count) ir_fail(g->error, IR_ERR_INTERNAL, "%s: a result has a batch that nothing gives it", l->c.who);
+  if (count)
+    ir_fail(g->error, IR_ERR_INTERNAL,
+            "%s: a result of a function has batch axes that its call does not have", l->c.who);
   else if (good) made = ir_func(g, roots.at, (uint32_t)n, roots.at + n, f.param_count);
   pass_refs_free(&roots), pass_refs_free(&from), pass_refs_free(&to);
   ir_free(g->mem, batched, n + 1);

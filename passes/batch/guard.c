@@ -122,6 +122,6 @@ ir_ref pass_guard(ir_graph *g, ir_ref func) {
   bool needed;
   ir_ref made = 0;
   if (find_need(g, f.results, f.result_count, &needed)) made = needed ? guarded(&w, &f) : func;
-  if (!made) ir_fail(g->error, IR_ERR_MEMORY, "out of memory making a batch physical");
+  if (!made) ir_fail(g->error, IR_ERR_MEMORY, "out of memory making batch axes ordinary");
   return made;
 }

@@ -210,7 +210,7 @@ bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out) {
   bool several = n->op == IR_OP_SEQ;
   *out = (loop_stores){.count = several ? n->nsrc : 1};
   if (out->count > MAX_STORES) {
-    ir_fail(g->error, IR_ERR_INTERNAL, "a kernel is in more than %d pieces", MAX_STORES);
+    ir_fail(g->error, IR_ERR_INTERNAL, "a kernel has more than %d stores", MAX_STORES);
     return false;
   }
   for (uint32_t i = 0; i < out->count; i++) {

@@ -88,7 +88,7 @@ static ir_ref greatest(ir_graph *g, const ir_ref *live, size_t count) {
     if (!one) all = 0;
     else if (!is_sure(ir_bounds_of(g, live[i]))) all = two(g, IR_OP_MAX, all, one);
   }
-  if (!all) ir_fail(g->error, IR_ERR_MEMORY, "out of memory looking at a kernel's index arithmetic");
+  if (!all) ir_fail(g->error, IR_ERR_MEMORY, "out of memory analysing a kernel's index arithmetic");
   ir_free(g->mem, m.of, size * sizeof *m.of);
   return all;
 }

@@ -185,6 +185,6 @@ ir_ref pass_fuse_scans(ir_graph *g, ir_ref results) {
     good = fuse_roots(g, done, &results, 1);
   }
   ir_free(g->mem, done, count * sizeof *done);
-  if (!good) ir_fail(g->error, IR_ERR_MEMORY, "out of memory uniting scans");
+  if (!good) ir_fail(g->error, IR_ERR_MEMORY, "out of memory fusing scans");
   return good ? results : 0;
 }

@@ -116,8 +116,9 @@ static ir_ref permutation(ir_graph *g, ir_ref order) {
   ir_ref size = ir_dim(g, order, 1);
   int64_t known, most = ir_bounds_of(g, size).hi;
   if (most > (int64_t)1 << INDEX_BITS) {
-    ir_fail(g->error, IR_ERR_UNSUPPORTED, "sort: no bound of 2^%d is known of the size %s", INDEX_BITS,
-            OP_EXPR(size));
+    ir_fail(g->error, IR_ERR_UNSUPPORTED,
+            "sort: size %s is not known to be at most 2^%d; declare a smaller bound", OP_EXPR(size),
+            INDEX_BITS);
     return 0;
   }
   ir_ref keys = op_binary(g, IR_OP_OR, binary(g, IR_OP_SHL, order, INDEX_BITS),

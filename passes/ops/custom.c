@@ -243,8 +243,8 @@ static bool check_partial(const direction *d, const char *rule, uint32_t number,
   if (ir_get(g, *part)->weak && !(*part = op_convert(g, d->call.name, *part, ir_dtype_of(g, x))))
     return false;
   if (ir_shape(g, *part) == ir_shape(g, x) && ir_dtype_of(g, *part) == ir_dtype_of(g, x)) return true;
-  return op_refuse(g, "%s: its %s gives part %u the shape %s; what it belongs to has %s", d->call.name, rule,
-                   number + 1, OP_TYPE(*part), OP_TYPE(x)) != 0;
+  return op_refuse(g, "%s: its %s returns derivative %u of shape %s; the value that it is for has %s",
+                   d->call.name, rule, number + 1, OP_TYPE(*part), OP_TYPE(x)) != 0;
 }
 
 /* Cotangents or tangents, zeros where none is given; 0 for a value that is no float. */

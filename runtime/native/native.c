@@ -102,7 +102,7 @@ static bool attribute_word(const reader *r, rt_native_param *p) {
 
 static bool read_axis(reader *r, rt_native_param *p) {
   if (!word(r) || strspn(r->word, "0123456789") != strlen(r->word) || strlen(r->word) > 2)
-    return wrong(r, "in brackets stands an axis, such as 0");
+    return wrong(r, "expected an axis in brackets, such as 0");
   p->kind = RT_NATIVE_SIZE;
   p->axis = (uint32_t)(r->word[0] - '0');
   if (r->word[1]) p->axis = 10 * p->axis + (uint32_t)(r->word[1] - '0');
@@ -113,7 +113,7 @@ static bool read_axis(reader *r, rt_native_param *p) {
 /* Parses what follows the name of an array: nothing, an axis in brackets, or a dot and a word. */
 static bool read_array(reader *r, rt_native_param *p) {
   if (p->number >= (p->result ? r->custom->results : r->custom->operands))
-    return wrong(r, p->result ? "there are not so many results" : "there are not so many operands");
+    return wrong(r, p->result ? "the operation has fewer results" : "the operation has fewer operands");
   if (read_sign(r, '[')) return read_axis(r, p);
   if (!read_sign(r, '.')) return p->kind = RT_NATIVE_DATA, true;
   if (!word(r)) return wrong(r, "expected count, rank or shape");
@@ -134,7 +134,7 @@ static bool read_param(reader *r, rt_native_param *p) {
   *p = (rt_native_param){0};
   if (!word(r)) return wrong(r, "expected a parameter");
   ir_dtype type = type_word(r->word);
-  if (type != IR_NONE && !word(r)) return wrong(r, "expected what has that type");
+  if (type != IR_NONE && !word(r)) return wrong(r, "expected a parameter after its type");
   if (array_word(r, p)) {
     if (!read_array(r, p)) return false;
   } else if (attribute_word(r, p)) {

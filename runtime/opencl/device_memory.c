@@ -83,7 +83,8 @@ static ir_status make_buffer(rt_opencl *d, cl_mem_flags flags, void *host, size_
   if (bytes >> RT_CL_SHIFT == 0)
     buffer = d->cl.CreateBuffer(d->context, flags | (host ? CL_MEM_USE_HOST_PTR : 0), bytes, host, &code);
   if (!buffer && bytes > d->properties.buffer)
-    return ir_fail(error, IR_ERR_MEMORY, "device %s: %zu bytes in one piece; a buffer of it has at most %llu",
+    return ir_fail(error, IR_ERR_MEMORY,
+                   "device %s: a buffer of %zu bytes is too large; a buffer of this device has at most %llu",
                    d->properties.name, bytes, (unsigned long long)d->properties.buffer);
   if (!buffer) return rt_cl_fail(error, code, "device %s: a buffer of %zu bytes", d->properties.name, bytes);
   *address = rt_cl_add(d, (rt_cl_region){.buffer = buffer, .bytes = bytes});

@@ -137,11 +137,10 @@ static ir_status fill_steps(const rt_program *p, rt_frame *f, const int64_t *var
     const rt_plan_step *s = &plan->steps[i];
     f->step_index[i] = (uint32_t)f->step_count;
     if (f->values[s->count] == RT_NO_VALUE)
-      return ir_fail(
-          error, IR_ERR_INVALID,
-          "graph @%s: step %u of %u (%s): for these values of its variables, numbers of elements and "
-          "their positions need more than 64 bits; give smaller sizes",
-          rt_program_name(p), i + 1, plan->head->steps, ir_step_names[s->kind]);
+      return ir_fail(error, IR_ERR_INVALID,
+                     "graph @%s: step %u of %u (%s): for these values of its variables, numbers of elements "
+                     "or their indices need more than 64 bits; give smaller sizes",
+                     rt_program_name(p), i + 1, plan->head->steps, ir_step_names[s->kind]);
     if (!sizes_agree(p, f, s)) return bad_sizes(p, i, error);
     f->step_count += has_work(f, s);
   }

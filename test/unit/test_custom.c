@@ -532,11 +532,11 @@ static void test_signatures_refused(void **state) {
       {"int(in0", "at 'the end': expected ',' or ')'"},
       {"int(in0,)", "at ')': expected a parameter"},
       {"int(in0) x", "at 'x': expected the end"},
-      {"int(in1)", "at ')': there are not so many operands"},
-      {"int(out1)", "at ')': there are not so many results"},
+      {"int(in1)", "at ')': the operation has fewer operands"},
+      {"int(out1)", "at ')': the operation has fewer results"},
       {"int(in)", "at 'in)': expected in0, out0 and so on, an attribute, user or message"},
       {"int(in0[16])", "at '])': a tensor has at most 16 axes"},
-      {"int(i64 in0[k])", "at '])': in brackets stands an axis, such as 0"},
+      {"int(i64 in0[k])", "at '])': expected an axis in brackets, such as 0"},
       {"int(i64 in0[0)", "at ')': expected ']'"},
       {"int(i64 in0.size)", "at ')': an array has .count, .rank and .shape"},
       {"int(in0[0])", "at 'in0[0])': a number needs a type before it, such as i64"},
@@ -636,7 +636,7 @@ static void test_uses_refused(void **state) {
       {"%y, %p = rows %x", "rows: the operand is a matrix, not of rank 1"},
       {"%y = tall %x", "tall: its signature asks for the size of axis 1 of operand 0, which has rank 1"},
       {"%y = mute %x", "mute: its function for shapes failed without a reason"},
-      {"%y = sizeless %x", "its function for shapes gives axis 0 of result 1 no size"},
+      {"%y = sizeless %x", "its function for shapes sets no size for axis 0 of result 1"},
       {"%y = forgetful %x", "forgetful: composing it left out a result"},
   };
   vf_context *c = context();
@@ -776,9 +776,8 @@ static int meddle(const float *x, float *y, int64_t n, void *user, char *message
   vf_error inner;
   assert_null(vf_tensor_data(elsewhere, &inner));
   assert_int_equal(inner.status, VF_ERR_INVALID);
-  assert_string_equal(inner.message,
-                      "realise: called from the function of an operation while tensors are realised; what it "
-                      "computes with are its operands");
+  assert_string_equal(inner.message, "realise: called from the function of an operation while tensors are "
+                                     "realised; such a function may use its operands only");
   assert_null(vf_tensor_create(user, VF_F32, 0, NULL, NULL, &inner));
   assert_int_equal(vf_session_collect(user, &inner), VF_ERR_INVALID);
   for (int64_t i = 0; i < n; i++) y[i] = x[i] + *(const float *)vf_tensor_data(realised, NULL);

@@ -407,9 +407,9 @@ static void test_custom_rules(void **state) {
       {"r 1 -> 1", "f32[4,3]", "r 1 -> 1", NULL},
       {"... k -> b0", "f32[4,3]", "b0 k -> b0", NULL},
       {"r k -> r", "f32[4]", NULL,
-       "leaf: sharding rule 'r k -> r': term 1 has more axes than what it stands for, which has rank 1"},
+       "leaf: sharding rule 'r k -> r': term 1 has more axes than its operand or result, of rank 1"},
       {"k r -> r", "f32[4,3]", NULL,
-       "leaf: factor r of the sharding rule stands for axes of sizes 3 and 4; they are equal"},
+       "leaf: factor r of the sharding rule stands for axes of sizes 3 and 4; they must be equal"},
       {NULL, "f32[4,3]", NULL, "leaf: the custom operation has no sharding rule"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -303,7 +303,7 @@ static void what_is_too_deep_or_too_much_is_refused(void **state) {
     const char *message;
   } cases[] = {
       {64, 1, 6, NULL},
-      {65, 1, 0, "functions nest at most 64 deep"},
+      {65, 1, 0, "functions must not nest more than 64 deep"},
       {6, 2, 37, NULL},
       {20, 2, 0, "control flow: functions written out wherever they are called make more than 65536 steps"}};
   rt_context *c = p_context_with((rt_options){.no_disk = true});

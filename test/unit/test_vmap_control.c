@@ -226,7 +226,7 @@ static void test_refusals(void **state) {
   vf_value x = vf_input(b.g, "x", VF_F32, VF_LIST(3)), y;
   map(&b, sum_outside, NULL, 1, &x, NULL, 1, &y);
   assert_int_equal(vf_graph_status(b.g), VF_ERR_INVALID);
-  assert_non_null(strstr(vf_graph_message(b.g), "whose batch is from outside"));
+  assert_non_null(strstr(vf_graph_message(b.g), "a captured value with batch axes"));
   stop(&b);
 }
 

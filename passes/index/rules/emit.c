@@ -112,7 +112,7 @@ static void match_sum(const expr *p, const char *node) {
   const expr *others = last->kind == EXPRESSION ? last : picks == 0 ? term[0] : NULL;
   if (!others) return;
   if (bound[others->value])
-    rulec_fail("the rest of a sum must be a fresh variable, not '%c'", (int)others->value);
+    rulec_fail("the remaining terms of a sum must be a fresh variable, not '%c'", (int)others->value);
   bound[others->value] = true;
   rest[rest_count].letter = (int)others->value;
   rest[rest_count].sum = id;
@@ -184,7 +184,8 @@ static const char *constant(const expr *e) {
   int t;
   char a[64] = "", b[64] = "";
   if (e->kind == LO || e->kind == HI || e->kind == KNOWN) {
-    if (e->arg[0]->kind != EXPRESSION) rulec_fail("'%s' asks about a variable", rulec_kinds[e->kind].text);
+    if (e->arg[0]->kind != EXPRESSION)
+      rulec_fail("the first argument of '%s' must be a variable", rulec_kinds[e->kind].text);
     if (e->kind == KNOWN) snprintf(b, 64, "%s", constant(e->arg[1]));
     emit_code("int64_t k%d;", t = fresh++);
     if (e->kind == KNOWN) open_block("if (pass_residue(b, v_%c, %s, &k%d))", (int)e->arg[0]->value, b, t);
@@ -260,7 +261,7 @@ static void emit_right_side(const expr *e, char *name) {
     return;
   default:
     if (!rulec_is_compare(e->kind))
-      rulec_fail("'%s' cannot stand in a right side", rulec_kinds[e->kind].text);
+      rulec_fail("'%s' is not allowed in a right side", rulec_kinds[e->kind].text);
     emit_code("ir_ref %s = pass_make_compare(b, IR_OP_%s, %s, %s);", name, rulec_kinds[e->kind].op, arg[0],
               arg[1]);
   }

@@ -151,10 +151,11 @@ ir_ref op_uniform(ir_graph *g, const op_draw *d, double low, double high) {
   low = rounded(low, d->dtype), high = rounded(high, d->dtype);
   double distance = rounded(high - low, r.wide);
   if (!(low < high && isfinite(distance)))
-    return op_refuse(g,
-                     "uniform: nothing lies from %g to below %g in %s; takes finite numbers low < high, at a "
-                     "finite distance",
-                     low, high, ir_dtypes[d->dtype].name);
+    return op_refuse(
+        g,
+        "uniform: cannot draw numbers from %g to below %g in %s; takes finite numbers low < high, at a "
+        "finite distance",
+        low, high, ir_dtypes[d->dtype].name);
   ir_ref x = fraction(g, &r, r.k);
   if (low != 0 || high != 1)
     x = op_add(g, op_mul(g, x, ir_float(g, r.wide, distance)), ir_float(g, r.wide, low));

@@ -74,8 +74,8 @@ int op_sharding_factor(ir_graph *g, const char *who, op_sharding *rule, const ch
   } else if (size && !rule->factors[i].size) {
     rule->factors[i].size = size;
   } else if (size && op_decided(g, IR_OP_NE, size, rule->factors[i].size)) {
-    op_refuse(g, "%s: factor %s of the sharding rule stands for axes of sizes %s and %s; they are equal", who,
-              rule->factors[i].name, OP_EXPR(rule->factors[i].size), OP_EXPR(size));
+    op_refuse(g, "%s: factor %s of the sharding rule stands for axes of sizes %s and %s; they must be equal",
+              who, rule->factors[i].name, OP_EXPR(rule->factors[i].size), OP_EXPR(size));
     return -1;
   }
   return (int)i;
@@ -86,7 +86,7 @@ static op_split *next_axis(reader *r) {
   op_term *term = &r->out->terms[r->at];
   if (term->rank < shape_at(r, r->at)->nsrc) return &term->axes[term->rank++];
   char words[80];
-  snprintf(words, sizeof words, "term %u has more axes than what it stands for, which has rank %u", r->at + 1,
+  snprintf(words, sizeof words, "term %u has more axes than its operand or result, of rank %u", r->at + 1,
            term->rank);
   wrong(r, words);
   return NULL;
@@ -96,7 +96,7 @@ static bool add_named(reader *r, op_split *axis, const char *name, size_t length
   int factor = op_sharding_factor(r->g, r->ask->who, r->out, name, length, size);
   if (factor < 0) return false;
   for (uint32_t i = 0; i < axis->count; i++)
-    if (axis->factors[i] == factor) return wrong(r, "a factor stands twice in one axis");
+    if (axis->factors[i] == factor) return wrong(r, "a factor occurs twice in one axis");
   if (axis->count == IR_MAX_RANK) return wrong(r, "an axis has too many factors");
   axis->factors[axis->count++] = (uint8_t)factor;
   return true;
@@ -177,7 +177,7 @@ static bool add_picked(reader *r, const token *t) {
   if (is(t->pick, t->pick_length, "-")) return add_changed(r, letter, from, to, r->ask->kept);
   if (is(t->pick, t->pick_length, "bcast")) return add_grown(r, letter);
   if (is(t->pick, t->pick_length, "order") && r->ask->order) return add_ordered(r, letter, from, to);
-  return wrong(r, "in brackets stands one of : :a a: a+1: 1 ~ - order bcast");
+  return wrong(r, "expected one of : :a a: a+1: 1 ~ - order bcast in brackets");
 }
 
 /* The number of axes that the remaining tokens of a term stand for; -1 if one has brackets. */
@@ -205,11 +205,11 @@ static bool read_compound(reader *r) {
   r->next++;
   for (skip_blanks(&r->next); *r->next != ')'; skip_blanks(&r->next)) {
     if (!next_token(r, &r->next, &t)) return false;
-    if (!isalpha((unsigned char)*t.text) || t.pick) return wrong(r, "in parentheses stand names");
+    if (!isalpha((unsigned char)*t.text) || t.pick) return wrong(r, "expected names in parentheses");
     if (!add_named(r, axis, t.text, t.length, 0)) return false;
   }
   r->next++;
-  if (axis->count == 0) return wrong(r, "in parentheses stand names");
+  if (axis->count == 0) return wrong(r, "expected names in parentheses");
   ir_ref size = shape_at(r, r->at)->src[r->out->terms[r->at].rank - 1];
   return axis->count > 1 ||
          op_sharding_factor(r->g, r->ask->who, r->out, r->out->factors[axis->factors[0]].name,
@@ -224,10 +224,10 @@ static bool read_token(reader *r) {
   uint32_t rank = shape_at(r, r->at)->nsrc, done = r->out->terms[r->at].rank;
   if (is(t.text, t.length, "...")) {
     int64_t rest = rest_of_term(r, r->next);
-    if (done > 0) return wrong(r, "'...' stands in front");
+    if (done > 0) return wrong(r, "'...' must be the first axis of a term");
     return add_range(r, 'b', 0, rest < 0 ? r->ask->batch : rest < rank ? rank - (uint32_t)rest : 0);
   }
-  if (is(t.text, t.length, "*")) return wrong(r, "'*' stands alone, after another term");
+  if (is(t.text, t.length, "*")) return wrong(r, "'*' must be a term by itself, after another term");
   if (is(t.text, t.length, "1")) return rank == 0 || next_axis(r) != NULL;
   op_split *axis = next_axis(r);
   return axis && add_named(r, axis, t.text, t.length, shape_at(r, r->at)->src[done]);
@@ -238,7 +238,7 @@ static bool read_term(reader *r) {
   for (skip_blanks(&r->next); !ends_term(r->next); skip_blanks(&r->next))
     if (!read_token(r)) return false;
   char words[80];
-  snprintf(words, sizeof words, "term %u has %u axes; it stands for one of rank %u", r->at + 1,
+  snprintf(words, sizeof words, "term %u has %u axes; its operand or result has rank %u", r->at + 1,
            r->out->terms[r->at].rank, shape_at(r, r->at)->nsrc);
   return r->out->terms[r->at].rank == shape_at(r, r->at)->nsrc || wrong(r, words);
 }
