@@ -145,7 +145,7 @@ oc_value oc_compare(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_valu
     bool negative, single = a.kind == OC_FLOAT;
     op = order_against_least(op, &negative);
     b = oc_make(e, a.kind, 1, negative ? OC_UNARY : OC_ATOM, "%s%s", negative ? "-" : "",
-                single ? "VF_LEAST" : "VF_LEAST_DOUBLE");
+                single ? "VF_FLOAT_TRUE_MIN" : "VF_DOUBLE_TRUE_MIN");
   }
   return compared(e, op, a, b);
 }

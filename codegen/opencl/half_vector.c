@@ -62,11 +62,11 @@ static void read_all(oc_emitter *e, ir_ref load, vector_access r, uint32_t first
  * elements are loaded one by one. */
 void oc_read_vectors(oc_emitter *e, ir_ref load, uint32_t first) {
   vector_access r = loaded_vector(e, load);
-  oc_open(e, "if (VF_WHOLE_%u(%s))", r.count, oc_at(e, ir_src(e->g, load, 0)).text);
-  read_all(e, load, r, first, "VF_READ");
+  oc_open(e, "if (VF_ALIGNED_%u(%s))", r.count, oc_at(e, ir_src(e->g, load, 0)).text);
+  read_all(e, load, r, first, "VF_LOAD_ALIGNED");
   oc_close(e);
   oc_open(e, "else");
-  read_all(e, load, r, first, "VF_GATHER");
+  read_all(e, load, r, first, "VF_LOAD_UNALIGNED");
   oc_close(e);
 }
 
@@ -130,7 +130,7 @@ static const char *stored_vector(oc_emitter *e, ir_ref value, vector_access r, i
 }
 
 /* Each work-item stores its own vectors. A local begins at a multiple of 16 bytes; an output may not, which
- * VF_WRITE tests when the kernel runs. */
+ * VF_STORE_GLOBAL tests when the kernel runs. */
 bool oc_store_vectors(oc_emitter *e, ir_ref store) {
   const ir_node *n = ir_get(e->g, store);
   const uint64_t *lanes = cg_lanes(e->nest, store);
@@ -139,7 +139,7 @@ bool oc_store_vectors(oc_emitter *e, ir_ref store) {
   if (!r.count || oc_is_private(e, n->src[0]) || oc_is_ahead(e, store) || e->nest->width[store] != e->group ||
       e->nest->width[n->src[1]] != e->group)
     return false;
-  const char *how = space == IR_OP_LOCAL ? "VF_KEEP" : "VF_WRITE";
+  const char *how = space == IR_OP_LOCAL ? "VF_STORE_LOCAL" : "VF_STORE_GLOBAL";
   cg_first_lane(&e->order, lanes);
   do {
     if (e->order.lane[r.loop] % r.count != 0) continue;

@@ -114,7 +114,7 @@ static oc_value blank(oc_emitter *e, unsigned kind, uint32_t width, const char *
 /* Assigns to each of `elements` what is stored at its index, where `valid` holds (NULL: everywhere). */
 static void read_elements(oc_emitter *e, const place *a, oc_value elements, const oc_value *valid) {
   const char *at = a->affine ? oc_literal(e, OC_LONG, a->stride).text : a->lane_term.text;
-  oc_line(e, "VF_EACH_%u(VF_%s%s, %s, %s, %s, %s)", a->width, a->affine ? "STEP" : "GATHER",
+  oc_line(e, "VF_EACH_%u(VF_%s%s, %s, %s, %s, %s)", a->width, a->affine ? "LOAD_STRIDED" : "GATHER",
           valid ? "_IF" : "", elements.text, address(e, a), at, valid ? valid->text : "true");
 }
 
@@ -165,7 +165,7 @@ oc_value oc_read_contiguous(oc_emitter *e, ir_ref param, ir_ref index, uint32_t 
  * memory need not belong to the buffer. */
 static void fetch_ahead(oc_emitter *e, const place *a, int64_t elements, bool past) {
   int64_t bytes = elements * (int64_t)oc_bytes(a->kind);
-  oc_line(e, "%s(%s, %s)", past ? "VF_AHEAD_PAST" : "VF_AHEAD", low_address(e, a),
+  oc_line(e, "%s(%s, %s)", past ? "VF_PREFETCH_NONTEMPORAL" : "VF_PREFETCH", low_address(e, a),
           oc_literal(e, OC_LONG, bytes).text);
 }
 
@@ -239,7 +239,7 @@ static void store_vector(oc_emitter *e, ir_ref ref, const place *a, uint32_t lan
   }
   value = oc_temporary(e, value);
   e->streams = true;
-  oc_line(e, "VF_STREAM(%s, %u, %s, %s, %s)", oc_type(a->kind, 1).text, a->width, value.text,
+  oc_line(e, "VF_STORE_NONTEMPORAL(%s, %u, %s, %s, %s)", oc_type(a->kind, 1).text, a->width, value.text,
           low_address(e, a), has_memory_to_itself(e, ref, a->memory, low_address(e, a)));
 }
 
@@ -285,8 +285,8 @@ static void store_subvector(oc_emitter *e, ir_ref ref) {
     store_vector(e, ref, &a, lanes, value);
   } else {
     value = oc_temporary(e, value);
-    oc_line(e, "VF_EACH_%u(VF_%s, %s, %s, %s, true)", width, a.affine ? "STORE_STEP" : "SCATTER", value.text,
-            address(e, &a), a.affine ? oc_literal(e, OC_LONG, a.stride).text : a.lane_term.text);
+    oc_line(e, "VF_EACH_%u(VF_%s, %s, %s, %s, true)", width, a.affine ? "STORE_STRIDED" : "SCATTER",
+            value.text, address(e, &a), a.affine ? oc_literal(e, OC_LONG, a.stride).text : a.lane_term.text);
   }
 }
 
