@@ -420,7 +420,7 @@ static void released(void *user) { releases += user != NULL; }
 
 /* By the rule `r k -> r, r` rows may be split into shards: the shards' results, one after another, are the
  * whole. test_sharding.c reads the rule. spec: F20.U F21.U */
-static void test_parts(void **state) {
+static void test_shards(void **state) {
   vf_context *c = context();
   add_rows(c);
   vf_graph *g = parse(c, "graph @g(n=1..5, %x: f32[n,3]) {\n%s, %p = rows %x\nreturn %s, %p\n}\n");
@@ -812,12 +812,12 @@ typedef struct worker {
   float factor;
   bool good;
 } worker;
-enum { ROUNDS = 200, WIDE = 64 };
+enum { ITERATIONS = 200, WIDE = 64 };
 static void *work(void *argument) {
   worker *w = argument;
   float x[WIDE], y[WIDE];
   w->good = true;
-  for (int r = 0; r < ROUNDS && w->good; r++) {
+  for (int r = 0; r < ITERATIONS && w->good; r++) {
     for (int i = 0; i < WIDE; i++) x[i] = (float)(i + r);
     w->good = vf_program_run(w->program, (const void *[]){x}, (void *[]){y}, NULL, NULL) == VF_OK;
     for (int i = 0; i < WIDE; i++) w->good &= y[i] == x[i] * w->factor + 1;
@@ -917,7 +917,7 @@ int main(void) {
       cmocka_unit_test(test_inside_scan),
       cmocka_unit_test(test_batches),
       cmocka_unit_test(test_rule_for_batches),
-      cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_shards),
       cmocka_unit_test(test_failures_are_told),
       cmocka_unit_test(test_source),
       cmocka_unit_test(test_opencl_alone),
