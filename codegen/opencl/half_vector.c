@@ -96,7 +96,7 @@ bool oc_emit_vector_loads(oc_emitter *e, ir_ref load, void **unrolled) {
 }
 
 /* The value of any node in storage form. Where it is a load's vf_from_bf16_ushort(x), that is x. */
-static const char *stored(oc_emitter *e, ir_ref ref, ir_dtype dtype) {
+static const char *storage_text(oc_emitter *e, ir_ref ref, ir_dtype dtype) {
   oc_value v = oc_at(e, ref);
   const char *from = dtype == IR_F16 ? "vf_from_f16_ushort(" : "vf_from_bf16_ushort(";
   size_t length = strlen(v.text), before = strlen(from);
@@ -119,7 +119,7 @@ static const char *stored_vector(oc_emitter *e, ir_ref value, vector_access r, i
   const char *all = "";
   int64_t whole = -1;
   for (uint32_t k = 0; k < r.count && !e->order.failed; k++, e->order.lane[r.loop]++) {
-    const char *one = stored(e, value, dtype);
+    const char *one = storage_text(e, value, dtype);
     int64_t variable = variable_of(one, r.count, k);
     whole = k && variable != whole ? -1 : variable;
     all = oc_text(e, "%s%s%s", all, k ? ", " : "", one);

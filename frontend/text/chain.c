@@ -201,7 +201,7 @@ static bool plain_value(chain_parser *c, ir_attr *out) {
 }
 
 /* `(lo,hi)` */
-static bool pair(chain_parser *c) {
+static bool parse_pair(chain_parser *c) {
   ir_attr *two = &c->halves[2 * c->value_count], *out = &c->values[c->value_count];
   *out = (ir_attr){.name = "", .kind = IR_ATTR_LIST, .items = two, .count = 2};
   out->line = c->p.lex.token.line, out->column = c->p.lex.token.column;
@@ -216,7 +216,7 @@ static bool pair(chain_parser *c) {
 
 static bool positional(chain_parser *c, const fe_step *step) {
   if (!room_for_value(c)) return false;
-  if (step->form == FE_FORM_PAIRS) return pair(c);
+  if (step->form == FE_FORM_PAIRS) return parse_pair(c);
   if (step->form == FE_FORM_LIST) return plain_value(c, &c->values[c->value_count++]);
   const char *name = c->value_count < 2 ? step->params[c->value_count] : NULL;
   ir_token at = c->p.lex.token;

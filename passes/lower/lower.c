@@ -41,7 +41,8 @@ static ir_ref scalar(ir_graph *g, ir_dtype dtype, double value) { return ir_floa
 
 /* The reduction of x over n's axes in x's dtype (i64 for argmax and argmin), without keepdims, reshaped to
  * n's shape. */
-static ir_ref reduced(const lowering *l, const ir_node *n, ir_op op, ir_ref x, ir_dtype dtype, ir_ref shape) {
+static ir_ref reduce_axes_of(const lowering *l, const ir_node *n, ir_op op, ir_ref x, ir_dtype dtype,
+                             ir_ref shape) {
   ir_graph *g = l->g;
   ir_ref src[IR_MAX_RANK + 1] = {x}, kept[IR_MAX_RANK];
   bool gone[IR_MAX_RANK] = {false}, is_index_reduction = op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
@@ -64,13 +65,13 @@ static ir_ref summed(const lowering *l, ir_ref old, ir_ref x, ir_dtype dtype, ir
   ir_ref terms;
   uint32_t outer_axes;
   if (!pass_lower_centred(g, &l->centred, old, l->map, &terms, &outer_axes))
-    return reduced(l, ir_get(g, old), IR_OP_SUM, x, dtype, shape);
+    return reduce_axes_of(l, ir_get(g, old), IR_OP_SUM, x, dtype, shape);
   ir_ref src[1 + IR_MAX_RANK] = {terms};
   over.nsrc = 1;
   for (uint32_t i = 0; i < IR_MAX_RANK; i++)
     if (outer_axes >> i & 1) src[over.nsrc++] = ir_index(g, i);
   over.src = src;
-  return terms ? reduced(l, &over, IR_OP_SUM, terms, dtype, shape) : 0;
+  return terms ? reduce_axes_of(l, &over, IR_OP_SUM, terms, dtype, shape) : 0;
 }
 
 /* The number of elements that go into each result, as a constant of dtype, or a scalar expanded to the
@@ -100,10 +101,11 @@ static ir_ref lower_reduce(const lowering *l, ir_ref old, ir_ref x) {
     return ir_cast(g, ir_binary(g, IR_OP_DIV, total, count), dtype);
   }
   case IR_OP_SUM: return ir_cast(g, summed(l, old, ir_cast(g, x, wide), wide, shape), dtype);
-  case IR_OP_PROD: return ir_cast(g, reduced(l, n, (ir_op)n->op, ir_cast(g, x, wide), wide, shape), dtype);
-  case IR_OP_ANY: return reduced(l, n, IR_OP_REDUCE_MAX, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
-  case IR_OP_ALL: return reduced(l, n, IR_OP_REDUCE_MIN, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
-  default: return reduced(l, n, (ir_op)n->op, x, dtype, shape);
+  case IR_OP_PROD:
+    return ir_cast(g, reduce_axes_of(l, n, (ir_op)n->op, ir_cast(g, x, wide), wide, shape), dtype);
+  case IR_OP_ANY: return reduce_axes_of(l, n, IR_OP_REDUCE_MAX, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
+  case IR_OP_ALL: return reduce_axes_of(l, n, IR_OP_REDUCE_MIN, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
+  default: return reduce_axes_of(l, n, (ir_op)n->op, x, dtype, shape);
   }
 }
 
