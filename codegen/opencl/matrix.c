@@ -31,10 +31,6 @@ typedef struct matrix {
   uint32_t vector;
 } matrix;
 
-static uint32_t number_of(const oc_emitter *e, const cg_loop *loop) {
-  return (uint32_t)(loop - e->nest->loops);
-}
-
 /* what the indices say */
 
 /* Finds the terms of an index that depend on the vector lane, at most MOST_LANE_TERMS. False where one of
@@ -199,7 +195,7 @@ static bool find_form(oc_emitter *e, const cg_loop *loop, matrix *m) {
       next->src[2] != loop->carry[0])
     return false;
   for (int i = 0; i < 2; i++)
-    if (!find_side(e, next->src[i], number_of(e, loop), &m->side[i])) return false;
+    if (!find_side(e, next->src[i], (uint32_t)(loop - e->nest->loops), &m->side[i])) return false;
   ir_dtype a = ir_dtype_of(e->g, m->side[0].load), b = ir_dtype_of(e->g, m->side[1].load);
   return a == b && (a == IR_F16 || a == IR_BF16);
 }

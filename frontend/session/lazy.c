@@ -132,16 +132,13 @@ static bool push_frame(walk *w, ir_ref ref) {
   return true;
 }
 
-/* Copy a function without replacing realised nodes in it: its parameters are BUFFERs without elements, and
- * its body is computed even where the session has realised an equal node. */
-static ir_ref copy_function(walk *w, ir_ref func) {
-  return ir_graph_copy(w->to, w->from, &func, 1, NULL) == IR_OK ? func : 0;
-}
-
 /* Copy a node whose shape and sources have been copied. 0 when memory is short. */
 static ir_ref copy_node(walk *w, ir_ref ref) {
   fe_lazy *l = w->lazy;
-  if (ir_op_of(w->from, ref) == IR_OP_FUNC) return copy_function(w, ref);
+  /* In a function, realised nodes are not replaced: its parameters are BUFFERs without elements, and its body
+   * is computed even where the session has realised an equal node. */
+  if (ir_op_of(w->from, ref) == IR_OP_FUNC)
+    return ir_graph_copy(w->to, w->from, &ref, 1, NULL) == IR_OK ? ref : 0;
   const ir_node *n = ir_get(w->from, ref);
   ir_ref few[2 + 2 * IR_MAX_RANK], *src = few, shape = ir_shape(w->from, ref), made;
   ir_op op = (ir_op)n->op;

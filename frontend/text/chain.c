@@ -183,11 +183,6 @@ static bool keyword(chain_parser *c) {
   return ir_parse_value(&c->p, &value) && add_attr(c, name.text, name.length, &name, value);
 }
 
-static bool room_for_value(chain_parser *c) {
-  if (c->value_count < MAX_VALUES) return true;
-  return ir_lex_fail(&c->p.lex, "too many values", "')'");
-}
-
 /* Parse a value without a name: an expression or a list. */
 static bool plain_value(chain_parser *c, ir_attr *out) {
   ir_token at = c->p.lex.token;
@@ -215,7 +210,7 @@ static bool parse_pair(chain_parser *c) {
 }
 
 static bool positional(chain_parser *c, const fe_step *step) {
-  if (!room_for_value(c)) return false;
+  if (c->value_count >= MAX_VALUES) return ir_lex_fail(&c->p.lex, "too many values", "')'");
   if (step->form == FE_FORM_PAIRS) return parse_pair(c);
   if (step->form == FE_FORM_LIST) return plain_value(c, &c->values[c->value_count++]);
   const char *name = c->value_count < 2 ? step->params[c->value_count] : NULL;

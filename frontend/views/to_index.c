@@ -41,12 +41,6 @@ static bool split_place(ir_graph *g, const pass_view *v, ir_ref place, ir_ref *a
   return made;
 }
 
-static bool finish_access(ir_graph *g, ir_ref *index, ir_ref *valid) {
-  if (*valid && ir_is_false(g, *valid)) *index = ir_index(g, 0);
-  else if (*index && *valid) *index = pass_simplify_given(g, *index, *valid);
-  return *index && *valid;
-}
-
 /* Merge adjacent axes of v, since fewer axes need fewer divisions. Only views of numbers: the axes of others
  * are merged by lowering, which would recurse. */
 static bool merge_axes(ir_graph *g, pass_view *v) {
@@ -68,7 +62,10 @@ bool pass_view_chain_lower(ir_graph *g, const pass_view_chain *c, const ir_ref *
     else made = ranges_of(g, &v, here);
     made = made && lower_one(g, &v, here, index, valid);
   }
-  return made && finish_access(g, index, valid);
+  if (!made) return false;
+  if (*valid && ir_is_false(g, *valid)) *index = ir_index(g, 0);
+  else if (*index && *valid) *index = pass_simplify_given(g, *index, *valid);
+  return *index && *valid;
 }
 
 /* recognition */

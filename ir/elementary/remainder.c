@@ -19,7 +19,6 @@ typedef struct division {
   ir_ref floor, remainder; /* q and r */
 } division;
 
-static ir_ref size_less(const ir_format *m, ir_ref a, ir_ref b) { return ir_el_lt(m, ir_el_abs(m, a), b); }
 static ir_ref negative(const ir_format *m, ir_ref a) { return ir_el_lt(m, a, ir_el_const(m, 0)); }
 
 static ir_ref flipped(const ir_format *m, ir_ref a, ir_ref sign) {
@@ -118,7 +117,7 @@ static ir_ref residue(const ir_format *m, const division *d) {
     far = ir_cast(m->g, far, m->type);
   }
   far = ir_el_where(m, ir_el_eq(m, d->remainder, d->remainder), far, d->remainder);
-  return ir_el_add(m, ir_el_where(m, size_less(m, d->x, d->y), d->x, far), ir_el_const(m, 0));
+  return ir_el_add(m, ir_el_where(m, ir_el_lt(m, ir_el_abs(m, d->x), d->y), d->x, far), ir_el_const(m, 0));
 }
 
 /* Compares bits as integers: floats without a sign bit are in order, those with one come after all of them,

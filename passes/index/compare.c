@@ -128,20 +128,16 @@ static bool unshift_end(pass_build *b, pass_linear *in, int64_t *c) {
 
 static ir_ref equal(pass_build *b, ir_op op, pass_linear *in);
 
-static ir_ref compare_node(pass_build *b, ir_op op, ir_ref left, int64_t c) {
-  ir_ref src[] = {left, ir_index(b->g, c)};
-  ir_ref r = left ? pass_index_rules(b, op, src, 2) : 0;
-  return r ? r : plain_comparison(b, op, src[0], src[1]);
-}
-
 /* the comparison of in, which has no constant, with c */
 static ir_ref compare_with_constant(pass_build *b, ir_op op, const pass_linear *in, int64_t c) {
   pass_linear folded = *in;
   ir_ref left = pass_linear_node(b, &folded);
   if (!left) return 0;
   pass_linear_read(b->g, left, &folded);
-  return pass_linear_same(&folded, in) ? compare_node(b, op, left, c)
-                                       : pass_make_compare(b, op, left, ir_index(b->g, c));
+  ir_ref src[] = {left, ir_index(b->g, c)};
+  if (!pass_linear_same(&folded, in)) return pass_make_compare(b, op, src[0], src[1]);
+  ir_ref r = pass_index_rules(b, op, src, 2);
+  return r ? r : plain_comparison(b, op, src[0], src[1]);
 }
 
 /* Where in < c (in >= c if `negated`) holds for only one residue of a shifted numerator: the comparison of

@@ -129,10 +129,6 @@ static ir_ref matmul_side(ir_graph *g, ir_ref x, bool left, const ir_ref *dims, 
   return x ? view_to(g, IR_OP_EXPAND, x, dims, rank) : 0;
 }
 
-static ir_ref fused(ir_graph *g, ir_ref a, ir_ref b, ir_dtype dtype) {
-  return ir_make_tensor(g, IR_OP_FMA, dtype, ir_shape(g, a), 0, (ir_ref[]){a, b, scalar(g, dtype, 0)}, 3);
-}
-
 /* Operands have equal ranks >= 2 and the same batch axes, as recording leaves them. */
 static ir_ref lower_matmul(ir_graph *g, ir_ref old, ir_ref a, ir_ref b) {
   ir_dtype dtype = ir_dtype_of(g, old), wide = dtype == IR_F16 || dtype == IR_BF16 ? IR_F32 : dtype;
@@ -148,7 +144,9 @@ static ir_ref lower_matmul(ir_graph *g, ir_ref old, ir_ref a, ir_ref b) {
   ir_ref left = matmul_side(g, ir_cast(g, a, wide), true, dims, rank);
   ir_ref right = matmul_side(g, ir_cast(g, b, wide), false, dims, rank);
   if (!left || !right) return 0;
-  ir_ref product = ir_is_float(wide) ? fused(g, left, right, wide) : ir_binary(g, IR_OP_MUL, left, right);
+  ir_ref product = ir_is_float(wide) ? ir_make_tensor(g, IR_OP_FMA, wide, ir_shape(g, left), 0,
+                                                      (ir_ref[]){left, right, scalar(g, wide, 0)}, 3)
+                                     : ir_binary(g, IR_OP_MUL, left, right);
   ir_ref src[] = {product, ir_index(g, out_rank)};
   return ir_cast(g, ir_make_tensor(g, IR_OP_SUM, wide, ir_shape(g, old), 0, src, 2), dtype);
 }

@@ -138,9 +138,7 @@ RULE(prod) {
   return op_in_wide_dtype(c, IR_OP_MUL, d, op_permute(g, rest, inverse, rank));
 }
 
-static ir_ref transposed(ir_graph *g, ir_ref x) { return op_swap_axes(g, x, -1, -2); }
-
 RULE(matmul) {
-  ir_ref other = transposed(c->g, c->n->src[1 - i]);
+  ir_ref other = op_swap_axes(c->g, c->n->src[1 - i], -1, -2);
   return i == 0 ? op_matmul(c->g, d, other) : op_matmul(c->g, other, d);
 }
