@@ -35,7 +35,7 @@ static void sort_by_size(rt_span *spans, size_t count) {
   }
 }
 
-static bool together(const rt_span *a, const rt_span *b) {
+static bool live_at_once(const rt_span *a, const rt_span *b) {
   return a->first <= b->last && b->first <= a->last;
 }
 
@@ -52,7 +52,7 @@ static size_t best_gap(const rt_span *spans, size_t placed, const rt_span *s, si
   size_t top = 0, best = SIZE_MAX, best_size = SIZE_MAX;
   for (size_t i = 0; i < placed; i++) {
     const rt_span *other = &spans[spans[i].order];
-    if (!together(s, other)) continue;
+    if (!live_at_once(s, other)) continue;
     size_t at = within_boundary(top, s->bytes, boundary);
     if (other->offset > at && other->offset - at >= s->bytes && other->offset - top < best_size) {
       best = at;
