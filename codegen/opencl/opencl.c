@@ -128,7 +128,7 @@ static void put_kernel(oc_emitter *e, const char *symbol) {
   }
   if (e->has_matrix) {
     enum { REGISTERS = 6 }; /* per work-item: four of rows, two of columns */
-    ir_textf(&e->head, "  VF_MATRIX_ROOM(%u)\n", REGISTERS * e->group);
+    ir_textf(&e->head, "  VF_MATRIX_LOCAL(%u)\n", REGISTERS * e->group);
     if (!strstr(e->target->features, "+ptx")) e->nest->scratch += (uint64_t)REGISTERS * e->group * 4;
   }
   if (e->has_flag) {

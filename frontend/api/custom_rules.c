@@ -110,7 +110,7 @@ static bool compose(const op_custom_site *site, ir_ref *results, char *why) {
          unwrap(&v, "result", site->custom->base.results, results, why);
 }
 
-static bool batched(const op_custom_site *site, uint32_t lead, ir_ref *results, char *why) {
+static bool apply_batch_rule(const op_custom_site *site, uint32_t lead, ir_ref *results, char *why) {
   visit v;
   return begin_visit(&v, site, why) && end_visit(&v, v.custom->given.batch(&v.call, (int)lead, v.made)) &&
          unwrap(&v, "result", site->custom->base.results, results, why);
@@ -139,7 +139,7 @@ static bool push_rule(const op_custom_site *site, const ir_ref *results, const i
 void fe_custom_rules(fe_custom *c) {
   c->base.types = types;
   c->base.compose = c->given.compose ? compose : NULL;
-  c->base.batched = c->given.batch ? batched : NULL;
+  c->base.batched = c->given.batch ? apply_batch_rule : NULL;
   c->base.pull = c->given.vjp ? pull_rule : NULL;
   c->base.push = c->given.jvp ? push_rule : NULL;
 }

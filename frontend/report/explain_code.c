@@ -93,17 +93,14 @@ static void note_code(code *c) {
   }
 }
 
-static ir_dtype dtype_of(const code *c) {
-  const ir_plan *plan = c->e->plan;
-  return ir_dtype_of(c->e->g, plan->slots[plan->steps[c->number].slots[0]].value);
-}
-
 static void put_lanes(const code *c) {
   if (c->lanes < 2) {
     ir_text_str(c->e->out, "  lanes   none: no loop is vectorised\n");
     return;
   }
-  ir_textf(c->e->out, "  lanes   %lld of %s", (long long)c->lanes, ir_dtypes[dtype_of(c)].name);
+  const ir_plan *plan = c->e->plan;
+  ir_dtype dtype = ir_dtype_of(c->e->g, plan->slots[plan->steps[c->number].slots[0]].value);
+  ir_textf(c->e->out, "  lanes   %lld of %s", (long long)c->lanes, ir_dtypes[dtype].name);
   if (c->unroll > 1) ir_textf(c->e->out, ", unroll factor %lld", (long long)c->unroll);
   ir_text_str(c->e->out, c->streams ? ", with non-temporal stores\n" : "\n");
 }

@@ -163,16 +163,15 @@ static ir_ref operations_of(const fe_explained *e, const ir_step *step, ir_ref v
   return total;
 }
 
-static ir_ref bytes_of(const fe_explained *e, uint32_t slot) {
-  const ir_slot *s = &e->plan->slots[slot];
-  return pass_mul_int(e->g, s->elements, (int64_t)ir_dtypes[ir_dtype_of(e->g, s->value)].bytes);
-}
-
 fe_kernel_work fe_work_of(const fe_explained *e, size_t number) {
   const ir_step *l = &e->plan->steps[number];
   ir_ref read = fe_bytes_read(e, number), written = ir_index(e->g, 0), scatter = scatter_of(e, number);
   uint32_t outputs = ir_written_slots(l);
-  for (uint32_t i = 0; i < outputs; i++) written = pass_add(e->g, written, bytes_of(e, l->slots[i]));
+  for (uint32_t i = 0; i < outputs; i++) {
+    const ir_slot *s = &e->plan->slots[l->slots[i]];
+    int64_t bytes = (int64_t)ir_dtypes[ir_dtype_of(e->g, s->value)].bytes;
+    written = pass_add(e->g, written, pass_mul_int(e->g, s->elements, bytes));
+  }
   if (scatter) {
     ir_ref updates = ir_src(e->g, scatter, 2);
     written =

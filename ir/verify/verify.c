@@ -382,13 +382,6 @@ static bool verify_shapes(ir_verifier *v, ir_ref ref) {
   return true;
 }
 
-static bool verify_level(ir_verifier *v, ir_ref ref, int level) {
-  const ir_node *n = ir_get(v->graph, ref);
-  if (n->op != IR_OP_ERROR && ir_ops[n->op].level & level) return true;
-  return ir_verify_fail(v, ref, "%s may not appear %s", ir_ops[n->op].text,
-                        level == IR_LEVEL_TENSOR ? "in a tensor graph" : "in a kernel");
-}
-
 /* Marks the nodes that are used as tensors: results, and operands of tensors. All others are index
  * arithmetic. */
 static void mark_tensors(const ir_graph *g, ir_ref root, const ir_ref *nodes, size_t count, uint8_t *tensor) {
@@ -465,8 +458,12 @@ static bool verify_names(ir_verifier *v, const ir_ref *nodes, size_t count) {
 }
 
 static bool verify_nodes(ir_verifier *v, int level, const ir_ref *nodes, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (!verify_level(v, nodes[i], level)) return false;
+  for (size_t i = 0; i < count; i++) {
+    const ir_node *n = ir_get(v->graph, nodes[i]);
+    if (n->op == IR_OP_ERROR || !(ir_ops[n->op].level & level))
+      return ir_verify_fail(v, nodes[i], "%s may not appear %s", ir_ops[n->op].text,
+                            level == IR_LEVEL_TENSOR ? "in a tensor graph" : "in a kernel");
+  }
   if (!verify_names(v, nodes, count)) return false;
   if (level == IR_LEVEL_LOOP) return ir_verify_kernel(v, nodes, count);
   size_t limit = (size_t)v->root + 1;

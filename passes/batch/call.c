@@ -35,17 +35,13 @@ typedef struct batched_call {
 
 /* types */
 
-/* The batch sizes, then the sizes `own` of a value without a batch. */
-static uint32_t batched_dims(const physical *p, const ir_ref *own, uint32_t rank, ir_ref *dims) {
-  memcpy(dims, ir_get(p->g, p->batch)->src, p->rank * sizeof *dims);
-  if (rank) memcpy(dims + p->rank, own, rank * sizeof *dims);
-  return p->rank + rank;
-}
-
+/* x with the batch sizes, then the sizes `own` of a value without a batch. */
 static ir_ref expand_to_batch(const physical *p, ir_ref x, const ir_ref *own, uint32_t rank) {
   ir_ref dims[2 * IR_MAX_RANK];
   if (!x) return 0;
-  uint32_t count = batched_dims(p, own, rank, dims);
+  uint32_t count = p->rank + rank;
+  memcpy(dims, ir_get(p->g, p->batch)->src, p->rank * sizeof *dims);
+  if (rank) memcpy(dims + p->rank, own, rank * sizeof *dims);
   return count > IR_MAX_RANK ? 0 : op_grow(p->g, x, dims, count);
 }
 

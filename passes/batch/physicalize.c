@@ -286,12 +286,6 @@ static ir_ref make_physical(physical *p, ir_ref node) {
   return rules[op] ? rules[op](p, node) : by_attributes(p, node);
 }
 
-static bool map_all(physical *p, const ir_ref *live, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (!(p->map[live[i]] = make_physical(p, live[i]))) return false;
-  return true;
-}
-
 bool pass_physicalize(ir_graph *g, ir_ref *roots, size_t n) {
   ir_ref *live = NULL, top = 0;
   size_t count = 0, cap = 0;
@@ -301,7 +295,8 @@ bool pass_physicalize(ir_graph *g, ir_ref *roots, size_t n) {
   p.map = ir_alloc(g->mem, p.map_size * sizeof *p.map);
   if (!p.map) return ir_fail(g->error, IR_ERR_MEMORY, "out of memory making batch axes ordinary") == IR_OK;
   memset(p.map, 0, p.map_size * sizeof *p.map);
-  bool good = ir_reachable_inside(g, roots, n, &live, &count, &cap) == IR_OK && map_all(&p, live, count);
+  bool good = ir_reachable_inside(g, roots, n, &live, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < count && good; i++) good = (p.map[live[i]] = make_physical(&p, live[i])) != 0;
   for (size_t i = 0; i < n && good; i++) roots[i] = p.map[roots[i]];
   ir_free(g->mem, p.map, p.map_size * sizeof *p.map);
   ir_free(g->mem, live, cap * sizeof *live);

@@ -93,9 +93,6 @@ static ir_ref greatest(ir_graph *g, const ir_ref *live, size_t count) {
   return all;
 }
 
-/* Bounds saturate: an expression with this lower bound never fits. */
-static bool never_fits(ir_graph *g, ir_ref most) { return ir_bounds_of(g, most).lo >= INT64_MAX - 1; }
-
 ir_ref pass_index_magnitude(ir_graph *g, ir_ref kernel) {
   ir_ref *live = NULL, most = 0;
   size_t count = 0, cap = 0, i = 0;
@@ -104,7 +101,8 @@ ir_ref pass_index_magnitude(ir_graph *g, ir_ref kernel) {
     most = i < count ? greatest(g, live, count) : ir_index(g, 1);
   }
   ir_free(g->mem, live, cap * sizeof *live);
-  if (!most || !never_fits(g, most)) return most;
+  /* Bounds saturate: an expression with this lower bound never fits. */
+  if (!most || ir_bounds_of(g, most).lo < INT64_MAX - 1) return most;
   ir_fail(g->error, IR_ERR_UNSUPPORTED,
           "a kernel's index arithmetic needs more than 64 bits; store a value in between");
   return 0;

@@ -7,7 +7,7 @@
 
 /* addresses */
 
-static uintptr_t place_of(const void *address) { return (uintptr_t)address >> RT_CL_SHIFT; }
+static uintptr_t region_of(const void *address) { return (uintptr_t)address >> RT_CL_SHIFT; }
 static size_t offset_of(const void *address) {
   return (size_t)((uintptr_t)address & (((uintptr_t)1 << RT_CL_SHIFT) - 1));
 }
@@ -39,7 +39,7 @@ static void release_region(rt_opencl *d, rt_cl_region *r, size_t count) {
 }
 
 void rt_cl_remove(rt_opencl *d, void *address) {
-  uintptr_t place = place_of(address);
+  uintptr_t place = region_of(address);
   if (!place) return;
   pthread_mutex_lock(&d->lock);
   rt_cl_region region = d->regions[place - 1];
@@ -50,7 +50,7 @@ void rt_cl_remove(rt_opencl *d, void *address) {
 }
 
 cl_mem rt_cl_find(rt_opencl *d, const void *address, size_t *offset) {
-  uintptr_t place = place_of(address);
+  uintptr_t place = region_of(address);
   *offset = 0;
   if (!place) return d->empty_buffer;
   pthread_mutex_lock(&d->lock);
@@ -65,7 +65,7 @@ cl_mem rt_cl_find(rt_opencl *d, const void *address, size_t *offset) {
 
 static size_t bytes_of(rt_opencl *d, const void *address) {
   pthread_mutex_lock(&d->lock);
-  size_t bytes = (size_t)d->regions[place_of(address) - 1].bytes;
+  size_t bytes = (size_t)d->regions[region_of(address) - 1].bytes;
   pthread_mutex_unlock(&d->lock);
   return bytes;
 }

@@ -227,7 +227,7 @@ static void test_norms(void **state) {
   CHECK_ALL(check_refused, bad);
 }
 
-static void test_parts(void **state) {
+static void test_splits(void **state) {
   static const typed good[] = {
       {"split f32[4,6] parts=2", "f32[2,6] f32[2,6]"},
       {"split f32[4,6] parts=3 axis=-1", "f32[4,2] f32[4,2] f32[4,2]"},
@@ -625,7 +625,7 @@ int main(void) {
       cmocka_unit_test(test_attention),
       cmocka_unit_test(test_moments),
       cmocka_unit_test(test_norms),
-      cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_splits),
       cmocka_unit_test(test_ranges),
       cmocka_unit_test(test_triangles),
       cmocka_unit_test(test_einsum),

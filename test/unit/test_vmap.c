@@ -497,7 +497,7 @@ static void test_trees(void **state) {
   stop(&b);
 }
 
-static void take_leaf(void *user, const vf_tree *in, vf_tree *out) { out->value = *(vf_value *)user; }
+static void put_leaf(void *user, const vf_tree *in, vf_tree *out) { out->value = *(vf_value *)user; }
 
 /* Nested deeper than any real tree: refused, without recursion. */
 static void test_deep_trees(void **state) {
@@ -509,7 +509,7 @@ static void test_deep_trees(void **state) {
   for (int depth = 30; depth <= DEEP; depth += 5) {
     for (int i = 0; i < depth; i++) chain[i] = (vf_tree){1, {0}, &chain[i + 1], NULL};
     chain[depth - 1] = (vf_tree){VF_LEAF, x, NULL, NULL};
-    bool good = vf_vmap_tree(b.g, take_leaf, &x, chain, NULL, NULL, -1, &out);
+    bool good = vf_vmap_tree(b.g, put_leaf, &x, chain, NULL, NULL, -1, &out);
     assert_int_equal(good, depth <= 33);
     if (!good) assert_string_equal(vf_graph_message(b.g), "vmap: a tree has more than 32 levels");
     vf_graph_clear_error(b.g);

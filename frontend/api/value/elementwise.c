@@ -10,7 +10,7 @@ static vf_value unary(ir_op op, vf_value x) {
   return fe_end(&c, made);
 }
 
-static vf_value binary(ir_op op, vf_value a, vf_value b) {
+static vf_value record_binary(ir_op op, vf_value a, vf_value b) {
   fe_call c;
   ir_ref made = 0;
   if (fe_begin(&c, ir_ops[op].text, (vf_value[]){a, b}, 2) && !fe_size_binary(c.ir, op, a.id, b.id, &made))
@@ -27,7 +27,7 @@ static vf_value logical(ir_op op, vf_value a, vf_value b) {
 #define UNARY(name, op)                                                                                      \
   vf_value vf_##name(vf_value x) { return unary(IR_OP_##op, x); }
 #define BINARY(name, op)                                                                                     \
-  vf_value vf_##name(vf_value a, vf_value b) { return binary(IR_OP_##op, a, b); }
+  vf_value vf_##name(vf_value a, vf_value b) { return record_binary(IR_OP_##op, a, b); }
 #define LOGICAL(name, op)                                                                                    \
   vf_value vf_##name(vf_value a, vf_value b) { return logical(IR_OP_##op, a, b); }
 

@@ -141,10 +141,6 @@ static void start_peers(bench *b) {
   }
 }
 
-static void stop_peers(bench_plan *plan) {
-  for (int i = 0; i < plan->peer_count; i++) bench_peer_stop(&plan->peers[i]);
-}
-
 /* the run over all workloads */
 
 /* Other load on the machine lowers a measurement, so the limits are the highest that were ever measured. */
@@ -193,7 +189,7 @@ static int measure_workloads(bench *b) {
   if (status) return status;
   start_peers(b);
   status = measure_all(b);
-  stop_peers(&b->plan);
+  for (int i = 0; i < b->plan.peer_count; i++) bench_peer_stop(&b->plan.peers[i]);
   if (!b->given[JSON]) bench_table_foot(&b->plan, &b->history, b->results, b->result_count);
   bench_report_slower(&b->history, b->results, b->result_count, b->given[JSON] ? stderr : stdout);
   if (b->given[PICTURE] &&
