@@ -45,6 +45,14 @@ grep -q '^\$ exec' "$name.t" || { echo "$1 shows no commands"; exit 1; }
 [ ! -e setup.sh ] || (cd page && sh -e ../setup.sh) || exit 1
 "$TEST_ROOT/build/run_text" --bin "$built" "$name.t" > said 2>&1 || { cat said; exit 1; }
 >>>
+<<< names.sh
+viewfold ops --json | sed -E 's/^\{"operation":"([^"]*)"(,"also":"([^"]*)")?.*/\1 \3/' | tr -s ' ' '\n' | sort -u > operations
+grep -ohE 'vf_[a-z0-9_]+' "$TEST_ROOT"/frontend/viewfold*.h | sort -u > functions
+sed 's/\\|//g' "$TEST_ROOT/$1" | awk -F'|' '$3 == " operation " { on = 1; next } NF < 4 { on = 0 } on { print $3 > "rows" }'
+[ "$(wc -l < rows)" -ge 40 ] || echo "$1: a table of $(wc -l < rows) operations"
+grep -oE '`[a-z0-9_]+`' rows | tr -d '`' | sort -u | comm -23 - operations | sed 's/^/there is no operation /'
+grep -oE 'vf_[a-z0-9_]+' "$TEST_ROOT/$1" | sort -u | comm -23 - functions | sed 's/^/there is no function /'
+>>>
 
 == README.md
 $ sh check.sh README.md
@@ -54,3 +62,9 @@ $ sh check.sh docs/architecture.md
 
 == docs/debugging.md
 $ sh check.sh docs/debugging.md
+
+== docs/tutorial.md
+$ sh check.sh docs/tutorial.md
+
+== docs/tutorial.md names what exists
+$ sh names.sh docs/tutorial.md
