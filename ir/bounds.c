@@ -133,7 +133,7 @@ static ir_bounds equality(ir_bounds a, ir_bounds b, bool negated) {
   return negated ? bounds_of_truth(never, always) : bounds_of_truth(always, never);
 }
 
-static ir_bounds less(ir_bounds a, ir_bounds b) {
+static ir_bounds bounds_of_less(ir_bounds a, ir_bounds b) {
   return bounds_of_truth(a.hi < b.lo, b.hi <= a.lo && !no_hi(b) && !no_lo(a));
 }
 static ir_bounds at_most(ir_bounds a, ir_bounds b) {
@@ -213,9 +213,9 @@ static ir_bounds bounds_of_op(const ir_graph *g, const ir_node *n, const ir_boun
     switch ((ir_op)n->op) {
     case IR_OP_EQ: return equality(s[0], s[1], false);
     case IR_OP_NE: return equality(s[0], s[1], true);
-    case IR_OP_LT: return less(s[0], s[1]);
+    case IR_OP_LT: return bounds_of_less(s[0], s[1]);
     case IR_OP_LE: return at_most(s[0], s[1]);
-    case IR_OP_GT: return less(s[1], s[0]);
+    case IR_OP_GT: return bounds_of_less(s[1], s[0]);
     default: return at_most(s[1], s[0]);
     }
   case IR_OP_CAST: { /* exact if the source's values fit the new type */

@@ -385,7 +385,7 @@ static ir_status reach_all(reach r, const ir_ref *roots, size_t n, const ir_ref 
   done = done && list_reachable(&r, top, roots, n, out, count, cap);
   marks_close(r.g, top, &r.seen);
   marks_close(r.g, top, &r.stops);
-  return done ? IR_OK : ir_fail(r.g->error, IR_ERR_MEMORY, "out of memory walking a graph");
+  return done ? IR_OK : ir_fail(r.g->error, IR_ERR_MEMORY, "out of memory traversing a graph");
 }
 
 ir_status ir_reachable(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,

@@ -327,14 +327,14 @@ static ir_status check_loads(finder *f, size_t bytes, uint32_t *set, ir_error *e
   ir_free(f->g->mem, marks, f->regions.limit);
   if (!status) return IR_OK;
   *set = 0;
-  return ir_fail(error, IR_ERR_MEMORY, "out of memory looking at a kernel");
+  return ir_fail(error, IR_ERR_MEMORY, "out of memory analysing a kernel");
 }
 
 ir_status ir_in_place(ir_graph *g, ir_ref kernel, bool items, uint32_t *set, ir_error *error) {
   finder f = {.g = g, .items = items};
   *set = 0;
   if (ir_regions_find(g, kernel, &f.regions) != IR_OK)
-    return ir_fail(error, IR_ERR_MEMORY, "out of memory looking at a kernel");
+    return ir_fail(error, IR_ERR_MEMORY, "out of memory analysing a kernel");
   size_t bytes = f.regions.escape ? 0 : find_stores(&f);
   ir_status status = IR_OK;
   if (bytes && each_element_once(&f)) status = check_loads(&f, bytes, set, error);

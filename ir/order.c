@@ -20,7 +20,6 @@ static const uint32_t highest = (uint32_t)MOST_HEIGHT << (OP_BITS + ARG_BITS);
 
 static bool is_named(ir_op op) { return op == IR_OP_VAR || op == IR_OP_INPUT; }
 static int compare_integers(int64_t a, int64_t b) { return (a > b) - (a < b); }
-static ir_op kind_of(ir_op op) { return ir_ops[op].cls == IR_CLASS_COMPARE ? IR_OP_LT : op; }
 
 uint32_t ir_order_of(const ir_graph *g, ir_op op, int64_t arg, const ir_ref *src, uint32_t nsrc) {
   uint32_t height = 0;
@@ -30,7 +29,8 @@ uint32_t ir_order_of(const ir_graph *g, ir_op op, int64_t arg, const ir_ref *src
   }
   if (height >= MOST_HEIGHT) return highest;
   uint32_t of_arg = is_named(op) || arg < 0 ? 0 : arg < MOST_ARG ? (uint32_t)arg : MOST_ARG;
-  return height << (OP_BITS + ARG_BITS) | (uint32_t)kind_of(op) << ARG_BITS | of_arg;
+  ir_op of_op = ir_ops[op].cls == IR_CLASS_COMPARE ? IR_OP_LT : op;
+  return height << (OP_BITS + ARG_BITS) | (uint32_t)of_op << ARG_BITS | of_arg;
 }
 
 /* compares the nodes without their sources; 0 if only the sources differ */

@@ -33,7 +33,7 @@ static void physicalize(pass_state *s) {
   size_t count = s->options->input_count;
   if (!s->g->batches_cap) return;
   if (!(s->roots = ir_alloc(s->g->mem, (1 + count) * sizeof *s->roots))) {
-    ir_fail(s->error, IR_ERR_MEMORY, "out of memory making a batch physical");
+    ir_fail(s->error, IR_ERR_MEMORY, "out of memory making batch axes ordinary");
     s->root = 0;
     return;
   }
@@ -128,16 +128,16 @@ static const struct {
     {loops, ON_KERNEL, IR_LEVEL_LOOP},
 };
 const pass_info pass_table[] = {
-    {"physicalize", "recorded graph", "no batches: their axes are ordinary ones"},
-    {"lower", "no batches", "primitive operations only"},
-    {"pack", "primitive operations", "operands of contractions in the order of their tiles"},
-    {"parts", "primitive operations", "large products in one part for each element of their batch"},
-    {"schedule", "primitive operations", "a step for each value that lives in memory"},
+    {"physicalize", "recorded graph", "no batch axes: they are ordinary ones"},
+    {"lower", "no batch axes", "primitive operations only"},
+    {"pack", "primitive operations", "operands of contractions in the order in which tiles read them"},
+    {"parts", "primitive operations", "large products as scans over their batch"},
+    {"schedule", "primitive operations", "a step for each value that lies in memory"},
     {"fold", "one step", "one scalar expression; no views"},
     {"elementary", "scalar expression", "no elementary functions"},
-    {"crop", "scalar expression", "pieces without box masks"},
-    {"refine", "scalar expressions", "axes along which indices divide least"},
-    {"peel", "any axes", "pieces without masks and quotients"},
+    {"crop", "scalar expression", "sub-domains without box masks"},
+    {"refine", "scalar expressions", "axes over which indices have the fewest divisions"},
+    {"peel", "any axes", "sub-domains without masks and quotients"},
     {"loops", "scalar expressions", "an explicit loop order"},
 };
 const size_t pass_count = sizeof pass_table / sizeof *pass_table;
@@ -233,7 +233,7 @@ static bool finalize_row_groups(pass_state *s, size_t schedule_pass) {
   size_t nodes = (size_t)results + 1;
   bool done = (s->not_fused = ir_alloc(s->g->mem, nodes)) != NULL;
   if (done) memset(s->not_fused, 0, nodes);
-  else ir_fail(s->error, IR_ERR_MEMORY, "out of memory looking at fused row groups");
+  else ir_fail(s->error, IR_ERR_MEMORY, "out of memory checking fused row groups");
   do {
     s->refused = false;
     done = done && each_kernel(s, try_row_group);

@@ -162,7 +162,7 @@ typedef struct {
 static volatile sig_atomic_t alarmed;
 static void on_alarm(int signal_number) { (void)signal_number, alarmed = 1; }
 
-static lines take_output(int fd) {
+static lines read_output(int fd) {
   size_t size;
   lseek(fd, 0, SEEK_SET);
   char *text = read_all(fd, &size);
@@ -196,8 +196,8 @@ static outcome run_command(const char *command, const char *directory) {
     if (alarmed) result.timed_out = !kill(-child, SIGKILL);
   alarm(0);
   result.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  result.out = take_output(out);
-  result.err = take_output(err);
+  result.out = read_output(out);
+  result.err = read_output(err);
   return result;
 }
 

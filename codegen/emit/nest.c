@@ -54,9 +54,10 @@ static ir_status describe_loop(const ir_graph *g, ir_ref ref, cg_loop *loop, ir_
   if (!cg_is_lane(loop)) return IR_OK;
   if (!ir_is_const(g, ir_src(g, loop->range, 0), &loop->extent) || loop->extent < 1 ||
       loop->extent > CG_MAX_LANES)
-    return fail_kernel(error, "the extent of lanes is not a constant from 1 to 1024");
+    return fail_kernel(error, "the extent of an unroll or vector loop is not a constant from 1 to 1024");
   if (!effect && (loop->extent & (loop->extent - 1)))
-    return fail_kernel(error, "a reduction over lanes is not over a power of two");
+    return fail_kernel(error,
+                       "the extent of an unroll or vector loop with carried values is not a power of two");
   return IR_OK;
 }
 
@@ -185,7 +186,7 @@ static ir_status find_width(cg_nest *nest, ir_ref ref, ir_error *error) {
     nest->width[ref] = (uint32_t)nest->loops[l].extent;
     vectors++;
   }
-  return vectors > 1 ? fail_kernel(error, "a value lies along two vector ranges") : IR_OK;
+  return vectors > 1 ? fail_kernel(error, "a value depends on two vector ranges") : IR_OK;
 }
 
 static bool moves_less(const cg_nest *nest, ir_ref a, ir_ref b) {

@@ -24,7 +24,7 @@ static uint32_t log2_of(uint32_t value) {
 }
 
 /* a's elements, then b's. */
-static void *joined(const cg_shuffles *s, void *a, void *b, uint32_t width) {
+static void *concatenate(const cg_shuffles *s, void *a, void *b, uint32_t width) {
   uint32_t order[CG_MAX_LANES];
   for (uint32_t i = 0; i < 2 * width; i++) order[i] = i;
   return s->two_input(s->emitter, a, b, order, 2 * width);
@@ -89,7 +89,7 @@ static void *fill_register(const cg_shuffles *s, const plan *p, uint32_t r, void
   }
   for (; count > 1; count /= 2, width *= 2)
     for (uint32_t q = 0; q < count / 2; q++)
-      concatenated[q] = joined(s, concatenated[2 * q], concatenated[2 * q + 1], width);
+      concatenated[q] = concatenate(s, concatenated[2 * q], concatenated[2 * q + 1], width);
   return concatenated[0];
 }
 

@@ -111,7 +111,7 @@ static LLVMValueRef cast_node(cg_emitter *e, ir_ref ref) {
   return cg_cast(e, IR_I32, to, width, cg_fetch_index(e, n->src[0], width, 32));
 }
 
-static LLVMValueRef constant(cg_emitter *e, const ir_node *n) {
+static LLVMValueRef emit_constant(cg_emitter *e, const ir_node *n) {
   ir_value value = {.i = n->arg};
   LLVMTypeRef type = cg_type(e, (ir_dtype)n->dtype, 1);
   if (ir_is_float((ir_dtype)n->dtype)) return LLVMConstReal(type, value.f);
@@ -139,7 +139,7 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   ir_dtype dtype = (ir_dtype)n->dtype;
   uint32_t width = e->nest->width[ref];
   switch ((int)n->op) {
-  case IR_OP_CONST: return constant(e, n);
+  case IR_OP_CONST: return emit_constant(e, n);
   case IR_OP_RANGE: return lane_index(e, ref);
   case IR_OP_LOAD: return cg_emit_load(e, ref);
   case IR_OP_BOUND: return cg_emit_bound(e, ref);

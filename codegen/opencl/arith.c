@@ -45,7 +45,7 @@ oc_value oc_both(oc_emitter *e, oc_value a, oc_value b, const char *infix) {
                  width > 1 ? infix : scalar, oc_parenthesised(e, b, OC_UNARY));
 }
 
-static oc_value negated(oc_emitter *e, oc_value a) {
+static oc_value negate_condition(oc_emitter *e, oc_value a) {
   return oc_make(e, a.kind, a.width, OC_UNARY, "%s%s", a.width > 1 ? "~" : "!",
                  oc_parenthesised(e, a, OC_ATOM));
 }
@@ -63,12 +63,12 @@ static oc_value bool_binary(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
 
 static oc_value bool_compare(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
   switch ((int)op) {
-  case IR_OP_EQ: return negated(e, oc_both(e, a, b, "^"));
+  case IR_OP_EQ: return negate_condition(e, oc_both(e, a, b, "^"));
   case IR_OP_NE: return oc_both(e, a, b, "^");
-  case IR_OP_LT: return oc_both(e, negated(e, a), b, "&");
-  case IR_OP_LE: return oc_both(e, negated(e, a), b, "|");
-  case IR_OP_GT: return oc_both(e, a, negated(e, b), "&");
-  default: return oc_both(e, a, negated(e, b), "|");
+  case IR_OP_LT: return oc_both(e, negate_condition(e, a), b, "&");
+  case IR_OP_LE: return oc_both(e, negate_condition(e, a), b, "|");
+  case IR_OP_GT: return oc_both(e, a, negate_condition(e, b), "&");
+  default: return oc_both(e, a, negate_condition(e, b), "|");
   }
 }
 
@@ -143,7 +143,7 @@ oc_value oc_compare(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_valu
     bool negative, single = a.kind == OC_FLOAT;
     op = order_against_least(op, &negative);
     b = oc_make(e, a.kind, 1, negative ? OC_UNARY : OC_ATOM, "%s%s", negative ? "-" : "",
-                single ? "VF_LEAST" : "VF_LEAST_DOUBLE");
+                single ? "VF_FLOAT_TRUE_MIN" : "VF_DOUBLE_TRUE_MIN");
   }
   return compared(e, op, a, b);
 }
@@ -188,7 +188,7 @@ static bool is_soft_float(const oc_emitter *e, ir_op op, unsigned kind) {
 }
 
 /* The four basic operations, by functions of the prelude where integers compute them. */
-static oc_value rounded(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
+static oc_value basic_arithmetic(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
   static const struct {
     const char *infix, *name;
   } table[] = {[IR_OP_ADD] = {"+", "vf_add"},
@@ -216,7 +216,7 @@ static oc_value float_binary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a
   case IR_FLOAT_ADD:
   case IR_FLOAT_SUB:
   case IR_FLOAT_MUL:
-  case IR_FLOAT_DIV: return oc_round_narrow(e, dtype, rounded(e, op, a, b));
+  case IR_FLOAT_DIV: return oc_round_narrow(e, dtype, basic_arithmetic(e, op, a, b));
   }
   return oc_unknown_op(e, op, dtype);
 }
@@ -314,7 +314,7 @@ static oc_value int_unary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a) {
 }
 
 oc_value oc_unary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a) {
-  if (dtype == IR_BOOL) return op == IR_OP_NOT ? negated(e, a) : a;
+  if (dtype == IR_BOOL) return op == IR_OP_NOT ? negate_condition(e, a) : a;
   if (!ir_is_float(dtype)) return int_unary(e, op, dtype, a);
   switch ((ir_float_unary)op) {
   case IR_FLOAT_NEG: return minus(e, a);

@@ -203,7 +203,8 @@ static bool passes_in_registers(unsigned kind) {
 }
 
 /* The number of neighbouring work-items that combine values among themselves, in registers where the device
- * can (VF_OTHER). 0: none do; all of them must take part, so it divides both `lanes` and the group's size. */
+ * can (VF_SHUFFLE_XOR). 0: none do; all of them must take part, so it divides both `lanes` and the group's
+ * size. */
 static uint32_t subgroup_items(const oc_emitter *e, uint32_t lanes, unsigned kind) {
   uint32_t items = (uint32_t)e->target->together;
   return items > 1 && lanes % items == 0 && e->group % items == 0 && passes_in_registers(kind) ? items : 0;
@@ -217,8 +218,8 @@ static oc_value butterfly(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value valu
   for (uint32_t distance = items / 2; distance; distance /= 2) {
     value = oc_temporary(e, dtype == IR_BOOL ? oc_convert(e, value, OC_INT) : value);
     const char *name = oc_text(e, "v%u", e->last_number++);
-    oc_line(e, "VF_OTHER(%s, %s, %s, %u, %u, %s)", oc_type(kind, 1).text, name, value.text, distance, items,
-            exchange);
+    oc_line(e, "VF_SHUFFLE_XOR(%s, %s, %s, %u, %u, %s)", oc_type(kind, 1).text, name, value.text, distance,
+            items, exchange);
     oc_value other = oc_make(e, kind, 1, OC_ATOM, "%s", name);
     if (dtype == IR_BOOL) other = oc_make(e, OC_BOOL, 1, OC_LOOSE, "%s != 0", name);
     if (dtype == IR_BOOL) value = oc_make(e, OC_BOOL, 1, OC_LOOSE, "%s != 0", value.text);

@@ -62,11 +62,11 @@ static void read_all(oc_emitter *e, ir_ref load, vector_access r, uint32_t first
  * elements are loaded one by one. */
 void oc_read_vectors(oc_emitter *e, ir_ref load, uint32_t first) {
   vector_access r = loaded_vector(e, load);
-  oc_open(e, "if (VF_WHOLE_%u(%s))", r.count, oc_at(e, ir_src(e->g, load, 0)).text);
-  read_all(e, load, r, first, "VF_READ");
+  oc_open(e, "if (VF_ALIGNED_%u(%s))", r.count, oc_at(e, ir_src(e->g, load, 0)).text);
+  read_all(e, load, r, first, "VF_LOAD_ALIGNED");
   oc_close(e);
   oc_open(e, "else");
-  read_all(e, load, r, first, "VF_GATHER");
+  read_all(e, load, r, first, "VF_LOAD_UNALIGNED");
   oc_close(e);
 }
 
@@ -96,7 +96,7 @@ bool oc_emit_vector_loads(oc_emitter *e, ir_ref load, void **unrolled) {
 }
 
 /* The value of any node in storage form. Where it is a load's vf_from_bf16_ushort(x), that is x. */
-static const char *stored(oc_emitter *e, ir_ref ref, ir_dtype dtype) {
+static const char *storage_text(oc_emitter *e, ir_ref ref, ir_dtype dtype) {
   oc_value v = oc_at(e, ref);
   const char *from = dtype == IR_F16 ? "vf_from_f16_ushort(" : "vf_from_bf16_ushort(";
   size_t length = strlen(v.text), before = strlen(from);
@@ -119,7 +119,7 @@ static const char *stored_vector(oc_emitter *e, ir_ref value, vector_access r, i
   const char *all = "";
   int64_t whole = -1;
   for (uint32_t k = 0; k < r.count && !e->order.failed; k++, e->order.lane[r.loop]++) {
-    const char *one = stored(e, value, dtype);
+    const char *one = storage_text(e, value, dtype);
     int64_t variable = variable_of(one, r.count, k);
     whole = k && variable != whole ? -1 : variable;
     all = oc_text(e, "%s%s%s", all, k ? ", " : "", one);
@@ -130,7 +130,7 @@ static const char *stored_vector(oc_emitter *e, ir_ref value, vector_access r, i
 }
 
 /* Each work-item stores its own vectors. A local begins at a multiple of 16 bytes; an output may not, which
- * VF_WRITE tests when the kernel runs. */
+ * VF_STORE_GLOBAL tests when the kernel runs. */
 bool oc_store_vectors(oc_emitter *e, ir_ref store) {
   const ir_node *n = ir_get(e->g, store);
   const uint64_t *lanes = cg_lanes(e->nest, store);
@@ -139,7 +139,7 @@ bool oc_store_vectors(oc_emitter *e, ir_ref store) {
   if (!r.count || oc_is_private(e, n->src[0]) || oc_is_ahead(e, store) || e->nest->width[store] != e->group ||
       e->nest->width[n->src[1]] != e->group)
     return false;
-  const char *how = space == IR_OP_LOCAL ? "VF_KEEP" : "VF_WRITE";
+  const char *how = space == IR_OP_LOCAL ? "VF_STORE_LOCAL" : "VF_STORE_GLOBAL";
   cg_first_lane(&e->order, lanes);
   do {
     if (e->order.lane[r.loop] % r.count != 0) continue;

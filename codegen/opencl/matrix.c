@@ -8,7 +8,7 @@
  * columns likewise. Its rows depend on g alone, its columns on t alone. It passes the instruction the terms
  * 2t, 2t + 1, 2t + 8 and 2t + 9 of each of its two rows, and the same terms of column g, which is unrolled
  * value g mod 2 of the work-items whose t is g div 2. Where eight rows or columns are contiguous in the
- * local, and terms are not, another instruction distributes them in the same way (VF_MATRIX_TRANSPOSED).
+ * local, and terms are not, another instruction distributes them in the same way (VF_MATRIX_LOAD_TRANSPOSED).
  * Which rows and columns of the whole product these are makes no difference. Whether the work-items have such
  * rows and columns is read off the indices; any other loop is emitted as usual. */
 #include "codegen/opencl/opencl.h"
@@ -30,10 +30,6 @@ typedef struct matrix {
   int64_t column_stride; /* elements from a work-item's column to the next one's */
   uint32_t vector;
 } matrix;
-
-static uint32_t number_of(const oc_emitter *e, const cg_loop *loop) {
-  return (uint32_t)(loop - e->nest->loops);
-}
 
 /* what the indices say */
 
@@ -131,8 +127,8 @@ static bool are_blocks(const oc_emitter *e, const matrix *m, int i, const int64_
       todo[left++] = n->src[0], todo[left++] = n->src[1];
       continue;
     }
-    bool own = cg_set_has(cg_lanes(e->nest, ref), m->vector) || (i && ref == pair->range);
-    if (!own && !cg_is_multiple(e->g, ref, 0, BLOCK)) return false;
+    bool is_lane_term = cg_set_has(cg_lanes(e->nest, ref), m->vector) || (i && ref == pair->range);
+    if (!is_lane_term && !cg_is_multiple(e->g, ref, 0, BLOCK)) return false;
   }
   return true;
 }
@@ -199,7 +195,7 @@ static bool find_form(oc_emitter *e, const cg_loop *loop, matrix *m) {
       next->src[2] != loop->carry[0])
     return false;
   for (int i = 0; i < 2; i++)
-    if (!find_side(e, next->src[i], number_of(e, loop), &m->side[i])) return false;
+    if (!find_side(e, next->src[i], (uint32_t)(loop - e->nest->loops), &m->side[i])) return false;
   ir_dtype a = ir_dtype_of(e->g, m->side[0].load), b = ir_dtype_of(e->g, m->side[1].load);
   return a == b && (a == IR_F16 || a == IR_BF16);
 }
@@ -214,9 +210,9 @@ static bool find_matrix(oc_emitter *e, const cg_loop *loop, matrix *m) {
   bool fits = true;
   for (int i = 0; i < 2 && fits; i++) fits = lane_offsets(e, m->side[i].index, m->vector, offsets[i]);
   if (fits && are_rows(e, offsets[1])) { /* the second factor is that of the rows */
-    int64_t *own = offsets[0];
+    int64_t *column_offsets = offsets[0];
     side first = m->side[0];
-    offsets[0] = offsets[1], offsets[1] = own;
+    offsets[0] = offsets[1], offsets[1] = column_offsets;
     m->side[0] = m->side[1], m->side[1] = first;
   }
   fits = fits && are_rows(e, offsets[0]) && are_columns(e, offsets[1]);
@@ -268,9 +264,9 @@ static const char *fragment_offset(oc_emitter *e, const matrix *m, int i) {
   const side *s = &m->side[i];
   const char *name = oc_text(e, "v%u", e->last_number++);
   long long pitch = s->pitch, apart = s->pair_stride, step = m->column_stride;
-  if (pitch > 1 && i) oc_line(e, "int %s = VF_MATRIX_OWN_2(%lld) - 2*(lane & 3)", name, pitch);
+  if (pitch > 1 && i) oc_line(e, "int %s = VF_MATRIX_OFFSET_2(%lld) - 2*(lane & 3)", name, pitch);
   else if (pitch > 1)
-    oc_line(e, "int %s = VF_MATRIX_OWN_4(%lld, %lld) - (lane >> 2 & 7)", name, pitch, apart);
+    oc_line(e, "int %s = VF_MATRIX_OFFSET_4(%lld, %lld) - (lane >> 2 & 7)", name, pitch, apart);
   else if (i)
     oc_line(e, "int %s = 2*(lane & 3) + %lld*((lane >> 3 & 3) - (lane & 3)) + %lld*(lane >> 2 & 1)", name,
             step, apart);
@@ -302,10 +298,11 @@ static void read_registers(oc_emitter *e, const matrix *m, int i, fragments *f, 
       }
     oc_line(e, "uint %s", names);
     if (both)
-      oc_line(e, "VF_MATRIX_TRANSPOSED_4(%s, %s, %lld, %lld)", names, at, (long long)s->pitch,
+      oc_line(e, "VF_MATRIX_LOAD_TRANSPOSED_4(%s, %s, %lld, %lld)", names, at, (long long)s->pitch,
               (long long)s->pair_stride);
-    else if (transposed) oc_line(e, "VF_MATRIX_TRANSPOSED_2(%s, %s, %lld)", names, at, (long long)s->pitch);
-    else oc_line(e, "VF_MATRIX_BESIDE(%s, %s)", names, at);
+    else if (transposed)
+      oc_line(e, "VF_MATRIX_LOAD_TRANSPOSED_2(%s, %s, %lld)", names, at, (long long)s->pitch);
+    else oc_line(e, "VF_MATRIX_LOAD(%s, %s)", names, at);
   }
 }
 

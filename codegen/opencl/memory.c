@@ -114,7 +114,7 @@ static oc_value blank(oc_emitter *e, unsigned kind, uint32_t width, const char *
 /* Assigns to each of `elements` what is stored at its index, where `valid` holds (NULL: everywhere). */
 static void read_elements(oc_emitter *e, const place *a, oc_value elements, const oc_value *valid) {
   const char *at = a->affine ? oc_literal(e, OC_LONG, a->stride).text : a->lane_term.text;
-  oc_line(e, "VF_EACH_%u(VF_%s%s, %s, %s, %s, %s)", a->width, a->affine ? "STEP" : "GATHER",
+  oc_line(e, "VF_EACH_%u(VF_%s%s, %s, %s, %s, %s)", a->width, a->affine ? "LOAD_STRIDED" : "GATHER",
           valid ? "_IF" : "", elements.text, address(e, a), at, valid ? valid->text : "true");
 }
 
@@ -165,7 +165,7 @@ oc_value oc_read_contiguous(oc_emitter *e, ir_ref param, ir_ref index, uint32_t 
  * memory need not belong to the buffer. */
 static void fetch_ahead(oc_emitter *e, const place *a, int64_t elements, bool past) {
   int64_t bytes = elements * (int64_t)oc_bytes(a->kind);
-  oc_line(e, "%s(%s, %s)", past ? "VF_AHEAD_PAST" : "VF_AHEAD", low_address(e, a),
+  oc_line(e, "%s(%s, %s)", past ? "VF_PREFETCH_NONTEMPORAL" : "VF_PREFETCH", low_address(e, a),
           oc_literal(e, OC_LONG, bytes).text);
 }
 
@@ -239,7 +239,7 @@ static void store_vector(oc_emitter *e, ir_ref ref, const place *a, uint32_t lan
   }
   value = oc_temporary(e, value);
   e->streams = true;
-  oc_line(e, "VF_STREAM(%s, %u, %s, %s, %s)", oc_type(a->kind, 1).text, a->width, value.text,
+  oc_line(e, "VF_STORE_NONTEMPORAL(%s, %u, %s, %s, %s)", oc_type(a->kind, 1).text, a->width, value.text,
           low_address(e, a), has_memory_to_itself(e, ref, a->memory, low_address(e, a)));
 }
 
@@ -285,8 +285,8 @@ static void store_subvector(oc_emitter *e, ir_ref ref) {
     store_vector(e, ref, &a, lanes, value);
   } else {
     value = oc_temporary(e, value);
-    oc_line(e, "VF_EACH_%u(VF_%s, %s, %s, %s, true)", width, a.affine ? "STORE_STEP" : "SCATTER", value.text,
-            address(e, &a), a.affine ? oc_literal(e, OC_LONG, a.stride).text : a.lane_term.text);
+    oc_line(e, "VF_EACH_%u(VF_%s, %s, %s, %s, true)", width, a.affine ? "STORE_STRIDED" : "SCATTER",
+            value.text, address(e, &a), a.affine ? oc_literal(e, OC_LONG, a.stride).text : a.lane_term.text);
   }
 }
 
@@ -354,7 +354,7 @@ void oc_emit_update(void *emitter, ir_ref ref) {
 
 /* run-time bounds */
 
-static oc_value binary(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
+static oc_value emit_binary(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
   return oc_combine(e, op, a.kind == OC_INT ? IR_I32 : IR_I64, a, b);
 }
 
@@ -375,13 +375,13 @@ oc_value oc_emit_bound(oc_emitter *e, ir_ref ref) {
   unsigned kind = oc_bytes(value.kind) > 4 || extent.kind == OC_LONG ? OC_LONG : wanted;
   value = oc_temporary(e, oc_convert(e, value, kind));
   extent = oc_index_as(e, extent, kind);
-  oc_value zero = oc_literal(e, kind, 0), last = binary(e, IR_OP_SUB, extent, oc_literal(e, kind, 1));
+  oc_value zero = oc_literal(e, kind, 0), last = emit_binary(e, IR_OP_SUB, extent, oc_literal(e, kind, 1));
   int64_t size;
   if (ir_is_const(e->g, n->src[1], &size) && size > 0) last = oc_literal(e, kind, size - 1);
-  if (ir_bounds_of(e->g, n->src[1]).lo < 1) last = binary(e, IR_OP_MAX, last, zero);
+  if (ir_bounds_of(e->g, n->src[1]).lo < 1) last = emit_binary(e, IR_OP_MAX, last, zero);
   if (is_signed) {
     oc_value below = oc_compare(e, IR_OP_LT, IR_I64, value, zero);
-    value = oc_temporary(e, oc_select(e, below, binary(e, IR_OP_ADD, value, extent), value));
+    value = oc_temporary(e, oc_select(e, below, emit_binary(e, IR_OP_ADD, value, extent), value));
   }
   bool clips = ir_arg_mode(n) == IR_GATHER_CLIP && ir_bounds_of(e->g, n->src[1]).lo < 1; /* may be empty */
   if ((clips || ir_arg_mode(n) == IR_GATHER_CHECK) && !ir_is_false(e->g, n->src[2])) {
@@ -389,7 +389,7 @@ oc_value oc_emit_bound(oc_emitter *e, ir_ref ref) {
     if (!ir_is_true(e->g, n->src[2])) bad = oc_both(e, bad, oc_at(e, n->src[2]), "&");
     oc_line(e, "if (%s) *status = 1", oc_any(e, bad).text);
   }
-  oc_value held = is_signed ? binary(e, IR_OP_MAX, binary(e, IR_OP_MIN, value, last), zero)
+  oc_value held = is_signed ? emit_binary(e, IR_OP_MAX, emit_binary(e, IR_OP_MIN, value, last), zero)
                             : oc_combine(e, IR_OP_MIN, IR_U64, oc_reinterpret(e, value, oc_unsigned(kind)),
                                          oc_convert(e, last, oc_unsigned(kind)));
   if (!is_signed) held = oc_reinterpret(e, held, kind);

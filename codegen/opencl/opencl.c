@@ -128,7 +128,7 @@ static void put_kernel(oc_emitter *e, const char *symbol) {
   }
   if (e->has_matrix) {
     enum { REGISTERS = 6 }; /* per work-item: four of rows, two of columns */
-    ir_textf(&e->head, "  VF_MATRIX_ROOM(%u)\n", REGISTERS * e->group);
+    ir_textf(&e->head, "  VF_MATRIX_LOCAL(%u)\n", REGISTERS * e->group);
     if (!strstr(e->target->features, "+ptx")) e->nest->scratch += (uint64_t)REGISTERS * e->group * 4;
   }
   if (e->has_flag) {
@@ -143,7 +143,7 @@ static ir_status check_lanes(const oc_emitter *e, const char *symbol, ir_error *
     if (loop->binding != IR_VECTOR) continue;
     if (e->lanes_are_items && loop->extent > e->target->group_items)
       return ir_fail(error, IR_ERR_UNSUPPORTED,
-                     "compile: %s has vectors of %lld lanes; groups of the target have at most %d work-items",
+                     "compile: %s has groups of %lld work-items; groups of the target have at most %d",
                      symbol, (long long)loop->extent, e->target->group_items);
   }
   return IR_OK;

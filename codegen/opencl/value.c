@@ -159,7 +159,7 @@ static oc_value cast_node(oc_emitter *e, ir_ref ref) {
                  to == IR_INDEX ? (oc_index_kind(e, ref) == OC_INT ? IR_I32 : IR_I64) : to, a);
 }
 
-static oc_value constant(oc_emitter *e, const ir_node *n) {
+static oc_value emit_constant(oc_emitter *e, const ir_node *n) {
   ir_value value = {.i = n->arg};
   if (n->dtype == IR_INDEX) return oc_index_literal(e, value.i);
   unsigned kind = oc_kind_of(e, (ir_dtype)n->dtype);
@@ -187,7 +187,7 @@ oc_value oc_emit_value(oc_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   ir_dtype dtype = (ir_dtype)n->dtype;
   switch ((int)n->op) {
-  case IR_OP_CONST: return constant(e, n);
+  case IR_OP_CONST: return emit_constant(e, n);
   case IR_OP_RANGE: return lane_index(e, ref);
   case IR_OP_LOAD: return oc_emit_load(e, ref);
   case IR_OP_BOUND: return oc_emit_bound(e, ref);

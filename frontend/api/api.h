@@ -121,7 +121,7 @@ ir_ref fe_as_size(ir_graph *g, ir_ref value); /* 0 when value is no size, or mem
 /* Why a BUFFER without elements cannot be read. */
 #define FE_ESCAPED                                                                                           \
   "an argument of a function is used outside of that function (of a scan, a cond, a loop, a checkpoint), "   \
-  "where it has no value; take what the function returns"
+  "where it has no value; use the results of the function"
 
 /* frontend/api/value/size.c: arithmetic on sizes. True when this is an operation on sizes: *made is its
  * result, or 0 after failing. */

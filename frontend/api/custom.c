@@ -81,9 +81,10 @@ static ir_status run_call(void *user, const void *found, const rt_call *step, ir
   ir_custom_call call;
   (void)found; /* ir_custom_run looks it up by name, and checks its form */
   if (!ir_custom_is_call(step->attributes, step->attribute_bytes, step->operand_count))
-    return ir_fail(error, IR_ERR_INTERNAL, "the plan says nothing sensible of the call");
+    return ir_fail(error, IR_ERR_INTERNAL, "the plan describes a custom call wrongly");
   memcpy(&call, step->attributes, sizeof call);
-  if (call.results != step->result_count) return ir_fail(error, IR_ERR_INTERNAL, "the plan lacks a result");
+  if (call.results != step->result_count)
+    return ir_fail(error, IR_ERR_INTERNAL, "the plan lacks a result of a custom call");
   for (uint32_t i = 0; i < call.operands; i++) in[i] = array_of(&step->operands[i]);
   for (uint32_t i = 0; i < call.results; i++) out[i] = array_of(&step->results[i]);
   return ir_custom_run(&all->base, &call, in, out, error);
@@ -152,8 +153,8 @@ static bool check_description(const vf_context *c, const vf_op_description *d, i
     return refuse_registration(error, d->name,
                                "a function needs a signature, such as int(in0, out0, i64 in0.count)");
   if (d->compose && d->batch)
-    return refuse_registration(error, d->name,
-                               "what is composed of other operations has no rule for batches: they have");
+    return refuse_registration(
+        error, d->name, "an operation composed of others takes no rule for batches: the others have theirs");
   if (d->operands == 0 && !d->shape && !d->compose)
     return refuse_registration(error, d->name,
                                "without operands, a function for shapes says what the results are");

@@ -76,7 +76,7 @@ static bool types(const op_custom_site *site, ir_dtype *dtypes, uint32_t *ranks,
     if (!end_visit(&v, v.custom->given.shape(&v.call, results)) || g->error->status) return false;
     for (uint32_t i = 0; i < c->results; i++) {
       if (results[i].rank < 0 || results[i].rank > IR_MAX_RANK) {
-        snprintf(why, OP_CUSTOM_WHY, "its function for shapes gives result %u the rank %d", i + 1,
+        snprintf(why, OP_CUSTOM_WHY, "its function for shapes sets result %u to rank %d", i + 1,
                  results[i].rank);
         return false;
       }
@@ -88,7 +88,8 @@ static bool types(const op_custom_site *site, ir_dtype *dtypes, uint32_t *ranks,
             size->graph == v.graph && size->epoch == v.graph->epoch && size->id && size->id < g->count;
         dims[i][k] = ours ? fe_as_size(g, size->id) : 0;
         if (dims[i][k] || g->error->status) continue;
-        snprintf(why, OP_CUSTOM_WHY, "its function for shapes gives axis %u of result %u no size", k, i + 1);
+        snprintf(why, OP_CUSTOM_WHY, "its function for shapes sets no size for axis %u of result %u", k,
+                 i + 1);
         return false;
       }
     }
@@ -109,7 +110,7 @@ static bool compose(const op_custom_site *site, ir_ref *results, char *why) {
          unwrap(&v, "result", site->custom->base.results, results, why);
 }
 
-static bool batched(const op_custom_site *site, uint32_t lead, ir_ref *results, char *why) {
+static bool apply_batch_rule(const op_custom_site *site, uint32_t lead, ir_ref *results, char *why) {
   visit v;
   return begin_visit(&v, site, why) && end_visit(&v, v.custom->given.batch(&v.call, (int)lead, v.made)) &&
          unwrap(&v, "result", site->custom->base.results, results, why);
@@ -138,7 +139,7 @@ static bool push_rule(const op_custom_site *site, const ir_ref *results, const i
 void fe_custom_rules(fe_custom *c) {
   c->base.types = types;
   c->base.compose = c->given.compose ? compose : NULL;
-  c->base.batched = c->given.batch ? batched : NULL;
+  c->base.batched = c->given.batch ? apply_batch_rule : NULL;
   c->base.pull = c->given.vjp ? pull_rule : NULL;
   c->base.push = c->given.jvp ? push_rule : NULL;
 }

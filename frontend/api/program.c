@@ -358,7 +358,7 @@ vf_status vf_port_shape(const vf_program *p, vf_port which, int number, const in
   const port *found = find_port(p, which, number);
   if (!found || (!shape && found->rank))
     ir_fail(&failure, IR_ERR_INVALID, "shape: %s",
-            found ? "there is no room for it: shape is NULL" : "there is no such port");
+            found ? "the array for its sizes is NULL" : "there is no such port");
   else shape_of(p, found, variables, shape, &failure);
   return fe_report(error, &failure);
 }

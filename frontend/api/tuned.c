@@ -5,15 +5,11 @@
 
 #include "runtime/program/tuned.h"
 
-static void end_lines(ir_text *text) {
-  for (size_t i = 0; i < text->len; i++)
-    if (text->data[i] == '\n') text->data[i] = '\0';
-}
-
 void fe_tuned_read(fe_tuned *t, const rt_kernel_key *key) {
   t->text.len = 0;
   if (!t->context || !rt_tuned_get(t->context, key, &t->text) || t->text.failed) t->text.len = 0;
-  end_lines(&t->text);
+  for (size_t i = 0; i < t->text.len; i++)
+    if (t->text.data[i] == '\n') t->text.data[i] = '\0';
 }
 
 void fe_tuned_enter(fe_tuned *t, const ir_graph *g, ir_ref effect) {

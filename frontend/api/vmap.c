@@ -89,17 +89,16 @@ static bool unbatch_result(mapping *m, size_t number, const fe_leaf *leaf) {
   int64_t rank = ir_rank(g, x);
   uint32_t lead = ir_batch_rank(g, x);
   if (lead > m->level)
-    return fe_refuse(
-        &m->call,
-        "result %zu has shape %s, %u batch axes, where there are %u; a value of a vmap inside is no "
-        "result: take what that vmap gives",
-        number + 1, type_of(m, x, &type), lead, m->level);
+    return fe_refuse(&m->call,
+                     "result %zu has shape %s, %u batch axes, where there are %u; a value inside a nested "
+                     "vmap cannot be a result: use the results of that vmap",
+                     number + 1, type_of(m, x, &type), lead, m->level);
   if (leaf->axis == VF_NOT_MAPPED)
     return lead < m->level ||
            fe_refuse(
                &m->call,
                "result %zu has shape %s and may differ along the mapped axis, but its entry of out_axes is "
-               "VF_NOT_MAPPED; give the axis where it goes, or reduce over it outside",
+               "VF_NOT_MAPPED; give the axis of the result, or reduce over it outside",
                number + 1, type_of(m, x, &type));
   if (leaf->axis < -rank - 1 || leaf->axis > rank)
     return fe_refuse(

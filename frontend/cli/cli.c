@@ -52,7 +52,7 @@ static const command *find_command(const char *name) {
   return NULL;
 }
 
-static int unknown(const char *name) {
+static int fail_unknown_command(const char *name) {
   const char *names[COMMANDS + 2];
   for (size_t i = 0; i < COMMANDS; i++) names[i] = commands[i].name;
   names[COMMANDS] = "--help", names[COMMANDS + 1] = "--version";
@@ -78,7 +78,7 @@ static int dispatch(int argc, char **argv) {
     return CLI_OK;
   }
   const command *c = find_command(asks ? argv[2] : name);
-  if (!c) return unknown(asks ? argv[2] : name);
+  if (!c) return fail_unknown_command(asks ? argv[2] : name);
   char *words[] = {argv[1], (char[]){"--help"}, NULL};
   words[0] = asks ? argv[2] : argv[1];
   return asks ? c->run(2, words) : c->run(argc - 1, argv + 1);

@@ -31,7 +31,7 @@ static const char *kind_of(const json_t *j) {
 }
 
 /* what: the place, printed with a colon behind it; "" where the caller adds the place */
-static bool wrong(ir_graph *g, const char *what, const json_t *found, const char *expected) {
+static bool fail_expected(ir_graph *g, const char *what, const json_t *found, const char *expected) {
   ir_fail(g->error, IR_ERR_INVALID, "%.60s%sfound %s, expected %s", what, *what ? ": " : "", kind_of(found),
           expected);
   return false;
@@ -40,14 +40,14 @@ static bool wrong(ir_graph *g, const char *what, const json_t *found, const char
 static bool read_base(ir_graph *g, const json_t *base, ir_ref *x) {
   ir_ref dims[IR_MAX_RANK];
   size_t rank = json_array_size(base);
-  if (!json_is_array(base)) return wrong(g, "base", base, "a list of sizes");
+  if (!json_is_array(base)) return fail_expected(g, "base", base, "a list of sizes");
   if (rank > IR_MAX_RANK) {
     ir_fail(g->error, IR_ERR_INVALID, "base: found %zu sizes, expected at most %d", rank, IR_MAX_RANK);
     return false;
   }
   for (size_t i = 0; i < rank; i++) {
     const json_t *size = json_array_get(base, i);
-    if (!json_is_integer(size)) return wrong(g, "base", size, "a list of integers");
+    if (!json_is_integer(size)) return fail_expected(g, "base", size, "a list of integers");
     dims[i] = ir_index(g, json_integer_value(size));
   }
   return (*x = op_input(g, "x", 1, IR_F32, dims, rank)) != 0;
@@ -58,7 +58,7 @@ static bool read_base(ir_graph *g, const json_t *base, ir_ref *x) {
 static bool read_entry(ir_graph *g, const char *name, const json_t *j, ir_attr *out, ir_attr *pair) {
   *out = (ir_attr){.name = "", .kind = IR_ATTR_EXPR};
   if (json_is_integer(j)) return (out->expr = ir_index(g, json_integer_value(j))) != 0;
-  if (!json_is_array(j) || !pair) return wrong(g, name, j, "integers");
+  if (!json_is_array(j) || !pair) return fail_expected(g, name, j, "integers");
   if (json_array_size(j) != 2) {
     ir_fail(g->error, IR_ERR_INVALID, "%s: found a list of %zu, expected a pair", name, json_array_size(j));
     return false;
@@ -68,7 +68,7 @@ static bool read_entry(ir_graph *g, const char *name, const json_t *j, ir_attr *
          read_entry(g, name, json_array_get(j, 1), &pair[1], NULL);
 }
 
-static bool unknown(ir_graph *g, const char *name, const fe_step *other) {
+static bool fail_unknown_view(ir_graph *g, const char *name, const fe_step *other) {
   const char *near = other ? NULL : fe_step_nearest(name, strlen(name));
   if (near) ir_fail(g->error, IR_ERR_INVALID, "unknown view '%.40s'; did you mean %s?", name, near);
   else
@@ -81,10 +81,11 @@ static bool unknown(ir_graph *g, const char *name, const fe_step *other) {
 static bool read_step(ir_graph *g, const json_t *op, ir_ref *x) {
   const char *name = json_string_value(json_array_get(op, 0));
   const json_t *list = json_array_get(op, 1);
-  if (!json_is_array(op) || json_array_size(op) != 2 || !name) return wrong(g, "", op, "[\"name\",[...]]");
+  if (!json_is_array(op) || json_array_size(op) != 2 || !name)
+    return fail_expected(g, "", op, "[\"name\",[...]]");
   const fe_step *step = fe_step_find(name, strlen(name));
-  if (!step || step->form == FE_FORM_EACH) return unknown(g, name, step);
-  if (!json_is_array(list)) return wrong(g, name, list, "a list");
+  if (!step || step->form == FE_FORM_EACH) return fail_unknown_view(g, name, step);
+  if (!json_is_array(list)) return fail_expected(g, name, list, "a list");
   ir_attr entries[MAX_ENTRIES], pairs[2 * MAX_ENTRIES];
   size_t count = json_array_size(list);
   if (count > MAX_ENTRIES) {
@@ -103,10 +104,10 @@ static bool read_step(ir_graph *g, const json_t *op, ir_ref *x) {
 
 static bool read_chain(ir_graph *g, const json_t *line, ir_ref *x) {
   const json_t *ops = json_object_get(line, "ops"), *name = json_object_get(line, "name");
-  if (!json_is_object(line)) return wrong(g, "line", line, "an object with name, base and ops");
-  if (name && !json_is_string(name)) return wrong(g, "name", name, "a string");
+  if (!json_is_object(line)) return fail_expected(g, "line", line, "an object with name, base and ops");
+  if (name && !json_is_string(name)) return fail_expected(g, "name", name, "a string");
   if (!read_base(g, json_object_get(line, "base"), x)) return false;
-  if (!json_is_array(ops)) return wrong(g, "ops", ops, "a list of [\"name\",[...]]");
+  if (!json_is_array(ops)) return fail_expected(g, "ops", ops, "a list of [\"name\",[...]]");
   for (size_t i = 0; i < json_array_size(ops); i++) {
     if (read_step(g, json_array_get(ops, i), x)) continue;
     ir_error inner = *g->error;

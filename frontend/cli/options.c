@@ -18,7 +18,7 @@ int cli_usage(const char *command, const char *format, ...) {
   return CLI_BAD_INPUT;
 }
 
-static int unknown(const cli_args *a, const char *name, size_t length) {
+static int fail_unknown_option(const cli_args *a, const char *name, size_t length) {
   const char *names[64];
   size_t count = 0;
   for (size_t i = 0; i < a->count && count < 63; i++) names[count++] = a->options[i].name;
@@ -55,7 +55,7 @@ int cli_next(cli_args *a) {
     }
     return (int)i;
   }
-  return unknown(a, word, length);
+  return fail_unknown_option(a, word, length);
 }
 
 int cli_only_json(const char *command, int argc, char **argv, bool *json) {

@@ -21,7 +21,7 @@ static const char help_text[] =
     "\n"
     "  $ viewfold rules | grep -A 1 div_of_sum\n"
     "  div_of_sum        (x + c) // d            => x // d + c / d if c % d == 0\n"
-    "                    whole multiples of d leave\n"
+    "                    multiples of d can be taken out of the quotient\n"
     "\n"
     "Options:\n"
     "  --json   print one object per line: set, name, left, right, condition, witness, reason\n";

@@ -13,7 +13,7 @@ static ir_value element(const fe_array *a, int64_t i) {
   return ir_value_load((const char *)a->data + (size_t)i * ir_dtypes[a->dtype].bytes, a->dtype);
 }
 
-static double number(const fe_array *a, int64_t i) {
+static double element_as_double(const fe_array *a, int64_t i) {
   ir_value v = element(a, i);
   if (ir_is_float(a->dtype)) return v.f;
   return a->dtype == IR_U64 ? (double)(uint64_t)v.i : (double)v.i;
@@ -61,14 +61,14 @@ static void put_statistics(const fe_array *a, ir_text *out) {
   int64_t count = count_of(a), least = -1, most = -1, nans = 0;
   double sum = 0;
   for (int64_t i = 0; i < count; i++) {
-    double x = number(a, i);
+    double x = element_as_double(a, i);
     if (isnan(x)) {
       nans++;
       continue;
     }
     sum += x;
-    if (least < 0 || x < number(a, least)) least = i;
-    if (most < 0 || x > number(a, most)) most = i;
+    if (least < 0 || x < element_as_double(a, least)) least = i;
+    if (most < 0 || x > element_as_double(a, most)) most = i;
   }
   if (nans) ir_textf(out, " nan %lld of %lld", (long long)nans, (long long)count);
   if (least >= 0) {

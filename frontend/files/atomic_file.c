@@ -105,7 +105,7 @@ ir_status fe_atomic_stdout(fe_atomic_file *file, ir_error *error) {
 
 /* Find the directory of a path, by stat. Returns the name behind the last slash; NULL where there is no such
  * directory. */
-static const char *place_of(const char *path, struct stat *directory) {
+static const char *find_directory(const char *path, struct stat *directory) {
   char parent[FE_PATH_MAX];
   const char *slash = strrchr(path, '/');
   size_t length = slash ? (size_t)(slash - path) : 0;
@@ -120,7 +120,7 @@ bool fe_atomic_same(const fe_atomic_file *a, const fe_atomic_file *b) {
   const char *in_a = "", *in_b = "";
   if (a->direct != b->direct) return false;
   if (a->direct && (fstat(a->fd, &x) || fstat(b->fd, &y))) return false;
-  if (!a->direct) in_a = place_of(a->target, &x), in_b = place_of(b->target, &y);
+  if (!a->direct) in_a = find_directory(a->target, &x), in_b = find_directory(b->target, &y);
   return in_a && in_b && x.st_dev == y.st_dev && x.st_ino == y.st_ino && strcmp(in_a, in_b) == 0;
 }
 

@@ -78,12 +78,6 @@ static void put_graph(dump *d, ir_ref root) {
   ir_free(g->mem, params, count * sizeof *params);
 }
 
-/* Print the moves of the current kernel, in the form of a schedule. */
-static void put_moves(dump *d) {
-  if (d->moves.len) ir_text_add(d->out, d->moves.data, d->moves.len);
-  d->moves.len = 0;
-}
-
 static void note_moves(void *user, uint32_t kernel, uint32_t nest, const char *moves) {
   dump *d = user;
   ir_textf(&d->moves, "# kernel %u nest %u:%s%s\n", kernel, nest, *moves ? " " : "", moves);
@@ -117,7 +111,10 @@ static void put_pass(dump *d, const char *pass, ir_ref root, int kernel) {
   }
   snprintf(name, sizeof name, "%.60s_%zu", d->block->name, fe_kernel_number(&d->plan, (size_t)kernel));
   fe_put_place(&d->plan, (size_t)kernel, d->out);
-  if (strcmp(pass, "loops") == 0) put_moves(d);
+  if (strcmp(pass, "loops") == 0) { /* the kernel's moves, in the form of a schedule */
+    if (d->moves.len) ir_text_add(d->out, d->moves.data, d->moves.len);
+    d->moves.len = 0;
+  }
   ir_print_graph(&d->copy.graph, name, root, d->out);
 }
 

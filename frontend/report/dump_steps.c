@@ -34,10 +34,10 @@ static void put_loop(const printer *p, const ir_step *s) {
   if (s->kind == IR_STEP_WHILE) {
     put_slots(p, "while ", slots++, 1);
     bool known = ir_is_const(p->g, s->count, &most), endless = known && most < 0;
-    ir_text_str(p->out, endless ? ", any number of rounds" : ", rounds at most ");
+    ir_text_str(p->out, endless ? ", any trip count" : ", trip count at most ");
     if (!endless) ir_print_expr(p->g, s->count, p->out);
   } else {
-    ir_text_str(p->out, s->reverse ? "scan from the last slice, rounds " : "scan, rounds ");
+    ir_text_str(p->out, s->reverse ? "scan from the last slice, trip count " : "scan, trip count ");
     ir_print_expr(p->g, s->count, p->out);
   }
   ir_text_str(p->out, "\n");
@@ -46,7 +46,7 @@ static void put_loop(const printer *p, const ir_step *s) {
     put_slots(p, " from ", slots, 1);
     put_slots(p, " to ", slots + 3, 1);
     put_slots(p, ", written to ", slots + 2, 1);
-    put_slots(p, ", in turns with ", slots + 4, 1);
+    put_slots(p, ", alternating with ", slots + 4, 1);
     ir_text_str(p->out, "\n");
   }
   for (; slots < s->slots + s->slot_count; slots += 2) {

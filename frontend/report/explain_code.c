@@ -93,19 +93,16 @@ static void note_code(code *c) {
   }
 }
 
-static ir_dtype dtype_of(const code *c) {
-  const ir_plan *plan = c->e->plan;
-  return ir_dtype_of(c->e->g, plan->slots[plan->steps[c->number].slots[0]].value);
-}
-
 static void put_lanes(const code *c) {
   if (c->lanes < 2) {
     ir_text_str(c->e->out, "  lanes   none: no loop is vectorised\n");
     return;
   }
-  ir_textf(c->e->out, "  lanes   %lld of %s", (long long)c->lanes, ir_dtypes[dtype_of(c)].name);
-  if (c->unroll > 1) ir_textf(c->e->out, ", %lld copies side by side", (long long)c->unroll);
-  ir_text_str(c->e->out, c->streams ? ", past the caches\n" : "\n");
+  const ir_plan *plan = c->e->plan;
+  ir_dtype dtype = ir_dtype_of(c->e->g, plan->slots[plan->steps[c->number].slots[0]].value);
+  ir_textf(c->e->out, "  lanes   %lld of %s", (long long)c->lanes, ir_dtypes[dtype].name);
+  if (c->unroll > 1) ir_textf(c->e->out, ", unroll factor %lld", (long long)c->unroll);
+  ir_text_str(c->e->out, c->streams ? ", with non-temporal stores\n" : "\n");
 }
 
 static bool is_large(const code *c) {
@@ -122,18 +119,18 @@ static void put_blocked(const code *c) {
   bool single = ir_is_const(c->e->g, slot->elements, &elements) && elements < 2;
   if (c->lanes < 2)
     ir_textf(out, "  blocked no lanes, because %s\n",
-             c->updates ? "updates may meet and stay in order"
-             : single   ? "one element is all there is"
-                        : "no axis along which elements lie side by side is long enough");
+             c->updates ? "updates may write the same element and stay in order"
+             : single   ? "there is one element only"
+                        : "no axis along which elements are contiguous is long enough");
   else if (bytes < c->e->target->vector_bytes)
     ir_textf(out, "  blocked lanes fill %lld of the %d bytes of a vector\n", (long long)bytes,
              c->e->target->vector_bytes);
   if (c->gathered)
-    ir_textf(out, "  blocked %u of %u loads gather%s: along the lanes their elements lie apart\n",
+    ir_textf(out, "  blocked %u of %u loads gather%s: along the lanes their elements are not contiguous\n",
              c->gathered, c->loads, c->gathered == 1 ? "s" : "");
   if (!c->streams && is_large(c))
     ir_text_str(out, "  blocked stores go through the caches, which read each line before it is written\n");
-  if (c->blocks == 1) ir_text_str(out, "  blocked one thread, because the work is one block\n");
+  if (c->blocks == 1) ir_text_str(out, "  blocked one thread, because the work is one thread block\n");
 }
 
 void fe_explain_code(const fe_explained *e, size_t number, const struct ir_regions *regions) {

@@ -89,27 +89,27 @@ static void put_clause(explanation *e, ir_ref clause) {
   ir_text_str(e->out, "  ");
   expr(e, clause);
   if (!is_bound(e->g, clause, &range)) {
-    ir_text_str(e->out, ": no bound of a single axis, so it is tested in the loop\n");
+    ir_text_str(e->out, ": not a bound of a single axis, so it is tested in the loop\n");
     return;
   }
   ir_is_const(e->g, n->src[1], &bound);
   ir_textf(e->out, ": axis %lld ", (long long)ir_arg_int(range));
   bool sized = ir_is_const(e->g, range->src[0], &size);
-  if (n->op == IR_OP_EQ) ir_textf(e->out, "reads position %lld only", (long long)bound);
+  if (n->op == IR_OP_EQ) ir_textf(e->out, "reads index %lld only", (long long)bound);
   else if (n->op == IR_OP_GE)
-    ir_textf(e->out, "begins with %lld position%s of padding", (long long)bound, plural(bound));
+    ir_textf(e->out, "begins with %lld element%s of padding", (long long)bound, plural(bound));
   else if (sized)
-    ir_textf(e->out, "ends with %lld position%s of padding", (long long)(size - bound), plural(size - bound));
-  else ir_textf(e->out, "is padding from position %lld on", (long long)bound);
+    ir_textf(e->out, "ends with %lld element%s of padding", (long long)(size - bound), plural(size - bound));
+  else ir_textf(e->out, "is padding from index %lld on", (long long)bound);
   ir_text_str(e->out, "; a bound of its loop\n");
 }
 
 static void put_masks(explanation *e) {
   const ir_node *n = ir_get(e->g, e->valid);
   if (ir_is_true(e->g, e->valid)) {
-    ir_text_str(e->out, "masks: none, every position is read\n");
+    ir_text_str(e->out, "masks: none, every index is valid\n");
   } else if (ir_is_false(e->g, e->valid)) {
-    ir_text_str(e->out, "masks: no position is read, the result is all padding\n");
+    ir_text_str(e->out, "masks: no index is valid, the result is all padding\n");
   } else {
     ir_text_str(e->out, "masks:\n");
     bool many = n->op == IR_OP_AND;
@@ -144,7 +144,7 @@ static void put_division(explanation *e, ir_ref ref) {
   expr(e, ref);
   ir_text_str(e->out, "\n");
   if (!ir_is_const(e->g, n->src[1], &divisor)) {
-    ir_text_str(e->out, "    its divisor varies\n");
+    ir_text_str(e->out, "    its divisor is not a constant\n");
     return;
   }
   for (uint32_t i = 0; i < (added ? sum->nsrc : 1); i++) {
@@ -156,7 +156,7 @@ static void put_division(explanation *e, ir_ref ref) {
     else plain = false;
   }
   if (plain) pass_quotient_why(e->out, slopes, count, constant, divisor);
-  else ir_text_str(e->out, "    its dividend holds a size that varies, or another quotient\n");
+  else ir_text_str(e->out, "    its dividend contains a variable size or another quotient\n");
 }
 
 static void put_divisions(explanation *e) {
@@ -246,7 +246,7 @@ static bool put_split_index(explanation *e) {
   unsigned operations, divisions;
   if (!gather_nodes(e)) return false;
   cost_of(e, &operations, &divisions);
-  ir_text_str(e->out, "  over these, numbered in order, the index is ");
+  ir_text_str(e->out, "  over these axes, numbered in order, the index is ");
   expr(e, e->index);
   ir_text_str(e->out, "\n");
   if (!ir_is_true(e->g, e->valid)) {

@@ -64,11 +64,11 @@ static int64_t row_group_bytes(ir_graph *g, const ir_row_group *row_group, const
 
 static const char *const not_fused_texts[IR_NOT_FUSED_COUNT] = {
     [IR_NOT_FUSED_LOOPS] =
-        "it reads what an earlier kernel computes, but not at the positions where that is computed",
+        "it reads what an earlier kernel computes, but not at the indices at which that is computed",
     [IR_NOT_FUSED_ROWS] =
-        "the rows that it would share with the kernel that it reads from fit in no cache, or are few",
-    [IR_NOT_FUSED_TILES] = "a contraction uses what it reads again for more rows than fit in a cache",
-    [IR_NOT_FUSED_MASKS] = "it is cut where its masks end, in loops of its own",
+        "the rows that it would share with the kernel that it reads from fit in no cache, or are too few",
+    [IR_NOT_FUSED_TILES] = "it is a contraction that reuses what it reads for more rows than fit in a cache",
+    [IR_NOT_FUSED_MASKS] = "it is split where its masks end, into loops of its own",
 };
 
 /* Print why the kernel computes several values (a fused row group), or why it is apart. */
@@ -84,7 +84,7 @@ static void put_row_group(const fe_explained *e, const ir_step *step) {
   if (row_group->block)
     ir_textf(e->out, "over blocks of %lld keys with a running maximum, ", (long long)row_group->block);
   ir_text_str(e->out, "since ");
-  ir_textf(e->out, "%lld bytes of what they hand on stay in a cache:", (long long)bytes);
+  ir_textf(e->out, "the %lld bytes that they pass on stay in a cache:", (long long)bytes);
   for (uint32_t i = 0; i < row_group->count; i++) {
     const ir_fused_value *v = &row_group->values[i];
     ir_textf(e->out, "%s %s", i ? "," : "", ir_ops[ir_op_of(e->g, v->value)].text);
@@ -99,11 +99,11 @@ static void put_reason(const fe_explained *e, size_t number) {
   const ir_slot *slot = &e->plan->slots[e->plan->steps[number].slots[0]];
   ir_text_str(e->out, "  why     ");
   if (scatter_of(e, number)) {
-    ir_text_str(e->out, "updates what the kernel before has stored, in order along the indices\n");
+    ir_text_str(e->out, "updates what the previous kernel stored, in the order of the indices\n");
     return;
   }
   if (number + 1 < e->plan->step_count && scatter_of(e, number + 1)) {
-    ir_text_str(e->out, "what a scatter begins with: the next kernel updates it\n");
+    ir_text_str(e->out, "the initial value of a scatter: the next kernel updates it\n");
     return;
   }
   if (slot->kind == IR_SLOT_OUTPUT) {
@@ -120,20 +120,22 @@ static void put_reason(const fe_explained *e, size_t number) {
     return;
   }
   if (n->op == IR_OP_STORED) {
-    ir_text_str(e->out, "stored, because what reads it comes back to it, or because it is to be\n");
+    ir_text_str(e->out,
+                "stored, because its readers read elements several times, or because that is asked for\n");
     return;
   }
   if (ir_ops[n->op].cls == IR_CLASS_VIEW) {
-    ir_text_str(e->out, "stored, because one more reshape or pad would make its index dearer than a copy\n");
+    ir_text_str(e->out,
+                "stored, because one more reshape or pad would make its index cost more than a copy\n");
     return;
   }
   ir_textf(e->out, "stored and not fused: %s ", ir_ops[n->op].text);
-  if (u.repeated) ir_text_str(e->out, "would be computed again for each position that repeats it");
+  if (u.repeated) ir_text_str(e->out, "would be computed again for each index at which it is repeated");
   else if (u.users > 1) ir_textf(e->out, "would be computed again for each of %u users", u.users);
   else if (is_reduction(n) && u.reduced)
     ir_text_str(e->out, "would be computed again within another reduction");
-  else if (is_reduction(n) && u.masked) ir_text_str(e->out, "stands under the mask of a pad or a join");
-  else ir_text_str(e->out, "has as many operations in it as one kernel takes");
+  else if (is_reduction(n) && u.masked) ir_text_str(e->out, "is read under the mask of a pad or a join");
+  else ir_text_str(e->out, "contains as many operations as one kernel may have");
   ir_text_str(e->out, "\n");
 }
 
@@ -161,16 +163,15 @@ static ir_ref operations_of(const fe_explained *e, const ir_step *step, ir_ref v
   return total;
 }
 
-static ir_ref bytes_of(const fe_explained *e, uint32_t slot) {
-  const ir_slot *s = &e->plan->slots[slot];
-  return pass_mul_int(e->g, s->elements, (int64_t)ir_dtypes[ir_dtype_of(e->g, s->value)].bytes);
-}
-
 fe_kernel_work fe_work_of(const fe_explained *e, size_t number) {
   const ir_step *l = &e->plan->steps[number];
   ir_ref read = fe_bytes_read(e, number), written = ir_index(e->g, 0), scatter = scatter_of(e, number);
   uint32_t outputs = ir_written_slots(l);
-  for (uint32_t i = 0; i < outputs; i++) written = pass_add(e->g, written, bytes_of(e, l->slots[i]));
+  for (uint32_t i = 0; i < outputs; i++) {
+    const ir_slot *s = &e->plan->slots[l->slots[i]];
+    int64_t bytes = (int64_t)ir_dtypes[ir_dtype_of(e->g, s->value)].bytes;
+    written = pass_add(e->g, written, pass_mul_int(e->g, s->elements, bytes));
+  }
   if (scatter) {
     ir_ref updates = ir_src(e->g, scatter, 2);
     written =

@@ -19,11 +19,10 @@ static bool no_memory(ir_error *error) {
  * change then. */
 static bool is_running(const vf_context *c, const char *who, ir_error *error) {
   if (!c->lazy.running) return false;
-  ir_fail(
-      error, IR_ERR_INVALID,
-      "%s: called from the function of an operation while tensors are realised; what it computes with are "
-      "its operands",
-      who);
+  ir_fail(error, IR_ERR_INVALID,
+          "%s: called from the function of an operation while tensors are realised; such a function may use "
+          "its operands only",
+          who);
   return true;
 }
 
@@ -62,12 +61,12 @@ static bool reserve_storages(vf_context *c, size_t count) {
 }
 
 /* The bytes that a storage counts for: never 0. */
-static size_t counted(size_t bytes) { return bytes + ALIGN; }
+static size_t counted_bytes(size_t bytes) { return bytes + ALIGN; }
 
 static void attach_storage(fe_lazy *l, ir_ref buffer, const rt_memory *memory) {
   l->storages[l->storage_count++] = (fe_storage){buffer, *memory};
   l->notes[buffer] = (fe_note){buffer, (uint32_t)l->storage_count};
-  l->bytes += counted(memory->bytes);
+  l->bytes += counted_bytes(memory->bytes);
 }
 
 ir_ref fe_lazy_buffer(vf_context *c, ir_dtype dtype, const ir_ref *shape, size_t rank, const void *elements,
@@ -132,16 +131,13 @@ static bool push_frame(walk *w, ir_ref ref) {
   return true;
 }
 
-/* Copy a function without replacing realised nodes in it: its parameters are BUFFERs without elements, and
- * its body is computed even where the session has realised an equal node. */
-static ir_ref copy_function(walk *w, ir_ref func) {
-  return ir_graph_copy(w->to, w->from, &func, 1, NULL) == IR_OK ? func : 0;
-}
-
 /* Copy a node whose shape and sources have been copied. 0 when memory is short. */
 static ir_ref copy_node(walk *w, ir_ref ref) {
   fe_lazy *l = w->lazy;
-  if (ir_op_of(w->from, ref) == IR_OP_FUNC) return copy_function(w, ref);
+  /* In a function, realised nodes are not replaced: its parameters are BUFFERs without elements, and its body
+   * is computed even where the session has realised an equal node. */
+  if (ir_op_of(w->from, ref) == IR_OP_FUNC)
+    return ir_graph_copy(w->to, w->from, &ref, 1, NULL) == IR_OK ? ref : 0;
   const ir_node *n = ir_get(w->from, ref);
   ir_ref few[2 + 2 * IR_MAX_RANK], *src = few, shape = ir_shape(w->from, ref), made;
   ir_op op = (ir_op)n->op;
@@ -202,7 +198,7 @@ static void keep_storages(vf_context *c, fe_note *notes, size_t note_cap) {
       continue;
     }
     l->storages[kept++] = s;
-    l->bytes += counted(s.memory.bytes);
+    l->bytes += counted_bytes(s.memory.bytes);
     notes[s.buffer] = (fe_note){s.buffer, (uint32_t)kept};
   }
   l->storage_count = kept;
@@ -398,7 +394,7 @@ ir_status fe_lazy_realise(vf_context *c, vf_tensor *const *tensors, size_t count
   size_t bytes = 0;
   for (size_t i = 0; i < count; i++)
     if (!fe_lazy_memory(&c->lazy, tensors[i]->node))
-      bytes += counted(fe_lazy_bytes(&c->session->ir, tensors[i]->node));
+      bytes += counted_bytes(fe_lazy_bytes(&c->session->ir, tensors[i]->node));
   if (!bytes) return IR_OK;
   if (c->session->recording)
     return ir_fail(error, IR_ERR_INVALID,

@@ -93,7 +93,8 @@ vf_tensor *vf_tensor_keep(vf_value value, vf_error *error) {
     if (good && !ir_shape(call.ir, value.id))
       good = fe_refuse(&call, "the value is an expression of sizes, not a tensor");
     if (good && value.graph->recording)
-      good = fe_refuse(&call, "a function is being recorded; its results are what leaves it");
+      good = fe_refuse(
+          &call, "a function is being recorded, and only its results can be used outside it; keep those");
     if (good) node = op_default_dtype(call.ir, value.id);
     node = fe_end(&call, node).id;
     if (node) t = make_handle(value.graph->context, node, &failure);

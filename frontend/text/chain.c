@@ -183,11 +183,6 @@ static bool keyword(chain_parser *c) {
   return ir_parse_value(&c->p, &value) && add_attr(c, name.text, name.length, &name, value);
 }
 
-static bool room_for_value(chain_parser *c) {
-  if (c->value_count < MAX_VALUES) return true;
-  return ir_lex_fail(&c->p.lex, "too many values", "')'");
-}
-
 /* Parse a value without a name: an expression or a list. */
 static bool plain_value(chain_parser *c, ir_attr *out) {
   ir_token at = c->p.lex.token;
@@ -201,7 +196,7 @@ static bool plain_value(chain_parser *c, ir_attr *out) {
 }
 
 /* `(lo,hi)` */
-static bool pair(chain_parser *c) {
+static bool parse_pair(chain_parser *c) {
   ir_attr *two = &c->halves[2 * c->value_count], *out = &c->values[c->value_count];
   *out = (ir_attr){.name = "", .kind = IR_ATTR_LIST, .items = two, .count = 2};
   out->line = c->p.lex.token.line, out->column = c->p.lex.token.column;
@@ -215,8 +210,8 @@ static bool pair(chain_parser *c) {
 }
 
 static bool positional(chain_parser *c, const fe_step *step) {
-  if (!room_for_value(c)) return false;
-  if (step->form == FE_FORM_PAIRS) return pair(c);
+  if (c->value_count >= MAX_VALUES) return ir_lex_fail(&c->p.lex, "too many values", "')'");
+  if (step->form == FE_FORM_PAIRS) return parse_pair(c);
   if (step->form == FE_FORM_LIST) return plain_value(c, &c->values[c->value_count++]);
   const char *name = c->value_count < 2 ? step->params[c->value_count] : NULL;
   ir_token at = c->p.lex.token;

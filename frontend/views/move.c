@@ -18,7 +18,7 @@ pass_view_status pass_view_permute(ir_graph *g, const pass_view *v, const int64_
     int64_t axis = order[i] < 0 ? order[i] + count : order[i];
     if (axis < 0 || axis >= count || seen >> axis & 1)
       return view_refuse(g,
-                         "permute: axis %lld at place %u of the order; the view has shape %s; an order lists "
+                         "permute: axis %lld in entry %u of the order; the view has shape %s; an order lists "
                          "each of the axes 0..%u exactly once",
                          (long long)order[i], i, OP_LIST(v->shape, v->rank), count - 1);
     seen |= 1u << axis;
@@ -38,12 +38,11 @@ pass_view_status pass_view_expand(ir_graph *g, const pass_view *v, const ir_ref 
   for (uint32_t i = 0; i < count; i++) {
     if (view_same(g, to.shape[i], shape[i])) continue;
     if (!view_same(g, to.shape[i], ir_index(g, 1)) || !view_at_most(g, ir_index(g, 0), shape[i]))
-      return view_refuse(
-          g,
-          "expand: size %s cannot become %s at axis %u; the view has shape %s, the result %s; only "
-          "sizes of 1 grow, to sizes >= 0%s",
-          OP_EXPR(v->shape[i]), OP_EXPR(shape[i]), i, OP_LIST(v->shape, count), OP_LIST(shape, count),
-          VIEW_FACT(IR_OP_EQ, v->shape[i], shape[i]));
+      return view_refuse(g,
+                         "expand: size %s cannot become %s at axis %u; the view has shape %s, the result %s; "
+                         "only sizes of 1 can be expanded, to sizes >= 0%s",
+                         OP_EXPR(v->shape[i]), OP_EXPR(shape[i]), i, OP_LIST(v->shape, count),
+                         OP_LIST(shape, count), VIEW_FACT(IR_OP_EQ, v->shape[i], shape[i]));
     to.begin[i] = pass_mul(g, to.begin[i], shape[i]); /* the mask leaves all indices, or none */
     to.end[i] = pass_mul(g, to.end[i], shape[i]);
     to.stride[i] = ir_index(g, 0);

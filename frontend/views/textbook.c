@@ -180,7 +180,7 @@ static ir_ref make_product(ir_graph *g, ir_ref a, ir_ref b) {
 
 /* The sum with its constant reduced modulo c, and each coefficient replaced by its residue modulo c that is
  * closer to zero; *wholes is the difference, divided by c. */
-static sum reduced(const sum *s, int64_t c, sum *wholes) {
+static sum reduce_modulo(const sum *s, int64_t c, sum *wholes) {
   sum left = *s;
   *wholes = *s;
   left.constant = ir_floor_mod(s->constant, c);
@@ -221,7 +221,7 @@ static ir_ref remainder_by(ir_graph *g, ir_ref x, int64_t c) {
     return remainder_by(g, n->src[0], c);
   sum s = sum_of(g, x), wholes;
   if (!s.fits) return node2(g, IR_OP_MOD, x, ir_index(g, c));
-  sum left = reduced(&s, c, &wholes);
+  sum left = reduce_modulo(&s, c, &wholes);
   if (within(sum_bounds(g, &left), 0, c - 1)) return sum_node(g, &left);
   left = s; /* keep what is not a multiple of c, with coefficients that are not negative */
   for (uint32_t i = 0; i < s.count; i++) left.term[i].coef = ir_floor_mod(s.term[i].coef, c);
@@ -262,7 +262,7 @@ static ir_ref quotient_by(ir_graph *g, ir_ref x, int64_t c) {
     return ir_index(g, ir_floor_div(b.lo, c));
   sum s = sum_of(g, x), wholes;
   if (!s.fits) return node2(g, IR_OP_FLOORDIV, x, ir_index(g, c));
-  sum left = reduced(&s, c, &wholes);
+  sum left = reduce_modulo(&s, c, &wholes);
   if (within(sum_bounds(g, &left), 0, c - 1)) return sum_node(g, &wholes);
   left = s; /* take out the terms that c divides */
   wholes = (sum){.fits = true, .count = s.count, .constant = ir_floor_div(s.constant, c)};
@@ -299,7 +299,7 @@ static ir_ref remainder_of(ir_graph *g, ir_ref a, ir_ref b) {
 
 /* comparisons: < only, and its negation */
 
-static ir_ref less(ir_graph *g, ir_ref a, ir_ref b) {
+static ir_ref less_than(ir_graph *g, ir_ref a, ir_ref b) {
   int64_t limit;
   if (!a || !b) return 0;
   ir_bounds x = ir_bounds_of(g, a), y = ir_bounds_of(g, b);
@@ -321,7 +321,7 @@ static ir_ref less(ir_graph *g, ir_ref a, ir_ref b) {
     bool alone = !has_terms(&rest);
     if (!alone && (limit % unit != 0 || !within(sum_bounds(g, &rest), 0, unit - 1))) continue;
     divide_terms(&multiples, unit);
-    return less(g, sum_node(g, &multiples), ir_index(g, -ir_floor_div(-limit, unit)));
+    return less_than(g, sum_node(g, &multiples), ir_index(g, -ir_floor_div(-limit, unit)));
   }
   bool ones = true;
   for (uint32_t i = 0; i < s.count; i++) ones &= s.term[i].coef == 1;
@@ -339,10 +339,10 @@ static ir_ref not_true(ir_graph *g, ir_ref a) {
 
 static ir_ref make_comparison(ir_graph *g, ir_op op, ir_ref a, ir_ref b) {
   switch ((int)op) {
-  case IR_OP_LT: return less(g, a, b);
-  case IR_OP_GE: return not_true(g, less(g, a, b));
-  case IR_OP_GT: return less(g, b, a);
-  case IR_OP_LE: return not_true(g, less(g, b, a));
+  case IR_OP_LT: return less_than(g, a, b);
+  case IR_OP_GE: return not_true(g, less_than(g, a, b));
+  case IR_OP_GT: return less_than(g, b, a);
+  case IR_OP_LE: return not_true(g, less_than(g, b, a));
   default: return !a || !b ? 0 : node2(g, op, a, b);
   }
 }

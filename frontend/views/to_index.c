@@ -41,12 +41,6 @@ static bool split_place(ir_graph *g, const pass_view *v, ir_ref place, ir_ref *a
   return made;
 }
 
-static bool finish_access(ir_graph *g, ir_ref *index, ir_ref *valid) {
-  if (*valid && ir_is_false(g, *valid)) *index = ir_index(g, 0);
-  else if (*index && *valid) *index = pass_simplify_given(g, *index, *valid);
-  return *index && *valid;
-}
-
 /* Merge adjacent axes of v, since fewer axes need fewer divisions. Only views of numbers: the axes of others
  * are merged by lowering, which would recurse. */
 static bool merge_axes(ir_graph *g, pass_view *v) {
@@ -68,7 +62,10 @@ bool pass_view_chain_lower(ir_graph *g, const pass_view_chain *c, const ir_ref *
     else made = ranges_of(g, &v, here);
     made = made && lower_one(g, &v, here, index, valid);
   }
-  return made && finish_access(g, index, valid);
+  if (!made) return false;
+  if (*valid && ir_is_false(g, *valid)) *index = ir_index(g, 0);
+  else if (*index && *valid) *index = pass_simplify_given(g, *index, *valid);
+  return *index && *valid;
 }
 
 /* recognition */
@@ -123,8 +120,8 @@ static bool read_sum(reading *r, ir_ref sum, ir_ref *rate, ir_ref *rest) {
   return read;
 }
 
-static void at_least(ir_graph *g, ir_ref *begin, ir_ref bound) { *begin = pass_max(g, *begin, bound); }
-static void below(ir_graph *g, ir_ref *end, ir_ref bound) { *end = pass_min(g, *end, bound); }
+static void limit_begin(ir_graph *g, ir_ref *begin, ir_ref bound) { *begin = pass_max(g, *begin, bound); }
+static void limit_end(ir_graph *g, ir_ref *end, ir_ref bound) { *end = pass_min(g, *end, bound); }
 
 /* Read a clause rate*x + rest `op` limit as bounds of the x of one axis. False: it is no such clause. */
 static bool read_clause(reading *r, ir_ref clause, ir_ref *begin, ir_ref *end) {
@@ -148,12 +145,12 @@ static bool read_clause(reading *r, ir_ref clause, ir_ref *begin, ir_ref *end) {
   ir_ref down =
       pass_add_int(g, pass_div(g, pass_mul_int(g, distance, -1), length), 1); /* -x < .. is x >= down */
   if (n->op == IR_OP_EQ && step != 1 && step != -1) return false;
-  if (n->op == IR_OP_LT) step > 0 ? below(g, &end[axis], up) : at_least(g, &begin[axis], down);
-  if (n->op == IR_OP_GE) step > 0 ? at_least(g, &begin[axis], up) : below(g, &end[axis], down);
+  if (n->op == IR_OP_LT) step > 0 ? limit_end(g, &end[axis], up) : limit_begin(g, &begin[axis], down);
+  if (n->op == IR_OP_GE) step > 0 ? limit_begin(g, &begin[axis], up) : limit_end(g, &end[axis], down);
   if (n->op == IR_OP_EQ) {
     ir_ref only = step > 0 ? distance : pass_mul_int(g, distance, -1);
-    at_least(g, &begin[axis], only);
-    below(g, &end[axis], pass_add_int(g, only, 1));
+    limit_begin(g, &begin[axis], only);
+    limit_end(g, &end[axis], pass_add_int(g, only, 1));
   }
   return begin[axis] && end[axis];
 }

@@ -177,17 +177,17 @@ char *vf_view_text(vf_view v, vf_error *error) {
 static bool read_point(query *q, vf_view v, int count, const vf_value *at, ir_ref *out) {
   const pass_view *last = pass_view_last(&q->chain);
   if (count != (int)last->rank) {
-    ir_fail(&q->error, IR_ERR_INVALID, "view: %d positions for %u axes; takes one for each axis", count,
-            last->rank);
+    ir_fail(&q->error, IR_ERR_INVALID,
+            "view: the number of indices is %d, that of axes %u; takes one for each axis", count, last->rank);
     return false;
   }
   for (int i = 0; i < count; i++) {
     bool own = at[i].graph == v.graph && at[i].epoch == v.epoch && at[i].id && at[i].id < q->g->count;
     if (own && (out[i] = fe_as_size(q->g, at[i].id))) continue;
-    ir_fail(&q->error, IR_ERR_INVALID,
-            "view: position %d is no size of the view's graph; takes variables, integers "
-            "and expressions of them",
-            i);
+    ir_fail(
+        &q->error, IR_ERR_INVALID,
+        "view: index %d is no size of the view's graph; takes variables, integers and expressions of them",
+        i);
     return false;
   }
   return true;

@@ -21,18 +21,18 @@ static void put_change_along_axis(ir_text *out, const pass_slope *s, int64_t con
   if (divisor % magnitude(step)) {
     ir_textf(
         out,
-        "    along axis %u (%lld positions) it changes at uneven distances, as %lld does not divide %lld\n",
+        "    along axis %u (%lld elements) it changes at unequal distances, as %lld does not divide %lld\n",
         s->axis, (long long)s->count, (long long)magnitude(step), (long long)divisor);
     return;
   }
   every = divisor / magnitude(step);
-  ir_textf(out, "    along axis %u (%lld positions) it changes at position %lld", s->axis,
-           (long long)s->count, (long long)(s->begin + first));
+  ir_textf(out, "    along axis %u (%lld elements) it changes at index %lld", s->axis, (long long)s->count,
+           (long long)(s->begin + first));
   if (first + every < s->count) ir_textf(out, " and every %lld from there", (long long)every);
   if (s->begin == 0 && first == every && s->count % every == 0)
-    ir_textf(out, "; as two axes, %lld and %lld, it would be even\n", (long long)(s->count / every),
-             (long long)every);
-  else ir_text_str(out, "; that cuts the axis into no equal parts\n");
+    ir_textf(out, "; with the axis split into %lld x %lld, it would change along the first alone\n",
+             (long long)(s->count / every), (long long)every);
+  else ir_text_str(out, "; that does not divide the axis into equal intervals\n");
 }
 
 void pass_quotient_why(ir_text *out, const pass_slope *slopes, uint32_t count, int64_t constant,
@@ -46,8 +46,10 @@ void pass_quotient_why(ir_text *out, const pass_slope *slopes, uint32_t count, i
     alone = true;
   }
   if (alone) return;
-  ir_textf(out, "    along each axis alone it stays the same, together they pass a multiple of %lld\n",
-           (long long)divisor);
+  ir_textf(
+      out,
+      "    along each axis alone it is constant, but along several at once it passes a multiple of %lld\n",
+      (long long)divisor);
 }
 
 static bool is_one(const pass_view_numbers *nearer, const pass_view_numbers *later) {
@@ -109,8 +111,8 @@ static void row_reason(explanation *a, uint32_t axis, int64_t unit) {
   bool matters = !ir_mul_ok(v->shape[axis + 1], v->stride[axis + 1], &row) || v->stride[axis] != row;
   if (unit == 1 || !matters || is_one(&probe, a->later)) return;
   ir_textf(a->out,
-           "    rows of %lld (axis %u of the view above, %lld long) end within the view below; the number of "
-           "the row:\n",
+           "    rows of %lld elements (axis %u of the view above, of size %lld) end within the view below; "
+           "the number of the row:\n",
            (long long)unit, axis + 1, (long long)v->shape[axis + 1]);
   ir_text_str(a->out, "  ");
   pass_quotient_why(a->out, a->slopes, a->later->rank, a->start, unit);
@@ -121,10 +123,10 @@ static void mask_reason(explanation *a, uint32_t axis) {
   const pass_view_numbers *v = a->nearer;
   pass_view_numbers probe = mask_of(v, axis);
   if ((v->begin[axis] == 0 && v->end[axis] == v->shape[axis]) || is_one(&probe, a->later)) return;
-  ir_textf(
-      a->out,
-      "    what mask (%lld,%lld) of axis %u of the view above, %lld long, lets through is no box below\n",
-      (long long)v->begin[axis], (long long)v->end[axis], axis, (long long)v->shape[axis]);
+  ir_textf(a->out,
+           "    mask (%lld,%lld) of axis %u of the view above, of size %lld, is no box-shaped mask of the "
+           "view below\n",
+           (long long)v->begin[axis], (long long)v->end[axis], axis, (long long)v->shape[axis]);
   a->any = true;
 }
 
@@ -132,7 +134,8 @@ void pass_view_why(ir_graph *g, const pass_view *nearer, const pass_view *later,
   pass_view_numbers first, second;
   explanation a = {.nearer = &first, .later = &second, .out = out};
   if (!pass_view_numbers_of(g, nearer, &first) || !pass_view_numbers_of(g, later, &second)) {
-    ir_text_str(out, "    sizes vary, and their bounds and divisors do not show that they nest\n");
+    ir_text_str(
+        out, "    sizes are variables, and their bounds and divisors do not prove that rows and masks fit\n");
     return;
   }
   int64_t unit = 1;
@@ -141,5 +144,5 @@ void pass_view_why(ir_graph *g, const pass_view *nearer, const pass_view *later,
     mask_reason(&a, i);
     unit *= first.shape[i];
   }
-  if (!a.any) ir_text_str(out, "    each row and each mask alone would do, their combination does not\n");
+  if (!a.any) ir_text_str(out, "    each row and each mask alone would merge, their combination does not\n");
 }

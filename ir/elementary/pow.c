@@ -53,7 +53,7 @@ static void pair_product(const ir_format *m, const ir_ref a[PAIR], const ir_ref 
 }
 
 /* t = f / (2 + f) as a pair: one division gives the upper part, the remainder the lower */
-static void quotient(const ir_format *m, ir_ref f, ir_ref t[PAIR]) {
+static void divide_pair(const ir_format *m, ir_ref f, ir_ref t[PAIR]) {
   ir_ref two = ir_el_const(m, 2), d = ir_el_add(m, two, f), left = ir_el_sub(m, f, ir_el_sub(m, d, two));
   ir_ref inverse = ir_el_div(m, ir_el_const(m, 1), d);
   t[0] = ir_el_mul(m, f, inverse);
@@ -64,7 +64,7 @@ static void quotient(const ir_format *m, ir_ref f, ir_ref t[PAIR]) {
 static void log2_pair(const ir_format *m, ir_ref x, ir_ref l[PAIR]) {
   ir_ref e, f, t[PAIR], square[PAIR], cube[PAIR], first[PAIR], third[PAIR], a, a_left, b, b_left;
   ir_el_split(m, x, base, &e, &f);
-  quotient(m, f, t);
+  divide_pair(m, f, t);
   pair_product(m, t, t, square);
   pair_product(m, t, square, cube);
   pair_product(m, t, (ir_ref[]){ir_el_const(m, K1[0]), ir_el_const(m, K1[1])}, first);

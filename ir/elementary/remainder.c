@@ -19,7 +19,6 @@ typedef struct division {
   ir_ref floor, remainder; /* q and r */
 } division;
 
-static ir_ref size_less(const ir_format *m, ir_ref a, ir_ref b) { return ir_el_lt(m, ir_el_abs(m, a), b); }
 static ir_ref negative(const ir_format *m, ir_ref a) { return ir_el_lt(m, a, ir_el_const(m, 0)); }
 
 static ir_ref flipped(const ir_format *m, ir_ref a, ir_ref sign) {
@@ -38,7 +37,7 @@ static division divide(const ir_format *m, ir_ref a, ir_ref b) {
 }
 
 /* a minus the multiple of b that is nearest to it, or nearly so; `fused` if the product may not be exact. */
-static ir_ref reduced(const ir_format *m, ir_ref a, ir_ref b, bool fused) {
+static ir_ref nearest_remainder(const ir_format *m, ir_ref a, ir_ref b, bool fused) {
   ir_ref n = ir_unary(m->g, IR_OP_ROUND, ir_el_div(m, a, b));
   return fused ? ir_el_fma(m, ir_el_neg(m, n), b, a) : ir_el_sub(m, a, ir_el_mul(m, n, b));
 }
@@ -47,7 +46,8 @@ static ir_ref reduced(const ir_format *m, ir_ref a, ir_ref b, bool fused) {
  * 2^28, so its product with the 24 digits of y is exact. What remains is a multiple of the last place of x or
  * of y 2^k and at most 0.51 y 2^k (or x itself), which an f32 could hold. */
 static ir_ref residue_narrow(const ir_format *m, ir_ref x, ir_ref y) {
-  for (int k = 252; k >= 0; k -= 28) x = reduced(m, x, ir_el_mul(m, y, ir_el_const(m, ldexp(1, k))), false);
+  for (int k = 252; k >= 0; k -= 28)
+    x = nearest_remainder(m, x, ir_el_mul(m, y, ir_el_const(m, ldexp(1, k))), false);
   return x;
 }
 
@@ -84,8 +84,8 @@ static ir_ref power_of_two(const ir_format *m, ir_ref k) {
 static ir_ref product_modulo(const ir_format *m, ir_ref a, ir_ref b, ir_ref c, ir_ref n) {
   ir_ref p, e;
   ir_el_two_product(m, a, b, &p, &e);
-  ir_ref sum = ir_el_add(m, reduced(m, p, n, true), e);
-  return reduced(m, c ? ir_el_mul(m, sum, c) : sum, n, true);
+  ir_ref sum = ir_el_add(m, nearest_remainder(m, p, n, true), e);
+  return nearest_remainder(m, c ? ir_el_mul(m, sum, c) : sum, n, true);
 }
 
 /* For two f64 with x >= y > 0: x = X 2^k unit and y = Y unit with integers X and Y of 53 digits, k < 2^12.
@@ -95,7 +95,7 @@ static ir_ref residue_wide(const ir_format *m, ir_ref x, ir_ref y) {
   scaled_integer a = split_float(m, x), b = split_float(m, y);
   ir_ref k = ir_binary(m->g, IR_OP_SUB, a.e, b.e);
   ir_ref last = power_of_two(m, ir_el_and(m, k, ir_el_int(m, (1 << SQUARINGS) - 1)));
-  ir_ref power = reduced(m, power_of_two(m, ir_el_shr(m, k, SQUARINGS)), b.n, true);
+  ir_ref power = nearest_remainder(m, power_of_two(m, ir_el_shr(m, k, SQUARINGS)), b.n, true);
   for (int i = 1; i <= SQUARINGS; i++)
     power = product_modulo(m, power, power, i == SQUARINGS ? last : 0, b.n);
   ir_ref rest = product_modulo(m, a.n, power, 0, b.n);
@@ -117,7 +117,7 @@ static ir_ref residue(const ir_format *m, const division *d) {
     far = ir_cast(m->g, far, m->type);
   }
   far = ir_el_where(m, ir_el_eq(m, d->remainder, d->remainder), far, d->remainder);
-  return ir_el_add(m, ir_el_where(m, size_less(m, d->x, d->y), d->x, far), ir_el_const(m, 0));
+  return ir_el_add(m, ir_el_where(m, ir_el_lt(m, ir_el_abs(m, d->x), d->y), d->x, far), ir_el_const(m, 0));
 }
 
 /* Compares bits as integers: floats without a sign bit are in order, those with one come after all of them,

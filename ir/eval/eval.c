@@ -334,8 +334,8 @@ static ir_status check_taint(ir_eval_run *run, const ir_slot *slot) {
     snprintf(value, sizeof value, o->is_unsigned ? "%" PRIu64 : "%" PRId64, o->index);
     if (o->size == 0)
       return ir_fail(run->error, IR_ERR_RANGE,
-                     "%s: index %s is out of range: axis %u has size 0 and no positions", ir_ops[o->op].text,
-                     value, o->axis);
+                     "%s: index %s is out of range: axis %u has size 0, so that no index is valid",
+                     ir_ops[o->op].text, value, o->axis);
     return ir_fail(run->error, IR_ERR_RANGE,
                    "%s: index %s is out of range for axis %u of size %" PRId64 "; it must be in %" PRId64
                    "..%" PRId64,

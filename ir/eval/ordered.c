@@ -64,7 +64,7 @@ static void eval_cumulative(const line *l, ir_op op) {
 
 /* sorting */
 
-static bool less(ir_value a, ir_value b, ir_dtype type) {
+static bool sorts_before(ir_value a, ir_value b, ir_dtype type) {
   if (!ir_is_float(type)) return type == IR_U64 ? (uint64_t)a.i < (uint64_t)b.i : a.i < b.i;
   if (a.f != a.f) return false;
   return b.f != b.f || a.f < b.f;
@@ -81,7 +81,8 @@ static int64_t *sort_positions(const line *l, bool descending, int64_t *from, in
       int64_t end = l->size - middle < run ? l->size : middle + run;
       for (int64_t k = start; k < end; k++) {
         ir_value x = element(l, from[a < middle ? a : b]), y = element(l, from[b < end ? b : a]);
-        bool second = a >= middle || (b < end && (descending ? less(x, y, type) : less(y, x, type)));
+        bool second =
+            a >= middle || (b < end && (descending ? sorts_before(x, y, type) : sorts_before(y, x, type)));
         to[k] = second ? from[b++] : from[a++];
       }
     }

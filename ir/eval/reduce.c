@@ -48,7 +48,7 @@ static long double exact(ir_value v, ir_dtype type) {
                            : (long double)v.i;
 }
 
-static ir_value rounded(long double v, ir_dtype type) {
+static ir_value round_to_dtype(long double v, ir_dtype type) {
   if (type == IR_F32) return (ir_value){.f = (float)v};
   return ir_value_cast((ir_value){.f = (double)v}, IR_F64, type);
 }
@@ -56,7 +56,7 @@ static ir_value rounded(long double v, ir_dtype type) {
 /* sum / count in f32 (f64 for f64), rounded to the result's dtype */
 static ir_value mean(long double sum, int64_t count, ir_dtype type) {
   ir_dtype wide = type == IR_F64 ? IR_F64 : IR_F32;
-  ir_value operands[] = {rounded(sum, wide), rounded((long double)count, wide)};
+  ir_value operands[] = {round_to_dtype(sum, wide), round_to_dtype((long double)count, wide)};
   return ir_value_cast(ir_scalar_apply(IR_OP_DIV, wide, wide, operands), wide, type);
 }
 
@@ -106,8 +106,8 @@ static void add_term(const reduction *r, accumulator *a, ir_value v) {
 static ir_value outcome(const reduction *r, const accumulator *a) {
   if (r->op == IR_OP_ARGMAX || r->op == IR_OP_ARGMIN) return (ir_value){.i = a->best};
   if (r->op == IR_OP_MEAN) return mean(a->sum, a->seen, r->type);
-  if (ir_is_float(r->type) && r->op == IR_OP_SUM) return rounded(a->sum, r->type);
-  if (ir_is_float(r->type) && r->op == IR_OP_PROD) return rounded(a->product, r->type);
+  if (ir_is_float(r->type) && r->op == IR_OP_SUM) return round_to_dtype(a->sum, r->type);
+  if (ir_is_float(r->type) && r->op == IR_OP_PROD) return round_to_dtype(a->product, r->type);
   return a->seen ? a->value : (ir_value){.i = r->op == IR_OP_PROD || r->op == IR_OP_ALL};
 }
 
@@ -205,7 +205,7 @@ static ir_value dot(const factor *a, const factor *b, int64_t at, int64_t bt, ir
     if (taint && !*taint && a->x->taint) *taint = a->x->taint[at];
     if (taint && !*taint && b->x->taint) *taint = b->x->taint[bt];
   }
-  return ir_is_float(type) ? rounded(sum, type)
+  return ir_is_float(type) ? round_to_dtype(sum, type)
                            : ir_value_cast((ir_value){.i = (int64_t)whole}, IR_I64, type);
 }
 

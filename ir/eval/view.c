@@ -135,8 +135,7 @@ static ir_status flip_shape(ir_eval_run *run, view *v, ir_slot *out) {
 static ir_status point_shape(ir_eval_run *run, view *v, ir_slot *out) {
   ir_status status = insert_or_drop(run, v, out);
   if (status) return status;
-  return v->attr[0] >= 0 && v->attr[0] < v->first->shape[v->axis] ? IR_OK
-                                                                  : bad(run, v, "position", v->attr[0]);
+  return v->attr[0] >= 0 && v->attr[0] < v->first->shape[v->axis] ? IR_OK : bad(run, v, "index", v->attr[0]);
 }
 
 static ir_status view_shape(ir_eval_run *run, view *v, ir_ref ref, ir_slot *out) {

@@ -62,15 +62,11 @@ static bool is_defined(const ir_printer *pr, ir_ref ref) {
   return is_line(pr, ref) || ir_op_of(pr->graph, ref) == IR_OP_RESULT;
 }
 
-static void begin_line(ir_printer *pr, ir_ref ref) {
-  ir_text_str(pr->out, "  ");
-  if (ref == pr->focus) pr->focus_from = pr->out->len;
-}
-
 static void put_line(ir_printer *pr, ir_ref ref) {
   const ir_node *n = ir_get(pr->graph, ref);
   bool several = ir_has_results((ir_op)n->op);
-  begin_line(pr, ref);
+  ir_text_str(pr->out, "  ");
+  if (ref == pr->focus) pr->focus_from = pr->out->len;
   if (several) ir_put_result_names(pr, ref);
   else ir_put_number(pr, ref);
   ir_text_str(pr->out, " = ");

@@ -44,7 +44,8 @@ static bool verify_node(kept_verifier *k, ir_ref ref) {
     for (ir_ref loop = inner; loop && loop != home; loop = k->regions->region[loop])
       if (k->stores[loop] & k->reads[source])
         return ir_verify_fail(k->v, ref,
-                              "it uses what was read of a kept local before a loop that stores to it");
+                              "it uses, after a loop that stores to a kept local, a value loaded from that "
+                              "local before the loop");
     if (n->dtype != IR_NONE) k->reads[ref] |= k->reads[source];
   }
   return true;

@@ -50,11 +50,15 @@ static bool verify_access(kernel_verifier *k, ir_ref ref) {
   if (load && (n->arg != ir_pack_arg(ahead, mode) || ahead < (mode ? 1 : 0) || mode > IR_STREAM ||
                (local && n->arg != 0)))
     return ir_verify_fail(k->v, ref,
-                          "it looks so many elements of a parameter ahead, perhaps past caches, or does not");
+                          "a load of a parameter must prefetch 0 or more elements ahead, at least 1 where it "
+                          "bypasses the caches; a load of a local must prefetch none");
   if (!load && (n->arg != ir_pack_arg(0, mode) || mode > IR_STREAM_MOST))
-    return ir_verify_fail(k->v, ref, "it streams, or most of it, or does not");
+    return ir_verify_fail(
+        k->v, ref,
+        "a store must be ordinary, non-temporal (`stream`), or non-temporal for most of its "
+        "elements (`stream most`)");
   return n->dtype == (load ? element : IR_NONE) ||
-         ir_verify_fail(k->v, ref, "its dtype is that of its parameter");
+         ir_verify_fail(k->v, ref, "a load must have the dtype of its buffer, a store none");
 }
 
 /* A buffer, an index, whether it is valid, the value; then ranges, which in a loop nest may be the
@@ -68,8 +72,9 @@ static bool verify_update(kernel_verifier *k, ir_ref ref) {
   for (uint32_t i = 4; i < n->nsrc; i++)
     if (!k->shaped && !expect_op(k, ref, i, IR_OP_RANGE)) return false;
   if (n->arg != 0 && (n->arg != IR_OP_ADD || element == IR_BOOL))
-    return ir_verify_fail(k->v, ref, "it stores, or adds numbers");
-  return n->dtype == IR_NONE || ir_verify_fail(k->v, ref, "it has no value");
+    return ir_verify_fail(k->v, ref,
+                          "an update must store its value, or add it, and then it must not be bool");
+  return n->dtype == IR_NONE || ir_verify_fail(k->v, ref, "it must have no value");
 }
 
 static bool verify_bound(kernel_verifier *k, ir_ref ref) {
@@ -77,7 +82,7 @@ static bool verify_bound(kernel_verifier *k, ir_ref ref) {
   if (!ir_is_data_int(ir_dtype_of(k->graph, n->src[0]))) return broken_dtype(k, ref, 0, "an integer");
   if (!expect_dtype(k, ref, 1, IR_INDEX) || !expect_dtype(k, ref, 2, IR_BOOL)) return false;
   return (n->dtype == IR_INDEX && ir_arg_mode(n) <= IR_GATHER_FILL) ||
-         ir_verify_fail(k->v, ref, "its dtype is index");
+         ir_verify_fail(k->v, ref, "its dtype must be index");
 }
 
 static bool combines(int64_t op) {
@@ -88,16 +93,17 @@ static bool combines(int64_t op) {
 static bool verify_reduce(kernel_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->graph, ref);
   bool position = n->arg == IR_OP_ARGMAX || n->arg == IR_OP_ARGMIN;
-  if (k->shaped) return ir_verify_fail(k->v, ref, "a kernel holds loops, not reductions");
+  if (k->shaped) return ir_verify_fail(k->v, ref, "a kernel must hold loops, not reductions");
   if (!position && !combines(n->arg))
-    return ir_verify_fail(k->v, ref, "it combines by add, mul, min, max, and, or, argmax or argmin");
-  if (n->nsrc < 2u + position) return ir_verify_fail(k->v, ref, "it has a value and ranges");
+    return ir_verify_fail(k->v, ref, "it must combine by add, mul, min, max, and, or, argmax or argmin");
+  if (n->nsrc < 2u + position)
+    return ir_verify_fail(k->v, ref, "it must have a value and at least one range");
   for (uint32_t i = 1 + position; i < n->nsrc; i++)
     if (!expect_op(k, ref, i, IR_OP_RANGE)) return false;
   if (!position) return expect_dtype(k, ref, 0, (ir_dtype)n->dtype);
   bool counts = n->dtype == IR_INDEX || ir_is_data_int((ir_dtype)n->dtype);
   return expect_dtype(k, ref, 1, IR_INDEX) &&
-         (counts || ir_verify_fail(k->v, ref, "a position is an integer"));
+         (counts || ir_verify_fail(k->v, ref, "the dtype of argmax and argmin must be an integer dtype"));
 }
 
 static bool power_of_two(int64_t value) { return value >= 1 && (value & (value - 1)) == 0; }
@@ -106,29 +112,29 @@ static bool verify_loop(kernel_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->graph, ref);
   int binding = ir_arg_mode(n);
   int64_t extent;
-  if (!k->shaped) return ir_verify_fail(k->v, ref, "loops appear in kernels only");
+  if (!k->shaped) return ir_verify_fail(k->v, ref, "loops may appear in kernels only");
   if (!ir_is_loop(k->graph, ref))
-    return ir_verify_fail(
-        k->v, ref,
-        "a loop has a range and either one effect, or as many initial as next values and perhaps "
-        "an effect");
+    return ir_verify_fail(k->v, ref,
+                          "a loop must have a range and either one effect, or as many initial as next values "
+                          "and at most one effect");
   uint32_t carries = ir_loop_carries(k->graph, ref);
-  if (binding > IR_THREAD) return ir_verify_fail(k->v, ref, "it is serial, unroll, vector or thread");
+  if (binding > IR_THREAD)
+    return ir_verify_fail(k->v, ref, "its binding must be serial, unroll, vector or thread");
   bool lanes = binding == IR_UNROLL || binding == IR_VECTOR;
   if (lanes && !ir_is_const(k->graph, ir_src(k->graph, n->src[0], 0), &extent))
-    return ir_verify_fail(k->v, ref, "the extent of an unroll or vector loop is a constant");
+    return ir_verify_fail(k->v, ref, "the extent of an unroll or vector loop must be a constant");
   if (lanes && carries > 0 && !power_of_two(extent))
-    return ir_verify_fail(k->v, ref,
-                          "the extent of a loop over lanes that are combined in pairs is a power of two");
+    return ir_verify_fail(
+        k->v, ref, "the extent of an unroll or vector loop with carried values must be a power of two");
   if (carries == 0)
     return is_effect(k->graph, n->src[1]) && n->dtype == IR_NONE
                ? true
-               : ir_verify_fail(k->v, ref, "its body is an effect");
-  if (binding == IR_THREAD) return ir_verify_fail(k->v, ref, "a loop over threads carries no values");
+               : ir_verify_fail(k->v, ref, "its body must be an effect");
+  if (binding == IR_THREAD) return ir_verify_fail(k->v, ref, "a thread loop must not carry values");
   if (!expect_dtype(k, ref, 1, (ir_dtype)n->dtype)) return false;
   ir_ref effect = ir_loop_effect(k->graph, ref);
   if (effect && (lanes || !is_effect(k->graph, effect)))
-    return ir_verify_fail(k->v, ref, "behind its values a serial loop has an effect");
+    return ir_verify_fail(k->v, ref, "only an effect may follow the next values, and only in a serial loop");
   for (uint32_t i = 1; i <= carries; i++) {
     ir_dtype dtype = ir_dtype_of(k->graph, n->src[i]);
     if (dtype == IR_NONE) return broken_dtype(k, ref, i, "that of a value");
@@ -145,32 +151,32 @@ static bool verify_carry(kernel_verifier *k, ir_ref ref) {
   if (!loop || !ir_is_loop(k->graph, loop)) return ir_verify_fail(k->v, ref, "no loop binds its range");
   int64_t slot = ir_arg_int(n);
   if (slot < 0 || slot >= ir_loop_carries(k->graph, loop))
-    return ir_verify_fail(k->v, ref, "its slot is one of the loop's %u carried values",
+    return ir_verify_fail(k->v, ref, "its slot must be one of the loop's %u carried values",
                           ir_loop_carries(k->graph, loop));
   return ir_dtype_of(k->graph, ir_src(k->graph, loop, 1 + (uint32_t)slot)) == n->dtype ||
-         ir_verify_fail(k->v, ref, "its dtype is that of the initial value");
+         ir_verify_fail(k->v, ref, "its dtype must be that of the initial value");
 }
 
 static bool verify_kernel_node(kernel_verifier *k, ir_ref ref) {
   const ir_graph *g = k->graph;
   const ir_node *n = ir_get(g, ref);
-  if (ref != k->v->root) return ir_verify_fail(k->v, ref, "a kernel is the root");
+  if (ref != k->v->root) return ir_verify_fail(k->v, ref, "a kernel must be the root");
   if (n->nsrc < 1 || n->arg < 0 || (uint64_t)n->arg >= n->nsrc)
-    return ir_verify_fail(k->v, ref, "an effect, then parameters");
-  if (!is_effect(g, n->src[0])) return ir_verify_fail(k->v, ref, "its first source is an effect");
+    return ir_verify_fail(k->v, ref, "its sources must be an effect, then parameters");
+  if (!is_effect(g, n->src[0])) return ir_verify_fail(k->v, ref, "its first source must be an effect");
   for (uint32_t i = 1; i < n->nsrc; i++)
     if (!expect_op(k, ref, i, i <= n->arg ? IR_OP_PARAM : IR_OP_VAR)) return false;
   for (uint32_t i = 1; i <= n->arg; i++)
     if (ir_arg_int(ir_get(g, n->src[i])) != i - 1)
-      return ir_verify_fail(k->v, ref, "parameter %u has slot %u, counted from 0", i, i - 1);
+      return ir_verify_fail(k->v, ref, "parameter %u must have slot %u, counted from 0", i, i - 1);
   return true;
 }
 
 static bool verify_seq(kernel_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->graph, ref);
   for (uint32_t i = 0; i < n->nsrc; i++)
-    if (!is_effect(k->graph, n->src[i])) return ir_verify_fail(k->v, ref, "it holds effects only");
-  return n->dtype == IR_NONE || ir_verify_fail(k->v, ref, "it has no value");
+    if (!is_effect(k->graph, n->src[i])) return ir_verify_fail(k->v, ref, "it must hold effects only");
+  return n->dtype == IR_NONE || ir_verify_fail(k->v, ref, "it must have no value");
 }
 
 /* Its number of elements, then indices of loops. */
@@ -178,13 +184,13 @@ static bool verify_local(kernel_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->graph, ref);
   int64_t size, number = ir_arg_int(n);
   if (!ir_is_const(k->graph, n->src[0], &size) || size < 1)
-    return ir_verify_fail(k->v, ref, "the size of a local is a number, at least 1");
+    return ir_verify_fail(k->v, ref, "the size of a local must be a number, at least 1");
   for (uint32_t i = 1; i < n->nsrc; i++)
     if (!expect_dtype(k, ref, i, IR_INDEX)) return false;
   if (ir_arg_mode(n) > IR_LOCAL_AHEAD || n->arg != ir_pack_arg(number, ir_arg_mode(n)))
-    return ir_verify_fail(k->v, ref, "a local is kept, kept ahead, or is not");
+    return ir_verify_fail(k->v, ref, "a local must be `kept`, `kept ahead` or neither");
   return (n->dtype != IR_NONE && n->dtype != IR_INDEX && number >= 0 && number < IR_MAX_LOCALS) ||
-         ir_verify_fail(k->v, ref, "a local has a number below %d and a data dtype", IR_MAX_LOCALS);
+         ir_verify_fail(k->v, ref, "a local must have a number below %d and a data dtype", IR_MAX_LOCALS);
 }
 
 static bool verify_node(kernel_verifier *k, ir_ref ref) {
@@ -201,13 +207,14 @@ static bool verify_node(kernel_verifier *k, ir_ref ref) {
   case IR_OP_GET: return verify_carry(k, ref);
   case IR_OP_KERNEL: return verify_kernel_node(k, ref);
   case IR_OP_SEQ: return verify_seq(k, ref);
-  case IR_OP_RANGE: return n->dtype == IR_INDEX || ir_verify_fail(k->v, ref, "a range has dtype index");
+  case IR_OP_RANGE: return n->dtype == IR_INDEX || ir_verify_fail(k->v, ref, "a range must have dtype index");
   case IR_OP_PARAM:
     return (n->dtype != IR_NONE && n->dtype != IR_INDEX && ir_arg_int(n) >= 0) ||
-           ir_verify_fail(k->v, ref, "a parameter has a slot and a data dtype");
+           ir_verify_fail(k->v, ref, "a parameter must have a slot and a data dtype");
   case IR_OP_LOCAL: return verify_local(k, ref);
-  case IR_OP_TUPLE: return ir_verify_fail(k->v, ref, "a kernel holds no tuples");
-  case IR_OP_CONST: return !n->weak || ir_verify_fail(k->v, ref, "constants have a dtype of their own");
+  case IR_OP_TUPLE: return ir_verify_fail(k->v, ref, "a kernel must not hold tuples");
+  case IR_OP_CONST:
+    return !n->weak || ir_verify_fail(k->v, ref, "a constant of a kernel must have a dtype and not be weak");
   default: return ir_verify_elementwise(k->v, ref);
   }
 }
@@ -222,7 +229,7 @@ static bool verify_effects(kernel_verifier *k, uint8_t *used) {
       bool loop = n->op == IR_OP_LOOP && n->src[s] == ir_loop_effect(k->graph, ref) && s + 1 == n->nsrc;
       bool place = (n->op == IR_OP_KERNEL && s == 0) || n->op == IR_OP_SEQ || loop;
       if (!place) return ir_verify_fail(k->v, ref, "source %u is an effect, not a value", s);
-      if (used[n->src[s]]++) return ir_verify_fail(k->v, n->src[s], "an effect is run in one place");
+      if (used[n->src[s]]++) return ir_verify_fail(k->v, n->src[s], "an effect must have exactly one user");
     }
   }
   return true;
@@ -260,7 +267,7 @@ static bool verify_lists(kernel_verifier *k) {
     vars += ir_op_of(k->graph, k->nodes[i]) == IR_OP_VAR;
   }
   if (!k->shaped || (params == (uint64_t)root->arg && params + vars == root->nsrc - 1)) return true;
-  return ir_verify_fail(k->v, k->v->root, "it lists each parameter (%llu) and each variable (%llu) once",
+  return ir_verify_fail(k->v, k->v->root, "it must list each parameter (%llu) and each variable (%llu) once",
                         (unsigned long long)params, (unsigned long long)vars);
 }
 
@@ -274,13 +281,13 @@ static bool verify_binding(kernel_verifier *k) {
     if (n->op == IR_OP_RANGE && k->regions.shared[ref])
       return ir_verify_fail(k->v, k->regions.shared[ref], "another loop binds the same range");
     if (n->op == IR_OP_LOOP && ir_arg_mode(n) == IR_THREAD && (!k->shaped || ir_src(g, k->v->root, 0) != ref))
-      return ir_verify_fail(k->v, ref, "only the outermost loop of a kernel runs on threads");
+      return ir_verify_fail(k->v, ref, "only the outermost loop of a kernel may be a thread loop");
   }
   if (!k->regions.escape) return true;
   ir_text value;
   ir_text_init(&value, g->mem);
   ir_print_expr(g, k->regions.escape, &value);
-  ir_verify_fail(k->v, k->regions.escape_user, "it uses `%.200s` outside the loop that this belongs to",
+  ir_verify_fail(k->v, k->regions.escape_user, "it uses `%.200s` outside the loop in which that is computed",
                  ir_text_get(&value));
   ir_text_free(&value);
   return false;
@@ -296,7 +303,7 @@ static bool verify_vectors(kernel_verifier *k, uint8_t *inside) {
       outer = 0; /* an iteration's effect runs once for all vector lanes around the loop */
     bool vector = ir_arg_mode(ir_get(k->graph, ref)) == IR_VECTOR;
     if (vector && outer && inside[outer])
-      return ir_verify_fail(k->v, ref, "a vector loop stands inside another");
+      return ir_verify_fail(k->v, ref, "a vector loop must not be nested in another");
     inside[ref] = vector || (outer && inside[outer]);
   }
   return true;
@@ -338,8 +345,8 @@ static bool verify_lanes(kernel_verifier *k, uint8_t *seen) {
           depends_on_carry(k, n->src[0], body, seen))
         return ir_verify_fail(
             k->v, ref,
-            "next value %u of a loop over lanes combines the carried value with one that does not "
-            "depend on it, by add, mul, min, max, and, or",
+            "next value %u of an unroll or vector loop must combine the carried value with one "
+            "that does not depend on it, by add, mul, min, max, and, or",
             c);
     }
   }
@@ -355,9 +362,10 @@ static bool verify_locals(kernel_verifier *k, uint8_t *state) {
     if ((n->op != IR_OP_LOAD && n->op != IR_OP_STORE) || !is_local(k->graph, n->src[0])) continue;
     uint8_t *local = &state[n->src[0]];
     if (n->op == IR_OP_LOAD && !(*local & STORED))
-      return ir_verify_fail(k->v, ref, "it reads a local before that is stored");
+      return ir_verify_fail(k->v, ref, "it loads from a local before any store to that local");
     if (n->op == IR_OP_STORE && *local & LOADED && !ir_arg_mode(ir_get(k->graph, n->src[0])))
-      return ir_verify_fail(k->v, ref, "it stores to a local that was read before");
+      return ir_verify_fail(k->v, ref,
+                            "it stores to a local after a load from that local, which is not kept");
     *local |= n->op == IR_OP_LOAD ? LOADED : STORED;
   }
   return true;
@@ -383,7 +391,7 @@ bool ir_verify_kernel(ir_verifier *v, const ir_ref *nodes, size_t count) {
   size_t limit = (size_t)v->root + 1;
   kernel_verifier k = {
       .v = v, .graph = g, .nodes = nodes, .count = count, .shaped = ir_op_of(g, v->root) == IR_OP_KERNEL};
-  if (!is_effect(g, v->root)) return ir_verify_fail(v, v->root, "a kernel ends in an effect");
+  if (!is_effect(g, v->root)) return ir_verify_fail(v, v->root, "a kernel must end in an effect");
   uint8_t *table = ir_alloc(g->mem, limit);
   bool ok = table && ir_regions_find(g, v->root, &k.regions) == IR_OK;
   if (!ok) ir_fail(v->error, IR_ERR_MEMORY, "out of memory verifying a kernel");

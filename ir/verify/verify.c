@@ -108,7 +108,7 @@ static bool verify_division(ir_verifier *v, ir_ref ref) {
   if (n->op != IR_OP_FLOORDIV && n->op != IR_OP_MOD) return true;
   int64_t lo = ir_bounds_of(v->graph, n->src[1]).lo;
   return lo >= 1 ||
-         ir_verify_fail(v, ref, "a divisor is >= 1 for certain, but this one may be as low as %lld",
+         ir_verify_fail(v, ref, "a divisor must be proven >= 1, but this one may be as low as %lld",
                         (long long)lo);
 }
 
@@ -122,13 +122,13 @@ bool ir_verify_elementwise(ir_verifier *v, ir_ref ref) {
                ? verify_division(v, ref)
                : ir_verify_fail(
                      v, ref,
-                     "an index expression is made of + - * // %% min max abs where, on index operands");
+                     "an index expression must be made of + - * // %% min max abs where, on index operands");
   uint32_t operands = ir_operand_count(n);
   if (elementwise && n->nsrc > operands && ir_is_expression(v->graph, ref)) return true; /* a&b&c */
   if (elementwise && n->nsrc != operands)
     return ir_verify_fail(v, ref, "%s takes %u operands, not %u", ir_ops[n->op].text, operands, n->nsrc);
   if (!obeys_relation(v->graph, n, operands))
-    return ir_verify_fail(v, ref, "%s takes %s", ir_ops[n->op].text, relation_texts[relations[n->op]]);
+    return ir_verify_fail(v, ref, "%s must have %s", ir_ops[n->op].text, relation_texts[relations[n->op]]);
   return true;
 }
 
@@ -163,17 +163,17 @@ bool ir_verify_sources(ir_verifier *v, ir_ref ref) {
       const ir_node *source = ir_get(g, n->src[at]);
       if (strcmp(kind, "value") == 0 &&
           (source->op != IR_OP_CONST || source->dtype != n->dtype || source->weak))
-        return ir_verify_fail(v, ref, "%s is a constant of the node's dtype", name);
+        return ir_verify_fail(v, ref, "%s must be a constant of the node's dtype", name);
       if (strcmp(kind, "graph") == 0 && source->op != IR_OP_FUNC)
-        return ir_verify_fail(v, ref, "%s is a function", name);
+        return ir_verify_fail(v, ref, "%s must be a function", name);
       if (strcmp(kind, "graph") == 0) continue;
       bool batch = n->src[at] == ir_batch(g, ref) && ir_ops[n->op].cls == IR_CLASS_LEAF;
       if (strcmp(kind, "value") != 0 && source->dtype != IR_INDEX && !batch)
-        return ir_verify_fail(v, ref, "%s holds index expressions", name);
+        return ir_verify_fail(v, ref, "%s must hold index expressions", name);
       if (strcmp(name, "axes") == 0 || strcmp(name, "order") == 0) {
         int64_t axis;
         if (!ir_is_const(g, n->src[at], &axis) || axis < 0 || axis >= ir_rank(g, n->src[0]))
-          return ir_verify_fail(v, ref, "%s holds axes of the operand", name);
+          return ir_verify_fail(v, ref, "%s must hold axes of the operand", name);
       }
     }
     least += low;
@@ -181,7 +181,7 @@ bool ir_verify_sources(ir_verifier *v, ir_ref ref) {
   }
   bool variadic = info->operands < 0 || (ir_is_expression(g, ref) && n->op != IR_OP_VAR);
   if (!variadic && (n->nsrc < least || n->nsrc > most))
-    return ir_verify_fail(v, ref, "%s has %llu sources with its attributes, not %u", info->text,
+    return ir_verify_fail(v, ref, "%s must have %llu sources with its attributes, not %u", info->text,
                           (unsigned long long)least, n->nsrc);
   return true;
 }
@@ -193,11 +193,12 @@ static bool verify_var(ir_verifier *v, ir_ref ref) {
   int64_t fact[3];
   for (uint32_t i = 0; i < 3; i++)
     if (!ir_is_const(v->graph, n->src[i], &fact[i]))
-      return ir_verify_fail(v, ref, "bounds of a variable are numbers");
+      return ir_verify_fail(v, ref, "bounds of a variable must be numbers");
   if (!ir_variable_name_ok(ir_name_text(v->graph, n->arg), ir_name_length(v->graph, n->arg)))
-    return ir_verify_fail(v, ref, "a variable's name is a word that means nothing else");
+    return ir_verify_fail(v, ref,
+                          "a variable's name must be an identifier that is no number, dtype or range");
   return (fact[0] <= fact[1] && fact[2] >= 1) ||
-         ir_verify_fail(v, ref, "bounds are low <= high and a divisor >= 1");
+         ir_verify_fail(v, ref, "bounds must be low <= high and the divisor >= 1");
 }
 
 static bool verify_axis(ir_verifier *v, ir_ref ref) {
@@ -208,7 +209,8 @@ static bool verify_axis(ir_verifier *v, ir_ref ref) {
   for (const char *column = ir_ops[n->op].attributes; ir_next_attribute(&column, name, kind, sizeof name);)
     if (strcmp(kind, "int") == 0 && strcmp(name, "axis") == 0 &&
         (ir_arg_int(n) < 0 || ir_arg_int(n) >= (rank > of ? rank : of)))
-      return ir_verify_fail(v, ref, "%s is an axis from 0 to %d", name, (int)(rank > of ? rank : of) - 1);
+      return ir_verify_fail(v, ref, "%s must be an axis from 0 to %d", name,
+                            (int)(rank > of ? rank : of) - 1);
   return true;
 }
 
@@ -220,10 +222,10 @@ static bool verify_batch(ir_verifier *v, ir_ref ref) {
   uint32_t rank = ir_rank(g, ref) + ir_batch_rank(g, ref);
   if (g->batches_cap == 0) return true;
   if (rank > IR_MAX_RANK)
-    return ir_verify_fail(v, ref, "the physical rank is at most %d, not %u", IR_MAX_RANK, rank);
+    return ir_verify_fail(v, ref, "the physical rank must be at most %d, not %u", IR_MAX_RANK, rank);
   if (!ir_batch_of(g, (ir_op)n->op, n->arg, n->src, n->nsrc, &batch))
-    return ir_verify_fail(v, ref, "there are not so many axes, or out of memory");
-  if (batch != ir_batch(g, ref)) return ir_verify_fail(v, ref, "the batch is that of the operands");
+    return ir_verify_fail(v, ref, "the operand has too few axes, or memory is short");
+  if (batch != ir_batch(g, ref)) return ir_verify_fail(v, ref, "the batch must be that of the operands");
   for (uint32_t i = 0; i < ir_operand_count(n); i++)
     for (uint32_t k = 0; k < ir_batch_rank(g, n->src[i]) && ir_ops[n->op].cls != IR_CLASS_VIEW; k++) {
       int64_t own, all;
@@ -231,7 +233,7 @@ static bool verify_batch(ir_verifier *v, ir_ref ref) {
       uint32_t at = ir_batch_rank(g, ref) - ir_batch_rank(g, x) + k;
       if (ir_is_const(g, ir_src(g, ir_batch(g, x), k), &own) && own != 1 &&
           ir_is_const(g, ir_src(g, batch, at), &all) && own != all)
-        return ir_verify_fail(v, ref, "batches align at the end, their sizes equal or 1");
+        return ir_verify_fail(v, ref, "batches must align at the end, their sizes equal or 1");
     }
   return true;
 }
@@ -244,17 +246,17 @@ static bool verify_indirect(ir_verifier *v, ir_ref ref) {
   uint32_t rank = ir_rank(g, n->src[0]), index_rank = ir_rank(g, n->src[1]),
            batch = (uint32_t)ir_arg_small(n);
   if (ir_arg_int(n) >= rank)
-    return ir_verify_fail(v, ref, "axis is one of the %u of the first operand", rank);
-  if (ir_arg_mode(n) > IR_GATHER_FILL) return ir_verify_fail(v, ref, "mode is check, clip or fill");
+    return ir_verify_fail(v, ref, "axis must be one of the %u of the first operand", rank);
+  if (ir_arg_mode(n) > IR_GATHER_FILL) return ir_verify_fail(v, ref, "mode must be check, clip or fill");
   if (batch > index_rank || batch > ir_arg_int(n))
-    return ir_verify_fail(v, ref, "the first %u axes of the indices are axes before axis %d", batch,
+    return ir_verify_fail(v, ref, "the first %u axes of the indices must be axes before axis %d", batch,
                           (int)ir_arg_int(n));
   uint32_t gathered_rank = rank - 1 + index_rank - batch,
            have = ir_rank(g, n->op == IR_OP_GATHER ? ref : n->src[2]);
   if (have != gathered_rank)
-    return ir_verify_fail(v, ref, "what is at the indices has rank %u, not %u", gathered_rank, have);
+    return ir_verify_fail(v, ref, "what is at the indices must have rank %u, not %u", gathered_rank, have);
   return n->op == IR_OP_GATHER || ir_rank(g, ref) == rank ||
-         ir_verify_fail(v, ref, "the result has the shape of the first operand");
+         ir_verify_fail(v, ref, "the result must have the shape of the first operand");
 }
 
 /* Operands of an elementwise node have its shape, or are constants of rank 0. Only sizes that are numbers are
@@ -265,16 +267,17 @@ static bool verify_shapes(ir_verifier *v, ir_ref ref) {
   ir_ref shape = ir_shape(g, ref);
   uint32_t rank = ir_rank(g, ref);
   int cls = ir_ops[n->op].cls;
-  if (!shape) return ir_verify_fail(v, ref, "a tensor has a shape");
-  if (rank > IR_MAX_RANK) return ir_verify_fail(v, ref, "the rank is at most %d, not %u", IR_MAX_RANK, rank);
+  if (!shape) return ir_verify_fail(v, ref, "a tensor must have a shape");
+  if (rank > IR_MAX_RANK)
+    return ir_verify_fail(v, ref, "the rank must be at most %d, not %u", IR_MAX_RANK, rank);
   for (uint32_t i = 0; i < rank; i++)
     if (ir_dtype_of(g, ir_src(g, shape, i)) != IR_INDEX)
-      return ir_verify_fail(v, ref, "sizes are index expressions");
+      return ir_verify_fail(v, ref, "sizes must be index expressions");
   if (!verify_batch(v, ref)) return false;
   for (uint32_t i = 0; i < ir_operand_count(n); i++) {
     ir_ref source = n->src[i], of = ir_shape(g, source);
     if (!of && !(n->op == IR_OP_CAST && ir_dtype_of(g, source) == IR_INDEX))
-      return ir_verify_fail(v, ref, "operand %u is a tensor", i + 1);
+      return ir_verify_fail(v, ref, "operand %u must be a tensor", i + 1);
     bool elementwise =
         cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY || cls == IR_CLASS_COMPARE || cls == IR_CLASS_TERNARY;
     if (!elementwise || !of || of == shape || (ir_op_of(g, source) == IR_OP_CONST && ir_rank(g, source) == 0))
@@ -285,17 +288,10 @@ static bool verify_shapes(ir_verifier *v, ir_ref ref) {
       fits = !ir_is_const(g, ir_dim(g, source, k), &a) || !ir_is_const(g, ir_dim(g, ref, k), &b) || a == b;
     }
     if (!fits)
-      return ir_verify_fail(v, ref, "operand %u has the shape of the result, or is a constant of rank 0",
-                            i + 1);
+      return ir_verify_fail(
+          v, ref, "operand %u must have the shape of the result, or be a constant of rank 0", i + 1);
   }
   return true;
-}
-
-static bool verify_level(ir_verifier *v, ir_ref ref, int level) {
-  const ir_node *n = ir_get(v->graph, ref);
-  if (n->op != IR_OP_ERROR && ir_ops[n->op].level & level) return true;
-  return ir_verify_fail(v, ref, "%s may not appear %s", ir_ops[n->op].text,
-                        level == IR_LEVEL_TENSOR ? "in a tensor graph" : "in a kernel");
 }
 
 /* Marks the nodes that are used as tensors: results, and operands of tensors. All others are index
@@ -325,18 +321,20 @@ static bool verify_tensor(ir_verifier *v, ir_ref ref, bool tensor) {
   if (n->op == IR_OP_FUNC) return true; /* verify_functions verifies it */
   if (n->op == IR_OP_TUPLE)
     return ref == v->root || tensor || is_sizes(v->graph, n) ||
-           ir_verify_fail(v, ref, "a tuple is the list of results");
+           ir_verify_fail(v, ref, "a tuple must be the list of results");
   if (n->op == IR_OP_CUSTOM) return ir_verify_custom(v, ref);
   if (!ir_verify_sources(v, ref)) return false;
   if (n->op == IR_OP_VAR) return verify_var(v, ref);
   if (!tensor) {
     bool constant = n->op == IR_OP_CONST; /* a padding value or a number */
     if (constant) return true;
-    return ir_is_expression(v->graph, ref) ? verify_division(v, ref)
-                                           : ir_verify_fail(v, ref, "an attribute is an index expression");
+    return ir_is_expression(v->graph, ref)
+               ? verify_division(v, ref)
+               : ir_verify_fail(v, ref, "an attribute must be an index expression");
   }
   if (ir_ops[n->op].cls == IR_CLASS_CONTROL) return ir_verify_control(v, ref);
-  if (n->dtype == IR_NONE || n->dtype == IR_INDEX) return ir_verify_fail(v, ref, "a tensor has a data dtype");
+  if (n->dtype == IR_NONE || n->dtype == IR_INDEX)
+    return ir_verify_fail(v, ref, "a tensor must have a data dtype");
   if (n->op == IR_OP_RESULT && !verify_batch(v, ref)) return false;
   if (n->op == IR_OP_RESULT)
     return ir_op_of(v->graph, n->src[0]) == IR_OP_CUSTOM ? ir_verify_custom(v, ref)
@@ -360,7 +358,7 @@ static bool verify_names(ir_verifier *v, const ir_ref *nodes, size_t count) {
     const ir_node *n = ir_get(g, nodes[i]);
     if (n->op != IR_OP_INPUT && n->op != IR_OP_VAR) continue;
     if (n->arg < 0 || (size_t)n->arg >= names) {
-      ok = ir_verify_fail(v, nodes[i], "it has no name");
+      ok = ir_verify_fail(v, nodes[i], "it must have a name");
       break;
     }
     ir_ref *first = &owner[2 * n->arg + (n->op == IR_OP_VAR)];
@@ -372,8 +370,12 @@ static bool verify_names(ir_verifier *v, const ir_ref *nodes, size_t count) {
 }
 
 static bool verify_nodes(ir_verifier *v, int level, const ir_ref *nodes, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (!verify_level(v, nodes[i], level)) return false;
+  for (size_t i = 0; i < count; i++) {
+    const ir_node *n = ir_get(v->graph, nodes[i]);
+    if (n->op == IR_OP_ERROR || !(ir_ops[n->op].level & level))
+      return ir_verify_fail(v, nodes[i], "%s may not appear %s", ir_ops[n->op].text,
+                            level == IR_LEVEL_TENSOR ? "in a tensor graph" : "in a kernel");
+  }
   if (!verify_names(v, nodes, count)) return false;
   if (level == IR_LEVEL_LOOP) return ir_verify_kernel(v, nodes, count);
   size_t limit = (size_t)v->root + 1;
@@ -423,7 +425,7 @@ ir_status ir_verify(ir_graph *g, ir_ref root, int level, ir_error *error) {
   ir_verifier v = {g, root, error};
   if (root == 0 || root >= g->count) return ir_fail(error, IR_ERR_INTERNAL, "broken graph: there is no root");
   if (level == IR_LEVEL_TENSOR && ir_dtype_of(g, root) == IR_NONE && ir_op_of(g, root) != IR_OP_TUPLE) {
-    ir_verify_fail(&v, root, "a tensor graph ends in its results");
+    ir_verify_fail(&v, root, "a tensor graph must end in its results");
     return error->status;
   }
   ir_status status = verify_root(&v, level);

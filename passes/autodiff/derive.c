@@ -58,11 +58,10 @@ static bool check_levels(const pass_differentiation *w) {
     const ir_node *n = ir_get(w->g, w->live[i]);
     if (n->op != IR_OP_UNBATCH || !w->active[w->live[i]] || w->of->levels >> (ir_arg_mode(n) - 1) == 0)
       continue;
-    op_refuse(
-        w->g,
-        "%s: inside a vmap, an output depends on an input through another vmap that is over; give the input "
-        "to this vmap as an argument and compute that part inside",
-        w->of->who);
+    op_refuse(w->g,
+              "%s: inside a vmap, an output depends on an input through another vmap, which has ended; pass "
+              "the input to this vmap as an argument and compute the dependence inside",
+              w->of->who);
     return false;
   }
   return true;
@@ -142,6 +141,7 @@ ir_ref pass_differentiation_given(pass_differentiation *w, const char *what, siz
       batch_fits(w, given, node))
     return given;
   if (!given) return 0;
-  return op_refuse(g, "%s: %s %zu has shape %s; what it belongs to has %s; both have one shape and dtype",
-                   who, what, number + 1, OP_TYPE(given), OP_TYPE(node));
+  return op_refuse(
+      g, "%s: %s %zu has shape %s; the value that it is for has %s; both must have the same shape and dtype",
+      who, what, number + 1, OP_TYPE(given), OP_TYPE(node));
 }

@@ -4,14 +4,6 @@
 #include "passes/ops/custom.h"
 #include "passes/ops/derivative/derivative.h"
 
-static bool seed_tangents(pass_differentiation *w, const ir_ref *tangents) {
-  for (size_t i = 0; i < w->of->input_count; i++) {
-    ir_ref given = pass_differentiation_given(w, "tangent", i, tangents[i], w->of->inputs[i]);
-    if (!given || !pass_differentiation_add(w, w->of->inputs[i], given)) return false;
-  }
-  return true;
-}
-
 /* The tangents of a custom operation's results from those of its operands. */
 static bool push_custom(pass_differentiation *w, size_t at) {
   ir_custom_call c;
@@ -53,7 +45,11 @@ static bool push_node(pass_differentiation *w, ir_ref node) {
 
 bool pass_jvp(ir_graph *g, const pass_derivative *of, const ir_ref *tangents, ir_ref *results) {
   pass_differentiation w;
-  bool good = pass_differentiation_begin(&w, g, of, UINT32_MAX) && seed_tangents(&w, tangents);
+  bool good = pass_differentiation_begin(&w, g, of, UINT32_MAX);
+  for (size_t i = 0; i < of->input_count && good; i++) {
+    ir_ref given = pass_differentiation_given(&w, "tangent", i, tangents[i], of->inputs[i]);
+    good = given && pass_differentiation_add(&w, of->inputs[i], given);
+  }
   for (size_t i = 0; i < w.live_count && good; i++)
     good = ir_op_of(g, w.live[i]) == IR_OP_CUSTOM ? push_custom(&w, i) : push_node(&w, w.live[i]);
   for (size_t i = 0; i < of->output_count; i++) {

@@ -303,11 +303,10 @@ static ir_ref guarded_body(const pass_control *c) {
 static bool pull_while(pass_differentiation *w, pass_control *c, uint8_t *wanted) {
   ir_graph *g = c->g;
   if (ir_get(g, c->length)->arg < 0)
-    return op_refuse(
-               g,
-               "%s: while_loop has no declared bound; its derivative in reverse keeps the state of each "
-               "round, so it needs one: declare the largest number of rounds",
-               c->who) != 0;
+    return op_refuse(g,
+                     "%s: while_loop has no declared bound; its reverse-mode derivative keeps the state of "
+                     "each iteration, so it needs one: declare the largest number of iterations",
+                     c->who) != 0;
   ir_ref func = guarded_body(c);
   ir_ref all = func ? op_scan(g, c->operands, c->operand_count, c->state, func, c->length) : 0;
   if (!all) return false;

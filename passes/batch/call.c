@@ -35,17 +35,13 @@ typedef struct batched_call {
 
 /* types */
 
-/* The batch sizes, then the sizes `own` of a value without a batch. */
-static uint32_t batched_dims(const physical *p, const ir_ref *own, uint32_t rank, ir_ref *dims) {
-  memcpy(dims, ir_get(p->g, p->batch)->src, p->rank * sizeof *dims);
-  if (rank) memcpy(dims + p->rank, own, rank * sizeof *dims);
-  return p->rank + rank;
-}
-
+/* x with the batch sizes, then the sizes `own` of a value without a batch. */
 static ir_ref expand_to_batch(const physical *p, ir_ref x, const ir_ref *own, uint32_t rank) {
   ir_ref dims[2 * IR_MAX_RANK];
   if (!x) return 0;
-  uint32_t count = batched_dims(p, own, rank, dims);
+  uint32_t count = p->rank + rank;
+  memcpy(dims, ir_get(p->g, p->batch)->src, p->rank * sizeof *dims);
+  if (rank) memcpy(dims + p->rank, own, rank * sizeof *dims);
   return count > IR_MAX_RANK ? 0 : op_grow(p->g, x, dims, count);
 }
 
@@ -94,7 +90,9 @@ static ir_ref batch_function(batched_call *l, ir_ref func, const uint8_t *varies
       good = (roots.at[i] = expand_to_batch(l->p, roots.at[i], op_dims(g, f.results[i]),
                                             ir_rank(g, f.results[i]))) != 0;
   }
-  if (count) ir_fail(g->error, IR_ERR_INTERNAL, "%s: a result has a batch that nothing gives it", l->c.who);
+  if (count)
+    ir_fail(g->error, IR_ERR_INTERNAL,
+            "%s: a result of a function has batch axes that its call does not have", l->c.who);
   else if (good) made = ir_func(g, roots.at, (uint32_t)n, roots.at + n, f.param_count);
   pass_refs_free(&roots), pass_refs_free(&from), pass_refs_free(&to);
   ir_free(g->mem, batched, n + 1);

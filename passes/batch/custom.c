@@ -17,8 +17,9 @@ ir_ref pass_physical_custom(physical *p, ir_ref node) {
     if (!(x[i] = pass_physical_aligned(p, ir_src(g, node, i)))) return 0;
   for (uint32_t i = 0; i < call.results; i++) {
     if (own.ranks[i] + p->rank > IR_MAX_RANK)
-      return op_refuse(g, "%s: result %u has rank %u in a batch of %u axes; together at most %d", call.name,
-                       i + 1, own.ranks[i], p->rank, IR_MAX_RANK);
+      return op_refuse(g,
+                       "%s: result %u has rank %u in a batch of %u axes; a tensor has at most %d axes in all",
+                       call.name, i + 1, own.ranks[i], p->rank, IR_MAX_RANK);
     memcpy(dims, ir_get(g, p->batch)->src, p->rank * sizeof *dims);
     if (own.ranks[i]) memcpy(dims + p->rank, ir_custom_dims(g, node, &own, i), own.ranks[i] * sizeof *dims);
     call.ranks[i] = (uint8_t)(own.ranks[i] + p->rank);

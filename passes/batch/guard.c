@@ -46,11 +46,6 @@ static bool map_sources(guard *w, const ir_node *n) {
   return true;
 }
 
-/* Index 0 for an inactive element. */
-static ir_ref guarded_indices(guard *w, ir_ref indices) {
-  return op_where(w->g, w->active, indices, ir_int(w->g, ir_dtype_of(w->g, indices), 0));
-}
-
 /* Guards the functions that a node calls; the node and its functions then have one more operand, `active`.
  * *extended: is that so? */
 static bool guard_call(guard *w, const ir_node *n, bool *extended) {
@@ -89,7 +84,10 @@ static ir_ref rebuild_node(guard *w, ir_ref ref) {
   bool calls = ir_ops[n->op].cls == IR_CLASS_CONTROL, more = false;
   if (n->op == IR_OP_FUNC) return ref;
   if (!map_sources(w, n)) return 0;
-  if (is_checked(n) && !(w->src[1] = guarded_indices(w, w->src[1]))) return 0;
+  if (is_checked(n)) { /* index 0 for an inactive element */
+    ir_ref zero = ir_int(g, ir_dtype_of(g, w->src[1]), 0);
+    if (!(w->src[1] = op_where(g, w->active, w->src[1], zero))) return 0;
+  }
   if (calls && !guard_call(w, n, &more)) return 0;
   return ir_remake(g, ref, w->src, n->nsrc + more);
 }
@@ -122,6 +120,6 @@ ir_ref pass_guard(ir_graph *g, ir_ref func) {
   bool needed;
   ir_ref made = 0;
   if (find_need(g, f.results, f.result_count, &needed)) made = needed ? guarded(&w, &f) : func;
-  if (!made) ir_fail(g->error, IR_ERR_MEMORY, "out of memory making a batch physical");
+  if (!made) ir_fail(g->error, IR_ERR_MEMORY, "out of memory making batch axes ordinary");
   return made;
 }

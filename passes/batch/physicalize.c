@@ -109,7 +109,7 @@ static ir_ref by_attributes(physical *p, ir_ref node) {
   char name[16], kind[16];
   ir_ref *src = p->src, made = 0;
   if (operands > 4 && !(src = ir_alloc(g->mem, n->nsrc * sizeof *src)))
-    return ir_fail(g->error, IR_ERR_MEMORY, "out of memory making a batch physical"), 0;
+    return ir_fail(g->error, IR_ERR_MEMORY, "out of memory making batch axes ordinary"), 0;
   bool scalars = op_registry[n->op].shape == OP_SHAPE_BROADCAST, good = true;
   for (uint32_t i = 0; i < operands && good; i++) {
     src[i] = scalars && op_is_const(g, n->src[i]) ? n->src[i] : pass_physical_aligned(p, n->src[i]);
@@ -127,8 +127,9 @@ static ir_ref by_attributes(physical *p, ir_ref node) {
   if (good) made = ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape_of(g, node), arg, src, count);
   else
     ir_fail(g->error, IR_ERR_UNSUPPORTED,
-            "%s: there is no rule for it in a batch yet, %s; use it on unbatched values", ir_ops[n->op].text,
-            OP_TYPE(node));
+            "%s: the operation has no rule for batch axes, and its result is %s; use it on values without "
+            "batch axes",
+            ir_ops[n->op].text, OP_TYPE(node));
   if (src != p->src) ir_free(g->mem, src, n->nsrc * sizeof *src);
   return made;
 }
@@ -227,7 +228,7 @@ static ir_ref without_batch(physical *p, ir_ref node) {
   ir_graph *g = p->g;
   const ir_node *n = ir_get(g, node);
   ir_ref *src = ir_alloc(g->mem, n->nsrc * sizeof *src), made;
-  if (!src) return ir_fail(g->error, IR_ERR_MEMORY, "out of memory making a batch physical"), 0;
+  if (!src) return ir_fail(g->error, IR_ERR_MEMORY, "out of memory making batch axes ordinary"), 0;
   for (uint32_t i = 0; i < n->nsrc; i++) src[i] = p->map[n->src[i]];
   made = ir_remake(g, node, src, n->nsrc);
   ir_free(g->mem, src, n->nsrc * sizeof *src);
@@ -285,12 +286,6 @@ static ir_ref make_physical(physical *p, ir_ref node) {
   return rules[op] ? rules[op](p, node) : by_attributes(p, node);
 }
 
-static bool map_all(physical *p, const ir_ref *live, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (!(p->map[live[i]] = make_physical(p, live[i]))) return false;
-  return true;
-}
-
 bool pass_physicalize(ir_graph *g, ir_ref *roots, size_t n) {
   ir_ref *live = NULL, top = 0;
   size_t count = 0, cap = 0;
@@ -298,9 +293,10 @@ bool pass_physicalize(ir_graph *g, ir_ref *roots, size_t n) {
   for (size_t i = 0; i < n; i++) top = roots[i] > top ? roots[i] : top;
   physical p = {.g = g, .map_size = (size_t)top + 1};
   p.map = ir_alloc(g->mem, p.map_size * sizeof *p.map);
-  if (!p.map) return ir_fail(g->error, IR_ERR_MEMORY, "out of memory making a batch physical") == IR_OK;
+  if (!p.map) return ir_fail(g->error, IR_ERR_MEMORY, "out of memory making batch axes ordinary") == IR_OK;
   memset(p.map, 0, p.map_size * sizeof *p.map);
-  bool good = ir_reachable_inside(g, roots, n, &live, &count, &cap) == IR_OK && map_all(&p, live, count);
+  bool good = ir_reachable_inside(g, roots, n, &live, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < count && good; i++) good = (p.map[live[i]] = make_physical(&p, live[i])) != 0;
   for (size_t i = 0; i < n && good; i++) roots[i] = p.map[roots[i]];
   ir_free(g->mem, p.map, p.map_size * sizeof *p.map);
   ir_free(g->mem, live, cap * sizeof *live);

@@ -186,7 +186,7 @@ ir_ref pass_batch_stream(ir_graph *g, ir_ref results, const ir_target *target) {
   if (r == results) return results;
   uint32_t *tables = ir_alloc(g->mem, TABLES * nodes * sizeof *tables);
   ir_ref made = tables ? stream_regions(&p, results, tables, nodes) : 0;
-  if (!made) ir_fail(g->error, IR_ERR_MEMORY, "out of memory computing a product in parts");
+  if (!made) ir_fail(g->error, IR_ERR_MEMORY, "out of memory streaming a product over its batch");
   ir_free(g->mem, tables, tables ? TABLES * nodes * sizeof *tables : 0);
   ir_free(g->mem, p.live, p.cap * sizeof *p.live);
   ir_free(g->mem, p.regions, p.region_cap * sizeof *p.regions);

@@ -167,7 +167,7 @@ static bool trace_region(tracer *t) {
     met |= r.node == s->begin;
     if (!(given ? is_operand(t, &r) : is_sliced(t, &r))) return false;
     if (!IR_RESERVE(s->g->mem, s->nodes, s->node_cap, s->node_count + 1)) {
-      ir_fail(s->g->error, IR_ERR_MEMORY, "out of memory computing a product in parts");
+      ir_fail(s->g->error, IR_ERR_MEMORY, "out of memory streaming a product over its batch");
       return false;
     }
     s->nodes[s->node_count++] = (batch_stream_node){r.node, r.axis, given};

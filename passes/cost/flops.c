@@ -85,7 +85,7 @@ ir_ref pass_flops(ir_graph *g, ir_ref effect) {
   size_t live_count = 0, cap = 0, size = ((size_t)effect + 1) * sizeof(uint64_t);
   counter c = {.g = g, .depends = ir_alloc(g->mem, size), .total = ir_index(g, 0)};
   bool ok = c.depends && ir_reachable(g, &effect, 1, &live, &live_count, &cap) == IR_OK;
-  if (!ok) ir_fail(g->error, IR_ERR_MEMORY, "out of memory counting what a kernel computes");
+  if (!ok) ir_fail(g->error, IR_ERR_MEMORY, "out of memory counting a kernel's operations");
   for (size_t i = 0; i < live_count && ok; i++) count_node(&c, live[i]);
   ir_free(g->mem, live, cap * sizeof *live);
   ir_free(g->mem, c.depends, c.depends ? size : 0);

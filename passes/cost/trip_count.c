@@ -75,7 +75,7 @@ static bool trip_count_within(const nested *n, uint32_t outer, int64_t *sum) {
     ir_index_free(&program);
   }
   if ((factors && !at) || ignored.status == IR_ERR_MEMORY)
-    ir_fail(n->g->error, IR_ERR_MEMORY, "out of memory counting positions");
+    ir_fail(n->g->error, IR_ERR_MEMORY, "out of memory computing a trip count");
   ir_free(n->g->mem, at, at ? bytes : 0);
   return done;
 }

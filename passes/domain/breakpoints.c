@@ -46,7 +46,7 @@ static bool read_line(ir_graph *g, ir_ref e, ir_ref range, line *out) {
   return out->rest != 0;
 }
 
-static line negated(ir_graph *g, line l) { return (line){-l.c, pass_mul_int(g, l.rest, -1), !l.falls}; }
+static line negate_line(ir_graph *g, line l) { return (line){-l.c, pass_mul_int(g, l.rest, -1), !l.falls}; }
 
 /* The first r from which on l >= 0 holds or, where l falls, no longer holds. Where c is 0 that is an index at
  * or outside an end of the axis, which the caller clamps. */
@@ -74,10 +74,10 @@ static bool break_at_comparison(ir_graph *g, const peel_domain *p, ir_ref node, 
   ir_ref inside = negative ? no : yes, outside = negative ? yes : no; /* of E >= 0, or of E == 0 */
   *out = (peel_breakpoints){.node = node};
   if (equality) {
-    if (l.falls) l = negated(g, l);
+    if (l.falls) l = negate_line(g, l);
     add_interval(out, zero, outside);
     add_interval(out, breakpoint_of(g, range, l), inside);
-    add_interval(out, breakpoint_of(g, range, negated(g, l)), outside);
+    add_interval(out, breakpoint_of(g, range, negate_line(g, l)), outside);
   } else {
     add_interval(out, zero, l.falls ? inside : outside);
     add_interval(out, breakpoint_of(g, range, l), l.falls ? outside : inside);

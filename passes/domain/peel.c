@@ -161,11 +161,6 @@ static bool revisit_late(peeler *s) {
   return set_axes(p, s->g);
 }
 
-/* Finished sub-domains do not change: a result that is too large already stays so. */
-static bool is_unfit(const peeler *s) {
-  return s->gave_up || s->g->budget_spent > s->budget || size_of(s->g, s->done, s->done_count) > s->largest;
-}
-
 /* The sub-domains of the stores; 0 on failure, and where s->gave_up. */
 static ir_ref peeled(peeler *s, const loop_stores *stores) {
   ir_graph *g = s->g;
@@ -178,7 +173,9 @@ static ir_ref peeled(peeler *s, const loop_stores *stores) {
   while (s->pending_count || s->revisit_count) {
     if (!s->pending_count && !revisit_late(s)) return 0;
     if (!peel_step(s)) return 0;
-    if ((s->gave_up = is_unfit(s))) return 0;
+    /* Finished sub-domains do not change: a result that is too large already stays so. */
+    s->gave_up = s->gave_up || g->budget_spent > s->budget || size_of(g, s->done, s->done_count) > s->largest;
+    if (s->gave_up) return 0;
   }
   if (s->done_count == 0)
     return loop_sequence(g, stores->store, stores->count); /* an output without elements */

@@ -28,10 +28,6 @@ typedef struct split_candidate {
   ir_ref size;
 } split_candidate;
 
-static bool known_size(const loop_nest *n, uint32_t axis, int64_t *size) {
-  return ir_is_const(n->g, n->axes[axis].extent, size);
-}
-
 static void add_candidate(loop_nest *n, split_candidate *out, uint32_t *count, uint32_t axis,
                           ir_ref candidate) {
   ir_ref extent = n->axes[axis].extent;
@@ -131,7 +127,7 @@ static loop_nest refined_from(loop_nest n) {
 static bool is_static(const loop_nest *n) {
   int64_t size;
   for (uint32_t a = 0; a < n->axis_count; a++)
-    if (!known_size(n, a, &size) || size < 1) return false;
+    if (!ir_is_const(n->g, n->axes[a].extent, &size) || size < 1) return false;
   return true;
 }
 

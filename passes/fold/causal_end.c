@@ -161,7 +161,7 @@ static ir_ref masked_remainder(row_group_mask *s, ir_ref factor, ir_ref range) {
 
 /* The reduction with s->end as its extent; 0: it cannot end there. *count: loads of shortened locals in it.
  */
-static ir_ref reduced(row_group_mask *s, ir_ref reduce, ir_ref range, uint32_t *count) {
+static ir_ref shorten_reduction(row_group_mask *s, ir_ref reduce, ir_ref range, uint32_t *count) {
   ir_graph *g = s->g;
   const ir_node *r = ir_get(g, reduce);
   ir_ref body = r->src[0], key, factor = 0, now = fresh(s, s->end);
@@ -205,7 +205,7 @@ static bool shorten_reader(row_group_mask *s, ir_ref *store, ir_ref range, uint3
   for (uint32_t i = 0; i < count; i++) {
     made[i] = reduces[i];
     if (!affine_depends(g, reduces[i], range)) continue;
-    if (!(made[i] = reduced(s, reduces[i], range, &inside))) return false;
+    if (!(made[i] = shorten_reduction(s, reduces[i], range, &inside))) return false;
     here += inside;
   }
   if (count == 0 || count == MAX_LOADS || here != loads) return false;

@@ -19,14 +19,14 @@ static void out_of_memory(folder *f) {
 
 /* The entry of the key, or the free one where it goes. Multiplying by the golden ratio spreads refs that
  * follow one another. */
-static fold_answer *place_of(fold_answer *table, size_t cap, ir_ref key) {
+static fold_answer *answer_entry(fold_answer *table, size_t cap, ir_ref key) {
   size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (cap - 1);
   while (table[at].key && table[at].key != key) at = (at + 1) & (cap - 1);
   return &table[at];
 }
 
 static ir_ref answer_of(const folder *f, ir_ref key) {
-  return f->answer_cap ? place_of(f->answers, f->answer_cap, key)->value : 0;
+  return f->answer_cap ? answer_entry(f->answers, f->answer_cap, key)->value : 0;
 }
 
 static bool grow_answers(folder *f) {
@@ -36,7 +36,7 @@ static bool grow_answers(folder *f) {
   if (!larger) return false;
   memset(larger, 0, cap * sizeof *larger);
   for (size_t i = 0; i < f->answer_cap; i++)
-    if (f->answers[i].key) *place_of(larger, cap, f->answers[i].key) = f->answers[i];
+    if (f->answers[i].key) *answer_entry(larger, cap, f->answers[i].key) = f->answers[i];
   ir_free(f->g->mem, f->answers, f->answer_cap * sizeof *f->answers);
   f->answers = larger;
   f->answer_cap = cap;
@@ -49,7 +49,7 @@ static void answer_demand(folder *f, ir_ref key, ir_ref value) {
     out_of_memory(f);
     return;
   }
-  fold_answer *place = place_of(f->answers, f->answer_cap, key);
+  fold_answer *place = answer_entry(f->answers, f->answer_cap, key);
   f->answer_count += place->key == 0;
   *place = (fold_answer){key, value};
 }

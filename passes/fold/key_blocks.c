@@ -70,7 +70,7 @@ uint32_t fold_blocks_most(const ir_row_group *row_group) { return 16 + 10 * row_
 
 /* nodes */
 
-static ir_ref constant(const blocks *w, double x) { return ir_float(w->g, w->t, x); }
+static ir_ref float_constant(const blocks *w, double x) { return ir_float(w->g, w->t, x); }
 static ir_ref op1(const blocks *w, ir_op op, ir_ref a) { return ir_unary(w->g, op, a); }
 static ir_ref op2(const blocks *w, ir_op op, ir_ref a, ir_ref b) { return ir_binary(w->g, op, a, b); }
 
@@ -172,7 +172,7 @@ static bool start_state(blocks *w) {
 
 static bool keep_first(blocks *w, const carried_local *k, const ir_fused_value *v, double value) {
   pass_point p = fold_value_point(w->f, w->s, v);
-  return store_kept(w, k, ir_index(w->g, 1), fold_local_index(w->f, w->s, v, &p), constant(w, value));
+  return store_kept(w, k, ir_index(w->g, 1), fold_local_index(w->f, w->s, v, &p), float_constant(w, value));
 }
 
 static bool fold_before(blocks *w) {
@@ -220,7 +220,7 @@ static bool fold_reference(blocks *w) {
   p = fold_value_point(w->f, s, w->greatest), row = row_of(w, w->greatest, &p);
   ir_ref most = kept_load(w, &w->maximum, w->this_half, row),
          old = kept_load(w, &w->reference, w->previous_half, row);
-  ir_ref stays = op2(w, IR_OP_LE, most, op2(w, IR_OP_ADD, old, constant(w, SLACK)));
+  ir_ref stays = op2(w, IR_OP_LE, most, op2(w, IR_OP_ADD, old, float_constant(w, SLACK)));
   if (!store_kept(w, &w->reference, w->this_half, row, pass_where(w->g, stays, old, most))) return false;
   p = fold_value_point(w->f, s, w->greatest), row = row_of(w, w->greatest, &p);
   ir_ref moved = op2(w, IR_OP_SUB, kept_load(w, &w->reference, w->previous_half, row),

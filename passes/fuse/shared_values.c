@@ -119,13 +119,6 @@ static bool is_copy(const fuse_plan *p, const fuse_group *group, const fuse_memb
   return of >= 0 && group->members[of].local;
 }
 
-static void drop_copies(const fuse_plan *p, fuse_group *group) {
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < group->count; i++)
-    if (!is_copy(p, group, &group->members[i])) group->members[kept++] = group->members[i];
-  group->count = kept;
-}
-
 bool fuse_materialize(fuse_plan *p, fuse_group *group) {
   if (!group->count || group->block) return true; /* dissolved; or complete, with key blocks */
   const ir_mem *mem = p->s->g->mem;
@@ -136,7 +129,10 @@ bool fuse_materialize(fuse_plan *p, fuse_group *group) {
   if (collect_nodes(w))
     for (uint32_t i = 0; i < w->count && good; i++) good = sweep_node(w, &w->nodes[i]);
   ir_free(mem, w, sizeof *w);
-  drop_copies(p, group);
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < group->count; i++)
+    if (!is_copy(p, group, &group->members[i])) group->members[kept++] = group->members[i];
+  group->count = kept;
   fuse_choose_rows(p, group); /* dropped members leave room, perhaps for more rows */
   return good;
 }

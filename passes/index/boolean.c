@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static ir_ref truth(pass_build *b, bool value) { return ir_bool(b->g, value); }
+static ir_ref bool_constant(pass_build *b, bool value) { return ir_bool(b->g, value); }
 static bool is_bool_op(const ir_graph *g, ir_ref ref, ir_op op) {
   return ir_op_of(g, ref) == op && ir_dtype_of(g, ref) == IR_BOOL;
 }
@@ -27,7 +27,7 @@ static ir_ref de_morgan(pass_build *b, ir_ref x) {
 
 ir_ref pass_make_not(pass_build *b, ir_ref x) {
   if (!x) return 0;
-  if (ir_is_true(b->g, x) || ir_is_false(b->g, x)) return truth(b, ir_is_false(b->g, x));
+  if (ir_is_true(b->g, x) || ir_is_false(b->g, x)) return bool_constant(b, ir_is_false(b->g, x));
   if (is_bool_op(b->g, x, IR_OP_NOT)) return ir_src(b->g, x, 0);
   ir_ref flipped = pass_make_opposite(b, x);
   if (!flipped) flipped = de_morgan(b, x);
@@ -185,11 +185,11 @@ static ir_ref simplify_under_others(pass_build *b, const clauses *all, uint32_t 
   ir_ref left;
   int64_t c;
   facts_of_others(b, all, i, &facts);
-  if (facts.never) return truth(b, false);
+  if (facts.never) return bool_constant(b, false);
   if (facts.count == 0 || !bounded(b->g, all->item[i], &left, &c)) return 0;
   under.facts = &facts;
   ir_ref now = pass_make_compare(&under, ir_op_of(b->g, all->item[i]), left, ir_index(b->g, c));
-  if (!now || ir_is_true(b->g, now) || always_holds(&under, now)) return now ? truth(b, true) : 0;
+  if (!now || ir_is_true(b->g, now) || always_holds(&under, now)) return now ? bool_constant(b, true) : 0;
   bool alone = now != all->item[i] && bounded(b->g, now, &left, &c); /* canonical without facts, too */
   return alone ? pass_make_compare(b, ir_op_of(b->g, now), left, ir_index(b->g, c)) : now;
 }
@@ -379,7 +379,7 @@ static bool conjoin(pass_build *b, clauses *all) {
   return true;
 }
 
-static ir_ref pair(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
+static ir_ref make_binary(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   return ir_make(b->g, op, IR_BOOL, 0, (ir_ref[]){x, y}, 2);
 }
 
@@ -395,11 +395,12 @@ ir_ref pass_make_junction(pass_build *b, ir_op op, const ir_ref *items, uint32_t
     ir_ref r = items[0];
     for (uint32_t i = 1; i < count; i++)
       if (items[i] != r)
-        r = ir_compare(b->g, r, items[i]) < 0 ? pair(b, op, r, items[i]) : pair(b, op, items[i], r);
+        r = ir_compare(b->g, r, items[i]) < 0 ? make_binary(b, op, r, items[i])
+                                              : make_binary(b, op, items[i], r);
     return r;
   }
-  if (!conjoin(b, &all)) return truth(b, negate);
-  if (all.count == 0) return truth(b, !negate);
+  if (!conjoin(b, &all)) return bool_constant(b, negate);
+  if (all.count == 0) return bool_constant(b, !negate);
   clauses out = {0};
   for (uint32_t i = 0; i < all.count; i++)
     insert_clause(b->g, &out, negate ? pass_make_not(b, all.item[i]) : all.item[i]);

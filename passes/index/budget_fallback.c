@@ -42,7 +42,7 @@ static ir_ref allowed(pass_build *b, const char *rule, ir_op op, ir_ref x, ir_re
   return r && asked && !pass_allowed(b, rule, op, (ir_ref[]){x, y}, 2, r) ? 0 : r;
 }
 
-static ir_ref quotient(ir_graph *g, ir_ref x, ir_ref y) {
+static ir_ref make_quotient(ir_graph *g, ir_ref x, ir_ref y) {
   return ir_make(g, IR_OP_FLOORDIV, IR_INDEX, 0, (ir_ref[]){x, y}, 2);
 }
 
@@ -57,7 +57,7 @@ static bool add_quotient(ir_graph *g, const pass_linear *rest, int64_t d, pass_l
   const ir_node *n = ir_get(g, x);
   bool again = n->op == IR_OP_FLOORDIV && n->dtype == IR_INDEX && ir_is_const(g, n->src[1], &a) && a >= 1 &&
                ir_mul_ok(a, d, &product);
-  ir_ref q = again ? quotient(g, n->src[0], ir_index(g, product)) : quotient(g, x, ir_index(g, d));
+  ir_ref q = again ? make_quotient(g, n->src[0], ir_index(g, product)) : make_quotient(g, x, ir_index(g, d));
   return q && pass_linear_term(g, out, q, 1);
 }
 
@@ -83,7 +83,7 @@ ir_ref pass_cheap_div(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   ir_bounds of = ir_bounds_of(b->g, x);
   if (r && !b->facts && of.lo != INT64_MIN && of.hi != INT64_MAX)
     ir_bounds_tighten(b->g, r, ir_floor_div(of.lo, d), ir_floor_div(of.hi, d));
-  return r ? r : quotient(b->g, x, y);
+  return r ? r : make_quotient(b->g, x, y);
 }
 
 ir_ref pass_cheap_mod(pass_build *b, ir_ref x, ir_ref y, int64_t d) {

@@ -8,7 +8,7 @@
 static ir_ref plain_comparison(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   return ir_make(b->g, op, IR_BOOL, 0, (ir_ref[]){x, y}, 2);
 }
-static ir_ref truth(pass_build *b, bool value) { return ir_bool(b->g, value); }
+static ir_ref bool_constant(pass_build *b, bool value) { return ir_bool(b->g, value); }
 
 static bool ceil_div(int64_t a, int64_t d, int64_t *out) {
   return a != INT64_MIN && ir_sub_ok(0, ir_floor_div(-a, d), out);
@@ -128,20 +128,16 @@ static bool unshift_end(pass_build *b, pass_linear *in, int64_t *c) {
 
 static ir_ref equal(pass_build *b, ir_op op, pass_linear *in);
 
-static ir_ref compare_node(pass_build *b, ir_op op, ir_ref left, int64_t c) {
-  ir_ref src[] = {left, ir_index(b->g, c)};
-  ir_ref r = left ? pass_index_rules(b, op, src, 2) : 0;
-  return r ? r : plain_comparison(b, op, src[0], src[1]);
-}
-
 /* the comparison of in, which has no constant, with c */
 static ir_ref compare_with_constant(pass_build *b, ir_op op, const pass_linear *in, int64_t c) {
   pass_linear folded = *in;
   ir_ref left = pass_linear_node(b, &folded);
   if (!left) return 0;
   pass_linear_read(b->g, left, &folded);
-  return pass_linear_same(&folded, in) ? compare_node(b, op, left, c)
-                                       : pass_make_compare(b, op, left, ir_index(b->g, c));
+  ir_ref src[] = {left, ir_index(b->g, c)};
+  if (!pass_linear_same(&folded, in)) return pass_make_compare(b, op, src[0], src[1]);
+  ir_ref r = pass_index_rules(b, op, src, 2);
+  return r ? r : plain_comparison(b, op, src[0], src[1]);
 }
 
 /* Where in < c (in >= c if `negated`) holds for only one residue of a shifted numerator: the comparison of
@@ -158,14 +154,14 @@ static ir_ref one_residue(pass_build *b, const pass_linear *in, int64_t c, bool 
 }
 
 /* in < 0, or in >= 0 when `negated`; in non-constant */
-static ir_ref less(pass_build *b, pass_linear *in, bool negated) {
+static ir_ref less_than_zero(pass_build *b, pass_linear *in, bool negated) {
   enum { STEPS = 12 }; /* each removes a quotient or a term, unless digits introduce another */
   int64_t c;
   bool again = true, opened = false;
   for (int step = 0; again; step++) {
-    if (in->count == 0) return truth(b, (in->constant < 0) != negated);
-    if (pass_linear_below(b, in)) return truth(b, !negated);
-    if (pass_linear_at_least(b, in)) return truth(b, negated);
+    if (in->count == 0) return bool_constant(b, (in->constant < 0) != negated);
+    if (pass_linear_below(b, in)) return bool_constant(b, !negated);
+    if (pass_linear_at_least(b, in)) return bool_constant(b, negated);
     int64_t g = pass_linear_content(in);
     if (!ir_sub_ok(0, in->constant, &c)) return 0;
     in->constant = 0;
@@ -204,30 +200,30 @@ static ir_ref equal(pass_build *b, ir_op op, pass_linear *in) {
   bool apart = pass_linear_below(b, in) ||
                (ir_sub_ok(over.constant, 1, &over.constant) && pass_linear_at_least(b, &over));
   int64_t c, g = pass_linear_content(in);
-  if (apart || in->constant % g != 0 || never_zero(b, in)) return truth(b, op == IR_OP_NE);
+  if (apart || in->constant % g != 0 || never_zero(b, in)) return bool_constant(b, op == IR_OP_NE);
   for (uint32_t i = 0; i < in->count; i++) in->term[i].coef /= g;
   in->constant /= g;
   if (pass_linear_sign(in) < 0 && !pass_linear_scale(in, -1)) return 0;
   if (!ir_sub_ok(0, in->constant, &c)) return 0;
   pass_interval all = pass_linear_bounds(b, in);
-  if (all.lo == 0 && all.hi == 0) return truth(b, op == IR_OP_EQ);
+  if (all.lo == 0 && all.hi == 0) return bool_constant(b, op == IR_OP_EQ);
   if (all.lo == 0 || all.hi == 0) {               /* 0 is an end of the interval: an inequality */
     bool low = (all.lo == 0) == (op == IR_OP_EQ); /* in < 1 or in < 0 */
     if (all.lo == 0 ? !ir_sub_ok(in->constant, 1, &in->constant) : false) return 0;
-    return less(b, in, !low);
+    return less_than_zero(b, in, !low);
   }
   int64_t d;
   if (unit_quotient(b, in, &d) >= 0) { /* the numerator lies in an interval */
     pass_linear above = *in;
     if (!ir_sub_ok(above.constant, 1, &above.constant)) return 0;
-    ir_ref ends[] = {less(b, &above, op == IR_OP_NE), less(b, in, op == IR_OP_EQ)};
+    ir_ref ends[] = {less_than_zero(b, &above, op == IR_OP_NE), less_than_zero(b, in, op == IR_OP_EQ)};
     return pass_make_junction(b, op == IR_OP_EQ ? IR_OP_AND : IR_OP_OR, ends, 2);
   }
   in->constant = 0;
   int64_t sign, r, residue;
   pass_linear rest;
   if (unshift(b, in, &sign, &d, &r, &rest) && residue_of(sign, c, r, &residue)) {
-    if (residue < 0 || residue >= d) return truth(b, op == IR_OP_NE);
+    if (residue < 0 || residue >= d) return bool_constant(b, op == IR_OP_NE);
     rest.constant = -ir_floor_mod(residue - r, d);
     return equal(b, op, &rest);
   }
@@ -244,9 +240,9 @@ static ir_ref compare_forms(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   bool equality = op == IR_OP_EQ || op == IR_OP_NE;
   bool negated = op == IR_OP_GE || op == IR_OP_LE;
   if (in.count == 0)
-    return truth(b, equality ? (in.constant == 0) == (op == IR_OP_EQ) : (in.constant < 0) != negated);
+    return bool_constant(b, equality ? (in.constant == 0) == (op == IR_OP_EQ) : (in.constant < 0) != negated);
   if (equality) return equal(b, op, &in);
-  return less(b, &in, negated);
+  return less_than_zero(b, &in, negated);
 }
 
 /* Is it a comparison of a sum that contains quotients? Simplifying one quotient may have introduced

@@ -177,18 +177,14 @@ bool loop_bounds_another(loop_nest *n, uint32_t axis) {
   return false;
 }
 
-static void replace_by_merged(loop_nest *n, uint32_t axis, ir_ref root, ir_ref merged) {
-  n->store = root;
-  n->axes[axis] = (loop_axis){.range = merged, .extent = ir_src(n->g, merged, 0), .unroll = 1, .lanes = 1};
-  memmove(n->axes + axis + 1, n->axes + axis + 2, (--n->axis_count - axis - 1) * sizeof *n->axes);
-}
-
 bool loop_merge_pair(loop_nest *n, uint32_t axis) {
   ir_ref merged = 0, root = 0;
   if (!loop_bounds_another(n, axis) && !loop_bounds_another(n, axis + 1))
     root = merged_root(n->g, n->store, n->axes[axis].range, n->axes[axis + 1].range, &merged);
   if (!root || !merged) return false;
-  replace_by_merged(n, axis, root, merged);
+  n->store = root;
+  n->axes[axis] = (loop_axis){.range = merged, .extent = ir_src(n->g, merged, 0), .unroll = 1, .lanes = 1};
+  memmove(n->axes + axis + 1, n->axes + axis + 2, (--n->axis_count - axis - 1) * sizeof *n->axes);
   return true;
 }
 
@@ -210,7 +206,7 @@ bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out) {
   bool several = n->op == IR_OP_SEQ;
   *out = (loop_stores){.count = several ? n->nsrc : 1};
   if (out->count > MAX_STORES) {
-    ir_fail(g->error, IR_ERR_INTERNAL, "a kernel is in more than %d pieces", MAX_STORES);
+    ir_fail(g->error, IR_ERR_INTERNAL, "a kernel has more than %d stores", MAX_STORES);
     return false;
   }
   for (uint32_t i = 0; i < out->count; i++) {

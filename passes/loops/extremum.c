@@ -46,7 +46,7 @@ typedef struct carried_index {
   int64_t step; /* 0: the index itself is carried */
 } carried_index;
 
-static carried_index place_of(ir_graph *g, ir_ref index, ir_ref range) {
+static carried_index carried_index_of(ir_graph *g, ir_ref index, ir_ref range) {
   ir_ref zero = ir_index(g, 0);
   bool narrow = is_narrow(g, index);
   carried_index p = {.dtype = narrow ? IR_I32 : IR_I64};
@@ -73,7 +73,7 @@ loop_extremum loop_search(loop_nest *n, ir_op op, const ir_ref *value, const ir_
   if (count > LOOP_SEARCHES) return best;
   for (uint32_t i = 0; i < count; i++) {
     if (!value[i] || !index[i]) return best;
-    at[i] = place_of(g, index[i], range);
+    at[i] = carried_index_of(g, index[i], range);
     if (!range) continue;
     ir_dtype t = ir_dtype_of(g, value[i]);
     ir_ref so_far = ir_make(g, IR_OP_CARRY, t, ir_pack_arg(2 * i, 0), &range, 1),

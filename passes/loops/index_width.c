@@ -88,13 +88,10 @@ static ir_ref greatest(ir_graph *g, const ir_ref *live, size_t count) {
     if (!one) all = 0;
     else if (!is_sure(ir_bounds_of(g, live[i]))) all = two(g, IR_OP_MAX, all, one);
   }
-  if (!all) ir_fail(g->error, IR_ERR_MEMORY, "out of memory looking at a kernel's index arithmetic");
+  if (!all) ir_fail(g->error, IR_ERR_MEMORY, "out of memory analysing a kernel's index arithmetic");
   ir_free(g->mem, m.of, size * sizeof *m.of);
   return all;
 }
-
-/* Bounds saturate: an expression with this lower bound never fits. */
-static bool never_fits(ir_graph *g, ir_ref most) { return ir_bounds_of(g, most).lo >= INT64_MAX - 1; }
 
 ir_ref pass_index_magnitude(ir_graph *g, ir_ref kernel) {
   ir_ref *live = NULL, most = 0;
@@ -104,7 +101,8 @@ ir_ref pass_index_magnitude(ir_graph *g, ir_ref kernel) {
     most = i < count ? greatest(g, live, count) : ir_index(g, 1);
   }
   ir_free(g->mem, live, cap * sizeof *live);
-  if (!most || !never_fits(g, most)) return most;
+  /* Bounds saturate: an expression with this lower bound never fits. */
+  if (!most || ir_bounds_of(g, most).lo < INT64_MAX - 1) return most;
   ir_fail(g->error, IR_ERR_UNSUPPORTED,
           "a kernel's index arithmetic needs more than 64 bits; store a value in between");
   return 0;

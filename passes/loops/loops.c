@@ -265,7 +265,8 @@ static bool find_boxes(loop_nest *base, store_group *group, block_box *boxes, ui
     block_box box = {.group = group, .remainders = remainders};
     if (!count_blocks(base->g, &box)) continue;
     if (*count == MAX_BOXES) {
-      ir_fail(base->g->error, IR_ERR_INTERNAL, "a kernel has more than %d kinds of blocks", MAX_BOXES);
+      ir_fail(base->g->error, IR_ERR_INTERNAL,
+              "a kernel has more than %d combinations of full and remainder thread blocks", MAX_BOXES);
       return false;
     }
     boxes[(*count)++] = box;
@@ -326,7 +327,8 @@ static bool locals_are_whole(ir_graph *g, ir_ref effect) {
       whole = ir_arg_int(ir_get(g, locals[i])) != ir_arg_int(ir_get(g, locals[k]));
   if (!whole)
     ir_fail(g->error, IR_ERR_INVALID,
-            "moves: the first axis of a kernel with locals is one digit, a round; it cannot be split");
+            "moves: the first axis of a kernel with locals must stay one level, as the locals hold the "
+            "values of one iteration");
   return whole;
 }
 

@@ -99,7 +99,7 @@ typedef struct reader {
 static bool refuse_move(reader *r, const char *move, size_t length, const char *why) {
   ir_fail(r->n->g->error, IR_ERR_INVALID,
           "kernel %u nest %u: `%.*s`: %s; moves are split AXIS STEP, tile AXIS STEP AXIS STEP, reorder "
-          "DIGIT..., thread, unroll and vector DIGIT..., of axes a0 to a%u",
+          "LEVEL..., thread, unroll and vector LEVEL..., of axes a0 to a%u",
           r->n->shaping->kernel, r->nest, length < SHOWN ? (int)length : SHOWN, move, why,
           r->n->axis_count ? r->n->axis_count - 1 : 0);
   return false;
@@ -233,38 +233,38 @@ static bool has_unrolled_inside(const loop_nest *n, uint32_t d) {
  * is not divided; lanes and unrolled levels need an extent that they fill. */
 const char *loop_moves_unsound(loop_nest *n) {
   int64_t items = 1;
-  if (!knows_sizes(n)) return "the size of an axis depends on one further in";
+  if (!knows_sizes(n)) return "the extent of an axis depends on an axis whose loop is inside it";
   for (uint32_t d = 0; d < n->level_count; d++) {
     const loop_level *level = &n->levels[d];
     uint32_t place = place_in_axis(n, d);
     int64_t around = place ? n->levels[find_level(n, level->axis, place - 1)].step : 0;
     bool lanes = level->binding == IR_UNROLL || level->binding == IR_VECTOR;
     if (level->binding == IR_THREAD && ((d && n->levels[d - 1].binding != IR_THREAD) || place))
-      return "blocks for threads are the outermost digits of axes, before all others";
+      return "thread levels must be the outermost levels of their axes, outside all other levels";
     if (level->binding != IR_SERIAL && loop_is_ordered(n, level->axis))
-      return "updates along this axis may meet, so that they stay in order";
+      return "updates along this axis may write the same element, so it must stay serial";
     if (level->binding == IR_THREAD && !loop_may_thread(n, level->axis))
-      return "elements or other axes decide how long this axis is, and blocks are counted before the kernel "
-             "runs";
+      return "the extent of this axis depends on data or on another axis, but thread blocks are counted "
+             "before the kernel runs";
     if ((lanes || levels_of(n, level->axis) > 1) && loop_bounds_another(n, level->axis))
-      return "the size of another axis depends on this one, which is walked element by element";
-    if (lanes && n->shares) return "the pieces inside this nest have copies and vectors of their own";
+      return "the extent of another axis depends on this one, so it must stay one serial level";
+    if (lanes && n->shares) return "the nests inside this one have unroll and vector levels of their own";
     if (lanes && (around == 0 || (around / level->step > LOOP_MAX_LANES && !is_group(n, level))))
-      return "copies and vectors need a split around them, of at most 64 steps";
+      return "an unroll or vector level needs an outer level of the same axis, of at most 64 times its step";
     if (level->binding == IR_VECTOR && n->target->group_items) items *= around / level->step;
     if (items > n->target->group_items && n->target->group_items)
-      return "these are more work-items than the target has lanes";
+      return "these are more work-items than a group of the target has";
     if (level->binding == IR_VECTOR &&
         ((level->step != 1 && !has_unrolled_inside(n, d)) || (around & (around - 1))))
-      return "a vector is the innermost digit of its axis, of a power of two elements; inside work-items "
-             "there may be copies";
+      return "a vector level is the innermost level of its axis, of a power of two elements; inside "
+             "work-items there may be an unroll level";
     for (uint32_t i = 0; i < d && loop_is_ordered(n, level->axis); i++)
       if (n->levels[i].axis > level->axis && loop_is_ordered(n, n->levels[i].axis))
-        return "updates along these axes may meet, so that they stay in order";
+        return "updates along these axes may write the same element, so the axes must stay in order";
     for (uint32_t i = 0; i < d && level->binding == IR_VECTOR && !n->target->group_items; i++)
-      if (n->levels[i].binding == IR_VECTOR) return "there is one vector";
+      if (n->levels[i].binding == IR_VECTOR) return "only one level may be a vector level";
     if (level->binding == IR_VECTOR && n->lanes_in_reduction && !n->target->group_items)
-      return "lanes run along the terms of a reduction already, whose order stays";
+      return "vector lanes already run along the terms of a reduction, whose order must not change";
   }
   return NULL;
 }
@@ -278,14 +278,16 @@ static bool read_move(reader *r, size_t length) {
   if (word == 5 && !strncmp(move, "split", word))
     return read_split(r, &axis) ||
            refuse_move(r, move, length,
-                       "steps get smaller inwards, each a multiple of the next, from 2147483647 to 2");
+                       "the steps of an axis must decrease from the outer level to the inner, each a "
+                       "multiple of the next, from 2147483647 to 2");
   if (word == 4 && !strncmp(move, "tile", word))
-    return read_tile(r) || refuse_move(r, move, length, "two axes whose digits are neighbours are split");
+    return read_tile(r) ||
+           refuse_move(r, move, length, "a tile splits two different axes whose levels are neighbours");
   uint32_t count = read_levels(r, levels);
-  if (!count) return refuse_move(r, move, length, "there is no such digit");
+  if (!count) return refuse_move(r, move, length, "there is no such level");
   if (word == 7 && !strncmp(move, "reorder", word))
     return reorder(r->n, levels, count) ||
-           refuse_move(r, move, length, "the digits of an axis stay in order");
+           refuse_move(r, move, length, "the levels of an axis must stay in order");
   for (int b = 0; b < BINDINGS; b++) {
     if (word != strlen(binding_words[b]) || strncmp(move, binding_words[b], word) != 0) continue;
     for (uint32_t i = 0; i < count; i++) r->n->levels[levels[i]].binding = b;
@@ -324,7 +326,7 @@ bool loop_moves_apply(loop_nest *n, uint32_t nest, const char *text) {
     if (length == 0) continue;
     if (!read_move(&r, length)) return false;
     skip_blanks(&r);
-    if (*r.at && *r.at != ';') return refuse_move(&r, move, length, "something follows the move");
+    if (*r.at && *r.at != ';') return refuse_move(&r, move, length, "unexpected text follows the move");
   }
   const char *why = loop_moves_unsound(n);
   if (why) return refuse_move(&r, text, strlen(text), why);

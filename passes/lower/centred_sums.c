@@ -192,13 +192,13 @@ static ir_ref broadcast_over(ir_graph *g, ir_ref x, ir_ref like, uint32_t set) {
 }
 
 /* a * b, to be added up with one rounding for each term */
-static ir_ref product(ir_graph *g, ir_ref a, ir_ref b) {
+static ir_ref product_term(ir_graph *g, ir_ref a, ir_ref b) {
   ir_dtype t = ir_dtype_of(g, a);
   return ir_make_tensor(g, IR_OP_FMA, t, ir_shape(g, a), 0, (ir_ref[]){a, b, ir_float(g, t, 0)}, 3);
 }
 
 /* Stores sums over a block: what is computed from them needs the mean of all elements, after all blocks. */
-static ir_ref stored(ir_graph *g, ir_ref x) { return x ? ir_unary(g, IR_OP_STORED, x) : 0; }
+static ir_ref mark_stored(ir_graph *g, ir_ref x) { return x ? ir_unary(g, IR_OP_STORED, x) : 0; }
 
 /* q + e * (2 * r + n * e) */
 static ir_ref moved(ir_graph *g, ir_ref q, ir_ref r, ir_ref e, ir_ref n) {
@@ -219,8 +219,8 @@ static ir_ref terms_of(ir_graph *g, const lower_centred *c, bool squares, ir_ref
          centre = op_binary(g, IR_OP_DIV, s, n),
          off = op_binary(g, IR_OP_SUB, blocks, broadcast_over(g, centre, blocks, block));
   if (!off) return 0;
-  ir_ref q = stored(g, sum_over(g, product(g, off, off), block)),
-         r = stored(g, sum_over(g, product(g, off, one), block)),
+  ir_ref q = mark_stored(g, sum_over(g, product_term(g, off, off), block)),
+         r = mark_stored(g, sum_over(g, product_term(g, off, one), block)),
          e = op_binary(g, IR_OP_SUB, centre, broadcast_over(g, mean, s, *outer));
   return q && r && e ? moved(g, q, r, e, n) : 0;
 }

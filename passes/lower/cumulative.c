@@ -127,7 +127,8 @@ ir_ref pass_lower_cumulative(ir_graph *g, ir_ref node, ir_ref x) {
   for (bool more = true; more; count++) {
     if (!lines) return 0;
     if (count == LEVELS) {
-      ir_fail(g->error, IR_ERR_INTERNAL, "%s: too many levels", ir_ops[n->op].text);
+      ir_fail(g->error, IR_ERR_INTERNAL, "%s: the axis needs more than %d levels of blocks",
+              ir_ops[n->op].text, LEVELS);
       return 0;
     }
     more = ir_bounds_of(g, ir_dim(g, lines, 1)).hi > BLOCK;

@@ -41,7 +41,8 @@ static ir_ref scalar(ir_graph *g, ir_dtype dtype, double value) { return ir_floa
 
 /* The reduction of x over n's axes in x's dtype (i64 for argmax and argmin), without keepdims, reshaped to
  * n's shape. */
-static ir_ref reduced(const lowering *l, const ir_node *n, ir_op op, ir_ref x, ir_dtype dtype, ir_ref shape) {
+static ir_ref reduce_axes_of(const lowering *l, const ir_node *n, ir_op op, ir_ref x, ir_dtype dtype,
+                             ir_ref shape) {
   ir_graph *g = l->g;
   ir_ref src[IR_MAX_RANK + 1] = {x}, kept[IR_MAX_RANK];
   bool gone[IR_MAX_RANK] = {false}, is_index_reduction = op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
@@ -64,13 +65,13 @@ static ir_ref summed(const lowering *l, ir_ref old, ir_ref x, ir_dtype dtype, ir
   ir_ref terms;
   uint32_t outer_axes;
   if (!pass_lower_centred(g, &l->centred, old, l->map, &terms, &outer_axes))
-    return reduced(l, ir_get(g, old), IR_OP_SUM, x, dtype, shape);
+    return reduce_axes_of(l, ir_get(g, old), IR_OP_SUM, x, dtype, shape);
   ir_ref src[1 + IR_MAX_RANK] = {terms};
   over.nsrc = 1;
   for (uint32_t i = 0; i < IR_MAX_RANK; i++)
     if (outer_axes >> i & 1) src[over.nsrc++] = ir_index(g, i);
   over.src = src;
-  return terms ? reduced(l, &over, IR_OP_SUM, terms, dtype, shape) : 0;
+  return terms ? reduce_axes_of(l, &over, IR_OP_SUM, terms, dtype, shape) : 0;
 }
 
 /* The number of elements that go into each result, as a constant of dtype, or a scalar expanded to the
@@ -100,10 +101,11 @@ static ir_ref lower_reduce(const lowering *l, ir_ref old, ir_ref x) {
     return ir_cast(g, ir_binary(g, IR_OP_DIV, total, count), dtype);
   }
   case IR_OP_SUM: return ir_cast(g, summed(l, old, ir_cast(g, x, wide), wide, shape), dtype);
-  case IR_OP_PROD: return ir_cast(g, reduced(l, n, (ir_op)n->op, ir_cast(g, x, wide), wide, shape), dtype);
-  case IR_OP_ANY: return reduced(l, n, IR_OP_REDUCE_MAX, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
-  case IR_OP_ALL: return reduced(l, n, IR_OP_REDUCE_MIN, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
-  default: return reduced(l, n, (ir_op)n->op, x, dtype, shape);
+  case IR_OP_PROD:
+    return ir_cast(g, reduce_axes_of(l, n, (ir_op)n->op, ir_cast(g, x, wide), wide, shape), dtype);
+  case IR_OP_ANY: return reduce_axes_of(l, n, IR_OP_REDUCE_MAX, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
+  case IR_OP_ALL: return reduce_axes_of(l, n, IR_OP_REDUCE_MIN, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
+  default: return reduce_axes_of(l, n, (ir_op)n->op, x, dtype, shape);
   }
 }
 
@@ -127,10 +129,6 @@ static ir_ref matmul_side(ir_graph *g, ir_ref x, bool left, const ir_ref *dims, 
   return x ? view_to(g, IR_OP_EXPAND, x, dims, rank) : 0;
 }
 
-static ir_ref fused(ir_graph *g, ir_ref a, ir_ref b, ir_dtype dtype) {
-  return ir_make_tensor(g, IR_OP_FMA, dtype, ir_shape(g, a), 0, (ir_ref[]){a, b, scalar(g, dtype, 0)}, 3);
-}
-
 /* Operands have equal ranks >= 2 and the same batch axes, as recording leaves them. */
 static ir_ref lower_matmul(ir_graph *g, ir_ref old, ir_ref a, ir_ref b) {
   ir_dtype dtype = ir_dtype_of(g, old), wide = dtype == IR_F16 || dtype == IR_BF16 ? IR_F32 : dtype;
@@ -146,7 +144,9 @@ static ir_ref lower_matmul(ir_graph *g, ir_ref old, ir_ref a, ir_ref b) {
   ir_ref left = matmul_side(g, ir_cast(g, a, wide), true, dims, rank);
   ir_ref right = matmul_side(g, ir_cast(g, b, wide), false, dims, rank);
   if (!left || !right) return 0;
-  ir_ref product = ir_is_float(wide) ? fused(g, left, right, wide) : ir_binary(g, IR_OP_MUL, left, right);
+  ir_ref product = ir_is_float(wide) ? ir_make_tensor(g, IR_OP_FMA, wide, ir_shape(g, left), 0,
+                                                      (ir_ref[]){left, right, scalar(g, wide, 0)}, 3)
+                                     : ir_binary(g, IR_OP_MUL, left, right);
   ir_ref src[] = {product, ir_index(g, out_rank)};
   return ir_cast(g, ir_make_tensor(g, IR_OP_SUM, wide, ir_shape(g, old), 0, src, 2), dtype);
 }

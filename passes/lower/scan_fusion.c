@@ -21,7 +21,7 @@ typedef struct scope {
   size_t count, cap;
 } scope;
 
-static size_t place_of(const scope *s, ir_ref ref) { return ir_find_ref(s->nodes, s->count, ref); }
+static size_t index_in_scope(const scope *s, ir_ref ref) { return ir_find_ref(s->nodes, s->count, ref); }
 
 static bool same_iterations(const ir_graph *g, ir_ref a, ir_ref b) {
   const ir_node *x = ir_get(g, a), *y = ir_get(g, b);
@@ -96,7 +96,7 @@ static ir_ref rebuild_node(scope *s, ir_ref node, ir_ref func) {
   bool good = true;
   for (uint32_t i = 0; i < n->nsrc && good; i++) {
     bool is_function = ir_op_of(g, n->src[i]) == IR_OP_FUNC;
-    src[i] = !is_function ? s->map[place_of(s, n->src[i])]
+    src[i] = !is_function ? s->map[index_in_scope(s, n->src[i])]
              : func       ? fuse_function(g, func, s->done)
                           : fuse_function(g, n->src[i], s->done);
     good = src[i] != 0;
@@ -122,7 +122,7 @@ static ir_ref fuse_scan(scope *s, size_t place) {
 
 static ir_ref fuse_result(scope *s, ir_ref node) {
   ir_ref scan = ir_src(s->g, node, 0);
-  size_t place = place_of(s, scan);
+  size_t place = index_in_scope(s, scan);
   uint32_t slot;
   fused_scan u = {0};
   if (s->leader[place] == NONE) return rebuild_node(s, node, 0);
@@ -152,7 +152,7 @@ static bool fuse_roots(ir_graph *g, ir_ref *done, ir_ref *roots, uint32_t n) {
   good = s.map && s.leader;
   bool any = good && group(&s);
   if (any) good = fuse_nodes(&s);
-  for (uint32_t i = 0; i < n && any && good; i++) roots[i] = s.map[place_of(&s, roots[i])];
+  for (uint32_t i = 0; i < n && any && good; i++) roots[i] = s.map[index_in_scope(&s, roots[i])];
   ir_free(g->mem, s.map, s.count * sizeof *s.map);
   ir_free(g->mem, s.leader, s.count * sizeof *s.leader);
   ir_free(g->mem, s.nodes, s.cap * sizeof *s.nodes);
@@ -185,6 +185,6 @@ ir_ref pass_fuse_scans(ir_graph *g, ir_ref results) {
     good = fuse_roots(g, done, &results, 1);
   }
   ir_free(g->mem, done, count * sizeof *done);
-  if (!good) ir_fail(g->error, IR_ERR_MEMORY, "out of memory uniting scans");
+  if (!good) ir_fail(g->error, IR_ERR_MEMORY, "out of memory fusing scans");
   return good ? results : 0;
 }

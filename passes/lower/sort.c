@@ -24,8 +24,10 @@
 
 enum { INDEX_BITS = 32 };
 
-static ir_ref number(ir_graph *g, int64_t value) { return ir_int(g, IR_I64, value); }
-static ir_ref binary(ir_graph *g, ir_op op, ir_ref x, int64_t y) { return op_binary(g, op, x, number(g, y)); }
+static ir_ref i64_constant(ir_graph *g, int64_t value) { return ir_int(g, IR_I64, value); }
+static ir_ref binary_with(ir_graph *g, ir_op op, ir_ref x, int64_t y) {
+  return op_binary(g, op, x, i64_constant(g, y));
+}
 
 /* Float bits as signed integers are in the order of the floats, once all bits of negative ones but the sign
  * are flipped. -0 and +0 become one, and NaNs the greatest. */
@@ -44,8 +46,8 @@ static ir_ref float_order(ir_graph *g, ir_ref x) {
 static ir_ref order_of(ir_graph *g, ir_ref x, bool descending) {
   ir_dtype dtype = ir_dtype_of(g, x);
   ir_ref order = ir_is_float(dtype) ? float_order(g, x) : op_cast(g, x, IR_I64);
-  if (dtype == IR_U32) order = binary(g, IR_OP_SUB, order, (int64_t)1 << 31);
-  if (dtype == IR_U64) order = binary(g, IR_OP_XOR, order, INT64_MIN);
+  if (dtype == IR_U32) order = binary_with(g, IR_OP_SUB, order, (int64_t)1 << 31);
+  if (dtype == IR_U64) order = binary_with(g, IR_OP_XOR, order, INT64_MIN);
   return descending ? op_unary(g, IR_OP_NOT, order) : order;
 }
 
@@ -69,7 +71,7 @@ static ir_ref network(ir_graph *g, ir_ref keys, int64_t size) {
   int64_t padded = 1;
   while (padded < size) padded *= 2;
   ir_ref pads[] = {zero, zero, zero, ir_index(g, padded - size), zero, zero};
-  keys = pads[3] ? op_pad_known(g, keys, pads, number(g, INT64_MAX)) : 0;
+  keys = pads[3] ? op_pad_known(g, keys, pads, i64_constant(g, INT64_MAX)) : 0;
   for (int64_t block = 2; block <= padded && keys; block *= 2)
     for (int64_t span = block; span >= 2 && keys; span /= 2) keys = stage(g, keys, span, span == block);
   return keys ? op_shrink_known(g, keys, bounds) : 0;
@@ -88,7 +90,7 @@ static ir_ref stage_by_mask(ir_graph *g, ir_ref keys, ir_ref table) {
   if (!other || !here || !is_first) return 0;
   here = op_reshape_known(g, here, lines, 3), is_first = op_reshape_known(g, is_first, lines, 3);
   ir_ref y = op_where(g, is_first, op_binary(g, IR_OP_MIN, x, other), op_binary(g, IR_OP_MAX, x, other));
-  ir_ref next[] = {op_where(g, here, y, x), binary(g, IR_OP_ADD, param[1], 1)};
+  ir_ref next[] = {op_where(g, here, y, x), binary_with(g, IR_OP_ADD, param[1], 1)};
   return ir_func(g, next, 2, param, 3);
 }
 
@@ -105,7 +107,7 @@ static ir_ref network_of_run(ir_graph *g, ir_ref keys, int64_t most) {
   }
   if (!count || !stages) return stages ? keys : 0;
   ir_ref all = ir_index(g, count), table = op_data(g, IR_I64, &all, 1, masks, count * sizeof *masks);
-  ir_ref x[] = {keys, number(g, 0), table}, body = table ? stage_by_mask(g, keys, table) : 0;
+  ir_ref x[] = {keys, i64_constant(g, 0), table}, body = table ? stage_by_mask(g, keys, table) : 0;
   ir_ref made = body ? op_scan(g, x, 3, (ir_scan_state){.carries = 2}, body, stages) : 0;
   return made ? ir_src(g, made, 0) : 0;
 }
@@ -116,23 +118,24 @@ static ir_ref permutation(ir_graph *g, ir_ref order) {
   ir_ref size = ir_dim(g, order, 1);
   int64_t known, most = ir_bounds_of(g, size).hi;
   if (most > (int64_t)1 << INDEX_BITS) {
-    ir_fail(g->error, IR_ERR_UNSUPPORTED, "sort: no bound of 2^%d is known of the size %s", INDEX_BITS,
-            OP_EXPR(size));
+    ir_fail(g->error, IR_ERR_UNSUPPORTED,
+            "sort: size %s is not known to be at most 2^%d; declare a smaller bound", OP_EXPR(size),
+            INDEX_BITS);
     return 0;
   }
-  ir_ref keys = op_binary(g, IR_OP_OR, binary(g, IR_OP_SHL, order, INDEX_BITS),
+  ir_ref keys = op_binary(g, IR_OP_OR, binary_with(g, IR_OP_SHL, order, INDEX_BITS),
                           op_iota(g, IR_I64, op_dims(g, order), 3, 1));
   if (!keys) return 0;
   keys = ir_is_const(g, size, &known) ? network(g, keys, known) : network_of_run(g, keys, most);
-  return keys ? binary(g, IR_OP_AND, keys, ((int64_t)1 << INDEX_BITS) - 1) : 0;
+  return keys ? binary_with(g, IR_OP_AND, keys, ((int64_t)1 << INDEX_BITS) - 1) : 0;
 }
 
 static ir_ref sorted(ir_graph *g, ir_ref lines, bool descending) {
   ir_ref order = lines ? order_of(g, lines, descending) : 0;
   if (!order || ir_dtypes[ir_dtype_of(g, lines)].bytes < 8) return permutation(g, order);
   int64_t low = ((int64_t)1 << INDEX_BITS) - 1, offset = -((int64_t)1 << (INDEX_BITS - 1));
-  ir_ref by_low = permutation(g, binary(g, IR_OP_ADD, binary(g, IR_OP_AND, order, low), offset));
-  ir_ref high = op_take_lines(g, binary(g, IR_OP_SHR, order, INDEX_BITS), by_low);
+  ir_ref by_low = permutation(g, binary_with(g, IR_OP_ADD, binary_with(g, IR_OP_AND, order, low), offset));
+  ir_ref high = op_take_lines(g, binary_with(g, IR_OP_SHR, order, INDEX_BITS), by_low);
   return op_take_lines(g, by_low, permutation(g, high));
 }
 

@@ -21,7 +21,7 @@ static bool refuse_user_failure(ir_graph *g, const op_custom *c, const char *wha
 
 /* attributes */
 
-static bool truth(const ir_attr *a, ir_value *out) {
+static bool parse_bool(const ir_attr *a, ir_value *out) {
   bool yes = a->word_length == 4 && memcmp(a->word, "true", 4) == 0;
   if (!yes && (a->word_length != 5 || memcmp(a->word, "false", 5) != 0)) return false;
   out->i = yes;
@@ -30,7 +30,7 @@ static bool truth(const ir_attr *a, ir_value *out) {
 
 static bool read_value(const ir_graph *g, const ir_attr *a, ir_dtype dtype, ir_value *out) {
   int64_t number;
-  if (dtype == IR_BOOL) return a->kind == IR_ATTR_WORD && truth(a, out);
+  if (dtype == IR_BOOL) return a->kind == IR_ATTR_WORD && parse_bool(a, out);
   if (a->kind == IR_ATTR_FLOAT && dtype == IR_F64) return out->f = a->number, true;
   if (a->kind != IR_ATTR_EXPR || !a->expr || !ir_is_const(g, a->expr, &number)) return false;
   if (dtype == IR_F64) out->f = (double)number;
@@ -243,8 +243,8 @@ static bool check_partial(const direction *d, const char *rule, uint32_t number,
   if (ir_get(g, *part)->weak && !(*part = op_convert(g, d->call.name, *part, ir_dtype_of(g, x))))
     return false;
   if (ir_shape(g, *part) == ir_shape(g, x) && ir_dtype_of(g, *part) == ir_dtype_of(g, x)) return true;
-  return op_refuse(g, "%s: its %s gives part %u the shape %s; what it belongs to has %s", d->call.name, rule,
-                   number + 1, OP_TYPE(*part), OP_TYPE(x)) != 0;
+  return op_refuse(g, "%s: its %s returns derivative %u of shape %s; the value that it is for has %s",
+                   d->call.name, rule, number + 1, OP_TYPE(*part), OP_TYPE(x)) != 0;
 }
 
 /* Cotangents or tangents, zeros where none is given; 0 for a value that is no float. */

@@ -42,7 +42,7 @@ static ir_ref expanded(const pass_contraction *c, const pass_operand *o, ir_ref 
   return x ? op_grow(c->g, x, shape->src, shape->nsrc) : 0;
 }
 
-static ir_ref stored(ir_graph *g, ir_ref x) { return x ? ir_unary(g, IR_OP_STORED, x) : 0; }
+static ir_ref mark_stored(ir_graph *g, ir_ref x) { return x ? ir_unary(g, IR_OP_STORED, x) : 0; }
 
 /* The order of axes in memory: kept ones, then those summed over; `column` last of the kept ones. */
 static void memory_order(const pass_contraction *c, uint32_t column, uint32_t *order) {
@@ -96,7 +96,7 @@ static pass_operand materialized(const pass_contraction *c, const pass_operand *
     return made;
   uint32_t count = views_above(c->g, o, views);
   if (count == MAX_VIEWS) return made;
-  made.base = stored(c->g, o->base);
+  made.base = mark_stored(c->g, o->base);
   made.value = views_on(c->g, made.base, views, 0, count);
   return made;
 }
@@ -129,7 +129,7 @@ static ir_ref rows_between(const pass_contraction *c, const pass_operand *o) {
   uint32_t count = views_above(c->g, o, views);
   for (uint32_t i = 0; i < count && count < MAX_VIEWS; i++)
     if (pack_elements(c->g, views[i]) <= pass_contraction_size(c, o->varies) && suits_tile(c, o, views[i]))
-      return views_on(c->g, stored(c->g, views[i]), views, i + 1, count);
+      return views_on(c->g, mark_stored(c->g, views[i]), views, i + 1, count);
   return 0;
 }
 
@@ -139,7 +139,7 @@ ir_ref pack_rows(const pass_contraction *c, const pass_operand *o) {
   ir_ref between = from.value ? rows_between(c, &from) : 0;
   if (between) return between;
   memory_order(c, UINT32_MAX, order);
-  ir_ref x = stored(c->g, permuted(c->g, pack_unexpanded(c, &from), order, c->rank));
+  ir_ref x = mark_stored(c->g, permuted(c->g, pack_unexpanded(c, &from), order, c->rank));
   return expanded(c, o, permuted_back(c->g, x, order, c->rank));
 }
 
@@ -193,7 +193,7 @@ ir_ref pack_plain(const pass_contraction *c, const pass_operand *o) {
   if (from < count && !ir_is_true(g, o->valid)) made = views[from++];
   if (count == MAX_VIEWS || pack_elements(g, made) > pass_contraction_size(c, o->varies))
     return pack_rows(c, o);
-  return views_on(g, stored(g, made), views, from, count);
+  return views_on(g, mark_stored(g, made), views, from, count);
 }
 
 ir_ref pack_product(const pass_contraction *c, ir_ref a, ir_ref b) {
@@ -229,5 +229,5 @@ ir_ref pack_transposed_sum(const pass_contraction *c, uint32_t column, ir_ref a,
     else kept[i] = place[order[i]]; /* kept axes come first */
   }
   ir_ref product = pack_product(c, permuted(g, a, order, c->rank), permuted(g, b, order, c->rank));
-  return permuted_back(g, stored(g, pack_sum(c, product, reduced)), kept, rank);
+  return permuted_back(g, mark_stored(g, pack_sum(c, product, reduced)), kept, rank);
 }

@@ -32,9 +32,9 @@ static interval of_dtype(ir_dtype dtype) {
   }
 }
 
-static interval sum(interval a, interval b) { return (interval){a.lo + b.lo, a.hi + b.hi}; }
-static interval negated(interval a) { return (interval){-a.hi, -a.lo}; }
-static interval joined(interval a, interval b) {
+static interval add_intervals(interval a, interval b) { return (interval){a.lo + b.lo, a.hi + b.hi}; }
+static interval negate_interval(interval a) { return (interval){-a.hi, -a.lo}; }
+static interval interval_hull(interval a, interval b) {
   return (interval){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
 }
 
@@ -50,10 +50,10 @@ static interval values_of(const ir_graph *g, ir_ref value, int depth) {
   if (n->op == IR_OP_PAD || !(view || n->op == IR_OP_NEG)) second = values_of(g, n->src[1], depth + 1);
   if (!is_narrow(first) || !is_narrow(second)) return unknown;
   switch ((int)n->op) {
-  case IR_OP_ADD: return sum(first, second);
-  case IR_OP_SUB: return sum(first, negated(second));
-  case IR_OP_NEG: return negated(first);
-  default: return joined(first, second);
+  case IR_OP_ADD: return add_intervals(first, second);
+  case IR_OP_SUB: return add_intervals(first, negate_interval(second));
+  case IR_OP_NEG: return negate_interval(first);
+  default: return interval_hull(first, second);
   }
 }
 

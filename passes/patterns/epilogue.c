@@ -6,9 +6,6 @@ static void count_use(uint8_t *table, ir_ref r) {
   if (table[r] < MOST_USES) table[r]++;
 }
 
-/* Readers have to see masks, since their loops may end where a mask begins (passes/fold/causal_end.c). */
-static bool is_mask(const ir_node *n) { return n->op == IR_OP_WHERE; }
-
 /* Does node u extend the epilogue of operand r: is r a reduction or in an epilogue, used by u alone, and the
  * result no wider? */
 static bool extends_epilogue(const ir_graph *g, const uint8_t *table, const ir_node *u, ir_ref r) {
@@ -29,7 +26,8 @@ void pass_epilogues(ir_graph *g, const ir_ref *live, size_t count, const ir_ref 
   for (size_t i = 0; i < count; i++) {
     const ir_node *n = ir_get(g, live[i]);
     uint32_t reductions = 0;
-    if (!pass_is_elementwise(n) || is_mask(n) || !ir_shape(g, live[i])) continue;
+    /* Readers have to see masks, since their loops may end where a mask begins (passes/fold/causal_end.c). */
+    if (!pass_is_elementwise(n) || n->op == IR_OP_WHERE || !ir_shape(g, live[i])) continue;
     for (uint32_t k = 0; k < ir_operand_count(n); k++)
       reductions +=
           ir_shape(g, n->src[k]) == ir_shape(g, live[i]) && extends_epilogue(g, table, n, n->src[k]);

@@ -305,12 +305,6 @@ void schedule_function(scheduler *s, schedule_scope *f) { plan_function(s, f, NU
 
 /* the pass */
 
-static bool allocate_table(scheduler *s, size_t size, void **out) {
-  *out = ir_alloc(s->g->mem, s->nodes * size);
-  if (*out) memset(*out, 0, s->nodes * size);
-  return *out != NULL;
-}
-
 ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, const ir_ref *inputs,
                         size_t input_count, const uint8_t *not_fused, ir_plan *plan, ir_error *error) {
   scheduler s = {.g = g,
@@ -327,7 +321,11 @@ ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, co
                                        sizeof *s.epilogues, sizeof *s.reads};
   bool good = true;
   for (ir_ref r = 1; r < s.nodes; r++) s.size_count += ir_op_of(g, r) == IR_OP_VAR;
-  for (int i = 0; i < TABLES && good; i++) good = allocate_table(&s, sizes[i], &table[i]);
+  for (int i = 0; i < TABLES && good; i++) {
+    table[i] = ir_alloc(g->mem, s.nodes * sizes[i]);
+    good = table[i] != NULL;
+    if (good) memset(table[i], 0, s.nodes * sizes[i]);
+  }
   good = pass_sharing_init(&s.sharing, g, s.nodes) && good;
   *plan = (ir_plan){.mem = g->mem};
   plan->results = ir_alloc(g->mem, n->nsrc * sizeof *plan->results);

@@ -19,7 +19,7 @@ typedef ir_ref (*view_rule)(const view_step *s, pass_point *p);
 static ir_ref add_const(const view_step *s, ir_ref a, int64_t b) {
   return s->a->add(s->g, a, ir_index(s->g, b));
 }
-static ir_ref negated(const view_step *s, ir_ref a) { return s->a->mul(s->g, a, ir_index(s->g, -1)); }
+static ir_ref negate_index(const view_step *s, ir_ref a) { return s->a->mul(s->g, a, ir_index(s->g, -1)); }
 static bool is_one(const view_step *s, ir_ref size) {
   int64_t value;
   return ir_is_const(s->g, size, &value) && value == 1;
@@ -65,7 +65,7 @@ static ir_ref shrink(const view_step *s, pass_point *p) {
 
 static ir_ref reversed(const view_step *s, uint32_t axis, ir_ref distance) {
   ir_ref last = add_const(s, ir_dim(s->g, s->operand, axis), -1);
-  return s->a->add(s->g, last, negated(s, distance));
+  return s->a->add(s->g, last, negate_index(s, distance));
 }
 
 static ir_ref stride(const view_step *s, pass_point *p) {
@@ -103,8 +103,8 @@ static ir_ref pad_remap(const view_step *s, ir_ref x, uint32_t axis, int mode) {
   ir_ref period = s->a->add(g, last, last), mirrored;
   bool near = pass_proves(g, IR_OP_LE, low, last) && pass_proves(g, IR_OP_LE, high, last);
   if (!near) x = s->a->mod(g, x, divisor(g, period));
-  mirrored = s->a->add(g, period, negated(s, x));
-  return pass_min(g, near ? pass_max(g, x, negated(s, x)) : x, mirrored);
+  mirrored = s->a->add(g, period, negate_index(s, x));
+  return pass_min(g, near ? pass_max(g, x, negate_index(s, x)) : x, mirrored);
 }
 
 static ir_ref pad(const view_step *s, pass_point *p) {
@@ -116,7 +116,7 @@ static ir_ref pad(const view_step *s, pass_point *p) {
     bool none_below = ir_is_const(s->g, low, &lo) && lo == 0,
          none_above = ir_is_const(s->g, high, &hi) && hi == 0;
     if (none_below && none_above) continue;
-    ir_ref x = p->at[i] = s->a->add(s->g, p->at[i], negated(s, low));
+    ir_ref x = p->at[i] = s->a->add(s->g, p->at[i], negate_index(s, low));
     if (mode != IR_PAD_CONSTANT) {
       p->at[i] = pad_remap(s, x, i, mode);
       continue;

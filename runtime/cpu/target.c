@@ -38,12 +38,6 @@ static void caches_from_sysfs(int64_t size[4]) {
   }
 }
 
-static void set_caches(ir_target *out, const int64_t size[4]) {
-  out->l1_bytes = power_of_two_below(size[1] ? size[1] : 32 << 10);
-  out->l2_bytes = power_of_two_below(size[2] ? size[2] : 512 << 10);
-  out->l3_bytes = power_of_two_below(size[3] ? size[3] : 4 << 20);
-}
-
 static const char *triple(void) {
 #if defined(__linux__) && defined(__GLIBC__)
 #define SYSTEM "-unknown-linux-gnu"
@@ -213,7 +207,9 @@ ir_status rt_target_host(ir_target *out, ir_error *error) {
   snprintf(out->triple, sizeof out->triple, "%s", triple());
   processor(out, cache);
   if (!cache[1] || !cache[2]) caches_from_sysfs(cache);
-  set_caches(out, cache);
+  out->l1_bytes = power_of_two_below(cache[1] ? cache[1] : 32 << 10);
+  out->l2_bytes = power_of_two_below(cache[2] ? cache[2] : 512 << 10);
+  out->l3_bytes = power_of_two_below(cache[3] ? cache[3] : 4 << 20);
   out->batch_stream_threshold = BATCH_STREAM_BYTES;
   return IR_OK;
 }

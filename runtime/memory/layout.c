@@ -4,7 +4,9 @@
  * offset, then the others, by size. */
 #include "runtime/memory/layout.h"
 
-static size_t rounded(size_t bytes) { return (bytes + RT_LAYOUT_ALIGN - 1) & ~(size_t)(RT_LAYOUT_ALIGN - 1); }
+static size_t align_size(size_t bytes) {
+  return (bytes + RT_LAYOUT_ALIGN - 1) & ~(size_t)(RT_LAYOUT_ALIGN - 1);
+}
 
 /* Is a placed before b? Larger first; ties by number, so that equal plans have equal layouts. */
 static bool before(const rt_span *spans, uint32_t a, uint32_t b) {
@@ -33,7 +35,7 @@ static void sort_by_size(rt_span *spans, size_t count) {
   }
 }
 
-static bool together(const rt_span *a, const rt_span *b) {
+static bool live_at_once(const rt_span *a, const rt_span *b) {
   return a->first <= b->last && b->first <= a->last;
 }
 
@@ -50,13 +52,13 @@ static size_t best_gap(const rt_span *spans, size_t placed, const rt_span *s, si
   size_t top = 0, best = SIZE_MAX, best_size = SIZE_MAX;
   for (size_t i = 0; i < placed; i++) {
     const rt_span *other = &spans[spans[i].order];
-    if (!together(s, other)) continue;
+    if (!live_at_once(s, other)) continue;
     size_t at = within_boundary(top, s->bytes, boundary);
     if (other->offset > at && other->offset - at >= s->bytes && other->offset - top < best_size) {
       best = at;
       best_size = other->offset - top;
     }
-    size_t end = other->offset + rounded(other->bytes);
+    size_t end = other->offset + align_size(other->bytes);
     if (end > top) top = end;
   }
   return best != SIZE_MAX ? best : within_boundary(top, s->bytes, boundary);
@@ -76,7 +78,7 @@ bool rt_layout(rt_span *spans, size_t count, size_t boundary, size_t *total) {
   for (size_t i = 0; i < count; i++) { /* bounds all sums below, which cannot overflow then */
     spans[i].offset = 0;
     if (boundary > most - sum || spans[i].bytes > most - sum - boundary) return false;
-    sum += rounded(spans[i].bytes) + boundary;
+    sum += align_size(spans[i].bytes) + boundary;
   }
   sort_by_size(spans, count);
   *total = 0;
@@ -84,7 +86,7 @@ bool rt_layout(rt_span *spans, size_t count, size_t boundary, size_t *total) {
     uint32_t number = spans[placed].order;
     rt_span *s = &spans[number];
     s->offset = s->bytes ? best_gap(spans, placed, s, boundary) : 0;
-    size_t end = s->offset + rounded(s->bytes);
+    size_t end = s->offset + align_size(s->bytes);
     if (end > *total) *total = end;
     insert_by_offset(spans, placed, number);
   }

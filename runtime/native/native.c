@@ -44,7 +44,7 @@ typedef struct reader {
   char word[IR_CUSTOM_NAME];
 } reader;
 
-static bool wrong(const reader *r, const char *what) {
+static bool fail_signature(const reader *r, const char *what) {
   ir_fail(r->error, IR_ERR_INVALID, "%s: signature '%.200s': at '%.40s': %s", r->custom->name, r->all,
           *r->at ? r->at : "the end", what);
   return false;
@@ -102,25 +102,26 @@ static bool attribute_word(const reader *r, rt_native_param *p) {
 
 static bool read_axis(reader *r, rt_native_param *p) {
   if (!word(r) || strspn(r->word, "0123456789") != strlen(r->word) || strlen(r->word) > 2)
-    return wrong(r, "in brackets stands an axis, such as 0");
+    return fail_signature(r, "expected an axis in brackets, such as 0");
   p->kind = RT_NATIVE_SIZE;
   p->axis = (uint32_t)(r->word[0] - '0');
   if (r->word[1]) p->axis = 10 * p->axis + (uint32_t)(r->word[1] - '0');
-  return p->axis < IR_MAX_RANK ? read_sign(r, ']') || wrong(r, "expected ']'")
-                               : wrong(r, "a tensor has at most 16 axes");
+  return p->axis < IR_MAX_RANK ? read_sign(r, ']') || fail_signature(r, "expected ']'")
+                               : fail_signature(r, "a tensor has at most 16 axes");
 }
 
 /* Parses what follows the name of an array: nothing, an axis in brackets, or a dot and a word. */
 static bool read_array(reader *r, rt_native_param *p) {
   if (p->number >= (p->result ? r->custom->results : r->custom->operands))
-    return wrong(r, p->result ? "there are not so many results" : "there are not so many operands");
+    return fail_signature(r,
+                          p->result ? "the operation has fewer results" : "the operation has fewer operands");
   if (read_sign(r, '[')) return read_axis(r, p);
   if (!read_sign(r, '.')) return p->kind = RT_NATIVE_DATA, true;
-  if (!word(r)) return wrong(r, "expected count, rank or shape");
+  if (!word(r)) return fail_signature(r, "expected count, rank or shape");
   if (strcmp(r->word, "count") == 0) p->kind = RT_NATIVE_COUNT;
   else if (strcmp(r->word, "rank") == 0) p->kind = RT_NATIVE_RANK;
   else if (strcmp(r->word, "shape") == 0) p->kind = RT_NATIVE_SHAPE;
-  else return wrong(r, "an array has .count, .rank and .shape");
+  else return fail_signature(r, "an array has .count, .rank and .shape");
   return true;
 }
 
@@ -132,9 +133,9 @@ static bool by_value(const rt_native_param *p) {
 static bool read_param(reader *r, rt_native_param *p) {
   const char *start = r->at;
   *p = (rt_native_param){0};
-  if (!word(r)) return wrong(r, "expected a parameter");
+  if (!word(r)) return fail_signature(r, "expected a parameter");
   ir_dtype type = type_word(r->word);
-  if (type != IR_NONE && !word(r)) return wrong(r, "expected what has that type");
+  if (type != IR_NONE && !word(r)) return fail_signature(r, "expected a parameter after its type");
   if (array_word(r, p)) {
     if (!read_array(r, p)) return false;
   } else if (attribute_word(r, p)) {
@@ -144,15 +145,16 @@ static bool read_param(reader *r, rt_native_param *p) {
     p->kind = RT_NATIVE_MESSAGE_AT;
   } else {
     r->at = start;
-    return wrong(r, "expected in0, out0 and so on, an attribute, user or message");
+    return fail_signature(r, "expected in0, out0 and so on, an attribute, user or message");
   }
   p->dtype = (uint8_t)type;
   if (by_value(p) && type == IR_NONE)
-    return r->at = start, wrong(r, "a number needs a type before it, such as i64");
-  if (!by_value(p) && type != IR_NONE) return r->at = start, wrong(r, "a pointer takes no type");
-  if (by_value(p) && !type_of(type)) return r->at = start, wrong(r, "C has no such type; use f32 or f64");
+    return r->at = start, fail_signature(r, "a number needs a type before it, such as i64");
+  if (!by_value(p) && type != IR_NONE) return r->at = start, fail_signature(r, "a pointer takes no type");
+  if (by_value(p) && !type_of(type))
+    return r->at = start, fail_signature(r, "C has no such type; use f32 or f64");
   if (by_value(p) && p->from == IR_F64 && !ir_is_float(type))
-    return r->at = start, wrong(r, "the attribute is no integer");
+    return r->at = start, fail_signature(r, "the attribute is no integer");
   return true;
 }
 
@@ -161,28 +163,29 @@ static bool all_written(reader *r, const rt_native *n) {
   for (uint32_t i = 0; i < n->count; i++)
     if (n->params[i].kind == RT_NATIVE_DATA && n->params[i].result) written |= 1u << n->params[i].number;
   return written == (1u << r->custom->results) - 1 ||
-         wrong(r, "the function gets no pointer to one of its results; each one of out0, out1 and so on is a "
-                  "parameter");
+         fail_signature(
+             r, "the function gets no pointer to one of its results; each one of out0, out1 and so on is a "
+                "parameter");
 }
 
 ir_status rt_native_read(const ir_custom *custom, const char *signature, rt_native *out, ir_error *error) {
   reader r = {.custom = custom, .all = signature, .at = signature, .error = error};
   *out = (rt_native){0};
   bool good = word(&r) && (strcmp(r.word, "void") == 0 || strcmp(r.word, "int") == 0);
-  if (!good) r.at = signature, wrong(&r, "a function returns void or int");
+  if (!good) r.at = signature, fail_signature(&r, "a function returns void or int");
   out->reports = good && *r.word == 'i';
-  if (good && !read_sign(&r, '(')) good = wrong(&r, "expected '('");
+  if (good && !read_sign(&r, '(')) good = fail_signature(&r, "expected '('");
   bool more = good && !read_sign(&r, ')');
   while (more && good) {
-    if (out->count == RT_NATIVE_PARAMS) return wrong(&r, "at most 32 parameters"), error->status;
+    if (out->count == RT_NATIVE_PARAMS) return fail_signature(&r, "at most 32 parameters"), error->status;
     rt_native_param *p = &out->params[out->count];
     if (!(good = read_param(&r, p))) break;
     out->types[out->count++] = by_value(p) ? type_of((ir_dtype)p->dtype) : &ffi_type_pointer;
     more = read_sign(&r, ',');
-    if (!more && !read_sign(&r, ')')) good = wrong(&r, "expected ',' or ')'");
+    if (!more && !read_sign(&r, ')')) good = fail_signature(&r, "expected ',' or ')'");
   }
   skip_blanks(&r);
-  if (good && *r.at) good = wrong(&r, "expected the end");
+  if (good && *r.at) good = fail_signature(&r, "expected the end");
   good = good && all_written(&r, out);
   if (good && ffi_prep_cif(&out->cif, FFI_DEFAULT_ABI, out->count,
                            out->reports ? &ffi_type_sint : &ffi_type_void, out->types) != FFI_OK)

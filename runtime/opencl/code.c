@@ -130,11 +130,10 @@ static ir_status build_from(rt_context *c, const char *who, const rt_cl_code *co
   cl_int result = CL_SUCCESS;
   const char *source = ir_text_get(text);
   if (c->options.no_compile)
-    return ir_fail(
-        error, IR_ERR_COMPILE,
-        "VIEWFOLD_COMPILE=0: %s needs what the compiler of device %s makes, which the cache does not "
-        "hold; run once without VIEWFOLD_COMPILE=0 to compile and keep it",
-        who, d->properties.name);
+    return ir_fail(error, IR_ERR_COMPILE,
+                   "VIEWFOLD_COMPILE=0: %s needs code of the compiler of device %s, which the cache does not "
+                   "hold; run once without VIEWFOLD_COMPILE=0 to compile and keep it",
+                   who, d->properties.name);
   if (text->failed) return ir_fail(error, IR_ERR_MEMORY, "out of memory for the text of a program");
   int64_t start = ir_timer_start(c->options.timer);
   cl_program program = d->cl.CreateProgramWithSource(d->context, 1, &source, &text->len, &result);
@@ -269,8 +268,8 @@ static ir_status load_image(rt_context *c, const char *name, const void *image, 
   rt_cl_code *code = make_code(d, image, size, kernels);
   if (!code) return ir_fail(error, IR_ERR_MEMORY, "out of memory keeping %zu bytes of code", size);
   if (binary_is_refused(code) && kept && !c->options.no_compile)
-    status =
-        ir_fail(error, IR_ERR_INVALID, "device %s does not take what it made before", d->properties.name);
+    status = ir_fail(error, IR_ERR_INVALID, "device %s refuses a program that it compiled before",
+                     d->properties.name);
   if (!status && !code->program) status = build_source(c, code, name, error);
   for (uint32_t i = 0; i < kernels && !status; i++) status = query_kernel(code, i, error);
   if (status) {

@@ -22,7 +22,7 @@ static ir_status map_array(const rt_run_context *r, rt_array *a, cl_map_flags fl
   *mapped =
       d->cl.EnqueueMapBuffer(s->queue, buffer, CL_TRUE, flags, offset, bytes_of(a), 0, NULL, NULL, &code);
   if (code) *mapped = NULL;
-  return code ? rt_cl_fail(error, code, "device %s: showing %zu bytes to the host", d->properties.name,
+  return code ? rt_cl_fail(error, code, "device %s: mapping %zu bytes for the host", d->properties.name,
                            bytes_of(a))
               : IR_OK;
 }
@@ -34,7 +34,7 @@ static ir_status unmap_array(const rt_run_context *r, void *address, void *mappe
   if (!mapped) return IR_OK;
   cl_mem buffer = rt_cl_find(d, address, &offset);
   cl_int code = rt_cl_unmap(d, s->queue, buffer, mapped);
-  return code ? rt_cl_fail(error, code, "device %s: taking bytes back from the host", d->properties.name)
+  return code ? rt_cl_fail(error, code, "device %s: unmapping bytes from the host", d->properties.name)
               : IR_OK;
 }
 

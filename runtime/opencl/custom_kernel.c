@@ -215,10 +215,10 @@ ir_status rt_cl_call_text(const rt_run_context *r, const rt_call_text *text, cl_
   cl_program program;
   cl_int code = CL_SUCCESS;
   if (!ir_custom_is_call(whole->attributes, whole->attribute_bytes, whole->operand_count))
-    return ir_fail(error, IR_ERR_INTERNAL, "the plan says nothing sensible of the call");
+    return ir_fail(error, IR_ERR_INTERNAL, "the plan describes a custom call wrongly");
   memcpy(&c.attributes, whole->attributes, sizeof c.attributes);
   if (c.attributes.results != whole->result_count)
-    return ir_fail(error, IR_ERR_INTERNAL, "the plan lacks a result");
+    return ir_fail(error, IR_ERR_INTERNAL, "the plan lacks a result of a custom call");
   for (uint32_t k = 0; k < c.attributes.batch; k++) c.batch *= whole->results[0].dims[k];
   for (uint32_t i = 0; i < c.attributes.operands; i++) c.operands[i] = one_of(&c, &whole->operands[i]);
   for (uint32_t i = 0; i < c.attributes.results; i++) c.results[i] = one_of(&c, &whole->results[i]);

@@ -20,7 +20,7 @@ static bool yes(const rt_cl *cl, cl_device_id id, cl_device_info what) {
   return answer != CL_FALSE;
 }
 
-static uint32_t number(const rt_cl *cl, cl_device_id id, cl_device_info what) {
+static uint32_t query_uint(const rt_cl *cl, cl_device_id id, cl_device_info what) {
   cl_uint answer = 0;
   query_info(cl, id, what, &answer, sizeof answer);
   return answer;
@@ -99,15 +99,15 @@ static void query_device(const rt_cl *cl, cl_platform_id platform, cl_device_id 
   if (has_word(extensions, "cl_nv_device_attribute_query")) {
     enum { WARP_SIZE = 0x4003, CAPABILITY_MAJOR = 0x4000 };                     /* of cl_ext.h */
     enum { SINCE = 7, MATRIX_SINCE = 8, MATRIX_ITEMS = 32, MATRIX_TERMS = 16 }; /* SINCE: PTX 6 */
-    uint32_t capability = number(cl, id, CAPABILITY_MAJOR);
-    if (capability >= SINCE) out->together = number(cl, id, WARP_SIZE);
+    uint32_t capability = query_uint(cl, id, CAPABILITY_MAJOR);
+    if (capability >= SINCE) out->together = query_uint(cl, id, WARP_SIZE);
     out->ptx = out->together > 0;
     if (capability >= MATRIX_SINCE && out->together == MATRIX_ITEMS) out->matrix = MATRIX_TERMS;
   }
-  out->units = number(cl, id, CL_DEVICE_MAX_COMPUTE_UNITS);
-  out->address_bits = number(cl, id, CL_DEVICE_ADDRESS_BITS);
-  out->vector_floats = number(cl, id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
-  out->alignment = number(cl, id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
+  out->units = query_uint(cl, id, CL_DEVICE_MAX_COMPUTE_UNITS);
+  out->address_bits = query_uint(cl, id, CL_DEVICE_ADDRESS_BITS);
+  out->vector_floats = query_uint(cl, id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
+  out->alignment = query_uint(cl, id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
   out->group = (uint32_t)size(cl, id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
   out->parameters = size(cl, id, CL_DEVICE_MAX_PARAMETER_SIZE);
   out->memory = bytes(cl, id, CL_DEVICE_GLOBAL_MEM_SIZE);

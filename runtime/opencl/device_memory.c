@@ -7,7 +7,7 @@
 
 /* addresses */
 
-static uintptr_t place_of(const void *address) { return (uintptr_t)address >> RT_CL_SHIFT; }
+static uintptr_t region_of(const void *address) { return (uintptr_t)address >> RT_CL_SHIFT; }
 static size_t offset_of(const void *address) {
   return (size_t)((uintptr_t)address & (((uintptr_t)1 << RT_CL_SHIFT) - 1));
 }
@@ -39,7 +39,7 @@ static void release_region(rt_opencl *d, rt_cl_region *r, size_t count) {
 }
 
 void rt_cl_remove(rt_opencl *d, void *address) {
-  uintptr_t place = place_of(address);
+  uintptr_t place = region_of(address);
   if (!place) return;
   pthread_mutex_lock(&d->lock);
   rt_cl_region region = d->regions[place - 1];
@@ -50,7 +50,7 @@ void rt_cl_remove(rt_opencl *d, void *address) {
 }
 
 cl_mem rt_cl_find(rt_opencl *d, const void *address, size_t *offset) {
-  uintptr_t place = place_of(address);
+  uintptr_t place = region_of(address);
   *offset = 0;
   if (!place) return d->empty_buffer;
   pthread_mutex_lock(&d->lock);
@@ -65,7 +65,7 @@ cl_mem rt_cl_find(rt_opencl *d, const void *address, size_t *offset) {
 
 static size_t bytes_of(rt_opencl *d, const void *address) {
   pthread_mutex_lock(&d->lock);
-  size_t bytes = (size_t)d->regions[place_of(address) - 1].bytes;
+  size_t bytes = (size_t)d->regions[region_of(address) - 1].bytes;
   pthread_mutex_unlock(&d->lock);
   return bytes;
 }
@@ -83,7 +83,8 @@ static ir_status make_buffer(rt_opencl *d, cl_mem_flags flags, void *host, size_
   if (bytes >> RT_CL_SHIFT == 0)
     buffer = d->cl.CreateBuffer(d->context, flags | (host ? CL_MEM_USE_HOST_PTR : 0), bytes, host, &code);
   if (!buffer && bytes > d->properties.buffer)
-    return ir_fail(error, IR_ERR_MEMORY, "device %s: %zu bytes in one piece; a buffer of it has at most %llu",
+    return ir_fail(error, IR_ERR_MEMORY,
+                   "device %s: a buffer of %zu bytes is too large; a buffer of this device has at most %llu",
                    d->properties.name, bytes, (unsigned long long)d->properties.buffer);
   if (!buffer) return rt_cl_fail(error, code, "device %s: a buffer of %zu bytes", d->properties.name, bytes);
   *address = rt_cl_add(d, (rt_cl_region){.buffer = buffer, .bytes = bytes});

@@ -149,16 +149,15 @@ ir_status rt_cl_finish(rt_opencl *d, ir_error *error) {
   cl_int code = rt_cl_drain(d);
   return code == CL_SUCCESS
              ? IR_OK
-             : rt_cl_fail(error, code, "device %s: waiting for what it does", d->properties.name);
+             : rt_cl_fail(error, code, "device %s: waiting for its commands", d->properties.name);
 }
 
 ir_status rt_cl_no_room(rt_opencl *d, const char *name, size_t bytes, ir_error *error) {
-  return ir_fail(
-      error, IR_ERR_MEMORY,
-      "graph @%s: device %s has no room for %zu bytes in one piece; it has %llu in all, and at most "
-      "%llu in one piece",
-      name, d->properties.name, bytes, (unsigned long long)d->properties.memory,
-      (unsigned long long)d->properties.buffer);
+  return ir_fail(error, IR_ERR_MEMORY,
+                 "graph @%s: device %s has no room for a buffer of %zu bytes; it has %llu in all, and at "
+                 "most %llu in one buffer",
+                 name, d->properties.name, bytes, (unsigned long long)d->properties.memory,
+                 (unsigned long long)d->properties.buffer);
 }
 
 static ir_status no_room(rt_device *device, const char *name, size_t bytes, ir_error *error) {

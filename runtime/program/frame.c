@@ -101,14 +101,6 @@ static bool sizes_agree(const rt_program *p, const rt_frame *f, const rt_plan_st
   return true;
 }
 
-static ir_status bad_sizes(const rt_program *p, uint32_t number, ir_error *error) {
-  return ir_fail(
-      error, IR_ERR_INVALID,
-      "graph @%s: step %u of %u (%s): for these values of its variables, sizes differ that have to "
-      "be equal",
-      rt_program_name(p), number + 1, p->plan.head->steps, ir_step_names[p->plan.steps[number].kind]);
-}
-
 static rt_step kernel_step(const rt_program *p, const rt_frame *f, const rt_plan_step *s) {
   rt_entry entry;
   rt_image_entry(p->code.base, p->code.size, s->kernel, &entry); /* exists: find_kernels */
@@ -137,12 +129,16 @@ static ir_status fill_steps(const rt_program *p, rt_frame *f, const int64_t *var
     const rt_plan_step *s = &plan->steps[i];
     f->step_index[i] = (uint32_t)f->step_count;
     if (f->values[s->count] == RT_NO_VALUE)
+      return ir_fail(error, IR_ERR_INVALID,
+                     "graph @%s: step %u of %u (%s): for these values of its variables, numbers of elements "
+                     "or their indices need more than 64 bits; give smaller sizes",
+                     rt_program_name(p), i + 1, plan->head->steps, ir_step_names[s->kind]);
+    if (!sizes_agree(p, f, s))
       return ir_fail(
           error, IR_ERR_INVALID,
-          "graph @%s: step %u of %u (%s): for these values of its variables, numbers of elements and "
-          "their positions need more than 64 bits; give smaller sizes",
+          "graph @%s: step %u of %u (%s): for these values of its variables, sizes differ that have to "
+          "be equal",
           rt_program_name(p), i + 1, plan->head->steps, ir_step_names[s->kind]);
-    if (!sizes_agree(p, f, s)) return bad_sizes(p, i, error);
     f->step_count += has_work(f, s);
   }
   f->step_index[plan->head->steps] = (uint32_t)f->step_count;

@@ -333,7 +333,8 @@ ir_status rt_plan_make(const ir_mem *mem, const char *name, const ir_graph *g, c
     add_name(&m, name, strlen(name));
     bool done = in_range(&m) && add_values(&m) && add_slots(&m) && add_steps(&m) && write_out(&m);
     rt_plan check;
-    if (done && !rt_plan_read(out->bytes, out->size, &check)) fail_plan(&m, "it does not hold together");
+    if (done && !rt_plan_read(out->bytes, out->size, &check))
+      fail_plan(&m, "what was written cannot be read back");
   } else {
     short_of_memory(&m);
   }

@@ -21,11 +21,6 @@ static void run_chunk(void *argument, int worker, int64_t begin, int64_t end) {
   a->function(a->buffers, a->vars, begin, end, own);
 }
 
-static void run_split(const rt_program *p, const rt_step *s, void *const *buffers, uint8_t *scratch) {
-  chunk_args args = {s->function, buffers, s->vars, scratch, s->scratch_each};
-  rt_pool_run(p->pool, run_chunk, &args, s->count, s->grain);
-}
-
 ir_status rt_out_of_range(const rt_program *p, uint32_t step, ir_error *error) {
   rt_entry entry = {.name = "?"};
   uint32_t launch = 0;
@@ -44,8 +39,12 @@ static inline void run_kernel(const rt_program *p, const rt_step *s, void *const
   uint8_t *scratch = s->scratch_each ? arena + s->scratch : NULL;
   for (uint32_t i = 0; i < s->params; i++) buffers[i] = rt_address(bases, s->sources[i]);
   buffers[s->params] = status;
-  if (s->grain) run_split(p, s, buffers, scratch);
-  else s->function(buffers, s->vars, 0, s->count, scratch);
+  if (!s->grain) {
+    s->function(buffers, s->vars, 0, s->count, scratch);
+    return;
+  }
+  chunk_args args = {s->function, buffers, s->vars, scratch, s->scratch_each};
+  rt_pool_run(p->pool, run_chunk, &args, s->count, s->grain);
 }
 
 static void copy_results(const rt_program *p, const rt_frame *f, void *const *const bases[4]) {

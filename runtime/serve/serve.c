@@ -304,11 +304,11 @@ static int serve_requests(pid_t parent, int64_t bytes, int threads, const serve_
 static const char help_text[] =
     "viewfold-compile: compiles kernels for viewfold, which starts it and speaks with it.\n"
     "\n"
-    "There is nothing to call it for: the command viewfold starts it where kernels are to be compiled, and "
-    "so does\n"
-    "the library where VIEWFOLD_COMPILE=process or an option of its context asks for that. What LLVM does "
-    "here, its\n"
-    "crashes included, is no end of the process that wants the kernel.\n"
+    "It is not meant to be called by hand: the command viewfold starts it where kernels are to be compiled, "
+    "and so does\n"
+    "the library where VIEWFOLD_COMPILE=process or an option of its context asks for that. A crash of LLVM "
+    "here does not\n"
+    "end the process that wants the kernel.\n"
     "\n"
     "  --help     this text\n"
     "  --version  the version\n";

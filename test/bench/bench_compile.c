@@ -1,7 +1,9 @@
 /* The cost of compiling without any cache, LLVM being loaded: each graph of the given text files is compiled
  * many times in one process, in a context that keeps nothing, and the fastest time of each step is printed.
  *
- *   build/bench/bench_compile [-v] [-n ROUNDS] [-t THREADS] FILE.vf...     -v: the steps of one compilation
+ *   build/bench/bench_compile [-v] [-n REPETITIONS] [-t THREADS] FILE.vf...
+ *
+ * -v: the steps of one compilation
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* The cost of compiling in another process: new processes compile in themselves and through viewfold-compile,
  * in turn.
  *
- *   build/bench/bench_compile_process [ROUNDS [KERNELS]]
+ *   build/bench/bench_compile_process [REPETITIONS [KERNELS]]
  *
- * Starts itself ROUNDS (101) times for each variant. Prints medians and least times in milliseconds, and
+ * Starts itself REPETITIONS (101) times for each variant. Prints medians and least times in milliseconds, and
  * those of the differences within a repetition:
  *
  *   first     vf_compile of a context's first program, of KERNELS (1) kernels: LLVM is loaded
@@ -18,8 +18,8 @@
 #include "frontend/viewfold.h"
 #include "ir/timer.h"
 
-enum { PARTS = 4, VARIANTS = 2, MOST = 2000, LATER = 20 };
-static const char *const names[PARTS] = {"first", "later", "whole", "process"};
+enum { MEASURES = 4, VARIANTS = 2, MOST = 2000, LATER = 20 };
+static const char *const names[MEASURES] = {"first", "later", "whole", "process"};
 
 static int ascending(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
@@ -49,12 +49,12 @@ static double compile(vf_context *context, int number, int kernels) {
   return ms;
 }
 
-static int child(int way, int kernels) {
+static int child(int mode, int kernels) {
   int64_t start = ir_now_ns();
   double later[LATER];
   vf_options options = {.size = sizeof options,
                         .flags = VF_NO_DISK,
-                        .compile_mode = way ? VF_COMPILE_PROCESS : VF_COMPILE_IN_PROCESS};
+                        .compile_mode = mode ? VF_COMPILE_PROCESS : VF_COMPILE_IN_PROCESS};
   vf_context *context = vf_context_create(&options, NULL);
   if (!context) return 1;
   double first = compile(context, 0, kernels);
@@ -64,9 +64,9 @@ static int child(int way, int kernels) {
   return 0;
 }
 
-static int measure(const char *self, int way, int kernels, double ms[PARTS]) {
+static int measure(const char *self, int mode, int kernels, double ms[MEASURES]) {
   char command[4200], line[200];
-  snprintf(command, sizeof command, "exec '%s' --child %d %d", self, way, kernels);
+  snprintf(command, sizeof command, "exec '%s' --child %d %d", self, mode, kernels);
   int64_t start = ir_now_ns();
   FILE *f = popen(command, "r");
   int good = f && fgets(line, sizeof line, f) && sscanf(line, "%lf %lf %lf", &ms[0], &ms[1], &ms[2]) == 3;
@@ -76,19 +76,19 @@ static int measure(const char *self, int way, int kernels, double ms[PARTS]) {
 }
 
 int main(int argc, char **argv) {
-  static double all[VARIANTS + 1][PARTS][MOST];
+  static double all[VARIANTS + 1][MEASURES][MOST];
   if (argc == 4 && strcmp(argv[1], "--child") == 0) return child(atoi(argv[2]), atoi(argv[3]));
   int iterations = argc > 1 ? atoi(argv[1]) : 101, kernels = argc > 2 ? atoi(argv[2]) : 1;
   if (iterations < 1 || iterations > MOST) return 2;
   for (int i = 0; i < iterations; i++) {
-    double ms[VARIANTS][PARTS];
+    double ms[VARIANTS][MEASURES];
     for (int k = 0; k < VARIANTS; k++)
       if (!measure(argv[0], (k + i) % 2, kernels, ms[(k + i) % 2])) return 1;
-    for (int p = 0; p < PARTS; p++)
+    for (int p = 0; p < MEASURES; p++)
       all[0][p][i] = ms[0][p], all[1][p][i] = ms[1][p], all[2][p][i] = ms[1][p] - ms[0][p];
   }
-  printf("compile_process, %d rounds of %d kernels, ms:", iterations, kernels);
-  for (int p = 0; p < PARTS; p++) {
+  printf("compile_process, %d repetitions of %d kernels, ms:", iterations, kernels);
+  for (int p = 0; p < MEASURES; p++) {
     double in = median(all[0][p], iterations), out = median(all[1][p], iterations),
            more = median(all[2][p], iterations);
     printf("%s %s in-process %.2f (least %.2f), process %.2f (%.2f), more %+.2f", p ? ";" : "", names[p], in,

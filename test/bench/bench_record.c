@@ -29,11 +29,11 @@ static uint64_t draw(tape *t) {
 }
 
 static vf_value some(tape *t) { return t->kept[draw(t) % KEPT]; }
-static vf_value own(tape *t) { return t->kept[t->place]; } /* so that no operation is recorded twice */
+static vf_value replaced(tape *t) { return t->kept[t->place]; } /* so that no operation is recorded twice */
 
 /* Each function records one operation, or a few, and counts them. */
 static vf_value elementwise(tape *t) {
-  vf_value x = own(t);
+  vf_value x = replaced(t);
   t->count++;
   switch (draw(t) % 6) {
   case 0: return vf_add(x, some(t));
@@ -46,11 +46,11 @@ static vf_value elementwise(tape *t) {
 }
 static vf_value broadcast(tape *t) {
   t->count++;
-  return vf_add(own(t), t->bias);
+  return vf_add(replaced(t), t->bias);
 }
 
 static vf_value view(tape *t) {
-  vf_value x = own(t);
+  vf_value x = replaced(t);
   t->count += 2;
   switch (draw(t) % 3) {
   case 0: return vf_neg(vf_permute(x, VF_LIST(1, 0)));
@@ -60,20 +60,20 @@ static vf_value view(tape *t) {
 }
 
 static vf_value normalised(tape *t) {
-  vf_value x = own(t);
+  vf_value x = replaced(t);
   t->count += 2;
   return vf_sub(x, vf_mean(x, VF_LIST(1), true));
 }
 
 static vf_value layer(tape *t) {
   t->count += 3;
-  return vf_relu(vf_add(vf_matmul(own(t), some(t)), t->bias));
+  return vf_relu(vf_add(vf_matmul(replaced(t), some(t)), t->bias));
 }
 
 static vf_value chain(tape *t) {
   t->count++;
   t->place = 0;
-  return draw(t) % 2 ? vf_add(own(t), t->bias) : vf_tanh(own(t));
+  return draw(t) % 2 ? vf_add(replaced(t), t->bias) : vf_tanh(replaced(t));
 }
 
 static vf_value mixed(tape *t) {

@@ -1,7 +1,7 @@
 /* Whole processes, from fork to exit, in turn: an empty program, LLVM's own JIT on one kernel, the same
  * kernel through viewfold with an empty cache, and with a warm one (which must compile nothing).
  *
- *   bench_startup DIRECTORY [ROUNDS]     DIRECTORY holds lljit_minimal and one_kernel
+ *   bench_startup DIRECTORY [REPETITIONS]     DIRECTORY holds lljit_minimal and one_kernel
  *
  * Prints medians in milliseconds and the ratios of viewfold's times to the JIT's and the empty program's. */
 #include <fcntl.h>

@@ -25,10 +25,10 @@ import tempfile
 
 LIMIT, LEAST_MS = 2.0, 0.003
 
-TURN, BACK = "%{to} = permute %{of} order=[1,0]", "%{to} = flip %{of} axes=[1]"
+TRANSPOSE, FLIP = "%{to} = permute %{of} order=[1,0]", "%{to} = flip %{of} axes=[1]"
 
 
-def beside(view, operation):
+def with_copy(view, operation):
     """An operation of %p, a view of %x; and the same operation of a copy of the view."""
     first = view.replace("{of}", "x")
     return first.replace("{to}", "p") + "\n  " + operation, first.replace("{to}", "t") + "\n  %p = stored %t\n  " + operation
@@ -72,14 +72,14 @@ KINDS = {
     "argmax of a permute": (("%p = permute %x order=[0,2,1]\n  %i = argmax %p axis=0\n  %y = cast %i dtype=f32",
                              "%t = permute %x order=[0,2,1]\n  %p = stored %t\n  %i = argmax %p axis=0\n  %y = cast %i dtype=f32"),
                             lambda b, m, n: [[b, m, n]], lambda b, m, n: b * m * n),
-    "row sum of a permute": (beside(TURN, "%y = sum %p axes=[1]"), lambda m, n: [[m, n]], lambda m, n: m * n),
-    "softmax of a permute": (beside(TURN, "%y = softmax %p axis=-1"), lambda m, n: [[m, n]], lambda m, n: m * n),
-    "layer norm of a permute": (beside(TURN, "%y = layer_norm %p axis=-1"), lambda m, n: [[m, n]], lambda m, n: m * n),
-    "cumsum of a permute": (beside(TURN, "%y = cumsum %p axis=1"), lambda m, n: [[m, n]], lambda m, n: m * n),
-    "cumsum, permuted": (before("%p = cumsum %x axis=1", TURN), lambda m, n: [[m, n]], lambda m, n: m * n),
-    "cumsum, flipped": (before("%p = cumsum %x axis=1", BACK), lambda m, n: [[m, n]], lambda m, n: m * n),
+    "row sum of a permute": (with_copy(TRANSPOSE, "%y = sum %p axes=[1]"), lambda m, n: [[m, n]], lambda m, n: m * n),
+    "softmax of a permute": (with_copy(TRANSPOSE, "%y = softmax %p axis=-1"), lambda m, n: [[m, n]], lambda m, n: m * n),
+    "layer norm of a permute": (with_copy(TRANSPOSE, "%y = layer_norm %p axis=-1"), lambda m, n: [[m, n]], lambda m, n: m * n),
+    "cumsum of a permute": (with_copy(TRANSPOSE, "%y = cumsum %p axis=1"), lambda m, n: [[m, n]], lambda m, n: m * n),
+    "cumsum, permuted": (before("%p = cumsum %x axis=1", TRANSPOSE), lambda m, n: [[m, n]], lambda m, n: m * n),
+    "cumsum, flipped": (before("%p = cumsum %x axis=1", FLIP), lambda m, n: [[m, n]], lambda m, n: m * n),
     "cumsum in reverse": (("%y = cumsum %x axis=1 reverse=true", "%y = cumsum %x axis=1"), lambda m, n: [[m, n]], lambda m, n: m * n),
-    "cummax, permuted": (before("%p = cummax %x axis=1", TURN), lambda m, n: [[m, n]], lambda m, n: m * n),
+    "cummax, permuted": (before("%p = cummax %x axis=1", TRANSPOSE), lambda m, n: [[m, n]], lambda m, n: m * n),
     "convolution": ("%y = conv %x, %x1 padding=[1,1]", lambda c, o, n: [[2, c, n, n], [o, c, 3, 3]], lambda c, o, n: 2 * c * o * n * n * 9),
 }
 ODD = {
@@ -177,15 +177,15 @@ def main():
                     first = server.run(2)[-1]
                     took[which].extend(server.run(max(3, min(200, int(8 / max(first, 1e-4))))))
                     server.ask("drop")
-            ms, round_ms = (max(LEAST_MS, statistics.median(t)) for t in took)
-            found.append((ms / work(*sizes) / (round_ms / work(*near)), kind, sizes, near, ms, round_ms))
+            ms, near_ms = (max(LEAST_MS, statistics.median(t)) for t in took)
+            found.append((ms / work(*sizes) / (near_ms / work(*near)), kind, sizes, near, ms, near_ms))
             if sys.stderr.isatty():
                 print(f"\r{len(found)} shapes", end="", file=sys.stderr)
         server.ask("quit")
     found.sort(reverse=True)
     print(f"{'ratio':>6}  {'kind':24} {'shape':22} {'ms':>9}  {'neighbour':22} {'ms':>9}")
-    for ratio, kind, sizes, near, ms, round_ms in found[: options.worst]:
-        print(f"{ratio:6.2f}  {kind:24} {'x'.join(map(str, sizes)):22} {ms:9.4f}  {'x'.join(map(str, near)):22} {round_ms:9.4f}")
+    for ratio, kind, sizes, near, ms, near_ms in found[: options.worst]:
+        print(f"{ratio:6.2f}  {kind:24} {'x'.join(map(str, sizes)):22} {ms:9.4f}  {'x'.join(map(str, near)):22} {near_ms:9.4f}")
     over = sum(f[0] > LIMIT for f in found)
     print(f"{len(found)} shapes, {over} over {LIMIT:g}")
     if options.json:

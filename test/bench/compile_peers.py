@@ -2,10 +2,10 @@
 """The time from a recorded graph to one that can run, without caches, in a process that has compiled before:
 viewfold and others.
 
-    test/bench/compile_peers.py [--bench build/bench/bench_compile] [--graphs E1,R4,T1,T2] [--threads 1] [--rounds 3]
+    test/bench/compile_peers.py [--bench build/bench/bench_compile] [--graphs E1,R4,T1,T2] [--threads 1] [--repetitions 3]
                                 [--python PEER=PYTHON]...
 
-Prints a table of milliseconds: of each graph the fastest of ROUNDS repetitions, and how many times longer the
+Prints a table of milliseconds: of each graph the fastest of the repetitions, and how many times longer the
 peer took than viewfold. A peer that is not installed is left out, and a line says so; --python names another
 interpreter for one.
 
@@ -210,13 +210,13 @@ def of_viewfold(bench, graph):
     return float(out.stdout.split("kernels")[1].split()[0])
 
 
-def of_peer(peer, python, graph, rounds):
+def of_peer(peer, python, graph, repetitions):
     """Milliseconds, or the reason why there are none."""
     best = None
     environment = {**os.environ, "DEV": "CPU", "CACHELEVEL": "0", "CCACHE": "0", "JAX_PLATFORMS": "cpu",
                    "JAX_ENABLE_COMPILATION_CACHE": "false", "NUM_CPU_THREADS": str(THREADS),
                    "OMP_NUM_THREADS": str(THREADS)}
-    for _ in range(rounds):
+    for _ in range(repetitions):
         command = [python, os.path.abspath(__file__), "--threads", str(THREADS), "--one", peer, graph]
         try:
             out = subprocess.run(pinned(command), capture_output=True, text=True, timeout=LIMIT, env=environment)
@@ -237,7 +237,7 @@ def main():
     parser.add_argument("--graphs", default=",".join(GRAPHS))
     parser.add_argument("--peers", default=",".join(PEERS))
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--python", action="append", default=[], metavar="PEER=PYTHON")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -253,7 +253,7 @@ def main():
         own = of_viewfold(given.bench, graph)
         line = f"{graph:6} {GRAPHS[graph]:24} {own:9.2f}"
         for peer in peers:
-            ms = missing.get(peer) or of_peer(peer, pythons.get(peer, sys.executable), graph, given.rounds)
+            ms = missing.get(peer) or of_peer(peer, pythons.get(peer, sys.executable), graph, given.repetitions)
             if isinstance(ms, str):
                 line += f" {'-':>10} {'-':>6}"
                 if not missing.get(peer):

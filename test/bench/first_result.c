@@ -21,8 +21,8 @@
 #include "passes/ops/ops.h"
 #include "runtime/context.h"
 
-enum { PARTS = 5, MOST = 999, RUNS = 20, MOST_PORTS = 64 };
-static const char *const names[PARTS] = {"start", "context", "program", "first", "kernels"};
+enum { PHASES = 5, MOST = 999, RUNS = 20, MOST_PORTS = 64 };
+static const char *const names[PHASES] = {"start", "context", "program", "first", "kernels"};
 
 static void must(ir_status status, const ir_error *error) {
   if (status == IR_OK) return;
@@ -106,15 +106,15 @@ static int child(const char *path, int threads, int64_t forked) {
   return 0;
 }
 
-static bool measure(char **argv, const char *threads, double ms[PARTS]) {
+static bool measure(char **argv, const char *threads, double ms[PHASES]) {
   char command[4200], line[200];
   snprintf(command, sizeof command, "exec '%s' --child '%s' %s %lld", argv[0], argv[1], threads,
            (long long)ir_now_ns());
   FILE *f = popen(command, "r");
-  long long ns[PARTS];
+  long long ns[PHASES];
   bool good = f && fgets(line, sizeof line, f) &&
-              sscanf(line, "%lld %lld %lld %lld %lld", &ns[0], &ns[1], &ns[2], &ns[3], &ns[4]) == PARTS;
-  for (int i = 0; good && i < PARTS; i++) ms[i] = (double)ns[i] * 1e-6;
+              sscanf(line, "%lld %lld %lld %lld %lld", &ns[0], &ns[1], &ns[2], &ns[3], &ns[4]) == PHASES;
+  for (int i = 0; good && i < PHASES; i++) ms[i] = (double)ns[i] * 1e-6;
   return f && pclose(f) == 0 && good;
 }
 
@@ -124,21 +124,21 @@ static int ascending(const void *a, const void *b) {
 }
 
 int main(int argc, char **argv) {
-  static double all[PARTS + 1][MOST];
+  static double all[PHASES + 1][MOST];
   if (argc == 5 && strcmp(argv[1], "--child") == 0) return child(argv[2], atoi(argv[3]), atoll(argv[4]));
   if (argc < 2) return 2;
   const char *threads = argc > 2 ? argv[2] : "1";
   int processes = argc > 3 ? atoi(argv[3]) : 21;
   for (int k = -1; k < processes && k < MOST; k++) { /* the first process fills the cache */
-    double ms[PARTS];
+    double ms[PHASES];
     if (!measure(argv, threads, ms)) return 1;
-    for (int i = 0; k >= 0 && i < PARTS; i++) all[i][k] = ms[i];
-    if (k >= 0) all[PARTS][k] = ms[0] + ms[1] + ms[2] + ms[3];
+    for (int i = 0; k >= 0 && i < PHASES; i++) all[i][k] = ms[i];
+    if (k >= 0) all[PHASES][k] = ms[0] + ms[1] + ms[2] + ms[3];
     if (k < 0) setenv("VIEWFOLD_COMPILE", "0", 1);
   }
-  for (int i = 0; i <= PARTS; i++) {
+  for (int i = 0; i <= PHASES; i++) {
     qsort(all[i], (size_t)processes, sizeof *all[i], ascending);
-    printf("%s%s %.2f", i ? ", " : "", i < PARTS ? names[i] : "all but kernels", all[i][processes / 2]);
+    printf("%s%s %.2f", i ? ", " : "", i < PHASES ? names[i] : "all but kernels", all[i][processes / 2]);
   }
   printf(" ms\n");
   return 0;

@@ -9,7 +9,7 @@ import json
 import sys
 import time
 
-ROUNDS = 10
+REPETITIONS = 10
 
 
 def best(torch, cuda, run, seconds):
@@ -25,8 +25,8 @@ def best(torch, cuda, run, seconds):
         return time.perf_counter() - begin
 
     together(2)
-    count = int(seconds / ROUNDS / max(together(1), 1e-6)) + 1
-    return min(together(count) for _ in range(ROUNDS)) / count * 1e3
+    count = int(seconds / REPETITIONS / max(together(1), 1e-6)) + 1
+    return min(together(count) for _ in range(REPETITIONS)) / count * 1e3
 
 
 def main():

@@ -2,7 +2,7 @@
 """The OpenCL backend on the CPU compared with the LLVM backend: the same workloads, in turn, with arrays in
 each device's memory.
 
-    python3 test/bench/pocl.py [--build build] [--device opencl] [--threads N] [--rounds 3] [--seconds 0.3] [--json FILE] [IDS]
+    python3 test/bench/pocl.py [--build build] [--device opencl] [--threads N] [--repetitions 3] [--seconds 0.3] [--json FILE] [IDS]
 
 Prints for each of the workloads of views, elementwise operations and reductions (frontend/workloads/)
 milliseconds of both, the best of the repetitions, and how many times as fast OpenCL is as LLVM; then the
@@ -40,7 +40,7 @@ def main():
     parser.add_argument("--graphs", default="frontend/workloads")
     parser.add_argument("--device", default="opencl")
     parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.3)
     parser.add_argument("--json", default="")
     parser.add_argument("ids", nargs="*")
@@ -53,7 +53,7 @@ def main():
         print("%-8s %10s %10s %8s" % ("", "LLVM ms", "OpenCL ms", "ratio"))
         for name in options.ids or known(options.graphs):
             row = {"id": name}
-            for _ in range(options.rounds):
+            for _ in range(options.repetitions):
                 for device in ("cpu", options.device):
                     line = run(options, name, device, environment)
                     if "ms" in line:

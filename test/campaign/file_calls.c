@@ -178,7 +178,7 @@ static bool furnish(bool filled) {
 }
 
 /* The files on disk afterwards are intact, and the next process gets right results from them. */
-static void look_after(const fault *f, outcome *o) {
+static void check_afterwards(const fault *f, outcome *o) {
   static const char *const verify[] = {"viewfold", "cache", "verify", NULL};
   const struct scenario *s = &scenarios[f->scenario];
   if (run(verify, NULL, o) && (!WIFEXITED(o->status) || WEXITSTATUS(o->status)))
@@ -204,7 +204,7 @@ static void try_fault(const fault *f) {
            !same_results(&o, &all.wanted[f->scenario]))
     complain(f, "other results", &o);
   if (ended(&o, 3)) all.statuses[WEXITSTATUS(o.status)]++;
-  look_after(f, &o);
+  check_afterwards(f, &o);
 }
 
 /* the list of faults */

@@ -210,7 +210,7 @@ def reshape_chain(n):
     return graph(lines, "%x: f32[4,6]", last)
 
 
-def turn_chain(n):
+def transpose_chain(n):
     lines, last = [], "%x"
     for i in range(n):
         lines.append(("%%v%d = permute %s order=[1,0]" if i % 2 == 0 else "%%v%d = reshape %s shape=[4,6]") % (i, last))
@@ -233,7 +233,7 @@ FAMILIES = {
     "long_name": (long_name, GRAPH + SHOW), "many_names": (many_names, GRAPH), "dead": (dead, GRAPH), "tree": (tree, GRAPH),
     "ladder": (ladder, GRAPH), "fan_out": (fan_out, GRAPH), "where_chain": (where_chain, GRAPH), "conds": (conds, GRAPH),
     "pads": (pads, GRAPH), "matmuls": (matmuls, GRAPH), "layers": (layers, GRAPH + SHOW),
-    "softmaxes": (softmaxes, GRAPH), "reshapes": (reshape_chain, GRAPH + SHOW), "turns": (turn_chain, GRAPH),
+    "softmaxes": (softmaxes, GRAPH), "reshapes": (reshape_chain, GRAPH + SHOW), "transposes": (transpose_chain, GRAPH),
     "adds": (chain("add @, 1.5"), GRAPH), "exps": (chain("exp @"), GRAPH), "flips": (chain("flip @ axes=[0]"), GRAPH),
     "sums": (chain("cumsum @ axis=0"), GRAPH), "sorts": (chain("sort @ axis=0"), GRAPH), "stores": (chain("stored @"), GRAPH),
     "selfgather": (chain("gather @, %i axis=0", params="%x: f32[8], %i: i64[8]"), GRAPH[1:]),

@@ -2,7 +2,7 @@
  * After every iteration the results of the surviving processes are right, no entry of the cache is damaged,
  * and its entries are not much larger than its limit.
  *
- *   killed --build DIR [--processes N] [--rounds N] [--seed N] */
+ *   killed --build DIR [--processes N] [--iterations N] [--seed N] */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -128,7 +128,7 @@ static bool verify(int iteration) {
 /* Starts all processes at once; then most are killed, in random order and at random moments. How long a
  * process takes depends on the machine: the moments lie within the first half of the last iteration's time.
  * Some processes are killed together, as sleeping takes longer than requested. */
-static bool try_iteration(int iteration, int count, int64_t *round_ns) {
+static bool try_iteration(int iteration, int count, int64_t *iteration_ns) {
   static process p[MOST_PROCESSES];
   int gate[2];
   if (pipe(gate)) return false;
@@ -144,7 +144,7 @@ static bool try_iteration(int iteration, int count, int64_t *round_ns) {
   close(gate[1]);
   int64_t begin = now_ns();
   int left = count, kills = count * 3 / 4, status;
-  int64_t pause = *round_ns / 2 / (kills + 1);
+  int64_t pause = *iteration_ns / 2 / (kills + 1);
   while (left > 0) {
     if (kills > 0) {
       uint32_t victim = draw((uint32_t)count);
@@ -160,7 +160,7 @@ static bool try_iteration(int iteration, int count, int64_t *round_ns) {
       for (int i = 0; i < count; i++)
         if (p[i].id == ended && !p[i].done) p[i].done = true, left--, judge(&p[i], i, status);
   }
-  *round_ns = now_ns() - begin;
+  *iteration_ns = now_ns() - begin;
   return verify(iteration);
 }
 
@@ -189,7 +189,7 @@ int main(int argc, char **argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     if (!strcmp(argv[i], "--build")) build = argv[i + 1];
     if (!strcmp(argv[i], "--processes")) processes = atoi(argv[i + 1]);
-    if (!strcmp(argv[i], "--rounds")) iterations = atoi(argv[i + 1]);
+    if (!strcmp(argv[i], "--iterations")) iterations = atoi(argv[i + 1]);
     if (!strcmp(argv[i], "--seed")) all.state = strtoull(argv[i + 1], NULL, 0);
   }
   unsigned long long seed = all.state;
@@ -199,13 +199,14 @@ int main(int argc, char **argv) {
   if (!test_folder_make(all.root, sizeof all.root) || chdir(all.root)) return 2;
   bool good = true;
   for (int i = 1; i <= OLD_GRAPHS && good; i++) good = write_graph(i);
-  int64_t round_ns = 1000000000;
+  int64_t iteration_ns = 1000000000;
   int iteration = 0;
-  for (; iteration < iterations && good; iteration++) good = try_iteration(iteration, processes, &round_ns);
+  for (; iteration < iterations && good; iteration++)
+    good = try_iteration(iteration, processes, &iteration_ns);
   if (!good) complain("a round cannot be tried", strerror(errno));
   check_limit();
   if (chdir("/") == 0) test_folder_remove(all.root);
-  printf("killed: %d rounds of %d processes: %ld started, %ld killed, %ld ended by themselves, %ld wrong "
+  printf("killed: %d iterations of %d processes: %ld started, %ld killed, %ld ended by themselves, %ld wrong "
          "(seed %llu)\n",
          iteration, processes, all.started, all.killed, all.lived, all.wrong, seed);
   return all.wrong || !all.lived;

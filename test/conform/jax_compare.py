@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Random compositions of vmap, vjp and jvp over random programs, compared with JAX on the CPU.
 
-A program is a list of steps over a few arrays, which both systems compute (beside/); a composition wraps it
-one to --depth times, each wrapped function again a function of arrays. Both dtypes are tried; beside/judge.py
+A program is a list of steps over a few arrays, which both systems compute (compositions/); a composition wraps it
+one to --depth times, each wrapped function again a function of arrays. Both dtypes are tried; compositions/judge.py
 defines when results are the same. Compositions depend on the seed and their number alone.
 
   jax_compare.py --build DIR [--seed N] [--count N] [--depth N] [--steps N] [--only ROW] [--case I] [--show]
@@ -31,9 +31,9 @@ jax.config.update("jax_enable_x64", True)
 
 import binding
 import recorder
-from beside import ROWS
-from beside.compose import composition
-from beside.judge import Truth, judged
+from compositions import ROWS
+from compositions.compose import composition
+from compositions.judge import Truth, judged
 
 FORGET = 200  # compositions after which JAX drops what it compiled
 

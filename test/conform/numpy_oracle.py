@@ -101,8 +101,8 @@ def cases(name, count):
     dtype, so it is tried more often."""
     for number in range(count):
         yield number, None
-    rounds = -(-count // FOR_EACH_WHOLE) if name in ELEMENTWISE else 0
-    for number in range(rounds * (len(ALL) if name == "cast" else 1)):
+    repetitions = -(-count // FOR_EACH_WHOLE) if name in ELEMENTWISE else 0
+    for number in range(repetitions * (len(ALL) if name == "cast" else 1)):
         for at, dtype in enumerate(ALL):
             yield count + number * len(ALL) + at, dtype
 

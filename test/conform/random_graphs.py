@@ -49,7 +49,7 @@ class Judge:
             if self.context:
                 self.context.c.vf_context_destroy(self.context.raw)
             self.context = binding.Context(self.options.build, self.options.threads, self.options.device)
-            judge.settle(self.context)
+            judge.declare(self.context)
         self.asked += 1
         return judge.ask(graph, self.context)
 

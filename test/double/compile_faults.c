@@ -74,7 +74,7 @@ static void say_so(void) {
 }
 static void do_loop(void) {
   say_so();
-  for (volatile unsigned turn = 0;; turn++) {}
+  for (volatile unsigned iteration = 0;; iteration++) {}
 }
 static void do_wait(void) {
   say_so();

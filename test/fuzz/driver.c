@@ -60,7 +60,7 @@ static size_t mutate(uint8_t *data, size_t size) {
   static const char *const edges[] = {
       "0", "-1", "1", "2147483648", "9223372036854775807", "9223372036854775808", "1e400",
       "%", "(",  "[", ","};
-  static uint8_t piece[LIMIT];
+  static uint8_t chunk[LIMIT];
   size_t at = below(size + 1), count = 1 + below(size / 4 + 8);
   switch (below(7)) {
   case 0:
@@ -75,8 +75,8 @@ static size_t mutate(uint8_t *data, size_t size) {
     return size - count;
   case 3:
     if (count > size - at) count = size - at;
-    memcpy(piece, data + at, count);
-    return insert(data, size, below(size + 1), piece, count);
+    memcpy(chunk, data + at, count);
+    return insert(data, size, below(size + 1), chunk, count);
   case 4: {
     size_t other = below(seed_count), from = below(seeds[other].size + 1);
     if (count > seeds[other].size - from) count = seeds[other].size - from;
@@ -86,7 +86,7 @@ static size_t mutate(uint8_t *data, size_t size) {
     const char *edge = edges[below(sizeof edges / sizeof *edges)];
     return insert(data, size, at, (const uint8_t *)edge, strlen(edge));
   }
-  default: piece[0] = (uint8_t)(32 + below(95)); return insert(data, size, at, piece, 1);
+  default: chunk[0] = (uint8_t)(32 + below(95)); return insert(data, size, at, chunk, 1);
   }
 }
 

@@ -105,7 +105,7 @@ bool c_is_working(void *compiler) {
 }
 
 bool c_wait_until(bool (*is_so)(void *user), void *user) {
-  for (int turn = 0; turn < 120000; turn++) {
+  for (int attempt = 0; attempt < 120000; attempt++) {
     if (is_so(user)) return true;
     nanosleep(&(struct timespec){0, 1000000}, NULL);
   }

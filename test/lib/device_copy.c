@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST = 16, ROUNDS = 10 };
+enum { MOST = 16, REPETITIONS = 10 };
 
 #define CALLS(X)                                                                                             \
   X(clGetPlatformIDs)                                                                                        \
@@ -62,7 +62,7 @@ static cl_device_id choose(const char *name) {
 }
 
 /* Seconds for that many copies; negative on failure. */
-static double copies(cl_command_queue queue, cl_mem from, cl_mem to, size_t bytes, long count) {
+static double copy_seconds(cl_command_queue queue, cl_mem from, cl_mem to, size_t bytes, long count) {
   double begin = now();
   for (long i = 0; i < count; i++)
     if (cl.clEnqueueCopyBuffer(queue, from, to, 0, 0, bytes, 0, NULL, NULL) != CL_SUCCESS) return -1;
@@ -70,12 +70,12 @@ static double copies(cl_command_queue queue, cl_mem from, cl_mem to, size_t byte
 }
 
 static double best_copy(cl_command_queue queue, cl_mem from, cl_mem to, size_t bytes, double seconds) {
-  double once = copies(queue, from, to, bytes, 1), best = -1;
-  if (once >= 0) once = copies(queue, from, to, bytes, 1);
+  double once = copy_seconds(queue, from, to, bytes, 1), best = -1;
+  if (once >= 0) once = copy_seconds(queue, from, to, bytes, 1);
   if (once < 0) return -1;
-  long count = (long)(seconds / ROUNDS / once) + 1;
-  for (int r = 0; r < ROUNDS; r++) {
-    double each = copies(queue, from, to, bytes, count) / (double)count;
+  long count = (long)(seconds / REPETITIONS / once) + 1;
+  for (int r = 0; r < REPETITIONS; r++) {
+    double each = copy_seconds(queue, from, to, bytes, count) / (double)count;
     if (each < 0) return -1;
     if (best < 0 || each < best) best = each;
   }

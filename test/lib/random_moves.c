@@ -17,7 +17,7 @@ static uint32_t find(random_moves *m, uint32_t kernel, uint32_t nest) {
   return i;
 }
 
-static const char *given(void *user, uint32_t kernel, uint32_t nest) {
+static const char *chosen_moves(void *user, uint32_t kernel, uint32_t nest) {
   random_moves *m = user;
   uint32_t i = find(m, kernel, nest);
   return i < RANDOM_NESTS && *m->nests[i].now ? m->nests[i].now : NULL;
@@ -34,7 +34,7 @@ static void note_neighbour(void *user, uint32_t kernel, uint32_t nest, const cha
 void random_moves_begin(random_moves *m, uint64_t seed) {
   m->state = seed;
   m->count = 0;
-  m->shaping = (pass_shaping){.user = m, .given = given, .neighbour = note_neighbour};
+  m->shaping = (pass_shaping){.user = m, .given = chosen_moves, .neighbour = note_neighbour};
 }
 
 /* The number and identity of a kernel's nests depend on the moves of outer nests, so only the first nest of

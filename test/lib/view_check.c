@@ -19,7 +19,7 @@ bool view_check_failed(const char *format, ...) {
   return false;
 }
 
-static void next_position(const model_shape *s, int64_t *at) {
+static void next_index(const model_shape *s, int64_t *at) {
   for (int i = s->rank; i-- > 0;) {
     if (++at[i] < s->size[i]) return;
     at[i] = 0;
@@ -35,7 +35,7 @@ static bool expressions_hold(const char *form, const char *index, const char *va
   if (!expression_read(&v, valid))
     return view_check_failed("%s: validity is no expression: %.1500s", form, valid);
   int64_t at[MODEL_RANK] = {0}, place = -1, inside;
-  for (int k = 0; k < want->count; k++, next_position(&want->shape, at)) {
+  for (int k = 0; k < want->count; k++, next_index(&want->shape, at)) {
     if (!expression_eval(&v, at, n, &inside))
       return view_check_failed("%s: validity %.900s cannot be evaluated at element %d", form, valid, k);
     if (inside != (want->at[k] >= 0))
@@ -122,7 +122,7 @@ bool view_check_views(ir_graph *g, ir_ref node, const model_array *want) {
   bool holds = pass_view_chain_of(g, node, &chain);
   if (!holds) view_check_failed("views: %s", g->error->text);
   int64_t at[MODEL_RANK] = {0}, place = 0;
-  for (int k = 0; k < want->count && holds; k++, next_position(&want->shape, at)) {
+  for (int k = 0; k < want->count && holds; k++, next_index(&want->shape, at)) {
     int64_t copy[IR_MAX_RANK];
     memcpy(copy, at, sizeof at);
     int64_t found = views_at(g, &chain, copy, &place) ? place : -1;

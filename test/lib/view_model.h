@@ -79,10 +79,10 @@ typedef struct model_view {
 } model_view;
 bool model_single(const model_shape *shape, const int *at, model_view *out);
 
-/* The chain on `factor` times as many elements: with a new axis in front (way 0) or at the end (way 1), or
- * with axis way-2 of the base, and the axes that come from it, that many times longer. False if a step does
- * not allow it. */
-bool model_scale(const model_chain *chain, int way, int factor, model_chain *out);
+/* The chain on `factor` times as many elements: with a new axis in front (place 0) or at the end (place 1),
+ * or with axis place-2 of the base, and the axes that come from it, that many times longer. False if a step
+ * does not allow it. */
+bool model_scale(const model_chain *chain, int place, int factor, model_chain *out);
 
 /* A smaller chain, number `number` of them, which may be invalid; false after the last. */
 bool model_smaller(const model_chain *chain, int number, model_chain *out);

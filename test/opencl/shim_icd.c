@@ -152,7 +152,7 @@ static long counted(int what) {
 
 static bool told; /* set by the process: the environment is ignored */
 
-static void take(const char *text) {
+static void apply_settings(const char *text) {
   snprintf(settings, sizeof settings, "%s", text);
   for (int i = 0; i < CALLS; i++) calls[i].count = 0;
 }
@@ -161,7 +161,7 @@ static void take(const char *text) {
 static void refresh(void) {
   const char *now = told ? settings : getenv("VF_SHIM");
   if (!now) now = "";
-  if (strncmp(now, settings, TEXT - 1)) take(now);
+  if (strncmp(now, settings, TEXT - 1)) apply_settings(now);
 }
 
 /* Counts a call. Returns the status with which it must fail, or CL_SUCCESS. */
@@ -579,7 +579,7 @@ EXPORTED void *CL_API_CALL clGetExtensionFunctionAddress(const char *name) {
 
 EXPORTED void vf_shim_set(const char *text) {
   pthread_mutex_lock(&lock);
-  take(text);
+  apply_settings(text);
   told = true;
   pthread_mutex_unlock(&lock);
 }

@@ -10,7 +10,7 @@
 
 /* ---- copies */
 
-static const char *const copies =
+static const char *const copy_text =
     "kernel void vf_copy(global uchar *to, ulong b, global const uchar *from, ulong a, ulong size) {\n"
     "  __builtin_memcpy(to + b, from + a, size);\n"
     "}\n";
@@ -35,7 +35,7 @@ static cl_program program_for(const cl_icd_dispatch *real, cl_command_queue queu
   while (m && m->context != context) m = m->next;
   if (!m && (m = calloc(1, sizeof *m))) {
     m->context = context;
-    m->program = real->clCreateProgramWithSource(context, 1, (const char *[]){copies}, NULL, status);
+    m->program = real->clCreateProgramWithSource(context, 1, (const char *[]){copy_text}, NULL, status);
     if (m->program) *status = real->clBuildProgram(m->program, 1, &device, "", NULL, NULL);
     m->next = made;
     made = m;

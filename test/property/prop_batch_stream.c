@@ -40,22 +40,22 @@ static long elements, scans, certain;
 /* What prevents streaming of the batch. */
 typedef enum hindrance {
   NOTHING,
-  KEPT,       /* the product is a result */
-  USED,       /* a result is computed from the product */
-  ADDED_UP,   /* a result is the product's sum over the batch */
-  BEHIND,     /* the batch is the second axis of the product's left operand */
-  MERGED,     /* the product's rows are those of all batch elements, one after the other */
-  TRANSPOSED, /* the product is flipped along the batch */
-  CONTIGUOUS, /* an operand flipped along the batch is added to the product */
-  PADDED,     /* the product is padded along the batch, and the padding removed again */
-  JOINED,     /* the halves of the batch are exchanged */
-  FEW,        /* the batch has two or three elements */
-  MANY,       /* the batch has more elements than are streamed */
-  ANY,        /* the batch's size is a variable */
+  IS_RESULT,       /* the product is a result */
+  IS_READ,         /* a result is computed from the product */
+  SUMMED,          /* a result is the product's sum over the batch */
+  SECOND_AXIS,     /* the batch is the second axis of the product's left operand */
+  MERGED,          /* the product's rows are those of all batch elements, one after the other */
+  FLIPPED,         /* the product is flipped along the batch */
+  FLIPPED_OPERAND, /* an operand flipped along the batch is added to the product */
+  PADDED,          /* the product is padded along the batch, and the padding removed again */
+  HALVES_SWAPPED,  /* the halves of the batch are exchanged */
+  FEW,             /* the batch has two or three elements */
+  MANY,            /* the batch has more elements than are streamed */
+  VARIABLE,        /* the batch's size is a variable */
   HINDRANCES
 } hindrance;
 
-typedef enum meeting { ATTENTION, GRAM, WEIGHED, WINDOWS, MEETINGS } meeting;
+typedef enum combination { ATTENTION, GRAM, WEIGHED, WINDOWS, COMBINATIONS } combination;
 
 typedef struct problem {
   trial t;
@@ -92,7 +92,7 @@ static ir_ref permuted(problem *p, ir_ref x, const int *order, uint32_t rank) {
 
 #define PERMUTED(p, x, ...) permuted(p, x, (int[]){__VA_ARGS__}, sizeof((int[]){__VA_ARGS__}) / sizeof(int))
 
-static ir_ref part_of(problem *p, ir_ref x, uint32_t axis, ir_ref from, ir_ref to) {
+static ir_ref slice_of(problem *p, ir_ref x, uint32_t axis, ir_ref from, ir_ref to) {
   ir_ref bounds[2 * IR_MAX_RANK];
   for (uint32_t a = 0; a < ir_rank(&p->t.g, x); a++) {
     bounds[2 * a] = a == axis ? from : number(p, 0);
@@ -101,11 +101,11 @@ static ir_ref part_of(problem *p, ir_ref x, uint32_t axis, ir_ref from, ir_ref t
   return op_shrink(&p->t.g, x, bounds, ir_rank(&p->t.g, x));
 }
 
-static ir_ref padded(problem *p, ir_ref x, uint32_t axis, int64_t before, int64_t behind) {
+static ir_ref padded(problem *p, ir_ref x, uint32_t axis, int64_t before, int64_t after) {
   ir_ref pads[2 * IR_MAX_RANK];
   for (uint32_t a = 0; a < ir_rank(&p->t.g, x); a++) {
     pads[2 * a] = number(p, a == axis ? before : 0);
-    pads[2 * a + 1] = number(p, a == axis ? behind : 0);
+    pads[2 * a + 1] = number(p, a == axis ? after : 0);
   }
   return op_pad(&p->t.g, x, pads, ir_rank(&p->t.g, x), 0, IR_PAD_CONSTANT);
 }
@@ -117,7 +117,7 @@ static ir_ref sum_over(problem *p, ir_ref x, int64_t axis, bool keepdims) {
 
 /* a layer */
 
-static ir_ref made_ready(problem *p, ir_ref x) {
+static ir_ref prepared(problem *p, ir_ref x) {
   ir_graph *g = &p->t.g;
   switch (pick(p, 0, 4)) {
   case 0: return is_float(p) ? op_layer_norm(g, &x, 1, -1, 1e-3) : op_unary(g, IR_OP_NEG, x);
@@ -147,31 +147,31 @@ static ir_ref product(problem *p, ir_ref x, ir_ref columns) {
   return y;
 }
 
-static ir_ref hindered(problem *p, ir_ref v) {
+static ir_ref with_hindrance(problem *p, ir_ref v) {
   ir_graph *g = &p->t.g;
   ir_ref zero = number(p, 0), half = number(p, p->size / 2);
   switch ((int)p->hindrance) {
-  case KEPT: add_result(p, v); return v;
-  case USED: add_result(p, sum_over(p, v, pick(p, 1, 2), false)); return v;
-  case ADDED_UP: add_result(p, sum_over(p, v, 0, false)); return v;
-  case TRANSPOSED: return op_flip(g, v, &zero, 1);
-  case CONTIGUOUS: {
+  case IS_RESULT: add_result(p, v); return v;
+  case IS_READ: add_result(p, sum_over(p, v, pick(p, 1, 2), false)); return v;
+  case SUMMED: add_result(p, sum_over(p, v, 0, false)); return v;
+  case FLIPPED: return op_flip(g, v, &zero, 1);
+  case FLIPPED_OPERAND: {
     ir_ref dims[] = {p->batch, p->rows, ir_dim(g, v, 2)};
     return op_binary(g, IR_OP_ADD, v, op_flip(g, add_input(p, dims, 3), &zero, 1));
   }
-  case PADDED: return part_of(p, padded(p, v, 0, 1, 2), 0, zero, p->batch);
-  case JOINED: {
-    ir_ref halves[] = {part_of(p, v, 0, half, p->batch), part_of(p, v, 0, zero, half)};
+  case PADDED: return slice_of(p, padded(p, v, 0, 1, 2), 0, zero, p->batch);
+  case HALVES_SWAPPED: {
+    ir_ref halves[] = {slice_of(p, v, 0, half, p->batch), slice_of(p, v, 0, zero, half)};
     return op_concat(g, halves, 2, 0);
   }
   default: return v;
   }
 }
 
-/* Slice `at` of the last axis of [batch, rows, pieces * width], as [batch, heads, rows, each]. */
-static ir_ref piece(problem *p, ir_ref v, int64_t pieces, int64_t at) {
+/* Slice `at` of the last axis of [batch, rows, slices * width], as [batch, heads, rows, each]. */
+static ir_ref head_slice(problem *p, ir_ref v, int64_t slices, int64_t at) {
   ir_graph *g = &p->t.g;
-  ir_ref shape[] = {p->batch, p->rows, number(p, pieces), number(p, p->heads), number(p, p->each)};
+  ir_ref shape[] = {p->batch, p->rows, number(p, slices), number(p, p->heads), number(p, p->each)};
   ir_ref all = op_reshape(g, v, shape, 5);
   return PERMUTED(p, op_point(g, all, number(p, at), 2), 0, 2, 1, 3);
 }
@@ -179,7 +179,7 @@ static ir_ref piece(problem *p, ir_ref v, int64_t pieces, int64_t at) {
 static ir_ref attended(problem *p, ir_ref v) {
   ir_graph *g = &p->t.g;
   ir_ref x[3];
-  for (int i = 0; i < 3; i++) x[i] = piece(p, v, 3, i);
+  for (int i = 0; i < 3; i++) x[i] = head_slice(p, v, 3, i);
   ir_ref y = is_float(p) ? op_attention(g, x, 3, 0, pick(p, 0, 1))
                          : op_matmul(g, op_matmul(g, x[0], op_swap_axes(g, x[1], -1, -2)), x[2]);
   ir_ref shape[] = {p->batch, p->rows, p->width};
@@ -188,11 +188,11 @@ static ir_ref attended(problem *p, ir_ref v) {
 
 /* Combines the three slices of v as `how` says. The result has the shape of the layer's input, so that layers
  * can follow one another. */
-static ir_ref met(problem *p, ir_ref v, meeting how) {
+static ir_ref combined(problem *p, ir_ref v, combination how) {
   ir_graph *g = &p->t.g;
   ir_ref shape[] = {p->batch, p->rows, p->width}, x[3], y;
   if (how == ATTENTION) return attended(p, v);
-  for (int i = 0; i < 3; i++) x[i] = op_swap_axes(g, op_swap_axes(g, piece(p, v, 3, i), 1, 2), 2, 3);
+  for (int i = 0; i < 3; i++) x[i] = op_swap_axes(g, op_swap_axes(g, head_slice(p, v, 3, i), 1, 2), 2, 3);
   for (int i = 0; i < 3; i++) x[i] = op_reshape(g, x[i], shape, 3); /* each * heads */
   switch (how) {
   case GRAM: /* [width, rows] [rows, width], then a row of the column sums */
@@ -205,26 +205,26 @@ static ir_ref met(problem *p, ir_ref v, meeting how) {
                   sum_over(p, op_binary(g, IR_OP_MUL, y, x[2]), 1, true));
     break;
   default: { /* each row with the one two rows before it */
-    ir_ref before = part_of(p, padded(p, x[0], 1, 2, 0), 1, number(p, 0), p->rows);
+    ir_ref before = slice_of(p, padded(p, x[0], 1, 2, 0), 1, number(p, 0), p->rows);
     y = op_binary(g, IR_OP_ADD, op_binary(g, IR_OP_MAX, before, x[1]), x[2]);
   }
   }
   return op_expand(g, y, shape, 3);
 }
 
-static ir_ref layer(problem *p, ir_ref x, meeting how) {
+static ir_ref layer(problem *p, ir_ref x, combination how) {
   ir_graph *g = &p->t.g;
-  ir_ref rows = made_ready(p, x), columns = number(p, 3 * p->heads * p->each);
-  ir_ref y = met(p, hindered(p, product(p, rows, columns)), how);
+  ir_ref rows = prepared(p, x), columns = number(p, 3 * p->heads * p->each);
+  ir_ref y = combined(p, with_hindrance(p, product(p, rows, columns)), how);
   if (pick(p, 0, 1)) y = product(p, y, p->width);
   if (pick(p, 0, 1)) y = op_binary(g, IR_OP_ADD, x, y);
   return !is_float(p) || pick(p, 0, 1) ? y : op_layer_norm(g, &y, 1, -1, 1e-3);
 }
 
-/* The input of the first layer. With BEHIND the batch is the second axis of the stored input. */
+/* The input of the first layer. With SECOND_AXIS the batch is the second axis of the stored input. */
 static ir_ref first_rows(problem *p) {
-  ir_ref shape[] = {p->batch, p->rows, p->width}, behind[] = {p->rows, p->batch, p->width};
-  if (p->hindrance == BEHIND) return op_swap_axes(&p->t.g, add_input(p, behind, 3), 0, 1);
+  ir_ref shape[] = {p->batch, p->rows, p->width}, second[] = {p->rows, p->batch, p->width};
+  if (p->hindrance == SECOND_AXIS) return op_swap_axes(&p->t.g, add_input(p, second, 3), 0, 1);
   return add_input(p, shape, 3);
 }
 
@@ -255,12 +255,12 @@ static bool record(trial *t) {
   p->row_count = p->hindrance == MANY ? pick(p, 8, 12) : large ? pick(p, 40, 72) : pick(p, 12, 33);
   p->heads = pick(p, 1, 3), p->each = large ? pick(p, 12, 24) : pick(p, 8, 14);
   p->batch = number(p, p->size);
-  if (p->hindrance == ANY) p->batch = p->t.var = ir_var(&p->t.g, "n", 1, pick(p, 0, 4), p->size, 1);
+  if (p->hindrance == VARIABLE) p->batch = p->t.var = ir_var(&p->t.g, "n", 1, pick(p, 0, 4), p->size, 1);
   p->rows = number(p, p->row_count), p->width = number(p, p->heads * p->each);
   uint32_t layers = large ? 1 : (uint32_t)pick(p, 1, MOST_LAYERS);
   ir_ref x = first_rows(p);
   for (uint32_t i = 0; i < layers; i++) {
-    meeting how = (meeting)pick(p, 0, MEETINGS - 1);
+    combination how = (combination)pick(p, 0, COMBINATIONS - 1);
     int64_t bytes = p->size * p->row_count * 3 * p->heads * p->each * ir_dtypes[p->dtype].bytes,
             work = p->row_count * 3 * p->heads * p->each * p->heads * p->each;
     p->certain |= p->hindrance == NOTHING && how == ATTENTION && bytes >= 1024 && work >= 8 * 1024;
@@ -301,7 +301,7 @@ static void check_plan(trial *t) {
   ir_plan plan;
   if (!trial_plan(t, 0, &plan)) return;
   uint32_t made = 0;
-  bool never = p->hindrance == FEW || p->hindrance == MANY || p->hindrance == ANY;
+  bool never = p->hindrance == FEW || p->hindrance == MANY || p->hindrance == VARIABLE;
   for (size_t i = 0; i < plan.step_count; i++) made += plan.steps[i].kind == IR_STEP_SCAN;
   if (!trial_target(0)->group_items && p->certain && !made)
     snprintf(t->wrong, sizeof t->wrong, "no layer is streamed");

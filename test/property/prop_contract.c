@@ -90,13 +90,13 @@ static ir_ref in_blocks(problem *p, const int64_t *size, uint32_t rank) {
 static ir_ref operand(problem *p, const int64_t *size, uint32_t rank) {
   ir_graph *g = &p->t.g;
   ir_ref dims[RANK], back[RANK], bounds[2 * RANK], steps[RANK], x;
-  int64_t whole[RANK], turn[RANK];
+  int64_t whole[RANK], axes[RANK];
   int kind = (int)pick(p, 0, 7);
   if (kind == 7) return in_blocks(p, size, rank);
-  for (uint32_t i = 0; i < rank; i++) turn[i] = i, whole[i] = size[i], steps[i] = ir_index(g, 1);
+  for (uint32_t i = 0; i < rank; i++) axes[i] = i, whole[i] = size[i], steps[i] = ir_index(g, 1);
   for (uint32_t i = rank; i-- > 1 && kind == 1;) {
-    int64_t k = pick(p, 0, i), swap = turn[i];
-    turn[i] = turn[k], turn[k] = swap;
+    int64_t k = pick(p, 0, i), swap = axes[i];
+    axes[i] = axes[k], axes[k] = swap;
   }
   uint32_t at = (uint32_t)pick(p, 0, rank - 1);
   if (kind == 2) whole[at] = 2 * size[at], steps[at] = ir_index(g, one_in(p, 2) ? -2 : 2);
@@ -104,8 +104,8 @@ static ir_ref operand(problem *p, const int64_t *size, uint32_t rank) {
   if (kind == 4 && size[at] > 2) whole[at] -= 2;
   if (kind == 5) whole[at] = 1;
   for (uint32_t i = 0; i < rank; i++) {
-    back[turn[i]] = ir_index(g, i);
-    dims[i] = ir_index(g, whole[turn[i]]);
+    back[axes[i]] = ir_index(g, i);
+    dims[i] = ir_index(g, whole[axes[i]]);
   }
   char name[] = {"abc"[p->t.input_count]};
   x = p->t.input[p->t.input_count++] = op_input(g, name, 1, p->dtype, dims, rank);

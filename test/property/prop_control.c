@@ -129,7 +129,7 @@ static bool check_compiled(const test *t, vf_graph *g, double (*values)[ELEMENTS
 /* Was recording refused because a function asks for a derivative by a value from outside its vmap, through
  * another vmap? */
 static bool is_refused(const vf_graph *g) {
-  return vf_graph_status(g) && strstr(vf_graph_message(g), "through another vmap that is over");
+  return vf_graph_status(g) && strstr(vf_graph_message(g), "through another vmap, which has ended");
 }
 
 static bool run_case(vf_context *c, uint64_t seed, bool compile, uint64_t *refused) {

@@ -20,7 +20,7 @@
 #include "runtime/cache/walk.h"
 #include "test/lib/random_graph.h"
 
-enum { MOST = 1024, KEYS = 40, LOOKS = 60, LARGEST = 20000, LIMIT = 256 << 10, WAIT_NS = 4000000 };
+enum { MOST = 1024, KEYS = 40, ACTIONS = 60, LARGEST = 20000, LIMIT = 256 << 10, WAIT_NS = 4000000 };
 
 static char directory[] = "/tmp/viewfold-prop-disk-XXXXXX";
 
@@ -48,7 +48,7 @@ static int work(uint64_t state) {
   static uint8_t payload[LARGEST];
   rt_disk *disk = open_disk();
   if (!disk) return 1;
-  for (int i = 0; i < LOOKS; i++) {
+  for (int i = 0; i < ACTIONS; i++) {
     unsigned key = (unsigned)(random_next(&state) % KEYS), writer = (unsigned)(random_next(&state) % 256);
     rt_found found;
     if (rt_disk_get(disk, "code", &key, sizeof key, &found)) {
@@ -113,7 +113,7 @@ static void tell(void *context, const char *path, const char *why) {
 
 /* Checks the cache on disk after an iteration and adds to *left what killed processes left behind. Returns
  * what is wrong, or NULL. */
-static const char *look(uint64_t *left) {
+static const char *check_cache(uint64_t *left) {
   rt_disk *disk = open_disk();
   rt_disk_stats before, after;
   rt_disk_verified seen;
@@ -149,12 +149,12 @@ int main(int argc, char **argv) {
   for (uint64_t state = seed; done < count && !wrong; done++) {
     int ended = one_iteration(&state, processes);
     killed += ended > 0 ? ended : 0;
-    wrong = ended < 0 ? "a process failed" : look(&left);
+    wrong = ended < 0 ? "a process failed" : check_cache(&left);
   }
   if (wrong)
     fprintf(stderr, "round %ld: %s; --seed %" PRIu64 " --count %ld tries it again\n", done, wrong, seed,
             done);
-  printf("prop_disk: %ld rounds of %d processes, %ld killed, %" PRIu64
+  printf("prop_disk: %ld iterations of %d processes, %ld killed, %" PRIu64
          " temporary files left behind, seed %" PRIu64 "\n",
          done, processes, killed, left, seed);
   char command[128];

@@ -198,7 +198,7 @@ static bool start(search *s, int base) {
   return s->nodes[0] != 0;
 }
 
-static bool take(search *s, int depth, const search_move *m) {
+static bool apply_move(search *s, int depth, const search_move *m) {
   const model_array *from = &s->maps[depth - 1];
   model_array *to = &s->maps[depth];
   to->shape = s->table->shapes[m->to];
@@ -232,13 +232,13 @@ static int complete(search *s, const options *o, int job, totals *t) {
     for (size_t i = 0; i < s->table->moves[base].count; i++) {
       const search_move *path[2] = {&s->table->moves[base].list[i]};
       if (turn++ % (uint64_t)o->jobs != (uint64_t)job) continue;
-      if (!start(s, base) || !take(s, 1, path[0]) || !judge(s, base, path, 1))
+      if (!start(s, base) || !apply_move(s, 1, path[0]) || !judge(s, base, path, 1))
         return report_path(s, base, path, 1);
       t->complete++;
       const search_moves *next = &s->table->moves[path[0]->to];
       for (size_t k = 0; k < next->count && o->complete > 1; k++) {
         path[1] = &next->list[k];
-        if (!take(s, 2, path[1]) || !judge(s, base, path, 2)) return report_path(s, base, path, 2);
+        if (!apply_move(s, 2, path[1]) || !judge(s, base, path, 2)) return report_path(s, base, path, 2);
         t->complete++;
       }
     }
@@ -282,7 +282,7 @@ static int one_sample(search *s, int length, uint64_t number, totals *t) {
   int base = search_path(s->table, length, number, path);
   if (!start(s, base)) return report_path(s, base, path, 0);
   for (int depth = 1; depth <= length; depth++)
-    if (!take(s, depth, path[depth - 1])) return report_path(s, base, path, depth);
+    if (!apply_move(s, depth, path[depth - 1])) return report_path(s, base, path, depth);
   if (!judge(s, base, path, length)) return report_path(s, base, path, length);
   t->sampled[length]++;
   return 0;

@@ -28,7 +28,7 @@ static const case_machine machines[CONTEXTS] = {{1, NULL},
                                                 {2, "vector_bytes=32 registers=16 l1=32768 l2=262144"},
                                                 {2, "vector_bytes=16 lanes=64 local=32768"},
                                                 {1, "vector_bytes=16 lanes=16 local=4096"}};
-static long elements, shared, transposed;
+static long elements, fused, transposed;
 
 typedef struct weight { /* the tensor as [in, out] */
   ir_ref tensor;
@@ -148,7 +148,7 @@ static ir_ref layer(problem *p, ir_ref x, int64_t out, bool last) {
 }
 
 /* An operation along the last axis after the last layer, or none. */
-static ir_ref tail(problem *p, ir_ref y) {
+static ir_ref last_operation(problem *p, ir_ref y) {
   ir_graph *g = &p->t.g;
   ir_ref last = ir_index(g, p->rank), x[] = {y, 0, 0};
   bool real = ir_is_float(ir_dtype_of(g, y)), keeps = pick(p, 0, 1);
@@ -209,7 +209,7 @@ static bool record(trial *t) {
     p->value[p->value_count++] = x;
     if (!last && pick(p, 0, 4) == 0 && p->t.result_count + 1 < TRIAL_RESULTS) want(p, x);
   }
-  want(p, tail(p, x));
+  want(p, last_operation(p, x));
   return !t->error.status;
 }
 
@@ -259,12 +259,12 @@ static void run(trial *t) {
   elements += (long)trial_evaluate(t, &(trial_check){t->var ? 2 : 1, data_of, is_right});
   if (*t->wrong) return;
   row_group_counts groups = row_groups_of(t);
-  shared += groups.products > 1, transposed += groups.transposed > 0;
+  fused += groups.products > 1, transposed += groups.transposed > 0;
 }
 
 static void tell(const cases *c) {
   printf("%ld graphs, %ld with several products in one kernel, %ld with transposed rows, %ld elements",
-         c->done, shared, transposed, elements);
+         c->done, fused, transposed, elements);
 }
 
 /* Of ENOUGH cases some must have transposed rows, except on targets with work-items. */

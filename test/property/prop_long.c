@@ -168,7 +168,7 @@ typedef struct totals {
   uint64_t nodes, read, masked; /* chains that read something, and padding, too */
 } totals;
 
-static void take_note(const model_array *want, totals *t) {
+static void count_reads(const model_array *want, totals *t) {
   int inside = 0;
   for (int k = 0; k < want->count; k++) inside += want->at[k] >= 0;
   t->read += inside > 0;
@@ -190,7 +190,7 @@ static bool holds(uint64_t seed, totals *t) {
   bool good = x && lower(&g, x, steps_left, &index, &valid);
   if (good) wrong = wrong_at(&g, index, valid, &want, &why);
   t->nodes += g.count - before;
-  take_note(&want, t);
+  count_reads(&want, t);
   if (!good || wrong >= 0)
     printf("seed %" PRIu64 ", effort %" PRIu64 ": element %d: %s\n", seed, steps_left, wrong, why);
   ir_graph_free(&g);

@@ -103,7 +103,7 @@ static void size_after(const char *op, array *to, const array *from, const int64
   memcpy(to->size, arg, (size_t)count * sizeof *arg);
 }
 
-static bool take_step(const char *op, array *a, const int64_t *arg, int count) {
+static bool apply_step(const char *op, array *a, const int64_t *arg, int count) {
   static array from;
   bool flip = strcmp(op, "flip") == 0;
   from = *a;
@@ -131,7 +131,7 @@ static bool enumerate(const char *chain, array *out) {
     for (int i = 0; *++at && *at != '(' && i < 15; i++) op[i] = *at;
     at++;
     int count = read_numbers(&at, arg, ')');
-    if (!take_step(op, out, arg, count)) return false;
+    if (!apply_step(op, out, arg, count)) return false;
   }
   return true;
 }

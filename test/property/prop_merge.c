@@ -203,7 +203,7 @@ typedef struct counts {
   uint64_t judged, single, found[FORMS];
 } counts;
 
-/* Repeats a chain in larger sizes (`way`: which axis is added or made longer). Returns how many checks
+/* Repeats a chain in larger sizes (`place`: which axis is added or made longer). Returns how many checks
  * failed. */
 static int scaled(const model_chain *c, const answer *small, counts *n) {
   model_shape shape = c->base;
@@ -211,12 +211,12 @@ static int scaled(const model_chain *c, const answer *small, counts *n) {
   for (int i = 0; i < c->count; i++)
     if (model_shape_after(&shape, &c->steps[i], &shape) && model_elements(&shape) > most)
       most = model_elements(&shape);
-  for (int way = 0; way < 2 + c->base.rank; way++) {
+  for (int place = 0; place < 2 + c->base.rank; place++) {
     model_chain large;
     model_view view;
     answer a = {0};
     bool simple;
-    if (!model_scale(c, way, MANY / most, &large)) continue;
+    if (!model_scale(c, place, MANY / most, &large)) continue;
     int *at = map_of(&large, &shape, &simple);
     if (!at || !ask(&large, &shape, &a, false)) return fail(&large, "cannot be folded");
     bool single = model_single(&shape, at, &view);

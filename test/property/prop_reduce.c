@@ -84,7 +84,7 @@ static ir_ref viewed(problem *p, ir_ref x) {
   return x;
 }
 
-static bool is_positional(ir_op op) { return op == IR_OP_ARGMAX || op == IR_OP_ARGMIN; }
+static bool gives_index(ir_op op) { return op == IR_OP_ARGMAX || op == IR_OP_ARGMIN; }
 
 static bool record(trial *t) {
   problem *p = (problem *)t;
@@ -111,8 +111,8 @@ static bool record(trial *t) {
   for (uint32_t k = 0; k < rank; k++)
     if (set >> k & 1) axes[count++] = ir_index(g, k);
   bool keepdims = pick(p, 0, 1);
-  p->t.result[0] = is_positional(p->op) ? op_argreduce(g, p->op, x, pick(p, 0, 3) ? &axis : NULL, keepdims)
-                                        : op_reduce(g, p->op, x, axes, count, keepdims);
+  p->t.result[0] = gives_index(p->op) ? op_argreduce(g, p->op, x, pick(p, 0, 3) ? &axis : NULL, keepdims)
+                                      : op_reduce(g, p->op, x, axes, count, keepdims);
   if (p->bounded) {
     ir_ref wide = op_cast(g, x, IR_F64);
     p->t.result[1] = op_reduce(g, p->op, wide, axes, count, keepdims);
@@ -122,8 +122,8 @@ static bool record(trial *t) {
   ir_text_init(&text, g->mem);
   ir_print_type(g, x, &text);
   snprintf(p->t.what, sizeof p->t.what, "%s of %s%s, %s %u%s", ir_ops[p->op].text, ir_text_get(&text),
-           x == p->t.input[0] ? "" : ", a view", is_positional(p->op) ? "axis" : "axes of the set",
-           is_positional(p->op) ? (uint32_t)axis : set, p->bounded ? ", bounded" : "");
+           x == p->t.input[0] ? "" : ", a view", gives_index(p->op) ? "axis" : "axes of the set",
+           gives_index(p->op) ? (uint32_t)axis : set, p->bounded ? ", bounded" : "");
   ir_text_free(&text);
   return p->t.result[0] != 0;
 }
@@ -142,8 +142,9 @@ static void sprinkle(problem *p, unsigned char *data, size_t count, ir_dtype t) 
   size_t size = ir_dtypes[t].bytes;
   if (!ir_is_float(t) || p->bounded || p->op == IR_OP_SUM || p->op == IR_OP_PROD) return;
   double all = specials[pick(p, 0, 8)];
-  bool alike = pick(p, 0, 3) == 0;
-  for (size_t i = 0; i < count && alike; i++) ir_value_store(data + i * size, t, (ir_value){.f = all});
+  bool equal_elements = pick(p, 0, 3) == 0;
+  for (size_t i = 0; i < count && equal_elements; i++)
+    ir_value_store(data + i * size, t, (ir_value){.f = all});
   for (int64_t k = pick(p, 0, 6); k-- > 0 && count;)
     ir_value_store(data + (size_t)pick(p, 0, (int64_t)count - 1) * size, t,
                    (ir_value){.f = specials[pick(p, 0, 8)]});

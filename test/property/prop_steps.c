@@ -116,7 +116,7 @@ static int draw_types(maker *m, type *out, int least, int most) {
   return count;
 }
 
-static void take_results(maker *m, pool *p, ir_ref node, const type *types, int count) {
+static void keep_results(maker *m, pool *p, ir_ref node, const type *types, int count) {
   for (int i = 0; i < count; i++)
     if (draw(m, 0, 3)) keep(m, p, flow_result(&m->f, node, (uint32_t)i), types[i]);
 }
@@ -135,7 +135,7 @@ static void add_cond(maker *m, pool *p, int depth) {
   } else {
     other = function(m, params, taken, results, count, depth);
   }
-  take_results(m, p, flow_cond(&m->f, then, other, operands, (size_t)taken + 1), results, count);
+  keep_results(m, p, flow_cond(&m->f, then, other, operands, (size_t)taken + 1), results, count);
 }
 
 static void add_while(maker *m, pool *p, int depth) {
@@ -145,7 +145,7 @@ static void add_while(maker *m, pool *p, int depth) {
   for (int i = 0; i < taken; i++) operands[i] = pick(m, p, params[i]);
   ir_ref test = function(m, params, taken, NULL, -1, depth),
          body = function(m, params, taken, params, carries, depth);
-  take_results(m, p, flow_while(&m->f, test, body, draw(m, 0, 3), (uint32_t)carries, operands, (size_t)taken),
+  keep_results(m, p, flow_while(&m->f, test, body, draw(m, 0, 3), (uint32_t)carries, operands, (size_t)taken),
                params, carries);
 }
 
@@ -166,7 +166,7 @@ static void add_scan(maker *m, pool *p, int depth) {
   ir_ref body = function(m, params, taken, results, carries + stacked, depth);
   ir_scan_state state = {(uint32_t)carries, (uint32_t)sliced, draw(m, 0, 1)};
   ir_ref node = flow_scan(&m->f, body, length, state, operands, (size_t)taken);
-  take_results(m, p, node, whole, carries);
+  keep_results(m, p, node, whole, carries);
   for (int i = carries; i < carries + stacked; i++) {
     ir_ref all = flow_result(&m->f, node, (uint32_t)i);
     if (draw(m, 0, 3)) keep(m, p, rows ? all : sum_first(m, all, VECTOR), rows ? MATRIX : VECTOR);

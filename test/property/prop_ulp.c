@@ -137,7 +137,7 @@ static bool measure32(const u_function *f, size_t count, bool all, worst *w) {
   return good;
 }
 
-static void again_exactly(const u_function *f, worst *w, size_t most) {
+static void recompute_exactly(const u_function *f, worst *w, size_t most) {
   qsort(w->at, w->count, sizeof *w->at, descending);
   if (w->count > most) w->count = most;
   for (size_t i = 0; i < w->count && u_have_exact(); i++)
@@ -173,7 +173,7 @@ static bool check(const u_function *f, bool wide, size_t count, bool all, FILE *
   double bound = wide ? f->bound64 : f->bound32;
   bool ran = wide ? measure64(f, count, &w) : measure32(f, 16 * count, all, &w);
   if (!ran) return false;
-  if (!wide) again_exactly(f, &w, all || count > MOST ? MOST : count);
+  if (!wide) recompute_exactly(f, &w, all || count > MOST ? MOST : count);
   error_at top = w.count ? w.at[0] : (error_at){0};
   bool whole = all && !wide && f->operands == 1, within = top.error <= bound;
   if (report)

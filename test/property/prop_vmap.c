@@ -221,7 +221,7 @@ typedef struct stack {
   bool out_of_range;
 } stack;
 
-static void positions(const checker *c, int64_t element, int64_t *at) {
+static void batch_indices(const checker *c, int64_t element, int64_t *at) {
   at[0] = at[1] = 0;
   for (int level = c->levels; level-- > 0; element /= c->extent[level])
     at[level] = element % c->extent[level];
@@ -234,7 +234,7 @@ static void eval_each(checker *c, stack *s) {
     void *data[PORTS];
     int64_t at[LEVELS], shape[IR_MAX_RANK];
     ir_error error = {0};
-    positions(c, e, at);
+    batch_indices(c, e, at);
     for (int i = 0; i < c->port_count; i++) {
       const port *p = &c->ports[i];
       uint32_t rank = ir_rank(&c->mapped.g, p->full);
@@ -283,7 +283,7 @@ static void compare_summed(checker *c, const result *r, const ir_eval_result *wh
       for (int64_t e = 0; e < s->count; e++) {
         int64_t at[LEVELS];
         bool counts = true;
-        positions(c, e, at);
+        batch_indices(c, e, at);
         for (int level = 0; level < c->levels; level++)
           counts &= r->axis[level] < 0 || at[level] == kept[level];
         if (!counts) continue;
@@ -316,7 +316,7 @@ static void compare(checker *c, const ir_eval_result *got, const stack *s, const
     for (int64_t e = 0; e < s->count && !c->problem; e++) {
       const ir_eval_result *want = &s->each[e * RESULTS + k];
       int64_t at[LEVELS];
-      positions(c, e, at);
+      batch_indices(c, e, at);
       slice(whole->data, part, whole->shape, whole->rank, r->axis, at, bytes);
       if (want->dtype != whole->dtype) fail(c, "a dtype is wrong", how);
       for (int64_t i = 0; i < want->count && !c->problem; i++) {

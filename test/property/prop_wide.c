@@ -122,7 +122,7 @@ static bool propose(wide *w, step *s) {
   return false;
 }
 
-static void take(wide *w, const step *s) { w->steps[w->count++] = *s; }
+static void append_step(wide *w, const step *s) { w->steps[w->count++] = *s; }
 
 /* Selects a few elements along the axis: strided across all of it, or adjacent. */
 static void window(wide *w, shape now, int axis) {
@@ -134,7 +134,7 @@ static void window(wide *w, shape now, int axis) {
     if (s.kind == STRIDE) s.a[i] = i == axis ? (pick(w, 0, 1) ? by : -by) : 1;
     else s.a[2 * i] = i == axis ? begin : 0, s.a[2 * i + 1] = i == axis ? begin + most : now.size[i];
   s.to.size[axis] = s.kind == STRIDE ? (size + by - 1) / by : most;
-  take(w, &s);
+  append_step(w, &s);
 }
 
 static void draw(wide *w, uint64_t seed) {
@@ -148,7 +148,7 @@ static void draw(wide *w, uint64_t seed) {
     step s = {.kind = w->count ? (kind)pick(w, 0, KINDS - 1) : EXPAND, .from = now, .to = now};
     s.axis = (int)pick(w, 0, now.rank - 1);
     if (!propose(w, &s) || too_large(&s.to)) continue;
-    take(w, &s);
+    append_step(w, &s);
     now = s.to;
   }
   for (int i = 0; i < now.rank; i++) {

@@ -44,17 +44,17 @@ static int choose(const obligation *o, uint64_t *range) {
 
 /* Converts a counterexample of a case into one of the whole obligation, whose other terms are computed
  * anew. */
-static verdict keep_point(const obligation *o, const obligation *part, int number, int64_t value,
+static verdict keep_point(const obligation *o, const obligation *sub_case, int number, int64_t value,
                           const int64_t *from, int64_t *values) {
-  for (int i = 0; i < part->term_count; i++) {
-    if (part->terms[i].op != TERM_VARIABLE) continue;
+  for (int i = 0; i < sub_case->term_count; i++) {
+    if (sub_case->terms[i].op != TERM_VARIABLE) continue;
     for (int k = 0; k < o->term_count; k++)
-      if (o->terms[k].op == TERM_VARIABLE &&
-          strcmp(o->variables[o->terms[k].value].name, part->variables[part->terms[i].value].name) == 0)
+      if (o->terms[k].op == TERM_VARIABLE && strcmp(o->variables[o->terms[k].value].name,
+                                                    sub_case->variables[sub_case->terms[i].value].name) == 0)
         values[k] = from[i];
   }
   obligation_set(o, values, number, value);
-  return obligation_at(o, PART_NONE, values) == POINT_FAILS ? VERDICT_REFUTED : VERDICT_UNKNOWN;
+  return obligation_at(o, CONJUNCT_NONE, values) == POINT_FAILS ? VERDICT_REFUTED : VERDICT_UNKNOWN;
 }
 
 static verdict by_cases(solver *s, const obligation *o, uint64_t cases, int64_t *values) {
@@ -65,15 +65,15 @@ static verdict by_cases(solver *s, const obligation *o, uint64_t cases, int64_t 
   if (number < 0 || range > cases) return VERDICT_UNKNOWN;
   v = VERDICT_PROVEN;
   for (uint64_t i = 0; i < range && v == VERDICT_PROVEN; i++) {
-    obligation part;
+    obligation sub_case;
     int64_t value = o->variables[number].lo + (int64_t)i;
-    obligation_with(o, number, value, &part);
-    int64_t *at = calloc((size_t)part.term_count + 1, sizeof *at);
+    obligation_with(o, number, value, &sub_case);
+    int64_t *at = calloc((size_t)sub_case.term_count + 1, sizeof *at);
     if (!at) exit(2);
-    v = by_cases(s, &part, cases / range, at);
-    if (v == VERDICT_REFUTED) v = keep_point(o, &part, number, value, at, values);
+    v = by_cases(s, &sub_case, cases / range, at);
+    if (v == VERDICT_REFUTED) v = keep_point(o, &sub_case, number, value, at, values);
     free(at);
-    obligation_free(&part);
+    obligation_free(&sub_case);
   }
   return v;
 }

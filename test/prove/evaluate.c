@@ -63,7 +63,7 @@ point obligation_at(const obligation *o, int without, int64_t *v) {
   int from = 0;
   for (int i = 0; i < o->fact_count; i++) {
     const fact *f = &o->facts[i];
-    if (without >= 0 && f->part == without) continue;
+    if (without >= 0 && f->conjunct == without) continue;
     if (!evaluate(o, &from, f->term, v) || !v[f->term]) return POINT_OUTSIDE;
   }
   if (!evaluate(o, &from, o->term_count - 1, v)) return POINT_OUTSIDE;

@@ -76,7 +76,7 @@ static int apply(walk *w, ir_op op, term_op t, const ir_ref *src, uint32_t nsrc)
         d->op == TERM_NUMBER ? d->value >= 1 : d->op == TERM_VARIABLE && o->variables[d->value].lo >= 1;
     int some = known ? 0 : obligation_term(o, TERM_GE, arg[1], obligation_number(o, 1), -1);
     if (!known && w->demands) obligation_demand(o, some);
-    if (!known && !w->demands) obligation_fact(o, some, PART_NONE);
+    if (!known && !w->demands) obligation_fact(o, some, CONJUNCT_NONE);
   }
   int sum = arg[0];
   for (uint32_t i = 1; i < nsrc; i++) sum = obligation_term(o, t, sum, find(w, src[i])->term, -1);
@@ -94,7 +94,7 @@ static int leaf(walk *w, ir_ref ref, const ir_node *n) {
   int x = obligation_variable(o, &v);
   if (b.div > 1) {
     int rest = obligation_term(o, TERM_MOD, x, obligation_number(o, b.div), -1);
-    obligation_fact(o, obligation_term(o, TERM_EQ, rest, obligation_number(o, b.rem), -1), PART_NONE);
+    obligation_fact(o, obligation_term(o, TERM_EQ, rest, obligation_number(o, b.rem), -1), CONJUNCT_NONE);
   }
   return x;
 }
@@ -113,7 +113,7 @@ static int visit_node(walk *w, ir_ref ref) {
   if (t != TERM_NUMBER) return apply(w, (ir_op)n->op, t, n->src, n->nsrc);
   int x = leaf(w, ref, n);
   ir_ref size = extent(w->g, n);
-  if (size) obligation_fact(w->o, obligation_term(w->o, TERM_LT, x, find(w, size)->term, -1), PART_NONE);
+  if (size) obligation_fact(w->o, obligation_term(w->o, TERM_LT, x, find(w, size)->term, -1), CONJUNCT_NONE);
   return x;
 }
 
@@ -147,7 +147,7 @@ static void begin(walk *w, ir_graph *g, const char *name, obligation *o) {
 }
 
 static void end(walk *w, ir_ref given, ir_ref after) {
-  if (given) obligation_fact(w->o, term_of(w, given), PART_NONE);
+  if (given) obligation_fact(w->o, term_of(w, given), CONJUNCT_NONE);
   w->demands = true;
   w->o->right = term_of(w, after);
   free(w->done);

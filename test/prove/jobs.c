@@ -13,7 +13,7 @@ typedef struct board {
   uint8_t answers[];
 } board;
 
-static void take_all(board *b, uint64_t count, prove_work work, void *user) {
+static void run_jobs(board *b, uint64_t count, prove_work work, void *user) {
   for (;;) {
     uint64_t i = atomic_fetch_add(&b->next, 1);
     if (i >= count) return;
@@ -30,7 +30,7 @@ bool prove_parallel(int processes, uint64_t count, prove_work work, void *user, 
   for (int p = 0; p < processes; p++) {
     pid_t child = fork();
     if (child == 0) {
-      take_all(b, count, work, user);
+      run_jobs(b, count, work, user);
       fflush(stdout);
       _exit(0);
     }

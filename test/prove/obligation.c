@@ -117,7 +117,7 @@ void obligation_with(const obligation *o, int number, int64_t value, obligation 
   if (!map) exit(2);
   obligation_init(out, o->name);
   for (int i = 0; i < o->term_count; i++) map[i] = copy_term(o, &o->terms[i], map, number, value, out);
-  for (int i = 0; i < o->fact_count; i++) obligation_fact(out, map[o->facts[i].term], o->facts[i].part);
+  for (int i = 0; i < o->fact_count; i++) obligation_fact(out, map[o->facts[i].term], o->facts[i].conjunct);
   for (int i = 0; i < o->demand_count; i++) obligation_demand(out, map[o->demands[i]]);
   out->left = map[o->left];
   out->right = map[o->right];
@@ -128,11 +128,11 @@ void obligation_with(const obligation *o, int number, int64_t value, obligation 
   free(map);
 }
 
-void obligation_fact(obligation *o, int term, int part) {
+void obligation_fact(obligation *o, int term, int conjunct) {
   for (int i = 0; i < o->fact_count; i++)
-    if (o->facts[i].term == term && o->facts[i].part == part) return;
+    if (o->facts[i].term == term && o->facts[i].conjunct == conjunct) return;
   o->facts = grow(o->facts, o->fact_count, &o->fact_cap, sizeof *o->facts);
-  o->facts[o->fact_count++] = (fact){term, part};
+  o->facts[o->fact_count++] = (fact){term, conjunct};
 }
 
 void obligation_demand(obligation *o, int term) {

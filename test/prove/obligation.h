@@ -47,10 +47,10 @@ typedef struct variable {
   int64_t small_lo, small_hi; /* the small domain where it is tried */
 } variable;
 
-enum { PART_NONE = -1 };
+enum { CONJUNCT_NONE = -1 };
 typedef struct fact {
-  int term; /* a bool */
-  int part; /* the conjunct of the side condition that the fact belongs to, or PART_NONE */
+  int term;     /* a bool */
+  int conjunct; /* the conjunct of the side condition that the fact belongs to, or CONJUNCT_NONE */
 } fact;
 
 typedef struct obligation {
@@ -61,7 +61,7 @@ typedef struct obligation {
   int *demands; /* bools that must follow from the facts: divisors of the right side are at least 1 */
   int term_count, variable_count, fact_count, demand_count, term_cap, variable_cap, fact_cap, demand_cap;
   int left, right, witness_left, witness_right; /* witness_left -1: none */
-  int parts;                                    /* conjuncts of the side condition */
+  int conjuncts;                                /* conjuncts of the side condition */
 } obligation;
 
 typedef enum verdict { VERDICT_NONE, VERDICT_PROVEN, VERDICT_REFUTED, VERDICT_UNKNOWN } verdict;
@@ -77,7 +77,7 @@ int obligation_truth(obligation *o, bool value);
 int obligation_variable(obligation *o, const variable *fields);
 /* The same obligation with a number in place of a variable. */
 void obligation_with(const obligation *o, int number, int64_t value, obligation *out);
-void obligation_fact(obligation *o, int term, int part);
+void obligation_fact(obligation *o, int term, int conjunct);
 void obligation_demand(obligation *o, int term);
 /* "x + c ..." for messages; the text is truncated at `size` */
 void obligation_print(const obligation *o, int term, char *out, size_t size);

@@ -12,7 +12,7 @@ typedef struct reader {
   const char *at;
   const int *letters; /* NULL: letters are variables */
   side side;
-  int part;
+  int conjunct;
   bool wrong;
 } reader;
 
@@ -41,7 +41,7 @@ static int divide(reader *r, term_op op, int a, int d) {
     bool constant = o->terms[a].constant && o->terms[d].constant;
     int some = obligation_term(o, TERM_GE, d, obligation_number(o, 1), -1);
     if (r->side == SIDE_RIGHT && !constant) obligation_demand(o, some);
-    else obligation_fact(o, some, r->side == SIDE_CONDITION ? r->part : PART_NONE);
+    else obligation_fact(o, some, r->side == SIDE_CONDITION ? r->conjunct : CONJUNCT_NONE);
   }
   if (r->side == SIDE_LEFT && o->terms[d].op == TERM_VARIABLE) o->variables[o->terms[d].value].small_lo = 1;
   return obligation_term(o, op, a, d, -1);
@@ -66,7 +66,7 @@ static int bound(reader *r, const char *name, int x) {
   obligation_print(o, x, of, sizeof of);
   snprintf(v.name, sizeof v.name, "%.2s(%s)", name, of);
   int t = obligation_variable(o, &v);
-  obligation_fact(o, obligation_term(o, *name == 'l' ? TERM_LE : TERM_GE, t, x, -1), PART_NONE);
+  obligation_fact(o, obligation_term(o, *name == 'l' ? TERM_LE : TERM_GE, t, x, -1), CONJUNCT_NONE);
   return t;
 }
 
@@ -144,11 +144,11 @@ static void conjuncts(reader *r, const char *text) {
     alone = alone && (depth || text[i] != '|');
   }
   do {
-    obligation_fact(r->o, parse(r, alone ? 2 : 0), r->part);
-    r->part++;
+    obligation_fact(r->o, parse(r, alone ? 2 : 0), r->conjunct);
+    r->conjunct++;
   } while (accept(r, "&"));
-  r->o->parts = r->part;
-  r->part = PART_NONE;
+  r->o->conjuncts = r->conjunct;
+  r->conjunct = CONJUNCT_NONE;
   if (*r->at) wrong(r, "nothing is expected");
 }
 

@@ -8,12 +8,12 @@
 
 #include "test/prove/rule_text.h"
 
-enum { BY_SOLVER, BY_POINTS, PART_DROPPED, TASKS };
+enum { BY_SOLVER, BY_POINTS, CONJUNCT_DROPPED, TASKS };
 enum { ANSWER_NONE, ANSWER_GOOD, ANSWER_GOOD_SAMPLED, ANSWER_REFUTED, ANSWER_UNDECIDED };
 
 typedef struct task {
   const pass_rule *rule;
-  int kind, part;
+  int kind, conjunct;
 } task;
 
 typedef struct rules {
@@ -40,11 +40,11 @@ static uint8_t solve(const rules *r, const task *t, const obligation *o, int64_t
 
 static uint8_t try_points(const rules *r, const task *t, const obligation *o, int64_t *at) {
   trial tried = {r->options->limit, r->options->sample, r->options->seed, 0, false};
-  point found = obligation_try(o, t->part, &tried, at);
+  point found = obligation_try(o, t->conjunct, &tried, at);
   uint8_t good = tried.sampled ? ANSWER_GOOD_SAMPLED : ANSWER_GOOD;
-  if (t->kind == PART_DROPPED) {
+  if (t->kind == CONJUNCT_DROPPED) {
     if (found == POINT_FAILS) return good;
-    printf("%s: conjunct %d of '%s' is not needed: no point shows it\n", t->rule->name, t->part + 1,
+    printf("%s: conjunct %d of '%s' is not needed: no point shows it\n", t->rule->name, t->conjunct + 1,
            t->rule->condition);
     return ANSWER_UNDECIDED;
   }
@@ -67,27 +67,27 @@ static uint8_t work(void *user, uint64_t number) {
   return answer;
 }
 
-static int parts_of(const pass_rule *rule) {
+static int conjuncts_of(const pass_rule *rule) {
   obligation o;
-  int parts = rule_obligation(rule, &o) ? o.parts : 0;
+  int conjuncts = rule_obligation(rule, &o) ? o.conjuncts : 0;
   obligation_free(&o);
-  return parts;
+  return conjuncts;
 }
 
 int prove_rules(const prove_options *options) {
   const pass_rule_set *set = &pass_index_rule_set;
   rules r = {options, NULL, 0};
   size_t cap = 0;
-  for (size_t i = 0; i < set->rule_count; i++) cap += 2 + (size_t)parts_of(&set->rules[i]);
+  for (size_t i = 0; i < set->rule_count; i++) cap += 2 + (size_t)conjuncts_of(&set->rules[i]);
   r.tasks = malloc((cap + 1) * sizeof *r.tasks);
   uint8_t *answers = calloc(cap + 1, 1);
   if (!r.tasks || !answers) exit(2);
   for (size_t i = 0; i < set->rule_count; i++) {
     const pass_rule *rule = &set->rules[i];
-    r.tasks[r.count++] = (task){rule, BY_SOLVER, PART_NONE};
-    r.tasks[r.count++] = (task){rule, BY_POINTS, PART_NONE};
-    for (int part = 0, n = parts_of(rule); part < n; part++)
-      r.tasks[r.count++] = (task){rule, PART_DROPPED, part};
+    r.tasks[r.count++] = (task){rule, BY_SOLVER, CONJUNCT_NONE};
+    r.tasks[r.count++] = (task){rule, BY_POINTS, CONJUNCT_NONE};
+    for (int conjunct = 0, n = conjuncts_of(rule); conjunct < n; conjunct++)
+      r.tasks[r.count++] = (task){rule, CONJUNCT_DROPPED, conjunct};
   }
   int counts[TASKS][ANSWER_UNDECIDED + 1] = {0}, asked[TASKS] = {0}, failed = 0;
   if (!prove_parallel(options->processes, r.count, work, &r, answers)) failed++;
@@ -102,7 +102,8 @@ int prove_rules(const prove_options *options) {
          asked[BY_SOLVER] - counts[BY_SOLVER][ANSWER_GOOD] - counts[BY_SOLVER][ANSWER_REFUTED],
          counts[BY_POINTS][ANSWER_GOOD], counts[BY_POINTS][ANSWER_GOOD_SAMPLED],
          asked[BY_POINTS] - counts[BY_POINTS][ANSWER_GOOD] - counts[BY_POINTS][ANSWER_GOOD_SAMPLED],
-         asked[PART_DROPPED], counts[PART_DROPPED][ANSWER_GOOD] + counts[PART_DROPPED][ANSWER_GOOD_SAMPLED]);
+         asked[CONJUNCT_DROPPED],
+         counts[CONJUNCT_DROPPED][ANSWER_GOOD] + counts[CONJUNCT_DROPPED][ANSWER_GOOD_SAMPLED]);
   free(r.tasks);
   free(answers);
   return failed;

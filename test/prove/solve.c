@@ -230,7 +230,7 @@ static bool read_point(solver *s, const obligation *o, int64_t *values) {
     else if (whole) whole = Z3_is_numeral_ast(s->z, v) && Z3_get_numeral_int64(s->z, v, &values[i]);
   }
   if (m) Z3_model_dec_ref(s->z, m);
-  return whole && obligation_at(o, PART_NONE, values) == POINT_FAILS;
+  return whole && obligation_at(o, CONJUNCT_NONE, values) == POINT_FAILS;
 }
 
 /* Branches: each unknown that is a fraction in the solver's point must be at most its floor or at least one

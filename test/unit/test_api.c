@@ -796,10 +796,10 @@ static void test_several_results(void **state) {
                       "equal: chunk takes any number");
   vf_graph_clear_error(g);
   assert_false(vf_ok(vf_apply(g, "split", &x, 1, "parts=2")));
-  assert_string_equal(vf_graph_message(g), "split: gives 2 results; vf_apply_all takes them");
+  assert_string_equal(vf_graph_message(g), "split: has 2 results; vf_apply_all returns them all");
   vf_graph_clear_error(g);
   assert_int_equal(vf_unbind(x, 0, 4, NULL), -1);
-  assert_string_equal(vf_graph_message(g), "unbind: there is room for 4 results at NULL");
+  assert_string_equal(vf_graph_message(g), "unbind: the array for 4 results is NULL");
   vf_graph_destroy(g);
   vf_context_destroy(c);
 }

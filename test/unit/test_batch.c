@@ -115,9 +115,9 @@ static void test_types(void **state) {
       {"%x: f32[7,5|10,3]", "%y = sum %x axes=[-3]", NULL, "the axis lies in -2..1"},
       {"%x: f32[7,5|10,3]", "%y = swap_axes %x axis1=0 axis2=2", NULL, "the axis lies in -2..1"},
       {"%x: f32[7,5|10,3]", "%y = unsqueeze %x axis=-4", NULL, "the axis lies in -3..2"},
-      {"%x: f32[10,5]", "%y = squeeze %x axis=0", NULL, "only an axis of size 1 can go"},
+      {"%x: f32[10,5]", "%y = squeeze %x axis=0", NULL, "only an axis of size 1 can be removed"},
       {"%x: f32[1,5]", "%y = squeeze %x axis=0", "f32[5]", NULL},
-      {"%x: f32[7|10,5]", "%y = squeeze %x axis=0", NULL, "only an axis of size 1 can go"},
+      {"%x: f32[7|10,5]", "%y = squeeze %x axis=0", NULL, "only an axis of size 1 can be removed"},
   };
   CHECK_ALL(check_type_case, cases);
 }

@@ -73,17 +73,17 @@ static void same_code(void **state) {
 static void same_refusals(void **state) {
   ir_error errors[2] = {{0}, {0}};
   rt_compiling how = {.process = true};
-  for (int way = 0; way < 2; way++) {
+  for (int variant = 0; variant < 2; variant++) {
     rt_module module;
     ir_graph g;
     cg_blob blob;
     k_target t;
     k_target_at(0, &t);
-    assert_int_equal(rt_module_init(&module, way ? &how : NULL, &errors[way]), IR_OK);
-    assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &errors[way]), IR_OK);
+    assert_int_equal(rt_module_init(&module, variant ? &how : NULL, &errors[variant]), IR_OK);
+    assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &errors[variant]), IR_OK);
     ir_ref p = k_param(&g, IR_F32, 0, 4), i = k_range(&g, ir_index(&g, 4), 0);
     ir_ref kernel = k_kernel(&g, k_store(&g, p, i, ir_float(&g, IR_F32, 1)), &p, 1, NULL, 0);
-    rt_module_compile(&module, &g, kernel, "f", &t.target, CG_OBJECT, &blob, &errors[way]);
+    rt_module_compile(&module, &g, kernel, "f", &t.target, CG_OBJECT, &blob, &errors[variant]);
     ir_graph_free(&g);
     rt_module_free(&module);
   }
@@ -324,22 +324,22 @@ static void descriptors_that_others_close(void **state) {
 
 /* A process that ignores SIGCHLD, so that its children vanish unreaped, or that reaps all children itself. */
 static void children_that_others_reap(void **state) {
-  for (int way = 0; way < 2; way++) {
+  for (int variant = 0; variant < 2; variant++) {
     struct sigaction before, ignored = {.sa_handler = SIG_IGN};
-    if (way == 0) sigaction(SIGCHLD, &ignored, &before);
+    if (variant == 0) sigaction(SIGCHLD, &ignored, &before);
     vf_context *context = c_open(NULL, (vf_options){0});
     c_check_works(context, 1);
     kill(c_compiler(context)->pid, SIGKILL);
-    while (way == 1 && waitpid(-1, NULL, 0) < 0 && errno == EINTR) {}
+    while (variant == 1 && waitpid(-1, NULL, 0) < 0 && errno == EINTR) {}
     siginfo_t ended;
-    if (way == 0) waitid(P_PID, (id_t)c_compiler(context)->pid, &ended, WEXITED); /* until it is gone */
+    if (variant == 0) waitid(P_PID, (id_t)c_compiler(context)->pid, &ended, WEXITED); /* until it is gone */
     c_check_works(context, 2);
     assert_int_equal(c_compiler(context)->started, 2);
     vf_context_destroy(context);
     context = c_open("segv", (vf_options){0});
     c_check_fails(context, VF_ERR_COMPILE, "signal 11", NULL);
     vf_context_destroy(context);
-    if (way == 0) sigaction(SIGCHLD, &before, NULL);
+    if (variant == 0) sigaction(SIGCHLD, &before, NULL);
     c_check_childless();
   }
 }
@@ -405,13 +405,13 @@ static bool is_gone(void *user) {
 static void ends_with_its_host(void **state) {
   static const char *const faults[] = {"loop", "wait", "loop", "wait"};
   assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
-  for (int way = 0; way < 4; way++) {
+  for (int variant = 0; variant < 4; variant++) {
     int ends[2], status;
     pid_t said[2];
-    c_double(faults[way]);
+    c_double(faults[variant]);
     assert_int_equal(pipe(ends), 0);
     pid_t pid = fork();
-    if (pid == 0) host(faults[way], way >= 2, ends[1]);
+    if (pid == 0) host(faults[variant], variant >= 2, ends[1]);
     close(ends[1]);
     assert_int_equal(read(ends[0], said, sizeof said), sizeof said);
     close(ends[0]);

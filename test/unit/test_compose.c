@@ -48,12 +48,11 @@ static void test_softmax(void **state) {
       {"softmax f32[2,3] axis=2",
        "softmax: axis 2 is out of range; x has shape f32[2,3]; the axis lies in -2..1"},
       {"softmax f32[]", "softmax: axis -1 is out of range; x has shape f32[], which has no axes"},
-      {"log_softmax f32[2,0]",
-       "log_softmax: axis 1 has size 0; x has shape f32[2,0]; nothing has no extremum: each "
-       "reduced size is at least 1"},
+      {"log_softmax f32[2,0]", "log_softmax: axis 1 has size 0; x has shape f32[2,0]; the minimum or maximum "
+                               "of no elements is undefined: each reduced size must be at least 1"},
       {"softmax f32[z]",
-       "softmax: axis 0 has size z; x has shape f32[z]; nothing has no extremum: each reduced size is "
-       "at least 1; needs z >= 1, known: 0 <= z <= 5; declare z=1..5"},
+       "softmax: axis 0 has size z; x has shape f32[z]; the minimum or maximum of no elements is undefined: "
+       "each reduced size must be at least 1; needs z >= 1, known: 0 <= z <= 5; declare z=1..5"},
       {"logsumexp f32[2,3] axes=[0,-2]",
        "logsumexp: axes [0,-2] repeat axis 0; x has shape f32[2,3]; each axis is listed at most once"},
       {"softmax $n", "softmax: operand 1 is the index expression n, not a tensor"},
@@ -84,14 +83,15 @@ static void test_random(void **state) {
       {"uniform shape=[2] seed=1 dtype=i32", "uniform: draws are floats, not i32; use f16, bf16, f32 or f64"},
       {"uniform shape=[-2] seed=1",
        "uniform: size -2 of axis 0 in shape [-2] is negative; every size is >= 0"},
-      {"uniform shape=[2] seed=1 low=2 high=2", "uniform: nothing lies from 2 to below 2 in f32; takes "
-                                                "finite numbers low < high, at a finite distance"},
+      {"uniform shape=[2] seed=1 low=2 high=2",
+       "uniform: cannot draw numbers from 2 to below 2 in f32; takes "
+       "finite numbers low < high, at a finite distance"},
       {"uniform shape=[2] seed=1 low=2 high=2.0001 dtype=f16",
-       "uniform: nothing lies from 2 to below 2 in f16; takes finite numbers low < high, at a finite "
+       "uniform: cannot draw numbers from 2 to below 2 in f16; takes finite numbers low < high, at a finite "
        "distance"},
-      {"uniform shape=[2] seed=1 low=-3e38 high=3e38", "uniform: nothing lies from -3e+38 to below 3e+38 in "
-                                                       "f32; takes finite numbers low < high, at a finite "
-                                                       "distance"},
+      {"uniform shape=[2] seed=1 low=-3e38 high=3e38", "uniform: cannot draw numbers from -3e+38 to below "
+                                                       "3e+38 in f32; takes finite numbers low < high, at a "
+                                                       "finite distance"},
       {"normal shape=[2] seed=1 std=-1", "normal: there is no distribution of mean 0 and standard deviation "
                                          "-1; takes finite numbers, std >= 0"},
       {"bernoulli shape=[2] seed=1 p=1.5", "bernoulli: p is 1.5; a probability lies in 0..1"},
@@ -135,8 +135,9 @@ static void test_attention(void **state) {
        "attention: the mask has shape bool[4,5]; q has shape f32[1,8], k has shape f32[5,8]; the mask's last "
        "sizes "
        "are those of the queries and the keys, 1 and 5, or 1"},
-      {"attention f32[4,8] f32[0,8] f32[0,3]", "attention: axis 1 has size 0; x has shape f32[4,0]; nothing "
-                                               "has no extremum: each reduced size is at least 1"},
+      {"attention f32[4,8] f32[0,8] f32[0,3]",
+       "attention: axis 1 has size 0; x has shape f32[4,0]; the minimum or maximum of no elements is "
+       "undefined: each reduced size must be at least 1"},
       {"attention f32[4,8] f32[5,8] f32[5,3] scale=inf",
        "attention: scale is inf; takes a finite number, 0 for 1 / sqrt(8)"},
   };
@@ -226,7 +227,7 @@ static void test_norms(void **state) {
   CHECK_ALL(check_refused, bad);
 }
 
-static void test_parts(void **state) {
+static void test_splits(void **state) {
   static const typed good[] = {
       {"split f32[4,6] parts=2", "f32[2,6] f32[2,6]"},
       {"split f32[4,6] parts=3 axis=-1", "f32[4,2] f32[4,2] f32[4,2]"},
@@ -254,16 +255,16 @@ static void test_parts(void **state) {
       {"split f32[4] parts=2 axis=1",
        "split: axis 1 is out of range; x has shape f32[4]; the axis lies in -1..0"},
       {"split f32[4]", "split: attribute parts is missing; it is a number of parts, such as 2"},
-      {"chunk f32[0] chunks=2",
-       "chunk: axis 0 has size 0; x has shape f32[0]; parts are not empty, so it has an element"},
-      {"chunk f32[n] chunks=2", "chunk: size n of axis 0 does not provably divide by 2; x has shape f32[n]; "
-                                "parts of a size that varies are "
-                                "equal; needs (n%2) == 0, known: 1 <= n <= 8; declare n=1..8:2"},
+      {"chunk f32[0] chunks=2", "chunk: axis 0 has size 0; x has shape f32[0]; parts must not be empty, so "
+                                "the size must be at least 1"},
+      {"chunk f32[n] chunks=2",
+       "chunk: size n of axis 0 does not provably divide by 2; x has shape f32[n]; parts of a variable size "
+       "must be equal; needs (n%2) == 0, known: 1 <= n <= 8; declare n=1..8:2"},
       {"unbind f32[n,2]",
        "unbind: axis 0 has size n; x has shape f32[n,2]; it gives as many results: a number from 1 to 1024"},
       {"unbind f32[]", "unbind: axis 0 is out of range; x has shape f32[], which has no axes"},
-      {"minmax f32[0]", "minmax: axis 0 has size 0; x has shape f32[0]; nothing has no extremum: each "
-                        "reduced size is at least 1"},
+      {"minmax f32[0]", "minmax: axis 0 has size 0; x has shape f32[0]; the minimum or maximum of no "
+                        "elements is undefined: each reduced size must be at least 1"},
   };
   CHECK_ALL(check_refused, bad);
 }
@@ -560,8 +561,9 @@ static void test_indirection(void **state) {
        "broadcasts to that"},
       {"slice_update f32[3] f32[2] start=[2]",
        "slice_update: bounds [2,4] do not fit axis 0; x has shape f32[3]; takes 0 <= begin <= end <= 3"},
-      {"slice_update f32[3,3] f32[2] start=[0,0]", "slice_update: the update has shape f32[2]; start lists 2 "
-                                                   "positions; it has one for each axis, or size is given"},
+      {"slice_update f32[3,3] f32[2] start=[0,0]",
+       "slice_update: the update has shape f32[2]; start has 2 entries; it must have one for each axis, or "
+       "size must be given"},
       {"slice_update f32[3] f64[2] start=[0]", "slice_update: the update has shape f64[2]; x has shape "
                                                "f32[3], and keeps its dtype; cast the update to f32"},
       {"slice_update f32[3] 0 start=[0] size=[1,1]",
@@ -623,7 +625,7 @@ int main(void) {
       cmocka_unit_test(test_attention),
       cmocka_unit_test(test_moments),
       cmocka_unit_test(test_norms),
-      cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_splits),
       cmocka_unit_test(test_ranges),
       cmocka_unit_test(test_triangles),
       cmocka_unit_test(test_einsum),

@@ -94,12 +94,10 @@ static void test_constants_of_branches(void **state) {
       assert_true(out == (holds != k ? 3 : 2.5F));
     }
     vf_cond(p, 0, NULL, k ? three_twice : three, k ? three : three_twice, g, 2, y);
-    assert_string_equal(
-        vf_graph_message(g),
-        k ? "cond: result 2 is i64[] in the first branch, bool[] in the second; both have one "
-            "shape and dtype"
-          : "cond: result 2 is i64[] in the second branch, bool[] in the first; both have one "
-            "shape and dtype");
+    assert_string_equal(vf_graph_message(g), k ? "cond: result 2 is i64[] in the first branch, bool[] in the "
+                                                 "second; both must have the same shape and dtype"
+                                               : "cond: result 2 is i64[] in the second branch, bool[] in "
+                                                 "the first; both must have the same shape and dtype");
     vf_graph_destroy(g), vf_context_destroy(c);
   }
 }
@@ -188,28 +186,24 @@ static void test_refused(void **state) {
        "permute: order [7] has 7, which is no axis; x has shape f32[3]; an order lists each of the axes 0..0 "
        "exactly once"},
       {"null", "cond: function 1 is NULL"},
-      {"branches",
-       "cond: result 1 is f32[3] in the second branch, f32[2,3] in the first; both have one shape and "
-       "dtype"},
-      {"state",
-       "while_loop: value 1 of the state is f32[2] after a round, f32[] before; both have one shape and "
-       "dtype"},
+      {"branches", "cond: result 1 is f32[3] in the second branch, f32[2,3] in the first; both must have the "
+                   "same shape and dtype"},
+      {"state", "while_loop: value 1 of the state is f32[2] after an iteration, f32[] before; both must have "
+                "the same shape and dtype"},
       {"condition",
-       "while_loop: the condition has 1 result, the first one f32[]; it has one, a bool of rank 0"},
-      {"length",
-       "scan: operand 2 is f32[3], the length is 4; what is sliced has as many elements along its first "
-       "axis"},
+       "while_loop: the condition has 1 result, the first one f32[]; it must have one, a bool of rank 0"},
+      {"length", "scan: operand 2 is f32[3], the length is 4; the first axis of an operand to slice must "
+                 "have that size"},
       {"axis", "scan: operand 2 has no axis; a slice is taken along the first one"},
       {"foreign", "checkpoint: result 1 belongs to graph @other, others to @g; results belong to one graph"},
       {"size", "checkpoint: result 1 is an expression of sizes, not a tensor"},
       {"error", "checkpoint: result 1 is the error value of an earlier failure"},
       {"none", "checkpoint: there are no results; a function has at least one"},
       {"itself", "scan: functions are nested 65 deep; they nest at most 64 deep"},
-      {"ranks", "scan: result 2 is f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]; stacked it has an axis more, and a "
-                "tensor has at most 16 axes"},
-      {"endless",
-       "grad: while_loop has no declared bound; its derivative in reverse keeps the state of each round, "
-       "so it needs one: declare the largest number of rounds"},
+      {"ranks", "scan: result 2 is f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]; stacked, it has one more axis, and "
+                "a tensor has at most 16 axes"},
+      {"endless", "grad: while_loop has no declared bound; its reverse-mode derivative keeps the state of "
+                  "each iteration, so it needs one: declare the largest number of iterations"},
   };
   vf_context *c = context();
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -225,7 +219,7 @@ static void test_refused(void **state) {
 static void test_what_escapes_is_told(void **state) {
   static const char want[] =
       ": an argument of a function is used outside of that function (of a scan, a cond, a loop, a "
-      "checkpoint), where it has no value; take what the function returns";
+      "checkpoint), where it has no value; use the results of the function";
   vf_context *c = context();
   vf_graph *g = vf_graph_create(c, "g", &error);
   vf_value x = vf_input(g, "x", VF_F32, 0, NULL), kept_inside, y;

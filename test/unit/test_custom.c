@@ -39,17 +39,17 @@ static void check_runs(vf_context *c, vf_graph *g, const void *const *inputs, co
                        int outputs, int count, const float want[][8]) {
   float out[4][8];
   void *at[4] = {out[0], out[1], out[2], out[3]};
-  for (int way = 0; way < 2; way++) {
+  for (int compiled = 0; compiled < 2; compiled++) {
     memset(out, 0, sizeof out);
-    vf_program *p = way ? vf_compile(g, &error) : NULL;
-    if (way && !p) fail_msg("%s", error.message);
+    vf_program *p = compiled ? vf_compile(g, &error) : NULL;
+    if (compiled && !p) fail_msg("%s", error.message);
     vf_status status =
-        way ? vf_program_run(p, inputs, at, vars, &error) : vf_evaluate(g, inputs, at, vars, &error);
+        compiled ? vf_program_run(p, inputs, at, vars, &error) : vf_evaluate(g, inputs, at, vars, &error);
     if (status) fail_msg("%s", error.message);
     for (int k = 0; k < outputs; k++)
       for (int i = 0; i < count; i++)
         if (fabs((double)out[k][i] - (double)want[k][i]) > 1e-6)
-          fail_msg("way %d, output %d, element %d: %g, not %g", way, k, i, (double)out[k][i],
+          fail_msg("compiled %d, output %d, element %d: %g, not %g", compiled, k, i, (double)out[k][i],
                    (double)want[k][i]);
     vf_program_destroy(p);
   }
@@ -273,13 +273,14 @@ static void test_inside_scan(void **state) {
   float end[2][2], all[2][6];
   vf_program *p = vf_compile(g, &error);
   if (!p) fail_msg("%s", error.message);
-  for (int way = 0; way < 2; way++) {
-    vf_status status =
-        way ? vf_program_run(p, (const void *[]){s, xs}, (void *[]){end[way], all[way]}, NULL, &error)
-            : vf_evaluate(g, (const void *[]){s, xs}, (void *[]){end[way], all[way]}, NULL, &error);
+  for (int compiled = 0; compiled < 2; compiled++) {
+    vf_status status = compiled ? vf_program_run(p, (const void *[]){s, xs},
+                                                 (void *[]){end[compiled], all[compiled]}, NULL, &error)
+                                : vf_evaluate(g, (const void *[]){s, xs},
+                                              (void *[]){end[compiled], all[compiled]}, NULL, &error);
     if (status) fail_msg("%s", error.message);
-    assert_memory_equal(end[way], ((float[]){5.25f, 6.25f}), sizeof end[way]);
-    assert_memory_equal(all[way], ((float[]){4, 8, 2.5f, 4.5f, 2.25f, 3.25f}), sizeof all[way]);
+    assert_memory_equal(end[compiled], ((float[]){5.25f, 6.25f}), sizeof end[compiled]);
+    assert_memory_equal(all[compiled], ((float[]){4, 8, 2.5f, 4.5f, 2.25f, 3.25f}), sizeof all[compiled]);
   }
   vf_program_destroy(p), vf_graph_destroy(g), vf_context_destroy(c);
 }
@@ -420,18 +421,18 @@ static void released(void *user) { releases += user != NULL; }
 
 /* By the rule `r k -> r, r` rows may be split into shards: the shards' results, one after another, are the
  * whole. test_sharding.c reads the rule. spec: F20.U F21.U */
-static void test_parts(void **state) {
+static void test_shards(void **state) {
   vf_context *c = context();
   add_rows(c);
   vf_graph *g = parse(c, "graph @g(n=1..5, %x: f32[n,3]) {\n%s, %p = rows %x\nreturn %s, %p\n}\n");
   const float x[15] = {1, 5, 2, 7, 0, 3, -1, -2, -3, 4, 4, 9, 0, 1, 0};
   const float sums[5] = {8, 10, -6, 17, 1};
   const int64_t places[5] = {1, 0, 0, 2, 1};
-  for (int64_t part = 1; part <= 5; part++) {
+  for (int64_t rows_each = 1; rows_each <= 5; rows_each++) {
     float sum[5] = {0};
     int64_t place[5] = {0};
-    for (int64_t at = 0; at < 5; at += part) {
-      int64_t n = at + part < 5 ? part : 5 - at;
+    for (int64_t at = 0; at < 5; at += rows_each) {
+      int64_t n = at + rows_each < 5 ? rows_each : 5 - at;
       if (vf_evaluate(g, (const void *[]){x + 3 * at}, (void *[]){sum + at, place + at}, &n, &error))
         fail_msg("%s", error.message);
     }
@@ -532,11 +533,11 @@ static void test_signatures_refused(void **state) {
       {"int(in0", "at 'the end': expected ',' or ')'"},
       {"int(in0,)", "at ')': expected a parameter"},
       {"int(in0) x", "at 'x': expected the end"},
-      {"int(in1)", "at ')': there are not so many operands"},
-      {"int(out1)", "at ')': there are not so many results"},
+      {"int(in1)", "at ')': the operation has fewer operands"},
+      {"int(out1)", "at ')': the operation has fewer results"},
       {"int(in)", "at 'in)': expected in0, out0 and so on, an attribute, user or message"},
       {"int(in0[16])", "at '])': a tensor has at most 16 axes"},
-      {"int(i64 in0[k])", "at '])': in brackets stands an axis, such as 0"},
+      {"int(i64 in0[k])", "at '])': expected an axis in brackets, such as 0"},
       {"int(i64 in0[0)", "at ')': expected ']'"},
       {"int(i64 in0.size)", "at ')': an array has .count, .rank and .shape"},
       {"int(in0[0])", "at 'in0[0])': a number needs a type before it, such as i64"},
@@ -636,7 +637,7 @@ static void test_uses_refused(void **state) {
       {"%y, %p = rows %x", "rows: the operand is a matrix, not of rank 1"},
       {"%y = tall %x", "tall: its signature asks for the size of axis 1 of operand 0, which has rank 1"},
       {"%y = mute %x", "mute: its function for shapes failed without a reason"},
-      {"%y = sizeless %x", "its function for shapes gives axis 0 of result 1 no size"},
+      {"%y = sizeless %x", "its function for shapes sets no size for axis 0 of result 1"},
       {"%y = forgetful %x", "forgetful: composing it left out a result"},
   };
   vf_context *c = context();
@@ -776,9 +777,8 @@ static int meddle(const float *x, float *y, int64_t n, void *user, char *message
   vf_error inner;
   assert_null(vf_tensor_data(elsewhere, &inner));
   assert_int_equal(inner.status, VF_ERR_INVALID);
-  assert_string_equal(inner.message,
-                      "realise: called from the function of an operation while tensors are realised; what it "
-                      "computes with are its operands");
+  assert_string_equal(inner.message, "realise: called from the function of an operation while tensors are "
+                                     "realised; such a function may use its operands only");
   assert_null(vf_tensor_create(user, VF_F32, 0, NULL, NULL, &inner));
   assert_int_equal(vf_session_collect(user, &inner), VF_ERR_INVALID);
   for (int64_t i = 0; i < n; i++) y[i] = x[i] + *(const float *)vf_tensor_data(realised, NULL);
@@ -812,12 +812,12 @@ typedef struct worker {
   float factor;
   bool good;
 } worker;
-enum { ROUNDS = 200, WIDE = 64 };
+enum { ITERATIONS = 200, WIDE = 64 };
 static void *work(void *argument) {
   worker *w = argument;
   float x[WIDE], y[WIDE];
   w->good = true;
-  for (int r = 0; r < ROUNDS && w->good; r++) {
+  for (int r = 0; r < ITERATIONS && w->good; r++) {
     for (int i = 0; i < WIDE; i++) x[i] = (float)(i + r);
     w->good = vf_program_run(w->program, (const void *[]){x}, (void *[]){y}, NULL, NULL) == VF_OK;
     for (int i = 0; i < WIDE; i++) w->good &= y[i] == x[i] * w->factor + 1;
@@ -917,7 +917,7 @@ int main(void) {
       cmocka_unit_test(test_inside_scan),
       cmocka_unit_test(test_batches),
       cmocka_unit_test(test_rule_for_batches),
-      cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_shards),
       cmocka_unit_test(test_failures_are_told),
       cmocka_unit_test(test_source),
       cmocka_unit_test(test_opencl_alone),

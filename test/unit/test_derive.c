@@ -409,10 +409,12 @@ static void test_refused(void **state) {
           "grad: output 1 has shape f32[2]; without cotangents every output is a scalar: give them, or sum");
   vf_vjp(1, &x, &y, 1, &x, d);
   refused(g, d[0],
-          "vjp: cotangent 1 has shape f32[]; what it belongs to has f32[2]; both have one shape and dtype");
+          "vjp: cotangent 1 has shape f32[]; the value that it is for has f32[2]; both must have the same "
+          "shape and dtype");
   vf_jvp(1, &y, 1, &x, &i, d);
   refused(g, d[0],
-          "jvp: tangent 1 has shape i32[2]; what it belongs to has f32[2]; both have one shape and dtype");
+          "jvp: tangent 1 has shape i32[2]; the value that it is for has f32[2]; both must have the same "
+          "shape and dtype");
   vf_grad(y, 1, &one, d);
   refused(g, d[0],
           "grad: input 1 is a constant, f32[]; a constant does not vary: use an input, or expand it");

@@ -69,7 +69,7 @@ static void entry_file(const char *key, char path[256]) {
   snprintf(path, 256, "%s/c/%.2s/%s.code", place, hex, hex + 2);
 }
 
-static rt_disk *again(int64_t cap) {
+static rt_disk *reopened(int64_t cap) {
   char directory[80];
   snprintf(directory, sizeof directory, "%s/c", place);
   return open_disk(directory, cap);
@@ -77,7 +77,7 @@ static rt_disk *again(int64_t cap) {
 
 static rt_disk *fresh(int64_t cap) {
   run("rm -rf %s/c", place);
-  return again(cap);
+  return reopened(cap);
 }
 
 static void finds_what_was_stored(void **state) {
@@ -90,7 +90,7 @@ static void finds_what_was_stored(void **state) {
   assert_true(put(disk, "key", "another value"));
   assert_int_equal(get(disk, "key", "another value"), 1);
   rt_disk_close(disk);
-  disk = again(0);
+  disk = reopened(0);
   assert_int_equal(get(disk, "key", "another value"), 1);
   rt_disk_remove(disk, "code", "key", 3);
   assert_int_equal(get(disk, "key", "another value"), 0);
@@ -472,7 +472,7 @@ static void fill(char *payload, int key, int writer) {
 
 static int one_process(int writer, int iterations) {
   static char payload[PAYLOAD], expected[PAYLOAD];
-  rt_disk *disk = again(0);
+  rt_disk *disk = reopened(0);
   unsigned random = (unsigned)writer * 7919 + 1;
   int hits = 0;
   for (int iteration = 0; iteration < iterations; iteration++) {

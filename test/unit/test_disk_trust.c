@@ -487,7 +487,7 @@ static void closed_descriptors(void **state) {
 
 /* ---- files that change while they are read */
 
-enum { BYTES = 300000, LOOKS = 400 };
+enum { BYTES = 300000, READS = 400 };
 
 static void change_in_place(const char *path, const uint8_t *bytes, size_t size) {
   for (unsigned i = 0;; i++) {
@@ -514,7 +514,7 @@ static void files_change_while_read(void **state) {
   pid_t child = fork();
   if (child == 0) change_in_place(path, file, size);
   bool good = true;
-  for (int i = 0; i < LOOKS && good; i++) {
+  for (int i = 0; i < READS && good; i++) {
     rt_found found;
     if (!rt_disk_get(disk, "code", "k", 1, &found)) continue;
     good = found.size == BYTES && memcmp(found.payload, payload, BYTES) == 0;

@@ -254,7 +254,7 @@ static void shrink_stride_flip_point(void **s) {
               LIST(3, 2, 1, 0));
   expect_ints(view(IR_OP_POINT, LIST(3), x, 1, LIST(2)), LIST(3), LIST(2, 6, 10));
   expect_ints(view(IR_OP_POINT, LIST(4), x, 0, LIST(2)), LIST(4), LIST(8, 9, 10, 11));
-  expect_error(view(IR_OP_POINT, LIST(4), x, 0, LIST(3)), IR_ERR_INVALID, "point: position 3 does not fit");
+  expect_error(view(IR_OP_POINT, LIST(4), x, 0, LIST(3)), IR_ERR_INVALID, "point: index 3 does not fit");
 }
 
 /* Odd rows and columns of 5x5; every second row from 0 and column from 1; a reversed window with strides */

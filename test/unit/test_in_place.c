@@ -127,8 +127,8 @@ static void several_stores(void **state) {
 
 /* Rows of 16, each an iteration of the loop over ridx0: FIRST is the index, over ridx0 and ridx1, of the load
  * for the local. */
-#define ITERATION(ROUNDS, FIRST, THEN)                                                                       \
-  BEGIN " for ridx0 in 0.." ROUNDS " thread {\n local l0: f32[16] over ridx0\n"                              \
+#define ITERATION(TRIPS, FIRST, THEN)                                                                        \
+  BEGIN " for ridx0 in 0.." TRIPS " thread {\n local l0: f32[16] over ridx0\n"                               \
         " for ridx1 in 0..16 {\n %a = load p1[" FIRST "] : f32\n store l0[ridx1] = %a\n}\n"                  \
         " for ridx2 in 0..16 {\n %b = load l0[15+-1*ridx2] : f32\n" THEN                                     \
         " store p0[ridx0*16+ridx2] = %c\n}\n}\n}\n"

@@ -198,7 +198,8 @@ static void nothing(void *user, vf_graph *g, const vf_value *in, const vf_static
 static void wrong(void *user, vf_graph *g, const vf_value *in, const vf_static *statics, vf_value *out) {
   out[0] = vf_add(in[0], vf_zeros(g, VF_F32, VF_LIST(7)));
 }
-static void again(void *user, vf_graph *g, const vf_value *in, const vf_static *statics, vf_value *out) {
+static void traces_itself(void *user, vf_graph *g, const vf_value *in, const vf_static *statics,
+                          vf_value *out) {
   vf_tensor **mine = user, *y;
   vf_error inner = {0};
   vf_jit_call(*(vf_jit **)mine[1], mine, NULL, &y, &inner);
@@ -262,7 +263,7 @@ static void test_errors(void **state) {
   assert_int_equal(stats_of(j).entries, 0);
   vf_jit_destroy(j);
   vf_tensor *mine[2] = {x, NULL};
-  j = make(c, (vf_jit_options){.function = again, .user = mine, .inputs = 1, .results = 1});
+  j = make(c, (vf_jit_options){.function = traces_itself, .user = mine, .inputs = 1, .results = 1});
   mine[1] = (vf_tensor *)&j;
   assert_int_equal(vf_jit_call(j, &x, NULL, &y, &error), VF_OK);
   vf_tensor_release(y);
@@ -372,7 +373,7 @@ static void test_keys(void **state) {
 /* The shards of f32[10,6] split in four, three of which have one shape, need two different kernels.
  *
  * spec: H5.shard */
-static void test_parts_share_kernels(void **state) {
+static void test_shards_share_kernels(void **state) {
   static const char text[] = "graph @parts(%a: f32[3,6], %b: f32[3,6], %c: f32[3,6], %d: f32[1,6]) {\n"
                              "%p = exp %a\n%q = exp %b\n%r = exp %c\n%s = exp %d\nreturn %p, %q, %r, %s\n}";
   test_memory memory = {0};
@@ -401,7 +402,7 @@ int main(void) {
       cmocka_unit_test(test_declarations_refused),
       cmocka_unit_test(test_memory_fails),
       cmocka_unit_test(test_keys),
-      cmocka_unit_test(test_parts_share_kernels),
+      cmocka_unit_test(test_shards_share_kernels),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

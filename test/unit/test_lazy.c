@@ -149,7 +149,7 @@ static void test_errors(void **state) {
   /* values become invalid when a tensor is realised */
   assert_null(vf_tensor_keep(vf_neg(old), &error));
   assert_string_equal(error.message, "neg: operand 1 is a value from before the session last realised a "
-                                     "tensor; take it again with vf_tensor_value");
+                                     "tensor; get it again with vf_tensor_value");
   assert_null(vf_tensor_keep(old, &error));
   assert_memory_equal(error.message, "keep: operand 1 is a value from before", 38);
   vf_value fresh = vf_tensor_value(x);

@@ -33,15 +33,15 @@ typedef struct lanes {
   int bindings[3], count;
 } lanes;
 enum { VARIANTS = 3 };
-static lanes lanes_of(int way) {
+static lanes loops_of(int variant) {
   static const int64_t extents[VARIANTS][3] = {{N}, {N / LANES, LANES}, {N / STEP, UNROLL, LANES}};
   static const int bindings[VARIANTS][3] = {
       {IR_SERIAL}, {IR_SERIAL, IR_VECTOR}, {IR_SERIAL, IR_UNROLL, IR_VECTOR}};
-  lanes l = {.count = way + 1, .at = ir_index(g, 0)};
-  for (int i = 0; i <= way; i++) {
-    l.loops[i] = k_range(g, ir_index(g, extents[way][i]), i);
-    l.bindings[i] = bindings[way][i];
-    l.at = k_sum(g, k_times(g, l.at, extents[way][i]), l.loops[i]);
+  lanes l = {.count = variant + 1, .at = ir_index(g, 0)};
+  for (int i = 0; i <= variant; i++) {
+    l.loops[i] = k_range(g, ir_index(g, extents[variant][i]), i);
+    l.bindings[i] = bindings[variant][i];
+    l.at = k_sum(g, k_times(g, l.at, extents[variant][i]), l.loops[i]);
   }
   return l;
 }
@@ -62,10 +62,10 @@ static float argument(int i) {
 
 /* out = x < 0 ? 2 sqrt(|x|) + (x < -1 ? x*x : x) : x + 1, and out2 = sqrt(|x|) */
 static void test_values(void **state) {
-  for (int way = 0; way < VARIANTS; way++)
+  for (int variant = 0; variant < VARIANTS; variant++)
     for (int shared = 0; shared < 2; shared++) {
       begin();
-      lanes l = lanes_of(way);
+      lanes l = loops_of(variant);
       ir_ref p[] = {k_param(g, IR_F32, 0, N), k_param(g, IR_F32, 1, N), k_param(g, IR_F32, 2, N)};
       ir_ref x = k_load(g, p[2], l.at), root = ir_unary(g, IR_OP_SQRT, ir_unary(g, IR_OP_ABS, x));
       ir_ref inner = ir_rare(g, below(x, -1), ir_binary(g, IR_OP_MUL, x, x), x);
@@ -83,7 +83,7 @@ static void test_values(void **state) {
           float v = in[i], root_v = sqrtf(fabsf(v));
           float want = v < 0 ? 2 * root_v + (v < -1 ? v * v : v) : v + 1;
           if (out[i] != want)
-            fail_msg("%s: element %d of way %d is %a, not %a", t.name, i, way, out[i], want);
+            fail_msg("%s: element %d of variant %d is %a, not %a", t.name, i, variant, out[i], want);
           assert_true(second[i] == (shared ? root_v : 0));
         }
         k_free(&code);
@@ -122,7 +122,7 @@ static void test_reductions(void **state) {
 /* One branch for all unrolled vectors, with the square root behind it. */
 static void test_code(void **state) {
   begin();
-  lanes l = lanes_of(VARIANTS - 1);
+  lanes l = loops_of(VARIANTS - 1);
   ir_ref p[] = {k_param(g, IR_F32, 0, N), k_param(g, IR_F32, 1, N)}, x = k_load(g, p[1], l.at);
   ir_ref y = ir_rare(g, below(x, 0), ir_unary(g, IR_OP_SQRT, ir_unary(g, IR_OP_ABS, x)), x);
   ir_ref kernel = k_kernel(g, inside(&l, k_store(g, p[0], l.at, y)), p, 2, NULL, 0);

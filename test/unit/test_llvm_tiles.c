@@ -48,40 +48,40 @@ static void fill(uint8_t *x, size_t bytes, ir_dtype type) {
   k_target t;                                                                                                \
   for (int number_ = 0; k_target_at(number_, &t); number_++)
 
-/* out[place_out(copy, lane)] = in[place_in(copy, lane)], in two serial iterations; places are affine. A copy
- * is one value of the unrolled loop. */
+/* out[place_out(unrolled, lane)] = in[place_in(unrolled, lane)], in two serial iterations; places are affine.
+ * `unrolled` is the index of the unrolled loop. */
 typedef struct moved {
   ir_dtype type;
   int unroll, lanes;
-  int64_t in_copy, in_lane, in_start, in_iteration, out_copy, out_lane, out_iteration;
+  int64_t in_unrolled, in_lane, in_start, in_iteration, out_unrolled, out_lane, out_iteration;
   bool stream;
 } moved;
 
-static int64_t last_of(const moved *m, int64_t copy, int64_t lane, int64_t start, int64_t iteration) {
+static int64_t last_of(const moved *m, int64_t unrolled, int64_t lane, int64_t start, int64_t iteration) {
   int64_t last = start + iteration;
-  if (copy > 0) last += copy * (m->unroll - 1);
+  if (unrolled > 0) last += unrolled * (m->unroll - 1);
   return lane > 0 ? last + lane * (m->lanes - 1) : last;
 }
 
 static ir_ref kernel_of(const moved *m, int64_t in_size, int64_t out_size) {
   ir_ref p[] = {k_param(g, m->type, 0, out_size), k_param(g, m->type, 1, in_size)};
-  ir_ref iteration = k_range(g, index_of(2), 0), copy = k_range(g, index_of(m->unroll), 1),
+  ir_ref iteration = k_range(g, index_of(2), 0), unrolled = k_range(g, index_of(m->unroll), 1),
          lane = k_range(g, index_of(m->lanes), 2);
   ir_ref from_terms[] = {k_times(g, iteration, m->in_iteration), index_of(m->in_start),
-                         k_times(g, copy, m->in_copy), k_times(g, lane, m->in_lane)};
-  ir_ref to_terms[] = {k_times(g, iteration, m->out_iteration), k_times(g, copy, m->out_copy),
+                         k_times(g, unrolled, m->in_unrolled), k_times(g, lane, m->in_lane)};
+  ir_ref to_terms[] = {k_times(g, iteration, m->out_iteration), k_times(g, unrolled, m->out_unrolled),
                        k_times(g, lane, m->out_lane)};
   ir_ref from = ir_make(g, IR_OP_ADD, IR_INDEX, 0, from_terms, 4);
   ir_ref to = ir_make(g, IR_OP_ADD, IR_INDEX, 0, to_terms, 3);
   ir_ref src[] = {p[0], to, k_load(g, p[1], from)};
   ir_ref store = ir_make(g, IR_OP_STORE, IR_NONE, ir_pack_arg(0, m->stream), src, 3);
-  ir_ref lanes = k_loop(g, copy, IR_UNROLL, k_loop(g, lane, IR_VECTOR, store));
+  ir_ref lanes = k_loop(g, unrolled, IR_UNROLL, k_loop(g, lane, IR_VECTOR, store));
   return k_kernel(g, k_loop(g, iteration, IR_SERIAL, lanes), p, 2, NULL, 0);
 }
 
 static void check_moved(const moved *m, size_t offset) {
-  int64_t in_size = last_of(m, m->in_copy, m->in_lane, m->in_start, m->in_iteration) + 1;
-  int64_t out_size = last_of(m, m->out_copy, m->out_lane, 0, m->out_iteration) + 1;
+  int64_t in_size = last_of(m, m->in_unrolled, m->in_lane, m->in_start, m->in_iteration) + 1;
+  int64_t out_size = last_of(m, m->out_unrolled, m->out_lane, 0, m->out_iteration) + 1;
   size_t bytes = ir_dtypes[m->type].bytes;
   ir_ref kernel = kernel_of(m, in_size, out_size);
   uint8_t *want = calloc((size_t)out_size, bytes);
@@ -97,15 +97,15 @@ static void check_moved(const moved *m, size_t offset) {
       for (int64_t r = 0; r < 2; r++)
         for (int64_t c = 0; c < m->unroll; c++)
           for (int64_t l = 0; l < m->lanes; l++) {
-            int64_t from = r * m->in_iteration + m->in_start + c * m->in_copy + l * m->in_lane;
-            int64_t to = r * m->out_iteration + c * m->out_copy + l * m->out_lane;
+            int64_t from = r * m->in_iteration + m->in_start + c * m->in_unrolled + l * m->in_lane;
+            int64_t to = r * m->out_iteration + c * m->out_unrolled + l * m->out_lane;
             memcpy(want + (size_t)to * bytes, x + (size_t)from * bytes, bytes);
           }
       int64_t status = 0;
       code.run((void *[]){y, x, &status}, NULL, 0, 0, code.scratch);
       if (memcmp(want, y, (size_t)out_size * bytes) != 0)
-        fail_msg("%s, %s: %d copies of %d lanes are wrong", t.name, ir_dtypes[m->type].name, m->unroll,
-                 m->lanes);
+        fail_msg("%s, %s: %d unrolled vectors of %d lanes are wrong", t.name, ir_dtypes[m->type].name,
+                 m->unroll, m->lanes);
       unfence(&in), unfence(&out);
     }
     k_free(&code);
@@ -128,10 +128,10 @@ static void test_tiles(void **state) {
       check_moved(&(moved){.type = types[d],
                            .unroll = unroll,
                            .lanes = lanes,
-                           .in_copy = 1,
+                           .in_unrolled = 1,
                            .in_lane = pitch,
                            .in_iteration = 3,
-                           .out_copy = lanes,
+                           .out_unrolled = lanes,
                            .out_lane = 1,
                            .out_iteration = unroll * lanes},
                   0);
@@ -149,10 +149,10 @@ static void test_wide_tiles(void **state) {
     check_moved(&(moved){.type = (ir_dtype)sizes[s][0],
                          .unroll = unroll,
                          .lanes = lanes,
-                         .in_copy = 1,
+                         .in_unrolled = 1,
                          .in_lane = 101,
                          .in_iteration = 1,
-                         .out_copy = lanes,
+                         .out_unrolled = lanes,
                          .out_lane = 1,
                          .out_iteration = unroll * lanes},
                 0);
@@ -164,17 +164,17 @@ static void test_wide_tiles(void **state) {
 static void test_transposed_tiles(void **state) {
   (void)state;
   for (int d = 0; d < TYPES; d++)
-    for (int way = 0; way < 3; way++) {
+    for (int variant = 0; variant < 3; variant++) {
       begin();
-      int64_t in_copy = way == 1 ? 1 : -1, in_lane = way == 0 ? 19 : -19;
+      int64_t in_unrolled = variant == 1 ? 1 : -1, in_lane = variant == 0 ? 19 : -19;
       check_moved(&(moved){.type = types[d],
                            .unroll = 8,
                            .lanes = 16,
-                           .in_copy = in_copy,
+                           .in_unrolled = in_unrolled,
                            .in_lane = in_lane,
-                           .in_start = (in_copy < 0 ? 7 : 0) + (in_lane < 0 ? 15 * 19 : 0),
+                           .in_start = (in_unrolled < 0 ? 7 : 0) + (in_lane < 0 ? 15 * 19 : 0),
                            .in_iteration = 4,
-                           .out_copy = 16,
+                           .out_unrolled = 16,
                            .out_lane = 1,
                            .out_iteration = 128},
                   0);
@@ -193,10 +193,10 @@ static void test_interleaved(void **state) {
           check_moved(&(moved){.type = types[d],
                                .unroll = unroll,
                                .lanes = lanes,
-                               .in_copy = lanes + 3,
+                               .in_unrolled = lanes + 3,
                                .in_lane = 1,
                                .in_iteration = 1,
-                               .out_copy = 1,
+                               .out_unrolled = 1,
                                .out_lane = unroll + gap,
                                .out_iteration = (unroll + gap) * lanes},
                       0);
@@ -208,10 +208,10 @@ static moved streaming(ir_dtype type, int unroll, int lanes, bool transposed) {
   return (moved){.type = type,
                  .unroll = unroll,
                  .lanes = lanes,
-                 .in_copy = transposed ? 1 : lanes,
+                 .in_unrolled = transposed ? 1 : lanes,
                  .in_lane = transposed ? 64 : 1,
                  .in_iteration = transposed ? unroll : unroll * lanes,
-                 .out_copy = lanes,
+                 .out_unrolled = lanes,
                  .out_lane = 1,
                  .out_iteration = unroll * lanes,
                  .stream = true};
@@ -234,14 +234,14 @@ static void test_streams(void **state) {
 static void test_stream_code(void **state) {
   (void)state;
   EACH_TARGET(t) {
-    for (int way = 0; way < 3; way++) { /* streams; does not; streams less than vectors */
+    for (int variant = 0; variant < 3; variant++) { /* streams; does not; streams less than vectors */
       begin();
-      int lanes = t.target.vector_bytes / (way == 2 ? 8 : 4);
+      int lanes = t.target.vector_bytes / (variant == 2 ? 8 : 4);
       moved m = streaming(IR_F32, 1, lanes, false);
-      m.stream = way != 1;
+      m.stream = variant != 1;
       char *text = k_text(g, kernel_of(&m, 2 * lanes, 2 * lanes), &t.target, CG_LLVM);
-      assert_int_equal(strstr(text, "!nontemporal") != NULL, way == 0);
-      assert_int_equal(strstr(text, "sfence") != NULL || strstr(text, "fence seq_cst") != NULL, way == 0);
+      assert_int_equal(strstr(text, "!nontemporal") != NULL, variant == 0);
+      assert_int_equal(strstr(text, "sfence") != NULL || strstr(text, "fence seq_cst") != NULL, variant == 0);
       free(text);
       end();
     }

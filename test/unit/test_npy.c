@@ -103,12 +103,12 @@ static void read_every_dtype_in_both_orders(void **state) {
   for (size_t e = 0; e < ELEMENTS; e++) {
     size_t bytes = 2 * (size_t)(elements[e].little[2] - '0');
     /* little, big, machine order spelt three ways */
-    for (int way = 0; way < 5; way++) {
+    for (int variant = 0; variant < 5; variant++) {
       static const char *const orders[] = {NULL, NULL, "=", "|", ""};
-      const char *descr = way == 1 ? elements[e].big : elements[e].little;
+      const char *descr = variant == 1 ? elements[e].big : elements[e].little;
       snprintf(header, sizeof header, "{'descr': '%s%s', 'fortran_order': False, 'shape': (2,), }\n",
-               way < 2 ? "" : orders[way], way < 2 ? descr : descr + 1);
-      const uint8_t *data = way == 1 ? elements[e].big_data : elements[e].little_data;
+               variant < 2 ? "" : orders[variant], variant < 2 ? descr : descr + 1);
+      const uint8_t *data = variant == 1 ? elements[e].big_data : elements[e].little_data;
       for (int major = 1; major <= 3; major++)
         check_read(file, build(file, major, header, data, bytes), elements[e].dtype, 1, &two,
                    elements[e].little_data, bytes);

@@ -20,14 +20,15 @@ static vf_context *open_context(const char *device) {
 }
 
 /* y[r,c] = x[c,r] * factor, as OpenCL C alone, with sizes as arguments in each of the possible forms. */
-static const char turn_text[] = "int turn(global const float *x, global float *y, long rows, const long "
-                                "*shape, float factor, uchar fails) {\n"
-                                "  long i = get_global_id(0), r = i / shape[1], c = i % shape[1];\n"
-                                "  y[i] = x[c * rows + r] * factor;\n"
-                                "  return fails && i == 3;\n"
-                                "}\n";
-static const vf_op_attribute turn_attributes[] = {{"factor", VF_F64, false, {.f = 0}},
-                                                  {"fails", VF_BOOL, true, {.i = 0}}};
+static const char transpose_text[] =
+    "int scaled_transpose(global const float *x, global float *y, long rows, const long "
+    "*shape, float factor, uchar fails) {\n"
+    "  long i = get_global_id(0), r = i / shape[1], c = i % shape[1];\n"
+    "  y[i] = x[c * rows + r] * factor;\n"
+    "  return fails && i == 3;\n"
+    "}\n";
+static const vf_op_attribute transpose_attributes[] = {{"factor", VF_F64, false, {.f = 0}},
+                                                       {"fails", VF_BOOL, true, {.i = 0}}};
 static bool transposed_shape(const vf_op_call *call, vf_op_type *results) {
   results[0] = (vf_op_type){.dtype = VF_F32,
                             .rank = 2,
@@ -35,13 +36,13 @@ static bool transposed_shape(const vf_op_call *call, vf_op_type *results) {
   return true;
 }
 
-static void add_turn(vf_context *c, const char *text) {
+static void add_transpose(vf_context *c, const char *text) {
   vf_op_description d = {.size = sizeof d,
-                         .name = "turn",
+                         .name = "scaled_transpose",
                          .operands = 1,
                          .results = 1,
                          .attribute_count = 2,
-                         .attributes = turn_attributes,
+                         .attributes = transpose_attributes,
                          .shape = transposed_shape,
                          .opencl = text,
                          .signature =
@@ -73,22 +74,22 @@ static vf_program *compile(vf_context *c, const char *text) {
   return p;
 }
 
-static const char turn_graph[] = "graph @g(%x: f32[2,3]) {\n"
-                                 "  %a = mul %x, 2.0\n"
-                                 "  %b = turn %a factor=3.0\n"
-                                 "  %c = add_index %b\n"
-                                 "  %d = mul %c, 0.5\n"
-                                 "  return %d\n"
-                                 "}\n";
+static const char transpose_graph[] = "graph @g(%x: f32[2,3]) {\n"
+                                      "  %a = mul %x, 2.0\n"
+                                      "  %b = scaled_transpose %a factor=3.0\n"
+                                      "  %c = add_index %b\n"
+                                      "  %d = mul %c, 0.5\n"
+                                      "  return %d\n"
+                                      "}\n";
 
 static void on_the_device_and_on_the_host(void **state) {
   static const char *const modes[] = {"", "gpu"};
   for (int mode = 0; mode < 2; mode++) {
     opencl_set("%s", modes[mode]);
     vf_context *c = open_context("opencl");
-    add_turn(c, turn_text);
+    add_transpose(c, transpose_text);
     add_host(c);
-    vf_program *p = compile(c, turn_graph);
+    vf_program *p = compile(c, transpose_graph);
     if (!p) fail_msg("%s", error.message);
     calls = 0;
     for (int k = 0; k < 3; k++) {
@@ -108,19 +109,21 @@ static void on_the_device_and_on_the_host(void **state) {
 static void batches_and_failures(void **state) {
   opencl_set("%s", "");
   vf_context *c = open_context("opencl");
-  add_turn(c, turn_text);
-  vf_program *p = compile(c, "graph @g(%x: f32[4|2,3]) {\n  %b = turn %x factor=1.0\n  return %b\n}\n");
+  add_transpose(c, transpose_text);
+  vf_program *p =
+      compile(c, "graph @g(%x: f32[4|2,3]) {\n  %b = scaled_transpose %x factor=1.0\n  return %b\n}\n");
   if (!p) fail_msg("%s", error.message);
   float x[24], out[24];
   for (int i = 0; i < 24; i++) x[i] = (float)i;
   if (vf_program_run(p, (const void *[]){x}, (void *[]){out}, NULL, &error)) fail_msg("%s", error.message);
   for (int i = 0; i < 24; i++) assert_true(out[i] == x[i / 6 * 6 + i % 2 * 3 + i % 6 / 2]);
   vf_program_destroy(p);
-  p = compile(c, "graph @bad(%x: f32[2,3]) {\n  %b = turn %x factor=1.0 fails=true\n  return %b\n}\n");
+  p = compile(
+      c, "graph @bad(%x: f32[2,3]) {\n  %b = scaled_transpose %x factor=1.0 fails=true\n  return %b\n}\n");
   if (!p) fail_msg("%s", error.message);
   for (int k = 0; k < 2; k++) {
     assert_int_equal(vf_program_run(p, (const void *[]){x}, (void *[]){out}, NULL, &error), VF_ERR_DEVICE);
-    assert_non_null(strstr(error.message, "graph @bad: custom operation turn: it failed"));
+    assert_non_null(strstr(error.message, "graph @bad: custom operation scaled_transpose: it failed"));
   }
   vf_program_destroy(p);
   vf_context_destroy(c);
@@ -129,12 +132,13 @@ static void batches_and_failures(void **state) {
 static void a_text_that_is_wrong(void **state) {
   opencl_set("%s", "");
   vf_context *c = open_context("opencl");
-  add_turn(c, "int turn(nonsense *x) { return 0; }\n");
-  vf_program *p = compile(c, "graph @g(%x: f32[2,3]) {\n  %b = turn %x factor=1.0\n  return %b\n}\n");
+  add_transpose(c, "int scaled_transpose(nonsense *x) { return 0; }\n");
+  vf_program *p =
+      compile(c, "graph @g(%x: f32[2,3]) {\n  %b = scaled_transpose %x factor=1.0\n  return %b\n}\n");
   if (!p) fail_msg("%s", error.message);
   float x[6] = {0}, out[6];
   assert_int_equal(vf_program_run(p, (const void *[]){x}, (void *[]){out}, NULL, &error), VF_ERR_COMPILE);
-  assert_non_null(strstr(error.message, "operation turn"));
+  assert_non_null(strstr(error.message, "operation scaled_transpose"));
   if (!strstr(error.message, "nonsense")) fail_msg("%s", error.message);
   vf_program_destroy(p);
   vf_context_destroy(c);

@@ -152,14 +152,13 @@ static void test_view_refusals(void **state) {
        "reshape: the result has rank 17; a tensor has at most 16 axes"},
       {"flatten f32[2,3] end_dim=2",
        "flatten: axis 2 is out of range; x has shape f32[2,3]; the axis lies in -2..1"},
-      {"expand f32[2,3] shape=[2,6]",
-       "expand: shape [2,6] asks for 6 at axis 1; x has shape f32[2,3], 3 there; only sizes of "
-       "1 grow, others stay"},
+      {"expand f32[2,3] shape=[2,6]", "expand: shape [2,6] asks for 6 at axis 1; x has shape f32[2,3], 3 "
+                                      "there; only sizes of 1 can be expanded, others must be equal"},
       {"broadcast_to f32[2,3] shape=[3]", "broadcast_to: shape [3] has rank 1; x has shape f32[2,3], rank 2; "
                                           "broadcasting never lowers the rank"},
       {"expand f32[n] shape=[8]",
-       "expand: shape [8] asks for 8 at axis 0; x has shape f32[n], n there; only sizes of 1 grow, "
-       "others stay; needs n == 8, known: 1 <= n <= 8; declare n=8..8"},
+       "expand: shape [8] asks for 8 at axis 0; x has shape f32[n], n there; only sizes of 1 can be "
+       "expanded, others must be equal; needs n == 8, known: 1 <= n <= 8; declare n=8..8"},
       {"expand f32[1,1] shape=[4294967296,4294967296]",
        "expand: a result of shape f32[4294967296,4294967296] is too large; "
        "its bytes must number less than 2^63"},
@@ -172,14 +171,13 @@ static void test_view_refusals(void **state) {
       {"unsqueeze f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",
        "unsqueeze: the result has rank 17; a tensor has at most 16 axes"},
       {"squeeze f32[10,5] axis=0",
-       "squeeze: axis 0 has size 10; x has shape f32[10,5]; only an axis of size 1 can go"},
+       "squeeze: axis 0 has size 10; x has shape f32[10,5]; only an axis of size 1 can be removed"},
       {"squeeze f32[] axis=0", "squeeze: axis 0 is out of range; x has shape f32[], which has no axes"},
       {"squeeze f32[1] axis=[0,-1]",
        "squeeze: axes [0,-1] repeat axis 0; x has shape f32[1]; each axis is listed at most "
        "once"},
-      {"squeeze f32[n]",
-       "squeeze: axis 0 has size n; x has shape f32[n]; only an axis of size 1 can go; needs n == 1, known: "
-       "1 <= n <= 8; declare n=1..1"},
+      {"squeeze f32[n]", "squeeze: axis 0 has size n; x has shape f32[n]; only an axis of size 1 can be "
+                         "removed; needs n == 1, known: 1 <= n <= 8; declare n=1..1"},
       {"shrink f32[6] bounds=[[2,7]]",
        "shrink: bounds [2,7] do not fit axis 0; x has shape f32[6]; takes 0 <= begin <= end "
        "<= 6"},
@@ -288,18 +286,16 @@ static void test_reduction_refusals(void **state) {
       {"reduce_sum f32[2,3] axes=[0,-2]",
        "reduce_sum: axes [0,-2] repeat axis 0; x has shape f32[2,3]; each axis is listed "
        "at most once"},
-      {"max f32[0,3] axes=[0]",
-       "max: axis 0 has size 0; x has shape f32[0,3]; nothing has no extremum: each reduced size is "
-       "at least 1"},
-      {"min f32[z]", "min: axis 0 has size z; x has shape f32[z]; nothing has no extremum: each reduced size "
-                     "is at least 1; "
-                     "needs z >= 1, known: 0 <= z <= 5; declare z=1..5"},
-      {"argmax f32[2,0] axis=1",
-       "argmax: axis 1 has size 0; x has shape f32[2,0]; nothing has no extremum: each reduced size "
-       "is at least 1"},
+      {"max f32[0,3] axes=[0]", "max: axis 0 has size 0; x has shape f32[0,3]; the minimum or maximum of no "
+                                "elements is undefined: each reduced size must be at least 1"},
+      {"min f32[z]",
+       "min: axis 0 has size z; x has shape f32[z]; the minimum or maximum of no elements is undefined: each "
+       "reduced size must be at least 1; needs z >= 1, known: 0 <= z <= 5; declare z=1..5"},
+      {"argmax f32[2,0] axis=1", "argmax: axis 1 has size 0; x has shape f32[2,0]; the minimum or maximum of "
+                                 "no elements is undefined: each reduced size must be at least 1"},
       {"argmin f32[z,2]",
-       "argmin: axis 0 has size z; x has shape f32[z,2]; nothing has no extremum: each reduced size is at "
-       "least 1; needs z >= 1, known: 0 <= z <= 5; declare z=1..5"},
+       "argmin: axis 0 has size z; x has shape f32[z,2]; the minimum or maximum of no elements is undefined: "
+       "each reduced size must be at least 1; needs z >= 1, known: 0 <= z <= 5; declare z=1..5"},
       {"argmax f32[2] axis=1", "argmax: axis 1 is out of range; x has shape f32[2]; the axis lies in -1..0"},
       {"max f32[2] f32[2] axes=[0]",
        "max: of two operands it is elementwise and has no axes; give one operand to reduce"},
@@ -340,9 +336,9 @@ static void test_contractions_refusals(void **state) {
       {"gather f32[2,0] i64[2] axis=1 mode=clip",
        "gather: axis 1 has size 0; x has shape f32[2,0], the indices i64[2]; every index is out of range: "
        "use mode=fill"},
-      {"gather f32[2,3] i64[2] batch=1", "gather: 1 axes of x and the indices cannot be shared; they have "
-                                         "shapes f32[2,3] and i64[2]; those shared are the "
-                                         "first of both and stand before axis 0"},
+      {"gather f32[2,3] i64[2] batch=1",
+       "gather: 1 axes of x and the indices cannot be shared; they have shapes f32[2,3] and i64[2]; shared "
+       "axes must be the first of both and come before axis 0"},
       {"gather f32[2,3] i64[n] axis=1 batch=1",
        "gather: axis 0 is shared, but has size 2 in x and n in the indices, of shapes f32[2,3] and i64[n]; "
        "equal sizes "

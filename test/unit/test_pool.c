@@ -77,7 +77,7 @@ typedef struct numbers {
   atomic_bool inside[4]; /* a chunk is running under this number */
   atomic_int out_of_range, shared;
 } numbers;
-static void take_number(void *context, int worker, int64_t begin, int64_t end) {
+static void enter_number(void *context, int worker, int64_t begin, int64_t end) {
   numbers *n = context;
   if (worker < 0 || worker >= 4) atomic_fetch_add(&n->out_of_range, 1);
   else if (atomic_exchange(&n->inside[worker], true)) atomic_fetch_add(&n->shared, 1);
@@ -89,7 +89,7 @@ static void no_two_chunks_at_one_time_have_one_number(void **state) {
   rt_pool *pool = make(4);
   for (int iteration = 0; iteration < 2000; iteration++) {
     numbers n = {0};
-    rt_pool_run(pool, take_number, &n, 16, 1);
+    rt_pool_run(pool, enter_number, &n, 16, 1);
     assert_int_equal(n.out_of_range, 0);
     assert_int_equal(n.shared, 0);
   }

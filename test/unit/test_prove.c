@@ -29,8 +29,8 @@ static void judge(const char *left, const char *right, const char *condition, co
   obligation o;
   assert_true(rule_obligation(&rule, &o));
   assert_int_equal(solve(&o, values), by_solver);
-  if (by_solver == VERDICT_REFUTED) assert_int_equal(obligation_at(&o, PART_NONE, values), POINT_FAILS);
-  assert_int_equal(obligation_try(&o, PART_NONE, &t, values), by_points);
+  if (by_solver == VERDICT_REFUTED) assert_int_equal(obligation_at(&o, CONJUNCT_NONE, values), POINT_FAILS);
+  assert_int_equal(obligation_try(&o, CONJUNCT_NONE, &t, values), by_points);
   obligation_free(&o);
 }
 
@@ -71,7 +71,7 @@ static void test_conjuncts(void **state) {
   trial t = {1000000, 100000, 1, 0, false};
   obligation o;
   assert_true(rule_obligation(&rule, &o));
-  assert_int_equal(o.parts, 2);
+  assert_int_equal(o.conjuncts, 2);
   assert_int_equal(obligation_try(&o, 0, &t, values), POINT_FAILS);
   assert_int_equal(obligation_try(&o, 1, &t, values), POINT_HOLDS); /* the condition is not needed */
   obligation_free(&o);

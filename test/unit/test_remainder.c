@@ -23,7 +23,7 @@ static uint64_t random_bits(uint64_t *state) { /* SplitMix64 */
 }
 
 /* Decomposes a = n 2^e, with n of 53 bits or fewer. */
-static uint64_t taken_apart(double a, int *e) {
+static uint64_t decomposed(double a, int *e) {
   uint64_t bits = bits_of(a) & INT64_MAX, exponent = bits >> 52, fraction = bits & 0xfffffffffffff;
   *e = (int)(exponent ? exponent : 1) - 1075;
   return exponent ? fraction | (uint64_t)1 << 52 : fraction;
@@ -33,7 +33,7 @@ static uint64_t taken_apart(double a, int *e) {
  * *quotient: the lowest bits of |a| // |b|; *lost: whether any were lost. */
 static double size_modulo(double a, double b, uint64_t *quotient, bool *lost) {
   int ea, eb;
-  uint64_t n = taken_apart(a, &ea), m = taken_apart(b, &eb);
+  uint64_t n = decomposed(a, &ea), m = decomposed(b, &eb);
   *quotient = 0, *lost = false;
   if (fabs(a) < fabs(b)) return fabs(a);
   while (ea < eb) n % 2 ? (m *= 2, eb--) : (n /= 2, ea++); /* m stays below 2^53 where |a| >= |b| */
@@ -207,7 +207,7 @@ static void quotients_are_exact_while_they_have_digits(void **s) {
   for (int t = 0; t < 4; t++) agree(IR_OP_FLOORDIV, types[t], iterations);
 }
 
-/* test_remainder [ROUNDS]: the number of blocks of BLOCK pairs for each operation and dtype */
+/* test_remainder [BLOCKS]: the number of blocks of BLOCK pairs for each operation and dtype */
 int main(int argc, char **argv) {
   if (argc > 1) iterations = atoi(argv[1]);
   const struct CMUnitTest tests[] = {cmocka_unit_test(remainders_are_exact),

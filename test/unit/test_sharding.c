@@ -43,11 +43,11 @@ static void print_rule(ir_graph *g, ir_ref node, ir_text *out) {
 }
 
 /* Every node computed in shards equals the node computed whole, and the last one has these elements. */
-static sharded check_graph(ir_graph *g, ir_ref y, const double data[][MOST], int parts, const double *want,
+static sharded check_graph(ir_graph *g, ir_ref y, const double data[][MOST], int shards, const double *want,
                            int count) {
   ir_binding_input bound[4];
   ir_eval_result out = {0};
-  sharded s = {.g = g, .inputs = bound, .input_count = bind(g, data, bound), .shards = parts};
+  sharded s = {.g = g, .inputs = bound, .input_count = bind(g, data, bound), .shards = shards};
   if (!sharded_check(&s, &y, 1)) fail_msg("%s", s.what);
   assert_int_equal(ir_eval(g, &y, 1, bound, s.input_count, NULL, 0, &out, g->error), IR_OK);
   for (int i = 0; i < count; i++) {
@@ -62,7 +62,7 @@ static sharded check_graph(ir_graph *g, ir_ref y, const double data[][MOST], int
 
 typedef struct row {
   const char *line, *rule, *shapes; /* shapes: of the shards along the last factor; NULL: not checked */
-  int parts;
+  int shards;
   double data[2][MOST], want[MOST];
   int count;
   long contracted; /* in the whole graph */
@@ -79,8 +79,8 @@ static void check_row(const row *c) {
   print_rule(&r.g, y, &text);
   if (strcmp(ir_text_get(&text), c->rule) != 0)
     fail_msg("%s: %s, not %s", c->line, ir_text_get(&text), c->rule);
-  s = check_graph(&r.g, y, c->data, c->parts, c->want, c->count);
-  if (c->shapes && strcmp(s.shapes, c->shapes) != 0) fail_msg("%s: parts %s", c->line, s.shapes);
+  s = check_graph(&r.g, y, c->data, c->shards, c->want, c->count);
+  if (c->shapes && strcmp(s.shapes, c->shapes) != 0) fail_msg("%s: shards %s", c->line, s.shapes);
   if (s.contracted != c->contracted) fail_msg("%s: %ld contracted factors", c->line, s.contracted);
   ir_text_free(&text);
   record_stop(&r);
@@ -335,12 +335,12 @@ static void test_random(void **state) {
                                       "uniform 7 shape=[5,3] dtype=f64", "bernoulli 7 shape=[9]"};
   static const double none[1][MOST];
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-    for (int parts = 2; parts < 5; parts++) {
+    for (int shards = 2; shards < 5; shards++) {
       recorder r;
       assert_true(record_start(&r, -1));
       ir_ref y = record_line(&r, lines[i]);
       if (!y) fail_msg("%s", r.error.text);
-      sharded s = check_graph(&r.g, y, none, parts, NULL, 0);
+      sharded s = check_graph(&r.g, y, none, shards, NULL, 0);
       assert_true(s.factors > 20);
       assert_int_equal(s.contracted, 0);
       record_stop(&r);
@@ -387,8 +387,8 @@ static void test_gradients(void **state) {
   for (int k = 0; k < 2; k++) assert_int_not_equal(rule.terms[2].axes[k].factors[0], batch);
   op_sharding_free(&rule);
   for (int k = 0; k < 2; k++)
-    for (int parts = 2; parts < 4; parts++)
-      assert_true(check_graph(&r.g, d[k], data, parts, want[k], k ? 6 : 8).contracted > 0);
+    for (int shards = 2; shards < 4; shards++)
+      assert_true(check_graph(&r.g, d[k], data, shards, want[k], k ? 6 : 8).contracted > 0);
   record_stop(&r);
 }
 
@@ -407,9 +407,9 @@ static void test_custom_rules(void **state) {
       {"r 1 -> 1", "f32[4,3]", "r 1 -> 1", NULL},
       {"... k -> b0", "f32[4,3]", "b0 k -> b0", NULL},
       {"r k -> r", "f32[4]", NULL,
-       "leaf: sharding rule 'r k -> r': term 1 has more axes than what it stands for, which has rank 1"},
+       "leaf: sharding rule 'r k -> r': term 1 has more axes than its operand or result, of rank 1"},
       {"k r -> r", "f32[4,3]", NULL,
-       "leaf: factor r of the sharding rule stands for axes of sizes 3 and 4; they are equal"},
+       "leaf: factor r of the sharding rule stands for axes of sizes 3 and 4; they must be equal"},
       {NULL, "f32[4,3]", NULL, "leaf: the custom operation has no sharding rule"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -181,7 +181,7 @@ static void a_choice_runs_one_branch(void **state) {
 
 /* In every iteration r of a while: for even r a scan adds xs[i] * r to half of v for each i in turn, from the
  * end; for odd r v is doubled. */
-static ir_ref nested(flow *f, ir_ref v0, ir_ref xs0, ir_ref rounds0, ir_ref length) {
+static ir_ref nested(flow *f, ir_ref v0, ir_ref xs0, ir_ref iterations0, ir_ref length) {
   ir_graph *g = &f->g;
   ir_ref scalar = flow_shape(f, 0), shape = ir_shape(g, v0);
   ir_ref v = flow_param(f, IR_F32, shape), x = flow_param(f, IR_F32, scalar),
@@ -204,7 +204,7 @@ static ir_ref nested(flow *f, ir_ref v0, ir_ref xs0, ir_ref rounds0, ir_ref leng
   ir_ref body = ir_func(g, FLOW_LIST(more, flow_result(f, cond, 0)), FLOW_LIST(r, v2, iterations, xs2));
   ir_ref test =
       ir_func(g, FLOW_LIST(ir_binary(g, IR_OP_LT, r, iterations)), FLOW_LIST(r, v2, iterations, xs2));
-  return flow_while(f, test, body, -1, 2, FLOW_LIST(ir_int(g, IR_I32, 0), v0, rounds0, xs0));
+  return flow_while(f, test, body, -1, 2, FLOW_LIST(ir_int(g, IR_I32, 0), v0, iterations0, xs0));
 }
 
 static void nested_by_hand(float *v, int size, const float *xs, int64_t n, int iterations) {
@@ -222,7 +222,7 @@ static void loops_and_choices_nest(void **state) {
     ir_ref n = ir_var(&f.g, "n", 1, 0, 20, 1);
     ir_ref v = flow_input(&f, "v", IR_F32, flow_shape(&f, 1, (int64_t)5)),
            xs = flow_input(&f, "x", IR_F32, ir_tuple(&f.g, &n, 1)),
-           iterations = flow_input(&f, "rounds", IR_I32, flow_shape(&f, 0));
+           iterations = flow_input(&f, "iterations", IR_I32, flow_shape(&f, 0));
     ir_ref loop = nested(&f, ir_binary(&f.g, IR_OP_ADD, v, v), xs, iterations, n);
     ir_ref last = ir_binary(&f.g, IR_OP_ADD, flow_result(&f, loop, 1), v);
     rt_program *p =
@@ -298,7 +298,7 @@ static void threads_run_one_program(void **state) {
   ir_ref n = ir_var(&f.g, "n", 1, 0, 20, 1);
   ir_ref v = flow_input(&f, "v", IR_F32, flow_shape(&f, 1, (int64_t)5)),
          xs = flow_input(&f, "x", IR_F32, ir_tuple(&f.g, &n, 1)),
-         iterations = flow_input(&f, "rounds", IR_I32, flow_shape(&f, 0));
+         iterations = flow_input(&f, "iterations", IR_I32, flow_shape(&f, 0));
   ir_ref loop = nested(&f, ir_binary(&f.g, IR_OP_ADD, v, v), xs, iterations, n);
   ir_ref last = ir_binary(&f.g, IR_OP_ADD, flow_result(&f, loop, 1), v);
   rt_program *p = flow_compile(&f, c, NULL, FLOW_LIST(last, flow_result(&f, loop, 0)));

@@ -160,11 +160,11 @@ static void a_loop_costs_its_iterations(void **state) {
     ir_ref choose = ir_func(g, FLOW_LIST(flow_result(&f, cond, 0)), FLOW_LIST(v, w));
     ir_ref scan = flow_scan(&f, choose, n, (ir_scan_state){1, 0, false}, FLOW_LIST(v0, w0));
     ir_ref p = flow_param(&f, IR_F32, eight), q = flow_param(&f, IR_BOOL, scalar);
-    ir_ref turn =
+    ir_ref iteration =
         ir_func(g, FLOW_LIST(ir_binary(g, IR_OP_SUB, p, flow_number(&f, 1)), ir_unary(g, IR_OP_NOT, q)),
                 FLOW_LIST(p, q));
     ir_ref test = ir_func(g, FLOW_LIST(ir_unary(g, IR_OP_NOT, q)), FLOW_LIST(p, q));
-    ir_ref loop = flow_while(&f, test, turn, bound, 2, FLOW_LIST(flow_result(&f, scan, 0), w0));
+    ir_ref loop = flow_while(&f, test, iteration, bound, 2, FLOW_LIST(flow_result(&f, scan, 0), w0));
     rt_program *made = flow_compile(&f, c, NULL, FLOW_LIST(flow_result(&f, loop, 0)));
     int64_t iterations = bound < 0 ? 1 : bound;
     rt_cost cost = cost_of(made, &(int64_t){7});
@@ -303,7 +303,7 @@ static void what_is_too_deep_or_too_much_is_refused(void **state) {
     const char *message;
   } cases[] = {
       {64, 1, 6, NULL},
-      {65, 1, 0, "functions nest at most 64 deep"},
+      {65, 1, 0, "functions must not nest more than 64 deep"},
       {6, 2, 37, NULL},
       {20, 2, 0, "control flow: functions written out wherever they are called make more than 65536 steps"}};
   rt_context *c = p_context_with((rt_options){.no_disk = true});

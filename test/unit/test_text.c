@@ -500,26 +500,25 @@ static void test_verify_kernels(void **state) {
   check_broken(
       "index @k(p0: f32[8]) {\n  range ridx0 in 0..8\n  %0 = neg i32(1) : f32\n  store p0[ridx0] = %0\n}\n",
       IR_LEVEL_LOOP,
-      "broken neg: `%0 = neg i32(1) : f32`: neg takes operands and result of one dtype, not bool");
+      "broken neg: `%0 = neg i32(1) : f32`: neg must have operands and result of one dtype, not bool");
   check_broken("kernel @k(p0: f32[8]) {\n  range ridx0 in 0..8\n  store p0[ridx0] = f32(0.0)\n}\n",
                IR_LEVEL_LOOP, "broken range: `range ridx0 in 0..8`: no loop binds it");
   check_broken("kernel @k(p0: f32[8]) {\n  %0 = for ridx0 in 0..6 vector with %1 = f32(0.0) {\n"
                "    %2 = load p0[ridx0] : f32\n    %3 = add %1, %2 : f32\n    next %3\n  }\n"
                "  store p0[0] = %0\n}\n",
                IR_LEVEL_LOOP,
-               "broken loop: `%0 = for ridx0 in 0..6 vector with %1 = f32(0.0) {`: the extent of a loop over "
-               "lanes that are combined in pairs is a power of two");
-  check_broken(
-      "kernel @k(p0: f32[8]) {\n  %0 = for ridx0 in 0..8 unroll with %1 = f32(0.0) {\n"
-      "    store p0[ridx0] = f32(1.0)\n    %2 = add %1, f32(1.0) : f32\n    next %2\n  }\n"
-      "  store p0[0] = %0\n}\n",
-      IR_LEVEL_LOOP,
-      "broken loop: `%0 = for ridx0 in 0..8 unroll with %1 = f32(0.0) {`: behind its values a serial "
-      "loop has an effect");
+               "broken loop: `%0 = for ridx0 in 0..6 vector with %1 = f32(0.0) {`: the extent of an unroll "
+               "or vector loop with carried values must be a power of two");
+  check_broken("kernel @k(p0: f32[8]) {\n  %0 = for ridx0 in 0..8 unroll with %1 = f32(0.0) {\n"
+               "    store p0[ridx0] = f32(1.0)\n    %2 = add %1, f32(1.0) : f32\n    next %2\n  }\n"
+               "  store p0[0] = %0\n}\n",
+               IR_LEVEL_LOOP,
+               "broken loop: `%0 = for ridx0 in 0..8 unroll with %1 = f32(0.0) {`: only an effect may follow "
+               "the next values, and only in a serial loop");
   check_broken("kernel @k(p0: f32[8]) {\n  for ridx0 in 0..8 vector {\n    for ridx1 in 0..4 vector {\n"
                "      store p0[ridx0] = f32(0.0)\n    }\n  }\n}\n",
                IR_LEVEL_LOOP,
-               "broken loop: `for ridx1 in 0..4 vector {`: a vector loop stands inside another");
+               "broken loop: `for ridx1 in 0..4 vector {`: a vector loop must not be nested in another");
   check_broken("kernel @k(p0: f32[8]) {\n  %0 = for ridx0 in 0..8 with %1 = f32(0.0) {\n    next %1\n  }\n"
                "  store p0[0] = %1\n}\n",
                IR_LEVEL_LOOP, "broken carry: `carry(ridx0, slot=0, dtype=f32)`: no loop binds its range");
@@ -527,21 +526,24 @@ static void test_verify_kernels(void **state) {
       "kernel @k(p0: f32[8]) {\n  %0 = for ridx0 in 0..8 vector with %1 = f32(0.0) {\n    next %1\n  }\n"
       "  store p0[0] = %0\n}\n",
       IR_LEVEL_LOOP,
-      "broken loop: `%0 = for ridx0 in 0..8 vector with %1 = f32(0.0) {`: next value 0 of a loop over lanes "
-      "combines the carried value with one that does not depend on it, by add, mul, min, max, and, or");
+      "broken loop: `%0 = for ridx0 in 0..8 vector with %1 = f32(0.0) {`: next value 0 of an unroll or "
+      "vector loop must combine the carried value with one that does not depend on it, by add, mul, min, "
+      "max, and, or");
   check_broken("index @k(p0: bool[8]) {\n  range ridx0 in 0..8\n  update p0[ridx0] add true over ridx0\n}\n",
                IR_LEVEL_LOOP,
-               "broken update: `update p0[ridx0] add true over ridx0`: it stores, or adds numbers");
+               "broken update: `update p0[ridx0] add true over ridx0`: an update must store its value, or "
+               "add it, and then it must not be bool");
   check_broken(
       "index @k(p0: f32[8]) {\n  range ridx0 in 0..8\n  update p0[ridx0] = f32(0.0) over (ridx0+1)\n}\n",
       IR_LEVEL_LOOP,
       "broken update: `update p0[ridx0] = f32(0.0) over (ridx0+1)`: source 4 is a add, not a range");
-  check_broken(LOOP0 "    %0 = load p1[ridx0] : f32\n    %1 = reduce add %0 over ridx0 : f32\n"
-                     "    store p0[ridx0] = %1\n  }\n}\n",
-               IR_LEVEL_LOOP,
-               "broken reduce: `%1 = reduce add %0 over ridx0 : f32`: a kernel holds loops, not reductions");
+  check_broken(
+      LOOP0 "    %0 = load p1[ridx0] : f32\n    %1 = reduce add %0 over ridx0 : f32\n"
+            "    store p0[ridx0] = %1\n  }\n}\n",
+      IR_LEVEL_LOOP,
+      "broken reduce: `%1 = reduce add %0 over ridx0 : f32`: a kernel must hold loops, not reductions");
   check_broken(LOOP0 "    store p0[ridx0//(ridx0-1)] = f32(0.0)\n  }\n}\n", IR_LEVEL_LOOP,
-               "broken floordiv: `(ridx0//(ridx0-1))`: a divisor is >= 1 for certain, but this one may be as "
+               "broken floordiv: `(ridx0//(ridx0-1))`: a divisor must be proven >= 1, but this one may be as "
                "low as -1");
   check_broken("kernel @k(p0: f32[8]) {\n  for ridx0 in 0..8 {\n    store p0[ridx0] = i32(0)\n  }\n}\n",
                IR_LEVEL_LOOP, "broken store: `store p0[ridx0] = i32(0)`: source 2 has dtype i32, not f32");
@@ -549,11 +551,12 @@ static void test_verify_kernels(void **state) {
       "kernel @k(p0: f32[8], p1: f32[8]) {\n  store p0[0] = f32(0.0)\n  for ridx0 in 0..8 {\n  }\n  store "
       "p0[ridx0] = f32(1.0)\n}\n",
       IR_LEVEL_LOOP,
-      "broken store: `store p0[ridx0] = f32(1.0)`: it uses `ridx0` outside the loop that this belongs to");
+      "broken store: `store p0[ridx0] = f32(1.0)`: it uses `ridx0` outside the loop in which that is "
+      "computed");
   check_broken(
       LOOP0 "    for ridx1 in 0..2 thread {\n      store p0[ridx0] = f32(0.0)\n    }\n  }\n}\n",
       IR_LEVEL_LOOP,
-      "broken loop: `for ridx1 in 0..2 thread {`: only the outermost loop of a kernel runs on threads");
+      "broken loop: `for ridx1 in 0..2 thread {`: only the outermost loop of a kernel may be a thread loop");
 }
 
 #define KEPT "kernel @k(p0: f32[8]) {\n  local l0: f32[2] kept\n  store l0[1] = f32(0.0)\n"
@@ -561,16 +564,18 @@ static void test_verify_kernels(void **state) {
 static void test_verify_locals(void **state) {
   check_broken("kernel @k(p0: f32[8]) {\n  local l0: f32[2]\n  %0 = load l0[1] : f32\n  store p0[0] = %0\n"
                "  store l0[1] = f32(0.0)\n}\n",
-               IR_LEVEL_LOOP, "broken load: `%0 = load l0[1] : f32`: it reads a local before that is stored");
+               IR_LEVEL_LOOP,
+               "broken load: `%0 = load l0[1] : f32`: it loads from a local before any store to that local");
   check_broken("kernel @k(p0: f32[8]) {\n  local l0: f32[2]\n  store l0[1] = f32(0.0)\n"
                "  %0 = load l0[1] : f32\n  store p0[0] = %0\n  store l0[0] = f32(0.0)\n}\n",
                IR_LEVEL_LOOP,
-               "broken store: `store l0[0] = f32(0.0)`: it stores to a local that was read before");
+               "broken store: `store l0[0] = f32(0.0)`: it stores to a local after a load from that local, "
+               "which is not kept");
   check_broken(KEPT "  %0 = load l0[1] : f32\n  for ridx0 in 0..8 {\n    %1 = add %0, f32(1.0) : f32\n"
                     "    store l0[0] = %1\n    store p0[ridx0] = %1\n  }\n}\n",
                IR_LEVEL_LOOP,
-               "broken store: `store l0[0] = %1`: it uses what was read of a kept local before a loop that "
-               "stores to it");
+               "broken store: `store l0[0] = %1`: it uses, after a loop that stores to a kept local, a value "
+               "loaded from that local before the loop");
   bench b;
   assert_true(bench_start(&b, -1));
   const char *text = KEPT "  for ridx0 in 0..8 {\n    %0 = load l0[((ridx0+1)%2)] : f32\n"
@@ -620,30 +625,32 @@ static void test_verify_tensors(void **state) {
   assert_int_equal(ir_verify(g, ir_tuple(g, &x, 1), IR_LEVEL_TENSOR, &b.error), IR_OK);
   check_broken_node(
       &b, ir_make_tensor(g, IR_OP_ADD, IR_F32, shape, 0, xy, 2),
-      "broken add: `%0 = add %x, %y : f32[2]`: add takes operands and result of one dtype, not bool");
-  check_broken_node(&b, ir_make_tensor(g, IR_OP_LT, IR_F32, shape, 0, (ir_ref[]){x, x}, 2),
-                    "broken lt: `%0 = lt %x, %x : f32[2]`: lt takes operands of one dtype and a bool result");
+      "broken add: `%0 = add %x, %y : f32[2]`: add must have operands and result of one dtype, not bool");
   check_broken_node(
-      &b, ir_make_tensor(g, IR_OP_ADD, IR_F32, shape, 0, xz, 2),
-      "broken add: `%0 = add %x, %z : f32[2]`: operand 2 has the shape of the result, or is a constant of "
-      "rank 0");
+      &b, ir_make_tensor(g, IR_OP_LT, IR_F32, shape, 0, (ir_ref[]){x, x}, 2),
+      "broken lt: `%0 = lt %x, %x : f32[2]`: lt must have operands of one dtype and a bool result");
+  check_broken_node(&b, ir_make_tensor(g, IR_OP_ADD, IR_F32, shape, 0, xz, 2),
+                    "broken add: `%0 = add %x, %z : f32[2]`: operand 2 must have the shape of the result, or "
+                    "be a constant of rank 0");
   check_broken_node(
       &b, ir_make_tensor(g, IR_OP_SQRT, IR_I32, shape, 0, &y, 1),
-      "broken sqrt: `%0 = sqrt %y : i32[2]`: sqrt takes operands and result of one float dtype");
+      "broken sqrt: `%0 = sqrt %y : i32[2]`: sqrt must have operands and result of one float dtype");
   check_broken_node(&b, ir_make(g, IR_OP_NEG, IR_F32, 0, &x, 1),
-                    "broken neg: `%0 = neg %x : f32`: a tensor has a shape");
-  check_broken_node(&b, ir_make_tensor(g, IR_OP_PERMUTE, IR_F32, shape, 0, (ir_ref[]){x, two}, 2),
-                    "broken permute: `%0 = permute %x order=[2] : f32[2]`: order holds axes of the operand");
+                    "broken neg: `%0 = neg %x : f32`: a tensor must have a shape");
+  check_broken_node(
+      &b, ir_make_tensor(g, IR_OP_PERMUTE, IR_F32, shape, 0, (ir_ref[]){x, two}, 2),
+      "broken permute: `%0 = permute %x order=[2] : f32[2]`: order must hold axes of the operand");
   check_broken_node(
       &b, ir_make_tensor(g, IR_OP_PAD, IR_F32, shape, 0, (ir_ref[]){x, ir_int(g, IR_I32, 1), two, two}, 4),
-      "broken pad: `%0 = pad %x value=1 pads=[[2,2]] : f32[2]`: value is a constant of the node's dtype");
-  check_broken_node(
-      &b, ir_make_tensor(g, IR_OP_SHRINK, IR_F32, shape, 0, xy, 1),
-      "broken shrink: `%0 = shrink %x bounds=[] : f32[2]`: shrink has 3 sources with its attributes, not 1");
+      "broken pad: `%0 = pad %x value=1 pads=[[2,2]] : f32[2]`: value must be a constant of the node's "
+      "dtype");
+  check_broken_node(&b, ir_make_tensor(g, IR_OP_SHRINK, IR_F32, shape, 0, xy, 1),
+                    "broken shrink: `%0 = shrink %x bounds=[] : f32[2]`: shrink must have 3 sources with its "
+                    "attributes, not 1");
   ir_ref quotient = ir_make(g, IR_OP_FLOORDIV, IR_INDEX, 0, (ir_ref[]){two, n}, 2);
   check_broken_node(
       &b, ir_make_tensor(g, IR_OP_RESHAPE, IR_F32, shape, 0, (ir_ref[]){x, quotient}, 2),
-      "broken floordiv: `(2//n)`: a divisor is >= 1 for certain, but this one may be as low as 0");
+      "broken floordiv: `(2//n)`: a divisor must be proven >= 1, but this one may be as low as 0");
   check_broken_node(&b, ir_make(g, IR_OP_STORE, IR_NONE, 0, NULL, 0),
                     "broken store: `%0 = store : none`: store may not appear in a tensor graph");
   ir_ref twin = ir_make_tensor(g, IR_OP_INPUT, IR_I8, shape, ir_name(g, "x", 1), &two, 1);

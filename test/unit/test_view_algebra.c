@@ -171,16 +171,14 @@ static void test_movement(void **state) {
 static void test_movement_refuses(void **state) {
   (void)state;
   vf_view v = plain(2, NUMBERS(3, 4));
-  expect_refused(
-      vf_view_permute(v, VF_LIST(0, 0)),
-      "permute: axis 0 at place 1 of the order; the view has shape [3,4]; an order lists each of the axes "
-      "0..1 exactly once");
+  expect_refused(vf_view_permute(v, VF_LIST(0, 0)),
+                 "permute: axis 0 in entry 1 of the order; the view has shape [3,4]; an order lists each of "
+                 "the axes 0..1 exactly once");
   expect_refused(vf_view_permute(v, VF_LIST(0)),
                  "permute: 1 axes for a view of shape [3,4]; one for each of its 2 axes is needed");
-  expect_refused(
-      vf_view_expand(v, VF_LIST(6, 4)),
-      "expand: size 3 cannot become 6 at axis 0; the view has shape [3,4], the result [6,4]; only sizes of "
-      "1 grow, to sizes >= 0");
+  expect_refused(vf_view_expand(v, VF_LIST(6, 4)),
+                 "expand: size 3 cannot become 6 at axis 0; the view has shape [3,4], the result [6,4]; only "
+                 "sizes of 1 can be expanded, to sizes >= 0");
   expect_refused(vf_view_expand(v, VF_LIST(1, 3, 4)),
                  "expand: 3 sizes for a view of shape [3,4]; one for each of its 2 axes is needed");
   expect_refused(
@@ -358,7 +356,8 @@ static void test_lowering(void **state) {
   expect_index(vf_view_pad(plain(1, NUMBERS(2)), VF_LIST(1, 1)), 1, &j, "(j+-1)\nvalid: ((j>=1)&(j<3))");
   vf_error error;
   assert_null(vf_view_index(t, 1, &j, &error));
-  assert_string_equal(error.message, "view: 1 positions for 2 axes; takes one for each axis");
+  assert_string_equal(error.message,
+                      "view: the number of indices is 1, that of axes 2; takes one for each axis");
   /* windows of 3 of 4 elements: repeated, split into rows one longer, and shrunk */
   vf_view pool = vf_view_reshape(vf_view_expand(plain(2, NUMBERS(1, 4)), VF_LIST(3, 4)), VF_LIST(12));
   pool = vf_view_reshape(vf_view_shrink(vf_view_reshape(vf_view_shrink(pool, VF_LIST(0, 10)), VF_LIST(2, 5)),

@@ -497,7 +497,7 @@ static void test_trees(void **state) {
   stop(&b);
 }
 
-static void take_leaf(void *user, const vf_tree *in, vf_tree *out) { out->value = *(vf_value *)user; }
+static void put_leaf(void *user, const vf_tree *in, vf_tree *out) { out->value = *(vf_value *)user; }
 
 /* Nested deeper than any real tree: refused, without recursion. */
 static void test_deep_trees(void **state) {
@@ -509,7 +509,7 @@ static void test_deep_trees(void **state) {
   for (int depth = 30; depth <= DEEP; depth += 5) {
     for (int i = 0; i < depth; i++) chain[i] = (vf_tree){1, {0}, &chain[i + 1], NULL};
     chain[depth - 1] = (vf_tree){VF_LEAF, x, NULL, NULL};
-    bool good = vf_vmap_tree(b.g, take_leaf, &x, chain, NULL, NULL, -1, &out);
+    bool good = vf_vmap_tree(b.g, put_leaf, &x, chain, NULL, NULL, -1, &out);
     assert_int_equal(good, depth <= 33);
     if (!good) assert_string_equal(vf_graph_message(b.g), "vmap: a tree has more than 32 levels");
     vf_graph_clear_error(b.g);
@@ -608,7 +608,7 @@ static void test_refused(void **state) {
        VF_NOT_MAPPED,
        -1,
        "vmap: result 1 has shape f32[4|3] and may differ along the mapped axis, but its entry of out_axes is "
-       "VF_NOT_MAPPED; give the axis where it goes, or reduce over it outside"},
+       "VF_NOT_MAPPED; give the axis of the result, or reduce over it outside"},
       {identity,
        1,
        {0},
@@ -633,8 +633,8 @@ static void test_refused(void **state) {
        {0},
        0,
        -1,
-       "vmap: result 1 has shape f32[3,4|], 2 batch axes, where there are 1; a value of a vmap inside is no "
-       "result: take what that vmap gives"},
+       "vmap: result 1 has shape f32[3,4|], 2 batch axes, where there are 1; a value inside a nested vmap "
+       "cannot be a result: use the results of that vmap"},
       {identity, 1, {0}, 0, -5, "vmap: axis_size is -5; takes a size, or -1"},
       {NULL, 1, {0}, 0, -1, "vmap: the function is NULL"},
   };
@@ -684,7 +684,7 @@ static void test_finished_vmap(void **state) {
   assert_true(map2(&b, times_outside, &w, 1, &x, NULL, 1, &of[0], NULL));
   of[1] = w;
   assert_false(map2(&b, sibling, of, 1, &x, NULL, 1, &y, NULL));
-  assert_non_null(strstr(vf_graph_message(b.g), "through another vmap that is over"));
+  assert_non_null(strstr(vf_graph_message(b.g), "through another vmap, which has ended"));
   stop(&b);
 }
 

@@ -45,18 +45,18 @@ static void expect(bench *b, const void *const *in, const int *counts, const flo
   int all = 0;
   if (vf_graph_status(b->g)) fail_msg("%s", vf_graph_message(b->g));
   for (int i = 0; i < b->outputs; i++) {
-    for (int way = 0; way < 2; way++) out[way][i] = room[way] + all;
+    for (int compiled = 0; compiled < 2; compiled++) out[compiled][i] = room[compiled] + all;
     all += counts[i];
   }
   if (vf_evaluate(b->g, in, out[0], NULL, &error)) fail_msg("%s", error.message);
   vf_program *p = vf_compile(b->g, &error);
   if (!p || vf_program_run(p, in, out[1], NULL, &error)) fail_msg("%s", error.message);
   vf_program_destroy(p);
-  for (int way = 0; way < 2; way++)
+  for (int compiled = 0; compiled < 2; compiled++)
     for (int i = 0; i < all; i++)
-      if (fabsf(room[way][i] - want[i]) > 1e-5f * fmaxf(1, fabsf(want[i])))
-        fail_msg("%s: element %d is %g, expected %g", way ? "compiled" : "evaluated", i, room[way][i],
-                 want[i]);
+      if (fabsf(room[compiled][i] - want[i]) > 1e-5f * fmaxf(1, fabsf(want[i])))
+        fail_msg("%s: element %d is %g, expected %g", compiled ? "compiled" : "evaluated", i,
+                 room[compiled][i], want[i]);
 }
 
 static void map(bench *b, vf_function f, void *user, int n, const vf_value *x, const int *axes, int m,
@@ -226,7 +226,7 @@ static void test_refusals(void **state) {
   vf_value x = vf_input(b.g, "x", VF_F32, VF_LIST(3)), y;
   map(&b, sum_outside, NULL, 1, &x, NULL, 1, &y);
   assert_int_equal(vf_graph_status(b.g), VF_ERR_INVALID);
-  assert_non_null(strstr(vf_graph_message(b.g), "whose batch is from outside"));
+  assert_non_null(strstr(vf_graph_message(b.g), "a captured value with batch axes"));
   stop(&b);
 }
 

@@ -78,7 +78,7 @@ vf_value vf_apply(vf_graph *g, const char *operation, const vf_value *operands, 
   ir_ref made = apply_named(&c, g, operation, operands, count, attributes);
   if (made && ir_op_of(c.ir, made) == IR_OP_TUPLE) {
     uint32_t results = ir_get(c.ir, made)->nsrc;
-    if (results != 1) fe_refuse(&c, "gives %u results; vf_apply_all takes them", results);
+    if (results != 1) fe_refuse(&c, "has %u results; vf_apply_all returns them all", results);
     made = results == 1 ? ir_src(c.ir, made, 0) : 0;
   }
   return fe_end(&c, made);

@@ -35,10 +35,10 @@ bool fe_is_value(fe_call *c, const char *what, size_t number, vf_value x) {
     return fe_refuse(c, "%s %zu belongs to graph @%.60s, others to @%.60s; %ss belong to one graph", what,
                      number, x.graph->name, c->graph->name, what);
   if (x.epoch != c->graph->epoch)
-    return fe_refuse(c,
-                     "%s %zu is a value from before the session last realised a tensor; take it again with "
-                     "vf_tensor_value",
-                     what, number);
+    return fe_refuse(
+        c,
+        "%s %zu is a value from before the session last realised a tensor; get it again with vf_tensor_value",
+        what, number);
   if (x.id == 0 || x.id >= c->ir->count)
     return fe_refuse(c, "%s %zu is the error value of an earlier failure", what, number);
   return true;
@@ -68,7 +68,7 @@ vf_value fe_end(fe_call *c, ir_ref made) {
 }
 
 int fe_end_all(fe_call *c, ir_ref made, int room, vf_value *results) {
-  if (room > 0 && !results) made = (ir_ref)fe_refuse(c, "there is room for %d results at NULL", room);
+  if (room > 0 && !results) made = (ir_ref)fe_refuse(c, "the array for %d results is NULL", room);
   vf_value all = fe_end(c, made);
   bool tuple = all.id && ir_op_of(c->ir, all.id) == IR_OP_TUPLE;
   int count = !all.id ? -1 : tuple ? (int)ir_get(c->ir, all.id)->nsrc : 1;

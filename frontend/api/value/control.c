@@ -228,8 +228,9 @@ void vf_scan(vf_function body, void *user, int carry_count, const vf_value *init
               add_operands(&k, "operands to slice", xs_count, xs) &&
               is_list(&k, "values of the state", carry_count, carries) && is_list(&k, "stacks", ys_count, ys);
   if (good && length < -1)
-    good = fe_refuse(&k.c, "the length is %lld; it is a number of rounds, or -1 for that of what is sliced",
-                     (long long)length);
+    good = fe_refuse(
+        &k.c, "the length is %lld; it must be a number of iterations, or -1 for that of the sliced operands",
+        (long long)length);
   if (good) k.carry_count = (uint32_t)carry_count, k.slice_count = (uint32_t)xs_count;
   if (good && length >= 0) good = (iterations = ir_index(k.c.ir, length)) != 0;
   good = good && choose_dtypes(&k) &&

@@ -47,7 +47,8 @@ static void derive(const char *who, pass run, bool reverse, int output_count, co
                     : inputs && input_count > 0 ? inputs[0].graph
                                                 : NULL;
   bool good = fe_begin_in(&c, who, graph);
-  if (good && (output_count < 0 || input_count < 0)) good = fe_refuse(&c, "a list has less than no entries");
+  if (good && (output_count < 0 || input_count < 0))
+    good = fe_refuse(&c, "the number of entries of a list is negative");
   if (good && !out && made_count > 0) good = fe_refuse(&c, "the list of results is NULL");
   if (good && !reverse && !given && input_count > 0) good = fe_refuse(&c, "the list of tangents is NULL");
   if (!good) {

@@ -10,7 +10,7 @@ static vf_value unary(ir_op op, vf_value x) {
   return fe_end(&c, made);
 }
 
-static vf_value binary(ir_op op, vf_value a, vf_value b) {
+static vf_value record_binary(ir_op op, vf_value a, vf_value b) {
   fe_call c;
   ir_ref made = 0;
   if (fe_begin(&c, ir_ops[op].text, (vf_value[]){a, b}, 2) && !fe_size_binary(c.ir, op, a.id, b.id, &made))
@@ -31,7 +31,7 @@ static vf_value ternary(ir_op op, vf_value a, vf_value b, vf_value x) {
 #define PUBLIC_UNARY(name, op)                                                                               \
   vf_value vf_##name(vf_value x) { return unary(op, x); }
 #define PUBLIC_BINARY(name, op)                                                                              \
-  vf_value vf_##name(vf_value a, vf_value b) { return binary(op, a, b); }
+  vf_value vf_##name(vf_value a, vf_value b) { return record_binary(op, a, b); }
 #define PUBLIC_COMPARE PUBLIC_BINARY
 #define PUBLIC_TERNARY(name, op)                                                                             \
   vf_value vf_##name(vf_value a, vf_value b, vf_value c) { return ternary(op, a, b, c); }

@@ -21,18 +21,17 @@ static const char help_text[] =
     "the median and the least time, bytes and operations per second, the share of what the machine can do "
     "(by bytes or\n"
     "by operations, measured as well), the largest error relative to the largest result, and the times of "
-    "other "
-    "programs.\n"
+    "other programs.\n"
     "\n"
     "  $ viewfold bench --threads 1 V1 R4 M1_512\n"
     "\n"
     "  --json                 a line of JSON for each workload instead of the table\n"
     "  --threads N            how many threads may be used. With one, everything runs on one processor\n"
     "  --device DEVICE        as for `viewfold run`\n"
-    "  --rounds N             how many turns each program has (5); of 40 ms, or one run\n"
-    "  --worker NAME=COMMAND  another program to measure in turns with viewfold, which answers requests as "
-    "--serve does;\n"
-    "                         {threads} in the command is replaced. May be given several times\n"
+    "  --rounds N             how many repetitions each program has (5), each of 40 ms or one run\n"
+    "  --worker NAME=COMMAND  another program to measure, alternating with viewfold; it answers requests as "
+    "--serve\n"
+    "                         does; {threads} in the command is replaced. May be given several times\n"
     "  --history FILE         append the results, and say what became slower than it was on this machine\n"
     "  --commit NAME          what was measured, for the history\n"
     "  --picture FILE.svg     draw the shares of the limit, and the times beside the best other program\n"
@@ -46,8 +45,7 @@ static const char help_text[] =
     "float32\n"
     "                   drop, quit     `ok`\n"
     "                 DIR holds inputs in0.bin, in1.bin, ..., raw, little-endian; their types in meta.json, "
-    "a "
-    "list of\n"
+    "a list of\n"
     "                 {\"shape\":[2,3],\"dtype\":\"float32\"}; the graph as graph.vf, else ID names a "
     "workload\n"
     "  --once ID DIR  run one such workload once, and exit: how long a process takes to start\n"
@@ -143,10 +141,6 @@ static void start_peers(bench *b) {
   }
 }
 
-static void stop_peers(bench_plan *plan) {
-  for (int i = 0; i < plan->peer_count; i++) bench_peer_stop(&plan->peers[i]);
-}
-
 /* the run over all workloads */
 
 /* Other load on the machine lowers a measurement, so the limits are the highest that were ever measured. */
@@ -195,7 +189,7 @@ static int measure_workloads(bench *b) {
   if (status) return status;
   start_peers(b);
   status = measure_all(b);
-  stop_peers(&b->plan);
+  for (int i = 0; i < b->plan.peer_count; i++) bench_peer_stop(&b->plan.peers[i]);
   if (!b->given[JSON]) bench_table_foot(&b->plan, &b->history, b->results, b->result_count);
   bench_report_slower(&b->history, b->results, b->result_count, b->given[JSON] ? stderr : stdout);
   if (b->given[PICTURE] &&

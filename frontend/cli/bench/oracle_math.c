@@ -19,7 +19,7 @@ static void tanhs(const bench_given *in, size_t r, size_t n, double *out) { appl
 static void erfs(const bench_given *in, size_t r, size_t n, double *out) { apply_each(erf, in, r, n, out); }
 static void sins(const bench_given *in, size_t r, size_t n, double *out) { apply_each(sin, in, r, n, out); }
 
-static double sum(const float *x, size_t count) {
+static double sum_of_floats(const float *x, size_t count) {
   double total = 0;
   for (size_t i = 0; i < count; i++) total += (double)x[i];
   return total;
@@ -27,13 +27,13 @@ static double sum(const float *x, size_t count) {
 
 static void sum_all(const bench_given *in, size_t r, size_t length, double *out) {
   (void)r, (void)length;
-  out[0] = sum(bench_floats(in, 0), (size_t)in[0].shape[0]);
+  out[0] = sum_of_floats(bench_floats(in, 0), (size_t)in[0].shape[0]);
 }
 
 static void row_sum(const bench_given *in, size_t r, size_t length, double *out) {
   size_t width = (size_t)in[0].shape[1];
   (void)length;
-  out[0] = sum(bench_floats(in, 0) + r * width, width);
+  out[0] = sum_of_floats(bench_floats(in, 0) + r * width, width);
 }
 
 /* A row is `length` neighbouring columns. */
@@ -89,7 +89,7 @@ static void moments(const bench_given *in, size_t r, size_t length, double *out)
   double mean = 0, square = 0, count = (double)(images * plane);
   (void)length;
   for (size_t n = 0; n < images; n++)
-    mean += sum(bench_floats(in, 0) + (n * channels + c) * plane, plane) / count;
+    mean += sum_of_floats(bench_floats(in, 0) + (n * channels + c) * plane, plane) / count;
   for (size_t n = 0; n < images; n++)
     for (size_t p = 0; p < plane; p++) {
       double apart = (double)bench_floats(in, 0)[(n * channels + c) * plane + p] - mean;

@@ -19,11 +19,11 @@ static void row_times(const float *a, size_t step, const float *b, size_t inner,
   for (size_t k = 0; k < inner; k++) add_scaled(out, a[k * step], b + k * length, length);
 }
 
-static void product(const bench_given *in, size_t r, size_t length, double *out) {
+static void matrix_product(const bench_given *in, size_t r, size_t length, double *out) {
   size_t inner = (size_t)in[0].shape[1];
   row_times(bench_floats(in, 0) + r * inner, 1, bench_floats(in, 1), inner, length, out);
 }
-static void batched(const bench_given *in, size_t r, size_t length, double *out) {
+static void batched_product(const bench_given *in, size_t r, size_t length, double *out) {
   size_t batch = r / 128;
   row_times(bench_floats(in, 0) + r * 128, 1, bench_floats(in, 1) + batch * 128 * length, 128, length, out);
 }
@@ -31,7 +31,7 @@ static void transposed(const bench_given *in, size_t r, size_t length, double *o
   row_times(bench_floats(in, 0) + r, 1024, bench_floats(in, 1), 1024, length, out);
 }
 static void bias_relu(const bench_given *in, size_t r, size_t length, double *out) {
-  product(in, r, length, out);
+  matrix_product(in, r, length, out);
   for (size_t j = 0; j < length; j++) out[j] = fmax(out[j] + (double)bench_floats(in, 2)[j], 0);
 }
 
@@ -182,11 +182,11 @@ static void training_step(const bench_given *in, size_t r, size_t length, double
 }
 
 const bench_oracle bench_product_oracles[] = {
-    {"M1_512", 512, product},        {"M1_1024", 1024, product},
-    {"M1_2048", 2048, product},      {"M2", 4096, product},
-    {"M3", 64 * 128, batched},       {"M4", 1024, transposed},
-    {"M5", 1024, bias_relu},         {"C1", 8 * 64 * 56, convolution},
-    {"C2", 8 * 128 * 56, depthwise}, {"A1", 12 * 512, attention},
-    {"A1c", 12 * 512, causal},       {"A2", 12 * 2048, attention},
-    {"A2c", 12 * 2048, causal},      {"T1", 8, transformer},
-    {"T2", 1, training_step},        {NULL, 0, NULL}};
+    {"M1_512", 512, matrix_product},   {"M1_1024", 1024, matrix_product},
+    {"M1_2048", 2048, matrix_product}, {"M2", 4096, matrix_product},
+    {"M3", 64 * 128, batched_product}, {"M4", 1024, transposed},
+    {"M5", 1024, bias_relu},           {"C1", 8 * 64 * 56, convolution},
+    {"C2", 8 * 128 * 56, depthwise},   {"A1", 12 * 512, attention},
+    {"A1c", 12 * 512, causal},         {"A2", 12 * 2048, attention},
+    {"A2c", 12 * 2048, causal},        {"T1", 8, transformer},
+    {"T2", 1, training_step},          {NULL, 0, NULL}};

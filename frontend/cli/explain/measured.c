@@ -221,9 +221,9 @@ static bool count_iterations(explain_run *r, const fe_explained *e) {
 
 static void put_time(double ms, double iterations, double limit_ms, ir_text *out) {
   if (ms <= 0) ir_text_str(out, "  took    no time: it did not run");
-  else if (iterations < 1) ir_textf(out, "  took    %.4g ms in all rounds", ms);
+  else if (iterations < 1) ir_textf(out, "  took    %.4g ms in all iterations", ms);
   else put_share("took", ms / iterations, limit_ms, out);
-  if (ms > 0 && iterations > 1) ir_textf(out, ", in each of %.0f rounds", iterations);
+  if (ms > 0 && iterations > 1) ir_textf(out, ", in each of %.0f iterations", iterations);
   ir_text_str(out, "\n");
 }
 
@@ -252,8 +252,8 @@ void explain_run_memory(const explain_run *r, ir_text *out) {
   if (!r->ns || rt_program_cost(r->program, r->inputs.values, &cost, &ignored) != IR_OK) return;
   double given = (double)cost.caller_bytes, temps = (double)cost.temp_bytes;
   int threads = rt_context_threads(r->context);
-  ir_textf(out, "\nmemory: %.4g MB of inputs and results, %.4g MB between them with %d thread%s",
+  ir_textf(out, "\nmemory: %.4g MB of inputs and results, %.4g MB of intermediates with %d thread%s",
            given * 1e-6, temps * 1e-6, threads, threads == 1 ? "" : "s");
-  if (given > 0) ir_textf(out, "; in all %.3g times the former", (given + temps) / given);
+  if (given > 0) ir_textf(out, "; in all %.3g times the inputs and results", (given + temps) / given);
   ir_text_str(out, "\n");
 }

@@ -72,7 +72,7 @@ static json_t *one_stage(show *s, const ir_parsed_graph *block, fe_stage stage) 
 
 /* graphs */
 
-static json_t *number(const ir_graph *g, ir_ref ref) {
+static json_t *constant_to_json(const ir_graph *g, ir_ref ref) {
   int64_t value;
   return ir_is_const(g, ref, &value) ? json_sprintf("%lld", (long long)value) : json_null();
 }
@@ -88,9 +88,9 @@ static json_t *variables_of(show *s, ir_ref results) {
     if (n->op != IR_OP_VAR) continue;
     json_t *one = json_object();
     show_set(s, one, "name", show_text(ir_name_text(g, n->arg), ir_name_length(g, n->arg)));
-    show_set(s, one, "lo", number(g, n->src[0]));
-    show_set(s, one, "hi", number(g, n->src[1]));
-    show_set(s, one, "divisor", number(g, n->src[2]));
+    show_set(s, one, "lo", constant_to_json(g, n->src[0]));
+    show_set(s, one, "hi", constant_to_json(g, n->src[1]));
+    show_set(s, one, "divisor", constant_to_json(g, n->src[2]));
     show_add(s, made, one);
   }
   ir_free(g->mem, live, cap * sizeof *live);

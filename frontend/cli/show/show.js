@@ -23,7 +23,7 @@ class Chain {
   where(address) {
     const { name, bytes } = this.data.buffer;
     const position = unflatten(address, this.shape).join(", ");
-    return `byte ${digits(address * BigInt(bytes))} of ${name}; position [${position}]`;
+    return `byte ${digits(address * BigInt(bytes))} of ${name}; index [${position}]`;
   }
   draw() {
     let number = 0;

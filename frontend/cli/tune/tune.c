@@ -14,17 +14,15 @@ static const char help_text[] =
     "       viewfold tune --list\n"
     "       viewfold tune --forget [FILE.vf]\n"
     "\n"
-    "Searches, kernel by kernel, for loops that are faster than those of the cost model: other lanes, "
-    "copies, "
-    "tiles, orders\n"
-    "and blocks for threads, as `viewfold dump --stage=loops` prints them. Each is measured in runs of the "
-    "whole graph, in\n"
-    "turn with the best so far, and has to win by 3 %, twice. Results are the same, bit by bit; what would "
-    "give "
-    "others is\n"
-    "not taken. What is found is kept beside the compiled kernels, and from then on used for these kernels "
-    "in "
-    "every graph.\n"
+    "Searches, kernel by kernel, for loops that are faster than those of the cost model: other vector lanes, "
+    "unroll factors,\n"
+    "tiles, orders and blocks for threads, as `viewfold dump --stage=loops` prints them. Each is measured in "
+    "runs of the\n"
+    "whole graph, alternating with the best so far, and has to win by 3 %, twice. Results are the same, bit "
+    "by bit; loops\n"
+    "that would give others are rejected. What is found is kept beside the compiled kernels, and from then "
+    "on used for these\n"
+    "kernels in every graph.\n"
     "\n"
     "  $ viewfold tune blur.vf --seconds 5 -o blur.loops\n"
     "  $ viewfold run blur.vf --in x=x.npy --schedule blur.loops   # the same moves, wherever they were not "
@@ -302,7 +300,7 @@ static int read_options(tuner *r, int argc, char **argv) {
   }
   int status = read_seconds(r);
   if (status) return status;
-  if (r->list && (r->word || r->forget)) return cli_usage("tune", "--list stands alone");
+  if (r->list && (r->word || r->forget)) return cli_usage("tune", "--list takes no file and no --forget");
   return r->word || r->list || r->forget
              ? CLI_END
              : cli_usage("tune", "no file given; for example: viewfold tune blur.vf");

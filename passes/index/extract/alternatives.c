@@ -22,7 +22,7 @@ static bool same_residues(const extraction *x, const int64_t *t, const int64_t *
 }
 
 /* Has t only atoms below `limit`? */
-static bool below(const extraction *x, const int64_t *t, uint32_t limit) {
+static bool has_only_atoms_below(const extraction *x, const int64_t *t, uint32_t limit) {
   for (uint32_t i = limit; i < x->atoms; i++)
     if (t[i]) return false;
   return true;
@@ -94,7 +94,7 @@ static void add_all_shifted(extraction *x, extract_quotient *q, int n, int64_t b
   for (uint32_t i = 0; i < x->needs; i++) pool[count++] = x->need[i].form;
   for (int i = 0; i < count; i++) {
     const int64_t *t = x->form[pool[i]].c;
-    bool repeated = !below(x, t, q->atom) || extract_form_equal(x, t, x->form[n].c);
+    bool repeated = !has_only_atoms_below(x, t, q->atom) || extract_form_equal(x, t, x->form[n].c);
     for (int j = 0; j < i && !repeated; j++) repeated = pool[j] == pool[i];
     for (uint32_t j = 0; j < q->alternatives && !repeated; j++)
       repeated = q->alternative[j].by == b && extract_form_equal(x, t, x->form[q->alternative[j].of].c);

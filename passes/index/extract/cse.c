@@ -68,12 +68,6 @@ static void list_terms(sharing *s, uint32_t k) {
   }
 }
 
-static void list_all(sharing *s) {
-  s->products = 0;
-  s->width = s->x->atoms + s->p->temps;
-  for (uint32_t k = 0; k < s->p->sums; k++) list_terms(s, k);
-}
-
 /* The two terms of a sum as a pattern and the factor in front of it. */
 static int64_t normal(int64_t a, int64_t b, int64_t *p, int64_t *q) {
   int64_t g = a == 1 || a == -1 || b == 1 || b == -1 ? 1 : ir_gcd(a, b);
@@ -221,7 +215,9 @@ void extract_share(const extraction *x, extract_plan *p) {
   s.x = x;
   s.p = p;
   for (;;) {
-    list_all(&s);
+    s.products = 0;
+    s.width = x->atoms + p->temps;
+    for (uint32_t k = 0; k < p->sums; k++) list_terms(&s, k);
     if (p->temps == EXTRACT_TEMPS || p->sums == EXTRACT_SUMS) break;
     list_patterns(&s);
     const pattern *best = NULL;

@@ -9,12 +9,12 @@ typedef struct emission {
   ir_ref atom[EXTRACT_WIDTH];
 } emission;
 
-static ir_ref pair(emission *e, ir_op op, ir_ref a, ir_ref b) {
+static ir_ref make_binary(emission *e, ir_op op, ir_ref a, ir_ref b) {
   return ir_make(e->x->g, op, IR_INDEX, 0, (ir_ref[]){a, b}, 2);
 }
 
 static ir_ref scaled(emission *e, ir_ref atom, int64_t by) {
-  return by == 1 ? atom : pair(e, IR_OP_MUL, atom, ir_index(e->x->g, by));
+  return by == 1 ? atom : make_binary(e, IR_OP_MUL, atom, ir_index(e->x->g, by));
 }
 
 /* The sum of the magnitudes of the terms of one sign; 0: none, or out of memory */
@@ -58,9 +58,9 @@ static ir_ref sum_of(emission *e, const int64_t *c) {
   for (uint32_t i = 1; i < width && sum; i++)
     if (c[i] < 0 && i != begun) {
       ir_ref term = scaled(e, e->atom[i], -c[i]);
-      sum = term ? pair(e, IR_OP_SUB, sum, term) : 0;
+      sum = term ? make_binary(e, IR_OP_SUB, sum, term) : 0;
     }
-  return sum && constant ? pair(e, IR_OP_ADD, sum, ir_index(g, constant)) : sum;
+  return sum && constant ? make_binary(e, IR_OP_ADD, sum, ir_index(g, constant)) : sum;
 }
 
 /* scale*s + rest `op` 0, for s an index node, as s `op` bound */
@@ -179,8 +179,8 @@ static bool make_atom(emission *e, uint32_t i) {
       made = choice(e, (uint32_t)a->quotient);
     } else {
       ir_ref of = sum_of(e, e->p->sum[use->sum].c);
-      made = of ? pair(e, alternative->how == EXTRACT_REMAINDER ? IR_OP_MOD : IR_OP_FLOORDIV, of,
-                       ir_index(x->g, alternative->by))
+      made = of ? make_binary(e, alternative->how == EXTRACT_REMAINDER ? IR_OP_MOD : IR_OP_FLOORDIV, of,
+                              ir_index(x->g, alternative->by))
                 : 0;
     }
   }

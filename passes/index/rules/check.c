@@ -56,8 +56,8 @@ static void check_sum(expr *e) {
       rulec_fail("left side is not in canonical form: the constant of a sum comes last");
     bool alone = n == 2 && i == 0 && rulec_is_leaf_constant(term[1]); /* x + c */
     if (term[i]->kind == EXPRESSION && !last && !alone)
-      rulec_fail(
-          "left side is not in canonical form: a bare variable in a sum stands for the rest and comes last");
+      rulec_fail("left side is not in canonical form: a bare variable in a sum stands for the remaining "
+                 "terms and comes last");
   }
 }
 
@@ -80,7 +80,7 @@ static void check_canonical(expr *e) {
   if (k == NOT && (rulec_is_compare(e->arg[0]->kind) || e->arg[0]->kind == NOT))
     rulec_fail("left side is not in canonical form: ! of a comparison is the opposite comparison");
   if (k == AND || k == OR)
-    rulec_fail("left side is not in canonical form: connectives are simplified as a whole");
+    rulec_fail("left side is not in canonical form: & and | are simplified as a whole, not by rules");
   for (int i = 0; i < rulec_kinds[k].arity; i++) check_canonical(e->arg[i]);
 }
 

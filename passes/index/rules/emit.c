@@ -112,7 +112,7 @@ static void match_sum(const expr *p, const char *node) {
   const expr *others = last->kind == EXPRESSION ? last : picks == 0 ? term[0] : NULL;
   if (!others) return;
   if (bound[others->value])
-    rulec_fail("the rest of a sum must be a fresh variable, not '%c'", (int)others->value);
+    rulec_fail("the remaining terms of a sum must be a fresh variable, not '%c'", (int)others->value);
   bound[others->value] = true;
   rest[rest_count].letter = (int)others->value;
   rest[rest_count].sum = id;
@@ -174,7 +174,7 @@ static void emit_match(const expr *p, const char *node) {
 }
 
 /* Emits a constant expression as checked arithmetic, each operation opening a block; returns its C text. */
-static const char *constant(const expr *e) {
+static const char *emit_constant_expr(const expr *e) {
   static char text[16][64];
   static int next;
   char *result = text[next++ % 16];
@@ -184,8 +184,9 @@ static const char *constant(const expr *e) {
   int t;
   char a[64] = "", b[64] = "";
   if (e->kind == LO || e->kind == HI || e->kind == KNOWN) {
-    if (e->arg[0]->kind != EXPRESSION) rulec_fail("'%s' asks about a variable", rulec_kinds[e->kind].text);
-    if (e->kind == KNOWN) snprintf(b, 64, "%s", constant(e->arg[1]));
+    if (e->arg[0]->kind != EXPRESSION)
+      rulec_fail("the first argument of '%s' must be a variable", rulec_kinds[e->kind].text);
+    if (e->kind == KNOWN) snprintf(b, 64, "%s", emit_constant_expr(e->arg[1]));
     emit_code("int64_t k%d;", t = fresh++);
     if (e->kind == KNOWN) open_block("if (pass_residue(b, v_%c, %s, &k%d))", (int)e->arg[0]->value, b, t);
     else open_block("if (rule_%s(b, v_%c, &k%d))", rulec_kinds[e->kind].text, (int)e->arg[0]->value, t);
@@ -194,8 +195,8 @@ static const char *constant(const expr *e) {
                                              [EXACT] = "rule_div", [DIV] = "rule_div",  [MOD] = "rule_mod",
                                              [GCD] = "rule_gcd",   [MIN] = "rule_min",  [MAX] = "rule_max"};
     if (!names[e->kind]) rulec_fail("'%s' is no operation on constants", rulec_kinds[e->kind].text);
-    snprintf(a, 64, "%s", constant(e->arg[0]));
-    snprintf(b, 64, "%s", constant(e->arg[1]));
+    snprintf(a, 64, "%s", emit_constant_expr(e->arg[0]));
+    snprintf(b, 64, "%s", emit_constant_expr(e->arg[1]));
     emit_code("int64_t k%d;", t = fresh++);
     open_block("if (%s(%s, %s, &k%d))", names[e->kind], a, b, t);
   }
@@ -210,12 +211,12 @@ static void condition(const expr *e) {
     condition(e->arg[1]);
   } else if (rulec_is_compare(e->kind)) {
     char a[64], b[64];
-    snprintf(a, 64, "%s", constant(e->arg[0]));
-    snprintf(b, 64, "%s", constant(e->arg[1]));
+    snprintf(a, 64, "%s", emit_constant_expr(e->arg[0]));
+    snprintf(b, 64, "%s", emit_constant_expr(e->arg[1]));
     open_block("if (%s %s %s)", a, rulec_kinds[e->kind].text, b);
   } else if (e->kind == OR && rulec_is_compare(e->arg[0]->kind) && rulec_is_compare(e->arg[1]->kind)) {
     char c[4][64];
-    for (int i = 0; i < 4; i++) snprintf(c[i], 64, "%s", constant(e->arg[i / 2]->arg[i % 2]));
+    for (int i = 0; i < 4; i++) snprintf(c[i], 64, "%s", emit_constant_expr(e->arg[i / 2]->arg[i % 2]));
     open_block("if (%s %s %s || %s %s %s)", c[0], rulec_kinds[e->arg[0]->kind].text, c[1], c[2],
                rulec_kinds[e->arg[1]->kind].text, c[3]);
   } else {
@@ -232,7 +233,7 @@ static void emit_right_side(const expr *e, char *name) {
     return;
   }
   if (rulec_is_constant(e)) {
-    const char *value = e->text ? e->text : constant(e);
+    const char *value = e->text ? e->text : emit_constant_expr(e);
     snprintf(name, 32, "r%d", fresh++);
     emit_code("ir_ref %s = ir_index(g, %s);", name, value);
     return;
@@ -260,7 +261,7 @@ static void emit_right_side(const expr *e, char *name) {
     return;
   default:
     if (!rulec_is_compare(e->kind))
-      rulec_fail("'%s' cannot stand in a right side", rulec_kinds[e->kind].text);
+      rulec_fail("'%s' is not allowed in a right side", rulec_kinds[e->kind].text);
     emit_code("ir_ref %s = pass_make_compare(b, IR_OP_%s, %s, %s);", name, rulec_kinds[e->kind].op, arg[0],
               arg[1]);
   }
@@ -272,7 +273,7 @@ static void precompute(expr *e) {
   bool asks = false;
   for (int i = 0; i < rest_count; i++) asks = asks || rulec_mentions(e, rest[i].letter);
   if (rulec_is_constant(e) && !asks) {
-    e->text = strdup(constant(e));
+    e->text = strdup(emit_constant_expr(e));
     if (!e->text) rulec_fail("out of memory");
     return;
   }

@@ -140,7 +140,7 @@ static int64_t local_size(const item_reduction *s) {
 
 /* Fresh ranges over results and over the work-items of each, the contiguous one numbered last, and the index
  * in the local. */
-static ir_ref place_of(item_reduction *s, ir_ref *result, ir_ref *item) {
+static ir_ref index_in_local(item_reduction *s, ir_ref *result, ir_ref *item) {
   loop_nest *n = &s->n;
   ir_graph *g = n->g;
   ir_ref results = ir_index(g, s->results), items_each = ir_index(g, s->items_each);
@@ -155,7 +155,7 @@ static ir_ref place_of(item_reduction *s, ir_ref *result, ir_ref *item) {
 static ir_ref partial_results(item_reduction *s, ir_ref local) {
   loop_nest *n = &s->n;
   ir_graph *g = n->g;
-  ir_ref result, item, at = place_of(s, &result, &item);
+  ir_ref result, item, at = index_in_local(s, &result, &item);
   ir_ref range = loop_fresh_range(n, ir_index(g, (s->terms + s->items_each - 1) / s->items_each));
   ir_ref term = pass_add(g, pass_mul_int(g, range, s->items_each), item);
   ir_ref value = at_result(s, ir_src(g, s->reduce, 0), result);
@@ -171,7 +171,7 @@ static ir_ref results_of(item_reduction *s, ir_ref local) {
   loop_nest *n = &s->n;
   ir_graph *g = n->g;
   ir_dtype t = ir_dtype_of(g, local);
-  ir_ref result, item, at = place_of(s, &result, &item),
+  ir_ref result, item, at = index_in_local(s, &result, &item),
                        zero = ir_is_float(t) ? ir_float(g, t, 0)
                               : t == IR_BOOL ? ir_bool(g, false)
                                              : ir_int(g, t, 0);

@@ -94,7 +94,7 @@ static bool is_wasteful(const loop_nest *n, const loop_axis *a, int64_t lanes) {
 }
 
 /* Collapses an axis that fills no group with the axes outside it. Returns the resulting axis. */
-static uint32_t joined(loop_nest *n, uint32_t axis, int64_t lanes) {
+static uint32_t collapse_axes(loop_nest *n, uint32_t axis, int64_t lanes) {
   while (axis > 0 && most_elements(n, &n->axes[axis]) < lanes * WASTE &&
          is_wasteful(n, &n->axes[axis], lanes)) {
     loop_nest before = *n;
@@ -119,7 +119,7 @@ static void choose_elements(loop_nest *n) {
   int64_t size = loop_group_size(n);
   uint32_t axis = contiguous_axis(n);
   if (axis == n->axis_count) return;
-  n->lane_axis = axis = joined(n, axis, size);
+  n->lane_axis = axis = collapse_axes(n, axis, size);
   loop_axis *a = &n->axes[axis];
   set_items(n, a, size);
   int bytes = ir_dtypes[ir_dtype_of(n->g, ir_src(n->g, n->store, 2))].bytes, unroll = 1;
@@ -140,7 +140,7 @@ static void choose_results(loop_nest *n) {
   int64_t size = loop_group_size(n);
   uint32_t axis = contiguous_axis(n);
   if (axis == n->axis_count) return;
-  n->lane_axis = axis = joined(n, axis, size);
+  n->lane_axis = axis = collapse_axes(n, axis, size);
   loop_axis *a = &n->axes[axis];
   int64_t groups = groups_of_other_axes(n, a);
   while (is_outermost(n) && size > NARROW && saturated(groups, most_elements(n, a) / size) < ENOUGH_GROUPS)

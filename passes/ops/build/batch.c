@@ -147,7 +147,7 @@ ir_ref op_broadcast_batch_dims(ir_graph *g, ir_ref x, const ir_ref *batch_shape,
     return op_refuse(
         g,
         "%s: batch_shape %s asks for %s where x, of shape %s, has %s; batches align at the end, and "
-        "only sizes of 1 grow%s",
+        "only sizes of 1 can be expanded%s",
         who, OP_LIST(batch_shape, rank), OP_EXPR(dims[i]), OP_TYPE(x), OP_EXPR(size),
         OP_FACT(IR_OP_EQ, size, dims[i]));
   }
@@ -175,11 +175,13 @@ ir_ref op_squeeze_physical(ir_graph *g, ir_ref x, int64_t axis) {
   if (at < 0) return 0;
   ir_ref size = ir_dim(g, all, (uint32_t)at), place = ir_index(g, at);
   if (!op_is_one(g, size))
-    return op_refuse(g, "%s: axis %lld has size %s; x has shape %s; only an axis of size 1 can go%s", who,
-                     (long long)at, OP_EXPR(size), OP_TYPE(all), OP_FACT(IR_OP_EQ, size, one));
+    return op_refuse(g, "%s: axis %lld has size %s; x has shape %s; only an axis of size 1 can be removed%s",
+                     who, (long long)at, OP_EXPR(size), OP_TYPE(all), OP_FACT(IR_OP_EQ, size, one));
   if (ir_rank(g, all) == ir_batch_rank(g, x))
-    return op_refuse(g, "%s: x has shape %s, only batch axes, and their number stays; take one away first",
-                     who, OP_TYPE(x));
+    return op_refuse(
+        g,
+        "%s: x has shape %s, only batch axes, whose number this operation keeps; use decr_batch_dims first",
+        who, OP_TYPE(x));
   return add_batch_axes(g, op_squeeze(g, all, &place, 1), ir_batch_rank(g, x));
 }
 
@@ -202,8 +204,8 @@ ir_ref op_broadcast_to_physical(ir_graph *g, ir_ref x, const ir_ref *shape, size
     if (!size) return 0;
     if (op_is_one(g, size) || op_decided(g, IR_OP_EQ, size, dims[i])) continue;
     return op_refuse(g,
-                     "%s: shape %s asks for %s at axis %u; x has shape %s, %s there; only sizes of 1 grow, "
-                     "others stay%s",
+                     "%s: shape %s asks for %s at axis %u; x has shape %s, %s there; only sizes of 1 can be "
+                     "expanded, others must be equal%s",
                      who, OP_LIST(shape, rank), OP_EXPR(dims[i]), i, OP_TYPE(x), OP_EXPR(size),
                      OP_FACT(IR_OP_EQ, size, dims[i]));
   }

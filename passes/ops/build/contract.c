@@ -2,7 +2,8 @@
 #include "passes/ops/check.h"
 
 /* One operand as [batch..., rows, columns], its batch axes expanded to those of the result. */
-static ir_ref batched(ir_graph *g, ir_ref x, ir_ref rows, ir_ref columns, const ir_ref *batch, size_t n) {
+static ir_ref expand_batch(ir_graph *g, ir_ref x, ir_ref rows, ir_ref columns, const ir_ref *batch,
+                           size_t n) {
   ir_ref dims[IR_MAX_RANK];
   for (size_t i = 0; i < n; i++) dims[i] = batch[i];
   dims[n] = rows;
@@ -61,8 +62,8 @@ ir_ref op_matmul(ir_graph *g, ir_ref a, ir_ref b) {
   ir_ref dims[IR_MAX_RANK];
   if (!batch_axes(g, x, given, dims, n)) return 0;
   ir_ref rows = ir_dim(g, x[0], ir_rank(g, x[0]) - 2), columns = ir_dim(g, x[1], ir_rank(g, x[1]) - 1);
-  x[0] = batched(g, x[0], rows, inner, dims, n);
-  x[1] = batched(g, x[1], inner, columns, dims, n);
+  x[0] = expand_batch(g, x[0], rows, inner, dims, n);
+  x[1] = expand_batch(g, x[1], inner, columns, dims, n);
   dims[n] = rows;
   dims[n + 1] = columns;
   ir_ref y = op_make(g, IR_OP_MATMUL, op_accumulator(dtype), dims, n + 2, 0, x, 2), at;

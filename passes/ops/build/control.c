@@ -65,8 +65,8 @@ static ir_ref agree_type(ir_graph *g, const char *who, const agreement *a, size_
       t->dtype == IR_BOOL && own.dtype != IR_BOOL; /* not converted: it would become x != 0 */
   if (sizes && ir_get(g, x)->weak && !number_as_bool) return op_convert(g, who, x, t->dtype);
   if (!sizes || own.dtype != t->dtype)
-    return op_refuse(g, "%s: %s %zu%s is %s%s, %s%s%s; both have one shape and dtype%s", who, a->what,
-                     number + 1, a->of, words_type(g, &own, &have), a->here, a->other,
+    return op_refuse(g, "%s: %s %zu%s is %s%s, %s%s%s; both must have the same shape and dtype%s", who,
+                     a->what, number + 1, a->of, words_type(g, &own, &have), a->here, a->other,
                      words_type(g, t, &want), a->there, left ? OP_FACT(IR_OP_EQ, left, right) : "");
   bool alike = !whole || memcmp(own.dims, t->dims, t->rank * sizeof *t->dims) == 0;
   return alike ? x : op_reshape_known(g, x, t->dims, t->rank);
@@ -80,11 +80,10 @@ bool op_is_function(ir_graph *g, const char *who, ir_ref func) {
     bool param = i >= f.result_count;
     ir_ref x = param ? f.params[i - f.result_count] : f.results[i];
     if (!ir_batch(g, x)) continue;
-    op_refuse(
-        g,
-        "%s: %s %u of a function is %s; a function is of single elements, without a batch: operands in a "
-        "batch are taken apart for it",
-        who, param ? "parameter" : "result", (param ? i - f.result_count : i) + 1, OP_TYPE(x));
+    op_refuse(g,
+              "%s: %s %u of a function is %s; parameters and results of a function have no batch axes, as it "
+              "is applied to each element of a batch",
+              who, param ? "parameter" : "result", (param ? i - f.result_count : i) + 1, OP_TYPE(x));
     return false;
   }
   return true;
@@ -97,9 +96,9 @@ static bool is_function(ir_graph *g, const char *who, const char *what, ir_ref f
     op_refuse(g, "%s: functions are nested %u deep; they nest at most %d deep", who, ir_func_depth(g, func),
               IR_MAX_DEPTH);
   else if (f.param_count != operands)
-    op_refuse(g, "%s: %s takes %u operand%s, %zu given; it takes what is given", who, what, f.param_count,
-              f.param_count == 1 ? "" : "s", operands);
-  else if (f.result_count == 0) op_refuse(g, "%s: %s has no results; it has at least one", who, what);
+    op_refuse(g, "%s: %s takes %u operand%s, %zu given; it must take as many as are given", who, what,
+              f.param_count, f.param_count == 1 ? "" : "s", operands);
+  else if (f.result_count == 0) op_refuse(g, "%s: %s has no results; it must have at least one", who, what);
   else return op_tensors(g, who, f.results, f.result_count) && op_is_function(g, who, func);
   return false;
 }
@@ -179,7 +178,7 @@ static ir_ref fit_results(build *b, const agreement *a, ir_ref func, const ir_re
 
 static const agreement first_branch = {"result", "", " in the first branch", "", " in the second"},
                        second_branch = {"result", "", " in the second branch", "", " in the first"},
-                       next_state = {"value", " of the state", " after a round", "", " before"};
+                       next_state = {"value", " of the state", " after an iteration", "", " before"};
 
 ir_ref op_result(ir_graph *g, ir_ref control, uint32_t number) {
   bool stacked;
@@ -196,7 +195,7 @@ static bool can_stack(build *b, ir_ref control, uint32_t number) {
   bool stacked;
   ir_ref like = ir_result_like(g, control, number, &stacked);
   if (!stacked || ir_rank(g, like) < IR_MAX_RANK) return true;
-  return op_refuse(g, "%s: result %u is %s; stacked it has an axis more, and a tensor has at most %d axes",
+  return op_refuse(g, "%s: result %u is %s; stacked, it has one more axis, and a tensor has at most %d axes",
                    b->who, number + 1, OP_TYPE(like), IR_MAX_RANK) != 0;
 }
 
@@ -278,7 +277,8 @@ ir_ref op_cond(ir_graph *g, ir_ref predicate, const ir_ref *x, size_t n, ir_ref 
     return 0;
   ir_function f = ir_function_of(g, then), h = ir_function_of(g, otherwise);
   if (f.result_count != h.result_count)
-    return op_refuse(g, "cond: the first branch has %u result%s, the second %u; both have as many",
+    return op_refuse(g,
+                     "cond: the first branch has %u result%s, the second %u; both must have the same number",
                      f.result_count, f.result_count == 1 ? "" : "s", h.result_count);
   bool good = start_build(&b, g, "cond", predicate, x, n, f.result_count);
   return free_build(&b, good ? build_cond(&b, then, otherwise) : 0);
@@ -311,13 +311,14 @@ ir_ref op_while(ir_graph *g, const ir_ref *x, size_t n, size_t carries, ir_ref c
   ir_function f = ir_function_of(g, condition), h = ir_function_of(g, body);
   if (f.result_count != 1 || !is_truth(g, f.results[0]))
     return op_refuse(
-        g, "while_loop: the condition has %u result%s, the first one %s; it has one, a bool of rank 0",
+        g, "while_loop: the condition has %u result%s, the first one %s; it must have one, a bool of rank 0",
         f.result_count, f.result_count == 1 ? "" : "s", OP_TYPE(f.results[0]));
   if (carries != h.result_count || carries > n)
-    return op_refuse(g, "while_loop: the body has %u result%s for a state of %zu; it returns the next state",
+    return op_refuse(g,
+                     "while_loop: the body has %u result%s for a state of %zu; it must return the next state",
                      h.result_count, h.result_count == 1 ? "" : "s", carries < n ? carries : n);
   if (bound < -1)
-    return op_refuse(g, "while_loop: the bound is %lld; it is a number of rounds, or -1 for none",
+    return op_refuse(g, "while_loop: the bound is %lld; it must be a number of iterations, or -1 for none",
                      (long long)bound);
   bool good = start_build(&b, g, who, 0, x, n, carries);
   return free_build(&b, good ? build_while(&b, carries, condition, body, bound) : 0);
@@ -329,17 +330,17 @@ static ir_ref length_of(build *b, ir_scan_state s, ir_ref length) {
   ir_graph *g = b->g;
   for (uint32_t i = s.carries; i < s.carries + s.sliced; i++) {
     if (ir_rank(g, b->src[i]) == 0)
-      return op_refuse(g, "scan: operand %u is %s; what is sliced has at least one axis", i + 1,
+      return op_refuse(g, "scan: operand %u is %s; an operand to slice must have at least one axis", i + 1,
                        OP_TYPE(b->src[i]));
     ir_ref own = ir_dim(g, b->src[i], 0);
     if (!length) length = own;
     if (!op_decided(g, IR_OP_EQ, own, length))
       return op_refuse(g,
-                       "scan: operand %u is %s, the length is %s; what is sliced has as many elements along "
-                       "its first axis%s",
+                       "scan: operand %u is %s, the length is %s; the first axis of an operand to slice must "
+                       "have that size%s",
                        i + 1, OP_TYPE(b->src[i]), OP_EXPR(length), OP_FACT(IR_OP_EQ, own, length));
   }
-  if (!length) return op_refuse(g, "scan: nothing is sliced and no length is given; give one of both");
+  if (!length) return op_refuse(g, "scan: no operand is sliced and no length is given; give one of both");
   return op_sizes(g, "scan", &length, 1, &length) ? length : 0;
 }
 
@@ -376,13 +377,15 @@ ir_ref op_scan(ir_graph *g, const ir_ref *x, size_t n, ir_scan_state s, ir_ref b
   build b;
   if (!op_tensors(g, "scan", x, n)) return 0;
   if ((uint64_t)s.carries + s.sliced > n || s.carries > UINT16_MAX || s.sliced > UINT16_MAX)
-    return op_refuse(
-        g, "scan: a state of %u and %u sliced, of %zu operands; they are operands, and fewer than 65536",
-        s.carries, s.sliced, n);
+    return op_refuse(g,
+                     "scan: a state of %u and %u sliced, of %zu operands; their sum must be at most the "
+                     "number of operands, and less than 65536",
+                     s.carries, s.sliced, n);
   if (!is_function(g, "scan", "the body", body, n)) return 0;
   uint32_t results = ir_function_of(g, body).result_count;
   if (results < s.carries)
-    return op_refuse(g, "scan: the body has %u results for a state of %u; it returns the next state first",
+    return op_refuse(g,
+                     "scan: the body has %u results for a state of %u; it must return the next state first",
                      results, s.carries);
   bool good = start_build(&b, g, "scan", 0, x, n, results);
   return free_build(&b, good ? build_scan(&b, s, body, length) : 0);

@@ -95,12 +95,11 @@ static bool refuse_views(const closing *c) {
     const ir_node *n = ir_get(g, c->nodes[i]);
     if (is_outside(c, c->nodes[i]) || !takes_outer_batch(c, n) || (~c->flags[i] & (DEPENDS | SEES_BATCH)))
       continue;
-    op_refuse(
-        g,
-        "%s: inside of a function, which is of single elements, %s depends on a parameter and on a value "
-        "whose batch is from outside, which cannot become axes there; pass the value as an operand, or take "
-        "the view outside",
-        ir_ops[n->op].text, OP_TYPE(n->src[0]));
+    op_refuse(g,
+              "%s: inside a function, whose values have no batch axes, %s depends on a parameter and on a "
+              "captured value with batch axes, which cannot become ordinary axes there; pass the captured "
+              "value as an operand, or take the view outside",
+              ir_ops[n->op].text, OP_TYPE(n->src[0]));
     return false;
   }
   return true;

@@ -13,9 +13,8 @@ typedef struct indirection {
 static bool share_axes(ir_graph *g, const char *who, ir_ref x, ir_ref indices, int64_t axis, int64_t batch) {
   if (batch < 0 || batch > axis || batch > ir_rank(g, indices)) {
     op_refuse(g,
-              "%s: %lld axes of x and the indices cannot be shared; they have shapes %s and %s; those shared "
-              "are the "
-              "first of both and stand before axis %lld",
+              "%s: %lld axes of x and the indices cannot be shared; they have shapes %s and %s; shared axes "
+              "must be the first of both and come before axis %lld",
               who, (long long)batch, OP_TYPE(x), OP_TYPE(indices), (long long)axis);
     return false;
   }

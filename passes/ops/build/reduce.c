@@ -17,10 +17,11 @@ static bool not_empty(ir_graph *g, ir_op op, ir_ref x, uint32_t set) {
   for (uint32_t i = 0; i < ir_rank(g, x) && has_no_identity(op); i++) {
     ir_ref size = ir_dim(g, x, i);
     if (!(set >> i & 1) || op_decided(g, IR_OP_GE, size, one)) continue;
-    op_refuse(
-        g,
-        "%s: axis %u has size %s; x has shape %s; nothing has no extremum: each reduced size is at least 1%s",
-        ir_ops[op].text, i, OP_EXPR(size), OP_TYPE(x), OP_FACT(IR_OP_GE, size, one));
+    op_refuse(g,
+              "%s: axis %u has size %s; x has shape %s; the minimum or maximum of no elements is undefined: "
+              "each reduced "
+              "size must be at least 1%s",
+              ir_ops[op].text, i, OP_EXPR(size), OP_TYPE(x), OP_FACT(IR_OP_GE, size, one));
     return false;
   }
   return true;

@@ -175,7 +175,7 @@ ir_ref op_expand(ir_graph *g, ir_ref x, const ir_ref *shape, size_t rank) {
     if (op_is_one(g, size) || op_decided(g, IR_OP_EQ, size, dims[i])) continue;
     return op_refuse(g,
                      "expand: shape %s asks for %s at axis %zu; x has shape %s, %s there; only sizes of 1 "
-                     "grow, others stay%s",
+                     "can be expanded, others must be equal%s",
                      OP_LIST(shape, rank), OP_EXPR(dims[i]), i, OP_TYPE(x), OP_EXPR(size),
                      OP_FACT(IR_OP_EQ, size, dims[i]));
   }
@@ -212,8 +212,9 @@ ir_ref op_squeeze(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n) {
     bool is_one = op_is_one(g, size), undecided = !is_one && !op_decided(g, IR_OP_NE, size, one);
     if (!axes && is_one) set |= 1u << i;
     if (is_one || !(axes ? set >> i & 1 : undecided)) continue;
-    return op_refuse(g, "squeeze: axis %u has size %s; x has shape %s; only an axis of size 1 can go%s", i,
-                     OP_EXPR(size), OP_TYPE(x), OP_FACT(IR_OP_EQ, size, one));
+    return op_refuse(g,
+                     "squeeze: axis %u has size %s; x has shape %s; only an axis of size 1 can be removed%s",
+                     i, OP_EXPR(size), OP_TYPE(x), OP_FACT(IR_OP_EQ, size, one));
   }
   for (uint32_t i = rank; i-- > 0 && x;)
     if (set >> i & 1) x = drop_axis(g, x, i);

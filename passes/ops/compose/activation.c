@@ -20,9 +20,11 @@ static bool begin_formula(ir_graph *g, formula *f, ir_ref x) {
 static ir_ref end_formula(ir_graph *g, const formula *f, ir_ref made) {
   return op_compose_end(g, f->who, op_cast(g, made, f->dtype));
 }
-static ir_ref number(ir_graph *g, const formula *f, double value) { return ir_float(g, f->wide, value); }
+static ir_ref float_constant(ir_graph *g, const formula *f, double value) {
+  return ir_float(g, f->wide, value);
+}
 static ir_ref is_positive(ir_graph *g, const formula *f) {
-  return op_binary(g, IR_OP_GT, f->x, number(g, f, 0));
+  return op_binary(g, IR_OP_GT, f->x, float_constant(g, f, 0));
 }
 
 ir_ref op_silu(ir_graph *g, ir_ref x) {
@@ -43,7 +45,7 @@ ir_ref op_softplus(ir_graph *g, ir_ref x) {
   if (!begin_formula(g, &f, x)) return 0;
   ir_ref size = op_unary(g, IR_OP_NEG, op_unary(g, IR_OP_ABS, f.x));
   ir_ref rest = op_unary(g, IR_OP_LOG1P, op_unary(g, IR_OP_EXP, size));
-  return end_formula(g, &f, op_add(g, op_binary(g, IR_OP_MAX, f.x, number(g, &f, 0)), rest));
+  return end_formula(g, &f, op_add(g, op_binary(g, IR_OP_MAX, f.x, float_constant(g, &f, 0)), rest));
 }
 
 static bool has_slope(ir_graph *g, const formula *f, double alpha) {
@@ -55,21 +57,22 @@ static bool has_slope(ir_graph *g, const formula *f, double alpha) {
 ir_ref op_leaky_relu(ir_graph *g, ir_ref x, double alpha) {
   formula f = {.who = "leaky_relu"};
   if (!begin_formula(g, &f, x) || !has_slope(g, &f, alpha)) return 0;
-  return end_formula(g, &f, op_where(g, is_positive(g, &f), f.x, op_mul(g, f.x, number(g, &f, alpha))));
+  return end_formula(g, &f,
+                     op_where(g, is_positive(g, &f), f.x, op_mul(g, f.x, float_constant(g, &f, alpha))));
 }
 
 /* The exponential is applied to min(x, 0): for x > 0 it might overflow and make the derivative NaN. */
 ir_ref op_elu(ir_graph *g, ir_ref x, double alpha) {
   formula f = {.who = "elu"};
   if (!begin_formula(g, &f, x) || !has_slope(g, &f, alpha)) return 0;
-  ir_ref positive = is_positive(g, &f), low = op_where(g, positive, number(g, &f, 0), f.x);
-  ir_ref below = op_mul(g, op_unary(g, IR_OP_EXPM1, low), number(g, &f, alpha));
+  ir_ref positive = is_positive(g, &f), low = op_where(g, positive, float_constant(g, &f, 0), f.x);
+  ir_ref below = op_mul(g, op_unary(g, IR_OP_EXPM1, low), float_constant(g, &f, alpha));
   return end_formula(g, &f, op_where(g, positive, f.x, below));
 }
 
 ir_ref op_reciprocal(ir_graph *g, ir_ref x) {
   formula f = {.who = "reciprocal"};
-  return begin_formula(g, &f, x) ? end_formula(g, &f, op_div(g, number(g, &f, 1), f.x)) : 0;
+  return begin_formula(g, &f, x) ? end_formula(g, &f, op_div(g, float_constant(g, &f, 1), f.x)) : 0;
 }
 
 ir_ref op_square(ir_graph *g, ir_ref x) {

@@ -170,7 +170,7 @@ static ir_ref matrix(work *w, const einsum_term *t, const groups *p, int side) {
 }
 
 /* The elementwise product over the axes of the result and the summed axes, followed by the sum. */
-static ir_ref product(work *w, const einsum_term *t, const einsum_term *made, const groups *p) {
+static ir_ref contract_terms(work *w, const einsum_term *t, const einsum_term *made, const groups *p) {
   ir_graph *g = w->g;
   uint8_t all[2 * IR_MAX_RANK];
   ir_ref x[2], axes[IR_MAX_RANK];
@@ -211,7 +211,7 @@ static void contract(work *w, einsum_term *t, size_t next) {
   for (int side = 0; side < 2; side++)
     for (size_t i = 0; i < p.owns[side]; i++) made.label[made.rank++] = p.own[side][i];
   if (p.sums == 0 || (p.owns[0] == 0 && p.owns[1] == 0)) {
-    made.x = product(w, t, &made, &p);
+    made.x = contract_terms(w, t, &made, &p);
   } else {
     ir_ref dims[IR_MAX_RANK], y = op_matmul(g, matrix(w, &t[0], &p, 0), matrix(w, &t[1], &p, 1));
     for (uint32_t k = 0; k < made.rank && y; k++)

@@ -16,7 +16,7 @@ const char *einsum_label(uint8_t label, char text[4]) {
   return text;
 }
 
-static bool wrong(const reader *r, const char *reason) {
+static bool refuse_equation(const reader *r, const char *reason) {
   op_refuse(r->g, "einsum: equation '%.*s': %s; an equation is like 'ij,jk->ik' or '...ii->...i'",
             r->length > 100 ? 100 : r->length, r->all, reason);
   return false;
@@ -36,10 +36,10 @@ static bool read_word(const reader *r, const char *text, size_t length, word *w)
     if (c == ' ') continue;
     bool dots = length - i >= 3 && memcmp(text + i, "...", 3) == 0, upper = c >= 'A' && c <= 'Z';
     if (!dots && !upper && !(c >= 'a' && c <= 'z'))
-      return wrong(r, "labels are letters, or ... once for any axes");
-    if (dots && w->ellipsis) return wrong(r, "a term has more than one ...");
+      return refuse_equation(r, "labels are letters, or ... once for any axes");
+    if (dots && w->ellipsis) return refuse_equation(r, "a term has more than one ...");
     if (w->count - w->ellipsis == IR_MAX_RANK && !dots)
-      return wrong(r, "a term has more labels than a tensor has axes");
+      return refuse_equation(r, "a term has more labels than a tensor has axes");
     w->label[w->count++] = (int8_t)(dots ? -1 : upper ? c - 'A' : c - 'a' + 26);
     w->ellipsis |= dots;
     if (dots) i += 2;
@@ -86,7 +86,8 @@ static bool implied(const reader *r, einsum *e, uint32_t spare) {
   for (uint32_t k = 0; k < spare; k++) e->out.label[e->out.rank++] = (uint8_t)(EINSUM_LABELS - spare + k);
   for (int l = 0; l < EINSUM_LETTERS; l++) {
     if (seen[l] != 1) continue;
-    if (e->out.rank == IR_MAX_RANK) return wrong(r, "the result has more labels than a tensor has axes");
+    if (e->out.rank == IR_MAX_RANK)
+      return refuse_equation(r, "the result has more labels than a tensor has axes");
     e->out.label[e->out.rank++] = (uint8_t)l;
   }
   return true;
@@ -96,15 +97,16 @@ static bool read_result(const reader *r, const char *text, size_t length, einsum
   word w;
   bool seen[EINSUM_LABELS] = {false};
   if (!read_word(r, text, length, &w)) return false;
-  if (spare && !w.ellipsis) return wrong(r, "operands have axes under ... and the result has no ...");
+  if (spare && !w.ellipsis)
+    return refuse_equation(r, "operands have axes under ... and the result has no ...");
   if (w.count - w.ellipsis + (w.ellipsis ? spare : 0) > IR_MAX_RANK)
-    return wrong(r, "the result has more labels than a tensor has axes");
+    return refuse_equation(r, "the result has more labels than a tensor has axes");
   read_labels(&w, spare, &e->out);
   for (size_t i = 0; i < e->count; i++)
     for (uint32_t k = 0; k < e->terms[i].rank; k++) seen[e->terms[i].label[k]] = true;
   for (uint32_t k = 0; k < e->out.rank; k++) {
     if (!seen[e->out.label[k]])
-      return wrong(r, "the result has a label that no operand has, or has one twice");
+      return refuse_equation(r, "the result has a label that no operand has, or has one twice");
     seen[e->out.label[k]] = false;
   }
   return true;

@@ -67,11 +67,10 @@ ir_ref op_slice_update(ir_graph *g, ir_ref x, ir_ref update, const ir_ref *start
                        size_t n) {
   if (!op_compose_begin(g, "slice_update", &x, 1) || !op_tensors(g, "slice_update", &update, 1)) return 0;
   if (!size && ir_rank(g, update) != n)
-    return op_refuse(
-        g,
-        "slice_update: the update has shape %s; start lists %zu positions; it has one for each axis, or "
-        "size is given",
-        OP_TYPE(update), n);
+    return op_refuse(g,
+                     "slice_update: the update has shape %s; start has %zu entries; it must have one for "
+                     "each axis, or size must be given",
+                     OP_TYPE(update), n);
   ir_ref window = op_slice(g, x, start, size ? size : op_dims(g, update), n), pads[2 * IR_MAX_RANK];
   if (!window) return op_compose_end(g, "slice_update", 0);
   uint32_t rank = ir_rank(g, x);

@@ -63,7 +63,9 @@ ir_ref op_cumulative(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool exclusi
     return 0;
   }
   if (exclusive && !sums)
-    return op_refuse(g, "%s: exclusive is asked for; x has shape %s; nothing has no extremum: leave it out",
+    return op_refuse(g,
+                     "%s: exclusive is set; x has shape %s; the minimum or maximum of no elements is "
+                     "undefined: leave it out",
                      who, OP_TYPE(x));
   int64_t at = op_axis(g, who, x, axis, ir_rank(g, x));
   if (at < 0) return 0;

@@ -42,7 +42,7 @@ static bool start_pool(ir_graph *g, const char *who, ir_ref *x, const op_window 
 }
 
 /* Reduces the last axes: the indices within windows. */
-static ir_ref reduced(ir_graph *g, ir_op op, ir_ref windows, size_t axes) {
+static ir_ref reduce_windows(ir_graph *g, ir_op op, ir_ref windows, size_t axes) {
   ir_ref list[IR_MAX_RANK];
   if (!windows) return 0;
   for (size_t i = 0; i < axes; i++) list[i] = ir_index(g, (int64_t)(ir_rank(g, windows) - axes + i));
@@ -60,14 +60,14 @@ ir_ref op_max_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes) {
   const char *who = "max_pool";
   if (!start_pool(g, who, &x, w, axes)) return 0;
   ir_ref windows = op_windows(g, who, x, w, axes, least(g, ir_dtype_of(g, x)));
-  return op_compose_end(g, who, reduced(g, IR_OP_REDUCE_MAX, windows, axes));
+  return op_compose_end(g, who, reduce_windows(g, IR_OP_REDUCE_MAX, windows, axes));
 }
 
 /* The number of elements of x, without padding, in each window, over the last axes alone. */
-static ir_ref counted(ir_graph *g, const char *who, ir_ref x, const op_window *w, size_t axes) {
+static ir_ref count_elements(ir_graph *g, const char *who, ir_ref x, const op_window *w, size_t axes) {
   ir_ref one = ir_float(g, ir_dtype_of(g, x), 1);
   ir_ref ones = op_full(g, one, op_dims(g, x) + ir_rank(g, x) - axes, axes);
-  return ones ? reduced(g, IR_OP_SUM, op_windows(g, who, ones, w, axes, 0), axes) : 0;
+  return ones ? reduce_windows(g, IR_OP_SUM, op_windows(g, who, ones, w, axes, 0), axes) : 0;
 }
 
 ir_ref op_avg_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes, bool count_pads) {
@@ -78,7 +78,9 @@ ir_ref op_avg_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes, bool 
   bool pads = false;
   for (size_t i = 0; i < axes; i++) pads |= w[i].before || w[i].after;
   ir_ref windows = x ? op_windows(g, who, x, w, axes, 0) : 0, y;
-  if (count_pads || !pads) y = reduced(g, IR_OP_MEAN, windows, axes);
-  else y = windows ? op_div(g, reduced(g, IR_OP_SUM, windows, axes), counted(g, who, x, w, axes)) : 0;
+  if (count_pads || !pads) y = reduce_windows(g, IR_OP_MEAN, windows, axes);
+  else
+    y = windows ? op_div(g, reduce_windows(g, IR_OP_SUM, windows, axes), count_elements(g, who, x, w, axes))
+                : 0;
   return op_compose_end(g, who, op_cast(g, y, dtype));
 }

@@ -128,13 +128,13 @@ static ir_ref fraction(ir_graph *g, const draw *r, ir_ref x) {
   return op_mul(g, op_cast(g, x, r->wide), ir_float(g, r->wide, ldexp(1, -r->digits)));
 }
 
-static double rounded(double value, ir_dtype dtype) {
+static double round_to_dtype(double value, ir_dtype dtype) {
   return ir_value_cast((ir_value){.f = value}, IR_F64, dtype).f;
 }
 
 /* The next float of the dtype below a finite one: its bits minus 1 if positive, plus 1 if negative, where 0
  * counts as -0. */
-static double below(double value, ir_dtype dtype) {
+static double next_below(double value, ir_dtype dtype) {
   static const ir_dtype bits[] = {[2] = IR_U16, [4] = IR_U32, [8] = IR_U64};
   unsigned char element[8];
   ir_dtype whole = bits[ir_dtypes[dtype].bytes];
@@ -148,20 +148,22 @@ static double below(double value, ir_dtype dtype) {
 ir_ref op_uniform(ir_graph *g, const op_draw *d, double low, double high) {
   draw r;
   if (!draw_of(g, "uniform", d, &r)) return 0;
-  low = rounded(low, d->dtype), high = rounded(high, d->dtype);
-  double distance = rounded(high - low, r.wide);
+  low = round_to_dtype(low, d->dtype), high = round_to_dtype(high, d->dtype);
+  double distance = round_to_dtype(high - low, r.wide);
   if (!(low < high && isfinite(distance)))
-    return op_refuse(g,
-                     "uniform: nothing lies from %g to below %g in %s; takes finite numbers low < high, at a "
-                     "finite distance",
-                     low, high, ir_dtypes[d->dtype].name);
+    return op_refuse(
+        g,
+        "uniform: cannot draw numbers from %g to below %g in %s; takes finite numbers low < high, at a "
+        "finite distance",
+        low, high, ir_dtypes[d->dtype].name);
   ir_ref x = fraction(g, &r, r.k);
   if (low != 0 || high != 1)
     x = op_add(g, op_mul(g, x, ir_float(g, r.wide, distance)), ir_float(g, r.wide, low));
   else if (d->dtype == r.wide) return op_compose_end(g, "uniform", x);
   x = op_cast(g, x, d->dtype);
   ir_ref reached = op_binary(g, IR_OP_GE, x, ir_float(g, d->dtype, high));
-  return op_compose_end(g, "uniform", op_where(g, reached, ir_float(g, d->dtype, below(high, d->dtype)), x));
+  return op_compose_end(g, "uniform",
+                        op_where(g, reached, ir_float(g, d->dtype, next_below(high, d->dtype)), x));
 }
 
 /* erfinv of the midpoints of 2^digits equal intervals of (-1, 1): odd multiples of 2^-digits, which are
@@ -169,7 +171,7 @@ ir_ref op_uniform(ir_graph *g, const op_draw *d, double low, double high) {
 ir_ref op_normal(ir_graph *g, const op_draw *d, double mean, double std) {
   draw r;
   if (!draw_of(g, "normal", d, &r)) return 0;
-  mean = rounded(mean, r.wide), std = rounded(std, r.wide);
+  mean = round_to_dtype(mean, r.wide), std = round_to_dtype(std, r.wide);
   if (!(isfinite(mean) && std >= 0 && isfinite(std)))
     return op_refuse(g,
                      "normal: there is no distribution of mean %g and standard deviation %g; takes finite "

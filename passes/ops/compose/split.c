@@ -54,16 +54,17 @@ ir_ref op_chunk(ir_graph *g, ir_ref x, int64_t chunks, int64_t axis) {
   ir_ref size = ir_dim(g, x, (uint32_t)at), one = ir_index(g, 1), count = ir_index(g, chunks);
   if (!one || !count) return 0;
   if (!op_decided(g, IR_OP_GE, size, one))
-    return op_refuse(
-        g, "chunk: axis %lld has size %s; x has shape %s; parts are not empty, so it has an element%s",
-        (long long)at, OP_EXPR(size), OP_TYPE(x), OP_FACT(IR_OP_GE, size, one));
+    return op_refuse(g,
+                     "chunk: axis %lld has size %s; x has shape %s; parts must not be empty, so the size "
+                     "must be at least 1%s",
+                     (long long)at, OP_EXPR(size), OP_TYPE(x), OP_FACT(IR_OP_GE, size, one));
   if (!ir_is_const(g, size, &n)) {
     if (pass_divides(g, count, size)) return equal_parts(g, "chunk", x, chunks, at);
-    return op_refuse(
-        g,
-        "chunk: size %s of axis %lld does not provably divide by %lld; x has shape %s; parts of a size that "
-        "varies are equal%s",
-        OP_EXPR(size), (long long)at, (long long)chunks, OP_TYPE(x), OP_FACT(IR_OP_MOD, size, count));
+    return op_refuse(g,
+                     "chunk: size %s of axis %lld does not provably divide by %lld; x has shape %s; parts of "
+                     "a variable size must be equal%s",
+                     OP_EXPR(size), (long long)at, (long long)chunks, OP_TYPE(x),
+                     OP_FACT(IR_OP_MOD, size, count));
   }
   ir_ref out[OP_PARTS_MAX];
   int64_t made = 0;

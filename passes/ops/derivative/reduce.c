@@ -18,7 +18,7 @@ ir_ref op_spread(const op_call *c, ir_ref value) {
 }
 
 /* The number of the operand's elements with a true `mask` that go into each result, in the shape of y. */
-static ir_ref counted(const op_call *c, ir_ref mask, ir_dtype dtype) {
+static ir_ref count_true(const op_call *c, ir_ref mask, ir_dtype dtype) {
   ir_ref ones = op_cast(c->g, mask, IR_I64);
   ones = op_reduce(c->g, IR_OP_SUM, ones, c->n->src + 1, c->n->nsrc - 1, ir_arg_mode(c->n));
   return op_cast(c->g, ones, dtype);
@@ -44,7 +44,7 @@ RULE(mean) {
   if (!count) return 0;
   ir_dtype wide = op_wide((ir_dtype)c->n->dtype);
   if (ir_is_const(g, count, &value)) count = ir_float(g, wide, (double)value);
-  else count = counted(c, op_full(g, ir_bool(g, true), op_dims(g, x), ir_rank(g, x)), wide);
+  else count = count_true(c, op_full(g, ir_bool(g, true), op_dims(g, x), ir_rank(g, x)), wide);
   return op_spread(c, op_in_wide_dtype(c, IR_OP_DIV, d, count));
 }
 
@@ -54,7 +54,7 @@ RULE(reduce_extremum) {
   ir_ref x = c->n->src[i], zero = ir_const(g, (ir_dtype)c->n->dtype, (ir_value){.i = 0});
   ir_ref is_it =
       op_logical(g, IR_OP_OR, op_binary(g, IR_OP_EQ, x, op_spread(c, c->y)), op_binary(g, IR_OP_NE, x, x));
-  ir_ref shares = op_spread(c, counted(c, is_it, op_wide((ir_dtype)c->n->dtype)));
+  ir_ref shares = op_spread(c, count_true(c, is_it, op_wide((ir_dtype)c->n->dtype)));
   return op_where(g, is_it, op_in_wide_dtype(c, IR_OP_DIV, d, shares), zero);
 }
 
@@ -138,9 +138,7 @@ RULE(prod) {
   return op_in_wide_dtype(c, IR_OP_MUL, d, op_permute(g, rest, inverse, rank));
 }
 
-static ir_ref transposed(ir_graph *g, ir_ref x) { return op_swap_axes(g, x, -1, -2); }
-
 RULE(matmul) {
-  ir_ref other = transposed(c->g, c->n->src[1 - i]);
+  ir_ref other = op_swap_axes(c->g, c->n->src[1 - i], -1, -2);
   return i == 0 ? op_matmul(c->g, d, other) : op_matmul(c->g, other, d);
 }

@@ -46,10 +46,9 @@ bool op_sharding_solve(ir_graph *g, const op_sharding_ask *ask, op_sharding *rul
       }
   }
   if (!p.open) return true;
-  op_refuse(
-      g,
-      "%s: sharding rule '%s': the size of a factor is not known; of each axis with several, all but one "
-      "stand elsewhere",
-      ask->who, ask->rule);
+  op_refuse(g,
+            "%s: sharding rule '%s': the size of a factor is not known; all but one of the factors of an "
+            "axis must also occur in other axes",
+            ask->who, ask->rule);
   return false;
 }

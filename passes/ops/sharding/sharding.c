@@ -19,7 +19,7 @@ static const ir_node *shape_at(const reader *r, uint32_t tensor) {
   return ir_get(r->g, r->ask->shapes[tensor]);
 }
 
-static bool wrong(const reader *r, const char *what) {
+static bool refuse_rule(const reader *r, const char *what) {
   return op_refuse(r->g, "%s: sharding rule '%s': %s", r->ask->who, r->ask->rule, what) != 0;
 }
 
@@ -44,16 +44,16 @@ static bool next_token(const reader *r, const char **p, token *t) {
   if (t->length > 0 && *s == '[') {
     t->pick = s + 1;
     s = strchr(s, ']');
-    if (!s) return wrong(r, "']' is missing");
+    if (!s) return refuse_rule(r, "']' is missing");
     t->pick_length = (size_t)(s++ - t->pick);
   }
   bool known = (isalpha((unsigned char)*t->text) && !memchr(t->text, '.', t->length)) ||
                is(t->text, t->length, "1") || is(t->text, t->length, "...") || is(t->text, t->length, "*");
   if (t->pick && !is(t->text, t->length, "d") && !is(t->text, t->length, "i"))
-    return wrong(r, "only d and i take axes in brackets, such as d[:]");
+    return refuse_rule(r, "only d and i take axes in brackets, such as d[:]");
   if (t->length == 0 || !known || t->length >= OP_FACTOR_NAME)
-    return wrong(r,
-                 "an axis is a name of at most 15 letters and digits, '1', '...', or names in parentheses");
+    return refuse_rule(
+        r, "an axis is a name of at most 15 letters and digits, '1', '...', or names in parentheses");
   *p = s;
   return true;
 }
@@ -74,8 +74,8 @@ int op_sharding_factor(ir_graph *g, const char *who, op_sharding *rule, const ch
   } else if (size && !rule->factors[i].size) {
     rule->factors[i].size = size;
   } else if (size && op_decided(g, IR_OP_NE, size, rule->factors[i].size)) {
-    op_refuse(g, "%s: factor %s of the sharding rule stands for axes of sizes %s and %s; they are equal", who,
-              rule->factors[i].name, OP_EXPR(rule->factors[i].size), OP_EXPR(size));
+    op_refuse(g, "%s: factor %s of the sharding rule stands for axes of sizes %s and %s; they must be equal",
+              who, rule->factors[i].name, OP_EXPR(rule->factors[i].size), OP_EXPR(size));
     return -1;
   }
   return (int)i;
@@ -86,9 +86,9 @@ static op_split *next_axis(reader *r) {
   op_term *term = &r->out->terms[r->at];
   if (term->rank < shape_at(r, r->at)->nsrc) return &term->axes[term->rank++];
   char words[80];
-  snprintf(words, sizeof words, "term %u has more axes than what it stands for, which has rank %u", r->at + 1,
+  snprintf(words, sizeof words, "term %u has more axes than its operand or result, of rank %u", r->at + 1,
            term->rank);
-  wrong(r, words);
+  refuse_rule(r, words);
   return NULL;
 }
 
@@ -96,8 +96,8 @@ static bool add_named(reader *r, op_split *axis, const char *name, size_t length
   int factor = op_sharding_factor(r->g, r->ask->who, r->out, name, length, size);
   if (factor < 0) return false;
   for (uint32_t i = 0; i < axis->count; i++)
-    if (axis->factors[i] == factor) return wrong(r, "a factor stands twice in one axis");
-  if (axis->count == IR_MAX_RANK) return wrong(r, "an axis has too many factors");
+    if (axis->factors[i] == factor) return refuse_rule(r, "a factor occurs twice in one axis");
+  if (axis->count == IR_MAX_RANK) return refuse_rule(r, "an axis has too many factors");
   axis->factors[axis->count++] = (uint8_t)factor;
   return true;
 }
@@ -137,7 +137,7 @@ static bool add_unsplit(reader *r, uint32_t from, uint32_t to) {
 static bool add_grown(reader *r, char letter) {
   const ir_node *from = shape_at(r, r->at), *to = shape_at(r, r->ask->operands);
   uint32_t shift = to->nsrc - from->nsrc;
-  if (to->nsrc < from->nsrc) return wrong(r, "the result has fewer axes than the operand");
+  if (to->nsrc < from->nsrc) return refuse_rule(r, "the result has fewer axes than the operand");
   for (uint32_t k = 0; k < from->nsrc; k++) {
     char name[OP_FACTOR_NAME];
     if (op_decided(r->g, IR_OP_EQ, from->src[k], to->src[k + shift])) {
@@ -177,7 +177,7 @@ static bool add_picked(reader *r, const token *t) {
   if (is(t->pick, t->pick_length, "-")) return add_changed(r, letter, from, to, r->ask->kept);
   if (is(t->pick, t->pick_length, "bcast")) return add_grown(r, letter);
   if (is(t->pick, t->pick_length, "order") && r->ask->order) return add_ordered(r, letter, from, to);
-  return wrong(r, "in brackets stands one of : :a a: a+1: 1 ~ - order bcast");
+  return refuse_rule(r, "expected one of : :a a: a+1: 1 ~ - order bcast in brackets");
 }
 
 /* The number of axes that the remaining tokens of a term stand for; -1 if one has brackets. */
@@ -205,11 +205,11 @@ static bool read_compound(reader *r) {
   r->next++;
   for (skip_blanks(&r->next); *r->next != ')'; skip_blanks(&r->next)) {
     if (!next_token(r, &r->next, &t)) return false;
-    if (!isalpha((unsigned char)*t.text) || t.pick) return wrong(r, "in parentheses stand names");
+    if (!isalpha((unsigned char)*t.text) || t.pick) return refuse_rule(r, "expected names in parentheses");
     if (!add_named(r, axis, t.text, t.length, 0)) return false;
   }
   r->next++;
-  if (axis->count == 0) return wrong(r, "in parentheses stand names");
+  if (axis->count == 0) return refuse_rule(r, "expected names in parentheses");
   ir_ref size = shape_at(r, r->at)->src[r->out->terms[r->at].rank - 1];
   return axis->count > 1 ||
          op_sharding_factor(r->g, r->ask->who, r->out, r->out->factors[axis->factors[0]].name,
@@ -224,10 +224,10 @@ static bool read_token(reader *r) {
   uint32_t rank = shape_at(r, r->at)->nsrc, done = r->out->terms[r->at].rank;
   if (is(t.text, t.length, "...")) {
     int64_t rest = rest_of_term(r, r->next);
-    if (done > 0) return wrong(r, "'...' stands in front");
+    if (done > 0) return refuse_rule(r, "'...' must be the first axis of a term");
     return add_range(r, 'b', 0, rest < 0 ? r->ask->batch : rest < rank ? rank - (uint32_t)rest : 0);
   }
-  if (is(t.text, t.length, "*")) return wrong(r, "'*' stands alone, after another term");
+  if (is(t.text, t.length, "*")) return refuse_rule(r, "'*' must be a term by itself, after another term");
   if (is(t.text, t.length, "1")) return rank == 0 || next_axis(r) != NULL;
   op_split *axis = next_axis(r);
   return axis && add_named(r, axis, t.text, t.length, shape_at(r, r->at)->src[done]);
@@ -238,9 +238,9 @@ static bool read_term(reader *r) {
   for (skip_blanks(&r->next); !ends_term(r->next); skip_blanks(&r->next))
     if (!read_token(r)) return false;
   char words[80];
-  snprintf(words, sizeof words, "term %u has %u axes; it stands for one of rank %u", r->at + 1,
+  snprintf(words, sizeof words, "term %u has %u axes; its operand or result has rank %u", r->at + 1,
            r->out->terms[r->at].rank, shape_at(r, r->at)->nsrc);
-  return r->out->terms[r->at].rank == shape_at(r, r->at)->nsrc || wrong(r, words);
+  return r->out->terms[r->at].rank == shape_at(r, r->at)->nsrc || refuse_rule(r, words);
 }
 
 /* The terms of one side, for tensors from..to-1. */
@@ -263,7 +263,7 @@ static bool read_side(reader *r, uint32_t from, uint32_t to) {
     r->next++;
     skip_blanks(&r->next);
   }
-  return r->at == to || wrong(r, "it has fewer terms than there are operands or results");
+  return r->at == to || refuse_rule(r, "it has fewer terms than there are operands or results");
 }
 
 /* Sets the number of axes that d and i count. */
@@ -294,7 +294,7 @@ bool op_sharding_make(ir_graph *g, const op_sharding_ask *ask, op_sharding *out)
     done = read_side(&r, 0, ask->operands) && strncmp(r.next, "->", 2) == 0;
     if (done) r.next += 2;
     done = done && read_side(&r, ask->operands, count) && *r.next == '\0';
-    if (!done) wrong(&r, "it is the terms of the operands, '->', and the terms of the results");
+    if (!done) refuse_rule(&r, "it is the terms of the operands, '->', and the terms of the results");
     done = done && op_sharding_solve(g, ask, out);
   }
   if (!done) op_sharding_free(out);

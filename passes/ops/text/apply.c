@@ -69,7 +69,7 @@ static unsigned distance(const char *a, size_t n, const char *b) {
   return row[m];
 }
 
-static ir_ref unknown(ir_graph *g, const char *name, size_t length) {
+static ir_ref refuse_unknown_operation(ir_graph *g, const char *name, size_t length) {
   unsigned nearest = length / 3 + 1;
   char close[128] = "";
   int found = 0;
@@ -110,7 +110,7 @@ ir_ref op_apply(ir_graph *g, const char *name, size_t length, const ir_ref *oper
   const name_row *row = look_up(name, length);
   const op_custom *custom = row ? NULL : op_custom_find(g, name, length);
   if (custom) return op_custom_apply(g, custom, operands, n, attrs, attr_count);
-  if (!row) return unknown(g, name, length);
+  if (!row) return refuse_unknown_operation(g, name, length);
   op_args args = {.g = g, .who = row->text, .op = row->op, .x = operands, .n = n};
   op_attr_set accepted = attributes_of(row, ACCEPTED), required = attributes_of(row, REQUIRED);
   if (!count_fits(g, row, n) || !op_args_collect(&args, attrs, attr_count, &accepted, &required)) return 0;

@@ -108,10 +108,6 @@ ir_ref op_form_point(const op_args *a) {
   return op_point(a->g, a->x[0], index, axis);
 }
 
-static ir_ref weak(const op_args *a, ir_value value, ir_dtype kind) {
-  return kind == IR_BOOL ? ir_const(a->g, kind, value) : ir_make_weak(a->g, kind, value);
-}
-
 ir_ref op_form_pad(const op_args *a) {
   op_list pads;
   ir_value value = {.i = 0};
@@ -125,7 +121,10 @@ ir_ref op_form_pad(const op_args *a) {
         a->g,
         "%s: mode=%s fills with elements of x, so a value has no use; leave it out, or use mode=constant",
         a->who, ir_pad_modes[mode]);
-  return op_pad(a->g, a->x[0], pads.items, pads.n, kind == IR_NONE ? 0 : weak(a, value, kind), mode);
+  ir_ref fill = kind == IR_NONE   ? 0
+                : kind == IR_BOOL ? ir_const(a->g, kind, value)
+                                  : ir_make_weak(a->g, kind, value);
+  return op_pad(a->g, a->x[0], pads.items, pads.n, fill, mode);
 }
 
 ir_ref op_form_concat(const op_args *a) {

@@ -17,7 +17,7 @@ class Verdict(Exception):
         self.kind, self.story = kind, story
 
 
-def settle(context):
+def declare(context):
     """Declares the C functions that binding.py does not use."""
     c, text = context.c, ctypes.c_char_p
     for name, result, arguments in (

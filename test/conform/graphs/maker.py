@@ -201,7 +201,7 @@ class Maker:
             return self.one(found)
         return self.input(dtype, shape)
 
-    def beside(self, x, dtype, grow=0.2):
+    def broadcastable(self, x, dtype, grow=0.2):
         """A value that broadcasts with x: an existing one, or an input with some axes left out or of size
         1."""
         found = [v for v in self.values if v.dtype == dtype and broadcast(v.shape, x.shape) is not None]

@@ -106,8 +106,8 @@ def monotone(ref, dtype, function, units=0.0, slope=None):
             e = np.where(ref.e == 0, 0.0, np.where(np.isfinite(function(wide + ref.e) + function(wide - ref.e)), e,
                                                    UNKNOWN))
     narrow = dtype not in ("f32", "f64")
-    own = 2 * (1 if narrow else units + 2) * rounding(dtype, np.abs(y) + np.where(np.isfinite(e), e, 0))
-    whole = np.where(np.isfinite(y), e + own, np.where(ref.err > 0, UNKNOWN, 0.0))
+    rounding_error = 2 * (1 if narrow else units + 2) * rounding(dtype, np.abs(y) + np.where(np.isfinite(e), e, 0))
+    whole = np.where(np.isfinite(y), e + rounding_error, np.where(ref.err > 0, UNKNOWN, 0.0))
     return settled(dtype, a, whole)
 
 
@@ -117,8 +117,8 @@ def rounded(dtype, y, e, exactly):
     if exactly:
         return Ref(a)
     e = np.asarray(e, np.float64)
-    own = np.where(e > 0, 2 * rounding(dtype, np.abs(a.astype(np.float64)) + np.where(np.isfinite(e), e, 0)), 0)
-    return settled(dtype, a, np.where(np.isnan(e), UNKNOWN, e + own))
+    rounding_error = np.where(e > 0, 2 * rounding(dtype, np.abs(a.astype(np.float64)) + np.where(np.isfinite(e), e, 0)), 0)
+    return settled(dtype, a, np.where(np.isnan(e), UNKNOWN, e + rounding_error))
 
 
 def cast(ref, old, new):

@@ -123,8 +123,8 @@ def tolerant(g):
     def made(_, r):
         wide = r.a.astype(np.float64)
         y = f(wide)
-        own = 16 * work(x.dtype) * (np.abs(wide) + np.abs(wide) ** 3 * (op == "gelu") + np.abs(y) + 1)
-        e = np.where(np.isfinite(wide), slope * r.err + own + 2 * rounding(x.dtype, np.abs(y)), UNKNOWN)
+        rounding_error = 16 * work(x.dtype) * (np.abs(wide) + np.abs(wide) ** 3 * (op == "gelu") + np.abs(y) + 1)
+        e = np.where(np.isfinite(wide), slope * r.err + rounding_error + 2 * rounding(x.dtype, np.abs(y)), UNKNOWN)
         return settled(x.dtype, fit(x.dtype, y), e)
     g.emit(op, [x], attributes, made, (x.dtype, x.shape))
 
@@ -216,7 +216,7 @@ def pair(g, dtypes, result=None):
     other = x.dtype
     if g.chance(0.2):
         other = g.one([t for t in dtypes if promote(x.dtype, t)] or [x.dtype])
-    y = g.beside(x, other)
+    y = g.broadcastable(x, other)
     dtype = promote(x.dtype, y.dtype)
     if dtype not in dtypes:
         raise Skip
@@ -378,7 +378,7 @@ def shift(g):
     """By the width or more: 0, or the sign; by a negative count: 0."""
     left = g.chance(0.5)
     x = g.operand(INTEGERS)
-    y = g.beside(x, x.dtype)
+    y = g.broadcastable(x, x.dtype)
     dtype, width = x.dtype, 8 * BYTES[x.dtype]
 
     def function(a, b):
@@ -395,7 +395,7 @@ def shift(g):
 def logical(g):
     op, f = g.one([("logical_and", np.logical_and), ("logical_or", np.logical_or), ("logical_xor", np.logical_xor)])
     x = g.operand(ALL)
-    y = g.beside(x, g.dtype())
+    y = g.broadcastable(x, g.dtype())
 
     def truth(r):
         return Ref(r.a != 0, None if r.e is None else np.where((r.e > 0) & ~(np.abs(r.a) > r.e), UNKNOWN, 0.0))
@@ -404,9 +404,9 @@ def logical(g):
 
 def where(g):
     x = g.operand(ALL)
-    y = g.beside(x, x.dtype)
+    y = g.broadcastable(x, x.dtype)
     shape = broadcast(x.shape, y.shape)
-    c = g.beside(x, "bool")
+    c = g.broadcastable(x, "bool")
     shape = broadcast(shape, c.shape)
     if shape is None:
         raise Skip
@@ -422,8 +422,8 @@ def where(g):
 
 def fma(g):
     x = g.operand(("f32", "f64"))
-    y = g.beside(x, x.dtype)
-    z = g.beside(x, x.dtype)
+    y = g.broadcastable(x, x.dtype)
+    z = g.broadcastable(x, x.dtype)
     shape = broadcast(x.shape, y.shape)
     shape = broadcast(shape, z.shape)
     if shape is None:

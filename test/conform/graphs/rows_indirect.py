@@ -256,7 +256,7 @@ def sorting(g):
     def made(env, r):
         at = order(r.a, axis, descending)
         line = np.take_along_axis(r.a, at, axis)
-        sorted_, positions = Ref(line), Ref(at)
+        sorted_, indices = Ref(line), Ref(at)
         if r.e is not None:
             most = np.max(np.broadcast_to(r.e, r.a.shape), axis, keepdims=True, initial=0)
             e = np.broadcast_to(most, line.shape)
@@ -264,8 +264,8 @@ def sorting(g):
             unsure = (most > 0) & ~(gaps > 2 * most)
             nan = np.any(np.isnan(line.astype(np.float64)), axis, keepdims=True) & (most > 0)
             sorted_ = Ref(line, np.where(nan, UNKNOWN, e) if x.dtype in FLOATS else np.where(e > 0, UNKNOWN, 0.0))
-            positions = Ref(at, np.broadcast_to(np.where(unsure | nan, UNKNOWN, 0.0), line.shape))
-        results = {"sort": [sorted_], "argsort": [positions], "topk": [sorted_, positions]}[op]
+            indices = Ref(at, np.broadcast_to(np.where(unsure | nan, UNKNOWN, 0.0), line.shape))
+        results = {"sort": [sorted_], "argsort": [indices], "topk": [sorted_, indices]}[op]
         if taken is not None:
             keep = tuple([slice(None)] * axis + [slice(0, taken.at(env))])
             results = [Ref(v.a[keep], None if v.e is None else np.broadcast_to(v.e, v.a.shape)[keep]) for v in results]

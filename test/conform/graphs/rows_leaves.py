@@ -125,7 +125,7 @@ def const(g, _):
 
 def threefry2x32(g):
     x = g.operand(("u32",))
-    operands = [x] + [g.beside(x, "u32") for _ in range(3)]
+    operands = [x] + [g.broadcastable(x, "u32") for _ in range(3)]
     shape = x.shape
     for y in operands[1:]:
         shape = shape and broadcast(shape, y.shape)

@@ -120,7 +120,7 @@ def truth(g):
     g.emit(op, [x], attributes, lambda _, r: Ref(f(r.a, **over), lost(r, over)), ("bool", shape))
 
 
-def position(g):
+def arg_reduction(g):
     x = g.operand(ALL, least=1)
     op, f = g.one([("argmax", np.argmax), ("argmin", np.argmin)])
     axis, written = g.axis(x.rank)
@@ -406,5 +406,5 @@ def attention(g):
            (q.dtype, batch + (n, out)))
 
 
-ROWS = [(5, sums), (2, mean), (1, multiply_all), (3, extreme), (1, both), (1, truth), (2, position), (4, matmul),
+ROWS = [(5, sums), (2, mean), (1, multiply_all), (3, extreme), (1, both), (1, truth), (2, arg_reduction), (4, matmul),
         (3, einsum), (3, softmax), (1, logsumexp), (2, variance), (2, normalised), (1, attention)]

@@ -98,10 +98,10 @@ def recurrent(gates, step, states):
         bias = None if n[3] is None else n.do("point", n[3], index=0, axis=0)
         batch = x.shape[1]
         state = [first_state(n, 5 + k, batch, size, batch_first) for k in range(states)]
-        parts = [Part(n, w, r, bias, k, gates, size) for k in range(gates)]
+        weights = [GateWeights(n, w, r, bias, k, gates, size) for k in range(gates)]
         every = []
         for t in range(x.shape[0]):
-            state = step(n, parts, n.do("point", x, index=t, axis=0), state)
+            state = step(n, weights, n.do("point", x, index=t, axis=0), state)
             every.append(n.do("unsqueeze", state[0], axis=1 if batch_first else 0))
         whole = n.do("concat", *every, axis=1 if batch_first else 0)
         last = [n.do("unsqueeze", s, axis=1 if batch_first else 0) for s in state]
@@ -119,7 +119,7 @@ def first_state(n, number, batch, size, batch_first):
     return n.do("point", n[number], index=0, axis=1 if batch_first else 0)
 
 
-class Part:
+class GateWeights:
     """One gate: its rows of W and R, and its two biases."""
 
     def __init__(self, n, w, r, bias, number, gates, size):
@@ -144,25 +144,25 @@ class Part:
         return self.n.do("add", self.of_x(x), self.of_h(h))
 
 
-def rnn_step(n, parts, x, state):
-    return [n.do("tanh", parts[0].both(x, state[0]))]
+def rnn_step(n, weights, x, state):
+    return [n.do("tanh", weights[0].both(x, state[0]))]
 
 
-def gru_step(n, parts, x, state):
+def gru_step(n, weights, x, state):
     h = state[0]
-    update, reset = (n.do("sigmoid", p.both(x, h)) for p in parts[:2])
+    update, reset = (n.do("sigmoid", p.both(x, h)) for p in weights[:2])
     if n.get("linear_before_reset", 0):
-        inner = n.do("mul", reset, parts[2].of_h(h))
+        inner = n.do("mul", reset, weights[2].of_h(h))
     else:
-        inner = parts[2].of_h(n.do("mul", reset, h))
-    new = n.do("tanh", n.do("add", parts[2].of_x(x), inner))
+        inner = weights[2].of_h(n.do("mul", reset, h))
+    new = n.do("tanh", n.do("add", weights[2].of_x(x), inner))
     keep = n.do("mul", update, h)
     return [n.do("add", n.do("mul", n.do("sub", 1.0, update), new), keep)]
 
 
-def lstm_step(n, parts, x, state):
+def lstm_step(n, weights, x, state):
     h, c = state
-    gates = [p.both(x, h) for p in parts]  # input, output, forget, cell
+    gates = [p.both(x, h) for p in weights]  # input, output, forget, cell
     if n[7] is not None:
         peep = n.do("point", n[7], index=0, axis=0)
         size = h.shape[1]

@@ -162,7 +162,7 @@ def space_to_depth(n):
     return reshape(n, x, [batch, channels * b * b, height // b, width // b])
 
 
-def position(n, indices, size):
+def nonnegative(n, indices, size):
     """Indices that count from the end when negative, converted to indices from the beginning, as i64."""
     indices = n.like(indices, "i64")
     return choose(n, n.do("lt", indices, 0), n.do("add", indices, size), indices)
@@ -174,7 +174,7 @@ def one_hot(n):
     axis = n.axis(-1, rank)
     shape = list(n[0].shape)
     shape.insert(axis, depth)
-    indices = n.do("unsqueeze", position(n, n[0], depth), axis=axis)
+    indices = n.do("unsqueeze", nonnegative(n, n[0], depth), axis=axis)
     hot = n.do("eq", n.do("iota", shape=shape, axis=axis, dtype="i64"), n.do("expand", indices, shape=shape))
     values = [n.do("point", n[2], index=k, axis=0) for k in (0, 1)]
     return choose(n, hot, values[1], values[0])
@@ -189,7 +189,7 @@ def element_places(n):
     """Row-major indices in the data of the elements that indices along an axis refer to."""
     axis = n.axis(0)
     strides = [int(np.prod(n[0].shape[k + 1:], dtype=np.int64)) for k in range(n[0].rank)]
-    places = n.do("mul", position(n, n[1], n[0].shape[axis]), strides[axis])
+    places = n.do("mul", nonnegative(n, n[1], n[0].shape[axis]), strides[axis])
     for k, stride in enumerate(strides):
         if k != axis:
             places = n.do("add", places,
@@ -201,7 +201,7 @@ def gather_elements(n):
     return flat_gather(n, n[0], element_places(n))
 
 
-def part_places(n):
+def flat_places(n):
     """Indices along the last axis of `indices` address the axes of the data after the batch axes: returns
     those axes merged into one, and the merged index of each."""
     batch, data, indices = n.get("batch_dims", 0), n[0], n[1]
@@ -213,14 +213,14 @@ def part_places(n):
         if k < batch:
             at = n.do("iota", shape=picked, axis=k, dtype="i64")
         else:
-            at = position(n, n.do("point", indices, index=k - batch, axis=-1), lead[k])
+            at = nonnegative(n, n.do("point", indices, index=k - batch, axis=-1), lead[k])
         places = n.do("add", places, n.do("mul", at, stride))
     rest = list(data.shape[batch + depth:])
     return reshape(n, data, [int(np.prod(lead, dtype=np.int64))] + rest), places
 
 
 def gather_nd(n):
-    return n.do("gather", *part_places(n), axis=0)
+    return n.do("gather", *flat_places(n), axis=0)
 
 
 SCATTERS = {"none": "scatter", "add": "scatter_add"}
@@ -244,7 +244,7 @@ def scatter_elements(n):
 
 
 def scatter_nd(n):
-    data, places = part_places(n)
+    data, places = flat_places(n)
     return reshape(n, n.do(scattering(n), data, places, n[2], axis=0), n[0].shape)
 
 

@@ -72,10 +72,10 @@ def max_pool(n):
     lowest = -np.inf if n[0].dtype.startswith("f") else np.iinfo(NUMPY[n[0].dtype]).min
     x = n.do("pad", n[0], pads=[[0, 0], [0, 0]] + pairs, value=lowest)
     y = n.do("max_pool", x, kernel=kernel, stride=stride, dilation=dilation)
-    return [y, window_positions(n, x, kernel, stride, dilation, pairs)] if n.wants(1) else y
+    return [y, maximum_indices(n, x, kernel, stride, dilation, pairs)] if n.wants(1) else y
 
 
-def window_positions(n, x, kernel, stride, dilation, pairs):
+def maximum_indices(n, x, kernel, stride, dilation, pairs):
     """The row-major index in n[0] (or with its last two axes exchanged) of the maximum of each window of
     x."""
     places = [range((s - (k - 1) * t - 1) // by + 1)
@@ -124,7 +124,7 @@ def average_pool(n):
     return mean if count else n.do("div", mean, padded(full_like(n, n[0], 1)))
 
 
-def every_position(name):
+def over_all(name):
     def translate(n):
         return n.do(name, n[0], axes=list(range(2, n[0].rank)), keepdims=True)
     return translate
@@ -205,6 +205,6 @@ def resize(n):
 TABLE = {
     "Conv": conv, "ConvTranspose": conv_transpose, "MaxPool": max_pool, "MaxUnpool": max_unpool,
     "AveragePool": average_pool,
-    "GlobalMaxPool": every_position("max"), "GlobalAveragePool": every_position("mean"),
+    "GlobalMaxPool": over_all("max"), "GlobalAveragePool": over_all("mean"),
     "Resize": resize, "Upsample": resize,
 }

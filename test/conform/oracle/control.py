@@ -49,17 +49,17 @@ def loop(d):
     """Iterations up to a number given at run time, or to a bound."""
     (c, x, w), kind, dtype, _ = operands(d, (), (), ())
     text, run = body(d)
-    rounds, bound = d.integer(0, 6), d.one([None, 3, 9])
+    iterations, bound = d.integer(0, 6), d.one([None, 3, 9])
     parameters = f"%i: i32[], %c: {kind}, %n: i32[], %x: {kind}, %w: {kind}"
     whole = function("more", parameters, "  %p = lt %i, %n\n", "%p")
     whole += function("body", parameters, text + "  %j = add %i, 1\n", "%j, %y")
     limit = "" if bound is None else f" bound={bound}"
     whole += function("main", parameters,
                       f"  %a, %b = while_loop %i, %c, %n, %x, %w while=@more do=@body{limit}\n", "%a, %b")
-    state, count = c.array, min(rounds, rounds if bound is None else bound)
+    state, count = c.array, min(iterations, iterations if bound is None else bound)
     for _ in range(count):
         state = run(state, x.array, w.array)[1]
-    inputs = [d.scalar("i32", 0), c, d.scalar("i32", rounds), x, w]
+    inputs = [d.scalar("i32", 0), c, d.scalar("i32", iterations), x, w]
     return TextCase(whole, inputs, "ab", [Want("i32", np.int32(count)), Want(dtype, state, zeros=False)])
 
 

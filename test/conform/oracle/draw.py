@@ -215,24 +215,24 @@ class Draw:
         if not isinstance(typed, Typed):
             typed = Typed(typed)
         array, dtype, rank = typed.array, typed.dtype, len(typed.shape)
-        way = self.integer(0, 7) if rank else 0  # 0, 6, 7: the input itself
+        variant = self.integer(0, 7) if rank else 0  # 0, 6, 7: the input itself
         axis = self.integer(0, rank - 1) if rank else 0
         graph = self.graph
-        if way == 1:
+        if variant == 1:
             order = [int(k) for k in self.random.permutation(rank)]
             stored = graph.input(Typed(np.ascontiguousarray(np.transpose(array, np.argsort(order))), dtype))
             inverse = [int(k) for k in order]
             value = graph.apply("permute", stored, order=inverse)
-        elif way == 2:
+        elif variant == 2:
             stored = graph.input(Typed(np.ascontiguousarray(np.flip(array, axis)), dtype))
             value = graph.apply("flip", stored, axes=[axis])
-        elif way == 3:
+        elif variant == 3:
             pads = [(self.integer(0, 2), self.integer(0, 2)) for _ in range(rank)]
             stored = graph.input(Typed(np.pad(array, pads), dtype))
             value = graph.apply("shrink", stored, bounds=[[p, p + s] for (p, _), s in zip(pads, array.shape)])
-        elif way == 4 and array.size:
+        elif variant == 4 and array.size:
             value = graph.apply("reshape", graph.input(Typed(array.reshape(-1), dtype)), shape=array.shape)
-        elif way == 5 and array.shape[axis]:
+        elif variant == 5 and array.shape[axis]:
             stored = graph.input(Typed(np.repeat(array, 2, axis), dtype))
             value = graph.apply("stride", stored, steps=[2 if k == axis else 1 for k in range(rank)])
         else:

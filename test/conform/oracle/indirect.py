@@ -8,7 +8,7 @@ from oracle.rules import ALL, FLOATS, NUMBERS, work_unit
 from oracle.views import moved
 
 
-def positions(d, shape, size):
+def index_input(d, shape, size):
     """Indices into an axis, the operation's mode for those out of range, and the element of each: -1 for
     none."""
     mode = d.one([None, "check", "clip", "fill"])
@@ -44,7 +44,7 @@ def places(shape, axis, at, batch):
 def gather(d):
     x, axis, written = data(d, d.any_dtype())
     batch = batched(d, axis)
-    i, mode, at = positions(d, x.shape[:batch] + d.shape(most=2, high=4), x.shape[axis])
+    i, mode, at = index_input(d, x.shape[:batch] + d.shape(most=2, high=4), x.shape[axis])
     y = np.zeros(x.shape[:axis] + at.shape[batch:] + x.shape[axis + 1:], x.a.dtype)
     for before, j, k in places(x.shape, axis, at, batch):
         if k >= 0:
@@ -56,10 +56,10 @@ def take(d):
     """Without an axis, indices into the flattened operand."""
     x, axis, written = data(d, d.any_dtype())
     if d.chance(0.6):
-        i, mode, at = positions(d, d.shape(most=2, high=4), x.shape[axis])
+        i, mode, at = index_input(d, d.shape(most=2, high=4), x.shape[axis])
         flat = np.moveaxis(x.a, axis, 0)
     else:
-        i, mode, at = positions(d, d.shape(most=2, high=4), x.a.size)
+        i, mode, at = index_input(d, d.shape(most=2, high=4), x.a.size)
         flat, axis, written = x.a.reshape(-1), 0, None
     y = np.where((at < 0).reshape(at.shape + (1,) * (flat.ndim - 1)), np.zeros((), x.a.dtype), flat[at])
     for k in range(axis):  # the axes of the indices replace the axis
@@ -78,7 +78,7 @@ def scatter(add):
     def row(d):
         x, axis, written = data(d, d.one(NUMBERS if add else ALL), "wrapping" if add else "any")
         batch = batched(d, axis)
-        i, mode, at = positions(d, x.shape[:batch] + d.shape(most=2, high=4), x.shape[axis])
+        i, mode, at = index_input(d, x.shape[:batch] + d.shape(most=2, high=4), x.shape[axis])
         shape = x.shape[:axis] + at.shape[batch:] + x.shape[axis + 1:]
         kept = shape[d.integer(0, len(shape)) if d.chance(0.2) else 0:]
         u = d.operand(x.dtype, tuple(1 if d.chance(0.1) else s for s in kept), "wrapping" if add else "any")
@@ -103,7 +103,7 @@ def scatter(add):
 def lines(d, x, axis):
     """Indices of the data's rank; the other sizes are the data's or 1."""
     shape = [d.integer(0, 5) if k == axis else 1 if d.chance(0.15) else s for k, s in enumerate(x.shape)]
-    return positions(d, tuple(shape), x.shape[axis])
+    return index_input(d, tuple(shape), x.shape[axis])
 
 
 def take_along_axis(d):

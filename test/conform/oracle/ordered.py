@@ -81,12 +81,12 @@ def sorted_line(d):
     return x, axis, written
 
 
-def sort(positions):
+def sort(indices):
     def row(d):
         x, axis, written = sorted_line(d)
         descending = d.one([None, True, False])
         at = order(x.a, axis, bool(descending))
-        want = Want("i64", at) if positions else moved(x, np.take_along_axis(x.a, at, axis))
+        want = Want("i64", at) if indices else moved(x, np.take_along_axis(x.a, at, axis))
         return Case([x], want, axis=written, descending=descending)
     return row
 

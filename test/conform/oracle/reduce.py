@@ -86,7 +86,7 @@ def truth(function):
     return row
 
 
-def position(function):
+def arg_reduction(function):
     def row(d):
         x = d.operand(d.any_dtype(), d.shape(least=1, low=1), d.one(["any", "small"]))
         x = x if 0 not in x.shape else d.operand(x.dtype, tuple(max(1, s) for s in x.shape))
@@ -257,7 +257,7 @@ def normalised(centre):
 ROWS = {
     "sum": summed, "prod": product, "max": extreme(np.max, True), "min": extreme(np.min, True),
     "reduce_max": extreme(np.max, False), "reduce_min": extreme(np.min, False), "mean": mean_of,
-    "any": truth(np.any), "all": truth(np.all), "argmax": position(np.argmax), "argmin": position(np.argmin),
+    "any": truth(np.any), "all": truth(np.all), "argmax": arg_reduction(np.argmax), "argmin": arg_reduction(np.argmin),
     "minmax": minmax, "matmul": matmul, "einsum": einsum,
     "softmax": exponents(None, False), "log_softmax": exponents(None, True), "logsumexp": logsumexp,
     "var": variance(False), "std": variance(True), "layer_norm": normalised(True),

@@ -51,7 +51,7 @@ def full(d):
     return Case([], Want(dtype, convert(np.full(shape, value), dtype)), shape=shape, value=value, dtype=dtype)
 
 
-def alike(number):
+def filled(number):
     def row(d):
         shape, dtype = d.shape(), d.one(ALL + (None,))
         want = dtype or "f32"
@@ -305,7 +305,7 @@ def unbind(d):
 
 
 ROWS = {
-    "const": const, "data": data, "iota": iota, "full": full, "zeros": alike(0), "ones": alike(1),
+    "const": const, "data": data, "iota": iota, "full": full, "zeros": filled(0), "ones": filled(1),
     "arange": arange, "linspace": linspace, "eye": eye,
     "permute": permute, "swap_axes": swap_axes, "moveaxis": moveaxis, "reshape": reshape, "flatten": flatten,
     "expand": expand, "unsqueeze": unsqueeze, "squeeze": squeeze, "shrink": shrink, "slice": slice_of,

@@ -26,7 +26,7 @@ def greatest(x):
     return x.max(), ties / ties.sum()
 
 
-def by_position(x):
+def by_place(x):
     """The sum of sorted elements times their ranks: the gradient is each element's rank."""
     order = np.argsort(x, kind="stable")
     place = np.empty(x.size)
@@ -48,7 +48,7 @@ ROWS = [
     row("gradient_max", "x:f64[n,m]", "max %x", greatest, gradient=True),
     row("gradient_cumsum", "x:f64[n]", f"{PLACES}%c = cumsum %x axis=0\n%w = mul %c, %p\nsum %w",
         lambda x: ((x.cumsum() * np.arange(x.size)).sum(), np.arange(x.size)[::-1].cumsum()[::-1]), gradient=True),
-    row("gradient_sort", "x:f64[n]", f"{PLACES}%s = sort %x\n%w = mul %s, %p\nsum %w", by_position, gradient=True),
+    row("gradient_sort", "x:f64[n]", f"{PLACES}%s = sort %x\n%w = mul %s, %p\nsum %w", by_place, gradient=True),
     row("gradient_matmul", "x:f64[n,m] y:f64[m,k]", "%p = matmul %x, %y\nsum %p", matrices, gradient=True),
     row("gradient_pad", "x:f64[n]", "%a = pad %x pads=[[n,1]]\n%b = mul %a, %a\nsum %b",
         lambda x: ((x * x).sum(), 2 * x), gradient=True, least=0),

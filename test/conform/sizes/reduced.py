@@ -44,7 +44,7 @@ def layer_norm(x):
     return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
 
 
-def position(x, axis, function):
+def arg_reduction(x, axis, function):
     return function(x, axis).astype(np.int64)
 
 
@@ -87,9 +87,9 @@ for suffix, shape, _, axis in SINGLE:
     for dtype in ("f32", "f64", "i64", "u8"):
         ROWS += [
             row(f"argmax{suffix}_{dtype}", f"x:{dtype}[{shape}]", f"argmax %x axis={axis}",
-                lambda x, a=axis: position(x, a, np.argmax)),
+                lambda x, a=axis: arg_reduction(x, a, np.argmax)),
             row(f"argmin{suffix}_{dtype}", f"x:{dtype}[{shape}]", f"argmin %x axis={axis}",
-                lambda x, a=axis: position(x, a, np.argmin)),
+                lambda x, a=axis: arg_reduction(x, a, np.argmin)),
             row(f"cumsum{suffix}_{dtype}", f"x:{dtype}[{shape}]", f"cumsum %x axis={axis}",
                 lambda x, a=axis: x.cumsum(a, dtype=np.uint32 if x.dtype == np.uint8 else x.dtype), least=0),
             row(f"sort{suffix}_{dtype}", f"x:{dtype}[{shape}]", f"sort %x axis={axis}",
@@ -117,12 +117,12 @@ for suffix, shape, _, axis in SINGLE:
 FLAT = "%f = reshape %x shape=[n*m]\n"
 ROWS += [
     row("sum_flat", "x:f32[n,m]", f"{FLAT}sum %f", lambda x: x.sum(dtype=F64), least=0),
-    row("argmax_flat", "x:f64[n,m]", f"{FLAT}argmax %f axis=0", lambda x: position(x.reshape(-1), 0, np.argmax)),
+    row("argmax_flat", "x:f64[n,m]", f"{FLAT}argmax %f axis=0", lambda x: arg_reduction(x.reshape(-1), 0, np.argmax)),
     row("softmax_flat", "x:f32[n,m]", f"{FLAT}softmax %f", lambda x: softmax(x.reshape(-1)), close=1e-5),
     row("cumsum_flat", "x:i64[n,m]", f"{FLAT}cumsum %f axis=0", lambda x: x.cumsum(), least=0),
     row("cumsum_turned", "x:i64[n,m]",
         "%t = permute %x order=[1,0]\n%f = reshape %t shape=[m*n]\n%c = cumsum %f axis=0\nargmax %c axis=0",
-        lambda x: position(x.T.reshape(-1).cumsum(), 0, np.argmax)),
+        lambda x: arg_reduction(x.T.reshape(-1).cumsum(), 0, np.argmax)),
     row("cumsum_of_long", "x:f32[100,n,m,k]", "cumsum %x axis=0", lambda x: x.cumsum(0, dtype=np.float32)),
     row("matmul", "x:f32[n,m] y:f32[m,k]", "matmul %x, %y", lambda x, y: x @ y),
     row("matmul_k", "x:f32[7,n] y:f32[n,5]", "matmul %x, %y", lambda x, y: x @ y),

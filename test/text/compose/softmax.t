@@ -49,5 +49,5 @@ graph @empty(%x: f32[n=0..4]) {
 }
 >>>
 $ viewfold run empty.vf --in x=[1,2]
-! empty.vf:2:3: error: softmax: axis 0 has size n; x has shape f32[n]; nothing has no extremum: each reduced size is at least 1; needs n >= 1, known: 0 <= n <= 4; declare n=1..4
+! empty.vf:2:3: error: softmax: axis 0 has size n; x has shape f32[n]; the minimum or maximum of no elements is undefined: each reduced size must be at least 1; needs n >= 1, known: 0 <= n <= 4; declare n=1..4
 ? 2

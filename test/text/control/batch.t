@@ -235,7 +235,7 @@ graph @bad(%x: f32[3]) {
 }
 >>>
 $ viewfold dump --stage=graph bad2.vf
-! bad2.vf:6:3: error: checkpoint: result 1 of a function is f32[3|]; a function is of single elements, without a batch: operands in a batch are taken apart for it
+! bad2.vf:6:3: error: checkpoint: result 1 of a function is f32[3|]; parameters and results of a function have no batch axes, as it is applied to each element of a batch
 ? 2
 
 == nor can its parameters
@@ -249,5 +249,5 @@ graph @bad(%x: f32[3|]) {
 }
 >>>
 $ viewfold dump --stage=graph bad3.vf
-! bad3.vf:5:3: error: checkpoint: result 1 of a function is f32[3|]; a function is of single elements, without a batch: operands in a batch are taken apart for it
+! bad3.vf:5:3: error: checkpoint: result 1 of a function is f32[3|]; parameters and results of a function have no batch axes, as it is applied to each element of a batch
 ? 2

@@ -17,7 +17,7 @@ graph @main(%p: bool[], %x: f32[3]) {
 }
 >>>
 $ viewfold dump --stage=graph g.vf
-! g.vf:10:3: error: cond: result 2 is i64[] in the second branch, f32[] in the first; both have one shape and dtype
+! g.vf:10:3: error: cond: result 2 is i64[] in the second branch, f32[] in the first; both must have the same shape and dtype
 ? 2
 
 == branches of different shapes
@@ -33,7 +33,7 @@ graph @main(%p: bool[], %x: f32[n=1..8]) {
 }
 >>>
 $ viewfold dump --stage=graph g.vf
-! g.vf:7:3: error: cond: result 1 is f32[(n+1)] in the second branch, f32[n] in the first; both have one shape and dtype
+! g.vf:7:3: error: cond: result 1 is f32[(n+1)] in the second branch, f32[n] in the first; both must have the same shape and dtype
 ? 2
 
 == branches of a different number of results
@@ -46,7 +46,7 @@ graph @main(%p: bool[], %x: f32[3]) {
 }
 >>>
 $ viewfold dump --stage=graph g.vf
-! g.vf:4:3: error: cond: the first branch has 1 result, the second 2; both have as many
+! g.vf:4:3: error: cond: the first branch has 1 result, the second 2; both must have the same number
 ? 2
 
 == a predicate that is no bool
@@ -70,7 +70,7 @@ graph @main(%p: bool[], %x: f32[3], %y: f32[4]) {
 }
 >>>
 $ viewfold dump --stage=graph g.vf
-! g.vf:3:3: error: cond: operand 1 is f32[4], the first branch takes f32[3]; both have one shape and dtype
+! g.vf:3:3: error: cond: operand 1 is f32[4], the first branch takes f32[3]; both must have the same shape and dtype
 ? 2
 
 == too many operands
@@ -82,7 +82,7 @@ graph @main(%p: bool[], %x: f32[3]) {
 }
 >>>
 $ viewfold dump --stage=graph g.vf
-! g.vf:3:3: error: cond: the first branch takes 1 operand, 2 given; it takes what is given
+! g.vf:3:3: error: cond: the first branch takes 1 operand, 2 given; it must take as many as are given
 ? 2
 
 == a state that changes its type
@@ -97,7 +97,7 @@ graph @main(%x: f32[3]) {
 }
 >>>
 $ viewfold dump --stage=graph g.vf
-! g.vf:6:3: error: scan: value 1 of the state is f32[6] after a round, f32[3] before; both have one shape and dtype
+! g.vf:6:3: error: scan: value 1 of the state is f32[6] after an iteration, f32[3] before; both must have the same shape and dtype
 ? 2
 
 == slices of different lengths
@@ -112,7 +112,7 @@ graph @main(%x: f32[3], %y: f32[4]) {
 }
 >>>
 $ viewfold dump --stage=graph g.vf
-! g.vf:6:3: error: scan: operand 3 is f32[4], the length is 3; what is sliced has as many elements along its first axis
+! g.vf:6:3: error: scan: operand 3 is f32[4], the length is 3; the first axis of an operand to slice must have that size
 ? 2
 
 == two different symbolic lengths
@@ -127,7 +127,7 @@ graph @main(%x: f32[n=1..4], %y: f32[m=1..4]) {
 }
 >>>
 $ viewfold dump --stage=graph g.vf
-! g.vf:6:3: error: scan: operand 3 is f32[m], the length is n; what is sliced has as many elements along its first axis; needs m == n, known: 1 <= m <= 4, 1 <= n <= 4; use one variable for both
+! g.vf:6:3: error: scan: operand 3 is f32[m], the length is n; the first axis of an operand to slice must have that size; needs m == n, known: 1 <= m <= 4, 1 <= n <= 4; use one variable for both
 ? 2
 
 == a scalar cannot be sliced
@@ -139,7 +139,7 @@ graph @main(%x: f32[]) {
 }
 >>>
 $ viewfold dump --stage=graph g.vf
-! g.vf:3:3: error: scan: operand 2 is f32[]; what is sliced has at least one axis
+! g.vf:3:3: error: scan: operand 2 is f32[]; an operand to slice must have at least one axis
 ? 2
 
 == a scan without a length
@@ -151,7 +151,7 @@ graph @main(%x: f32[]) {
 }
 >>>
 $ viewfold dump --stage=graph g.vf
-! g.vf:3:3: error: scan: nothing is sliced and no length is given; give one of both
+! g.vf:3:3: error: scan: no operand is sliced and no length is given; give one of both
 ? 2
 
 == a condition that is no bool
@@ -163,7 +163,7 @@ graph @main(%x: f32[]) {
 }
 >>>
 $ viewfold dump --stage=graph g.vf
-! g.vf:3:3: error: while: the condition has 1 result, the first one f32[]; it has one, a bool of rank 0
+! g.vf:3:3: error: while: the condition has 1 result, the first one f32[]; it must have one, a bool of rank 0
 ? 2
 
 == a body that returns more than the state
@@ -176,7 +176,7 @@ graph @main(%x: f32[]) {
 }
 >>>
 $ viewfold dump --stage=graph g.vf
-! g.vf:4:3: error: while: the body has 2 results for a state of 1; it returns the next state
+! g.vf:4:3: error: while: the body has 2 results for a state of 1; it must return the next state
 ? 2
 
 == a graph that is not defined, or is the caller itself

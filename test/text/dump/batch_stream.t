@@ -41,7 +41,7 @@ graph @rows(%x: f32[8,128,384], %u: f32[384,1536], %w: f32[1536,384]) {
 $ viewfold dump --stage=kernels --graph layer --target 'vector_bytes=64 registers=32' layer.vf | grep -e kernel -e scan -e moves
 graph @layer: 4 kernels, 3 temporaries
 kernel 0 -> temporary 0 f32[1,1,18,384,64]
-scan, rounds 8
+scan, trip count 8
   moves   moving 0 f32[128,384] along %x f32[8,128,384]
   moves   moving 1 f32[128,384] along %y f32[8,128,384]
     kernel 1 -> temporary 1 f32[1,128,1152]
@@ -76,5 +76,5 @@ $ viewfold dump --stage=kernels --graph layer --target 'lanes=64 local=32768' la
 0
 
 == no temporary is as large as the product, 4.7 MB
-$ viewfold explain --graph layer --threads 1 layer.vf | sed -n 's/^memory: .* results, \([0-9.]*\) MB between them.*/\1/p' | awk '{ print ($1 < 4) }'
+$ viewfold explain --graph layer --threads 1 layer.vf | sed -n 's/^memory: .* results, \([0-9.]*\) MB of intermediates.*/\1/p' | awk '{ print ($1 < 4) }'
 1

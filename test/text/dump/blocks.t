@@ -38,7 +38,7 @@ graph @weights(%q: f32[4096,64], %k: f32[64,4096], %v: f32[4096,64]) {
 == one kernel besides the copy of the keys, and no memory for scores
 $ viewfold explain --no-run long.vf | grep -e ^graph -e "^  group"
 graph @long: 2 kernels, 1 temporary
-  group   in one loop, 64 rows an iteration, over blocks of 256 keys with a running maximum, since [..] bytes of what they hand on stay in a cache: mul in a local, max in a local, exp in a local, sum in a local, sum in a local, div
+  group   in one loop, 64 rows an iteration, over blocks of 256 keys with a running maximum, since the [..] bytes that they pass on stay in a cache: mul in a local, max in a local, exp in a local, sum in a local, sum in a local, div
 
 == softmax and two products, grouped heads, a bias: the same kernel; the sums are divided, not the weights
 $ viewfold explain --no-run hand.vf | grep -e ^graph -e "^  group"

@@ -216,7 +216,7 @@ $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 reg
 kernel 0 nest 0: split a0 16; split a1 8; reorder a0.0 a1.0 a0.1 a1.1; vector a0.1 a1.1; thread a0.0 a1.0
 >>>
 $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' --schedule many.moves 'f32[64,64].flip(0)'
-! viewfold dump: schedule:1: kernel 0 nest 0: `split a0 16; split a1 8; reorder a0.0 a1.0 a0.1 a1.1; vector a0.1 a1.1; thread a0.0 a1.0`: these are more work-items than the target has lanes; moves are split AXIS STEP, tile AXIS STEP AXIS STEP, reorder DIGIT..., thread, unroll and vector DIGIT..., of axes a0 to a1
+! viewfold dump: schedule:1: kernel 0 nest 0: `split a0 16; split a1 8; reorder a0.0 a1.0 a0.1 a1.1; vector a0.1 a1.1; thread a0.0 a1.0`: these are more work-items than a group of the target has; moves are split AXIS STEP, tile AXIS STEP AXIS STEP, reorder LEVEL..., thread, unroll and vector LEVEL..., of axes a0 to a1
 ? 2
 
 == a large product: eight by eight sums for each work-item, in fours that touch; K blocks are loaded one iteration ahead

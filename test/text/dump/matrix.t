@@ -82,7 +82,7 @@ $ viewfold dump --stage=opencl --target 'lanes=32 local=32768 together=32 matrix
 kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_cast_fma_add_f16(global ushort *restrict b0, long o0, global const ushort *restrict b1, long o1, global const ushort *restrict b2, long o2, global int *status, long count, long grain) {
   local ushort l0[640] __attribute__((aligned(16)));
   local ushort l1[512] __attribute__((aligned(16)));
-  VF_MATRIX_ROOM(192)
+  VF_MATRIX_LOCAL(192)
   global ushort *p0 = b0 + o0;
   global const ushort *p1 = b1 + o1;
   global const ushort *p2 = b2 + o2;
@@ -97,38 +97,38 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_cast_fma_add_f16(
   uint4 v3;
   uint4 v4;
   uint4 v5;
-  if (VF_WHOLE_8(p2)) {
-    v3 = VF_READ_8(p2 + v1);
-    v4 = VF_READ_8(p2 + (1024 + v1));
+  if (VF_ALIGNED_8(p2)) {
+    v3 = VF_LOAD_ALIGNED_8(p2 + v1);
+    v4 = VF_LOAD_ALIGNED_8(p2 + (1024 + v1));
   }
   else {
-    v3 = VF_GATHER_8(p2 + v1);
-    v4 = VF_GATHER_8(p2 + (1024 + v1));
+    v3 = VF_LOAD_UNALIGNED_8(p2 + v1);
+    v4 = VF_LOAD_UNALIGNED_8(p2 + (1024 + v1));
   }
-  if (VF_WHOLE_8(p1)) {
-    v5 = VF_READ_8(p1 + lane*8);
+  if (VF_ALIGNED_8(p1)) {
+    v5 = VF_LOAD_ALIGNED_8(p1 + lane*8);
   }
   else {
-    v5 = VF_GATHER_8(p1 + lane*8);
+    v5 = VF_LOAD_UNALIGNED_8(p1 + lane*8);
   }
   for (int ridx13 = 0; ridx13 < 4; ridx13++) {
-    VF_KEEP_8(l0 + v0, v3);
-    VF_KEEP_8(l0 + (320 + v0), v4);
-    VF_KEEP_8(l1 + lane*16, v5);
+    VF_STORE_LOCAL_8(l0 + v0, v3);
+    VF_STORE_LOCAL_8(l0 + (320 + v0), v4);
+    VF_STORE_LOCAL_8(l1 + lane*16, v5);
     int v6 = ridx13 + 1 < 4 ? ridx13 + 1 : ridx13;
-    if (VF_WHOLE_8(p2)) {
-      v3 = VF_READ_8(p2 + (v6*32 + v1));
-      v4 = VF_READ_8(p2 + (v6*32 + 1024 + v1));
+    if (VF_ALIGNED_8(p2)) {
+      v3 = VF_LOAD_ALIGNED_8(p2 + (v6*32 + v1));
+      v4 = VF_LOAD_ALIGNED_8(p2 + (v6*32 + 1024 + v1));
     }
     else {
-      v3 = VF_GATHER_8(p2 + (v6*32 + v1));
-      v4 = VF_GATHER_8(p2 + (v6*32 + 1024 + v1));
+      v3 = VF_LOAD_UNALIGNED_8(p2 + (v6*32 + v1));
+      v4 = VF_LOAD_UNALIGNED_8(p2 + (v6*32 + 1024 + v1));
     }
-    if (VF_WHOLE_8(p1)) {
-      v5 = VF_READ_8(p1 + (v6*256 + lane*8));
+    if (VF_ALIGNED_8(p1)) {
+      v5 = VF_LOAD_ALIGNED_8(p1 + (v6*256 + lane*8));
     }
     else {
-      v5 = VF_GATHER_8(p1 + (v6*256 + lane*8));
+      v5 = VF_LOAD_UNALIGNED_8(p1 + (v6*256 + lane*8));
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     float v7_0 = 0.0f;
@@ -136,19 +136,19 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_cast_fma_add_f16(
     float v7_1 = 0.0f;
     float v7_3 = 0.0f;
     int v8 = 2*(lane & 3);
-    int v9 = VF_MATRIX_OWN_2(16) - 2*(lane & 3);
+    int v9 = VF_MATRIX_OFFSET_2(16) - 2*(lane & 3);
     uint v10, v11;
-    VF_MATRIX_BESIDE(v10, v11, l0 + 40*(lane >> 2) + v8);
+    VF_MATRIX_LOAD(v10, v11, l0 + 40*(lane >> 2) + v8);
     uint v12, v13;
-    VF_MATRIX_BESIDE(v12, v13, l0 + (16 + 40*(lane >> 2)) + v8);
+    VF_MATRIX_LOAD(v12, v13, l0 + (16 + 40*(lane >> 2)) + v8);
     uint v14, v15;
-    VF_MATRIX_BESIDE(v14, v15, l0 + (320 + 40*(lane >> 2)) + v8);
+    VF_MATRIX_LOAD(v14, v15, l0 + (320 + 40*(lane >> 2)) + v8);
     uint v16, v17;
-    VF_MATRIX_BESIDE(v16, v17, l0 + (336 + 40*(lane >> 2)) + v8);
+    VF_MATRIX_LOAD(v16, v17, l0 + (336 + 40*(lane >> 2)) + v8);
     uint v18, v19;
-    VF_MATRIX_TRANSPOSED_2(v18, v19, l1 + (2*lane + -8*(lane >> 2)) + v9, 16);
+    VF_MATRIX_LOAD_TRANSPOSED_2(v18, v19, l1 + (2*lane + -8*(lane >> 2)) + v9, 16);
     uint v20, v21;
-    VF_MATRIX_TRANSPOSED_2(v20, v21, l1 + (256 + 2*lane + -8*(lane >> 2)) + v9, 16);
+    VF_MATRIX_LOAD_TRANSPOSED_2(v20, v21, l1 + (256 + 2*lane + -8*(lane >> 2)) + v9, 16);
     VF_MATRIX(f16, v7_0, v7_2, v7_1, v7_3, v10, v14, v11, v15, v18, v19);
     VF_MATRIX(f16, v7_0, v7_2, v7_1, v7_3, v12, v16, v13, v17, v20, v21);
     float v22_0 = v2_0 + v7_0;
@@ -166,8 +166,8 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_cast_fma_add_f16(
   float v23_1 = vf_round_f16_float(v2_1);
   float v23_3 = vf_round_f16_float(v2_3);
   for (int ridx5 = begin; ridx5 < end; ridx5++) {
-    VF_WRITE_2(p0 + lane*2, as_uint((ushort2)(vf_to_f16_float(v23_0), vf_to_f16_float(v23_2))));
-    VF_WRITE_2(p0 + (64 + lane*2), as_uint((ushort2)(vf_to_f16_float(v23_1), vf_to_f16_float(v23_3))));
+    VF_STORE_GLOBAL_2(p0 + lane*2, as_uint((ushort2)(vf_to_f16_float(v23_0), vf_to_f16_float(v23_2))));
+    VF_STORE_GLOBAL_2(p0 + (64 + lane*2), as_uint((ushort2)(vf_to_f16_float(v23_1), vf_to_f16_float(v23_3))));
   }
 }
 

@@ -84,22 +84,22 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' softmax.vf
 $ viewfold explain --no-run softmax.vf | grep -e ^graph -e ^kernel -e "^  group"
 graph @softmax: 1 kernel, 0 temporaries
 kernel 0 -> %y f32[64,1024]
-  group   in one loop, [..] since [..] bytes of what they hand on stay in a cache: max in a local, exp in a local, sum in a local, div
+  group   in one loop, [..] since the [..] bytes that they pass on stay in a cache: max in a local, exp in a local, sum in a local, div
 $ viewfold explain --no-run norm.vf | grep -e ^graph -e ^kernel -e "^  group"
 graph @norm: 1 kernel, 0 temporaries
 kernel 0 -> %m f32[40,1], %v f32[40,1]
-  group   in one loop, 2 rows an iteration, since 8 bytes of what they hand on stay in a cache: div in a local and in memory, div
+  group   in one loop, 2 rows an iteration, since the 8 bytes that they pass on stay in a cache: div in a local and in memory, div
 
 == explain says why kernels are not fused
 $ viewfold explain --no-run apart.vf | grep -e '^graph' -e apart
 graph @columns: 2 kernels, 0 temporaries
-  apart   it reads what an earlier kernel computes, but not at the positions where that is computed
+  apart   it reads what an earlier kernel computes, but not at the indices at which that is computed
 graph @large: 3 kernels, 1 temporary
-  apart   the rows that it would share with the kernel that it reads from fit in no cache, or are few
-  apart   the rows that it would share with the kernel that it reads from fit in no cache, or are few
+  apart   the rows that it would share with the kernel that it reads from fit in no cache, or are too few
+  apart   the rows that it would share with the kernel that it reads from fit in no cache, or are too few
 graph @products: 4 kernels, 2 temporaries
-  apart   a contraction uses what it reads again for more rows than fit in a cache
-  apart   a contraction uses what it reads again for more rows than fit in a cache
+  apart   it is a contraction that reuses what it reads for more rows than fit in a cache
+  apart   it is a contraction that reuses what it reads for more rows than fit in a cache
 
 == loops over the keys of causal attention end at the last key that a row of the iteration attends to; masked weights within are 0
 $ viewfold explain --no-run causal.vf | grep -c "^  group"

@@ -32,8 +32,8 @@ kernel 0 -> temporary 0 f32[4]
   reads   %s f32[4], in 1 place
   threads share a loop of 1; work about 36 (bytes and operations)
 \
-scan, rounds n
-  carries moving 0 f32[4] from temporary 0 f32[4] to temporary 1 f32[4], written to moving 1 f32[4], in turns with temporary 2 f32[4]
+scan, trip count n
+  carries moving 0 f32[4] from temporary 0 f32[4] to temporary 1 f32[4], written to moving 1 f32[4], alternating with temporary 2 f32[4]
   moves   moving 2 f32[4] along %xs f32[n,4]
   moves   moving 3 f32[4] along %all f32[n,4]
   do
@@ -136,9 +136,9 @@ kernel 1 -> temporary 1 i32[]
   fuses   nothing: a constant
   threads share a loop of 1; work about 4 (bytes and operations)
 \
-while temporary 4 bool[], rounds at most 50
-  carries moving 0 i32[] from temporary 0 i32[] to %a i32[], written to moving 1 i32[], in turns with temporary 2 i32[]
-  carries moving 2 i32[] from temporary 1 i32[] to %b i32[], written to moving 3 i32[], in turns with temporary 3 i32[]
+while temporary 4 bool[], trip count at most 50
+  carries moving 0 i32[] from temporary 0 i32[] to %a i32[], written to moving 1 i32[], alternating with temporary 2 i32[]
+  carries moving 2 i32[] from temporary 1 i32[] to %b i32[], written to moving 3 i32[], alternating with temporary 3 i32[]
   while
 \
     kernel 2 -> temporary 4 bool[]

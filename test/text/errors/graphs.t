@@ -254,7 +254,7 @@ graph @f(%x: f32[3,2]) {
 }
 >>>
 $ viewfold dump --stage=graph g.vf
-! g.vf:2:3: error: expand: shape [3,4] asks for 4 at axis 1; x has shape f32[3,2], 2 there; only sizes of 1 grow, others stay
+! g.vf:2:3: error: expand: shape [3,4] asks for 4 at axis 1; x has shape f32[3,2], 2 there; only sizes of 1 can be expanded, others must be equal
 ? 2
 
 == a window that leaves the tensor
@@ -386,7 +386,7 @@ graph @f(%x: f32[3,0]) {
 }
 >>>
 $ viewfold dump --stage=graph g.vf
-! g.vf:2:3: error: max: axis 1 has size 0; x has shape f32[3,0]; nothing has no extremum: each reduced size is at least 1
+! g.vf:2:3: error: max: axis 1 has size 0; x has shape f32[3,0]; the minimum or maximum of no elements is undefined: each reduced size must be at least 1
 ? 2
 
 == joined tensors whose other sizes differ

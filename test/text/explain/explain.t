@@ -25,7 +25,7 @@ kernel 0 -> temporary 0 f32[64,128]
   fuses   permute stored
   reads   %y f32[128,64], in 1 place
   threads share a loop of [..]
-  why     stored, because what reads it comes back to it, or because it is to be
+  why     stored, because its readers read elements several times, or because that is asked for
   moves   32768 bytes to read, 32768 to write; 8192 operations
 [...]
 \
@@ -34,7 +34,7 @@ kernel 1 -> temporary 1 f32[64]
   reads   temporary 0 f32[64,128], in 1 place
   reads   %x f32[64,128], in 1 place
   threads share a loop of [..]
-  why     stored and not fused: sum would be computed again for each position that repeats it
+  why     stored and not fused: sum would be computed again for each index at which it is repeated
 [...]
   moves   65024 bytes to read, 256 to write; 16384 operations
   loops   [..]16 vector[..]
@@ -46,7 +46,7 @@ kernel 1 -> temporary 1 f32[64]
 kernel 2 -> %h f32[64,128]
 [...]
   why     a kernel of its own, because it is a result
-  apart   it is cut where its masks end, in loops of its own
+  apart   it is split where its masks end, into loops of its own
   moves   65280 bytes to read, 32768 to write; 16384 operations
 [...]
 
@@ -110,7 +110,7 @@ $ VIEWFOLD_MACHINE='threads=1 read=10 copy=10 fill=10 gflops=100' viewfold expla
   expects 0.8003 ms, 100 % of the limit, by 1 thread
   took    [..] ms, [..] % of the limit
 \
-memory: 8 MB of inputs and results, 0 MB between them with 1 thread; in all 1 times the former
+memory: 8 MB of inputs and results, 0 MB of intermediates with 1 thread; in all 1 times the inputs and results
 $ VIEWFOLD_MACHINE='threads=1 read=10 copy=10 fill=10 gflops=100' viewfold explain --graph product --threads 1 scale.vf | grep -A 1 'by .* million' | head -n 2
   limit   0.3355 ms, by 16.78 million multiply-adds
   expects 0.3358 ms, 100 % of the limit, by 1 thread
@@ -144,15 +144,15 @@ $ viewfold explain --no-run --target 'vector_bytes=64' blocked.vf | grep -E '@|l
 graph @apart: 1 kernel, 0 temporaries
   lanes   4 of f32
   blocked lanes fill 16 of the 64 bytes of a vector
-  blocked 1 of 1 loads gathers: along the lanes their elements lie apart
-  blocked one thread, because the work is one block
+  blocked 1 of 1 loads gathers: along the lanes their elements are not contiguous
+  blocked one thread, because the work is one thread block
 graph @one: 1 kernel, 0 temporaries
-  lanes   16 of f32, 4 copies side by side
-  blocked one thread, because the work is one block
+  lanes   16 of f32, unroll factor 4
+  blocked one thread, because the work is one thread block
 graph @narrow: 1 kernel, 0 temporaries
-  lanes   8 of f32, 3 copies side by side
+  lanes   8 of f32, unroll factor 3
   blocked lanes fill 32 of the 64 bytes of a vector
-  blocked one thread, because the work is one block
+  blocked one thread, because the work is one thread block
 
 == memory of one run: an intermediate that fits in no result's buffer, and the locals of each thread
 <<< memory.vf
@@ -167,9 +167,9 @@ graph @softmax(%x: f32[64,1024]) {
 }
 >>>
 $ viewfold explain --graph between --threads 2 memory.vf | tail -n 1
-memory: 1.125 MB of inputs and results, 1 MB between them with 2 threads; in all 1.89 times the former
+memory: 1.125 MB of inputs and results, 1 MB of intermediates with 2 threads; in all 1.89 times the inputs and results
 $ viewfold explain --graph softmax --threads 2 memory.vf | tail -n 1
-memory: 0.5243 MB of inputs and results, 0.008448 MB between them with 2 threads; in all 1.02 times the former
+memory: 0.5243 MB of inputs and results, 0.008448 MB of intermediates with 2 threads; in all 1.02 times the inputs and results
 $ viewfold explain --no-run memory.vf | grep -c memory
 0
 ? 1

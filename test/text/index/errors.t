@@ -157,7 +157,7 @@ $ viewfold index 'f32[n=3..8].reshape(2,-1)'
 
 == expand
 $ viewfold index 'f32[3,2].expand(3,4)'
-! <chain>:1:10: error: expand: shape [3,4] asks for 4 at axis 1; x has shape f32[3,2], 2 there; only sizes of 1 grow, others stay
+! <chain>:1:10: error: expand: shape [3,4] asks for 4 at axis 1; x has shape f32[3,2], 2 there; only sizes of 1 can be expanded, others must be equal
 ? 2
 $ viewfold index 'f32[3,1].expand(4)'
 ! <chain>:1:10: error: expand: 1 size given; x has shape f32[3,1]; each of its 2 axes takes one, and broadcast_to adds leading axes
@@ -210,7 +210,7 @@ $ viewfold index 'f32[n=2..8].stride(n)'
 
 == squeeze, unsqueeze, point
 $ viewfold index 'f32[4].squeeze(0)'
-! <chain>:1:8: error: squeeze: axis 0 has size 4; x has shape f32[4]; only an axis of size 1 can go
+! <chain>:1:8: error: squeeze: axis 0 has size 4; x has shape f32[4]; only an axis of size 1 can be removed
 ? 2
 $ viewfold index 'f32[4].unsqueeze(3)'
 ! <chain>:1:8: error: unsqueeze: axis 3 is out of range; x has shape f32[4]; the axis lies in -2..1
@@ -219,7 +219,7 @@ $ viewfold index 'f32[4].point(0,4)'
 ! <chain>:1:8: error: point: index 4 is outside axis 0; x has shape f32[4]; takes -4 <= index < 4
 ? 2
 $ viewfold index 'f32[4].point(0)'
-! <chain>:1:8: error: point: attribute index is missing; it is a position, such as 0
+! <chain>:1:8: error: point: attribute index is missing; it is an index, such as 0
 ? 2
 $ viewfold index 'f32[n=2..8].point(0,n)'
 ! <chain>:1:13: error: point: index n is outside axis 0; x has shape f32[n]; takes -n <= index < n

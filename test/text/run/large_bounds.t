@@ -166,7 +166,7 @@ p: i64[1,1] = [[1125899906842623]]
 $ viewfold run g.vf --size n=1099511627776 --size m=1048576
 p: i64[1,1] = [[1152921504606846975]]
 $ viewfold run g.vf --size n=1099511627776 --size m=1099511627776
-! viewfold run: graph @g: step 1 of 1 (kernel): for these values of its variables, numbers of elements and their positions need more than 64 bits; give smaller sizes
+! viewfold run: graph @g: step 1 of 1 (kernel): for these values of its variables, numbers of elements or their indices need more than 64 bits; give smaller sizes
 ? 2
 
 == more sizes in one sum than a linear form holds

@@ -38,7 +38,7 @@ check y: 1200 elements, bit-equal
 == invalid moves
 $ echo 'kernel 0 nest 0: split a2 4' > bad.txt
 $ viewfold dump --stage=loops --schedule bad.txt product.vf
-! viewfold dump: schedule:1: kernel 0 nest 0: `split a2 4`: steps get smaller inwards, each a multiple of the next[..]
+! viewfold dump: schedule:1: kernel 0 nest 0: `split a2 4`: the steps of an axis must decrease from the outer level to the inner, each a multiple of the next[..]
 ? 2
 $ echo 'kernel 0 nest 0: vector a1' > bad.txt
 $ viewfold run --schedule bad.txt product.vf --in a=0 --in b=0
@@ -46,7 +46,7 @@ $ viewfold run --schedule bad.txt product.vf --in a=0 --in b=0
 ? 2
 $ echo 'kernel 0 nest 0: split a0 6; split a1 64; thread a0.1' > bad.txt
 $ viewfold dump --stage=loops --schedule bad.txt product.vf
-! viewfold dump: schedule:1: kernel 0 nest 0: `split a0 6; split a1 64; thread a0.1`: blocks for threads are the outermost digits of axes, before all others; [..]
+! viewfold dump: schedule:1: kernel 0 nest 0: `split a0 6; split a1 64; thread a0.1`: thread levels must be the outermost levels of their axes, outside all other levels; [..]
 ? 2
 
 <<< triangle.vf
@@ -59,7 +59,7 @@ graph @triangle(%x: f64[5,6,2]) {
 >>>
 $ echo 'kernel 0 nest 0: reorder a0 a2 a1' > bad.txt
 $ viewfold dump --stage=loops --schedule bad.txt triangle.vf
-! viewfold dump: [..]: the size of an axis depends on one further in; [..]
+! viewfold dump: [..]: the extent of an axis depends on an axis whose loop is inside it; [..]
 ? 2
 
 == invalid lines
@@ -101,7 +101,7 @@ y: f32[4] = [6.0, 2.0, 3.0, 0.0]
 check y: 4 elements, bit-equal
 $ echo 'kernel 1 nest 0: reorder a1 a0' > swapped.txt
 $ viewfold run last.vf --in x=[0,0,0,0] --in 'i=[[0,1,2],[1,2,0]]' --in 'v=[[1,2,3],[4,5,6]]' --schedule swapped.txt
-! viewfold run: schedule:1: kernel 1 nest 0: `reorder a1 a0`: updates along these axes may meet, so that they stay in order; [..]
+! viewfold run: schedule:1: kernel 1 nest 0: `reorder a1 a0`: updates along these axes may write the same element, so the axes must stay in order; [..]
 ? 2
 
 == a schedule that no loops can be made of is an error before anything is compiled
@@ -127,10 +127,10 @@ $ python3 -c 'import sys; print([[i*j%7 for j in range(501)] for i in range(37)]
 $ for g in sum argmax; do viewfold run --graph $g --in x=$(cat x) --schedule lanes.txt rows.vf; echo $?; done
 2
 2
-! viewfold run: schedule:2: kernel 0 nest 0: `split a0 16; vector a0.1`: lanes run along the terms of a reduction already, whose order stays; [..]
-! viewfold run: schedule:2: kernel 0 nest 0: `split a0 16; vector a0.1`: lanes run along the terms of a reduction already, whose order stays; [..]
+! viewfold run: schedule:2: kernel 0 nest 0: `split a0 16; vector a0.1`: vector lanes already run along the terms of a reduction, whose order must not change; [..]
+! viewfold run: schedule:2: kernel 0 nest 0: `split a0 16; vector a0.1`: vector lanes already run along the terms of a reduction, whose order must not change; [..]
 $ viewfold dump --graph argmax --stage=loops --schedule lanes.txt rows.vf
-! viewfold dump: schedule:2: kernel 0 nest 0: `split a0 16; vector a0.1`: lanes run along the terms of a reduction already, whose order stays; [..]
+! viewfold dump: schedule:2: kernel 0 nest 0: `split a0 16; vector a0.1`: vector lanes already run along the terms of a reduction, whose order must not change; [..]
 ? 2
 $ sed 's/nest 0/nest 1/; s/16/8/' lanes.txt > softmax.txt
 $ viewfold dump --graph softmax --stage=loops --schedule softmax.txt rows.vf

@@ -65,7 +65,7 @@ $ viewfold tune blur.vf --seconds -1
 ! Try 'viewfold tune --help'.
 ? 2
 $ viewfold tune --list blur.vf
-! viewfold tune: --list stands alone
+! viewfold tune: --list takes no file and no --forget
 ! Try 'viewfold tune --help'.
 ? 2
 

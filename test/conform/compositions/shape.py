@@ -172,11 +172,11 @@ def std(x, a):
     return jnp.sqrt(jnp.var(x[0], axis=tuple(a["axes"]), keepdims=a["keepdims"]) + 0.1)
 
 
-def positions(x, a):
+def indices_along(x, a):
     return 3.0 * jax.lax.broadcasted_iota(x.dtype, x.shape, a["axes"][0])
 
 
-def positions_of(g, x, a):
+def graph_indices(g, x, a):
     return g("mul", g("iota", shape=g.shape(x), axis=a["axes"][0], dtype=g.dtype), 3.0)
 
 
@@ -204,8 +204,8 @@ REDUCTIONS = {
         "sum": jnp.sum, "mean": jnp.mean, "prod": jnp.prod, "max": jnp.max, "min": jnp.min,
         "var": jnp.var, "logsumexp": logsumexp}.items()},
     "std": Row(spread, std, lambda g, x, a: g("sqrt", g("add", g("var", x[0], **a), 0.1))),
-    "std_apart": Row(spread, lambda x, a: jnp.std(x[0] + positions(x[0], a), axis=a["axes"][0], keepdims=a["keepdims"]),
-                     lambda g, x, a: g("std", g("add", x[0], positions_of(g, x[0], a)), **a)),
+    "std_apart": Row(spread, lambda x, a: jnp.std(x[0] + indices_along(x[0], a), axis=a["axes"][0], keepdims=a["keepdims"]),
+                     lambda g, x, a: g("std", g("add", x[0], graph_indices(g, x[0], a)), **a)),
     "softmax": row("softmax", axis_of, jax.nn.softmax),
     "log_softmax": row("log_softmax", axis_of, jax.nn.log_softmax),
     "layer_norm": row("layer_norm", lambda d: axis_of(d, eps=0.1), normed),

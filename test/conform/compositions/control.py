@@ -84,23 +84,23 @@ def cond_of(g, x, a):
 def repeat(d):
     x, outside = pair(d)
     bound = d.integer(1, 5)
-    return picked(x, outside, body=Body(d, 2, 1), rounds=d.integer(0, bound + 1), bound=bound, limit=d.one([0.7, 2.3, 9.9]))
+    return picked(x, outside, body=Body(d, 2, 1), iterations=d.integer(0, bound + 1), bound=bound, limit=d.one([0.7, 2.3, 9.9]))
 
 
 def repeated(x, a):
     """By a scan of `bound` iterations, as while_loop has no derivative in reverse."""
-    def round_of(state, _):
+    def iteration_of(state, _):
         count, y = state
-        goes_on = (count < a["rounds"]) & (jnp.sum(y * y) < a["limit"])
+        goes_on = (count < a["iterations"]) & (jnp.sum(y * y) < a["limit"])
         return (jnp.where(goes_on, count + 1, count), jnp.where(goes_on, a["body"].jax([y, x[1]])[0], y)), None
 
-    (count, last), _ = jax.lax.scan(round_of, (jnp.int64(0), x[0]), length=a["bound"])
+    (count, last), _ = jax.lax.scan(iteration_of, (jnp.int64(0), x[0]), length=a["bound"])
     return [count, last]
 
 
 def repeat_of(g, x, a):
     def goes_on(state):
-        return [g("and", g("lt", state[0], a["rounds"]), g("lt", g("sum", g("mul", state[1], state[1])), a["limit"]))]
+        return [g("and", g("lt", state[0], a["iterations"]), g("lt", g("sum", g("mul", state[1], state[1])), a["limit"]))]
 
     def body(state):
         return [g("add", state[0], 1), a["body"].viewfold(g, [state[1], x[1]])[0]]
