@@ -167,7 +167,7 @@ static ir_ref apply(void *user, ir_graph *g, const char *name, size_t length, co
 #undef IS
 }
 
-static const ir_builder builder = {NULL, ir_expr_raw, apply};
+static const ir_builder builder = {.expr = ir_expr_raw, .apply = apply};
 
 static ir_status read_text(bench *b, const char *text, size_t length) {
   return ir_parse_module(&b->g, &builder, "t.vf", text, length, &b->module);
