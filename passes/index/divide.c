@@ -327,9 +327,13 @@ static bool divide_polynomial(pass_build *b, pass_linear *in, const pass_linear 
   return changed;
 }
 
-/* 0 <= in < den */
+/* 0 <= in < den. A constant is compared with the bound recorded for den, which may say more than its terms. */
 static bool is_remainder(pass_build *b, const pass_linear *in, const pass_linear *den) {
   pass_linear over = *in;
+  if (in->count == 0 && in->constant >= 0) {
+    ir_ref whole = pass_linear_plain(b->g, den);
+    if (whole && in->constant < ir_bounds_of(b->g, whole).lo) return true;
+  }
   return pass_linear_add(b->g, &over, den, -1) && pass_linear_below(b, &over) && pass_linear_at_least(b, in);
 }
 

@@ -74,10 +74,10 @@ def shrunk(build, ask, most=400):
 
 def _edited(build, edits):
     graph = build()
-    for edit, *at in edits:
-        if not edit(graph, *at):
-            return None
     try:
+        for edit, *at in edits:
+            if not edit(graph, *at):
+                return None
         graph.evaluate()
     except Exception:  # an assumption of a row no longer holds
         return None

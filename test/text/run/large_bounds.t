@@ -220,3 +220,16 @@ graph @g(%x: i16[(n=16..1073741824:16//16),(n//8)], %y: i16[n,(m=4..64:4//2)]) {
   %b = reshape %y shape=[(n*(m//2))] : i16[(n*(m//2))]
   return %a, %b
 }
+
+== a size of several terms divides its multiples
+<<< g.vf
+graph @g(%x: bf16[r=2..6:3,(r+1)//2,r//3,m=4..1099511627779:2]) {
+  %y = reshape %x shape=[r,(r+1)//2,r//3,-1]
+  %z = reshape %x shape=[(r+1)//2,r//3,-1]
+  return %y, %z
+}
+>>>
+$ viewfold dump --stage=graph g.vf | grep -o ': bf16.*m.*'
+: bf16[r=2..6:3,(r+((r//2)*-1)),(r//3),m=4..1099511627779:2]) {
+: bf16[(r+((r//2)*-1)),(r//3),(m*r)]
+: bf16[r,(r+((r//2)*-1)),(r//3),m]
