@@ -5,7 +5,8 @@
 #   test/style.sh [BUILD_DIR]        all checks, on the sources and on the plain build in BUILD_DIR (default: build)
 #   test/style.sh --abi [BUILD_DIR]  write test/abi.txt from the library as it is now
 #   test/style.sh --graph            draw the graph of folders in docs/architecture.md as it is now
-#   test/style.sh --derived          write what follows from ir/ops.def: the declarations of frontend/viewfold_operations.h
+#   test/style.sh --derived          write what follows from ir/ops.def: the declarations of frontend/viewfold_operations.h;
+#                                    then build, and write test/abi.txt and the table of docs/operations.md
 set -u
 cd "$(dirname "$0")/.." || exit 2
 export LC_ALL=C
@@ -57,6 +58,16 @@ awk -v rows="$work/declarations" '
 if [ -n "$write_derived" ]; then
   cat "$work/declared" >$declared
   echo "$declared: $(grep -c VF_API "$work/declarations") functions of the table"
+  "${MAKE:-make}" -s all || exit
+  "$build/viewfold" ops | sed '/^$/,$d' >"$work/table"
+  awk -v table="$work/table" '
+    /^[|] operation [|] also/ { inside = 1; while ((getline line < table) > 0) print line }
+    !/^[|]/ { inside = 0 }
+    !inside { print }' docs/operations.md >"$work/operations.md"
+  cat "$work/operations.md" >docs/operations.md
+  echo "docs/operations.md: $(grep -c '' "$work/table") lines of the table"
+  exported >test/abi.txt
+  echo "test/abi.txt: $(wc -l <test/abi.txt) symbols"
   exit 0
 fi
 diff $declared "$work/declared" | sed -n 's/^</gone:/p; s/^>/new:/p' |
@@ -270,8 +281,9 @@ sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.md' '*.vf' '*.t' '*.1' | xargs g
       grep -qx -e "$heading" || echo "$page:$line: $file has no heading for #$heading"
   done
 done | check "links between documents lead somewhere"
-awk -F'`' '/^[|] `[^|]*` [|] `[^|]*` [|]$/ && NF == 5 { if ((getline line < $4) < 0) print "docs/moved.md:" FNR ": there is no " $4; close($4) }' \
-  docs/moved.md | check "docs/moved.md says where files are"
+awk -F'`' '/^[|] `[^|]*` [|] `[^|]*` [|]$/ && NF == 5 { print FNR, $4 }' docs/moved.md | while read -r line file; do
+  [ -e "$file" ] || echo "docs/moved.md:$line: there is no $file"
+done | check "docs/moved.md says where files are"
 sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.md' '*.vf' '*.t' '*.1' | xargs grep -nE '[[:blank:]]+$' /dev/null |
   check "no line ends in blanks"
 

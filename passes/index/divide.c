@@ -327,7 +327,8 @@ static bool divide_polynomial(pass_build *b, pass_linear *in, const pass_linear 
   return changed;
 }
 
-/* 0 <= in < den. A constant is compared with the bound recorded for den, which may say more than its terms. */
+/* 0 <= in < den. A constant is compared with the bound recorded for den, which may say more than its terms.
+ */
 static bool is_remainder(pass_build *b, const pass_linear *in, const pass_linear *den) {
   pass_linear over = *in;
   if (in->count == 0 && in->constant >= 0) {

@@ -105,7 +105,7 @@ static void make_unary(random_graph *r) {
   static const ir_op exact[] = {IR_OP_NEG,   IR_OP_ABS,  IR_OP_RELU,  IR_OP_NOT,
                                 IR_OP_FLOOR, IR_OP_CEIL, IR_OP_TRUNC, IR_OP_ROUND};
   static const ir_op others[] = {
-#define OTHER_UNARY(op)           IR_OP_##op,
+#define OTHER_UNARY(op) IR_OP_##op,
 #define OTHER_BINARY(op)
 #define EXPANDED(op, name, api, cls, ...) OTHER_##cls(op)
 #include "ir/ops.def"
