@@ -178,6 +178,8 @@ ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32
 
 /* threads */
 
+/* Boxes of one kernel [14 in the workloads]: those of eight thread levels with a remainder each; a kernel of
+ * more is refused (IR_ERR_INTERNAL). */
 enum { MAX_BOXES = 256 };
 
 /* A box of equal thread blocks: either the whole steps or the remainder of each thread level. */
@@ -332,16 +334,17 @@ static bool locals_are_whole(ir_graph *g, ir_ref effect) {
 
 /* KERNEL(effect, params by slot, variables) */
 static ir_ref kernel(ir_graph *g, ir_ref effect) {
-  enum { ROOM = 1024 };
-  ir_ref src[1 + 2 * ROOM] = {effect};
-  uint32_t params = affine_find_range(g, effect, IR_OP_PARAM, src + 1, ROOM), slots = 0;
+  /* arrays, and size variables, of a kernel [9 in the workloads]; of more: refused */
+  enum { MAX_PARAMS = 1024 };
+  ir_ref src[1 + 2 * MAX_PARAMS] = {effect};
+  uint32_t params = affine_find_range(g, effect, IR_OP_PARAM, src + 1, MAX_PARAMS), slots = 0;
   for (uint32_t i = 1; i < params; i++) /* by slot */
     for (uint32_t k = i; k > 0 && ir_arg_int(ir_get(g, src[k + 1])) < ir_arg_int(ir_get(g, src[k])); k--) {
       ir_ref swap = src[k + 1];
       src[k + 1] = src[k], src[k] = swap;
     }
   if (params) slots = (uint32_t)ir_arg_int(ir_get(g, src[params])) + 1;
-  uint32_t vars = affine_find_range(g, effect, IR_OP_VAR, src + 1 + params, ROOM);
+  uint32_t vars = affine_find_range(g, effect, IR_OP_VAR, src + 1 + params, MAX_PARAMS);
   return ir_make(g, IR_OP_KERNEL, IR_NONE, ir_pack_arg(slots, 0), src, 1 + params + vars);
 }
 
