@@ -46,9 +46,9 @@ static bool find_loops(loop_site *p) {
   ir_ref all[MAX_LOOPS];
   uint32_t count = 0, of[MAX_LOOPS];
   for (uint32_t v = 0; v < p->count; v++) {
-    ir_ref found[MAX_LOOPS];
+    ir_ref found[MAX_LOOPS + 1];
     if (!may_change(p->g, p->values[v])) continue;
-    uint32_t n = affine_find_range(p->g, p->values[v], IR_OP_LOOP, found, MAX_LOOPS);
+    uint32_t n = affine_find_range(p->g, p->values[v], IR_OP_LOOP, found, MAX_LOOPS + 1);
     for (uint32_t i = 0; i < n; i++) {
       bool known = false;
       for (uint32_t k = 0; k < count; k++) known |= all[k] == found[i];
@@ -84,11 +84,13 @@ static bool is_stored(const loop_site *p, ir_ref local, uint32_t from, uint32_t 
 /* Do loops a and b read a buffer in common, and may b be computed where a is? */
 static bool may_read_together(const loop_site *p, uint32_t a, uint32_t b) {
   ir_graph *g = p->g;
-  ir_ref of_a[LOOP_MAX_LOADS], of_b[LOOP_MAX_LOADS];
+  ir_ref of_a[LOOP_MAX_LOADS], of_b[LOOP_MAX_LOADS], carries[LOOP_MAX_LOADS];
   uint32_t loads_a = affine_find_range(g, p->loops[a], IR_OP_LOAD, of_a, LOOP_MAX_LOADS),
            loads_b = affine_find_range(g, p->loops[b], IR_OP_LOAD, of_b, LOOP_MAX_LOADS);
   bool common = false;
   if (loads_a == LOOP_MAX_LOADS || loads_b == LOOP_MAX_LOADS) return false;
+  /* jammed() has room for as many carried values below b */
+  if (affine_find_range(g, p->loops[b], IR_OP_CARRY, carries, LOOP_MAX_LOADS) == LOOP_MAX_LOADS) return false;
   for (uint32_t i = 0; i < loads_b; i++) {
     ir_ref buffer = ir_src(g, of_b[i], 0);
     bool local = ir_op_of(g, buffer) == IR_OP_LOCAL;
