@@ -12,7 +12,8 @@ enum {
    * a warp of NVIDIA's, half a wavefront of AMD's; narrower groups leave execution units idle */
   IR_LOCKSTEP_ITEMS = 32,
   /* groups that occupy a device: four for each of 128 compute units, which is about what large devices have
-   * (132 on an H100, 128 on an RTX 4090); drivers tell no number that says more */
+   * (132 on an H100, 128 on an RTX 4090). No number of the device at hand, since it has a part in how terms
+   * are divided among work-items, and the order of additions must not depend on how many units there are */
   IR_BUSY_GROUPS = 512,
   /* bytes of a group's exchange between its work-items, out of local_bytes: two areas, used alternately, of a
    * value of 8 bytes for each work-item, and a flag (codegen/opencl/group.c) */

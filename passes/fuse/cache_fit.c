@@ -15,7 +15,8 @@
 
 #include <string.h>
 
-/* The same on all machines, but for the last one. */
+/* The same on all machines. Half and twice PASS_GROUP_BYTES, MIN_NEIGHBOUR_ROWS, MIN_TILED_ELEMENTS and
+ * MAX_ELEMENTS_ALONE change no workload's loops. */
 enum {
   MIN_ITERATION_ELEMENTS = 512, /* of shorter rows an iteration has several: 32 vectors of f32 outweigh what
                                    its loops and the reductions over lanes cost once for each row */
@@ -26,11 +27,11 @@ enum {
                               others may fill, since tiles reuse each row while it is there */
   /* bytes that contractions read in every iteration: a thread's share of an L3 cache */
   MAX_REREAD_BYTES = 8 << 20,
-  MIN_TILED_ELEMENTS = 512, /* elements of a contraction in an iteration: five tiles of 24 vectors of f32
-                               would be 1920; of fewer than 1 1/3 of one, most are remainder */
+  MIN_TILED_ELEMENTS = 512, /* elements of a contraction in an iteration: a tile and a third, of 24 vectors
+                               of f32; of fewer, most are remainder */
   SMALL_WORK_BYTES = PASS_GROUP_BYTES / 8, /* bytes of all iterations that one thread may compute alone */
   MAX_ELEMENTS_ALONE = 1 << 14 /* elements that a work-group may compute while others are idle: 64 for each of
-                                  its 256 work-items, less time than another launch costs */
+                                  its 256 work-items, about the time of another launch */
 };
 /* Stands for every number that is too large to matter: iterations, or bytes that nothing limits. Products of
  * two such numbers are saturated (times). */

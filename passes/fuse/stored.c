@@ -31,14 +31,14 @@
 
 #include <string.h>
 
-/* Costs are in elementwise operations of one instruction for each vector. */
+/* Costs are in elementwise operations of one instruction for each vector. Half and twice REDUCTION_COST,
+ * MAX_RECOMPUTED_COST and MAX_FUSED_COST change no workload's loops. */
 enum {
   ELEMENTARY_COST = 12, /* of exp, log, sin, ...: the polynomial and the reduction of its argument */
   REDUCTION_COST = 16,  /* of a reduction's value, for what is added to it by fusing */
   MIN_STORED_COST = 12, /* of a value at repeated indices that is stored: that of an elementary function */
   MAX_RECOMPUTED_COST = 24, /* of a value that several kernels compute: two elementary functions */
-  MAX_FUSED_COST = 192, /* of one kernel, 16 elementary functions: compile time grows faster than the code,
-                           and registers are too few for longer chains anyway. @FUSED@ */
+  MAX_FUSED_COST = 192, /* of one kernel, 16 elementary functions: compile time grows faster than the code */
   /* reshapes, pads and joins of one kernel, each of which may divide: an index expression, and the time to
    * compile it, must not outgrow the copy that it saves */
   MAX_REMAPS = 10,

@@ -12,8 +12,10 @@ enum {
   MIN_LANE_TERMS = 8,
   MIN_VECTORS = 4, /* vectors that an axis of varying size has to be able to fill: of shorter ones
                       the remainder, single elements, is a large share */
-  MIN_CHAIN = 12,  /* float operations of a chain that is interleaved: @CHAIN@ */
-  MAX_CHAINS = 4   /* chains that are interleaved, a power of two: @CHAINS@ */
+  /* float operations of a chain that is interleaved: one of 25, of four cycles each, takes as long as the two
+   * hundred that a processor sees, two in a cycle; half of those are loads, stores and addresses */
+  MIN_CHAIN = 12,
+  MAX_CHAINS = 4 /* chains that are interleaved, a power of two: 32 registers hold eight values of each */
 };
 
 /* Does the extent depend on loops further out? */

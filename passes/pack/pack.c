@@ -34,9 +34,11 @@ enum {
   /* pages whose addresses are translated without delay, or nearly: a first level has 64 to 96 */
   TLB_ENTRIES = 128
 };
+/* Half and twice MIN_WORK, MIN_REUSE, MIN_REUSE_GATHERED and L2_WAYS change no workload's loops, of
+ * COPY_COST, TRANSPOSE_COST and TLB_ENTRIES those of the transformer layers alone. */
 enum {
   MIN_WORK = 1 << 20, /* multiplications that are worth a copy: about 10 us, several times a launch */
-  MIN_REUSE = 32,     /* rows for which a copy of contiguous columns pays: @REUSE@ */
+  MIN_REUSE = 32,     /* rows for which a copy of contiguous columns pays */
   /* the same for columns that are not contiguous, each of which takes a load of its own */
   MIN_REUSE_GATHERED = 8,
   /* vectorized multiplications that take as long as copying an element: 32 of f32 in a cycle, so that 8 are a

@@ -20,8 +20,8 @@
 enum {
   MAX_KERNEL_NODES = 1024, /* parameters, and loads, of a kernel [9 in the workloads]: of more loads none is
                               non-temporal; of more parameters some do not count */
-  AHEAD_BYTES = 2 << 10 /* from a load to what it prefetches: 32 lines, what memory delivers to one processor
-                           at 10 GB/s and more during its latency */
+  AHEAD_BYTES = 2 << 10    /* from a load to what it prefetches: 32 lines, what memory delivers to one
+                              processor, at 20 GB/s, in its latency of 100 ns */
 };
 
 /* A lower bound of the parameter's bytes. */

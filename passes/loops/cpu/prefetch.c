@@ -20,6 +20,7 @@
 
 #include "passes/index/index.h"
 
+/* Half and twice MIN_ROW_BYTES and MAX_ROW_BYTES change no workload's loops. */
 enum {
   MIN_ROW_BYTES = 512, /* of shorter rows hardware prefetchers reach the next ones: 8 lines of a page of 64 */
   MAX_ROW_BYTES = 32 << 10, /* an L1 cache: a longer row would push itself out */

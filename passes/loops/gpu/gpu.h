@@ -20,10 +20,9 @@ void loop_bind_groups(loop_nest *n);
 
 /* matrix.c: products by matrix instructions. A tile of K blocks is staged in locals. */
 enum {
-  /* of a K block: two instructions; of more, truncation would exceed the bound of matrix.c */
-  MATRIX_TERMS = 32,
-  /* of a sum: from 75 terms on the error is within the bound (matrix.c), and a product of fewer than four K
-   * blocks waits for memory most of the time */
+  MATRIX_TERMS = 32, /* of a K block: two instructions; of twice as many, sums would need 147 for the bound */
+  /* of a sum: from 75 on the error is within the bound (matrix.c); smaller products than four K blocks go by
+   * multiply-adds */
   MATRIX_MIN_TERMS = 128
 };
 /* The local of one operand's side of the tile: `width` rows or columns of MATRIX_TERMS terms. transposed: a

@@ -13,9 +13,10 @@
 #include "gpu.h"
 
 enum {
-  GROUP_ITEMS = 256, /* work-items of a group: all devices allow as many, and eight groups of them fill a
+  GROUP_ITEMS = 256, /* work-items of a group: most devices allow as many, and eight groups of them fill a
                         compute unit's 2048 */
-  MAX_UNROLL = 8, /* elements of a work-item: 16 bytes of i16; of smaller ones no more is gained per access */
+  /* elements of a work-item: 16 bytes of f16, the widest access; of bytes only half of it is taken */
+  MAX_UNROLL = 8,
   SIDE_UNROLL = 8, /* rows, and columns, of a work-item's product: 64 sums leave half of 128 registers, and
                       each element that is read from a local serves eight sums */
   CONTIGUOUS = 4,  /* contiguous width of these: a vector load of 16 bytes of f32 */
