@@ -22,7 +22,7 @@
  * order. A loop bound to threads runs begin <= i < end. scratch is memory for this call alone, of as many
  * bytes as cg_blob states, at a multiple of CG_SCRATCH_ALIGN, with any contents (NULL where cg_blob states
  * 0). The function touches no element that the kernel does not load or store. */
-enum { CG_SCRATCH_ALIGN = 64 };
+enum { CG_SCRATCH_ALIGN = 64 }; /* bytes: a cache line, and the widest vector */
 typedef void (*cg_kernel)(void *const *buffers, const int64_t *vars, int64_t begin, int64_t end,
                           void *scratch);
 
@@ -71,6 +71,7 @@ typedef struct cg_entry {
   ir_status (*compile)(const cg_request *request, cg_machine *machine, cg_blob *out, ir_error *error);
   void (*dispose)(cg_machine *machine);
 } cg_entry;
+/* The version of cg_entry, which grows where its members change. */
 #define CG_ENTRY_ABI  3u
 #define CG_ENTRY_NAME "vf_codegen_llvm"
 extern const cg_entry vf_codegen_llvm;

@@ -5,6 +5,30 @@
 
 #include "base.h"
 
+/* What is alike on all targets, or where a target's fields leave it open. */
+enum {
+  IR_CACHE_LINE_BYTES = 64, /* of every x86-64 processor */
+  /* work-items that a device schedules together at least, whatever `together` says of exchanges between them:
+   * a warp of NVIDIA's, half a wavefront of AMD's; narrower groups leave execution units idle */
+  IR_LOCKSTEP_ITEMS = 32,
+  /* groups that occupy a device: four for each of 128 compute units, which is about what large devices have
+   * (132 on an H100, 128 on an RTX 4090). No number of the device at hand, since it has a part in how terms
+   * are divided among work-items, and the order of additions must not depend on how many units there are */
+  IR_BUSY_GROUPS = 512,
+  /* bytes of a group's exchange between its work-items, out of local_bytes: two areas, used alternately, of a
+   * value of 8 bytes for each work-item, and a flag (codegen/opencl/group.c) */
+  IR_EXCHANGE_AREAS = 2,
+  IR_EXCHANGE_BYTES = 8,
+  /* the matrix instruction, where `matrix` is not 0: mma.sync.aligned.m16n8k16 of PTX adds up 16 terms of 16
+   * rows and 8 columns, by 32 work-items in eight rows of four */
+  IR_MATRIX_TERMS = 16,
+  IR_MATRIX_ITEMS = 32,
+  IR_MATRIX_COLUMN_ITEMS = 4,
+  /* vectors whose elements are stored alternately, as the channels of pixels: so many are interleaved by
+   * shuffles; elements of more are stored one by one */
+  IR_MAX_INTERLEAVED = 4
+};
+
 typedef struct ir_target {
   char triple[64];     /* "x86_64-unknown-linux-gnu" */
   char features[1024]; /* LLVM feature string from our own CPUID reading: "+avx2,+fma,..." */

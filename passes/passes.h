@@ -13,6 +13,23 @@
 #include "ir/target.h"
 #include "ir/timer.h"
 
+/* What several folders decide by. */
+enum {
+  /* terms that are added up one after the other, and unrolled: one rounding each is what the first run of a
+   * blocked sum makes as well (passes/loops/reduce.c) */
+  PASS_FEW_TERMS = 32,
+  /* bits of an index beside the element in one integer order of 64 bits (sorting, argmax): the other 32 are
+   * the element's. Longer axes are refused by sort, and take two passes in argmax */
+  PASS_INDEX_BITS = 32,
+  /* operands of one join: joins of more than twice as many become trees, each inner join of which is stored,
+   * so that a kernel's masks and sub-domains are bounded */
+  PASS_MAX_JOINED = 32,
+  /* bytes of an iteration of a fused row group: half of an L2 cache of 1 MiB, so that the next iteration's
+   * rows have room beside them. The same on all machines: which sums are computed together decides the order
+   * of additions */
+  PASS_GROUP_BYTES = 512 << 10
+};
+
 /* Called after each pass with its output. Passes over the graph: root is a TUPLE of tensors, kernel is -1.
  * Passes over kernels: root is the kernel of the plan's step number `kernel`. */
 typedef void (*pass_observer)(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel);

@@ -261,6 +261,40 @@ find $rooms -name '*.[ch]' | sort | xargs awk '
     if (begin && FNR - begin + 1 - labels > 80) print FILENAME ":" begin ": " FNR - begin + 1 - labels " lines: " name
     begin = 0
   }' | check "no function is longer than 80 lines"
+# A named number of the compiler says its unit and its reason. The check is tried on a sample first, so that it does not
+# pass because it sees nothing.
+cat >"$work/sample.c" <<'E2'
+enum { BARE = 4 };
+enum { TWO = 2, THREE = 3 }; /* elements of a TWO */
+enum { FIRST, SECOND };
+enum kind { KIND = 1 };
+enum {
+  SHORT = 64, /* why */
+  WIDTH = 64, /* bytes of the widest vector, of which
+                 two are loaded */
+  UNDER = 8,
+  /* rows that fit in
+   * a cache */
+  ROWS = 16,
+  FORMS = sizeof forms / sizeof *forms,
+  NONE = UINT32_MAX
+};
+/* bytes of a line, LINE, and how far ahead is AHEAD */
+enum { LINE = 64, AHEAD = 8 << 10 };
+#define STEP 4
+#define TIMES(x) (4 * (x))
+static const double share = 1.5;
+static const int64_t sizes[] = {1, 2}; /* candidates, powers of two */
+static const char *const names[] = {"1", [2] = "2"};
+E2
+awk -f test/constants.awk "$work/sample.c" | sed 's|.*/||' | tr '\n' ' ' >"$work/bare"
+expected='sample.c:1: BARE sample.c:2: THREE sample.c:6: SHORT sample.c:9: UNDER sample.c:14: NONE sample.c:18: STEP sample.c:20: share '
+[ "$(cat "$work/bare")" = "$expected" ] || echo "found $(cat "$work/bare")in the sample, not $expected" >"$work/unseen"
+{
+  cat "$work/unseen" 2>/dev/null
+  find passes codegen -name '*.[ch]' | sort | xargs awk -f test/constants.awk
+} | check "each numeric constant of passes/ and codegen/ has a reason beside it (test/constants.awk)"
+
 sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.md' '*.vf' '*.t' '*.1' | xargs grep -nwE 'TO''DO|FIX''ME|X''XX|HA''CK' /dev/null |
   check "nothing is left open in the sources"
 { sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.py' '*.md' '*.vf' '*.t' '*.1'; ls Makefile README.md CONTRIBUTING.md CHANGELOG.md; } |

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_POINTERS = 1024 };
+enum { BLOCK_POINTERS = 1024 }; /* pointers allocated at a time, 8 KiB: one block for most kernels */
 
 struct cg_block {
   struct cg_block *next;

@@ -15,7 +15,8 @@
 
 #include "codegen/emit/nest.h"
 
-enum { CG_MAX_NESTING = 64 }; /* of loops and rare values in one another */
+/* Of loops and rare values in one another [6 in the workloads], as emission recurses; more are refused. */
+enum { CG_MAX_NESTING = 64 };
 
 typedef struct cg_order cg_order;
 

@@ -17,7 +17,9 @@
 
 #include "ir/ir.h"
 
-enum { CG_MAX_LANES = 1024 }; /* most lanes of one loop */
+/* Lanes of one loop, the most work-items that a group may have (ir_target.group_items); a loop of more is
+ * refused. */
+enum { CG_MAX_LANES = 1024 };
 
 /* IR_STREAM_MOST bypasses the caches for three quarters of the memory: for all blocks of 128 KiB but those
  * whose address has neither of these two bits, every fourth one. A block is many pages, so that stores of

@@ -44,10 +44,13 @@ cg_access cg_access_of(const cg_nest *nest, ir_ref index) {
   return access;
 }
 
+/* Terms of one index still to be looked at: of a deeper sum nothing is known, which costs an access its
+ * vectors. */
+enum { MAX_TODO = 32 };
+
 bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride) {
-  enum { DEEPEST = 32 };
   const ir_graph *g = &nest->graph;
-  ir_ref todo[DEEPEST] = {index};
+  ir_ref todo[MAX_TODO] = {index};
   uint32_t count = 1;
   *stride = 0;
   while (count) {
@@ -55,7 +58,7 @@ bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride
     const ir_node *n = ir_get(g, ref);
     int64_t factor = 1;
     if (!cg_set_has(cg_lanes(nest, ref), loop) && !cg_set_has(cg_deps(nest, ref), loop)) continue;
-    if (n->op == IR_OP_ADD && count + 2 <= DEEPEST) {
+    if (n->op == IR_OP_ADD && count + 2 <= MAX_TODO) {
       todo[count++] = n->src[0], todo[count++] = n->src[1];
       continue;
     }
@@ -79,14 +82,13 @@ static bool is_multiple(const ir_graph *g, ir_ref ref, int64_t of) {
 }
 
 bool cg_is_multiple(const ir_graph *g, ir_ref index, ir_ref but, int64_t of) {
-  enum { DEEPEST = 32 };
-  ir_ref todo[DEEPEST] = {index};
+  ir_ref todo[MAX_TODO] = {index};
   uint32_t count = 1;
   while (count) {
     ir_ref ref = todo[--count];
     const ir_node *n = ir_get(g, ref);
     if (ref == but || is_multiple(g, ref, of)) continue;
-    if (n->op != IR_OP_ADD || count + 2 > DEEPEST) return false;
+    if (n->op != IR_OP_ADD || count + 2 > MAX_TODO) return false;
     todo[count++] = n->src[0], todo[count++] = n->src[1];
   }
   return true;

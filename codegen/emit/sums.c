@@ -7,8 +7,8 @@
 
 /* The sort key of a term of a sum: the depth of the innermost loop that it depends on, so that partial sums
  * leave inner loops (within a depth, terms without unroll lanes first); then terms that are a constant in
- * each lane, which cost nothing; then terms along the vector lanes. The last two keys are above twice any
- * depth: loops nest far less than 2^19 deep. */
+ * each lane, which cost nothing; then terms along the vector lanes. The last two keys, PER_LANE and
+ * IN_VECTOR, are above twice any depth: loops nest far less than 2^19 deep. */
 enum { PER_LANE = 1 << 20, IN_VECTOR = 1 << 21 };
 
 static bool is_lane_constant(const cg_nest *nest, const ir_graph *g, ir_ref ref) {

@@ -21,6 +21,7 @@
 #define IS_INT(a)         LLVMBuildBitCast(e->b, (a), cg_int(e, cg_bits_of(a), width), "")
 #define IS_F32(a)         LLVMBuildBitCast(e->b, (a), cg_vector(e->f32, width), "")
 
+/* Bits of an f32: F32_INFINITY itself, the bit F32_QUIET of a quiet NaN, all but the sign (F32_SIZE). */
 enum { F32_INFINITY = 0x7f800000, F32_QUIET = 0x00400000, F32_SIZE = 0x7fffffff };
 
 /* f32 rounded to bf16, still as f32: nearest even by carrying into the upper half; a NaN keeps its upper

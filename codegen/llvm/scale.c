@@ -11,9 +11,8 @@
 
 #include <math.h>
 
-enum {
-  CG_WIDEST = 64
-}; /* bytes of a zmm register; only the AVX-512 intrinsics of this width take a rounding mode */
+/* Bytes of a zmm register: only the AVX-512 intrinsics of this width take a rounding mode. */
+enum { ZMM_BYTES = 64 };
 
 typedef struct scaled {
   ir_ref p, s;
@@ -90,7 +89,7 @@ LLVMValueRef cg_emit_scaled(cg_emitter *e, ir_ref ref) {
   LLVMValueRef p = cg_fetch(e, found.p, width), magic = cg_real_const(type, width, found.magic);
   LLVMValueRef n = LLVMBuildFSub(e->b, cg_fetch(e, found.s, width), magic, "");
   LLVMValueRef nearest = LLVMConstInt(LLVMInt32TypeInContext(e->context), 4, 0); /* in the current mode */
-  bool whole = width * (unsigned)ir_dtypes[dtype].bytes == CG_WIDEST;
+  bool whole = width * (unsigned)ir_dtypes[dtype].bytes == ZMM_BYTES;
   LLVMValueRef args[] = {p, n, p, LLVMConstAllOnes(mask), nearest};
   return cg_intrinsic(e, name, NULL, 0, args, whole ? 5 : 4);
 }

@@ -11,8 +11,6 @@
  * streams (IR_STREAM_MOST), every fourth block of 128 KiB of memory does not. */
 #include "codegen/llvm/llvm.h"
 
-enum { LINE = 64, MOST_INTERLEAVED = CG_MAX_STEP };
-
 /* Values to be written, and their addresses. */
 typedef struct writes {
   cg_place place;
@@ -58,7 +56,7 @@ static void store_one(cg_emitter *e, ir_ref ref, writes *w) {
 static void store_alternating(cg_emitter *e, ir_ref ref, uint32_t loop, writes *w) {
   const ir_node *n = ir_get(e->g, ref);
   uint32_t width = e->nest->width[ref], count = (uint32_t)e->nest->loops[loop].extent;
-  LLVMValueRef from[MOST_INTERLEAVED];
+  LLVMValueRef from[IR_MAX_INTERLEAVED];
   cg_place a = cg_place_of(e, n->src[0], n->src[1], width);
   for (uint32_t k = 0; k < count; k++) {
     e->order.lane[loop] = k;
@@ -130,7 +128,8 @@ static LLVMValueRef has_memory_to_itself(cg_emitter *e, const writes *w) {
 
 /* Do the stores fill cache lines? Stores to parts of a line are combined only if they follow one another. */
 static bool fills_lines(const writes *w, unsigned bytes, int64_t alternating) {
-  return bytes % LINE == 0 || w->count == 1 || (alternating >= 0 && w->count * bytes % LINE == 0);
+  return bytes % IR_CACHE_LINE_BYTES == 0 || w->count == 1 ||
+         (alternating >= 0 && w->count * bytes % IR_CACHE_LINE_BYTES == 0);
 }
 
 static void stream(cg_emitter *e, const writes *w, int64_t mode, bool together, unsigned bytes) {
@@ -153,7 +152,7 @@ void cg_emit_store(void *emitter, ir_ref ref) {
   cg_emitter *e = emitter;
   const uint64_t *lanes = cg_lanes(e->nest, ref);
   size_t unrolled = cg_unroll_count(&e->order, lanes);
-  int64_t alternating = cg_alternating_loop(e->nest, ref, MOST_INTERLEAVED);
+  int64_t alternating = cg_alternating_loop(e->nest, ref, IR_MAX_INTERLEAVED);
   writes w = {.value = cg_array(&e->order, unrolled), .to = cg_array(&e->order, unrolled)};
   if (!w.value || !w.to) return;
   cg_first_lane(&e->order, lanes);

@@ -8,7 +8,12 @@
  * nothing. */
 #include "codegen/opencl/opencl.h"
 
-enum { MOST_VARIABLES = 8, DEEPEST = 16 };
+enum {
+  /* vectors of eight f16 or bf16 that a work-item holds for the next iteration: 32 registers beside 128 sums
+   * [6 in the tests]; where there are more, nothing is loaded early */
+  MAX_VARIABLES = 8,
+  MAX_TODO = 16 /* effects still to be looked at: of more, nothing is loaded early */
+};
 
 static bool is_input(const oc_emitter *e, ir_ref load) {
   const ir_node *n = ir_get(e->g, load);
@@ -20,14 +25,14 @@ static bool is_input(const oc_emitter *e, ir_ref load) {
 /* Finds the loads whose values are all that the effect stores, in lane loops. Returns their number; 0 where
  * the effect does anything else. */
 static uint32_t find_loads(const oc_emitter *e, ir_ref effect, ir_ref loads[OC_FETCHED]) {
-  ir_ref todo[DEEPEST] = {effect};
+  ir_ref todo[MAX_TODO] = {effect};
   uint32_t left = 1, count = 0;
   while (left) {
     ir_ref ref = todo[--left];
     const ir_node *n = ir_get(e->g, ref);
     bool lanes = n->op == IR_OP_LOOP && cg_is_lane(&e->nest->loops[e->nest->loop_of[ref] - 1]);
     if (n->op == IR_OP_SEQ || lanes) {
-      if (left + n->nsrc > DEEPEST) return 0;
+      if (left + n->nsrc > MAX_TODO) return 0;
       for (uint32_t i = n->nsrc; i-- > (lanes ? 1u : 0u);) todo[left++] = n->src[i];
     } else if (n->op == IR_OP_STORE && count < OC_FETCHED && !oc_is_ahead(e, ref) && is_input(e, n->src[2])) {
       loads[count++] = n->src[2];
@@ -69,7 +74,7 @@ oc_fetch oc_fetch_first(oc_emitter *e, const cg_loop *loop) {
     variables += vectors;
     if (!vectors || depends_on_carried(e, loop, f.load[i])) return none;
   }
-  if (variables > MOST_VARIABLES) return none;
+  if (variables > MAX_VARIABLES) return none;
   for (uint32_t i = 0; i < f.count; i++) f.first[i] = oc_declare_vectors(e, f.load[i]);
   if (f.count) read_at(e, &f, oc_literal(e, OC_INT, 0));
   return f;

@@ -260,14 +260,19 @@ static void combine_in_subgroups(oc_emitter *e, const combining *c, uint32_t ite
   }
 }
 
-/* Each of the first work-items combines some elements at equal distances, until at most FEW are left; every
+/* Each of the first work-items combines some elements at equal distances, until at most LAST are left; every
  * work-item combines these. */
 static void combine_by_tree(oc_emitter *e, const combining *c) {
-  enum { FEW = 16, MOST = 256, STEP = 8 };
+  enum {
+    /* elements that a work-item combines at most: 256 become 16 in one step, and these one value */
+    LAST = 16,
+    SECOND = 256,  /* elements of that step; there is a barrier after each */
+    FIRST_STEP = 8 /* elements that become one of more than SECOND, of which CG_MAX_LANES are 1024 */
+  };
   put_all(e, c);
   uint32_t left = c->lanes;
-  while (left > FEW) {
-    uint32_t step = left > MOST ? STEP : left / FEW, next = left / step;
+  while (left > LAST) {
+    uint32_t step = left > SECOND ? FIRST_STEP : left / LAST, next = left / step;
     for (uint32_t k = 0; k < c->count; k++) {
       const char *at = k ? oc_text(e, "%u + lane", k * c->lanes) : "lane";
       oc_line(e, "if (lane < %u) %s[%s] = %s", next, c->exchange, at,
@@ -294,12 +299,12 @@ static void combine_some(oc_emitter *e, combining c) {
 }
 
 /* How many values of each work-item are combined at once: as many as both areas have room for in the local
- * memory that the locals leave, at most MOST. */
+ * memory that the locals leave, at most MAX_VALUES. */
 static size_t batch_size(const oc_emitter *e, uint32_t lanes) {
-  enum { MOST = 8, BYTES = 8, AREAS = 2 };
+  enum { MAX_VALUES = 8 }; /* which share each barrier: 8 of f64 for 256 work-items are 16 KiB of each area */
   int64_t room = e->target->local_bytes - (int64_t)e->nest->scratch;
-  int64_t values = room / ((int64_t)AREAS * lanes * BYTES);
-  if (!e->target->local_bytes || values > MOST) return MOST;
+  int64_t values = room / ((int64_t)IR_EXCHANGE_AREAS * lanes * IR_EXCHANGE_BYTES);
+  if (!e->target->local_bytes || values > MAX_VALUES) return MAX_VALUES;
   return values < 1 ? 1 : (size_t)values;
 }
 

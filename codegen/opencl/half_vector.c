@@ -12,7 +12,7 @@ typedef struct vector_access {
 } vector_access;
 
 static vector_access vector_access_of(const oc_emitter *e, ir_ref access, ir_op space) {
-  static const uint32_t counts[] = {8, 2};
+  static const uint32_t counts[] = {8, 2}; /* elements of a vector of 16 bytes, and of one word */
   const ir_node *n = ir_get(e->g, access);
   ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
   const uint64_t *lanes = cg_lanes(e->nest, access);

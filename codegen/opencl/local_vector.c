@@ -8,14 +8,17 @@ typedef struct local_vector {
 } local_vector;
 
 static bool local_vector_of(const oc_emitter *e, ir_ref load, local_vector *out) {
-  enum { BYTES = 16, MOST = 4 };
+  enum {
+    MAX_BYTES = 16,  /* of one load: the most that a work-item reads of a local at once */
+    MAX_ELEMENTS = 4 /* of one load: VF_LOAD takes vectors of two and of four */
+  };
   const ir_node *n = ir_get(e->g, load);
   uint32_t bytes = oc_bytes(oc_storage_of(e, ir_dtype_of(e->g, n->src[0])));
   const uint64_t *lanes = cg_lanes(e->nest, load);
   if (!e->lanes_are_items || cg_local_of(e->g, load) < 0 || oc_is_private(e, n->src[0]) ||
       !ir_is_true(e->g, n->src[2]))
     return false;
-  out->count = BYTES / bytes < MOST ? BYTES / bytes : MOST;
+  out->count = MAX_BYTES / bytes < MAX_ELEMENTS ? MAX_BYTES / bytes : MAX_ELEMENTS;
   for (int64_t l = -1; (l = cg_set_next(e->nest, lanes, l)) >= 0;) {
     const cg_loop *loop = &e->nest->loops[l];
     int64_t stride;

@@ -184,16 +184,20 @@ static bool is_innermost(const oc_emitter *e, const cg_loop *loop) {
 }
 
 /* Work-item style: has the compiler unroll an innermost reduction of constant trip count, fully if that is at
- * most FEW, else by FEW or SOME: so that several elements are loaded at a time, and indices are constants. */
+ * most ALONE, else by ALONE, or TOGETHER where each iteration has several sums: so that several elements are
+ * loaded at a time, and indices are constants. */
 static void put_unrolling(oc_emitter *e, const cg_loop *loop) {
-  enum { FEW = 8, SOME = 4 };
+  enum {
+    ALONE = 8,   /* iterations: eight loads of one sum are under way at a time */
+    TOGETHER = 4 /* iterations: of several sums there are four times as many and more */
+  };             /* iterations: eight loads of one sum are under way, a vector of four of several */
   int64_t trip_count;
   if (!e->lanes_are_items || !loop->carries || loop->effect || !is_innermost(e, loop) ||
       !ir_is_const(e->g, ir_src(e->g, loop->range, 0), &trip_count))
     return;
   bool single = loop->carries == 1 && cg_unroll_count(&e->order, cg_carry_lanes(&e->order, loop, 0)) == 1;
-  if (trip_count <= FEW) ir_text_str(&e->out, "#pragma unroll\n");
-  else ir_textf(&e->out, "#pragma unroll %d\n", single ? FEW : SOME);
+  if (trip_count <= ALONE) ir_text_str(&e->out, "#pragma unroll\n");
+  else ir_textf(&e->out, "#pragma unroll %d\n", single ? ALONE : TOGETHER);
 }
 
 void oc_emit_running(void *emitter, uint32_t number) {

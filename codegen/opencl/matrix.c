@@ -13,8 +13,13 @@
  * rows and columns is read off the indices; any other loop is emitted as usual. */
 #include "codegen/opencl/opencl.h"
 
-enum { TERMS = 16, ITEMS = 32, COLUMN_ITEMS = 4, BLOCK = 8 };
-enum { MOST_CHUNKS = 4, MOST_UNROLL = 64, MOST_LANE_TERMS = 16 };
+enum {
+  BLOCK = 8, /* rows, or columns, of the blocks that ldmatrix transposes */
+  /* instructions one after the other in a K block, two of MATRIX_TERMS: a loop of more is none */
+  MAX_CHUNKS = 4,
+  MAX_UNROLL = 64,    /* values of a side, 4 rows or 32 columns: with more, the loop is emitted as usual */
+  MAX_LANE_TERMS = 16 /* terms of an index [1 in the tests]: with more, the loop is emitted as usual */
+};
 
 typedef struct side {
   ir_ref load, index;
@@ -33,11 +38,11 @@ typedef struct matrix {
 
 /* what the indices say */
 
-/* Finds the terms of an index that depend on the vector lane, at most MOST_LANE_TERMS. False where one of
+/* Finds the terms of an index that depend on the vector lane, at most MAX_LANE_TERMS. False where one of
  * them also depends on another loop, or there are more. */
 static bool lane_terms(const oc_emitter *e, ir_ref index, uint32_t vector, ir_ref *lane_terms_found,
                        uint32_t *count) {
-  ir_ref todo[MOST_LANE_TERMS] = {index};
+  ir_ref todo[MAX_LANE_TERMS] = {index};
   uint32_t left = 1;
   *count = 0;
   while (left) {
@@ -45,13 +50,13 @@ static bool lane_terms(const oc_emitter *e, ir_ref index, uint32_t vector, ir_re
     const ir_node *n = ir_get(e->g, ref);
     const uint64_t *lanes = cg_lanes(e->nest, ref);
     if (!cg_set_has(lanes, vector)) continue;
-    if (n->op == IR_OP_ADD && left + 2 <= MOST_LANE_TERMS) {
+    if (n->op == IR_OP_ADD && left + 2 <= MAX_LANE_TERMS) {
       todo[left++] = n->src[0], todo[left++] = n->src[1];
       continue;
     }
     int64_t first = cg_set_next(e->nest, lanes, -1);
     if (first != vector || cg_set_next(e->nest, lanes, first) >= 0 ||
-        cg_set_next(e->nest, cg_deps(e->nest, ref), -1) >= 0 || *count == MOST_LANE_TERMS)
+        cg_set_next(e->nest, cg_deps(e->nest, ref), -1) >= 0 || *count == MAX_LANE_TERMS)
       return false;
     lane_terms_found[(*count)++] = ref;
   }
@@ -73,7 +78,7 @@ static bool evaluated(const ir_node *n, const int64_t *value, int64_t *out) {
 
 /* What the lane terms of an index add up to, for each lane; false where that is not known. */
 static bool lane_offsets(oc_emitter *e, ir_ref index, uint32_t vector, int64_t *offsets) {
-  ir_ref lane_terms_found[MOST_LANE_TERMS], range = e->nest->loops[vector].range, *live = NULL;
+  ir_ref lane_terms_found[MAX_LANE_TERMS], range = e->nest->loops[vector].range, *live = NULL;
   size_t count = 0, cap = 0, bytes = ((size_t)index + 1) * sizeof(int64_t);
   uint32_t term_count;
   if (!lane_terms(e, index, vector, lane_terms_found, &term_count) || !term_count) return false;
@@ -96,13 +101,13 @@ static bool lane_offsets(oc_emitter *e, ir_ref index, uint32_t vector, int64_t *
 
 static bool are_rows(const oc_emitter *e, const int64_t *offsets) {
   for (uint32_t lane = 0; lane < e->group; lane++)
-    if (offsets[lane] != offsets[lane / COLUMN_ITEMS * COLUMN_ITEMS]) return false;
+    if (offsets[lane] != offsets[lane / IR_MATRIX_COLUMN_ITEMS * IR_MATRIX_COLUMN_ITEMS]) return false;
   return true;
 }
 
 static bool are_columns(const oc_emitter *e, const int64_t *offsets) {
   for (uint32_t lane = 0; lane < e->group; lane++)
-    if (offsets[lane] != offsets[1] * (lane % COLUMN_ITEMS)) return false;
+    if (offsets[lane] != offsets[1] * (lane % IR_MATRIX_COLUMN_ITEMS)) return false;
   return true;
 }
 
@@ -112,18 +117,18 @@ static bool are_columns(const oc_emitter *e, const int64_t *offsets) {
 static bool are_blocks(const oc_emitter *e, const matrix *m, int i, const int64_t *offsets) {
   const side *s = &m->side[i];
   const cg_loop *pair = &e->nest->loops[s->pair_loop];
-  ir_ref todo[MOST_LANE_TERMS] = {s->index};
+  ir_ref todo[MAX_LANE_TERMS] = {s->index};
   uint32_t left = 1;
   if (i && (m->column_stride != 2 || s->pair_stride != 1 || pair->extent != 2)) return false;
   for (uint32_t lane = 0; lane < e->group; lane++) {
-    int64_t start = offsets[lane / ITEMS * ITEMS];
+    int64_t start = offsets[lane / IR_MATRIX_ITEMS * IR_MATRIX_ITEMS];
     if (start % BLOCK != 0) return false;
-    if (i == 0 && offsets[lane] - start != lane % ITEMS / COLUMN_ITEMS) return false;
+    if (i == 0 && offsets[lane] - start != lane % IR_MATRIX_ITEMS / IR_MATRIX_COLUMN_ITEMS) return false;
   }
   while (left) {
     ir_ref ref = todo[--left];
     const ir_node *n = ir_get(e->g, ref);
-    if (n->op == IR_OP_ADD && left + 2 <= MOST_LANE_TERMS) {
+    if (n->op == IR_OP_ADD && left + 2 <= MAX_LANE_TERMS) {
       todo[left++] = n->src[0], todo[left++] = n->src[1];
       continue;
     }
@@ -146,7 +151,7 @@ static bool find_pair(const oc_emitter *e, side *s, const side *other) {
     if (loop->extent % 2 != 0 || !cg_stride(e->nest, s->index, (uint32_t)l, &pair_stride)) continue;
     if (s->pair_loop < 0 || pair_stride < s->pair_stride) s->pair_loop = l, s->pair_stride = pair_stride;
   }
-  return s->pair_loop >= 0 && cg_unroll_count(&e->order, lanes) <= MOST_UNROLL;
+  return s->pair_loop >= 0 && cg_unroll_count(&e->order, lanes) <= MAX_UNROLL;
 }
 
 /* the form of the loop */
@@ -185,13 +190,14 @@ static bool find_form(oc_emitter *e, const cg_loop *loop, matrix *m) {
   const ir_target *t = e->target;
   int64_t terms = 0;
   *m = (matrix){.loop = loop};
-  if (!e->lanes_are_items || t->matrix != TERMS || t->together != ITEMS || e->group % ITEMS != 0 ||
-      loop->binding != IR_SERIAL || loop->carries != 1 || loop->effect || !loop->carry[0] ||
-      !ir_is_const(e->g, ir_src(e->g, loop->range, 0), &terms) || terms % TERMS != 0)
+  if (!e->lanes_are_items || t->matrix != IR_MATRIX_TERMS || t->together != IR_MATRIX_ITEMS ||
+      e->group % IR_MATRIX_ITEMS != 0 || loop->binding != IR_SERIAL || loop->carries != 1 || loop->effect ||
+      !loop->carry[0] || !ir_is_const(e->g, ir_src(e->g, loop->range, 0), &terms) ||
+      terms % IR_MATRIX_TERMS != 0)
     return false;
-  m->chunks = terms / TERMS;
+  m->chunks = terms / IR_MATRIX_TERMS;
   const ir_node *next = ir_get(e->g, ir_src(e->g, loop->node, 2));
-  if (m->chunks < 1 || m->chunks > MOST_CHUNKS || next->op != IR_OP_FMA || next->dtype != IR_F32 ||
+  if (m->chunks < 1 || m->chunks > MAX_CHUNKS || next->op != IR_OP_FMA || next->dtype != IR_F32 ||
       next->src[2] != loop->carry[0])
     return false;
   for (int i = 0; i < 2; i++)
@@ -229,8 +235,8 @@ static bool find_matrix(oc_emitter *e, const cg_loop *loop, matrix *m) {
 /* By chunk and unrolled value of a side: its address, and the names of its two registers, for low terms and
  * for high ones. */
 typedef struct fragments {
-  const char *at[MOST_CHUNKS][MOST_UNROLL];
-  const char *name[MOST_CHUNKS][MOST_UNROLL][2];
+  const char *at[MAX_CHUNKS][MAX_UNROLL];
+  const char *name[MAX_CHUNKS][MAX_UNROLL][2];
 } fragments;
 
 static size_t unroll_index(const oc_emitter *e, const side *s) {
@@ -241,7 +247,7 @@ static size_t unroll_index(const oc_emitter *e, const side *s) {
 static void find_places(oc_emitter *e, const matrix *m, fragments f[2]) {
   const ir_ref loads[] = {m->side[0].load, m->side[1].load};
   for (int64_t chunk = 0; chunk < m->chunks && !e->order.failed; chunk++) {
-    size_t scope = oc_enter_iteration(e, m->loop, oc_literal(e, OC_INT, chunk * TERMS), loads, 2);
+    size_t scope = oc_enter_iteration(e, m->loop, oc_literal(e, OC_INT, chunk * IR_MATRIX_TERMS), loads, 2);
     for (int i = 0; i < 2 && !e->order.failed; i++) {
       const uint64_t *lanes = cg_lanes(e->nest, m->side[i].index);
       cg_first_lane(&e->order, lanes);

@@ -20,7 +20,7 @@ typedef struct place {
 /* Work-item style: the index of the work-item's element, in long arithmetic unless all of it fits in 32
  * bits. */
 static oc_value lane_index(oc_emitter *e, ir_ref index, const cg_access *how) {
-  enum { MOST = INT32_MAX / CG_MAX_LANES };
+  enum { MAX_STRIDE = INT32_MAX / CG_MAX_LANES }; /* elements: times any lane it fits in 32 bits */
   oc_value base = how->base ? oc_at(e, how->base) : oc_literal(e, OC_INT, 0), lane_term;
   ir_bounds bounds = ir_bounds_of(e->g, index);
   bool fits = bounds.lo >= INT32_MIN && bounds.hi <= INT32_MAX;
@@ -30,7 +30,7 @@ static oc_value lane_index(oc_emitter *e, ir_ref index, const cg_access *how) {
     int64_t l = cg_set_next(e->nest, lanes, -1);
     while (e->nest->loops[l].binding != IR_VECTOR) l = cg_set_next(e->nest, lanes, l);
     oc_value lane = oc_at(e, e->nest->loops[l].range);
-    fits = fits && how->stride <= MOST && how->stride >= -MOST;
+    fits = fits && how->stride <= MAX_STRIDE && how->stride >= -MAX_STRIDE;
     if (!fits) lane = oc_index_as(e, lane, OC_LONG);
     lane_term = how->stride == 1
                     ? lane
@@ -209,8 +209,8 @@ static void write_one(oc_emitter *e, const char *guard, oc_value to, oc_value va
 
 /* Does the store bypass the caches? Only vectors that fill cache lines gain by it. */
 static bool streams(const oc_emitter *e, ir_ref ref, const place *a, uint32_t lanes) {
-  enum { LINE = 64 };
-  return ir_arg_mode(ir_get(e->g, ref)) && a->width > 1 && lanes * oc_bytes(a->kind) % LINE == 0;
+  return ir_arg_mode(ir_get(e->g, ref)) && a->width > 1 &&
+         lanes * oc_bytes(a->kind) % IR_CACHE_LINE_BYTES == 0;
 }
 
 /* "p0 != p1", the condition for streaming: the output shares no memory with an input, since cache lines that
@@ -248,7 +248,7 @@ static void store_alternating(oc_emitter *e, ir_ref ref, uint32_t loop) {
   const ir_node *n = ir_get(e->g, ref);
   uint32_t lanes = e->nest->width[ref], width = oc_width(e, lanes),
            count = (uint32_t)e->nest->loops[loop].extent;
-  oc_value v[OC_MOST_INTERLEAVED];
+  oc_value v[IR_MAX_INTERLEAVED];
   place a = place_of(e, n->src[0], n->src[1], lanes);
   a.stride = 1;
   for (uint32_t k = 0; k < count; k++) {
@@ -298,7 +298,7 @@ void oc_emit_store(void *emitter, ir_ref ref) {
     oc_after_effect(e, ref);
     return;
   }
-  int64_t alternating = e->lanes_are_items ? -1 : cg_alternating_loop(e->nest, ref, OC_MOST_INTERLEAVED);
+  int64_t alternating = e->lanes_are_items ? -1 : cg_alternating_loop(e->nest, ref, IR_MAX_INTERLEAVED);
   if (alternating >= 0 && (e->nest->loops[alternating].extent == 3 || (width & (width - 1))))
     alternating = -1;
   cg_first_lane(&e->order, lanes);

@@ -29,7 +29,7 @@
 #include "codegen/codegen.h"
 #include "codegen/emit/emission_order.h"
 
-enum { OC_WIDEST = 16 };
+enum { OC_WIDEST = 16 }; /* elements of the widest OpenCL vector */
 
 typedef enum oc_kind {
   OC_BOOL,
@@ -76,7 +76,7 @@ typedef struct oc_first_areas {
 } oc_first_areas;
 
 /* A load whose value is in a variable, declared in a block at that depth (load_reuse.c). */
-enum { OC_READS = 64 };
+enum { OC_READS = 64 }; /* loads that are known [all used in the workloads]; older ones are read again */
 typedef struct oc_read {
   const char *text, *name; /* of the load; of its variable */
   uint32_t depth;
@@ -197,7 +197,6 @@ void oc_emit_update(void *emitter, ir_ref ref);
 bool oc_emit_tile(oc_emitter *e, ir_ref load, void **unrolled);
 /* Interleaves `count` vectors in place: element 0 of each, then element 1 of each, ...; count is a power of
  * two. */
-enum { OC_MOST_INTERLEAVED = 4 };
 void oc_interleave(oc_emitter *e, oc_value *vectors, uint32_t count);
 
 /* local_vector.c: the same in work-item style, where unrolled values are contiguous in a local */
@@ -221,6 +220,7 @@ void oc_read_vectors(oc_emitter *e, ir_ref load, uint32_t first);
 void oc_extract_vectors(oc_emitter *e, ir_ref load, uint32_t first, void **unrolled);
 
 /* fetch.c: vectors that an iteration stores in locals are loaded during the iteration before it */
+/* loads of one iteration: of the two operands of a product; with more, none is early */
 enum { OC_FETCHED = 2 };
 typedef struct oc_fetch {
   const cg_loop *loop;

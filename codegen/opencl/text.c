@@ -55,7 +55,7 @@ struct oc_chunk {
 };
 
 static char *room_for(oc_emitter *e, size_t size) {
-  enum { CHUNK = 16384 };
+  enum { CHUNK = 16384 }; /* bytes allocated at a time: one chunk for most kernels */
   struct oc_chunk *c = e->chunks;
   if (!c || c->size - c->used < size) {
     size_t all = size > CHUNK ? size : CHUNK;

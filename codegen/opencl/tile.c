@@ -26,7 +26,7 @@ static void *two_input(void *emitter, void *first, void *second, const uint32_t 
  * on. */
 void oc_interleave(oc_emitter *e, oc_value *v, uint32_t count) {
   uint32_t width = v[0].width, half = width / 2, order[OC_WIDEST];
-  oc_value next[OC_MOST_INTERLEAVED];
+  oc_value next[IR_MAX_INTERLEAVED];
   for (uint32_t distance = 1; distance < count && !e->order.failed; distance *= 2) {
     for (uint32_t i = 0; i < count && !e->order.failed; i++) {
       for (uint32_t k = 0; k < width; k++) order[k] = i % 2 * half + k / 2 + k % 2 * width;

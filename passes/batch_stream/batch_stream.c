@@ -25,12 +25,15 @@
 #include <string.h>
 
 enum {
-  MOST_STEPS = 1024, /* nodes between a product and its end */
-  MOST_TRIES = 3,    /* ends that are tried for one product */
-  MOST_ELEMENTS = 64,
-  LEAST_ELEMENTS = 4,
-  TABLES = 4,
-  WORK = 8 /* multiplications in an iteration for each byte of streamer.bytes */
+  MAX_STEPS = 1024, /* nodes between a product and its end, twice those of a region: a product without an end
+                       there is computed as a whole */
+  /* ends that are tried for one product [2 in the workloads]: an attention's, and what follows it */
+  MAX_TRIES = 3,
+  MAX_ELEMENTS = 64, /* of the batch: of more, iterations are so short that launching their kernels shows */
+  MIN_ELEMENTS = 4,  /* of the batch: of fewer, memory for one is too large a share of that for all */
+  TABLES = 4,        /* arrays by node: those of batch_stream_uses and a byte table */
+  MIN_WORK = 8 /* multiplications in an iteration for each byte of streamer.bytes: of 2 MiB, 16 M of them are
+                  100 us and more, of which an iteration's launches are a few percent */
 };
 
 typedef struct streamer {
@@ -81,8 +84,8 @@ static bool may_end(streamer *p, const pass_contraction *c, ir_ref end) {
   int64_t bytes = batch_stream_bytes(g, end), count;
   return batch_stream_in_memory(&p->search, end, false) && bytes &&
          bytes <= batch_stream_bytes(g, c->sum) / 2 && ir_rank(g, end) > 0 &&
-         ir_is_const(g, ir_dim(g, end, 0), &count) && count >= LEAST_ELEMENTS && count <= MOST_ELEMENTS &&
-         pass_contraction_size(c, UINT32_MAX) / count / WORK >= p->bytes;
+         ir_is_const(g, ir_dim(g, end, 0), &count) && count >= MIN_ELEMENTS && count <= MAX_ELEMENTS &&
+         pass_contraction_size(c, UINT32_MAX) / count / MIN_WORK >= p->bytes;
 }
 
 static bool add_region(streamer *p, ir_ref end) {
@@ -107,11 +110,11 @@ static bool depends(const batch_stream_search *s, ir_ref node) {
  * earlier than the last use of every node before it that depends on the product. */
 static bool find_region(streamer *p, size_t place, const pass_contraction *c) {
   batch_stream_search *s = &p->search;
-  size_t stop = p->count - place < MOST_STEPS ? p->count : place + MOST_STEPS;
+  size_t stop = p->count - place < MAX_STEPS ? p->count : place + MAX_STEPS;
   ir_ref latest = 0;
   s->walk++;
   s->begin = p->live[place];
-  for (int tries = 0; place < stop && tries < MOST_TRIES; place++) {
+  for (int tries = 0; place < stop && tries < MAX_TRIES; place++) {
     ir_ref node = p->live[place];
     if (!depends(s, node)) continue;
     if (!ir_shape(s->g, node)) return false;

@@ -16,7 +16,11 @@
  * batch. Returns the new TUPLE of results; 0 after failing. */
 ir_ref pass_batch_stream(ir_graph *g, ir_ref results, const ir_target *target);
 
-enum { BATCH_STREAM_NODES = 512, BATCH_STREAM_NO_AXIS = -1 }; /* most nodes of a region; no batch axis */
+enum {
+  /* of one region [62 in the workloads]: where there are more, nothing is streamed */
+  BATCH_STREAM_NODES = 512,
+  BATCH_STREAM_NO_AXIS = -1 /* in place of a batch axis */
+};
 
 /* A node of a region: computed in each iteration, or given to it. */
 typedef struct batch_stream_node {

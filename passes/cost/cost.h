@@ -9,6 +9,10 @@
 
 #include "ir/ir.h"
 
+/* Ranges of one kernel that are told apart, one for each bit of a set [17 in the workloads]. Those past the
+ * limit count as one iteration, so that work and operations, which are estimates, are less than they are. */
+enum { COST_MAX_RANGES = 64 };
+
 /* work.c: bytes moved plus scalar operations of a whole kernel, as an index expression. */
 ir_ref pass_work(ir_graph *g, ir_ref store);
 /* flops.c: floating-point operations (+ - * / % sqrt min max; a fused multiply-add counts twice) of a whole

@@ -7,11 +7,12 @@
 
 #include <string.h>
 
-enum { MAX_RANGES = 64, MAX_SETS = 16 };
+/* sets of ranges whose trip count is kept [9 in the workloads]; those of others are made anew */
+enum { MAX_SETS = 16 };
 
 typedef struct counter {
   ir_graph *g;
-  ir_ref ranges[MAX_RANGES];
+  ir_ref ranges[COST_MAX_RANGES];
   uint32_t range_count;
   uint64_t *depends; /* by ref: set of the ranges that the node depends on */
   uint64_t sets[MAX_SETS];
@@ -47,7 +48,7 @@ static bool is_index_reduction(const ir_node *reduce) {
 }
 
 static ir_ref trip_count_of(counter *c, uint64_t set) {
-  ir_ref ranges[MAX_RANGES] = {0};
+  ir_ref ranges[COST_MAX_RANGES] = {0};
   uint32_t count = 0, at = 0;
   while (at < c->set_count && c->sets[at] != set) at++;
   if (at < c->set_count) return c->trip_counts[at];
@@ -68,7 +69,7 @@ static void count_node(counter *c, ir_ref ref) {
   uint64_t set = 0, reduced = 0;
   for (uint32_t i = 0; i < n->nsrc; i++) set |= c->depends[n->src[i]];
   if (n->op == IR_OP_RANGE) {
-    set = c->range_count < MAX_RANGES ? (uint64_t)1 << c->range_count : 0;
+    set = c->range_count < COST_MAX_RANGES ? (uint64_t)1 << c->range_count : 0;
     if (set) c->ranges[c->range_count++] = ref;
   } else if (n->op == IR_OP_REDUCE) {
     for (uint32_t i = is_index_reduction(n) ? 2 : 1; i < n->nsrc; i++) reduced |= c->depends[n->src[i]];

@@ -10,13 +10,15 @@
 #include "ir/eval/eval.h"
 #include "passes/index/index.h"
 
-enum { MAX_RANGES = 64, MAX_TRIP_COUNT = 1 << 14 };
+/* Indices of a range that are summed over: 16 Ki evaluations take less than a millisecond. Of a longer range,
+ * and of one whose size is not known, the largest extents are taken, and the count is an upper bound. */
+enum { MAX_SUMMED = 1 << 14 };
 
 typedef struct nested {
   ir_graph *g;
   const ir_ref *ranges;
-  ir_ref on[MAX_RANGES]; /* the range that the extent depends on; 0: none. The range itself: it depends on
-                            several, or on one not given */
+  ir_ref on[COST_MAX_RANGES]; /* the range that the extent depends on; 0: none. The range itself: it depends
+                            on several, or on one not given */
   uint32_t count;
 } nested;
 
@@ -37,7 +39,7 @@ static void find_dependent(nested *n) {
 static bool sum_over(const nested *n, const ir_index_program *program, int64_t *at, int64_t number,
                      int64_t extent, uint32_t factors, int64_t *sum) {
   ir_error ignored = {0};
-  int64_t values[MAX_RANGES];
+  int64_t values[COST_MAX_RANGES];
   *sum = 0;
   for (at[number] = 0; at[number] < extent; at[number]++) {
     int64_t product = 1;
@@ -54,12 +56,12 @@ static bool sum_over(const nested *n, const ir_index_program *program, int64_t *
 }
 
 /* The trip count of range number `outer` with all ranges that depend on it. False where `outer` depends on
- * another range, is no constant, exceeds MAX_TRIP_COUNT, or an extent cannot be evaluated in 64 bits. */
+ * another range, is no constant, exceeds MAX_SUMMED, or an extent cannot be evaluated in 64 bits. */
 static bool trip_count_within(const nested *n, uint32_t outer, int64_t *sum) {
-  ir_ref extents[MAX_RANGES], range = n->ranges[outer];
+  ir_ref extents[COST_MAX_RANGES], range = n->ranges[outer];
   uint32_t factors = 0;
   int64_t extent, number = ir_arg_int(ir_get(n->g, range));
-  if (n->on[outer] || !ir_is_const(n->g, ir_src(n->g, range, 0), &extent) || extent > MAX_TRIP_COUNT)
+  if (n->on[outer] || !ir_is_const(n->g, ir_src(n->g, range, 0), &extent) || extent > MAX_SUMMED)
     return false;
   for (uint32_t i = 0; i < n->count; i++)
     if (n->on[i] == range) extents[factors++] = ir_src(n->g, n->ranges[i], 0);
@@ -81,7 +83,7 @@ static bool trip_count_within(const nested *n, uint32_t outer, int64_t *sum) {
 }
 
 ir_ref pass_trip_count(ir_graph *g, const ir_ref *ranges, uint32_t count) {
-  nested n = {.g = g, .ranges = ranges, .count = count < MAX_RANGES ? count : MAX_RANGES};
+  nested n = {.g = g, .ranges = ranges, .count = count < COST_MAX_RANGES ? count : COST_MAX_RANGES};
   ir_ref product = ir_index(g, 1);
   int64_t sum;
   find_dependent(&n);

@@ -8,7 +8,13 @@
 
 #include <string.h>
 
-enum { MAX_NODES = 256, MAX_VALUES = 4, MAX_MIXED_SHARE = 4 };
+enum {
+  MAX_RANGES = 256, /* ranges of one condition [1 in the workloads]: one of more is left to be tested */
+  MAX_VALUES = 4, /* of a quotient that is split between its values, and not by runs: with PEEL_INTERVALS one
+                     less than there are intervals */
+  /* the part between holds at most one index in so many: what is left is worth two more sub-domains */
+  MIXED_SHARE = 4
+};
 
 /* c*r + rest; falls: it is not rising along r, else not falling */
 typedef struct line {
@@ -20,23 +26,23 @@ typedef struct line {
 /* Does the node depend on this axis and outer ones only, and on nothing that is read from memory? A node of
  * outer axes alone, which splits further in have left, is decided at the last axis, as a whole. */
 static bool decided_here(ir_graph *g, const peel_domain *p, ir_ref node) {
-  ir_ref ranges[MAX_NODES], load;
-  uint32_t count = affine_find_range(g, node, IR_OP_RANGE, ranges, MAX_NODES);
+  ir_ref ranges[MAX_RANGES], load;
+  uint32_t count = affine_find_range(g, node, IR_OP_RANGE, ranges, MAX_RANGES);
   bool here = p->level + 1 == p->axis_count && count > 0 && !p->boxes;
   for (uint32_t i = 0; i < count; i++) {
     here |= ranges[i] == p->axes[p->level];
     for (uint32_t a = p->level + 1; a < p->axis_count; a++)
       if (ranges[i] == p->axes[a]) return false;
   }
-  return here && count < MAX_NODES && affine_find_range(g, node, IR_OP_LOAD, &load, 1) == 0;
+  return here && count < MAX_RANGES && affine_find_range(g, node, IR_OP_LOAD, &load, 1) == 0;
 }
 
 /* e with 0 for the range. Other ranges stay the same nodes: their extents are not rebuilt. */
 static ir_ref at_zero(ir_graph *g, ir_ref e, ir_ref range) {
-  ir_ref from[MAX_NODES], to[MAX_NODES];
-  uint32_t count = affine_find_range(g, e, IR_OP_RANGE, from, MAX_NODES);
+  ir_ref from[MAX_RANGES], to[MAX_RANGES];
+  uint32_t count = affine_find_range(g, e, IR_OP_RANGE, from, MAX_RANGES);
   for (uint32_t i = 0; i < count; i++) to[i] = from[i] == range ? ir_index(g, 0) : from[i];
-  return count < MAX_NODES ? pass_substitute(g, e, from, to, count) : 0;
+  return count < MAX_RANGES ? pass_substitute(g, e, from, to, count) : 0;
 }
 
 static bool read_line(ir_graph *g, ir_ref e, ir_ref range, line *out) {
@@ -122,8 +128,8 @@ static bool break_at_quotient(ir_graph *g, const peel_quotient *q, peel_breakpoi
  * these are few. Between, the condition stays. */
 static bool break_outside(ir_graph *g, const peel_domain *p, ir_ref node, peel_breakpoints *out) {
   const ir_node *n = ir_get(g, node);
-  ir_ref range = p->axes[p->level], ranges[MAX_NODES], load;
-  uint32_t count = affine_find_range(g, node, IR_OP_RANGE, ranges, MAX_NODES);
+  ir_ref range = p->axes[p->level], ranges[MAX_RANGES], load;
+  uint32_t count = affine_find_range(g, node, IR_OP_RANGE, ranges, MAX_RANGES);
   int64_t size, from, to;
   line l;
   for (uint32_t a = 0; a < p->level; a++)
@@ -140,7 +146,7 @@ static bool break_outside(ir_graph *g, const peel_domain *p, ir_ref node, peel_b
          last = breakpoint_of(g, range, l.falls ? any : all);
   if (!ir_is_const(g, first, &from) || !ir_is_const(g, last, &to)) return false;
   from = from < 0 ? 0 : from, to = to > size ? size : to;
-  if (to - from > size / MAX_MIXED_SHARE) return false;
+  if (to - from > size / MIXED_SHARE) return false;
   ir_ref inside = ir_bool(g, n->op == IR_OP_GE), outside = ir_bool(g, n->op == IR_OP_LT);
   *out = (peel_breakpoints){.node = node};
   add_interval(out, ir_index(g, 0), l.falls ? inside : outside);

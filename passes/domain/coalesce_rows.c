@@ -18,7 +18,11 @@
 #include "passes/index/index.h"
 #include "passes/loops/loops.h"
 
-enum { MOST_CHUNKS = 3, MOST_LOADS = 5 };
+enum {
+  MAX_CHUNKS = 3, /* of a row: fill, copy, fill; rows of more stay as they are */
+  /* one more than the loads of a chunk's value [1 in the workloads]: each has a mask of its own */
+  LOADS_ROOM = 5
+};
 
 /* A chunk of each row: columns [column, column + width), relative to where the first store begins. */
 typedef struct row_chunk {
@@ -29,8 +33,8 @@ typedef struct row_chunk {
 
 typedef struct rows {
   ir_graph *g;
-  row_chunk row_chunks[MOST_CHUNKS]; /* ascending by column */
-  uint32_t count, shared;            /* shared: outer axes that all chunks have, the last of which is `y` */
+  row_chunk row_chunks[MAX_CHUNKS]; /* ascending by column */
+  uint32_t count, shared;           /* shared: outer axes that all chunks have, the last of which is `y` */
   ir_ref y;
   int64_t height, row; /* rows; elements of a row */
 } rows;
@@ -53,7 +57,7 @@ static bool add_chunk(rows *r, ir_ref store) {
   loop_nest nest = {.g = g, .store = store};
   row_chunk *p = &r->row_chunks[r->count];
   int64_t row;
-  if (r->count == MOST_CHUNKS || n->op != IR_OP_STORE || !loop_find_axes(&nest)) return false;
+  if (r->count == MAX_CHUNKS || n->op != IR_OP_STORE || !loop_find_axes(&nest)) return false;
   if (!r->count) { /* a chunk of one column has no range */
     bool thin =
         nest.axis_count && affine_stride(g, n->src[1], nest.axes[nest.axis_count - 1].range, &row) && row > 1;
@@ -107,9 +111,9 @@ static bool has_mask(const ir_graph *g, ir_ref load) {
  * that are the same for all rows and of loads that are contiguous across rows. */
 static ir_ref value_at(const rows *r, const row_chunk *p, ir_ref t, ir_ref inside) {
   ir_graph *g = r->g;
-  ir_ref value = ir_src(g, p->store, 2), loads[MOST_LOADS], now[MOST_LOADS];
-  uint32_t count = affine_find_range(g, value, IR_OP_LOAD, loads, MOST_LOADS);
-  if (count == MOST_LOADS) return 0;
+  ir_ref value = ir_src(g, p->store, 2), loads[LOADS_ROOM], now[LOADS_ROOM];
+  uint32_t count = affine_find_range(g, value, IR_OP_LOAD, loads, LOADS_ROOM);
+  if (count == LOADS_ROOM) return 0;
   for (uint32_t i = 0; i < count; i++) {
     const ir_node load = *ir_get(g, loads[i]);
     ir_ref begin;
@@ -164,7 +168,7 @@ static bool repeats_soon(const rows *r, const ir_target *target) {
   int64_t lanes =
       target->vector_bytes / ir_dtypes[ir_dtype_of(r->g, ir_src(r->g, r->row_chunks[0].store, 2))].bytes;
   int64_t period_vectors = r->row / ir_gcd(r->row, lanes), length;
-  return period_vectors <= LOOP_MOST_REPEATED && ir_mul_ok(r->height, r->row, &length) &&
+  return period_vectors <= LOOP_MAX_REPEATED && ir_mul_ok(r->height, r->row, &length) &&
          length >= period_vectors * lanes;
 }
 

@@ -29,7 +29,13 @@
 
 #include <string.h>
 
-enum { MOST_NODES = 512, GROWTH = 2, AS_IS = -1 };
+enum {
+  /* nodes of all sub-domains: MAX_NODES, and GROWTH for each node of the kernel. Code and compile time follow
+   * them. Half and twice of either change no workload's loops */
+  MAX_NODES = 512,
+  GROWTH = 2, /* nodes for each node of the kernel */
+  AS_IS = -1  /* in place of an innermost axis */
+};
 
 /* One attempt: an order of the axes and bounds. */
 typedef struct attempt {
@@ -38,8 +44,11 @@ typedef struct attempt {
   uint32_t share; /* at most 1/share of the budget that is left; 0: as much as it needs */
 } attempt;
 
-/* In the order of trying. Attempts with interchanged axes do not revisit: that makes more sub-domains than it
- * saves divisions. */
+/* In the order of trying, from the most sub-domains to the fewest: those that leave least to decide come
+ * first, and each may be given up. Boxes (box_attempts) have half of the sub-domains of all_attempts, as
+ * peeling follows. Five slanted faces are those of a triangle or a band in each of two axes, and one; a
+ * quarter of the budget leaves some for each later attempt. Attempts with interchanged axes do not revisit:
+ * that makes more sub-domains than it saves divisions. */
 static const attempt box_attempts[] = {{AS_IS, {.domains = 24, .boxes = true}, 0},
                                        {AS_IS, {.domains = 12, .boxes = true}, 0}},
                      all_attempts[] = {
@@ -115,10 +124,9 @@ static bool peel_step(peeler *s) {
 /* Is some load contiguous along an outer axis and not along the innermost one? Unrolling both axes needs a
  * loop nest of its own. */
 static bool transposes(ir_graph *g, ir_ref store) {
-  enum { ROOM = 64 };
   loop_nest n = {.g = g, .store = store};
-  ir_ref loads[ROOM];
-  uint32_t count = affine_find_range(g, store, IR_OP_LOAD, loads, ROOM);
+  ir_ref loads[LOOP_MAX_LOADS];
+  uint32_t count = affine_find_range(g, store, IR_OP_LOAD, loads, LOOP_MAX_LOADS);
   if (!loop_find_axes(&n) || n.axis_count < 2) return false;
   for (uint32_t i = 0; i < count; i++) {
     int64_t along, across;
@@ -213,7 +221,7 @@ static ir_ref attempted(peeler *s, ir_graph *g, ir_ref effect, const attempt *ch
   *s = (peeler){.g = g,
                 .bounds = choice->bounds,
                 .next_range = stores.next_range,
-                .largest = MOST_NODES + GROWTH * size_of(g, &effect, 1),
+                .largest = MAX_NODES + GROWTH * size_of(g, &effect, 1),
                 .budget = choice->share ? g->budget_spent + left / choice->share : UINT64_MAX};
   ir_ref root = peeled(s, &stores);
   *failed = !root && !s->gave_up;

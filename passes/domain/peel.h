@@ -5,7 +5,11 @@
 
 #include "passes/loops/loops.h"
 
-enum { PEEL_INTERVALS = 5, MAX_DOMAINS = 48 };
+enum {
+  PEEL_INTERVALS = 5, /* of one axis: four breakpoints, two for each of two masks; of more, conditions stay */
+  MAX_DOMAINS = 48    /* sub-domains of one kernel: six of each of eight stores, or 7 x 7 less one. Code grows
+                         with    each; beyond them conditions stay, and quotients become unaligned runs */
+};
 
 /* A sub-domain: a store over ranges, outermost first. Nothing is left to decide about the axes before
  * `level`. The size of an axis may depend on the axes outside it. */

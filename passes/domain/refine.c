@@ -10,7 +10,7 @@
  * If a common refinement of everything that is asked for exists, it leaves no division at all. Where the axes
  * as they are have none, splitting starts again from neighbours merged by force, last of all from the flat
  * index. The search is greedy, deterministic, and bounded by the number of axes. In kernels with reductions
- * of more than FEW_TERMS, axes are only merged: their tiles want whole rows. */
+ * of more than PASS_FEW_TERMS, axes are only merged: their tiles want whole rows. */
 #include "domain.h"
 
 #include "ir/arith.h"
@@ -20,7 +20,12 @@
 
 #include <string.h>
 
-enum { MAX_CANDIDATES = 16, MAX_ITERATIONS = 3, FEW_TERMS = 32, MAX_REDUCTIONS = 16 };
+enum {
+  MAX_CANDIDATES = 16, /* splits that are tried [2 in the workloads]: the first ones that quotients ask for */
+  /* of merging and splitting again, each with fewer divisions [0 in the workloads, 1 in tests] */
+  MAX_ITERATIONS = 3,
+  MAX_REDUCTIONS = 16 /* of one kernel [2 in the workloads]: one of more is taken to have many terms */
+};
 
 /* A split that some quotient asks for: the size of the inner axis, which may hold variables. */
 typedef struct split_candidate {
@@ -158,7 +163,7 @@ static ir_ref renumbered(loop_nest *n) {
   return pass_substitute(n->g, n->store, from, to, n->axis_count);
 }
 
-/* Is there a reduction of more than FEW_TERMS terms? */
+/* Is there a reduction of more than PASS_FEW_TERMS terms? */
 static bool sums_up_much(ir_graph *g, ir_ref store) {
   ir_ref reductions[MAX_REDUCTIONS];
   uint32_t count = affine_find_range(g, store, IR_OP_REDUCE, reductions, MAX_REDUCTIONS);
@@ -167,8 +172,8 @@ static bool sums_up_much(ir_graph *g, ir_ref store) {
     int64_t terms = 1, size;
     for (uint32_t i = 1; i < r->nsrc; i++) {
       if (ir_op_of(g, r->src[i]) != IR_OP_RANGE) continue; /* the index of an ARGMAX or ARGMIN */
-      if (!ir_is_const(g, ir_src(g, r->src[i], 0), &size) || size > FEW_TERMS) return true;
-      if ((terms *= size) > FEW_TERMS) return true;
+      if (!ir_is_const(g, ir_src(g, r->src[i], 0), &size) || size > PASS_FEW_TERMS) return true;
+      if ((terms *= size) > PASS_FEW_TERMS) return true;
     }
   }
   return count == MAX_REDUCTIONS;

@@ -7,7 +7,10 @@
 
 #include <string.h>
 
-enum { INNER_SHARE = 2, MAX_AXES = 16 };
+enum {
+  INNER_SHARE = 2, /* outer axes use one sub-domain in so many, and leave as many to the innermost axis */
+  MAX_AXES = 16    /* of a sub-domain: each split quotient adds one; with more, quotients stay */
+};
 
 ir_ref peel_fresh(peeler *s, ir_ref extent) {
   int64_t size;
@@ -18,8 +21,7 @@ ir_ref peel_fresh(peeler *s, ir_ref extent) {
 /* Replaces nodes in the store and in the sizes of the axes from p->level on. Outer axes stay the same nodes:
  * other sub-domains are in the loops over them, too. */
 static bool replace_all(ir_graph *g, peel_domain *p, const ir_ref *from, const ir_ref *to, uint32_t count) {
-  enum { ROOM = 64 };
-  ir_ref old[ROOM + MAX_NEST], now[ROOM + MAX_NEST];
+  ir_ref old[LOOP_MAX_LOADS + MAX_NEST], now[LOOP_MAX_LOADS + MAX_NEST];
   uint32_t known = count;
   memcpy(old, from, count * sizeof *old);
   memcpy(now, to, count * sizeof *now);
@@ -40,8 +42,8 @@ static bool replace_axis_in(ir_graph *g, peel_domain *p, ir_ref from, ir_ref to)
 }
 
 bool peel_replace_axis(peeler *s, peel_domain *p, ir_ref position, const ir_ref *axes, uint32_t count) {
-  enum { ROOM = 3 };
-  ir_ref from[ROOM] = {p->axes[p->level]}, to[ROOM] = {position}, now[MAX_NEST];
+  enum { MAX_REPLACED = 3 }; /* the axis, and the two at most that it becomes */
+  ir_ref from[MAX_REPLACED] = {p->axes[p->level]}, to[MAX_REPLACED] = {position}, now[MAX_NEST];
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; i++)
     from[i + 1] = to[i + 1] = axes[i]; /* the store may hold them already */
@@ -83,9 +85,8 @@ static bool decide_others(peeler *s, peel_domain *p, ir_ref fact) {
 }
 
 bool peel_drop_loads(peeler *s, peel_domain *p) {
-  enum { ROOM = 64 };
-  ir_ref loads[ROOM], never[ROOM], other[ROOM];
-  uint32_t count = affine_find_range(s->g, p->store, IR_OP_LOAD, loads, ROOM), dropped = 0;
+  ir_ref loads[LOOP_MAX_LOADS], never[LOOP_MAX_LOADS], other[LOOP_MAX_LOADS];
+  uint32_t count = affine_find_range(s->g, p->store, IR_OP_LOAD, loads, LOOP_MAX_LOADS), dropped = 0;
   for (uint32_t i = 0; i < count; i++) {
     const ir_node *n = ir_get(s->g, loads[i]);
     if (!ir_is_false(s->g, n->src[2])) continue;

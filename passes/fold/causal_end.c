@@ -21,7 +21,8 @@
 #include "passes/index/index.h"
 #include "passes/loops/loops.h"
 
-enum { MAX_LOADS = 64, MAX_SHORT = 8 };
+/* locals that end early [1 in the workloads]: with more, rows are computed as a whole */
+enum { MAX_SHORT = 8 };
 
 /* A local that has no elements from E on along its last axis. */
 typedef struct shortened {
@@ -44,9 +45,9 @@ static ir_ref latest_of(const row_group_mask *s, ir_ref start) {
 
 /* In the index of a local: the range of s->size keys that has stride 1; 0: none. */
 static ir_ref key_range(const row_group_mask *s, ir_ref index) {
-  ir_ref ranges[MAX_LOADS];
+  ir_ref ranges[LOOP_MAX_LOADS];
   int64_t stride, extent;
-  uint32_t count = affine_find_range(s->g, index, IR_OP_RANGE, ranges, MAX_LOADS);
+  uint32_t count = affine_find_range(s->g, index, IR_OP_RANGE, ranges, LOOP_MAX_LOADS);
   for (uint32_t i = 0; i < count; i++)
     if (ir_is_const(s->g, ir_src(s->g, ranges[i], 0), &extent) && extent == s->size &&
         affine_stride(s->g, index, ranges[i], &stride) && stride == 1)
@@ -63,8 +64,8 @@ static const shortened *local_of(const row_group_mask *s, ir_ref load) {
 /* Counts loads of shortened locals below root. *range: the one range that walks all of them; false where they
  * have several. */
 static bool loads_below(const row_group_mask *s, ir_ref root, ir_ref *range, uint32_t *count) {
-  ir_ref loads[MAX_LOADS];
-  uint32_t found = affine_find_range(s->g, root, IR_OP_LOAD, loads, MAX_LOADS);
+  ir_ref loads[LOOP_MAX_LOADS];
+  uint32_t found = affine_find_range(s->g, root, IR_OP_LOAD, loads, LOOP_MAX_LOADS);
   *range = 0, *count = 0;
   for (uint32_t i = 0; i < found; i++) {
     if (!local_of(s, loads[i])) continue;
@@ -72,7 +73,7 @@ static bool loads_below(const row_group_mask *s, ir_ref root, ir_ref *range, uin
     if (!key || (*range && key != *range)) return false;
     *range = key, ++*count;
   }
-  return found < MAX_LOADS;
+  return found < LOOP_MAX_LOADS;
 }
 
 static bool add_local(row_group_mask *s, ir_ref local, bool zero) {
@@ -87,13 +88,13 @@ static bool find_scores(row_group_mask *s) {
   ir_graph *g = s->g;
   for (uint32_t i = 0; i < s->stores.count; i++) {
     const ir_node *r = ir_get(g, ir_src(g, s->stores.store[i], 2));
-    ir_ref start, loads[MAX_LOADS];
+    ir_ref start, loads[LOOP_MAX_LOADS];
     if (r->op != IR_OP_REDUCE || ir_arg_int(r) != IR_OP_MAX || r->nsrc != 2) continue;
     if (!ir_is_const(g, ir_src(g, r->src[1], 0), &s->size) || s->size <= FOLD_MASK_TILE ||
         s->size % FOLD_MASK_TILE)
       continue;
     if (!fold_masked_from(g, r->src[0], r->src[1], &start)) continue;
-    uint32_t count = affine_find_range(g, r->src[0], IR_OP_LOAD, loads, MAX_LOADS);
+    uint32_t count = affine_find_range(g, r->src[0], IR_OP_LOAD, loads, LOOP_MAX_LOADS);
     for (uint32_t k = 0; k < count; k++) {
       bool scores = ir_op_of(g, ir_src(g, loads[k], 0)) == IR_OP_LOCAL &&
                     key_range(s, ir_src(g, loads[k], 1)) == r->src[1];
@@ -199,16 +200,16 @@ static bool shorten_reader(row_group_mask *s, ir_ref *store, ir_ref range, uint3
     *store = pass_substitute(g, *store, &range, &now, 1);
     return *store != 0;
   }
-  ir_ref reduces[MAX_LOADS];
-  uint32_t count = affine_find_range(g, n->src[2], IR_OP_REDUCE, reduces, MAX_LOADS), here = 0, inside;
-  ir_ref made[MAX_LOADS];
+  ir_ref reduces[LOOP_MAX_LOADS];
+  uint32_t count = affine_find_range(g, n->src[2], IR_OP_REDUCE, reduces, LOOP_MAX_LOADS), here = 0, inside;
+  ir_ref made[LOOP_MAX_LOADS];
   for (uint32_t i = 0; i < count; i++) {
     made[i] = reduces[i];
     if (!affine_depends(g, reduces[i], range)) continue;
     if (!(made[i] = shorten_reduction(s, reduces[i], range, &inside))) return false;
     here += inside;
   }
-  if (count == 0 || count == MAX_LOADS || here != loads) return false;
+  if (count == 0 || count == LOOP_MAX_LOADS || here != loads) return false;
   *store = pass_substitute(g, *store, reduces, made, count);
   return *store != 0;
 }

@@ -30,7 +30,7 @@ static ir_ref answer_of(const folder *f, ir_ref key) {
 }
 
 static bool grow_answers(folder *f) {
-  enum { FIRST = 64 };
+  enum { FIRST = 64 }; /* answers in the table at first, a power of two: most kernels have fewer nodes */
   size_t cap = f->answer_cap ? 2 * f->answer_cap : FIRST;
   fold_answer *larger = ir_alloc(f->g->mem, cap * sizeof *larger);
   if (!larger) return false;

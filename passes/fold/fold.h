@@ -41,7 +41,7 @@ bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid);
 ir_ref pass_row_group_range(ir_graph *g, ir_ref effect);
 /* The ranges for each index of which LOCALs are filled anew: the one over iterations and, if there is one,
  * the one over blocks of keys. Returns how many. */
-enum { PASS_ROW_GROUP_RANGES = 2 };
+enum { PASS_ROW_GROUP_RANGES = 2 }; /* these two */
 uint32_t pass_row_group_ranges(ir_graph *g, ir_ref effect, ir_ref ranges[PASS_ROW_GROUP_RANGES]);
 /* Have all iterations over `size` rows the same number of rows, if the last one may overlap the one before?
  */

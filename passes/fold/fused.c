@@ -9,9 +9,9 @@
 
 #include "passes/index/index.h"
 
-enum {
-  FEWEST_ITERATIONS_TO_OVERLAP = 4
-}; /* of at least so many iterations, the last may overlap the one before so that all have as many rows */
+/* Of at least so many iterations, the last may overlap the one before so that all have as many rows: that
+ * repeats less than one iteration, a quarter of the rows at most. */
+enum { MIN_OVERLAPPED_ITERATIONS = 4 };
 
 static bool is_innermost(const fold_row_group *s, uint32_t loop) { return loop + 1 == s->row_group->loops; }
 
@@ -34,7 +34,7 @@ static bool divides(ir_graph *g, ir_ref size, int64_t rows) {
 
 bool pass_row_group_is_even(ir_graph *g, ir_ref size, int64_t rows) {
   int64_t all;
-  return divides(g, size, rows) || (ir_is_const(g, size, &all) && all >= FEWEST_ITERATIONS_TO_OVERLAP * rows);
+  return divides(g, size, rows) || (ir_is_const(g, size, &all) && all >= MIN_OVERLAPPED_ITERATIONS * rows);
 }
 
 /* Sets the range over iterations, its digits and the rows of an iteration. */

@@ -35,6 +35,9 @@
 #include <float.h>
 #include <math.h>
 
+/* In the exponent: a reference that is behind by up to 2 lets weights be up to e^2, 8 with what a sum loses
+ * to overflow (docs/decisions.md); a smaller one moves the reference more often, with three roundings each
+ * time. */
 static const double SLACK = 2;
 
 /* A local that outlives a block: one half belongs to this block, one to the block before. */

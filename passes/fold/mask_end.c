@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { MAX_RANGES = 64 };
+enum { MAX_RANGES = 64 }; /* ranges in one index [2 in the workloads]: of more, no end is known */
 
 /* From index *start of the range on, the condition is `*beyond`; false: that is not known. */
 static bool half_space_of(ir_graph *g, ir_ref condition, ir_ref range, ir_ref *start, bool *beyond) {

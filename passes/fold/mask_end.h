@@ -4,6 +4,8 @@
 
 #include "ir/ir.h"
 
+/* Keys of which a row that ends early computes a multiple: four of the widest vectors of f32, so that the
+ * loops over keys have no remainder. */
 enum { FOLD_MASK_TILE = 64 };
 
 bool fold_is_infinite(const ir_graph *g, ir_ref value); /* the constant -inf */

@@ -15,20 +15,26 @@
 
 #include <string.h>
 
+/* The same on all machines. Half and twice PASS_GROUP_BYTES, MIN_NEIGHBOUR_ROWS, MIN_TILED_ELEMENTS and
+ * MAX_ELEMENTS_ALONE change no workload's loops. */
 enum {
-  CACHE_BYTES = 512 << 10, /* half of the L2 cache of most machines */
-  SHORT_ROW = 512,         /* elements: an iteration has several rows that are shorter */
-  NEIGHBOURS = 64,         /* rows in an iteration where neighbours in memory are different rows */
-  FEWEST_NEIGHBOURS = 16,
-  TILED_ROWS = 64,         /* rows in an iteration with contractions, which reuse what they read */
-  TILED_BYTES = 640 << 10, /* bytes of cache that these rows may fill */
-  FEWEST_TILED = 16,
-  REREAD_BYTES = 8 << 20, /* bytes that contractions may read in every iteration: a share of an L3 cache */
-  TILE = 512,             /* elements of a contraction in an iteration: a few tiles, or it does not pay */
-  FEW_ITERATIONS = 4,     /* the fewest that threads share, unless there is little to do */
-  ENOUGH_GROUPS = 512,    /* work-groups that fill a device */
-  MAX_ELEMENTS_ALONE = 1 << 14 /* elements that a work-group may compute while others are idle */
+  MIN_ITERATION_ELEMENTS = 512, /* of shorter rows an iteration has several: 32 vectors of f32 outweigh what
+                                   its loops and the reductions over lanes cost once for each row */
+  /* rows in an iteration where neighbours in memory are different rows: four vectors of f32 */
+  NEIGHBOUR_ROWS = 64,
+  MIN_NEIGHBOUR_ROWS = 16, /* the same where these do not fit: a vector, or a cache line, of f32 */
+  TILED_BYTES = 640 << 10, /* bytes of an iteration with contractions, of an L2 cache of 1 MiB: more than
+                              others may fill, since tiles reuse each row while it is there */
+  /* bytes that contractions read in every iteration: a thread's share of an L3 cache */
+  MAX_REREAD_BYTES = 8 << 20,
+  MIN_TILED_ELEMENTS = 512, /* elements of a contraction in an iteration: a tile and a third, of 24 vectors
+                               of f32; of fewer, most are remainder */
+  SMALL_WORK_BYTES = PASS_GROUP_BYTES / 8, /* bytes of all iterations that one thread may compute alone */
+  MAX_ELEMENTS_ALONE = 1 << 14 /* elements that a work-group may compute while others are idle: 64 for each of
+                                  its 256 work-items, about the time of another launch */
 };
+/* Stands for every number that is too large to matter: iterations, or bytes that nothing limits. Products of
+ * two such numbers are saturated (times). */
 #define FAR_TOO_MANY ((int64_t)1 << 40)
 
 static int64_t times(int64_t a, int64_t b) {
@@ -123,10 +129,11 @@ typedef struct row {
 } row;
 
 static row measure_row(const fuse_plan *p, const fuse_group *group) {
-  enum { ROOM = 64 };
+  /* values outside that are read [6 in the workloads]: those past it may count twice */
+  enum { MAX_OUTSIDE = 64 };
   ir_graph *g = p->s->g;
   row r = {.longest = 1, .contracted = FAR_TOO_MANY};
-  ir_ref visited[ROOM];
+  ir_ref visited[MAX_OUTSIDE];
   uint32_t count = 0;
   for (uint32_t i = 0; i < group->count; i++) {
     const fuse_member *m = &group->members[i];
@@ -142,7 +149,7 @@ static row measure_row(const fuse_plan *p, const fuse_group *group) {
       bool counted = fuse_member_of(group, read->node) >= 0;
       for (uint32_t j = 0; j < count; j++) counted |= visited[j] == read->node;
       if (counted || !ir_shape(g, read->node)) continue;
-      if (count < ROOM) visited[count++] = read->node;
+      if (count < MAX_OUTSIDE) visited[count++] = read->node;
       int8_t at[IR_MAX_RANK];
       fuse_loop_axes(group, m, &read->axes, at);
       int64_t bytes = row_bytes(p, group, m, read, at, &r.neighbours);
@@ -157,7 +164,7 @@ static row measure_row(const fuse_plan *p, const fuse_group *group) {
 }
 
 int64_t fuse_local_room(const ir_target *t) {
-  if (!t->local_bytes) return t->group_items ? CACHE_BYTES - loop_exchange_bytes(t) : FAR_TOO_MANY;
+  if (!t->local_bytes) return t->group_items ? PASS_GROUP_BYTES - loop_exchange_bytes(t) : FAR_TOO_MANY;
   return t->local_bytes - loop_exchange_bytes(t);
 }
 
@@ -165,21 +172,21 @@ int64_t fuse_local_room(const ir_target *t) {
 static bool fits_group(const fuse_plan *p, fuse_group *group, const row *r, int64_t iterations,
                        int64_t extent) {
   const ir_target *t = p->s->target;
-  int64_t room = fuse_local_room(t), rows = r->neighbours ? NEIGHBOURS : 1;
+  int64_t room = fuse_local_room(t), rows = r->neighbours ? NEIGHBOUR_ROWS : 1;
   while (rows > extent) rows /= 2;
   while (times(rows, r->longest) < t->group_items && 2 * rows <= extent &&
-         iterations / rows > ENOUGH_GROUPS && times(2 * rows, r->locals) <= room)
+         iterations / rows > IR_BUSY_GROUPS && times(2 * rows, r->locals) <= room)
     rows *= 2;
   group->rows = rows;
   iterations /= rows;
-  bool few = iterations < 2 || (iterations < ENOUGH_GROUPS && times(rows, r->longest) > MAX_ELEMENTS_ALONE);
+  bool few = iterations < 2 || (iterations < IR_BUSY_GROUPS && times(rows, r->longest) > MAX_ELEMENTS_ALONE);
   return !few && iterations < FAR_TOO_MANY && times(rows, r->locals) <= room;
 }
 
 bool fuse_fits_arguments(const fuse_plan *p, const fuse_group *group) {
-  enum { ROOM = 64 };
+  enum { MAX_OUTSIDE = 64 }; /* arrays that are read, and stored: a group of more is taken not to fit */
   const scheduler *s = p->s;
-  ir_ref visited[ROOM];
+  ir_ref visited[MAX_OUTSIDE];
   uint32_t count = 0;
   if (!s->target->argument_bytes) return true;
   for (uint32_t i = 0; i < group->count + group->copy_count; i++) {
@@ -190,7 +197,7 @@ bool fuse_fits_arguments(const fuse_plan *p, const fuse_group *group) {
       bool counted = fuse_member_of(group, node) >= 0;
       for (uint32_t j = 0; j < count && !counted; j++) counted = visited[j] == node;
       if (counted) continue;
-      if (count == ROOM) return false;
+      if (count == MAX_OUTSIDE) return false;
       visited[count++] = node;
     }
   }
@@ -203,31 +210,32 @@ bool fuse_choose_rows(const fuse_plan *p, fuse_group *group) {
   if (!fuse_fits_arguments(p, group)) return false;
   row r = measure_row(p, group);
   while (r.neighbours &&
-         most_elements(g, group->extent[inner]) < FEWEST_NEIGHBOURS) { /* too few: not shared */
+         most_elements(g, group->extent[inner]) < MIN_NEIGHBOUR_ROWS) { /* too few: not shared */
     group->shared[inner] = false;
     if ((inner = innermost(group)) < 0) return false;
     r = measure_row(p, group);
   }
   int64_t extent = most_elements(g, group->extent[inner]), iterations = 1,
-          rows = r.tiled        ? TILED_ROWS
-                 : r.neighbours ? NEIGHBOURS
+          rows = r.tiled        ? FUSE_TILED_ROWS
+                 : r.neighbours ? NEIGHBOUR_ROWS
                                 : 1,
-          cache = r.tiled ? TILED_BYTES : CACHE_BYTES;
+          cache = r.tiled ? TILED_BYTES : PASS_GROUP_BYTES;
   for (int8_t l = 0; l < group->loops; l++)
     if (group->shared[l]) iterations = times(iterations, most_elements(g, group->extent[l]));
   if (p->s->target->group_items) return fits_group(p, group, &r, iterations, extent);
   int64_t all = times(iterations, r.bytes);
-  while (times(rows, r.longest) < SHORT_ROW) rows *= 2;
+  while (times(rows, r.longest) < MIN_ITERATION_ELEMENTS) rows *= 2;
   while (rows > extent) rows /= 2;
-  int64_t fewest = r.tiled        ? FEWEST_TILED
-                   : r.neighbours ? FEWEST_NEIGHBOURS
+  int64_t fewest = r.tiled        ? FUSE_MIN_TILED_ROWS
+                   : r.neighbours ? MIN_NEIGHBOUR_ROWS
                                   : 1,
           room = fuse_local_room(p->s->target);
   while (rows > fewest && (times(rows, r.bytes) > cache || times(rows, r.locals) > room)) rows /= 2;
   group->rows = rows;
   group->bytes = r.tiled ? 0 : times(rows, r.bytes);
   iterations /= rows;
-  bool few = iterations < 2 || (iterations < FEW_ITERATIONS && all > CACHE_BYTES / 8);
-  if (r.tiled && (times(rows, r.contracted) < TILE || r.reread > REREAD_BYTES)) return false;
+  bool few = iterations < 2 || (iterations < FUSE_MIN_ITERATIONS && all > SMALL_WORK_BYTES);
+  if (r.tiled && (times(rows, r.contracted) < MIN_TILED_ELEMENTS || r.reread > MAX_REREAD_BYTES))
+    return false;
   return !few && iterations < FAR_TOO_MANY && times(rows, r.bytes) <= cache && times(rows, r.locals) <= room;
 }

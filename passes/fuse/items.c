@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+/* Nodes of one kernel: more than MAX_WALK of stored.c, at which fusion ends; see add_item for more. */
 enum { MAX_FUSED_NODES = 1024 };
 
 static int descending(const void *a, const void *b) {

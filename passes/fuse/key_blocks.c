@@ -15,14 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Capacities: where there is more, the values are computed by kernels of their own. */
 enum {
-  MOST_MEMBERS = 16,
-  MAX_TRACED = 512,
-  MAX_SUM_INPUTS = 64,
-  ROWS = 64, /* rows in an iteration: they reuse the keys of a block */
-  FEWEST_ROWS = 16,
-  FEW_ITERATIONS = 4,
-  BLOCK_BYTES = 512 << 10 /* of one block: half of the L2 cache of most machines */
+  MAX_MEMBERS = 16,   /* members, of which attention has five: each of its locals is kept in two halves */
+  MAX_TRACED = 512,   /* nodes fused into a member, of which attention has 17 */
+  MAX_SUM_INPUTS = 64 /* values in memory that sums read beside the weight */
 };
 
 typedef struct traced {
@@ -122,7 +119,7 @@ static const traced *traced_node(const builder *b, ir_ref node) {
 static bool add_member(builder *b, const fuse_member *m) {
   fuse_group *group = b->group;
   if (fuse_member_of(group, m->value) >= 0) return true;
-  if (group->count == MOST_MEMBERS || !fuse_insert(group, m)) return false;
+  if (group->count == MAX_MEMBERS || !fuse_insert(group, m)) return false;
   int64_t item = fuse_item_of(b->p, m->value);
   if (item >= 0 && (uint32_t)item > group->last) group->last = (uint32_t)item;
   return true;
@@ -348,7 +345,7 @@ static bool is_block(const fuse_member *m) { return m->role == IR_FUSED_BLOCK ||
 /* How many buffers of the size of the member's local a block of keys touches: one for a value over keys; else
  * three, as a sum has two halves (for this block and the one before) and its final value. */
 static int64_t buffers_in_block(const fuse_member *m) {
-  enum { BUFFERS = 3 };
+  enum { BUFFERS = 3 }; /* buffers of a sum, as above */
   return is_block(m) ? 1 : BUFFERS;
 }
 
@@ -393,12 +390,13 @@ static bool choose_rows(builder *b) {
     extent = most_elements(b->p->s->g, group->extent[l]);
     iterations = iterations > INT32_MAX ? iterations : iterations * extent;
   }
-  group->rows = ROWS;
-  while (group->rows > FEWEST_ROWS &&
-         (group->rows > extent || group->rows * bytes > BLOCK_BYTES || group->rows * locals > room ||
-          iterations / group->rows < FEW_ITERATIONS))
+  group->rows = FUSE_TILED_ROWS;
+  while (group->rows > FUSE_MIN_TILED_ROWS &&
+         (group->rows > extent || group->rows * bytes > PASS_GROUP_BYTES || group->rows * locals > room ||
+          iterations / group->rows < FUSE_MIN_ITERATIONS))
     group->rows /= 2;
-  return extent >= FEWEST_ROWS && group->rows * bytes <= BLOCK_BYTES && group->rows * locals <= room;
+  return extent >= FUSE_MIN_TILED_ROWS && group->rows * bytes <= PASS_GROUP_BYTES &&
+         group->rows * locals <= room;
 }
 
 static bool build_group(builder *b) {

@@ -13,7 +13,9 @@
 
 #include <string.h>
 
-enum { WINDOW = 64 };
+/* Items behind the first member among which a group grows, so that the search takes linear time: the kernels
+ * of a whole transformer layer with its gradient are fewer. Later items are left to other groups. */
+enum { MAX_ITEMS_AHEAD = 64 };
 
 bool fuse_loop_axes(const fuse_group *group, const fuse_member *m, const view_axes *axes, int8_t *out) {
   bool all = true;
@@ -86,10 +88,10 @@ static int8_t common_axis(const fuse_plan *p, const fuse_group *group, const fus
 }
 
 /* A contraction that is computed a few rows at a time reads its other operand again for every few rows. That
- * pays only if the bytes that it exchanges with the group are at least MUCH times all others that it reads
- * and writes. Exchanged: reads of members and, where the group reads what it `made`, its value. */
+ * pays only if the bytes that it exchanges with the group are at least MIN_RATIO times all others that it
+ * reads and writes. Exchanged: reads of members and, where the group reads what it `made`, its value. */
 static bool pays_off(const fuse_plan *p, const fuse_group *group, const fuse_item *item, bool made) {
-  enum { MIN_RATIO = 1 };
+  enum { MIN_RATIO = 1 }; /* at 1 as many bytes no longer go through memory as are read again, from a cache */
   int64_t exchanged = made ? fuse_bytes(p->s, item->node) : 0,
           other = made ? 0 : fuse_bytes(p->s, item->node);
   for (uint32_t k = 0; k < item->read_count; k++) {
@@ -142,7 +144,7 @@ static ir_not_fused try_join(const fuse_plan *p, fuse_group *group, uint32_t i) 
 
 static void grow_group(const fuse_plan *p, fuse_group *group, uint8_t *late) {
   uint32_t first = group->last;
-  for (uint32_t i = first + 1; i < p->count && i < first + WINDOW; i++) {
+  for (uint32_t i = first + 1; i < p->count && i < first + MAX_ITEMS_AHEAD; i++) {
     bool member, after;
     needs_of(p, group, late, i, &member, &after);
     if (member && !after && p->group_of[i] == FUSE_NO_GROUP &&
@@ -253,7 +255,7 @@ static bool find_groups(fuse_plan *p) {
     if (!p->items[i].joins || p->group_of[i] != FUSE_NO_GROUP) continue;
     start_group(p, i, &group);
     grow_group(p, &group, late);
-    memset(late + i, 0, p->count - i < WINDOW ? p->count - i : WINDOW);
+    memset(late + i, 0, p->count - i < MAX_ITEMS_AHEAD ? p->count - i : MAX_ITEMS_AHEAD);
     if (group.count == 1 || !reduces(p, &group) || has_outside_readers(p, &group)) continue;
     good = add_group(p, &group);
   }

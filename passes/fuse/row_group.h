@@ -7,12 +7,27 @@
 #ifndef VIEWFOLD_PASSES_FUSE_ROW_GROUP_H
 #define VIEWFOLD_PASSES_FUSE_ROW_GROUP_H
 
+#include "passes/passes.h"
 #include "passes/patterns/online_softmax.h"
 #include "passes/view/axis_map.h"
 #include "stored.h"
 
-enum { FUSE_MAX_MEMBERS = 24, FUSE_MAX_COPIES = 8, FUSE_NO_GROUP = -1 };
-enum { FUSE_L1_BYTES = 32 << 10 }; /* L1 cache of most machines */
+enum {
+  /* of one group [7 in the workloads]: a further value gets a kernel, or a group, of its own */
+  FUSE_MAX_MEMBERS = 24,
+  /* copies that a group with key blocks makes needless [0 in the workloads]: of more, no group */
+  FUSE_MAX_COPIES = 8,
+  FUSE_NO_GROUP = -1, /* in place of a group's number */
+  /* bytes of an iteration that a further member must not push out of the L1 cache: 32 KiB on AMD's processors
+   * and most of Intel's. The same on all machines, as it decides what is computed together */
+  FUSE_L1_BYTES = 32 << 10,
+  /* iterations of a group, for threads to share: fewer only where there is little to do */
+  FUSE_MIN_ITERATIONS = 4,
+  /* rows in an iteration with contractions, which read their other operand once for each iteration: ten tiles
+   * of six rows and more */
+  FUSE_TILED_ROWS = 64,
+  FUSE_MIN_TILED_ROWS = 16 /* the same where more do not fit: three tiles, or two and a half */
+};
 
 /* A value in memory that a kernel reads. axes: by axis of the node, the axis of the kernel's value that walks
  * it. */
@@ -134,7 +149,7 @@ bool fuse_key_blocks(fuse_plan *p, size_t sum, fuse_group *group);
 /* Is the node in memory, as far as fusion knows: a leaf, or stored? */
 bool fuse_in_memory(const scheduler *s, ir_ref r);
 /* The item that computes the node; FUSE_NO_ITEM: none does. */
-enum { FUSE_NO_ITEM = -1 };
+enum { FUSE_NO_ITEM = -1 }; /* in place of an item's number */
 int64_t fuse_item_of(const fuse_plan *p, ir_ref node);
 /* The number of the member that computes the value; -1: none. */
 int64_t fuse_member_of(const fuse_group *group, ir_ref value);

@@ -31,17 +31,23 @@
 
 #include <string.h>
 
+/* Costs are in elementwise operations of one instruction for each vector. Half and twice REDUCTION_COST,
+ * MAX_RECOMPUTED_COST and MAX_FUSED_COST change no workload's loops. */
 enum {
-  MAX_FUSED = 192,
+  ELEMENTARY_COST = 12, /* of exp, log, sin, ...: the polynomial and the reduction of its argument */
+  REDUCTION_COST = 16,  /* of a reduction's value, for what is added to it by fusing */
+  MIN_STORED_COST = 12, /* of a value at repeated indices that is stored: that of an elementary function */
+  MAX_RECOMPUTED_COST = 24, /* of a value that several kernels compute: two elementary functions */
+  MAX_FUSED_COST = 192, /* of one kernel, 16 elementary functions: compile time grows faster than the code */
+  /* reshapes, pads and joins of one kernel, each of which may divide: an index expression, and the time to
+   * compile it, must not outgrow the copy that it saves */
   MAX_REMAPS = 10,
-  COSTLY = 12,
-  ELEMENTARY_COST = 12,
-  REDUCTION_COST = 16,
-  MAX_RECOMPUTE = 24,
-  WIDE_JOIN = 32,
-  MAX_WALK = 768,
-  MAX_USES = 255
+  MAX_WALK = 768, /* nodes that are listed for one kernel, four for each unit of MAX_FUSED_COST; of more,
+                     costs count each node once for each use, which stores more */
+  MAX_USES = 255  /* the most that a byte counts; choices ask for one use or several */
 };
+/* Flags of a value, by bit, all but STORED about its users: they read elements REPEATED, MASKED or
+ * IN_REDUCTION; several kernels compute it (SHARED). */
 enum { REPEATED = 1, MASKED = 2, IN_REDUCTION = 4, SHARED = 8, STORED = SCHEDULE_STORED };
 
 static bool is_tensor(const scheduler *s, ir_ref r) { return ir_shape(s->g, r) != 0; }
@@ -158,7 +164,7 @@ static void store_shared(scheduler *s, ir_ref r) {
   size_t count = fused_into(s, r, visited);
   for (size_t i = 1; i < count; i++)
     if (pass_is_elementwise(ir_get(s->g, visited[i])) &&
-        s->uses[visited[i]] > s->sharing.within[visited[i]] && s->cost[visited[i]] > MAX_RECOMPUTE)
+        s->uses[visited[i]] > s->sharing.within[visited[i]] && s->cost[visited[i]] > MAX_RECOMPUTED_COST)
       s->flags[visited[i]] |= STORED;
 }
 
@@ -166,8 +172,11 @@ static void store_shared(scheduler *s, ir_ref r) {
 
 /* Arguments as codegen/codegen.h passes them: two words for each array, one for each size, and three more. */
 uint32_t schedule_most_slots(const scheduler *s) {
-  enum { WORD = 8, OTHERS = 3 };
-  int64_t words = s->target->argument_bytes / WORD - OTHERS - s->size_count;
+  enum {
+    WORD_BYTES = 8, /* of each argument */
+    OTHER_WORDS = 3 /* those three more */
+  };
+  int64_t words = s->target->argument_bytes / WORD_BYTES - OTHER_WORDS - s->size_count;
   return !s->target->argument_bytes ? UINT32_MAX : words < 2 ? 1 : (uint32_t)(words / 2);
 }
 
@@ -234,16 +243,16 @@ static void bound_fusion(scheduler *s) {
     for (uint32_t k = 0; k < ir_operand_count(n); k++)
       if (!(s->flags[n->src[k]] & STORED)) cost += s->cost[n->src[k]], views += s->remaps[n->src[k]];
     bool recomputed = s->flags[r] & REPEATED || s->sharing.recomputed[r];
-    if (cost > MAX_FUSED || (recomputed && cost > MAX_RECOMPUTE) || views > MAX_REMAPS)
+    if (cost > MAX_FUSED_COST || (recomputed && cost > MAX_RECOMPUTED_COST) || views > MAX_REMAPS)
       count_once(s, r, &cost, &views);
-    if (pass_is_elementwise(n) && (cost > MAX_FUSED || (recomputed && cost > MAX_RECOMPUTE) ||
-                                   (s->flags[r] & REPEATED && cost >= COSTLY)))
+    if (pass_is_elementwise(n) && (cost > MAX_FUSED_COST || (recomputed && cost > MAX_RECOMPUTED_COST) ||
+                                   (s->flags[r] & REPEATED && cost >= MIN_STORED_COST)))
       s->flags[r] |= STORED;
-    bool wide = masks(n) && ir_operand_count(n) >= WIDE_JOIN; /* lowering splits these */
+    bool wide = masks(n) && ir_operand_count(n) >= PASS_MAX_JOINED; /* lowering splits these */
     if ((views > MAX_REMAPS || wide) && !schedule_is_leaf((ir_op)n->op)) s->flags[r] |= STORED;
     s->cost[r] = saturated(cost);
     s->remaps[r] = saturated(views);
-    if (pass_is_elementwise(n) && cost > MAX_FUSED) store_shared(s, r);
+    if (pass_is_elementwise(n) && cost > MAX_FUSED_COST) store_shared(s, r);
   }
 }
 

@@ -9,11 +9,10 @@
 #ifndef VIEWFOLD_PASSES_FUSE_STORED_H
 #define VIEWFOLD_PASSES_FUSE_STORED_H
 
-#include "ir/plan.h"
-#include "ir/target.h"
+#include "passes/passes.h"
 #include "passes/patterns/recompute.h"
 
-enum { SCHEDULE_STORED = 16 }; /* flag of a value that has memory of its own */
+enum { SCHEDULE_STORED = 16 }; /* flag of a value that has memory of its own, beside those of stored.c */
 
 typedef struct scheduler {
   ir_graph *g;

@@ -21,9 +21,9 @@
 #include "passes/view/index_map.h"
 
 enum {
-  TILE_BYTES = 256,        /* bytes of a column of rows: a tile of four of the longest vectors */
-  LOCAL_BYTES = 768 << 10, /* of all locals: they share the L2 cache with what streams through it */
-  MAX_VIEWS = 64
+  MIN_COLUMN_BYTES = 256,      /* of the rows of an iteration: a tile of four of the longest vectors */
+  MAX_LOCAL_BYTES = 768 << 10, /* of all locals: of an L2 cache of 1 MiB they leave a quarter to the weights
+                                  that stream through it. The workloads reach 673 KiB */
 };
 
 /* A product of the group that could read its weights in place. */
@@ -74,7 +74,7 @@ static ir_ref unpacked_weights(const pass_contraction *c, const pass_operand *o,
   for (uint32_t i = 0; i < c->rank; i++) at.at[i] = c->range[i];
   for (uint32_t views = 0; node == o->base || !fuse_in_memory(s, node); views++, node = ir_src(g, node, 0)) {
     const ir_node *n = ir_get(g, node);
-    if (views == MAX_VIEWS) return 0;
+    if (views == PASS_MAX_VIEWS) return 0;
     if (n->op == IR_OP_STORED) continue;
     if (ir_ops[n->op].cls != IR_CLASS_VIEW || n->op == IR_OP_CONCAT || n->op == IR_OP_STACK) return 0;
     ir_ref valid = pass_view_index(g, &pass_canonical, node, &at);
@@ -115,7 +115,7 @@ static bool find_product(transposition *t, uint32_t member, const fuse_item *ite
   const pass_operand *weights = &c.operand[first], *row_operand = &c.operand[1 - first];
   product found = {.member = member, .sum = item->product, .panels = panels, .rows = row_operand->base};
   if (weights->base != panels || fuse_is_panels(g, row_operand->base) || c.term == IR_OP_DOT2 ||
-      ir_dtypes[c.dtype].bytes < 4 || t->group->rows * (int64_t)ir_dtypes[c.dtype].bytes < TILE_BYTES)
+      ir_dtypes[c.dtype].bytes < 4 || t->group->rows * (int64_t)ir_dtypes[c.dtype].bytes < MIN_COLUMN_BYTES)
     return false;
   const fuse_read *rows =
       fuse_in_memory(p->s, row_operand->base) ? read_of(p, item, row_operand->base) : NULL;
@@ -209,12 +209,12 @@ bool fuse_transpose(fuse_plan *p, fuse_group *group) {
   transposition t = {.p = p, .group = group};
   fuse_group with;
   int64_t copied = 0;
-  if (!group->count || group->block || s->target->group_items || group->rows * 8 < TILE_BYTES ||
+  if (!group->count || group->block || s->target->group_items || group->rows * 8 < MIN_COLUMN_BYTES ||
       !is_even(s->g, group) || !find_products(&t) || !apply_transposition(&t, &with))
     return s->g->error->status != IR_ERR_MEMORY;
   for (uint32_t i = 0; i < t.count; i++) copied += fuse_elements(s->g, t.products[i].panels);
   int64_t locals = measure_locals(&t, &with, true);
-  if (measure_locals(&t, &with, false) > copied || locals > LOCAL_BYTES ||
+  if (measure_locals(&t, &with, false) > copied || locals > MAX_LOCAL_BYTES ||
       locals > fuse_local_room(s->target))
     return true;
   for (uint32_t i = 0; i < t.count; i++) {

@@ -8,9 +8,10 @@
 #include "impl.h"
 
 enum {
-  SAMPLES = 32,    /* sample points */
-  VARY = 8,        /* columns whose interval has more than one value */
-  ALL_CORNERS = 3, /* columns: all corners are sampled; with more, the two outermost */
+  SAMPLES = 32, /* sample points: 4 * 8 for three columns, a corner and a step along each; 2 * 9 for eight */
+  VARY = 8,     /* columns whose interval has more than one value: of more, no form is guessed */
+  /* columns: all corners are sampled; with more, the two outermost, so that SAMPLES suffice */
+  ALL_CORNERS = 3,
 };
 
 typedef struct sample_points {
@@ -203,7 +204,8 @@ static bool put_affine(pass_build *b, pass_linear *in, const sample_points *of, 
 }
 
 bool pass_linear_affine(pass_build *b, pass_linear *in) {
-  enum { MOST = 6 }; /* most quotients for which pairs are tried */
+  /* quotients of which pairs are tried [4 in the tests]: 15 pairs, each as costly as all at once */
+  enum { MAX_PAIRED = 6 };
   uint32_t at[PASS_TERMS], count = 0;
   uint64_t all = 0;
   int64_t d;
@@ -214,7 +216,7 @@ bool pass_linear_affine(pass_build *b, pass_linear *in) {
       !sample_points_of(b, in, &seen))
     return false;
   if (put_affine(b, in, &seen, all)) return true;
-  for (uint32_t i = 0; i < count && count <= MOST && count > 1; i++) {
+  for (uint32_t i = 0; i < count && count <= MAX_PAIRED && count > 1; i++) {
     if (b->facts && put_affine(b, in, &seen, (uint64_t)1 << at[i])) return true;
     for (uint32_t j = i + 1; j < count && count > 2; j++)
       if (put_affine(b, in, &seen, (uint64_t)1 << at[i] | (uint64_t)1 << at[j])) return true;

@@ -196,7 +196,8 @@ static ir_ref simplify_under_others(pass_build *b, const clauses *all, uint32_t 
 
 /* Where the facts leave one value for a sum that a clause bounds: adds the equality with it. */
 static join pin_sum(pass_build *b, clauses *all, const pass_facts *facts, ir_ref clause, join before) {
-  enum { SHAVES = 4 }; /* values at the ends that are tried */
+  /* values at the ends that are tried, each a look at all facts; of more values, none is pinned */
+  enum { SHAVES = 4 };
   pass_build under = *b;
   pass_linear in;
   ir_ref left;
@@ -237,6 +238,7 @@ static bool add_ends(pass_build *b, clauses *all) {
 /* Simplifies each clause about a sum under the other clauses, to a fixed point or for ITERATIONS. False: they
  * contradict. */
 static bool finalize_sums(pass_build *b, clauses *all) {
+  /* of which the workloads take two and the tests three; the clauses hold after each */
   enum { ITERATIONS = 4 };
   bool changed = true, several = false;
   for (uint32_t i = 0; i < all->count; i++) several = several || !is_single(b->g, all->item[i]);
@@ -361,6 +363,7 @@ static bool drop_constants(pass_build *b, clauses *all) {
 
 /* Simplifies a conjunction. False: it is false. */
 static bool conjoin(pass_build *b, clauses *all) {
+  /* of which the workloads take two and the tests three; the clauses hold after each */
   enum { ITERATIONS = 8 };
   if (!drop_constants(b, all)) return false;
   for (uint32_t i = 0; i < all->count; i++)

@@ -155,7 +155,8 @@ static ir_ref one_residue(pass_build *b, const pass_linear *in, int64_t c, bool 
 
 /* in < 0, or in >= 0 when `negated`; in non-constant */
 static ir_ref less_than_zero(pass_build *b, pass_linear *in, bool negated) {
-  enum { STEPS = 12 }; /* each removes a quotient or a term, unless digits introduce another */
+  /* each removes a quotient or a term, unless digits introduce another [4 in the workloads] */
+  enum { STEPS = 12 };
   int64_t c;
   bool again = true, opened = false;
   for (int step = 0; again; step++) {
@@ -260,6 +261,7 @@ static bool has_sum(const ir_graph *g, ir_ref r) {
 }
 
 ir_ref pass_make_compare(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
+  /* after one the workloads and the tests have nothing left to do; each is as valid */
   enum { ITERATIONS = 3 };
   if (!x || !y) return 0;
   ir_ref r = 0;

@@ -144,7 +144,8 @@ typedef enum reduced { DONE, LEFT, TOO_BIG } reduced;
  * d. TOO_BIG: overflow or too many terms. */
 static reduced reduce_modulo(pass_build *b, pass_linear *in, int64_t d, pass_linear *quotient) {
   enum {
-    /* Reducing digits may leave new multiples, and fewer atoms split into other digits. */
+    /* Reducing digits may leave new multiples, and fewer atoms split into other digits: twice in the
+       workloads. */
     ITERATIONS = 4
   };
   split parts;

@@ -8,18 +8,20 @@
 #include "ir/arith.h"
 #include "ir/ir.h"
 
-/* Limits that bound the work for any input: beyond them nodes stay as written, which is always correct. */
+/* Limits that bound the work for any input: beyond them nodes stay as written, which is always correct. In
+ * brackets: what the workloads (frontend/workloads) need. */
 enum {
-  PASS_TERMS = 32,            /* of one sum */
-  PASS_FACTORS = 8,           /* of one product */
-  PASS_CLAUSES = 32,          /* of one conjunction */
-  PASS_FACTS = 24,            /* that one validity implies */
-  PASS_ROWS = 12,             /* relations in one system */
-  PASS_COLUMNS = 40,          /* atoms in one system */
+  PASS_TERMS = 32,   /* of one sum [8]: two for each of IR_MAX_RANK axes, as after splitting each */
+  PASS_FACTORS = 8,  /* of one product [2]: sizes of that many axes in a flat index */
+  PASS_CLAUSES = 32, /* of one conjunction [5]: both ends of each of IR_MAX_RANK axes */
+  PASS_FACTS = 24,   /* that one validity implies [5]: of those of more clauses the first */
+  PASS_ROWS = 12, /* relations in one system [12]: work grows with their square; further ones are left out */
+  PASS_COLUMNS = 40, /* atoms in one system [7]: those of PASS_TERMS, and of the relations between them */
   PASS_DIGITS = PASS_COLUMNS, /* of one linear form */
-  PASS_OPERAND_DEPTH = 2,     /* levels of operands that facts are carried through */
-  PASS_DEPTH = 16,            /* nesting of builder calls */
-  PASS_STEPS = 2000           /* builder calls that one public call may cause */
+  /* levels of operands that facts are carried through [2]: each multiplies the work */
+  PASS_OPERAND_DEPTH = 2,
+  PASS_DEPTH = 16,  /* nesting of builder calls [6]: rules that keep making terms for one another end there */
+  PASS_STEPS = 2000 /* builder calls that one public call may cause [738] */
 };
 
 typedef struct pass_term {
@@ -60,11 +62,12 @@ typedef struct pass_build {
 /* Budget of a pass in steps of reasoning, each a look at a few coefficients: a fixed amount plus an amount
  * per node of the graph, so that long chains of simple views are folded completely. */
 enum {
-  PASS_BUDGET = 6 * 1000 * 1000,
-  PASS_BUDGET_PER_NODE = 20,
-  PASS_STEP_COST = 64,      /* of one builder call */
-  PASS_EXHAUSTED_STEPS = 1, /* instead of PASS_STEPS */
-  PASS_EXHAUSTED_TERMS = 4  /* of sums that are still simplified */
+  PASS_BUDGET = 6 * 1000 * 1000, /* steps of one pass: three times the 1.8 million of the workloads */
+  PASS_BUDGET_PER_NODE = 20,     /* steps for each node, so that those of a long chain get a look each */
+  PASS_STEP_COST = 64, /* steps of one builder call: looks at the coefficients of two sums of PASS_TERMS */
+  /* builder calls instead of PASS_STEPS: the call itself, and none that it causes */
+  PASS_EXHAUSTED_STEPS = 1,
+  PASS_EXHAUSTED_TERMS = 4 /* terms of sums that are still simplified: a flat index of few axes */
 };
 static inline bool pass_budget_exhausted(const ir_graph *g) {
   return g->budget_spent > (g->budget ? g->budget : PASS_BUDGET);

@@ -24,7 +24,7 @@ static bool all_fit(ir_graph *g, ir_ref ref, int depth) {
 /* Could the result of a rewrite overflow machine integers although its sources fit? An expanded numerator, a
  * product of many sizes, can where its quotient does not. */
 static bool outgrows(ir_graph *g, const ir_ref *src, uint32_t nsrc, ir_ref result) {
-  enum { REWRITTEN = 3 }; /* levels of new nodes that a rule can make */
+  enum { REWRITTEN = 3 }; /* levels of new nodes that a rule can make: a quotient of a sum of products */
   for (uint32_t i = 0; i < nsrc; i++)
     if (ir_dtype_of(g, src[i]) == IR_INDEX && !fits_machine(g, src[i])) return false;
   return !all_fit(g, result, REWRITTEN);

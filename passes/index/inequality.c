@@ -237,7 +237,7 @@ static bool has_variable(const ir_graph *g, ir_ref ref, int depth) {
 /* Without variables the intervals of ranges are exact enough; the loops that use this would take time and end
  * with the same result. */
 static bool has_size(const ir_graph *g, const pass_linear *in) {
-  enum { DEPTH = 5 }; /* a product of a minimum of quotients of products */
+  enum { DEPTH = 5 }; /* levels of operands: a product of a minimum of quotients of products */
   bool found = false;
   for (uint32_t i = 0; i < in->count && !found; i++) found = has_variable(g, in->term[i].atom, DEPTH);
   return found;

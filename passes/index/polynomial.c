@@ -11,7 +11,11 @@
 
 #include <string.h>
 
-enum { SYMBOLS = 6, MONOMIALS = 64, NO_SYMBOL = SYMBOLS };
+enum {
+  SYMBOLS = 6,    /* sizes of one polynomial [0 in the workloads, 6 in the tests]: of more, it has no bound */
+  MONOMIALS = 64, /* terms when it is multiplied out [14 in the tests]: all 2^6 products of six sizes */
+  NO_SYMBOL = SYMBOLS
+};
 
 typedef struct symbol {
   ir_ref atom; /* the atom that it stands for, up to unit */

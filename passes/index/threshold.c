@@ -62,7 +62,7 @@ static bool point_of_step(const pass_digit *x, int64_t constant, int64_t d, int6
 }
 
 bool pass_threshold_of(pass_build *b, pass_linear *in, int64_t d, int64_t *divisor, int64_t *first) {
-  enum { STEPS = 16 };
+  enum { STEPS = 16 }; /* of a staircase that is checked step by step; one of more stays a quotient */
   pass_digits of;
   int64_t at, next, before, need, rest, lo, hi;
   if (in->count > 3 || b->facts || !pass_digits_of(b, in, &of) || of.count != 1) return false;

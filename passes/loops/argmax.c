@@ -10,10 +10,13 @@
 /* Are there registers for LOOP_SEARCHES searches at once, and so many iterations that a longer remainder
  * matters little? */
 static bool are_many(const reduction *r, ir_ref extent, int lanes) {
-  enum { ITERATIONS = 16, STATE = 2 * LOOP_SEARCHES * REDUCE_LANE_BYTES };
+  enum {
+    MIN_ITERATIONS = 16, /* of the search: the remainder is then 1/16 of it at most */
+    STATE_BYTES = 2 * LOOP_SEARCHES * REDUCE_LANE_BYTES /* the bests and their indices */
+  };
   const ir_target *t = r->n->target;
-  return ir_bounds_of(r->n->g, extent).hi >= (int64_t)ITERATIONS * lanes * LOOP_SEARCHES &&
-         t->registers * t->vector_bytes >= 2 * STATE;
+  return ir_bounds_of(r->n->g, extent).hi >= (int64_t)MIN_ITERATIONS * lanes * LOOP_SEARCHES &&
+         t->registers * t->vector_bytes >= 2 * STATE_BYTES;
 }
 
 /* The best of the terms at iteration * scale + offset[i]: a search for each i, then the best of all. */

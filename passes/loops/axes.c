@@ -5,7 +5,9 @@
 
 #include <string.h>
 
-enum { MAX_FOUND = 512, DIVISION_COST = 1024 };
+/* Cost of one division; values of quotients and rounded conditions count less than one, so that costs compare
+ * the number of divisions first. It is also the number of values from which on a quotient has many. */
+enum { DIVISION_COST = 1024 };
 
 bool loop_is_ordered(loop_nest *n, uint32_t axis) {
   const ir_node *store = ir_get(n->g, n->store);
@@ -19,11 +21,11 @@ ir_ref loop_fresh_range(loop_nest *n, ir_ref extent) {
 }
 
 bool loop_find_axes(loop_nest *n) {
-  ir_ref found[MAX_FOUND], reduces[MAX_FOUND];
-  uint32_t count = affine_find_range(n->g, n->store, IR_OP_RANGE, found, MAX_FOUND);
-  uint32_t reduce_count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
-  if (count == MAX_FOUND || reduce_count == MAX_FOUND) {
-    ir_fail(n->g->error, IR_ERR_UNSUPPORTED, "a kernel has %d or more axes and reductions", MAX_FOUND);
+  ir_ref found[LOOP_MAX_NODES], reduces[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_RANGE, found, LOOP_MAX_NODES);
+  uint32_t reduce_count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, LOOP_MAX_NODES);
+  if (count == LOOP_MAX_NODES || reduce_count == LOOP_MAX_NODES) {
+    ir_fail(n->g->error, IR_ERR_UNSUPPORTED, "a kernel has %d or more axes and reductions", LOOP_MAX_NODES);
     return false;
   }
   for (uint32_t i = 0; i < count; i++) {
@@ -52,10 +54,10 @@ bool loop_find_axes(loop_nest *n) {
 /* merging */
 
 bool loop_breakpoint_rounds(ir_graph *g, ir_ref e, ir_ref range) {
-  ir_ref ranges[MAX_FOUND];
+  ir_ref ranges[LOOP_MAX_NODES];
   int64_t step, other;
   if (!affine_stride(g, e, range, &step) || step == 0) return false;
-  uint32_t count = affine_find_range(g, e, IR_OP_RANGE, ranges, MAX_FOUND);
+  uint32_t count = affine_find_range(g, e, IR_OP_RANGE, ranges, LOOP_MAX_NODES);
   for (uint32_t i = 0; i < count; i++)
     if (affine_stride(g, e, ranges[i], &other) && other % step != 0) return true;
   return false;
@@ -68,10 +70,10 @@ static bool compares_indices(const ir_graph *g, ir_ref node) {
 
 /* Is this a condition whose breakpoint, along the innermost axis that it depends on, lies between indices? */
 static bool rounds_breakpoint(ir_graph *g, ir_ref node) {
-  ir_ref ranges[MAX_FOUND], innermost = 0;
+  ir_ref ranges[LOOP_MAX_NODES], innermost = 0;
   if (!compares_indices(g, node)) return false;
   ir_ref e = pass_sub(g, ir_src(g, node, 0), ir_src(g, node, 1));
-  uint32_t count = affine_find_range(g, e, IR_OP_RANGE, ranges, MAX_FOUND);
+  uint32_t count = affine_find_range(g, e, IR_OP_RANGE, ranges, LOOP_MAX_NODES);
   for (uint32_t i = 0; i < count; i++)
     if (!innermost || ir_get(g, ranges[i])->arg > ir_get(g, innermost)->arg) innermost = ranges[i];
   return innermost && loop_breakpoint_rounds(g, e, innermost);
@@ -107,8 +109,8 @@ static ir_ref merged_root(ir_graph *g, ir_ref root, ir_ref outer, ir_ref inner, 
 
 /* Has every load below root that moves along a or b a smaller stride along `a` than along `b`, and not 0? */
 static bool steps_less(ir_graph *g, ir_ref root, ir_ref a, ir_ref b) {
-  ir_ref loads[MAX_FOUND];
-  uint32_t count = affine_find_range(g, root, IR_OP_LOAD, loads, MAX_FOUND);
+  ir_ref loads[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(g, root, IR_OP_LOAD, loads, LOOP_MAX_NODES);
   bool any = false;
   for (uint32_t i = 0; i < count; i++) {
     int64_t x, y;
@@ -127,8 +129,8 @@ static bool steps_less(ir_graph *g, ir_ref root, ir_ref a, ir_ref b) {
  * the ranges follow. `change` returns whether it has changed any. */
 static void change_reduced(loop_nest *n, bool (*change)(ir_graph *g, ir_ref *src, uint32_t *count)) {
   ir_graph *g = n->g;
-  ir_ref reduces[MAX_FOUND];
-  uint32_t count = affine_find_range(g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
+  ir_ref reduces[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(g, n->store, IR_OP_REDUCE, reduces, LOOP_MAX_NODES);
   for (uint32_t k = 0; k < count; k++) {
     ir_node r = *ir_get(g, reduces[k]);
     ir_ref src[IR_MAX_RANK + 2];

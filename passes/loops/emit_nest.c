@@ -11,7 +11,9 @@
 
 #include <string.h>
 
-enum { MOST_OVERLAP = 4 }; /* a last step that overlaps repeats at most 1/MOST_OVERLAP of its axis */
+/* A last step that overlaps repeats at most one element in so many of its axis: more work, against narrower
+ * vectors for the remainder. Half and twice as many change no workload's loops. */
+enum { OVERLAP_SHARE = 4 };
 
 static bool is_zero(ir_graph *g, ir_ref size) {
   int64_t value;
@@ -57,7 +59,7 @@ bool loop_overlaps_last(const loop_nest *n, const loop_level *level, int64_t ele
   if (n->target->group_items && axis->overlaps && ir_is_const(n->g, axis->extent, &size))
     return size >= step && remainder != 0;
   return axis->overlaps && ir_is_const(n->g, axis->extent, &size) && size >= step && remainder != 0 &&
-         step == (int64_t)axis->unroll * axis->lanes && MOST_OVERLAP * (step - remainder) <= size &&
+         step == (int64_t)axis->unroll * axis->lanes && OVERLAP_SHARE * (step - remainder) <= size &&
          (axis->lanes == 1 || (remainder + axis->lanes - 1) / axis->lanes == axis->unroll);
 }
 
@@ -142,7 +144,7 @@ static ir_ref place_steps_and_remainder(loop_place *p, uint32_t d, ir_ref start,
 /* Work-items for a number of elements that is not constant: groups of a quarter of the lanes as often as they
  * fit, then of a quarter of that, and so on. */
 static ir_ref place_narrowing_groups(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
-  enum { NARROWINGS = 8 };
+  enum { NARROWINGS = 8 }; /* widths that are tried: five lead from 1024 work-items down to one by quarters */
   ir_graph *g = p->n->g;
   ir_ref effects[NARROWINGS];
   uint32_t count = 0;
@@ -171,7 +173,7 @@ static ir_ref place_spread_lanes(loop_place *p, uint32_t d, ir_ref start, ir_ref
 /* A vector level: a vector, then halves of it for the remainder, or a vector that overlaps the one before;
  * single elements where the number is not constant. */
 static ir_ref place_narrowing_vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
-  enum { HALVES = 16 };
+  enum { HALVES = 16 }; /* widths that are tried: one for each bit of a number below CG_MAX_LANES = 2^10 */
   ir_graph *g = p->n->g;
   const loop_axis *axis = &p->n->axes[p->n->levels[d].axis];
   int64_t elements, size;

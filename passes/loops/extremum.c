@@ -8,8 +8,6 @@
 #include "passes/index/index.h"
 #include "passes/patterns/identity.h"
 
-enum { INDEX_BITS = 32 };
-
 static bool is_narrow(ir_graph *g, ir_ref index) {
   ir_bounds b = ir_bounds_of(g, index);
   return b.lo >= 0 && b.hi <= INT32_MAX;
@@ -122,10 +120,10 @@ ir_ref loop_extremum_order(ir_graph *g, ir_op op, const loop_extremum *best) {
   if (op == IR_OP_ARGMAX) order = ir_unary(g, IR_OP_NOT, order);
   if (is_float)
     order = ir_where(g, ir_binary(g, IR_OP_NE, value, value), ir_int(g, IR_I64, INT32_MIN), order);
-  order = ir_binary(g, IR_OP_SHL, order, ir_int(g, IR_I64, INDEX_BITS));
+  order = ir_binary(g, IR_OP_SHL, order, ir_int(g, IR_I64, PASS_INDEX_BITS));
   return ir_binary(g, IR_OP_OR, order, ir_cast(g, best->at, IR_I64));
 }
 
 ir_ref loop_ordered_index(ir_graph *g, ir_ref order) {
-  return order ? ir_binary(g, IR_OP_AND, order, ir_int(g, IR_I64, ((int64_t)1 << INDEX_BITS) - 1)) : 0;
+  return order ? ir_binary(g, IR_OP_AND, order, ir_int(g, IR_I64, ((int64_t)1 << PASS_INDEX_BITS) - 1)) : 0;
 }

@@ -8,7 +8,12 @@
 
 #include "passes/index/index.h"
 
-enum { MAX_LOOPS = 24, MAX_LOADS = 64, MAX_CARRIED = 8 };
+enum {
+  MAX_LOOPS = 24, /* loops at one place [11 in the workloads]: where there are more, all stay as they are */
+  /* values carried by one loop: with the REDUCE_UNROLL accumulators of each they fill 32 vector registers;
+   * loops that would carry more stay apart */
+  MAX_CARRIED = 8
+};
 
 /* Values or effects at one place, outside of all loops that they contain. */
 typedef struct loop_site {
@@ -41,9 +46,9 @@ static bool find_loops(loop_site *p) {
   ir_ref all[MAX_LOOPS];
   uint32_t count = 0, of[MAX_LOOPS];
   for (uint32_t v = 0; v < p->count; v++) {
-    ir_ref found[MAX_LOOPS];
+    ir_ref found[MAX_LOOPS + 1];
     if (!may_change(p->g, p->values[v])) continue;
-    uint32_t n = affine_find_range(p->g, p->values[v], IR_OP_LOOP, found, MAX_LOOPS);
+    uint32_t n = affine_find_range(p->g, p->values[v], IR_OP_LOOP, found, MAX_LOOPS + 1);
     for (uint32_t i = 0; i < n; i++) {
       bool known = false;
       for (uint32_t k = 0; k < count; k++) known |= all[k] == found[i];
@@ -67,11 +72,11 @@ static bool find_loops(loop_site *p) {
 /* Do values [from, to) store to the local? True if there are too many stores to tell. */
 static bool is_stored(const loop_site *p, ir_ref local, uint32_t from, uint32_t to) {
   for (uint32_t v = from; v < to; v++) {
-    ir_ref stores[MAX_LOADS];
-    uint32_t count = affine_find_range(p->g, p->values[v], IR_OP_STORE, stores, MAX_LOADS);
+    ir_ref stores[LOOP_MAX_LOADS];
+    uint32_t count = affine_find_range(p->g, p->values[v], IR_OP_STORE, stores, LOOP_MAX_LOADS);
     for (uint32_t i = 0; i < count; i++)
       if (ir_src(p->g, stores[i], 0) == local) return true;
-    if (count == MAX_LOADS) return true;
+    if (count == LOOP_MAX_LOADS) return true;
   }
   return false;
 }
@@ -79,11 +84,13 @@ static bool is_stored(const loop_site *p, ir_ref local, uint32_t from, uint32_t 
 /* Do loops a and b read a buffer in common, and may b be computed where a is? */
 static bool may_read_together(const loop_site *p, uint32_t a, uint32_t b) {
   ir_graph *g = p->g;
-  ir_ref of_a[MAX_LOADS], of_b[MAX_LOADS];
-  uint32_t loads_a = affine_find_range(g, p->loops[a], IR_OP_LOAD, of_a, MAX_LOADS),
-           loads_b = affine_find_range(g, p->loops[b], IR_OP_LOAD, of_b, MAX_LOADS);
+  ir_ref of_a[LOOP_MAX_LOADS], of_b[LOOP_MAX_LOADS], carries[LOOP_MAX_LOADS];
+  uint32_t loads_a = affine_find_range(g, p->loops[a], IR_OP_LOAD, of_a, LOOP_MAX_LOADS),
+           loads_b = affine_find_range(g, p->loops[b], IR_OP_LOAD, of_b, LOOP_MAX_LOADS);
   bool common = false;
-  if (loads_a == MAX_LOADS || loads_b == MAX_LOADS) return false;
+  if (loads_a == LOOP_MAX_LOADS || loads_b == LOOP_MAX_LOADS) return false;
+  /* jammed() has room for as many carried values below b */
+  if (affine_find_range(g, p->loops[b], IR_OP_CARRY, carries, LOOP_MAX_LOADS) == LOOP_MAX_LOADS) return false;
   for (uint32_t i = 0; i < loads_b; i++) {
     ir_ref buffer = ir_src(g, of_b[i], 0);
     bool local = ir_op_of(g, buffer) == IR_OP_LOCAL;
@@ -106,10 +113,10 @@ static bool jam_at(loop_site *p);
 
 /* A load that also prefetches replaces the same load that does not. */
 static bool fetch_once(ir_graph *g, ir_ref *values, uint32_t count) {
-  ir_ref plain[MAX_LOADS], ahead[MAX_LOADS], loads[MAX_LOADS];
+  ir_ref plain[LOOP_MAX_LOADS], ahead[LOOP_MAX_LOADS], loads[LOOP_MAX_LOADS];
   uint32_t all = 0, used = 0;
   for (uint32_t v = 0; v < count; v++)
-    all += affine_find_range(g, values[v], IR_OP_LOAD, loads + all, MAX_LOADS - all);
+    all += affine_find_range(g, values[v], IR_OP_LOAD, loads + all, LOOP_MAX_LOADS - all);
   for (uint32_t i = 0; i < all; i++)
     for (uint32_t k = 0; k < all; k++) {
       const ir_node *x = ir_get(g, loads[i]), *y = ir_get(g, loads[k]);
@@ -127,12 +134,12 @@ static bool fetch_once(ir_graph *g, ir_ref *values, uint32_t count) {
 static ir_ref jammed(ir_graph *g, ir_ref a, ir_ref b) {
   uint32_t first = carries_of(g, a), second = carries_of(g, b), all = first + second, count;
   ir_ref range = ir_src(g, a, 0), src[1 + 2 * MAX_CARRIED] = {range}, *initial = src + 1,
-         *next = initial + all, found[MAX_LOADS], from[1 + MAX_LOADS] = {ir_src(g, b, 0)},
-         to[1 + MAX_LOADS] = {range};
+         *next = initial + all, found[LOOP_MAX_LOADS], from[1 + LOOP_MAX_LOADS] = {ir_src(g, b, 0)},
+         to[1 + LOOP_MAX_LOADS] = {range};
   uint32_t renamed = 1;
   for (uint32_t i = 0; i < second; i++) {
-    count = affine_find_range(g, ir_src(g, b, 1 + second + i), IR_OP_CARRY, found, MAX_LOADS);
-    for (uint32_t k = 0; k < count && renamed < 1 + MAX_LOADS; k++) {
+    count = affine_find_range(g, ir_src(g, b, 1 + second + i), IR_OP_CARRY, found, LOOP_MAX_LOADS);
+    for (uint32_t k = 0; k < count && renamed < 1 + LOOP_MAX_LOADS; k++) {
       const ir_node *carry = ir_get(g, found[k]);
       if (carry->src[0] != from[0]) continue;
       int64_t slot = ir_pack_arg((int64_t)first + ir_arg_int(carry), 0);

@@ -7,12 +7,15 @@
 #include <string.h>
 
 enum {
-  MAX_FOUND = 512,
-  MIN_LANES = 2,
-  FEW_TERMS = 8,
-  SHORT = 4, /* an axis of varying size gets lanes if it may fill so many vectors */
-  LONG = 12, /* float operations from which on unrolling gains */
-  MOST_UNROLL = 4
+  MIN_LANES = 2, /* lanes of a vector: of one there is nothing to gain */
+  /* terms, or elements, along which lanes of a reduction run: those of an AVX2 vector of f32 */
+  MIN_LANE_TERMS = 8,
+  MIN_VECTORS = 4, /* vectors that an axis of varying size has to be able to fill: of shorter ones
+                      the remainder, single elements, is a large share */
+  /* float operations of a chain that is interleaved: one of 25, of four cycles each, takes as long as the two
+   * hundred that a processor sees, two in a cycle; half of those are loads, stores and addresses */
+  MIN_CHAIN = 12,
+  MAX_CHAINS = 4 /* chains that are interleaved, a power of two: 32 registers hold eight values of each */
 };
 
 /* Does the extent depend on loops further out? */
@@ -22,8 +25,8 @@ static bool varies(loop_nest *n, const loop_axis *a) {
 }
 
 int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
-  ir_ref loads[MAX_FOUND];
-  uint32_t count = affine_find_range(n->g, root, IR_OP_LOAD, loads, MAX_FOUND);
+  ir_ref loads[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(n->g, root, IR_OP_LOAD, loads, LOOP_MAX_NODES);
   int score = 0;
   for (uint32_t i = 0; i < count; i++) {
     int64_t stride;
@@ -74,7 +77,7 @@ static void choose_interleaved(loop_nest *n, loop_axis *vector, int operations) 
   int64_t others = 1, size = ir_bounds_of(n->g, vector->extent).hi;
   for (uint32_t i = 0; i < n->axis_count; i++) others *= n->axes[i].unroll;
   if (others > 1 || n->target->registers < 32) return;
-  while (operations >= LONG && vector->unroll < MOST_UNROLL && 2 * vector->unroll * vector->lanes <= size)
+  while (operations >= MIN_CHAIN && vector->unroll < MAX_CHAINS && 2 * vector->unroll * vector->lanes <= size)
     vector->unroll *= 2;
   if (vector->unroll > 1) n->store = loop_sweep_ahead(n, n->store, vector->range);
 }
@@ -135,7 +138,7 @@ static loop_axis *contiguous_reduction_axis(loop_nest *n, loop_axis *last, const
   for (uint32_t i = 0; i < n->axis_count && far; i++) {
     bool apart;
     loop_axis *a = &n->axes[i];
-    if (ir_bounds_of(n->g, a->extent).hi < FEW_TERMS || varies(n, a) || !may_vectorize(n, i)) continue;
+    if (ir_bounds_of(n->g, a->extent).hi < MIN_LANE_TERMS || varies(n, a) || !may_vectorize(n, i)) continue;
     int score = score_of_terms(n, a, reduces, count, &apart);
     if (!apart && score > most) best = a, most = score;
   }
@@ -146,8 +149,9 @@ static loop_axis *contiguous_reduction_axis(loop_nest *n, loop_axis *last, const
 /* Where no load of the term is contiguous along the lanes, but one is along another axis: the loop over that
  * axis becomes the innermost, inside the steps of the lanes, so that fetched cache lines are used up. */
 static void choose_order(loop_nest *n, const loop_axis *vector, ir_ref term) {
-  ir_ref loads[MAX_FOUND];
-  uint32_t count = affine_find_range(n->g, term, IR_OP_LOAD, loads, MAX_FOUND), near = n->axis_count, at = 0;
+  ir_ref loads[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(n->g, term, IR_OP_LOAD, loads, LOOP_MAX_NODES), near = n->axis_count,
+           at = 0;
   for (uint32_t i = 0; i < count; i++) {
     ir_ref index = ir_src(n->g, loads[i], 1);
     int64_t stride;
@@ -165,8 +169,8 @@ static void choose_order(loop_nest *n, const loop_axis *vector, ir_ref term) {
 /* A quotient of indices changes inside a vector unless vectors begin where it changes. Returns the first
  * element at which a vector has to begin for that, or 0. */
 static int quotients_begin(loop_nest *n, const loop_axis *vector) {
-  ir_ref quotients[MAX_FOUND];
-  uint32_t count = affine_find_range(n->g, n->store, IR_OP_FLOORDIV, quotients, MAX_FOUND);
+  ir_ref quotients[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_FLOORDIV, quotients, LOOP_MAX_NODES);
   for (uint32_t i = 0; i < count; i++) {
     const ir_node *q = ir_get(n->g, quotients[i]);
     int64_t divisor, offset, stride;
@@ -183,8 +187,8 @@ void loop_choose_lanes(loop_nest *n) {
     loop_choose_group(n);
     return;
   }
-  ir_ref reduces[MAX_FOUND], target = ir_src(n->g, n->store, 1);
-  uint32_t reduce_count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
+  ir_ref reduces[LOOP_MAX_NODES], target = ir_src(n->g, n->store, 1);
+  uint32_t reduce_count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, LOOP_MAX_NODES);
   loop_axis *last = contiguous_store_axis(n, target);
   if (reduce_count) last = contiguous_reduction_axis(n, last, reduces, reduce_count);
   int best = last ? -1000 : -100000;
@@ -193,12 +197,13 @@ void loop_choose_lanes(loop_nest *n) {
     int output_score = last ? score_of(n, reduces[k], last->range) : -100000;
     int term_score = loop_lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
     if (output_score > best) best = output_score;
-    bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < FEW_TERMS && output_score > 0;
+    bool few =
+        ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < MIN_LANE_TERMS && output_score > 0;
     if (few || (last && loop_is_triangle(n->g, reduces[k], last->range))) continue;
     if (term_score > output_score) n->lanes_in_reduction = true;
   }
   if (!last || n->lanes_in_reduction) return;
-  ir_ref terms[MAX_FOUND];
+  ir_ref terms[LOOP_MAX_NODES];
   bool is_index_reduction = false, product = false, triangle = false;
   int64_t most = ir_bounds_of(n->g, last->extent).hi, size;
   for (uint32_t k = 0; k < reduce_count; k++) {
@@ -216,7 +221,8 @@ void loop_choose_lanes(loop_nest *n) {
   if (interleaved) last = interleaved;
   if (interleaved) most = ir_bounds_of(n->g, last->extent).hi;
   while (lanes > most) lanes /= 2;
-  if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < SHORT * lanes)) return;
+  if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < MIN_VECTORS * lanes))
+    return;
   last->lanes = lanes;
   if (triangle) last->head = quotients_begin(n, last);
   if (!reduce_count) {

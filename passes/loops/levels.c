@@ -5,20 +5,26 @@
 
 #include <string.h>
 
-enum { MIN_BLOCK = 4096, MANY_BLOCKS = 64 };
+enum {
+  /* elements, times terms, of a thread block: those of f32, read, computed and written, are about half of
+   * what a thread takes at a time (CHUNK_WORK of runtime/program/frame.c) */
+  MIN_BLOCK_WORK = 4096,
+  MAX_BLOCKS = 64 /* blocks from which on no further axis is divided: several for each of a dozen threads */
+};
 
 static int64_t times(int64_t work, int64_t size) {
   if (size < 1) size = 1;
-  return size >= LOOP_MUCH || work >= LOOP_MUCH / size ? LOOP_MUCH : work * size;
+  return size >= LOOP_MAX_WORK || work >= LOOP_MAX_WORK / size ? LOOP_MAX_WORK : work * size;
 }
 
 int64_t loop_work_inside(loop_nest *n, uint32_t axis) {
-  enum { ROOM = 8 };
-  ir_ref reduces[ROOM];
+  /* reductions whose terms count [2 in the workloads]: of more, work is underestimated */
+  enum { MAX_REDUCES = 8 };
+  ir_ref reduces[MAX_REDUCES];
   int64_t work = 1;
   for (uint32_t a = axis; a < n->axis_count; a++)
     work = times(work, ir_bounds_of(n->g, n->axes[a].extent).hi);
-  for (uint32_t k = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, ROOM); k-- > 0;) {
+  for (uint32_t k = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, MAX_REDUCES); k-- > 0;) {
     const ir_node *r = ir_get(n->g, reduces[k]);
     for (uint32_t i = 1; i < r->nsrc; i++)
       if (ir_op_of(n->g, r->src[i]) == IR_OP_RANGE)
@@ -57,19 +63,19 @@ static bool divides(const loop_nest *n, const loop_level *level, int64_t togethe
          (ir_is_const(n->g, n->axes[level->axis].extent, &size) && size % (together * level->step) == 0);
 }
 
-/* Binds the outermost levels to thread blocks, each of at least about MIN_BLOCK elements' work: as many axes
- * as make MANY_BLOCKS blocks, and of the last one as many steps together as are worth a block. */
+/* Binds the outermost levels to thread blocks, each of at least about MIN_BLOCK_WORK elements' work: as many
+ * axes as make MAX_BLOCKS blocks, and of the last one as many steps together as are worth a block. */
 static void bind_threads(loop_nest *n, int64_t inside) {
   int64_t blocks = 1;
   uint32_t divided = 0; /* levels up to the last that makes several blocks */
-  for (uint32_t d = 0; d < n->level_count && d < n->axis_count && blocks < MANY_BLOCKS; d++) {
+  for (uint32_t d = 0; d < n->level_count && d < n->axis_count && blocks < MAX_BLOCKS; d++) {
     loop_level *level = &n->levels[d];
     int64_t size = ir_bounds_of(n->g, n->axes[level->axis].extent).hi, together = 1;
     int64_t work = work_below(n, d + 1, inside);
     if (!loop_may_thread(n, level->axis)) break;
     inside = times(inside, level->step < size ? level->step : size); /* for the levels further in */
     if (level->step >= size) continue; /* a single step: levels further in may still make several blocks */
-    while (times(work, together * level->step) < MIN_BLOCK) together *= 2;
+    while (times(work, together * level->step) < MIN_BLOCK_WORK) together *= 2;
     while (n->has_locals && !divides(n, level, together))
       together /= 2;                           /* a local belongs to one loop: no remainder */
     if (together * level->step >= size) break; /* not worth two blocks */

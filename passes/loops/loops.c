@@ -178,6 +178,8 @@ ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32
 
 /* threads */
 
+/* Boxes of one kernel [14 in the workloads]: those of eight thread levels with a remainder each; a kernel of
+ * more is refused (IR_ERR_INTERNAL). */
 enum { MAX_BOXES = 256 };
 
 /* A box of equal thread blocks: either the whole steps or the remainder of each thread level. */
@@ -334,17 +336,29 @@ static bool locals_are_whole(ir_graph *g, ir_ref effect) {
 
 /* KERNEL(effect, params by slot, variables) */
 static ir_ref kernel(ir_graph *g, ir_ref effect) {
-  enum { ROOM = 1024 };
-  ir_ref src[1 + 2 * ROOM] = {effect};
-  uint32_t params = affine_find_range(g, effect, IR_OP_PARAM, src + 1, ROOM), slots = 0;
-  for (uint32_t i = 1; i < params; i++) /* by slot */
-    for (uint32_t k = i; k > 0 && ir_arg_int(ir_get(g, src[k + 1])) < ir_arg_int(ir_get(g, src[k])); k--) {
-      ir_ref swap = src[k + 1];
-      src[k + 1] = src[k], src[k] = swap;
-    }
-  if (params) slots = (uint32_t)ir_arg_int(ir_get(g, src[params])) + 1;
-  uint32_t vars = affine_find_range(g, effect, IR_OP_VAR, src + 1 + params, ROOM);
-  return ir_make(g, IR_OP_KERNEL, IR_NONE, ir_pack_arg(slots, 0), src, 1 + params + vars);
+  ir_ref *live = NULL, *src = NULL, made = 0;
+  size_t count = 0, cap = 0;
+  uint32_t params = 0, slots = 0;
+  if (ir_reachable(g, &effect, 1, &live, &count, &cap) == IR_OK) src = ir_alloc(g->mem, count * sizeof *src);
+  if (!src) ir_fail(g->error, IR_ERR_MEMORY, "out of memory shaping a kernel's loops");
+  for (size_t i = 0; i < count && src; i++) { /* params by slot, behind the effect */
+    if (ir_op_of(g, live[i]) != IR_OP_PARAM) continue;
+    uint32_t at = ++params;
+    for (; at > 1 && ir_arg_int(ir_get(g, live[i])) < ir_arg_int(ir_get(g, src[at - 1])); at--)
+      src[at] = src[at - 1];
+    src[at] = live[i];
+  }
+  if (src) {
+    uint32_t used = 1 + params;
+    src[0] = effect;
+    if (params) slots = (uint32_t)ir_arg_int(ir_get(g, src[params])) + 1;
+    for (size_t i = 0; i < count; i++)
+      if (ir_op_of(g, live[i]) == IR_OP_VAR) src[used++] = live[i];
+    made = ir_make(g, IR_OP_KERNEL, IR_NONE, ir_pack_arg(slots, 0), src, used);
+  }
+  ir_free(g->mem, src, src ? count * sizeof *src : 0);
+  ir_free(g->mem, live, cap * sizeof *live);
+  return made;
 }
 
 /* For work-items: the stores of sub-domains get fresh ranges, so that each has groups of its own, in which

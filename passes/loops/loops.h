@@ -31,9 +31,23 @@ ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target, const pass
  * always fits. 0 on failure: out of memory, or the arithmetic fits for no values of the variables. */
 ir_ref pass_index_magnitude(ir_graph *g, ir_ref kernel);
 
-enum { MAX_NEST = 24 };   /* ranges of one kernel's output or of one reduction after splitting */
-enum { MAX_LEVELS = 96 }; /* levels of all axes of a store */
-enum { MAX_FOUND_RANGES = 128 };
+/* Capacities. What the workloads (frontend/workloads) need at most is said in brackets. */
+enum {
+  /* ranges of one kernel's output, or of one reduction, after splitting: those of IR_MAX_RANK axes and eight
+   * splits [4]. Axes are split no further; a kernel that has more from the start is refused */
+  MAX_NEST = 24,
+  /* levels of all axes of a store [8]: four for each of MAX_NEST axes, of which the cost model gives all but
+   * the lanes' and the rows' axis one or two; moves from outside that need more are refused */
+  MAX_LEVELS = 96,
+  /* ranges in one index or of all loops around a store [3]: one for each of MAX_LEVELS and of MAX_NEST */
+  MAX_FOUND_RANGES = 128,
+  /* nodes of one operation that are looked for below one store [8]. loop_find_axes refuses a kernel of more
+   * ranges or reductions; of more loads or quotients those past the limit have no part in a choice */
+  LOOP_MAX_NODES = 512,
+  /* loads below one value that are looked at one by one [6]: of more, no reduction is masked, jammed, staged
+   * or shared among work-items, and those past the limit are not prefetched */
+  LOOP_MAX_LOADS = 64
+};
 
 /* One output axis, and the step of its lanes: unroll * lanes elements, counted from element `head` on. If
  * `block` is not 0, the axis is tiled by blocks of so many elements: the loop over the steps of a block
@@ -103,6 +117,8 @@ bool loop_breakpoint_rounds(ir_graph *g, ir_ref e, ir_ref range);
 
 /* axes.c: a kernel as a list of stores over ranges, one for each sub-domain or each member of a fused row
  * group; neighbours may share outer ranges */
+/* Stores of one kernel [21]: more than the 48 sub-domains of peeling (passes/domain/peel.h) and the 24
+ * members of a fused group (passes/fuse/row_group.h); a kernel of more is refused (IR_ERR_INTERNAL). */
 enum { MAX_STORES = 64 };
 typedef struct loop_stores {
   uint32_t count;
@@ -132,7 +148,9 @@ int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block);
 bool loop_multiplies(const ir_graph *g, ir_ref reduce);
 
 /* unroll.c: stores without reductions */
-enum { LOOP_MOST_REPEATED = 16 }; /* most vectors after which quotients of indices repeat */
+/* Most vectors after which quotients of indices repeat: so many are unrolled, as many as of a few short rows
+ * (MAX_UNROLLED_VECTORS of unroll.c). Quotients that repeat later are computed. */
+enum { LOOP_MAX_REPEATED = 16 };
 /* The axis for the lanes, of at least `lanes` elements, where the innermost axis of the output, `last`, is
  * short and not read contiguously, but another axis is. `last` is then unrolled, and its unrolled values are
  * interleaved in memory. NULL where there is no such axis. */
@@ -161,13 +179,16 @@ bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, i
 void loop_choose_levels(loop_nest *n, bool threads, int64_t inside);
 bool loop_may_thread(loop_nest *n, uint32_t axis); /* independent iterations, counted beforehand */
 /* Elements, times terms of reductions, at one iteration point of the axes before `axis`: at most
- * LOOP_MUCH. */
-enum { LOOP_MUCH = 1 << 20 };
+ * LOOP_MAX_WORK, the product at which counting stops: beyond it no choice depends on how much there is. */
+enum { LOOP_MAX_WORK = 1 << 20 };
 int64_t loop_work_inside(loop_nest *n, uint32_t axis);
 
 /* moves.c: prints the levels as text, `split a0 6; split a1 16; reorder a1.0 a0.0 a0.1 a1.1; unroll a0.1;
  * vector a1.1`, and sets the levels that a text gives (false on failure: IR_ERR_INVALID names the move). */
-enum { LOOP_MAX_LANES = 64 }; /* vector lanes, unroll factor of a level */
+/* Most vector lanes, or unroll factor, of a level that moves may ask for: the lanes of the widest vector of
+ * bytes. Larger ones are refused. */
+enum { LOOP_MAX_LANES = 64 };
+/* Most elements of a step that moves may ask for: those of an axis are an int. Larger ones are refused. */
 #define LOOP_MAX_STEP INT32_MAX
 void loop_moves_print(const loop_nest *n, ir_text *out);
 bool loop_moves_apply(loop_nest *n, uint32_t nest, const char *text);
@@ -221,6 +242,8 @@ bool loop_jam(ir_graph *g, ir_ref *effects, uint32_t count);
 typedef struct loop_extremum {
   ir_ref value, at; /* the best element; its index, i32 where bounds prove that it fits, else i64 */
 } loop_extremum;
+/* Most searches at once, since each waits for its last comparison: with two vectors each, the best elements
+ * and their indices, eight fill half of 32 registers. */
 enum { LOOP_SEARCHES = 8 };
 /* The best of `count` values over all indices of the range: a search for each value, all carried through one
  * loop, and then the best of all. range 0: the best of the values themselves. */

@@ -5,13 +5,11 @@
 #include "passes/index/index.h"
 #include "passes/patterns/identity.h"
 
-enum { MAX_LOADS = 64 };
-
 bool reduce_can_mask(const reduction *r, ir_ref last) {
   ir_graph *g = r->n->g;
-  ir_ref loads[MAX_LOADS], inner[2];
-  uint32_t count = affine_find_range(g, r->body, IR_OP_LOAD, loads, MAX_LOADS);
-  if (count == MAX_LOADS || affine_find_range(g, r->body, IR_OP_BOUND, inner, 1)) return false;
+  ir_ref loads[LOOP_MAX_LOADS], inner[2];
+  uint32_t count = affine_find_range(g, r->body, IR_OP_LOAD, loads, LOOP_MAX_LOADS);
+  if (count == LOOP_MAX_LOADS || affine_find_range(g, r->body, IR_OP_BOUND, inner, 1)) return false;
   for (uint32_t i = 0; i < count; i++)
     if (affine_depends(g, loads[i], last) && affine_find_range(g, loads[i], IR_OP_LOAD, inner, 2) > 1)
       return false;
@@ -20,8 +18,10 @@ bool reduce_can_mask(const reduction *r, ir_ref last) {
 
 ir_ref reduce_only_inside(const reduction *r, ir_ref body, ir_ref at) {
   ir_graph *g = r->n->g;
-  ir_ref loads[MAX_LOADS], masked[MAX_LOADS], inside = pass_compare(g, IR_OP_LT, at, r->inside.count);
-  uint32_t count = body && inside ? affine_find_range(g, body, IR_OP_LOAD, loads, MAX_LOADS) : 0, used = 0;
+  ir_ref loads[LOOP_MAX_LOADS], masked[LOOP_MAX_LOADS],
+      inside = pass_compare(g, IR_OP_LT, at, r->inside.count);
+  uint32_t count = body && inside ? affine_find_range(g, body, IR_OP_LOAD, loads, LOOP_MAX_LOADS) : 0,
+           used = 0;
   if (!inside || !body || ir_is_true(g, inside)) return body;
   ir_ref other = r->index ? pass_identity(g, r->sought, ir_dtype_of(g, body)) : r->identity;
   for (uint32_t i = 0; i < count; i++) {
@@ -38,9 +38,9 @@ ir_ref reduce_only_inside(const reduction *r, ir_ref body, ir_ref at) {
 }
 
 ir_ref loop_masked_value(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other) {
-  ir_ref loads[MAX_LOADS], masked[MAX_LOADS];
+  ir_ref loads[LOOP_MAX_LOADS], masked[LOOP_MAX_LOADS];
   if (!inside || !value || ir_is_true(g, inside)) return value;
-  uint32_t count = affine_find_range(g, value, IR_OP_LOAD, loads, MAX_LOADS);
+  uint32_t count = affine_find_range(g, value, IR_OP_LOAD, loads, LOOP_MAX_LOADS);
   for (uint32_t i = 0; i < count; i++) {
     const ir_node *load = ir_get(g, loads[i]);
     ir_ref src[] = {load->src[0], load->src[1], pass_and(g, load->src[2], inside), load->src[3]};

@@ -88,7 +88,9 @@ void loop_moves_tell(const loop_nest *n,
 
 /* reading */
 
-enum { SHOWN = 300 }; /* bytes of a move that an error message repeats */
+/* Bytes of a move that an error message repeats: more than any move that the cost model makes, and with the
+ * rest of the message less than an error holds. */
+enum { MAX_SHOWN_BYTES = 300 };
 
 typedef struct reader {
   loop_nest *n;
@@ -100,7 +102,7 @@ static bool refuse_move(reader *r, const char *move, size_t length, const char *
   ir_fail(r->n->g->error, IR_ERR_INVALID,
           "kernel %u nest %u: `%.*s`: %s; moves are split AXIS STEP, tile AXIS STEP AXIS STEP, reorder "
           "LEVEL..., thread, unroll and vector LEVEL..., of axes a0 to a%u",
-          r->n->shaping->kernel, r->nest, length < SHOWN ? (int)length : SHOWN, move, why,
+          r->n->shaping->kernel, r->nest, length < MAX_SHOWN_BYTES ? (int)length : MAX_SHOWN_BYTES, move, why,
           r->n->axis_count ? r->n->axis_count - 1 : 0);
   return false;
 }

@@ -20,11 +20,14 @@ typedef struct neighbourhood {
   uint32_t nest;
 } neighbourhood;
 
+/* Candidates: unroll factors (heights), powers of two and those of register tiles (3, 6, 12); `factors` by
+ * which levels grow. Each adds a measurement for each axis, so that there are few. */
 static const int64_t heights[] = {1, 2, 3, 4, 6, 8, 12, 16}, factors[] = {2, 4, 8, 16, 32, 64};
 enum {
   HEIGHTS = sizeof heights / sizeof *heights,
   FACTORS = sizeof factors / sizeof *factors,
-  BLOCK_FACTORS = 3 /* how many of the factors, for thread blocks */
+  /* how many of the factors, up to 8, for thread blocks: larger steps are taken one by one */
+  BLOCK_FACTORS = 3
 };
 
 static int64_t most_elements(const neighbourhood *o, uint32_t axis) {
@@ -152,9 +155,9 @@ static void vary_tiles(const neighbourhood *o) {
 
 /* Other contiguous widths of a work-item's elements. */
 static void vary_contiguous(const neighbourhood *o) {
-  enum { MOST_CONTIGUOUS = 4 };
+  enum { MAX_CONTIGUOUS = 4 }; /* elements of a vector load of a local (codegen/opencl/local_vector.c) */
   for (uint32_t a = 0; a < o->n->axis_count && o->n->target->group_items; a++)
-    for (int64_t many = 1; many <= MOST_CONTIGUOUS; many *= 2) {
+    for (int64_t many = 1; many <= MAX_CONTIGUOUS; many *= 2) {
       form f = o->now;
       f.contiguous_elements[a] = many;
       if (many != o->now.contiguous_elements[a] && contiguous_of(&f, a) == many) tell_neighbour(o, &f);

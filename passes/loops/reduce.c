@@ -21,10 +21,12 @@
 #include "passes/patterns/identity.h"
 
 enum {
-  RUN = 32,
-  OUTER_RUN = 8,
-  FEW = 32,   /* most terms that need no blocking */
-  MUCH = 192, /* most operations of fully unrolled terms */
+  RUN = 32, /* terms of an innermost run; with OUTER_RUN the shortest runs for which the bound above holds */
+  OUTER_RUN = 8, /* runs, or sums of these, that are added up next */
+  /* nodes of fully unrolled terms: those of 64 products of two loads, as of a window of 16 terms for four
+   *  elements */
+  MAX_UNROLLED_OPERATIONS = 192,
+  /* reductions below one store [2 in the workloads]; of more: refused (IR_ERR_INTERNAL) */
   MAX_REDUCTIONS = 128
 };
 
@@ -170,13 +172,13 @@ void reduce_width(const reduction *r, ir_ref body, int64_t most, int *lanes, int
   while (*lanes > 1 && *lanes > most) *lanes /= 2;
 }
 
-/* The number of terms, where it is a constant of at most FEW; otherwise 0. */
+/* The number of terms, where it is a constant of at most PASS_FEW_TERMS; otherwise 0. */
 static int64_t few_terms(const reduction *r, const ir_ref *ranges, uint32_t count) {
   int64_t terms = 1, size;
   for (uint32_t i = 0; i < count; i++) {
-    if (!ir_is_const(r->n->g, ir_src(r->n->g, ranges[i], 0), &size) || size > FEW) return 0;
+    if (!ir_is_const(r->n->g, ir_src(r->n->g, ranges[i], 0), &size) || size > PASS_FEW_TERMS) return 0;
     terms *= size;
-    if (terms > FEW) return 0;
+    if (terms > PASS_FEW_TERMS) return 0;
   }
   return terms;
 }
@@ -216,7 +218,8 @@ ir_ref reduce_over(reduction *r, const ir_ref *ranges, uint32_t count) {
   int lanes, unroll;
   int64_t terms = r->index || r->n->lanes_in_reduction ? 0 : few_terms(r, ranges, count);
   if (terms) r->blocked = false;
-  if (terms && terms * operations_of(r) <= MUCH) return reduce_written_out(r, ranges, count, terms);
+  if (terms && terms * operations_of(r) <= MAX_UNROLLED_OPERATIONS)
+    return reduce_written_out(r, ranges, count, terms);
   reduce_width(r, r->body, ir_bounds_of(r->n->g, ir_src(r->n->g, ranges[count - 1], 0)).hi, &lanes, &unroll);
   if (r->n->lanes_in_reduction && lanes > 1) return reduce_in_lanes(r, ranges, count, lanes, unroll);
   return reduce_serially(r, ranges, count, 0, 0, 0, 0);
@@ -242,7 +245,7 @@ static bool chooses_by_index(ir_graph *g, ir_ref reduce, const ir_ref *others, u
 
 bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other) {
   int64_t size;
-  return ir_is_const(g, ir_src(g, ir_src(g, reduce, 1), 0), &size) && size <= FEW &&
+  return ir_is_const(g, ir_src(g, ir_src(g, reduce, 1), 0), &size) && size <= PASS_FEW_TERMS &&
          chooses_by_index(g, reduce, &other, 1);
 }
 

@@ -5,9 +5,15 @@
 
 #include "loops.h"
 
-enum { REDUCE_UNROLL = 4, REDUCE_LANE_BYTES = 64 }; /* independent accumulators; bytes of the lanes of each */
-/* most loops that a reduced range becomes: over runs, over runs of these, ...; and of a reduction */
-enum { REDUCE_LEVELS = MAX_NEST / 2, REDUCE_LOOPS = REDUCE_LEVELS * (IR_MAX_RANK + 1) };
+/* The same on all targets, since they decide the order of additions. */
+enum {
+  REDUCE_UNROLL = 4, /* independent accumulators: an addition takes four cycles, and one begins in each */
+  REDUCE_LANE_BYTES = 64, /* bytes of the lanes of each: those of the widest vectors */
+  /* most loops that a reduced range becomes, over runs, over runs of these, ...: 32 * 8^11 is 2^38 terms, and
+   * the outermost loop takes all that are left */
+  REDUCE_LEVELS = MAX_NEST / 2,
+  REDUCE_LOOPS = REDUCE_LEVELS * (IR_MAX_RANK + 1) /* most loops of a reduction, over all of its ranges */
+};
 
 typedef struct reduction {
   loop_nest *n;

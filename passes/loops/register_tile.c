@@ -10,11 +10,13 @@
 #include "passes/patterns/contraction.h"
 
 enum {
-  MAX_LOADS = 256,
+  /* loads of a term [6 in the workloads]: those past the limit have no part in the choice */
+  MAX_TERM_LOADS = 256,
+  /* rows that share what a window of one operand loads: of a window of 3, six loads for 12 */
   WINDOW_ROWS = 4,
-  NARROWEST_PANEL = 2 * 16, /* bytes: two of the narrowest vectors (pass_tile_of) */
-  ENOUGH_ROWS = 6,
-  MOST_ROWS = 12 /* associativity of the L1 cache: rows may be a power of two apart */
+  NARROWEST_PANEL_BYTES = 2 * 16, /* two of the narrowest vectors (pass_tile_of) */
+  ENOUGH_ROWS = 6,                /* rows of a whole tile (pass_tile_of) */
+  MAX_ROWS = 12 /* ways of the L1 cache, for rows that are a power of two apart share one set of it */
 };
 
 bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride) {
@@ -40,7 +42,7 @@ static pass_tile tile_of(const loop_nest *n, ir_ref reduce) {
 
 int64_t loop_panel_multiple(const loop_nest *n, ir_ref reduce) {
   int bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
-  return NARROWEST_PANEL / (bytes ? bytes : 1);
+  return NARROWEST_PANEL_BYTES / (bytes ? bytes : 1);
 }
 
 /* Does a load that moves along the lanes also move along range? */
@@ -71,8 +73,8 @@ static loop_axis *row_axis(loop_nest *n, const loop_axis *vector, const ir_ref *
 }
 
 loop_axis *loop_row_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce) {
-  ir_ref loads[MAX_LOADS];
-  uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_LOADS);
+  ir_ref loads[MAX_TERM_LOADS];
+  uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_TERM_LOADS);
   return row_axis(n, vector, loads, count);
 }
 
@@ -112,13 +114,18 @@ static loop_axis *window_axis(loop_nest *n, const loop_axis *vector, ir_ref redu
  * there is never a remainder: of the upper third the number that does least work, a tile of r rows reading
  * one vector of columns for each term. */
 static void set_rows(loop_nest *n, loop_axis *row, int most, int columns) {
-  enum { SUMS = 12, FEWEST = 4 };
+  enum {
+    /* vectors of sums: eight would hide the latency of multiply-adds, four cycles of which two begin in each,
+     * if none waited for a load */
+    MIN_SUMS = 12,
+    MIN_ROWS = 4 /* as said above. Measured: 4, 5 and 6 are equally fast (docs/contractions.md) */
+  };
   int64_t height = ir_bounds_of(n->g, row->extent).hi, known, least = INT64_MAX;
   int rows = height < most ? (int)height : most;
   if (loop_bounds_another(n, (uint32_t)(row - n->axes)) || rows < 1) return;
   row->unroll = rows;
   for (int r = rows; r >= 1 && ir_is_const(n->g, row->extent, &known); r--) {
-    bool exact = known % r == 0 && r >= FEWEST && r * columns >= SUMS;
+    bool exact = known % r == 0 && r >= MIN_ROWS && r * columns >= MIN_SUMS;
     int64_t cost = exact ? 0 : (known + r - 1) / r * (r + 1);
     bool fits = exact || (row->overlaps && 3 * r >= 2 * most);
     if (!fits || cost >= least) continue;
@@ -138,10 +145,10 @@ static bool has_strides(loop_nest *n, const loop_axis *a, const ir_ref *loads, u
 /* The columns of a tile whose operands are not packed: few rows are all in one tile, so that the columns'
  * operand is read once. */
 static int tile_columns(loop_nest *n, const loop_axis *row, ir_ref reduce, int sums) {
-  enum { FEWEST = 2 };
+  enum { MIN_COLUMNS = 2 }; /* vectors that share a row's element: with one, each multiply-add takes a load */
   int columns = pass_tile_of(n->target, ir_dtype_of(n->g, reduce), 0).columns;
   int64_t height = ir_bounds_of(n->g, row->extent).hi;
-  return height * columns > sums && height * FEWEST <= sums ? sums / (int)height : columns;
+  return height * columns > sums && height * MIN_COLUMNS <= sums ? sums / (int)height : columns;
 }
 
 /* Vectors in a row of the tile, `most` at most; all of a short row in one tile. */
@@ -155,8 +162,8 @@ static int fitting(const loop_nest *n, const loop_axis *vector, int most) {
 
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   pass_tile tile = tile_of(n, reduce);
-  ir_ref loads[MAX_LOADS];
-  uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_LOADS);
+  ir_ref loads[MAX_TERM_LOADS];
+  uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_TERM_LOADS);
   loop_axis *row = row_axis(n, vector, loads, count),
             *window = row ? NULL : window_axis(n, vector, reduce, loads, count);
   if (!row && !window) return false;
@@ -169,7 +176,7 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   if (window) set_rows(n, window, WINDOW_ROWS, 1);
   if (row) {
     row->overlaps = repeatable && has_strides(n, row, loads, count);
-    set_rows(n, row, sums / columns < MOST_ROWS ? sums / columns : MOST_ROWS, columns);
+    set_rows(n, row, sums / columns < MAX_ROWS ? sums / columns : MAX_ROWS, columns);
   }
   if (row && is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
   return true;

@@ -3,8 +3,6 @@
 
 #include "ir/arith.h"
 
-enum { MAX_FOUND = 512, MOST_ALTERNATING = 4 };
-
 static bool may_step(loop_nest *n, const loop_axis *a) {
   uint32_t axis = (uint32_t)(a - n->axes);
   return !loop_bounds_another(n, axis) && !loop_is_ordered(n, axis);
@@ -20,8 +18,8 @@ static bool is_store(const loop_nest *n) { return ir_op_of(n->g, n->store) == IR
 
 /* Are there loads, all contiguous along the axis or uniform? */
 static bool loads_unit_stride(loop_nest *n, const loop_axis *a) {
-  ir_ref loads[MAX_FOUND];
-  uint32_t count = affine_find_range(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
+  ir_ref loads[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_LOAD, loads, LOOP_MAX_NODES);
   bool unit_stride = count > 0;
   for (uint32_t i = 0; i < count && unit_stride; i++) {
     int64_t stride;
@@ -34,7 +32,7 @@ static bool loads_unit_stride(loop_nest *n, const loop_axis *a) {
 loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes) {
   int64_t count, step;
   ir_ref index = ir_src(n->g, n->store, 1);
-  if (!is_store(n) || !ir_is_const(n->g, last->extent, &count) || count < 2 || count > MOST_ALTERNATING ||
+  if (!is_store(n) || !ir_is_const(n->g, last->extent, &count) || count < 2 || count > IR_MAX_INTERLEAVED ||
       loads_unit_stride(n, last))
     return NULL;
   for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
@@ -52,12 +50,13 @@ loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes) {
  * the output fall into one set of the L1 cache, because rows are short or stores are non-temporal:
  * neighbouring lines are then read together. */
 static int block_of(loop_nest *n, const loop_axis *a, int unroll, int bytes, bool streams) {
-  enum { LINE = 64, TILES = 4 };
+  enum { BLOCK_TILES = 4 }; /* tiles in a block: four neighbouring lines where a tile is as wide as a line */
   int64_t row;
   bool known = affine_stride(n->g, ir_src(n->g, n->store, 1), a->range, &row) && row > 0;
-  bool near = known && row <= n->target->l1_bytes && 2 * TILES * unroll * row * bytes <= n->target->l1_bytes;
-  int block = streams || near ? TILES * unroll : 0;
-  return block > LINE / bytes ? block : LINE / bytes;
+  bool near =
+      known && row <= n->target->l1_bytes && 2 * BLOCK_TILES * unroll * row * bytes <= n->target->l1_bytes;
+  int block = streams || near ? BLOCK_TILES * unroll : 0;
+  return block > IR_CACHE_LINE_BYTES / bytes ? block : IR_CACHE_LINE_BYTES / bytes;
 }
 
 /* Lanes that gather along one axis what is contiguous along another (a transpose): with that other axis
@@ -65,8 +64,8 @@ static int block_of(loop_nest *n, const loop_axis *a, int unroll, int bytes, boo
 static bool choose_tile(loop_nest *n, const loop_axis *vector, bool streams) {
   int unroll = n->target->registers / 2;
   if (unroll > vector->lanes) unroll = vector->lanes;
-  ir_ref loads[MAX_FOUND];
-  uint32_t count = affine_find_range(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
+  ir_ref loads[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_LOAD, loads, LOOP_MAX_NODES);
   for (uint32_t i = 0; i < count; i++) {
     ir_ref index = ir_src(n->g, loads[i], 1);
     int64_t stride;
@@ -89,9 +88,9 @@ static bool choose_tile(loop_nest *n, const loop_axis *vector, bool streams) {
 /* Rows that are read backwards: several vectors at a time, so that each group of cache lines is read
  * together; hardware prefetchers fetch forwards. Half again as fast, where rows read forwards lose. */
 static void choose_backward(loop_nest *n, loop_axis *vector) {
-  enum { TOGETHER = 8 };
-  ir_ref loads[MAX_FOUND];
-  uint32_t count = affine_find_range(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND), streams = 0;
+  enum { BACKWARD_VECTORS = 8 }; /* vectors read together, of all streams: half a KiB of f32 in the widest */
+  ir_ref loads[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_LOAD, loads, LOOP_MAX_NODES), streams = 0;
   bool backward = false;
   for (uint32_t i = 0; i < count; i++) {
     int64_t stride;
@@ -100,15 +99,15 @@ static void choose_backward(loop_nest *n, loop_axis *vector) {
     streams += stride != 0;
   }
   if (!backward) return;
-  int unroll = streams < TOGETHER ? TOGETHER / (int)streams : 1;
+  int unroll = streams < BACKWARD_VECTORS ? BACKWARD_VECTORS / (int)streams : 1;
   if (ir_bounds_of(n->g, vector->extent).hi >= 4 * unroll * vector->lanes) vector->unroll = unroll;
 }
 
 /* Quotients of indices that repeat after a few vectors: unrolled as often they are constants, and so are
  * masks made of them. */
 static void choose_repeated(loop_nest *n, loop_axis *vector) {
-  ir_ref quotients[MAX_FOUND];
-  uint32_t count = affine_find_range(n->g, n->store, IR_OP_FLOORDIV, quotients, MAX_FOUND);
+  ir_ref quotients[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_FLOORDIV, quotients, LOOP_MAX_NODES);
   int64_t unroll = 1, most = ir_bounds_of(n->g, vector->extent).hi;
   if (!loads_unit_stride(n, vector)) return;
   for (uint32_t i = 0; i < count; i++) {
@@ -118,15 +117,15 @@ static void choose_repeated(loop_nest *n, loop_axis *vector) {
     if (!ir_is_const(n->g, q->src[1], &divisor) || !affine_stride(n->g, q->src[0], vector->range, &stride))
       return;
     int64_t step = stride * vector->lanes, repeated = divisor / ir_gcd(divisor, step < 0 ? -step : step);
-    if (repeated > LOOP_MOST_REPEATED) return;
+    if (repeated > LOOP_MAX_REPEATED) return;
     unroll = unroll / ir_gcd(unroll, repeated) * repeated;
   }
-  if (unroll <= LOOP_MOST_REPEATED && unroll * vector->lanes <= most) vector->unroll = (int)unroll;
+  if (unroll <= LOOP_MAX_REPEATED && unroll * vector->lanes <= most) vector->unroll = (int)unroll;
 }
 
 /* Where rows of the output begin, in elements past a multiple of the lanes: a number, or at different places,
  * or not known. */
-enum { ANYWHERE = -1, UNKNOWN = -2 };
+enum { ANYWHERE = -1, UNKNOWN = -2 }; /* ANYWHERE: at different places; UNKNOWN: not known */
 
 static int term_begin(loop_nest *n, const loop_axis *vector, ir_ref term) {
   const ir_node *t = ir_get(n->g, term);
@@ -168,16 +167,20 @@ static bool choose_stream(loop_nest *n, loop_axis *vector) {
 
 /* Rows of a few vectors are fully unrolled. */
 static void choose_short(loop_nest *n, loop_axis *vector) {
-  enum { MOST = 4 };
+  /* vectors of a row that has no loop: a loop of so few iterations gains nothing */
+  enum { MAX_ROW_VECTORS = 4 };
   int64_t size;
-  if (ir_is_const(n->g, vector->extent, &size) && size / vector->lanes <= MOST)
+  if (ir_is_const(n->g, vector->extent, &size) && size / vector->lanes <= MAX_ROW_VECTORS)
     vector->unroll = (int)(size / vector->lanes);
 }
 
 /* A few short rows are fully unrolled as well: hardware prefetchers follow loads of an even stride, but not
  * those of a loop of two or three iterations inside another. A tenth less time for what comes from memory. */
 static void choose_few_rows(loop_nest *n, const loop_axis *vector) {
-  enum { MOST_ROWS = 4, MOST_UNROLL = 16 };
+  enum {
+    MAX_UNROLLED_ROWS = 4,    /* rows of such a loop: prefetchers find the stride of longer ones */
+    MAX_UNROLLED_VECTORS = 16 /* vectors of all rows: half of 32 registers, or all of 16 */
+  };
   loop_axis *rows = NULL;
   int64_t size, unroll = 1;
   for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
@@ -187,21 +190,21 @@ static void choose_few_rows(loop_nest *n, const loop_axis *vector) {
     if (!whole) rows = a;
   }
   if (rows && rows->unroll == 1 && may_step(n, rows) && ir_is_const(n->g, rows->extent, &size) && size > 1 &&
-      size <= MOST_ROWS && unroll * size <= MOST_UNROLL)
+      size <= MAX_UNROLLED_ROWS && unroll * size <= MAX_UNROLLED_VECTORS)
     rows->unroll = (int)size;
 }
 
 /* Not where elements depend on the output, nor where they are loaded at the index that is stored to: such a
  * kernel can overwrite its input. */
 bool loop_is_repeatable(loop_nest *n) {
-  ir_ref loads[MAX_FOUND];
+  ir_ref loads[LOOP_MAX_NODES];
   const ir_node *store = ir_get(n->g, n->store);
-  uint32_t count = affine_find_range(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_LOAD, loads, LOOP_MAX_NODES);
   for (uint32_t i = 0; i < count; i++) {
     const ir_node *load = ir_get(n->g, loads[i]);
     if (load->src[0] == store->src[0] || load->src[1] == store->src[1]) return false;
   }
-  return count < MAX_FOUND;
+  return count < LOOP_MAX_NODES;
 }
 
 void loop_choose_unroll(loop_nest *n, loop_axis *vector) {

@@ -28,13 +28,15 @@
 #include "passes/ops/check.h"
 #include "passes/ops/ops.h"
 
+/* The same on all machines, as they decide the order of additions. Half and twice of each length change no
+ * workload's loops. */
 enum {
-  LEAST_BLOCK = 256, /* elements: smaller blocks are not worth their results */
-  MOST_BLOCK = 4096,
-  LONG_ROW = 64 << 10, /* bytes: shorter rows are in a near cache for the second pass */
-  ROW = 512 << 10, /* bytes: rows that fused row groups hold; if elements have other uses, only longer rows
-                      are split */
-  MOST_ROUNDINGS = 128
+  MIN_BLOCK = 256,  /* elements: each block costs three results, a share of 1 % */
+  MAX_BLOCK = 4096, /* elements: 16 KiB of f32, half of an L1 cache, where both passes over a block find it */
+  /* rows that are split: the second pass finds shorter ones in the L1 or L2 cache. If elements have other
+   * uses, only rows that no fused group holds (PASS_GROUP_BYTES) */
+  LONG_ROW_BYTES = 64 << 10,
+  MAX_ROUNDINGS = 128 /* the error bound of sums, in units of u (docs/accuracy.md) */
 };
 
 /* x - m, where `reduce` is a sum or mean of (x - m)^2 with an expanded m; else 0. *m: m not expanded. */
@@ -72,13 +74,12 @@ static double roundings_of_sum(int64_t terms) {
 
 static bool is_bounded(int64_t block, int64_t outer) {
   double k = roundings_of_sum(block) + 4, inside = (k + 5 + sqrt((k - 5) * (k - 5) + 4 * k * k)) / 2;
-  return inside + 1 + roundings_of_sum(outer) <= MOST_ROUNDINGS;
+  return inside + 1 + roundings_of_sum(outer) <= MAX_ROUNDINGS;
 }
 
-/* The largest divisor of the size that makes blocks of at most MOST_BLOCK elements of bounded error, or 1. */
+/* The largest divisor of the size that makes blocks of at most MAX_BLOCK elements of bounded error, or 1. */
 static int64_t block_divisor(int64_t size, int64_t inner, int64_t terms) {
-  for (int64_t block_size = size < MOST_BLOCK / inner ? size : MOST_BLOCK / inner; block_size > 1;
-       block_size--)
+  for (int64_t block_size = size < MAX_BLOCK / inner ? size : MAX_BLOCK / inner; block_size > 1; block_size--)
     if (size % block_size == 0 && is_bounded(block_size * inner, terms / (block_size * inner)))
       return block_size;
   return 1;
@@ -101,9 +102,9 @@ static bool choose_blocks(const ir_graph *g, lower_centred *c) {
     block *= block_size;
     if (block_size != size[a]) break;
   }
-  if (block < LEAST_BLOCK || terms == block) return false;
+  if (block < MIN_BLOCK || terms == block) return false;
   c->elements = block;
-  return terms * ir_dtypes[ir_dtype_of(g, x)].bytes > (c->wanted ? ROW : LONG_ROW);
+  return terms * ir_dtypes[ir_dtype_of(g, x)].bytes > (c->wanted ? PASS_GROUP_BYTES : LONG_ROW_BYTES);
 }
 
 /* Has x other uses than these sums and the deviations, or have the deviations other uses than the squares? */

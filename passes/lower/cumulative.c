@@ -14,7 +14,12 @@
 #include "passes/ops/compose/impl.h"
 #include "passes/patterns/identity.h"
 
-enum { BLOCK = 16, LEVELS = 17 };
+enum {
+  BLOCK = 16, /* elements: of more, each element takes more operations; of fewer, sums of 2^32 elements more
+                 roundings than the bound, as above */
+  /* levels of blocks: 16^17 elements are more than there can be; more are refused (IR_ERR_INTERNAL) */
+  MAX_LEVELS = 17
+};
 /* lines in blocks: [before, count, size, behind] */
 enum { BEFORE, COUNT, WITHIN, BEHIND, AXES };
 
@@ -118,7 +123,7 @@ ir_ref pass_lower_cumulative(ir_graph *g, ir_ref node, ir_ref x) {
   bool sums = n->op == IR_OP_CUMSUM || n->op == IR_OP_CUMPROD;
   ir_dtype wide = sums && (dtype == IR_F16 || dtype == IR_BF16) ? IR_F32 : dtype;
   scan s = scan_of(g, (ir_op)n->op, wide);
-  level levels[LEVELS];
+  level levels[MAX_LEVELS];
   int count = 0;
   ir_ref lines = op_lines(g, ir_cast(g, x, wide), ir_arg_int(n)), made = 0;
   if (lines && ir_dim(g, lines, 1) == ir_index(g, 0)) return x;
@@ -126,9 +131,9 @@ ir_ref pass_lower_cumulative(ir_graph *g, ir_ref node, ir_ref x) {
     ir_bounds_tighten(g, ir_dim(g, lines, 1), 0, BLOCK * OP_MOST_ELEMENTS);
   for (bool more = true; more; count++) {
     if (!lines) return 0;
-    if (count == LEVELS) {
+    if (count == MAX_LEVELS) {
       ir_fail(g->error, IR_ERR_INTERNAL, "%s: the axis needs more than %d levels of blocks",
-              ir_ops[n->op].text, LEVELS);
+              ir_ops[n->op].text, MAX_LEVELS);
       return 0;
     }
     more = ir_bounds_of(g, ir_dim(g, lines, 1)).hi > BLOCK;

@@ -20,8 +20,6 @@
 
 #include "passes/index/index.h"
 
-enum { JOIN_OPERANDS = 32 };
-
 typedef struct lowering {
   ir_graph *g;
   const ir_target *target;
@@ -162,15 +160,15 @@ static ir_ref join_some(ir_graph *g, const ir_node *n, const ir_ref *operands, u
                         count);
 }
 
-/* A CONCAT or STACK of many operands as a tree of joins of JOIN_OPERANDS each. parts has room for n->nsrc
+/* A CONCAT or STACK of many operands as a tree of joins of PASS_MAX_JOINED each. parts has room for n->nsrc
  * refs and is overwritten. */
 static ir_ref lower_join(ir_graph *g, const ir_node *n, ir_ref *operands, ir_ref shape) {
   ir_node level = *n;
   uint32_t count = n->nsrc;
-  while (count > 2 * JOIN_OPERANDS) {
+  while (count > 2 * PASS_MAX_JOINED) {
     uint32_t made = 0;
-    for (uint32_t i = 0; i < count; i += JOIN_OPERANDS) {
-      uint32_t some = count - i < JOIN_OPERANDS ? count - i : JOIN_OPERANDS;
+    for (uint32_t i = 0; i < count; i += PASS_MAX_JOINED) {
+      uint32_t some = count - i < PASS_MAX_JOINED ? count - i : PASS_MAX_JOINED;
       if (!(operands[made++] = join_some(g, &level, operands + i, some, shape))) return 0;
     }
     count = made;
@@ -206,7 +204,8 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
   if (scatters_nothing(g, n)) return l->map[n->src[0]];
   if (n->op == IR_OP_SCATTER_ADD && (n->dtype == IR_F16 || n->dtype == IR_BF16))
     return lower_scatter_add(g, old, l->map[n->src[0]], l->map[n->src[1]], l->map[n->src[2]]);
-  bool wide = (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK) && n->nsrc > 2 * JOIN_OPERANDS, changed = wide;
+  bool wide = (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK) && n->nsrc > 2 * PASS_MAX_JOINED,
+       changed = wide;
   for (uint32_t i = 0; i < n->nsrc; i++) changed |= l->map[n->src[i]] != n->src[i];
   if (!changed) return old;
   ir_ref *src = ir_alloc(g->mem, n->nsrc * sizeof *src), made;

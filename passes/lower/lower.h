@@ -11,7 +11,7 @@
 #define VIEWFOLD_PASSES_LOWER_LOWER_H
 
 #include "ir/ir.h"
-#include "ir/target.h"
+#include "passes/passes.h"
 
 /* scan_fusion.c: scans with the same operands, state and trip count become one. Returns the new TUPLE of
  * results; 0 on failure. */
@@ -42,6 +42,7 @@ void lower_places(const ir_graph *g, ir_ref x, uint32_t *place);
 bool pass_find_copies(ir_graph *g, const ir_ref *live, size_t count, size_t nodes, bool *stored);
 
 /* centred_sums.c: sums of x over a set of axes, and of the squares of its deviations `off` from a mean */
+/* Variances of one graph that are computed by blocks [1 in the workloads]; further ones take two passes. */
 enum { LOWER_CENTRED = 64 };
 typedef struct lower_centred {
   ir_ref x, off, mean;

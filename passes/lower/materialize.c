@@ -18,8 +18,9 @@
 #include <string.h>
 
 enum {
-  TOGETHER = 64,           /* rows that are processed together */
-  CACHE_BYTES = 256 << 10, /* what they may take of the L2 cache */
+  ROWS_TOGETHER = 64, /* rows that are processed together: four of the widest vectors of f32 */
+  /* what they may take of an L2 cache, of 256 KiB on older processors, 1 or 2 MiB on others */
+  ROWS_BYTES = 256 << 10
 };
 
 /* The origins of a node's elements; 0 where there is none. */
@@ -53,17 +54,17 @@ static bool permutes_innermost(ir_graph *g, ir_ref view, bool operand) {
   return innermost(g, view, place) != innermost(g, view, logical);
 }
 
-/* Are TOGETHER rows, along the axes that the node reduces or accumulates, too long for CACHE_BYTES? */
+/* Are ROWS_TOGETHER rows, along the axes that the node reduces or accumulates, too long for ROWS_BYTES? */
 static bool is_long(ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
-  int64_t bytes = (int64_t)TOGETHER * ir_dtypes[ir_dtype_of(g, n->src[0])].bytes;
+  int64_t bytes = (int64_t)ROWS_TOGETHER * ir_dtypes[ir_dtype_of(g, n->src[0])].bytes;
   bool one = ir_ops[n->op].cls == IR_CLASS_ORDERED || n->op == IR_OP_ARGMAX || n->op == IR_OP_ARGMIN;
-  for (uint32_t i = one ? 0 : 1; i < (one ? 1 : n->nsrc) && bytes <= CACHE_BYTES; i++) {
+  for (uint32_t i = one ? 0 : 1; i < (one ? 1 : n->nsrc) && bytes <= ROWS_BYTES; i++) {
     uint32_t axis = (uint32_t)(one ? ir_arg_int(n) : ir_get(g, n->src[i])->arg);
     int64_t size = ir_bounds_of(g, ir_dim(g, n->src[0], axis)).hi;
-    bytes = size > CACHE_BYTES ? CACHE_BYTES + 1 : bytes * size;
+    bytes = size > ROWS_BYTES ? ROWS_BYTES + 1 : bytes * size;
   }
-  return bytes > CACHE_BYTES;
+  return bytes > ROWS_BYTES;
 }
 
 /* Rows are processed together along the innermost axis that is not reduced. Is another axis contiguous in
@@ -77,7 +78,7 @@ static bool is_narrow(ir_graph *g, ir_ref view, ir_ref reduce) {
     return false;
   for (uint32_t i = 0; i < rank; i++)
     if (!ir_reduces_axis(g, ir_get(g, reduce), i) && ir_bounds_of(g, ir_dim(g, view, i)).hi > 1) last = i;
-  return last != inner || ir_bounds_of(g, ir_dim(g, view, inner)).hi < 2 * TOGETHER;
+  return last != inner || ir_bounds_of(g, ir_dim(g, view, inner)).hi < 2 * ROWS_TOGETHER;
 }
 
 static void find_in_view(const copies *c, ir_ref node) {

@@ -10,7 +10,7 @@
 
 #include "passes/ops/build/control.h"
 
-enum { NONE = UINT32_MAX };
+enum { NONE = UINT32_MAX }; /* in place of a place in a list: there is none */
 
 /* One list of nodes, of the graph or of a function, in ascending order; map and leader are by place in it. */
 typedef struct scope {

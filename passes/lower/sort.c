@@ -22,8 +22,6 @@
 #include "passes/ops/build/control.h"
 #include "passes/ops/compose/impl.h"
 
-enum { INDEX_BITS = 32 };
-
 static ir_ref i64_constant(ir_graph *g, int64_t value) { return ir_int(g, IR_I64, value); }
 static ir_ref binary_with(ir_graph *g, ir_op op, ir_ref x, int64_t y) {
   return op_binary(g, op, x, i64_constant(g, y));
@@ -96,7 +94,7 @@ static ir_ref stage_by_mask(ir_graph *g, ir_ref keys, ir_ref table) {
 
 /* The network for a size known at run time, which is at most `most`. */
 static ir_ref network_of_run(ir_graph *g, ir_ref keys, int64_t most) {
-  int64_t masks[INDEX_BITS * (INDEX_BITS + 1) / 2];
+  int64_t masks[PASS_INDEX_BITS * (PASS_INDEX_BITS + 1) / 2];
   uint32_t count = 0;
   ir_ref size = ir_dim(g, keys, 1), stages = ir_index(g, 0), zero = stages;
   for (int64_t half = 1, k = 1; half < most; half *= 2, k++) {
@@ -117,25 +115,25 @@ static ir_ref permutation(ir_graph *g, ir_ref order) {
   if (!order) return 0;
   ir_ref size = ir_dim(g, order, 1);
   int64_t known, most = ir_bounds_of(g, size).hi;
-  if (most > (int64_t)1 << INDEX_BITS) {
+  if (most > (int64_t)1 << PASS_INDEX_BITS) {
     ir_fail(g->error, IR_ERR_UNSUPPORTED,
             "sort: size %s is not known to be at most 2^%d; declare a smaller bound", OP_EXPR(size),
-            INDEX_BITS);
+            PASS_INDEX_BITS);
     return 0;
   }
-  ir_ref keys = op_binary(g, IR_OP_OR, binary_with(g, IR_OP_SHL, order, INDEX_BITS),
+  ir_ref keys = op_binary(g, IR_OP_OR, binary_with(g, IR_OP_SHL, order, PASS_INDEX_BITS),
                           op_iota(g, IR_I64, op_dims(g, order), 3, 1));
   if (!keys) return 0;
   keys = ir_is_const(g, size, &known) ? network(g, keys, known) : network_of_run(g, keys, most);
-  return keys ? binary_with(g, IR_OP_AND, keys, ((int64_t)1 << INDEX_BITS) - 1) : 0;
+  return keys ? binary_with(g, IR_OP_AND, keys, ((int64_t)1 << PASS_INDEX_BITS) - 1) : 0;
 }
 
 static ir_ref sorted(ir_graph *g, ir_ref lines, bool descending) {
   ir_ref order = lines ? order_of(g, lines, descending) : 0;
   if (!order || ir_dtypes[ir_dtype_of(g, lines)].bytes < 8) return permutation(g, order);
-  int64_t low = ((int64_t)1 << INDEX_BITS) - 1, offset = -((int64_t)1 << (INDEX_BITS - 1));
+  int64_t low = ((int64_t)1 << PASS_INDEX_BITS) - 1, offset = -((int64_t)1 << (PASS_INDEX_BITS - 1));
   ir_ref by_low = permutation(g, binary_with(g, IR_OP_ADD, binary_with(g, IR_OP_AND, order, low), offset));
-  ir_ref high = op_take_lines(g, binary_with(g, IR_OP_SHR, order, INDEX_BITS), by_low);
+  ir_ref high = op_take_lines(g, binary_with(g, IR_OP_SHR, order, PASS_INDEX_BITS), by_low);
   return op_take_lines(g, by_low, permutation(g, high));
 }
 

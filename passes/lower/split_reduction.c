@@ -24,15 +24,22 @@ typedef struct width {
   int64_t min_terms;          /* fewest terms of one result in a chunk */
   int64_t contiguous_results; /* contiguous results that one grain computes */
 } width;
+/* Not of the machine at hand, as they decide the order of additions. of_threads: two units of work for each
+ * of 16 threads; chunks of 8 Ki elements, 32 KiB of f32; 256 results are a row of 16 of the widest vectors.
+ * of_groups: eight groups for each of 128 compute units; 4 Ki elements in 16 for each of 256 work-items, and
+ * at least half of them of one result, so that a group's tree of additions is a small part; 32 results are
+ * read by work-items in lockstep. */
 static const width of_threads = {32, 64, 1 << 13, 1, 256}, of_groups = {1024, 1024, 1 << 12, 1 << 11, 32};
 
 enum {
-  MIN_TERMS = 1 << 18, /* elements that are worth more than one chunk */
-  FULL_VECTORS = 64,   /* contiguous results that fill vectors */
-  MAX_FOLDS = 32,
-  CHUNK_ALIGN = 16, /* padded chunks of more than MIN_ALIGNED elements have a multiple of so many */
-  MIN_ALIGNED = 64 * CHUNK_ALIGN,
-  MIN_FOLDED = 16 /* fewest elements that each fold combines */
+  MIN_ELEMENTS = 1 << 18, /* that are worth more than one chunk: 1 MiB of f32, from which on threads gain half
+                             (SPLIT_WORK of runtime/program/frame.c) */
+  FULL_VECTORS = 64,      /* contiguous results that fill vectors: four of the widest of f32 */
+  MAX_FOLDS = 32,         /* separate reductions of neighbours, for the two results at least that there are */
+  /* elements that each fold combines at least: the second step adds at most 1/16 of the work */
+  MIN_FOLDED = 16,
+  CHUNK_ALIGN = 16, /* elements: a cache line of f32, of which padded chunks have a whole number */
+  MIN_ALIGNED = 64 * CHUNK_ALIGN /* elements of a chunk from which on that pads by 1/64 at most */
 };
 
 typedef struct chunks {
@@ -95,7 +102,7 @@ static chunks choose_chunking(const sizes *s, const width *w) {
   int64_t contiguous = s->inner > w->contiguous_results ? w->contiguous_results : s->inner,
           grains = s->results / contiguous, all = s->terms * s->results,
           left = s->size[p.chunked] / (p.chunked == p.fold ? p.folds : 1);
-  if (all < MIN_TERMS || grains >= w->enough_grains) return p;
+  if (all < MIN_ELEMENTS || grains >= w->enough_grains) return p;
   int64_t most = all / w->min_chunk < left ? all / w->min_chunk : left;
   if (most > w->max_chunks) most = w->max_chunks;
   if (most > s->terms / w->min_terms) most = s->terms / w->min_terms;

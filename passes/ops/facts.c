@@ -2,7 +2,13 @@
  * declaration of a variable would decide it. */
 #include "check.h"
 
-enum { NEED_ROOM = 200, MAX_VARIABLES = 4, SMALL_FACTOR = 64, LARGE_FACTOR = 1 << 16 };
+enum {
+  NEED_BYTES = 200,  /* of the fact in a message; the remedy has the rest of its room */
+  MAX_VARIABLES = 4, /* of a fact for which a remedy is looked for; those past the limit are not tried */
+  SMALL_FACTOR = 64, /* divisors that are tried: all up to this one, which are what sizes are multiples of, */
+  /* and its doubles up to this one; a remedy by another divisor is not found, or said */
+  LARGE_FACTOR = 1 << 16
+};
 
 /* a cmp b; IR_OP_MOD stands for a % b == 0 */
 typedef struct fact {
@@ -162,6 +168,6 @@ const char *op_words_fact(ir_graph *g, ir_op cmp, ir_ref a, ir_ref b, op_words *
   add_known(g, a, ", known: ", &text);
   add_known(g, b, ir_is_const(g, a, NULL) ? ", known: " : ", ", &text);
   remedy(&f, &more);
-  op_words_join(&text, NEED_ROOM, &more, out);
+  op_words_join(&text, NEED_BYTES, &more, out);
   return out->text;
 }

@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-enum { MAX_VIEWS = 64 };
-
 static bool has_axis(uint32_t set, uint32_t axis) { return set >> axis & 1; }
 
 static ir_ref permuted(ir_graph *g, ir_ref x, const uint32_t *order, uint32_t rank) {
@@ -54,10 +52,10 @@ static void memory_order(const pass_contraction *c, uint32_t column, uint32_t *o
   }
 }
 
-/* The views on top of the base, those nearest to the base first; MAX_VIEWS: there may be more. */
-static uint32_t views_above(ir_graph *g, const pass_operand *o, ir_ref views[MAX_VIEWS]) {
+/* The views on top of the base, those nearest to the base first; PASS_MAX_VIEWS: there may be more. */
+static uint32_t views_above(ir_graph *g, const pass_operand *o, ir_ref views[PASS_MAX_VIEWS]) {
   uint32_t count = 0;
-  for (ir_ref r = o->value; r != o->base && count < MAX_VIEWS; r = ir_src(g, r, 0)) views[count++] = r;
+  for (ir_ref r = o->value; r != o->base && count < PASS_MAX_VIEWS; r = ir_src(g, r, 0)) views[count++] = r;
   for (uint32_t i = 0; i < count / 2; i++) {
     ir_ref swap = views[i];
     views[i] = views[count - 1 - i], views[count - 1 - i] = swap;
@@ -89,13 +87,13 @@ static ir_ref views_on(ir_graph *g, ir_ref made, const ir_ref *views, uint32_t f
 /* The operand with its base stored, if the base is computed elementwise from several tensors. A copy changes
  * the memory order of one tensor; several are combined first, in the order that they have. */
 static pass_operand materialized(const pass_contraction *c, const pass_operand *o) {
-  ir_ref views[MAX_VIEWS];
+  ir_ref views[PASS_MAX_VIEWS];
   pass_operand made = *o;
   if (o->epilogue || !pass_is_elementwise(ir_get(c->g, o->base)) || !pack_of_several(c->g, o->base) ||
       pack_elements(c->g, o->base) > pass_contraction_size(c, o->varies))
     return made;
   uint32_t count = views_above(c->g, o, views);
-  if (count == MAX_VIEWS) return made;
+  if (count == PASS_MAX_VIEWS) return made;
   made.base = mark_stored(c->g, o->base);
   made.value = views_on(c->g, made.base, views, 0, count);
   return made;
@@ -125,9 +123,9 @@ static bool suits_tile(const pass_contraction *c, const pass_operand *o, ir_ref 
 /* A copy of the view nearest to the base that lies well, so that views above it do not fold into the copy; 0:
  * there is none. */
 static ir_ref rows_between(const pass_contraction *c, const pass_operand *o) {
-  ir_ref views[MAX_VIEWS];
+  ir_ref views[PASS_MAX_VIEWS];
   uint32_t count = views_above(c->g, o, views);
-  for (uint32_t i = 0; i < count && count < MAX_VIEWS; i++)
+  for (uint32_t i = 0; i < count && count < PASS_MAX_VIEWS; i++)
     if (pack_elements(c->g, views[i]) <= pass_contraction_size(c, o->varies) && suits_tile(c, o, views[i]))
       return views_on(c->g, mark_stored(c->g, views[i]), views, i + 1, count);
   return 0;
@@ -186,12 +184,12 @@ ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t co
  * stay. The operand as a whole is copied where that is smaller. */
 ir_ref pack_plain(const pass_contraction *c, const pass_operand *o) {
   ir_graph *g = c->g;
-  ir_ref views[MAX_VIEWS], made = o->base;
+  ir_ref views[PASS_MAX_VIEWS], made = o->base;
   uint32_t count = views_above(g, o, views), from = 0;
   if (!ir_is_true(g, o->valid))
     while (from < count && ir_op_of(g, views[from]) != IR_OP_PAD) made = views[from++];
   if (from < count && !ir_is_true(g, o->valid)) made = views[from++];
-  if (count == MAX_VIEWS || pack_elements(g, made) > pass_contraction_size(c, o->varies))
+  if (count == PASS_MAX_VIEWS || pack_elements(g, made) > pass_contraction_size(c, o->varies))
     return pack_rows(c, o);
   return views_on(g, mark_stored(g, made), views, from, count);
 }

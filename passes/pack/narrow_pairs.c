@@ -12,13 +12,17 @@
 
 #include "passes/ops/check.h"
 
-enum { FEWEST_TERMS = 8, DEEPEST = 8 };
+enum {
+  MIN_TERMS = 8, /* of the summed axis: making the pairs costs about as much as multiplying shorter ones */
+  MAX_DEPTH = 8 /* operations between an operand and the values whose interval is known [2 in the tests]; of a
+                   longer chain nothing is known, and its terms are not paired */
+};
 
 typedef struct interval {
   int64_t lo, hi; /* lo > hi: not known */
 } interval;
 
-static const interval unknown = {1, 0};
+static const interval unknown = {1, 0}; /* lo > hi: any interval without values */
 
 static bool is_narrow(interval a) { return a.lo <= a.hi && a.lo >= INT16_MIN && a.hi <= INT16_MAX; }
 
@@ -44,7 +48,7 @@ static interval values_of(const ir_graph *g, ir_ref value, int depth) {
   bool view = ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK;
   if (n->op == IR_OP_CONST) return (interval){ir_const_value(g, value).i, ir_const_value(g, value).i};
   if (n->op == IR_OP_CAST) return of_dtype(ir_dtype_of(g, n->src[0]));
-  if (depth == DEEPEST || !(view || n->op == IR_OP_ADD || n->op == IR_OP_SUB || n->op == IR_OP_NEG))
+  if (depth == MAX_DEPTH || !(view || n->op == IR_OP_ADD || n->op == IR_OP_SUB || n->op == IR_OP_NEG))
     return unknown;
   interval first = values_of(g, n->src[0], depth + 1), second = first;
   if (n->op == IR_OP_PAD || !(view || n->op == IR_OP_NEG)) second = values_of(g, n->src[1], depth + 1);
@@ -58,15 +62,15 @@ static interval values_of(const ir_graph *g, ir_ref value, int depth) {
 }
 
 /* The longest summed axis of known size along which both operands vary; false where it is shorter than
- * FEWEST_TERMS. */
+ * MIN_TERMS. */
 static bool choose_axis(const pass_contraction *c, uint32_t *axis) {
-  int64_t longest = FEWEST_TERMS - 1, size;
+  int64_t longest = MIN_TERMS - 1, size;
   for (uint32_t i = 0; i < c->rank; i++) {
     uint32_t both = c->reduced & c->operand[0].varies & c->operand[1].varies;
     if (!(both >> i & 1) || !ir_is_const(c->g, ir_dim(c->g, c->operand[0].value, i), &size)) continue;
     if (size > longest) longest = size, *axis = i;
   }
-  return longest >= FEWEST_TERMS;
+  return longest >= MIN_TERMS;
 }
 
 /* Index `which`, 0 or 1, of the axis of size 2 behind `axis`, which is dropped. */

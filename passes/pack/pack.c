@@ -24,23 +24,36 @@
 
 #include <string.h>
 
+/* The machine that choices are made for, a server processor of 2017 to 2023; not the one at hand, as said
+ * above. */
 enum {
-  MIN_WORK = 1 << 20,     /* multiplications that are worth a copy */
-  MIN_REUSE = 32,         /* rows for which a copy of contiguous columns pays */
-  MIN_REUSE_GATHERED = 8, /* the same for columns that are not contiguous */
-  FEW_TERMS = 32,         /* so few that one rounding each is within the error bound of any sum */
-  VECTOR = 64,            /* bytes */
-  CACHE = 1 << 20,        /* the L2 cache: bytes, ways, bytes of a line */
-  WAYS = 16,
-  LINE = 64,
-  PAGE = 4096,
-  TLB_ENTRIES = 128, /* pages whose addresses are translated without delay, or nearly */
-  COPY = 8,          /* vectorized multiplications that take as long as copying an element */
-  TRANSPOSE = 20     /* the same where the copy changes which elements are neighbours */
+  VECTOR_BYTES = 64,  /* of AVX-512 */
+  L2_BYTES = 1 << 20, /* for each core */
+  L2_WAYS = 16,       /* lines of one set of the L2 cache */
+  PAGE_BYTES = 4096,  /* of the usual pages */
+  /* pages whose addresses are translated without delay, or nearly: a first level has 64 to 96 */
+  TLB_ENTRIES = 128
+};
+/* Half and twice MIN_WORK, MIN_REUSE, MIN_REUSE_GATHERED and L2_WAYS change no workload's loops, of
+ * COPY_COST, TRANSPOSE_COST and TLB_ENTRIES those of the transformer layers alone. */
+enum {
+  MIN_WORK = 1 << 20, /* multiplications that are worth a copy: about 10 us, several times a launch */
+  MIN_REUSE = 32,     /* rows for which a copy of contiguous columns pays */
+  /* the same for columns that are not contiguous, each of which takes a load of its own */
+  MIN_REUSE_GATHERED = 8,
+  /* vectorized multiplications that take as long as copying an element: 32 of f32 in a cycle, so that 8 are a
+   * quarter of one, in which an L2 cache delivers and takes about the eight bytes of the copy */
+  COPY_COST = 8,
+  /* the same where the copy changes which elements are neighbours, which interleaves registers and reads
+   * lines in another order than they have in memory */
+  TRANSPOSE_COST = 20
 };
 
+/* Factors of estimated costs. */
 static const double MIN_GAIN = 1.05; /* how much better than the usual order, which has one kernel less */
-static const double UNALIGNED = 1.1, GATHERED = 4;
+/* vectors that are not aligned: those of 64 bytes cross a line, and take two reads of the cache */
+static const double UNALIGNED = 1.1;
+static const double GATHERED = 4; /* columns that are not contiguous: each takes a load of its own */
 
 typedef struct packer {
   ir_graph *g;
@@ -102,17 +115,17 @@ static int64_t longest_stride(const pass_contraction *c, const pass_operand *o, 
 }
 
 /* Do `count` cache lines, `step` elements apart, stay in the cache while other data stream through? A cache
- * of WAYS ways has CACHE / WAYS / LINE sets, most of which a step with a large power of two as a factor never
- * reaches. */
+ * of L2_WAYS ways has L2_BYTES / L2_WAYS / IR_CACHE_LINE_BYTES sets, most of which a step with a large power
+ * of two as a factor never reaches. */
 static bool stays_in_cache(const pass_contraction *c, int64_t count, int64_t step) {
-  int64_t bytes = ir_dtypes[c->dtype].bytes, way = CACHE / WAYS, apart;
+  int64_t bytes = ir_dtypes[c->dtype].bytes, way = L2_BYTES / L2_WAYS, apart;
   if (step > INT32_MAX) return false;
   apart = step * bytes;
-  if (apart < LINE) return true;
-  if (apart >= PAGE && count > TLB_ENTRIES) return false;
+  if (apart < IR_CACHE_LINE_BYTES) return true;
+  if (apart >= PAGE_BYTES && count > TLB_ENTRIES) return false;
   int64_t common = apart & -apart; /* sets reached: way / the greatest power of two in the step */
-  int64_t sets = common >= way ? 1 : way / (common > LINE ? common : LINE);
-  return count <= sets * WAYS / 2;
+  int64_t sets = common >= way ? 1 : way / (common > IR_CACHE_LINE_BYTES ? common : IR_CACHE_LINE_BYTES);
+  return count <= sets * L2_WAYS / 2;
 }
 
 /* Does the operand read most elements of its base several times? */
@@ -156,21 +169,22 @@ static form form_of_rows(const packing *k) {
 static double copying(const packing *k, const pass_operand *o, form f) {
   if (f == AS_IS) return 0;
   bool transposes = f == ROWS || (f == PANELS && axis_stride(k->c, o, k->column) != 1);
-  return (transposes ? (double)TRANSPOSE : (double)COPY) * (double)pass_contraction_size(k->c, o->varies);
+  return (transposes ? (double)TRANSPOSE_COST : (double)COPY_COST) *
+         (double)pass_contraction_size(k->c, o->varies);
 }
 
 /* The estimated cost in multiplications. Columns that fill no whole vector take one narrower vector for each
  * power of two in their number. Vectors of a window are not aligned, and a window cannot be packed. */
 static double cost(const packing *k) {
   const pass_contraction *c = k->c;
-  int64_t size = c->size[k->column], lanes = VECTOR / ir_dtypes[c->dtype].bytes, vectors = size / lanes;
+  int64_t size = c->size[k->column], lanes = VECTOR_BYTES / ir_dtypes[c->dtype].bytes, vectors = size / lanes;
   for (int64_t rest = size % lanes; rest; rest &= rest - 1) vectors++;
   double all = (double)pass_contraction_size(c, UINT32_MAX),
          work = all * (double)(vectors * lanes) / (double)size;
   bool apart = k->columns_form != PANELS && axis_stride(c, k->columns, k->column) != 1;
   if (is_window(c, k->columns)) work *= UNALIGNED;
   if (apart) work *= GATHERED;
-  if (k->transposed) work += (double)TRANSPOSE * (double)pass_contraction_size(c, ~c->reduced);
+  if (k->transposed) work += (double)TRANSPOSE_COST * (double)pass_contraction_size(c, ~c->reduced);
   return work + copying(k, k->columns, k->columns_form) + copying(k, k->rows, k->rows_form);
 }
 
@@ -252,7 +266,7 @@ static ir_ref packed(packer *p, ir_ref sum) {
   for (int i = 0; i < 2; i++)
     c.operand[i].epilogue = c.operand[i].base < p->ends_cap && p->ends_epilogue[c.operand[i].base];
   if (!pass_contraction_reuses(&c))
-    return much && pass_contraction_size(&c, c.reduced) <= FEW_TERMS ? windowed_sum(&c) : sum;
+    return much && pass_contraction_size(&c, c.reduced) <= PASS_FEW_TERMS ? windowed_sum(&c) : sum;
   pass_rescaled rescaled;
   packing k = {.c = &c};
   if (pass_rescaled_of(g, sum, &rescaled) && !rescaled.late && rescaled.depth)

@@ -9,13 +9,15 @@
 #ifndef VIEWFOLD_PASSES_PACK_PACK_H
 #define VIEWFOLD_PASSES_PACK_PACK_H
 
+#include "passes/passes.h"
 #include "passes/patterns/contraction.h"
 
 /* pack.c: copies operands of contractions into the order in which their tiles read them, where that pays.
  * Returns the new TUPLE of results. */
 ir_ref pass_pack(ir_graph *g, ir_ref results, const ir_target *target);
 
-enum { PACK_MAX_STRIDE = 8 }; /* neighbours at up to this stride, in elements, share cache lines */
+/* elements: neighbours so far apart, two of f32 and four of f16, share a cache line */
+enum { PACK_MAX_STRIDE = 8 };
 
 /* Copies of an operand, as views of the operand's shape. */
 ir_ref pack_rows(const pass_contraction *c, const pass_operand *o);  /* [kept..., summed...] */

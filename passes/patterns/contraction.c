@@ -8,6 +8,8 @@
 #include "passes/index/index.h"
 #include "passes/view/index_map.h"
 
+/* Nodes between a product and what lies in memory that are visited [16 in the workloads]: what has more on
+ * its way counts as in memory where they end. */
 enum { MAX_VISITS = 32 };
 
 pass_tile pass_tile_of(const ir_target *target, ir_dtype dtype, int64_t terms) {

@@ -37,6 +37,9 @@ typedef struct pass_contraction {
 } pass_contraction;
 
 enum { PASS_PANELS = 1 }; /* arg of a STORED that is a copy in panels, whose shape depends on the target */
+/* Views between an operand and what lies in memory that are followed [18 in the workloads]: below more, an
+ * operand is copied whole, and weights in panels stay so. */
+enum { PASS_MAX_VIEWS = 64 };
 
 /* Is node a SUM of products, or of pairs of products (DOT2)? */
 bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out);

@@ -1,16 +1,17 @@
 #include "epilogue.h"
 
-enum { MOST_USES = PASS_EPILOGUE - 1 };
+/* the most that the other bits count; one use or several is what counts */
+enum { MAX_USES = PASS_EPILOGUE - 1 };
 
 static void count_use(uint8_t *table, ir_ref r) {
-  if (table[r] < MOST_USES) table[r]++;
+  if (table[r] < MAX_USES) table[r]++;
 }
 
 /* Does node u extend the epilogue of operand r: is r a reduction or in an epilogue, used by u alone, and the
  * result no wider? */
 static bool extends_epilogue(const ir_graph *g, const uint8_t *table, const ir_node *u, ir_ref r) {
   bool epilogue = ir_ops[ir_op_of(g, r)].cls == IR_CLASS_REDUCE || table[r] & PASS_EPILOGUE;
-  return epilogue && (table[r] & MOST_USES) == 1 &&
+  return epilogue && (table[r] & MAX_USES) == 1 &&
          ir_dtypes[u->dtype].bytes <= ir_dtypes[ir_dtype_of(g, r)].bytes;
 }
 

@@ -7,7 +7,7 @@
 #include "ir/ir.h"
 #include "ir/target.h"
 
-enum { PASS_EPILOGUE = 128 };
+enum { PASS_EPILOGUE = 128 }; /* flag of a table's byte; its other bits count uses while the table is made */
 
 /* Sets PASS_EPILOGUE in table[node] of each of the `count` live nodes, listed in topological order, that is
  * in an epilogue. Being a result counts as a use. Overwrites the table. */

@@ -10,9 +10,12 @@
 #include "passes/view/axis_map.h"
 
 enum {
-  LONGEST_ROW_BYTES = 1 << 13,
+  /* of scores: rows up to this length are as fast as a whole in the cache (64 rows are PASS_GROUP_BYTES), and
+   * need no rescaling; longer ones are rescaled */
+  MAX_ROW_BYTES = 1 << 13,
+  /* nodes visited to prove one value invariant [7 in the workloads]: of more, nothing is proved */
   MAX_VISITS = 64
-}; /* LONGEST_ROW_BYTES: bytes of a row of scores; longer ones are rescaled */
+};
 
 /* A node, and its axis that is the sum's axis; SAME or UNKNOWN below 0. */
 typedef struct place {
@@ -31,7 +34,7 @@ static void visit_node(walk *w, ir_ref node, int axis) {
   else w->met++, w->todo[w->count++] = (place){node, axis};
 }
 
-enum { SAME = -1, UNKNOWN = -2 }; /* in place of an axis: no variation along it; not known */
+enum { SAME = -1, UNKNOWN = -2 }; /* in place of an axis. SAME: no variation along it; UNKNOWN: not known */
 
 /* The axis of the operand that corresponds to the axis of the node. */
 static int axis_below(walk *w, ir_graph *g, ir_ref node, uint32_t operand, int axis) {
@@ -176,7 +179,7 @@ bool pass_rescaled_of(ir_graph *g, ir_ref sum, pass_rescaled *out) {
   if (n->op != IR_OP_SUM || n->nsrc != 2 || (n->dtype != IR_F32 && n->dtype != IR_F64)) return false;
   int axis = (int)ir_get(g, n->src[1])->arg;
   if (!ir_is_const(g, ir_dim(g, n->src[0], (uint32_t)axis), &out->terms)) return false;
-  if (out->terms <= LONGEST_ROW_BYTES / ir_dtypes[n->dtype].bytes) return false;
+  if (out->terms <= MAX_ROW_BYTES / ir_dtypes[n->dtype].bytes) return false;
   return find_weight(g, n->src[0], axis, out) && ir_dtype_of(g, out->weight) == (ir_dtype)n->dtype &&
          is_linear(g, n->src[0], axis, out);
 }

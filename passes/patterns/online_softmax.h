@@ -7,11 +7,16 @@
 
 #include "ir/ir.h"
 
-/* KEY_BLOCK: terms in a block, the same on all targets, as it decides the order of additions. KEY_BLOCK_SUMS:
- * most sums in one fused row group. */
-enum { KEY_BLOCK = 256, KEY_BLOCK_SUMS = 4 };
-
-enum { RESCALE_DEPTH = 24, RESCALE_NONE = 255 };
+enum {
+  /* terms in a block, the same on all targets, as it decides the order of additions: 64 rows of f32 scores
+   * are 64 KiB, and rescaling, once for each block, is a few percent of its products */
+  KEY_BLOCK = 256,
+  /* sums in one fused row group, of which attention has two: with more, no group is made */
+  KEY_BLOCK_SUMS = 4,
+  /* nodes between a term and its weight [4 in the tests]: a sum of deeper ones is an ordinary sum */
+  RESCALE_DEPTH = 24,
+  RESCALE_NONE = 255 /* in place of an operand's number */
+};
 
 /* One node on the way from a term down to its weight. through: the operand that holds the weight; late:
  * another operand that depends on the maximum, or RESCALE_NONE. */

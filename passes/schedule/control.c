@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+/* Slots of a step (ir/plan.h). PREDICATE: of the condition; CARRY_SLOTS: of each carried value; SLICE_SLOTS:
+ * of each sliced operand or stacked result. */
 enum { PREDICATE = 1, CARRY_SLOTS = 5, SLICE_SLOTS = 2 };
 
 /* A CONTROL node while its steps are made: slots of its operands and results, and of the parameters (params)

@@ -314,7 +314,7 @@ ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, co
                  .error = error,
                  .nodes = (size_t)results + 1};
   const ir_node *n = ir_get(g, results);
-  enum { TABLES = 8 };
+  enum { TABLES = 8 }; /* arrays by node: those whose sizes follow */
   void *table[TABLES] = {NULL};
   static const size_t sizes[TABLES] = {sizeof *s.flags,     sizeof *s.cost,    sizeof *s.remaps,
                                        sizeof *s.uses,      sizeof *s.slot_of, sizeof *s.data_of,

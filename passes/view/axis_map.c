@@ -4,6 +4,7 @@
 #include "index_map.h"
 #include "passes/index/affine.h"
 
+/* VIEW_NO_LOOP for each of IR_MAX_RANK axes */
 const view_axes view_no_axes = {.loop = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}};
 
 void view_axes_intersect(view_axes *axes, const view_axes *other) {

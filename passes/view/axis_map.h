@@ -4,7 +4,7 @@
 
 #include "ir/ir.h"
 
-enum { VIEW_NO_LOOP = -1 };
+enum { VIEW_NO_LOOP = -1 }; /* in place of a loop's number */
 
 /* By axis of a tensor: the loop whose index is the index along that axis, or VIEW_NO_LOOP. */
 typedef struct view_axes {

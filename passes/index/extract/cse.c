@@ -6,7 +6,14 @@
 
 #include <string.h>
 
-enum { PATTERNS = 96, PRODUCTS = 160, TERMS = 24, OCCURRENCES = 12 };
+/* Capacities of a search for what sums share; what has no room is computed where it is used. In brackets:
+ * what the tests need. */
+enum {
+  PATTERNS = 96,   /* pairs of terms in several sums [7] */
+  PRODUCTS = 160,  /* multiples of atoms in all sums [4] */
+  TERMS = 24,      /* of one sum [3] */
+  OCCURRENCES = 12 /* of one pattern [2] */
+};
 
 /* p*i + q*j, and the sums that contain it times a factor; at most OCCURRENCES are counted */
 typedef struct pattern {

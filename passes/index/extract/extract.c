@@ -4,6 +4,9 @@
 
 #include "impl.h"
 
+/* Costs in eighths of an addition; a minus sign breaks ties. What is printed counts operations, a division as
+ * five, and has no choices. A machine divides by a constant in a multiplication of twice the width, shifts
+ * and additions, six in all, and two more for the remainder; a comparison and a selection are one each. */
 const pass_extract_costs pass_print_costs = {.add = 8,
                                              .mul = 8,
                                              .div = 40,
@@ -13,6 +16,7 @@ const pass_extract_costs pass_print_costs = {.add = 8,
                                              .compare = 8,
                                              .choice = 1000,
                                              .minus = 1};
+/* costs on a machine, as said above */
 const pass_extract_costs pass_machine_costs = {.add = 8,
                                                .mul = 12,
                                                .div = 48,

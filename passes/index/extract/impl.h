@@ -11,21 +11,23 @@
 #include "extract.h"
 #include "ir/arith.h"
 
-/* Beyond these limits the input stays as it is, or an alternative is not considered. */
+/* Beyond these limits the input stays as it is, or an alternative is not considered. In brackets: what the
+ * tests need, which print thousands of index expressions. */
 enum {
-  EXTRACT_ITEMS = 128, /* nodes */
-  EXTRACT_SLOTS = 512, /* of the table from node to item */
-  EXTRACT_ATOMS = 32,
-  EXTRACT_TEMPS = 16, /* common subexpressions of sums */
+  EXTRACT_ITEMS = 128, /* nodes [18] */
+  EXTRACT_SLOTS = 512, /* of the table from node to item: a quarter of it is used at most */
+  EXTRACT_ATOMS = 32,  /* numbered operands of sums [8] */
+  EXTRACT_TEMPS = 16,  /* common subexpressions of sums [1] */
   EXTRACT_WIDTH = EXTRACT_ATOMS + EXTRACT_TEMPS,
-  EXTRACT_FORMS = 224,
-  EXTRACT_QUOTIENTS = 12,
-  EXTRACT_ALTERNATIVES = 16, /* of one quotient */
-  EXTRACT_NEEDS = 32,
-  EXTRACT_SUMS = 60,   /* sums to be computed */
-  EXTRACT_VALUES = 4,  /* values of a quotient that becomes a choice */
-  EXTRACT_TRIALS = 64, /* plans that are priced */
-  EXTRACT_ITERATIONS = 6,
+  EXTRACT_FORMS = 224,       /* linear forms: of quotients, of their alternatives and of needs [17] */
+  EXTRACT_QUOTIENTS = 12,    /* quotients by constants [1] */
+  EXTRACT_ALTERNATIVES = 16, /* of one quotient [8] */
+  EXTRACT_NEEDS = 32,        /* sums that are roots or operands of what is no sum [4] */
+  EXTRACT_SUMS = 60,         /* sums to be computed: those of needs, quotients and temporaries [6] */
+  EXTRACT_VALUES = 4,     /* values of a quotient that becomes a choice: three comparisons and selections, of
+                             about the     operations that a division takes */
+  EXTRACT_TRIALS = 64,    /* plans that are priced [14]: further combinations are not tried */
+  EXTRACT_ITERATIONS = 6, /* searches, each from the cheaper form that the one before has found [2] */
 };
 
 typedef struct extract_form {

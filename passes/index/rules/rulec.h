@@ -13,7 +13,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { RULEC_LINE = 1024, RULEC_RULES = 512, RULEC_TERMS = 64 };
+/* Capacities of the build's rule compiler, which stops with a message where a file has more: characters of a
+ * line and of its parts; rules, and measures, of a file; operands of one sum, product or conjunction on a
+ * left side. */
+enum {
+  RULEC_LINE = 1024, /* characters; the longest line has 237 */
+  RULEC_RULES = 512, /* rules; index.rules has 66 lines */
+  RULEC_TERMS = 64   /* operands; a left side may have four */
+};
 
 typedef enum kind {
   NUMBER, /* leaves: a literal, True or False, a constant variable, an expression variable */

@@ -17,7 +17,12 @@
 
 #include "passes/index/index.h"
 
-enum { MAX_FOUND = 1024, MAX_LOADS = 64, AHEAD = 2 << 10 };
+enum {
+  MAX_KERNEL_NODES = 1024, /* parameters, and loads, of a kernel [9 in the workloads]: of more loads none is
+                              non-temporal; of more parameters some do not count */
+  AHEAD_BYTES = 2 << 10    /* from a load to what it prefetches: 32 lines, what memory delivers to one
+                              processor, at 20 GB/s, in its latency of 100 ns */
+};
 
 /* A lower bound of the parameter's bytes. */
 static int64_t bytes_of(ir_graph *g, ir_ref param) {
@@ -40,8 +45,8 @@ static int64_t mode_of(const ir_target *target, int64_t output, int64_t inputs) 
 
 /* Is the range the last one of a reduction by value, not argmax or argmin? */
 static bool is_summed(ir_graph *g, ir_ref store, ir_ref range) {
-  ir_ref found[MAX_FOUND];
-  uint32_t count = affine_find_range(g, store, IR_OP_REDUCE, found, MAX_FOUND);
+  ir_ref found[MAX_KERNEL_NODES];
+  uint32_t count = affine_find_range(g, store, IR_OP_REDUCE, found, MAX_KERNEL_NODES);
   for (uint32_t i = 0; i < count; i++) {
     const ir_node *r = ir_get(g, found[i]);
     bool is_index_reduction = ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
@@ -73,22 +78,22 @@ static bool is_only_reader(ir_graph *g, const ir_ref *all, uint32_t count, ir_re
 /* The store, with non-temporal prefetches of large parameters that it sums up. */
 static ir_ref fetch_past(ir_graph *g, const ir_target *target, ir_ref store, const ir_ref *all,
                          uint32_t count) {
-  ir_ref loads[MAX_LOADS], made[MAX_LOADS];
-  uint32_t found = affine_find_range(g, store, IR_OP_LOAD, loads, MAX_LOADS), used = 0;
+  ir_ref loads[LOOP_MAX_LOADS], made[LOOP_MAX_LOADS];
+  uint32_t found = affine_find_range(g, store, IR_OP_LOAD, loads, LOOP_MAX_LOADS), used = 0;
   for (uint32_t i = 0; i < found; i++) {
     const ir_node *l = ir_get(g, loads[i]);
     if (ir_op_of(g, l->src[0]) != IR_OP_PARAM || bytes_of(g, l->src[0]) <= target->l3_bytes / 2) continue;
     if (!is_only_reader(g, all, count, loads[i]) || !is_swept(g, store, loads[i])) continue;
     loads[used] = loads[i];
-    made[used++] = loop_load_ahead(g, loads[i], AHEAD / ir_dtypes[l->dtype].bytes, IR_STREAM);
+    made[used++] = loop_load_ahead(g, loads[i], AHEAD_BYTES / ir_dtypes[l->dtype].bytes, IR_STREAM);
   }
   return used ? pass_substitute(g, store, loads, made, used) : store;
 }
 
 static bool fetch_all_past(ir_graph *g, const ir_target *target, ir_ref all, loop_stores *stores) {
-  ir_ref loads[MAX_FOUND];
-  uint32_t count = affine_find_range(g, all, IR_OP_LOAD, loads, MAX_FOUND);
-  for (uint32_t i = 0; i < stores->count && count < MAX_FOUND; i++) {
+  ir_ref loads[MAX_KERNEL_NODES];
+  uint32_t count = affine_find_range(g, all, IR_OP_LOAD, loads, MAX_KERNEL_NODES);
+  for (uint32_t i = 0; i < stores->count && count < MAX_KERNEL_NODES; i++) {
     if (ir_arg_mode(ir_get(g, stores->store[i])) != IR_NO_STREAM) continue;
     if (!(stores->store[i] = fetch_past(g, target, stores->store[i], loads, count))) return false;
   }
@@ -97,9 +102,9 @@ static bool fetch_all_past(ir_graph *g, const ir_target *target, ir_ref all, loo
 
 bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores) {
   if (target->group_items) return true;
-  ir_ref params[MAX_FOUND];
+  ir_ref params[MAX_KERNEL_NODES];
   ir_ref all = ir_make(g, IR_OP_SEQ, IR_NONE, 0, stores->store, stores->count);
-  uint32_t count = affine_find_range(g, all, IR_OP_PARAM, params, MAX_FOUND);
+  uint32_t count = affine_find_range(g, all, IR_OP_PARAM, params, MAX_KERNEL_NODES);
   int64_t outputs = 0, inputs = 0;
   for (uint32_t i = 0; i < count; i++) {
     bool stored = is_stored(g, stores, params[i]);

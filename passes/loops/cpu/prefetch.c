@@ -20,7 +20,13 @@
 
 #include "passes/index/index.h"
 
-enum { LEAST_ROW = 512, MOST_ROW = 32 << 10, AHEAD = 8 << 10, MAX_LOADS = 64 };
+/* Half and twice MIN_ROW_BYTES and MAX_ROW_BYTES change no workload's loops. */
+enum {
+  MIN_ROW_BYTES = 512, /* of shorter rows hardware prefetchers reach the next ones: 8 lines of a page of 64 */
+  MAX_ROW_BYTES = 32 << 10, /* an L1 cache: a longer row would push itself out */
+  /* from a load to what it prefetches, in whole rows: two rows of 4 KiB, as measured above */
+  AHEAD_BYTES = 8 << 10
+};
 
 /* The index in all iterations but a last one that begins further back, so that it has as many rows. */
 static ir_ref unless_last(ir_graph *g, ir_ref index, ir_ref range) {
@@ -38,13 +44,13 @@ static int64_t elements_ahead(const loop_nest *n, ir_ref load) {
   if (ir_op_of(g, l->src[0]) != IR_OP_PARAM || l->arg != 0) return 0;
   ir_ref range = n->axes[n->axis_count - 1].range;
   if (!affine_stride(g, unless_last(g, l->src[1], range), range, &row) || row <= 0) return 0;
-  if (row > MOST_ROW || row * bytes < LEAST_ROW || row * bytes > MOST_ROW) return 0;
-  return row * ((AHEAD + row * bytes - 1) / (row * bytes));
+  if (row > MAX_ROW_BYTES || row * bytes < MIN_ROW_BYTES || row * bytes > MAX_ROW_BYTES) return 0;
+  return row * ((AHEAD_BYTES + row * bytes - 1) / (row * bytes));
 }
 
 static bool reads(ir_graph *g, ir_ref store, ir_ref param) {
-  ir_ref loads[MAX_LOADS];
-  uint32_t count = affine_find_range(g, store, IR_OP_LOAD, loads, MAX_LOADS);
+  ir_ref loads[LOOP_MAX_LOADS];
+  uint32_t count = affine_find_range(g, store, IR_OP_LOAD, loads, LOOP_MAX_LOADS);
   for (uint32_t i = 0; i < count; i++)
     if (ir_src(g, loads[i], 0) == param) return true;
   return false;
@@ -84,8 +90,8 @@ static bool write_rows(const loop_nest *n, const ir_ref *stores, uint32_t count)
 
 ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t count, uint32_t at) {
   ir_graph *g = n->g;
-  ir_ref loads[MAX_LOADS], made[MAX_LOADS];
-  uint32_t found = affine_find_range(g, stores[at], IR_OP_LOAD, loads, MAX_LOADS), used = 0;
+  ir_ref loads[LOOP_MAX_LOADS], made[LOOP_MAX_LOADS];
+  uint32_t found = affine_find_range(g, stores[at], IR_OP_LOAD, loads, LOOP_MAX_LOADS), used = 0;
   bool only_reads = !write_rows(n, stores, count);
   for (uint32_t i = 0; i < found; i++) {
     int64_t elements = elements_ahead(n, loads[i]);
@@ -111,14 +117,14 @@ static bool is_swept(const loop_nest *n, ir_ref range, ir_ref load) {
 
 ir_ref loop_sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range) {
   ir_graph *g = n->g;
-  ir_ref loads[MAX_LOADS], made[MAX_LOADS];
-  uint32_t count = n->target->group_items ? 0 : affine_find_range(g, body, IR_OP_LOAD, loads, MAX_LOADS),
+  ir_ref loads[LOOP_MAX_LOADS], made[LOOP_MAX_LOADS];
+  uint32_t count = n->target->group_items ? 0 : affine_find_range(g, body, IR_OP_LOAD, loads, LOOP_MAX_LOADS),
            used = 0;
   for (uint32_t i = 0; i < count; i++) {
     if (!is_swept(n, range, loads[i])) continue;
     loads[used] = loads[i];
     made[used++] =
-        loop_load_ahead(g, loads[i], AHEAD / ir_dtypes[ir_dtype_of(g, loads[i])].bytes, IR_NO_STREAM);
+        loop_load_ahead(g, loads[i], AHEAD_BYTES / ir_dtypes[ir_dtype_of(g, loads[i])].bytes, IR_NO_STREAM);
   }
   return used ? pass_substitute(g, body, loads, made, used) : body;
 }

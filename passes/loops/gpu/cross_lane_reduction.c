@@ -15,16 +15,15 @@
 #include "passes/patterns/identity.h"
 
 enum {
-  SHORT = 64, /* rows of fewer terms have FEW_ITEMS_EACH work-items */
-  FEW_ITEMS_EACH = 8,
-  ITEMS_EACH = 16,
-  FEWEST_TERMS = 32,
-  MOST_TERMS = 1024, /* of a row */
-  LONG = 512,
-  NARROW = 32, /* columns that are read at full bandwidth */
-  ENOUGH_GROUPS = 256,
-  MAX_LOADS = 64,
-  PAD = 1
+  ITEMS_EACH = 16,    /* work-items of a row: 64 bytes of f32 at once, two sectors of a cache line */
+  FEW_ITEMS_EACH = 8, /* work-items of a short row: one sector */
+  SHORT_TERMS = 64,   /* rows of fewer terms have FEW_ITEMS_EACH work-items: at most eight terms each */
+  MIN_TERMS = 32,     /* terms of a row: four for each of the fewest work-items */
+  MAX_TERMS = 1024,   /* terms of a row: four for each work-item of a group; longer rows have a group each */
+  /* terms from which on a product of few tiles is taken as rows: 16 K blocks, one after the other */
+  LONG_TERMS = 512,
+  MIN_GROUPS = IR_BUSY_GROUPS / 2, /* groups that occupy a device well enough to share no columns */
+  ROW_PAD = 1 /* element between rows of the local, so that work-items of several rows use different banks */
 };
 
 typedef struct item_reduction {
@@ -39,7 +38,7 @@ typedef struct item_reduction {
 /* Finds the only reduction, over one range. No load below it may give the index of another one. */
 static bool find_reduction(item_reduction *s) {
   loop_nest *n = &s->n;
-  ir_ref found[2], loads[MAX_LOADS], inner[2];
+  ir_ref found[2], loads[LOOP_MAX_LOADS], inner[2];
   if (ir_op_of(n->g, n->store) != IR_OP_STORE ||
       affine_find_range(n->g, n->store, IR_OP_REDUCE, found, 2) != 1)
     return false;
@@ -49,10 +48,10 @@ static bool find_reduction(item_reduction *s) {
       !ir_is_const(n->g, ir_src(n->g, r->src[1], 0), &s->terms))
     return false;
   s->range = r->src[1];
-  uint32_t count = affine_find_range(n->g, r->src[0], IR_OP_LOAD, loads, MAX_LOADS);
+  uint32_t count = affine_find_range(n->g, r->src[0], IR_OP_LOAD, loads, LOOP_MAX_LOADS);
   for (uint32_t i = 0; i < count; i++)
     if (affine_find_range(n->g, loads[i], IR_OP_LOAD, inner, 2) > 1) return false;
-  return count > 0 && count < MAX_LOADS && !affine_find_range(n->g, r->src[0], IR_OP_BOUND, inner, 1);
+  return count > 0 && count < LOOP_MAX_LOADS && !affine_find_range(n->g, r->src[0], IR_OP_BOUND, inner, 1);
 }
 
 /* Are there enough groups? Columns are divided among work-items only where there are not, rows only where
@@ -60,22 +59,26 @@ static bool find_reduction(item_reduction *s) {
 static bool has_groups(const item_reduction *s, int64_t size) {
   const loop_nest *n = &s->n;
   int64_t groups = 1, each = s->columns ? (int64_t)s->results * s->items_each : s->results;
-  for (uint32_t a = 0; a < n->axis_count && groups < LOOP_MUCH; a++)
+  for (uint32_t a = 0; a < n->axis_count && groups < LOOP_MAX_WORK; a++)
     groups *= a == s->axis ? (size + each - 1) / each : ir_bounds_of(n->g, n->axes[a].extent).hi;
-  return groups >= ENOUGH_GROUPS;
+  return groups >= MIN_GROUPS;
 }
 
 /* A product with rows: groups compute tiles of it, unless these are few and each has very many terms. */
 static bool is_tiled(item_reduction *s) {
-  enum { TILE = 32, ENOUGH_TILES = 64 }; /* rows and columns of the smallest */
+  enum {
+    TILE_SIDE = 32, /* rows, and columns, of the smallest tile */
+    /* that are worth a product's loops even where each has many terms: for every other compute unit */
+    MIN_TILES = 64
+  };
   loop_nest *n = &s->n;
   int64_t results = 1;
   if (!loop_multiplies(n->g, s->reduce)) return false;
   const loop_axis *row = loop_row_axis(n, &n->axes[s->axis], s->reduce);
   if (!row || ir_bounds_of(n->g, row->extent).hi < FEW_ITEMS_EACH) return false;
-  for (uint32_t a = 0; a < n->axis_count && results < LOOP_MUCH; a++)
+  for (uint32_t a = 0; a < n->axis_count && results < LOOP_MAX_WORK; a++)
     results *= ir_bounds_of(n->g, n->axes[a].extent).hi;
-  return s->terms < LONG || results >= ENOUGH_TILES * TILE * TILE;
+  return s->terms < LONG_TERMS || results >= MIN_TILES * TILE_SIDE * TILE_SIDE;
 }
 
 static bool plan_reduction(item_reduction *s) {
@@ -90,10 +93,12 @@ static bool plan_reduction(item_reduction *s) {
       across = loop_lane_score(n, body, n->axes[s->axis].range, 1);
   s->columns = across > 0 && across >= term_score;
   if (!ir_is_const(n->g, n->axes[s->axis].extent, &size) || (!s->columns && term_score <= 0)) return false;
-  s->items_each = s->columns ? items / NARROW : s->terms < SHORT ? FEW_ITEMS_EACH : ITEMS_EACH;
+  s->items_each = s->columns               ? items / IR_LOCKSTEP_ITEMS
+                  : s->terms < SHORT_TERMS ? FEW_ITEMS_EACH
+                                           : ITEMS_EACH;
   s->results = s->items_each ? items / s->items_each : 0;
-  if (s->items_each < 2 || s->results < 2 || size < s->results || s->terms < FEWEST_TERMS) return false;
-  if (s->columns ? s->terms < s->items_each * FEW_ITEMS_EACH : s->terms > MOST_TERMS) return false;
+  if (s->items_each < 2 || s->results < 2 || size < s->results || s->terms < MIN_TERMS) return false;
+  if (s->columns ? s->terms < s->items_each * FEW_ITEMS_EACH : s->terms > MAX_TERMS) return false;
   return has_groups(s, size) != s->columns && !is_tiled(s) &&
          (size % s->results == 0 || loop_is_repeatable(n));
 }
@@ -135,7 +140,7 @@ static ir_ref reduction(const item_reduction *s, ir_ref value, ir_ref range) {
 }
 
 static int64_t local_size(const item_reduction *s) {
-  return s->columns ? s->items_each * s->results : s->results * (s->items_each + PAD);
+  return s->columns ? s->items_each * s->results : s->results * (s->items_each + ROW_PAD);
 }
 
 /* Fresh ranges over results and over the work-items of each, the contiguous one numbered last, and the index
@@ -148,7 +153,7 @@ static ir_ref index_in_local(item_reduction *s, ir_ref *result, ir_ref *item) {
   *result = loop_fresh_range(n, results);
   if (!s->columns) *item = loop_fresh_range(n, items_each);
   return s->columns ? pass_add(g, pass_mul_int(g, *item, s->results), *result)
-                    : pass_add(g, pass_mul_int(g, *result, s->items_each + PAD), *item);
+                    : pass_add(g, pass_mul_int(g, *result, s->items_each + ROW_PAD), *item);
 }
 
 /* Stores the partial results in the local. */

@@ -19,7 +19,12 @@ int64_t loop_exchange_bytes(const ir_target *target);
 void loop_bind_groups(loop_nest *n);
 
 /* matrix.c: products by matrix instructions. A tile of K blocks is staged in locals. */
-enum { MATRIX_TERMS = 32, MATRIX_FEWEST_TERMS = 128 }; /* of a K block; fewest of a sum */
+enum {
+  MATRIX_TERMS = 32, /* of a K block: two instructions; of twice as many, sums would need 147 for the bound */
+  /* of a sum: from 75 on the error is within the bound (matrix.c); smaller products than four K blocks go by
+   * multiply-adds */
+  MATRIX_MIN_TERMS = 128
+};
 /* The local of one operand's side of the tile: `width` rows or columns of MATRIX_TERMS terms. transposed: a
  * line holds the rows or columns of one term; else the terms of one row or column. The pitch is the number of
  * elements from one line to the next; loop_matrix_elements counts all. */
@@ -31,7 +36,7 @@ ir_ref loop_matrix_unit(ir_graph *g, ir_ref copy, ir_ref item, int items, int64_
                         ir_ref *line);
 /* The f16 or bf16 value that an f32 is a cast of; 0: it is none. */
 ir_ref loop_narrow(const ir_graph *g, ir_ref value);
-/* Can the target's matrix instructions compute the REDUCE, a sum of at least MATRIX_FEWEST_TERMS products? */
+/* Can the target's matrix instructions compute the REDUCE, a sum of at least MATRIX_MIN_TERMS products? */
 bool loop_suits_matrix(const loop_nest *n, ir_ref reduce);
 /* Sets lanes and unroll factors of both axes; false, and nothing but `overlaps` set, where the instruction
  * has no such tile. */

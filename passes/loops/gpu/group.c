@@ -13,28 +13,33 @@
 #include "gpu.h"
 
 enum {
-  MAX_FOUND = 512,
-  GROUP = 256, /* work-items that hide memory latency */
-  NARROW = 32, /* work-items that run in lockstep on most devices */
-  ENOUGH_GROUPS = 512,
-  MOST_UNROLL = 8,
-  SIDE_UNROLL = 8,   /* of a product's rows and columns: sums in registers */
-  CONTIGUOUS = 4,    /* contiguous width of these */
-  MOST_THREADS = 8,  /* axes of groups */
-  WASTE = 8,         /* at most 1/WASTE of the work-items may have nothing to do */
-  FEW_TERMS = NARROW /* terms that one work-item adds up */
+  GROUP_ITEMS = 256, /* work-items of a group: most devices allow as many, and eight groups of them fill a
+                        compute unit's 2048 */
+  /* elements of a work-item: 16 bytes of f16, the widest access; of bytes only half of it is taken */
+  MAX_UNROLL = 8,
+  SIDE_UNROLL = 8, /* rows, and columns, of a work-item's product: 64 sums leave half of 128 registers, and
+                      each element that is read from a local serves eight sums */
+  CONTIGUOUS = 4,  /* contiguous width of these: a vector load of 16 bytes of f32 */
+  /* axes of groups, each with a box of blocks for its remainder: 2^8 are MAX_BOXES of loops.c */
+  MAX_GROUP_AXES = 8,
+  IDLE_SHARE = 8,               /* at most one work-item in so many may have nothing to do */
+  ROW_TERMS = IR_LOCKSTEP_ITEMS /* terms of a result from which on work-items run along them: one for each */
 };
 
 int loop_group_size(const loop_nest *n) {
-  int most = n->items ? n->items : GROUP;
+  int most = n->items ? n->items : GROUP_ITEMS;
   return n->target->group_items < most ? n->target->group_items : most;
 }
 
-/* Two areas of a value of 8 bytes for each work-item, and a flag (codegen/opencl/group.c). */
+/* The areas, and a flag (codegen/opencl/group.c). */
 int64_t loop_exchange_bytes(const ir_target *target) {
-  enum { EACH = 16, FLAG = 8 };
+  enum {
+    EACH_BYTES = IR_EXCHANGE_AREAS * IR_EXCHANGE_BYTES,
+    FLAG_BYTES = 8 /* an int, aligned as the areas are */
+  };
   return target->group_items
-             ? EACH * (int64_t)(target->group_items < GROUP ? target->group_items : GROUP) + FLAG
+             ? EACH_BYTES * (int64_t)(target->group_items < GROUP_ITEMS ? target->group_items : GROUP_ITEMS) +
+                   FLAG_BYTES
              : 0;
 }
 
@@ -46,7 +51,9 @@ static bool may_map_items(loop_nest *n, uint32_t axis) {
   return !loop_bounds_another(n, axis) && !loop_is_ordered(n, axis);
 }
 
-static int64_t saturated(int64_t a, int64_t b) { return b > 0 && a > LOOP_MUCH / b ? LOOP_MUCH : a * b; }
+static int64_t saturated(int64_t a, int64_t b) {
+  return b > 0 && a > LOOP_MAX_WORK / b ? LOOP_MAX_WORK : a * b;
+}
 
 /* The number of groups if each iteration of all other axes has its own. */
 static int64_t groups_of_other_axes(const loop_nest *n, const loop_axis *axis) {
@@ -74,10 +81,13 @@ static int access_score(loop_nest *n, ir_ref access, ir_ref range, int weight) {
 
 /* The axis along which most accesses are contiguous; the store weighs more than a load. */
 static uint32_t contiguous_axis(loop_nest *n) {
-  enum { WRITTEN = 5, READ = 4 };
-  ir_ref loads[MAX_FOUND];
+  enum {
+    WRITTEN = 5, /* weight of the store: it decides between as many accesses of each kind */
+    READ = 4     /* weight of a load */
+  };
+  ir_ref loads[LOOP_MAX_NODES];
   uint32_t best = n->axis_count,
-           count = affine_find_range(n->g, ir_src(n->g, n->store, 2), IR_OP_LOAD, loads, MAX_FOUND);
+           count = affine_find_range(n->g, ir_src(n->g, n->store, 2), IR_OP_LOAD, loads, LOOP_MAX_NODES);
   int score = 0;
   for (uint32_t a = 0; a < n->axis_count; a++) {
     if (!may_map_items(n, a) || most_elements(n, &n->axes[a]) < 2) continue;
@@ -90,12 +100,12 @@ static uint32_t contiguous_axis(loop_nest *n) {
 
 static bool is_wasteful(const loop_nest *n, const loop_axis *a, int64_t lanes) {
   int64_t size = most_elements(n, a), filled = (size + lanes - 1) / lanes * lanes;
-  return filled - size > filled / WASTE;
+  return filled - size > filled / IDLE_SHARE;
 }
 
 /* Collapses an axis that fills no group with the axes outside it. Returns the resulting axis. */
 static uint32_t collapse_axes(loop_nest *n, uint32_t axis, int64_t lanes) {
-  while (axis > 0 && most_elements(n, &n->axes[axis]) < lanes * WASTE &&
+  while (axis > 0 && most_elements(n, &n->axes[axis]) < lanes * IDLE_SHARE &&
          is_wasteful(n, &n->axes[axis], lanes)) {
     loop_nest before = *n;
     if (!may_map_items(n, axis - 1) || !loop_merge_pair(n, axis - 1)) {
@@ -115,7 +125,7 @@ static void set_items(loop_nest *n, loop_axis *a, int64_t lanes) {
 }
 
 static void choose_elements(loop_nest *n) {
-  enum { MANY = 16 }; /* of so many steps, one more matters little */
+  enum { MANY_STEPS = 16 }; /* of so many steps, one more for the remainder is 6 % at most */
   int64_t size = loop_group_size(n);
   uint32_t axis = contiguous_axis(n);
   if (axis == n->axis_count) return;
@@ -124,11 +134,11 @@ static void choose_elements(loop_nest *n) {
   set_items(n, a, size);
   int bytes = ir_dtypes[ir_dtype_of(n->g, ir_src(n->g, n->store, 2))].bytes, unroll = 1;
   int64_t groups = groups_of_other_axes(n, a), blocks = most_elements(n, a) / a->lanes;
-  while (unroll < MOST_UNROLL && 2 * unroll * bytes <= n->target->vector_bytes && 2 * unroll <= blocks &&
-         (blocks % (2 * unroll) == 0 || blocks > MANY * unroll) &&
-         (!is_outermost(n) || saturated(groups, blocks / (2 * unroll)) >= ENOUGH_GROUPS))
+  while (unroll < MAX_UNROLL && 2 * unroll * bytes <= n->target->vector_bytes && 2 * unroll <= blocks &&
+         (blocks % (2 * unroll) == 0 || blocks > MANY_STEPS * unroll) &&
+         (!is_outermost(n) || saturated(groups, blocks / (2 * unroll)) >= IR_BUSY_GROUPS))
     unroll *= 2;
-  bool few = blocks > 0 && most_elements(n, a) == blocks * a->lanes && blocks <= MOST_UNROLL &&
+  bool few = blocks > 0 && most_elements(n, a) == blocks * a->lanes && blocks <= MAX_UNROLL &&
              blocks * bytes <= n->target->vector_bytes && !is_outermost(n);
   a->unroll = few ? (int)blocks : unroll; /* all of them, inside an iteration of a group */
   bool repeatable = ir_op_of(n->g, n->store) == IR_OP_STORE && loop_is_repeatable(n);
@@ -143,7 +153,8 @@ static void choose_results(loop_nest *n) {
   n->lane_axis = axis = collapse_axes(n, axis, size);
   loop_axis *a = &n->axes[axis];
   int64_t groups = groups_of_other_axes(n, a);
-  while (is_outermost(n) && size > NARROW && saturated(groups, most_elements(n, a) / size) < ENOUGH_GROUPS)
+  while (is_outermost(n) && size > IR_LOCKSTEP_ITEMS &&
+         saturated(groups, most_elements(n, a) / size) < IR_BUSY_GROUPS)
     size /= 2;
   set_items(n, a, size);
   a->overlaps = loop_is_repeatable(n);
@@ -171,21 +182,22 @@ static bool is_long(int64_t size, int items, int unroll) { return items * unroll
  * that is longer than the result is halved: first its unroll factor, then its work-items, those of rows going
  * to the columns. Smaller unroll factors while there are few groups. */
 static group_tile choose_group_tile(const loop_nest *n, int64_t rows, int64_t columns, int64_t batch) {
-  enum { FEWEST = 2 };
+  /* of rows: an element of a column serves two sums, where it otherwise serves one */
+  enum { MIN_UNROLL = 2 };
   int items = loop_group_size(n);
   group_tile t = {rows, columns, 1, items, SIDE_UNROLL, SIDE_UNROLL};
   while (t.column_items > t.row_items) t.column_items /= 2, t.row_items *= 2;
   if (t.column_items < t.row_items) t.column_items *= 2, t.row_items /= 2; /* wide rather than high */
   while (t.row_items > 1 && is_long(rows, t.row_items, t.row_unroll)) {
-    if (t.row_unroll > FEWEST) t.row_unroll /= 2;
+    if (t.row_unroll > MIN_UNROLL) t.row_unroll /= 2;
     else t.row_items /= 2, t.column_items *= 2;
   }
   while (t.column_items > 1 && is_long(columns, t.column_items, t.column_unroll)) {
     if (t.column_unroll > 1) t.column_unroll /= 2;
     else t.column_items /= 2;
   }
-  while (saturated(batch, groups_of(&t)) < ENOUGH_GROUPS / 2 &&
-         (t.row_unroll > FEWEST || t.column_unroll > FEWEST))
+  while (saturated(batch, groups_of(&t)) < IR_BUSY_GROUPS / 2 &&
+         (t.row_unroll > MIN_UNROLL || t.column_unroll > MIN_UNROLL))
     if (t.row_unroll > t.column_unroll) t.row_unroll /= 2;
     else t.column_unroll /= 2;
   return t;
@@ -200,12 +212,12 @@ static int contiguous_unroll(const loop_nest *n, const loop_axis *a) {
 }
 
 static bool choose_product(loop_nest *n, ir_ref reduce) {
-  enum { SHORT = 8 };
+  enum { MIN_SIDE = 8 }; /* rows, and columns, of a product in tiles: those of one work-item */
   uint32_t column_axis = contiguous_axis(n);
   if (column_axis == n->axis_count || !loop_multiplies(n->g, reduce)) return false;
   loop_axis *column = &n->axes[column_axis], *row = loop_row_axis(n, column, reduce);
-  if (!row || !may_map_items(n, (uint32_t)(row - n->axes)) || most_elements(n, row) < SHORT ||
-      most_elements(n, column) < SHORT)
+  if (!row || !may_map_items(n, (uint32_t)(row - n->axes)) || most_elements(n, row) < MIN_SIDE ||
+      most_elements(n, column) < MIN_SIDE)
     return false;
   int64_t batch = 1;
   for (const loop_axis *a = n->axes; a < n->axes + n->axis_count; a++)
@@ -229,12 +241,12 @@ static bool has_contiguous_terms(loop_nest *n, ir_ref reduce, uint32_t results) 
   if (results == n->axis_count) return true;
   int term_score = loop_lane_score(n, r->src[0], last, 1),
       across = loop_lane_score(n, r->src[0], n->axes[results].range, 1);
-  return term_score > across && terms >= FEW_TERMS;
+  return term_score > across && terms >= ROW_TERMS;
 }
 
 void loop_choose_group(loop_nest *n) {
-  ir_ref reduces[MAX_FOUND];
-  uint32_t count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
+  ir_ref reduces[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, LOOP_MAX_NODES);
   if (!count) {
     choose_elements(n);
     return;
@@ -246,7 +258,7 @@ void loop_choose_group(loop_nest *n) {
 }
 
 void loop_bind_groups(loop_nest *n) {
-  for (uint32_t d = 0; d < n->level_count && d < n->axis_count && d < MOST_THREADS; d++) {
+  for (uint32_t d = 0; d < n->level_count && d < n->axis_count && d < MAX_GROUP_AXES; d++) {
     if (n->levels[d].binding != IR_SERIAL || !loop_may_thread(n, n->levels[d].axis)) return;
     if (d > 0 && n->has_locals) return; /* the iterations of a group are the outermost axis */
     n->levels[d].binding = IR_THREAD;

@@ -9,7 +9,12 @@
 
 #include "passes/index/index.h"
 
-enum { TILE = 32, LEAST = 8, MAX_STAGED = 4, MAX_LOADS = 64, PAD = 1 };
+enum {
+  TILE_ELEMENTS = 32, /* along each side: those of a line of 128 bytes of f32, for work-items in lockstep */
+  MIN_ELEMENTS = 8,   /* along each side: those of a sector of 32 bytes, the least that is read at once */
+  MAX_STAGED = 4,     /* loads of a store that are staged [1 in the workloads]; others are read as they are */
+  ROW_PAD = 1         /* element between rows of a tile */
+};
 
 typedef struct staging {
   loop_nest n;
@@ -27,7 +32,7 @@ static bool is_unit_stride(int64_t stride) { return stride == 1 || stride == -1;
 static uint32_t contiguous_axis(loop_nest *n, ir_ref index) {
   int64_t stride, size;
   for (uint32_t a = n->axis_count; a-- > 0;)
-    if (ir_is_const(n->g, n->axes[a].extent, &size) && size >= LEAST &&
+    if (ir_is_const(n->g, n->axes[a].extent, &size) && size >= MIN_ELEMENTS &&
         affine_stride(n->g, index, n->axes[a].range, &stride) && is_unit_stride(stride))
       return a;
   return n->axis_count;
@@ -36,8 +41,8 @@ static uint32_t contiguous_axis(loop_nest *n, ir_ref index) {
 /* Finds the loads that are scattered along write_axis and contiguous along read_axis. */
 static void find_loads(staging *s) {
   loop_nest *n = &s->n;
-  ir_ref loads[MAX_LOADS];
-  uint32_t count = affine_find_range(n->g, ir_src(n->g, n->store, 2), IR_OP_LOAD, loads, MAX_LOADS);
+  ir_ref loads[LOOP_MAX_LOADS];
+  uint32_t count = affine_find_range(n->g, ir_src(n->g, n->store, 2), IR_OP_LOAD, loads, LOOP_MAX_LOADS);
   int64_t stride;
   s->read_axis = n->axis_count;
   for (uint32_t i = 0; i < count && s->count < MAX_STAGED; i++) {
@@ -58,7 +63,7 @@ static bool is_box(loop_nest *n) {
   return true;
 }
 
-static int64_t local_size(const staging *s) { return s->width[0] * (s->width[1] + PAD); }
+static int64_t local_size(const staging *s) { return s->width[0] * (s->width[1] + ROW_PAD); }
 
 /* False where there is nothing to stage, or no room for it. */
 static bool plan_tiles(staging *s) {
@@ -74,7 +79,7 @@ static bool plan_tiles(staging *s) {
   if (!s->count) return false;
   for (int i = 0; i < 2; i++) {
     ir_is_const(n->g, n->axes[i ? s->read_axis : s->write_axis].extent, &size);
-    s->width[i] = size < TILE ? size : TILE;
+    s->width[i] = size < TILE_ELEMENTS ? size : TILE_ELEMENTS;
     if (size % s->width[i] != 0 && !loop_is_repeatable(n)) return false;
   }
   for (uint32_t i = 0; i < s->count; i++)
@@ -126,7 +131,7 @@ static ir_ref in_tile(staging *s, ir_ref root, uint32_t inner, ir_ref *at, ir_re
     from[a] = s->n.axes[a].range, to[a] = s->start[a];
     if (a == s->write_axis || a == s->read_axis) to[a] = pass_add(g, to[a], tile_range[a == s->read_axis]);
   }
-  *at = pass_add(g, pass_mul_int(g, tile_range[0], s->width[1] + PAD), tile_range[1]);
+  *at = pass_add(g, pass_mul_int(g, tile_range[0], s->width[1] + ROW_PAD), tile_range[1]);
   for (uint32_t i = 0; i < s->count; i++)
     loads[i] = pass_substitute(g, s->load[i], from, to, s->n.axis_count);
   return pass_substitute(g, root, from, to, s->n.axis_count);

@@ -18,8 +18,15 @@
 #include "passes/loops/reduce.h"
 #include "passes/patterns/identity.h"
 
-enum { MAX_LOADS = 64, MOST_TERMS = 32, TERMS = 16, FEWEST_TERMS = 8, PAD = 1 };
-enum { FEW_AHEAD = 4 }; /* elements of an operand that a work-item holds in registers until they are stored */
+enum {
+  /* of a K block: of both operands of a tile of 128 x 128 f32 they fill 32 KiB, which every device has */
+  MAX_TERMS = 32,
+  TERMS = 16,    /* of a K block where no divisor of all terms lies between the two others */
+  MIN_TERMS = 8, /* of a K block: a sector of 32 bytes of f32 */
+  LINE_PAD = 1,  /* element between lines of a local, where they are read one element at a time */
+  MAX_AHEAD = 4  /* elements of each operand that a work-item holds in registers until they are stored: 72
+                    beside 64 sums, which leaves most of 128 registers to them */
+};
 
 typedef struct product {
   loop_place *p;
@@ -55,9 +62,9 @@ static uint32_t side_of(const loop_nest *n, ir_ref value) {
 
 /* Does a load below the value give the index of another one? Then it cannot be masked past the last term. */
 static bool is_indirect(const loop_nest *n, ir_ref value) {
-  ir_ref loads[MAX_LOADS], inner[2];
-  uint32_t count = affine_find_range(n->g, value, IR_OP_LOAD, loads, MAX_LOADS);
-  bool indirect = count == MAX_LOADS || affine_find_range(n->g, value, IR_OP_BOUND, inner, 1);
+  ir_ref loads[LOOP_MAX_LOADS], inner[2];
+  uint32_t count = affine_find_range(n->g, value, IR_OP_LOAD, loads, LOOP_MAX_LOADS);
+  bool indirect = count == LOOP_MAX_LOADS || affine_find_range(n->g, value, IR_OP_BOUND, inner, 1);
   for (uint32_t i = 0; i < count && !indirect; i++)
     indirect = affine_find_range(n->g, loads[i], IR_OP_LOAD, inner, 2) > 1;
   return indirect;
@@ -104,11 +111,11 @@ static int64_t bytes_each(const product *s) {
 /* Terms of a K block of which the locals have room for two, a divisor of all terms if there is one. */
 static int64_t k_block_of(const product *s) {
   const loop_nest *n = s->n;
-  int64_t room = room_of(n) / 2, each = bytes_each(s), all = known_value(n->g, s->terms), most = MOST_TERMS;
-  while (most >= FEWEST_TERMS && most * each > room) most--;
+  int64_t room = room_of(n) / 2, each = bytes_each(s), all = known_value(n->g, s->terms), most = MAX_TERMS;
+  while (most >= MIN_TERMS && most * each > room) most--;
   if (most > all) most = all;
-  for (int64_t terms = most; terms >= FEWEST_TERMS; terms--)
-    if (all % terms == 0 && (terms % FEWEST_TERMS == 0 || terms == all)) return terms;
+  for (int64_t terms = most; terms >= MIN_TERMS; terms--)
+    if (all % terms == 0 && (terms % MIN_TERMS == 0 || terms == all)) return terms;
   return most < TERMS ? most : TERMS;
 }
 
@@ -116,14 +123,14 @@ static int64_t k_block_of(const product *s) {
  * there several blocks? */
 static bool fits_ahead(const product *s, int64_t terms) {
   bool few = true;
-  for (int i = 0; i < 2; i++) few &= s->side[i].width * terms <= (int64_t)FEW_AHEAD * s->items;
+  for (int i = 0; i < 2; i++) few &= s->side[i].width * terms <= (int64_t)MAX_AHEAD * s->items;
   return few && 2 * terms * bytes_each(s) <= room_of(s->n) && known_value(s->n->g, s->terms) > terms;
 }
 
 /* Terms of a K block for double buffering, a divisor of all terms if possible; 0: none fits. */
 static int64_t k_block_ahead(const product *s) {
   int64_t all = known_value(s->n->g, s->terms), most = 0;
-  for (int64_t terms = MOST_TERMS; terms >= FEWEST_TERMS; terms -= FEWEST_TERMS) {
+  for (int64_t terms = MAX_TERMS; terms >= MIN_TERMS; terms -= MIN_TERMS) {
     if (!fits_ahead(s, terms)) continue;
     if (all % terms == 0) return terms;
     if (!most) most = terms;
@@ -150,10 +157,10 @@ static bool plan_staging(product *s) {
     if (!s->side[i].width) return false;
     int contiguous_count = n->axes[s->side[i].axis].contiguous_elements;
     s->side[i].transposed = true;
-    s->side[i].pitch = s->side[i].width + (contiguous_count ? contiguous_count : PAD);
+    s->side[i].pitch = s->side[i].width + (contiguous_count ? contiguous_count : LINE_PAD);
   }
   int64_t items = (int64_t)n->axes[s->side[0].axis].lanes * n->axes[s->side[1].axis].lanes;
-  if (s->side[0].axis == s->side[1].axis || items != s->items || known_value(n->g, s->terms) < FEWEST_TERMS)
+  if (s->side[0].axis == s->side[1].axis || items != s->items || known_value(n->g, s->terms) < MIN_TERMS)
     return false;
   s->matrix = plan_matrix(s);
   if (!s->matrix) {
@@ -164,7 +171,7 @@ static bool plan_staging(product *s) {
   bool even = known_value(n->g, s->terms) % s->k_block == 0;
   for (int i = 0; i < 2 && !even; i++)
     if (is_indirect(n, s->side[i].value)) return false;
-  return s->k_block >= FEWEST_TERMS && (n->bound_count || !s->ahead) && n->locals->count + 2 <= IR_MAX_LOCALS;
+  return s->k_block >= MIN_TERMS && (n->bound_count || !s->ahead) && n->locals->count + 2 <= IR_MAX_LOCALS;
 }
 
 /* The indices of the sum's ranges at a term; the last one varies fastest. */
@@ -257,7 +264,10 @@ static bool reads_whole(const product *s, ir_ref value, ir_ref element, int64_t 
 
 /* Copies operand i's part of K block number `k_block` to its local, to the place of block number `place`. */
 static ir_ref copy_to_local(product *s, int i, ir_ref k_block, ir_ref place) {
-  enum { WHOLE = 8, PAIR = 2 };
+  enum {
+    WHOLE = 8, /* elements of f16 or bf16 in 16 bytes, the most that is read at once */
+    PAIR = 2   /* elements in one word, the unit of the matrix instruction */
+  };
   loop_nest *n = s->n;
   ir_graph *g = n->g;
   ir_ref term = 0, across = 0;

@@ -5,7 +5,11 @@
 
 #include <string.h>
 
-enum { SMALL_NODES = 16, SMALL_BYTES = 256 };
+/* Of a constant that a function computes again; larger ones become operands. */
+enum {
+  SMALL_NODES = 16, /* each of one instruction for an element */
+  SMALL_BYTES = 256 /* of data: four cache lines */
+};
 enum {
   DEPENDS = 1,   /* on a parameter */
   MAY_FAIL = 2,  /* has checked indices, or calls a function */

@@ -7,7 +7,7 @@
 enum {
   EINSUM_LETTERS = 52,                          /* A..Z, a..z, in ASCII order */
   EINSUM_LABELS = EINSUM_LETTERS + IR_MAX_RANK, /* then the axes of an ellipsis, aligned at the end */
-  EINSUM_TERMS = 32
+  EINSUM_TERMS = 32 /* operands, as in NumPy; more are refused, with a message that says so */
 };
 
 typedef struct einsum_term {

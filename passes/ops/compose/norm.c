@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { OPERANDS = 3 };
+enum { OPERANDS = 3 }; /* those with these roles */
 static const char *const roles[OPERANDS] = {"x", "weight", "bias"};
 
 typedef struct norm {

@@ -1,6 +1,8 @@
 /* Operations along one axis in its order: cumulative operations and sorting. */
 #include "impl.h"
 
+/* elements of an axis that is sorted: as many as an index of PASS_INDEX_BITS numbers; longer ones are refused
+ */
 static const int64_t most_sorted = (int64_t)1 << 32;
 
 /* lines */

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+/* Threefry-2x32-20 (Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, 2011): ROUNDS of mixing, and
+ * PARITY, the word that makes the third key not zero where the others are. */
 enum { ROUNDS = 20, PARITY = 0x1bd11bda };
 
 /* Both operands are u32; folded where they are constants. */
@@ -22,6 +24,7 @@ static ir_ref rotated(ir_graph *g, ir_ref x, int left) {
 
 /* Replaces the counter x by two random words. */
 static void scramble(ir_graph *g, const ir_ref key[2], ir_ref x[2]) {
+  /* bits by which a round rotates, from the same paper */
   static const uint8_t rotations[8] = {13, 15, 26, 6, 17, 29, 16, 24};
   ir_ref both = word(g, IR_OP_XOR, key[0], key[1]);
   const ir_ref keys[3] = {key[0], key[1], word(g, IR_OP_XOR, both, ir_int(g, IR_U32, PARITY))};

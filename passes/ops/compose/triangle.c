@@ -1,6 +1,7 @@
 /* Matrices defined by diagonals: diagonal k consists of the elements with column - row = k. */
 #include "impl.h"
 
+/* A diagonal is at most 2^FURTHEST_BITS away, an integer that fits in a double; further ones are refused. */
 enum { FURTHEST_BITS = 53 };
 
 /* column CMP row + diagonal, for every element; 0 after failing. */

@@ -6,6 +6,7 @@
 
 #define RULE(name) ir_ref op_derivative_##name(op_call *c, uint32_t i, ir_ref d)
 
+/* Axes of the square [before, ELEMENT, RESULT, behind] of lines; SQUARE: how many there are. */
 enum { ELEMENT = 1, RESULT = 2, SQUARE = 4 };
 
 static int64_t axis_of(const op_call *c) { return ir_arg_int(c->n); }

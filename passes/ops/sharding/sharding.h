@@ -40,7 +40,10 @@
 
 #include "passes/ops/check.h"
 
-enum { OP_FACTORS_MAX = 64, OP_FACTOR_NAME = 16 };
+enum {
+  OP_FACTORS_MAX = 64, /* of one rule, four for each of IR_MAX_RANK axes; a rule of more is refused */
+  OP_FACTOR_NAME = 16  /* bytes of a name, of letters and a number; a longer one is refused */
+};
 
 typedef struct op_factor {
   char name[OP_FACTOR_NAME];

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MANY = -1 };
+enum { MANY = -1 }; /* most operands of an operation: any number */
 
 typedef struct name_row {
   const char *text;
@@ -40,7 +40,11 @@ static op_attr_set attributes_of(const name_row *row, int which) {
   return (op_attr_set){{first_words[row - names][which], second_words[row - names][which]}};
 }
 
-enum { NAME_COUNT = sizeof names / sizeof *names, NAME_ROOM = 32 };
+enum {
+  NAME_COUNT = sizeof names / sizeof *names,
+  NAME_BYTES = 32 /* of a name that is compared with all others, longer than any; no other is suggested for
+                     longer ones */
+};
 
 static const name_row *look_up(const char *name, size_t length) {
   for (int i = 0; i < NAME_COUNT; i++)
@@ -52,7 +56,7 @@ bool op_known(const char *name, size_t length) { return look_up(name, length) !=
 
 /* Edit distance (Levenshtein) between two short names. */
 static unsigned distance(const char *a, size_t n, const char *b) {
-  unsigned row[NAME_ROOM + 1];
+  unsigned row[NAME_BYTES + 1];
   size_t m = strlen(b);
   for (size_t j = 0; j <= m; j++) row[j] = (unsigned)j;
   for (size_t i = 1; i <= n; i++) {
@@ -73,7 +77,7 @@ static ir_ref refuse_unknown_operation(ir_graph *g, const char *name, size_t len
   unsigned nearest = length / 3 + 1;
   char close[128] = "";
   int found = 0;
-  for (int i = 0; i < NAME_COUNT && length <= NAME_ROOM; i++) {
+  for (int i = 0; i < NAME_COUNT && length <= NAME_BYTES; i++) {
     unsigned d = distance(name, length, names[i].text);
     if (d > nearest || (d == nearest && found == 4)) continue;
     if (d < nearest) close[0] = '\0', found = 0;
@@ -101,7 +105,7 @@ void op_rename_error(ir_error *error, const char *who) {
   if (error->status != IR_ERR_INVALID || !op_known(error->text, length)) return;
   char rest[sizeof error->text];
   memcpy(rest, error->text + length, sizeof error->text - length);
-  snprintf(error->text, sizeof error->text, "%s%.*s", who, (int)sizeof error->text - NAME_ROOM, rest);
+  snprintf(error->text, sizeof error->text, "%s%.*s", who, (int)sizeof error->text - NAME_BYTES, rest);
 }
 
 ir_ref op_apply(ir_graph *g, const char *name, size_t length, const ir_ref *operands, size_t n,

@@ -23,7 +23,7 @@ typedef struct op_attr_set {
 } op_attr_set;
 _Static_assert(OP_ATTR_COUNT <= 64 * OP_ATTR_WORDS, "sets of attributes have a bit for each");
 static inline bool op_attr_in(const op_attr_set *set, int k) { return set->word[k / 64] >> k % 64 & 1; }
-enum { OP_LIST_MAX = 2 * IR_MAX_RANK };
+enum { OP_LIST_MAX = 2 * IR_MAX_RANK }; /* entries, or pairs, of a list; more are refused */
 
 typedef struct op_args {
   ir_graph *g;
