@@ -190,7 +190,7 @@ static void put_unrolling(oc_emitter *e, const cg_loop *loop) {
   enum {
     ALONE = 8,   /* iterations: eight loads of one sum are under way at a time */
     TOGETHER = 4 /* iterations: of several sums there are four times as many and more */
-  };             /* iterations: eight loads of one sum are under way, a vector of four of several */
+  };
   int64_t trip_count;
   if (!e->lanes_are_items || !loop->carries || loop->effect || !is_innermost(e, loop) ||
       !ir_is_const(e->g, ir_src(e->g, loop->range, 0), &trip_count))

@@ -27,7 +27,7 @@
 enum {
   MAX_STEPS = 1024, /* nodes between a product and its end, twice those of a region: a product without an end
                        there is computed as a whole */
-  /* ends that are tried for one product [2 in the workloads]: an attention's, and what follows it */
+  /* ends that are tried for one product [2 in the workloads]: each time its region is collected anew */
   MAX_TRIES = 3,
   MAX_ELEMENTS = 64, /* of the batch: of more, iterations are so short that launching their kernels shows */
   MIN_ELEMENTS = 4,  /* of the batch: of fewer, memory for one is too large a share of that for all */

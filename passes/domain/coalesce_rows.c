@@ -20,8 +20,8 @@
 
 enum {
   MAX_CHUNKS = 3, /* of a row: fill, copy, fill; rows of more stay as they are */
-  /* one more than the loads of a chunk's value [1 in the workloads]: each has a mask of its own */
-  LOADS_ROOM = 5
+  /* loads of a chunk's value [1 in the workloads] from which on rows stay as they are: each takes a mask */
+  TOO_MANY_LOADS = 5
 };
 
 /* A chunk of each row: columns [column, column + width), relative to where the first store begins. */
@@ -111,9 +111,9 @@ static bool has_mask(const ir_graph *g, ir_ref load) {
  * that are the same for all rows and of loads that are contiguous across rows. */
 static ir_ref value_at(const rows *r, const row_chunk *p, ir_ref t, ir_ref inside) {
   ir_graph *g = r->g;
-  ir_ref value = ir_src(g, p->store, 2), loads[LOADS_ROOM], now[LOADS_ROOM];
-  uint32_t count = affine_find_range(g, value, IR_OP_LOAD, loads, LOADS_ROOM);
-  if (count == LOADS_ROOM) return 0;
+  ir_ref value = ir_src(g, p->store, 2), loads[TOO_MANY_LOADS], now[TOO_MANY_LOADS];
+  uint32_t count = affine_find_range(g, value, IR_OP_LOAD, loads, TOO_MANY_LOADS);
+  if (count == TOO_MANY_LOADS) return 0;
   for (uint32_t i = 0; i < count; i++) {
     const ir_node load = *ir_get(g, loads[i]);
     ir_ref begin;

@@ -46,9 +46,9 @@ typedef struct attempt {
 
 /* In the order of trying, from the most sub-domains to the fewest: those that leave least to decide come
  * first, and each may be given up. Boxes (box_attempts) have half of the sub-domains of all_attempts, as
- * peeling follows. Five slanted faces are those of a triangle or a band in each of two axes, and one; a
- * quarter of the budget leaves some for each later attempt. Attempts with interchanged axes do not revisit:
- * that makes more sub-domains than it saves divisions. */
+ * peeling follows. Slanted faces make expressions of starts grow: five on the way to a sub-domain,
+ * then two, then none. A quarter of the budget leaves some for each later attempt. Attempts with interchanged
+ * axes do not revisit: that makes more sub-domains than it saves divisions. */
 static const attempt box_attempts[] = {{AS_IS, {.domains = 24, .boxes = true}, 0},
                                        {AS_IS, {.domains = 12, .boxes = true}, 0}},
                      all_attempts[] = {

@@ -7,8 +7,9 @@
 
 enum {
   PEEL_INTERVALS = 5, /* of one axis: four breakpoints, two for each of two masks; of more, conditions stay */
-  MAX_DOMAINS = 48    /* sub-domains of one kernel: six of each of eight stores, or 7 x 7 less one. Code grows
-                         with    each; beyond them conditions stay, and quotients become unaligned runs */
+  /* sub-domains of one kernel: borders on both sides of three axes make 27. Code grows with each; beyond them
+   * conditions stay, and quotients become unaligned runs */
+  MAX_DOMAINS = 48
 };
 
 /* A sub-domain: a store over ranges, outermost first. Nothing is left to decide about the axes before

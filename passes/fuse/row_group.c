@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-/* Items behind the first member among which a group grows, so that the search takes linear time: the kernels
- * of a whole transformer layer with its gradient are fewer. Later items are left to other groups. */
+/* Items behind the first member among which a group grows, so that the search takes linear time: those of
+ * a transformer layer are 16. Later items are left to other groups. */
 enum { MAX_ITEMS_AHEAD = 64 };
 
 bool fuse_loop_axes(const fuse_group *group, const fuse_member *m, const view_axes *axes, int8_t *out) {

@@ -26,7 +26,7 @@ enum {
   /* rows in an iteration with contractions, which read their other operand once for each iteration: ten tiles
    * of six rows and more */
   FUSE_TILED_ROWS = 64,
-  FUSE_MIN_TILED_ROWS = 16 /* the same where more do not fit: three tiles, or two and a half */
+  FUSE_MIN_TILED_ROWS = 16 /* the same where more do not fit: nearly three tiles */
 };
 
 /* A value in memory that a kernel reads. axes: by axis of the node, the axis of the kernel's value that walks

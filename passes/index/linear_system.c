@@ -302,7 +302,7 @@ static int64_t common_scale(const pass_system *s) {
 }
 
 static int64_t upper_bound(pass_system *s, int64_t scale, int sign) {
-  enum { SWEEPS = 3 }; /* over all rows: each keeps a valid bound; later ones rarely lower it */
+  enum { SWEEPS = 3 }; /* over all rows [3 in the workloads]: the bound holds after each */
   int64_t form[PASS_COLUMNS];
   extent sum = {true, 0};
   for (uint32_t i = 0; i < s->atoms; i++)
@@ -402,7 +402,8 @@ static bool narrow(pass_system *s, const pass_row *row, const row_bounds *all, u
 /* Narrows all atoms by all rows until nothing changes, at most ITERATIONS times. False: some atom has no
  * value left. */
 static bool narrow_all(pass_system *s) {
-  enum { ITERATIONS = 6 }; /* intervals hold after each; ends of slow convergence are left to shaving */
+  /* [6 in the workloads]: intervals hold after each, and shaving goes on from there */
+  enum { ITERATIONS = 6 };
   bool changed = true;
   for (int iteration = 0; iteration < ITERATIONS && changed; iteration++) {
     changed = false;
@@ -435,7 +436,8 @@ static bool contradicts(pass_system *s, uint32_t at, int64_t lo, int64_t hi) {
 /* Shaving: removes values at one end of an atom's interval that admit no solution. Steps double after a
  * success and restart at 1 after a failure. */
 static bool shave(pass_system *s, uint32_t at, bool top) {
-  /* of one end: doubling steps remove 2^12 values; what is left is still an interval that holds */
+  /* of one end [12 in the workloads]: doubling steps remove up to 2^12 values; the interval holds after each
+   */
   enum { TRIES = 12 };
   bool changed = false;
   int64_t step = 1;

@@ -21,10 +21,11 @@
 #include "passes/patterns/identity.h"
 
 enum {
-  RUN = 32, /* terms of an innermost run; with OUTER_RUN the shortest runs for which the bound above holds */
+  /* terms of an innermost run; with OUTER_RUN the longest powers of two for which the bound above holds */
+  RUN = 32,
   OUTER_RUN = 8, /* runs, or sums of these, that are added up next */
   /* nodes of fully unrolled terms: those of 64 products of two loads, as of a window of 16 terms for four
-   *  elements */
+   * elements. Unrolled, they need no loops and share what they load; code grows with them */
   MAX_UNROLLED_OPERATIONS = 192,
   /* reductions below one store [2 in the workloads]; of more: refused (IR_ERR_INTERNAL) */
   MAX_REDUCTIONS = 128

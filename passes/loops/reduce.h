@@ -7,7 +7,8 @@
 
 /* The same on all targets, since they decide the order of additions. */
 enum {
-  REDUCE_UNROLL = 4, /* independent accumulators: an addition takes four cycles, and one begins in each */
+  REDUCE_UNROLL = 4, /* independent accumulators: an addition takes four cycles; with a load each, about one
+                        begins in each */
   REDUCE_LANE_BYTES = 64, /* bytes of the lanes of each: those of the widest vectors */
   /* most loops that a reduced range becomes, over runs, over runs of these, ...: 32 * 8^11 is 2^38 terms, and
    * the outermost loop takes all that are left */

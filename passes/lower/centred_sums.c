@@ -28,8 +28,8 @@
 #include "passes/ops/check.h"
 #include "passes/ops/ops.h"
 
-/* The same on all machines, as they decide the order of additions. Half and twice of each length change no
- * workload's loops. */
+/* The same on all machines, as they decide the order of additions. Half and twice
+ * MIN_BLOCK and LONG_ROW_BYTES change no workload's loops. */
 enum {
   MIN_BLOCK = 256,  /* elements: each block costs three results, a share of 1 % */
   MAX_BLOCK = 4096, /* elements: 16 KiB of f32, half of an L1 cache, where both passes over a block find it */

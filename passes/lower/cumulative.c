@@ -15,8 +15,8 @@
 #include "passes/patterns/identity.h"
 
 enum {
-  BLOCK = 16, /* elements: of more, each element takes more operations; of fewer, sums of 2^32 elements more
-                 roundings than the bound, as above */
+  /* elements: of 32, sums of 2^32 elements would make 223 roundings; of fewer, there are more levels */
+  BLOCK = 16,
   /* levels of blocks: 16^17 elements are more than there can be; more are refused (IR_ERR_INTERNAL) */
   MAX_LEVELS = 17
 };

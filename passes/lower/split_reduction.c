@@ -26,9 +26,8 @@ typedef struct width {
 } width;
 /* Not of the machine at hand, as they decide the order of additions. of_threads: two units of work for each
  * of 16 threads; chunks of 8 Ki elements, 32 KiB of f32; 256 results are a row of 16 of the widest vectors.
- * of_groups: eight groups for each of 128 compute units; 4 Ki elements in 16 for each of 256 work-items, and
- * at least half of them of one result, so that a group's tree of additions is a small part; 32 results are
- * read by work-items in lockstep. */
+ * of_groups: eight groups for each of 128 compute units; chunks of 4 Ki elements, and of 2 Ki terms of one
+ * result, eight for each of 256 work-items; 32 results are read by work-items in lockstep. */
 static const width of_threads = {32, 64, 1 << 13, 1, 256}, of_groups = {1024, 1024, 1 << 12, 1 << 11, 32};
 
 enum {

@@ -35,7 +35,7 @@ enum {
   TLB_ENTRIES = 128
 };
 /* Half and twice MIN_WORK, MIN_REUSE, MIN_REUSE_GATHERED and L2_WAYS change no workload's loops, of
- * COPY_COST, TRANSPOSE_COST and TLB_ENTRIES those of the transformer layers alone. */
+ * COPY_COST, TRANSPOSE_COST and TLB_ENTRIES those of T1 and T2 alone. */
 enum {
   MIN_WORK = 1 << 20, /* multiplications that are worth a copy: about 10 us, several times a launch */
   MIN_REUSE = 32,     /* rows for which a copy of contiguous columns pays */

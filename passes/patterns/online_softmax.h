@@ -9,7 +9,7 @@
 
 enum {
   /* terms in a block, the same on all targets, as it decides the order of additions: 64 rows of f32 scores
-   * are 64 KiB, and rescaling, once for each block, is a few percent of its products */
+   * are 64 KiB, and a sum is rescaled once for each block, 1/256 of its products */
   KEY_BLOCK = 256,
   /* sums in one fused row group, of which attention has two: with more, no group is made */
   KEY_BLOCK_SUMS = 4,

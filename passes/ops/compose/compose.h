@@ -49,7 +49,8 @@ ir_ref op_layer_norm(ir_graph *g, const ir_ref *x, size_t n, int64_t axis, doubl
 ir_ref op_rms_norm(ir_graph *g, const ir_ref *x, size_t n, int64_t axis, double eps); /* without a bias */
 
 /* split.c. Several results, as a TUPLE of 1 to OP_PARTS_MAX tensors. */
-enum { OP_PARTS_MAX = 1024 }; /* a kernel for each; more are refused, with a message that says so */
+/* an array of so many is on the stack; more are refused, with a message that says so */
+enum { OP_PARTS_MAX = 1024 };
 ir_ref op_split(ir_graph *g, ir_ref x, int64_t parts, int64_t axis); /* equal parts */
 /* The first n mod chunks parts are one longer; none is empty. */
 ir_ref op_chunk(ir_graph *g, ir_ref x, int64_t chunks, int64_t axis);

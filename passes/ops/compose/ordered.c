@@ -1,8 +1,7 @@
 /* Operations along one axis in its order: cumulative operations and sorting. */
 #include "impl.h"
 
-/* elements of an axis that is sorted: as many as an index of PASS_INDEX_BITS numbers; longer ones are refused
- */
+/* elements of an axis that is sorted: those that PASS_INDEX_BITS can number; longer ones are refused */
 static const int64_t most_sorted = (int64_t)1 << 32;
 
 /* lines */

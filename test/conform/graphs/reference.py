@@ -39,6 +39,11 @@ def work(dtype):
     return 2.0 ** (-53 if dtype == "f64" else -24)
 
 
+def subnormal(dtype):
+    """The least positive number of the dtype that operations compute in: twice the error of a product near 0."""
+    return 2.0 ** (-1074 if dtype == "f64" else -149)
+
+
 def rounding(dtype, size):
     """The largest error of one rounding of numbers of that size."""
     bits, least, _ = FORMAT[dtype]

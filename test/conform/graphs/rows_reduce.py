@@ -2,7 +2,7 @@
 import numpy as np
 
 from graphs.maker import ALL, FLOATS, NUMBERS, Skip, broadcast
-from graphs.reference import UNKNOWN, Ref, cast, exact, fit, rounding, settled, whole_multiples, work
+from graphs.reference import UNKNOWN, Ref, cast, exact, fit, rounding, settled, subnormal, whole_multiples, work
 from graphs.sizes import number, product
 from oracle.rules import accumulator, compute, float_of, promote
 
@@ -162,7 +162,7 @@ def contracted(dtype, f, refs, length):
     most = f(*[np.abs(v) + w for v, w in zip(a, e)])
     if all(r.e is None and whole_multiples(r.a, dtype, 0) for r in refs) and np.all(size * 256 < 2.0 ** 24):
         return Ref(fit(dtype, y))
-    bound = (most - size) + 2 * (length + 2) * work(dtype) * most + 2 * rounding(dtype, most)
+    bound = (most - size) + 2 * (length + 2) * work(dtype) * most + 2 * rounding(dtype, most) + length * subnormal(dtype)
     return settled(dtype, fit(dtype, y), np.where(np.isfinite(y) & (most < 1e37), bound, UNKNOWN))
 
 
