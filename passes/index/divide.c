@@ -284,6 +284,21 @@ static uint32_t leading(const ir_graph *g, const pass_linear *in) {
   return best;
 }
 
+/* num * left / den, where left is known to be a multiple of the denominator of num / den in lowest terms, as
+ * *num * *left. False where the division is exact without that, or is not known to be. */
+static bool divide_whole(pass_build *b, ir_ref *left, int64_t *num, int64_t den) {
+  int64_t common = ir_gcd(*num, den);
+  if (common < 1) return false;
+  int64_t above = *num / common, below = den / common;
+  if (below < 0) above = -above, below = -below;
+  ir_bounds of = ir_bounds_of(b->g, *left);
+  int64_t unit = of.div == 0 ? of.rem : ir_gcd(of.div, of.rem);
+  if (below == 1 || unit == 0 || unit % below != 0) return false;
+  *left = pass_make_div(b, *left, ir_index(b->g, below));
+  *num = above;
+  return *left != 0;
+}
+
 /* in = quotient*den + in': subtract multiples of den until no term holds its leading monomial */
 static bool divide_polynomial(pass_build *b, pass_linear *in, const pass_linear *den, pass_linear *quotient) {
   pass_term lead = den->term[leading(b->g, den)];
@@ -296,20 +311,23 @@ static bool divide_polynomial(pass_build *b, pass_linear *in, const pass_linear 
     pass_term t = in->term[i];
     int64_t q = t.coef, by, over;
     ir_ref left = divide_monomial(b, t.atom, lead.atom, &by, &over);
-    if (left && (!ir_mul_ok(q, by, &q) || q == INT64_MIN || q % over != 0 || q / over / lead.coef == 0))
+    int64_t whole = 0, below = 0;
+    bool all = left && ir_mul_ok(q, by, &whole) && ir_mul_ok(over, lead.coef, &below) &&
+               divide_whole(b, &left, &whole, below); /* t = q*left*lead exactly */
+    if (all) q = whole;
+    else if (left && (!ir_mul_ok(q, by, &q) || q == INT64_MIN || q % over != 0 || q / over / lead.coef == 0))
       left = 0;
-    pass_linear part, rest = *in, added = *quotient;
-    bool all = left && by != over && q / over % lead.coef == 0; /* t = q*left*lead exactly */
-    if (left) q = q / over / lead.coef;
+    pass_linear part, term, rest = *in, added = *quotient;
+    if (!all && left) {
+      all = by != over && q / over % lead.coef == 0;
+      q = q / over / lead.coef;
+    }
     ir_ref product = left ? pass_make_mul(b, left, ir_index(b->g, q)) : 0;
     product = product ? pass_make_mul(b, product, all ? tail : den_node) : 0;
     if (product) pass_linear_read(b->g, product, &part);
     if (all) pass_linear_drop(&rest, i);
-    int64_t value;
-    bool constant = left && ir_is_const(b->g, left, &value);
-    if (!product || !pass_linear_add(b->g, &rest, &part, -1) ||
-        (constant ? !ir_mul_ok(q, value, &value) || !ir_add_ok(added.constant, value, &added.constant)
-                  : !pass_linear_term(b->g, &added, left, q)) ||
+    if (left) pass_linear_read(b->g, left, &term);
+    if (!product || !pass_linear_add(b->g, &rest, &part, -1) || !pass_linear_add(b->g, &added, &term, q) ||
         !pass_enter(b)) {
       i++;
       continue;

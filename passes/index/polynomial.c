@@ -219,10 +219,19 @@ static bool clear_quotient(pass_build *b, const pass_linear *in, uint32_t t, pas
          ir_add_ok(out->constant, slack, &out->constant);
 }
 
+/* Each quotient alone, then all of them one after the other, those of the numerators of others included. */
 bool pass_polynomial_at_least(pass_build *b, const pass_linear *in) {
-  pass_linear cleared;
+  pass_linear cleared, all = *in;
   if (at_least(b, in)) return true;
-  for (uint32_t t = 0; t < in->count; t++)
-    if (clear_quotient(b, in, t, &cleared) && at_least(b, &cleared)) return true;
-  return false;
+  uint32_t quotients = 0;
+  for (uint32_t t = 0; t < in->count; t++) {
+    if (!clear_quotient(b, in, t, &cleared)) continue;
+    if (at_least(b, &cleared)) return true;
+    quotients++;
+  }
+  for (uint32_t t = 0, left = quotients > 1 ? PASS_TERMS : 0; t < all.count && left > 0;) {
+    if (clear_quotient(b, &all, t, &cleared)) all = cleared, t = 0, left--;
+    else t++;
+  }
+  return quotients > 1 && at_least(b, &all);
 }

@@ -233,3 +233,16 @@ $ viewfold dump --stage=graph g.vf | grep -o ': bf16.*m.*'
 : bf16[r=2..6:3,(r+((r//2)*-1)),(r//3),m=4..1099511627779:2]) {
 : bf16[(r+((r//2)*-1)),(r//3),(m*r)]
 : bf16[r,(r+((r//2)*-1)),(r//3),m]
+
+== quotients whose dividends are multiples of 16, and halves and thirds of products
+<<< g.vf
+graph @g(%x: f32[5,(n=3..2097152:4)//4,(s=16..64:16)*3,1], %y: f16[1,(m=20..2097155:4)*(m//2)//3], %z: f16[1,m*m]) {
+  %a = reshape %x shape=[5,n//4,8,3,-1,1]
+  %b = stride %z steps=[3,-2]
+  %c = slice_update %b, %y start=[0,0]
+  return %a, %c
+}
+>>>
+$ viewfold dump --stage=graph g.vf | grep -e 'slice\|reshape %x' -e 'return'
+  %a = reshape %x shape=[5,(n//4),8,3,(s//8),1] : f32[5,(n//4),8,3,(s//8),1]
+  return %a, %c
