@@ -3,9 +3,9 @@
  * one of them without a default does not compile where an operation is missing.
  *
  *   in      ops.def: the macro, the class and the dtype rule of each row
- *   out     IR_FLOAT_x, IR_INT_x and IR_BOOL_x, equal to IR_OP_x
- *   holds   operations on values of dtype index are those on integers; WHERE, CAST and BITCAST, which have
- * operands of different dtypes, are in none */
+ *   out     IR_FLOAT_x, IR_INT_x, IR_BOOL_x, IR_COMPARE_x, IR_TERNARY_x, equal to IR_OP_x; IR_COMPARISONS
+ *   holds   operations on values of dtype index are those on integers; CAST and BITCAST, which have rows of
+ *           their own kind, are in none */
 #ifndef VIEWFOLD_IR_PRIMITIVE_OPS_H
 #define VIEWFOLD_IR_PRIMITIVE_OPS_H
 
@@ -50,6 +50,16 @@
 #define OF_2_COMPARE(...)
 #define OF_2_TERNARY(...)
 
+/* IS_class_class(x): x where both classes are the same */
+#define IS_COMPARE_UNARY(...)
+#define IS_COMPARE_BINARY(...)
+#define IS_COMPARE_COMPARE(...) __VA_ARGS__
+#define IS_COMPARE_TERNARY(...)
+#define IS_TERNARY_UNARY(...)
+#define IS_TERNARY_BINARY(...)
+#define IS_TERNARY_COMPARE(...)
+#define IS_TERNARY_TERNARY(...) __VA_ARGS__
+
 #define ENUMERATORS_OF(count, kind, op, cls, dtype)                                                          \
   OF_##count##_##cls(IN_##kind##_##dtype(IR_##kind##_##op = IR_OP_##op, ))
 
@@ -92,6 +102,23 @@ typedef enum ir_bool_binary {
   ENUMERATORS_OF(2, BOOL, op, cls, dtype)
 #include "ops.def"
 } ir_bool_binary;
+
+typedef enum ir_comparison {
+#define PRIMITIVE(op, name, api, cls, ...) IS_COMPARE_##cls(IR_COMPARE_##op = IR_OP_##op, )
+#include "ops.def"
+} ir_comparison;
+
+/* Their number, for tables indexed by op - IR_OP_EQ. */
+enum {
+  IR_COMPARISONS = 0
+#define PRIMITIVE(op, name, api, cls, ...) IS_COMPARE_##cls(+1)
+#include "ops.def"
+};
+
+typedef enum ir_ternary {
+#define PRIMITIVE(op, name, api, cls, ...) IS_TERNARY_##cls(IR_TERNARY_##op = IR_OP_##op, )
+#include "ops.def"
+} ir_ternary;
 
 #undef ENUMERATORS_OF
 

@@ -277,6 +277,7 @@ LLVMValueRef cg_compare(cg_emitter *e, ir_op op, ir_dtype dtype, LLVMValueRef a,
   } table[] = {{LLVMRealOEQ, LLVMIntEQ, LLVMIntEQ},   {LLVMRealUNE, LLVMIntNE, LLVMIntNE},
                {LLVMRealOLT, LLVMIntSLT, LLVMIntULT}, {LLVMRealOLE, LLVMIntSLE, LLVMIntULE},
                {LLVMRealOGT, LLVMIntSGT, LLVMIntUGT}, {LLVMRealOGE, LLVMIntSGE, LLVMIntUGE}};
+  _Static_assert(sizeof table / sizeof *table == IR_COMPARISONS, "a row for each comparison");
   _Static_assert(IR_OP_GE - IR_OP_EQ == 5 && IR_OP_LT - IR_OP_EQ == 2 && IR_OP_GT - IR_OP_EQ == 4,
                  "order of the table");
   if (ir_is_float(dtype)) return LLVMBuildFCmp(e->b, table[op - IR_OP_EQ].real, a, b, "");

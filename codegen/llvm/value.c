@@ -2,6 +2,7 @@
  * are mathematical integers: their bounds decide how many bits hold them, which of nsw and nuw hold, and
  * whether floor division may be unsigned division. */
 #include "codegen/llvm/llvm.h"
+#include "ir/primitive_ops.h"
 
 static bool fits_32(cg_emitter *e, ir_ref ref) {
   ir_bounds bounds = ir_bounds_of(e->g, ref);
@@ -132,7 +133,20 @@ static LLVMValueRef unary_node(cg_emitter *e, ir_ref ref) {
   return cg_unary(e, (ir_op)n->op, (ir_dtype)n->dtype, width, a);
 }
 
-/* Operations with operands of several dtypes, and those of kernels, by name; the others by class. Loops,
+static LLVMValueRef ternary_node(cg_emitter *e, ir_ref ref) {
+  const ir_node *n = ir_get(e->g, ref);
+  ir_dtype dtype = (ir_dtype)n->dtype;
+  uint32_t width = e->nest->width[ref];
+  switch ((ir_ternary)n->op) {
+  case IR_TERNARY_WHERE: return where_node(e, ref);
+  case IR_TERNARY_FMA:
+    return cg_fma(e, dtype, width, cg_fetch(e, n->src[0], width), cg_fetch(e, n->src[1], width),
+                  cg_fetch(e, n->src[2], width));
+  }
+  return cg_unknown_op(e, (ir_op)n->op, dtype, width);
+}
+
+/* Casts, and operations of kernels, by name; the others by class. Loops,
  * effects and carried values are emitted elsewhere (loop.c, emit.c). */
 LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
@@ -146,16 +160,13 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   case IR_OP_CAST: return cast_node(e, ref);
   case IR_OP_BITCAST:
     return cg_bitcast(e, ir_dtype_of(e->g, n->src[0]), dtype, width, cg_fetch(e, n->src[0], width));
-  case IR_OP_WHERE: return where_node(e, ref);
-  case IR_OP_FMA:
-    return cg_fma(e, dtype, width, cg_fetch(e, n->src[0], width), cg_fetch(e, n->src[1], width),
-                  cg_fetch(e, n->src[2], width));
   default: break;
   }
   switch ((int)ir_ops[n->op].cls) {
   case IR_CLASS_UNARY: return unary_node(e, ref);
   case IR_CLASS_BINARY: return binary_node(e, ref);
   case IR_CLASS_COMPARE: return compare_node(e, ref);
+  case IR_CLASS_TERNARY: return ternary_node(e, ref);
   default: return cg_unknown_op(e, (ir_op)n->op, dtype, width);
   }
 }

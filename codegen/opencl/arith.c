@@ -62,14 +62,15 @@ static oc_value bool_binary(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
 }
 
 static oc_value bool_compare(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
-  switch ((int)op) {
-  case IR_OP_EQ: return negate_condition(e, oc_both(e, a, b, "^"));
-  case IR_OP_NE: return oc_both(e, a, b, "^");
-  case IR_OP_LT: return oc_both(e, negate_condition(e, a), b, "&");
-  case IR_OP_LE: return oc_both(e, negate_condition(e, a), b, "|");
-  case IR_OP_GT: return oc_both(e, a, negate_condition(e, b), "&");
-  default: return oc_both(e, a, negate_condition(e, b), "|");
+  switch ((ir_comparison)op) {
+  case IR_COMPARE_EQ: return negate_condition(e, oc_both(e, a, b, "^"));
+  case IR_COMPARE_NE: return oc_both(e, a, b, "^");
+  case IR_COMPARE_LT: return oc_both(e, negate_condition(e, a), b, "&");
+  case IR_COMPARE_LE: return oc_both(e, negate_condition(e, a), b, "|");
+  case IR_COMPARE_GT: return oc_both(e, a, negate_condition(e, b), "&");
+  case IR_COMPARE_GE: return oc_both(e, a, negate_condition(e, b), "|");
   }
+  return oc_unknown_op(e, op, IR_BOOL);
 }
 
 oc_value oc_any(oc_emitter *e, oc_value condition) {
@@ -129,6 +130,7 @@ static oc_value soft_compared(oc_emitter *e, unsigned kind, ir_op op, oc_value a
 
 static oc_value compared(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
   static const char *const infix[] = {"==", "!=", "<", "<=", ">", ">="};
+  _Static_assert(sizeof infix / sizeof *infix == IR_COMPARISONS, "a row for each comparison");
   uint32_t width = widest(a, b);
   unsigned kind = width > 1 ? oc_signed(a.kind) : OC_BOOL;
   if (a.kind == OC_SOFT_DOUBLE) return soft_compared(e, kind, op, a, b);

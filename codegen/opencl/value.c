@@ -2,6 +2,7 @@
  * Indices are mathematical integers: bounds say whether an int holds them. In vector style a scalar index is
  * long, as addresses are; in work-item style it is an int wherever that is enough. */
 #include "codegen/opencl/opencl.h"
+#include "ir/primitive_ops.h"
 #include "ir/arith.h"
 
 static bool fits_32(oc_emitter *e, ir_ref ref) {
@@ -182,7 +183,17 @@ static oc_value unary_node(oc_emitter *e, ir_ref ref) {
   return oc_unary(e, (ir_op)n->op, (ir_dtype)n->dtype, a);
 }
 
-/* Operations with operands of several dtypes, and those of kernels, by name; the others by class. */
+static oc_value ternary_node(oc_emitter *e, ir_ref ref) {
+  const ir_node *n = ir_get(e->g, ref);
+  switch ((ir_ternary)n->op) {
+  case IR_TERNARY_WHERE: return where_node(e, ref);
+  case IR_TERNARY_FMA:
+    return oc_fma(e, (ir_dtype)n->dtype, oc_at(e, n->src[0]), oc_at(e, n->src[1]), oc_at(e, n->src[2]));
+  }
+  return oc_unknown_op(e, (ir_op)n->op, (ir_dtype)n->dtype);
+}
+
+/* Casts, and operations of kernels, by name; the others by class. */
 oc_value oc_emit_value(oc_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   ir_dtype dtype = (ir_dtype)n->dtype;
@@ -193,14 +204,13 @@ oc_value oc_emit_value(oc_emitter *e, ir_ref ref) {
   case IR_OP_BOUND: return oc_emit_bound(e, ref);
   case IR_OP_CAST: return cast_node(e, ref);
   case IR_OP_BITCAST: return oc_bitcast(e, ir_dtype_of(e->g, n->src[0]), dtype, oc_at(e, n->src[0]));
-  case IR_OP_WHERE: return where_node(e, ref);
-  case IR_OP_FMA: return oc_fma(e, dtype, oc_at(e, n->src[0]), oc_at(e, n->src[1]), oc_at(e, n->src[2]));
   default: break;
   }
   switch ((int)ir_ops[n->op].cls) {
   case IR_CLASS_UNARY: return unary_node(e, ref);
   case IR_CLASS_BINARY: return binary_node(e, ref);
   case IR_CLASS_COMPARE: return compare_node(e, ref);
+  case IR_CLASS_TERNARY: return ternary_node(e, ref);
   default: return oc_unknown_op(e, (ir_op)n->op, dtype);
   }
 }

@@ -44,7 +44,10 @@
   static type name(ir_op op, type a, type b, type c) {                                                       \
     type remainder;                                                                                          \
     if (ir_ops[op].operands == 1) return name##_unary(op, a);                                                \
-    if (op == IR_OP_FMA) return fma##f(a, b, c);                                                             \
+    switch ((ir_ternary)op) {                                                                                \
+    case IR_TERNARY_WHERE: break; /* in ir_scalar_apply */                                                   \
+    case IR_TERNARY_FMA: return fma##f(a, b, c);                                                             \
+    }                                                                                                        \
     switch ((ir_float_binary)op) {                                                                           \
     case IR_FLOAT_ADD: return a + b;                                                                         \
     case IR_FLOAT_SUB: return a - b;                                                                         \
@@ -63,14 +66,15 @@ FLOAT_ARITHMETIC(single, float, f)
 FLOAT_ARITHMETIC(wide, double, )
 
 static bool compare(ir_op op, bool less, bool equal, bool greater) {
-  switch ((int)op) {
-  case IR_OP_EQ: return equal;
-  case IR_OP_NE: return !equal;
-  case IR_OP_LT: return less;
-  case IR_OP_LE: return less || equal;
-  case IR_OP_GT: return greater;
-  default: return greater || equal;
+  switch ((ir_comparison)op) {
+  case IR_COMPARE_EQ: return equal;
+  case IR_COMPARE_NE: return !equal;
+  case IR_COMPARE_LT: return less;
+  case IR_COMPARE_LE: return less || equal;
+  case IR_COMPARE_GT: return greater;
+  case IR_COMPARE_GE: return greater || equal;
   }
+  return false;
 }
 
 static bool int_less(ir_dtype type, int64_t a, int64_t b) {

@@ -43,9 +43,10 @@ static bool verify_node(kept_verifier *k, ir_ref ref) {
     ir_ref inner = home == ref ? home : k->regions->region[ref]; /* next values are computed in the loop */
     for (ir_ref loop = inner; loop && loop != home; loop = k->regions->region[loop])
       if (k->stores[loop] & k->reads[source])
-        return ir_verify_fail(k->v, ref,
-                              "it uses, after a loop that stores to a kept local, a value loaded from that "
-                              "local before the loop");
+        return ir_verify_fail(
+            k->v, ref,
+            "it uses, in a loop that stores to a kept local, a value loaded from that local "
+            "outside the loop");
     if (n->dtype != IR_NONE) k->reads[ref] |= k->reads[source];
   }
   return true;

@@ -82,7 +82,7 @@ static bool verify_bound(kernel_verifier *k, ir_ref ref) {
   if (!ir_is_data_int(ir_dtype_of(k->graph, n->src[0]))) return broken_dtype(k, ref, 0, "an integer");
   if (!expect_dtype(k, ref, 1, IR_INDEX) || !expect_dtype(k, ref, 2, IR_BOOL)) return false;
   return (n->dtype == IR_INDEX && ir_arg_mode(n) <= IR_GATHER_FILL) ||
-         ir_verify_fail(k->v, ref, "its dtype must be index");
+         ir_verify_fail(k->v, ref, "its dtype must be index, and its mode check, clip or fill");
 }
 
 static bool combines(int64_t op) {

@@ -195,8 +195,7 @@ static bool verify_var(ir_verifier *v, ir_ref ref) {
     if (!ir_is_const(v->graph, n->src[i], &fact[i]))
       return ir_verify_fail(v, ref, "bounds of a variable must be numbers");
   if (!ir_variable_name_ok(ir_name_text(v->graph, n->arg), ir_name_length(v->graph, n->arg)))
-    return ir_verify_fail(v, ref,
-                          "a variable's name must be an identifier that is no number, dtype or range");
+    return ir_verify_fail(v, ref, "a variable's name must be an identifier, and no word of the text form");
   return (fact[0] <= fact[1] && fact[2] >= 1) ||
          ir_verify_fail(v, ref, "bounds must be low <= high and the divisor >= 1");
 }

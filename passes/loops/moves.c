@@ -98,6 +98,9 @@ typedef struct reader {
   const char *at;
 } reader;
 
+/* NULL, or why a move is refused. */
+typedef const char *refusal;
+
 static bool refuse_move(reader *r, const char *move, size_t length, const char *why) {
   ir_fail(r->n->g->error, IR_ERR_INVALID,
           "kernel %u nest %u: `%.*s`: %s; moves are split AXIS STEP, tile AXIS STEP AXIS STEP, reorder "
@@ -153,23 +156,27 @@ static bool read_level(reader *r, uint32_t *level) {
 }
 
 /* The innermost level of the axis, of step 1, gets a level of `step` elements around it. */
-static bool split_axis(loop_nest *n, uint32_t axis, int64_t step) {
+static refusal split_axis(loop_nest *n, uint32_t axis, int64_t step) {
   uint32_t count = levels_of(n, axis), last = find_level(n, axis, count - 1);
-  if (n->level_count == MAX_LEVELS || step < 2 || step > LOOP_MAX_STEP ||
-      n->levels[last].binding != IR_SERIAL)
-    return false;
+  if (n->level_count == MAX_LEVELS) return "the nest has as many levels as there can be";
+  if (step < 2 || step > LOOP_MAX_STEP) return "a step must be a number from 2 to 2147483647";
+  if (n->levels[last].binding != IR_SERIAL) return "an axis must be split before its levels are bound";
   if (count > 1) {
     int64_t around = n->levels[find_level(n, axis, count - 2)].step;
-    if (step >= around || around % step != 0) return false;
+    if (step >= around || around % step != 0)
+      return "the steps of an axis must decrease from the outer level to the inner, each a multiple of the "
+             "next";
   }
   memmove(n->levels + last + 1, n->levels + last, (n->level_count++ - last) * sizeof *n->levels);
   n->levels[last].step = step;
-  return true;
+  return NULL;
 }
 
-static bool read_split(reader *r, uint32_t *axis) {
+static refusal read_split(reader *r, uint32_t *axis) {
   int64_t step;
-  return read_axis(r, axis) && read_number(r, &step) && split_axis(r->n, *axis, step);
+  if (!read_axis(r, axis)) return "there is no such axis";
+  return read_number(r, &step) ? split_axis(r->n, *axis, step)
+                               : "a step must be a number from 2 to 2147483647";
 }
 
 /* Puts the wanted levels one after another, in this order, where the first of them stood. */
@@ -193,12 +200,16 @@ static bool reorder(loop_nest *n, const uint32_t *wanted, uint32_t count) {
   return true;
 }
 
-static bool read_tile(reader *r) {
+static refusal read_tile(reader *r) {
   uint32_t a, b;
-  if (!read_split(r, &a) || !read_split(r, &b) || a == b) return false;
+  refusal why = read_split(r, &a);
+  if (!why) why = read_split(r, &b);
+  if (why) return why;
   uint32_t inner_a = find_level(r->n, a, levels_of(r->n, a) - 1), outer_b = inner_a + 1;
-  bool next_to = outer_b + 1 < r->n->level_count && r->n->levels[outer_b].axis == b;
-  return next_to && reorder(r->n, (uint32_t[]){outer_b, inner_a}, 2);
+  bool next_to = a != b && outer_b + 1 < r->n->level_count && r->n->levels[outer_b].axis == b;
+  return next_to && reorder(r->n, (uint32_t[]){outer_b, inner_a}, 2)
+             ? NULL
+             : "a tile splits two different axes whose levels are neighbours";
 }
 
 static uint32_t read_levels(reader *r, uint32_t *out) {
@@ -277,14 +288,14 @@ static bool read_move(reader *r, size_t length) {
   size_t word = strcspn(move, " \t;\n");
   if (word == 0) return refuse_move(r, move, length, "a move is missing");
   r->at += word;
-  if (word == 5 && !strncmp(move, "split", word))
-    return read_split(r, &axis) ||
-           refuse_move(r, move, length,
-                       "the steps of an axis must decrease from the outer level to the inner, each a "
-                       "multiple of the next, from 2147483647 to 2");
-  if (word == 4 && !strncmp(move, "tile", word))
-    return read_tile(r) ||
-           refuse_move(r, move, length, "a tile splits two different axes whose levels are neighbours");
+  if (word == 5 && !strncmp(move, "split", word)) {
+    refusal why = read_split(r, &axis);
+    return !why || refuse_move(r, move, length, why);
+  }
+  if (word == 4 && !strncmp(move, "tile", word)) {
+    refusal why = read_tile(r);
+    return !why || refuse_move(r, move, length, why);
+  }
   uint32_t count = read_levels(r, levels);
   if (!count) return refuse_move(r, move, length, "there is no such level");
   if (word == 7 && !strncmp(move, "reorder", word))

@@ -71,7 +71,8 @@ expect() { # NAME WORD COMMAND...: the output has the word
 }
 expect "compiled" '2.0' build/viewfold run "$work/g.vf" --in 'x=[[100],[10],[1]]' --check
 expect "listed" '^| log10 | ' build/viewfold ops
-expect "declared" 'vf_log10' grep -r vf_log10 frontend/viewfold_operations.h test/abi.txt
+expect "declared" 'vf_log10(vf_value x);' cat frontend/viewfold_operations.h
+expect "exported" '^vf_log10$' cat test/abi.txt
 expect "OpenCL" 'kernel' build/viewfold dump --stage=opencl "$work/g.vf"
 expect "like NumPy" ' 0 failed' "$python" -B test/conform/numpy_oracle.py --build build --only log10 --count 40
 expect "page of operations" ' 0 failed' sh -c 'make -s build/run_text && build/run_text --bin build test/text/ops.t'
@@ -84,6 +85,7 @@ missing() {
   shift 2
   if runs "$@"; then echo "FAIL nothing notices a missing $name"; failed=1; else echo "ok a missing $name is noticed: $(grep -m1 -E 'error|undefined|FAIL|no row|wrong|gone|new:' "$work/log" | cut -c1-110)"; fi
   cp "$work/saved" "$file"
+  build || fail "the tree after $name was put back"
 }
 save() { cp "$1" "$work/saved"; }
 short_tests() {
@@ -104,6 +106,18 @@ save codegen/opencl/arith.c && sed -i '/case IR_INT_NEG:/d' codegen/opencl/arith
 missing "case of the OpenCL emitter" codegen/opencl/arith.c build
 save ir/eval/scalar.c && sed -i '/case IR_FLOAT_MOD:/d' ir/eval/scalar.c
 missing "case of the evaluator" ir/eval/scalar.c build
+# A row of each class alone, without any function.
+alone() { # NAME ROW
+  save ir/ops.def
+  echo "$2" | after ir/ops.def '"the logarithm to base 2"'
+  missing "function of a row $1" ir/ops.def build
+}
+alone "PRIMITIVE of one operand" 'PRIMITIVE(HALF, half, PUBLIC, UNARY, "half", "", 0, NUMBER, NONE, none, NEVER, 1, "x / 2")'
+alone "PRIMITIVE of two operands" 'PRIMITIVE(MEDIAL, medial, PUBLIC, BINARY, "medial", "", 0, NUMBER, NONE, none, NEVER, 1, "(a + b) / 2")'
+alone "PRIMITIVE comparison" 'PRIMITIVE(NGT, ngt, PUBLIC, COMPARE, "ngt", "", 0, COMPARE, NONE, none, NEVER, 1, "not a > b")'
+alone "PRIMITIVE of three operands" 'PRIMITIVE(MEDIAN, median, PUBLIC, TERNARY, "median", "", 0, FLOAT_ONLY, NONE, none, NEVER, 1, "the middle")'
+alone "EXPANDED of two operands" 'EXPANDED(HYPOT, hypot, PUBLIC, BINARY, "hypot", "", 0, FLOAT, NONE, none, NEVER, 1, "sqrt(a * a + b * b)")'
+alone "TYPED" 'TYPED(CUBE, cube, PUBLIC, UNARY, "cube", "", 0, NUMBER, NONE, none, NEVER, 1, "x * x * x")'
 cd "$from" || exit 2
 [ $failed = 0 ] && echo "an operation was added by one row and three functions, and each missing piece was noticed"
 exit $failed

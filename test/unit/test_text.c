@@ -574,8 +574,8 @@ static void test_verify_locals(void **state) {
   check_broken(KEPT "  %0 = load l0[1] : f32\n  for ridx0 in 0..8 {\n    %1 = add %0, f32(1.0) : f32\n"
                     "    store l0[0] = %1\n    store p0[ridx0] = %1\n  }\n}\n",
                IR_LEVEL_LOOP,
-               "broken store: `store l0[0] = %1`: it uses, after a loop that stores to a kept local, a value "
-               "loaded from that local before the loop");
+               "broken store: `store l0[0] = %1`: it uses, in a loop that stores to a kept local, a value "
+               "loaded from that local outside the loop");
   bench b;
   assert_true(bench_start(&b, -1));
   const char *text = KEPT "  for ridx0 in 0..8 {\n    %0 = load l0[((ridx0+1)%2)] : f32\n"

@@ -25,7 +25,7 @@ enum {
   EXTRACT_NEEDS = 32,        /* sums that are roots or operands of what is no sum [4] */
   EXTRACT_SUMS = 60,         /* sums to be computed: those of needs, quotients and temporaries [6] */
   EXTRACT_VALUES = 4,     /* values of a quotient that becomes a choice: three comparisons and selections, of
-                             about the     operations that a division takes */
+                             about the operations that a division takes */
   EXTRACT_TRIALS = 64,    /* plans that are priced [14]: further combinations are not tried */
   EXTRACT_ITERATIONS = 6, /* searches, each from the cheaper form that the one before has found [2] */
 };

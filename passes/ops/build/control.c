@@ -379,7 +379,7 @@ ir_ref op_scan(ir_graph *g, const ir_ref *x, size_t n, ir_scan_state s, ir_ref b
   if ((uint64_t)s.carries + s.sliced > n || s.carries > UINT16_MAX || s.sliced > UINT16_MAX)
     return op_refuse(g,
                      "scan: a state of %u and %u sliced, of %zu operands; their sum must be at most the "
-                     "number of operands, and less than 65536",
+                     "number of operands, and each less than 65536",
                      s.carries, s.sliced, n);
   if (!is_function(g, "scan", "the body", body, n)) return 0;
   uint32_t results = ir_function_of(g, body).result_count;

@@ -79,7 +79,9 @@ static ir_ref refuse_unknown_operation(ir_graph *g, const char *name, size_t len
   int found = 0;
   for (int i = 0; i < NAME_COUNT && length <= NAME_BYTES; i++) {
     unsigned d = distance(name, length, names[i].text);
-    if (d > nearest || (d == nearest && found == 4)) continue;
+    if (d > nearest || (d == nearest && found == 4) ||
+        look_up(names[i].text, strlen(names[i].text)) != &names[i])
+      continue; /* too far, one too many, or a name that an earlier row has */
     if (d < nearest) close[0] = '\0', found = 0;
     nearest = d;
     size_t used = strlen(close);

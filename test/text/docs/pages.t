@@ -9,6 +9,7 @@
 # find the library that is tested, as if it were installed.
 <<< page.awk
 function quoted(line) { return line == "" || line ~ /^(#|==|<<<|@|\\)/ ? "\\" line : line }
+/^[ \t]+```|^```console ./ && $0 != "```console setup" { print "a block that nothing runs: " $0 > "/dev/stderr"; exit 1 }
 /^```/ && block { block = file = ""; next }
 /^```/ { block = $0; file = /^```c ./ ? "page/" $2 : ""; next }
 !block && /^##/ { title = $0; sub(/^#+ */, "", title) }
@@ -40,7 +41,7 @@ printf '#!/bin/sh\nPATH="%s" exec %s -std=c99 -Wall -Wextra -pedantic -Werror %s
 chmod +x tools/cc
 sed "s|@LIBDIR@|$built|; s|@INCLUDEDIR@|$TEST_ROOT/frontend|" "$TEST_ROOT/viewfold.pc.in" > tools/viewfold.pc
 export PATH="$PWD/tools:$PATH" PKG_CONFIG_PATH="$PWD/tools" LD_LIBRARY_PATH="$built" PAGE="$PWD/page"
-awk -f page.awk "$TEST_ROOT/$1" > "$name.t"
+awk -f page.awk "$TEST_ROOT/$1" > "$name.t" || exit 1
 grep -q '^\$ exec' "$name.t" || { echo "$1 shows no commands"; exit 1; }
 [ ! -e setup.sh ] || (cd page && sh -e ../setup.sh) || exit 1
 "$TEST_ROOT/build/run_text" --bin "$built" "$name.t" > said 2>&1 || { cat said; exit 1; }
