@@ -16,8 +16,9 @@ typedef struct cli_pairs {
   cli_pair *items;
   size_t count, cap;
 } cli_pairs;
-/* Split a word and append the pair; a leading % of the name is dropped. The exit status. */
-int cli_pairs_add(cli_pairs *pairs, const char *command, const char *option, const char *word);
+/* An option's `add` (options.h) of a cli_pairs: split a word and append the pair; a leading % of the name is
+ * dropped. */
+int cli_pairs_add(void *pairs, const char *command, const char *option, const char *word);
 void cli_pairs_free(cli_pairs *pairs);
 const cli_pair *cli_pairs_find(const cli_pairs *pairs, const char *name); /* NULL when absent */
 bool cli_is_called(const cli_pair *pair, const char *name);

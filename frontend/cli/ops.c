@@ -133,12 +133,8 @@ static bool print_json(void) {
 
 int cli_ops(int argc, char **argv) {
   bool json;
-  int found = cli_only_json("ops", argc, argv, &json);
-  if (found == CLI_WRONG) return CLI_BAD_INPUT;
-  if (found == CLI_HELP) {
-    fputs(help_text, stdout);
-    return CLI_OK;
-  }
+  int status = cli_read_switch(help_text, "--json", argc, argv, &json);
+  if (status != CLI_END) return status;
   if (!json) print_table();
   return !json || print_json() ? CLI_OK : CLI_DEVICE;
 }
