@@ -21,33 +21,20 @@ ir_format ir_format_of(ir_graph *g, ir_dtype type); /* f32 or f64 */
 
 static inline ir_ref ir_el_const(const ir_format *m, double v) { return ir_float(m->g, m->type, v); }
 static inline ir_ref ir_el_int(const ir_format *m, int64_t v) { return ir_int(m->g, m->bits, v); }
-static inline ir_ref ir_el_add(const ir_format *m, ir_ref a, ir_ref b) {
-  return ir_binary(m->g, IR_OP_ADD, a, b);
-}
-static inline ir_ref ir_el_sub(const ir_format *m, ir_ref a, ir_ref b) {
-  return ir_binary(m->g, IR_OP_SUB, a, b);
-}
-static inline ir_ref ir_el_mul(const ir_format *m, ir_ref a, ir_ref b) {
-  return ir_binary(m->g, IR_OP_MUL, a, b);
-}
-static inline ir_ref ir_el_div(const ir_format *m, ir_ref a, ir_ref b) {
-  return ir_binary(m->g, IR_OP_DIV, a, b);
-}
-static inline ir_ref ir_el_and(const ir_format *m, ir_ref a, ir_ref b) {
-  return ir_binary(m->g, IR_OP_AND, a, b);
-}
-static inline ir_ref ir_el_or(const ir_format *m, ir_ref a, ir_ref b) {
-  return ir_binary(m->g, IR_OP_OR, a, b);
-}
-static inline ir_ref ir_el_xor(const ir_format *m, ir_ref a, ir_ref b) {
-  return ir_binary(m->g, IR_OP_XOR, a, b);
-}
-static inline ir_ref ir_el_lt(const ir_format *m, ir_ref a, ir_ref b) {
-  return ir_binary(m->g, IR_OP_LT, a, b);
-}
-static inline ir_ref ir_el_eq(const ir_format *m, ir_ref a, ir_ref b) {
-  return ir_binary(m->g, IR_OP_EQ, a, b);
-}
+#define IR_EL_BINARY(name, op)                                                                               \
+  static inline ir_ref ir_el_##name(const ir_format *m, ir_ref a, ir_ref b) {                                \
+    return ir_binary(m->g, IR_OP_##op, a, b);                                                                \
+  }
+IR_EL_BINARY(add, ADD)
+IR_EL_BINARY(sub, SUB)
+IR_EL_BINARY(mul, MUL)
+IR_EL_BINARY(div, DIV)
+IR_EL_BINARY(and, AND)
+IR_EL_BINARY(or, OR)
+IR_EL_BINARY(xor, XOR)
+IR_EL_BINARY(lt, LT)
+IR_EL_BINARY(eq, EQ)
+#undef IR_EL_BINARY
 static inline ir_ref ir_el_neg(const ir_format *m, ir_ref a) { return ir_unary(m->g, IR_OP_NEG, a); }
 static inline ir_ref ir_el_abs(const ir_format *m, ir_ref a) { return ir_unary(m->g, IR_OP_ABS, a); }
 static inline ir_ref ir_el_shl(const ir_format *m, ir_ref a, int n) {
