@@ -14,12 +14,10 @@ struct cg_block {
 };
 
 void cg_order_fail(cg_order *o, ir_status status, const char *format, ...) {
-  char text[512];
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  ir_vfail(o->error, status, format, args);
   va_end(args);
-  ir_fail(o->error, status, "%s", text);
   o->failed = true;
 }
 

@@ -108,22 +108,12 @@ static int compile_graph(runner *r) {
   int status = cli_context_options("run", r->threads, r->device, &options);
   if (status) return status;
   if (r->wants_phases) options.timer = &r->phases.timer;
-  ir_ref *inputs = calloc(r->block->param_count + 1, sizeof *inputs);
-  if (!inputs) return no_memory(r);
-  for (size_t i = 0; i < r->block->param_count; i++) inputs[i] = r->block->params[i].ref;
-  fe_request request = {.graph = &r->s.g,
-                        .observer = fe_watch_observer(&r->s.watch),
-                        .results = r->results,
-                        .inputs = inputs,
-                        .input_count = r->block->param_count,
-                        .vars = r->inputs.vars,
-                        .var_count = r->inputs.var_count,
-                        .schedule = r->schedule_file ? ir_text_get(&r->schedule) : NULL,
-                        .name = r->block->name};
+  fe_request request = cli_request(&r->s, r->block, r->results, &r->inputs);
+  request.observer = fe_watch_observer(&r->s.watch);
+  if (r->schedule_file) request.schedule = ir_text_get(&r->schedule);
   int64_t before = ir_now_ns();
   if (rt_context_create(&ir_mem_libc, &options, &r->context, &r->s.error) == IR_OK)
     fe_compile(r->context, &request, &r->program, &r->s.error);
-  free(inputs);
   if (r->s.error.status) return fail_run(r);
   r->compile_ns = rt_program_stats(r->program).compiled ? ir_now_ns() - before : 0;
   return CLI_OK;

@@ -85,6 +85,9 @@ void ir_el_one_and_exp(const ir_format *m, ir_ref x, ir_ref *less, ir_ref *more)
 ir_ref ir_el_exp_less_one(const ir_format *m, ir_ref x, ir_ref low);
 ir_ref ir_el_half_exp_less_one(const ir_format *m, ir_ref x); /* (exp(x) - 1)/2, x >= 0 or NaN */
 
+/* pow.c: 2^r in f64, |r| <= 1/2, relative error 2^-34.3 */
+ir_ref ir_el_exp2_narrow(const ir_format *m, ir_ref r);
+
 /* log.c. Splits x > 0 as 2^e * s with s in [base, 2*base), where base_bits are the bits of base, and f = s -
  * 1. ir_el_split_normal takes fewer steps but needs a normal x. */
 void ir_el_split(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f);

@@ -60,7 +60,6 @@ typedef struct tuner {
   ir_ref results;
   cli_binding inputs;
   rt_context *cached_context; /* the context with a cache on disk */
-  ir_ref *leaves;
   tune t;
   rt_program *first; /* the program with the cost model's moves */
 } tuner;
@@ -82,20 +81,8 @@ static int open_graph(tuner *r) {
 }
 
 static int compile_graph(tuner *r) {
-  r->leaves = calloc(r->block->param_count + 1, sizeof *r->leaves);
-  if (!r->leaves) {
-    ir_fail(&r->s.error, IR_ERR_MEMORY, "out of memory");
-    return fail_tune(r);
-  }
-  for (size_t i = 0; i < r->block->param_count; i++) r->leaves[i] = r->block->params[i].ref;
-  r->t.request = (fe_request){.graph = &r->s.g,
-                              .observer = fe_watch_observer(&r->s.watch),
-                              .results = r->results,
-                              .inputs = r->leaves,
-                              .input_count = r->block->param_count,
-                              .vars = r->inputs.vars,
-                              .var_count = r->inputs.var_count,
-                              .name = r->block->name};
+  r->t.request = cli_request(&r->s, r->block, r->results, &r->inputs);
+  r->t.request.observer = fe_watch_observer(&r->s.watch);
   r->t.vars = r->inputs.values;
   return tune_compile(&r->t, &r->first, &r->s.error) ? fail_tune(r) : CLI_OK;
 }
@@ -253,7 +240,6 @@ static int run_command(tuner *r) {
 static void close_all(tuner *r) {
   rt_program_release(r->first);
   tune_free(&r->t);
-  free(r->leaves);
   rt_context_destroy(r->t.context);
   rt_context_destroy(r->cached_context);
   cli_binding_free(&r->inputs);
