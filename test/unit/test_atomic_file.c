@@ -4,16 +4,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test/lib/unit.h"
 
 static int start_directory = -1;
 static char directory[64];
@@ -242,18 +238,6 @@ static void continue_standard_output(void **state) {
   holds("out", "one two three");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, enter, leave)
-      IN_DIRECTORY(appear_at_commit),
-      IN_DIRECTORY(vanish_when_abandoned),
-      IN_DIRECTORY(keep_permissions_and_follow_links),
-      IN_DIRECTORY(say_why_not),
-      IN_DIRECTORY(leave_nothing_after_a_failed_write),
-      IN_DIRECTORY(leave_nothing_after_a_failed_rename),
-      IN_DIRECTORY(write_directly_what_cannot_be_replaced),
-      IN_DIRECTORY(continue_standard_output),
-#undef IN_DIRECTORY
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS_EACH(enter, leave, appear_at_commit, vanish_when_abandoned, keep_permissions_and_follow_links,
+                say_why_not, leave_nothing_after_a_failed_write, leave_nothing_after_a_failed_rename,
+                write_directly_what_cannot_be_replaced, continue_standard_output)

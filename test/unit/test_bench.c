@@ -1,15 +1,10 @@
 /* Results, limits and history of `viewfold bench`. The oracles of its workloads are compared with the
  * reference evaluator where that is fast enough; the command compares all of them with compiled programs. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "frontend/cli/bench/bench.h"
+#include "test/lib/unit.h"
 
 typedef struct evaluated {
   vf_context *context;
@@ -183,14 +178,5 @@ static void history_remembers_the_best(void **state) {
   unlink(path);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(oracles_agree_with_the_evaluator),
-      cmocka_unit_test(a_wrong_result_is_an_error),
-      cmocka_unit_test(inputs_are_seeded),
-      cmocka_unit_test(limits_follow_bytes_or_operations),
-      cmocka_unit_test(limits_only_rise),
-      cmocka_unit_test(history_remembers_the_best),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(oracles_agree_with_the_evaluator, a_wrong_result_is_an_error, inputs_are_seeded,
+           limits_follow_bytes_or_operations, limits_only_rise, history_remembers_the_best)

@@ -2,16 +2,10 @@
  * of bad chains are in test/text/index. */
 #include "frontend/text/chain.h"
 
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "frontend/text/nearest.h"
 #include "frontend/views/access.h"
 #include "frontend/views/textbook.h"
+#include "test/lib/unit.h"
 
 typedef struct world {
   ir_error error;
@@ -178,14 +172,5 @@ static void test_suggestions(void **state) {
   assert_null(fe_nearest("permutepermutepermutepermutepermute", 35, words, 4));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_types),
-      cmocka_unit_test(test_spellings_of_one_chain_are_one_node),
-      cmocka_unit_test(test_bad_bytes_are_errors),
-      cmocka_unit_test(test_deep_nesting_and_long_chains),
-      cmocka_unit_test(test_any_allocation_may_fail),
-      cmocka_unit_test(test_suggestions),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_types, test_spellings_of_one_chain_are_one_node, test_bad_bytes_are_errors,
+           test_deep_nesting_and_long_chains, test_any_allocation_may_fail, test_suggestions)

@@ -1,18 +1,13 @@
 /* Code runs from memory that nobody else can change: a program still gives the right results after the cache
  * file that it was loaded from is changed. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "test/lib/plans.h"
+#include "test/lib/unit.h"
 
 enum { N = 64 };
 
@@ -155,13 +150,5 @@ static void runs_where_memory_cannot_become_executable(void **state) {
   assert_int_equal(status, 0);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(runs_on_when_truncated),
-      cmocka_unit_test(runs_on_when_overwritten),
-      cmocka_unit_test(runs_on_when_removed),
-      cmocka_unit_test(no_file_backs_code),
-      cmocka_unit_test(runs_where_memory_cannot_become_executable),
-  };
-  return cmocka_run_group_tests(tests, p_set_up, p_tear_down);
-}
+UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, runs_on_when_truncated, runs_on_when_overwritten,
+                   runs_on_when_removed, no_file_backs_code, runs_where_memory_cannot_become_executable)

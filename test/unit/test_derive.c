@@ -2,18 +2,12 @@
  * graphs. test/property/prop_grad.c compares all other values with differences. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "frontend/viewfold.h"
 #include "passes/autodiff/derive.h"
 #include "passes/ops/derivative/derivative.h"
 #include "test/lib/record.h"
+#include "test/lib/unit.h"
 
 static vf_error error;
 
@@ -519,24 +513,6 @@ static void test_any_allocation_may_fail(void **state) {
     }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_operation_has_a_row),
-      cmocka_unit_test(test_kinks),
-      cmocka_unit_test(test_zeros),
-      cmocka_unit_test(test_views_and_indices),
-      cmocka_unit_test(test_along_an_axis),
-      cmocka_unit_test(test_batches),
-      cmocka_unit_test(test_full_rank),
-      cmocka_unit_test(test_infinities_stay),
-      cmocka_unit_test(test_higher),
-      cmocka_unit_test(test_inputs),
-      cmocka_unit_test(test_narrow),
-      cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_session),
-      cmocka_unit_test(test_long_chains),
-      cmocka_unit_test(test_many_operands),
-      cmocka_unit_test(test_any_allocation_may_fail),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_every_operation_has_a_row, test_kinks, test_zeros, test_views_and_indices, test_along_an_axis,
+           test_batches, test_full_rank, test_infinities_stay, test_higher, test_inputs, test_narrow,
+           test_refused, test_session, test_long_chains, test_many_operands, test_any_allocation_may_fail)

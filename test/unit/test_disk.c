@@ -5,20 +5,15 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "runtime/cache/walk.h"
+#include "test/lib/unit.h"
 
 static char place[64];
 
@@ -548,25 +543,9 @@ static void digest_is_the_published_one(void **state) {
   assert_string_equal(hex, "99aa06d3014798d86001c324468d497f"); /* XXH3-128 of nothing, seed 0 */
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(finds_what_was_stored),
-      cmocka_unit_test(sizes_of_all_kinds),
-      cmocka_unit_test(kinds_are_apart),
-      cmocka_unit_test(directory_is_private),
-      cmocka_unit_test(directory_from_the_environment),
-      cmocka_unit_test(damaged_entries_are_misses),
-      cmocka_unit_test(foreign_entries_are_misses),
-      cmocka_unit_test(unwritable_places_are_silent),
-      cmocka_unit_test(full_disks_leave_nothing),
-      cmocka_unit_test(prunes_what_was_not_used),
-      cmocka_unit_test(recent_use_is_not_written_down),
-      cmocka_unit_test(stays_under_its_cap),
-      cmocka_unit_test(verify_names_what_is_bad),
-      cmocka_unit_test(what_is_not_ours_is_told),
-      cmocka_unit_test(processes_never_see_halves),
-      cmocka_unit_test(short_of_memory),
-      cmocka_unit_test(digest_is_the_published_one),
-  };
-  return cmocka_run_group_tests(tests, make_place, remove_place);
-}
+UNIT_TESTS_BETWEEN(make_place, remove_place, finds_what_was_stored, sizes_of_all_kinds, kinds_are_apart,
+                   directory_is_private, directory_from_the_environment, damaged_entries_are_misses,
+                   foreign_entries_are_misses, unwritable_places_are_silent, full_disks_leave_nothing,
+                   prunes_what_was_not_used, recent_use_is_not_written_down, stays_under_its_cap,
+                   verify_names_what_is_bad, what_is_not_ours_is_told, processes_never_see_halves,
+                   short_of_memory, digest_is_the_published_one)

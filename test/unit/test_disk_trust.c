@@ -3,20 +3,14 @@
 #include "runtime/cache/disk.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "runtime/cache/walk.h"
+#include "test/lib/unit.h"
 
 enum { ANOTHER = 12345 }; /* the id of a user that does not exist here */
 
@@ -540,23 +534,9 @@ static void a_hole_is_not_read(void **state) {
   rt_disk_close(disk);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(prunes_only_its_own),
-      cmocka_unit_test(prunes_only_its_own_when_full),
-      cmocka_unit_test(damage_is_removed_only_where_it_is_ours),
-      cmocka_unit_test(temporaries_are_counted_and_removed),
-      cmocka_unit_test(temporaries_count_toward_the_limit),
-      cmocka_unit_test(too_large_is_not_stored),
-      cmocka_unit_test(modes_decide),
-      cmocka_unit_test(untrusted_is_left_alone),
-      cmocka_unit_test(of_another_user_is_ignored),
-      cmocka_unit_test(links_in_the_path),
-      cmocka_unit_test(links_of_another_user),
-      cmocka_unit_test(directories_come_and_go),
-      cmocka_unit_test(closed_descriptors),
-      cmocka_unit_test(files_change_while_read),
-      cmocka_unit_test(a_hole_is_not_read),
-  };
-  return cmocka_run_group_tests(tests, make_place, remove_place);
-}
+UNIT_TESTS_BETWEEN(make_place, remove_place, prunes_only_its_own, prunes_only_its_own_when_full,
+                   damage_is_removed_only_where_it_is_ours, temporaries_are_counted_and_removed,
+                   temporaries_count_toward_the_limit, too_large_is_not_stored, modes_decide,
+                   untrusted_is_left_alone, of_another_user_is_ignored, links_in_the_path,
+                   links_of_another_user, directories_come_and_go, closed_descriptors,
+                   files_change_while_read, a_hole_is_not_read)

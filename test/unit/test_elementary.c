@@ -8,16 +8,10 @@
 #include "ir/elementary/elementary.h"
 #include "ir/eval/eval.h"
 #include "test/lib/bits.h"
+#include "test/lib/unit.h"
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { BLOCK = 4096, ITERATIONS = 24 };
 
@@ -559,20 +553,8 @@ int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "soak") == 0)
     return soak(argc > 2 && strcmp(argv[2], "all") ? argv[2] : NULL,
                 argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 1);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(f32_is_within_its_bounds),
-      cmocka_unit_test(f64_is_within_its_bounds),
-      cmocka_unit_test(pow_is_within_its_bounds),
-      cmocka_unit_test(exact_values),
-      cmocka_unit_test(erfinv_of_known_values),
-      cmocka_unit_test(relu_of_zeros_and_nan),
-      cmocka_unit_test(pow_special_cases),
-      cmocka_unit_test(sine_near_its_zeros),
-      cmocka_unit_test(sine_never_exceeds_one),
-      cmocka_unit_test(integer_pow),
-      cmocka_unit_test(narrow_floats_are_f32_rounded),
-      cmocka_unit_test(expansions_are_primitive),
-      cmocka_unit_test(memory_shortage_gives_the_error_value),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return UNIT_RUN(NULL, NULL, f32_is_within_its_bounds, f64_is_within_its_bounds, pow_is_within_its_bounds,
+                  exact_values, erfinv_of_known_values, relu_of_zeros_and_nan, pow_special_cases,
+                  sine_near_its_zeros, sine_never_exceeds_one, integer_pow, narrow_floats_are_f32_rounded,
+                  expansions_are_primitive, memory_shortage_gives_the_error_value);
 }

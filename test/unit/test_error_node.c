@@ -1,12 +1,7 @@
 /* Node 0, which every builder returns when memory is short, can be read like any other node. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "ir/ir.h"
 #include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 static void test_sources_of_the_error_node_are_the_error_node(void **state) {
   ir_graph g;
@@ -63,11 +58,6 @@ static void test_a_failed_allocation_goes_through_what_is_built_on_it(void **sta
   assert_int_equal(atomic_load(&memory.live), 0);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sources_of_the_error_node_are_the_error_node),
-      cmocka_unit_test(test_questions_about_the_error_node_have_answers),
-      cmocka_unit_test(test_a_failed_allocation_goes_through_what_is_built_on_it),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_sources_of_the_error_node_are_the_error_node,
+           test_questions_about_the_error_node_have_answers,
+           test_a_failed_allocation_goes_through_what_is_built_on_it)

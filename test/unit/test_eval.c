@@ -2,13 +2,8 @@
 #include "ir/eval/eval.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "test/lib/unit.h"
 
 /* An allocator that counts, and fails after `left` more allocations */
 typedef struct meter {
@@ -921,43 +916,10 @@ static void every_allocation_may_fail(void **s) {
   }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      TEST(permute_and_moveaxis),
-      TEST(axes_of_size_one),
-      TEST(expand_and_reshape),
-      TEST(shrink_stride_flip_point),
-      TEST(windows_with_steps),
-      TEST(pads),
-      TEST(pad_modes),
-      TEST(concat_and_stack),
-      TEST(gathers),
-      TEST(gather_out_of_range),
-      TEST(scatters),
-      TEST(scatter_rounds_once),
-      TEST(scatter_out_of_range),
-      TEST(integers),
-      TEST(small_integers_exhaustively),
-      TEST(float_operations),
-      TEST(rounding),
-      TEST(casts),
-      TEST(bitcasts),
-      TEST(broadcasting),
-      TEST(elementary_functions_go_through_their_definitions),
-      TEST(sums),
-      TEST(means),
-      TEST(extremes),
-      TEST(empty_reductions),
-      TEST(matmuls),
-      TEST(leaves),
-      TEST(symbolic_sizes),
-      TEST(sizes_that_cannot_be),
-      TEST(index_expressions),
-      TEST(several_results),
-      TEST(long_chains_keep_little),
-      TEST(unused_operands_are_not_evaluated),
-      TEST(every_allocation_may_fail),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS_EACH(begin, end, permute_and_moveaxis, axes_of_size_one, expand_and_reshape,
+                shrink_stride_flip_point, windows_with_steps, pads, pad_modes, concat_and_stack, gathers,
+                gather_out_of_range, scatters, scatter_rounds_once, scatter_out_of_range, integers,
+                small_integers_exhaustively, float_operations, rounding, casts, bitcasts, broadcasting,
+                elementary_functions_go_through_their_definitions, sums, means, extremes, empty_reductions,
+                matmuls, leaves, symbolic_sizes, sizes_that_cannot_be, index_expressions, several_results,
+                long_chains_keep_little, unused_operands_are_not_evaluated, every_allocation_may_fail)

@@ -3,15 +3,8 @@
  * twice. */
 #include "ir/in_place.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "ir/parse/parse.h"
+#include "test/lib/unit.h"
 
 static uint32_t shown(const char *text, bool items) {
   ir_error error = {0};
@@ -213,15 +206,5 @@ static void short_of_memory(void **state) {
   ir_graph_free(&g);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_is_read_where_it_is_stored),
-      cmocka_unit_test(elements_stored_once),
-      cmocka_unit_test(several_stores),
-      cmocka_unit_test(iterations_with_locals),
-      cmocka_unit_test(iterations_of_work_items),
-      cmocka_unit_test(sizes_that_come_with_the_run),
-      cmocka_unit_test(short_of_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(what_is_read_where_it_is_stored, elements_stored_once, several_stores, iterations_with_locals,
+           iterations_of_work_items, sizes_that_come_with_the_run, short_of_memory)

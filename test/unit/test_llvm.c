@@ -1,17 +1,12 @@
 /* Kernels written by hand, compiled for several sets of features and run: loops, vector lanes, memory access
  * at its edges, reductions, run-time bounds, and the speed of a register tile. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "test/lib/kernels.h"
+#include "test/lib/unit.h"
 
 static ir_error error;
 static ir_graph graph, *g = &graph;
@@ -650,24 +645,6 @@ static void test_memory(void **state) {
   assert_int_equal(b.live, 0);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_elementwise),
-      cmocka_unit_test(test_elementwise_code),
-      cmocka_unit_test(test_access),
-      cmocka_unit_test(test_masked),
-      cmocka_unit_test(test_masked_rows),
-      cmocka_unit_test(test_reduce_all),
-      cmocka_unit_test(test_reduce_columns),
-      cmocka_unit_test(test_nothing_read),
-      cmocka_unit_test(test_nothing_read_inside),
-      cmocka_unit_test(test_bound),
-      cmocka_unit_test(test_carried),
-      cmocka_unit_test(test_register_tile),
-      cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_long),
-      cmocka_unit_test(test_threads),
-      cmocka_unit_test(test_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_elementwise, test_elementwise_code, test_access, test_masked, test_masked_rows,
+           test_reduce_all, test_reduce_columns, test_nothing_read, test_nothing_read_inside, test_bound,
+           test_carried, test_register_tile, test_errors, test_long, test_threads, test_memory)

@@ -1,16 +1,11 @@
 /* Kernels written by hand whose unrolled values and vector lanes do not follow memory, compiled for several
  * sets of features and run: tiles that are transposed when loaded, unrolled values that are interleaved when
  * stored, and non-temporal stores. Memory ends where the elements end. */
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "test/lib/kernels.h"
+#include "test/lib/unit.h"
 
 static ir_error error;
 static ir_graph graph, *g = &graph;
@@ -296,16 +291,5 @@ static void test_tile_code(void **state) {
   end();
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_tiles),
-      cmocka_unit_test(test_wide_tiles),
-      cmocka_unit_test(test_transposed_tiles),
-      cmocka_unit_test(test_interleaved),
-      cmocka_unit_test(test_streams),
-      cmocka_unit_test(test_stream_code),
-      cmocka_unit_test(test_stream_in_place),
-      cmocka_unit_test(test_tile_code),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_tiles, test_wide_tiles, test_transposed_tiles, test_interleaved, test_streams,
+           test_stream_code, test_stream_in_place, test_tile_code)

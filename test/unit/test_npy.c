@@ -3,13 +3,7 @@
 #include "frontend/files/npy.h"
 
 #include "frontend/files/npy_header.h"
-
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test/lib/unit.h"
 
 enum { FILE_ROOM = 70000 };
 
@@ -473,21 +467,8 @@ static void keep_the_first_error_and_shorten_long_names(void **state) {
   assert_string_equal(error.text, expected);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(read_every_dtype_in_both_orders),
-      cmocka_unit_test(read_any_spelling_of_the_header),
-      cmocka_unit_test(read_scalars_and_empty_arrays),
-      cmocka_unit_test(read_bools_as_zero_or_one),
-      cmocka_unit_test(read_fortran_order_as_numpy_wrote_it),
-      cmocka_unit_test(read_fortran_order_of_any_shape),
-      cmocka_unit_test(refuse_what_precedes_the_header),
-      cmocka_unit_test(refuse_bad_headers),
-      cmocka_unit_test(refuse_bytes_that_are_not_text),
-      cmocka_unit_test(refuse_a_header_past_64_kib),
-      cmocka_unit_test(refuse_every_prefix),
-      cmocka_unit_test(survive_every_failed_allocation),
-      cmocka_unit_test(keep_the_first_error_and_shorten_long_names),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(read_every_dtype_in_both_orders, read_any_spelling_of_the_header, read_scalars_and_empty_arrays,
+           read_bools_as_zero_or_one, read_fortran_order_as_numpy_wrote_it, read_fortran_order_of_any_shape,
+           refuse_what_precedes_the_header, refuse_bad_headers, refuse_bytes_that_are_not_text,
+           refuse_a_header_past_64_kib, refuse_every_prefix, survive_every_failed_allocation,
+           keep_the_first_error_and_shorten_long_names)

@@ -4,18 +4,13 @@
 #include "frontend/files/npy.h"
 
 #include "frontend/files/npy_header.h"
+#include "test/lib/unit.h"
 
 #include <dirent.h>
-#include <setjmp.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char directory[64];
 
@@ -359,14 +354,6 @@ static void agree_with_numpy(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(write_what_numpy_writes),
-      cmocka_unit_test(say_why_a_file_cannot_be_read),
-      cmocka_unit_test(read_no_more_than_the_header_of_a_bad_huge_file),
-      cmocka_unit_test(read_pipes),
-      cmocka_unit_test(write_nothing_that_cannot_be_written),
-      cmocka_unit_test(agree_with_numpy),
-  };
-  return cmocka_run_group_tests(tests, make_directory, remove_directory);
-}
+UNIT_TESTS_BETWEEN(make_directory, remove_directory, write_what_numpy_writes, say_why_a_file_cannot_be_read,
+                   read_no_more_than_the_header_of_a_bad_huge_file, read_pipes,
+                   write_nothing_that_cannot_be_written, agree_with_numpy)

@@ -2,17 +2,11 @@
  * Each failure is a status and a message; inputs are unchanged; the failed operation works again as soon as
  * the device does; no OpenCL objects are leaked; other contexts are not affected. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "frontend/viewfold.h"
 #include "test/lib/level.h"
 #include "test/lib/opencl.h"
+#include "test/lib/unit.h"
 
 enum { ROWS = 8, COLUMNS = 24, ELEMENTS = ROWS * COLUMNS, MOST_CALLS = 400 };
 
@@ -316,17 +310,12 @@ static void test_other_devices(void **state) {
 static const char *missing; /* why nothing can be tested here, or NULL */
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_enqueue_fails), cmocka_unit_test(test_device_lost),
-      cmocka_unit_test(test_wait_fails),    cmocka_unit_test(test_allocation_fails),
-      cmocka_unit_test(test_no_memory),     cmocka_unit_test(test_any_call_fails),
-      cmocka_unit_test(test_tensors),       cmocka_unit_test(test_cases),
-      cmocka_unit_test(test_other_devices), cmocka_unit_test(test_split_arena),
-  };
   missing = opencl_begin();
   if (missing) {
     printf("ok 1 # SKIP %s\n", missing);
     return 0;
   }
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return UNIT_RUN(NULL, NULL, test_enqueue_fails, test_device_lost, test_wait_fails, test_allocation_fails,
+                  test_no_memory, test_any_call_fails, test_tensors, test_cases, test_other_devices,
+                  test_split_arena);
 }

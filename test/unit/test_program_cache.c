@@ -1,19 +1,14 @@
 /* Programs and kernels kept in memory and on disk: found by every context that asks for the same, shared
  * between graphs, refused when damaged; their keys; failing allocations. */
-#include <setjmp.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "runtime/cache/entry.h"
 #include "runtime/cache/identity.h"
 #include "test/lib/plans.h"
+#include "test/lib/unit.h"
 
 static void graphs_share_kernels(void **state) {
   p_empty_cache();
@@ -348,19 +343,8 @@ static void devices_are_described(void **state) {
   rt_context_destroy(c);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(graphs_share_kernels),
-      cmocka_unit_test(another_target_is_another_key),
-      cmocka_unit_test(canonical_bytes_make_the_same_kernel),
-      cmocka_unit_test(damaged_plans_are_refused),
-      cmocka_unit_test(damaged_entries_are_misses),
-      cmocka_unit_test(entries_that_are_no_plans_are_misses),
-      cmocka_unit_test(threads_share_a_context),
-      cmocka_unit_test(many_programs_are_forgotten_in_time),
-      cmocka_unit_test(memory_may_run_out_anywhere),
-      cmocka_unit_test(identity_names_sources_and_llvm),
-      cmocka_unit_test(devices_are_described),
-  };
-  return cmocka_run_group_tests(tests, p_set_up, p_tear_down);
-}
+UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, graphs_share_kernels, another_target_is_another_key,
+                   canonical_bytes_make_the_same_kernel, damaged_plans_are_refused,
+                   damaged_entries_are_misses, entries_that_are_no_plans_are_misses, threads_share_a_context,
+                   many_programs_are_forgotten_in_time, memory_may_run_out_anywhere,
+                   identity_names_sources_and_llvm, devices_are_described)

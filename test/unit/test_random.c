@@ -1,15 +1,9 @@
 /* Random numbers through the C API: against a generator written here from the paper's description, for every
  * dtype and element, and against the distributions that they should have. */
 #include "frontend/viewfold.h"
+#include "test/lib/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* Threefry-2x32-20, key and counter as 64 bits, low half first */
 static void threefry(uint64_t seed, uint64_t counter, uint32_t out[2]) {
@@ -321,15 +315,6 @@ static void draws_have_their_distributions(void **state) {
   vf_context_destroy(context);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_generator_gives_the_published_words),
-      cmocka_unit_test(draws_are_functions_of_seed_and_place),
-      cmocka_unit_test(seeds_may_be_inputs),
-      cmocka_unit_test(places_have_64_bits),
-      cmocka_unit_test(sizes_may_vary),
-      cmocka_unit_test(narrow_draws_stay_below_the_upper_bound),
-      cmocka_unit_test(draws_have_their_distributions),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(the_generator_gives_the_published_words, draws_are_functions_of_seed_and_place,
+           seeds_may_be_inputs, places_have_64_bits, sizes_may_vary, narrow_draws_stay_below_the_upper_bound,
+           draws_have_their_distributions)

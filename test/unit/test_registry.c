@@ -1,18 +1,11 @@
 /* The registry: every operation has every column, and the columns agree with recorded nodes. The sharding
  * rules were worked out by hand for each operation. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "passes/batch/batch.h"
 #include "passes/ops/derivative/derivative.h"
 #include "passes/ops/sharding/sharding.h"
 #include "passes/ops/text/args.h"
 #include "test/lib/record.h"
+#include "test/lib/unit.h"
 
 /* columns */
 
@@ -37,25 +30,15 @@ static void test_every_column(void **state) {
 /* A composition is a name that the parser knows without a row of its own; every such name is a
  * composition. */
 static void test_compositions_are_names(void **state) {
-  static const struct {
-    const char *text;
-    int op;
-  } names[] = {
-#define A(name)                                                0
-#define NAME(text, form, op, fewest, most, accepted, required) {text, IR_OP_##op},
-#define MANY                                                   -1
-#include "passes/ops/names.def"
-#undef MANY
-#undef NAME
-#undef A
-  };
   size_t compositions = 0, rows = 0;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+  ir_op op;
+  const char *name;
+  for (size_t i = 0; (name = op_name_at(i, &op)); i++) {
     const op_composition *c = op_compositions;
-    while (c->name && strcmp(c->name, names[i].text) != 0) c++;
-    if (names[i].op == IR_OP_ERROR && !c->name) fail_msg("composition %s has no row", names[i].text);
-    if (names[i].op != IR_OP_ERROR && c->name) fail_msg("%s is both an operation and a composition", c->name);
-    compositions += names[i].op == IR_OP_ERROR;
+    while (c->name && strcmp(c->name, name) != 0) c++;
+    if (op == IR_OP_ERROR && !c->name) fail_msg("composition %s has no row", name);
+    if (op != IR_OP_ERROR && c->name) fail_msg("%s is both an operation and a composition", c->name);
+    compositions += op == IR_OP_ERROR;
   }
   while (op_compositions[rows].name) rows++;
   assert_int_equal(compositions, rows);
@@ -412,17 +395,5 @@ static void test_short_memory(void **state) {
   assert_true(made);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_column),
-      cmocka_unit_test(test_compositions_are_names),
-      cmocka_unit_test(test_composition_types),
-      cmocka_unit_test(test_rules),
-      cmocka_unit_test(test_asks),
-      cmocka_unit_test(test_factor_sizes),
-      cmocka_unit_test(test_partials),
-      cmocka_unit_test(test_flops),
-      cmocka_unit_test(test_short_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_every_column, test_compositions_are_names, test_composition_types, test_rules, test_asks,
+           test_factor_sizes, test_partials, test_flops, test_short_memory)

@@ -3,15 +3,9 @@
 #include "ir/elementary/elementary.h"
 #include "ir/eval/eval.h"
 #include "test/lib/bits.h"
+#include "test/lib/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { BLOCK = 4096 };
 
@@ -210,7 +204,5 @@ static void quotients_are_exact_while_they_have_digits(void **s) {
 /* test_remainder [BLOCKS]: the number of blocks of BLOCK pairs for each operation and dtype */
 int main(int argc, char **argv) {
   if (argc > 1) iterations = atoi(argv[1]);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(remainders_are_exact),
-                                     cmocka_unit_test(quotients_are_exact_while_they_have_digits)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return UNIT_RUN(NULL, NULL, remainders_are_exact, quotients_are_exact_while_they_have_digits);
 }

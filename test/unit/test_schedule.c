@@ -1,11 +1,6 @@
 /* Schedules as text: which lines are read, and which errors are attributed to their moves. */
 #include "frontend/text/loop_schedule.h"
-
-#include <setjmp.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test/lib/unit.h"
 
 static void expect_error(const char *text, const char *wanted) {
   fe_schedule s;
@@ -72,8 +67,4 @@ static void test_refused_loops(void **state) {
   fe_schedule_free(&s);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_lines_that_are_none),
-                                     cmocka_unit_test(test_refused_loops)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_lines, test_lines_that_are_none, test_refused_loops)

@@ -1,20 +1,13 @@
 /* The worked numbers of the specification's sharding: the rule of each row, the row's operands split by it,
  * and the result that the shards make together (test/lib/sharded.h). Communication between shards is not
  * tested here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "frontend/api/api.h"
 #include "passes/autodiff/derive.h"
 #include "passes/batch/batch.h"
 #include "passes/ops/sharding/sharding.h"
 #include "test/lib/record.h"
 #include "test/lib/sharded.h"
+#include "test/lib/unit.h"
 
 enum { MOST = 64 };
 
@@ -448,11 +441,5 @@ static void test_custom_rules(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_local_sizes), cmocka_unit_test(test_ones),
-                                     cmocka_unit_test(test_whole_axes),  cmocka_unit_test(test_reshapes),
-                                     cmocka_unit_test(test_gather),      cmocka_unit_test(test_reductions),
-                                     cmocka_unit_test(test_random),      cmocka_unit_test(test_axis_to_batch),
-                                     cmocka_unit_test(test_gradients),   cmocka_unit_test(test_custom_rules)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_local_sizes, test_ones, test_whole_axes, test_reshapes, test_gather, test_reductions,
+           test_random, test_axis_to_batch, test_gradients, test_custom_rules)

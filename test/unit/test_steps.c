@@ -1,14 +1,9 @@
 /* Control flow compiled: results of cond, while and scan, their cost in memory and kernels, symbolic sizes,
  * errors inside, several runs at once, warm starts. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "test/lib/flow.h"
+#include "test/lib/unit.h"
 
 /* s += x over xs, from s0, with s * 2 stacked */
 static ir_ref running_sum(flow *f, ir_ref s0, ir_ref xs, ir_ref length, bool reverse) {
@@ -396,17 +391,8 @@ static void a_timed_run_notes_each_step(void **state) {
   rt_context_destroy(c);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_scan_carries_slices_and_stacks),
-      cmocka_unit_test(a_long_scan_is_no_larger_than_a_short_one),
-      cmocka_unit_test(a_while_ends_by_itself_or_at_its_bound),
-      cmocka_unit_test(a_choice_runs_one_branch),
-      cmocka_unit_test(loops_and_choices_nest),
-      cmocka_unit_test(bodies_are_split_among_threads),
-      cmocka_unit_test(threads_run_one_program),
-      cmocka_unit_test(equal_kernels_in_and_out_of_loops_are_one),
-      cmocka_unit_test(a_timed_run_notes_each_step),
-  };
-  return cmocka_run_group_tests(tests, p_set_up, p_tear_down);
-}
+UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, a_scan_carries_slices_and_stacks,
+                   a_long_scan_is_no_larger_than_a_short_one, a_while_ends_by_itself_or_at_its_bound,
+                   a_choice_runs_one_branch, loops_and_choices_nest, bodies_are_split_among_threads,
+                   threads_run_one_program, equal_kernels_in_and_out_of_loops_are_one,
+                   a_timed_run_notes_each_step)

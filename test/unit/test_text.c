@@ -2,15 +2,10 @@
 #include "ir/parse/parse.h"
 #include "ir/print/print.h"
 #include "ir/regions.h"
+#include "test/lib/unit.h"
 
 #include <limits.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { SMALL_STACK = 256 * 1024, LONG = 100000 };
 
@@ -796,25 +791,7 @@ static void test_damage(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_graphs),
-      cmocka_unit_test(test_constants),
-      cmocka_unit_test(test_modules),
-      cmocka_unit_test(test_kernels),
-      cmocka_unit_test(test_placement),
-      cmocka_unit_test(test_expressions),
-      cmocka_unit_test(test_expression_errors),
-      cmocka_unit_test(test_graph_errors),
-      cmocka_unit_test(test_literal_errors),
-      cmocka_unit_test(test_verify_kernels),
-      cmocka_unit_test(test_verify_locals),
-      cmocka_unit_test(test_verify_load_attributes),
-      cmocka_unit_test(test_verify_tensors),
-      cmocka_unit_test(test_deep),
-      cmocka_unit_test(test_shared),
-      cmocka_unit_test(test_memory),
-      cmocka_unit_test(test_damage),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_graphs, test_constants, test_modules, test_kernels, test_placement, test_expressions,
+           test_expression_errors, test_graph_errors, test_literal_errors, test_verify_kernels,
+           test_verify_locals, test_verify_load_attributes, test_verify_tensors, test_deep, test_shared,
+           test_memory, test_damage)

@@ -1,13 +1,8 @@
 /* Views as (shape; strides; offset; mask): canonical forms, movement, reshape, chains. */
 #include "frontend/views/view.h"
 
-#include <setjmp.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "frontend/text/chain.h"
+#include "test/lib/unit.h"
 
 #define LIST(...)                                                                                            \
   (const int64_t[]) { __VA_ARGS__ }
@@ -286,18 +281,7 @@ static void test_equality_is_of_canonical_forms(void **state) {
   ir_graph_free(&n.g);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_default_strides_are_row_major),
-      cmocka_unit_test(test_sizes_of_one_and_zero),
-      cmocka_unit_test(test_masks_become_canonical),
-      cmocka_unit_test(test_movement),
-      cmocka_unit_test(test_reshape_of_strided_views),
-      cmocka_unit_test(test_reshape_of_masked_views),
-      cmocka_unit_test(test_blocks),
-      cmocka_unit_test(test_what_has_no_views_is_refused),
-      cmocka_unit_test(test_numbers_beyond_64_bits_are_noticed),
-      cmocka_unit_test(test_equality_is_of_canonical_forms),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_default_strides_are_row_major, test_sizes_of_one_and_zero, test_masks_become_canonical,
+           test_movement, test_reshape_of_strided_views, test_reshape_of_masked_views, test_blocks,
+           test_what_has_no_views_is_refused, test_numbers_beyond_64_bits_are_noticed,
+           test_equality_is_of_canonical_forms)

@@ -1,13 +1,8 @@
 /* The algebra of views through the public API: each row is a view, an operation on it and the result.
  * Expected views are worked out by hand or checked by enumeration in the test. */
-#include <setjmp.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "frontend/viewfold.h"
 #include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 #define NUMBERS(...)                                                                                         \
   (const int64_t[]) { __VA_ARGS__ }
@@ -463,23 +458,7 @@ static void test_every_allocation_may_fail(void **state) {
   assert_true(allocations > 20 && failed > allocations / 2);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_creation_is_canonical),
-      cmocka_unit_test(test_creation_refuses),
-      cmocka_unit_test(test_size_and_order),
-      cmocka_unit_test(test_movement),
-      cmocka_unit_test(test_movement_refuses),
-      cmocka_unit_test(test_minify),
-      cmocka_unit_test(test_chains_merge),
-      cmocka_unit_test(test_runs_merge),
-      cmocka_unit_test(test_inverses_lead_back),
-      cmocka_unit_test(test_real_strides),
-      cmocka_unit_test(test_real_size_is_tight),
-      cmocka_unit_test(test_lowering),
-      cmocka_unit_test(test_sizes_may_vary),
-      cmocka_unit_test(test_views_of_values),
-      cmocka_unit_test(test_every_allocation_may_fail),
-  };
-  return cmocka_run_group_tests(tests, start, finish);
-}
+UNIT_TESTS_BETWEEN(start, finish, test_creation_is_canonical, test_creation_refuses, test_size_and_order,
+                   test_movement, test_movement_refuses, test_minify, test_chains_merge, test_runs_merge,
+                   test_inverses_lead_back, test_real_strides, test_real_size_is_tight, test_lowering,
+                   test_sizes_may_vary, test_views_of_values, test_every_allocation_may_fail)

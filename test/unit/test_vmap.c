@@ -1,16 +1,10 @@
 /* vmap: functions recorded once and applied to every element of an axis, nested, with derivatives, over
  * trees; and what is refused. All numbers are worked out here by plain loops. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "frontend/viewfold.h"
 #include "test/lib/short_memory.h"
+#include "test/lib/unit.h"
 
 enum { MOST = 256 };
 static vf_error error;
@@ -753,28 +747,7 @@ static void test_second_order_by_shared(void **state) {
   stop(&b);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_one_axis),
-      cmocka_unit_test(test_axes_in_and_out),
-      cmocka_unit_test(test_not_mapped),
-      cmocka_unit_test(test_axis_size),
-      cmocka_unit_test(test_nested),
-      cmocka_unit_test(test_types_inside),
-      cmocka_unit_test(test_batch_from_elsewhere),
-      cmocka_unit_test(test_vmap_of_grad),
-      cmocka_unit_test(test_grad_of_vmap),
-      cmocka_unit_test(test_hessians),
-      cmocka_unit_test(test_vmap_of_jvp),
-      cmocka_unit_test(test_grad_between),
-      cmocka_unit_test(test_trees),
-      cmocka_unit_test(test_deep_trees),
-      cmocka_unit_test(test_short_memory),
-      cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_unequal_sizes),
-      cmocka_unit_test(test_finished_vmap),
-      cmocka_unit_test(test_realising_inside),
-      cmocka_unit_test(test_second_order_by_shared),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_one_axis, test_axes_in_and_out, test_not_mapped, test_axis_size, test_nested,
+           test_types_inside, test_batch_from_elsewhere, test_vmap_of_grad, test_grad_of_vmap, test_hessians,
+           test_vmap_of_jvp, test_grad_between, test_trees, test_deep_trees, test_short_memory, test_refused,
+           test_unequal_sizes, test_finished_vmap, test_realising_inside, test_second_order_by_shared)

@@ -1,16 +1,10 @@
 /* Derivatives by worked numbers: of views, functions and whole graphs, in reverse and forward mode, evaluated
  * and compiled. The functions' own worked numbers are in test/text/spec/. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "frontend/viewfold.h"
 #include "test/lib/record.h"
+#include "test/lib/unit.h"
 
 enum { PORTS = 4, MOST = 32 }; /* inputs and outputs of one case; elements of all inputs, of all outputs */
 
@@ -360,10 +354,4 @@ static void test_graphs(void **state) {
   CHECK_ALL(check_worked, cases);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_axes),      cmocka_unit_test(test_updates),    cmocka_unit_test(test_elements),
-      cmocka_unit_test(test_functions), cmocka_unit_test(test_reductions), cmocka_unit_test(test_graphs),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_axes, test_updates, test_elements, test_functions, test_reductions, test_graphs)
