@@ -18,6 +18,7 @@
 #include "frontend/views/access.h"
 #include "passes/fold/fold.h"
 #include "passes/index/index.h"
+#include "test/lib/cases.h"
 #include "test/lib/expression.h"
 #include "test/lib/view_model.h"
 
@@ -257,11 +258,8 @@ static bool expressions_case(subject *s, uint64_t *state, const pass_extract_cos
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = 1, count = 1000, failed = 0;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 10);
-    if (strcmp(argv[i], "--count") == 0) count = strtoull(argv[i + 1], NULL, 10);
-  }
+  cases given = cases_read(argc, argv, 1000);
+  uint64_t seed = given.seed, count = (uint64_t)given.count, failed = 0;
   static subject s;
   for (uint64_t k = 0; k < count && failed < 10; k++) {
     uint64_t state = seed * 0x100000001b3u + k;

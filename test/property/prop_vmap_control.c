@@ -11,6 +11,7 @@
  * whole by the whole inputs, recorded outside, are those of the elements, summed over the axes that an input
  * does not have. The graph is evaluated, and now and then compiled; its text parses back to the same text. */
 #include "ir/ir.h"
+#include "test/lib/cases.h"
 #include "test/lib/random_control.h"
 #include "test/lib/random_graph.h"
 
@@ -293,17 +294,11 @@ static bool run_case(vf_context *c, uint64_t seed, bool compile) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = 1, count = 300, one = 0;
-  bool single = false;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    uint64_t value = strtoull(argv[i + 1], NULL, 10);
-    if (strcmp(argv[i], "--seed") == 0) seed = value;
-    if (strcmp(argv[i], "--count") == 0) count = value;
-    if (strcmp(argv[i], "--case") == 0) one = value, single = true;
-  }
+  cases given = cases_read(argc, argv, 300);
+  uint64_t seed = given.seed, count = (uint64_t)given.count;
   vf_context *c = vf_context_create(NULL, NULL);
-  if (single) {
-    bool good = run_case(c, one, true);
+  if (given.repeat) {
+    bool good = run_case(c, given.seed, true);
     vf_context_destroy(c);
     return !good;
   }

@@ -366,7 +366,7 @@ static void test_session(void **state) {
 }
 
 /* Any allocation may fail: the graph is then refused with a memory error, or its text is the same. */
-static void test_memory(void **state) {
+static void test_short_memory(void **state) {
   for (long budget = 0; budget < 400; budget++) {
     recorder r;
     if (!record_start(&r, budget)) continue;
@@ -382,4 +382,4 @@ static void test_memory(void **state) {
 
 UNIT_TESTS(test_types, test_alignment, test_views, test_elements, test_operations, test_indirect,
            test_physical_text, test_nothing_to_do, test_keys, test_questions, test_view_of, test_session,
-           test_memory)
+           test_short_memory)

@@ -5,6 +5,7 @@
 #include "frontend/text/nearest.h"
 #include "frontend/views/access.h"
 #include "frontend/views/textbook.h"
+#include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
 typedef struct world {
@@ -126,29 +127,14 @@ static void test_deep_nesting_and_long_chains(void **state) {
   free(text);
 }
 
-/* an allocator that fails after `left` requests */
-typedef struct purse {
-  long left;
-  size_t live;
-} purse;
-
-static void *frugal(void *user, void *ptr, size_t old_size, size_t new_size) {
-  purse *p = user;
-  if (new_size && p->left-- <= 0) return NULL;
-  void *moved = new_size ? realloc(ptr, new_size) : NULL;
-  if (!new_size) free(ptr);
-  p->live += new_size - old_size;
-  return moved;
-}
-
 static void test_any_allocation_may_fail(void **state) {
   (void)state;
   static const char text[] = "f32[n=4..64:4,6].pad((1,2),(0,0),mode=edge).gather(1,[2,0,-1]).reshape(-1)."
                              "shrink((2,n)).flip(0).stride(-2)";
   bool done = false;
   for (long budget = 0; !done; budget++) {
-    purse p = {budget, 0};
-    ir_mem mem = {frugal, &p};
+    test_budget p = {budget, 0};
+    ir_mem mem = {test_budget_hook, &p};
     world w = {0};
     ir_ref index = 0, valid = 0, x = 0;
     if (ir_graph_init(&w.g, &mem, &w.error) == IR_OK) x = fe_chain_parse(&w.g, "chain", text, strlen(text));

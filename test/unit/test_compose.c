@@ -606,7 +606,7 @@ static void test_any_allocation_may_fail(void **state) {
       recorder r;
       assert_true(budget < 2000);
       if (!record_start(&r, budget)) continue;
-      bool made = record_line(&r, lines[i]) != 0, done = r.budget > 0;
+      bool made = record_line(&r, lines[i]) != 0, done = r.budget.left > 0;
       if (!made) assert_int_not_equal(r.error.status, IR_OK);
       record_stop(&r);
       if (done) break;

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "frontend/viewfold.h"
+#include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
 typedef void (*any_function)(void);
@@ -848,20 +849,12 @@ static void test_threads(void **state) {
 
 /* memory */
 
-typedef struct budget {
-  atomic_long left, live;
-} budget;
-static void *limited(void *user, void *ptr, size_t old_size, size_t new_size) {
-  budget *b = user;
-  if (new_size && atomic_fetch_sub(&b->left, 1) <= 0) return NULL;
-  void *moved = new_size ? realloc(ptr, new_size) : NULL;
-  if (!new_size) free(ptr);
-  if (moved || !new_size) atomic_fetch_add(&b->live, (long)new_size - (long)old_size);
-  return moved;
-}
-static bool use_all(budget *b) {
-  vf_options o = {
-      .size = sizeof o, .allocator = limited, .allocator_user = b, .flags = VF_NO_DISK, .threads = 1};
+static bool use_all(test_budget *b) {
+  vf_options o = {.size = sizeof o,
+                  .allocator = test_budget_hook,
+                  .allocator_user = b,
+                  .flags = VF_NO_DISK,
+                  .threads = 1};
   vf_context *c = vf_context_create(&o, &error);
   if (!c) return false;
   vf_op_description d = {.size = sizeof d,
@@ -893,8 +886,7 @@ static bool use_all(budget *b) {
 static void test_short_memory(void **state) {
   bool done = false;
   for (long n = 0; !done && n < 2000; n++) {
-    budget b;
-    atomic_init(&b.left, n), atomic_init(&b.live, 0);
+    test_budget b = {n, 0};
     done = use_all(&b);
     if (!done) assert_int_equal(error.status, VF_ERR_MEMORY);
     assert_int_equal(atomic_load(&b.live), 0);

@@ -457,7 +457,7 @@ static void test_any_allocation_may_fail(void **state) {
       y = x ? op_reduce(&r.g, IR_OP_SUM, y, NULL, 0, false) : 0;
       pass_derivative of = {.who = "vjp", .outputs = &y, .output_count = 1, .inputs = &x, .input_count = 1};
       bool good = y && pass_vjp(&r.g, &of, NULL, &gradient) && pass_jvp(&r.g, &of, &gradient, &tangent);
-      bool done = r.budget > 0;
+      bool done = r.budget.left > 0;
       if (!good) assert_int_not_equal(r.error.status, IR_OK); /* the API reports that it was memory */
       record_stop(&r);
       if (good && done) break;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/cache/walk.h"
+#include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
 static char place[64];
@@ -511,20 +512,14 @@ static void processes_never_see_halves(void **state) {
   run("test -z \"$(find %s/c -name '.*' -type f)\"", place); /* no temporary file is left */
 }
 
-static void *fail_after(void *user, void *ptr, size_t old_size, size_t new_size) {
-  int *budget = user;
-  if (new_size && (*budget)-- <= 0) return NULL;
-  return ir_mem_libc.fn(NULL, ptr, old_size, new_size);
-}
-
 static void short_of_memory(void **state) {
-  int budget = 0;
-  ir_mem mem = {fail_after, &budget};
+  test_budget budget = {0, 0};
+  ir_mem mem = {test_budget_hook, &budget};
   ir_error error = {0};
   assert_null(rt_disk_open(&mem, place, 0, &error));
   assert_int_equal(error.status, IR_ERR_MEMORY);
   rt_disk_close(fresh(0));
-  budget = 1;
+  budget.left = 1;
   char directory[80];
   snprintf(directory, sizeof directory, "%s/c", place);
   ir_error_clear(&error);

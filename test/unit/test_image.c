@@ -1,6 +1,7 @@
 /* The linker and loader, on objects that LLVM makes: what they run, what they refuse and with which messages,
  * and that no damaged object or image does any harm. */
 #include "runtime/image/image.h"
+#include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
 #include <elf.h>
@@ -351,24 +352,12 @@ static void damaged_images_do_no_harm(void **state) {
   rt_flat_free(&ir_mem_libc, &flat);
 }
 
-typedef struct allocator {
-  int budget;
-  size_t live;
-} allocator;
-
-static void *limited(void *user, void *ptr, size_t old_size, size_t new_size) {
-  allocator *a = user;
-  if (new_size && a->budget-- <= 0) return NULL;
-  a->live += new_size - old_size;
-  return ir_mem_libc.fn(NULL, ptr, old_size, new_size);
-}
-
 static void short_of_memory(void **state) {
   object o = compile(everything);
   ir_status status = IR_ERR_MEMORY;
   for (int budget = 0; status; budget++) {
-    allocator a = {budget, 0};
-    ir_mem mem = {limited, &a};
+    test_budget a = {budget, 0};
+    ir_mem mem = {test_budget_hook, &a};
     rt_flat flat;
     ir_error error = {0};
     status = rt_image_link(o.bytes, o.size, (rt_terms){0}, &mem, &flat, &error);

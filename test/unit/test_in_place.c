@@ -4,6 +4,7 @@
 #include "ir/in_place.h"
 
 #include "ir/parse/parse.h"
+#include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
 static uint32_t shown(const char *text, bool items) {
@@ -163,12 +164,6 @@ static void sizes_that_come_with_the_run(void **state) {
   CHECK(examples);
 }
 
-static void *fail_after(void *user, void *ptr, size_t old_size, size_t new_size) {
-  long *budget = user;
-  if (new_size && (*budget)-- <= 0) return NULL;
-  return ir_mem_libc.fn(NULL, ptr, old_size, new_size);
-}
-
 /* One work-item may have stored already when another reads for its local. */
 static void iterations_of_work_items(void **state) {
   static const char alone[] =
@@ -182,8 +177,8 @@ static void iterations_of_work_items(void **state) {
 static void short_of_memory(void **state) {
   static const char text[] =
       BEGIN " for ridx0 in 0..64 {\n %a = load p1[ridx0] : f32\n store p0[ridx0] = %a\n}\n}\n";
-  long budget = 1 << 20;
-  ir_mem mem = {fail_after, &budget};
+  test_budget budget = {1 << 20, 0};
+  ir_mem mem = {test_budget_hook, &budget};
   ir_error error = {0};
   ir_graph g;
   ir_module m = {.mem = &mem};
@@ -193,7 +188,7 @@ static void short_of_memory(void **state) {
   uint32_t set = 0;
   for (int k = 0; k < 100 && set != P1; k++) { /* allocation k fails: an error, or less is proven */
     ir_error own = {0};
-    budget = k;
+    budget.left = k;
     g.error = &own;
     ir_status status = ir_in_place(&g, m.graphs[0].root, false, &set, &own);
     assert_true(status == IR_OK || status == IR_ERR_MEMORY);
@@ -201,7 +196,7 @@ static void short_of_memory(void **state) {
     assert_true(set == 0 || (set == P1 && k > 0 && status == IR_OK));
   }
   assert_int_equal(set, P1);
-  budget = 1 << 20;
+  budget.left = 1 << 20;
   ir_module_free(&m);
   ir_graph_free(&g);
 }

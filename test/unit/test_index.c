@@ -3,6 +3,7 @@
 #include "ir/parse/parse.h"
 #include "passes/index/index.h"
 #include "passes/index/rule.h"
+#include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
 typedef struct row {
@@ -356,20 +357,11 @@ static void test_observer(void **state) {
 }
 
 /* Every allocation may fail: the result is 0 with an error, or correct. */
-typedef struct stingy {
-  int left;
-} stingy;
-static void *stingy_alloc(void *user, void *ptr, size_t old_size, size_t new_size) {
-  stingy *s = user;
-  if (new_size && s->left-- <= 0) return NULL;
-  return ir_mem_libc.fn(NULL, ptr, old_size, new_size);
-}
-
 static void test_memory_runs_out(void **state) {
   bool finished = false;
   for (int allowed = 0; allowed < 200 && !finished; allowed++) {
-    stingy s = {allowed};
-    ir_mem mem = {stingy_alloc, &s};
+    test_budget s = {allowed, 0};
+    ir_mem mem = {test_budget_hook, &s};
     ir_error error = {IR_OK, ""};
     ir_graph g;
     if (ir_graph_init(&g, &mem, &error) != IR_OK) continue;

@@ -1,9 +1,6 @@
 /* Kernels written by hand whose unrolled values and vector lanes do not follow memory, compiled for several
  * sets of features and run: tiles that are transposed when loaded, unrolled values that are interleaved when
  * stored, and non-temporal stores. Memory ends where the elements end. */
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "test/lib/kernels.h"
 #include "test/lib/unit.h"
 
@@ -17,19 +14,6 @@ static void begin(void) {
 static void end(void) { ir_graph_free(g); }
 
 static ir_ref index_of(int64_t value) { return ir_index(g, value); }
-
-typedef struct fenced {
-  char *map;
-  size_t size;
-} fenced;
-static uint8_t *fence(fenced *f, size_t bytes, bool at_end) {
-  size_t page = (size_t)sysconf(_SC_PAGESIZE), inside = (bytes + page - 1) / page * page;
-  f->size = inside + 2 * page;
-  f->map = mmap(NULL, f->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  assert_int_equal(mprotect(f->map + page, inside, PROT_READ | PROT_WRITE), 0);
-  return (uint8_t *)f->map + page + (at_end ? inside - bytes : 0);
-}
-static void unfence(fenced *f) { munmap(f->map, f->size); }
 
 static void fill(uint8_t *x, size_t bytes, ir_dtype type) {
   uint32_t seed = 1;
@@ -83,9 +67,9 @@ static void check_moved(const moved *m, size_t offset) {
   EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     for (int edge = 0; edge < 2; edge++) {
-      fenced in, out;
-      uint8_t *x = fence(&in, (size_t)in_size * bytes, edge),
-              *y = fence(&out, (size_t)out_size * bytes + offset, edge) + (edge ? 0 : offset);
+      k_fence in = k_fence_make((size_t)in_size * bytes, edge),
+              out = k_fence_make((size_t)out_size * bytes + offset, edge);
+      uint8_t *x = in.memory, *y = out.memory + (edge ? 0 : offset);
       fill(x, (size_t)in_size * bytes, m->type);
       memset(y, 0, (size_t)out_size * bytes);
       memset(want, 0, (size_t)out_size * bytes);
@@ -101,7 +85,7 @@ static void check_moved(const moved *m, size_t offset) {
       if (memcmp(want, y, (size_t)out_size * bytes) != 0)
         fail_msg("%s, %s: %d unrolled vectors of %d lanes are wrong", t.name, ir_dtypes[m->type].name,
                  m->unroll, m->lanes);
-      unfence(&in), unfence(&out);
+      k_fence_free(&in), k_fence_free(&out);
     }
     k_free(&code);
   }

@@ -476,7 +476,7 @@ static void test_any_allocation_may_fail(void **state) {
         assert_int_equal(r.error.status, IR_ERR_MEMORY);
         continue;
       }
-      bool made = record_line(&r, lines[i]) != 0, done = r.budget > 0;
+      bool made = record_line(&r, lines[i]) != 0, done = r.budget.left > 0;
       assert_false(made && refused);
       if (!made) assert_int_not_equal(r.error.status, IR_OK);
       record_stop(&r);

@@ -1,6 +1,7 @@
 /* The thread pool: every index once, for all sizes; loops from many threads and nested ones; sleeping and
  * waking; creation and destruction. Run with SAN=thread to see that it is free of races. */
 #include "runtime/system/pool.h"
+#include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
 #include <pthread.h>
@@ -239,19 +240,13 @@ static void child_of_fork_runs_alone(void **state) {
   rt_pool_destroy(pool);
 }
 
-static void *fail_after(void *user, void *ptr, size_t old_size, size_t new_size) {
-  int *budget = user;
-  if (new_size && (*budget)-- <= 0) return NULL;
-  return ir_mem_libc.fn(NULL, ptr, old_size, new_size);
-}
-
 static void short_of_memory(void **state) {
-  int budget = 0;
-  ir_mem mem = {fail_after, &budget};
+  test_budget budget = {0, 0};
+  ir_mem mem = {test_budget_hook, &budget};
   ir_error error = {0};
   assert_null(rt_pool_create(&mem, 2, &error));
   assert_int_equal(error.status, IR_ERR_MEMORY);
-  budget = 1; /* enough for the pool, but not for its threads: everything runs on the caller */
+  budget.left = 1; /* enough for the pool, but not for its threads: everything runs on the caller */
   rt_pool *pool = rt_pool_create(&mem, 4, &error);
   assert_non_null(pool);
   cover(pool, 100, 1);

@@ -8,6 +8,7 @@
 #include "runtime/cache/entry.h"
 #include "runtime/cache/identity.h"
 #include "test/lib/plans.h"
+#include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
 static void graphs_share_kernels(void **state) {
@@ -265,17 +266,6 @@ static void many_programs_are_forgotten_in_time(void **state) {
 
 /* ---- memory that runs out */
 
-typedef struct budget {
-  atomic_long left, live;
-} budget;
-static void *from_budget(void *user, void *ptr, size_t old_size, size_t new_size) {
-  budget *b = user;
-  if (new_size && atomic_fetch_sub(&b->left, 1) <= 0) return NULL;
-  if (new_size && !ptr) atomic_fetch_add(&b->live, 1);
-  if (!new_size) atomic_fetch_sub(&b->live, 1);
-  return ir_mem_libc.fn(NULL, ptr, old_size, new_size);
-}
-
 static void memory_may_run_out_anywhere(void **state) {
   p_empty_cache();
   p_maker m;
@@ -286,8 +276,8 @@ static void memory_may_run_out_anywhere(void **state) {
     bool done = false;
     for (long left = 0; !done; left++) {
       if (!warm) p_empty_cache();
-      budget b = {left, 0};
-      const ir_mem mem = {from_budget, &b};
+      test_budget b = {left, 0};
+      const ir_mem mem = {test_budget_hook, &b};
       rt_options options = {.cache_dir = p_place(), .compile = p_compile, .threads = 1};
       rt_context *c;
       rt_program *p = NULL;
