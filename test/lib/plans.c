@@ -199,3 +199,13 @@ bool p_run_some(const rt_program *p, int number, int iterations) {
   }
   return good;
 }
+
+void p_cache_file(const char *kind, char path[256]) {
+  char command[128];
+  snprintf(command, sizeof command, "find %s -name '*.%s'", p_place(), kind);
+  FILE *list = popen(command, "r");
+  assert_non_null(list);
+  assert_non_null(fgets(path, 256, list));
+  path[strcspn(path, "\n")] = 0;
+  pclose(list);
+}

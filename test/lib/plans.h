@@ -12,6 +12,7 @@ int p_set_up(void **state); /* group set-up and tear-down */
 int p_tear_down(void **state);
 const char *p_place(void);
 void p_empty_cache(void);
+void p_cache_file(const char *kind, char path[256]); /* the only one of this kind in the cache */
 rt_context *p_context_with(rt_options options);
 int p_compilations(void); /* so far */
 ir_status p_compile(void *user, const ir_graph *graph, ir_ref kernel, const char *symbol,

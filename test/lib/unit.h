@@ -13,6 +13,12 @@
 
 #include <cmocka.h>
 
+/* Carry out a command of the shell, which must succeed. */
+void unit_shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Read at most `room` bytes of a file, and write one; the number of bytes. */
+size_t unit_read_file(const char *path, void *bytes, size_t room);
+void unit_write_file(const char *path, const void *bytes, size_t size);
+
 typedef struct unit_fixtures {
   CMFixtureFunction set_up, tear_down; /* of the group */
   CMFixtureFunction enter, leave;      /* of each test */

@@ -11,17 +11,6 @@
 
 enum { N = 64 };
 
-/* The only file of this kind in the cache. */
-static void cache_file(const char *kind, char path[256]) {
-  char command[128];
-  snprintf(command, sizeof command, "find %s -name '*.%s'", p_place(), kind);
-  FILE *list = popen(command, "r");
-  assert_non_null(list);
-  assert_non_null(fgets(path, 256, list));
-  path[strcspn(path, "\n")] = 0;
-  pclose(list);
-}
-
 /* An empty cache that then holds one program, "kept". */
 static void keep_one(void) {
   p_maker m;
@@ -69,7 +58,7 @@ static void remove_it(const char *path) { assert_int_equal(unlink(path), 0); }
 static void runs_on(void (*harm)(const char *path)) {
   char path[256];
   keep_one();
-  cache_file("plan", path);
+  p_cache_file("plan", path);
   rt_context *c = p_context_with((rt_options){.no_compile = true});
   rt_program *p = p_find(c, "kept");
   assert_non_null(p);

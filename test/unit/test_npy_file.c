@@ -36,21 +36,6 @@ static const char *path_of(const char *name) {
   return path;
 }
 
-static size_t read_bytes(const char *path, void *bytes, size_t cap) {
-  FILE *file = fopen(path, "rb");
-  assert_non_null(file);
-  size_t size = fread(bytes, 1, cap, file);
-  fclose(file);
-  return size;
-}
-
-static void write_bytes(const char *path, const void *bytes, size_t size) {
-  FILE *file = fopen(path, "wb");
-  assert_non_null(file);
-  assert_int_equal(fwrite(bytes, 1, size, file), size);
-  assert_int_equal(fclose(file), 0);
-}
-
 /* The dict that numpy.save writes for each dtype and shape, and the offset of the data after it. */
 static const struct {
   ir_dtype dtype;
@@ -121,7 +106,7 @@ static void write_what_numpy_writes(void **state) {
     const char *path = path_of("a.npy");
     assert_int_equal(fe_npy_write(path, headers[n].dtype, headers[n].rank, headers[n].shape, data, &error),
                      IR_OK);
-    assert_int_equal(read_bytes(path, found, sizeof found), start + bytes);
+    assert_int_equal(unit_read_file(path, found, sizeof found), start + bytes);
     assert_memory_equal(found, expected, start + bytes);
     if (headers[n].dtype == IR_BOOL && bytes) continue;
     assert_int_equal(fe_npy_read(path, &ir_mem_libc, &array, &error), IR_OK);
@@ -152,7 +137,7 @@ static void say_why_a_file_cannot_be_read(void **state) {
   fail_to_read("", IR_ERR_IO, "cannot open the file: No such file or directory");
   fail_to_read("/dev/null", IR_ERR_INVALID, "the file is empty; expected a .npy file");
   const char *path = path_of("closed.npy");
-  write_bytes(path, "x", 1);
+  unit_write_file(path, "x", 1);
   fail_to_read(path, IR_ERR_INVALID, "not a .npy file: it starts with 78; expected 93 4E 55 4D 50 59");
   assert_int_equal(chmod(path, 0), 0);
   if (geteuid() == 0 && seteuid(65534) != 0) {
@@ -183,7 +168,7 @@ static void read_no_more_than_the_header_of_a_bad_huge_file(void **state) {
   ir_error error = {0};
   fe_array array;
   int64_t shape = INT64_C(1) << 40;
-  write_bytes(path, header, fe_npy_header_format(header, IR_U8, 1, &shape));
+  unit_write_file(path, header, fe_npy_header_format(header, IR_U8, 1, &shape));
   if (truncate(path, shape) != 0) {
     print_message("no sparse file of 1 TiB can be made here: not tested\n");
     skip();
@@ -293,14 +278,14 @@ static void write_nothing_that_cannot_be_written(void **state) {
   };
   char path[128], expected[512], found[8];
   snprintf(path, sizeof path, "%s", path_of("kept.npy"));
-  write_bytes(path, "before", 6);
+  unit_write_file(path, "before", 6);
   for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
     ir_error error = {0};
     snprintf(expected, sizeof expected, "%s: error: %s", path, cases[n].message);
     ir_status status = fe_npy_write(path, cases[n].dtype, cases[n].rank, cases[n].shape, "", &error);
     assert_string_equal(error.text, expected);
     assert_int_equal(status, IR_ERR_INVALID);
-    assert_int_equal(read_bytes(path, found, sizeof found), 6);
+    assert_int_equal(unit_read_file(path, found, sizeof found), 6);
     assert_memory_equal(found, "before", 6);
   }
 }
@@ -348,8 +333,8 @@ static void agree_with_numpy(void **state) {
     fe_npy_write(path, array.dtype, array.rank, array.shape, array.data, &error);
     assert_string_equal(error.text, "");
     fe_array_free(&ir_mem_libc, &array);
-    size_t size = read_bytes(original, wanted, sizeof wanted);
-    assert_int_equal(read_bytes(path, found, sizeof found), size);
+    size_t size = unit_read_file(original, wanted, sizeof wanted);
+    assert_int_equal(unit_read_file(path, found, sizeof found), size);
     assert_memory_equal(found, wanted, size);
   }
 }

@@ -290,12 +290,5 @@ static void several_threads(void **state) {
   }
 }
 
-int main(void) {
-  const char *missing = opencl_begin();
-  if (missing) {
-    printf("test_opencl: skipped: %s\n", missing);
-    return 77;
-  }
-  return UNIT_RUN(p_set_up, p_tear_down, runs_and_is_found_again, sizes_come_with_the_run, any_call_may_fail,
-                  steps_are_timed, messages, a_binary_that_is_refused, names, no_loader, several_threads);
-}
+OPENCL_TESTS(p_set_up, p_tear_down, runs_and_is_found_again, sizes_come_with_the_run, any_call_may_fail,
+             steps_are_timed, messages, a_binary_that_is_refused, names, no_loader, several_threads)

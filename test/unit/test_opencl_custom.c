@@ -171,12 +171,5 @@ static void tensors_stay(void **state) {
   }
 }
 
-int main(void) {
-  const char *missing = opencl_begin();
-  if (missing) {
-    printf("test_opencl_custom: skipped: %s\n", missing);
-    return 77;
-  }
-  return UNIT_RUN(NULL, NULL, on_the_device_and_on_the_host, batches_and_failures, a_text_that_is_wrong,
-                  tensors_stay);
-}
+OPENCL_TESTS(NULL, NULL, on_the_device_and_on_the_host, batches_and_failures, a_text_that_is_wrong,
+             tensors_stay)

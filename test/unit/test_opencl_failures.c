@@ -307,15 +307,6 @@ static void test_other_devices(void **state) {
     }
 }
 
-static const char *missing; /* why nothing can be tested here, or NULL */
-
-int main(void) {
-  missing = opencl_begin();
-  if (missing) {
-    printf("ok 1 # SKIP %s\n", missing);
-    return 0;
-  }
-  return UNIT_RUN(NULL, NULL, test_enqueue_fails, test_device_lost, test_wait_fails, test_allocation_fails,
-                  test_no_memory, test_any_call_fails, test_tensors, test_cases, test_other_devices,
-                  test_split_arena);
-}
+OPENCL_TESTS(NULL, NULL, test_enqueue_fails, test_device_lost, test_wait_fails, test_allocation_fails,
+             test_no_memory, test_any_call_fails, test_tensors, test_cases, test_other_devices,
+             test_split_arena)

@@ -151,11 +151,4 @@ static void functions_have_the_same_bits(void **state) {
   }
 }
 
-int main(void) {
-  const char *missing = opencl_begin();
-  if (missing) {
-    printf("ok 1 # SKIP %s\n", missing);
-    return 0;
-  }
-  return UNIT_RUN(NULL, NULL, f64_is_refused, functions_have_the_same_bits);
-}
+OPENCL_TESTS(NULL, NULL, f64_is_refused, functions_have_the_same_bits)

@@ -126,11 +126,4 @@ static void test_limits(void **state) {
   free(input), free(want), free(got);
 }
 
-int main(void) {
-  const char *missing = opencl_begin();
-  if (missing) {
-    printf("ok 1 # SKIP %s\n", missing);
-    return 0;
-  }
-  return UNIT_RUN(NULL, NULL, test_limits);
-}
+OPENCL_TESTS(NULL, NULL, test_limits)

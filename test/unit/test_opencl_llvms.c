@@ -68,9 +68,4 @@ static void assert_alternating(const char *first, const char *second) {
 static void test_ours_first(void **state) { assert_alternating("cpu", "opencl"); }
 static void test_pocl_first(void **state) { assert_alternating("opencl", "cpu"); }
 
-int main(void) {
-  const char *missing = opencl_begin();
-  if (!missing) return UNIT_RUN(NULL, NULL, test_ours_first, test_pocl_first);
-  printf("ok 1 # SKIP %s\n", missing);
-  return 0;
-}
+OPENCL_TESTS(NULL, NULL, test_ours_first, test_pocl_first)

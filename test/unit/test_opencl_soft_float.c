@@ -220,12 +220,5 @@ static int close_device(void **state) {
   return 0;
 }
 
-int main(void) {
-  const char *missing = opencl_begin();
-  if (missing) {
-    printf("ok 1 # SKIP %s\n", missing);
-    return 0;
-  }
-  return UNIT_RUN(open_device, close_device, the_compiler_knows_no_doubles, scalars, vectors_of_two,
-                  vectors_of_sixteen);
-}
+OPENCL_TESTS(open_device, close_device, the_compiler_knows_no_doubles, scalars, vectors_of_two,
+             vectors_of_sixteen)

@@ -136,17 +136,6 @@ static void damaged_plans_are_refused(void **state) {
   p_end(&m);
 }
 
-/* The only file of this kind in the cache. */
-static void cache_file(const char *kind, char path[256]) {
-  char command[128];
-  snprintf(command, sizeof command, "find %s -name '*.%s'", p_place(), kind);
-  FILE *list = popen(command, "r");
-  assert_non_null(list);
-  assert_non_null(fgets(path, 256, list));
-  path[strcspn(path, "\n")] = 0;
-  pclose(list);
-}
-
 static void damaged_entries_are_misses(void **state) {
   p_empty_cache();
   p_maker m;
@@ -156,7 +145,7 @@ static void damaged_entries_are_misses(void **state) {
   rt_program_release(p_build(c, &m, "victim"));
   rt_context_destroy(c);
   char path[256];
-  cache_file("plan", path);
+  p_cache_file("plan", path);
   static uint8_t bytes[1 << 16];
   int fd = open(path, O_RDONLY);
   ssize_t size = read(fd, bytes, sizeof bytes);
@@ -192,7 +181,7 @@ static void entries_that_are_no_plans_are_misses(void **state) {
   static const char junk[400] = "junk";
   assert_true(rt_disk_put(rt_context_disk(c, &error), "plan", key.bytes, key.size, junk, sizeof junk));
   char path[256];
-  cache_file("plan", path);
+  p_cache_file("plan", path);
   assert_null(p_find(c, "victim"));
   assert_int_equal(access(path, F_OK), -1);
   rt_program *p = p_build(c, &m, "victim"); /* written anew */
