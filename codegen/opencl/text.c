@@ -22,8 +22,8 @@ static const struct {
 unsigned oc_bytes(unsigned kind) { return kinds[kind].bytes; }
 unsigned oc_signed(unsigned kind) { return kinds[kind].is_signed; }
 unsigned oc_unsigned(unsigned kind) { return kinds[kind].is_unsigned; }
-bool oc_is_integer(unsigned kind) { return kind > OC_BOOL && kind < OC_FLOAT; }
-bool oc_is_signed(unsigned kind) { return oc_is_integer(kind) && kinds[kind].is_signed == kind; }
+static bool is_integer(unsigned kind) { return kind > OC_BOOL && kind < OC_FLOAT; }
+bool oc_is_signed(unsigned kind) { return is_integer(kind) && kinds[kind].is_signed == kind; }
 
 oc_type_text oc_type(unsigned kind, uint32_t width) {
   oc_type_text type;

@@ -92,7 +92,6 @@ ir_ref ir_el_exp2_narrow(const ir_format *m, ir_ref r);
  * 1. ir_el_split_normal takes fewer steps but needs a normal x. */
 void ir_el_split(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f);
 void ir_el_split_normal(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f);
-ir_ref ir_el_is_normal(const ir_format *m, ir_ref x); /* positive, finite and normal */
 
 /* The functions that the rows of ir/ops.def name: an operation in primitive ones, of f32 or f64 (m), or of
  * the dtype that the operands have (TYPED). */
