@@ -16,7 +16,6 @@ static char directory[64];
 
 /* Every test runs inside a new, empty directory. */
 static int enter(void **state) {
-  (void)state;
   strcpy(directory, "/tmp/test_atomic.XXXXXX");
   start_directory = open(".", O_RDONLY | O_DIRECTORY);
   return start_directory >= 0 && mkdtemp(directory) && chmod(directory, 0755) == 0 && chdir(directory) == 0
@@ -34,7 +33,6 @@ static int count_entries(void) {
 }
 
 static int leave(void **state) {
-  (void)state;
   DIR *entries = opendir(".");
   for (struct dirent *entry = readdir(entries); entry; entry = readdir(entries))
     if (unlink(entry->d_name) != 0) rmdir(entry->d_name);
@@ -86,7 +84,6 @@ static void refused(const char *path, const char *message) {
 }
 
 static void appear_at_commit(void **state) {
-  (void)state;
   fe_atomic_file file;
   ir_error error = {0};
   put("a", "before");
@@ -102,7 +99,6 @@ static void appear_at_commit(void **state) {
 }
 
 static void vanish_when_abandoned(void **state) {
-  (void)state;
   fe_atomic_file file;
   ir_error error = {0};
   assert_int_equal(fe_atomic_open(&file, "a", &error), IR_OK);
@@ -115,7 +111,6 @@ static void vanish_when_abandoned(void **state) {
 }
 
 static void keep_permissions_and_follow_links(void **state) {
-  (void)state;
   mode_t mask = umask(027);
   write_all("new", "1");
   umask(mask);
@@ -134,7 +129,6 @@ static void keep_permissions_and_follow_links(void **state) {
 }
 
 static void say_why_not(void **state) {
-  (void)state;
   static char long_name[300], long_path[5000], expected[5200];
   assert_int_equal(mkdir("sub", 0755), 0);
   put("file", "1");
@@ -164,7 +158,6 @@ static void say_why_not(void **state) {
 
 /* The disk is full half way: the old file is unchanged, and no other file is left. */
 static void leave_nothing_after_a_failed_write(void **state) {
-  (void)state;
   static const char bytes[20000];
   struct rlimit old, small;
   put("a", "before");
@@ -187,7 +180,6 @@ static void leave_nothing_after_a_failed_write(void **state) {
 }
 
 static void leave_nothing_after_a_failed_rename(void **state) {
-  (void)state;
   fe_atomic_file file;
   ir_error error = {0};
   assert_int_equal(fe_atomic_open(&file, "a", &error), IR_OK);
@@ -198,7 +190,6 @@ static void leave_nothing_after_a_failed_rename(void **state) {
 }
 
 static void write_directly_what_cannot_be_replaced(void **state) {
-  (void)state;
   fe_atomic_file file;
   ir_error error = {0};
   write_all("/dev/null", "gone");
@@ -220,7 +211,6 @@ static void write_directly_what_cannot_be_replaced(void **state) {
 
 /* Standard output redirected to a file: /dev/stdout appends to it and does not replace it. */
 static void continue_standard_output(void **state) {
-  (void)state;
   fflush(stdout);
   int saved = dup(STDOUT_FILENO), target = open("out", O_WRONLY | O_CREAT | O_TRUNC, 0644);
   assert_true(saved >= 0 && target >= 0);

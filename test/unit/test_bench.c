@@ -44,7 +44,6 @@ static void forget(evaluated *e) {
 }
 
 static void oracles_agree_with_the_evaluator(void **state) {
-  (void)state;
   static const char *const ids[] = {"L2chain", "L2softmax", "V11", "T2", "M1_512"};
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
     const bench_workload *w = bench_workload_find(ids[i]);
@@ -56,7 +55,6 @@ static void oracles_agree_with_the_evaluator(void **state) {
 }
 
 static void a_wrong_result_is_an_error(void **state) {
-  (void)state;
   const bench_workload *w = bench_workload_find("L2chain");
   evaluated e;
   evaluate(&e, w);
@@ -77,7 +75,6 @@ static void a_wrong_result_is_an_error(void **state) {
 
 /* Inputs of every workload match its graph, differ from element to element, and are the same each time. */
 static void inputs_are_seeded(void **state) {
-  (void)state;
   static const char *const ids[] = {"L2softmax", "T1", "T2"};
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
     const bench_workload *w = bench_workload_find(ids[i]);
@@ -102,7 +99,6 @@ static void inputs_are_seeded(void **state) {
 }
 
 static void limits_follow_bytes_or_operations(void **state) {
-  (void)state;
   bench_limits l = {.gflops = 100};
   for (int f = 0; f < BENCH_FOOTPRINTS; f++) {
     l.gbs[BENCH_STREAM_READ][f] = 40;
@@ -120,7 +116,6 @@ static void limits_follow_bytes_or_operations(void **state) {
 }
 
 static void limits_only_rise(void **state) {
-  (void)state;
   bench_limits l = {.gflops = 100}, seen = {.gflops = 90};
   assert_false(bench_limits_raise(&l, &seen));
   seen.gflops = 101; /* too small a change for a line in the history */
@@ -134,7 +129,6 @@ static void limits_only_rise(void **state) {
 }
 
 static void history_remembers_the_best(void **state) {
-  (void)state;
   char path[] = "/tmp/viewfold-test-history-XXXXXX";
   const bench_workload *w = bench_workload_find("R4");
   bench_result r = {.workload = w, .ms = 2, .min_ms = 1.9};

@@ -25,7 +25,6 @@ typedef struct pair {
 } pair;
 
 static void test_types(void **state) {
-  (void)state;
   static const pair cases[] = {
       {"f32[]", "f32[]"},
       {" f32 [ 3 , 2 ] . permute ( 1 , 0 ) ", "f32[2,3]"},
@@ -66,7 +65,6 @@ static void test_types(void **state) {
 }
 
 static void test_spellings_of_one_chain_are_one_node(void **state) {
-  (void)state;
   static const pair cases[] = {
       {"f32[3,2].permute(1,0)", "f32[3,2].permute(-1,-2)"},
       {"f32[3,2].permute(1,0)", "f32[3,2].permute([1,0])"},
@@ -95,7 +93,6 @@ static void test_spellings_of_one_chain_are_one_node(void **state) {
 }
 
 static void test_bad_bytes_are_errors(void **state) {
-  (void)state;
   static const char bytes[] = "f32[2]\0.permute(0)\xff";
   for (size_t length = 0; length < sizeof bytes; length++) {
     world w;
@@ -108,7 +105,6 @@ static void test_bad_bytes_are_errors(void **state) {
 }
 
 static void test_deep_nesting_and_long_chains(void **state) {
-  (void)state;
   enum { DEEP = 100000 };
   world w;
   start(&w);
@@ -128,7 +124,6 @@ static void test_deep_nesting_and_long_chains(void **state) {
 }
 
 static void test_any_allocation_may_fail(void **state) {
-  (void)state;
   static const char text[] = "f32[n=4..64:4,6].pad((1,2),(0,0),mode=edge).gather(1,[2,0,-1]).reshape(-1)."
                              "shrink((2,n)).flip(0).stride(-2)";
   bool done = false;
@@ -149,7 +144,6 @@ static void test_any_allocation_may_fail(void **state) {
 }
 
 static void test_suggestions(void **state) {
-  (void)state;
   static const char *const words[] = {"permute", "reshape", "pad", "flip"};
   assert_string_equal(fe_nearest("premute", 7, words, 4), "permute");
   assert_string_equal(fe_nearest("reshap", 6, words, 4), "reshape");

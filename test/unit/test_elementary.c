@@ -164,7 +164,6 @@ static void check_bound(ir_dtype type) {
 
 static void f32_is_within_its_bounds(void **s) { (void)s, check_bound(IR_F32); }
 static void f64_is_within_its_bounds(void **s) {
-  (void)s;
 #if LDBL_MANT_DIG >= 64
   check_bound(IR_F64);
 #else
@@ -207,7 +206,6 @@ static void check_pow(ir_dtype type, double bound) {
 }
 
 static void pow_is_within_its_bounds(void **s) {
-  (void)s;
   check_pow(IR_F32, 1);
 #if LDBL_MANT_DIG >= 64
   check_pow(IR_F64, 1.5);
@@ -225,7 +223,6 @@ static float one(ir_op op, float x, float y) {
 }
 
 static void exact_values(void **s) {
-  (void)s;
   assert_true(one(IR_OP_EXP, 0, 0) == 1 && one(IR_OP_EXP, -INFINITY, 0) == 0 &&
               one(IR_OP_EXP, INFINITY, 0) == INFINITY);
   for (int n = -149; n < 128; n++) assert_true(one(IR_OP_EXP2, (float)n, 0) == ldexpf(1, n));
@@ -260,7 +257,6 @@ static void exact_values(void **s) {
 /* Values to 40 digits by mpmath, and arguments 1 - gap for gaps of every binary magnitude, so that every
  * polynomial is used. */
 static void erfinv_of_known_values(void **s) {
-  (void)s;
   static const double known[][2] = {{0x1.999999999999ap-4, 0x1.6bf442539fd74p-4},
                                     {-0.5, -0x1.e861fbb24c00ap-2},
                                     {0x1.ccccccccccccdp-1, 0x1.29c0146770651p+0},
@@ -298,7 +294,6 @@ static void erfinv_of_known_values(void **s) {
 }
 
 static void relu_of_zeros_and_nan(void **s) {
-  (void)s;
   assert_true(one(IR_OP_RELU, 2.5f, 0) == 2.5f && one(IR_OP_RELU, -2.5f, 0) == 0 &&
               one(IR_OP_RELU, -INFINITY, 0) == 0);
   assert_false(signbit(one(IR_OP_RELU, -0.0f, 0)));
@@ -306,7 +301,6 @@ static void relu_of_zeros_and_nan(void **s) {
 }
 
 static void pow_special_cases(void **s) {
-  (void)s;
   assert_true(one(IR_OP_POW, NAN, 0) == 1 && one(IR_OP_POW, 1, NAN) == 1 &&
               one(IR_OP_POW, -1, INFINITY) == 1);
   assert_true(isnan(one(IR_OP_POW, -8, 1.0f / 3)) && isnan(one(IR_OP_POW, -1, NAN)) &&
@@ -321,7 +315,6 @@ static void pow_special_cases(void **s) {
 /* The floats nearest to multiples of pi/2, where the reduction cancels most; and large f32, up to the
  * greatest. The library's own result in f64 may be off by one. */
 static void sine_near_its_zeros(void **s) {
-  (void)s;
   static double x[BLOCK], y[BLOCK];
   static float x32[BLOCK], y32[BLOCK];
   uint64_t state = 99;
@@ -351,7 +344,6 @@ static void sine_near_its_zeros(void **s) {
 /* The floats around every odd multiple of pi/2 that is reduced in f32: the results must be in the domain of
  * asin. */
 static void sine_never_exceeds_one(void **s) {
-  (void)s;
   static float x[BLOCK], y[BLOCK];
   operation m;
   operation_start(&m, IR_OP_SIN, IR_F32, BLOCK, false);
@@ -379,7 +371,6 @@ static int64_t int_pow(ir_dtype type, int64_t x, int64_t y) {
 }
 
 static void integer_pow(void **s) {
-  (void)s;
   assert_int_equal(int_pow(IR_I32, 3, 5), 243);
   assert_int_equal(int_pow(IR_I32, -3, 5), -243);
   assert_int_equal(int_pow(IR_I32, 0, 0), 1);
@@ -400,7 +391,6 @@ static void integer_pow(void **s) {
 
 /* f16 and bf16: the f32 result rounded once, for every f16 */
 static void narrow_floats_are_f32_rounded(void **s) {
-  (void)s;
   static uint16_t x[BLOCK], y[BLOCK];
   static float x32[BLOCK], y32[BLOCK];
   for (size_t f = 0; f < FUNCTIONS; f++)
@@ -428,7 +418,6 @@ static void narrow_floats_are_f32_rounded(void **s) {
 /* Expansions consist of primitive operations alone, on a tensor and on a scalar inside a kernel, and keep the
  * shape. */
 static void expansions_are_primitive(void **s) {
-  (void)s;
   for (int op = 0; op < IR_OP_COUNT; op++) {
     static const ir_dtype types[] = {IR_F16, IR_BF16, IR_F32, IR_F64};
     for (int t = 0; t < 4; t++) {
@@ -456,7 +445,6 @@ static void expansions_are_primitive(void **s) {
 }
 
 static void memory_shortage_gives_the_error_value(void **s) {
-  (void)s;
   for (size_t allowed = 0; allowed < 200; allowed++) {
     test_budget f = {(long)allowed, 0};
     ir_mem mem = {test_budget_hook, &f};

@@ -409,7 +409,6 @@ static void test_carried(void **state) {
   assert_int_equal(ir_get(g, made)->nsrc, 2);
   assert_true(ir_src(g, made, 0) == carry[1] || ir_src(g, made, 1) == carry[1]);
   ir_graph_free(g);
-  (void)state;
 }
 
 UNIT_TESTS(test_sums, test_division_and_modulo, test_equal_maps_are_one_node, test_recombination,

@@ -97,7 +97,6 @@ enum { TYPES = sizeof types / sizeof *types };
 
 /* Rows of the input, one for each lane, become columns. */
 static void test_tiles(void **state) {
-  (void)state;
   static const int sizes[][2] = {{16, 16}, {8, 8},  {4, 4},   {2, 2},   {16, 8}, {8, 16}, {16, 4},
                                  {16, 2},  {2, 16}, {12, 16}, {15, 16}, {48, 8}, {32, 4}};
   for (int d = 0; d < TYPES; d++)
@@ -119,7 +118,6 @@ static void test_tiles(void **state) {
 }
 
 static void test_wide_tiles(void **state) {
-  (void)state;
   static const int sizes[][3] = {
       {IR_U8, 16, 64}, {IR_U8, 64, 16}, {IR_I8, 32, 32}, {IR_F16, 16, 32}, {IR_F16, 32, 32}};
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
@@ -141,7 +139,6 @@ static void test_wide_tiles(void **state) {
 
 /* Rows read backward, and rows in descending order of addresses. */
 static void test_transposed_tiles(void **state) {
-  (void)state;
   for (int d = 0; d < TYPES; d++)
     for (int variant = 0; variant < 3; variant++) {
       begin();
@@ -163,7 +160,6 @@ static void test_transposed_tiles(void **state) {
 
 /* Unrolled values that are adjacent in the output, with and without gaps between groups. */
 static void test_interleaved(void **state) {
-  (void)state;
   for (int d = 0; d < TYPES; d++)
     for (int unroll = 2; unroll <= 5; unroll++)
       for (int lanes = 2; lanes <= 16; lanes *= 2)
@@ -198,7 +194,6 @@ static moved streaming(ir_dtype type, int unroll, int lanes, bool transposed) {
 
 /* For any alignment of the buffers. */
 static void test_streams(void **state) {
-  (void)state;
   for (size_t offset = 0; offset < 64; offset += 4)
     for (int transposed = 0; transposed < 2; transposed++) {
       begin();
@@ -211,7 +206,6 @@ static void test_streams(void **state) {
 
 /* Stores are non-temporal, and fenced, if and only if they stream whole vectors. */
 static void test_stream_code(void **state) {
-  (void)state;
   EACH_TARGET(t) {
     for (int variant = 0; variant < 3; variant++) { /* streams; does not; streams less than vectors */
       begin();
@@ -230,7 +224,6 @@ static void test_stream_code(void **state) {
 /* A streaming kernel that may overwrite its input uses ordinary stores when called so, with correct
  * results. */
 static void test_stream_in_place(void **state) {
-  (void)state;
   enum { N = 64 };
   begin();
   ir_ref p[] = {k_param(g, IR_F32, 0, N), k_param(g, IR_F32, 1, N)};
@@ -260,7 +253,6 @@ static void test_stream_in_place(void **state) {
 
 /* A tile is read by as many loads as it has rows. */
 static void test_tile_code(void **state) {
-  (void)state;
   begin();
   k_target t;
   k_target_at(0, &t);

@@ -15,13 +15,11 @@
 static char directory[64];
 
 static int make_directory(void **state) {
-  (void)state;
   strcpy(directory, "/tmp/test_npy_file.XXXXXX");
   return mkdtemp(directory) && chmod(directory, 0755) == 0 ? 0 : 1;
 }
 
 static int remove_directory(void **state) {
-  (void)state;
   DIR *entries = opendir(directory);
   if (!entries) return 1;
   for (struct dirent *entry = readdir(entries); entry; entry = readdir(entries))
@@ -88,7 +86,6 @@ static const struct {
 };
 
 static void write_what_numpy_writes(void **state) {
-  (void)state;
   uint8_t data[256], expected[512], found[513];
   for (size_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)(i * 7 + 1);
   for (size_t n = 0; n < sizeof headers / sizeof *headers; n++) {
@@ -131,7 +128,6 @@ static void fail_to_read(const char *path, ir_status wanted, const char *message
 }
 
 static void say_why_a_file_cannot_be_read(void **state) {
-  (void)state;
   fail_to_read(path_of("none.npy"), IR_ERR_IO, "cannot open the file: No such file or directory");
   fail_to_read(directory, IR_ERR_IO, "cannot read the file: Is a directory");
   fail_to_read("", IR_ERR_IO, "cannot open the file: No such file or directory");
@@ -160,7 +156,6 @@ static void *small_alloc(void *user, void *ptr, size_t old_size, size_t new_size
 
 /* A sparse file of 1 TiB is refused because of its header, with little memory. */
 static void read_no_more_than_the_header_of_a_bad_huge_file(void **state) {
-  (void)state;
   const char *path = path_of("huge.npy");
   char header[FE_NPY_HEADER_ROOM];
   size_t most = 4096;
@@ -210,7 +205,6 @@ static ir_status read_through_a_pipe(const uint8_t *bytes, size_t size, fe_array
 }
 
 static void read_pipes(void **state) {
-  (void)state;
   enum { COUNT = 3000000 };
   int64_t shape[] = {1000, 3000};
   uint8_t *file = malloc(FE_NPY_HEADER_ROOM + COUNT);
@@ -258,7 +252,6 @@ static void read_pipes(void **state) {
 }
 
 static void write_nothing_that_cannot_be_written(void **state) {
-  (void)state;
   static const struct {
     ir_dtype dtype;
     int rank;
@@ -306,7 +299,6 @@ static const char numpy_writes[] =
 /* Files by numpy in C and Fortran order, either byte order and versions 2 and 3, rewritten: all equal
  * numpy.save's. */
 static void agree_with_numpy(void **state) {
-  (void)state;
   if (system("python3 -c 'import numpy' >/dev/null 2>&1") != 0) {
     print_message("python3 has no numpy: the direct comparison is left out, the fixtures stand for it\n");
     skip();

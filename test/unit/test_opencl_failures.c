@@ -137,7 +137,6 @@ static bool attempt(const char *device, const char *settings, bool processor_too
 
 /* Tensors of a session, one of them computed before the failures. */
 static bool attempt_tensors(const char *device, const char *settings, bool unused) {
-  (void)unused;
   opencl_set("%s", device);
   vf_context *c = on("opencl");
   assert_non_null(c);
@@ -196,7 +195,6 @@ static bool run_split(const vf_program *p, vf_graph *g) {
 }
 
 static bool attempt_split(const char *device, const char *settings, bool unused) {
-  (void)unused;
   opencl_set("%s %s", device, settings);
   vf_context *c = on("opencl");
   if (!c) {

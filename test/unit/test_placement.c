@@ -115,7 +115,6 @@ static void results_host_where_that_saves_more(void **state) {
   reverse(&m, s.t[1], s.t[0], 2, s.size);
   p_scale_add(&m, s.out, s.t[1], -1, 3, s.size);
   assert_int_equal(check(&m, LARGE, 0, 24), rounded((int64_t)2 * LARGE));
-  (void)state;
 }
 
 static void small_ones_are_not_worth_it(void **state) {

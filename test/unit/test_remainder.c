@@ -160,12 +160,10 @@ static const ir_dtype types[] = {IR_F16, IR_BF16, IR_F32, IR_F64};
 static int iterations = 8;
 
 static void remainders_are_exact(void **s) {
-  (void)s;
   for (int t = 0; t < 4; t++) agree(IR_OP_MOD, types[t], iterations);
 }
 
 static void quotients_are_exact_while_they_have_digits(void **s) {
-  (void)s;
   for (int t = 0; t < 4; t++) agree(IR_OP_FLOORDIV, types[t], iterations);
 }
 

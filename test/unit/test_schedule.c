@@ -11,7 +11,6 @@ static void expect_error(const char *text, const char *wanted) {
 }
 
 static void test_lines(void **state) {
-  (void)state;
   fe_schedule s;
   ir_error error = {0};
   const char *text =
@@ -26,7 +25,6 @@ static void test_lines(void **state) {
 }
 
 static void test_lines_that_are_none(void **state) {
-  (void)state;
   expect_error("kernel 4294967296 nest 0: split a0 4", "schedule:1: a line is");
   expect_error("kernel 99999999999999999999999 nest 0: split a0 4", "schedule:1: a line is");
   expect_error("\nkernel -1 nest 0: split a0 4", "schedule:2: a line is");
@@ -38,7 +36,6 @@ static void test_lines_that_are_none(void **state) {
 
 /* Whatever is wrong with the loops of a kernel with given moves is an error of the schedule. */
 static void test_refused_loops(void **state) {
-  (void)state;
   fe_schedule s;
   ir_error error = {0};
   const char *text = "kernel 0 nest 0: thread a0\nkernel 0 nest 3: vector a1\nkernel 1 nest 0: vector a7";
