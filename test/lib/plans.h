@@ -52,5 +52,7 @@ typedef struct p_worker {
   int number;
   bool good;
 } p_worker;
+/* Lets four threads call `work` with a p_worker of their own, which each must leave good. */
+void p_work_in_threads(void *(*work)(void *), rt_context *context, const rt_program *program);
 
 #endif

@@ -65,6 +65,16 @@ static int input_shape(const batch_case *t, int i, int64_t *shape) {
   return n;
 }
 
+/* The results, and the gradients of the losses. */
+static void add_outputs(vf_graph *g, int count, vf_value *in, vf_value *out) {
+  vf_grad(vf_sum(vf_tanh(out[1]), VF_ALL, false), WRT, in, out + count);
+  for (int i = 0; i < count + WRT; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "o%d", i);
+    vf_output(g, name, out[i]);
+  }
+}
+
 static vf_graph *record(vf_context *context, const batch_case *t) {
   vf_graph *g = vf_graph_create(context, "case", NULL);
   vf_value in[INPUTS], out[RESULTS];
@@ -77,12 +87,7 @@ static vf_graph *record(vf_context *context, const batch_case *t) {
   mapping m = {t, 0, count};
   record_level(&m, in, out);
   /* out[1] determines the loss of each element; the gradients of the whole are those of the sum of losses */
-  vf_grad(vf_sum(vf_tanh(out[1]), VF_ALL, false), WRT, in, out + count);
-  for (int i = 0; i < count + WRT; i++) {
-    char name[16];
-    snprintf(name, sizeof name, "o%d", i);
-    vf_output(g, name, out[i]);
-  }
+  add_outputs(g, count, in, out);
   return g;
 }
 
@@ -98,12 +103,7 @@ static vf_graph *record_plain(vf_context *context, const batch_case *t, int trip
     in[i] = vf_input(g, x->name, x->dtype, x->rank, x->rank == 2 ? shape : row);
   }
   int count = control_record(&c, true, in, out);
-  vf_grad(vf_sum(vf_tanh(out[1]), VF_ALL, false), WRT, in, out + count);
-  for (int i = 0; i < count + WRT; i++) {
-    char name[16];
-    snprintf(name, sizeof name, "o%d", i);
-    vf_output(g, name, out[i]);
-  }
+  add_outputs(g, count, in, out);
   return g;
 }
 

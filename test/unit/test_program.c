@@ -1,6 +1,5 @@
 /* Programs made from plans written by hand: what they compute, symbolic sizes, results that share a buffer,
  * errors at run time, several threads, queries. */
-#include <pthread.h>
 
 #include "passes/index/index.h"
 #include "test/lib/plans.h"
@@ -276,16 +275,7 @@ static void threads_run_one_program(void **state) {
   p_two_kernels(&m, p_variable(&m));
   rt_context *c = p_context_with((rt_options){.no_disk = true, .threads = 2});
   rt_program *p = p_build(c, &m, "shared");
-  pthread_t threads[4];
-  p_worker workers[4];
-  for (int i = 0; i < 4; i++) {
-    workers[i] = (p_worker){c, p, i, false};
-    assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
-  }
-  for (int i = 0; i < 4; i++) {
-    pthread_join(threads[i], NULL);
-    assert_true(workers[i].good);
-  }
+  p_work_in_threads(work, c, p);
   rt_program_release(p);
   rt_context_destroy(c);
   p_end(&m);

@@ -1,7 +1,6 @@
 /* Programs and kernels kept in memory and on disk: found by every context that asks for the same, shared
  * between graphs, refused when damaged; their keys; failing allocations. */
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -218,16 +217,7 @@ static void *find_and_build(void *argument) {
 static void threads_share_a_context(void **state) {
   p_empty_cache();
   rt_context *c = p_context_with((rt_options){0});
-  pthread_t threads[4];
-  p_worker workers[4];
-  for (int i = 0; i < 4; i++) {
-    workers[i] = (p_worker){c, NULL, i, false};
-    assert_int_equal(pthread_create(&threads[i], NULL, find_and_build, &workers[i]), 0);
-  }
-  for (int i = 0; i < 4; i++) {
-    pthread_join(threads[i], NULL);
-    assert_true(workers[i].good);
-  }
+  p_work_in_threads(find_and_build, c, NULL);
   rt_context_destroy(c);
 }
 
