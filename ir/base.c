@@ -5,13 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-ir_status ir_fail(ir_error *error, ir_status status, const char *format, ...) {
+ir_status ir_vfail(ir_error *error, ir_status status, const char *format, va_list args) {
   if (!error) return status;
   if (error->status != IR_OK) return error->status;
   error->status = status;
+  vsnprintf(error->text, sizeof error->text, format, args);
+  return status;
+}
+
+ir_status ir_fail(ir_error *error, ir_status status, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  vsnprintf(error->text, sizeof error->text, format, args);
+  status = ir_vfail(error, status, format, args);
   va_end(args);
   return status;
 }

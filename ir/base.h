@@ -37,6 +37,7 @@ typedef struct ir_error {
 
 /* Record a failure unless one is already recorded; returns the recorded status. */
 ir_status ir_fail(ir_error *error, ir_status status, const char *format, ...) IR_PRINTF(3, 4);
+ir_status ir_vfail(ir_error *error, ir_status status, const char *format, va_list args);
 void ir_error_clear(ir_error *error);
 
 /* The allocator hook: new_size 0 frees, ptr NULL allocates, otherwise resizes. old_size is always the true

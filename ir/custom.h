@@ -71,6 +71,5 @@ bool ir_custom_is_call(const void *bytes, size_t size, uint32_t operands);
  * and attribute count. */
 ir_status ir_custom_run(const ir_customs *customs, const ir_custom_call *call,
                         const ir_custom_array *operands, const ir_custom_array *results, ir_error *error);
-const ir_custom *ir_custom_find(const ir_customs *customs, const ir_custom_call *call, ir_error *error);
 
 #endif

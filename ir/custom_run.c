@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-const ir_custom *ir_custom_find(const ir_customs *customs, const ir_custom_call *call, ir_error *error) {
+static const ir_custom *find_custom(const ir_customs *customs, const ir_custom_call *call, ir_error *error) {
   const ir_custom *c = customs ? customs->find(customs, call->name, strlen(call->name)) : NULL;
   if (c && c->run && c->operands == call->operands && c->results == call->results &&
       c->attribute_count == call->attributes)
@@ -34,7 +34,7 @@ static size_t batch_element(const ir_custom_array *whole, uint32_t batch, ir_cus
 
 ir_status ir_custom_run(const ir_customs *customs, const ir_custom_call *call,
                         const ir_custom_array *operands, const ir_custom_array *results, ir_error *error) {
-  const ir_custom *custom = ir_custom_find(customs, call, error);
+  const ir_custom *custom = find_custom(customs, call, error);
   ir_custom_array in[IR_CUSTOM_MAX], out[IR_CUSTOM_MAX];
   size_t in_bytes[IR_CUSTOM_MAX], out_bytes[IR_CUSTOM_MAX];
   int64_t count = 1;

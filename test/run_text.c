@@ -377,8 +377,7 @@ static void write_accepted(test_file *t) {
   printf("accepted %s\n", t->path);
 }
 
-static void run_file(const char *path, int *counts) {
-  test_file t = {.path = path, .title_line = 1};
+static lines lines_of(const char *path) {
   size_t size;
   int fd = open(path, O_RDONLY);
   if (fd < 0) {
@@ -386,8 +385,14 @@ static void run_file(const char *path, int *counts) {
   }
   char *text = read_all(fd, &size);
   close(fd);
-  t.text = split(text, size);
+  lines made = split(text, size);
   free(text);
+  return made;
+}
+
+static void run_file(const char *path, int *counts) {
+  test_file t = {.path = path, .title_line = 1};
+  t.text = lines_of(path);
   while (t.preamble_end < t.text.count && !starts(t.text.at[t.preamble_end], "== ")) t.preamble_end++;
   for (int at = 0; at < t.text.count;) {
     const char *line = t.text.at[at];
@@ -439,17 +444,7 @@ static void set_environment(const char *bin) {
   free(path), free(absolute);
 }
 
-static void read_exceptions(const char *path) {
-  size_t size;
-  int fd = open(path, O_RDONLY);
-  if (fd < 0) {
-    perror(path), exit(2);
-  }
-  char *text = read_all(fd, &size);
-  close(fd);
-  exceptions = split(text, size);
-  free(text);
-}
+static void read_exceptions(const char *path) { exceptions = lines_of(path); }
 
 static double seconds(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
 

@@ -14,12 +14,10 @@ struct cg_block {
 };
 
 void cg_order_fail(cg_order *o, ir_status status, const char *format, ...) {
-  char text[512];
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  ir_vfail(o->error, status, format, args);
   va_end(args);
-  ir_fail(o->error, status, "%s", text);
   o->failed = true;
 }
 
@@ -219,7 +217,8 @@ void cg_begin_visit(cg_order *o) {
   o->stamp = 1;
 }
 
-void cg_need(cg_order *o, ir_ref ref) {
+/* emits the operands of an effect */
+static void need_operands(cg_order *o, ir_ref ref) {
   cg_begin_visit(o);
   cg_operands(o->nest, ref, true, cg_visit, o);
   cg_emit_visited(o, true);
@@ -255,7 +254,7 @@ bool cg_before_loop(cg_order *o, const cg_loop *loop) {
 static void emit_access(cg_order *o, ir_ref ref) {
   const uint64_t *lanes = cg_lanes(o->nest, ref);
   if (o->emits->before) o->emits->before(o->emitter, ref);
-  cg_need(o, ref);
+  need_operands(o, ref);
   if (ir_op_of(o->g, ref) == IR_OP_STORE) {
     if (!o->failed) o->emits->store(o->emitter, ref);
     if (cg_local_of(o->g, ref) >= 0) o->written |= (uint64_t)1 << cg_local_of(o->g, ref);

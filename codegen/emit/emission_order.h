@@ -73,7 +73,6 @@ void cg_visit(void *order, ir_ref ref); /* marks a node as needed */
  * open. Without `reads`, no node that reads memory or may report an error is emitted. With it these are
  * emitted as well, but nothing that is needed only by the body of a loop that may run zero times. */
 void cg_emit_visited(cg_order *o, bool reads);
-void cg_need(cg_order *o, ir_ref ref);                       /* emits the operands of an effect */
 void cg_hoist(cg_order *o, const cg_loop *loop, bool reads); /* emits the invariant operands of its body */
 void cg_need_next(cg_order *o, const cg_loop *loop);         /* emits the loop's next carried values */
 bool cg_surely_runs(const cg_order *o, const cg_loop *loop); /* does it run at least once? */

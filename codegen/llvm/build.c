@@ -5,12 +5,10 @@
 #include <string.h>
 
 LLVMValueRef cg_fail(cg_emitter *e, ir_status status, LLVMTypeRef type, const char *format, ...) {
-  char text[512];
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  ir_vfail(e->error, status, format, args);
   va_end(args);
-  ir_fail(e->error, status, "%s", text);
   e->order.failed = true;
   return type ? LLVMGetPoison(type) : NULL;
 }

@@ -118,7 +118,6 @@ unsigned oc_signed(unsigned kind); /* the signed integer of its size */
 unsigned oc_unsigned(unsigned kind);
 unsigned oc_kind_of(const oc_emitter *e, ir_dtype dtype);    /* of scalars in registers; index as long */
 unsigned oc_storage_of(const oc_emitter *e, ir_dtype dtype); /* in memory */
-bool oc_is_integer(unsigned kind);
 bool oc_is_signed(unsigned kind);
 const char *oc_text(oc_emitter *e, const char *format, ...) IR_PRINTF(2, 3);
 oc_value oc_make(oc_emitter *e, unsigned kind, uint32_t width, oc_level level, const char *format, ...)

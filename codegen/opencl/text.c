@@ -22,8 +22,8 @@ static const struct {
 unsigned oc_bytes(unsigned kind) { return kinds[kind].bytes; }
 unsigned oc_signed(unsigned kind) { return kinds[kind].is_signed; }
 unsigned oc_unsigned(unsigned kind) { return kinds[kind].is_unsigned; }
-bool oc_is_integer(unsigned kind) { return kind > OC_BOOL && kind < OC_FLOAT; }
-bool oc_is_signed(unsigned kind) { return oc_is_integer(kind) && kinds[kind].is_signed == kind; }
+static bool is_integer(unsigned kind) { return kind > OC_BOOL && kind < OC_FLOAT; }
+bool oc_is_signed(unsigned kind) { return is_integer(kind) && kinds[kind].is_signed == kind; }
 
 oc_type_text oc_type(unsigned kind, uint32_t width) {
   oc_type_text type;
@@ -220,25 +220,23 @@ oc_value oc_mask(oc_emitter *e, oc_value v, unsigned kind, uint32_t width) {
 
 /* statements */
 
-static void put_indent(oc_emitter *e) {
+static void put_line(oc_emitter *e, const char *text, const char *end) {
   for (uint32_t i = 0; i < e->depth; i++) ir_text_str(&e->out, "  ");
+  ir_text_str(&e->out, text);
+  ir_text_str(&e->out, end);
 }
 
 void oc_line(oc_emitter *e, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  put_indent(e);
-  ir_text_str(&e->out, formatted(e, format, args));
-  ir_text_str(&e->out, ";\n");
+  put_line(e, formatted(e, format, args), ";\n");
   va_end(args);
 }
 
 void oc_open(oc_emitter *e, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  put_indent(e);
-  ir_text_str(&e->out, formatted(e, format, args));
-  ir_text_str(&e->out, " {\n");
+  put_line(e, formatted(e, format, args), " {\n");
   va_end(args);
   e->depth++;
 }
@@ -246,8 +244,7 @@ void oc_open(oc_emitter *e, const char *format, ...) {
 void oc_close(oc_emitter *e) {
   e->depth--;
   oc_forget_loads(e);
-  put_indent(e);
-  ir_text_str(&e->out, "}\n");
+  put_line(e, "}\n", "");
 }
 
 static oc_value declared(oc_emitter *e, oc_value v, const char *name) {

@@ -116,6 +116,16 @@ enum { FE_LIST_MAX = 2 * IR_MAX_RANK };
 bool fe_list(fe_call *call, const char *what, int count, const int64_t *list, ir_ref out[FE_LIST_MAX]);
 /* A list of sizes: expressions of variables and integers. */
 bool fe_list_sized(fe_call *call, const char *what, int count, const vf_value *list, ir_ref out[FE_LIST_MAX]);
+/* Define the builder vf_NAME: `begun` begins call c and may fill refs, a list; `made` is the node. */
+#define FE_BUILDER(name, parameters, begun, made)                                                            \
+  vf_value vf_##name parameters {                                                                            \
+    fe_call c;                                                                                               \
+    ir_ref refs[FE_LIST_MAX];                                                                                \
+    (void)refs;                                                                                              \
+    return fe_end(&c, (begun) ? (made) : 0);                                                                 \
+  }
+/* The same of an operation called NAME on the value x. */
+#define FE_BUILDER_OF_X(name, parameters, made) FE_BUILDER(name, parameters, fe_begin(&c, #name, &x, 1), made)
 ir_ref fe_as_size(ir_graph *g, ir_ref value); /* 0 when value is no size, or memory is short */
 
 /* Why a BUFFER without elements cannot be read. */

@@ -48,7 +48,8 @@ static void put_variables(const fe_request *r, ir_text *out) {
   ir_text_str(out, "\n");
 }
 
-void fe_request_text(const fe_request *r, ir_text *out) {
+/* The canonical text that identifies the request. */
+static void put_request(const fe_request *r, ir_text *out) {
   const ir_mem *mem = r->graph->mem;
   const ir_node *tuple = ir_get(r->graph, r->results);
   ir_named *params = NULL, *results = ir_alloc(mem, tuple->nsrc * sizeof *results);
@@ -165,7 +166,7 @@ ir_status fe_compile(rt_context *context, const fe_request *r, rt_program **prog
   int64_t start = ir_timer_start(rt_context_timer(context));
   ir_text_init(&key, r->graph->mem);
   r->graph->error = error; /* a failure to compile is no error of recording */
-  if (!r->shaping) fe_request_text(r, &key), put_stamp(context, r, &key);
+  if (!r->shaping) put_request(r, &key), put_stamp(context, r, &key);
   ir_timer_lap(rt_context_timer(context), &start, "print", -1, NULL);
   if (key.failed) ir_fail(error, IR_ERR_MEMORY, "out of memory printing graph @%.60s", r->name);
   if (!error->status && !r->shaping) rt_program_find(context, key.data, key.len, program, error);

@@ -24,9 +24,6 @@ typedef struct fe_request {
  * has the moves that tuning found. */
 ir_status fe_compile(rt_context *context, const fe_request *request, rt_program **program, ir_error *error);
 
-/* The canonical text that identifies the request. */
-void fe_request_text(const fe_request *request, ir_text *out);
-
 /* A request on a copy of its graph, to which passes may add nodes. The request refers to this struct, which
  * must not move. */
 typedef struct fe_copy {

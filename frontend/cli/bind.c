@@ -102,12 +102,13 @@ static int read_arrays(cli_binder *b) {
 static bool find_vars(cli_binder *b, ir_ref results) {
   ir_graph *g = &b->s->g;
   cli_binding *out = b->out;
-  ir_ref *live = NULL, *roots = malloc((b->block->param_count + 1) * sizeof *roots);
+  ir_ref *live = NULL;
   size_t count = 0, cap = 0;
-  if (!roots) return false;
-  for (size_t i = 0; i < b->block->param_count; i++) roots[i] = b->block->params[i].ref;
-  roots[b->block->param_count] = results;
-  bool ok = ir_reachable_inside(g, roots, b->block->param_count + 1, &live, &count, &cap) == IR_OK;
+  out->params = malloc((out->array_count + 1) * sizeof *out->params);
+  if (!out->params) return false;
+  for (size_t i = 0; i < out->array_count; i++) out->params[i] = b->block->params[i].ref;
+  out->params[out->array_count] = results;
+  bool ok = ir_reachable_inside(g, out->params, out->array_count + 1, &live, &count, &cap) == IR_OK;
   for (size_t i = 0; i < count && ok; i++) {
     if (ir_op_of(g, live[i]) != IR_OP_VAR) continue;
     ok = IR_RESERVE(&ir_mem_libc, out->vars, out->var_cap, out->var_count + 1) &&
@@ -115,7 +116,6 @@ static bool find_vars(cli_binder *b, ir_ref results) {
     if (ok) out->vars[out->var_count++] = live[i];
   }
   ir_free(g->mem, live, cap * sizeof *live);
-  free(roots);
   return ok;
 }
 
@@ -178,9 +178,21 @@ int cli_bind_seeded(cli_graph *s, const ir_parsed_graph *block, ir_ref results, 
   return status;
 }
 
+fe_request cli_request(cli_graph *s, const ir_parsed_graph *block, ir_ref results,
+                       const cli_binding *values) {
+  return (fe_request){.graph = &s->g,
+                      .results = results,
+                      .inputs = values->params,
+                      .input_count = values->array_count,
+                      .vars = values->vars,
+                      .var_count = values->var_count,
+                      .name = block->name};
+}
+
 void cli_binding_free(cli_binding *b) {
   for (size_t i = 0; b->arrays && i < b->array_count; i++) fe_array_free(&cli_array_mem, &b->arrays[i]);
   free(b->arrays);
+  free(b->params);
   ir_free(&ir_mem_libc, b->vars, b->var_cap * sizeof *b->vars);
   ir_free(&ir_mem_libc, b->values, b->value_cap * sizeof *b->values);
   *b = (cli_binding){0};

@@ -16,8 +16,9 @@ typedef struct cli_pairs {
   cli_pair *items;
   size_t count, cap;
 } cli_pairs;
-/* Split a word and append the pair; a leading % of the name is dropped. The exit status. */
-int cli_pairs_add(cli_pairs *pairs, const char *command, const char *option, const char *word);
+/* An option's `add` (options.h) of a cli_pairs: split a word and append the pair; a leading % of the name is
+ * dropped. */
+int cli_pairs_add(void *pairs, const char *command, const char *option, const char *word);
 void cli_pairs_free(cli_pairs *pairs);
 const cli_pair *cli_pairs_find(const cli_pairs *pairs, const char *name); /* NULL when absent */
 bool cli_is_called(const cli_pair *pair, const char *name);
@@ -31,6 +32,7 @@ extern const ir_mem cli_array_mem;
 
 typedef struct cli_binding {
   fe_array *arrays; /* one per parameter, in order of declaration */
+  ir_ref *params;   /* the nodes of these parameters */
   size_t array_count;
   ir_ref *vars; /* the variables that parameters and results mention */
   int64_t *values;
@@ -48,6 +50,8 @@ enum { CLI_WHY = 160 };
 int cli_bind_seeded(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_pairs *inputs,
                     const cli_pairs *sizes, size_t most, cli_binding *out, char why[CLI_WHY]);
 void cli_binding_free(cli_binding *binding);
+/* The request that compiles the block for these values; it refers to them. */
+fe_request cli_request(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *values);
 
 /* literal.c: is the value the array itself, `3.5` or `[[1,2],[3,4]]`, rather than the name of a file? */
 bool cli_is_literal(const char *text);

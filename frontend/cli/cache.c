@@ -112,19 +112,11 @@ static int verify_cache(rt_disk *disk, ir_error *error) {
 }
 
 int cli_cache(int argc, char **argv) {
-  static const cli_option options[] = {{"--max", "a size such as 64M"}};
   const char *action = NULL, *max = NULL;
-  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = 1};
-  for (int next; (next = cli_next(&args)) != CLI_END;) {
-    if (next == CLI_WRONG) return CLI_BAD_INPUT;
-    if (next == CLI_HELP) {
-      fputs(help_text, stdout);
-      return CLI_OK;
-    }
-    if (next >= 0) max = args.value;
-    else if (action) return cli_usage("cache", "one action at a time, found '%s' as well", args.value);
-    else action = args.value;
-  }
+  const cli_option option = {"--max", "a size such as 64M", cli_last, &max};
+  int status =
+      cli_read_word(help_text, &option, 1, &action, "one action at a time, found '%s' as well", argc, argv);
+  if (status != CLI_END) return status;
   if (!action) return cli_usage("cache", "no action given; expected stat, prune or verify");
   bool prune = strcmp(action, "prune") == 0, verify = strcmp(action, "verify") == 0;
   if (!prune && !verify && strcmp(action, "stat") != 0)
@@ -133,7 +125,6 @@ int cli_cache(int argc, char **argv) {
   ir_error error = {0};
   rt_disk *disk = rt_disk_open(&ir_mem_libc, NULL, 0, &error);
   if (!disk) return cli_failure("cache", &error);
-  int status;
   if (!*rt_disk_directory(disk))
     status =
         cli_usage("cache", "there is no cache: VIEWFOLD_CACHE_DIR, XDG_CACHE_HOME and HOME are all unset");

@@ -65,22 +65,14 @@ static ir_status put_machine(rt_context *context, bool measure, ir_text *out, ir
 }
 
 int cli_devices(int argc, char **argv) {
-  static const cli_option known[] = {{"--measure", NULL}};
-  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = known, .count = 1};
-  bool measure = false;
-  int next;
-  while ((next = cli_next(&args)) >= 0) measure = true;
-  if (next == CLI_WRONG) return CLI_BAD_INPUT;
-  if (next == CLI_HELP) {
-    fputs(help_text, stdout);
-    return CLI_OK;
-  }
-  if (next != CLI_END) return cli_usage("devices", "no arguments expected, found '%s'", args.value);
+  bool measure;
+  int status = cli_read_switch(help_text, "--measure", argc, argv, &measure);
+  if (status != CLI_END) return status;
   ir_error error = {0};
   ir_text text;
   rt_options options;
   rt_context *context = NULL;
-  int status = cli_context_options("devices", NULL, "cpu", &options);
+  status = cli_context_options("devices", NULL, "cpu", &options);
   if (status) return status;
   ir_text_init(&text, &ir_mem_libc);
   if (rt_context_create(&ir_mem_libc, &options, &context, &error) == IR_OK &&

@@ -120,41 +120,34 @@ static int choose_device(fe_stage stage, const char **device) {
 }
 
 int cli_dump(int argc, char **argv) {
-  enum { STAGE, PRINT_AFTER, NAME, TARGET, DEVICE, SCHEDULE, TRACE, OPTIONS };
-  static const cli_option options[OPTIONS] = {{"--stage", "graph, kernels, index, loops, llvm, asm, opencl"},
-                                              {"--print-after", "a pass, or all"},
-                                              {"--graph", "a name"},
-                                              {"--target", "settings"},
-                                              {"--device", "a device"},
-                                              {"--schedule", "a file"},
-                                              {"--trace-rules", NULL}};
-  const char *given[OPTIONS] = {NULL}, *word = NULL;
-  bool trace = false;
-  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
-  for (int next; (next = cli_next(&args)) != CLI_END;) {
-    if (next == CLI_WRONG) return CLI_BAD_INPUT;
-    if (next == CLI_HELP) {
-      help();
-      return CLI_OK;
-    }
-    if (next == TRACE) trace = true;
-    else if (next >= 0) given[next] = args.value;
-    else if (word) return cli_usage("dump", "one file at a time, found '%s' as well", args.value);
-    else word = args.value;
-  }
-  if (!given[STAGE] == !given[PRINT_AFTER])
-    return cli_usage("dump", "exactly one of --stage and --print-after is needed");
-  dump d = {.options = {
-                .after = given[PRINT_AFTER],
-            }};
-  int status = given[STAGE] ? find_stage(given[STAGE], &d.options.stage) : check_pass(given[PRINT_AFTER]);
+  const char *word = NULL, *stage = NULL, *after = NULL, *name = NULL, *target = NULL, *device = NULL,
+             *schedule = NULL, *trace = NULL;
+  const cli_option options[] = {
+      {"--stage", "graph, kernels, index, loops, llvm, asm, opencl", cli_last, &stage},
+      {"--print-after", "a pass, or all", cli_last, &after},
+      {"--graph", "a name", cli_last, &name},
+      {"--target", "settings", cli_last, &target},
+      {"--device", "a device", cli_last, &device},
+      {"--schedule", "a file", cli_last, &schedule},
+      {"--trace-rules", NULL, cli_last, &trace}};
+  const cli_syntax syntax = {.put_help = help,
+                             .options = options,
+                             .option_count = sizeof options / sizeof *options,
+                             .words = &word,
+                             .most = 1,
+                             .more = "one file at a time, found '%s' as well"};
+  int status = cli_read(&syntax, argc, argv);
+  if (status != CLI_END) return status;
+  if (!stage == !after) return cli_usage("dump", "exactly one of --stage and --print-after is needed");
+  dump d = {.options = {.after = after}};
+  status = stage ? find_stage(stage, &d.options.stage) : check_pass(after);
   rt_options settings;
-  if (!status) status = choose_device(d.options.stage, &given[DEVICE]);
-  if (!status) status = cli_context_options("dump", NULL, given[DEVICE], &settings);
+  if (!status) status = choose_device(d.options.stage, &device);
+  if (!status) status = cli_context_options("dump", NULL, device, &settings);
   if (status) return status;
   if (!word) return cli_usage("dump", "no file given; for example: viewfold dump --stage=loops blur.vf");
   ir_error error = {0};
-  settings.target = given[TARGET];
+  settings.target = target;
   if (rt_context_create(&ir_mem_libc, &settings, &d.context, &error) == IR_OK)
     d.options.target = rt_context_target(d.context, &error);
   if (!d.options.target) {
@@ -164,10 +157,10 @@ int cli_dump(int argc, char **argv) {
   d.options.module = rt_context_codegen(d.context);
   d.options.context = d.context;
   ir_text_init(&d.schedule, &ir_mem_libc);
-  if (given[SCHEDULE] && fe_schedule_load(given[SCHEDULE], &d.schedule, &error) != IR_OK)
+  if (schedule && fe_schedule_load(schedule, &d.schedule, &error) != IR_OK)
     status = cli_failure("dump", &error);
-  if (given[SCHEDULE]) d.options.schedule = ir_text_get(&d.schedule);
-  if (!status) status = dump_all(&d, word, given[NAME], trace);
+  if (schedule) d.options.schedule = ir_text_get(&d.schedule);
+  if (!status) status = dump_all(&d, word, name, trace != NULL);
   ir_text_free(&d.schedule);
   rt_context_destroy(d.context);
   return status;

@@ -132,40 +132,31 @@ static int one_chain(const char *chain, shown what, const ir_observer *observer)
 }
 
 int cli_index(int argc, char **argv) {
-  enum { RAW, VIEWS, JSON, EXPLAIN, TRACE, OPTIONS };
-  static const cli_option options[OPTIONS] = {
-      {"--raw", NULL}, {"--views", NULL}, {"--json", NULL}, {"--explain", NULL}, {"--trace-rules", NULL}};
-  bool given[OPTIONS] = {0};
-  const char *chain = NULL;
-  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
-  for (int next; (next = cli_next(&args)) != CLI_END;) {
-    if (next == CLI_WRONG) return CLI_BAD_INPUT;
-    if (next == CLI_HELP) {
-      fputs(help_text, stdout);
-      return CLI_OK;
-    }
-    if (next >= 0) given[next] = true;
-    else if (chain)
-      return cli_usage("index", "one chain at a time, found '%s' as well; quote the chain for the shell",
-                       args.value);
-    else chain = args.value;
-  }
-  if (given[VIEWS] && (given[RAW] || given[JSON]))
-    return cli_usage("index", "--views goes with neither --raw nor --json");
-  if (given[EXPLAIN] && (given[RAW] || given[JSON] || given[VIEWS]))
+  const char *chain = NULL, *raw = NULL, *views = NULL, *json = NULL, *explain = NULL, *trace = NULL;
+  const cli_option options[] = {{"--raw", NULL, cli_last, &raw},
+                                {"--views", NULL, cli_last, &views},
+                                {"--json", NULL, cli_last, &json},
+                                {"--explain", NULL, cli_last, &explain},
+                                {"--trace-rules", NULL, cli_last, &trace}};
+  int status =
+      cli_read_word(help_text, options, sizeof options / sizeof *options, &chain,
+                    "one chain at a time, found '%s' as well; quote the chain for the shell", argc, argv);
+  if (status != CLI_END) return status;
+  if (views && (raw || json)) return cli_usage("index", "--views goes with neither --raw nor --json");
+  if (explain && (raw || json || views))
     return cli_usage("index", "--explain goes with none of --raw, --views and --json");
   fe_watch watch;
-  int status = cli_trace_init(&watch, "index", given[TRACE]);
+  status = cli_trace_init(&watch, "index", trace != NULL);
   if (status) return status;
-  if (given[JSON])
+  if (json)
     return chain ? cli_usage("index", "--json reads chains from standard input, found '%s'", chain)
-                 : cli_index_json(stdin, stdout, given[RAW], fe_watch_observer(&watch));
+                 : cli_index_json(stdin, stdout, raw != NULL, fe_watch_observer(&watch));
   if (!chain)
     return cli_usage("index", "no chain given; for example: viewfold index 'f32[3,2].permute(1,0)'");
   return one_chain(chain,
-                   given[EXPLAIN] ? EXPLANATION
-                   : given[VIEWS] ? VIEW_CHAIN
-                   : given[RAW]   ? RAW_ACCESS
-                                  : ACCESS,
+                   explain ? EXPLANATION
+                   : views ? VIEW_CHAIN
+                   : raw   ? RAW_ACCESS
+                           : ACCESS,
                    fe_watch_observer(&watch));
 }

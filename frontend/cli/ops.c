@@ -7,7 +7,7 @@
 
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
-#include "ir/ir.h"
+#include "passes/ops/ops.h"
 
 static const char help_text[] =
     "Usage: viewfold ops [--json]\n"
@@ -44,19 +44,7 @@ static const row rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-static const struct {
-  const char *text;
-  int op;
-} names[] = {
-#define A(name)                                                0
-#define NAME(text, form, op, fewest, most, accepted, required) {text, IR_OP_##op},
-#define MANY                                                   -1
-#include "passes/ops/names.def"
-#undef MANY
-#undef NAME
-#undef A
-};
-enum { NAMES = sizeof names / sizeof *names, FIELDS = 10, FIELD = 128 };
+enum { FIELDS = 10, FIELD = 128 };
 
 static const char *const titles[FIELDS] = {"operation", "also",       "kind",     "dtype",        "shape",
                                            "batching",  "derivative", "sharding", "partial sums", "cost"};
@@ -64,10 +52,12 @@ static const char *const titles[FIELDS] = {"operation", "also",       "kind",   
 /* The names of an operation other than the one in ir_ops. */
 static void other_names(const row *r, char *out) {
   size_t used = 0;
-  for (int i = 0; i < NAMES; i++) {
-    bool own = strcmp(names[i].text, ir_ops[r->op].text) == 0;
-    if (names[i].op != r->op || own || used + strlen(names[i].text) + 2 > FIELD) continue;
-    used += (size_t)snprintf(out + used, FIELD - used, "%s%s", used ? " " : "", names[i].text);
+  ir_op op;
+  const char *text;
+  for (size_t i = 0; (text = op_name_at(i, &op)); i++) {
+    bool own = strcmp(text, ir_ops[r->op].text) == 0;
+    if ((int)op != r->op || own || used + strlen(text) + 2 > FIELD) continue;
+    used += (size_t)snprintf(out + used, FIELD - used, "%s%s", used ? " " : "", text);
   }
 }
 
@@ -133,12 +123,8 @@ static bool print_json(void) {
 
 int cli_ops(int argc, char **argv) {
   bool json;
-  int found = cli_only_json("ops", argc, argv, &json);
-  if (found == CLI_WRONG) return CLI_BAD_INPUT;
-  if (found == CLI_HELP) {
-    fputs(help_text, stdout);
-    return CLI_OK;
-  }
+  int status = cli_read_switch(help_text, "--json", argc, argv, &json);
+  if (status != CLI_END) return status;
   if (!json) print_table();
   return !json || print_json() ? CLI_OK : CLI_DEVICE;
 }

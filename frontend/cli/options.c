@@ -18,53 +18,72 @@ int cli_usage(const char *command, const char *format, ...) {
   return CLI_BAD_INPUT;
 }
 
-static int fail_unknown_option(const cli_args *a, const char *name, size_t length) {
+static int fail_unknown_option(const cli_syntax *s, const char *command, const char *name, size_t length) {
   const char *names[64];
   size_t count = 0;
-  for (size_t i = 0; i < a->count && count < 63; i++) names[count++] = a->options[i].name;
+  for (size_t i = 0; i < s->option_count && count < 63; i++) names[count++] = s->options[i].name;
   names[count++] = "--help";
   const char *near = fe_nearest(name, length, names, count);
-  cli_usage(a->argv[0], near ? "unknown option '%.*s'; did you mean %s?" : "unknown option '%.*s'",
-            (int)length, name, near);
-  return CLI_WRONG;
+  return cli_usage(command, near ? "unknown option '%.*s'; did you mean %s?" : "unknown option '%.*s'",
+                   (int)length, name, near);
 }
 
-int cli_next(cli_args *a) {
-  if (a->at >= a->argc) return CLI_END;
-  char *word = a->argv[a->at++];
-  a->value = word;
-  if (a->words_only || word[0] != '-' || word[1] == '\0') return CLI_WORD;
-  if (strcmp(word, "--") == 0) {
-    a->words_only = 1;
-    return cli_next(a);
-  }
-  if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) return CLI_HELP;
+int cli_last(void *to, const char *command, const char *option, const char *value) {
+  (void)command, (void)option;
+  *(const char **)to = value;
+  return CLI_OK;
+}
+
+/* argv[*at] begins with an option; *at becomes the last of the arguments that were read. */
+static int read_option(const cli_syntax *s, int argc, char **argv, int *at) {
+  const char *command = argv[0], *word = argv[*at];
   size_t length = strcspn(word, "=");
-  for (size_t i = 0; i < a->count; i++) {
-    const cli_option *o = &a->options[i];
+  const char *value = word[length] ? word + length + 1 : NULL;
+  for (size_t i = 0; i < s->option_count; i++) {
+    const cli_option *o = &s->options[i];
     if (strlen(o->name) != length || memcmp(o->name, word, length) != 0) continue;
-    a->value = word[length] ? word + length + 1 : NULL;
-    if (!o->value && a->value) {
-      cli_usage(a->argv[0], "option %s takes no value, found '%s'", o->name, a->value);
-      return CLI_WRONG;
-    }
-    if (o->value && !a->value && a->at < a->argc) a->value = a->argv[a->at++];
-    if (o->value && !a->value) {
-      cli_usage(a->argv[0], "option %s needs a value: %s", o->name, o->value);
-      return CLI_WRONG;
-    }
-    return (int)i;
+    if (!o->value && value) return cli_usage(command, "option %s takes no value, found '%s'", o->name, value);
+    if (!o->value) return o->give(o->to, command, o->name, "");
+    if (!value && *at + 1 < argc) value = argv[++*at];
+    return value ? o->give(o->to, command, o->name, value)
+                 : cli_usage(command, "option %s needs a value: %s", o->name, o->value);
   }
-  return fail_unknown_option(a, word, length);
+  return fail_unknown_option(s, command, word, length);
 }
 
-int cli_only_json(const char *command, int argc, char **argv, bool *json) {
-  static const cli_option options[] = {{"--json", NULL}};
-  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = 1};
-  int next;
-  *json = false;
-  while ((next = cli_next(&args)) >= 0) *json = true;
-  if (next != CLI_WORD) return next;
-  cli_usage(command, "no arguments expected, found '%s'", args.value);
-  return CLI_WRONG;
+int cli_read(const cli_syntax *s, int argc, char **argv) {
+  size_t words = 0;
+  bool words_only = false;
+  int status = CLI_OK;
+  for (int at = 1; at < argc && !status; at++) {
+    const char *word = argv[at];
+    if (words_only || word[0] != '-' || word[1] == '\0') {
+      if (words == s->most) return cli_usage(argv[0], s->more, word);
+      s->words[words++] = word;
+    } else if (strcmp(word, "--") == 0) {
+      words_only = true;
+    } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+      if (s->put_help) s->put_help();
+      else fputs(s->help, stdout);
+      return CLI_OK;
+    } else {
+      status = read_option(s, argc, argv, &at);
+    }
+  }
+  return status ? status : CLI_END;
+}
+
+int cli_read_word(const char *help, const cli_option *options, size_t count, const char **word,
+                  const char *more, int argc, char **argv) {
+  const cli_syntax syntax = {help, NULL, options, count, word, 1, more};
+  return cli_read(&syntax, argc, argv);
+}
+
+int cli_read_switch(const char *help, const char *name, int argc, char **argv, bool *given) {
+  const char *value = NULL;
+  const cli_option option = {name, NULL, cli_last, &value};
+  const cli_syntax syntax = {help, NULL, &option, 1, NULL, 0, "no arguments expected, found '%s'"};
+  int status = cli_read(&syntax, argc, argv);
+  *given = value != NULL;
+  return status;
 }

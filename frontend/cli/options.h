@@ -1,5 +1,4 @@
-/* Options of a subcommand, read one at a time: --name, --name=value, --name value, -- ends them; -h and
- * --help. */
+/* Arguments of a subcommand: --name, --name=value, --name value, -- ends the options; -h and --help. */
 #ifndef VIEWFOLD_FRONTEND_CLI_OPTIONS_H
 #define VIEWFOLD_FRONTEND_CLI_OPTIONS_H
 
@@ -9,30 +8,35 @@
 typedef struct cli_option {
   const char *name;  /* "--device" */
   const char *value; /* what it takes, for messages: "cpu or opencl"; NULL: nothing */
+  /* Receives each value, "" of an option that takes none. Returns the exit status. */
+  int (*give)(void *to, const char *command, const char *option, const char *value);
+  void *to;
 } cli_option;
+/* A `give` of a const char *, which becomes the last value. */
+int cli_last(void *to, const char *command, const char *option, const char *value);
 
-enum {
-  CLI_END = -1,
-  CLI_WORD = -2, /* not an option */
-  CLI_HELP = -3,
-  CLI_WRONG = -4 /* reported; the exit status is CLI_BAD_INPUT */
-};
-
-typedef struct cli_args {
-  int argc, at; /* start with at = 1 */
-  char **argv;
+typedef struct cli_syntax {
+  const char *help;       /* what --help prints, */
+  void (*put_help)(void); /* or else what prints it */
   const cli_option *options;
-  size_t count;
-  const char *value; /* of the option or the word just read */
-  int words_only;    /* after -- */
-} cli_args;
+  size_t option_count;
+  const char **words; /* receives the arguments that are no options, */
+  size_t most;        /* at most so many */
+  const char *more;   /* message about one more, which is %s */
+} cli_syntax;
 
-/* The next argument: the number of an option in the table, or one of the above. */
-int cli_next(cli_args *args);
+enum { CLI_END = -1 };
 
-/* The arguments of a command that takes --json and nothing else. CLI_END: *json says whether it was given;
- * CLI_HELP: asked for; CLI_WRONG: reported. */
-int cli_only_json(const char *command, int argc, char **argv, bool *json);
+/* Read all arguments. CLI_END when there is something to do; otherwise the exit status, after help or a
+ * message. */
+int cli_read(const cli_syntax *syntax, int argc, char **argv);
+
+/* The same of a command that takes one word. */
+int cli_read_word(const char *help, const cli_option *options, size_t count, const char **word,
+                  const char *more, int argc, char **argv);
+
+/* The same of a command that takes one option without a value, and no words. */
+int cli_read_switch(const char *help, const char *name, int argc, char **argv, bool *given);
 
 /* `viewfold COMMAND: message` and where to find help, on standard error. Returns CLI_BAD_INPUT. */
 int cli_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -7,7 +7,8 @@
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
 
-int cli_pairs_add(cli_pairs *pairs, const char *command, const char *option, const char *word) {
+int cli_pairs_add(void *to, const char *command, const char *option, const char *word) {
+  cli_pairs *pairs = to;
   const char *name = *word == '%' ? word + 1 : word, *equals = strchr(name, '=');
   if (!equals || equals == name || !equals[1])
     return cli_usage(command, "%s takes NAME=VALUE, found '%s'", option, word);

@@ -63,12 +63,8 @@ static bool print_json(const pass_rule_set *set) {
 
 int cli_rules(int argc, char **argv) {
   bool json;
-  int found = cli_only_json("rules", argc, argv, &json);
-  if (found == CLI_WRONG) return CLI_BAD_INPUT;
-  if (found == CLI_HELP) {
-    fputs(help_text, stdout);
-    return CLI_OK;
-  }
+  int status = cli_read_switch(help_text, "--json", argc, argv, &json);
+  if (status != CLI_END) return status;
   bool printed = true;
   for (size_t i = 0; i < SETS && printed; i++) {
     if (json) printed = print_json(sets[i]);

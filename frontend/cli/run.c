@@ -75,12 +75,9 @@ static const char help_text[] =
     "gather out\n"
     "of range included; 3 when the graph cannot be compiled or the device fails.\n";
 
-enum { IN, OUT, SIZE, NAME, DEVICE, THREADS, SCHEDULE, CHECK, TIME, OPTIONS };
-
 typedef struct runner {
   int64_t started;
-  const char *word, *given[OPTIONS];
-  bool check, time;
+  const char *word, *name, *device, *threads, *schedule_file, *check, *time;
   cli_pairs in, out, sizes;
   cli_graph s;
   const ir_parsed_graph *block;
@@ -108,25 +105,15 @@ static int no_memory(runner *r) {
 
 static int compile_graph(runner *r) {
   rt_options options;
-  int status = cli_context_options("run", r->given[THREADS], r->given[DEVICE], &options);
+  int status = cli_context_options("run", r->threads, r->device, &options);
   if (status) return status;
   if (r->wants_phases) options.timer = &r->phases.timer;
-  ir_ref *inputs = calloc(r->block->param_count + 1, sizeof *inputs);
-  if (!inputs) return no_memory(r);
-  for (size_t i = 0; i < r->block->param_count; i++) inputs[i] = r->block->params[i].ref;
-  fe_request request = {.graph = &r->s.g,
-                        .observer = fe_watch_observer(&r->s.watch),
-                        .results = r->results,
-                        .inputs = inputs,
-                        .input_count = r->block->param_count,
-                        .vars = r->inputs.vars,
-                        .var_count = r->inputs.var_count,
-                        .schedule = r->given[SCHEDULE] ? ir_text_get(&r->schedule) : NULL,
-                        .name = r->block->name};
+  fe_request request = cli_request(&r->s, r->block, r->results, &r->inputs);
+  request.observer = fe_watch_observer(&r->s.watch);
+  if (r->schedule_file) request.schedule = ir_text_get(&r->schedule);
   int64_t before = ir_now_ns();
   if (rt_context_create(&ir_mem_libc, &options, &r->context, &r->s.error) == IR_OK)
     fe_compile(r->context, &request, &r->program, &r->s.error);
-  free(inputs);
   if (r->s.error.status) return fail_run(r);
   r->compile_ns = rt_program_stats(r->program).compiled ? ir_now_ns() - before : 0;
   return CLI_OK;
@@ -232,12 +219,11 @@ static int run_command(runner *r) {
   int status = cli_graph_open(&r->s, "run", r->word, false);
   if (r->wants_phases) ir_timer_lap(&r->phases.timer, &start, "read", -1, NULL);
   if (status) return status;
-  r->block = cli_graph_pick(&r->s, r->word, r->given[NAME]);
+  r->block = cli_graph_pick(&r->s, r->word, r->name);
   if (!r->block || !(r->results = cli_graph_results(&r->s, r->block))) return CLI_BAD_INPUT;
   status =
       cli_pairs_check(&r->out, "run", "--out", r->block->results, r->block->result_count, r->block, "result");
-  if (!status && r->given[SCHEDULE] &&
-      fe_schedule_load(r->given[SCHEDULE], &r->schedule, &r->s.error) != IR_OK)
+  if (!status && r->schedule_file && fe_schedule_load(r->schedule_file, &r->schedule, &r->s.error) != IR_OK)
     status = fail_run(r);
   if (!status) status = cli_bind(&r->s, r->block, r->results, &r->in, &r->sizes, &r->inputs);
   if (!status) status = compile_graph(r);
@@ -271,29 +257,18 @@ static void close_all(runner *r) {
 
 /* CLI_END when everything was read and there is a graph to run; otherwise the exit status. */
 static int read_options(runner *r, int argc, char **argv) {
-  static const cli_option options[OPTIONS] = {
-      {"--in", "NAME=VALUE"},   {"--out", "NAME=FILE"},   {"--size", "NAME=VALUE"},
-      {"--graph", "a name"},    {"--device", "a device"}, {"--threads", "a number"},
-      {"--schedule", "a file"}, {"--check", NULL},        {"--time", NULL}};
-  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
-  for (int next; (next = cli_next(&args)) != CLI_END;) {
-    int status = CLI_OK;
-    switch (next) {
-    case CLI_WRONG: return CLI_BAD_INPUT;
-    case CLI_HELP: fputs(help_text, stdout); return CLI_OK;
-    case IN: status = cli_pairs_add(&r->in, "run", "--in", args.value); break;
-    case OUT: status = cli_pairs_add(&r->out, "run", "--out", args.value); break;
-    case SIZE: status = cli_pairs_add(&r->sizes, "run", "--size", args.value); break;
-    case CHECK: r->check = true; break;
-    case TIME: r->time = true; break;
-    case CLI_WORD:
-      if (r->word) status = cli_usage("run", "one graph at a time, found '%s' as well", args.value);
-      r->word = args.value;
-      break;
-    default: r->given[next] = args.value; break;
-    }
-    if (status) return status;
-  }
+  const cli_option options[] = {{"--in", "NAME=VALUE", cli_pairs_add, &r->in},
+                                {"--out", "NAME=FILE", cli_pairs_add, &r->out},
+                                {"--size", "NAME=VALUE", cli_pairs_add, &r->sizes},
+                                {"--graph", "a name", cli_last, &r->name},
+                                {"--device", "a device", cli_last, &r->device},
+                                {"--threads", "a number", cli_last, &r->threads},
+                                {"--schedule", "a file", cli_last, &r->schedule_file},
+                                {"--check", NULL, cli_last, &r->check},
+                                {"--time", NULL, cli_last, &r->time}};
+  int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &r->word,
+                             "one graph at a time, found '%s' as well", argc, argv);
+  if (status != CLI_END) return status;
   return r->word ? CLI_END
                  : cli_usage("run",
                              "no file given; for example: viewfold run blur.vf --in x=x.npy --out h=h.npy");

@@ -137,44 +137,23 @@ static const struct {
                  [SHRINK] = {"shrink", "the list of bounds"},
                  [PAD] = {"pad", "the list of pads"}};
 
-static vf_view with_list(movement which, vf_view v, int count, const int64_t *list) {
-  view_call c;
-  ir_ref refs[FE_LIST_MAX];
-  bool good =
-      begin_view(&c, movements[which].who, v) && fe_list(&c.call, movements[which].what, count, list, refs);
-  return end_view(&c, good && move_view(&c, which, refs, count));
-}
-
-static vf_view with_sizes(movement which, vf_view v, int count, const vf_value *list) {
-  view_call c;
-  ir_ref refs[FE_LIST_MAX];
-  bool good = begin_view(&c, movements[which].who, v) &&
-              fe_list_sized(&c.call, movements[which].what, count, list, refs);
-  return end_view(&c, good && move_view(&c, which, refs, count));
-}
-
-vf_view vf_view_expand(vf_view v, int rank, const int64_t *shape) {
-  return with_list(EXPAND, v, rank, shape);
-}
-vf_view vf_view_reshape(vf_view v, int rank, const int64_t *shape) {
-  return with_list(RESHAPE, v, rank, shape);
-}
-vf_view vf_view_shrink(vf_view v, int count, const int64_t *bounds) {
-  return with_list(SHRINK, v, count, bounds);
-}
-vf_view vf_view_pad(vf_view v, int count, const int64_t *pads) { return with_list(PAD, v, count, pads); }
-vf_view vf_view_expand_sized(vf_view v, int rank, const vf_value *shape) {
-  return with_sizes(EXPAND, v, rank, shape);
-}
-vf_view vf_view_reshape_sized(vf_view v, int rank, const vf_value *shape) {
-  return with_sizes(RESHAPE, v, rank, shape);
-}
-vf_view vf_view_shrink_sized(vf_view v, int count, const vf_value *bounds) {
-  return with_sizes(SHRINK, v, count, bounds);
-}
-vf_view vf_view_pad_sized(vf_view v, int count, const vf_value *pads) {
-  return with_sizes(PAD, v, count, pads);
-}
+/* The builders that take a list of integers or sizes, which `read` reads. */
+#define MOVEMENT(name, which, type, read)                                                                    \
+  vf_view vf_view_##name(vf_view v, int count, const type *list) {                                           \
+    view_call c;                                                                                             \
+    ir_ref refs[FE_LIST_MAX];                                                                                \
+    bool good =                                                                                              \
+        begin_view(&c, movements[which].who, v) && read(&c.call, movements[which].what, count, list, refs);  \
+    return end_view(&c, good && move_view(&c, which, refs, count));                                          \
+  }
+MOVEMENT(expand, EXPAND, int64_t, fe_list)
+MOVEMENT(reshape, RESHAPE, int64_t, fe_list)
+MOVEMENT(shrink, SHRINK, int64_t, fe_list)
+MOVEMENT(pad, PAD, int64_t, fe_list)
+MOVEMENT(expand_sized, EXPAND, vf_value, fe_list_sized)
+MOVEMENT(reshape_sized, RESHAPE, vf_value, fe_list_sized)
+MOVEMENT(shrink_sized, SHRINK, vf_value, fe_list_sized)
+MOVEMENT(pad_sized, PAD, vf_value, fe_list_sized)
 
 vf_view vf_view_reduce(vf_view v, int count, const int64_t *axes) {
   view_call c;

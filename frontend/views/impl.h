@@ -3,6 +3,7 @@
 #define VIEWFOLD_FRONTEND_VIEWS_IMPL_H
 
 #include "passes/index/index.h"
+#include "passes/ops/check.h"
 #include "view.h"
 
 static inline bool view_is(const ir_graph *g, ir_ref ref, int64_t value) {
@@ -36,7 +37,7 @@ pass_view_status view_plain(ir_graph *g, const char *who, uint32_t rank, const i
 void view_move_offset(ir_graph *g, pass_view *v, ir_ref index, ir_ref stride);
 /* The end of a message: the fact that was needed and could not be decided; empty where it is proven. */
 #define VIEW_FACT(cmp, a, b) (pass_proves(g, (cmp), (a), (b)) ? "" : OP_FACT(cmp, a, b))
-pass_view_status view_refuse(ir_graph *g, const char *format, ...) IR_PRINTF(2, 3); /* FAILED */
+#define view_refuse(g, ...)  ((void)op_refuse(g, __VA_ARGS__), PASS_VIEW_FAILED)
 
 pass_view_status view_of_numbers(ir_graph *g, const pass_view_numbers *v, pass_view *out);
 

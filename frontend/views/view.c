@@ -7,16 +7,6 @@
 #include "impl.h"
 #include "passes/ops/check.h"
 
-pass_view_status view_refuse(ir_graph *g, const char *format, ...) {
-  char text[sizeof g->error->text];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  ir_fail(g->error, IR_ERR_INVALID, "%s", text);
-  return PASS_VIEW_FAILED;
-}
-
 bool pass_view_empty(const ir_graph *g, const pass_view *v) {
   for (uint32_t i = 0; i < v->rank; i++)
     if (view_is(g, v->shape[i], 0)) return true;

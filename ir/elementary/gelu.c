@@ -87,14 +87,6 @@ static const double tail_narrow[] = {-0x1.c1eb7a3b5aa8fp-19, 0x1.98d99d42f0c3dp-
                                      0x1.355fb861501e4p+2,   0x1.d839be29c392ap+2,  0x1.6de395d300d63p+6,
                                      -0x1.7c0eedc2d39c3p+8,  0x1.150afd808f4a8p+11, -0x1.af745e22b5f05p+12,
                                      0x1.36194c1f8c7f5p+13,  -0x1.5a0f81b50060dp+12};
-static const double exp2_narrow[] = {1,
-                                     0x1.62e42ff0e18fcp-1,
-                                     0x1.ebfbe077a04efp-3,
-                                     0x1.c6b08ac0b66c1p-5,
-                                     0x1.3b29f39ff91aap-7,
-                                     0x1.5d8a882237c0fp-10,
-                                     0x1.445c7ccc176e3p-13,
-                                     0x1.fde11687dc0d6p-17};
 
 /* f64: degree 23, relative error 2^-52.6 */
 static const double tail_wide[] = {
@@ -110,7 +102,7 @@ static ir_ref gelu_narrow(const ir_format *m, ir_ref x) {
   ir_ref factor = ir_el_const(m, -0x1.71547652b82fep-1), bits;
   ir_ref n = ir_el_round(m, square, factor, bias_of(m), &bits);
   ir_ref r = ir_el_fma(m, square, factor, ir_el_neg(m, n));
-  ir_ref p = ir_el_poly(m, r, exp2_narrow, sizeof exp2_narrow / sizeof *exp2_narrow);
+  ir_ref p = ir_el_exp2_narrow(m, r);
   ir_ref v = ir_el_div(m, ir_el_const(m, 1), ir_el_add(m, a, ir_el_const(m, 3.5)));
   ir_ref tail = ir_el_mul(m, p, ir_el_poly(m, v, tail_narrow, sizeof tail_narrow / sizeof *tail_narrow));
   ir_ref below = ir_el_mul(m, ir_el_neg(m, a), ir_el_mul(m, tail, power_of_two(m, bits)));

@@ -21,33 +21,20 @@ ir_format ir_format_of(ir_graph *g, ir_dtype type); /* f32 or f64 */
 
 static inline ir_ref ir_el_const(const ir_format *m, double v) { return ir_float(m->g, m->type, v); }
 static inline ir_ref ir_el_int(const ir_format *m, int64_t v) { return ir_int(m->g, m->bits, v); }
-static inline ir_ref ir_el_add(const ir_format *m, ir_ref a, ir_ref b) {
-  return ir_binary(m->g, IR_OP_ADD, a, b);
-}
-static inline ir_ref ir_el_sub(const ir_format *m, ir_ref a, ir_ref b) {
-  return ir_binary(m->g, IR_OP_SUB, a, b);
-}
-static inline ir_ref ir_el_mul(const ir_format *m, ir_ref a, ir_ref b) {
-  return ir_binary(m->g, IR_OP_MUL, a, b);
-}
-static inline ir_ref ir_el_div(const ir_format *m, ir_ref a, ir_ref b) {
-  return ir_binary(m->g, IR_OP_DIV, a, b);
-}
-static inline ir_ref ir_el_and(const ir_format *m, ir_ref a, ir_ref b) {
-  return ir_binary(m->g, IR_OP_AND, a, b);
-}
-static inline ir_ref ir_el_or(const ir_format *m, ir_ref a, ir_ref b) {
-  return ir_binary(m->g, IR_OP_OR, a, b);
-}
-static inline ir_ref ir_el_xor(const ir_format *m, ir_ref a, ir_ref b) {
-  return ir_binary(m->g, IR_OP_XOR, a, b);
-}
-static inline ir_ref ir_el_lt(const ir_format *m, ir_ref a, ir_ref b) {
-  return ir_binary(m->g, IR_OP_LT, a, b);
-}
-static inline ir_ref ir_el_eq(const ir_format *m, ir_ref a, ir_ref b) {
-  return ir_binary(m->g, IR_OP_EQ, a, b);
-}
+#define IR_EL_BINARY(name, op)                                                                               \
+  static inline ir_ref ir_el_##name(const ir_format *m, ir_ref a, ir_ref b) {                                \
+    return ir_binary(m->g, IR_OP_##op, a, b);                                                                \
+  }
+IR_EL_BINARY(add, ADD)
+IR_EL_BINARY(sub, SUB)
+IR_EL_BINARY(mul, MUL)
+IR_EL_BINARY(div, DIV)
+IR_EL_BINARY(and, AND)
+IR_EL_BINARY(or, OR)
+IR_EL_BINARY(xor, XOR)
+IR_EL_BINARY(lt, LT)
+IR_EL_BINARY(eq, EQ)
+#undef IR_EL_BINARY
 static inline ir_ref ir_el_neg(const ir_format *m, ir_ref a) { return ir_unary(m->g, IR_OP_NEG, a); }
 static inline ir_ref ir_el_abs(const ir_format *m, ir_ref a) { return ir_unary(m->g, IR_OP_ABS, a); }
 static inline ir_ref ir_el_shl(const ir_format *m, ir_ref a, int n) {
@@ -98,11 +85,13 @@ void ir_el_one_and_exp(const ir_format *m, ir_ref x, ir_ref *less, ir_ref *more)
 ir_ref ir_el_exp_less_one(const ir_format *m, ir_ref x, ir_ref low);
 ir_ref ir_el_half_exp_less_one(const ir_format *m, ir_ref x); /* (exp(x) - 1)/2, x >= 0 or NaN */
 
+/* pow.c: 2^r in f64, |r| <= 1/2, relative error 2^-34.3 */
+ir_ref ir_el_exp2_narrow(const ir_format *m, ir_ref r);
+
 /* log.c. Splits x > 0 as 2^e * s with s in [base, 2*base), where base_bits are the bits of base, and f = s -
  * 1. ir_el_split_normal takes fewer steps but needs a normal x. */
 void ir_el_split(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f);
 void ir_el_split_normal(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f);
-ir_ref ir_el_is_normal(const ir_format *m, ir_ref x); /* positive, finite and normal */
 
 /* The functions that the rows of ir/ops.def name: an operation in primitive ones, of f32 or f64 (m), or of
  * the dtype that the operands have (TYPED). */

@@ -35,7 +35,8 @@ void ir_el_split(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_
   *e = ir_el_where(m, small, ir_el_sub(m, *e, up), *e);
 }
 
-ir_ref ir_el_is_normal(const ir_format *m, ir_ref x) {
+/* positive, finite and normal */
+static ir_ref is_normal(const ir_format *m, ir_ref x) {
   int64_t lowest = (int64_t)1 << m->fraction, infinite = m->type == IR_F64 ? 0x7ff0000000000000 : 0x7f800000;
   return ir_el_lt(m, ir_el_sub(m, ir_el_bits(m, x), ir_el_int(m, lowest)), ir_el_int(m, infinite - lowest));
 }
@@ -79,7 +80,7 @@ static ir_ref logarithm(const ir_format *m, ir_ref x,
   ir_el_split_normal(m, x, base_of(m), &e, &f);
   ir_el_split(m, x, base_of(m), &rare_e, &rare_f);
   ir_ref rare = with_limits(m, x, from_parts(m, rare_e, rare_f)), y = from_parts(m, e, f);
-  return ir_el_rare(m, ir_unary(m->g, IR_OP_NOT, ir_el_is_normal(m, x)), rare, y);
+  return ir_el_rare(m, ir_unary(m->g, IR_OP_NOT, is_normal(m, x)), rare, y);
 }
 
 ir_ref ir_el_log(const ir_format *m, ir_ref x) { return logarithm(m, x, log_parts); }

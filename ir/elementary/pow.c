@@ -20,6 +20,9 @@ static const double exp2_narrow[] = {1,
                                      0x1.5d8a882237c0fp-10,
                                      0x1.445c7ccc176e3p-13,
                                      0x1.fde11687dc0d6p-17};
+ir_ref ir_el_exp2_narrow(const ir_format *m, ir_ref r) {
+  return ir_el_poly(m, r, exp2_narrow, sizeof exp2_narrow / sizeof *exp2_narrow);
+}
 /* For f64. (2 atanh t)/ln 2 = K1 t + K3 t^3 + t^5 T(t^2): error 2^-64.5 */
 static const double log2_tail[] = {0x1.2776c50ef9d24p-1, 0x1.a61762a7599c6p-2, 0x1.484b14218b0f2p-2,
                                    0x1.0c9a63dab848ep-2, 0x1.c69f8ae5db50bp-3, 0x1.87b0d91837d9cp-3,
@@ -42,7 +45,7 @@ static ir_ref power_narrow(const ir_format *m, ir_ref x, ir_ref y) {
       m, t, ir_el_poly(m, ir_el_mul(m, t, t), log2_narrow, sizeof log2_narrow / sizeof *log2_narrow), e);
   ir_ref p = ir_el_clamp(m, ir_el_mul(m, y, with_limits(m, x, l)), -160, 160);
   ir_ref n = ir_el_round(m, p, 0, 1023, &bits);
-  ir_ref q = ir_el_poly(m, ir_el_sub(m, p, n), exp2_narrow, sizeof exp2_narrow / sizeof *exp2_narrow);
+  ir_ref q = ir_el_exp2_narrow(m, ir_el_sub(m, p, n));
   return ir_el_mul(m, q, ir_el_float(m, ir_el_shl(m, bits, m->fraction)));
 }
 

@@ -175,7 +175,7 @@ bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *c
   return !p->lex.error->status;
 }
 
-bool ir_parse_at_operand(const ir_parser *p) {
+static bool at_operand(const ir_parser *p) {
   const ir_token *t = &p->lex.token;
   if (t->first && p->lex.by_line) return false;
   if (ir_parse_at_literal(p) || ir_lex_is(&p->lex, '%') || ir_lex_is(&p->lex, '(')) return true;
@@ -185,7 +185,7 @@ bool ir_parse_at_operand(const ir_parser *p) {
 bool ir_parse_operand(ir_parser *p, ir_ref *out) {
   const ir_token *t = &p->lex.token;
   *out = 0;
-  if (!ir_parse_at_operand(p))
+  if (!at_operand(p))
     return ir_lex_fail(&p->lex, "bad operand",
                        "%NAME, a number, true, false or an index expression in parentheses");
   if (ir_lex_is(&p->lex, '%')) {
@@ -216,7 +216,7 @@ bool ir_parse_operand(ir_parser *p, ir_ref *out) {
 
 bool ir_parse_operands(ir_parser *p) {
   p->operand_count = 0;
-  if (!ir_parse_at_operand(p)) return !p->lex.error->status;
+  if (!at_operand(p)) return !p->lex.error->status;
   do {
     ir_ref operand;
     if (!ir_parse_operand(p, &operand)) return false;

@@ -51,7 +51,6 @@ bool ir_literal_value(ir_parser *p, const ir_literal *literal, ir_dtype dtype, i
 ir_ref ir_parse_weak(ir_parser *p);                     /* a literal operand of a graph */
 ir_ref ir_parse_leaf(ir_parser *p, const ir_token *op); /* const, data, buffer: what follows the name */
 bool ir_parse_is_leaf(const ir_token *op);
-bool ir_parse_key(ir_parser *p, const char *key); /* reads `key=` */
 bool ir_parse_dtype(ir_parser *p, ir_dtype *dtype);
 bool ir_parse_int(ir_parser *p, int64_t *value, const char *wrong); /* with an optional minus */
 
@@ -70,8 +69,7 @@ ir_dtype ir_parse_dtype_word(const ir_token *word);
 /* attr.c */
 bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *cap);
 bool ir_parse_operand(ir_parser *p, ir_ref *out); /* %name, literal, (expression), f32(0.5) */
-bool ir_parse_at_operand(const ir_parser *p);
-bool ir_parse_operands(ir_parser *p); /* to p->operands */
+bool ir_parse_operands(ir_parser *p);             /* to p->operands */
 
 /* kernel.c */
 bool ir_parse_kernel(ir_parser *p, ir_parsed_graph *out);

@@ -69,7 +69,6 @@ bool ir_lex_prefix_error(ir_lexer *lexer, int line, int column);
 size_t ir_lex_unescape(const ir_token *token, char *out);
 /* bytes as `name`, or as `"na\x20me"` if they are not a plain name */
 void ir_lex_print_name(ir_text *out, const char *bytes, size_t length);
-void ir_lex_print_string(ir_text *out, const char *bytes, size_t length);
 
 /* Numbers, independent of the locale. Printing gives the shortest text that reads back as the same value of
  * the dtype, with a point or an exponent so that it reads back as a float; `inf`, `nan`,

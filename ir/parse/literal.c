@@ -104,7 +104,8 @@ bool ir_parse_int(ir_parser *p, int64_t *value, const char *wrong) {
   return true;
 }
 
-bool ir_parse_key(ir_parser *p, const char *key) {
+/* reads `key=` */
+static bool read_key(ir_parser *p, const char *key) {
   char wrong[64] = "missing attribute", expected[64];
   size_t n = strlen(key);
   if (!ir_lex_is_word(&p->lex, key)) {
@@ -129,7 +130,7 @@ static ir_ref parse_const(ir_parser *p) {
   ir_literal l;
   ir_value value;
   ir_dtype dtype;
-  if (!ir_parse_key(p, "value") || !ir_parse_literal(p, &l) || !ir_parse_key(p, "dtype") ||
+  if (!read_key(p, "value") || !ir_parse_literal(p, &l) || !read_key(p, "dtype") ||
       !ir_parse_dtype(p, &dtype) || !ir_literal_value(p, &l, dtype, &value))
     return 0;
   return ir_make_tensor(p->graph, IR_OP_CONST, dtype, ir_tuple(p->graph, NULL, 0), value.i, NULL, 0);
@@ -155,9 +156,9 @@ static ir_ref parse_data(ir_parser *p, const ir_token *op) {
   ir_ref shape;
   ir_dtype dtype;
   uint64_t expected, count = 0;
-  if (!ir_parse_key(p, "shape") || !ir_parse_dims(p, NULL, &shape, NULL) || !ir_parse_key(p, "dtype") ||
+  if (!read_key(p, "shape") || !ir_parse_dims(p, NULL, &shape, NULL) || !read_key(p, "dtype") ||
       !ir_parse_dtype(p, &dtype) || !fixed_elements(p, op, shape, ir_dtypes[dtype].bytes, &expected) ||
-      !ir_parse_key(p, "values"))
+      !read_key(p, "values"))
     return 0;
   size_t bytes = ir_dtypes[dtype].bytes;
   p->lex.by_line = false;
@@ -187,9 +188,8 @@ static ir_ref parse_buffer(ir_parser *p) {
   ir_ref batch, shape;
   ir_dtype dtype;
   int64_t serial;
-  if (!ir_parse_key(p, "shape") || !ir_parse_dims(p, &batch, &shape, NULL) || !ir_parse_key(p, "dtype") ||
-      !ir_parse_dtype(p, &dtype) || !ir_parse_key(p, "serial") ||
-      !ir_parse_int(p, &serial, "bad serial number"))
+  if (!read_key(p, "shape") || !ir_parse_dims(p, &batch, &shape, NULL) || !read_key(p, "dtype") ||
+      !ir_parse_dtype(p, &dtype) || !read_key(p, "serial") || !ir_parse_int(p, &serial, "bad serial number"))
     return 0;
   if (serial >= p->graph->next_serial && serial < INT64_MAX) p->graph->next_serial = serial + 1;
   return ir_leaf(p->graph, IR_OP_BUFFER, dtype, batch, shape, serial);

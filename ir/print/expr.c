@@ -363,8 +363,6 @@ static void put_shape(ir_printer *pr, ir_ref batch, ir_ref shape) {
   ir_put_dims(pr, batch, n->src, n->nsrc);
 }
 
-void ir_put_shape(ir_printer *pr, ir_ref shape) { put_shape(pr, 0, shape); }
-
 void ir_put_type(ir_printer *pr, ir_ref ref) {
   ir_ref shape = ir_shape(pr->graph, ref);
   ir_text_str(pr->out, ir_dtypes[ir_dtype_of(pr->graph, ref)].name);

@@ -73,7 +73,6 @@ void ir_printer_free(ir_printer *pr);
 void ir_put_expr(ir_printer *pr, ir_ref ref);
 void ir_put_operand(ir_printer *pr, ir_ref ref, bool deduced);
 void ir_put_type(ir_printer *pr, ir_ref ref);
-void ir_put_shape(ir_printer *pr, ir_ref shape);
 void ir_put_dims(ir_printer *pr, ir_ref batch, const ir_ref *dims, uint32_t rank); /* batch 0: none */
 void ir_put_statement(ir_printer *pr, ir_ref ref); /* `op operands attributes` */
 void ir_put_number(ir_printer *pr, ir_ref ref);    /* assigns the next number and prints it as `%number` */

@@ -45,7 +45,8 @@ typedef struct streamer {
   size_t region_count, region_cap;
 } streamer;
 
-int64_t batch_stream_bytes(const ir_graph *g, ir_ref tensor) {
+/* Bytes of a tensor; 0 where its size is not known. */
+static int64_t bytes_of(const ir_graph *g, ir_ref tensor) {
   int64_t bytes = ir_dtypes[ir_dtype_of(g, tensor)].bytes, size;
   for (uint32_t i = 0; i < ir_rank(g, tensor); i++)
     if (!ir_is_const(g, ir_dim(g, tensor, i), &size) || size < 1 || !ir_mul_ok(bytes, size, &bytes)) return 0;
@@ -53,7 +54,7 @@ int64_t batch_stream_bytes(const ir_graph *g, ir_ref tensor) {
 }
 
 static bool is_large(const ir_graph *g, ir_ref node, int64_t bytes) {
-  return ir_op_of(g, node) == IR_OP_SUM && ir_rank(g, node) > 1 && batch_stream_bytes(g, node) >= bytes;
+  return ir_op_of(g, node) == IR_OP_SUM && ir_rank(g, node) > 1 && bytes_of(g, node) >= bytes;
 }
 
 bool batch_stream_in_memory(const batch_stream_search *s, ir_ref node, bool repeated) {
@@ -81,11 +82,10 @@ static void count_uses(streamer *p) {
  * indices? */
 static bool may_end(streamer *p, const pass_contraction *c, ir_ref end) {
   const ir_graph *g = p->search.g;
-  int64_t bytes = batch_stream_bytes(g, end), count;
-  return batch_stream_in_memory(&p->search, end, false) && bytes &&
-         bytes <= batch_stream_bytes(g, c->sum) / 2 && ir_rank(g, end) > 0 &&
-         ir_is_const(g, ir_dim(g, end, 0), &count) && count >= MIN_ELEMENTS && count <= MAX_ELEMENTS &&
-         pass_contraction_size(c, UINT32_MAX) / count / MIN_WORK >= p->bytes;
+  int64_t bytes = bytes_of(g, end), count;
+  return batch_stream_in_memory(&p->search, end, false) && bytes && bytes <= bytes_of(g, c->sum) / 2 &&
+         ir_rank(g, end) > 0 && ir_is_const(g, ir_dim(g, end, 0), &count) && count >= MIN_ELEMENTS &&
+         count <= MAX_ELEMENTS && pass_contraction_size(c, UINT32_MAX) / count / MIN_WORK >= p->bytes;
 }
 
 static bool add_region(streamer *p, ir_ref end) {

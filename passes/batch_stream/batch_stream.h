@@ -69,7 +69,4 @@ bool batch_stream_trace(batch_stream_search *s);
 ir_ref batch_stream_make(ir_graph *g, const batch_stream_region *region, const batch_stream_node *nodes,
                          const ir_ref *map);
 
-/* Bytes of a tensor; 0 where its size is not known. */
-int64_t batch_stream_bytes(const ir_graph *g, ir_ref tensor);
-
 #endif

@@ -50,11 +50,9 @@ void op_words_join(ir_text *first, size_t room, ir_text *second, op_words *out) 
 }
 
 ir_ref op_refuse(ir_graph *g, const char *format, ...) {
-  char text[sizeof g->error->text];
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  ir_vfail(g->error, IR_ERR_INVALID, format, args);
   va_end(args);
-  ir_fail(g->error, IR_ERR_INVALID, "%s", text);
   return 0;
 }

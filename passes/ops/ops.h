@@ -261,5 +261,7 @@ ir_dtype op_accumulator(ir_dtype dtype);     /* OP_DTYPE_SUM */
 ir_ref op_apply(ir_graph *g, const char *name, size_t length, const ir_ref *operands, size_t n,
                 const ir_attr *attrs, size_t attr_count);
 bool op_known(const char *name, size_t length); /* does op_apply know the name? */
+/* The names in the order of names.def; NULL behind the last. *op: IR_OP_ERROR of a composition */
+const char *op_name_at(size_t number, ir_op *op);
 
 #endif

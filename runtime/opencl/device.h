@@ -105,9 +105,7 @@ static inline bool rt_cl_is_idle(rt_opencl *device) { /* all commands sent are k
 /* Fails with the message that there is no room for so many bytes. */
 ir_status rt_cl_no_room(rt_opencl *device, const char *name, size_t bytes, ir_error *error);
 
-/* Defined in device_memory.c: adds a region to the table. Returns its address. */
-void *rt_cl_add(rt_opencl *device, rt_cl_region region); /* NULL: memory is short */
-void rt_cl_remove(rt_opencl *device, void *address);     /* releases its buffers */
+void rt_cl_remove(rt_opencl *device, void *address); /* device_memory.c: releases its buffers */
 /* The buffer at an address, and the offset in it; `empty_buffer` at address NULL. */
 cl_mem rt_cl_find(rt_opencl *device, const void *address, size_t *offset);
 static inline bool rt_cl_same_region(const void *a, const void *b) { /* are both in one region? */

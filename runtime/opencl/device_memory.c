@@ -12,7 +12,8 @@ static size_t offset_of(const void *address) {
   return (size_t)((uintptr_t)address & (((uintptr_t)1 << RT_CL_SHIFT) - 1));
 }
 
-void *rt_cl_add(rt_opencl *d, rt_cl_region region) {
+/* Adds a region to the table. Returns its address; NULL: memory is short. */
+static void *add_region(rt_opencl *d, rt_cl_region region) {
   uintptr_t place = 0;
   pthread_mutex_lock(&d->lock);
   if (d->free_region) {
@@ -87,7 +88,7 @@ static ir_status make_buffer(rt_opencl *d, cl_mem_flags flags, void *host, size_
                    "device %s: a buffer of %zu bytes is too large; a buffer of this device has at most %llu",
                    d->properties.name, bytes, (unsigned long long)d->properties.buffer);
   if (!buffer) return rt_cl_fail(error, code, "device %s: a buffer of %zu bytes", d->properties.name, bytes);
-  *address = rt_cl_add(d, (rt_cl_region){.buffer = buffer, .bytes = bytes});
+  *address = add_region(d, (rt_cl_region){.buffer = buffer, .bytes = bytes});
   if (*address) return IR_OK;
   d->cl.ReleaseMemObject(buffer);
   return ir_fail(error, IR_ERR_MEMORY, "out of memory for a buffer");
@@ -150,7 +151,7 @@ static bool allocate_split(rt_opencl *d, size_t size, rt_block *out) {
     if (!region.buffers[made]) break;
   }
   region.buffer = region.buffers[0];
-  void *address = made == count ? rt_cl_add(d, region) : NULL;
+  void *address = made == count ? add_region(d, region) : NULL;
   if (address) *out = (rt_block){.base = address, .size = size, .boundary = boundary};
   else release_region(d, &region, made);
   return address != NULL;

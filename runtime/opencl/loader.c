@@ -95,7 +95,8 @@ static const code_row *row_of(cl_int code) {
   return NULL;
 }
 
-const char *rt_cl_error_name(cl_int code) {
+/* The name of an error code, "CL_OUT_OF_RESOURCES" */
+static const char *error_name(cl_int code) {
   const code_row *row = row_of(code);
   return row ? row->name : "an error of the driver's own";
 }
@@ -109,7 +110,7 @@ ir_status rt_cl_fail(ir_error *error, cl_int code, const char *format, ...) {
   const code_row *row = row_of(code);
   ir_status status = row ? row->status : IR_ERR_DEVICE;
   bool lost = code == CL_INVALID_CONTEXT || code == CL_INVALID_COMMAND_QUEUE;
-  return ir_fail(error, status, "OpenCL: %s: %s (%d)%s", what, rt_cl_error_name(code), (int)code,
+  return ir_fail(error, status, "OpenCL: %s: %s (%d)%s", what, error_name(code), (int)code,
                  lost ? "; the driver has given up what it had for this context, and a new one may work"
                       : "");
 }

@@ -60,8 +60,6 @@ typedef struct rt_cl {
 ir_status rt_cl_load(const char *file, rt_cl *out, ir_error *error);
 void rt_cl_unload(rt_cl *cl);
 
-/* The name of an error code, "CL_OUT_OF_RESOURCES"; "an unknown error". */
-const char *rt_cl_error_name(cl_int code);
 /* Fails with the status and message for an error code of OpenCL. `format` says what was tried, as in "running
  * kernel x". */
 ir_status rt_cl_fail(ir_error *error, cl_int code, const char *format, ...) IR_PRINTF(3, 4);

@@ -34,7 +34,7 @@ void rt_frame_lay_out(const rt_program *p, rt_frame *f, void *memory) {
   lay_out_frame(p, f, (uintptr_t)memory);
 }
 
-ir_status rt_check_vars(const rt_program *p, const int64_t *vars, ir_error *error) {
+static ir_status check_vars(const rt_program *p, const int64_t *vars, ir_error *error) {
   const rt_plan_head *h = p->plan.head;
   if (h->vars && !vars)
     return ir_fail(error, IR_ERR_INVALID, "graph @%s: no value for variable %s, and %u in all",
@@ -177,7 +177,7 @@ static bool lay_out(const rt_program *p, rt_frame *f) {
 
 ir_status rt_frame_fill(const rt_program *p, rt_frame *f, const int64_t *vars, ir_error *error) {
   const rt_plan *plan = &p->plan;
-  ir_status status = rt_check_vars(p, vars, error);
+  ir_status status = check_vars(p, vars, error);
   if (status) return status;
   rt_values_evaluate(plan->values, plan->head->values, vars, f->values);
   if ((status = fill_bytes(p, f, error)) || (status = fill_steps(p, f, vars, error))) return status;

@@ -122,7 +122,6 @@ void rt_program_drop(void *program); /* for the table of programs: releases its 
 size_t rt_frame_size(const rt_program *program);
 void rt_frame_lay_out(const rt_program *program, rt_frame *frame, void *memory);
 ir_status rt_frame_fill(const rt_program *program, rt_frame *frame, const int64_t *vars, ir_error *error);
-ir_status rt_check_vars(const rt_program *program, const int64_t *vars, ir_error *error);
 
 /* Defined in program.c: bytes of scratch memory that each thread needs for this kernel step, a multiple of
  * RT_SCRATCH_ALIGN. */

@@ -10,6 +10,7 @@
 
 #include "runtime/context.h"
 #include "runtime/program/program.h"
+#include "test/lib/median.h"
 
 static double now(void) {
   struct timespec t;
@@ -17,17 +18,7 @@ static double now(void) {
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
 enum { ITERATIONS = 51, CALLS = 20000 };
-
-static double median(double *times) {
-  qsort(times, ITERATIONS, sizeof *times, by_value);
-  return times[ITERATIONS / 2];
-}
 
 /* ---- plans: out = a * 2 + 1 over `size` elements, `launches` times one after the other */
 
@@ -133,7 +124,7 @@ static double time_direct(cg_kernel f, void **buffers) {
     }
     times[r] = (now() - start) / CALLS;
   }
-  return median(times);
+  return median(times, ITERATIONS);
 }
 
 static double time_program(const rt_program *p, void **in, void **out, const int64_t *vars, int calls) {
@@ -145,7 +136,7 @@ static double time_program(const rt_program *p, void **in, void **out, const int
       if (rt_program_run(p, in, out, vars, &error)) exit(1);
     times[r] = (now() - start) / calls;
   }
-  return median(times);
+  return median(times, ITERATIONS);
 }
 
 static double time_find(const char *directory, bool fresh) {
@@ -166,7 +157,7 @@ static double time_find(const char *directory, bool fresh) {
     if (fresh) rt_context_destroy(c);
   }
   if (!fresh) rt_context_destroy(c);
-  return median(times);
+  return median(times, ITERATIONS);
 }
 
 int main(int argc, char **argv) {

@@ -17,18 +17,10 @@
 
 #include "frontend/viewfold.h"
 #include "ir/timer.h"
+#include "test/lib/median.h"
 
 enum { MEASURES = 4, VARIANTS = 2, MOST = 2000, LATER = 20 };
 static const char *const names[MEASURES] = {"first", "later", "whole", "process"};
-
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-static double median(double *list, int n) {
-  qsort(list, (size_t)n, sizeof *list, ascending);
-  return list[n / 2];
-}
 
 static double compile(vf_context *context, int number, int kernels) {
   vf_error error;
@@ -89,8 +81,8 @@ int main(int argc, char **argv) {
   }
   printf("compile_process, %d repetitions of %d kernels, ms:", iterations, kernels);
   for (int p = 0; p < MEASURES; p++) {
-    double in = median(all[0][p], iterations), out = median(all[1][p], iterations),
-           more = median(all[2][p], iterations);
+    double in = median(all[0][p], (size_t)iterations), out = median(all[1][p], (size_t)iterations),
+           more = median(all[2][p], (size_t)iterations);
     printf("%s %s in-process %.2f (least %.2f), process %.2f (%.2f), more %+.2f", p ? ";" : "", names[p], in,
            all[0][p][0], out, all[1][p][0], more);
   }

@@ -19,6 +19,7 @@
 
 #include "frontend/api/api.h"
 #include "test/lib/device_copy.h"
+#include "test/lib/median.h"
 
 enum { ITERATIONS = 10, MOST_PORTS = 16 };
 
@@ -120,11 +121,6 @@ static double runs(bench *b, long count) {
   return all_done(b) ? now() - begin : -1;
 }
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static ir_status measure(bench *b, double ms[2]) {
   double iteration[ITERATIONS], once = runs(b, 1);
   if (once >= 0) once = runs(b, 1);
@@ -135,7 +131,7 @@ static ir_status measure(bench *b, double ms[2]) {
     if (seconds < 0) return b->error.status;
     iteration[r] = 1e3 * seconds / (double)count;
   }
-  qsort(iteration, ITERATIONS, sizeof *iteration, ascending);
+  median(iteration, ITERATIONS);
   ms[0] = iteration[0], ms[1] = iteration[ITERATIONS / 2];
   return IR_OK;
 }

@@ -13,6 +13,7 @@
 #include "passes/fold/fold.h"
 #include "passes/index/extract/extract.h"
 #include "passes/ops/ops.h"
+#include "test/lib/median.h"
 
 enum { RUNS = 60, MAX_CHAINS = 4096, MAX_STEPS = 32, ARENA = 16 << 20 };
 
@@ -98,11 +99,6 @@ static double now(void) {
   return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
 typedef struct times {
   double record, fold, extract;
 } times;
@@ -147,7 +143,7 @@ int main(int argc, char **argv) {
   fclose(in);
   static const char *const names[] = {"record", "fold", "extract", "record and fold"};
   for (int k = 0; k < 4; k++) {
-    qsort(all[k], count, sizeof **all, by_value);
+    median(all[k], count);
     printf("%-16s median %6.2f us, 90 %% %6.2f us, most %7.2f us, of %zu chains\n", names[k],
            all[k][count / 2], all[k][count * 9 / 10], all[k][count - 1], count);
   }

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "frontend/viewfold.h"
+#include "test/lib/median.h"
 #include "test/lib/memory.h"
 
 enum { SIZE = 64, KEPT = 16, ITERATIONS = 3 };
@@ -127,11 +128,6 @@ static void record(tape *t, int kind, int64_t count) {
   if (vf_graph_status(t->graph) != VF_OK) die(kinds[kind].name, vf_graph_message(t->graph));
 }
 
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static void measure(int kind, int64_t count) {
   double seconds[ITERATIONS], live = 0, peak = 0;
   for (int r = 0; r < ITERATIONS; r++) {
@@ -152,7 +148,7 @@ static void measure(int kind, int64_t count) {
     vf_graph_destroy(t.graph);
     vf_context_destroy(c);
   }
-  qsort(seconds, ITERATIONS, sizeof *seconds, by_value);
+  median(seconds, ITERATIONS);
   printf("%-12s %10lld operations recorded in %6.3f s, %5.0f ns and %4.0f bytes each (%.0f at the most)\n",
          kinds[kind].name, (long long)count, seconds[ITERATIONS / 2],
          seconds[ITERATIONS / 2] / (double)count * 1e9, live, peak);

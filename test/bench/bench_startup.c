@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "test/lib/median.h"
+
 enum { KINDS = 4, MOST = 1000 };
 
 static double now_ms(void) {
@@ -39,15 +41,6 @@ static double run(const char *path, char **environment) {
   return ms;
 }
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-static double median(double *list, int n) {
-  qsort(list, (size_t)n, sizeof *list, ascending);
-  return list[n / 2];
-}
-
 int main(int argc, char **argv) {
   const char *directory = argc > 1 ? argv[1] : ".";
   int iterations = argc > 2 ? atoi(argv[2]) : 31;
@@ -66,8 +59,8 @@ int main(int argc, char **argv) {
   }
   snprintf(remove_all, sizeof remove_all, "rm -rf %s", root);
   if (system(remove_all)) return 1;
-  double empty = median(ms[0], iterations), jit = median(ms[1], iterations), cold = median(ms[2], iterations),
-         warm = median(ms[3], iterations);
+  double empty = median(ms[0], (size_t)iterations), jit = median(ms[1], (size_t)iterations),
+         cold = median(ms[2], (size_t)iterations), warm = median(ms[3], (size_t)iterations);
   printf("startup: /bin/true %.2f ms, LLJIT %.2f ms, cold %.2f ms, warm %.2f ms; cold/LLJIT %.2f, warm/cold "
          "%.3f\n",
          empty, jit, cold, warm, cold / jit, warm / cold);

@@ -20,6 +20,7 @@
 #include "frontend/text/reader.h"
 #include "passes/ops/ops.h"
 #include "runtime/context.h"
+#include "test/lib/median.h"
 
 enum { PHASES = 5, MOST = 999, RUNS = 20, MOST_PORTS = 64 };
 static const char *const names[PHASES] = {"start", "context", "program", "first", "kernels"};
@@ -118,11 +119,6 @@ static bool measure(char **argv, const char *threads, double ms[PHASES]) {
   return f && pclose(f) == 0 && good;
 }
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 int main(int argc, char **argv) {
   static double all[PHASES + 1][MOST];
   if (argc == 5 && strcmp(argv[1], "--child") == 0) return child(argv[2], atoi(argv[3]), atoll(argv[4]));
@@ -137,7 +133,7 @@ int main(int argc, char **argv) {
     if (k < 0) setenv("VIEWFOLD_COMPILE", "0", 1);
   }
   for (int i = 0; i <= PHASES; i++) {
-    qsort(all[i], (size_t)processes, sizeof *all[i], ascending);
+    median(all[i], (size_t)processes);
     printf("%s%s %.2f", i ? ", " : "", i < PHASES ? names[i] : "all but kernels", all[i][processes / 2]);
   }
   printf(" ms\n");

@@ -8,6 +8,15 @@
 
 enum { ENOUGH = 5 };
 
+const case_machine case_machines[CASE_MACHINES] = {
+    {1, NULL},
+    {2, NULL},
+    {4, NULL},
+    {1, "vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"},
+    {2, "vector_bytes=32 registers=16 l1=32768 l2=262144"},
+    {2, "vector_bytes=16 lanes=64 local=32768"},
+    {1, "vector_bytes=16 lanes=16 local=4096"}};
+
 cases cases_read(int argc, char **argv, long count) {
   cases c = {.seed = 1, .count = count};
   for (int i = 1; i + 1 < argc; i += 2) {

@@ -24,6 +24,9 @@ typedef struct case_machine {
   int threads;
   const char *target;
 } case_machine;
+/* Seven that differ in what decides how reductions are computed. */
+enum { CASE_MACHINES = 7 };
+extern const case_machine case_machines[CASE_MACHINES];
 /* Does the machine add terms in the same order as the first? It does if both have the same `lanes`
  * (work-group size) and `parts` (threshold of batch streaming). */
 bool cases_same_order(const case_machine *first, const case_machine *machine);

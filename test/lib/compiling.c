@@ -18,12 +18,10 @@
 static char place[64];
 
 int c_set_up(void **state) {
-  (void)state;
   snprintf(place, sizeof place, "/tmp/viewfold-test-XXXXXX");
   return mkdtemp(place) ? 0 : 1;
 }
 int c_tear_down(void **state) {
-  (void)state;
   char command[128];
   snprintf(command, sizeof command, "rm -rf %s", place);
   return system(command);

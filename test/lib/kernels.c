@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -133,3 +135,13 @@ ir_ref k_sum(ir_graph *g, ir_ref a, ir_ref b) {
 ir_ref k_times(ir_graph *g, ir_ref a, int64_t factor) {
   return ir_make(g, IR_OP_MUL, IR_INDEX, 0, (ir_ref[]){a, ir_index(g, factor)}, 2);
 }
+
+k_fence k_fence_make(size_t bytes, bool at_end) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), inside = (bytes + page - 1) / page * page;
+  k_fence f = {.size = inside + 2 * page};
+  f.map = mmap(NULL, f.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (inside) assert_int_equal(mprotect(f.map + page, inside, PROT_READ | PROT_WRITE), 0);
+  f.memory = f.map + page + (at_end ? inside - bytes : 0);
+  return f;
+}
+void k_fence_free(const k_fence *fence) { munmap(fence->map, fence->size); }

@@ -26,6 +26,15 @@ k_code k_compile(ir_graph *g, ir_ref kernel, const ir_target *target);
 char *k_text(ir_graph *g, ir_ref kernel, const ir_target *target, cg_output want); /* the caller frees it */
 void k_free(k_code *code);
 
+/* Memory between two inaccessible pages, which begins right after the first one or ends right before the
+ * second. */
+typedef struct k_fence {
+  uint8_t *map, *memory;
+  size_t size;
+} k_fence;
+k_fence k_fence_make(size_t bytes, bool at_end);
+void k_fence_free(const k_fence *fence);
+
 ir_ref k_param(ir_graph *g, ir_dtype dtype, int slot, int64_t size);
 ir_ref k_range(ir_graph *g, ir_ref extent, int axis);
 ir_ref k_load(ir_graph *g, ir_ref param, ir_ref index);

@@ -31,3 +31,12 @@ void *test_memory_hook(void *user, void *ptr, size_t old_size, size_t new_size) 
   note_peak(m);
   return moved + HEAD;
 }
+
+void *test_budget_hook(void *user, void *ptr, size_t old_size, size_t new_size) {
+  test_budget *b = user;
+  if (new_size && atomic_fetch_sub(&b->left, 1) <= 0) return NULL;
+  void *moved = new_size ? realloc(ptr, new_size) : NULL;
+  if (!new_size) free(ptr);
+  if (moved || !new_size) atomic_fetch_add(&b->live, (long)new_size - (long)old_size);
+  return moved;
+}

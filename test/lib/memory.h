@@ -18,4 +18,10 @@ typedef struct test_memory {
 
 void *test_memory_hook(void *user, void *ptr, size_t old_size, size_t new_size);
 
+/* An allocator that fails for good after `left` requests. Thread-safe. */
+typedef struct test_budget {
+  atomic_long left, live; /* live: bytes */
+} test_budget;
+void *test_budget_hook(void *user, void *ptr, size_t old_size, size_t new_size);
+
 #endif

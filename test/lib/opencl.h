@@ -12,4 +12,13 @@ void opencl_set(const char *format, ...) __attribute__((format(printf, 1, 2)));
 long opencl_count(const char *call); /* calls since opencl_set */
 long opencl_buffers(void);           /* number of live buffers */
 
+/* A main that runs these tests (unit.h), or says why it cannot. */
+#define OPENCL_TESTS(set_up, tear_down, ...)                                                                 \
+  int main(void) {                                                                                           \
+    const char *missing = opencl_begin();                                                                    \
+    if (!missing) return UNIT_RUN(set_up, tear_down, __VA_ARGS__);                                           \
+    printf("ok 1 # SKIP %s\n", missing);                                                                     \
+    return 0;                                                                                                \
+  }
+
 #endif

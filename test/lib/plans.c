@@ -199,3 +199,27 @@ bool p_run_some(const rt_program *p, int number, int iterations) {
   }
   return good;
 }
+
+void p_cache_file(const char *kind, char path[256]) {
+  char command[128];
+  snprintf(command, sizeof command, "find %s -name '*.%s'", p_place(), kind);
+  FILE *list = popen(command, "r");
+  assert_non_null(list);
+  assert_non_null(fgets(path, 256, list));
+  path[strcspn(path, "\n")] = 0;
+  pclose(list);
+}
+
+void p_work_in_threads(void *(*work)(void *), rt_context *context, const rt_program *program) {
+  enum { THREADS = 4 };
+  pthread_t threads[THREADS];
+  p_worker workers[THREADS];
+  for (int i = 0; i < THREADS; i++) {
+    workers[i] = (p_worker){context, program, i, false};
+    assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+  }
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(threads[i], NULL);
+    assert_true(workers[i].good);
+  }
+}

@@ -12,6 +12,7 @@ int p_set_up(void **state); /* group set-up and tear-down */
 int p_tear_down(void **state);
 const char *p_place(void);
 void p_empty_cache(void);
+void p_cache_file(const char *kind, char path[256]); /* the only one of this kind in the cache */
 rt_context *p_context_with(rt_options options);
 int p_compilations(void); /* so far */
 ir_status p_compile(void *user, const ir_graph *graph, ir_ref kernel, const char *symbol,
@@ -51,5 +52,7 @@ typedef struct p_worker {
   int number;
   bool good;
 } p_worker;
+/* Lets four threads call `work` with a p_worker of their own, which each must leave good. */
+void p_work_in_threads(void *(*work)(void *), rt_context *context, const rt_program *program);
 
 #endif

@@ -7,6 +7,7 @@
 #define VIEWFOLD_TEST_RECORD_H
 
 #include "passes/ops/ops.h"
+#include "test/lib/memory.h"
 
 enum { RECORD_ITEMS = 600 };
 
@@ -14,8 +15,7 @@ typedef struct recorder {
   ir_mem mem;
   ir_error error;
   ir_graph g;
-  long budget;    /* allocations left, -1: any number */
-  size_t live;    /* bytes */
+  test_budget budget;
   const char *at; /* the rest of the line */
   ir_attr pool[RECORD_ITEMS];
   size_t used;

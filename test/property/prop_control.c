@@ -12,6 +12,7 @@
  * spec: F13.U F14.U F15.U */
 #include "frontend/api/api.h"
 #include "ir/ir.h"
+#include "test/lib/cases.h"
 #include "test/lib/random_control.h"
 #include "test/lib/random_graph.h"
 
@@ -150,17 +151,11 @@ static bool run_case(vf_context *c, uint64_t seed, bool compile, uint64_t *refus
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = 1, count = 1000, one = 0, refused = 0;
-  bool single = false;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    uint64_t value = strtoull(argv[i + 1], NULL, 10);
-    if (strcmp(argv[i], "--seed") == 0) seed = value;
-    if (strcmp(argv[i], "--count") == 0) count = value;
-    if (strcmp(argv[i], "--case") == 0) one = value, single = true;
-  }
+  cases given = cases_read(argc, argv, 1000);
+  uint64_t seed = given.seed, count = (uint64_t)given.count, refused = 0;
   vf_context *c = vf_context_create(NULL, NULL);
-  if (single) {
-    bool good = run_case(c, one, true, &refused);
+  if (given.repeat) {
+    bool good = run_case(c, given.seed, true, &refused);
     vf_context_destroy(c);
     return !good;
   }

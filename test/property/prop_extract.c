@@ -18,19 +18,15 @@
 #include "frontend/views/access.h"
 #include "passes/fold/fold.h"
 #include "passes/index/index.h"
+#include "test/lib/cases.h"
 #include "test/lib/expression.h"
+#include "test/lib/random_graph.h"
 #include "test/lib/view_model.h"
 
 enum { ROOTS = 4, RANGES = 4 };
 
-static uint64_t draw(uint64_t *state) {
-  uint64_t z = *state += 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
 static int64_t pick(uint64_t *state, int64_t lo, int64_t hi) {
-  return lo + (int64_t)(draw(state) % (uint64_t)(hi - lo + 1));
+  return lo + (int64_t)(random_next(state) % (uint64_t)(hi - lo + 1));
 }
 
 /* The roots: as given, extracted, and extracted twice. */
@@ -168,22 +164,22 @@ typedef struct makings {
 } makings;
 
 static ir_ref some(makings *m) {
-  uint64_t k = draw(m->state);
+  uint64_t k = random_next(m->state);
   if (m->count && k % 3) return m->made[(k >> 8) % (uint64_t)m->count];
   return m->leaf[(k >> 8) % (uint64_t)m->leaves];
 }
 
 static ir_ref number(makings *m) {
   static const int64_t useful[] = {1, 2, 3, 4, 6, 8, 12, 24, 5, 7, 9, 10, -1, -2, -4, -6};
-  return ir_index(&m->s->g, useful[draw(m->state) % 16]);
+  return ir_index(&m->s->g, useful[random_next(m->state) % 16]);
 }
 
 static ir_ref step(makings *m) {
   ir_graph *g = &m->s->g;
   ir_ref a = some(m), b = some(m);
-  switch (draw(m->state) % 16) {
+  switch (random_next(m->state) % 16) {
   case 0: return ir_binary(g, IR_OP_SUB, a, b);
-  case 1: return ir_binary(g, draw(m->state) % 2 ? IR_OP_MIN : IR_OP_MAX, a, b);
+  case 1: return ir_binary(g, random_next(m->state) % 2 ? IR_OP_MIN : IR_OP_MAX, a, b);
   case 2: return ir_where(g, ir_binary(g, IR_OP_LT, a, number(m)), b, some(m));
   case 3: return ir_binary(g, IR_OP_MUL, m->leaf[0], some(m));
   case 4: return ir_binary(g, IR_OP_ADD, a, number(m));
@@ -203,8 +199,8 @@ static ir_ref step(makings *m) {
 static ir_ref clause(makings *m) {
   static const ir_op ops[] = {IR_OP_LT, IR_OP_GE, IR_OP_LE, IR_OP_GT, IR_OP_EQ, IR_OP_NE};
   ir_graph *g = &m->s->g;
-  ir_ref right = draw(m->state) % 3 ? ir_index(g, pick(m->state, -6, 30)) : some(m);
-  return ir_binary(g, ops[draw(m->state) % 6], some(m), right);
+  ir_ref right = random_next(m->state) % 3 ? ir_index(g, pick(m->state, -6, 30)) : some(m);
+  return ir_binary(g, ops[random_next(m->state) % 6], some(m), right);
 }
 
 static bool expressions_hold(makings *m) {
@@ -244,12 +240,12 @@ static bool expressions_case(subject *s, uint64_t *state, const pass_extract_cos
   }
   for (int64_t steps = pick(state, 1, 14); steps-- > 0; m.count++) m.made[m.count] = step(&m);
   s->count = (uint32_t)pick(state, 1, ROOTS);
-  bool canonical = draw(state) % 2;
+  bool canonical = random_next(state) % 2;
   for (uint32_t i = 0; i < s->count; i++) {
     ir_ref root = i == 0 ? m.made[m.count - 1] : i == 1 ? clause(&m) : some(&m);
     if (i == 1)
       for (int64_t more = pick(state, 0, 3); more-- > 0;)
-        root = ir_binary(g, draw(state) % 4 ? IR_OP_AND : IR_OP_OR, root, clause(&m));
+        root = ir_binary(g, random_next(state) % 4 ? IR_OP_AND : IR_OP_OR, root, clause(&m));
     s->root[0][i] = canonical ? pass_simplify(g, root) : root;
     if (!s->root[0][i]) return complain(s, 0, s->error.text);
   }
@@ -257,11 +253,8 @@ static bool expressions_case(subject *s, uint64_t *state, const pass_extract_cos
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = 1, count = 1000, failed = 0;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 10);
-    if (strcmp(argv[i], "--count") == 0) count = strtoull(argv[i + 1], NULL, 10);
-  }
+  cases given = cases_read(argc, argv, 1000);
+  uint64_t seed = given.seed, count = (uint64_t)given.count, failed = 0;
   static subject s;
   for (uint64_t k = 0; k < count && failed < 10; k++) {
     uint64_t state = seed * 0x100000001b3u + k;

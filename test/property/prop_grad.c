@@ -612,14 +612,10 @@ static bool check_any(uint64_t seed, bool compile) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = 1;
-  long count = 200;
-  bool again = false;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--case") == 0) seed = strtoull(argv[i + 1], NULL, 0), count = 1, again = true;
-  }
+  cases given = cases_read(argc, argv, 200);
+  uint64_t seed = given.seed;
+  long count = given.count;
+  bool again = given.repeat;
   ir_error error = {0};
   rt_options options = cases_options();
   if (rt_context_create(&ir_mem_libc, &options, &context, &error) != IR_OK)

@@ -12,6 +12,7 @@
 #include "ir/ir.h"
 #include "passes/index/index.h"
 #include "passes/index/rule.h"
+#include "test/lib/random_graph.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,12 +35,7 @@ typedef struct world {
   int64_t *value[NODES]; /* by ref, one value per assignment; NULL when not evaluated */
 } world;
 
-static uint64_t next(world *w) {
-  uint64_t z = w->state += 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
+static uint64_t next(world *w) { return random_next(&w->state); }
 static int64_t pick(world *w, int64_t lo, int64_t hi) {
   return lo + (int64_t)(next(w) % (uint64_t)(hi - lo + 1));
 }

@@ -10,6 +10,7 @@
 #include "frontend/text/reader.h"
 #include "passes/passes.h"
 #include "runtime/cache/kernel_key.h"
+#include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
 
 #include <inttypes.h>
@@ -93,12 +94,9 @@ static const char *check(const ir_text *text, long *kernels) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = 1;
-  long count = 200, failed = 0, kernels = 0, done = 0;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
-  }
+  cases given = cases_read(argc, argv, 200);
+  uint64_t seed = given.seed;
+  long count = given.count, failed = 0, kernels = 0, done = 0;
   for (; done < count && failed < 5; done++) {
     uint64_t state = seed + (uint64_t)done * 0x10001;
     random_graph r;

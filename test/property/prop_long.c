@@ -13,6 +13,7 @@
 
 #include "passes/index/index.h"
 #include "passes/view/index_map.h"
+#include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/view_model.h"
 #include "test/lib/view_record.h"
@@ -198,12 +199,9 @@ static bool holds(uint64_t seed, totals *t) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = 1, count = 1000, failed = 0;
+  cases given = cases_read(argc, argv, 1000);
+  uint64_t seed = given.seed, count = (uint64_t)given.count, failed = 0;
   totals t = {0};
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 10);
-    if (strcmp(argv[i], "--count") == 0) count = strtoull(argv[i + 1], NULL, 10);
-  }
   for (uint64_t i = 0; i < count && failed < 10; i++) failed += !holds(seed * 1000003 + i, &t);
   printf("prop_long: %" PRIu64 " cases, %" PRIu64 " failed, seed %" PRIu64 "; %" PRIu64
          " read something, %" PRIu64 " of them padding, too; %.1f nodes each\n",

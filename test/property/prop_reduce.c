@@ -22,16 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTEXTS = 7 };
 static const double BOUND = 128 * 0x1p-24;
 
-static const case_machine machines[CONTEXTS] = {{1, NULL},
-                                                {2, NULL},
-                                                {4, NULL},
-                                                {1, "vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"},
-                                                {2, "vector_bytes=32 registers=16 l1=32768 l2=262144"},
-                                                {2, "vector_bytes=16 lanes=64 local=32768"},
-                                                {1, "vector_bytes=16 lanes=16 local=4096"}};
 static long elements;
 
 typedef struct problem {
@@ -182,7 +174,7 @@ static void run(trial *t) { trial_evaluate(t, &(trial_check){1, data_of, is_righ
 static void tell(const cases *c) { printf("%ld reductions, %ld elements", c->done, elements); }
 
 int main(int argc, char **argv) {
-  static const trial_property property = {"reduce", 60,  machines, CONTEXTS, sizeof(problem),
-                                          record,   run, tell,     NULL};
+  static const trial_property property = {"reduce", 60,  case_machines, CASE_MACHINES, sizeof(problem),
+                                          record,   run, tell,          NULL};
   return trial_main(argc, argv, &property);
 }

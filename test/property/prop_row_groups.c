@@ -19,15 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CONTEXTS = 7, INPUTS = 4, VALUES = 24, RESULTS = 3, RUNS = 2 };
+enum { INPUTS = 4, VALUES = 24, RESULTS = 3, RUNS = 2 };
 
-static const case_machine machines[CONTEXTS] = {{1, NULL},
-                                                {2, NULL},
-                                                {4, NULL},
-                                                {1, "vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"},
-                                                {2, "vector_bytes=32 registers=16 l1=32768 l2=262144"},
-                                                {2, "vector_bytes=16 lanes=64 local=32768"},
-                                                {1, "vector_bytes=16 lanes=16 local=4096"}};
 static long elements, row_groups, kernels;
 
 typedef struct problem {
@@ -223,7 +216,7 @@ static void tell(const cases *c) {
 }
 
 int main(int argc, char **argv) {
-  static const trial_property property = {"row_groups", 60,  machines, CONTEXTS, sizeof(problem),
-                                          record,       run, tell,     NULL};
+  static const trial_property property = {"row_groups", 60,  case_machines, CASE_MACHINES, sizeof(problem),
+                                          record,       run, tell,          NULL};
   return trial_main(argc, argv, &property);
 }

@@ -4,6 +4,7 @@
  *
  *   prop_rules --seed S --count N */
 #include "test/prove/prove.h"
+#include "test/lib/cases.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,11 +12,9 @@
 #include <string.h>
 
 int main(int argc, char **argv) {
-  prove_options o = {.seed = 1, .limit = 100000, .solver_budget = 10000000, .processes = 2};
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) o.seed = strtoull(argv[i + 1], NULL, 10);
-    if (strcmp(argv[i], "--count") == 0) o.limit = strtoull(argv[i + 1], NULL, 10);
-  }
+  cases given = cases_read(argc, argv, 100000);
+  prove_options o = {
+      .seed = given.seed, .limit = (uint64_t)given.count, .solver_budget = 10000000, .processes = 2};
   o.sample = o.limit;
   o.chains = o.limit / 100;
   int failed = prove_rules(&o) + prove_termination(&o) + prove_rewrites(&o);

@@ -6,6 +6,7 @@
  *
  * At the end, every operation that the rules do not let commute with a sum (it cannot be applied to partial
  * sums) must have been seen not to: for some operands op(a + b) differed from op(a) + op(b). */
+#include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/sharded.h"
 
@@ -72,14 +73,10 @@ static long unfounded(const sharded *s) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = 1;
-  long count = 200, done = 0, failed = 0, no_value = 0;
-  bool again = false;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--case") == 0) seed = strtoull(argv[i + 1], NULL, 0), count = 1, again = true;
-  }
+  cases given = cases_read(argc, argv, 200);
+  uint64_t seed = given.seed;
+  long count = given.count, done = 0, failed = 0, no_value = 0;
+  bool again = given.repeat;
   static sharded s;
   for (; done < count && failed < 5; done++) {
     uint64_t state = seed + (uint64_t)done * 0x10001;

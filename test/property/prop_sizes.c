@@ -10,6 +10,7 @@
  * message proposes a declaration, the same text with that declaration must get further. */
 #include "test/lib/random_graph.h"
 #include "frontend/viewfold.h"
+#include "test/lib/cases.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -420,12 +421,9 @@ static bool check(tester *t, const chain *c) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = 1;
-  long count = 300, failed = 0;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
-  }
+  cases given = cases_read(argc, argv, 300);
+  uint64_t seed = given.seed;
+  long count = given.count, failed = 0;
   static tester t;
   vf_options options = {.size = sizeof options, .flags = VF_NO_DISK, .threads = 1};
   vf_error error;

@@ -15,6 +15,7 @@
 
 #include "frontend/text/chain.h"
 #include "frontend/views/view.h"
+#include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/view_check.h"
 #include "test/lib/view_model.h"
@@ -205,12 +206,9 @@ static int report(model_chain c, uint64_t seed, uint64_t number) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = 1, count = 1000;
+  cases given = cases_read(argc, argv, 1000);
+  uint64_t seed = given.seed, count = (uint64_t)given.count;
   tally t = {0};
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 10);
-    if (strcmp(argv[i], "--count") == 0) count = strtoull(argv[i + 1], NULL, 10);
-  }
   for (uint64_t k = 0; k < count; k++) {
     uint64_t state = seed + k * 0x9e3779b97f4a7c15u;
     model_chain c;

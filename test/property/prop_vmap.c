@@ -584,14 +584,10 @@ static bool one_case(checker *c, uint64_t seed, bool compiled) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = 1;
-  bool single = false;
-  long count = 200;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--case") == 0) seed = strtoull(argv[i + 1], NULL, 0), count = 1, single = true;
-  }
+  cases given = cases_read(argc, argv, 200);
+  uint64_t seed = given.seed;
+  bool single = given.repeat;
+  long count = given.count;
   static checker c;
   ir_error error = {0};
   rt_options options = cases_options();

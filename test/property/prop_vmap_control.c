@@ -11,6 +11,7 @@
  * whole by the whole inputs, recorded outside, are those of the elements, summed over the axes that an input
  * does not have. The graph is evaluated, and now and then compiled; its text parses back to the same text. */
 #include "ir/ir.h"
+#include "test/lib/cases.h"
 #include "test/lib/random_control.h"
 #include "test/lib/random_graph.h"
 
@@ -64,6 +65,16 @@ static int input_shape(const batch_case *t, int i, int64_t *shape) {
   return n;
 }
 
+/* The results, and the gradients of the losses. */
+static void add_outputs(vf_graph *g, int count, vf_value *in, vf_value *out) {
+  vf_grad(vf_sum(vf_tanh(out[1]), VF_ALL, false), WRT, in, out + count);
+  for (int i = 0; i < count + WRT; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "o%d", i);
+    vf_output(g, name, out[i]);
+  }
+}
+
 static vf_graph *record(vf_context *context, const batch_case *t) {
   vf_graph *g = vf_graph_create(context, "case", NULL);
   vf_value in[INPUTS], out[RESULTS];
@@ -76,12 +87,7 @@ static vf_graph *record(vf_context *context, const batch_case *t) {
   mapping m = {t, 0, count};
   record_level(&m, in, out);
   /* out[1] determines the loss of each element; the gradients of the whole are those of the sum of losses */
-  vf_grad(vf_sum(vf_tanh(out[1]), VF_ALL, false), WRT, in, out + count);
-  for (int i = 0; i < count + WRT; i++) {
-    char name[16];
-    snprintf(name, sizeof name, "o%d", i);
-    vf_output(g, name, out[i]);
-  }
+  add_outputs(g, count, in, out);
   return g;
 }
 
@@ -97,12 +103,7 @@ static vf_graph *record_plain(vf_context *context, const batch_case *t, int trip
     in[i] = vf_input(g, x->name, x->dtype, x->rank, x->rank == 2 ? shape : row);
   }
   int count = control_record(&c, true, in, out);
-  vf_grad(vf_sum(vf_tanh(out[1]), VF_ALL, false), WRT, in, out + count);
-  for (int i = 0; i < count + WRT; i++) {
-    char name[16];
-    snprintf(name, sizeof name, "o%d", i);
-    vf_output(g, name, out[i]);
-  }
+  add_outputs(g, count, in, out);
   return g;
 }
 
@@ -293,17 +294,11 @@ static bool run_case(vf_context *c, uint64_t seed, bool compile) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = 1, count = 300, one = 0;
-  bool single = false;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    uint64_t value = strtoull(argv[i + 1], NULL, 10);
-    if (strcmp(argv[i], "--seed") == 0) seed = value;
-    if (strcmp(argv[i], "--count") == 0) count = value;
-    if (strcmp(argv[i], "--case") == 0) one = value, single = true;
-  }
+  cases given = cases_read(argc, argv, 300);
+  uint64_t seed = given.seed, count = (uint64_t)given.count;
   vf_context *c = vf_context_create(NULL, NULL);
-  if (single) {
-    bool good = run_case(c, one, true);
+  if (given.repeat) {
+    bool good = run_case(c, given.seed, true);
     vf_context_destroy(c);
     return !good;
   }

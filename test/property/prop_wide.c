@@ -7,6 +7,7 @@
  * ever stored: each element of the window is traced back to the small array by plain 64-bit arithmetic, one
  * view after the other. A second result holds the indices along one axis, as i64. */
 #include "frontend/viewfold.h"
+#include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
 
 #include <inttypes.h>
@@ -276,12 +277,9 @@ static bool check(vf_context *context, const wide *w, char *why, size_t room) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = 1;
-  long count = 300, failed = 0, far = 0;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
-  }
+  cases given = cases_read(argc, argv, 300);
+  uint64_t seed = given.seed;
+  long count = given.count, failed = 0, far = 0;
   vf_options options = {.size = sizeof options, .flags = VF_NO_DISK, .threads = 1};
   vf_error error;
   vf_context *context = vf_context_create(&options, &error);

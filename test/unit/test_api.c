@@ -2,15 +2,9 @@
  * reference evaluator, bit by bit where the numeric contract requires it. */
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "frontend/viewfold.h"
+#include "test/lib/unit.h"
 
 static vf_error error;
 
@@ -827,27 +821,7 @@ static void test_null_buffers(void **state) {
   vf_program_destroy(p), vf_graph_destroy(g), vf_context_destroy(c);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_facts),
-      cmocka_unit_test(test_options),
-      cmocka_unit_test(test_environment),
-      cmocka_unit_test(test_no_compile),
-      cmocka_unit_test(test_nothing_is_accepted),
-      cmocka_unit_test(test_run),
-      cmocka_unit_test(test_any_order_of_destruction),
-      cmocka_unit_test(test_threads),
-      cmocka_unit_test(test_odd_results),
-      cmocka_unit_test(test_range_error),
-      cmocka_unit_test(test_scatter_threads),
-      cmocka_unit_test(test_sizes),
-      cmocka_unit_test(test_text),
-      cmocka_unit_test(test_second_names),
-      cmocka_unit_test(test_dumps),
-      cmocka_unit_test(test_errors_of_builders),
-      cmocka_unit_test(test_every_operation),
-      cmocka_unit_test(test_several_results),
-      cmocka_unit_test(test_null_buffers),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_facts, test_options, test_environment, test_no_compile, test_nothing_is_accepted, test_run,
+           test_any_order_of_destruction, test_threads, test_odd_results, test_range_error,
+           test_scatter_threads, test_sizes, test_text, test_second_names, test_dumps,
+           test_errors_of_builders, test_every_operation, test_several_results, test_null_buffers)

@@ -1,16 +1,9 @@
 /* Every allocation of the API fails in turn: the call fails with VF_ERR_MEMORY, leaks nothing, and succeeds
  * when it is repeated. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "frontend/viewfold.h"
 #include "test/lib/level.h"
 #include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 /* Objects that a session has made so far; freed at the end of every trial, wherever it stopped. */
 typedef struct session {
@@ -192,10 +185,4 @@ static void test_allocations_of_compiling_fail(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_allocation_fails),
-      cmocka_unit_test(test_allocations_of_compiling_fail),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_every_allocation_fails, test_allocations_of_compiling_fail)

@@ -4,23 +4,18 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test/lib/unit.h"
 
 static int start_directory = -1;
 static char directory[64];
 
 /* Every test runs inside a new, empty directory. */
 static int enter(void **state) {
-  (void)state;
   strcpy(directory, "/tmp/test_atomic.XXXXXX");
   start_directory = open(".", O_RDONLY | O_DIRECTORY);
   return start_directory >= 0 && mkdtemp(directory) && chmod(directory, 0755) == 0 && chdir(directory) == 0
@@ -38,7 +33,6 @@ static int count_entries(void) {
 }
 
 static int leave(void **state) {
-  (void)state;
   DIR *entries = opendir(".");
   for (struct dirent *entry = readdir(entries); entry; entry = readdir(entries))
     if (unlink(entry->d_name) != 0) rmdir(entry->d_name);
@@ -90,7 +84,6 @@ static void refused(const char *path, const char *message) {
 }
 
 static void appear_at_commit(void **state) {
-  (void)state;
   fe_atomic_file file;
   ir_error error = {0};
   put("a", "before");
@@ -106,7 +99,6 @@ static void appear_at_commit(void **state) {
 }
 
 static void vanish_when_abandoned(void **state) {
-  (void)state;
   fe_atomic_file file;
   ir_error error = {0};
   assert_int_equal(fe_atomic_open(&file, "a", &error), IR_OK);
@@ -119,7 +111,6 @@ static void vanish_when_abandoned(void **state) {
 }
 
 static void keep_permissions_and_follow_links(void **state) {
-  (void)state;
   mode_t mask = umask(027);
   write_all("new", "1");
   umask(mask);
@@ -138,7 +129,6 @@ static void keep_permissions_and_follow_links(void **state) {
 }
 
 static void say_why_not(void **state) {
-  (void)state;
   static char long_name[300], long_path[5000], expected[5200];
   assert_int_equal(mkdir("sub", 0755), 0);
   put("file", "1");
@@ -168,7 +158,6 @@ static void say_why_not(void **state) {
 
 /* The disk is full half way: the old file is unchanged, and no other file is left. */
 static void leave_nothing_after_a_failed_write(void **state) {
-  (void)state;
   static const char bytes[20000];
   struct rlimit old, small;
   put("a", "before");
@@ -191,7 +180,6 @@ static void leave_nothing_after_a_failed_write(void **state) {
 }
 
 static void leave_nothing_after_a_failed_rename(void **state) {
-  (void)state;
   fe_atomic_file file;
   ir_error error = {0};
   assert_int_equal(fe_atomic_open(&file, "a", &error), IR_OK);
@@ -202,7 +190,6 @@ static void leave_nothing_after_a_failed_rename(void **state) {
 }
 
 static void write_directly_what_cannot_be_replaced(void **state) {
-  (void)state;
   fe_atomic_file file;
   ir_error error = {0};
   write_all("/dev/null", "gone");
@@ -224,7 +211,6 @@ static void write_directly_what_cannot_be_replaced(void **state) {
 
 /* Standard output redirected to a file: /dev/stdout appends to it and does not replace it. */
 static void continue_standard_output(void **state) {
-  (void)state;
   fflush(stdout);
   int saved = dup(STDOUT_FILENO), target = open("out", O_WRONLY | O_CREAT | O_TRUNC, 0644);
   assert_true(saved >= 0 && target >= 0);
@@ -242,18 +228,6 @@ static void continue_standard_output(void **state) {
   holds("out", "one two three");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, enter, leave)
-      IN_DIRECTORY(appear_at_commit),
-      IN_DIRECTORY(vanish_when_abandoned),
-      IN_DIRECTORY(keep_permissions_and_follow_links),
-      IN_DIRECTORY(say_why_not),
-      IN_DIRECTORY(leave_nothing_after_a_failed_write),
-      IN_DIRECTORY(leave_nothing_after_a_failed_rename),
-      IN_DIRECTORY(write_directly_what_cannot_be_replaced),
-      IN_DIRECTORY(continue_standard_output),
-#undef IN_DIRECTORY
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS_EACH(enter, leave, appear_at_commit, vanish_when_abandoned, keep_permissions_and_follow_links,
+                say_why_not, leave_nothing_after_a_failed_write, leave_nothing_after_a_failed_rename,
+                write_directly_what_cannot_be_replaced, continue_standard_output)

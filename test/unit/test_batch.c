@@ -1,17 +1,10 @@
 /* Types with batch axes: their meaning, their alignment, the views that make them, and what is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "frontend/text/reader.h"
 #include "frontend/viewfold.h"
 #include "ir/verify/verify.h"
 #include "passes/batch/batch.h"
 #include "test/lib/record.h"
+#include "test/lib/unit.h"
 
 enum { MOST = 512 };
 static vf_error error;
@@ -373,7 +366,7 @@ static void test_session(void **state) {
 }
 
 /* Any allocation may fail: the graph is then refused with a memory error, or its text is the same. */
-static void test_memory(void **state) {
+static void test_short_memory(void **state) {
   for (long budget = 0; budget < 400; budget++) {
     recorder r;
     if (!record_start(&r, budget)) continue;
@@ -387,15 +380,6 @@ static void test_memory(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_types),         cmocka_unit_test(test_alignment),
-      cmocka_unit_test(test_views),         cmocka_unit_test(test_elements),
-      cmocka_unit_test(test_operations),    cmocka_unit_test(test_indirect),
-      cmocka_unit_test(test_physical_text), cmocka_unit_test(test_nothing_to_do),
-      cmocka_unit_test(test_keys),          cmocka_unit_test(test_questions),
-      cmocka_unit_test(test_view_of),       cmocka_unit_test(test_session),
-      cmocka_unit_test(test_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_types, test_alignment, test_views, test_elements, test_operations, test_indirect,
+           test_physical_text, test_nothing_to_do, test_keys, test_questions, test_view_of, test_session,
+           test_short_memory)

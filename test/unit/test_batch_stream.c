@@ -4,14 +4,7 @@
 #include "frontend/text/reader.h"
 #include "ir/parse/parse.h"
 #include "test/lib/memory.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test/lib/unit.h"
 
 enum { MOST = 4000 };
 
@@ -201,11 +194,4 @@ static void without_memory(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_is_streamed),
-      cmocka_unit_test(the_target_says_from_where_on),
-      cmocka_unit_test(without_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(what_is_streamed, the_target_says_from_where_on, without_memory)

@@ -1,15 +1,10 @@
 /* Results, limits and history of `viewfold bench`. The oracles of its workloads are compared with the
  * reference evaluator where that is fast enough; the command compares all of them with compiled programs. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "frontend/cli/bench/bench.h"
+#include "test/lib/unit.h"
 
 typedef struct evaluated {
   vf_context *context;
@@ -49,7 +44,6 @@ static void forget(evaluated *e) {
 }
 
 static void oracles_agree_with_the_evaluator(void **state) {
-  (void)state;
   static const char *const ids[] = {"L2chain", "L2softmax", "V11", "T2", "M1_512"};
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
     const bench_workload *w = bench_workload_find(ids[i]);
@@ -61,7 +55,6 @@ static void oracles_agree_with_the_evaluator(void **state) {
 }
 
 static void a_wrong_result_is_an_error(void **state) {
-  (void)state;
   const bench_workload *w = bench_workload_find("L2chain");
   evaluated e;
   evaluate(&e, w);
@@ -82,7 +75,6 @@ static void a_wrong_result_is_an_error(void **state) {
 
 /* Inputs of every workload match its graph, differ from element to element, and are the same each time. */
 static void inputs_are_seeded(void **state) {
-  (void)state;
   static const char *const ids[] = {"L2softmax", "T1", "T2"};
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
     const bench_workload *w = bench_workload_find(ids[i]);
@@ -107,7 +99,6 @@ static void inputs_are_seeded(void **state) {
 }
 
 static void limits_follow_bytes_or_operations(void **state) {
-  (void)state;
   bench_limits l = {.gflops = 100};
   for (int f = 0; f < BENCH_FOOTPRINTS; f++) {
     l.gbs[BENCH_STREAM_READ][f] = 40;
@@ -125,7 +116,6 @@ static void limits_follow_bytes_or_operations(void **state) {
 }
 
 static void limits_only_rise(void **state) {
-  (void)state;
   bench_limits l = {.gflops = 100}, seen = {.gflops = 90};
   assert_false(bench_limits_raise(&l, &seen));
   seen.gflops = 101; /* too small a change for a line in the history */
@@ -139,7 +129,6 @@ static void limits_only_rise(void **state) {
 }
 
 static void history_remembers_the_best(void **state) {
-  (void)state;
   char path[] = "/tmp/viewfold-test-history-XXXXXX";
   const bench_workload *w = bench_workload_find("R4");
   bench_result r = {.workload = w, .ms = 2, .min_ms = 1.9};
@@ -183,14 +172,5 @@ static void history_remembers_the_best(void **state) {
   unlink(path);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(oracles_agree_with_the_evaluator),
-      cmocka_unit_test(a_wrong_result_is_an_error),
-      cmocka_unit_test(inputs_are_seeded),
-      cmocka_unit_test(limits_follow_bytes_or_operations),
-      cmocka_unit_test(limits_only_rise),
-      cmocka_unit_test(history_remembers_the_best),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(oracles_agree_with_the_evaluator, a_wrong_result_is_an_error, inputs_are_seeded,
+           limits_follow_bytes_or_operations, limits_only_rise, history_remembers_the_best)

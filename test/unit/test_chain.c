@@ -2,16 +2,11 @@
  * of bad chains are in test/text/index. */
 #include "frontend/text/chain.h"
 
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "frontend/text/nearest.h"
 #include "frontend/views/access.h"
 #include "frontend/views/textbook.h"
+#include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 typedef struct world {
   ir_error error;
@@ -30,7 +25,6 @@ typedef struct pair {
 } pair;
 
 static void test_types(void **state) {
-  (void)state;
   static const pair cases[] = {
       {"f32[]", "f32[]"},
       {" f32 [ 3 , 2 ] . permute ( 1 , 0 ) ", "f32[2,3]"},
@@ -71,7 +65,6 @@ static void test_types(void **state) {
 }
 
 static void test_spellings_of_one_chain_are_one_node(void **state) {
-  (void)state;
   static const pair cases[] = {
       {"f32[3,2].permute(1,0)", "f32[3,2].permute(-1,-2)"},
       {"f32[3,2].permute(1,0)", "f32[3,2].permute([1,0])"},
@@ -100,7 +93,6 @@ static void test_spellings_of_one_chain_are_one_node(void **state) {
 }
 
 static void test_bad_bytes_are_errors(void **state) {
-  (void)state;
   static const char bytes[] = "f32[2]\0.permute(0)\xff";
   for (size_t length = 0; length < sizeof bytes; length++) {
     world w;
@@ -113,7 +105,6 @@ static void test_bad_bytes_are_errors(void **state) {
 }
 
 static void test_deep_nesting_and_long_chains(void **state) {
-  (void)state;
   enum { DEEP = 100000 };
   world w;
   start(&w);
@@ -132,29 +123,13 @@ static void test_deep_nesting_and_long_chains(void **state) {
   free(text);
 }
 
-/* an allocator that fails after `left` requests */
-typedef struct purse {
-  long left;
-  size_t live;
-} purse;
-
-static void *frugal(void *user, void *ptr, size_t old_size, size_t new_size) {
-  purse *p = user;
-  if (new_size && p->left-- <= 0) return NULL;
-  void *moved = new_size ? realloc(ptr, new_size) : NULL;
-  if (!new_size) free(ptr);
-  p->live += new_size - old_size;
-  return moved;
-}
-
 static void test_any_allocation_may_fail(void **state) {
-  (void)state;
   static const char text[] = "f32[n=4..64:4,6].pad((1,2),(0,0),mode=edge).gather(1,[2,0,-1]).reshape(-1)."
                              "shrink((2,n)).flip(0).stride(-2)";
   bool done = false;
   for (long budget = 0; !done; budget++) {
-    purse p = {budget, 0};
-    ir_mem mem = {frugal, &p};
+    test_budget p = {budget, 0};
+    ir_mem mem = {test_budget_hook, &p};
     world w = {0};
     ir_ref index = 0, valid = 0, x = 0;
     if (ir_graph_init(&w.g, &mem, &w.error) == IR_OK) x = fe_chain_parse(&w.g, "chain", text, strlen(text));
@@ -169,7 +144,6 @@ static void test_any_allocation_may_fail(void **state) {
 }
 
 static void test_suggestions(void **state) {
-  (void)state;
   static const char *const words[] = {"permute", "reshape", "pad", "flip"};
   assert_string_equal(fe_nearest("premute", 7, words, 4), "permute");
   assert_string_equal(fe_nearest("reshap", 6, words, 4), "reshape");
@@ -178,14 +152,5 @@ static void test_suggestions(void **state) {
   assert_null(fe_nearest("permutepermutepermutepermutepermute", 35, words, 4));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_types),
-      cmocka_unit_test(test_spellings_of_one_chain_are_one_node),
-      cmocka_unit_test(test_bad_bytes_are_errors),
-      cmocka_unit_test(test_deep_nesting_and_long_chains),
-      cmocka_unit_test(test_any_allocation_may_fail),
-      cmocka_unit_test(test_suggestions),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_types, test_spellings_of_one_chain_are_one_node, test_bad_bytes_are_errors,
+           test_deep_nesting_and_long_chains, test_any_allocation_may_fail, test_suggestions)

@@ -1,31 +1,15 @@
 /* Code runs from memory that nobody else can change: a program still gives the right results after the cache
  * file that it was loaded from is changed. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "test/lib/plans.h"
+#include "test/lib/unit.h"
 
 enum { N = 64 };
-
-/* The only file of this kind in the cache. */
-static void cache_file(const char *kind, char path[256]) {
-  char command[128];
-  snprintf(command, sizeof command, "find %s -name '*.%s'", p_place(), kind);
-  FILE *list = popen(command, "r");
-  assert_non_null(list);
-  assert_non_null(fgets(path, 256, list));
-  path[strcspn(path, "\n")] = 0;
-  pclose(list);
-}
 
 /* An empty cache that then holds one program, "kept". */
 static void keep_one(void) {
@@ -74,7 +58,7 @@ static void remove_it(const char *path) { assert_int_equal(unlink(path), 0); }
 static void runs_on(void (*harm)(const char *path)) {
   char path[256];
   keep_one();
-  cache_file("plan", path);
+  p_cache_file("plan", path);
   rt_context *c = p_context_with((rt_options){.no_compile = true});
   rt_program *p = p_find(c, "kept");
   assert_non_null(p);
@@ -155,13 +139,5 @@ static void runs_where_memory_cannot_become_executable(void **state) {
   assert_int_equal(status, 0);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(runs_on_when_truncated),
-      cmocka_unit_test(runs_on_when_overwritten),
-      cmocka_unit_test(runs_on_when_removed),
-      cmocka_unit_test(no_file_backs_code),
-      cmocka_unit_test(runs_where_memory_cannot_become_executable),
-  };
-  return cmocka_run_group_tests(tests, p_set_up, p_tear_down);
-}
+UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, runs_on_when_truncated, runs_on_when_overwritten,
+                   runs_on_when_removed, no_file_backs_code, runs_where_memory_cannot_become_executable)

@@ -1,23 +1,17 @@
 /* Whatever ends or stops the compiling process becomes a status and a message of the call that compiles;
  * nothing of the process is left, and a new one compiles the next program. Each fault is provoked by a test
  * double of the process. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "test/lib/compiling.h"
 #include "test/lib/kernels.h"
 #include "test/lib/sanitized.h"
+#include "test/lib/unit.h"
 
 /* The beginning of the name of c_compile's first kernel. */
 #define KERNEL "vf_add_mul_f32_"
@@ -267,21 +261,6 @@ static void guilty_among_many(void **state) {
   close_context(context);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(crashes),
-      cmocka_unit_test(fatal_errors),
-      cmocka_unit_test(processor_time_ends),
-      cmocka_unit_test(silence_ends),
-      cmocka_unit_test(memory_ends),
-      cmocka_unit_test(memory_is_limited),
-      cmocka_unit_test(allocations_fail),
-      cmocka_unit_test(answers_are_checked),
-      cmocka_unit_test(other_programs),
-      cmocka_unit_test(killed_between),
-      cmocka_unit_test(killed_in_the_middle),
-      cmocka_unit_test(only_the_guilty_fails),
-      cmocka_unit_test(guilty_among_many),
-  };
-  return cmocka_run_group_tests(tests, c_set_up, c_tear_down);
-}
+UNIT_TESTS_BETWEEN(c_set_up, c_tear_down, crashes, fatal_errors, processor_time_ends, silence_ends,
+                   memory_ends, memory_is_limited, allocations_fail, answers_are_checked, other_programs,
+                   killed_between, killed_in_the_middle, only_the_guilty_fails, guilty_among_many)

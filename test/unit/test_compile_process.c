@@ -1,26 +1,20 @@
 /* Compiling in another process: it gives the same code; when it is started, what it inherits, when it
  * ends. */
 #define _GNU_SOURCE /* memfd_create */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "test/lib/compiling.h"
 #include "test/lib/kernels.h"
+#include "test/lib/unit.h"
 
 /* code */
 
@@ -427,20 +421,6 @@ static void ends_with_its_host(void **state) {
   c_check_childless();
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(same_code),
-      cmocka_unit_test(same_refusals),
-      cmocka_unit_test(one_for_a_context),
-      cmocka_unit_test(warm_runs_start_none),
-      cmocka_unit_test(settings),
-      cmocka_unit_test(many_at_once),
-      cmocka_unit_test(inherits_nothing),
-      cmocka_unit_test(low_descriptors),
-      cmocka_unit_test(descriptors_that_others_close),
-      cmocka_unit_test(children_that_others_reap),
-      cmocka_unit_test(forked_processes_have_their_own),
-      cmocka_unit_test(ends_with_its_host),
-  };
-  return cmocka_run_group_tests(tests, c_set_up, c_tear_down);
-}
+UNIT_TESTS_BETWEEN(c_set_up, c_tear_down, same_code, same_refusals, one_for_a_context, warm_runs_start_none,
+                   settings, many_at_once, inherits_nothing, low_descriptors, descriptors_that_others_close,
+                   children_that_others_reap, forked_processes_have_their_own, ends_with_its_host)

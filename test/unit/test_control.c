@@ -1,16 +1,10 @@
 /* Control flow through the C API: what is recorded, what is refused, values of derivatives, the session, and
  * memory. test/property/prop_control.c compares random functions with the same functions written out. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "frontend/viewfold.h"
 #include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 static vf_error error;
 
@@ -513,22 +507,8 @@ static void test_iterations_take_no_memory(void **state) {
   assert_int_equal(peaks[0], peaks[1]);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_constants_take_the_dtype_that_iterations_give),
-      cmocka_unit_test(test_constants_of_branches),
-      cmocka_unit_test(test_values_from_outside_are_operands),
-      cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_what_escapes_is_told),
-      cmocka_unit_test(test_inputs_declared_inside),
-      cmocka_unit_test(test_derivatives_of_a_while_loop),
-      cmocka_unit_test(test_derivatives_of_a_cond),
-      cmocka_unit_test(test_checkpoint_computes_again),
-      cmocka_unit_test(test_iterations_are_run_once),
-      cmocka_unit_test(test_sizes_that_vary),
-      cmocka_unit_test(test_session),
-      cmocka_unit_test(test_any_allocation_may_fail),
-      cmocka_unit_test(test_iterations_take_no_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_constants_take_the_dtype_that_iterations_give, test_constants_of_branches,
+           test_values_from_outside_are_operands, test_refused, test_what_escapes_is_told,
+           test_inputs_declared_inside, test_derivatives_of_a_while_loop, test_derivatives_of_a_cond,
+           test_checkpoint_computes_again, test_iterations_are_run_once, test_sizes_that_vary, test_session,
+           test_any_allocation_may_fail, test_iterations_take_no_memory)

@@ -2,18 +2,11 @@
  * from a tree of files that the test writes. */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "runtime/system/pool.h"
+#include "test/lib/unit.h"
 
 static char root[64];
 
@@ -97,13 +90,5 @@ static void the_affinity_mask_counts(void **state) {
   assert_int_equal(status, 0);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(no_limit, make_root, remove_root),
-      cmocka_unit_test_setup_teardown(version_2, make_root, remove_root),
-      cmocka_unit_test_setup_teardown(a_container_sees_its_group_as_the_root, make_root, remove_root),
-      cmocka_unit_test_setup_teardown(version_1, make_root, remove_root),
-      cmocka_unit_test(the_affinity_mask_counts),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS_EACH(make_root, remove_root, no_limit, version_2, a_container_sees_its_group_as_the_root,
+                version_1, the_affinity_mask_counts)

@@ -2,17 +2,12 @@
  * C, evaluated, compiled, differentiated, repeated and shared between threads. */
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "frontend/viewfold.h"
+#include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 typedef void (*any_function)(void);
 static vf_error error;
@@ -854,20 +849,12 @@ static void test_threads(void **state) {
 
 /* memory */
 
-typedef struct budget {
-  atomic_long left, live;
-} budget;
-static void *limited(void *user, void *ptr, size_t old_size, size_t new_size) {
-  budget *b = user;
-  if (new_size && atomic_fetch_sub(&b->left, 1) <= 0) return NULL;
-  void *moved = new_size ? realloc(ptr, new_size) : NULL;
-  if (!new_size) free(ptr);
-  if (moved || !new_size) atomic_fetch_add(&b->live, (long)new_size - (long)old_size);
-  return moved;
-}
-static bool use_all(budget *b) {
-  vf_options o = {
-      .size = sizeof o, .allocator = limited, .allocator_user = b, .flags = VF_NO_DISK, .threads = 1};
+static bool use_all(test_budget *b) {
+  vf_options o = {.size = sizeof o,
+                  .allocator = test_budget_hook,
+                  .allocator_user = b,
+                  .flags = VF_NO_DISK,
+                  .threads = 1};
   vf_context *c = vf_context_create(&o, &error);
   if (!c) return false;
   vf_op_description d = {.size = sizeof d,
@@ -899,8 +886,7 @@ static bool use_all(budget *b) {
 static void test_short_memory(void **state) {
   bool done = false;
   for (long n = 0; !done && n < 2000; n++) {
-    budget b;
-    atomic_init(&b.left, n), atomic_init(&b.live, 0);
+    test_budget b = {n, 0};
     done = use_all(&b);
     if (!done) assert_int_equal(error.status, VF_ERR_MEMORY);
     assert_int_equal(atomic_load(&b.live), 0);
@@ -908,29 +894,8 @@ static void test_short_memory(void **state) {
   assert_true(done);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_text_and_attributes),
-      cmocka_unit_test(test_several_results),
-      cmocka_unit_test(test_derivatives),
-      cmocka_unit_test(test_derivatives_that_are_not_there),
-      cmocka_unit_test(test_inside_scan),
-      cmocka_unit_test(test_batches),
-      cmocka_unit_test(test_rule_for_batches),
-      cmocka_unit_test(test_shards),
-      cmocka_unit_test(test_failures_are_told),
-      cmocka_unit_test(test_source),
-      cmocka_unit_test(test_opencl_alone),
-      cmocka_unit_test(test_signatures_refused),
-      cmocka_unit_test(test_registrations_refused),
-      cmocka_unit_test(test_uses_refused),
-      cmocka_unit_test(test_of_itself),
-      cmocka_unit_test(test_contexts_are_apart),
-      cmocka_unit_test(test_sizes_that_vary),
-      cmocka_unit_test(test_session),
-      cmocka_unit_test(test_session_inside_a_run),
-      cmocka_unit_test(test_threads),
-      cmocka_unit_test(test_short_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_text_and_attributes, test_several_results, test_derivatives,
+           test_derivatives_that_are_not_there, test_inside_scan, test_batches, test_rule_for_batches,
+           test_shards, test_failures_are_told, test_source, test_opencl_alone, test_signatures_refused,
+           test_registrations_refused, test_uses_refused, test_of_itself, test_contexts_are_apart,
+           test_sizes_that_vary, test_session, test_session_inside_a_run, test_threads, test_short_memory)

@@ -3,19 +3,13 @@
 #define _GNU_SOURCE /* close_range */
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "frontend/viewfold.h"
 #include "runtime/native/library.h"
+#include "test/lib/unit.h"
 
 enum { LIBRARIES = 3, THREADS = 4 };
 
@@ -206,11 +200,5 @@ static void test_identity(void **state) {
   unlink(file), rmdir(folder);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_closed_descriptors), cmocka_unit_test(test_reused_descriptors),
-      cmocka_unit_test(test_no_descriptor_kept), cmocka_unit_test(test_threads),
-      cmocka_unit_test(test_symbols_elsewhere),  cmocka_unit_test(test_identity),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_closed_descriptors, test_reused_descriptors, test_no_descriptor_kept, test_threads,
+           test_symbols_elsewhere, test_identity)

@@ -5,32 +5,18 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "runtime/cache/walk.h"
+#include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 static char place[64];
-
-static void run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void run(const char *format, ...) {
-  char command[512];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(command, sizeof command, format, arguments);
-  va_end(arguments);
-  assert_int_equal(system(command), 0);
-}
 
 static int make_place(void **state) {
   snprintf(place, sizeof place, "/tmp/viewfold-test-XXXXXX");
@@ -38,7 +24,7 @@ static int make_place(void **state) {
 }
 
 static int remove_place(void **state) {
-  run("chmod -R u+w %s; rm -rf %s", place, place);
+  unit_shell("chmod -R u+w %s; rm -rf %s", place, place);
   return 0;
 }
 
@@ -76,7 +62,7 @@ static rt_disk *reopened(int64_t cap) {
 }
 
 static rt_disk *fresh(int64_t cap) {
-  run("rm -rf %s/c", place);
+  unit_shell("rm -rf %s/c", place);
   return reopened(cap);
 }
 
@@ -196,22 +182,6 @@ static void directory_from_the_environment(void **state) {
   assert_string_equal(error.text, "cache: the directory's name is longer than 3583 bytes");
 }
 
-static size_t read_file(const char *path, uint8_t *bytes, size_t room) {
-  FILE *file = fopen(path, "rb");
-  assert_non_null(file);
-  size_t size = fread(bytes, 1, room, file);
-  fclose(file);
-  return size;
-}
-
-static void write_file(const char *path, const uint8_t *bytes, size_t size) {
-  FILE *file = fopen(path, "wb");
-  assert_non_null(file);
-  fwrite(bytes, 1, size, file);
-  fclose(file);
-  chmod(path, 0600);
-}
-
 static const char long_value[] =
     "a payload long enough to have a middle, and a second half that comes after the middle";
 
@@ -221,27 +191,27 @@ static void damaged_entries_are_misses(void **state) {
   uint8_t good[1024], bad[1024];
   entry_file("the key", path);
   assert_true(put(disk, "the key", long_value));
-  size_t size = read_file(path, good, sizeof good);
+  size_t size = unit_read_file(path, good, sizeof good);
   size_t key_end = sizeof(rt_disk_head) + 7, payload = size - strlen(long_value);
   const size_t magic = offsetof(rt_disk_head, version);
   for (size_t at = 0; at < size; at++)
     for (int bit = 0; bit < 8; bit++) {
       memcpy(bad, good, size);
       bad[at] ^= (uint8_t)(1 << bit);
-      write_file(path, bad, size);
+      unit_write_file(path, bad, size);
       bool padding = at >= key_end && at < payload, ours = at >= magic;
       assert_int_equal(get(disk, "the key", long_value), padding ? 1 : 0);
       /* damaged entries are removed, unless they do not look like the library's own */
       assert_int_equal(access(path, F_OK), padding || !ours ? 0 : -1);
     }
   for (size_t length = 0; length < size; length++) {
-    write_file(path, good, length);
+    unit_write_file(path, good, length);
     assert_int_equal(get(disk, "the key", long_value), 0);
     assert_int_equal(access(path, F_OK), length < magic ? 0 : -1);
   }
   memcpy(bad, good, size);
   bad[size] = 0;
-  write_file(path, bad, size + 1);
+  unit_write_file(path, bad, size + 1);
   assert_int_equal(get(disk, "the key", long_value), 0);
   assert_true(put(disk, "the key", long_value));
   assert_int_equal(get(disk, "the key", long_value), 1);
@@ -259,11 +229,11 @@ static void foreign_entries_are_misses(void **state) {
   entry_file("k1", path);
   entry_file("k2", other);
   assert_true(put(disk, "k1", "one") && put(disk, "k2", "two"));
-  run("cp %s %s", path, other);
+  unit_shell("cp %s %s", path, other);
   assert_int_equal(get(disk, "k2", "two"), 0);
   assert_int_equal(get(disk, "k1", "one"), 1);
   snprintf(plan, sizeof plan, "%.*splan", (int)strlen(path) - 4, path);
-  run("cp %s %s", path, plan);
+  unit_shell("cp %s %s", path, plan);
   rt_found found;
   assert_false(rt_disk_get(disk, "plan", "k1", 2, &found));
   chmod(path, 0622);
@@ -275,14 +245,14 @@ static void foreign_entries_are_misses(void **state) {
     assert_int_equal(get(disk, "k1", "one"), 0);
     assert_int_equal(access(path, F_OK), 0);
   }
-  run("mv %s %s/aside; ln -s %s/aside %s", path, place, place, path);
+  unit_shell("mv %s %s/aside; ln -s %s/aside %s", path, place, place, path);
   assert_int_equal(get(disk, "k1", "one"), 0);
-  run("rm %s; mkfifo %s", path, path);
+  unit_shell("rm %s; mkfifo %s", path, path);
   assert_int_equal(get(disk, "k1", "one"), 0);
-  run("rm %s; mkdir %s", path, path);
+  unit_shell("rm %s; mkdir %s", path, path);
   assert_int_equal(get(disk, "k1", "one"), 0);
   assert_false(put(disk, "k1", "one")); /* a directory is in the way */
-  run("rmdir %s", path);
+  unit_shell("rmdir %s", path);
   assert_true(put(disk, "k1", "one"));
   assert_int_equal(get(disk, "k1", "one"), 1);
   rt_disk_close(disk);
@@ -299,7 +269,7 @@ static void unwritable_places_are_silent(void **state) {
   rt_disk_close(disk);
   char file[80];
   snprintf(file, sizeof file, "%s/file", place);
-  write_file(file, (const uint8_t *)"x", 1);
+  unit_write_file(file, (const uint8_t *)"x", 1);
   disk = open_disk(file, 0); /* not a directory */
   assert_false(put(disk, "k", "v"));
   assert_int_equal(get(disk, "k", "v"), 0);
@@ -326,7 +296,7 @@ static void full_disks_leave_nothing(void **state) {
   int status;
   waitpid(child, &status, 0);
   assert_int_equal(status, 0);
-  run("test $(find %s/c -type f | wc -l) = 1", place);
+  unit_shell("test $(find %s/c -type f | wc -l) = 1", place);
 }
 
 static void set_age(const char *key, int hours) {
@@ -361,7 +331,7 @@ static void prunes_what_was_not_used(void **state) {
   assert_int_equal(rt_disk_prune(disk, 0, NULL, NULL, &done, &error), IR_OK);
   assert_int_equal(done.removed, 3);
   assert_int_equal(done.stuck, 0);
-  run("test -z \"$(find %s/c -type f)\"", place);
+  unit_shell("test -z \"$(find %s/c -type f)\"", place);
   rt_disk_close(disk);
 }
 
@@ -419,7 +389,7 @@ static void verify_names_what_is_bad(void **state) {
   assert_int_equal(done.damaged, 0);
   entry_file("k1", path);
   entry_file("k2", other);
-  run("cp %s %s; printf x >> %s", path, other, path);
+  unit_shell("cp %s %s; printf x >> %s", path, other, path);
   assert_int_equal(rt_disk_verify(disk, collect, &r, &done, &error), IR_OK);
   assert_int_equal(done.checked, 22);
   assert_int_equal(done.damaged, 2);
@@ -437,9 +407,9 @@ static void what_is_not_ours_is_told(void **state) {
   rt_disk *disk = fresh(0);
   for (int i = 0; i < 3; i++) assert_true(rt_disk_put(disk, "code", &i, sizeof i, "value", 5));
   bool root = geteuid() == 0;
-  run("chmod 0755 %s", place);
-  run("find %s/c -type d -exec chmod 0555 {} + && find %s/c -type f -exec chmod 0%d00 {} +", place, place,
-      root ? 4 : 0);
+  unit_shell("chmod 0755 %s", place);
+  unit_shell("find %s/c -type d -exec chmod 0555 {} + && find %s/c -type f -exec chmod 0%d00 {} +", place,
+             place, root ? 4 : 0);
   if (root) assert_int_equal(seteuid(65534), 0);
   rt_disk_verified seen;
   rt_disk_pruned done;
@@ -458,7 +428,7 @@ static void what_is_not_ours_is_told(void **state) {
   assert_int_equal(r.count, 6);
   assert_string_equal(r.why[0], "cannot be opened");
   assert_string_equal(r.why[3], "cannot be opened");
-  run("find %s/c -type d -exec chmod 0755 {} +; chmod 0700 %s", place, place);
+  unit_shell("find %s/c -type d -exec chmod 0755 {} +; chmod 0700 %s", place, place);
   rt_disk_close(disk);
 }
 
@@ -513,23 +483,17 @@ static void processes_never_see_halves(void **state) {
     assert_int_equal(waitpid(child[i], &status, 0), child[i]);
     assert_int_equal(status, 0);
   }
-  run("test -z \"$(find %s/c -name '.*' -type f)\"", place); /* no temporary file is left */
-}
-
-static void *fail_after(void *user, void *ptr, size_t old_size, size_t new_size) {
-  int *budget = user;
-  if (new_size && (*budget)-- <= 0) return NULL;
-  return ir_mem_libc.fn(NULL, ptr, old_size, new_size);
+  unit_shell("test -z \"$(find %s/c -name '.*' -type f)\"", place); /* no temporary file is left */
 }
 
 static void short_of_memory(void **state) {
-  int budget = 0;
-  ir_mem mem = {fail_after, &budget};
+  test_budget budget = {0, 0};
+  ir_mem mem = {test_budget_hook, &budget};
   ir_error error = {0};
   assert_null(rt_disk_open(&mem, place, 0, &error));
   assert_int_equal(error.status, IR_ERR_MEMORY);
   rt_disk_close(fresh(0));
-  budget = 1;
+  budget.left = 1;
   char directory[80];
   snprintf(directory, sizeof directory, "%s/c", place);
   ir_error_clear(&error);
@@ -548,25 +512,9 @@ static void digest_is_the_published_one(void **state) {
   assert_string_equal(hex, "99aa06d3014798d86001c324468d497f"); /* XXH3-128 of nothing, seed 0 */
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(finds_what_was_stored),
-      cmocka_unit_test(sizes_of_all_kinds),
-      cmocka_unit_test(kinds_are_apart),
-      cmocka_unit_test(directory_is_private),
-      cmocka_unit_test(directory_from_the_environment),
-      cmocka_unit_test(damaged_entries_are_misses),
-      cmocka_unit_test(foreign_entries_are_misses),
-      cmocka_unit_test(unwritable_places_are_silent),
-      cmocka_unit_test(full_disks_leave_nothing),
-      cmocka_unit_test(prunes_what_was_not_used),
-      cmocka_unit_test(recent_use_is_not_written_down),
-      cmocka_unit_test(stays_under_its_cap),
-      cmocka_unit_test(verify_names_what_is_bad),
-      cmocka_unit_test(what_is_not_ours_is_told),
-      cmocka_unit_test(processes_never_see_halves),
-      cmocka_unit_test(short_of_memory),
-      cmocka_unit_test(digest_is_the_published_one),
-  };
-  return cmocka_run_group_tests(tests, make_place, remove_place);
-}
+UNIT_TESTS_BETWEEN(make_place, remove_place, finds_what_was_stored, sizes_of_all_kinds, kinds_are_apart,
+                   directory_is_private, directory_from_the_environment, damaged_entries_are_misses,
+                   foreign_entries_are_misses, unwritable_places_are_silent, full_disks_leave_nothing,
+                   prunes_what_was_not_used, recent_use_is_not_written_down, stays_under_its_cap,
+                   verify_names_what_is_bad, what_is_not_ours_is_told, processes_never_see_halves,
+                   short_of_memory, digest_is_the_published_one)

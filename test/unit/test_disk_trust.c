@@ -3,34 +3,18 @@
 #include "runtime/cache/disk.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "runtime/cache/walk.h"
+#include "test/lib/unit.h"
 
 enum { ANOTHER = 12345 }; /* the id of a user that does not exist here */
 
 static char place[64], cache[80];
-
-static void run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void run(const char *format, ...) {
-  char command[1024];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(command, sizeof command, format, arguments);
-  va_end(arguments);
-  if (system(command) != 0) fail_msg("%s", command);
-}
 
 static int make_place(void **state) {
   snprintf(place, sizeof place, "/tmp/viewfold-test-XXXXXX");
@@ -41,7 +25,7 @@ static int make_place(void **state) {
 }
 
 static int remove_place(void **state) {
-  run("chmod -R u+w %s; rm -rf %s", place, place);
+  unit_shell("chmod -R u+w %s; rm -rf %s", place, place);
   return 0;
 }
 
@@ -87,7 +71,7 @@ static void entry_file(const char *key, char path[300]) {
   snprintf(path, 300, "%s/%.2s/%s.code", cache, hex, hex + 2);
 }
 
-static void fresh(void) { run("rm -rf %s", cache); }
+static void fresh(void) { unit_shell("rm -rf %s", cache); }
 
 static void need_root(void) {
   if (geteuid() == 0) return;
@@ -104,27 +88,29 @@ static const char digits30[] = "0123456789abcdef0123456789abcd";
 static void put_foreign(void) {
   char path[300];
   entry_file("real", path);
-  run("mkdir -p %s/ab %s/outside; cp %s %s/outside/%s.code; ln -s %s/outside %s/cd", cache, place, path,
-      place, digits30, place, cache);
-  run("cd %s/ab; for f in notes.txt %s.code %s.code.bak %sa.code 1%s.code .left-behind .12-3-4 "
-      ".viewfold-1-2.tmp "
-      ".viewfold-01-2-3.tmp .viewfold-1-2-3.tmpx .viewfold-1-2-3b9aca00.tmp .viewfold-A-2-3.tmp "
-      ".viewfold-f0-1-2.tmp; do echo mine > $f; done",
-      cache, digits30, digits30, digits30, digits30);
-  run("cp %s %s/ab/ABCDEF6789abcdef0123456789abcd.code; cp %s %s/ab/0123456789abcdef0123456789abcd.Code",
+  unit_shell("mkdir -p %s/ab %s/outside; cp %s %s/outside/%s.code; ln -s %s/outside %s/cd", cache, place,
+             path, place, digits30, place, cache);
+  unit_shell("cd %s/ab; for f in notes.txt %s.code %s.code.bak %sa.code 1%s.code .left-behind .12-3-4 "
+             ".viewfold-1-2.tmp "
+             ".viewfold-01-2-3.tmp .viewfold-1-2-3.tmpx .viewfold-1-2-3b9aca00.tmp .viewfold-A-2-3.tmp "
+             ".viewfold-f0-1-2.tmp; do echo mine > $f; done",
+             cache, digits30, digits30, digits30, digits30);
+  unit_shell(
+      "cp %s %s/ab/ABCDEF6789abcdef0123456789abcd.code; cp %s %s/ab/0123456789abcdef0123456789abcd.Code",
       path, cache, path, cache);
-  run("ln -s %s/outside/%s.code %s/ab/1%.29s.code; echo mine > %s/README; mkdir %s/zz; cp %s %s/zz/%s.code",
+  unit_shell(
+      "ln -s %s/outside/%s.code %s/ab/1%.29s.code; echo mine > %s/README; mkdir %s/zz; cp %s %s/zz/%s.code",
       place, digits30, cache, digits30, cache, cache, path, cache, digits30);
-  run("find %s -exec touch -h -d '3 hours ago' {} +", place);
+  unit_shell("find %s -exec touch -h -d '3 hours ago' {} +", place);
 }
 
 enum { FOREIGN_FILES = 13 + 2 + 1 + 1, FOREIGN_LINKS = 2 };
 
 static void foreign_is_there(void) {
-  run("test $(find %s -type l | wc -l) = %d", cache, FOREIGN_LINKS);
-  run("test $(find %s -type f | wc -l) = %d", cache, FOREIGN_FILES);
-  run("test -f %s/outside/%s.code", place, digits30);
-  run("test $(grep -lx mine %s/ab/.[0-9a-z]* %s/ab/* %s/README | wc -l) = 14", cache, cache, cache);
+  unit_shell("test $(find %s -type l | wc -l) = %d", cache, FOREIGN_LINKS);
+  unit_shell("test $(find %s -type f | wc -l) = %d", cache, FOREIGN_FILES);
+  unit_shell("test -f %s/outside/%s.code", place, digits30);
+  unit_shell("test $(grep -lx mine %s/ab/.[0-9a-z]* %s/ab/* %s/README | wc -l) = 14", cache, cache, cache);
 }
 
 static void prunes_only_its_own(void **state) {
@@ -159,7 +145,7 @@ static void prunes_only_its_own_when_full(void **state) {
   rt_disk *disk = open_disk(cache, 64 << 10, NULL);
   assert_true(put(disk, "real"));
   put_foreign();
-  run("head -c 100000 /dev/zero > %s/ab/2%.29s.code", cache, digits30);
+  unit_shell("head -c 100000 /dev/zero > %s/ab/2%.29s.code", cache, digits30);
   for (int i = 0; i < 300; i++) rt_disk_put(disk, "code", &i, sizeof i, payload, sizeof payload);
   rt_disk_counts counts;
   rt_disk_stats stats;
@@ -170,7 +156,7 @@ static void prunes_only_its_own_when_full(void **state) {
   assert_true(counts.pruned > 200);
   assert_true(stats.bytes >= 40 << 10 && stats.bytes <= (64 << 10) + (64 << 10) / 16 + 4096);
   assert_int_equal(counts.pruned + stats.entries, counts.stores);
-  run("rm %s/ab/2%.29s.code", cache, digits30);
+  unit_shell("rm %s/ab/2%.29s.code", cache, digits30);
   assert_int_equal(rt_disk_prune(disk, 0, NULL, NULL, NULL, NULL), IR_OK);
   foreign_is_there();
   rt_disk_close(disk);
@@ -182,16 +168,16 @@ static void damage_is_removed_only_where_it_is_ours(void **state) {
   rt_disk *disk = open_disk(cache, 0, NULL);
   entry_file("k", path);
   assert_true(put(disk, "k"));
-  run("printf 'somebody wrote this under a name like ours, and it is longer than a header of an entry "
-      "is%%200s' | "
-      "tee %s > /dev/null",
-      path);
+  unit_shell("printf 'somebody wrote this under a name like ours, and it is longer than a header of an entry "
+             "is%%200s' | "
+             "tee %s > /dev/null",
+             path);
   assert_false(get(disk, "k"));
   rt_disk_remove(disk, "code", "k", 1);
   assert_int_equal(access(path, F_OK), 0);
   assert_true(put(disk, "k")); /* a store replaces it all the same */
   assert_true(get(disk, "k"));
-  run("printf x >> %s", path);
+  unit_shell("printf x >> %s", path);
   assert_false(get(disk, "k"));
   assert_int_equal(access(path, F_OK), -1);
   rt_disk_close(disk);
@@ -201,9 +187,9 @@ static void damage_is_removed_only_where_it_is_ours(void **state) {
 static void put_temporary(pid_t pid, int serial, int minutes, size_t bytes) {
   char path[300];
   snprintf(path, sizeof path, "%s/ab/.viewfold-%lx-%x-5.tmp", cache, (unsigned long)pid, serial);
-  run("mkdir -p -m 0700 %s/ab; { printf vfcache1; head -c 1000000 /dev/zero; } | head -c %zu > %s; "
-      "touch -d '%d minutes ago' %s",
-      cache, bytes, path, minutes, path);
+  unit_shell("mkdir -p -m 0700 %s/ab; { printf vfcache1; head -c 1000000 /dev/zero; } | head -c %zu > %s; "
+             "touch -d '%d minutes ago' %s",
+             cache, bytes, path, minutes, path);
 }
 
 static bool is_temporary(pid_t pid, int serial) {
@@ -333,15 +319,15 @@ static void untrusted_is_left_alone(void **state) {
   fresh();
   rt_disk *disk = open_disk(cache, 0, NULL);
   assert_true(put(disk, "k"));
-  run("chmod 0777 %s; find %s -type f -exec touch -d '3 hours ago' {} +", cache, cache);
+  unit_shell("chmod 0777 %s; find %s -type f -exec touch -d '3 hours ago' {} +", cache, cache);
   rt_disk_pruned done;
   ir_error error = {0};
   assert_false(put(disk, "other"));
   rt_disk_remove(disk, "code", "k", 1);
   assert_int_equal(rt_disk_prune(disk, 0, NULL, NULL, &done, &error), IR_ERR_IO);
   assert_int_equal(done.removed, 0);
-  run("test $(find %s -type f | wc -l) = 1", cache);
-  run("chmod 0700 %s", cache);
+  unit_shell("test $(find %s -type f | wc -l) = 1", cache);
+  unit_shell("chmod 0700 %s", cache);
   assert_true(get(disk, "k"));
   assert_int_equal(rt_disk_prune(disk, 0, NULL, NULL, &done, NULL), IR_OK);
   assert_int_equal(done.removed, 1);
@@ -367,7 +353,7 @@ static void of_another_user_is_ignored(void **state) {
   expect(cache, true, NULL, NULL);
   /* root's cache may be read by everybody, and pruned by root alone */
   assert_int_equal(chmod(place, 0755), 0);
-  run("find %s -type d -exec chmod 0755 {} +; find %s -type f -exec chmod 0644 {} +", cache, cache);
+  unit_shell("find %s -type d -exec chmod 0755 {} +; find %s -type f -exec chmod 0644 {} +", cache, cache);
   assert_int_equal(seteuid(ANOTHER), 0);
   disk = open_disk(cache, 0, NULL);
   bool found = get(disk, "k"), stored = put(disk, "k");
@@ -384,7 +370,8 @@ static void of_another_user_is_ignored(void **state) {
 /* place/up -> real, place/real/c; and the like */
 static void links_in_the_path(void **state) {
   char path[200], link[100];
-  run("rm -rf %s/*; mkdir -m 0700 %s/real %s/open; ln -s %s/real/c %s/own; ln -s real %s/up; ln -s up/../up "
+  unit_shell(
+      "rm -rf %s/*; mkdir -m 0700 %s/real %s/open; ln -s %s/real/c %s/own; ln -s real %s/up; ln -s up/../up "
       "%s/twice; "
       "ln -s loop %s/loop; ln -s ../real %s/open/up; ln -s missing %s/gone",
       place, place, place, place, place, place, place, place, place, place);
@@ -418,7 +405,7 @@ static void links_in_the_path(void **state) {
     snprintf(link, sizeof link, "%s/open", place);
   }
   snprintf(path, sizeof path, "%s/open/c", place); /* such a directory without a link is accepted */
-  run("chmod 0777 %s/open", place);
+  unit_shell("chmod 0777 %s/open", place);
   disk = open_disk(path, 0, NULL);
   assert_true(put(disk, "k") && get(disk, "k"));
   rt_disk_close(disk);
@@ -426,13 +413,14 @@ static void links_in_the_path(void **state) {
   disk = open_disk(path, 0, NULL);
   assert_true(put(disk, "k") && get(disk, "k"));
   rt_disk_close(disk);
-  run("test -d %s/missing/c", place);
+  unit_shell("test -d %s/missing/c", place);
 }
 
 static void links_of_another_user(void **state) {
   char path[200], link[100];
   need_root();
-  run("rm -rf %s/*; mkdir -m 0700 %s/real; ln -s real %s/up; mkdir -m 0755 %s/his; ln -s ../real %s/his/up",
+  unit_shell(
+      "rm -rf %s/*; mkdir -m 0700 %s/real; ln -s real %s/up; mkdir -m 0755 %s/his; ln -s ../real %s/his/up",
       place, place, place, place, place);
   snprintf(path, sizeof path, "%s/up/c", place);
   snprintf(link, sizeof link, "%s/up", place);
@@ -444,7 +432,7 @@ static void links_of_another_user(void **state) {
   snprintf(path, sizeof path, "%s/his/up/c", place); /* our link in a directory of another user */
   snprintf(link, sizeof link, "%s/his/up", place);
   expect(path, true, NULL, NULL);
-  run("chown 12345 %s/his", place);
+  unit_shell("chown 12345 %s/his", place);
   expect(path, false, link, "is a symbolic link in a directory that others may change");
 }
 
@@ -455,7 +443,7 @@ static void directories_come_and_go(void **state) {
   for (int i = 0; i < 3; i++) {
     assert_false(get(disk, "k"));
     assert_true(put(disk, "k") && get(disk, "k"));
-    run("rm -r %s", cache);
+    unit_shell("rm -r %s", cache);
   }
   rt_disk_close(disk);
   assert_non_null(getcwd(old, sizeof old)); /* by a relative name */
@@ -465,7 +453,7 @@ static void directories_come_and_go(void **state) {
   rt_disk_close(disk);
   assert_int_equal(chdir(old), 0);
   assert_true(good);
-  run("test $(stat -c %%a %s/a/b/c) = 700", place);
+  unit_shell("test $(stat -c %%a %s/a/b/c) = 700", place);
 }
 
 /* A daemon closes all descriptors, and opens others under the same numbers. */
@@ -534,29 +522,15 @@ static void a_hole_is_not_read(void **state) {
   rt_disk *disk = open_disk(cache, 0, NULL);
   assert_true(put(disk, "k"));
   entry_file("k", path);
-  run("truncate -s 1T %s", path);
+  unit_shell("truncate -s 1T %s", path);
   assert_false(get(disk, "k"));
   assert_int_equal(access(path, F_OK), -1);
   rt_disk_close(disk);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(prunes_only_its_own),
-      cmocka_unit_test(prunes_only_its_own_when_full),
-      cmocka_unit_test(damage_is_removed_only_where_it_is_ours),
-      cmocka_unit_test(temporaries_are_counted_and_removed),
-      cmocka_unit_test(temporaries_count_toward_the_limit),
-      cmocka_unit_test(too_large_is_not_stored),
-      cmocka_unit_test(modes_decide),
-      cmocka_unit_test(untrusted_is_left_alone),
-      cmocka_unit_test(of_another_user_is_ignored),
-      cmocka_unit_test(links_in_the_path),
-      cmocka_unit_test(links_of_another_user),
-      cmocka_unit_test(directories_come_and_go),
-      cmocka_unit_test(closed_descriptors),
-      cmocka_unit_test(files_change_while_read),
-      cmocka_unit_test(a_hole_is_not_read),
-  };
-  return cmocka_run_group_tests(tests, make_place, remove_place);
-}
+UNIT_TESTS_BETWEEN(make_place, remove_place, prunes_only_its_own, prunes_only_its_own_when_full,
+                   damage_is_removed_only_where_it_is_ours, temporaries_are_counted_and_removed,
+                   temporaries_count_toward_the_limit, too_large_is_not_stored, modes_decide,
+                   untrusted_is_left_alone, of_another_user_is_ignored, links_in_the_path,
+                   links_of_another_user, directories_come_and_go, closed_descriptors,
+                   files_change_while_read, a_hole_is_not_read)

@@ -8,16 +8,13 @@
 #include "ir/elementary/elementary.h"
 #include "ir/eval/eval.h"
 #include "test/lib/bits.h"
+#include "test/lib/memory.h"
+#include "test/lib/operation.h"
+#include "test/lib/random_graph.h"
+#include "test/lib/unit.h"
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { BLOCK = 4096, ITERATIONS = 24 };
 
@@ -77,41 +74,7 @@ static const function functions[] = {
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
-static uint64_t random_bits(uint64_t *state) { /* SplitMix64 */
-  uint64_t z = *state += 0x9e3779b97f4a7c15;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return z ^ z >> 31;
-}
-static double unit(uint64_t *state) { return (double)(random_bits(state) >> 11) * 0x1p-53; }
-
-/* A graph of one operation on arrays of BLOCK elements */
-typedef struct machine {
-  ir_graph g;
-  ir_error error;
-  ir_ref input[2], root;
-  ir_dtype type;
-} machine;
-
-static void start(machine *m, ir_op op, ir_dtype type, int64_t count) {
-  *m = (machine){.type = type};
-  assert_int_equal(ir_graph_init(&m->g, &ir_mem_libc, &m->error), IR_OK);
-  ir_ref size = ir_index(&m->g, count), shape = ir_tuple(&m->g, &size, 1);
-  for (int i = 0; i < 2; i++)
-    m->input[i] = ir_make_tensor(&m->g, IR_OP_INPUT, type, shape, ir_name(&m->g, i ? "y" : "x", 1), &size, 1);
-  m->root = ir_ops[op].operands == 1 ? ir_unary(&m->g, op, m->input[0])
-                                     : ir_binary(&m->g, op, m->input[0], m->input[1]);
-}
-
-static void run(machine *m, const void *x, const void *y, void *out) {
-  ir_eval_result result;
-  ir_binding_input inputs[] = {{m->input[0], x}, {m->input[1], y}};
-  ir_status status = ir_eval(&m->g, &m->root, 1, inputs, 2, NULL, 0, &result, &m->error);
-  if (status) fail_msg("%s", m->error.text);
-  assert_int_equal(result.dtype, m->type);
-  memcpy(out, result.data, result.bytes);
-  ir_eval_free(&m->g, &result, 1);
-}
+static double unit(uint64_t *state) { return (double)(random_next(state) >> 11) * 0x1p-53; }
 
 /* |got - exact| in units of the last place that a result of this size has; 0 for the right NaN or infinity */
 static double error_in_ulp(double got, long double exact, ir_dtype type) {
@@ -156,24 +119,24 @@ static double special(size_t i, ir_dtype type) {
 static double sample(uint64_t *state, size_t i, ir_dtype type, double lo, double hi) {
   double value = i < 64           ? special(i, type)
                  : i % 2          ? lo + (hi - lo) * unit(state)
-                 : type == IR_F64 ? double_of(random_bits(state))
-                                  : float_of((uint32_t)random_bits(state));
+                 : type == IR_F64 ? double_of(random_next(state))
+                                  : float_of((uint32_t)random_next(state));
   return type == IR_F64 ? value : (float)value;
 }
 
 static double measure(const function *f, ir_dtype type, double *worst_at) {
-  machine m;
+  operation m;
   uint64_t state = 20240607u + (uint64_t)f->op;
   double worst = 0;
   static double x[BLOCK], y[BLOCK];
   static float x32[BLOCK], y32[BLOCK];
-  start(&m, f->op, type, BLOCK);
+  operation_start(&m, f->op, type, BLOCK, false);
   for (int iteration = 0; iteration < ITERATIONS; iteration++) {
     double scale = type == IR_F64 && (f->op == IR_OP_EXP || f->op == IR_OP_EXP2) ? 8 : 1;
     for (size_t i = 0; i < BLOCK; i++)
       x32[i] = (float)(x[i] = sample(&state, i, type, f->lo * scale, f->hi * scale));
-    run(&m, type == IR_F64 ? (void *)x : x32, type == IR_F64 ? (void *)x : x32,
-        type == IR_F64 ? (void *)y : y32);
+    operation_run(&m, type == IR_F64 ? (void *)x : x32, type == IR_F64 ? (void *)x : x32,
+                  type == IR_F64 ? (void *)y : y32);
     for (size_t i = 0; i < BLOCK; i++) {
       double got = type == IR_F64 ? y[i] : y32[i];
       if (type == IR_F64 && fabs(x[i]) > f->reach) assert_true(isnan(got));
@@ -201,7 +164,6 @@ static void check_bound(ir_dtype type) {
 
 static void f32_is_within_its_bounds(void **s) { (void)s, check_bound(IR_F32); }
 static void f64_is_within_its_bounds(void **s) {
-  (void)s;
 #if LDBL_MANT_DIG >= 64
   check_bound(IR_F64);
 #else
@@ -210,12 +172,12 @@ static void f64_is_within_its_bounds(void **s) {
 }
 
 static void check_pow(ir_dtype type, double bound) {
-  machine m;
+  operation m;
   uint64_t state = 7;
   double worst = 0, at[2] = {0};
   static double x[BLOCK], y[BLOCK], z[BLOCK];
   static float x32[BLOCK], y32[BLOCK], z32[BLOCK];
-  start(&m, IR_OP_POW, type, BLOCK);
+  operation_start(&m, IR_OP_POW, type, BLOCK, false);
   for (int iteration = 0; iteration < ITERATIONS; iteration++) {
     for (size_t i = 0; i < BLOCK; i++) {
       if (iteration == 0) x[i] = special(i % 49, type), y[i] = special(i / 49, type);
@@ -227,8 +189,8 @@ static void check_pow(ir_dtype type, double bound) {
       if (type == IR_F32) x[i] = (float)x[i], y[i] = (float)y[i];
       x32[i] = (float)x[i], y32[i] = (float)y[i];
     }
-    run(&m, type == IR_F64 ? (void *)x : x32, type == IR_F64 ? (void *)y : y32,
-        type == IR_F64 ? (void *)z : z32);
+    operation_run(&m, type == IR_F64 ? (void *)x : x32, type == IR_F64 ? (void *)y : y32,
+                  type == IR_F64 ? (void *)z : z32);
     for (size_t i = 0; i < BLOCK; i++) {
       double got = type == IR_F64 ? z[i] : z32[i];
       long double exact = type == IR_F64 ? powl(x[i], y[i]) : (long double)pow(x[i], y[i]);
@@ -244,7 +206,6 @@ static void check_pow(ir_dtype type, double bound) {
 }
 
 static void pow_is_within_its_bounds(void **s) {
-  (void)s;
   check_pow(IR_F32, 1);
 #if LDBL_MANT_DIG >= 64
   check_pow(IR_F64, 1.5);
@@ -253,16 +214,15 @@ static void pow_is_within_its_bounds(void **s) {
 
 /* One f32 value through one function */
 static float one(ir_op op, float x, float y) {
-  machine m;
+  operation m;
   float out;
-  start(&m, op, IR_F32, 1);
-  run(&m, &x, &y, &out);
+  operation_start(&m, op, IR_F32, 1, false);
+  operation_run(&m, &x, &y, &out);
   ir_graph_free(&m.g);
   return out;
 }
 
 static void exact_values(void **s) {
-  (void)s;
   assert_true(one(IR_OP_EXP, 0, 0) == 1 && one(IR_OP_EXP, -INFINITY, 0) == 0 &&
               one(IR_OP_EXP, INFINITY, 0) == INFINITY);
   for (int n = -149; n < 128; n++) assert_true(one(IR_OP_EXP2, (float)n, 0) == ldexpf(1, n));
@@ -297,7 +257,6 @@ static void exact_values(void **s) {
 /* Values to 40 digits by mpmath, and arguments 1 - gap for gaps of every binary magnitude, so that every
  * polynomial is used. */
 static void erfinv_of_known_values(void **s) {
-  (void)s;
   static const double known[][2] = {{0x1.999999999999ap-4, 0x1.6bf442539fd74p-4},
                                     {-0.5, -0x1.e861fbb24c00ap-2},
                                     {0x1.ccccccccccccdp-1, 0x1.29c0146770651p+0},
@@ -318,11 +277,11 @@ static void erfinv_of_known_values(void **s) {
     x[i] = i < count ? known[i][0] : 1 - gap;
     x32[i] = (float)(i < count ? known[i][0] : 1 - gap32);
   }
-  machine m, m32;
-  start(&m, IR_OP_ERFINV, IR_F64, BLOCK);
-  start(&m32, IR_OP_ERFINV, IR_F32, BLOCK);
-  run(&m, x, x, y);
-  run(&m32, x32, x32, y32);
+  operation m, m32;
+  operation_start(&m, IR_OP_ERFINV, IR_F64, BLOCK, false);
+  operation_start(&m32, IR_OP_ERFINV, IR_F32, BLOCK, false);
+  operation_run(&m, x, x, y);
+  operation_run(&m32, x32, x32, y32);
   for (size_t i = 0; i < BLOCK; i++) {
     if (i < count && error_in_ulp(y[i], known[i][1], IR_F64) > 3) fail_msg("erfinv(%a) = %a", x[i], y[i]);
     double e = error_in_ulp(y[i], erfinv_l(x[i]), IR_F64),
@@ -335,7 +294,6 @@ static void erfinv_of_known_values(void **s) {
 }
 
 static void relu_of_zeros_and_nan(void **s) {
-  (void)s;
   assert_true(one(IR_OP_RELU, 2.5f, 0) == 2.5f && one(IR_OP_RELU, -2.5f, 0) == 0 &&
               one(IR_OP_RELU, -INFINITY, 0) == 0);
   assert_false(signbit(one(IR_OP_RELU, -0.0f, 0)));
@@ -343,7 +301,6 @@ static void relu_of_zeros_and_nan(void **s) {
 }
 
 static void pow_special_cases(void **s) {
-  (void)s;
   assert_true(one(IR_OP_POW, NAN, 0) == 1 && one(IR_OP_POW, 1, NAN) == 1 &&
               one(IR_OP_POW, -1, INFINITY) == 1);
   assert_true(isnan(one(IR_OP_POW, -8, 1.0f / 3)) && isnan(one(IR_OP_POW, -1, NAN)) &&
@@ -358,22 +315,21 @@ static void pow_special_cases(void **s) {
 /* The floats nearest to multiples of pi/2, where the reduction cancels most; and large f32, up to the
  * greatest. The library's own result in f64 may be off by one. */
 static void sine_near_its_zeros(void **s) {
-  (void)s;
   static double x[BLOCK], y[BLOCK];
   static float x32[BLOCK], y32[BLOCK];
   uint64_t state = 99;
   for (int cosine = 0; cosine < 2; cosine++) {
-    machine m, m32;
-    start(&m, cosine ? IR_OP_COS : IR_OP_SIN, IR_F64, BLOCK);
-    start(&m32, cosine ? IR_OP_COS : IR_OP_SIN, IR_F32, BLOCK);
+    operation m, m32;
+    operation_start(&m, cosine ? IR_OP_COS : IR_OP_SIN, IR_F64, BLOCK, false);
+    operation_start(&m32, cosine ? IR_OP_COS : IR_OP_SIN, IR_F32, BLOCK, false);
     for (size_t i = 0; i < BLOCK; i++) {
       x[i] = floor(unit(&state) * ldexp(1, (int)(i % 49))) * 1.57079632679489661923;
       x32[i] = i % 2 ? (float)x[i] : ldexpf(1 + (float)unit(&state), (int)(unit(&state) * 128));
     }
     x32[0] = 0x1.f37c8ap+95f, x32[1] = 0x1.47d0fep+34f; /* within 2^-29 turns of a multiple of pi/2 */
     x32[2] = FLT_MAX;
-    run(&m, x, x, y);
-    run(&m32, x32, x32, y32);
+    operation_run(&m, x, x, y);
+    operation_run(&m32, x32, x32, y32);
     for (size_t i = 0; i < BLOCK; i++) {
       double e32 = error_in_ulp(y32[i], cosine ? cos(x32[i]) : sin(x32[i]), IR_F32);
       double e64 = error_in_ulp(y[i], cosine ? cos(x[i]) : sin(x[i]), IR_F64);
@@ -388,10 +344,9 @@ static void sine_near_its_zeros(void **s) {
 /* The floats around every odd multiple of pi/2 that is reduced in f32: the results must be in the domain of
  * asin. */
 static void sine_never_exceeds_one(void **s) {
-  (void)s;
   static float x[BLOCK], y[BLOCK];
-  machine m;
-  start(&m, IR_OP_SIN, IR_F32, BLOCK);
+  operation m;
+  operation_start(&m, IR_OP_SIN, IR_F32, BLOCK, false);
   for (int64_t n = 0; n < 250500; n += BLOCK) {
     for (size_t i = 0; i < BLOCK; i++) {
       int64_t turn = (n + (int64_t)i) / 3;
@@ -399,7 +354,7 @@ static void sine_never_exceeds_one(void **s) {
       int side = (int)((n + (int64_t)i) % 3) - 1;
       x[i] = side ? nextafterf(peak, side > 0 ? INFINITY : 0) : peak;
     }
-    run(&m, x, x, y);
+    operation_run(&m, x, x, y);
     for (size_t i = 0; i < BLOCK; i++)
       if (!(fabsf(y[i]) <= 1)) fail_msg("sin(%a) is %a", x[i], y[i]);
   }
@@ -407,16 +362,15 @@ static void sine_never_exceeds_one(void **s) {
 }
 
 static int64_t int_pow(ir_dtype type, int64_t x, int64_t y) {
-  machine m;
+  operation m;
   int64_t out = 0;
-  start(&m, IR_OP_POW, type, 1);
-  run(&m, &x, &y, &out); /* little-endian: the low bytes */
+  operation_start(&m, IR_OP_POW, type, 1, false);
+  operation_run(&m, &x, &y, &out); /* little-endian: the low bytes */
   ir_graph_free(&m.g);
   return ir_value_load(&out, type).i;
 }
 
 static void integer_pow(void **s) {
-  (void)s;
   assert_int_equal(int_pow(IR_I32, 3, 5), 243);
   assert_int_equal(int_pow(IR_I32, -3, 5), -243);
   assert_int_equal(int_pow(IR_I32, 0, 0), 1);
@@ -437,21 +391,20 @@ static void integer_pow(void **s) {
 
 /* f16 and bf16: the f32 result rounded once, for every f16 */
 static void narrow_floats_are_f32_rounded(void **s) {
-  (void)s;
   static uint16_t x[BLOCK], y[BLOCK];
   static float x32[BLOCK], y32[BLOCK];
   for (size_t f = 0; f < FUNCTIONS; f++)
     for (int kind = 0; kind < 2; kind++) {
-      machine narrow, single;
-      start(&narrow, functions[f].op, kind ? IR_BF16 : IR_F16, BLOCK);
-      start(&single, functions[f].op, IR_F32, BLOCK);
+      operation narrow, single;
+      operation_start(&narrow, functions[f].op, kind ? IR_BF16 : IR_F16, BLOCK, false);
+      operation_start(&single, functions[f].op, IR_F32, BLOCK, false);
       for (uint32_t first = 0; first < 0x10000; first += BLOCK) {
         for (uint32_t i = 0; i < BLOCK; i++) {
           x[i] = (uint16_t)(first + i);
           x32[i] = kind ? ir_bfloat_to_float(x[i]) : ir_half_to_float(x[i]);
         }
-        run(&narrow, x, x, y);
-        run(&single, x32, x32, y32);
+        operation_run(&narrow, x, x, y);
+        operation_run(&single, x32, x32, y32);
         for (uint32_t i = 0; i < BLOCK; i++) {
           uint16_t want = kind ? ir_bfloat_from_double(y32[i]) : ir_half_from_double(y32[i]);
           if (!isnan(y32[i])) assert_int_equal(y[i], want);
@@ -465,13 +418,12 @@ static void narrow_floats_are_f32_rounded(void **s) {
 /* Expansions consist of primitive operations alone, on a tensor and on a scalar inside a kernel, and keep the
  * shape. */
 static void expansions_are_primitive(void **s) {
-  (void)s;
   for (int op = 0; op < IR_OP_COUNT; op++) {
     static const ir_dtype types[] = {IR_F16, IR_BF16, IR_F32, IR_F64};
     for (int t = 0; t < 4; t++) {
       if (!ir_is_elementary((ir_op)op, types[t])) continue;
-      machine m;
-      start(&m, (ir_op)op, types[t], 7);
+      operation m;
+      operation_start(&m, (ir_op)op, types[t], 7, false);
       ir_ref root = ir_elementary(&m.g, m.root), *all = NULL;
       size_t count = 0, cap = 0;
       assert_int_equal(ir_reachable(&m.g, &root, 1, &all, &count, &cap), IR_OK);
@@ -492,25 +444,10 @@ static void expansions_are_primitive(void **s) {
   }
 }
 
-/* An allocator that fails from the n-th call on */
-typedef struct failing {
-  size_t left, live;
-} failing;
-static void *failing_alloc(void *user, void *ptr, size_t old_size, size_t new_size) {
-  failing *f = user;
-  if (new_size && f->left == 0) return NULL;
-  if (new_size) f->left--;
-  f->live += new_size - old_size;
-  if (new_size) return realloc(ptr, new_size);
-  free(ptr);
-  return NULL;
-}
-
 static void memory_shortage_gives_the_error_value(void **s) {
-  (void)s;
   for (size_t allowed = 0; allowed < 200; allowed++) {
-    failing f = {.left = allowed};
-    ir_mem mem = {failing_alloc, &f};
+    test_budget f = {(long)allowed, 0};
+    ir_mem mem = {test_budget_hook, &f};
     ir_error error = {0};
     ir_graph g;
     ir_ref done = 0;
@@ -534,12 +471,12 @@ static int soak(const char *only, uint32_t step) {
   for (size_t i = 0; i < FUNCTIONS && !failed; i++) {
     const function *f = &functions[i];
     if (only && strcmp(only, ir_ops[f->op].text) != 0) continue;
-    machine m;
+    operation m;
     double worst = 0, at = 0;
-    start(&m, f->op, IR_F32, LANES);
+    operation_start(&m, f->op, IR_F32, LANES, false);
     for (uint64_t first = 0; first < (uint64_t)1 << 32; first += (uint64_t)LANES * step) {
       for (uint64_t k = 0; k < LANES; k++) x[k] = float_of((uint32_t)(first + k * step));
-      run(&m, x, x, y);
+      operation_run(&m, x, x, y);
       for (uint64_t k = 0; k < LANES; k++) {
         double e = error_in_ulp(y[k], f->exact_double(x[k]), IR_F32);
         if (e > worst) worst = e, at = x[k];
@@ -559,20 +496,8 @@ int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "soak") == 0)
     return soak(argc > 2 && strcmp(argv[2], "all") ? argv[2] : NULL,
                 argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 1);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(f32_is_within_its_bounds),
-      cmocka_unit_test(f64_is_within_its_bounds),
-      cmocka_unit_test(pow_is_within_its_bounds),
-      cmocka_unit_test(exact_values),
-      cmocka_unit_test(erfinv_of_known_values),
-      cmocka_unit_test(relu_of_zeros_and_nan),
-      cmocka_unit_test(pow_special_cases),
-      cmocka_unit_test(sine_near_its_zeros),
-      cmocka_unit_test(sine_never_exceeds_one),
-      cmocka_unit_test(integer_pow),
-      cmocka_unit_test(narrow_floats_are_f32_rounded),
-      cmocka_unit_test(expansions_are_primitive),
-      cmocka_unit_test(memory_shortage_gives_the_error_value),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return UNIT_RUN(NULL, NULL, f32_is_within_its_bounds, f64_is_within_its_bounds, pow_is_within_its_bounds,
+                  exact_values, erfinv_of_known_values, relu_of_zeros_and_nan, pow_special_cases,
+                  sine_near_its_zeros, sine_never_exceeds_one, integer_pow, narrow_floats_are_f32_rounded,
+                  expansions_are_primitive, memory_shortage_gives_the_error_value);
 }

@@ -1,17 +1,11 @@
 /* Node 0, which every builder returns when memory is short, can be read like any other node. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "ir/ir.h"
 #include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 static void test_sources_of_the_error_node_are_the_error_node(void **state) {
   ir_graph g;
   ir_error error = {0};
-  (void)state;
   assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &error), IR_OK);
   const ir_node *n = ir_get(&g, 0);
   assert_int_equal(n->op, IR_OP_ERROR);
@@ -25,7 +19,6 @@ static void test_questions_about_the_error_node_have_answers(void **state) {
   ir_graph g;
   ir_error error = {0};
   int64_t value;
-  (void)state;
   assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &error), IR_OK);
   assert_int_equal(ir_shape(&g, 0), 0);
   assert_int_equal(ir_rank(&g, 0), 0);
@@ -46,7 +39,6 @@ static void test_a_failed_allocation_goes_through_what_is_built_on_it(void **sta
   ir_error error = {0};
   test_memory memory = {0};
   const ir_mem mem = {test_memory_hook, &memory};
-  (void)state;
   assert_int_equal(ir_graph_init(&g, &mem, &error), IR_OK);
   memory.fail_at = atomic_load(&memory.allocations) + 1;
   memory.fail_after = true;
@@ -63,11 +55,6 @@ static void test_a_failed_allocation_goes_through_what_is_built_on_it(void **sta
   assert_int_equal(atomic_load(&memory.live), 0);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sources_of_the_error_node_are_the_error_node),
-      cmocka_unit_test(test_questions_about_the_error_node_have_answers),
-      cmocka_unit_test(test_a_failed_allocation_goes_through_what_is_built_on_it),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_sources_of_the_error_node_are_the_error_node,
+           test_questions_about_the_error_node_have_answers,
+           test_a_failed_allocation_goes_through_what_is_built_on_it)

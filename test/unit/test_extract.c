@@ -3,12 +3,7 @@
 #include "ir/parse/parse.h"
 #include "passes/index/extract/extract.h"
 #include "test/lib/memory.h"
-
-#include <setjmp.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test/lib/unit.h"
 
 enum { TOGETHER = 3 };
 
@@ -152,15 +147,5 @@ static void test_failing_memory(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_digits),
-      cmocka_unit_test(test_choices),
-      cmocka_unit_test(test_sharing),
-      cmocka_unit_test(test_machine_costs),
-      cmocka_unit_test(test_limits_leave_alone),
-      cmocka_unit_test(test_numbers_stay_machine_integers),
-      cmocka_unit_test(test_failing_memory),
-  };
-  return cmocka_run_group_tests_name("extract", tests, NULL, NULL);
-}
+UNIT_TESTS(test_digits, test_choices, test_sharing, test_machine_costs, test_limits_leave_alone,
+           test_numbers_stay_machine_integers, test_failing_memory)

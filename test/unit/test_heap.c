@@ -1,18 +1,11 @@
 /* The check for blocks that are never freed (test/lib/heap.h): this program starts itself again and leaks
  * some. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "frontend/viewfold.h"
 #include "test/lib/heap.h"
+#include "test/lib/unit.h"
 
 enum { LEAKED = 99 };
 
@@ -66,6 +59,5 @@ static void test_each(void **state) {
 
 int main(int argc, char **argv) {
   if (argc == 2) return leave(argv[1]);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_each)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return UNIT_RUN(NULL, NULL, test_each);
 }

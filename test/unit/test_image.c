@@ -1,18 +1,15 @@
 /* The linker and loader, on objects that LLVM makes: what they run, what they refuse and with which messages,
  * and that no damaged object or image does any harm. */
 #include "runtime/image/image.h"
+#include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 #include <elf.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/IRReader.h>
 #include <llvm-c/Target.h>
@@ -355,24 +352,12 @@ static void damaged_images_do_no_harm(void **state) {
   rt_flat_free(&ir_mem_libc, &flat);
 }
 
-typedef struct allocator {
-  int budget;
-  size_t live;
-} allocator;
-
-static void *limited(void *user, void *ptr, size_t old_size, size_t new_size) {
-  allocator *a = user;
-  if (new_size && a->budget-- <= 0) return NULL;
-  a->live += new_size - old_size;
-  return ir_mem_libc.fn(NULL, ptr, old_size, new_size);
-}
-
 static void short_of_memory(void **state) {
   object o = compile(everything);
   ir_status status = IR_ERR_MEMORY;
   for (int budget = 0; status; budget++) {
-    allocator a = {budget, 0};
-    ir_mem mem = {limited, &a};
+    test_budget a = {budget, 0};
+    ir_mem mem = {test_budget_hook, &a};
     rt_flat flat;
     ir_error error = {0};
     status = rt_image_link(o.bytes, o.size, (rt_terms){0}, &mem, &flat, &error);
@@ -492,23 +477,9 @@ static void perf_map_is_written_to_our_file_only(void **state) {
   rt_image_unmap(&code);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(runs_code_with_constants),
-      cmocka_unit_test(lists_global_functions),
-      cmocka_unit_test(same_object_same_bytes),
-      cmocka_unit_test(rewrites_got_accesses),
-      cmocka_unit_test(far_constants_are_reached),
-      cmocka_unit_test(refuses_with_a_reason),
-      cmocka_unit_test(other_machines_are_refused),
-      cmocka_unit_test(truncated_objects_are_refused),
-      cmocka_unit_test(damaged_objects_do_no_harm),
-      cmocka_unit_test(damaged_images_do_no_harm),
-      cmocka_unit_test(short_of_memory),
-      cmocka_unit_test(code_is_never_writable),
-      cmocka_unit_test(adopts_private_memory),
-      cmocka_unit_test(perf_map_names_functions),
-      cmocka_unit_test(perf_map_is_written_to_our_file_only),
-  };
-  return cmocka_run_group_tests(tests, start_llvm, stop_llvm);
-}
+UNIT_TESTS_BETWEEN(start_llvm, stop_llvm, runs_code_with_constants, lists_global_functions,
+                   same_object_same_bytes, rewrites_got_accesses, far_constants_are_reached,
+                   refuses_with_a_reason, other_machines_are_refused, truncated_objects_are_refused,
+                   damaged_objects_do_no_harm, damaged_images_do_no_harm, short_of_memory,
+                   code_is_never_writable, adopts_private_memory, perf_map_names_functions,
+                   perf_map_is_written_to_our_file_only)

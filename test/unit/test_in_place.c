@@ -3,15 +3,9 @@
  * twice. */
 #include "ir/in_place.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "ir/parse/parse.h"
+#include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 static uint32_t shown(const char *text, bool items) {
   ir_error error = {0};
@@ -170,12 +164,6 @@ static void sizes_that_come_with_the_run(void **state) {
   CHECK(examples);
 }
 
-static void *fail_after(void *user, void *ptr, size_t old_size, size_t new_size) {
-  long *budget = user;
-  if (new_size && (*budget)-- <= 0) return NULL;
-  return ir_mem_libc.fn(NULL, ptr, old_size, new_size);
-}
-
 /* One work-item may have stored already when another reads for its local. */
 static void iterations_of_work_items(void **state) {
   static const char alone[] =
@@ -189,8 +177,8 @@ static void iterations_of_work_items(void **state) {
 static void short_of_memory(void **state) {
   static const char text[] =
       BEGIN " for ridx0 in 0..64 {\n %a = load p1[ridx0] : f32\n store p0[ridx0] = %a\n}\n}\n";
-  long budget = 1 << 20;
-  ir_mem mem = {fail_after, &budget};
+  test_budget budget = {1 << 20, 0};
+  ir_mem mem = {test_budget_hook, &budget};
   ir_error error = {0};
   ir_graph g;
   ir_module m = {.mem = &mem};
@@ -200,7 +188,7 @@ static void short_of_memory(void **state) {
   uint32_t set = 0;
   for (int k = 0; k < 100 && set != P1; k++) { /* allocation k fails: an error, or less is proven */
     ir_error own = {0};
-    budget = k;
+    budget.left = k;
     g.error = &own;
     ir_status status = ir_in_place(&g, m.graphs[0].root, false, &set, &own);
     assert_true(status == IR_OK || status == IR_ERR_MEMORY);
@@ -208,20 +196,10 @@ static void short_of_memory(void **state) {
     assert_true(set == 0 || (set == P1 && k > 0 && status == IR_OK));
   }
   assert_int_equal(set, P1);
-  budget = 1 << 20;
+  budget.left = 1 << 20;
   ir_module_free(&m);
   ir_graph_free(&g);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_is_read_where_it_is_stored),
-      cmocka_unit_test(elements_stored_once),
-      cmocka_unit_test(several_stores),
-      cmocka_unit_test(iterations_with_locals),
-      cmocka_unit_test(iterations_of_work_items),
-      cmocka_unit_test(sizes_that_come_with_the_run),
-      cmocka_unit_test(short_of_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(what_is_read_where_it_is_stored, elements_stored_once, several_stores, iterations_with_locals,
+           iterations_of_work_items, sizes_that_come_with_the_run, short_of_memory)

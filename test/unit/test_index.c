@@ -3,13 +3,8 @@
 #include "ir/parse/parse.h"
 #include "passes/index/index.h"
 #include "passes/index/rule.h"
-
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 typedef struct row {
   const char *written, *expected;
@@ -362,20 +357,11 @@ static void test_observer(void **state) {
 }
 
 /* Every allocation may fail: the result is 0 with an error, or correct. */
-typedef struct stingy {
-  int left;
-} stingy;
-static void *stingy_alloc(void *user, void *ptr, size_t old_size, size_t new_size) {
-  stingy *s = user;
-  if (new_size && s->left-- <= 0) return NULL;
-  return ir_mem_libc.fn(NULL, ptr, old_size, new_size);
-}
-
 static void test_memory_runs_out(void **state) {
   bool finished = false;
   for (int allowed = 0; allowed < 200 && !finished; allowed++) {
-    stingy s = {allowed};
-    ir_mem mem = {stingy_alloc, &s};
+    test_budget s = {allowed, 0};
+    ir_mem mem = {test_budget_hook, &s};
     ir_error error = {IR_OK, ""};
     ir_graph g;
     if (ir_graph_init(&g, &mem, &error) != IR_OK) continue;
@@ -423,30 +409,9 @@ static void test_carried(void **state) {
   assert_int_equal(ir_get(g, made)->nsrc, 2);
   assert_true(ir_src(g, made, 0) == carry[1] || ir_src(g, made, 1) == carry[1]);
   ir_graph_free(g);
-  (void)state;
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sums),
-      cmocka_unit_test(test_division_and_modulo),
-      cmocka_unit_test(test_equal_maps_are_one_node),
-      cmocka_unit_test(test_recombination),
-      cmocka_unit_test(test_comparisons),
-      cmocka_unit_test(test_connectives),
-      cmocka_unit_test(test_choices),
-      cmocka_unit_test(test_symbolic_sizes),
-      cmocka_unit_test(test_products_of_sizes),
-      cmocka_unit_test(test_symbolic_ranges),
-      cmocka_unit_test(test_views),
-      cmocka_unit_test(test_index_given_its_validity),
-      cmocka_unit_test(test_overflow),
-      cmocka_unit_test(test_bad_divisor),
-      cmocka_unit_test(test_carried),
-      cmocka_unit_test(test_size),
-      cmocka_unit_test(test_observer),
-      cmocka_unit_test(test_memory_runs_out),
-      cmocka_unit_test(test_rule_table),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_sums, test_division_and_modulo, test_equal_maps_are_one_node, test_recombination,
+           test_comparisons, test_connectives, test_choices, test_symbolic_sizes, test_products_of_sizes,
+           test_symbolic_ranges, test_views, test_index_given_its_validity, test_overflow, test_bad_divisor,
+           test_carried, test_size, test_observer, test_memory_runs_out, test_rule_table)

@@ -1,15 +1,9 @@
 /* Composed derivatives: Jacobians in reverse and forward mode, the Hessian in both, and a product with it, of
  * y = (x0 x1, sin(x2) x0) and the sum of y, against the formulas. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "frontend/viewfold.h"
+#include "test/lib/unit.h"
 
 static vf_error error;
 
@@ -81,7 +75,4 @@ static void test_all(void **state) {
   vf_context_destroy(c);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_all)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_all)

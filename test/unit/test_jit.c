@@ -1,15 +1,8 @@
 /* Functions compiled when they are called: which calls share a program, which programs are dropped, what is
  * refused; and the keys of programs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "frontend/viewfold.h"
 #include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 static vf_error error;
 static int traces; /* calls of the functions below */
@@ -391,18 +384,6 @@ static void test_shards_share_kernels(void **state) {
   finish(c, &memory);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_signatures),
-      cmocka_unit_test(test_least_recently_used),
-      cmocka_unit_test(test_sixty_four_are_kept),
-      cmocka_unit_test(test_dynamic),
-      cmocka_unit_test(test_one_name_one_size),
-      cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_declarations_refused),
-      cmocka_unit_test(test_memory_fails),
-      cmocka_unit_test(test_keys),
-      cmocka_unit_test(test_shards_share_kernels),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_signatures, test_least_recently_used, test_sixty_four_are_kept, test_dynamic,
+           test_one_name_one_size, test_errors, test_declarations_refused, test_memory_fails, test_keys,
+           test_shards_share_kernels)

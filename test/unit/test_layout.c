@@ -1,13 +1,7 @@
 /* The arena's layout: intermediates that are live at the same time do not overlap, every offset is aligned,
  * and the arena is not much larger than the greatest sum of live sizes. */
 #include "runtime/memory/layout.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test/lib/unit.h"
 
 static uint32_t seed = 1;
 static uint32_t draw(uint32_t below) {
@@ -143,15 +137,6 @@ static void none_crosses_a_boundary(void **state) {
   assert_true(ratio / iterations < 1.3);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(nothing_and_one),
-      cmocka_unit_test(a_chain_takes_two_buffers),
-      cmocka_unit_test(empty_ones_take_nothing),
-      cmocka_unit_test(small_ones_fit_into_tightest_gap),
-      cmocka_unit_test(too_large_is_refused),
-      cmocka_unit_test(none_crosses_a_boundary),
-      cmocka_unit_test(random_ones_do_not_overlap),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(nothing_and_one, a_chain_takes_two_buffers, empty_ones_take_nothing,
+           small_ones_fit_into_tightest_gap, too_large_is_refused, none_crosses_a_boundary,
+           random_ones_do_not_overlap)

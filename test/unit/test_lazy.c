@@ -1,16 +1,10 @@
 /* Lazy tensors: what is realised when, what stays valid, and that a session frees memory. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "frontend/api/api.h"
 #include "runtime/context.h"
 #include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 static vf_error error;
 
@@ -277,17 +271,5 @@ static void test_deep_chain(void **state) {
   finish(c, &memory);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_realise),
-      cmocka_unit_test(test_several_at_once),
-      cmocka_unit_test(test_realised_is_a_leaf),
-      cmocka_unit_test(test_scalars_constants_and_empty),
-      cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_failed_run),
-      cmocka_unit_test(test_loop_compiles_once),
-      cmocka_unit_test(test_large_results),
-      cmocka_unit_test(test_deep_chain),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_realise, test_several_at_once, test_realised_is_a_leaf, test_scalars_constants_and_empty,
+           test_errors, test_failed_run, test_loop_compiles_once, test_large_results, test_deep_chain)

@@ -1,17 +1,12 @@
 /* Kernels written by hand, compiled for several sets of features and run: loops, vector lanes, memory access
  * at its edges, reductions, run-time bounds, and the speed of a register tile. */
+#include <limits.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "test/lib/kernels.h"
+#include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 static ir_error error;
 static ir_graph graph, *g = &graph;
@@ -24,22 +19,6 @@ static void end(void) { ir_graph_free(g); }
 
 static ir_ref index_of(int64_t value) { return ir_index(g, value); }
 static ir_ref f32(double value) { return ir_float(g, IR_F32, value); }
-
-/* Memory between two inaccessible pages, which begins right after the first one or ends right before the
- * second. */
-typedef struct fenced {
-  char *map;
-  size_t size, page;
-} fenced;
-static void *fence(fenced *f, size_t bytes, bool at_end) {
-  f->page = (size_t)sysconf(_SC_PAGESIZE);
-  size_t inside = (bytes + f->page - 1) / f->page * f->page;
-  f->size = inside + 2 * f->page;
-  f->map = mmap(NULL, f->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (inside) assert_int_equal(mprotect(f->map + f->page, inside, PROT_READ | PROT_WRITE), 0);
-  return f->map + f->page + (at_end ? inside - bytes : 0);
-}
-static void unfence(fenced *f) { munmap(f->map, f->size); }
 
 static uint32_t seed;
 static float noise(void) { return (float)(int32_t)(seed = seed * 1664525u + 1013904223u) * 0x1p-31f; }
@@ -146,8 +125,8 @@ static void test_access(void **state) {
     EACH_TARGET(t) {
       k_code code = k_compile(g, kernel, &t.target);
       for (int edge = 0; edge < 2; edge++) { /* nothing outside the elements is accessed */
-        fenced f;
-        uint8_t *x = fence(&f, (size_t)((4 * (N - 1) + 1) * bytes), edge), out[8][N * 8];
+        k_fence f = k_fence_make((size_t)((4 * (N - 1) + 1) * bytes), edge);
+        uint8_t *x = f.memory, out[8][N * 8];
         for (int k = 0; k < (4 * (N - 1) + 1) * bytes; k++)
           x[k] = type == IR_BOOL ? k & 1 : (uint8_t)((k * 37) & 0x3b);
         int64_t status = 0;
@@ -158,7 +137,7 @@ static void test_access(void **state) {
           for (int e = 0; e < 7; e++) assert_memory_equal(out[e] + k * bytes, x + want[e] * bytes, bytes);
           assert_memory_equal(out[7] + k * 7 % N * bytes, x + k * bytes, bytes);
         }
-        unfence(&f);
+        k_fence_free(&f);
       }
       k_free(&code);
     }
@@ -185,8 +164,8 @@ static void masked(ir_dtype type, int64_t n, int width) {
   EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     for (int edge = 0; edge < 2; edge++) {
-      fenced f;
-      char *x = fence(&f, (size_t)n * bytes, edge), out[N * 8], want[8];
+      k_fence f = k_fence_make((size_t)n * bytes, edge);
+      char *x = (char *)f.memory, out[N * 8], want[8];
       ir_value_store(want, type, ir_is_float(type) ? (ir_value){.f = 9} : (ir_value){.i = 9});
       for (size_t k = 0; k < (size_t)n * bytes; k++) x[k] = (char)(k * 11 & 0x3b);
       int64_t status = 0;
@@ -195,7 +174,7 @@ static void masked(ir_dtype type, int64_t n, int width) {
       for (int64_t k = 0; k < N; k++)
         assert_memory_equal(out + k * (int64_t)bytes,
                             k >= 3 && k - 3 < n ? x + (k - 3) * (int64_t)bytes : want, bytes);
-      unfence(&f);
+      k_fence_free(&f);
     }
     k_free(&code);
   }
@@ -234,8 +213,8 @@ static void test_masked_rows(void **state) {
       k_kernel(g, k_loop(g, row, IR_SERIAL, k_loop(g, lane, IR_VECTOR, effects[0])), p, 2, NULL, 0);
   EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
-    fenced f;
-    float *x = fence(&f, sizeof(float) * ROWS / 2 * N, true), y[ROWS * N];
+    k_fence f = k_fence_make(sizeof(float) * ROWS / 2 * N, true);
+    float *x = (float *)f.memory, y[ROWS * N];
     for (int k = 0; k < ROWS / 2 * N; k++) x[k] = noise();
     int64_t status = 0;
     code.run((void *[]){y, x, &status}, NULL, 0, 0, code.scratch);
@@ -244,7 +223,7 @@ static void test_masked_rows(void **state) {
         float *from = x + r / 2 * N;
         assert_true(y[r * N + k] == (r % 2 ? from[k] + from[N - 1 - k] + from[0] : 0));
       }
-    unfence(&f);
+    k_fence_free(&f);
     k_free(&code);
   }
   end();
@@ -603,31 +582,13 @@ static void test_threads(void **state) {
 }
 
 /* Whichever allocation fails, the failure is reported and nothing stays allocated. */
-typedef struct budget {
-  long left;
-  size_t live;
-} budget;
-static void *limited(void *user, void *ptr, size_t old_size, size_t new_size) {
-  budget *b = user;
-  if (new_size == 0) {
-    b->live -= old_size;
-    free(ptr);
-    return NULL;
-  }
-  if (b->left == 0) return NULL;
-  if (b->left > 0) b->left--;
-  void *moved = realloc(ptr, new_size);
-  b->live += new_size - old_size;
-  return moved;
-}
-
-static void test_memory(void **state) {
-  budget b = {-1, 0};
-  ir_mem mem = {limited, &b};
+static void test_short_memory(void **state) {
+  test_budget b = {LONG_MAX, 0};
+  ir_mem mem = {test_budget_hook, &b};
   error = (ir_error){0};
   assert_int_equal(ir_graph_init(g, &mem, &error), IR_OK);
   ir_ref kernel = tile(2, 2, 4, index_of(8), 8);
-  size_t before = b.live;
+  long before = b.live;
   k_target t;
   k_target_at(0, &t);
   rt_module module;
@@ -640,7 +601,7 @@ static void test_memory(void **state) {
     error = (ir_error){0};
     status = rt_module_compile(&module, g, kernel, "kernel", &t.target, CG_OBJECT, &blob, &error);
     if (status != IR_OK) assert_int_equal(status, IR_ERR_MEMORY);
-    b.left = -1;
+    b.left = LONG_MAX;
     cg_blob_free(&blob);
     assert_int_equal(b.live, before);
   }
@@ -650,24 +611,6 @@ static void test_memory(void **state) {
   assert_int_equal(b.live, 0);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_elementwise),
-      cmocka_unit_test(test_elementwise_code),
-      cmocka_unit_test(test_access),
-      cmocka_unit_test(test_masked),
-      cmocka_unit_test(test_masked_rows),
-      cmocka_unit_test(test_reduce_all),
-      cmocka_unit_test(test_reduce_columns),
-      cmocka_unit_test(test_nothing_read),
-      cmocka_unit_test(test_nothing_read_inside),
-      cmocka_unit_test(test_bound),
-      cmocka_unit_test(test_carried),
-      cmocka_unit_test(test_register_tile),
-      cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_long),
-      cmocka_unit_test(test_threads),
-      cmocka_unit_test(test_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_elementwise, test_elementwise_code, test_access, test_masked, test_masked_rows,
+           test_reduce_all, test_reduce_columns, test_nothing_read, test_nothing_read_inside, test_bound,
+           test_carried, test_register_tile, test_errors, test_long, test_threads, test_short_memory)

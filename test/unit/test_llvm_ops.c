@@ -2,15 +2,10 @@
  * corner values and seeded random ones, as vectors and as scalars, for each set of features. Results are
  * bit-equal, NaNs as a class. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "ir/elementary/elementary.h"
 #include "test/lib/kernels.h"
+#include "test/lib/unit.h"
 
 enum { N = 2048, LANES = 16, MAX_EFFECTS = 40 };
 
@@ -533,8 +528,4 @@ static void test_indices(void **state) {
   free_columns(&b);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_operations), cmocka_unit_test(test_constants),
-                                     cmocka_unit_test(test_conversions), cmocka_unit_test(test_indices)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_operations, test_constants, test_conversions, test_indices)

@@ -1,14 +1,9 @@
 /* Rare values, compiled for several sets of features: vectors in which only some lanes need the rare value,
  * unrolled vectors, values shared with other code, rare values in each other and in reductions. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "test/lib/kernels.h"
+#include "test/lib/unit.h"
 
 enum { N = 256, LANES = 16, UNROLL = 4, STEP = LANES * UNROLL };
 
@@ -155,8 +150,4 @@ static void test_depth(void **state) {
   end();
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_reductions),
-                                     cmocka_unit_test(test_code), cmocka_unit_test(test_depth)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_values, test_reductions, test_code, test_depth)

@@ -1,16 +1,8 @@
 /* Kernels written by hand whose unrolled values and vector lanes do not follow memory, compiled for several
  * sets of features and run: tiles that are transposed when loaded, unrolled values that are interleaved when
  * stored, and non-temporal stores. Memory ends where the elements end. */
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "test/lib/kernels.h"
+#include "test/lib/unit.h"
 
 static ir_error error;
 static ir_graph graph, *g = &graph;
@@ -22,19 +14,6 @@ static void begin(void) {
 static void end(void) { ir_graph_free(g); }
 
 static ir_ref index_of(int64_t value) { return ir_index(g, value); }
-
-typedef struct fenced {
-  char *map;
-  size_t size;
-} fenced;
-static uint8_t *fence(fenced *f, size_t bytes, bool at_end) {
-  size_t page = (size_t)sysconf(_SC_PAGESIZE), inside = (bytes + page - 1) / page * page;
-  f->size = inside + 2 * page;
-  f->map = mmap(NULL, f->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  assert_int_equal(mprotect(f->map + page, inside, PROT_READ | PROT_WRITE), 0);
-  return (uint8_t *)f->map + page + (at_end ? inside - bytes : 0);
-}
-static void unfence(fenced *f) { munmap(f->map, f->size); }
 
 static void fill(uint8_t *x, size_t bytes, ir_dtype type) {
   uint32_t seed = 1;
@@ -88,9 +67,9 @@ static void check_moved(const moved *m, size_t offset) {
   EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     for (int edge = 0; edge < 2; edge++) {
-      fenced in, out;
-      uint8_t *x = fence(&in, (size_t)in_size * bytes, edge),
-              *y = fence(&out, (size_t)out_size * bytes + offset, edge) + (edge ? 0 : offset);
+      k_fence in = k_fence_make((size_t)in_size * bytes, edge),
+              out = k_fence_make((size_t)out_size * bytes + offset, edge);
+      uint8_t *x = in.memory, *y = out.memory + (edge ? 0 : offset);
       fill(x, (size_t)in_size * bytes, m->type);
       memset(y, 0, (size_t)out_size * bytes);
       memset(want, 0, (size_t)out_size * bytes);
@@ -106,7 +85,7 @@ static void check_moved(const moved *m, size_t offset) {
       if (memcmp(want, y, (size_t)out_size * bytes) != 0)
         fail_msg("%s, %s: %d unrolled vectors of %d lanes are wrong", t.name, ir_dtypes[m->type].name,
                  m->unroll, m->lanes);
-      unfence(&in), unfence(&out);
+      k_fence_free(&in), k_fence_free(&out);
     }
     k_free(&code);
   }
@@ -118,7 +97,6 @@ enum { TYPES = sizeof types / sizeof *types };
 
 /* Rows of the input, one for each lane, become columns. */
 static void test_tiles(void **state) {
-  (void)state;
   static const int sizes[][2] = {{16, 16}, {8, 8},  {4, 4},   {2, 2},   {16, 8}, {8, 16}, {16, 4},
                                  {16, 2},  {2, 16}, {12, 16}, {15, 16}, {48, 8}, {32, 4}};
   for (int d = 0; d < TYPES; d++)
@@ -140,7 +118,6 @@ static void test_tiles(void **state) {
 }
 
 static void test_wide_tiles(void **state) {
-  (void)state;
   static const int sizes[][3] = {
       {IR_U8, 16, 64}, {IR_U8, 64, 16}, {IR_I8, 32, 32}, {IR_F16, 16, 32}, {IR_F16, 32, 32}};
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
@@ -162,7 +139,6 @@ static void test_wide_tiles(void **state) {
 
 /* Rows read backward, and rows in descending order of addresses. */
 static void test_transposed_tiles(void **state) {
-  (void)state;
   for (int d = 0; d < TYPES; d++)
     for (int variant = 0; variant < 3; variant++) {
       begin();
@@ -184,7 +160,6 @@ static void test_transposed_tiles(void **state) {
 
 /* Unrolled values that are adjacent in the output, with and without gaps between groups. */
 static void test_interleaved(void **state) {
-  (void)state;
   for (int d = 0; d < TYPES; d++)
     for (int unroll = 2; unroll <= 5; unroll++)
       for (int lanes = 2; lanes <= 16; lanes *= 2)
@@ -219,7 +194,6 @@ static moved streaming(ir_dtype type, int unroll, int lanes, bool transposed) {
 
 /* For any alignment of the buffers. */
 static void test_streams(void **state) {
-  (void)state;
   for (size_t offset = 0; offset < 64; offset += 4)
     for (int transposed = 0; transposed < 2; transposed++) {
       begin();
@@ -232,7 +206,6 @@ static void test_streams(void **state) {
 
 /* Stores are non-temporal, and fenced, if and only if they stream whole vectors. */
 static void test_stream_code(void **state) {
-  (void)state;
   EACH_TARGET(t) {
     for (int variant = 0; variant < 3; variant++) { /* streams; does not; streams less than vectors */
       begin();
@@ -251,7 +224,6 @@ static void test_stream_code(void **state) {
 /* A streaming kernel that may overwrite its input uses ordinary stores when called so, with correct
  * results. */
 static void test_stream_in_place(void **state) {
-  (void)state;
   enum { N = 64 };
   begin();
   ir_ref p[] = {k_param(g, IR_F32, 0, N), k_param(g, IR_F32, 1, N)};
@@ -281,7 +253,6 @@ static void test_stream_in_place(void **state) {
 
 /* A tile is read by as many loads as it has rows. */
 static void test_tile_code(void **state) {
-  (void)state;
   begin();
   k_target t;
   k_target_at(0, &t);
@@ -296,16 +267,5 @@ static void test_tile_code(void **state) {
   end();
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_tiles),
-      cmocka_unit_test(test_wide_tiles),
-      cmocka_unit_test(test_transposed_tiles),
-      cmocka_unit_test(test_interleaved),
-      cmocka_unit_test(test_streams),
-      cmocka_unit_test(test_stream_code),
-      cmocka_unit_test(test_stream_in_place),
-      cmocka_unit_test(test_tile_code),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_tiles, test_wide_tiles, test_transposed_tiles, test_interleaved, test_streams,
+           test_stream_code, test_stream_in_place, test_tile_code)

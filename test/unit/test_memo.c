@@ -1,17 +1,11 @@
 /* The table of programs and kernels, where every key has the same digest: an entry is found only under its
  * own key. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "runtime/cache/digest.h"
 
 static rt_digest one_digest(const void *bytes, size_t size) { return (rt_digest){.lo = 7, .hi = 7}; }
 #define rt_digest_of one_digest
 #include "runtime/cache/memo.c"
+#include "test/lib/unit.h"
 
 enum { KEYS = 100 };
 static int dropped[KEYS];
@@ -52,10 +46,4 @@ static void least_recently_used_leaves(void **state) {
   rt_memo_free(&memo);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(equal_digests_are_not_equal_keys),
-      cmocka_unit_test(least_recently_used_leaves),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(equal_digests_are_not_equal_keys, least_recently_used_leaves)

@@ -3,13 +3,7 @@
 #include "frontend/files/npy.h"
 
 #include "frontend/files/npy_header.h"
-
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test/lib/unit.h"
 
 enum { FILE_ROOM = 70000 };
 
@@ -96,7 +90,6 @@ static const struct {
 enum { ELEMENTS = sizeof elements / sizeof *elements };
 
 static void read_every_dtype_in_both_orders(void **state) {
-  (void)state;
   static uint8_t file[FILE_ROOM];
   char header[128];
   int64_t two = 2;
@@ -118,7 +111,6 @@ static void read_every_dtype_in_both_orders(void **state) {
 }
 
 static void read_any_spelling_of_the_header(void **state) {
-  (void)state;
   static uint8_t file[FILE_ROOM];
   static const char *const headers[] = {
       "{'descr': '<i2', 'fortran_order': False, 'shape': (2, 3), }          \n",
@@ -136,7 +128,6 @@ static void read_any_spelling_of_the_header(void **state) {
 }
 
 static void read_scalars_and_empty_arrays(void **state) {
-  (void)state;
   static uint8_t file[FILE_ROOM];
   const double one = 1;
   check_read(file, build(file, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': ()}", &one, 8), IR_F64,
@@ -148,7 +139,6 @@ static void read_scalars_and_empty_arrays(void **state) {
 }
 
 static void read_bools_as_zero_or_one(void **state) {
-  (void)state;
   static uint8_t file[FILE_ROOM];
   int64_t four = 4;
   check_read(file,
@@ -158,7 +148,6 @@ static void read_bools_as_zero_or_one(void **state) {
 
 /* numpy.asfortranarray(numpy.arange(24, dtype='>i2').reshape(2, 3, 4)) */
 static void read_fortran_order_as_numpy_wrote_it(void **state) {
-  (void)state;
   static uint8_t file[FILE_ROOM];
   static const uint8_t order[] = {0, 12, 4, 16, 8,  20, 1, 13, 5, 17, 9,  21,
                                   2, 14, 6, 18, 10, 22, 3, 15, 7, 19, 11, 23};
@@ -176,7 +165,6 @@ static void read_fortran_order_as_numpy_wrote_it(void **state) {
 
 /* Element (i0, i1, ...) holds its row-major number and is stored at its column-major index. */
 static void read_fortran_order_of_any_shape(void **state) {
-  (void)state;
   static uint8_t file[FILE_ROOM];
   static const struct {
     int rank;
@@ -218,7 +206,6 @@ static void read_fortran_order_of_any_shape(void **state) {
 }
 
 static void refuse_what_precedes_the_header(void **state) {
-  (void)state;
   static const struct {
     const char *bytes;
     size_t size;
@@ -384,7 +371,6 @@ static const struct {
 };
 
 static void refuse_bad_headers(void **state) {
-  (void)state;
   static uint8_t file[FILE_ROOM];
   static const uint8_t data[64];
   char message[512];
@@ -395,7 +381,6 @@ static void refuse_bad_headers(void **state) {
 }
 
 static void refuse_bytes_that_are_not_text(void **state) {
-  (void)state;
   static uint8_t file[FILE_ROOM];
   size_t size = build(file, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': ()} ", "data", 4);
   file[63] = 0;
@@ -412,7 +397,6 @@ static void refuse_bytes_that_are_not_text(void **state) {
 }
 
 static void refuse_a_header_past_64_kib(void **state) {
-  (void)state;
   static uint8_t file[FILE_ROOM];
   memset(file, ' ', sizeof file);
   memcpy(file, "\x93NUMPY\x02\x00\x01\x00\x01\x00", 12);
@@ -421,7 +405,6 @@ static void refuse_a_header_past_64_kib(void **state) {
 
 /* Each prefix of a good file is refused, without a read past its end (the copy has no spare byte). */
 static void refuse_every_prefix(void **state) {
-  (void)state;
   static uint8_t file[FILE_ROOM];
   static const float data[] = {1, 2, 3};
   size_t size =
@@ -439,7 +422,6 @@ static void refuse_every_prefix(void **state) {
 }
 
 static void survive_every_failed_allocation(void **state) {
-  (void)state;
   static uint8_t file[FILE_ROOM];
   static const int16_t data[] = {0, 3, 1, 4, 2, 5};
   size_t size = build(file, 1, "{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3)}", data, sizeof data);
@@ -460,7 +442,6 @@ static void survive_every_failed_allocation(void **state) {
 }
 
 static void keep_the_first_error_and_shorten_long_names(void **state) {
-  (void)state;
   ir_error error = {0};
   fe_array array;
   char name[1001], expected[400];
@@ -473,21 +454,8 @@ static void keep_the_first_error_and_shorten_long_names(void **state) {
   assert_string_equal(error.text, expected);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(read_every_dtype_in_both_orders),
-      cmocka_unit_test(read_any_spelling_of_the_header),
-      cmocka_unit_test(read_scalars_and_empty_arrays),
-      cmocka_unit_test(read_bools_as_zero_or_one),
-      cmocka_unit_test(read_fortran_order_as_numpy_wrote_it),
-      cmocka_unit_test(read_fortran_order_of_any_shape),
-      cmocka_unit_test(refuse_what_precedes_the_header),
-      cmocka_unit_test(refuse_bad_headers),
-      cmocka_unit_test(refuse_bytes_that_are_not_text),
-      cmocka_unit_test(refuse_a_header_past_64_kib),
-      cmocka_unit_test(refuse_every_prefix),
-      cmocka_unit_test(survive_every_failed_allocation),
-      cmocka_unit_test(keep_the_first_error_and_shorten_long_names),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(read_every_dtype_in_both_orders, read_any_spelling_of_the_header, read_scalars_and_empty_arrays,
+           read_bools_as_zero_or_one, read_fortran_order_as_numpy_wrote_it, read_fortran_order_of_any_shape,
+           refuse_what_precedes_the_header, refuse_bad_headers, refuse_bytes_that_are_not_text,
+           refuse_a_header_past_64_kib, refuse_every_prefix, survive_every_failed_allocation,
+           keep_the_first_error_and_shorten_long_names)

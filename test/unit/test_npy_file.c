@@ -4,29 +4,22 @@
 #include "frontend/files/npy.h"
 
 #include "frontend/files/npy_header.h"
+#include "test/lib/unit.h"
 
 #include <dirent.h>
-#include <setjmp.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 static char directory[64];
 
 static int make_directory(void **state) {
-  (void)state;
   strcpy(directory, "/tmp/test_npy_file.XXXXXX");
   return mkdtemp(directory) && chmod(directory, 0755) == 0 ? 0 : 1;
 }
 
 static int remove_directory(void **state) {
-  (void)state;
   DIR *entries = opendir(directory);
   if (!entries) return 1;
   for (struct dirent *entry = readdir(entries); entry; entry = readdir(entries))
@@ -39,21 +32,6 @@ static const char *path_of(const char *name) {
   static char path[128];
   snprintf(path, sizeof path, "%s/%s", directory, name);
   return path;
-}
-
-static size_t read_bytes(const char *path, void *bytes, size_t cap) {
-  FILE *file = fopen(path, "rb");
-  assert_non_null(file);
-  size_t size = fread(bytes, 1, cap, file);
-  fclose(file);
-  return size;
-}
-
-static void write_bytes(const char *path, const void *bytes, size_t size) {
-  FILE *file = fopen(path, "wb");
-  assert_non_null(file);
-  assert_int_equal(fwrite(bytes, 1, size, file), size);
-  assert_int_equal(fclose(file), 0);
 }
 
 /* The dict that numpy.save writes for each dtype and shape, and the offset of the data after it. */
@@ -108,7 +86,6 @@ static const struct {
 };
 
 static void write_what_numpy_writes(void **state) {
-  (void)state;
   uint8_t data[256], expected[512], found[513];
   for (size_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)(i * 7 + 1);
   for (size_t n = 0; n < sizeof headers / sizeof *headers; n++) {
@@ -126,7 +103,7 @@ static void write_what_numpy_writes(void **state) {
     const char *path = path_of("a.npy");
     assert_int_equal(fe_npy_write(path, headers[n].dtype, headers[n].rank, headers[n].shape, data, &error),
                      IR_OK);
-    assert_int_equal(read_bytes(path, found, sizeof found), start + bytes);
+    assert_int_equal(unit_read_file(path, found, sizeof found), start + bytes);
     assert_memory_equal(found, expected, start + bytes);
     if (headers[n].dtype == IR_BOOL && bytes) continue;
     assert_int_equal(fe_npy_read(path, &ir_mem_libc, &array, &error), IR_OK);
@@ -151,13 +128,12 @@ static void fail_to_read(const char *path, ir_status wanted, const char *message
 }
 
 static void say_why_a_file_cannot_be_read(void **state) {
-  (void)state;
   fail_to_read(path_of("none.npy"), IR_ERR_IO, "cannot open the file: No such file or directory");
   fail_to_read(directory, IR_ERR_IO, "cannot read the file: Is a directory");
   fail_to_read("", IR_ERR_IO, "cannot open the file: No such file or directory");
   fail_to_read("/dev/null", IR_ERR_INVALID, "the file is empty; expected a .npy file");
   const char *path = path_of("closed.npy");
-  write_bytes(path, "x", 1);
+  unit_write_file(path, "x", 1);
   fail_to_read(path, IR_ERR_INVALID, "not a .npy file: it starts with 78; expected 93 4E 55 4D 50 59");
   assert_int_equal(chmod(path, 0), 0);
   if (geteuid() == 0 && seteuid(65534) != 0) {
@@ -180,7 +156,6 @@ static void *small_alloc(void *user, void *ptr, size_t old_size, size_t new_size
 
 /* A sparse file of 1 TiB is refused because of its header, with little memory. */
 static void read_no_more_than_the_header_of_a_bad_huge_file(void **state) {
-  (void)state;
   const char *path = path_of("huge.npy");
   char header[FE_NPY_HEADER_ROOM];
   size_t most = 4096;
@@ -188,7 +163,7 @@ static void read_no_more_than_the_header_of_a_bad_huge_file(void **state) {
   ir_error error = {0};
   fe_array array;
   int64_t shape = INT64_C(1) << 40;
-  write_bytes(path, header, fe_npy_header_format(header, IR_U8, 1, &shape));
+  unit_write_file(path, header, fe_npy_header_format(header, IR_U8, 1, &shape));
   if (truncate(path, shape) != 0) {
     print_message("no sparse file of 1 TiB can be made here: not tested\n");
     skip();
@@ -230,7 +205,6 @@ static ir_status read_through_a_pipe(const uint8_t *bytes, size_t size, fe_array
 }
 
 static void read_pipes(void **state) {
-  (void)state;
   enum { COUNT = 3000000 };
   int64_t shape[] = {1000, 3000};
   uint8_t *file = malloc(FE_NPY_HEADER_ROOM + COUNT);
@@ -278,7 +252,6 @@ static void read_pipes(void **state) {
 }
 
 static void write_nothing_that_cannot_be_written(void **state) {
-  (void)state;
   static const struct {
     ir_dtype dtype;
     int rank;
@@ -298,14 +271,14 @@ static void write_nothing_that_cannot_be_written(void **state) {
   };
   char path[128], expected[512], found[8];
   snprintf(path, sizeof path, "%s", path_of("kept.npy"));
-  write_bytes(path, "before", 6);
+  unit_write_file(path, "before", 6);
   for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
     ir_error error = {0};
     snprintf(expected, sizeof expected, "%s: error: %s", path, cases[n].message);
     ir_status status = fe_npy_write(path, cases[n].dtype, cases[n].rank, cases[n].shape, "", &error);
     assert_string_equal(error.text, expected);
     assert_int_equal(status, IR_ERR_INVALID);
-    assert_int_equal(read_bytes(path, found, sizeof found), 6);
+    assert_int_equal(unit_read_file(path, found, sizeof found), 6);
     assert_memory_equal(found, "before", 6);
   }
 }
@@ -326,7 +299,6 @@ static const char numpy_writes[] =
 /* Files by numpy in C and Fortran order, either byte order and versions 2 and 3, rewritten: all equal
  * numpy.save's. */
 static void agree_with_numpy(void **state) {
-  (void)state;
   if (system("python3 -c 'import numpy' >/dev/null 2>&1") != 0) {
     print_message("python3 has no numpy: the direct comparison is left out, the fixtures stand for it\n");
     skip();
@@ -353,20 +325,12 @@ static void agree_with_numpy(void **state) {
     fe_npy_write(path, array.dtype, array.rank, array.shape, array.data, &error);
     assert_string_equal(error.text, "");
     fe_array_free(&ir_mem_libc, &array);
-    size_t size = read_bytes(original, wanted, sizeof wanted);
-    assert_int_equal(read_bytes(path, found, sizeof found), size);
+    size_t size = unit_read_file(original, wanted, sizeof wanted);
+    assert_int_equal(unit_read_file(path, found, sizeof found), size);
     assert_memory_equal(found, wanted, size);
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(write_what_numpy_writes),
-      cmocka_unit_test(say_why_a_file_cannot_be_read),
-      cmocka_unit_test(read_no_more_than_the_header_of_a_bad_huge_file),
-      cmocka_unit_test(read_pipes),
-      cmocka_unit_test(write_nothing_that_cannot_be_written),
-      cmocka_unit_test(agree_with_numpy),
-  };
-  return cmocka_run_group_tests(tests, make_directory, remove_directory);
-}
+UNIT_TESTS_BETWEEN(make_directory, remove_directory, write_what_numpy_writes, say_why_a_file_cannot_be_read,
+                   read_no_more_than_the_header_of_a_bad_huge_file, read_pipes,
+                   write_nothing_that_cannot_be_written, agree_with_numpy)

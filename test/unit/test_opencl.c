@@ -1,16 +1,11 @@
 /* Programs on an OpenCL device, of kernels written by hand: memory that is the host's and memory that is not,
  * symbolic sizes, index checks, failures and that they leave nothing behind, the cache. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "runtime/opencl/loader.h"
 #include "test/lib/opencl.h"
 #include "test/lib/plans.h"
+#include "test/lib/unit.h"
 
 static _Atomic int texts; /* kernels written so far */
 static const char *break_with = "";
@@ -295,22 +290,5 @@ static void several_threads(void **state) {
   }
 }
 
-int main(void) {
-  const char *missing = opencl_begin();
-  if (missing) {
-    printf("test_opencl: skipped: %s\n", missing);
-    return 77;
-  }
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(runs_and_is_found_again),
-      cmocka_unit_test(sizes_come_with_the_run),
-      cmocka_unit_test(any_call_may_fail),
-      cmocka_unit_test(steps_are_timed),
-      cmocka_unit_test(messages),
-      cmocka_unit_test(a_binary_that_is_refused),
-      cmocka_unit_test(names),
-      cmocka_unit_test(no_loader),
-      cmocka_unit_test(several_threads),
-  };
-  return cmocka_run_group_tests(tests, p_set_up, p_tear_down);
-}
+OPENCL_TESTS(p_set_up, p_tear_down, runs_and_is_found_again, sizes_come_with_the_run, any_call_may_fail,
+             steps_are_timed, messages, a_binary_that_is_refused, names, no_loader, several_threads)

@@ -1,14 +1,7 @@
 /* Custom operations and tensors on an OpenCL device, through the public API. */
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "frontend/viewfold.h"
 #include "test/lib/opencl.h"
+#include "test/lib/unit.h"
 
 static vf_error error;
 
@@ -178,17 +171,5 @@ static void tensors_stay(void **state) {
   }
 }
 
-int main(void) {
-  const char *missing = opencl_begin();
-  if (missing) {
-    printf("test_opencl_custom: skipped: %s\n", missing);
-    return 77;
-  }
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(on_the_device_and_on_the_host),
-      cmocka_unit_test(batches_and_failures),
-      cmocka_unit_test(a_text_that_is_wrong),
-      cmocka_unit_test(tensors_stay),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+OPENCL_TESTS(NULL, NULL, on_the_device_and_on_the_host, batches_and_failures, a_text_that_is_wrong,
+             tensors_stay)

@@ -2,17 +2,11 @@
  * Each failure is a status and a message; inputs are unchanged; the failed operation works again as soon as
  * the device does; no OpenCL objects are leaked; other contexts are not affected. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "frontend/viewfold.h"
 #include "test/lib/level.h"
 #include "test/lib/opencl.h"
+#include "test/lib/unit.h"
 
 enum { ROWS = 8, COLUMNS = 24, ELEMENTS = ROWS * COLUMNS, MOST_CALLS = 400 };
 
@@ -143,7 +137,6 @@ static bool attempt(const char *device, const char *settings, bool processor_too
 
 /* Tensors of a session, one of them computed before the failures. */
 static bool attempt_tensors(const char *device, const char *settings, bool unused) {
-  (void)unused;
   opencl_set("%s", device);
   vf_context *c = on("opencl");
   assert_non_null(c);
@@ -202,7 +195,6 @@ static bool run_split(const vf_program *p, vf_graph *g) {
 }
 
 static bool attempt_split(const char *device, const char *settings, bool unused) {
-  (void)unused;
   opencl_set("%s %s", device, settings);
   vf_context *c = on("opencl");
   if (!c) {
@@ -313,20 +305,6 @@ static void test_other_devices(void **state) {
     }
 }
 
-static const char *missing; /* why nothing can be tested here, or NULL */
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_enqueue_fails), cmocka_unit_test(test_device_lost),
-      cmocka_unit_test(test_wait_fails),    cmocka_unit_test(test_allocation_fails),
-      cmocka_unit_test(test_no_memory),     cmocka_unit_test(test_any_call_fails),
-      cmocka_unit_test(test_tensors),       cmocka_unit_test(test_cases),
-      cmocka_unit_test(test_other_devices), cmocka_unit_test(test_split_arena),
-  };
-  missing = opencl_begin();
-  if (missing) {
-    printf("ok 1 # SKIP %s\n", missing);
-    return 0;
-  }
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+OPENCL_TESTS(NULL, NULL, test_enqueue_fails, test_device_lost, test_wait_fails, test_allocation_fails,
+             test_no_memory, test_any_call_fails, test_tensors, test_cases, test_other_devices,
+             test_split_arena)

@@ -2,18 +2,11 @@
  * anything is compiled, and those of f32, some of whose functions compute in f64, have the evaluator's bits.
  * The shim's compiler has no doubles then. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "frontend/viewfold.h"
 #include "test/lib/level.h"
 #include "test/lib/opencl.h"
+#include "test/lib/unit.h"
 
 static vf_error error;
 
@@ -158,15 +151,4 @@ static void functions_have_the_same_bits(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(f64_is_refused),
-      cmocka_unit_test(functions_have_the_same_bits),
-  };
-  const char *missing = opencl_begin();
-  if (missing) {
-    printf("ok 1 # SKIP %s\n", missing);
-    return 0;
-  }
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+OPENCL_TESTS(NULL, NULL, f64_is_refused, functions_have_the_same_bits)

@@ -2,17 +2,11 @@
  * another schedule is used where the usual one would exceed a limit. The oracle is the reference
  * evaluator. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "frontend/viewfold.h"
 #include "test/lib/level.h"
 #include "test/lib/opencl.h"
+#include "test/lib/unit.h"
 
 enum { MOST_ELEMENTS = 40 * 5000, MOST_INPUTS = 250, TEXT = 1 << 15 };
 
@@ -132,12 +126,4 @@ static void test_limits(void **state) {
   free(input), free(want), free(got);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_limits)};
-  const char *missing = opencl_begin();
-  if (missing) {
-    printf("ok 1 # SKIP %s\n", missing);
-    return 0;
-  }
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+OPENCL_TESTS(NULL, NULL, test_limits)

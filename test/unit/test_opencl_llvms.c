@@ -1,17 +1,11 @@
 /* Two LLVMs in one process: viewfold's own, which compiles for the CPU, and the one that PoCL brings for its
  * device. Each compiles before and after the other, in both orders; each order in a process of its own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "frontend/viewfold.h"
 #include "test/lib/opencl.h"
+#include "test/lib/unit.h"
 
 enum { N = 1000 };
 
@@ -74,10 +68,4 @@ static void assert_alternating(const char *first, const char *second) {
 static void test_ours_first(void **state) { assert_alternating("cpu", "opencl"); }
 static void test_pocl_first(void **state) { assert_alternating("opencl", "cpu"); }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ours_first), cmocka_unit_test(test_pocl_first)};
-  const char *missing = opencl_begin();
-  if (!missing) return cmocka_run_group_tests(tests, NULL, NULL);
-  printf("ok 1 # SKIP %s\n", missing);
-  return 0;
-}
+OPENCL_TESTS(NULL, NULL, test_ours_first, test_pocl_first)

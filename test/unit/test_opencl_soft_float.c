@@ -2,19 +2,12 @@
  * scalars and for vectors; and that the compiler of the shim's device without f64 has none, so that other
  * tests can rely on it. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "codegen/opencl/opencl.h"
 #include "runtime/opencl/loader.h"
 #include "test/lib/bits.h"
 #include "test/lib/opencl.h"
+#include "test/lib/unit.h"
 
 enum { NUMBERS = 1 << 16 };
 
@@ -227,17 +220,5 @@ static int close_device(void **state) {
   return 0;
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_compiler_knows_no_doubles),
-      cmocka_unit_test(scalars),
-      cmocka_unit_test(vectors_of_two),
-      cmocka_unit_test(vectors_of_sixteen),
-  };
-  const char *missing = opencl_begin();
-  if (missing) {
-    printf("ok 1 # SKIP %s\n", missing);
-    return 0;
-  }
-  return cmocka_run_group_tests(tests, open_device, close_device);
-}
+OPENCL_TESTS(open_device, close_device, the_compiler_knows_no_doubles, scalars, vectors_of_two,
+             vectors_of_sixteen)

@@ -1,10 +1,6 @@
 /* Recording: which operands each operation accepts, and the nodes that it records. */
 #include "test/lib/record.h"
-
-#include <setjmp.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test/lib/unit.h"
 
 static const ir_dtype data_dtypes[] = {IR_BOOL, IR_I8,  IR_U8,  IR_I16,  IR_U16, IR_I32, IR_U32,
                                        IR_I64,  IR_U64, IR_F16, IR_BF16, IR_F32, IR_F64};
@@ -480,7 +476,7 @@ static void test_any_allocation_may_fail(void **state) {
         assert_int_equal(r.error.status, IR_ERR_MEMORY);
         continue;
       }
-      bool made = record_line(&r, lines[i]) != 0, done = r.budget > 0;
+      bool made = record_line(&r, lines[i]) != 0, done = r.budget.left > 0;
       assert_false(made && refused);
       if (!made) assert_int_not_equal(r.error.status, IR_OK);
       record_stop(&r);
@@ -489,25 +485,7 @@ static void test_any_allocation_may_fail(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_promotion),
-      cmocka_unit_test(test_promotion_through_operations),
-      cmocka_unit_test(test_result_dtypes),
-      cmocka_unit_test(test_join_of_many),
-      cmocka_unit_test(test_weak_constants),
-      cmocka_unit_test(test_elementwise),
-      cmocka_unit_test(test_views),
-      cmocka_unit_test(test_reductions),
-      cmocka_unit_test(test_contractions),
-      cmocka_unit_test(test_leaves),
-      cmocka_unit_test(test_data_elements),
-      cmocka_unit_test(test_registry_is_complete),
-      cmocka_unit_test(test_shape_rules),
-      cmocka_unit_test(test_null_propagates),
-      cmocka_unit_test(test_identity),
-      cmocka_unit_test(test_wrong_kind),
-      cmocka_unit_test(test_any_allocation_may_fail),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_promotion, test_promotion_through_operations, test_result_dtypes, test_join_of_many,
+           test_weak_constants, test_elementwise, test_views, test_reductions, test_contractions, test_leaves,
+           test_data_elements, test_registry_is_complete, test_shape_rules, test_null_propagates,
+           test_identity, test_wrong_kind, test_any_allocation_may_fail)

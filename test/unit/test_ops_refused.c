@@ -1,10 +1,6 @@
 /* Recording: the exact messages with which each operation refuses operands. */
 #include "test/lib/record.h"
-
-#include <setjmp.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test/lib/unit.h"
 
 static void test_weak_constants_refusals(void **state) {
   static const record_refused cases[] = {
@@ -425,12 +421,6 @@ static void test_names_and_attributes(void **state) {
   CHECK_ALL(check_refused, cases);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_weak_constants_refusals), cmocka_unit_test(test_elementwise_refusals),
-      cmocka_unit_test(test_view_refusals),           cmocka_unit_test(test_reduction_refusals),
-      cmocka_unit_test(test_contractions_refusals),   cmocka_unit_test(test_leaves_refusals),
-      cmocka_unit_test(test_names_and_attributes),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_weak_constants_refusals, test_elementwise_refusals, test_view_refusals,
+           test_reduction_refusals, test_contractions_refusals, test_leaves_refusals,
+           test_names_and_attributes)

@@ -1,14 +1,8 @@
 /* Where intermediates lie: in place of an operand at its last use, in results that are not written yet, else
  * in the arena; and that a repeated run allocates nothing. */
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "test/lib/memory.h"
 #include "test/lib/plans.h"
+#include "test/lib/unit.h"
 
 enum { SMALL = 100, LARGE = 20000 }; /* elements of a result; only LARGE ones host intermediates */
 
@@ -121,7 +115,6 @@ static void results_host_where_that_saves_more(void **state) {
   reverse(&m, s.t[1], s.t[0], 2, s.size);
   p_scale_add(&m, s.out, s.t[1], -1, 3, s.size);
   assert_int_equal(check(&m, LARGE, 0, 24), rounded((int64_t)2 * LARGE));
-  (void)state;
 }
 
 static void small_ones_are_not_worth_it(void **state) {
@@ -174,16 +167,7 @@ static void replays_allocate_nothing(void **state) {
   free(out);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_chain_lies_in_its_result),
-      cmocka_unit_test(what_is_read_again_stays),
-      cmocka_unit_test(what_is_read_elsewhere_is_not_overwritten),
-      cmocka_unit_test(results_host_until_they_are_written),
-      cmocka_unit_test(results_host_where_that_saves_more),
-      cmocka_unit_test(small_ones_are_not_worth_it),
-      cmocka_unit_test(the_result_of_a_loop_hosts_nothing),
-      cmocka_unit_test(replays_allocate_nothing),
-  };
-  return cmocka_run_group_tests(tests, p_set_up, p_tear_down);
-}
+UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, a_chain_lies_in_its_result, what_is_read_again_stays,
+                   what_is_read_elsewhere_is_not_overwritten, results_host_until_they_are_written,
+                   results_host_where_that_saves_more, small_ones_are_not_worth_it,
+                   the_result_of_a_loop_hosts_nothing, replays_allocate_nothing)

@@ -1,17 +1,14 @@
 /* The thread pool: every index once, for all sizes; loops from many threads and nested ones; sleeping and
  * waking; creation and destruction. Run with SAN=thread to see that it is free of races. */
 #include "runtime/system/pool.h"
+#include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 typedef struct job {
   unsigned char *hits; /* not atomic: a chunk that runs twice, or is unordered with the caller, is a race */
@@ -243,19 +240,13 @@ static void child_of_fork_runs_alone(void **state) {
   rt_pool_destroy(pool);
 }
 
-static void *fail_after(void *user, void *ptr, size_t old_size, size_t new_size) {
-  int *budget = user;
-  if (new_size && (*budget)-- <= 0) return NULL;
-  return ir_mem_libc.fn(NULL, ptr, old_size, new_size);
-}
-
 static void short_of_memory(void **state) {
-  int budget = 0;
-  ir_mem mem = {fail_after, &budget};
+  test_budget budget = {0, 0};
+  ir_mem mem = {test_budget_hook, &budget};
   ir_error error = {0};
   assert_null(rt_pool_create(&mem, 2, &error));
   assert_int_equal(error.status, IR_ERR_MEMORY);
-  budget = 1; /* enough for the pool, but not for its threads: everything runs on the caller */
+  budget.left = 1; /* enough for the pool, but not for its threads: everything runs on the caller */
   rt_pool *pool = rt_pool_create(&mem, 4, &error);
   assert_non_null(pool);
   cover(pool, 100, 1);
@@ -269,21 +260,7 @@ static void bad_counts_are_refused(void **state) {
   assert_string_equal(error.text, "threads: -1; give 1 to 4096, or 0 for one per processor");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_index_once),
-      cmocka_unit_test(huge_counts_do_not_overflow),
-      cmocka_unit_test(no_two_chunks_at_one_time_have_one_number),
-      cmocka_unit_test(threads_really_work_together),
-      cmocka_unit_test(many_short_loops),
-      cmocka_unit_test(data_is_ordered),
-      cmocka_unit_test(nested_loops_run_inline),
-      cmocka_unit_test(several_threads_share_a_pool),
-      cmocka_unit_test(lives_and_dies),
-      cmocka_unit_test(default_count_is_used),
-      cmocka_unit_test(child_of_fork_runs_alone),
-      cmocka_unit_test(short_of_memory),
-      cmocka_unit_test(bad_counts_are_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(every_index_once, huge_counts_do_not_overflow, no_two_chunks_at_one_time_have_one_number,
+           threads_really_work_together, many_short_loops, data_is_ordered, nested_loops_run_inline,
+           several_threads_share_a_pool, lives_and_dies, default_count_is_used, child_of_fork_runs_alone,
+           short_of_memory, bad_counts_are_refused)

@@ -1,15 +1,9 @@
 /* Programs made from plans written by hand: what they compute, symbolic sizes, results that share a buffer,
  * errors at run time, several threads, queries. */
-#include <setjmp.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "passes/index/index.h"
 #include "test/lib/plans.h"
+#include "test/lib/unit.h"
 
 static void a_temporary_between_two_kernels(void **state) {
   p_empty_cache();
@@ -281,34 +275,13 @@ static void threads_run_one_program(void **state) {
   p_two_kernels(&m, p_variable(&m));
   rt_context *c = p_context_with((rt_options){.no_disk = true, .threads = 2});
   rt_program *p = p_build(c, &m, "shared");
-  pthread_t threads[4];
-  p_worker workers[4];
-  for (int i = 0; i < 4; i++) {
-    workers[i] = (p_worker){c, p, i, false};
-    assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
-  }
-  for (int i = 0; i < 4; i++) {
-    pthread_join(threads[i], NULL);
-    assert_true(workers[i].good);
-  }
+  p_work_in_threads(work, c, p);
   rt_program_release(p);
   rt_context_destroy(c);
   p_end(&m);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_temporary_between_two_kernels),
-      cmocka_unit_test(sizes_come_with_the_run),
-      cmocka_unit_test(what_can_be_asked),
-      cmocka_unit_test(results_that_share_a_buffer),
-      cmocka_unit_test(no_kernels_at_all),
-      cmocka_unit_test(literal_arrays_travel_along),
-      cmocka_unit_test(empty_tensors_need_no_memory),
-      cmocka_unit_test(huge_sizes_are_refused),
-      cmocka_unit_test(an_index_out_of_range_is_told),
-      cmocka_unit_test(large_launches_are_split),
-      cmocka_unit_test(threads_run_one_program),
-  };
-  return cmocka_run_group_tests(tests, p_set_up, p_tear_down);
-}
+UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, a_temporary_between_two_kernels, sizes_come_with_the_run,
+                   what_can_be_asked, results_that_share_a_buffer, no_kernels_at_all,
+                   literal_arrays_travel_along, empty_tensors_need_no_memory, huge_sizes_are_refused,
+                   an_index_out_of_range_is_told, large_launches_are_split, threads_run_one_program)

@@ -1,19 +1,14 @@
 /* Programs and kernels kept in memory and on disk: found by every context that asks for the same, shared
  * between graphs, refused when damaged; their keys; failing allocations. */
-#include <setjmp.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "runtime/cache/entry.h"
 #include "runtime/cache/identity.h"
 #include "test/lib/plans.h"
+#include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 static void graphs_share_kernels(void **state) {
   p_empty_cache();
@@ -140,17 +135,6 @@ static void damaged_plans_are_refused(void **state) {
   p_end(&m);
 }
 
-/* The only file of this kind in the cache. */
-static void cache_file(const char *kind, char path[256]) {
-  char command[128];
-  snprintf(command, sizeof command, "find %s -name '*.%s'", p_place(), kind);
-  FILE *list = popen(command, "r");
-  assert_non_null(list);
-  assert_non_null(fgets(path, 256, list));
-  path[strcspn(path, "\n")] = 0;
-  pclose(list);
-}
-
 static void damaged_entries_are_misses(void **state) {
   p_empty_cache();
   p_maker m;
@@ -160,7 +144,7 @@ static void damaged_entries_are_misses(void **state) {
   rt_program_release(p_build(c, &m, "victim"));
   rt_context_destroy(c);
   char path[256];
-  cache_file("plan", path);
+  p_cache_file("plan", path);
   static uint8_t bytes[1 << 16];
   int fd = open(path, O_RDONLY);
   ssize_t size = read(fd, bytes, sizeof bytes);
@@ -196,7 +180,7 @@ static void entries_that_are_no_plans_are_misses(void **state) {
   static const char junk[400] = "junk";
   assert_true(rt_disk_put(rt_context_disk(c, &error), "plan", key.bytes, key.size, junk, sizeof junk));
   char path[256];
-  cache_file("plan", path);
+  p_cache_file("plan", path);
   assert_null(p_find(c, "victim"));
   assert_int_equal(access(path, F_OK), -1);
   rt_program *p = p_build(c, &m, "victim"); /* written anew */
@@ -233,16 +217,7 @@ static void *find_and_build(void *argument) {
 static void threads_share_a_context(void **state) {
   p_empty_cache();
   rt_context *c = p_context_with((rt_options){0});
-  pthread_t threads[4];
-  p_worker workers[4];
-  for (int i = 0; i < 4; i++) {
-    workers[i] = (p_worker){c, NULL, i, false};
-    assert_int_equal(pthread_create(&threads[i], NULL, find_and_build, &workers[i]), 0);
-  }
-  for (int i = 0; i < 4; i++) {
-    pthread_join(threads[i], NULL);
-    assert_true(workers[i].good);
-  }
+  p_work_in_threads(find_and_build, c, NULL);
   rt_context_destroy(c);
 }
 
@@ -270,17 +245,6 @@ static void many_programs_are_forgotten_in_time(void **state) {
 
 /* ---- memory that runs out */
 
-typedef struct budget {
-  atomic_long left, live;
-} budget;
-static void *from_budget(void *user, void *ptr, size_t old_size, size_t new_size) {
-  budget *b = user;
-  if (new_size && atomic_fetch_sub(&b->left, 1) <= 0) return NULL;
-  if (new_size && !ptr) atomic_fetch_add(&b->live, 1);
-  if (!new_size) atomic_fetch_sub(&b->live, 1);
-  return ir_mem_libc.fn(NULL, ptr, old_size, new_size);
-}
-
 static void memory_may_run_out_anywhere(void **state) {
   p_empty_cache();
   p_maker m;
@@ -291,8 +255,8 @@ static void memory_may_run_out_anywhere(void **state) {
     bool done = false;
     for (long left = 0; !done; left++) {
       if (!warm) p_empty_cache();
-      budget b = {left, 0};
-      const ir_mem mem = {from_budget, &b};
+      test_budget b = {left, 0};
+      const ir_mem mem = {test_budget_hook, &b};
       rt_options options = {.cache_dir = p_place(), .compile = p_compile, .threads = 1};
       rt_context *c;
       rt_program *p = NULL;
@@ -348,19 +312,8 @@ static void devices_are_described(void **state) {
   rt_context_destroy(c);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(graphs_share_kernels),
-      cmocka_unit_test(another_target_is_another_key),
-      cmocka_unit_test(canonical_bytes_make_the_same_kernel),
-      cmocka_unit_test(damaged_plans_are_refused),
-      cmocka_unit_test(damaged_entries_are_misses),
-      cmocka_unit_test(entries_that_are_no_plans_are_misses),
-      cmocka_unit_test(threads_share_a_context),
-      cmocka_unit_test(many_programs_are_forgotten_in_time),
-      cmocka_unit_test(memory_may_run_out_anywhere),
-      cmocka_unit_test(identity_names_sources_and_llvm),
-      cmocka_unit_test(devices_are_described),
-  };
-  return cmocka_run_group_tests(tests, p_set_up, p_tear_down);
-}
+UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, graphs_share_kernels, another_target_is_another_key,
+                   canonical_bytes_make_the_same_kernel, damaged_plans_are_refused,
+                   damaged_entries_are_misses, entries_that_are_no_plans_are_misses, threads_share_a_context,
+                   many_programs_are_forgotten_in_time, memory_may_run_out_anywhere,
+                   identity_names_sources_and_llvm, devices_are_described)

@@ -1,13 +1,7 @@
 /* The prover itself: wrong rules must be refuted, and conditions that are needed must be found to be
  * needed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
-
 #include "passes/index/index.h"
+#include "test/lib/unit.h"
 #include "test/prove/from_graph.h"
 #include "test/prove/rule_text.h"
 
@@ -111,14 +105,5 @@ static void test_rewrites(void **state) {
   ir_graph_free(&g);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_right_rules),
-      cmocka_unit_test(test_wrong_rules),
-      cmocka_unit_test(test_divisors_of_the_right_side),
-      cmocka_unit_test(test_true_of_small_numbers_only),
-      cmocka_unit_test(test_conjuncts),
-      cmocka_unit_test(test_rewrites),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_right_rules, test_wrong_rules, test_divisors_of_the_right_side,
+           test_true_of_small_numbers_only, test_conjuncts, test_rewrites)

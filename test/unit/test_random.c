@@ -1,15 +1,9 @@
 /* Random numbers through the C API: against a generator written here from the paper's description, for every
  * dtype and element, and against the distributions that they should have. */
 #include "frontend/viewfold.h"
+#include "test/lib/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* Threefry-2x32-20, key and counter as 64 bits, low half first */
 static void threefry(uint64_t seed, uint64_t counter, uint32_t out[2]) {
@@ -74,7 +68,6 @@ static void run(vf_graph *graph, vf_value value, const void *const *inputs, void
 }
 
 static void the_generator_gives_the_published_words(void **state) {
-  (void)state;
   static const uint32_t known[3][6] = {
       {0, 0, 0, 0, 0x6b200159, 0x99ba4efe},
       {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x1cb996fc, 0xbb002be7},
@@ -160,7 +153,6 @@ static void normal(vf_context *context, uint64_t seed) {
 }
 
 static void draws_are_functions_of_seed_and_place(void **state) {
-  (void)state;
   vf_context *context = open_context();
   for (int k = 0; k < SEEDS; k++) {
     uniform_f32(context, seeds[k]);
@@ -173,7 +165,6 @@ static void draws_are_functions_of_seed_and_place(void **state) {
 
 /* One program, run with several seeds; seeds of narrow dtypes are sign-extended. */
 static void seeds_may_be_inputs(void **state) {
-  (void)state;
   static const vf_dtype dtypes[] = {VF_U64, VF_I64, VF_U32, VF_I32, VF_I8, VF_U16};
   vf_context *context = open_context();
   for (int d = 0; d < 6; d++)
@@ -196,7 +187,6 @@ static void seeds_may_be_inputs(void **state) {
 /* Elements far beyond 2^32 of an array that is never stored, which use the counter's high half; f32 and
  * f64. */
 static void places_have_64_bits(void **state) {
-  (void)state;
   vf_context *context = open_context();
   const int64_t size = (int64_t)1 << 40,
                 starts[] = {0, ((int64_t)1 << 32) - 3, ((int64_t)1 << 33) - 3, size - 6};
@@ -222,7 +212,6 @@ static void places_have_64_bits(void **state) {
 }
 
 static void sizes_may_vary(void **state) {
-  (void)state;
   static const char text[] = "graph @vary(%x: f32[n=0..9,3]) {\n  %r = uniform shape=[n,3] seed=7\n"
                              "  %y = add %r, %x\n  return %y\n}\n";
   vf_error error;
@@ -239,7 +228,6 @@ static void sizes_may_vary(void **state) {
 
 /* Narrow results: rounded to nearest, and never the upper bound although rounding would reach it. */
 static void narrow_draws_stay_below_the_upper_bound(void **state) {
-  (void)state;
   enum { MANY = 20000 };
   static uint16_t half[MANY];
   static float single[MANY];
@@ -301,7 +289,6 @@ static void check_moments(const float *x, int n, double mean, double variance, d
 }
 
 static void draws_have_their_distributions(void **state) {
-  (void)state;
   enum { MANY = 1 << 17 };
   float *x = malloc(MANY * sizeof *x);
   vf_context *context = open_context();
@@ -321,15 +308,6 @@ static void draws_have_their_distributions(void **state) {
   vf_context_destroy(context);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_generator_gives_the_published_words),
-      cmocka_unit_test(draws_are_functions_of_seed_and_place),
-      cmocka_unit_test(seeds_may_be_inputs),
-      cmocka_unit_test(places_have_64_bits),
-      cmocka_unit_test(sizes_may_vary),
-      cmocka_unit_test(narrow_draws_stay_below_the_upper_bound),
-      cmocka_unit_test(draws_have_their_distributions),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(the_generator_gives_the_published_words, draws_are_functions_of_seed_and_place,
+           seeds_may_be_inputs, places_have_64_bits, sizes_may_vary, narrow_draws_stay_below_the_upper_bound,
+           draws_have_their_distributions)

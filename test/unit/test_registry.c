@@ -1,18 +1,11 @@
 /* The registry: every operation has every column, and the columns agree with recorded nodes. The sharding
  * rules were worked out by hand for each operation. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "passes/batch/batch.h"
 #include "passes/ops/derivative/derivative.h"
 #include "passes/ops/sharding/sharding.h"
 #include "passes/ops/text/args.h"
 #include "test/lib/record.h"
+#include "test/lib/unit.h"
 
 /* columns */
 
@@ -37,25 +30,15 @@ static void test_every_column(void **state) {
 /* A composition is a name that the parser knows without a row of its own; every such name is a
  * composition. */
 static void test_compositions_are_names(void **state) {
-  static const struct {
-    const char *text;
-    int op;
-  } names[] = {
-#define A(name)                                                0
-#define NAME(text, form, op, fewest, most, accepted, required) {text, IR_OP_##op},
-#define MANY                                                   -1
-#include "passes/ops/names.def"
-#undef MANY
-#undef NAME
-#undef A
-  };
   size_t compositions = 0, rows = 0;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+  ir_op op;
+  const char *name;
+  for (size_t i = 0; (name = op_name_at(i, &op)); i++) {
     const op_composition *c = op_compositions;
-    while (c->name && strcmp(c->name, names[i].text) != 0) c++;
-    if (names[i].op == IR_OP_ERROR && !c->name) fail_msg("composition %s has no row", names[i].text);
-    if (names[i].op != IR_OP_ERROR && c->name) fail_msg("%s is both an operation and a composition", c->name);
-    compositions += names[i].op == IR_OP_ERROR;
+    while (c->name && strcmp(c->name, name) != 0) c++;
+    if (op == IR_OP_ERROR && !c->name) fail_msg("composition %s has no row", name);
+    if (op != IR_OP_ERROR && c->name) fail_msg("%s is both an operation and a composition", c->name);
+    compositions += op == IR_OP_ERROR;
   }
   while (op_compositions[rows].name) rows++;
   assert_int_equal(compositions, rows);
@@ -178,6 +161,8 @@ typedef struct ask_case {
   int shapes[4][4]; /* sizes, ended by 0 */
   uint32_t count;
 } ask_case;
+#define ASK(...)                                                                                             \
+  { __VA_ARGS__ }
 
 static void check_ask(const ask_case *c) {
   recorder r;
@@ -210,94 +195,50 @@ static void check_ask(const ask_case *c) {
 }
 
 static const ask_case asks[] = {
-    {"d[bcast] -> d[:]", "d1 -> d0 d1", 1, 0, 0, {{3}, {2, 3}}, 2},
-    {"d[bcast] -> d[:]", "1 -> d0 d1", 1, 0, 0, {{0}, {2, 3}}, 2},
-    {"... d[:], ... i[:] -> ... d[:a] i[:] d[a+1:]",
-     "b0 d1 d2, b0 i1 -> b0 i1 d2",
-     2,
-     1,
-     1,
-     {{5, 4, 2}, {5, 3}, {5, 3, 2}},
-     3},
-    {"d[:], i[:], d[:a] i[:] d[a+1:] -> d[:]",
-     "d0 d1 d2, i0, d0 i0 d2 -> d0 d1 d2",
-     3,
-     1,
-     0,
-     {{2, 3, 4}, {5}, {2, 5, 4}, {2, 3, 4}},
-     4},
-    {"... m k, ... k n -> ... m n",
-     "b0 m k, k n -> b0 m n",
-     2,
-     0,
-     0,
-     {{4, 32, 64}, {64, 60}, {4, 32, 60}},
-     3},
-    {"p i, p j -> p i j", "p i, p j -> p i j", 2, 0, 0, {{2, 3}, {2, 4}, {2, 3, 4}}, 3},
-    {"(a b) c -> a b c", "(a b) c -> a b c", 1, 0, 0, {{8, 3}, {2, 4, 3}}, 2},
-    {"(a b) c -> a c", "(a b) c -> a c", 1, 0, 0, {{8, 3}, {2, 3}}, 2},
-    {"(b c) -> (a b) a", "(b c) -> (a b) a", 1, 0, 0, {{12}, {8, 2}}, 2},
-    {"(a b) c -> a b c",
-     "sharding rule '(a b) c -> a b c': the factors of an axis of size 9 make 8; their product is the size",
-     1,
-     0,
-     0,
-     {{9, 3}, {2, 4, 3}},
-     2},
-    {"(a b) c -> a c",
-     "sharding rule '(a b) c -> a c': the factors of an axis of size 8 make 3; their product is the size",
-     1,
-     0,
-     0,
-     {{8, 3}, {3, 3}},
-     2},
-    {"(a b) -> 1",
-     "the size of a factor is not known; all but one of the factors of an axis must also occur in other axes",
-     1,
-     0,
-     0,
-     {{8}, {4}},
-     2},
-    {"a b -> a 1, a 1", "a b -> a 1, a 1", 1, 0, 0, {{4, 6}, {4, 3}, {4, 3}}, 3},
-    {"m k, k n -> m n",
-     "factor k of the sharding rule stands for axes of sizes 3 and 4; they must be equal",
-     2,
-     0,
-     0,
-     {{2, 3}, {4, 5}, {2, 5}},
-     3},
-    {"a b -> a", "term 1 has more axes than its operand or result, of rank 1", 1, 0, 0, {{4}, {4}}, 2},
-    {"a -> a", "term 1 has 1 axes; its operand or result has rank 2", 1, 0, 0, {{4, 2}, {4}}, 2},
-    {"a -> a, a",
-     "it is the terms of the operands, '->', and the terms of the results",
-     1,
-     0,
-     0,
-     {{4}, {4}},
-     2},
-    {"a, a -> a",
-     "it is the terms of the operands, '->', and the terms of the results",
-     1,
-     0,
-     0,
-     {{4}, {4}},
-     2},
-    {"a -> a", "it has fewer terms than there are operands or results", 2, 0, 0, {{4}, {4}, {4}}, 3},
-    {"(a a) -> a", "a factor occurs twice in one axis", 1, 0, 0, {{4}, {4}}, 2},
-    {"(a -> a",
-     "an axis is a name of at most 15 letters and digits, '1', '...', or names in parentheses",
-     1,
-     0,
-     0,
-     {{4}, {4}},
-     2},
-    {"(a 1) -> a", "expected names in parentheses", 1, 0, 0, {{4}, {4}}, 2},
-    {"q[:] -> q[:]", "only d and i take axes in brackets, such as d[:]", 1, 0, 0, {{4}, {4}}, 2},
-    {"d[: -> d", "']' is missing", 1, 0, 0, {{4}, {4}}, 2},
-    {"d[x] -> d[x]", "expected one of : :a a: a+1: 1 ~ - order bcast in brackets", 1, 0, 0, {{4}, {4}}, 2},
-    {"* -> a", "'*' must be a term by itself, after another term", 1, 0, 0, {{4}, {4}}, 2},
-    {"a", "it is the terms of the operands, '->', and the terms of the results", 1, 0, 0, {{4}, {4}}, 2},
-    {"", "it is the terms of the operands, '->', and the terms of the results", 0, 0, 0, {{4}}, 1},
+    ASK("d[bcast] -> d[:]", "d1 -> d0 d1", 1, 0, 0, {{3}, {2, 3}}, 2),
+    ASK("d[bcast] -> d[:]", "1 -> d0 d1", 1, 0, 0, {{0}, {2, 3}}, 2),
+    ASK("... d[:], ... i[:] -> ... d[:a] i[:] d[a+1:]", "b0 d1 d2, b0 i1 -> b0 i1 d2", 2, 1, 1,
+        {{5, 4, 2}, {5, 3}, {5, 3, 2}}, 3),
+    ASK("d[:], i[:], d[:a] i[:] d[a+1:] -> d[:]", "d0 d1 d2, i0, d0 i0 d2 -> d0 d1 d2", 3, 1, 0,
+        {{2, 3, 4}, {5}, {2, 5, 4}, {2, 3, 4}}, 4),
+    ASK("... m k, ... k n -> ... m n", "b0 m k, k n -> b0 m n", 2, 0, 0, {{4, 32, 64}, {64, 60}, {4, 32, 60}},
+        3),
+    ASK("p i, p j -> p i j", "p i, p j -> p i j", 2, 0, 0, {{2, 3}, {2, 4}, {2, 3, 4}}, 3),
+    ASK("(a b) c -> a b c", "(a b) c -> a b c", 1, 0, 0, {{8, 3}, {2, 4, 3}}, 2),
+    ASK("(a b) c -> a c", "(a b) c -> a c", 1, 0, 0, {{8, 3}, {2, 3}}, 2),
+    ASK("(b c) -> (a b) a", "(b c) -> (a b) a", 1, 0, 0, {{12}, {8, 2}}, 2),
+    ASK("(a b) c -> a b c",
+        "sharding rule '(a b) c -> a b c': the factors of an axis of size 9 make 8; their product is the "
+        "size",
+        1, 0, 0, {{9, 3}, {2, 4, 3}}, 2),
+    ASK("(a b) c -> a c",
+        "sharding rule '(a b) c -> a c': the factors of an axis of size 8 make 3; their product is the size",
+        1, 0, 0, {{8, 3}, {3, 3}}, 2),
+    ASK("(a b) -> 1",
+        "the size of a factor is not known; all but one of the factors of an axis must also occur in other "
+        "axes",
+        1, 0, 0, {{8}, {4}}, 2),
+    ASK("a b -> a 1, a 1", "a b -> a 1, a 1", 1, 0, 0, {{4, 6}, {4, 3}, {4, 3}}, 3),
+    ASK("m k, k n -> m n",
+        "factor k of the sharding rule stands for axes of sizes 3 and 4; they must be equal", 2, 0, 0,
+        {{2, 3}, {4, 5}, {2, 5}}, 3),
+    ASK("a b -> a", "term 1 has more axes than its operand or result, of rank 1", 1, 0, 0, {{4}, {4}}, 2),
+    ASK("a -> a", "term 1 has 1 axes; its operand or result has rank 2", 1, 0, 0, {{4, 2}, {4}}, 2),
+    ASK("a -> a, a", "it is the terms of the operands, '->', and the terms of the results", 1, 0, 0,
+        {{4}, {4}}, 2),
+    ASK("a, a -> a", "it is the terms of the operands, '->', and the terms of the results", 1, 0, 0,
+        {{4}, {4}}, 2),
+    ASK("a -> a", "it has fewer terms than there are operands or results", 2, 0, 0, {{4}, {4}, {4}}, 3),
+    ASK("(a a) -> a", "a factor occurs twice in one axis", 1, 0, 0, {{4}, {4}}, 2),
+    ASK("(a -> a", "an axis is a name of at most 15 letters and digits, '1', '...', or names in parentheses",
+        1, 0, 0, {{4}, {4}}, 2),
+    ASK("(a 1) -> a", "expected names in parentheses", 1, 0, 0, {{4}, {4}}, 2),
+    ASK("q[:] -> q[:]", "only d and i take axes in brackets, such as d[:]", 1, 0, 0, {{4}, {4}}, 2),
+    ASK("d[: -> d", "']' is missing", 1, 0, 0, {{4}, {4}}, 2),
+    ASK("d[x] -> d[x]", "expected one of : :a a: a+1: 1 ~ - order bcast in brackets", 1, 0, 0, {{4}, {4}}, 2),
+    ASK("* -> a", "'*' must be a term by itself, after another term", 1, 0, 0, {{4}, {4}}, 2),
+    ASK("a", "it is the terms of the operands, '->', and the terms of the results", 1, 0, 0, {{4}, {4}}, 2),
+    ASK("", "it is the terms of the operands, '->', and the terms of the results", 0, 0, 0, {{4}}, 1),
 };
 static void test_asks(void **state) { CHECK_ALL(check_ask, asks); }
 
@@ -412,17 +353,5 @@ static void test_short_memory(void **state) {
   assert_true(made);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_column),
-      cmocka_unit_test(test_compositions_are_names),
-      cmocka_unit_test(test_composition_types),
-      cmocka_unit_test(test_rules),
-      cmocka_unit_test(test_asks),
-      cmocka_unit_test(test_factor_sizes),
-      cmocka_unit_test(test_partials),
-      cmocka_unit_test(test_flops),
-      cmocka_unit_test(test_short_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_every_column, test_compositions_are_names, test_composition_types, test_rules, test_asks,
+           test_factor_sizes, test_partials, test_flops, test_short_memory)

@@ -3,24 +3,13 @@
 #include "ir/elementary/elementary.h"
 #include "ir/eval/eval.h"
 #include "test/lib/bits.h"
+#include "test/lib/operation.h"
+#include "test/lib/random_graph.h"
+#include "test/lib/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { BLOCK = 4096 };
-
-static uint64_t random_bits(uint64_t *state) { /* SplitMix64 */
-  uint64_t z = *state += 0x9e3779b97f4a7c15;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return z ^ z >> 31;
-}
 
 /* Decomposes a = n 2^e, with n of 53 bits or fewer. */
 static uint64_t decomposed(double a, int *e) {
@@ -73,33 +62,6 @@ static double exact_quotient(double a, double b, bool wide, bool *known) {
   return (signbit(a) != 0) != (signbit(b) != 0) ? -q - down : q;
 }
 
-/* A graph of one operation: as a node, or expanded. */
-typedef struct machine {
-  ir_graph g;
-  ir_error error;
-  ir_ref input[2], root;
-  ir_dtype type;
-} machine;
-
-static void start(machine *m, ir_op op, ir_dtype type, bool defined) {
-  *m = (machine){.type = type};
-  assert_int_equal(ir_graph_init(&m->g, &ir_mem_libc, &m->error), IR_OK);
-  ir_ref size = ir_index(&m->g, BLOCK), shape = ir_tuple(&m->g, &size, 1);
-  for (int i = 0; i < 2; i++)
-    m->input[i] = ir_make_tensor(&m->g, IR_OP_INPUT, type, shape, ir_name(&m->g, i ? "y" : "x", 1), &size, 1);
-  m->root = ir_binary(&m->g, op, m->input[0], m->input[1]);
-  if (defined) m->root = ir_elementary(&m->g, m->root);
-}
-
-static void run(machine *m, const void *x, const void *y, void *out) {
-  ir_eval_result result;
-  ir_binding_input inputs[] = {{m->input[0], x}, {m->input[1], y}};
-  ir_status status = ir_eval(&m->g, &m->root, 1, inputs, 2, NULL, 0, &result, &m->error);
-  if (status) fail_msg("%s", m->error.text);
-  memcpy(out, result.data, result.bytes);
-  ir_eval_free(&m->g, &result, 1);
-}
-
 /* The element of dtype `type` with these bits, and back. */
 static double element(ir_dtype type, uint64_t bits) {
   if (type == IR_F64) return double_of(bits);
@@ -146,8 +108,8 @@ static void draw(ir_dtype type, uint64_t *state, uint64_t number, double *a, dou
                                    1e10,
                                    1e20};
   enum { SPECIALS = sizeof special / sizeof *special };
-  *a = element(type, random_bits(state)), *b = element(type, random_bits(state));
-  uint64_t more = random_bits(state);
+  *a = element(type, random_next(state)), *b = element(type, random_next(state));
+  uint64_t more = random_next(state);
   if (number < 4 * SPECIALS * SPECIALS) {
     *a = rounded(type, copysign(special[number / 4 % SPECIALS], number & 1 ? -1 : 1));
     *b = rounded(type, copysign(special[number / 4 / SPECIALS], number & 2 ? -1 : 1));
@@ -166,16 +128,16 @@ static bool same(double x, double y) { return (isnan(x) && isnan(y)) || bits_of(
 static void agree(ir_op op, ir_dtype type, int iterations) {
   static double x[BLOCK], y[BLOCK], out[2][BLOCK]; /* large enough for the widest type */
   uint64_t state = 7, checked = 0;
-  machine machines[2];
+  operation machines[2];
   bool wide = type == IR_F64;
-  for (int d = 0; d < 2; d++) start(&machines[d], op, type, d);
+  for (int d = 0; d < 2; d++) operation_start(&machines[d], op, type, BLOCK, d);
   for (int iteration = 0; iteration < iterations; iteration++) {
     for (size_t i = 0; i < BLOCK; i++) {
       double a, b;
       draw(type, &state, (uint64_t)iteration * BLOCK + i, &a, &b);
       put(type, x, i, a), put(type, y, i, b);
     }
-    for (int d = 0; d < 2; d++) run(&machines[d], x, y, out[d]);
+    for (int d = 0; d < 2; d++) operation_run(&machines[d], x, y, out[d]);
     for (size_t i = 0; i < BLOCK; i++) {
       double a = get(type, x, i), b = get(type, y, i);
       bool known = true;
@@ -198,19 +160,15 @@ static const ir_dtype types[] = {IR_F16, IR_BF16, IR_F32, IR_F64};
 static int iterations = 8;
 
 static void remainders_are_exact(void **s) {
-  (void)s;
   for (int t = 0; t < 4; t++) agree(IR_OP_MOD, types[t], iterations);
 }
 
 static void quotients_are_exact_while_they_have_digits(void **s) {
-  (void)s;
   for (int t = 0; t < 4; t++) agree(IR_OP_FLOORDIV, types[t], iterations);
 }
 
 /* test_remainder [BLOCKS]: the number of blocks of BLOCK pairs for each operation and dtype */
 int main(int argc, char **argv) {
   if (argc > 1) iterations = atoi(argv[1]);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(remainders_are_exact),
-                                     cmocka_unit_test(quotients_are_exact_while_they_have_digits)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return UNIT_RUN(NULL, NULL, remainders_are_exact, quotients_are_exact_while_they_have_digits);
 }

@@ -1,11 +1,6 @@
 /* Schedules as text: which lines are read, and which errors are attributed to their moves. */
 #include "frontend/text/loop_schedule.h"
-
-#include <setjmp.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test/lib/unit.h"
 
 static void expect_error(const char *text, const char *wanted) {
   fe_schedule s;
@@ -16,7 +11,6 @@ static void expect_error(const char *text, const char *wanted) {
 }
 
 static void test_lines(void **state) {
-  (void)state;
   fe_schedule s;
   ir_error error = {0};
   const char *text =
@@ -31,7 +25,6 @@ static void test_lines(void **state) {
 }
 
 static void test_lines_that_are_none(void **state) {
-  (void)state;
   expect_error("kernel 4294967296 nest 0: split a0 4", "schedule:1: a line is");
   expect_error("kernel 99999999999999999999999 nest 0: split a0 4", "schedule:1: a line is");
   expect_error("\nkernel -1 nest 0: split a0 4", "schedule:2: a line is");
@@ -43,7 +36,6 @@ static void test_lines_that_are_none(void **state) {
 
 /* Whatever is wrong with the loops of a kernel with given moves is an error of the schedule. */
 static void test_refused_loops(void **state) {
-  (void)state;
   fe_schedule s;
   ir_error error = {0};
   const char *text = "kernel 0 nest 0: thread a0\nkernel 0 nest 3: vector a1\nkernel 1 nest 0: vector a7";
@@ -72,8 +64,4 @@ static void test_refused_loops(void **state) {
   fe_schedule_free(&s);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_lines_that_are_none),
-                                     cmocka_unit_test(test_refused_loops)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_lines, test_lines_that_are_none, test_refused_loops)

@@ -2,14 +2,10 @@
  * allocation. The kernels are C functions of this file; generated code is patched to jump to them. */
 #include <elf.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "test/lib/plans.h"
+#include "test/lib/unit.h"
 
 enum { NEEDED = 1000, COUNT = 64 };
 
@@ -190,12 +186,5 @@ static void a_size_that_nothing_holds_is_refused(void **state) {
   rt_context_destroy(c);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(threads_of_a_loop_have_their_own),
-      cmocka_unit_test(runs_at_one_time_have_their_own),
-      cmocka_unit_test(the_cache_remembers_how_much),
-      cmocka_unit_test(a_size_that_nothing_holds_is_refused),
-  };
-  return cmocka_run_group_tests(tests, p_set_up, p_tear_down);
-}
+UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, threads_of_a_loop_have_their_own, runs_at_one_time_have_their_own,
+                   the_cache_remembers_how_much, a_size_that_nothing_holds_is_refused)

@@ -1,20 +1,13 @@
 /* The worked numbers of the specification's sharding: the rule of each row, the row's operands split by it,
  * and the result that the shards make together (test/lib/sharded.h). Communication between shards is not
  * tested here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "frontend/api/api.h"
 #include "passes/autodiff/derive.h"
 #include "passes/batch/batch.h"
 #include "passes/ops/sharding/sharding.h"
 #include "test/lib/record.h"
 #include "test/lib/sharded.h"
+#include "test/lib/unit.h"
 
 enum { MOST = 64 };
 
@@ -67,6 +60,8 @@ typedef struct row {
   int count;
   long contracted; /* in the whole graph */
 } row;
+#define SHARDED(...)                                                                                         \
+  { __VA_ARGS__ }
 
 static void check_row(const row *c) {
   static sharded s;
@@ -89,48 +84,20 @@ static void check_row(const row *c) {
 /* Sizes and windows are the shard's. spec: V6 F8.shard */
 static void test_local_sizes(void **state) {
   static const row rows[] = {
-      {"full shape=[8,6] value=7",
-       "bcast_0 bcast_1 -> d0 d1",
-       "[2,6] [2,6] [2,6] [2,6]",
-       4,
-       {{0}},
-       {7, 7, 7},
-       3,
-       0},
-      {"zeros shape=[5,2]", "bcast_0 bcast_1 -> d0 d1", "[2,2] [2,2] [1,2]", 4, {{0}}, {0, 0, 0}, 3, 0},
-      {"iota shape=[8] axis=0 dtype=i32",
-       "-> d0",
-       "[2] [2] [2] [2]",
-       4,
-       {{0}},
-       {0, 1, 2, 3, 4, 5, 6, 7},
-       8,
-       0},
-      {"iota shape=[10] axis=0 dtype=i32",
-       "-> d0",
-       "[3] [3] [3] [1]",
-       4,
-       {{0}},
-       {0, 1, 2, 3, 4, 5, 6, 7, 8, 9},
-       10,
-       0},
-      {"broadcast_to f32[1,2] shape=[8,2]", "bcast_0 d1 -> d0 d1", NULL, 4, {{1, 2}}, {1, 2, 1, 2}, 4, 0},
-      {"shrink f32[8,4] bounds=[[0,8],[1,3]]",
-       "d0 1 -> d0 1",
-       "[2,2] [2,2] [2,2] [2,2]",
-       4,
-       {{0, 1, 2, 3}},
-       {1, 2},
-       2,
-       0},
-      {"reshape f32[8,2] shape=[8,1,2]",
-       "d0 d1 -> d0 1 d1",
-       "[2,1,2] [2,1,2] [2,1,2] [2,1,2]",
-       4,
-       {{1, 2, 3}},
-       {1, 2, 3},
-       3,
-       0},
+      SHARDED("full shape=[8,6] value=7", "bcast_0 bcast_1 -> d0 d1", "[2,6] [2,6] [2,6] [2,6]", 4, {{0}},
+              {7, 7, 7}, 3, 0),
+      SHARDED("zeros shape=[5,2]", "bcast_0 bcast_1 -> d0 d1", "[2,2] [2,2] [1,2]", 4, {{0}}, {0, 0, 0}, 3,
+              0),
+      SHARDED("iota shape=[8] axis=0 dtype=i32", "-> d0", "[2] [2] [2] [2]", 4, {{0}},
+              {0, 1, 2, 3, 4, 5, 6, 7}, 8, 0),
+      SHARDED("iota shape=[10] axis=0 dtype=i32", "-> d0", "[3] [3] [3] [1]", 4, {{0}},
+              {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 10, 0),
+      SHARDED("broadcast_to f32[1,2] shape=[8,2]", "bcast_0 d1 -> d0 d1", NULL, 4, {{1, 2}}, {1, 2, 1, 2}, 4,
+              0),
+      SHARDED("shrink f32[8,4] bounds=[[0,8],[1,3]]", "d0 1 -> d0 1", "[2,2] [2,2] [2,2] [2,2]", 4,
+              {{0, 1, 2, 3}}, {1, 2}, 2, 0),
+      SHARDED("reshape f32[8,2] shape=[8,1,2]", "d0 d1 -> d0 1 d1", "[2,1,2] [2,1,2] [2,1,2] [2,1,2]", 4,
+              {{1, 2, 3}}, {1, 2, 3}, 3, 0),
   };
   CHECK_ALL(check_row, rows);
 }
@@ -139,17 +106,13 @@ static void test_local_sizes(void **state) {
  * spec: V11.shard */
 static void test_ones(void **state) {
   static const row rows[] = {
-      {"squeeze f32[2,1,3] axis=1",
-       "d0 d1 d2 -> d0 d2",
-       "[1,3] [1,3]",
-       2,
-       {{1, 2, 3, 4, 5, 6}},
-       {1, 2, 3, 4, 5, 6},
-       6,
-       0},
-      {"squeeze f32[1,5] axis=0", "d0 d1 -> d1", "[3] [2]", 2, {{1, 2, 3, 4, 5}}, {1, 2, 3, 4, 5}, 5, 0},
-      {"sum f32[1,3] axes=[0]", "d0 d1 -> d1", "[2] [1]", 2, {{1, 2, 3}}, {1, 2, 3}, 3, 0},
-      {"unsqueeze f32[4] axis=-1", "d0 -> d0 new_dim", "[2,1] [2,1]", 2, {{1, 2, 3, 4}}, {1, 2, 3, 4}, 4, 0},
+      SHARDED("squeeze f32[2,1,3] axis=1", "d0 d1 d2 -> d0 d2", "[1,3] [1,3]", 2, {{1, 2, 3, 4, 5, 6}},
+              {1, 2, 3, 4, 5, 6}, 6, 0),
+      SHARDED("squeeze f32[1,5] axis=0", "d0 d1 -> d1", "[3] [2]", 2, {{1, 2, 3, 4, 5}}, {1, 2, 3, 4, 5}, 5,
+              0),
+      SHARDED("sum f32[1,3] axes=[0]", "d0 d1 -> d1", "[2] [1]", 2, {{1, 2, 3}}, {1, 2, 3}, 3, 0),
+      SHARDED("unsqueeze f32[4] axis=-1", "d0 -> d0 new_dim", "[2,1] [2,1]", 2, {{1, 2, 3, 4}}, {1, 2, 3, 4},
+              4, 0),
   };
   CHECK_ALL(check_row, rows);
 }
@@ -158,49 +121,20 @@ static void test_ones(void **state) {
  * 11 2 3 12 13: the axis is never split. Other axes are. spec: V15.shard V18.shard V20.shard */
 static void test_whole_axes(void **state) {
   static const row rows[] = {
-      {"flip i32[4] axes=[0]", "1 -> 1", "", 2, {{0, 1, 2, 3}}, {3, 2, 1, 0}, 4, 0},
-      {"flip i32[2,2] axes=[0]", "1 d1 -> 1 d1", "[2,1] [2,1]", 2, {{0, 1, 2, 3}}, {2, 3, 0, 1}, 4, 0},
-      {"slice i32[8] start=[1] size=[5]", "1 -> 1", "", 4, {{0, 1, 2, 3, 4, 5, 6, 7}}, {1, 2, 3, 4, 5}, 5, 0},
-      {"slice i32[4,3] start=[0,1] size=[4,2]",
-       "d0 1 -> d0 1",
-       "[2,2] [2,2]",
-       2,
-       {{0, 1, 2, 3, 4, 5}},
-       {1, 2, 4, 5},
-       4,
-       0},
-      {"concat i32[4] i32[4] axis=0",
-       "1, 1 -> 1",
-       "",
-       2,
-       {{0, 1, 2, 3}, {10, 11, 12, 13}},
-       {0, 1, 2, 3, 10, 11, 12, 13},
-       8,
-       0},
-      {"concat i32[2,1] i32[2,2] axis=1",
-       "d0 1, d0 1 -> d0 1",
-       "[1,3] [1,3]",
-       2,
-       {{0, 1}, {10, 11, 12, 13}},
-       {0, 10, 11, 1, 12, 13},
-       6,
-       0},
-      {"pad i32[2,2] pads=[[1,0],[0,2]] value=9",
-       "1 1 -> 1 1",
-       "",
-       2,
-       {{1, 2, 3, 4}},
-       {9, 9, 9, 9, 1, 2, 9, 9, 3, 4, 9, 9},
-       12,
-       0},
-      {"pad i32[2,2] pads=[[0,0],[0,1]] value=9",
-       "d0 1 -> d0 1",
-       "[1,3] [1,3]",
-       2,
-       {{1, 2, 3, 4}},
-       {1, 2, 9, 3, 4, 9},
-       6,
-       0},
+      SHARDED("flip i32[4] axes=[0]", "1 -> 1", "", 2, {{0, 1, 2, 3}}, {3, 2, 1, 0}, 4, 0),
+      SHARDED("flip i32[2,2] axes=[0]", "1 d1 -> 1 d1", "[2,1] [2,1]", 2, {{0, 1, 2, 3}}, {2, 3, 0, 1}, 4, 0),
+      SHARDED("slice i32[8] start=[1] size=[5]", "1 -> 1", "", 4, {{0, 1, 2, 3, 4, 5, 6, 7}}, {1, 2, 3, 4, 5},
+              5, 0),
+      SHARDED("slice i32[4,3] start=[0,1] size=[4,2]", "d0 1 -> d0 1", "[2,2] [2,2]", 2, {{0, 1, 2, 3, 4, 5}},
+              {1, 2, 4, 5}, 4, 0),
+      SHARDED("concat i32[4] i32[4] axis=0", "1, 1 -> 1", "", 2, {{0, 1, 2, 3}, {10, 11, 12, 13}},
+              {0, 1, 2, 3, 10, 11, 12, 13}, 8, 0),
+      SHARDED("concat i32[2,1] i32[2,2] axis=1", "d0 1, d0 1 -> d0 1", "[1,3] [1,3]", 2,
+              {{0, 1}, {10, 11, 12, 13}}, {0, 10, 11, 1, 12, 13}, 6, 0),
+      SHARDED("pad i32[2,2] pads=[[1,0],[0,2]] value=9", "1 1 -> 1 1", "", 2, {{1, 2, 3, 4}},
+              {9, 9, 9, 9, 1, 2, 9, 9, 3, 4, 9, 9}, 12, 0),
+      SHARDED("pad i32[2,2] pads=[[0,0],[0,1]] value=9", "d0 1 -> d0 1", "[1,3] [1,3]", 2, {{1, 2, 3, 4}},
+              {1, 2, 9, 3, 4, 9}, 6, 0),
   };
   CHECK_ALL(check_row, rows);
 }
@@ -208,47 +142,17 @@ static void test_whole_axes(void **state) {
 /* spec: V17.shard */
 static void test_reshapes(void **state) {
   static const row rows[] = {
-      {"reshape i32[8,4] shape=[2,16]",
-       "(d0 d1) d2 -> d0 (d1 d2)",
-       "[1,16] [1,16]",
-       2,
-       {{0, 1, 2}},
-       {0, 1, 2},
-       3,
-       0},
-      {"reshape i32[8,4] shape=[2,4,4]",
-       "(d0 d1) d2 -> d0 d1 d2",
-       "[1,4,4] [1,4,4]",
-       2,
-       {{0, 1, 2}},
-       {0, 1, 2},
-       3,
-       0},
-      {"reshape i32[2,3,4] shape=[24]",
-       "d0 d1 d2 -> (d0 d1 d2)",
-       "[12] [12]",
-       2,
-       {{0, 1, 2}},
-       {0, 1, 2},
-       3,
-       0},
-      {"reshape i32[2,3,4] shape=[24]",
-       "d0 d1 d2 -> (d0 d1 d2)",
-       "[12] [12]",
-       3,
-       {{0, 1, 2}},
-       {0, 1, 2},
-       3,
-       0},
-      {"reshape i32[6,4] shape=[4,6]", "1 1 -> 1 1", "", 2, {{0, 1, 2}}, {0, 1, 2}, 3, 0},
-      {"reshape i32[5,6,2] shape=[5,2,6]",
-       "d0 (d1 d2) d3 -> d0 d1 (d2 d3)",
-       "[3,2,6] [2,2,6]",
-       2,
-       {{0, 1, 2}},
-       {0, 1, 2},
-       3,
-       0},
+      SHARDED("reshape i32[8,4] shape=[2,16]", "(d0 d1) d2 -> d0 (d1 d2)", "[1,16] [1,16]", 2, {{0, 1, 2}},
+              {0, 1, 2}, 3, 0),
+      SHARDED("reshape i32[8,4] shape=[2,4,4]", "(d0 d1) d2 -> d0 d1 d2", "[1,4,4] [1,4,4]", 2, {{0, 1, 2}},
+              {0, 1, 2}, 3, 0),
+      SHARDED("reshape i32[2,3,4] shape=[24]", "d0 d1 d2 -> (d0 d1 d2)", "[12] [12]", 2, {{0, 1, 2}},
+              {0, 1, 2}, 3, 0),
+      SHARDED("reshape i32[2,3,4] shape=[24]", "d0 d1 d2 -> (d0 d1 d2)", "[12] [12]", 3, {{0, 1, 2}},
+              {0, 1, 2}, 3, 0),
+      SHARDED("reshape i32[6,4] shape=[4,6]", "1 1 -> 1 1", "", 2, {{0, 1, 2}}, {0, 1, 2}, 3, 0),
+      SHARDED("reshape i32[5,6,2] shape=[5,2,6]", "d0 (d1 d2) d3 -> d0 d1 (d2 d3)", "[3,2,6] [2,2,6]", 2,
+              {{0, 1, 2}}, {0, 1, 2}, 3, 0),
   };
   CHECK_ALL(check_row, rows);
 }
@@ -256,31 +160,14 @@ static void test_reshapes(void **state) {
 /* x = 0..3 over two shards, indices 3 0: one gives 0 0, the other 3 0. spec: V22.shard */
 static void test_gather(void **state) {
   static const row rows[] = {
-      {"gather i32[4] i32[2] axis=0", "d0, i0 -> i0", "[2] [2]", 2, {{0, 1, 2, 3}, {3, 0}}, {3, 0}, 2, 1},
-      {"gather i32[4] i32[2] axis=0",
-       "d0, i0 -> i0",
-       "[2] [2] [2] [2]",
-       4,
-       {{5, 6, 7, 8}, {-1, 1}},
-       {8, 6},
-       2,
-       1},
-      {"gather i32[4] i32[2] axis=0 mode=clip",
-       "d0, i0 -> i0",
-       "[2] [2]",
-       2,
-       {{5, 6, 7, 8}, {9, -9}},
-       {8, 5},
-       2,
-       1},
-      {"gather i32[4] i32[2] axis=0 mode=fill",
-       "d0, i0 -> i0",
-       "[2] [2]",
-       2,
-       {{5, 6, 7, 8}, {9, -9}},
-       {0, 0},
-       2,
-       1},
+      SHARDED("gather i32[4] i32[2] axis=0", "d0, i0 -> i0", "[2] [2]", 2, {{0, 1, 2, 3}, {3, 0}}, {3, 0}, 2,
+              1),
+      SHARDED("gather i32[4] i32[2] axis=0", "d0, i0 -> i0", "[2] [2] [2] [2]", 4, {{5, 6, 7, 8}, {-1, 1}},
+              {8, 6}, 2, 1),
+      SHARDED("gather i32[4] i32[2] axis=0 mode=clip", "d0, i0 -> i0", "[2] [2]", 2, {{5, 6, 7, 8}, {9, -9}},
+              {8, 5}, 2, 1),
+      SHARDED("gather i32[4] i32[2] axis=0 mode=fill", "d0, i0 -> i0", "[2] [2]", 2, {{5, 6, 7, 8}, {9, -9}},
+              {0, 0}, 2, 1),
   };
   CHECK_ALL(check_row, rows);
 }
@@ -289,40 +176,16 @@ static void test_gather(void **state) {
  * The product is that of the partial sums [[2,3],[10,19]] and [[26,31],[66,79]]. spec: F4.shard F6.U */
 static void test_reductions(void **state) {
   static const row rows[] = {
-      {"softmax f32[2,4] axis=1",
-       "d0 d1, d0 d1 -> d0 d1",
-       "[1,4] [1,4]",
-       2,
-       {{0, 0, 0, 0, 1, 2, 3, 4}},
-       {.25, .25, .25, .25},
-       4,
-       2},
-      {"softmax f32[8] axis=0",
-       "d0, d0 -> d0",
-       "[3] [3] [2]",
-       3,
-       {{5, 5, 5, 5, 5, 5, 5, 5}},
-       {.125, .125},
-       2,
-       2},
-      {"mean f32[8]", "d0 -> 1", "[] []", 2, {{1, 2, 3, 4, 5, 6, 7, 8}}, {4.5}, 1, 1},
-      {"mean f32[5,2] axes=[0]",
-       "d0 d1 -> d1",
-       "[2] [2]",
-       2,
-       {{1, 10, 2, 20, 3, 30, 4, 40, 5, 50}},
-       {3, 30},
-       2,
-       1},
-      {"max f32[4]", "d0 -> 1", "[] []", 2, {{-3, -1, -2, -5}}, {-1}, 1, 1},
-      {"matmul f32[2,4] f32[4,2]",
-       "m k, k n -> m n",
-       "[1,2] [1,2]",
-       2,
-       {{0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}},
-       {28, 34, 76, 98},
-       4,
-       1},
+      SHARDED("softmax f32[2,4] axis=1", "d0 d1, d0 d1 -> d0 d1", "[1,4] [1,4]", 2,
+              {{0, 0, 0, 0, 1, 2, 3, 4}}, {.25, .25, .25, .25}, 4, 2),
+      SHARDED("softmax f32[8] axis=0", "d0, d0 -> d0", "[3] [3] [2]", 3, {{5, 5, 5, 5, 5, 5, 5, 5}},
+              {.125, .125}, 2, 2),
+      SHARDED("mean f32[8]", "d0 -> 1", "[] []", 2, {{1, 2, 3, 4, 5, 6, 7, 8}}, {4.5}, 1, 1),
+      SHARDED("mean f32[5,2] axes=[0]", "d0 d1 -> d1", "[2] [2]", 2, {{1, 10, 2, 20, 3, 30, 4, 40, 5, 50}},
+              {3, 30}, 2, 1),
+      SHARDED("max f32[4]", "d0 -> 1", "[] []", 2, {{-3, -1, -2, -5}}, {-1}, 1, 1),
+      SHARDED("matmul f32[2,4] f32[4,2]", "m k, k n -> m n", "[1,2] [1,2]", 2,
+              {{0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}}, {28, 34, 76, 98}, 4, 1),
   };
   CHECK_ALL(check_row, rows);
 }
@@ -448,11 +311,5 @@ static void test_custom_rules(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_local_sizes), cmocka_unit_test(test_ones),
-                                     cmocka_unit_test(test_whole_axes),  cmocka_unit_test(test_reshapes),
-                                     cmocka_unit_test(test_gather),      cmocka_unit_test(test_reductions),
-                                     cmocka_unit_test(test_random),      cmocka_unit_test(test_axis_to_batch),
-                                     cmocka_unit_test(test_gradients),   cmocka_unit_test(test_custom_rules)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_local_sizes, test_ones, test_whole_axes, test_reshapes, test_gather, test_reductions,
+           test_random, test_axis_to_batch, test_gradients, test_custom_rules)

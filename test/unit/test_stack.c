@@ -1,18 +1,13 @@
 /* Compiling and running on small stacks, and the stack that compiling uses. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "frontend/viewfold.h"
 #include "runtime/system/stack.h"
+#include "test/lib/unit.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SANITIZED = 1 };
@@ -166,12 +161,5 @@ static void test_no_thread(void **state) {
   munmap(error, sizeof *error);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_no_thread), /* first: the C library keeps the stacks of threads that ended */
-      cmocka_unit_test(test_small_stack),
-      cmocka_unit_test(test_need),
-      cmocka_unit_test(test_left),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+/* test_no_thread comes first: the C library keeps the stacks of threads that ended. */
+UNIT_TESTS(test_no_thread, test_small_stack, test_need, test_left)

@@ -1,14 +1,8 @@
 /* Control flow compiled: results of cond, while and scan, their cost in memory and kernels, symbolic sizes,
  * errors inside, several runs at once, warm starts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "test/lib/flow.h"
+#include "test/lib/unit.h"
 
 /* s += x over xs, from s0, with s * 2 stacked */
 static ir_ref running_sum(flow *f, ir_ref s0, ir_ref xs, ir_ref length, bool reverse) {
@@ -213,20 +207,23 @@ static void nested_by_hand(float *v, int size, const float *xs, int64_t n, int i
       for (int k = 0; k < size; k++) v[k] = r % 2 ? v[k] * 2 : v[k] * 0.5f + xs[i] * (float)r;
 }
 
+static rt_program *compile_nested(flow *f, rt_context *c, const char *key) {
+  ir_ref n = ir_var(&f->g, "n", 1, 0, 20, 1);
+  ir_ref v = flow_input(f, "v", IR_F32, flow_shape(f, 1, (int64_t)5)),
+         xs = flow_input(f, "x", IR_F32, ir_tuple(&f->g, &n, 1)),
+         iterations = flow_input(f, "iterations", IR_I32, flow_shape(f, 0));
+  ir_ref loop = nested(f, ir_binary(&f->g, IR_OP_ADD, v, v), xs, iterations, n);
+  ir_ref last = ir_binary(&f->g, IR_OP_ADD, flow_result(f, loop, 1), v);
+  return flow_compile(f, c, key, FLOW_LIST(last, flow_result(f, loop, 0)));
+}
+
 static void loops_and_choices_nest(void **state) {
   p_empty_cache();
   for (int warm = 0; warm < 2; warm++) {
     rt_context *c = p_context_with((rt_options){.no_compile = warm});
     flow f;
     flow_begin(&f);
-    ir_ref n = ir_var(&f.g, "n", 1, 0, 20, 1);
-    ir_ref v = flow_input(&f, "v", IR_F32, flow_shape(&f, 1, (int64_t)5)),
-           xs = flow_input(&f, "x", IR_F32, ir_tuple(&f.g, &n, 1)),
-           iterations = flow_input(&f, "iterations", IR_I32, flow_shape(&f, 0));
-    ir_ref loop = nested(&f, ir_binary(&f.g, IR_OP_ADD, v, v), xs, iterations, n);
-    ir_ref last = ir_binary(&f.g, IR_OP_ADD, flow_result(&f, loop, 1), v);
-    rt_program *p =
-        warm ? p_find(c, "nested") : flow_compile(&f, c, "nested", FLOW_LIST(last, flow_result(&f, loop, 0)));
+    rt_program *p = warm ? p_find(c, "nested") : compile_nested(&f, c, "nested");
     assert_non_null(p);
     for (int64_t size = 0; size <= 20; size += size < 3 ? 1 : 17)
       for (int32_t r = 0; r < 7; r++) {
@@ -295,23 +292,8 @@ static void threads_run_one_program(void **state) {
   rt_context *c = p_context_with((rt_options){.no_disk = true, .threads = 2});
   flow f;
   flow_begin(&f);
-  ir_ref n = ir_var(&f.g, "n", 1, 0, 20, 1);
-  ir_ref v = flow_input(&f, "v", IR_F32, flow_shape(&f, 1, (int64_t)5)),
-         xs = flow_input(&f, "x", IR_F32, ir_tuple(&f.g, &n, 1)),
-         iterations = flow_input(&f, "iterations", IR_I32, flow_shape(&f, 0));
-  ir_ref loop = nested(&f, ir_binary(&f.g, IR_OP_ADD, v, v), xs, iterations, n);
-  ir_ref last = ir_binary(&f.g, IR_OP_ADD, flow_result(&f, loop, 1), v);
-  rt_program *p = flow_compile(&f, c, NULL, FLOW_LIST(last, flow_result(&f, loop, 0)));
-  pthread_t threads[4];
-  p_worker workers[4];
-  for (int i = 0; i < 4; i++) {
-    workers[i] = (p_worker){c, p, i, false};
-    assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
-  }
-  for (int i = 0; i < 4; i++) {
-    pthread_join(threads[i], NULL);
-    assert_true(workers[i].good);
-  }
+  rt_program *p = compile_nested(&f, c, NULL);
+  p_work_in_threads(work, c, p);
   rt_program_release(p);
   flow_end(&f);
   rt_context_destroy(c);
@@ -396,17 +378,8 @@ static void a_timed_run_notes_each_step(void **state) {
   rt_context_destroy(c);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_scan_carries_slices_and_stacks),
-      cmocka_unit_test(a_long_scan_is_no_larger_than_a_short_one),
-      cmocka_unit_test(a_while_ends_by_itself_or_at_its_bound),
-      cmocka_unit_test(a_choice_runs_one_branch),
-      cmocka_unit_test(loops_and_choices_nest),
-      cmocka_unit_test(bodies_are_split_among_threads),
-      cmocka_unit_test(threads_run_one_program),
-      cmocka_unit_test(equal_kernels_in_and_out_of_loops_are_one),
-      cmocka_unit_test(a_timed_run_notes_each_step),
-  };
-  return cmocka_run_group_tests(tests, p_set_up, p_tear_down);
-}
+UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, a_scan_carries_slices_and_stacks,
+                   a_long_scan_is_no_larger_than_a_short_one, a_while_ends_by_itself_or_at_its_bound,
+                   a_choice_runs_one_branch, loops_and_choices_nest, bodies_are_split_among_threads,
+                   threads_run_one_program, equal_kernels_in_and_out_of_loops_are_one,
+                   a_timed_run_notes_each_step)

@@ -1,13 +1,7 @@
 /* Plans with control flow: damaged ones, costs, custom operations, limits, failing allocations. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "test/lib/flow.h"
 #include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 /* ---- damage */
 
@@ -376,15 +370,7 @@ static void memory_may_run_out_anywhere(void **state) {
   rt_context_destroy(c);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(damaged_plans_of_copies_stay_in_bounds),
-      cmocka_unit_test(damaged_plans_of_kernels_are_refused_or_whole),
-      cmocka_unit_test(a_loop_costs_its_iterations),
-      cmocka_unit_test(custom_operations_are_called),
-      cmocka_unit_test(unknown_custom_operations_are_refused),
-      cmocka_unit_test(what_is_too_deep_or_too_much_is_refused),
-      cmocka_unit_test(memory_may_run_out_anywhere),
-  };
-  return cmocka_run_group_tests(tests, p_set_up, p_tear_down);
-}
+UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, damaged_plans_of_copies_stay_in_bounds,
+                   damaged_plans_of_kernels_are_refused_or_whole, a_loop_costs_its_iterations,
+                   custom_operations_are_called, unknown_custom_operations_are_refused,
+                   what_is_too_deep_or_too_much_is_refused, memory_may_run_out_anywhere)

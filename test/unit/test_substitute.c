@@ -1,12 +1,7 @@
 /* Substitution in whole expressions: nodes without the replaced value stay the same nodes, and rewritten
  * quotients keep their bounds. */
 #include "passes/index/index.h"
-
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test/lib/unit.h"
 
 typedef struct bench {
   ir_graph g;
@@ -94,12 +89,6 @@ static void quotients_of_remainders_keep_their_bounds(void **state) {
   assert_int_equal(ir_bounds_of(g, steps).hi, 4);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(a_range_without_what_is_replaced_stays, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_range_with_what_is_replaced_is_another, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_loop_without_what_is_replaced_stays, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(quotients_of_remainders_keep_their_bounds, set_up, tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS_EACH(set_up, tear_down, a_range_without_what_is_replaced_stays,
+                a_range_with_what_is_replaced_is_another, a_loop_without_what_is_replaced_stays,
+                quotients_of_remainders_keep_their_bounds)

@@ -1,13 +1,7 @@
 /* The machine description: the detected values are plausible, its text is complete, and settings override
  * it. */
 #include "runtime/cpu/target.h"
-
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test/lib/unit.h"
 
 static bool power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
@@ -166,11 +160,5 @@ static void bad_settings_are_refused(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(host_is_plausible),           cmocka_unit_test(host_agrees_with_the_compiler),
-      cmocka_unit_test(host_is_the_same_every_time), cmocka_unit_test(text_parses_back),
-      cmocka_unit_test(every_field_is_in_the_text),  cmocka_unit_test(bad_settings_are_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(host_is_plausible, host_agrees_with_the_compiler, host_is_the_same_every_time, text_parses_back,
+           every_field_is_in_the_text, bad_settings_are_refused)

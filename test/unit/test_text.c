@@ -2,37 +2,16 @@
 #include "ir/parse/parse.h"
 #include "ir/print/print.h"
 #include "ir/regions.h"
+#include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 #include <limits.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { SMALL_STACK = 256 * 1024, LONG = 100000 };
 
-typedef struct counter {
-  size_t live;
-  long budget;
-} counter;
-
-static void *count_alloc(void *user, void *ptr, size_t old_size, size_t new_size) {
-  counter *c = user;
-  if (new_size && c->budget >= 0 && c->budget-- == 0) {
-    c->budget = 0;
-    return NULL;
-  }
-  void *moved = new_size ? realloc(ptr, new_size) : NULL;
-  if (!new_size) free(ptr);
-  c->live += new_size - old_size;
-  return moved;
-}
-
 typedef struct bench {
-  counter count;
+  test_budget count;
   ir_mem mem;
   ir_error error;
   ir_graph g;
@@ -41,8 +20,8 @@ typedef struct bench {
 } bench;
 
 static bool bench_start(bench *b, long budget) {
-  *b = (bench){.count = {0, budget}};
-  b->mem = (ir_mem){count_alloc, &b->count};
+  *b = (bench){.count = {budget < 0 ? LONG_MAX : budget, 0}};
+  b->mem = (ir_mem){test_budget_hook, &b->count};
   b->module.mem = &b->mem;
   ir_text_init(&b->text, &b->mem);
   return ir_graph_init(&b->g, &b->mem, &b->error) == IR_OK;
@@ -753,7 +732,7 @@ static const char sample[] =
     "      %3 = add %1, %2 : f32\n      next %3\n    }\n    store p0[ridx0] = %0\n  }\n}\n";
 
 /* every allocation fails once: an error, and nothing leaks */
-static void test_memory(void **state) {
+static void test_short_memory(void **state) {
   for (long budget = 0;; budget++) {
     bench b;
     bool done = bench_start(&b, budget) && read_text(&b, sample, sizeof sample - 1) == IR_OK;
@@ -796,25 +775,7 @@ static void test_damage(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_graphs),
-      cmocka_unit_test(test_constants),
-      cmocka_unit_test(test_modules),
-      cmocka_unit_test(test_kernels),
-      cmocka_unit_test(test_placement),
-      cmocka_unit_test(test_expressions),
-      cmocka_unit_test(test_expression_errors),
-      cmocka_unit_test(test_graph_errors),
-      cmocka_unit_test(test_literal_errors),
-      cmocka_unit_test(test_verify_kernels),
-      cmocka_unit_test(test_verify_locals),
-      cmocka_unit_test(test_verify_load_attributes),
-      cmocka_unit_test(test_verify_tensors),
-      cmocka_unit_test(test_deep),
-      cmocka_unit_test(test_shared),
-      cmocka_unit_test(test_memory),
-      cmocka_unit_test(test_damage),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_graphs, test_constants, test_modules, test_kernels, test_placement, test_expressions,
+           test_expression_errors, test_graph_errors, test_literal_errors, test_verify_kernels,
+           test_verify_locals, test_verify_load_attributes, test_verify_tensors, test_deep, test_shared,
+           test_short_memory, test_damage)

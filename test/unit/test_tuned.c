@@ -1,16 +1,9 @@
 /* Moves kept in the cache for kernels: which graphs use them, and what they change. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "frontend/api/compile.h"
 #include "frontend/api/tuned.h"
 #include "runtime/program/tuned.h"
 #include "test/lib/flow.h"
+#include "test/lib/unit.h"
 
 enum { SIZE = 100 };
 static const char moves[] = "split a0 20; unroll a0.1";
@@ -194,12 +187,6 @@ static void a_schedule_goes_before_what_is_kept(void **state) {
   flow_end(&s.f);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(kept_moves_are_taken_in_every_graph),
-      cmocka_unit_test(another_size_or_target_is_another_kernel),
-      cmocka_unit_test(what_is_kept_is_listed_and_forgotten),
-      cmocka_unit_test(a_schedule_goes_before_what_is_kept),
-  };
-  return cmocka_run_group_tests(tests, p_set_up, p_tear_down);
-}
+UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, kept_moves_are_taken_in_every_graph,
+                   another_size_or_target_is_another_kernel, what_is_kept_is_listed_and_forgotten,
+                   a_schedule_goes_before_what_is_kept)

@@ -1,13 +1,8 @@
 /* Views as (shape; strides; offset; mask): canonical forms, movement, reshape, chains. */
 #include "frontend/views/view.h"
 
-#include <setjmp.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "frontend/text/chain.h"
+#include "test/lib/unit.h"
 
 #define LIST(...)                                                                                            \
   (const int64_t[]) { __VA_ARGS__ }
@@ -61,7 +56,6 @@ static void expect_made(uint32_t rank, const int64_t *shape, const int64_t *stri
 }
 
 static void test_default_strides_are_row_major(void **state) {
-  (void)state;
   expect_made(2, LIST(2, 2), LIST(2, 1), 0, NULL, NULL, true, "V((2,2);(2,1);0)");
   expect_made(3, LIST(2, 3, 4), NULL, 0, NULL, NULL, true, "V((2,3,4);(12,4,1);0)");
   expect_made(3, LIST(2, 1, 4), NULL, 0, NULL, NULL, true, "V((2,1,4);(4,0,1);0)");
@@ -71,13 +65,11 @@ static void test_default_strides_are_row_major(void **state) {
 }
 
 static void test_sizes_of_one_and_zero(void **state) {
-  (void)state;
   expect_made(2, LIST(3, 1), LIST(7, 9), 0, NULL, NULL, false, "V((3,1);(7,0);0)");
   expect_made(3, LIST(2, 0, 3), LIST(9, 9, 9), 4, LIST(0, 0, 1), LIST(2, 0, 2), true, "V((2,0,3);(0,0,0);0)");
 }
 
 static void test_masks_become_canonical(void **state) {
-  (void)state;
   expect_made(2, LIST(2, 6), NULL, 0, LIST(0, 0), LIST(2, 6), true, "V((2,6);(6,1);0)");
   expect_made(1, LIST(4), LIST(3), 5, LIST(2), LIST(3), false, "V((4,);(0,);11;((2,3),))");
   expect_made(2, LIST(4, 6), NULL, 0, LIST(1, 0), LIST(2, 6), false, "V((4,6);(0,1);6;((1,2),(0,6)))");
@@ -114,7 +106,6 @@ static void expect_chains(const chain_case *cases, size_t count) {
 #define EXPECT_CHAINS(cases) expect_chains(cases, sizeof(cases) / sizeof *(cases))
 
 static void test_movement(void **state) {
-  (void)state;
   static const chain_case cases[] = {
       {"f32[3,4].permute(1,0)", "V((4,3);(1,4);0)"},
       {"f32[3,1].expand(3,4)", "V((3,4);(1,0);0)"},
@@ -144,7 +135,6 @@ static void test_movement(void **state) {
 }
 
 static void test_reshape_of_strided_views(void **state) {
-  (void)state;
   static const chain_case cases[] = {
       {"f32[2,3,4].reshape(24)", "V((24,);(1,);0)"},
       {"f32[2,3,4].reshape(4,6)", "V((4,6);(6,1);0)"},
@@ -164,7 +154,6 @@ static void test_reshape_of_strided_views(void **state) {
 }
 
 static void test_reshape_of_masked_views(void **state) {
-  (void)state;
   static const chain_case cases[] = {
       /* whole rows of padding: one view where the edge of the padding is an edge of the result */
       {"f32[2,3].pad((1,1),(0,0)).reshape(12)", "V((12,);(1,);-3;((3,9),))"},
@@ -206,7 +195,6 @@ static void test_reshape_of_masked_views(void **state) {
 
 /* (size, stride, real) of each group of adjacent axes that can be merged */
 static void test_blocks(void **state) {
-  (void)state;
   static const struct {
     uint32_t rank;
     int64_t shape[3], strides[3], begin[3], end[3];
@@ -236,7 +224,6 @@ static void test_blocks(void **state) {
 }
 
 static void test_what_has_no_views_is_refused(void **state) {
-  (void)state;
   static const chain_case cases[] = {
       {"f32[4].pad((1,1),mode=wrap)",
        "pad: padding by elements is no view of fixed strides; its index expression says where it "
@@ -258,7 +245,6 @@ static void test_what_has_no_views_is_refused(void **state) {
 }
 
 static void test_numbers_beyond_64_bits_are_noticed(void **state) {
-  (void)state;
   int64_t big = (int64_t)1 << 40;
   bench b;
   start(&b);
@@ -275,7 +261,6 @@ static void test_numbers_beyond_64_bits_are_noticed(void **state) {
 }
 
 static void test_equality_is_of_canonical_forms(void **state) {
-  (void)state;
   bench n;
   start(&n);
   pass_view a = made(&n, 2, LIST(3, 1), LIST(1, 9), 0, NULL, NULL),
@@ -286,18 +271,7 @@ static void test_equality_is_of_canonical_forms(void **state) {
   ir_graph_free(&n.g);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_default_strides_are_row_major),
-      cmocka_unit_test(test_sizes_of_one_and_zero),
-      cmocka_unit_test(test_masks_become_canonical),
-      cmocka_unit_test(test_movement),
-      cmocka_unit_test(test_reshape_of_strided_views),
-      cmocka_unit_test(test_reshape_of_masked_views),
-      cmocka_unit_test(test_blocks),
-      cmocka_unit_test(test_what_has_no_views_is_refused),
-      cmocka_unit_test(test_numbers_beyond_64_bits_are_noticed),
-      cmocka_unit_test(test_equality_is_of_canonical_forms),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_default_strides_are_row_major, test_sizes_of_one_and_zero, test_masks_become_canonical,
+           test_movement, test_reshape_of_strided_views, test_reshape_of_masked_views, test_blocks,
+           test_what_has_no_views_is_refused, test_numbers_beyond_64_bits_are_noticed,
+           test_equality_is_of_canonical_forms)

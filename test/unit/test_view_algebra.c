@@ -1,13 +1,8 @@
 /* The algebra of views through the public API: each row is a view, an operation on it and the result.
  * Expected views are worked out by hand or checked by enumeration in the test. */
-#include <setjmp.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "frontend/viewfold.h"
 #include "test/lib/memory.h"
+#include "test/lib/unit.h"
 
 #define NUMBERS(...)                                                                                         \
   (const int64_t[]) { __VA_ARGS__ }
@@ -16,14 +11,12 @@ static vf_context *context;
 static vf_graph *graph;
 
 static int start(void **state) {
-  (void)state;
   context = vf_context_create(&(vf_options){.size = sizeof(vf_options), .flags = VF_NO_DISK}, NULL);
   graph = vf_graph_create(context, "g", NULL);
   return graph ? 0 : -1;
 }
 
 static int finish(void **state) {
-  (void)state;
   vf_graph_destroy(graph);
   vf_context_destroy(context);
   return 0;
@@ -88,7 +81,6 @@ static int enumerate(vf_view v, int64_t out[4096]) {
 /* creation */
 
 static void test_creation_is_canonical(void **state) {
-  (void)state;
   expect(made(2, NUMBERS(2, 2), NUMBERS(2, 1), 0, NULL), "V((2,2);(2,1);0)");
   expect(plain(3, NUMBERS(2, 3, 4)), "V((2,3,4);(12,4,1);0)");
   expect(plain(3, NUMBERS(2, 1, 4)), "V((2,1,4);(4,0,1);0)");
@@ -108,7 +100,6 @@ static void test_creation_is_canonical(void **state) {
 }
 
 static void test_creation_refuses(void **state) {
-  (void)state;
   expect_refused(plain(2, NUMBERS(-1, 2)),
                  "view: negative dimension -1 at axis 0 of shape [-1,2]; sizes are >= 0");
   expect_refused(
@@ -120,7 +111,6 @@ static void test_creation_refuses(void **state) {
 }
 
 static void test_size_and_order(void **state) {
-  (void)state;
   vf_value i = vf_variable(graph, "i", 1, 10, 1);
   vf_view v =
       vf_view_create_sized(graph, 2, (vf_value[]){i, vf_integer(graph, 4)}, NULL, (vf_value){0}, NULL);
@@ -137,7 +127,6 @@ static void test_size_and_order(void **state) {
 /* movement */
 
 static void test_movement(void **state) {
-  (void)state;
   expect(vf_view_permute(plain(2, NUMBERS(3, 4)), VF_LIST(1, 0)), "V((4,3);(1,4);0)");
   expect(vf_view_expand(plain(2, NUMBERS(3, 1)), VF_LIST(3, 4)), "V((3,4);(1,0);0)");
   vf_view padding =
@@ -169,7 +158,6 @@ static void test_movement(void **state) {
 }
 
 static void test_movement_refuses(void **state) {
-  (void)state;
   vf_view v = plain(2, NUMBERS(3, 4));
   expect_refused(vf_view_permute(v, VF_LIST(0, 0)),
                  "permute: axis 0 in entry 1 of the order; the view has shape [3,4]; an order lists each of "
@@ -209,7 +197,6 @@ static void test_movement_refuses(void **state) {
 /* blocks */
 
 static void test_minify(void **state) {
-  (void)state;
   expect(vf_view_minify(plain(3, NUMBERS(2, 3, 4))), "V((24,);(1,);0)");
   expect(vf_view_minify(made(3, NUMBERS(2, 3, 4), NUMBERS(1, 8, 2), 0, NULL)), "V((2,12);(1,2);0)");
   expect(vf_view_minify(made(2, NUMBERS(3, 4), NULL, 0, NUMBERS(1, 3, 0, 4))), "V((12,);(1,);0;((4,12),))");
@@ -219,7 +206,6 @@ static void test_minify(void **state) {
 /* chains */
 
 static void test_chains_merge(void **state) {
-  (void)state;
   vf_view t = vf_view_permute(plain(2, NUMBERS(2, 3)), VF_LIST(1, 0));
   expect(vf_view_chain(plain(2, NUMBERS(2, 3)), t), "V((3,2);(1,3);0)");
   expect(vf_view_chain(t, plain(2, NUMBERS(3, 2))), "V((3,2);(1,3);0)");
@@ -246,7 +232,6 @@ static void test_chains_merge(void **state) {
 
 /* No two adjacent views merge, yet the whole chain is one view. */
 static void test_runs_merge(void **state) {
-  (void)state;
   vf_view v = plain(1, NUMBERS(8)), once = v; /* three transposes of 2x4 in a row are the identity */
   for (int k = 0; k < 3; k++) {
     v = vf_view_reshape(vf_view_permute(vf_view_reshape(v, VF_LIST(2, 4)), VF_LIST(1, 0)), VF_LIST(8));
@@ -283,7 +268,6 @@ static void expect_inverse(vf_view v, int rank, const int64_t *shape, const char
 }
 
 static void test_inverses_lead_back(void **state) {
-  (void)state;
   vf_view v = made(2, NUMBERS(3, 2), NUMBERS(1, 3), 0, NULL);
   expect_inverse(v, VF_LIST(2, 3), "V((2,3);(1,2);0)");
   expect_inverse(vf_view_stride(plain(1, NUMBERS(5)), VF_LIST(-1)), VF_LIST(5), "V((5,);(-1,);4)");
@@ -309,7 +293,6 @@ static void expect_strides(vf_view v, bool ignore_valid, int rank, const int64_t
 }
 
 static void test_real_strides(void **state) {
-  (void)state;
   enum { NO = -99 };
   vf_view padded = vf_view_pad(plain(2, NUMBERS(3, 4)), VF_LIST(0, 0, 1, 0));
   expect_strides(padded, false, 2, NUMBERS(4, NO));
@@ -329,7 +312,6 @@ static void test_real_strides(void **state) {
 }
 
 static void test_real_size_is_tight(void **state) {
-  (void)state;
   vf_view padded = vf_view_pad(plain(2, NUMBERS(3, 4)), VF_LIST(0, 0, 1, 0));
   assert_int_equal(vf_view_real_size(padded, NULL), 12);
   assert_int_equal(vf_view_real_size(vf_view_pad(plain(1, NUMBERS(3)), VF_LIST(2, 1)), NULL), 3);
@@ -342,7 +324,6 @@ static void test_real_size_is_tight(void **state) {
 }
 
 static void test_lowering(void **state) {
-  (void)state;
   expect_index(plain(2, NUMBERS(2, 2)), 0, NULL, "((ridx0*2)+ridx1)");
   expect_index(vf_view_pad(plain(1, NUMBERS(3)), VF_LIST(2, 1)), 0, NULL,
                "(ridx0+-2)\nvalid: ((ridx0>=2)&(ridx0<5))");
@@ -370,7 +351,6 @@ static void test_lowering(void **state) {
 /* variables */
 
 static void test_sizes_may_vary(void **state) {
-  (void)state;
   vf_value n = vf_variable(graph, "n", 4, 64, 4), four = vf_integer(graph, 4);
   vf_value quarter = vf_floordiv(n, four), found[4];
   vf_view v = vf_view_create_sized(graph, 2, (vf_value[]){n, four}, NULL, (vf_value){0}, NULL);
@@ -403,7 +383,6 @@ static void test_sizes_may_vary(void **state) {
 }
 
 static void test_views_of_values(void **state) {
-  (void)state;
   vf_value x = vf_input(graph, "x", VF_F32, VF_LIST(3, 4));
   expect(vf_view_of(vf_flip(vf_permute(x, VF_LIST(1, 0)), VF_LIST(0))), "V((4,3);(-1,4);3)");
   assert_false(vf_view_ok(vf_view_of(vf_pad_with(x, VF_LIST(1, 1, 0, 0), VF_PAD_WRAP, (vf_value){0}))));
@@ -441,7 +420,6 @@ static bool use_views(vf_graph *g, vf_context *c) {
 }
 
 static void test_every_allocation_may_fail(void **state) {
-  (void)state;
   long allocations = 1, failed = 0;
   for (long k = 0; k <= allocations; k++) {
     test_memory memory = {0};
@@ -463,23 +441,7 @@ static void test_every_allocation_may_fail(void **state) {
   assert_true(allocations > 20 && failed > allocations / 2);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_creation_is_canonical),
-      cmocka_unit_test(test_creation_refuses),
-      cmocka_unit_test(test_size_and_order),
-      cmocka_unit_test(test_movement),
-      cmocka_unit_test(test_movement_refuses),
-      cmocka_unit_test(test_minify),
-      cmocka_unit_test(test_chains_merge),
-      cmocka_unit_test(test_runs_merge),
-      cmocka_unit_test(test_inverses_lead_back),
-      cmocka_unit_test(test_real_strides),
-      cmocka_unit_test(test_real_size_is_tight),
-      cmocka_unit_test(test_lowering),
-      cmocka_unit_test(test_sizes_may_vary),
-      cmocka_unit_test(test_views_of_values),
-      cmocka_unit_test(test_every_allocation_may_fail),
-  };
-  return cmocka_run_group_tests(tests, start, finish);
-}
+UNIT_TESTS_BETWEEN(start, finish, test_creation_is_canonical, test_creation_refuses, test_size_and_order,
+                   test_movement, test_movement_refuses, test_minify, test_chains_merge, test_runs_merge,
+                   test_inverses_lead_back, test_real_strides, test_real_size_is_tight, test_lowering,
+                   test_sizes_may_vary, test_views_of_values, test_every_allocation_may_fail)

@@ -1,16 +1,10 @@
 /* vmap: functions recorded once and applied to every element of an axis, nested, with derivatives, over
  * trees; and what is refused. All numbers are worked out here by plain loops. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "frontend/viewfold.h"
 #include "test/lib/short_memory.h"
+#include "test/lib/unit.h"
 
 enum { MOST = 256 };
 static vf_error error;
@@ -566,77 +560,44 @@ typedef struct refusal {
   int64_t axis_size;
   const char *message;
 } refusal;
+#define REFUSED(...)                                                                                         \
+  { __VA_ARGS__ }
 
 static void test_refused(void **state) {
   static const refusal cases[] = {
-      {identity, 0, {0}, 0, -1, "vmap: there are no arguments; takes at least one"},
-      {identity,
-       1,
-       {2},
-       0,
-       -1,
-       "vmap: axis 2 of argument 1 is out of range; it has shape f32[4,3]; the axis lies in -2..1"},
-      {identity,
-       1,
-       {-3},
-       0,
-       -1,
-       "vmap: axis -3 of argument 1 is out of range; it has shape f32[4,3]; the axis lies in -2..1"},
-      {identity,
-       2,
-       {0, 0},
-       0,
-       -1,
-       "vmap: argument 2 has shape f32[], a scalar, which has no axis to map; its entry of in_axes may be "
-       "VF_NOT_MAPPED"},
-      {identity,
-       1,
-       {VF_NOT_MAPPED},
-       0,
-       -1,
-       "vmap: no argument is mapped, so the size of the axis is unknown; give axis_size"},
-      {identity,
-       1,
-       {0},
-       0,
-       5,
-       "vmap: axis 0 of argument 1, of shape f32[4,3], has size 4, axis_size or the arguments before say 5; "
-       "mapped sizes are equal"},
-      {identity,
-       1,
-       {0},
-       VF_NOT_MAPPED,
-       -1,
-       "vmap: result 1 has shape f32[4|3] and may differ along the mapped axis, but its entry of out_axes is "
-       "VF_NOT_MAPPED; give the axis of the result, or reduce over it outside"},
-      {identity,
-       1,
-       {0},
-       2,
-       -1,
-       "vmap: out axis 2 of result 1 is out of range; it has shape f32[4|3]; the axis lies in -2..1"},
-      {nothing, 1, {0}, 0, -1, "vmap: result 1 was not given; a function sets all its results"},
-      {elsewhere,
-       1,
-       {0},
-       0,
-       -1,
-       "vmap: result 1 belongs to graph @other, others to @test; results belong to one graph"},
-      {fails,
-       1,
-       {0},
-       0,
-       -1,
-       "reshape: shape [7] has 7 elements; x has shape f32[4|3], 3 elements; a reshape keeps their number"},
-      {nested_leak,
-       1,
-       {0},
-       0,
-       -1,
-       "vmap: result 1 has shape f32[3,4|], 2 batch axes, where there are 1; a value inside a nested vmap "
-       "cannot be a result: use the results of that vmap"},
-      {identity, 1, {0}, 0, -5, "vmap: axis_size is -5; takes a size, or -1"},
-      {NULL, 1, {0}, 0, -1, "vmap: the function is NULL"},
+      REFUSED(identity, 0, {0}, 0, -1, "vmap: there are no arguments; takes at least one"),
+      REFUSED(identity, 1, {2}, 0, -1,
+              "vmap: axis 2 of argument 1 is out of range; it has shape f32[4,3]; the axis lies in -2..1"),
+      REFUSED(identity, 1, {-3}, 0, -1,
+              "vmap: axis -3 of argument 1 is out of range; it has shape f32[4,3]; the axis lies in -2..1"),
+      REFUSED(
+          identity, 2, {0, 0}, 0, -1,
+          "vmap: argument 2 has shape f32[], a scalar, which has no axis to map; its entry of in_axes may be "
+          "VF_NOT_MAPPED"),
+      REFUSED(identity, 1, {VF_NOT_MAPPED}, 0, -1,
+              "vmap: no argument is mapped, so the size of the axis is unknown; give axis_size"),
+      REFUSED(identity, 1, {0}, 0, 5,
+              "vmap: axis 0 of argument 1, of shape f32[4,3], has size 4, axis_size or the arguments before "
+              "say 5; "
+              "mapped sizes are equal"),
+      REFUSED(identity, 1, {0}, VF_NOT_MAPPED, -1,
+              "vmap: result 1 has shape f32[4|3] and may differ along the mapped axis, but its entry of "
+              "out_axes is "
+              "VF_NOT_MAPPED; give the axis of the result, or reduce over it outside"),
+      REFUSED(identity, 1, {0}, 2, -1,
+              "vmap: out axis 2 of result 1 is out of range; it has shape f32[4|3]; the axis lies in -2..1"),
+      REFUSED(nothing, 1, {0}, 0, -1, "vmap: result 1 was not given; a function sets all its results"),
+      REFUSED(elsewhere, 1, {0}, 0, -1,
+              "vmap: result 1 belongs to graph @other, others to @test; results belong to one graph"),
+      REFUSED(fails, 1, {0}, 0, -1,
+              "reshape: shape [7] has 7 elements; x has shape f32[4|3], 3 elements; a reshape keeps their "
+              "number"),
+      REFUSED(
+          nested_leak, 1, {0}, 0, -1,
+          "vmap: result 1 has shape f32[3,4|], 2 batch axes, where there are 1; a value inside a nested vmap "
+          "cannot be a result: use the results of that vmap"),
+      REFUSED(identity, 1, {0}, 0, -5, "vmap: axis_size is -5; takes a size, or -1"),
+      REFUSED(NULL, 1, {0}, 0, -1, "vmap: the function is NULL"),
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const refusal *k = &cases[i];
@@ -753,28 +714,7 @@ static void test_second_order_by_shared(void **state) {
   stop(&b);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_one_axis),
-      cmocka_unit_test(test_axes_in_and_out),
-      cmocka_unit_test(test_not_mapped),
-      cmocka_unit_test(test_axis_size),
-      cmocka_unit_test(test_nested),
-      cmocka_unit_test(test_types_inside),
-      cmocka_unit_test(test_batch_from_elsewhere),
-      cmocka_unit_test(test_vmap_of_grad),
-      cmocka_unit_test(test_grad_of_vmap),
-      cmocka_unit_test(test_hessians),
-      cmocka_unit_test(test_vmap_of_jvp),
-      cmocka_unit_test(test_grad_between),
-      cmocka_unit_test(test_trees),
-      cmocka_unit_test(test_deep_trees),
-      cmocka_unit_test(test_short_memory),
-      cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_unequal_sizes),
-      cmocka_unit_test(test_finished_vmap),
-      cmocka_unit_test(test_realising_inside),
-      cmocka_unit_test(test_second_order_by_shared),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_one_axis, test_axes_in_and_out, test_not_mapped, test_axis_size, test_nested,
+           test_types_inside, test_batch_from_elsewhere, test_vmap_of_grad, test_grad_of_vmap, test_hessians,
+           test_vmap_of_jvp, test_grad_between, test_trees, test_deep_trees, test_short_memory, test_refused,
+           test_unequal_sizes, test_finished_vmap, test_realising_inside, test_second_order_by_shared)

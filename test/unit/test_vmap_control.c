@@ -2,16 +2,10 @@
  * inside functions, custom operations, and what is refused. test/property/prop_vmap_control.c compares random
  * functions with each element's results. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "frontend/viewfold.h"
 #include "test/lib/short_memory.h"
+#include "test/lib/unit.h"
 
 enum { MOST = 64 };
 static vf_error error;
@@ -266,15 +260,5 @@ static bool record_once(vf_context *c) {
 
 static void test_short_memory(void **state) { short_memory_everywhere(record_once, &error); }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_iterations_of_each_element),
-      cmocka_unit_test(test_gradient_outside),
-      cmocka_unit_test(test_vmap_inside_of_a_scan),
-      cmocka_unit_test(test_no_elements),
-      cmocka_unit_test(test_custom_operation),
-      cmocka_unit_test(test_refusals),
-      cmocka_unit_test(test_short_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_iterations_of_each_element, test_gradient_outside, test_vmap_inside_of_a_scan,
+           test_no_elements, test_custom_operation, test_refusals, test_short_memory)

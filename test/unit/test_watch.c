@@ -1,14 +1,7 @@
 /* Refusing rewrites from outside: VIEWFOLD_DEBUG=bisect=N. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "frontend/api/watch.h"
 #include "frontend/viewfold.h"
+#include "test/lib/unit.h"
 
 static void expect(const char *debug, bool good, bool bisects, uint64_t limit) {
   fe_watch w;
@@ -68,7 +61,4 @@ static void test_contexts(void **state) {
   assert_non_null(strstr(error.message, "bisect=17"));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_words), cmocka_unit_test(test_contexts)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_words, test_contexts)

@@ -1,16 +1,10 @@
 /* Derivatives by worked numbers: of views, functions and whole graphs, in reverse and forward mode, evaluated
  * and compiled. The functions' own worked numbers are in test/text/spec/. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "frontend/viewfold.h"
 #include "test/lib/record.h"
+#include "test/lib/unit.h"
 
 enum { PORTS = 4, MOST = 32 }; /* inputs and outputs of one case; elements of all inputs, of all outputs */
 
@@ -22,6 +16,10 @@ typedef struct worked {
   const char *parameters, *body, *inputs, *outputs;
   double x[MOST], given[MOST], want[MOST];
 } worked;
+#define REVERSE(...)                                                                                         \
+  { false, __VA_ARGS__ }
+#define FORWARD(...)                                                                                         \
+  { true, __VA_ARGS__ }
 
 static vf_error error;
 
@@ -114,34 +112,17 @@ static void check_worked(const worked *k) {
 /* spec: V10.grad V11.grad V12.grad V13.grad V14.grad V15.grad */
 static void test_axes(void **state) {
   static const worked cases[] = {
-      {0, "%x: f32[2,3]", "%y = unsqueeze %x axis=-1", "x", "y", {0}, {1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6}},
-      {0, "%x: f32[2,1,3]", "%y = squeeze %x", "x", "y", {0}, {1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6}},
-      {0,
-       "%x: f32[2,3]",
-       "%y = swap_axes %x axis1=0 axis2=1",
-       "x",
-       "y",
-       {0},
-       {1, 2, 3, 4, 5, 6},
-       {1, 3, 5, 2, 4, 6}},
-      {0,
-       "%x: f32[2,1,3]",
-       "%y = moveaxis %x source=0 destination=2",
-       "x",
-       "y",
-       {0},
-       {1, 2, 3, 4, 5, 6},
-       {1, 3, 5, 2, 4, 6}},
-      {0,
-       "%x: f32[2,1,3]",
-       "%y = permute %x order=[1,2,0]",
-       "x",
-       "y",
-       {0},
-       {1, 2, 3, 4, 5, 6},
-       {1, 3, 5, 2, 4, 6}},
-      {0, "%x: f32[2,2]", "%y = flip %x axis=1", "x", "y", {0}, {1, 2, 3, 4}, {2, 1, 4, 3}},
-      {1, "%x: f32[2,2]", "%y = flip %x axis=1", "x", "y", {0}, {1, 2, 3, 4}, {2, 1, 4, 3}},
+      REVERSE("%x: f32[2,3]", "%y = unsqueeze %x axis=-1", "x", "y", {0}, {1, 2, 3, 4, 5, 6},
+              {1, 2, 3, 4, 5, 6}),
+      REVERSE("%x: f32[2,1,3]", "%y = squeeze %x", "x", "y", {0}, {1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6}),
+      REVERSE("%x: f32[2,3]", "%y = swap_axes %x axis1=0 axis2=1", "x", "y", {0}, {1, 2, 3, 4, 5, 6},
+              {1, 3, 5, 2, 4, 6}),
+      REVERSE("%x: f32[2,1,3]", "%y = moveaxis %x source=0 destination=2", "x", "y", {0}, {1, 2, 3, 4, 5, 6},
+              {1, 3, 5, 2, 4, 6}),
+      REVERSE("%x: f32[2,1,3]", "%y = permute %x order=[1,2,0]", "x", "y", {0}, {1, 2, 3, 4, 5, 6},
+              {1, 3, 5, 2, 4, 6}),
+      REVERSE("%x: f32[2,2]", "%y = flip %x axis=1", "x", "y", {0}, {1, 2, 3, 4}, {2, 1, 4, 3}),
+      FORWARD("%x: f32[2,2]", "%y = flip %x axis=1", "x", "y", {0}, {1, 2, 3, 4}, {2, 1, 4, 3}),
   };
   CHECK_ALL(check_worked, cases);
 }
@@ -149,44 +130,21 @@ static void test_axes(void **state) {
 /* spec: V16.grad V17.grad V18.grad V20.grad V21.grad V22.grad V22.U V24.grad V24.U V25.grad */
 static void test_elements(void **state) {
   static const worked cases[] = {
-      {0, "%x: f32[3]", "%y = broadcast_to %x shape=[2,3]", "x", "y", {0}, {1, 2, 3, 4, 5, 6}, {5, 7, 9}},
-      {0, "%x: f32[2,1]", "%y = broadcast_to %x shape=[2,3]", "x", "y", {0}, {1, 2, 3, 4, 5, 6}, {6, 15}},
-      {0,
-       "%x: f32[2,3]",
-       "%y = reshape %x shape=[-1,2]",
-       "x",
-       "y",
-       {0},
-       {1, 2, 3, 4, 5, 6},
-       {1, 2, 3, 4, 5, 6}},
-      {0,
-       "%x: f32[3,4]",
-       "%y = slice %x start=[-2,1] size=[2,2]",
-       "x",
-       "y",
-       {0},
-       {1, 1, 1, 1},
-       {0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1, 0}},
-      {0, "%x: f32[2], %z: f32[1]", "%y = concatenate %x, %z", "xz", "y", {0}, {1, 2, 3}, {1, 2, 3}},
-      {0, "%x: f32[2], %z: f32[2]", "%y = stack %x, %z axis=-1", "xz", "y", {0}, {1, 2, 3, 4}, {1, 3, 2, 4}},
-      {0,
-       "%x: f32[3,2]",
-       "%i = data values=[2,0,2]\n%y = gather %x, %i",
-       "x",
-       "y",
-       {0},
-       {1, 2, 3, 4, 5, 6},
-       {3, 4, 0, 0, 6, 8}},
-      {0, "%x: f32[2]", "%y = pad %x pads=[[1,2]] value=9", "x", "y", {0}, {1, 2, 3, 4, 5}, {2, 3}},
-      {1, "%x: f32[2]", "%y = pad %x pads=[[1,2]] value=9", "x", "y", {0}, {5, 6}, {0, 5, 6, 0, 0}},
-      {0,
-       "%x: f32[2,1,2]",
-       "%y = flatten %x start_dim=1 end_dim=2",
-       "x",
-       "y",
-       {0},
-       {1, 2, 3, 4},
-       {1, 2, 3, 4}},
+      REVERSE("%x: f32[3]", "%y = broadcast_to %x shape=[2,3]", "x", "y", {0}, {1, 2, 3, 4, 5, 6}, {5, 7, 9}),
+      REVERSE("%x: f32[2,1]", "%y = broadcast_to %x shape=[2,3]", "x", "y", {0}, {1, 2, 3, 4, 5, 6}, {6, 15}),
+      REVERSE("%x: f32[2,3]", "%y = reshape %x shape=[-1,2]", "x", "y", {0}, {1, 2, 3, 4, 5, 6},
+              {1, 2, 3, 4, 5, 6}),
+      REVERSE("%x: f32[3,4]", "%y = slice %x start=[-2,1] size=[2,2]", "x", "y", {0}, {1, 1, 1, 1},
+              {0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1, 0}),
+      REVERSE("%x: f32[2], %z: f32[1]", "%y = concatenate %x, %z", "xz", "y", {0}, {1, 2, 3}, {1, 2, 3}),
+      REVERSE("%x: f32[2], %z: f32[2]", "%y = stack %x, %z axis=-1", "xz", "y", {0}, {1, 2, 3, 4},
+              {1, 3, 2, 4}),
+      REVERSE("%x: f32[3,2]", "%i = data values=[2,0,2]\n%y = gather %x, %i", "x", "y", {0},
+              {1, 2, 3, 4, 5, 6}, {3, 4, 0, 0, 6, 8}),
+      REVERSE("%x: f32[2]", "%y = pad %x pads=[[1,2]] value=9", "x", "y", {0}, {1, 2, 3, 4, 5}, {2, 3}),
+      FORWARD("%x: f32[2]", "%y = pad %x pads=[[1,2]] value=9", "x", "y", {0}, {5, 6}, {0, 5, 6, 0, 0}),
+      REVERSE("%x: f32[2,1,2]", "%y = flatten %x start_dim=1 end_dim=2", "x", "y", {0}, {1, 2, 3, 4},
+              {1, 2, 3, 4}),
   };
   CHECK_ALL(check_worked, cases);
 }
@@ -194,39 +152,15 @@ static void test_elements(void **state) {
 /* spec: V19.grad V23.grad V23.U */
 static void test_updates(void **state) {
   static const worked cases[] = {
-      {0,
-       "%x: f32[3,4], %u: f32[2,2]",
-       "%y = slice_update %x, %u start=[1,1] size=[2,2]",
-       "xu",
-       "y",
-       {0},
-       {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
-       {1, 2, 3, 4, 5, 0, 0, 8, 9, 0, 0, 12, 6, 7, 10, 11}},
-      {0,
-       "%x: f32[4,2], %u: f32[2,2]",
-       "%i = data values=[3,1]\n%y = scatter %x, %i, %u",
-       "xu",
-       "y",
-       {0},
-       {1, 2, 3, 4, 5, 6, 7, 8},
-       {1, 2, 0, 0, 5, 6, 0, 0, 7, 8, 3, 4}},
+      REVERSE("%x: f32[3,4], %u: f32[2,2]", "%y = slice_update %x, %u start=[1,1] size=[2,2]", "xu", "y", {0},
+              {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {1, 2, 3, 4, 5, 0, 0, 8, 9, 0, 0, 12, 6, 7, 10, 11}),
+      REVERSE("%x: f32[4,2], %u: f32[2,2]", "%i = data values=[3,1]\n%y = scatter %x, %i, %u", "xu", "y", {0},
+              {1, 2, 3, 4, 5, 6, 7, 8}, {1, 2, 0, 0, 5, 6, 0, 0, 7, 8, 3, 4}),
       /* the second update of element 1 is stored, and it alone has a gradient */
-      {0,
-       "%x: f32[3], %u: f32[2]",
-       "%i = data values=[1,1]\n%y = scatter %x, %i, %u",
-       "xu",
-       "y",
-       {0},
-       {1, 2, 3},
-       {1, 0, 3, 0, 2}},
-      {1,
-       "%x: f32[3], %u: f32[2]",
-       "%i = data values=[1,1]\n%y = scatter %x, %i, %u",
-       "xu",
-       "y",
-       {0},
-       {1, 2, 3, 4, 5},
-       {1, 5, 3}},
+      REVERSE("%x: f32[3], %u: f32[2]", "%i = data values=[1,1]\n%y = scatter %x, %i, %u", "xu", "y", {0},
+              {1, 2, 3}, {1, 0, 3, 0, 2}),
+      FORWARD("%x: f32[3], %u: f32[2]", "%i = data values=[1,1]\n%y = scatter %x, %i, %u", "xu", "y", {0},
+              {1, 2, 3, 4, 5}, {1, 5, 3}),
   };
   CHECK_ALL(check_worked, cases);
 }
@@ -234,57 +168,29 @@ static void test_updates(void **state) {
 /* spec: F1.grad F2.grad F3.grad F12.grad AD2 */
 static void test_functions(void **state) {
   static const worked cases[] = {
-      {0, "%x: f32[2,2], %z: f32[2]", "%y = add %x, %z", "xz", "y", {0}, {1, 2, 3, 4}, {1, 2, 3, 4, 4, 6}},
-      {0, "%x: f32[2,2], %z: f32[2]", "%y = sub %x, %z", "xz", "y", {0}, {1, 2, 3, 4}, {1, 2, 3, 4, -4, -6}},
-      {0,
-       "%x: f32[2,2], %z: f32[2,1]",
-       "%y = mul %x, %z",
-       "xz",
-       "y",
-       {1, 2, 3, 4, 5, 6},
-       {1, 1, 2, 1},
-       {5, 5, 12, 6, 3, 10}},
-      {0, "%x: f32[2], %z: f32[]", "%y = div %x, %z", "xz", "y", {6, 8, 2}, {1, 2}, {0.5, 1, -5.5}},
-      {0,
-       "%x: f32[2,2], %z: f32[2,2]",
-       "%y = matmul %x, %z",
-       "xz",
-       "y",
-       {1, 2, 3, 4, 5, 6, 7, 8},
-       {1, 0, 0, 2},
-       {5, 7, 12, 16, 1, 6, 2, 8}},
-      {0,
-       "%x: f32[2,1,2], %z: f32[2]",
-       "%y = matmul %x, %z",
-       "xz",
-       "y",
-       {1, 2, 3, 4, 5, 6},
-       {1, 10},
-       {5, 6, 50, 60, 31, 42}},
-      {0, "%x: f32[3]", "%y = relu %x", "x", "y", {-1, 0, 2}, {5, 5, 5}, {0, 0, 5}},
-      {0, "%x: f32[3]", "%y = abs %x", "x", "y", {-1, 0, 2}, {5, 5, 5}, {-5, 0, 5}},
-      {0, "%x: f32[1]", "%y = sigmoid %x", "x", "y", {0}, {4}, {1}},
-      {0, "%x: f32[2]", "%y = tanh %x", "x", "y", {0, INFINITY}, {4, 4}, {4, 0}},
-      {0, "%x: f32[2]", "%y = exp %x", "x", "y", {0, -INFINITY}, {4, 4}, {4, 0}},
-      {0, "%x: f32[2]", "%y = sqrt %x", "x", "y", {4, 16}, {1, 1}, {0.25, 0.125}},
-      {0, "%x: f32[2]", "%y = log %x", "x", "y", {4, 0.5}, {1, 1}, {0.25, 2}},
-      {0, "%x: f32[1]", "%y = neg %x", "x", "y", {3}, {4}, {-4}},
-      {0,
-       "%x: f32[3], %z: f32[]",
-       "%c = gt %x, 2.0\n%y = where %c, %x, %z",
-       "xz",
-       "y",
-       {1, 3, 2, 9},
-       {1, 2, 4},
-       {0, 2, 0, 5}},
-      {1,
-       "%x: f32[3], %z: f32[]",
-       "%c = gt %x, 2.0\n%y = where %c, %x, %z",
-       "xz",
-       "y",
-       {1, 3, 2, 9},
-       {5, 6, 7, 8},
-       {8, 6, 8}},
+      REVERSE("%x: f32[2,2], %z: f32[2]", "%y = add %x, %z", "xz", "y", {0}, {1, 2, 3, 4},
+              {1, 2, 3, 4, 4, 6}),
+      REVERSE("%x: f32[2,2], %z: f32[2]", "%y = sub %x, %z", "xz", "y", {0}, {1, 2, 3, 4},
+              {1, 2, 3, 4, -4, -6}),
+      REVERSE("%x: f32[2,2], %z: f32[2,1]", "%y = mul %x, %z", "xz", "y", {1, 2, 3, 4, 5, 6}, {1, 1, 2, 1},
+              {5, 5, 12, 6, 3, 10}),
+      REVERSE("%x: f32[2], %z: f32[]", "%y = div %x, %z", "xz", "y", {6, 8, 2}, {1, 2}, {0.5, 1, -5.5}),
+      REVERSE("%x: f32[2,2], %z: f32[2,2]", "%y = matmul %x, %z", "xz", "y", {1, 2, 3, 4, 5, 6, 7, 8},
+              {1, 0, 0, 2}, {5, 7, 12, 16, 1, 6, 2, 8}),
+      REVERSE("%x: f32[2,1,2], %z: f32[2]", "%y = matmul %x, %z", "xz", "y", {1, 2, 3, 4, 5, 6}, {1, 10},
+              {5, 6, 50, 60, 31, 42}),
+      REVERSE("%x: f32[3]", "%y = relu %x", "x", "y", {-1, 0, 2}, {5, 5, 5}, {0, 0, 5}),
+      REVERSE("%x: f32[3]", "%y = abs %x", "x", "y", {-1, 0, 2}, {5, 5, 5}, {-5, 0, 5}),
+      REVERSE("%x: f32[1]", "%y = sigmoid %x", "x", "y", {0}, {4}, {1}),
+      REVERSE("%x: f32[2]", "%y = tanh %x", "x", "y", {0, INFINITY}, {4, 4}, {4, 0}),
+      REVERSE("%x: f32[2]", "%y = exp %x", "x", "y", {0, -INFINITY}, {4, 4}, {4, 0}),
+      REVERSE("%x: f32[2]", "%y = sqrt %x", "x", "y", {4, 16}, {1, 1}, {0.25, 0.125}),
+      REVERSE("%x: f32[2]", "%y = log %x", "x", "y", {4, 0.5}, {1, 1}, {0.25, 2}),
+      REVERSE("%x: f32[1]", "%y = neg %x", "x", "y", {3}, {4}, {-4}),
+      REVERSE("%x: f32[3], %z: f32[]", "%c = gt %x, 2.0\n%y = where %c, %x, %z", "xz", "y", {1, 3, 2, 9},
+              {1, 2, 4}, {0, 2, 0, 5}),
+      FORWARD("%x: f32[3], %z: f32[]", "%c = gt %x, 2.0\n%y = where %c, %x, %z", "xz", "y", {1, 3, 2, 9},
+              {5, 6, 7, 8}, {8, 6, 8}),
   };
   CHECK_ALL(check_worked, cases);
 }
@@ -292,24 +198,20 @@ static void test_functions(void **state) {
 /* spec: F4.grad F5.grad F5.U F6.grad F16.grad F17.grad F18.grad F19.grad */
 static void test_reductions(void **state) {
   static const worked cases[] = {
-      {0, "%x: f32[2]", "%y = softmax %x", "x", "y", {7, 7}, {1, 3}, {-0.5, 0.5}},
-      {0, "%x: f32[2,2]", "%y = softmax %x axis=0", "x", "y", {7, 1, 7, 1}, {1, 0, 3, 4}, {-0.5, -1, 0.5, 1}},
-      {0, "%x: f32[2,2]", "%y = reduce_sum %x axis=1", "x", "y", {0}, {1, 2}, {1, 1, 2, 2}},
-      {0, "%x: f32[2,2]", "%y = reduce_sum %x axes=[] ", "x", "y", {0}, {1, 2, 3, 4}, {1, 2, 3, 4}},
-      {0,
-       "%x: f32[2,2]",
-       "%y = reduce_max %x axis=1 keepdims=true",
-       "x",
-       "y",
-       {1, 2, 3, 3},
-       {4, 6},
-       {0, 4, 3, 3}},
-      {0, "%x: f32[4]", "%y = reduce_min %x", "x", "y", {1, 5, 1, 1}, {6}, {2, 0, 2, 2}},
-      {0, "%x: f32[4]", "%y = mean %x", "x", "y", {0}, {6}, {1.5, 1.5, 1.5, 1.5}},
-      {0, "%x: f32[4]", "%y, %z = split %x parts=2", "x", "yz", {0}, {1, 2, 3, 4}, {1, 2, 3, 4}},
-      {0, "%x: f32[5]", "%u, %v, %w = chunk %x chunks=3", "x", "uvw", {0}, {1, 2, 3, 4, 5}, {1, 2, 3, 4, 5}},
-      {0, "%x: f32[2,2]", "%y, %z = unbind %x axis=1", "x", "yz", {0}, {1, 2, 3, 4}, {1, 3, 2, 4}},
-      {0, "%x: f32[4]", "%y, %z = minmax %x", "x", "yz", {3, 1, 3, 2}, {5, 8}, {4, 5, 4, 0}},
+      REVERSE("%x: f32[2]", "%y = softmax %x", "x", "y", {7, 7}, {1, 3}, {-0.5, 0.5}),
+      REVERSE("%x: f32[2,2]", "%y = softmax %x axis=0", "x", "y", {7, 1, 7, 1}, {1, 0, 3, 4},
+              {-0.5, -1, 0.5, 1}),
+      REVERSE("%x: f32[2,2]", "%y = reduce_sum %x axis=1", "x", "y", {0}, {1, 2}, {1, 1, 2, 2}),
+      REVERSE("%x: f32[2,2]", "%y = reduce_sum %x axes=[] ", "x", "y", {0}, {1, 2, 3, 4}, {1, 2, 3, 4}),
+      REVERSE("%x: f32[2,2]", "%y = reduce_max %x axis=1 keepdims=true", "x", "y", {1, 2, 3, 3}, {4, 6},
+              {0, 4, 3, 3}),
+      REVERSE("%x: f32[4]", "%y = reduce_min %x", "x", "y", {1, 5, 1, 1}, {6}, {2, 0, 2, 2}),
+      REVERSE("%x: f32[4]", "%y = mean %x", "x", "y", {0}, {6}, {1.5, 1.5, 1.5, 1.5}),
+      REVERSE("%x: f32[4]", "%y, %z = split %x parts=2", "x", "yz", {0}, {1, 2, 3, 4}, {1, 2, 3, 4}),
+      REVERSE("%x: f32[5]", "%u, %v, %w = chunk %x chunks=3", "x", "uvw", {0}, {1, 2, 3, 4, 5},
+              {1, 2, 3, 4, 5}),
+      REVERSE("%x: f32[2,2]", "%y, %z = unbind %x axis=1", "x", "yz", {0}, {1, 2, 3, 4}, {1, 3, 2, 4}),
+      REVERSE("%x: f32[4]", "%y, %z = minmax %x", "x", "yz", {3, 1, 3, 2}, {5, 8}, {4, 5, 4, 0}),
   };
   CHECK_ALL(check_worked, cases);
 }
@@ -318,52 +220,22 @@ static void test_reductions(void **state) {
 static void test_graphs(void **state) {
   static const worked cases[] = {
       /* a comparison has no derivative, and the product has that of its other factor */
-      {0,
-       "%x: f32[3]",
-       "%c = gt %x, 1.0\n%m = cast %c dtype=f32\n%y = mul %x, %m",
-       "x",
-       "y",
-       {0, 1, 2},
-       {5, 6, 7},
-       {0, 0, 7}},
+      REVERSE("%x: f32[3]", "%c = gt %x, 1.0\n%m = cast %c dtype=f32\n%y = mul %x, %m", "x", "y", {0, 1, 2},
+              {5, 6, 7}, {0, 0, 7}),
       /* %t reaches no output, %z no result */
-      {0,
-       "%x: f32[2], %z: f32[2]",
-       "%t = mul %x, %z\n%y = mul %x, 3.0",
-       "xz",
-       "y",
-       {1, 2, 3, 4},
-       {1, 1},
-       {3, 3, 0, 0}},
+      REVERSE("%x: f32[2], %z: f32[2]", "%t = mul %x, %z\n%y = mul %x, 3.0", "xz", "y", {1, 2, 3, 4}, {1, 1},
+              {3, 3, 0, 0}),
       /* of two results of one operation only one has a cotangent */
-      {0, "%x: f32[4]", "%y, %z = split %x parts=2", "x", "z", {0}, {3, 4}, {0, 0, 3, 4}},
+      REVERSE("%x: f32[4]", "%y, %z = split %x parts=2", "x", "z", {0}, {3, 4}, {0, 0, 3, 4}),
       /* an operand used twice counts twice, in reverse and forward mode */
-      {0, "%x: f32[2]", "%y = mul %x, %x", "x", "y", {3, 5}, {1, 1}, {6, 10}},
-      {1, "%x: f32[2]", "%y = mul %x, %x", "x", "y", {3, 5}, {1, 10}, {6, 100}},
-      {1,
-       "%x: f32[2], %z: f32[]",
-       "%y = mul %x, %z\n%w = sum %y",
-       "xz",
-       "yw",
-       {3, 5, 2},
-       {1, 10, 100},
-       {302, 520, 822}},
-      {1,
-       "%x: f32[2,2], %z: f32[2,2]",
-       "%y = matmul %x, %z",
-       "xz",
-       "y",
-       {1, 2, 3, 4, 5, 6, 7, 8},
-       {1, 0, 0, 0, 0, 0, 0, 1},
-       {5, 8, 0, 4}},
+      REVERSE("%x: f32[2]", "%y = mul %x, %x", "x", "y", {3, 5}, {1, 1}, {6, 10}),
+      FORWARD("%x: f32[2]", "%y = mul %x, %x", "x", "y", {3, 5}, {1, 10}, {6, 100}),
+      FORWARD("%x: f32[2], %z: f32[]", "%y = mul %x, %z\n%w = sum %y", "xz", "yw", {3, 5, 2}, {1, 10, 100},
+              {302, 520, 822}),
+      FORWARD("%x: f32[2,2], %z: f32[2,2]", "%y = matmul %x, %z", "xz", "y", {1, 2, 3, 4, 5, 6, 7, 8},
+              {1, 0, 0, 0, 0, 0, 0, 1}, {5, 8, 0, 4}),
   };
   CHECK_ALL(check_worked, cases);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_axes),      cmocka_unit_test(test_updates),    cmocka_unit_test(test_elements),
-      cmocka_unit_test(test_functions), cmocka_unit_test(test_reductions), cmocka_unit_test(test_graphs),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(test_axes, test_updates, test_elements, test_functions, test_reductions, test_graphs)

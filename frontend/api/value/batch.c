@@ -4,65 +4,32 @@
 #include "frontend/api/api.h"
 #include "passes/ops/ops.h"
 
-vf_value vf_rebatch(vf_value x, int batch_dims) {
-  fe_call c;
-  return fe_end(&c, fe_begin(&c, "rebatch", &x, 1) ? op_rebatch(c.ir, x.id, batch_dims) : 0);
-}
+FE_BUILDER_OF_X(rebatch, (vf_value x, int batch_dims), op_rebatch(c.ir, x.id, batch_dims))
 
-vf_value vf_incr_batch_dims(vf_value x) {
-  fe_call c;
-  return fe_end(&c, fe_begin(&c, "incr_batch_dims", &x, 1) ? op_incr_batch_dims(c.ir, x.id) : 0);
-}
+FE_BUILDER_OF_X(incr_batch_dims, (vf_value x), op_incr_batch_dims(c.ir, x.id))
 
-vf_value vf_decr_batch_dims(vf_value x) {
-  fe_call c;
-  return fe_end(&c, fe_begin(&c, "decr_batch_dims", &x, 1) ? op_decr_batch_dims(c.ir, x.id) : 0);
-}
+FE_BUILDER_OF_X(decr_batch_dims, (vf_value x), op_decr_batch_dims(c.ir, x.id))
 
-vf_value vf_move_axis_to_batch_dims(vf_value x, int axis) {
-  fe_call c;
-  bool good = fe_begin(&c, "move_axis_to_batch_dims", &x, 1);
-  return fe_end(&c, good ? op_move_axis_to_batch_dims(c.ir, x.id, axis) : 0);
-}
+FE_BUILDER_OF_X(move_axis_to_batch_dims, (vf_value x, int axis), op_move_axis_to_batch_dims(c.ir, x.id, axis))
 
-vf_value vf_move_axis_from_batch_dims(vf_value x, int batch_axis, int logical_destination) {
-  fe_call c;
-  bool good = fe_begin(&c, "move_axis_from_batch_dims", &x, 1);
-  return fe_end(&c, good ? op_move_axis_from_batch_dims(c.ir, x.id, batch_axis, logical_destination) : 0);
-}
+FE_BUILDER_OF_X(move_axis_from_batch_dims, (vf_value x, int batch_axis, int logical_destination),
+                op_move_axis_from_batch_dims(c.ir, x.id, batch_axis, logical_destination))
 
-vf_value vf_broadcast_batch_dims(vf_value x, int count, const int64_t *batch_shape) {
-  fe_call c;
-  ir_ref refs[FE_LIST_MAX];
-  bool good =
-      fe_begin(&c, "broadcast_batch_dims", &x, 1) && fe_list(&c, "the batch shape", count, batch_shape, refs);
-  return fe_end(&c, good ? op_broadcast_batch_dims(c.ir, x.id, refs, (size_t)count) : 0);
-}
+FE_BUILDER(broadcast_batch_dims, (vf_value x, int count, const int64_t *batch_shape),
+           fe_begin(&c, "broadcast_batch_dims", &x, 1) &&
+               fe_list(&c, "the batch shape", count, batch_shape, refs),
+           op_broadcast_batch_dims(c.ir, x.id, refs, (size_t)count))
 
-vf_value vf_unsqueeze_physical(vf_value x, int axis) {
-  fe_call c;
-  bool good = fe_begin(&c, "unsqueeze_physical", &x, 1);
-  return fe_end(&c, good ? op_unsqueeze_physical(c.ir, x.id, axis) : 0);
-}
+FE_BUILDER_OF_X(unsqueeze_physical, (vf_value x, int axis), op_unsqueeze_physical(c.ir, x.id, axis))
 
-vf_value vf_squeeze_physical(vf_value x, int axis) {
-  fe_call c;
-  bool good = fe_begin(&c, "squeeze_physical", &x, 1);
-  return fe_end(&c, good ? op_squeeze_physical(c.ir, x.id, axis) : 0);
-}
+FE_BUILDER_OF_X(squeeze_physical, (vf_value x, int axis), op_squeeze_physical(c.ir, x.id, axis))
 
-vf_value vf_broadcast_to_physical(vf_value x, int rank, const int64_t *shape) {
-  fe_call c;
-  ir_ref refs[FE_LIST_MAX];
-  bool good = fe_begin(&c, "broadcast_to_physical", &x, 1) && fe_list(&c, "the shape", rank, shape, refs);
-  return fe_end(&c, good ? op_broadcast_to_physical(c.ir, x.id, refs, (size_t)rank) : 0);
-}
+FE_BUILDER(broadcast_to_physical, (vf_value x, int rank, const int64_t *shape),
+           fe_begin(&c, "broadcast_to_physical", &x, 1) && fe_list(&c, "the shape", rank, shape, refs),
+           op_broadcast_to_physical(c.ir, x.id, refs, (size_t)rank))
 
-vf_value vf_moveaxis_physical(vf_value x, int source, int destination) {
-  fe_call c;
-  bool good = fe_begin(&c, "moveaxis_physical", &x, 1);
-  return fe_end(&c, good ? op_moveaxis_physical(c.ir, x.id, source, destination) : 0);
-}
+FE_BUILDER_OF_X(moveaxis_physical, (vf_value x, int source, int destination),
+                op_moveaxis_physical(c.ir, x.id, source, destination))
 
 int vf_value_batch_dims(vf_value x) { return vf_ok(x) ? (int)ir_batch_rank(&x.graph->ir, x.id) : -1; }
 

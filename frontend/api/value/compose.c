@@ -5,40 +5,18 @@
 #include "ir/arith.h"
 #include "passes/ops/compose/compose.h"
 
-typedef ir_ref (*axis_builder)(ir_graph *g, ir_ref x, int64_t axis);
+FE_BUILDER_OF_X(softmax, (vf_value x, int axis), op_softmax(c.ir, x.id, axis))
+FE_BUILDER_OF_X(log_softmax, (vf_value x, int axis), op_log_softmax(c.ir, x.id, axis))
+FE_BUILDER(logsumexp, (vf_value x, int count, const int64_t *axes, bool keepdims),
+           fe_begin(&c, "logsumexp", &x, 1) && fe_list(&c, "the list of axes", count, axes, refs),
+           op_logsumexp(c.ir, x.id, axes ? refs : NULL, (size_t)count, keepdims))
 
-static vf_value compose_along(const char *who, axis_builder build, vf_value x, int axis) {
-  fe_call c;
-  return fe_end(&c, fe_begin(&c, who, &x, 1) ? build(c.ir, x.id, axis) : 0);
-}
-vf_value vf_softmax(vf_value x, int axis) { return compose_along("softmax", op_softmax, x, axis); }
-vf_value vf_log_softmax(vf_value x, int axis) {
-  return compose_along("log_softmax", op_log_softmax, x, axis);
-}
-
-vf_value vf_logsumexp(vf_value x, int count, const int64_t *axes, bool keepdims) {
-  fe_call c;
-  ir_ref refs[FE_LIST_MAX];
-  bool good = fe_begin(&c, "logsumexp", &x, 1) && fe_list(&c, "the list of axes", count, axes, refs);
-  return fe_end(&c, good ? op_logsumexp(c.ir, x.id, axes ? refs : NULL, (size_t)count, keepdims) : 0);
-}
-
-typedef ir_ref (*moment_builder)(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims,
-                                 double correction);
-
-static vf_value moment(const char *who, moment_builder build, vf_value x, int count, const int64_t *axes,
-                       bool keepdims, double correction) {
-  fe_call c;
-  ir_ref refs[FE_LIST_MAX];
-  bool good = fe_begin(&c, who, &x, 1) && fe_list(&c, "the list of axes", count, axes, refs);
-  return fe_end(&c, good ? build(c.ir, x.id, axes ? refs : NULL, (size_t)count, keepdims, correction) : 0);
-}
-vf_value vf_var(vf_value x, int count, const int64_t *axes, bool keepdims, double correction) {
-  return moment("var", op_var, x, count, axes, keepdims, correction);
-}
-vf_value vf_std(vf_value x, int count, const int64_t *axes, bool keepdims, double correction) {
-  return moment("std", op_std, x, count, axes, keepdims, correction);
-}
+#define MOMENT(name)                                                                                         \
+  FE_BUILDER(name, (vf_value x, int count, const int64_t *axes, bool keepdims, double correction),           \
+             fe_begin(&c, #name, &x, 1) && fe_list(&c, "the list of axes", count, axes, refs),               \
+             op_##name(c.ir, x.id, axes ? refs : NULL, (size_t)count, keepdims, correction))
+MOMENT(var)
+MOMENT(std)
 
 typedef ir_ref (*norm_builder)(ir_graph *g, const ir_ref *x, size_t n, int64_t axis, double eps);
 
@@ -71,20 +49,14 @@ vf_value vf_attention(vf_value q, vf_value k, vf_value v, vf_value mask, double 
 
 /* several results */
 
-typedef ir_ref (*split_builder)(ir_graph *g, ir_ref x, int64_t parts, int64_t axis);
-
-static int split_value(const char *who, split_builder build, vf_value x, int parts, int axis,
-                       vf_value *results) {
-  fe_call c;
-  ir_ref made = fe_begin(&c, who, &x, 1) ? build(c.ir, x.id, parts, axis) : 0;
-  return fe_end_all(&c, made, parts, results);
-}
-int vf_split(vf_value x, int parts, int axis, vf_value *results) {
-  return split_value("split", op_split, x, parts, axis, results);
-}
-int vf_chunk(vf_value x, int chunks, int axis, vf_value *results) {
-  return split_value("chunk", op_chunk, x, chunks, axis, results);
-}
+#define PARTS(name)                                                                                          \
+  int vf_##name(vf_value x, int parts, int axis, vf_value *results) {                                        \
+    fe_call c;                                                                                               \
+    ir_ref made = fe_begin(&c, #name, &x, 1) ? op_##name(c.ir, x.id, parts, axis) : 0;                       \
+    return fe_end_all(&c, made, parts, results);                                                             \
+  }
+PARTS(split)
+PARTS(chunk)
 
 int vf_unbind(vf_value x, int axis, int room, vf_value *results) {
   fe_call c;
@@ -120,36 +92,18 @@ vf_value vf_ones(vf_graph *g, vf_dtype dtype, int rank, const int64_t *shape) {
   return filled("ones", g, 1, dtype, rank, shape);
 }
 
-vf_value vf_arange(vf_graph *g, vf_dtype dtype, int64_t start, int64_t stop, int64_t step) {
-  fe_call c;
-  bool good = fe_begin_in(&c, "arange", g);
-  return fe_end(&c, good ? op_arange(c.ir, (ir_dtype)dtype, start, ir_index(c.ir, stop), step) : 0);
-}
-vf_value vf_arange_real(vf_graph *g, vf_dtype dtype, double start, double stop, double step) {
-  fe_call c;
-  return fe_end(&c,
-                fe_begin_in(&c, "arange", g) ? op_arange_real(c.ir, (ir_dtype)dtype, start, stop, step) : 0);
-}
-vf_value vf_linspace(vf_graph *g, vf_dtype dtype, double start, double stop, int64_t num) {
-  fe_call c;
-  return fe_end(&c,
-                fe_begin_in(&c, "linspace", g) ? op_linspace(c.ir, (ir_dtype)dtype, start, stop, num) : 0);
-}
+FE_BUILDER(arange, (vf_graph * g, vf_dtype dtype, int64_t start, int64_t stop, int64_t step),
+           fe_begin_in(&c, "arange", g), op_arange(c.ir, (ir_dtype)dtype, start, ir_index(c.ir, stop), step))
+FE_BUILDER(arange_real, (vf_graph * g, vf_dtype dtype, double start, double stop, double step),
+           fe_begin_in(&c, "arange", g), op_arange_real(c.ir, (ir_dtype)dtype, start, stop, step))
+FE_BUILDER(linspace, (vf_graph * g, vf_dtype dtype, double start, double stop, int64_t num),
+           fe_begin_in(&c, "linspace", g), op_linspace(c.ir, (ir_dtype)dtype, start, stop, num))
 
-vf_value vf_eye(vf_graph *g, vf_dtype dtype, int64_t rows, int64_t columns, int64_t diagonal) {
-  fe_call c;
-  ir_ref refs[FE_LIST_MAX];
-  bool good = fe_begin_in(&c, "eye", g) && fe_list(&c, "the shape", 2, (int64_t[]){rows, columns}, refs);
-  return fe_end(&c, good ? op_eye(c.ir, (ir_dtype)dtype, refs, 2, diagonal) : 0);
-}
-vf_value vf_tril(vf_value x, int64_t diagonal) {
-  fe_call c;
-  return fe_end(&c, fe_begin(&c, "tril", &x, 1) ? op_tril(c.ir, x.id, diagonal) : 0);
-}
-vf_value vf_triu(vf_value x, int64_t diagonal) {
-  fe_call c;
-  return fe_end(&c, fe_begin(&c, "triu", &x, 1) ? op_triu(c.ir, x.id, diagonal) : 0);
-}
+FE_BUILDER(eye, (vf_graph * g, vf_dtype dtype, int64_t rows, int64_t columns, int64_t diagonal),
+           fe_begin_in(&c, "eye", g) && fe_list(&c, "the shape", 2, (int64_t[]){rows, columns}, refs),
+           op_eye(c.ir, (ir_dtype)dtype, refs, 2, diagonal))
+FE_BUILDER_OF_X(tril, (vf_value x, int64_t diagonal), op_tril(c.ir, x.id, diagonal))
+FE_BUILDER_OF_X(triu, (vf_value x, int64_t diagonal), op_triu(c.ir, x.id, diagonal))
 
 /* products */
 

@@ -92,7 +92,4 @@ void vf_grad(vf_value output, int input_count, const vf_value *inputs, vf_value 
   derive("grad", pass_vjp, true, 1, &output, input_count, inputs, NULL, gradients);
 }
 
-vf_value vf_stop_gradient(vf_value x) {
-  fe_call c;
-  return fe_end(&c, fe_begin(&c, "stop_gradient", &x, 1) ? op_stop_gradient(c.ir, x.id) : 0);
-}
+FE_BUILDER_OF_X(stop_gradient, (vf_value x), op_stop_gradient(c.ir, x.id))

@@ -49,17 +49,8 @@ vf_value vf_logical_and(vf_value a, vf_value b) { return logical(IR_OP_AND, a, b
 vf_value vf_logical_or(vf_value a, vf_value b) { return logical(IR_OP_OR, a, b); }
 vf_value vf_logical_xor(vf_value a, vf_value b) { return logical(IR_OP_XOR, a, b); }
 
-vf_value vf_logical_not(vf_value x) {
-  fe_call c;
-  return fe_end(&c, fe_begin(&c, "logical_not", &x, 1) ? op_logical_not(c.ir, x.id) : 0);
-}
+FE_BUILDER_OF_X(logical_not, (vf_value x), op_logical_not(c.ir, x.id))
 
-vf_value vf_cast(vf_value x, vf_dtype dtype) {
-  fe_call c;
-  return fe_end(&c, fe_begin(&c, "cast", &x, 1) ? op_cast(c.ir, x.id, (ir_dtype)dtype) : 0);
-}
+FE_BUILDER_OF_X(cast, (vf_value x, vf_dtype dtype), op_cast(c.ir, x.id, (ir_dtype)dtype))
 
-vf_value vf_bitcast(vf_value x, vf_dtype dtype) {
-  fe_call c;
-  return fe_end(&c, fe_begin(&c, "bitcast", &x, 1) ? op_bitcast(c.ir, x.id, (ir_dtype)dtype) : 0);
-}
+FE_BUILDER_OF_X(bitcast, (vf_value x, vf_dtype dtype), op_bitcast(c.ir, x.id, (ir_dtype)dtype))

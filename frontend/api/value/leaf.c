@@ -83,20 +83,12 @@ vf_value vf_variable(vf_graph *g, const char *name, int64_t lo, int64_t hi, int6
   return fe_end(&c, made);
 }
 
-vf_value vf_number(vf_graph *g, double value) {
-  fe_call c;
-  return fe_end(&c, fe_begin_in(&c, "const", g) ? op_literal_float(c.ir, value) : 0);
-}
+FE_BUILDER(number, (vf_graph * g, double value), fe_begin_in(&c, "const", g), op_literal_float(c.ir, value))
 
-vf_value vf_integer(vf_graph *g, int64_t value) {
-  fe_call c;
-  return fe_end(&c, fe_begin_in(&c, "const", g) ? op_literal_int(c.ir, value) : 0);
-}
+FE_BUILDER(integer, (vf_graph * g, int64_t value), fe_begin_in(&c, "const", g), op_literal_int(c.ir, value))
 
-vf_value vf_boolean(vf_graph *g, bool value) {
-  fe_call c;
-  return fe_end(&c, fe_begin_in(&c, "const", g) ? op_const(c.ir, IR_BOOL, (ir_value){.i = value}) : 0);
-}
+FE_BUILDER(boolean, (vf_graph * g, bool value), fe_begin_in(&c, "const", g),
+           op_const(c.ir, IR_BOOL, (ir_value){.i = value}))
 
 static bool is_data_dtype(vf_dtype dtype) { return dtype > VF_NONE && dtype < VF_INDEX; }
 
@@ -137,16 +129,10 @@ vf_value vf_iota(vf_graph *g, vf_dtype dtype, int rank, const int64_t *shape, in
   return fe_end(&c, good ? op_iota(c.ir, (ir_dtype)dtype, refs, (size_t)rank, axis) : 0);
 }
 
-vf_value vf_full(vf_value value, int rank, const int64_t *shape) {
-  fe_call c;
-  ir_ref refs[FE_LIST_MAX];
-  bool good = fe_begin(&c, "full", &value, 1) && fe_list(&c, "the shape", rank, shape, refs);
-  return fe_end(&c, good ? op_full(c.ir, value.id, refs, (size_t)rank) : 0);
-}
+FE_BUILDER(full, (vf_value value, int rank, const int64_t *shape),
+           fe_begin(&c, "full", &value, 1) && fe_list(&c, "the shape", rank, shape, refs),
+           op_full(c.ir, value.id, refs, (size_t)rank))
 
-vf_value vf_full_sized(vf_value value, int rank, const vf_value *shape) {
-  fe_call c;
-  ir_ref refs[FE_LIST_MAX];
-  bool good = fe_begin(&c, "full", &value, 1) && fe_list_sized(&c, "the shape", rank, shape, refs);
-  return fe_end(&c, good ? op_full(c.ir, value.id, refs, (size_t)rank) : 0);
-}
+FE_BUILDER(full_sized, (vf_value value, int rank, const vf_value *shape),
+           fe_begin(&c, "full", &value, 1) && fe_list_sized(&c, "the shape", rank, shape, refs),
+           op_full(c.ir, value.id, refs, (size_t)rank))

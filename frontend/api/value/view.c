@@ -2,80 +2,35 @@
 #include "frontend/api/api.h"
 #include "passes/ops/ops.h"
 
-/* A builder with one list of entries, integers or sizes. */
-typedef ir_ref (*list_builder)(ir_graph *g, ir_ref x, const ir_ref *list, size_t count);
+/* A builder with one list of entries: `read` is fe_list or fe_list_sized. */
+#define LISTED(name, who, build, read, what, type)                                                           \
+  FE_BUILDER(name, (vf_value x, int count, const type *list),                                                \
+             fe_begin(&c, who, &x, 1) && read(&c, what, count, list, refs),                                  \
+             build(c.ir, x.id, refs, (size_t)count))
 
-static vf_value with_list(const char *who, list_builder build, vf_value x, const char *what, int count,
-                          const int64_t *list) {
-  fe_call c;
-  ir_ref refs[FE_LIST_MAX];
-  bool good = fe_begin(&c, who, &x, 1) && fe_list(&c, what, count, list, refs);
-  return fe_end(&c, good ? build(c.ir, x.id, refs, (size_t)count) : 0);
-}
+LISTED(permute, "permute", op_permute, fe_list, "the order", int64_t)
+LISTED(reshape, "reshape", op_reshape, fe_list, "the shape", int64_t)
+LISTED(reshape_sized, "reshape", op_reshape, fe_list_sized, "the shape", vf_value)
+LISTED(expand, "expand", op_expand, fe_list, "the shape", int64_t)
+LISTED(expand_sized, "expand", op_expand, fe_list_sized, "the shape", vf_value)
+LISTED(stride, "stride", op_stride, fe_list, "the list of steps", int64_t)
+LISTED(flip, "flip", op_flip, fe_list, "the list of axes", int64_t)
 
-static vf_value with_sizes(const char *who, list_builder build, vf_value x, const char *what, int count,
-                           const vf_value *list) {
-  fe_call c;
-  ir_ref refs[FE_LIST_MAX];
-  bool good = fe_begin(&c, who, &x, 1) && fe_list_sized(&c, what, count, list, refs);
-  return fe_end(&c, good ? build(c.ir, x.id, refs, (size_t)count) : 0);
-}
+/* NULL stands for every axis */
+FE_BUILDER(squeeze, (vf_value x, int count, const int64_t *axes),
+           fe_begin(&c, "squeeze", &x, 1) && fe_list(&c, "the list of axes", count, axes, refs),
+           op_squeeze(c.ir, x.id, axes ? refs : NULL, (size_t)count))
+FE_BUILDER_OF_X(swap_axes, (vf_value x, int axis1, int axis2), op_swap_axes(c.ir, x.id, axis1, axis2))
 
-vf_value vf_permute(vf_value x, int count, const int64_t *order) {
-  return with_list("permute", op_permute, x, "the order", count, order);
-}
-vf_value vf_reshape(vf_value x, int rank, const int64_t *shape) {
-  return with_list("reshape", op_reshape, x, "the shape", rank, shape);
-}
-vf_value vf_reshape_sized(vf_value x, int rank, const vf_value *shape) {
-  return with_sizes("reshape", op_reshape, x, "the shape", rank, shape);
-}
-vf_value vf_expand(vf_value x, int rank, const int64_t *shape) {
-  return with_list("expand", op_expand, x, "the shape", rank, shape);
-}
-vf_value vf_expand_sized(vf_value x, int rank, const vf_value *shape) {
-  return with_sizes("expand", op_expand, x, "the shape", rank, shape);
-}
-vf_value vf_stride(vf_value x, int count, const int64_t *steps) {
-  return with_list("stride", op_stride, x, "the list of steps", count, steps);
-}
-vf_value vf_flip(vf_value x, int count, const int64_t *axes) {
-  return with_list("flip", op_flip, x, "the list of axes", count, axes);
-}
+FE_BUILDER(move_axis, (vf_value x, int source, int destination), fe_begin(&c, "moveaxis", &x, 1),
+           op_move_axis(c.ir, x.id, source, destination))
 
-/* an empty list stands for every axis */
-static ir_ref squeeze_axes(ir_graph *g, ir_ref x, const ir_ref *axes, size_t count) {
-  return op_squeeze(g, x, count ? axes : NULL, count);
-}
-vf_value vf_squeeze(vf_value x, int count, const int64_t *axes) {
-  return axes ? with_list("squeeze", op_squeeze, x, "the list of axes", count, axes)
-              : with_list("squeeze", squeeze_axes, x, "the list of axes", count, axes);
-}
+FE_BUILDER_OF_X(flatten, (vf_value x, int first, int last), op_flatten(c.ir, x.id, first, last))
 
-vf_value vf_swap_axes(vf_value x, int axis1, int axis2) {
-  fe_call c;
-  return fe_end(&c, fe_begin(&c, "swap_axes", &x, 1) ? op_swap_axes(c.ir, x.id, axis1, axis2) : 0);
-}
+FE_BUILDER_OF_X(unsqueeze, (vf_value x, int axis), op_unsqueeze(c.ir, x.id, axis))
 
-vf_value vf_move_axis(vf_value x, int source, int destination) {
-  fe_call c;
-  return fe_end(&c, fe_begin(&c, "moveaxis", &x, 1) ? op_move_axis(c.ir, x.id, source, destination) : 0);
-}
-
-vf_value vf_flatten(vf_value x, int first, int last) {
-  fe_call c;
-  return fe_end(&c, fe_begin(&c, "flatten", &x, 1) ? op_flatten(c.ir, x.id, first, last) : 0);
-}
-
-vf_value vf_unsqueeze(vf_value x, int axis) {
-  fe_call c;
-  return fe_end(&c, fe_begin(&c, "unsqueeze", &x, 1) ? op_unsqueeze(c.ir, x.id, axis) : 0);
-}
-
-vf_value vf_point(vf_value x, int64_t index, int axis) {
-  fe_call c;
-  return fe_end(&c, fe_begin(&c, "point", &x, 1) ? op_point(c.ir, x.id, ir_index(c.ir, index), axis) : 0);
-}
+FE_BUILDER_OF_X(point, (vf_value x, int64_t index, int axis),
+                op_point(c.ir, x.id, ir_index(c.ir, index), axis))
 
 /* lists of pairs */
 
@@ -83,39 +38,16 @@ static bool pairs(fe_call *c, const char *what, int count) {
   return count % 2 == 0 || fe_refuse(c, "%s has %d numbers; each axis takes two", what, count);
 }
 
-static ir_ref pad(ir_graph *g, ir_ref x, const ir_ref *pads, size_t count) {
-  return op_pad(g, x, pads, count / 2, 0, IR_PAD_CONSTANT);
-}
-static ir_ref shrink_axes(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t count) {
-  return op_shrink(g, x, bounds, count / 2);
-}
+#define PAIRS(name, who, build, read, what, type)                                                            \
+  FE_BUILDER(name, (vf_value x, int count, const type *list),                                                \
+             fe_begin(&c, who, &x, 1) && pairs(&c, what, count) && read(&c, what, count, list, refs), build)
+#define SHRUNK op_shrink(c.ir, x.id, refs, (size_t)count / 2)
+#define PADDED op_pad(c.ir, x.id, refs, (size_t)count / 2, 0, IR_PAD_CONSTANT)
 
-static vf_value with_pairs(const char *who, list_builder build, vf_value x, const char *what, int count,
-                           const int64_t *list) {
-  fe_call c;
-  bool good = fe_begin(&c, who, &x, 1) && pairs(&c, what, count);
-  return good ? with_list(who, build, x, what, count, list) : fe_end(&c, 0);
-}
-
-static vf_value with_sized_pairs(const char *who, list_builder build, vf_value x, const char *what, int count,
-                                 const vf_value *list) {
-  fe_call c;
-  bool good = fe_begin(&c, who, &x, 1) && pairs(&c, what, count);
-  return good ? with_sizes(who, build, x, what, count, list) : fe_end(&c, 0);
-}
-
-vf_value vf_shrink(vf_value x, int count, const int64_t *bounds) {
-  return with_pairs("shrink", shrink_axes, x, "the list of bounds", count, bounds);
-}
-vf_value vf_shrink_sized(vf_value x, int count, const vf_value *bounds) {
-  return with_sized_pairs("shrink", shrink_axes, x, "the list of bounds", count, bounds);
-}
-vf_value vf_pad(vf_value x, int count, const int64_t *pads) {
-  return with_pairs("pad", pad, x, "the list of pads", count, pads);
-}
-vf_value vf_pad_sized(vf_value x, int count, const vf_value *pads) {
-  return with_sized_pairs("pad", pad, x, "the list of pads", count, pads);
-}
+PAIRS(shrink, "shrink", SHRUNK, fe_list, "the list of bounds", int64_t)
+PAIRS(shrink_sized, "shrink", SHRUNK, fe_list_sized, "the list of bounds", vf_value)
+PAIRS(pad, "pad", PADDED, fe_list, "the list of pads", int64_t)
+PAIRS(pad_sized, "pad", PADDED, fe_list_sized, "the list of pads", vf_value)
 
 vf_value vf_pad_with(vf_value x, int count, const int64_t *pads, vf_pad_mode mode, vf_value value) {
   fe_call c;

@@ -72,6 +72,14 @@ enum {
   PICTURE,
   OPTIONS
 };
+static const struct {
+  const char *name, *value; /* as in cli_option */
+  bool measures;            /* is about measuring workloads */
+} known[OPTIONS] = {
+    {"--json", NULL, true},          {"--serve", NULL, false},       {"--once", NULL, false},
+    {"--list", NULL, true},          {"--no-cache", NULL, false},    {"--threads", "a number", false},
+    {"--device", "a device", false}, {"--rounds", "a number", true}, {"--worker", "NAME=COMMAND", true},
+    {"--history", "a file", true},   {"--commit", "a name", true},   {"--picture", "FILE.svg", true}};
 enum { MOST_ROUNDS = 1000, DEFAULT_ROUNDS = 5 };
 
 typedef struct bench {
@@ -223,14 +231,11 @@ static int check_words(const bench *b) {
 
 /* --serve and --once measure nothing themselves, so they exclude the options of measuring. */
 static int check_options(bench *b) {
-  static const char *const names[OPTIONS] = {
-      [JSON] = "--json",       [LIST] = "--list",     [ROUNDS] = "--rounds",  [WORKER] = "--worker",
-      [HISTORY] = "--history", [COMMIT] = "--commit", [PICTURE] = "--picture"};
   if (b->given[SERVE] && b->given[ONCE]) return cli_usage("bench", "--serve and --once exclude each other");
   for (int i = 0; i < OPTIONS && (b->given[SERVE] || b->given[ONCE]); i++)
-    if (names[i] && b->given[i])
+    if (known[i].measures && b->given[i])
       return cli_usage("bench", "%s and %s exclude each other", b->given[SERVE] ? "--serve" : "--once",
-                       names[i]);
+                       known[i].name);
   char *end = NULL;
   long rounds = b->given[ROUNDS] ? strtol(b->given[ROUNDS], &end, 10) : DEFAULT_ROUNDS;
   if (rounds < 1 || rounds > MOST_ROUNDS || (end && *end))
@@ -241,36 +246,28 @@ static int check_options(bench *b) {
   return check_words(b);
 }
 
-static int add_worker(bench *b, const char *text) {
+static int add_worker(void *to, const char *command, const char *option, const char *text) {
+  bench *b = to;
   const char *equals = strchr(text, '=');
   if (!equals || equals == text || !equals[1] || equals - text >= BENCH_NAME)
-    return cli_usage("bench", "--worker takes NAME=COMMAND with a name of at most %d letters, found '%s'",
+    return cli_usage(command, "%s takes NAME=COMMAND with a name of at most %d letters, found '%s'", option,
                      BENCH_NAME - 1, text);
-  if (b->worker_count == BENCH_PEERS) return cli_usage("bench", "--worker: at most %d", BENCH_PEERS);
-  b->workers[b->worker_count++] = text;
+  if (b->worker_count == BENCH_PEERS) return cli_usage(command, "%s: at most %d", option, BENCH_PEERS);
+  b->workers[b->worker_count++] = b->given[WORKER] = text;
   return CLI_OK;
 }
 
 /* CLI_END when everything was read; otherwise the exit status. */
 static int read_options(bench *b, int argc, char **argv) {
-  static const cli_option options[OPTIONS] = {
-      {"--json", NULL},         {"--serve", NULL},        {"--once", NULL},
-      {"--list", NULL},         {"--no-cache", NULL},     {"--threads", "a number"},
-      {"--device", "a device"}, {"--rounds", "a number"}, {"--worker", "NAME=COMMAND"},
-      {"--history", "a file"},  {"--commit", "a name"},   {"--picture", "FILE.svg"}};
-  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
-  int status = CLI_OK;
-  for (int next; !status && (next = cli_next(&args)) != CLI_END;) {
-    if (next == CLI_WRONG) return CLI_BAD_INPUT;
-    if (next == CLI_HELP) {
-      fputs(help_text, stdout);
-      return CLI_OK;
-    }
-    if (next == CLI_WORD) b->words[b->word_count++] = args.value;
-    else b->given[next] = args.value ? args.value : "";
-    if (next == WORKER) status = add_worker(b, args.value);
-  }
-  if (!status) status = check_options(b);
+  cli_option options[OPTIONS];
+  for (int i = 0; i < OPTIONS; i++)
+    options[i] = (cli_option){known[i].name, known[i].value, cli_last, &b->given[i]};
+  options[WORKER].give = add_worker, options[WORKER].to = b;
+  const cli_syntax syntax = {help_text, NULL, options, OPTIONS, b->words, (size_t)argc, NULL};
+  int status = cli_read(&syntax, argc, argv);
+  while (b->words[b->word_count]) b->word_count++;
+  if (status != CLI_END) return status;
+  status = check_options(b);
   return status ? status : CLI_END;
 }
 

@@ -36,11 +36,8 @@ static const char help_text[] =
     "\n"
     "Exit status: 0; 2 when the input is wrong; 3 when it cannot be compiled.\n";
 
-enum { NAME, NO_RUN, IN, SIZE, THREADS, TARGET, DEVICE, OPTIONS };
-
 typedef struct explainer {
-  const char *word, *given[OPTIONS];
-  bool no_run;
+  const char *word, *name, *no_run, *threads, *settings, *device;
   cli_pairs in, sizes;
   cli_graph s;
   rt_context *context;
@@ -52,11 +49,11 @@ static int explain_one(explainer *x, const ir_parsed_graph *block) {
   explain_run run = {.context = x->context, .in = &x->in, .sizes = &x->sizes};
   fe_dump_options options = {.stage = FE_STAGE_KERNELS,
                              .target = &x->target,
-                             .context = x->given[TARGET] ? NULL : x->context,
+                             .context = x->settings ? NULL : x->context,
                              .why = true,
                              .explain_callback = explain_run_more,
                              .explain_user = &run};
-  int status = x->no_run ? CLI_OK : explain_run_open(&run, &x->s, block);
+  int status = x->no_run || x->settings ? CLI_OK : explain_run_open(&run, &x->s, block);
   if (!status && fe_dump(&x->s.g, block, &options, &x->out, &x->s.error) != IR_OK)
     status = cli_failure("explain", &x->s.error);
   if (!status) explain_run_memory(&run, &x->out);
@@ -66,9 +63,8 @@ static int explain_one(explainer *x, const ir_parsed_graph *block) {
 
 static int explain_all(explainer *x) {
   int status = CLI_OK;
-  const char *name = x->given[NAME];
-  const ir_parsed_graph *only = name ? cli_graph_pick(&x->s, x->word, name) : NULL;
-  if (name && !only) return CLI_BAD_INPUT;
+  const ir_parsed_graph *only = x->name ? cli_graph_pick(&x->s, x->word, x->name) : NULL;
+  if (x->name && !only) return CLI_BAD_INPUT;
   for (size_t i = 0; i < x->s.module.count && !status; i++) {
     const ir_parsed_graph *block = &x->s.module.graphs[i];
     if (block->kind != IR_BLOCK_GRAPH || (only ? block != only : block->called)) continue;
@@ -80,13 +76,13 @@ static int explain_all(explainer *x) {
 static int explain(explainer *x) {
   rt_options options;
   ir_error error = {0};
-  int status = cli_context_options("explain", x->given[THREADS], x->given[DEVICE], &options);
+  int status = cli_context_options("explain", x->threads, x->device, &options);
   if (status) return status;
   const ir_target *target = NULL;
   if (rt_context_create(&ir_mem_libc, &options, &x->context, &error) == IR_OK)
     target = rt_context_target(x->context, &error);
   if (target) x->target = *target;
-  if (!target || (x->given[TARGET] && rt_target_override(&x->target, x->given[TARGET], &error) != IR_OK))
+  if (!target || (x->settings && rt_target_override(&x->target, x->settings, &error) != IR_OK))
     return cli_failure("explain", &error);
   status = cli_graph_open(&x->s, "explain", x->word, false);
   if (!status) status = explain_all(x);
@@ -96,27 +92,14 @@ static int explain(explainer *x) {
 
 /* CLI_END when there is something to explain; otherwise the exit status. */
 static int read_options(explainer *x, int argc, char **argv) {
-  static const cli_option options[OPTIONS] = {
-      {"--graph", "a name"},     {"--no-run", NULL},       {"--in", "NAME=VALUE"},  {"--size", "NAME=VALUE"},
-      {"--threads", "a number"}, {"--target", "settings"}, {"--device", "a device"}};
-  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
-  for (int next; (next = cli_next(&args)) != CLI_END;) {
-    int status = CLI_OK;
-    switch (next) {
-    case CLI_WRONG: return CLI_BAD_INPUT;
-    case CLI_HELP: fputs(help_text, stdout); return CLI_OK;
-    case NO_RUN: x->no_run = true; break;
-    case IN: status = cli_pairs_add(&x->in, "explain", "--in", args.value); break;
-    case SIZE: status = cli_pairs_add(&x->sizes, "explain", "--size", args.value); break;
-    case CLI_WORD:
-      if (x->word) status = cli_usage("explain", "one file at a time, found '%s' as well", args.value);
-      x->word = args.value;
-      break;
-    default: x->given[next] = args.value; break;
-    }
-    if (status) return status;
-  }
-  x->no_run |= x->given[TARGET] != NULL;
+  const cli_option options[] = {
+      {"--graph", "a name", cli_last, &x->name},        {"--no-run", NULL, cli_last, &x->no_run},
+      {"--in", "NAME=VALUE", cli_pairs_add, &x->in},    {"--size", "NAME=VALUE", cli_pairs_add, &x->sizes},
+      {"--threads", "a number", cli_last, &x->threads}, {"--target", "settings", cli_last, &x->settings},
+      {"--device", "a device", cli_last, &x->device}};
+  int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &x->word,
+                             "one file at a time, found '%s' as well", argc, argv);
+  if (status != CLI_END) return status;
   return x->word ? CLI_END : cli_usage("explain", "no file given; for example: viewfold explain blur.vf");
 }
 

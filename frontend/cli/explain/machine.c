@@ -37,7 +37,7 @@ static void put_limits(const bench_limits *limits, const char *suffix, ir_text *
   }
 }
 
-void cli_machine_text(const cli_machine *m, ir_text *out) {
+static void put_machine(const cli_machine *m, ir_text *out) {
   ir_textf(out, "threads=%d", m->threads);
   put_limits(&m->one, ".1", out);
   put_limits(&m->all, "", out);
@@ -89,7 +89,10 @@ static bool set_one(cli_machine *m, const char *at, size_t length, unsigned *nam
   return true;
 }
 
-ir_status cli_machine_set(cli_machine *m, const char *settings, bool *all, ir_error *error) {
+/* Settings as text replace the values that they name. A name without `.1` sets the values of one thread
+ * and of all; names with `.1` are applied after that. IR_ERR_INVALID quotes a malformed setting. *all: every
+ * name was set, with or without `.1`. */
+static ir_status set_machine(cli_machine *m, const char *settings, bool *all, ir_error *error) {
   unsigned named = 0;
   for (int pass = 0; pass < 2; pass++) /* names with .1 after the others, which set one thread too */
     for (const char *at = settings; *(at += strspn(at, " \t\n")); at += strcspn(at, " \t\n")) {
@@ -125,7 +128,7 @@ static bool read_kept(rt_context *c, cli_machine *out) {
     ir_text_add(&text, (const char *)found.payload, found.size);
     rt_disk_release(&found);
     ir_error ignored = {0};
-    good = !text.failed && cli_machine_set(out, ir_text_get(&text), &good, &ignored) == IR_OK && good;
+    good = !text.failed && set_machine(out, ir_text_get(&text), &good, &ignored) == IR_OK && good;
   }
   ir_text_free(&key);
   ir_text_free(&text);
@@ -137,7 +140,7 @@ static void keep_machine(rt_context *c, const cli_machine *m) {
   ir_text key, text;
   ir_text_init(&key, &ir_mem_libc);
   ir_text_init(&text, &ir_mem_libc);
-  cli_machine_text(m, &text);
+  put_machine(m, &text);
   if (disk && put_key(c, &key) && !text.failed)
     rt_disk_put(disk, kind, key.data, key.len, text.data, text.len);
   ir_text_free(&key);
@@ -153,8 +156,8 @@ ir_status cli_machine_measure(rt_context *c, cli_machine *out, ir_error *error) 
     return ir_fail(error, IR_ERR_MEMORY, "not enough memory to measure the machine");
   if (out->threads == 1) out->all = out->one;
   ir_text_init(&text, &ir_mem_libc); /* rounded, as a later process will read them */
-  cli_machine_text(out, &text);
-  if (!text.failed && cli_machine_set(out, ir_text_get(&text), &all, error) == IR_OK) keep_machine(c, out);
+  put_machine(out, &text);
+  if (!text.failed && set_machine(out, ir_text_get(&text), &all, error) == IR_OK) keep_machine(c, out);
   ir_text_free(&text);
   return error->status;
 }
@@ -163,7 +166,7 @@ ir_status cli_machine_find(rt_context *c, bool measure, cli_machine *out, bool *
   const char *settings = getenv("VIEWFOLD_MACHINE");
   bool all = false, any;
   *out = (cli_machine){.threads = rt_context_threads(c)};
-  if (settings && cli_machine_set(out, settings, &all, error) != IR_OK) return error->status;
+  if (settings && set_machine(out, settings, &all, error) != IR_OK) return error->status;
   const ir_target *target = rt_context_target(c, error);
   if (!target) return error->status;
   bool here = target->group_items == 0; /* only the processor can be measured */
@@ -172,7 +175,7 @@ ir_status cli_machine_find(rt_context *c, bool measure, cli_machine *out, bool *
     if (cli_machine_measure(c, out, error) != IR_OK) return error->status;
     *known = true;
   }
-  return settings && !all ? cli_machine_set(out, settings, &any, error) : IR_OK;
+  return settings && !all ? set_machine(out, settings, &any, error) : IR_OK;
 }
 
 const bench_limits *cli_machine_limits(const cli_machine *m, int threads) {

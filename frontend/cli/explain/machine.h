@@ -15,12 +15,6 @@ typedef struct cli_machine {
   bench_limits one, all; /* of one thread, of all of them */
 } cli_machine;
 
-void cli_machine_text(const cli_machine *machine, ir_text *out);
-/* Settings in that form replace the values that they name. A name without `.1` sets the values of one thread
- * and of all; names with `.1` are applied after that. IR_ERR_INVALID quotes a malformed setting. *all: every
- * name was set, with or without `.1`. */
-ir_status cli_machine_set(cli_machine *machine, const char *settings, bool *all, ir_error *error);
-
 /* The values of $VIEWFOLD_MACHINE; values that it does not name come from the disk, or else, with `measure`,
  * are measured and kept. *known: false where values are missing: they would have to be measured, or the
  * device is not the processor. */

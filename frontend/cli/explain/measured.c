@@ -67,22 +67,12 @@ static ir_status measure_steps(explain_run *r, const cli_buffers *b, ir_error *e
 
 static int compile_and_run(explain_run *r, cli_graph *s, const ir_parsed_graph *block, ir_ref results) {
   cli_buffers buffers = {0};
-  ir_ref *inputs = calloc(block->param_count + 1, sizeof *inputs);
-  if (!inputs) ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
-  for (size_t i = 0; inputs && i < block->param_count; i++) inputs[i] = block->params[i].ref;
-  fe_request request = {.graph = &s->g,
-                        .results = results,
-                        .inputs = inputs,
-                        .input_count = block->param_count,
-                        .vars = r->inputs.vars,
-                        .var_count = r->inputs.var_count,
-                        .name = block->name};
-  if (!s->error.status && cli_machine_find(r->context, true, &r->machine, &r->known, &s->error) == IR_OK &&
+  fe_request request = cli_request(s, block, results, &r->inputs);
+  if (cli_machine_find(r->context, true, &r->machine, &r->known, &s->error) == IR_OK &&
       fe_compile(r->context, &request, &r->program, &s->error) == IR_OK && is_affordable(r, &s->error) &&
       cli_buffers_open(&buffers, r->program, block, &r->inputs, &s->error) == IR_OK)
     measure_steps(r, &buffers, &s->error);
   cli_buffers_close(&buffers);
-  free(inputs);
   return s->error.status ? cli_failure("explain", &s->error) : CLI_OK;
 }
 

@@ -70,20 +70,12 @@ static int show_word(show *s, const char *word, const char *name, const char *pa
 }
 
 int cli_show(int argc, char **argv) {
-  enum { OUTPUT, NAME, OPTIONS };
-  static const cli_option options[OPTIONS] = {{"-o", "a file to write"}, {"--graph", "a name"}};
-  const char *given[OPTIONS] = {NULL}, *word = NULL;
-  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
-  for (int next; (next = cli_next(&args)) != CLI_END;) {
-    if (next == CLI_WRONG) return CLI_BAD_INPUT;
-    if (next == CLI_HELP) {
-      fputs(help_text, stdout);
-      return CLI_OK;
-    }
-    if (next >= 0) given[next] = args.value;
-    else if (word) return cli_usage("show", "one file at a time, found '%s' as well", args.value);
-    else word = args.value;
-  }
+  const char *word = NULL, *output = NULL, *name = NULL;
+  const cli_option options[] = {{"-o", "a file to write", cli_last, &output},
+                                {"--graph", "a name", cli_last, &name}};
+  int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &word,
+                             "one file at a time, found '%s' as well", argc, argv);
+  if (status != CLI_END) return status;
   if (!word)
     return cli_usage("show",
                      "no file given; for example: viewfold show 'f32[3,2].permute(1,0)' -o page.html");
@@ -91,11 +83,11 @@ int cli_show(int argc, char **argv) {
   show s = {0};
   rt_compiling how;
   bool forbidden;
-  int status = cli_compiling("show", &how, &forbidden);
+  status = cli_compiling("show", &how, &forbidden);
   if (status) return status;
   if (rt_target_host(&s.target, &error) != IR_OK || rt_module_init(&s.module, &how, &error) != IR_OK)
     return cli_failure("show", &error);
-  status = show_word(&s, word, given[NAME], given[OUTPUT]);
+  status = show_word(&s, word, name, output);
   rt_module_free(&s.module);
   return status;
 }

@@ -47,14 +47,12 @@ static const char help_text[] =
     "graph cannot be\n"
     "compiled.\n";
 
-enum { IN, SIZE, NAME, THREADS, SECONDS, OUT, DEVICE, DRY, LIST, FORGET, OPTIONS };
 #define MOST_BYTES   ((size_t)8 << 30)
 #define SECONDS_MOST 86400.
 #define LEAST_SHARE  0.25 /* least time for a kernel, as a fraction of an equal share */
 
 typedef struct tuner {
-  const char *word, *given[OPTIONS];
-  bool dry, list, forget;
+  const char *word, *name, *threads, *device, *out, *dry, *list, *forget;
   double seconds;
   cli_pairs in, sizes;
   cli_graph s;
@@ -62,7 +60,6 @@ typedef struct tuner {
   ir_ref results;
   cli_binding inputs;
   rt_context *cached_context; /* the context with a cache on disk */
-  ir_ref *leaves;
   tune t;
   rt_program *first; /* the program with the cost model's moves */
 } tuner;
@@ -74,7 +71,7 @@ static int fail_tune(tuner *r) { return cli_failure("tune", &r->s.error); }
 static int open_graph(tuner *r) {
   int status = cli_graph_open(&r->s, "tune", r->word, false);
   if (status) return status;
-  r->block = cli_graph_pick(&r->s, r->word, r->given[NAME]);
+  r->block = cli_graph_pick(&r->s, r->word, r->name);
   if (!r->block || !(r->results = cli_graph_results(&r->s, r->block))) return CLI_BAD_INPUT;
   char why[CLI_WHY] = "";
   status = cli_bind_seeded(&r->s, r->block, r->results, &r->in, &r->sizes, r->forget ? 0 : MOST_BYTES,
@@ -84,20 +81,8 @@ static int open_graph(tuner *r) {
 }
 
 static int compile_graph(tuner *r) {
-  r->leaves = calloc(r->block->param_count + 1, sizeof *r->leaves);
-  if (!r->leaves) {
-    ir_fail(&r->s.error, IR_ERR_MEMORY, "out of memory");
-    return fail_tune(r);
-  }
-  for (size_t i = 0; i < r->block->param_count; i++) r->leaves[i] = r->block->params[i].ref;
-  r->t.request = (fe_request){.graph = &r->s.g,
-                              .observer = fe_watch_observer(&r->s.watch),
-                              .results = r->results,
-                              .inputs = r->leaves,
-                              .input_count = r->block->param_count,
-                              .vars = r->inputs.vars,
-                              .var_count = r->inputs.var_count,
-                              .name = r->block->name};
+  r->t.request = cli_request(&r->s, r->block, r->results, &r->inputs);
+  r->t.request.observer = fe_watch_observer(&r->s.watch);
   r->t.vars = r->inputs.values;
   return tune_compile(&r->t, &r->first, &r->s.error) ? fail_tune(r) : CLI_OK;
 }
@@ -182,7 +167,7 @@ static void print_report(const tuner *r) {
 static int write_schedule(tuner *r) {
   fe_atomic_file file;
   ir_text text;
-  if (!r->given[OUT]) return CLI_OK;
+  if (!r->out) return CLI_OK;
   ir_text_init(&text, &ir_mem_libc);
   for (size_t step = 0; step < r->t.steps; step++) {
     const tune_list *best = &r->t.kernels[r->t.kernel_of[step]].best;
@@ -190,7 +175,7 @@ static int write_schedule(tuner *r) {
       ir_textf(&text, "kernel %zu nest %u: %s\n", step, best->items[i].nest, best->items[i].text);
   }
   if (text.failed) ir_fail(&r->s.error, IR_ERR_MEMORY, "out of memory");
-  if (!r->s.error.status && fe_atomic_open(&file, r->given[OUT], &r->s.error) == IR_OK &&
+  if (!r->s.error.status && fe_atomic_open(&file, r->out, &r->s.error) == IR_OK &&
       fe_atomic_write(&file, ir_text_get(&text), text.len, &r->s.error) == IR_OK)
     fe_atomic_commit(&file, &r->s.error);
   ir_text_free(&text);
@@ -234,7 +219,7 @@ static int cache_failure(tuner *r) {
 
 static int run_command(tuner *r) {
   rt_options options;
-  int status = cli_context_options("tune", r->given[THREADS], r->given[DEVICE], &options);
+  int status = cli_context_options("tune", r->threads, r->device, &options);
   if (status) return status;
   if (rt_context_create(&ir_mem_libc, &options, &r->cached_context, &r->s.error) != IR_OK)
     return fail_tune(r);
@@ -255,7 +240,6 @@ static int run_command(tuner *r) {
 static void close_all(tuner *r) {
   rt_program_release(r->first);
   tune_free(&r->t);
-  free(r->leaves);
   rt_context_destroy(r->t.context);
   rt_context_destroy(r->cached_context);
   cli_binding_free(&r->inputs);
@@ -264,41 +248,26 @@ static void close_all(tuner *r) {
   cli_pairs_free(&r->sizes);
 }
 
-static int read_seconds(tuner *r) {
+static int read_seconds(tuner *r, const char *text) {
   char *end = "";
-  r->seconds = r->given[SECONDS] ? strtod(r->given[SECONDS], &end) : 10;
+  r->seconds = text ? strtod(text, &end) : 10;
   if (!*end && r->seconds > 0 && r->seconds <= SECONDS_MOST) return CLI_OK;
-  return cli_usage("tune", "--seconds takes a number up to %.0f, found '%s'", SECONDS_MOST,
-                   r->given[SECONDS]);
+  return cli_usage("tune", "--seconds takes a number up to %.0f, found '%s'", SECONDS_MOST, text);
 }
 
 /* CLI_END when there is something to do; otherwise the exit status. */
 static int read_options(tuner *r, int argc, char **argv) {
-  static const cli_option options[OPTIONS] = {{"--in", "NAME=VALUE"},    {"--size", "NAME=VALUE"},
-                                              {"--graph", "a name"},     {"--threads", "a number"},
-                                              {"--seconds", "a number"}, {"-o", "a file"},
-                                              {"--device", "a device"},  {"--dry-run", NULL},
-                                              {"--list", NULL},          {"--forget", NULL}};
-  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
-  for (int next; (next = cli_next(&args)) != CLI_END;) {
-    int status = CLI_OK;
-    switch (next) {
-    case CLI_WRONG: return CLI_BAD_INPUT;
-    case CLI_HELP: fputs(help_text, stdout); return CLI_OK;
-    case IN: status = cli_pairs_add(&r->in, "tune", "--in", args.value); break;
-    case SIZE: status = cli_pairs_add(&r->sizes, "tune", "--size", args.value); break;
-    case DRY: r->dry = true; break;
-    case LIST: r->list = true; break;
-    case FORGET: r->forget = true; break;
-    case CLI_WORD:
-      if (r->word) status = cli_usage("tune", "one graph at a time, found '%s' as well", args.value);
-      r->word = args.value;
-      break;
-    default: r->given[next] = args.value; break;
-    }
-    if (status) return status;
-  }
-  int status = read_seconds(r);
+  const char *seconds = NULL;
+  const cli_option options[] = {
+      {"--in", "NAME=VALUE", cli_pairs_add, &r->in},  {"--size", "NAME=VALUE", cli_pairs_add, &r->sizes},
+      {"--graph", "a name", cli_last, &r->name},      {"--threads", "a number", cli_last, &r->threads},
+      {"--seconds", "a number", cli_last, &seconds},  {"-o", "a file", cli_last, &r->out},
+      {"--device", "a device", cli_last, &r->device}, {"--dry-run", NULL, cli_last, &r->dry},
+      {"--list", NULL, cli_last, &r->list},           {"--forget", NULL, cli_last, &r->forget}};
+  int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &r->word,
+                             "one graph at a time, found '%s' as well", argc, argv);
+  if (status != CLI_END) return status;
+  status = read_seconds(r, seconds);
   if (status) return status;
   if (r->list && (r->word || r->forget)) return cli_usage("tune", "--list takes no file and no --forget");
   return r->word || r->list || r->forget

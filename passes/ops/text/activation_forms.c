@@ -4,11 +4,11 @@
 
 #define AT(name) OP_ATTR_##name
 
-ir_ref op_form_silu(const op_args *a) { return op_silu(a->g, a->x[0]); }
-ir_ref op_form_softplus(const op_args *a) { return op_softplus(a->g, a->x[0]); }
-ir_ref op_form_reciprocal(const op_args *a) { return op_reciprocal(a->g, a->x[0]); }
-ir_ref op_form_square(const op_args *a) { return op_square(a->g, a->x[0]); }
-ir_ref op_form_sign(const op_args *a) { return op_sign(a->g, a->x[0]); }
+OP_FORM(silu, , op_silu(a->g, a->x[0]))
+OP_FORM(softplus, , op_softplus(a->g, a->x[0]))
+OP_FORM(reciprocal, , op_reciprocal(a->g, a->x[0]))
+OP_FORM(square, , op_square(a->g, a->x[0]))
+OP_FORM(sign, , op_sign(a->g, a->x[0]))
 
 ir_ref op_form_gelu(const op_args *a) {
   static const char *const forms[] = {"none", "tanh"};
@@ -16,15 +16,8 @@ ir_ref op_form_gelu(const op_args *a) {
   return op_args_choice(a, AT(approximate), forms, 2, &form) ? op_gelu(a->g, a->x[0], form) : 0;
 }
 
-ir_ref op_form_leaky_relu(const op_args *a) {
-  double alpha = 0.01;
-  return op_args_number(a, AT(alpha), &alpha) ? op_leaky_relu(a->g, a->x[0], alpha) : 0;
-}
-
-ir_ref op_form_elu(const op_args *a) {
-  double alpha = 1;
-  return op_args_number(a, AT(alpha), &alpha) ? op_elu(a->g, a->x[0], alpha) : 0;
-}
+OP_FORM(leaky_relu, OP_NUMBER(alpha, 0.01), op_leaky_relu(a->g, a->x[0], alpha))
+OP_FORM(elu, OP_NUMBER(alpha, 1), op_elu(a->g, a->x[0], alpha))
 
 /* Reads a bound as a weak constant, or 0 where there is none; false after failing. */
 static bool bound(const op_args *a, int attr, ir_ref *out) {

@@ -52,6 +52,12 @@ static const name_row *look_up(const char *name, size_t length) {
   return NULL;
 }
 
+const char *op_name_at(size_t number, ir_op *op) {
+  if (number >= NAME_COUNT) return NULL;
+  *op = names[number].op;
+  return names[number].text;
+}
+
 bool op_known(const char *name, size_t length) { return look_up(name, length) != NULL; }
 
 /* Edit distance (Levenshtein) between two short names. */

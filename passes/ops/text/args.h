@@ -39,111 +39,11 @@ typedef struct op_list {
   size_t n;                      /* entries, or pairs */
 } op_list;
 
-/* forms.c: one function per value of the column `form` of names.def */
+/* NAME_forms.c: one function per value of the column `form` of names.def */
 typedef ir_ref (*op_form)(const op_args *a);
-#define FORM(name) ir_ref op_form_##name(const op_args *a)
-FORM(constant);
-FORM(data);
-FORM(iota);
-FORM(full);
-FORM(zeros);
-FORM(ones);
-FORM(unary);
-FORM(binary);
-FORM(logical);
-FORM(logical_not);
-FORM(cast);
-FORM(bitcast);
-FORM(stop_gradient);
-FORM(ternary);
-FORM(permute);
-FORM(swap_axes);
-FORM(moveaxis);
-FORM(reshape);
-FORM(flatten);
-FORM(expand);
-FORM(unsqueeze);
-FORM(squeeze);
-FORM(shrink);
-FORM(slice);
-FORM(stride);
-FORM(flip);
-FORM(point);
-FORM(pad);
-FORM(concat);
-FORM(stack);
-FORM(rebatch);
-FORM(incr_batch_dims);
-FORM(decr_batch_dims);
-FORM(batch);
-FORM(unbatch);
-FORM(move_axis_to_batch_dims);
-FORM(move_axis_from_batch_dims);
-FORM(broadcast_batch_dims);
-FORM(unsqueeze_physical);
-FORM(squeeze_physical);
-FORM(broadcast_to_physical);
-FORM(moveaxis_physical);
-FORM(reduce);
-FORM(extremum);
-FORM(argreduce);
-FORM(matmul);
-FORM(gather);
-FORM(scatter);
-/* ordered_forms.c */
-FORM(cumulative);
-FORM(sort);
-FORM(topk);
-/* compose_forms.c */
-FORM(softmax);
-FORM(log_softmax);
-FORM(logsumexp);
-FORM(attention);
-FORM(var);
-FORM(std);
-FORM(layer_norm);
-FORM(rms_norm);
-FORM(split);
-FORM(chunk);
-FORM(unbind);
-FORM(minmax);
-FORM(arange);
-FORM(linspace);
-FORM(eye);
-FORM(tril);
-FORM(triu);
-FORM(einsum);
-/* activation_forms.c */
-FORM(silu);
-FORM(gelu);
-FORM(softplus);
-FORM(leaky_relu);
-FORM(elu);
-FORM(reciprocal);
-FORM(square);
-FORM(sign);
-FORM(clip);
-/* random_forms.c */
-FORM(threefry2x32);
-FORM(uniform);
-FORM(normal);
-FORM(bernoulli);
-/* indirect_forms.c */
-FORM(take);
-FORM(take_along_axis);
-FORM(scatter_along_axis);
-FORM(slice_update);
-/* window_forms.c */
-FORM(conv);
-FORM(conv_transpose);
-FORM(max_pool);
-FORM(avg_pool);
-/* control_forms.c */
-FORM(cond);
-FORM(while);
-FORM(scan);
-FORM(checkpoint);
-#undef FORM
+#define NAME(text, form, ...) ir_ref op_form_##form(const op_args *a);
+#include "passes/ops/names.def"
+#undef NAME
 
 /* args.c. An absent attribute leaves *out unchanged. False after failing, silently where an expression is
  * 0. */
@@ -164,5 +64,34 @@ bool op_args_axes(const op_args *a, op_list *axes, bool *given);
 bool op_args_literal(const op_args *a, int attr, const ir_attr *item, ir_value *value, ir_dtype *kind);
 bool op_args_wrong(const op_args *a, int attr,
                    const ir_attr *item); /* fails: the value is not what the attribute takes */
+
+/* Define the form NAME: attributes, which become variables of their names, are read in this order; `made` is
+ * the node. */
+#define OP_FORM(name, attributes, made)                                                                      \
+  ir_ref op_form_##name(const op_args *a) { attributes return made; }
+#define OP_READ(kind, attr)                                                                                  \
+  if (!op_args_##kind(a, OP_ATTR_##attr, &attr)) return 0;
+/* An attribute, and its value where it is absent. */
+#define OP_INT(attr, otherwise)                                                                              \
+  int64_t attr = otherwise;                                                                                  \
+  OP_READ(int, attr)
+#define OP_NUMBER(attr, otherwise)                                                                           \
+  double attr = otherwise;                                                                                   \
+  OP_READ(number, attr)
+#define OP_BOOL(attr, otherwise)                                                                             \
+  bool attr = otherwise;                                                                                     \
+  OP_READ(bool, attr)
+#define OP_DTYPE(attr, otherwise)                                                                            \
+  ir_dtype attr = otherwise;                                                                                 \
+  OP_READ(dtype, attr)
+#define OP_EXPRESSION(attr)                                                                                  \
+  ir_ref attr = 0;                                                                                           \
+  OP_READ(expr, attr)
+#define OP_ENTRIES(attr)                                                                                     \
+  op_list attr;                                                                                              \
+  OP_READ(list, attr)
+#define OP_PAIRS(attr)                                                                                       \
+  op_list attr;                                                                                              \
+  OP_READ(pairs, attr)
 
 #endif

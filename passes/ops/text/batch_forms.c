@@ -1,68 +1,21 @@
 /* Calls of the builders of passes/ops/build/batch.c from operands and attributes. */
 #include "args.h"
 
-#define AT(name) OP_ATTR_##name
-
-ir_ref op_form_rebatch(const op_args *a) {
-  int64_t count = 0;
-  return op_args_int(a, AT(batch_dims), &count) ? op_rebatch(a->g, a->x[0], count) : 0;
-}
-
-ir_ref op_form_incr_batch_dims(const op_args *a) { return op_incr_batch_dims(a->g, a->x[0]); }
-ir_ref op_form_decr_batch_dims(const op_args *a) { return op_decr_batch_dims(a->g, a->x[0]); }
-
-ir_ref op_form_batch(const op_args *a) {
-  int64_t axis = 0, level = 0;
-  if (!op_args_int(a, AT(axis), &axis) || !op_args_int(a, AT(level), &level)) return 0;
-  return op_batch(a->g, a->x[0], axis, level);
-}
-
-ir_ref op_form_unbatch(const op_args *a) {
-  int64_t axis = 0, level = 0;
-  op_list size;
-  if (!op_args_int(a, AT(axis), &axis) || !op_args_int(a, AT(level), &level) ||
-      !op_args_list(a, AT(size), &size))
-    return 0;
-  if (size.n != 1) return op_refuse(a->g, "%s: %zu sizes are given; takes one", a->who, size.n);
-  return op_unbatch(a->g, a->x[0], size.items[0], axis, level);
-}
-
-ir_ref op_form_move_axis_to_batch_dims(const op_args *a) {
-  int64_t axis = 0;
-  return op_args_int(a, AT(axis), &axis) ? op_move_axis_to_batch_dims(a->g, a->x[0], axis) : 0;
-}
-
-ir_ref op_form_move_axis_from_batch_dims(const op_args *a) {
-  int64_t from = 0, to = 0;
-  if (!op_args_int(a, AT(batch_axis), &from) || !op_args_int(a, AT(logical_destination), &to)) return 0;
-  return op_move_axis_from_batch_dims(a->g, a->x[0], from, to);
-}
-
-ir_ref op_form_broadcast_batch_dims(const op_args *a) {
-  op_list shape;
-  return op_args_list(a, AT(batch_shape), &shape)
-             ? op_broadcast_batch_dims(a->g, a->x[0], shape.items, shape.n)
-             : 0;
-}
-
-ir_ref op_form_unsqueeze_physical(const op_args *a) {
-  int64_t axis = 0;
-  return op_args_int(a, AT(axis), &axis) ? op_unsqueeze_physical(a->g, a->x[0], axis) : 0;
-}
-
-ir_ref op_form_squeeze_physical(const op_args *a) {
-  int64_t axis = 0;
-  return op_args_int(a, AT(axis), &axis) ? op_squeeze_physical(a->g, a->x[0], axis) : 0;
-}
-
-ir_ref op_form_broadcast_to_physical(const op_args *a) {
-  op_list shape;
-  return op_args_list(a, AT(shape), &shape) ? op_broadcast_to_physical(a->g, a->x[0], shape.items, shape.n)
-                                            : 0;
-}
-
-ir_ref op_form_moveaxis_physical(const op_args *a) {
-  int64_t source = 0, destination = 0;
-  if (!op_args_int(a, AT(source), &source) || !op_args_int(a, AT(destination), &destination)) return 0;
-  return op_moveaxis_physical(a->g, a->x[0], source, destination);
-}
+OP_FORM(rebatch, OP_INT(batch_dims, 0), op_rebatch(a->g, a->x[0], batch_dims))
+OP_FORM(incr_batch_dims, , op_incr_batch_dims(a->g, a->x[0]))
+OP_FORM(decr_batch_dims, , op_decr_batch_dims(a->g, a->x[0]))
+OP_FORM(batch, OP_INT(axis, 0) OP_INT(level, 0), op_batch(a->g, a->x[0], axis, level))
+OP_FORM(unbatch, OP_INT(axis, 0) OP_INT(level, 0) OP_ENTRIES(size),
+        size.n == 1 ? op_unbatch(a->g, a->x[0], size.items[0], axis, level)
+                    : op_refuse(a->g, "%s: %zu sizes are given; takes one", a->who, size.n))
+OP_FORM(move_axis_to_batch_dims, OP_INT(axis, 0), op_move_axis_to_batch_dims(a->g, a->x[0], axis))
+OP_FORM(move_axis_from_batch_dims, OP_INT(batch_axis, 0) OP_INT(logical_destination, 0),
+        op_move_axis_from_batch_dims(a->g, a->x[0], batch_axis, logical_destination))
+OP_FORM(broadcast_batch_dims, OP_ENTRIES(batch_shape),
+        op_broadcast_batch_dims(a->g, a->x[0], batch_shape.items, batch_shape.n))
+OP_FORM(unsqueeze_physical, OP_INT(axis, 0), op_unsqueeze_physical(a->g, a->x[0], axis))
+OP_FORM(squeeze_physical, OP_INT(axis, 0), op_squeeze_physical(a->g, a->x[0], axis))
+OP_FORM(broadcast_to_physical, OP_ENTRIES(shape),
+        op_broadcast_to_physical(a->g, a->x[0], shape.items, shape.n))
+OP_FORM(moveaxis_physical, OP_INT(source, 0) OP_INT(destination, 0),
+        op_moveaxis_physical(a->g, a->x[0], source, destination))

@@ -4,22 +4,9 @@
 
 #define AT(name) OP_ATTR_##name
 
-ir_ref op_form_softmax(const op_args *a) {
-  int64_t axis = -1;
-  return op_args_int(a, AT(axis), &axis) ? op_softmax(a->g, a->x[0], axis) : 0;
-}
-
-ir_ref op_form_log_softmax(const op_args *a) {
-  int64_t axis = -1;
-  return op_args_int(a, AT(axis), &axis) ? op_log_softmax(a->g, a->x[0], axis) : 0;
-}
-
-ir_ref op_form_attention(const op_args *a) {
-  double scale = 0;
-  bool causal = false;
-  if (!op_args_number(a, AT(scale), &scale) || !op_args_bool(a, AT(causal), &causal)) return 0;
-  return op_attention(a->g, a->x, a->n, scale, causal);
-}
+OP_FORM(softmax, OP_INT(axis, -1), op_softmax(a->g, a->x[0], axis))
+OP_FORM(log_softmax, OP_INT(axis, -1), op_log_softmax(a->g, a->x[0], axis))
+OP_FORM(attention, OP_NUMBER(scale, 0) OP_BOOL(causal, false), op_attention(a->g, a->x, a->n, scale, causal))
 
 /* The attributes of reductions: axes, keepdims, correction. False after failing. */
 typedef struct reduction {
@@ -41,56 +28,20 @@ static bool reduction_of(const op_args *a, reduction *r) {
   return true;
 }
 
-ir_ref op_form_logsumexp(const op_args *a) {
-  reduction r;
-  return reduction_of(a, &r) ? op_logsumexp(a->g, a->x[0], r.axes, r.n, r.keepdims) : 0;
-}
+#define REDUCTION                                                                                            \
+  reduction r;                                                                                               \
+  if (!reduction_of(a, &r)) return 0;
 
-ir_ref op_form_var(const op_args *a) {
-  reduction r;
-  return reduction_of(a, &r) ? op_var(a->g, a->x[0], r.axes, r.n, r.keepdims, r.correction) : 0;
-}
+OP_FORM(logsumexp, REDUCTION, op_logsumexp(a->g, a->x[0], r.axes, r.n, r.keepdims))
+OP_FORM(var, REDUCTION, op_var(a->g, a->x[0], r.axes, r.n, r.keepdims, r.correction))
+OP_FORM(std, REDUCTION, op_std(a->g, a->x[0], r.axes, r.n, r.keepdims, r.correction))
+OP_FORM(layer_norm, OP_INT(axis, -1) OP_NUMBER(eps, 1e-5), op_layer_norm(a->g, a->x, a->n, axis, eps))
+OP_FORM(rms_norm, OP_INT(axis, -1) OP_NUMBER(eps, 1e-5), op_rms_norm(a->g, a->x, a->n, axis, eps))
+OP_FORM(split, OP_INT(parts, 0) OP_INT(axis, 0), op_split(a->g, a->x[0], parts, axis))
+OP_FORM(chunk, OP_INT(chunks, 0) OP_INT(axis, 0), op_chunk(a->g, a->x[0], chunks, axis))
+OP_FORM(unbind, OP_INT(axis, 0), op_unbind(a->g, a->x[0], axis))
 
-ir_ref op_form_std(const op_args *a) {
-  reduction r;
-  return reduction_of(a, &r) ? op_std(a->g, a->x[0], r.axes, r.n, r.keepdims, r.correction) : 0;
-}
-
-ir_ref op_form_layer_norm(const op_args *a) {
-  int64_t axis = -1;
-  double eps = 1e-5;
-  if (!op_args_int(a, AT(axis), &axis) || !op_args_number(a, AT(eps), &eps)) return 0;
-  return op_layer_norm(a->g, a->x, a->n, axis, eps);
-}
-
-ir_ref op_form_rms_norm(const op_args *a) {
-  int64_t axis = -1;
-  double eps = 1e-5;
-  if (!op_args_int(a, AT(axis), &axis) || !op_args_number(a, AT(eps), &eps)) return 0;
-  return op_rms_norm(a->g, a->x, a->n, axis, eps);
-}
-
-ir_ref op_form_split(const op_args *a) {
-  int64_t parts = 0, axis = 0;
-  if (!op_args_int(a, AT(parts), &parts) || !op_args_int(a, AT(axis), &axis)) return 0;
-  return op_split(a->g, a->x[0], parts, axis);
-}
-
-ir_ref op_form_chunk(const op_args *a) {
-  int64_t chunks = 0, axis = 0;
-  if (!op_args_int(a, AT(chunks), &chunks) || !op_args_int(a, AT(axis), &axis)) return 0;
-  return op_chunk(a->g, a->x[0], chunks, axis);
-}
-
-ir_ref op_form_unbind(const op_args *a) {
-  int64_t axis = 0;
-  return op_args_int(a, AT(axis), &axis) ? op_unbind(a->g, a->x[0], axis) : 0;
-}
-
-ir_ref op_form_minmax(const op_args *a) {
-  reduction r;
-  return reduction_of(a, &r) ? op_minmax(a->g, a->x[0], r.axes, r.n, r.keepdims) : 0;
-}
+OP_FORM(minmax, REDUCTION, op_minmax(a->g, a->x[0], r.axes, r.n, r.keepdims))
 
 static bool is_float(const op_args *a, int attr) { return a->at[attr] && a->at[attr]->kind == IR_ATTR_FLOAT; }
 
@@ -112,35 +63,12 @@ ir_ref op_form_arange(const op_args *a) {
   return op_arange(a->g, dtype == IR_NONE ? IR_I64 : dtype, start, stop, step);
 }
 
-ir_ref op_form_linspace(const op_args *a) {
-  ir_dtype dtype = IR_F32;
-  double start = 0, stop = 0;
-  int64_t num = 0;
-  if (!op_args_dtype(a, AT(dtype), &dtype) || !op_args_number(a, AT(start), &start) ||
-      !op_args_number(a, AT(stop), &stop) || !op_args_int(a, AT(num), &num))
-    return 0;
-  return op_linspace(a->g, dtype, start, stop, num);
-}
-
-ir_ref op_form_eye(const op_args *a) {
-  op_list shape;
-  ir_dtype dtype = IR_F32;
-  int64_t diagonal = 0;
-  if (!op_args_list(a, AT(shape), &shape) || !op_args_int(a, AT(diagonal), &diagonal) ||
-      !op_args_dtype(a, AT(dtype), &dtype))
-    return 0;
-  return op_eye(a->g, dtype, shape.items, shape.n, diagonal);
-}
-
-ir_ref op_form_tril(const op_args *a) {
-  int64_t diagonal = 0;
-  return op_args_int(a, AT(diagonal), &diagonal) ? op_tril(a->g, a->x[0], diagonal) : 0;
-}
-
-ir_ref op_form_triu(const op_args *a) {
-  int64_t diagonal = 0;
-  return op_args_int(a, AT(diagonal), &diagonal) ? op_triu(a->g, a->x[0], diagonal) : 0;
-}
+OP_FORM(linspace, OP_DTYPE(dtype, IR_F32) OP_NUMBER(start, 0) OP_NUMBER(stop, 0) OP_INT(num, 0),
+        op_linspace(a->g, dtype, start, stop, num))
+OP_FORM(eye, OP_ENTRIES(shape) OP_INT(diagonal, 0) OP_DTYPE(dtype, IR_F32),
+        op_eye(a->g, dtype, shape.items, shape.n, diagonal))
+OP_FORM(tril, OP_INT(diagonal, 0), op_tril(a->g, a->x[0], diagonal))
+OP_FORM(triu, OP_INT(diagonal, 0), op_triu(a->g, a->x[0], diagonal))
 
 ir_ref op_form_einsum(const op_args *a) {
   const ir_attr *v = a->at[AT(equation)];

@@ -4,62 +4,24 @@
 #define AT(name) OP_ATTR_##name
 
 /* elementwise */
-ir_ref op_form_unary(const op_args *a) { return op_unary(a->g, a->op, a->x[0]); }
-ir_ref op_form_binary(const op_args *a) { return op_binary(a->g, a->op, a->x[0], a->x[1]); }
-ir_ref op_form_logical(const op_args *a) { return op_logical(a->g, a->op, a->x[0], a->x[1]); }
-ir_ref op_form_logical_not(const op_args *a) { return op_logical_not(a->g, a->x[0]); }
-ir_ref op_form_stop_gradient(const op_args *a) { return op_stop_gradient(a->g, a->x[0]); }
-ir_ref op_form_ternary(const op_args *a) { return op_ternary(a->g, a->op, a->x[0], a->x[1], a->x[2]); }
-ir_ref op_form_matmul(const op_args *a) { return op_matmul(a->g, a->x[0], a->x[1]); }
-
-ir_ref op_form_cast(const op_args *a) {
-  ir_dtype dtype = IR_NONE;
-  return op_args_dtype(a, AT(dtype), &dtype) ? op_cast(a->g, a->x[0], dtype) : 0;
-}
-
-ir_ref op_form_bitcast(const op_args *a) {
-  ir_dtype dtype = IR_NONE;
-  return op_args_dtype(a, AT(dtype), &dtype) ? op_bitcast(a->g, a->x[0], dtype) : 0;
-}
+OP_FORM(unary, , op_unary(a->g, a->op, a->x[0]))
+OP_FORM(binary, , op_binary(a->g, a->op, a->x[0], a->x[1]))
+OP_FORM(logical, , op_logical(a->g, a->op, a->x[0], a->x[1]))
+OP_FORM(logical_not, , op_logical_not(a->g, a->x[0]))
+OP_FORM(stop_gradient, , op_stop_gradient(a->g, a->x[0]))
+OP_FORM(ternary, , op_ternary(a->g, a->op, a->x[0], a->x[1], a->x[2]))
+OP_FORM(matmul, , op_matmul(a->g, a->x[0], a->x[1]))
+OP_FORM(cast, OP_DTYPE(dtype, IR_NONE), op_cast(a->g, a->x[0], dtype))
+OP_FORM(bitcast, OP_DTYPE(dtype, IR_NONE), op_bitcast(a->g, a->x[0], dtype))
 
 /* views */
-ir_ref op_form_permute(const op_args *a) {
-  op_list order;
-  return op_args_list(a, AT(order), &order) ? op_permute(a->g, a->x[0], order.items, order.n) : 0;
-}
-
-ir_ref op_form_swap_axes(const op_args *a) {
-  int64_t axis1 = 0, axis2 = 0;
-  if (!op_args_int(a, AT(axis1), &axis1) || !op_args_int(a, AT(axis2), &axis2)) return 0;
-  return op_swap_axes(a->g, a->x[0], axis1, axis2);
-}
-
-ir_ref op_form_moveaxis(const op_args *a) {
-  int64_t source = 0, destination = 0;
-  if (!op_args_int(a, AT(source), &source) || !op_args_int(a, AT(destination), &destination)) return 0;
-  return op_move_axis(a->g, a->x[0], source, destination);
-}
-
-ir_ref op_form_reshape(const op_args *a) {
-  op_list shape;
-  return op_args_list(a, AT(shape), &shape) ? op_reshape(a->g, a->x[0], shape.items, shape.n) : 0;
-}
-
-ir_ref op_form_flatten(const op_args *a) {
-  int64_t first = 0, last = -1;
-  if (!op_args_int(a, AT(start_dim), &first) || !op_args_int(a, AT(end_dim), &last)) return 0;
-  return op_flatten(a->g, a->x[0], first, last);
-}
-
-ir_ref op_form_expand(const op_args *a) {
-  op_list shape;
-  return op_args_list(a, AT(shape), &shape) ? op_expand(a->g, a->x[0], shape.items, shape.n) : 0;
-}
-
-ir_ref op_form_unsqueeze(const op_args *a) {
-  int64_t axis = 0;
-  return op_args_int(a, AT(axis), &axis) ? op_unsqueeze(a->g, a->x[0], axis) : 0;
-}
+OP_FORM(permute, OP_ENTRIES(order), op_permute(a->g, a->x[0], order.items, order.n))
+OP_FORM(swap_axes, OP_INT(axis1, 0) OP_INT(axis2, 0), op_swap_axes(a->g, a->x[0], axis1, axis2))
+OP_FORM(moveaxis, OP_INT(source, 0) OP_INT(destination, 0), op_move_axis(a->g, a->x[0], source, destination))
+OP_FORM(reshape, OP_ENTRIES(shape), op_reshape(a->g, a->x[0], shape.items, shape.n))
+OP_FORM(flatten, OP_INT(start_dim, 0) OP_INT(end_dim, -1), op_flatten(a->g, a->x[0], start_dim, end_dim))
+OP_FORM(expand, OP_ENTRIES(shape), op_expand(a->g, a->x[0], shape.items, shape.n))
+OP_FORM(unsqueeze, OP_INT(axis, 0), op_unsqueeze(a->g, a->x[0], axis))
 
 ir_ref op_form_squeeze(const op_args *a) {
   op_list axes;
@@ -69,10 +31,7 @@ ir_ref op_form_squeeze(const op_args *a) {
              : 0;
 }
 
-ir_ref op_form_shrink(const op_args *a) {
-  op_list bounds;
-  return op_args_pairs(a, AT(bounds), &bounds) ? op_shrink(a->g, a->x[0], bounds.items, bounds.n) : 0;
-}
+OP_FORM(shrink, OP_PAIRS(bounds), op_shrink(a->g, a->x[0], bounds.items, bounds.n))
 
 ir_ref op_form_slice(const op_args *a) {
   bool window = a->at[AT(start)] && a->at[AT(size)];
@@ -87,10 +46,7 @@ ir_ref op_form_slice(const op_args *a) {
   return op_slice(a->g, a->x[0], start.items, size.items, start.n);
 }
 
-ir_ref op_form_stride(const op_args *a) {
-  op_list steps;
-  return op_args_list(a, AT(steps), &steps) ? op_stride(a->g, a->x[0], steps.items, steps.n) : 0;
-}
+OP_FORM(stride, OP_ENTRIES(steps), op_stride(a->g, a->x[0], steps.items, steps.n))
 
 ir_ref op_form_flip(const op_args *a) {
   op_list axes;
@@ -101,12 +57,7 @@ ir_ref op_form_flip(const op_args *a) {
   return op_flip(a->g, a->x[0], axes.items, axes.n);
 }
 
-ir_ref op_form_point(const op_args *a) {
-  int64_t axis = 0;
-  ir_ref index = 0;
-  if (!op_args_expr(a, AT(index), &index) || !op_args_int(a, AT(axis), &axis)) return 0;
-  return op_point(a->g, a->x[0], index, axis);
-}
+OP_FORM(point, OP_EXPRESSION(index) OP_INT(axis, 0), op_point(a->g, a->x[0], index, axis))
 
 ir_ref op_form_pad(const op_args *a) {
   op_list pads;
@@ -127,15 +78,8 @@ ir_ref op_form_pad(const op_args *a) {
   return op_pad(a->g, a->x[0], pads.items, pads.n, fill, mode);
 }
 
-ir_ref op_form_concat(const op_args *a) {
-  int64_t axis = 0;
-  return op_args_int(a, AT(axis), &axis) ? op_concat(a->g, a->x, a->n, axis) : 0;
-}
-
-ir_ref op_form_stack(const op_args *a) {
-  int64_t axis = 0;
-  return op_args_int(a, AT(axis), &axis) ? op_stack(a->g, a->x, a->n, axis) : 0;
-}
+OP_FORM(concat, OP_INT(axis, 0), op_concat(a->g, a->x, a->n, axis))
+OP_FORM(stack, OP_INT(axis, 0), op_stack(a->g, a->x, a->n, axis))
 
 /* reductions */
 ir_ref op_form_reduce(const op_args *a) {
@@ -153,9 +97,5 @@ ir_ref op_form_extremum(const op_args *a) {
   return op_binary(a->g, a->op == IR_OP_REDUCE_MAX ? IR_OP_MAX : IR_OP_MIN, a->x[0], a->x[1]);
 }
 
-ir_ref op_form_argreduce(const op_args *a) {
-  int64_t axis = 0;
-  bool keepdims = false;
-  if (!op_args_int(a, AT(axis), &axis) || !op_args_bool(a, AT(keepdims), &keepdims)) return 0;
-  return op_argreduce(a->g, a->op, a->x[0], a->at[AT(axis)] ? &axis : NULL, keepdims);
-}
+OP_FORM(argreduce, OP_INT(axis, 0) OP_BOOL(keepdims, false),
+        op_argreduce(a->g, a->op, a->x[0], a->at[AT(axis)] ? &axis : NULL, keepdims))

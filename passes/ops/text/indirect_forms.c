@@ -16,30 +16,16 @@ static bool choice_of(const op_args *a, choice *c) {
          op_args_int(a, AT(batch), &c->batch);
 }
 
-ir_ref op_form_gather(const op_args *a) {
-  choice c;
-  return choice_of(a, &c) ? op_gather_batched(a->g, a->x[0], a->x[1], c.axis, c.mode, c.batch) : 0;
-}
+#define CHOICE                                                                                               \
+  choice c;                                                                                                  \
+  if (!choice_of(a, &c)) return 0;
 
-ir_ref op_form_scatter(const op_args *a) {
-  choice c;
-  return choice_of(a, &c) ? op_scatter(a->g, a->op, a->x[0], a->x[1], a->x[2], c.axis, c.mode, c.batch) : 0;
-}
-
-ir_ref op_form_take(const op_args *a) {
-  choice c;
-  return choice_of(a, &c) ? op_take(a->g, a->x[0], a->x[1], a->at[AT(axis)] ? &c.axis : NULL, c.mode) : 0;
-}
-
-ir_ref op_form_take_along_axis(const op_args *a) {
-  choice c;
-  return choice_of(a, &c) ? op_take_along_axis(a->g, a->x[0], a->x[1], c.axis, c.mode) : 0;
-}
-
-ir_ref op_form_scatter_along_axis(const op_args *a) {
-  choice c;
-  return choice_of(a, &c) ? op_scatter_along_axis(a->g, a->op, a->x[0], a->x[1], a->x[2], c.axis, c.mode) : 0;
-}
+OP_FORM(gather, CHOICE, op_gather_batched(a->g, a->x[0], a->x[1], c.axis, c.mode, c.batch))
+OP_FORM(scatter, CHOICE, op_scatter(a->g, a->op, a->x[0], a->x[1], a->x[2], c.axis, c.mode, c.batch))
+OP_FORM(take, CHOICE, op_take(a->g, a->x[0], a->x[1], a->at[AT(axis)] ? &c.axis : NULL, c.mode))
+OP_FORM(take_along_axis, CHOICE, op_take_along_axis(a->g, a->x[0], a->x[1], c.axis, c.mode))
+OP_FORM(scatter_along_axis, CHOICE,
+        op_scatter_along_axis(a->g, a->op, a->x[0], a->x[1], a->x[2], c.axis, c.mode))
 
 ir_ref op_form_slice_update(const op_args *a) {
   op_list start, size;

@@ -36,15 +36,8 @@ static ir_ref filled(const op_args *a, int64_t value) {
 ir_ref op_form_zeros(const op_args *a) { return filled(a, 0); }
 ir_ref op_form_ones(const op_args *a) { return filled(a, 1); }
 
-ir_ref op_form_iota(const op_args *a) {
-  op_list shape;
-  int64_t axis = 0;
-  ir_dtype dtype = IR_I64;
-  if (!op_args_list(a, AT(shape), &shape) || !op_args_int(a, AT(axis), &axis) ||
-      !op_args_dtype(a, AT(dtype), &dtype))
-    return 0;
-  return op_iota(a->g, dtype, shape.items, shape.n, axis);
-}
+OP_FORM(iota, OP_ENTRIES(shape) OP_INT(axis, 0) OP_DTYPE(dtype, IR_I64),
+        op_iota(a->g, dtype, shape.items, shape.n, axis))
 
 /* An iterator over nested lists in row-major order. The nesting of the first elements gives the shape. */
 typedef struct nest {

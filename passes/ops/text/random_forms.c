@@ -4,7 +4,7 @@
 
 #define AT(name) OP_ATTR_##name
 
-ir_ref op_form_threefry2x32(const op_args *a) { return op_threefry(a->g, a->x); }
+OP_FORM(threefry2x32, , op_threefry(a->g, a->x))
 
 /* The seed: an attribute, or the operand. 0 after failing. */
 static ir_ref seed_of(const op_args *a) {
@@ -35,25 +35,10 @@ static bool drawing_of(const op_args *a, drawing *d) {
   return d->draw.seed != 0;
 }
 
-ir_ref op_form_uniform(const op_args *a) {
-  drawing d;
-  double low = 0, high = 1;
-  if (!op_args_number(a, AT(low), &low) || !op_args_number(a, AT(high), &high) || !drawing_of(a, &d))
-    return 0;
-  return op_uniform(a->g, &d.draw, low, high);
-}
+#define DRAWING                                                                                              \
+  drawing d;                                                                                                 \
+  if (!drawing_of(a, &d)) return 0;
 
-ir_ref op_form_normal(const op_args *a) {
-  drawing d;
-  double mean = 0, std = 1;
-  if (!op_args_number(a, AT(mean), &mean) || !op_args_number(a, AT(std), &std) || !drawing_of(a, &d))
-    return 0;
-  return op_normal(a->g, &d.draw, mean, std);
-}
-
-ir_ref op_form_bernoulli(const op_args *a) {
-  drawing d;
-  double p = 0.5;
-  if (!op_args_number(a, AT(p), &p) || !drawing_of(a, &d)) return 0;
-  return op_bernoulli(a->g, &d.draw, p);
-}
+OP_FORM(uniform, OP_NUMBER(low, 0) OP_NUMBER(high, 1) DRAWING, op_uniform(a->g, &d.draw, low, high))
+OP_FORM(normal, OP_NUMBER(mean, 0) OP_NUMBER(std, 1) DRAWING, op_normal(a->g, &d.draw, mean, std))
+OP_FORM(bernoulli, OP_NUMBER(p, 0.5) DRAWING, op_bernoulli(a->g, &d.draw, p))

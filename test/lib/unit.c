@@ -1,0 +1,41 @@
+/* Runs the tests of a unit test program. */
+#include "test/lib/unit.h"
+
+#include <cmocka.h>
+
+int unit_run(const CMUnitTestFunction *tests, const char *names, unit_fixtures f) {
+  char *copy = strdup(names), *rest = copy;
+  size_t count = 0;
+  struct CMUnitTest *list = calloc(strlen(names), sizeof *list);
+  if (!copy || !list) abort();
+  for (char *name; (name = strtok_r(rest, ", ", &rest)); count++)
+    list[count] = (struct CMUnitTest){name, tests[count], f.enter, f.leave, NULL};
+  int failed = _cmocka_run_group_tests("tests", list, count, f.set_up, f.tear_down);
+  free(list);
+  free(copy);
+  return failed;
+}
+
+void unit_shell(const char *format, ...) {
+  char command[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(command, sizeof command, format, arguments);
+  va_end(arguments);
+  if (system(command) != 0) fail_msg("%s", command);
+}
+
+size_t unit_read_file(const char *path, void *bytes, size_t room) {
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  size_t size = fread(bytes, 1, room, file);
+  fclose(file);
+  return size;
+}
+
+void unit_write_file(const char *path, const void *bytes, size_t size) {
+  FILE *file = fopen(path, "wb");
+  assert_non_null(file);
+  assert_int_equal(fwrite(bytes, 1, size, file), size);
+  assert_int_equal(fclose(file), 0);
+}
