@@ -30,8 +30,8 @@ enum {
   PASS_GROUP_BYTES = 512 << 10
 };
 
-/* Called after each pass with its output. Passes over the graph: root is a TUPLE of tensors, kernel is -1.
- * Passes over kernels: root is the kernel of the plan's step number `kernel`. */
+/* Called after each step with its output. Steps over the graph: root is a TUPLE of tensors, kernel is -1.
+ * Steps over kernels: root is the kernel of the plan's step number `kernel`. */
 typedef void (*pass_observer)(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel);
 
 /* Schedule moves that the caller supplies in place of those of the cost model, and callbacks that report the
@@ -57,13 +57,23 @@ typedef struct pass_options {
   size_t input_count;
   pass_observer observer; /* may be NULL */
   void *user;
-  bool verify;           /* run the verifier after every pass */
+  bool verify;           /* run the verifier after every step */
   pass_shaping *shaping; /* or NULL */
   const ir_timer *timer; /* may be NULL */
 } pass_options;
 
+/* A step that changes the program. Steps that follow one another may be of one pass; the last of these has
+ * the pass's name, so that `dump --print-after=PASS` shows all that the pass does. */
+enum { PASS_ON_GRAPH, PASS_ON_KERNEL };
+enum { PASS_CPU = 1, PASS_GPU = 2, PASS_BOTH = PASS_CPU | PASS_GPU }; /* GPU: lanes are work-items */
+struct pass_state;
 typedef struct pass_info {
-  const char *name, *needs, *establishes;
+  const char *name, *pass;
+  void (*run)(struct pass_state *);
+  int scope, level; /* on what it runs; the verifier's level for what it leaves */
+  int machines;     /* those for which it runs; on others it changes nothing */
+  const char *needs, *establishes;
+  const char *reruns; /* the pass that it runs again, as often as it takes; or NULL */
 } pass_info;
 extern const pass_info pass_table[];
 extern const size_t pass_count;

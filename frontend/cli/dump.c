@@ -11,6 +11,8 @@
 
 enum { PASSES_MOST = 32 };
 
+static bool is_step(size_t i) { return strcmp(pass_table[i].name, pass_table[i].pass) != 0; }
+
 static void help(void) {
   fputs("Usage: viewfold dump --stage=STAGE [OPTIONS] FILE.vf|CHAIN\n"
         "       viewfold dump --print-after=PASS|all [OPTIONS] FILE.vf|CHAIN\n"
@@ -29,9 +31,12 @@ static void help(void) {
         "Stages:\n",
         stdout);
   for (int i = 0; i < FE_STAGES; i++) printf("  %-8s %s\n", fe_stage_table[i].name, fe_stage_table[i].says);
-  fputs("\nPasses, in order (each with what it leaves):\n", stdout);
+  static const char *const machines[] = {[PASS_CPU] = "cpu", [PASS_GPU] = "gpu", [PASS_BOTH] = ""};
+  fputs("\nPasses, in order (for which devices, if not for all, and what each leaves):\n", stdout);
   for (size_t i = 0; i < pass_count; i++)
-    printf("  %-10s %s\n", pass_table[i].name, pass_table[i].establishes);
+    printf("  %s%-*s %-3s  %s\n", is_step(i) ? "  " : "", is_step(i) ? 11 : 13, pass_table[i].name,
+           machines[pass_table[i].machines], pass_table[i].establishes);
+  fputs("Indented ones are steps of the pass that follows them.\n", stdout);
   fputs(
       "\n"
       "Options:\n"

@@ -361,17 +361,6 @@ static ir_ref kernel(ir_graph *g, ir_ref effect) {
   return made;
 }
 
-/* For work-items: the stores of sub-domains get fresh ranges, so that each has groups of its own, in which
- * all work-items have something to do. If any of them is an update or uses a local, all stay as they are. */
-static bool separate_stores(ir_graph *g, const ir_target *target, loop_stores *stores) {
-  ir_ref local;
-  if (!target->group_items || stores->count < 2) return true;
-  for (uint32_t i = 0; i < stores->count; i++)
-    if (loop_is_update(g, stores->store[i]) || affine_find_range(g, stores->store[i], IR_OP_LOCAL, &local, 1))
-      return true;
-  return loop_separate(g, stores);
-}
-
 /* The locals that the stores use already, and, where there are several stores, the bytes reserved for the
  * exchange between work-items that reductions may need. */
 static loop_locals find_locals(ir_graph *g, const ir_target *target, const loop_stores *stores) {
@@ -397,10 +386,7 @@ ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target, const pas
   loop_locals locals = {0};
   loop_nest base = {.g = g, .target = target, .shaping = shaping, .nests = &nests, .locals = &locals};
   loop_stores stores;
-  if (!loop_read_stores(g, effect, &stores) || !loop_stream(g, target, &stores) ||
-      !separate_stores(g, target, &stores) || !loop_stage_tiles(g, target, &stores) ||
-      !loop_reduce_across_items(g, target, &stores))
-    return 0;
+  if (!loop_read_stores(g, effect, &stores)) return 0;
   locals = find_locals(g, target, &stores);
   ir_ref root = shaped(&base, stores.store, stores.count);
   return root && locals_are_whole(g, root) ? kernel(g, root) : 0;

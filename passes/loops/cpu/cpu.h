@@ -19,7 +19,8 @@ ir_ref loop_sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range);
  * non-temporal prefetch, else IR_NO_STREAM. */
 ir_ref loop_load_ahead(ir_graph *g, ir_ref load, int64_t elements, int64_t stream);
 
-/* nontemporal.c: marks stores as non-temporal, and adds non-temporal prefetches to loads; false on failure */
-bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
+/* nontemporal.c: the effect with some stores marked as non-temporal, and non-temporal prefetches added to
+ * some loads; 0 on failure */
+ir_ref loop_stream(ir_graph *g, ir_ref effect, const ir_target *target);
 
 #endif
