@@ -116,6 +116,8 @@ static void drop_params(pass_state *s) {
 
 static void stream(pass_state *s) { s->root = loop_stream(s->g, s->root, s->options->target); }
 
+static void prefetch_rows(pass_state *s) { s->root = loop_prefetch_rows(s->g, s->root, s->options->target); }
+
 static void separate_stores(pass_state *s) { s->root = loop_separate_stores(s->g, s->root); }
 
 static void stage_tiles(pass_state *s) { s->root = loop_stage_tiles(s->g, s->root, s->options->target); }
@@ -175,6 +177,8 @@ const pass_info pass_table[] = {
      "only parameters that are read or written", NULL},
     {"stream", "loops", stream, KERNEL, PASS_CPU, "scalar expressions",
      "accesses that bypass the caches, where these cannot hold the data", NULL},
+    {"prefetch", "loops", prefetch_rows, KERNEL, PASS_CPU, "scalar expressions",
+     "prefetches of rows that a row group reads again", NULL},
     {"separate", "loops", separate_stores, KERNEL, PASS_GPU, "scalar expressions",
      "axes of its own for each store", NULL},
     {"stage", "loops", stage_tiles, KERNEL, PASS_GPU, "scalar expressions",

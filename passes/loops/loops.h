@@ -98,6 +98,17 @@ typedef struct loop_nest {
   int items; /* most work-items of a group; 0: see loop_group_size */
 } loop_nest;
 
+/* Adjacent stores that begin with the same ranges, and a nest over the axes that they share (all axes, of a
+ * single store). */
+typedef struct loop_group {
+  const ir_ref *stores;
+  uint32_t count;
+  loop_nest nest;
+  uint32_t threads; /* number of levels bound to thread blocks */
+} loop_group;
+/* loops.c: the group of the first store: the stores that follow and share axes with it. */
+bool loop_read_group(loop_nest *base, const ir_ref *stores, uint32_t count, loop_group *out);
+
 /* axes.c */
 bool loop_find_axes(loop_nest *n);  /* finds the store's free ranges, by number; false: too many */
 void loop_merge_axes(loop_nest *n); /* collapses adjacent axes where that adds no divisions */

@@ -20,6 +20,8 @@
 
 #include "passes/index/index.h"
 
+#include <string.h>
+
 /* Half and twice MIN_ROW_BYTES and MAX_ROW_BYTES change no workload's loops. */
 enum {
   MIN_ROW_BYTES = 512, /* of shorter rows hardware prefetchers reach the next ones: 8 lines of a page of 64 */
@@ -88,7 +90,9 @@ static bool write_rows(const loop_nest *n, const ir_ref *stores, uint32_t count)
   return false;
 }
 
-ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t count, uint32_t at) {
+/* stores[at], with loads that prefetch rows further on along the last axis of the nest that all the stores
+ * share. */
+static ir_ref fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t count, uint32_t at) {
   ir_graph *g = n->g;
   ir_ref loads[LOOP_MAX_LOADS], made[LOOP_MAX_LOADS];
   uint32_t found = affine_find_range(g, stores[at], IR_OP_LOAD, loads, LOOP_MAX_LOADS), used = 0;
@@ -103,6 +107,36 @@ ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t count
     made[used++] = loop_load_ahead(g, loads[i], elements, IR_NO_STREAM);
   }
   return used ? pass_substitute(g, stores[at], loads, made, used) : stores[at];
+}
+
+/* Recursive: groups inside groups nest at most MAX_NEST deep. */
+static bool prefetch_in(const loop_nest *around, ir_ref *stores, uint32_t count) {
+  loop_group group;
+  for (uint32_t i = 0; i < count; i += group.count) {
+    ir_ref made[MAX_STORES], bound[MAX_FOUND_RANGES];
+    loop_nest base = *around, *n = &group.nest;
+    if (!loop_read_group(&base, stores + i, count - i, &group)) return false;
+    if (group.count == 1) continue;
+    for (uint32_t k = 0; k < group.count; k++) {
+      made[k] = n->has_locals ? fetch_ahead(n, group.stores, group.count, k) : group.stores[k];
+      if (!made[k]) return false;
+    }
+    memcpy(stores + i, made, group.count * sizeof *made);
+    base.bound = bound, base.bound_count = 0;
+    for (uint32_t b = 0; b < around->bound_count; b++) bound[base.bound_count++] = around->bound[b];
+    for (uint32_t a = 0; a < n->axis_count; a++) bound[base.bound_count++] = n->axes[a].range;
+    if (!prefetch_in(&base, stores + i, group.count)) return false;
+  }
+  return true;
+}
+
+ir_ref loop_prefetch_rows(ir_graph *g, ir_ref effect, const ir_target *target) {
+  loop_stores stores;
+  ir_ref local;
+  loop_nest base = {.g = g, .target = target};
+  if (!affine_find_range(g, effect, IR_OP_LOCAL, &local, 1)) return effect;
+  if (!loop_read_stores(g, effect, &stores) || !prefetch_in(&base, stores.store, stores.count)) return 0;
+  return loop_sequence(g, stores.store, stores.count);
 }
 
 /* Does the load read a parameter in sequence along the range, one too large for the L2 cache? */
