@@ -29,6 +29,7 @@ typedef struct pass_state {
   const pass_info *row; /* the row that runs */
   ir_ref root;          /* TUPLE of the graph's results, then the effect of the kernel being compiled */
   ir_ref before;        /* what `root` was before the pass that the row is of */
+  ir_ref verified;      /* the root that the verifier saw last: nodes do not change */
   ir_step *step;        /* the kernel's step */
   pass_slots slots;
 } pass_state;
@@ -201,7 +202,10 @@ static bool run_row(pass_state *s, const pass_info *row, int kernel) {
   if (row->machines & (o->target->group_items ? PASS_GPU : PASS_CPU)) {
     s->row = row;
     row->run(s);
-    if (s->root && o->verify && ir_verify(s->g, s->root, row->level, s->error) != IR_OK) s->root = 0;
+    if (s->root && o->verify && s->root != s->verified) {
+      s->verified = s->root;
+      if (ir_verify(s->g, s->root, row->level, s->error) != IR_OK) s->root = 0;
+    }
     if (!s->root && row->run == loops && o->shaping && o->shaping->refused)
       o->shaping->refused(o->shaping->user, o->shaping->kernel - 1, s->error); /* loops() has counted on */
   }

@@ -368,7 +368,7 @@ ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target, const pas
   loop_locals locals = {0};
   loop_nest base = {.g = g, .target = target, .shaping = shaping, .nests = &nests, .locals = &locals};
   loop_stores stores;
-  if (!loop_read_stores(g, effect, &stores)) return 0;
+  if (!loop_list_stores(g, effect, &stores)) return 0;
   locals = find_locals(g, target, &stores);
   ir_ref root = shaped(&base, stores.store, stores.count);
   return root && locals_are_whole(g, root) ? kernel(g, root) : 0;

@@ -134,10 +134,12 @@ enum { MAX_STORES = 64 };
 typedef struct loop_stores {
   uint32_t count;
   ir_ref store[MAX_STORES];
-  int64_t next_range;
+  int64_t next_range; /* above the numbers of all ranges */
 } loop_stores;
-bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out); /* a STORE, or a SEQ of them */
-bool loop_separate(ir_graph *g, loop_stores *stores);                /* gives each store ranges of its own */
+/* The stores of an effect, a STORE, an UPDATE or a SEQ of them; loop_read_stores sets next_range as well. */
+bool loop_list_stores(ir_graph *g, ir_ref effect, loop_stores *out);
+bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out);
+bool loop_separate(ir_graph *g, loop_stores *stores); /* gives each store ranges of its own */
 ir_ref loop_sequence(ir_graph *g, const ir_ref *effects, uint32_t count);
 
 /* innermost.c: loop interchange */

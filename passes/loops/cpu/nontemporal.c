@@ -105,7 +105,7 @@ ir_ref loop_stream(ir_graph *g, ir_ref effect, const ir_target *target) {
   loop_stores stores;
   for (uint32_t i = 0; i < count; i++) moved += bytes_of(g, params[i]);
   if (moved <= target->l3_bytes) return effect;
-  if (!loop_read_stores(g, effect, &stores)) return 0;
+  if (!loop_list_stores(g, effect, &stores)) return 0;
   for (uint32_t i = 0; i < count; i++)
     if (!is_stored(g, &stores, params[i])) inputs += bytes_of(g, params[i]);
   for (uint32_t i = 0; i < stores.count; i++) {

@@ -188,10 +188,9 @@ static ir_ref results_of(item_reduction *s, ir_ref local) {
 
 ir_ref loop_reduce_across_items(ir_graph *g, ir_ref effect, const ir_target *target) {
   loop_stores stores;
-  if (!loop_read_stores(g, effect, &stores)) return 0;
+  if (!loop_list_stores(g, effect, &stores)) return 0;
   if (!target->local_bytes || stores.count != 1) return effect;
-  item_reduction s = {
-      .n = {.g = g, .target = target, .store = stores.store[0], .next_range = stores.next_range}};
+  item_reduction s = {.n = {.g = g, .target = target, .store = stores.store[0]}};
   if (!loop_find_axes(&s.n)) return 0;
   loop_merge_axes(&s.n);
   if (!plan_reduction(&s)) return effect;

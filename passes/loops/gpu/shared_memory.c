@@ -164,9 +164,9 @@ static ir_ref write_tile(staging *s) {
 
 ir_ref loop_stage_tiles(ir_graph *g, ir_ref effect, const ir_target *target) {
   loop_stores stores;
-  if (!loop_read_stores(g, effect, &stores)) return 0;
+  if (!loop_list_stores(g, effect, &stores)) return 0;
   if (stores.count != 1) return effect;
-  staging s = {.n = {.g = g, .target = target, .store = stores.store[0], .next_range = stores.next_range}};
+  staging s = {.n = {.g = g, .target = target, .store = stores.store[0]}};
   if (!loop_find_axes(&s.n)) return 0;
   loop_merge_axes(&s.n);
   if (!plan_tiles(&s)) return effect;
