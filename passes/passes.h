@@ -64,7 +64,11 @@ typedef struct pass_options {
 
 /* A step that changes the program. Steps that follow one another may be of one pass; the last of these has
  * the pass's name, so that `dump --print-after=PASS` shows all that the pass does. */
-enum { PASS_ON_GRAPH, PASS_ON_KERNEL };
+enum {
+  PASS_ON_GRAPH = 1,
+  PASS_ON_KERNEL = 2,
+  PASS_OF_PLAN = 4 /* with one of these: it makes or reads the plan, so it does not run alone */
+};
 enum { PASS_CPU = 1, PASS_GPU = 2, PASS_BOTH = PASS_CPU | PASS_GPU }; /* GPU: lanes are work-items */
 struct pass_state;
 typedef struct pass_info {
@@ -81,5 +85,10 @@ extern const size_t pass_count;
 /* Compile the results (a TUPLE of tensors) down to a plan whose kernel steps hold KERNEL nodes of g. */
 ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan,
                         ir_error *error);
+
+/* Runs one row of the table: on a TUPLE of tensors, or on the effect of a kernel, the parameters of which are
+ * slots of the same numbers. *root becomes what it leaves; it stays for machines that the row is not for. */
+ir_status pass_alone(ir_graph *g, const pass_info *row, const pass_options *options, ir_ref *root,
+                     ir_error *error);
 
 #endif

@@ -92,8 +92,7 @@ static void fold_views(pass_state *s) {
 }
 
 static void mask_rows(pass_state *s) {
-  const ir_row_group *row_group = &s->step->row_group;
-  if (row_group->count && !row_group->block) s->root = pass_row_group_mask(s->g, s->root);
+  if (!s->step->row_group.block) s->root = pass_row_group_mask(s->g, s->root);
 }
 
 static void elementary(pass_state *s) {
@@ -141,8 +140,10 @@ static void loops(pass_state *s) {
 static void regroup(pass_state *s);
 
 /* The verifier checks graphs and kernels at the level of the operations that they hold. */
-#define GRAPH  PASS_ON_GRAPH, IR_LEVEL_TENSOR
-#define KERNEL PASS_ON_KERNEL, IR_LEVEL_LOOP
+#define GRAPH          PASS_ON_GRAPH, IR_LEVEL_TENSOR
+#define KERNEL         PASS_ON_KERNEL, IR_LEVEL_LOOP
+#define GRAPH_OF_PLAN  PASS_ON_GRAPH | PASS_OF_PLAN, IR_LEVEL_TENSOR
+#define KERNEL_OF_PLAN PASS_ON_KERNEL | PASS_OF_PLAN, IR_LEVEL_LOOP
 
 const pass_info pass_table[] = {
     /* name, pass, function, scope and level, machines, needs, establishes, runs again */
@@ -158,11 +159,12 @@ const pass_info pass_table[] = {
      "no value computed from several tensors again where it is stored", NULL},
     {"parts", "parts", batch_stream, GRAPH, PASS_CPU, "primitive operations",
      "large products as scans over their batch", NULL},
-    {"schedule", "schedule", schedule, GRAPH, PASS_BOTH, "primitive operations",
+    {"schedule", "schedule", schedule, GRAPH_OF_PLAN, PASS_BOTH, "primitive operations",
      "a step for each value that lies in memory, or for several in one loop over rows", NULL},
-    {"regroup", "regroup", regroup, GRAPH, PASS_BOTH, "a plan",
+    {"regroup", "regroup", regroup, GRAPH_OF_PLAN, PASS_BOTH, "a plan",
      "row groups of symbolic sizes that folding accepts", "schedule"},
-    {"views", "fold", fold_views, KERNEL, PASS_BOTH, "one step", "one scalar expression; no views", NULL},
+    {"views", "fold", fold_views, KERNEL_OF_PLAN, PASS_BOTH, "one step", "one scalar expression; no views",
+     NULL},
     {"fold", "fold", mask_rows, KERNEL, PASS_BOTH, "scalar expressions",
      "no elements of a row group behind the end of a causal mask", NULL},
     {"elementary", "elementary", elementary, KERNEL, PASS_BOTH, "scalar expressions",
@@ -264,7 +266,7 @@ static bool each_kernel(pass_state *s, bool (*visit)(pass_state *, size_t k)) {
 static bool run_passes(pass_state *s, int scope, int kernel) {
   bool done = true;
   for (size_t i = 0; i < pass_count && done;)
-    if (pass_table[i].scope == scope) done = run_pass(s, &i, kernel);
+    if (pass_table[i].scope & scope) done = run_pass(s, &i, kernel);
     else i++;
   return done;
 }
@@ -333,4 +335,44 @@ ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options
   if (done) return IR_OK;
   ir_plan_free(plan);
   return ir_fail(error, IR_ERR_INTERNAL, "compilation failed without a message");
+}
+
+/* alone */
+
+/* The parameters of a kernel without a plan are slots of the same numbers. */
+static bool number_slots(pass_state *s) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  uint32_t params = 0;
+  bool done = ir_reachable(s->g, &s->root, 1, &live, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < count && done; i++)
+    if (ir_op_of(s->g, live[i]) == IR_OP_PARAM && ir_arg_int(ir_get(s->g, live[i])) >= params)
+      params = (uint32_t)ir_arg_int(ir_get(s->g, live[i])) + 1;
+  ir_free(s->g->mem, live, cap * sizeof *live);
+  s->slots.params = done ? ir_alloc(s->g->mem, params * sizeof *s->slots.params) : NULL;
+  s->slots.count = s->slots.param_count = params;
+  for (uint32_t i = 0; i < params && s->slots.params; i++) s->slots.params[i] = i;
+  return s->slots.params != NULL;
+}
+
+ir_status pass_alone(ir_graph *g, const pass_info *row, const pass_options *options, ir_ref *root,
+                     ir_error *error) {
+  ir_step step = {.kind = IR_STEP_KERNEL};
+  pass_state s = {.g = g, .options = options, .error = error, .root = *root, .before = *root, .step = &step};
+  s.inputs = options->inputs;
+  if (row->scope & PASS_OF_PLAN)
+    return ir_fail(error, IR_ERR_INVALID,
+                   "%s makes or reads the plan of a whole graph, which has no text; viewfold dump "
+                   "--print-after=%s shows what it leaves",
+                   row->name, row->name);
+  pass_index_begin(g);
+  bool ready = !(row->scope & PASS_ON_KERNEL) || number_slots(&s);
+  size_t params = s.slots.count;
+  if (!ready) ir_fail(error, IR_ERR_MEMORY, "out of memory running a pass");
+  bool done = ready && run_row(&s, row, -1);
+  ir_free(g->mem, s.slots.params, s.slots.params ? params * sizeof *s.slots.params : 0);
+  ir_free(g->mem, step.slots, step.slot_count * sizeof *step.slots);
+  ir_free(g->mem, s.roots, (1 + options->input_count) * sizeof *s.roots);
+  *root = s.root;
+  return done ? IR_OK : ir_fail(error, IR_ERR_INTERNAL, "compilation failed without a message");
 }
