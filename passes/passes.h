@@ -65,11 +65,15 @@ typedef struct pass_options {
 /* A step that changes the program. Steps that follow one another may be of one pass; the last of these has
  * the pass's name, so that `dump --print-after=PASS` shows all that the pass does. */
 enum {
-  PASS_ON_GRAPH = 1,
-  PASS_ON_KERNEL = 2,
-  PASS_OF_PLAN = 4 /* with one of these: it makes or reads the plan, so it does not run alone */
+  PASS_ON_GRAPH = 1,  /* bit: it takes the graph */
+  PASS_ON_KERNEL = 2, /* bit: it takes one kernel */
+  PASS_OF_PLAN = 4    /* bit, with one of these: it makes or reads the plan, so it does not run alone */
 };
-enum { PASS_CPU = 1, PASS_GPU = 2, PASS_BOTH = PASS_CPU | PASS_GPU }; /* GPU: lanes are work-items */
+enum {
+  PASS_CPU = 1, /* bit: for lanes of vectors */
+  PASS_GPU = 2, /* bit: for lanes that are work-items of a group */
+  PASS_BOTH = PASS_CPU | PASS_GPU
+};
 struct pass_state;
 typedef struct pass_info {
   const char *name, *pass;

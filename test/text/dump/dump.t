@@ -125,6 +125,7 @@ $ viewfold dump --print-after=all --graph pool pool.vf | grep '^# after'
 \# after rows
 \# after peel
 \# after stream
+\# after prefetch
 \# after separate
 \# after stage
 \# after share
