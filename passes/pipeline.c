@@ -189,7 +189,7 @@ const pass_info pass_table[] = {
     {"share", "loops", reduce_across_items, KERNEL, PASS_GPU, "scalar expressions",
      "short reductions divided among work-items", NULL},
     {"loops", "loops", loops, KERNEL, PASS_BOTH, "scalar expressions",
-     "an explicit loop order; reductions as loops, jammed where they share a range; prefetches", NULL},
+     "an explicit loop order; tiles of products; reductions as loops, jammed where they share a range", NULL},
 };
 const size_t pass_count = sizeof pass_table / sizeof *pass_table;
 

@@ -5,10 +5,11 @@
 #include "frontend/cli/cli.h"
 #include "frontend/cli/graph.h"
 #include "frontend/cli/options.h"
+#include "frontend/cli/pass.h"
 #include "frontend/report/dump_pass.h"
 #include "frontend/text/nearest.h"
 
-enum { PASSES_MOST = 32 };
+enum { PASSES_MOST = 32 }; /* names that a misspelt one is compared with */
 
 static void help(void) {
   fputs("Usage: viewfold pass [OPTIONS] NAME FILE.vf|CHAIN\n"
@@ -30,14 +31,14 @@ static void help(void) {
         stdout);
 }
 
-static const pass_info *find_step(const char *name) {
+const pass_info *cli_find_pass(const char *command, const char *name) {
   const char *names[PASSES_MOST];
   size_t count = 0;
   for (size_t i = 0; i < pass_count; i++)
     if (strcmp(pass_table[i].name, name) == 0) return &pass_table[i];
   for (size_t i = 0; i < pass_count && count < PASSES_MOST; i++) names[count++] = pass_table[i].name;
   const char *near = fe_nearest(name, strlen(name), names, count);
-  cli_usage("pass", near ? "unknown pass '%s'; did you mean %s?" : "unknown pass '%s'", name, near);
+  cli_usage(command, near ? "unknown pass '%s'; did you mean %s?" : "unknown pass '%s'", name, near);
   return NULL;
 }
 
@@ -92,6 +93,6 @@ int cli_pass(int argc, char **argv) {
     else words[count++] = args.value;
   }
   if (count < 2) return cli_usage("pass", "the name of a pass and a file are needed");
-  const pass_info *step = find_step(words[0]);
+  const pass_info *step = cli_find_pass("pass", words[0]);
   return step ? run_for(settings, step, words[1], trace) : CLI_BAD_INPUT;
 }
