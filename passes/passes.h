@@ -30,8 +30,8 @@ enum {
   PASS_GROUP_BYTES = 512 << 10
 };
 
-/* Called after each pass with its output. Passes over the graph: root is a TUPLE of tensors, kernel is -1.
- * Passes over kernels: root is the kernel of the plan's step number `kernel`. */
+/* Called after each step with its output. Steps over the graph: root is a TUPLE of tensors, kernel is -1.
+ * Steps over kernels: root is the kernel of the plan's step number `kernel`. */
 typedef void (*pass_observer)(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel);
 
 /* Schedule moves that the caller supplies in place of those of the cost model, and callbacks that report the
@@ -57,13 +57,31 @@ typedef struct pass_options {
   size_t input_count;
   pass_observer observer; /* may be NULL */
   void *user;
-  bool verify;           /* run the verifier after every pass */
+  bool verify;           /* run the verifier after every step */
   pass_shaping *shaping; /* or NULL */
   const ir_timer *timer; /* may be NULL */
 } pass_options;
 
+/* A step that changes the program. Steps that follow one another may be of one pass; the last of these has
+ * the pass's name, so that `dump --print-after=PASS` shows all that the pass does. */
+enum {
+  PASS_ON_GRAPH = 1,  /* bit: it takes the graph */
+  PASS_ON_KERNEL = 2, /* bit: it takes one kernel */
+  PASS_OF_PLAN = 4    /* bit, with one of these: it makes or reads the plan, so it does not run alone */
+};
+enum {
+  PASS_CPU = 1, /* bit: for lanes of vectors */
+  PASS_GPU = 2, /* bit: for lanes that are work-items of a group */
+  PASS_BOTH = PASS_CPU | PASS_GPU
+};
+struct pass_state;
 typedef struct pass_info {
-  const char *name, *needs, *establishes;
+  const char *name, *pass;
+  void (*run)(struct pass_state *);
+  int scope, level; /* on what it runs; the verifier's level for what it leaves */
+  int machines;     /* those for which it runs; on others it changes nothing */
+  const char *needs, *establishes;
+  const char *reruns; /* the pass that it runs again, as often as it takes; or NULL */
 } pass_info;
 extern const pass_info pass_table[];
 extern const size_t pass_count;
@@ -71,5 +89,10 @@ extern const size_t pass_count;
 /* Compile the results (a TUPLE of tensors) down to a plan whose kernel steps hold KERNEL nodes of g. */
 ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan,
                         ir_error *error);
+
+/* Runs one row of the table: on a TUPLE of tensors, or on the effect of a kernel, the parameters of which are
+ * slots of the same numbers. *root becomes what it leaves; it stays for machines that the row is not for. */
+ir_status pass_alone(ir_graph *g, const pass_info *row, const pass_options *options, ir_ref *root,
+                     ir_error *error);
 
 #endif

@@ -1,4 +1,5 @@
-/* The compiler in one table. Graph passes run once, kernel passes once for each kernel step of the plan. */
+/* The compiler in one table: one row for each step that changes the program. Steps over the graph run once,
+ * steps over a kernel once for each kernel step of the plan. */
 #include "passes.h"
 
 #include "passes/batch/batch.h"
@@ -7,7 +8,8 @@
 #include "passes/domain/domain.h"
 #include "passes/fold/fold.h"
 #include "passes/index/index.h"
-#include "passes/loops/loops.h"
+#include "passes/loops/cpu/cpu.h"
+#include "passes/loops/gpu/gpu.h"
 #include "passes/lower/lower.h"
 #include "passes/pack/pack.h"
 #include "passes/schedule/schedule.h"
@@ -21,11 +23,14 @@ typedef struct pass_state {
   ir_ref *roots;        /* results and inputs without batches; NULL: the graph has no batches */
   ir_plan *plan;
   ir_error *error;
-  uint8_t *not_fused; /* by node up to the results: has folding refused a fused row group with this value?
-                     NULL: none */
-  bool refused;       /* folding refused a group with values that were not in `not_fused` yet */
-  ir_ref root;        /* TUPLE of the graph's results, then the kernel being compiled */
-  ir_step *step;      /* the kernel's step */
+  uint8_t *not_fused;   /* by node up to the results: has folding refused a fused row group with this value?
+                       NULL: none */
+  bool refused;         /* folding refused a group with values that were not in `not_fused` yet */
+  const pass_info *row; /* the row that runs */
+  ir_ref root;          /* TUPLE of the graph's results, then the effect of the kernel being compiled */
+  ir_ref before;        /* what `root` was before the pass that the row is of */
+  ir_ref verified;      /* the root that the verifier saw last: nodes do not change */
+  ir_step *step;        /* the kernel's step */
   pass_slots slots;
 } pass_state;
 
@@ -43,12 +48,13 @@ static void physicalize(pass_state *s) {
   s->inputs = s->roots + 1;
 }
 
-static void lower(pass_state *s) {
-  s->root = pass_fuse_scans(s->g, s->root);
-  if (s->root) s->root = pass_lower(s->g, s->root, s->options->target);
-}
+static void fuse_scans(pass_state *s) { s->root = pass_fuse_scans(s->g, s->root); }
 
-static void pack(pass_state *s) { s->root = pass_pack(s->g, s->root, s->options->target); }
+static void lower(pass_state *s) { s->root = pass_lower(s->g, s->root, s->options->target); }
+
+static void copy_operands(pass_state *s) { s->root = pass_pack_copies(s->g, s->root, s->options->target); }
+
+static void read_copies(pass_state *s) { s->root = pass_pack_reuse(s->g, s->root); }
 
 static void batch_stream(pass_state *s) { s->root = pass_batch_stream(s->g, s->root, s->options->target); }
 
@@ -75,15 +81,18 @@ static void set_step_slots(pass_state *s) {
   l->slot_count = s->slots.param_count;
 }
 
-static void fold(pass_state *s) {
+static void fold_views(pass_state *s) {
   const ir_row_group *row_group = &s->step->row_group;
   s->root = row_group->count ? pass_fold_row_group(s->g, row_group, &s->slots)
                              : pass_fold(s->g, s->step->kernel, s->step->slots[0], &s->slots);
   if (!s->root && row_group->count && s->slots.refused)
     ir_fail(s->error, IR_ERR_INTERNAL,
             "fold: a fused row group reads a value where another iteration computes it");
-  if (s->root && row_group->count && !row_group->block) s->root = pass_row_group_mask(s->g, s->root);
   set_step_slots(s);
+}
+
+static void mask_rows(pass_state *s) {
+  if (!s->step->row_group.block) s->root = pass_row_group_mask(s->g, s->root);
 }
 
 static void elementary(pass_state *s) {
@@ -96,17 +105,30 @@ static void crop(pass_state *s) { s->root = pass_crop(s->g, s->root); }
 
 static void refine(pass_state *s) { s->root = pass_refine(s->g, s->root); }
 
-/* Not for work-items: testing a mask takes less time than finding out which sub-domain a group is in. */
-static void peel(pass_state *s) {
-  if (!s->options->target->group_items) s->root = pass_peel(s->g, s->root);
-  if (s->root) s->root = pass_coalesce_rows(s->g, s->root, s->options->target);
-  if (s->root) s->root = pass_drop_params(s->g, s->root, &s->slots);
+static void peel(pass_state *s) { s->root = pass_peel(s->g, s->root); }
+
+static void coalesce_rows(pass_state *s) { s->root = pass_coalesce_rows(s->g, s->root, s->options->target); }
+
+static void drop_params(pass_state *s) {
+  s->root = pass_drop_params(s->g, s->root, &s->slots);
   set_step_slots(s);
+}
+
+static void stream(pass_state *s) { s->root = loop_stream(s->g, s->root, s->options->target); }
+
+static void prefetch_rows(pass_state *s) { s->root = loop_prefetch_rows(s->g, s->root, s->options->target); }
+
+static void separate_stores(pass_state *s) { s->root = loop_separate_stores(s->g, s->root); }
+
+static void stage_tiles(pass_state *s) { s->root = loop_stage_tiles(s->g, s->root, s->options->target); }
+
+static void reduce_across_items(pass_state *s) {
+  s->root = loop_reduce_across_items(s->g, s->root, s->options->target);
 }
 
 static void loops(pass_state *s) {
   pass_shaping *shaping = s->options->shaping;
-  if (shaping && shaping->enter) shaping->enter(shaping->user, shaping->kernel, s->g, s->root);
+  if (shaping && shaping->enter) shaping->enter(shaping->user, shaping->kernel, s->g, s->before);
   ir_ref kernel = s->step->kernel = s->root = pass_loops(s->g, s->root, s->options->target, shaping);
   if (shaping) shaping->kernel++;
   if (!kernel) return;
@@ -115,46 +137,96 @@ static void loops(pass_state *s) {
   if (!s->step->magnitude) s->root = 0;
 }
 
-enum { ON_GRAPH, ON_KERNEL };
-static const struct {
-  void (*run)(pass_state *);
-  int scope, level; /* the verifier's level for the pass's output */
-} pass_functions[] = {
-    {physicalize, ON_GRAPH, IR_LEVEL_TENSOR}, {lower, ON_GRAPH, IR_LEVEL_TENSOR},
-    {pack, ON_GRAPH, IR_LEVEL_TENSOR},        {batch_stream, ON_GRAPH, IR_LEVEL_TENSOR},
-    {schedule, ON_GRAPH, IR_LEVEL_TENSOR},    {fold, ON_KERNEL, IR_LEVEL_LOOP},
-    {elementary, ON_KERNEL, IR_LEVEL_LOOP},   {crop, ON_KERNEL, IR_LEVEL_LOOP},
-    {refine, ON_KERNEL, IR_LEVEL_LOOP},       {peel, ON_KERNEL, IR_LEVEL_LOOP},
-    {loops, ON_KERNEL, IR_LEVEL_LOOP},
-};
+static void regroup(pass_state *s);
+
+/* The verifier checks graphs and kernels at the level of the operations that they hold. */
+#define GRAPH          PASS_ON_GRAPH, IR_LEVEL_TENSOR
+#define KERNEL         PASS_ON_KERNEL, IR_LEVEL_LOOP
+#define GRAPH_OF_PLAN  PASS_ON_GRAPH | PASS_OF_PLAN, IR_LEVEL_TENSOR
+#define KERNEL_OF_PLAN PASS_ON_KERNEL | PASS_OF_PLAN, IR_LEVEL_LOOP
+
 const pass_info pass_table[] = {
-    {"physicalize", "recorded graph", "no batch axes: they are ordinary ones"},
-    {"lower", "no batch axes", "primitive operations only"},
-    {"pack", "primitive operations", "operands of contractions in the order in which tiles read them"},
-    {"parts", "primitive operations", "large products as scans over their batch"},
-    {"schedule", "primitive operations", "a step for each value that lies in memory"},
-    {"fold", "one step", "one scalar expression; no views"},
-    {"elementary", "scalar expression", "no elementary functions"},
-    {"crop", "scalar expression", "sub-domains without box masks"},
-    {"refine", "scalar expressions", "axes over which indices have the fewest divisions"},
-    {"peel", "any axes", "sub-domains without masks and quotients"},
-    {"loops", "scalar expressions", "an explicit loop order"},
+    /* name, pass, function, scope and level, machines, needs, establishes, runs again */
+    {"physicalize", "physicalize", physicalize, GRAPH, PASS_BOTH, "recorded graph",
+     "no batch axes: they are ordinary ones", NULL},
+    {"scans", "lower", fuse_scans, GRAPH, PASS_BOTH, "no batch axes",
+     "one scan in place of several over the same operands and states", NULL},
+    {"lower", "lower", lower, GRAPH, PASS_BOTH, "no batch axes",
+     "primitive operations only; values that views transpose in long rows are stored", NULL},
+    {"copies", "pack", copy_operands, GRAPH, PASS_BOTH, "primitive operations",
+     "operands of contractions in the order in which tiles read them; narrow integers in pairs", NULL},
+    {"pack", "pack", read_copies, GRAPH, PASS_BOTH, "primitive operations",
+     "no value computed from several tensors again where it is stored", NULL},
+    {"parts", "parts", batch_stream, GRAPH, PASS_CPU, "primitive operations",
+     "large products as scans over their batch", NULL},
+    {"schedule", "schedule", schedule, GRAPH_OF_PLAN, PASS_BOTH, "primitive operations",
+     "a step for each value that lies in memory, or for several in one loop over rows", NULL},
+    {"regroup", "regroup", regroup, GRAPH_OF_PLAN, PASS_BOTH, "a plan",
+     "row groups of symbolic sizes that folding accepts", "schedule"},
+    {"views", "fold", fold_views, KERNEL_OF_PLAN, PASS_BOTH, "one step", "one scalar expression; no views",
+     NULL},
+    {"fold", "fold", mask_rows, KERNEL, PASS_BOTH, "scalar expressions",
+     "no elements of a row group behind the end of a causal mask", NULL},
+    {"elementary", "elementary", elementary, KERNEL, PASS_BOTH, "scalar expressions",
+     "no elementary functions", NULL},
+    {"crop", "crop", crop, KERNEL, PASS_BOTH, "scalar expressions", "sub-domains without box masks", NULL},
+    {"refine", "refine", refine, KERNEL, PASS_BOTH, "scalar expressions",
+     "axes over which indices have the fewest divisions", NULL},
+    /* Not for work-items: testing a mask takes less time than finding out which sub-domain a group is in. */
+    {"domains", "peel", peel, KERNEL, PASS_CPU, "any axes", "sub-domains without masks and quotients", NULL},
+    {"rows", "peel", coalesce_rows, KERNEL, PASS_BOTH, "sub-domains",
+     "short rows as one contiguous loop, where loads have masks", NULL},
+    {"peel", "peel", drop_params, KERNEL, PASS_BOTH, "scalar expressions",
+     "only parameters that are read or written", NULL},
+    {"stream", "loops", stream, KERNEL, PASS_CPU, "scalar expressions",
+     "accesses that bypass the caches, where these cannot hold the data", NULL},
+    {"prefetch", "loops", prefetch_rows, KERNEL, PASS_CPU, "scalar expressions",
+     "prefetches of rows that a row group reads again", NULL},
+    {"separate", "loops", separate_stores, KERNEL, PASS_GPU, "scalar expressions",
+     "axes of its own for each store", NULL},
+    {"stage", "loops", stage_tiles, KERNEL, PASS_GPU, "scalar expressions",
+     "tiles of transposed operands in shared memory", NULL},
+    {"share", "loops", reduce_across_items, KERNEL, PASS_GPU, "scalar expressions",
+     "short reductions divided among work-items", NULL},
+    {"loops", "loops", loops, KERNEL, PASS_BOTH, "scalar expressions",
+     "an explicit loop order; tiles of products; reductions as loops, jammed where they share a range", NULL},
 };
 const size_t pass_count = sizeof pass_table / sizeof *pass_table;
 
-static bool run_pass(pass_state *s, size_t i, int kernel) {
-  int64_t start = ir_timer_start(s->options->timer);
-  pass_index_begin(s->g);
-  pass_functions[i].run(s);
-  ir_timer_lap(s->options->timer, &start, pass_table[i].name, kernel, NULL);
-  if (s->root && s->options->verify && ir_verify(s->g, s->root, pass_functions[i].level, s->error) != IR_OK)
-    s->root = 0;
-  pass_shaping *shaping = s->options->shaping;
-  if (!s->root && pass_functions[i].run == loops && shaping && shaping->refused)
-    shaping->refused(shaping->user, shaping->kernel - 1, s->error); /* loops() has counted on already */
-  if (s->root && s->options->observer)
-    s->options->observer(s->options->user, pass_table[i].name, s->g, s->root, kernel);
+static size_t find_pass(const char *name) {
+  size_t i = 0;
+  while (strcmp(pass_table[i].pass, name) != 0) i++;
+  return i;
+}
+
+static bool run_row(pass_state *s, const pass_info *row, int kernel) {
+  const pass_options *o = s->options;
+  if (row->machines & (o->target->group_items ? PASS_GPU : PASS_CPU)) {
+    s->row = row;
+    row->run(s);
+    if (s->root && o->verify && s->root != s->verified) {
+      s->verified = s->root;
+      if (ir_verify(s->g, s->root, row->level, s->error) != IR_OK) s->root = 0;
+    }
+    if (!s->root && row->run == loops && o->shaping && o->shaping->refused)
+      o->shaping->refused(o->shaping->user, o->shaping->kernel - 1, s->error); /* loops() has counted on */
+  }
+  if (s->root && o->observer) o->observer(o->user, row->name, s->g, s->root, kernel);
   return s->root != 0;
+}
+
+/* Runs the rows of the pass that begins with row number *i, and sets *i to the row after them. They share the
+ * work that the index algebra may do, and their times are added up. */
+static bool run_pass(pass_state *s, size_t *i, int kernel) {
+  int64_t start = ir_timer_start(s->options->timer);
+  const char *pass = pass_table[*i].pass;
+  bool done = true;
+  pass_index_begin(s->g);
+  s->before = s->root;
+  for (; *i < pass_count && strcmp(pass_table[*i].pass, pass) == 0; ++*i)
+    done = done && run_row(s, &pass_table[*i], kernel);
+  ir_timer_lap(s->options->timer, &start, pass, kernel, NULL);
+  return done;
 }
 
 /* Changes slot_of from the values that are in memory at step `from` to those that are at step `to`. */
@@ -190,12 +262,16 @@ static bool each_kernel(pass_state *s, bool (*visit)(pass_state *, size_t k)) {
   return done;
 }
 
-static bool all_passes(pass_state *s, size_t k) {
+/* Runs the passes of the scope. */
+static bool run_passes(pass_state *s, int scope, int kernel) {
   bool done = true;
-  for (size_t i = 0; i < pass_count && done; i++)
-    if (pass_functions[i].scope == ON_KERNEL) done = run_pass(s, i, (int)k);
+  for (size_t i = 0; i < pass_count && done;)
+    if (pass_table[i].scope & scope) done = run_pass(s, &i, kernel);
+    else i++;
   return done;
 }
+
+static bool run_on_kernel(pass_state *s, size_t k) { return run_passes(s, PASS_ON_KERNEL, (int)k); }
 
 /* fused row groups of symbolic sizes */
 
@@ -224,27 +300,28 @@ static bool try_row_group(pass_state *s, size_t k) {
 }
 
 /* Schedules again, with the values of refused groups in kernels of their own, until folding accepts all. */
-static bool finalize_row_groups(pass_state *s, size_t schedule_pass) {
+static void regroup(pass_state *s) {
+  const char *again = s->row->reruns;
   bool symbolic = false;
   for (size_t k = 0; k < s->plan->step_count; k++)
     symbolic |= is_symbolic(s->g, &s->plan->steps[k].row_group);
-  if (!symbolic) return true;
+  if (!symbolic) return;
   ir_ref results = s->root;
   size_t nodes = (size_t)results + 1;
   bool done = (s->not_fused = ir_alloc(s->g->mem, nodes)) != NULL;
   if (done) memset(s->not_fused, 0, nodes);
   else ir_fail(s->error, IR_ERR_MEMORY, "out of memory checking fused row groups");
   do {
+    size_t at = find_pass(again);
     s->refused = false;
     done = done && each_kernel(s, try_row_group);
-    s->root = results;
+    s->root = done ? results : 0;
     if (!done || !s->refused) break;
     ir_plan_free(s->plan);
-    done = run_pass(s, schedule_pass, -1);
+    done = run_pass(s, &at, -1);
   } while (done);
   ir_free(s->g->mem, s->not_fused, nodes);
   s->not_fused = NULL;
-  return done;
 }
 
 ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan,
@@ -253,13 +330,49 @@ ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options
   s.inputs = options->inputs;
   *plan = (ir_plan){.mem = g->mem};
   if (options->shaping) options->shaping->kernel = 0;
-  size_t i = 0;
-  bool done = results != 0;
-  for (; i < pass_count && pass_functions[i].scope == ON_GRAPH && done; i++) done = run_pass(&s, i, -1);
-  if (done) done = finalize_row_groups(&s, i - 1);
-  if (done) done = each_kernel(&s, all_passes);
+  bool done = results != 0 && run_passes(&s, PASS_ON_GRAPH, -1) && each_kernel(&s, run_on_kernel);
   ir_free(g->mem, s.roots, (1 + options->input_count) * sizeof *s.roots);
   if (done) return IR_OK;
   ir_plan_free(plan);
   return ir_fail(error, IR_ERR_INTERNAL, "compilation failed without a message");
+}
+
+/* alone */
+
+/* The parameters of a kernel without a plan are slots of the same numbers. */
+static bool number_slots(pass_state *s) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  uint32_t params = 0;
+  bool done = ir_reachable(s->g, &s->root, 1, &live, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < count && done; i++)
+    if (ir_op_of(s->g, live[i]) == IR_OP_PARAM && ir_arg_int(ir_get(s->g, live[i])) >= params)
+      params = (uint32_t)ir_arg_int(ir_get(s->g, live[i])) + 1;
+  ir_free(s->g->mem, live, cap * sizeof *live);
+  s->slots.params = done ? ir_alloc(s->g->mem, params * sizeof *s->slots.params) : NULL;
+  s->slots.count = s->slots.param_count = params;
+  for (uint32_t i = 0; i < params && s->slots.params; i++) s->slots.params[i] = i;
+  return s->slots.params != NULL;
+}
+
+ir_status pass_alone(ir_graph *g, const pass_info *row, const pass_options *options, ir_ref *root,
+                     ir_error *error) {
+  ir_step step = {.kind = IR_STEP_KERNEL};
+  pass_state s = {.g = g, .options = options, .error = error, .root = *root, .before = *root, .step = &step};
+  s.inputs = options->inputs;
+  if (row->scope & PASS_OF_PLAN)
+    return ir_fail(error, IR_ERR_INVALID,
+                   "%s makes or reads the plan of a whole graph, which has no text; viewfold dump "
+                   "--print-after=%s shows what it leaves",
+                   row->name, row->name);
+  pass_index_begin(g);
+  bool ready = !(row->scope & PASS_ON_KERNEL) || number_slots(&s);
+  size_t params = s.slots.count;
+  if (!ready) ir_fail(error, IR_ERR_MEMORY, "out of memory running a pass");
+  bool done = ready && run_row(&s, row, -1);
+  ir_free(g->mem, s.slots.params, s.slots.params ? params * sizeof *s.slots.params : 0);
+  ir_free(g->mem, step.slots, step.slot_count * sizeof *step.slots);
+  ir_free(g->mem, s.roots, (1 + options->input_count) * sizeof *s.roots);
+  *root = s.root;
+  return done ? IR_OK : ir_fail(error, IR_ERR_INTERNAL, "compilation failed without a message");
 }

@@ -18,6 +18,7 @@ static const command commands[] = {
     {"index", cli_index, "print where a chain of views reads its buffer, as an expression"},
     {"run", cli_run, "compile a graph and run it on arrays"},
     {"dump", cli_dump, "print a graph as it stands at a stage of compilation"},
+    {"pass", cli_pass, "run one step of compiling on a text"},
     {"show", cli_show, "write a page that shows views, addresses, kernels and code"},
     {"explain", cli_explain, "say why a graph's kernels are what they are, and what is left in their loops"},
     {"bench", cli_bench, "measure workloads: as a table, for a harness, or once"},

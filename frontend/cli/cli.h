@@ -23,6 +23,7 @@ enum {
 int cli_index(int argc, char **argv);
 int cli_run(int argc, char **argv);
 int cli_dump(int argc, char **argv);
+int cli_pass(int argc, char **argv);
 int cli_show(int argc, char **argv);
 int cli_explain(int argc, char **argv);
 int cli_bench(int argc, char **argv);

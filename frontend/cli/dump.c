@@ -5,11 +5,12 @@
 #include "frontend/cli/cli.h"
 #include "frontend/cli/graph.h"
 #include "frontend/cli/options.h"
+#include "frontend/cli/pass.h"
 #include "frontend/report/dump.h"
 #include "frontend/text/loop_schedule.h"
 #include "frontend/text/nearest.h"
 
-enum { PASSES_MOST = 32 };
+static bool is_step(size_t i) { return strcmp(pass_table[i].name, pass_table[i].pass) != 0; }
 
 static void help(void) {
   fputs("Usage: viewfold dump --stage=STAGE [OPTIONS] FILE.vf|CHAIN\n"
@@ -29,9 +30,12 @@ static void help(void) {
         "Stages:\n",
         stdout);
   for (int i = 0; i < FE_STAGES; i++) printf("  %-8s %s\n", fe_stage_table[i].name, fe_stage_table[i].says);
-  fputs("\nPasses, in order (each with what it leaves):\n", stdout);
+  static const char *const machines[] = {[PASS_CPU] = "cpu", [PASS_GPU] = "gpu", [PASS_BOTH] = ""};
+  fputs("\nPasses, in order (for which devices, if not for all, and what each leaves):\n", stdout);
   for (size_t i = 0; i < pass_count; i++)
-    printf("  %-10s %s\n", pass_table[i].name, pass_table[i].establishes);
+    printf("  %s%-*s %-3s  %s\n", is_step(i) ? "  " : "", is_step(i) ? 11 : 13, pass_table[i].name,
+           machines[pass_table[i].machines], pass_table[i].establishes);
+  fputs("Indented ones are steps of the pass that follows them.\n", stdout);
   fputs(
       "\n"
       "Options:\n"
@@ -99,13 +103,7 @@ static int find_stage(const char *word, fe_stage *out) {
 }
 
 static int check_pass(const char *word) {
-  const char *names[PASSES_MOST] = {"all"};
-  size_t count = 1;
-  for (size_t i = 0; i < pass_count && count < PASSES_MOST; i++) names[count++] = pass_table[i].name;
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(word, names[i]) == 0) return CLI_OK;
-  const char *near = fe_nearest(word, strlen(word), names, count);
-  return cli_usage("dump", near ? "unknown pass '%s'; did you mean %s?" : "unknown pass '%s'", word, near);
+  return strcmp(word, "all") == 0 || cli_find_pass("dump", word) ? CLI_OK : CLI_BAD_INPUT;
 }
 
 /* The stages llvm and asm show kernels of the processor, also where VIEWFOLD_DEVICE names another device. */

@@ -6,6 +6,7 @@
 
 #include "frontend/api/compile.h"
 #include "frontend/api/tuned.h"
+#include "frontend/report/dump_graph.h"
 #include "frontend/report/dump_kernels.h"
 #include "frontend/report/dump_steps.h"
 #include "frontend/text/loop_schedule.h"
@@ -59,25 +60,6 @@ static void put_separator(ir_text *out) {
 
 /* what a pass leaves */
 
-static void put_graph(dump *d, ir_ref root) {
-  const ir_parsed_graph *b = d->block;
-  ir_graph *g = &d->copy.graph;
-  size_t count = b->param_count + b->result_count;
-  ir_named *params = ir_alloc(g->mem, count * sizeof *params);
-  if (!params) {
-    d->out->failed = true;
-    return;
-  }
-  ir_named *results = params + b->param_count;
-  for (size_t i = 0; i < b->param_count; i++)
-    params[i] =
-        (ir_named){b->params[i].name, b->params[i].length, pass_physical_leaf(g, d->copy.request.inputs[i])};
-  for (size_t i = 0; i < b->result_count; i++)
-    results[i] = (ir_named){b->results[i].name, b->results[i].length, ir_src(g, root, (uint32_t)i)};
-  ir_print_named(g, b->name, b->name_length, params, b->param_count, results, b->result_count, d->out);
-  ir_free(g->mem, params, count * sizeof *params);
-}
-
 static void note_moves(void *user, uint32_t kernel, uint32_t nest, const char *moves) {
   dump *d = user;
   ir_textf(&d->moves, "# kernel %u nest %u:%s%s\n", kernel, nest, *moves ? " " : "", moves);
@@ -106,7 +88,7 @@ static void put_pass(dump *d, const char *pass, ir_ref root, int kernel) {
   put_separator(d->out);
   if (d->options->after) ir_textf(d->out, "# after %s\n", pass);
   if (kernel < 0) {
-    put_graph(d, root);
+    fe_put_graph(d->block, &d->copy, root, d->out);
     return;
   }
   snprintf(name, sizeof name, "%.60s_%zu", d->block->name, fe_kernel_number(&d->plan, (size_t)kernel));
@@ -165,24 +147,6 @@ static void put_all_code(dump *d, cg_output want) {
 
 /* one graph */
 
-/* out->inputs is to be freed, after failing too. */
-static bool make_request(const dump *d, ir_graph *g, size_t count, fe_request *out) {
-  const ir_parsed_graph *block = d->block;
-  ir_ref *inputs = ir_alloc(g->mem, count * sizeof *inputs);
-  *out = (fe_request){.graph = g,
-                      .inputs = inputs,
-                      .input_count = block->param_count,
-                      .name = block->name,
-                      .observer = d->options->observer};
-  if (!inputs) return false;
-  ir_ref *results = inputs + block->param_count;
-  for (size_t i = 0; i < block->param_count; i++) inputs[i] = block->params[i].ref;
-  for (size_t i = 0; i < block->result_count; i++)
-    if (!(results[i] = op_default_dtype(g, block->results[i].ref))) return false;
-  out->results = ir_tuple(g, results, (uint32_t)block->result_count);
-  return out->results != 0;
-}
-
 static void run_pipeline(dump *d) {
   pass_options options = fe_pass_options(&d->copy.request, d->options->target);
   options.observer = dump_pass;
@@ -208,11 +172,10 @@ static void run_pipeline(dump *d) {
 }
 
 static void dump_compiled(ir_graph *g, dump *d) {
-  size_t count = d->block->param_count + d->block->result_count;
   fe_request request;
   ir_error *noted = g->error;
   g->error = d->error; /* a failure here is no error of recording */
-  if (!make_request(d, g, count, &request)) {
+  if (!fe_block_request(g, d->block, d->options->observer, &request)) {
     ir_fail(d->error, IR_ERR_MEMORY, "out of memory dumping graph @%.60s", d->block->name);
   } else if (fe_schedule_read(&d->schedule, g->mem, d->options->schedule, d->error) == IR_OK &&
              fe_request_copy(&request, &d->copy, d->error) == IR_OK) {
@@ -224,7 +187,7 @@ static void dump_compiled(ir_graph *g, dump *d) {
   fe_tuned_free(&d->tuned);
   ir_text_free(&d->moves);
   fe_kernels_free(&d->kernels);
-  ir_free(g->mem, (ir_ref *)request.inputs, count * sizeof(ir_ref));
+  fe_block_request_free(g, d->block, &request);
   g->error = noted;
 }
 

@@ -184,7 +184,7 @@ ir_ref pass_batch_stream(ir_graph *g, ir_ref results, const ir_target *target) {
   streamer p = {.search = {.g = g}, .bytes = target->batch_stream_threshold};
   size_t nodes = (size_t)results + 1;
   ir_ref r = 1;
-  if (!p.bytes || target->group_items) return results;
+  if (!p.bytes) return results;
   while (r < results && !is_large(g, r, p.bytes)) r++;
   if (r == results) return results;
   uint32_t *tables = ir_alloc(g->mem, TABLES * nodes * sizeof *tables);

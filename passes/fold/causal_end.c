@@ -229,8 +229,9 @@ static bool shorten_scores(row_group_mask *s) {
 }
 
 ir_ref pass_row_group_mask(ir_graph *g, ir_ref effect) {
-  row_group_mask s = {.g = g, .iteration = pass_row_group_range(g, effect)};
-  if (!s.iteration) return effect;
+  ir_ref ranges[PASS_ROW_GROUP_RANGES];
+  if (pass_row_group_ranges(g, effect, ranges) != 1) return effect;
+  row_group_mask s = {.g = g, .iteration = ranges[0]};
   if (!loop_read_stores(g, effect, &s.stores)) return 0;
   if (!find_scores(&s)) return effect;
   for (uint32_t i = 0; i < s.stores.count; i++) {

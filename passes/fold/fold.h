@@ -48,7 +48,7 @@ uint32_t pass_row_group_ranges(ir_graph *g, ir_ref effect, ir_ref ranges[PASS_RO
 bool pass_row_group_is_even(ir_graph *g, ir_ref size, int64_t rows);
 
 /* causal_end.c: the effect of a fused row group without the keys that no row of an iteration looks at. The
- * effect as it is where there are none or this is not proven; 0 on failure. */
+ * effect as it is where there are none or this is not proven, and where keys come in blocks; 0 on failure. */
 ir_ref pass_row_group_mask(ir_graph *g, ir_ref effect);
 
 struct fold_row_group;

@@ -203,7 +203,7 @@ void loop_merge_axes(loop_nest *n) {
 
 /* stores */
 
-bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out) {
+bool loop_list_stores(ir_graph *g, ir_ref effect, loop_stores *out) {
   const ir_node *n = ir_get(g, effect);
   bool several = n->op == IR_OP_SEQ;
   *out = (loop_stores){.count = several ? n->nsrc : 1};
@@ -211,11 +211,16 @@ bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out) {
     ir_fail(g->error, IR_ERR_INTERNAL, "a kernel has more than %d stores", MAX_STORES);
     return false;
   }
+  for (uint32_t i = 0; i < out->count; i++) out->store[i] = several ? n->src[i] : effect;
+  return true;
+}
+
+bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out) {
+  if (!loop_list_stores(g, effect, out)) return false;
   for (uint32_t i = 0; i < out->count; i++) {
-    loop_nest nest = {.g = g, .store = several ? n->src[i] : effect};
+    loop_nest nest = {.g = g, .store = out->store[i]};
     if (!loop_find_axes(&nest)) return false;
     if (out->next_range < nest.next_range) out->next_range = nest.next_range;
-    out->store[i] = nest.store;
   }
   return true;
 }

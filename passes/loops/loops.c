@@ -13,17 +13,7 @@
 #include "loops.h"
 
 #include "passes/index/index.h"
-#include "passes/loops/cpu/cpu.h"
 #include "passes/loops/gpu/gpu.h"
-
-/* Adjacent stores that begin with the same ranges, and a nest over the axes that they share (all axes, of a
- * single store). */
-typedef struct store_group {
-  const ir_ref *stores;
-  uint32_t count;
-  loop_nest nest;
-  uint32_t threads; /* number of levels bound to thread blocks */
-} store_group;
 
 static void keep_fresh(loop_nest *base, const loop_nest *used) {
   if (base->next_range < used->next_range) base->next_range = used->next_range;
@@ -36,12 +26,9 @@ static uint32_t shared_axes(const loop_nest *a, const loop_nest *b) {
   return shared;
 }
 
-/* Reads the group of the first store: the stores that follow and share axes with it. *work: the work of
- * several stores at one iteration point of the shared axes. */
-static bool read_group(loop_nest *base, const ir_ref *stores, uint32_t count, store_group *out,
-                       int64_t *work) {
+bool loop_read_group(loop_nest *base, const ir_ref *stores, uint32_t count, loop_group *out) {
   loop_nest *nest = &out->nest;
-  *out = (store_group){.stores = stores, .count = 1, .nest = *base};
+  *out = (loop_group){.stores = stores, .count = 1, .nest = *base};
   nest->store = stores[0];
   if (!loop_find_axes(nest)) return false;
   keep_fresh(base, nest);
@@ -56,14 +43,21 @@ static bool read_group(loop_nest *base, const ir_ref *stores, uint32_t count, st
     if (both < shared) shared = both;
   }
   nest->next_range = base->next_range;
-  *work = 0;
-  for (uint32_t i = 0; i < out->count && out->count > 1; i++) {
-    loop_nest other = *base;
-    other.store = stores[i];
-    if (!loop_find_axes(&other)) return false;
-    *work += loop_work_inside(&other, shared);
-  }
   if (out->count > 1) nest->axis_count = shared;
+  for (uint32_t i = 0; i < out->count && out->count > 1; i++)
+    nest->has_locals |= ir_op_of(nest->g, ir_src(nest->g, stores[i], 0)) == IR_OP_LOCAL;
+  return true;
+}
+
+/* *work: the work of the group's stores at one iteration point of the axes that they share. */
+static bool work_of_group(loop_nest *base, const loop_group *group, int64_t *work) {
+  *work = 0;
+  for (uint32_t i = 0; i < group->count && group->count > 1; i++) {
+    loop_nest other = *base;
+    other.store = group->stores[i];
+    if (!loop_find_axes(&other)) return false;
+    *work += loop_work_inside(&other, group->nest.axis_count);
+  }
   return true;
 }
 
@@ -78,19 +72,13 @@ static bool shape_from_outside(loop_nest *n, bool threads) {
   return true;
 }
 
-/* Does a store of the group write a local, for another one to read? */
-static bool has_locals(const ir_graph *g, const store_group *group) {
-  for (uint32_t i = 0; i < group->count; i++)
-    if (ir_op_of(g, ir_src(g, group->stores[i], 0)) == IR_OP_LOCAL) return true;
-  return false;
-}
-
 /* Chooses the levels of the group's axes. */
-static bool shape_group(loop_nest *base, store_group *group, bool threads, int64_t work) {
+static bool shape_group(loop_nest *base, loop_group *group, bool threads) {
   loop_nest *nest = &group->nest;
+  int64_t work;
+  if (!work_of_group(base, group, &work)) return false;
   for (uint32_t a = 0; a < nest->axis_count; a++) nest->order[a] = a;
   nest->shares = group->count > 1;
-  nest->has_locals = nest->shares && has_locals(base->g, group);
   if (!nest->shares) {
     loop_merge_axes(nest);
     loop_choose_lanes(nest);
@@ -109,14 +97,11 @@ static ir_ref place_all_stores(loop_nest *base, const ir_ref *stores, uint32_t c
 /* The nests of the group's stores, inside the loops that they share. */
 static ir_ref shared_body(loop_place *p) {
   loop_nest *n = p->n;
-  const store_group *group = p->user;
+  const loop_group *group = p->user;
   ir_ref moved[MAX_STORES], from[MAX_NEST], bound[MAX_FOUND_RANGES];
   for (uint32_t a = 0; a < n->axis_count; a++) from[a] = n->axes[a].range;
   for (uint32_t i = 0; i < group->count; i++) {
-    ir_ref store = n->has_locals && !n->target->group_items
-                       ? loop_fetch_ahead(n, group->stores, group->count, i)
-                       : group->stores[i];
-    if (!(moved[i] = pass_substitute(n->g, store, from, p->start, n->axis_count))) return 0;
+    if (!(moved[i] = pass_substitute(n->g, group->stores[i], from, p->start, n->axis_count))) return 0;
   }
   loop_nest inner = {.g = n->g,
                      .target = n->target,
@@ -135,7 +120,7 @@ static ir_ref shared_body(loop_place *p) {
   return effect;
 }
 
-static ir_ref place_group(loop_nest *base, store_group *group, loop_place *p, uint32_t first) {
+static ir_ref place_group(loop_nest *base, loop_group *group, loop_place *p, uint32_t first) {
   p->n = &group->nest;
   p->body = group->count > 1 ? shared_body : loop_store_body;
   p->user = group;
@@ -149,11 +134,9 @@ static ir_ref place_group(loop_nest *base, store_group *group, loop_place *p, ui
 static ir_ref place_all_stores(loop_nest *base, const ir_ref *stores, uint32_t count) {
   ir_ref effects[MAX_STORES];
   uint32_t part_count = 0;
-  store_group group;
-  int64_t work;
+  loop_group group;
   for (uint32_t i = 0; i < count; i += group.count) {
-    if (!read_group(base, stores + i, count - i, &group, &work)) return 0;
-    if (!shape_group(base, &group, false, work)) return 0;
+    if (!loop_read_group(base, stores + i, count - i, &group) || !shape_group(base, &group, false)) return 0;
     effects[part_count++] = place_group(base, &group, &(loop_place){0}, 0);
   }
   return loop_jam(base->g, effects, part_count) ? loop_sequence(base->g, effects, part_count) : 0;
@@ -184,18 +167,18 @@ enum { MAX_BOXES = 256 };
 
 /* A box of equal thread blocks: either the whole steps or the remainder of each thread level. */
 typedef struct block_box {
-  store_group *group;
+  loop_group *group;
   uint32_t remainders; /* bit t: the remainder of thread level t, not its whole steps */
   ir_ref blocks;
 } block_box;
 
-static bool overlaps_last(const store_group *group, uint32_t t, int64_t *size) {
+static bool overlaps_last(const loop_group *group, uint32_t t, int64_t *size) {
   const loop_level *level = &group->nest.levels[t];
   return ir_is_const(group->nest.g, group->nest.axes[level->axis].extent, size) &&
          loop_overlaps_last(&group->nest, level, *size);
 }
 
-static ir_ref whole_steps(ir_graph *g, const store_group *group, uint32_t t) {
+static ir_ref whole_steps(ir_graph *g, const loop_group *group, uint32_t t) {
   const loop_level *level = &group->nest.levels[t];
   ir_ref extent = group->nest.axes[level->axis].extent;
   int64_t size;
@@ -262,7 +245,7 @@ static ir_ref block_of(loop_nest *base, const block_box *box, ir_ref block, ir_r
   return range ? loop_wrap(g, range, IR_SERIAL, effect) : effect;
 }
 
-static bool find_boxes(loop_nest *base, store_group *group, block_box *boxes, uint32_t *count) {
+static bool find_boxes(loop_nest *base, loop_group *group, block_box *boxes, uint32_t *count) {
   for (uint32_t remainders = 0; remainders >> group->threads == 0; remainders++) {
     block_box box = {.group = group, .remainders = remainders};
     if (!count_blocks(base->g, &box)) continue;
@@ -277,7 +260,7 @@ static bool find_boxes(loop_nest *base, store_group *group, block_box *boxes, ui
 }
 
 /* Boxes of several blocks are numbered in sequence; a box of at most one block runs in block 0. */
-static ir_ref thread_loop(loop_nest *base, store_group *groups, uint32_t group_count) {
+static ir_ref thread_loop(loop_nest *base, loop_group *groups, uint32_t group_count) {
   ir_graph *g = base->g;
   block_box boxes[MAX_BOXES];
   ir_ref effects[MAX_BOXES], zero = ir_index(g, 0), total = zero, first = zero;
@@ -303,15 +286,14 @@ static ir_ref thread_loop(loop_nest *base, store_group *groups, uint32_t group_c
 
 /* The thread loop over a group for each sequence of stores that share axes. */
 static ir_ref shaped(loop_nest *base, const ir_ref *stores, uint32_t count) {
-  store_group *groups = ir_alloc(base->g->mem, count * sizeof *groups);
+  loop_group *groups = ir_alloc(base->g->mem, count * sizeof *groups);
   uint32_t group_count = 0;
   ir_ref root = 0;
-  int64_t work;
   bool ok = groups != NULL;
   if (!ok) ir_fail(base->g->error, IR_ERR_MEMORY, "out of memory shaping a kernel's loops");
   for (uint32_t i = 0; i < count && ok; i += groups[group_count++].count) {
-    ok = read_group(base, stores + i, count - i, &groups[group_count], &work);
-    if (ok) ok = shape_group(base, &groups[group_count], true, work);
+    ok = loop_read_group(base, stores + i, count - i, &groups[group_count]) &&
+         shape_group(base, &groups[group_count], true);
   }
   if (ok) root = thread_loop(base, groups, group_count);
   ir_free(base->g->mem, groups, count * sizeof *groups);
@@ -361,17 +343,6 @@ static ir_ref kernel(ir_graph *g, ir_ref effect) {
   return made;
 }
 
-/* For work-items: the stores of sub-domains get fresh ranges, so that each has groups of its own, in which
- * all work-items have something to do. If any of them is an update or uses a local, all stay as they are. */
-static bool separate_stores(ir_graph *g, const ir_target *target, loop_stores *stores) {
-  ir_ref local;
-  if (!target->group_items || stores->count < 2) return true;
-  for (uint32_t i = 0; i < stores->count; i++)
-    if (loop_is_update(g, stores->store[i]) || affine_find_range(g, stores->store[i], IR_OP_LOCAL, &local, 1))
-      return true;
-  return loop_separate(g, stores);
-}
-
 /* The locals that the stores use already, and, where there are several stores, the bytes reserved for the
  * exchange between work-items that reductions may need. */
 static loop_locals find_locals(ir_graph *g, const ir_target *target, const loop_stores *stores) {
@@ -397,10 +368,7 @@ ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target, const pas
   loop_locals locals = {0};
   loop_nest base = {.g = g, .target = target, .shaping = shaping, .nests = &nests, .locals = &locals};
   loop_stores stores;
-  if (!loop_read_stores(g, effect, &stores) || !loop_stream(g, target, &stores) ||
-      !separate_stores(g, target, &stores) || !loop_stage_tiles(g, target, &stores) ||
-      !loop_reduce_across_items(g, target, &stores))
-    return 0;
+  if (!loop_list_stores(g, effect, &stores)) return 0;
   locals = find_locals(g, target, &stores);
   ir_ref root = shaped(&base, stores.store, stores.count);
   return root && locals_are_whole(g, root) ? kernel(g, root) : 0;

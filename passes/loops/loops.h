@@ -98,6 +98,17 @@ typedef struct loop_nest {
   int items; /* most work-items of a group; 0: see loop_group_size */
 } loop_nest;
 
+/* Adjacent stores that begin with the same ranges, and a nest over the axes that they share (all axes, of a
+ * single store). */
+typedef struct loop_group {
+  const ir_ref *stores;
+  uint32_t count;
+  loop_nest nest;
+  uint32_t threads; /* number of levels bound to thread blocks */
+} loop_group;
+/* loops.c: the group of the first store: the stores that follow and share axes with it. */
+bool loop_read_group(loop_nest *base, const ir_ref *stores, uint32_t count, loop_group *out);
+
 /* axes.c */
 bool loop_find_axes(loop_nest *n);  /* finds the store's free ranges, by number; false: too many */
 void loop_merge_axes(loop_nest *n); /* collapses adjacent axes where that adds no divisions */
@@ -123,10 +134,12 @@ enum { MAX_STORES = 64 };
 typedef struct loop_stores {
   uint32_t count;
   ir_ref store[MAX_STORES];
-  int64_t next_range;
+  int64_t next_range; /* above the numbers of all ranges */
 } loop_stores;
-bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out); /* a STORE, or a SEQ of them */
-bool loop_separate(ir_graph *g, loop_stores *stores);                /* gives each store ranges of its own */
+/* The stores of an effect, a STORE, an UPDATE or a SEQ of them; loop_read_stores sets next_range as well. */
+bool loop_list_stores(ir_graph *g, ir_ref effect, loop_stores *out);
+bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out);
+bool loop_separate(ir_graph *g, loop_stores *stores); /* gives each store ranges of its own */
 ir_ref loop_sequence(ir_graph *g, const ir_ref *effects, uint32_t count);
 
 /* innermost.c: loop interchange */

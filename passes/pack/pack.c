@@ -322,7 +322,7 @@ static bool pack_all(packer *p, ir_ref *map, const ir_ref *live, size_t count, c
   return good;
 }
 
-ir_ref pass_pack(ir_graph *g, ir_ref results, const ir_target *target) {
+ir_ref pass_pack_copies(ir_graph *g, ir_ref results, const ir_target *target) {
   packer p = {.g = g, .target = target};
   ir_ref *live = NULL, *map = ir_alloc(g->mem, ((size_t)results + 1) * sizeof *map), root = 0;
   uint8_t *epilogues = ir_alloc(g->mem, (size_t)results + 1);
@@ -331,7 +331,6 @@ ir_ref pass_pack(ir_graph *g, ir_ref results, const ir_target *target) {
     pass_epilogues(g, live, count, NULL, 0, epilogues);
     if (pack_all(&p, map, live, count, epilogues)) root = map[results];
   }
-  if (root) root = pack_reuse(g, root);
   if (!root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory packing the operands of a product");
   ir_free(g->mem, live, cap * sizeof *live);
   ir_free(g->mem, map, map ? ((size_t)results + 1) * sizeof *map : 0);

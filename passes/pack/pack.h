@@ -12,9 +12,11 @@
 #include "passes/passes.h"
 #include "passes/patterns/contraction.h"
 
-/* pack.c: copies operands of contractions into the order in which their tiles read them, where that pays.
- * Returns the new TUPLE of results. */
-ir_ref pass_pack(ir_graph *g, ir_ref results, const ir_target *target);
+/* Steps of the pipeline; they return the new TUPLE of results. */
+/* pack.c: copies operands of contractions into the order in which their tiles read them, where that pays. */
+ir_ref pass_pack_copies(ir_graph *g, ir_ref results, const ir_target *target);
+/* reuse.c: where packing has stored a value as it is, all its users read it from memory. */
+ir_ref pass_pack_reuse(ir_graph *g, ir_ref results);
 
 /* elements: neighbours so far apart, two of f32 and four of f16, share a cache line */
 enum { PACK_MAX_STRIDE = 8 };
@@ -26,10 +28,6 @@ ir_ref pack_plain(const pass_contraction *c, const pass_operand *o); /* masks an
 ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t column, int64_t width);
 
 bool pack_of_several(const ir_graph *g, ir_ref value); /* is it computed elementwise from several tensors? */
-
-/* reuse.c: where packing has stored a value as it is, all its users read it from memory. Returns the new
- * results. */
-ir_ref pack_reuse(ir_graph *g, ir_ref results);
 
 int64_t pack_elements(ir_graph *g, ir_ref tensor); /* at most; saturating */
 

@@ -52,7 +52,7 @@ static bool reread(ir_graph *g, const ir_ref *live, size_t count, const uint8_t 
   return good;
 }
 
-ir_ref pack_reuse(ir_graph *g, ir_ref results) {
+ir_ref pass_pack_reuse(ir_graph *g, ir_ref results) {
   ir_ref *live = NULL, *map = ir_alloc(g->mem, ((size_t)results + 1) * sizeof *map), root = 0;
   uint8_t *copied = ir_alloc(g->mem, (size_t)results + 1);
   size_t count = 0, cap = 0;
@@ -64,5 +64,6 @@ ir_ref pack_reuse(ir_graph *g, ir_ref results) {
   ir_free(g->mem, live, cap * sizeof *live);
   ir_free(g->mem, map, map ? ((size_t)results + 1) * sizeof *map : 0);
   ir_free(g->mem, copied, copied ? (size_t)results + 1 : 0);
+  if (!root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory reading copies of a product's operands again");
   return root;
 }

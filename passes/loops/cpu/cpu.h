@@ -9,9 +9,9 @@
 
 #include "passes/loops/loops.h"
 
-/* prefetch.c: stores[at], with loads that prefetch rows further on along the last axis of the nest that all
- * the stores share. */
-ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t count, uint32_t at);
+/* prefetch.c: the effect of a fused row group with loads that prefetch rows further on; another one as it is;
+ * 0 on failure. */
+ir_ref loop_prefetch_rows(ir_graph *g, ir_ref effect, const ir_target *target);
 /* body, with loads that prefetch what comes 8 KiB later along the range, which goes over memory once. */
 ir_ref loop_sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range);
 
@@ -19,7 +19,8 @@ ir_ref loop_sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range);
  * non-temporal prefetch, else IR_NO_STREAM. */
 ir_ref loop_load_ahead(ir_graph *g, ir_ref load, int64_t elements, int64_t stream);
 
-/* nontemporal.c: marks stores as non-temporal, and adds non-temporal prefetches to loads; false on failure */
-bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
+/* nontemporal.c: the effect with some stores marked as non-temporal, and non-temporal prefetches added to
+ * some loads; 0 on failure */
+ir_ref loop_stream(ir_graph *g, ir_ref effect, const ir_target *target);
 
 #endif

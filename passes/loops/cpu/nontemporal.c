@@ -10,9 +10,7 @@
  * nothing else in the kernel reads. A non-temporal prefetch evicts nothing else from the caches, and with a
  * victim cache evictions are traffic, too: sums over 256 MiB take 3 to 7 % less time. Not where the store is
  * non-temporal as well, since rows are short there; nor down columns, which takes a quarter more; nor before
- * a search (argmax, argmin), which prefetches further ahead.
- *
- * Groups of work-items have no such accesses. */
+ * a search (argmax, argmin), which prefetches further ahead. */
 #include "cpu.h"
 
 #include "passes/index/index.h"
@@ -90,9 +88,9 @@ static ir_ref fetch_past(ir_graph *g, const ir_target *target, ir_ref store, con
   return used ? pass_substitute(g, store, loads, made, used) : store;
 }
 
-static bool fetch_all_past(ir_graph *g, const ir_target *target, ir_ref all, loop_stores *stores) {
+static bool fetch_all_past(ir_graph *g, const ir_target *target, ir_ref effect, loop_stores *stores) {
   ir_ref loads[MAX_KERNEL_NODES];
-  uint32_t count = affine_find_range(g, all, IR_OP_LOAD, loads, MAX_KERNEL_NODES);
+  uint32_t count = affine_find_range(g, effect, IR_OP_LOAD, loads, MAX_KERNEL_NODES);
   for (uint32_t i = 0; i < stores->count && count < MAX_KERNEL_NODES; i++) {
     if (ir_arg_mode(ir_get(g, stores->store[i])) != IR_NO_STREAM) continue;
     if (!(stores->store[i] = fetch_past(g, target, stores->store[i], loads, count))) return false;
@@ -100,23 +98,22 @@ static bool fetch_all_past(ir_graph *g, const ir_target *target, ir_ref all, loo
   return true;
 }
 
-bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores) {
-  if (target->group_items) return true;
+ir_ref loop_stream(ir_graph *g, ir_ref effect, const ir_target *target) {
   ir_ref params[MAX_KERNEL_NODES];
-  ir_ref all = ir_make(g, IR_OP_SEQ, IR_NONE, 0, stores->store, stores->count);
-  uint32_t count = affine_find_range(g, all, IR_OP_PARAM, params, MAX_KERNEL_NODES);
-  int64_t outputs = 0, inputs = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    bool stored = is_stored(g, stores, params[i]);
-    *(stored ? &outputs : &inputs) += bytes_of(g, params[i]);
-  }
-  if (outputs + inputs <= target->l3_bytes) return all != 0;
-  for (uint32_t i = 0; i < stores->count; i++) {
-    const ir_node *n = ir_get(g, stores->store[i]);
+  uint32_t count = affine_find_range(g, effect, IR_OP_PARAM, params, MAX_KERNEL_NODES);
+  int64_t moved = 0, inputs = 0;
+  loop_stores stores;
+  for (uint32_t i = 0; i < count; i++) moved += bytes_of(g, params[i]);
+  if (moved <= target->l3_bytes) return effect;
+  if (!loop_list_stores(g, effect, &stores)) return 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (!is_stored(g, &stores, params[i])) inputs += bytes_of(g, params[i]);
+  for (uint32_t i = 0; i < stores.count; i++) {
+    const ir_node *n = ir_get(g, stores.store[i]);
     int64_t mode = n->op == IR_OP_STORE ? mode_of(target, bytes_of(g, n->src[0]), inputs) : IR_NO_STREAM;
     if (mode == IR_NO_STREAM) continue;
-    if (!(stores->store[i] = ir_make(g, IR_OP_STORE, IR_NONE, ir_pack_arg(0, mode), n->src, n->nsrc)))
-      return false;
+    if (!(stores.store[i] = ir_make(g, IR_OP_STORE, IR_NONE, ir_pack_arg(0, mode), n->src, n->nsrc)))
+      return 0;
   }
-  return fetch_all_past(g, target, all, stores);
+  return fetch_all_past(g, target, effect, &stores) ? loop_sequence(g, stores.store, stores.count) : 0;
 }

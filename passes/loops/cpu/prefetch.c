@@ -48,18 +48,20 @@ static int64_t elements_ahead(const loop_nest *n, ir_ref load) {
   return row * ((AHEAD_BYTES + row * bytes - 1) / (row * bytes));
 }
 
-static bool reads(ir_graph *g, ir_ref store, ir_ref param) {
-  ir_ref loads[LOOP_MAX_LOADS];
-  uint32_t count = affine_find_range(g, store, IR_OP_LOAD, loads, LOOP_MAX_LOADS);
-  for (uint32_t i = 0; i < count; i++)
-    if (ir_src(g, loads[i], 0) == param) return true;
-  return false;
-}
+/* The loads of each store of a group. */
+typedef struct group_loads {
+  ir_ref load[MAX_STORES][LOOP_MAX_LOADS];
+  uint32_t count[MAX_STORES];
+} group_loads;
 
-/* How many of the stores before this one read the parameter. */
-static uint32_t readers_before(ir_graph *g, const ir_ref *stores, uint32_t at, ir_ref param) {
+/* How many of the stores before number `at` read the parameter. */
+static uint32_t readers_before(const ir_graph *g, const group_loads *all, uint32_t at, ir_ref param) {
   uint32_t readers = 0;
-  for (uint32_t i = 0; i < at; i++) readers += reads(g, stores[i], param);
+  for (uint32_t i = 0; i < at; i++) {
+    uint32_t k = 0;
+    while (k < all->count[i] && ir_src(g, all->load[i][k], 0) != param) k++;
+    readers += k < all->count[i];
+  }
   return readers;
 }
 
@@ -88,21 +90,61 @@ static bool write_rows(const loop_nest *n, const ir_ref *stores, uint32_t count)
   return false;
 }
 
-ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t count, uint32_t at) {
+/* The loads of store number `at` prefetch rows further on along the last axis of the nest that all stores
+ * share. */
+static ir_ref fetch_ahead(const loop_nest *n, const group_loads *all, ir_ref store, uint32_t at,
+                          bool only_reads) {
   ir_graph *g = n->g;
   ir_ref loads[LOOP_MAX_LOADS], made[LOOP_MAX_LOADS];
-  uint32_t found = affine_find_range(g, stores[at], IR_OP_LOAD, loads, LOOP_MAX_LOADS), used = 0;
-  bool only_reads = !write_rows(n, stores, count);
-  for (uint32_t i = 0; i < found; i++) {
-    int64_t elements = elements_ahead(n, loads[i]);
-    uint32_t before = readers_before(g, stores, at, ir_src(g, loads[i], 0));
-    if (!elements || before != 1) continue;
-    int64_t bytes = elements * ir_dtypes[ir_dtype_of(g, loads[i])].bytes;
+  uint32_t used = 0;
+  for (uint32_t i = 0; i < all->count[at]; i++) {
+    ir_ref load = all->load[at][i];
+    if (readers_before(g, all, at, ir_src(g, load, 0)) != 1) continue;
+    int64_t elements = elements_ahead(n, load);
+    if (!elements) continue;
+    int64_t bytes = elements * ir_dtypes[ir_dtype_of(g, load)].bytes;
     if (only_reads && 2 * bytes <= n->target->l1_bytes) elements += elements / 4 * 3;
-    loads[used] = loads[i];
-    made[used++] = loop_load_ahead(g, loads[i], elements, IR_NO_STREAM);
+    loads[used] = load;
+    made[used++] = loop_load_ahead(g, load, elements, IR_NO_STREAM);
   }
-  return used ? pass_substitute(g, stores[at], loads, made, used) : stores[at];
+  return used ? pass_substitute(g, store, loads, made, used) : store;
+}
+
+static bool prefetch_group(const loop_nest *n, ir_ref *stores, uint32_t count) {
+  group_loads all;
+  bool only_reads = !write_rows(n, stores, count);
+  for (uint32_t i = 0; i < count; i++)
+    all.count[i] = affine_find_range(n->g, stores[i], IR_OP_LOAD, all.load[i], LOOP_MAX_LOADS);
+  for (uint32_t i = 0; i < count; i++)
+    if (!(stores[i] = fetch_ahead(n, &all, stores[i], i, only_reads))) return false;
+  return true;
+}
+
+/* Recursive: each group inside another one has axes of its own, of MAX_FOUND_RANGES in all. */
+static bool prefetch_in(const loop_nest *around, ir_ref *stores, uint32_t count) {
+  loop_group group;
+  for (uint32_t i = 0; i < count; i += group.count) {
+    ir_ref bound[MAX_FOUND_RANGES];
+    loop_nest base = *around, *n = &group.nest;
+    if (!loop_read_group(&base, stores + i, count - i, &group)) return false;
+    if (group.count == 1) continue;
+    if (n->has_locals && !prefetch_group(n, stores + i, group.count)) return false;
+    if (around->bound_count + n->axis_count > MAX_FOUND_RANGES) continue;
+    base.bound = bound, base.bound_count = 0;
+    for (uint32_t b = 0; b < around->bound_count; b++) bound[base.bound_count++] = around->bound[b];
+    for (uint32_t a = 0; a < n->axis_count; a++) bound[base.bound_count++] = n->axes[a].range;
+    if (!prefetch_in(&base, stores + i, group.count)) return false;
+  }
+  return true;
+}
+
+ir_ref loop_prefetch_rows(ir_graph *g, ir_ref effect, const ir_target *target) {
+  loop_stores stores;
+  ir_ref local;
+  loop_nest base = {.g = g, .target = target};
+  if (!affine_find_range(g, effect, IR_OP_LOCAL, &local, 1)) return effect;
+  if (!loop_list_stores(g, effect, &stores) || !prefetch_in(&base, stores.store, stores.count)) return 0;
+  return loop_sequence(g, stores.store, stores.count);
 }
 
 /* Does the load read a parameter in sequence along the range, one too large for the L2 cache? */

@@ -186,20 +186,18 @@ static ir_ref results_of(item_reduction *s, ir_ref local) {
   return all && reduce && store ? pass_substitute(g, store, &reduce, &all, 1) : 0;
 }
 
-bool loop_reduce_across_items(ir_graph *g, const ir_target *target, loop_stores *stores) {
-  if (!target->group_items || !target->local_bytes || stores->count != 1) return true;
-  item_reduction s = {.n = {.g = g, .target = target, .store = stores->store[0]}};
-  if (!loop_find_axes(&s.n)) return false;
-  if (s.n.next_range < stores->next_range) s.n.next_range = stores->next_range;
+ir_ref loop_reduce_across_items(ir_graph *g, ir_ref effect, const ir_target *target) {
+  loop_stores stores;
+  if (!loop_list_stores(g, effect, &stores)) return 0;
+  if (!target->local_bytes || stores.count != 1) return effect;
+  item_reduction s = {.n = {.g = g, .target = target, .store = stores.store[0]}};
+  if (!loop_find_axes(&s.n)) return 0;
   loop_merge_axes(&s.n);
-  if (!plan_reduction(&s)) return true;
+  if (!plan_reduction(&s)) return effect;
   start_iterations(&s);
   ir_ref local = ir_make(g, IR_OP_LOCAL, ir_dtype_of(g, s.reduce), ir_pack_arg(0, 0),
                          (ir_ref[]){ir_index(g, local_size(&s)), s.iteration}, 2);
-  if (!local || !(stores->store[0] = partial_results(&s, local)) ||
-      !(stores->store[1] = results_of(&s, local)))
-    return false;
-  stores->count = 2;
-  stores->next_range = s.n.next_range;
-  return true;
+  if (!local || !(stores.store[0] = partial_results(&s, local)) || !(stores.store[1] = results_of(&s, local)))
+    return 0;
+  return loop_sequence(g, stores.store, 2);
 }

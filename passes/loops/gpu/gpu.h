@@ -44,13 +44,18 @@ bool loop_choose_matrix(loop_nest *n, ir_ref reduce, loop_axis *row, loop_axis *
 /* Has each work-item the sums that the matrix instruction gives it? */
 bool loop_is_matrix_tile(const loop_nest *n, const loop_axis *row, const loop_axis *column);
 
-/* shared_memory.c: for groups of work-items, a store that transposes what it reads becomes several stores in
- * one loop over tiles, which are staged in locals. False on failure. */
-bool loop_stage_tiles(ir_graph *g, const ir_target *target, loop_stores *stores);
+/* Steps of the pipeline. They take the effect of a kernel and return it changed, or as it is; 0 on failure.
+ */
+/* separate.c: each store has ranges of its own, and so groups in which all work-items have something to do.
+ * Stores that update, or that pass on values in locals, stay together. */
+ir_ref loop_separate_stores(ir_graph *g, ir_ref effect);
+/* shared_memory.c: a store that transposes what it reads becomes several stores in one loop over tiles, which
+ * are staged in locals. */
+ir_ref loop_stage_tiles(ir_graph *g, ir_ref effect, const ir_target *target);
 
-/* cross_lane_reduction.c: likewise a store that reduces short rows, or few columns: several work-items
- * compute each result. */
-bool loop_reduce_across_items(ir_graph *g, const ir_target *target, loop_stores *stores);
+/* cross_lane_reduction.c: a store that reduces short rows, or few columns, becomes two in one loop over
+ * groups: several work-items compute each result. */
+ir_ref loop_reduce_across_items(ir_graph *g, ir_ref effect, const ir_target *target);
 /* staged_product.c: the value of a REDUCE of n->store, a product, for a group of work-items, each at its own
  * indices `at`, by axis: operands are staged in locals. 0 where that is not possible. */
 ir_ref loop_staged_product(loop_place *p, ir_ref reduce, const ir_ref *at);

@@ -162,17 +162,16 @@ static ir_ref write_tile(staging *s) {
   return store ? pass_substitute(g, store, loads, staged, s->count) : 0;
 }
 
-bool loop_stage_tiles(ir_graph *g, const ir_target *target, loop_stores *stores) {
-  if (!target->group_items || stores->count != 1) return true;
-  staging s = {.n = {.g = g, .target = target, .store = stores->store[0]}};
-  if (!loop_find_axes(&s.n)) return false;
-  if (s.n.next_range < stores->next_range) s.n.next_range = stores->next_range;
+ir_ref loop_stage_tiles(ir_graph *g, ir_ref effect, const ir_target *target) {
+  loop_stores stores;
+  if (!loop_list_stores(g, effect, &stores)) return 0;
+  if (stores.count != 1) return effect;
+  staging s = {.n = {.g = g, .target = target, .store = stores.store[0]}};
+  if (!loop_find_axes(&s.n)) return 0;
   loop_merge_axes(&s.n);
-  if (!plan_tiles(&s)) return true;
-  if (!start_iterations(&s)) return false;
+  if (!plan_tiles(&s)) return effect;
+  if (!start_iterations(&s)) return 0;
   for (uint32_t i = 0; i <= s.count; i++)
-    if (!(stores->store[i] = i < s.count ? stage_load(&s, i) : write_tile(&s))) return false;
-  stores->count = s.count + 1;
-  stores->next_range = s.n.next_range;
-  return true;
+    if (!(stores.store[i] = i < s.count ? stage_load(&s, i) : write_tile(&s))) return 0;
+  return loop_sequence(g, stores.store, s.count + 1);
 }

@@ -109,15 +109,26 @@ $ viewfold dump --stage=asm 'f32[64]' | grep -c '^	ret'
 == after passes
 $ viewfold dump --print-after=all --graph pool pool.vf | grep '^# after'
 \# after physicalize
+\# after scans
 \# after lower
+\# after copies
 \# after pack
 \# after parts
 \# after schedule
+\# after regroup
+\# after views
 \# after fold
 \# after elementary
 \# after crop
 \# after refine
+\# after domains
+\# after rows
 \# after peel
+\# after stream
+\# after prefetch
+\# after separate
+\# after stage
+\# after share
 \# after loops
 $ viewfold dump --print-after=lower --graph total pool.vf
 \# after lower

@@ -1,158 +1,139 @@
-# Steps of control flow: their nesting, where each value lies, and why.
-
-== a cond in a scan
-<<< main.vf
-graph @keep(%t: f32[4], %x: f32[4]) {
-  %a = mul %t, 0.5
-  return %a, %x
-}
-graph @drop(%t: f32[4], %x: f32[4]) {
-  %a = add %t, %x
-  return %a, %a
-}
-graph @step(%s: f32[4], %x: f32[4], %k: f32[]) {
-  %t = add %s, %x
-  %m = max %t
-  %c = gt %m, %k
-  %r, %q = cond %c, %t, %x then=@keep else=@drop
-  return %r, %q
-}
-graph @main(%s: f32[4], %xs: f32[n=1..100,4], %k: f32[]) {
-  %s2 = mul %s, 2.0
-  %last, %all = scan %s2, %xs, %k do=@step carries=1 sliced=1
-  %out = add %last, %s2
-  return %out, %all
+# Each row of the pipeline: --print-after shows what it leaves, and `viewfold pass` makes the same of the text of the
+# row before it.
+<<< steps.sh
+# steps.sh TARGET FILE FIRST STEP...: each step on what is there before it; prints those that change something
+target=$1 file=$2 before=$3
+shift 3
+viewfold dump --print-after=$before --target "$target" "$file" | grep -v '^#' > $before
+for step do
+  viewfold dump --print-after=$step --target "$target" "$file" | grep -v '^#' > $step
+  viewfold pass --target "$target" $step $before | cmp - $step || exit 1
+  cmp -s $before $step || echo $step
+  before=$step
+done
+>>>
+<<< kernel.sh
+sh steps.sh "$1" "$2" views fold elementary crop refine domains rows peel stream prefetch separate stage share loops
+>>>
+<<< moved.vf
+graph @moved(%x: f32[40,56]) {
+  %p = pad %x pads=[[0,0],[1,0]]
+  %s = shrink %p bounds=[[0,40],[0,56]]
+  %y = tanh %s
+  return %y
 }
 >>>
-$ viewfold dump --stage=kernels main.vf
-graph @main: 6 kernels, 5 temporaries
-\
-kernel 0 -> temporary 0 f32[4]
-  fuses   mul
-  reads   %s f32[4], in 1 place
-  threads share a loop of 1; work about 36 (bytes and operations)
-\
-scan, trip count n
-  carries moving 0 f32[4] from temporary 0 f32[4] to temporary 1 f32[4], written to moving 1 f32[4], alternating with temporary 2 f32[4]
-  moves   moving 2 f32[4] along %xs f32[n,4]
-  moves   moving 3 f32[4] along %all f32[n,4]
-  do
-\
-    kernel 1 -> temporary 3 f32[4]
-      fuses   add
-      reads   moving 2 f32[4], in 1 place
-      reads   moving 0 f32[4], in 1 place
-      threads share a loop of 1; work about 52 (bytes and operations)
-\
-    kernel 2 -> temporary 4 bool[]
-      fuses   max gt
-      reads   %k f32[], in 1 place
-      reads   temporary 3 f32[4], in 1 place
-      threads share a loop of 1; work about 44 (bytes and operations)
-\
-    cond of temporary 4 bool[]
-      writes  moving 1 f32[4], moving 3 f32[4]
-      then
-\
-        kernel 3 -> moving 1 f32[4]
-          fuses   mul
-          reads   temporary 3 f32[4], in 1 place
-          threads share a loop of 1; work about 36 (bytes and operations)
-\
-        copy -> moving 3 f32[4]
-          reads   moving 2 f32[4]
-      else
-\
-        kernel 4 -> moving 1 f32[4]
-          fuses   add
-          reads   moving 2 f32[4], in 1 place
-          reads   temporary 3 f32[4], in 1 place
-          threads share a loop of 1; work about 52 (bytes and operations)
-\
-        copy -> moving 3 f32[4]
-          reads   moving 1 f32[4]
-\
-kernel 5 -> %out f32[4]
-  fuses   add
-  reads   temporary 0 f32[4], in 1 place
-  reads   temporary 1 f32[4], in 1 place
-  threads share a loop of 1; work about 52 (bytes and operations)
-
-$ viewfold dump --stage=loops main.vf | grep -E '^(#|kernel)'
-\# kernel 0 nest 0: split a0 4; vector a0.1
-kernel @main_0(p0: f32[4], p1: f32[4]) {
-\# in scan: do
-\# kernel 1 nest 0: split a0 4; vector a0.1
-kernel @main_1(p0: f32[4], p1: f32[4], p2: f32[4]) {
-\# in scan: do
-\# kernel 2 nest 0:
-kernel @main_2(p0: bool[1], p1: f32[1], p2: f32[4]) {
-\# in scan: do, in cond: then
-\# kernel 3 nest 0: split a0 4; vector a0.1
-kernel @main_3(p0: f32[4], p1: f32[4]) {
-\# in scan: do, in cond: else
-\# kernel 4 nest 0: split a0 4; vector a0.1
-kernel @main_4(p0: f32[4], p1: f32[4], p2: f32[4]) {
-\# kernel 5 nest 0: split a0 4; vector a0.1
-kernel @main_5(p0: f32[4], p1: f32[4], p2: f32[4]) {
-
-$ viewfold explain --no-run main.vf | grep -E 'why|kernel '
-kernel 0 -> temporary 0 f32[4]
-  why     stored and not fused: control flow takes its operands from memory
-    kernel 1 -> temporary 3 f32[4]
-      why     stored and not fused: control flow takes its operands from memory
-    kernel 2 -> temporary 4 bool[]
-      why     stored and not fused: control flow takes its operands from memory
-        kernel 3 -> moving 1 f32[4]
-          why     a kernel of its own, because it is a result of its function
-        kernel 4 -> moving 1 f32[4]
-          why     a kernel of its own, because it is a result of its function
-kernel 5 -> %out f32[4]
-  why     a kernel of its own, because it is a result
-
-== a while loop that shifts its state
-<<< fibonacci.vf
-graph @below(%a: i32[], %b: i32[], %top: i32[]) {
-  %c = lt %b, %top
-  return %c
-}
-graph @next(%a: i32[], %b: i32[], %top: i32[]) {
-  %s = add %a, %b
-  return %b, %s
-}
-graph @fibonacci(%top: i32[]) {
-  %a, %b = while_loop 0, 1, %top while=@below do=@next carries=2 bound=50
-  return %a, %b
+<<< softmax.vf
+graph @rows(%x: f32[64,1024]) {
+  %y = softmax %x axis=-1
+  return %y
 }
 >>>
-$ viewfold dump --stage=kernels fibonacci.vf
-graph @fibonacci: 4 kernels, 5 temporaries
-\
-kernel 0 -> temporary 0 i32[]
-  fuses   nothing: a constant
-  threads share a loop of 1; work about 4 (bytes and operations)
-\
-kernel 1 -> temporary 1 i32[]
-  fuses   nothing: a constant
-  threads share a loop of 1; work about 4 (bytes and operations)
-\
-while temporary 4 bool[], trip count at most 50
-  carries moving 0 i32[] from temporary 0 i32[] to %a i32[], written to moving 1 i32[], alternating with temporary 2 i32[]
-  carries moving 2 i32[] from temporary 1 i32[] to %b i32[], written to moving 3 i32[], alternating with temporary 3 i32[]
-  while
-\
-    kernel 2 -> temporary 4 bool[]
-      fuses   lt
-      reads   %top i32[], in 1 place
-      reads   moving 2 i32[], in 1 place
-      threads share a loop of 1; work about 10 (bytes and operations)
-  do
-\
-    kernel 3 -> moving 3 i32[]
-      fuses   add
-      reads   moving 2 i32[], in 1 place
-      reads   moving 0 i32[], in 1 place
-      threads share a loop of 1; work about 13 (bytes and operations)
-\
-    copy -> moving 1 i32[]
-      reads   moving 2 i32[]
+<<< causal.vf
+graph @causal(%q: f32[2,256,32], %k: f32[2,256,32], %v: f32[2,256,32]) {
+  %y = attention %q, %k, %v causal=true
+  return %y
+}
+>>>
+<<< sums.vf
+graph @sums(%x: f32[4096,64]) {
+  %y = sum %x axes=[1]
+  return %y
+}
+>>>
+<<< product.vf
+graph @product(%a: f32[256,128], %b: f32[256,128], %c: f32[256,128]) {
+  %d = add %b, %c
+  %t = permute %d order=[1,0]
+  %y = matmul %a, %t
+  %s = sum %d axes=[1]
+  return %y, %s
+}
+>>>
+
+== steps over the graph
+$ sh steps.sh 'vector_bytes=64 registers=32' product.vf physicalize scans lower copies pack parts
+lower
+copies
+pack
+
+== steps over kernels, for processors
+$ sh kernel.sh 'vector_bytes=32 registers=16 masks=1 l3=1048576' moved.vf
+elementary
+crop
+rows
+loops
+$ sh kernel.sh 'vector_bytes=32 registers=16 masks=0' 'f32[96,64].pad((1,0),(0,0)).shrink((0,96),(0,64)).permute(1,0).reshape(96,64).pad((4,0),(0,0))'
+crop
+refine
+domains
+loops
+$ sh kernel.sh 'vector_bytes=32 registers=16 l3=65536' 'f32[65536].flip(0)'
+crop
+refine
+stream
+loops
+$ sh kernel.sh 'vector_bytes=64 registers=32 masks=0 l1=32768 l3=33554432' softmax.vf
+elementary
+refine
+prefetch
+loops
+$ sh kernel.sh 'vector_bytes=64 registers=32 masks=0 l3=33554432' causal.vf
+fold
+elementary
+crop
+refine
+loops
+
+== steps over kernels, for work-items
+$ sh kernel.sh 'lanes=32 local=65536' 'f32[6,4].pad((1,0),(0,0)).shrink((0,6),(0,4)).permute(1,0)'
+crop
+separate
+loops
+$ sh kernel.sh 'lanes=32 local=65536' 'f32[64,96].permute(1,0)'
+crop
+refine
+stage
+loops
+$ sh kernel.sh 'lanes=32 local=65536 masks=0' sums.vf
+refine
+share
+loops
+
+== a step is skipped where it is for other devices
+$ viewfold dump --print-after=share --target 'lanes=32 local=65536' 'f32[64,96].permute(1,0)' | grep -v '^#' > here
+$ viewfold pass --target 'lanes=32 local=65536' stream here | cmp - here
+$ viewfold dump --print-after=stream --target 'lanes=0' 'f32[64,96].permute(1,0)' | grep -v '^#' > here
+$ viewfold pass --target 'lanes=0' stage here | cmp - here
+$ viewfold pass --target 'lanes=32 local=65536' stage here | grep -c local
+1
+
+== what pass takes
+$ viewfold pass crop 'f32[4]'
+! viewfold pass: crop takes a kernel without loops (`index @...`); @chain is a tensor graph (`graph @...`)
+? 2
+$ viewfold pass lower 'f32[4]' | viewfold pass crop -
+! viewfold pass: crop takes a kernel without loops (`index @...`); @chain is a tensor graph (`graph @...`)
+? 2
+$ viewfold pass views 'f32[4]'
+! viewfold pass: views makes or reads the plan of a whole graph, which has no text; viewfold dump --print-after=views shows what it leaves
+? 2
+$ viewfold pass schedule 'f32[4]'
+! viewfold pass: schedule makes or reads the plan of a whole graph, which has no text; viewfold dump --print-after=schedule shows what it leaves
+? 2
+$ viewfold dump --stage=loops 'f32[4]' > loops
+$ viewfold pass loops loops
+! viewfold pass: loops takes a kernel without loops (`index @...`); @chain_0 is a kernel with loops (`kernel @...`)
+? 2
+$ viewfold pass shore 'f32[4]'
+! viewfold pass: unknown pass 'shore'; did you mean share?
+! Try 'viewfold pass --help'.
+? 2
+$ viewfold pass crop
+! viewfold pass: the name of a pass and a file are needed
+! Try 'viewfold pass --help'.
+? 2
+$ viewfold pass crop a b
+! viewfold pass: one file at a time, found 'b' as well
+! Try 'viewfold pass --help'.
+? 2

@@ -1,0 +1,98 @@
+/* `viewfold pass`: runs one step of the pipeline on a text. */
+#include <stdio.h>
+#include <string.h>
+
+#include "frontend/cli/cli.h"
+#include "frontend/cli/graph.h"
+#include "frontend/cli/options.h"
+#include "frontend/cli/pass.h"
+#include "frontend/report/dump_pass.h"
+#include "frontend/text/nearest.h"
+
+enum { PASSES_MOST = 32 }; /* names that a misspelt one is compared with */
+
+static void help(void) {
+  fputs("Usage: viewfold pass [OPTIONS] NAME FILE.vf|CHAIN\n"
+        "\n"
+        "Runs one step of compiling on each tensor graph, or each kernel (`index @...`), of a text, and "
+        "prints\n"
+        "what it leaves as text that can be read back. `viewfold dump --help` lists the steps; those that "
+        "make\n"
+        "or read the plan of a whole graph (schedule, regroup, views) do not run alone.\n"
+        "\n"
+        "  $ viewfold dump --print-after=fold 'f32[4].pad((1,1))' > folded.vf\n"
+        "  $ viewfold pass crop folded.vf\n"
+        "\n"
+        "Options:\n"
+        "  --target SETTINGS  for another machine; as for `viewfold dump`\n"
+        "  --trace-rules      show each rewrite of an index expression; as for `viewfold dump`\n"
+        "\n"
+        "Exit status: 0; 2 when the input is wrong; 3 when the step fails.\n",
+        stdout);
+}
+
+const pass_info *cli_find_pass(const char *command, const char *name) {
+  const char *names[PASSES_MOST];
+  size_t count = 0;
+  for (size_t i = 0; i < pass_count; i++)
+    if (strcmp(pass_table[i].name, name) == 0) return &pass_table[i];
+  for (size_t i = 0; i < pass_count && count < PASSES_MOST; i++) names[count++] = pass_table[i].name;
+  const char *near = fe_nearest(name, strlen(name), names, count);
+  cli_usage(command, near ? "unknown pass '%s'; did you mean %s?" : "unknown pass '%s'", name, near);
+  return NULL;
+}
+
+static int run_step(const pass_info *step, const ir_target *target, const char *word, bool trace) {
+  cli_graph s;
+  ir_text out;
+  ir_text_init(&out, &ir_mem_libc);
+  int status = cli_graph_open(&s, "pass", word, trace);
+  for (size_t i = 0; !status && i < s.module.count; i++) {
+    const ir_parsed_graph *block = &s.module.graphs[i];
+    if (block->called) continue; /* it is printed with the graphs that call it */
+    if (fe_dump_pass(&s.g, block, step, target, fe_watch_observer(&s.watch), &out, &s.error) != IR_OK)
+      status = cli_failure("pass", &s.error);
+  }
+  if (out.len) fwrite(out.data, 1, out.len, stdout);
+  ir_text_free(&out);
+  cli_graph_close(&s);
+  return status;
+}
+
+static int run_for(const char *settings, const pass_info *step, const char *word, bool trace) {
+  rt_options options;
+  rt_context *context = NULL;
+  const ir_target *target = NULL;
+  ir_error error = {0};
+  int status = cli_context_options("pass", NULL, NULL, &options);
+  if (status) return status;
+  options.target = settings;
+  if (rt_context_create(&ir_mem_libc, &options, &context, &error) == IR_OK)
+    target = rt_context_target(context, &error);
+  status = target ? run_step(step, target, word, trace) : cli_failure("pass", &error);
+  rt_context_destroy(context);
+  return status;
+}
+
+int cli_pass(int argc, char **argv) {
+  enum { TARGET, TRACE, OPTIONS };
+  static const cli_option options[OPTIONS] = {{"--target", "settings"}, {"--trace-rules", NULL}};
+  const char *settings = NULL, *words[2] = {NULL};
+  bool trace = false;
+  int count = 0;
+  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
+  for (int next; (next = cli_next(&args)) != CLI_END;) {
+    if (next == CLI_WRONG) return CLI_BAD_INPUT;
+    if (next == CLI_HELP) {
+      help();
+      return CLI_OK;
+    }
+    if (next == TARGET) settings = args.value;
+    else if (next == TRACE) trace = true;
+    else if (count == 2) return cli_usage("pass", "one file at a time, found '%s' as well", args.value);
+    else words[count++] = args.value;
+  }
+  if (count < 2) return cli_usage("pass", "the name of a pass and a file are needed");
+  const pass_info *step = cli_find_pass("pass", words[0]);
+  return step ? run_for(settings, step, words[1], trace) : CLI_BAD_INPUT;
+}

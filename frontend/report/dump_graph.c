@@ -1,0 +1,45 @@
+#include "frontend/report/dump_graph.h"
+
+#include "ir/print/print.h"
+#include "passes/batch/batch.h"
+#include "passes/ops/ops.h"
+
+bool fe_block_request(ir_graph *g, const ir_parsed_graph *block, const ir_observer *observer,
+                      fe_request *out) {
+  ir_ref *inputs = ir_alloc(g->mem, (block->param_count + block->result_count) * sizeof *inputs);
+  *out = (fe_request){.graph = g,
+                      .inputs = inputs,
+                      .input_count = block->param_count,
+                      .name = block->name,
+                      .observer = observer};
+  if (!inputs) return false;
+  ir_ref *results = inputs + block->param_count;
+  for (size_t i = 0; i < block->param_count; i++) inputs[i] = block->params[i].ref;
+  for (size_t i = 0; i < block->result_count; i++)
+    if (!(results[i] = op_default_dtype(g, block->results[i].ref))) return false;
+  out->results = ir_tuple(g, results, (uint32_t)block->result_count);
+  return out->results != 0;
+}
+
+void fe_block_request_free(ir_graph *g, const ir_parsed_graph *block, fe_request *request) {
+  size_t count = block->param_count + block->result_count;
+  ir_free(g->mem, (ir_ref *)request->inputs, count * sizeof *request->inputs);
+}
+
+void fe_put_graph(const ir_parsed_graph *b, fe_copy *copy, ir_ref root, ir_text *out) {
+  ir_graph *g = &copy->graph;
+  size_t count = b->param_count + b->result_count;
+  ir_named *params = ir_alloc(g->mem, count * sizeof *params);
+  if (!params) {
+    out->failed = true;
+    return;
+  }
+  ir_named *results = params + b->param_count;
+  for (size_t i = 0; i < b->param_count; i++)
+    params[i] =
+        (ir_named){b->params[i].name, b->params[i].length, pass_physical_leaf(g, copy->request.inputs[i])};
+  for (size_t i = 0; i < b->result_count; i++)
+    results[i] = (ir_named){b->results[i].name, b->results[i].length, ir_src(g, root, (uint32_t)i)};
+  ir_print_named(g, b->name, b->name_length, params, b->param_count, results, b->result_count, out);
+  ir_free(g->mem, params, count * sizeof *params);
+}
