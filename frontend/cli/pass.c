@@ -75,24 +75,18 @@ static int run_for(const char *settings, const pass_info *step, const char *word
 }
 
 int cli_pass(int argc, char **argv) {
-  enum { TARGET, TRACE, OPTIONS };
-  static const cli_option options[OPTIONS] = {{"--target", "settings"}, {"--trace-rules", NULL}};
-  const char *settings = NULL, *words[2] = {NULL};
-  bool trace = false;
-  int count = 0;
-  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
-  for (int next; (next = cli_next(&args)) != CLI_END;) {
-    if (next == CLI_WRONG) return CLI_BAD_INPUT;
-    if (next == CLI_HELP) {
-      help();
-      return CLI_OK;
-    }
-    if (next == TARGET) settings = args.value;
-    else if (next == TRACE) trace = true;
-    else if (count == 2) return cli_usage("pass", "one file at a time, found '%s' as well", args.value);
-    else words[count++] = args.value;
-  }
-  if (count < 2) return cli_usage("pass", "the name of a pass and a file are needed");
+  const char *settings = NULL, *trace = NULL, *words[2] = {NULL};
+  const cli_option options[] = {{"--target", "settings", cli_last, &settings},
+                                {"--trace-rules", NULL, cli_last, &trace}};
+  const cli_syntax syntax = {.put_help = help,
+                             .options = options,
+                             .option_count = sizeof options / sizeof *options,
+                             .words = words,
+                             .most = 2,
+                             .more = "one file at a time, found '%s' as well"};
+  int status = cli_read(&syntax, argc, argv);
+  if (status != CLI_END) return status;
+  if (!words[1]) return cli_usage("pass", "the name of a pass and a file are needed");
   const pass_info *step = cli_find_pass("pass", words[0]);
-  return step ? run_for(settings, step, words[1], trace) : CLI_BAD_INPUT;
+  return step ? run_for(settings, step, words[1], trace != NULL) : CLI_BAD_INPUT;
 }
