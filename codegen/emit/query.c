@@ -44,9 +44,9 @@ cg_access cg_access_of(const cg_nest *nest, ir_ref index) {
   return access;
 }
 
-/* Terms of one index still to be looked at: of a deeper sum nothing is known, which costs an access its
- * vectors. */
-enum { MAX_TODO = 32 };
+/* Terms of one index still to be looked at: as many as a sum has that simplification makes (PASS_TERMS). The
+ * stride of a deeper sum is not known, and its access has no vectors. */
+enum { MAX_TODO = 32 }; /* terms */
 
 bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride) {
   const ir_graph *g = &nest->graph;

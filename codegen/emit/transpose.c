@@ -14,7 +14,8 @@
  * whole lanes, the even or the odd ones of two registers. */
 #include "codegen/emit/transpose.h"
 
-enum { MAX_BITS = 10 }; /* of a row's number: lanes are CG_MAX_LANES = 2^10 at most */
+/* Bits of a row's number: there is a row for each lane, and at most CG_MAX_LANES = 2^10 lanes. */
+enum { MAX_BITS = 10 };
 _Static_assert(CG_MAX_LANES == 1 << MAX_BITS, "a row for each lane");
 
 static uint32_t log2_of(uint32_t value) {

@@ -11,8 +11,7 @@
 
 #include <math.h>
 
-/* Bytes of a zmm register: only the AVX-512 intrinsics of this width take a rounding mode. */
-enum { ZMM_BYTES = 64 };
+enum { ZMM_BYTES = 64 }; /* of a zmm register: only AVX-512 intrinsics of that width take a rounding mode */
 
 typedef struct scaled {
   ir_ref p, s;
