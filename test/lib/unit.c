@@ -4,11 +4,11 @@
 #include <cmocka.h>
 
 int unit_run(const CMUnitTestFunction *tests, const char *names, unit_fixtures f) {
-  char *copy = strdup(names), *rest = copy;
+  char *copy = strdup(names), *remaining = copy;
   size_t count = 0;
   struct CMUnitTest *list = calloc(strlen(names), sizeof *list);
   if (!copy || !list) abort();
-  for (char *name; (name = strtok_r(rest, ", ", &rest)); count++)
+  for (char *name; (name = strtok_r(remaining, ", ", &remaining)); count++)
     list[count] = (struct CMUnitTest){name, tests[count], f.enter, f.leave, NULL};
   int failed = _cmocka_run_group_tests("tests", list, count, f.set_up, f.tear_down);
   free(list);
