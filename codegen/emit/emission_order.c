@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pointers allocated at a time: 8 KiB, one block for most kernels; of larger ones a block more for each 1,024. */
+/* Pointers allocated at a time: 8 KiB, one block for most kernels; of larger ones a block more for each
+ * 1,024. */
 enum { BLOCK_POINTERS = 1024 };
 
 struct cg_block {
