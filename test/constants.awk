@@ -35,31 +35,6 @@ function explains(text, name, count) { return words(text) && (count == 1 || name
 
 function add(name, line, begin) { found++; name_of[found] = name; line_of[found] = line; begin_of[found] = begin; on[line]++; in_block[begin]++ }
 
-# The enumerators of text, whose first character stands on line `line`.
-function enumerators(text, line, begin,    i, c, depth, item, at) {
-  item = ""; at = line; depth = 0
-  for (i = 1; i <= length(text) + 1; i++) {
-    c = i > length(text) ? "," : substr(text, i, 1)
-    if (c == "(") depth++
-    if (c == ")") depth--
-    if (c == "," && depth <= 0) {
-      if (match(item, /^[ \n]*[A-Za-z_][A-Za-z0-9_]* *=/)) {
-        value = substr(item, RLENGTH + 1)
-        name = item
-        gsub(/^[ \n]+/, "", name)
-        sub(/ *=.*/, "", name)
-        sub(/\n.*/, "", name)
-        if (has_number(value)) add(name, at, begin)
-      }
-      item = ""
-    } else {
-      if (c == "\n") line++
-      if (item !~ /[^ \n]/) at = line
-      item = item c
-    }
-  }
-}
-
 function flush(    i, text, k, rest, begin, start, value, name, j, count, t) {
   # constants
   for (i = 1; i <= lines; i++) {
@@ -78,7 +53,7 @@ function flush(    i, text, k, rest, begin, start, value, name, j, count, t) {
       sub(/^.*enum *\{/, "", start)
       for (k = i; start !~ /\}/ && k < lines;) start = start "\n" code[++k]
       sub(/\}.*/, "", start)
-      enumerators(start, i, begin)
+      declarators(start, i, begin)
       i = k
     } else if (text ~ /static const |^const / && text !~ /\*/ && text ~ /=/) {
       begin = i
@@ -109,7 +84,8 @@ function flush(    i, text, k, rest, begin, start, value, name, j, count, t) {
   delete code; delete comment; delete alone; delete tail; delete on; delete in_block
 }
 
-# The objects of one declaration: NAME = VALUE, NAME[N] = {VALUES}, ...
+# The objects of one declaration, or the enumerators of one enum: NAME = VALUE, NAME[N] = {VALUES}, ... The first
+# character of text stands on line `line`.
 function declarators(text, line, begin,    i, c, depth, item, at) {
   item = ""; at = line; depth = 0
   for (i = 1; i <= length(text) + 1; i++) {
