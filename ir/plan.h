@@ -18,8 +18,10 @@ typedef enum ir_slot_kind {
   IR_SLOT_OUTPUT, /* the caller's, written by the program alone */
   IR_SLOT_TEMP,   /* an intermediate */
   IR_SLOT_DATA,   /* a literal array of the graph */
-  IR_SLOT_ALIAS   /* no memory of its own: points into the memory of others, set anew by one loop in each
+  IR_SLOT_ALIAS,  /* no memory of its own: points into the memory of others, set anew by one loop in each
                       iteration */
+  IR_SLOT_RESOURCE, /* an array that an owner outside of the graph keeps, given when a program is bound */
+  IR_SLOT_KINDS
 } ir_slot_kind;
 
 typedef struct ir_slot {

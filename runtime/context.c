@@ -40,10 +40,12 @@ static ir_status set_up(rt_context *c, ir_error *error) {
        arenas = lock && !status &&
                 rt_arenas_init(&c->arenas, c->device->table->blocks, c->device,
                                c->options.separate_arrays ? 0 : RT_ARENA_KEPT);
+  rt_constants_init(&c->constants, &c->mem);
   if (arenas && rt_module_init(&c->codegen, &c->options.compiling, error) == IR_OK) {
     if (cache_dir && target && program) return IR_OK;
     rt_module_free(&c->codegen);
   }
+  rt_constants_free(&c->constants);
   if (arenas) rt_arenas_free(&c->arenas);
   if (lock) pthread_mutex_destroy(&c->lock);
   if (!status) c->device->table->close(c->device);
@@ -85,6 +87,7 @@ void rt_context_destroy(rt_context *c) {
   rt_pool_destroy(c->pool);
   rt_disk_close(c->disk);
   ir_text_free(&c->identity);
+  rt_constants_free(&c->constants);
   rt_arenas_free(&c->arenas);
   c->device->table->close(c->device);
   rt_module_free(&c->codegen);

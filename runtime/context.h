@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "runtime/cache/memo.h"
+#include "runtime/constants.h"
 #include "runtime/device.h"
 #include "runtime/memory/arena.h"
 #include "runtime/runtime.h"
@@ -17,6 +18,7 @@ struct rt_context {
   rt_module codegen; /* used by the CPU alone */
   rt_pool *pool;
   rt_arenas arenas;
+  rt_constants constants;
   pthread_mutex_t lock; /* guards the fields below */
   bool looked_up;       /* target and identity are known */
   ir_target target;

@@ -97,6 +97,30 @@ const ir_timer *rt_context_timer(const rt_context *context); /* NULL: none */
 rt_module *
 rt_context_codegen(rt_context *context); /* for printing assembler or LLVM IR; loaded at the first use */
 
+/* A constant: an array with an owner, known by its bytes (runtime/constants.h). A context has one for equal
+ * bytes. */
+typedef struct rt_constant rt_constant;
+typedef struct rt_constants rt_constants;
+typedef void (*rt_release)(const void *bytes, void *user);
+enum { RT_CONSTANT_NAME = 80 }; /* characters of a name: 32 digits, a size, a number, and NUL */
+
+/* Gives the caller a use of the constant with these bytes, which nobody may change until release(bytes, user) is
+ * called: once, at the last release of the constant, or at once where the context has the same bytes already. On
+ * failure it is not called. release NULL: the bytes are an allocation of `size` bytes of the context's memory. */
+ir_status rt_constant_add(rt_context *context, const void *bytes, size_t size, rt_release release, void *user,
+                          rt_constant **out, ir_error *error);
+/* The same of a copy. */
+ir_status rt_constant_copy(rt_context *context, const void *bytes, size_t size, rt_constant **out,
+                           ir_error *error);
+/* A use of the constant of this name, which may end in `/` and more; NULL: there is none. */
+rt_constant *rt_constant_find(rt_context *context, const char *name);
+void rt_constant_retain(rt_constant *constant);  /* one more use */
+void rt_constant_release(rt_constant *constant); /* gives up a use; accepts NULL */
+/* The name is valid as long as the constant is in use, and so are its bytes. */
+const char *rt_constant_name(const rt_constant *constant);
+const void *rt_constant_bytes(const rt_constant *constant);
+size_t rt_constant_size(const rt_constant *constant);
+
 /* The elements of an array that outlives runs, on the context's device, on the host, or on both. All zero: no
  * memory. */
 typedef struct rt_memory {
@@ -144,6 +168,19 @@ ir_status rt_program_find(rt_context *context, const void *key, size_t key_size,
  * messages. IR_ERR_COMPILE where a kernel is not cached and the context forbids compiling. */
 ir_status rt_program_build(rt_context *context, const char *name, const ir_graph *graph, const ir_plan *plan,
                            const void *key, size_t key_size, rt_program **out, ir_error *error);
+
+/* How many constants the program reads. A program that reads any runs only when it is bound to them. */
+size_t rt_program_constant_count(const rt_program *program);
+size_t rt_program_constant_bytes(const rt_program *program, size_t number); /* that constant `number` has */
+/* A program of its own, with the code of `program` and these constants, in the order of the RESOURCE nodes among
+ * the inputs that it was compiled with; it uses the constants until it is released. IR_ERR_INVALID: they are of
+ * another number or of other sizes. */
+ir_status rt_program_bind(rt_program *program, rt_constant *const *constants, size_t count, rt_program **out,
+                          ir_error *error);
+
+/* The same for a bound program, with another constant in the place of number `number`. */
+ir_status rt_program_rebind(const rt_program *program, size_t number, rt_constant *constant, rt_program **out,
+                            ir_error *error);
 
 /* rt_program_find and rt_program_build give the caller one reference. The context must outlive all
  * references. rt_program_release accepts NULL. */

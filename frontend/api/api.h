@@ -31,6 +31,12 @@ struct vf_context {
   fe_customs customs; /* registered operations */
 };
 
+/* A constant that a graph uses, and its RESOURCE node. */
+typedef struct fe_constant {
+  ir_ref ref;
+  rt_constant *constant;
+} fe_constant;
+
 struct vf_graph {
   vf_context *context;
   ir_graph ir;
@@ -46,6 +52,8 @@ struct vf_graph {
   size_t name_length;
   ir_named *inputs, *outputs, *variables; /* in order of declaration */
   size_t input_count, input_cap, output_count, output_cap, variable_count, variable_cap;
+  fe_constant *constants;
+  size_t constant_count, constant_cap;
 };
 
 /* context.c */
@@ -72,6 +80,14 @@ bool fe_graph_add(vf_graph *graph, ir_named **list, size_t *count, size_t *cap, 
  * request before adding names to the graph, whose counts give its size. */
 bool fe_graph_request(vf_graph *graph, fe_request *out, ir_error *error);
 void fe_graph_request_free(vf_graph *graph, fe_request *request);
+
+/* value/constant.c. For a graph that was parsed: a use of the constant of each RESOURCE node; one that the context
+ * does not have is left to fe_compile. False when memory is short. */
+bool fe_graph_use_constants(vf_graph *graph);
+/* A use of the constant with these elements, by the rules of vf_constant_borrow; NULL after failing. */
+rt_constant *fe_constant_borrow(vf_context *context, const void *elements, size_t bytes, vf_release release,
+                                void *user, ir_error *error);
+void fe_graph_release_constants(vf_graph *graph);
 
 /* frontend/session/tensor.c. fe_tensor_make: a realised tensor with a copy of the elements, which are unset
  * where `elements` is NULL. fe_tensor_memory: the elements of a realised tensor; valid until another tensor

@@ -12,7 +12,7 @@
 /* the key */
 
 /* List the request's inputs and then the other INPUT nodes as parameters, so that the text of the graph has
- * their order and all their types. */
+ * their order and all their types. A constant is a parameter by its number: its elements are no part of the text. */
 static bool list_params(const fe_request *r, ir_named **list, size_t *n, size_t *cap) {
   const ir_graph *g = r->graph;
   ir_ref *nodes = NULL;
@@ -28,9 +28,12 @@ static bool list_params(const fe_request *r, ir_named **list, size_t *n, size_t 
   for (size_t i = 0; i < r->input_count + count && good; i++) {
     ir_ref ref = i < r->input_count ? r->inputs[i] : nodes[i - r->input_count];
     const ir_node *node = ir_get(g, ref);
-    if (node->op != IR_OP_INPUT || (i >= r->input_count && listed[i - r->input_count])) continue;
+    bool constant = node->op == IR_OP_RESOURCE;
+    if ((node->op != IR_OP_INPUT && !constant) || (i >= r->input_count && listed[i - r->input_count])) continue;
     good = IR_RESERVE(g->mem, *list, *cap, *n + 1);
-    if (good) (*list)[(*n)++] = (ir_named){ir_name_text(g, node->arg), ir_name_length(g, node->arg), ref};
+    if (!good) break;
+    (*list)[(*n)++] = constant ? (ir_named){NULL, 0, ref}
+                               : (ir_named){ir_name_text(g, node->arg), ir_name_length(g, node->arg), ref};
   }
   ir_free(g->mem, listed, count);
   ir_free(g->mem, nodes, node_cap * sizeof *nodes);
@@ -158,26 +161,94 @@ static void put_stamp(rt_context *context, const fe_request *r, ir_text *key) {
   if (stamp) ir_textf(key, "tuned %016llx\n", (unsigned long long)stamp);
 }
 
-ir_status fe_compile(rt_context *context, const fe_request *r, rt_program **program, ir_error *error) {
-  ir_error *noted = r->graph->error;
+/* constants */
+
+/* The request with the constants that its results depend on behind its inputs, in the order of the graph. */
+typedef struct bound_request {
+  fe_request request;
+  ir_ref *inputs; /* of `room` */
+  size_t room, first; /* index of the first constant */
+} bound_request;
+
+static bool add_constants(const fe_request *r, bound_request *out) {
+  const ir_graph *g = r->graph;
+  ir_ref *nodes = NULL;
+  size_t count = 0, cap = 0;
+  *out = (bound_request){.request = *r, .first = r->input_count};
+  bool good = ir_reachable(g, &r->results, 1, &nodes, &count, &cap) == IR_OK, any = false;
+  for (size_t i = 0; i < count && !any; i++) any = ir_op_of(g, nodes[i]) == IR_OP_RESOURCE;
+  if (good && any) good = IR_RESERVE(g->mem, out->inputs, out->room, r->input_count + count);
+  if (good && any) {
+    size_t n = r->input_count;
+    if (n) memcpy(out->inputs, r->inputs, n * sizeof *out->inputs);
+    for (size_t i = 0; i < count; i++)
+      if (ir_op_of(g, nodes[i]) == IR_OP_RESOURCE) out->inputs[n++] = nodes[i];
+    out->request.inputs = out->inputs;
+    out->request.input_count = n;
+  }
+  ir_free(g->mem, nodes, cap * sizeof *nodes);
+  return good;
+}
+
+static ir_status find_constants(rt_context *context, const bound_request *b, rt_constant **constants, size_t count,
+                                ir_error *error) {
+  const ir_graph *g = b->request.graph;
+  for (size_t i = 0; i < count; i++) {
+    ir_ref ref = b->request.inputs[b->first + i];
+    const char *name = ir_name_text(g, ir_get(g, ref)->arg);
+    if (!(constants[i] = rt_constant_find(context, name)))
+      return ir_fail(error, IR_ERR_INVALID,
+                     "graph @%.60s: this context has no constant of the digest %.60s; a graph that holds it must "
+                     "exist while this one is compiled",
+                     b->request.name, name);
+  }
+  return IR_OK;
+}
+
+/* Replaces the program by one that is bound to the request's constants, if it has any. */
+static ir_status bind_program(rt_context *context, const bound_request *b, rt_program **program, ir_error *error) {
+  const ir_mem *mem = rt_context_mem(context);
+  size_t count = b->request.input_count - b->first;
+  if (!count) return IR_OK;
+  rt_constant **constants = ir_alloc(mem, count * sizeof *constants);
+  if (!constants)
+    return ir_fail(error, IR_ERR_MEMORY, "graph @%.60s: out of memory for its constants", b->request.name);
+  memset(constants, 0, count * sizeof *constants);
+  rt_program *base = *program;
+  if (find_constants(context, b, constants, count, error) == IR_OK)
+    rt_program_bind(base, constants, count, program, error);
+  if (*program != base) rt_program_release(base);
+  for (size_t i = 0; i < count; i++) rt_constant_release(constants[i]);
+  ir_free(mem, constants, count * sizeof *constants);
+  return error->status;
+}
+
+ir_status fe_compile(rt_context *context, const fe_request *request, rt_program **program, ir_error *error) {
+  ir_error *noted = request->graph->error;
   ir_text key;
+  bound_request bound;
   *program = NULL;
   if (error->status) return error->status;
   int64_t start = ir_timer_start(rt_context_timer(context));
+  if (!add_constants(request, &bound))
+    ir_fail(error, IR_ERR_MEMORY, "graph @%.60s: out of memory listing its constants", request->name);
+  const fe_request *r = &bound.request;
   ir_text_init(&key, r->graph->mem);
   r->graph->error = error; /* a failure to compile is no error of recording */
-  if (!r->shaping) put_request(r, &key), put_stamp(context, r, &key);
+  if (!r->shaping && !error->status) put_request(r, &key), put_stamp(context, r, &key);
   ir_timer_lap(rt_context_timer(context), &start, "print", -1, NULL);
   if (key.failed) ir_fail(error, IR_ERR_MEMORY, "out of memory printing graph @%.60s", r->name);
   if (!error->status && !r->shaping) rt_program_find(context, key.data, key.len, program, error);
   ir_timer_lap(rt_context_timer(context), &start, "find", -1, NULL);
   if (!error->status && !*program)
     rt_stack_run(build_here, &(building){context, r, &key, program, error}, error);
+  if (!error->status) bind_program(context, &bound, program, error);
   if (error->status) { /* it may have been set although there is a program */
     rt_program_release(*program);
     *program = NULL;
   }
   r->graph->error = noted;
   ir_text_free(&key);
+  ir_free(request->graph->mem, bound.inputs, bound.room * sizeof *bound.inputs);
   return error->status;
 }

@@ -13,7 +13,7 @@ typedef struct bindings {
 
 static bool allocate_bindings(const vf_graph *g, bindings *b) {
   const ir_mem *mem = g->ir.mem;
-  b->inputs = ir_alloc(mem, g->input_count * sizeof *b->inputs);
+  b->inputs = ir_alloc(mem, (g->input_count + g->constant_count) * sizeof *b->inputs);
   b->variables = ir_alloc(mem, g->variable_count * sizeof *b->variables);
   b->results = ir_alloc(mem, g->output_count * sizeof *b->results);
   b->roots = ir_alloc(mem, g->output_count * sizeof *b->roots);
@@ -22,7 +22,7 @@ static bool allocate_bindings(const vf_graph *g, bindings *b) {
 
 static void release_bindings(const vf_graph *g, bindings *b) {
   const ir_mem *mem = g->ir.mem;
-  ir_free(mem, b->inputs, g->input_count * sizeof *b->inputs);
+  ir_free(mem, b->inputs, (g->input_count + g->constant_count) * sizeof *b->inputs);
   ir_free(mem, b->variables, g->variable_count * sizeof *b->variables);
   ir_free(mem, b->results, g->output_count * sizeof *b->results);
   ir_free(mem, b->roots, g->output_count * sizeof *b->roots);
@@ -31,10 +31,13 @@ static void release_bindings(const vf_graph *g, bindings *b) {
 static void evaluate(vf_graph *g, bindings *b, const void *const *inputs, void *const *outputs,
                      const int64_t *variables, ir_error *error) {
   for (size_t i = 0; i < g->input_count; i++) b->inputs[i] = (ir_binding_input){g->inputs[i].ref, inputs[i]};
+  for (size_t i = 0; i < g->constant_count; i++)
+    b->inputs[g->input_count + i] =
+        (ir_binding_input){g->constants[i].ref, rt_constant_bytes(g->constants[i].constant)};
   for (size_t i = 0; i < g->variable_count; i++)
     b->variables[i] = (ir_var_value){g->variables[i].ref, variables[i]};
   for (size_t i = 0; i < g->output_count; i++) b->roots[i] = g->outputs[i].ref;
-  if (ir_eval(&g->ir, b->roots, g->output_count, b->inputs, g->input_count, b->variables, g->variable_count,
+  if (ir_eval(&g->ir, b->roots, g->output_count, b->inputs, g->input_count + g->constant_count, b->variables, g->variable_count,
               b->results, error) != IR_OK)
     return;
   for (size_t i = 0; i < g->output_count; i++)

@@ -29,6 +29,7 @@ vf_graph *fe_graph_make(vf_context *c, const char *name, size_t length, ir_error
 
 void fe_graph_free(vf_graph *g) {
   const ir_mem *mem = &g->context->mem;
+  fe_graph_release_constants(g);
   ir_free(mem, g->inputs, g->input_cap * sizeof *g->inputs);
   ir_free(mem, g->outputs, g->output_cap * sizeof *g->outputs);
   ir_free(mem, g->variables, g->variable_cap * sizeof *g->variables);
@@ -179,7 +180,7 @@ static bool adopt_variables(vf_graph *g, const ir_parsed_graph *block) {
   }
   g->name = block->name;
   g->name_length = block->name_length;
-  return true;
+  return fe_graph_use_constants(g);
 }
 
 static const ir_parsed_graph *choose_graph(const ir_module *module, const char *which) {

@@ -26,6 +26,8 @@ struct vf_program {
   size_t variable_count;
   uint32_t *inputs_from, *variables_from; /* index in the caller's list, by index in the runtime's */
   size_t runtime_inputs, runtime_variables;
+  ir_ref *constants; /* the RESOURCE nodes, in the order in which the program is bound to them */
+  size_t constant_count;
   uint32_t *dims; /* sizes of all ports, as indices of operations in `sizes` */
   size_t dim_count;
   rt_value_list sizes;
@@ -45,7 +47,8 @@ static bool allocate_arrays(vf_program *p) {
   p->variables_from = ir_alloc(mem, p->runtime_variables * sizeof *p->variables_from);
   p->dims = ir_alloc(mem, p->dim_count * sizeof *p->dims);
   p->names = ir_alloc(mem, p->names_size);
-  return p->ports && p->variables && p->inputs_from && p->variables_from && p->dims && p->names;
+  p->constants = ir_alloc(mem, p->constant_count * sizeof *p->constants);
+  return p->constants && p->ports && p->variables && p->inputs_from && p->variables_from && p->dims && p->names;
 }
 
 static void free_program(vf_program *p) {
@@ -56,6 +59,7 @@ static void free_program(vf_program *p) {
   ir_free(mem, p->variables_from, p->runtime_variables * sizeof *p->variables_from);
   ir_free(mem, p->dims, p->dim_count * sizeof *p->dims);
   ir_free(mem, p->names, p->names_size);
+  ir_free(mem, p->constants, p->constant_count * sizeof *p->constants);
   ir_free(mem, p->sizes.ops, p->sizes.cap * sizeof *p->sizes.ops);
   rt_program_release(p->program);
   ir_free(mem, p, sizeof *p);
@@ -99,6 +103,7 @@ static bool add_ports(vf_program *p, const vf_graph *g, uint32_t *number_of, cha
   return true;
 }
 
+/* Which ports the outputs depend on, and the constants that they do. */
 static bool mark_used(vf_program *p, const vf_graph *g) {
   const ir_mem *mem = &p->context->mem;
   ir_ref *roots = ir_alloc(mem, g->output_count * sizeof *roots), *live = NULL;
@@ -109,6 +114,8 @@ static bool mark_used(vf_program *p, const vf_graph *g) {
     p->ports[i].used = i >= g->input_count;
     for (size_t k = 0; k < count && !p->ports[i].used; k++) p->ports[i].used = live[k] == g->inputs[i].ref;
   }
+  for (size_t k = 0, n = 0; k < count && good && n < p->constant_count; k++)
+    if (ir_op_of(&g->ir, live[k]) == IR_OP_RESOURCE) p->constants[n++] = live[k];
   ir_free(mem, roots, g->output_count * sizeof *roots);
   ir_free(mem, live, cap * sizeof *live);
   return good;
@@ -177,6 +184,7 @@ static vf_program *make_handle(vf_graph *g, rt_program *program, ir_error *error
   p->counts[VF_OUTPUT] = g->output_count;
   p->runtime_inputs = rt_program_input_count(program);
   p->runtime_variables = rt_program_variable_count(program);
+  p->constant_count = rt_program_constant_count(program);
   measure_names(p, &g->ir, g->inputs, g->input_count);
   measure_names(p, &g->ir, g->outputs, g->output_count);
   measure_names(p, &g->ir, g->variables, g->variable_count);
@@ -212,6 +220,36 @@ void vf_program_destroy(vf_program *p) {
   vf_context *c = p->context;
   free_program(p);
   fe_context_release(c);
+}
+
+vf_status vf_program_set_constant(vf_program *p, vf_value constant, const void *elements, vf_release release,
+                                  void *user, vf_error *error) {
+  ir_error failure = {0};
+  size_t number = 0;
+  bool taken = false;
+  while (p && number < p->constant_count && p->constants[number] != constant.id) number++;
+  if (!p) ir_fail(&failure, IR_ERR_INVALID, "set_constant: the program is NULL");
+  else if (number == p->constant_count)
+    ir_fail(&failure, IR_ERR_INVALID,
+            "program @%.60s: the value is none of the %zu constants that its outputs depend on; arrays of at most "
+            "1024 bytes are literals, which cannot be replaced",
+            rt_program_name(p->program), p->constant_count);
+  else if (!elements) ir_fail(&failure, IR_ERR_INVALID, "set_constant: the elements are NULL");
+  else {
+    unsigned failures = fe_failures(p->context);
+    rt_program *made;
+    size_t bytes = rt_program_constant_bytes(p->program, number);
+    rt_constant *given = fe_constant_borrow(p->context, elements, bytes, release, user, &failure);
+    taken = given != NULL;
+    if (taken && rt_program_rebind(p->program, number, given, &made, &failure) == IR_OK) {
+      rt_program_release(p->program);
+      p->program = made;
+    }
+    rt_constant_release(given);
+    fe_report_as_memory(p->context, failures, &failure);
+  }
+  if (!taken && release) release(elements, user);
+  return fe_report(error, &failure);
 }
 
 static const port *find_port(const vf_program *p, vf_port which, int number) {

@@ -82,6 +82,8 @@ static void put_slot(void *user, uint32_t slot) {
   case IR_SLOT_TEMP: ir_textf(p->out, "temporary %u ", place); break;
   case IR_SLOT_DATA: ir_textf(p->out, "data %u ", place); break;
   case IR_SLOT_ALIAS: ir_textf(p->out, "moving %u ", place); break;
+  case IR_SLOT_RESOURCE: ir_textf(p->out, "resource %u ", place); break;
+  case IR_SLOT_KINDS: break;
   }
   ir_print_type(p->g, s->value, p->out);
 }
@@ -148,7 +150,7 @@ static void put_step(void *user, size_t number, ir_text *out) {
 static bool open_printer(printer *p) {
   const ir_plan *plan = p->plan;
   size_t slots = plan->slot_count;
-  uint32_t kinds[IR_SLOT_ALIAS + 1] = {0};
+  uint32_t kinds[IR_SLOT_KINDS] = {0};
   p->places = ir_alloc(p->k->mem, (slots + 1) * sizeof *p->places);
   p->numbers = ir_alloc(p->k->mem, (plan->step_count + 1) * sizeof *p->numbers);
   if (!fe_walk_open(&p->walk, p->g, plan) || !p->places || !p->numbers) return false;

@@ -98,7 +98,7 @@ static bool apply_operation(const builder *b) {
 
 static bool is_leaf(const ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
-  return n->op == IR_OP_INPUT || n->op == IR_OP_BUFFER || n->op == IR_OP_DATA;
+  return n->op == IR_OP_INPUT || n->op == IR_OP_BUFFER || n->op == IR_OP_DATA || n->op == IR_OP_RESOURCE;
 }
 
 bool pass_view_chain_unmerged(ir_graph *g, ir_ref node, pass_view_chain *out) {

@@ -212,6 +212,7 @@ static ir_status eval_one(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   case IR_OP_CONST: return eval_const(run, ref, out);
   case IR_OP_INPUT:
   case IR_OP_BUFFER:
+  case IR_OP_RESOURCE:
     status = ir_eval_physical(run, ref, out);
     return status ? status : eval_input(run, ref, out);
   case IR_OP_DATA: return eval_data(run, ref, out);

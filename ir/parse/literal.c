@@ -1,6 +1,7 @@
 /* Parsing of literals, and of the operations that consist of literals: const, data, buffer. */
 #include "ir/parse/impl.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_number_word(const ir_token *t) {
@@ -126,7 +127,8 @@ bool ir_parse_dtype(ir_parser *p, ir_dtype *dtype) {
   return true;
 }
 
-static ir_ref parse_const(ir_parser *p) {
+static ir_ref parse_const(ir_parser *p, const ir_token *op) {
+  (void)op;
   ir_literal l;
   ir_value value;
   ir_dtype dtype;
@@ -184,7 +186,8 @@ static ir_ref parse_data(ir_parser *p, const ir_token *op) {
   return name < 0 ? 0 : ir_make_tensor(p->graph, IR_OP_DATA, dtype, shape, name, dims->src, dims->nsrc);
 }
 
-static ir_ref parse_buffer(ir_parser *p) {
+static ir_ref parse_buffer(ir_parser *p, const ir_token *op) {
+  (void)op;
   ir_ref batch, shape;
   ir_dtype dtype;
   int64_t serial;
@@ -195,12 +198,35 @@ static ir_ref parse_buffer(ir_parser *p) {
   return ir_leaf(p->graph, IR_OP_BUFFER, dtype, batch, shape, serial);
 }
 
-bool ir_parse_is_leaf(const ir_token *op) {
-  return ir_token_is(op, "const") || ir_token_is(op, "data") || ir_token_is(op, "buffer");
+static ir_ref parse_resource(ir_parser *p, const ir_token *op) {
+  (void)op;
+  ir_ref shape;
+  ir_dtype dtype;
+  if (!read_key(p, "shape") || !ir_parse_dims(p, NULL, &shape, NULL) || !read_key(p, "dtype") ||
+      !ir_parse_dtype(p, &dtype) || !read_key(p, "of"))
+    return 0;
+  const ir_token *token = &p->lex.token;
+  const char *slash = token->kind == IR_TOKEN_STRING ? memchr(token->text, '/', token->length) : NULL;
+  if (!slash) return ir_lex_fail(&p->lex, "bad resource", "\"DIGEST/NUMBER\"");
+  int64_t name = ir_name(p->graph, token->text, token->length), serial = strtoll(slash + 1, NULL, 10);
+  if (serial >= p->graph->next_serial && serial < INT64_MAX) p->graph->next_serial = serial + 1;
+  ir_lex_next(&p->lex);
+  const ir_node *dims = ir_get(p->graph, shape);
+  return name < 0 ? 0 : ir_make_tensor(p->graph, IR_OP_RESOURCE, dtype, shape, name, dims->src, dims->nsrc);
 }
 
-ir_ref ir_parse_leaf(ir_parser *p, const ir_token *op) {
-  return ir_token_is(op, "const")  ? parse_const(p)
-         : ir_token_is(op, "data") ? parse_data(p, op)
-                                   : parse_buffer(p);
+/* The leaves that are written as operations. */
+static const struct {
+  const char *name;
+  ir_ref (*parse)(ir_parser *p, const ir_token *op);
+} leaves[] = {{"const", parse_const}, {"data", parse_data}, {"buffer", parse_buffer}, {"resource", parse_resource}};
+
+static size_t find_leaf(const ir_token *op) {
+  size_t i = 0;
+  while (i < sizeof leaves / sizeof *leaves && !ir_token_is(op, leaves[i].name)) i++;
+  return i;
 }
+
+bool ir_parse_is_leaf(const ir_token *op) { return find_leaf(op) < sizeof leaves / sizeof *leaves; }
+
+ir_ref ir_parse_leaf(ir_parser *p, const ir_token *op) { return leaves[find_leaf(op)].parse(p, op); }

@@ -82,7 +82,9 @@ void ir_put_name(ir_printer *pr, ir_ref ref) {
     const ir_named *r = &pr->results[pr->names[ref] & ~IR_PRINT_RESULT];
     ir_lex_print_name(pr->out, r->name, r->length);
   } else if (pr->names[ref] & IR_PRINT_PARAM) {
-    ir_textf(pr->out, "a%u", pr->names[ref] & ~IR_PRINT_PARAM);
+    /* an input may be called a0, but nothing is called resource(0) without quotes */
+    const char *format = n->op == IR_OP_RESOURCE ? "resource(%u)" : "a%u";
+    ir_textf(pr->out, format, pr->names[ref] & ~IR_PRINT_PARAM);
   } else {
     ir_textf(pr->out, "%u", pr->names[ref] - 1);
   }
@@ -300,6 +302,8 @@ static void put_attributes(ir_printer *pr, const ir_node *n) {
     } else if (strcmp(kind, "bytes") == 0) {
       ir_textf(pr->out, " %s=", name);
       put_bytes(pr, n);
+    } else if (strcmp(kind, "string") == 0) {
+      ir_textf(pr->out, " %s=\"%s\"", name, ir_name_text(pr->graph, n->arg));
     } else {
       put_arg_attribute(pr, n, " ", name, kind, true);
     }

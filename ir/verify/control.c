@@ -124,7 +124,7 @@ bool ir_verify_function(ir_verifier *v, ir_ref func, const ir_ref *nodes, size_t
     ir_op op = ir_op_of(g, nodes[i]);
     uint32_t k = 0;
     while (k < f.param_count && f.params[k] != nodes[i]) k++;
-    if (op == IR_OP_INPUT || (op == IR_OP_BUFFER && k == f.param_count))
+    if (op == IR_OP_INPUT || op == IR_OP_RESOURCE || (op == IR_OP_BUFFER && k == f.param_count))
       return ir_verify_fail(v, nodes[i], "a function must depend on its parameters and on constants alone");
   }
   return true;

@@ -43,7 +43,8 @@ typedef struct scheduler {
 
 /* Has it memory without being computed by a kernel of the function? */
 static inline bool schedule_is_leaf(ir_op op) {
-  return op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA || op == IR_OP_RESULT;
+  return op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA || op == IR_OP_RESOURCE ||
+         op == IR_OP_RESULT;
 }
 
 /* Is it a node with operands in memory, and with results that RESULT nodes read? */

@@ -140,6 +140,10 @@ ir_ref op_input_batched(ir_graph *g, const char *name, size_t length, ir_dtype d
 ir_ref op_const(ir_graph *g, ir_dtype dtype, ir_value value); /* rank 0, rounded to dtype */
 ir_ref op_literal_int(ir_graph *g, int64_t value);            /* weak, rank 0 */
 ir_ref op_literal_float(ir_graph *g, double value);           /* weak, rank 0 */
+/* An array that an owner outside of the graph keeps, a constant of that name: `bytes` must be the size of the shape,
+ * which must be constant. Each call makes a node of its own. */
+ir_ref op_resource(ir_graph *graph, ir_dtype dtype, const ir_ref *shape, size_t rank, const char *constant,
+                   size_t bytes);
 /* Elements as stored, row-major: `bytes` must be the size of the shape, which must be constant. */
 ir_ref op_data(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank, const void *elements,
                size_t bytes);

@@ -87,20 +87,25 @@ static uint32_t data_slot(scheduler *s, ir_ref node) {
   return s->data_of[node] - 1;
 }
 
+static ir_slot_kind kind_of_leaf(const scheduler *s, ir_ref node) {
+  return ir_op_of(s->g, node) == IR_OP_RESOURCE ? IR_SLOT_RESOURCE : IR_SLOT_INPUT;
+}
+
 /* Slots of the graph's own leaves and results: listed inputs first, then other leaves in node order, then
  * results. */
 static void place_graph(scheduler *s, const schedule_scope *f, const ir_ref *inputs, size_t input_count) {
   ir_plan *p = s->plan;
   for (size_t i = 0; i < input_count && !s->failed; i++) {
-    uint32_t slot = schedule_add_slot(s, IR_SLOT_INPUT, inputs[i]);
+    uint32_t slot = schedule_add_slot(s, kind_of_leaf(s, inputs[i]), inputs[i]);
     if (inputs[i] < s->nodes && !s->slot_of[inputs[i]]) s->slot_of[inputs[i]] = slot + 1;
   }
   for (size_t i = 0; i < s->count && !s->failed; i++) {
     ir_ref r = s->live[i];
     ir_op op = ir_op_of(s->g, r);
     if (op == IR_OP_DATA) s->slot_of[r] = data_slot(s, r) + 1;
-    else if ((op == IR_OP_INPUT || op == IR_OP_BUFFER) && !is_listed(inputs, input_count, r))
-      s->slot_of[r] = schedule_add_slot(s, IR_SLOT_INPUT, r) + 1;
+    else if ((op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_RESOURCE) &&
+             !is_listed(inputs, input_count, r))
+      s->slot_of[r] = schedule_add_slot(s, kind_of_leaf(s, r), r) + 1;
   }
   for (uint32_t k = 0; k < f->result_count && !s->failed; k++) {
     uint32_t same = 0;
@@ -116,7 +121,7 @@ static void place_function(scheduler *s, const schedule_scope *f) {
     ir_op op = ir_op_of(s->g, r);
     uint32_t k = 0;
     if (op == IR_OP_DATA) s->slot_of[r] = data_slot(s, r) + 1;
-    if (op != IR_OP_INPUT && op != IR_OP_BUFFER) continue;
+    if (op != IR_OP_INPUT && op != IR_OP_BUFFER && op != IR_OP_RESOURCE) continue;
     while (k < f->param_count && f->params[k] != r) k++;
     if (k < f->param_count) {
       s->slot_of[r] = f->param_slots[k] + 1;

@@ -20,7 +20,7 @@ typedef struct search {
 static void search_nodes(search *s) {
   for (size_t i = 0; i < s->count && !s->found; i++) {
     const ir_node *n = ir_get(s->g, s->all[i]);
-    bool varies = n->op == IR_OP_INPUT || n->op == IR_OP_DATA;
+    bool varies = n->op == IR_OP_INPUT || n->op == IR_OP_DATA || n->op == IR_OP_RESOURCE;
     for (uint32_t k = 0; k < n->nsrc; k++) varies |= s->varies[n->src[k]];
     s->varies[s->all[i]] = varies;
     if (varies && n->dtype == IR_F64) s->found = s->all[i];

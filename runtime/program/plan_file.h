@@ -12,7 +12,7 @@
 #include "runtime/program/values.h"
 
 #define RT_PLAN_MAGIC   0x316e616c70676676u /* "vfgplan1" */
-#define RT_PLAN_VERSION 2u
+#define RT_PLAN_VERSION 3u
 #define RT_PLAN_ALIGN   64
 
 typedef struct rt_plan_head {

@@ -12,6 +12,7 @@ static uintptr_t lay_out_program(rt_program *p, uintptr_t at) {
   p->sources = rt_lay_out(&at, h->step_slots, sizeof *p->sources);
   p->inputs = rt_lay_out(&at, h->slots, sizeof *p->inputs);
   p->temps = rt_lay_out(&at, h->slots, sizeof *p->temps);
+  p->resources = rt_lay_out(&at, h->slots, sizeof *p->resources);
   p->number_in_kind = rt_lay_out(&at, h->slots, sizeof *p->number_in_kind);
   p->lives = rt_lay_out(&at, h->slots, sizeof *p->lives);
   p->homes = rt_lay_out(&at, h->slots, sizeof *p->homes);
@@ -25,7 +26,9 @@ static uintptr_t lay_out_program(rt_program *p, uintptr_t at) {
 static uint32_t source_of(const rt_program *p, uint32_t slot) {
   uint32_t kind = p->plan.slots[slot].kind;
   if (kind == IR_SLOT_TEMP) return p->homes[p->number_in_kind[slot]];
-  return (kind == IR_SLOT_ALIAS ? IR_SLOT_TEMP : kind) << RT_SOURCE_SHIFT | p->number_in_kind[slot];
+  if (kind == IR_SLOT_ALIAS) kind = IR_SLOT_TEMP;
+  if (kind == IR_SLOT_RESOURCE) kind = IR_SLOT_DATA;
+  return kind << RT_SOURCE_SHIFT | p->number_in_kind[slot];
 }
 
 /* Numbers the slots within their kinds; false if the plan is inconsistent. */
@@ -40,7 +43,12 @@ static bool number_slots(rt_program *p) {
       p->data[number = (uint32_t)p->data_count++] = (void *)(uintptr_t)(plan->data + plan->slots[i].data);
       break;
     case IR_SLOT_ALIAS: number = (uint32_t)p->moving_count++; break;
+    case IR_SLOT_RESOURCE:
+      p->resources[p->resource_count++] = i;
+      number = (uint32_t)p->data_count++; /* its address is set when the program is bound */
+      break;
     case IR_SLOT_OUTPUT: break; /* numbered below */
+    case IR_SLOT_KINDS: return false;
     }
     p->number_in_kind[i] = number;
   }
@@ -136,8 +144,10 @@ static void destroy_program(rt_program *p) {
   const ir_mem *mem = rt_context_mem(p->context);
   rt_program_trim(p);
   if (p->frame.steps) ir_free(mem, p->frame.steps, rt_frame_size(p)); /* the first array begins it */
+  rt_program_unbind(p);
   if (p->remote) p->context->device->table->retire(p);
-  p->context->device->table->unload(&p->code);
+  if (p->base) rt_program_release(p->base);
+  else p->context->device->table->unload(&p->code);
   pthread_mutex_destroy(&p->lock);
   ir_free(mem, p->tables, p->table_size);
   ir_free(mem, p->raw, p->raw_size);
@@ -154,22 +164,24 @@ static bool copy_plan(rt_program *p, const ir_mem *mem, const void *bytes, size_
   return rt_plan_read(base, size, &p->plan);
 }
 
-ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, rt_code *code,
-                          rt_program **out, ir_error *error) {
+/* base NULL: the code belongs to the new program; else it is that of the base, which stays with it. */
+static ir_status make_program(rt_context *context, rt_program *base, const void *bytes, size_t size,
+                              rt_code *code, rt_program **out, ir_error *error) {
   const ir_mem *mem = rt_context_mem(context);
   *out = NULL;
   rt_program *p = ir_alloc(mem, sizeof *p);
   if (!p) {
-    context->device->table->unload(code);
+    if (!base) context->device->table->unload(code);
     return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
   }
   memset(p, 0, sizeof *p);
   p->context = context;
+  p->base = base;
+  if (base) rt_program_retain(base);
   p->pool = context->pool;
   p->remote = rt_is_remote(context->device);
   p->boundary = p->remote ? context->device->table->boundary(context->device) : 0;
   p->code = *code;
-  *code = (rt_code){0};
   atomic_init(&p->references, 1);
   atomic_init(&p->cached, false);
   atomic_init(&p->spare, NULL);
@@ -192,9 +204,25 @@ ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, r
     destroy_program(p);
     return status;
   }
-  rt_image_perf_map(&p->code, context->options.perf_map && p->code.base && !p->remote);
   *out = p;
   return IR_OK;
+}
+
+ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, rt_code *code,
+                          rt_program **out, ir_error *error) {
+  ir_status status = make_program(context, NULL, bytes, size, code, out, error);
+  *code = (rt_code){0};
+  if (!status)
+    rt_image_perf_map(&(*out)->code, context->options.perf_map && (*out)->code.base && !(*out)->remote);
+  return status;
+}
+
+ir_status rt_program_share(rt_program *base, rt_program **out, ir_error *error) {
+  rt_code code = base->code;
+  ir_status status = make_program(base->context, base, base->plan.head, (size_t)base->plan.head->size, &code,
+                                  out, error);
+  if (!status) (*out)->stats = base->stats;
+  return status;
 }
 
 void rt_program_retain(rt_program *p) { atomic_fetch_add_explicit(&p->references, 1, memory_order_relaxed); }
@@ -219,6 +247,7 @@ void rt_program_drop(void *program) {
 const char *rt_program_name(const rt_program *p) { return p->plan.names; }
 size_t rt_program_input_count(const rt_program *p) { return p->input_count; }
 size_t rt_program_output_count(const rt_program *p) { return p->plan.head->results; }
+size_t rt_program_constant_count(const rt_program *p) { return p->resource_count; }
 size_t rt_program_variable_count(const rt_program *p) { return p->plan.head->vars; }
 size_t rt_program_step_count(const rt_program *p) { return p->plan.head->steps; }
 bool rt_program_is_kernel(const rt_program *p, size_t step) {

@@ -84,7 +84,7 @@ struct rt_program {
   rt_frame frame;
   rt_copy *copies;
   size_t copy_count;
-  void **data; /* literal arrays */
+  void **data; /* literal arrays, and constants: NULL where the program is not bound to them */
   _Atomic(rt_run *) spare;
 
   rt_pool *pool;
@@ -94,6 +94,7 @@ struct rt_program {
   uint32_t *sources;        /* source of each of the plan's step_slots */
   uint32_t *inputs;         /* index in the plan's slots of each input */
   uint32_t *temps;          /* likewise of each temporary */
+  uint32_t *resources;      /* likewise of each constant */
   uint32_t *number_in_kind; /* by slot: number within its kind; of an output: the first result that it is */
   rt_span *lives;           /* by temporary: live range */
   uint32_t *homes; /* by temporary: the source of its memory: its own, another temporary's or an output's */
@@ -101,7 +102,11 @@ struct rt_program {
   const void **calls;      /* by step: what rt_calls.find returned for a custom operation */
   void *device;            /* data of the program on the device */
   size_t own_memory_count; /* temporaries that have memory of their own */
-  size_t input_count, temp_count, moving_count, data_count, launch_count, max_params, max_arrays;
+  size_t input_count, temp_count, moving_count, data_count, resource_count, launch_count, max_params,
+      max_arrays;
+  struct rt_program *base; /* of a bound program: the one whose code it runs; else NULL */
+  rt_constant **constants; /* of a bound program, resource_count each: the constants, and their elements on a */
+  rt_memory *placed;       /* remote device */
   atomic_uint references;
   atomic_bool cached;
   pthread_mutex_t lock; /* guards runs */
@@ -116,7 +121,12 @@ struct rt_program {
  * is unloaded). IR_ERR_INVALID when they do not fit together. */
 ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, rt_code *code,
                           rt_program **out, ir_error *error);
+/* Makes another program of the same plan, with the code of `base`, which it keeps. */
+ir_status rt_program_share(rt_program *base, rt_program **out, ir_error *error);
 void rt_program_drop(void *program); /* for the table of programs: releases its reference */
+
+/* Defined in bind.c: gives the constants and their places on the device back; accepts a program that has none. */
+void rt_program_unbind(rt_program *program);
 
 /* Defined in frame.c: a frame and its arrays, in one allocation of rt_frame_size bytes. */
 size_t rt_frame_size(const rt_program *program);

@@ -101,26 +101,6 @@ vf_value vf_constant(vf_graph *g, vf_dtype dtype, const void *element) {
   return fe_end(&c, good ? op_const(c.ir, (ir_dtype)dtype, ir_value_load(element, (ir_dtype)dtype)) : 0);
 }
 
-/* Bytes of a constant shape; SIZE_MAX for a negative size or an overflow, which op_data then reports. */
-static size_t bytes_of(vf_dtype dtype, int rank, const int64_t *shape) {
-  int64_t bytes = (int64_t)vf_dtype_bytes(dtype);
-  for (int i = 0; i < rank; i++)
-    if (shape[i] < 0 || !ir_mul_ok(bytes, shape[i], &bytes)) return SIZE_MAX;
-  return (size_t)bytes;
-}
-
-vf_value vf_data(vf_graph *g, vf_dtype dtype, int rank, const int64_t *shape, const void *elements) {
-  fe_call c;
-  ir_ref refs[FE_LIST_MAX];
-  bool good = fe_begin_in(&c, "data", g) && fe_list(&c, "the shape", rank, shape, refs);
-  size_t bytes = good ? bytes_of(dtype, rank, shape) : 0;
-  if (good && bytes && !elements) good = fe_refuse(&c, "the elements are NULL");
-  if (!good) return fe_end(&c, 0);
-  if (g->is_session)
-    return fe_end(&c, fe_lazy_buffer(g->context, (ir_dtype)dtype, refs, (size_t)rank, elements, &g->error));
-  return fe_end(&c, op_data(c.ir, (ir_dtype)dtype, refs, (size_t)rank, elements, bytes));
-}
-
 vf_value vf_iota(vf_graph *g, vf_dtype dtype, int rank, const int64_t *shape, int axis) {
   fe_call c;
   ir_ref refs[FE_LIST_MAX];

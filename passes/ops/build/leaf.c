@@ -1,6 +1,8 @@
 /* Leaves: inputs, buffers, constants, literal arrays, iota, filled tensors. */
 #include "passes/ops/check.h"
 
+#include <stdio.h>
+
 /* The sources of a leaf are its sizes, followed by the TUPLE of its batch sizes, if it has any. */
 static ir_ref leaf(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *batch, size_t batch_rank,
                    const ir_ref *dims, size_t rank, int64_t arg) {
@@ -50,28 +52,45 @@ ir_ref op_const(ir_graph *g, ir_dtype dtype, ir_value value) {
 ir_ref op_literal_int(ir_graph *g, int64_t value) { return ir_make_weak(g, IR_I64, (ir_value){.i = value}); }
 ir_ref op_literal_float(ir_graph *g, double value) { return ir_make_weak(g, IR_F64, (ir_value){.f = value}); }
 
-ir_ref op_data(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank, const void *elements,
-               size_t bytes) {
-  ir_ref dims[IR_MAX_RANK];
+/* The sizes of an array of `bytes` bytes, whose shape must be constant and of so many. */
+static bool fixed_bytes(ir_graph *g, const char *who, ir_dtype dtype, const ir_ref *shape, size_t rank,
+                        size_t bytes, ir_ref *dims) {
   if (dtype <= IR_NONE || dtype >= IR_INDEX)
-    return op_refuse(g, "data: no dtype of a tensor; use bool, an integer or a float dtype");
-  if (!op_sizes(g, "data", shape, rank, dims)) return 0;
+    return op_refuse(g, "%s: no dtype of a tensor; use bool, an integer or a float dtype", who);
+  if (!op_sizes(g, who, shape, rank, dims)) return false;
   int64_t need = ir_dtypes[dtype].bytes, size;
   for (size_t i = 0; i < rank; i++) {
     if (!ir_is_const(g, dims[i], &size))
       return op_refuse(
-          g, "data: size %s of axis %zu in shape %s is not constant; literal elements have a constant shape",
-          OP_EXPR(dims[i]), i, OP_LIST(dims, rank));
+          g, "%s: size %s of axis %zu in shape %s is not constant; literal elements have a constant shape",
+          who, OP_EXPR(dims[i]), i, OP_LIST(dims, rank));
     if (!ir_mul_ok(need, size, &need))
-      return op_refuse(g, "data: shape %s is too large; its bytes must number less than 2^63",
+      return op_refuse(g, "%s: shape %s is too large; its bytes must number less than 2^63", who,
                        OP_LIST(dims, rank));
   }
   if ((uint64_t)need != bytes)
-    return op_refuse(g, "data: shape %s%s takes %lld element%s; values has %zu", ir_dtypes[dtype].name,
+    return op_refuse(g, "%s: shape %s%s takes %lld element%s; values has %zu", who, ir_dtypes[dtype].name,
                      OP_LIST(dims, rank), (long long)need / ir_dtypes[dtype].bytes,
                      need == ir_dtypes[dtype].bytes ? "" : "s", bytes / ir_dtypes[dtype].bytes);
+  return true;
+}
+
+ir_ref op_data(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank, const void *elements,
+               size_t bytes) {
+  ir_ref dims[IR_MAX_RANK];
+  if (!fixed_bytes(g, "data", dtype, shape, rank, bytes, dims)) return 0;
   int64_t id = ir_name(g, elements ? elements : "", bytes);
   return id < 0 ? 0 : op_make(g, IR_OP_DATA, dtype, dims, rank, id, dims, rank);
+}
+
+ir_ref op_resource(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank, const char *constant,
+                   size_t bytes) {
+  ir_ref dims[IR_MAX_RANK];
+  char name[128];
+  if (!fixed_bytes(g, "constant", dtype, shape, rank, bytes, dims)) return 0;
+  int length = snprintf(name, sizeof name, "%s/%lld", constant, (long long)g->next_serial++);
+  int64_t id = ir_name(g, name, (size_t)length);
+  return id < 0 ? 0 : op_make(g, IR_OP_RESOURCE, dtype, dims, rank, id, dims, rank);
 }
 
 ir_ref op_iota(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank, int64_t axis) {

@@ -1,0 +1,153 @@
+/* The constants of a context: a hash table by digest. */
+#include "runtime/constants.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/context.h"
+
+enum { FIRST_BUCKETS = 64 /* of a table; it doubles when it holds as many constants */ };
+
+void rt_constants_init(rt_constants *t, const ir_mem *mem) {
+  *t = (rt_constants){.mem = mem};
+  pthread_mutex_init(&t->lock, NULL);
+}
+
+void rt_constants_free(rt_constants *t) {
+  ir_free(t->mem, t->buckets, t->bucket_count * sizeof *t->buckets);
+  pthread_mutex_destroy(&t->lock);
+}
+
+static rt_constant **bucket_of(const rt_constants *t, rt_digest digest) {
+  return &t->buckets[digest.lo & (t->bucket_count - 1)];
+}
+
+/* Makes room for one more constant. */
+static bool reserve(rt_constants *t) {
+  if (t->count < t->bucket_count) return true;
+  rt_constants wider = *t;
+  wider.bucket_count = t->bucket_count ? 2 * t->bucket_count : FIRST_BUCKETS;
+  wider.buckets = ir_alloc(t->mem, wider.bucket_count * sizeof *wider.buckets);
+  if (!wider.buckets) return false;
+  memset(wider.buckets, 0, wider.bucket_count * sizeof *wider.buckets);
+  for (size_t i = 0; i < t->bucket_count; i++)
+    for (rt_constant *c = t->buckets[i], *next; c; c = next) {
+      rt_constant **bucket = bucket_of(&wider, c->digest);
+      next = c->next;
+      c->next = *bucket;
+      *bucket = c;
+    }
+  ir_free(t->mem, t->buckets, t->bucket_count * sizeof *t->buckets);
+  t->buckets = wider.buckets;
+  t->bucket_count = wider.bucket_count;
+  return true;
+}
+
+/* Finds equal bytes. The digest is not cryptographic, so the bytes are compared; *same_digest counts the
+ * constants that have this digest and other bytes. */
+static rt_constant *find_equal(const rt_constants *t, rt_digest digest, const void *bytes, size_t size,
+                               unsigned *same_digest) {
+  *same_digest = 0;
+  for (rt_constant *c = t->count ? *bucket_of(t, digest) : NULL; c; c = c->next) {
+    if (!rt_digest_equal(c->digest, digest)) continue;
+    if (c->size == size && (c->bytes == bytes || !size || memcmp(c->bytes, bytes, size) == 0)) return c;
+    ++*same_digest;
+  }
+  return NULL;
+}
+
+/* The name is the digest and the size: `9f3c…-4096`, and a number behind where another constant has both. */
+static void set_name(rt_constant *c, unsigned same_digest) {
+  char digits[RT_DIGEST_HEX];
+  rt_digest_hex(c->digest, digits);
+  if (same_digest) snprintf(c->name, sizeof c->name, "%s-%zu-%u", digits, c->size, same_digest);
+  else snprintf(c->name, sizeof c->name, "%s-%zu", digits, c->size);
+}
+
+static void release_bytes(const rt_constants *t, const void *bytes, size_t size, rt_release release, void *user) {
+  if (release) release(bytes, user);
+  else ir_free(t->mem, (void *)(uintptr_t)bytes, size);
+}
+
+ir_status rt_constant_add(rt_context *context, const void *bytes, size_t size, rt_release release, void *user,
+                          rt_constant **out, ir_error *error) {
+  rt_constants *t = &context->constants;
+  rt_digest digest = rt_digest_of(bytes, size);
+  unsigned same_digest;
+  rt_constant *made = ir_alloc(t->mem, sizeof *made);
+  if (!made) return ir_fail(error, IR_ERR_MEMORY, "out of memory for a constant of %zu bytes", size);
+  pthread_mutex_lock(&t->lock);
+  rt_constant *found = find_equal(t, digest, bytes, size, &same_digest);
+  bool good = found || reserve(t);
+  if (found) {
+    atomic_fetch_add_explicit(&found->uses, 1, memory_order_relaxed);
+  } else if (good) {
+    rt_constant **bucket = bucket_of(t, digest);
+    *made = (rt_constant){.digest = digest,
+                          .bytes = bytes,
+                          .size = size,
+                          .release = release,
+                          .user = user,
+                          .table = t,
+                          .next = *bucket};
+    atomic_init(&made->uses, 1);
+    set_name(made, same_digest);
+    *bucket = made;
+    t->count++;
+  }
+  pthread_mutex_unlock(&t->lock);
+  *out = found ? found : made;
+  if (!found && good) return IR_OK;
+  ir_free(t->mem, made, sizeof *made);
+  if (!good) return ir_fail(error, IR_ERR_MEMORY, "out of memory for a constant of %zu bytes", size);
+  release_bytes(t, bytes, size, release, user);
+  return IR_OK;
+}
+
+ir_status rt_constant_copy(rt_context *context, const void *bytes, size_t size, rt_constant **out,
+                           ir_error *error) {
+  void *copy = ir_alloc(&context->mem, size);
+  if (!copy) return ir_fail(error, IR_ERR_MEMORY, "out of memory for a constant of %zu bytes", size);
+  if (size) memcpy(copy, bytes, size);
+  ir_status status = rt_constant_add(context, copy, size, NULL, NULL, out, error);
+  if (status) ir_free(&context->mem, copy, size);
+  return status;
+}
+
+rt_constant *rt_constant_find(rt_context *context, const char *name) {
+  rt_constants *t = &context->constants;
+  unsigned long long high, low;
+  rt_constant *c = NULL;
+  if (sscanf(name, "%16llx%16llx", &high, &low) != 2) return NULL;
+  pthread_mutex_lock(&t->lock);
+  if (t->count) c = *bucket_of(t, (rt_digest){low, high});
+  size_t length = strcspn(name, "/");
+  while (c && (strncmp(c->name, name, length) != 0 || c->name[length])) c = c->next;
+  if (c) atomic_fetch_add_explicit(&c->uses, 1, memory_order_relaxed);
+  pthread_mutex_unlock(&t->lock);
+  return c;
+}
+
+void rt_constant_retain(rt_constant *c) { atomic_fetch_add_explicit(&c->uses, 1, memory_order_relaxed); }
+
+/* The last use is given up under the lock, so that no other thread finds the constant meanwhile. */
+void rt_constant_release(rt_constant *c) {
+  if (!c) return;
+  rt_constants *t = c->table;
+  pthread_mutex_lock(&t->lock);
+  bool last = atomic_fetch_sub_explicit(&c->uses, 1, memory_order_acq_rel) == 1;
+  if (last) {
+    rt_constant **at = bucket_of(t, c->digest);
+    while (*at != c) at = &(*at)->next;
+    *at = c->next;
+    t->count--;
+  }
+  pthread_mutex_unlock(&t->lock);
+  if (!last) return;
+  release_bytes(t, c->bytes, c->size, c->release, c->user);
+  ir_free(t->mem, c, sizeof *c);
+}
+
+const char *rt_constant_name(const rt_constant *c) { return c->name; }
+const void *rt_constant_bytes(const rt_constant *c) { return c->bytes; }
+size_t rt_constant_size(const rt_constant *c) { return c->size; }

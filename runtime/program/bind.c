@@ -1,0 +1,103 @@
+/* Binding a program to constants: another program of the same plan and code, whose slots of constants have addresses. */
+#include <string.h>
+
+#include "runtime/constants.h"
+#include "runtime/context.h"
+#include "runtime/device.h"
+#include "runtime/program/program.h"
+
+/* Bytes of the constant that the slot takes. The plan's check has it that the number of elements is a constant. */
+static size_t slot_bytes(const rt_program *p, uint32_t slot) {
+  const rt_plan_slot *s = &p->plan.slots[slot];
+  const rt_value v = p->plan.values[s->elements];
+  return (size_t)((uint64_t)v.c << 32 | v.b) * ir_dtypes[s->dtype].bytes;
+}
+
+size_t rt_program_constant_bytes(const rt_program *p, size_t number) {
+  return slot_bytes(p, p->resources[number]);
+}
+
+static ir_status check_constants(const rt_program *p, rt_constant *const *constants, size_t count,
+                                 ir_error *error) {
+  if (count != p->resource_count)
+    return ir_fail(error, IR_ERR_INVALID, "graph @%s: it reads %zu constants; %zu are given",
+                   rt_program_name(p), p->resource_count, count);
+  for (size_t i = 0; i < count; i++) {
+    size_t need = slot_bytes(p, p->resources[i]);
+    if (constants[i]->size != need)
+      return ir_fail(error, IR_ERR_INVALID, "graph @%s: constant %zu takes %zu bytes; %zu are given",
+                     rt_program_name(p), i, need, constants[i]->size);
+  }
+  return IR_OK;
+}
+
+/* On a remote device the elements are copied once; here programs read them where they are. */
+static ir_status place_constant(rt_program *p, size_t i, ir_error *error) {
+  const rt_device *device = p->context->device;
+  const rt_constant *c = p->constants[i];
+  void **address = &p->data[p->number_in_kind[p->resources[i]]];
+  *address = (void *)(uintptr_t)c->bytes;
+  if (!p->remote || !c->size) return IR_OK;
+  rt_memory memory = {.bytes = c->size, .host = *address, .host_current = true};
+  ir_status status = device->table->memory_place(p->context->device, &memory, true, error);
+  if (status) return status;
+  p->placed[i] = (rt_memory){.bytes = c->size, .address = memory.address};
+  *address = memory.address;
+  return IR_OK;
+}
+
+static ir_status bind(rt_program *p, rt_constant *const *constants, size_t count, ir_error *error) {
+  const ir_mem *mem = rt_context_mem(p->context);
+  p->constants = ir_alloc(mem, count * sizeof *p->constants);
+  p->placed = p->constants ? ir_alloc(mem, count * sizeof *p->placed) : NULL;
+  if (!p->placed) {
+    ir_free(mem, p->constants, count * sizeof *p->constants);
+    p->constants = NULL;
+    return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory binding its constants", rt_program_name(p));
+  }
+  memset(p->placed, 0, count * sizeof *p->placed);
+  for (size_t i = 0; i < count; i++) rt_constant_retain(p->constants[i] = constants[i]);
+  ir_status status = IR_OK;
+  for (size_t i = 0; i < count && !status; i++) status = place_constant(p, i, error);
+  return status;
+}
+
+void rt_program_unbind(rt_program *p) {
+  const ir_mem *mem = rt_context_mem(p->context);
+  size_t count = p->resource_count;
+  for (size_t i = 0; i < count && p->constants; i++) {
+    if (p->placed[i].address) p->context->device->table->memory_free(p->context->device, &p->placed[i]);
+    rt_constant_release(p->constants[i]);
+  }
+  ir_free(mem, p->constants, count * sizeof *p->constants);
+  ir_free(mem, p->placed, count * sizeof *p->placed);
+  p->constants = NULL;
+  p->placed = NULL;
+}
+
+ir_status rt_program_bind(rt_program *base, rt_constant *const *constants, size_t count, rt_program **out,
+                          ir_error *error) {
+  *out = NULL;
+  ir_status status = check_constants(base, constants, count, error);
+  if (!status) status = rt_program_share(base, out, error);
+  if (!status) status = bind(*out, constants, count, error);
+  if (status) {
+    rt_program_release(*out);
+    *out = NULL;
+  }
+  return status;
+}
+
+ir_status rt_program_rebind(const rt_program *p, size_t number, rt_constant *constant, rt_program **out,
+                            ir_error *error) {
+  const ir_mem *mem = rt_context_mem(p->context);
+  size_t count = p->resource_count;
+  rt_constant **constants = ir_alloc(mem, count * sizeof *constants);
+  *out = NULL;
+  if (!constants) return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory", rt_program_name(p));
+  memcpy(constants, p->constants, count * sizeof *constants);
+  constants[number] = constant;
+  ir_status status = rt_program_bind(p->base, constants, count, out, error);
+  ir_free(mem, constants, count * sizeof *constants);
+  return status;
+}
