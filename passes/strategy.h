@@ -6,9 +6,8 @@
  * The tables are in passes/loops/cpu/strategy.c and passes/loops/gpu/strategy.c. strategy.c picks one when
  * the pipeline starts, which hands it on.
  *
- * Functions are never NULL unless a field says so. What they decide may depend on all of the target's
- * description; but what decides the order of additions is in numbers, which are the same for all targets of
- * one strategy. */
+ * Functions are never NULL unless a field says so, and may look at all of the target's description. Numbers
+ * are the same for all targets of one strategy: many of them decide the order of additions. */
 #ifndef VIEWFOLD_PASSES_STRATEGY_H
 #define VIEWFOLD_PASSES_STRATEGY_H
 
@@ -40,7 +39,7 @@ typedef struct pass_chunk_sizes {
 
 /* Kernels that join no fused row group: a set of bits. */
 enum {
-  PASS_MASKED_KERNELS = 1,     /* with masks and without reductions, of large values */
+  PASS_MASKED_KERNELS = 1,     /* with masks and without reductions */
   PASS_CONTRACTION_KERNELS = 2 /* with a sum of products */
 };
 
@@ -86,11 +85,10 @@ typedef struct pass_strategy {
   /* Fusion: which kernels share loops over rows, and how many rows an iteration has (passes/fuse). */
 
   unsigned never_fused; /* PASS_MASKED_KERNELS, PASS_CONTRACTION_KERNELS: they join no group */
-  /* Bytes that the locals of a kernel may take where the target does not limit them (ir_target.local_bytes)
-   */
+  /* Bytes that the locals of a kernel may take where the target sets no limit (ir_target.local_bytes). */
   int64_t unlimited_locals;
-  /* Sets *rows, those of an iteration, and *bytes, what members may keep in the nearest cache during one (0:
-   * nothing has to stay there). False where no number of rows is worth a group, or fits. */
+  /* Sets *rows, those of an iteration, and *bytes, what a further member must not push out of the L1 cache
+   * during one (0: nothing has to stay there). False where no number of rows is worth a group, or fits. */
   bool (*choose_rows)(const ir_target *target, const pass_rows *of, int64_t *rows, int64_t *bytes);
   /* Rows of an iteration of a group that goes over the keys of long rows in blocks, of->bytes being those of
    * a block; 0: they do not fit. NULL: what is not kept of a long row is read again, and there are no such
@@ -116,8 +114,7 @@ typedef struct pass_strategy {
   /* body, with what comes later along the range, which goes over memory once, fetched into a cache. */
   ir_ref (*read_ahead)(const struct loop_nest *n, ir_ref body, ir_ref range);
   /* The value of a REDUCE, a product, whose operands are staged in locals; 0: they are read where they are.
-   * The lanes of the place are at the indices `at`, by axis. Effects before the lane loops go to p->before.
-   */
+   * at: by axis, the indices of the place's lanes. Effects before the lane loops go to p->before. */
   ir_ref (*stage_product)(struct loop_place *p, ir_ref reduce, const ir_ref *at);
 
   /* Remainders: what fills no whole step of a level (passes/loops/emit_nest.c). */

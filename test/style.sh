@@ -183,6 +183,11 @@ awk '{ if ($1 != from) { if (from) print line; from = $1; line = "  " from " ->"
 diff $page "$work/page" | sed -n 's/^</gone:/p; s/^>/new:/p' |
   check "$page shows the folders and that graph (update: test/style.sh --graph)"
 
+# The kind of machine is asked once, and the pipeline hands on the table of what follows from it.
+{ grep -rnE 'group_items|pass_on_(cpu|gpu)' passes | grep -vE '^passes/(strategy[.][ch]|loops/[cg]pu/[^:]*):'
+  grep -rnE 'strategy->steps' passes | grep -v '^passes/pipeline[.]c:'; } |
+  check "the strategies alone ask for the kind of machine (passes/strategy.h)"
+
 # The head of a folder is the file that begins by saying what comes in, what goes out and what holds. frontend/ itself has
 # the public headers alone, which speak to users.
 for folder in $folders; do

@@ -157,8 +157,8 @@ bool loop_interchange(ir_graph *g, loop_stores *stores, uint32_t choice, bool *i
 
 /* accesses.c */
 enum {
-  /* rows of a whole register tile: with two vectors of columns twelve sums, enough that none waits for the
-   * one before it. An axis of as many is long enough for the rows of a product */
+  /* rows of a whole register tile: times four vectors of columns they leave 8 of 32 registers to what is
+   * loaded, times two 4 of 16. An axis of as many is long enough for the rows of any product */
   LOOP_TILE_ROWS = 6,
   /* loads of a term [6 in the workloads]: those past the limit have no part in the choice of rows */
   LOOP_MAX_TERM_LOADS = 256

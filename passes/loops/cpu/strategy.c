@@ -28,6 +28,7 @@ static int64_t max_lanes_together(const ir_target *target) {
   return PASS_FAR_TOO_MANY;
 }
 
+/* Each number has its unit in passes/strategy.h, and its reason here. */
 const pass_strategy pass_on_cpu = {
     .steps = PASS_CPU,
 
@@ -56,16 +57,15 @@ const pass_strategy pass_on_cpu = {
     .lanes_of_terms = lanes_of_terms,
     .exchange_bytes = exchange_bytes,
     .read_ahead = loop_sweep_ahead,
-    .stage_product =
-        stage_product, /* operands are packed before, and the caches hold what tiles read again */
+    .stage_product = stage_product, /* they are packed before, and caches hold what tiles read again */
 
     .overlaps_last = loop_vectors_overlap_last,
     .shift_last = shift_last,
     .place_uncounted = loop_place_single,
     .lanes_of_remainder = loop_power_below,
 
-    .moves = {.max_vector_levels = 1,
+    .moves = {.max_vector_levels = 1, /* a vector has lanes along one axis */
               .max_lanes = LOOP_MAX_LANES,
               .max_lanes_together = max_lanes_together,
-              .max_contiguous = 0},
+              .max_contiguous = 0}, /* unrolled elements are vectors, not elements of a lane */
 };

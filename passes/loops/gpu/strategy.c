@@ -16,6 +16,7 @@ static int64_t lanes_of_remainder(int64_t elements) { return elements; }
 
 static int64_t max_lanes_together(const ir_target *target) { return target->group_items; }
 
+/* Each number has its unit in passes/strategy.h, and its reason here. */
 const pass_strategy pass_on_gpu = {
     .steps = PASS_GPU,
 
@@ -32,10 +33,10 @@ const pass_strategy pass_on_gpu = {
     .panel_columns = NULL,
 
     .never_fused = PASS_CONTRACTION_KERNELS, /* a product's tiles fill the locals of a group */
-    .unlimited_locals = PASS_GROUP_BYTES,
+    .unlimited_locals = PASS_GROUP_BYTES,    /* then they are memory behind caches */
     .choose_rows = loop_choose_group_rows,
-    .choose_block_rows = NULL, /* what a group does not keep of a long row it reads again from a cache */
-    .transposed_locals_bytes = 0,
+    .choose_block_rows = NULL,    /* what a group does not keep of a long row it reads again from a cache */
+    .transposed_locals_bytes = 0, /* there are no products in groups */
 
     .choose_lanes = loop_choose_group,
     .bind_outermost = loop_bind_groups,
