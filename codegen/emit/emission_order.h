@@ -94,6 +94,8 @@ uint32_t cg_width_of(const cg_order *o, const uint64_t *lanes);
 void cg_first_lane(cg_order *o, const uint64_t *lanes);
 bool cg_next_lane(cg_order *o, const uint64_t *lanes); /* false after the last combination */
 
+/* The set of the lane loops of carried value `slot` of a loop or, if it is a lane loop, of its result; the
+ * nest owns it. */
 static inline const uint64_t *cg_carry_lanes(const cg_order *o, const cg_loop *loop, uint32_t slot) {
   return loop->carry_lanes + (size_t)slot * o->nest->words;
 }

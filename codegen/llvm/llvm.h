@@ -168,10 +168,13 @@ void cg_phi_add(LLVMValueRef phi, LLVMValueRef value, LLVMBasicBlockRef from);
 void cg_branch_unlikely(cg_emitter *e, LLVMValueRef condition, LLVMBasicBlockRef rare,
                         LLVMBasicBlockRef usual);
 
+/* Bits of an element as it is stored, but 1 for bool; 0 for index, which is never stored. */
 static inline unsigned cg_dtype_bits(ir_dtype dtype) {
   return dtype == IR_BOOL ? 1 : 8u * ir_dtypes[dtype].bytes;
 }
+/* Is it a float of 16 bits, which is stored as an integer and computed as f32? */
 static inline bool cg_is_narrow(ir_dtype dtype) { return dtype == IR_F16 || dtype == IR_BF16; }
+/* Is it a signed integer or index? False for bool and floats. */
 static inline bool cg_is_signed(ir_dtype dtype) {
   return ir_dtypes[dtype].kind == IR_KIND_SIGNED || ir_dtypes[dtype].kind == IR_KIND_INDEX;
 }

@@ -66,6 +66,7 @@ typedef struct ir_eval_run {
   const ir_slot **params; /* arguments of func, bound by the caller for each call */
 } ir_eval_run;
 
+/* The value of source i of a live node. The run owns it and keeps its elements until the last of its uses. */
 static inline const ir_slot *ir_eval_operand(const ir_eval_run *run, ir_ref ref, uint32_t i) {
   return &run->slots[run->slot_number[ir_src(run->g, ref, i)]];
 }
@@ -83,6 +84,10 @@ bool ir_eval_next(int64_t *coord, const int64_t *shape, uint32_t rank);
 enum { IR_SHAPE_TEXT = 22 * IR_MAX_RANK + 3 };
 const char *ir_eval_shape_text(const int64_t *shape, uint32_t rank, char *text);
 
+/* Evaluate a node whose operands have values: an elementwise one, a view, GATHER, SCATTER or SCATTER_ADD, a
+ * reduction, MATMUL, CUSTOM, or one of IR_CLASS_ORDERED. They set shape, elements and taints of *out, which
+ * comes with the node's dtype; ir_eval_custom makes out->results instead. A failure is recorded in
+ * run->error. In any case the run owns what *out holds. */
 ir_status ir_eval_elementwise(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_view(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out);
@@ -91,6 +96,8 @@ ir_status ir_eval_reduce(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_matmul(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_custom(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_ordered(ir_eval_run *run, ir_ref ref, ir_slot *out);
+/* Frees the scalar programs that ir_eval_elementwise keeps for the nodes of the run; to be called once, at
+ * its end. */
 void ir_eval_free_programs(ir_eval_run *run);
 
 /* batch.c. The slot of a batched value holds the whole batch, with batch sizes in front of the shape. */

@@ -39,6 +39,7 @@ bool ir_parse_memory(ir_parser *p);                         /* reports that memo
 void *ir_parse_alloc(ir_parser *p, size_t size);            /* allocates until ir_parse_release */
 bool ir_parse_add_named(ir_parser *p, ir_named **list, size_t *count, size_t *cap, int64_t id, ir_ref ref);
 
+/* False, with an error, unless the next token begins a line or is `}`. Reads no token. */
 bool ir_parse_statement_end(ir_parser *p);
 
 /* function.c */
