@@ -2,8 +2,8 @@
 #
 # A function is declared, or defined `static inline`, at the first column of a header. Its contract is a comment on the
 # lines of the declaration, or on an indented line below, or above it in the same run of lines: one comment may stand
-# over several declarations between which no line is blank. Prints `FILE:LINE: FUNCTION` for each function without one;
-# with -v all=1 each function that it sees.
+# over several declarations between which no line is blank. A title, which is the name of a file alone or a ruled line, is
+# no contract. Prints `FILE:LINE: FUNCTION` for each function without one; with -v all=1 each function that it sees.
 
 function flush() {
   if (name && !covered) print file ":" line ": " name
@@ -11,6 +11,12 @@ function flush() {
 }
 
 FNR == 1 { flush(); covered = inside = depth = 0; head = 0; file = FILENAME }
+
+# The brace of extern "C" opens no body.
+/^extern "C" \{/ { next }
+
+# A title.
+/^\/\* ([A-Za-z0-9_\/]+\.[ch](, )?)+ \*\/$/ || /^\/\* -+ .* \*\/$/ { flush(); covered = 0; next }
 
 # Takes the comments out of the line.
 {

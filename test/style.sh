@@ -317,9 +317,16 @@ int beyond(int a);
 /* two
  * lines */
 int last(int a);
+extern "C" {
+/* file.c */
+API int titled(void);
+int ruled(void); /* says */
+/* ------------ ruled */
+int under_rule(void);
+}
 E2
 awk -f test/contracts.awk "$work/sample.h" | sed 's|.*/||' | tr '\n' ' ' >"$work/bare"
-expected='sample.h:6: bare sample.h:10: after_several sample.h:12: body sample.h:17: beyond '
+expected='sample.h:6: bare sample.h:10: after_several sample.h:12: body sample.h:17: beyond sample.h:23: titled sample.h:26: under_rule '
 rm -f "$work/unseen"
 [ "$(cat "$work/bare")" = "$expected" ] || echo "found $(cat "$work/bare")in the sample, not $expected" >"$work/unseen"
 {

@@ -116,15 +116,25 @@ ir_status ir_eval_nodes(ir_eval_run *run, const ir_ref *roots, size_t n); /* rel
 void ir_eval_run_free(ir_eval_run *run);
 void ir_eval_release(ir_eval_run *run, ir_slot *slot);
 /* control.c */
+/* Evaluates COND, WHILE or SCAN on operands that have values, into out->results, which the run owns after a
+ * failure too. */
 ir_status ir_eval_control(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_result_of(ir_eval_run *run, ir_ref ref, ir_slot *out); /* a RESULT */
+/* *out, with dtype and shape of the parameter `ref`, borrows the elements of the argument, which has to have
+ * the same, and copies its taints. */
 ir_status ir_eval_param(ir_eval_run *run, ir_ref ref, const ir_slot *given, ir_slot *out);
+/* Frees the runs of called functions; to be called once, at the end of the run. */
 void ir_eval_free_calls(ir_eval_run *run);
 
 /* index.c */
+/* Can ir_index_apply evaluate the operation with so many operands? */
 bool ir_index_supported(ir_op op, uint32_t operands);
+/* *out: the operation on integers or on truth values, 0 and 1; is_index: of dtype index. IR_ERR_INVALID where
+ * the result exceeds 64 bits or a divisor is below 1. */
 ir_status ir_index_apply(ir_op op, bool is_index, const int64_t *v, uint32_t count, int64_t *out,
                          ir_error *error);
+/* The value that vars has for a VAR. IR_ERR_INVALID where it has none, or one out of the declared range, or
+ * no multiple of the declared divisor. */
 ir_status ir_var_lookup(const ir_graph *g, ir_ref ref, const ir_var_value *vars, size_t count, int64_t *out,
                         ir_error *error);
 
