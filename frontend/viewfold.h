@@ -51,6 +51,7 @@ extern "C" {
 #define VF_VERSION        "0.1.0"
 #define VF_VERSION_NUMBER 100        /* 10000 * major + 100 * minor + patch */
 VF_API const char *vf_version(void); /* of the library that runs: compare with VF_VERSION */
+/* The same as a number: compare with VF_VERSION_NUMBER. */
 VF_API int vf_version_number(void);
 
 typedef enum vf_status {
@@ -428,6 +429,7 @@ VF_API vf_status vf_port_shape(const vf_program *program, vf_port port, int numb
 VF_API int64_t vf_port_bytes(const vf_program *program, vf_port port, int number, const int64_t *variables,
                              vf_error *error);
 
+/* How many variables a run takes the values of; 0 for NULL. */
 VF_API int vf_variable_count(const vf_program *program);
 VF_API const char *vf_variable_name(const vf_program *program, int number); /* NULL when there is none */
 /* False when there is none. The pointers may be NULL. */
@@ -487,12 +489,15 @@ VF_API const void *vf_tensor_data(vf_tensor *tensor, vf_error *error);
 VF_API vf_status vf_tensor_realise(vf_tensor *const *tensors, int count, vf_error *error);
 VF_API bool vf_tensor_is_realised(const vf_tensor *tensor);
 
+/* VF_NONE for NULL. */
 VF_API vf_dtype vf_tensor_dtype(const vf_tensor *tensor);
 VF_API int vf_tensor_rank(const vf_tensor *tensor); /* -1 for NULL */
 VF_API int vf_tensor_shape(const vf_tensor *tensor,
                            int64_t *shape); /* has room for the rank, which is returned */
+/* The bytes of its elements, realised or not; 0 for NULL. */
 VF_API size_t vf_tensor_bytes(const vf_tensor *tensor);
 
+/* One more reference, which needs a release of its own. Does nothing for NULL. */
 VF_API void vf_tensor_retain(vf_tensor *tensor);
 VF_API void
 vf_tensor_release(vf_tensor *tensor); /* the last release of create, keep and each retain frees it */

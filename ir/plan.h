@@ -151,10 +151,12 @@ static inline bool ir_in_row_group(const ir_step *step, ir_ref value) {
   return false;
 }
 
+/* Is it WHILE or SCAN, whose functions run again for each iteration? */
 static inline bool ir_is_loop_step(ir_step_kind kind) {
   return kind == IR_STEP_WHILE || kind == IR_STEP_SCAN;
 }
 
+/* Frees all that the plan holds and leaves it empty, with the same mem. The plan may be all zero. */
 void ir_plan_free(ir_plan *plan);
 
 #endif

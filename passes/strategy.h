@@ -146,7 +146,7 @@ typedef struct pass_strategy {
 
 extern const pass_strategy pass_on_cpu, pass_on_gpu;
 
-/* strategy.c */
+/* strategy.c: the one that goes with the target's lanes; never NULL. */
 const pass_strategy *pass_strategy_of(const ir_target *target);
 
 #endif

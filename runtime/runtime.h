@@ -182,6 +182,8 @@ typedef struct rt_variable {
   int64_t lo, hi, divisor;
 } rt_variable;
 
+/* The name of the graph; how many inputs, outputs and variables there are; and each of them, by a number
+ * below that count. Strings are valid as long as the program. */
 const char *rt_program_name(const rt_program *program);
 size_t rt_program_input_count(const rt_program *program); /* inputs that results depend on, by slot number */
 size_t rt_program_output_count(const rt_program *program);

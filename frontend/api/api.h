@@ -49,6 +49,7 @@ struct vf_graph {
 };
 
 /* context.c */
+/* One more reference to the context, and one less: the last frees it, with its session. */
 void fe_context_retain(vf_context *context);
 void fe_context_release(vf_context *context);
 /* Copy the error to the caller's record `out`, which may be NULL. Returns the status. */
@@ -64,8 +65,12 @@ char *fe_text_out(vf_context *context, ir_text *text, ir_error *error);
 /* graph.c */
 vf_graph *fe_graph_make(vf_context *context, const char *name, size_t length,
                         ir_error *error); /* takes no reference to the context */
+/* Frees the graph, and releases no reference to the context. */
 void fe_graph_free(vf_graph *graph);
+/* The entry of that name; NULL where there is none. */
 const ir_named *fe_graph_named(const ir_named *list, size_t count, const char *name, size_t length);
+/* Appends to a list of the graph, which keeps a copy of the name. False, with the graph's error, when memory
+ * is short. */
 bool fe_graph_add(vf_graph *graph, ir_named **list, size_t *count, size_t *cap, const char *name,
                   size_t length, ir_ref ref);
 /* The request that compiles the outputs. False after failing: a builder's error, or no outputs. Free the

@@ -195,7 +195,7 @@ bool loop_may_thread(loop_nest *n, uint32_t axis); /* independent iterations, co
  * LOOP_MAX_WORK, the product at which counting stops: beyond it no choice depends on how much there is. */
 enum { LOOP_MAX_WORK = 1 << 20 };
 int64_t loop_work_inside(loop_nest *n, uint32_t axis);
-int64_t loop_times(int64_t work, int64_t size); /* work * size, at most LOOP_MAX_WORK; a size counts once */
+int64_t loop_times(int64_t work, int64_t size); /* work * max(size, 1), at most LOOP_MAX_WORK */
 
 /* moves.c: prints the levels as text, `split a0 6; split a1 16; reorder a1.0 a0.0 a0.1 a1.1; unroll a0.1;
  * vector a1.1`, and sets the levels that a text gives (false on failure: IR_ERR_INVALID names the move). */

@@ -192,6 +192,8 @@ ir_ref op_reduce(ir_graph *g, ir_op op, ir_ref x, const ir_ref *axes, size_t n, 
 ir_ref op_argreduce(ir_graph *g, ir_op op, ir_ref x, const int64_t *axis, bool keepdims);
 
 /* passes/ops/build/contract.c */
+/* The last axis of a by the last but one of b, leading axes broadcast. An operand of one axis is a row on the
+ * left, a column on the right, and the result lacks that axis. */
 ir_ref op_matmul(ir_graph *g, ir_ref a, ir_ref b);
 
 /* passes/ops/build/indirect.c. Indices of any integer dtype; mode: IR_GATHER_. The first `batch` axes of x
