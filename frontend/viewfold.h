@@ -51,6 +51,7 @@ extern "C" {
 #define VF_VERSION        "0.1.0"
 #define VF_VERSION_NUMBER 100        /* 10000 * major + 100 * minor + patch */
 VF_API const char *vf_version(void); /* of the library that runs: compare with VF_VERSION */
+/* The same as a number: compare with VF_VERSION_NUMBER. */
 VF_API int vf_version_number(void);
 
 typedef enum vf_status {
@@ -240,14 +241,15 @@ VF_API vf_value vf_boolean(vf_graph *graph, bool value); /* of dtype bool */
 /* A scalar of the dtype; element is one stored element. */
 VF_API vf_value vf_constant(vf_graph *graph, vf_dtype dtype, const void *element);
 /* An array of these elements, which are copied, unless the context holds an equal array already. Of more than
- * 1,024 bytes only a digest is part of the graph: it takes no time to print and to compile, and programs for other
- * elements of the same shape are the same code (vf_program_set_constant). */
+ * 1,024 bytes only a digest is part of the graph: it takes no time to print and to compile, and programs for
+ * other elements of the same shape are the same code (vf_program_set_constant). */
 VF_API vf_value vf_data(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape,
                         const void *elements);
-/* The same of elements that stay where they are: weights that are mapped from a file, an array of another library.
- * They are read once now, for a digest. Nobody may change them until release(elements, user) is called, once: when
- * no graph and no program uses them any more, or before this call returns, where the context holds equal elements
- * already and where it fails. On any thread; it may be NULL. The elements are aligned as their dtype requires. */
+/* The same of elements that stay where they are: weights that are mapped from a file, an array of another
+ * library. They are read once now, for a digest. Nobody may change them until release(elements, user) is
+ * called, once: when no graph and no program uses them any more, or before this call returns, where the
+ * context holds equal elements already and where it fails. On any thread; it may be NULL. The elements are
+ * aligned as their dtype requires. */
 typedef void (*vf_release)(const void *elements, void *user);
 VF_API vf_value vf_constant_borrow(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape,
                                    const void *elements, vf_release release, void *user);
@@ -437,12 +439,13 @@ VF_API vf_status vf_port_shape(const vf_program *program, vf_port port, int numb
 VF_API int64_t vf_port_bytes(const vf_program *program, vf_port port, int number, const int64_t *variables,
                              vf_error *error);
 
-/* Other elements, of the same dtype and shape, for a constant of the graph that the program was compiled from: a value
- * of vf_data (of more than 1,024 bytes) or vf_constant_borrow. Nothing is compiled. They belong to the program from
- * now on, as vf_constant_borrow says. No run of the program may be in progress. */
+/* Other elements, of the same dtype and shape, for a constant of the graph that the program was compiled
+ * from: a value of vf_data (of more than 1,024 bytes) or vf_constant_borrow. Nothing is compiled. They belong
+ * to the program from now on, as vf_constant_borrow says. No run of the program may be in progress. */
 VF_API vf_status vf_program_set_constant(vf_program *program, vf_value constant, const void *elements,
                                          vf_release release, void *user, vf_error *error);
 
+/* How many variables a run takes the values of; 0 for NULL. */
 VF_API int vf_variable_count(const vf_program *program);
 VF_API const char *vf_variable_name(const vf_program *program, int number); /* NULL when there is none */
 /* False when there is none. The pointers may be NULL. */
@@ -502,12 +505,15 @@ VF_API const void *vf_tensor_data(vf_tensor *tensor, vf_error *error);
 VF_API vf_status vf_tensor_realise(vf_tensor *const *tensors, int count, vf_error *error);
 VF_API bool vf_tensor_is_realised(const vf_tensor *tensor);
 
+/* VF_NONE for NULL. */
 VF_API vf_dtype vf_tensor_dtype(const vf_tensor *tensor);
 VF_API int vf_tensor_rank(const vf_tensor *tensor); /* -1 for NULL */
 VF_API int vf_tensor_shape(const vf_tensor *tensor,
                            int64_t *shape); /* has room for the rank, which is returned */
+/* The bytes of its elements, realised or not; 0 for NULL. */
 VF_API size_t vf_tensor_bytes(const vf_tensor *tensor);
 
+/* One more reference, which needs a release of its own. Does nothing for NULL. */
 VF_API void vf_tensor_retain(vf_tensor *tensor);
 VF_API void
 vf_tensor_release(vf_tensor *tensor); /* the last release of create, keep and each retain frees it */

@@ -121,7 +121,9 @@ VF_API vf_value vf_bitcast(vf_value x, vf_dtype dtype);
 
 VF_API vf_value vf_permute(vf_value x, int count,
                            const int64_t *order); /* axis i of the result is axis order[i] of x */
+/* The two axes exchanged. */
 VF_API vf_value vf_swap_axes(vf_value x, int axis1, int axis2);
+/* Axis `source` of x is axis `destination` of the result; the others keep their order. */
 VF_API vf_value vf_move_axis(vf_value x, int source, int destination);
 /* The same elements in row-major order; at most one size may be -1, which is inferred. */
 VF_API vf_value vf_reshape(vf_value x, int rank, const int64_t *shape);
@@ -279,6 +281,7 @@ VF_API int vf_chunk(vf_value x, int chunks, int axis, vf_value *results);
 VF_API int vf_unbind(vf_value x, int axis, int room, vf_value *results);
 VF_API int vf_minmax(vf_value x, int count, const int64_t *axes, bool keepdims, vf_value results[2]);
 
+/* All zero, all one (true), of any dtype that a tensor has. Sizes are at least 0. */
 VF_API vf_value vf_zeros(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape);
 VF_API vf_value vf_ones(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape);
 /* start, start + step, ... before stop; step is not 0. Integers are exact, and must be of the dtype; others

@@ -17,6 +17,7 @@ static inline bool ir_add_ok(int64_t a, int64_t b, int64_t *r) {
 #endif
 }
 
+/* a - b, with the result and the failure of ir_add_ok. */
 static inline bool ir_sub_ok(int64_t a, int64_t b, int64_t *r) {
 #if defined(__GNUC__)
   return !__builtin_sub_overflow(a, b, r);
@@ -27,6 +28,7 @@ static inline bool ir_sub_ok(int64_t a, int64_t b, int64_t *r) {
 #endif
 }
 
+/* a * b, with the result and the failure of ir_add_ok. */
 static inline bool ir_mul_ok(int64_t a, int64_t b, int64_t *r) {
 #if defined(__GNUC__)
   return !__builtin_mul_overflow(a, b, r);

@@ -50,7 +50,10 @@ typedef struct ir_mem {
 
 extern const ir_mem ir_mem_libc;
 void *ir_alloc(const ir_mem *mem, size_t size); /* NULL on failure; size 0 gives a unique pointer of size 1 */
+/* Memory of new_size bytes (0 counts as 1) with the contents of ptr, which has old_size bytes and is no
+ * longer valid; ptr NULL allocates. NULL on failure: ptr is then as it was. */
 void *ir_resize(const ir_mem *mem, void *ptr, size_t old_size, size_t new_size);
+/* Frees memory of ir_alloc or ir_resize; size is that of the last of these calls. ptr may be NULL. */
 void ir_free(const ir_mem *mem, void *ptr, size_t size);
 
 /* Grow *ptr (capacity *cap, in elements) by doubling until it has room for `need` elements of `size` bytes.
@@ -96,6 +99,7 @@ typedef struct ir_dtype_info {
 } ir_dtype_info;
 extern const ir_dtype_info ir_dtypes[IR_DTYPE_COUNT];
 
+/* Is it a float? Is it a signed or unsigned integer? Bool and index are neither. */
 static inline bool ir_is_float(ir_dtype t) { return ir_dtypes[t].kind == IR_KIND_FLOAT; }
 static inline bool ir_is_data_int(ir_dtype t) {
   return ir_dtypes[t].kind == IR_KIND_SIGNED || ir_dtypes[t].kind == IR_KIND_UNSIGNED;
@@ -114,6 +118,9 @@ ir_value ir_value_cast(ir_value value, ir_dtype from, ir_dtype to);
 ir_value ir_value_load(const void *element, ir_dtype type); /* read one stored element */
 void ir_value_store(void *element, ir_dtype type, ir_value value);
 
+/* The stored bits of an element of f16 (half) or bf16, as a float and from a double. To float is exact, but
+ * the NaNs of f16 lose their payload. From double rounds once; what is too large becomes infinity, and every
+ * NaN the quiet one of its sign. */
 float ir_half_to_float(uint16_t bits);
 uint16_t ir_half_from_double(double value); /* nearest even, straight from double: no double rounding */
 float ir_bfloat_to_float(uint16_t bits);

@@ -147,6 +147,9 @@ int64_t ir_name(ir_graph *graph, const char *bytes, size_t length); /* intern; -
 const char *ir_name_text(const ir_graph *graph, int64_t name);      /* NUL-terminated */
 size_t ir_name_length(const ir_graph *graph, int64_t name);
 
+/* A node, its operation, its dtype, and its source i < nsrc. The ref must exist or be 0, the error value,
+ * which is a node too: operation ERROR, dtype none, and the first IR_ERROR_SOURCES sources can be read as 0.
+ * The pointer is valid until the node is removed or the graph freed. */
 static inline const ir_node *ir_get(const ir_graph *graph, ir_ref ref) {
   return &graph->chunks[ref >> IR_CHUNK_BITS][ref & ((1u << IR_CHUNK_BITS) - 1)];
 }

@@ -14,12 +14,12 @@
 enum { IR_MAX_STEPS = 1 << 16 }; /* steps of functions included; functions nest at most IR_MAX_DEPTH deep */
 
 typedef enum ir_slot_kind {
-  IR_SLOT_INPUT,  /* the caller's, read only */
-  IR_SLOT_OUTPUT, /* the caller's, written by the program alone */
-  IR_SLOT_TEMP,   /* an intermediate */
-  IR_SLOT_DATA,   /* a literal array of the graph */
-  IR_SLOT_ALIAS,  /* no memory of its own: points into the memory of others, set anew by one loop in each
-                      iteration */
+  IR_SLOT_INPUT,    /* the caller's, read only */
+  IR_SLOT_OUTPUT,   /* the caller's, written by the program alone */
+  IR_SLOT_TEMP,     /* an intermediate */
+  IR_SLOT_DATA,     /* a literal array of the graph */
+  IR_SLOT_ALIAS,    /* no memory of its own: points into the memory of others, set anew by one loop in each
+                        iteration */
   IR_SLOT_RESOURCE, /* an array that an owner outside of the graph keeps, given when a program is bound */
   IR_SLOT_KINDS
 } ir_slot_kind;
@@ -153,10 +153,12 @@ static inline bool ir_in_row_group(const ir_step *step, ir_ref value) {
   return false;
 }
 
+/* Is it WHILE or SCAN, whose functions run again for each iteration? */
 static inline bool ir_is_loop_step(ir_step_kind kind) {
   return kind == IR_STEP_WHILE || kind == IR_STEP_SCAN;
 }
 
+/* Frees all that the plan holds and leaves it empty, with the same mem. The plan may be all zero. */
 void ir_plan_free(ir_plan *plan);
 
 #endif

@@ -22,7 +22,11 @@ typedef struct ir_regions {
   ir_ref escape_user, escape; /* the first node that uses a value outside its loop, and the value; 0: none */
 } ir_regions;
 
+/* Fills *out, whose old contents do not count, with memory of graph->mem. Fails, in the graph's error too,
+ * only where memory is short; *out is then all zero. Values used outside their loop are no failure: see
+ * `escape`. */
 ir_status ir_regions_find(const ir_graph *graph, ir_ref root, ir_regions *out);
+/* Frees the tables and clears *regions, which may be all zero. */
 void ir_regions_free(ir_regions *regions);
 
 /* Is it a LOOP of a range and either one effect, or pairs of initial and next values that an effect may

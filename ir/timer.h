@@ -13,12 +13,14 @@ typedef struct ir_timer {
   void (*note)(void *user, const char *phase, int step, const char *symbol, int64_t ns);
 } ir_timer;
 
+/* Nanoseconds since an unspecified moment, by a clock that is never set: for differences and deadlines. */
 static inline int64_t ir_now_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* The first *start of ir_timer_lap: the time now, or 0 where nothing is measured. */
 static inline int64_t ir_timer_start(const ir_timer *timer) { return timer ? ir_now_ns() : 0; }
 
 /* Reports the time since *start and restarts it. */

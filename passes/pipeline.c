@@ -13,14 +13,16 @@
 #include "passes/lower/lower.h"
 #include "passes/pack/pack.h"
 #include "passes/schedule/schedule.h"
+#include "passes/strategy.h"
 
 #include <string.h>
 
 typedef struct pass_state {
   ir_graph *g;
   const pass_options *options;
-  const ir_ref *inputs; /* options->inputs, or roots + 1 once batches are physical axes */
-  ir_ref *roots;        /* results and inputs without batches; NULL: the graph has no batches */
+  const pass_strategy *strategy; /* of options->target */
+  const ir_ref *inputs;          /* options->inputs, or roots + 1 once batches are physical axes */
+  ir_ref *roots;                 /* results and inputs without batches; NULL: the graph has no batches */
   ir_plan *plan;
   ir_error *error;
   uint8_t *not_fused;   /* by node up to the results: has folding refused a fused row group with this value?
@@ -50,9 +52,11 @@ static void physicalize(pass_state *s) {
 
 static void fuse_scans(pass_state *s) { s->root = pass_fuse_scans(s->g, s->root); }
 
-static void lower(pass_state *s) { s->root = pass_lower(s->g, s->root, s->options->target); }
+static void lower(pass_state *s) { s->root = pass_lower(s->g, s->root, s->strategy); }
 
-static void copy_operands(pass_state *s) { s->root = pass_pack_copies(s->g, s->root, s->options->target); }
+static void copy_operands(pass_state *s) {
+  s->root = pass_pack_copies(s->g, s->root, s->options->target, s->strategy);
+}
 
 static void read_copies(pass_state *s) { s->root = pass_pack_reuse(s->g, s->root); }
 
@@ -60,8 +64,8 @@ static void batch_stream(pass_state *s) { s->root = pass_batch_stream(s->g, s->r
 
 static void schedule(pass_state *s) {
   const pass_options *o = s->options;
-  if (pass_schedule(s->g, s->root, o->target, s->inputs, o->input_count, s->not_fused, s->plan, s->error) !=
-      IR_OK)
+  if (pass_schedule(s->g, s->root, o->target, s->strategy, s->inputs, o->input_count, s->not_fused, s->plan,
+                    s->error) != IR_OK)
     s->root = 0;
 }
 
@@ -129,7 +133,8 @@ static void reduce_across_items(pass_state *s) {
 static void loops(pass_state *s) {
   pass_shaping *shaping = s->options->shaping;
   if (shaping && shaping->enter) shaping->enter(shaping->user, shaping->kernel, s->g, s->before);
-  ir_ref kernel = s->step->kernel = s->root = pass_loops(s->g, s->root, s->options->target, shaping);
+  ir_ref kernel = s->step->kernel = s->root =
+      pass_loops(s->g, s->root, s->options->target, s->strategy, shaping);
   if (shaping) shaping->kernel++;
   if (!kernel) return;
   s->step->count = ir_src(s->g, ir_src(s->g, ir_src(s->g, kernel, 0), 0), 0);
@@ -201,7 +206,7 @@ static size_t find_pass(const char *name) {
 
 static bool run_row(pass_state *s, const pass_info *row, int kernel) {
   const pass_options *o = s->options;
-  if (row->machines & (o->target->group_items ? PASS_GPU : PASS_CPU)) {
+  if (row->machines & s->strategy->steps) {
     s->row = row;
     row->run(s);
     if (s->root && o->verify && s->root != s->verified) {
@@ -327,7 +332,7 @@ static void regroup(pass_state *s) {
 ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan,
                         ir_error *error) {
   pass_state s = {.g = g, .options = options, .plan = plan, .error = error, .root = results};
-  s.inputs = options->inputs;
+  s.inputs = options->inputs, s.strategy = pass_strategy_of(options->target);
   *plan = (ir_plan){.mem = g->mem};
   if (options->shaping) options->shaping->kernel = 0;
   bool done = results != 0 && run_passes(&s, PASS_ON_GRAPH, -1) && each_kernel(&s, run_on_kernel);
@@ -359,7 +364,7 @@ ir_status pass_alone(ir_graph *g, const pass_info *row, const pass_options *opti
                      ir_error *error) {
   ir_step step = {.kind = IR_STEP_KERNEL};
   pass_state s = {.g = g, .options = options, .error = error, .root = *root, .before = *root, .step = &step};
-  s.inputs = options->inputs;
+  s.inputs = options->inputs, s.strategy = pass_strategy_of(options->target);
   if (row->scope & PASS_OF_PLAN)
     return ir_fail(error, IR_ERR_INVALID,
                    "%s makes or reads the plan of a whole graph, which has no text; viewfold dump "

@@ -64,7 +64,8 @@ static void set_name(rt_constant *c, unsigned same_digest) {
   else snprintf(c->name, sizeof c->name, "%s-%zu", digits, c->size);
 }
 
-static void release_bytes(const rt_constants *t, const void *bytes, size_t size, rt_release release, void *user) {
+static void release_bytes(const rt_constants *t, const void *bytes, size_t size, rt_release release,
+                          void *user) {
   if (release) release(bytes, user);
   else ir_free(t->mem, (void *)(uintptr_t)bytes, size);
 }

@@ -1,6 +1,7 @@
-/* Constants: arrays with an owner, known by the digest of their bytes. A graph refers to one by a RESOURCE node that
- * holds its name; the elements are in no key, no text and no plan. A program that reads constants is bound to them
- * (rt_program_bind), so programs of equal graphs share their code whatever the elements are. */
+/* Constants: arrays with an owner, known by the digest of their bytes. A graph refers to one by a RESOURCE
+ * node that holds its name; the elements are in no key, no text and no plan. A program that reads constants
+ * is bound to them (rt_program_bind), so programs of equal graphs share their code whatever the elements are.
+ */
 #ifndef VIEWFOLD_RUNTIME_CONSTANTS_H
 #define VIEWFOLD_RUNTIME_CONSTANTS_H
 

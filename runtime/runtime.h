@@ -104,9 +104,10 @@ typedef struct rt_constants rt_constants;
 typedef void (*rt_release)(const void *bytes, void *user);
 enum { RT_CONSTANT_NAME = 80 }; /* characters of a name: 32 digits, a size, a number, and NUL */
 
-/* Gives the caller a use of the constant with these bytes, which nobody may change until release(bytes, user) is
- * called: once, at the last release of the constant, or at once where the context has the same bytes already. On
- * failure it is not called. release NULL: the bytes are an allocation of `size` bytes of the context's memory. */
+/* Gives the caller a use of the constant with these bytes, which nobody may change until release(bytes, user)
+ * is called: once, at the last release of the constant, or at once where the context has the same bytes
+ * already. On failure it is not called. release NULL: the bytes are an allocation of `size` bytes of the
+ * context's memory. */
 ir_status rt_constant_add(rt_context *context, const void *bytes, size_t size, rt_release release, void *user,
                           rt_constant **out, ir_error *error);
 /* The same of a copy. */
@@ -172,9 +173,9 @@ ir_status rt_program_build(rt_context *context, const char *name, const ir_graph
 /* How many constants the program reads. A program that reads any runs only when it is bound to them. */
 size_t rt_program_constant_count(const rt_program *program);
 size_t rt_program_constant_bytes(const rt_program *program, size_t number); /* that constant `number` has */
-/* A program of its own, with the code of `program` and these constants, in the order of the RESOURCE nodes among
- * the inputs that it was compiled with; it uses the constants until it is released. IR_ERR_INVALID: they are of
- * another number or of other sizes. */
+/* A program of its own, with the code of `program` and these constants, in the order of the RESOURCE nodes
+ * among the inputs that it was compiled with; it uses the constants until it is released. IR_ERR_INVALID:
+ * they are of another number or of other sizes. */
 ir_status rt_program_bind(rt_program *program, rt_constant *const *constants, size_t count, rt_program **out,
                           ir_error *error);
 
@@ -219,6 +220,8 @@ typedef struct rt_variable {
   int64_t lo, hi, divisor;
 } rt_variable;
 
+/* The name of the graph; how many inputs, outputs and variables there are; and each of them, by a number
+ * below that count. Strings are valid as long as the program. */
 const char *rt_program_name(const rt_program *program);
 size_t rt_program_input_count(const rt_program *program); /* inputs that results depend on, by slot number */
 size_t rt_program_output_count(const rt_program *program);

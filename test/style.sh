@@ -183,6 +183,11 @@ awk '{ if ($1 != from) { if (from) print line; from = $1; line = "  " from " ->"
 diff $page "$work/page" | sed -n 's/^</gone:/p; s/^>/new:/p' |
   check "$page shows the folders and that graph (update: test/style.sh --graph)"
 
+# The kind of machine is asked once, and the pipeline hands on the table of what follows from it.
+{ grep -rnE 'group_items|pass_on_(cpu|gpu)' passes | grep -vE '^passes/(strategy[.][ch]|loops/[cg]pu/[^:]*):'
+  grep -rnE 'strategy->steps' passes | grep -v '^passes/pipeline[.]c:'; } |
+  check "the strategies alone ask for the kind of machine (passes/strategy.h)"
+
 # The head of a folder is the file that begins by saying what comes in, what goes out and what holds. frontend/ itself has
 # the public headers alone, which speak to users.
 for folder in $folders; do
@@ -295,6 +300,45 @@ expected='sample.c:1: BARE sample.c:2: THREE sample.c:6: SHORT sample.c:9: UNDER
   cat "$work/unseen" 2>/dev/null
   find passes codegen -name '*.[ch]' | sort | xargs awk -f test/constants.awk
 } | check "each numeric constant of passes/ and codegen/ has a reason beside it (test/constants.awk)"
+# What a header declares says its contract; tried on a sample likewise.
+cat >"$work/sample.h" <<'E2'
+/* one */
+int covered(int a);
+int also(int a,
+         int b);
+
+int bare(void);
+int behind(void); /* says */
+int several(int a,
+            int b); /* says */
+int after_several(void);
+
+static inline int body(int a) {
+  int b = a; /* no contract */
+
+  return b;
+}
+int beyond(int a);
+/* two
+ * lines */
+int last(int a);
+extern "C" {
+/* file.c */
+API int titled(void);
+int ruled(void); /* says */
+/* ------------ ruled */
+int under_rule(void);
+}
+E2
+awk -f test/contracts.awk "$work/sample.h" | sed 's|.*/||' | tr '\n' ' ' >"$work/bare"
+expected='sample.h:6: bare sample.h:10: after_several sample.h:12: body sample.h:17: beyond sample.h:23: titled sample.h:26: under_rule '
+rm -f "$work/unseen"
+[ "$(cat "$work/bare")" = "$expected" ] || echo "found $(cat "$work/bare")in the sample, not $expected" >"$work/unseen"
+{
+  cat "$work/unseen" 2>/dev/null
+  # shellcheck disable=SC2086  # a list of words
+  find $rooms -name '*.h' | sort | xargs awk -f test/contracts.awk
+} | check "every function that a header declares has a contract (test/contracts.awk)"
 
 sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.md' '*.vf' '*.t' '*.1' | xargs grep -nwE 'TO''DO|FIX''ME|X''XX|HA''CK' /dev/null |
   check "nothing is left open in the sources"

@@ -66,7 +66,10 @@ void cg_order_close(cg_order *o);
 void cg_order_fail(cg_order *o, ir_status status, const char *format, ...) IR_PRINTF(3, 4);
 
 /* effects and visits */
+/* Emits a store, an update, a loop that runs for its effect, or a sequence of effects, each with the values
+ * that it needs. A failure is recorded in o->error and sets o->failed, like those of all functions here. */
 void cg_emit_effect(cg_order *o, ir_ref effect);
+/* From now on no node is visited. */
 void cg_begin_visit(cg_order *o);
 void cg_visit(void *order, ir_ref ref); /* marks a node as needed */
 /* Emits, sources first, the visited nodes and their operands, as far as all loops that they depend on are
@@ -94,6 +97,8 @@ uint32_t cg_width_of(const cg_order *o, const uint64_t *lanes);
 void cg_first_lane(cg_order *o, const uint64_t *lanes);
 bool cg_next_lane(cg_order *o, const uint64_t *lanes); /* false after the last combination */
 
+/* The set of the lane loops of carried value `slot` of a loop or, if it is a lane loop, of its result; the
+ * nest owns it. */
 static inline const uint64_t *cg_carry_lanes(const cg_order *o, const cg_loop *loop, uint32_t slot) {
   return loop->carry_lanes + (size_t)slot * o->nest->words;
 }

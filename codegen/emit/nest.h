@@ -70,7 +70,10 @@ ir_status cg_nest_rewrite(cg_nest *nest, const cg_nest *old, const ir_graph *g, 
 /* Operations that depend on no loop, and whose operands emitters never visit. */
 static inline bool cg_is_leaf(ir_op op) { return op == IR_OP_CONST || op == IR_OP_VAR || op == IR_OP_PARAM; }
 
+/* Is the loop of that number in the set, of which bit i % 64 of word i / 64 stands for loop i? */
 static inline bool cg_set_has(const uint64_t *set, uint32_t loop) { return set[loop / 64] >> loop % 64 & 1; }
+/* Of a node of nest->graph: the set of the lane loops along which its values differ, and that of the running
+ * loops that it depends on. The nest owns them. */
 static inline const uint64_t *cg_lanes(const cg_nest *nest, ir_ref ref) {
   return nest->lanes + (size_t)ref * nest->words;
 }

@@ -61,10 +61,13 @@ void cg_emit_running(void *emitter, uint32_t loop);
 void cg_emit_lanes(void *emitter, uint32_t loop);
 
 /* emit.c */
+/* The kernel's body, in e->function. Failures are in e->order. */
 void cg_emit_kernel(cg_emitter *e);
+/* The callback `unrolled` of cg_emits: the LLVMValueRef of each unrolled value of a node. */
 void cg_emit_unrolled(void *emitter, ir_ref ref, void *unrolled);
 LLVMValueRef cg_value(cg_emitter *e, ir_ref ref);                 /* at the current lanes, in its own width */
 LLVMValueRef cg_fetch(cg_emitter *e, ir_ref ref, uint32_t width); /* splatted to width; an index as 64 bits */
+/* As cg_fetch, for an index, in so many bits. */
 LLVMValueRef cg_fetch_index(cg_emitter *e, ir_ref ref, uint32_t width, unsigned bits);
 
 /* value.c: nodes */
@@ -125,6 +128,7 @@ void cg_emit_update(void *emitter, ir_ref ref);
 LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref);
 
 /* store.c */
+/* Stores elements as they are in memory, one or a contiguous vector, at the address `to` of the first. */
 void cg_write(cg_emitter *e, const cg_place *place, LLVMValueRef stored, LLVMValueRef to);
 void cg_emit_store(void *emitter, ir_ref ref); /* all its unrolled values */
 void cg_finish_stores(cg_emitter *e);          /* at the kernel's end */
@@ -168,10 +172,13 @@ void cg_phi_add(LLVMValueRef phi, LLVMValueRef value, LLVMBasicBlockRef from);
 void cg_branch_unlikely(cg_emitter *e, LLVMValueRef condition, LLVMBasicBlockRef rare,
                         LLVMBasicBlockRef usual);
 
+/* Bits of an element as it is stored, but 1 for bool; 0 for index, which is never stored. */
 static inline unsigned cg_dtype_bits(ir_dtype dtype) {
   return dtype == IR_BOOL ? 1 : 8u * ir_dtypes[dtype].bytes;
 }
+/* Is it a float of 16 bits, which is stored as an integer and computed as f32? */
 static inline bool cg_is_narrow(ir_dtype dtype) { return dtype == IR_F16 || dtype == IR_BF16; }
+/* Is it a signed integer or index? False for bool and floats. */
 static inline bool cg_is_signed(ir_dtype dtype) {
   return ir_dtypes[dtype].kind == IR_KIND_SIGNED || ir_dtypes[dtype].kind == IR_KIND_INDEX;
 }

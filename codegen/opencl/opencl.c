@@ -173,13 +173,14 @@ ir_status cg_opencl(const ir_graph *graph, ir_ref kernel, const char *symbol, co
   ir_error own = {0};
   *out = (cg_blob){0};
   cg_nest nest;
-  ir_status status = cg_nest_make(&nest, graph, kernel, target->group_items > 0, &own);
+  bool items = target->group_items > 0;
+  ir_status status = cg_nest_make(&nest, graph, kernel, items, &own);
   if (status == IR_OK) {
     oc_emitter e = {.nest = &nest,
                     .g = &nest.graph,
                     .target = target,
-                    .lanes_are_items = target->group_items > 0,
-                    .group = target->group_items > 0 ? oc_group_size(&nest) : 1};
+                    .lanes_are_items = items,
+                    .group = items ? oc_group_size(&nest) : 1};
     oc_limit_in_place(&nest, e.group);
     ir_text_init(&e.out, nest.mem);
     ir_text_init(&e.head, nest.mem);

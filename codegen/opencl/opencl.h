@@ -159,6 +159,9 @@ oc_value oc_product(oc_emitter *e, oc_value a, oc_value b);
 oc_value oc_index_as(oc_emitter *e, oc_value v, unsigned kind);
 
 /* arith.c */
+/* One operation on values of the dtype: the result is of the same dtype, f16 and bf16 already rounded, or of
+ * a comparison a truth value. oc_select is a where the condition holds, else b. What kernels do not have
+ * fails by oc_unknown_op. */
 oc_value oc_unary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a);
 oc_value oc_combine(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_value b);
 oc_value oc_compare(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_value b);
@@ -166,19 +169,26 @@ oc_value oc_fma(oc_emitter *e, ir_dtype dtype, oc_value a, oc_value b, oc_value 
 oc_value oc_select(oc_emitter *e, oc_value condition, oc_value a, oc_value b);
 oc_value oc_any(oc_emitter *e, oc_value condition);                         /* some element is true */
 oc_value oc_both(oc_emitter *e, oc_value a, oc_value b, const char *infix); /* truth values by & | ^ */
+/* A float value rounded to f16 or bf16; of other dtypes a itself. */
 oc_value oc_round_narrow(oc_emitter *e, ir_dtype dtype, oc_value a);
+/* Fails with IR_ERR_INTERNAL, naming operation and dtype; gives what oc_fail gives. */
 oc_value oc_unknown_op(oc_emitter *e, ir_op op, ir_dtype dtype);
 
 /* soft_float.c: before the kernels of a program for a target that computes some floats with integers */
 void oc_put_soft_float(ir_text *out);
 
 /* convert.c */
+/* The value in another dtype, by the rules of ir_value_cast; the same bits as another dtype, which fails
+ * where the sizes differ. */
 oc_value oc_cast(oc_emitter *e, ir_dtype from, ir_dtype to, oc_value a);
 oc_value oc_bitcast(oc_emitter *e, ir_dtype from, ir_dtype to, oc_value a);
+/* From registers to the form in memory, and back: f16 and bf16 are stored as ushort, bool as uchar 0 or 1,
+ * other dtypes as they are. */
 oc_value oc_to_storage(oc_emitter *e, ir_dtype dtype, oc_value a);
 oc_value oc_from_storage(oc_emitter *e, ir_dtype dtype, oc_value stored);
 
 /* memory.c */
+/* The value of a LOAD at the current lanes, and that of a BOUND, whose test it emits. */
 oc_value oc_emit_load(oc_emitter *e, ir_ref ref);
 oc_value oc_emit_bound(oc_emitter *e, ir_ref ref);
 /* The `count` elements in memory from that of lane `lane` of the current subvector on, as stored. */

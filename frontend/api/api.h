@@ -57,6 +57,7 @@ struct vf_graph {
 };
 
 /* context.c */
+/* One more reference to the context, and one less: the last frees it, with its session. */
 void fe_context_retain(vf_context *context);
 void fe_context_release(vf_context *context);
 /* Copy the error to the caller's record `out`, which may be NULL. Returns the status. */
@@ -72,8 +73,12 @@ char *fe_text_out(vf_context *context, ir_text *text, ir_error *error);
 /* graph.c */
 vf_graph *fe_graph_make(vf_context *context, const char *name, size_t length,
                         ir_error *error); /* takes no reference to the context */
+/* Frees the graph, and releases no reference to the context. */
 void fe_graph_free(vf_graph *graph);
+/* The entry of that name; NULL where there is none. */
 const ir_named *fe_graph_named(const ir_named *list, size_t count, const char *name, size_t length);
+/* Appends to a list of the graph, which keeps a copy of the name. False, with the graph's error, when memory
+ * is short. */
 bool fe_graph_add(vf_graph *graph, ir_named **list, size_t *count, size_t *cap, const char *name,
                   size_t length, ir_ref ref);
 /* The request that compiles the outputs. False after failing: a builder's error, or no outputs. Free the
@@ -81,8 +86,8 @@ bool fe_graph_add(vf_graph *graph, ir_named **list, size_t *count, size_t *cap, 
 bool fe_graph_request(vf_graph *graph, fe_request *out, ir_error *error);
 void fe_graph_request_free(vf_graph *graph, fe_request *request);
 
-/* value/constant.c. For a graph that was parsed: a use of the constant of each RESOURCE node; one that the context
- * does not have is left to fe_compile. False when memory is short. */
+/* value/constant.c. For a graph that was parsed: a use of the constant of each RESOURCE node; one that the
+ * context does not have is left to fe_compile. False when memory is short. */
 bool fe_graph_use_constants(vf_graph *graph);
 /* A use of the constant with these elements, by the rules of vf_constant_borrow; NULL after failing. */
 rt_constant *fe_constant_borrow(vf_context *context, const void *elements, size_t bytes, vf_release release,

@@ -12,7 +12,8 @@
 /* the key */
 
 /* List the request's inputs and then the other INPUT nodes as parameters, so that the text of the graph has
- * their order and all their types. A constant is a parameter by its number: its elements are no part of the text. */
+ * their order and all their types. A constant is a parameter by its number: its elements are no part of the
+ * text. */
 static bool list_params(const fe_request *r, ir_named **list, size_t *n, size_t *cap) {
   const ir_graph *g = r->graph;
   ir_ref *nodes = NULL;
@@ -29,7 +30,8 @@ static bool list_params(const fe_request *r, ir_named **list, size_t *n, size_t 
     ir_ref ref = i < r->input_count ? r->inputs[i] : nodes[i - r->input_count];
     const ir_node *node = ir_get(g, ref);
     bool constant = node->op == IR_OP_RESOURCE;
-    if ((node->op != IR_OP_INPUT && !constant) || (i >= r->input_count && listed[i - r->input_count])) continue;
+    if ((node->op != IR_OP_INPUT && !constant) || (i >= r->input_count && listed[i - r->input_count]))
+      continue;
     good = IR_RESERVE(g->mem, *list, *cap, *n + 1);
     if (!good) break;
     (*list)[(*n)++] = constant ? (ir_named){NULL, 0, ref}
@@ -166,7 +168,7 @@ static void put_stamp(rt_context *context, const fe_request *r, ir_text *key) {
 /* The request with the constants that its results depend on behind its inputs, in the order of the graph. */
 typedef struct bound_request {
   fe_request request;
-  ir_ref *inputs; /* of `room` */
+  ir_ref *inputs;     /* of `room` */
   size_t room, first; /* index of the first constant */
 } bound_request;
 
@@ -190,23 +192,25 @@ static bool add_constants(const fe_request *r, bound_request *out) {
   return good;
 }
 
-static ir_status find_constants(rt_context *context, const bound_request *b, rt_constant **constants, size_t count,
-                                ir_error *error) {
+static ir_status find_constants(rt_context *context, const bound_request *b, rt_constant **constants,
+                                size_t count, ir_error *error) {
   const ir_graph *g = b->request.graph;
   for (size_t i = 0; i < count; i++) {
     ir_ref ref = b->request.inputs[b->first + i];
     const char *name = ir_name_text(g, ir_get(g, ref)->arg);
     if (!(constants[i] = rt_constant_find(context, name)))
-      return ir_fail(error, IR_ERR_INVALID,
-                     "graph @%.60s: this context has no constant of the digest %.60s; a graph that holds it must "
-                     "exist while this one is compiled",
-                     b->request.name, name);
+      return ir_fail(
+          error, IR_ERR_INVALID,
+          "graph @%.60s: this context has no constant of the digest %.60s; a graph that holds it must "
+          "exist while this one is compiled",
+          b->request.name, name);
   }
   return IR_OK;
 }
 
 /* Replaces the program by one that is bound to the request's constants, if it has any. */
-static ir_status bind_program(rt_context *context, const bound_request *b, rt_program **program, ir_error *error) {
+static ir_status bind_program(rt_context *context, const bound_request *b, rt_program **program,
+                              ir_error *error) {
   const ir_mem *mem = rt_context_mem(context);
   size_t count = b->request.input_count - b->first;
   if (!count) return IR_OK;

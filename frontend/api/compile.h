@@ -19,10 +19,10 @@ typedef struct fe_request {
   pass_shaping *shaping;       /* chooses the moves instead; the program is not cached; or NULL */
 } fe_request;
 
-/* A program of the request; the context must have the constants that the graph names (rt_constant_find), and the
- * program is bound to them. Find it in memory, then on disk; else run the passes, generate code, and store the program in
- * both. The look-up prints the graph and changes nothing. Without a schedule, a kernel that has been tuned
- * has the moves that tuning found. */
+/* A program of the request; the context must have the constants that the graph names (rt_constant_find), and
+ * the program is bound to them. Find it in memory, then on disk; else run the passes, generate code, and
+ * store the program in both. The look-up prints the graph and changes nothing. Without a schedule, a kernel
+ * that has been tuned has the moves that tuning found. */
 ir_status fe_compile(rt_context *context, const fe_request *request, rt_program **program, ir_error *error);
 
 /* A request on a copy of its graph, to which passes may add nodes. The request refers to this struct, which

@@ -33,7 +33,10 @@ typedef struct fe_customs {
   fe_custom *first;
 } fe_customs;
 
+/* No operations yet; their memory will be the context's. Cannot fail. */
 void fe_customs_init(fe_customs *customs, vf_context *context);
+/* Frees the operations: calls the users' release functions and unloads compiled sources. Programs and graphs
+ * that call the operations must be gone. */
 void fe_customs_free(fe_customs *customs);
 rt_calls fe_customs_calls(fe_customs *customs); /* how programs find and run them */
 /* custom_rules.c: the user's functions as the registry calls them */

@@ -37,8 +37,8 @@ static void evaluate(vf_graph *g, bindings *b, const void *const *inputs, void *
   for (size_t i = 0; i < g->variable_count; i++)
     b->variables[i] = (ir_var_value){g->variables[i].ref, variables[i]};
   for (size_t i = 0; i < g->output_count; i++) b->roots[i] = g->outputs[i].ref;
-  if (ir_eval(&g->ir, b->roots, g->output_count, b->inputs, g->input_count + g->constant_count, b->variables, g->variable_count,
-              b->results, error) != IR_OK)
+  if (ir_eval(&g->ir, b->roots, g->output_count, b->inputs, g->input_count + g->constant_count, b->variables,
+              g->variable_count, b->results, error) != IR_OK)
     return;
   for (size_t i = 0; i < g->output_count; i++)
     if (b->results[i].bytes && !outputs[i])

@@ -48,7 +48,8 @@ static bool allocate_arrays(vf_program *p) {
   p->dims = ir_alloc(mem, p->dim_count * sizeof *p->dims);
   p->names = ir_alloc(mem, p->names_size);
   p->constants = ir_alloc(mem, p->constant_count * sizeof *p->constants);
-  return p->constants && p->ports && p->variables && p->inputs_from && p->variables_from && p->dims && p->names;
+  return p->constants && p->ports && p->variables && p->inputs_from && p->variables_from && p->dims &&
+         p->names;
 }
 
 static void free_program(vf_program *p) {
@@ -231,7 +232,8 @@ vf_status vf_program_set_constant(vf_program *p, vf_value constant, const void *
   if (!p) ir_fail(&failure, IR_ERR_INVALID, "set_constant: the program is NULL");
   else if (number == p->constant_count)
     ir_fail(&failure, IR_ERR_INVALID,
-            "program @%.60s: the value is none of the %zu constants that its outputs depend on; arrays of at most "
+            "program @%.60s: the value is none of the %zu constants that its outputs depend on; arrays of at "
+            "most "
             "1024 bytes are literals, which cannot be replaced",
             rt_program_name(p->program), p->constant_count);
   else if (!elements) ir_fail(&failure, IR_ERR_INVALID, "set_constant: the elements are NULL");

@@ -20,6 +20,9 @@ enum {
   CLI_SIGNAL = 128   /* plus the number of a signal that ended the work early, in an orderly way */
 };
 
+/* `viewfold NAME`, with the options and words argv[1] to argv[argc - 1], as `viewfold NAME --help` describes
+ * them; argv[argc] is NULL. They return the exit status of the process, one of the above, after a message on
+ * standard error where it is not CLI_OK. */
 int cli_index(int argc, char **argv);
 int cli_run(int argc, char **argv);
 int cli_dump(int argc, char **argv);

@@ -11,6 +11,7 @@ typedef struct cli_progress {
   int64_t drawn_ns;
 } cli_progress;
 
+/* Finds out whether standard error is a terminal. Draws nothing. */
 void cli_progress_open(cli_progress *progress);
 /* share: 0 to 1. Draws some ten times a second at most. */
 void cli_progress_draw(cli_progress *progress, double share, const char *format, ...) IR_PRINTF(3, 4);

@@ -21,6 +21,8 @@ typedef struct fe_refs {
   size_t count, cap;
 } fe_refs;
 
+/* Makes the tables for the nodes that g has now, with memory of g->mem; stored is what the plan stores or
+ * keeps in a slot. False when memory is short. Call fe_walk_close in either case, while g exists. */
 bool fe_walk_open(fe_walk *w, const ir_graph *g, const ir_plan *plan);
 void fe_walk_close(fe_walk *w);
 

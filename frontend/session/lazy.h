@@ -16,6 +16,8 @@
 
 #include "frontend/api/session_state.h"
 
+/* Frees the elements and tables of the session, which has no tensors any more or was never used, and clears
+ * context->lazy. The context's runtime must still exist; its graph stays. */
 void fe_lazy_free(struct vf_context *context);
 /* The BUFFER that holds the value of node, or node itself when it is not realised. */
 ir_ref fe_lazy_resolve(const fe_lazy *lazy, ir_ref node);

@@ -12,6 +12,7 @@ bool fe_view_open(ir_graph *g, uint32_t id, pass_view_chain *out);
 /* The chain as a node; 0 after failing. */
 ir_ref fe_view_node(ir_graph *g, const pass_view_chain *chain);
 
+/* The node of a chain as a value, and back: the same graph, id and epoch. Nothing is checked. */
 static inline vf_value fe_view_value(vf_view v) { return (vf_value){v.graph, v.id, v.epoch}; }
 static inline vf_view fe_view_of_value(vf_value v) { return (vf_view){v.graph, v.id, v.epoch}; }
 

@@ -6,6 +6,7 @@
 #include "passes/ops/check.h"
 #include "view.h"
 
+/* Is the expression this constant? */
 static inline bool view_is(const ir_graph *g, ir_ref ref, int64_t value) {
   int64_t known;
   return ir_is_const(g, ref, &known) && known == value;
@@ -39,6 +40,7 @@ void view_move_offset(ir_graph *g, pass_view *v, ir_ref index, ir_ref stride);
 #define VIEW_FACT(cmp, a, b) (pass_proves(g, (cmp), (a), (b)) ? "" : OP_FACT(cmp, a, b))
 #define view_refuse(g, ...)  ((void)op_refuse(g, __VA_ARGS__), PASS_VIEW_FAILED)
 
+/* The view *v, whose begin and end always count, in canonical form. DONE or FAILED. */
 pass_view_status view_of_numbers(ir_graph *g, const pass_view_numbers *v, pass_view *out);
 
 /* merge.c: merge two consecutive views. The mask of later leaves something. */

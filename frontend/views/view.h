@@ -63,8 +63,10 @@ bool pass_view_numbers_of(const ir_graph *g, const pass_view *view,
                           pass_view_numbers *out); /* false: some field is no number */
 
 /* move.c */
+/* Axis i of the result is axis order[i] of v, from the end where negative. count: the rank. */
 pass_view_status pass_view_permute(ir_graph *g, const pass_view *v, const int64_t *order, uint32_t count,
                                    pass_view *out);
+/* Axes of size 1 get the size in `shape`, which has those of the other axes too. count: the rank. */
 pass_view_status pass_view_expand(ir_graph *g, const pass_view *v, const ir_ref *shape, uint32_t count,
                                   pass_view *out);
 /* count: axes, each with a pair */

@@ -19,8 +19,13 @@ typedef struct ir_format {
 } ir_format;
 ir_format ir_format_of(ir_graph *g, ir_dtype type); /* f32 or f64 */
 
+/* A constant of m->type, rounded to it, and one of m->bits, both of rank 0. These functions and those below
+ * make nodes in m->g. Operands that are tensors have equal shapes. A failed operand (0) or a lack of memory
+ * gives 0; the graph's error says why. */
 static inline ir_ref ir_el_const(const ir_format *m, double v) { return ir_float(m->g, m->type, v); }
 static inline ir_ref ir_el_int(const ir_format *m, int64_t v) { return ir_int(m->g, m->bits, v); }
+/* a OP b for two operands of one dtype, m->type or m->bits, which is also that of the result; of lt and eq it
+ * is bool. and, or and xor take m->bits or bool. */
 #define IR_EL_BINARY(name, op)                                                                               \
   static inline ir_ref ir_el_##name(const ir_format *m, ir_ref a, ir_ref b) {                                \
     return ir_binary(m->g, IR_OP_##op, a, b);                                                                \
@@ -35,22 +40,29 @@ IR_EL_BINARY(xor, XOR)
 IR_EL_BINARY(lt, LT)
 IR_EL_BINARY(eq, EQ)
 #undef IR_EL_BINARY
+/* -a and |a|, of the dtype of a. */
 static inline ir_ref ir_el_neg(const ir_format *m, ir_ref a) { return ir_unary(m->g, IR_OP_NEG, a); }
 static inline ir_ref ir_el_abs(const ir_format *m, ir_ref a) { return ir_unary(m->g, IR_OP_ABS, a); }
+/* a * 2^n, and a / 2^n rounded down, for a of m->bits, which is unsigned: bits are shifted out and zeros in.
+ * n >= 0. */
 static inline ir_ref ir_el_shl(const ir_format *m, ir_ref a, int n) {
   return ir_binary(m->g, IR_OP_SHL, a, ir_el_int(m, n));
 }
 static inline ir_ref ir_el_shr(const ir_format *m, ir_ref a, int n) {
   return ir_binary(m->g, IR_OP_SHR, a, ir_el_int(m, n));
 }
+/* a where the bool c holds, else b; a and b are of one dtype. ir_el_rare is for a c that is expected to be
+ * false: code for a runs only where c holds in some vector lane. */
 static inline ir_ref ir_el_where(const ir_format *m, ir_ref c, ir_ref a, ir_ref b) {
   return ir_where(m->g, c, a, b);
 }
 static inline ir_ref ir_el_rare(const ir_format *m, ir_ref c, ir_ref a, ir_ref b) {
   return ir_rare(m->g, c, a, b);
 }
+/* The bits of a float of m->type as an integer of m->bits, and back. */
 static inline ir_ref ir_el_bits(const ir_format *m, ir_ref a) { return ir_bitcast(m->g, a, m->bits); }
 static inline ir_ref ir_el_float(const ir_format *m, ir_ref a) { return ir_bitcast(m->g, a, m->type); }
+/* a * b + c, rounded once, of m->type. */
 ir_ref ir_el_fma(const ir_format *m, ir_ref a, ir_ref b, ir_ref c);
 ir_ref ir_el_clamp(const ir_format *m, ir_ref x, double lo, double hi); /* keeps NaN */
 /* c[0] + c[1] x + ... by Horner's rule with fma */

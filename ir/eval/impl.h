@@ -66,6 +66,7 @@ typedef struct ir_eval_run {
   const ir_slot **params; /* arguments of func, bound by the caller for each call */
 } ir_eval_run;
 
+/* The value of source i of a live node. The run owns it and keeps its elements until the last of its uses. */
 static inline const ir_slot *ir_eval_operand(const ir_eval_run *run, ir_ref ref, uint32_t i) {
   return &run->slots[run->slot_number[ir_src(run->g, ref, i)]];
 }
@@ -83,6 +84,10 @@ bool ir_eval_next(int64_t *coord, const int64_t *shape, uint32_t rank);
 enum { IR_SHAPE_TEXT = 22 * IR_MAX_RANK + 3 };
 const char *ir_eval_shape_text(const int64_t *shape, uint32_t rank, char *text);
 
+/* Evaluate a node whose operands have values: an elementwise one, a view, GATHER, SCATTER or SCATTER_ADD, a
+ * reduction, MATMUL, CUSTOM, or one of IR_CLASS_ORDERED. They set shape, elements and taints of *out, which
+ * comes with the node's dtype; ir_eval_custom makes out->results instead. A failure is recorded in
+ * run->error. In any case the run owns what *out holds. */
 ir_status ir_eval_elementwise(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_view(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out);
@@ -91,6 +96,8 @@ ir_status ir_eval_reduce(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_matmul(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_custom(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_ordered(ir_eval_run *run, ir_ref ref, ir_slot *out);
+/* Frees the scalar programs that ir_eval_elementwise keeps for the nodes of the run; to be called once, at
+ * its end. */
 void ir_eval_free_programs(ir_eval_run *run);
 
 /* batch.c. The slot of a batched value holds the whole batch, with batch sizes in front of the shape. */
@@ -109,15 +116,25 @@ ir_status ir_eval_nodes(ir_eval_run *run, const ir_ref *roots, size_t n); /* rel
 void ir_eval_run_free(ir_eval_run *run);
 void ir_eval_release(ir_eval_run *run, ir_slot *slot);
 /* control.c */
+/* Evaluates COND, WHILE or SCAN on operands that have values, into out->results, which the run owns after a
+ * failure too. */
 ir_status ir_eval_control(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_result_of(ir_eval_run *run, ir_ref ref, ir_slot *out); /* a RESULT */
+/* *out, with dtype and shape of the parameter `ref`, borrows the elements of the argument, which has to have
+ * the same, and copies its taints. */
 ir_status ir_eval_param(ir_eval_run *run, ir_ref ref, const ir_slot *given, ir_slot *out);
+/* Frees the runs of called functions; to be called once, at the end of the run. */
 void ir_eval_free_calls(ir_eval_run *run);
 
 /* index.c */
+/* Can ir_index_apply evaluate the operation with so many operands? */
 bool ir_index_supported(ir_op op, uint32_t operands);
+/* *out: the operation on integers or on truth values, 0 and 1; is_index: of dtype index. IR_ERR_INVALID where
+ * the result exceeds 64 bits or a divisor is below 1. */
 ir_status ir_index_apply(ir_op op, bool is_index, const int64_t *v, uint32_t count, int64_t *out,
                          ir_error *error);
+/* The value that vars has for a VAR. IR_ERR_INVALID where it has none, or one out of the declared range, or
+ * no multiple of the declared divisor. */
 ir_status ir_var_lookup(const ir_graph *g, ir_ref ref, const ir_var_value *vars, size_t count, int64_t *out,
                         ir_error *error);
 

@@ -39,22 +39,30 @@ bool ir_parse_memory(ir_parser *p);                         /* reports that memo
 void *ir_parse_alloc(ir_parser *p, size_t size);            /* allocates until ir_parse_release */
 bool ir_parse_add_named(ir_parser *p, ir_named **list, size_t *count, size_t *cap, int64_t id, ir_ref ref);
 
+/* False, with an error, unless the next token begins a line or is `}`. Reads no token. */
 bool ir_parse_statement_end(ir_parser *p);
 
 /* function.c */
 ir_ref ir_parse_function(ir_parser *p, const ir_token *name); /* the FUNC of the graph @name; 0 on failure */
 
 /* literal.c */
+/* May the next token begin a literal? */
 bool ir_parse_at_literal(const ir_parser *p);
+/* Reads a number, inf or nan after an optional minus, or a truth value. False after an error. */
 bool ir_parse_literal(ir_parser *p, ir_literal *out);
+/* The literal as a value of the dtype, rounded if that is a float. False, after an error at its place, where
+ * it is of another kind or out of range. */
 bool ir_literal_value(ir_parser *p, const ir_literal *literal, ir_dtype dtype, ir_value *out);
 ir_ref ir_parse_weak(ir_parser *p);                     /* a literal operand of a graph */
 ir_ref ir_parse_leaf(ir_parser *p, const ir_token *op); /* const, data, buffer: what follows the name */
+/* Is it the name of an operation for ir_parse_leaf? */
 bool ir_parse_is_leaf(const ir_token *op);
+/* Reads a dtype that a tensor can have. False after an error. */
 bool ir_parse_dtype(ir_parser *p, ir_dtype *dtype);
 bool ir_parse_int(ir_parser *p, int64_t *value, const char *wrong); /* with an optional minus */
 
 /* expr.c */
+/* The range of an enclosing loop with that name, ridxN. 0 after an error. */
 ir_ref ir_parse_range_lookup(ir_parser *p, const ir_token *word);
 bool ir_range_axis(const char *text, size_t length, int64_t *axis); /* ridxN */
 /* `[7,5|10,3]`: batch sizes, if any, and the shape. *batch is 0 without batch sizes; batch is NULL where
@@ -67,11 +75,15 @@ ir_op ir_op_find(const char *text, size_t length, uint32_t operands);  /* ERROR 
 ir_dtype ir_parse_dtype_word(const ir_token *word);
 
 /* attr.c */
+/* Reads `name=value` as often as it stands there on this line, each name once, into an array of graph->mem
+ * that grows and that the caller frees; its values are valid until ir_parse_release. False after an error. */
 bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *cap);
 bool ir_parse_operand(ir_parser *p, ir_ref *out); /* %name, literal, (expression), f32(0.5) */
 bool ir_parse_operands(ir_parser *p);             /* to p->operands */
 
 /* kernel.c */
+/* Reads a kernel from its `(` to its `}` into root and params of *out. False after an error; params are the
+ * caller's to free in any case. */
 bool ir_parse_kernel(ir_parser *p, ir_parsed_graph *out);
 
 #endif

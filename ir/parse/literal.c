@@ -219,7 +219,8 @@ static ir_ref parse_resource(ir_parser *p, const ir_token *op) {
 static const struct {
   const char *name;
   ir_ref (*parse)(ir_parser *p, const ir_token *op);
-} leaves[] = {{"const", parse_const}, {"data", parse_data}, {"buffer", parse_buffer}, {"resource", parse_resource}};
+} leaves[] = {
+    {"const", parse_const}, {"data", parse_data}, {"buffer", parse_buffer}, {"resource", parse_resource}};
 
 static size_t find_leaf(const ir_token *op) {
   size_t i = 0;

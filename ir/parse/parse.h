@@ -97,8 +97,13 @@ typedef struct ir_parser {
   bool in_sizes; /* an expression ends at a `|` outside parentheses */
 } ir_parser;
 
+/* Reads the first token of the text, which errors call `file`; text, file and builder must outlive the
+ * parser. Returns the status of graph->error: not IR_OK where that token is bad, the text is longer than
+ * IR_TEXT_MOST or an error was there before. Call ir_parser_free in any case. */
 ir_status ir_parser_init(ir_parser *parser, ir_graph *graph, const ir_builder *builder, const char *file,
                          const char *text, size_t length);
+/* Frees what the parser holds, attributes and lists included, and clears it; nodes and names stay in the
+ * graph. The parser may be all zero. */
 void ir_parser_free(ir_parser *parser);
 /* `(n//4)+1`; variables are declared at their first use, as in `n=4..64:4`. 0 on failure. */
 ir_ref ir_parse_expression(ir_parser *parser);

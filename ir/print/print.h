@@ -68,15 +68,26 @@ typedef struct ir_printer {
   size_t focus_from, focus_to;
 } ir_printer;
 
+/* Makes the tables for the nodes that the graph has now; graph and text must outlive the printer. False, and
+ * out->failed, when memory is short. Call ir_printer_free in any case; it leaves the text alone. */
 bool ir_printer_init(ir_printer *pr, const ir_graph *graph, ir_text *out);
 void ir_printer_free(ir_printer *pr);
+/* The functions ir_put_... append to the text, which is marked as failed when memory is short.
+ *
+ * An expression, in which nodes that have a name are printed as that. What is longer than a limit, or than
+ * pr->stop, ends with `...`. */
 void ir_put_expr(ir_printer *pr, ir_ref ref);
+/* A name, a constant, or an expression in parentheses. deduced: the dtype of a constant is known from another
+ * operand (ir_dtype_deduced), so that outside kernels it is a plain literal. */
 void ir_put_operand(ir_printer *pr, ir_ref ref, bool deduced);
+/* The dtype and, outside kernels, the batch sizes and the shape. */
 void ir_put_type(ir_printer *pr, ir_ref ref);
 void ir_put_dims(ir_printer *pr, ir_ref batch, const ir_ref *dims, uint32_t rank); /* batch 0: none */
 void ir_put_statement(ir_printer *pr, ir_ref ref); /* `op operands attributes` */
 void ir_put_number(ir_printer *pr, ir_ref ref);    /* assigns the next number and prints it as `%number` */
 uint32_t ir_next_number(ir_printer *pr);           /* the next number that is no name */
+/* The name of an input or of a node that has one in pr->names: `%` and its name or number, `%aN` for
+ * parameter N of a function. */
 void ir_put_name(ir_printer *pr, ir_ref ref);
 /* Sets the size of an expression, and NAMED when it is too large to be part of another. */
 void ir_measure(ir_printer *pr, ir_ref ref);

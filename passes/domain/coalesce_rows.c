@@ -10,8 +10,8 @@
  *   for t in 0..Y*R { store [base+t] = (t % R >= c) ? load [from+t] : fill }
  *
  * whose vectors begin where cache lines do. Which vector lanes hold columns of the fill repeats after lcm(R,
- * lanes) elements: unrolled that far (passes/loops/unroll.c) the masks are constants. This needs masked loads
- * (ir_target.has_masks), and a short period. */
+ * lanes) elements: unrolled that far (passes/loops/cpu/unroll.c) the masks are constants. This needs masked
+ * loads (ir_target.has_masks), and a short period. */
 #include "domain.h"
 
 #include "ir/arith.h"

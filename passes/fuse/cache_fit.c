@@ -1,49 +1,12 @@
-/* Do the rows of a fused row group fit in a cache, and how many does an iteration compute?
- *
- * The values that members pass to one another, and what they read at the indices of the shared loops, should
- * stay in the L2 cache during one iteration. The cache size is a constant here, not the target's: it decides
- * which sums are computed together, and the order of summation must not depend on the machine.
- *
- * An iteration has several rows where one row is short, or where neighbours in memory belong to different
- * rows: then vector lanes run across the rows.
- *
- * On targets with work-groups, locals are memory of the group, and what is read again comes from caches.
- * Wherever that memory is limited, an iteration has no more rows than fit in it. */
+/* What a row of a fused row group takes, and whether rows fit: the strategy of the target chooses how many an
+ * iteration has (passes/loops/cpu/cache_rows.c, passes/loops/gpu/group_rows.c). */
 #include "row_group.h"
-
-#include "passes/loops/gpu/gpu.h"
 
 #include <string.h>
 
-/* The same on all machines. Half and twice PASS_GROUP_BYTES, MIN_NEIGHBOUR_ROWS, MIN_TILED_ELEMENTS and
- * MAX_ELEMENTS_ALONE change no workload's loops. */
-enum {
-  MIN_ITERATION_ELEMENTS = 512, /* of shorter rows an iteration has several: 32 vectors of f32 outweigh what
-                                   its loops and the reductions over lanes cost once for each row */
-  /* rows in an iteration where neighbours in memory are different rows: four vectors of f32 */
-  NEIGHBOUR_ROWS = 64,
-  MIN_NEIGHBOUR_ROWS = 16, /* the same where these do not fit: a vector, or a cache line, of f32 */
-  TILED_BYTES = 640 << 10, /* bytes of an iteration with contractions, of an L2 cache of 1 MiB: more than
-                              others may fill, since tiles reuse each row while it is there */
-  /* bytes that contractions read in every iteration: a thread's share of an L3 cache */
-  MAX_REREAD_BYTES = 8 << 20,
-  MIN_TILED_ELEMENTS = 512, /* elements of a contraction in an iteration: a tile and a third, of 24 vectors
-                               of f32; of fewer, most are remainder */
-  SMALL_WORK_BYTES = PASS_GROUP_BYTES / 8, /* bytes of all iterations that one thread may compute alone */
-  MAX_ELEMENTS_ALONE = 1 << 14 /* elements that a work-group may compute while others are idle: 64 for each of
-                                  its 256 work-items, about the time of another launch */
-};
-/* Stands for every number that is too large to matter: iterations, or bytes that nothing limits. Products of
- * two such numbers are saturated (times). */
-#define FAR_TOO_MANY ((int64_t)1 << 40)
-
-static int64_t times(int64_t a, int64_t b) {
-  return a >= FAR_TOO_MANY || b >= FAR_TOO_MANY || (b && a > FAR_TOO_MANY / b) ? FAR_TOO_MANY : a * b;
-}
-
 static int64_t most_elements(ir_graph *g, ir_ref size) {
   int64_t hi = ir_bounds_of(g, size).hi;
-  return hi < 1 ? 1 : hi > FAR_TOO_MANY ? FAR_TOO_MANY : hi;
+  return hi < 1 ? 1 : hi > PASS_FAR_TOO_MANY ? PASS_FAR_TOO_MANY : hi;
 }
 
 static int8_t innermost(const fuse_group *group) {
@@ -64,7 +27,7 @@ static int64_t row_elements(ir_graph *g, const fuse_group *group, ir_ref tensor,
     int64_t size = most_elements(g, ir_dim(g, tensor, a));
     bool walked = false;
     for (int8_t l = 0; l < group->loops; l++) walked |= group->shared[l] && at[l] == (int)a;
-    if (!walked) row = times(row, size);
+    if (!walked) row = pass_times(row, size);
     if (size > 1) last = (int)a;
   }
   *neighbours |= last >= 0 && last == inner && row > 1;
@@ -74,16 +37,16 @@ static int64_t row_elements(ir_graph *g, const fuse_group *group, ir_ref tensor,
 int64_t fuse_elements(ir_graph *g, ir_ref tensor) {
   int64_t elements = 1;
   for (uint32_t a = 0; a < ir_rank(g, tensor); a++)
-    elements = times(elements, most_elements(g, ir_dim(g, tensor, a)));
+    elements = pass_times(elements, most_elements(g, ir_dim(g, tensor, a)));
   return elements;
 }
 
 int64_t fuse_bytes(const scheduler *s, ir_ref tensor) {
-  return times(fuse_elements(s->g, tensor), ir_dtypes[ir_dtype_of(s->g, tensor)].bytes);
+  return pass_times(fuse_elements(s->g, tensor), ir_dtypes[ir_dtype_of(s->g, tensor)].bytes);
 }
 
 int64_t fuse_read_bytes(const scheduler *s, const fuse_read *read) {
-  return times(read->elements, ir_dtypes[ir_dtype_of(s->g, read->node)].bytes);
+  return pass_times(read->elements, ir_dtypes[ir_dtype_of(s->g, read->node)].bytes);
 }
 
 /* Does the shared loop walk what is read with a stride, as one level of a split axis? */
@@ -100,12 +63,13 @@ static int64_t row_bytes(const fuse_plan *p, const fuse_group *group, const fuse
   for (int8_t l = 0; l < group->loops; l++) {
     if (!group->shared[l] || at[l] >= 0) continue;
     if (!reads_strided(m, read, l)) return 0;
-    steps = times(steps, most_elements(g, group->extent[l]));
+    steps = pass_times(steps, most_elements(g, group->extent[l]));
   }
   int64_t row = row_elements(g, group, read->node, at, neighbours) / steps,
           all = fuse_elements(g, read->node);
-  if (read->elements < all) row = times(row, read->elements) / all; /* only some of its elements are read */
-  return times(row ? row : 1, ir_dtypes[ir_dtype_of(g, read->node)].bytes);
+  if (read->elements < all)
+    row = pass_times(row, read->elements) / all; /* only some of its elements are read */
+  return pass_times(row ? row : 1, ir_dtypes[ir_dtype_of(g, read->node)].bytes);
 }
 
 /* Bytes of what the item reads that each iteration of the innermost shared loop reads again. */
@@ -120,26 +84,19 @@ static int64_t reread_bytes(const fuse_plan *p, const fuse_group *group, const f
   return bytes;
 }
 
-typedef struct row {
-  int64_t bytes, longest; /* of one row: of all locals and reads; elements of the longest value */
-  int64_t locals;         /* bytes of one row of all locals */
-  int64_t contracted;     /* elements in a row of the contraction with the fewest */
-  int64_t reread;         /* bytes that every iteration of the innermost shared loop reads again */
-  bool neighbours, tiled;
-} row;
-
-static row measure_row(const fuse_plan *p, const fuse_group *group) {
+/* All but iterations, extent and room. */
+static pass_rows measure_row(const fuse_plan *p, const fuse_group *group) {
   /* values outside that are read [6 in the workloads]: those past it may count twice */
   enum { MAX_OUTSIDE = 64 };
   ir_graph *g = p->s->g;
-  row r = {.longest = 1, .contracted = FAR_TOO_MANY};
+  pass_rows r = {.longest = 1, .contracted = PASS_FAR_TOO_MANY};
   ir_ref visited[MAX_OUTSIDE];
   uint32_t count = 0;
   for (uint32_t i = 0; i < group->count; i++) {
     const fuse_member *m = &group->members[i];
     int64_t elements = row_elements(g, group, m->value, m->axis, &r.neighbours);
     if (elements > r.longest) r.longest = elements;
-    if (m->local) r.locals += times(elements, ir_dtypes[ir_dtype_of(g, m->value)].bytes);
+    if (m->local) r.locals += pass_times(elements, ir_dtypes[ir_dtype_of(g, m->value)].bytes);
     if (!p->item_of[m->value]) continue;
     const fuse_item *item = &p->items[p->item_of[m->value] - 1];
     r.tiled |= item->contracts;
@@ -163,24 +120,9 @@ static row measure_row(const fuse_plan *p, const fuse_group *group) {
   return r;
 }
 
-int64_t fuse_local_room(const ir_target *t) {
-  if (!t->local_bytes) return t->group_items ? PASS_GROUP_BYTES - loop_exchange_bytes(t) : FAR_TOO_MANY;
-  return t->local_bytes - loop_exchange_bytes(t);
-}
-
-/* On targets with work-groups: enough rows to give all work-items something to do, while their locals fit. */
-static bool fits_group(const fuse_plan *p, fuse_group *group, const row *r, int64_t iterations,
-                       int64_t extent) {
-  const ir_target *t = p->s->target;
-  int64_t room = fuse_local_room(t), rows = r->neighbours ? NEIGHBOUR_ROWS : 1;
-  while (rows > extent) rows /= 2;
-  while (times(rows, r->longest) < t->group_items && 2 * rows <= extent &&
-         iterations / rows > IR_BUSY_GROUPS && times(2 * rows, r->locals) <= room)
-    rows *= 2;
-  group->rows = rows;
-  iterations /= rows;
-  bool few = iterations < 2 || (iterations < IR_BUSY_GROUPS && times(rows, r->longest) > MAX_ELEMENTS_ALONE);
-  return !few && iterations < FAR_TOO_MANY && times(rows, r->locals) <= room;
+int64_t fuse_local_room(const scheduler *s) {
+  int64_t all = s->target->local_bytes ? s->target->local_bytes : s->strategy->unlimited_locals;
+  return all - s->strategy->exchange_bytes(s->target);
 }
 
 bool fuse_fits_arguments(const fuse_plan *p, const fuse_group *group) {
@@ -208,34 +150,15 @@ bool fuse_choose_rows(const fuse_plan *p, fuse_group *group) {
   ir_graph *g = p->s->g;
   int8_t inner = innermost(group);
   if (!fuse_fits_arguments(p, group)) return false;
-  row r = measure_row(p, group);
+  pass_rows r = measure_row(p, group);
   while (r.neighbours &&
-         most_elements(g, group->extent[inner]) < MIN_NEIGHBOUR_ROWS) { /* too few: not shared */
+         most_elements(g, group->extent[inner]) < PASS_MIN_NEIGHBOUR_ROWS) { /* too few: not shared */
     group->shared[inner] = false;
     if ((inner = innermost(group)) < 0) return false;
     r = measure_row(p, group);
   }
-  int64_t extent = most_elements(g, group->extent[inner]), iterations = 1,
-          rows = r.tiled        ? FUSE_TILED_ROWS
-                 : r.neighbours ? NEIGHBOUR_ROWS
-                                : 1,
-          cache = r.tiled ? TILED_BYTES : PASS_GROUP_BYTES;
+  r.extent = most_elements(g, group->extent[inner]), r.iterations = 1, r.room = fuse_local_room(p->s);
   for (int8_t l = 0; l < group->loops; l++)
-    if (group->shared[l]) iterations = times(iterations, most_elements(g, group->extent[l]));
-  if (p->s->target->group_items) return fits_group(p, group, &r, iterations, extent);
-  int64_t all = times(iterations, r.bytes);
-  while (times(rows, r.longest) < MIN_ITERATION_ELEMENTS) rows *= 2;
-  while (rows > extent) rows /= 2;
-  int64_t fewest = r.tiled        ? FUSE_MIN_TILED_ROWS
-                   : r.neighbours ? MIN_NEIGHBOUR_ROWS
-                                  : 1,
-          room = fuse_local_room(p->s->target);
-  while (rows > fewest && (times(rows, r.bytes) > cache || times(rows, r.locals) > room)) rows /= 2;
-  group->rows = rows;
-  group->bytes = r.tiled ? 0 : times(rows, r.bytes);
-  iterations /= rows;
-  bool few = iterations < 2 || (iterations < FUSE_MIN_ITERATIONS && all > SMALL_WORK_BYTES);
-  if (r.tiled && (times(rows, r.contracted) < MIN_TILED_ELEMENTS || r.reread > MAX_REREAD_BYTES))
-    return false;
-  return !few && iterations < FAR_TOO_MANY && times(rows, r.bytes) <= cache && times(rows, r.locals) <= room;
+    if (group->shared[l]) r.iterations = pass_times(r.iterations, most_elements(g, group->extent[l]));
+  return p->s->strategy->choose_rows(p->s->target, &r, &group->rows, &group->bytes);
 }

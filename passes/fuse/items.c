@@ -112,11 +112,13 @@ static bool read_item(fuse_plan *p, fuse_item *item) {
   ir_ref nodes[MAX_FUSED_NODES];
   view_axes axes[MAX_FUSED_NODES];
   int64_t needed[MAX_FUSED_NODES] = {0};
+  unsigned never = s->strategy->never_fused;
   size_t count = fuse_nodes_of(s, item->node, nodes, MAX_FUSED_NODES);
   item->first_read = (uint32_t)p->read_count;
   item->joins = count > 0 && !(s->not_fused && s->not_fused[item->node]) &&
                 !ir_is_scatter(ir_op_of(g, item->node)) && has_elements(g, item->node) &&
-                (s->target->group_items || !is_peeled(s, nodes, count)) && !fuse_is_panels(g, item->node);
+                !(never & PASS_MASKED_KERNELS && is_peeled(s, nodes, count)) &&
+                !fuse_is_panels(g, item->node);
   for (size_t i = 0; i < count; i++) s->sharing.place[nodes[i]] = (ir_ref)i; /* its places are used up */
   axes[0] = view_no_axes;
   needed[0] = fuse_elements(g, item->node);
@@ -146,7 +148,7 @@ static bool read_item(fuse_plan *p, fuse_item *item) {
     }
   }
   item->read_count = (uint32_t)p->read_count - item->first_read;
-  item->joins &= !s->target->group_items || !item->contracts; /* its tiles fill a group's locals */
+  item->joins &= !(never & PASS_CONTRACTION_KERNELS && item->contracts);
   return true;
 }
 

@@ -379,24 +379,19 @@ static int64_t buffers_of(const builder *b, const fuse_member *m) {
 
 static bool choose_rows(builder *b) {
   fuse_group *group = b->group;
-  int64_t bytes = 0, locals = 0, iterations = 1, extent = 0, room = fuse_local_room(b->p->s->target);
+  pass_rows r = {.iterations = 1, .room = fuse_local_room(b->p->s)};
   for (uint32_t m = 0; m < group->count; m++) {
     int64_t once = row_bytes(b, &group->members[m]);
-    bytes += once * buffers_in_block(&group->members[m]);
-    locals += once * buffers_of(b, &group->members[m]);
+    r.bytes += once * buffers_in_block(&group->members[m]);
+    r.locals += once * buffers_of(b, &group->members[m]);
   }
   for (int8_t l = 0; l < group->loops; l++) {
     if (!is_shared_loop(group, l)) continue;
-    extent = most_elements(b->p->s->g, group->extent[l]);
-    iterations = iterations > INT32_MAX ? iterations : iterations * extent;
+    r.extent = most_elements(b->p->s->g, group->extent[l]);
+    r.iterations = r.iterations > INT32_MAX ? r.iterations : r.iterations * r.extent;
   }
-  group->rows = FUSE_TILED_ROWS;
-  while (group->rows > FUSE_MIN_TILED_ROWS &&
-         (group->rows > extent || group->rows * bytes > PASS_GROUP_BYTES || group->rows * locals > room ||
-          iterations / group->rows < FUSE_MIN_ITERATIONS))
-    group->rows /= 2;
-  return extent >= FUSE_MIN_TILED_ROWS && group->rows * bytes <= PASS_GROUP_BYTES &&
-         group->rows * locals <= room;
+  group->rows = b->p->s->strategy->choose_block_rows(&r);
+  return group->rows > 0;
 }
 
 static bool build_group(builder *b) {

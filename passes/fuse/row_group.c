@@ -234,10 +234,8 @@ static bool add_group(fuse_plan *p, const fuse_group *group) {
   return true;
 }
 
-/* Targets with work-groups need no blocks of keys: what a work-group does not keep of a long row it reads
- * again from a cache. */
 static bool find_blocks(fuse_plan *p) {
-  for (size_t k = 0; k < p->sum_count && !p->s->target->group_items; k++) {
+  for (size_t k = 0; k < p->sum_count && p->s->strategy->choose_block_rows; k++) {
     fuse_group group;
     if (p->group_of[p->sums[k].item] != FUSE_NO_GROUP || !fuse_key_blocks(p, k, &group)) continue;
     if (!add_group(p, &group)) return false;

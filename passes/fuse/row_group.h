@@ -20,13 +20,7 @@ enum {
   FUSE_NO_GROUP = -1, /* in place of a group's number */
   /* bytes of an iteration that a further member must not push out of the L1 cache: 32 KiB on AMD's processors
    * and most of Intel's. The same on all machines, as it decides what is computed together */
-  FUSE_L1_BYTES = 32 << 10,
-  /* iterations of a group, for threads to share: fewer only where there is little to do */
-  FUSE_MIN_ITERATIONS = 4,
-  /* rows in an iteration with contractions, which read their other operand once for each iteration: ten tiles
-   * of six rows and more */
-  FUSE_TILED_ROWS = 64,
-  FUSE_MIN_TILED_ROWS = 16 /* the same where more do not fit: nearly three tiles */
+  FUSE_L1_BYTES = 32 << 10
 };
 
 /* A value in memory that a kernel reads. axes: by axis of the node, the axis of the kernel's value that walks
@@ -126,8 +120,8 @@ bool fuse_ends_at(const fuse_plan *p, const fuse_group *group, ir_ref member);
 /* cache_fit.c: chooses the rows of an iteration; false where the group does not fit. */
 bool fuse_choose_rows(const fuse_plan *p, fuse_group *group);
 /* Bytes that the locals of a group may take together, without those that its kernel needs for exchanges
- * between work-items. */
-int64_t fuse_local_room(const ir_target *target);
+ * between lanes. */
+int64_t fuse_local_room(const scheduler *s);
 /* Do all arrays that the group reads and may store fit in the arguments of a kernel? */
 bool fuse_fits_arguments(const fuse_plan *p, const fuse_group *group);
 /* Elements and bytes of the whole tensor, at most; 2^40 where that is not known. */

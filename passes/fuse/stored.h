@@ -11,13 +11,15 @@
 
 #include "passes/passes.h"
 #include "passes/patterns/recompute.h"
+#include "passes/strategy.h"
 
 enum { SCHEDULE_STORED = 16 }; /* flag of a value that has memory of its own, beside those of stored.c */
 
 typedef struct scheduler {
   ir_graph *g;
   const ir_target *target;
-  const uint8_t *not_fused; /* by node: no fused row group may compute it; NULL: any may */
+  const pass_strategy *strategy; /* the target's */
+  const uint8_t *not_fused;      /* by node: no fused row group may compute it; NULL: any may */
   ir_plan *plan;
   ir_error *error;
   bool failed; /* error says why */

@@ -21,9 +21,7 @@
 #include "passes/view/index_map.h"
 
 enum {
-  MIN_COLUMN_BYTES = 256,      /* of the rows of an iteration: a tile of four of the longest vectors */
-  MAX_LOCAL_BYTES = 768 << 10, /* of all locals: of an L2 cache of 1 MiB they leave a quarter to the weights
-                                  that stream through it. The workloads reach 673 KiB */
+  MIN_COLUMN_BYTES = 256 /* of the rows of an iteration: a tile of four of the longest vectors */
 };
 
 /* A product of the group that could read its weights in place. */
@@ -208,15 +206,13 @@ bool fuse_transpose(fuse_plan *p, fuse_group *group) {
   scheduler *s = p->s;
   transposition t = {.p = p, .group = group};
   fuse_group with;
-  int64_t copied = 0;
-  if (!group->count || group->block || s->target->group_items || group->rows * 8 < MIN_COLUMN_BYTES ||
-      !is_even(s->g, group) || !find_products(&t) || !apply_transposition(&t, &with))
+  int64_t copied = 0, most = s->strategy->transposed_locals_bytes;
+  if (!group->count || group->block || !most || group->rows * 8 < MIN_COLUMN_BYTES || !is_even(s->g, group) ||
+      !find_products(&t) || !apply_transposition(&t, &with))
     return s->g->error->status != IR_ERR_MEMORY;
   for (uint32_t i = 0; i < t.count; i++) copied += fuse_elements(s->g, t.products[i].panels);
   int64_t locals = measure_locals(&t, &with, true);
-  if (measure_locals(&t, &with, false) > copied || locals > MAX_LOCAL_BYTES ||
-      locals > fuse_local_room(s->target))
-    return true;
+  if (measure_locals(&t, &with, false) > copied || locals > most || locals > fuse_local_room(s)) return true;
   for (uint32_t i = 0; i < t.count; i++) {
     const product *k = &t.products[i];
     s->flags[k->panels] &= (uint8_t)~SCHEDULE_STORED;

@@ -73,6 +73,7 @@ static inline bool pass_budget_exhausted(const ir_graph *g) {
   return g->budget_spent > (g->budget ? g->budget : PASS_BUDGET);
 }
 
+/* The state of a new call from outside: no facts, none of its PASS_STEPS used. Nothing has to be freed. */
 static inline pass_build pass_begin(ir_graph *g) { return (pass_build){.g = g}; }
 /* False where the budget is exhausted: the caller then makes the plain node. Each true answer is undone by
  * pass_leave. */

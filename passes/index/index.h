@@ -21,6 +21,7 @@
 
 #include "ir/ir.h"
 
+/* a + b, a - b and a * b. Like every function here they give 0 when memory is short. */
 ir_ref pass_add(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref pass_sub(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref pass_mul(ir_graph *g, ir_ref a, ir_ref b);

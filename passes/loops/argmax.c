@@ -4,7 +4,6 @@
 #include "reduce.h"
 
 #include "passes/index/index.h"
-#include "passes/loops/cpu/cpu.h"
 #include "passes/patterns/identity.h"
 
 /* Are there registers for LOOP_SEARCHES searches at once, and so many iterations that a longer remainder
@@ -41,7 +40,7 @@ static ir_ref index_in_lanes(reduction *r, ir_ref last, int lanes, int unroll) {
   ir_ref extent = ir_src(g, last, 0), lane = loop_fresh_range(r->n, ir_index(g, lanes)),
          offset[LOOP_SEARCHES];
   if (are_many(r, extent, lanes)) unroll = LOOP_SEARCHES;
-  r->body = loop_sweep_ahead(r->n, r->body, last);
+  r->body = r->n->strategy->read_ahead(r->n, r->body, last);
   for (int i = 0; i < unroll; i++) offset[i] = pass_add_int(g, lane, (int64_t)i * lanes);
   int64_t step = (int64_t)lanes * unroll, left;
   loop_extremum best =

@@ -7,21 +7,15 @@
 #include "loops.h"
 
 #include "passes/index/index.h"
-#include "passes/loops/gpu/gpu.h"
 
 #include <string.h>
-
-/* A last step that overlaps repeats at most one element in so many of its axis: more work, against narrower
- * vectors for the remainder. Half and twice as many change no workload's loops. */
-enum { OVERLAP_SHARE = 4 };
 
 static bool is_zero(ir_graph *g, ir_ref size) {
   int64_t value;
   return ir_is_const(g, size, &value) && value == 0;
 }
 
-/* Places the levels after d, with `left` elements of d's axis from `start` on. */
-static ir_ref place_inside(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+ir_ref loop_place_inside(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   uint32_t axis = p->n->levels[d].axis;
   ir_ref outer_start = p->start[axis], outer_left = p->left[axis];
   p->start[axis] = start, p->left[axis] = left;
@@ -30,37 +24,28 @@ static ir_ref place_inside(loop_place *p, uint32_t d, ir_ref start, ir_ref left)
   return effect;
 }
 
-static ir_ref place_steps(loop_place *p, uint32_t d, ir_ref count, ir_ref start, int64_t step) {
+ir_ref loop_place_steps(loop_place *p, uint32_t d, ir_ref count, ir_ref start, int64_t step) {
   ir_graph *g = p->n->g;
   int64_t known;
-  if (ir_is_const(g, count, &known) && known == 1) return place_inside(p, d, start, ir_index(g, step));
+  if (ir_is_const(g, count, &known) && known == 1) return loop_place_inside(p, d, start, ir_index(g, step));
   ir_ref range = loop_fresh_range(p->n, count);
-  ir_ref effect = place_inside(p, d, pass_add(g, start, pass_mul_int(g, range, step)), ir_index(g, step));
+  ir_ref effect =
+      loop_place_inside(p, d, pass_add(g, start, pass_mul_int(g, range, step)), ir_index(g, step));
   return loop_wrap(g, range, IR_SERIAL, effect);
 }
 
-/* `count` lanes of `size` elements each, `step` elements apart. */
-static ir_ref place_lanes(loop_place *p, uint32_t d, int64_t count, ir_ref start, int64_t step, int64_t size,
-                          int binding) {
+ir_ref loop_place_lanes(loop_place *p, uint32_t d, int64_t count, ir_ref start, int64_t step, int64_t size,
+                        int binding) {
   ir_graph *g = p->n->g;
-  if (count == 1) return place_inside(p, d, start, ir_index(g, size));
+  if (count == 1) return loop_place_inside(p, d, start, ir_index(g, size));
   ir_ref range = loop_fresh_range(p->n, ir_index(g, count));
   if (!range) return 0;
   p->lanes[p->lane_count] = range;
   p->bindings[p->lane_count++] = binding;
-  ir_ref effect = place_inside(p, d, pass_add(g, start, pass_mul_int(g, range, step)), ir_index(g, size));
+  ir_ref effect =
+      loop_place_inside(p, d, pass_add(g, start, pass_mul_int(g, range, step)), ir_index(g, size));
   p->lane_count--;
   return effect;
-}
-
-bool loop_overlaps_last(const loop_nest *n, const loop_level *level, int64_t elements) {
-  const loop_axis *axis = &n->axes[level->axis];
-  int64_t size, step = level->step, remainder = elements % step;
-  if (n->target->group_items && axis->overlaps && ir_is_const(n->g, axis->extent, &size))
-    return size >= step && remainder != 0;
-  return axis->overlaps && ir_is_const(n->g, axis->extent, &size) && size >= step && remainder != 0 &&
-         step == (int64_t)axis->unroll * axis->lanes && OVERLAP_SHARE * (step - remainder) <= size &&
-         (axis->lanes == 1 || (remainder + axis->lanes - 1) / axis->lanes == axis->unroll);
 }
 
 /* Overlapped steps: all are whole, and the last one begins further back, so that it ends with what is left
@@ -72,18 +57,19 @@ static ir_ref place_overlapped_steps(loop_place *p, uint32_t d, ir_ref start, ir
   const loop_axis *axis = &p->n->axes[level.axis];
   int64_t size, elements, step = level.step;
   if (level.binding != IR_SERIAL || !ir_is_const(g, axis->extent, &size) ||
-      !ir_is_const(g, left, &elements) || !loop_overlaps_last(p->n, &level, elements))
+      !ir_is_const(g, left, &elements) || !p->n->strategy->overlaps_last(p->n, &level, elements))
     return 0;
   if (elements < step)
-    return place_inside(p, d, pass_min(g, start, ir_index(g, size - step)), ir_index(g, step));
+    return loop_place_inside(p, d, pass_min(g, start, ir_index(g, size - step)), ir_index(g, step));
   ir_ref last = pass_add_int(g, start, elements - step), whole = ir_index(g, elements / step);
   if (axis->unroll == 1) {
-    ir_ref effects[] = {place_steps(p, d, whole, start, step), place_inside(p, d, last, ir_index(g, step))};
+    ir_ref effects[] = {loop_place_steps(p, d, whole, start, step),
+                        loop_place_inside(p, d, last, ir_index(g, step))};
     return loop_sequence(g, effects, 2);
   }
   ir_ref range = loop_fresh_range(p->n, pass_add_int(g, whole, 1));
   ir_ref at = pass_min(g, pass_add(g, start, pass_mul_int(g, range, step)), last);
-  return loop_wrap(g, range, IR_SERIAL, place_inside(p, d, at, ir_index(g, step)));
+  return loop_wrap(g, range, IR_SERIAL, loop_place_inside(p, d, at, ir_index(g, step)));
 }
 
 /* Overlapped vectors: unrolled vectors at equal distances of less than a vector, as one tile for a number of
@@ -97,26 +83,7 @@ static ir_ref place_overlapped_vectors(loop_place *p, uint32_t d, ir_ref start, 
     return 0;
   int64_t gaps = elements / step, apart = (elements - step) / gaps;
   if (apart * gaps != elements - step) return 0;
-  return place_lanes(p, d, gaps + 1, start, apart, step, IR_UNROLL);
-}
-
-/* Unrolled steps of a group's width, the last of which begins further back. 0 where that is not possible. */
-static ir_ref place_shifted_last(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
-  ir_graph *g = p->n->g;
-  loop_level level = p->n->levels[d];
-  const loop_axis *axis = &p->n->axes[level.axis];
-  int64_t elements, step = level.step;
-  if (!p->n->target->group_items || !axis->overlaps || level.binding != IR_UNROLL || step != axis->lanes ||
-      !ir_is_const(g, left, &elements) || elements <= step || elements % step == 0)
-    return 0;
-  ir_ref range = loop_fresh_range(p->n, ir_index(g, (elements + step - 1) / step));
-  if (!range) return 0;
-  ir_ref at = pass_min(g, pass_mul_int(g, range, step), ir_index(g, elements - step));
-  p->lanes[p->lane_count] = range;
-  p->bindings[p->lane_count++] = IR_UNROLL;
-  ir_ref effect = place_inside(p, d, pass_add(g, start, at), ir_index(g, step));
-  p->lane_count--;
-  return effect;
+  return loop_place_lanes(p, d, gaps + 1, start, apart, step, IR_UNROLL);
 }
 
 /* Whole steps, as a loop or, where their number is constant and the level says so, unrolled; then the
@@ -126,7 +93,7 @@ static ir_ref place_steps_and_remainder(loop_place *p, uint32_t d, ir_ref start,
   loop_level level = p->n->levels[d];
   ir_ref together = place_overlapped_steps(p, d, start, left);
   if (!together) together = place_overlapped_vectors(p, d, start, left);
-  if (!together) together = place_shifted_last(p, d, start, left);
+  if (!together) together = p->n->strategy->shift_last(p, d, start, left);
   if (together) return together;
   bool single = level.step == 1;
   ir_ref whole = single ? left : pass_div_int(g, left, level.step), effects[2];
@@ -134,31 +101,11 @@ static ir_ref place_steps_and_remainder(loop_place *p, uint32_t d, ir_ref start,
   uint32_t count = 0;
   int64_t unroll;
   if (level.binding == IR_UNROLL && ir_is_const(g, whole, &unroll) && unroll > 0)
-    effects[count++] = place_lanes(p, d, unroll, start, level.step, level.step, IR_UNROLL);
-  else if (!is_zero(g, whole)) effects[count++] = place_steps(p, d, whole, start, level.step);
+    effects[count++] = loop_place_lanes(p, d, unroll, start, level.step, level.step, IR_UNROLL);
+  else if (!is_zero(g, whole)) effects[count++] = loop_place_steps(p, d, whole, start, level.step);
   if (!is_zero(g, remainder))
-    effects[count++] = place_inside(p, d, pass_add(g, start, pass_mul_int(g, whole, level.step)), remainder);
-  return loop_sequence(g, effects, count);
-}
-
-/* Work-items for a number of elements that is not constant: groups of a quarter of the lanes as often as they
- * fit, then of a quarter of that, and so on. */
-static ir_ref place_narrowing_groups(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
-  enum { NARROWINGS = 8 }; /* widths that are tried: five lead from 1024 work-items down to one by quarters */
-  ir_graph *g = p->n->g;
-  ir_ref effects[NARROWINGS];
-  uint32_t count = 0;
-  int64_t width = p->n->axes[p->n->levels[d].axis].lanes;
-  while (width > 1 && count < NARROWINGS) {
-    width = width > 4 ? width / 4 : 1;
-    ir_ref iterations = pass_div_int(g, left, width);
-    if (ir_bounds_of(g, iterations).hi > 0) {
-      ir_ref range = loop_fresh_range(p->n, iterations),
-             at = pass_add(g, start, pass_mul_int(g, range, width));
-      effects[count++] = loop_wrap(g, range, IR_SERIAL, place_lanes(p, d, width, at, 1, 1, IR_VECTOR));
-    }
-    start = pass_add(g, start, pass_mul_int(g, iterations, width)), left = pass_mod_int(g, left, width);
-  }
+    effects[count++] =
+        loop_place_inside(p, d, pass_add(g, start, pass_mul_int(g, whole, level.step)), remainder);
   return loop_sequence(g, effects, count);
 }
 
@@ -166,12 +113,12 @@ static ir_ref place_narrowing_groups(loop_place *p, uint32_t d, ir_ref start, ir
 static ir_ref place_spread_lanes(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   ir_graph *g = p->n->g;
   int64_t elements, step = p->n->levels[d].step;
-  if (!ir_is_const(g, left, &elements) || elements % step != 0) return place_steps(p, d, left, start, 1);
-  return place_lanes(p, d, elements / step, start, step, step, IR_VECTOR);
+  if (!ir_is_const(g, left, &elements) || elements % step != 0) return loop_place_steps(p, d, left, start, 1);
+  return loop_place_lanes(p, d, elements / step, start, step, step, IR_VECTOR);
 }
 
-/* A vector level: a vector, then halves of it for the remainder, or a vector that overlaps the one before;
- * single elements where the number is not constant. */
+/* A vector level: a vector, then ever narrower ones for the remainder, or a vector that overlaps the one
+ * before. */
 static ir_ref place_narrowing_vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   enum { HALVES = 16 }; /* widths that are tried: one for each bit of a number below CG_MAX_LANES = 2^10 */
   ir_graph *g = p->n->g;
@@ -179,17 +126,14 @@ static ir_ref place_narrowing_vectors(loop_place *p, uint32_t d, ir_ref start, i
   int64_t elements, size;
   ir_ref effects[HALVES];
   uint32_t count = 0;
-  bool items = p->n->target->group_items > 0;
   if (p->n->levels[d].step > 1) return place_spread_lanes(p, d, start, left);
-  if (!ir_is_const(g, left, &elements))
-    return items ? place_narrowing_groups(p, d, start, left) : place_steps(p, d, left, start, 1);
+  if (!ir_is_const(g, left, &elements)) return p->n->strategy->place_uncounted(p, d, start, left);
   if (axis->overlaps && elements > 1 && ir_is_const(g, axis->extent, &size) && size >= axis->lanes)
-    return place_lanes(p, d, axis->lanes, pass_min(g, start, ir_index(g, size - axis->lanes)), 1, 1,
-                       IR_VECTOR);
+    return loop_place_lanes(p, d, axis->lanes, pass_min(g, start, ir_index(g, size - axis->lanes)), 1, 1,
+                            IR_VECTOR);
   while (elements > 0 && count < HALVES) {
-    int64_t width = items ? elements : 1; /* groups may have any number of work-items */
-    while (2 * width <= elements) width *= 2;
-    effects[count++] = place_lanes(p, d, width, start, 1, 1, IR_VECTOR);
+    int64_t width = p->n->strategy->lanes_of_remainder(elements);
+    effects[count++] = loop_place_lanes(p, d, width, start, 1, 1, IR_VECTOR);
     start = pass_add_int(g, start, width), elements -= width;
   }
   return loop_sequence(g, effects, count);
@@ -286,7 +230,7 @@ ir_ref loop_store_body(loop_place *p) {
   }
   bool alone = affine_find_range(n->g, n->store, IR_OP_REDUCE, from + count, 1) == 1;
   p->before[0] = 0;
-  if (alone && (to[count] = loop_staged_product(p, from[count], to))) count++;
+  if (alone && (to[count] = n->strategy->stage_product(p, from[count], to))) count++;
   n->lanes = around.range, n->lane_count = around.count;
   ir_ref effect = loop_reductions(n, pass_substitute(n->g, n->store, from, to, count));
   n->lanes = NULL, n->lane_count = 0;

@@ -1,18 +1,7 @@
 /* How the axes of a store are split into levels, and the order of these. */
 #include "loops.h"
 
-#include "passes/loops/gpu/gpu.h"
-
-#include <string.h>
-
-enum {
-  /* elements, times terms, of a thread block: those of f32, read, computed and written, are about half of
-   * what a thread takes at a time (CHUNK_WORK of runtime/program/frame.c) */
-  MIN_BLOCK_WORK = 4096,
-  MAX_BLOCKS = 64 /* blocks from which on no further axis is divided: several for each of a dozen threads */
-};
-
-static int64_t times(int64_t work, int64_t size) {
+int64_t loop_times(int64_t work, int64_t size) {
   if (size < 1) size = 1;
   return size >= LOOP_MAX_WORK || work >= LOOP_MAX_WORK / size ? LOOP_MAX_WORK : work * size;
 }
@@ -23,12 +12,12 @@ int64_t loop_work_inside(loop_nest *n, uint32_t axis) {
   ir_ref reduces[MAX_REDUCES];
   int64_t work = 1;
   for (uint32_t a = axis; a < n->axis_count; a++)
-    work = times(work, ir_bounds_of(n->g, n->axes[a].extent).hi);
+    work = loop_times(work, ir_bounds_of(n->g, n->axes[a].extent).hi);
   for (uint32_t k = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, MAX_REDUCES); k-- > 0;) {
     const ir_node *r = ir_get(n->g, reduces[k]);
     for (uint32_t i = 1; i < r->nsrc; i++)
       if (ir_op_of(n->g, r->src[i]) == IR_OP_RANGE)
-        work = times(work, ir_bounds_of(n->g, ir_src(n->g, r->src[i], 0)).hi);
+        work = loop_times(work, ir_bounds_of(n->g, ir_src(n->g, r->src[i], 0)).hi);
   }
   return work;
 }
@@ -50,46 +39,6 @@ bool loop_may_thread(loop_nest *n, uint32_t axis) {
   return !loop_is_ordered(n, axis);
 }
 
-/* Work at one iteration point of the outer `depth` axes, in nesting order. */
-static int64_t work_below(loop_nest *n, uint32_t depth, int64_t inside) {
-  for (uint32_t i = depth; i < n->axis_count; i++)
-    inside = times(inside, ir_bounds_of(n->g, n->axes[n->order[i]].extent).hi);
-  return inside;
-}
-
-static bool divides(const loop_nest *n, const loop_level *level, int64_t together) {
-  int64_t size;
-  return together == 1 ||
-         (ir_is_const(n->g, n->axes[level->axis].extent, &size) && size % (together * level->step) == 0);
-}
-
-/* Binds the outermost levels to thread blocks, each of at least about MIN_BLOCK_WORK elements' work: as many
- * axes as make MAX_BLOCKS blocks, and of the last one as many steps together as are worth a block. */
-static void bind_threads(loop_nest *n, int64_t inside) {
-  int64_t blocks = 1;
-  uint32_t divided = 0; /* levels up to the last that makes several blocks */
-  for (uint32_t d = 0; d < n->level_count && d < n->axis_count && blocks < MAX_BLOCKS; d++) {
-    loop_level *level = &n->levels[d];
-    int64_t size = ir_bounds_of(n->g, n->axes[level->axis].extent).hi, together = 1;
-    int64_t work = work_below(n, d + 1, inside);
-    if (!loop_may_thread(n, level->axis)) break;
-    inside = times(inside, level->step < size ? level->step : size); /* for the levels further in */
-    if (level->step >= size) continue; /* a single step: levels further in may still make several blocks */
-    while (times(work, together * level->step) < MIN_BLOCK_WORK) together *= 2;
-    while (n->has_locals && !divides(n, level, together))
-      together /= 2;                           /* a local belongs to one loop: no remainder */
-    if (together * level->step >= size) break; /* not worth two blocks */
-    blocks = times(blocks, size / (together * level->step));
-    divided = d + 1;
-    if (together == 1) continue;
-    if (n->level_count == MAX_LEVELS) break;
-    memmove(level + 1, level, (n->level_count++ - d) * sizeof *level);
-    *level = (loop_level){level[1].axis, together * level[1].step, IR_SERIAL};
-    break;
-  }
-  while (divided > 0) n->levels[--divided].binding = IR_THREAD;
-}
-
 void loop_choose_levels(loop_nest *n, bool threads, int64_t inside) {
   n->level_count = 0;
   for (uint32_t i = 0; i < n->axis_count; i++) {
@@ -107,6 +56,5 @@ void loop_choose_levels(loop_nest *n, bool threads, int64_t inside) {
     add_level(n, n->lane_axis, contiguous_of(&n->axes[n->lane_axis]), IR_VECTOR);
   for (uint32_t a = 0; a < n->axis_count; a++)
     if (contiguous_of(&n->axes[a]) > 1) add_level(n, a, 1, IR_UNROLL);
-  if (threads && n->target->group_items) loop_bind_groups(n);
-  else if (threads) bind_threads(n, inside);
+  if (threads) n->strategy->bind_outermost(n, inside);
 }

@@ -13,7 +13,6 @@
 #include "loops.h"
 
 #include "passes/index/index.h"
-#include "passes/loops/gpu/gpu.h"
 
 static void keep_fresh(loop_nest *base, const loop_nest *used) {
   if (base->next_range < used->next_range) base->next_range = used->next_range;
@@ -81,7 +80,7 @@ static bool shape_group(loop_nest *base, loop_group *group, bool threads) {
   nest->shares = group->count > 1;
   if (!nest->shares) {
     loop_merge_axes(nest);
-    loop_choose_lanes(nest);
+    nest->strategy->choose_lanes(nest);
     work = loop_work_inside(nest, nest->axis_count);
   }
   loop_choose_levels(nest, threads, work);
@@ -105,6 +104,7 @@ static ir_ref shared_body(loop_place *p) {
   }
   loop_nest inner = {.g = n->g,
                      .target = n->target,
+                     .strategy = n->strategy,
                      .shaping = n->shaping,
                      .nests = n->nests,
                      .locals = n->locals,
@@ -147,6 +147,7 @@ ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32
   if (n->bound_count + count > MAX_FOUND_RANGES) return 0;
   loop_nest inner = {.g = n->g,
                      .target = n->target,
+                     .strategy = n->strategy,
                      .nests = n->nests,
                      .locals = n->locals,
                      .items = items,
@@ -175,7 +176,7 @@ typedef struct block_box {
 static bool overlaps_last(const loop_group *group, uint32_t t, int64_t *size) {
   const loop_level *level = &group->nest.levels[t];
   return ir_is_const(group->nest.g, group->nest.axes[level->axis].extent, size) &&
-         loop_overlaps_last(&group->nest, level, *size);
+         group->nest.strategy->overlaps_last(&group->nest, level, *size);
 }
 
 static ir_ref whole_steps(ir_graph *g, const loop_group *group, uint32_t t) {
@@ -344,9 +345,10 @@ static ir_ref kernel(ir_graph *g, ir_ref effect) {
 }
 
 /* The locals that the stores use already, and, where there are several stores, the bytes reserved for the
- * exchange between work-items that reductions may need. */
-static loop_locals find_locals(ir_graph *g, const ir_target *target, const loop_stores *stores) {
-  loop_locals all = {.bytes = stores->count > 1 ? loop_exchange_bytes(target) : 0};
+ * exchange between lanes that reductions may need. */
+static loop_locals find_locals(const loop_nest *base, const loop_stores *stores) {
+  ir_graph *g = base->g;
+  loop_locals all = {.bytes = stores->count > 1 ? base->strategy->exchange_bytes(base->target) : 0};
   uint64_t met = 0;
   for (uint32_t i = 0; i < stores->count; i++) {
     ir_ref found[IR_MAX_LOCALS];
@@ -363,13 +365,15 @@ static loop_locals find_locals(ir_graph *g, const ir_target *target, const loop_
   return all;
 }
 
-ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target, const pass_shaping *shaping) {
+ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target, const pass_strategy *strategy,
+                  const pass_shaping *shaping) {
   uint32_t nests = 0;
   loop_locals locals = {0};
-  loop_nest base = {.g = g, .target = target, .shaping = shaping, .nests = &nests, .locals = &locals};
+  loop_nest base = {
+      .g = g, .target = target, .strategy = strategy, .shaping = shaping, .nests = &nests, .locals = &locals};
   loop_stores stores;
   if (!loop_list_stores(g, effect, &stores)) return 0;
-  locals = find_locals(g, target, &stores);
+  locals = find_locals(&base, &stores);
   ir_ref root = shaped(&base, stores.store, stores.count);
   return root && locals_are_whole(g, root) ? kernel(g, root) : 0;
 }

@@ -6,11 +6,12 @@
 
 /* How the loops of a kernel are chosen: the axes that it iterates over (passes/domain/refine.c, axes.c), the
  * sub-domains that these are split into (passes/domain/peel.c), the innermost axis (innermost.c), the axis of
- * the lanes (lanes.c), the unroll factors (unroll.c, register_tile.c), and the levels of the axes with their
- * order (levels.c). From these come the loop nest of a store (emit_nest.c), the loops of its reductions
- * (reduce.c), and the loop over thread blocks around all nests (loops.c).
+ * the lanes with the unroll factors and tiles (cpu/ and gpu/), and the levels of the axes with their order
+ * (levels.c). From these come the loop nest of a store (emit_nest.c), the loops of its reductions (reduce.c),
+ * and the loop over thread blocks around all nests (loops.c).
  *
- * Lanes are vector lanes where target->group_items is 0, and work-items of a group where it is not.
+ * Lanes are those of a vector on a processor, and work-items of a group on a GPU. What is chosen differently
+ * for the two is in passes/strategy.h.
  *
  * Levels. An axis is split into loops as a number is split into digits: its outer levels go in steps of
  * several elements, its last one in single elements. The list of the levels of all axes, outermost first, is
@@ -22,9 +23,11 @@
 
 #include "passes/index/affine.h"
 #include "passes/passes.h"
+#include "passes/strategy.h"
 
 /* loops.c: STORE, or a SEQ of them, becomes KERNEL with an explicit loop order. shaping may be NULL. */
-ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target, const pass_shaping *shaping);
+ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target, const pass_strategy *strategy,
+                  const pass_shaping *shaping);
 
 /* index_width.c: an expression of the KERNEL's variables. Evaluating it with overflow checks succeeds only
  * where all of the kernel's index arithmetic fits in 64 bits; it is a constant where bounds prove that this
@@ -77,6 +80,7 @@ typedef struct loop_locals {
 typedef struct loop_nest {
   ir_graph *g;
   const ir_target *target;
+  const pass_strategy *strategy; /* the target's */
   const pass_shaping *shaping;
   ir_ref store;
   loop_axis axes[MAX_NEST]; /* outermost first */
@@ -95,7 +99,7 @@ typedef struct loop_nest {
   int64_t next_range;      /* number of the next fresh range */
   uint32_t *nests;         /* how many nests of the kernel have been shaped */
   loop_locals *locals;
-  int items; /* most work-items of a group; 0: see loop_group_size */
+  int items; /* most lanes of the store; 0: as many as the strategy chooses */
 } loop_nest;
 
 /* Adjacent stores that begin with the same ranges, and a nest over the axes that they share (all axes, of a
@@ -151,41 +155,37 @@ uint32_t loop_conditions_left(ir_graph *g, ir_ref store);
  * another stays as it is. *interchanged: some store has a new innermost axis. False on failure. */
 bool loop_interchange(ir_graph *g, loop_stores *stores, uint32_t choice, bool *interchanged);
 
-/* lanes.c: sets unroll and lanes of the axes, and their order */
-void loop_choose_lanes(loop_nest *n);
+/* accesses.c */
+enum {
+  /* rows of a whole register tile: times four vectors of columns they leave 8 of 32 registers to what is
+   * loaded, times two 4 of 16. An axis of as many is long enough for the rows of any product */
+  LOOP_TILE_ROWS = 6,
+  /* loads of a term [6 in the workloads]: those past the limit have no part in the choice of rows */
+  LOOP_MAX_TERM_LOADS = 256
+};
+/* Coefficient of range in an index, inside every block of `block` elements of the range; false: it has
+ * none. */
+bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride);
 /* How well lanes along range, in blocks of `block` elements, suit the loads below root: contiguous loads
  * count 4, uniform ones 1, all others -4. */
 int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block);
-
-/* Is the reduction a sum of products (MUL, FMA, or DOT2 for two at a time), worth a register tile? */
+/* Is the reduction a sum of products (MUL, FMA, or DOT2 for two at a time), worth a tile? */
 bool loop_multiplies(const ir_graph *g, ir_ref reduce);
+/* Does a load that moves along the range `lane` also move along range? */
+bool loop_moves_with(loop_nest *n, const ir_ref *loads, uint32_t count, ir_ref lane, ir_ref range);
+/* The axis of the tile's rows where its columns are `vector`; NULL: no load is reused. loop_row_axis_of: for
+ * these loads of a term. */
+loop_axis *loop_row_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce);
+loop_axis *loop_row_axis_of(loop_nest *n, const loop_axis *vector, const ir_ref *loads, uint32_t count);
+bool loop_is_repeatable(loop_nest *n); /* may elements be stored twice? */
 
-/* unroll.c: stores without reductions */
 /* Most vectors after which quotients of indices repeat: so many are unrolled, as many as of a few short rows
- * (MAX_UNROLLED_VECTORS of unroll.c). Quotients that repeat later are computed. */
+ * (MAX_UNROLLED_VECTORS of cpu/unroll.c). Quotients that repeat later are computed. */
 enum { LOOP_MAX_REPEATED = 16 };
-/* The axis for the lanes, of at least `lanes` elements, where the innermost axis of the output, `last`, is
- * short and not read contiguously, but another axis is. `last` is then unrolled, and its unrolled values are
- * interleaved in memory. NULL where there is no such axis. */
-loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
-void loop_choose_unroll(loop_nest *n, loop_axis *vector); /* vector: the axis that has lanes */
-bool loop_is_repeatable(loop_nest *n);                    /* may elements be stored twice? */
 
 /* masked_reduction.c: `value` where `inside` holds, else `other`. Where it does not hold, no load below
  * `value` reads memory. No load there may give the index of another one. */
 ir_ref loop_masked_value(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other);
-
-/* register_tile.c: chooses the register tile of a contraction whose lanes run along `vector`, and the order
- * of the loops around it; false where no axis reuses a load. */
-bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
-/* The axis of the tile's rows where its columns are `vector`; NULL: no load is reused. */
-loop_axis *loop_row_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce);
-/* A number of columns that divides the width of packed panels on every machine. The order of sums may depend
- * on how columns lie in memory, and must not depend on the machine. */
-int64_t loop_panel_multiple(const loop_nest *n, ir_ref reduce);
-/* Coefficient of range in an index, inside every block of `block` elements of the range; false: it has
- * none. */
-bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride);
 
 /* levels.c: sets the levels that follow from the axes' lanes and unroll factors. `threads`: the outermost
  * levels become thread blocks; `inside`: the work at one iteration point of all axes. */
@@ -195,6 +195,7 @@ bool loop_may_thread(loop_nest *n, uint32_t axis); /* independent iterations, co
  * LOOP_MAX_WORK, the product at which counting stops: beyond it no choice depends on how much there is. */
 enum { LOOP_MAX_WORK = 1 << 20 };
 int64_t loop_work_inside(loop_nest *n, uint32_t axis);
+int64_t loop_times(int64_t work, int64_t size); /* work * max(size, 1), at most LOOP_MAX_WORK */
 
 /* moves.c: prints the levels as text, `split a0 6; split a1 16; reorder a1.0 a0.0 a0.1 a1.1; unroll a0.1;
  * vector a1.1`, and sets the levels that a text gives (false on failure: IR_ERR_INVALID names the move). */
@@ -232,9 +233,12 @@ typedef struct loop_place {
   ir_ref before[2]; /* effects before the lane loops of the store; 0: none */
 } loop_place;
 ir_ref loop_place_from(loop_place *p, uint32_t first);
-/* Does the level split `elements` elements of its axis into whole steps only, of which the last begins
- * further back and stores elements twice? Two threads may then store the same bits to the same place. */
-bool loop_overlaps_last(const loop_nest *n, const loop_level *level, int64_t elements);
+/* Places the levels after d, with `left` elements of d's axis from `start` on: once; in a loop of `count`
+ * steps; in `count` lanes of `size` elements each, `step` elements apart. */
+ir_ref loop_place_inside(loop_place *p, uint32_t d, ir_ref start, ir_ref left);
+ir_ref loop_place_steps(loop_place *p, uint32_t d, ir_ref count, ir_ref start, int64_t step);
+ir_ref loop_place_lanes(loop_place *p, uint32_t d, int64_t count, ir_ref start, int64_t step, int64_t size,
+                        int binding);
 ir_ref loop_store_body(loop_place *p); /* n->store inside its lane loops, with reductions as loops */
 
 /* reduce.c: does a REDUCE over few terms select them by comparing its range with the range `other` (a

@@ -230,28 +230,26 @@ static bool knows_sizes(loop_nest *n) {
   return true;
 }
 
-static bool is_group(const loop_nest *n, const loop_level *level) {
-  return level->binding == IR_VECTOR && n->target->group_items > 0;
-}
-
-/* Has each work-item contiguous elements: an unrolled level of step 1 inside this one? */
+/* Has each lane contiguous elements: an unrolled level of step 1 inside this one? */
 static bool has_unrolled_inside(const loop_nest *n, uint32_t d) {
   const loop_level *level = &n->levels[d];
   uint32_t next = find_level(n, level->axis, place_in_axis(n, d) + 1);
-  return is_group(n, level) && next < n->level_count && n->levels[next].binding == IR_UNROLL &&
-         n->levels[next].step == 1;
+  return n->strategy->moves.max_contiguous && level->binding == IR_VECTOR && next < n->level_count &&
+         n->levels[next].binding == IR_UNROLL && n->levels[next].step == 1;
 }
 
 /* Thread blocks are the outermost levels; an axis whose updates are ordered, or that other extents depend on,
  * is not divided; lanes and unrolled levels need an extent that they fill. */
 const char *loop_moves_unsound(loop_nest *n) {
-  int64_t items = 1;
+  const pass_strategy *s = n->strategy;
+  int64_t together = 1;
+  uint32_t vector_levels = 0;
   if (!knows_sizes(n)) return "the extent of an axis depends on an axis whose loop is inside it";
   for (uint32_t d = 0; d < n->level_count; d++) {
     const loop_level *level = &n->levels[d];
     uint32_t place = place_in_axis(n, d);
     int64_t around = place ? n->levels[find_level(n, level->axis, place - 1)].step : 0;
-    bool lanes = level->binding == IR_UNROLL || level->binding == IR_VECTOR;
+    bool vector = level->binding == IR_VECTOR, lanes = level->binding == IR_UNROLL || vector;
     if (level->binding == IR_THREAD && ((d && n->levels[d - 1].binding != IR_THREAD) || place))
       return "thread levels must be the outermost levels of their axes, outside all other levels";
     if (level->binding != IR_SERIAL && loop_is_ordered(n, level->axis))
@@ -262,22 +260,21 @@ const char *loop_moves_unsound(loop_nest *n) {
     if ((lanes || levels_of(n, level->axis) > 1) && loop_bounds_another(n, level->axis))
       return "the extent of another axis depends on this one, so it must stay one serial level";
     if (lanes && n->shares) return "the nests inside this one have unroll and vector levels of their own";
-    if (lanes && (around == 0 || (around / level->step > LOOP_MAX_LANES && !is_group(n, level))))
+    if (lanes && (around == 0 || around / level->step > (vector ? s->moves.max_lanes : LOOP_MAX_LANES)))
       return "an unroll or vector level needs an outer level of the same axis, of at most 64 times its step";
-    if (level->binding == IR_VECTOR && n->target->group_items) items *= around / level->step;
-    if (items > n->target->group_items && n->target->group_items)
+    if (vector) together *= around / level->step;
+    if (together > s->moves.max_lanes_together(n->target))
       return "these are more work-items than a group of the target has";
-    if (level->binding == IR_VECTOR &&
-        ((level->step != 1 && !has_unrolled_inside(n, d)) || (around & (around - 1))))
+    if (vector && ((level->step != 1 && !has_unrolled_inside(n, d)) || (around & (around - 1))))
       return "a vector level is the innermost level of its axis, of a power of two elements; inside "
              "work-items there may be an unroll level";
     for (uint32_t i = 0; i < d && loop_is_ordered(n, level->axis); i++)
       if (n->levels[i].axis > level->axis && loop_is_ordered(n, n->levels[i].axis))
         return "updates along these axes may write the same element, so the axes must stay in order";
-    for (uint32_t i = 0; i < d && level->binding == IR_VECTOR && !n->target->group_items; i++)
-      if (n->levels[i].binding == IR_VECTOR) return "only one level may be a vector level";
-    if (level->binding == IR_VECTOR && n->lanes_in_reduction && !n->target->group_items)
+    if (vector && vector_levels >= s->moves.max_vector_levels) return "only one level may be a vector level";
+    if (vector && vector_levels + n->lanes_in_reduction >= s->moves.max_vector_levels)
       return "vector lanes already run along the terms of a reduction, whose order must not change";
+    vector_levels += vector;
   }
   return NULL;
 }

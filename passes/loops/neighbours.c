@@ -153,11 +153,10 @@ static void vary_tiles(const neighbourhood *o) {
       }
 }
 
-/* Other contiguous widths of a work-item's elements. */
+/* Other contiguous widths of a lane's elements. */
 static void vary_contiguous(const neighbourhood *o) {
-  enum { MAX_CONTIGUOUS = 4 }; /* elements of a vector load of a local (codegen/opencl/local_vector.c) */
-  for (uint32_t a = 0; a < o->n->axis_count && o->n->target->group_items; a++)
-    for (int64_t many = 1; many <= MAX_CONTIGUOUS; many *= 2) {
+  for (uint32_t a = 0; a < o->n->axis_count; a++)
+    for (int64_t many = 1; many <= o->n->strategy->moves.max_contiguous; many *= 2) {
       form f = o->now;
       f.contiguous_elements[a] = many;
       if (many != o->now.contiguous_elements[a] && contiguous_of(&f, a) == many) tell_neighbour(o, &f);

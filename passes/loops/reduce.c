@@ -16,7 +16,6 @@
 #include "reduce.h"
 
 #include "passes/index/index.h"
-#include "passes/loops/gpu/gpu.h"
 #include "passes/patterns/contraction.h"
 #include "passes/patterns/identity.h"
 
@@ -167,7 +166,7 @@ static ir_ref reduce_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count
 
 void reduce_width(const reduction *r, ir_ref body, int64_t most, int *lanes, int *unroll) {
   int bytes = ir_dtypes[ir_dtype_of(r->n->g, body)].bytes;
-  *lanes = r->n->target->group_items ? loop_group_size(r->n) : REDUCE_LANE_BYTES / (bytes ? bytes : 1);
+  *lanes = r->n->strategy->lanes_of_terms(r->n, bytes ? bytes : 1);
   *unroll = REDUCE_UNROLL;
   while (*unroll > 1 && (int64_t)*lanes * *unroll > most) *unroll /= 2;
   while (*lanes > 1 && *lanes > most) *lanes /= 2;

@@ -22,7 +22,7 @@
 
 typedef struct lowering {
   ir_graph *g;
-  const ir_target *target;
+  const pass_strategy *strategy;
   ir_ref *map;  /* by old node */
   bool *stored; /* by old node: the result is stored in memory */
   lower_centreds centred;
@@ -51,7 +51,7 @@ static ir_ref reduce_axes_of(const lowering *l, const ir_node *n, ir_op op, ir_r
     if (!gone[i]) kept[rank++] = ir_dim(g, x, i);
   int64_t arg = ir_pack_arg(is_index_reduction ? ir_arg_int(n) : 0, 0);
   ir_ref r = 0;
-  if (!x || !pass_lower_split_reduction(g, l->target, op, x, gone, &r))
+  if (!x || !pass_lower_split_reduction(g, &l->strategy->chunks, op, x, gone, &r))
     r = ir_make_tensor(g, op, dtype, ir_tuple(g, kept, rank), arg, src, n->nsrc);
   return r ? view_to(g, IR_OP_RESHAPE, r, ir_get(g, shape)->src, ir_get(g, shape)->nsrc) : 0;
 }
@@ -218,16 +218,17 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
 
 static bool find_copies(lowering *l, const ir_ref *live, size_t count, size_t nodes) {
   memset(l->stored, 0, nodes * sizeof *l->stored);
-  if (l->target->group_items || pass_find_copies(l->g, live, count, nodes, l->stored)) return true;
+  int64_t rows_bytes = l->strategy->transposed_rows_bytes;
+  if (!rows_bytes || pass_find_copies(l->g, live, count, nodes, rows_bytes, l->stored)) return true;
   ir_fail(l->g->error, IR_ERR_MEMORY, "out of memory lowering a graph");
   return false;
 }
 
-ir_ref pass_lower(ir_graph *g, ir_ref results, const ir_target *target) {
+ir_ref pass_lower(ir_graph *g, ir_ref results, const pass_strategy *strategy) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0, map_size = (size_t)results + 1;
   lowering l = {.g = g,
-                .target = target,
+                .strategy = strategy,
                 .map = ir_alloc(g->mem, map_size * sizeof *l.map),
                 .stored = ir_alloc(g->mem, map_size * sizeof *l.stored)};
   ir_ref root = 0;

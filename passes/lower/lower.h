@@ -12,6 +12,7 @@
 
 #include "ir/ir.h"
 #include "passes/passes.h"
+#include "passes/strategy.h"
 
 /* scan_fusion.c: scans with the same operands, state and trip count become one. Returns the new TUPLE of
  * results; 0 on failure. */
@@ -19,7 +20,7 @@ ir_ref pass_fuse_scans(ir_graph *g, ir_ref results);
 
 /* lower.c: composite tensor operations become primitive ones, inside functions as well. Returns the new TUPLE
  * of results; 0 on failure. */
-ir_ref pass_lower(ir_graph *g, ir_ref results, const ir_target *target);
+ir_ref pass_lower(ir_graph *g, ir_ref results, const pass_strategy *strategy);
 
 /* elementary.c: elementary functions become the operations that define them. */
 ir_ref pass_elementary(ir_graph *g, ir_ref store);
@@ -30,7 +31,7 @@ ir_ref pass_lower_sort(ir_graph *g, ir_ref node, ir_ref x);       /* SORT ARGSOR
 /* split_reduction.c: the reduction of x over the axes in `is_reduced`, without these, in two steps; false
  * where one step will do. *made is 0 on failure. Its shape has as many elements as there are results, in
  * their order. */
-bool pass_lower_split_reduction(ir_graph *g, const ir_target *target, ir_op op, ir_ref x,
+bool pass_lower_split_reduction(ir_graph *g, const pass_chunk_sizes *sizes, ir_op op, ir_ref x,
                                 const bool *is_reduced, ir_ref *made);
 
 /* split_reduction.c: place[i]: the place of axis i of x in memory order, 0 for the outermost, as far as
@@ -38,8 +39,10 @@ bool pass_lower_split_reduction(ir_graph *g, const ir_target *target, ir_op op, 
 void lower_places(const ir_graph *g, ir_ref x, uint32_t *place);
 
 /* materialize.c: sets stored[r] for those of the live nodes, all of them below `nodes`, of which a copy is
- * worth its pass over memory. False when memory is short. */
-bool pass_find_copies(ir_graph *g, const ir_ref *live, size_t count, size_t nodes, bool *stored);
+ * worth its pass over memory. rows_bytes: what rows that are processed together may take. False when memory
+ * is short. */
+bool pass_find_copies(ir_graph *g, const ir_ref *live, size_t count, size_t nodes, int64_t rows_bytes,
+                      bool *stored);
 
 /* centred_sums.c: sums of x over a set of axes, and of the squares of its deviations `off` from a mean */
 /* Variances of one graph that are computed by blocks [1 in the workloads]; further ones take two passes. */

@@ -10,18 +10,12 @@
  *            reduction (x - max(x)), when rows are long; in the latter case also when few rows are
  *            contiguous, or the contiguous ones are not those that are processed together
  *   behind   a cumulative operation, and elementwise operations on its result, that a view transposes, or
- *            of which a view reads every n-th element: blocks are computed in contiguous lanes
- *
- * Work-items of groups stage scattered accesses through locals, and need no copies. */
+ *            of which a view reads every n-th element: blocks are computed in contiguous lanes */
 #include "lower.h"
 
 #include <string.h>
 
-enum {
-  ROWS_TOGETHER = 64, /* rows that are processed together: four of the widest vectors of f32 */
-  /* what they may take of an L2 cache, of 256 KiB on older processors, 1 or 2 MiB on others */
-  ROWS_BYTES = 256 << 10
-};
+enum { ROWS_TOGETHER = 64 }; /* rows that are processed together: four of the widest vectors of f32 */
 
 /* The origins of a node's elements; 0 where there is none. */
 typedef struct origins {
@@ -33,6 +27,7 @@ typedef struct origins {
 typedef struct copies {
   ir_graph *g;
   origins *of;
+  int64_t rows_bytes; /* that rows processed together may take */
   bool *stored;
 } copies;
 
@@ -54,17 +49,18 @@ static bool permutes_innermost(ir_graph *g, ir_ref view, bool operand) {
   return innermost(g, view, place) != innermost(g, view, logical);
 }
 
-/* Are ROWS_TOGETHER rows, along the axes that the node reduces or accumulates, too long for ROWS_BYTES? */
-static bool is_long(ir_graph *g, ir_ref node) {
+/* Are ROWS_TOGETHER rows, along the axes that the node reduces or accumulates, too long? */
+static bool is_long(const copies *c, ir_ref node) {
+  ir_graph *g = c->g;
   const ir_node *n = ir_get(g, node);
   int64_t bytes = (int64_t)ROWS_TOGETHER * ir_dtypes[ir_dtype_of(g, n->src[0])].bytes;
   bool one = ir_ops[n->op].cls == IR_CLASS_ORDERED || n->op == IR_OP_ARGMAX || n->op == IR_OP_ARGMIN;
-  for (uint32_t i = one ? 0 : 1; i < (one ? 1 : n->nsrc) && bytes <= ROWS_BYTES; i++) {
+  for (uint32_t i = one ? 0 : 1; i < (one ? 1 : n->nsrc) && bytes <= c->rows_bytes; i++) {
     uint32_t axis = (uint32_t)(one ? ir_arg_int(n) : ir_get(g, n->src[i])->arg);
     int64_t size = ir_bounds_of(g, ir_dim(g, n->src[0], axis)).hi;
-    bytes = size > ROWS_BYTES ? ROWS_BYTES + 1 : bytes * size;
+    bytes = size > c->rows_bytes ? c->rows_bytes + 1 : bytes * size;
   }
-  return bytes > ROWS_BYTES;
+  return bytes > c->rows_bytes;
 }
 
 /* Rows are processed together along the innermost axis that is not reduced. Is another axis contiguous in
@@ -103,7 +99,7 @@ static void find_in_elements(const copies *c, ir_ref node) {
     if (!o->scan) o->scan = from->scan;
   }
   ir_ref view = o->reduced ? c->of[ir_src(c->g, o->reduced, 0)].permuted_view : 0;
-  if (view && view == o->permuted_view && (is_long(c->g, o->reduced) || is_narrow(c->g, view, o->reduced)))
+  if (view && view == o->permuted_view && (is_long(c, o->reduced) || is_narrow(c->g, view, o->reduced)))
     c->stored[view] = true;
 }
 
@@ -123,15 +119,17 @@ static void find_in(const copies *c, ir_ref node) {
     if (from->permuted_view) c->of[node].reduced = node;
     break;
   case IR_CLASS_ORDERED:
-    if (from->permuted_view && is_long(c->g, node)) c->stored[from->permuted_view] = true;
+    if (from->permuted_view && is_long(c, node)) c->stored[from->permuted_view] = true;
     c->of[node].scan = node;
     break;
   default: break;
   }
 }
 
-bool pass_find_copies(ir_graph *g, const ir_ref *live, size_t count, size_t nodes, bool *stored) {
-  copies c = {.g = g, .of = ir_alloc(g->mem, nodes * sizeof *c.of), .stored = stored};
+bool pass_find_copies(ir_graph *g, const ir_ref *live, size_t count, size_t nodes, int64_t rows_bytes,
+                      bool *stored) {
+  copies c = {
+      .g = g, .of = ir_alloc(g->mem, nodes * sizeof *c.of), .rows_bytes = rows_bytes, .stored = stored};
   if (!c.of) return false;
   memset(c.of, 0, nodes * sizeof *c.of);
   for (size_t i = 0; i < count; i++)

@@ -1,6 +1,6 @@
-/* Long reductions in two steps, on a grid that depends only on the shape and on whether the target's lanes
- * are work-items: the first step computes one result for each chunk of a reduced axis, the second combines
- * those of all chunks.
+/* Long reductions in two steps, on a grid that depends only on the shape and on the strategy of the target:
+ * the first step computes one result for each chunk of a reduced axis, the second combines those of all
+ * chunks.
  *
  *   chunks   where there are too few results to occupy all threads: the longest reduced axis of n elements
  *            is split into `chunks` times n / chunks consecutive elements
@@ -15,20 +15,6 @@
 
 #include "passes/ops/compose/impl.h"
 #include "passes/patterns/identity.h"
-
-/* How much parallel work a target wants: for a few threads, or for very many work-items. */
-typedef struct width {
-  int64_t enough_grains;      /* units of work that need no chunks */
-  int64_t max_chunks;         /* most chunks */
-  int64_t min_chunk;          /* fewest elements of a chunk */
-  int64_t min_terms;          /* fewest terms of one result in a chunk */
-  int64_t contiguous_results; /* contiguous results that one grain computes */
-} width;
-/* Not of the machine at hand, as they decide the order of additions. of_threads: two units of work for each
- * of 16 threads; chunks of 8 Ki elements, 32 KiB of f32; 256 results are a row of 16 of the widest vectors.
- * of_groups: eight groups for each of 128 compute units; chunks of 4 Ki elements, and of 2 Ki terms of one
- * result, eight for each of 256 work-items; 32 results are read by work-items in lockstep. */
-static const width of_threads = {32, 64, 1 << 13, 1, 256}, of_groups = {1024, 1024, 1 << 12, 1 << 11, 32};
 
 enum {
   MIN_ELEMENTS = 1 << 18, /* that are worth more than one chunk: 1 MiB of f32, from which on threads gain half
@@ -92,7 +78,7 @@ static int64_t chunk_count(int64_t size, int64_t least, int64_t most) {
   return least;
 }
 
-static chunks choose_chunking(const sizes *s, const width *w) {
+static chunks choose_chunking(const sizes *s, const pass_chunk_sizes *w) {
   chunks p = {s->longest, s->innermost, 1, 1};
   int64_t n = s->size[p.fold];
   if (s->inner > 1)
@@ -206,13 +192,13 @@ static ir_ref fill_of(ir_graph *g, ir_op op, ir_dtype dtype) {
   return pass_identity(g, combine, dtype);
 }
 
-bool pass_lower_split_reduction(ir_graph *g, const ir_target *target, ir_op op, ir_ref x,
+bool pass_lower_split_reduction(ir_graph *g, const pass_chunk_sizes *sizes_wanted, ir_op op, ir_ref x,
                                 const bool *is_reduced, ir_ref *made) {
   sizes s = {0};
   uint32_t then, reduced_first;
   bool is_index_reduction = op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
   if (ir_rank(g, x) + 2 > IR_MAX_RANK || !read_sizes(g, x, is_reduced, &s)) return false;
-  chunks p = choose_chunking(&s, target->group_items ? &of_groups : &of_threads);
+  chunks p = choose_chunking(&s, sizes_wanted);
   if (p.chunks == 1 && p.folds == 1) return false;
   ir_ref chunked = in_chunks(g, x, is_reduced, &p, fill_of(g, op, ir_dtype_of(g, x)), &then, &reduced_first);
   if (!chunked) *made = 0;

@@ -46,6 +46,7 @@ bool op_is_const(const ir_graph *g, ir_ref x); /* rank-0 CONST */
 
 /* shape.c */
 bool op_decided(ir_graph *g, ir_op cmp, ir_ref a, ir_ref b); /* identity, or proven */
+/* Is the size 1, identically or by proof? */
 bool op_is_one(ir_graph *g, ir_ref size);
 ir_ref op_canonical(ir_graph *g, ir_ref expr); /* canonical index expression; 0 stays 0 */
 /* Writes the canonical sizes of a shape to out, each one checked; false after failing (silently when a size

@@ -140,8 +140,8 @@ ir_ref op_input_batched(ir_graph *g, const char *name, size_t length, ir_dtype d
 ir_ref op_const(ir_graph *g, ir_dtype dtype, ir_value value); /* rank 0, rounded to dtype */
 ir_ref op_literal_int(ir_graph *g, int64_t value);            /* weak, rank 0 */
 ir_ref op_literal_float(ir_graph *g, double value);           /* weak, rank 0 */
-/* An array that an owner outside of the graph keeps, a constant of that name: `bytes` must be the size of the shape,
- * which must be constant. Each call makes a node of its own. */
+/* An array that an owner outside of the graph keeps, a constant of that name: `bytes` must be the size of the
+ * shape, which must be constant. Each call makes a node of its own. */
 ir_ref op_resource(ir_graph *graph, ir_dtype dtype, const ir_ref *shape, size_t rank, const char *constant,
                    size_t bytes);
 /* Elements as stored, row-major: `bytes` must be the size of the shape, which must be constant. */
@@ -196,6 +196,8 @@ ir_ref op_reduce(ir_graph *g, ir_op op, ir_ref x, const ir_ref *axes, size_t n, 
 ir_ref op_argreduce(ir_graph *g, ir_op op, ir_ref x, const int64_t *axis, bool keepdims);
 
 /* passes/ops/build/contract.c */
+/* The last axis of a by the last but one of b, leading axes broadcast. An operand of one axis is a row on the
+ * left, a column on the right, and the result lacks that axis. */
 ir_ref op_matmul(ir_graph *g, ir_ref a, ir_ref b);
 
 /* passes/ops/build/indirect.c. Indices of any integer dtype; mode: IR_GATHER_. The first `batch` axes of x

@@ -14,8 +14,7 @@
  *
  * None of this changes what is added to what in which order, but whether lanes run along the result does. So
  * shapes and views alone decide, for caches and vectors of common sizes; the target gives the width of the
- * panels. On targets with work-groups nothing is copied: what a work-group reads again it keeps in its locals
- * (passes/loops/gpu/shared_memory.c). */
+ * panels, and its strategy whether anything is copied. */
 #include "pack.h"
 
 #include "passes/index/affine.h"
@@ -34,11 +33,10 @@ enum {
   /* pages whose addresses are translated without delay, or nearly: a first level has 64 to 96 */
   TLB_ENTRIES = 128
 };
-/* Half and twice MIN_WORK, MIN_REUSE, MIN_REUSE_GATHERED and L2_WAYS change no workload's loops, of
+/* Half and twice MIN_REUSE, MIN_REUSE_GATHERED and L2_WAYS change no workload's loops, of
  * COPY_COST, TRANSPOSE_COST and TLB_ENTRIES those of T1 and T2 alone. */
 enum {
-  MIN_WORK = 1 << 20, /* multiplications that are worth a copy: about 10 us, several times a launch */
-  MIN_REUSE = 32,     /* rows for which a copy of contiguous columns pays */
+  MIN_REUSE = 32, /* rows for which a copy of contiguous columns pays */
   /* the same for columns that are not contiguous, each of which takes a load of its own */
   MIN_REUSE_GATHERED = 8,
   /* vectorized multiplications that take as long as copying an element: 32 of f32 in a cycle, so that 8 are a
@@ -58,6 +56,7 @@ static const double GATHERED = 4; /* columns that are not contiguous: each takes
 typedef struct packer {
   ir_graph *g;
   const ir_target *target;
+  const pass_strategy *strategy;
   uint8_t *ends_epilogue; /* by new node: it is in an epilogue (passes/patterns/epilogue.h) */
   size_t ends_cap;
 } packer;
@@ -236,7 +235,7 @@ static ir_ref windowed_sum(const pass_contraction *c) {
   return windows ? pack_sum(c, pack_product(c, made[0], made[1]), c->reduced) : c->sum;
 }
 
-/* The number of terms, as passes/loops/register_tile.c counts them; 0: not known. */
+/* The number of terms, as passes/loops/cpu/product_tile.c counts them; 0: not known. */
 static int64_t known_terms(const pass_contraction *c) {
   int64_t terms = 1, size;
   for (uint32_t i = 0; i < c->rank; i++) {
@@ -247,17 +246,12 @@ static int64_t known_terms(const pass_contraction *c) {
   return terms;
 }
 
-/* The width of panels: that of a tile, or of the vectors that hold all columns. */
-static int64_t panel_width(const packing *k, pass_tile tile) {
-  int64_t vectors = (k->c->size[k->column] + tile.lanes - 1) / tile.lanes;
-  return tile.lanes * (vectors < tile.columns ? vectors : tile.columns);
-}
-
 static ir_ref packed(packer *p, ir_ref sum) {
   ir_graph *g = p->g;
   pass_contraction c;
   if (!pass_contraction_of(g, sum, &c)) return sum;
-  bool much = !p->target->group_items && pass_contraction_size(&c, UINT32_MAX) >= MIN_WORK;
+  int64_t least = p->strategy->min_packed_work;
+  bool much = least && pass_contraction_size(&c, UINT32_MAX) >= least;
   if (much && p->target->has_dot2 && pass_contraction_reuses(&c) && !is_window(&c, &c.operand[0]) &&
       !is_window(&c, &c.operand[1])) {
     ir_ref pairs = pack_pairs(&c);
@@ -273,8 +267,9 @@ static ir_ref packed(packer *p, ir_ref sum) {
     k.weights = &c.operand[rescaled.path[0].through];
   ir_ref a = c.operand[0].value, b = c.operand[1].value;
   if (much && choose_column(&k)) {
-    pass_tile tile = pass_tile_of(p->target, c.dtype, k.weights ? KEY_BLOCK : known_terms(&c));
-    ir_ref columns = in_form(&k, k.columns, k.columns_form, panel_width(&k, tile)),
+    int64_t width = p->strategy->panel_columns(p->target, c.dtype, k.weights ? KEY_BLOCK : known_terms(&c),
+                                               c.size[k.column]);
+    ir_ref columns = in_form(&k, k.columns, k.columns_form, width),
            rows = in_form(&k, k.rows, k.rows_form, 0);
     bool swapped = k.columns == &c.operand[0];
     a = swapped ? columns : rows, b = swapped ? rows : columns;
@@ -322,8 +317,8 @@ static bool pack_all(packer *p, ir_ref *map, const ir_ref *live, size_t count, c
   return good;
 }
 
-ir_ref pass_pack_copies(ir_graph *g, ir_ref results, const ir_target *target) {
-  packer p = {.g = g, .target = target};
+ir_ref pass_pack_copies(ir_graph *g, ir_ref results, const ir_target *target, const pass_strategy *strategy) {
+  packer p = {.g = g, .target = target, .strategy = strategy};
   ir_ref *live = NULL, *map = ir_alloc(g->mem, ((size_t)results + 1) * sizeof *map), root = 0;
   uint8_t *epilogues = ir_alloc(g->mem, (size_t)results + 1);
   size_t count = 0, cap = 0;

@@ -12,12 +12,6 @@
  * its way counts as in memory where they end. */
 enum { MAX_VISITS = 32 };
 
-pass_tile pass_tile_of(const ir_target *target, ir_dtype dtype, int64_t terms) {
-  int bytes = ir_dtypes[dtype].bytes, columns = target->registers >= 32 ? 4 : 2, sums = 6 * columns;
-  while (columns > 2 && terms > target->l2_bytes / 2 / target->vector_bytes / columns) columns /= 2;
-  return (pass_tile){target->vector_bytes / (bytes ? bytes : 1), columns, sums / columns};
-}
-
 int64_t pass_contraction_size(const pass_contraction *c, uint32_t axes) {
   int64_t size = 1;
   for (uint32_t i = 0; i < c->rank; i++) {

@@ -14,7 +14,6 @@
 #define VIEWFOLD_PASSES_PATTERNS_CONTRACTION_H
 
 #include "ir/ir.h"
-#include "ir/target.h"
 
 typedef struct pass_operand {
   ir_ref value;        /* of the product's shape */
@@ -48,13 +47,6 @@ bool pass_contraction_reuses(const pass_contraction *c);
 /* Product of the sizes of these axes, saturating. */
 int64_t pass_contraction_size(const pass_contraction *c, uint32_t axes);
 
-/* The register tile of a contraction of so many terms (0: not known): `rows` rows of `columns` adjacent
- * vectors of `lanes` elements. Panels that packing makes are one tile wide; what a tile reads of one takes
- * half of the L2 cache at most. */
-typedef struct pass_tile {
-  int lanes, columns, rows;
-} pass_tile;
-pass_tile pass_tile_of(const ir_target *target, ir_dtype dtype, int64_t terms);
 /* Is the value fma(a, b, 0), a term of a contraction when it stands under a sum? */
 bool pass_is_product(const ir_graph *g, ir_ref value);
 

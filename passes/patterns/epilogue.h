@@ -14,6 +14,8 @@ enum { PASS_EPILOGUE = 128 }; /* flag of a table's byte; its other bits count us
 void pass_epilogues(ir_graph *g, const ir_ref *live, size_t count, const ir_ref *results,
                     uint32_t result_count, uint8_t *table);
 
+/* Does the node compute each element from one element of each operand? Views do not compute, and STORED is a
+ * kernel of its own: false. */
 static inline bool pass_is_elementwise(const ir_node *n) {
   ir_class cls = (ir_class)ir_ops[n->op].cls;
   return n->op != IR_OP_STORED && (cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY ||

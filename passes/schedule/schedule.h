@@ -15,8 +15,9 @@
  * tensor node as kernel, one for each fused row group, and steps for nodes that call functions. `not_fused`:
  * by node up to the results, 1 for those that no fused row group may compute; NULL: there are none. On
  * failure the plan is freed. */
-ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, const ir_ref *inputs,
-                        size_t input_count, const uint8_t *not_fused, ir_plan *plan, ir_error *error);
+ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, const pass_strategy *strategy,
+                        const ir_ref *inputs, size_t input_count, const uint8_t *not_fused, ir_plan *plan,
+                        ir_error *error);
 
 /* A function at one of its calls, or, at depth 0, the whole graph. */
 typedef struct schedule_scope {

@@ -13,8 +13,11 @@ typedef struct rt_digest {
 
 #define RT_DIGEST_HEX 33 /* 32 lower-case hexadecimal digits, high half first, and NUL */
 
+/* bytes may be NULL where size is 0. */
 rt_digest rt_digest_of(const void *bytes, size_t size);
+/* The digest as it appears in names of files. */
 void rt_digest_hex(rt_digest digest, char text[RT_DIGEST_HEX]);
+/* Are all 128 bits the same? */
 static inline bool rt_digest_equal(rt_digest a, rt_digest b) { return a.lo == b.lo && a.hi == b.hi; }
 
 #endif

@@ -61,7 +61,10 @@ typedef struct rt_found {
   size_t map_size, offset; /* payload == (uint8_t *)map + offset */
 } rt_found;
 
+/* Finds the payload that was stored for the kind and the key, and notes that it was used. False, with *out
+ * cleared, when there is none, it is damaged or not trusted, or memory is short: a miss, never an error. */
 bool rt_disk_get(rt_disk *disk, const char *kind, const void *key, size_t key_size, rt_found *out);
+/* Unmaps the memory of a found payload and clears *found, which may be all zero. */
 void rt_disk_release(rt_found *found);
 
 /* Store an entry, replacing the one with its name. From time to time a store also measures the cache, and

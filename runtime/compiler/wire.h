@@ -44,6 +44,7 @@ typedef struct rt_wire_greeting {
   uint32_t abi, ops, node_size, target_size;
   char source[64]; /* rt_source_id */
 } rt_wire_greeting;
+/* The greeting of this build, padding bytes zero, so that two greetings can be compared as bytes. */
 void rt_wire_greet(rt_wire_greeting *out);
 
 typedef struct rt_wire_request {

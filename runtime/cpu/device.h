@@ -10,6 +10,7 @@
 
 #include "runtime/device.h"
 
+/* Makes the device, which its operation `close` frees. *out is NULL after the only failure, IR_ERR_MEMORY. */
 ir_status rt_cpu_open(const ir_mem *mem, rt_device **out, ir_error *error);
 
 #endif

@@ -78,6 +78,8 @@ ir_status rt_image_map(const void *bytes, size_t size, rt_code *out, ir_error *e
 ir_status rt_image_adopt(void *map, size_t map_size, size_t offset, size_t size, rt_code *out,
                          ir_error *error);
 
+/* Unmaps code, of which no function may be running or called again, and clears *code, which may be all zero.
+ * It does not release `made`. */
 void rt_image_unmap(rt_code *code);
 
 /* Address of a function by name, NULL when there is none. */

@@ -38,7 +38,10 @@ typedef struct rt_arenas {
   rt_block kept[RT_ARENA_MOST];
 } rt_arenas;
 
+/* No block is kept at first. `user` is passed to the source; both must outlive the arenas. capacity: 0 to
+ * RT_ARENA_MOST. False when the system has no lock; there is then nothing to free. */
 bool rt_arenas_init(rt_arenas *arenas, const rt_block_source *source, void *user, int capacity);
+/* Releases the kept blocks. Every acquired block must have been released before. */
 void rt_arenas_free(rt_arenas *arenas);
 
 /* Acquires a block of at least `size` bytes, with any contents. False when memory is short; then no block is

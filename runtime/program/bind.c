@@ -1,4 +1,5 @@
-/* Binding a program to constants: another program of the same plan and code, whose slots of constants have addresses. */
+/* Binding a program to constants: another program of the same plan and code, whose slots of constants have
+ * addresses. */
 #include <string.h>
 
 #include "runtime/constants.h"
@@ -6,7 +7,8 @@
 #include "runtime/device.h"
 #include "runtime/program/program.h"
 
-/* Bytes of the constant that the slot takes. The plan's check has it that the number of elements is a constant. */
+/* Bytes of the constant that the slot takes. The plan's check has it that the number of elements is a
+ * constant. */
 static size_t slot_bytes(const rt_program *p, uint32_t slot) {
   const rt_plan_slot *s = &p->plan.slots[slot];
   const rt_value v = p->plan.values[s->elements];
@@ -53,7 +55,8 @@ static ir_status bind(rt_program *p, rt_constant *const *constants, size_t count
   if (!p->placed) {
     ir_free(mem, p->constants, count * sizeof *p->constants);
     p->constants = NULL;
-    return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory binding its constants", rt_program_name(p));
+    return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory binding its constants",
+                   rt_program_name(p));
   }
   memset(p->placed, 0, count * sizeof *p->placed);
   for (size_t i = 0; i < count; i++) rt_constant_retain(p->constants[i] = constants[i]);

@@ -60,7 +60,8 @@ static bool good_slots(const rt_plan *p) {
   const rt_plan_head *h = p->head;
   for (uint32_t i = 0; i < h->slots; i++) {
     const rt_plan_slot *s = &p->slots[i];
-    if (s->kind >= IR_SLOT_KINDS || s->dtype >= IR_DTYPE_COUNT || ir_dtypes[s->dtype].bytes == 0) return false;
+    if (s->kind >= IR_SLOT_KINDS || s->dtype >= IR_DTYPE_COUNT || ir_dtypes[s->dtype].bytes == 0)
+      return false;
     if (s->rank > IR_MAX_RANK || s->dims > h->dims || s->rank > h->dims - s->dims) return false;
     if (s->elements >= h->values || s->name >= h->names ||
         (s->kind != IR_SLOT_ALIAS && (s->data > h->data || s->data % RT_PLAN_ALIGN)))
@@ -69,7 +70,8 @@ static bool good_slots(const rt_plan *p) {
     int64_t elements = (int64_t)((uint64_t)v.c << 32 | v.b);
     if (s->kind != IR_SLOT_DATA && s->kind != IR_SLOT_RESOURCE) continue;
     if (v.op != IR_OP_CONST || elements < 0) return false;
-    if (s->kind == IR_SLOT_DATA && (uint64_t)elements > (h->data - s->data) / ir_dtypes[s->dtype].bytes) return false;
+    if (s->kind == IR_SLOT_DATA && (uint64_t)elements > (h->data - s->data) / ir_dtypes[s->dtype].bytes)
+      return false;
   }
   for (uint32_t i = 0; i < h->dims; i++)
     if (p->dims[i] >= h->values) return false;

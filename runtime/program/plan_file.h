@@ -67,7 +67,9 @@ typedef struct rt_plan {
   const uint8_t *data;
 } rt_plan;
 
+/* Is it a WHILE or a SCAN? */
 static inline bool rt_is_loop(const rt_plan_step *s) { return ir_is_loop_step((ir_step_kind)s->kind); }
+/* How many of the steps that follow belong to its functions, those inside of them included. */
 static inline uint32_t rt_inside(const rt_plan_step *s) { return s->inside[0] + s->inside[1]; }
 
 /* The order of the slots of a WHILE and of a SCAN: the predicate of a WHILE, five slots of each carried

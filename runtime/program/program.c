@@ -219,8 +219,8 @@ ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, r
 
 ir_status rt_program_share(rt_program *base, rt_program **out, ir_error *error) {
   rt_code code = base->code;
-  ir_status status = make_program(base->context, base, base->plan.head, (size_t)base->plan.head->size, &code,
-                                  out, error);
+  ir_status status =
+      make_program(base->context, base, base->plan.head, (size_t)base->plan.head->size, &code, out, error);
   if (!status) (*out)->stats = base->stats;
   return status;
 }

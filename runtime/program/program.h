@@ -105,8 +105,9 @@ struct rt_program {
   size_t input_count, temp_count, moving_count, data_count, resource_count, launch_count, max_params,
       max_arrays;
   struct rt_program *base; /* of a bound program: the one whose code it runs; else NULL */
-  rt_constant **constants; /* of a bound program, resource_count each: the constants, and their elements on a */
-  rt_memory *placed;       /* remote device */
+  rt_constant *
+      *constants;    /* of a bound program, resource_count each: the constants, and their elements on a */
+  rt_memory *placed; /* remote device */
   atomic_uint references;
   atomic_bool cached;
   pthread_mutex_t lock; /* guards runs */
@@ -125,7 +126,8 @@ ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, r
 ir_status rt_program_share(rt_program *base, rt_program **out, ir_error *error);
 void rt_program_drop(void *program); /* for the table of programs: releases its reference */
 
-/* Defined in bind.c: gives the constants and their places on the device back; accepts a program that has none. */
+/* Defined in bind.c: gives the constants and their places on the device back; accepts a program that has
+ * none. */
 void rt_program_unbind(rt_program *program);
 
 /* Defined in frame.c: a frame and its arrays, in one allocation of rt_frame_size bytes. */

@@ -15,6 +15,8 @@ typedef struct rt_run_context {
   int64_t *ns_by_step; /* of a timed run, else NULL */
 } rt_run_context;
 
+/* The address of the buffer that a source names (program.h); bases: a table of addresses for each kind of
+ * slot. */
 static inline void *rt_address(void *const *const *bases, uint32_t source) {
   return bases[source >> RT_SOURCE_SHIFT][source & RT_SOURCE_NUMBER];
 }

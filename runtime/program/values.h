@@ -30,6 +30,9 @@ typedef struct rt_value_list {
   bool failed; /* memory was short: all indices returned since are meaningless */
 } rt_value_list;
 
+/* Append one operation, whose operands are as in rt_value, or a number. They return its index in the list; 0,
+ * with list->failed set, when memory is short. The owner of the list frees ops, of `cap` elements, with
+ * list->mem. */
 uint32_t rt_value_add(rt_value_list *list, ir_op op, uint32_t a, uint32_t b, uint32_t c);
 uint32_t rt_value_number(rt_value_list *list, int64_t number);
 

@@ -1,5 +1,5 @@
-/* Constants: arrays that a graph refers to. Who owns their elements, that programs of other elements share their code,
- * and that results are those of plain loops. */
+/* Constants: arrays that a graph refers to. Who owns their elements, that programs of other elements share
+ * their code, and that results are those of plain loops. */
 #include "frontend/viewfold.h"
 #include "test/lib/unit.h"
 
@@ -156,7 +156,6 @@ static void test_equal_elements(void **state) {
   assert_int_equal(o.count, 2);
   vf_context_destroy(c);
 }
-
 
 static void test_refused(void **state) {
   (void)state;

@@ -1,4 +1,5 @@
-/* Arrays with known elements: literal ones, which are part of the graph, and constants, which the graph refers to. */
+/* Arrays with known elements: literal ones, which are part of the graph, and constants, which the graph
+ * refers to. */
 #include <string.h>
 
 #include "frontend/api/api.h"
@@ -6,9 +7,9 @@
 #include "ir/arith.h"
 #include "passes/ops/ops.h"
 
-/* Elements of at most so many bytes are literals: kernels and keys have them, and rules may see them. More are a
- * constant, whose elements no step of compilation reads. Printing a literal into a key takes 1 to 2 us a byte: of
- * this size, as long as compiling a small kernel. */
+/* Elements of at most so many bytes are literals: kernels and keys have them, and rules may see them. More
+ * are a constant, whose elements no step of compilation reads. Printing a literal into a key takes 1 to 2 us
+ * a byte: of this size, as long as compiling a small kernel. */
 enum { LITERAL_BYTES = 1024 };
 
 /* Bytes of a constant shape; SIZE_MAX for a negative size or an overflow, which the builder then reports. */
@@ -74,10 +75,11 @@ static void keep_for_ever(const void *bytes, void *user) {
   (void)user;
 }
 
-rt_constant *fe_constant_borrow(vf_context *c, const void *elements, size_t bytes, vf_release release, void *user,
-                                ir_error *error) {
+rt_constant *fe_constant_borrow(vf_context *c, const void *elements, size_t bytes, vf_release release,
+                                void *user, ir_error *error) {
   rt_constant *made;
-  ir_status status = rt_constant_add(c->runtime, elements, bytes, release ? release : keep_for_ever, user, &made, error);
+  ir_status status =
+      rt_constant_add(c->runtime, elements, bytes, release ? release : keep_for_ever, user, &made, error);
   return status ? NULL : made;
 }
 
@@ -89,7 +91,8 @@ static ir_ref borrow(fe_call *c, vf_graph *g, vf_dtype dtype, const ir_ref *shap
   if (!element || bytes == SIZE_MAX) /* the builder says why not */
     return op_resource(c->ir, (ir_dtype)dtype, shape, (size_t)rank, "", bytes);
   if ((uintptr_t)elements % element)
-    return fe_refuse(c, "the elements are not aligned to the %zu bytes of a %s", element, vf_dtype_name(dtype));
+    return fe_refuse(c, "the elements are not aligned to the %zu bytes of a %s", element,
+                     vf_dtype_name(dtype));
   if (g->is_session)
     return fe_lazy_buffer(g->context, (ir_dtype)dtype, shape, (size_t)rank, elements, &g->error);
   rt_constant *constant = fe_constant_borrow(g->context, elements, bytes, release, user, &g->error);

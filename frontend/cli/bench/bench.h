@@ -41,6 +41,7 @@ typedef struct bench_workload {
   double bytes_read, bytes_written, flops, tolerance; /* as workloads.def says */
 } bench_workload;
 
+/* How many workloads there are, and each of them, by a number below that. They are static. */
 size_t bench_workload_count(void);
 const bench_workload *bench_workload_at(size_t number);
 const bench_workload *bench_workload_find(const char *id); /* NULL when there is none */
@@ -107,6 +108,8 @@ ir_status bench_fail(ir_error *error, const vf_error *failure);
 
 /* seed.c, team.c, check.c */
 
+/* Inputs for the program of a workload, float32 or int32, with numbers from its ranges that depend on its id
+ * and the input's place only. The caller frees them (bench_inputs_free); after a failure there are none. */
 ir_status bench_seed_inputs(const bench_workload *workload, const vf_program *program, bench_inputs *out,
                             ir_error *error);
 /* Call run on `threads` threads, or on as many as can be started: `count`, numbered from 0. */
@@ -169,27 +172,47 @@ typedef struct bench_history {
   bench_limits limits; /* the highest of those measured on this machine; 0: none */
   bench_entry *best;   /* by number of workload */
 } bench_history;
+/* Reads what the file has of this machine with so many threads, and makes the file if there is none. path,
+ * which must outlive the history, may be NULL: then nothing is read, and nothing written later. Call
+ * bench_history_close in any case. Fails where the file cannot be read or made, or memory is short. */
 ir_status bench_history_open(bench_history *history, const char *path, int threads, ir_error *error);
+/* Append a line to the file, if there is one: history->limits, or the times of a result. commit: "" where it
+ * is unknown. IR_ERR_IO where the line cannot be written. history->best stays what it was. */
 ir_status bench_history_put_limits(bench_history *history, const char *commit, ir_error *error);
 ir_status bench_history_put(bench_history *history, const bench_result *result, const char *commit,
                             ir_error *error);
+/* Are median and minimum both slower (BENCH_SLOWER) than the best earlier run? False where there is none. */
 bool bench_history_slower(const bench_history *history, const bench_result *result);
+/* Closes the file, frees and clears; *history may be all zero. */
 void bench_history_close(bench_history *history);
 
 /* table.c, picture.c */
 
+/* Prints the names of the columns to standard output, like the rows below. Errors of that stream are found
+ * when the command ends. */
 void bench_table_head(const bench_plan *plan);
+/* A result as a line of the table, with the time of each peer, and whether the result is wrong. */
 void bench_table_row(const bench_plan *plan, const bench_result *result);
+/* A result as a line of JSON. */
 void bench_json_row(const bench_plan *plan, const bench_result *result);
+/* Prints, below the table: machine, threads and limits, and the geometric means of the results' shares of
+ * their limits and of their speedups over the best peer. */
 void bench_table_foot(const bench_plan *plan, const bench_history *history, const bench_result *list,
                       size_t count);
+/* Prints a line for each result that is slower than its best earlier run, with both times. */
 void bench_report_slower(const bench_history *history, const bench_result *list, size_t count, FILE *to);
+/* Writes an SVG with a row for each result to the file `path`, which is replaced: its share of the limit, and
+ * its speedup over the best peer. IR_ERR_IO where it cannot be written. */
 ir_status bench_picture(const bench_plan *plan, const bench_history *history, const bench_result *list,
                         size_t count, const char *path, ir_error *error);
 
 /* worker.c: both return an exit status */
 
+/* Answers requests, one a line, until `quit` or the end of the stream. A request that fails is answered with
+ * `skip` and the reason; the status is CLI_OK all the same. */
 int bench_serve(vf_context *context, FILE *requests, FILE *answers);
+/* Compiles the graph of bench_case_open_folder, runs it once, and prints both times as a line of JSON. A
+ * failure is printed. */
 int bench_once(vf_context *context, const char *id, const char *folder);
 
 #endif

@@ -24,6 +24,7 @@ typedef struct bench_oracle {
 /* Tables of oracle_view.c, oracle_math.c and oracle_product.c; each ends with an id that is NULL. */
 extern const bench_oracle bench_view_oracles[], bench_math_oracles[], bench_product_oracles[];
 
+/* The elements of an input that is float32. */
 static inline const float *bench_floats(const bench_given *in, int number) { return in[number].data; }
 /* oracle_math.c: one row, in place */
 void bench_softmax(double *row, size_t length);

@@ -26,7 +26,9 @@ typedef struct tune_list { /* of moves; owns the texts */
   tune_moves *items;
   size_t count, cap;
 } tune_list;
+/* Appends a copy. False when memory is short: the list is then unchanged. */
 bool tune_add(tune_list *list, uint32_t nest, const char *text);
+/* Does the list have exactly these moves for that nest? */
 bool tune_has(const tune_list *list, uint32_t nest, const char *text);
 void tune_empty(tune_list *list); /* frees the memory */
 

@@ -119,11 +119,14 @@ extract_item *extract_find(extraction *x, ir_ref node);                   /* NUL
 int extract_need_of(const extraction *x, int form, int compare);
 /* form.c */
 int extract_form_new(extraction *x); /* zero; -1: no room */
+/* to += scale * from. False on overflow: *to is then unspecified. */
 bool extract_form_add(const extraction *x, int64_t *to, const int64_t *from, int64_t scale);
+/* Are all coefficients equal? */
 bool extract_form_equal(const extraction *x, const int64_t *a, const int64_t *b);
 /* The interval of a form's values; false where it is not finite. */
 bool extract_form_range(const extraction *x, const int64_t *of, int64_t *lo, int64_t *hi);
 /* alternatives.c */
+/* Lists at most EXTRACT_ALTERNATIVES ways to compute each quotient, first the one as written. */
 void extract_find_alternatives(extraction *x);
 /* choice.c: the sums that the plan's alternatives need; false where the alternatives are incompatible, or
  * cost more than the limit */

@@ -102,6 +102,8 @@ bool rulec_is_leaf_constant(const expr *e);
 int rulec_terms(expr *e, expr **out, int n);
 
 /* emit.c */
+/* Writes the rules of the set as C: a function for each rule, and what finds them. The caller checks the
+ * stream for errors. */
 void rulec_emit(const rule_file *rules, const char *set, FILE *out);
 
 #endif

@@ -1,13 +1,50 @@
-/* The folder passes/loops/cpu. Prefetches and non-temporal accesses, for processors with caches.
+/* The folder passes/loops/cpu. Loop nests for processors, whose lanes are those of a vector.
  *
- *   in      loads and stores inside loops
- *   out     the same, some with prefetches, some non-temporal (bypassing the caches)
+ *   in      a nest, or loads and stores inside loops
+ *   out     its vector axis, unroll factors and register tile, levels bound to threads; some loads with
+ *           prefetches, some accesses non-temporal (bypassing the caches)
  *   holds   no value changes */
 
+/* strategy.c is the table of what is chosen for processors; product_tile.c alone decides the tile of a
+ * product. */
 #ifndef VIEWFOLD_PASSES_LOOPS_CPU_CPU_H
 #define VIEWFOLD_PASSES_LOOPS_CPU_CPU_H
 
 #include "passes/loops/loops.h"
+
+/* lanes.c: which axis gets the vector lanes, what is unrolled with it, and the order of the axes */
+void loop_choose_vectors(loop_nest *n);
+
+/* unroll.c: stores without reductions */
+/* The axis for the lanes, of at least `lanes` elements, where the innermost axis of the output, `last`, is
+ * short and not read contiguously, but another axis is. `last` is then unrolled, and its unrolled values are
+ * interleaved in memory. NULL where there is no such axis. */
+loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
+void loop_choose_unroll(loop_nest *n, loop_axis *vector); /* vector: the axis that has lanes */
+
+/* product_tile.c: chooses the register tile of a contraction whose lanes run along `vector`, and the order of
+ * the loops around it; false where no axis reuses a load. */
+bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
+/* Columns in a panel of a packed operand of so many: those of a tile of a contraction of so many terms (0:
+ * not known), or of the vectors that hold them all. */
+int64_t loop_panel_columns(const ir_target *target, ir_dtype dtype, int64_t terms, int64_t columns);
+/* A number of columns that divides the width of packed panels on every machine. The order of sums may depend
+ * on how columns lie in memory, and must not depend on the machine. */
+int64_t loop_panel_multiple(const loop_nest *n, ir_ref reduce);
+
+/* threads.c: binds the outermost levels to thread blocks, each of at least about MIN_BLOCK_WORK elements'
+ * work: as many axes as make MAX_BLOCKS blocks, and of the last one as many steps together as are worth a
+ * block. inside: the work at one iteration point of all axes. */
+void loop_bind_threads(loop_nest *n, int64_t inside);
+
+/* remainder.c: fields of pass_strategy */
+bool loop_vectors_overlap_last(const loop_nest *n, const loop_level *level, int64_t elements);
+ir_ref loop_place_single(loop_place *p, uint32_t d, ir_ref start, ir_ref left);
+int64_t loop_power_below(int64_t elements); /* the greatest power of two up to a number of at least 1 */
+
+/* cache_rows.c: fields of pass_strategy */
+bool loop_choose_cache_rows(const ir_target *target, const pass_rows *of, int64_t *rows, int64_t *bytes);
+int64_t loop_choose_block_rows(const pass_rows *of);
 
 /* prefetch.c: the effect of a fused row group with loads that prefetch rows further on; another one as it is;
  * 0 on failure. */

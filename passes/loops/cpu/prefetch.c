@@ -141,7 +141,7 @@ static bool prefetch_in(const loop_nest *around, ir_ref *stores, uint32_t count)
 ir_ref loop_prefetch_rows(ir_graph *g, ir_ref effect, const ir_target *target) {
   loop_stores stores;
   ir_ref local;
-  loop_nest base = {.g = g, .target = target};
+  loop_nest base = {.g = g, .target = target, .strategy = &pass_on_cpu};
   if (!affine_find_range(g, effect, IR_OP_LOCAL, &local, 1)) return effect;
   if (!loop_list_stores(g, effect, &stores) || !prefetch_in(&base, stores.store, stores.count)) return 0;
   return loop_sequence(g, stores.store, stores.count);
@@ -160,8 +160,7 @@ static bool is_swept(const loop_nest *n, ir_ref range, ir_ref load) {
 ir_ref loop_sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range) {
   ir_graph *g = n->g;
   ir_ref loads[LOOP_MAX_LOADS], made[LOOP_MAX_LOADS];
-  uint32_t count = n->target->group_items ? 0 : affine_find_range(g, body, IR_OP_LOAD, loads, LOOP_MAX_LOADS),
-           used = 0;
+  uint32_t count = affine_find_range(g, body, IR_OP_LOAD, loads, LOOP_MAX_LOADS), used = 0;
   for (uint32_t i = 0; i < count; i++) {
     if (!is_swept(n, range, loads[i])) continue;
     loads[used] = loads[i];

@@ -190,7 +190,7 @@ ir_ref loop_reduce_across_items(ir_graph *g, ir_ref effect, const ir_target *tar
   loop_stores stores;
   if (!loop_list_stores(g, effect, &stores)) return 0;
   if (!target->local_bytes || stores.count != 1) return effect;
-  item_reduction s = {.n = {.g = g, .target = target, .store = stores.store[0]}};
+  item_reduction s = {.n = {.g = g, .target = target, .strategy = &pass_on_gpu, .store = stores.store[0]}};
   if (!loop_find_axes(&s.n)) return 0;
   loop_merge_axes(&s.n);
   if (!plan_reduction(&s)) return effect;

@@ -4,19 +4,47 @@
  *   out     levels bound to groups and work-items, and tiles staged in locals (shared memory)
  *   holds   the locals of a kernel fit in the memory that the target has for them */
 
-/* How many work-items form a group, what each of them computes, and what is staged in local memory. */
+/* strategy.c is the table of what is chosen for GPUs; product_tile.c alone decides the tile of a product. */
 #ifndef VIEWFOLD_PASSES_LOOPS_GPU_GPU_H
 #define VIEWFOLD_PASSES_LOOPS_GPU_GPU_H
 
 #include "passes/loops/loops.h"
 
-/* group.c: loop_choose_lanes for targets with work-items */
+/* group.c: how many work-items form a group, and what each of them computes */
 void loop_choose_group(loop_nest *n);
 int loop_group_size(const loop_nest *n); /* work-items of a group, where there is enough to do */
-/* Bytes of locals that work-items may need to exchange values; 0 where lanes are vector lanes. */
+/* Bytes of locals that work-items may need to exchange values. */
 int64_t loop_exchange_bytes(const ir_target *target);
-/* Binds the outermost levels to axes of groups. */
-void loop_bind_groups(loop_nest *n);
+/* Binds the outermost levels to axes of groups, whatever the work inside. */
+void loop_bind_groups(loop_nest *n, int64_t inside);
+/* a * b, at most about LOOP_MAX_WORK: a number of groups */
+static inline int64_t loop_saturated(int64_t a, int64_t b) {
+  return b > 0 && a > LOOP_MAX_WORK / b ? LOOP_MAX_WORK : a * b;
+}
+
+/* remainder.c: fields of pass_strategy. loop_place_narrowing: groups of a quarter of the lanes as often as
+ * they fit, then of a quarter of that, and so on. */
+bool loop_groups_overlap_last(const loop_nest *n, const loop_level *level, int64_t elements);
+ir_ref loop_shift_last(loop_place *p, uint32_t d, ir_ref start, ir_ref left);
+ir_ref loop_place_narrowing(loop_place *p, uint32_t d, ir_ref start, ir_ref left);
+
+/* group_rows.c: a field of pass_strategy */
+bool loop_choose_group_rows(const ir_target *target, const pass_rows *of, int64_t *rows, int64_t *bytes);
+
+/* product_tile.c: sets lanes, unroll factors and contiguous elements of the axes of a product's rows and
+ * columns. batch: products of the store. */
+void loop_choose_product_tile(loop_nest *n, ir_ref reduce, loop_axis *row, loop_axis *column, int64_t batch);
+/* Has each work-item the sums that the matrix instruction gives it? */
+bool loop_is_matrix_tile(const loop_nest *n, const loop_axis *row, const loop_axis *column);
+/* What a K block depends on: all terms; rows and columns of the tile, and the work-items that copy them;
+ * bytes of one term in both locals, and what there is for all of them. */
+typedef struct loop_k_room {
+  int64_t all, width[2], items, bytes_each, bytes;
+} loop_k_room;
+enum { LOOP_MIN_K_TERMS = 8 }; /* of a K block: a sector of 32 bytes of f32 */
+/* Terms of a K block; less than LOOP_MIN_K_TERMS where there is no room. *ahead: there is room for double
+ * buffering. */
+int64_t loop_choose_k_block(const loop_k_room *r, bool *ahead);
 
 /* matrix.c: products by matrix instructions. A tile of K blocks is staged in locals. */
 enum {
@@ -38,11 +66,6 @@ ir_ref loop_matrix_unit(ir_graph *g, ir_ref copy, ir_ref item, int items, int64_
 ir_ref loop_narrow(const ir_graph *g, ir_ref value);
 /* Can the target's matrix instructions compute the REDUCE, a sum of at least MATRIX_MIN_TERMS products? */
 bool loop_suits_matrix(const loop_nest *n, ir_ref reduce);
-/* Sets lanes and unroll factors of both axes; false, and nothing but `overlaps` set, where the instruction
- * has no such tile. */
-bool loop_choose_matrix(loop_nest *n, ir_ref reduce, loop_axis *row, loop_axis *column, int64_t batch);
-/* Has each work-item the sums that the matrix instruction gives it? */
-bool loop_is_matrix_tile(const loop_nest *n, const loop_axis *row, const loop_axis *column);
 
 /* Steps of the pipeline. They take the effect of a kernel and return it changed, or as it is; 0 on failure.
  */

@@ -17,9 +17,6 @@ enum {
                         compute unit's 2048 */
   /* elements of a work-item: 16 bytes of f16, the widest access; of bytes only half of it is taken */
   MAX_UNROLL = 8,
-  SIDE_UNROLL = 8, /* rows, and columns, of a work-item's product: 64 sums leave half of 128 registers, and
-                      each element that is read from a local serves eight sums */
-  CONTIGUOUS = 4,  /* contiguous width of these: a vector load of 16 bytes of f32 */
   /* axes of groups, each with a box of blocks for its remainder: 2^8 are MAX_BOXES of loops.c */
   MAX_GROUP_AXES = 8,
   IDLE_SHARE = 8,               /* at most one work-item in so many may have nothing to do */
@@ -37,10 +34,8 @@ int64_t loop_exchange_bytes(const ir_target *target) {
     EACH_BYTES = IR_EXCHANGE_AREAS * IR_EXCHANGE_BYTES,
     FLAG_BYTES = 8 /* an int, aligned as the areas are */
   };
-  return target->group_items
-             ? EACH_BYTES * (int64_t)(target->group_items < GROUP_ITEMS ? target->group_items : GROUP_ITEMS) +
-                   FLAG_BYTES
-             : 0;
+  int items = target->group_items < GROUP_ITEMS ? target->group_items : GROUP_ITEMS;
+  return EACH_BYTES * (int64_t)items + FLAG_BYTES;
 }
 
 static int64_t most_elements(const loop_nest *n, const loop_axis *a) {
@@ -51,15 +46,11 @@ static bool may_map_items(loop_nest *n, uint32_t axis) {
   return !loop_bounds_another(n, axis) && !loop_is_ordered(n, axis);
 }
 
-static int64_t saturated(int64_t a, int64_t b) {
-  return b > 0 && a > LOOP_MAX_WORK / b ? LOOP_MAX_WORK : a * b;
-}
-
 /* The number of groups if each iteration of all other axes has its own. */
 static int64_t groups_of_other_axes(const loop_nest *n, const loop_axis *axis) {
   int64_t groups = 1;
   for (const loop_axis *a = n->axes; a < n->axes + n->axis_count; a++)
-    if (a != axis) groups = saturated(groups, most_elements(n, a));
+    if (a != axis) groups = loop_saturated(groups, most_elements(n, a));
   return groups;
 }
 
@@ -136,7 +127,7 @@ static void choose_elements(loop_nest *n) {
   int64_t groups = groups_of_other_axes(n, a), blocks = most_elements(n, a) / a->lanes;
   while (unroll < MAX_UNROLL && 2 * unroll * bytes <= n->target->vector_bytes && 2 * unroll <= blocks &&
          (blocks % (2 * unroll) == 0 || blocks > MANY_STEPS * unroll) &&
-         (!is_outermost(n) || saturated(groups, blocks / (2 * unroll)) >= IR_BUSY_GROUPS))
+         (!is_outermost(n) || loop_saturated(groups, blocks / (2 * unroll)) >= IR_BUSY_GROUPS))
     unroll *= 2;
   bool few = blocks > 0 && most_elements(n, a) == blocks * a->lanes && blocks <= MAX_UNROLL &&
              blocks * bytes <= n->target->vector_bytes && !is_outermost(n);
@@ -154,61 +145,10 @@ static void choose_results(loop_nest *n) {
   loop_axis *a = &n->axes[axis];
   int64_t groups = groups_of_other_axes(n, a);
   while (is_outermost(n) && size > IR_LOCKSTEP_ITEMS &&
-         saturated(groups, most_elements(n, a) / size) < IR_BUSY_GROUPS)
+         loop_saturated(groups, most_elements(n, a) / size) < IR_BUSY_GROUPS)
     size /= 2;
   set_items(n, a, size);
   a->overlaps = loop_is_repeatable(n);
-}
-
-/* products */
-
-/* The tile of a group: along each side the work-items, and the unroll factor of each. */
-typedef struct group_tile {
-  int64_t rows, columns; /* of the whole result */
-  int row_items, column_items, row_unroll, column_unroll;
-} group_tile;
-
-static int64_t tiles(int64_t size, int64_t step) { return (size + step - 1) / step; }
-
-static int64_t groups_of(const group_tile *t) {
-  return saturated(tiles(t->rows, t->row_items * t->row_unroll),
-                   tiles(t->columns, t->column_items * t->column_unroll));
-}
-
-/* Is a side of so many work-items and unrolled values twice as long as the axis? */
-static bool is_long(int64_t size, int items, int unroll) { return items * unroll / 2 >= size; }
-
-/* As near a square as work-items make it, unrolled along both sides as far as registers hold sums. A side
- * that is longer than the result is halved: first its unroll factor, then its work-items, those of rows going
- * to the columns. Smaller unroll factors while there are few groups. */
-static group_tile choose_group_tile(const loop_nest *n, int64_t rows, int64_t columns, int64_t batch) {
-  /* of rows: an element of a column serves two sums, where it otherwise serves one */
-  enum { MIN_UNROLL = 2 };
-  int items = loop_group_size(n);
-  group_tile t = {rows, columns, 1, items, SIDE_UNROLL, SIDE_UNROLL};
-  while (t.column_items > t.row_items) t.column_items /= 2, t.row_items *= 2;
-  if (t.column_items < t.row_items) t.column_items *= 2, t.row_items /= 2; /* wide rather than high */
-  while (t.row_items > 1 && is_long(rows, t.row_items, t.row_unroll)) {
-    if (t.row_unroll > MIN_UNROLL) t.row_unroll /= 2;
-    else t.row_items /= 2, t.column_items *= 2;
-  }
-  while (t.column_items > 1 && is_long(columns, t.column_items, t.column_unroll)) {
-    if (t.column_unroll > 1) t.column_unroll /= 2;
-    else t.column_items /= 2;
-  }
-  while (saturated(batch, groups_of(&t)) < IR_BUSY_GROUPS / 2 &&
-         (t.row_unroll > MIN_UNROLL || t.column_unroll > MIN_UNROLL))
-    if (t.row_unroll > t.column_unroll) t.row_unroll /= 2;
-    else t.column_unroll /= 2;
-  return t;
-}
-
-/* The contiguous width of unrolled elements, which are read together from a local; 0 where some tile of the
- * axis is not whole. */
-static int contiguous_unroll(const loop_nest *n, const loop_axis *a) {
-  int64_t size, tile = (int64_t)a->lanes * a->unroll;
-  bool whole = ir_is_const(n->g, a->extent, &size) && size >= tile && (a->overlaps || size % tile == 0);
-  return whole && a->lanes > 1 && a->unroll % CONTIGUOUS == 0 ? CONTIGUOUS : 0;
 }
 
 static bool choose_product(loop_nest *n, ir_ref reduce) {
@@ -221,15 +161,9 @@ static bool choose_product(loop_nest *n, ir_ref reduce) {
     return false;
   int64_t batch = 1;
   for (const loop_axis *a = n->axes; a < n->axes + n->axis_count; a++)
-    if (a != row && a != column) batch = saturated(batch, most_elements(n, a));
+    if (a != row && a != column) batch = loop_saturated(batch, most_elements(n, a));
   n->lane_axis = column_axis;
-  if (loop_choose_matrix(n, reduce, row, column, batch)) return true;
-  group_tile t = choose_group_tile(n, most_elements(n, row), most_elements(n, column), batch);
-  column->lanes = t.column_items, column->unroll = t.column_unroll;
-  row->lanes = t.row_items, row->unroll = t.row_unroll;
-  column->overlaps = row->overlaps = loop_is_repeatable(n);
-  column->contiguous_elements = contiguous_unroll(n, column),
-  row->contiguous_elements = contiguous_unroll(n, row);
+  loop_choose_product_tile(n, reduce, row, column, batch);
   return true;
 }
 
@@ -257,7 +191,8 @@ void loop_choose_group(loop_nest *n) {
   if (!n->lanes_in_reduction) choose_results(n);
 }
 
-void loop_bind_groups(loop_nest *n) {
+void loop_bind_groups(loop_nest *n, int64_t inside) {
+  (void)inside;
   for (uint32_t d = 0; d < n->level_count && d < n->axis_count && d < MAX_GROUP_AXES; d++) {
     if (n->levels[d].binding != IR_SERIAL || !loop_may_thread(n, n->levels[d].axis)) return;
     if (d > 0 && n->has_locals) return; /* the iterations of a group are the outermost axis */

@@ -166,7 +166,7 @@ ir_ref loop_stage_tiles(ir_graph *g, ir_ref effect, const ir_target *target) {
   loop_stores stores;
   if (!loop_list_stores(g, effect, &stores)) return 0;
   if (stores.count != 1) return effect;
-  staging s = {.n = {.g = g, .target = target, .store = stores.store[0]}};
+  staging s = {.n = {.g = g, .target = target, .strategy = &pass_on_gpu, .store = stores.store[0]}};
   if (!loop_find_axes(&s.n)) return 0;
   loop_merge_axes(&s.n);
   if (!plan_tiles(&s)) return effect;

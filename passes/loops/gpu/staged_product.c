@@ -18,15 +18,7 @@
 #include "passes/loops/reduce.h"
 #include "passes/patterns/identity.h"
 
-enum {
-  /* of a K block: of both operands of a tile of 128 x 128 f32 they fill 32 KiB, which every device has */
-  MAX_TERMS = 32,
-  TERMS = 16,    /* of a K block where no divisor of all terms lies between the two others */
-  MIN_TERMS = 8, /* of a K block: a sector of 32 bytes of f32 */
-  LINE_PAD = 1,  /* element between lines of a local, where they are read one element at a time */
-  MAX_AHEAD = 4  /* elements of each operand that a work-item holds in registers until they are stored: 72
-                    beside 64 sums, which leaves most of 128 registers to them */
-};
+enum { LINE_PAD = 1 }; /* element between lines of a local, where they are read one element at a time */
 
 typedef struct product {
   loop_place *p;
@@ -108,36 +100,6 @@ static int64_t bytes_each(const product *s) {
   return each;
 }
 
-/* Terms of a K block of which the locals have room for two, a divisor of all terms if there is one. */
-static int64_t k_block_of(const product *s) {
-  const loop_nest *n = s->n;
-  int64_t room = room_of(n) / 2, each = bytes_each(s), all = known_value(n->g, s->terms), most = MAX_TERMS;
-  while (most >= MIN_TERMS && most * each > room) most--;
-  if (most > all) most = all;
-  for (int64_t terms = most; terms >= MIN_TERMS; terms--)
-    if (all % terms == 0 && (terms % MIN_TERMS == 0 || terms == all)) return terms;
-  return most < TERMS ? most : TERMS;
-}
-
-/* Is there room for two K blocks of so many terms, does each work-item copy few elements of a block, and are
- * there several blocks? */
-static bool fits_ahead(const product *s, int64_t terms) {
-  bool few = true;
-  for (int i = 0; i < 2; i++) few &= s->side[i].width * terms <= (int64_t)MAX_AHEAD * s->items;
-  return few && 2 * terms * bytes_each(s) <= room_of(s->n) && known_value(s->n->g, s->terms) > terms;
-}
-
-/* Terms of a K block for double buffering, a divisor of all terms if possible; 0: none fits. */
-static int64_t k_block_ahead(const product *s) {
-  int64_t all = known_value(s->n->g, s->terms), most = 0;
-  for (int64_t terms = MAX_TERMS; terms >= MIN_TERMS; terms -= MIN_TERMS) {
-    if (!fits_ahead(s, terms)) continue;
-    if (all % terms == 0) return terms;
-    if (!most) most = terms;
-  }
-  return most;
-}
-
 /* Fills in the plan. False where the place does not hold the whole tile of the group, with equal unroll
  * factors in all work-items, where the operands do not depend on one side of the tile each, or there is no
  * room. */
@@ -160,18 +122,23 @@ static bool plan_staging(product *s) {
     s->side[i].pitch = s->side[i].width + (contiguous_count ? contiguous_count : LINE_PAD);
   }
   int64_t items = (int64_t)n->axes[s->side[0].axis].lanes * n->axes[s->side[1].axis].lanes;
-  if (s->side[0].axis == s->side[1].axis || items != s->items || known_value(n->g, s->terms) < MIN_TERMS)
+  if (s->side[0].axis == s->side[1].axis || items != s->items ||
+      known_value(n->g, s->terms) < LOOP_MIN_K_TERMS)
     return false;
   s->matrix = plan_matrix(s);
   if (!s->matrix) {
-    s->k_block = k_block_ahead(s);
-    s->ahead = s->k_block > 0;
-    if (!s->ahead) s->k_block = k_block_of(s);
+    const loop_k_room room = {.all = known_value(n->g, s->terms),
+                              .width = {s->side[0].width, s->side[1].width},
+                              .items = s->items,
+                              .bytes_each = bytes_each(s),
+                              .bytes = room_of(n)};
+    s->k_block = loop_choose_k_block(&room, &s->ahead);
   }
   bool even = known_value(n->g, s->terms) % s->k_block == 0;
   for (int i = 0; i < 2 && !even; i++)
     if (is_indirect(n, s->side[i].value)) return false;
-  return s->k_block >= MIN_TERMS && (n->bound_count || !s->ahead) && n->locals->count + 2 <= IR_MAX_LOCALS;
+  return s->k_block >= LOOP_MIN_K_TERMS && (n->bound_count || !s->ahead) &&
+         n->locals->count + 2 <= IR_MAX_LOCALS;
 }
 
 /* The indices of the sum's ranges at a term; the last one varies fastest. */
@@ -336,9 +303,7 @@ ir_ref loop_staged_product(loop_place *p, ir_ref reduce, const ir_ref *at) {
   ir_graph *g = n->g;
   product s = {.p = p, .n = n, .reduce = reduce, .at = at};
   p->before[0] = p->before[1] = 0;
-  if (!n->target->group_items || !n->target->local_bytes || !p->is_tile || !loop_multiplies(g, reduce) ||
-      !plan_staging(&s))
-    return 0;
+  if (!n->target->local_bytes || !p->is_tile || !loop_multiplies(g, reduce) || !plan_staging(&s)) return 0;
   ir_ref iterations = pass_ceil_div(g, s.terms, ir_index(g, s.k_block)), effects[2], factors[2];
   s.range[0] = loop_fresh_range(n, iterations), s.range[1] = loop_fresh_range(n, ir_index(g, s.k_block));
   for (int i = 0; i < 2; i++) {

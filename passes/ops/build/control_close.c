@@ -65,9 +65,11 @@ static bool is_inner(const closing *c, ir_ref ref) {
   return inner;
 }
 
-/* Is the node outside of the function? Inputs and resources always are, even those that the function declares. */
+/* Is the node outside of the function? Inputs and resources always are, even those that the function
+ * declares. */
 static bool is_outside(const closing *c, ir_ref ref) {
-  bool older = ref < c->f->floor || ir_op_of(c->g, ref) == IR_OP_INPUT || ir_op_of(c->g, ref) == IR_OP_RESOURCE ||
+  bool older = ref < c->f->floor || ir_op_of(c->g, ref) == IR_OP_INPUT ||
+               ir_op_of(c->g, ref) == IR_OP_RESOURCE ||
                (ir_op_of(c->g, ref) == IR_OP_RESULT && ir_src(c->g, ref, 0) < c->f->floor);
   return older && !is_inner(c, ref);
 }

@@ -25,8 +25,11 @@ ir_ref op_gelu(ir_graph *g, ir_ref x, bool tanh_form);     /* x Phi(x), or its a
 ir_ref op_softplus(ir_graph *g, ir_ref x);                 /* log(1 + exp(x)) */
 ir_ref op_leaky_relu(ir_graph *g, ir_ref x, double alpha); /* alpha x where x <= 0 */
 ir_ref op_elu(ir_graph *g, ir_ref x, double alpha);        /* alpha (exp(x) - 1) where x <= 0 */
+/* 1 / x, a float. */
 ir_ref op_reciprocal(ir_graph *g, ir_ref x);
+/* x x, of the dtype of x. */
 ir_ref op_square(ir_graph *g, ir_ref x);
+/* -1, 0 or 1 in the dtype of x, which is not bool; NaN for NaN. Its derivative is 0. */
 ir_ref op_sign(ir_graph *g, ir_ref x);
 ir_ref op_clip(ir_graph *g, ir_ref x, ir_ref low,
                ir_ref high); /* min(max(x, low), high); a bound of 0: none */

@@ -12,6 +12,7 @@ bool op_compose_begin(ir_graph *g, const char *who, ir_ref *x, size_t n);
 ir_ref op_compose_end(ir_graph *g, const char *who, ir_ref made);
 
 ir_dtype op_float_wide(ir_dtype dtype); /* the float dtype to compute in: f32 for f16 and bf16 */
+/* a + b, a - b, a * b and a / b as op_binary makes them: operands broadcast and promote; 0 after an error. */
 ir_ref op_add(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref op_sub(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref op_mul(ir_graph *g, ir_ref a, ir_ref b);

@@ -5,31 +5,38 @@
  * wide and rows high as there are registers for its sums. Axes along which both operands move stay outside;
  * inside them come the columns, so that what a tile reads of the columns' operand stays in the cache while
  * the loops go over the rows. */
-#include "loops.h"
+#include "cpu.h"
+
 #include "passes/index/index.h"
-#include "passes/patterns/contraction.h"
 
 enum {
-  /* loads of a term [6 in the workloads]: those past the limit have no part in the choice */
-  MAX_TERM_LOADS = 256,
   /* rows that share what a window of one operand loads: of a window of 3, six loads for 12 */
   WINDOW_ROWS = 4,
-  NARROWEST_PANEL_BYTES = 2 * 16, /* two of the narrowest vectors (pass_tile_of) */
-  ENOUGH_ROWS = 6,                /* rows of a whole tile (pass_tile_of) */
+  NARROWEST_PANEL_BYTES = 2 * 16, /* two of the narrowest vectors */
   MAX_ROWS = 12 /* ways of the L1 cache, for rows that are a power of two apart share one set of it */
 };
 
-bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride) {
-  if (affine_stride(n->g, index, range, stride)) return true;
-  if (block <= 1) return false;
-  ir_ref blocks = pass_ceil_div(n->g, ir_src(n->g, range, 0), ir_index(n->g, block));
-  ir_ref low = loop_fresh_range(n, ir_index(n->g, block)), high = loop_fresh_range(n, blocks);
-  ir_ref at = pass_add(n->g, pass_mul_int(n->g, high, block), low);
-  ir_ref inside = pass_substitute(n->g, index, &range, &at, 1);
-  return inside && affine_stride(n->g, inside, low, stride);
+/* The register tile of a contraction of so many terms (0: not known): `rows` rows of `columns` adjacent
+ * vectors of `lanes` elements. Panels that packing makes are one tile wide; what a tile reads of one takes
+ * half of the L2 cache at most. */
+typedef struct tile {
+  int lanes, columns, rows;
+} tile;
+
+static tile tile_for(const ir_target *target, ir_dtype dtype, int64_t terms) {
+  int bytes = ir_dtypes[dtype].bytes, columns = target->registers >= 32 ? 4 : 2,
+      sums = LOOP_TILE_ROWS * columns;
+  while (columns > 2 && terms > target->l2_bytes / 2 / target->vector_bytes / columns) columns /= 2;
+  return (tile){target->vector_bytes / (bytes ? bytes : 1), columns, sums / columns};
 }
 
-static pass_tile tile_of(const loop_nest *n, ir_ref reduce) {
+int64_t loop_panel_columns(const ir_target *target, ir_dtype dtype, int64_t terms, int64_t columns) {
+  tile t = tile_for(target, dtype, terms);
+  int64_t vectors = (columns + t.lanes - 1) / t.lanes;
+  return t.lanes * (vectors < t.columns ? vectors : t.columns);
+}
+
+static tile tile_of(const loop_nest *n, ir_ref reduce) {
   const ir_node *r = ir_get(n->g, reduce);
   int64_t terms = 1, size;
   for (uint32_t i = 1; i < r->nsrc; i++) { /* src[1] of argmax is no range */
@@ -37,45 +44,12 @@ static pass_tile tile_of(const loop_nest *n, ir_ref reduce) {
         ir_op_of(n->g, r->src[i]) == IR_OP_RANGE && ir_is_const(n->g, ir_src(n->g, r->src[i], 0), &size);
     terms = known && terms <= INT32_MAX ? terms * size : 0;
   }
-  return pass_tile_of(n->target, ir_dtype_of(n->g, reduce), terms);
+  return tile_for(n->target, ir_dtype_of(n->g, reduce), terms);
 }
 
 int64_t loop_panel_multiple(const loop_nest *n, ir_ref reduce) {
   int bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
   return NARROWEST_PANEL_BYTES / (bytes ? bytes : 1);
-}
-
-/* Does a load that moves along the lanes also move along range? */
-static bool moves_with(loop_nest *n, const ir_ref *loads, uint32_t count, ir_ref lane, ir_ref range) {
-  for (uint32_t i = 0; i < count; i++)
-    if (affine_depends(n->g, loads[i], lane) && affine_depends(n->g, loads[i], range)) return true;
-  return false;
-}
-
-/* The axis of the rows: of the axes along which no load of the lanes moves, those long enough for a tile if
- * there are any, and of these the one along which the shared loads have the smallest stride. */
-static loop_axis *row_axis(loop_nest *n, const loop_axis *vector, const ir_ref *loads, uint32_t count) {
-  loop_axis *best = NULL;
-  int64_t least = INT64_MAX, stride, longest = 0;
-  for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
-    if (a == vector || moves_with(n, loads, count, vector->range, a->range)) continue;
-    int64_t height = ir_bounds_of(n->g, a->extent).hi;
-    if (height > ENOUGH_ROWS) height = ENOUGH_ROWS;
-    for (uint32_t i = 0; i < count; i++) {
-      if (!affine_depends(n->g, loads[i], a->range)) continue;
-      if (!affine_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride)) stride = INT64_MAX - 1;
-      if (stride < 0) stride = -stride;
-      if (height > longest || (height == longest && stride < least))
-        longest = height, least = stride, best = a;
-    }
-  }
-  return best;
-}
-
-loop_axis *loop_row_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce) {
-  ir_ref loads[MAX_TERM_LOADS];
-  uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_TERM_LOADS);
-  return row_axis(n, vector, loads, count);
 }
 
 static bool is_box(loop_nest *n) {
@@ -87,7 +61,8 @@ static bool is_box(loop_nest *n) {
 /* Moves the columns outside the axes along which only the rows' operand moves. */
 static void move_columns_out(loop_nest *n, uint32_t vector, const ir_ref *loads, uint32_t count) {
   uint32_t first = 0;
-  while (first < vector && moves_with(n, loads, count, n->axes[vector].range, n->axes[first].range)) first++;
+  while (first < vector && loop_moves_with(n, loads, count, n->axes[vector].range, n->axes[first].range))
+    first++;
   for (uint32_t i = vector; i > first; i--) n->order[i] = n->order[i - 1];
   n->order[first] = vector;
 }
@@ -146,7 +121,7 @@ static bool has_strides(loop_nest *n, const loop_axis *a, const ir_ref *loads, u
  * operand is read once. */
 static int tile_columns(loop_nest *n, const loop_axis *row, ir_ref reduce, int sums) {
   enum { MIN_COLUMNS = 2 }; /* vectors that share a row's element: with one, each multiply-add takes a load */
-  int columns = pass_tile_of(n->target, ir_dtype_of(n->g, reduce), 0).columns;
+  int columns = tile_for(n->target, ir_dtype_of(n->g, reduce), 0).columns;
   int64_t height = ir_bounds_of(n->g, row->extent).hi;
   return height * columns > sums && height * MIN_COLUMNS <= sums ? sums / (int)height : columns;
 }
@@ -161,13 +136,13 @@ static int fitting(const loop_nest *n, const loop_axis *vector, int most) {
 }
 
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
-  pass_tile tile = tile_of(n, reduce);
-  ir_ref loads[MAX_TERM_LOADS];
-  uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_TERM_LOADS);
-  loop_axis *row = row_axis(n, vector, loads, count),
+  tile whole = tile_of(n, reduce);
+  ir_ref loads[LOOP_MAX_TERM_LOADS];
+  uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, LOOP_MAX_TERM_LOADS);
+  loop_axis *row = loop_row_axis_of(n, vector, loads, count),
             *window = row ? NULL : window_axis(n, vector, reduce, loads, count);
   if (!row && !window) return false;
-  int sums = tile.rows * tile.columns, columns = tile.columns;
+  int sums = whole.rows * whole.columns, columns = whole.columns;
   bool repeatable = loop_is_repeatable(n), strides = has_strides(n, vector, loads, count);
   vector->overlaps = repeatable && strides;
   if (window) columns = 1;

@@ -1,8 +1,7 @@
 /* Which axis of a nest gets the vector lanes, which axes are unrolled with it, and the order of the axes. */
-#include "loops.h"
+#include "cpu.h"
+
 #include "passes/index/index.h"
-#include "passes/loops/cpu/cpu.h"
-#include "passes/loops/gpu/gpu.h"
 
 #include <string.h>
 
@@ -22,18 +21,6 @@ enum {
 static bool varies(loop_nest *n, const loop_axis *a) {
   ir_ref range;
   return affine_find_range(n->g, a->extent, IR_OP_RANGE, &range, 1) > 0;
-}
-
-int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
-  ir_ref loads[LOOP_MAX_NODES];
-  uint32_t count = affine_find_range(n->g, root, IR_OP_LOAD, loads, LOOP_MAX_NODES);
-  int score = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    int64_t stride;
-    if (!loop_lane_stride(n, ir_src(n->g, loads[i], 1), range, block, &stride)) score -= 4;
-    else score += stride == 0 ? 1 : stride == 1 || stride == -1 ? 4 : -4;
-  }
-  return score;
 }
 
 /* Work for the values below the roots; where there are reductions, for their terms, which are most of the
@@ -80,12 +67,6 @@ static void choose_interleaved(loop_nest *n, loop_axis *vector, int operations) 
   while (operations >= MIN_CHAIN && vector->unroll < MAX_CHAINS && 2 * vector->unroll * vector->lanes <= size)
     vector->unroll *= 2;
   if (vector->unroll > 1) n->store = loop_sweep_ahead(n, n->store, vector->range);
-}
-
-bool loop_multiplies(const ir_graph *g, ir_ref reduce) {
-  ir_op term = ir_op_of(g, ir_src(g, reduce, 0));
-  bool product = term == IR_OP_FMA || term == IR_OP_MUL || term == IR_OP_DOT2;
-  return product && ir_arg_int(ir_get(g, reduce)) == IR_OP_ADD;
 }
 
 static bool may_vectorize(loop_nest *n, uint32_t axis) {
@@ -182,11 +163,7 @@ static int quotients_begin(loop_nest *n, const loop_axis *vector) {
   return 0;
 }
 
-void loop_choose_lanes(loop_nest *n) {
-  if (n->target->group_items) {
-    loop_choose_group(n);
-    return;
-  }
+void loop_choose_vectors(loop_nest *n) {
   ir_ref reduces[LOOP_MAX_NODES], target = ir_src(n->g, n->store, 1);
   uint32_t reduce_count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, LOOP_MAX_NODES);
   loop_axis *last = contiguous_store_axis(n, target);

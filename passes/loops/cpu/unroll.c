@@ -1,5 +1,5 @@
 /* Stores without reductions: which axes are unrolled, and at which element vectors begin. */
-#include "loops.h"
+#include "cpu.h"
 
 #include "ir/arith.h"
 
@@ -192,19 +192,6 @@ static void choose_few_rows(loop_nest *n, const loop_axis *vector) {
   if (rows && rows->unroll == 1 && may_step(n, rows) && ir_is_const(n->g, rows->extent, &size) && size > 1 &&
       size <= MAX_UNROLLED_ROWS && unroll * size <= MAX_UNROLLED_VECTORS)
     rows->unroll = (int)size;
-}
-
-/* Not where elements depend on the output, nor where they are loaded at the index that is stored to: such a
- * kernel can overwrite its input. */
-bool loop_is_repeatable(loop_nest *n) {
-  ir_ref loads[LOOP_MAX_NODES];
-  const ir_node *store = ir_get(n->g, n->store);
-  uint32_t count = affine_find_range(n->g, n->store, IR_OP_LOAD, loads, LOOP_MAX_NODES);
-  for (uint32_t i = 0; i < count; i++) {
-    const ir_node *load = ir_get(n->g, loads[i]);
-    if (load->src[0] == store->src[0] || load->src[1] == store->src[1]) return false;
-  }
-  return count < LOOP_MAX_NODES;
 }
 
 void loop_choose_unroll(loop_nest *n, loop_axis *vector) {

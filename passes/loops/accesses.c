@@ -1,0 +1,78 @@
+/* What the loads and the store of a nest say about its axes: along which accesses are contiguous, which axis
+ * of a product reuses what the lanes load, and whether elements may be stored twice. */
+#include "loops.h"
+
+#include "passes/index/index.h"
+
+bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride) {
+  if (affine_stride(n->g, index, range, stride)) return true;
+  if (block <= 1) return false;
+  ir_ref blocks = pass_ceil_div(n->g, ir_src(n->g, range, 0), ir_index(n->g, block));
+  ir_ref low = loop_fresh_range(n, ir_index(n->g, block)), high = loop_fresh_range(n, blocks);
+  ir_ref at = pass_add(n->g, pass_mul_int(n->g, high, block), low);
+  ir_ref inside = pass_substitute(n->g, index, &range, &at, 1);
+  return inside && affine_stride(n->g, inside, low, stride);
+}
+
+int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
+  ir_ref loads[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(n->g, root, IR_OP_LOAD, loads, LOOP_MAX_NODES);
+  int score = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t stride;
+    if (!loop_lane_stride(n, ir_src(n->g, loads[i], 1), range, block, &stride)) score -= 4;
+    else score += stride == 0 ? 1 : stride == 1 || stride == -1 ? 4 : -4;
+  }
+  return score;
+}
+
+bool loop_multiplies(const ir_graph *g, ir_ref reduce) {
+  ir_op term = ir_op_of(g, ir_src(g, reduce, 0));
+  bool product = term == IR_OP_FMA || term == IR_OP_MUL || term == IR_OP_DOT2;
+  return product && ir_arg_int(ir_get(g, reduce)) == IR_OP_ADD;
+}
+
+bool loop_moves_with(loop_nest *n, const ir_ref *loads, uint32_t count, ir_ref lane, ir_ref range) {
+  for (uint32_t i = 0; i < count; i++)
+    if (affine_depends(n->g, loads[i], lane) && affine_depends(n->g, loads[i], range)) return true;
+  return false;
+}
+
+/* The axis of the rows: of the axes along which no load of the lanes moves, those long enough for a tile if
+ * there are any, and of these the one along which the shared loads have the smallest stride. */
+loop_axis *loop_row_axis_of(loop_nest *n, const loop_axis *vector, const ir_ref *loads, uint32_t count) {
+  loop_axis *best = NULL;
+  int64_t least = INT64_MAX, stride, longest = 0;
+  for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
+    if (a == vector || loop_moves_with(n, loads, count, vector->range, a->range)) continue;
+    int64_t height = ir_bounds_of(n->g, a->extent).hi;
+    if (height > LOOP_TILE_ROWS) height = LOOP_TILE_ROWS;
+    for (uint32_t i = 0; i < count; i++) {
+      if (!affine_depends(n->g, loads[i], a->range)) continue;
+      if (!affine_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride)) stride = INT64_MAX - 1;
+      if (stride < 0) stride = -stride;
+      if (height > longest || (height == longest && stride < least))
+        longest = height, least = stride, best = a;
+    }
+  }
+  return best;
+}
+
+loop_axis *loop_row_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce) {
+  ir_ref loads[LOOP_MAX_TERM_LOADS];
+  uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, LOOP_MAX_TERM_LOADS);
+  return loop_row_axis_of(n, vector, loads, count);
+}
+
+/* Not where elements depend on the output, nor where they are loaded at the index that is stored to: such a
+ * kernel can overwrite its input. */
+bool loop_is_repeatable(loop_nest *n) {
+  ir_ref loads[LOOP_MAX_NODES];
+  const ir_node *store = ir_get(n->g, n->store);
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_LOAD, loads, LOOP_MAX_NODES);
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *load = ir_get(n->g, loads[i]);
+    if (load->src[0] == store->src[0] || load->src[1] == store->src[1]) return false;
+  }
+  return count < LOOP_MAX_NODES;
+}

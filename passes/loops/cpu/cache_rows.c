@@ -1,0 +1,61 @@
+/* Rows of an iteration of a fused row group whose values stay in a cache.
+ *
+ * The values that members pass to one another, and what they read at the indices of the shared loops, should
+ * stay in the L2 cache during one iteration. The cache size is a constant here, not the target's: it decides
+ * which sums are computed together, and the order of summation must not depend on the machine.
+ *
+ * An iteration has several rows where one row is short, or where neighbours in memory belong to different
+ * rows: then vector lanes run across the rows. */
+#include "cpu.h"
+
+/* The same on all processors. Half and twice PASS_GROUP_BYTES, PASS_MIN_NEIGHBOUR_ROWS and MIN_TILED_ELEMENTS
+ * change no workload's loops. */
+enum {
+  MIN_ITERATION_ELEMENTS = 512, /* of shorter rows an iteration has several: 32 vectors of f32 outweigh what
+                                   its loops and the reductions over lanes cost once for each row */
+  TILED_BYTES = 640 << 10,      /* bytes of an iteration with contractions, of an L2 cache of 1 MiB: more than
+                                   others may fill, since tiles reuse each row while it is there */
+  /* rows in an iteration with contractions, which read their other operand once for each iteration: ten tiles
+   * of six rows and more */
+  TILED_ROWS = 64,
+  MIN_TILED_ROWS = 16, /* the same where more do not fit: nearly three tiles */
+  /* bytes that contractions read in every iteration: a thread's share of an L3 cache */
+  MAX_REREAD_BYTES = 8 << 20,
+  MIN_TILED_ELEMENTS = 512, /* elements of a contraction in an iteration: a tile and a third, of 24 vectors
+                               of f32; of fewer, most are remainder */
+  /* iterations of a group, for threads to share: fewer only where there is little to do */
+  MIN_ITERATIONS = 4,
+  SMALL_WORK_BYTES = PASS_GROUP_BYTES / 8 /* bytes of all iterations that one thread may compute alone */
+};
+
+bool loop_choose_cache_rows(const ir_target *target, const pass_rows *of, int64_t *rows, int64_t *bytes) {
+  (void)target;
+  int64_t cache = of->tiled ? TILED_BYTES : PASS_GROUP_BYTES, all = pass_times(of->iterations, of->bytes),
+          fewest = of->tiled        ? MIN_TILED_ROWS
+                   : of->neighbours ? PASS_MIN_NEIGHBOUR_ROWS
+                                    : 1,
+          r = of->tiled        ? TILED_ROWS
+              : of->neighbours ? PASS_NEIGHBOUR_ROWS
+                               : 1;
+  while (pass_times(r, of->longest) < MIN_ITERATION_ELEMENTS) r *= 2;
+  while (r > of->extent) r /= 2;
+  while (r > fewest && (pass_times(r, of->bytes) > cache || pass_times(r, of->locals) > of->room)) r /= 2;
+  *rows = r;
+  *bytes = of->tiled ? 0 : pass_times(r, of->bytes);
+  int64_t iterations = of->iterations / r;
+  bool few = iterations < 2 || (iterations < MIN_ITERATIONS && all > SMALL_WORK_BYTES);
+  if (of->tiled && (pass_times(r, of->contracted) < MIN_TILED_ELEMENTS || of->reread > MAX_REREAD_BYTES))
+    return false;
+  return !few && iterations < PASS_FAR_TOO_MANY && pass_times(r, of->bytes) <= cache &&
+         pass_times(r, of->locals) <= of->room;
+}
+
+int64_t loop_choose_block_rows(const pass_rows *of) {
+  int64_t rows = TILED_ROWS;
+  while (rows > MIN_TILED_ROWS && (rows > of->extent || rows * of->bytes > PASS_GROUP_BYTES ||
+                                   rows * of->locals > of->room || of->iterations / rows < MIN_ITERATIONS))
+    rows /= 2;
+  bool fits =
+      of->extent >= MIN_TILED_ROWS && rows * of->bytes <= PASS_GROUP_BYTES && rows * of->locals <= of->room;
+  return fits ? rows : 0;
+}
