@@ -242,17 +242,9 @@ VF_API vf_value vf_boolean(vf_graph *graph, bool value); /* of dtype bool */
 VF_API vf_value vf_constant(vf_graph *graph, vf_dtype dtype, const void *element);
 /* An array of these elements, which are copied, unless the context holds an equal array already. Of more than
  * 1,024 bytes only a digest is part of the graph: it takes no time to print and to compile, and programs for
- * other elements of the same shape are the same code (vf_program_set_constant). */
+ * other elements of the same shape are the same code (viewfold_model.h). */
 VF_API vf_value vf_data(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape,
                         const void *elements);
-/* The same of elements that stay where they are: weights that are mapped from a file, an array of another
- * library. They are read once now, for a digest. Nobody may change them until release(elements, user) is
- * called, once: when no graph and no program uses them any more, or before this call returns, where the
- * context holds equal elements already and where it fails. On any thread; it may be NULL. The elements are
- * aligned as their dtype requires. */
-typedef void (*vf_release)(const void *elements, void *user);
-VF_API vf_value vf_constant_borrow(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape,
-                                   const void *elements, vf_release release, void *user);
 /* 0, 1, 2, ... along axis, the same along the others. Any dtype but bool. */
 VF_API vf_value vf_iota(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape, int axis);
 /* The scalar value everywhere. */
@@ -439,12 +431,6 @@ VF_API vf_status vf_port_shape(const vf_program *program, vf_port port, int numb
 VF_API int64_t vf_port_bytes(const vf_program *program, vf_port port, int number, const int64_t *variables,
                              vf_error *error);
 
-/* Other elements, of the same dtype and shape, for a constant of the graph that the program was compiled
- * from: a value of vf_data (of more than 1,024 bytes) or vf_constant_borrow. Nothing is compiled. They belong
- * to the program from now on, as vf_constant_borrow says. No run of the program may be in progress. */
-VF_API vf_status vf_program_set_constant(vf_program *program, vf_value constant, const void *elements,
-                                         vf_release release, void *user, vf_error *error);
-
 /* How many variables a run takes the values of; 0 for NULL. */
 VF_API int vf_variable_count(const vf_program *program);
 VF_API const char *vf_variable_name(const vf_program *program, int number); /* NULL when there is none */
@@ -599,5 +585,6 @@ VF_API bool vf_cache_statistics(vf_context *context,
 #include "viewfold_operations.h"
 #include "viewfold_view.h"
 #include "viewfold_custom.h"
+#include "viewfold_model.h"
 
 #endif

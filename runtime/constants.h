@@ -31,6 +31,7 @@ struct rt_constants {
   size_t bucket_count, count;
 };
 
+/* An empty table; nothing is allocated yet. */
 void rt_constants_init(rt_constants *table, const ir_mem *mem);
 void rt_constants_free(rt_constants *table); /* every constant must have been released */
 
