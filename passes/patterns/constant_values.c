@@ -13,8 +13,9 @@ static uint8_t kind_of(const pass_constant_values *v, const ir_graph *g, ir_ref 
   case IR_OP_IOTA:
   case IR_OP_TUPLE: break;
   default:
-    if (ir_ops[n->op].cls == IR_CLASS_LEAF || ir_ops[n->op].cls == IR_CLASS_CUSTOM || ir_ops[n->op].cls == IR_CLASS_META ||
-        ir_ops[n->op].level == IR_LEVEL_LOOP || ir_has_results((ir_op)n->op))
+    if (ir_ops[n->op].cls == IR_CLASS_LEAF || ir_ops[n->op].cls == IR_CLASS_CUSTOM ||
+        ir_ops[n->op].cls == IR_CLASS_META || ir_ops[n->op].level == IR_LEVEL_LOOP ||
+        ir_has_results((ir_op)n->op))
       return OTHERS;
   }
   for (uint32_t i = 0; i < n->nsrc; i++)
@@ -25,7 +26,8 @@ static uint8_t kind_of(const pass_constant_values *v, const ir_graph *g, ir_ref 
 bool pass_is_constant_value(pass_constant_values *v, const ir_graph *g, ir_ref node) {
   if (!IR_RESERVE(g->mem, v->kinds, v->cap, (size_t)node + 1)) return false;
   if (!v->count) v->kinds[v->count++] = LITERALS; /* no node */
-  for (; v->count <= node; v->count++) v->kinds[v->count] = kind_of(v, g, (ir_ref)v->count); /* sources are older */
+  for (; v->count <= node; v->count++)
+    v->kinds[v->count] = kind_of(v, g, (ir_ref)v->count); /* sources are older */
   return v->kinds[node] == CONSTANTS;
 }
 

@@ -1,5 +1,6 @@
-/* Which values depend on constants alone: arrays that an owner outside of the graph keeps (RESOURCE nodes). A kernel that
- * computes such values runs once, when the program is bound (runtime/program/hoist.c), so its time does not count. */
+/* Which values depend on constants alone: arrays that an owner outside of the graph keeps (RESOURCE nodes). A
+ * kernel that computes such values runs once, when the program is bound (runtime/program/hoist.c), so its
+ * time does not count. */
 #ifndef VIEWFOLD_PASSES_PATTERNS_CONSTANT_VALUES_H
 #define VIEWFOLD_PASSES_PATTERNS_CONSTANT_VALUES_H
 
@@ -11,7 +12,8 @@ typedef struct pass_constant_values {
   size_t count, cap;
 } pass_constant_values;
 
-/* Does the node depend on at least one constant, and besides on literals alone? False also where memory is short. */
+/* Does the node depend on at least one constant, and besides on literals alone? False also where memory is
+ * short. */
 bool pass_is_constant_value(pass_constant_values *values, const ir_graph *graph, ir_ref node);
 void pass_constant_values_free(pass_constant_values *values, const ir_graph *graph);
 
