@@ -255,6 +255,13 @@ static int64_t known_terms(const pass_contraction *c) {
   return terms;
 }
 
+/* Does a kernel that copies the operand run once? */
+static bool copies_once(packer *p, const pass_contraction *c, const pass_operand *o) {
+  int64_t below = pass_constant_bytes(&p->constants, p->g, o->value),
+          size = pass_contraction_size(c, o->varies);
+  return size <= IR_MAX_HOISTED_GROWTH * (below / ir_dtypes[c->dtype].bytes);
+}
+
 static ir_ref packed(packer *p, ir_ref sum) {
   ir_graph *g = p->g;
   pass_contraction c;
@@ -272,7 +279,7 @@ static ir_ref packed(packer *p, ir_ref sum) {
     return much && pass_contraction_size(&c, c.reduced) <= PASS_FEW_TERMS ? windowed_sum(&c) : sum;
   pass_rescaled rescaled;
   packing k = {.c = &c};
-  for (int i = 0; i < 2; i++) k.constant[i] = pass_is_constant_value(&p->constants, g, c.operand[i].value);
+  for (int i = 0; i < 2 && p->target->hoists; i++) k.constant[i] = copies_once(p, &c, &c.operand[i]);
   if (pass_rescaled_of(g, sum, &rescaled) && !rescaled.late && rescaled.depth)
     k.weights = &c.operand[rescaled.path[0].through];
   ir_ref a = c.operand[0].value, b = c.operand[1].value;

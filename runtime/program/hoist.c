@@ -9,11 +9,6 @@
 #include "runtime/context.h"
 #include "runtime/program/run.h"
 
-/* What hoisted steps compute takes memory as long as the program, where it would share an arena otherwise: at
- * most so many times the bytes of the constants that the step reads, so that nothing is expanded. A copy into
- * panels is padded to whole panels, at most one more. */
-enum { MOST_GROWTH = 2 };
-
 /* The value of an index expression of the plan, if it is a constant. */
 static bool constant_value(const rt_program *p, uint32_t index, int64_t *out) {
   const rt_value v = p->plan.values[index];
@@ -25,7 +20,8 @@ static bool constant_value(const rt_program *p, uint32_t index, int64_t *out) {
 static int64_t slot_bytes(const rt_program *p, uint32_t slot) {
   int64_t elements, bytes = ir_dtypes[p->plan.slots[slot].dtype].bytes;
   bool known = constant_value(p, p->plan.slots[slot].elements, &elements);
-  return known && elements >= 0 && elements <= INT64_MAX / bytes / MOST_GROWTH ? elements * bytes : -1;
+  return known && elements >= 0 && elements <= INT64_MAX / bytes / IR_MAX_HOISTED_GROWTH ? elements * bytes
+                                                                                         : -1;
 }
 
 /* Marks the slots that a step other than one kernel writes, or that are results: in p->hoisted, by slot, how
@@ -60,7 +56,7 @@ static bool may_hoist(const rt_program *p, const rt_plan_step *s, const uint32_t
     else if (kind == IR_SLOT_RESOURCE) in += bytes;
     if (in > INT64_MAX / 4 || out > INT64_MAX / 4) return false;
   }
-  return out <= MOST_GROWTH * in;
+  return out <= IR_MAX_HOISTED_GROWTH * in;
 }
 
 void rt_find_hoisted(rt_program *p) {

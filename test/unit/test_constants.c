@@ -211,7 +211,9 @@ static vf_program *product(vf_context *c, bool constant, vf_value *w) {
   const int64_t a[] = {TOKENS, INNER}, b[] = {OUTER, INNER}, order[] = {1, 0};
   vf_value x = vf_input(g, "x", VF_F32, 2, a);
   *w = constant ? vf_constant_borrow(g, VF_F32, 2, b, weights, NULL, NULL) : vf_input(g, "w", VF_F32, 2, b);
-  vf_output(g, "y", vf_matmul(x, vf_permute(*w, 2, order)));
+  /* computed from w alone as well */
+  vf_value doubled = vf_abs(vf_mul(*w, vf_number(g, 2)));
+  vf_output(g, "y", vf_matmul(x, vf_permute(doubled, 2, order)));
   vf_program *p = compile(g);
   vf_graph_destroy(g);
   return p;
