@@ -111,6 +111,7 @@ $ viewfold dump --print-after=all --graph pool pool.vf | grep '^# after'
 \# after physicalize
 \# after scans
 \# after lower
+\# after constants
 \# after copies
 \# after pack
 \# after parts
