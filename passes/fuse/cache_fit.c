@@ -13,8 +13,6 @@
 
 #include "passes/loops/gpu/gpu.h"
 
-#include <string.h>
-
 /* The same on all machines. Half and twice PASS_GROUP_BYTES, MIN_NEIGHBOUR_ROWS, MIN_TILED_ELEMENTS and
  * MAX_ELEMENTS_ALONE change no workload's loops. */
 enum {

@@ -1,7 +1,6 @@
 #include "test/lib/kernels.h"
 
 #include <setjmp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -10,10 +10,8 @@
 #include "test/lib/random_graph.h"
 #include "test/lib/trial.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { CONTEXTS = 4, MOST_ROWS = 7, MOST_CASTS = 2 };
 

@@ -17,7 +17,6 @@
 #include "test/lib/trial.h"
 
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,11 +16,9 @@
 #include "test/lib/random_graph.h"
 #include "test/lib/trial.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double BOUND = 128 * 0x1p-24;
 

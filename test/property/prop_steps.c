@@ -6,7 +6,6 @@
  *   prop_steps --seed S --count N
  *   prop_steps --case SEED         one case again, by the seed in its report */
 #include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

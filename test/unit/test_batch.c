@@ -1,7 +1,6 @@
 /* Types with batch axes: their meaning, their alignment, the views that make them, and what is refused. */
 #include "frontend/text/reader.h"
 #include "frontend/viewfold.h"
-#include "ir/verify/verify.h"
 #include "passes/batch/batch.h"
 #include "test/lib/record.h"
 #include "test/lib/unit.h"

@@ -1,6 +1,5 @@
 /* Derivatives: the values at points where there is no limit to compare with, what is refused, and the size of
  * graphs. test/property/prop_grad.c compares all other values with differences. */
-#include <float.h>
 #include <math.h>
 
 #include "frontend/viewfold.h"

@@ -3,7 +3,6 @@
  * nothing fails. */
 #include "runtime/cache/disk.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>

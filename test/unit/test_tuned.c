@@ -1,6 +1,5 @@
 /* Moves kept in the cache for kernels: which graphs use them, and what they change. */
 #include "frontend/api/compile.h"
-#include "frontend/api/tuned.h"
 #include "runtime/program/tuned.h"
 #include "test/lib/flow.h"
 #include "test/lib/unit.h"

@@ -1,6 +1,5 @@
 /* Pseudorandom inputs of a workload: the same ones whenever it is measured. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "frontend/cli/bench/bench.h"
 

@@ -1,8 +1,6 @@
 /* Views that permute, reshape, expand, add and drop axes. */
 #include "passes/ops/check.h"
 
-#include <string.h>
-
 /* A view node: the operand, then its list of attributes. */
 static ir_ref view(ir_graph *g, ir_op op, ir_ref x, const ir_ref *dims, size_t rank, int64_t arg,
                    const ir_ref *list, size_t n) {
