@@ -3,13 +3,41 @@
 
 #include <cmocka.h>
 
+/* What the running test keeps, the last object first. */
+typedef struct kept_object {
+  void *object;
+  void (*release)(void *object);
+  struct kept_object *next;
+} kept_object;
+static kept_object *kept;
+static CMFixtureFunction leave; /* of each test, after its objects are released; NULL: there is none */
+
+void *unit_keep(void *object, void (*release)(void *object)) {
+  kept_object *k = malloc(sizeof *k);
+  if (!k) abort();
+  *k = (kept_object){object, release, kept};
+  kept = k;
+  return object;
+}
+
+static int leave_test(void **state) {
+  while (kept) {
+    kept_object k = *kept;
+    free(kept);
+    kept = k.next;
+    k.release(k.object);
+  }
+  return leave ? leave(state) : 0;
+}
+
 int unit_run(const CMUnitTestFunction *tests, const char *names, unit_fixtures f) {
   char *copy = strdup(names), *remaining = copy;
   size_t count = 0;
   struct CMUnitTest *list = calloc(strlen(names), sizeof *list);
   if (!copy || !list) abort();
+  leave = f.leave;
   for (char *name; (name = strtok_r(remaining, ", ", &remaining)); count++)
-    list[count] = (struct CMUnitTest){name, tests[count], f.enter, f.leave, NULL};
+    list[count] = (struct CMUnitTest){name, tests[count], f.enter, leave_test, NULL};
   int failed = _cmocka_run_group_tests("tests", list, count, f.set_up, f.tear_down);
   free(list);
   free(copy);

@@ -1,6 +1,6 @@
 /* Cumulative operations and sorting: what is recorded, what is refused, failing allocations, and the error of
  * a long sum. */
-#include "frontend/viewfold.h"
+#include "test/lib/api.h"
 #include "passes/lower/lower.h"
 #include "test/lib/record.h"
 #include "test/lib/unit.h"
@@ -88,16 +88,13 @@ static void test_any_allocation_may_fail(void **state) {
  * bound. */
 static void test_long_sums(void **state) {
   enum { N = 300000 };
-  vf_error error;
-  vf_context *c = vf_context_create(NULL, &error);
-  vf_graph *g = vf_graph_create(c, "long", &error);
+  vf_context *c = api_context();
+  vf_graph *g = api_graph(c, "long");
   vf_output(g, "y", vf_cumsum(vf_input(g, "x", VF_F32, VF_LIST(N)), 0));
-  vf_program *program = vf_compile(g, &error);
-  if (!program) fail_msg("%s", error.message);
+  vf_program *program = api_compile(g);
   float *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y);
   for (int i = 0; i < N; i++) x[i] = 0.1f;
-  if (vf_program_run(program, (const void *[]){x}, (void *[]){y}, NULL, &error))
-    fail_msg("%s", error.message);
+  api_run(program, (const void *[]){x}, (void *[]){y}, NULL);
   float one_by_one = 0;
   double worst = 0, naive = 0, bound = 128 * 0x1p-24;
   for (int i = 0; i < N; i++) {
@@ -110,9 +107,6 @@ static void test_long_sums(void **state) {
   assert_true(naive > bound);
   free(x);
   free(y);
-  vf_program_destroy(program);
-  vf_graph_destroy(g);
-  vf_context_destroy(c);
 }
 
 UNIT_TESTS(test_recorded, test_refused, test_null_propagates, test_any_allocation_may_fail, test_long_sums)

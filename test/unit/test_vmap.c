@@ -2,7 +2,7 @@
  * trees; and what is refused. All numbers are worked out here by plain loops. */
 #include <math.h>
 
-#include "frontend/viewfold.h"
+#include "test/lib/api.h"
 #include "test/lib/short_memory.h"
 #include "test/lib/unit.h"
 
@@ -18,15 +18,11 @@ typedef struct bench {
 
 static void start(bench *b) {
   memset(b, 0, sizeof *b);
-  b->c = vf_context_create(NULL, &error);
-  assert_non_null(b->c);
-  b->g = vf_graph_create(b->c, "test", &error);
-  assert_non_null(b->g);
+  b->c = api_context();
+  b->g = api_graph(b->c, "test");
   for (int k = 0; k < 4; k++)
     for (int i = 0; i < MOST; i++) b->in[k][i] = (float)((i * 7 + 3 * k) % 11 - 4) / 2;
 }
-
-static void stop(bench *b) { vf_graph_destroy(b->g), vf_context_destroy(b->c); }
 
 static vf_value input(bench *b, int rank, const int64_t *shape) {
   char name[32];
@@ -45,13 +41,10 @@ static void run(bench *b, void (*check)(bench *b)) {
   if (vf_graph_status(b->g)) fail_msg("%s", vf_graph_message(b->g));
   const void *in[4] = {b->in[0], b->in[1], b->in[2], b->in[3]};
   void *out[4] = {b->out[0], b->out[1], b->out[2], b->out[3]};
-  if (vf_evaluate(b->g, in, out, NULL, &error)) fail_msg("%s", error.message);
+  api_evaluate(b->g, in, out, NULL);
   check(b);
   memset(b->out, 0, sizeof b->out);
-  vf_program *p = vf_compile(b->g, &error);
-  if (!p) fail_msg("%s", error.message);
-  if (vf_program_run(p, in, out, NULL, &error)) fail_msg("%s", error.message);
-  vf_program_destroy(p);
+  api_run(api_compile(b->g), in, out, NULL);
   check(b);
 }
 
@@ -98,7 +91,6 @@ static void test_one_axis(void **state) {
   expect_shape(y, VF_LIST(4));
   output(&b, y);
   run(&b, check_rows);
-  stop(&b);
 }
 
 static void outer_sum(void *user, const vf_value *x, vf_value *y) {
@@ -124,7 +116,6 @@ static void test_axes_in_and_out(void **state) {
   expect_shape(y[1], VF_LIST(2, 5));
   output(&b, y[0]), output(&b, y[1]);
   run(&b, check_axes);
-  stop(&b);
 }
 
 /* results that are not mapped, or do not depend on mapped inputs; spec: B10.U */
@@ -154,7 +145,6 @@ static void test_not_mapped(void **state) {
   expect_shape(y[0], VF_LIST(3)), expect_shape(y[1], VF_LIST(4, 3)), expect_shape(y[2], 1, (int64_t[]){4});
   for (int i = 0; i < 4; i++) output(&b, y[i]);
   run(&b, check_mixed);
-  stop(&b);
 }
 
 static void negate(void *user, const vf_value *x, vf_value *y) { y[0] = vf_neg(x[0]); }
@@ -173,7 +163,6 @@ static void test_axis_size(void **state) {
   expect_shape(y, VF_LIST(6, 3));
   output(&b, y);
   run(&b, check_negated);
-  stop(&b);
 }
 
 /* nested: every pair of rows; the inner function also uses a value of the outer one, and one from outside */
@@ -214,7 +203,6 @@ static void test_nested(void **state) {
   expect_shape(y, VF_LIST(4, 4));
   output(&b, y);
   run(&b, check_pairs);
-  stop(&b);
 }
 
 static void type_inside(void *user, const vf_value *x, vf_value *y) {
@@ -239,7 +227,6 @@ static void test_types_inside(void **state) {
   vf_value x = input(&b, VF_LIST(3, 4)), y;
   assert_true(map2(&b, type_outside, &b, 1, &x, NULL, 1, &y, NULL));
   expect_shape(y, VF_LIST(3, 4));
-  stop(&b);
 }
 
 /* values with batch axes from elsewhere keep them */
@@ -266,7 +253,6 @@ static void test_batch_from_elsewhere(void **state) {
   assert_int_equal(vf_value_rank(y), 2);
   output(&b, vf_rebatch(y, 0));
   run(&b, check_explicit);
-  stop(&b);
 }
 
 /* derivatives: y(w, x) = sum((w * x)^2) / 2, so dw = w x^2, dx = w^2 x */
@@ -299,7 +285,6 @@ static void test_vmap_of_grad(void **state) {
   expect_shape(y[0], VF_LIST(4, 3)), expect_shape(y[1], VF_LIST(4, 3));
   output(&b, y[0]), output(&b, y[1]);
   run(&b, check_each);
-  stop(&b);
 }
 
 static void energies(void *user, const vf_value *x, vf_value *y) { y[0] = energy(*(vf_value *)user, x[0]); }
@@ -326,7 +311,6 @@ static void test_grad_of_vmap(void **state) {
   expect_shape(dy[0], VF_LIST(3)), expect_shape(dy[1], VF_LIST(4, 3));
   output(&b, dy[0]), output(&b, dy[1]);
   run(&b, check_sum);
-  stop(&b);
 }
 
 /* The Hessian of energy(w, .), which is diagonal w^2: vmap of the gradient over cotangents. */
@@ -365,7 +349,6 @@ static void test_hessians(void **state) {
   expect_shape(y, VF_LIST(4, 3, 3));
   output(&b, y);
   run(&b, check_hessians);
-  stop(&b);
 }
 
 /* forward mode inside a vmap, along one tangent for each element, by a value that is not mapped */
@@ -392,7 +375,6 @@ static void test_vmap_of_jvp(void **state) {
   expect_shape(y, VF_LIST(4));
   output(&b, y);
   run(&b, check_forwards);
-  stop(&b);
 }
 
 /* Gradients inside a nested vmap pass through both batches of the inner function. */
@@ -430,7 +412,6 @@ static void test_grad_between(void **state) {
   expect_shape(y, VF_LIST(2, 3));
   output(&b, y);
   run(&b, check_deep);
-  stop(&b);
 }
 
 /* trees: {"layers": [w0, w1], "x": x} */
@@ -488,7 +469,6 @@ static void test_trees(void **state) {
   assert_false(vf_vmap_tree(b.g, network, NULL, &arguments, &in_axes, &out_axes, -1, &out));
   assert_string_equal(vf_graph_message(b.g),
                       "vmap: in_axes has nothing for layers; its keys are those of the tree");
-  stop(&b);
 }
 
 static void put_leaf(void *user, const vf_tree *in, vf_tree *out) { out->value = *(vf_value *)user; }
@@ -508,7 +488,6 @@ static void test_deep_trees(void **state) {
     if (!good) assert_string_equal(vf_graph_message(b.g), "vmap: a tree has more than 32 levels");
     vf_graph_clear_error(b.g);
   }
-  stop(&b);
 }
 
 /* Every allocation fails in turn: vmap then fails for that reason, and nothing leaks. */
@@ -609,7 +588,7 @@ static void test_refused(void **state) {
     if (vf_vmap(b.g, &map, k->f, &b, x, &y)) fail_msg("accepted: %s", k->message);
     assert_string_equal(vf_graph_message(b.g), k->message);
     assert_false(vf_ok(y));
-    vf_graph_destroy(other), stop(&b);
+    vf_graph_destroy(other);
   }
   vf_value x = {0}, y;
   vf_map map = {sizeof map, 1, 1, NULL, NULL, -1};
@@ -627,7 +606,6 @@ static void test_unequal_sizes(void **state) {
   assert_string_equal(vf_graph_message(b.g),
                       "vmap: axis 0 of argument 2, of shape f32[3,3], has size 3, axis_size or "
                       "the arguments before say 4; mapped sizes are equal");
-  stop(&b);
 }
 
 /* A gradient inside a vmap, through another vmap of the same level that has ended: refused, not wrong. */
@@ -646,7 +624,6 @@ static void test_finished_vmap(void **state) {
   of[1] = w;
   assert_false(map2(&b, sibling, of, 1, &x, NULL, 1, &y, NULL));
   assert_non_null(strstr(vf_graph_message(b.g), "through another vmap, which has ended"));
-  stop(&b);
 }
 
 static void realises(void *user, const vf_value *x, vf_value *y) {
@@ -711,7 +688,6 @@ static void test_second_order_by_shared(void **state) {
     output(&b, y[k]);
   }
   run(&b, check_by_shared);
-  stop(&b);
 }
 
 UNIT_TESTS(test_one_axis, test_axes_in_and_out, test_not_mapped, test_axis_size, test_nested,
