@@ -1,32 +1,43 @@
 /* Runs the tests of a unit test program. */
 #include "test/lib/unit.h"
 
-#include <cmocka.h>
+#include <pthread.h>
 
-/* What the running test keeps, the last object first. */
+/* What the running test keeps, the last object first; its threads may keep objects too. */
 typedef struct kept_object {
   void *object;
   void (*release)(void *object);
   struct kept_object *next;
 } kept_object;
 static kept_object *kept;
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static CMFixtureFunction leave; /* of each test, after its objects are released; NULL: there is none */
 
 void *unit_keep(void *object, void (*release)(void *object)) {
   kept_object *k = malloc(sizeof *k);
   if (!k) abort();
-  *k = (kept_object){object, release, kept};
+  *k = (kept_object){object, release, NULL};
+  pthread_mutex_lock(&kept_lock);
+  k->next = kept;
   kept = k;
+  pthread_mutex_unlock(&kept_lock);
   return object;
 }
 
+void unit_release(const void *object) {
+  pthread_mutex_lock(&kept_lock);
+  kept_object **at = &kept;
+  while (*at && (*at)->object != object) at = &(*at)->next;
+  kept_object *k = *at;
+  if (k) *at = k->next;
+  pthread_mutex_unlock(&kept_lock);
+  if (!k) fail_msg("an object is released that is not kept");
+  k->release(k->object);
+  free(k);
+}
+
 static int leave_test(void **state) {
-  while (kept) {
-    kept_object k = *kept;
-    free(kept);
-    kept = k.next;
-    k.release(k.object);
-  }
+  while (kept) unit_release(kept->object);
   return leave ? leave(state) : 0;
 }
 

@@ -22,6 +22,7 @@ void unit_write_file(const char *path, const void *bytes, size_t size);
 /* Lets release(object) be called when the running test ends, for the last object first. Returns the object.
  */
 void *unit_keep(void *object, void (*release)(void *object));
+void unit_release(const void *object); /* earlier; the last that is this object */
 
 typedef struct unit_fixtures {
   CMFixtureFunction set_up, tear_down; /* of the group */
