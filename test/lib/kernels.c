@@ -1,15 +1,11 @@
 #include "test/lib/kernels.h"
 
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "runtime/cpu/target.h"
+#include "test/lib/unit.h"
 
 static rt_module module;
 static bool module_ready;
@@ -62,6 +58,29 @@ static cg_blob make(ir_graph *g, ir_ref kernel, const ir_target *target, cg_outp
   return blob;
 }
 
+ir_graph k_graph;
+static ir_error graph_error;
+
+int k_enter(void **state) {
+  graph_error = (ir_error){0};
+  return ir_graph_init(&k_graph, &ir_mem_libc, &graph_error);
+}
+int k_leave(void **state) {
+  ir_graph_free(&k_graph);
+  return 0;
+}
+void k_begin(void) {
+  k_leave(NULL);
+  assert_int_equal(k_enter(NULL), IR_OK);
+}
+
+static void free_code(void *of) {
+  k_code *code = of;
+  rt_image_unmap(&code->code);
+  free(code->scratch);
+  free(code);
+}
+
 k_code k_compile(ir_graph *g, ir_ref kernel, const ir_target *target) {
   ir_error error = {0};
   double start = now();
@@ -77,6 +96,10 @@ k_code k_compile(ir_graph *g, ir_ref kernel, const ir_target *target) {
   if (units) assert_non_null(made.scratch = aligned_alloc(CG_SCRATCH_ALIGN, units * CG_SCRATCH_ALIGN));
   rt_flat_free(g->mem, &flat);
   cg_blob_free(&blob);
+  k_code *kept = malloc(sizeof *kept);
+  assert_non_null(kept);
+  *kept = made;
+  unit_keep(kept, free_code);
   return made;
 }
 
@@ -85,11 +108,6 @@ char *k_text(ir_graph *g, ir_ref kernel, const ir_target *target, cg_output want
   char *text = strdup(blob.bytes);
   cg_blob_free(&blob);
   return text;
-}
-
-void k_free(k_code *code) {
-  rt_image_unmap(&code->code);
-  free(code->scratch);
 }
 
 ir_ref k_param(ir_graph *g, ir_dtype dtype, int slot, int64_t size) {
