@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "ir/timer.h"
 #include "frontend/viewfold.h"
 #include "test/lib/median.h"
 #include "test/lib/memory.h"
@@ -95,11 +95,7 @@ static const struct {
              {"mixed", mixed}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+static double now(void) { return (double)ir_now_ns() * 1e-9; }
 
 static void die(const char *what, const char *why) {
   fprintf(stderr, "bench_record: %s: %s\n", what, why);

@@ -20,6 +20,24 @@ vf_context *api_context_with(vf_options options) {
   return created(vf_context_create(&options, &error), destroy_context, &error);
 }
 
+test_memory api_memory;
+
+static void destroy_counted(void *context) {
+  vf_context_destroy(context);
+  assert_int_equal(atomic_load(&api_memory.live), 0);
+  assert_int_equal(atomic_load(&api_memory.wrong_sizes), 0);
+}
+
+vf_context *api_counted_context(void) {
+  vf_error error;
+  vf_options options = {.size = sizeof options,
+                        .allocator = test_memory_hook,
+                        .allocator_user = &api_memory,
+                        .flags = VF_NO_DISK};
+  memset(&api_memory, 0, sizeof api_memory);
+  return created(vf_context_create(&options, &error), destroy_counted, &error);
+}
+
 vf_graph *api_graph(vf_context *context, const char *name) {
   vf_error error;
   return created(vf_graph_create(context, name, &error), destroy_graph, &error);

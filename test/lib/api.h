@@ -4,9 +4,14 @@
 #define VIEWFOLD_TEST_API_H
 
 #include "frontend/viewfold.h"
+#include "test/lib/memory.h"
 
 vf_context *api_context(void); /* with default options */
 vf_context *api_context_with(vf_options options);
+/* Without a cache on disk, for one at a time: its memory, which api_memory counts, must all be freed when it
+ * is destroyed. */
+vf_context *api_counted_context(void);
+extern test_memory api_memory;
 vf_graph *api_graph(vf_context *context, const char *name);
 vf_graph *api_parse(vf_context *context, const char *text); /* of a file "test" */
 vf_program *api_compile(vf_graph *graph);

@@ -1,7 +1,7 @@
+#include "ir/timer.h"
 #include "test/lib/kernels.h"
 
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/cpu/target.h"
@@ -44,11 +44,7 @@ bool k_target_at(int index, k_target *out) {
 #endif
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
+static double now(void) { return (double)ir_now_ns() * 1e-6; }
 
 static cg_blob make(ir_graph *g, ir_ref kernel, const ir_target *target, cg_output want) {
   ir_error error = {0};

@@ -2,8 +2,8 @@
  * at its edges, reductions, run-time bounds, and the speed of a register tile. */
 #include <limits.h>
 #include <math.h>
-#include <time.h>
 
+#include "ir/timer.h"
 #include "test/lib/kernels.h"
 #include "test/lib/memory.h"
 #include "test/lib/unit.h"
@@ -402,11 +402,7 @@ static ir_ref tile(int64_t rows, int64_t vectors, int64_t width, ir_ref k_extent
   return k_kernel(g, effect, p, 3, NULL, 0);
 }
 
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+static double seconds(void) { return (double)ir_now_ns() * 1e-9; }
 
 static void test_register_tile(void **state) {
   enum { ROWS = 6, DEPTH = 256 };
