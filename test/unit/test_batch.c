@@ -3,6 +3,7 @@
 #include "test/lib/api.h"
 #include "passes/batch/batch.h"
 #include "test/lib/record.h"
+#include "test/lib/graph.h"
 #include "test/lib/unit.h"
 
 enum { MOST = 512 };
@@ -233,42 +234,37 @@ static void test_indirect(void **state) {
 
 /* Attributes stay logical in the graph, and are adapted when it is compiled. spec: V5 */
 static void test_physical_text(void **state) {
-  ir_error e = {0};
-  ir_graph g;
+  test_graph *t = test_graph_begin();
+  ir_graph *g = &t->g;
   ir_module module;
   ir_text text;
   const char *source = "graph @f(%x: f32[5|2,3]) {\n%y = sum %x axes=[0]\nreturn %y\n}\n";
-  assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &e), IR_OK);
-  assert_int_equal(fe_parse_graphs(&g, "f", source, strlen(source), &module), IR_OK);
+  assert_int_equal(fe_parse_graphs(g, "f", source, strlen(source), &module), IR_OK);
   ir_ref root = module.graphs[0].root;
-  assert_int_equal(ir_verify(&g, root, IR_LEVEL_TENSOR, &e), IR_OK);
-  assert_true(pass_physicalize(&g, &root, 1));
-  assert_int_equal(ir_verify(&g, root, IR_LEVEL_TENSOR, &e), IR_OK);
+  assert_int_equal(ir_verify(g, root, IR_LEVEL_TENSOR, &t->error), IR_OK);
+  assert_true(pass_physicalize(g, &root, 1));
+  assert_int_equal(ir_verify(g, root, IR_LEVEL_TENSOR, &t->error), IR_OK);
   ir_text_init(&text, &ir_mem_libc);
-  ir_print_graph(&g, "f", root, &text);
+  ir_print_graph(g, "f", root, &text);
   assert_string_equal(ir_text_get(&text), "graph @f(%x: f32[5,2,3]) {\n  %0 = sum %x axes=[1] : f32[5,3]\n"
                                           "  return %0\n}\n");
   ir_text_free(&text);
   ir_module_free(&module);
-  ir_graph_free(&g);
 }
 
 /* Graphs without a batch are unchanged, node for node. */
 static void test_nothing_to_do(void **state) {
-  ir_error e = {0};
-  ir_graph g;
+  ir_graph *g = &test_graph_begin()->g;
   ir_module module;
   const char *source = "graph @f(%x: f32[5,3,3]) {\n%a = sum %x axes=[0]\n%y = matmul %a, %a\nreturn %y\n}\n";
-  assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &e), IR_OK);
-  assert_int_equal(fe_parse_graphs(&g, "f", source, strlen(source), &module), IR_OK);
+  assert_int_equal(fe_parse_graphs(g, "f", source, strlen(source), &module), IR_OK);
   ir_ref root = module.graphs[0].root, before = root;
-  uint32_t count = g.count;
-  assert_true(pass_physicalize(&g, &root, 1));
+  uint32_t count = g->count;
+  assert_true(pass_physicalize(g, &root, 1));
   assert_int_equal(root, before);
-  assert_int_equal(g.count, count);
-  assert_int_equal(g.batches_cap, 0);
+  assert_int_equal(g->count, count);
+  assert_int_equal(g->batches_cap, 0);
   ir_module_free(&module);
-  ir_graph_free(&g);
 }
 
 /* Two batches of one shape are two programs: the key contains the batch. spec: H2.U */

@@ -72,24 +72,22 @@ typedef struct chain_case {
 
 static void expect_chains(const chain_case *cases, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    ir_error error = {0};
-    ir_graph g;
-    assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &error), IR_OK);
-    ir_ref node = fe_chain_parse(&g, "chain", cases[i].chain, strlen(cases[i].chain));
-    if (!node) fail_msg("%s", error.text);
+    test_graph *t = test_graph_begin();
+    ir_graph *g = &t->g;
+    ir_ref node = fe_chain_parse(g, "chain", cases[i].chain, strlen(cases[i].chain));
+    if (!node) fail_msg("%s", t->error.text);
     pass_view_chain views;
-    if (!pass_view_chain_of(&g, node, &views)) fail_msg("%s: %s", cases[i].chain, error.text);
+    if (!pass_view_chain_of(g, node, &views)) fail_msg("%s: %s", cases[i].chain, t->error.text);
     ir_text text;
     ir_text_init(&text, &ir_mem_libc);
     for (size_t k = 0; k < views.count; k++) {
       ir_text_str(&text, k ? " " : "");
-      pass_view_print(&g, &views.views[k], &text);
+      pass_view_print(g, &views.views[k], &text);
     }
     if (strcmp(ir_text_get(&text), cases[i].views) != 0)
       fail_msg("%s\n  is       %s\n  expected %s", cases[i].chain, ir_text_get(&text), cases[i].views);
     ir_text_free(&text);
     pass_view_chain_free(&views);
-    ir_graph_free(&g);
   }
 }
 #define EXPECT_CHAINS(cases) expect_chains(cases, sizeof(cases) / sizeof *(cases))
@@ -219,15 +217,13 @@ static void test_what_has_no_views_is_refused(void **state) {
        "gather: this is no view of one buffer; its index expression says where it reads"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    ir_error error = {0};
-    ir_graph g;
+    test_graph *t = test_graph_begin();
+    ir_graph *g = &t->g;
     pass_view_chain views;
-    assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &error), IR_OK);
-    ir_ref node = fe_chain_parse(&g, "chain", cases[i].chain, strlen(cases[i].chain));
-    assert_false(pass_view_chain_of(&g, node, &views));
-    assert_string_equal(error.text, cases[i].views);
+    ir_ref node = fe_chain_parse(g, "chain", cases[i].chain, strlen(cases[i].chain));
+    assert_false(pass_view_chain_of(g, node, &views));
+    assert_string_equal(t->error.text, cases[i].views);
     pass_view_chain_free(&views);
-    ir_graph_free(&g);
   }
 }
 
