@@ -128,11 +128,7 @@ static void measure(int kind, int64_t count) {
   double seconds[ITERATIONS], live = 0, peak = 0;
   for (int r = 0; r < ITERATIONS; r++) {
     test_memory memory = {0};
-    vf_options options = {.size = sizeof options,
-                          .allocator = test_memory_hook,
-                          .allocator_user = &memory,
-                          .flags = VF_NO_DISK};
-    vf_context *c = vf_context_create(&options, NULL);
+    vf_context *c = test_memory_context(&memory);
     if (!c) die("context", "none");
     tape t = begin(c);
     size_t before = memory.live;

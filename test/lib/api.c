@@ -29,13 +29,9 @@ static void destroy_counted(void *context) {
 }
 
 vf_context *api_counted_context(void) {
-  vf_error error;
-  vf_options options = {.size = sizeof options,
-                        .allocator = test_memory_hook,
-                        .allocator_user = &api_memory,
-                        .flags = VF_NO_DISK};
+  static const vf_error error = {VF_ERR_MEMORY, "there is no context"};
   memset(&api_memory, 0, sizeof api_memory);
-  return created(vf_context_create(&options, &error), destroy_counted, &error);
+  return created(test_memory_context(&api_memory), destroy_counted, &error);
 }
 
 vf_graph *api_graph(vf_context *context, const char *name) {

@@ -468,8 +468,7 @@ static void test_iterations_take_no_memory(void **state) {
   size_t peaks[2];
   for (int k = 0; k < 2; k++) {
     test_memory memory = {0};
-    vf_options options = {.size = sizeof options, .allocator = test_memory_hook, .allocator_user = &memory};
-    vf_context *c = vf_context_create(&options, &error);
+    vf_context *c = test_memory_context(&memory);
     vf_graph *g = vf_graph_create(c, "g", &error);
     vf_value x = vf_input(g, "x", VF_F64, 0, NULL), y;
     vf_scan(sine, NULL, 1, &x, 0, NULL, 0, k ? 10000 : 10, false, &y, NULL);
