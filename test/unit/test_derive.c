@@ -39,9 +39,7 @@ static void check_values(const value_case *k) {
   vf_value x = vf_graph_find(g, "x"), y = vf_graph_find(g, "y"), dx;
   float in[MOST], given[MOST] = {0}, out[MOST], forward[4 * MOST];
   int64_t shape[16];
-  size_t bytes = 1;
   int rank = vf_value_shape(y, shape);
-  for (int i = 0; i < rank; i++) bytes *= (size_t)shape[i];
   for (int i = 0; i < MOST; i++) in[i] = (float)k->x[i], given[i] = (float)k->given[i];
   vf_value cotangent = vf_data(g, VF_F32, rank, shape, given);
   vf_vjp(1, &y, &cotangent, 1, &x, &dx);
