@@ -7,8 +7,6 @@
  * worst times the depth of loops. */
 #include "ir/regions.h"
 
-#include <string.h>
-
 typedef struct frame {
   ir_ref ref;
   uint32_t next; /* source to visit */

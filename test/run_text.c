@@ -210,6 +210,7 @@ typedef struct {
   char directory[4096]; /* of the case, empty between cases */
   const char *title;    /* of the case, NULL before the first */
   int title_line, preamble_end;
+  char *text_name, *text_command; /* of `@text NAME: COMMAND`, NULL: there is none */
   bool failed, skipped;
   int passed_count, failed_count, skipped_count;
 } test_file;
@@ -234,18 +235,38 @@ static bool is_filler(const char *line) { return !*line || *line == '#'; }
 static bool is_directive(const char *line) {
   return starts(line, "$ ") || starts(line, "== ") || starts(line, "<<< ") || starts(line, "@needs ");
 }
+static bool is_error_output(const char *line) {
+  return starts(line, "! ") || !strcmp(line, "!") || starts(line, "? ");
+}
 
-/* `<<< NAME` to `>>>`: write the lines between to a file of the case. Returns the line after. */
-static int make_input(test_file *t, int at) {
+/* Writes lines from `at` to `end` to a file of the case. */
+static void write_input(test_file *t, const char *name, int at, int end) {
   char path[8192];
-  snprintf(path, sizeof path, "%s/%s", t->directory, t->text.at[at] + 4);
+  snprintf(path, sizeof path, "%s/%s", t->directory, name);
   FILE *file = *t->directory ? fopen(path, "w") : NULL;
-  if (!file && *t->directory) fail(t, "  line %d: cannot write %s: %s\n", at + 1, path, strerror(errno));
-  for (at++; at < t->text.count && strcmp(t->text.at[at], ">>>"); at++)
-    if (file) fprintf(file, "%s\n", t->text.at[at]);
+  if (!file && *t->directory) fail(t, "  line %d: cannot write %s: %s\n", at, path, strerror(errno));
+  for (; file && at < end; at++) fprintf(file, "%s\n", t->text.at[at]);
   if (file) fclose(file);
-  if (at == t->text.count) fail(t, "  the file ends inside an input that no >>> closes\n");
-  return at + 1;
+}
+
+/* `<<< NAME` to `>>>`: the lines between are a file of the case. Returns the line after. */
+static int make_input(test_file *t, int at) {
+  int end = at + 1;
+  while (end < t->text.count && strcmp(t->text.at[end], ">>>")) end++;
+  write_input(t, t->text.at[at] + 4, at + 1, end);
+  if (end == t->text.count) fail(t, "  the file ends inside an input that no >>> closes\n");
+  return end + 1;
+}
+
+/* `@text NAME: COMMAND`: splits the line. */
+static void set_text(test_file *t, int at) {
+  char *name = t->text.at[at] + 6, *colon = strstr(name, ": ");
+  if (!colon) {
+    fail(t, "  line %d: not `@text NAME: COMMAND`\n", at + 1);
+    return;
+  }
+  t->text_name = checked(strndup(name, (size_t)(colon - name)));
+  t->text_command = colon + 2;
 }
 
 static void check_need(test_file *t, const char *command) {
@@ -298,8 +319,8 @@ static void end_case(test_file *t) {
 static void rewrite_output(test_file *t, const char *prefix, const lines *output) {
   for (int i = 0; i < output->count; i++) {
     const char *line = output->at[i];
-    bool clash = !*prefix && (is_filler(line) || is_directive(line) || *line == '\\' || starts(line, "! ") ||
-                              !strcmp(line, "!") || starts(line, "? ") || starts(line, "> "));
+    bool clash = !*prefix && (is_filler(line) || is_directive(line) || *line == '\\' ||
+                              is_error_output(line) || starts(line, "> "));
     char *spelled = NULL;
     if (asprintf(&spelled, "%s%s%s", *prefix && !*line ? "!" : prefix, clash ? "\\" : "", line) < 0)
       checked(NULL);
@@ -314,17 +335,11 @@ static void rewrite_status(test_file *t, int status) {
   if (status) push_line(&t->rewritten, line);
 }
 
-/* `$ COMMAND`, its continuations and expected output. Returns the line after them. */
-static int run_step(test_file *t, int at) {
+/* Runs a command, which the lines from `begin` to `at` give, and compares with the output expected from there
+ * on. Returns the line after that. */
+static int run_step(test_file *t, const char *command, int begin, int at) {
   lines out = {0}, err = {0};
-  int begin = at, status = 0, expected_end, next;
-  size_t size = 0;
-  char *command = NULL;
-  FILE *writer = checked(open_memstream(&command, &size));
-  fputs(t->text.at[at] + 2, writer);
-  while (++at < t->text.count && starts(t->text.at[at], "> ")) fprintf(writer, "\n%s", t->text.at[at] + 2);
-  fclose(writer);
-  int command_end = expected_end = at;
+  int status = 0, command_end = at, expected_end = at, next;
   for (; at < t->text.count && !is_directive(t->text.at[at]); at++) {
     const char *line = t->text.at[at];
     if (is_filler(line)) continue;
@@ -358,8 +373,30 @@ static int run_step(test_file *t, int at) {
   }
   for (int i = begin; i < next; i++) push_line(&t->rewritten, t->text.at[i]);
   clear(&out), clear(&err), clear(&got.out), clear(&got.err);
+  return next;
+}
+
+/* `$ COMMAND`, its continuations and expected output. Returns the line after them. */
+static int run_command_line(test_file *t, int at) {
+  size_t size = 0;
+  char *command = NULL;
+  FILE *writer = checked(open_memstream(&command, &size));
+  int begin = at;
+  fputs(t->text.at[at] + 2, writer);
+  while (++at < t->text.count && starts(t->text.at[at], "> ")) fprintf(writer, "\n%s", t->text.at[at] + 2);
+  fclose(writer);
+  int next = run_step(t, command, begin, at);
   free(command);
   return next;
+}
+
+/* The text of a case, up to the errors that the command of `@text` gives for it. Returns the line after
+ * these. */
+static int run_on_text(test_file *t, int begin) {
+  int end = begin;
+  while (end < t->text.count && !is_error_output(t->text.at[end]) && !is_directive(t->text.at[end])) end++;
+  write_input(t, t->text_name, begin, end);
+  return run_step(t, t->text_command, begin, end);
 }
 
 static void write_accepted(test_file *t) {
@@ -397,13 +434,18 @@ static void run_file(const char *path, int *counts) {
   for (int at = 0; at < t.text.count;) {
     const char *line = t.text.at[at];
     if (starts(line, "$ ") && t.title) {
-      at = run_step(&t, at);
+      at = run_command_line(&t, at);
+      continue;
+    }
+    if (t.title && t.text_name && !is_directive(line) && !is_filler(line)) {
+      at = run_on_text(&t, at);
       continue;
     }
     int next = at + 1;
     if (starts(line, "== ")) end_case(&t), begin_case(&t, at);
     else if (starts(line, "<<< ")) next = make_input(&t, at);
     else if (starts(line, "@needs ")) check_need(&t, line + 7);
+    else if (starts(line, "@text ") && !t.title) set_text(&t, at);
     else if (!is_filler(line)) fail(&t, "  line %d: cannot be understood here: %s\n", at + 1, line);
     while (at < next && at < t.text.count) push_line(&t.rewritten, t.text.at[at++]);
   }
@@ -411,6 +453,7 @@ static void run_file(const char *path, int *counts) {
   end_case(&t);
   if (options.accept) write_accepted(&t);
   counts[0] += t.passed_count, counts[1] += t.failed_count, counts[2] += t.skipped_count;
+  free(t.text_name);
   clear(&t.text), clear(&t.rewritten);
 }
 

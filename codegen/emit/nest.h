@@ -135,4 +135,8 @@ void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(voi
 /* The body of a lane loop's carried value OP(CARRY, body); 0 where the value does not have this form. */
 ir_ref cg_lane_body(const cg_nest *nest, const cg_loop *loop, uint32_t slot);
 
+/* Are all values of an index within int32? And those of a node's operands that are indices? */
+bool cg_fits_32_bits(ir_graph *g, ir_ref index);
+bool cg_operands_fit_32_bits(ir_graph *g, ir_ref ref);
+
 #endif

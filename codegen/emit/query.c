@@ -148,3 +148,15 @@ void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(voi
     if (access.lane_term) visit(user, access.lane_term);
   }
 }
+
+bool cg_fits_32_bits(ir_graph *g, ir_ref index) {
+  ir_bounds bounds = ir_bounds_of(g, index);
+  return bounds.lo >= INT32_MIN && bounds.hi <= INT32_MAX;
+}
+
+bool cg_operands_fit_32_bits(ir_graph *g, ir_ref ref) {
+  const ir_node *n = ir_get(g, ref);
+  for (uint32_t i = 0; i < n->nsrc; i++)
+    if (ir_dtype_of(g, n->src[i]) == IR_INDEX && !cg_fits_32_bits(g, n->src[i])) return false;
+  return true;
+}

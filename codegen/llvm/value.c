@@ -4,27 +4,14 @@
 #include "codegen/llvm/llvm.h"
 #include "ir/primitive_ops.h"
 
-static bool fits_32(cg_emitter *e, ir_ref ref) {
-  ir_bounds bounds = ir_bounds_of(e->g, ref);
-  return bounds.lo >= INT32_MIN && bounds.hi <= INT32_MAX;
-}
-
-static unsigned operand_bits(cg_emitter *e, ir_ref ref) {
-  const ir_node *n = ir_get(e->g, ref);
-  for (uint32_t i = 0; i < n->nsrc; i++)
-    if (ir_dtype_of(e->g, n->src[i]) == IR_INDEX && !fits_32(e, n->src[i])) return 64;
-  return 32;
-}
-
 /* Scalars are as wide as addresses, except quotients and remainders: division of 64 bits takes several times
  * as long. */
 unsigned cg_index_bits(cg_emitter *e, ir_ref ref) {
   ir_op op = ir_op_of(e->g, ref);
   bool divides = op == IR_OP_FLOORDIV || op == IR_OP_MOD;
-  if ((e->nest->width[ref] == 1 && !divides) || op == IR_OP_LOOP || op == IR_OP_CARRY || op == IR_OP_GET ||
-      !fits_32(e, ref))
+  if ((e->nest->width[ref] == 1 && !divides) || op == IR_OP_LOOP || op == IR_OP_CARRY || op == IR_OP_GET)
     return 64;
-  return operand_bits(e, ref);
+  return cg_fits_32_bits(e->g, ref) && cg_operands_fit_32_bits(e->g, ref) ? 32 : 64;
 }
 
 /* Sets nsw and nuw where bounds exclude wrapping. */
@@ -85,7 +72,7 @@ static LLVMValueRef compare_node(cg_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   uint32_t width = e->nest->width[ref];
   ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
-  unsigned bits = dtype == IR_INDEX && width > 1 ? operand_bits(e, ref) : 64;
+  unsigned bits = dtype == IR_INDEX && width > 1 && cg_operands_fit_32_bits(e->g, ref) ? 32 : 64;
   if (dtype == IR_INDEX)
     return cg_compare(e, (ir_op)n->op, dtype, cg_fetch_index(e, n->src[0], width, bits),
                       cg_fetch_index(e, n->src[1], width, bits));

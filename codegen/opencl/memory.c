@@ -22,8 +22,7 @@ typedef struct place {
 static oc_value lane_index(oc_emitter *e, ir_ref index, const cg_access *how) {
   enum { MAX_STRIDE = INT32_MAX / CG_MAX_LANES }; /* elements: times any lane it fits in 32 bits */
   oc_value base = how->base ? oc_at(e, how->base) : oc_literal(e, OC_INT, 0), lane_term;
-  ir_bounds bounds = ir_bounds_of(e->g, index);
-  bool fits = bounds.lo >= INT32_MIN && bounds.hi <= INT32_MAX;
+  bool fits = cg_fits_32_bits(e->g, index);
   if (e->nest->width[index] == 1) return base;
   if (how->affine) {
     const uint64_t *lanes = cg_lanes(e->nest, index);

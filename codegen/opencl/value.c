@@ -5,18 +5,6 @@
 #include "ir/primitive_ops.h"
 #include "ir/arith.h"
 
-static bool fits_32(oc_emitter *e, ir_ref ref) {
-  ir_bounds bounds = ir_bounds_of(e->g, ref);
-  return bounds.lo >= INT32_MIN && bounds.hi <= INT32_MAX;
-}
-
-static bool operands_fit(oc_emitter *e, ir_ref ref) {
-  const ir_node *n = ir_get(e->g, ref);
-  for (uint32_t i = 0; i < n->nsrc; i++)
-    if (ir_dtype_of(e->g, n->src[i]) == IR_INDEX && !fits_32(e, n->src[i])) return false;
-  return true;
-}
-
 unsigned oc_index_kind(oc_emitter *e, ir_ref ref) {
   ir_op op = ir_op_of(e->g, ref);
   int64_t divisor;
@@ -25,7 +13,7 @@ unsigned oc_index_kind(oc_emitter *e, ir_ref ref) {
   if ((!e->lanes_are_items && e->nest->width[ref] == 1 && !divides) || op == IR_OP_LOOP ||
       op == IR_OP_CARRY || op == IR_OP_GET)
     return OC_LONG;
-  return fits_32(e, ref) && operands_fit(e, ref) ? OC_INT : OC_LONG;
+  return cg_fits_32_bits(e->g, ref) && cg_operands_fit_32_bits(e->g, ref) ? OC_INT : OC_LONG;
 }
 
 oc_value oc_index_literal(oc_emitter *e, int64_t value) {
@@ -135,7 +123,7 @@ static oc_value compare_node(oc_emitter *e, ir_ref ref) {
   ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
   oc_value a = oc_at(e, n->src[0]), b = oc_at(e, n->src[1]);
   if (dtype == IR_INDEX && (a.width > 1 || b.width > 1)) {
-    unsigned kind = operands_fit(e, ref) ? OC_INT : OC_LONG;
+    unsigned kind = cg_operands_fit_32_bits(e->g, ref) ? OC_INT : OC_LONG;
     a = oc_index_as(e, a, kind), b = oc_index_as(e, b, kind);
   }
   return oc_compare(e, (ir_op)n->op, dtype, a, b);

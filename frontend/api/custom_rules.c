@@ -116,24 +116,25 @@ static bool apply_batch_rule(const op_custom_site *site, uint32_t lead, ir_ref *
          unwrap(&v, "result", site->custom->base.results, results, why);
 }
 
+/* vjp, given cotangents of the results, or jvp, given tangents of the operands. */
+static bool derive(const op_custom_site *site, bool pulls, const ir_ref *results, const ir_ref *given,
+                   ir_ref *parts, char *why) {
+  const ir_custom *c = &site->custom->base;
+  visit v;
+  if (!begin_visit(&v, site, why)) return false;
+  wrap(v.graph, results, c->results, v.first);
+  wrap(v.graph, given, pulls ? c->results : c->operands, v.second);
+  const vf_op_description *d = &v.custom->given;
+  return end_visit(&v, (pulls ? d->vjp : d->jvp)(&v.call, v.first, v.second, v.made)) &&
+         unwrap(&v, pulls ? "gradient" : "tangent", pulls ? c->operands : c->results, parts, why);
+}
 static bool pull_rule(const op_custom_site *site, const ir_ref *results, const ir_ref *cotangents,
                       ir_ref *parts, char *why) {
-  visit v;
-  if (!begin_visit(&v, site, why)) return false;
-  wrap(v.graph, results, site->custom->base.results, v.first);
-  wrap(v.graph, cotangents, site->custom->base.results, v.second);
-  return end_visit(&v, v.custom->given.vjp(&v.call, v.first, v.second, v.made)) &&
-         unwrap(&v, "gradient", site->custom->base.operands, parts, why);
+  return derive(site, true, results, cotangents, parts, why);
 }
-
 static bool push_rule(const op_custom_site *site, const ir_ref *results, const ir_ref *tangents,
                       ir_ref *parts, char *why) {
-  visit v;
-  if (!begin_visit(&v, site, why)) return false;
-  wrap(v.graph, results, site->custom->base.results, v.first);
-  wrap(v.graph, tangents, site->custom->base.operands, v.second);
-  return end_visit(&v, v.custom->given.jvp(&v.call, v.first, v.second, v.made)) &&
-         unwrap(&v, "tangent", site->custom->base.results, parts, why);
+  return derive(site, false, results, tangents, parts, why);
 }
 
 void fe_custom_rules(fe_custom *c) {

@@ -3,7 +3,6 @@
  * The mapped axis of each argument becomes a batch axis, at a level above those of the enclosing vmaps (see
  * op_batch). Then the function is called, and the axis moves from the batch of each result to where out_axes
  * says. An argument that is not mapped has no such batch axis; operations repeat it where they need it. */
-#include <string.h>
 
 #include "frontend/api/tree.h"
 #include "passes/ops/check.h"

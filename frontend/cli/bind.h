@@ -79,6 +79,8 @@ bool cli_value_of(const cli_binder *b, ir_ref expression, int64_t *value);
  * bytes overflow, and when memory is short. */
 bool cli_seed_shapes(cli_binder *b, size_t *bytes);
 bool cli_seed_values(cli_binder *b, ir_ref results);
+/* seed.c: the next pseudorandom number */
+uint64_t cli_random(uint64_t *state);
 /* `%x is f32[4], but x.npy holds f32[3]: ` and the reason, on standard error. Returns CLI_BAD_INPUT. */
 int cli_wrong_shape(cli_binder *b, size_t param, const char *format, ...) IR_PRINTF(3, 4);
 

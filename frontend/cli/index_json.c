@@ -7,7 +7,6 @@
 #include "frontend/cli/index.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "frontend/cli/cli.h"

@@ -1,7 +1,6 @@
 /* Arrays and numbers written on the command line. */
 #include "frontend/cli/bind.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "frontend/text/reader.h"

@@ -4,7 +4,6 @@
  * none. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "frontend/cli/arrays.h"
 #include "frontend/cli/buffers.h"

@@ -9,7 +9,7 @@
 enum { MOST_INTEGER = 8 };
 
 /* Steele, Lea, Flood: Fast splittable pseudorandom number generators (2014). */
-static uint64_t next_random(uint64_t *state) {
+uint64_t cli_random(uint64_t *state) {
   uint64_t z = *state += 0x9e3779b97f4a7c15;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
   z = (z ^ z >> 27) * 0x94d049bb133111eb;
@@ -54,7 +54,7 @@ static int64_t axis_size_indexed(const cli_binder *b, const ir_ref *live, size_t
 }
 
 static ir_value value_of(const fe_array *a, int64_t index_limit, uint64_t *state) {
-  uint64_t bits = next_random(state);
+  uint64_t bits = cli_random(state);
   double unit = (double)(bits >> 40) * 0x1p-24; /* multiples of 2^-24, so that no value is subnormal */
   switch ((ir_kind)ir_dtypes[a->dtype].kind) {
   case IR_KIND_FLOAT: return (ir_value){.f = 2 * unit - 1};

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"

@@ -95,21 +95,17 @@ vf_view vf_view_of(vf_value x) {
 
 /* movement */
 
-vf_view vf_view_permute(vf_view v, int count, const int64_t *order) {
-  view_call c;
-  ir_ref list[FE_LIST_MAX];
-  bool good = begin_view(&c, "permute", v) && fe_list(&c.call, "the order", count, order, list) &&
-              pass_view_permute(c.call.ir, c.last, order, (uint32_t)count, c.last) == PASS_VIEW_DONE;
-  return end_view(&c, good);
-}
-
-vf_view vf_view_stride(vf_view v, int count, const int64_t *steps) {
-  view_call c;
-  ir_ref list[FE_LIST_MAX];
-  bool good = begin_view(&c, "stride", v) && fe_list(&c.call, "the list of steps", count, steps, list) &&
-              pass_view_stride(c.call.ir, c.last, steps, (uint32_t)count, c.last) == PASS_VIEW_DONE;
-  return end_view(&c, good);
-}
+/* The builders that take a list of integers alone. */
+#define MOVED_BY(name, what)                                                                                 \
+  vf_view vf_view_##name(vf_view v, int count, const int64_t *list) {                                        \
+    view_call c;                                                                                             \
+    ir_ref refs[FE_LIST_MAX];                                                                                \
+    bool good = begin_view(&c, #name, v) && fe_list(&c.call, what, count, list, refs) &&                     \
+                pass_view_##name(c.call.ir, c.last, list, (uint32_t)count, c.last) == PASS_VIEW_DONE;        \
+    return end_view(&c, good);                                                                               \
+  }
+MOVED_BY(permute, "the order")
+MOVED_BY(stride, "the list of steps")
 
 typedef enum movement { EXPAND, RESHAPE, SHRINK, PAD } movement;
 

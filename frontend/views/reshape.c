@@ -1,5 +1,4 @@
 /* Reshaping one view, and merging its adjacent axes. */
-#include <string.h>
 
 #include "impl.h"
 #include "passes/ops/check.h"

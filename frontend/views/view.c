@@ -1,7 +1,6 @@
 /* Single views: canonical form, comparison, text. */
 #include "view.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "impl.h"

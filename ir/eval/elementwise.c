@@ -5,7 +5,6 @@
 
 #include "ir/elementary/elementary.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 enum { OPERANDS = 3 };

@@ -2,7 +2,6 @@
 #include "impl.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* A reduction: the operand's axes in two groups, each iterated in row-major order. Kept axes have size 1 in
  * `inner`, reduced ones size 1 in `outer`. */

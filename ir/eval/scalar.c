@@ -4,7 +4,6 @@
 #include "ir/primitive_ops.h"
 
 #include <math.h>
-#include <string.h>
 
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT                                                                                     \

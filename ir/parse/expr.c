@@ -6,7 +6,6 @@
 #include "ir/arith.h"
 #include "ir/parse/impl.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { PRECEDENCE_PREFIX = 9 };

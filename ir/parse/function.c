@@ -1,8 +1,6 @@
 /* Graphs that other graphs of the file call, as functions. */
 #include "ir/parse/impl.h"
 
-#include <string.h>
-
 /* Makes a FUNC of a graph, with BUFFERs as parameters instead of the INPUTs, which have names that other
  * graphs may use as well. */
 static ir_ref close_block(ir_parser *p, const ir_parsed_graph *block) {

@@ -4,8 +4,6 @@
 #include "ir/regions.h"
 #include "ir/verify/verify.h"
 
-#include <string.h>
-
 typedef struct kept_verifier {
   ir_verifier *v;
   const ir_graph *g;

@@ -5,8 +5,6 @@
 #include "passes/index/index.h"
 #include "passes/patterns/contraction.h"
 
-#include <string.h>
-
 /* sets of ranges whose trip count is kept [9 in the workloads]; those of others are made anew */
 enum { MAX_SETS = 16 };
 

@@ -6,8 +6,6 @@
 
 #include "passes/index/index.h"
 
-#include <string.h>
-
 enum {
   MAX_RANGES = 256, /* ranges of one condition [1 in the workloads]: one of more is left to be tested */
   MAX_VALUES = 4, /* of a quotient that is split between its values, and not by runs: with PEEL_INTERVALS one

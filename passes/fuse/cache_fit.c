@@ -2,8 +2,6 @@
  * iteration has (passes/loops/cpu/cache_rows.c, passes/loops/gpu/group_rows.c). */
 #include "row_group.h"
 
-#include <string.h>
-
 static int64_t most_elements(ir_graph *g, ir_ref size) {
   int64_t hi = ir_bounds_of(g, size).hi;
   return hi < 1 ? 1 : hi > PASS_FAR_TOO_MANY ? PASS_FAR_TOO_MANY : hi;

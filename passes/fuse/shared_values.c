@@ -6,7 +6,6 @@
 #include "ir/elementary/elementary.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
   MAX_SWEPT = 2048,  /* nodes of all members [50 in the workloads]: in a group of more, nothing is shared */

@@ -29,8 +29,6 @@
 #include "ir/elementary/elementary.h"
 #include "passes/patterns/epilogue.h"
 
-#include <string.h>
-
 /* Costs are in elementwise operations of one instruction for each vector. Half and twice REDUCTION_COST,
  * MAX_RECOMPUTED_COST and MAX_FUSED_COST change no workload's loops. */
 enum {

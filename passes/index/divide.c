@@ -392,34 +392,25 @@ static bool symbolic_digit(pass_build *b, const pass_linear *in, const pass_line
   return false;
 }
 
-static ir_ref symbolic_quotient(pass_build *b, ir_ref x, ir_ref y) {
+/* x // y or x % y */
+static ir_ref symbolic_division(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
+  bool divides = op == IR_OP_FLOORDIV;
   pass_linear in, den, quotient;
   split parts;
   ir_ref f, rest;
   pass_linear_read(b->g, x, &in);
   pass_linear_read(b->g, y, &den);
-  if (den.count == 0) return plain_division(b, IR_OP_FLOORDIV, x, y);
-  if (finalize_division(b, &in, &den, &quotient)) return pass_linear_node(b, &quotient);
-  if (symbolic_digit(b, &in, &den, &parts, &f, &rest))
-    return plus(b, pass_make_div(b, pass_linear_node(b, &parts.quotient), rest), &quotient, 1);
-  if (is_zero(&quotient)) return plain_division(b, IR_OP_FLOORDIV, x, y);
-  return plus(b, pass_make_div(b, pass_linear_node(b, &in), y), &quotient, 1);
-}
-
-static ir_ref symbolic_remainder(pass_build *b, ir_ref x, ir_ref y) {
-  pass_linear in, den, quotient;
-  split parts;
-  ir_ref f, rest;
-  pass_linear_read(b->g, x, &in);
-  pass_linear_read(b->g, y, &den);
-  if (den.count == 0) return plain_division(b, IR_OP_MOD, x, y);
-  if (finalize_division(b, &in, &den, &quotient)) return pass_linear_node(b, &in);
+  if (den.count == 0) return plain_division(b, op, x, y);
+  if (finalize_division(b, &in, &den, &quotient)) return pass_linear_node(b, divides ? &quotient : &in);
   if (symbolic_digit(b, &in, &den, &parts, &f, &rest)) {
-    ir_ref high = pass_make_mod(b, pass_linear_node(b, &parts.quotient), rest);
+    ir_ref high = pass_linear_node(b, &parts.quotient);
+    if (divides) return plus(b, pass_make_div(b, high, rest), &quotient, 1);
+    high = pass_make_mod(b, high, rest);
     return plus(b, high ? pass_make_mul(b, high, f) : 0, &parts.remainder, 1);
   }
-  return is_zero(&quotient) ? plain_division(b, IR_OP_MOD, x, y)
-                            : pass_make_mod(b, pass_linear_node(b, &in), y);
+  if (is_zero(&quotient)) return plain_division(b, op, x, y);
+  ir_ref left = pass_linear_node(b, &in);
+  return divides ? plus(b, pass_make_div(b, left, y), &quotient, 1) : pass_make_mod(b, left, y);
 }
 
 /* the builders */
@@ -468,7 +459,9 @@ static ir_ref make_division(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   ir_ref r = pass_index_rules(b, op, (ir_ref[]){x, y}, 2);
   if (!r && b->g->error->status != IR_ERR_MEMORY) {
     if (fixed) r = op == IR_OP_FLOORDIV ? quotient_of(b, x, y, d) : remainder_of(b, x, y, d);
-    else r = op == IR_OP_FLOORDIV ? symbolic_quotient(b, x, y) : symbolic_remainder(b, x, y);
+    else
+      r = op == IR_OP_FLOORDIV ? symbolic_division(b, IR_OP_FLOORDIV, x, y)
+                               : symbolic_division(b, IR_OP_MOD, x, y);
     if (r && !pass_allowed(b, op == IR_OP_FLOORDIV ? "divide" : "remainder", op, (ir_ref[]){x, y}, 2, r))
       r = plain_division(b, op, x, y);
   }

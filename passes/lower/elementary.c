@@ -4,8 +4,6 @@
 #include "ir/elementary/elementary.h"
 #include "passes/index/index.h"
 
-#include <string.h>
-
 ir_ref pass_elementary(ir_graph *g, ir_ref store) {
   ir_ref *live = NULL, *src = NULL, root = 0;
   size_t count = 0, cap = 0, src_cap = 0, size = (size_t)store + 1;

@@ -1,7 +1,6 @@
 /* Requests to the compiler process, their answers, and the failures of requests that get none. */
 #include "runtime/compiler/compiler.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

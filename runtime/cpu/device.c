@@ -1,8 +1,6 @@
 /* The CPU as a device: machine code runs in this process, on its memory. */
 #include "runtime/cpu/device.h"
 
-#include <string.h>
-
 #include "runtime/context.h"
 #include "runtime/cpu/target.h"
 

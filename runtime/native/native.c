@@ -2,7 +2,6 @@
 #include "runtime/native/native.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 /* types */

@@ -1,5 +1,4 @@
 /* Memory of an OpenCL device: buffers, and the addresses that identify them. */
-#include <string.h>
 
 #include "runtime/memory/layout.h"
 #include "runtime/opencl/device.h"

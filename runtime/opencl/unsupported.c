@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "ir/print/print.h"
-#include "runtime/context.h"
 #include "runtime/opencl/device.h"
 
 typedef struct search {

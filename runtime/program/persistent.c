@@ -1,5 +1,4 @@
 /* Arrays that outlive runs (rt_memory). */
-#include <string.h>
 
 #include "runtime/context.h"
 #include "runtime/program/persistent.h"

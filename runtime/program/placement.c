@@ -6,10 +6,8 @@
  * A result that inherits the memory of a temporary is in use from the temporary's first step on, and so can
  * host fewer temporaries. Both variants are therefore tried, results that inherit and results that do not.
  * The second is chosen if the step that needs the most memory needs at least an eighth less. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "runtime/context.h"
 #include "runtime/program/program.h"
 
 /* A result hosts only temporaries of at least LEAST_HOSTED bytes: smaller ones are better off in the arena,

@@ -48,12 +48,18 @@ static bool advance_stamp(rt_context *c, rt_disk *disk, const rt_full_key *key, 
 
 /* entries */
 
+/* The entry of a key, of which the caller releases both, the full key also where there is none. */
+static bool find_entry(rt_context *c, rt_disk *disk, const rt_kernel_key *key, rt_full_key *full,
+                       rt_found *found) {
+  *full = (rt_full_key){0};
+  return disk && rt_full_key_make(c, key->bytes, key->size, full, NULL) == IR_OK &&
+         rt_disk_get(disk, kind, full->bytes, full->size, found);
+}
+
 bool rt_tuned_get(rt_context *c, const rt_kernel_key *key, ir_text *out) {
-  rt_disk *disk = rt_context_disk(c, NULL);
-  rt_full_key full = {0};
+  rt_full_key full;
   rt_found found;
-  bool there = disk && rt_full_key_make(c, key->bytes, key->size, &full, NULL) == IR_OK &&
-               rt_disk_get(disk, kind, full.bytes, full.size, &found);
+  bool there = find_entry(c, rt_context_disk(c, NULL), key, &full, &found);
   rt_full_key_free(&full);
   if (!there) return false;
   ir_text_add(out, (const char *)found.payload, found.size);
@@ -73,10 +79,9 @@ bool rt_tuned_put(rt_context *c, const rt_kernel_key *key, const char *text) {
 
 bool rt_tuned_forget(rt_context *c, const rt_kernel_key *key) {
   rt_disk *disk = rt_context_disk(c, NULL);
-  rt_full_key full = {0};
+  rt_full_key full;
   rt_found found;
-  bool there = disk && rt_full_key_make(c, key->bytes, key->size, &full, NULL) == IR_OK &&
-               rt_disk_get(disk, kind, full.bytes, full.size, &found);
+  bool there = find_entry(c, disk, key, &full, &found);
   if (there) {
     rt_disk_release(&found);
     rt_disk_remove(disk, kind, full.bytes, full.size);

@@ -17,16 +17,10 @@ int rt_value_operands(uint32_t op) {
   case IR_OP_MOD:
   case IR_OP_MIN:
   case IR_OP_MAX:
-  case IR_OP_EQ:
-  case IR_OP_NE:
-  case IR_OP_LT:
-  case IR_OP_LE:
-  case IR_OP_GT:
-  case IR_OP_GE:
   case IR_OP_AND:
   case IR_OP_OR: return 2;
   case IR_OP_WHERE: return 3;
-  default: return -1;
+  default: return op < IR_OP_COUNT && ir_ops[op].cls == IR_CLASS_COMPARE ? 2 : -1;
   }
 }
 

@@ -8,7 +8,6 @@
 #include "runtime/system/stack.h"
 
 #include <signal.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -6,17 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "ir/timer.h"
 #include "runtime/context.h"
 #include "runtime/program/program.h"
 #include "test/lib/median.h"
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
+static double now(void) { return (double)ir_now_ns(); }
 
 enum { ITERATIONS = 51, CALLS = 20000 };
 

@@ -15,8 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "ir/timer.h"
 #include "frontend/api/api.h"
 #include "test/lib/device_copy.h"
 #include "test/lib/median.h"
@@ -29,11 +29,7 @@ typedef struct settings {
   int64_t samples, copy;
 } settings;
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+static double now(void) { return (double)ir_now_ns() * 1e-9; }
 
 typedef struct bench {
   const settings *set;

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "ir/timer.h"
 #include "passes/fold/fold.h"
 #include "passes/index/extract/extract.h"
 #include "passes/ops/ops.h"
@@ -93,11 +93,7 @@ static ir_ref record(ir_graph *g, const chain *c) {
   return x;
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
+static double now(void) { return (double)ir_now_ns() * 1e-3; }
 
 typedef struct times {
   double record, fold, extract;

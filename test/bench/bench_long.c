@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "ir/timer.h"
 #include "frontend/text/chain.h"
 #include "passes/fold/fold.h"
 #include "passes/index/extract/extract.h"
@@ -102,11 +102,7 @@ static char *written(const kind *k, uint32_t n) {
   return text;
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
+static double now(void) { return (double)ir_now_ns() * 1e-9; }
 
 static bool measure(const kind *k, uint32_t n) {
   char *text = written(k, n);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "ir/timer.h"
 #include "frontend/viewfold.h"
 #include "test/lib/median.h"
 #include "test/lib/memory.h"
@@ -95,11 +95,7 @@ static const struct {
              {"mixed", mixed}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+static double now(void) { return (double)ir_now_ns() * 1e-9; }
 
 static void die(const char *what, const char *why) {
   fprintf(stderr, "bench_record: %s: %s\n", what, why);
@@ -132,11 +128,7 @@ static void measure(int kind, int64_t count) {
   double seconds[ITERATIONS], live = 0, peak = 0;
   for (int r = 0; r < ITERATIONS; r++) {
     test_memory memory = {0};
-    vf_options options = {.size = sizeof options,
-                          .allocator = test_memory_hook,
-                          .allocator_user = &memory,
-                          .flags = VF_NO_DISK};
-    vf_context *c = vf_context_create(&options, NULL);
+    vf_context *c = test_memory_context(&memory);
     if (!c) die("context", "none");
     tape t = begin(c);
     size_t before = memory.live;

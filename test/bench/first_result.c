@@ -9,17 +9,13 @@
  *   program   the text read, its program found in the cache
  *   first     the first run, less the fastest of those after it: memory touched for the first time, threads
  * Inputs are made, and results touched, between the steps, as they are the caller's. */
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "frontend/api/compile.h"
 #include "frontend/text/reader.h"
 #include "passes/ops/ops.h"
-#include "runtime/context.h"
 #include "test/lib/median.h"
 
 enum { PHASES = 5, MOST = 999, RUNS = 20, MOST_PORTS = 64 };

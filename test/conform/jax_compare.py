@@ -10,7 +10,6 @@ defines when results are the same. Compositions depend on the seed and their num
 --only makes every other step one of that row; --case repeats one composition, --show prints it. Exit status:
 0, 1 after a failure, 77 when it cannot run: JAX (pip install jax) is no package of the suite.
 """
-import argparse
 import collections
 import os
 import random
@@ -31,6 +30,7 @@ jax.config.update("jax_enable_x64", True)
 
 import binding
 import recorder
+from arguments import arguments
 from compositions import ROWS
 from compositions.compose import composition
 from compositions.judge import Truth, judged
@@ -74,21 +74,9 @@ def compared(context, f, inputs, clock):
     return {k: v for k, v in wrong.items() if v}, excused, len(truth.results)
 
 
-def options():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--depth", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=12)
-    parser.add_argument("--only", default="", choices=["", *ROWS])
-    parser.add_argument("--case", type=int)
-    parser.add_argument("--show", action="store_true")
-    return parser.parse_args()
-
-
 def main():
-    o = options()
+    o = arguments(seed=1, count=200, depth=3, steps=12, only="", case=int, show=False)
+    assert o.only in ("", *ROWS), f"--only: there is no row {o.only}"
     context, clock, used = binding.Context(o.build), Clock(), collections.Counter()
     failed = excused = results = 0
     cases = range(o.count) if o.case is None else [o.case]

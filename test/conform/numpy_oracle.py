@@ -11,7 +11,6 @@ evaluator. An operation of ir/ops.def or passes/ops/names.def without a row is a
 Elementwise operations are also tried with each dtype, on operands of random bits. --count is the number of
 the other cases for each operation. Exit status: 0, 1 after a failure, 77 when it cannot run.
 """
-import argparse
 import collections
 import os
 import re
@@ -24,6 +23,7 @@ except ImportError as missing:
     sys.exit(77)
 
 import binding
+from arguments import arguments
 from oracle import ELEMENTWISE, ROWS
 from oracle.draw import Draw, Outside, TextCase
 from oracle.rules import ALL
@@ -108,12 +108,7 @@ def cases(name, count):
 
 
 def main():
-    options = argparse.ArgumentParser()
-    options.add_argument("--build", required=True)
-    options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--count", type=int, default=40)
-    options.add_argument("--only", default="")
-    options = options.parse_args()
+    options = arguments(seed=1, count=40, only="")
     np.seterr(all="ignore")
     context = binding.Context(options.build)
     every, failures, passed = names(), collections.Counter(), 0

@@ -10,7 +10,6 @@ lacks (Uncovered).
 
 --list says which tests are not covered, and why. Exit status: 0, 1 after a failure, 77 when it cannot run.
 """
-import argparse
 import collections
 import os
 import sys
@@ -24,6 +23,7 @@ except ImportError as missing:
 
 import binding
 import nodes
+from arguments import arguments
 from nodes.node import DTYPES, Node, Uncovered, tensor
 
 DATA = "/usr/share/libonnx-testdata/data/node"
@@ -123,13 +123,7 @@ def run_test(context, folder):
 
 
 def main():
-    options = argparse.ArgumentParser()
-    options.add_argument("--build", required=True)
-    options.add_argument("--data", default=DATA)
-    options.add_argument("--only", default="")
-    options.add_argument("--list", action="store_true")
-    options.add_argument("--verbose", action="store_true")
-    options, _ = options.parse_known_args()
+    options = arguments(others=True, data=DATA, only="", list=False, verbose=False)
     if not os.path.isdir(options.data):
         print(f"skip: no node tests in {options.data} (package libonnx-testdata)")
         return 77

@@ -14,7 +14,6 @@ Without --static and --symbolic, fixed sizes are tried, and half as many symboli
 processes of their own: a crash, or a hang (by processor time), is a failure. A failing graph is reduced, and
 shown with its number for --case. Exit status: 0, 1 after a failure, 77 when it cannot run.
 """
-import argparse
 import collections
 import os
 import sys
@@ -27,6 +26,7 @@ except ImportError as missing:
     sys.exit(77)
 
 import binding
+from arguments import arguments
 from graphs import judge
 from graphs.build import build
 from graphs.refusals import admitted
@@ -142,20 +142,9 @@ def tried(options, symbolic, count):
 
 
 def main():
-    options = argparse.ArgumentParser()
-    options.add_argument("--build", required=True)
-    options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--count", type=int, default=300)
-    options.add_argument("--static", action="store_true")
-    options.add_argument("--symbolic", action="store_true")
-    options.add_argument("--jobs", type=int, default=1)
-    options.add_argument("--threads", type=int, default=1)
-    options.add_argument("--device")
-    options.add_argument("--case", type=int)
-    options.add_argument("--show", action="store_true", help="with --case: the whole graph, not made smaller")
-    options.add_argument("--most", type=int, default=MOST_SHOWN, help="kinds of failures shown")
-    options.add_argument("--list", type=int, default=0, help="failures listed in a line each")
-    options = options.parse_args()
+    # case, show: one case, whole rather than made smaller; most: kinds of failures shown; list: failures in a line each
+    options = arguments(seed=1, count=300, static=False, symbolic=False, jobs=1, threads=1, device=str, case=int, show=False,
+                        most=MOST_SHOWN, list=0)
     np.seterr(all="ignore")
     if not os.path.exists(os.path.join(options.build, "libviewfold.so.0")):
         print(f"skip: {options.build} has no libviewfold.so.0")

@@ -10,11 +10,12 @@ DIR/conformance.md.
 Where a tag is counts: in a text test the case that it stands in, or before it the whole file; in C the
 function that it stands in or right before; in Python the file.
 """
-import argparse
 import collections
 import os
 import re
 import sys
+
+from arguments import arguments
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TEST = os.path.dirname(HERE)
@@ -94,9 +95,7 @@ def page(demands, shown):
 
 
 def main():
-    options = argparse.ArgumentParser()
-    options.add_argument("--build", required=True)
-    options, _ = options.parse_known_args()
+    options = arguments(others=True)
     demands, shown = rows(), tags()
     failed = 0
     for row in sorted(shown.keys() - demands.keys()):

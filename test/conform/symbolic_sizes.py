@@ -11,7 +11,6 @@ give.
 --count is the number of cases; each takes the next row in an order that depends on the seed. Exit status: 0,
 1 after a failure, 77 when it cannot run.
 """
-import argparse
 import inspect
 import re
 import sys
@@ -23,6 +22,7 @@ except ImportError as missing:
     sys.exit(77)
 
 import binding
+from arguments import arguments
 from sizes import ROWS
 
 MOST_ELEMENTS = 1 << 16  # for the product of all variables
@@ -181,12 +181,7 @@ def run_case(context, row, random):
 
 
 def main():
-    options = argparse.ArgumentParser()
-    options.add_argument("--build", required=True)
-    options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--count", type=int, default=len(ROWS))
-    options.add_argument("--only", default="")
-    options = options.parse_args()
+    options = arguments(seed=1, count=len(ROWS), only="")
     np.seterr(all="ignore")
     contexts = [binding.Context(options.build, threads) for threads in (1, 2)]
     rows = [row for row in ROWS if options.only in ("", row.name)]

@@ -1,4 +1,5 @@
 #define CL_TARGET_OPENCL_VERSION 120
+#include "ir/timer.h"
 #include "test/lib/device_copy.h"
 
 #include <CL/cl.h>
@@ -7,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { MOST = 16, REPETITIONS = 10 };
 
@@ -33,11 +33,7 @@ static bool open_loader(void) {
   return all;
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+static double now(void) { return (double)ir_now_ns() * 1e-9; }
 
 /* The device that `name` selects among all devices of all platforms; NULL: none. */
 static cl_device_id choose(const char *name) {

@@ -1,14 +1,9 @@
 #include "test/lib/flow.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "passes/passes.h"
+#include "test/lib/unit.h"
 
-void flow_begin(flow *f) {
+void flow_init(flow *f) {
   memset(f, 0, sizeof *f);
   assert_int_equal(ir_graph_init(&f->g, &ir_mem_libc, &f->error), IR_OK);
 }
@@ -16,6 +11,18 @@ void flow_begin(flow *f) {
 void flow_end(flow *f) {
   ir_plan_free(&f->plan);
   ir_graph_free(&f->g);
+}
+
+static void end(void *f) {
+  flow_end(f);
+  free(f);
+}
+
+flow *flow_begin(void) {
+  flow *f = malloc(sizeof *f);
+  assert_non_null(f);
+  flow_init(f);
+  return unit_keep(f, end);
 }
 
 ir_ref flow_shape(flow *f, int rank, ...) {
@@ -105,5 +112,5 @@ rt_program *flow_compile(flow *f, rt_context *c, const char *key, const ir_ref *
   f->error = (ir_error){0};
   f->g.error = &f->error;
   if (flow_try(f, c, key, results, count, &p, &f->error)) fail_msg("%s", f->error.text);
-  return p;
+  return p_keep(p);
 }

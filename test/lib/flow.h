@@ -11,8 +11,9 @@ typedef struct flow {
   size_t input_count;
   ir_plan plan; /* of the last program */
 } flow;
-void flow_begin(flow *f);
-void flow_end(flow *f);
+flow *flow_begin(void); /* released when the running test ends */
+void flow_init(flow *f);
+void flow_end(flow *f); /* of flow_init */
 
 ir_ref flow_shape(flow *f, int rank, ...); /* of int64_t sizes */
 ir_ref flow_input(flow *f, const char *name, ir_dtype dtype, ir_ref shape);

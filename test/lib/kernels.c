@@ -1,16 +1,11 @@
+#include "ir/timer.h"
 #include "test/lib/kernels.h"
 
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "runtime/cpu/target.h"
+#include "test/lib/unit.h"
 
 static rt_module module;
 static bool module_ready;
@@ -49,11 +44,7 @@ bool k_target_at(int index, k_target *out) {
 #endif
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
+static double now(void) { return (double)ir_now_ns() * 1e-6; }
 
 static cg_blob make(ir_graph *g, ir_ref kernel, const ir_target *target, cg_output want) {
   ir_error error = {0};
@@ -61,6 +52,29 @@ static cg_blob make(ir_graph *g, ir_ref kernel, const ir_target *target, cg_outp
   if (rt_module_compile(the_module(), g, kernel, "kernel", target, want, &blob, &error) != IR_OK)
     fail_msg("%s", error.text);
   return blob;
+}
+
+ir_graph k_graph;
+static ir_error graph_error;
+
+int k_enter(void **state) {
+  graph_error = (ir_error){0};
+  return ir_graph_init(&k_graph, &ir_mem_libc, &graph_error);
+}
+int k_leave(void **state) {
+  ir_graph_free(&k_graph);
+  return 0;
+}
+void k_begin(void) {
+  k_leave(NULL);
+  assert_int_equal(k_enter(NULL), IR_OK);
+}
+
+static void free_code(void *of) {
+  k_code *code = of;
+  rt_image_unmap(&code->code);
+  free(code->scratch);
+  free(code);
 }
 
 k_code k_compile(ir_graph *g, ir_ref kernel, const ir_target *target) {
@@ -78,6 +92,10 @@ k_code k_compile(ir_graph *g, ir_ref kernel, const ir_target *target) {
   if (units) assert_non_null(made.scratch = aligned_alloc(CG_SCRATCH_ALIGN, units * CG_SCRATCH_ALIGN));
   rt_flat_free(g->mem, &flat);
   cg_blob_free(&blob);
+  k_code *kept = malloc(sizeof *kept);
+  assert_non_null(kept);
+  *kept = made;
+  unit_keep(kept, free_code);
   return made;
 }
 
@@ -86,11 +104,6 @@ char *k_text(ir_graph *g, ir_ref kernel, const ir_target *target, cg_output want
   char *text = strdup(blob.bytes);
   cg_blob_free(&blob);
   return text;
-}
-
-void k_free(k_code *code) {
-  rt_image_unmap(&code->code);
-  free(code->scratch);
 }
 
 ir_ref k_param(ir_graph *g, ir_dtype dtype, int slot, int64_t size) {

@@ -16,15 +16,24 @@ typedef struct k_target {
 } k_target;
 bool k_target_at(int index, k_target *out);
 
+#define K_EACH_TARGET(t)                                                                                     \
+  k_target t;                                                                                                \
+  for (int number_ = 0; k_target_at(number_, &t); number_++)
+
+/* The graph of the running test, empty at first: functions before and after each test (unit.h). */
+extern ir_graph k_graph;
+int k_enter(void **state);
+int k_leave(void **state);
+void k_begin(void); /* empties it */
+
 typedef struct k_code {
   rt_code code;
   cg_kernel run;
   void *scratch;       /* for one call at a time */
   double milliseconds; /* of compilation */
 } k_code;
-k_code k_compile(ir_graph *g, ir_ref kernel, const ir_target *target);
+k_code k_compile(ir_graph *g, ir_ref kernel, const ir_target *target); /* kept until the running test ends */
 char *k_text(ir_graph *g, ir_ref kernel, const ir_target *target, cg_output want); /* the caller frees it */
-void k_free(k_code *code);
 
 /* Memory between two inaccessible pages, which begins right after the first one or ends right before the
  * second. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontend/viewfold.h"
+
 enum { HEAD = 16 };
 
 static void note_peak(test_memory *m) {
@@ -39,4 +41,10 @@ void *test_budget_hook(void *user, void *ptr, size_t old_size, size_t new_size) 
   if (!new_size) free(ptr);
   if (moved || !new_size) atomic_fetch_add(&b->live, (long)new_size - (long)old_size);
   return moved;
+}
+
+vf_context *test_memory_context(test_memory *memory) {
+  vf_options options = {
+      .size = sizeof options, .allocator = test_memory_hook, .allocator_user = memory, .flags = VF_NO_DISK};
+  return vf_context_create(&options, NULL);
 }

@@ -17,6 +17,8 @@ typedef struct test_memory {
 } test_memory;
 
 void *test_memory_hook(void *user, void *ptr, size_t old_size, size_t new_size);
+/* A context with this allocator, without a cache on disk; NULL where there is none. */
+struct vf_context *test_memory_context(test_memory *memory);
 
 /* An allocator that fails for good after `left` requests. Thread-safe. */
 typedef struct test_budget {

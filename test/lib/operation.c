@@ -2,12 +2,18 @@
 
 #include "test/lib/unit.h"
 
-#include <cmocka.h>
-
 #include "ir/elementary/elementary.h"
 
-void operation_start(operation *o, ir_op op, ir_dtype type, int64_t count, bool expanded) {
-  *o = (operation){.type = type};
+static void end(void *of) {
+  operation *o = of;
+  ir_graph_free(&o->g);
+  free(o);
+}
+
+operation *operation_start(ir_op op, ir_dtype type, int64_t count, bool expanded) {
+  operation *o = calloc(1, sizeof *o);
+  assert_non_null(o);
+  o->type = type;
   assert_int_equal(ir_graph_init(&o->g, &ir_mem_libc, &o->error), IR_OK);
   ir_ref size = ir_index(&o->g, count), shape = ir_tuple(&o->g, &size, 1);
   for (int i = 0; i < 2; i++)
@@ -15,6 +21,7 @@ void operation_start(operation *o, ir_op op, ir_dtype type, int64_t count, bool 
   o->root = ir_ops[op].operands == 1 ? ir_unary(&o->g, op, o->input[0])
                                      : ir_binary(&o->g, op, o->input[0], o->input[1]);
   if (expanded) o->root = ir_elementary(&o->g, o->root);
+  return unit_keep(o, end);
 }
 
 void operation_run(operation *o, const void *x, const void *y, void *out) {

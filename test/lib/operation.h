@@ -11,8 +11,8 @@ typedef struct operation {
   ir_ref input[2], root;
   ir_dtype type; /* of the operands */
 } operation;
-/* Of `count` elements; expanded: in primitive operations. */
-void operation_start(operation *o, ir_op op, ir_dtype type, int64_t count, bool expanded);
+/* Of `count` elements; expanded: in primitive operations. Freed when the running test ends. */
+operation *operation_start(ir_op op, ir_dtype type, int64_t count, bool expanded);
 void operation_run(operation *o, const void *x, const void *y, void *out);
 
 #endif

@@ -1,13 +1,8 @@
 #include "test/lib/plans.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#include "test/lib/unit.h"
 
 /* ---- contexts whose compilations are counted and cached */
 
@@ -88,25 +83,32 @@ void p_empty_cache(void) {
   assert_int_equal(system(command), 0);
 }
 
+static void destroy_context(void *context) { rt_context_destroy(context); }
+
 rt_context *p_context_with(rt_options options) {
   ir_error error = {0};
   rt_context *c;
   options.cache_dir = place;
   if (!options.compile) options.compile = p_compile;
   if (rt_context_create(&ir_mem_libc, &options, &c, &error)) fail_msg("%s", error.text);
-  return c;
+  return unit_keep(c, destroy_context);
 }
 
 /* ---- plans by hand */
 
-void p_begin(p_maker *m) {
-  memset(m, 0, sizeof *m);
-  assert_int_equal(ir_graph_init(&m->g, &ir_mem_libc, &m->error), IR_OK);
-  m->p.mem = &ir_mem_libc;
-}
-void p_end(p_maker *m) {
+static void end(void *maker) {
+  p_maker *m = maker;
   ir_plan_free(&m->p);
   ir_graph_free(&m->g);
+  free(m);
+}
+
+p_maker *p_begin(void) {
+  p_maker *m = calloc(1, sizeof *m);
+  assert_non_null(m);
+  assert_int_equal(ir_graph_init(&m->g, &ir_mem_libc, &m->error), IR_OK);
+  m->p.mem = &ir_mem_libc;
+  return unit_keep(m, end);
 }
 
 uint32_t p_slot(p_maker *m, ir_slot_kind kind, const char *name, ir_dtype dtype, ir_ref size) {
@@ -161,17 +163,20 @@ void p_two_kernels(p_maker *m, ir_ref size) {
 
 ir_ref p_variable(p_maker *m) { return ir_var(&m->g, "n", 1, 4, 64, 4); }
 
+static void release_program(void *program) { rt_program_release(program); }
+rt_program *p_keep(rt_program *program) { return unit_keep(program, release_program); }
+
 rt_program *p_build(rt_context *c, p_maker *m, const char *key) {
   ir_error error = {0};
   rt_program *p;
   if (rt_program_build(c, "test", &m->g, &m->p, key, strlen(key), &p, &error)) fail_msg("%s", error.text);
-  return p;
+  return p_keep(p);
 }
 rt_program *p_find(rt_context *c, const char *key) {
   ir_error error = {0};
   rt_program *p;
   if (rt_program_find(c, key, strlen(key), &p, &error)) fail_msg("%s", error.text);
-  return p;
+  return p ? p_keep(p) : NULL;
 }
 
 void p_run(const rt_program *p, void *const *in, void *const *out, const int64_t *vars) {

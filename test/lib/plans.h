@@ -1,6 +1,7 @@
 /* Plans built by hand, and contexts to build them in. The contexts keep their cache in a directory of the
  * test and compile each kernel once per test run: later compilations return the same object at no cost. Every
- * error fails the running cmocka test. */
+ * error fails the running cmocka test, at whose end contexts, plans and programs are released, if they are
+ * not before (unit_release). */
 #ifndef VIEWFOLD_TEST_PLANS_H
 #define VIEWFOLD_TEST_PLANS_H
 
@@ -23,8 +24,7 @@ typedef struct p_maker {
   ir_plan p;
   ir_error error;
 } p_maker;
-void p_begin(p_maker *m);
-void p_end(p_maker *m);
+p_maker *p_begin(void);
 uint32_t p_slot(p_maker *m, ir_slot_kind kind, const char *name, ir_dtype dtype, ir_ref size);
 void p_launch(p_maker *m, ir_ref kernel, ir_ref count, ir_ref work, const uint32_t *slots, uint32_t n);
 void p_results(p_maker *m, const uint32_t *slots, size_t n);
@@ -35,6 +35,7 @@ void p_scale_add(p_maker *m, uint32_t out, uint32_t a, int b, double factor, ir_
 void p_two_kernels(p_maker *m, ir_ref size);
 ir_ref p_variable(p_maker *m); /* n=4..64:4 */
 
+rt_program *p_keep(rt_program *program); /* until the test ends */
 rt_program *p_build(rt_context *c, p_maker *m, const char *key);
 rt_program *p_find(rt_context *c, const char *key);
 void p_run(const rt_program *p, void *const *in, void *const *out, const int64_t *vars);

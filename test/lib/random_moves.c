@@ -1,6 +1,5 @@
 #include "test/lib/random_moves.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "test/lib/random_graph.h"

@@ -5,12 +5,8 @@
 
 #include <ctype.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "test/lib/unit.h"
 
 bool record_start(recorder *r, long budget) {
   memset(r, 0, sizeof *r);
@@ -22,6 +18,32 @@ bool record_start(recorder *r, long budget) {
 void record_stop(recorder *r) {
   ir_graph_free(&r->g);
   assert_int_equal(r->budget.live, 0);
+}
+
+static void end(void *r) {
+  record_stop(r);
+  free(r);
+}
+
+recorder *record_begin(void) {
+  recorder *r = malloc(sizeof *r);
+  assert_non_null(r);
+  assert_true(record_start(r, -1));
+  return unit_keep(r, end);
+}
+
+void record_short_of_memory(bool (*record)(recorder *r, const char *line), const char *const *lines,
+                            size_t count, bool accepted) {
+  static recorder r;
+  for (size_t i = 0; i < count; i++)
+    for (long budget = 0, enough = 0; !enough; budget++) {
+      assert_true(budget < 20000);
+      bool made = record_start(&r, budget) && record(&r, lines[i]);
+      enough = r.budget.left > 0;
+      if (!made) assert_int_not_equal(r.error.status, IR_OK);
+      if (enough && made != accepted) fail_msg("%s: %s", lines[i], r.error.text);
+      record_stop(&r);
+    }
 }
 
 static ir_ref variable(recorder *r, char name) {
@@ -160,28 +182,24 @@ static void show(const ir_graph *g, ir_ref ref, ir_text *out) {
 }
 
 void check_accepted(const record_accepted *c) {
-  recorder r;
-  assert_true(record_start(&r, -1));
-  ir_ref x = record_line(&r, c->line);
-  if (!x) fail_msg("%s: refused: %s", c->line, r.error.text);
+  recorder *r = record_begin();
+  ir_ref x = record_line(r, c->line);
+  if (!x) fail_msg("%s: refused: %s", c->line, r->error.text);
   ir_text text;
-  ir_text_init(&text, &r.mem);
-  ir_print_type(&r.g, x, &text);
+  ir_text_init(&text, &r->mem);
+  ir_print_type(&r->g, x, &text);
   ir_text_str(&text, " ");
-  show(&r.g, x, &text);
+  show(&r->g, x, &text);
   char expected[1024];
   snprintf(expected, sizeof expected, "%s %s", c->type, c->nodes);
   if (strcmp(expected, ir_text_get(&text)) != 0)
     fail_msg("%s:\n  expected %s\n  found    %s", c->line, expected, ir_text_get(&text));
   ir_text_free(&text);
-  record_stop(&r);
 }
 
 void check_refused(const record_refused *c) {
-  recorder r;
-  assert_true(record_start(&r, -1));
-  ir_ref x = record_line(&r, c->line);
-  if (x || r.error.status != IR_ERR_INVALID || strcmp(r.error.text, c->message) != 0)
-    fail_msg("%s:\n  expected %s\n  found    %s", c->line, c->message, x ? "no error" : r.error.text);
-  record_stop(&r);
+  recorder *r = record_begin();
+  ir_ref x = record_line(r, c->line);
+  if (x || r->error.status != IR_ERR_INVALID || strcmp(r->error.text, c->message) != 0)
+    fail_msg("%s:\n  expected %s\n  found    %s", c->line, c->message, x ? "no error" : r->error.text);
 }

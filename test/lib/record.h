@@ -24,6 +24,7 @@ typedef struct recorder {
 
 /* A graph whose allocator fails after `budget` allocations (-1: never). */
 bool record_start(recorder *r, long budget);
+recorder *record_begin(void);  /* with all memory, stopped when the running test ends */
 void record_stop(recorder *r); /* checks that nothing stays allocated */
 ir_ref record_line(recorder *r, const char *line);
 
@@ -34,6 +35,11 @@ typedef struct record_accepted {
 typedef struct record_refused {
   const char *line, *message;
 } record_refused;
+
+/* Records each line in graphs whose memory ends after 0, 1, 2, ... allocations, until there is enough: then
+ * record(r, line) must return `accepted`; where memory ended before, false comes with an error. */
+void record_short_of_memory(bool (*record)(recorder *r, const char *line), const char *const *lines,
+                            size_t count, bool accepted);
 
 void check_accepted(const record_accepted *c);
 void check_refused(const record_refused *c); /* the message must be equal */

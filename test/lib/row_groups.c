@@ -3,32 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "frontend/text/reader.h"
-#include "ir/parse/parse.h"
 #include "passes/passes.h"
+#include "test/lib/reads_back.h"
 
 enum { MOST_FUSED = 600 };
-
-/* The listing of a kernel parses back to the same listing. */
-static void check_text(trial *t, ir_ref kernel) {
-  ir_text first, second;
-  ir_text_init(&first, &ir_mem_libc), ir_text_init(&second, &ir_mem_libc);
-  ir_print_graph(&t->g, "k", kernel, &first);
-  ir_graph again;
-  ir_error error = {0};
-  ir_module module = {0};
-  ir_graph_init(&again, &ir_mem_libc, &error);
-  if (ir_parse_module(&again, &fe_builder, "k", ir_text_get(&first), first.len, &module) != IR_OK) {
-    snprintf(t->wrong, sizeof t->wrong, "a listing does not parse: %.150s", error.text);
-  } else {
-    ir_print_graph(&again, "k", module.graphs[0].root, &second);
-    if (strcmp(ir_text_get(&first), ir_text_get(&second)) != 0)
-      snprintf(t->wrong, sizeof t->wrong, "a listing changes when parsed");
-  }
-  ir_module_free(&module);
-  ir_graph_free(&again);
-  ir_text_free(&first), ir_text_free(&second);
-}
 
 static bool is_in_memory(const ir_plan *plan, ir_ref node) {
   for (size_t i = 0; i < plan->stored_count; i++)
@@ -79,7 +57,7 @@ row_group_counts row_groups_of(trial *t) {
     counts.kernels += step->kind == IR_STEP_KERNEL;
     counts.row_groups += step->row_group.count > 0;
     counts.transposed += has_transposed(&step->row_group);
-    if (step->row_group.count && !*t->wrong) check_text(t, step->kernel);
+    if (step->row_group.count && !*t->wrong) reads_back(&t->g, "k", step->kernel, t->wrong, sizeof t->wrong);
   }
   ir_plan_free(&plan);
   return counts;

@@ -2,7 +2,6 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdint.h>
 
 #include <cmocka.h>
 
@@ -13,11 +12,7 @@ void short_memory_everywhere(bool (*attempt)(vf_context *context), const vf_erro
   bool good = false;
   for (long fail_at = 1, step = level_step(4); !good; fail_at += step) {
     test_memory memory = {0};
-    vf_options options = {.size = sizeof options,
-                          .allocator = test_memory_hook,
-                          .allocator_user = &memory,
-                          .flags = VF_NO_DISK};
-    vf_context *c = vf_context_create(&options, NULL);
+    vf_context *c = test_memory_context(&memory);
     assert_non_null(c);
     memory.fail_at = memory.allocations + fail_at;
     good = attempt(c);

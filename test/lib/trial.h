@@ -17,6 +17,7 @@ typedef struct trial {
   ir_ref input[TRIAL_INPUTS], result[TRIAL_RESULTS], var; /* var: a variable size; 0: there is none */
   uint32_t input_count, result_count;                     /* the first `result_count` results are compiled */
   uint32_t exact_count; /* number of further results, which are only evaluated, as references */
+  double bound;         /* of the relative errors of a sum: see trial_check */
   char what[400];       /* describes the case; empty: reports show the graph */
   char wrong[200];      /* the error; empty: none */
 } trial;
@@ -33,11 +34,16 @@ typedef struct trial_property {
   bool (*enough)(const cases *c); /* were all required situations met? NULL: none are required */
 } trial_property;
 
-/* The main program. Besides the arguments of cases.h, --show SEED prints the graph of a case as text. */
+/* The main program, given the members of a trial_property. Besides the arguments of cases.h, --show SEED
+ * prints the graph of a case as text. */
 int trial_main(int argc, char **argv, const trial_property *property);
+#define TRIAL_MAIN(...)                                                                                      \
+  int main(int argc, char **argv) { return trial_main(argc, argv, &(trial_property){__VA_ARGS__}); }
 
 const ir_target *trial_target(int machine);
 int64_t trial_pick(trial *t, int64_t lo, int64_t hi);
+/* A new input, called a, b, ... in order. */
+ir_ref trial_input(trial *t, ir_dtype dtype, const ir_ref *shape, size_t rank);
 /* The number of elements of the tensor if the variable is n. */
 size_t trial_elements(const trial *t, ir_ref tensor, int64_t n);
 ir_ref trial_results(trial *t); /* the compiled results, as a TUPLE */
@@ -48,17 +54,29 @@ void trial_run_on(trial *t, int machine, void *const *inputs, void *const *outpu
 /* The plan for the machine, verified, which the caller frees; false, with t->wrong set, on failure. */
 bool trial_plan(trial *t, int machine, ir_plan *plan);
 
-/* Is element i of result 0, a sum of `terms` products in f32, within the numeric contract's bound of result
- * 1, the same sum in f64? Result 2 is the sum of the absolute products. */
-bool trial_is_near(const ir_eval_result *want, int64_t i, const void *got, int64_t terms);
+/* The bound of the numeric contract for a sum of `terms` products in f32, as a factor of the sum of their
+ * absolute values in f64. */
+double trial_sum_bound(int64_t terms);
 
 /* Are two elements the same, with NaNs as a class? */
 bool trial_same(const void *a, const void *b, ir_dtype dtype);
 
+/* The elements of an input. */
+typedef struct trial_data {
+  ir_dtype dtype;
+  size_t count;
+  unsigned char *elements;
+} trial_data;
+/* Replaces up to two elements by any of `n` numbers. */
+void trial_sprinkle(trial *t, const trial_data *data, const double *numbers, int64_t n);
+
 typedef struct trial_check {
   int runs;
-  unsigned char *(*data)(trial *t, ir_ref input, int64_t n); /* for size n; freed by the caller */
-  /* Is element i of a result right? `want` are all evaluated results. */
+  ir_value (*element)(trial *t, ir_dtype dtype);    /* draws one of an input, in order */
+  void (*change)(trial *t, const trial_data *data); /* then changes some; NULL: none */
+  /* Is element i of a result right? `want` are all evaluated results. NULL: if it is the same as the
+   * evaluated one, or, where t->bound is not 0, no farther from the element of result 1 than t->bound times
+   * that of result 2. */
   bool (*is_right)(const trial *t, const ir_eval_result *want, uint32_t result, int64_t i, const void *got);
 } trial_check;
 

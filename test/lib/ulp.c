@@ -1,7 +1,6 @@
 /* Errors in units in the last place, against a double or against MPFR. */
 #include "test/lib/ulp.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 

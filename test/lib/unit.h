@@ -19,6 +19,11 @@ void unit_shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 size_t unit_read_file(const char *path, void *bytes, size_t room);
 void unit_write_file(const char *path, const void *bytes, size_t size);
 
+/* Lets release(object) be called when the running test ends, for the last object first. Returns the object.
+ */
+void *unit_keep(void *object, void (*release)(void *object));
+void unit_release(const void *object); /* earlier; the last that is this object */
+
 typedef struct unit_fixtures {
   CMFixtureFunction set_up, tear_down; /* of the group */
   CMFixtureFunction enter, leave;      /* of each test */

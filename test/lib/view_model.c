@@ -1,7 +1,6 @@
 #include "test/lib/view_model.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

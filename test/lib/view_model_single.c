@@ -1,5 +1,4 @@
 /* Maps that a single view can represent, and chains on more elements. */
-#include <string.h>
 
 #include "test/lib/view_model.h"
 

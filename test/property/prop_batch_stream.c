@@ -71,11 +71,6 @@ static int64_t pick(problem *p, int64_t lo, int64_t hi) { return trial_pick(&p->
 
 static ir_ref number(problem *p, int64_t value) { return ir_index(&p->t.g, value); }
 
-static ir_ref add_input(problem *p, const ir_ref *shape, uint32_t rank) {
-  char name[2] = {(char)('a' + (int)p->t.input_count), 0};
-  return p->t.input[p->t.input_count++] = op_input(&p->t.g, name, 1, p->dtype, shape, rank);
-}
-
 static void add_result(problem *p, ir_ref x) { p->t.result[p->t.result_count++] = x; }
 
 static bool is_float(const problem *p) { return ir_is_float(p->dtype); }
@@ -121,7 +116,7 @@ static ir_ref prepared(problem *p, ir_ref x) {
   ir_graph *g = &p->t.g;
   switch (pick(p, 0, 4)) {
   case 0: return is_float(p) ? op_layer_norm(g, &x, 1, -1, 1e-3) : op_unary(g, IR_OP_NEG, x);
-  case 1: return op_binary(g, IR_OP_ADD, x, add_input(p, (ir_ref[]){p->width}, 1));
+  case 1: return op_binary(g, IR_OP_ADD, x, trial_input(&p->t, p->dtype, (ir_ref[]){p->width}, 1));
   case 2:
     return op_binary(g, IR_OP_SUB, x, sum_over(p, op_binary(g, IR_OP_MUL, x, literal(p, 0.1)), 1, true));
   default: return x;
@@ -133,7 +128,7 @@ static ir_ref product(problem *p, ir_ref x, ir_ref columns) {
   ir_graph *g = &p->t.g;
   bool transposed = pick(p, 0, 1);
   ir_ref shape[] = {transposed ? columns : p->width, transposed ? p->width : columns},
-         w = add_input(p, shape, 2), y;
+         w = trial_input(&p->t, p->dtype, shape, 2), y;
   if (transposed) w = op_swap_axes(g, w, 0, 1);
   if (p->hindrance == MERGED) {
     ir_ref flat[] = {number(p, p->size * p->row_count), p->width}, back[] = {p->batch, p->rows, columns};
@@ -142,7 +137,7 @@ static ir_ref product(problem *p, ir_ref x, ir_ref columns) {
     y = op_matmul(g, x, w);
   }
   if (is_float(p)) y = op_binary(g, IR_OP_MUL, y, literal(p, 0.2));
-  if (pick(p, 0, 1)) y = op_binary(g, IR_OP_ADD, y, add_input(p, &columns, 1));
+  if (pick(p, 0, 1)) y = op_binary(g, IR_OP_ADD, y, trial_input(&p->t, p->dtype, &columns, 1));
   if (pick(p, 0, 3) == 0) y = op_unary(g, IR_OP_RELU, y);
   return y;
 }
@@ -157,7 +152,7 @@ static ir_ref with_hindrance(problem *p, ir_ref v) {
   case FLIPPED: return op_flip(g, v, &zero, 1);
   case FLIPPED_OPERAND: {
     ir_ref dims[] = {p->batch, p->rows, ir_dim(g, v, 2)};
-    return op_binary(g, IR_OP_ADD, v, op_flip(g, add_input(p, dims, 3), &zero, 1));
+    return op_binary(g, IR_OP_ADD, v, op_flip(g, trial_input(&p->t, p->dtype, dims, 3), &zero, 1));
   }
   case PADDED: return slice_of(p, padded(p, v, 0, 1, 2), 0, zero, p->batch);
   case HALVES_SWAPPED: {
@@ -224,14 +219,15 @@ static ir_ref layer(problem *p, ir_ref x, combination how) {
 /* The input of the first layer. With SECOND_AXIS the batch is the second axis of the stored input. */
 static ir_ref first_rows(problem *p) {
   ir_ref shape[] = {p->batch, p->rows, p->width}, second[] = {p->rows, p->batch, p->width};
-  if (p->hindrance == SECOND_AXIS) return op_swap_axes(&p->t.g, add_input(p, second, 3), 0, 1);
-  return add_input(p, shape, 3);
+  if (p->hindrance == SECOND_AXIS)
+    return op_swap_axes(&p->t.g, trial_input(&p->t, p->dtype, second, 3), 0, 1);
+  return trial_input(&p->t, p->dtype, shape, 3);
 }
 
 /* A call, by `cond`, of one of two functions of x. */
 static ir_ref called(problem *p, ir_ref x) {
   ir_graph *g = &p->t.g;
-  ir_ref number = add_input(p, NULL, 0), func[2];
+  ir_ref number = trial_input(&p->t, p->dtype, NULL, 0), func[2];
   ir_ref either = op_binary(g, IR_OP_GT, number, op_literal_int(g, 0));
   for (int i = 0; i < 2; i++) {
     ir_ref param = ir_leaf(g, IR_OP_BUFFER, ir_dtype_of(g, x), 0, ir_shape(g, x), g->next_serial++),
@@ -272,16 +268,10 @@ static bool record(trial *t) {
   return !t->error.status;
 }
 
-static unsigned char *data_of(trial *t, ir_ref input, int64_t n) {
-  ir_dtype dtype = ir_dtype_of(&t->g, input);
-  size_t size = ir_dtypes[dtype].bytes, count = trial_elements(t, input, n);
-  unsigned char *data = calloc(count + 1, size);
-  for (size_t i = 0; i < count; i++) {
-    ir_value v = {.i = trial_pick(t, -1000, 1000)};
-    if (ir_is_float(dtype)) v.f = (double)v.i / 500;
-    ir_value_store(data + i * size, dtype, v);
-  }
-  return data;
+static ir_value element(trial *t, ir_dtype dtype) {
+  ir_value v = {.i = trial_pick(t, -1000, 1000)};
+  if (ir_is_float(dtype)) v.f = (double)v.i / 500;
+  return v;
 }
 
 static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result, int64_t i,
@@ -311,7 +301,7 @@ static void check_plan(trial *t) {
 }
 
 static void run(trial *t) {
-  elements += (long)trial_evaluate(t, &(trial_check){RUNS, data_of, is_right});
+  elements += (long)trial_evaluate(t, &(trial_check){RUNS, element, NULL, is_right});
   if (!*t->wrong) check_plan(t);
 }
 
@@ -326,8 +316,4 @@ static bool enough(const cases *c) {
   return !none;
 }
 
-int main(int argc, char **argv) {
-  static const trial_property property = {"batch_stream", 60,  machines, CONTEXTS, sizeof(problem),
-                                          record,         run, tell,     enough};
-  return trial_main(argc, argv, &property);
-}
+TRIAL_MAIN("batch_stream", 60, machines, CONTEXTS, sizeof(problem), record, run, tell, enough)

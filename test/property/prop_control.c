@@ -12,6 +12,7 @@
  * spec: F13.U F14.U F15.U */
 #include "frontend/api/api.h"
 #include "ir/ir.h"
+#include "test/lib/reads_back.h"
 #include "test/lib/cases.h"
 #include "test/lib/random_control.h"
 #include "test/lib/random_graph.h"
@@ -94,20 +95,11 @@ static bool compare(const test *t, const char *what, vf_graph *g, double (*a)[EL
 
 /* The text parses back to a graph that has the same text and the same values. */
 static bool check_text(const test *t, vf_context *c, vf_graph *g, double (*values)[ELEMENTS]) {
-  vf_error error;
   double again[OUTPUTS][ELEMENTS];
-  ir_error broken = {0};
-  ir_ref refs[OUTPUTS];
-  for (size_t i = 0; i < g->output_count; i++) refs[i] = g->outputs[i].ref;
-  ir_ref root = ir_tuple(&g->ir, refs, (uint32_t)g->output_count);
-  if (ir_verify(&g->ir, root, IR_LEVEL_TENSOR, &broken) != IR_OK) return report(t, "verifying", broken.text);
-  char *text = vf_graph_text(g, &error);
-  vf_graph *read = text ? vf_graph_parse(c, text, strlen(text), "text", NULL, &error) : NULL;
-  char *other = read ? vf_graph_text(read, &error) : NULL;
-  bool good = other ? strcmp(text, other) == 0 || report(t, "text", "reads back as another")
-                    : report(t, "text", error.message);
-  good = good && evaluate(t, read, again) && compare(t, "read back", g, again, values, 0);
-  vf_text_free(c, text), vf_text_free(c, other);
+  char wrong[1000];
+  vf_graph *read = reads_back_as(c, g, wrong, sizeof wrong);
+  if (!read) return report(t, "text", wrong);
+  bool good = evaluate(t, read, again) && compare(t, "read back", g, again, values, 0);
   vf_graph_destroy(read);
   return good;
 }

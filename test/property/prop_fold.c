@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "ir/timer.h"
 #include "frontend/text/chain.h"
 #include "frontend/views/access.h"
 #include "frontend/views/textbook.h"
@@ -288,11 +288,7 @@ static int one_sample(search *s, int length, uint64_t number, totals *t) {
   return 0;
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+static double now(void) { return (double)ir_now_ns() * 1e-9; }
 
 /* Tries the sampled lengths in turn, until the samples are done, the time is over, or all chains of a length
  * are tried. */

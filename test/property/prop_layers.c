@@ -49,11 +49,6 @@ typedef struct problem {
 
 static int64_t pick(problem *p, int64_t lo, int64_t hi) { return trial_pick(&p->t, lo, hi); }
 
-static ir_ref add_input(problem *p, ir_dtype dtype, const ir_ref *shape, uint32_t rank) {
-  char name[2] = {(char)('a' + (int)p->t.input_count), 0};
-  return p->t.input[p->t.input_count++] = op_input(&p->t.g, name, 1, dtype, shape, rank);
-}
-
 /* The width of a product with so many rows and terms. */
 static int64_t some_width(problem *p, int64_t rows, int64_t terms, int64_t least, int64_t most) {
   static const int64_t edges[] = {1,   2,   3,   7,   8,   15,  16,  17,  24,  31,  32,
@@ -76,7 +71,7 @@ static ir_ref swapped(problem *p, ir_ref x) { return op_swap_axes(&p->t.g, x, -1
 
 static ir_ref vector_of(problem *p, ir_dtype dtype, int64_t width) {
   ir_ref size = ir_index(&p->t.g, width);
-  return add_input(p, dtype, &size, 1);
+  return trial_input(&p->t, dtype, &size, 1);
 }
 
 /* x itself, or an elementwise function of x. */
@@ -100,7 +95,7 @@ static ir_ref some_weight(problem *p, int64_t in, int64_t out) {
   }
   bool by_columns = pick(p, 0, p->hidden ? 15 : 3) > 0, in_batches = p->rank == 2 && pick(p, 0, 7) == 0;
   ir_ref sizes[] = {p->shape[0], ir_index(g, by_columns ? out : in), ir_index(g, by_columns ? in : out)};
-  ir_ref w = maybe_computed(p, add_input(p, p->dtype, sizes + !in_batches, 2 + in_batches));
+  ir_ref w = maybe_computed(p, trial_input(&p->t, p->dtype, sizes + !in_batches, 2 + in_batches));
   if (by_columns) w = swapped(p, w);
   if (p->weight_count < WEIGHTS && !in_batches) p->weights[p->weight_count++] = (weight){w, in, out};
   return w;
@@ -143,7 +138,7 @@ static ir_ref layer(problem *p, ir_ref x, int64_t out, bool last) {
     }
   ir_ref shape[] = {p->shape[0], p->rank == 2 ? p->shape[1] : ir_index(g, out), ir_index(g, out)};
   if (last && pick(p, 0, 3) == 0)
-    y = op_binary(g, IR_OP_ADD, y, add_input(p, ir_dtype_of(g, y), shape, p->rank + 1));
+    y = op_binary(g, IR_OP_ADD, y, trial_input(&p->t, ir_dtype_of(g, y), shape, p->rank + 1));
   return y;
 }
 
@@ -195,7 +190,7 @@ static bool record(trial *t) {
                                              : 200);
   int64_t layers = pick(p, 0, 2) ? 2 : pick(p, 1, 4);
   ir_ref shape[] = {p->shape[0], p->rank == 2 ? p->shape[1] : ir_index(g, width), ir_index(g, width)};
-  ir_ref x = maybe_computed(p, add_input(p, p->dtype, shape, p->rank + 1));
+  ir_ref x = maybe_computed(p, trial_input(&p->t, p->dtype, shape, p->rank + 1));
   if (pick(p, 0, 5) == 0) x = activation(p, x);
   p->value[p->value_count++] = x;
   for (int64_t i = 0; i < layers && x; i++) {
@@ -213,21 +208,15 @@ static bool record(trial *t) {
   return !t->error.status;
 }
 
-static unsigned char *data_of(trial *given, ir_ref input, int64_t n) {
+static ir_value element(trial *t, ir_dtype dtype) {
+  ir_value v = {.i = trial_pick(t, -9, 9)};
+  if (ir_is_float(dtype)) v.f = (double)trial_pick(t, -2, 2) / 2;
+  return v;
+}
+
+static void make_special(trial *t, const trial_data *data) {
   static const double specials[] = {NAN, INFINITY, -INFINITY};
-  problem *p = (problem *)given;
-  ir_dtype t = ir_dtype_of(&p->t.g, input);
-  size_t size = ir_dtypes[t].bytes, count = trial_elements(given, input, n);
-  unsigned char *data = calloc(count + 1, size);
-  for (size_t i = 0; i < count; i++) {
-    ir_value v = {.i = pick(p, -9, 9)};
-    if (ir_is_float(t)) v.f = (double)pick(p, -2, 2) / 2;
-    ir_value_store(data + i * size, t, v);
-  }
-  for (int64_t k = p->special && ir_is_float(t) ? pick(p, 0, 2) : 0; k > 0 && count; k--)
-    ir_value_store(data + (size_t)pick(p, 0, (int64_t)count - 1) * size, t,
-                   (ir_value){.f = specials[pick(p, 0, 2)]});
-  return data;
+  if (((problem *)t)->special && ir_is_float(data->dtype)) trial_sprinkle(t, data, specials, 3);
 }
 
 /* The greatest magnitude in a result: an element may be a small difference of large terms, each of which is
@@ -256,7 +245,7 @@ static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result
 }
 
 static void run(trial *t) {
-  elements += (long)trial_evaluate(t, &(trial_check){t->var ? 2 : 1, data_of, is_right});
+  elements += (long)trial_evaluate(t, &(trial_check){t->var ? 2 : 1, element, make_special, is_right});
   if (*t->wrong) return;
   row_group_counts groups = row_groups_of(t);
   fused += groups.products > 1, transposed += groups.transposed > 0;
@@ -274,8 +263,4 @@ static bool enough(const cases *c) {
   return !target || target->group_items || c->done < ENOUGH || transposed > 0;
 }
 
-int main(int argc, char **argv) {
-  static const trial_property property = {"layers", 60,  machines, CONTEXTS, sizeof(problem),
-                                          record,   run, tell,     enough};
-  return trial_main(argc, argv, &property);
-}
+TRIAL_MAIN("layers", 60, machines, CONTEXTS, sizeof(problem), record, run, tell, enough)

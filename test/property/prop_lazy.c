@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "ir/timer.h"
 #include "frontend/viewfold.h"
 #include "test/lib/memory.h"
 
@@ -86,11 +86,7 @@ static bool step(loop *l, long number, vf_error *error) {
   return good;
 }
 
-static double seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+static double seconds(void) { return (double)ir_now_ns() * 1e-9; }
 
 int main(int argc, char **argv) {
   long steps = 1000, seed = 1, done = 0;

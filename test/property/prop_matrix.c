@@ -44,9 +44,8 @@ static bool one_in(problem *p, int64_t n) { return pick(p, 1, n) == 1; }
 
 static ir_ref input(problem *p, const int64_t *size, uint32_t rank) {
   ir_ref dims[3];
-  char name[] = {"abc"[p->t.input_count]};
   for (uint32_t i = 0; i < rank; i++) dims[i] = ir_index(&p->t.g, size[i]);
-  return p->t.input[p->t.input_count++] = op_input(&p->t.g, name, 1, p->dtype, dims, rank);
+  return trial_input(&p->t, p->dtype, dims, rank);
 }
 
 /* A matrix of rows x columns, in a batch if batch > 1: plain, transposed, a slice of a larger one, or
@@ -104,28 +103,15 @@ static bool record(trial *t) {
   }
   if (t->result[0] && !p->bounded) follow(p, columns);
   t->result_count = 1, t->exact_count = p->bounded ? 2 : 0;
+  if (p->bounded) t->bound = trial_sum_bound(p->terms);
   return t->result[0] && (!p->bounded || t->result[2]);
 }
 
-static unsigned char *data_of(trial *given, ir_ref x, int64_t n) {
-  problem *p = (problem *)given;
-  ir_dtype t = ir_dtype_of(&p->t.g, x);
-  size_t size = ir_dtypes[t].bytes, count = trial_elements(given, x, n);
-  unsigned char *data = calloc(count + 1, size);
-  for (size_t i = 0; i < count && data; i++) {
-    ir_value v = {.f = ldexp((double)pick(p, -4, 4), -2)};
-    if (p->bounded) v.f = ldexp((double)pick(p, -255, 255), (int)pick(p, -20, -4)); /* some are subnormal */
-    ir_value_store(data + i * size, t, v);
-  }
-  return data;
-}
-
-static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result, int64_t i,
-                     const void *got) {
-  const problem *p = (const problem *)t;
-  size_t size = ir_dtypes[want->dtype].bytes, at = (size_t)i;
-  if (!p->bounded) return memcmp((const unsigned char *)want[result].data + at * size, got, size) == 0;
-  return trial_is_near(want, i, got, p->terms);
+static ir_value element(trial *t, ir_dtype dtype) {
+  problem *p = (problem *)t;
+  ir_value v = {.f = ldexp((double)pick(p, -4, 4), -2)};
+  if (p->bounded) v.f = ldexp((double)pick(p, -255, 255), (int)pick(p, -20, -4)); /* some are subnormal */
+  return v;
 }
 
 /* Does a kernel compiled for the machine that has matrix instructions use them? */
@@ -147,7 +133,7 @@ static bool has_matrix(trial *t) {
 }
 
 static void run(trial *t) {
-  trial_evaluate(t, &(trial_check){1, data_of, is_right});
+  trial_evaluate(t, &(trial_check){1, element, NULL, NULL});
   if (!*t->wrong) by_matrix += has_matrix(t);
 }
 
@@ -158,8 +144,4 @@ static bool enough(const cases *c) {
   return !target || !target->matrix || c->done < ENOUGH || 2 * by_matrix > c->done;
 }
 
-int main(int argc, char **argv) {
-  static const trial_property property = {"matrix", 60,  machines, MACHINES, sizeof(problem),
-                                          record,   run, tell,     enough};
-  return trial_main(argc, argv, &property);
-}
+TRIAL_MAIN("matrix", 60, machines, MACHINES, sizeof(problem), record, run, tell, enough)

@@ -17,7 +17,6 @@
 #include "test/lib/trial.h"
 
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,8 +191,4 @@ static void tell(const cases *c) {
   printf("%ld cases, %ld with many elements for each result, %ld elements", c->done, blocks, elements);
 }
 
-int main(int argc, char **argv) {
-  static const trial_property property = {"moments", 60,  machines, CONTEXTS, sizeof(problem),
-                                          record,    run, tell,     NULL};
-  return trial_main(argc, argv, &property);
-}
+TRIAL_MAIN("moments", 60, machines, CONTEXTS, sizeof(problem), record, run, tell, NULL)

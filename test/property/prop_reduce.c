@@ -16,11 +16,9 @@
 #include "test/lib/random_graph.h"
 #include "test/lib/trial.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double BOUND = 128 * 0x1p-24;
 
@@ -29,6 +27,7 @@ static long elements;
 typedef struct problem {
   trial t;
   ir_op op;
+  bool wide;    /* integers of all sizes */
   bool bounded; /* the results after the first are the sum in f64 and the sum of magnitudes */
 } problem;
 
@@ -117,6 +116,7 @@ static bool record(trial *t) {
            x == p->t.input[0] ? "" : ", a view", gives_index(p->op) ? "axis" : "axes of the set",
            gives_index(p->op) ? (uint32_t)axis : set, p->bounded ? ", bounded" : "");
   ir_text_free(&text);
+  p->wide = pick(p, 0, 1), p->t.bound = p->bounded ? BOUND : 0;
   return p->t.result[0] != 0;
 }
 
@@ -129,52 +129,32 @@ static double some_float(problem *p) {
 
 /* Puts special floats among the elements of extrema: a single special value everywhere, a few here and there,
  * or none. */
-static void sprinkle(problem *p, unsigned char *data, size_t count, ir_dtype t) {
+static void sprinkle(trial *given, const trial_data *data) {
+  problem *p = (problem *)given;
+  ir_dtype t = data->dtype;
   static const double specials[] = {0.0, -0.0, NAN, -NAN, INFINITY, -INFINITY, 1e-40, 65504, -1e19};
   size_t size = ir_dtypes[t].bytes;
   if (!ir_is_float(t) || p->bounded || p->op == IR_OP_SUM || p->op == IR_OP_PROD) return;
   double all = specials[pick(p, 0, 8)];
   bool equal_elements = pick(p, 0, 3) == 0;
-  for (size_t i = 0; i < count && equal_elements; i++)
-    ir_value_store(data + i * size, t, (ir_value){.f = all});
-  for (int64_t k = pick(p, 0, 6); k-- > 0 && count;)
-    ir_value_store(data + (size_t)pick(p, 0, (int64_t)count - 1) * size, t,
+  for (size_t i = 0; i < data->count && equal_elements; i++)
+    ir_value_store(data->elements + i * size, t, (ir_value){.f = all});
+  for (int64_t k = pick(p, 0, 6); k-- > 0 && data->count;)
+    ir_value_store(data->elements + (size_t)pick(p, 0, (int64_t)data->count - 1) * size, t,
                    (ir_value){.f = specials[pick(p, 0, 8)]});
 }
 
-static unsigned char *data_of(trial *given, ir_ref input, int64_t n) {
-  problem *p = (problem *)given;
-  ir_dtype t = ir_dtype_of(&p->t.g, input);
-  size_t count = trial_elements(given, input, n);
-  size_t size = ir_dtypes[t].bytes;
-  unsigned char *data = calloc(count + 1, size);
-  bool wide = pick(p, 0, 1);
-  for (size_t i = 0; i < count; i++) {
-    ir_value v = {.i = t == IR_BOOL ? pick(p, 0, 99) == 0 : pick(p, -5, 5)};
-    if (ir_is_float(t)) v.f = some_float(p);
-    else if (t != IR_BOOL && wide) v.i = (int64_t)random_next(&p->t.state) >> pick(p, 0, 63);
-    ir_value_store(data + i * size, t, v);
-  }
-  sprinkle(p, data, count, t);
-  elements += (long)count;
-  return data;
+static ir_value element(trial *t, ir_dtype dtype) {
+  problem *p = (problem *)t;
+  ir_value v = {.i = dtype == IR_BOOL ? pick(p, 0, 99) == 0 : pick(p, -5, 5)};
+  if (ir_is_float(dtype)) v.f = some_float(p);
+  else if (dtype != IR_BOOL && p->wide) v.i = (int64_t)random_next(&t->state) >> pick(p, 0, 63);
+  elements++;
+  return v;
 }
 
-static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result, int64_t i,
-                     const void *got) {
-  size_t size = ir_dtypes[want->dtype].bytes, at = (size_t)i;
-  if (!((const problem *)t)->bounded)
-    return trial_same((const unsigned char *)want[result].data + at * size, got, want->dtype);
-  double y = ir_value_load(got, want->dtype).f, exact = ((const double *)want[1].data)[at];
-  return fabs(y - exact) <= BOUND * ((const double *)want[2].data)[at];
-}
-
-static void run(trial *t) { trial_evaluate(t, &(trial_check){1, data_of, is_right}); }
+static void run(trial *t) { trial_evaluate(t, &(trial_check){1, element, sprinkle, NULL}); }
 
 static void tell(const cases *c) { printf("%ld reductions, %ld elements", c->done, elements); }
 
-int main(int argc, char **argv) {
-  static const trial_property property = {"reduce", 60,  case_machines, CASE_MACHINES, sizeof(problem),
-                                          record,   run, tell,          NULL};
-  return trial_main(argc, argv, &property);
-}
+TRIAL_MAIN("reduce", 60, case_machines, CASE_MACHINES, sizeof(problem), record, run, tell, NULL)

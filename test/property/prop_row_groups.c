@@ -38,11 +38,6 @@ static int64_t some_size(problem *p) {
   return edges[pick(p, 0, 18)];
 }
 
-static ir_ref add_input(problem *p, ir_dtype dtype, const ir_ref *shape, uint32_t rank) {
-  char name[2] = {(char)('a' + (int)p->t.input_count), 0};
-  return p->t.input[p->t.input_count++] = op_input(&p->t.g, name, 1, dtype, shape, rank);
-}
-
 static ir_ref some_value(problem *p) {
   uint32_t back = (uint32_t)pick(p, 1, p->value_count < 4 ? p->value_count : 4);
   return p->value[pick(p, 0, 2) ? p->value_count - back : (uint32_t)pick(p, 0, p->value_count - 1)];
@@ -136,10 +131,10 @@ static void record_rows(problem *p) {
   }
   p->reduced = (uint32_t)pick(p, 1, (1 << p->rank) - 1);
   if (p->reduced == (1u << p->rank) - 1) p->reduced &= ~(1u << pick(p, 0, p->rank - 1));
-  p->value[p->value_count++] = add_input(p, p->dtype, p->shape, p->rank);
+  p->value[p->value_count++] = trial_input(&p->t, p->dtype, p->shape, p->rank);
   ir_ref last = p->shape[p->rank - 1];
-  if (pick(p, 0, 1)) p->value[p->value_count++] = add_input(p, p->dtype, p->shape, p->rank);
-  if (pick(p, 0, 1)) p->t.input_count < INPUTS ? (void)add_input(p, p->dtype, &last, 1) : (void)0;
+  if (pick(p, 0, 1)) p->value[p->value_count++] = trial_input(&p->t, p->dtype, p->shape, p->rank);
+  if (pick(p, 0, 1)) p->t.input_count < INPUTS ? (void)trial_input(&p->t, p->dtype, &last, 1) : (void)0;
   for (int64_t steps = pick(p, 3, 12); steps > 0 && p->value_count < VALUES; steps--) {
     ir_ref made = next_value(p);
     if (made) p->value[p->value_count++] = made;
@@ -162,10 +157,11 @@ static void record_attention(problem *p) {
   ir_ref k[] = {batch, heads, ir_index(g, keys), ir_index(g, width)};
   ir_ref v[] = {batch, heads, ir_index(g, keys), ir_index(g, columns)};
   p->special = pick(p, 0, 3) == 0;
-  ir_ref x[] = {add_input(p, p->dtype, q, 4), add_input(p, p->dtype, k, 4), add_input(p, p->dtype, v, 4), 0};
+  ir_ref x[] = {trial_input(&p->t, p->dtype, q, 4), trial_input(&p->t, p->dtype, k, 4),
+                trial_input(&p->t, p->dtype, v, 4), 0};
   size_t n = 3;
   if (pick(p, 0, 2) == 0)
-    x[n++] = add_input(p, pick(p, 0, 1) ? IR_BOOL : p->dtype, (ir_ref[]){q[2], k[2]}, 2);
+    x[n++] = trial_input(&p->t, pick(p, 0, 1) ? IR_BOOL : p->dtype, (ir_ref[]){q[2], k[2]}, 2);
   p->t.result[p->t.result_count++] = op_attention(g, x, n, 0, pick(p, 0, 3) > 0);
 }
 
@@ -175,21 +171,15 @@ static bool record(trial *t) {
   return !t->error.status;
 }
 
-static unsigned char *data_of(trial *given, ir_ref input, int64_t n) {
+static ir_value element(trial *t, ir_dtype dtype) {
+  ir_value v = {.i = dtype == IR_BOOL ? trial_pick(t, 0, 4) > 0 : trial_pick(t, -9, 9)};
+  if (ir_is_float(dtype)) v.f = (double)trial_pick(t, -1000, 1000) / 500;
+  return v;
+}
+
+static void make_special(trial *t, const trial_data *data) {
   static const double specials[] = {NAN, INFINITY, -INFINITY, 1e30};
-  problem *p = (problem *)given;
-  ir_dtype t = ir_dtype_of(&p->t.g, input);
-  size_t size = ir_dtypes[t].bytes, count = trial_elements(given, input, n);
-  unsigned char *data = calloc(count + 1, size);
-  for (size_t i = 0; i < count; i++) {
-    ir_value v = {.i = t == IR_BOOL ? pick(p, 0, 4) > 0 : pick(p, -9, 9)};
-    if (ir_is_float(t)) v.f = (double)pick(p, -1000, 1000) / 500;
-    ir_value_store(data + i * size, t, v);
-  }
-  for (int64_t k = p->special && ir_is_float(t) ? pick(p, 0, 2) : 0; k > 0 && count; k--)
-    ir_value_store(data + (size_t)pick(p, 0, (int64_t)count - 1) * size, t,
-                   (ir_value){.f = specials[pick(p, 0, 3)]});
-  return data;
+  if (((problem *)t)->special && ir_is_float(data->dtype)) trial_sprinkle(t, data, specials, 4);
 }
 
 static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result, int64_t i,
@@ -204,7 +194,7 @@ static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result
 }
 
 static void run(trial *t) {
-  elements += (long)trial_evaluate(t, &(trial_check){RUNS, data_of, is_right});
+  elements += (long)trial_evaluate(t, &(trial_check){RUNS, element, make_special, is_right});
   if (*t->wrong) return;
   row_group_counts counts = row_groups_of(t);
   row_groups += counts.row_groups, kernels += counts.kernels;
@@ -215,8 +205,4 @@ static void tell(const cases *c) {
          elements);
 }
 
-int main(int argc, char **argv) {
-  static const trial_property property = {"row_groups", 60,  case_machines, CASE_MACHINES, sizeof(problem),
-                                          record,       run, tell,          NULL};
-  return trial_main(argc, argv, &property);
-}
+TRIAL_MAIN("row_groups", 60, case_machines, CASE_MACHINES, sizeof(problem), record, run, tell, NULL)

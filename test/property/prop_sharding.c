@@ -13,7 +13,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { ENOUGH = 400 }; /* tries after which a counterexample should have been found */
 

@@ -6,7 +6,6 @@
  *   prop_steps --seed S --count N
  *   prop_steps --case SEED         one case again, by the seed in its report */
 #include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -256,7 +255,7 @@ static void record(maker *m, uint64_t seed, int budget) {
   ir_graph *g = &m->f.g;
   m->state = seed;
   m->budget = budget;
-  flow_begin(&m->f);
+  flow_init(&m->f);
   int rows = draw(m, 0, MOST_ROWS + 2);
   m->rows = rows > MOST_ROWS ? ir_var(g, "n", 1, 0, MOST_ROWS, 1) : ir_index(g, rows);
   ir_ref width = ir_index(g, WIDTH);

@@ -11,7 +11,6 @@
 #include "test/lib/random_graph.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -155,8 +155,4 @@ static void run(trial *t) {
 
 static void tell(const cases *c) { printf("%ld cases, %ld elements", c->done, elements); }
 
-int main(int argc, char **argv) {
-  static const trial_property property = {"windows", 100, machines, CONTEXTS, sizeof(problem),
-                                          record,    run, tell,     NULL};
-  return trial_main(argc, argv, &property);
-}
+TRIAL_MAIN("windows", 100, machines, CONTEXTS, sizeof(problem), record, run, tell, NULL)

@@ -2,7 +2,6 @@
  * of a side condition dropped, some point must show that the conjunct is needed. */
 #include "test/prove/prove.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 

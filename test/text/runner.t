@@ -114,3 +114,49 @@ $ ls
 >>>
 $ "$TEST_ROOT/build/run_text" apart.t
 2 passed, 0 failed, 0 skipped
+
+== cases that begin with the text that a command is run on
+<<< texts.t
+# a file of texts
+@text x: sh -c 'cat x; cat x >&2; exit 3'
+== right
+one
+
+# of the text
+two
+! one
+!
+! # of the text
+! two
+? 3
+== wrong
+three
+! four
+? 3
+>>>
+$ "$TEST_ROOT/build/run_text" texts.t
+FAIL texts.t:3: right
+  line 4: $ sh -c 'cat x; cat x >&2; exit 3'
+  standard output, from line 1:
+    +one
+    +
+    +# of the text
+    +two
+FAIL texts.t:13: wrong
+  line 14: $ sh -c 'cat x; cat x >&2; exit 3'
+  standard output, from line 1:
+    +three
+  standard error, from line 1:
+    -four
+    +three
+0 passed, 2 failed, 0 skipped
+? 1
+$ "$TEST_ROOT/build/run_text" --accept texts.t
+accepted texts.t
+2 passed, 0 failed, 0 skipped
+$ sed -n '/^== wrong/,$p' texts.t
+\== wrong
+three
+three
+\! three
+\? 3

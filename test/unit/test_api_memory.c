@@ -155,12 +155,8 @@ static void test_allocations_of_compiling_fail(void **state) {
   long allocations = 0;
   for (long k = 0, step = 1; k == 0 || k <= allocations; k += k < 64 ? 1 : step) {
     memory.fail_at = 0;
-    vf_options options = {.size = sizeof options,
-                          .allocator = test_memory_hook,
-                          .allocator_user = &memory,
-                          .flags = VF_NO_DISK};
     vf_error error;
-    vf_context *c = vf_context_create(&options, &error);
+    vf_context *c = test_memory_context(&memory);
     vf_graph *g = vf_graph_create(c, "small", &error);
     vf_value x = vf_input(g, "x", VF_F32, VF_LIST(4));
     vf_output(g, "y", vf_add(vf_mul(x, x), vf_number(g, 1)));

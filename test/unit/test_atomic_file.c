@@ -2,7 +2,6 @@
 #include "frontend/files/atomic_file.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>

@@ -1,68 +1,49 @@
 /* Types with batch axes: their meaning, their alignment, the views that make them, and what is refused. */
 #include "frontend/text/reader.h"
-#include "frontend/viewfold.h"
-#include "ir/verify/verify.h"
+#include "test/lib/api.h"
 #include "passes/batch/batch.h"
 #include "test/lib/record.h"
+#include "test/lib/graph.h"
 #include "test/lib/unit.h"
 
 enum { MOST = 512 };
 static vf_error error;
 
-static vf_context *context(void) {
-  vf_context *c = vf_context_create(NULL, &error);
-  assert_non_null(c);
-  return c;
-}
-
 /* Inputs x and y count from 0 and from 100. Results of the evaluator and of the compiled program must equal
  * `want`. */
 static void check_result(const char *text, const float *want, int count) {
-  vf_context *c = context();
-  vf_graph *g = vf_graph_parse(c, text, strlen(text), "case", NULL, &error);
-  if (!g) fail_msg("%s", error.message);
+  vf_context *c = api_context();
+  vf_graph *g = api_parse(c, text);
   float in[2][MOST], out[MOST] = {0};
   for (int i = 0; i < MOST; i++) in[0][i] = (float)i, in[1][i] = (float)(100 + i);
   const void *inputs[] = {in[0], in[1]};
   for (int compiled = 0; compiled < 2; compiled++) {
-    vf_program *p = compiled ? vf_compile(g, &error) : NULL;
-    if (compiled && !p) fail_msg("%s: %s", text, error.message);
-    vf_status status = compiled ? vf_program_run(p, inputs, (void *[]){out}, NULL, &error)
-                                : vf_evaluate(g, inputs, (void *[]){out}, NULL, &error);
-    if (status) fail_msg("%s: %s", text, error.message);
+    if (compiled) api_run(api_compile(g), inputs, (void *[]){out}, NULL);
+    else api_evaluate(g, inputs, (void *[]){out}, NULL);
     for (int i = 0; i < count; i++)
       if (out[i] != want[i])
         fail_msg("%s\n%s, element %d: %g, expected %g", text, compiled ? "compiled" : "evaluated", i, out[i],
                  want[i]);
-    vf_program_destroy(p);
   }
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 /* The type of %y in `graph @f(PARAMS) { BODY return %y }`, or the message with which it is refused. */
 static void check_type(const char *params, const char *body, const char *type, const char *message) {
   char text[1024];
-  vf_context *c = context();
+  vf_context *c = api_context();
   snprintf(text, sizeof text, "graph @f(%s) {\n%s\nreturn %%y\n}\n", params, body);
-  vf_graph *g = vf_graph_parse(c, text, strlen(text), "f", NULL, &error);
   if (message) {
+    vf_graph *g = vf_graph_parse(c, text, strlen(text), "f", NULL, &error);
     if (g || !strstr(error.message, message))
       fail_msg("%s: `%s`, expected `%s`", body, g ? "accepted" : error.message, message);
   } else {
-    if (!g) fail_msg("%s: %s", body, error.message);
+    vf_graph *g = api_parse(c, text);
     char *line = vf_value_text(vf_graph_find(g, "y"));
     const char *colon = strrchr(line, ':');
     if (!colon || strcmp(colon + 2, type) != 0) fail_msg("%s: %s, expected %s", body, line, type);
     vf_text_free(c, line);
-    char *once = vf_graph_text(g, &error);
-    vf_graph *again = vf_graph_parse(c, once, strlen(once), "again", NULL, &error);
-    if (!again) fail_msg("%s\ndoes not parse: %s", once, error.message);
-    char *twice = vf_graph_text(again, &error);
-    assert_string_equal(once, twice);
-    vf_text_free(c, once), vf_text_free(c, twice);
-    vf_graph_destroy(again);
+    api_check_text(c, g);
   }
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 typedef struct type_case {
@@ -253,82 +234,73 @@ static void test_indirect(void **state) {
 
 /* Attributes stay logical in the graph, and are adapted when it is compiled. spec: V5 */
 static void test_physical_text(void **state) {
-  ir_error e = {0};
-  ir_graph g;
+  test_graph *t = test_graph_begin();
+  ir_graph *g = &t->g;
   ir_module module;
   ir_text text;
   const char *source = "graph @f(%x: f32[5|2,3]) {\n%y = sum %x axes=[0]\nreturn %y\n}\n";
-  assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &e), IR_OK);
-  assert_int_equal(fe_parse_graphs(&g, "f", source, strlen(source), &module), IR_OK);
+  assert_int_equal(fe_parse_graphs(g, "f", source, strlen(source), &module), IR_OK);
   ir_ref root = module.graphs[0].root;
-  assert_int_equal(ir_verify(&g, root, IR_LEVEL_TENSOR, &e), IR_OK);
-  assert_true(pass_physicalize(&g, &root, 1));
-  assert_int_equal(ir_verify(&g, root, IR_LEVEL_TENSOR, &e), IR_OK);
+  assert_int_equal(ir_verify(g, root, IR_LEVEL_TENSOR, &t->error), IR_OK);
+  assert_true(pass_physicalize(g, &root, 1));
+  assert_int_equal(ir_verify(g, root, IR_LEVEL_TENSOR, &t->error), IR_OK);
   ir_text_init(&text, &ir_mem_libc);
-  ir_print_graph(&g, "f", root, &text);
+  ir_print_graph(g, "f", root, &text);
   assert_string_equal(ir_text_get(&text), "graph @f(%x: f32[5,2,3]) {\n  %0 = sum %x axes=[1] : f32[5,3]\n"
                                           "  return %0\n}\n");
   ir_text_free(&text);
   ir_module_free(&module);
-  ir_graph_free(&g);
 }
 
 /* Graphs without a batch are unchanged, node for node. */
 static void test_nothing_to_do(void **state) {
-  ir_error e = {0};
-  ir_graph g;
+  ir_graph *g = &test_graph_begin()->g;
   ir_module module;
   const char *source = "graph @f(%x: f32[5,3,3]) {\n%a = sum %x axes=[0]\n%y = matmul %a, %a\nreturn %y\n}\n";
-  assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &e), IR_OK);
-  assert_int_equal(fe_parse_graphs(&g, "f", source, strlen(source), &module), IR_OK);
+  assert_int_equal(fe_parse_graphs(g, "f", source, strlen(source), &module), IR_OK);
   ir_ref root = module.graphs[0].root, before = root;
-  uint32_t count = g.count;
-  assert_true(pass_physicalize(&g, &root, 1));
+  uint32_t count = g->count;
+  assert_true(pass_physicalize(g, &root, 1));
   assert_int_equal(root, before);
-  assert_int_equal(g.count, count);
-  assert_int_equal(g.batches_cap, 0);
+  assert_int_equal(g->count, count);
+  assert_int_equal(g->batches_cap, 0);
   ir_module_free(&module);
-  ir_graph_free(&g);
 }
 
 /* Two batches of one shape are two programs: the key contains the batch. spec: H2.U */
 static void test_keys(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   for (int n = 2; n <= 3; n++) {
-    vf_graph *g = vf_graph_create(c, "key", &error);
+    vf_graph *g = api_graph(c, "key");
     vf_value x = vf_input_batched(g, "x", VF_F32, VF_LIST(n), VF_LIST(2));
     vf_output(g, "y", vf_sum(x, VF_ALL, false));
-    vf_program *p = vf_compile(g, &error);
-    assert_non_null(p);
+    vf_program *p = api_compile(g);
     float in[6] = {1, 2, 3, 4, 5, 6}, out[4] = {0};
-    assert_int_equal(vf_program_run(p, (const void *[]){in}, (void *[]){out}, NULL, &error), VF_OK);
+    api_run(p, (const void *[]){in}, (void *[]){out}, NULL);
     for (int i = 0; i < n; i++) assert_true(out[i] == in[2 * i] + in[2 * i + 1]);
     assert_true(out[n] == 0);
     assert_int_equal(vf_port_rank(p, VF_INPUT, 0), 2);
     int64_t shape[2];
     assert_int_equal(vf_port_shape(p, VF_INPUT, 0, NULL, shape, &error), VF_OK);
     assert_true(shape[0] == n && shape[1] == 2);
-    vf_program_destroy(p), vf_graph_destroy(g);
   }
-  vf_context_destroy(c);
 }
 
 /* The views of a batched value are those of the array, the batch axes first. */
 static void test_view_of(void **state) {
-  vf_context *c = context();
-  vf_graph *g = vf_graph_create(c, "f", &error);
+  vf_context *c = api_context();
+  vf_graph *g = api_graph(c, "f");
   vf_value x = vf_input(g, "x", VF_F32, VF_LIST(2, 3, 4));
   vf_value y = vf_flip(vf_move_axis_to_batch_dims(x, 1), VF_LIST(-1)); /* [3|2,4] */
   int64_t shape[16], strides[16], offset;
   assert_int_equal(vf_view_get(vf_view_of(y), 0, shape, strides, &offset, NULL), 3);
   assert_true(shape[0] == 3 && shape[1] == 2 && shape[2] == 4);
   assert_true(strides[0] == 4 && strides[1] == 12 && strides[2] == -1 && offset == 3);
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 static void test_questions(void **state) {
-  vf_context *c = context();
-  vf_graph *g = vf_graph_create(c, "f", &error);
+  vf_context *c = api_context();
+  vf_graph *g = api_graph(c, "f");
   vf_value x = vf_input_batched(g, "x", VF_F32, VF_LIST(7, 5), VF_LIST(10, 3));
   int64_t sizes[2];
   assert_int_equal(vf_value_rank(x), 2);
@@ -338,13 +310,12 @@ static void test_questions(void **state) {
   assert_true(sizes[0] == 7 && sizes[1] == 5);
   assert_int_equal(vf_value_batch_dims((vf_value){0}), -1);
   assert_int_equal(vf_value_batch(vf_sum(x, VF_ALL, false), NULL), 2);
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 /* Tensors of the session keep their batch axes when they are realised, and when the session moves to a new
  * graph. */
 static void test_session(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   const float data[] = {1, 2, 3, 4, 5, 6};
   vf_tensor *t = vf_tensor_create(c, VF_F32, VF_LIST(2, 3), data, &error);
   vf_tensor *b = vf_tensor_keep(
@@ -362,22 +333,22 @@ static void test_session(void **state) {
   if (!elements) fail_msg("%s", error.message);
   assert_true(elements[0] == 12 && elements[1] == 30);
   vf_tensor_release(t), vf_tensor_release(b), vf_tensor_release(s);
-  vf_context_destroy(c);
+}
+
+static bool makes_physical(recorder *r, const char *unused) {
+  ir_graph *g = &r->g;
+  ir_ref two = ir_index(g, 2), three = ir_index(g, 3);
+  ir_ref x = op_input_batched(g, "x", 1, IR_F32, &two, 1, &three, 1);
+  ir_ref y = op_batch(g, x, 0, 3), z = op_binary(g, IR_OP_ADD, x, y);
+  ir_ref root = ir_tuple(g, (ir_ref[]){op_unbatch(g, z, three, 0, 3), op_rebatch(g, z, 1)}, 2);
+  bool good = root && pass_physicalize(g, &root, 1);
+  if (!good) assert_int_equal(r->error.status, IR_ERR_MEMORY);
+  return good;
 }
 
 /* Any allocation may fail: the graph is then refused with a memory error, or its text is the same. */
 static void test_short_memory(void **state) {
-  for (long budget = 0; budget < 400; budget++) {
-    recorder r;
-    if (!record_start(&r, budget)) continue;
-    ir_ref two = ir_index(&r.g, 2), three = ir_index(&r.g, 3);
-    ir_ref x = op_input_batched(&r.g, "x", 1, IR_F32, &two, 1, &three, 1);
-    ir_ref y = op_batch(&r.g, x, 0, 3), z = op_binary(&r.g, IR_OP_ADD, x, y);
-    ir_ref root = ir_tuple(&r.g, (ir_ref[]){op_unbatch(&r.g, z, three, 0, 3), op_rebatch(&r.g, z, 1)}, 2);
-    bool good = root && pass_physicalize(&r.g, &root, 1);
-    if (!good) assert_int_equal(r.error.status, IR_ERR_MEMORY);
-    record_stop(&r);
-  }
+  record_short_of_memory(makes_physical, (const char *const[]){"batches"}, 1, true);
 }
 
 UNIT_TESTS(test_types, test_alignment, test_views, test_elements, test_operations, test_indirect,

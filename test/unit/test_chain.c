@@ -5,19 +5,12 @@
 #include "frontend/text/nearest.h"
 #include "frontend/views/access.h"
 #include "frontend/views/textbook.h"
+#include "test/lib/graph.h"
 #include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
-typedef struct world {
-  ir_error error;
-  ir_graph g;
-} world;
-
-static ir_ref parse(world *w, const char *text) { return fe_chain_parse(&w->g, "chain", text, strlen(text)); }
-
-static void start(world *w) {
-  *w = (world){0};
-  assert_int_equal(ir_graph_init(&w->g, &ir_mem_libc, &w->error), IR_OK);
+static ir_ref parse(test_graph *w, const char *text) {
+  return fe_chain_parse(&w->g, "chain", text, strlen(text));
 }
 
 typedef struct pair {
@@ -51,16 +44,14 @@ static void test_types(void **state) {
       {"f16[4].pad((2,1),mode=edge)", "f16[7]"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    world w;
-    start(&w);
-    ir_ref x = parse(&w, cases[i].left);
-    if (!x) fail_msg("%s", w.error.text);
+    test_graph *w = test_graph_begin();
+    ir_ref x = parse(w, cases[i].left);
+    if (!x) fail_msg("%s", w->error.text);
     ir_text text;
     ir_text_init(&text, &ir_mem_libc);
-    ir_print_type(&w.g, x, &text);
+    ir_print_type(&w->g, x, &text);
     assert_string_equal(ir_text_get(&text), cases[i].right);
     ir_text_free(&text);
-    ir_graph_free(&w.g);
   }
 }
 
@@ -83,43 +74,37 @@ static void test_spellings_of_one_chain_are_one_node(void **state) {
       {"f32[n=2..9].reshape(n,1)", "f32[n=2..9].reshape((n+2)-2,n//n)"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    world w;
-    start(&w);
-    ir_ref left = parse(&w, cases[i].left), right = parse(&w, cases[i].right);
-    if (!left || !right) fail_msg("%s", w.error.text);
+    test_graph *w = test_graph_begin();
+    ir_ref left = parse(w, cases[i].left), right = parse(w, cases[i].right);
+    if (!left || !right) fail_msg("%s", w->error.text);
     if (left != right) fail_msg("%s is not %s", cases[i].left, cases[i].right);
-    ir_graph_free(&w.g);
   }
 }
 
 static void test_bad_bytes_are_errors(void **state) {
   static const char bytes[] = "f32[2]\0.permute(0)\xff";
   for (size_t length = 0; length < sizeof bytes; length++) {
-    world w;
-    start(&w);
-    ir_ref x = fe_chain_parse(&w.g, "chain", bytes, length);
+    test_graph *w = test_graph_begin();
+    ir_ref x = fe_chain_parse(&w->g, "chain", bytes, length);
     assert_int_equal(x != 0, length == 6);
-    assert_int_equal(w.error.status, x ? IR_OK : IR_ERR_INVALID);
-    ir_graph_free(&w.g);
+    assert_int_equal(w->error.status, x ? IR_OK : IR_ERR_INVALID);
   }
 }
 
 static void test_deep_nesting_and_long_chains(void **state) {
   enum { DEEP = 100000 };
-  world w;
-  start(&w);
+  test_graph *w = test_graph_begin();
   char *text = malloc(8 * DEEP + 64);
   size_t used = (size_t)sprintf(text, "f32[");
   memset(text + used, '(', DEEP);
   text[used + DEEP] = '2';
   memset(text + used + DEEP + 1, ')', DEEP);
   strcpy(text + used + 2 * DEEP + 1, "]");
-  assert_true(parse(&w, text));
+  assert_true(parse(w, text));
   used = (size_t)sprintf(text, "f32[2,3]");
   for (int i = 0; i < DEEP; i++) used += (size_t)sprintf(text + used, ".flip(0)");
-  ir_ref x = parse(&w, text), index, valid;
-  assert_true(x && pass_access(&w.g, &pass_canonical, x, &index, &valid) && ir_is_true(&w.g, valid));
-  ir_graph_free(&w.g);
+  ir_ref x = parse(w, text), index, valid;
+  assert_true(x && pass_access(&w->g, &pass_canonical, x, &index, &valid) && ir_is_true(&w->g, valid));
   free(text);
 }
 
@@ -130,7 +115,7 @@ static void test_any_allocation_may_fail(void **state) {
   for (long budget = 0; !done; budget++) {
     test_budget p = {budget, 0};
     ir_mem mem = {test_budget_hook, &p};
-    world w = {0};
+    test_graph w = {0};
     ir_ref index = 0, valid = 0, x = 0;
     if (ir_graph_init(&w.g, &mem, &w.error) == IR_OK) x = fe_chain_parse(&w.g, "chain", text, strlen(text));
     done = x && pass_access(&w.g, &pass_canonical, x, &index, &valid) &&

@@ -13,14 +13,12 @@ enum { N = 64 };
 
 /* An empty cache that then holds one program, "kept". */
 static void keep_one(void) {
-  p_maker m;
   p_empty_cache();
-  p_begin(&m);
-  p_two_kernels(&m, ir_index(&m.g, N));
+  p_maker *m = p_begin();
+  p_two_kernels(m, ir_index(&m->g, N));
   rt_context *c = p_context_with((rt_options){0});
-  rt_program_release(p_build(c, &m, "kept"));
-  rt_context_destroy(c);
-  p_end(&m);
+  unit_release(p_build(c, m, "kept"));
+  unit_release(c);
 }
 
 /* Permissions and name of the mapping that backs an address; "" where no file does. */
@@ -66,8 +64,6 @@ static void runs_on(void (*harm)(const char *path)) {
   harm(path);
   p_check_two_kernels(p, N, NULL, 0);
   p_check_two_kernels(p, N, NULL, 5);
-  rt_program_release(p);
-  rt_context_destroy(c);
 }
 
 static void runs_on_when_truncated(void **state) { runs_on(truncate_it); }
@@ -76,7 +72,6 @@ static void runs_on_when_removed(void **state) { runs_on(remove_it); }
 
 static void no_file_backs_code(void **state) {
   char permissions[5], name[300];
-  p_maker m;
   keep_one();
   rt_context *c = p_context_with((rt_options){0});
   rt_program *found = p_find(c, "kept");
@@ -84,16 +79,12 @@ static void no_file_backs_code(void **state) {
   backing(found->code.base, permissions, name);
   assert_string_equal(permissions, "r-xp");
   assert_string_equal(name, "");
-  p_begin(&m);
-  p_two_kernels(&m, ir_index(&m.g, N));
-  rt_program *built = p_build(c, &m, "built");
+  p_maker *m = p_begin();
+  p_two_kernels(m, ir_index(&m->g, N));
+  rt_program *built = p_build(c, m, "built");
   backing(built->code.base, permissions, name);
   assert_string_equal(permissions, "r-xp");
   assert_string_equal(name, "");
-  rt_program_release(built);
-  rt_program_release(found);
-  rt_context_destroy(c);
-  p_end(&m);
 }
 
 /* Finds the program, looks at the mapping and runs it, in a process that may not make memory executable;

@@ -1,12 +1,10 @@
 /* Whatever ends or stops the compiling process becomes a status and a message of the call that compiles;
  * nothing of the process is left, and a new one compiles the next program. Each fault is provoked by a test
  * double of the process. */
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "test/lib/compiling.h"
 #include "test/lib/kernels.h"

@@ -2,21 +2,15 @@
  * memory. test/property/prop_control.c compares random functions with the same functions written out. */
 #include <math.h>
 
-#include "frontend/viewfold.h"
+#include "test/lib/api.h"
 #include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
 static vf_error error;
 
-static vf_context *context(void) {
-  vf_context *c = vf_context_create(NULL, &error);
-  assert_non_null(c);
-  return c;
-}
-
 static void evaluate(vf_graph *g, const void *const *in, void *const *out) {
   if (vf_graph_status(g)) fail_msg("%s", vf_graph_message(g));
-  if (vf_evaluate(g, in, out, NULL, &error) != VF_OK) fail_msg("%s", error.message);
+  api_evaluate(g, in, out, NULL);
 }
 
 /* functions */
@@ -51,8 +45,8 @@ static void count_and_square(void *user, const vf_value *a, vf_value *r) {
 /* recording */
 
 static void test_constants_take_the_dtype_that_iterations_give(void **state) {
-  vf_context *c = context();
-  vf_graph *g = vf_graph_create(c, "g", &error);
+  vf_context *c = api_context();
+  vf_graph *g = api_graph(c, "g");
   vf_value x = vf_input(g, "x", VF_F32, VF_LIST(3)), zero = vf_integer(g, 0), sum, sums;
   vf_scan(running_sum, NULL, 1, &zero, 1, &x, 1, -1, true, &sum, &sums);
   assert_int_equal(vf_value_dtype(sum), VF_F32);
@@ -60,7 +54,6 @@ static void test_constants_take_the_dtype_that_iterations_give(void **state) {
   float in[3] = {1, 2, 3}, total, all[3];
   evaluate(g, (const void *[]){in}, (void *[]){&total, all});
   assert_true(total == 6 && all[0] == 6 && all[1] == 5 && all[2] == 3);
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 static void three(void *user, const vf_value *a, vf_value *r) {
@@ -74,8 +67,8 @@ static void three_twice(void *user, const vf_value *a, vf_value *r) { r[0] = r[1
 /* Constants of two branches: in either order, one dtype that holds both; and a number is no bool. */
 static void test_constants_of_branches(void **state) {
   for (int k = 0; k < 2; k++) {
-    vf_context *c = context();
-    vf_graph *g = vf_graph_create(c, "g", &error);
+    vf_context *c = api_context();
+    vf_graph *g = api_graph(c, "g");
     vf_value p = vf_input(g, "p", VF_BOOL, 0, NULL), y[2];
     vf_cond(p, 0, NULL, k ? half : three, k ? three : half, g, 2, y);
     assert_int_equal(vf_value_dtype(y[0]), VF_F32);
@@ -92,16 +85,15 @@ static void test_constants_of_branches(void **state) {
                                                  "second; both must have the same shape and dtype"
                                                : "cond: result 2 is i64[] in the second branch, bool[] in "
                                                  "the first; both must have the same shape and dtype");
-    vf_graph_destroy(g), vf_context_destroy(c);
   }
 }
 
 /* One use of a function that reads exp of an outer value: exp is recorded once, before a scan, or inside the
  * branch of a cond. */
 static void test_values_from_outside_are_operands(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   for (int branch = 0; branch < 2; branch++) {
-    vf_graph *g = vf_graph_create(c, "g", &error);
+    vf_graph *g = api_graph(c, "g");
     vf_value x = vf_input(g, "x", VF_F32, VF_LIST(3)), w = vf_input(g, "w", VF_F32, 0, NULL);
     vf_value p = vf_input(g, "p", VF_BOOL, 0, NULL), one = vf_number(g, 1), y, z = {0};
     if (branch) vf_cond(p, 1, &w, flat, square, &w, 1, &y);
@@ -119,9 +111,7 @@ static void test_values_from_outside_are_operands(void **state) {
     evaluate(g, (const void *[]){in, &weight, &holds}, (void *[]){&out, stack});
     if (branch) assert_true(fabsf(out - expf(2)) < 1e-5);
     else assert_true(out == 48 && fabsf(stack[2] - expf(2)) < 1e-5);
-    vf_graph_destroy(g);
   }
-  vf_context_destroy(c);
 }
 
 typedef struct refusal {
@@ -153,10 +143,9 @@ static void record_refused(vf_context *c, vf_graph *g, const char *what) {
   if (strcmp(what, "length") == 0) vf_scan(running_sum, NULL, 1, &zero, 1, &x, 1, 4, false, &y, &z);
   if (strcmp(what, "axis") == 0) vf_scan(running_sum, NULL, 1, &zero, 1, &s, 1, -1, false, &y, &z);
   if (strcmp(what, "foreign") == 0) {
-    vf_graph *other = vf_graph_create(c, "other", &error);
+    vf_graph *other = api_graph(c, "other");
     vf_value q = vf_input(other, "q", VF_F32, 0, NULL);
     vf_checkpoint(foreign, &q, 1, &x, 1, &y);
-    vf_graph_destroy(other);
   }
   if (strcmp(what, "size") == 0) vf_checkpoint(a_size, NULL, 1, &x, 1, &y);
   if (strcmp(what, "error") == 0) vf_checkpoint(errs, NULL, 1, &x, 1, &y);
@@ -199,14 +188,12 @@ static void test_refused(void **state) {
       {"endless", "grad: while_loop has no declared bound; its reverse-mode derivative keeps the state of "
                   "each iteration, so it needs one: declare the largest number of iterations"},
   };
-  vf_context *c = context();
+  vf_context *c = api_context();
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-    vf_graph *g = vf_graph_create(c, "g", &error);
+    vf_graph *g = api_graph(c, "g");
     record_refused(c, g, cases[k].what);
     assert_string_equal(vf_graph_message(g), cases[k].message);
-    vf_graph_destroy(g);
   }
-  vf_context_destroy(c);
 }
 
 /* A value of a function has no value outside it: reported when it is read, in a graph and in the session. */
@@ -214,15 +201,14 @@ static void test_what_escapes_is_told(void **state) {
   static const char want[] =
       ": an argument of a function is used outside of that function (of a scan, a cond, a loop, a "
       "checkpoint), where it has no value; use the results of the function";
-  vf_context *c = context();
-  vf_graph *g = vf_graph_create(c, "g", &error);
+  vf_context *c = api_context();
+  vf_graph *g = api_graph(c, "g");
   vf_value x = vf_input(g, "x", VF_F32, 0, NULL), kept_inside, y;
   vf_checkpoint(escaping, &kept_inside, 1, &x, 1, &y);
   vf_output(g, "y", vf_add(y, kept_inside));
   assert_null(vf_compile(g, &error));
   assert_int_equal(error.status, VF_ERR_INVALID);
   assert_string_equal(strstr(error.message, ": an argument"), want);
-  vf_graph_destroy(g);
   float one = 1;
   vf_tensor *t = vf_tensor_create(c, VF_F32, 0, NULL, &one, &error);
   x = vf_tensor_value(t);
@@ -231,7 +217,7 @@ static void test_what_escapes_is_told(void **state) {
   assert_null(vf_tensor_data(sum, &error));
   assert_int_equal(error.status, VF_ERR_INVALID);
   assert_string_equal(strstr(error.message, ": an argument"), want);
-  vf_tensor_release(sum), vf_tensor_release(t), vf_context_destroy(c);
+  vf_tensor_release(sum), vf_tensor_release(t);
 }
 
 static void declaring(void *user, const vf_value *a, vf_value *r) {
@@ -242,28 +228,25 @@ static void declaring(void *user, const vf_value *a, vf_value *r) {
 /* An input that a function declares is an input of the graph, as if it had been declared before. */
 static void test_inputs_declared_inside(void **state) {
   for (int kind = 0; kind < 3; kind++) {
-    vf_context *c = context();
-    vf_graph *g = vf_graph_create(c, "g", &error);
+    vf_context *c = api_context();
+    vf_graph *g = api_graph(c, "g");
     vf_value x = vf_input(g, "x", VF_F32, 0, NULL), p = vf_gt(x, vf_number(g, 0)), y;
     if (kind == 0) vf_checkpoint(declaring, NULL, 1, &x, 1, &y);
     if (kind == 1) vf_cond(p, 1, &x, square, declaring, NULL, 1, &y);
     if (kind == 2) vf_scan(declaring, NULL, 1, &x, 0, NULL, 0, 1, false, &y, NULL);
     vf_output(g, "y", y);
-    vf_program *program = vf_compile(g, &error);
-    if (!program) fail_msg("%s", error.message);
+    vf_program *program = api_compile(g);
     float in = -3, weight = 2, out = 0;
-    assert_int_equal(vf_program_run(program, (const void *[]){&in, &weight}, (void *[]){&out}, NULL, &error),
-                     VF_OK);
+    api_run(program, (const void *[]){&in, &weight}, (void *[]){&out}, NULL);
     assert_true(out == -6);
-    vf_program_destroy(program), vf_graph_destroy(g), vf_context_destroy(c);
   }
 }
 
 /* derivatives */
 
 static void test_derivatives_of_a_while_loop(void **state) {
-  vf_context *c = context();
-  vf_graph *g = vf_graph_create(c, "g", &error);
+  vf_context *c = api_context();
+  vf_graph *g = api_graph(c, "g");
   int iterations = 3; /* x to the eighth */
   vf_value x = vf_input(g, "x", VF_F64, 0, NULL), init[2] = {vf_integer(g, 0), x}, y[2], first, second,
            forward;
@@ -281,12 +264,11 @@ static void test_derivatives_of_a_while_loop(void **state) {
   assert_true(fabs(out[1] - 8 * pow(1.5, 7)) < 1e-9);
   assert_true(fabs(out[2] - 56 * pow(1.5, 6)) < 1e-8);
   assert_true(fabs(out[3] - 8 * pow(1.5, 7)) < 1e-9);
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 static void test_derivatives_of_a_cond(void **state) {
-  vf_context *c = context();
-  vf_graph *g = vf_graph_create(c, "g", &error);
+  vf_context *c = api_context();
+  vf_graph *g = api_graph(c, "g");
   vf_value x = vf_input(g, "x", VF_F64, 0, NULL), p = vf_input(g, "p", VF_BOOL, 0, NULL), y, first, second;
   vf_cond(p, 1, &x, square, cube, NULL, 1, &y);
   vf_grad(y, 1, &x, &first);
@@ -298,14 +280,13 @@ static void test_derivatives_of_a_cond(void **state) {
     evaluate(g, (const void *[]){&in, &holds}, (void *[]){&out[0], &out[1]});
     assert_true(out[0] == (k ? 6 : 27) && out[1] == (k ? 2 : 18));
   }
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 /* A derivative recomputes in a function of its own: sin appears in both. */
 static void sine(void *user, const vf_value *a, vf_value *r) { r[0] = vf_sin(vf_sin(a[0])); }
 static void test_checkpoint_computes_again(void **state) {
-  vf_context *c = context();
-  vf_graph *g = vf_graph_create(c, "g", &error);
+  vf_context *c = api_context();
+  vf_graph *g = api_graph(c, "g");
   vf_value x = vf_input(g, "x", VF_F64, VF_LIST(2)), y, gradient;
   vf_checkpoint(sine, NULL, 1, &x, 1, &y);
   y = vf_sum(y, VF_ALL, false);
@@ -323,14 +304,13 @@ static void test_checkpoint_computes_again(void **state) {
   evaluate(g, (const void *[]){in}, (void *[]){&out, slope});
   assert_true(fabs(out - sin(sin(0.5)) - sin(sin(-1))) < 1e-12);
   assert_true(fabs(slope[1] - cos(sin(-1)) * cos(-1)) < 1e-12);
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 /* The values of a scan and the states that its derivative needs come from one forward scan; a second scan
  * goes back. */
 static void test_iterations_are_run_once(void **state) {
-  vf_context *c = context();
-  vf_graph *g = vf_graph_create(c, "g", &error);
+  vf_context *c = api_context();
+  vf_graph *g = api_graph(c, "g");
   vf_value x = vf_input(g, "x", VF_F32, VF_LIST(50, 8)), w = vf_input(g, "w", VF_F32, VF_LIST(8)), y, z,
            both[2];
   vf_scan(scaled, &w, 1, &w, 1, &x, 1, -1, false, &y, &z);
@@ -343,7 +323,6 @@ static void test_iterations_are_run_once(void **state) {
   for (const char *at = text; (at = strstr(at, "\nscan")) != NULL; at++) scans++;
   assert_int_equal(scans, 2);
   vf_text_free(c, text);
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 /* Symbolic sizes and lengths, 0 included, compiled and evaluated, with second derivatives. */
@@ -357,30 +336,27 @@ static void test_sizes_that_vary(void **state) {
       " %l, %ms = scan %c, %x, %w do=@f carries=1 sliced=1\n"
       " %i, %z = while 0, %l while=@p do=@b bound=5\n"
       " %s = sum %z\n %r = sum %ms\n %y = add %s, %r\n return %y\n}\n";
-  vf_context *c = context();
-  vf_graph *g = vf_graph_parse(c, text, strlen(text), "text", NULL, &error);
-  if (!g) fail_msg("%s", error.message);
+  vf_context *c = api_context();
+  vf_graph *g = api_parse(c, text);
   vf_value y = vf_graph_find(g, "y"), first[3], second[3];
   vf_value in[3] = {vf_graph_find(g, "x"), vf_graph_find(g, "c"), vf_graph_find(g, "w")};
   vf_grad(y, 3, in, first);
   vf_grad(vf_add(vf_sum(vf_mul(first[0], first[0]), VF_ALL, false), first[2]), 3, in, second);
   vf_output(g, "dc", first[1]), vf_output(g, "dw", first[2]), vf_output(g, "ddw", second[2]);
   if (vf_graph_status(g)) fail_msg("%s", vf_graph_message(g));
-  vf_program *p = vf_compile(g, &error);
-  if (!p) fail_msg("%s", error.message);
+  vf_program *p = api_compile(g);
   float x[9] = {0.5f, 0.6f, 0.7f, 0.8f, 0.9f, 1, 1.1f, 1.2f, 1.3f}, start[3] = {0.5f, -0.3f, 0.8f}, w = 1.2f;
   const void *given[3] = {x, start, &w};
   for (int64_t m = 0; m <= 3; m++) {
     float a[4][3] = {{0}}, b[4][3] = {{0}};
     int64_t variables[2];
     for (int i = 0; i < 2; i++) variables[i] = vf_variable_name(p, i)[0] == 'm' ? m : 3;
-    assert_int_equal(vf_program_run(p, given, (void *[]){a[0], a[1], a[2], a[3]}, variables, &error), VF_OK);
-    assert_int_equal(vf_evaluate(g, given, (void *[]){b[0], b[1], b[2], b[3]}, variables, &error), VF_OK);
+    api_run(p, given, (void *[]){a[0], a[1], a[2], a[3]}, variables);
+    api_evaluate(g, given, (void *[]){b[0], b[1], b[2], b[3]}, variables);
     for (int i = 0; i < 12; i++)
       if (!(fabsf(a[i / 3][i % 3] - b[i / 3][i % 3]) < 1e-4)) fail_msg("m %d, element %d", (int)m, i);
     assert_true((m == 0) == (a[2][0] == 0)); /* without iterations nothing depends on w */
   }
-  vf_program_destroy(p), vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 /* the session */
@@ -396,7 +372,7 @@ static void realises(void *user, const vf_value *a, vf_value *r) {
 }
 
 static void test_session(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   vf_graph *s = vf_session(c, &error);
   float data[3] = {1, 2, 3}, factor = 2;
   vf_tensor *x = vf_tensor_create(c, VF_F32, VF_LIST(3), data, &error);
@@ -435,7 +411,6 @@ static void test_session(void **state) {
   assert_non_null(vf_tensor_data(unrealised, &error));
   vf_tensor_release(same), vf_tensor_release(unrealised), vf_tensor_release(other);
   vf_tensor_release(x), vf_tensor_release(w);
-  vf_context_destroy(c);
 }
 
 /* memory */
@@ -493,8 +468,7 @@ static void test_iterations_take_no_memory(void **state) {
   size_t peaks[2];
   for (int k = 0; k < 2; k++) {
     test_memory memory = {0};
-    vf_options options = {.size = sizeof options, .allocator = test_memory_hook, .allocator_user = &memory};
-    vf_context *c = vf_context_create(&options, &error);
+    vf_context *c = test_memory_context(&memory);
     vf_graph *g = vf_graph_create(c, "g", &error);
     vf_value x = vf_input(g, "x", VF_F64, 0, NULL), y;
     vf_scan(sine, NULL, 1, &x, 0, NULL, 0, k ? 10000 : 10, false, &y, NULL);

@@ -5,28 +5,16 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "frontend/viewfold.h"
+#include "test/lib/api.h"
 #include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
 typedef void (*any_function)(void);
 static vf_error error;
 
-static vf_context *context(void) {
-  vf_context *c = vf_context_create(NULL, &error);
-  if (!c) fail_msg("%s", error.message);
-  return c;
-}
-
 static void add_op(vf_context *c, vf_op_description d) {
   d.size = sizeof d;
   if (vf_register_op(c, &d, &error) != VF_OK) fail_msg("%s", error.message);
-}
-
-static vf_graph *parse(vf_context *c, const char *text) {
-  vf_graph *g = vf_graph_parse(c, text, strlen(text), "test", NULL, &error);
-  if (!g) fail_msg("%s", error.message);
-  return g;
 }
 
 /* The program and the evaluator give `want`, and the text parses back to the same text. */
@@ -36,26 +24,15 @@ static void check_runs(vf_context *c, vf_graph *g, const void *const *inputs, co
   void *at[4] = {out[0], out[1], out[2], out[3]};
   for (int compiled = 0; compiled < 2; compiled++) {
     memset(out, 0, sizeof out);
-    vf_program *p = compiled ? vf_compile(g, &error) : NULL;
-    if (compiled && !p) fail_msg("%s", error.message);
-    vf_status status =
-        compiled ? vf_program_run(p, inputs, at, vars, &error) : vf_evaluate(g, inputs, at, vars, &error);
-    if (status) fail_msg("%s", error.message);
+    if (compiled) api_run(api_compile(g), inputs, at, vars);
+    else api_evaluate(g, inputs, at, vars);
     for (int k = 0; k < outputs; k++)
       for (int i = 0; i < count; i++)
         if (fabs((double)out[k][i] - (double)want[k][i]) > 1e-6)
           fail_msg("compiled %d, output %d, element %d: %g, not %g", compiled, k, i, (double)out[k][i],
                    (double)want[k][i]);
-    vf_program_destroy(p);
   }
-  char *text = vf_graph_text(g, &error);
-  assert_non_null(text);
-  vf_graph *again = vf_graph_parse(c, text, strlen(text), "again", NULL, &error);
-  if (!again) fail_msg("%s in\n%s", error.message, text);
-  char *same = vf_graph_text(again, &error);
-  assert_string_equal(text, same);
-  vf_text_free(c, text), vf_text_free(c, same);
-  vf_graph_destroy(again);
+  api_check_text(c, g);
 }
 
 /* operations */
@@ -148,39 +125,35 @@ static void add_bump(vf_context *c) {
 
 /* spec: F21 */
 static void test_text_and_attributes(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   add_scale(c);
   vf_graph *g =
-      parse(c, "graph @g(%x: f32[2,2]) {\n%y = scale %x factor=2.5\n%z = scale %y factor=-1 negate=true\n"
-               "%w = add %z, 1\nreturn %y, %w\n}\n");
+      api_parse(c, "graph @g(%x: f32[2,2]) {\n%y = scale %x factor=2.5\n%z = scale %y factor=-1 negate=true\n"
+                   "%w = add %z, 1\nreturn %y, %w\n}\n");
   const float x[4] = {1, -2, 3, 4};
   check_runs(c, g, (const void *[]){x}, NULL, 2, 4,
              (const float[][8]){{2.5f, -5, 7.5f, 10}, {3.5f, -4, 8.5f, 11}});
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 /* spec: F20 F21 */
 static void test_several_results(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   add_rows(c);
-  vf_graph *g = parse(
+  vf_graph *g = api_parse(
       c, "graph @g(n=1..4, %x: f32[n,3]) {\n%s, %p = rows %x\n%q = cast %p dtype=f32\nreturn %s, %q\n}\n");
   const float x[6] = {1, 5, 2, 7, 0, 3};
   check_runs(c, g, (const void *[]){x}, (const int64_t[]){2}, 2, 2, (const float[][8]){{8, 10}, {1, 0}});
-  vf_graph_destroy(g);
   /* from C, where only the second result is used */
-  g = vf_graph_create(c, "one", &error);
+  g = api_graph(c, "one");
   vf_value v = vf_input(g, "x", VF_F32, VF_LIST(2, 3)), both[2];
   assert_int_equal(vf_apply_all(g, "rows", &v, 1, NULL, 2, both), 2);
   vf_output(g, "p", vf_cast(both[1], VF_F32));
   check_runs(c, g, (const void *[]){x}, NULL, 1, 2, (const float[][8]){{1, 0}});
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 static double evaluate_at(vf_graph *g, const float *x, int output) {
   float out[3][8];
-  if (vf_evaluate(g, (const void *[]){x}, (void *[]){out[0], out[1], out[2]}, NULL, &error))
-    fail_msg("%s", error.message);
+  api_evaluate(g, (const void *[]){x}, (void *[]){out[0], out[1], out[2]}, NULL);
   return (double)out[output][0];
 }
 
@@ -192,7 +165,7 @@ static void check_derivative(vf_context *c, const char *body, bool forward) {
         push[8];
   snprintf(text, sizeof text, "graph @g(%%x: f32[2,3]) {\n%s\n%%z = tanh %%y\n%%s = sum %%z\nreturn %%s\n}\n",
            body);
-  vf_graph *g = parse(c, text);
+  vf_graph *g = api_parse(c, text);
   vf_value in = vf_graph_find(g, "x"), y = vf_graph_find(g, "s"), dx, dy,
            along = vf_data(g, VF_F32, VF_LIST(2, 3), t);
   vf_grad(y, 1, &in, &dx);
@@ -200,9 +173,7 @@ static void check_derivative(vf_context *c, const char *body, bool forward) {
   if (forward) vf_jvp(1, &y, 1, &in, &along, &dy);
   vf_output(g, "dy", forward ? dy : y);
   if (vf_graph_status(g)) fail_msg("%s", vf_graph_message(g));
-  vf_program *p = vf_compile(g, &error);
-  if (!p || vf_program_run(p, (const void *[]){x}, (void *[]){out, grad, push}, NULL, &error))
-    fail_msg("%s", error.message);
+  api_run(api_compile(g), (const void *[]){x}, (void *[]){out, grad, push}, NULL);
   double sum = 0;
   for (int i = 0; i < 6; i++) {
     float before = x[i], step = 1e-2f;
@@ -216,30 +187,28 @@ static void check_derivative(vf_context *c, const char *body, bool forward) {
     sum += (double)grad[i] * (double)t[i];
   }
   if (forward) assert_true(fabs(sum - (double)push[0]) < 1e-4);
-  vf_program_destroy(p), vf_graph_destroy(g);
 }
 
 /* spec: F20.U F21 */
 static void test_derivatives(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   add_scale(c), add_rows(c), add_bump(c);
   check_derivative(c, "%y = scale %x factor=1.5", true);
   check_derivative(c, "%a = scale %x factor=0.5\n%y = scale %a factor=1.5 negate=true", true);
   check_derivative(c, "%y = bump %x", true);
   check_derivative(c, "%y = bump %x beta=2", true);
   check_derivative(c, "%y, %p = rows %x", false);
-  vf_context_destroy(c);
 }
 
 static void test_derivatives_that_are_not_there(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   add_rows(c);
   add_op(c, (vf_op_description){.name = "plain",
                                 .operands = 1,
                                 .results = 1,
                                 .function = (any_function)scale,
                                 .signature = "void(in0, out0)"});
-  vf_graph *g = vf_graph_create(c, "g", &error);
+  vf_graph *g = api_graph(c, "g");
   vf_value x = vf_input(g, "x", VF_F32, VF_LIST(2, 2)),
            y = vf_sum(vf_apply(g, "plain", &x, 1, NULL), VF_ALL, false), d;
   vf_grad(y, 1, &x, &d);
@@ -251,12 +220,11 @@ static void test_derivatives_that_are_not_there(void **state) {
   assert_string_equal(
       vf_graph_message(g),
       "plain: the custom operation has no jvp; register one, or compose it of other operations");
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 /* A custom operation inside a scan's body. */
 static void test_inside_scan(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   add_scale(c);
   const char *text =
       "graph @step(%s: f32[2], %x: f32[2]) {\n%t = scale %s factor=0.5\n%u = add %t, %x\nreturn %u, %t\n}\n"
@@ -266,18 +234,15 @@ static void test_inside_scan(void **state) {
   if (!g) fail_msg("%s", error.message);
   const float s[2] = {8, 16}, xs[6] = {1, 1, 2, 2, 3, 3};
   float end[2][2], all[2][6];
-  vf_program *p = vf_compile(g, &error);
-  if (!p) fail_msg("%s", error.message);
+  vf_program *p = api_compile(g);
   for (int compiled = 0; compiled < 2; compiled++) {
-    vf_status status = compiled ? vf_program_run(p, (const void *[]){s, xs},
-                                                 (void *[]){end[compiled], all[compiled]}, NULL, &error)
-                                : vf_evaluate(g, (const void *[]){s, xs},
-                                              (void *[]){end[compiled], all[compiled]}, NULL, &error);
-    if (status) fail_msg("%s", error.message);
+    void *out[] = {end[compiled], all[compiled]};
+    if (compiled) api_run(p, (const void *[]){s, xs}, out, NULL);
+    else api_evaluate(g, (const void *[]){s, xs}, out, NULL);
     assert_memory_equal(end[compiled], ((float[]){5.25f, 6.25f}), sizeof end[compiled]);
     assert_memory_equal(all[compiled], ((float[]){4, 8, 2.5f, 4.5f, 2.25f, 3.25f}), sizeof all[compiled]);
   }
-  vf_program_destroy(p), vf_graph_destroy(g), vf_context_destroy(c);
+  vf_graph_destroy(g);
 }
 
 /* A batching rule: one call for the whole batch, also of a vmap inside another; invalid results are
@@ -306,7 +271,7 @@ static void double_each(void *user, const vf_value *arguments, vf_value *results
 }
 
 static void test_rule_for_batches(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   int lead = 2;
   add_op(c, (vf_op_description){.name = "doubled",
                                 .operands = 1,
@@ -316,19 +281,17 @@ static void test_rule_for_batches(void **state) {
                                 .signature = "void(in0, out0, i64 in0.count)",
                                 .vjp = doubled_pull,
                                 .batch = doubled_batch});
-  vf_graph *g = vf_graph_create(c, "batch", &error);
+  vf_graph *g = api_graph(c, "batch");
   vf_value x = vf_input(g, "x", VF_F32, VF_LIST(2, 3, 2)), y, gradient;
   vf_map map = {.size = sizeof map, .arguments = 1, .results = 1, .axis_size = -1};
   assert_true(vf_vmap(g, &map, double_each, NULL, &x, &y));
   vf_grad(vf_sum(vf_mul(y, x), VF_ALL, false), 1, &x, &gradient);
   vf_output(g, "y", y), vf_output(g, "gradient", gradient);
   if (vf_graph_status(g)) fail_msg("%s", vf_graph_message(g));
-  vf_program *program = vf_compile(g, &error);
   float in[12], out[12], slope[12];
   for (int i = 0; i < 12; i++) in[i] = (float)i;
   atomic_store(&doubled_calls, 0);
-  if (!program || vf_program_run(program, (const void *[]){in}, (void *[]){out, slope}, NULL, &error))
-    fail_msg("%s", error.message);
+  api_run(api_compile(g), (const void *[]){in}, (void *[]){out, slope}, NULL);
   assert_int_equal(atomic_load(&doubled_calls), 1);
   for (int i = 0; i < 12; i++) assert_true(out[i] == 2 * in[i] && slope[i] == 4 * in[i]);
   lead = 7;
@@ -336,7 +299,6 @@ static void test_rule_for_batches(void **state) {
   assert_string_equal(vf_graph_message(g),
                       "doubled: its rule for batches gave a result of shape f32[]; the first "
                       "1 axes are those of the batch");
-  vf_program_destroy(program), vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 /* Without a batching rule, one call for each element of a batch: of a vmap, of a vmap inside another, and for
@@ -366,7 +328,7 @@ static void gradient_of(void *user, const vf_value *arguments, vf_value *results
 }
 /* spec: F20.U */
 static void test_batches(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   add_op(c, (vf_op_description){.name = "pair",
                                 .operands = 2,
                                 .results = 1,
@@ -374,7 +336,7 @@ static void test_batches(void **state) {
                                 .function = (any_function)pair_sum,
                                 .signature = "void(in0, in1, out0, i64 in0[0])",
                                 .vjp = pair_pull});
-  vf_graph *g = vf_graph_create(c, "batch", &error);
+  vf_graph *g = api_graph(c, "batch");
   vf_value x = vf_input(g, "x", VF_F32, VF_LIST(3, 2)), y = vf_input(g, "y", VF_F32, VF_LIST(2)), out[4];
   vf_value both[2] = {x, y};
   const int axes[] = {0, VF_NOT_MAPPED};
@@ -391,13 +353,10 @@ static void test_batches(void **state) {
   /* p = x0*10 + 2*x1; dx = (10, 2) in each row; dy = (x0, 2*x1); and that summed over the rows */
   check_runs(c, g, (const void *[]){xs, ys}, NULL, 1, 3, (const float[][8]){{14, 38, 62}});
   float p[3], dx[6], dy[6], sum[2];
-  vf_program *program = vf_compile(g, &error);
-  if (!program || vf_program_run(program, (const void *[]){xs, ys}, (void *[]){p, dx, dy, sum}, NULL, &error))
-    fail_msg("%s", error.message);
+  api_run(api_compile(g), (const void *[]){xs, ys}, (void *[]){p, dx, dy, sum}, NULL);
   assert_memory_equal(dx, ((float[]){10, 2, 10, 2, 10, 2}), sizeof dx);
   assert_memory_equal(dy, ((float[]){1, 4, 3, 8, 5, 12}), sizeof dy);
   assert_memory_equal(sum, ((float[]){9, 24}), sizeof sum);
-  vf_program_destroy(program), vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 static int fails_above(const float *x, float *y, int64_t n, const double *limit, char *message) {
@@ -417,9 +376,9 @@ static void released(void *user) { releases += user != NULL; }
 /* By the rule `r k -> r, r` rows may be split into shards: the shards' results, one after another, are the
  * whole. test_sharding.c reads the rule. spec: F20.U F21.U */
 static void test_shards(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   add_rows(c);
-  vf_graph *g = parse(c, "graph @g(n=1..5, %x: f32[n,3]) {\n%s, %p = rows %x\nreturn %s, %p\n}\n");
+  vf_graph *g = api_parse(c, "graph @g(n=1..5, %x: f32[n,3]) {\n%s, %p = rows %x\nreturn %s, %p\n}\n");
   const float x[15] = {1, 5, 2, 7, 0, 3, -1, -2, -3, 4, 4, 9, 0, 1, 0};
   const float sums[5] = {8, 10, -6, 17, 1};
   const int64_t places[5] = {1, 0, 0, 2, 1};
@@ -428,17 +387,15 @@ static void test_shards(void **state) {
     int64_t place[5] = {0};
     for (int64_t at = 0; at < 5; at += rows_each) {
       int64_t n = at + rows_each < 5 ? rows_each : 5 - at;
-      if (vf_evaluate(g, (const void *[]){x + 3 * at}, (void *[]){sum + at, place + at}, &n, &error))
-        fail_msg("%s", error.message);
+      api_evaluate(g, (const void *[]){x + 3 * at}, (void *[]){sum + at, place + at}, &n);
     }
     assert_memory_equal(sum, sums, sizeof sum);
     assert_memory_equal(place, places, sizeof place);
   }
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 static void test_failures_are_told(void **state) {
-  vf_context *c = context();
+  vf_context *c = vf_context_create(NULL, &error);
   double limit = 2;
   releases = 0;
   add_op(c, (vf_op_description){.name = "guard",
@@ -448,7 +405,8 @@ static void test_failures_are_told(void **state) {
                                 .user = &limit,
                                 .release = released,
                                 .signature = "int(in0, out0, i64 in0.count, user, message)"});
-  vf_graph *g = parse(c, "graph @g(%x: f32[3]) {\n%y = guard %x\n%z = add %y, 1\nreturn %z\n}\n");
+  static const char text[] = "graph @g(%x: f32[3]) {\n%y = guard %x\n%z = add %y, 1\nreturn %z\n}\n";
+  vf_graph *g = vf_graph_parse(c, text, sizeof text - 1, "test", NULL, &error);
   vf_program *p = vf_compile(g, &error);
   float good[3] = {0, 1, 2}, bad[3] = {0, 3, 4}, out[3];
   assert_int_equal(vf_program_run(p, (const void *[]){bad}, (void *[]){out}, NULL, &error), VF_ERR_DEVICE);
@@ -470,19 +428,16 @@ static const char cube_source[] =
     "  for (long i = 0; i < n; i++) y[i] = x[i] * x[i] * x[i];\n  return 0;\n}\n";
 
 static void run_cube(uint32_t flags, vf_status want, const char *source) {
-  vf_options o = {.size = sizeof o, .flags = flags};
-  vf_context *c = vf_context_create(&o, &error);
-  assert_non_null(c);
+  vf_context *c = api_context_with((vf_options){.flags = flags});
   add_op(c, (vf_op_description){.name = "cube",
                                 .operands = 1,
                                 .results = 1,
                                 .source = source,
                                 .signature = "int(in0, out0, long in0.count)"});
-  vf_graph *g = parse(c, "graph @g(%x: f32[3]) {\n%y = cube %x\nreturn %y\n}\n");
+  vf_graph *g = api_parse(c, "graph @g(%x: f32[3]) {\n%y = cube %x\nreturn %y\n}\n");
   float x[3] = {1, 2, -3}, y[3] = {0};
   assert_int_equal(vf_evaluate(g, (const void *[]){x}, (void *[]){y}, NULL, &error), want);
   if (want == VF_OK) assert_memory_equal(y, ((float[]){1, 8, -27}), sizeof y);
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 /* spec: F20 */
@@ -503,19 +458,18 @@ static void test_source(void **state) {
 }
 
 static void test_opencl_alone(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   add_op(c,
          (vf_op_description){.name = "far_away",
                              .operands = 1,
                              .results = 1,
                              .signature = "void(in0, out0)",
                              .opencl = "void far_away(global const float *x, global float *y) { *y = *x; }"});
-  vf_graph *g = parse(c, "graph @g(%x: f32[1]) {\n%y = far_away %x\nreturn %y\n}\n");
+  vf_graph *g = api_parse(c, "graph @g(%x: f32[1]) {\n%y = far_away %x\nreturn %y\n}\n");
   float x = 1, y;
   assert_int_equal(vf_evaluate(g, (const void *[]){&x}, (void *[]){&y}, NULL, &error), VF_ERR_UNSUPPORTED);
   assert_string_equal(error.message, "far_away: the operation has OpenCL source alone, which the CPU does "
                                      "not run; register a function or C source");
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 /* refusals */
@@ -546,7 +500,7 @@ static void test_signatures_refused(void **state) {
                                    "a parameter"},
       {"int(other)", "at 'other)': expected in0, out0 and so on, an attribute, user or message"},
   };
-  vf_context *c = context();
+  vf_context *c = api_context();
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char want[300];
     vf_op_description d = {.size = sizeof d,
@@ -561,7 +515,6 @@ static void test_signatures_refused(void **state) {
     assert_int_equal(vf_register_op(c, &d, &error), VF_ERR_INVALID);
     assert_string_equal(error.message, want);
   }
-  vf_context_destroy(c);
 }
 
 static void refuse_op(vf_context *c, vf_op_description d, const char *want) {
@@ -571,7 +524,7 @@ static void refuse_op(vf_context *c, vf_op_description d, const char *want) {
 }
 
 static void test_registrations_refused(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   vf_op_attribute twice[] = {{"a", VF_F64, true, {.f = 0}}, {"a", VF_I64, true, {.i = 0}}},
                   odd = {"a", VF_I32, true, {.i = 0}};
   add_scale(c);
@@ -616,7 +569,6 @@ static void test_registrations_refused(void **state) {
   assert_int_equal(vf_register_op(c, &none, &error), VF_ERR_INVALID);
   assert_int_equal(vf_register_op(NULL, &none, &error), VF_ERR_INVALID);
   assert_int_equal(vf_register_op(c, NULL, &error), VF_ERR_INVALID);
-  vf_context_destroy(c);
 }
 
 static void test_uses_refused(void **state) {
@@ -635,7 +587,7 @@ static void test_uses_refused(void **state) {
       {"%y = sizeless %x", "its function for shapes sets no size for axis 0 of result 1"},
       {"%y = forgetful %x", "forgetful: composing it left out a result"},
   };
-  vf_context *c = context();
+  vf_context *c = api_context();
   add_scale(c), add_rows(c);
   add_op(c, (vf_op_description){.name = "tall",
                                 .operands = 1,
@@ -663,7 +615,6 @@ static void test_uses_refused(void **state) {
     assert_null(vf_graph_parse(c, text, strlen(text), "test", NULL, &error));
     if (!strstr(error.message, cases[i].want)) fail_msg("%s: %s", cases[i].line, error.message);
   }
-  vf_context_destroy(c);
 }
 bool mute_shape(const vf_op_call *call, vf_op_type *results);
 bool mute_shape(const vf_op_call *call, vf_op_type *results) { return false; }
@@ -686,7 +637,7 @@ static bool pull_of_itself(const vf_op_call *call, const vf_value *results, cons
   return true;
 }
 static void test_of_itself(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   add_op(c, (vf_op_description){.name = "circle", .operands = 1, .results = 1, .compose = of_itself});
   add_op(c, (vf_op_description){.name = "loop",
                                 .operands = 1,
@@ -694,7 +645,7 @@ static void test_of_itself(void **state) {
                                 .function = (any_function)scale,
                                 .signature = "void(in0, out0)",
                                 .vjp = pull_of_itself});
-  vf_graph *g = vf_graph_create(c, "g", &error);
+  vf_graph *g = api_graph(c, "g");
   vf_value x = vf_input(g, "x", VF_F32, 0, NULL), gradient; /* of rank 0: the result has its type */
   assert_false(vf_ok(vf_apply(g, "circle", &x, 1, NULL)));
   assert_string_equal(vf_graph_message(g),
@@ -705,17 +656,15 @@ static void test_of_itself(void **state) {
   assert_true(vf_ok(y) && vf_value_rank(y) == 0);
   vf_grad(y, 1, &x, &gradient);
   assert_non_null(strstr(vf_graph_message(g), "nested more than 64 deep"));
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 /* An operation that is not registered in the graph's context is unknown. */
 static void test_contexts_are_apart(void **state) {
-  vf_context *a = context(), *b = context();
+  vf_context *a = api_context(), *b = api_context();
   add_scale(a);
   const char *text = "graph @g(%x: f32[3]) {\n%y = scale %x factor=2\nreturn %y\n}\n";
   assert_null(vf_graph_parse(b, text, strlen(text), "test", NULL, &error));
   assert_non_null(strstr(error.message, "scale: there is no such operation"));
-  vf_context_destroy(a), vf_context_destroy(b);
 }
 
 /* A result with a symbolic size: one element more than the operand. */
@@ -730,7 +679,7 @@ static bool grow_shape(const vf_op_call *call, vf_op_type *results) {
   return true;
 }
 static void test_sizes_that_vary(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   add_op(c, (vf_op_description){.name = "grow",
                                 .operands = 1,
                                 .results = 1,
@@ -738,16 +687,15 @@ static void test_sizes_that_vary(void **state) {
                                 .function = (any_function)grow,
                                 .signature = "int(in0, out0, i64 in0[0])"});
   vf_graph *g =
-      parse(c, "graph @g(n=1..5, %x: f32[n]) {\n%y = grow %x\n%z = grow %y : f32[n+2]\nreturn %z\n}\n");
+      api_parse(c, "graph @g(n=1..5, %x: f32[n]) {\n%y = grow %x\n%z = grow %y : f32[n+2]\nreturn %z\n}\n");
   const float x[3] = {1, 2, 3};
   check_runs(c, g, (const void *[]){x}, (const int64_t[]){3}, 1, 5, (const float[][8]){{1, 2, 3, -1, -1}});
   check_runs(c, g, (const void *[]){x}, (const int64_t[]){1}, 1, 3, (const float[][8]){{1, -1, -1}});
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 /* Tensors of the session. */
 static void test_session(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   add_scale(c), add_rows(c);
   const float xs[4] = {1, 2, 3, 4};
   vf_tensor *x = vf_tensor_create(c, VF_F32, VF_LIST(2, 2), xs, &error);
@@ -763,7 +711,6 @@ static void test_session(void **state) {
   assert_int_equal(((const int64_t *)vf_tensor_data(p, &error))[0], 1);
   assert_float_equal(((const float *)vf_tensor_data(y, &error))[3], 12, 0);
   vf_tensor_release(x), vf_tensor_release(y), vf_tensor_release(s), vf_tensor_release(p);
-  vf_context_destroy(c);
 }
 
 /* A custom function cannot change the session that runs it; it may read realised tensors. */
@@ -780,7 +727,7 @@ static int meddle(const float *x, float *y, int64_t n, void *user, char *message
   return 0;
 }
 static void test_session_inside_a_run(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   const float two = 2;
   add_op(c, (vf_op_description){.name = "meddle",
                                 .operands = 1,
@@ -797,7 +744,6 @@ static void test_session_inside_a_run(void **state) {
   assert_float_equal(*elements, 4, 0);
   assert_float_equal(*(const float *)vf_tensor_data(elsewhere, &error), 4, 0);
   vf_tensor_release(y), vf_tensor_release(elsewhere), vf_tensor_release(realised);
-  vf_context_destroy(c);
 }
 
 /* threads */
@@ -820,7 +766,7 @@ static void *work(void *argument) {
   return NULL;
 }
 static void test_threads(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   add_scale(c);
   pthread_t threads[4];
   worker workers[4];
@@ -830,10 +776,8 @@ static void test_threads(void **state) {
     snprintf(text, sizeof text,
              "graph @g(%%x: f32[%d]) {\n%%y = scale %%x factor=%d\n%%z = add %%y, 1\nreturn %%z\n}\n", WIDE,
              i + 2);
-    vf_graph *g = parse(c, text);
-    programs[i] = vf_compile(g, &error);
-    if (!programs[i]) fail_msg("%s", error.message);
-    vf_graph_destroy(g);
+    vf_graph *g = api_parse(c, text);
+    programs[i] = api_compile(g);
   }
   for (int i = 0; i < 4; i++) {
     workers[i] = (worker){programs[i % 2], (float)(i % 2 + 2), false};
@@ -843,8 +787,6 @@ static void test_threads(void **state) {
     pthread_join(threads[i], NULL);
     assert_true(workers[i].good);
   }
-  vf_program_destroy(programs[0]), vf_program_destroy(programs[1]);
-  vf_context_destroy(c);
 }
 
 /* memory */

@@ -1,21 +1,14 @@
 /* Derivatives: the values at points where there is no limit to compare with, what is refused, and the size of
  * graphs. test/property/prop_grad.c compares all other values with differences. */
-#include <float.h>
 #include <math.h>
 
-#include "frontend/viewfold.h"
+#include "test/lib/api.h"
 #include "passes/autodiff/derive.h"
 #include "passes/ops/derivative/derivative.h"
 #include "test/lib/record.h"
 #include "test/lib/unit.h"
 
 static vf_error error;
-
-static vf_context *context(void) {
-  vf_context *c = vf_context_create(NULL, &error);
-  assert_non_null(c);
-  return c;
-}
 
 static void test_every_operation_has_a_row(void **state) {
   for (int op = 0; op < IR_OP_COUNT; op++)
@@ -40,26 +33,22 @@ static bool same(double a, double b) {
 
 static void check_values(const value_case *k) {
   char text[512];
-  vf_context *c = context();
+  vf_context *c = api_context();
   snprintf(text, sizeof text, "graph @case(%%x: f32%s) {\n%s\nreturn %%y\n}\n", k->shape, k->body);
-  vf_graph *g = vf_graph_parse(c, text, strlen(text), "case", NULL, &error);
-  if (!g) fail_msg("%s", error.message);
+  vf_graph *g = api_parse(c, text);
   vf_value x = vf_graph_find(g, "x"), y = vf_graph_find(g, "y"), dx;
   float in[MOST], given[MOST] = {0}, out[MOST], forward[4 * MOST];
   int64_t shape[16];
-  size_t bytes = 1;
   int rank = vf_value_shape(y, shape);
-  for (int i = 0; i < rank; i++) bytes *= (size_t)shape[i];
   for (int i = 0; i < MOST; i++) in[i] = (float)k->x[i], given[i] = (float)k->given[i];
   vf_value cotangent = vf_data(g, VF_F32, rank, shape, given);
   vf_vjp(1, &y, &cotangent, 1, &x, &dx);
   vf_output(g, "dx", dx);
   if (vf_graph_status(g)) fail_msg("%s: %s", k->body, vf_graph_message(g));
-  assert_int_equal(vf_evaluate(g, (const void *[]){in}, (void *[]){forward, out}, NULL, &error), VF_OK);
+  api_evaluate(g, (const void *[]){in}, (void *[]){forward, out}, NULL);
   for (int i = 0; i < k->count; i++)
     if (!same(out[i], k->want[i]))
       fail_msg("%s, element %d: %g, expected %g", k->body, i, out[i], k->want[i]);
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 /* spec: F3.grad F5.U F7.U */
@@ -248,8 +237,8 @@ static void test_infinities_stay(void **state) {
 
 /* d^n/dx^n of x^3 at 0 and elsewhere, and of a product with a zero in it. spec: AD5 */
 static void test_higher(void **state) {
-  vf_context *c = context();
-  vf_graph *g = vf_graph_create(c, "higher", &error);
+  vf_context *c = api_context();
+  vf_graph *g = api_graph(c, "higher");
   vf_value x = vf_input(g, "x", VF_F32, VF_LIST(2)), y = vf_pow(x, vf_number(g, 3));
   for (int n = 0; n < 4; n++) {
     static const char *const names[] = {"d1", "d2", "d3", "d4"};
@@ -262,21 +251,18 @@ static void test_higher(void **state) {
   vf_output(g, "h", ddz);
   float at[] = {0, 2}, zs[] = {0, 5, 7}, d[4][2], h[3];
   static const float want[4][2] = {{0, 12}, {0, 12}, {6, 6}, {0, 0}};
-  vf_status status =
-      vf_evaluate(g, (const void *[]){at, zs}, (void *[]){d[0], d[1], d[2], d[3], h}, NULL, &error);
-  if (status) fail_msg("%s", error.message);
+  api_evaluate(g, (const void *[]){at, zs}, (void *[]){d[0], d[1], d[2], d[3], h}, NULL);
   for (int n = 0; n < 4; n++)
     for (int i = 0; i < 2; i++) assert_float_equal(d[n][i], want[n][i], 1e-5);
   assert_float_equal(h[0], 5, 0);
   assert_float_equal(h[1], 0, 0);
   assert_float_equal(h[2], 0, 0);
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 /* Inputs: unused, listed twice, depending on one another, of other float dtypes. spec: AD4 AD6 */
 static void test_inputs(void **state) {
-  vf_context *c = context();
-  vf_graph *g = vf_graph_create(c, "inputs", &error);
+  vf_context *c = api_context();
+  vf_graph *g = api_graph(c, "inputs");
   vf_value x = vf_input(g, "x", VF_F32, VF_LIST(2)), other = vf_input(g, "other", VF_F64, VF_LIST(3, 1));
   vf_value h = vf_mul(x, x), y = vf_sum(vf_mul(h, x), VF_ALL, false);
   vf_value in[] = {x, other, h, x}, d[4], t[4], slope, half = vf_cast(x, VF_F16), dh;
@@ -297,9 +283,7 @@ static void test_inputs(void **state) {
   vf_output(g, "cast", cast);
   float at[] = {2, 3}, dx[2], dhs[2], again[2], s, cs[2];
   double none[3] = {1, 1, 1}, zeros[3] = {1, 1, 1};
-  vf_status status =
-      vf_evaluate(g, (const void *[]){at, none}, (void *[]){dx, zeros, dhs, again, &s, cs}, NULL, &error);
-  if (status) fail_msg("%s", error.message);
+  api_evaluate(g, (const void *[]){at, none}, (void *[]){dx, zeros, dhs, again, &s, cs}, NULL);
   for (int i = 0; i < 2; i++) {
     assert_float_equal(dx[i], 3 * at[i] * at[i], 1e-6);
     assert_float_equal(again[i], dx[i], 0);
@@ -308,24 +292,22 @@ static void test_inputs(void **state) {
   }
   for (int i = 0; i < 3; i++) assert_float_equal(zeros[i], 0, 0);
   assert_float_equal(s, 2 * (dx[0] + dx[1]) + dhs[0] + dhs[1], 1e-5); /* x twice, and h by itself */
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 /* More elements than the greatest f16. */
 static void test_narrow(void **state) {
   enum { MANY = 70000 };
   static uint16_t in[MANY], mean[MANY], max[MANY];
-  vf_context *c = context();
-  vf_graph *g = vf_graph_create(c, "narrow", &error);
+  vf_context *c = api_context();
+  vf_graph *g = api_graph(c, "narrow");
   vf_value x = vf_input(g, "x", VF_F16, VF_LIST(MANY)), d;
   vf_grad(vf_mean(x, VF_ALL, false), 1, &x, &d);
   vf_output(g, "mean", d);
   vf_grad(vf_reduce_max(x, VF_ALL, false), 1, &x, &d);
   vf_output(g, "max", d);
-  assert_int_equal(vf_evaluate(g, (const void *[]){in}, (void *[]){mean, max}, NULL, &error), VF_OK);
+  api_evaluate(g, (const void *[]){in}, (void *[]){mean, max}, NULL);
   assert_int_equal(mean[7], 240); /* 2^-24 * 240 is nearest to 1/70000 */
   assert_int_equal(max[MANY - 1], 240);
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 static void refused(vf_graph *g, vf_value result, const char *message) {
@@ -337,8 +319,8 @@ static void refused(vf_graph *g, vf_value result, const char *message) {
 
 /* spec: AD6 */
 static void test_refused(void **state) {
-  vf_context *c = context();
-  vf_graph *g = vf_graph_create(c, "refused", &error);
+  vf_context *c = api_context();
+  vf_graph *g = api_graph(c, "refused");
   vf_value x = vf_input(g, "x", VF_F32, VF_LIST(2)), i = vf_input(g, "i", VF_I32, VF_LIST(2)), d[2];
   vf_value y = vf_sum(x, VF_ALL, false), n = vf_variable(g, "n", 1, 8, 1), one = vf_number(g, 1),
            both[] = {x, i};
@@ -373,12 +355,11 @@ static void test_refused(void **state) {
   assert_int_equal(vf_graph_status(g), VF_OK);
   vf_grad((vf_value){0}, 1, &x, d);
   assert_false(vf_ok(d[0]));
-  vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 /* A realised h is an array: no gradient passes through it to x, wherever h was used. */
 static void test_session(void **state) {
-  vf_context *c = context();
+  vf_context *c = api_context();
   float xs[] = {1, 2};
   vf_tensor *x = vf_tensor_create(c, VF_F32, VF_LIST(2), xs, &error);
   vf_tensor *h = vf_tensor_keep(vf_mul(vf_tensor_value(x), vf_tensor_value(x)), &error);
@@ -395,39 +376,43 @@ static void test_session(void **state) {
   assert_float_equal(((const float *)vf_tensor_data(dh, NULL))[1], 8, 0);
   vf_tensor_release(x), vf_tensor_release(h), vf_tensor_release(y), vf_tensor_release(dx),
       vf_tensor_release(dh);
-  vf_context_destroy(c);
 }
 
 /* size */
 
 static void test_long_chains(void **state) {
   enum { LENGTH = 100000 };
-  recorder r;
-  assert_true(record_start(&r, -1));
-  ir_ref dim = ir_index(&r.g, 3), x = op_input(&r.g, "x", 1, IR_F32, &dim, 1), y = x, made;
-  for (int i = 0; i < LENGTH; i++) y = op_unary(&r.g, i % 2 ? IR_OP_SIN : IR_OP_TANH, y);
+  recorder *r = record_begin();
+  ir_ref dim = ir_index(&r->g, 3), x = op_input(&r->g, "x", 1, IR_F32, &dim, 1), y = x, made;
+  for (int i = 0; i < LENGTH; i++) y = op_unary(&r->g, i % 2 ? IR_OP_SIN : IR_OP_TANH, y);
   for (int i = 0; i < LENGTH; i++)
-    y = op_binary(&r.g, IR_OP_ADD, y, op_binary(&r.g, IR_OP_MUL, x, op_literal_float(&r.g, i)));
-  y = op_reduce(&r.g, IR_OP_SUM, y, NULL, 0, false);
+    y = op_binary(&r->g, IR_OP_ADD, y, op_binary(&r->g, IR_OP_MUL, x, op_literal_float(&r->g, i)));
+  y = op_reduce(&r->g, IR_OP_SUM, y, NULL, 0, false);
   pass_derivative of = {.who = "vjp", .outputs = &y, .output_count = 1, .inputs = &x, .input_count = 1};
-  assert_true(pass_vjp(&r.g, &of, NULL, &made));
-  assert_true(pass_jvp(&r.g, &of, &x, &made));
-  record_stop(&r);
+  assert_true(pass_vjp(&r->g, &of, NULL, &made));
+  assert_true(pass_jvp(&r->g, &of, &x, &made));
 }
 
 static void test_many_operands(void **state) {
   enum { WIDTH = 20000 };
-  recorder r;
-  assert_true(record_start(&r, -1));
-  ir_ref dim = ir_index(&r.g, 2), x = op_input(&r.g, "x", 1, IR_F32, &dim, 1), made;
+  recorder *r = record_begin();
+  ir_ref dim = ir_index(&r->g, 2), x = op_input(&r->g, "x", 1, IR_F32, &dim, 1), made;
   ir_ref *parts = malloc(WIDTH * sizeof *parts);
-  for (int i = 0; i < WIDTH; i++) parts[i] = op_binary(&r.g, IR_OP_MUL, x, op_literal_float(&r.g, i));
-  ir_ref y = op_reduce(&r.g, IR_OP_SUM, op_concat(&r.g, parts, WIDTH, 0), NULL, 0, false);
+  for (int i = 0; i < WIDTH; i++) parts[i] = op_binary(&r->g, IR_OP_MUL, x, op_literal_float(&r->g, i));
+  ir_ref y = op_reduce(&r->g, IR_OP_SUM, op_concat(&r->g, parts, WIDTH, 0), NULL, 0, false);
   pass_derivative of = {.who = "vjp", .outputs = &y, .output_count = 1, .inputs = &x, .input_count = 1};
-  assert_true(pass_vjp(&r.g, &of, NULL, &made));
-  assert_true(pass_jvp(&r.g, &of, &x, &made));
+  assert_true(pass_vjp(&r->g, &of, NULL, &made));
+  assert_true(pass_jvp(&r->g, &of, &x, &made));
   free(parts);
-  record_stop(&r);
+}
+
+static bool differentiates(recorder *r, const char *line) {
+  ir_ref y = record_line(r, line), x = 0, gradient = 0, tangent = 0;
+  for (uint32_t k = 1; k < r->g.count && !x; k++)
+    if (ir_op_of(&r->g, k) == IR_OP_INPUT && ir_is_float(ir_dtype_of(&r->g, k))) x = k;
+  y = x ? op_reduce(&r->g, IR_OP_SUM, y, NULL, 0, false) : 0;
+  pass_derivative of = {.who = "vjp", .outputs = &y, .output_count = 1, .inputs = &x, .input_count = 1};
+  return y && pass_vjp(&r->g, &of, NULL, &gradient) && pass_jvp(&r->g, &of, &gradient, &tangent);
 }
 
 static void test_any_allocation_may_fail(void **state) {
@@ -446,22 +431,7 @@ static void test_any_allocation_may_fail(void **state) {
       "pow f32[3] f32[3]",
       "where bool[3] f32[3] 1",
   };
-  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-    for (long budget = 0;; budget++) {
-      recorder r;
-      assert_true(budget < 3000);
-      if (!record_start(&r, budget)) continue;
-      ir_ref y = record_line(&r, lines[i]), x = 0, gradient = 0, tangent = 0;
-      for (uint32_t k = 1; k < r.g.count && !x; k++)
-        if (ir_op_of(&r.g, k) == IR_OP_INPUT && ir_is_float(ir_dtype_of(&r.g, k))) x = k;
-      y = x ? op_reduce(&r.g, IR_OP_SUM, y, NULL, 0, false) : 0;
-      pass_derivative of = {.who = "vjp", .outputs = &y, .output_count = 1, .inputs = &x, .input_count = 1};
-      bool good = y && pass_vjp(&r.g, &of, NULL, &gradient) && pass_jvp(&r.g, &of, &gradient, &tangent);
-      bool done = r.budget.left > 0;
-      if (!good) assert_int_not_equal(r.error.status, IR_OK); /* the API reports that it was memory */
-      record_stop(&r);
-      if (good && done) break;
-    }
+  record_short_of_memory(differentiates, lines, sizeof lines / sizeof *lines, true);
 }
 
 UNIT_TESTS(test_every_operation_has_a_row, test_kinks, test_zeros, test_views_and_indices, test_along_an_axis,

@@ -3,7 +3,6 @@
  * nothing fails. */
 #include "runtime/cache/disk.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -28,11 +27,13 @@ static int remove_place(void **state) {
   return 0;
 }
 
+static void close_disk(void *disk) { rt_disk_close(disk); }
+
 static rt_disk *open_disk(const char *directory, int64_t cap) {
   ir_error error = {0};
   rt_disk *disk = rt_disk_open(&ir_mem_libc, directory, cap, &error);
   assert_non_null(disk);
-  return disk;
+  return unit_keep(disk, close_disk);
 }
 
 static bool put(rt_disk *disk, const char *key, const char *payload) {
@@ -75,7 +76,7 @@ static void finds_what_was_stored(void **state) {
   assert_int_equal(get(disk, "ke", "value"), 0);
   assert_true(put(disk, "key", "another value"));
   assert_int_equal(get(disk, "key", "another value"), 1);
-  rt_disk_close(disk);
+  unit_release(disk);
   disk = reopened(0);
   assert_int_equal(get(disk, "key", "another value"), 1);
   rt_disk_remove(disk, "code", "key", 3);
@@ -84,7 +85,6 @@ static void finds_what_was_stored(void **state) {
   rt_disk_count(disk, &counts);
   assert_int_equal(counts.hits, 1);
   assert_int_equal(counts.misses, 1);
-  rt_disk_close(disk);
 }
 
 static void sizes_of_all_kinds(void **state) {
@@ -104,7 +104,6 @@ static void sizes_of_all_kinds(void **state) {
     }
   assert_true(rt_disk_put(disk, "plan", NULL, 0, NULL, 0));
   free(bytes);
-  rt_disk_close(disk);
 }
 
 static void kinds_are_apart(void **state) {
@@ -127,7 +126,6 @@ static void kinds_are_apart(void **state) {
   assert_int_equal(stats.kinds, 2);
   assert_int_equal(stats.kind[0].entries + stats.kind[1].entries, 2);
   assert_int_equal(stats.kind[0].bytes + stats.kind[1].bytes, stats.bytes);
-  rt_disk_close(disk);
 }
 
 static void directory_is_private(void **state) {
@@ -143,7 +141,6 @@ static void directory_is_private(void **state) {
   entry_file("k", path);
   assert_int_equal(stat(path, &s), 0);
   assert_int_equal(s.st_mode & 0777, 0600);
-  rt_disk_close(disk);
 }
 
 static void directory_from_the_environment(void **state) {
@@ -165,7 +162,7 @@ static void directory_from_the_environment(void **state) {
     }
     rt_disk *disk = open_disk(NULL, 0);
     assert_string_equal(rt_disk_directory(disk), cases[i].expected);
-    rt_disk_close(disk);
+    unit_release(disk);
   }
   rt_disk *disk = open_disk(NULL, 0); /* no directory: a cache without entries */
   assert_false(put(disk, "k", "v"));
@@ -173,7 +170,7 @@ static void directory_from_the_environment(void **state) {
   rt_disk_stats stats;
   assert_int_equal(rt_disk_stat(disk, NULL, NULL, &stats, NULL), IR_OK);
   assert_int_equal(stats.entries, 0);
-  rt_disk_close(disk);
+  unit_release(disk);
   char longest[5000];
   memset(longest, 'a', sizeof longest - 1);
   longest[sizeof longest - 1] = 0;
@@ -218,7 +215,6 @@ static void damaged_entries_are_misses(void **state) {
   rt_disk_counts counts;
   rt_disk_count(disk, &counts);
   assert_true(counts.damaged > size);
-  rt_disk_close(disk);
 }
 
 /* Misses: an entry under another's name (as with an equal digest), under a name of another kind, others'
@@ -255,7 +251,6 @@ static void foreign_entries_are_misses(void **state) {
   unit_shell("rmdir %s", path);
   assert_true(put(disk, "k1", "one"));
   assert_int_equal(get(disk, "k1", "one"), 1);
-  rt_disk_close(disk);
 }
 
 static void unwritable_places_are_silent(void **state) {
@@ -266,14 +261,13 @@ static void unwritable_places_are_silent(void **state) {
   rt_disk_count(disk, &counts);
   assert_int_equal(counts.failed_stores, 1);
   assert_int_equal(counts.stores, 0);
-  rt_disk_close(disk);
+  unit_release(disk);
   char file[80];
   snprintf(file, sizeof file, "%s/file", place);
   unit_write_file(file, (const uint8_t *)"x", 1);
   disk = open_disk(file, 0); /* not a directory */
   assert_false(put(disk, "k", "v"));
   assert_int_equal(get(disk, "k", "v"), 0);
-  rt_disk_close(disk);
 }
 
 /* A store that runs out of space leaves nothing behind. */
@@ -290,7 +284,7 @@ static void full_disks_leave_nothing(void **state) {
     bool stored = rt_disk_put(disk, "code", "k1", 2, big, sizeof big);
     rt_found found;
     bool seen = rt_disk_get(disk, "code", "k1", 2, &found);
-    rt_disk_close(disk);
+    unit_release(disk);
     _exit(!first || stored || seen);
   }
   int status;
@@ -332,7 +326,6 @@ static void prunes_what_was_not_used(void **state) {
   assert_int_equal(done.removed, 3);
   assert_int_equal(done.stuck, 0);
   unit_shell("test -z \"$(find %s/c -type f)\"", place);
-  rt_disk_close(disk);
 }
 
 static void recent_use_is_not_written_down(void **state) {
@@ -346,7 +339,6 @@ static void recent_use_is_not_written_down(void **state) {
   struct stat s;
   assert_int_equal(stat(path, &s), 0);
   assert_int_equal(s.st_mtime, t[0].tv_sec);
-  rt_disk_close(disk);
 }
 
 static void stays_under_its_cap(void **state) {
@@ -361,7 +353,6 @@ static void stays_under_its_cap(void **state) {
   rt_disk_counts counts;
   rt_disk_count(disk, &counts);
   assert_int_equal(counts.pruned + stats.entries, 300);
-  rt_disk_close(disk);
 }
 
 typedef struct reports {
@@ -399,7 +390,6 @@ static void verify_names_what_is_bad(void **state) {
   assert_string_equal(r.why[swapped], "the key does not match its name");
   assert_string_equal(r.why[!swapped], "not as long as it says");
   assert_int_equal(access(path, F_OK), 0);
-  rt_disk_close(disk);
 }
 
 /* As an ordinary user, whom root's files and directories do not concern. */
@@ -429,7 +419,6 @@ static void what_is_not_ours_is_told(void **state) {
   assert_string_equal(r.why[0], "cannot be opened");
   assert_string_equal(r.why[3], "cannot be opened");
   unit_shell("find %s/c -type d -exec chmod 0755 {} +; chmod 0700 %s", place, place);
-  rt_disk_close(disk);
 }
 
 /* Eight processes store and look up the same and different keys. Payloads contain their key and writer, and
@@ -467,12 +456,12 @@ static int one_process(int writer, int iterations) {
   }
   rt_disk_counts counts;
   rt_disk_count(disk, &counts);
-  rt_disk_close(disk);
+  unit_release(disk);
   return counts.damaged ? 3 : hits ? 0 : 4;
 }
 
 static void processes_never_see_halves(void **state) {
-  rt_disk_close(fresh(0));
+  unit_release(fresh(0));
   pid_t child[PROCESSES];
   for (int i = 0; i < PROCESSES; i++) {
     child[i] = fork();
@@ -492,7 +481,7 @@ static void short_of_memory(void **state) {
   ir_error error = {0};
   assert_null(rt_disk_open(&mem, place, 0, &error));
   assert_int_equal(error.status, IR_ERR_MEMORY);
-  rt_disk_close(fresh(0));
+  unit_release(fresh(0));
   budget.left = 1;
   char directory[80];
   snprintf(directory, sizeof directory, "%s/c", place);

@@ -125,17 +125,16 @@ static double sample(uint64_t *state, size_t i, ir_dtype type, double lo, double
 }
 
 static double measure(const function *f, ir_dtype type, double *worst_at) {
-  operation m;
   uint64_t state = 20240607u + (uint64_t)f->op;
   double worst = 0;
   static double x[BLOCK], y[BLOCK];
   static float x32[BLOCK], y32[BLOCK];
-  operation_start(&m, f->op, type, BLOCK, false);
+  operation *m = operation_start(f->op, type, BLOCK, false);
   for (int iteration = 0; iteration < ITERATIONS; iteration++) {
     double scale = type == IR_F64 && (f->op == IR_OP_EXP || f->op == IR_OP_EXP2) ? 8 : 1;
     for (size_t i = 0; i < BLOCK; i++)
       x32[i] = (float)(x[i] = sample(&state, i, type, f->lo * scale, f->hi * scale));
-    operation_run(&m, type == IR_F64 ? (void *)x : x32, type == IR_F64 ? (void *)x : x32,
+    operation_run(m, type == IR_F64 ? (void *)x : x32, type == IR_F64 ? (void *)x : x32,
                   type == IR_F64 ? (void *)y : y32);
     for (size_t i = 0; i < BLOCK; i++) {
       double got = type == IR_F64 ? y[i] : y32[i];
@@ -146,7 +145,6 @@ static double measure(const function *f, ir_dtype type, double *worst_at) {
       if (e > worst) worst = e, *worst_at = x[i];
     }
   }
-  ir_graph_free(&m.g);
   return worst;
 }
 
@@ -172,12 +170,11 @@ static void f64_is_within_its_bounds(void **s) {
 }
 
 static void check_pow(ir_dtype type, double bound) {
-  operation m;
   uint64_t state = 7;
   double worst = 0, at[2] = {0};
   static double x[BLOCK], y[BLOCK], z[BLOCK];
   static float x32[BLOCK], y32[BLOCK], z32[BLOCK];
-  operation_start(&m, IR_OP_POW, type, BLOCK, false);
+  operation *m = operation_start(IR_OP_POW, type, BLOCK, false);
   for (int iteration = 0; iteration < ITERATIONS; iteration++) {
     for (size_t i = 0; i < BLOCK; i++) {
       if (iteration == 0) x[i] = special(i % 49, type), y[i] = special(i / 49, type);
@@ -189,7 +186,7 @@ static void check_pow(ir_dtype type, double bound) {
       if (type == IR_F32) x[i] = (float)x[i], y[i] = (float)y[i];
       x32[i] = (float)x[i], y32[i] = (float)y[i];
     }
-    operation_run(&m, type == IR_F64 ? (void *)x : x32, type == IR_F64 ? (void *)y : y32,
+    operation_run(m, type == IR_F64 ? (void *)x : x32, type == IR_F64 ? (void *)y : y32,
                   type == IR_F64 ? (void *)z : z32);
     for (size_t i = 0; i < BLOCK; i++) {
       double got = type == IR_F64 ? z[i] : z32[i];
@@ -199,7 +196,6 @@ static void check_pow(ir_dtype type, double bound) {
       if (e > worst) worst = e, at[0] = x[i], at[1] = y[i];
     }
   }
-  ir_graph_free(&m.g);
   print_message("pow %s: at most %.3f ulp, at %.17g, %.17g (stated bound %g)\n", ir_dtypes[type].name, worst,
                 at[0], at[1], bound);
   assert_true(worst <= bound);
@@ -214,11 +210,9 @@ static void pow_is_within_its_bounds(void **s) {
 
 /* One f32 value through one function */
 static float one(ir_op op, float x, float y) {
-  operation m;
   float out;
-  operation_start(&m, op, IR_F32, 1, false);
-  operation_run(&m, &x, &y, &out);
-  ir_graph_free(&m.g);
+  operation *m = operation_start(op, IR_F32, 1, false);
+  operation_run(m, &x, &y, &out);
   return out;
 }
 
@@ -277,11 +271,10 @@ static void erfinv_of_known_values(void **s) {
     x[i] = i < count ? known[i][0] : 1 - gap;
     x32[i] = (float)(i < count ? known[i][0] : 1 - gap32);
   }
-  operation m, m32;
-  operation_start(&m, IR_OP_ERFINV, IR_F64, BLOCK, false);
-  operation_start(&m32, IR_OP_ERFINV, IR_F32, BLOCK, false);
-  operation_run(&m, x, x, y);
-  operation_run(&m32, x32, x32, y32);
+  operation *m = operation_start(IR_OP_ERFINV, IR_F64, BLOCK, false);
+  operation *m32 = operation_start(IR_OP_ERFINV, IR_F32, BLOCK, false);
+  operation_run(m, x, x, y);
+  operation_run(m32, x32, x32, y32);
   for (size_t i = 0; i < BLOCK; i++) {
     if (i < count && error_in_ulp(y[i], known[i][1], IR_F64) > 3) fail_msg("erfinv(%a) = %a", x[i], y[i]);
     double e = error_in_ulp(y[i], erfinv_l(x[i]), IR_F64),
@@ -289,8 +282,6 @@ static void erfinv_of_known_values(void **s) {
     if (!(e <= 2.5)) fail_msg("f64 argument %a is off by %g ulp", x[i], e);
     if (!(e32 <= 2.5)) fail_msg("f32 argument %a is off by %g ulp", x32[i], e32);
   }
-  ir_graph_free(&m.g);
-  ir_graph_free(&m32.g);
 }
 
 static void relu_of_zeros_and_nan(void **s) {
@@ -319,25 +310,22 @@ static void sine_near_its_zeros(void **s) {
   static float x32[BLOCK], y32[BLOCK];
   uint64_t state = 99;
   for (int cosine = 0; cosine < 2; cosine++) {
-    operation m, m32;
-    operation_start(&m, cosine ? IR_OP_COS : IR_OP_SIN, IR_F64, BLOCK, false);
-    operation_start(&m32, cosine ? IR_OP_COS : IR_OP_SIN, IR_F32, BLOCK, false);
+    operation *m = operation_start(cosine ? IR_OP_COS : IR_OP_SIN, IR_F64, BLOCK, false);
+    operation *m32 = operation_start(cosine ? IR_OP_COS : IR_OP_SIN, IR_F32, BLOCK, false);
     for (size_t i = 0; i < BLOCK; i++) {
       x[i] = floor(unit(&state) * ldexp(1, (int)(i % 49))) * 1.57079632679489661923;
       x32[i] = i % 2 ? (float)x[i] : ldexpf(1 + (float)unit(&state), (int)(unit(&state) * 128));
     }
     x32[0] = 0x1.f37c8ap+95f, x32[1] = 0x1.47d0fep+34f; /* within 2^-29 turns of a multiple of pi/2 */
     x32[2] = FLT_MAX;
-    operation_run(&m, x, x, y);
-    operation_run(&m32, x32, x32, y32);
+    operation_run(m, x, x, y);
+    operation_run(m32, x32, x32, y32);
     for (size_t i = 0; i < BLOCK; i++) {
       double e32 = error_in_ulp(y32[i], cosine ? cos(x32[i]) : sin(x32[i]), IR_F32);
       double e64 = error_in_ulp(y[i], cosine ? cos(x[i]) : sin(x[i]), IR_F64);
       if (!(e32 <= (cosine ? 1.5 : 2))) fail_msg("f32 argument %a is off by %g ulp", x32[i], e32);
       if (!(e64 <= 3)) fail_msg("f64 argument %a is off by %g ulp", x[i], e64);
     }
-    ir_graph_free(&m.g);
-    ir_graph_free(&m32.g);
   }
 }
 
@@ -345,8 +333,7 @@ static void sine_near_its_zeros(void **s) {
  * asin. */
 static void sine_never_exceeds_one(void **s) {
   static float x[BLOCK], y[BLOCK];
-  operation m;
-  operation_start(&m, IR_OP_SIN, IR_F32, BLOCK, false);
+  operation *m = operation_start(IR_OP_SIN, IR_F32, BLOCK, false);
   for (int64_t n = 0; n < 250500; n += BLOCK) {
     for (size_t i = 0; i < BLOCK; i++) {
       int64_t turn = (n + (int64_t)i) / 3;
@@ -354,19 +341,16 @@ static void sine_never_exceeds_one(void **s) {
       int side = (int)((n + (int64_t)i) % 3) - 1;
       x[i] = side ? nextafterf(peak, side > 0 ? INFINITY : 0) : peak;
     }
-    operation_run(&m, x, x, y);
+    operation_run(m, x, x, y);
     for (size_t i = 0; i < BLOCK; i++)
       if (!(fabsf(y[i]) <= 1)) fail_msg("sin(%a) is %a", x[i], y[i]);
   }
-  ir_graph_free(&m.g);
 }
 
 static int64_t int_pow(ir_dtype type, int64_t x, int64_t y) {
-  operation m;
   int64_t out = 0;
-  operation_start(&m, IR_OP_POW, type, 1, false);
-  operation_run(&m, &x, &y, &out); /* little-endian: the low bytes */
-  ir_graph_free(&m.g);
+  operation *m = operation_start(IR_OP_POW, type, 1, false);
+  operation_run(m, &x, &y, &out); /* little-endian: the low bytes */
   return ir_value_load(&out, type).i;
 }
 
@@ -395,23 +379,20 @@ static void narrow_floats_are_f32_rounded(void **s) {
   static float x32[BLOCK], y32[BLOCK];
   for (size_t f = 0; f < FUNCTIONS; f++)
     for (int kind = 0; kind < 2; kind++) {
-      operation narrow, single;
-      operation_start(&narrow, functions[f].op, kind ? IR_BF16 : IR_F16, BLOCK, false);
-      operation_start(&single, functions[f].op, IR_F32, BLOCK, false);
+      operation *narrow = operation_start(functions[f].op, kind ? IR_BF16 : IR_F16, BLOCK, false);
+      operation *single = operation_start(functions[f].op, IR_F32, BLOCK, false);
       for (uint32_t first = 0; first < 0x10000; first += BLOCK) {
         for (uint32_t i = 0; i < BLOCK; i++) {
           x[i] = (uint16_t)(first + i);
           x32[i] = kind ? ir_bfloat_to_float(x[i]) : ir_half_to_float(x[i]);
         }
-        operation_run(&narrow, x, x, y);
-        operation_run(&single, x32, x32, y32);
+        operation_run(narrow, x, x, y);
+        operation_run(single, x32, x32, y32);
         for (uint32_t i = 0; i < BLOCK; i++) {
           uint16_t want = kind ? ir_bfloat_from_double(y32[i]) : ir_half_from_double(y32[i]);
           if (!isnan(y32[i])) assert_int_equal(y[i], want);
         }
       }
-      ir_graph_free(&narrow.g);
-      ir_graph_free(&single.g);
     }
 }
 
@@ -422,24 +403,22 @@ static void expansions_are_primitive(void **s) {
     static const ir_dtype types[] = {IR_F16, IR_BF16, IR_F32, IR_F64};
     for (int t = 0; t < 4; t++) {
       if (!ir_is_elementary((ir_op)op, types[t])) continue;
-      operation m;
-      operation_start(&m, (ir_op)op, types[t], 7, false);
-      ir_ref root = ir_elementary(&m.g, m.root), *all = NULL;
+      operation *m = operation_start((ir_op)op, types[t], 7, false);
+      ir_ref root = ir_elementary(&m->g, m->root), *all = NULL;
       size_t count = 0, cap = 0;
-      assert_int_equal(ir_reachable(&m.g, &root, 1, &all, &count, &cap), IR_OK);
+      assert_int_equal(ir_reachable(&m->g, &root, 1, &all, &count, &cap), IR_OK);
       for (size_t i = 0; i < count; i++) {
-        const ir_node *n = ir_get(&m.g, all[i]);
+        const ir_node *n = ir_get(&m->g, all[i]);
         assert_false(ir_is_elementary((ir_op)n->op, (ir_dtype)n->dtype));
         bool floats_only = n->op == IR_OP_FMA || n->op == IR_OP_SQRT || n->op == IR_OP_DIV;
         if (floats_only) assert_true(n->dtype == IR_F32 || n->dtype == IR_F64);
       }
-      assert_int_equal(ir_dtype_of(&m.g, root), types[t]);
-      assert_int_equal(ir_shape(&m.g, root), ir_shape(&m.g, m.root));
-      assert_int_equal(ir_elementary(&m.g, root), root); /* nothing left to expand */
-      assert_int_equal(ir_elementary(&m.g, m.root), root);
-      ir_free(m.g.mem, all, cap * sizeof *all);
+      assert_int_equal(ir_dtype_of(&m->g, root), types[t]);
+      assert_int_equal(ir_shape(&m->g, root), ir_shape(&m->g, m->root));
+      assert_int_equal(ir_elementary(&m->g, root), root); /* nothing left to expand */
+      assert_int_equal(ir_elementary(&m->g, m->root), root);
+      ir_free(m->g.mem, all, cap * sizeof *all);
       if (t == 2) print_message("%s f32: %zu nodes\n", ir_ops[op].text, count);
-      ir_graph_free(&m.g);
     }
   }
 }
@@ -471,18 +450,16 @@ static int soak(const char *only, uint32_t step) {
   for (size_t i = 0; i < FUNCTIONS && !failed; i++) {
     const function *f = &functions[i];
     if (only && strcmp(only, ir_ops[f->op].text) != 0) continue;
-    operation m;
     double worst = 0, at = 0;
-    operation_start(&m, f->op, IR_F32, LANES, false);
+    operation *m = operation_start(f->op, IR_F32, LANES, false);
     for (uint64_t first = 0; first < (uint64_t)1 << 32; first += (uint64_t)LANES * step) {
       for (uint64_t k = 0; k < LANES; k++) x[k] = float_of((uint32_t)(first + k * step));
-      operation_run(&m, x, x, y);
+      operation_run(m, x, x, y);
       for (uint64_t k = 0; k < LANES; k++) {
         double e = error_in_ulp(y[k], f->exact_double(x[k]), IR_F32);
         if (e > worst) worst = e, at = x[k];
       }
     }
-    ir_graph_free(&m.g);
     failed |= !(worst <= f->bound32);
     printf("%s: at most %.4f ulp, at %a\n", ir_ops[f->op].text, worst, at);
     fflush(stdout);

@@ -1,36 +1,31 @@
 /* Node 0, which every builder returns when memory is short, can be read like any other node. */
 #include "ir/ir.h"
 #include "test/lib/memory.h"
+#include "test/lib/graph.h"
 #include "test/lib/unit.h"
 
 static void test_sources_of_the_error_node_are_the_error_node(void **state) {
-  ir_graph g;
-  ir_error error = {0};
-  assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &error), IR_OK);
-  const ir_node *n = ir_get(&g, 0);
+  ir_graph *g = &test_graph_begin()->g;
+  const ir_node *n = ir_get(g, 0);
   assert_int_equal(n->op, IR_OP_ERROR);
   assert_int_equal(n->dtype, IR_NONE);
   assert_int_equal(n->nsrc, 0);
-  for (uint32_t i = 0; i < IR_ERROR_SOURCES; i++) assert_int_equal(ir_src(&g, 0, i), 0);
-  ir_graph_free(&g);
+  for (uint32_t i = 0; i < IR_ERROR_SOURCES; i++) assert_int_equal(ir_src(g, 0, i), 0);
 }
 
 static void test_questions_about_the_error_node_have_answers(void **state) {
-  ir_graph g;
-  ir_error error = {0};
+  ir_graph *g = &test_graph_begin()->g;
   int64_t value;
-  assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &error), IR_OK);
-  assert_int_equal(ir_shape(&g, 0), 0);
-  assert_int_equal(ir_rank(&g, 0), 0);
-  assert_int_equal(ir_dim(&g, 0, IR_MAX_RANK - 1), 0);
-  assert_int_equal(ir_batch(&g, 0), 0);
-  assert_false(ir_is_const(&g, 0, &value));
-  assert_false(ir_is_true(&g, 0));
-  assert_false(ir_is_false(&g, 0));
-  assert_int_equal(ir_operand_count(ir_get(&g, 0)), 0);
-  ir_bounds b = ir_bounds_of(&g, 0);
+  assert_int_equal(ir_shape(g, 0), 0);
+  assert_int_equal(ir_rank(g, 0), 0);
+  assert_int_equal(ir_dim(g, 0, IR_MAX_RANK - 1), 0);
+  assert_int_equal(ir_batch(g, 0), 0);
+  assert_false(ir_is_const(g, 0, &value));
+  assert_false(ir_is_true(g, 0));
+  assert_false(ir_is_false(g, 0));
+  assert_int_equal(ir_operand_count(ir_get(g, 0)), 0);
+  ir_bounds b = ir_bounds_of(g, 0);
   assert_true(b.lo == INT64_MIN && b.hi == INT64_MAX);
-  ir_graph_free(&g);
 }
 
 /* Reading from, and building on, the node of a failed allocation gives the error value in turn. */

@@ -3,6 +3,7 @@
 #include "ir/parse/parse.h"
 #include "passes/index/extract/extract.h"
 #include "test/lib/memory.h"
+#include "test/lib/graph.h"
 #include "test/lib/unit.h"
 
 enum { TOGETHER = 3 };
@@ -33,22 +34,20 @@ static uint32_t parse(ir_graph *g, const char *declared, const char *const *writ
 
 static void check_rows(const char *declared, const pass_extract_costs *costs, const row *rows, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    ir_error error = {0};
-    ir_graph g;
+    test_graph *t = test_graph_begin();
+    ir_graph *g = &t->g;
     ir_ref roots[TOGETHER];
-    assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &error), IR_OK);
-    uint32_t n = parse(&g, declared, rows[i].written, roots);
-    if (n == 0) fail_msg("%s: %s", rows[i].written[0], error.text);
-    assert_true(pass_extract(&g, costs, roots, n));
+    uint32_t n = parse(g, declared, rows[i].written, roots);
+    if (n == 0) fail_msg("%s: %s", rows[i].written[0], t->error.text);
+    assert_true(pass_extract(g, costs, roots, n));
     for (uint32_t k = 0; k < n; k++) {
       ir_text t;
       ir_text_init(&t, &ir_mem_libc);
-      ir_print_expr(&g, roots[k], &t);
+      ir_print_expr(g, roots[k], &t);
       if (strcmp(ir_text_get(&t), rows[i].expected[k]) != 0)
         fail_msg("%s became %s, expected %s", rows[i].written[k], ir_text_get(&t), rows[i].expected[k]);
       ir_text_free(&t);
     }
-    ir_graph_free(&g);
   }
 }
 #define ROWS(declared, costs, rows) check_rows(declared, costs, rows, sizeof rows / sizeof *rows)
@@ -100,20 +99,17 @@ static void test_machine_costs(void **state) {
 }
 
 static void test_limits_leave_alone(void **state) {
-  ir_error error = {0};
-  ir_graph g;
-  assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &error), IR_OK);
-  ir_ref sum = ir_index(&g, 0);
+  ir_graph *g = &test_graph_begin()->g;
+  ir_ref sum = ir_index(g, 0);
   for (int i = 0; i < 300; i++) {
-    ir_ref extent = ir_index(&g, i + 2), range = ir_make(&g, IR_OP_RANGE, IR_INDEX, i, &extent, 1);
-    sum = ir_binary(&g, IR_OP_ADD, sum, ir_binary(&g, IR_OP_MOD, range, ir_index(&g, 2)));
+    ir_ref extent = ir_index(g, i + 2), range = ir_make(g, IR_OP_RANGE, IR_INDEX, i, &extent, 1);
+    sum = ir_binary(g, IR_OP_ADD, sum, ir_binary(g, IR_OP_MOD, range, ir_index(g, 2)));
   }
   ir_ref root = sum;
-  uint32_t before = g.count;
-  assert_true(pass_extract(&g, &pass_print_costs, &root, 1));
+  uint32_t before = g->count;
+  assert_true(pass_extract(g, &pass_print_costs, &root, 1));
   assert_int_equal(root, sum);
-  assert_int_equal(g.count, before);
-  ir_graph_free(&g);
+  assert_int_equal(g->count, before);
 }
 
 /* Without the remainder a division would be saved, but i*3000000000000000000 does not fit in 64 bits. */

@@ -3,6 +3,7 @@
 #include "ir/parse/parse.h"
 #include "passes/index/index.h"
 #include "passes/index/rule.h"
+#include "test/lib/graph.h"
 #include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
@@ -10,18 +11,8 @@ typedef struct row {
   const char *written, *expected;
 } row;
 
-typedef struct bench {
-  ir_graph g;
-  ir_error error;
-} bench;
-
-static void start(bench *b) {
-  *b = (bench){.error = {IR_OK, ""}};
-  assert_int_equal(ir_graph_init(&b->g, &ir_mem_libc, &b->error), IR_OK);
-}
-
 /* The last expression of the text, as written. */
-static ir_ref parse(bench *b, const char *text) {
+static ir_ref parse(test_graph *b, const char *text) {
   ir_parser p;
   ir_ref r = 0;
   assert_int_equal(ir_parser_init(&p, &b->g, &ir_builder_raw, "test", text, strlen(text)), IR_OK);
@@ -34,7 +25,7 @@ static ir_ref parse(bench *b, const char *text) {
   return r;
 }
 
-static void assert_text(bench *b, ir_ref ref, const char *written, const char *expected) {
+static void assert_text(test_graph *b, ir_ref ref, const char *written, const char *expected) {
   ir_text t;
   ir_text_init(&t, &ir_mem_libc);
   ir_print_expr(&b->g, ref, &t);
@@ -45,12 +36,10 @@ static void assert_text(bench *b, ir_ref ref, const char *written, const char *e
 
 static void check_rows(const row *rows, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    bench b;
-    start(&b);
-    ir_ref r = pass_simplify(&b.g, parse(&b, rows[i].written));
-    assert_text(&b, r, rows[i].written, rows[i].expected);
-    assert_int_equal(pass_simplify(&b.g, r), r);
-    ir_graph_free(&b.g);
+    test_graph *b = test_graph_begin();
+    ir_ref r = pass_simplify(&b->g, parse(b, rows[i].written));
+    assert_text(b, r, rows[i].written, rows[i].expected);
+    assert_int_equal(pass_simplify(&b->g, r), r);
   }
 }
 #define CHECK_ROWS(rows) check_rows(rows, sizeof rows / sizeof *rows)
@@ -111,12 +100,10 @@ static void test_equal_maps_are_one_node(void **state) {
       {"k=0..99 m=0..9 (k+m)*(k-m)", "k=0..99 m=0..9 k*k-m*m"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    bench b;
-    start(&b);
-    ir_ref x = pass_simplify(&b.g, parse(&b, rows[i].written)),
-           y = pass_simplify(&b.g, parse(&b, rows[i].expected));
+    test_graph *b = test_graph_begin();
+    ir_ref x = pass_simplify(&b->g, parse(b, rows[i].written)),
+           y = pass_simplify(&b->g, parse(b, rows[i].expected));
     if (x != y) fail_msg("%s and %s are two nodes", rows[i].written, rows[i].expected);
-    ir_graph_free(&b.g);
   }
 }
 
@@ -213,16 +200,15 @@ static void test_products_of_sizes(void **state) {
   CHECK_ROWS(rows);
 }
 
-static ir_ref range(bench *b, ir_ref extent, int axis) {
+static ir_ref range(test_graph *b, ir_ref extent, int axis) {
   return ir_make(&b->g, IR_OP_RANGE, IR_INDEX, axis, &extent, 1);
 }
 
 static void test_symbolic_ranges(void **state) {
-  bench b;
-  start(&b);
-  ir_graph *g = &b.g;
+  test_graph *b = test_graph_begin();
+  ir_graph *g = &b->g;
   ir_ref n = ir_var(g, "n", 1, 1, 64, 1), m = ir_var(g, "m", 1, 1, 64, 1), nm = pass_mul(g, n, m);
-  ir_ref i = range(&b, n, 0), j = range(&b, m, 1), flat = pass_add(g, pass_mul(g, i, m), j);
+  ir_ref i = range(b, n, 0), j = range(b, m, 1), flat = pass_add(g, pass_mul(g, i, m), j);
   assert_int_equal(pass_div(g, flat, m), i);
   assert_int_equal(pass_mod(g, flat, m), j);
   assert_int_equal(pass_div(g, flat, nm), ir_index(g, 0));
@@ -230,17 +216,16 @@ static void test_symbolic_ranges(void **state) {
   assert_true(ir_is_true(g, pass_compare(g, IR_OP_LT, flat, nm)));
   assert_true(pass_proves(g, IR_OP_LT, i, n));
   assert_false(pass_proves(g, IR_OP_LT, i, m));
-  ir_ref k = range(&b, nm, 2), high = pass_div(g, k, m), low = pass_mod(g, k, m); /* split into digits */
+  ir_ref k = range(b, nm, 2), high = pass_div(g, k, m), low = pass_mod(g, k, m); /* split into digits */
   assert_int_equal(pass_add(g, pass_mul(g, high, m), low), k);
   assert_int_equal(pass_mod(g, high, n), high);
   assert_true(pass_proves(g, IR_OP_LT, high, n));
-  ir_ref wide = pass_add_int(g, n, 2), w = range(&b, wide, 3), x = range(&b, ir_index(g, 9), 4);
+  ir_ref wide = pass_add_int(g, n, 2), w = range(b, wide, 3), x = range(b, ir_index(g, 9), 4);
   ir_ref padded = pass_add(g, pass_mul(g, x, wide), w); /* the divisor is a sum */
   assert_int_equal(pass_div(g, padded, wide), x);
   assert_int_equal(pass_mod(g, padded, wide), w);
   assert_true(pass_divides(g, m, nm));
   assert_false(pass_divides(g, n, m));
-  ir_graph_free(g);
 }
 
 /* A transpose flattened, and a pixel layout. */
@@ -264,25 +249,22 @@ static void test_index_given_its_validity(void **state) {
   };
   static const char *const expected[] = {"x", "(x+-2)", "((r*13)+s)", "0", "(y+12)", "2", "0"};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    bench b;
-    start(&b);
+    test_graph *b = test_graph_begin();
     char text[256];
     const char *last = strrchr(rows[i].written, ' ');
     snprintf(text, sizeof text, "%.*s %s", (int)(last - rows[i].written), rows[i].written, rows[i].expected);
-    ir_ref index = pass_simplify(&b.g, parse(&b, rows[i].written)),
-           valid = pass_simplify(&b.g, parse(&b, text));
-    ir_ref given = pass_simplify_given(&b.g, index, valid);
-    assert_text(&b, given, rows[i].written, expected[i]);
-    ir_graph_free(&b.g);
+    ir_ref index = pass_simplify(&b->g, parse(b, rows[i].written)),
+           valid = pass_simplify(&b->g, parse(b, text));
+    ir_ref given = pass_simplify_given(&b->g, index, valid);
+    assert_text(b, given, rows[i].written, expected[i]);
   }
 }
 
 /* Constants that do not fit int64 are never computed: the expression stays as written. */
 static void test_overflow(void **state) {
-  bench b;
-  start(&b);
-  ir_graph *g = &b.g;
-  ir_ref x = range(&b, ir_index(g, 10), 0), big = ir_index(g, INT64_MAX);
+  test_graph *b = test_graph_begin();
+  ir_graph *g = &b->g;
+  ir_ref x = range(b, ir_index(g, 10), 0), big = ir_index(g, INT64_MAX);
   ir_ref twice = pass_mul(g, pass_mul(g, x, big), big);
   assert_int_equal(ir_op_of(g, twice), IR_OP_MUL);
   assert_int_equal(pass_simplify(g, twice), twice);
@@ -292,37 +274,33 @@ static void test_overflow(void **state) {
   assert_true(ir_bounds_of(g, sum).lo < INT64_MAX);
   ir_ref quotient = pass_div(g, pass_div(g, x, big), big); /* the product of the divisors does not fit */
   assert_int_equal(quotient, ir_index(g, 0));
-  ir_graph_free(g);
 }
 
 static void test_bad_divisor(void **state) {
-  bench b;
-  start(&b);
-  ir_ref n = ir_var(&b.g, "n", 1, 0, 9, 1), x = range(&b, ir_index(&b.g, 10), 0);
-  assert_int_equal(pass_div(&b.g, x, n), 0);
-  assert_int_equal(b.error.status, IR_ERR_INVALID);
-  assert_string_equal(b.error.text,
+  test_graph *b = test_graph_begin();
+  ir_ref n = ir_var(&b->g, "n", 1, 0, 9, 1), x = range(b, ir_index(&b->g, 10), 0);
+  assert_int_equal(pass_div(&b->g, x, n), 0);
+  assert_int_equal(b->error.status, IR_ERR_INVALID);
+  assert_string_equal(b->error.text,
                       "floordiv: the divisor's lower bound is 0, but an index divisor must be proven >= 1");
-  assert_int_equal(pass_add(&b.g, 0, x), 0); /* the error value passes through every builder */
-  ir_graph_free(&b.g);
+  assert_int_equal(pass_add(&b->g, 0, x), 0); /* the error value passes through every builder */
 }
 
 /* Sums, products and conjunctions beyond the limits stay correct, and 100,000 nested operations need no deep
  * stack. */
 static void test_size(void **state) {
-  bench b;
-  start(&b);
-  ir_graph *g = &b.g;
+  test_graph *b = test_graph_begin();
+  ir_graph *g = &b->g;
   ir_ref all = ir_bool(g, true), sum = ir_index(g, 0), product = ir_index(g, 1);
   for (int i = 0; i < 100; i++) {
-    ir_ref x = range(&b, ir_index(g, 100), i);
+    ir_ref x = range(b, ir_index(g, 100), i);
     all = pass_and(g, all, pass_compare(g, IR_OP_LT, x, ir_index(g, 50)));
     sum = pass_add(g, sum, x);
     product = pass_mul(g, product, x);
   }
   assert_true(all && sum && product);
   assert_int_equal(ir_bounds_of(g, sum).hi, 9900);
-  ir_ref deep = range(&b, ir_index(g, 1 << 20), 0);
+  ir_ref deep = range(b, ir_index(g, 1 << 20), 0);
   for (int i = 0; i < 100000; i++) {
     int64_t by = 3;
     ir_ref step = ir_make(g, IR_OP_FLOORDIV, IR_INDEX, 0, (ir_ref[]){deep, ir_index(g, by)}, 2);
@@ -330,7 +308,6 @@ static void test_size(void **state) {
   }
   assert_true(ir_bounds_of(g, deep).lo >= 0);
   assert_true(pass_simplify(g, deep) != 0);
-  ir_graph_free(g);
 }
 
 /* An observer sees each rewrite by name and may refuse it. */
@@ -342,18 +319,16 @@ static bool refuse_all(void *user, ir_graph *g, const char *rule, ir_ref given, 
 }
 
 static void test_observer(void **state) {
-  bench b;
+  test_graph *b = test_graph_begin();
   int seen = 0;
   ir_observer observer = {.user = &seen, .rewrite = refuse_all};
-  start(&b);
-  ir_ref x = range(&b, ir_index(&b.g, 1000), 0), half = pass_div_int(&b.g, x, 2);
-  b.g.observer = &observer;
-  ir_ref kept = pass_div_int(&b.g, half, 5);
+  ir_ref x = range(b, ir_index(&b->g, 1000), 0), half = pass_div_int(&b->g, x, 2);
+  b->g.observer = &observer;
+  ir_ref kept = pass_div_int(&b->g, half, 5);
   assert_true(seen > 0);
-  assert_text(&b, kept, "(x//2)//5", "((ridx0//2)//5)");
-  b.g.observer = NULL;
-  assert_text(&b, pass_div_int(&b.g, half, 5), "(x//2)//5", "(ridx0//10)");
-  ir_graph_free(&b.g);
+  assert_text(b, kept, "(x//2)//5", "((ridx0//2)//5)");
+  b->g.observer = NULL;
+  assert_text(b, pass_div_int(&b->g, half, 5), "(x//2)//5", "(ridx0//10)");
 }
 
 /* Every allocation may fail: the result is 0 with an error, or correct. */
@@ -389,9 +364,8 @@ static void test_rule_table(void **state) {
 /* carried or (a or b), substituted into another loop: the carried value stays a separate operand of the
  * disjunction. */
 static void test_carried(void **state) {
-  bench b;
-  start(&b);
-  ir_graph *g = &b.g;
+  test_graph *b = test_graph_begin();
+  ir_graph *g = &b->g;
   ir_ref size = ir_index(g, 4), range[2], carry[2], param = ir_make(g, IR_OP_PARAM, IR_I64, 0, &size, 1);
   for (int i = 0; i < 2; i++) {
     range[i] = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(i, 0), &size, 1);
@@ -408,7 +382,6 @@ static void test_carried(void **state) {
   assert_int_equal(ir_op_of(g, made), IR_OP_OR);
   assert_int_equal(ir_get(g, made)->nsrc, 2);
   assert_true(ir_src(g, made, 0) == carry[1] || ir_src(g, made, 1) == carry[1]);
-  ir_graph_free(g);
 }
 
 UNIT_TESTS(test_sums, test_division_and_modulo, test_equal_maps_are_one_node, test_recombination,

@@ -2,10 +2,8 @@
  * y = (x0 x1, sin(x2) x0) and the sum of y, against the formulas. */
 #include <math.h>
 
-#include "frontend/viewfold.h"
+#include "test/lib/api.h"
 #include "test/lib/unit.h"
-
-static vf_error error;
 
 typedef struct dependence {
   vf_value y, x;
@@ -38,9 +36,8 @@ static void check(const char *what, const double *got, const double *want, int c
 }
 
 static void test_all(void **state) {
-  vf_context *c = vf_context_create(NULL, &error);
-  assert_non_null(c);
-  vf_graph *g = vf_graph_create(c, "jacobian", &error);
+  vf_context *c = api_context();
+  vf_graph *g = api_graph(c, "jacobian");
   vf_value x = vf_input(g, "x", VF_F64, VF_LIST(3)), v = vf_input(g, "v", VF_F64, VF_LIST(3));
   vf_value part[3], both[2], dx, product;
   assert_int_equal(vf_unbind(x, 0, 3, part), 3);
@@ -53,26 +50,19 @@ static void test_all(void **state) {
   vf_output(g, "reverse over reverse", jacobian((dependence){dx, x}, pulled, 3, 0));
   vf_output(g, "forward over reverse", jacobian((dependence){dx, x}, pushed, 3, 1));
   vf_output(g, "product", product);
-  vf_program *p = vf_compile(g, &error);
-  if (!p) print_error("%s\n", error.message);
-  assert_non_null(p);
+  vf_program *p = api_compile(g);
   const double at[3] = {0.5, -1.5, 0.25}, along[3] = {1, 2, -3};
   const double jacobians[6] = {at[1], at[0], 0, sin(at[2]), 0, at[0] * cos(at[2])};
   const double hessian[9] = {0, 1, cos(at[2]), 1, 0, 0, cos(at[2]), 0, -sin(at[2]) * at[0]};
   double out[5][9], times[3] = {0};
   for (int i = 0; i < 3; i++)
     for (int k = 0; k < 3; k++) times[i] += hessian[3 * i + k] * along[k];
-  assert_int_equal(vf_program_run(p, (const void *[]){at, along},
-                                  (void *[]){out[0], out[1], out[2], out[3], out[4]}, NULL, &error),
-                   VF_OK);
+  api_run(p, (const void *[]){at, along}, (void *[]){out[0], out[1], out[2], out[3], out[4]}, NULL);
   check("reverse", out[0], jacobians, 6);
   check("forward", out[1], jacobians, 6);
   check("reverse over reverse", out[2], hessian, 9);
   check("forward over reverse", out[3], hessian, 9);
   check("product", out[4], times, 3);
-  vf_program_destroy(p);
-  vf_graph_destroy(g);
-  vf_context_destroy(c);
 }
 
 UNIT_TESTS(test_all)

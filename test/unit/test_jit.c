@@ -1,25 +1,14 @@
 /* Functions compiled when they are called: which calls share a program, which programs are dropped, what is
  * refused; and the keys of programs. */
-#include "frontend/viewfold.h"
-#include "test/lib/memory.h"
+#include "test/lib/api.h"
 #include "test/lib/unit.h"
 
 static vf_error error;
 static int traces; /* calls of the functions below */
 
-static vf_context *context(test_memory *memory) {
-  vf_options options = {
-      .size = sizeof options, .allocator = test_memory_hook, .allocator_user = memory, .flags = VF_NO_DISK};
-  vf_context *c = vf_context_create(&options, &error);
-  assert_non_null(c);
+static vf_context *context(void) {
   traces = 0;
-  return c;
-}
-
-static void finish(vf_context *c, test_memory *memory) {
-  vf_context_destroy(c);
-  assert_int_equal(atomic_load(&memory->live), 0);
-  assert_int_equal(atomic_load(&memory->wrong_sizes), 0);
+  return api_counted_context();
 }
 
 static vf_tensor *counting(vf_context *c, int rows, int columns) {
@@ -70,8 +59,7 @@ static void expect(vf_jit *j, vf_tensor *x, double scale, float first, int axis_
 
 /* Elements are not in a key. spec: H2 H5 H6 */
 static void test_signatures(void **state) {
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = context();
   vf_jit *j = make(c, (vf_jit_options){.function = scaled_sum, .inputs = 1, .statics = 1, .results = 1});
   vf_tensor *x = counting(c, 2, 3), *wider = counting(c, 2, 4);
   expect(j, x, 2, 2 * (0 + 3), 3);
@@ -92,13 +80,11 @@ static void test_signatures(void **state) {
   vf_tensor_release(x);
   vf_tensor_release(wider);
   vf_jit_destroy(j);
-  finish(c, &memory);
 }
 
 /* spec: H5 H6 */
 static void test_least_recently_used(void **state) {
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = context();
   vf_jit *j = make(
       c, (vf_jit_options){.function = scaled_sum, .inputs = 1, .statics = 1, .results = 1, .capacity = 2});
   vf_tensor *x = counting(c, 2, 3);
@@ -116,13 +102,11 @@ static void test_least_recently_used(void **state) {
   assert_int_equal(s.entries, 2);
   vf_tensor_release(x);
   vf_jit_destroy(j);
-  finish(c, &memory);
 }
 
 /* spec: H5 */
 static void test_sixty_four_are_kept(void **state) {
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = context();
   vf_jit *j = make(c, (vf_jit_options){.function = scaled_sum, .inputs = 1, .statics = 1, .results = 1});
   vf_tensor *x = counting(c, 2, 1);
   for (int i = 0; i < 65; i++) expect(j, x, i, (float)i, 1);
@@ -131,12 +115,10 @@ static void test_sixty_four_are_kept(void **state) {
   assert_int_equal(s.evictions, 1);
   vf_tensor_release(x);
   vf_jit_destroy(j);
-  finish(c, &memory);
 }
 
 static void test_dynamic(void **state) {
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = context();
   vf_dynamic rows = {.input = 0, .axis = 0, .name = "n", .lo = 2, .hi = 8, .divisor = 2};
   vf_jit *j = make(c, (vf_jit_options){.function = scaled_sum,
                                        .inputs = 1,
@@ -161,12 +143,10 @@ static void test_dynamic(void **state) {
   assert_int_equal(stats_of(j).fallbacks, 2);
   assert_int_equal(stats_of(j).hits, 4);
   vf_jit_destroy(j);
-  finish(c, &memory);
 }
 
 static void test_one_name_one_size(void **state) {
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = context();
   vf_dynamic rows[2] = {{.input = 0, .axis = 0, .name = "n", .lo = 1, .hi = 8},
                         {.input = 1, .axis = 0, .name = "n", .lo = 1, .hi = 8}};
   vf_jit *j = make(
@@ -184,7 +164,6 @@ static void test_one_name_one_size(void **state) {
   vf_tensor_release(in[0]);
   vf_tensor_release(in[1]);
   vf_jit_destroy(j);
-  finish(c, &memory);
 }
 
 static void nothing(void *user, vf_graph *g, const vf_value *in, const vf_static *statics, vf_value *out) {}
@@ -214,8 +193,7 @@ static void declares(void *user, vf_graph *g, const vf_value *in, const vf_stati
 
 static void test_declarations_refused(void **state) {
   char kinds[][12] = {"input", "output", "variable"};
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = context();
   vf_tensor *x = counting(c, 2, 3), *y = x;
   for (int i = 0; i < 3; i++) {
     char want[200];
@@ -232,12 +210,10 @@ static void test_declarations_refused(void **state) {
     vf_jit_destroy(j);
   }
   vf_tensor_release(x);
-  finish(c, &memory);
 }
 
 static void test_errors(void **state) {
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = context();
   vf_tensor *x = counting(c, 2, 3), *y = x;
   vf_jit *j = make(c, (vf_jit_options){.name = "f", .function = nothing, .inputs = 1, .results = 1});
   assert_int_equal(vf_jit_call(j, &x, NULL, &y, &error), VF_ERR_INVALID);
@@ -276,29 +252,26 @@ static void test_errors(void **state) {
   assert_null(vf_jit_create(c, &bad, &error));
   assert_null(vf_jit_create(NULL, &bad, &error));
   vf_tensor_release(x);
-  finish(c, &memory);
 }
 
 /* Every allocation of a call may fail; afterwards the call can be made again. */
 static void test_memory_fails(void **state) {
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = context();
   vf_jit *j = make(c, (vf_jit_options){.function = add, .inputs = 2, .results = 1});
   vf_tensor *x = counting(c, 2, 3), *in[2] = {x, x}, *y = NULL;
   long failed = 0;
   for (long at = 1; !y; at++) {
-    memory.fail_at = atomic_load(&memory.allocations) + at;
+    api_memory.fail_at = atomic_load(&api_memory.allocations) + at;
     vf_status status = vf_jit_call(j, in, NULL, &y, &error);
     assert_true(status == (y ? VF_OK : VF_ERR_MEMORY));
     failed += !y;
   }
-  memory.fail_at = 0;
+  api_memory.fail_at = 0;
   assert_true(failed > 20);
   assert_true(((const float *)vf_tensor_data(y, &error))[5] == 10);
   vf_tensor_release(y);
   vf_tensor_release(x);
   vf_jit_destroy(j);
-  finish(c, &memory);
 }
 
 /* keys: a program compiled for one graph serves another only where both compute the same function of the same
@@ -347,8 +320,7 @@ static void test_keys(void **state) {
       {"graph @i(%x: f32[4]) {\n%a = add %x, 1\n%b = mul %x, 2\nreturn %a, %b\n}", false},
       {"graph @j(%x: f32[4]) {\n%a = add %x, 1\n%b = mul %x, 2\nreturn %b, %a\n}", false}, /* another order */
   };
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = context();
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     int64_t hits;
     compiled(c, rows[i].text, &hits);
@@ -360,7 +332,6 @@ static void test_keys(void **state) {
   assert_int_equal(s.memory_hits, 2);
   assert_int_equal(s.programs, 14);
   assert_true(s.kernels > 0 && s.invalidations == 0 && s.disk_hits == 0);
-  finish(c, &memory);
 }
 
 /* The shards of f32[10,6] split in four, three of which have one shape, need two different kernels.
@@ -369,8 +340,7 @@ static void test_keys(void **state) {
 static void test_shards_share_kernels(void **state) {
   static const char text[] = "graph @parts(%a: f32[3,6], %b: f32[3,6], %c: f32[3,6], %d: f32[1,6]) {\n"
                              "%p = exp %a\n%q = exp %b\n%r = exp %c\n%s = exp %d\nreturn %p, %q, %r, %s\n}";
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = context();
   vf_graph *g = vf_graph_parse(c, text, sizeof text - 1, "t", NULL, &error);
   assert_non_null(g);
   vf_program *p = vf_compile(g, &error);
@@ -381,7 +351,6 @@ static void test_shards_share_kernels(void **state) {
   assert_int_equal(s.kernels, 2);
   vf_program_destroy(p);
   vf_graph_destroy(g);
-  finish(c, &memory);
 }
 
 UNIT_TESTS(test_signatures, test_least_recently_used, test_sixty_four_are_kept, test_dynamic,

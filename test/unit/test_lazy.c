@@ -3,23 +3,10 @@
 
 #include "frontend/api/api.h"
 #include "runtime/context.h"
-#include "test/lib/memory.h"
+#include "test/lib/api.h"
 #include "test/lib/unit.h"
 
 static vf_error error;
-
-static vf_context *context(test_memory *memory) {
-  vf_options options = {.size = sizeof options, .allocator = test_memory_hook, .allocator_user = memory};
-  vf_context *c = vf_context_create(&options, &error);
-  assert_non_null(c);
-  return c;
-}
-
-static void finish(vf_context *c, test_memory *memory) {
-  vf_context_destroy(c);
-  assert_int_equal(atomic_load(&memory->live), 0);
-  assert_int_equal(atomic_load(&memory->wrong_sizes), 0);
-}
 
 static vf_tensor *created(vf_context *c, int count, const float *elements) {
   vf_tensor *t = vf_tensor_create(c, VF_F32, VF_LIST(count), elements, &error);
@@ -44,8 +31,7 @@ static float first(vf_tensor *t) {
 static vf_value number(vf_tensor *t, double value) { return vf_number(vf_tensor_value(t).graph, value); }
 
 static void test_realise(void **state) {
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = api_counted_context();
   const float elements[3] = {1, 2, 3};
   vf_tensor *x = created(c, 3, elements), *y = kept(vf_mul(vf_tensor_value(x), number(x, 2)));
   assert_true(vf_tensor_is_realised(x));
@@ -68,12 +54,10 @@ static void test_realise(void **state) {
   assert_ptr_equal(vf_tensor_data(y, &error), data);
   vf_tensor *all[] = {x, y, same, z};
   for (int i = 0; i < 4; i++) vf_tensor_release(all[i]);
-  finish(c, &memory);
 }
 
 static void test_several_at_once(void **state) {
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = api_counted_context();
   vf_tensor *x = created(c, 1, (float[]){3});
   vf_value square = vf_mul(vf_tensor_value(x), vf_tensor_value(x));
   vf_tensor *t[4] = {kept(square), kept(vf_add(square, number(x, 1))), kept(square), x};
@@ -84,14 +68,12 @@ static void test_several_at_once(void **state) {
   assert_int_equal(vf_tensor_realise(NULL, 0, &error), VF_OK);
   assert_int_equal(vf_tensor_realise((vf_tensor *[]){x, NULL}, 2, &error), VF_ERR_INVALID);
   for (int i = 0; i < 4; i++) vf_tensor_release(t[i]);
-  finish(c, &memory);
 }
 
 /* A realised tensor is a leaf in everything recorded from it, also when its handle and its operands are
  * gone. */
 static void test_realised_is_a_leaf(void **state) {
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = api_counted_context();
   vf_tensor *x = created(c, 2, (float[]){1, 2}), *y = kept(vf_add(vf_tensor_value(x), number(x, 1)));
   vf_tensor *z = kept(vf_mul(vf_tensor_value(y), number(x, 10)));
   assert_true(first(y) == 2);
@@ -106,12 +88,10 @@ static void test_realised_is_a_leaf(void **state) {
   assert_int_equal(vf_session_collect(c, &error), VF_OK);
   assert_int_equal(c->lazy.storage_count, 0);
   assert_int_equal(c->session->ir.count, 1); /* the error value */
-  finish(c, &memory);
 }
 
 static void test_scalars_constants_and_empty(void **state) {
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = api_counted_context();
   vf_graph *g = vf_session(c, &error);
   vf_tensor *pi = kept(vf_number(g, 3.25)), *none = kept(vf_full(vf_number(g, 1), VF_LIST(0, 3)));
   vf_tensor *array = kept(vf_data(g, VF_I16, VF_LIST(2), (int16_t[]){-5, 6}));
@@ -125,12 +105,10 @@ static void test_scalars_constants_and_empty(void **state) {
   assert_true(((const double *)vf_tensor_data(zeros, &error))[3] == 0);
   vf_tensor *all[] = {pi, none, array, zeros};
   for (int i = 0; i < 4; i++) vf_tensor_release(all[i]);
-  finish(c, &memory);
 }
 
 static void test_errors(void **state) {
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = api_counted_context();
   vf_tensor *x = created(c, 2, (float[]){1, 2}), *y = created(c, 3, (float[]){1, 2, 3});
   vf_value old = vf_tensor_value(x);
   /* reported by keep, and cleared there */
@@ -176,13 +154,11 @@ static void test_errors(void **state) {
   assert_memory_equal(error.message, "keep: the value belongs to a graph of its own", 45);
   vf_graph_destroy(named);
   vf_tensor_release(x), vf_tensor_release(y), vf_tensor_release(good);
-  finish(c, &memory);
 }
 
 /* An index out of range fails the realisation; the tensor can be realised again, and the session goes on. */
 static void test_failed_run(void **state) {
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = api_counted_context();
   vf_tensor *x = created(c, 2, (float[]){1, 2});
   vf_tensor *at = vf_tensor_create(c, VF_I32, VF_LIST(1), (int32_t[]){5}, &error);
   vf_tensor *y = kept(vf_gather(vf_tensor_value(x), vf_tensor_value(at), 0, VF_GATHER_CHECK));
@@ -195,13 +171,11 @@ static void test_failed_run(void **state) {
   assert_true(first(z) == -1);
   vf_tensor *all[] = {x, at, y, z};
   for (int i = 0; i < 4; i++) vf_tensor_release(all[i]);
-  finish(c, &memory);
 }
 
 /* Equal steps are one program, whatever is recorded, realised and moved between them. */
 static void test_loop_compiles_once(void **state) {
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = api_counted_context();
   vf_tensor *x = created(c, 4, (float[]){1, 2, 3, 4});
   size_t peak = 0;
   for (int i = 0; i < 3000; i++) {
@@ -211,21 +185,19 @@ static void test_loop_compiles_once(void **state) {
     assert_non_null(vf_tensor_data(next, &error));
     vf_tensor_release(x);
     x = next;
-    if (i == 1500) peak = atomic_load(&memory.peak);
+    if (i == 1500) peak = atomic_load(&api_memory.peak);
   }
-  assert_int_equal(atomic_load(&memory.peak), peak);
+  assert_int_equal(atomic_load(&api_memory.peak), peak);
   assert_true(first(x) == 2);
   assert_true(c->session->ir.count < 3000);
   assert_int_equal(c->runtime->programs.count, 1);
   vf_tensor_release(x);
-  finish(c, &memory);
 }
 
 /* Large results: unused ones are freed before they take more memory than the live ones. */
 static void test_large_results(void **state) {
   enum { COUNT = 1 << 18 };
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = api_counted_context();
   vf_tensor *x = vf_tensor_create(c, VF_F32, VF_LIST(COUNT), NULL, &error);
   for (int i = 0; i < 50; i++) {
     vf_tensor *next = kept(vf_add(vf_tensor_value(x), number(x, 1)));
@@ -234,9 +206,8 @@ static void test_large_results(void **state) {
     x = next;
   }
   assert_true(first(x) == 50);
-  assert_true(atomic_load(&memory.peak) < 5 * COUNT * sizeof(float));
+  assert_true(atomic_load(&api_memory.peak) < 5 * COUNT * sizeof(float));
   vf_tensor_release(x);
-  finish(c, &memory);
 }
 
 /* A chain of 100,000 operations on a small stack. */
@@ -257,8 +228,7 @@ static void *record_deep(void *argument) {
 }
 
 static void test_deep_chain(void **state) {
-  test_memory memory = {0};
-  vf_context *c = context(&memory);
+  vf_context *c = api_counted_context();
   pthread_attr_t small;
   pthread_t thread;
   void *result;
@@ -268,7 +238,6 @@ static void test_deep_chain(void **state) {
   pthread_join(thread, &result);
   pthread_attr_destroy(&small);
   assert_ptr_equal(result, c);
-  finish(c, &memory);
 }
 
 UNIT_TESTS(test_realise, test_several_at_once, test_realised_is_a_leaf, test_scalars_constants_and_empty,

@@ -2,30 +2,20 @@
  * at its edges, reductions, run-time bounds, and the speed of a register tile. */
 #include <limits.h>
 #include <math.h>
-#include <time.h>
 
+#include "ir/timer.h"
 #include "test/lib/kernels.h"
 #include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
 static ir_error error;
-static ir_graph graph, *g = &graph;
-
-static void begin(void) {
-  error = (ir_error){0};
-  assert_int_equal(ir_graph_init(g, &ir_mem_libc, &error), IR_OK);
-}
-static void end(void) { ir_graph_free(g); }
+static ir_graph *const g = &k_graph;
 
 static ir_ref index_of(int64_t value) { return ir_index(g, value); }
 static ir_ref f32(double value) { return ir_float(g, IR_F32, value); }
 
 static uint32_t seed;
 static float noise(void) { return (float)(int32_t)(seed = seed * 1664525u + 1013904223u) * 0x1p-31f; }
-
-#define EACH_TARGET(t)                                                                                       \
-  k_target t;                                                                                                \
-  for (int number_ = 0; k_target_at(number_, &t); number_++)
 
 /* out = x*y + 1 over n elements in vectors of 16 and a scalar remainder loop, the vectors over threads */
 static ir_ref saxpy(int64_t n) {
@@ -43,10 +33,9 @@ static ir_ref saxpy(int64_t n) {
 }
 
 static void test_elementwise(void **state) {
-  begin();
   enum { N = 1003 };
   ir_ref kernel = saxpy(N);
-  EACH_TARGET(t) {
+  K_EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     float x[N], y[N], out[N + 1];
     for (int i = 0; i < N; i++) x[i] = noise(), y[i] = noise(), out[i] = 7;
@@ -59,14 +48,11 @@ static void test_elementwise(void **state) {
     code.run(buffers, NULL, 0, N / 16, code.scratch);
     for (int i = 0; i < N; i++) assert_true(out[i] == x[i] * y[i] + 1);
     code.run(buffers, NULL, 4, 4, code.scratch);
-    k_free(&code);
   }
-  end();
 }
 
 /* The hot loop is only vector instructions, an increment, a comparison and a branch. */
 static void test_elementwise_code(void **state) {
-  begin();
   ir_ref kernel = saxpy(1024);
   k_target t;
   k_target_at(0, &t);
@@ -83,12 +69,10 @@ static void test_elementwise_code(void **state) {
   assert_in_range(instructions, 5, t.target.vector_bytes == 64 ? 7 : 11);
   assert_null(strstr(loop, "(%rsp)"));
   free(text);
-  end();
 }
 
 /* out[i] = x[n-1-i], out2[i] = x[3i], out3[i] = x[(i*i) % 64], out4[i] = x[5]: every kind of vector load */
 static void test_access(void **state) {
-  begin();
   enum { N = 64 };
   static const ir_dtype types[] = {IR_F32, IR_U8, IR_I16, IR_F64, IR_BOOL, IR_F16};
   for (size_t d = 0; d < sizeof types / sizeof *types; d++) {
@@ -122,7 +106,7 @@ static void test_access(void **state) {
     ir_ref all = k_loop(g, block, IR_SERIAL,
                         k_loop(g, lane, IR_VECTOR, ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, 8)));
     ir_ref kernel = k_kernel(g, all, p, 9, NULL, 0);
-    EACH_TARGET(t) {
+    K_EACH_TARGET(t) {
       k_code code = k_compile(g, kernel, &t.target);
       for (int edge = 0; edge < 2; edge++) { /* nothing outside the elements is accessed */
         k_fence f = k_fence_make((size_t)((4 * (N - 1) + 1) * bytes), edge);
@@ -139,10 +123,8 @@ static void test_access(void **state) {
         }
         k_fence_free(&f);
       }
-      k_free(&code);
     }
   }
-  end();
 }
 
 /* out[i] = i - 3 in [0, n) ? x[i - 3] : 9, x fenced on both sides or without any element */
@@ -161,7 +143,7 @@ static void masked(ir_dtype type, int64_t n, int width) {
       k_kernel(g, k_loop(g, block, IR_SERIAL, k_loop(g, lane, width == 1 ? IR_SERIAL : IR_VECTOR, effect)), p,
                2, NULL, 0);
   size_t bytes = ir_dtypes[type].bytes;
-  EACH_TARGET(t) {
+  K_EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     for (int edge = 0; edge < 2; edge++) {
       k_fence f = k_fence_make((size_t)n * bytes, edge);
@@ -176,12 +158,10 @@ static void masked(ir_dtype type, int64_t n, int width) {
                             k >= 3 && k - 3 < n ? x + (k - 3) * (int64_t)bytes : want, bytes);
       k_fence_free(&f);
     }
-    k_free(&code);
   }
 }
 
 static void test_masked(void **state) {
-  begin();
   static const ir_dtype types[] = {IR_F32, IR_U8, IR_I16, IR_I64, IR_F16, IR_BF16};
   for (size_t d = 0; d < sizeof types / sizeof *types; d++) {
     masked(types[d], 17, 16);
@@ -189,13 +169,11 @@ static void test_masked(void **state) {
     masked(types[d], 0, 8);
     masked(types[d], 0, 1);
   }
-  end();
 }
 
 /* A row that is valid or not as a whole, read forward, backward and strided: out[r][i] = r % 2 ? x[r][..] :
  * 0 */
 static void test_masked_rows(void **state) {
-  begin();
   enum { ROWS = 6, N = 16 };
   ir_ref p[] = {k_param(g, IR_F32, 0, ROWS * N), k_param(g, IR_F32, 1, ROWS / 2 * N)};
   ir_ref row = k_range(g, index_of(ROWS), 0), lane = k_range(g, index_of(N), 1), steps[3], effects[3];
@@ -211,7 +189,7 @@ static void test_masked_rows(void **state) {
   effects[0] = k_store(g, p[0], out, value);
   ir_ref kernel =
       k_kernel(g, k_loop(g, row, IR_SERIAL, k_loop(g, lane, IR_VECTOR, effects[0])), p, 2, NULL, 0);
-  EACH_TARGET(t) {
+  K_EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     k_fence f = k_fence_make(sizeof(float) * ROWS / 2 * N, true);
     float *x = (float *)f.memory, y[ROWS * N];
@@ -224,14 +202,11 @@ static void test_masked_rows(void **state) {
         assert_true(y[r * N + k] == (r % 2 ? from[k] + from[N - 1 - k] + from[0] : 0));
       }
     k_fence_free(&f);
-    k_free(&code);
   }
-  end();
 }
 
 /* Sum of n elements: 16 vector lanes, each over n/16 elements in order, then pairwise */
 static void test_reduce_all(void **state) {
-  begin();
   enum { N = 4096 };
   ir_ref p[] = {k_param(g, IR_F32, 0, 2), k_param(g, IR_F32, 1, N)};
   ir_ref lane = k_range(g, index_of(16), 0), step = k_range(g, index_of(N / 16), 1);
@@ -243,7 +218,7 @@ static void test_reduce_all(void **state) {
   ir_ref effects[] = {k_store(g, p[0], index_of(0), k_fold(g, lane, IR_VECTOR, IR_OP_ADD, f32(0.5), inner)),
                       k_store(g, p[0], index_of(1), k_fold(g, lane2, IR_UNROLL, IR_OP_MAX, f32(-2), inner2))};
   ir_ref kernel = k_kernel(g, ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, 2), p, 2, NULL, 0);
-  EACH_TARGET(t) {
+  K_EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     float data[N], out[2], part[16] = {0}, most = -2;
     for (int i = 0; i < N; i++) {
@@ -257,15 +232,12 @@ static void test_reduce_all(void **state) {
     code.run((void *[]){out, data, &status}, NULL, 0, 0, code.scratch);
     assert_true(out[0] == 0.5f + part[0]);
     assert_true(out[1] == most);
-    k_free(&code);
   }
-  end();
 }
 
 /* Two carried values, one of vector lanes: column sums and a count, equal in all lanes; symbolic extent, 0
  * included */
 static void test_reduce_columns(void **state) {
-  begin();
   enum { COLUMNS = 32 };
   ir_ref n = ir_var(g, "n", 1, 0, 100, 1);
   ir_ref p[] = {k_param(g, IR_F32, 0, COLUMNS), k_param(g, IR_I64, 1, COLUMNS),
@@ -284,7 +256,7 @@ static void test_reduce_columns(void **state) {
   ir_ref effects[] = {k_store(g, p[0], column, loop), k_store(g, p[1], column, count)};
   ir_ref both = ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, 2);
   ir_ref kernel = k_kernel(g, k_loop(g, block, IR_SERIAL, k_loop(g, lane, IR_VECTOR, both)), p, 3, &n, 1);
-  EACH_TARGET(t) {
+  K_EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     static float data[100 * COLUMNS];
     for (int i = 0; i < 100 * COLUMNS; i++) data[i] = noise();
@@ -299,14 +271,11 @@ static void test_reduce_columns(void **state) {
         assert_int_equal(counts[c], 40 + rows);
       }
     }
-    k_free(&code);
   }
-  end();
 }
 
 /* A value loop whose start is loaded, inside a loop that may have no iterations: then nothing is loaded. */
 static void test_nothing_read(void **state) {
-  begin();
   ir_ref n = ir_var(g, "n", 1, 0, 8, 1), m = ir_var(g, "m", 1, 0, 8, 1);
   ir_ref p[] = {k_param(g, IR_F32, 0, 8), k_param(g, IR_F32, 1, 1)}, i = k_range(g, n, 0),
          j = k_range(g, m, 1);
@@ -314,7 +283,7 @@ static void test_nothing_read(void **state) {
   ir_ref sum = k_fold(g, j, IR_SERIAL, IR_OP_ADD, start, start);
   ir_ref vars[] = {n, m},
          kernel = k_kernel(g, k_loop(g, i, IR_SERIAL, k_store(g, p[0], i, sum)), p, 2, vars, 2);
-  EACH_TARGET(t) {
+  K_EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     int64_t status = 0, sizes[] = {0, 5};
     code.run((void *[]){NULL, NULL, &status}, sizes, 0, 0, code.scratch);
@@ -325,14 +294,11 @@ static void test_nothing_read(void **state) {
     sizes[1] = 0;
     code.run((void *[]){out, &one, &status}, sizes, 0, 0, code.scratch);
     assert_true(out[2] == 1.5f);
-    k_free(&code);
   }
-  end();
 }
 
 /* The same where the loop without iterations lies inside one that has some. */
 static void test_nothing_read_inside(void **state) {
-  begin();
   ir_ref n = ir_var(g, "n", 1, 0, 8, 1), p[] = {k_param(g, IR_F32, 0, 24), k_param(g, IR_F32, 1, 4)};
   ir_ref o = k_range(g, index_of(3), 0), i = k_range(g, n, 1), j = k_range(g, n, 2),
          k = k_range(g, index_of(4), 3);
@@ -341,7 +307,7 @@ static void test_nothing_read_inside(void **state) {
   ir_ref inner = k_loop(g, i, IR_SERIAL,
                         k_store(g, p[0], k_sum(g, k_times(g, o, 8), i), ir_binary(g, IR_OP_ADD, sum, total)));
   ir_ref kernel = k_kernel(g, k_loop(g, o, IR_SERIAL, inner), p, 2, &n, 1);
-  EACH_TARGET(t) {
+  K_EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     int64_t status = 0, size = 0;
     code.run((void *[]){NULL, NULL, &status}, &size, 0, 0, code.scratch);
@@ -349,14 +315,11 @@ static void test_nothing_read_inside(void **state) {
     size = 3;
     code.run((void *[]){out, x, &status}, &size, 0, 0, code.scratch);
     assert_true(out[0] == 40 && out[18] == 40);
-    k_free(&code);
   }
-  end();
 }
 
 /* out[i] = x[bound(at[i])]: indices checked, clipped, and checked only where valid */
 static void test_bound(void **state) {
-  begin();
   enum { N = 16, SIZE = 10 };
   static const ir_dtype types[] = {IR_I64, IR_I32, IR_I8, IR_U8, IR_U64, IR_U32};
   for (size_t d = 0; d < sizeof types / sizeof *types; d++)
@@ -369,7 +332,7 @@ static void test_bound(void **state) {
         ir_ref kernel = k_kernel(
             g, k_loop(g, i, vector ? IR_VECTOR : IR_SERIAL, k_store(g, p[0], i, k_load(g, p[1], at))), p, 3,
             NULL, 0);
-        EACH_TARGET(t) {
+        K_EACH_TARGET(t) {
           k_code code = k_compile(g, kernel, &t.target);
           bool is_signed = ir_dtypes[types[d]].kind == IR_KIND_SIGNED;
           static const int64_t tries[] = {0, 9, 10, -1, -10, -11, 100, INT64_MIN, INT64_MAX, -1};
@@ -389,17 +352,14 @@ static void test_bound(void **state) {
               bool out_of_range = huge || w != want;
               assert_int_equal(status != 0, out_of_range && place < N - 1 && mode == IR_GATHER_CHECK);
             }
-          k_free(&code);
         }
       }
-  end();
 }
 
 /* A scan: a carried value stored in each iteration, by an effect loop over memory and by nested value loops
  * with an inner loop that depends on the outer one's carried value. Fibonacci-like recurrences would show a
  * phi that reads a new value for an old one. */
 static void test_carried(void **state) {
-  begin();
   ir_ref p[] = {k_param(g, IR_I64, 0, 2)}, i = k_range(g, index_of(30), 0), j = k_range(g, index_of(3), 1);
   ir_ref a = k_carry(g, i, IR_I64, 0), b = k_carry(g, i, IR_I64, 1);
   ir_ref inner = k_fold(g, j, IR_SERIAL, IR_OP_ADD, a, ir_cast(g, j, IR_I64)); /* a + 0 + 1 + 2 */
@@ -414,14 +374,12 @@ static void test_carried(void **state) {
     int64_t z = x + 3 + y;
     x = y, y = z;
   }
-  EACH_TARGET(t) {
+  K_EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     int64_t out[2], status = 0;
     code.run((void *[]){out, &status}, NULL, 0, 0, code.scratch);
     assert_true(out[0] == x && out[1] == y);
-    k_free(&code);
   }
-  end();
 }
 
 /* c[6,64] = a[6,k] b[k,64]: 6 rows unrolled, 4 vectors of 16 unrolled, k serial inside: a register tile */
@@ -444,16 +402,11 @@ static ir_ref tile(int64_t rows, int64_t vectors, int64_t width, ir_ref k_extent
   return k_kernel(g, effect, p, 3, NULL, 0);
 }
 
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+static double seconds(void) { return (double)ir_now_ns() * 1e-9; }
 
 static void test_register_tile(void **state) {
-  begin();
   enum { ROWS = 6, DEPTH = 256 };
-  EACH_TARGET(t) {
+  K_EACH_TARGET(t) {
     int width = t.target.vector_bytes / 4, vectors = t.target.registers == 32 ? 4 : 2,
         columns = vectors * width;
     k_code code = k_compile(g, tile(ROWS, vectors, width, index_of(DEPTH), DEPTH), &t.target);
@@ -479,10 +432,8 @@ static void test_register_tile(void **state) {
     }
     print_message("%s: tile of %d x %d, depth %d: %.1f GFLOP/s, compiled in %.2f ms\n", t.name, ROWS, columns,
                   DEPTH, 2e-9 * ROWS * columns * DEPTH / best, code.milliseconds);
-    k_free(&code);
     free(a), free(b), free(c);
   }
-  end();
 }
 
 static void expect_error(ir_ref kernel, ir_status status, const char *text) {
@@ -499,7 +450,6 @@ static void expect_error(ir_ref kernel, ir_status status, const char *text) {
 }
 
 static void test_errors(void **state) {
-  begin();
   ir_ref p = k_param(g, IR_F32, 0, 4), i = k_range(g, index_of(4), 0), lane = k_range(g, index_of(4), 1);
   ir_ref store = k_store(g, p, i, f32(1));
   expect_error(k_kernel(g, store, &p, 1, NULL, 0), IR_ERR_INTERNAL, "belongs to no loop");
@@ -518,12 +468,10 @@ static void test_errors(void **state) {
   for (int d = 0; d < 70; d++) deep = k_loop(g, d ? k_range(g, index_of(2), d + 2) : i, IR_SERIAL, deep);
   expect_error(k_kernel(g, deep, &p, 1, NULL, 0), IR_ERR_UNSUPPORTED, "nested more than 64 deep");
   expect_error(p, IR_ERR_INTERNAL, "no kernel");
-  end();
 }
 
 /* A chain of operations far longer than a stack could follow, and stores in sequences within sequences. */
 static void test_long(void **state) {
-  begin();
   ir_ref p = k_param(g, IR_I32, 0, 4), x = k_load(g, k_param(g, IR_I32, 1, 1), index_of(0));
   ir_ref q = k_param(g, IR_I32, 1, 1);
   for (int i = 0; i < 20000; i++) x = ir_binary(g, i % 3 ? IR_OP_ADD : IR_OP_XOR, x, ir_int(g, IR_I32, i));
@@ -539,8 +487,6 @@ static void test_long(void **state) {
   int64_t status = 0;
   code.run((void *[]){&out, &in, &status}, NULL, 0, 0, code.scratch);
   assert_int_equal(out, (int32_t)want);
-  k_free(&code);
-  end();
 }
 
 /* Threads, each with its own graph, share one code generator. */
@@ -586,6 +532,7 @@ static void test_short_memory(void **state) {
   test_budget b = {LONG_MAX, 0};
   ir_mem mem = {test_budget_hook, &b};
   error = (ir_error){0};
+  ir_graph_free(g);
   assert_int_equal(ir_graph_init(g, &mem, &error), IR_OK);
   ir_ref kernel = tile(2, 2, 4, index_of(8), 8);
   long before = b.live;
@@ -607,10 +554,11 @@ static void test_short_memory(void **state) {
   }
   assert_in_range(limit, 20, 99999);
   rt_module_free(&module);
-  end();
+  k_begin();
   assert_int_equal(b.live, 0);
 }
 
-UNIT_TESTS(test_elementwise, test_elementwise_code, test_access, test_masked, test_masked_rows,
-           test_reduce_all, test_reduce_columns, test_nothing_read, test_nothing_read_inside, test_bound,
-           test_carried, test_register_tile, test_errors, test_long, test_threads, test_short_memory)
+UNIT_TESTS_EACH(k_enter, k_leave, test_elementwise, test_elementwise_code, test_access, test_masked,
+                test_masked_rows, test_reduce_all, test_reduce_columns, test_nothing_read,
+                test_nothing_read_inside, test_bound, test_carried, test_register_tile, test_errors,
+                test_long, test_threads, test_short_memory)

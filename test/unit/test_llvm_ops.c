@@ -9,8 +9,7 @@
 
 enum { N = 2048, LANES = 16, MAX_EFFECTS = 40 };
 
-static ir_error error;
-static ir_graph graph, *g = &graph;
+static ir_graph *const g = &k_graph;
 
 typedef struct column {
   ir_dtype type;
@@ -327,7 +326,6 @@ static void run_batch(batch *b, bool vector, const ir_target *target) {
   for (uint32_t i = 0; i < b->count; i++) buffers[b->inputs + i] = memset(b->out[i]->bytes, 0xa5, N * 8);
   buffers[b->inputs + b->count] = &status;
   code.run(buffers, NULL, 0, 0, code.scratch);
-  k_free(&code);
 }
 
 static void free_columns(batch *b) {
@@ -390,29 +388,27 @@ static void test_operations(void **state) {
   for (ir_dtype type = IR_BOOL; type <= IR_F64; type++) {
     seed = 88172645463325252u + type;
     for (int k = 0; k < 3; k++) fill(b.in[k], type, k);
-    k_target t;
-    for (int number = 0; k_target_at(number, &t); number++)
-      for (int vector = 0; vector < 2; vector++) {
-        assert_int_equal(ir_graph_init(g, &ir_mem_libc, &error), IR_OK);
-        ir_ref x[3];
-        open_batch(&b, 3, x);
-        for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
-          bool divides = ops[k] == IR_OP_FLOORDIV || ops[k] == IR_OP_MOD;
-          bool needs_fma = type == IR_F64 && (ops[k] == IR_OP_FMA || divides);
-          if (!has(ops[k], type) || (needs_fma && !t.target.has_fma)) continue;
-          ir_dtype result = ir_ops[ops[k]].cls == IR_CLASS_COMPARE ? IR_BOOL : type;
-          ir_ref made = ir_make(g, ops[k], result, 0, x, (uint32_t)ir_ops[ops[k]].operands);
-          add_output(&b, ops[k], ir_elementary(g, made));
-        }
-        run_batch(&b, vector, &t.target);
-        for (uint32_t e = 0; e < b.count; e++)
-          for (int i = 0; i < N; i++) {
-            ir_value v[3] = {get(b.in[0], i), get(b.in[1], i), get(b.in[2], i)};
-            same(t.name, ir_ops[b.ops[e]].text, type, v[0], v[1], b.out[e], i,
-                 model(b.ops[e], type, v[0], v[1], v[2]));
-          }
-        ir_graph_free(g);
+    K_EACH_TARGET(t)
+    for (int vector = 0; vector < 2; vector++) {
+      k_begin();
+      ir_ref x[3];
+      open_batch(&b, 3, x);
+      for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
+        bool divides = ops[k] == IR_OP_FLOORDIV || ops[k] == IR_OP_MOD;
+        bool needs_fma = type == IR_F64 && (ops[k] == IR_OP_FMA || divides);
+        if (!has(ops[k], type) || (needs_fma && !t.target.has_fma)) continue;
+        ir_dtype result = ir_ops[ops[k]].cls == IR_CLASS_COMPARE ? IR_BOOL : type;
+        ir_ref made = ir_make(g, ops[k], result, 0, x, (uint32_t)ir_ops[ops[k]].operands);
+        add_output(&b, ops[k], ir_elementary(g, made));
       }
+      run_batch(&b, vector, &t.target);
+      for (uint32_t e = 0; e < b.count; e++)
+        for (int i = 0; i < N; i++) {
+          ir_value v[3] = {get(b.in[0], i), get(b.in[1], i), get(b.in[2], i)};
+          same(t.name, ir_ops[b.ops[e]].text, type, v[0], v[1], b.out[e], i,
+               model(b.ops[e], type, v[0], v[1], v[2]));
+        }
+    }
   }
   free_columns(&b);
 }
@@ -426,23 +422,21 @@ static void test_constants(void **state) {
   for (ir_dtype type = IR_I8; type <= IR_U64; type++) {
     seed = 362436069u + type;
     fill(b.in[0], type, 1);
-    k_target t;
-    for (int number = 0; k_target_at(number, &t); number++)
-      for (int vector = 0; vector < 2; vector++) {
-        assert_int_equal(ir_graph_init(g, &ir_mem_libc, &error), IR_OK);
-        ir_ref x[3];
-        open_batch(&b, 1, x);
-        for (int o = 0; o < 4; o++)
-          for (int c = 0; c < 7; c++)
-            add_output(&b, ops[o], ir_binary(g, ops[o], x[0], ir_int(g, type, constants[c])));
-        run_batch(&b, vector, &t.target);
-        for (uint32_t e = 0; e < b.count; e++)
-          for (int i = 0; i < N; i++) {
-            ir_value v = get(b.in[0], i), c = ir_value_cast(integer(constants[e % 7]), IR_I64, type);
-            same(t.name, ir_ops[b.ops[e]].text, type, v, c, b.out[e], i, model(b.ops[e], type, v, c, c));
-          }
-        ir_graph_free(g);
-      }
+    K_EACH_TARGET(t)
+    for (int vector = 0; vector < 2; vector++) {
+      k_begin();
+      ir_ref x[3];
+      open_batch(&b, 1, x);
+      for (int o = 0; o < 4; o++)
+        for (int c = 0; c < 7; c++)
+          add_output(&b, ops[o], ir_binary(g, ops[o], x[0], ir_int(g, type, constants[c])));
+      run_batch(&b, vector, &t.target);
+      for (uint32_t e = 0; e < b.count; e++)
+        for (int i = 0; i < N; i++) {
+          ir_value v = get(b.in[0], i), c = ir_value_cast(integer(constants[e % 7]), IR_I64, type);
+          same(t.name, ir_ops[b.ops[e]].text, type, v, c, b.out[e], i, model(b.ops[e], type, v, c, c));
+        }
+    }
   }
   free_columns(&b);
 }
@@ -453,29 +447,26 @@ static void test_conversions(void **state) {
   for (ir_dtype from = IR_BOOL; from <= IR_F64; from++) {
     seed = 521288629u + from;
     fill(b.in[0], from, 2);
-    k_target t;
-    for (int number = 0; k_target_at(number, &t); number++)
-      for (int vector = 0; vector < 2; vector++) {
-        assert_int_equal(ir_graph_init(g, &ir_mem_libc, &error), IR_OK);
-        ir_ref x[3];
-        open_batch(&b, 1, x);
-        for (ir_dtype to = IR_BOOL; to <= IR_F64; to++)
-          add_output(&b, IR_OP_CAST, to == from ? x[0] : ir_make(g, IR_OP_CAST, to, 0, x, 1));
-        for (ir_dtype to = IR_I8; to <= IR_F64; to++)
-          if (from != IR_BOOL && ir_dtypes[to].bytes == ir_dtypes[from].bytes)
-            add_output(&b, IR_OP_BITCAST, ir_make(g, IR_OP_BITCAST, to, 0, x, 1));
-        run_batch(&b, vector, &t.target);
-        for (uint32_t e = 0; e < b.count; e++)
-          for (int i = 0; i < N; i++) {
-            ir_dtype to = b.out[e]->type;
-            ir_value v = get(b.in[0], i), want = ir_value_cast(v, from, to);
-            if (b.ops[e] == IR_OP_BITCAST)
-              want = ir_value_load(b.in[0]->bytes + i * ir_dtypes[from].bytes, to);
-            bool nan_bits = b.ops[e] == IR_OP_BITCAST && ir_is_float(from) && isnan(v.f);
-            if (!nan_bits) same(t.name, ir_dtypes[to].name, from, v, v, b.out[e], i, want);
-          }
-        ir_graph_free(g);
-      }
+    K_EACH_TARGET(t)
+    for (int vector = 0; vector < 2; vector++) {
+      k_begin();
+      ir_ref x[3];
+      open_batch(&b, 1, x);
+      for (ir_dtype to = IR_BOOL; to <= IR_F64; to++)
+        add_output(&b, IR_OP_CAST, to == from ? x[0] : ir_make(g, IR_OP_CAST, to, 0, x, 1));
+      for (ir_dtype to = IR_I8; to <= IR_F64; to++)
+        if (from != IR_BOOL && ir_dtypes[to].bytes == ir_dtypes[from].bytes)
+          add_output(&b, IR_OP_BITCAST, ir_make(g, IR_OP_BITCAST, to, 0, x, 1));
+      run_batch(&b, vector, &t.target);
+      for (uint32_t e = 0; e < b.count; e++)
+        for (int i = 0; i < N; i++) {
+          ir_dtype to = b.out[e]->type;
+          ir_value v = get(b.in[0], i), want = ir_value_cast(v, from, to);
+          if (b.ops[e] == IR_OP_BITCAST) want = ir_value_load(b.in[0]->bytes + i * ir_dtypes[from].bytes, to);
+          bool nan_bits = b.ops[e] == IR_OP_BITCAST && ir_is_float(from) && isnan(v.f);
+          if (!nan_bits) same(t.name, ir_dtypes[to].name, from, v, v, b.out[e], i, want);
+        }
+    }
   }
   free_columns(&b);
 }
@@ -484,48 +475,45 @@ static void test_conversions(void **state) {
 static void test_indices(void **state) {
   enum { OPS = 7 };
   static batch b;
-  k_target t;
-  for (int number = 0; k_target_at(number, &t); number++)
-    for (int vector = 0; vector < 2; vector++)
-      for (int huge = 0; huge < 2; huge++) {
-        assert_int_equal(ir_graph_init(g, &ir_mem_libc, &error), IR_OK);
-        ir_ref none[3];
-        open_batch(&b, 0, none);
-        int64_t scale = huge ? 3000000001 : 3;
-        ir_ref i = k_sum(g, k_times(g, k_sum(g, b.index, ir_index(g, -N / 2)), scale), ir_index(g, 5));
-        ir_ref d[] = {ir_index(g, 8), ir_index(g, 7),
-                      k_sum(g, ir_make(g, IR_OP_MOD, IR_INDEX, 0, (ir_ref[]){b.index, ir_index(g, 11)}, 2),
-                            ir_index(g, 1))};
-        for (int k = 0; k < 3; k++) {
-          add_output(&b, IR_OP_FLOORDIV,
-                     ir_make(g, IR_OP_CAST, IR_I64, 0,
-                             (ir_ref[]){ir_make(g, IR_OP_FLOORDIV, IR_INDEX, 0, (ir_ref[]){i, d[k]}, 2)}, 1));
-          add_output(&b, IR_OP_MOD,
-                     ir_make(g, IR_OP_CAST, IR_I64, 0,
-                             (ir_ref[]){ir_make(g, IR_OP_MOD, IR_INDEX, 0, (ir_ref[]){i, d[k]}, 2)}, 1));
-        }
-        ir_ref inside = ir_binary(g, IR_OP_LT, i, ir_index(g, 100));
-        ir_ref chosen =
-            ir_make(g, IR_OP_WHERE, IR_INDEX, 0,
-                    (ir_ref[]){inside, ir_make(g, IR_OP_MAX, IR_INDEX, 0, (ir_ref[]){i, ir_index(g, -50)}, 2),
-                               b.index},
-                    3);
-        add_output(&b, IR_OP_WHERE, ir_make(g, IR_OP_CAST, IR_F32, 0, &chosen, 1));
-        run_batch(&b, vector, &t.target);
-        for (int k = 0; k < N; k++) {
-          int64_t v = (int64_t)(k - N / 2) * scale + 5, div[] = {8, 7, k % 11 + 1};
-          for (int e = 0; e < 3; e++) {
-            same(t.name, "//", IR_I64, integer(v), integer(div[e]), b.out[2 * e], k,
-                 integer(model_divide(true, false, v, div[e])));
-            same(t.name, "%", IR_I64, integer(v), integer(div[e]), b.out[2 * e + 1], k,
-                 integer(model_divide(false, false, v, div[e])));
-          }
-          same(t.name, "where", IR_I64, integer(v), integer(0), b.out[6], k,
-               real((float)(v < 100 ? (v > -50 ? v : -50) : k)));
-        }
-        ir_graph_free(g);
+  K_EACH_TARGET(t)
+  for (int vector = 0; vector < 2; vector++)
+    for (int huge = 0; huge < 2; huge++) {
+      k_begin();
+      ir_ref none[3];
+      open_batch(&b, 0, none);
+      int64_t scale = huge ? 3000000001 : 3;
+      ir_ref i = k_sum(g, k_times(g, k_sum(g, b.index, ir_index(g, -N / 2)), scale), ir_index(g, 5));
+      ir_ref d[] = {ir_index(g, 8), ir_index(g, 7),
+                    k_sum(g, ir_make(g, IR_OP_MOD, IR_INDEX, 0, (ir_ref[]){b.index, ir_index(g, 11)}, 2),
+                          ir_index(g, 1))};
+      for (int k = 0; k < 3; k++) {
+        add_output(&b, IR_OP_FLOORDIV,
+                   ir_make(g, IR_OP_CAST, IR_I64, 0,
+                           (ir_ref[]){ir_make(g, IR_OP_FLOORDIV, IR_INDEX, 0, (ir_ref[]){i, d[k]}, 2)}, 1));
+        add_output(&b, IR_OP_MOD,
+                   ir_make(g, IR_OP_CAST, IR_I64, 0,
+                           (ir_ref[]){ir_make(g, IR_OP_MOD, IR_INDEX, 0, (ir_ref[]){i, d[k]}, 2)}, 1));
       }
+      ir_ref inside = ir_binary(g, IR_OP_LT, i, ir_index(g, 100));
+      ir_ref chosen = ir_make(
+          g, IR_OP_WHERE, IR_INDEX, 0,
+          (ir_ref[]){inside, ir_make(g, IR_OP_MAX, IR_INDEX, 0, (ir_ref[]){i, ir_index(g, -50)}, 2), b.index},
+          3);
+      add_output(&b, IR_OP_WHERE, ir_make(g, IR_OP_CAST, IR_F32, 0, &chosen, 1));
+      run_batch(&b, vector, &t.target);
+      for (int k = 0; k < N; k++) {
+        int64_t v = (int64_t)(k - N / 2) * scale + 5, div[] = {8, 7, k % 11 + 1};
+        for (int e = 0; e < 3; e++) {
+          same(t.name, "//", IR_I64, integer(v), integer(div[e]), b.out[2 * e], k,
+               integer(model_divide(true, false, v, div[e])));
+          same(t.name, "%", IR_I64, integer(v), integer(div[e]), b.out[2 * e + 1], k,
+               integer(model_divide(false, false, v, div[e])));
+        }
+        same(t.name, "where", IR_I64, integer(v), integer(0), b.out[6], k,
+             real((float)(v < 100 ? (v > -50 ? v : -50) : k)));
+      }
+    }
   free_columns(&b);
 }
 
-UNIT_TESTS(test_operations, test_constants, test_conversions, test_indices)
+UNIT_TESTS_EACH(k_enter, k_leave, test_operations, test_constants, test_conversions, test_indices)

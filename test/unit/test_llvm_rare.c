@@ -8,19 +8,9 @@
 enum { N = 256, LANES = 16, UNROLL = 4, STEP = LANES * UNROLL };
 
 static ir_error error;
-static ir_graph graph, *g = &graph;
-
-static void begin(void) {
-  error = (ir_error){0};
-  assert_int_equal(ir_graph_init(g, &ir_mem_libc, &error), IR_OK);
-}
-static void end(void) { ir_graph_free(g); }
+static ir_graph *const g = &k_graph;
 static ir_ref f32(double value) { return ir_float(g, IR_F32, value); }
 static ir_ref below(ir_ref x, double limit) { return ir_binary(g, IR_OP_LT, x, f32(limit)); }
-
-#define EACH_TARGET(t)                                                                                       \
-  k_target t;                                                                                                \
-  for (int number_ = 0; k_target_at(number_, &t); number_++)
 
 /* N elements in one of the loop shapes: a scalar loop, vectors, unrolled vectors */
 typedef struct lanes {
@@ -59,7 +49,7 @@ static float argument(int i) {
 static void test_values(void **state) {
   for (int variant = 0; variant < VARIANTS; variant++)
     for (int shared = 0; shared < 2; shared++) {
-      begin();
+      k_begin();
       lanes l = loops_of(variant);
       ir_ref p[] = {k_param(g, IR_F32, 0, N), k_param(g, IR_F32, 1, N), k_param(g, IR_F32, 2, N)};
       ir_ref x = k_load(g, p[2], l.at), root = ir_unary(g, IR_OP_SQRT, ir_unary(g, IR_OP_ABS, x));
@@ -68,7 +58,7 @@ static void test_values(void **state) {
       ir_ref y = ir_rare(g, below(x, 0), wanted, ir_binary(g, IR_OP_ADD, x, f32(1)));
       ir_ref stores[] = {k_store(g, p[0], l.at, y), k_store(g, p[1], l.at, shared ? root : f32(0))};
       ir_ref kernel = k_kernel(g, inside(&l, ir_make(g, IR_OP_SEQ, IR_NONE, 0, stores, 2)), p, 3, NULL, 0);
-      EACH_TARGET(t) {
+      K_EACH_TARGET(t) {
         static float in[N], out[N], second[N];
         for (int i = 0; i < N; i++) in[i] = argument(i);
         int64_t status = 0;
@@ -81,15 +71,12 @@ static void test_values(void **state) {
             fail_msg("%s: element %d of variant %d is %a, not %a", t.name, i, variant, out[i], want);
           assert_true(second[i] == (shared ? root_v : 0));
         }
-        k_free(&code);
       }
-      end();
     }
 }
 
 /* The sum over rows of x < 0 ? sum of x^2 over the columns before : x, whose rare value is a loop itself. */
 static void test_reductions(void **state) {
-  begin();
   enum { COLUMNS = 7 };
   ir_ref row = k_range(g, ir_index(g, N), 0), column = k_range(g, ir_index(g, COLUMNS), 1),
          before = k_range(g, column, 2);
@@ -98,7 +85,7 @@ static void test_reductions(void **state) {
   ir_ref iterations = k_fold(g, before, IR_SERIAL, IR_OP_ADD, zero, ir_binary(g, IR_OP_MUL, x, x));
   ir_ref sum = k_fold(g, row, IR_SERIAL, IR_OP_ADD, zero, ir_rare(g, below(x, 0), iterations, x));
   ir_ref kernel = k_kernel(g, k_loop(g, column, IR_SERIAL, k_store(g, p[0], column, sum)), p, 2, NULL, 0);
-  EACH_TARGET(t) {
+  K_EACH_TARGET(t) {
     static float in[N], out[COLUMNS];
     for (int i = 0; i < N; i++) in[i] = roundf(argument(i) * 4) / 4;
     int64_t status = 0;
@@ -109,14 +96,11 @@ static void test_reductions(void **state) {
       for (int i = 0; i < N; i++) want += in[i] < 0 ? (float)c * in[i] * in[i] : in[i];
       assert_true(out[c] == want);
     }
-    k_free(&code);
   }
-  end();
 }
 
 /* One branch for all unrolled vectors, with the square root behind it. */
 static void test_code(void **state) {
-  begin();
   lanes l = loops_of(VARIANTS - 1);
   ir_ref p[] = {k_param(g, IR_F32, 0, N), k_param(g, IR_F32, 1, N)}, x = k_load(g, p[1], l.at);
   ir_ref y = ir_rare(g, below(x, 0), ir_unary(g, IR_OP_SQRT, ir_unary(g, IR_OP_ABS, x)), x);
@@ -129,11 +113,9 @@ static void test_code(void **state) {
   *branch = '\0';
   assert_null(strstr(text, "sqrt"));
   free(text);
-  end();
 }
 
 static void test_depth(void **state) {
-  begin();
   ir_ref row = k_range(g, ir_index(g, N), 0), p[] = {k_param(g, IR_F32, 0, N), k_param(g, IR_F32, 1, N)};
   ir_ref x = k_load(g, p[1], row), y = x;
   for (int i = 0; i < 1000; i++) y = ir_rare(g, below(x, i), ir_binary(g, IR_OP_MUL, y, x), x);
@@ -147,7 +129,6 @@ static void test_depth(void **state) {
                    IR_ERR_UNSUPPORTED);
   cg_blob_free(&blob);
   rt_module_free(&module);
-  end();
 }
 
-UNIT_TESTS(test_values, test_reductions, test_code, test_depth)
+UNIT_TESTS_EACH(k_enter, k_leave, test_values, test_reductions, test_code, test_depth)

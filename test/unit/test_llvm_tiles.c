@@ -4,14 +4,7 @@
 #include "test/lib/kernels.h"
 #include "test/lib/unit.h"
 
-static ir_error error;
-static ir_graph graph, *g = &graph;
-
-static void begin(void) {
-  error = (ir_error){0};
-  assert_int_equal(ir_graph_init(g, &ir_mem_libc, &error), IR_OK);
-}
-static void end(void) { ir_graph_free(g); }
+static ir_graph *const g = &k_graph;
 
 static ir_ref index_of(int64_t value) { return ir_index(g, value); }
 
@@ -22,10 +15,6 @@ static void fill(uint8_t *x, size_t bytes, ir_dtype type) {
     x[k] = type == IR_BOOL ? seed >> 31 : (uint8_t)(seed >> 24 & 0x3b); /* no NaN */
   }
 }
-
-#define EACH_TARGET(t)                                                                                       \
-  k_target t;                                                                                                \
-  for (int number_ = 0; k_target_at(number_, &t); number_++)
 
 /* out[place_out(unrolled, lane)] = in[place_in(unrolled, lane)], in two serial iterations; places are affine.
  * `unrolled` is the index of the unrolled loop. */
@@ -64,7 +53,7 @@ static void check_moved(const moved *m, size_t offset) {
   size_t bytes = ir_dtypes[m->type].bytes;
   ir_ref kernel = kernel_of(m, in_size, out_size);
   uint8_t *want = calloc((size_t)out_size, bytes);
-  EACH_TARGET(t) {
+  K_EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     for (int edge = 0; edge < 2; edge++) {
       k_fence in = k_fence_make((size_t)in_size * bytes, edge),
@@ -87,7 +76,6 @@ static void check_moved(const moved *m, size_t offset) {
                  m->unroll, m->lanes);
       k_fence_free(&in), k_fence_free(&out);
     }
-    k_free(&code);
   }
   free(want);
 }
@@ -101,7 +89,7 @@ static void test_tiles(void **state) {
                                  {16, 2},  {2, 16}, {12, 16}, {15, 16}, {48, 8}, {32, 4}};
   for (int d = 0; d < TYPES; d++)
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-      begin();
+      k_begin();
       int unroll = sizes[s][0], lanes = sizes[s][1], pitch = unroll + 7;
       check_moved(&(moved){.type = types[d],
                            .unroll = unroll,
@@ -113,7 +101,6 @@ static void test_tiles(void **state) {
                            .out_lane = 1,
                            .out_iteration = unroll * lanes},
                   0);
-      end();
     }
 }
 
@@ -121,7 +108,7 @@ static void test_wide_tiles(void **state) {
   static const int sizes[][3] = {
       {IR_U8, 16, 64}, {IR_U8, 64, 16}, {IR_I8, 32, 32}, {IR_F16, 16, 32}, {IR_F16, 32, 32}};
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-    begin();
+    k_begin();
     int unroll = sizes[s][1], lanes = sizes[s][2];
     check_moved(&(moved){.type = (ir_dtype)sizes[s][0],
                          .unroll = unroll,
@@ -133,7 +120,6 @@ static void test_wide_tiles(void **state) {
                          .out_lane = 1,
                          .out_iteration = unroll * lanes},
                 0);
-    end();
   }
 }
 
@@ -141,7 +127,7 @@ static void test_wide_tiles(void **state) {
 static void test_transposed_tiles(void **state) {
   for (int d = 0; d < TYPES; d++)
     for (int variant = 0; variant < 3; variant++) {
-      begin();
+      k_begin();
       int64_t in_unrolled = variant == 1 ? 1 : -1, in_lane = variant == 0 ? 19 : -19;
       check_moved(&(moved){.type = types[d],
                            .unroll = 8,
@@ -154,7 +140,6 @@ static void test_transposed_tiles(void **state) {
                            .out_lane = 1,
                            .out_iteration = 128},
                   0);
-      end();
     }
 }
 
@@ -164,7 +149,7 @@ static void test_interleaved(void **state) {
     for (int unroll = 2; unroll <= 5; unroll++)
       for (int lanes = 2; lanes <= 16; lanes *= 2)
         for (int gap = 0; gap < 2; gap++) {
-          begin();
+          k_begin();
           check_moved(&(moved){.type = types[d],
                                .unroll = unroll,
                                .lanes = lanes,
@@ -175,7 +160,6 @@ static void test_interleaved(void **state) {
                                .out_lane = unroll + gap,
                                .out_iteration = (unroll + gap) * lanes},
                       0);
-          end();
         }
 }
 
@@ -196,19 +180,18 @@ static moved streaming(ir_dtype type, int unroll, int lanes, bool transposed) {
 static void test_streams(void **state) {
   for (size_t offset = 0; offset < 64; offset += 4)
     for (int transposed = 0; transposed < 2; transposed++) {
-      begin();
+      k_begin();
       moved f32 = streaming(IR_F32, 4, 16, transposed), u8 = streaming(IR_U8, 2, 32, transposed),
             narrow = streaming(IR_F32, 2, 4, transposed);
       check_moved(&f32, offset), check_moved(&u8, offset), check_moved(&narrow, offset);
-      end();
     }
 }
 
 /* Stores are non-temporal, and fenced, if and only if they stream whole vectors. */
 static void test_stream_code(void **state) {
-  EACH_TARGET(t) {
+  K_EACH_TARGET(t) {
     for (int variant = 0; variant < 3; variant++) { /* streams; does not; streams less than vectors */
-      begin();
+      k_begin();
       int lanes = t.target.vector_bytes / (variant == 2 ? 8 : 4);
       moved m = streaming(IR_F32, 1, lanes, false);
       m.stream = variant != 1;
@@ -216,7 +199,6 @@ static void test_stream_code(void **state) {
       assert_int_equal(strstr(text, "!nontemporal") != NULL, variant == 0);
       assert_int_equal(strstr(text, "sfence") != NULL || strstr(text, "fence seq_cst") != NULL, variant == 0);
       free(text);
-      end();
     }
   }
 }
@@ -225,9 +207,9 @@ static void test_stream_code(void **state) {
  * results. */
 static void test_stream_in_place(void **state) {
   enum { N = 64 };
-  begin();
+  k_begin();
   ir_ref p[] = {k_param(g, IR_F32, 0, N), k_param(g, IR_F32, 1, N)};
-  EACH_TARGET(t) {
+  K_EACH_TARGET(t) {
     int lanes = t.target.vector_bytes / 4;
     ir_ref block = k_range(g, index_of(N / lanes), 0), lane = k_range(g, index_of(lanes), 1);
     ir_ref at = k_sum(g, k_times(g, block, lanes), lane), old = k_load(g, p[1], at);
@@ -246,14 +228,11 @@ static void test_stream_in_place(void **state) {
     code.run((void *[]){y, x, &status}, NULL, 0, 0, code.scratch);
     code.run((void *[]){x, x, &status}, NULL, 0, 0, code.scratch);
     for (int i = 0; i < N; i++) assert_true(x[i] == 2.0f * (float)i && y[i] == x[i]);
-    k_free(&code);
   }
-  end();
 }
 
 /* A tile is read by as many loads as it has rows. */
 static void test_tile_code(void **state) {
-  begin();
   k_target t;
   k_target_at(0, &t);
   enum { LANES = 8 };
@@ -264,8 +243,7 @@ static void test_tile_code(void **state) {
   assert_int_equal(loads, LANES);
   assert_null(strstr(text, "gather"));
   free(text);
-  end();
 }
 
-UNIT_TESTS(test_tiles, test_wide_tiles, test_transposed_tiles, test_interleaved, test_streams,
-           test_stream_code, test_stream_in_place, test_tile_code)
+UNIT_TESTS_EACH(k_enter, k_leave, test_tiles, test_wide_tiles, test_transposed_tiles, test_interleaved,
+                test_streams, test_stream_code, test_stream_in_place, test_tile_code)

@@ -47,7 +47,6 @@ static rt_context *open_context(rt_options options) {
 }
 
 static rt_program *two_kernels(rt_context *c, p_maker *m, ir_ref (*size)(p_maker *m)) {
-  p_begin(m);
   p_two_kernels(m, size ? size(m) : ir_index(&m->g, P_MOST));
   return p_build(c, m, "two");
 }
@@ -56,13 +55,13 @@ static void runs_and_is_found_again(void **state) {
   for (int gpu = 0; gpu < 2; gpu++) {
     opencl_set("%s", gpu ? "gpu" : "");
     p_empty_cache();
-    p_maker m;
+    p_maker *m = p_begin();
     rt_context *c = open_context((rt_options){0});
-    rt_program *p = two_kernels(c, &m, NULL);
+    rt_program *p = two_kernels(c, m, NULL);
     assert_int_equal(rt_program_stats(p).compiled, 2);
     for (int i = 0; i < 3; i++) p_check_two_kernels(p, P_MOST, NULL, (float)i);
-    rt_program_release(p);
-    rt_context_destroy(c);
+    unit_release(p);
+    unit_release(c);
     assert_int_equal(opencl_buffers(), 0);
     int before = texts;
     opencl_set("%s", gpu ? "gpu" : "");
@@ -73,20 +72,18 @@ static void runs_and_is_found_again(void **state) {
     p_check_two_kernels(p, P_MOST, NULL, 5);
     assert_int_equal(texts, before);
     assert_int_equal(opencl_count("CreateProgramWithSource"), 0);
-    rt_program_release(p);
-    rt_context_destroy(c);
-    p_end(&m);
+    unit_release(p);
+    unit_release(c);
   }
 }
 
 static void sizes_come_with_the_run(void **state) {
-  p_maker m;
+  p_maker *m = p_begin();
   rt_context *c = open_context((rt_options){.no_disk = true});
-  rt_program *p = two_kernels(c, &m, p_variable);
+  rt_program *p = two_kernels(c, m, p_variable);
   for (int i = 0; i < 4; i++) assert_true(p_run_some(p, i, 40));
-  rt_program_release(p);
-  rt_context_destroy(c);
-  p_end(&m);
+  unit_release(p);
+  unit_release(c);
 }
 
 /* Builds the program and runs it; IR_OK after correct results. */
@@ -107,9 +104,8 @@ static ir_status try_all(rt_context *c, p_maker *m, ir_error *error) {
 static void any_call_may_fail(void **state) {
   static const char *const modes[] = {"", "gpu "};
   static const int codes[] = {-4, -5, -6, -36};
-  p_maker m;
-  p_begin(&m);
-  p_two_kernels(&m, ir_index(&m.g, P_MOST));
+  p_maker *m = p_begin();
+  p_two_kernels(m, ir_index(&m->g, P_MOST));
   for (size_t mode = 0; mode < sizeof modes / sizeof *modes; mode++) {
     bool failed = true;
     for (int n = 1; failed; n++) {
@@ -117,26 +113,25 @@ static void any_call_may_fail(void **state) {
       opencl_set("%s", modes[mode]);
       rt_context *c = open_context((rt_options){.no_disk = true});
       opencl_set("%sfail=all:%d:%d", modes[mode], n, codes[n % 4]);
-      ir_status status = try_all(c, &m, &error);
+      ir_status status = try_all(c, m, &error);
       failed = opencl_count("all") >= n;
       char said[sizeof error.text];
       snprintf(said, sizeof said, "%s", error.text);
       if (status) assert_true(failed && *error.text && error.status == status);
       opencl_set("%s", modes[mode]);
-      if (try_all(c, &m, &error)) fail_msg("after call %d failed: %s", n, error.text);
-      rt_context_destroy(c);
+      if (try_all(c, m, &error)) fail_msg("after call %d failed: %s", n, error.text);
+      unit_release(c);
       if (opencl_buffers()) fail_msg("%ld buffers left after call %d failed: %s", opencl_buffers(), n, said);
       assert_true(n < 500);
     }
   }
-  p_end(&m);
 }
 
 static void steps_are_timed(void **state) {
   opencl_set("%s", "");
-  p_maker m;
+  p_maker *m = p_begin();
   rt_context *c = open_context((rt_options){.no_disk = true});
-  rt_program *p = two_kernels(c, &m, NULL);
+  rt_program *p = two_kernels(c, m, NULL);
   float x[P_MOST] = {0}, y[P_MOST] = {0}, out[P_MOST];
   int64_t ns[2] = {-1, -1};
   ir_error error = {0};
@@ -144,10 +139,9 @@ static void steps_are_timed(void **state) {
     fail_msg("%s", error.text);
   assert_true(ns[0] > 0 && ns[1] > 0);
   p_check_two_kernels(p, P_MOST, NULL, 1);
-  rt_program_release(p);
-  rt_context_destroy(c);
+  unit_release(p);
+  unit_release(c);
   assert_int_equal(opencl_buffers(), 0);
-  p_end(&m);
 }
 
 /* Messages of failures name what happened. */
@@ -166,33 +160,31 @@ static void messages(void **state) {
       {"fail=EnqueueNDRangeKernel:1+:-36", IR_ERR_DEVICE, "graph @test: device ", "a new one may work"},
       {"fail=EnqueueNDRangeKernel:1:-9999", IR_ERR_DEVICE, "graph @test: device ", "-9999"},
   };
-  p_maker m;
-  p_begin(&m);
-  p_two_kernels(&m, ir_index(&m.g, 1 << 12));
+  p_maker *m = p_begin();
+  p_two_kernels(m, ir_index(&m->g, 1 << 12));
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     static float x[1 << 12], y[1 << 12], out[1 << 12];
     ir_error error = {0};
     opencl_set("%s", cases[i].settings);
     rt_context *c = open_context((rt_options){.no_disk = true});
     rt_program *p = NULL;
-    ir_status status = rt_program_build(c, "test", &m.g, &m.p, NULL, 0, &p, &error);
+    ir_status status = rt_program_build(c, "test", &m->g, &m->p, NULL, 0, &p, &error);
     if (!status) status = rt_program_run(p, (void *[]){x, y}, (void *[]){out}, NULL, &error);
     if (status != cases[i].status || !strstr(error.text, cases[i].says) || !strstr(error.text, cases[i].and))
       fail_msg("%s: %d, %s", cases[i].settings, status, error.text);
     rt_program_release(p);
-    rt_context_destroy(c);
+    unit_release(c);
   }
-  p_end(&m);
 }
 
 /* When a driver refuses a cached binary, as another version of it may, the text is compiled again, once. */
 static void a_binary_that_is_refused(void **state) {
   opencl_set("%s", "");
   p_empty_cache();
-  p_maker m;
+  p_maker *m = p_begin();
   rt_context *c = open_context((rt_options){0});
-  rt_program_release(two_kernels(c, &m, NULL));
-  rt_context_destroy(c);
+  unit_release(two_kernels(c, m, NULL));
+  unit_release(c);
   ir_error error = {0};
   rt_program *p = NULL;
   int before = texts;
@@ -201,15 +193,15 @@ static void a_binary_that_is_refused(void **state) {
   assert_int_equal(rt_program_find(c, "two", 3, &p, &error), IR_ERR_COMPILE);
   assert_non_null(
       strstr(error.text, "VIEWFOLD_COMPILE=0: graph @test needs code of the compiler of device "));
-  rt_context_destroy(c);
+  unit_release(c);
   c = open_context((rt_options){0});
   assert_null(p_find(c, "two"));
   assert_int_equal(rt_context_lookups(c).invalidations, 1);
-  p = p_build(c, &m, "two");
+  p = p_build(c, m, "two");
   p_check_two_kernels(p, P_MOST, NULL, 2);
   assert_int_equal(opencl_count("CreateProgramWithSource"), 1);
-  rt_program_release(p);
-  rt_context_destroy(c);
+  unit_release(p);
+  unit_release(c);
   opencl_set("%s", "");
   c = open_context((rt_options){.no_compile = true});
   p = p_find(c, "two");
@@ -217,9 +209,8 @@ static void a_binary_that_is_refused(void **state) {
   p_check_two_kernels(p, P_MOST, NULL, 3);
   assert_int_equal(opencl_count("CreateProgramWithSource"), 0);
   assert_int_equal(texts, before);
-  rt_program_release(p);
-  rt_context_destroy(c);
-  p_end(&m);
+  unit_release(p);
+  unit_release(c);
 }
 
 static void names(void **state) {
@@ -272,9 +263,9 @@ static void several_threads(void **state) {
   static const char *const modes[] = {"", "gpu"};
   for (int mode = 0; mode < 2; mode++) {
     opencl_set("%s", modes[mode]);
-    p_maker m;
+    p_maker *m = p_begin();
     rt_context *c = open_context((rt_options){.no_disk = true});
-    rt_program *p = two_kernels(c, &m, p_variable);
+    rt_program *p = two_kernels(c, m, p_variable);
     p_worker workers[4];
     pthread_t threads[4];
     for (int i = 0; i < 4; i++) {
@@ -283,9 +274,8 @@ static void several_threads(void **state) {
     }
     for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i < 4; i++) assert_true(workers[i].good);
-    rt_program_release(p);
-    rt_context_destroy(c);
-    p_end(&m);
+    unit_release(p);
+    unit_release(c);
     assert_int_equal(opencl_buffers(), 0);
   }
 }

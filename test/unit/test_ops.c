@@ -29,16 +29,14 @@ static void test_promotion(void **state) {
 static void test_promotion_through_operations(void **state) {
   for (int i = 0; i < 13; i++)
     for (int k = 0; k < 13; k++) {
-      recorder r;
-      assert_true(record_start(&r, -1));
-      ir_ref a = op_input(&r.g, "a", 1, data_dtypes[i], NULL, 0),
-             b = op_input(&r.g, "b", 1, data_dtypes[k], NULL, 0);
-      ir_ref y = op_binary(&r.g, IR_OP_MAX, a, b);
-      ir_ref xs[] = {a, b}, joined = y ? op_stack(&r.g, xs, 2, 0) : 0;
-      assert_string_equal(ir_dtypes[ir_dtype_of(&r.g, y)].name, promotion[i][k]);
-      assert_string_equal(ir_dtypes[ir_dtype_of(&r.g, joined)].name, promotion[i][k]);
-      assert_int_equal(r.error.status, y ? IR_OK : IR_ERR_INVALID);
-      record_stop(&r);
+      recorder *r = record_begin();
+      ir_ref a = op_input(&r->g, "a", 1, data_dtypes[i], NULL, 0),
+             b = op_input(&r->g, "b", 1, data_dtypes[k], NULL, 0);
+      ir_ref y = op_binary(&r->g, IR_OP_MAX, a, b);
+      ir_ref xs[] = {a, b}, joined = y ? op_stack(&r->g, xs, 2, 0) : 0;
+      assert_string_equal(ir_dtypes[ir_dtype_of(&r->g, y)].name, promotion[i][k]);
+      assert_string_equal(ir_dtypes[ir_dtype_of(&r->g, joined)].name, promotion[i][k]);
+      assert_int_equal(r->error.status, y ? IR_OK : IR_ERR_INVALID);
     }
 }
 
@@ -340,18 +338,16 @@ static void test_leaves(void **state) {
 }
 
 static void test_data_elements(void **state) {
-  recorder r;
-  assert_true(record_start(&r, -1));
-  ir_ref x = record_line(&r, "data values=[[-1,258],[3,4]] dtype=i16");
+  recorder *r = record_begin();
+  ir_ref x = record_line(r, "data values=[[-1,258],[3,4]] dtype=i16");
   int16_t expected[] = {-1, 258, 3, 4};
-  assert_int_equal(ir_name_length(&r.g, ir_get(&r.g, x)->arg), sizeof expected);
-  assert_memory_equal(ir_name_text(&r.g, ir_get(&r.g, x)->arg), expected, sizeof expected);
-  ir_ref y =
-      op_data(&r.g, IR_I16, (ir_ref[]){ir_index(&r.g, 2), ir_index(&r.g, 2)}, 2, expected, sizeof expected);
+  assert_int_equal(ir_name_length(&r->g, ir_get(&r->g, x)->arg), sizeof expected);
+  assert_memory_equal(ir_name_text(&r->g, ir_get(&r->g, x)->arg), expected, sizeof expected);
+  ir_ref y = op_data(&r->g, IR_I16, (ir_ref[]){ir_index(&r->g, 2), ir_index(&r->g, 2)}, 2, expected,
+                     sizeof expected);
   assert_int_equal(x, y);
-  assert_int_equal(op_data(&r.g, IR_I16, NULL, 0, expected, sizeof expected), 0);
-  assert_string_equal(r.error.text, "data: shape i16[] takes 1 element; values has 4");
-  record_stop(&r);
+  assert_int_equal(op_data(&r->g, IR_I16, NULL, 0, expected, sizeof expected), 0);
+  assert_string_equal(r->error.text, "data: shape i16[] takes 1 element; values has 4");
 }
 
 /* ------------------------------------------------------------------------------------ names and attributes
@@ -373,33 +369,30 @@ static void test_registry_is_complete(void **state) {
 /* The registry's shape rules hold for what is recorded. */
 static void test_shape_rules(void **state) {
   for (int op = 0; op < IR_OP_COUNT; op++) {
-    recorder r;
-    assert_true(record_start(&r, -1));
-    ir_ref shape[] = {ir_index(&r.g, 2), ir_index(&r.g, 3)};
+    recorder *r = record_begin();
+    ir_ref shape[] = {ir_index(&r->g, 2), ir_index(&r->g, 3)};
     ir_dtype dtype =
         op_registry[op].dtype == OP_DTYPE_BITS || op_registry[op].dtype == OP_DTYPE_INTEGER ? IR_I32 : IR_F32;
-    ir_ref a = op_input(&r.g, "a", 1, dtype, shape, 2), b = op_input(&r.g, "b", 1, dtype, shape + 1, 1),
+    ir_ref a = op_input(&r->g, "a", 1, dtype, shape, 2), b = op_input(&r->g, "b", 1, dtype, shape + 1, 1),
            y = 0;
     if (op_registry[op].kind == OP_KIND_UNARY && op_registry[op].dtype != OP_DTYPE_GIVEN)
-      y = op_unary(&r.g, (ir_op)op, a);
-    if (op_registry[op].kind == OP_KIND_BINARY) y = op_binary(&r.g, (ir_op)op, b, a);
-    if (y) assert_int_equal(ir_shape(&r.g, y), ir_shape(&r.g, a));
+      y = op_unary(&r->g, (ir_op)op, a);
+    if (op_registry[op].kind == OP_KIND_BINARY) y = op_binary(&r->g, (ir_op)op, b, a);
+    if (y) assert_int_equal(ir_shape(&r->g, y), ir_shape(&r->g, a));
     if (op_registry[op].shape == OP_SHAPE_REDUCE) {
-      y = op_reduce(&r.g, (ir_op)op, a, NULL, 0, true);
-      assert_int_equal(ir_rank(&r.g, y), 2);
+      y = op_reduce(&r->g, (ir_op)op, a, NULL, 0, true);
+      assert_int_equal(ir_rank(&r->g, y), 2);
     }
-    assert_int_equal(r.error.status, IR_OK);
-    record_stop(&r);
+    assert_int_equal(r->error.status, IR_OK);
   }
 }
 
 /* An operand of 0 gives 0 without a further message, so the first error is the one that is reported. */
 static void test_null_propagates(void **state) {
-  recorder r;
-  assert_true(record_start(&r, -1));
-  ir_ref size = ir_index(&r.g, 2), zero = ir_index(&r.g, 0), pair[] = {zero, zero};
-  ir_ref a = op_input(&r.g, "a", 1, IR_F32, &size, 1), none = 0;
-  ir_graph *g = &r.g;
+  recorder *r = record_begin();
+  ir_ref size = ir_index(&r->g, 2), zero = ir_index(&r->g, 0), pair[] = {zero, zero};
+  ir_ref a = op_input(&r->g, "a", 1, IR_F32, &size, 1), none = 0;
+  ir_graph *g = &r->g;
   assert_int_equal(op_unary(g, IR_OP_NEG, 0), 0);
   assert_int_equal(op_binary(g, IR_OP_ADD, a, 0) | op_binary(g, IR_OP_ADD, 0, a), 0);
   assert_int_equal(op_logical(g, IR_OP_AND, 0, a) | op_logical_not(g, 0), 0);
@@ -421,68 +414,50 @@ static void test_null_propagates(void **state) {
   assert_int_equal(op_argreduce(g, IR_OP_ARGMAX, 0, NULL, false), 0);
   assert_int_equal(op_matmul(g, a, 0) | op_gather(g, a, 0, 0, IR_GATHER_CHECK), 0);
   assert_int_equal(op_input(g, "b", 1, IR_F32, &none, 1) | op_iota(g, IR_I32, &none, 1, 0), 0);
-  assert_int_equal(r.error.status, IR_OK);
+  assert_int_equal(r->error.status, IR_OK);
 
   ir_ref lost = op_unary(g, IR_OP_NEG, op_unsqueeze(g, a, 9));
   assert_int_equal(op_matmul(g, lost, op_unsqueeze(g, a, -9)), 0);
-  assert_string_equal(r.error.text,
+  assert_string_equal(r->error.text,
                       "unsqueeze: axis 9 is out of range; x has shape f32[2]; the axis lies in -2..1");
-  record_stop(&r);
 }
 
 static void test_identity(void **state) {
-  recorder r;
-  assert_true(record_start(&r, -1));
-  ir_ref size = ir_index(&r.g, 2), a = op_input(&r.g, "a", 1, IR_F32, &size, 1);
-  ir_ref two = op_literal_int(&r.g, 2), firm = op_const(&r.g, IR_F32, (ir_value){.f = 2});
-  assert_int_equal(op_binary(&r.g, IR_OP_MUL, a, two), op_binary(&r.g, IR_OP_MUL, a, firm));
-  assert_int_equal(op_binary(&r.g, IR_OP_MUL, a, two),
-                   op_binary(&r.g, IR_OP_MUL, a, op_literal_float(&r.g, 2)));
-  assert_int_not_equal(op_buffer(&r.g, IR_F32, &size, 1), op_buffer(&r.g, IR_F32, &size, 1));
-  assert_int_equal(op_input(&r.g, "a", 1, IR_F32, &size, 1), a);
-  assert_int_equal(r.error.status, IR_OK);
-  record_stop(&r);
+  recorder *r = record_begin();
+  ir_ref size = ir_index(&r->g, 2), a = op_input(&r->g, "a", 1, IR_F32, &size, 1);
+  ir_ref two = op_literal_int(&r->g, 2), firm = op_const(&r->g, IR_F32, (ir_value){.f = 2});
+  assert_int_equal(op_binary(&r->g, IR_OP_MUL, a, two), op_binary(&r->g, IR_OP_MUL, a, firm));
+  assert_int_equal(op_binary(&r->g, IR_OP_MUL, a, two),
+                   op_binary(&r->g, IR_OP_MUL, a, op_literal_float(&r->g, 2)));
+  assert_int_not_equal(op_buffer(&r->g, IR_F32, &size, 1), op_buffer(&r->g, IR_F32, &size, 1));
+  assert_int_equal(op_input(&r->g, "a", 1, IR_F32, &size, 1), a);
+  assert_int_equal(r->error.status, IR_OK);
 }
 
 /* A misuse of the builders themselves is an error, not a crash. */
 static void test_wrong_kind(void **state) {
-  recorder r;
-  assert_true(record_start(&r, -1));
-  ir_ref size = ir_index(&r.g, 2), a = op_input(&r.g, "a", 1, IR_F32, &size, 1);
-  assert_int_equal(op_unary(&r.g, IR_OP_ADD, a) | op_binary(&r.g, IR_OP_NEG, a, a), 0);
+  recorder *r = record_begin();
+  ir_ref size = ir_index(&r->g, 2), a = op_input(&r->g, "a", 1, IR_F32, &size, 1);
+  assert_int_equal(op_unary(&r->g, IR_OP_ADD, a) | op_binary(&r->g, IR_OP_NEG, a, a), 0);
   assert_int_equal(
-      op_reduce(&r.g, IR_OP_ARGMAX, a, NULL, 0, false) | op_argreduce(&r.g, IR_OP_SUM, a, NULL, false), 0);
-  assert_int_equal(op_logical(&r.g, IR_OP_ADD, a, a), 0);
-  assert_int_equal(r.error.status, IR_ERR_INTERNAL);
-  record_stop(&r);
+      op_reduce(&r->g, IR_OP_ARGMAX, a, NULL, 0, false) | op_argreduce(&r->g, IR_OP_SUM, a, NULL, false), 0);
+  assert_int_equal(op_logical(&r->g, IR_OP_ADD, a, a), 0);
+  assert_int_equal(r->error.status, IR_ERR_INTERNAL);
 }
+
+static bool records(recorder *r, const char *line) { return record_line(r, line) != 0; }
 
 /* Whichever allocation fails, the result is 0 with an error, and nothing leaks. */
 static void test_any_allocation_may_fail(void **state) {
   static const char *const lines[] = {
-      "add i8[2,3] f16[3]",           "matmul f32[5,2,3] f32[3]",
-      "concat i8[2] f32[n] axis=0",   "pad f32[n] pads=[[0,m]]",
-      "data values=[[1,2],[3,4]]",    "argmax f32[2,3] keepdims=true",
-      "full shape=[n] value=1",       "reshape f32[n,4] shape=[16]",
-      "permute f32[2,3] order=[0,0]", "frob f32[2]",
-      "add f32[2] 1 alpha=2",
+      "add i8[2,3] f16[3]",      "matmul f32[5,2,3] f32[3]",  "concat i8[2] f32[n] axis=0",
+      "pad f32[n] pads=[[0,m]]", "data values=[[1,2],[3,4]]", "argmax f32[2,3] keepdims=true",
+      "full shape=[n] value=1",
   };
-  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-    recorder r;
-    bool refused = i >= 7;
-    for (long budget = 0;; budget++) {
-      assert_true(budget < 1000);
-      if (!record_start(&r, budget)) {
-        assert_int_equal(r.error.status, IR_ERR_MEMORY);
-        continue;
-      }
-      bool made = record_line(&r, lines[i]) != 0, done = r.budget.left > 0;
-      assert_false(made && refused);
-      if (!made) assert_int_not_equal(r.error.status, IR_OK);
-      record_stop(&r);
-      if (done) break;
-    }
-  }
+  static const char *const refused[] = {"reshape f32[n,4] shape=[16]", "permute f32[2,3] order=[0,0]",
+                                        "frob f32[2]", "add f32[2] 1 alpha=2"};
+  record_short_of_memory(records, lines, sizeof lines / sizeof *lines, true);
+  record_short_of_memory(records, refused, sizeof refused / sizeof *refused, false);
 }
 
 UNIT_TESTS(test_promotion, test_promotion_through_operations, test_result_dtypes, test_join_of_many,

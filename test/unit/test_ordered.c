@@ -1,6 +1,6 @@
 /* Cumulative operations and sorting: what is recorded, what is refused, failing allocations, and the error of
  * a long sum. */
-#include "frontend/viewfold.h"
+#include "test/lib/api.h"
 #include "passes/lower/lower.h"
 #include "test/lib/record.h"
 #include "test/lib/unit.h"
@@ -47,16 +47,20 @@ static void test_refused(void **state) {
 }
 
 static void test_null_propagates(void **state) {
-  recorder r;
-  assert_true(record_start(&r, -1));
-  ir_graph *g = &r.g;
+  recorder *r = record_begin();
+  ir_graph *g = &r->g;
   assert_int_equal(op_cumulative(g, IR_OP_CUMSUM, 0, 0, true, true) | op_topk(g, 0, 1, 0, true), 0);
   assert_int_equal(op_sort(g, IR_OP_SORT, 0, 0, false) | op_lines(g, 0, 0) | op_take_lines(g, 0, 0), 0);
-  assert_int_equal(r.error.status, IR_OK);
-  ir_ref x = record_line(&r, "neg f32[3]");
+  assert_int_equal(r->error.status, IR_OK);
+  ir_ref x = record_line(r, "neg f32[3]");
   assert_int_equal(op_cumulative(g, IR_OP_SUM, x, 0, false, false), 0);
-  assert_string_equal(r.error.text, "sum is no cumulative operation");
-  record_stop(&r);
+  assert_string_equal(r->error.text, "sum is no cumulative operation");
+}
+
+static bool records_and_lowers(recorder *r, const char *line) {
+  ir_ref made = record_line(r, line);
+  if (made && ir_op_of(&r->g, made) != IR_OP_TUPLE) made = ir_tuple(&r->g, &made, 1);
+  return made && pass_lower(&r->g, made, &pass_on_cpu);
 }
 
 /* Recording and lowering while any allocation fails: an error, and nothing leaks. */
@@ -68,36 +72,20 @@ static void test_any_allocation_may_fail(void **state) {
       "topk u8[2,3] k=2 axis=0",
       "argsort f32[2,3] axis=0 descending=true",
   };
-  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-    for (long budget = 0;; budget++) {
-      recorder r;
-      assert_true(budget < 20000);
-      if (!record_start(&r, budget)) continue;
-      ir_ref made = record_line(&r, lines[i]);
-      if (made && ir_op_of(&r.g, made) != IR_OP_TUPLE) made = ir_tuple(&r.g, &made, 1);
-      made = made ? pass_lower(&r.g, made, &pass_on_cpu) : 0;
-      bool done = r.budget.left > 0;
-      if (!made) assert_int_not_equal(r.error.status, IR_OK);
-      if (done) assert_int_not_equal(made, 0);
-      record_stop(&r);
-      if (done) break;
-    }
+  record_short_of_memory(records_and_lowers, lines, sizeof lines / sizeof *lines, true);
 }
 
 /* Every prefix of n equal elements is within 128 u times its sum; a sequential sum would exceed that
  * bound. */
 static void test_long_sums(void **state) {
   enum { N = 300000 };
-  vf_error error;
-  vf_context *c = vf_context_create(NULL, &error);
-  vf_graph *g = vf_graph_create(c, "long", &error);
+  vf_context *c = api_context();
+  vf_graph *g = api_graph(c, "long");
   vf_output(g, "y", vf_cumsum(vf_input(g, "x", VF_F32, VF_LIST(N)), 0));
-  vf_program *program = vf_compile(g, &error);
-  if (!program) fail_msg("%s", error.message);
+  vf_program *program = api_compile(g);
   float *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y);
   for (int i = 0; i < N; i++) x[i] = 0.1f;
-  if (vf_program_run(program, (const void *[]){x}, (void *[]){y}, NULL, &error))
-    fail_msg("%s", error.message);
+  api_run(program, (const void *[]){x}, (void *[]){y}, NULL);
   float one_by_one = 0;
   double worst = 0, naive = 0, bound = 128 * 0x1p-24;
   for (int i = 0; i < N; i++) {
@@ -110,9 +98,6 @@ static void test_long_sums(void **state) {
   assert_true(naive > bound);
   free(x);
   free(y);
-  vf_program_destroy(program);
-  vf_graph_destroy(g);
-  vf_context_destroy(c);
 }
 
 UNIT_TESTS(test_recorded, test_refused, test_null_propagates, test_any_allocation_may_fail, test_long_sums)

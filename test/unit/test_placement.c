@@ -30,7 +30,6 @@ typedef struct slots {
   uint32_t x, out, t[3];
 } slots;
 static slots begin(p_maker *m, int64_t n, int temps) {
-  p_begin(m);
   slots s = {.size = ir_index(&m->g, n)};
   s.x = p_slot(m, IR_SLOT_INPUT, "x", IR_F32, s.size);
   s.out = p_slot(m, IR_SLOT_OUTPUT, "o", IR_F32, s.size);
@@ -56,9 +55,6 @@ static int64_t check(p_maker *m, int64_t n, float a, float b) {
   int64_t bytes = temp_bytes(p);
   free(x);
   free(out);
-  rt_program_release(p);
-  rt_context_destroy(c);
-  p_end(m);
   return bytes;
 }
 
@@ -67,86 +63,86 @@ static int64_t rounded(int64_t n) {
 }
 
 static void a_chain_lies_in_its_result(void **state) {
-  p_maker m;
-  slots s = begin(&m, SMALL, 3);
-  p_scale_add(&m, s.t[0], s.x, -1, 2, s.size);
-  p_scale_add(&m, s.t[1], s.t[0], -1, 2, s.size);
-  p_scale_add(&m, s.t[2], s.t[1], (int)s.x, 2, s.size);
-  p_scale_add(&m, s.out, s.t[2], -1, 3, s.size);
-  assert_int_equal(check(&m, SMALL, 27, 0), 0);
+  p_maker *m = p_begin();
+  slots s = begin(m, SMALL, 3);
+  p_scale_add(m, s.t[0], s.x, -1, 2, s.size);
+  p_scale_add(m, s.t[1], s.t[0], -1, 2, s.size);
+  p_scale_add(m, s.t[2], s.t[1], (int)s.x, 2, s.size);
+  p_scale_add(m, s.out, s.t[2], -1, 3, s.size);
+  assert_int_equal(check(m, SMALL, 27, 0), 0);
 }
 
 static void what_is_read_again_stays(void **state) {
-  p_maker m;
-  slots s = begin(&m, SMALL, 2);
-  p_scale_add(&m, s.t[0], s.x, -1, 2, s.size);
-  p_scale_add(&m, s.t[1], s.t[0], -1, 3, s.size); /* not in place: t0 is read once more */
-  p_scale_add(&m, s.out, s.t[0], (int)s.t[1], 5, s.size);
-  assert_int_equal(check(&m, SMALL, 16, 0), rounded(SMALL)); /* one of the two lies in the result */
+  p_maker *m = p_begin();
+  slots s = begin(m, SMALL, 2);
+  p_scale_add(m, s.t[0], s.x, -1, 2, s.size);
+  p_scale_add(m, s.t[1], s.t[0], -1, 3, s.size); /* not in place: t0 is read once more */
+  p_scale_add(m, s.out, s.t[0], (int)s.t[1], 5, s.size);
+  assert_int_equal(check(m, SMALL, 16, 0), rounded(SMALL)); /* one of the two lies in the result */
 }
 
 static void what_is_read_elsewhere_is_not_overwritten(void **state) {
-  p_maker m;
-  slots s = begin(&m, SMALL, 1);
-  p_scale_add(&m, s.t[0], s.x, -1, 2, s.size);
-  reverse(&m, s.out, s.t[0], 3, s.size);
-  assert_int_equal(check(&m, SMALL, 0, 6), rounded(SMALL));
+  p_maker *m = p_begin();
+  slots s = begin(m, SMALL, 1);
+  p_scale_add(m, s.t[0], s.x, -1, 2, s.size);
+  reverse(m, s.out, s.t[0], 3, s.size);
+  assert_int_equal(check(m, SMALL, 0, 6), rounded(SMALL));
 }
 
 static void results_host_until_they_are_written(void **state) {
-  p_maker m;
-  slots s = begin(&m, LARGE, 3);
-  reverse(&m, s.t[0], s.x, 2, s.size); /* hosted by the result */
-  reverse(&m, s.t[1], s.t[0], 2, s.size);
-  reverse(&m, s.t[2], s.t[1], 2, s.size); /* hosted by the result */
-  reverse(&m, s.t[1], s.t[2], 2, s.size); /* overwrites t1, which lives from the second step to the last */
-  reverse(&m, s.out, s.t[1], 2, s.size);
-  assert_int_equal(check(&m, LARGE, 0, 32), rounded(LARGE));
+  p_maker *m = p_begin();
+  slots s = begin(m, LARGE, 3);
+  reverse(m, s.t[0], s.x, 2, s.size); /* hosted by the result */
+  reverse(m, s.t[1], s.t[0], 2, s.size);
+  reverse(m, s.t[2], s.t[1], 2, s.size); /* hosted by the result */
+  reverse(m, s.t[1], s.t[2], 2, s.size); /* overwrites t1, which lives from the second step to the last */
+  reverse(m, s.out, s.t[1], 2, s.size);
+  assert_int_equal(check(m, LARGE, 0, 32), rounded(LARGE));
 }
 
 /* The result could host the intermediate that it is computed from; but then an earlier one, which is live
  * together with something larger, could not be hosted. */
 static void results_host_where_that_saves_more(void **state) {
-  p_maker m;
-  slots s = begin(&m, LARGE, 2);
-  uint32_t large = p_slot(&m, IR_SLOT_TEMP, "t", IR_F32, ir_index(&m.g, (int64_t)2 * LARGE));
-  reverse(&m, large, s.x, 2, s.size);
-  reverse(&m, s.t[0], large, 2, s.size);
-  reverse(&m, s.t[1], s.t[0], 2, s.size);
-  p_scale_add(&m, s.out, s.t[1], -1, 3, s.size);
-  assert_int_equal(check(&m, LARGE, 0, 24), rounded((int64_t)2 * LARGE));
+  p_maker *m = p_begin();
+  slots s = begin(m, LARGE, 2);
+  uint32_t large = p_slot(m, IR_SLOT_TEMP, "t", IR_F32, ir_index(&m->g, (int64_t)2 * LARGE));
+  reverse(m, large, s.x, 2, s.size);
+  reverse(m, s.t[0], large, 2, s.size);
+  reverse(m, s.t[1], s.t[0], 2, s.size);
+  p_scale_add(m, s.out, s.t[1], -1, 3, s.size);
+  assert_int_equal(check(m, LARGE, 0, 24), rounded((int64_t)2 * LARGE));
 }
 
 static void small_ones_are_not_worth_it(void **state) {
-  p_maker m;
-  slots s = begin(&m, SMALL, 2);
-  reverse(&m, s.t[0], s.x, 2, s.size);
-  reverse(&m, s.t[1], s.t[0], 2, s.size);
-  reverse(&m, s.out, s.t[1], 2, s.size);
-  assert_int_equal(check(&m, SMALL, 0, 8), 2 * rounded(SMALL));
+  p_maker *m = p_begin();
+  slots s = begin(m, SMALL, 2);
+  reverse(m, s.t[0], s.x, 2, s.size);
+  reverse(m, s.t[1], s.t[0], 2, s.size);
+  reverse(m, s.out, s.t[1], 2, s.size);
+  assert_int_equal(check(m, SMALL, 0, 8), 2 * rounded(SMALL));
 }
 
 static void the_result_of_a_loop_hosts_nothing(void **state) {
   /* state = x; three times: t = state * 2, next = t reversed. The first iteration writes the result already,
    * so the result cannot host t. */
-  p_maker m;
-  slots s = begin(&m, LARGE, 2);
-  uint32_t now = p_slot(&m, IR_SLOT_ALIAS, "", IR_F32, s.size),
-           next = p_slot(&m, IR_SLOT_ALIAS, "", IR_F32, s.size);
-  p_launch(&m, 0, ir_index(&m.g, 3), ir_index(&m.g, 0), (uint32_t[]){s.x, now, next, s.out, s.t[0]}, 5);
-  ir_step *scan = &m.p.steps[0];
+  p_maker *m = p_begin();
+  slots s = begin(m, LARGE, 2);
+  uint32_t now = p_slot(m, IR_SLOT_ALIAS, "", IR_F32, s.size),
+           next = p_slot(m, IR_SLOT_ALIAS, "", IR_F32, s.size);
+  p_launch(m, 0, ir_index(&m->g, 3), ir_index(&m->g, 0), (uint32_t[]){s.x, now, next, s.out, s.t[0]}, 5);
+  ir_step *scan = &m->p.steps[0];
   scan->kind = IR_STEP_SCAN, scan->carries = 1, scan->function_steps[0] = 2;
-  p_scale_add(&m, s.t[1], now, -1, 2, s.size);
-  reverse(&m, next, s.t[1], 1, s.size);
-  assert_int_equal(check(&m, LARGE, 0, 8), 2 * rounded(LARGE));
+  p_scale_add(m, s.t[1], now, -1, 2, s.size);
+  reverse(m, next, s.t[1], 1, s.size);
+  assert_int_equal(check(m, LARGE, 0, 8), 2 * rounded(LARGE));
 }
 
 static void replays_allocate_nothing(void **state) {
-  p_maker m;
-  slots s = begin(&m, LARGE, 2);
-  reverse(&m, s.t[0], s.x, 2, s.size);
-  reverse(&m, s.t[1], s.t[0], 2, s.size);
-  p_scale_add(&m, s.out, s.t[1], (int)s.t[0], 2, s.size);
+  p_maker *m = p_begin();
+  slots s = begin(m, LARGE, 2);
+  reverse(m, s.t[0], s.x, 2, s.size);
+  reverse(m, s.t[1], s.t[0], 2, s.size);
+  p_scale_add(m, s.out, s.t[1], (int)s.t[0], 2, s.size);
   float *x = calloc(LARGE, sizeof *x), *out = calloc(LARGE, sizeof *out);
   test_memory memory = {0};
   ir_mem mem = {test_memory_hook, &memory};
@@ -154,15 +150,14 @@ static void replays_allocate_nothing(void **state) {
   rt_context *c;
   rt_options options = {.no_disk = true, .compile = p_compile, .threads = 2};
   assert_int_equal(rt_context_create(&mem, &options, &c, &error), IR_OK);
-  rt_program *p = p_build(c, &m, "");
+  rt_program *p = p_build(c, m, "");
   p_run(p, (void *[]){x}, (void *[]){out}, NULL);
   long before = atomic_load(&memory.allocations);
   assert_true(before > 0);
   for (int i = 0; i < 100; i++) p_run(p, (void *[]){x}, (void *[]){out}, NULL);
   assert_int_equal(atomic_load(&memory.allocations), before);
-  rt_program_release(p);
+  unit_release(p);
   rt_context_destroy(c);
-  p_end(&m);
   free(x);
   free(out);
 }

@@ -12,74 +12,66 @@
 
 static void graphs_share_kernels(void **state) {
   p_empty_cache();
-  p_maker m;
-  p_begin(&m);
-  p_two_kernels(&m, p_variable(&m));
+  p_maker *m = p_begin();
+  p_two_kernels(m, p_variable(m));
   rt_context *c = p_context_with((rt_options){0});
-  rt_program_release(p_build(c, &m, "first"));
-  rt_program *p = p_build(c, &m, "second");
+  unit_release(p_build(c, m, "first"));
+  rt_program *p = p_build(c, m, "second");
   assert_int_equal(rt_program_stats(p).from_memory, 2);
-  rt_program_release(p);
-  rt_context_destroy(c);
-  p_end(&m);
+  unit_release(p);
+  unit_release(c);
 
-  p_begin(
-      &m); /* the same kernels in a graph with other names, with other nodes before them, one of them twice */
-  ir_float(&m.g, IR_F32, 3);
-  ir_ref n = ir_var(&m.g, "width", 5, 4, 64, 4);
-  uint32_t x = p_slot(&m, IR_SLOT_INPUT, "a", IR_F32, n), y = p_slot(&m, IR_SLOT_INPUT, "b", IR_F32, n);
-  uint32_t t = p_slot(&m, IR_SLOT_TEMP, "c", IR_F32, n), out = p_slot(&m, IR_SLOT_OUTPUT, "d", IR_F32, n);
-  p_scale_add(&m, t, y, (int)x, 3, n);
-  p_scale_add(&m, out, x, (int)t, 3, n);
-  p_results(&m, &out, 1);
+  m = p_begin(); /* the same kernels in a graph with other names, with other nodes before them, one of them
+                    twice */
+  ir_float(&m->g, IR_F32, 3);
+  ir_ref n = ir_var(&m->g, "width", 5, 4, 64, 4);
+  uint32_t x = p_slot(m, IR_SLOT_INPUT, "a", IR_F32, n), y = p_slot(m, IR_SLOT_INPUT, "b", IR_F32, n);
+  uint32_t t = p_slot(m, IR_SLOT_TEMP, "c", IR_F32, n), out = p_slot(m, IR_SLOT_OUTPUT, "d", IR_F32, n);
+  p_scale_add(m, t, y, (int)x, 3, n);
+  p_scale_add(m, out, x, (int)t, 3, n);
+  p_results(m, &out, 1);
   c = p_context_with((rt_options){.no_compile = true});
-  p = p_build(c, &m, "third");
+  p = p_build(c, m, "third");
   assert_int_equal(rt_program_stats(p).from_disk, 1);
   assert_int_equal(rt_program_stats(p).kernels, 1);
-  rt_program_release(p);
-  p_scale_add(&m, out, x, (int)t, 4, n);
+  unit_release(p);
+  p_scale_add(m, out, x, (int)t, 4, n);
   ir_error error = {0};
-  assert_int_equal(rt_program_build(c, "other", &m.g, &m.p, "fourth", 6, &p, &error), IR_ERR_COMPILE);
+  assert_int_equal(rt_program_build(c, "other", &m->g, &m->p, "fourth", 6, &p, &error), IR_ERR_COMPILE);
   assert_null(p);
   assert_non_null(strstr(error.text,
                          "VIEWFOLD_COMPILE=0: graph @other needs 1 kernel that the cache does not hold, the "
                          "first is vf_mul_add_f32_"));
   assert_null(p_find(c, "fourth"));
-  rt_context_destroy(c);
-  p_end(&m);
 }
 
 static void another_target_is_another_key(void **state) {
   p_empty_cache();
-  p_maker m;
-  p_begin(&m);
-  p_two_kernels(&m, ir_index(&m.g, 8));
+  p_maker *m = p_begin();
+  p_two_kernels(m, ir_index(&m->g, 8));
   rt_context *c = p_context_with((rt_options){0});
-  rt_program_release(p_build(c, &m, "key"));
-  rt_context_destroy(c);
+  unit_release(p_build(c, m, "key"));
+  unit_release(c);
   c = p_context_with((rt_options){.target = "l2=65536"});
   assert_null(p_find(c, "key"));
-  rt_context_destroy(c);
+  unit_release(c);
   c = p_context_with((rt_options){0});
   rt_program *p = p_find(c, "key");
   assert_non_null(p);
-  rt_program_release(p);
-  rt_context_destroy(c);
-  p_end(&m);
 }
 
 static void canonical_bytes_make_the_same_kernel(void **state) {
-  p_maker m;
-  p_begin(&m);
-  p_two_kernels(&m, p_variable(&m));
+  p_maker *m = p_begin();
+  p_two_kernels(m, p_variable(m));
   rt_kernel_key key[2], again;
   for (int i = 0; i < 2; i++) {
-    assert_int_equal(rt_kernel_key_make(&ir_mem_libc, &m.g, m.p.steps[i].kernel, &key[i], &m.error), IR_OK);
+    assert_int_equal(rt_kernel_key_make(&ir_mem_libc, &m->g, m->p.steps[i].kernel, &key[i], &m->error),
+                     IR_OK);
     ir_graph copy;
     ir_ref kernel;
-    assert_int_equal(ir_graph_init(&copy, &ir_mem_libc, &m.error), IR_OK);
-    assert_int_equal(rt_kernel_key_read(&key[i], &copy, &kernel, &m.error), IR_OK);
-    assert_int_equal(rt_kernel_key_make(&ir_mem_libc, &copy, kernel, &again, &m.error), IR_OK);
+    assert_int_equal(ir_graph_init(&copy, &ir_mem_libc, &m->error), IR_OK);
+    assert_int_equal(rt_kernel_key_read(&key[i], &copy, &kernel, &m->error), IR_OK);
+    assert_int_equal(rt_kernel_key_make(&ir_mem_libc, &copy, kernel, &again, &m->error), IR_OK);
     assert_int_equal(again.size, key[i].size);
     assert_memory_equal(again.bytes, key[i].bytes, again.size);
     assert_string_equal(again.symbol, key[i].symbol);
@@ -97,17 +89,15 @@ static void canonical_bytes_make_the_same_kernel(void **state) {
   }
   assert_string_not_equal(key[0].symbol, key[1].symbol);
   for (int i = 0; i < 2; i++) rt_kernel_key_free(&ir_mem_libc, &key[i]);
-  p_end(&m);
 }
 
 /* ---- damage */
 
 static void damaged_plans_are_refused(void **state) {
-  p_maker m;
-  p_begin(&m);
-  p_two_kernels(&m, p_variable(&m));
+  p_maker *m = p_begin();
+  p_two_kernels(m, p_variable(m));
   rt_plan_bytes made;
-  assert_int_equal(rt_plan_make(&ir_mem_libc, "test", &m.g, &m.p, &made, &m.error), IR_OK);
+  assert_int_equal(rt_plan_make(&ir_mem_libc, "test", &m->g, &m->p, &made, &m->error), IR_OK);
   rt_plan plan;
   uint8_t *copy = aligned_alloc(64, made.size);
   for (size_t size = 0; size < made.size; size++) { /* exact buffers: a sanitizer sees reads past them */
@@ -130,19 +120,16 @@ static void damaged_plans_are_refused(void **state) {
   }
   assert_true(refused > 300);
   free(copy);
-  rt_context_destroy(c);
   rt_plan_bytes_free(&ir_mem_libc, &made);
-  p_end(&m);
 }
 
 static void damaged_entries_are_misses(void **state) {
   p_empty_cache();
-  p_maker m;
-  p_begin(&m);
-  p_two_kernels(&m, p_variable(&m));
+  p_maker *m = p_begin();
+  p_two_kernels(m, p_variable(m));
   rt_context *c = p_context_with((rt_options){0});
-  rt_program_release(p_build(c, &m, "victim"));
-  rt_context_destroy(c);
+  unit_release(p_build(c, m, "victim"));
+  unit_release(c);
   char path[256];
   p_cache_file("plan", path);
   static uint8_t bytes[1 << 16];
@@ -162,17 +149,15 @@ static void damaged_entries_are_misses(void **state) {
     bytes[i] ^= 0x10;
     c = p_context_with((rt_options){.no_compile = true});
     assert_null(p_find(c, "victim"));
-    rt_context_destroy(c);
+    unit_release(c);
   }
-  p_end(&m);
 }
 
 /* Entries with a right digest that are no plans: also misses, which are removed and written anew. */
 static void entries_that_are_no_plans_are_misses(void **state) {
   p_empty_cache();
-  p_maker m;
-  p_begin(&m);
-  p_two_kernels(&m, p_variable(&m));
+  p_maker *m = p_begin();
+  p_two_kernels(m, p_variable(m));
   rt_context *c = p_context_with((rt_options){0});
   rt_full_key key;
   ir_error error = {0};
@@ -183,21 +168,17 @@ static void entries_that_are_no_plans_are_misses(void **state) {
   p_cache_file("plan", path);
   assert_null(p_find(c, "victim"));
   assert_int_equal(access(path, F_OK), -1);
-  rt_program *p = p_build(c, &m, "victim"); /* written anew */
+  p_build(c, m, "victim"); /* written anew */
   assert_int_equal(access(path, F_OK), 0);
-  rt_program_release(p);
   rt_full_key_free(&key);
-  rt_context_destroy(c);
-  p_end(&m);
 }
 
 /* ---- threads, many programs */
 
 static void *find_and_build(void *argument) {
   p_worker *w = argument;
-  p_maker m;
-  p_begin(&m);
-  p_two_kernels(&m, p_variable(&m));
+  p_maker *m = p_begin();
+  p_two_kernels(m, p_variable(m));
   w->good = true;
   for (int k = 0; k < 20 && w->good; k++) {
     char key[16];
@@ -206,11 +187,10 @@ static void *find_and_build(void *argument) {
     ir_error error = {0};
     w->good = !rt_program_find(w->context, key, strlen(key), &p, &error);
     if (w->good && !p)
-      w->good = !rt_program_build(w->context, "test", &m.g, &m.p, key, strlen(key), &p, &error);
+      w->good = !rt_program_build(w->context, "test", &m->g, &m->p, key, strlen(key), &p, &error);
     w->good = w->good && p_run_some(p, w->number, 10);
     rt_program_release(p);
   }
-  p_end(&m);
   return NULL;
 }
 
@@ -218,38 +198,32 @@ static void threads_share_a_context(void **state) {
   p_empty_cache();
   rt_context *c = p_context_with((rt_options){0});
   p_work_in_threads(find_and_build, c, NULL);
-  rt_context_destroy(c);
 }
 
 static void many_programs_are_forgotten_in_time(void **state) {
-  p_maker m;
-  p_begin(&m);
-  p_two_kernels(&m, p_variable(&m));
+  p_maker *m = p_begin();
+  p_two_kernels(m, p_variable(m));
   rt_context *c = p_context_with((rt_options){.no_disk = true});
-  rt_program *first = p_build(c, &m, "0");
+  rt_program *first = p_build(c, m, "0");
   for (int k = 1; k < 1100; k++) {
     char key[16];
     snprintf(key, sizeof key, "%d", k);
-    rt_program_release(p_build(c, &m, key));
+    unit_release(p_build(c, m, key));
   }
   assert_int_equal(c->programs.count, 1024);
   assert_null(p_find(c, "0"));
   p_check_two_kernels(first, 8, &(int64_t){8}, 1); /* its user still holds it */
-  rt_program_release(first);
+  unit_release(first);
   rt_program *last = p_find(c, "1099");
   assert_non_null(last);
-  rt_program_release(last);
-  rt_context_destroy(c);
-  p_end(&m);
 }
 
 /* ---- memory that runs out */
 
 static void memory_may_run_out_anywhere(void **state) {
   p_empty_cache();
-  p_maker m;
-  p_begin(&m);
-  p_two_kernels(&m, p_variable(&m));
+  p_maker *m = p_begin();
+  p_two_kernels(m, p_variable(m));
   long allocations = 0;
   for (int warm = 0; warm < 2; warm++) {
     bool done = false;
@@ -263,7 +237,7 @@ static void memory_may_run_out_anywhere(void **state) {
       ir_error error = {0};
       ir_status status = rt_context_create(&mem, &options, &c, &error);
       if (!status) status = rt_program_find(c, "key", 3, &p, &error);
-      if (!status && !p) status = rt_program_build(c, "test", &m.g, &m.p, "key", 3, &p, &error);
+      if (!status && !p) status = rt_program_build(c, "test", &m->g, &m->p, "key", 3, &p, &error);
       float x[8] = {1}, y[8] = {2}, out[8];
       if (!status) status = rt_program_run(p, (void *[]){x, y}, (void *[]){out}, &(int64_t){8}, &error);
       if (status) assert_int_equal(status, IR_ERR_MEMORY);
@@ -277,7 +251,6 @@ static void memory_may_run_out_anywhere(void **state) {
     }
     assert_true(allocations > (warm ? 5 : 50));
   }
-  p_end(&m);
 }
 
 /* ---- identity, devices */
@@ -309,7 +282,6 @@ static void devices_are_described(void **state) {
   assert_non_null(strstr(ir_text_get(&text), ", L2 64 KiB,"));
   assert_non_null(strstr(ir_text_get(&text), "of which 3 run threads\n"));
   ir_text_free(&text);
-  rt_context_destroy(c);
 }
 
 UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, graphs_share_kernels, another_target_is_another_key,

@@ -48,20 +48,18 @@ static void test_compositions_are_names(void **state) {
 static void test_composition_types(void **state) {
   for (const op_composition *c = op_compositions; c->name; c++) {
     char line[64];
-    recorder r;
-    assert_true(record_start(&r, -1));
+    recorder *r = record_begin();
     snprintf(line, sizeof line, "%s i16[2,3]", c->name);
-    ir_ref y = c->shape == OP_SHAPE_SAME || c->shape == OP_SHAPE_REDUCE ? record_line(&r, line) : 0;
-    if (y && ir_op_of(&r.g, y) == IR_OP_TUPLE) y = ir_src(&r.g, y, 0);
-    bool more = strstr(r.error.text, "operand") != NULL; /* it takes several operands */
+    ir_ref y = c->shape == OP_SHAPE_SAME || c->shape == OP_SHAPE_REDUCE ? record_line(r, line) : 0;
+    if (y && ir_op_of(&r->g, y) == IR_OP_TUPLE) y = ir_src(&r->g, y, 0);
+    bool more = strstr(r->error.text, "operand") != NULL; /* it takes several operands */
     if (!y && !more && (c->shape == OP_SHAPE_SAME || c->shape == OP_SHAPE_REDUCE))
-      fail_msg("%s", r.error.text);
+      fail_msg("%s", r->error.text);
     if (y) {
-      if (ir_dtype_of(&r.g, y) != (c->dtype == OP_DTYPE_FLOAT ? IR_F32 : IR_I16))
+      if (ir_dtype_of(&r->g, y) != (c->dtype == OP_DTYPE_FLOAT ? IR_F32 : IR_I16))
         fail_msg("dtype of %s", c->name);
-      if (ir_rank(&r.g, y) != (c->shape == OP_SHAPE_SAME ? 2 : 0)) fail_msg("shape of %s", c->name);
+      if (ir_rank(&r->g, y) != (c->shape == OP_SHAPE_SAME ? 2 : 0)) fail_msg("shape of %s", c->name);
     }
-    record_stop(&r);
   }
 }
 
@@ -72,20 +70,18 @@ typedef struct rule_case {
 } rule_case;
 
 static void check_rule(const rule_case *c) {
-  recorder r;
+  recorder *r = record_begin();
   op_sharding rule;
   ir_text text;
-  assert_true(record_start(&r, -1));
-  ir_ref y = record_line(&r, c->line);
-  if (y && ir_op_of(&r.g, y) == IR_OP_TUPLE) y = ir_src(&r.g, y, 0);
-  if (!y || !op_sharding_of(&r.g, y, &rule)) fail_msg("%s: %s", c->line, r.error.text);
-  ir_text_init(&text, &r.mem);
+  ir_ref y = record_line(r, c->line);
+  if (y && ir_op_of(&r->g, y) == IR_OP_TUPLE) y = ir_src(&r->g, y, 0);
+  if (!y || !op_sharding_of(&r->g, y, &rule)) fail_msg("%s: %s", c->line, r->error.text);
+  ir_text_init(&text, &r->mem);
   op_sharding_print(&rule, &text);
   if (strcmp(ir_text_get(&text), c->rule) != 0)
     fail_msg("%s: %s, not %s", c->line, ir_text_get(&text), c->rule);
   ir_text_free(&text);
   op_sharding_free(&rule);
-  record_stop(&r);
 }
 
 static const rule_case rules[] = {
@@ -165,15 +161,14 @@ typedef struct ask_case {
   { __VA_ARGS__ }
 
 static void check_ask(const ask_case *c) {
-  recorder r;
+  recorder *r = record_begin();
   op_sharding rule;
   ir_ref shapes[4], dims[4];
   ir_text text;
-  assert_true(record_start(&r, -1));
   for (uint32_t t = 0; t < c->count; t++) {
     uint32_t rank = 0;
-    for (; rank < 4 && c->shapes[t][rank]; rank++) dims[rank] = ir_index(&r.g, c->shapes[t][rank]);
-    shapes[t] = ir_tuple(&r.g, dims, rank);
+    for (; rank < 4 && c->shapes[t][rank]; rank++) dims[rank] = ir_index(&r->g, c->shapes[t][rank]);
+    shapes[t] = ir_tuple(&r->g, dims, rank);
   }
   op_sharding_ask ask = {.who = "test",
                          .rule = c->rule,
@@ -182,16 +177,15 @@ static void check_ask(const ask_case *c) {
                          .results = c->count - c->operands,
                          .axis = c->axis,
                          .batch = c->batch};
-  bool made = op_sharding_make(&r.g, &ask, &rule);
-  ir_text_init(&text, &r.mem);
+  bool made = op_sharding_make(&r->g, &ask, &rule);
+  ir_text_init(&text, &r->mem);
   if (made) op_sharding_print(&rule, &text);
-  const char *got = made ? ir_text_get(&text) : r.error.text;
+  const char *got = made ? ir_text_get(&text) : r->error.text;
   size_t n = strlen(got), m = strlen(c->made);
   if (n < m || strcmp(got + (made ? 0 : n - m), c->made) != 0)
     fail_msg("%s: %s, not %s", c->rule, got, c->made);
   ir_text_free(&text);
   if (made) op_sharding_free(&rule);
-  record_stop(&r);
 }
 
 static const ask_case asks[] = {
@@ -245,18 +239,16 @@ static void test_asks(void **state) { CHECK_ALL(check_ask, asks); }
 /* Sizes of factors equal those of the axes. */
 static void test_factor_sizes(void **state) {
   static const int64_t want[] = {2, 4, 4};
-  recorder r;
+  recorder *r = record_begin();
   op_sharding rule;
-  assert_true(record_start(&r, -1));
-  assert_true(op_sharding_of(&r.g, record_line(&r, "reshape f32[8,4] shape=[2,16]"), &rule));
+  assert_true(op_sharding_of(&r->g, record_line(r, "reshape f32[8,4] shape=[2,16]"), &rule));
   assert_int_equal(rule.factor_count, 3);
   for (int i = 0; i < 3; i++) {
     int64_t size;
-    assert_true(ir_is_const(&r.g, rule.factors[i].size, &size));
+    assert_true(ir_is_const(&r->g, rule.factors[i].size, &size));
     assert_int_equal(size, want[i]);
   }
   op_sharding_free(&rule);
-  record_stop(&r);
 }
 
 /* partial sums */
@@ -267,12 +259,10 @@ typedef struct partial_case {
 } partial_case;
 
 static void check_partial(const partial_case *c) {
-  recorder r;
-  assert_true(record_start(&r, -1));
-  ir_ref y = record_line(&r, c->line);
-  if (!y) fail_msg("%s", r.error.text);
-  if (op_defers(&r.g, y, c->partial) != c->defers) fail_msg("%s", c->line);
-  record_stop(&r);
+  recorder *r = record_begin();
+  ir_ref y = record_line(r, c->line);
+  if (!y) fail_msg("%s", r->error.text);
+  if (op_defers(&r->g, y, c->partial) != c->defers) fail_msg("%s", c->line);
 }
 
 static const partial_case partials[] = {
@@ -324,33 +314,26 @@ static void test_flops(void **state) {
       {"gather f32[5] i32[3] axis=0", 0},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    recorder r;
+    recorder *r = record_begin();
     int64_t flops = -1;
-    assert_true(record_start(&r, -1));
-    ir_ref y = record_line(&r, cases[i].line);
-    assert_true(ir_is_const(&r.g, op_flops(&r.g, y), &flops));
+    ir_ref y = record_line(r, cases[i].line);
+    assert_true(ir_is_const(&r->g, op_flops(&r->g, y), &flops));
     if (flops != cases[i].flops) fail_msg("%s: %lld", cases[i].line, (long long)flops);
-    record_stop(&r);
   }
+}
+
+static bool has_rule(recorder *r, const char *line) {
+  op_sharding rule;
+  ir_ref y = record_line(r, line);
+  bool made = y && op_sharding_of(&r->g, y, &rule);
+  if (made) op_sharding_free(&rule);
+  else assert_int_equal(r->error.status, IR_ERR_MEMORY);
+  return made;
 }
 
 /* Every allocation of a rule may fail, and nothing leaks. */
 static void test_short_memory(void **state) {
-  bool made = false;
-  for (long budget = 0; !made && budget < 500; budget++) {
-    recorder r;
-    op_sharding rule;
-    if (!record_start(&r, budget)) {
-      record_stop(&r);
-      continue;
-    }
-    ir_ref y = record_line(&r, "reshape f32[8,4] shape=[2,16]");
-    made = y && op_sharding_of(&r.g, y, &rule);
-    if (made) op_sharding_free(&rule);
-    else assert_int_equal(r.error.status, IR_ERR_MEMORY);
-    record_stop(&r);
-  }
-  assert_true(made);
+  record_short_of_memory(has_rule, (const char *const[]){"reshape f32[8,4] shape=[2,16]"}, 1, true);
 }
 
 UNIT_TESTS(test_every_column, test_compositions_are_names, test_composition_types, test_rules, test_asks,

@@ -128,16 +128,16 @@ static bool same(double x, double y) { return (isnan(x) && isnan(y)) || bits_of(
 static void agree(ir_op op, ir_dtype type, int iterations) {
   static double x[BLOCK], y[BLOCK], out[2][BLOCK]; /* large enough for the widest type */
   uint64_t state = 7, checked = 0;
-  operation machines[2];
+  operation *machines[2];
   bool wide = type == IR_F64;
-  for (int d = 0; d < 2; d++) operation_start(&machines[d], op, type, BLOCK, d);
+  for (int d = 0; d < 2; d++) machines[d] = operation_start(op, type, BLOCK, d);
   for (int iteration = 0; iteration < iterations; iteration++) {
     for (size_t i = 0; i < BLOCK; i++) {
       double a, b;
       draw(type, &state, (uint64_t)iteration * BLOCK + i, &a, &b);
       put(type, x, i, a), put(type, y, i, b);
     }
-    for (int d = 0; d < 2; d++) operation_run(&machines[d], x, y, out[d]);
+    for (int d = 0; d < 2; d++) operation_run(machines[d], x, y, out[d]);
     for (size_t i = 0; i < BLOCK; i++) {
       double a = get(type, x, i), b = get(type, y, i);
       bool known = true;
@@ -153,7 +153,6 @@ static void agree(ir_op op, ir_dtype type, int iterations) {
     }
   }
   assert_true(checked > (uint64_t)iterations * BLOCK / 3);
-  for (int d = 0; d < 2; d++) ir_graph_free(&machines[d].g);
 }
 
 static const ir_dtype types[] = {IR_F16, IR_BF16, IR_F32, IR_F64};

@@ -64,28 +64,25 @@ static rt_context *context(int threads, uint64_t *needed) {
 /* out = the kernel above of x, `work` per element; for `pair` with a temporary in between. */
 static ir_status build(rt_context *c, const char *key, bool pair, int64_t work, rt_program **made,
                        ir_error *error) {
-  p_maker m;
-  p_begin(&m);
-  ir_graph *g = &m.g;
-  ir_ref size = ir_index(g, COUNT), param[2] = {p_param(&m, 0, IR_F32, size), p_param(&m, 1, IR_F32, size)};
+  p_maker *m = p_begin();
+  ir_graph *g = &m->g;
+  ir_ref size = ir_index(g, COUNT), param[2] = {p_param(m, 0, IR_F32, size), p_param(m, 1, IR_F32, size)};
   ir_ref i = k_range(g, size, 0), store = k_store(g, param[0], i, k_load(g, param[1], i));
   ir_ref kernel = k_kernel(g, k_loop(g, i, IR_THREAD, store), param, 2, NULL, 0);
-  uint32_t x = p_slot(&m, IR_SLOT_INPUT, "x", IR_F32, size),
-           out = p_slot(&m, IR_SLOT_OUTPUT, "o", IR_F32, size);
-  uint32_t between = pair ? p_slot(&m, IR_SLOT_TEMP, "t", IR_F32, size) : x;
-  if (pair) p_launch(&m, kernel, size, ir_index(g, work), (uint32_t[]){between, x}, 2);
-  p_launch(&m, kernel, size, ir_index(g, work), (uint32_t[]){out, between}, 2);
-  p_results(&m, &out, 1);
-  ir_status status = rt_program_build(c, "test", &m.g, &m.p, key, strlen(key), made, error);
-  p_end(&m);
-  return status;
+  uint32_t x = p_slot(m, IR_SLOT_INPUT, "x", IR_F32, size),
+           out = p_slot(m, IR_SLOT_OUTPUT, "o", IR_F32, size);
+  uint32_t between = pair ? p_slot(m, IR_SLOT_TEMP, "t", IR_F32, size) : x;
+  if (pair) p_launch(m, kernel, size, ir_index(g, work), (uint32_t[]){between, x}, 2);
+  p_launch(m, kernel, size, ir_index(g, work), (uint32_t[]){out, between}, 2);
+  p_results(m, &out, 1);
+  return rt_program_build(c, "test", &m->g, &m->p, key, strlen(key), made, error);
 }
 
 static rt_program *program(rt_context *c, const char *key, bool pair, int64_t work) {
   ir_error error = {0};
   rt_program *p;
   if (build(c, key, pair, work, &p, &error)) fail_msg("%s", error.text);
-  return p;
+  return p_keep(p);
 }
 
 /* Is every run of the program right? Without cmocka: for threads. */
@@ -113,9 +110,6 @@ static void threads_of_a_loop_have_their_own(void **state) {
     assert_true(threads > 1 ? calls > 50 : calls == 50);
     assert_true(run(two, 4, 50));
     assert_int_equal(unaligned, 0);
-    rt_program_release(one);
-    rt_program_release(two);
-    rt_context_destroy(c);
   }
 }
 
@@ -140,8 +134,6 @@ static void runs_at_one_time_have_their_own(void **state) {
     pthread_join(threads[i], NULL);
     assert_true(workers[i].good);
   }
-  rt_program_release(p);
-  rt_context_destroy(c);
 }
 
 static void the_cache_remembers_how_much(void **state) {
@@ -153,13 +145,13 @@ static void the_cache_remembers_how_much(void **state) {
     assert_non_null(p);
     assert_int_equal(rt_program_stats(p).from_disk, from_disk);
     assert_true(run(p, 2, 3));
-    rt_program_release(p);
+    unit_release(p);
     needed = 0; /* the kernel's cache entry has the need as well, for another plan */
     p = program(c, from_disk ? "other" : "another", true, 1);
     assert_int_equal(rt_program_stats(p).compiled, 0);
     assert_true(run(p, 4, 3));
-    rt_program_release(p);
-    rt_context_destroy(c);
+    unit_release(p);
+    unit_release(c);
   }
 }
 
@@ -172,7 +164,7 @@ static void a_size_that_nothing_holds_is_refused(void **state) {
   rt_program *p;
   assert_int_equal(build(c, "too large", false, 1, &p, &error), IR_ERR_INVALID);
   assert_non_null(strstr(error.text, "more bytes than memory can hold"));
-  rt_context_destroy(c);
+  unit_release(c);
   p_empty_cache();
   needed = PTRDIFF_MAX / 4;
   c = context(3, &needed);
@@ -182,8 +174,6 @@ static void a_size_that_nothing_holds_is_refused(void **state) {
     assert_int_equal(rt_program_run(p, (void *[]){in}, (void *[]){out}, NULL, &error), IR_ERR_MEMORY);
     assert_non_null(strstr(error.text, "out of memory"));
   }
-  rt_program_release(p);
-  rt_context_destroy(c);
 }
 
 UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, threads_of_a_loop_have_their_own, runs_at_one_time_have_their_own,

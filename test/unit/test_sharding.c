@@ -65,20 +65,18 @@ typedef struct row {
 
 static void check_row(const row *c) {
   static sharded s;
-  recorder r;
+  recorder *r = record_begin();
   ir_text text;
-  assert_true(record_start(&r, -1));
-  ir_ref y = record_line(&r, c->line);
-  if (!y) fail_msg("%s: %s", c->line, r.error.text);
-  ir_text_init(&text, &r.mem);
-  print_rule(&r.g, y, &text);
+  ir_ref y = record_line(r, c->line);
+  if (!y) fail_msg("%s: %s", c->line, r->error.text);
+  ir_text_init(&text, &r->mem);
+  print_rule(&r->g, y, &text);
   if (strcmp(ir_text_get(&text), c->rule) != 0)
     fail_msg("%s: %s, not %s", c->line, ir_text_get(&text), c->rule);
-  s = check_graph(&r.g, y, c->data, c->shards, c->want, c->count);
+  s = check_graph(&r->g, y, c->data, c->shards, c->want, c->count);
   if (c->shapes && strcmp(s.shapes, c->shapes) != 0) fail_msg("%s: shards %s", c->line, s.shapes);
   if (s.contracted != c->contracted) fail_msg("%s: %ld contracted factors", c->line, s.contracted);
   ir_text_free(&text);
-  record_stop(&r);
 }
 
 /* Sizes and windows are the shard's. spec: V6 F8.shard */
@@ -199,33 +197,29 @@ static void test_random(void **state) {
   static const double none[1][MOST];
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
     for (int shards = 2; shards < 5; shards++) {
-      recorder r;
-      assert_true(record_start(&r, -1));
-      ir_ref y = record_line(&r, lines[i]);
-      if (!y) fail_msg("%s", r.error.text);
-      sharded s = check_graph(&r.g, y, none, shards, NULL, 0);
+      recorder *r = record_begin();
+      ir_ref y = record_line(r, lines[i]);
+      if (!y) fail_msg("%s", r->error.text);
+      sharded s = check_graph(&r->g, y, none, shards, NULL, 0);
       assert_true(s.factors > 20);
       assert_int_equal(s.contracted, 0);
-      record_stop(&r);
     }
 }
 
 /* A value f32[5|2,3,4] whose axis 1 moves to the batch: physically a permutation, and factors move with their
  * axes. spec: B6.U */
 static void test_axis_to_batch(void **state) {
-  recorder r;
+  recorder *r = record_begin();
   ir_text text;
-  assert_true(record_start(&r, -1));
-  ir_ref dims[] = {ir_index(&r.g, 5), ir_index(&r.g, 2), ir_index(&r.g, 3), ir_index(&r.g, 4)};
+  ir_ref dims[] = {ir_index(&r->g, 5), ir_index(&r->g, 2), ir_index(&r->g, 3), ir_index(&r->g, 4)};
   ir_ref y =
-      op_move_axis_to_batch_dims(&r.g, op_input_batched(&r.g, "x", 1, IR_F32, dims, 1, dims + 1, 3), 1);
+      op_move_axis_to_batch_dims(&r->g, op_input_batched(&r->g, "x", 1, IR_F32, dims, 1, dims + 1, 3), 1);
   assert_int_not_equal(y, 0);
-  assert_true(pass_physicalize(&r.g, &y, 1));
-  ir_text_init(&text, &r.mem);
-  print_rule(&r.g, y, &text);
+  assert_true(pass_physicalize(&r->g, &y, 1));
+  ir_text_init(&text, &r->mem);
+  print_rule(&r->g, y, &text);
   assert_string_equal(ir_text_get(&text), "d0 d1 d2 d3 -> d2 d0 d1 d3");
   ir_text_free(&text);
-  record_stop(&r);
 }
 
 /* Gradients of the sum of x @ w. The gradient of x has an axis that is split like x's batch; the gradient of
@@ -233,26 +227,24 @@ static void test_axis_to_batch(void **state) {
 static void test_gradients(void **state) {
   static const double data[2][MOST] = {{1, 2, 3, 4, 5, 6, 7, 8}, {1, -1, 2, 0, 1, 3}};
   static const double want[2][8] = {{2, 4, 2, 4, 2, 4, 2, 4}, {16, 16, 16, 20, 20, 20}};
-  recorder r;
-  assert_true(record_start(&r, -1));
-  ir_ref y = record_line(&r, "matmul f32[4,2] f32[2,3]"), d[2];
-  ir_ref in[2] = {ir_src(&r.g, y, 0), ir_src(&r.g, y, 1)};
-  ir_ref loss = op_reduce(&r.g, IR_OP_SUM, y, NULL, 0, false);
+  recorder *r = record_begin();
+  ir_ref y = record_line(r, "matmul f32[4,2] f32[2,3]"), d[2];
+  ir_ref in[2] = {ir_src(&r->g, y, 0), ir_src(&r->g, y, 1)};
+  ir_ref loss = op_reduce(&r->g, IR_OP_SUM, y, NULL, 0, false);
   pass_derivative of = {.who = "test", .outputs = &loss, .output_count = 1, .inputs = in, .input_count = 2};
-  if (!pass_vjp(&r.g, &of, NULL, d)) fail_msg("%s", r.error.text);
+  if (!pass_vjp(&r->g, &of, NULL, d)) fail_msg("%s", r->error.text);
   op_sharding rule;
-  assert_true(op_sharding_of(&r.g, d[0], &rule)); /* cotangent @ w', rows of the batch */
+  assert_true(op_sharding_of(&r->g, d[0], &rule)); /* cotangent @ w', rows of the batch */
   assert_int_equal(rule.terms[2].axes[0].factors[0], rule.terms[0].axes[0].factors[0]);
   op_sharding_free(&rule);
-  assert_true(op_sharding_of(&r.g, d[1], &rule)); /* x' @ cotangent: the batch is contracted */
+  assert_true(op_sharding_of(&r->g, d[1], &rule)); /* x' @ cotangent: the batch is contracted */
   int batch = rule.terms[0].axes[1].factors[0];
   assert_int_equal(rule.terms[1].axes[0].factors[0], batch);
   for (int k = 0; k < 2; k++) assert_int_not_equal(rule.terms[2].axes[k].factors[0], batch);
   op_sharding_free(&rule);
   for (int k = 0; k < 2; k++)
     for (int shards = 2; shards < 4; shards++)
-      assert_true(check_graph(&r.g, d[k], data, shards, want[k], k ? 6 : 8).contracted > 0);
-  record_stop(&r);
+      assert_true(check_graph(&r->g, d[k], data, shards, want[k], k ? 6 : 8).contracted > 0);
 }
 
 /* The rule of a custom operation is read from the text that it was registered with, for the shapes of the

@@ -43,11 +43,10 @@ static void run_in_bounds(rt_program *p) {
 
 static void damaged_plans_of_copies_stay_in_bounds(void **state) {
   rt_context *c = p_context_with((rt_options){.no_disk = true});
-  flow f;
-  flow_begin(&f);
-  copies_in_a_scan(&f, 6);
-  ir_ref scan = f.inputs[3];
-  rt_program *p = flow_compile(&f, c, NULL, FLOW_LIST(flow_result(&f, scan, 0), flow_result(&f, scan, 1)));
+  flow *f = flow_begin();
+  copies_in_a_scan(f, 6);
+  ir_ref scan = f->inputs[3];
+  rt_program *p = flow_compile(f, c, NULL, FLOW_LIST(flow_result(f, scan, 0), flow_result(f, scan, 1)));
   assert_int_equal(rt_program_stats(p).kernels, 0);
   float s[4] = {-1, -2, -3, -4}, x[24], last[4], all[24];
   uint8_t w[6] = {1, 0, 1, 1, 0, 0};
@@ -56,9 +55,9 @@ static void damaged_plans_of_copies_stay_in_bounds(void **state) {
   assert_memory_equal(last, x, sizeof last);
   for (int i = 0; i < 6; i++)
     assert_memory_equal(all + 4 * i, w[i] ? x + 4 * i : i == 5 ? s : x + 4 * (i + 1), 16);
-  rt_program_release(p);
+  unit_release(p);
   rt_plan_bytes made;
-  assert_int_equal(rt_plan_make(&ir_mem_libc, "test", &f.g, &f.plan, &made, &f.error), IR_OK);
+  assert_int_equal(rt_plan_make(&ir_mem_libc, "test", &f->g, &f->plan, &made, &f->error), IR_OK);
   uint8_t *copy = aligned_alloc(64, made.size);
   int refused = 0, ran = 0;
   for (size_t i = 0; i < made.size * 8; i++) {
@@ -77,29 +76,26 @@ static void damaged_plans_of_copies_stay_in_bounds(void **state) {
   assert_true(refused > 1000 && ran > 100);
   free(copy);
   rt_plan_bytes_free(&ir_mem_libc, &made);
-  flow_end(&f);
-  rt_context_destroy(c);
 }
 
 static void damaged_plans_of_kernels_are_refused_or_whole(void **state) {
   rt_context *c = p_context_with((rt_options){.no_disk = true});
-  flow f;
-  flow_begin(&f);
-  ir_graph *g = &f.g;
-  ir_ref n = ir_var(g, "n", 1, 0, 9, 1), scalar = flow_shape(&f, 0);
-  ir_ref s0 = flow_input(&f, "s", IR_F32, scalar), xs = flow_input(&f, "x", IR_F32, ir_tuple(g, &n, 1));
-  ir_ref s = flow_param(&f, IR_F32, scalar), x = flow_param(&f, IR_F32, scalar);
+  flow *f = flow_begin();
+  ir_graph *g = &f->g;
+  ir_ref n = ir_var(g, "n", 1, 0, 9, 1), scalar = flow_shape(f, 0);
+  ir_ref s0 = flow_input(f, "s", IR_F32, scalar), xs = flow_input(f, "x", IR_F32, ir_tuple(g, &n, 1));
+  ir_ref s = flow_param(f, IR_F32, scalar), x = flow_param(f, IR_F32, scalar);
   ir_ref test = ir_func(g, FLOW_LIST(ir_binary(g, IR_OP_LT, s, x)), FLOW_LIST(s, x));
-  ir_ref more = ir_func(g, FLOW_LIST(ir_binary(g, IR_OP_ADD, s, flow_number(&f, 1))), FLOW_LIST(s, x));
-  ir_ref inner = flow_result(&f, flow_while(&f, test, more, 5, 1, FLOW_LIST(s, x)), 0);
+  ir_ref more = ir_func(g, FLOW_LIST(ir_binary(g, IR_OP_ADD, s, flow_number(f, 1))), FLOW_LIST(s, x));
+  ir_ref inner = flow_result(f, flow_while(f, test, more, 5, 1, FLOW_LIST(s, x)), 0);
   ir_ref body = ir_func(g, FLOW_LIST(inner, inner), FLOW_LIST(s, x));
-  ir_ref scan = flow_scan(&f, body, n, (ir_scan_state){1, 1, false}, FLOW_LIST(s0, xs));
-  rt_program *p = flow_compile(&f, c, NULL, FLOW_LIST(flow_result(&f, scan, 0), flow_result(&f, scan, 1)));
+  ir_ref scan = flow_scan(f, body, n, (ir_scan_state){1, 1, false}, FLOW_LIST(s0, xs));
+  rt_program *p = flow_compile(f, c, NULL, FLOW_LIST(flow_result(f, scan, 0), flow_result(f, scan, 1)));
   float start = 0, in[9] = {1.5f, 9, 3, 20, 0, 0, 0, 0, 0}, last, all[9];
   p_run(p, (void *[]){&start, in}, (void *[]){&last, all}, &(int64_t){4});
   assert_true(all[0] == 2 && all[1] == 7 && all[2] == 7 && all[3] == 12 && last == 12);
   rt_plan_bytes made;
-  assert_int_equal(rt_plan_make(&ir_mem_libc, "test", g, &f.plan, &made, &f.error), IR_OK);
+  assert_int_equal(rt_plan_make(&ir_mem_libc, "test", g, &f->plan, &made, &f->error), IR_OK);
   uint8_t *copy = aligned_alloc(64, made.size);
   int refused = 0, whole = 0;
   for (size_t i = 0; i < made.size * 3; i++) {
@@ -123,9 +119,6 @@ static void damaged_plans_of_kernels_are_refused_or_whole(void **state) {
   assert_true(refused > 1000 && whole > 100);
   free(copy);
   rt_plan_bytes_free(&ir_mem_libc, &made);
-  rt_program_release(p);
-  flow_end(&f);
-  rt_context_destroy(c);
 }
 
 /* ---- costs */
@@ -140,36 +133,32 @@ static rt_cost cost_of(const rt_program *p, const int64_t *vars) {
 static void a_loop_costs_its_iterations(void **state) {
   rt_context *c = p_context_with((rt_options){.no_disk = true});
   for (int64_t bound = -1; bound < 8; bound += 4) {
-    flow f;
-    flow_begin(&f);
-    ir_graph *g = &f.g;
-    ir_ref n = ir_var(g, "n", 1, 0, 100, 1), eight = flow_shape(&f, 1, (int64_t)8),
-           scalar = flow_shape(&f, 0);
-    ir_ref v0 = flow_input(&f, "v", IR_F32, eight), w0 = flow_input(&f, "w", IR_BOOL, scalar);
-    ir_ref v = flow_param(&f, IR_F32, eight), w = flow_param(&f, IR_BOOL, scalar);
+    flow *f = flow_begin();
+    ir_graph *g = &f->g;
+    ir_ref n = ir_var(g, "n", 1, 0, 100, 1), eight = flow_shape(f, 1, (int64_t)8), scalar = flow_shape(f, 0);
+    ir_ref v0 = flow_input(f, "v", IR_F32, eight), w0 = flow_input(f, "w", IR_BOOL, scalar);
+    ir_ref v = flow_param(f, IR_F32, eight), w = flow_param(f, IR_BOOL, scalar);
     ir_ref three =
         ir_func(g, FLOW_LIST(ir_binary(g, IR_OP_ADD, ir_binary(g, IR_OP_ADD, v, v), v)), FLOW_LIST(v));
     ir_ref one = ir_func(g, FLOW_LIST(ir_binary(g, IR_OP_MUL, v, v)), FLOW_LIST(v));
     ir_ref cond =
-        flow_cond(&f, three, one, FLOW_LIST(w, v)); /* at most 16 operations; two buffers of 32 bytes */
-    ir_ref choose = ir_func(g, FLOW_LIST(flow_result(&f, cond, 0)), FLOW_LIST(v, w));
-    ir_ref scan = flow_scan(&f, choose, n, (ir_scan_state){1, 0, false}, FLOW_LIST(v0, w0));
-    ir_ref p = flow_param(&f, IR_F32, eight), q = flow_param(&f, IR_BOOL, scalar);
+        flow_cond(f, three, one, FLOW_LIST(w, v)); /* at most 16 operations; two buffers of 32 bytes */
+    ir_ref choose = ir_func(g, FLOW_LIST(flow_result(f, cond, 0)), FLOW_LIST(v, w));
+    ir_ref scan = flow_scan(f, choose, n, (ir_scan_state){1, 0, false}, FLOW_LIST(v0, w0));
+    ir_ref p = flow_param(f, IR_F32, eight), q = flow_param(f, IR_BOOL, scalar);
     ir_ref iteration =
-        ir_func(g, FLOW_LIST(ir_binary(g, IR_OP_SUB, p, flow_number(&f, 1)), ir_unary(g, IR_OP_NOT, q)),
+        ir_func(g, FLOW_LIST(ir_binary(g, IR_OP_SUB, p, flow_number(f, 1)), ir_unary(g, IR_OP_NOT, q)),
                 FLOW_LIST(p, q));
     ir_ref test = ir_func(g, FLOW_LIST(ir_unary(g, IR_OP_NOT, q)), FLOW_LIST(p, q));
-    ir_ref loop = flow_while(&f, test, iteration, bound, 2, FLOW_LIST(flow_result(&f, scan, 0), w0));
-    rt_program *made = flow_compile(&f, c, NULL, FLOW_LIST(flow_result(&f, loop, 0)));
+    ir_ref loop = flow_while(f, test, iteration, bound, 2, FLOW_LIST(flow_result(f, scan, 0), w0));
+    rt_program *made = flow_compile(f, c, NULL, FLOW_LIST(flow_result(f, loop, 0)));
     int64_t iterations = bound < 0 ? 1 : bound;
     rt_cost cost = cost_of(made, &(int64_t){7});
     assert_int_equal(cost.flops, 7 * 16 + iterations * 8);
     assert_int_equal(cost.bytes, 7 * 64 + iterations * (64 + 2) + (iterations + 1) * 2);
     assert_int_equal(cost_of(made, &(int64_t){0}).flops, iterations * 8);
-    rt_program_release(made);
-    flow_end(&f);
+    unit_release(made);
   }
-  rt_context_destroy(c);
 }
 
 /* ---- custom operations */
@@ -225,13 +214,12 @@ static void custom_operations_are_called(void **state) {
   p_empty_cache();
   library l = {0};
   rt_options options = {.calls = {&l, find, run_outer}};
-  p_maker m;
-  p_begin(&m);
-  plan_call(&m, p_variable(&m), "outer");
+  p_maker *m = p_begin();
+  plan_call(m, p_variable(m), "outer");
   for (int warm = 0; warm < 2; warm++) {
     options.no_compile = warm;
     rt_context *c = p_context_with(options);
-    rt_program *p = warm ? p_find(c, "custom") : p_build(c, &m, "custom");
+    rt_program *p = warm ? p_find(c, "custom") : p_build(c, m, "custom");
     assert_int_equal(l.found, warm + 1);
     assert_int_equal(rt_program_stats(p).launches, 1);
     float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8] = {2, 3, 4, 5, 6, 7, 8, 9}, out[8];
@@ -244,32 +232,29 @@ static void custom_operations_are_called(void **state) {
     assert_int_equal(rt_program_run(p, (void *[]){x, y}, (void *[]){out}, &(int64_t){4}, &error),
                      IR_ERR_INVALID);
     assert_string_equal(error.text, "graph @test: custom operation outer: element 3 is negative");
-    rt_program_release(p);
-    rt_context_destroy(c);
+    unit_release(p);
+    unit_release(c);
   }
   assert_int_equal(l.ran, 6);
-  p_end(&m);
 }
 
 static void unknown_custom_operations_are_refused(void **state) {
   p_empty_cache();
   library l = {0};
-  p_maker m;
-  p_begin(&m);
-  plan_call(&m, ir_index(&m.g, 4), "inner");
+  p_maker *m = p_begin();
+  plan_call(m, ir_index(&m->g, 4), "inner");
   for (int with = 0; with < 2; with++) {
     rt_options options = {.calls = {&l, with ? find : NULL, run_outer}};
     rt_context *c = p_context_with(options);
     rt_program *p;
     ir_error error = {0};
-    assert_int_equal(rt_program_build(c, "test", &m.g, &m.p, "k", 1, &p, &error), IR_ERR_UNSUPPORTED);
+    assert_int_equal(rt_program_build(c, "test", &m->g, &m->p, "k", 1, &p, &error), IR_ERR_UNSUPPORTED);
     assert_string_equal(error.text,
                         "graph @test: it runs the custom operation inner, which this context does not know: "
                         "register it before the graph is compiled");
     assert_null(p);
-    rt_context_destroy(c);
+    unit_release(c);
   }
-  p_end(&m);
 }
 
 /* ---- limits */
@@ -303,14 +288,12 @@ static void what_is_too_deep_or_too_much_is_refused(void **state) {
       {20, 2, 0, "control flow: functions written out wherever they are called make more than 65536 steps"}};
   rt_context *c = p_context_with((rt_options){.no_disk = true});
   for (int i = 0; i < 4; i++) {
-    flow f;
-    flow_begin(&f);
-    ir_ref x = flow_input(&f, "x", IR_F32, flow_shape(&f, 0)),
-           y = deep(&f, x, cases[i].depth, cases[i].calls);
+    flow *f = flow_begin();
+    ir_ref x = flow_input(f, "x", IR_F32, flow_shape(f, 0)), y = deep(f, x, cases[i].depth, cases[i].calls);
     rt_program *p;
     ir_error error = {0};
-    f.g.error = &error;
-    ir_status status = flow_try(&f, c, NULL, &y, 1, &p, &error);
+    f->g.error = &error;
+    ir_status status = flow_try(f, c, NULL, &y, 1, &p, &error);
     if (cases[i].message) {
       assert_int_not_equal(status, IR_OK);
       if (!strstr(error.text, cases[i].message)) fail_msg("%s", error.text);
@@ -322,9 +305,7 @@ static void what_is_too_deep_or_too_much_is_refused(void **state) {
       assert_true(out == cases[i].want);
     }
     rt_program_release(p);
-    flow_end(&f);
   }
-  rt_context_destroy(c);
 }
 
 /* ---- memory */
@@ -368,7 +349,6 @@ static void memory_may_run_out_anywhere(void **state) {
     assert_int_equal(memory.wrong_sizes, 0);
   }
   assert_true(failed > 50);
-  rt_context_destroy(c);
 }
 
 UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, damaged_plans_of_copies_stay_in_bounds,

@@ -34,6 +34,17 @@ static void bench_stop(bench *b) {
   assert_int_equal(b->count.live, 0);
 }
 
+static void bench_end(void *b) {
+  bench_stop(b);
+  free(b);
+}
+
+static bench *bench_begin(void) {
+  bench *b = malloc(sizeof *b);
+  assert_true(b && bench_start(b, -1));
+  return unit_keep(b, bench_end);
+}
+
 /* A builder of a few operations, enough to see what the parser passes to it, and that its nodes come back. */
 
 static const ir_attr *find(const ir_attr *attrs, size_t n, const char *name) {
@@ -154,28 +165,26 @@ static ir_status read_text(bench *b, const char *text, size_t length) {
 
 /* text in, listing out; the listing parses back to the same node and prints the same text */
 static void check_fixed(const char *text, const char *printed) {
-  bench b;
-  assert_true(bench_start(&b, -1));
-  read_text(&b, text, strlen(text));
-  assert_string_equal(b.error.text, "");
-  ir_ref root = b.module.graphs[0].root;
-  ir_print_parsed(&b.g, &b.module.graphs[0], &b.text);
-  assert_string_equal(ir_text_get(&b.text), printed);
-  ir_module_free(&b.module);
+  bench *b = bench_begin();
+  read_text(b, text, strlen(text));
+  assert_string_equal(b->error.text, "");
+  ir_ref root = b->module.graphs[0].root;
+  ir_print_parsed(&b->g, &b->module.graphs[0], &b->text);
+  assert_string_equal(ir_text_get(&b->text), printed);
+  ir_module_free(&b->module);
   for (int named = 0; named < 2; named++) {
-    read_text(&b, b.text.data, b.text.len);
-    assert_string_equal(b.error.text, "");
-    assert_int_equal(b.module.graphs[0].root, root);
+    read_text(b, b->text.data, b->text.len);
+    assert_string_equal(b->error.text, "");
+    assert_int_equal(b->module.graphs[0].root, root);
     ir_text again;
-    ir_text_init(&again, &b.mem);
-    ir_print_graph(&b.g, b.module.graphs[0].name, root, &again);
-    ir_module_free(&b.module);
-    ir_text_free(&b.text);
-    b.text = again;
+    ir_text_init(&again, &b->mem);
+    ir_print_graph(&b->g, b->module.graphs[0].name, root, &again);
+    ir_module_free(&b->module);
+    ir_text_free(&b->text);
+    b->text = again;
   }
-  assert_int_equal(ir_verify(&b.g, root, printed[0] == 'g' ? IR_LEVEL_TENSOR : IR_LEVEL_LOOP, &b.error),
+  assert_int_equal(ir_verify(&b->g, root, printed[0] == 'g' ? IR_LEVEL_TENSOR : IR_LEVEL_LOOP, &b->error),
                    IR_OK);
-  bench_stop(&b);
 }
 
 static void check_same(const char *text) { check_fixed(text, text); }
@@ -218,22 +227,20 @@ static void test_modules(void **state) {
   static const char text[] =
       "graph @f(%x: f32[2]) { %a, %b = split %x parts=2 axis=0 : f32[2], f32[2]\n return %b, 1.5, %a }\n"
       "graph @g(%x: f32[k=1..4], %y: i32[k, l=2..8:2]) {\n  %z = neg %x then=@f\n  return %z\n}\n";
-  bench b;
-  assert_true(bench_start(&b, -1));
-  assert_int_equal(read_text(&b, text, sizeof text - 1), IR_OK);
-  assert_int_equal(b.module.count, 2);
-  const ir_parsed_graph *f = ir_module_find(&b.module, "f"), *g = ir_module_find(&b.module, "g");
+  bench *b = bench_begin();
+  assert_int_equal(read_text(b, text, sizeof text - 1), IR_OK);
+  assert_int_equal(b->module.count, 2);
+  const ir_parsed_graph *f = ir_module_find(&b->module, "f"), *g = ir_module_find(&b->module, "g");
   assert_int_equal(f->param_count, 1);
   assert_string_equal(f->params[0].name, "x");
   assert_int_equal(f->result_count, 3);
   assert_string_equal(f->results[0].name, "b");
   assert_string_equal(f->results[1].name, "1");
   assert_int_equal(f->results[0].ref, f->params[0].ref);
-  assert_true(ir_get(&b.g, f->results[1].ref)->weak);
+  assert_true(ir_get(&b->g, f->results[1].ref)->weak);
   assert_int_equal(g->var_count, 2);
-  assert_string_equal(ir_name_text(&b.g, ir_get(&b.g, g->vars[1])->arg), "l");
-  assert_null(ir_module_find(&b.module, "h"));
-  bench_stop(&b);
+  assert_string_equal(ir_name_text(&b->g, ir_get(&b->g, g->vars[1])->arg), "l");
+  assert_null(ir_module_find(&b->module, "h"));
 }
 
 static void test_kernels(void **state) {
@@ -323,13 +330,11 @@ static void test_expressions(void **state) {
       {"where(n=1..8<2, n, -9223372036854775808)", "where((n<2), n, -9223372036854775808)"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    bench b;
-    assert_true(bench_start(&b, -1));
-    ir_ref ref = parse_one(&b, cases[i].text);
-    assert_string_equal(b.error.text, "");
-    ir_print_expr(&b.g, ref, &b.text);
-    assert_string_equal(ir_text_get(&b.text), cases[i].printed);
-    bench_stop(&b);
+    bench *b = bench_begin();
+    ir_ref ref = parse_one(b, cases[i].text);
+    assert_string_equal(b->error.text, "");
+    ir_print_expr(&b->g, ref, &b->text);
+    assert_string_equal(ir_text_get(&b->text), cases[i].printed);
   }
 }
 
@@ -366,11 +371,9 @@ static void test_expression_errors(void **state) {
       {"12ab", "e:1:1: error: malformed number, found '12' followed by a letter, expected digits"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    bench b;
-    assert_true(bench_start(&b, -1));
-    assert_int_equal(parse_one(&b, cases[i].text), 0);
-    assert_string_equal(b.error.text, cases[i].message);
-    bench_stop(&b);
+    bench *b = bench_begin();
+    assert_int_equal(parse_one(b, cases[i].text), 0);
+    assert_string_equal(b->error.text, cases[i].message);
   }
 }
 
@@ -428,12 +431,10 @@ static void test_graph_errors(void **state) {
        "t.vf:2:3: error: next outside a loop of carried values, found 'next', expected a statement or '}'"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    bench b;
-    assert_true(bench_start(&b, -1));
-    assert_int_equal(read_text(&b, cases[i].text, strlen(cases[i].text)), IR_ERR_INVALID);
-    assert_string_equal(b.error.text, cases[i].message);
-    assert_int_equal(b.module.count, 0);
-    bench_stop(&b);
+    bench *b = bench_begin();
+    assert_int_equal(read_text(b, cases[i].text, strlen(cases[i].text)), IR_ERR_INVALID);
+    assert_string_equal(b->error.text, cases[i].message);
+    assert_int_equal(b->module.count, 0);
   }
 }
 
@@ -452,25 +453,21 @@ static void test_literal_errors(void **state) {
       {BODY("%a = neg %x"), "t.vf:2:8: error: no tensor operations here, found 'neg', expected a literal"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    bench b;
-    assert_true(bench_start(&b, -1));
+    bench *b = bench_begin();
     assert_int_equal(
-        ir_parse_module(&b.g, &ir_builder_raw, "t.vf", cases[i].text, strlen(cases[i].text), &b.module),
+        ir_parse_module(&b->g, &ir_builder_raw, "t.vf", cases[i].text, strlen(cases[i].text), &b->module),
         IR_ERR_INVALID);
-    assert_string_equal(b.error.text, cases[i].message);
-    bench_stop(&b);
+    assert_string_equal(b->error.text, cases[i].message);
   }
 }
 
 /* the verifier names the line and the rule */
 static void check_broken(const char *text, int level, const char *message) {
-  bench b;
-  assert_true(bench_start(&b, -1));
-  read_text(&b, text, strlen(text));
-  assert_string_equal(b.error.text, "");
-  assert_int_equal(ir_verify(&b.g, b.module.graphs[0].root, level, &b.error), IR_ERR_INTERNAL);
-  assert_string_equal(b.error.text, message);
-  bench_stop(&b);
+  bench *b = bench_begin();
+  read_text(b, text, strlen(text));
+  assert_string_equal(b->error.text, "");
+  assert_int_equal(ir_verify(&b->g, b->module.graphs[0].root, level, &b->error), IR_ERR_INTERNAL);
+  assert_string_equal(b->error.text, message);
 }
 
 #define LOOP0 "kernel @k(p0: f32[8], p1: f32[8]) {\n  for ridx0 in 0..8 {\n"
@@ -555,14 +552,12 @@ static void test_verify_locals(void **state) {
                IR_LEVEL_LOOP,
                "broken store: `store l0[0] = %1`: it uses, in a loop that stores to a kept local, a value "
                "loaded from that local outside the loop");
-  bench b;
-  assert_true(bench_start(&b, -1));
+  bench *b = bench_begin();
   const char *text = KEPT "  for ridx0 in 0..8 {\n    %0 = load l0[((ridx0+1)%2)] : f32\n"
                           "    %1 = add %0, f32(1.0) : f32\n    store l0[(ridx0%2)] = %1\n"
                           "    store p0[ridx0] = %1\n  }\n}\n";
-  read_text(&b, text, strlen(text));
-  assert_int_equal(ir_verify(&b.g, b.module.graphs[0].root, IR_LEVEL_LOOP, &b.error), IR_OK);
-  bench_stop(&b);
+  read_text(b, text, strlen(text));
+  assert_int_equal(ir_verify(&b->g, b->module.graphs[0].root, IR_LEVEL_LOOP, &b->error), IR_OK);
 }
 
 static void check_broken_node(bench *b, ir_ref node, const char *message) {
@@ -574,68 +569,64 @@ static void check_broken_node(bench *b, ir_ref node, const char *message) {
 
 /* A load has no attribute bits beyond its mode. */
 static void test_verify_load_attributes(void **state) {
-  bench b;
-  assert_true(bench_start(&b, -1));
+  bench *b = bench_begin();
   const char *text = LOOP0 "    %0 = load p1[ridx0] : f32\n    store p0[ridx0] = %0\n  }\n}\n";
-  read_text(&b, text, strlen(text));
-  ir_ref root = b.module.graphs[0].root, *live = NULL;
+  read_text(b, text, strlen(text));
+  ir_ref root = b->module.graphs[0].root, *live = NULL;
   size_t count = 0, cap = 0;
-  assert_int_equal(ir_verify(&b.g, root, IR_LEVEL_LOOP, &b.error), IR_OK);
-  assert_int_equal(ir_reachable(&b.g, &root, 1, &live, &count, &cap), IR_OK);
+  assert_int_equal(ir_verify(&b->g, root, IR_LEVEL_LOOP, &b->error), IR_OK);
+  assert_int_equal(ir_reachable(&b->g, &root, 1, &live, &count, &cap), IR_OK);
   for (size_t i = 0; i < count; i++) {
-    ir_node *n = (ir_node *)ir_get(&b.g, live[i]);
+    ir_node *n = (ir_node *)ir_get(&b->g, live[i]);
     if (n->op == IR_OP_LOAD) n->arg = ir_pack_args(0, 0, 1);
   }
-  assert_int_equal(ir_verify(&b.g, root, IR_LEVEL_LOOP, &b.error), IR_ERR_INTERNAL);
-  ir_free(b.g.mem, live, cap * sizeof *live);
-  bench_stop(&b);
+  assert_int_equal(ir_verify(&b->g, root, IR_LEVEL_LOOP, &b->error), IR_ERR_INTERNAL);
+  ir_free(b->g.mem, live, cap * sizeof *live);
 }
 
 static void test_verify_tensors(void **state) {
-  bench b;
-  assert_true(bench_start(&b, -1));
-  ir_graph *g = &b.g;
+  bench *b = bench_begin();
+  ir_graph *g = &b->g;
   ir_ref two = ir_index(g, 2), shape = ir_tuple(g, &two, 1), n = ir_var(g, "n", 1, 0, 8, 1),
          three = ir_index(g, 3);
   ir_ref x = ir_make_tensor(g, IR_OP_INPUT, IR_F32, shape, ir_name(g, "x", 1), &two, 1);
   ir_ref y = ir_make_tensor(g, IR_OP_INPUT, IR_I32, shape, ir_name(g, "y", 1), &two, 1);
   ir_ref z = ir_make_tensor(g, IR_OP_INPUT, IR_F32, ir_tuple(g, &three, 1), ir_name(g, "z", 1), &three, 1);
   ir_ref xy[] = {x, y}, xz[] = {x, z};
-  assert_int_equal(ir_verify(g, ir_tuple(g, &x, 1), IR_LEVEL_TENSOR, &b.error), IR_OK);
+  assert_int_equal(ir_verify(g, ir_tuple(g, &x, 1), IR_LEVEL_TENSOR, &b->error), IR_OK);
   check_broken_node(
-      &b, ir_make_tensor(g, IR_OP_ADD, IR_F32, shape, 0, xy, 2),
+      b, ir_make_tensor(g, IR_OP_ADD, IR_F32, shape, 0, xy, 2),
       "broken add: `%0 = add %x, %y : f32[2]`: add must have operands and result of one dtype, not bool");
   check_broken_node(
-      &b, ir_make_tensor(g, IR_OP_LT, IR_F32, shape, 0, (ir_ref[]){x, x}, 2),
+      b, ir_make_tensor(g, IR_OP_LT, IR_F32, shape, 0, (ir_ref[]){x, x}, 2),
       "broken lt: `%0 = lt %x, %x : f32[2]`: lt must have operands of one dtype and a bool result");
-  check_broken_node(&b, ir_make_tensor(g, IR_OP_ADD, IR_F32, shape, 0, xz, 2),
+  check_broken_node(b, ir_make_tensor(g, IR_OP_ADD, IR_F32, shape, 0, xz, 2),
                     "broken add: `%0 = add %x, %z : f32[2]`: operand 2 must have the shape of the result, or "
                     "be a constant of rank 0");
   check_broken_node(
-      &b, ir_make_tensor(g, IR_OP_SQRT, IR_I32, shape, 0, &y, 1),
+      b, ir_make_tensor(g, IR_OP_SQRT, IR_I32, shape, 0, &y, 1),
       "broken sqrt: `%0 = sqrt %y : i32[2]`: sqrt must have operands and result of one float dtype");
-  check_broken_node(&b, ir_make(g, IR_OP_NEG, IR_F32, 0, &x, 1),
+  check_broken_node(b, ir_make(g, IR_OP_NEG, IR_F32, 0, &x, 1),
                     "broken neg: `%0 = neg %x : f32`: a tensor must have a shape");
   check_broken_node(
-      &b, ir_make_tensor(g, IR_OP_PERMUTE, IR_F32, shape, 0, (ir_ref[]){x, two}, 2),
+      b, ir_make_tensor(g, IR_OP_PERMUTE, IR_F32, shape, 0, (ir_ref[]){x, two}, 2),
       "broken permute: `%0 = permute %x order=[2] : f32[2]`: order must hold axes of the operand");
   check_broken_node(
-      &b, ir_make_tensor(g, IR_OP_PAD, IR_F32, shape, 0, (ir_ref[]){x, ir_int(g, IR_I32, 1), two, two}, 4),
+      b, ir_make_tensor(g, IR_OP_PAD, IR_F32, shape, 0, (ir_ref[]){x, ir_int(g, IR_I32, 1), two, two}, 4),
       "broken pad: `%0 = pad %x value=1 pads=[[2,2]] : f32[2]`: value must be a constant of the node's "
       "dtype");
-  check_broken_node(&b, ir_make_tensor(g, IR_OP_SHRINK, IR_F32, shape, 0, xy, 1),
+  check_broken_node(b, ir_make_tensor(g, IR_OP_SHRINK, IR_F32, shape, 0, xy, 1),
                     "broken shrink: `%0 = shrink %x bounds=[] : f32[2]`: shrink must have 3 sources with its "
                     "attributes, not 1");
   ir_ref quotient = ir_make(g, IR_OP_FLOORDIV, IR_INDEX, 0, (ir_ref[]){two, n}, 2);
   check_broken_node(
-      &b, ir_make_tensor(g, IR_OP_RESHAPE, IR_F32, shape, 0, (ir_ref[]){x, quotient}, 2),
+      b, ir_make_tensor(g, IR_OP_RESHAPE, IR_F32, shape, 0, (ir_ref[]){x, quotient}, 2),
       "broken floordiv: `(2//n)`: a divisor must be proven >= 1, but this one may be as low as 0");
-  check_broken_node(&b, ir_make(g, IR_OP_STORE, IR_NONE, 0, NULL, 0),
+  check_broken_node(b, ir_make(g, IR_OP_STORE, IR_NONE, 0, NULL, 0),
                     "broken store: `%0 = store : none`: store may not appear in a tensor graph");
   ir_ref twin = ir_make_tensor(g, IR_OP_INPUT, IR_I8, shape, ir_name(g, "x", 1), &two, 1);
-  check_broken_node(&b, ir_make_tensor(g, IR_OP_CONCAT, IR_F32, shape, 0, (ir_ref[]){x, twin}, 2),
+  check_broken_node(b, ir_make_tensor(g, IR_OP_CONCAT, IR_F32, shape, 0, (ir_ref[]){x, twin}, 2),
                     "broken input: `%x: i8[2]`: another one has the same name");
-  bench_stop(&b);
 }
 
 static void *deep_texts(void *arg) {
@@ -684,41 +675,37 @@ static void *deep_texts(void *arg) {
 }
 
 static void test_deep(void **state) {
-  bench b;
+  bench *b = bench_begin();
   pthread_attr_t attributes;
   pthread_t thread;
   void *failure;
-  assert_true(bench_start(&b, -1));
   assert_int_equal(pthread_attr_init(&attributes), 0);
   assert_int_equal(pthread_attr_setstacksize(&attributes, SMALL_STACK), 0);
-  assert_int_equal(pthread_create(&thread, &attributes, deep_texts, &b), 0);
+  assert_int_equal(pthread_create(&thread, &attributes, deep_texts, b), 0);
   pthread_join(thread, &failure);
   pthread_attr_destroy(&attributes);
-  assert_string_equal(b.error.text, "");
+  assert_string_equal(b->error.text, "");
   if (failure) fail_msg("%s", (char *)failure);
-  bench_stop(&b);
 }
 
 /* n doublings: as a tree 2^n terms, as a graph n lines */
 static void test_shared(void **state) {
-  bench b;
-  assert_true(bench_start(&b, -1));
-  ir_ref sum = ir_var(&b.g, "n", 1, 1, 8, 1), x = 0;
+  bench *b = bench_begin();
+  ir_ref sum = ir_var(&b->g, "n", 1, 1, 8, 1), x = 0;
   for (int i = 0; i < 64; i++)
-    sum = ir_make(&b.g, IR_OP_ADD, IR_INDEX, 0, (ir_ref[]){sum, sum, ir_index(&b.g, i)}, 3);
-  ir_print_expr(&b.g, sum, &b.text);
-  assert_true(b.text.len > 1 << 20 && b.text.len < (1 << 20) + 1000);
-  assert_string_equal(b.text.data + b.text.len - 3, "...");
-  ir_text_free(&b.text);
-  x = ir_make_tensor(&b.g, IR_OP_CAST, IR_F32, ir_tuple(&b.g, NULL, 0), 0, &sum, 1);
-  x = ir_make_tensor(&b.g, IR_OP_RESHAPE, IR_F32, ir_tuple(&b.g, &sum, 1), 0, (ir_ref[]){x, sum}, 2);
-  ir_ref root = ir_tuple(&b.g, &x, 1);
-  ir_print_graph(&b.g, "shared", root, &b.text);
-  assert_true(b.text.len < 20000);
-  read_text(&b, b.text.data, b.text.len);
-  assert_string_equal(b.error.text, "");
-  assert_int_equal(b.module.graphs[0].root, root);
-  bench_stop(&b);
+    sum = ir_make(&b->g, IR_OP_ADD, IR_INDEX, 0, (ir_ref[]){sum, sum, ir_index(&b->g, i)}, 3);
+  ir_print_expr(&b->g, sum, &b->text);
+  assert_true(b->text.len > 1 << 20 && b->text.len < (1 << 20) + 1000);
+  assert_string_equal(b->text.data + b->text.len - 3, "...");
+  ir_text_free(&b->text);
+  x = ir_make_tensor(&b->g, IR_OP_CAST, IR_F32, ir_tuple(&b->g, NULL, 0), 0, &sum, 1);
+  x = ir_make_tensor(&b->g, IR_OP_RESHAPE, IR_F32, ir_tuple(&b->g, &sum, 1), 0, (ir_ref[]){x, sum}, 2);
+  ir_ref root = ir_tuple(&b->g, &x, 1);
+  ir_print_graph(&b->g, "shared", root, &b->text);
+  assert_true(b->text.len < 20000);
+  read_text(b, b->text.data, b->text.len);
+  assert_string_equal(b->error.text, "");
+  assert_int_equal(b->module.graphs[0].root, root);
 }
 
 static const char sample[] =
@@ -759,19 +746,17 @@ static void test_damage(void **state) {
              from = (size_t)(seed >> 13) % (sizeof sample - 1);
       text[at] = iteration % 2 ? sample[from] : (char)(seed >> 40);
     }
-    bench b;
-    assert_true(bench_start(&b, -1));
-    if (read_text(&b, text, sizeof sample - 1) == IR_OK) {
-      for (size_t i = 0; i < b.module.count; i++) {
-        ir_print_parsed(&b.g, &b.module.graphs[i], &b.text);
-        ir_verify(&b.g, b.module.graphs[i].root,
-                  b.module.graphs[i].kind == IR_BLOCK_GRAPH ? IR_LEVEL_TENSOR : IR_LEVEL_LOOP, &b.error);
+    bench *b = bench_begin();
+    if (read_text(b, text, sizeof sample - 1) == IR_OK) {
+      for (size_t i = 0; i < b->module.count; i++) {
+        ir_print_parsed(&b->g, &b->module.graphs[i], &b->text);
+        ir_verify(&b->g, b->module.graphs[i].root,
+                  b->module.graphs[i].kind == IR_BLOCK_GRAPH ? IR_LEVEL_TENSOR : IR_LEVEL_LOOP, &b->error);
       }
-      assert_false(b.text.failed);
+      assert_false(b->text.failed);
     } else {
-      assert_true(strncmp(b.error.text, "t.vf:", 5) == 0 && strstr(b.error.text, ": error: "));
+      assert_true(strncmp(b->error.text, "t.vf:", 5) == 0 && strstr(b->error.text, ": error: "));
     }
-    bench_stop(&b);
   }
 }
 

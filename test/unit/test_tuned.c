@@ -1,6 +1,5 @@
 /* Moves kept in the cache for kernels: which graphs use them, and what they change. */
 #include "frontend/api/compile.h"
-#include "frontend/api/tuned.h"
 #include "runtime/program/tuned.h"
 #include "test/lib/flow.h"
 #include "test/lib/unit.h"
@@ -15,7 +14,7 @@ typedef struct small {
 } small;
 
 static void begin(small *s, bool more) {
-  flow_begin(&s->f);
+  flow_init(&s->f);
   ir_graph *g = &s->f.g;
   ir_ref shape = flow_shape(&s->f, 1, (int64_t)SIZE), list[2];
   uint32_t count = 0;
@@ -83,7 +82,6 @@ static void expect_compiled(small *s, uint32_t compiled) {
   p_run(p, more ? (void *[]){u, x} : (void *[]){x}, more ? (void *[]){v, y} : (void *[]){y}, NULL);
   for (int i = 0; i < SIZE; i++) assert_true(y[i] == x[i] * x[i] + 1);
   rt_program_release(p);
-  rt_context_destroy(c);
 }
 
 static void kept_moves_are_taken_in_every_graph(void **state) {
@@ -108,7 +106,7 @@ static void kept_moves_are_taken_in_every_graph(void **state) {
   assert_true(rt_tuned_stamp(c) != stamp);
   expect_compiled(&one, 0); /* the cost model's code, cached above */
   rt_kernel_key_free(&ir_mem_libc, &t.key);
-  rt_context_destroy(c);
+  unit_release(c);
   flow_end(&one.f);
   flow_end(&two.f);
 }
@@ -131,8 +129,8 @@ static void another_size_or_target_is_another_kernel(void **state) {
   assert_false(rt_tuned_get(c, &t.key, &text));
   ir_text_free(&text);
   rt_kernel_key_free(&ir_mem_libc, &t.key);
-  rt_context_destroy(c);
-  rt_context_destroy(other);
+  unit_release(c);
+  unit_release(other);
   flow_end(&s.f);
 }
 
@@ -161,7 +159,7 @@ static void what_is_kept_is_listed_and_forgotten(void **state) {
   assert_int_equal(forgotten, 2);
   assert_int_equal(rt_tuned_stamp(c), 0);
   rt_kernel_key_free(&ir_mem_libc, &t.key);
-  rt_context_destroy(c);
+  unit_release(c);
   flow_end(&s.f);
 }
 
@@ -183,7 +181,7 @@ static void a_schedule_goes_before_what_is_kept(void **state) {
   assert_int_equal(rt_program_stats(p).compiled, 0); /* the cost model's code, cached above */
   rt_program_release(p);
   rt_kernel_key_free(&ir_mem_libc, &t.key);
-  rt_context_destroy(c);
+  unit_release(c);
   flow_end(&s.f);
 }
 

@@ -2,22 +2,13 @@
 #include "frontend/views/view.h"
 
 #include "frontend/text/chain.h"
+#include "test/lib/graph.h"
 #include "test/lib/unit.h"
 
 #define LIST(...)                                                                                            \
   (const int64_t[]) { __VA_ARGS__ }
 
-typedef struct bench {
-  ir_graph g;
-  ir_error error;
-} bench;
-
-static void start(bench *b) {
-  *b = (bench){.error = {IR_OK, ""}};
-  assert_int_equal(ir_graph_init(&b->g, &ir_mem_libc, &b->error), IR_OK);
-}
-
-static void expect_view(const bench *b, const pass_view *v, const char *expected) {
+static void expect_view(const test_graph *b, const pass_view *v, const char *expected) {
   ir_text text;
   ir_text_init(&text, &ir_mem_libc);
   pass_view_print(&b->g, v, &text);
@@ -25,12 +16,12 @@ static void expect_view(const bench *b, const pass_view *v, const char *expected
   ir_text_free(&text);
 }
 
-static const ir_ref *refs(bench *b, ir_ref *out, uint32_t rank, const int64_t *numbers) {
+static const ir_ref *refs(test_graph *b, ir_ref *out, uint32_t rank, const int64_t *numbers) {
   for (uint32_t i = 0; i < rank && numbers; i++) out[i] = ir_index(&b->g, numbers[i]);
   return numbers ? out : NULL;
 }
 
-static pass_view_status create(bench *b, uint32_t rank, const int64_t *shape, const int64_t *strides,
+static pass_view_status create(test_graph *b, uint32_t rank, const int64_t *shape, const int64_t *strides,
                                int64_t offset, const int64_t *begin, const int64_t *end, pass_view *out) {
   ir_ref list[4][IR_MAX_RANK];
   return pass_view_create(&b->g, rank, refs(b, list[0], rank, shape), refs(b, list[1], rank, strides),
@@ -38,8 +29,8 @@ static pass_view_status create(bench *b, uint32_t rank, const int64_t *shape, co
                           out);
 }
 
-static pass_view made(bench *b, uint32_t rank, const int64_t *shape, const int64_t *strides, int64_t offset,
-                      const int64_t *begin, const int64_t *end) {
+static pass_view made(test_graph *b, uint32_t rank, const int64_t *shape, const int64_t *strides,
+                      int64_t offset, const int64_t *begin, const int64_t *end) {
   pass_view v;
   assert_int_equal(create(b, rank, shape, strides, offset, begin, end, &v), PASS_VIEW_DONE);
   return v;
@@ -47,12 +38,10 @@ static pass_view made(bench *b, uint32_t rank, const int64_t *shape, const int64
 
 static void expect_made(uint32_t rank, const int64_t *shape, const int64_t *strides, int64_t offset,
                         const int64_t *begin, const int64_t *end, bool contiguous, const char *expected) {
-  bench b;
-  start(&b);
-  pass_view v = made(&b, rank, shape, strides, offset, begin, end);
-  expect_view(&b, &v, expected);
-  assert_int_equal(pass_view_contiguous(&b.g, &v), contiguous);
-  ir_graph_free(&b.g);
+  test_graph *b = test_graph_begin();
+  pass_view v = made(b, rank, shape, strides, offset, begin, end);
+  expect_view(b, &v, expected);
+  assert_int_equal(pass_view_contiguous(&b->g, &v), contiguous);
 }
 
 static void test_default_strides_are_row_major(void **state) {
@@ -83,24 +72,22 @@ typedef struct chain_case {
 
 static void expect_chains(const chain_case *cases, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    ir_error error = {0};
-    ir_graph g;
-    assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &error), IR_OK);
-    ir_ref node = fe_chain_parse(&g, "chain", cases[i].chain, strlen(cases[i].chain));
-    if (!node) fail_msg("%s", error.text);
+    test_graph *t = test_graph_begin();
+    ir_graph *g = &t->g;
+    ir_ref node = fe_chain_parse(g, "chain", cases[i].chain, strlen(cases[i].chain));
+    if (!node) fail_msg("%s", t->error.text);
     pass_view_chain views;
-    if (!pass_view_chain_of(&g, node, &views)) fail_msg("%s: %s", cases[i].chain, error.text);
+    if (!pass_view_chain_of(g, node, &views)) fail_msg("%s: %s", cases[i].chain, t->error.text);
     ir_text text;
     ir_text_init(&text, &ir_mem_libc);
     for (size_t k = 0; k < views.count; k++) {
       ir_text_str(&text, k ? " " : "");
-      pass_view_print(&g, &views.views[k], &text);
+      pass_view_print(g, &views.views[k], &text);
     }
     if (strcmp(ir_text_get(&text), cases[i].views) != 0)
       fail_msg("%s\n  is       %s\n  expected %s", cases[i].chain, ir_text_get(&text), cases[i].views);
     ir_text_free(&text);
     pass_view_chain_free(&views);
-    ir_graph_free(&g);
   }
 }
 #define EXPECT_CHAINS(cases) expect_chains(cases, sizeof(cases) / sizeof *(cases))
@@ -208,19 +195,17 @@ static void test_blocks(void **state) {
       {3, {2, 3, 4}, {12, 4, 0}, {0, 0, 0}, {2, 3, 4}, 2, {{6, 4, 6}, {4, 0, 4}}},
       {2, {3, 4}, {4, 1}, {1, 0}, {2, 4}, 1, {{12, 1, 4}}},
   };
-  bench b;
-  start(&b);
+  test_graph *b = test_graph_begin();
   for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-    pass_view v = made(&b, rows[k].rank, rows[k].shape, rows[k].strides, 0, rows[k].begin, rows[k].end);
+    pass_view v = made(b, rows[k].rank, rows[k].shape, rows[k].strides, 0, rows[k].begin, rows[k].end);
     pass_view_block blocks[IR_MAX_RANK];
-    assert_int_equal(pass_view_blocks(&b.g, &v, blocks), rows[k].count);
+    assert_int_equal(pass_view_blocks(&b->g, &v, blocks), rows[k].count);
     for (uint32_t i = 0; i < rows[k].count; i++) {
-      assert_int_equal(blocks[i].size, ir_index(&b.g, rows[k].blocks[i][0]));
-      assert_int_equal(blocks[i].stride, ir_index(&b.g, rows[k].blocks[i][1]));
-      assert_int_equal(blocks[i].real, ir_index(&b.g, rows[k].blocks[i][2]));
+      assert_int_equal(blocks[i].size, ir_index(&b->g, rows[k].blocks[i][0]));
+      assert_int_equal(blocks[i].stride, ir_index(&b->g, rows[k].blocks[i][1]));
+      assert_int_equal(blocks[i].real, ir_index(&b->g, rows[k].blocks[i][2]));
     }
   }
-  ir_graph_free(&b.g);
 }
 
 static void test_what_has_no_views_is_refused(void **state) {
@@ -232,43 +217,37 @@ static void test_what_has_no_views_is_refused(void **state) {
        "gather: this is no view of one buffer; its index expression says where it reads"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    ir_error error = {0};
-    ir_graph g;
+    test_graph *t = test_graph_begin();
+    ir_graph *g = &t->g;
     pass_view_chain views;
-    assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &error), IR_OK);
-    ir_ref node = fe_chain_parse(&g, "chain", cases[i].chain, strlen(cases[i].chain));
-    assert_false(pass_view_chain_of(&g, node, &views));
-    assert_string_equal(error.text, cases[i].views);
+    ir_ref node = fe_chain_parse(g, "chain", cases[i].chain, strlen(cases[i].chain));
+    assert_false(pass_view_chain_of(g, node, &views));
+    assert_string_equal(t->error.text, cases[i].views);
     pass_view_chain_free(&views);
-    ir_graph_free(&g);
   }
 }
 
 static void test_numbers_beyond_64_bits_are_noticed(void **state) {
   int64_t big = (int64_t)1 << 40;
-  bench b;
-  start(&b);
-  pass_view v = made(&b, 2, LIST(2, 4), (const int64_t[]){big, big}, 0, NULL, NULL), out;
-  ir_ref zero = ir_index(&b.g, 0), huge = ir_index(&b.g, big);
-  assert_int_equal(pass_view_stride(&b.g, &v, LIST(1, 3), 2, &out), PASS_VIEW_DONE);
-  assert_int_equal(pass_view_pad(&b.g, &v, (ir_ref[]){huge, zero}, (ir_ref[]){zero, zero}, 2, &out),
+  test_graph *b = test_graph_begin();
+  pass_view v = made(b, 2, LIST(2, 4), (const int64_t[]){big, big}, 0, NULL, NULL), out;
+  ir_ref zero = ir_index(&b->g, 0), huge = ir_index(&b->g, big);
+  assert_int_equal(pass_view_stride(&b->g, &v, LIST(1, 3), 2, &out), PASS_VIEW_DONE);
+  assert_int_equal(pass_view_pad(&b->g, &v, (ir_ref[]){huge, zero}, (ir_ref[]){zero, zero}, 2, &out),
                    PASS_VIEW_FAILED);
-  assert_string_equal(b.error.text, "pad: a stride or an offset of its view exceeds 64 bits");
-  ir_error_clear(&b.error);
-  assert_int_equal(create(&b, 2, (const int64_t[]){INT64_MAX, 2}, NULL, 0, NULL, NULL, &out),
+  assert_string_equal(b->error.text, "pad: a stride or an offset of its view exceeds 64 bits");
+  ir_error_clear(&b->error);
+  assert_int_equal(create(b, 2, (const int64_t[]){INT64_MAX, 2}, NULL, 0, NULL, NULL, &out),
                    PASS_VIEW_FAILED);
-  ir_graph_free(&b.g);
 }
 
 static void test_equality_is_of_canonical_forms(void **state) {
-  bench n;
-  start(&n);
-  pass_view a = made(&n, 2, LIST(3, 1), LIST(1, 9), 0, NULL, NULL),
-            b = made(&n, 2, LIST(3, 1), LIST(1, 4), 0, LIST(0, 0), LIST(3, 1));
+  test_graph *n = test_graph_begin();
+  pass_view a = made(n, 2, LIST(3, 1), LIST(1, 9), 0, NULL, NULL),
+            b = made(n, 2, LIST(3, 1), LIST(1, 4), 0, LIST(0, 0), LIST(3, 1));
   assert_true(pass_view_equal(&a, &b));
-  b = made(&n, 2, LIST(3, 1), LIST(1, 4), 1, NULL, NULL);
+  b = made(n, 2, LIST(3, 1), LIST(1, 4), 1, NULL, NULL);
   assert_false(pass_view_equal(&a, &b));
-  ir_graph_free(&n.g);
 }
 
 UNIT_TESTS(test_default_strides_are_row_major, test_sizes_of_one_and_zero, test_masks_become_canonical,

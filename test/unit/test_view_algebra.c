@@ -423,11 +423,7 @@ static void test_every_allocation_may_fail(void **state) {
   long allocations = 1, failed = 0;
   for (long k = 0; k <= allocations; k++) {
     test_memory memory = {0};
-    vf_options options = {.size = sizeof options,
-                          .allocator = test_memory_hook,
-                          .allocator_user = &memory,
-                          .flags = VF_NO_DISK};
-    vf_context *c = vf_context_create(&options, NULL);
+    vf_context *c = test_memory_context(&memory);
     vf_graph *g = vf_graph_create(c, "g", NULL);
     atomic_store(&memory.allocations, 0);
     memory.fail_at = k;

@@ -2,7 +2,7 @@
  * trees; and what is refused. All numbers are worked out here by plain loops. */
 #include <math.h>
 
-#include "frontend/viewfold.h"
+#include "test/lib/api.h"
 #include "test/lib/short_memory.h"
 #include "test/lib/unit.h"
 
@@ -16,17 +16,14 @@ typedef struct bench {
   int inputs, outputs;
 } bench;
 
-static void start(bench *b) {
-  memset(b, 0, sizeof *b);
-  b->c = vf_context_create(NULL, &error);
-  assert_non_null(b->c);
-  b->g = vf_graph_create(b->c, "test", &error);
-  assert_non_null(b->g);
+static bench *start(void) {
+  bench *b = unit_keep(calloc(1, sizeof *b), free);
+  b->c = api_context();
+  b->g = api_graph(b->c, "test");
   for (int k = 0; k < 4; k++)
     for (int i = 0; i < MOST; i++) b->in[k][i] = (float)((i * 7 + 3 * k) % 11 - 4) / 2;
+  return b;
 }
-
-static void stop(bench *b) { vf_graph_destroy(b->g), vf_context_destroy(b->c); }
 
 static vf_value input(bench *b, int rank, const int64_t *shape) {
   char name[32];
@@ -45,13 +42,10 @@ static void run(bench *b, void (*check)(bench *b)) {
   if (vf_graph_status(b->g)) fail_msg("%s", vf_graph_message(b->g));
   const void *in[4] = {b->in[0], b->in[1], b->in[2], b->in[3]};
   void *out[4] = {b->out[0], b->out[1], b->out[2], b->out[3]};
-  if (vf_evaluate(b->g, in, out, NULL, &error)) fail_msg("%s", error.message);
+  api_evaluate(b->g, in, out, NULL);
   check(b);
   memset(b->out, 0, sizeof b->out);
-  vf_program *p = vf_compile(b->g, &error);
-  if (!p) fail_msg("%s", error.message);
-  if (vf_program_run(p, in, out, NULL, &error)) fail_msg("%s", error.message);
-  vf_program_destroy(p);
+  api_run(api_compile(b->g), in, out, NULL);
   check(b);
 }
 
@@ -91,14 +85,12 @@ static void check_rows(bench *b) {
 
 /* spec: B10 */
 static void test_one_axis(void **state) {
-  bench b;
-  start(&b);
-  vf_value x[2] = {input(&b, VF_LIST(4, 3)), input(&b, VF_LIST(3))}, y;
-  assert_true(map2(&b, product, NULL, 2, x, (int[]){0, VF_NOT_MAPPED}, 1, &y, NULL));
+  bench *b = start();
+  vf_value x[2] = {input(b, VF_LIST(4, 3)), input(b, VF_LIST(3))}, y;
+  assert_true(map2(b, product, NULL, 2, x, (int[]){0, VF_NOT_MAPPED}, 1, &y, NULL));
   expect_shape(y, VF_LIST(4));
-  output(&b, y);
-  run(&b, check_rows);
-  stop(&b);
+  output(b, y);
+  run(b, check_rows);
 }
 
 static void outer_sum(void *user, const vf_value *x, vf_value *y) {
@@ -116,15 +108,13 @@ static void check_axes(bench *b) {
 }
 
 static void test_axes_in_and_out(void **state) {
-  bench b;
-  start(&b);
-  vf_value x[2] = {input(&b, VF_LIST(3, 5)), input(&b, VF_LIST(5, 2))}, y[2];
-  assert_true(map2(&b, outer_sum, NULL, 2, x, (int[]){-1, 0}, 2, y, (int[]){1, -1}));
+  bench *b = start();
+  vf_value x[2] = {input(b, VF_LIST(3, 5)), input(b, VF_LIST(5, 2))}, y[2];
+  assert_true(map2(b, outer_sum, NULL, 2, x, (int[]){-1, 0}, 2, y, (int[]){1, -1}));
   expect_shape(y[0], VF_LIST(3, 5, 2));
   expect_shape(y[1], VF_LIST(2, 5));
-  output(&b, y[0]), output(&b, y[1]);
-  run(&b, check_axes);
-  stop(&b);
+  output(b, y[0]), output(b, y[1]);
+  run(b, check_axes);
 }
 
 /* results that are not mapped, or do not depend on mapped inputs; spec: B10.U */
@@ -146,15 +136,13 @@ static void check_mixed(bench *b) {
 }
 
 static void test_not_mapped(void **state) {
-  bench b;
-  start(&b);
-  vf_value x[2] = {input(&b, VF_LIST(4)), input(&b, VF_LIST(3))}, outside = input(&b, VF_LIST(3)), y[4];
+  bench *b = start();
+  vf_value x[2] = {input(b, VF_LIST(4)), input(b, VF_LIST(3))}, outside = input(b, VF_LIST(3)), y[4];
   assert_true(
-      map2(&b, mixed, &outside, 2, x, (int[]){0, VF_NOT_MAPPED}, 4, y, (int[]){VF_NOT_MAPPED, 0, 0, 0}));
+      map2(b, mixed, &outside, 2, x, (int[]){0, VF_NOT_MAPPED}, 4, y, (int[]){VF_NOT_MAPPED, 0, 0, 0}));
   expect_shape(y[0], VF_LIST(3)), expect_shape(y[1], VF_LIST(4, 3)), expect_shape(y[2], 1, (int64_t[]){4});
-  for (int i = 0; i < 4; i++) output(&b, y[i]);
-  run(&b, check_mixed);
-  stop(&b);
+  for (int i = 0; i < 4; i++) output(b, y[i]);
+  run(b, check_mixed);
 }
 
 static void negate(void *user, const vf_value *x, vf_value *y) { y[0] = vf_neg(x[0]); }
@@ -165,15 +153,13 @@ static void check_negated(bench *b) {
 }
 
 static void test_axis_size(void **state) {
-  bench b;
-  start(&b);
-  vf_value x = input(&b, VF_LIST(3)), y;
+  bench *b = start();
+  vf_value x = input(b, VF_LIST(3)), y;
   vf_map map = {sizeof map, 1, 1, (int[]){VF_NOT_MAPPED}, NULL, 6};
-  assert_true(vf_vmap(b.g, &map, negate, NULL, &x, &y));
+  assert_true(vf_vmap(b->g, &map, negate, NULL, &x, &y));
   expect_shape(y, VF_LIST(6, 3));
-  output(&b, y);
-  run(&b, check_negated);
-  stop(&b);
+  output(b, y);
+  run(b, check_negated);
 }
 
 /* nested: every pair of rows; the inner function also uses a value of the outer one, and one from outside */
@@ -205,16 +191,14 @@ static void check_pairs(bench *b) {
 
 /* Both axes have size 4: aligned by size alone they would be confused. */
 static void test_nested(void **state) {
-  bench b;
-  start(&b);
-  vf_value x = input(&b, VF_LIST(4, 3)), y;
-  pairs p = {.b = &b};
-  p.rows = input(&b, VF_LIST(4, 3)), p.weight = input(&b, VF_LIST(3));
-  assert_true(map2(&b, outer_pair, &p, 1, &x, NULL, 1, &y, NULL));
+  bench *b = start();
+  vf_value x = input(b, VF_LIST(4, 3)), y;
+  pairs p = {.b = b};
+  p.rows = input(b, VF_LIST(4, 3)), p.weight = input(b, VF_LIST(3));
+  assert_true(map2(b, outer_pair, &p, 1, &x, NULL, 1, &y, NULL));
   expect_shape(y, VF_LIST(4, 4));
-  output(&b, y);
-  run(&b, check_pairs);
-  stop(&b);
+  output(b, y);
+  run(b, check_pairs);
 }
 
 static void type_inside(void *user, const vf_value *x, vf_value *y) {
@@ -234,12 +218,10 @@ static void type_outside(void *user, const vf_value *x, vf_value *y) {
 
 /* spec: B10. x (3,4) is f32[3|4] in the outer function, f32[4,3|] in the inner one. */
 static void test_types_inside(void **state) {
-  bench b;
-  start(&b);
-  vf_value x = input(&b, VF_LIST(3, 4)), y;
-  assert_true(map2(&b, type_outside, &b, 1, &x, NULL, 1, &y, NULL));
+  bench *b = start();
+  vf_value x = input(b, VF_LIST(3, 4)), y;
+  assert_true(map2(b, type_outside, b, 1, &x, NULL, 1, &y, NULL));
   expect_shape(y, VF_LIST(3, 4));
-  stop(&b);
 }
 
 /* values with batch axes from elsewhere keep them */
@@ -256,17 +238,15 @@ static void times_outside(void *user, const vf_value *x, vf_value *y) {
 }
 
 static void test_batch_from_elsewhere(void **state) {
-  bench b;
-  start(&b);
-  vf_value e = vf_input_batched(b.g, "e", VF_F32, VF_LIST(4), VF_LIST(3)), y;
-  b.inputs++;
-  vf_value x = input(&b, VF_LIST(4, 3));
-  assert_true(map2(&b, times_outside, &e, 1, &x, NULL, 1, &y, NULL));
+  bench *b = start();
+  vf_value e = vf_input_batched(b->g, "e", VF_F32, VF_LIST(4), VF_LIST(3)), y;
+  b->inputs++;
+  vf_value x = input(b, VF_LIST(4, 3));
+  assert_true(map2(b, times_outside, &e, 1, &x, NULL, 1, &y, NULL));
   assert_int_equal(vf_value_batch_dims(y), 1);
   assert_int_equal(vf_value_rank(y), 2);
-  output(&b, vf_rebatch(y, 0));
-  run(&b, check_explicit);
-  stop(&b);
+  output(b, vf_rebatch(y, 0));
+  run(b, check_explicit);
 }
 
 /* derivatives: y(w, x) = sum((w * x)^2) / 2, so dw = w x^2, dx = w^2 x */
@@ -292,14 +272,12 @@ static void check_each(bench *b) {
 
 /* Inside a vmap, the gradient by a value that is not mapped is one gradient for each element. */
 static void test_vmap_of_grad(void **state) {
-  bench b;
-  start(&b);
-  vf_value x = input(&b, VF_LIST(4, 3)), w = input(&b, VF_LIST(3)), y[2];
-  assert_true(map2(&b, gradients, &w, 1, &x, NULL, 2, y, NULL));
+  bench *b = start();
+  vf_value x = input(b, VF_LIST(4, 3)), w = input(b, VF_LIST(3)), y[2];
+  assert_true(map2(b, gradients, &w, 1, &x, NULL, 2, y, NULL));
   expect_shape(y[0], VF_LIST(4, 3)), expect_shape(y[1], VF_LIST(4, 3));
-  output(&b, y[0]), output(&b, y[1]);
-  run(&b, check_each);
-  stop(&b);
+  output(b, y[0]), output(b, y[1]);
+  run(b, check_each);
 }
 
 static void energies(void *user, const vf_value *x, vf_value *y) { y[0] = energy(*(vf_value *)user, x[0]); }
@@ -318,15 +296,13 @@ static void check_sum(bench *b) {
 
 /* Outside the vmap, it is their sum, weighted by the cotangents. */
 static void test_grad_of_vmap(void **state) {
-  bench b;
-  start(&b);
-  vf_value x = input(&b, VF_LIST(4, 3)), w = input(&b, VF_LIST(3)), d = input(&b, VF_LIST(4)), y, dy[2];
-  assert_true(map2(&b, energies, &w, 1, &x, NULL, 1, &y, NULL));
+  bench *b = start();
+  vf_value x = input(b, VF_LIST(4, 3)), w = input(b, VF_LIST(3)), d = input(b, VF_LIST(4)), y, dy[2];
+  assert_true(map2(b, energies, &w, 1, &x, NULL, 1, &y, NULL));
   vf_vjp(1, &y, &d, 2, (vf_value[]){w, x}, dy);
   expect_shape(dy[0], VF_LIST(3)), expect_shape(dy[1], VF_LIST(4, 3));
-  output(&b, dy[0]), output(&b, dy[1]);
-  run(&b, check_sum);
-  stop(&b);
+  output(b, dy[0]), output(b, dy[1]);
+  run(b, check_sum);
 }
 
 /* The Hessian of energy(w, .), which is diagonal w^2: vmap of the gradient over cotangents. */
@@ -357,15 +333,13 @@ static void check_hessians(bench *b) {
 }
 
 static void test_hessians(void **state) {
-  bench b;
-  start(&b);
-  vf_value x[2] = {input(&b, VF_LIST(4, 3)), input(&b, VF_LIST(3))}, y;
-  hessian h = {.b = &b};
-  assert_true(map2(&b, hessians, &h, 2, x, (int[]){0, VF_NOT_MAPPED}, 1, &y, NULL));
+  bench *b = start();
+  vf_value x[2] = {input(b, VF_LIST(4, 3)), input(b, VF_LIST(3))}, y;
+  hessian h = {.b = b};
+  assert_true(map2(b, hessians, &h, 2, x, (int[]){0, VF_NOT_MAPPED}, 1, &y, NULL));
   expect_shape(y, VF_LIST(4, 3, 3));
-  output(&b, y);
-  run(&b, check_hessians);
-  stop(&b);
+  output(b, y);
+  run(b, check_hessians);
 }
 
 /* forward mode inside a vmap, along one tangent for each element, by a value that is not mapped */
@@ -385,14 +359,12 @@ static void check_forwards(bench *b) {
 }
 
 static void test_vmap_of_jvp(void **state) {
-  bench b;
-  start(&b);
-  vf_value x[2] = {input(&b, VF_LIST(4, 3)), input(&b, VF_LIST(4, 3))}, w = input(&b, VF_LIST(3)), y;
-  assert_true(map2(&b, forwards, &w, 2, x, NULL, 1, &y, NULL));
+  bench *b = start();
+  vf_value x[2] = {input(b, VF_LIST(4, 3)), input(b, VF_LIST(4, 3))}, w = input(b, VF_LIST(3)), y;
+  assert_true(map2(b, forwards, &w, 2, x, NULL, 1, &y, NULL));
   expect_shape(y, VF_LIST(4));
-  output(&b, y);
-  run(&b, check_forwards);
-  stop(&b);
+  output(b, y);
+  run(b, check_forwards);
 }
 
 /* Gradients inside a nested vmap pass through both batches of the inner function. */
@@ -422,15 +394,13 @@ static void check_deep(bench *b) {
 }
 
 static void test_grad_between(void **state) {
-  bench b;
-  start(&b);
-  vf_value x = input(&b, VF_LIST(2, 4, 3)), y;
-  deep d = {&b, input(&b, VF_LIST(3))};
-  assert_true(map2(&b, deep_outer, &d, 1, &x, NULL, 1, &y, NULL));
+  bench *b = start();
+  vf_value x = input(b, VF_LIST(2, 4, 3)), y;
+  deep d = {b, input(b, VF_LIST(3))};
+  assert_true(map2(b, deep_outer, &d, 1, &x, NULL, 1, &y, NULL));
   expect_shape(y, VF_LIST(2, 3));
-  output(&b, y);
-  run(&b, check_deep);
-  stop(&b);
+  output(b, y);
+  run(b, check_deep);
 }
 
 /* trees: {"layers": [w0, w1], "x": x} */
@@ -456,12 +426,11 @@ static void check_network(bench *b) {
 }
 
 static void test_trees(void **state) {
-  bench b;
-  start(&b);
+  bench *b = start();
   static const char *const names[] = {"layers", "x"}, *const swapped[] = {"x", "layers"};
-  vf_tree layers[] = {{VF_LEAF, input(&b, VF_LIST(3)), NULL, NULL},
-                      {VF_LEAF, input(&b, VF_LIST(4, 3)), NULL, NULL}};
-  vf_tree top[] = {{2, {0}, layers, NULL}, {VF_LEAF, input(&b, VF_LIST(3, 4)), NULL, NULL}};
+  vf_tree layers[] = {{VF_LEAF, input(b, VF_LIST(3)), NULL, NULL},
+                      {VF_LEAF, input(b, VF_LIST(4, 3)), NULL, NULL}};
+  vf_tree top[] = {{2, {0}, layers, NULL}, {VF_LEAF, input(b, VF_LIST(3, 4)), NULL, NULL}};
   vf_tree arguments = {2, {0}, top, names};
   /* by name: x along -1, the first layer not, the second along 0 */
   vf_axes layer_axes[] = {{VF_LEAF, VF_NOT_MAPPED, NULL, NULL}, {VF_LEAF, 0, NULL, NULL}};
@@ -470,25 +439,24 @@ static void test_trees(void **state) {
   vf_tree leaf = {VF_LEAF, {0}, NULL, NULL}, results[] = {{VF_LEAF, {0}, NULL, NULL}, {1, {0}, &leaf, NULL}};
   vf_tree out = {2, {0}, results, NULL};
   vf_axes out_axes = {VF_LEAF, 0, NULL, NULL}; /* one for all leaves */
-  if (!vf_vmap_tree(b.g, network, NULL, &arguments, &in_axes, &out_axes, -1, &out))
-    fail_msg("%s", vf_graph_message(b.g));
+  if (!vf_vmap_tree(b->g, network, NULL, &arguments, &in_axes, &out_axes, -1, &out))
+    fail_msg("%s", vf_graph_message(b->g));
   expect_shape(results[0].value, VF_LIST(4, 3)), expect_shape(leaf.value, VF_LIST(4));
   assert_true(vf_value_batch_dims(layers[1].value) == 0); /* the caller's own values are unchanged */
-  output(&b, results[0].value), output(&b, leaf.value);
-  run(&b, check_network);
+  output(b, results[0].value), output(b, leaf.value);
+  run(b, check_network);
   /* an invalid prefix */
   in_axes.keys = NULL, axes[0].count = 3;
-  assert_false(vf_vmap_tree(b.g, network, NULL, &arguments, &in_axes, &out_axes, -1, &out));
-  assert_string_equal(vf_graph_message(b.g),
+  assert_false(vf_vmap_tree(b->g, network, NULL, &arguments, &in_axes, &out_axes, -1, &out));
+  assert_string_equal(vf_graph_message(b->g),
                       "vmap: in_axes has 3 entries where there are 2; a list of axes has one "
                       "for each, or one axis stands for all");
   assert_false(vf_ok(leaf.value));
-  vf_graph_clear_error(b.g);
+  vf_graph_clear_error(b->g);
   in_axes.keys = (const char *const[]){"x", "y"}, axes[0].count = VF_LEAF;
-  assert_false(vf_vmap_tree(b.g, network, NULL, &arguments, &in_axes, &out_axes, -1, &out));
-  assert_string_equal(vf_graph_message(b.g),
+  assert_false(vf_vmap_tree(b->g, network, NULL, &arguments, &in_axes, &out_axes, -1, &out));
+  assert_string_equal(vf_graph_message(b->g),
                       "vmap: in_axes has nothing for layers; its keys are those of the tree");
-  stop(&b);
 }
 
 static void put_leaf(void *user, const vf_tree *in, vf_tree *out) { out->value = *(vf_value *)user; }
@@ -496,19 +464,17 @@ static void put_leaf(void *user, const vf_tree *in, vf_tree *out) { out->value =
 /* Nested deeper than any real tree: refused, without recursion. */
 static void test_deep_trees(void **state) {
   enum { DEEP = 40 };
-  bench b;
-  start(&b);
-  vf_value x = input(&b, VF_LIST(2));
+  bench *b = start();
+  vf_value x = input(b, VF_LIST(2));
   vf_tree chain[DEEP], out = {VF_LEAF, {0}, NULL, NULL};
   for (int depth = 30; depth <= DEEP; depth += 5) {
     for (int i = 0; i < depth; i++) chain[i] = (vf_tree){1, {0}, &chain[i + 1], NULL};
     chain[depth - 1] = (vf_tree){VF_LEAF, x, NULL, NULL};
-    bool good = vf_vmap_tree(b.g, put_leaf, &x, chain, NULL, NULL, -1, &out);
+    bool good = vf_vmap_tree(b->g, put_leaf, &x, chain, NULL, NULL, -1, &out);
     assert_int_equal(good, depth <= 33);
-    if (!good) assert_string_equal(vf_graph_message(b.g), "vmap: a tree has more than 32 levels");
-    vf_graph_clear_error(b.g);
+    if (!good) assert_string_equal(vf_graph_message(b->g), "vmap: a tree has more than 32 levels");
+    vf_graph_clear_error(b->g);
   }
-  stop(&b);
 }
 
 /* Every allocation fails in turn: vmap then fails for that reason, and nothing leaks. */
@@ -601,15 +567,14 @@ static void test_refused(void **state) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const refusal *k = &cases[i];
-    bench b;
-    start(&b);
-    other = vf_graph_create(b.c, "other", &error);
-    vf_value x[2] = {input(&b, VF_LIST(4, 3)), input(&b, VF_ALL)}, y = x[0];
+    bench *b = start();
+    other = vf_graph_create(b->c, "other", &error);
+    vf_value x[2] = {input(b, VF_LIST(4, 3)), input(b, VF_ALL)}, y = x[0];
     vf_map map = {sizeof map, k->n, 1, k->in_axes, &k->out_axis, k->axis_size};
-    if (vf_vmap(b.g, &map, k->f, &b, x, &y)) fail_msg("accepted: %s", k->message);
-    assert_string_equal(vf_graph_message(b.g), k->message);
+    if (vf_vmap(b->g, &map, k->f, b, x, &y)) fail_msg("accepted: %s", k->message);
+    assert_string_equal(vf_graph_message(b->g), k->message);
     assert_false(vf_ok(y));
-    vf_graph_destroy(other), stop(&b);
+    vf_graph_destroy(other);
   }
   vf_value x = {0}, y;
   vf_map map = {sizeof map, 1, 1, NULL, NULL, -1};
@@ -620,14 +585,12 @@ static void test_refused(void **state) {
 static void two_sizes(void *user, const vf_value *x, vf_value *y) { y[0] = vf_add(x[0], x[1]); }
 
 static void test_unequal_sizes(void **state) {
-  bench b;
-  start(&b);
-  vf_value x[2] = {input(&b, VF_LIST(4, 3)), input(&b, VF_LIST(3, 3))}, y;
-  assert_false(map2(&b, two_sizes, NULL, 2, x, NULL, 1, &y, NULL));
-  assert_string_equal(vf_graph_message(b.g),
+  bench *b = start();
+  vf_value x[2] = {input(b, VF_LIST(4, 3)), input(b, VF_LIST(3, 3))}, y;
+  assert_false(map2(b, two_sizes, NULL, 2, x, NULL, 1, &y, NULL));
+  assert_string_equal(vf_graph_message(b->g),
                       "vmap: axis 0 of argument 2, of shape f32[3,3], has size 3, axis_size or "
                       "the arguments before say 4; mapped sizes are equal");
-  stop(&b);
 }
 
 /* A gradient inside a vmap, through another vmap of the same level that has ended: refused, not wrong. */
@@ -639,14 +602,12 @@ static void sibling(void *user, const vf_value *x, vf_value *y) {
 }
 
 static void test_finished_vmap(void **state) {
-  bench b;
-  start(&b);
-  vf_value x = input(&b, VF_LIST(4, 3)), w = input(&b, VF_LIST(3)), of[2], y;
-  assert_true(map2(&b, times_outside, &w, 1, &x, NULL, 1, &of[0], NULL));
+  bench *b = start();
+  vf_value x = input(b, VF_LIST(4, 3)), w = input(b, VF_LIST(3)), of[2], y;
+  assert_true(map2(b, times_outside, &w, 1, &x, NULL, 1, &of[0], NULL));
   of[1] = w;
-  assert_false(map2(&b, sibling, of, 1, &x, NULL, 1, &y, NULL));
-  assert_non_null(strstr(vf_graph_message(b.g), "through another vmap, which has ended"));
-  stop(&b);
+  assert_false(map2(b, sibling, of, 1, &x, NULL, 1, &y, NULL));
+  assert_non_null(strstr(vf_graph_message(b->g), "through another vmap, which has ended"));
 }
 
 static void realises(void *user, const vf_value *x, vf_value *y) {
@@ -701,17 +662,15 @@ static void check_by_shared(bench *b) {
 
 /* A cotangent or tangent that is the same for every element still has a derivative for each element. */
 static void test_second_order_by_shared(void **state) {
-  bench b;
-  start(&b);
-  vf_value x[2] = {input(&b, VF_LIST(4, 3)), input(&b, VF_LIST(3))}, y[4];
+  bench *b = start();
+  vf_value x[2] = {input(b, VF_LIST(4, 3)), input(b, VF_LIST(3))}, y[4];
   const int out_axes[] = {0, 0, 0, VF_NOT_MAPPED};
-  assert_true(map2(&b, by_shared, NULL, 2, x, (int[]){0, VF_NOT_MAPPED}, 4, y, out_axes));
+  assert_true(map2(b, by_shared, NULL, 2, x, (int[]){0, VF_NOT_MAPPED}, 4, y, out_axes));
   for (int k = 0; k < 4; k++) {
     expect_shape(y[k], VF_LIST(4, 3));
-    output(&b, y[k]);
+    output(b, y[k]);
   }
-  run(&b, check_by_shared);
-  stop(&b);
+  run(b, check_by_shared);
 }
 
 UNIT_TESTS(test_one_axis, test_axes_in_and_out, test_not_mapped, test_axis_size, test_nested,

@@ -3,7 +3,7 @@
  * functions with each element's results. */
 #include <math.h>
 
-#include "frontend/viewfold.h"
+#include "test/lib/api.h"
 #include "test/lib/short_memory.h"
 #include "test/lib/unit.h"
 
@@ -17,14 +17,10 @@ typedef struct bench {
 } bench;
 
 static bench start(void) {
-  bench b = {.c = vf_context_create(NULL, &error)};
-  assert_non_null(b.c);
-  b.g = vf_graph_create(b.c, "test", &error);
-  assert_non_null(b.g);
+  bench b = {.c = api_context()};
+  b.g = api_graph(b.c, "test");
   return b;
 }
-
-static void stop(bench *b) { vf_graph_destroy(b->g), vf_context_destroy(b->c); }
 
 static void output(bench *b, vf_value y) {
   char name[16];
@@ -42,10 +38,8 @@ static void expect(bench *b, const void *const *in, const int *counts, const flo
     for (int compiled = 0; compiled < 2; compiled++) out[compiled][i] = room[compiled] + all;
     all += counts[i];
   }
-  if (vf_evaluate(b->g, in, out[0], NULL, &error)) fail_msg("%s", error.message);
-  vf_program *p = vf_compile(b->g, &error);
-  if (!p || vf_program_run(p, in, out[1], NULL, &error)) fail_msg("%s", error.message);
-  vf_program_destroy(p);
+  api_evaluate(b->g, in, out[0], NULL);
+  api_run(api_compile(b->g), in, out[1], NULL);
   for (int compiled = 0; compiled < 2; compiled++)
     for (int i = 0; i < all; i++)
       if (fabsf(room[compiled][i] - want[i]) > 1e-5f * fmaxf(1, fabsf(want[i])))
@@ -93,7 +87,6 @@ static void test_iterations_of_each_element(void **state) {
   /* x^n, twice n x^(n-1), n (n-1) x^(n-2) */
   expect(&b, (const void *[]){n, at}, (const int[]){4, 4, 4, 4},
          (const float[]){1, 5, 9, 8, 0, 1, 6, 12, 0, 1, 6, 12, 0, 0, 2, 12});
-  stop(&b);
 }
 
 /* The same x for every element: the gradient outside is the sum. */
@@ -106,7 +99,6 @@ static void test_gradient_outside(void **state) {
   const int32_t n[4] = {0, 1, 2, 3};
   expect(&b, (const void *[]){n, (const float[]){2}}, (const int[]){4, 1},
          (const float[]){1, 2, 4, 8, 0 + 1 + 4 + 12});
-  stop(&b);
 }
 
 /* vmaps inside functions, also of an operand that an outer vmap maps */
@@ -151,7 +143,6 @@ static void test_vmap_inside_of_a_scan(void **state) {
    * with [4,1]. */
   expect(&b, (const void *[]){matrix, states, scales}, (const int[]){2, 4, 16, 2},
          (const float[]){3, 1, 6, 2, 14, 11, 6, 6, 2, 2, 30, 10, 6, 2, 0, 4, 0, 2, 16, 8, 4, 2, 6, 2});
-  stop(&b);
 }
 
 /* batches without elements */
@@ -164,7 +155,6 @@ static void test_no_elements(void **state) {
   output(&b, y), output(&b, d);
   expect(&b, (const void *[]){(const int32_t[]){0}, (const float[]){2}}, (const int[]){0, 1},
          (const float[]){0});
-  stop(&b);
 }
 
 /* a custom operation in a branch, of captured values and of operands */
@@ -201,7 +191,6 @@ static void test_custom_operation(void **state) {
   const unsigned char p[3] = {1, 0, 1};
   const float xs[6] = {1, 2, 3, 4, 5, 6}, ws[6] = {10, 20, 30, 40, 50, 60};
   expect(&b, (const void *[]){p, xs, ws}, (const int[]){6}, (const float[]){22, 44, 3, 4, 110, 132});
-  stop(&b);
 }
 
 /* refusals */
@@ -221,7 +210,6 @@ static void test_refusals(void **state) {
   map(&b, sum_outside, NULL, 1, &x, NULL, 1, &y);
   assert_int_equal(vf_graph_status(b.g), VF_ERR_INVALID);
   assert_non_null(strstr(vf_graph_message(b.g), "a captured value with batch axes"));
-  stop(&b);
 }
 
 /* memory */

@@ -1,5 +1,4 @@
 /* Builders of batched types, and questions about them. */
-#include <string.h>
 
 #include "frontend/api/api.h"
 #include "passes/ops/ops.h"

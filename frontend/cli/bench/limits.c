@@ -3,7 +3,6 @@
 #include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "frontend/cli/bench/bench.h"

@@ -1,16 +1,8 @@
 /* Pseudorandom inputs of a workload: the same ones whenever it is measured. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "frontend/cli/bench/bench.h"
-
-/* Steele, Lea, Flood: Fast splittable pseudorandom number generators (2014). */
-static uint64_t next_random(uint64_t *state) {
-  uint64_t z = *state += 0x9e3779b97f4a7c15;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return z ^ z >> 31;
-}
+#include "frontend/cli/bind.h"
 
 static uint64_t seed_of(const char *id, size_t number) {
   uint64_t seed = number;
@@ -36,7 +28,7 @@ static bool fill_array(fe_array *a, uint64_t seed, const char **ranges) {
   if (a->dtype != (floats ? IR_F32 : IR_I32)) return false;
   for (size_t i = 0; i < count; i++) {
     double unit =
-        (double)(next_random(&seed) >> 40) * 0x1p-24; /* multiples of 2^-24, so that no value is subnormal */
+        (double)(cli_random(&seed) >> 40) * 0x1p-24; /* multiples of 2^-24, so that no value is subnormal */
     if (floats) ((float *)a->data)[i] = (float)(low + (high - low) * unit);
     else ((int32_t *)a->data)[i] = (int32_t)(high * unit);
   }

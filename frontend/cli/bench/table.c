@@ -1,6 +1,5 @@
 /* Results as text: a table, or a line of JSON each. */
 #include <math.h>
-#include <string.h>
 
 #include "frontend/cli/bench/bench.h"
 

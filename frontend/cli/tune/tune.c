@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"

@@ -9,8 +9,6 @@
  *   choice     u, of few values, by comparing t with its thresholds */
 #include "impl.h"
 
-#include <string.h>
-
 static bool same_residues(const extraction *x, const int64_t *t, const int64_t *n, int64_t b, int sign) {
   for (uint32_t i = 1; i < x->atoms; i++) {
     int64_t apart;

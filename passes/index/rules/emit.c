@@ -21,25 +21,17 @@ static struct {
 } rest[8]; /* variables that stand for the remaining terms of a sum */
 static int rest_count;
 
-static void emit_code(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void emit_code(const char *format, ...) {
+static void emit_line(const char *end, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void emit_line(const char *end, const char *format, ...) {
   va_list args;
   va_start(args, format);
   fprintf(out, "%*s", 2 * depth, "");
   vfprintf(out, format, args);
-  fprintf(out, "\n");
+  fputs(end, out);
   va_end(args);
 }
-static void open_block(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void open_block(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  fprintf(out, "%*s", 2 * depth, "");
-  vfprintf(out, format, args);
-  fprintf(out, " {\n");
-  va_end(args);
-  depth++;
-}
+#define emit_code(...)  emit_line("\n", __VA_ARGS__)
+#define open_block(...) (emit_line(" {\n", __VA_ARGS__), depth++)
 static void close_to(int level) {
   while (depth > level) {
     depth--;

@@ -1,8 +1,6 @@
 /* Joins tensors along an existing axis, or along a new one. */
 #include "passes/ops/check.h"
 
-#include <string.h>
-
 /* The operands converted to their common dtype, in a new array that the caller frees; NULL after failing. */
 static ir_ref *converted(ir_graph *g, const char *who, const ir_ref *x, size_t n) {
   if (n == 0 || n > UINT32_MAX) {

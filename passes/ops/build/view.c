@@ -1,8 +1,6 @@
 /* Views that permute, reshape, expand, add and drop axes. */
 #include "passes/ops/check.h"
 
-#include <string.h>
-
 /* A view node: the operand, then its list of attributes. */
 static ir_ref view(ir_graph *g, ir_op op, ir_ref x, const ir_ref *dims, size_t rank, int64_t arg,
                    const ir_ref *list, size_t n) {
@@ -52,25 +50,25 @@ ir_ref op_permute(ir_graph *g, ir_ref x, const ir_ref *order, size_t n) {
   return permute(g, x, places);
 }
 
-ir_ref op_swap_axes(ir_graph *g, ir_ref x, int64_t axis1, int64_t axis2) {
-  x = op_default_dtype(g, x);
-  if (!op_tensors(g, "swap_axes", &x, 1)) return 0;
-  int64_t rank = ir_rank(g, x), a = op_axis(g, "swap_axes", x, axis1, rank);
-  int64_t b = a < 0 ? -1 : op_axis(g, "swap_axes", x, axis2, rank);
-  if (b < 0) return 0;
+/* Two axes of x, made a tensor, counted from the front; false after failing. */
+static bool two_axes(ir_graph *g, const char *who, ir_ref *x, int64_t *a, int64_t *b) {
+  *x = op_default_dtype(g, *x);
+  if (!op_tensors(g, who, x, 1)) return false;
+  uint32_t rank = ir_rank(g, *x);
+  return (*a = op_axis(g, who, *x, *a, rank)) >= 0 && (*b = op_axis(g, who, *x, *b, rank)) >= 0;
+}
+
+ir_ref op_swap_axes(ir_graph *g, ir_ref x, int64_t a, int64_t b) {
   uint32_t order[IR_MAX_RANK];
-  for (uint32_t i = 0; i < rank; i++) order[i] = i == a ? (uint32_t)b : i == b ? (uint32_t)a : i;
+  if (!two_axes(g, "swap_axes", &x, &a, &b)) return 0;
+  for (uint32_t i = 0; i < ir_rank(g, x); i++) order[i] = i == a ? (uint32_t)b : i == b ? (uint32_t)a : i;
   return permute(g, x, order);
 }
 
-ir_ref op_move_axis(ir_graph *g, ir_ref x, int64_t source, int64_t destination) {
-  x = op_default_dtype(g, x);
-  if (!op_tensors(g, "moveaxis", &x, 1)) return 0;
-  int64_t rank = ir_rank(g, x), from = op_axis(g, "moveaxis", x, source, rank);
-  int64_t to = from < 0 ? -1 : op_axis(g, "moveaxis", x, destination, rank);
-  if (to < 0) return 0;
+ir_ref op_move_axis(ir_graph *g, ir_ref x, int64_t from, int64_t to) {
   uint32_t order[IR_MAX_RANK];
-  for (int64_t i = 0, next = 0; i < rank; i++) {
+  if (!two_axes(g, "moveaxis", &x, &from, &to)) return 0;
+  for (int64_t i = 0, next = 0; i < ir_rank(g, x); i++) {
     if (next == from) next++;
     order[i] = i == to ? (uint32_t)from : (uint32_t)next++;
   }

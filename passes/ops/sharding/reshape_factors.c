@@ -7,7 +7,6 @@
 #include "sharding.h"
 
 #include <stdio.h>
-#include <string.h>
 
 typedef struct side {
   const ir_ref *sizes;

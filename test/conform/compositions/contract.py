@@ -4,7 +4,7 @@ import math
 import jax
 import jax.numpy as jnp
 
-from .row import Row, broadcast, picked, same
+from .row import Row, Unfit, broadcast, picked, same
 
 EQUATIONS = {  # operands whose ranks match are picked among the known values
     "ij,jk->ik": (2, 2), "ij,kj->ki": (2, 2), "ij,ij->j": (2, 2), "bij,bjk->bik": (3, 3), "i,j->ij": (1, 1),
@@ -15,8 +15,6 @@ EQUATIONS = {  # operands whose ranks match are picked among the known values
 
 def matmul(d):
     x = d.ranked(1, 4)
-    if x is None:
-        return None
     left = d.shape(x)
 
     def fits(right):
@@ -39,8 +37,6 @@ def einsum(d):
             return all(found.setdefault(letter, n) == n for letter, n in zip(term, shape))
 
         numbers.append(d.pick(fits))
-        if numbers[-1] is None:
-            return None
         sizes.update(zip(term, d.shape(numbers[-1])))
     return picked(*numbers, equation=equation)
 
@@ -52,15 +48,13 @@ def quoted(g, x, a):
 def conv(d):
     """x and a weight, made from known values by reshapes: [n, c, length] and [m, c, extent]."""
     x, w = d.pick(lambda s: 4 <= math.prod(s) <= 60 and math.prod(s) % 2 == 0), d.pick(lambda s: 2 <= math.prod(s) <= 24)
-    if None in (x, w):
-        return None
     count, taps = math.prod(d.shape(x)), math.prod(d.shape(w))
     channels = d.one(c for c in (1, 2) if taps % c == 0)
     extent = d.one(k for k in (1, 2, 3) if taps // channels % k == 0)
     length = count // channels
     stride, dilation, padding = d.integer(1, 2), d.integer(1, 2), d.integer(0, 2)
     if length + 2 * padding < (extent - 1) * dilation + 1:
-        return None
+        raise Unfit
     return picked(x, w, data=(1, channels, length), weight=(taps // channels // extent, channels, extent),
                   stride=stride, dilation=dilation, padding=padding)
 
@@ -77,8 +71,8 @@ def conv_of(g, x, a):
 
 def plane(d):
     x = d.ranked(2, 4)
-    if x is None or min(d.shape(x)[-2:]) < 2:
-        return None
+    if min(d.shape(x)[-2:]) < 2:
+        raise Unfit
     return picked(x, kernel=[2, d.integer(1, 2)], stride=[d.integer(1, 2), 1])
 
 
@@ -93,11 +87,9 @@ def windows(x, a):
 
 def attention(d):
     q = d.ranked(2, 3)
-    if q is None:
-        return None
     shape = d.shape(q)
     k = d.pick(lambda s: len(s) == len(shape) and s[-1] == shape[-1] and s[:-2] == shape[:-2] and 0 not in s)
-    v = None if k is None else d.pick(lambda s: len(s) == len(shape) and s[:-1] == d.shape(k)[:-1] and 0 not in s)
+    v = d.pick(lambda s: len(s) == len(shape) and s[:-1] == d.shape(k)[:-1] and 0 not in s)
     return picked(q, k, v, causal=d.chance(0.4))
 
 

@@ -38,8 +38,6 @@ class Body:
 def scan(d):
     """A scan over the first axis of one value; the state is a slice of it, and another slice is captured."""
     x = d.ranked(1, 4)
-    if x is None:
-        return None
     slice_shape = d.shape(x)[1:]
     state, outside = d.pick(lambda s: s == slice_shape), d.pick(lambda s: s == slice_shape)
     return picked(x, state, outside, reverse=d.chance(0.4), body=Body(d, 3, d.integer(1, 3)))

@@ -79,12 +79,12 @@ def integer(d):
 
 def integers(d):
     first = d.pick(kind="i")
-    return None if first is None else picked(first, d.pick(lambda s: s == d.shape(first), "i"))
+    return picked(first, d.pick(lambda s: s == d.shape(first), "i"))
 
 
 def integer_and_float(d):
     first = d.pick(kind="i")
-    return None if first is None else picked(first, d.like(d.shape(first)))
+    return picked(first, d.like(d.shape(first)))
 
 
 INTEGERS = {

@@ -14,8 +14,6 @@ def indices(d, size, shape):
 
 def gather(d):
     x = d.ranked(1, 3)
-    if x is None:
-        return None
     axis = d.axis(len(d.shape(x)))
     shape = d.one([(1,), (3,), (4,), (2, 2), ()])
     return picked(x, axis=axis, indices=indices(d, d.shape(x)[axis], shape))
@@ -24,7 +22,7 @@ def gather(d):
 def gather_computed(d):
     """Indices that the program computes."""
     x, i = d.ranked(1, 3), d.pick(lambda s: len(s) <= 2 and np.prod(s) <= 12, "i")
-    return None if None in (x, i) else picked(x, i, axis=d.axis(len(d.shape(x))))
+    return picked(x, i, axis=d.axis(len(d.shape(x))))
 
 
 def bounded(x, i, axis):
@@ -37,8 +35,6 @@ def bounded_of(g, x, i, axis):
 
 def scatter(d):
     x = d.ranked(1, 3)
-    if x is None:
-        return None
     shape = d.shape(x)
     axis = d.integer(0, len(shape) - 1)
     count = d.integer(1, 4)
@@ -71,14 +67,12 @@ def scatter_added(x, a):
 def scatter_computed(d):
     """Adds elements of one vector to elements of another, at indices that the program computes."""
     i = d.pick(lambda s: len(s) == 1 and 0 < s[0] <= 12, "i")
-    return None if i is None else picked(d.ranked(1, 1), i, d.pick(lambda s: s == d.shape(i)))
+    return picked(d.ranked(1, 1), i, d.pick(lambda s: s == d.shape(i)))
 
 
 def along(d):
     """Computed indices of the rank of the data."""
     x = d.ranked(1, 3)
-    if x is None:
-        return None
     shape = d.shape(x)
     axis = d.axis(len(shape))
 
@@ -104,8 +98,6 @@ def added_along_of(g, x, a):
 
 def topk(d):
     x = d.ranked(1)
-    if x is None:
-        return None
     axis = d.axis(len(d.shape(x)))
     return picked(x, axis=axis, k=d.integer(1, d.shape(x)[axis]), largest=d.chance(0.6))
 

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from . import GROUPS, ROWS
-from .row import MOST_ELEMENTS, MOST_RANK, Draw, Known
+from .row import MOST_ELEMENTS, MOST_RANK, Draw, Known, Unfit
 
 SHAPES = [(3,), (2, 3), (3, 2), (2, 3, 2), (), (4,), (1, 3), (3, 3), (6,), (2, 2, 3), (2, 1, 2, 3), (1,)]
 DTYPES = {"f": jnp.float64, "i": jnp.int64}
@@ -31,10 +31,10 @@ class Program:
         self.results = sorted(random.sample(loose, min(random.choice([1, 2, 2, 3]), len(loose))))
 
     def add(self, draw, name):
-        drawn = ROWS[name].draw(draw)
-        if drawn is None:
+        try:
+            operands, attributes = ROWS[name].draw(draw)
+        except Unfit:
             return
-        operands, attributes = drawn
         given = [jax.ShapeDtypeStruct(*(lambda v: (v.shape, DTYPES[v.kind]))(draw.known[k])) for k in operands]
         made = listed(jax.eval_shape(lambda *x: ROWS[name].jax(list(x), attributes), *given))
         if all(math.prod(y.shape) <= MOST_ELEMENTS and len(y.shape) <= MOST_RANK for y in made):

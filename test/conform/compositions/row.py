@@ -1,7 +1,7 @@
 """The rows of the tables of steps.
 
 A row has three functions. draw(d) picks operands among the values that are known so far and attributes, or
-returns None where nothing fits; jax and viewfold compute a result, or a list of them, from operands and
+raises Unfit where nothing fits; jax and viewfold compute a result, or a list of them, from operands and
 attributes. Rows keep values moderate (an exponential is taken of a tanh), so that steps may follow each other
 in any order.
 """
@@ -15,6 +15,10 @@ Known = collections.namedtuple("Known", "shape kind")  # kind: f a float, i an i
 
 MOST_ELEMENTS = 600
 MOST_RANK = 5
+
+
+class Unfit(Exception):
+    """No value fits."""
 
 
 class Draw:
@@ -33,10 +37,10 @@ class Draw:
         return self.random.random() < probability
 
     def pick(self, fits=lambda shape: True, kind="f"):
-        """The number of a value of that kind whose shape fits, the last ones preferred; None if there is none."""
+        """The number of a value of that kind whose shape fits, the last ones preferred."""
         found = [k for k, v in enumerate(self.known) if v.kind == kind and fits(v.shape)]
         if not found:
-            return None
+            raise Unfit
         return found[-1] if self.chance(0.4) else self.one(found)
 
     def ranked(self, low, high=MOST_RANK):
@@ -63,8 +67,8 @@ def broadcast(*shapes):
 
 
 def picked(*numbers, **attributes):
-    """What a draw function returns; None if an operand is missing."""
-    return None if None in numbers else (list(numbers), attributes)
+    """What a draw function returns."""
+    return list(numbers), attributes
 
 
 def same(name):

@@ -12,17 +12,17 @@ SOME = 1  # the least rank with an axis
 
 def axis_of(d, **more):
     x = d.ranked(SOME)
-    return None if x is None else picked(x, axis=d.axis(len(d.shape(x))), **more)
+    return picked(x, axis=d.axis(len(d.shape(x))), **more)
 
 
 def permute(d):
     x = d.ranked(SOME)
-    return None if x is None else picked(x, order=d.random.sample(range(len(d.shape(x))), len(d.shape(x))))
+    return picked(x, order=d.random.sample(range(len(d.shape(x))), len(d.shape(x))))
 
 
 def reshape(d):
     x = d.ranked(0)
-    count = math.prod(d.shape(x)) if x is not None else 0
+    count = math.prod(d.shape(x))
     shapes = [(count,), (1, count), (count, 1), (-1,)] + [(k, -1) for k in (2, 3, 4) if count % k == 0]
     shapes += [(2, -1, 3)] if count % 6 == 0 else []
     return picked(x, shape=d.one(shapes))
@@ -30,40 +30,34 @@ def reshape(d):
 
 def broadcast_to(d):
     x = d.pick(lambda s: math.prod(s) * 6 <= MOST_ELEMENTS and len(s) < 4)
-    if x is None:
-        return None
     grown = tuple(d.integer(2, 3) if n == 1 else n for n in d.shape(x))
     return picked(x, shape=d.one([(), (2,), (1,), (3, 1)]) + grown)
 
 
 def pads(d, least, most):
     x = d.ranked(SOME)
-    return None if x is None else picked(x, pads=[(d.integer(least, most), d.integer(least, most)) for _ in d.shape(x)])
+    return picked(x, pads=[(d.integer(least, most), d.integer(least, most)) for _ in d.shape(x)])
 
 
 def bounds(d):
     x = d.ranked(SOME)
-    return None if x is None else picked(
+    return picked(
         x, bounds=[tuple(sorted(d.random.sample(range(n + 1), 2))) for n in d.shape(x)])
 
 
 def steps(d):
     x = d.ranked(SOME)
-    return None if x is None else picked(x, steps=[d.one([1, 1, 2, -1, -2]) for _ in d.shape(x)])
+    return picked(x, steps=[d.one([1, 1, 2, -1, -2]) for _ in d.shape(x)])
 
 
 def point(d):
     x = d.ranked(SOME)
-    if x is None:
-        return None
     axis = d.axis(len(d.shape(x)))
     return picked(x, axis=axis, index=d.integer(0, d.shape(x)[axis] - 1))
 
 
 def update(d):
     x = d.ranked(SOME)
-    if x is None:
-        return None
     start = [d.integer(0, n - 1) for n in d.shape(x)]
     size = [d.integer(1, n - at) for n, at in zip(d.shape(x), start)]
     return picked(x, d.pick(lambda s: broadcast(s, tuple(size)) == tuple(size)), start=start, size=size)
@@ -76,8 +70,6 @@ def updated(x, a):
 
 def joined(d, most):
     x = d.ranked(SOME, most)
-    if x is None:
-        return None
     axis = d.axis(len(d.shape(x)))
 
     def fits(s):
@@ -89,28 +81,24 @@ def joined(d, most):
 
 def stacked(d):
     x = d.pick(lambda s: len(s) < 4)
-    if x is None:
-        return None
     return picked(x, *[d.pick(lambda s: s == d.shape(x)) for _ in range(d.integer(0, 2))],
                   axis=d.axis(len(d.shape(x)) + 1))
 
 
 def split(d):
     x = d.ranked(SOME)
-    if x is None:
-        return None
     axis = d.axis(len(d.shape(x)))
     return picked(x, axis=axis, parts=d.one([k for k in (1, 2, 3) if d.shape(x)[axis] % k == 0]))
 
 
 def triangle(d):
     x = d.ranked(2)
-    return None if x is None else picked(x, diagonal=d.integer(-1, 1))
+    return picked(x, diagonal=d.integer(-1, 1))
 
 
 def swap(d):
     x = d.ranked(2)
-    return None if x is None else picked(x, axis1=d.axis(len(d.shape(x))), axis2=d.axis(len(d.shape(x))))
+    return picked(x, axis1=d.axis(len(d.shape(x))), axis2=d.axis(len(d.shape(x))))
 
 
 def row(name, draw, function):
@@ -149,8 +137,6 @@ MOVES = {
 
 def axes_of(d):
     x = d.ranked(SOME)
-    if x is None:
-        return None
     rank = len(d.shape(x))
     return picked(x, axes=sorted(d.random.sample(range(rank), d.integer(1, min(2, rank)))), keepdims=d.chance(0.5))
 
@@ -162,8 +148,6 @@ def reduction(name, function):
 def spread(d):
     """An axis of more than one element: for one element a deviation is zero and has no derivative."""
     x = d.pick(lambda s: len(s) >= 1 and 0 not in s and max(s) > 1)
-    if x is None:
-        return None
     return picked(x, axes=[d.one(k for k, n in enumerate(d.shape(x)) if n > 1)], keepdims=d.chance(0.5))
 
 
@@ -193,8 +177,6 @@ def rms_normed(x, axis, eps):
 
 def weighted_norm(d):
     x = d.ranked(SOME)
-    if x is None:
-        return None
     last = d.shape(x)[-1:]
     return picked(x, *[d.pick(lambda s: broadcast(s, last) == last)] * 2, axis=-1, eps=0.1)
 

@@ -1,5 +1,6 @@
 # Control flow whose operands have batch axes: each element takes its own path. Worked numbers; --check
 # compares the compiled program with the evaluator, which runs every element separately.
+@text g.vf: viewfold dump --stage=graph g.vf
 
 == while_loop: each element has its own trip count, and its own branch in each iteration
 <<< collatz.vf
@@ -205,7 +206,6 @@ check z: 8 elements, bit-equal
 check b: 8 elements, bit-equal
 
 == batches that do not align
-<<< bad.vf
 graph @more(%a: f32[], %b: f32[]) {
   %p = lt %a, %b
   return %p
@@ -218,13 +218,10 @@ graph @bad(%x: f32[2|], %y: f32[3|]) {
   %s, %t = while_loop %x, %y while=@more do=@sum
   return %s, %t
 }
->>>
-$ viewfold dump --stage=graph bad.vf
-! bad.vf:10:3: error: while_loop: batches of f32[2|] and f32[3|] do not align: size 2 meets 3; batch axes align at the end (the innermost vmap comes first), and their sizes are equal or 1
+! g.vf:10:3: error: while_loop: batches of f32[2|] and f32[3|] do not align: size 2 meets 3; batch axes align at the end (the innermost vmap comes first), and their sizes are equal or 1
 ? 2
 
 == a function's result cannot have batch axes
-<<< bad2.vf
 graph @f(%a: f32[3]) {
   %b = batch %a axis=0 level=1
   return %b
@@ -233,13 +230,10 @@ graph @bad(%x: f32[3]) {
   %s = checkpoint %x do=@f
   return %s
 }
->>>
-$ viewfold dump --stage=graph bad2.vf
-! bad2.vf:6:3: error: checkpoint: result 1 of a function is f32[3|]; parameters and results of a function have no batch axes, as it is applied to each element of a batch
+! g.vf:6:3: error: checkpoint: result 1 of a function is f32[3|]; parameters and results of a function have no batch axes, as it is applied to each element of a batch
 ? 2
 
 == nor can its parameters
-<<< bad3.vf
 graph @f(%a: f32[3|]) {
   return %a
 }
@@ -247,7 +241,5 @@ graph @bad(%x: f32[3|]) {
   %s = checkpoint %x do=@f
   return %s
 }
->>>
-$ viewfold dump --stage=graph bad3.vf
-! bad3.vf:5:3: error: checkpoint: result 1 of a function is f32[3|]; parameters and results of a function have no batch axes, as it is applied to each element of a batch
+! g.vf:5:3: error: checkpoint: result 1 of a function is f32[3|]; parameters and results of a function have no batch axes, as it is applied to each element of a batch
 ? 2

@@ -1,8 +1,8 @@
 # Control flow that is refused.
+@text g.vf: viewfold dump --stage=graph g.vf
 
 == branches of different types: spec F13
 # spec: F13.U
-<<< g.vf
 graph @a(%x: f32[3]) {
   %s = sum %x
   return %x, %s
@@ -15,13 +15,10 @@ graph @main(%p: bool[], %x: f32[3]) {
   %y, %z = cond %p, %x then=@a else=@b
   return %y, %z
 }
->>>
-$ viewfold dump --stage=graph g.vf
 ! g.vf:10:3: error: cond: result 2 is i64[] in the second branch, f32[] in the first; both must have the same shape and dtype
 ? 2
 
 == branches of different shapes
-<<< g.vf
 graph @a(%x: f32[n=1..8]) { return %x }
 graph @b(%x: f32[n=1..8]) {
   %y = pad %x pads=[[0,1]]
@@ -31,62 +28,47 @@ graph @main(%p: bool[], %x: f32[n=1..8]) {
   %y = cond %p, %x then=@a else=@b
   return %y
 }
->>>
-$ viewfold dump --stage=graph g.vf
 ! g.vf:7:3: error: cond: result 1 is f32[(n+1)] in the second branch, f32[n] in the first; both must have the same shape and dtype
 ? 2
 
 == branches of a different number of results
-<<< g.vf
 graph @a(%x: f32[3]) { return %x }
 graph @b(%x: f32[3]) { return %x, %x }
 graph @main(%p: bool[], %x: f32[3]) {
   %y = cond %p, %x then=@a else=@b
   return %y
 }
->>>
-$ viewfold dump --stage=graph g.vf
 ! g.vf:4:3: error: cond: the first branch has 1 result, the second 2; both must have the same number
 ? 2
 
 == a predicate that is no bool
-<<< g.vf
 graph @a(%x: f32[3]) { return %x }
 graph @main(%p: i32[], %q: bool[2], %x: f32[3]) {
   %y = cond %q, %x then=@a else=@a
   return %y
 }
->>>
-$ viewfold dump --stage=graph g.vf
 ! g.vf:3:3: error: cond: the predicate is bool[2]; it is a bool of rank 0: compare, or reduce it
 ? 2
 
 == operands of other types than the functions' parameters
-<<< g.vf
 graph @a(%x: f32[3]) { return %x }
 graph @main(%p: bool[], %x: f32[3], %y: f32[4]) {
   %z = cond %p, %y then=@a else=@a
   return %z
 }
->>>
-$ viewfold dump --stage=graph g.vf
 ! g.vf:3:3: error: cond: operand 1 is f32[4], the first branch takes f32[3]; both must have the same shape and dtype
 ? 2
 
 == too many operands
-<<< g.vf
 graph @a(%x: f32[3]) { return %x }
 graph @main(%p: bool[], %x: f32[3]) {
   %z = cond %p, %x, %x then=@a else=@a
   return %z
 }
->>>
-$ viewfold dump --stage=graph g.vf
 ! g.vf:3:3: error: cond: the first branch takes 1 operand, 2 given; it must take as many as are given
 ? 2
 
 == a state that changes its type
-<<< g.vf
 graph @grow(%x: f32[3]) {
   %y = concat %x, %x
   return %y
@@ -95,13 +77,10 @@ graph @main(%x: f32[3]) {
   %z = scan %x do=@grow length=4
   return %z
 }
->>>
-$ viewfold dump --stage=graph g.vf
 ! g.vf:6:3: error: scan: value 1 of the state is f32[6] after an iteration, f32[3] before; both must have the same shape and dtype
 ? 2
 
 == slices of different lengths
-<<< g.vf
 graph @f(%c: f32[], %x: f32[], %y: f32[]) {
   %d = fma %x, %y, %c
   return %d
@@ -110,13 +89,10 @@ graph @main(%x: f32[3], %y: f32[4]) {
   %z = scan 0, %x, %y do=@f
   return %z
 }
->>>
-$ viewfold dump --stage=graph g.vf
 ! g.vf:6:3: error: scan: operand 3 is f32[4], the length is 3; the first axis of an operand to slice must have that size
 ? 2
 
 == two different symbolic lengths
-<<< g.vf
 graph @f(%c: f32[], %x: f32[], %y: f32[]) {
   %d = fma %x, %y, %c
   return %d
@@ -125,91 +101,68 @@ graph @main(%x: f32[n=1..4], %y: f32[m=1..4]) {
   %z = scan 0, %x, %y do=@f
   return %z
 }
->>>
-$ viewfold dump --stage=graph g.vf
 ! g.vf:6:3: error: scan: operand 3 is f32[m], the length is n; the first axis of an operand to slice must have that size; needs m == n, known: 1 <= m <= 4, 1 <= n <= 4; use one variable for both
 ? 2
 
 == a scalar cannot be sliced
-<<< g.vf
 graph @f(%c: f32[], %x: f32[]) { return %c }
 graph @main(%x: f32[]) {
   %z = scan 0, %x do=@f
   return %z
 }
->>>
-$ viewfold dump --stage=graph g.vf
 ! g.vf:3:3: error: scan: operand 2 is f32[]; an operand to slice must have at least one axis
 ? 2
 
 == a scan without a length
-<<< g.vf
 graph @f(%c: f32[]) { return %c }
 graph @main(%x: f32[]) {
   %z = scan %x do=@f
   return %z
 }
->>>
-$ viewfold dump --stage=graph g.vf
 ! g.vf:3:3: error: scan: no operand is sliced and no length is given; give one of both
 ? 2
 
 == a condition that is no bool
-<<< g.vf
 graph @f(%c: f32[]) { return %c }
 graph @main(%x: f32[]) {
   %z = while %x while=@f do=@f
   return %z
 }
->>>
-$ viewfold dump --stage=graph g.vf
 ! g.vf:3:3: error: while: the condition has 1 result, the first one f32[]; it must have one, a bool of rank 0
 ? 2
 
 == a body that returns more than the state
-<<< g.vf
 graph @p(%c: f32[]) { return true }
 graph @f(%c: f32[]) { return %c, %c }
 graph @main(%x: f32[]) {
   %z = while %x while=@p do=@f
   return %z
 }
->>>
-$ viewfold dump --stage=graph g.vf
 ! g.vf:4:3: error: while: the body has 2 results for a state of 1; it must return the next state
 ? 2
 
 == a graph that is not defined, or is the caller itself
-<<< g.vf
 graph @main(%p: bool[], %x: f32[]) {
   %z = cond %p, %x then=@main else=@main
   return %z
 }
->>>
-$ viewfold dump --stage=graph g.vf
 ! g.vf:2:25: error: unknown graph, found '@main', expected a graph defined above
 ? 2
 
 == attributes that are no graphs
-<<< g.vf
 graph @main(%p: bool[], %x: f32[]) {
   %z = cond %p, %x then=main else=3
   return %z
 }
->>>
-$ viewfold dump --stage=graph g.vf
 ! g.vf:2:3: error: cond: attribute then is main; it is a graph, such as @f
 ? 2
 
 == a symbolic size with other bounds
-<<< g.vf
 graph @f(%x: f32[n=1..4]) { return %x }
 graph @main(%p: bool[], %x: f32[n=1..5]) {
   %z = cond %p, %x then=@f else=@f
   return %z
 }
->>>
-$ viewfold dump --stage=graph g.vf
 ! g.vf:3:25: error: variable declared again with other bounds, found 'n', expected its name alone
 ? 2
 

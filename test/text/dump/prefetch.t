@@ -23,6 +23,7 @@ graph @sweep(%x: f32[8388608], %b: f32[1]) {
   return %y
 }
 >>>
+@text g.vf: viewfold dump --stage=graph g.vf
 
 == the second read of a row prefetches two rows of 4 KiB ahead, in each of four unrolled vectors
 $ viewfold dump --stage=loops rows.vf > loops
@@ -88,27 +89,21 @@ $ viewfold dump --stage=loops --target 'registers=32 l3=65536' twice.vf | grep -
 0
 
 == the distance of a prefetch is a positive number of elements
-<<< bad.vf
 kernel @k(p0: f32[4], p1: f32[4]) {
   for ridx0 in 0..4 thread {
     %0 = load p1[ridx0] ahead 0 : f32
     store p0[ridx0] = %0
   }
 }
->>>
-$ viewfold dump --stage=graph bad.vf
 ! [..]error: bad load[..]
 ? 2
 
 == a load without prefetch cannot be non-temporal
-<<< bad.vf
 kernel @k(p0: f32[4], p1: f32[4]) {
   for ridx0 in 0..4 thread {
     %0 = load p1[ridx0] stream : f32
     store p0[ridx0] = %0
   }
 }
->>>
-$ viewfold dump --stage=graph bad.vf
 ! [..]error: [..]
 ? 2

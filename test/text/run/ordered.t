@@ -28,6 +28,7 @@ graph @sort(%f: f32[7], %x: i8[2,4]) {
   return %up, %down, %i, %j, %columns, %rows
 }
 >>>
+@text g.vf: viewfold dump --stage=graph g.vf
 
 == cumulative sums, products, maxima and minima; NaN and infinities affect only the results that include them
 $ viewfold run cumulative.vf --in x=[[3,-1,2],[0,5,4]] --in f=[1,inf,-2,nan,3] --check
@@ -188,23 +189,17 @@ $ viewfold run stored.vf --in x=[1,-2,3,-4]
 c: f32[4] = [1.0, 2.0, 3.0, 4.0]
 
 == an exclusive cumulative maximum is refused, as the first would be of nothing
-<<< bad.vf
 graph @bad(%x: f32[2,3]) {
   %y = cummax %x axis=0 exclusive=true
   return %y
 }
->>>
-$ viewfold dump --stage=graph bad.vf
-! bad.vf:2:3: error: cummax: there is no attribute exclusive; attributes: axis, reverse
+! g.vf:2:3: error: cummax: there is no attribute exclusive; attributes: axis, reverse
 ? 2
 
 == sorting along a size with too large a bound
-<<< bad.vf
 graph @bad(%x: i8[n=0..5000000000]) {
   %y = argsort %x
   return %y
 }
->>>
-$ viewfold dump --stage=graph bad.vf
-! bad.vf:2:3: error: argsort: axis 0 has size n; x has shape i8[n]; at most 2^32 elements are sorted; needs n <= 4294967296, known: 0 <= n <= 5000000000; declare n=0..4294967296
+! g.vf:2:3: error: argsort: axis 0 has size n; x has shape i8[n]; at most 2^32 elements are sorted; needs n <= 4294967296, known: 0 <= n <= 5000000000; declare n=0..4294967296
 ? 2

@@ -1,4 +1,5 @@
 # The worked numbers of the specification's table of views.
+@text g.vf: viewfold dump --stage=graph g.vf
 
 == an axis is inserted, from either end of the result
 # spec: V10 V10.U
@@ -66,14 +67,11 @@ last: i32[2,1,3] = [[[1, 2, 3]], [[4, 5, 6]]]
 
 == an axis of another size cannot be dropped
 # spec: V8
-<<< drop.vf
 graph @drop(%x: i32[10,5]) {
   %y = squeeze %x axis=0
   return %y
 }
->>>
-$ viewfold dump --stage=graph drop.vf
-! drop.vf:2:3: error: squeeze: axis 0 [..]
+! g.vf:2:3: error: squeeze: axis 0 [..]
 ? 2
 
 == two axes exchanged
@@ -132,14 +130,11 @@ n: i32[2,3,1] = [[[0], [1], [2]], [[3], [4], [5]]]
 
 == an order that is no permutation
 # spec: V14
-<<< order.vf
 graph @order(%x: i32[2,3]) {
   %y = permute %x order=[0,-2]
   return %y
 }
->>>
-$ viewfold dump --stage=graph order.vf
-! order.vf:2:3: error: permute: order [0,-2] repeats axis 0; [..]
+! g.vf:2:3: error: permute: order [0,-2] repeats axis 0; [..]
 ? 2
 
 == an axis reversed
@@ -337,14 +332,11 @@ b: i32[2,2] = [[0, 8], [1, 9]]
 
 == unequal shapes cannot be stacked
 # spec: V21
-<<< pile.vf
 graph @pile(%x: i32[2], %y: i32[1]) {
   %a = stack %x, %y
   return %a
 }
->>>
-$ viewfold dump --stage=graph pile.vf
-! pile.vf:2:3: error: stack: [..]
+! g.vf:2:3: error: stack: [..]
 ? 2
 
 == gathered by indices
