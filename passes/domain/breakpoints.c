@@ -188,7 +188,10 @@ static bool is_outer_range(const peel_domain *p, ir_ref node) {
  * comes first: the first breakpoint is then one of a later clause, which leaves fewer divisions
  * (prop_loops.chains) than the opposite order. */
 static uint32_t undecided(ir_graph *g, const peel_domain *p, ir_ref **live, size_t *cap) {
-  enum { USED = 1, MOVES = 2 }; /* by the store; along some range */
+  enum {
+    USED = 1, /* bit: the store needs it */
+    MOVES = 2 /* bit: it depends on some range */
+  };
   size_t count = 0, kept = 0, size = (size_t)p->store + 1;
   uint8_t *used = ir_alloc(g->mem, size);
   bool ok = used && ir_reachable_last_first(g, &p->store, 1, live, &count, cap) == IR_OK;
