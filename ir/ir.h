@@ -270,7 +270,15 @@ ir_status ir_reachable(const ir_graph *graph, const ir_ref *roots, size_t n, ir_
                        size_t *cap);
 ir_status ir_reachable_inside(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref **out,
                               size_t *count, size_t *cap);
-/* The index of a ref in such a list: of the first entry >= ref, `count` if there is none. */
+/* As ir_reachable, in an order that does not depend on when nodes were made: sources first, otherwise in the
+ * order of the operands that refer to them (ir/order.c). Decisions that depend on which node comes first are
+ * the same in every graph that holds the same program, such as one that was read from a text. */
+ir_status ir_reachable_in_order(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref **out,
+                                size_t *count, size_t *cap);
+/* The same, the last operand first. */
+ir_status ir_reachable_last_first(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref **out,
+                                  size_t *count, size_t *cap);
+/* The index of a ref in a list of ir_reachable: of the first entry >= ref, `count` if there is none. */
 size_t ir_find_ref(const ir_ref *ascending, size_t count, ir_ref ref);
 /* Like ir_reachable, but the sources of nodes older than `floor`, and of nodes in stops[], are not followed:
  * these nodes are listed alone. */

@@ -57,3 +57,61 @@ int ir_compare_equal_keys(const ir_graph *g, ir_ref a, ir_ref b) {
   }
   return 0;
 }
+
+typedef struct visit {
+  ir_ref ref;
+  uint32_t next; /* source to visit */
+} visit;
+
+/* Lists what is reachable from the root and not seen yet, after its sources. */
+static bool list_below(const ir_graph *g, ir_ref root, bool last, uint8_t *seen, visit **stack, size_t *cap,
+                       ir_ref *list, size_t *count) {
+  size_t depth = 0;
+  for (ir_ref below = root; below || depth;) {
+    if (below && !seen[below]) {
+      if (!ir_reserve(g->mem, (void **)stack, cap, depth + 1, sizeof **stack)) return false;
+      seen[below] = 1;
+      (*stack)[depth++] = (visit){below, 0};
+    }
+    if (!depth) break;
+    visit *top = &(*stack)[depth - 1];
+    const ir_node *n = ir_get(g, top->ref);
+    if (n->op != IR_OP_FUNC && top->next < n->nsrc) {
+      uint32_t i = top->next++;
+      below = n->src[last ? n->nsrc - 1 - i : i];
+      continue;
+    }
+    below = 0;
+    list[(*count)++] = top->ref;
+    depth--;
+  }
+  return true;
+}
+
+static ir_status in_order(const ir_graph *g, const ir_ref *roots, size_t n, bool last, ir_ref **out,
+                          size_t *count, size_t *cap) {
+  visit *stack = NULL;
+  size_t room = 0;
+  ir_status status = ir_reachable(g, roots, n, out, count, cap);
+  if (status != IR_OK || *count == 0) return status;
+  size_t limit = (size_t)(*out)[*count - 1] + 1;
+  uint8_t *seen = ir_alloc(g->mem, limit);
+  bool done = seen != NULL;
+  for (size_t i = 0; i < *count && done; i++) seen[(*out)[i]] = 0;
+  *count = 0;
+  for (size_t i = 0; i < n && done; i++)
+    if (roots[i]) done = list_below(g, roots[i], last, seen, &stack, &room, *out, count);
+  ir_free(g->mem, seen, limit);
+  ir_free(g->mem, stack, room * sizeof *stack);
+  return done ? IR_OK : ir_fail(g->error, IR_ERR_MEMORY, "out of memory traversing a graph");
+}
+
+ir_status ir_reachable_in_order(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
+                                size_t *cap) {
+  return in_order(g, roots, n, false, out, count, cap);
+}
+
+ir_status ir_reachable_last_first(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref **out,
+                                  size_t *count, size_t *cap) {
+  return in_order(g, roots, n, true, out, count, cap);
+}

@@ -32,7 +32,8 @@ ir_status ir_replace(ir_graph *g, const ir_ref *from, const ir_ref *to, size_t c
     if (from[i] < r.floor) r.floor = from[i];
   if (count == 0) return IR_OK;
   bool good = ir_reachable_above(g, roots, n, r.floor, from, count, &r.nodes, &r.count, &r.cap) == IR_OK;
-  size_t node_count = r.count;
+  size_t node_count = r.count, order_count = 0, order_cap = 0;
+  ir_ref *order = NULL;
   r.map = good ? ir_alloc(g->mem, node_count * sizeof *r.map) : NULL;
   good = r.map != NULL;
   if (good) memset(r.map, 0, node_count * sizeof *r.map);
@@ -40,10 +41,17 @@ ir_status ir_replace(ir_graph *g, const ir_ref *from, const ir_ref *to, size_t c
     size_t at = ir_find_ref(r.nodes, r.count, from[i]);
     if (at < node_count && r.nodes[at] == from[i]) r.map[at] = to[i];
   }
-  for (size_t i = 0; i < node_count && good; i++)
-    if (!r.map[i]) good = (r.map[i] = rebuild_node(&r, r.nodes[i])) != 0;
+  /* In an order that the text of the values has, too: nodes that other values share are older than the text
+   * says. */
+  good = good && ir_reachable_in_order(g, roots, n, &order, &order_count, &order_cap) == IR_OK;
+  for (size_t i = 0; i < order_count && good; i++) {
+    size_t at = ir_find_ref(r.nodes, node_count, order[i]);
+    if (at < node_count && r.nodes[at] == order[i] && !r.map[at])
+      good = (r.map[at] = rebuild_node(&r, order[i])) != 0;
+  }
   for (size_t i = 0; i < n && good; i++) roots[i] = mapped(&r, roots[i]);
   ir_free(g->mem, r.map, r.map ? node_count * sizeof *r.map : 0);
+  ir_free(g->mem, order, order_cap * sizeof *order);
   ir_free(g->mem, r.nodes, r.cap * sizeof *r.nodes);
   ir_free(g->mem, r.scratch, r.scratch_cap * sizeof *r.scratch);
   return good ? IR_OK : ir_fail(g->error, IR_ERR_MEMORY, "out of memory replacing values");

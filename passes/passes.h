@@ -67,7 +67,7 @@ typedef struct pass_options {
 enum {
   PASS_ON_GRAPH = 1,  /* bit: it takes the graph */
   PASS_ON_KERNEL = 2, /* bit: it takes one kernel */
-  PASS_OF_PLAN = 4    /* bit, with one of these: it makes or reads the plan, so it does not run alone */
+  PASS_OF_PLAN = 4    /* bit, with one of these: it makes or reads the plan, of which there is no text */
 };
 enum {
   PASS_CPU = 1, /* bit: for lanes of vectors */
@@ -90,9 +90,12 @@ extern const size_t pass_count;
 ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan,
                         ir_error *error);
 
-/* Runs one row of the table: on a TUPLE of tensors, or on the effect of a kernel, the parameters of which are
- * slots of the same numbers. *root becomes what it leaves; it stays for machines that the row is not for. */
-ir_status pass_alone(ir_graph *g, const pass_info *row, const pass_options *options, ir_ref *root,
-                     ir_error *error);
+/* Runs one row of the table on what is there before it: on a TUPLE of tensors; or on the effect of a kernel,
+ * the parameters of which are slots of the same numbers. A row that makes or reads the plan takes the graph,
+ * for which the rows of the plan before it run first, and goes over all kernels of the plan. The observer is
+ * called with what the row leaves; that is the root itself for machines that the row is not for, and where it
+ * changes the plan alone. Free the plan, which is empty for other rows, in any case. */
+ir_status pass_alone(ir_graph *g, const pass_info *row, const pass_options *options, ir_ref root,
+                     ir_plan *plan, ir_error *error);
 
 #endif

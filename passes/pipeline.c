@@ -171,11 +171,11 @@ const pass_info pass_table[] = {
     {"parts", "parts", batch_stream, GRAPH, PASS_CPU, "primitive operations",
      "large products as scans over their batch", NULL},
     {"schedule", "schedule", schedule, GRAPH_OF_PLAN, PASS_BOTH, "primitive operations",
-     "a step for each value that lies in memory, or for several in one loop over rows", NULL},
+     "a plan: a step for each value that lies in memory, or for several in one loop over rows", NULL},
     {"regroup", "regroup", regroup, GRAPH_OF_PLAN, PASS_BOTH, "a plan",
-     "row groups of symbolic sizes that folding accepts", "schedule"},
-    {"views", "fold", fold_views, KERNEL_OF_PLAN, PASS_BOTH, "one step", "one scalar expression; no views",
-     NULL},
+     "a plan whose row groups of symbolic sizes folding accepts", "schedule"},
+    {"views", "fold", fold_views, KERNEL_OF_PLAN, PASS_BOTH, "one step of a plan",
+     "one scalar expression; no views", NULL},
     {"fold", "fold", mask_rows, KERNEL, PASS_BOTH, "scalar expressions",
      "no elements of a row group behind the end of a causal mask", NULL},
     {"elementary", "elementary", elementary, KERNEL, PASS_BOTH, "scalar expressions",
@@ -284,6 +284,12 @@ static bool run_passes(pass_state *s, int scope, int kernel) {
 
 static bool run_on_kernel(pass_state *s, size_t k) { return run_passes(s, PASS_ON_KERNEL, (int)k); }
 
+static bool run_its_row(pass_state *s, size_t k) {
+  const pass_info *row = s->row;
+  pass_index_begin(s->g);
+  return run_row(s, row, (int)k);
+}
+
 /* fused row groups of symbolic sizes */
 
 static bool is_symbolic(const ir_graph *g, const ir_row_group *row_group) {
@@ -366,24 +372,43 @@ static bool number_slots(pass_state *s) {
   return s->slots.params != NULL;
 }
 
-ir_status pass_alone(ir_graph *g, const pass_info *row, const pass_options *options, ir_ref *root,
-                     ir_error *error) {
+/* The rows that make the plan, as far as `row`, which no text holds: it is made again from the graph. The
+ * caller's observer sees the row alone. */
+static bool run_from_plan(pass_state *s, const pass_info *row) {
+  const pass_options *own = s->options;
+  pass_options quiet = *own;
+  bool done = true;
+  quiet.observer = NULL;
+  for (size_t i = 0; i < pass_count && &pass_table[i] <= row && done; i++) {
+    const pass_info *at = &pass_table[i];
+    if (!(at->scope & PASS_OF_PLAN)) continue;
+    s->row = at;
+    s->options = at == row ? own : &quiet;
+    done = at->scope & PASS_ON_GRAPH ? run_row(s, at, -1) : each_kernel(s, run_its_row);
+  }
+  s->options = own;
+  return done;
+}
+
+static bool run_on_text(pass_state *s, const pass_info *row) {
+  bool ready = !(row->scope & PASS_ON_KERNEL) || number_slots(s);
+  size_t params = s->slots.count;
+  if (!ready) ir_fail(s->error, IR_ERR_MEMORY, "out of memory running a pass");
+  bool done = ready && run_row(s, row, -1);
+  ir_free(s->g->mem, s->slots.params, s->slots.params ? params * sizeof *s->slots.params : 0);
+  return done;
+}
+
+ir_status pass_alone(ir_graph *g, const pass_info *row, const pass_options *options, ir_ref root,
+                     ir_plan *plan, ir_error *error) {
   ir_step step = {.kind = IR_STEP_KERNEL};
-  pass_state s = {.g = g, .options = options, .error = error, .root = *root, .before = *root, .step = &step};
+  pass_state s = {.g = g, .options = options, .plan = plan, .error = error, .root = root, .before = root};
   s.inputs = options->inputs, s.strategy = pass_strategy_of(options->target);
-  if (row->scope & PASS_OF_PLAN)
-    return ir_fail(error, IR_ERR_INVALID,
-                   "%s makes or reads the plan of a whole graph, which has no text; viewfold dump "
-                   "--print-after=%s shows what it leaves",
-                   row->name, row->name);
+  s.step = &step;
+  *plan = (ir_plan){.mem = g->mem};
   pass_index_begin(g);
-  bool ready = !(row->scope & PASS_ON_KERNEL) || number_slots(&s);
-  size_t params = s.slots.count;
-  if (!ready) ir_fail(error, IR_ERR_MEMORY, "out of memory running a pass");
-  bool done = ready && run_row(&s, row, -1);
-  ir_free(g->mem, s.slots.params, s.slots.params ? params * sizeof *s.slots.params : 0);
+  bool done = row->scope & PASS_OF_PLAN ? run_from_plan(&s, row) : run_on_text(&s, row);
   ir_free(g->mem, step.slots, step.slot_count * sizeof *step.slots);
   ir_free(g->mem, s.roots, (1 + options->input_count) * sizeof *s.roots);
-  *root = s.root;
   return done ? IR_OK : ir_fail(error, IR_ERR_INTERNAL, "compilation failed without a message");
 }

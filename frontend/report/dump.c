@@ -1,7 +1,6 @@
 /* Dumps: run the pipeline on a copy of the graph and print what it makes. */
 #include "frontend/report/dump.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "frontend/api/compile.h"
@@ -84,20 +83,18 @@ static void refused_moves(void *user, uint32_t kernel, ir_error *error) {
 }
 
 static void put_pass(dump *d, const char *pass, ir_ref root, int kernel) {
-  char name[80];
   put_separator(d->out);
   if (d->options->after) ir_textf(d->out, "# after %s\n", pass);
   if (kernel < 0) {
     fe_put_graph(d->block, &d->copy, root, d->out);
     return;
   }
-  snprintf(name, sizeof name, "%.60s_%zu", d->block->name, fe_kernel_number(&d->plan, (size_t)kernel));
   fe_put_place(&d->plan, (size_t)kernel, d->out);
   if (strcmp(pass, "loops") == 0) { /* the kernel's moves, in the form of a schedule */
     if (d->moves.len) ir_text_add(d->out, d->moves.data, d->moves.len);
     d->moves.len = 0;
   }
-  ir_print_graph(&d->copy.graph, name, root, d->out);
+  fe_put_kernel(d->block, &d->plan, &d->copy.graph, (size_t)kernel, root, d->out);
 }
 
 static void dump_pass(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel) {

@@ -1,5 +1,8 @@
 #include "frontend/report/dump_graph.h"
 
+#include <stdio.h>
+
+#include "frontend/report/dump_steps.h"
 #include "ir/print/print.h"
 #include "passes/batch/batch.h"
 #include "passes/ops/ops.h"
@@ -42,4 +45,11 @@ void fe_put_graph(const ir_parsed_graph *b, fe_copy *copy, ir_ref root, ir_text 
     results[i] = (ir_named){b->results[i].name, b->results[i].length, ir_src(g, root, (uint32_t)i)};
   ir_print_named(g, b->name, b->name_length, params, b->param_count, results, b->result_count, out);
   ir_free(g->mem, params, count * sizeof *params);
+}
+
+void fe_put_kernel(const ir_parsed_graph *block, const ir_plan *plan, const ir_graph *g, size_t step,
+                   ir_ref kernel, ir_text *out) {
+  char name[80];
+  snprintf(name, sizeof name, "%.60s_%zu", block->name, fe_kernel_number(plan, step));
+  ir_print_graph(g, name, kernel, out);
 }

@@ -14,4 +14,8 @@ void fe_block_request_free(ir_graph *g, const ir_parsed_graph *block, fe_request
 /* Print the results, which a pass has left in a copy of the request, under the names of the block. */
 void fe_put_graph(const ir_parsed_graph *block, fe_copy *copy, ir_ref results, ir_text *out);
 
+/* Print the kernel of a step of the plan, under the name that dumps give it. */
+void fe_put_kernel(const ir_parsed_graph *block, const ir_plan *plan, const ir_graph *g, size_t step,
+                   ir_ref kernel, ir_text *out);
+
 #endif

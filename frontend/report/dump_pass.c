@@ -1,27 +1,43 @@
 #include "frontend/report/dump_pass.h"
 
 #include "frontend/report/dump_graph.h"
+#include "frontend/report/dump_steps.h"
 #include "ir/print/print.h"
 
-static bool takes(const pass_info *step, ir_block_kind kind) {
-  return kind == (step->scope & PASS_ON_GRAPH ? IR_BLOCK_GRAPH : IR_BLOCK_INDEX);
+static ir_block_kind takes(const pass_info *step) {
+  return step->scope & (PASS_ON_GRAPH | PASS_OF_PLAN) ? IR_BLOCK_GRAPH : IR_BLOCK_INDEX;
 }
 
-static void put_left(const ir_parsed_graph *block, fe_copy *copy, ir_ref root, ir_text *out) {
-  if (out->len) ir_text_str(out, "\n");
-  if (block->kind == IR_BLOCK_GRAPH) fe_put_graph(block, copy, root, out);
-  else ir_print_graph(&copy->graph, block->name, root, out);
+typedef struct printer {
+  const ir_parsed_graph *block;
+  fe_copy copy;
+  ir_plan plan;
+  ir_text *out;
+} printer;
+
+static void put_left(void *user, const char *step, ir_graph *g, ir_ref root, int kernel) {
+  printer *p = user;
+  (void)step;
+  if (p->out->len) ir_text_str(p->out, "\n");
+  if (kernel >= 0) {
+    fe_put_place(&p->plan, (size_t)kernel, p->out);
+    fe_put_kernel(p->block, &p->plan, g, (size_t)kernel, root, p->out);
+  }
+  if (kernel < 0 && p->block->kind == IR_BLOCK_GRAPH) fe_put_graph(p->block, &p->copy, root, p->out);
+  else if (kernel < 0) ir_print_graph(g, p->block->name, root, p->out);
 }
 
 static void run_step(const fe_request *request, const ir_parsed_graph *block, const pass_info *step,
                      const ir_target *target, ir_text *out, ir_error *error) {
-  fe_copy copy;
-  if (fe_request_copy(request, &copy, error) != IR_OK) return;
-  pass_options options = fe_pass_options(&copy.request, target);
-  ir_ref root = copy.request.results;
+  printer p = {.block = block, .out = out};
+  if (fe_request_copy(request, &p.copy, error) != IR_OK) return;
+  pass_options options = fe_pass_options(&p.copy.request, target);
   options.verify = true;
-  if (pass_alone(&copy.graph, step, &options, &root, error) == IR_OK) put_left(block, &copy, root, out);
-  fe_copy_free(&copy);
+  options.observer = put_left;
+  options.user = &p;
+  pass_alone(&p.copy.graph, step, &options, p.copy.request.results, &p.plan, error);
+  ir_plan_free(&p.plan);
+  fe_copy_free(&p.copy);
 }
 
 ir_status fe_dump_pass(ir_graph *g, const ir_parsed_graph *block, const pass_info *step,
@@ -29,10 +45,9 @@ ir_status fe_dump_pass(ir_graph *g, const ir_parsed_graph *block, const pass_inf
   static const char *const kinds[] = {[IR_BLOCK_GRAPH] = "a tensor graph (`graph @...`)",
                                       [IR_BLOCK_INDEX] = "a kernel without loops (`index @...`)",
                                       [IR_BLOCK_KERNEL] = "a kernel with loops (`kernel @...`)"};
-  if (!(step->scope & PASS_OF_PLAN) && !takes(step, block->kind))
-    return ir_fail(error, IR_ERR_INVALID, "%s takes %s; @%.60s is %s", step->name,
-                   kinds[step->scope & PASS_ON_GRAPH ? IR_BLOCK_GRAPH : IR_BLOCK_INDEX], block->name,
-                   kinds[block->kind]);
+  if (block->kind != takes(step))
+    return ir_fail(error, IR_ERR_INVALID, "%s takes %s; @%.60s is %s", step->name, kinds[takes(step)],
+                   block->name, kinds[block->kind]);
   bool graph = block->kind == IR_BLOCK_GRAPH;
   fe_request request = {.graph = g, .results = block->root, .name = block->name, .observer = observer};
   ir_error *noted = g->error;

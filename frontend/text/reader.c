@@ -21,9 +21,23 @@ static ir_ref apply_named(void *user, ir_graph *g, const char *name, size_t leng
   return op_apply(g, name, length, operands, operand_count, attrs, attr_count);
 }
 
+/* Building an expression again, which is in canonical form, gives the same node, and records what its
+ * operands say about its bounds. A kernel has no divisor below 1. What cannot be built says nothing. */
+static void learn_bounds(void *user, ir_graph *g, ir_ref node) {
+  (void)user;
+  const ir_node *n = ir_get(g, node);
+  ir_error *error = g->error, none = {0};
+  g->error = &none;
+  if (n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD) ir_bounds_tighten(g, n->src[1], 1, INT64_MAX);
+  pass_rebuild(g, node, n->src, n->nsrc);
+  g->error = error;
+  if (none.status == IR_ERR_MEMORY) ir_fail(error, IR_ERR_MEMORY, "%s", none.text);
+}
+
 static bool proven_equal(ir_graph *g, ir_ref a, ir_ref b) { return pass_proves(g, IR_OP_EQ, a, b); }
 
-const ir_builder fe_builder = {.expr = canonical, .apply = apply_named, .same_size = proven_equal};
+const ir_builder fe_builder = {
+    .expr = canonical, .apply = apply_named, .learn = learn_bounds, .same_size = proven_equal};
 
 /* Check the types of parameters by op_input_batched: the parser declares them without a check. */
 static bool check_params(ir_graph *g, const char *name, const ir_module *module) {

@@ -131,6 +131,14 @@ static const char *misuse(const ir_graph *g, ir_op op, const ir_ref *src, uint32
   return NULL;
 }
 
+static ir_ref make_expr(const ir_parser *p, ir_op op, const ir_ref *src, uint32_t n) {
+  const ir_builder *b = p->builder;
+  if (!p->as_written) return b->expr(b->user, p->graph, op, src, n);
+  ir_ref made = ir_expr_raw(NULL, p->graph, op, src, n);
+  if (made && b->learn) b->learn(b->user, p->graph, made);
+  return made;
+}
+
 /* replaces the topmost n values by the operation on them */
 static bool apply_operator(ir_parser *p, const ir_operator *o, uint32_t n) {
   const ir_ref *src = p->values + p->value_count - n;
@@ -140,7 +148,7 @@ static bool apply_operator(ir_parser *p, const ir_operator *o, uint32_t n) {
     return ir_lex_fail_at(&p->lex, o->line, o->column, "bad operands of %s, found %s first, %s",
                           ir_ops[o->op].text, dtype, wrong);
   }
-  ir_ref ref = p->builder->expr(p->builder->user, p->graph, o->op, src, n);
+  ir_ref ref = make_expr(p, o->op, src, n);
   if (!ref) return ir_lex_prefix_error(&p->lex, o->line, o->column);
   p->value_count -= n;
   p->values[p->value_count++] = ref;

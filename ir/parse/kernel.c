@@ -508,6 +508,7 @@ static bool finish_kernel(kernel_parser *k, ir_parsed_graph *out, ir_ref effect)
 bool ir_parse_kernel(ir_parser *p, ir_parsed_graph *out) {
   kernel_parser k = {.p = p};
   ir_ref root = 0;
+  p->as_written = true;
   bool ok = ir_lex_expect(&p->lex, '(', "missing parameters");
   for (size_t n = 0; ok && !ir_lex_is(&p->lex, ')'); n++)
     ok = (!n || ir_lex_expect(&p->lex, ',', "bad parameters")) && parse_header_item(p, out);
@@ -516,6 +517,7 @@ bool ir_parse_kernel(ir_parser *p, ir_parsed_graph *out) {
        PUSH(&k, frames, frame_count, frame_cap, (frame){.kind = FRAME_BODY});
   while (ok && !root) ok = parse_line(&k, &root) && !p->lex.error->status;
   ok = ok && finish_kernel(&k, out, root);
+  p->as_written = false;
   const ir_mem *mem = p->graph->mem;
   ir_free(mem, k.frames, k.frame_cap * sizeof *k.frames);
   ir_free(mem, k.effects, k.effect_cap * sizeof *k.effects);

@@ -18,8 +18,8 @@
 /* How the parser makes nodes. */
 typedef struct ir_builder {
   void *user;
-  /* An index expression. n may exceed 2 for ADD, MUL, AND, OR, written as a+b+c. The dtypes of the operands
-   * agree. */
+  /* An index expression of a tensor graph, or of a caller's own text. n may exceed 2 for ADD, MUL, AND, OR,
+   * written as a+b+c. The dtypes of the operands agree. */
   ir_ref (*expr)(void *user, ir_graph *graph, ir_op op, const ir_ref *src, uint32_t n);
   /* An operation of a tensor graph, by its name in the text; the callee resolves aliases and the number of
    * results. Several results are returned as a TUPLE node. 0 after ir_fail(graph->error, ...), to which the
@@ -27,6 +27,9 @@ typedef struct ir_builder {
    * for each use. May be NULL when no graph is parsed. */
   ir_ref (*apply)(void *user, ir_graph *graph, const char *name, size_t name_length, const ir_ref *operands,
                   size_t operand_count, const ir_attr *attrs, size_t attr_count, int line, int column);
+  /* Records what follows about an index expression of a kernel, which is the node that is written: its
+   * bounds. NULL: nothing is recorded. */
+  void (*learn)(void *user, ir_graph *graph, ir_ref node);
   /* Are two sizes proven equal for all values of their variables? NULL: only where they are one node, or have
    * one possible value. */
   bool (*same_size)(ir_graph *graph, ir_ref a, ir_ref b);
@@ -94,7 +97,8 @@ typedef struct ir_parser {
   struct ir_parse_block *blocks; /* storage of the statement's attributes */
   char *bytes;
   size_t bytes_cap;
-  bool in_sizes; /* an expression ends at a `|` outside parentheses */
+  bool as_written; /* a kernel is read: expressions are the nodes that are written */
+  bool in_sizes;   /* an expression ends at a `|` outside parentheses */
 } ir_parser;
 
 /* Reads the first token of the text, which errors call `file`; text, file and builder must outlive the

@@ -399,6 +399,7 @@ void ir_printer_free(ir_printer *pr) {
   ir_free(mem, pr->frames, pr->frame_cap * sizeof *pr->frames);
   ir_free(mem, pr->functions, pr->function_cap * sizeof *pr->functions);
   ir_free(mem, pr->links, pr->limit * sizeof *pr->links);
+  ir_free(mem, pr->inside, pr->limit);
   ir_text_free(&pr->function_name);
 }
 

@@ -6,33 +6,43 @@
 
 #include <string.h>
 
-/* order */
+/* order
+ *
+ * Lines stand in the order in which their nodes were made, which is the order in which reading the text makes
+ * them. What functions contain is listed in the order of the operands that refer to it: a node that several
+ * blocks contain was made for the first of them, whichever that was. Sources of a node in a function are in
+ * it, too. */
 
 typedef struct visit {
   ir_ref ref;
-  uint32_t next;
+  uint32_t next; /* source to visit */
 } visit;
 
-static bool list_from(ir_printer *pr, ir_ref root, visit **stack, size_t *room, ir_ref **nodes, size_t *count,
-                      size_t *cap) {
-  const ir_graph *g = pr->graph;
+typedef struct listing {
+  const ir_printer *pr;
+  uint8_t *seen;
+  visit *stack;
+  size_t room;
+  ir_ref *nodes;
+  size_t count;
+} listing;
+
+/* Lists a node after those of its sources that functions contain. */
+static bool list_from(listing *l, ir_ref root) {
+  const ir_graph *g = l->pr->graph;
   size_t depth = 0;
   for (ir_ref below = root; below || depth;) {
-    if (below && !pr->links[below]) {
-      if (!ir_reserve(g->mem, (void **)stack, room, depth + 1, sizeof **stack)) return false;
-      pr->links[below] = 1; /* seen */
-      (*stack)[depth++] = (visit){below, 0};
+    if (below && !l->seen[below] && (below == root || l->pr->inside[below])) {
+      if (!ir_reserve(g->mem, (void **)&l->stack, &l->room, depth + 1, sizeof *l->stack)) return false;
+      l->seen[below] = 1;
+      l->stack[depth++] = (visit){below, 0};
     }
     if (!depth) break;
-    visit *top = &(*stack)[depth - 1];
+    visit *top = &l->stack[depth - 1];
     const ir_node *n = ir_get(g, top->ref);
-    below = 0;
-    if (n->op != IR_OP_FUNC && top->next < n->nsrc) {
-      below = n->src[top->next++];
-      continue;
-    }
-    if (!ir_reserve(g->mem, (void **)nodes, cap, *count + 1, sizeof **nodes)) return false;
-    (*nodes)[(*count)++] = top->ref;
+    below = n->op != IR_OP_FUNC && top->next < n->nsrc ? n->src[top->next++] : 0;
+    if (below) continue;
+    l->nodes[l->count++] = top->ref;
     depth--;
   }
   return true;
@@ -41,23 +51,28 @@ static bool list_from(ir_printer *pr, ir_ref root, visit **stack, size_t *room, 
 bool ir_list_nodes(ir_printer *pr, const ir_ref *roots, size_t n, ir_ref **nodes, size_t *count,
                    size_t *cap) {
   const ir_mem *mem = pr->graph->mem;
-  visit *stack = NULL;
-  size_t room = 0;
-  *count = 0;
-  if (!pr->links) {
-    if (!(pr->links = ir_alloc(mem, pr->limit * sizeof *pr->links))) return false;
-    memset(pr->links, 0, pr->limit * sizeof *pr->links);
-  }
-  bool good = true;
-  for (size_t i = 0; i < n && good; i++) good = list_from(pr, roots[i], &stack, &room, nodes, count, cap);
-  for (size_t i = 0; i < *count; i++) pr->links[(*nodes)[i]] = 0;
-  ir_free(mem, stack, room * sizeof *stack);
+  ir_ref *live = NULL;
+  size_t live_count = 0, live_cap = 0;
+  listing l = {.pr = pr};
+  bool good = ir_reachable(pr->graph, roots, n, &live, &live_count, &live_cap) == IR_OK &&
+              IR_RESERVE(mem, *nodes, *cap, live_count) && (l.seen = ir_alloc(mem, pr->limit)) != NULL;
+  l.nodes = *nodes;
+  for (size_t i = 0; i < live_count && good; i++) l.seen[live[i]] = 0;
+  for (size_t i = 0; i < live_count && good; i++)
+    if (!pr->inside[live[i]]) good = list_from(&l, live[i]);
+  for (size_t i = 0; i < n && good; i++)
+    if (!l.seen[roots[i]]) good = list_from(&l, roots[i]);
+  *count = l.count;
+  ir_free(mem, l.seen, pr->limit);
+  ir_free(mem, l.stack, l.room * sizeof *l.stack);
+  ir_free(mem, live, live_cap * sizeof *live);
   return good;
 }
 
 /* names */
 
-static bool list_below(ir_printer *pr, const ir_ref *nodes, size_t count);
+static bool list_block(ir_printer *pr, const ir_ref *roots, size_t n, bool function, ir_ref **nodes,
+                       size_t *count, size_t *cap);
 
 /* Lists a function after those that it calls: a text may name only graphs above it. */
 static bool list_function(ir_printer *pr, ir_ref func) {
@@ -66,8 +81,7 @@ static bool list_function(ir_printer *pr, ir_ref func) {
   ir_function f = ir_function_of(g, func);
   ir_ref *nodes = NULL;
   size_t count = 0, cap = 0;
-  bool good = ir_list_nodes(pr, f.results, f.result_count, &nodes, &count, &cap) &&
-              list_below(pr, nodes, count) &&
+  bool good = list_block(pr, f.results, f.result_count, true, &nodes, &count, &cap) &&
               IR_RESERVE(g->mem, pr->functions, pr->function_cap, pr->function_count + 1);
   ir_free(g->mem, nodes, cap * sizeof *nodes);
   if (!good) return false;
@@ -88,14 +102,31 @@ static bool list_below(ir_printer *pr, const ir_ref *nodes, size_t count) {
   return true;
 }
 
+/* Lists the functions below a block, and marks its nodes if it is a function. */
+static bool list_block(ir_printer *pr, const ir_ref *roots, size_t n, bool function, ir_ref **nodes,
+                       size_t *count, size_t *cap) {
+  if (ir_reachable_in_order(pr->graph, roots, n, nodes, count, cap) != IR_OK) return false;
+  for (size_t i = 0; i < *count && function; i++) pr->inside[(*nodes)[i]] = 1;
+  return list_below(pr, *nodes, *count);
+}
+
+static bool make_tables(ir_printer *pr) {
+  const ir_mem *mem = pr->graph->mem;
+  pr->links = ir_alloc(mem, pr->limit * sizeof *pr->links);
+  pr->inside = ir_alloc(mem, pr->limit);
+  if (pr->links) memset(pr->links, 0, pr->limit * sizeof *pr->links);
+  if (pr->inside) memset(pr->inside, 0, pr->limit);
+  return pr->links && pr->inside;
+}
+
 bool ir_list_functions(ir_printer *pr, const char *name, size_t name_length, const ir_ref *roots, size_t n) {
   ir_ref *nodes = NULL;
   size_t count = 0, cap = 0;
   ir_text_add(&pr->function_name, name, name_length);
   ir_text_str(&pr->function_name, "_f");
   pr->function_stem = pr->function_name.len;
-  bool good = ir_list_nodes(pr, roots, n, &nodes, &count, &cap) && list_below(pr, nodes, count) &&
-              !pr->function_name.failed;
+  bool good =
+      make_tables(pr) && list_block(pr, roots, n, false, &nodes, &count, &cap) && !pr->function_name.failed;
   ir_free(pr->graph->mem, nodes, cap * sizeof *nodes);
   return good;
 }

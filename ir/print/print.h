@@ -64,6 +64,7 @@ typedef struct ir_printer {
   size_t function_stem;
   uint32_t *links; /* lists of RESULTs: for a CONTROL node its last RESULT, for a RESULT the one before it;
                       NULL: no functions */
+  uint8_t *inside; /* is a node in some function? NULL: no functions */
   ir_ref focus;    /* the node whose line is wanted, and the extent of that line in the text */
   size_t focus_from, focus_to;
 } ir_printer;
@@ -91,10 +92,9 @@ uint32_t ir_next_number(ir_printer *pr);           /* the next number that is no
 void ir_put_name(ir_printer *pr, ir_ref ref);
 /* Sets the size of an expression, and NAMED when it is too large to be part of another. */
 void ir_measure(ir_printer *pr, ir_ref ref);
-/* function.c. A graph with functions lists nodes in an order that does not depend on when they were made,
- * because a node that several functions contain was made for the first of them. */
-/* The nodes reachable from roots, sources first, otherwise in the order of the operands that refer to them.
- * False when memory is short. */
+/* function.c */
+/* The nodes of a block of a graph with functions, sources first, in the order of their lines. False when
+ * memory is short. */
 bool ir_list_nodes(ir_printer *pr, const ir_ref *roots, size_t n, ir_ref **nodes, size_t *count, size_t *cap);
 /* Lists and names the functions of a graph with that name; a function comes after those that it calls. */
 bool ir_list_functions(ir_printer *pr, const char *name, size_t name_length, const ir_ref *roots, size_t n);

@@ -182,22 +182,31 @@ static bool is_outer_range(const peel_domain *p, ir_ref node) {
 }
 
 /* Lists the nodes that the store is made of, sources first, without two kinds that no split further in
- * changes: those in the sizes of outer axes only, and those older than every range, which depend on none. */
+ * changes: those in the sizes of outer axes only, and those that depend on no range. Of operands the last
+ * comes first: the first breakpoint is then one of a later clause, which leaves fewer divisions
+ * (prop_loops.chains) than the opposite order. */
 static uint32_t undecided(ir_graph *g, const peel_domain *p, ir_ref **live, size_t *cap) {
+  enum {
+    USED = 1, /* bit: the store needs it */
+    MOVES = 2 /* bit: it depends on some range */
+  };
   size_t count = 0, kept = 0, size = (size_t)p->store + 1;
   uint8_t *used = ir_alloc(g->mem, size);
-  bool ok = used && ir_reachable(g, &p->store, 1, live, &count, cap) == IR_OK;
+  bool ok = used && ir_reachable_last_first(g, &p->store, 1, live, &count, cap) == IR_OK;
   for (size_t i = 0; i < count && ok; i++) used[(*live)[i]] = 0;
-  if (ok) used[p->store] = 1;
+  if (ok) used[p->store] = USED;
   for (size_t i = count; i-- > 0 && ok;) {
     const ir_node *n = ir_get(g, (*live)[i]);
     if (!used[(*live)[i]] || is_outer_range(p, (*live)[i])) continue;
-    for (uint32_t k = 0; k < n->nsrc; k++) used[n->src[k]] = 1;
+    for (uint32_t k = 0; k < n->nsrc; k++) used[n->src[k]] = USED;
   }
-  size_t first = 0;
-  while (ok && first < count && ir_op_of(g, (*live)[first]) != IR_OP_RANGE) first++;
-  for (size_t i = first; i < count && ok; i++)
-    if (used[(*live)[i]]) (*live)[kept++] = (*live)[i];
+  for (size_t i = 0; i < count && ok; i++) {
+    const ir_node *n = ir_get(g, (*live)[i]);
+    uint8_t *flags = &used[(*live)[i]];
+    if (n->op == IR_OP_RANGE) *flags |= MOVES;
+    for (uint32_t k = 0; k < n->nsrc; k++) *flags |= used[n->src[k]] & MOVES;
+    if (*flags == (USED | MOVES)) (*live)[kept++] = (*live)[i];
+  }
   ir_free(g->mem, used, size);
   return (uint32_t)kept;
 }

@@ -55,14 +55,14 @@ static void candidates_for(loop_nest *n, ir_ref e, ir_ref divisor, split_candida
 }
 
 /* The splits that quotients ask for, and comparisons that would need a rounded quotient, where they divide
- * their axes evenly. */
+ * their axes evenly; users before what they use. */
 static uint32_t find_candidates(loop_nest *n, split_candidate *out) {
   ir_graph *g = n->g;
   ir_ref *live = NULL;
   size_t live_count = 0, cap = 0;
   uint32_t count = 0;
-  bool ok = ir_reachable(g, &n->store, 1, &live, &live_count, &cap) == IR_OK;
-  for (size_t i = 0; i < live_count && ok; i++) {
+  bool ok = ir_reachable_in_order(g, &n->store, 1, &live, &live_count, &cap) == IR_OK;
+  for (size_t i = live_count; i-- > 0 && ok;) {
     const ir_node *node = ir_get(g, live[i]);
     int64_t divisor;
     if (node->nsrc != 2 || ir_dtype_of(g, node->src[0]) != IR_INDEX) continue;

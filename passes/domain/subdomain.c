@@ -68,7 +68,7 @@ static bool decide_others(peeler *s, peel_domain *p, ir_ref fact) {
   ir_graph *g = s->g;
   ir_ref *live = NULL, range = p->axes[p->level];
   size_t count = 0, cap = 0;
-  bool ok = ir_reachable(g, &p->store, 1, &live, &count, &cap) == IR_OK;
+  bool ok = ir_reachable_in_order(g, &p->store, 1, &live, &count, &cap) == IR_OK;
   for (size_t i = 0; i < count && ok; i++) {
     const ir_node *n = ir_get(g, live[i]);
     if (ir_ops[n->op].cls != IR_CLASS_COMPARE || ir_dtype_of(g, n->src[0]) != IR_INDEX ||

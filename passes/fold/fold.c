@@ -223,6 +223,8 @@ static ir_op combining_op(const ir_node *n) {
   switch ((int)n->op) {
   case IR_OP_SUM: return logical ? IR_OP_OR : IR_OP_ADD;
   case IR_OP_PROD: return logical ? IR_OP_AND : IR_OP_MUL;
+  case IR_OP_ANY: return IR_OP_OR;
+  case IR_OP_ALL: return IR_OP_AND;
   case IR_OP_REDUCE_MAX: return logical ? IR_OP_OR : IR_OP_MAX;
   case IR_OP_REDUCE_MIN: return logical ? IR_OP_AND : IR_OP_MIN;
   default: return (ir_op)n->op; /* argmax, argmin */

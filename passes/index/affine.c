@@ -7,7 +7,7 @@ uint32_t affine_find_range(ir_graph *g, ir_ref root, ir_op op, ir_ref *out, uint
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
   uint32_t found = 0;
-  if (ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK)
+  if (ir_reachable_in_order(g, &root, 1, &live, &count, &cap) == IR_OK)
     for (size_t i = 0; i < count && found < room; i++)
       if (ir_op_of(g, live[i]) == op) out[found++] = live[i];
   ir_free(g->mem, live, cap * sizeof *live);

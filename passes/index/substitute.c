@@ -61,12 +61,13 @@ static ir_ref rebuild_node(rewrite *w, ir_ref node, const pass_facts *facts) {
   return facts && divides && result && is_term_of(w->g, result, node) ? node : result;
 }
 
-/* Loops, and ranges whose extents are not constant, are identified by their nodes wherever their values are
- * used: two different ones that bind the same number must not arise. One that contains no replaced node stays
- * the same node, even where rebuilding would simplify its sources. */
+/* Loops, and ranges and parameters whose extents are not constant, are identified by their nodes wherever
+ * their values are used: two different ones of the same number must not arise. One that contains no replaced
+ * node stays the same node, even where rebuilding would change its sources. */
 static bool keeps_identity(const ir_graph *g, ir_ref ref) {
   ir_op op = ir_op_of(g, ref);
-  return op == IR_OP_LOOP || (op == IR_OP_RANGE && !ir_is_const(g, ir_src(g, ref, 0), NULL));
+  bool sized = op == IR_OP_RANGE || op == IR_OP_PARAM;
+  return op == IR_OP_LOOP || (sized && !ir_is_const(g, ir_src(g, ref, 0), NULL));
 }
 
 /* Finds the nodes that contain replaced ones, if any node keeps its identity; false when memory is short. */

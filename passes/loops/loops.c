@@ -335,8 +335,12 @@ static ir_ref kernel(ir_graph *g, ir_ref effect) {
     uint32_t used = 1 + params;
     src[0] = effect;
     if (params) slots = (uint32_t)ir_arg_int(ir_get(g, src[params])) + 1;
-    for (size_t i = 0; i < count; i++)
-      if (ir_op_of(g, live[i]) == IR_OP_VAR) src[used++] = live[i];
+    for (size_t i = 0; i < count; i++) { /* then variables by name */
+      if (ir_op_of(g, live[i]) != IR_OP_VAR) continue;
+      uint32_t at = used++;
+      for (; at > 1 + params && ir_compare(g, live[i], src[at - 1]) < 0; at--) src[at] = src[at - 1];
+      src[at] = live[i];
+    }
     made = ir_make(g, IR_OP_KERNEL, IR_NONE, ir_pack_arg(slots, 0), src, used);
   }
   ir_free(g->mem, src, src ? count * sizeof *src : 0);

@@ -101,8 +101,8 @@ static ir_ref lower_reduce(const lowering *l, ir_ref old, ir_ref x) {
   case IR_OP_SUM: return ir_cast(g, summed(l, old, ir_cast(g, x, wide), wide, shape), dtype);
   case IR_OP_PROD:
     return ir_cast(g, reduce_axes_of(l, n, (ir_op)n->op, ir_cast(g, x, wide), wide, shape), dtype);
-  case IR_OP_ANY: return reduce_axes_of(l, n, IR_OP_REDUCE_MAX, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
-  case IR_OP_ALL: return reduce_axes_of(l, n, IR_OP_REDUCE_MIN, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
+  case IR_OP_ANY:
+  case IR_OP_ALL: return reduce_axes_of(l, n, (ir_op)n->op, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
   default: return reduce_axes_of(l, n, (ir_op)n->op, x, dtype, shape);
   }
 }

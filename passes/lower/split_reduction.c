@@ -188,6 +188,8 @@ static ir_ref fill_of(ir_graph *g, ir_op op, ir_dtype dtype) {
                   : op == IR_OP_PROD       ? IR_OP_MUL
                   : op == IR_OP_REDUCE_MAX ? IR_OP_MAX
                   : op == IR_OP_REDUCE_MIN ? IR_OP_MIN
+                  : op == IR_OP_ANY        ? IR_OP_OR
+                  : op == IR_OP_ALL        ? IR_OP_AND
                                            : op;
   return pass_identity(g, combine, dtype);
 }

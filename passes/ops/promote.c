@@ -153,6 +153,8 @@ ir_ref op_convert(ir_graph *g, const char *who, ir_ref x, ir_dtype dtype) {
 }
 
 ir_ref op_cast(ir_graph *g, ir_ref x, ir_dtype dtype) {
+  if (x && ir_dtype_of(g, x) == IR_INDEX && dtype > IR_NONE && dtype < IR_INDEX) /* a size, as a scalar */
+    return ir_make_tensor(g, IR_OP_CAST, dtype, ir_tuple(g, NULL, 0), 0, &x, 1);
   if (!op_tensors(g, "cast", &x, 1)) return 0;
   if (dtype <= IR_NONE || dtype >= IR_INDEX)
     return op_refuse(g, "cast: no dtype of a tensor; x has shape %s; use bool, an integer or a float dtype",

@@ -108,18 +108,23 @@ $ viewfold pass --target 'lanes=0' stage here | cmp - here
 $ viewfold pass --target 'lanes=32 local=65536' stage here | grep -c local
 1
 
+== steps of the plan take the graph
+$ sh steps.sh 'vector_bytes=64 registers=32' product.vf parts schedule regroup
+$ viewfold dump --print-after=regroup --target 'vector_bytes=64 registers=32' product.vf | grep -v '^#' > graph
+$ viewfold dump --print-after=views --target 'vector_bytes=64 registers=32' product.vf | grep -v '^#' > kernels
+$ viewfold pass --target 'vector_bytes=64 registers=32' views graph | cmp - kernels
+$ grep -c '^index' kernels
+3
+$ viewfold pass views kernels
+! viewfold pass: views takes a tensor graph (`graph @...`); @product_0 is a kernel without loops (`index @...`)
+? 2
+
 == what pass takes
 $ viewfold pass crop 'f32[4]'
 ! viewfold pass: crop takes a kernel without loops (`index @...`); @chain is a tensor graph (`graph @...`)
 ? 2
 $ viewfold pass lower 'f32[4]' | viewfold pass crop -
 ! viewfold pass: crop takes a kernel without loops (`index @...`); @chain is a tensor graph (`graph @...`)
-? 2
-$ viewfold pass views 'f32[4]'
-! viewfold pass: views makes or reads the plan of a whole graph, which has no text; viewfold dump --print-after=views shows what it leaves
-? 2
-$ viewfold pass schedule 'f32[4]'
-! viewfold pass: schedule makes or reads the plan of a whole graph, which has no text; viewfold dump --print-after=schedule shows what it leaves
 ? 2
 $ viewfold dump --stage=loops 'f32[4]' > loops
 $ viewfold pass loops loops
@@ -137,3 +142,49 @@ $ viewfold pass crop a b
 ! viewfold pass: one file at a time, found 'b' as well
 ! Try 'viewfold pass --help'.
 ? 2
+
+== a kernel is read as it is written
+<<< odd.vf
+index @odd(n=1..4, p0: bool[4], p1: i64[4], p2: i64[4]) {
+  range ridx0 in 0..4
+  %0 = load p1[((ridx0+1)+-1)] : i64
+  %1 = load p2[ridx0] : i64
+  %2 = cast %0 dtype=bool : bool
+  %3 = cast %1 dtype=bool : bool
+  store p0[ridx0] = ((%3&%2)|(!(ridx0<2)))
+}
+>>>
+$ viewfold dump --stage=graph odd.vf
+index @odd(p0: bool[4], p2: i64[4], p1: i64[4]) {
+  range ridx0 in 0..4
+  %0 = load p2[ridx0] : i64
+  %1 = cast %0 dtype=bool : bool
+  %2 = load p1[((ridx0+1)+-1)] : i64
+  %3 = cast %2 dtype=bool : bool
+  store p0[ridx0] = ((%1&%3)|!(ridx0<2))
+}
+
+== what lowering leaves of any, all and mean reads back
+<<< empty.vf
+graph @empty(%x: i8[n=0..2,3]) {
+  %a = any %x axes=[0]
+  %b = all %x axes=[0]
+  %m = mean %x axes=[1]
+  return %a, %b, %m
+}
+>>>
+<<< symbolic.vf
+graph @symbolic(%x: f32[n=1..9,3]) {
+  %m = mean %x
+  return %m
+}
+>>>
+$ for f in empty.vf symbolic.vf; do sh steps.sh 'vector_bytes=32' $f physicalize scans lower copies pack parts schedule regroup; done
+lower
+lower
+$ viewfold dump --print-after=lower symbolic.vf | grep cast
+[..] = cast (n*3) dtype=f32 : f32[]
+$ viewfold run empty.vf --in 'x=[]' --size n=0 2>&1 | head -3
+a: bool[3] = [false, false, false]
+b: bool[3] = [true, true, true]
+m: f32[0] = []
