@@ -43,24 +43,33 @@ static bool reserve(rt_constants *t) {
   return true;
 }
 
-/* Finds equal bytes. The digest is not cryptographic, so the bytes are compared; *same_digest counts the
- * constants that have this digest and other bytes. */
+/* The alignment of an address, up to that of the widest element. */
+static uintptr_t alignment_of(const void *bytes) {
+  uintptr_t low = (uintptr_t)bytes & -(uintptr_t)bytes;
+  return low == 0 || low > sizeof(int64_t) ? sizeof(int64_t) : low;
+}
+
+/* Finds equal bytes, aligned as well as these. The digest is not cryptographic, so the bytes are compared;
+ * *same_digest: a constant has this digest that does not serve. */
 static rt_constant *find_equal(const rt_constants *t, rt_digest digest, const void *bytes, size_t size,
-                               unsigned *same_digest) {
-  *same_digest = 0;
+                               bool *same_digest) {
+  *same_digest = false;
   for (rt_constant *c = t->count ? *bucket_of(t, digest) : NULL; c; c = c->next) {
     if (!rt_digest_equal(c->digest, digest)) continue;
-    if (c->size == size && (c->bytes == bytes || !size || memcmp(c->bytes, bytes, size) == 0)) return c;
-    ++*same_digest;
+    if (c->size == size && alignment_of(c->bytes) >= alignment_of(bytes) &&
+        (c->bytes == bytes || !size || memcmp(c->bytes, bytes, size) == 0))
+      return c;
+    *same_digest = true;
   }
   return NULL;
 }
 
-/* The name is the digest and the size: `9f3c…-4096`, and a number behind where another constant has both. */
-static void set_name(rt_constant *c, unsigned same_digest) {
+/* The name is the digest and the size: `9f3c…-4096`, and a number of its own behind where another constant
+ * has the digest. */
+static void set_name(rt_constants *t, rt_constant *c, bool same_digest) {
   char digits[RT_DIGEST_HEX];
   rt_digest_hex(c->digest, digits);
-  if (same_digest) snprintf(c->name, sizeof c->name, "%s-%zu-%u", digits, c->size, same_digest);
+  if (same_digest) snprintf(c->name, sizeof c->name, "%s-%zu-%llu", digits, c->size, ++t->serial);
   else snprintf(c->name, sizeof c->name, "%s-%zu", digits, c->size);
 }
 
@@ -97,7 +106,7 @@ ir_status rt_constant_add(rt_context *context, const void *bytes, size_t size, r
                           rt_constant **out, ir_error *error) {
   rt_constants *t = &context->constants;
   rt_digest digest = rt_digest_of(bytes, size);
-  unsigned same_digest;
+  bool same_digest;
   rt_constant *made = ir_alloc(t->mem, sizeof *made);
   if (!made) return ir_fail(error, IR_ERR_MEMORY, "out of memory for a constant of %zu bytes", size);
   pthread_mutex_lock(&t->lock);
@@ -115,7 +124,7 @@ ir_status rt_constant_add(rt_context *context, const void *bytes, size_t size, r
                           .table = t,
                           .next = *bucket};
     atomic_init(&made->uses, 1);
-    set_name(made, same_digest);
+    set_name(t, made, same_digest);
     *bucket = made;
     t->count++;
   }

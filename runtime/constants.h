@@ -29,6 +29,7 @@ struct rt_constants {
   pthread_mutex_t lock;
   rt_constant **buckets; /* a power of two of them; NULL: none yet */
   size_t bucket_count, count;
+  unsigned long long serial; /* of the next constant whose digest another one has */
 };
 
 /* The same for an array that is known by how it was made, and not by its bytes: `digest` is that of a recipe.

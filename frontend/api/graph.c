@@ -206,7 +206,7 @@ vf_graph *vf_graph_parse(vf_context *c, const char *text, size_t length, const c
     if (good && (!block || block->kind != IR_BLOCK_GRAPH))
       ir_fail(&g->error, IR_ERR_INVALID, "%.200s: error: no graph%s%.60s, found %zu other%s", file,
               which ? " @" : "", which ? which : "", module.count, module.count == 1 ? "" : "s");
-    if (block && !g->error.status && !adopt_variables(g, block))
+    if (block && !g->error.status && !adopt_variables(g, block) && !g->error.status)
       ir_fail(&g->error, IR_ERR_MEMORY, "%.200s: out of memory", file);
     ir_module_free(&module);
     fe_report_as_memory(c, failures, &g->error);

@@ -186,6 +186,16 @@ static ir_ref parse_data(ir_parser *p, const ir_token *op) {
   return name < 0 ? 0 : ir_make_tensor(p->graph, IR_OP_DATA, dtype, shape, name, dims->src, dims->nsrc);
 }
 
+/* Serial numbers that are read are below this one, so that a graph has as many left. */
+#define MOST_SERIAL (INT64_MAX / 2)
+
+static bool note_serial(ir_parser *p, int64_t serial) {
+  if (serial >= MOST_SERIAL)
+    return ir_lex_fail(&p->lex, "bad serial number", "one below 4611686018427387903");
+  if (serial >= p->graph->next_serial) p->graph->next_serial = serial + 1;
+  return true;
+}
+
 static ir_ref parse_buffer(ir_parser *p, const ir_token *op) {
   (void)op;
   ir_ref batch, shape;
@@ -194,7 +204,7 @@ static ir_ref parse_buffer(ir_parser *p, const ir_token *op) {
   if (!read_key(p, "shape") || !ir_parse_dims(p, &batch, &shape, NULL) || !read_key(p, "dtype") ||
       !ir_parse_dtype(p, &dtype) || !read_key(p, "serial") || !ir_parse_int(p, &serial, "bad serial number"))
     return 0;
-  if (serial >= p->graph->next_serial && serial < INT64_MAX) p->graph->next_serial = serial + 1;
+  if (!note_serial(p, serial)) return 0;
   return ir_leaf(p->graph, IR_OP_BUFFER, dtype, batch, shape, serial);
 }
 
@@ -209,7 +219,7 @@ static ir_ref parse_resource(ir_parser *p, const ir_token *op) {
   const char *slash = token->kind == IR_TOKEN_STRING ? memchr(token->text, '/', token->length) : NULL;
   if (!slash) return ir_lex_fail(&p->lex, "bad resource", "\"DIGEST/NUMBER\"");
   int64_t name = ir_name(p->graph, token->text, token->length), serial = strtoll(slash + 1, NULL, 10);
-  if (serial >= p->graph->next_serial && serial < INT64_MAX) p->graph->next_serial = serial + 1;
+  if (!note_serial(p, serial)) return 0;
   ir_lex_next(&p->lex);
   const ir_node *dims = ir_get(p->graph, shape);
   return name < 0 ? 0 : ir_make_tensor(p->graph, IR_OP_RESOURCE, dtype, shape, name, dims->src, dims->nsrc);

@@ -30,8 +30,9 @@ typedef struct storer {
   const ir_ref *live;
   size_t count;
   ir_ref *map;   /* by node: what has become of it */
-  uint8_t *ends; /* by node: a value that is to be stored */
+  uint8_t *ends; /* by node: what is done with a value of constants alone that others read; 0: it is none */
 } storer;
+enum { STORED = 1, COMPUTED_WHERE_READ };
 
 /* Marks the values of constants alone that others read, through views or not. */
 static void mark_ends(storer *s) {
@@ -39,13 +40,14 @@ static void mark_ends(storer *s) {
   for (size_t i = 0; i < s->count; i++) {
     ir_ref node = s->live[i];
     const ir_node *n = ir_get(g, node);
-    if (pass_constant_bytes(&s->constants, g, node) && n->op != IR_OP_TUPLE) continue;
+    if (pass_is_constant_value(&s->constants, g, node) && n->op != IR_OP_TUPLE) continue;
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
       ir_ref from = n->src[k];
       if (!ir_shape(g, from)) continue;
       while (ir_ops[ir_op_of(g, from)].cls == IR_CLASS_VIEW) from = ir_src(g, from, 0);
-      int64_t below = pass_constant_bytes(&s->constants, g, from);
-      if (below && is_computed(g, from) && bytes_of(g, from) <= below) s->ends[from] = 1;
+      if (s->ends[from] || !is_computed(g, from) || !pass_is_constant_value(&s->constants, g, from)) continue;
+      bool larger = bytes_of(g, from) > pass_constant_bytes(&s->constants, g, from);
+      s->ends[from] = larger ? COMPUTED_WHERE_READ : STORED;
     }
   }
 }
@@ -62,7 +64,7 @@ static bool store_ends(storer *s) {
     if (!(good = IR_RESERVE(g->mem, src, cap, n->nsrc))) break;
     for (uint32_t k = 0; k < n->nsrc; k++) changed |= (src[k] = s->map[n->src[k]]) != n->src[k];
     ir_ref made = changed ? ir_remake(g, node, src, n->nsrc) : node;
-    if (made && s->ends[node]) made = ir_unary(g, IR_OP_STORED, made);
+    if (made && s->ends[node] == STORED) made = ir_unary(g, IR_OP_STORED, made);
     good = (s->map[node] = made) != 0;
   }
   ir_free(g->mem, src, cap * sizeof *src);

@@ -1,6 +1,8 @@
 #include "passes/patterns/constant_values.h"
 
-enum { OTHERS = -1 }; /* bytes of what depends on inputs, sizes that vary, or calls */
+/* What a node depends on, the greatest of its sources: literals alone, constants as well, or inputs, sizes
+ * that vary and calls. */
+enum { LITERALS, CONSTANTS, OTHERS };
 
 /* Bytes of a constant: its shape is constant. */
 static int64_t bytes_of(const ir_graph *g, ir_ref constant) {
@@ -11,11 +13,11 @@ static int64_t bytes_of(const ir_graph *g, ir_ref constant) {
   return bytes > 0 ? bytes : 1;
 }
 
-static int64_t bytes_below(const pass_constant_values *v, const ir_graph *g, ir_ref node) {
+static uint8_t kind_of(const pass_constant_values *v, const ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
-  int64_t sum = 0;
+  uint8_t kind = LITERALS;
   switch ((ir_op)n->op) {
-  case IR_OP_RESOURCE: return bytes_of(g, node);
+  case IR_OP_RESOURCE: return CONSTANTS;
   case IR_OP_CONST:
   case IR_OP_DATA:
   case IR_OP_IOTA:
@@ -26,20 +28,31 @@ static int64_t bytes_below(const pass_constant_values *v, const ir_graph *g, ir_
         ir_has_results((ir_op)n->op))
       return OTHERS;
   }
-  for (uint32_t i = 0; i < n->nsrc; i++) {
-    int64_t more = v->bytes[n->src[i]];
-    if (more < 0) return OTHERS;
-    sum = sum > INT64_MAX - more ? INT64_MAX : sum + more;
-  }
-  return sum;
+  for (uint32_t i = 0; i < n->nsrc; i++)
+    if (v->kinds[n->src[i]] > kind) kind = v->kinds[n->src[i]];
+  return kind;
+}
+
+bool pass_is_constant_value(pass_constant_values *v, const ir_graph *g, ir_ref node) {
+  if (!IR_RESERVE(g->mem, v->kinds, v->cap, (size_t)node + 1)) return false;
+  if (!v->count) v->kinds[v->count++] = LITERALS; /* no node */
+  for (; v->count <= node; v->count++)            /* sources are older */
+    v->kinds[v->count] = kind_of(v, g, (ir_ref)v->count);
+  return v->kinds[node] == CONSTANTS;
 }
 
 int64_t pass_constant_bytes(pass_constant_values *v, const ir_graph *g, ir_ref node) {
-  if (!IR_RESERVE(g->mem, v->bytes, v->cap, (size_t)node + 1)) return 0;
-  if (!v->count) v->bytes[v->count++] = 0; /* no node */
-  for (; v->count <= node; v->count++)
-    v->bytes[v->count] = bytes_below(v, g, (ir_ref)v->count); /* sources are older */
-  return v->bytes[node] > 0 ? v->bytes[node] : 0;
+  ir_ref *nodes = NULL;
+  size_t count = 0, cap = 0;
+  int64_t sum = 0;
+  if (!pass_is_constant_value(v, g, node)) return 0;
+  if (ir_reachable(g, &node, 1, &nodes, &count, &cap) == IR_OK)
+    for (size_t i = 0; i < count; i++) {
+      int64_t more = ir_op_of(g, nodes[i]) == IR_OP_RESOURCE ? bytes_of(g, nodes[i]) : 0;
+      sum = sum > INT64_MAX - more ? INT64_MAX : sum + more;
+    }
+  ir_free(g->mem, nodes, cap * sizeof *nodes);
+  return sum;
 }
 
 bool pass_has_constants(const ir_graph *g, ir_ref last) {
@@ -49,6 +62,6 @@ bool pass_has_constants(const ir_graph *g, ir_ref last) {
 }
 
 void pass_constant_values_free(pass_constant_values *v, const ir_graph *g) {
-  ir_free(g->mem, v->bytes, v->cap * sizeof *v->bytes);
+  ir_free(g->mem, v->kinds, v->cap);
   *v = (pass_constant_values){0};
 }

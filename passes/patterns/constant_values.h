@@ -8,13 +8,15 @@
 
 /* What is known of the first nodes of a graph; all zero: nothing yet. */
 typedef struct pass_constant_values {
-  int64_t *bytes; /* by node: of the constants below it, those of several users counted again; -1: it depends
-                     on more */
+  uint8_t *kinds; /* by node */
   size_t count, cap;
 } pass_constant_values;
 
-/* The bytes of the constants that the node depends on, at least one, and besides on literals alone;
- * saturating. 0: it depends on no constant or on more, or memory is short. */
+/* Does the node depend on at least one constant, and besides on literals alone? False also where memory is
+ * short. */
+bool pass_is_constant_value(pass_constant_values *values, const ir_graph *graph, ir_ref node);
+/* The bytes of all constants that such a node depends on, each counted once; 0 for other nodes, and where
+ * memory is short. Takes time for each node below it. */
 int64_t pass_constant_bytes(pass_constant_values *values, const ir_graph *graph, ir_ref node);
 /* Does the graph have a constant up to this node? */
 bool pass_has_constants(const ir_graph *graph, ir_ref last);

@@ -62,7 +62,9 @@ static ir_status bind(rt_program *p, rt_constant *const *constants, size_t count
   for (size_t i = 0; i < count; i++) rt_constant_retain(p->constants[i] = constants[i]);
   ir_status status = IR_OK;
   for (size_t i = 0; i < count && !status; i++) status = place_constant(p, i, error);
-  return status ? status : rt_run_hoisted(p, error);
+  if (!status) status = rt_run_hoisted(p, error);
+  p->plain &= !p->failed_step; /* such a run only fails */
+  return status;
 }
 
 void rt_program_unbind(rt_program *p) {

@@ -2,7 +2,6 @@
  * into the order in which products read them, run once, when the program is bound. What they compute is kept
  * as long as the program, and shared by all programs of the context that compute the same of equal constants.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "runtime/constants.h"
@@ -75,40 +74,62 @@ void rt_find_hoisted(rt_program *p) {
 
 static size_t number_of(const rt_program *p, uint32_t slot) { return p->number_in_kind[slot]; }
 
-/* The place of a hoisted slot in p->constants. */
-static size_t place_of(const rt_program *p, uint32_t slot) {
-  size_t i = 0;
-  while (p->hoisted[i] != slot) i++;
-  return p->resource_count + i;
+/* The state of running the hoisted steps once. */
+typedef struct hoisting {
+  rt_program *p;
+  rt_digest *recipes; /* by hoisted slot */
+  bool *needed;       /* by hoisted slot: a step reads it that runs later */
+  bool *runs;         /* by step of the plan */
+  void **buffers;     /* the parameters of a kernel, and its status word */
+} hoisting;
+
+static bool is_hoisted_slot(const rt_program *p, uint32_t slot) {
+  return p->kinds[slot] == IR_SLOT_RESOURCE && p->plan.slots[slot].kind != IR_SLOT_RESOURCE;
 }
 
-/* What a slot is, in the text of a recipe: a constant's name, or a literal array's digest. */
-static void put_source(const rt_program *p, uint32_t slot, ir_text *out) {
+/* What a slot is, in the text of a recipe: a constant's name, the recipe of what a hoisted step makes, or a
+ * literal array's digest. */
+static void put_source(const hoisting *h, uint32_t slot, ir_text *out) {
+  const rt_program *p = h->p;
   char digits[RT_DIGEST_HEX];
-  if (p->plan.slots[slot].kind == IR_SLOT_DATA) {
+  if (is_hoisted_slot(p, slot)) {
+    rt_digest_hex(h->recipes[p->array_number[slot] - p->resource_count], digits);
+    ir_textf(out, " made %s", digits);
+  } else if (p->plan.slots[slot].kind == IR_SLOT_DATA) {
     rt_digest_hex(rt_digest_of(p->data[number_of(p, slot)], (size_t)slot_bytes(p, slot)), digits);
     ir_textf(out, " data %s", digits);
-    return;
+  } else {
+    ir_textf(out, " %s", p->constants[p->array_number[slot]]->name);
   }
-  size_t i = 0;
-  while (i < p->resource_count && p->resources[i] != slot) i++;
-  ir_textf(out, " %s", p->constants[i < p->resource_count ? i : place_of(p, slot)]->name);
 }
 
 /* A recipe says all that a result depends on: the kernel, by its symbol, which has a digest of it; what it
  * reads; and which of its results it is. */
-static bool recipe_of(const rt_program *p, const rt_plan_step *s, uint32_t result, rt_digest *out) {
+static bool recipe_of(const hoisting *h, const rt_plan_step *s, uint32_t result, rt_digest *out) {
+  const rt_program *p = h->p;
   ir_text text;
   rt_entry entry;
   ir_text_init(&text, rt_context_mem(p->context));
   bool good = rt_image_entry(p->code.base, p->code.size, s->kernel, &entry);
   if (good) ir_textf(&text, "%s %u", entry.name, result);
   for (uint32_t k = s->written; k < s->slot_count && good; k++)
-    put_source(p, p->plan.step_slots[s->slots + k], &text);
+    put_source(h, p->plan.step_slots[s->slots + k], &text);
   good = good && !text.failed;
   if (good) *out = rt_digest_of(text.data, text.len);
   ir_text_free(&text);
   return good;
+}
+
+static bool find_recipes(hoisting *h) {
+  const rt_program *p = h->p;
+  for (uint32_t i = 0; i < p->plan.head->steps; i++) {
+    const rt_plan_step *s = &p->plan.steps[i];
+    for (uint32_t k = 0; k < s->written && p->is_hoisted[i]; k++) {
+      uint32_t slot = p->plan.step_slots[s->slots + k];
+      if (!recipe_of(h, s, k, &h->recipes[p->array_number[slot] - p->resource_count])) return false;
+    }
+  }
+  return true;
 }
 
 static ir_status short_of_memory(const rt_program *p, ir_error *error) {
@@ -117,24 +138,41 @@ static ir_status short_of_memory(const rt_program *p, ir_error *error) {
 }
 
 static void use_array(rt_program *p, uint32_t slot, rt_constant *array) {
-  p->constants[place_of(p, slot)] = array;
+  p->constants[p->array_number[slot]] = array;
   p->data[number_of(p, slot)] = (void *)(uintptr_t)array->bytes;
 }
 
-/* Takes the results of a step from other programs; false where one of them has to be computed. */
-static bool find_results(rt_program *p, const rt_plan_step *s, const rt_digest *recipes) {
-  bool all = true;
-  for (uint32_t k = 0; k < s->written; k++) {
+static void need_sources(hoisting *h, const rt_plan_step *s) {
+  const rt_program *p = h->p;
+  for (uint32_t k = 0; k < s->slot_count; k++) {
     uint32_t slot = p->plan.step_slots[s->slots + k];
-    rt_constant *found = rt_constant_made_before(p->context, recipes[k]);
-    if (found) use_array(p, slot, found);
-    all &= found != NULL;
+    if (is_hoisted_slot(p, slot)) h->needed[p->array_number[slot] - p->resource_count] = true;
   }
-  return all;
 }
 
-/* Runs the step on `buffers`, which has room for its parameters and the status word. */
-static ir_status compute(const rt_program *p, uint32_t number, void **buffers, ir_error *error) {
+/* Which hoisted steps have to run, from the last to the first: those that make what is needed and what no
+ * other program of the context has made. */
+static void choose_steps(hoisting *h) {
+  rt_program *p = h->p;
+  const rt_plan *plan = &p->plan;
+  for (uint32_t i = 0; i < plan->head->steps; i++)
+    if (!p->is_hoisted[i]) need_sources(h, &plan->steps[i]);
+  for (uint32_t i = plan->head->steps; i-- > 0;) {
+    const rt_plan_step *s = &plan->steps[i];
+    for (uint32_t k = 0; k < s->written && p->is_hoisted[i]; k++) {
+      uint32_t slot = plan->step_slots[s->slots + k];
+      size_t number = p->array_number[slot] - p->resource_count;
+      rt_constant *found = h->needed[number] ? rt_constant_made_before(p->context, h->recipes[number]) : NULL;
+      if (found) use_array(p, slot, found);
+      else h->runs[i] |= h->needed[number];
+    }
+    if (h->runs[i]) need_sources(h, s);
+  }
+}
+
+/* Runs the step on h->buffers. */
+static ir_status compute(const hoisting *h, uint32_t number, ir_error *error) {
+  rt_program *p = h->p;
   const rt_plan_step *s = &p->plan.steps[number];
   size_t threads = (size_t)rt_pool_threads(p->pool), each = rt_scratch_of(p, number);
   int64_t status = 0, count, work;
@@ -150,50 +188,79 @@ static ir_status compute(const rt_program *p, uint32_t number, void **buffers, i
                   .count = count,
                   .grain = rt_grain(count, work),
                   .scratch_each = each};
-  buffers[s->slot_count] = &status;
-  rt_launch(p, &step, buffers, scratch.base);
+  h->buffers[s->slot_count] = &status;
+  rt_launch(p, &step, h->buffers, scratch.base);
   rt_arena_release(&p->context->arenas, &scratch);
-  return status ? rt_out_of_range(p, number, error) : IR_OK;
+  if (status && !p->failed_step) p->failed_step = number + 1;
+  return IR_OK;
 }
 
-/* Computes the results of a step that no other program has, each in memory of its own. */
-static ir_status compute_results(rt_program *p, uint32_t number, const rt_digest *recipes, void **buffers,
-                                 ir_error *error) {
+/* Computes the results of a step, each in memory of its own. */
+static ir_status compute_results(hoisting *h, uint32_t number, ir_error *error) {
+  rt_program *p = h->p;
   const rt_plan_step *s = &p->plan.steps[number];
   const uint32_t *slots = p->plan.step_slots + s->slots;
   ir_status status = IR_OK;
-  for (uint32_t k = 0; k < s->slot_count; k++) buffers[k] = p->data[number_of(p, slots[k])];
+  for (uint32_t k = 0; k < s->slot_count; k++) h->buffers[k] = p->data[number_of(p, slots[k])];
   for (uint32_t k = 0; k < s->written; k++)
-    if (!(buffers[k] = rt_constant_memory(p->context, (size_t)slot_bytes(p, slots[k]))))
+    if (!(h->buffers[k] = rt_constant_memory(p->context, (size_t)slot_bytes(p, slots[k]))))
       status = short_of_memory(p, error);
-  if (!status) status = compute(p, number, buffers, error);
+  if (!status) status = compute(h, number, error);
   for (uint32_t k = 0; k < s->written; k++) {
-    size_t bytes = (size_t)slot_bytes(p, slots[k]);
+    size_t bytes = (size_t)slot_bytes(p, slots[k]), place = p->array_number[slots[k]];
     rt_constant *made = NULL;
-    bool known = p->constants[place_of(p, slots[k])] != NULL;
-    if (!status && !known) status = rt_constant_made(p->context, recipes[k], buffers[k], bytes, &made, error);
+    if (!status && !p->constants[place])
+      status = rt_constant_made(p->context, h->recipes[place - p->resource_count], h->buffers[k], bytes,
+                                &made, error);
     if (made) use_array(p, slots[k], made);
-    else rt_constant_memory_free(p->context, buffers[k], bytes);
+    else rt_constant_memory_free(p->context, h->buffers[k], bytes);
   }
   return status;
 }
 
-ir_status rt_run_hoisted(rt_program *p, ir_error *error) {
-  const ir_mem *mem = rt_context_mem(p->context);
-  const rt_plan *plan = &p->plan;
-  size_t room = p->max_params + 1;
-  void **buffers = ir_alloc(mem, room * sizeof *buffers);
-  rt_digest *recipes = ir_alloc(mem, room * sizeof *recipes);
-  ir_status status = buffers && recipes ? IR_OK : short_of_memory(p, error);
-  for (uint32_t i = 0; i < plan->head->steps && !status; i++) {
-    const rt_plan_step *s = &plan->steps[i];
-    if (!p->is_hoisted[i]) continue;
-    bool good = true;
-    for (uint32_t k = 0; k < s->written && good; k++) good = recipe_of(p, s, k, &recipes[k]);
-    if (!good) status = short_of_memory(p, error);
-    else if (!find_results(p, s, recipes)) status = compute_results(p, i, recipes, buffers, error);
+/* Gives back what only hoisted steps have read. */
+static void release_intermediates(hoisting *h) {
+  rt_program *p = h->p;
+  memset(h->needed, 0, p->hoisted_count * sizeof *h->needed);
+  for (uint32_t i = 0; i < p->plan.head->steps; i++)
+    if (!p->is_hoisted[i]) need_sources(h, &p->plan.steps[i]);
+  for (size_t i = 0; i < p->hoisted_count; i++) {
+    if (h->needed[i]) continue;
+    rt_constant_release(p->constants[p->resource_count + i]);
+    p->constants[p->resource_count + i] = NULL;
+    p->data[number_of(p, p->hoisted[i])] = NULL;
   }
-  ir_free(mem, buffers, room * sizeof *buffers);
-  ir_free(mem, recipes, room * sizeof *recipes);
+}
+
+static ir_status run_hoisted(hoisting *h, ir_error *error) {
+  const rt_program *p = h->p;
+  ir_status status = IR_OK;
+  if (!find_recipes(h)) return short_of_memory(p, error);
+  choose_steps(h);
+  for (uint32_t i = 0; i < p->plan.head->steps && !status; i++)
+    if (h->runs[i]) status = compute_results(h, i, error);
+  if (!status) release_intermediates(h);
+  return status;
+}
+
+ir_status rt_run_hoisted(rt_program *p, ir_error *error) {
+  if (!p->hoisted_count) return IR_OK;
+  const ir_mem *mem = rt_context_mem(p->context);
+  hoisting h = {.p = p};
+  uintptr_t size = 0;
+  void *memory = NULL;
+  for (int laid_out = 0; laid_out < 2; laid_out++) { /* the first time around, sizes alone */
+    uintptr_t at = (uintptr_t)memory;
+    h.recipes = rt_lay_out(&at, p->hoisted_count, sizeof *h.recipes);
+    h.needed = rt_lay_out(&at, p->hoisted_count, sizeof *h.needed);
+    h.runs = rt_lay_out(&at, p->plan.head->steps, sizeof *h.runs);
+    h.buffers = rt_lay_out(&at, p->max_params + 1, sizeof *h.buffers);
+    if (laid_out) break;
+    size = at;
+    if (!(memory = ir_alloc(mem, size))) return short_of_memory(p, error);
+    memset(memory, 0, size);
+  }
+  ir_status status = run_hoisted(&h, error);
+  ir_free(mem, memory, size);
   return status;
 }

@@ -15,6 +15,7 @@ static uintptr_t lay_out_program(rt_program *p, uintptr_t at) {
   p->resources = rt_lay_out(&at, h->slots, sizeof *p->resources);
   p->kinds = rt_lay_out(&at, h->slots, sizeof *p->kinds);
   p->hoisted = rt_lay_out(&at, h->slots, sizeof *p->hoisted);
+  p->array_number = rt_lay_out(&at, h->slots, sizeof *p->array_number);
   p->is_hoisted = rt_lay_out(&at, h->steps, sizeof *p->is_hoisted);
   p->number_in_kind = rt_lay_out(&at, h->slots, sizeof *p->number_in_kind);
   p->lives = rt_lay_out(&at, h->slots, sizeof *p->lives);
@@ -56,6 +57,9 @@ static bool number_slots(rt_program *p) {
     }
     p->number_in_kind[i] = number;
   }
+  for (size_t i = 0; i < p->resource_count; i++) p->array_number[p->resources[i]] = (uint32_t)i;
+  for (size_t i = 0; i < p->hoisted_count; i++)
+    p->array_number[p->hoisted[i]] = (uint32_t)(p->resource_count + i);
   for (uint32_t k = plan->head->results; k-- > 0;)
     if (p->kinds[plan->results[k]] == IR_SLOT_OUTPUT) p->number_in_kind[plan->results[k]] = k;
   for (uint32_t i = 0; i < plan->head->slots; i++) {

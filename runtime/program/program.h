@@ -97,6 +97,7 @@ struct rt_program {
   uint32_t *resources; /* likewise of each constant */
   uint8_t *kinds; /* by slot: its kind in the plan, but IR_SLOT_RESOURCE where a hoisted step computes it */
   uint32_t *hoisted;        /* the index in the plan's slots of each such slot */
+  uint32_t *array_number;   /* by slot of a constant or of a hoisted step: its index in `constants` */
   bool *is_hoisted;         /* by step: it runs once, when the program is bound (hoist.c) */
   uint32_t *number_in_kind; /* by slot: number within its kind; of an output: the first result that it is */
   rt_span *lives;           /* by temporary: live range */
@@ -107,6 +108,7 @@ struct rt_program {
   size_t own_memory_count; /* temporaries that have memory of their own */
   size_t input_count, temp_count, moving_count, data_count, resource_count, hoisted_count, launch_count,
       max_params, max_arrays;
+  uint32_t failed_step; /* of a bound program: 1 + a hoisted step that found an index out of range; 0: none */
   struct rt_program *base; /* of a bound program: the one whose code it runs; else NULL */
   /* of a bound program: resource_count constants, then hoisted_count arrays that hoisted steps have computed;
    * and where the elements of the former are on a remote device */

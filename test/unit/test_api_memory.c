@@ -55,6 +55,10 @@ static vf_graph *build(vf_context *c, vf_error *error) {
   vf_value added = vf_scatter_add(vf_flip(x, VF_LIST(0)), i, vf_number(g, 1), 1, VF_GATHER_FILL);
   vf_output(g, "taken", vf_concat((vf_value[]){vf_gather(x, i, 1, VF_GATHER_CLIP), added}, 2, 1));
   vf_output(g, "data", vf_add(vf_data(g, VF_F32, VF_LIST(6), (float[6]){1, 2, 3, 4, 5, 6}), vf_exp(x)));
+  static const float weights[300][6] = {
+      {1}}; /* too large for a literal: a constant, of which something is computed once */
+  vf_value w = vf_data(g, VF_F32, VF_LIST(300, 6), weights);
+  vf_output(g, "once", vf_add(vf_exp(vf_sum(w, VF_LIST(0), false)), x));
   vf_value slope, bend,
       total = vf_sum(vf_mul(vf_prod(part, VF_LIST(0), false), vf_number(g, 2)), VF_ALL, false);
   vf_grad(total, 1, &x, &slope);
@@ -75,15 +79,17 @@ static vf_tensor *record(vf_tensor *from, vf_error *error) {
 }
 
 static void run_program(session *s) {
-  static float x[8 * 6], out[3][16 * 9], wanted[3][16 * 9];
+  static float x[8 * 6], out[4][16 * 9], wanted[4][16 * 9];
   const int8_t i[3] = {0, -1, 9};
   const void *ins[] = {x, i};
   for (int k = 0; k < 48; k++) x[k] = (float)(k % 7) / 4;
-  TRY_STATUS(s, vf_program_run(s->program, ins, (void *[]){out[0], out[1], out[2]}, (int64_t[]){8}, &error));
-  TRY_STATUS(s,
-             vf_evaluate(s->graph, ins, (void *[]){wanted[0], wanted[1], wanted[2]}, (int64_t[]){8}, &error));
+  TRY_STATUS(
+      s, vf_program_run(s->program, ins, (void *[]){out[0], out[1], out[2], out[3]}, (int64_t[]){8}, &error));
+  TRY_STATUS(s, vf_evaluate(s->graph, ins, (void *[]){wanted[0], wanted[1], wanted[2], wanted[3]},
+                            (int64_t[]){8}, &error));
   assert_memory_equal(out[1], wanted[1], 8 * 9 * sizeof(float));
   assert_memory_equal(out[2], wanted[2], 8 * 6 * sizeof(float));
+  assert_memory_equal(out[3], wanted[3], 8 * 6 * sizeof(float));
   int64_t shape[2];
   TRY_STATUS(s, vf_port_shape(s->program, VF_OUTPUT, 1, (int64_t[]){8}, shape, &error));
   assert_true(shape[0] == 8 && shape[1] == 9);

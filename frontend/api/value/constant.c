@@ -28,10 +28,28 @@ static bool keep(vf_graph *g, ir_ref ref, rt_constant *constant) {
   return room;
 }
 
+/* The bytes of a RESOURCE node; SIZE_MAX where its shape is not constant or is too large. */
+static size_t bytes_of_node(const ir_graph *g, ir_ref node) {
+  int64_t shape[IR_MAX_RANK];
+  uint32_t rank = ir_rank(g, node);
+  for (uint32_t i = 0; i < rank; i++)
+    if (!ir_is_const(g, ir_dim(g, node, i), &shape[i])) return SIZE_MAX;
+  return bytes_of((vf_dtype)ir_dtype_of(g, node), (int)rank, shape);
+}
+
 bool fe_graph_use_constants(vf_graph *g) {
   for (ir_ref r = 1; r < g->ir.count; r++) {
     if (ir_op_of(&g->ir, r) != IR_OP_RESOURCE) continue;
-    rt_constant *found = rt_constant_find(g->context->runtime, ir_name_text(&g->ir, ir_get(&g->ir, r)->arg));
+    const char *name = ir_name_text(&g->ir, ir_get(&g->ir, r)->arg);
+    rt_constant *found = rt_constant_find(g->context->runtime, name);
+    size_t has = found ? rt_constant_size(found) : 0, wants = bytes_of_node(&g->ir, r);
+    if (found && has != wants) {
+      ir_fail(&g->error, IR_ERR_INVALID,
+              "resource %.60s: the constant has %zu bytes; its shape takes %zu, and must be constant", name,
+              has, wants);
+      rt_constant_release(found);
+      return false;
+    }
     if (found && !keep(g, r, found)) return false;
   }
   return true;
