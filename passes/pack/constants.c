@@ -30,9 +30,9 @@ typedef struct storer {
   const ir_ref *live;
   size_t count;
   ir_ref *map;   /* by node: what has become of it */
-  uint8_t *ends; /* by node: what is done with a value of constants alone that others read; 0: it is none */
+  uint8_t *ends; /* by node: what is done with a value of constants alone that others read */
 } storer;
-enum { STORED = 1, COMPUTED_WHERE_READ };
+enum { NOT_READ, STORED, COMPUTED_WHERE_READ };
 
 /* Marks the values of constants alone that others read, through views or not. */
 static void mark_ends(storer *s) {
