@@ -52,4 +52,5 @@ ir_status fe_source_read(fe_source *s, uint64_t offset, void *to, size_t count, 
 void fe_source_free(fe_source *s) {
   ir_free(s->mem, s->window, WINDOW);
   s->window = NULL;
+  s->window_size = 0;
 }
