@@ -1,7 +1,11 @@
 #include "test/lib/array_files.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+
+#include "frontend/files/arrays.h"
+#include "frontend/files/npy_header.h"
 
 void file_add(file_bytes *f, const void *bytes, size_t size) {
   if (size > FILE_ROOM - f->size) size = FILE_ROOM - f->size;
@@ -168,4 +172,67 @@ void file_sample(file_bytes *f, int number) {
     f->size = file_npy(f->bytes, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }\n",
                        (float[]){1, 2, 3, 4}, 16);
   }
+}
+
+/* checks */
+
+static void holds(bool it_does) {
+  if (!it_does) __builtin_trap();
+}
+
+/* An allocator that knows how much is in use, and refuses to give more than `most`. */
+typedef struct meter {
+  size_t used, most;
+} meter;
+
+static void *measured(void *user, void *ptr, size_t old_size, size_t new_size) {
+  meter *m = user;
+  if (!new_size) {
+    m->used -= old_size;
+    free(ptr);
+    return NULL;
+  }
+  holds(new_size <= m->most && m->used <= m->most - new_size); /* a resize may need both blocks */
+  void *made = realloc(ptr, new_size);
+  if (made) m->used += new_size - old_size;
+  return made;
+}
+
+static void check_array(fe_arrays *a, size_t i, meter *m, const ir_mem *mem) {
+  enum { INFLATED = 2100 }; /* as arrays.h says; and zlib's own memory, and the head of a .npy file */
+  const fe_stored *s = &a->items[i];
+  ir_error error = {0};
+  fe_array array;
+  size_t bytes = 0;
+  holds(s->offset <= a->source.size && s->bytes <= a->source.size - s->offset);
+  holds(strlen(fe_arrays_name(a, i)) == s->name_length);
+  holds(fe_arrays_find(a, fe_arrays_name(a, i), s->name_length) == i);
+  bool blocks = s->encoding == FE_Q8_0 || s->encoding == FE_Q4_0;
+  if (s->encoding != FE_OTHER) holds(fe_shape_bytes(s->dtype, s->rank, s->shape, &bytes));
+  if (s->encoding == FE_PLAIN || s->encoding == FE_BOOLS) holds(bytes == s->bytes);
+  if (blocks)
+    holds(bytes / 4 / FE_BLOCK * (s->encoding == FE_Q8_0 ? FE_Q8_0_BYTES : FE_Q4_0_BYTES) == s->bytes);
+  for (size_t k = 0; k < i && s->bytes; k++) {
+    const fe_stored *t = &a->items[k];
+    holds(!t->bytes || t->offset + t->bytes <= s->offset || s->offset + s->bytes <= t->offset);
+  }
+  m->most = m->used + INFLATED * s->bytes + (1 << 18);
+  ir_status status = fe_arrays_load(a, i, mem, &array, &error);
+  holds(status == error.status && (status == IR_OK) == (array.data != NULL));
+  if (!status) holds(array.bytes == bytes && array.dtype == s->dtype);
+  if (!status) fe_array_free(mem, &array);
+}
+
+bool file_check(const uint8_t *bytes, size_t size) {
+  meter m = {0, 64 * size + (1 << 18)};
+  ir_mem mem = {measured, &m};
+  ir_error error = {0};
+  fe_arrays a;
+  ir_status status = fe_arrays_parse(bytes, size, "a file", &mem, &a, &error);
+  holds(status == error.status);
+  if (status) holds(strncmp(error.text, "a file: error: ", 15) == 0 && status != IR_ERR_MEMORY);
+  for (size_t i = 0; i < a.count && !status; i++) check_array(&a, i, &m, &mem);
+  fe_arrays_close(&a);
+  holds(m.used == 0);
+  return !status;
 }

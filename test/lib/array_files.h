@@ -41,4 +41,8 @@ size_t file_npy(uint8_t *out, const char *header, const void *data, size_t size)
 enum { FILE_SAMPLES = 5 };
 void file_sample(file_bytes *f, int number);
 
+/* Reads a file of any contents, all of its arrays included, and traps where the reader breaks a promise of
+ * frontend/files/arrays.h: on status and message, on sizes and places, on memory. True: it was accepted. */
+bool file_check(const uint8_t *bytes, size_t size);
+
 #endif
