@@ -37,12 +37,21 @@ bool fe_utf8_ok(const char *text, size_t length) {
   return true;
 }
 
+/* How many bytes of a text to show, if at most so many: no part of a character. */
+static int cut(const char *text, size_t length, size_t most) {
+  size_t shown = length < most ? length : most;
+  while (shown && shown < length && ((uint8_t)text[shown] & 0xC0) == 0x80) shown--;
+  return (int)shown;
+}
+
 const char *fe_arrays_label(char text[FE_LABEL], const char *name, size_t length) {
   enum { SHOWN = 100 };
-  int shown = length > SHOWN ? SHOWN : (int)length;
-  snprintf(text, FE_LABEL, "array `%.*s%s`", shown, name, length > SHOWN ? "..." : "");
+  int shown = cut(name, length, SHOWN);
+  bool good = fe_utf8_ok(name, (size_t)shown);
+  if (!length) snprintf(text, FE_LABEL, "the array");
+  else snprintf(text, FE_LABEL, "array `%.*s%s`", shown, name, (size_t)shown < length ? "..." : "");
   for (char *c = text; *c; c++)
-    if ((uint8_t)*c < ' ' || *c == 127) *c = '?';
+    if ((uint8_t)*c < ' ' || *c == 127 || ((uint8_t)*c > 127 && !good)) *c = '?';
   return text;
 }
 
@@ -165,8 +174,11 @@ ir_status fe_arrays_choose(const fe_arrays *a, const char *name, size_t length, 
   *index = name ? fe_arrays_find(a, name, length) : a->count == 1 ? 0 : SIZE_MAX;
   if (*index != SIZE_MAX) return IR_OK;
   size_t used = 0;
-  for (size_t i = 0; i < a->count && i < LISTED; i++)
-    used += (size_t)snprintf(list + used, sizeof list - used, "%s%.50s", i ? ", " : "", fe_arrays_name(a, i));
+  for (size_t i = 0; i < a->count && i < LISTED; i++) {
+    const char *each = fe_arrays_name(a, i);
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%.*s", i ? ", " : "",
+                             cut(each, a->items[i].name_length, 50), each);
+  }
   const char *more = a->count > LISTED ? ", ..." : "";
   if (!name)
     return fe_file_fail(error, IR_ERR_INVALID, a->source.name,

@@ -60,6 +60,7 @@ ir_status fe_arrays_parse(const void *bytes, size_t size, const char *name, cons
 void fe_arrays_close(fe_arrays *arrays);
 
 const char *fe_format_name(fe_format format); /* "safetensors" */
+/* The name of an array, valid until the file is closed. */
 const char *fe_arrays_name(const fe_arrays *arrays, size_t index);
 /* The index of the array of that name, or SIZE_MAX. */
 size_t fe_arrays_find(const fe_arrays *arrays, const char *name, size_t length);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "frontend/files/file_error.h"
+#include "frontend/files/formats.h"
 #include "frontend/weights/blocks.h"
 
 void fe_weights_init(fe_weights *w, const ir_mem *mem, rt_context *context) {
@@ -110,6 +111,7 @@ ir_status fe_weights_resolve(fe_weights *w, const ir_graph *g, ir_ref resource, 
                              ir_error *error) {
   ir_origin o;
   size_t index;
+  char label[FE_LABEL];
   int64_t shape[IR_MAX_RANK] = {0};
   const ir_node *n = ir_get(g, resource);
   *out = NULL;
@@ -122,8 +124,8 @@ ir_status fe_weights_resolve(fe_weights *w, const ir_graph *g, ir_ref resource, 
                     : is_stored_as(s, (ir_dtype)n->dtype, shape, (int)n->nsrc);
   if (!same)
     return fe_file_fail(error, IR_ERR_INVALID, f->arrays.source.name,
-                        "array %.100s is of another dtype or shape than when the graph was made",
-                        fe_arrays_name(&f->arrays, index));
+                        "%s is of another dtype or shape than when the graph was made",
+                        fe_arrays_label(label, fe_arrays_name(&f->arrays, index), s->name_length));
   return fe_weights_constant(w, f, index, out, error);
 }
 
@@ -156,12 +158,13 @@ static ir_ref refuse_declared(ir_graph *g, const fe_weights_file *f, size_t inde
                               const int64_t *shape, int rank) {
   const fe_stored *s = &f->arrays.items[index];
   ir_text stored, said;
+  char label[FE_LABEL];
   ir_text_init(&stored, g->mem);
   ir_text_init(&said, g->mem);
   put_type(&stored, s->dtype, s->shape, s->rank);
   put_type(&said, dtype, shape, rank);
-  fe_file_fail(g->error, IR_ERR_INVALID, f->arrays.source.name,
-               "array %.100s is %.200s (%s); %.200s is declared", fe_arrays_name(&f->arrays, index),
+  fe_file_fail(g->error, IR_ERR_INVALID, f->arrays.source.name, "%s is %.200s (%s); %.200s is declared",
+               fe_arrays_label(label, fe_arrays_name(&f->arrays, index), s->name_length),
                ir_text_get(&stored), s->type, ir_text_get(&said));
   ir_text_free(&stored);
   ir_text_free(&said);

@@ -270,12 +270,13 @@ static void test_text(void **state) {
   vf_program *p = compile(g);
   run(p, weight);
   vf_cache_stats stats = {.size = sizeof stats};
-  write_weights(c, "other.safetensors", bias); /* other elements, in another file: the same program */
-  write_weights(c, "other.safetensors", weight);
+  float other[ELEMENTS]; /* other elements, in another file: the same program */
+  for (int i = 0; i < ELEMENTS; i++) other[i] = weight[i] + 1;
+  write_weights(c, "other.safetensors", other);
   vf_value w;
   vf_graph *h = make_graph(c, "other.safetensors", &w);
   vf_program *q = compile(h);
-  run(q, weight);
+  run(q, other);
   assert_true(vf_cache_statistics(c, &stats));
   assert_int_equal(stats.programs, 1);
   vf_program_destroy(p), vf_program_destroy(q), vf_graph_destroy(g), vf_graph_destroy(h);
