@@ -57,6 +57,14 @@ static ir_status map_array(fe_weights *w, fe_weights_file *f, const fe_stored *s
   return rt_constant_map(w->context, file, (size_t)s->offset, (size_t)s->bytes, digest, out, error);
 }
 
+/* Memory of constants, for whoever wants an allocator. */
+static void *constant_memory(void *user, void *ptr, size_t old_size, size_t new_size) {
+  void *made = new_size ? rt_constant_memory(user, new_size) : NULL;
+  if (made && ptr) memcpy(made, ptr, old_size < new_size ? old_size : new_size);
+  if (ptr && (made || !new_size)) rt_constant_memory_free(user, ptr, old_size);
+  return made;
+}
+
 ir_status fe_weights_constant(fe_weights *w, fe_weights_file *f, size_t index, rt_constant **out,
                               ir_error *error) {
   const fe_stored *s = &f->arrays.items[index];
@@ -64,10 +72,10 @@ ir_status fe_weights_constant(fe_weights *w, fe_weights_file *f, size_t index, r
   *out = NULL;
   if (!s->bytes && s->encoding != FE_OTHER) return rt_constant_copy(w->context, "", 0, out, error);
   if (fe_arrays_in_place(&f->arrays, index)) return map_array(w, f, s, out, error);
-  const ir_mem *mem = rt_context_mem(w->context);
-  ir_status status = fe_arrays_load(&f->arrays, index, mem, &array, error);
+  ir_mem mem = {constant_memory, w->context};
+  ir_status status = fe_arrays_load(&f->arrays, index, &mem, &array, error);
   if (!status) status = rt_constant_add(w->context, array.data, array.bytes, NULL, NULL, out, error);
-  if (status) fe_array_free(mem, &array);
+  if (status) fe_array_free(&mem, &array);
   return status;
 }
 
