@@ -9,6 +9,7 @@
 #include "frontend/viewfold.h"
 #include "test/lib/array_files.h"
 #include "test/lib/folder.h"
+#include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
 enum { ROWS = 32, COLUMNS = 96, ELEMENTS = ROWS * COLUMNS };
@@ -405,5 +406,68 @@ static void test_blocks(void **state) {
   }
 }
 
+/* Any allocation may fail: each call then says so, and leaves nothing behind. */
+static bool use_files(vf_context *c, const char *source) {
+  static const char *const names[] = {"f.safetensors", "f.npz", "w.gguf"};
+  bool good = true;
+  for (int i = 0; i < 3; i++) {
+    vf_arrays *a = vf_arrays_open(c, in_folder(names[i]), &error);
+    if (!a) {
+      assert_int_equal(error.status, VF_ERR_MEMORY);
+      good = false;
+      continue;
+    }
+    vf_graph *g = vf_graph_create(c, "g", &error);
+    if (g) {
+      vf_output(g, "y", vf_arrays_constant(g, a, i < 2 ? "encoder.bias" : NULL));
+      float y[BLOCKS * 32];
+      if (vf_graph_status(g) == VF_OK) good &= vf_evaluate(g, NULL, (void *[]){y}, NULL, &error) == VF_OK;
+      else good = false;
+      if (vf_graph_status(g)) assert_int_equal(vf_graph_status(g), VF_ERR_MEMORY);
+    }
+    good &= g != NULL;
+    vf_graph_destroy(g);
+    vf_arrays_close(a);
+  }
+  vf_graph *parsed = parse(c, source);
+  if (!parsed) assert_int_equal(error.status, VF_ERR_MEMORY);
+  good &= parsed != NULL;
+  vf_graph_destroy(parsed);
+  const vf_named_array one = {"a", VF_F32, 1, rows, bias};
+  good &= vf_arrays_write(c, in_folder("m.npz"), 1, &one, &error) == VF_OK;
+  good &= vf_arrays_write(c, in_folder("m.safetensors"), 1, &one, &error) == VF_OK;
+  return good;
+}
+
+static void test_short_memory(void **state) {
+  (void)state;
+  static file_bytes f;
+  static const char source[] =
+      "graph @g() {\n  %w = data file=\"f.safetensors\" name=\"encoder.bias\"\n  return %w\n}\n";
+  float want[BLOCKS * 32];
+  uint8_t npy[400];
+  vf_context *c = make_context();
+  write_weights(c, "f.safetensors", weight);
+  vf_context_destroy(c);
+  fill_blocks(&f, false, want);
+  write_bytes("w.gguf", &f);
+  size_t size =
+      file_npy(npy, "{'descr': '>f4', 'fortran_order': False, 'shape': (32,), }\n", bias, sizeof bias);
+  file_zip(&f, &(file_member){"encoder.bias.npy", npy, size, true}, 1);
+  write_bytes("f.npz", &f);
+  bool good = false;
+  for (long n = 1; !good; n++) {
+    test_memory m = {.fail_at = n};
+    vf_options options = {
+        .size = sizeof options, .allocator = test_memory_hook, .allocator_user = &m, .flags = VF_NO_DISK};
+    c = vf_context_create(&options, &error);
+    if (c) good = use_files(c, source);
+    vf_context_destroy(c);
+    assert_int_equal(m.live, 0);
+    assert_int_equal(m.wrong_sizes, 0);
+    if (!good && m.allocations < n) fail_msg("it fails without a reason after %ld allocations", n);
+  }
+}
+
 UNIT_TESTS_BETWEEN(set_up, tear_down, test_api, test_equal_elements, test_rewritten, test_shortened,
-                   test_text, test_text_refused, test_converted, test_blocks)
+                   test_text, test_text_refused, test_converted, test_blocks, test_short_memory)
