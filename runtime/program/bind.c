@@ -49,7 +49,8 @@ static ir_status place_constant(rt_program *p, size_t i, ir_error *error) {
 }
 
 /* Lists the files that the constants are mapped from, each once where its constants follow each other. A
- * program with any runs by run_any, which checks them. */
+ * program with any runs by run_any, which checks them: also where elements have been copied to a device,
+ * since a file that had changed by then is still another one afterwards. */
 static void list_files(rt_program *p) {
   for (size_t i = 0; i < p->resource_count; i++) {
     rt_mapped_file *file = rt_constant_file(p->constants[i]);
@@ -83,7 +84,6 @@ static ir_status bind(rt_program *p, rt_constant *const *constants, size_t count
   ir_status status = IR_OK;
   for (size_t i = 0; i < count && !status; i++) status = place_constant(p, i, error);
   list_files(p);
-  if (!status && p->remote) status = rt_program_check_files(p, error); /* they have been copied */
   return status ? status : rt_run_hoisted(p, error);
 }
 

@@ -245,6 +245,41 @@ static void test_shortened(void **state) {
   }
 }
 
+/* A file that changes before a program computes something from it once, for itself and others. */
+enum { BATCH = 512 /* rows, of a product that is worth packing its operands for */ };
+static vf_graph *make_product(vf_context *c) {
+  vf_arrays *a = vf_arrays_open(c, in_folder("p.safetensors"), &error);
+  vf_graph *g = vf_graph_create(c, "g", &error);
+  vf_value x = vf_input(g, "x", VF_F32, 2, (int64_t[]){BATCH, COLUMNS}),
+           w = vf_arrays_constant(g, a, "encoder.weight");
+  vf_arrays_close(a);
+  vf_output(g, "y", vf_matmul(x, vf_permute(w, 2, (int64_t[]){1, 0})));
+  if (vf_graph_status(g)) fail_msg("%s", vf_graph_message(g));
+  return g;
+}
+
+static void test_changed_before(void **state) {
+  (void)state;
+  static float x[BATCH * COLUMNS], y[BATCH * ROWS];
+  for (int i = 0; i < 16; i++) x[i * COLUMNS + i] = 1; /* picks columns */
+  vf_context *c = make_context();
+  write_weights(c, "p.safetensors", weight);
+  vf_graph *g = make_product(c);
+  assert_int_equal(truncate(in_folder("p.safetensors"), 300), 0);
+  vf_program *p = vf_compile(g, &error);
+  vf_status status = p ? vf_program_run(p, (const void *[]){x}, (void *[]){y}, NULL, &error) : error.status;
+  assert_int_equal(status, VF_ERR_IO);
+  assert_non_null(strstr(error.message, "p.safetensors"));
+  write_weights(c, "p.safetensors", weight);
+  vf_graph *h = make_product(c);
+  vf_program *q = compile(h);
+  assert_int_equal(vf_program_run(q, (const void *[]){x}, (void *[]){y}, NULL, &error), VF_OK);
+  for (int i = 0; i < 16; i++)
+    for (int r = 0; r < ROWS; r++) assert_true(y[i * ROWS + r] == weight[r * COLUMNS + i]);
+  vf_program_destroy(p), vf_program_destroy(q), vf_graph_destroy(g), vf_graph_destroy(h),
+      vf_context_destroy(c);
+}
+
 /* text */
 
 static const char text[] = "graph @g() {\n"
@@ -470,4 +505,5 @@ static void test_short_memory(void **state) {
 }
 
 UNIT_TESTS_BETWEEN(set_up, tear_down, test_api, test_equal_elements, test_rewritten, test_shortened,
-                   test_text, test_text_refused, test_converted, test_blocks, test_short_memory)
+                   test_changed_before, test_text, test_text_refused, test_converted, test_blocks,
+                   test_short_memory)
