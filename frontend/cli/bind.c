@@ -8,6 +8,7 @@
 
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
+#include "frontend/files/arrays.h"
 
 enum { LINE_BYTES = 64, HUGE_PAGE = 2 << 20 };
 
@@ -53,6 +54,38 @@ int cli_wrong_shape(cli_binder *b, size_t param, const char *format, ...) {
   return CLI_BAD_INPUT;
 }
 
+/* The length of the file's name in FILE:NAME, or of the whole; 0: it is no file of several arrays. */
+static size_t archive_length(const char *text) {
+  static const char *const ends[] = {".npz", ".safetensors", ".gguf"};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    for (const char *at = text; (at = strstr(at, ends[i])); at++) {
+      const char *end = at + strlen(ends[i]);
+      if (at > text && (!*end || *end == ':')) return (size_t)(end - text);
+    }
+  return 0;
+}
+
+/* FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME or FILE.gguf:NAME; without NAME, the only array. */
+static void read_file(const char *text, fe_array *out, ir_error *error) {
+  size_t length = archive_length(text), index;
+  fe_arrays arrays;
+  if (!length) {
+    fe_npy_read(text, &cli_array_mem, out, error);
+    return;
+  }
+  const char *name = text[length] ? text + length + 1 : NULL;
+  char *path = strndup(text, length);
+  if (!path) {
+    ir_fail(error, IR_ERR_MEMORY, "out of memory");
+    return;
+  }
+  if (fe_arrays_open(path, &ir_mem_libc, &arrays, error) == IR_OK &&
+      fe_arrays_choose(&arrays, name, name ? strlen(name) : 0, &index, error) == IR_OK)
+    fe_arrays_load(&arrays, index, &cli_array_mem, out, error);
+  fe_arrays_close(&arrays);
+  free(path);
+}
+
 static int check_type(cli_binder *b, size_t param) {
   ir_graph *g = &b->s->g;
   const fe_array *a = &b->out->arrays[param];
@@ -90,7 +123,7 @@ static int read_arrays(cli_binder *b) {
       cli_read_literal(source, pair->text, ir_dtype_of(&b->s->g, param->ref), out, &b->s->error);
       if (!b->s->error.status) complete_empty(&b->s->g, param->ref, out);
     } else {
-      fe_npy_read(pair->text, &cli_array_mem, out, &b->s->error);
+      read_file(pair->text, out, &b->s->error);
     }
     if (b->s->error.status) return cli_failure(b->s->command, &b->s->error);
     int status = check_type(b, i);

@@ -38,11 +38,16 @@ static const char help_text[] =
     "as\n"
     "'f32[3,2].permute(1,0)' stands for a graph with parameter x and result y.\n"
     "\n"
+    "Constants of a graph may be in files beside it, of safetensors, .npz, .npy or GGUF; they are mapped:\n"
+    "\n"
+    "  %w = data file=\"w.safetensors\" name=\"encoder.weight\"\n"
+    "\n"
     "Options:\n"
-    "  --in NAME=VALUE     the parameter's value: a .npy file of its dtype and shape, or the array itself, "
-    "as in\n"
-    "                      --in s=3.5 or --in 'x=[[1,2],[3,4]]'. Sizes that are variables follow from the "
-    "shapes given\n"
+    "  --in NAME=VALUE     the parameter's value: a .npy file of its dtype and shape, an array of another "
+    "file, as\n"
+    "                      x.npz:NAME, x.safetensors:NAME or x.gguf:NAME, or the array itself, as in --in "
+    "s=3.5 or\n"
+    "                      --in 'x=[[1,2],[3,4]]'. Sizes that are variables follow from the shapes given\n"
     "  --out NAME=FILE     write this result as .npy; either all files are written or none. `-` is standard "
     "output; all\n"
     "                      else that is said then goes to standard error\n"
@@ -204,8 +209,9 @@ static int print_report(runner *r) {
   for (size_t i = 0; i < r->buffers.output_count; i++)
     if (!cli_pairs_find(&r->out, r->block->results[i].name))
       cli_summary(r->block->results[i].name, &r->buffers.outputs[i], &text);
-  int status =
-      r->check ? cli_check(&r->s, r->block, r->results, &r->inputs, r->buffers.outputs, &text) : CLI_OK;
+  int status = r->check
+                   ? cli_check(&r->s, r->context, r->block, r->results, &r->inputs, r->buffers.outputs, &text)
+                   : CLI_OK;
   fputs(ir_text_get(&text), r->says);
   if (text.failed && !status) status = no_memory(r);
   ir_text_free(&text);

@@ -206,6 +206,7 @@ static ir_status compute_results(hoisting *h, uint32_t number, ir_error *error) 
     if (!(h->buffers[k] = rt_constant_memory(p->context, (size_t)slot_bytes(p, slots[k]))))
       status = short_of_memory(p, error);
   if (!status) status = compute(h, number, error);
+  if (!status) status = rt_program_check_files(p, error); /* others are going to use the results */
   for (uint32_t k = 0; k < s->written; k++) {
     size_t bytes = (size_t)slot_bytes(p, slots[k]), place = p->array_number[slots[k]];
     rt_constant *made = NULL;

@@ -114,6 +114,8 @@ struct rt_program {
    * and where the elements of the former are on a remote device */
   rt_constant **constants;
   rt_memory *placed;
+  rt_mapped_file **files; /* of a bound program, at most resource_count: those that the constants are in */
+  size_t file_count;
   atomic_uint references;
   atomic_bool cached;
   pthread_mutex_t lock; /* guards runs */
@@ -135,6 +137,9 @@ void rt_program_drop(void *program); /* for the table of programs: releases its 
 /* Defined in bind.c: gives the constants and their places on the device back; accepts a program that has
  * none. */
 void rt_program_unbind(rt_program *program);
+
+/* Defined in bind.c: did the files of the constants change while the program read them? */
+ir_status rt_program_check_files(const rt_program *program, ir_error *error);
 
 /* Defined in hoist.c. Finds the steps of a bound program that depend on constants alone, and runs them once
  * they have addresses; p->constants has room for what they compute. */

@@ -280,8 +280,9 @@ static ir_status run_any(const rt_program *program, const rt_arguments *a, ir_er
     return ir_fail(error, IR_ERR_INVALID, "graph @%s: it reads %zu constants, to which it is not bound",
                    rt_program_name(p), p->resource_count);
   if (p->failed_step) return rt_out_of_range(p, p->failed_step - 1, error);
-  return p->remote ? p->context->device->table->run(p, a, error)
-                   : run_with_state(p, a->inputs, a->outputs, a->vars, a->ns_by_step, error);
+  ir_status status = p->remote ? p->context->device->table->run(p, a, error)
+                               : run_with_state(p, a->inputs, a->outputs, a->vars, a->ns_by_step, error);
+  return !status && p->file_count ? rt_program_check_files(p, error) : status;
 }
 
 ir_status rt_program_run(const rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,

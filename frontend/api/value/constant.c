@@ -37,8 +37,8 @@ static size_t bytes_of_node(const ir_graph *g, ir_ref node) {
   return bytes_of((vf_dtype)ir_dtype_of(g, node), (int)rank, shape);
 }
 
-bool fe_graph_use_constants(vf_graph *g) {
-  for (ir_ref r = 1; r < g->ir.count; r++) {
+bool fe_graph_use_constants(vf_graph *g, ir_ref first) {
+  for (ir_ref r = first; r < g->ir.count; r++) {
     if (ir_op_of(&g->ir, r) != IR_OP_RESOURCE) continue;
     const char *name = ir_name_text(&g->ir, ir_get(&g->ir, r)->arg);
     rt_constant *found = rt_constant_find(g->context->runtime, name);
