@@ -30,28 +30,11 @@ static ir_ref joined(onnx_node *n, ir_ref past, ir_ref x) {
 }
 
 typedef struct attention {
-  ir_ref q, k, v, mask, past; /* past: how many keys precede, a size; 0: none */
+  ir_ref q, k, v, mask;
+  ir_ref offset; /* i64: the position of the first query among the keys; of rank 0, or [batch, 1, 1, 1]; 0: none */
   ir_dtype dtype;
+  bool causal; /* and nothing else than the triangle is masked */
 } attention;
-
-/* What is added to the scores; bool masks keep where they are true. */
-static ir_ref masked(onnx_node *n, const attention *a, ir_ref scores) {
-  ir_ref lowest = onnx_number(n, a->dtype, -INFINITY), dims[IR_MAX_RANK];
-  int rank = onnx_dims(n, scores, dims);
-  if (a->mask && ir_dtype_of(n->g, a->mask) == IR_BOOL) scores = op_where(n->g, a->mask, scores, lowest);
-  else if (a->mask) scores = op_binary(n->g, IR_OP_ADD, scores, onnx_like(n, a->mask, a->dtype));
-  if (onnx_int(n, "is_causal", 0)) {
-    ir_ref row = op_iota(n->g, IR_I64, dims, (size_t)rank, rank - 2), column = op_iota(n->g, IR_I64, dims, (size_t)rank, rank - 1);
-    if (a->past) row = op_binary(n->g, IR_OP_ADD, row, onnx_size_tensor(n, a->past, IR_I64));
-    scores = op_where(n->g, op_binary(n->g, IR_OP_LE, column, row), scores, lowest);
-  }
-  ir_ref keys = onnx_optional(n, 6); /* how many keys of each batch are no padding */
-  if (keys) {
-    ir_ref column = op_iota(n->g, IR_I64, dims, (size_t)rank, rank - 1);
-    scores = op_where(n->g, op_binary(n->g, IR_OP_LT, column, onnx_along(n, keys, 0, rank)), scores, lowest);
-  }
-  return scores;
-}
 
 /* A mask of fewer keys than there are has the others masked out. */
 static ir_ref whole_mask(onnx_node *n, ir_ref mask, ir_ref keys) {
@@ -67,39 +50,75 @@ static ir_ref whole_mask(onnx_node *n, ir_ref mask, ir_ref keys) {
   return op_pad(n->g, mask, pads, (size_t)rank, fill, IR_PAD_CONSTANT);
 }
 
+static ir_ref both(onnx_node *n, ir_ref a, ir_ref b) { return a && b ? op_binary(n->g, IR_OP_AND, a, b) : a ? a : b; }
+
+/* Which keys a query may attend to beside what the mask says, [.., queries, keys]; 0: all. */
+static ir_ref allowed(onnx_node *n, const attention *a, ir_ref keys) {
+  ir_ref shape[4] = {ir_index(n->g, 1), ir_index(n->g, 1), ir_dim(n->g, a->q, 2), keys}, may = 0;
+  int64_t left = onnx_int(n, "left_window_size", -1), right = onnx_int(n, "right_window_size", -1);
+  ir_ref row = op_iota(n->g, IR_I64, shape, 4, 2), column = op_iota(n->g, IR_I64, shape, 4, 3), real = onnx_optional(n, 6);
+  if (a->offset) row = op_binary(n->g, IR_OP_ADD, row, a->offset);
+  if (onnx_int(n, "is_causal", 0)) may = op_binary(n->g, IR_OP_LE, column, row);
+  if (left >= 0) may = both(n, may, op_binary(n->g, IR_OP_GE, column, onnx_with(n, IR_OP_SUB, row, (double)left)));
+  if (right >= 0) may = both(n, may, op_binary(n->g, IR_OP_LE, column, onnx_with(n, IR_OP_ADD, row, (double)right)));
+  if (real) may = both(n, may, op_binary(n->g, IR_OP_LT, column, onnx_along(n, onnx_like(n, real, IR_I64), 0, 4)));
+  return may;
+}
+
+/* The mask of all rules together: bool, or floats that are added; 0: none. */
+static ir_ref whole_rule(onnx_node *n, const attention *a, ir_ref keys) {
+  ir_ref mask = whole_mask(n, a->mask, keys), may = a->causal ? 0 : allowed(n, a, keys);
+  if (!mask || !may) return mask ? mask : may;
+  if (ir_dtype_of(n->g, mask) == IR_BOOL) return both(n, mask, may);
+  return op_where(n->g, may, mask, onnx_number(n, ir_dtype_of(n->g, mask), -INFINITY));
+}
+
 static ir_ref capped(onnx_node *n, ir_ref scores) {
   double cap = onnx_real(n, "softcap", 0);
   if (!(cap > 0)) return scores;
   return onnx_with(n, IR_OP_MUL, op_unary(n->g, IR_OP_TANH, onnx_with(n, IR_OP_DIV, scores, cap)), cap);
 }
 
-static bool attend(onnx_node *n, attention *a, ir_ref *stages) {
+/* Step by step, where a step is asked for or the scores have a cap. A query without keys gives zeros. */
+static ir_ref stepwise(onnx_node *n, const attention *a, ir_ref rule, double scale, ir_ref stages[4]) {
+  ir_ref lowest = onnx_number(n, a->dtype, -INFINITY);
+  int last = -1;
+  ir_ref scores = onnx_like(n, op_matmul(n->g, a->q, op_swap_axes(n->g, a->k, 2, 3)), a->dtype);
+  stages[0] = onnx_with(n, IR_OP_MUL, scores, scale);
+  scores = stages[1] = capped(n, stages[0]);
+  if (rule && ir_dtype_of(n->g, rule) == IR_BOOL) scores = op_where(n->g, rule, scores, lowest);
+  else if (rule) scores = op_binary(n->g, IR_OP_ADD, scores, onnx_like(n, rule, a->dtype));
+  if (!scores) return 0;
+  stages[2] = scores;
+  last = onnx_rank(n, scores) - 1;
+  ir_ref none = op_binary(n->g, IR_OP_EQ, onnx_reduce(n, IR_OP_REDUCE_MAX, scores, &last, 1, true), lowest);
+  stages[3] = op_where(n->g, none, onnx_full(n, scores, 0), op_softmax(n->g, scores, -1));
+  return onnx_like(n, op_matmul(n->g, stages[3], a->v), ir_dtype_of(n->g, a->v));
+}
+
+static ir_ref attend(onnx_node *n, attention *a, ir_ref stages[4]) {
   int64_t width = 0;
   ir_ref heads = ir_dim(n->g, a->q, 1);
-  ir_ref k = repeated(n, a->k, heads), v = repeated(n, a->v, heads);
-  if (!k || !v) return false;
+  a->k = repeated(n, a->k, heads);
+  a->v = repeated(n, a->v, heads);
+  if (!a->k || !a->v) return 0;
   double scale = onnx_real(n, "scale", 0);
   if (scale == 0) {
-    if (!ir_is_const(n->g, ir_dim(n->g, a->q, 3), &width) || width < 1) return onnx_lacks(n, "heads of a symbolic width");
+    if (!ir_is_const(n->g, ir_dim(n->g, a->q, 3), &width) || width < 1)
+      return (ir_ref)onnx_lacks(n, "heads of a symbolic width");
     scale = 1 / sqrt((double)width);
   }
-  ir_dtype inner = a->dtype;
-  ir_ref scores = onnx_with(n, IR_OP_MUL, onnx_like(n, op_matmul(n->g, a->q, op_swap_axes(n->g, k, 2, 3)), inner), scale);
-  a->mask = whole_mask(n, a->mask, ir_dim(n->g, k, 2));
-  stages[0] = scores;
-  bool late = n->opset >= 24; /* the mask comes before the cap in operator set 23, behind it later */
-  scores = late ? capped(n, scores) : masked(n, a, scores);
-  stages[1] = scores;
-  scores = late ? masked(n, a, scores) : capped(n, scores);
-  stages[2] = scores;
-  ir_ref weights = op_softmax(n->g, scores, -1);
-  stages[3] = weights;
-  stages[4] = onnx_like(n, op_matmul(n->g, weights, v), ir_dtype_of(n->g, v));
-  return stages[4] != 0;
+  a->causal = onnx_int(n, "is_causal", 0) && !a->offset && !onnx_has(n, 6) && onnx_int(n, "left_window_size", -1) < 0 &&
+              onnx_int(n, "right_window_size", -1) < 0;
+  if (onnx_wants(n, 3) || onnx_real(n, "softcap", 0) > 0) a->causal = false;
+  ir_ref rule = whole_rule(n, a, ir_dim(n->g, a->k, 2)), operands[4] = {a->q, a->k, a->v, rule};
+  if (n->m->error->status) return 0;
+  if (onnx_wants(n, 3) || onnx_real(n, "softcap", 0) > 0) return stepwise(n, a, rule, scale, stages);
+  return op_attention(n->g, operands, rule ? 4 : 3, scale, a->causal);
 }
 
 static bool attention_node(onnx_node *n) {
-  ir_ref q = onnx_in(n, 0), past_k = onnx_optional(n, 4), past_v = onnx_optional(n, 5), stages[5] = {0};
+  ir_ref q = onnx_in(n, 0), past_k = onnx_optional(n, 4), past_v = onnx_optional(n, 5), stages[4] = {0};
   attention a = {.mask = onnx_optional(n, 3)};
   if (!q || n->m->error->status) return false;
   bool flat = onnx_rank(n, q) == 3;
@@ -108,10 +127,15 @@ static bool attention_node(onnx_node *n) {
   a.k = joined(n, past_k, by_heads(n, onnx_in(n, 1), keys));
   a.v = joined(n, past_v, by_heads(n, onnx_in(n, 2), keys));
   if (!a.q || !a.k || !a.v) return false;
-  if (past_k) a.past = ir_dim(n->g, past_k, 2);
+  ir_ref present_k = a.k, present_v = a.v, real = onnx_optional(n, 6), dims[IR_MAX_RANK];
+  if (past_k) a.offset = onnx_size_tensor(n, ir_dim(n->g, past_k, 2), IR_I64);
+  else if (real) {
+    ir_ref queries = onnx_size_tensor(n, ir_dim(n->g, a.q, 2), IR_I64);
+    a.offset = onnx_along(n, op_binary(n->g, IR_OP_SUB, onnx_like(n, real, IR_I64), queries), 0, 4);
+  }
   a.dtype = ir_dtype_of(n->g, a.q);
-  if (!attend(n, &a, stages)) return false;
-  ir_ref y = stages[4], dims[IR_MAX_RANK];
+  ir_ref y = attend(n, &a, stages);
+  if (!y) return false;
   if (flat) {
     onnx_dims(n, y, dims);
     ir_ref shape[3] = {dims[0], dims[2], pass_mul(n->g, dims[1], dims[3])};
@@ -119,7 +143,8 @@ static bool attention_node(onnx_node *n) {
   }
   int64_t mode = onnx_int(n, "qk_matmul_output_mode", 0);
   if (mode < 0 || mode > 3) return onnx_refuse(n, "qk_matmul_output_mode is %lld", (long long)mode);
-  return onnx_put(n, 0, y) && onnx_put(n, 1, a.k) && onnx_put(n, 2, a.v) && onnx_put(n, 3, stages[mode]);
+  return onnx_put(n, 0, y) && onnx_put(n, 1, present_k) && onnx_put(n, 2, present_v) &&
+         (!onnx_wants(n, 3) || onnx_put(n, 3, stages[mode]));
 }
 
 /* Pairs of elements turned by angles of their position: pairs of neighbours, or of the two halves. */

@@ -183,7 +183,11 @@ static bool is_inf(onnx_node *n) {
 
 static bool shifted(onnx_node *n) {
   ir_op op = onnx_text_is(n, "direction", "LEFT", "") ? IR_OP_SHL : IR_OP_SHR;
-  return onnx_put(n, 0, op_binary(n->g, op, onnx_in(n, 0), onnx_in(n, 1)));
+  ir_ref x = onnx_in(n, 0), by = onnx_in(n, 1);
+  if (!x || !by) return false;
+  if (ir_dtypes[ir_dtype_of(n->g, by)].kind == IR_KIND_SIGNED) /* a negative count shifts everything out */
+    by = op_where(n->g, is_negative(n, by), onnx_full(n, by, 64), by);
+  return onnx_put(n, 0, op_binary(n->g, op, x, by));
 }
 
 /* A float becomes an integer through a wider one where ONNX leaves open what happens out of range. */

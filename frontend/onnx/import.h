@@ -20,7 +20,7 @@
 #include "passes/ops/compose/compose.h"
 
 /* Operator sets of the domain ai.onnx that the table of operators is written for. */
-enum { ONNX_FIRST_OPSET = 1, ONNX_LAST_OPSET = 26 };
+enum { ONNX_FIRST_OPSET = 1, ONNX_LAST_OPSET = 28 };
 
 /* Folded values have at most so many elements: a shape has 16, pads have 32, and what indexes them is about as
  * long. Elements of initialisers are read as far as they are in the file. */

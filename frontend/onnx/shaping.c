@@ -269,14 +269,15 @@ static bool depth_to_space(onnx_node *n) {
 }
 
 static bool space_to_depth(onnx_node *n) {
-  static const int axes[6] = {0, 3, 5, 1, 2, 4};
+  static const int axes[2][6] = {{0, 3, 5, 1, 2, 4}, {0, 1, 3, 5, 2, 4}};
   ir_ref x = onnx_in(n, 0), d[IR_MAX_RANK], order[6];
   int64_t b = onnx_int(n, "blocksize", 1);
   if (!x || onnx_dims(n, x, d) != 4) return x && onnx_refuse(n, "takes 4 axes");
   if (b < 1 || b > 1 << 20) return onnx_refuse(n, "a block of %lld", (long long)b);
   ir_ref block = ir_index(n->g, b), rows = pass_div_int(n->g, d[2], b), columns = pass_div_int(n->g, d[3], b);
   ir_ref shape[6] = {d[0], d[1], rows, block, columns, block};
-  for (int i = 0; i < 6; i++) order[i] = ir_index(n->g, axes[i]);
+  bool crd = onnx_text_is(n, "mode", "CRD", "DCR");
+  for (int i = 0; i < 6; i++) order[i] = ir_index(n->g, axes[crd][i]);
   x = op_permute(n->g, onnx_reshape(n, x, shape, 6), order, 6);
   ir_ref out[4] = {d[0], pass_mul_int(n->g, d[1], b * b), rows, columns};
   return onnx_put(n, 0, onnx_reshape(n, x, out, 4));
