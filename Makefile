@@ -71,7 +71,7 @@ COMPILE = $(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS)
 LINK = $(CC) -pthread $(CFLAGS) $(SANFLAGS) $(LDFLAGS)
 # Sanitizer runtimes live in the executable, so a sanitized library has undefined symbols until it is loaded.
 LINK_SHARED = $(LINK) -shared -Wl,--as-needed $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
-LIB_LIBS := -lxxhash -lffi -ldl -lm
+LIB_LIBS := -lxxhash -lffi -lz -ldl -lm
 
 # Builds for tests find what is never freed: what allocates and frees is wrapped (test/lib/heap.h). Not under ThreadSanitizer,
 # from which its lock would hide races.

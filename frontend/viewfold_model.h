@@ -1,4 +1,4 @@
-/* Models: constants, which are the weights of one; part of viewfold.h. */
+/* Models: constants, which are the weights of one, and files of them; part of viewfold.h. */
 #ifndef VIEWFOLD_MODEL_H
 #define VIEWFOLD_MODEL_H
 
@@ -28,6 +28,63 @@ VF_API vf_value vf_constant_borrow(vf_graph *graph, vf_dtype dtype, int rank, co
  * to the program from now on, as vf_constant_borrow says. No run of the program may be in progress. */
 VF_API vf_status vf_program_set_constant(vf_program *program, vf_value constant, const void *elements,
                                          vf_release release, void *user, vf_error *error);
+
+/* ------------------------------------------------------------------------------- files of arrays */
+/* safetensors, .npz, .npy and GGUF (versions 2 and 3), told by their first bytes. The file is mapped: its
+ * arrays are constants that all processes share, of which nothing is read before a program runs, once their
+ * digests are known; these are kept in the cache on disk, by the file's identity: device, inode, size, times
+ * in nanoseconds. Arrays that do not lie in the file as programs read them (not aligned, compressed, bools,
+ * big- endian, in Fortran's order) are converted into memory. Blocks of GGUF, Q8_0 and Q4_0, stay what they
+ * are in memory too: operations of the graph make f32 of them where they are used, bit for bit as GGUF's own
+ * package.
+ *
+ * A file must stay as it is while programs use it. One that is written to, or becomes shorter, is noticed:
+ * the run gives VF_ERR_IO with the file's name, its results are unspecified, and so does any later run of
+ * that program; the file is to be opened again. Replacing a file by another of its name changes nothing:
+ * programs keep the one that they have. While a file is mapped, the process has a handler for SIGBUS, which
+ * passes signals on that concern no such file; one that a program installs later should do the same.
+ *
+ * Files need not be trusted: sizes, offsets, overlaps, holes of safetensors, names and checksums of
+ * compressed arrays are checked. */
+typedef struct vf_arrays vf_arrays;
+enum { VF_MAX_RANK = 16 }; /* axes of an array */
+
+/* Open a file. NULL after failing: VF_ERR_IO, VF_ERR_INVALID for contents, VF_ERR_MEMORY. Closing it is
+ * allowed while its constants are in use; it stores the digests that are new. */
+VF_API vf_arrays *vf_arrays_open(vf_context *context, const char *path, vf_error *error);
+VF_API void vf_arrays_close(vf_arrays *arrays); /* accepts NULL */
+
+/* The format, "safetensors", ".npz", ".npy" or "GGUF"; the number of arrays, and of each, by a number below
+ * that, in the order of the file: its name ("" of .npy), its type as the format calls it ("F32", "<f4",
+ * "Q8_0"), its dtype (f32 of Q8_0 and Q4_0; VF_NONE: viewfold cannot read it), and its rank, with the sizes
+ * written to `shape` unless that is NULL. Strings are valid until the file is closed. Without such an array:
+ * NULL, VF_NONE, -1. */
+VF_API const char *vf_arrays_format(const vf_arrays *arrays);
+VF_API size_t vf_arrays_count(const vf_arrays *arrays);
+VF_API const char *vf_arrays_name(const vf_arrays *arrays, size_t number);
+VF_API const char *vf_arrays_type(const vf_arrays *arrays, size_t number);
+VF_API vf_dtype vf_arrays_dtype(const vf_arrays *arrays, size_t number);
+VF_API int vf_arrays_shape(const vf_arrays *arrays, size_t number, int64_t shape[VF_MAX_RANK]);
+/* The number of the array of that name; vf_arrays_count where there is none. */
+VF_API size_t vf_arrays_find(const vf_arrays *arrays, const char *name);
+
+/* An array of the file as a value of the graph; name NULL: the only one. The graph's text says
+ * `data file="PATH" name="NAME"`, which vf_graph_parse reads, with PATH beside the text's own file. A program
+ * that depends on it may be given another by vf_program_set_constant, unless it is of blocks. */
+VF_API vf_value vf_arrays_constant(vf_graph *graph, vf_arrays *arrays, const char *name);
+
+/* Write arrays to a file, which appears whole or not at all, called NAME.safetensors or NAME.npz, or of one
+ * array NAME.npy. Elements are contiguous and row-major; they are aligned in the file. Names are UTF-8, none
+ * empty, no two equal. */
+typedef struct vf_named_array {
+  const char *name;
+  vf_dtype dtype;
+  int rank;
+  const int64_t *shape;
+  const void *elements;
+} vf_named_array;
+VF_API vf_status vf_arrays_write(vf_context *context, const char *path, size_t count,
+                                 const vf_named_array *arrays, vf_error *error);
 
 /* ---------------------------------------------------------------------------------------- models */
 

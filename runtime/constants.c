@@ -43,14 +43,26 @@ static bool reserve(rt_constants *t) {
   return true;
 }
 
-/* Finds equal bytes. The digest is not cryptographic, so the bytes are compared; *same_digest counts the
- * constants that have this digest and other bytes. */
-static rt_constant *find_equal(const rt_constants *t, rt_digest digest, const void *bytes, size_t size,
-                               unsigned *same_digest) {
+/* Are the bytes of `c` those that `made` is to have? An array in memory is never taken from a file, which may
+ * change; one of a file is, where the file is unchanged. The digest is not cryptographic, so bytes are
+ * compared unless they are the same place of the same file. */
+static bool is_equal(const rt_constant *c, const rt_constant *made) {
+  if (c->size != made->size || (c->file && !made->file)) return false;
+  ir_error ignored = {0};
+  if (c->file && rt_mapped_check(c->file, &ignored) != IR_OK) return false;
+  if (c->bytes == made->bytes || !c->size) return true;
+  bool same_place =
+      c->file && c->offset == made->offset &&
+      memcmp(rt_mapped_identity(c->file), rt_mapped_identity(made->file), sizeof(rt_file_identity)) == 0;
+  return same_place || memcmp(c->bytes, made->bytes, c->size) == 0;
+}
+
+/* Finds equal bytes; *same_digest counts the constants that have this digest and are not these. */
+static rt_constant *find_equal(const rt_constants *t, const rt_constant *made, unsigned *same_digest) {
   *same_digest = 0;
-  for (rt_constant *c = t->count ? *bucket_of(t, digest) : NULL; c; c = c->next) {
-    if (!rt_digest_equal(c->digest, digest)) continue;
-    if (c->size == size && (c->bytes == bytes || !size || memcmp(c->bytes, bytes, size) == 0)) return c;
+  for (rt_constant *c = t->count ? *bucket_of(t, made->digest) : NULL; c; c = c->next) {
+    if (!rt_digest_equal(c->digest, made->digest)) continue;
+    if (is_equal(c, made)) return c;
     ++*same_digest;
   }
   return NULL;
@@ -64,33 +76,28 @@ static void set_name(rt_constant *c, unsigned same_digest) {
   else snprintf(c->name, sizeof c->name, "%s-%zu", digits, c->size);
 }
 
-static void release_bytes(const rt_constants *t, const void *bytes, size_t size, rt_release release,
-                          void *user) {
-  if (release) release(bytes, user);
-  else ir_free(t->mem, (void *)(uintptr_t)bytes, size);
+static void release_bytes(const rt_constants *t, const rt_constant *c) {
+  if (c->file) rt_mapped_release(c->file);
+  else if (c->release) c->release(c->bytes, c->user);
+  else ir_free(t->mem, (void *)(uintptr_t)c->bytes, c->size);
 }
 
-ir_status rt_constant_add(rt_context *context, const void *bytes, size_t size, rt_release release, void *user,
-                          rt_constant **out, ir_error *error) {
-  rt_constants *t = &context->constants;
-  rt_digest digest = rt_digest_of(bytes, size);
+/* A use of the constant of the table that is equal to `given`, or of a new one; what `given` owns is taken
+ * unless it fails. */
+static ir_status add(rt_constants *t, const rt_constant *given, rt_constant **out, ir_error *error) {
   unsigned same_digest;
   rt_constant *made = ir_alloc(t->mem, sizeof *made);
-  if (!made) return ir_fail(error, IR_ERR_MEMORY, "out of memory for a constant of %zu bytes", size);
+  if (!made) return ir_fail(error, IR_ERR_MEMORY, "out of memory for a constant of %zu bytes", given->size);
   pthread_mutex_lock(&t->lock);
-  rt_constant *found = find_equal(t, digest, bytes, size, &same_digest);
+  rt_constant *found = find_equal(t, given, &same_digest);
   bool good = found || reserve(t);
   if (found) {
     atomic_fetch_add_explicit(&found->uses, 1, memory_order_relaxed);
   } else if (good) {
-    rt_constant **bucket = bucket_of(t, digest);
-    *made = (rt_constant){.digest = digest,
-                          .bytes = bytes,
-                          .size = size,
-                          .release = release,
-                          .user = user,
-                          .table = t,
-                          .next = *bucket};
+    rt_constant **bucket = bucket_of(t, given->digest);
+    memcpy(made, given, sizeof *made);
+    made->table = t;
+    made->next = *bucket;
     atomic_init(&made->uses, 1);
     set_name(made, same_digest);
     *bucket = made;
@@ -100,9 +107,29 @@ ir_status rt_constant_add(rt_context *context, const void *bytes, size_t size, r
   *out = found ? found : made;
   if (!found && good) return IR_OK;
   ir_free(t->mem, made, sizeof *made);
-  if (!good) return ir_fail(error, IR_ERR_MEMORY, "out of memory for a constant of %zu bytes", size);
-  release_bytes(t, bytes, size, release, user);
+  if (!good) return ir_fail(error, IR_ERR_MEMORY, "out of memory for a constant of %zu bytes", given->size);
+  release_bytes(t, given);
   return IR_OK;
+}
+
+ir_status rt_constant_add(rt_context *context, const void *bytes, size_t size, rt_release release, void *user,
+                          rt_constant **out, ir_error *error) {
+  rt_constant given = {
+      .digest = rt_digest_of(bytes, size), .bytes = bytes, .size = size, .release = release, .user = user};
+  return add(&context->constants, &given, out, error);
+}
+
+ir_status rt_constant_map(rt_context *context, rt_mapped_file *file, size_t offset, size_t size,
+                          rt_digest digest, rt_constant **out, ir_error *error) {
+  rt_constant given = {.digest = digest,
+                       .bytes = rt_mapped_bytes(file) + offset,
+                       .size = size,
+                       .file = file,
+                       .offset = offset};
+  rt_mapped_retain(file);
+  ir_status status = add(&context->constants, &given, out, error);
+  if (status) rt_mapped_release(file);
+  return status;
 }
 
 ir_status rt_constant_copy(rt_context *context, const void *bytes, size_t size, rt_constant **out,
@@ -145,10 +172,11 @@ void rt_constant_release(rt_constant *c) {
   }
   pthread_mutex_unlock(&t->lock);
   if (!last) return;
-  release_bytes(t, c->bytes, c->size, c->release, c->user);
+  release_bytes(t, c);
   ir_free(t->mem, c, sizeof *c);
 }
 
 const char *rt_constant_name(const rt_constant *c) { return c->name; }
 const void *rt_constant_bytes(const rt_constant *c) { return c->bytes; }
 size_t rt_constant_size(const rt_constant *c) { return c->size; }
+rt_mapped_file *rt_constant_file(const rt_constant *c) { return c->file; }

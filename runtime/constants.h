@@ -18,6 +18,8 @@ struct rt_constant {
   size_t size;
   rt_release release; /* NULL: the bytes belong to the table */
   void *user;
+  rt_mapped_file *file; /* the bytes are in it, from `offset` on; NULL: they are in memory */
+  size_t offset;
   rt_constants *table;
   atomic_uint uses;
   rt_constant *next; /* in its bucket */

@@ -21,8 +21,10 @@
 #include "codegen/codegen.h"
 #include "ir/plan.h"
 #include "ir/target.h"
+#include "runtime/cache/digest.h"
 #include "runtime/cache/disk.h"
 #include "runtime/compiler/llvm_module.h"
+#include "runtime/system/mapped_file.h"
 
 typedef struct rt_context rt_context;
 typedef struct rt_program rt_program;
@@ -113,6 +115,13 @@ ir_status rt_constant_add(rt_context *context, const void *bytes, size_t size, r
 /* The same of a copy. */
 ir_status rt_constant_copy(rt_context *context, const void *bytes, size_t size, rt_constant **out,
                            ir_error *error);
+/* The same of bytes of a mapped file, of which the digest is known: they are not read, unless the context has
+ * others of this digest. The constant keeps the file mapped. */
+ir_status rt_constant_map(rt_context *context, rt_mapped_file *file, size_t offset, size_t size,
+                          rt_digest digest, rt_constant **out, ir_error *error);
+/* The file that the bytes are mapped from; NULL: they are in memory. What was computed from them holds if
+ * rt_mapped_check of it, asked afterwards, says so. */
+rt_mapped_file *rt_constant_file(const rt_constant *constant);
 /* A use of the constant of this name, which may end in `/` and more; NULL: there is none. */
 rt_constant *rt_constant_find(rt_context *context, const char *name);
 void rt_constant_retain(rt_constant *constant);  /* one more use */

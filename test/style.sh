@@ -89,6 +89,7 @@ codegen   ^codegen/llvm     ^llvm-c/
 runtime   .                 ^(xxhash\.h|CL/.*|ffi\.h|hwloc\.h|mpi\.h)$
 frontend  ^frontend/cli     ^jansson\.h$
 frontend  .                 ^xxhash\.h$
+frontend  ^frontend/files   ^zlib\.h$
 E2
 # What counts as C library: the standard headers for ir/, passes/ and codegen/, POSIX and Linux as well elsewhere.
 standard='assert|ctype|errno|fenv|float|inttypes|limits|locale|math|setjmp|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|time|uchar|wchar'

@@ -86,9 +86,9 @@ bool fe_graph_add(vf_graph *graph, ir_named **list, size_t *count, size_t *cap, 
 bool fe_graph_request(vf_graph *graph, fe_request *out, ir_error *error);
 void fe_graph_request_free(vf_graph *graph, fe_request *request);
 
-/* value/constant.c. For a graph that was parsed: a use of the constant of each RESOURCE node; one that the
- * context does not have is left to fe_compile. False when memory is short. */
-bool fe_graph_use_constants(vf_graph *graph);
+/* value/constant.c. A use of the constant of each RESOURCE node from `first` on; one that the context does
+ * not have is left to fe_compile. False when memory is short. */
+bool fe_graph_use_constants(vf_graph *graph, ir_ref first);
 /* A use of the constant with these elements, by the rules of vf_constant_borrow; NULL after failing. */
 rt_constant *fe_constant_borrow(vf_context *context, const void *elements, size_t bytes, vf_release release,
                                 void *user, ir_error *error);

@@ -5,6 +5,7 @@
 
 #include "frontend/api/tuned.h"
 #include "frontend/text/loop_schedule.h"
+#include "frontend/weights/weights.h"
 #include "ir/print/print.h"
 #include "runtime/program/tuned.h"
 #include "runtime/system/stack.h"
@@ -192,20 +193,29 @@ static bool add_constants(const fe_request *r, bound_request *out) {
   return good;
 }
 
-static ir_status find_constants(rt_context *context, const bound_request *b, rt_constant **constants,
-                                size_t count, ir_error *error) {
-  const ir_graph *g = b->request.graph;
-  for (size_t i = 0; i < count; i++) {
-    ir_ref ref = b->request.inputs[b->first + i];
-    const char *name = ir_name_text(g, ir_get(g, ref)->arg);
-    if (!(constants[i] = rt_constant_find(context, name)))
-      return ir_fail(
-          error, IR_ERR_INVALID,
-          "graph @%.60s: this context has no constant of the digest %.60s; a graph that holds it must "
-          "exist while this one is compiled",
-          b->request.name, name);
-  }
-  return IR_OK;
+/* The constant of a node: one that the context has, or one from the file that the node names. */
+static ir_status find_constant(fe_weights *weights, const char *graph, const ir_graph *g, ir_ref ref,
+                               rt_constant **out, ir_error *error) {
+  ir_origin origin;
+  const char *name = ir_name_text(g, ir_get(g, ref)->arg);
+  if ((*out = rt_constant_find(weights->context, name))) return IR_OK;
+  if (ir_resource_origin(g, ref, &origin)) return fe_weights_resolve(weights, g, ref, out, error);
+  return ir_fail(error, IR_ERR_INVALID,
+                 "graph @%.60s: this context has no constant of the digest %.60s; a graph that holds it must "
+                 "exist while this one is compiled",
+                 graph, name);
+}
+
+ir_status fe_find_constants(rt_context *context, const char *graph, const ir_graph *g,
+                            const ir_ref *resources, size_t count, rt_constant **out, ir_error *error) {
+  fe_weights weights;
+  fe_weights_init(&weights, rt_context_mem(context), context);
+  memset(out, 0, count * sizeof *out);
+  ir_status status = IR_OK;
+  for (size_t i = 0; i < count && !status; i++)
+    status = find_constant(&weights, graph, g, resources[i], &out[i], error);
+  fe_weights_close(&weights);
+  return status;
 }
 
 /* Replaces the program by one that is bound to the request's constants, if it has any. */
@@ -217,9 +227,10 @@ static ir_status bind_program(rt_context *context, const bound_request *b, rt_pr
   rt_constant **constants = ir_alloc(mem, count * sizeof *constants);
   if (!constants)
     return ir_fail(error, IR_ERR_MEMORY, "graph @%.60s: out of memory for its constants", b->request.name);
-  memset(constants, 0, count * sizeof *constants);
   rt_program *base = *program;
-  if (find_constants(context, b, constants, count, error) == IR_OK)
+  const ir_ref *resources = b->request.inputs + b->first;
+  if (fe_find_constants(context, b->request.name, b->request.graph, resources, count, constants, error) ==
+      IR_OK)
     rt_program_bind(base, constants, count, program, error);
   if (*program != base) rt_program_release(base);
   for (size_t i = 0; i < count; i++) rt_constant_release(constants[i]);

@@ -19,8 +19,14 @@ typedef struct fe_request {
   pass_shaping *shaping;       /* chooses the moves instead; the program is not cached; or NULL */
 } fe_request;
 
-/* A program of the request; the context must have the constants that the graph names (rt_constant_find), and
- * the program is bound to them. Find it in memory, then on disk; else run the passes, generate code, and
+/* A use of the constant of each of these RESOURCE nodes: one that the context has, or one from the file that
+ * the node names (frontend/weights). `graph` is the name of the graph, for messages. After a failure, those
+ * that were found are in `out`, and NULL for the others. */
+ir_status fe_find_constants(rt_context *context, const char *graph, const ir_graph *g,
+                            const ir_ref *resources, size_t count, rt_constant **out, ir_error *error);
+
+/* A program of the request; the context must have the constants that the graph names, or find them in files,
+ * and the program is bound to them. Find it in memory, then on disk; else run the passes, generate code, and
  * store the program in both. The look-up prints the graph and changes nothing. Without a schedule, a kernel
  * that has been tuned has the moves that tuning found. */
 ir_status fe_compile(rt_context *context, const fe_request *request, rt_program **program, ir_error *error);

@@ -40,6 +40,10 @@ static void evaluate(vf_graph *g, bindings *b, const void *const *inputs, void *
   if (ir_eval(&g->ir, b->roots, g->output_count, b->inputs, g->input_count + g->constant_count, b->variables,
               g->variable_count, b->results, error) != IR_OK)
     return;
+  for (size_t i = 0; i < g->constant_count && !error->status; i++) {
+    const rt_mapped_file *file = rt_constant_file(g->constants[i].constant);
+    if (file) rt_mapped_check(file, error);
+  }
   for (size_t i = 0; i < g->output_count; i++)
     if (b->results[i].bytes && !outputs[i])
       ir_fail(error, IR_ERR_INVALID, "evaluate: the buffer of output %.60s is NULL", g->outputs[i].name);

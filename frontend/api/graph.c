@@ -180,7 +180,7 @@ static bool adopt_variables(vf_graph *g, const ir_parsed_graph *block) {
   }
   g->name = block->name;
   g->name_length = block->name_length;
-  return fe_graph_use_constants(g);
+  return fe_graph_use_constants(g, 1);
 }
 
 static const ir_parsed_graph *choose_graph(const ir_module *module, const char *which) {
@@ -201,7 +201,9 @@ vf_graph *vf_graph_parse(vf_context *c, const char *text, size_t length, const c
   if (g) {
     ir_module module;
     unsigned failures = fe_failures(c);
-    bool good = fe_parse_graphs(&g->ir, file, text ? text : "", length, &module) == IR_OK;
+    fe_weights weights;
+    fe_weights_init(&weights, &c->mem, c->runtime);
+    bool good = fe_parse_graphs_with(&g->ir, file, text ? text : "", length, &weights, &module) == IR_OK;
     const ir_parsed_graph *block = good ? choose_graph(&module, which) : NULL;
     if (good && (!block || block->kind != IR_BLOCK_GRAPH))
       ir_fail(&g->error, IR_ERR_INVALID, "%.200s: error: no graph%s%.60s, found %zu other%s", file,
@@ -209,6 +211,7 @@ vf_graph *vf_graph_parse(vf_context *c, const char *text, size_t length, const c
     if (block && !g->error.status && !adopt_variables(g, block))
       ir_fail(&g->error, IR_ERR_MEMORY, "%.200s: out of memory", file);
     ir_module_free(&module);
+    fe_weights_close(&weights);
     fe_report_as_memory(c, failures, &g->error);
     failure = g->error;
     if (failure.status) {

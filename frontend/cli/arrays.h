@@ -36,7 +36,7 @@ double cli_largest(const ir_eval_result *values); /* finite magnitude of floats;
 
 /* Evaluate the results with the reference evaluator and compare: one line for each result. Returns CLI_OK,
  * CLI_CHECK_FAILED, or after a message the exit status of the failure. */
-int cli_check(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *inputs,
-              const fe_array *outputs, ir_text *out);
+int cli_check(cli_graph *s, rt_context *context, const ir_parsed_graph *block, ir_ref results,
+              const cli_binding *inputs, const fe_array *outputs, ir_text *out);
 
 #endif

@@ -90,7 +90,11 @@ typedef struct checker {
   ir_ref results;
   uint32_t count;
   cli_tolerances tolerances;
-  ir_binding_input *inputs;
+  ir_binding_input *inputs; /* parameters, then constants */
+  rt_context *context;
+  ir_ref *resources;
+  rt_constant **constants;
+  size_t constant_count, constant_cap;
   ir_var_value *vars;
   ir_ref *roots;        /* the results, then each reduction and its magnitude */
   ir_eval_result *want; /* of the roots */
@@ -98,14 +102,38 @@ typedef struct checker {
   double *largest, *allowed; /* by result */
 } checker;
 
+/* Finds the constants that the results depend on. False when memory is short; other errors are in s->error.
+ */
+static bool find_constants(checker *c) {
+  const ir_graph *g = &c->s->g;
+  ir_ref *nodes = NULL;
+  size_t count = 0, cap = 0;
+  bool good = ir_reachable(g, &c->results, 1, &nodes, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < count && good; i++) {
+    if (ir_op_of(g, nodes[i]) != IR_OP_RESOURCE) continue;
+    good = IR_RESERVE(g->mem, c->resources, c->constant_cap, c->constant_count + 1);
+    if (good) c->resources[c->constant_count++] = nodes[i];
+  }
+  ir_free(g->mem, nodes, cap * sizeof *nodes);
+  c->constants = calloc(c->constant_count + 1, sizeof *c->constants);
+  if (!good || !c->constants) return false;
+  fe_find_constants(c->context, c->block->name, g, c->resources, c->constant_count, c->constants,
+                    &c->s->error);
+  return true;
+}
+
 static bool prepare_evaluation(checker *c, const cli_binding *b) {
-  c->inputs = calloc(c->block->param_count + 1, sizeof *c->inputs);
+  if (!find_constants(c)) return false;
+  c->inputs = calloc(c->block->param_count + c->constant_count + 1, sizeof *c->inputs);
   c->vars = calloc(b->var_count + 1, sizeof *c->vars);
   c->largest = calloc(c->count, sizeof *c->largest);
   c->allowed = calloc(c->count, sizeof *c->allowed);
   if (!c->inputs || !c->vars || !c->largest || !c->allowed) return false;
   for (size_t i = 0; i < c->block->param_count; i++)
     c->inputs[i] = (ir_binding_input){c->block->params[i].ref, b->arrays[i].data};
+  for (size_t i = 0; i < c->constant_count && c->constants[i]; i++)
+    c->inputs[c->block->param_count + i] =
+        (ir_binding_input){c->resources[i], rt_constant_bytes(c->constants[i])};
   for (size_t i = 0; i < b->var_count; i++) c->vars[i] = (ir_var_value){b->vars[i], b->values[i]};
   if (!cli_tolerances_find(&c->s->g, c->results, c->vars, b->var_count, &c->tolerances)) return false;
   c->root_count = c->count + 2 * c->tolerances.count;
@@ -128,8 +156,9 @@ static int check_outputs(checker *c, const cli_binding *b, const fe_array *outpu
     ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
     return status;
   }
-  if (ir_eval(&s->g, c->roots, c->root_count, c->inputs, c->block->param_count, c->vars, b->var_count,
-              c->want, &s->error) != IR_OK)
+  if (s->error.status) return status;
+  if (ir_eval(&s->g, c->roots, c->root_count, c->inputs, c->block->param_count + c->constant_count, c->vars,
+              b->var_count, c->want, &s->error) != IR_OK)
     return status;
   for (uint32_t i = 0; i < c->count; i++) c->largest[i] = cli_largest(&c->want[i]);
   if (!cli_tolerances_apply(&c->tolerances, &s->g, c->results, c->want + c->count, c->largest, c->allowed))
@@ -141,11 +170,15 @@ static int check_outputs(checker *c, const cli_binding *b, const fe_array *outpu
   return status;
 }
 
-int cli_check(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *inputs,
-              const fe_array *outputs, ir_text *out) {
-  checker c = {.s = s, .block = block, .results = results, .count = ir_get(&s->g, results)->nsrc};
+int cli_check(cli_graph *s, rt_context *context, const ir_parsed_graph *block, ir_ref results,
+              const cli_binding *inputs, const fe_array *outputs, ir_text *out) {
+  checker c = {
+      .s = s, .block = block, .results = results, .context = context, .count = ir_get(&s->g, results)->nsrc};
   int status = check_outputs(&c, inputs, outputs, out);
   cli_tolerances_free(&c.tolerances);
+  for (size_t i = 0; i < c.constant_count && c.constants; i++) rt_constant_release(c.constants[i]);
+  ir_free(&ir_mem_libc, c.resources, c.constant_cap * sizeof *c.resources);
+  free(c.constants);
   free(c.inputs);
   free(c.vars);
   free(c.roots);

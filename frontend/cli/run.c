@@ -205,8 +205,9 @@ static int print_report(runner *r) {
   for (size_t i = 0; i < r->buffers.output_count; i++)
     if (!cli_pairs_find(&r->out, r->block->results[i].name))
       cli_summary(r->block->results[i].name, &r->buffers.outputs[i], &text);
-  int status =
-      r->check ? cli_check(&r->s, r->block, r->results, &r->inputs, r->buffers.outputs, &text) : CLI_OK;
+  int status = r->check
+                   ? cli_check(&r->s, r->context, r->block, r->results, &r->inputs, r->buffers.outputs, &text)
+                   : CLI_OK;
   fputs(ir_text_get(&text), r->says);
   if (text.failed && !status) status = no_memory(r);
   ir_text_free(&text);

@@ -247,17 +247,30 @@ static ir_status read_source(source *s, fe_array *out) {
   return status;
 }
 
+static source in_memory(const void *bytes, size_t size, const char *name, const ir_mem *mem,
+                        ir_error *error) {
+  return (source){.name = name,
+                  .memory = size ? bytes : magic,
+                  .fd = -1,
+                  .sized = true,
+                  .left = size,
+                  .mem = mem,
+                  .error = error};
+}
+
 ir_status fe_npy_parse(const void *bytes, size_t size, const char *name, const ir_mem *mem, fe_array *out,
                        ir_error *error) {
   memset(out, 0, sizeof *out);
-  source s = {.name = name,
-              .memory = size ? bytes : magic,
-              .fd = -1,
-              .sized = true,
-              .left = size,
-              .mem = mem,
-              .error = error};
+  source s = in_memory(bytes, size, name, mem, error);
   return read_source(&s, out);
+}
+
+ir_status fe_npy_describe(const void *bytes, size_t size, const char *name, const ir_mem *mem,
+                          fe_npy_header *out, size_t *start, ir_error *error) {
+  source s = in_memory(bytes, size, name, mem, error);
+  ir_status status = read_header(&s, out);
+  *start = s.offset;
+  return status;
 }
 
 ir_status fe_npy_read(const char *path, const ir_mem *mem, fe_array *out, ir_error *error) {

@@ -24,6 +24,10 @@ typedef struct fe_npy_header {
 /* Parse `length` bytes of header text that stand at byte `offset` of the file `name`, of version `major`. */
 ir_status fe_npy_header_parse(const char *text, size_t length, size_t offset, int major, const char *name,
                               fe_npy_header *out, ir_error *error);
+/* The header of a .npy file whose first `size` bytes these are; *start: where its data begins. What is told
+ * of the data need not agree with the size of the file. */
+ir_status fe_npy_describe(const void *bytes, size_t size, const char *name, const ir_mem *mem,
+                          fe_npy_header *out, size_t *start, ir_error *error);
 /* Magic, version, length and text of a version 1.0 header, padded as numpy does; returns the number of bytes.
  */
 size_t fe_npy_header_format(char out[FE_NPY_HEADER_ROOM], ir_dtype dtype, int rank, const int64_t *shape);

@@ -7,6 +7,12 @@
 #include "passes/index/index.h"
 #include "passes/ops/ops.h"
 
+/* The user data of the builder, where `data file=` is read. */
+typedef struct fe_reading {
+  const char *name; /* of the text's file */
+  fe_weights *weights;
+} fe_reading;
+
 /* the builder */
 
 static ir_ref canonical(void *user, ir_graph *g, ir_op op, const ir_ref *src, uint32_t n) {
@@ -14,10 +20,63 @@ static ir_ref canonical(void *user, ir_graph *g, ir_op op, const ir_ref *src, ui
   return pass_simplify_new(g, ir_expr_raw(user, g, op, src, n), floor);
 }
 
+static const ir_attr *attribute(const ir_attr *attrs, size_t count, const char *name) {
+  for (size_t i = 0; i < count; i++)
+    if (attrs[i].name_length == strlen(name) && memcmp(attrs[i].name, name, attrs[i].name_length) == 0)
+      return &attrs[i];
+  return NULL;
+}
+
+static ir_ref refuse_data(ir_graph *g, const char *why) {
+  ir_fail(g->error, IR_ERR_INVALID, "data: %s", why);
+  return 0;
+}
+
+/* The attributes `shape` and `dtype`, where they are given. */
+static bool read_declared(ir_graph *g, const ir_attr *shape, const ir_attr *dtype, fe_declared *out) {
+  *out = (fe_declared){.dtype = IR_NONE, .rank = -1};
+  if (dtype && dtype->kind == IR_ATTR_WORD) out->dtype = ir_dtype_parse(dtype->word, dtype->word_length);
+  if (dtype && (out->dtype == IR_NONE || out->dtype == IR_INDEX))
+    return refuse_data(g, "dtype is one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64");
+  if (!shape) return true;
+  bool good = shape->kind == IR_ATTR_LIST && shape->count <= IR_MAX_RANK;
+  out->rank = good ? (int)shape->count : 0;
+  for (int i = 0; i < out->rank && good; i++)
+    good = shape->items[i].kind == IR_ATTR_EXPR && ir_is_const(g, shape->items[i].expr, &out->shape[i]);
+  return good || refuse_data(g, "shape of an array of a file is a list of at most 16 numbers");
+}
+
+/* data file="w.safetensors" name="encoder.weight", and shape and dtype to be checked */
+static ir_ref file_data(fe_reading *r, ir_graph *g, const ir_attr *attrs, size_t count) {
+  const ir_attr *file = attribute(attrs, count, "file"), *name = attribute(attrs, count, "name"),
+                *shape = attribute(attrs, count, "shape"), *dtype = attribute(attrs, count, "dtype");
+  fe_declared declared;
+  if (count != 1u + (name != NULL) + (shape != NULL) + (dtype != NULL))
+    return refuse_data(g, "beside file there may be name, shape and dtype");
+  if (file->kind != IR_ATTR_WORD || (name && name->kind != IR_ATTR_WORD))
+    return refuse_data(g, "file and name are strings, as in file=\"w.safetensors\" name=\"weight\"");
+  if (!read_declared(g, shape, dtype, &declared)) return 0;
+  const char *slash = strrchr(r->name, '/');
+  ir_origin origin = {.base = r->name,
+                      .base_length = slash ? (size_t)(slash - r->name) + 1 : 0,
+                      .file = file->word,
+                      .file_length = file->word_length};
+  if (name) origin.name = name->word, origin.name_length = name->word_length;
+  ir_error outer = *g->error;
+  ir_ref made = fe_weights_value(r->weights, g, &origin, &declared);
+  char *placed = made ? NULL : strstr(g->error->text, ": error: ");
+  if (!outer.status && placed) /* the place in the text comes before it */
+    memmove(placed + strlen(": "), placed + strlen(": error: "), strlen(placed + strlen(": error: ")) + 1);
+  return made;
+}
+
 static ir_ref apply_named(void *user, ir_graph *g, const char *name, size_t length, const ir_ref *operands,
                           size_t operand_count, const ir_attr *attrs, size_t attr_count, int line,
                           int column) {
-  (void)user, (void)line, (void)column;
+  (void)line, (void)column;
+  bool data = length == 4 && memcmp(name, "data", 4) == 0;
+  if (user && data && !operand_count && attribute(attrs, attr_count, "file"))
+    return file_data(user, g, attrs, attr_count);
   return op_apply(g, name, length, operands, operand_count, attrs, attr_count);
 }
 
@@ -49,10 +108,22 @@ static bool check_params(ir_graph *g, const char *name, const ir_module *module)
   return true;
 }
 
-ir_status fe_parse_graphs(ir_graph *g, const char *name, const char *text, size_t length, ir_module *module) {
-  if (ir_parse_module(g, &fe_builder, name, text, length, module) == IR_OK && !check_params(g, name, module))
+ir_status fe_parse_graphs_with(ir_graph *g, const char *name, const char *text, size_t length,
+                               fe_weights *weights, ir_module *module) {
+  fe_reading reading = {name, weights};
+  ir_builder builder = fe_builder;
+  builder.user = &reading;
+  if (ir_parse_module(g, &builder, name, text, length, module) == IR_OK && !check_params(g, name, module))
     ir_module_free(module);
   return g->error->status;
+}
+
+ir_status fe_parse_graphs(ir_graph *g, const char *name, const char *text, size_t length, ir_module *module) {
+  fe_weights weights;
+  fe_weights_init(&weights, g->mem, NULL);
+  ir_status status = fe_parse_graphs_with(g, name, text, length, &weights, module);
+  fe_weights_close(&weights);
+  return status;
 }
 
 ir_status fe_read_graphs(ir_graph *g, const char *path, ir_module *module) {

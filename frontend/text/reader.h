@@ -11,6 +11,7 @@
 #ifndef VIEWFOLD_FRONTEND_TEXT_READER_H
 #define VIEWFOLD_FRONTEND_TEXT_READER_H
 
+#include "frontend/weights/weights.h"
 #include "ir/parse/parse.h"
 
 /* The builder of the parser: makes canonical index expressions and validated tensor operations. */
@@ -20,6 +21,11 @@ extern const ir_builder fe_builder;
  * bytes does not overflow. On failure the reason is in g->error and *module is empty; free it with
  * ir_module_free in any case. */
 ir_status fe_parse_graphs(ir_graph *g, const char *name, const char *text, size_t length, ir_module *module);
+
+/* The same, with the constants of `data file="w.safetensors" name="encoder.weight"`, whose file is beside
+ * that of the text (`name`), made by `weights`. Without it, the file is opened for its description alone. */
+ir_status fe_parse_graphs_with(ir_graph *g, const char *name, const char *text, size_t length,
+                               fe_weights *weights, ir_module *module);
 
 /* The same from a file; `-` is standard input. */
 ir_status fe_read_graphs(ir_graph *g, const char *path, ir_module *module);

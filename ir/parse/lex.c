@@ -309,7 +309,7 @@ size_t ir_lex_unescape(const ir_token *t, char *out) {
   return n;
 }
 
-static void print_string(ir_text *out, const char *bytes, size_t length) {
+void ir_lex_print_string(ir_text *out, const char *bytes, size_t length) {
   ir_text_str(out, "\"");
   for (size_t i = 0; i < length; i++) {
     unsigned char c = (unsigned char)bytes[i];
@@ -324,7 +324,7 @@ void ir_lex_print_name(ir_text *out, const char *bytes, size_t length) {
   bool plain = length > 0;
   for (size_t i = 0; i < length; i++) plain = plain && is_name_char((unsigned char)bytes[i]);
   if (plain) ir_text_add(out, bytes, length);
-  else print_string(out, bytes, length);
+  else ir_lex_print_string(out, bytes, length);
 }
 
 /* does the text read back as `value` in the dtype? */

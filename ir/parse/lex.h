@@ -67,6 +67,8 @@ bool ir_lex_fail_at(ir_lexer *lexer, int line, int column, const char *format, .
 bool ir_lex_prefix_error(ir_lexer *lexer, int line, int column);
 /* The text of a token with escapes resolved; out has room for token->length bytes. Returns the length. */
 size_t ir_lex_unescape(const ir_token *token, char *out);
+/* bytes as `"na\x20me"` */
+void ir_lex_print_string(ir_text *out, const char *bytes, size_t length);
 /* bytes as `name`, or as `"na\x20me"` if they are not a plain name */
 void ir_lex_print_name(ir_text *out, const char *bytes, size_t length);
 

@@ -2,6 +2,7 @@
 #include "ir/custom.h"
 #include "ir/parse/lex.h"
 #include "ir/print/print.h"
+#include "ir/resource.h"
 
 #include <string.h>
 
@@ -324,8 +325,27 @@ static void put_custom_attributes(ir_printer *pr, const ir_custom_call *call) {
   if (call->batch) ir_textf(pr->out, " batch_dims=%u", call->batch);
 }
 
+/* `data file="w.safetensors" name="encoder.weight"`: a constant that comes from a file. */
+static void put_origin(ir_printer *pr, const ir_node *n, const ir_origin *origin) {
+  ir_text_str(pr->out, "data file=");
+  ir_lex_print_string(pr->out, origin->file, origin->file_length);
+  if (origin->name_length) {
+    ir_text_str(pr->out, " name=");
+    ir_lex_print_string(pr->out, origin->name, origin->name_length);
+  }
+  if (!origin->raw) return;
+  ir_text_str(pr->out, " shape=");
+  put_list(pr, n, 0, false);
+  ir_textf(pr->out, " dtype=%s", ir_dtypes[n->dtype].name);
+}
+
 void ir_put_statement(ir_printer *pr, ir_ref ref) {
   const ir_node *n = ir_get(pr->graph, ref);
+  ir_origin origin;
+  if (n->op == IR_OP_RESOURCE && ir_resource_origin(pr->graph, ref, &origin)) {
+    put_origin(pr, n, &origin);
+    return;
+  }
   ir_custom_call call;
   bool custom = n->op == IR_OP_CUSTOM;
   ir_text_str(pr->out, custom ? ir_custom_of(pr->graph, ref, &call)->name : ir_ops[n->op].text);

@@ -33,6 +33,7 @@
 #define VIEWFOLD_PASSES_OPS_OPS_H
 
 #include "ir/attr.h"
+#include "ir/resource.h"
 
 /* the rows RECORDED of ir/ops.def: the properties of an operation that every builder looks up */
 typedef enum op_kind {
@@ -144,6 +145,9 @@ ir_ref op_literal_float(ir_graph *g, double value);           /* weak, rank 0 */
  * shape, which must be constant. Each call makes a node of its own. */
 ir_ref op_resource(ir_graph *graph, ir_dtype dtype, const ir_ref *shape, size_t rank, const char *constant,
                    size_t bytes);
+/* The same of an array of a file; constant "": the file is opened when a program is bound. */
+ir_ref op_resource_from(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank, const char *constant,
+                        const ir_origin *origin, size_t bytes);
 /* Elements as stored, row-major: `bytes` must be the size of the shape, which must be constant. */
 ir_ref op_data(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank, const void *elements,
                size_t bytes);

@@ -48,13 +48,35 @@ static ir_status place_constant(rt_program *p, size_t i, ir_error *error) {
   return IR_OK;
 }
 
+/* Lists the files that the constants are mapped from, each once where its constants follow each other. A
+ * program with any runs by run_any, which checks them. */
+static void list_files(rt_program *p) {
+  for (size_t i = 0; i < p->resource_count; i++) {
+    rt_mapped_file *file = rt_constant_file(p->constants[i]);
+    if (file && (!p->file_count || p->files[p->file_count - 1] != file)) p->files[p->file_count++] = file;
+  }
+  if (p->file_count) p->plain = false;
+}
+
+ir_status rt_program_check_files(const rt_program *p, ir_error *error) {
+  ir_error found = {0};
+  for (size_t i = 0; i < p->file_count; i++)
+    if (rt_mapped_check(p->files[i], &found) != IR_OK)
+      return ir_fail(error, found.status, "%s. Constants of graph @%s are in it; the results are unspecified",
+                     found.text, rt_program_name(p));
+  return IR_OK;
+}
+
 static ir_status bind(rt_program *p, rt_constant *const *constants, size_t count, ir_error *error) {
   const ir_mem *mem = rt_context_mem(p->context);
   p->constants = ir_alloc(mem, count * sizeof *p->constants);
   p->placed = p->constants ? ir_alloc(mem, count * sizeof *p->placed) : NULL;
-  if (!p->placed) {
+  p->files = p->placed ? ir_alloc(mem, count * sizeof *p->files) : NULL;
+  if (!p->files) {
+    ir_free(mem, p->placed, count * sizeof *p->placed);
     ir_free(mem, p->constants, count * sizeof *p->constants);
     p->constants = NULL;
+    p->placed = NULL;
     return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory binding its constants",
                    rt_program_name(p));
   }
@@ -62,7 +84,8 @@ static ir_status bind(rt_program *p, rt_constant *const *constants, size_t count
   for (size_t i = 0; i < count; i++) rt_constant_retain(p->constants[i] = constants[i]);
   ir_status status = IR_OK;
   for (size_t i = 0; i < count && !status; i++) status = place_constant(p, i, error);
-  return status;
+  list_files(p);
+  return status || !p->remote ? status : rt_program_check_files(p, error); /* they have been copied */
 }
 
 void rt_program_unbind(rt_program *p) {
@@ -74,8 +97,10 @@ void rt_program_unbind(rt_program *p) {
   }
   ir_free(mem, p->constants, count * sizeof *p->constants);
   ir_free(mem, p->placed, count * sizeof *p->placed);
+  ir_free(mem, p->files, count * sizeof *p->files);
   p->constants = NULL;
   p->placed = NULL;
+  p->files = NULL;
 }
 
 ir_status rt_program_bind(rt_program *base, rt_constant *const *constants, size_t count, rt_program **out,

@@ -108,6 +108,8 @@ struct rt_program {
   rt_constant *
       *constants;    /* of a bound program, resource_count each: the constants, and their elements on a */
   rt_memory *placed; /* remote device */
+  rt_mapped_file **files; /* of a bound program, at most resource_count: those that the constants are in */
+  size_t file_count;
   atomic_uint references;
   atomic_bool cached;
   pthread_mutex_t lock; /* guards runs */
@@ -129,6 +131,9 @@ void rt_program_drop(void *program); /* for the table of programs: releases its 
 /* Defined in bind.c: gives the constants and their places on the device back; accepts a program that has
  * none. */
 void rt_program_unbind(rt_program *program);
+
+/* Defined in bind.c: did the files of the constants change while the program read them? */
+ir_status rt_program_check_files(const rt_program *program, ir_error *error);
 
 /* Defined in frame.c: a frame and its arrays, in one allocation of rt_frame_size bytes. */
 size_t rt_frame_size(const rt_program *program);

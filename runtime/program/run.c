@@ -269,8 +269,9 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
 /* Every run except those of plain programs. */
 static ir_status run_any(const rt_program *program, const rt_arguments *a, ir_error *error) {
   rt_program *p = (rt_program *)(uintptr_t)program;
-  return p->remote ? p->context->device->table->run(p, a, error)
-                   : run_with_state(p, a->inputs, a->outputs, a->vars, a->ns_by_step, error);
+  ir_status status = p->remote ? p->context->device->table->run(p, a, error)
+                               : run_with_state(p, a->inputs, a->outputs, a->vars, a->ns_by_step, error);
+  return !status && p->file_count ? rt_program_check_files(p, error) : status;
 }
 
 ir_status rt_program_run(const rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,

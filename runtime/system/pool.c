@@ -182,6 +182,7 @@ static void start_threads(rt_pool *pool) {
   pthread_attr_t attributes; /* kernels are compiled in these threads as well */
   if (!rt_stack_attributes(&attributes)) return;
   sigfillset(&all);
+  sigdelset(&all, SIGBUS); /* kernels read mapped files (bus_error.h) */
   pthread_sigmask(SIG_SETMASK, &all, &old);
   for (bool good = true; good && pool->workers < wanted;) {
     worker *w = &pool->list[pool->workers];

@@ -1,7 +1,7 @@
 /* The folder runtime/system. Threads, stacks and files of the operating system.
  *
- *   in      loops to run on several threads, work that needs a large stack, bytes to write
- *   out     the loop or the work done, the bytes written
+ *   in      loops to run on several threads, work that needs a large stack, bytes to write, files to read
+ *   out     the loop or the work done, the bytes written, the file in memory
  *   holds   nothing here depends on a graph or a program */
 
 /* A pool of threads that run one loop at a time, together with the calling thread.

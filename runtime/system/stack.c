@@ -64,7 +64,8 @@ ir_status rt_stack_run(void (*work)(void *), void *user, ir_error *error) {
     work(user);
     return IR_OK;
   }
-  sigfillset(&all); /* signals are for the program's own threads */
+  sigfillset(&all);        /* signals are for the program's own threads */
+  sigdelset(&all, SIGBUS); /* but for those of its own reads of mapped files (bus_error.h) */
   pthread_sigmask(SIG_SETMASK, &all, &old);
   bool made = pthread_attr_init(&attributes) == 0;
   if (made) {

@@ -28,8 +28,8 @@ static bool keep(vf_graph *g, ir_ref ref, rt_constant *constant) {
   return room;
 }
 
-bool fe_graph_use_constants(vf_graph *g) {
-  for (ir_ref r = 1; r < g->ir.count; r++) {
+bool fe_graph_use_constants(vf_graph *g, ir_ref first) {
+  for (ir_ref r = first; r < g->ir.count; r++) {
     if (ir_op_of(&g->ir, r) != IR_OP_RESOURCE) continue;
     rt_constant *found = rt_constant_find(g->context->runtime, ir_name_text(&g->ir, ir_get(&g->ir, r)->arg));
     if (found && !keep(g, r, found)) return false;

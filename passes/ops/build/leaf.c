@@ -1,8 +1,6 @@
 /* Leaves: inputs, buffers, constants, literal arrays, iota, filled tensors. */
 #include "passes/ops/check.h"
 
-#include <stdio.h>
-
 /* The sources of a leaf are its sizes, followed by the TUPLE of its batch sizes, if it has any. */
 static ir_ref leaf(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *batch, size_t batch_rank,
                    const ir_ref *dims, size_t rank, int64_t arg) {
@@ -85,11 +83,14 @@ ir_ref op_data(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank, co
 
 ir_ref op_resource(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank, const char *constant,
                    size_t bytes) {
+  return op_resource_from(g, dtype, shape, rank, constant, NULL, bytes);
+}
+
+ir_ref op_resource_from(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank, const char *constant,
+                        const ir_origin *origin, size_t bytes) {
   ir_ref dims[IR_MAX_RANK];
-  char name[128];
   if (!fixed_bytes(g, "constant", dtype, shape, rank, bytes, dims)) return 0;
-  int length = snprintf(name, sizeof name, "%s/%lld", constant, (long long)g->next_serial++);
-  int64_t id = ir_name(g, name, (size_t)length);
+  int64_t id = ir_resource_name(g, constant, origin);
   return id < 0 ? 0 : op_make(g, IR_OP_RESOURCE, dtype, dims, rank, id, dims, rank);
 }
 
