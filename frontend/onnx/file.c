@@ -1,55 +1,32 @@
-#define _GNU_SOURCE
-#include "frontend/onnx/file.h"
+/* Files of a model, mapped, and constants in them. */
+#include "frontend/onnx/import.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdatomic.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "frontend/files/file_error.h"
-
-struct fe_model_file {
-  const ir_mem *mem;
-  atomic_uint uses;
-  wire_bytes bytes;
-};
-
-static ir_status map(int fd, const char *path, wire_bytes *out, ir_error *error) {
-  struct stat info;
-  if (fstat(fd, &info)) return fe_file_fail(error, IR_ERR_IO, path, "%s", strerror(errno));
-  if (!S_ISREG(info.st_mode))
-    return fe_file_fail(error, IR_ERR_INVALID, path, "it is no regular file, which can be mapped");
-  *out = (wire_bytes){(const uint8_t *)"", (size_t)info.st_size};
-  if (out->size == 0) return IR_OK;
-  void *at = mmap(NULL, out->size, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (at == MAP_FAILED) return fe_file_fail(error, IR_ERR_IO, path, "%s", strerror(errno));
-  out->at = at;
+ir_status onnx_file_open(onnx_import *m, const char *path, onnx_file *out, ir_error *error) {
+  ir_status status = rt_mapped_open(&m->graph->context->mem, path, &out->file, error);
+  if (status) return status;
+  out->bytes = (wire_bytes){rt_mapped_bytes(out->file), rt_mapped_identity(out->file)->size};
   return IR_OK;
 }
 
-ir_status fe_model_open(const ir_mem *mem, const char *path, fe_model_file **out, ir_error *error) {
-  fe_model_file *file = ir_alloc(mem, sizeof *file);
-  if (!file) return ir_fail(error, IR_ERR_MEMORY, "out of memory opening a model");
-  *file = (fe_model_file){.mem = mem};
-  atomic_init(&file->uses, 1);
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  ir_status status = fd < 0 ? fe_file_fail(error, IR_ERR_IO, path, "%s", strerror(errno))
-                            : map(fd, path, &file->bytes, error);
-  if (fd >= 0) close(fd);
-  if (status != IR_OK) ir_free(mem, file, sizeof *file);
-  else *out = file;
-  return status;
+void onnx_file_close(onnx_file *f) {
+  if (f->digesting) rt_range_digests_close(&f->digests);
+  rt_mapped_release(f->file);
+  f->file = NULL;
+  f->digesting = false;
 }
 
-void fe_model_retain(fe_model_file *file) { atomic_fetch_add(&file->uses, 1); }
-
-void fe_model_release(fe_model_file *file) {
-  if (!file || atomic_fetch_sub(&file->uses, 1) != 1) return;
-  if (file->bytes.size) munmap((void *)file->bytes.at, file->bytes.size);
-  ir_free(file->mem, file, sizeof *file);
+ir_ref onnx_file_constant(onnx_import *m, onnx_file *f, ir_dtype dtype, int rank, const int64_t *shape,
+                          const void *elements, size_t bytes) {
+  rt_context *context = m->graph->context->runtime;
+  size_t offset = (size_t)((const uint8_t *)elements - f->bytes.at);
+  ir_error ignored = {0};
+  rt_digest digest;
+  rt_constant *constant;
+  if (!f->digesting)
+    rt_range_digests_open(&f->digests, rt_context_mem(context), rt_context_disk(context, &ignored), f->file);
+  f->digesting = true;
+  if (rt_range_digest_of(&f->digests, offset, bytes, &digest, m->error) != IR_OK ||
+      rt_constant_map(context, f->file, offset, bytes, digest, &constant, m->error) != IR_OK)
+    return 0;
+  return fe_graph_constant(m->graph, (vf_dtype)dtype, rank, shape, constant).id;
 }
-
-wire_bytes fe_model_bytes(const fe_model_file *file) { return file->bytes; }

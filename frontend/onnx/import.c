@@ -274,27 +274,26 @@ static bool read_model(onnx_import *m) {
 static void release_externals(onnx_import *m) {
   for (size_t i = 0; i < m->externals.bucket_count; i++)
     for (onnx_named *item = m->externals.buckets[i]; item; item = item->next)
-      onnx_external_release(item);
+      onnx_file_close((onnx_file *)item);
 }
 
 /* The model's graph, or NULL with *error set. */
 static vf_graph *import(vf_context *c, const char *path, const vf_import_options *options, ir_error *error) {
   onnx_import m = {.path = path, .options = options};
-  if (fe_model_open(&c->mem, path, &m.file, error) != IR_OK) return NULL;
   vf_error failure = {0};
   m.graph = vf_graph_create(c, "model", &failure);
   if (!m.graph) {
-    fe_model_release(m.file);
     ir_fail(error, (ir_status)failure.status, "%s", failure.message);
     return NULL;
   }
   m.g = &m.graph->ir;
   m.error = &m.graph->error;
-  m.whole = fe_model_bytes(m.file);
+  onnx_file_open(&m, path, &m.file, m.error);
+  m.whole = m.file.bytes;
   m.most_nodes = NODES_LEAST + NODES_TIMES * m.whole.size;
   m.arena = (wire_arena){
       .mem = m.g->mem, .error = m.error, .limit = ARENA_LEAST + ARENA_TIMES * m.whole.size};
-  if (!read_model(&m) && !m.error->status) ir_fail(m.error, IR_ERR_MEMORY, "out of memory");
+  if (!m.error->status && !read_model(&m) && !m.error->status) ir_fail(m.error, IR_ERR_MEMORY, "out of memory");
   if (m.error->status) {
     bool named = strncmp(m.error->text, path, strlen(path)) == 0; /* a message of opening a file */
     if (named) *error = *m.error;
@@ -304,7 +303,7 @@ static vf_graph *import(vf_context *c, const char *path, const vf_import_options
   }
   release_externals(&m);
   wire_free(&m.arena);
-  fe_model_release(m.file);
+  onnx_file_close(&m.file);
   return m.graph;
 }
 

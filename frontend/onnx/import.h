@@ -14,10 +14,10 @@
 #define VIEWFOLD_FRONTEND_ONNX_IMPORT_H
 
 #include "frontend/api/api.h"
-#include "frontend/onnx/file.h"
 #include "frontend/onnx/schema.h"
 #include "passes/index/index.h"
 #include "passes/ops/compose/compose.h"
+#include "runtime/cache/range_digests.h"
 
 /* Operator sets of the domain ai.onnx that the table of operators is written for. */
 enum { ONNX_FIRST_OPSET = 1, ONNX_LAST_OPSET = 28 };
@@ -71,18 +71,27 @@ typedef struct onnx_frame {
   const onnx_function_proto *function; /* or NULL */
 } onnx_frame;
 
+/* A file in memory, whose ranges become constants. */
+typedef struct onnx_file {
+  onnx_named base; /* of a file beside the model */
+  rt_mapped_file *file;
+  wire_bytes bytes;
+  rt_range_digests digests; /* when `digesting` */
+  bool digesting;
+} onnx_file;
+
 typedef struct onnx_import {
   vf_graph *graph;
   ir_graph *g;
   ir_error *error; /* that of the graph */
   const char *path;
   const vf_import_options *options;
-  fe_model_file *file;
+  onnx_file file;
   wire_bytes whole; /* the file's bytes */
   wire_arena arena;
   onnx_scope functions; /* onnx_function */
   onnx_scope variables; /* onnx_value: a size for each dim_param */
-  onnx_scope externals; /* onnx_external: files of weights */
+  onnx_scope externals; /* onnx_file: files of weights */
   size_t nodes, most_nodes;
   int depth;
   bool explained; /* the error says which node failed */
@@ -137,6 +146,13 @@ void onnx_leave(onnx_import *m);
 /* inputs.c: the model's inputs. `fixed`: those that have an initialiser are not declared. */
 bool onnx_declare_inputs(onnx_import *m, onnx_frame *frame, const onnx_graph_proto *graph);
 
+/* file.c */
+ir_status onnx_file_open(onnx_import *m, const char *path, onnx_file *out, ir_error *error);
+void onnx_file_close(onnx_file *file); /* constants keep it mapped; may be all zero */
+/* A constant of the graph with these elements, which are in the file and aligned; 0 after an error. */
+ir_ref onnx_file_constant(onnx_import *m, onnx_file *file, ir_dtype dtype, int rank, const int64_t *shape,
+                          const void *elements, size_t bytes);
+
 /* tensor.c */
 ir_dtype onnx_dtype(int64_t number);        /* IR_NONE where viewfold has none */
 const char *onnx_dtype_name(int64_t number); /* "float8e4m3fn" */
@@ -146,10 +162,9 @@ ir_ref onnx_tensor_ref(onnx_import *m, const onnx_tensor *tensor);
 /* The elements where there are at most ONNX_KNOWN_MOST, of a dtype that viewfold has; NULL otherwise, with or
  * without an error. */
 const onnx_known *onnx_tensor_known(onnx_import *m, const onnx_tensor *tensor);
-/* The elements in memory, as stored: *elements in the file or in the arena. */
-void onnx_external_release(onnx_named *item); /* a file of weights */
+/* The elements in memory, as stored: *elements is in *keeper, or in the arena. */
 bool onnx_tensor_elements(onnx_import *m, const onnx_tensor *tensor, int64_t *count, const void **elements,
-                          fe_model_file **keeper);
+                          onnx_file **keeper);
 
 /* node.c: the inputs, attributes and outputs of a node */
 bool onnx_has(const onnx_node *n, int input);

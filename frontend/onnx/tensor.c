@@ -54,18 +54,6 @@ static bool count_of(onnx_import *m, const onnx_tensor *t, int64_t *count, int64
 
 /* elements in other files */
 
-typedef struct external {
-  onnx_named base;
-  fe_model_file *file;
-} external;
-
-void onnx_external_release(onnx_named *item) { fe_model_release(((external *)item)->file); }
-
-static void release_external(const void *file, void *user) {
-  (void)file;
-  fe_model_release(user);
-}
-
 /* A path that stays inside of the model's folder: no part of it is `..`, and it does not begin at the root. */
 static bool stays_inside(wire_bytes path) {
   if (path.size == 0 || path.at[0] == '/' || memchr(path.at, 0, path.size)) return false;
@@ -77,9 +65,9 @@ static bool stays_inside(wire_bytes path) {
   return true;
 }
 
-static fe_model_file *open_external(onnx_import *m, const onnx_tensor *t, wire_bytes location) {
-  external *found = (external *)onnx_scope_find(&m->externals, location);
-  if (found) return found->file;
+static onnx_file *open_external(onnx_import *m, const onnx_tensor *t, wire_bytes location) {
+  onnx_file *found = (onnx_file *)onnx_scope_find(&m->externals, location);
+  if (found) return found->file ? found : NULL;
   if (!stays_inside(location)) {
     fail(m, t, IR_ERR_INVALID, "has its elements in a file outside of the model's folder, which is refused");
     return NULL;
@@ -91,8 +79,7 @@ static fe_model_file *open_external(onnx_import *m, const onnx_tensor *t, wire_b
   memcpy(path, m->path, folder);
   memcpy(path + folder, location.at, location.size);
   if (!onnx_scope_add(&m->arena, &m->externals, location, &found->base)) return NULL;
-  fe_model_open(m->g->mem, path, &found->file, m->error);
-  return found->file;
+  return onnx_file_open(m, path, found, m->error) == IR_OK ? found : NULL;
 }
 
 static bool decimal(wire_bytes text, int64_t *out) {
@@ -106,7 +93,7 @@ static bool decimal(wire_bytes text, int64_t *out) {
 }
 
 static bool read_external(onnx_import *m, const onnx_tensor *t, int64_t bytes, const void **elements,
-                          fe_model_file **keeper) {
+                          onnx_file **keeper) {
   wire_bytes location = {0};
   int64_t offset = 0, length = -1;
   for (size_t i = 0; i < t->external.count; i++) {
@@ -118,9 +105,9 @@ static bool read_external(onnx_import *m, const onnx_tensor *t, int64_t bytes, c
     else if (good && wire_is(e.key, "length")) good = decimal(e.value, &length);
     if (!good) return fail(m, t, IR_ERR_INVALID, "has an offset or length of its elements that is no number");
   }
-  fe_model_file *file = open_external(m, t, location);
+  onnx_file *file = open_external(m, t, location);
   if (!file) return false;
-  wire_bytes all = fe_model_bytes(file);
+  wire_bytes all = file->bytes;
   if ((uint64_t)offset > all.size || (uint64_t)bytes > all.size - (uint64_t)offset ||
       (length >= 0 && length != bytes))
     return onnx_fail(m, IR_ERR_INVALID,
@@ -170,7 +157,7 @@ static bool as_bools(onnx_import *m, int64_t count, const void **elements) {
 }
 
 bool onnx_tensor_elements(onnx_import *m, const onnx_tensor *t, int64_t *count, const void **elements,
-                          fe_model_file **keeper) {
+                          onnx_file **keeper) {
   int64_t bytes = 0;
   ir_dtype dtype = onnx_dtype(t->dtype);
   bool good = count_of(m, t, count, &bytes);
@@ -180,7 +167,7 @@ bool onnx_tensor_elements(onnx_import *m, const onnx_tensor *t, int64_t *count, 
   if (t->location == 1) good = read_external(m, t, bytes, elements, keeper);
   else if (t->raw.at && t->raw.size == (uint64_t)bytes) {
     *elements = t->raw.at;
-    *keeper = m->file;
+    *keeper = &m->file;
   } else if (t->raw.size) {
     return onnx_fail(m, IR_ERR_INVALID, "the tensor '%.*s' has %zu bytes; its shape and dtype take %lld",
                      WIRE_TEXT(t->name), t->raw.size, (long long)bytes);
@@ -198,15 +185,13 @@ enum { BORROW_BYTES = 1024 };
 ir_ref onnx_tensor_ref(onnx_import *m, const onnx_tensor *t) {
   int64_t count;
   const void *elements;
-  fe_model_file *keeper;
+  onnx_file *keeper;
   if (!onnx_tensor_elements(m, t, &count, &elements, &keeper)) return 0;
   vf_dtype dtype = (vf_dtype)onnx_dtype(t->dtype);
   size_t element = vf_dtype_bytes(dtype), bytes = (size_t)count * element;
   int rank = (int)t->dims.count;
-  if (keeper && bytes > BORROW_BYTES && (uintptr_t)elements % element == 0) {
-    fe_model_retain(keeper);
-    return vf_constant_borrow(m->graph, dtype, rank, t->dims.items, elements, release_external, keeper).id;
-  }
+  if (keeper && bytes > BORROW_BYTES && (uintptr_t)elements % element == 0)
+    return onnx_file_constant(m, keeper, (ir_dtype)dtype, rank, t->dims.items, elements, bytes);
   if (bytes && (uintptr_t)elements % element) {
     void *copy = wire_alloc(&m->arena, bytes);
     if (!copy) return 0;
@@ -218,7 +203,7 @@ ir_ref onnx_tensor_ref(onnx_import *m, const onnx_tensor *t) {
 const onnx_known *onnx_tensor_known(onnx_import *m, const onnx_tensor *t) {
   int64_t count;
   const void *elements;
-  fe_model_file *keeper;
+  onnx_file *keeper;
   ir_dtype dtype = onnx_dtype(t->dtype);
   if (dtype == IR_NONE || !onnx_tensor_elements(m, t, &count, &elements, &keeper)) return NULL;
   if (count > ONNX_KNOWN_MOST) return NULL;

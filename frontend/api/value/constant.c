@@ -100,6 +100,16 @@ static ir_ref borrow(fe_call *c, vf_graph *g, vf_dtype dtype, const ir_ref *shap
   return constant ? refer(g, dtype, shape, rank, constant) : 0;
 }
 
+vf_value fe_graph_constant(vf_graph *g, vf_dtype dtype, int rank, const int64_t *shape,
+                           rt_constant *constant) {
+  fe_call c;
+  ir_ref refs[FE_LIST_MAX], made = 0;
+  bool good = fe_begin_in(&c, "constant", g) && fe_list(&c, "the shape", rank, shape, refs);
+  if (good) made = refer(g, dtype, refs, rank, constant);
+  else rt_constant_release(constant);
+  return fe_end(&c, made);
+}
+
 vf_value vf_constant_borrow(vf_graph *g, vf_dtype dtype, int rank, const int64_t *shape, const void *elements,
                             vf_release release, void *user) {
   fe_call c;
