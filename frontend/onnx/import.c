@@ -277,9 +277,9 @@ static void release_externals(onnx_import *m) {
       onnx_file_close((onnx_file *)item);
 }
 
-/* The model's graph, or NULL with *error set. */
-static vf_graph *import(vf_context *c, const char *path, const vf_import_options *options, ir_error *error) {
-  onnx_import m = {.path = path, .options = options};
+vf_graph *onnx_import_asking(vf_context *c, const char *path, const vf_import_options *options,
+                             onnx_asked *asked, ir_error *error) {
+  onnx_import m = {.path = path, .options = options, .asked = asked};
   vf_error failure = {0};
   m.graph = vf_graph_create(c, "model", &failure);
   if (!m.graph) {
@@ -314,7 +314,7 @@ vf_graph *vf_import_onnx(vf_context *c, const char *path, const vf_import_option
   else if (options && options->size < sizeof *options)
     ir_fail(&failure, IR_ERR_INVALID, "import: the options have size %zu; takes %zu", options->size,
             sizeof *options);
-  else graph = import(c, path, options, &failure);
+  else graph = onnx_import_asking(c, path, options, NULL, &failure);
   fe_report(error, &failure);
   return graph;
 }

@@ -14,6 +14,7 @@
 #define VIEWFOLD_FRONTEND_ONNX_IMPORT_H
 
 #include "frontend/api/api.h"
+#include "frontend/onnx/onnx.h"
 #include "frontend/onnx/schema.h"
 #include "passes/index/index.h"
 #include "passes/ops/compose/compose.h"
@@ -95,6 +96,7 @@ typedef struct onnx_import {
   size_t nodes, most_nodes;
   int depth;
   bool explained; /* the error says which node failed */
+  onnx_asked *asked; /* the input that the importer had to know; or NULL */
 } onnx_import;
 
 typedef struct onnx_function {

@@ -1,4 +1,5 @@
 /* The inputs, attributes and outputs of a node. */
+#include <stdio.h>
 #include <string.h>
 
 #include "frontend/onnx/import.h"
@@ -39,15 +40,24 @@ const onnx_known *onnx_known_in(onnx_node *n, int input) {
   return onnx_has(n, input) ? onnx_value_known(n->m, n->inputs[input]) : NULL;
 }
 
+/* Notes which input of the model had to be known. */
+static void onnx_ask(onnx_import *m, const onnx_value *input) {
+  if (!m->asked) return;
+  snprintf(m->asked->name, sizeof m->asked->name, "%.*s", WIRE_TEXT(input->base.name));
+  m->asked->dtype = ir_dtype_of(m->g, input->ref);
+}
+
 const onnx_known *onnx_need(onnx_node *n, int input, const char *what) {
   const onnx_known *known = onnx_known_in(n, input);
   if (known || n->m->error->status) return known;
   if (!onnx_has(n, input)) onnx_refuse(n, "input %d, %s, is left out", input, what);
-  else if (n->inputs[input]->is_input)
+  else if (n->inputs[input]->is_input) {
+    onnx_ask(n->m, n->inputs[input]);
     onnx_lacks(n,
                "%s is the model's input '%.*s'; the importer must know its elements: give them as a fixed "
                "value of that input",
                what, WIRE_TEXT(n->inputs[input]->base.name));
+  }
   else
     onnx_lacks(n, "%s is computed from the model's inputs; takes constants and what follows from sizes", what);
   return NULL;
