@@ -64,7 +64,8 @@ static void open_chain(cli_graph *s, const char *text) {
   ir_fail(g->error, IR_ERR_MEMORY, "out of memory reading a chain");
 }
 
-static int open_word(cli_graph *s, const char *command, const char *word, bool trace, struct cli_pairs *given) {
+static int open_word(cli_graph *s, const char *command, const char *word, bool trace,
+                     struct cli_pairs *given) {
   *s = (cli_graph){.command = command};
   int status = cli_trace_init(&s->watch, command, trace);
   if (status) return status;

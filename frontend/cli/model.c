@@ -18,9 +18,7 @@ bool cli_is_model(const char *word) {
   return length > 5 && strcmp(word + length - 5, ".onnx") == 0;
 }
 
-rt_context *cli_model_constants(const cli_graph *s) {
-  return s->model ? s->model->context->runtime : NULL;
-}
+rt_context *cli_model_constants(const cli_graph *s) { return s->model ? s->model->context->runtime : NULL; }
 
 /* values of inputs */
 
@@ -38,7 +36,8 @@ static bool read_value(const cli_pair *pair, ir_dtype dtype, fe_array *out, ir_e
   return error->status == IR_OK;
 }
 
-/* The value of an input that the importer asked for, if it is given. False where it is not, or with an error. */
+/* The value of an input that the importer asked for, if it is given. False where it is not, or with an error.
+ */
 static bool fix_input(settings *s, const onnx_asked *asked, cli_pairs *inputs, ir_error *error) {
   const cli_pair *pair = *asked->name && inputs ? cli_pairs_find(inputs, asked->name) : NULL;
   int i = s->options.value_count;
@@ -58,7 +57,8 @@ static bool add_block(cli_graph *s, const vf_graph *g) {
   ir_module *m = &s->module;
   if (!IR_RESERVE(m->mem, m->graphs, m->cap, 1)) return false;
   ir_parsed_graph *b = &m->graphs[m->count++];
-  *b = (ir_parsed_graph){.kind = IR_BLOCK_GRAPH, .name = g->name, .name_length = g->name_length, .line = 1, .column = 1};
+  *b = (ir_parsed_graph){
+      .kind = IR_BLOCK_GRAPH, .name = g->name, .name_length = g->name_length, .line = 1, .column = 1};
   if (!IR_RESERVE(m->mem, b->params, b->param_cap, g->input_count) ||
       !IR_RESERVE(m->mem, b->results, b->result_cap, g->output_count) ||
       !IR_RESERVE(m->mem, b->vars, b->var_cap, g->variable_count))
@@ -73,7 +73,8 @@ static bool add_block(cli_graph *s, const vf_graph *g) {
   return b->root != 0;
 }
 
-static vf_graph *import(vf_context *context, const char *path, settings *s, cli_pairs *given, ir_error *error) {
+static vf_graph *import(vf_context *context, const char *path, settings *s, cli_pairs *given,
+                        ir_error *error) {
   vf_graph *graph;
   onnx_asked asked;
   do {
@@ -92,7 +93,8 @@ void cli_model_open(cli_graph *s, const char *path, cli_pairs *given) {
     set->options = (vf_import_options){.size = sizeof set->options, .values = set->values};
     m->graph = import(m->context, path, set, given, &s->error);
   } else {
-    ir_fail(&s->error, failure.status ? (ir_status)failure.status : IR_ERR_MEMORY, "%s", failure.status ? failure.message : "out of memory");
+    ir_fail(&s->error, failure.status ? (ir_status)failure.status : IR_ERR_MEMORY, "%s",
+            failure.status ? failure.message : "out of memory");
   }
   for (int i = 0; set && i < set->options.value_count; i++) fe_array_free(&cli_array_mem, &set->arrays[i]);
   free(set);

@@ -34,7 +34,8 @@ void cli_test_data_close(cli_test_data *d) {
 ir_status cli_test_data_inputs(const cli_test_data *d, cli_pairs *inputs, ir_error *error) {
   for (size_t i = 0; i < d->count; i++) {
     const cli_test_tensor *t = &d->items[i];
-    if (!*t->name) return ir_fail(error, IR_ERR_INVALID, "%s: error: the tensor has no name of an input", t->path);
+    if (!*t->name)
+      return ir_fail(error, IR_ERR_INVALID, "%s: error: the tensor has no name of an input", t->path);
     if (cli_pairs_find(inputs, t->name)) continue;
     if (!IR_RESERVE(&ir_mem_libc, inputs->items, inputs->cap, inputs->count + 1))
       return ir_fail(error, IR_ERR_MEMORY, "out of memory listing inputs");

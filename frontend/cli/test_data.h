@@ -17,8 +17,8 @@ void cli_test_data_close(cli_test_data *data);
 /* Adds a pair NAME=FILE for each input that `inputs` lacks; data must outlive them. */
 ir_status cli_test_data_inputs(const cli_test_data *data, cli_pairs *inputs, ir_error *error);
 /* Compares results with the tensors of their names: those without a name are in the order of the results. The
- * tolerance is that of ONNX's own tests, 1e-7 + 1e-3 of the expected value; other dtypes than floats are equal.
- * False where one differs; lines of what was found go to out. */
+ * tolerance is that of ONNX's own tests, 1e-7 + 1e-3 of the expected value; other dtypes than floats are
+ * equal. False where one differs; lines of what was found go to out. */
 bool cli_test_data_compare(const cli_test_data *data, const ir_parsed_graph *block, const fe_array *outputs,
                            ir_text *out, ir_error *error);
 

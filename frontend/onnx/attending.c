@@ -7,7 +7,8 @@
 static ir_ref by_heads(onnx_node *n, ir_ref x, int64_t heads) {
   ir_ref dims[IR_MAX_RANK];
   if (!x || onnx_rank(n, x) == 4) return x;
-  if (onnx_dims(n, x, dims) != 3 || heads < 1) return (ir_ref)onnx_refuse(n, "takes 4 axes, or 3 and a number of heads");
+  if (onnx_dims(n, x, dims) != 3 || heads < 1)
+    return (ir_ref)onnx_refuse(n, "takes 4 axes, or 3 and a number of heads");
   ir_ref shape[4] = {dims[0], dims[1], ir_index(n->g, heads), pass_div_int(n->g, dims[2], heads)};
   return op_swap_axes(n->g, onnx_reshape(n, x, shape, 4), 1, 2);
 }
@@ -20,7 +21,8 @@ static ir_ref repeated(onnx_node *n, ir_ref x, ir_ref heads) {
   if (d[1] == heads) return x;
   if (!ir_is_const(n->g, d[1], &have) || !ir_is_const(n->g, heads, &want) || have < 1 || want % have)
     return (ir_ref)onnx_refuse(n, "heads of queries that are no multiple of those of keys");
-  ir_ref wide[5] = {d[0], d[1], ir_index(n->g, want / have), d[2], d[3]}, shape[4] = {d[0], heads, d[2], d[3]};
+  ir_ref wide[5] = {d[0], d[1], ir_index(n->g, want / have), d[2], d[3]},
+         shape[4] = {d[0], heads, d[2], d[3]};
   return onnx_reshape(n, op_expand(n->g, op_unsqueeze(n->g, x, 2), wide, 5), shape, 4);
 }
 
@@ -31,7 +33,8 @@ static ir_ref joined(onnx_node *n, ir_ref past, ir_ref x) {
 
 typedef struct attention {
   ir_ref q, k, v, mask;
-  ir_ref offset; /* i64: the position of the first query among the keys; of rank 0, or [batch, 1, 1, 1]; 0: none */
+  ir_ref offset; /* i64: the position of the first query among the keys; of rank 0, or [batch, 1, 1, 1]; 0:
+                    none */
   ir_dtype dtype;
   bool causal; /* and nothing else than the triangle is masked */
 } attention;
@@ -50,18 +53,24 @@ static ir_ref whole_mask(onnx_node *n, ir_ref mask, ir_ref keys) {
   return op_pad(n->g, mask, pads, (size_t)rank, fill, IR_PAD_CONSTANT);
 }
 
-static ir_ref both(onnx_node *n, ir_ref a, ir_ref b) { return a && b ? op_binary(n->g, IR_OP_AND, a, b) : a ? a : b; }
+static ir_ref both(onnx_node *n, ir_ref a, ir_ref b) {
+  return a && b ? op_binary(n->g, IR_OP_AND, a, b) : a ? a : b;
+}
 
 /* Which keys a query may attend to beside what the mask says, [.., queries, keys]; 0: all. */
 static ir_ref allowed(onnx_node *n, const attention *a, ir_ref keys) {
   ir_ref shape[4] = {ir_index(n->g, 1), ir_index(n->g, 1), ir_dim(n->g, a->q, 2), keys}, may = 0;
   int64_t left = onnx_int(n, "left_window_size", -1), right = onnx_int(n, "right_window_size", -1);
-  ir_ref row = op_iota(n->g, IR_I64, shape, 4, 2), column = op_iota(n->g, IR_I64, shape, 4, 3), real = onnx_optional(n, 6);
+  ir_ref row = op_iota(n->g, IR_I64, shape, 4, 2), column = op_iota(n->g, IR_I64, shape, 4, 3),
+         real = onnx_optional(n, 6);
   if (a->offset) row = op_binary(n->g, IR_OP_ADD, row, a->offset);
   if (onnx_int(n, "is_causal", 0)) may = op_binary(n->g, IR_OP_LE, column, row);
-  if (left >= 0) may = both(n, may, op_binary(n->g, IR_OP_GE, column, onnx_with(n, IR_OP_SUB, row, (double)left)));
-  if (right >= 0) may = both(n, may, op_binary(n->g, IR_OP_LE, column, onnx_with(n, IR_OP_ADD, row, (double)right)));
-  if (real) may = both(n, may, op_binary(n->g, IR_OP_LT, column, onnx_along(n, onnx_like(n, real, IR_I64), 0, 4)));
+  if (left >= 0)
+    may = both(n, may, op_binary(n->g, IR_OP_GE, column, onnx_with(n, IR_OP_SUB, row, (double)left)));
+  if (right >= 0)
+    may = both(n, may, op_binary(n->g, IR_OP_LE, column, onnx_with(n, IR_OP_ADD, row, (double)right)));
+  if (real)
+    may = both(n, may, op_binary(n->g, IR_OP_LT, column, onnx_along(n, onnx_like(n, real, IR_I64), 0, 4)));
   return may;
 }
 
@@ -108,8 +117,8 @@ static ir_ref attend(onnx_node *n, attention *a, ir_ref stages[4]) {
       return (ir_ref)onnx_lacks(n, "heads of a symbolic width");
     scale = 1 / sqrt((double)width);
   }
-  a->causal = onnx_int(n, "is_causal", 0) && !a->offset && !onnx_has(n, 6) && onnx_int(n, "left_window_size", -1) < 0 &&
-              onnx_int(n, "right_window_size", -1) < 0;
+  a->causal = onnx_int(n, "is_causal", 0) && !a->offset && !onnx_has(n, 6) &&
+              onnx_int(n, "left_window_size", -1) < 0 && onnx_int(n, "right_window_size", -1) < 0;
   if (onnx_wants(n, 3) || onnx_real(n, "softcap", 0) > 0) a->causal = false;
   ir_ref rule = whole_rule(n, a, ir_dim(n->g, a->k, 2)), operands[4] = {a->q, a->k, a->v, rule};
   if (n->m->error->status) return 0;
@@ -150,7 +159,8 @@ static bool attention_node(onnx_node *n) {
 /* Pairs of elements turned by angles of their position: pairs of neighbours, or of the two halves. */
 static bool rotary(onnx_node *n) {
   ir_graph *g = n->g;
-  ir_ref x = onnx_in(n, 0), cos = onnx_in(n, 1), sin = onnx_in(n, 2), at = onnx_optional(n, 3), d[IR_MAX_RANK];
+  ir_ref x = onnx_in(n, 0), cos = onnx_in(n, 1), sin = onnx_in(n, 2), at = onnx_optional(n, 3),
+         d[IR_MAX_RANK];
   int64_t size = onnx_int(n, "rotary_embedding_dim", 0), width;
   if (!x || !cos || !sin || n->m->error->status) return false;
   bool flat = onnx_rank(n, x) == 3, pairs = onnx_int(n, "interleaved", 0) != 0;
@@ -159,18 +169,21 @@ static bool rotary(onnx_node *n) {
   onnx_dims(n, x, d);
   if (!ir_is_const(g, d[3], &width)) return onnx_lacks(n, "heads of a symbolic width");
   if (size == 0) size = width;
-  if (size < 2 || size % 2 || size > width) return onnx_refuse(n, "a rotary dimension of %lld", (long long)size);
+  if (size < 2 || size % 2 || size > width)
+    return onnx_refuse(n, "a rotary dimension of %lld", (long long)size);
   if (at) cos = op_gather(g, cos, at, 0, IR_GATHER_CHECK), sin = op_gather(g, sin, at, 0, IR_GATHER_CHECK);
   cos = op_unsqueeze(g, cos, 1), sin = op_unsqueeze(g, sin, 1); /* [batch, 1, length, size / 2] */
   ir_ref whole = ir_index(g, size), zero = ir_index(g, 0), half = ir_index(g, size / 2);
-  ir_ref turned = onnx_cut(n, x, 3, zero, whole), rest = size < width ? onnx_cut(n, x, 3, whole, d[3]) : 0, a, b;
+  ir_ref turned = onnx_cut(n, x, 3, zero, whole), rest = size < width ? onnx_cut(n, x, 3, whole, d[3]) : 0, a,
+         b;
   ir_ref shape[5] = {d[0], d[1], d[2], half, ir_index(g, 2)};
   if (pairs) {
     ir_ref split = onnx_reshape(n, turned, shape, 5);
     a = op_point(g, split, zero, -1), b = op_point(g, split, ir_index(g, 1), -1);
   } else a = onnx_cut(n, turned, 3, zero, half), b = onnx_cut(n, turned, 3, half, whole);
-  ir_ref parts[2] = {op_binary(g, IR_OP_SUB, op_binary(g, IR_OP_MUL, cos, a), op_binary(g, IR_OP_MUL, sin, b)),
-                     op_binary(g, IR_OP_ADD, op_binary(g, IR_OP_MUL, sin, a), op_binary(g, IR_OP_MUL, cos, b))};
+  ir_ref parts[2] = {
+      op_binary(g, IR_OP_SUB, op_binary(g, IR_OP_MUL, cos, a), op_binary(g, IR_OP_MUL, sin, b)),
+      op_binary(g, IR_OP_ADD, op_binary(g, IR_OP_MUL, sin, a), op_binary(g, IR_OP_MUL, cos, b))};
   ir_ref out[4] = {d[0], d[1], d[2], whole}, y;
   y = pairs ? onnx_reshape(n, op_stack(g, parts, 2, -1), out, 4) : op_concat(g, parts, 2, 3);
   ir_ref both[2] = {y, rest};
@@ -179,6 +192,5 @@ static bool rotary(onnx_node *n) {
   return onnx_put(n, 0, flat ? onnx_reshape(n, op_swap_axes(g, y, 1, 2), back, 3) : y);
 }
 
-const onnx_operator onnx_attending[] = {{"Attention", attention_node, NULL, 0, 3, 7},
-                                        {"RotaryEmbedding", rotary, NULL, 0, 3, 4},
-                                        {0}};
+const onnx_operator onnx_attending[] = {
+    {"Attention", attention_node, NULL, 0, 3, 7}, {"RotaryEmbedding", rotary, NULL, 0, 3, 4}, {0}};

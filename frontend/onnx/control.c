@@ -14,7 +14,9 @@ static bool read_names(onnx_node *n, const wire_list *infos, const wire_bytes **
   wire_bytes *names = wire_alloc(&n->m->arena, (infos->count + 1) * sizeof *names);
   for (size_t i = 0; names && i < infos->count; i++) {
     onnx_value_info info = {0};
-    if (!wire_read(&n->m->arena, &onnx_value_info_message, n->m->whole, ((wire_bytes *)infos->items)[i], &info)) return false;
+    if (!wire_read(&n->m->arena, &onnx_value_info_message, n->m->whole, ((wire_bytes *)infos->items)[i],
+                   &info))
+      return false;
     names[i] = info.name;
   }
   *out = names;
@@ -37,7 +39,9 @@ static bool record_body(body_graph *b, const onnx_value *inputs, onnx_value **ou
   const onnx_frame *outer = b->n->frame;
   onnx_frame *frame = wire_alloc(&m->arena, sizeof *frame);
   if (!frame || !onnx_enter(m)) return false;
-  *frame = (onnx_frame){.scope = {.parent = (onnx_scope *)&outer->scope}, .opsets = outer->opsets, .caller = outer->caller,
+  *frame = (onnx_frame){.scope = {.parent = (onnx_scope *)&outer->scope},
+                        .opsets = outer->opsets,
+                        .caller = outer->caller,
                         .function = outer->function};
   for (int i = 0; i < b->input_count; i++) {
     onnx_value *v = onnx_declare(m, &frame->scope, b->inputs[i]);
@@ -52,7 +56,9 @@ static bool record_body(body_graph *b, const onnx_value *inputs, onnx_value **ou
   return true;
 }
 
-static vf_value as_value(onnx_node *n, ir_ref ref) { return (vf_value){n->m->graph, ref, n->m->graph->epoch}; }
+static vf_value as_value(onnx_node *n, ir_ref ref) {
+  return (vf_value){n->m->graph, ref, n->m->graph->epoch};
+}
 
 /* If */
 
@@ -79,7 +85,8 @@ static bool choose(onnx_node *n, body_graph *b) {
   if (!outputs || !record_body(b, NULL, outputs)) return false;
   for (int i = 0; i < b->output_count; i++)
     if (onnx_wants(n, i))
-      n->outputs[i]->ref = outputs[i]->ref, n->outputs[i]->known = outputs[i]->known, n->outputs[i]->tensor = outputs[i]->tensor;
+      n->outputs[i]->ref = outputs[i]->ref, n->outputs[i]->known = outputs[i]->known,
+      n->outputs[i]->tensor = outputs[i]->tensor;
   return true;
 }
 
@@ -90,8 +97,10 @@ static bool conditional(onnx_node *n) {
   if (!read_body(n, "then_branch", &b.graphs[0]) || !read_body(n, "else_branch", &b.graphs[1])) return false;
   int count = b.graphs[0].output_count;
   if (b.graphs[0].input_count || b.graphs[1].input_count || count != b.graphs[1].output_count)
-    return onnx_refuse(n, "its branches have %d and %d outputs; takes as many, and no inputs", count, b.graphs[1].output_count);
-  if (condition && condition->count == 1 && onnx_known_int(n->m, condition, 0, &which)) return choose(n, &b.graphs[which == 0]);
+    return onnx_refuse(n, "its branches have %d and %d outputs; takes as many, and no inputs", count,
+                       b.graphs[1].output_count);
+  if (condition && condition->count == 1 && onnx_known_int(n->m, condition, 0, &which))
+    return choose(n, &b.graphs[which == 0]);
   ir_ref predicate = onnx_in(n, 0);
   vf_value *results = wire_alloc(&n->m->arena, ((size_t)count + 1) * sizeof *results);
   if (!predicate || !results) return false;
@@ -108,8 +117,8 @@ static bool conditional(onnx_node *n) {
 typedef struct loop {
   body_graph body;
   int states, stacks;
-  bool ends_early;  /* found while recording: the condition is not always true */
-  ir_ref limit;     /* i64 tensor, the most iterations; 0: none */
+  bool ends_early; /* found while recording: the condition is not always true */
+  ir_ref limit;    /* i64 tensor, the most iterations; 0: none */
   onnx_value **outputs;
   onnx_value *inputs;
 } loop;
@@ -135,7 +144,8 @@ static void counted_body(void *user, const vf_value *arguments, vf_value *result
   int64_t goes_on = 0;
   if (!record_iteration(l, arguments[l->states].id, 0, arguments)) return;
   const onnx_known *condition = onnx_value_known(n->m, l->outputs[0]);
-  l->ends_early = !condition || condition->count != 1 || !onnx_known_int(n->m, condition, 0, &goes_on) || !goes_on;
+  l->ends_early =
+      !condition || condition->count != 1 || !onnx_known_int(n->m, condition, 0, &goes_on) || !goes_on;
   for (int i = 0; i < l->states + l->stacks; i++)
     results[i] = as_value(n, onnx_value_ref(n->m, l->outputs[1 + i]));
 }
@@ -145,7 +155,8 @@ static void early_condition(void *user, const vf_value *arguments, vf_value *res
   loop *l = user;
   onnx_node *n = l->body.n;
   ir_ref goes_on = arguments[1].id;
-  if (l->limit) goes_on = op_binary(n->g, IR_OP_AND, goes_on, op_binary(n->g, IR_OP_LT, arguments[0].id, l->limit));
+  if (l->limit)
+    goes_on = op_binary(n->g, IR_OP_AND, goes_on, op_binary(n->g, IR_OP_LT, arguments[0].id, l->limit));
   results[0] = as_value(n, goes_on);
 }
 static void early_body(void *user, const vf_value *arguments, vf_value *results) {
@@ -172,8 +183,9 @@ static bool early(onnx_node *n, loop *l, ir_ref condition, vf_value *init, vf_va
   vf_value *made = wire_alloc(&n->m->arena, ((size_t)l->states + 2) * sizeof *state);
   if (!state || !made) return false;
   if (l->stacks)
-    return onnx_lacks(n, "it may end early and stacks results, whose size then depends on data; takes a number of "
-                         "iterations that is known, with a condition that is true");
+    return onnx_lacks(
+        n, "it may end early and stacks results, whose size then depends on data; takes a number of "
+           "iterations that is known, with a condition that is true");
   if (condition && onnx_rank(n, condition)) condition = onnx_reshape(n, condition, NULL, 0);
   state[0] = as_value(n, op_const(n->g, IR_I64, (ir_value){.i = 0}));
   state[1] = as_value(n, condition ? condition : ir_bool(n->g, true));
@@ -191,18 +203,21 @@ static bool loop_node(onnx_node *n) {
   l.states = n->input_count > 2 ? n->input_count - 2 : 0;
   l.stacks = l.body.output_count - 1 - l.states;
   if (l.body.input_count != l.states + 2 || l.stacks < 0)
-    return onnx_refuse(n, "its body has %d inputs and %d outputs for %d values of the state", l.body.input_count,
-                       l.body.output_count, l.states);
+    return onnx_refuse(n, "its body has %d inputs and %d outputs for %d values of the state",
+                       l.body.input_count, l.body.output_count, l.states);
   size_t room = (size_t)(l.states + l.stacks) + 2;
-  vf_value *init = wire_alloc(&n->m->arena, room * sizeof *init), *results = wire_alloc(&n->m->arena, room * sizeof *results);
+  vf_value *init = wire_alloc(&n->m->arena, room * sizeof *init),
+           *results = wire_alloc(&n->m->arena, room * sizeof *results);
   l.inputs = wire_alloc(&n->m->arena, room * sizeof *l.inputs);
   l.outputs = wire_alloc(&n->m->arena, room * sizeof *l.outputs);
   if (!init || !results || !l.inputs || !l.outputs) return false;
   for (int i = 0; i < l.states; i++)
     if (!(init[i] = as_value(n, onnx_in(n, 2 + i))).id) return false;
-  bool always = !onnx_has(n, 1) || (condition && condition->count == 1 && onnx_known_int(n->m, condition, 0, &holds) && holds);
+  bool always = !onnx_has(n, 1) ||
+                (condition && condition->count == 1 && onnx_known_int(n->m, condition, 0, &holds) && holds);
   bool done = trips && trips->count == 1 && always && !ir_is_float(trips->dtype);
-  if (done && !counted(n, &l, pass_max(n->g, trips->elements[0].size, ir_index(n->g, 0)), init, results)) return false;
+  if (done && !counted(n, &l, pass_max(n->g, trips->elements[0].size, ir_index(n->g, 0)), init, results))
+    return false;
   if (!done || l.ends_early) {
     ir_ref given = onnx_optional(n, 1);
     l.limit = onnx_optional(n, 0);
@@ -244,20 +259,24 @@ static bool scan_node(onnx_node *n) {
   scan s = {0};
   const int64_t *axes, *out_axes, *reverse, *out_reverse;
   int axis_count, out_axis_count, reverse_count, out_reverse_count;
-  if (n->opset < 9) return onnx_lacks(n, "a Scan of operator set 8, which has a batch; takes those from 9 on");
+  if (n->opset < 9)
+    return onnx_lacks(n, "a Scan of operator set 8, which has a batch; takes those from 9 on");
   if (!read_body(n, "body", &s.body)) return false;
   int64_t slices = onnx_int(n, "num_scan_inputs", 0);
-  if (slices < 1 || slices > n->input_count || s.body.input_count != n->input_count || s.body.output_count < n->input_count - slices)
-    return onnx_refuse(n, "its body has %d inputs and %d outputs for %d inputs, of which %lld are sequences", s.body.input_count,
-                       s.body.output_count, n->input_count, (long long)slices);
+  if (slices < 1 || slices > n->input_count || s.body.input_count != n->input_count ||
+      s.body.output_count < n->input_count - slices)
+    return onnx_refuse(n, "its body has %d inputs and %d outputs for %d inputs, of which %lld are sequences",
+                       s.body.input_count, s.body.output_count, n->input_count, (long long)slices);
   s.slices = (int)slices, s.states = n->input_count - s.slices;
   int stacks = s.body.output_count - s.states;
-  if (!onnx_numbers(n, "scan_input_axes", -1, &axes, &axis_count) || !onnx_numbers(n, "scan_output_axes", -1, &out_axes, &out_axis_count) ||
+  if (!onnx_numbers(n, "scan_input_axes", -1, &axes, &axis_count) ||
+      !onnx_numbers(n, "scan_output_axes", -1, &out_axes, &out_axis_count) ||
       !onnx_numbers(n, "scan_input_directions", -1, &reverse, &reverse_count) ||
       !onnx_numbers(n, "scan_output_directions", -1, &out_reverse, &out_reverse_count))
     return false;
   size_t room = (size_t)(n->input_count + s.body.output_count) + 1;
-  vf_value *x = wire_alloc(&n->m->arena, room * sizeof *x), *results = wire_alloc(&n->m->arena, room * sizeof *results);
+  vf_value *x = wire_alloc(&n->m->arena, room * sizeof *x),
+           *results = wire_alloc(&n->m->arena, room * sizeof *results);
   if (!x || !results) return false;
   for (int i = 0; i < n->input_count; i++) {
     ir_ref given = onnx_in(n, i);

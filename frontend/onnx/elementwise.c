@@ -3,7 +3,9 @@
 
 #include "frontend/onnx/fold.h"
 
-static bool unary(onnx_node *n) { return onnx_put(n, 0, op_unary(n->g, (ir_op)n->row->argument, onnx_in(n, 0))); }
+static bool unary(onnx_node *n) {
+  return onnx_put(n, 0, op_unary(n->g, (ir_op)n->row->argument, onnx_in(n, 0)));
+}
 
 static bool binary(onnx_node *n) {
   return onnx_put(n, 0, op_binary(n->g, (ir_op)n->row->argument, onnx_in(n, 0), onnx_in(n, 1)));
@@ -41,7 +43,8 @@ static bool divide(onnx_node *n) {
   ir_dtype dtype = ir_dtype_of(n->g, a);
   if (ir_is_float(dtype)) return arithmetic(n);
   if (ir_dtypes[dtype].kind == IR_KIND_UNSIGNED) return onnx_put(n, 0, op_binary(n->g, IR_OP_FLOORDIV, a, b));
-  ir_ref quotient = op_binary(n->g, IR_OP_FLOORDIV, op_unary(n->g, IR_OP_ABS, a), op_unary(n->g, IR_OP_ABS, b));
+  ir_ref quotient =
+      op_binary(n->g, IR_OP_FLOORDIV, op_unary(n->g, IR_OP_ABS, a), op_unary(n->g, IR_OP_ABS, b));
   ir_ref differ = op_binary(n->g, IR_OP_XOR, is_negative(n, a), is_negative(n, b));
   return onnx_put(n, 0, op_where(n->g, differ, op_unary(n->g, IR_OP_NEG, quotient), quotient));
 }
@@ -58,7 +61,8 @@ static bool modulo(onnx_node *n) {
 
 static bool power(onnx_node *n) {
   ir_ref a = onnx_in(n, 0);
-  return a && onnx_put(n, 0, onnx_like(n, op_binary(n->g, IR_OP_POW, a, onnx_in(n, 1)), ir_dtype_of(n->g, a)));
+  return a &&
+         onnx_put(n, 0, onnx_like(n, op_binary(n->g, IR_OP_POW, a, onnx_in(n, 1)), ir_dtype_of(n->g, a)));
 }
 
 /* Bounds are inputs, or attributes in old operator sets; either may be left out. */
@@ -105,7 +109,9 @@ static bool selu(onnx_node *n) {
   return onnx_put(n, 0, onnx_with(n, IR_OP_MUL, y, gamma));
 }
 
-static bool elu(onnx_node *n) { return onnx_put(n, 0, op_elu(n->g, onnx_in(n, 0), onnx_real(n, "alpha", 1))); }
+static bool elu(onnx_node *n) {
+  return onnx_put(n, 0, op_elu(n->g, onnx_in(n, 0), onnx_real(n, "alpha", 1)));
+}
 static bool leaky(onnx_node *n) {
   return onnx_put(n, 0, op_leaky_relu(n->g, onnx_in(n, 0), onnx_real(n, "alpha", (double)0.01f)));
 }
@@ -124,7 +130,8 @@ static ir_ref hard(onnx_node *n, ir_ref x, double alpha, double beta) {
   return onnx_with(n, IR_OP_MIN, onnx_with(n, IR_OP_MAX, line, 0), 1);
 }
 static bool hard_sigmoid(onnx_node *n) {
-  return onnx_put(n, 0, hard(n, onnx_in(n, 0), onnx_real(n, "alpha", (double)0.2f), onnx_real(n, "beta", 0.5)));
+  return onnx_put(n, 0,
+                  hard(n, onnx_in(n, 0), onnx_real(n, "alpha", (double)0.2f), onnx_real(n, "beta", 0.5)));
 }
 static bool hard_swish(onnx_node *n) {
   ir_ref x = onnx_in(n, 0);
@@ -135,8 +142,10 @@ static bool shrink(onnx_node *n) {
   double bound = onnx_real(n, "lambd", 0.5), bias = onnx_real(n, "bias", 0);
   ir_ref x = onnx_in(n, 0);
   if (!x) return false;
-  ir_ref high = op_where(n->g, onnx_with(n, IR_OP_GT, x, bound), onnx_with(n, IR_OP_SUB, x, bias), onnx_full(n, x, 0));
-  return onnx_put(n, 0, op_where(n->g, onnx_with(n, IR_OP_LT, x, -bound), onnx_with(n, IR_OP_ADD, x, bias), high));
+  ir_ref high =
+      op_where(n->g, onnx_with(n, IR_OP_GT, x, bound), onnx_with(n, IR_OP_SUB, x, bias), onnx_full(n, x, 0));
+  return onnx_put(n, 0,
+                  op_where(n->g, onnx_with(n, IR_OP_LT, x, -bound), onnx_with(n, IR_OP_ADD, x, bias), high));
 }
 
 static bool composed(onnx_node *n) {
@@ -194,7 +203,8 @@ static bool shifted(onnx_node *n) {
 static bool cast_to(onnx_node *n, int64_t number) {
   ir_dtype dtype = onnx_dtype(number);
   if (dtype == IR_NONE)
-    return onnx_lacks(n, "dtype %s; takes bool, integers of 8 to 64 bits, float16, bfloat16, float and double",
+    return onnx_lacks(n,
+                      "dtype %s; takes bool, integers of 8 to 64 bits, float16, bfloat16, float and double",
                       onnx_dtype_name(number));
   ir_ref x = onnx_in(n, 0);
   return onnx_put(n, 0, onnx_like(n, x, dtype));
@@ -224,7 +234,8 @@ static bool dropout(onnx_node *n) {
     return onnx_lacks(n, "dropping at random, which takes ONNX's own generator; takes training_mode false");
   if (!x) return false;
   int rank = onnx_dims(n, x, dims);
-  if (onnx_wants(n, 1) && !onnx_put(n, 1, op_full(n->g, ir_bool(n->g, true), dims, (size_t)rank))) return false;
+  if (onnx_wants(n, 1) && !onnx_put(n, 1, op_full(n->g, ir_bool(n->g, true), dims, (size_t)rank)))
+    return false;
   return onnx_put(n, 0, x);
 }
 

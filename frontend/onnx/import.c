@@ -8,8 +8,9 @@
 /* Calls of functions and graphs in graphs nest at most so deep; each level takes about 4 KiB of stack. */
 enum { DEPTH_MOST = 32 };
 
-/* What reading a file may take: models of exporters take about three times the bytes of their nodes. */
-enum { ARENA_LEAST = 1 << 20, ARENA_TIMES = 64, NODES_LEAST = 10000, NODES_TIMES = 4 };
+/* What reading a file may take: a node takes about 1 KiB, and 30 bytes of the file or more; those of a
+ * function are read at each call. */
+enum { ARENA_LEAST = 16 << 20, ARENA_TIMES = 256, NODES_LEAST = 10000, NODES_TIMES = 4 };
 
 bool onnx_fail(onnx_import *m, ir_status status, const char *format, ...) {
   va_list args;
@@ -277,34 +278,46 @@ static void release_externals(onnx_import *m) {
       onnx_file_close((onnx_file *)item);
 }
 
-vf_graph *onnx_import_asking(vf_context *c, const char *path, const vf_import_options *options,
-                             onnx_asked *asked, ir_error *error) {
-  onnx_import m = {.path = path, .options = options, .asked = asked};
+/* The graph of m, whose file is that of its path unless it has bytes; NULL with *error set. */
+static vf_graph *import(onnx_import *m, vf_context *c, ir_error *error) {
   vf_error failure = {0};
-  m.graph = vf_graph_create(c, "model", &failure);
-  if (!m.graph) {
+  m->graph = vf_graph_create(c, "model", &failure);
+  if (!m->graph) {
     ir_fail(error, (ir_status)failure.status, "%s", failure.message);
     return NULL;
   }
-  m.g = &m.graph->ir;
-  m.error = &m.graph->error;
-  onnx_file_open(&m, path, &m.file, m.error);
-  m.whole = m.file.bytes;
-  m.most_nodes = NODES_LEAST + NODES_TIMES * m.whole.size;
-  m.arena = (wire_arena){
-      .mem = m.g->mem, .error = m.error, .limit = ARENA_LEAST + ARENA_TIMES * m.whole.size};
-  if (!m.error->status && !read_model(&m) && !m.error->status) ir_fail(m.error, IR_ERR_MEMORY, "out of memory");
-  if (m.error->status) {
-    bool named = strncmp(m.error->text, path, strlen(path)) == 0; /* a message of opening a file */
-    if (named) *error = *m.error;
-    else fe_file_fail(error, m.error->status, path, "%s", m.error->text);
-    vf_graph_destroy(m.graph);
-    m.graph = NULL;
+  m->g = &m->graph->ir;
+  m->error = &m->graph->error;
+  if (!m->file.bytes.at) onnx_file_open(m, m->path, &m->file, m->error);
+  m->whole = m->file.bytes;
+  m->most_nodes = NODES_LEAST + NODES_TIMES * m->whole.size;
+  m->arena =
+      (wire_arena){.mem = m->g->mem, .error = m->error, .limit = ARENA_LEAST + ARENA_TIMES * m->whole.size};
+  if (!m->error->status && !read_model(m) && !m->error->status)
+    ir_fail(m->error, IR_ERR_MEMORY, "out of memory");
+  if (m->error->status) {
+    bool named = strncmp(m->error->text, m->path, strlen(m->path)) == 0; /* a message of opening a file */
+    if (named) *error = *m->error;
+    else fe_file_fail(error, m->error->status, m->path, "%s", m->error->text);
+    vf_graph_destroy(m->graph);
+    m->graph = NULL;
   }
-  release_externals(&m);
-  wire_free(&m.arena);
-  onnx_file_close(&m.file);
-  return m.graph;
+  release_externals(m);
+  wire_free(&m->arena);
+  onnx_file_close(&m->file);
+  return m->graph;
+}
+
+vf_graph *onnx_import_asking(vf_context *c, const char *path, const vf_import_options *options,
+                             onnx_asked *asked, ir_error *error) {
+  onnx_import m = {.path = path, .options = options, .asked = asked};
+  return import(&m, c, error);
+}
+
+vf_graph *onnx_import_memory(vf_context *c, const char *name, const void *bytes, size_t size,
+                             const vf_import_options *options, ir_error *error) {
+  onnx_import m = {.path = name, .options = options, .file.bytes = {bytes, size}};
+  return import(&m, c, error);
 }
 
 vf_graph *vf_import_onnx(vf_context *c, const char *path, const vf_import_options *options, vf_error *error) {

@@ -2,8 +2,8 @@
  *
  *   in      a model file, the tensors of a test data folder
  *   out     a graph with the model's inputs, outputs and weights
- *   holds   weights stay where they are in the file; what is read from a file is bounded by its size; a failure
- *           names the file, the node and its inputs */
+ *   holds   weights stay where they are in the file; what is read from a file is bounded by its size; a
+ * failure names the file, the node and its inputs */
 
 /* What the files of the importer share: values by name, nodes, and what is known of them.
  *
@@ -23,8 +23,8 @@
 /* Operator sets of the domain ai.onnx that the table of operators is written for. */
 enum { ONNX_FIRST_OPSET = 1, ONNX_LAST_OPSET = 28 };
 
-/* Folded values have at most so many elements: a shape has 16, pads have 32, and what indexes them is about as
- * long. Elements of initialisers are read as far as they are in the file. */
+/* Folded values have at most so many elements: a shape has 16, pads have 32, and what indexes them is about
+ * as long. Elements of initialisers are read as far as they are in the file. */
 enum { ONNX_FOLD_MOST = 256, ONNX_KNOWN_MOST = 1 << 20 };
 
 typedef union onnx_element {
@@ -95,7 +95,7 @@ typedef struct onnx_import {
   onnx_scope externals; /* onnx_file: files of weights */
   size_t nodes, most_nodes;
   int depth;
-  bool explained; /* the error says which node failed */
+  bool explained;    /* the error says which node failed */
   onnx_asked *asked; /* the input that the importer had to know; or NULL */
 } onnx_import;
 
@@ -149,6 +149,7 @@ void onnx_leave(onnx_import *m);
 bool onnx_declare_inputs(onnx_import *m, onnx_frame *frame, const onnx_graph_proto *graph);
 
 /* file.c */
+/* Maps the file. The message of a failure begins with its name. */
 ir_status onnx_file_open(onnx_import *m, const char *path, onnx_file *out, ir_error *error);
 void onnx_file_close(onnx_file *file); /* constants keep it mapped; may be all zero */
 /* A constant of the graph with these elements, which are in the file and aligned; 0 after an error. */
@@ -156,8 +157,9 @@ ir_ref onnx_file_constant(onnx_import *m, onnx_file *file, ir_dtype dtype, int r
                           const void *elements, size_t bytes);
 
 /* tensor.c */
-ir_dtype onnx_dtype(int64_t number);        /* IR_NONE where viewfold has none */
+ir_dtype onnx_dtype(int64_t number);         /* IR_NONE where viewfold has none */
 const char *onnx_dtype_name(int64_t number); /* "float8e4m3fn" */
+/* Reads the description of a tensor, and numbers that are no raw bytes. */
 bool onnx_tensor_read(onnx_import *m, wire_bytes bytes, onnx_tensor *out);
 /* The elements as a constant of the graph, without a copy where they lie in the file; 0 after an error. */
 ir_ref onnx_tensor_ref(onnx_import *m, const onnx_tensor *tensor);
@@ -170,8 +172,8 @@ bool onnx_tensor_elements(onnx_import *m, const onnx_tensor *tensor, int64_t *co
 
 /* node.c: the inputs, attributes and outputs of a node */
 bool onnx_has(const onnx_node *n, int input);
-ir_ref onnx_in(onnx_node *n, int input);       /* as a tensor; 0 after an error */
-ir_ref onnx_optional(onnx_node *n, int input); /* 0 also where left out */
+ir_ref onnx_in(onnx_node *n, int input);                  /* as a tensor; 0 after an error */
+ir_ref onnx_optional(onnx_node *n, int input);            /* 0 also where left out */
 const onnx_known *onnx_known_in(onnx_node *n, int input); /* NULL where it is not known, or left out */
 /* The same, an error where it is not known; `what` it is, such as "the shape". */
 const onnx_known *onnx_need(onnx_node *n, int input, const char *what);
@@ -223,7 +225,7 @@ ir_ref onnx_known_ref(onnx_import *m, const onnx_known *known);
 
 /* known.c: arithmetic on known values */
 onnx_known *onnx_known_make(onnx_import *m, ir_dtype dtype, int rank, const int64_t *shape); /* NULL: error */
-bool onnx_known_int(const onnx_import *m, const onnx_known *k, size_t i, int64_t *out); /* of a number */
+bool onnx_known_int(const onnx_import *m, const onnx_known *k, size_t i, int64_t *out);      /* of a number */
 
 /* The tables of operators, one for each family; a row without a name ends each. */
 extern const onnx_operator onnx_elementwise[], onnx_shaping[], onnx_slicing[], onnx_indexing[],

@@ -133,7 +133,8 @@ static bool tensor_scatter(onnx_node *n) {
   int axis = x ? onnx_axis(n, "axis", -2, onnx_rank(n, x)) : -1;
   if (axis < 0 || !update) return false;
   ir_ref places = along(n, update, axis);
-  if (at) places = op_binary(n->g, IR_OP_ADD, places, onnx_along(n, onnx_like(n, at, IR_I64), 0, onnx_rank(n, x)));
+  if (at)
+    places = op_binary(n->g, IR_OP_ADD, places, onnx_along(n, onnx_like(n, at, IR_I64), 0, onnx_rank(n, x)));
   if (onnx_text_is(n, "mode", "circular", "linear"))
     places = op_binary(n->g, IR_OP_MOD, places, onnx_size_tensor(n, ir_dim(n->g, x, (uint32_t)axis), IR_I64));
   return onnx_put(n, 0, op_scatter_along_axis(n->g, IR_OP_SCATTER, x, places, update, axis, IR_GATHER_CHECK));
@@ -153,7 +154,8 @@ static bool one_hot(onnx_node *n) {
   for (int i = 0; i < rank; i++) shape[i] = i == axis ? depth : ir_dim(n->g, at, (uint32_t)(i - (i > axis)));
   ir_ref indices = op_unsqueeze(n->g, nonnegative(n, at, depth), axis);
   ir_ref hot = op_binary(n->g, IR_OP_EQ, op_iota(n->g, IR_I64, shape, (size_t)rank, axis), indices);
-  ir_ref off = op_point(n->g, values, ir_index(n->g, 0), 0), on = op_point(n->g, values, ir_index(n->g, 1), 0);
+  ir_ref off = op_point(n->g, values, ir_index(n->g, 0), 0),
+         on = op_point(n->g, values, ir_index(n->g, 1), 0);
   return onnx_put(n, 0, op_where(n->g, hot, on, off));
 }
 
@@ -177,7 +179,8 @@ static bool compress(onnx_node *n) {
   for (size_t i = 0; keep && i < mask->count; i++)
     if (onnx_known_int(n->m, mask, i, &set) && set) keep->elements[used++].size = ir_index(n->g, (int64_t)i);
   ir_ref at = keep ? onnx_known_ref(n->m, keep) : 0;
-  if (!onnx_attribute_of(n, "axis")) return at && onnx_put(n, 0, op_gather(n->g, flat(n, x), at, 0, IR_GATHER_CHECK));
+  if (!onnx_attribute_of(n, "axis"))
+    return at && onnx_put(n, 0, op_gather(n->g, flat(n, x), at, 0, IR_GATHER_CHECK));
   int axis = onnx_axis(n, "axis", 0, onnx_rank(n, x));
   return at && axis >= 0 && onnx_put(n, 0, op_gather(n->g, x, at, axis, IR_GATHER_CHECK));
 }
@@ -191,7 +194,8 @@ static bool nonzero(onnx_node *n) {
 static bool reverse_sequence(onnx_node *n) {
   ir_ref x = onnx_in(n, 0), lengths = onnx_in(n, 1);
   if (!x || !lengths) return false;
-  int rank = onnx_rank(n, x), time = onnx_axis(n, "time_axis", 0, rank), across = onnx_axis(n, "batch_axis", 1, rank);
+  int rank = onnx_rank(n, x), time = onnx_axis(n, "time_axis", 0, rank),
+      across = onnx_axis(n, "batch_axis", 1, rank);
   if (time < 0 || across < 0) return false;
   ir_ref at = along(n, x, time), last = onnx_along(n, onnx_like(n, lengths, IR_I64), across, rank);
   ir_ref back = op_binary(n->g, IR_OP_SUB, onnx_with(n, IR_OP_SUB, last, 1), at);

@@ -58,7 +58,8 @@ static ir_ref unnamed_size(onnx_import *m, wire_bytes input, size_t axis) {
   return size_called(m, (wire_bytes){(const uint8_t *)name, used});
 }
 
-static bool read_dims(onnx_import *m, wire_bytes input, const onnx_tensor_type *type, ir_ref *dims, int *rank) {
+static bool read_dims(onnx_import *m, wire_bytes input, const onnx_tensor_type *type, ir_ref *dims,
+                      int *rank) {
   onnx_shape shape = {0};
   if (!wire_read(&m->arena, &onnx_shape_message, m->whole, type->shape, &shape)) return false;
   if (shape.dims.count > IR_MAX_RANK)
@@ -80,8 +81,8 @@ static bool read_dims(onnx_import *m, wire_bytes input, const onnx_tensor_type *
 static bool read_type(onnx_import *m, const onnx_value_info *info, onnx_tensor_type *out) {
   onnx_type type = {0};
   if (!wire_read(&m->arena, &onnx_type_message, m->whole, info->type, &type)) return false;
-  const char *kind = type.sequence.at ? "a sequence"
-                     : type.map.at    ? "a map"
+  const char *kind = type.sequence.at   ? "a sequence"
+                     : type.map.at      ? "a map"
                      : type.optional.at ? "an optional value"
                      : type.sparse.at   ? "a sparse tensor"
                                         : NULL;

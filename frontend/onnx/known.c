@@ -8,8 +8,7 @@ onnx_known *onnx_known_make(onnx_import *m, ir_dtype dtype, int rank, const int6
   size_t count = 1;
   for (int i = 0; i < rank; i++) {
     if (shape[i] < 0 || (shape[i] && count > ONNX_KNOWN_MOST / (size_t)shape[i])) {
-      onnx_fail(m, IR_ERR_UNSUPPORTED, "a constant has too many elements; takes at most %d",
-                ONNX_KNOWN_MOST);
+      onnx_fail(m, IR_ERR_UNSUPPORTED, "a constant has too many elements; takes at most %d", ONNX_KNOWN_MOST);
       return NULL;
     }
     count *= (size_t)shape[i];
@@ -229,7 +228,9 @@ bool onnx_fold_where(onnx_node *n, bool *done) {
 bool onnx_fold_reduce(onnx_node *n, bool *done) {
   static const struct {
     int reduce, with;
-  } pairs[] = {{IR_OP_SUM, IR_OP_ADD}, {IR_OP_PROD, IR_OP_MUL}, {IR_OP_REDUCE_MAX, IR_OP_MAX},
+  } pairs[] = {{IR_OP_SUM, IR_OP_ADD},
+               {IR_OP_PROD, IR_OP_MUL},
+               {IR_OP_REDUCE_MAX, IR_OP_MAX},
                {IR_OP_REDUCE_MIN, IR_OP_MIN}};
   const onnx_known *a = onnx_foldable(n, 0, 2) ? onnx_known_in(n, 0) : NULL;
   int op = -1;

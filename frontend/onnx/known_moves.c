@@ -163,7 +163,8 @@ bool onnx_fold_transpose(onnx_node *n, bool *done) {
 }
 
 /* Of one element. */
-static bool fill(onnx_node *n, ir_dtype dtype, onnx_element value, const int64_t *shape, int rank, bool *done) {
+static bool fill(onnx_node *n, ir_dtype dtype, onnx_element value, const int64_t *shape, int rank,
+                 bool *done) {
   int64_t count = 1;
   for (int i = 0; i < rank; i++)
     if (shape[i] < 0 || (count *= shape[i]) > ONNX_FOLD_MOST) return true;
@@ -241,8 +242,8 @@ bool onnx_fold_nonzero(onnx_node *n, bool *done) {
   onnx_known *made = onnx_known_make(n->m, IR_I64, 2, shape);
   size_t used = 0;
   for (size_t i = 0; made && i < k->count; i++) {
-    bool set = ir_is_float(k->dtype) ? k->elements[i].real != 0
-                                     : onnx_known_int(n->m, k, i, &number) && number != 0;
+    bool set =
+        ir_is_float(k->dtype) ? k->elements[i].real != 0 : onnx_known_int(n->m, k, i, &number) && number != 0;
     if (set && !(made->elements[used++].size = ir_index(n->g, (int64_t)i))) return false;
   }
   return made && (*done = onnx_put_known(n, 0, made));

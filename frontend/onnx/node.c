@@ -57,9 +57,9 @@ const onnx_known *onnx_need(onnx_node *n, int input, const char *what) {
                "%s is the model's input '%.*s'; the importer must know its elements: give them as a fixed "
                "value of that input",
                what, WIRE_TEXT(n->inputs[input]->base.name));
-  }
-  else
-    onnx_lacks(n, "%s is computed from the model's inputs; takes constants and what follows from sizes", what);
+  } else
+    onnx_lacks(n, "%s is computed from the model's inputs; takes constants and what follows from sizes",
+               what);
   return NULL;
 }
 

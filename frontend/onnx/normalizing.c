@@ -22,14 +22,17 @@ static bool batch_normalization(onnx_node *n) {
     ir_ref old_mean = mean, old_var = var, wide = onnx_like(n, x, inner);
     mean = onnx_reduce(n, IR_OP_MEAN, wide, axes, count, false);
     var = op_var(n->g, wide, list, (size_t)count, false, 0);
-    if (!onnx_put(n, 1, blended(n, old_mean, mean, momentum)) || !onnx_put(n, 2, blended(n, old_var, var, momentum)))
+    if (!onnx_put(n, 1, blended(n, old_mean, mean, momentum)) ||
+        !onnx_put(n, 2, blended(n, old_var, var, momentum)))
       return false;
   }
-  ir_ref root = op_unary(n->g, IR_OP_SQRT, onnx_with(n, IR_OP_ADD, var, onnx_real(n, "epsilon", (double)1e-5f)));
+  ir_ref root =
+      op_unary(n->g, IR_OP_SQRT, onnx_with(n, IR_OP_ADD, var, onnx_real(n, "epsilon", (double)1e-5f)));
   /* (x - mean) / root * scale + bias */
   ir_ref scale = onnx_in(n, 1), bias = onnx_in(n, 2);
   if (!scale || !bias) return false;
-  ir_ref y = over(n, sub(n, onnx_like(n, x, inner), onnx_along(n, mean, 1, rank)), onnx_along(n, root, 1, rank));
+  ir_ref y =
+      over(n, sub(n, onnx_like(n, x, inner), onnx_along(n, mean, 1, rank)), onnx_along(n, root, 1, rank));
   y = mul(n, y, onnx_like(n, onnx_along(n, scale, 1, rank), inner));
   y = add(n, y, onnx_like(n, onnx_along(n, bias, 1, rank), inner));
   return onnx_put(n, 0, onnx_like(n, y, dtype));
@@ -60,14 +63,16 @@ static bool group_normalization(onnx_node *n) {
     return onnx_put(n, 0, onnx_like(n, onnx_reshape(n, y, dims, rank), dtype));
   }
   y = onnx_reshape(n, y, dims, rank);
-  y = add(n, mul(n, y, onnx_like(n, onnx_along(n, scale, 1, rank), IR_F32)), onnx_like(n, onnx_along(n, bias, 1, rank), IR_F32));
+  y = add(n, mul(n, y, onnx_like(n, onnx_along(n, scale, 1, rank), IR_F32)),
+          onnx_like(n, onnx_along(n, bias, 1, rank), IR_F32));
   return onnx_put(n, 0, onnx_like(n, y, dtype));
 }
 
 static bool layer_normalization(onnx_node *n) {
   ir_ref x[3] = {onnx_in(n, 0), onnx_in(n, 1), onnx_optional(n, 2)}, list[IR_MAX_RANK];
   double eps = onnx_real(n, "epsilon", (double)1e-5f);
-  int rank = x[0] ? onnx_rank(n, x[0]) : 0, axis = x[0] ? onnx_axis(n, "axis", -1, rank) : -1, axes[IR_MAX_RANK];
+  int rank = x[0] ? onnx_rank(n, x[0]) : 0, axis = x[0] ? onnx_axis(n, "axis", -1, rank) : -1,
+      axes[IR_MAX_RANK];
   if (axis < 0 || n->m->error->status) return false;
   if (!onnx_put(n, 0, op_layer_norm(n->g, x, x[2] ? 3 : 2, axis, eps))) return false;
   if (!onnx_wants(n, 1) && !onnx_wants(n, 2)) return true;
@@ -104,10 +109,12 @@ static bool mean_variance(onnx_node *n) {
 static bool local_response(onnx_node *n) {
   int64_t size = onnx_int(n, "size", 1);
   ir_ref x = onnx_in(n, 0), total = 0;
-  if (!x || onnx_rank(n, x) < 2 || size < 1 || size > 1 << 12) return x && onnx_refuse(n, "a size of %lld", (long long)size);
+  if (!x || onnx_rank(n, x) < 2 || size < 1 || size > 1 << 6)
+    return x && onnx_refuse(n, "a size of %lld", (long long)size);
   int64_t before = (size - 1) / 2;
   ir_ref channels = ir_dim(n->g, x, 1);
-  ir_ref padded = onnx_pads(n, op_square(n->g, x), 1, ir_index(n->g, before), ir_index(n->g, size - 1 - before));
+  ir_ref padded =
+      onnx_pads(n, op_square(n->g, x), 1, ir_index(n->g, before), ir_index(n->g, size - 1 - before));
   for (int64_t k = 0; k < size; k++) {
     ir_ref part = onnx_cut(n, padded, 1, ir_index(n->g, k), pass_add_int(n->g, channels, k));
     total = total ? add(n, total, part) : part;
@@ -123,7 +130,8 @@ static bool lp_normalization(onnx_node *n) {
   int axis = x ? onnx_axis(n, "axis", -1, onnx_rank(n, x)) : -1;
   if (axis < 0) return false;
   if (p != 1 && p != 2) return onnx_lacks(n, "p is %lld; takes 1 and 2", (long long)p);
-  ir_ref sum = onnx_reduce(n, IR_OP_SUM, p == 1 ? op_unary(n->g, IR_OP_ABS, x) : op_square(n->g, x), &axis, 1, true);
+  ir_ref sum =
+      onnx_reduce(n, IR_OP_SUM, p == 1 ? op_unary(n->g, IR_OP_ABS, x) : op_square(n->g, x), &axis, 1, true);
   ir_ref norm = p == 1 ? sum : op_unary(n->g, IR_OP_SQRT, sum);
   ir_ref none = onnx_with(n, IR_OP_EQ, norm, 0);
   return onnx_put(n, 0, op_where(n->g, none, onnx_full(n, x, 0), over(n, x, norm)));

@@ -15,8 +15,13 @@ typedef struct onnx_asked {
 vf_graph *onnx_import_asking(vf_context *context, const char *path, const vf_import_options *options,
                              onnx_asked *asked, ir_error *error);
 
+/* As vf_import_onnx, of a model in memory, which `name` stands for: weights are copied. */
+vf_graph *onnx_import_memory(vf_context *context, const char *name, const void *bytes, size_t size,
+                             const vf_import_options *options, ir_error *error);
+
 /* The tensor in a file of test data (input_0.pb, output_0.pb: a TensorProto); `name` receives its name. The
  * array is the caller's to free. */
-ir_status onnx_read_tensor(const char *path, const ir_mem *mem, char name[256], fe_array *out, ir_error *error);
+ir_status onnx_read_tensor(const char *path, const ir_mem *mem, char name[256], fe_array *out,
+                           ir_error *error);
 
 #endif

@@ -1,4 +1,5 @@
-/* Quantised operators. Rounding is to nearest even, in f32 as ONNX has it, so results are equal bit by bit. */
+/* Quantised operators. Rounding is to nearest even, in f32 as ONNX has it, so results are equal bit by bit.
+ */
 #include "frontend/onnx/windows.h"
 
 static bool limits(onnx_node *n, ir_dtype dtype, double *low, double *high) {
@@ -47,7 +48,8 @@ static bool quantize(onnx_node *n) {
   int64_t axis = onnx_int(n, "axis", 1), number = onnx_int(n, "output_dtype", 0);
   if (!x || !scale || n->m->error->status) return false;
   ir_dtype dtype = zero ? ir_dtype_of(n->g, zero) : number ? onnx_dtype(number) : IR_U8;
-  ir_ref quotient = op_binary(n->g, IR_OP_DIV, onnx_like(n, x, IR_F32), onnx_like(n, spread(n, scale, x, axis), IR_F32));
+  ir_ref quotient =
+      op_binary(n->g, IR_OP_DIV, onnx_like(n, x, IR_F32), onnx_like(n, spread(n, scale, x, axis), IR_F32));
   return onnx_put(n, 0, saturated(n, quotient, zero ? spread(n, zero, x, axis) : 0, dtype));
 }
 
@@ -70,8 +72,8 @@ static bool dynamic_quantize(onnx_node *n) {
   ir_ref zero = op_binary(n->g, IR_OP_DIV, op_unary(n->g, IR_OP_NEG, low), scale);
   zero = onnx_with(n, IR_OP_MIN, onnx_with(n, IR_OP_MAX, zero, 0), 255);
   zero = op_cast(n->g, op_unary(n->g, IR_OP_ROUND, zero), IR_U8);
-  return onnx_put(n, 0, saturated(n, op_binary(n->g, IR_OP_DIV, x, scale), zero, IR_U8)) && onnx_put(n, 1, scale) &&
-         onnx_put(n, 2, zero);
+  return onnx_put(n, 0, saturated(n, op_binary(n->g, IR_OP_DIV, x, scale), zero, IR_U8)) &&
+         onnx_put(n, 1, scale) && onnx_put(n, 2, zero);
 }
 
 /* integers with their zero points taken off */
@@ -90,10 +92,13 @@ static ir_ref of_rows(onnx_node *n, ir_ref value) {
 }
 static ir_ref of_columns(onnx_node *n, ir_ref value) {
   int64_t one;
-  bool single = value && onnx_rank(n, value) == 1 && ir_is_const(n->g, ir_dim(n->g, value, 0), &one) && one == 1;
+  bool single =
+      value && onnx_rank(n, value) == 1 && ir_is_const(n->g, ir_dim(n->g, value, 0), &one) && one == 1;
   return single ? onnx_reshape(n, value, NULL, 0) : value;
 }
-static ir_ref of_channels(onnx_node *n, ir_ref value, int axis, int rank) { return value ? onnx_along(n, value, axis, rank) : 0; }
+static ir_ref of_channels(onnx_node *n, ir_ref value, int axis, int rank) {
+  return value ? onnx_along(n, value, axis, rank) : 0;
+}
 
 static bool matmul_integer(onnx_node *n) {
   ir_ref a = onnx_in(n, 0), b = onnx_in(n, 1);
@@ -114,14 +119,16 @@ static bool requantized(onnx_node *n, ir_ref y, ir_ref scale_a, ir_ref scale_b, 
   ir_ref factor = op_binary(n->g, IR_OP_DIV, op_binary(n->g, IR_OP_MUL, scale_a, scale_b), scale);
   if (!zero) return false;
   factor = onnx_like(n, factor, IR_F32);
-  return onnx_put(n, 0, saturated(n, op_binary(n->g, IR_OP_MUL, onnx_like(n, y, IR_F32), factor), zero, ir_dtype_of(n->g, zero)));
+  return onnx_put(n, 0,
+                  saturated(n, op_binary(n->g, IR_OP_MUL, onnx_like(n, y, IR_F32), factor), zero,
+                            ir_dtype_of(n->g, zero)));
 }
 
 static bool quantized_matmul(onnx_node *n) {
   ir_ref a = centred(n, onnx_in(n, 0), of_rows(n, onnx_in(n, 2)));
   ir_ref b = centred(n, onnx_in(n, 3), of_columns(n, onnx_in(n, 5)));
-  return requantized(n, op_matmul(n->g, a, b), of_rows(n, onnx_in(n, 1)), of_columns(n, onnx_in(n, 4)), of_rows(n, onnx_in(n, 6)),
-                     of_rows(n, onnx_in(n, 7)));
+  return requantized(n, op_matmul(n->g, a, b), of_rows(n, onnx_in(n, 1)), of_columns(n, onnx_in(n, 4)),
+                     of_rows(n, onnx_in(n, 6)), of_rows(n, onnx_in(n, 7)));
 }
 
 static bool quantized_conv(onnx_node *n) {
@@ -129,9 +136,10 @@ static bool quantized_conv(onnx_node *n) {
   ir_ref scale_w = onnx_in(n, 4), bias = onnx_optional(n, 8);
   if (!x || !w || !zero_x || !zero_w || !scale_w || n->m->error->status) return false;
   int rank = onnx_rank(n, x);
-  ir_ref y = onnx_conv(n, centred(n, x, zero_x), centred(n, w, of_channels(n, zero_w, 0, onnx_rank(n, w))), bias);
-  return requantized(n, y, of_columns(n, onnx_in(n, 1)), of_channels(n, scale_w, 1, rank), of_columns(n, onnx_in(n, 6)),
-                     of_columns(n, onnx_in(n, 7)));
+  ir_ref y =
+      onnx_conv(n, centred(n, x, zero_x), centred(n, w, of_channels(n, zero_w, 0, onnx_rank(n, w))), bias);
+  return requantized(n, y, of_columns(n, onnx_in(n, 1)), of_channels(n, scale_w, 1, rank),
+                     of_columns(n, onnx_in(n, 6)), of_columns(n, onnx_in(n, 7)));
 }
 
 /* clang-format off */

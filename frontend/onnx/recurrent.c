@@ -4,9 +4,7 @@
 #include "frontend/onnx/import.h"
 
 enum { RNN, GRU, LSTM };
-static const struct {
-  int gates, states;
-} kinds[] = {{1, 1}, {3, 1}, {4, 2}};
+static const struct { int gates, states; } kinds[] = {{1, 1}, {3, 1}, {4, 2}};
 
 /* One direction of an operator. */
 typedef struct direction {
@@ -35,7 +33,8 @@ static ir_ref activated(direction *d, int number, const char *usual, ir_ref x) {
   if (!name.at) name = (wire_bytes){(const uint8_t *)usual, strlen(usual)};
   for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
     if (wire_is(name, plain[i].name)) return un(d, plain[i].op, x);
-  if (wire_is(name, "Affine")) return onnx_with(n, IR_OP_ADD, onnx_with(n, IR_OP_MUL, x, d->alpha[number]), d->beta[number]);
+  if (wire_is(name, "Affine"))
+    return onnx_with(n, IR_OP_ADD, onnx_with(n, IR_OP_MUL, x, d->alpha[number]), d->beta[number]);
   if (wire_is(name, "LeakyRelu")) return op_leaky_relu(n->g, x, d->alpha[number]);
   if (wire_is(name, "Elu")) return op_elu(n->g, x, d->alpha[number]);
   if (wire_is(name, "Softplus")) return op_softplus(n->g, x);
@@ -99,9 +98,11 @@ static void lstm_step(direction *d, ir_ref x, const ir_ref *state, ir_ref *next)
   next[1] = c;
 }
 
-/* The body of the scan: arguments are the state, W x of a time step, and its number where lengths are given. */
+/* The body of the scan: arguments are the state, W x of a time step, and its number where lengths are given.
+ */
 static void body(void *user, const vf_value *arguments, vf_value *results) {
-  static void (*const steps[])(direction *, ir_ref, const ir_ref *, ir_ref *) = {rnn_step, gru_step, lstm_step};
+  static void (*const steps[])(direction *, ir_ref, const ir_ref *, ir_ref *) = {rnn_step, gru_step,
+                                                                                 lstm_step};
   direction *d = user;
   onnx_node *n = d->n;
   ir_ref state[2] = {0}, next[2] = {0}, y;
@@ -128,15 +129,19 @@ static ir_ref of_direction(direction *d, int input, int axis) {
 static void read_activations(direction *d) {
   static const int counts[] = {1, 2, 3};
   const onnx_attribute *names = onnx_attribute_of(d->n, "activations");
-  const onnx_attribute *alpha = onnx_attribute_of(d->n, "activation_alpha"), *beta = onnx_attribute_of(d->n, "activation_beta");
+  const onnx_attribute *alpha = onnx_attribute_of(d->n, "activation_alpha"),
+                       *beta = onnx_attribute_of(d->n, "activation_beta");
   size_t count = (size_t)counts[d->n->row->argument], first = (size_t)d->number * count;
   for (size_t i = 0; i < count; i++) {
-    wire_bytes name = names && first + i < names->strings.count ? ((wire_bytes *)names->strings.items)[first + i] : (wire_bytes){0};
+    wire_bytes name = names && first + i < names->strings.count
+                          ? ((wire_bytes *)names->strings.items)[first + i]
+                          : (wire_bytes){0};
     bool hard = wire_is(name, "HardSigmoid"), leaky = wire_is(name, "LeakyRelu");
     d->activations[i] = name;
     d->alpha[i] = hard ? 0.2 : leaky ? 0.01 : 1;
     d->beta[i] = hard ? 0.5 : 0;
-    if (alpha && first + i < alpha->floats.count) d->alpha[i] = (double)((float *)alpha->floats.items)[first + i];
+    if (alpha && first + i < alpha->floats.count)
+      d->alpha[i] = (double)((float *)alpha->floats.items)[first + i];
     if (beta && first + i < beta->floats.count) d->beta[i] = (double)((float *)beta->floats.items)[first + i];
   }
 }
@@ -144,7 +149,8 @@ static void read_activations(direction *d) {
 /* x: [time, batch, input]. Results: all time steps and the last states, without an axis of directions. */
 static bool run(direction *d, ir_ref x, bool batch_first, ir_ref *every, ir_ref *last) {
   onnx_node *n = d->n;
-  ir_ref w = of_direction(d, 1, 0), bias = of_direction(d, 3, 0), half = pass_mul_int(n->g, d->size, d->gates);
+  ir_ref w = of_direction(d, 1, 0), bias = of_direction(d, 3, 0),
+         half = pass_mul_int(n->g, d->size, d->gates);
   ir_ref r = of_direction(d, 2, 0), dims[2] = {ir_dim(n->g, x, 1), d->size};
   if (!w || !r || n->m->error->status) return false;
   d->r = op_swap_axes(n->g, r, 0, 1);
@@ -173,7 +179,8 @@ static bool run(direction *d, ir_ref x, bool batch_first, ir_ref *every, ir_ref 
 }
 
 static bool recurrent(onnx_node *n) {
-  bool both = onnx_text_is(n, "direction", "bidirectional", "forward"), batch_first = onnx_int(n, "layout", 0) != 0;
+  bool both = onnx_text_is(n, "direction", "bidirectional", "forward"),
+       batch_first = onnx_int(n, "layout", 0) != 0;
   bool reverse = onnx_text_is(n, "direction", "reverse", "forward");
   int kind = n->row->argument, count = both ? 2 : 1;
   ir_ref x = onnx_in(n, 0), r = onnx_in(n, 2), lengths = onnx_optional(n, 4), every[2], last[2][2];
@@ -181,8 +188,12 @@ static bool recurrent(onnx_node *n) {
   if (onnx_rank(n, x) != 3 || onnx_rank(n, r) != 3) return onnx_refuse(n, "takes inputs of 3 axes");
   if (batch_first) x = op_swap_axes(n->g, x, 0, 1);
   for (int i = 0; i < count; i++) {
-    direction d = {.n = n, .number = i, .gates = kinds[kind].gates, .states = kinds[kind].states,
-                   .reverse = reverse || i == 1, .size = ir_dim(n->g, r, 2)};
+    direction d = {.n = n,
+                   .number = i,
+                   .gates = kinds[kind].gates,
+                   .states = kinds[kind].states,
+                   .reverse = reverse || i == 1,
+                   .size = ir_dim(n->g, r, 2)};
     if (lengths) d.lengths = op_unsqueeze(n->g, onnx_like(n, lengths, IR_I64), 1);
     read_activations(&d);
     if (!run(&d, x, batch_first, &every[i], last[i])) return false;

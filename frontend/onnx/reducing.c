@@ -23,11 +23,11 @@ enum { PLAIN, MAGNITUDE, SQUARE, LOGARITHM, ROOT, EXPONENTIAL };
 typedef struct reduction {
   int op, before, after;
 } reduction;
-static const reduction reductions[] = {
-    {IR_OP_SUM, PLAIN, PLAIN},        {IR_OP_PROD, PLAIN, PLAIN},     {IR_OP_REDUCE_MAX, PLAIN, PLAIN},
-    {IR_OP_REDUCE_MIN, PLAIN, PLAIN}, {IR_OP_MEAN, PLAIN, PLAIN},     {IR_OP_SUM, MAGNITUDE, PLAIN},
-    {IR_OP_SUM, SQUARE, PLAIN},       {IR_OP_SUM, SQUARE, ROOT},      {IR_OP_SUM, PLAIN, LOGARITHM},
-    {IR_OP_SUM, EXPONENTIAL, LOGARITHM}};
+static const reduction reductions[] = {{IR_OP_SUM, PLAIN, PLAIN},        {IR_OP_PROD, PLAIN, PLAIN},
+                                       {IR_OP_REDUCE_MAX, PLAIN, PLAIN}, {IR_OP_REDUCE_MIN, PLAIN, PLAIN},
+                                       {IR_OP_MEAN, PLAIN, PLAIN},       {IR_OP_SUM, MAGNITUDE, PLAIN},
+                                       {IR_OP_SUM, SQUARE, PLAIN},       {IR_OP_SUM, SQUARE, ROOT},
+                                       {IR_OP_SUM, PLAIN, LOGARITHM},    {IR_OP_SUM, EXPONENTIAL, LOGARITHM}};
 
 static ir_ref changed(onnx_node *n, int how, ir_ref x) {
   switch (how) {
@@ -51,8 +51,13 @@ static ir_ref extremum_of_none(onnx_node *n, ir_op op, ir_ref x, const int *axes
   static const struct {
     ir_dtype dtype;
     int64_t low, high;
-  } ends[] = {{IR_BOOL, 0, 1}, {IR_I8, INT8_MIN, INT8_MAX}, {IR_U8, 0, UINT8_MAX}, {IR_I32, INT32_MIN, INT32_MAX},
-              {IR_I64, INT64_MIN, INT64_MAX}, {IR_U32, 0, UINT32_MAX}, {IR_U64, 0, -1}};
+  } ends[] = {{IR_BOOL, 0, 1},
+              {IR_I8, INT8_MIN, INT8_MAX},
+              {IR_U8, 0, UINT8_MAX},
+              {IR_I32, INT32_MIN, INT32_MAX},
+              {IR_I64, INT64_MIN, INT64_MAX},
+              {IR_U32, 0, UINT32_MAX},
+              {IR_U64, 0, -1}};
   ir_dtype dtype = ir_dtype_of(n->g, x);
   bool largest = op == IR_OP_REDUCE_MAX;
   ir_value value = {.f = largest ? -1.0 / 0.0 : 1.0 / 0.0};
@@ -81,7 +86,8 @@ static bool reduce(onnx_node *n) {
     return onnx_put(n, 0, extremum_of_none(n, (ir_op)r->op, x, axes, count, keep));
   for (int i = 0; i < count; i++) list[i] = ir_index(n->g, axes[i]);
   ir_ref y;
-  if (r->before == EXPONENTIAL && !is_empty(n, x, axes, count)) y = op_logsumexp(n->g, x, list, (size_t)count, keep);
+  if (r->before == EXPONENTIAL && !is_empty(n, x, axes, count))
+    y = op_logsumexp(n->g, x, list, (size_t)count, keep);
   else y = changed(n, r->after, onnx_reduce(n, (ir_op)r->op, changed(n, r->before, x), axes, count, keep));
   return y && onnx_put(n, 0, onnx_like(n, y, dtype));
 }
@@ -105,7 +111,8 @@ static bool arg(onnx_node *n) {
   bool keep = onnx_int(n, "keepdims", 1) != 0, last = onnx_int(n, "select_last_index", 0) != 0;
   if (axis < 0) return false;
   ir_ref flipped = ir_index(n->g, axis);
-  ir_ref at = op_argreduce(n->g, (ir_op)n->row->argument, last ? op_flip(n->g, x, &flipped, 1) : x, &along, keep);
+  ir_ref at =
+      op_argreduce(n->g, (ir_op)n->row->argument, last ? op_flip(n->g, x, &flipped, 1) : x, &along, keep);
   if (last) {
     ir_ref end = pass_add_int(n->g, ir_dim(n->g, x, (uint32_t)axis), -1);
     at = op_binary(n->g, IR_OP_SUB, onnx_size_tensor(n, end, IR_I64), at);
@@ -179,8 +186,8 @@ static ir_ref entry(onnx_node *n, ir_ref x, int row, int column) {
 static bool determinant(onnx_node *n) {
   ir_ref x = onnx_in(n, 0), sum = 0;
   int64_t size;
-  if (!x || onnx_rank(n, x) < 2 || !ir_is_const(n->g, ir_dim(n->g, x, (uint32_t)onnx_rank(n, x) - 1), &size) ||
-      size < 2 || size > 3)
+  if (!x || onnx_rank(n, x) < 2 ||
+      !ir_is_const(n->g, ir_dim(n->g, x, (uint32_t)onnx_rank(n, x) - 1), &size) || size < 2 || size > 3)
     return x && onnx_lacks(n, "determinants of matrices other than 2 by 2 and 3 by 3");
   int count = (int)size, turns = count == 2 ? 1 : 3;
   for (int sign = 0; sign < 2; sign++)

@@ -8,10 +8,10 @@
 typedef struct axis_plan {
   onnx_node *n;
   int axis;
-  ir_ref old, size;    /* sizes, expressions */
-  ir_ref ratio;        /* size / old as the attribute or sizes say, f64 of rank 0 */
-  double known_ratio;  /* NAN: not known */
-  double begin, end;   /* of the region of interest */
+  ir_ref old, size;   /* sizes, expressions */
+  ir_ref ratio;       /* size / old as the attribute or sizes say, f64 of rank 0 */
+  double known_ratio; /* NAN: not known */
+  double begin, end;  /* of the region of interest */
 } axis_plan;
 
 static ir_ref real(onnx_node *n, double value) { return onnx_number(n, IR_F64, value); }
@@ -27,7 +27,8 @@ static ir_ref when_several(const axis_plan *p, ir_ref length, ir_ref several, ir
 /* The place in the input of each element of the result, f64 [size]; 0 after an error. */
 static ir_ref places(const axis_plan *p) {
   onnx_node *n = p->n;
-  const char *mode = "coordinate_transformation_mode", *usual = n->row->argument || n->opset < 11 ? "asymmetric" : "half_pixel";
+  const char *mode = "coordinate_transformation_mode",
+             *usual = n->row->argument || n->opset < 11 ? "asymmetric" : "half_pixel";
   ir_ref i = op_iota(n->g, IR_F64, &p->size, 1, 0), half = real(n, 0.5), one = real(n, 1), zero = real(n, 0);
   ir_ref old = size_of(p, p->old), length = bin(p, IR_OP_MUL, old, p->ratio);
   ir_ref centre = bin(p, IR_OP_DIV, bin(p, IR_OP_ADD, i, half), p->ratio);
@@ -57,7 +58,8 @@ static ir_ref places(const axis_plan *p) {
 
 static ir_ref nearest(const axis_plan *p, ir_ref place) {
   onnx_node *n = p->n;
-  const char *mode = "nearest_mode", *usual = n->row->argument || n->opset < 11 ? "floor" : "round_prefer_floor";
+  const char *mode = "nearest_mode",
+             *usual = n->row->argument || n->opset < 11 ? "floor" : "round_prefer_floor";
   if (onnx_text_is(n, mode, "floor", usual)) return op_unary(n->g, IR_OP_FLOOR, place);
   if (onnx_text_is(n, mode, "ceil", usual)) return op_unary(n->g, IR_OP_CEIL, place);
   ir_ref half = real(n, 0.5);
@@ -74,7 +76,9 @@ static ir_ref kernel(const axis_plan *p, ir_ref d, bool cubic) {
   if (!cubic) return bin(p, IR_OP_MAX, bin(p, IR_OP_SUB, one, d), zero);
   double a = onnx_real(n, "cubic_coeff_a", -0.75);
   ir_ref d2 = bin(p, IR_OP_MUL, d, d), d3 = bin(p, IR_OP_MUL, d2, d);
-  ir_ref near = bin(p, IR_OP_ADD, bin(p, IR_OP_SUB, onnx_with(n, IR_OP_MUL, d3, a + 2), onnx_with(n, IR_OP_MUL, d2, a + 3)), one);
+  ir_ref near =
+      bin(p, IR_OP_ADD,
+          bin(p, IR_OP_SUB, onnx_with(n, IR_OP_MUL, d3, a + 2), onnx_with(n, IR_OP_MUL, d2, a + 3)), one);
   ir_ref far = bin(p, IR_OP_SUB, onnx_with(n, IR_OP_MUL, d3, a), onnx_with(n, IR_OP_MUL, d2, 5 * a));
   far = onnx_with(n, IR_OP_SUB, bin(p, IR_OP_ADD, far, onnx_with(n, IR_OP_MUL, d, 8 * a)), 4 * a);
   ir_ref inside = op_where(n->g, onnx_with(n, IR_OP_LT, d, 2), far, zero);
@@ -88,7 +92,8 @@ static ir_ref weighed(const axis_plan *p, ir_ref x, ir_ref at, ir_ref weights) {
   ir_ref taken = op_gather(n->g, x, at, p->axis, IR_GATHER_CHECK), shape[IR_MAX_RANK];
   if (!taken || rank + 1 > IR_MAX_RANK) return 0;
   for (int i = 0; i <= rank; i++)
-    shape[i] = i == p->axis || i == p->axis + 1 ? ir_dim(n->g, at, (uint32_t)(i - p->axis)) : ir_index(n->g, 1);
+    shape[i] =
+        i == p->axis || i == p->axis + 1 ? ir_dim(n->g, at, (uint32_t)(i - p->axis)) : ir_index(n->g, 1);
   ir_dtype dtype = ir_dtype_of(n->g, x), inner = dtype == IR_F64 ? IR_F64 : IR_F32;
   ir_ref by = onnx_reshape(n, onnx_like(n, weights, inner), shape, rank + 1);
   int axis = p->axis + 1;
@@ -152,11 +157,14 @@ static bool read_request(onnx_node *n, int rank, request *r) {
   const int64_t *axes;
   *r = (request){0};
   if (scales && (int)scales->floats.count == rank) r->attribute = scales->floats.items;
-  if (!r->attribute && onnx_has(n, scale_input) && !(r->scales = onnx_need(n, scale_input, "the scales"))) return false;
+  if (!r->attribute && onnx_has(n, scale_input) && !(r->scales = onnx_need(n, scale_input, "the scales")))
+    return false;
   if (r->scales && r->scales->count == 0) r->scales = NULL;
-  if (n->opset >= 11 && !n->row->argument && onnx_has(n, 3) && !(r->sizes = onnx_need(n, 3, "the sizes"))) return false;
+  if (n->opset >= 11 && !n->row->argument && onnx_has(n, 3) && !(r->sizes = onnx_need(n, 3, "the sizes")))
+    return false;
   if (r->sizes && r->sizes->count == 0) r->sizes = NULL;
-  if (onnx_text_is(n, "coordinate_transformation_mode", "tf_crop_and_resize", "") && !(r->region = onnx_need(n, 1, "the region")))
+  if (onnx_text_is(n, "coordinate_transformation_mode", "tf_crop_and_resize", "") &&
+      !(r->region = onnx_need(n, 1, "the region")))
     return false;
   if (!onnx_numbers(n, "axes", -1, &axes, &r->count)) return false;
   if (r->count > rank) return onnx_refuse(n, "%d axes", r->count);
@@ -165,9 +173,11 @@ static bool read_request(onnx_node *n, int rank, request *r) {
   if (!axes) r->count = rank;
   for (int i = 0; !axes && i < rank; i++) r->axes[i] = i;
   size_t given = r->attribute ? (size_t)rank : r->scales ? r->scales->count : r->sizes ? r->sizes->count : 0;
-  if ((int)given != r->count || (r->scales && !ir_is_float(r->scales->dtype)) || (r->sizes && ir_is_float(r->sizes->dtype)))
+  if ((int)given != r->count || (r->scales && !ir_is_float(r->scales->dtype)) ||
+      (r->sizes && ir_is_float(r->sizes->dtype)))
     return onnx_refuse(n, "%zu scales or sizes for %d axes", given, r->count);
-  return !r->region || (int)r->region->count == 2 * r->count || onnx_refuse(n, "a region of %zu numbers", r->region->count);
+  return !r->region || (int)r->region->count == 2 * r->count ||
+         onnx_refuse(n, "a region of %zu numbers", r->region->count);
 }
 
 /* The one scale of all axes where the policy keeps the ratio of sizes; 0: each has its own. */
@@ -177,7 +187,8 @@ static bool kept_ratio(onnx_node *n, const request *r, ir_ref x, double *out) {
   if (!r->sizes || onnx_text_is(n, "keep_aspect_ratio_policy", "stretch", "stretch")) return true;
   for (int i = 0; i < r->count; i++) {
     int64_t old, size;
-    if (!ir_is_const(n->g, ir_dim(n->g, x, (uint32_t)r->axes[i]), &old) || !onnx_known_int(n->m, r->sizes, (size_t)i, &size) || !old)
+    if (!ir_is_const(n->g, ir_dim(n->g, x, (uint32_t)r->axes[i]), &old) ||
+        !onnx_known_int(n->m, r->sizes, (size_t)i, &size) || !old)
       return onnx_lacks(n, "keeping the aspect ratio of symbolic sizes");
     double ratio = (double)size / (double)old;
     if (i == 0 || (smaller ? ratio < *out : ratio > *out)) *out = ratio;
@@ -189,14 +200,16 @@ static bool kept_ratio(onnx_node *n, const request *r, ir_ref x, double *out) {
 static bool plan_axis(onnx_node *n, const request *r, int i, double kept, ir_ref x, axis_plan *p) {
   int axis = r->axes[i];
   int64_t old = 0;
-  *p = (axis_plan){.n = n, .axis = axis, .old = ir_dim(n->g, x, (uint32_t)axis), .known_ratio = NAN, .end = 1};
+  *p =
+      (axis_plan){.n = n, .axis = axis, .old = ir_dim(n->g, x, (uint32_t)axis), .known_ratio = NAN, .end = 1};
   bool number = ir_is_const(n->g, p->old, &old);
   if (r->region) p->begin = r->region->elements[i].real, p->end = r->region->elements[i + r->count].real;
   if (r->sizes && !kept) {
     int64_t size;
     p->size = r->sizes->elements[i].size;
     if (number && old && ir_is_const(n->g, p->size, &size)) p->known_ratio = (double)size / (double)old;
-    p->ratio = isnan(p->known_ratio) ? bin(p, IR_OP_DIV, size_of(p, p->size), size_of(p, p->old)) : real(n, p->known_ratio);
+    p->ratio = isnan(p->known_ratio) ? bin(p, IR_OP_DIV, size_of(p, p->size), size_of(p, p->old))
+                                     : real(n, p->known_ratio);
     return true;
   }
   double ratio = kept ? kept : r->attribute ? (double)r->attribute[i] : r->scales->elements[i].real;
@@ -223,4 +236,5 @@ static bool resize(onnx_node *n) {
   return onnx_put(n, 0, x);
 }
 
-const onnx_operator onnx_resizing[] = {{"Resize", resize, NULL, 0, 1, 4}, {"Upsample", resize, NULL, 1, 1, 2}, {0}};
+const onnx_operator onnx_resizing[] = {
+    {"Resize", resize, NULL, 0, 1, 4}, {"Upsample", resize, NULL, 1, 1, 2}, {0}};

@@ -1,7 +1,7 @@
 #include "frontend/onnx/schema.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
-#define MESSAGE(variable, text, ...)                                                                   \
+#define MESSAGE(variable, text, ...)                                                                         \
   static const wire_field variable##_fields[] = {__VA_ARGS__};                                               \
   const wire_message onnx_##variable##_message = {text, variable##_fields, COUNT(variable##_fields)};
 

@@ -15,7 +15,8 @@ static bool reshape(onnx_node *n) {
   for (int i = 0; i < rank; i++) {
     shape[i] = wanted[i];
     if (zeros || !ir_is_const(n->g, wanted[i], &number) || number != 0) continue;
-    if (i >= onnx_rank(n, x)) return onnx_refuse(n, "axis %d of the shape is 0, and the input has no such axis", i);
+    if (i >= onnx_rank(n, x))
+      return onnx_refuse(n, "axis %d of the shape is 0, and the input has no such axis", i);
     shape[i] = ir_dim(n->g, x, (uint32_t)i);
   }
   return onnx_put(n, 0, onnx_reshape(n, x, shape, rank));
@@ -27,7 +28,8 @@ static bool flatten(onnx_node *n) {
   int rank = onnx_dims(n, x, dims);
   int64_t axis = onnx_int(n, "axis", 1);
   if (axis < 0) axis += rank;
-  if (axis < 0 || axis > rank) return onnx_refuse(n, "axis %lld; the input has %d axes", (long long)axis, rank);
+  if (axis < 0 || axis > rank)
+    return onnx_refuse(n, "axis %lld; the input has %d axes", (long long)axis, rank);
   ir_ref shape[2] = {onnx_product(n, dims, 0, (int)axis), onnx_product(n, dims, (int)axis, rank)};
   return onnx_put(n, 0, onnx_reshape(n, x, shape, 2));
 }
@@ -67,7 +69,8 @@ static bool transpose(onnx_node *n) {
   int count;
   if (!x || !onnx_numbers(n, "perm", -1, &order, &count)) return false;
   int rank = onnx_rank(n, x);
-  if (order && count != rank) return onnx_refuse(n, "perm has %d entries; the input has %d axes", count, rank);
+  if (order && count != rank)
+    return onnx_refuse(n, "perm has %d entries; the input has %d axes", count, rank);
   for (int i = 0; i < rank; i++) list[i] = ir_index(n->g, order ? order[i] : rank - 1 - i);
   return onnx_put(n, 0, op_permute(n->g, x, list, (size_t)rank));
 }
@@ -195,14 +198,16 @@ static bool constant(onnx_node *n) {
   if (wire_is(a->name, "value")) return constant_tensor(n, a->tensor);
   bool ints = wire_is(a->name, "value_ints"), floats = wire_is(a->name, "value_floats");
   if (!ints && !floats && !wire_is(a->name, "value_int") && !wire_is(a->name, "value_float"))
-    return onnx_lacks(n, "a constant given as %.*s; takes value, value_int, value_ints, value_float, value_floats",
-                      WIRE_TEXT(a->name));
+    return onnx_lacks(
+        n, "a constant given as %.*s; takes value, value_int, value_ints, value_float, value_floats",
+        WIRE_TEXT(a->name));
   bool whole = ints || wire_is(a->name, "value_int");
   int64_t count = ints ? (int64_t)a->ints.count : floats ? (int64_t)a->floats.count : 1;
   onnx_known *k = onnx_known_make(n->m, whole ? IR_I64 : IR_F32, ints || floats, &count);
   for (int64_t i = 0; k && i < count; i++) {
     if (!whole) k->elements[i].real = (double)(floats ? ((const float *)a->floats.items)[i] : a->f);
-    else if (!(k->elements[i].size = ir_index(n->g, ints ? ((const int64_t *)a->ints.items)[i] : a->i))) return false;
+    else if (!(k->elements[i].size = ir_index(n->g, ints ? ((const int64_t *)a->ints.items)[i] : a->i)))
+      return false;
   }
   return onnx_put_known(n, 0, k);
 }
@@ -239,10 +244,12 @@ static bool range(onnx_node *n) {
   const onnx_known *step = onnx_need(n, 2, "the step");
   int64_t from, by;
   if (!start || !stop || !step) return false;
-  if (start->count != 1 || stop->count != 1 || step->count != 1) return onnx_refuse(n, "an input of several elements");
+  if (start->count != 1 || stop->count != 1 || step->count != 1)
+    return onnx_refuse(n, "an input of several elements");
   if (ir_is_float(start->dtype))
-    return onnx_put(n, 0, op_arange_real(n->g, start->dtype, start->elements[0].real, stop->elements[0].real,
-                                         step->elements[0].real));
+    return onnx_put(n, 0,
+                    op_arange_real(n->g, start->dtype, start->elements[0].real, stop->elements[0].real,
+                                   step->elements[0].real));
   if (!onnx_scalar(n, 2, "the step", &by)) return false;
   if (onnx_known_int(n->m, start, 0, &from))
     return onnx_put(n, 0, op_arange(n->g, start->dtype, from, stop->elements[0].size, by));

@@ -34,10 +34,12 @@ typedef struct transform {
 /* cos or sin of 2 pi j k / length, [length, count]; scaled where it is the inverse. */
 static ir_ref waves(onnx_node *n, const transform *t, ir_ref count, ir_op op, ir_dtype dtype) {
   ir_ref shape[2] = {t->length, count}, length = onnx_size_tensor(n, t->length, IR_I64);
-  ir_ref turn = op_binary(n->g, IR_OP_MUL, op_iota(n->g, IR_I64, shape, 2, 0), op_iota(n->g, IR_I64, shape, 2, 1));
+  ir_ref turn =
+      op_binary(n->g, IR_OP_MUL, op_iota(n->g, IR_I64, shape, 2, 0), op_iota(n->g, IR_I64, shape, 2, 1));
   turn = onnx_like(n, op_binary(n->g, IR_OP_MOD, turn, length), IR_F64);
   ir_ref period = onnx_like(n, length, IR_F64);
-  ir_ref angle = onnx_with(n, IR_OP_MUL, op_binary(n->g, IR_OP_DIV, turn, period), t->inverse ? 2 * pi : -2 * pi);
+  ir_ref angle =
+      onnx_with(n, IR_OP_MUL, op_binary(n->g, IR_OP_DIV, turn, period), t->inverse ? 2 * pi : -2 * pi);
   ir_ref wave = op_unary(n->g, op, angle);
   if (t->inverse) wave = op_binary(n->g, IR_OP_DIV, wave, period);
   return onnx_like(n, wave, dtype);
@@ -57,7 +59,8 @@ static ir_ref transformed(onnx_node *n, ir_ref x, const transform *t) {
   if (!x || !ir_is_const(g, ir_dim(g, x, (uint32_t)onnx_rank(n, x) - 1), &parts) || parts < 1 || parts > 2)
     return x ? (ir_ref)onnx_refuse(n, "the last axis has neither 1 nor 2 elements") : 0;
   ir_dtype dtype = ir_dtype_of(g, x);
-  ir_ref count = t->one_sided ? pass_add_int(g, pass_div_int(g, t->length, 2), 1) : t->length, products[2][2] = {{0}};
+  ir_ref count = t->one_sided ? pass_add_int(g, pass_div_int(g, t->length, 2), 1) : t->length,
+         products[2][2] = {{0}};
   x = fitted(n, x, t);
   for (int part = 0; part < (int)parts; part++) {
     ir_ref line = op_move_axis(g, op_point(g, x, ir_index(g, part), -1), t->axis, -1);
@@ -115,8 +118,10 @@ static bool short_fourier(onnx_node *n) {
   if (onnx_rank(n, x) == 2) x = op_unsqueeze(n->g, x, 2);
   if (onnx_has(n, 3) && !onnx_scalar(n, 3, "the length of a frame", &length)) return false;
   onnx_dims(n, x, dims);
-  if (!length && (!window || !ir_is_const(n->g, ir_dim(n->g, window, 0), &length))) return onnx_refuse(n, "frames of no known length");
-  if (onnx_rank(n, x) != 3 || step < 1 || length < 1 || !ir_is_const(n->g, dims[1], &samples) || samples < length)
+  if (!length && (!window || !ir_is_const(n->g, ir_dim(n->g, window, 0), &length)))
+    return onnx_refuse(n, "frames of no known length");
+  if (onnx_rank(n, x) != 3 || step < 1 || length < 1 || !ir_is_const(n->g, dims[1], &samples) ||
+      samples < length)
     return onnx_refuse(n, "takes 3 axes, a number of samples, and frames that are not longer");
   ir_ref shape[2] = {ir_index(n->g, (samples - length) / step + 1), ir_index(n->g, length)};
   ir_ref at = onnx_with(n, IR_OP_MUL, op_iota(n->g, IR_I64, shape, 2, 0), (double)step);
@@ -131,11 +136,13 @@ static bool short_fourier(onnx_node *n) {
 static bool mel_weights(onnx_node *n) {
   int64_t bins, length, rate;
   const onnx_known *low = onnx_need(n, 3, "the lower edge"), *high = onnx_need(n, 4, "the upper edge");
-  if (!low || !high || !onnx_scalar(n, 0, "the number of bins", &bins) || !onnx_scalar(n, 1, "the length", &length) ||
-      !onnx_scalar(n, 2, "the sample rate", &rate))
+  if (!low || !high || !onnx_scalar(n, 0, "the number of bins", &bins) ||
+      !onnx_scalar(n, 1, "the length", &length) || !onnx_scalar(n, 2, "the sample rate", &rate))
     return false;
-  if (bins < 1 || length < 2 || rate < 1 || bins > 1 << 12) return onnx_refuse(n, "%lld bins of %lld", (long long)bins, (long long)length);
-  double from = 2595 * log10(1 + low->elements[0].real / 700), to = 2595 * log10(1 + high->elements[0].real / 700);
+  if (bins < 1 || length < 2 || rate < 1 || bins > 1 << 10)
+    return onnx_refuse(n, "%lld bins of %lld", (long long)bins, (long long)length);
+  double from = 2595 * log10(1 + low->elements[0].real / 700),
+         to = 2595 * log10(1 + high->elements[0].real / 700);
   double step = (to - from) / (double)(bins + 2);
   int64_t edges[3], rows = length / 2 + 1;
   ir_ref shape[2] = {ir_index(n->g, rows), ir_index(n->g, bins)}, at[3];
@@ -151,13 +158,18 @@ static bool mel_weights(onnx_node *n) {
     at[k] = onnx_like(n, op_expand(n->g, list, shape, 2), IR_F64);
   }
   ir_ref row = op_iota(n->g, IR_F64, shape, 2, 0);
-  ir_ref up = op_binary(n->g, IR_OP_DIV, op_binary(n->g, IR_OP_SUB, row, at[0]), op_binary(n->g, IR_OP_SUB, at[1], at[0]));
-  ir_ref down = op_binary(n->g, IR_OP_DIV, op_binary(n->g, IR_OP_SUB, at[2], row), op_binary(n->g, IR_OP_SUB, at[2], at[1]));
+  ir_ref up = op_binary(n->g, IR_OP_DIV, op_binary(n->g, IR_OP_SUB, row, at[0]),
+                        op_binary(n->g, IR_OP_SUB, at[1], at[0]));
+  ir_ref down = op_binary(n->g, IR_OP_DIV, op_binary(n->g, IR_OP_SUB, at[2], row),
+                          op_binary(n->g, IR_OP_SUB, at[2], at[1]));
   ir_ref flat = op_binary(n->g, IR_OP_EQ, at[0], at[1]), peak = op_binary(n->g, IR_OP_EQ, row, at[1]);
-  ir_ref rises = op_binary(n->g, IR_OP_AND, op_binary(n->g, IR_OP_GE, row, at[0]), op_binary(n->g, IR_OP_LE, row, at[1]));
-  ir_ref falls = op_binary(n->g, IR_OP_AND, op_binary(n->g, IR_OP_GE, row, at[1]), op_binary(n->g, IR_OP_LT, row, at[2]));
+  ir_ref rises = op_binary(n->g, IR_OP_AND, op_binary(n->g, IR_OP_GE, row, at[0]),
+                           op_binary(n->g, IR_OP_LE, row, at[1]));
+  ir_ref falls = op_binary(n->g, IR_OP_AND, op_binary(n->g, IR_OP_GE, row, at[1]),
+                           op_binary(n->g, IR_OP_LT, row, at[2]));
   ir_ref zero = onnx_full(n, row, 0);
-  ir_ref left = op_where(n->g, flat, op_where(n->g, peak, onnx_full(n, row, 1), zero), op_where(n->g, rises, up, zero));
+  ir_ref left =
+      op_where(n->g, flat, op_where(n->g, peak, onnx_full(n, row, 1), zero), op_where(n->g, rises, up, zero));
   ir_ref y = op_where(n->g, falls, down, left);
   return onnx_put(n, 0, onnx_like(n, y, onnx_dtype(onnx_int(n, "output_datatype", 1))));
 }

@@ -39,7 +39,8 @@ static bool slice(onnx_node *n) {
   const int64_t *axes, *steps;
   ir_ref x = onnx_in(n, 0);
   int count, others, axis;
-  if (!x || !onnx_list(n, "starts", 1, &starts, &count) || !onnx_list(n, "ends", 2, &ends, &others)) return false;
+  if (!x || !onnx_list(n, "starts", 1, &starts, &count) || !onnx_list(n, "ends", 2, &ends, &others))
+    return false;
   if (others != count) return onnx_refuse(n, "%d starts and %d ends", count, others);
   if (!onnx_numbers(n, "axes", 3, &axes, &others)) return false;
   if (axes && others != count) return onnx_refuse(n, "%d starts and %d axes", count, others);
@@ -99,9 +100,12 @@ static bool pad(onnx_node *n) {
   ir_ref before[IR_MAX_RANK], after[IR_MAX_RANK], x = onnx_in(n, 0);
   int count, axis_count, mode = 0, axis;
   const char *name = onnx_attribute_of(n, "paddings") ? "paddings" : "pads";
-  if (!x || !onnx_list(n, name, 1, &pads, &count) || !onnx_numbers(n, "axes", 3, &axes, &axis_count)) return false;
+  if (!x || !onnx_list(n, name, 1, &pads, &count) || !onnx_numbers(n, "axes", 3, &axes, &axis_count))
+    return false;
   while (mode < 4 && !onnx_text_is(n, "mode", modes[mode], "constant")) mode++;
-  if (mode == 4) return onnx_lacks(n, "the mode '%.*s'; takes constant, edge, reflect, wrap", WIRE_TEXT(onnx_text(n, "mode")));
+  if (mode == 4)
+    return onnx_lacks(n, "the mode '%.*s'; takes constant, edge, reflect, wrap",
+                      WIRE_TEXT(onnx_text(n, "mode")));
   int rank = onnx_rank(n, x), named = axes ? axis_count : rank;
   if (count != 2 * named) return onnx_refuse(n, "%d pads for %d axes; takes two of each", count, named);
   for (int i = 0; i < rank; i++) before[i] = after[i] = ir_index(n->g, 0);
@@ -119,7 +123,8 @@ static bool center_crop_pad(onnx_node *n) {
   ir_ref before[IR_MAX_RANK], after[IR_MAX_RANK], x = onnx_in(n, 0);
   int64_t dims[IR_MAX_RANK];
   int count, axis_count, axis;
-  if (!x || !onnx_numbers(n, "the sizes", 1, &sizes, &count) || !onnx_numbers(n, "axes", -1, &axes, &axis_count))
+  if (!x || !onnx_numbers(n, "the sizes", 1, &sizes, &count) ||
+      !onnx_numbers(n, "axes", -1, &axes, &axis_count))
     return false;
   if (!onnx_fixed_dims(n, x, dims)) return false;
   int rank = onnx_rank(n, x);

@@ -6,20 +6,36 @@
 static const struct {
   const char *name;
   ir_dtype dtype;
-} dtypes[] = {{"undefined", IR_NONE},      {"float", IR_F32},          {"uint8", IR_U8},
-              {"int8", IR_I8},             {"uint16", IR_U16},         {"int16", IR_I16},
-              {"int32", IR_I32},           {"int64", IR_I64},          {"string", IR_NONE},
-              {"bool", IR_BOOL},           {"float16", IR_F16},        {"double", IR_F64},
-              {"uint32", IR_U32},          {"uint64", IR_U64},         {"complex64", IR_NONE},
-              {"complex128", IR_NONE},     {"bfloat16", IR_BF16},      {"float8e4m3fn", IR_NONE},
-              {"float8e4m3fnuz", IR_NONE}, {"float8e5m2", IR_NONE},    {"float8e5m2fnuz", IR_NONE},
-              {"uint4", IR_NONE},          {"int4", IR_NONE},          {"float4e2m1", IR_NONE},
-              {"float8e8m0", IR_NONE},     {"uint2", IR_NONE},         {"int2", IR_NONE}};
+} dtypes[] = {{"undefined", IR_NONE},
+              {"float", IR_F32},
+              {"uint8", IR_U8},
+              {"int8", IR_I8},
+              {"uint16", IR_U16},
+              {"int16", IR_I16},
+              {"int32", IR_I32},
+              {"int64", IR_I64},
+              {"string", IR_NONE},
+              {"bool", IR_BOOL},
+              {"float16", IR_F16},
+              {"double", IR_F64},
+              {"uint32", IR_U32},
+              {"uint64", IR_U64},
+              {"complex64", IR_NONE},
+              {"complex128", IR_NONE},
+              {"bfloat16", IR_BF16},
+              {"float8e4m3fn", IR_NONE},
+              {"float8e4m3fnuz", IR_NONE},
+              {"float8e5m2", IR_NONE},
+              {"float8e5m2fnuz", IR_NONE},
+              {"uint4", IR_NONE},
+              {"int4", IR_NONE},
+              {"float4e2m1", IR_NONE},
+              {"float8e8m0", IR_NONE},
+              {"uint2", IR_NONE},
+              {"int2", IR_NONE}};
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
-ir_dtype onnx_dtype(int64_t number) {
-  return number > 0 && number < DTYPES ? dtypes[number].dtype : IR_NONE;
-}
+ir_dtype onnx_dtype(int64_t number) { return number > 0 && number < DTYPES ? dtypes[number].dtype : IR_NONE; }
 const char *onnx_dtype_name(int64_t number) {
   return number >= 0 && number < DTYPES ? dtypes[number].name : "unknown";
 }
@@ -54,7 +70,8 @@ static bool count_of(onnx_import *m, const onnx_tensor *t, int64_t *count, int64
 
 /* elements in other files */
 
-/* A path that stays inside of the model's folder: no part of it is `..`, and it does not begin at the root. */
+/* A path that stays inside of the model's folder: no part of it is `..`, and it does not begin at the root.
+ */
 static bool stays_inside(wire_bytes path) {
   if (path.size == 0 || path.at[0] == '/' || memchr(path.at, 0, path.size)) return false;
   for (size_t i = 0, start = 0; i <= path.size; i++) {
@@ -98,8 +115,8 @@ static bool read_external(onnx_import *m, const onnx_tensor *t, int64_t bytes, c
   int64_t offset = 0, length = -1;
   for (size_t i = 0; i < t->external.count; i++) {
     onnx_entry e = {0};
-    bool good = wire_read(&m->arena, &onnx_entry_message, m->whole,
-                          ((const wire_bytes *)t->external.items)[i], &e);
+    bool good =
+        wire_read(&m->arena, &onnx_entry_message, m->whole, ((const wire_bytes *)t->external.items)[i], &e);
     if (good && wire_is(e.key, "location")) location = e.value;
     else if (good && wire_is(e.key, "offset")) good = decimal(e.value, &offset);
     else if (good && wire_is(e.key, "length")) good = decimal(e.value, &length);
@@ -167,7 +184,7 @@ bool onnx_tensor_elements(onnx_import *m, const onnx_tensor *t, int64_t *count, 
   if (t->location == 1) good = read_external(m, t, bytes, elements, keeper);
   else if (t->raw.at && t->raw.size == (uint64_t)bytes) {
     *elements = t->raw.at;
-    *keeper = &m->file;
+    *keeper = m->file.file ? &m->file : NULL;
   } else if (t->raw.size) {
     return onnx_fail(m, IR_ERR_INVALID, "the tensor '%.*s' has %zu bytes; its shape and dtype take %lld",
                      WIRE_TEXT(t->name), t->raw.size, (long long)bytes);

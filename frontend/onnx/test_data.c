@@ -21,7 +21,8 @@ static void copy_elements(onnx_import *m, const onnx_tensor *t, const ir_mem *me
   else if (out->bytes) memcpy(out->data, elements, out->bytes);
 }
 
-ir_status onnx_read_tensor(const char *path, const ir_mem *mem, char name[256], fe_array *out, ir_error *error) {
+ir_status onnx_read_tensor(const char *path, const ir_mem *mem, char name[256], fe_array *out,
+                           ir_error *error) {
   ir_error failure = {0};
   rt_mapped_file *file;
   onnx_tensor t;

@@ -15,7 +15,9 @@ static ir_ref bin(const state *s, ir_op op, ir_ref a, ir_ref b) { return op_bina
 static ir_ref weighed(const state *s, ir_ref a, double factor, ir_ref b) {
   return bin(s, IR_OP_ADD, onnx_with(s->n, IR_OP_MUL, a, factor), b);
 }
-static double real(const state *s, const char *name, double otherwise) { return onnx_real(s->n, name, otherwise); }
+static double real(const state *s, const char *name, double otherwise) {
+  return onnx_real(s->n, name, otherwise);
+}
 static ir_ref root(const state *s, ir_ref x) {
   return onnx_with(s->n, IR_OP_ADD, op_unary(s->n->g, IR_OP_SQRT, x), real(s, "epsilon", (double)1e-6f));
 }
@@ -32,7 +34,8 @@ static void adam(const state *s, const ir_ref *x, ir_ref *out) {
   double alpha = real(s, "alpha", (double)0.9f), beta = real(s, "beta", (double)0.999f);
   ir_ref gradient = weighed(s, x[0], real(s, "norm_coefficient", 0), x[1]);
   out[1] = weighed(s, x[2], alpha, onnx_with(s->n, IR_OP_MUL, gradient, 1 - alpha));
-  out[2] = weighed(s, x[3], beta, onnx_with(s->n, IR_OP_MUL, bin(s, IR_OP_MUL, gradient, gradient), 1 - beta));
+  out[2] =
+      weighed(s, x[3], beta, onnx_with(s->n, IR_OP_MUL, bin(s, IR_OP_MUL, gradient, gradient), 1 - beta));
   double unbiased = s->step > 0 ? sqrt(1 - pow(beta, s->step)) / (1 - pow(alpha, s->step)) : 1;
   ir_ref rate = onnx_with(s->n, IR_OP_MUL, s->rate, unbiased);
   ir_ref new = bin(s, IR_OP_SUB, x[0], bin(s, IR_OP_DIV, bin(s, IR_OP_MUL, rate, out[1]), root(s, out[2])));
@@ -57,7 +60,8 @@ static bool optimise(onnx_node *n) {
   state s = {.n = n, .rate = onnx_in(n, 0)};
   int64_t number = 0;
   if (!step || !s.rate) return false;
-  if ((n->input_count - 2) % parts || step->count != 1) return onnx_refuse(n, "%d inputs; takes two and %d for each tensor", n->input_count, parts);
+  if ((n->input_count - 2) % parts || step->count != 1)
+    return onnx_refuse(n, "%d inputs; takes two and %d for each tensor", n->input_count, parts);
   onnx_known_int(n->m, step, 0, &number);
   s.step = ir_is_float(step->dtype) ? step->elements[0].real : (double)number;
   for (int k = 0; k < count; k++) {

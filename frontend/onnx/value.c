@@ -20,8 +20,7 @@ bool onnx_fixed_dims(onnx_node *n, ir_ref x, int64_t dims[IR_MAX_RANK]) {
 }
 
 ir_ref onnx_number(onnx_node *n, ir_dtype dtype, double value) {
-  return op_const(n->g, dtype,
-                  ir_is_float(dtype) ? (ir_value){.f = value} : (ir_value){.i = (int64_t)value});
+  return op_const(n->g, dtype, ir_is_float(dtype) ? (ir_value){.f = value} : (ir_value){.i = (int64_t)value});
 }
 
 ir_ref onnx_like(onnx_node *n, ir_ref x, ir_dtype dtype) {

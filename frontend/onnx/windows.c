@@ -8,14 +8,16 @@
 enum { NUMBER_MOST = 1 << 30 };
 
 /* An attribute with an entry for each axis, or the default. */
-static bool per_axis(onnx_node *n, const char *name, int64_t otherwise, int64_t least, int axes, int64_t *out) {
+static bool per_axis(onnx_node *n, const char *name, int64_t otherwise, int64_t least, int axes,
+                     int64_t *out) {
   const int64_t *list;
   int count;
   if (!onnx_numbers(n, name, -1, &list, &count)) return false;
   if (list && count != axes) return onnx_refuse(n, "%s has %d entries for %d axes", name, count, axes);
   for (int i = 0; i < axes; i++) {
     out[i] = list ? list[i] : otherwise;
-    if (out[i] < least || out[i] > NUMBER_MOST) return onnx_refuse(n, "%s has an entry %lld", name, (long long)out[i]);
+    if (out[i] < least || out[i] > NUMBER_MOST)
+      return onnx_refuse(n, "%s has an entry %lld", name, (long long)out[i]);
   }
   return true;
 }
@@ -32,7 +34,8 @@ static bool same_padding(onnx_node *n, ir_ref x, int axes, op_window *w) {
     int64_t size = 0, span = (w[i].extent - 1) * w[i].dilation + 1;
     bool known = ir_is_const(n->g, ir_dim(n->g, x, (uint32_t)i + 2), &size);
     if (!known && w[i].stride != 1) return onnx_lacks(n, "auto_pad with strides and a symbolic size");
-    int64_t total = known ? ((size + w[i].stride - 1) / w[i].stride - 1) * w[i].stride + span - size : span - 1;
+    int64_t total =
+        known ? ((size + w[i].stride - 1) / w[i].stride - 1) * w[i].stride + span - size : span - 1;
     total = total < 0 ? 0 : total;
     w[i].before = upper ? total / 2 : total - total / 2;
     w[i].after = total - w[i].before;
@@ -117,15 +120,22 @@ static bool conv_transpose(onnx_node *n) {
   if (!ranks_agree(n, x, weight) || !extents_of(n, weight, extents)) return false;
   int64_t sizes[IR_MAX_RANK];
   int axes = onnx_rank(n, x) - 2;
-  if (!per_axis(n, "strides", 1, 1, axes, sizes) || !per_axis(n, "output_padding", 0, 0, axes, extra)) return false;
+  if (!per_axis(n, "strides", 1, 1, axes, sizes) || !per_axis(n, "output_padding", 0, 0, axes, extra))
+    return false;
   int64_t dilation[IR_MAX_RANK], pads[2 * IR_MAX_RANK];
-  if (!per_axis(n, "dilations", 1, 1, axes, dilation) || !per_axis(n, "pads", 0, 0, 2 * axes, pads)) return false;
+  if (!per_axis(n, "dilations", 1, 1, axes, dilation) || !per_axis(n, "pads", 0, 0, 2 * axes, pads))
+    return false;
   for (int i = 0; i < axes; i++)
-    w[i] = (op_window){.extent = extents[i], .stride = sizes[i], .dilation = dilation[i], .before = pads[i],
-                       .after = pads[i + axes], .extra = extra[i]};
+    w[i] = (op_window){.extent = extents[i],
+                       .stride = sizes[i],
+                       .dilation = dilation[i],
+                       .before = pads[i],
+                       .after = pads[i + axes],
+                       .extra = extra[i]};
   if (!transposed_pads(n, x, axes, w)) return false;
   ir_ref operands[3] = {x, weight, bias};
-  return onnx_put(n, 0, op_conv_transpose(n->g, operands, bias ? 3 : 2, w, (size_t)axes, onnx_int(n, "group", 1)));
+  return onnx_put(n, 0,
+                  op_conv_transpose(n->g, operands, bias ? 3 : 2, w, (size_t)axes, onnx_int(n, "group", 1)));
 }
 
 /* pooling */
@@ -164,13 +174,15 @@ static ir_ref lowest(onnx_node *n, ir_dtype dtype) {
   case IR_I16: return op_const(n->g, dtype, (ir_value){.i = INT16_MIN});
   case IR_I32: return op_const(n->g, dtype, (ir_value){.i = INT32_MIN});
   case IR_I64: return op_const(n->g, dtype, (ir_value){.i = INT64_MIN});
-  default: return ir_is_float(dtype) ? op_const(n->g, dtype, (ir_value){.f = -INFINITY}) : onnx_number(n, dtype, 0);
+  default:
+    return ir_is_float(dtype) ? op_const(n->g, dtype, (ir_value){.f = -INFINITY}) : onnx_number(n, dtype, 0);
   }
 }
 
 /* All elements of each window along a last axis: [batch, channels, places..., extents...] flattened. The
  * index in x of each, or -1 in the padding, as i64 along the same axis. */
-static ir_ref window_axis(onnx_node *n, ir_ref x, int axes, const op_window *w, ir_ref *count, ir_ref *shape) {
+static ir_ref window_axis(onnx_node *n, ir_ref x, int axes, const op_window *w, ir_ref *count,
+                          ir_ref *shape) {
   ir_ref all = ir_index(n->g, 1);
   for (int i = 0; i < axes; i++) {
     ir_ref size = ir_dim(n->g, x, (uint32_t)i + 2);
@@ -186,7 +198,8 @@ static ir_ref window_axis(onnx_node *n, ir_ref x, int axes, const op_window *w, 
 /* The row-major index in an axis list of the element that each window's element `q` is at (with the last two
  * axes exchanged where storage_order asks for it): i64 [places..., extents]. Elements of the padding have an
  * index, too; they are never the greatest. */
-static ir_ref window_indices(onnx_node *n, ir_ref x, int axes, const op_window *w, const ir_ref *places, ir_ref count) {
+static ir_ref window_indices(onnx_node *n, ir_ref x, int axes, const op_window *w, const ir_ref *places,
+                             ir_ref count) {
   ir_ref shape[IR_MAX_RANK + 1], sum = 0, stride = ir_index(n->g, 1), inner = count;
   bool columns = onnx_int(n, "storage_order", 0) != 0;
   for (int i = 0; i < axes; i++) shape[i] = places[i];
@@ -202,7 +215,8 @@ static ir_ref window_indices(onnx_node *n, ir_ref x, int axes, const op_window *
     inner = pass_div_int(n->g, inner, w[i].extent); /* of the extents behind this one */
     ir_ref at = op_binary(n->g, IR_OP_FLOORDIV, q, onnx_size_tensor(n, inner, IR_I64));
     at = onnx_with(n, IR_OP_MUL, onnx_with(n, IR_OP_MOD, at, (double)w[i].extent), (double)w[i].dilation);
-    ir_ref place = onnx_with(n, IR_OP_MUL, op_iota(n->g, IR_I64, shape, (size_t)axes + 1, i), (double)w[i].stride);
+    ir_ref place =
+        onnx_with(n, IR_OP_MUL, op_iota(n->g, IR_I64, shape, (size_t)axes + 1, i), (double)w[i].stride);
     at = onnx_with(n, IR_OP_SUB, op_binary(n->g, IR_OP_ADD, at, place), (double)w[i].before);
     at = op_binary(n->g, IR_OP_MUL, at, onnx_size_tensor(n, strides[i], IR_I64));
     sum = sum ? op_binary(n->g, IR_OP_ADD, sum, at) : at;
@@ -211,7 +225,8 @@ static ir_ref window_indices(onnx_node *n, ir_ref x, int axes, const op_window *
 }
 
 /* The elements of all windows, [batch, channels, places..., extents], by a gather from each padded plane. */
-static bool maximum_indices(onnx_node *n, ir_ref x, ir_ref padded, int axes, const op_window *w, const op_window *inside) {
+static bool maximum_indices(onnx_node *n, ir_ref x, ir_ref padded, int axes, const op_window *w,
+                            const op_window *inside) {
   ir_ref places[IR_MAX_RANK], count, dims[IR_MAX_RANK], flat[3];
   window_axis(n, x, axes, w, &count, places);
   ir_ref at = window_indices(n, padded, axes, inside, places, count);
@@ -229,11 +244,13 @@ static bool maximum_indices(onnx_node *n, ir_ref x, ir_ref padded, int axes, con
   shape[0] = dims[0], shape[1] = dims[1];
   for (int i = 0; i < axes; i++) shape[i + 2] = places[i];
   shape[axes + 2] = count;
-  origin = op_take_along_axis(n->g, op_expand(n->g, origin, shape, (size_t)axes + 3), best, last, IR_GATHER_CHECK);
+  origin =
+      op_take_along_axis(n->g, op_expand(n->g, origin, shape, (size_t)axes + 3), best, last, IR_GATHER_CHECK);
   origin = onnx_reshape(n, origin, shape, axes + 2);
   ir_ref plane = op_iota(n->g, IR_I64, (ir_ref[]){dims[0], dims[1]}, 2, 1);
   ir_ref row = op_iota(n->g, IR_I64, (ir_ref[]){dims[0], dims[1]}, 2, 0);
-  plane = op_binary(n->g, IR_OP_ADD, plane, op_binary(n->g, IR_OP_MUL, row, onnx_size_tensor(n, dims[1], IR_I64)));
+  plane = op_binary(n->g, IR_OP_ADD, plane,
+                    op_binary(n->g, IR_OP_MUL, row, onnx_size_tensor(n, dims[1], IR_I64)));
   plane = op_binary(n->g, IR_OP_MUL, plane, onnx_size_tensor(n, onnx_product(n, dims, 2, axes + 2), IR_I64));
   for (int i = 0; i < axes && plane; i++) plane = op_unsqueeze(n->g, plane, 2);
   return onnx_put(n, 1, op_binary(n->g, IR_OP_ADD, origin, plane));
@@ -298,7 +315,8 @@ static bool over_all(onnx_node *n) {
   ir_ref x = onnx_in(n, 0);
   int axes[IR_MAX_RANK], rank = x ? onnx_rank(n, x) : 0;
   for (int i = 2; i < rank; i++) axes[i - 2] = i;
-  return x && (rank < 3 ? onnx_put(n, 0, x) : onnx_put(n, 0, onnx_reduce(n, (ir_op)n->row->argument, x, axes, rank - 2, true)));
+  return x && (rank < 3 ? onnx_put(n, 0, x)
+                        : onnx_put(n, 0, onnx_reduce(n, (ir_op)n->row->argument, x, axes, rank - 2, true)));
 }
 
 static bool global_lp(onnx_node *n) {
@@ -325,8 +343,8 @@ static bool max_unpool(onnx_node *n) {
                                 w[i].extent - w[i].before - w[i].after);
   ir_ref all = onnx_product(n, shape, 0, rank);
   ir_ref zeros = onnx_zeros(n, ir_dtype_of(n->g, x), &all, 1);
-  ir_ref y = op_scatter(n->g, IR_OP_SCATTER, zeros, onnx_reshape(n, at, &flat, 1), onnx_reshape(n, x, &flat, 1), 0,
-                        IR_GATHER_CHECK, 0);
+  ir_ref y = op_scatter(n->g, IR_OP_SCATTER, zeros, onnx_reshape(n, at, &flat, 1),
+                        onnx_reshape(n, x, &flat, 1), 0, IR_GATHER_CHECK, 0);
   y = onnx_reshape(n, y, shape, rank);
   for (int i = 0; wanted && i < rank && y; i++)
     y = onnx_pads(n, y, i, ir_index(n->g, 0), pass_sub(n->g, wanted[i], shape[i]));

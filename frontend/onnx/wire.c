@@ -166,9 +166,9 @@ static bool append_fixed(cursor *c, unsigned type, wire_list *list, size_t size)
 }
 
 static bool read_field(cursor *c, const wire_field *f, unsigned type, void *out) {
-  static const uint8_t expected[] = {[WIRE_INT] = VARINT,   [WIRE_REAL] = FIXED32,  [WIRE_BYTES] = BYTES,
-                                     [WIRE_MANY] = BYTES,   [WIRE_INTS] = VARINT,   [WIRE_REALS] = FIXED32,
-                                     [WIRE_DOUBLES] = FIXED64};
+  static const uint8_t expected[] = {
+      [WIRE_INT] = VARINT,  [WIRE_REAL] = FIXED32,  [WIRE_BYTES] = BYTES,    [WIRE_MANY] = BYTES,
+      [WIRE_INTS] = VARINT, [WIRE_REALS] = FIXED32, [WIRE_DOUBLES] = FIXED64};
   void *to = (char *)out + f->offset;
   wire_bytes packed, *item;
   uint64_t number;
@@ -191,7 +191,8 @@ static bool read_field(cursor *c, const wire_field *f, unsigned type, void *out)
   return false;
 }
 
-bool wire_read(wire_arena *arena, const wire_message *message, wire_bytes whole, wire_bytes bytes, void *out) {
+bool wire_read(wire_arena *arena, const wire_message *message, wire_bytes whole, wire_bytes bytes,
+               void *out) {
   cursor c = {arena, message, whole, bytes.at, bytes.at + bytes.size};
   while (c.at != c.end) {
     uint64_t key;
