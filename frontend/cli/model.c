@@ -6,6 +6,7 @@
 #include "frontend/api/api.h"
 #include "frontend/cli/bind.h"
 #include "frontend/cli/graph.h"
+#include "frontend/cli/model.h"
 #include "frontend/onnx/onnx.h"
 
 typedef struct cli_model {
@@ -73,33 +74,40 @@ static bool add_block(cli_graph *s, const vf_graph *g) {
   return b->root != 0;
 }
 
-static vf_graph *import(vf_context *context, const char *path, settings *s, cli_pairs *given,
-                        ir_error *error) {
+vf_graph *cli_model_import(vf_context *context, const char *path, cli_pairs *given, const char *weights_file,
+                           ir_error *error) {
+  settings *s = calloc(1, sizeof *s);
   vf_graph *graph;
   onnx_asked asked;
+  if (!s) {
+    ir_fail(error, IR_ERR_MEMORY, "out of memory reading a model");
+    return NULL;
+  }
+  s->options = (vf_import_options){.size = sizeof s->options, .values = s->values};
   do {
     asked = (onnx_asked){0};
-    graph = onnx_import_asking(context, path, &s->options, &asked, error);
+    graph = onnx_import_asking(context, path, &s->options, weights_file, &asked, error);
   } while (!graph && fix_input(s, &asked, given, error));
+  for (int i = 0; i < s->options.value_count; i++) fe_array_free(&cli_array_mem, &s->arrays[i]);
+  free(s);
   return graph;
 }
 
-void cli_model_open(cli_graph *s, const char *path, cli_pairs *given) {
+vf_context *cli_model_context(ir_error *error) {
   vf_error failure = {0};
   const vf_options options = {.size = sizeof options, .threads = 1, .device = "cpu"};
-  settings *set = calloc(1, sizeof *set);
+  vf_context *made = vf_context_create(&options, &failure);
+  if (!made) ir_fail(error, (ir_status)failure.status, "%s", failure.message);
+  return made;
+}
+
+void cli_model_open(cli_graph *s, const char *path, cli_pairs *given) {
   cli_model *m = calloc(1, sizeof *m);
-  if (m && set && (m->context = vf_context_create(&options, &failure))) {
-    set->options = (vf_import_options){.size = sizeof set->options, .values = set->values};
-    m->graph = import(m->context, path, set, given, &s->error);
-  } else {
-    ir_fail(&s->error, failure.status ? (ir_status)failure.status : IR_ERR_MEMORY, "%s",
-            failure.status ? failure.message : "out of memory");
-  }
-  for (int i = 0; set && i < set->options.value_count; i++) fe_array_free(&cli_array_mem, &set->arrays[i]);
-  free(set);
   s->model = m;
-  if (!m || !m->graph) return;
+  if (!m) ir_fail(&s->error, IR_ERR_MEMORY, "out of memory reading a model");
+  if (!m || !(m->context = cli_model_context(&s->error))) return;
+  m->graph = cli_model_import(m->context, path, given, NULL, &s->error);
+  if (!m->graph) return;
   ir_graph_free(&s->g);
   s->g = m->graph->ir;
   s->g.error = &s->error;

@@ -115,9 +115,14 @@ static bool elu(onnx_node *n) {
 static bool leaky(onnx_node *n) {
   return onnx_put(n, 0, op_leaky_relu(n->g, onnx_in(n, 0), onnx_real(n, "alpha", (double)0.01f)));
 }
+/* Exporters before operator set 9 give a slope for each channel as a list. */
 static bool prelu(onnx_node *n) {
-  ir_ref x = onnx_in(n, 0);
-  return onnx_put(n, 0, op_where(n->g, is_negative(n, x), op_binary(n->g, IR_OP_MUL, x, onnx_in(n, 1)), x));
+  ir_ref x = onnx_in(n, 0), slope = onnx_in(n, 1);
+  if (!x || !slope) return false;
+  int rank = onnx_rank(n, x);
+  bool channels = n->opset < 9 && rank > 1 && onnx_rank(n, slope) == 1;
+  if (channels && ir_dim(n->g, slope, 0) == ir_dim(n->g, x, 1)) slope = onnx_along(n, slope, 1, rank);
+  return onnx_put(n, 0, op_where(n->g, is_negative(n, x), op_binary(n->g, IR_OP_MUL, x, slope), x));
 }
 
 static bool thresholded(onnx_node *n) {

@@ -309,8 +309,8 @@ static vf_graph *import(onnx_import *m, vf_context *c, ir_error *error) {
 }
 
 vf_graph *onnx_import_asking(vf_context *c, const char *path, const vf_import_options *options,
-                             onnx_asked *asked, ir_error *error) {
-  onnx_import m = {.path = path, .options = options, .asked = asked};
+                             const char *weights_file, onnx_asked *asked, ir_error *error) {
+  onnx_import m = {.path = path, .options = options, .weights_file = weights_file, .asked = asked};
   return import(&m, c, error);
 }
 
@@ -327,7 +327,7 @@ vf_graph *vf_import_onnx(vf_context *c, const char *path, const vf_import_option
   else if (options && options->size < sizeof *options)
     ir_fail(&failure, IR_ERR_INVALID, "import: the options have size %zu; takes %zu", options->size,
             sizeof *options);
-  else graph = onnx_import_asking(c, path, options, NULL, &failure);
+  else graph = onnx_import_asking(c, path, options, NULL, NULL, &failure);
   fe_report(error, &failure);
   return graph;
 }

@@ -90,9 +90,11 @@ typedef struct onnx_import {
   onnx_file file;
   wire_bytes whole; /* the file's bytes */
   wire_arena arena;
-  onnx_scope functions; /* onnx_function */
-  onnx_scope variables; /* onnx_value: a size for each dim_param */
-  onnx_scope externals; /* onnx_file: files of weights */
+  onnx_scope functions;     /* onnx_function */
+  onnx_scope variables;     /* onnx_value: a size for each dim_param */
+  onnx_scope externals;     /* onnx_file: files of weights */
+  const char *weights_file; /* where the graph's text says that its constants are; or NULL */
+  onnx_scope weights;       /* names in it */
   size_t nodes, most_nodes;
   int depth;
   bool explained;    /* the error says which node failed */
@@ -152,9 +154,10 @@ bool onnx_declare_inputs(onnx_import *m, onnx_frame *frame, const onnx_graph_pro
 /* Maps the file. The message of a failure begins with its name. */
 ir_status onnx_file_open(onnx_import *m, const char *path, onnx_file *out, ir_error *error);
 void onnx_file_close(onnx_file *file); /* constants keep it mapped; may be all zero */
-/* A constant of the graph with these elements, which are in the file and aligned; 0 after an error. */
-ir_ref onnx_file_constant(onnx_import *m, onnx_file *file, ir_dtype dtype, int rank, const int64_t *shape,
-                          const void *elements, size_t bytes);
+/* The elements as a value of the graph: a literal where they are few, otherwise a constant, which is mapped
+ * where they are aligned in a file, the keeper. 0 after an error. */
+ir_ref onnx_elements_ref(onnx_import *m, wire_bytes name, ir_dtype dtype, int rank, const int64_t *shape,
+                         const void *elements, size_t bytes, onnx_file *keeper);
 
 /* tensor.c */
 ir_dtype onnx_dtype(int64_t number);         /* IR_NONE where viewfold has none */

@@ -11,9 +11,11 @@ typedef struct onnx_asked {
   ir_dtype dtype;
 } onnx_asked;
 
-/* As vf_import_onnx. After a failure, *asked is the input whose value would have been needed, if any. */
+/* As vf_import_onnx. After a failure, *asked is the input whose value would have been needed, if any.
+ * weights_file: the text of the graph says that its constants are in that file, under the names of the
+ * initialisers; or NULL. */
 vf_graph *onnx_import_asking(vf_context *context, const char *path, const vf_import_options *options,
-                             onnx_asked *asked, ir_error *error);
+                             const char *weights_file, onnx_asked *asked, ir_error *error);
 
 /* As vf_import_onnx, of a model in memory, which `name` stands for: weights are copied. */
 vf_graph *onnx_import_memory(vf_context *context, const char *name, const void *bytes, size_t size,

@@ -196,25 +196,14 @@ bool onnx_tensor_elements(onnx_import *m, const onnx_tensor *t, int64_t *count, 
   return good;
 }
 
-/* Smaller arrays are copied: they may be literals of the graph (vf_data). */
-enum { BORROW_BYTES = 1024 };
-
 ir_ref onnx_tensor_ref(onnx_import *m, const onnx_tensor *t) {
   int64_t count;
   const void *elements;
   onnx_file *keeper;
   if (!onnx_tensor_elements(m, t, &count, &elements, &keeper)) return 0;
-  vf_dtype dtype = (vf_dtype)onnx_dtype(t->dtype);
-  size_t element = vf_dtype_bytes(dtype), bytes = (size_t)count * element;
-  int rank = (int)t->dims.count;
-  if (keeper && bytes > BORROW_BYTES && (uintptr_t)elements % element == 0)
-    return onnx_file_constant(m, keeper, (ir_dtype)dtype, rank, t->dims.items, elements, bytes);
-  if (bytes && (uintptr_t)elements % element) {
-    void *copy = wire_alloc(&m->arena, bytes);
-    if (!copy) return 0;
-    elements = memcpy(copy, elements, bytes);
-  }
-  return vf_data(m->graph, dtype, rank, t->dims.items, elements).id;
+  ir_dtype dtype = onnx_dtype(t->dtype);
+  return onnx_elements_ref(m, t->name, dtype, (int)t->dims.count, t->dims.items, elements,
+                           (size_t)count * ir_dtypes[dtype].bytes, keeper);
 }
 
 const onnx_known *onnx_tensor_known(onnx_import *m, const onnx_tensor *t) {

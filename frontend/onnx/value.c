@@ -133,7 +133,7 @@ static ir_ref literal(onnx_import *m, const onnx_known *k) {
     if (!ir_is_float(k->dtype)) onnx_known_int(m, k, i, &value.i);
     ir_value_store(elements + i * bytes, k->dtype, value);
   }
-  return vf_data(m->graph, (vf_dtype)k->dtype, k->rank, k->shape, elements).id;
+  return onnx_elements_ref(m, (wire_bytes){0}, k->dtype, k->rank, k->shape, elements, k->count * bytes, NULL);
 }
 
 ir_ref onnx_known_ref(onnx_import *m, const onnx_known *k) {
