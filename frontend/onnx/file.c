@@ -75,6 +75,7 @@ ir_ref onnx_elements_ref(onnx_import *m, wire_bytes name, ir_dtype dtype, int ra
   if (bytes <= LITERAL_BYTES) {
     _Alignas(8) char copy[LITERAL_BYTES];
     if (bytes && !aligned) elements = memcpy(copy, elements, bytes);
+    if (rank == 0) return op_const(m->g, dtype, ir_value_load(elements, dtype)); /* needs no expanding */
     return vf_data(m->graph, (vf_dtype)dtype, rank, shape, elements).id;
   }
   bool good = keeper && aligned ? map_constant(m, keeper, elements, bytes, &constant)
