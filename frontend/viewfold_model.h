@@ -86,6 +86,39 @@ typedef struct vf_named_array {
 VF_API vf_status vf_arrays_write(vf_context *context, const char *path, size_t count,
                                  const vf_named_array *arrays, vf_error *error);
 
+/* ---------------------------------------------------------------------------------------- models */
+
+/* A symbolic size of a model, by the name that it has there: low <= size <= high. Equal bounds fix it. */
+typedef struct vf_import_size {
+  const char *name;
+  int64_t low, high;
+} vf_import_size;
+
+/* The value of an input, which is then a constant of the graph and no input: what operators need to know when
+ * the graph is made, such as a shape. */
+typedef struct vf_import_value {
+  const char *name;
+  vf_dtype dtype;
+  int rank;
+  const int64_t *shape;
+  const void *elements; /* copied */
+} vf_import_value;
+
+typedef struct vf_import_options {
+  size_t size; /* sizeof(vf_import_options) */
+  int size_count, value_count;
+  const vf_import_size *sizes; /* of sizes that are not listed: 1 to 65,536 */
+  const vf_import_value *values;
+} vf_import_options;
+
+/* The graph of an ONNX model: a file of operator sets 7 to 26, with its weights inside or in files beside it,
+ * which are mapped and stay so as long as the graph or a program of it uses them. Inputs and outputs have the
+ * names that the model gives them; symbolic sizes are variables. options may be NULL. NULL after failing:
+ * VF_ERR_IO, VF_ERR_INVALID (a damaged file, a model that breaks a rule), VF_ERR_UNSUPPORTED (an operator or
+ * dtype that viewfold lacks); the message names the file, the node, its operator and its inputs. */
+VF_API vf_graph *vf_import_onnx(vf_context *context, const char *path, const vf_import_options *options,
+                                vf_error *error);
+
 #ifdef __cplusplus
 }
 #endif

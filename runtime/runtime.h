@@ -121,6 +121,8 @@ ir_status rt_constant_copy(rt_context *context, const void *bytes, size_t size, 
  * others of this digest. The constant keeps the file mapped. */
 ir_status rt_constant_map(rt_context *context, rt_mapped_file *file, size_t offset, size_t size,
                           rt_digest digest, rt_constant **out, ir_error *error);
+/* The same of a constant of another context, which must outlive it. */
+ir_status rt_constant_share(rt_context *context, rt_constant *constant, rt_constant **out, ir_error *error);
 /* The file that the bytes are mapped from; NULL: they are in memory. What was computed from them holds if
  * rt_mapped_check of it, asked afterwards, says so. */
 rt_mapped_file *rt_constant_file(const rt_constant *constant);

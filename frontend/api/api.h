@@ -17,6 +17,7 @@
 #include "frontend/api/watch.h"
 #include "frontend/viewfold.h"
 #include "ir/parse/parse.h"
+#include "ir/resource.h"
 
 struct vf_context {
   ir_mem mem; /* calls `allocator`, and counts failures */
@@ -92,6 +93,10 @@ bool fe_graph_use_constants(vf_graph *graph, ir_ref first);
 /* A use of the constant with these elements, by the rules of vf_constant_borrow; NULL after failing. */
 rt_constant *fe_constant_borrow(vf_context *context, const void *elements, size_t bytes, vf_release release,
                                 void *user, ir_error *error);
+/* A value of the graph that is the constant, of which the caller gives its use away. origin: where the text
+ * of the graph says that it is; or NULL. */
+vf_value fe_graph_constant(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape,
+                           rt_constant *constant, const ir_origin *origin);
 void fe_graph_release_constants(vf_graph *graph);
 
 /* frontend/session/tensor.c. fe_tensor_make: a realised tensor with a copy of the elements, which are unset

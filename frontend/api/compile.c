@@ -218,6 +218,20 @@ ir_status fe_find_constants(rt_context *context, const char *graph, const ir_gra
   return status;
 }
 
+/* Gives the context the constants that it lacks and that of the request has. `out` holds a use of each. */
+static ir_status share_constants(rt_context *context, const bound_request *b, size_t count, rt_constant **out,
+                                 ir_error *error) {
+  const ir_graph *g = b->request.graph;
+  for (size_t i = 0; i < count && !error->status; i++) {
+    const char *name = ir_name_text(g, ir_get(g, b->request.inputs[b->first + i])->arg);
+    if ((out[i] = rt_constant_find(context, name))) continue;
+    rt_constant *other = rt_constant_find(b->request.constants, name);
+    if (other) rt_constant_share(context, other, &out[i], error);
+    rt_constant_release(other);
+  }
+  return error->status;
+}
+
 /* Replaces the program by one that is bound to the request's constants, if it has any. */
 static ir_status bind_program(rt_context *context, const bound_request *b, rt_program **program,
                               ir_error *error) {
@@ -227,13 +241,19 @@ static ir_status bind_program(rt_context *context, const bound_request *b, rt_pr
   rt_constant **constants = ir_alloc(mem, count * sizeof *constants);
   if (!constants)
     return ir_fail(error, IR_ERR_MEMORY, "graph @%.60s: out of memory for its constants", b->request.name);
+  memset(constants, 0, count * sizeof *constants);
+  rt_constant **shared = b->request.constants ? ir_alloc(mem, count * sizeof *shared) : NULL;
+  if (shared) memset(shared, 0, count * sizeof *shared);
+  if (shared) share_constants(context, b, count, shared, error);
   rt_program *base = *program;
   const ir_ref *resources = b->request.inputs + b->first;
-  if (fe_find_constants(context, b->request.name, b->request.graph, resources, count, constants, error) ==
-      IR_OK)
+  if (!error->status && fe_find_constants(context, b->request.name, b->request.graph, resources, count,
+                                          constants, error) == IR_OK)
     rt_program_bind(base, constants, count, program, error);
   if (*program != base) rt_program_release(base);
   for (size_t i = 0; i < count; i++) rt_constant_release(constants[i]);
+  for (size_t i = 0; shared && i < count; i++) rt_constant_release(shared[i]);
+  if (shared) ir_free(mem, shared, count * sizeof *shared);
   ir_free(mem, constants, count * sizeof *constants);
   return error->status;
 }

@@ -16,6 +16,7 @@ typedef struct fe_request {
   const char *name;            /* for messages; not part of the key */
   const ir_observer *observer; /* sees the rewrites of compiling, not those of recording; or NULL */
   const char *schedule;        /* moves of loops (frontend/text/loop_schedule.h), or NULL; part of the key */
+  rt_context *constants;       /* has constants that the context may lack, and outlives it; or NULL */
   pass_shaping *shaping;       /* chooses the moves instead; the program is not cached; or NULL */
 } fe_request;
 

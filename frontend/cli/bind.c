@@ -9,6 +9,7 @@
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
 #include "frontend/files/arrays.h"
+#include "frontend/onnx/onnx.h"
 
 enum { LINE_BYTES = 64, HUGE_PAGE = 2 << 20 };
 
@@ -108,6 +109,14 @@ static void complete_empty(const ir_graph *g, ir_ref param, fe_array *a) {
   while (a->rank < rank && ir_is_const(g, dims->src[a->rank - batch], &a->shape[a->rank])) a->rank++;
 }
 
+void cli_read_file(const char *path, fe_array *out, ir_error *error) {
+  char name[256];
+  size_t length = strlen(path);
+  bool tensor = length > 3 && strcmp(path + length - 3, ".pb") == 0;
+  if (tensor) onnx_read_tensor(path, &cli_array_mem, name, out, error);
+  else read_file(path, out, error);
+}
+
 static int read_arrays(cli_binder *b) {
   for (size_t i = 0; i < b->block->param_count; i++) {
     const ir_named *param = &b->block->params[i];
@@ -123,7 +132,7 @@ static int read_arrays(cli_binder *b) {
       cli_read_literal(source, pair->text, ir_dtype_of(&b->s->g, param->ref), out, &b->s->error);
       if (!b->s->error.status) complete_empty(&b->s->g, param->ref, out);
     } else {
-      read_file(pair->text, out, &b->s->error);
+      cli_read_file(pair->text, out, &b->s->error);
     }
     if (b->s->error.status) return cli_failure(b->s->command, &b->s->error);
     int status = check_type(b, i);
@@ -219,7 +228,8 @@ fe_request cli_request(cli_graph *s, const ir_parsed_graph *block, ir_ref result
                       .input_count = values->array_count,
                       .vars = values->vars,
                       .var_count = values->var_count,
-                      .name = block->name};
+                      .name = block->name,
+                      .constants = cli_model_constants(s)};
 }
 
 void cli_binding_free(cli_binding *b) {

@@ -20,6 +20,7 @@ typedef struct cli_pairs {
  * dropped. */
 int cli_pairs_add(void *pairs, const char *command, const char *option, const char *word);
 void cli_pairs_free(cli_pairs *pairs);
+void cli_pairs_remove(cli_pairs *pairs, const cli_pair *pair);
 const cli_pair *cli_pairs_find(const cli_pairs *pairs, const char *name); /* NULL when absent */
 bool cli_is_called(const cli_pair *pair, const char *name);
 /* Check that each pair names one of `names`, and no two the same. The exit status. `what` is the kind of name
@@ -52,6 +53,10 @@ int cli_bind_seeded(cli_graph *s, const ir_parsed_graph *block, ir_ref results, 
 void cli_binding_free(cli_binding *binding);
 /* The request that compiles the block for these values; it refers to them. */
 fe_request cli_request(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *values);
+
+/* An array of a .npy file, of a file of several (FILE.npz:NAME), or a tensor of a .pb file as test data of
+ * models has them. */
+void cli_read_file(const char *path, fe_array *out, ir_error *error);
 
 /* literal.c: is the value the array itself, `3.5` or `[[1,2],[3,4]]`, rather than the name of a file? */
 bool cli_is_literal(const char *text);

@@ -25,6 +25,7 @@ enum {
  * standard error where it is not CLI_OK. */
 int cli_index(int argc, char **argv);
 int cli_run(int argc, char **argv);
+int cli_import(int argc, char **argv);
 int cli_dump(int argc, char **argv);
 int cli_pass(int argc, char **argv);
 int cli_show(int argc, char **argv);

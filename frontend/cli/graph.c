@@ -64,18 +64,29 @@ static void open_chain(cli_graph *s, const char *text) {
   ir_fail(g->error, IR_ERR_MEMORY, "out of memory reading a chain");
 }
 
-int cli_graph_open(cli_graph *s, const char *command, const char *word, bool trace) {
+static int open_word(cli_graph *s, const char *command, const char *word, bool trace,
+                     struct cli_pairs *given) {
   *s = (cli_graph){.command = command};
   int status = cli_trace_init(&s->watch, command, trace);
   if (status) return status;
   ir_graph_init(&s->g, &ir_mem_libc, &s->error);
   s->module.mem = &ir_mem_libc;
-  if (!s->error.status && is_chain(word)) open_chain(s, word);
+  if (!s->error.status && cli_is_model(word)) cli_model_open(s, word, given);
+  else if (!s->error.status && is_chain(word)) open_chain(s, word);
   else if (!s->error.status) fe_read_graphs(&s->g, word, &s->module);
   return s->error.status ? cli_failure(command, &s->error) : CLI_OK;
 }
 
+int cli_graph_open(cli_graph *s, const char *command, const char *word, bool trace) {
+  return open_word(s, command, word, trace, NULL);
+}
+
+int cli_graph_open_given(cli_graph *s, const char *command, const char *word, struct cli_pairs *given) {
+  return open_word(s, command, word, false, given);
+}
+
 void cli_graph_close(cli_graph *s) {
+  cli_model_close(s);
   ir_module_free(&s->module);
   ir_graph_free(&s->g);
 }

@@ -7,18 +7,23 @@
 #include "frontend/api/watch.h"
 #include "ir/parse/parse.h"
 
+struct cli_pairs;
+
 typedef struct cli_graph {
   const char *command; /* for messages */
   ir_error error;
   ir_graph g;
-  ir_module module; /* its names and nodes are in g */
-  fe_watch watch;   /* observes the rewrites of compiling */
+  ir_module module;        /* its names and nodes are in g */
+  struct cli_model *model; /* that g is the graph of; NULL: it was read from text */
+  fe_watch watch;          /* observes the rewrites of compiling */
 } cli_graph;
 
-/* Read a file of text graphs (`-`: standard input). A word that begins with a dtype and `[` is a chain
- * expression, which becomes `graph @chain(%x: ...)` with the result y. trace: show rewrites. The exit status;
- * not CLI_OK after a message. */
+/* Read a file of text graphs (`-`: standard input), or an ONNX model (NAME.onnx). given: values of inputs, as
+ * --in gives them, of which those that the importer asks for are used and removed; or NULL. A word that
+ * begins with a dtype and `[` is a chain expression, which becomes `graph @chain(%x: ...)` with the result y.
+ * trace: show rewrites. The exit status; not CLI_OK after a message. */
 int cli_graph_open(cli_graph *s, const char *command, const char *word, bool trace);
+int cli_graph_open_given(cli_graph *s, const char *command, const char *word, struct cli_pairs *given);
 void cli_graph_close(cli_graph *s); /* also after a failure */
 /* The graph called `name`, or the only one when name is NULL. NULL after a message. */
 const ir_parsed_graph *cli_graph_pick(const cli_graph *s, const char *word, const char *name);
@@ -36,5 +41,12 @@ int cli_context_options(const char *command, const char *threads, const char *de
 
 /* Print a failure. Returns its exit status. */
 int cli_failure(const char *command, const ir_error *error);
+
+/* model.c: a model as the only graph of s. */
+bool cli_is_model(const char *word);
+/* The error is in s->error. */
+void cli_model_open(cli_graph *s, const char *path, struct cli_pairs *given);
+void cli_model_close(cli_graph *s);
+rt_context *cli_model_constants(const cli_graph *s); /* has the model's constants; NULL: there is no model */
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "frontend/cli/cli.h"
 #include "frontend/text/nearest.h"
@@ -34,6 +35,11 @@ int cli_last(void *to, const char *command, const char *option, const char *valu
   return CLI_OK;
 }
 
+static bool is_folder(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 /* argv[*at] begins with an option; *at becomes the last of the arguments that were read. */
 static int read_option(const cli_syntax *s, int argc, char **argv, int *at) {
   const char *command = argv[0], *word = argv[*at];
@@ -44,7 +50,9 @@ static int read_option(const cli_syntax *s, int argc, char **argv, int *at) {
     if (strlen(o->name) != length || memcmp(o->name, word, length) != 0) continue;
     if (!o->value && value) return cli_usage(command, "option %s takes no value, found '%s'", o->name, value);
     if (!o->value) return o->give(o->to, command, o->name, "");
-    if (!value && *at + 1 < argc) value = argv[++*at];
+    bool optional = o->value[0] == '[';
+    if (!value && *at + 1 < argc && (!optional || is_folder(argv[*at + 1]))) value = argv[++*at];
+    if (!value && optional) value = "";
     return value ? o->give(o->to, command, o->name, value)
                  : cli_usage(command, "option %s needs a value: %s", o->name, o->value);
   }

@@ -32,6 +32,11 @@ const cli_pair *cli_pairs_find(const cli_pairs *pairs, const char *name) {
   return NULL;
 }
 
+void cli_pairs_remove(cli_pairs *pairs, const cli_pair *pair) {
+  size_t at = (size_t)(pair - pairs->items);
+  memmove(pairs->items + at, pairs->items + at + 1, (--pairs->count - at) * sizeof *pairs->items);
+}
+
 static int unknown_name(const char *command, const char *option, const cli_pair *pair, const ir_named *names,
                         size_t count, const ir_parsed_graph *block, const char *what) {
   char list[300] = "";

@@ -10,6 +10,7 @@
 #include "frontend/cli/cli.h"
 #include "frontend/cli/files.h"
 #include "frontend/cli/options.h"
+#include "frontend/cli/test_data.h"
 #include "frontend/cli/trace.h"
 #include "frontend/report/times.h"
 #include "frontend/text/loop_schedule.h"
@@ -17,7 +18,7 @@
 enum { MOST_TIMES = 1 << 16, LEAST_RUNS = 3, MEASURED_NS = 200000000 };
 
 static const char help_text[] =
-    "Usage: viewfold run FILE.vf [--in NAME=VALUE]... [--out NAME=FILE.npy]... [OPTIONS]\n"
+    "Usage: viewfold run FILE.vf|MODEL.onnx [--in NAME=VALUE]... [--out NAME=FILE.npy]... [OPTIONS]\n"
     "\n"
     "Compiles a graph, or takes it compiled from the cache, and runs it. FILE.vf holds graphs as text:\n"
     "\n"
@@ -53,7 +54,12 @@ static const char help_text[] =
     "                      else that is said then goes to standard error\n"
     "  --size NAME=VALUE   the value of a size variable that no input tells\n"
     "  --graph NAME        which graph, if the file holds several\n"
-    "  --check             compare with the reference evaluator: bit by bit where no float sum is involved, "
+    "  --check [FOLDER]    FOLDER is test data of a model, of input_0.pb, ... and output_0.pb, ...: take the "
+    "inputs, and\n"
+    "                      compare with the outputs, within 1e-7 + 1e-3 of each. Without a folder, compare "
+    "with "
+    "the reference\n"
+    "                      evaluator: bit by bit where no float sum is involved, "
     "otherwise\n"
     "                      within a tolerance that is printed. Slow; exit status 1 if they differ\n"
     "  --time              run repeatedly for 0.2 s and print a line of JSON: cold_ms from the start of the "
@@ -87,6 +93,7 @@ typedef struct runner {
   const ir_parsed_graph *block;
   ir_ref results;
   cli_binding inputs;
+  cli_test_data given, expected; /* of the folder of --check */
   rt_context *context;
   rt_program *program;
   cli_buffers buffers;
@@ -209,19 +216,34 @@ static int print_report(runner *r) {
   for (size_t i = 0; i < r->buffers.output_count; i++)
     if (!cli_pairs_find(&r->out, r->block->results[i].name))
       cli_summary(r->block->results[i].name, &r->buffers.outputs[i], &text);
-  int status = r->check
-                   ? cli_check(&r->s, r->context, r->block, r->results, &r->inputs, r->buffers.outputs, &text)
-                   : CLI_OK;
+  int status = CLI_OK;
+  if (r->check && *r->check) {
+    if (!cli_test_data_compare(&r->expected, r->block, r->buffers.outputs, &text, &r->s.error))
+      status = r->s.error.status ? fail_run(r) : CLI_CHECK_FAILED;
+  } else if (r->check)
+    status = cli_check(&r->s, r->context, r->block, r->results, &r->inputs, r->buffers.outputs, &text);
   fputs(ir_text_get(&text), r->says);
   if (text.failed && !status) status = no_memory(r);
   ir_text_free(&text);
   return status;
 }
 
+/* The folder of --check, if it has one. */
+static int open_test_data(runner *r) {
+  ir_error error = {0};
+  if (!r->check || !*r->check) return CLI_OK;
+  if (cli_test_data_open(&r->given, r->check, "input", &error) != IR_OK ||
+      cli_test_data_open(&r->expected, r->check, "output", &error) != IR_OK ||
+      cli_test_data_inputs(&r->given, &r->in, &error) != IR_OK)
+    return cli_failure("run", &error);
+  return r->expected.count ? CLI_OK : cli_usage("run", "--check: %s holds no output_0.pb", r->check);
+}
+
 static int run_command(runner *r) {
   r->says = cli_files_claim_stdout(&r->out) ? stderr : stdout;
   int64_t start = ir_now_ns();
-  int status = cli_graph_open(&r->s, "run", r->word, false);
+  int status = open_test_data(r);
+  if (!status) status = cli_graph_open_given(&r->s, "run", r->word, &r->in);
   if (r->wants_phases) ir_timer_lap(&r->phases.timer, &start, "read", -1, NULL);
   if (status) return status;
   r->block = cli_graph_pick(&r->s, r->word, r->name);
@@ -255,6 +277,8 @@ static void close_all(runner *r) {
   if (r->wants_phases) fe_times_free(&r->phases);
   cli_binding_free(&r->inputs);
   cli_graph_close(&r->s);
+  cli_test_data_close(&r->given);
+  cli_test_data_close(&r->expected);
   cli_pairs_free(&r->in);
   cli_pairs_free(&r->out);
   cli_pairs_free(&r->sizes);
@@ -269,7 +293,7 @@ static int read_options(runner *r, int argc, char **argv) {
                                 {"--device", "a device", cli_last, &r->device},
                                 {"--threads", "a number", cli_last, &r->threads},
                                 {"--schedule", "a file", cli_last, &r->schedule_file},
-                                {"--check", NULL, cli_last, &r->check},
+                                {"--check", "[a folder]", cli_last, &r->check},
                                 {"--time", NULL, cli_last, &r->time}};
   int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &r->word,
                              "one graph at a time, found '%s' as well", argc, argv);

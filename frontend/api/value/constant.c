@@ -61,9 +61,10 @@ void fe_graph_release_constants(vf_graph *g) {
 }
 
 /* A node for the constant, of which the caller gives its use away. */
-static ir_ref refer(vf_graph *g, vf_dtype dtype, const ir_ref *shape, int rank, rt_constant *constant) {
-  ir_ref made = op_resource(&g->ir, (ir_dtype)dtype, shape, (size_t)rank, rt_constant_name(constant),
-                            rt_constant_size(constant));
+static ir_ref refer(vf_graph *g, vf_dtype dtype, const ir_ref *shape, int rank, rt_constant *constant,
+                    const ir_origin *origin) {
+  ir_ref made = op_resource_from(&g->ir, (ir_dtype)dtype, shape, (size_t)rank, rt_constant_name(constant),
+                                 origin, rt_constant_size(constant));
   if (!made) rt_constant_release(constant);
   else if (!keep(g, made, constant)) {
     ir_fail(&g->error, IR_ERR_MEMORY, "out of memory for a constant");
@@ -85,7 +86,7 @@ vf_value vf_data(vf_graph *g, vf_dtype dtype, int rank, const int64_t *shape, co
   if (bytes <= LITERAL_BYTES || bytes == SIZE_MAX)
     return fe_end(&c, op_data(c.ir, (ir_dtype)dtype, refs, (size_t)rank, elements, bytes));
   good = rt_constant_copy(g->context->runtime, elements, bytes, &constant, &g->error) == IR_OK;
-  return fe_end(&c, good ? refer(g, dtype, refs, rank, constant) : 0);
+  return fe_end(&c, good ? refer(g, dtype, refs, rank, constant, NULL) : 0);
 }
 
 static void keep_for_ever(const void *bytes, void *user) {
@@ -115,7 +116,17 @@ static ir_ref borrow(fe_call *c, vf_graph *g, vf_dtype dtype, const ir_ref *shap
     return fe_lazy_buffer(g->context, (ir_dtype)dtype, shape, (size_t)rank, elements, &g->error);
   rt_constant *constant = fe_constant_borrow(g->context, elements, bytes, release, user, &g->error);
   *taken = constant != NULL;
-  return constant ? refer(g, dtype, shape, rank, constant) : 0;
+  return constant ? refer(g, dtype, shape, rank, constant, NULL) : 0;
+}
+
+vf_value fe_graph_constant(vf_graph *g, vf_dtype dtype, int rank, const int64_t *shape, rt_constant *constant,
+                           const ir_origin *origin) {
+  fe_call c;
+  ir_ref refs[FE_LIST_MAX], made = 0;
+  bool good = fe_begin_in(&c, "constant", g) && fe_list(&c, "the shape", rank, shape, refs);
+  if (good) made = refer(g, dtype, refs, rank, constant, origin);
+  else rt_constant_release(constant);
+  return fe_end(&c, made);
 }
 
 vf_value vf_constant_borrow(vf_graph *g, vf_dtype dtype, int rank, const int64_t *shape, const void *elements,

@@ -1,0 +1,333 @@
+/* From a model file to a graph. */
+#include <stdio.h>
+#include <string.h>
+
+#include "frontend/files/file_error.h"
+#include "frontend/onnx/import.h"
+
+/* Calls of functions and graphs in graphs nest at most so deep; each level takes about 4 KiB of stack. */
+enum { DEPTH_MOST = 32 };
+
+/* What reading a file may take: a node takes about 1 KiB, and 30 bytes of the file or more; those of a
+ * function are read at each call. */
+enum { ARENA_LEAST = 16 << 20, ARENA_TIMES = 256, NODES_LEAST = 10000, NODES_TIMES = 4 };
+
+bool onnx_fail(onnx_import *m, ir_status status, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  ir_vfail(m->error, status, format, args);
+  va_end(args);
+  return false;
+}
+
+bool onnx_enter(onnx_import *m) {
+  return ++m->depth <= DEPTH_MOST ||
+         onnx_fail(m, IR_ERR_UNSUPPORTED, "graphs and functions nest more than %d deep", DEPTH_MOST);
+}
+void onnx_leave(onnx_import *m) { m->depth--; }
+
+/* nodes */
+
+static int64_t opset_of(onnx_import *m, const onnx_frame *frame, wire_bytes domain) {
+  if (wire_is(domain, "ai.onnx")) domain.size = 0;
+  for (size_t i = 0; i < frame->opsets->count; i++) {
+    const onnx_opset_proto *o = (const onnx_opset_proto *)frame->opsets->items + i;
+    if (wire_equal(o->domain, domain) || (domain.size == 0 && wire_is(o->domain, "ai.onnx")))
+      return o->version;
+  }
+  (void)m;
+  return 1;
+}
+
+/* Attributes that stand for one of the function's are those of its call, or its defaults; else left out. */
+static bool resolve(onnx_node *n, onnx_attribute *a) {
+  const onnx_node *caller = n->frame->caller;
+  wire_bytes name = a->name, wanted = a->of_function;
+  for (int i = 0; caller && i < caller->attribute_count; i++)
+    if (wire_equal(caller->attributes[i].name, wanted)) {
+      *a = caller->attributes[i];
+      a->name = name;
+      return true;
+    }
+  const wire_list *defaults = n->frame->function ? &n->frame->function->defaults : NULL;
+  for (size_t i = 0; defaults && i < defaults->count; i++) {
+    onnx_attribute read = {0};
+    if (!wire_read(&n->m->arena, &onnx_attribute_message, n->m->whole, ((wire_bytes *)defaults->items)[i],
+                   &read))
+      return false;
+    if (!wire_equal(read.name, wanted)) continue;
+    *a = read;
+    a->name = name;
+    return true;
+  }
+  a->name = (wire_bytes){0}; /* left out */
+  return true;
+}
+
+static bool read_attributes(onnx_node *n) {
+  const wire_list *list = &n->proto->attributes;
+  onnx_attribute *all = wire_alloc(&n->m->arena, (list->count + 1) * sizeof *all);
+  if (!all) return false;
+  for (size_t i = 0; i < list->count; i++) {
+    if (!wire_read(&n->m->arena, &onnx_attribute_message, n->m->whole, ((wire_bytes *)list->items)[i],
+                   &all[i]))
+      return false;
+    if (all[i].of_function.size && !resolve(n, &all[i])) return false;
+  }
+  n->attributes = all;
+  n->attribute_count = (int)list->count;
+  return true;
+}
+
+static bool find_inputs(onnx_node *n) {
+  const wire_bytes *names = n->proto->inputs.items;
+  n->inputs = wire_alloc(&n->m->arena, (n->proto->inputs.count + 1) * sizeof(onnx_value *));
+  n->input_count = (int)n->proto->inputs.count;
+  for (int i = 0; n->inputs && i < n->input_count; i++)
+    if (names[i].size && !(n->inputs[i] = onnx_find(&n->frame->scope, names[i])))
+      return onnx_refuse(n, "its input %d, '%.*s', is computed by no node before it, and is no input", i,
+                         WIRE_TEXT(names[i]));
+  return n->inputs != NULL;
+}
+
+static bool declare_outputs(onnx_node *n) {
+  const wire_bytes *names = n->proto->outputs.items;
+  n->outputs = wire_alloc(&n->m->arena, (n->proto->outputs.count + 1) * sizeof(onnx_value *));
+  n->output_count = (int)n->proto->outputs.count;
+  for (int i = 0; n->outputs && i < n->output_count; i++)
+    if (names[i].size && !(n->outputs[i] = onnx_declare(n->m, &n->frame->scope, names[i]))) return false;
+  return n->outputs != NULL;
+}
+
+static const onnx_function *find_function(onnx_import *m, wire_bytes domain, wire_bytes op) {
+  onnx_named *item = onnx_scope_find(&m->functions, op);
+  for (; item; item = item->next) {
+    const onnx_function *f = (const onnx_function *)item;
+    if (wire_equal(item->name, op) && wire_equal(f->proto.domain, domain)) return f;
+  }
+  return NULL;
+}
+
+static bool find_operator(onnx_node *n) {
+  const onnx_node_proto *p = n->proto;
+  if (p->domain.size == 0 || wire_is(p->domain, "ai.onnx") || wire_is(p->domain, "ai.onnx.preview.training"))
+    n->row = onnx_operator_find(p->op);
+  const onnx_operator *row = n->row;
+  if (!row) {
+    const char *why = onnx_operator_missing(p->op);
+    return onnx_lacks(n,
+                      "there is no operator %.*s of domain '%.*s'%s%s; takes the operators of ai.onnx that "
+                      "docs/onnx.md lists, and functions of the model",
+                      WIRE_TEXT(p->op), WIRE_TEXT(p->domain), why ? ": it needs " : "", why ? why : "");
+  }
+  if (n->opset < ONNX_FIRST_OPSET || n->opset > ONNX_LAST_OPSET)
+    return onnx_lacks(n, "operator set %lld; takes %d to %d", (long long)n->opset, ONNX_FIRST_OPSET,
+                      ONNX_LAST_OPSET);
+  if (n->input_count < row->least || (row->most < 255 && n->input_count > row->most))
+    return onnx_refuse(n, "%d inputs; takes %d to %d", n->input_count, row->least, row->most);
+  return true;
+}
+
+static bool call_function(onnx_node *n, const onnx_function *f) {
+  onnx_import *m = n->m;
+  onnx_frame frame = {.caller = n, .function = &f->proto, .opsets = &f->proto.opsets};
+  const onnx_function_proto *p = &f->proto;
+  if (!onnx_enter(m)) return false;
+  for (size_t i = 0; i < p->inputs.count; i++) {
+    if (!onnx_has(n, (int)i)) continue;
+    onnx_value *v = onnx_declare(m, &frame.scope, ((wire_bytes *)p->inputs.items)[i]);
+    if (!v) return false;
+    wire_bytes name = v->base.name;
+    onnx_named kept = v->base;
+    *v = *n->inputs[i];
+    v->base = kept;
+    v->base.name = name;
+  }
+  if (!onnx_record_nodes(m, &frame, &p->nodes)) return false;
+  for (size_t i = 0; i < p->outputs.count && (int)i < n->output_count; i++) {
+    onnx_value *v = onnx_find(&frame.scope, ((wire_bytes *)p->outputs.items)[i]);
+    if (!v) return onnx_refuse(n, "the function does not compute its output %zu", i);
+    if (!n->outputs[i]) continue;
+    n->outputs[i]->ref = v->ref;
+    n->outputs[i]->known = v->known;
+    n->outputs[i]->tensor = v->tensor;
+  }
+  onnx_leave(m);
+  return true;
+}
+
+static bool record(onnx_node *n) {
+  n->opset = opset_of(n->m, n->frame, n->proto->domain);
+  if (!read_attributes(n) || !find_inputs(n)) return false;
+  const onnx_function *function = find_function(n->m, n->proto->domain, n->proto->op);
+  if (!function && !find_operator(n)) return false;
+  if (!declare_outputs(n)) return false;
+  if (function) return call_function(n, function);
+  bool done = false;
+  if (n->row->fold && (!n->row->fold(n, &done) || done)) return done;
+  return n->row->record(n);
+}
+
+/* The message of an error, with the node and its inputs before it. */
+static void explain(onnx_node *n) {
+  onnx_import *m = n->m;
+  char text[sizeof m->error->text];
+  int used = snprintf(text, sizeof text, "node '%.*s' (%.*s, operator set %lld", WIRE_TEXT(n->proto->name),
+                      WIRE_TEXT(n->proto->op), (long long)n->opset);
+  for (int i = 0; n->inputs && i < n->input_count && used < 500; i++) {
+    ir_text type;
+    ir_text_init(&type, m->g->mem);
+    if (n->inputs[i] && n->inputs[i]->ref) ir_print_type(m->g, n->inputs[i]->ref, &type);
+    used += snprintf(text + used, sizeof text - (size_t)used, "%s'%.*s' %.60s", i ? ", " : "; inputs ",
+                     n->inputs[i] ? (int)(n->inputs[i]->base.name.size % 64) : 0,
+                     n->inputs[i] ? (const char *)n->inputs[i]->base.name.at : "", ir_text_get(&type));
+    ir_text_free(&type);
+  }
+  snprintf(text + used, sizeof text - (size_t)used, "): %s", m->error->text);
+  memcpy(m->error->text, text, sizeof text);
+  m->explained = true;
+}
+
+bool onnx_record_nodes(onnx_import *m, onnx_frame *frame, const wire_list *nodes) {
+  for (size_t i = 0; i < nodes->count; i++) {
+    onnx_node_proto proto = {0};
+    onnx_node n = {.m = m, .g = m->g, .frame = frame, .proto = &proto};
+    if (!wire_read(&m->arena, &onnx_node_message, m->whole, ((wire_bytes *)nodes->items)[i], &proto))
+      return false;
+    if (++m->nodes > m->most_nodes)
+      return onnx_fail(m, IR_ERR_UNSUPPORTED,
+                       "functions become more than %zu nodes, the most for a file of its size",
+                       m->most_nodes);
+    bool good = record(&n);
+    if (good && !m->error->status) continue;
+    if (!m->error->status) onnx_fail(m, IR_ERR_INTERNAL, "recording failed without a reason");
+    if (!m->explained) explain(&n);
+    return false;
+  }
+  return true;
+}
+
+bool onnx_record_graph(onnx_import *m, onnx_frame *frame, const onnx_graph_proto *graph) {
+  if (graph->sparse.count) return onnx_fail(m, IR_ERR_UNSUPPORTED, "the model has sparse initialisers");
+  for (size_t i = 0; i < graph->initializers.count; i++) {
+    onnx_tensor *t = wire_alloc(&m->arena, sizeof *t);
+    if (!t || !onnx_tensor_read(m, ((wire_bytes *)graph->initializers.items)[i], t)) return false;
+    onnx_value *v = onnx_declare(m, &frame->scope, t->name);
+    if (!v) return false;
+    v->tensor = t;
+  }
+  if (!frame->scope.parent && !onnx_declare_inputs(m, frame, graph)) return false;
+  return onnx_record_nodes(m, frame, &graph->nodes);
+}
+
+/* the model */
+
+static bool read_opsets(onnx_import *m, wire_list *opsets) {
+  onnx_opset_proto *all = wire_alloc(&m->arena, (opsets->count + 1) * sizeof *all);
+  for (size_t i = 0; all && i < opsets->count; i++)
+    if (!wire_read(&m->arena, &onnx_opset_message, m->whole, ((wire_bytes *)opsets->items)[i], &all[i]))
+      return false;
+  opsets->items = all;
+  return all != NULL;
+}
+
+static bool read_functions(onnx_import *m, const wire_list *functions) {
+  for (size_t i = 0; i < functions->count; i++) {
+    onnx_function *f = wire_alloc(&m->arena, sizeof *f);
+    if (!f || !wire_read(&m->arena, &onnx_function_message, m->whole, ((wire_bytes *)functions->items)[i],
+                         &f->proto))
+      return false;
+    if (!read_opsets(m, &f->proto.opsets) ||
+        !onnx_scope_add(&m->arena, &m->functions, f->proto.name, &f->base))
+      return false;
+  }
+  return true;
+}
+
+static bool declare_results(onnx_import *m, onnx_frame *frame, const onnx_graph_proto *graph) {
+  for (size_t i = 0; i < graph->outputs.count; i++) {
+    onnx_value_info info = {0};
+    if (!wire_read(&m->arena, &onnx_value_info_message, m->whole, ((wire_bytes *)graph->outputs.items)[i],
+                   &info))
+      return false;
+    onnx_value *v = onnx_find(&frame->scope, info.name);
+    const char *name = onnx_string(m, info.name);
+    if (!v)
+      return onnx_fail(m, IR_ERR_INVALID, "the output '%.*s' is computed by no node", WIRE_TEXT(info.name));
+    ir_ref ref = name ? onnx_value_ref(m, v) : 0;
+    if (!ref || !vf_output(m->graph, name, (vf_value){m->graph, ref, m->graph->epoch}).id) return false;
+  }
+  return true;
+}
+
+static bool read_model(onnx_import *m) {
+  onnx_model_proto model = {0};
+  onnx_graph_proto graph = {0};
+  onnx_frame frame = {.opsets = &model.opsets};
+  if (!wire_read(&m->arena, &onnx_model_message, m->whole, m->whole, &model)) return false;
+  if (!model.graph.at || !model.opsets.count)
+    return onnx_fail(m, IR_ERR_INVALID, "it has no graph, or no operator sets; is it an ONNX model?");
+  return read_opsets(m, &model.opsets) && read_functions(m, &model.functions) &&
+         wire_read(&m->arena, &onnx_graph_message, m->whole, model.graph, &graph) &&
+         onnx_record_graph(m, &frame, &graph) && declare_results(m, &frame, &graph);
+}
+
+static void release_externals(onnx_import *m) {
+  for (size_t i = 0; i < m->externals.bucket_count; i++)
+    for (onnx_named *item = m->externals.buckets[i]; item; item = item->next)
+      onnx_file_close((onnx_file *)item);
+}
+
+/* The graph of m, whose file is that of its path unless it has bytes; NULL with *error set. */
+static vf_graph *import(onnx_import *m, vf_context *c, ir_error *error) {
+  vf_error failure = {0};
+  m->graph = vf_graph_create(c, "model", &failure);
+  if (!m->graph) {
+    ir_fail(error, (ir_status)failure.status, "%s", failure.message);
+    return NULL;
+  }
+  m->g = &m->graph->ir;
+  m->error = &m->graph->error;
+  if (!m->file.bytes.at) onnx_file_open(m, m->path, &m->file, m->error);
+  m->whole = m->file.bytes;
+  m->most_nodes = NODES_LEAST + NODES_TIMES * m->whole.size;
+  m->arena =
+      (wire_arena){.mem = m->g->mem, .error = m->error, .limit = ARENA_LEAST + ARENA_TIMES * m->whole.size};
+  if (!m->error->status && !read_model(m) && !m->error->status)
+    ir_fail(m->error, IR_ERR_MEMORY, "out of memory");
+  if (m->error->status) {
+    bool named = strncmp(m->error->text, m->path, strlen(m->path)) == 0; /* a message of opening a file */
+    if (named) *error = *m->error;
+    else fe_file_fail(error, m->error->status, m->path, "%s", m->error->text);
+    vf_graph_destroy(m->graph);
+    m->graph = NULL;
+  }
+  release_externals(m);
+  wire_free(&m->arena);
+  onnx_file_close(&m->file);
+  return m->graph;
+}
+
+vf_graph *onnx_import_asking(vf_context *c, const char *path, const vf_import_options *options,
+                             const char *weights_file, onnx_asked *asked, ir_error *error) {
+  onnx_import m = {.path = path, .options = options, .weights_file = weights_file, .asked = asked};
+  return import(&m, c, error);
+}
+
+vf_graph *onnx_import_memory(vf_context *c, const char *name, const void *bytes, size_t size,
+                             const vf_import_options *options, ir_error *error) {
+  onnx_import m = {.path = name, .options = options, .file.bytes = {bytes, size}};
+  return import(&m, c, error);
+}
+
+vf_graph *vf_import_onnx(vf_context *c, const char *path, const vf_import_options *options, vf_error *error) {
+  ir_error failure = {0};
+  vf_graph *graph = NULL;
+  if (!c || !path) ir_fail(&failure, IR_ERR_INVALID, "import: the %s is NULL", c ? "path" : "context");
+  else if (options && options->size < sizeof *options)
+    ir_fail(&failure, IR_ERR_INVALID, "import: the options have size %zu; takes %zu", options->size,
+            sizeof *options);
+  else graph = onnx_import_asking(c, path, options, NULL, NULL, &failure);
+  fe_report(error, &failure);
+  return graph;
+}

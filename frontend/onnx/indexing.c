@@ -1,0 +1,225 @@
+/* Operators whose indices are data. */
+#include <string.h>
+
+#include "frontend/onnx/fold.h"
+
+static bool gather(onnx_node *n) {
+  ir_ref x = onnx_in(n, 0), at = onnx_in(n, 1);
+  int axis = x ? onnx_axis(n, "axis", 0, onnx_rank(n, x)) : -1;
+  return axis >= 0 && onnx_put(n, 0, op_gather(n->g, x, at, axis, IR_GATHER_CHECK));
+}
+
+/* Indices that count from the end where negative, from the beginning, as i64. */
+static ir_ref nonnegative(onnx_node *n, ir_ref at, ir_ref size) {
+  at = onnx_like(n, at, IR_I64);
+  ir_ref whole = onnx_size_tensor(n, size, IR_I64);
+  return op_where(n->g, onnx_with(n, IR_OP_LT, at, 0), op_binary(n->g, IR_OP_ADD, at, whole), at);
+}
+
+/* i64 indices along an axis, of the shape of `like`. */
+static ir_ref along(onnx_node *n, ir_ref like, int axis) {
+  ir_ref dims[IR_MAX_RANK];
+  if (!like) return 0;
+  int rank = onnx_dims(n, like, dims);
+  return op_iota(n->g, IR_I64, dims, (size_t)rank, axis);
+}
+
+static ir_ref flat(onnx_node *n, ir_ref x) {
+  ir_ref all = ir_index(n->g, -1);
+  return onnx_reshape(n, x, &all, 1);
+}
+
+static ir_ref times_size(onnx_node *n, ir_ref x, ir_ref size) {
+  return op_binary(n->g, IR_OP_MUL, x, onnx_size_tensor(n, size, IR_I64));
+}
+
+/* Row-major indices in the data of the elements that indices along the axis refer to. */
+static ir_ref element_places(onnx_node *n, ir_ref x, ir_ref at, int axis) {
+  ir_ref dims[IR_MAX_RANK];
+  int rank = onnx_dims(n, x, dims);
+  ir_ref places = times_size(n, nonnegative(n, at, dims[axis]), onnx_product(n, dims, axis + 1, rank));
+  for (int k = 0; k < rank; k++)
+    if (k != axis)
+      places = op_binary(n->g, IR_OP_ADD, places,
+                         times_size(n, along(n, at, k), onnx_product(n, dims, k + 1, rank)));
+  return places;
+}
+
+static bool same_but(onnx_node *n, ir_ref x, ir_ref at, int axis) {
+  for (int k = 0; k < onnx_rank(n, x); k++)
+    if (k != axis && ir_dim(n->g, x, (uint32_t)k) != ir_dim(n->g, at, (uint32_t)k)) return false;
+  return true;
+}
+
+static bool equal_ranks(onnx_node *n, ir_ref x, ir_ref at) {
+  return x && at &&
+         (onnx_rank(n, x) == onnx_rank(n, at) ||
+          onnx_refuse(n, "indices of %d axes; the data has %d", onnx_rank(n, at), onnx_rank(n, x)));
+}
+
+static bool gather_elements(onnx_node *n) {
+  ir_ref x = onnx_in(n, 0), at = onnx_in(n, 1);
+  int axis = equal_ranks(n, x, at) ? onnx_axis(n, "axis", 0, onnx_rank(n, x)) : -1;
+  if (axis < 0) return false;
+  if (same_but(n, x, at, axis)) return onnx_put(n, 0, op_take_along_axis(n->g, x, at, axis, IR_GATHER_CHECK));
+  ir_ref places = element_places(n, x, at, axis);
+  return places && onnx_put(n, 0, op_gather(n->g, flat(n, x), places, 0, IR_GATHER_CHECK));
+}
+
+/* Indices along the last axis of `at` address axes of the data behind the batch axes: the data with those
+ * axes merged into one, and the merged index of each. */
+static bool flat_places(onnx_node *n, int batch, ir_ref *data, ir_ref *places) {
+  ir_ref x = onnx_in(n, 0), at = onnx_in(n, 1), dims[IR_MAX_RANK], picked[IR_MAX_RANK], shape[IR_MAX_RANK];
+  int64_t depth;
+  if (!x || !at) return false;
+  int rank = onnx_dims(n, x, dims), index_rank = onnx_dims(n, at, picked);
+  if (index_rank < 1 || !ir_is_const(n->g, picked[index_rank - 1], &depth) || depth < 0 || batch < 0 ||
+      batch + depth > rank || batch >= index_rank)
+    return onnx_refuse(n, "the last axis of the indices is no number of axes of the data");
+  int lead = batch + (int)depth;
+  ir_ref sum = onnx_zeros(n, IR_I64, picked, index_rank - 1);
+  for (int k = 0; k < lead && sum; k++) {
+    ir_ref stride = onnx_product(n, dims, k + 1, lead);
+    ir_ref index = k < batch ? op_iota(n->g, IR_I64, picked, (size_t)index_rank - 1, k)
+                             : nonnegative(n, op_point(n->g, at, ir_index(n->g, k - batch), -1), dims[k]);
+    sum = op_binary(n->g, IR_OP_ADD, sum, times_size(n, index, stride));
+  }
+  shape[0] = onnx_product(n, dims, 0, lead);
+  for (int k = lead; k < rank; k++) shape[k - lead + 1] = dims[k];
+  *places = sum;
+  *data = onnx_reshape(n, x, shape, rank - lead + 1);
+  return *data && sum;
+}
+
+static bool gather_nd(onnx_node *n) {
+  ir_ref data, places;
+  return flat_places(n, (int)onnx_int(n, "batch_dims", 0), &data, &places) &&
+         onnx_put(n, 0, op_gather(n->g, data, places, 0, IR_GATHER_CHECK));
+}
+
+/* scatters */
+
+static bool scattering(onnx_node *n, ir_op *op) {
+  *op = onnx_text_is(n, "reduction", "add", "none") ? IR_OP_SCATTER_ADD : IR_OP_SCATTER;
+  return *op == IR_OP_SCATTER_ADD || onnx_text_is(n, "reduction", "none", "none") ||
+         onnx_lacks(n, "the reduction '%.*s'; takes none and add", WIRE_TEXT(onnx_text(n, "reduction")));
+}
+
+static bool scatter_elements(onnx_node *n) {
+  ir_ref x = onnx_in(n, 0), at = onnx_in(n, 1), updates = onnx_in(n, 2), dims[IR_MAX_RANK];
+  ir_op op;
+  int axis = equal_ranks(n, x, at) ? onnx_axis(n, "axis", 0, onnx_rank(n, x)) : -1;
+  if (axis < 0 || !scattering(n, &op)) return false;
+  if (same_but(n, x, at, axis))
+    return onnx_put(n, 0, op_scatter_along_axis(n->g, op, x, at, updates, axis, IR_GATHER_CHECK));
+  ir_ref places = element_places(n, x, at, axis);
+  int rank = onnx_dims(n, x, dims);
+  ir_ref made = op_scatter(n->g, op, flat(n, x), places, updates, 0, IR_GATHER_CHECK, 0);
+  return onnx_put(n, 0, onnx_reshape(n, made, dims, rank));
+}
+
+static bool scatter_nd(onnx_node *n) {
+  ir_ref data, places, dims[IR_MAX_RANK], x = onnx_in(n, 0);
+  ir_op op;
+  if (!scattering(n, &op) || !flat_places(n, 0, &data, &places)) return false;
+  int rank = onnx_dims(n, x, dims);
+  ir_ref made = op_scatter(n->g, op, data, places, onnx_in(n, 2), 0, IR_GATHER_CHECK, 0);
+  return onnx_put(n, 0, onnx_reshape(n, made, dims, rank));
+}
+
+/* The update is written from write_indices on along an axis, for each element of the batch. */
+static bool tensor_scatter(onnx_node *n) {
+  ir_ref x = onnx_in(n, 0), update = onnx_in(n, 1), at = onnx_optional(n, 2);
+  int axis = x ? onnx_axis(n, "axis", -2, onnx_rank(n, x)) : -1;
+  if (axis < 0 || !update) return false;
+  ir_ref places = along(n, update, axis);
+  if (at)
+    places = op_binary(n->g, IR_OP_ADD, places, onnx_along(n, onnx_like(n, at, IR_I64), 0, onnx_rank(n, x)));
+  if (onnx_text_is(n, "mode", "circular", "linear"))
+    places = op_binary(n->g, IR_OP_MOD, places, onnx_size_tensor(n, ir_dim(n->g, x, (uint32_t)axis), IR_I64));
+  return onnx_put(n, 0, op_scatter_along_axis(n->g, IR_OP_SCATTER, x, places, update, axis, IR_GATHER_CHECK));
+}
+
+/* others */
+
+static bool one_hot(onnx_node *n) {
+  const onnx_known *k = onnx_need(n, 1, "the depth");
+  ir_ref at = onnx_in(n, 0), values = onnx_in(n, 2), shape[IR_MAX_RANK + 1];
+  if (!k || !at || !values) return false;
+  if (k->count != 1) return onnx_refuse(n, "the depth has %zu elements", k->count);
+  ir_ref depth = ir_is_float(k->dtype) ? ir_index(n->g, (int64_t)k->elements[0].real) : k->elements[0].size;
+  int rank = onnx_rank(n, at) + 1;
+  int axis = rank <= IR_MAX_RANK ? onnx_axis(n, "axis", -1, rank) : -1;
+  if (axis < 0) return onnx_refuse(n, "too many axes");
+  for (int i = 0; i < rank; i++) shape[i] = i == axis ? depth : ir_dim(n->g, at, (uint32_t)(i - (i > axis)));
+  ir_ref indices = op_unsqueeze(n->g, nonnegative(n, at, depth), axis);
+  ir_ref hot = op_binary(n->g, IR_OP_EQ, op_iota(n->g, IR_I64, shape, (size_t)rank, axis), indices);
+  ir_ref off = op_point(n->g, values, ir_index(n->g, 0), 0),
+         on = op_point(n->g, values, ir_index(n->g, 1), 0);
+  return onnx_put(n, 0, op_where(n->g, hot, on, off));
+}
+
+static bool top(onnx_node *n) {
+  int64_t k = onnx_int(n, "k", 0);
+  ir_ref x = onnx_in(n, 0);
+  if (n->opset >= 10 && !onnx_scalar(n, 1, "k", &k)) return false;
+  int axis = x ? onnx_axis(n, "axis", -1, onnx_rank(n, x)) : -1;
+  return axis >= 0 && onnx_put_all(n, op_topk(n->g, x, k, axis, onnx_int(n, "largest", 1) != 0));
+}
+
+/* The mask must be known: the size of the result depends on it. */
+static bool compress(onnx_node *n) {
+  const onnx_known *mask = onnx_need(n, 1, "the condition");
+  ir_ref x = onnx_in(n, 0);
+  int64_t count = 0, set;
+  if (!mask || !x) return false;
+  for (size_t i = 0; i < mask->count; i++) count += onnx_known_int(n->m, mask, i, &set) && set;
+  onnx_known *keep = onnx_known_make(n->m, IR_I64, 1, &count);
+  size_t used = 0;
+  for (size_t i = 0; keep && i < mask->count; i++)
+    if (onnx_known_int(n->m, mask, i, &set) && set) keep->elements[used++].size = ir_index(n->g, (int64_t)i);
+  ir_ref at = keep ? onnx_known_ref(n->m, keep) : 0;
+  if (!onnx_attribute_of(n, "axis"))
+    return at && onnx_put(n, 0, op_gather(n->g, flat(n, x), at, 0, IR_GATHER_CHECK));
+  int axis = onnx_axis(n, "axis", 0, onnx_rank(n, x));
+  return at && axis >= 0 && onnx_put(n, 0, op_gather(n->g, x, at, axis, IR_GATHER_CHECK));
+}
+
+static bool nonzero(onnx_node *n) {
+  return onnx_need(n, 0, "the input") &&
+         onnx_lacks(n, "a known input of more than one axis or %d elements", ONNX_FOLD_MOST);
+}
+
+/* The first elements of each row reversed; an input says how many. */
+static bool reverse_sequence(onnx_node *n) {
+  ir_ref x = onnx_in(n, 0), lengths = onnx_in(n, 1);
+  if (!x || !lengths) return false;
+  int rank = onnx_rank(n, x), time = onnx_axis(n, "time_axis", 0, rank),
+      across = onnx_axis(n, "batch_axis", 1, rank);
+  if (time < 0 || across < 0) return false;
+  ir_ref at = along(n, x, time), last = onnx_along(n, onnx_like(n, lengths, IR_I64), across, rank);
+  ir_ref back = op_binary(n->g, IR_OP_SUB, onnx_with(n, IR_OP_SUB, last, 1), at);
+  ir_ref taken = op_where(n->g, op_binary(n->g, IR_OP_LT, at, last), back, at);
+  return onnx_put(n, 0, op_take_along_axis(n->g, x, taken, time, IR_GATHER_CHECK));
+}
+
+static bool running(onnx_node *n) {
+  int64_t axis;
+  ir_ref x = onnx_in(n, 0);
+  if (!x || !onnx_scalar(n, 1, "the axis", &axis)) return false;
+  ir_ref made = op_cumulative(n->g, (ir_op)n->row->argument, x, axis, onnx_int(n, "exclusive", 0) != 0,
+                              onnx_int(n, "reverse", 0) != 0);
+  return onnx_put(n, 0, onnx_like(n, made, ir_dtype_of(n->g, x)));
+}
+
+/* clang-format off */
+const onnx_operator onnx_indexing[] = {
+    {"Gather", gather, onnx_fold_gather, 0, 2, 2}, {"GatherElements", gather_elements, NULL, 0, 2, 2},
+    {"GatherND", gather_nd, NULL, 0, 2, 2}, {"Scatter", scatter_elements, NULL, 0, 3, 3},
+    {"ScatterElements", scatter_elements, NULL, 0, 3, 3}, {"ScatterND", scatter_nd, NULL, 0, 3, 3},
+    {"TensorScatter", tensor_scatter, NULL, 0, 2, 3},
+    {"OneHot", one_hot, NULL, 0, 3, 3}, {"TopK", top, NULL, 0, 1, 2}, {"Compress", compress, NULL, 0, 2, 2},
+    {"NonZero", nonzero, onnx_fold_nonzero, 0, 1, 1},
+    {"ReverseSequence", reverse_sequence, NULL, 0, 2, 2}, {"CumSum", running, NULL, IR_OP_CUMSUM, 2, 2},
+    {"CumProd", running, NULL, IR_OP_CUMPROD, 2, 2}, {0}};
+/* clang-format on */

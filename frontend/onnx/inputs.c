@@ -1,0 +1,151 @@
+/* The inputs of a model, and the variables that their symbolic sizes become. */
+#include <string.h>
+
+#include "frontend/onnx/import.h"
+
+/* Bounds of a size that nobody has bounded. With more, products of three sizes and the size of an element do
+ * not fit the 63 bits that the bytes of a tensor have to fit. */
+enum { LOW = 1, HIGH = 1 << 16 };
+
+static bool is_name_byte(uint8_t c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* A name of the model as that of a variable: letters, digits and _. */
+static const char *variable_name(onnx_import *m, wire_bytes name) {
+  char *out = wire_alloc(&m->arena, name.size + 5);
+  if (!out) return NULL;
+  for (size_t i = 0; i < name.size; i++) out[i] = is_name_byte(name.at[i]) ? (char)name.at[i] : '_';
+  if (ir_variable_name_ok(out, name.size)) return out;
+  memmove(out + 4, out, name.size + 1);
+  return memcpy(out, "dim_", 4);
+}
+
+static ir_ref make_variable(onnx_import *m, wire_bytes name) {
+  int64_t low = LOW, high = HIGH;
+  const char *given = onnx_string(m, name);
+  for (int i = 0; given && m->options && i < m->options->size_count; i++) {
+    const vf_import_size *s = &m->options->sizes[i];
+    if (!s->name || strcmp(s->name, given)) continue;
+    low = s->low, high = s->high;
+    if (low < 0 || low > high) {
+      onnx_fail(m, IR_ERR_INVALID, "the size '%s' is to be %lld to %lld; takes 0 <= low <= high", given,
+                (long long)low, (long long)high);
+      return 0;
+    }
+  }
+  const char *variable = given ? variable_name(m, name) : NULL;
+  if (!variable) return 0;
+  return low == high ? ir_index(m->g, low) : vf_variable(m->graph, variable, low, high, 1).id;
+}
+
+static ir_ref size_called(onnx_import *m, wire_bytes name) {
+  onnx_value *v = (onnx_value *)onnx_scope_find(&m->variables, name);
+  if (!v && !(v = onnx_declare(m, &m->variables, name))) return 0;
+  if (!v->ref) v->ref = make_variable(m, name);
+  return v->ref;
+}
+
+/* Sizes without a name are called INPUT_AXIS. */
+static ir_ref unnamed_size(onnx_import *m, wire_bytes input, size_t axis) {
+  char *name = wire_alloc(&m->arena, input.size + 4);
+  if (!name) return 0;
+  memcpy(name, input.at, input.size);
+  name[input.size] = '_';
+  size_t used = input.size + 1;
+  if (axis >= 10) name[used++] = (char)('0' + axis / 10 % 10);
+  name[used++] = (char)('0' + axis % 10);
+  return size_called(m, (wire_bytes){(const uint8_t *)name, used});
+}
+
+static bool read_dims(onnx_import *m, wire_bytes input, const onnx_tensor_type *type, ir_ref *dims,
+                      int *rank) {
+  onnx_shape shape = {0};
+  if (!wire_read(&m->arena, &onnx_shape_message, m->whole, type->shape, &shape)) return false;
+  if (shape.dims.count > IR_MAX_RANK)
+    return onnx_fail(m, IR_ERR_UNSUPPORTED, "the input '%.*s' has %zu axes; takes at most %d",
+                     WIRE_TEXT(input), shape.dims.count, IR_MAX_RANK);
+  *rank = (int)shape.dims.count;
+  for (size_t i = 0; i < shape.dims.count; i++) {
+    onnx_dim dim = {.value = -1};
+    if (!wire_read(&m->arena, &onnx_dim_message, m->whole, ((wire_bytes *)shape.dims.items)[i], &dim))
+      return false;
+    if (dim.param.size) dims[i] = size_called(m, dim.param);
+    else if (dim.value >= 0) dims[i] = ir_index(m->g, dim.value);
+    else dims[i] = unnamed_size(m, input, i);
+    if (!dims[i]) return false;
+  }
+  return true;
+}
+
+static bool read_type(onnx_import *m, const onnx_value_info *info, onnx_tensor_type *out) {
+  onnx_type type = {0};
+  if (!wire_read(&m->arena, &onnx_type_message, m->whole, info->type, &type)) return false;
+  const char *kind = type.sequence.at   ? "a sequence"
+                     : type.map.at      ? "a map"
+                     : type.optional.at ? "an optional value"
+                     : type.sparse.at   ? "a sparse tensor"
+                                        : NULL;
+  if (kind)
+    return onnx_fail(m, IR_ERR_UNSUPPORTED, "the input '%.*s' is %s; takes tensors", WIRE_TEXT(info->name),
+                     kind);
+  if (!wire_read(&m->arena, &onnx_tensor_type_message, m->whole, type.tensor, out)) return false;
+  if (onnx_dtype(out->dtype) == IR_NONE)
+    return onnx_fail(m, IR_ERR_UNSUPPORTED,
+                     "the input '%.*s' is of dtype %s; takes bool, integers of 8 to 64 bits, float16, "
+                     "bfloat16, float and double",
+                     WIRE_TEXT(info->name), onnx_dtype_name(out->dtype));
+  return out->shape.at || onnx_fail(m, IR_ERR_UNSUPPORTED,
+                                    "the input '%.*s' has no shape; takes one whose sizes may be symbolic",
+                                    WIRE_TEXT(info->name));
+}
+
+/* An input whose value the caller has given: known, and a constant. */
+static bool use_value(onnx_import *m, const vf_import_value *given, const onnx_tensor_type *type,
+                      onnx_value *v) {
+  if (given->dtype != (vf_dtype)onnx_dtype(type->dtype))
+    return onnx_fail(m, IR_ERR_INVALID, "the value of the input '%s' is of dtype %s; the model's is %s",
+                     given->name, vf_dtype_name(given->dtype), onnx_dtype_name(type->dtype));
+  v->ref = vf_data(m->graph, given->dtype, given->rank, given->shape, given->elements).id;
+  onnx_known *k = v->ref ? onnx_known_make(m, (ir_dtype)given->dtype, given->rank, given->shape) : NULL;
+  if (!k) return false;
+  size_t size = vf_dtype_bytes(given->dtype);
+  for (size_t i = 0; i < k->count; i++) {
+    ir_value value = ir_value_load((const char *)given->elements + i * size, k->dtype);
+    if (ir_is_float(k->dtype)) k->elements[i].real = value.f;
+    else if (!(k->elements[i].size = ir_index(m->g, value.i))) return false;
+  }
+  v->known = k;
+  return true;
+}
+
+static bool declare_input(onnx_import *m, onnx_frame *frame, const onnx_value_info *info) {
+  onnx_tensor_type type = {0};
+  ir_ref dims[IR_MAX_RANK];
+  vf_value sizes[IR_MAX_RANK];
+  int rank = 0;
+  const char *name = onnx_string(m, info->name);
+  if (!name || !read_type(m, info, &type)) return false;
+  onnx_value *v = onnx_declare(m, &frame->scope, info->name);
+  if (!v) return false;
+  for (int i = 0; m->options && i < m->options->value_count; i++)
+    if (m->options->values[i].name && strcmp(m->options->values[i].name, name) == 0)
+      return use_value(m, &m->options->values[i], &type, v);
+  if (!read_dims(m, info->name, &type, dims, &rank)) return false;
+  for (int i = 0; i < rank; i++) sizes[i] = (vf_value){m->graph, dims[i], m->graph->epoch};
+  v->ref = vf_input_sized(m->graph, name, (vf_dtype)onnx_dtype(type.dtype), rank, sizes).id;
+  v->is_input = true;
+  return v->ref != 0;
+}
+
+bool onnx_declare_inputs(onnx_import *m, onnx_frame *frame, const onnx_graph_proto *graph) {
+  for (size_t i = 0; i < graph->inputs.count; i++) {
+    onnx_value_info info = {0};
+    if (!wire_read(&m->arena, &onnx_value_info_message, m->whole, ((wire_bytes *)graph->inputs.items)[i],
+                   &info))
+      return false;
+    if (onnx_scope_find(&frame->scope, info.name)) continue; /* an initialiser: a constant */
+    if (!declare_input(m, frame, &info)) return false;
+  }
+  return true;
+}

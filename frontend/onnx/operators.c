@@ -1,0 +1,52 @@
+/* Which operators there are. */
+#include "frontend/onnx/import.h"
+
+static const onnx_operator *const families[] = {
+    onnx_elementwise, onnx_shaping, onnx_slicing,  onnx_indexing,   onnx_reducing,
+    onnx_normalizing, onnx_windows, onnx_resizing, onnx_quantizing, onnx_recurrent,
+    onnx_control,     onnx_signals, onnx_losses,   onnx_attending,  onnx_training};
+
+const onnx_operator *onnx_operator_find(wire_bytes name) {
+  for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+    for (const onnx_operator *row = families[i]; row->name; row++)
+      if (wire_is(name, row->name)) return row;
+  return NULL;
+}
+
+/* What the operators that viewfold lacks would need. */
+static const struct {
+  const char *name, *why;
+} missing[] = {
+    {"RandomUniform", "ONNX's own random numbers"},
+    {"RandomUniformLike", "ONNX's own random numbers"},
+    {"RandomNormal", "ONNX's own random numbers"},
+    {"RandomNormalLike", "ONNX's own random numbers"},
+    {"Bernoulli", "ONNX's own random numbers"},
+    {"Multinomial", "ONNX's own random numbers"},
+    {"Unique", "a size that depends on data"},
+    {"NonMaxSuppression", "a size that depends on data"},
+    {"SequenceEmpty", "sequences"},
+    {"SequenceInsert", "sequences"},
+    {"SequenceLength", "sequences"},
+    {"SequenceAt", "sequences"},
+    {"SequenceConstruct", "sequences"},
+    {"SequenceErase", "sequences"},
+    {"SequenceMap", "sequences"},
+    {"SplitToSequence", "sequences"},
+    {"ConcatFromSequence", "sequences"},
+    {"Optional", "optional values"},
+    {"OptionalGetElement", "optional values"},
+    {"OptionalHasElement", "optional values"},
+    {"StringNormalizer", "strings"},
+    {"StringConcat", "strings"},
+    {"StringSplit", "strings"},
+    {"RegexFullMatch", "strings"},
+    {"TfIdfVectorizer", "strings"},
+    {"ImageDecoder", "a decoder of picture files"},
+};
+
+const char *onnx_operator_missing(wire_bytes name) {
+  for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+    if (wire_is(name, missing[i].name)) return missing[i].why;
+  return NULL;
+}

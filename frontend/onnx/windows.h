@@ -1,0 +1,13 @@
+/* Sliding windows as ONNX has them: attributes of convolutions and pooling. */
+#ifndef VIEWFOLD_FRONTEND_ONNX_WINDOWS_H
+#define VIEWFOLD_FRONTEND_ONNX_WINDOWS_H
+
+#include "frontend/onnx/import.h"
+
+/* The windows of the axes of x behind the first two. extents: of those axes, NULL: the attribute
+ * kernel_shape. Returns how many there are, -1 after an error. */
+int onnx_windows_of(onnx_node *n, ir_ref x, const int64_t *extents, op_window w[IR_MAX_RANK]);
+/* A convolution of these operands with the attributes of the node. bias may be 0. */
+ir_ref onnx_conv(onnx_node *n, ir_ref x, ir_ref weight, ir_ref bias);
+
+#endif

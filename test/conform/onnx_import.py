@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""The node tests of the ONNX backend suite, through the library's own importer (vf_import_onnx).
+
+Each test is a folder: model.onnx, and folders of inputs and expected outputs. The model is imported, compiled
+and run, and evaluated by the reference evaluator; both must be within the suite's own tolerance. An input whose
+elements the importer asks for, such as a shape, is given as a fixed value.
+
+  onnx_import.py --build DIR [--data DIR]... [--only TEXT] [--count N] [--list] [--verbose]
+
+--count: every so many tests that N are left, 0 for all. --list says which tests are refused, and why. Exit
+status: 0, 1 after a failure, 77 when it cannot run.
+"""
+import argparse
+import collections
+import ctypes
+import os
+import re
+import sys
+
+try:
+    import numpy as np
+    import onnx
+except ImportError as missing:
+    print(f"skip: {missing} (packages python3-numpy, python3-onnx)")
+    sys.exit(77)
+
+import binding
+from nodes.node import DTYPES, Uncovered, tensor
+from onnx_nodes import ATOL, DATA, RTOL, WRONG
+
+# Of results that the suite rounds after each step and the library once, at the end: two units in the last
+# place.
+ROUNDED = {"f16": 2.0 ** -9, "bf16": 2.0 ** -6}
+# Expected values with errors of single precision where the result is 0.
+NEAR_ZERO = {"test_dft_inverse": 1e-6, "test_dft_inverse_opset19": 1e-6}
+FEWEST = 820             # tests that must pass when all are run: a loader that finds nothing must not succeed
+ASKED = re.compile(r"is the model's input '([^']*)'")
+
+
+class Value(ctypes.Structure):
+    """A vf_import_value."""
+    _fields_ = [("name", ctypes.c_char_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_int),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("elements", ctypes.c_void_p)]
+
+
+class Options(ctypes.Structure):
+    """A vf_import_options."""
+    _fields_ = [("size", ctypes.c_size_t), ("size_count", ctypes.c_int), ("value_count", ctypes.c_int),
+                ("sizes", ctypes.c_void_p), ("values", ctypes.POINTER(Value))]
+
+
+FUNCTIONS = {
+    "vf_import_onnx": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]),
+    "vf_port_count": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_int]),
+    "vf_port_name": (ctypes.c_char_p, [ctypes.c_void_p, ctypes.c_int, ctypes.c_int]),
+    "vf_port_dtype": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_int, ctypes.c_int]),
+    "vf_port_rank": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_int, ctypes.c_int]),
+    "vf_port_shape": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_void_p,
+                                     ctypes.c_void_p, ctypes.c_void_p]),
+    "vf_variable_count": (ctypes.c_int, [ctypes.c_void_p]),
+    "vf_variable_name": (ctypes.c_char_p, [ctypes.c_void_p, ctypes.c_int]),
+}
+INPUT, OUTPUT = 0, 1
+
+
+def load(path, port):
+    with open(path, "rb") as file:
+        proto = onnx.TensorProto()
+        proto.ParseFromString(file.read())
+    array = tensor(proto)
+    if port.type.tensor_type.elem_type == onnx.TensorProto.BFLOAT16:
+        array = binding.Typed(array.array, "bf16")  # old suites store bf16 as u16
+    return array
+
+
+def load_all(folder, kind, ports):
+    found = {}
+    for number, port in enumerate(ports):
+        path = os.path.join(folder, f"{kind}_{number}.pb")
+        if os.path.exists(path):
+            found[port.name] = load(path, port)
+    return found
+
+
+def import_model(context, path, values):
+    """The graph; inputs of `values` are fixed. Raises Refused."""
+    arrays = [(name.encode(), array, binding.sizes(array.shape)) for name, array in values.items()]
+    listed = (Value * max(len(arrays), 1))(*[
+        Value(name, binding.DTYPES.index(a.dtype), len(a.shape), shape, a.array.ctypes.data)
+        for name, a, shape in arrays])
+    options = Options(ctypes.sizeof(Options), 0, len(arrays), None, listed)
+    return context.must(context.c.vf_import_onnx, context.raw, path.encode(), ctypes.byref(options))
+
+
+def import_asking(context, path, inputs):
+    """The same, fixing inputs that the importer asks for; returns the graph and the names of these inputs."""
+    fixed = {}
+    while True:
+        try:
+            return import_model(context, path, fixed), fixed
+        except binding.Refused as why:
+            asked = ASKED.search(str(why))
+            if not asked or asked[1] in fixed or asked[1] not in inputs:
+                raise
+            fixed[asked[1]] = inputs[asked[1]]
+
+
+def sizes_of(context, program, model, inputs):
+    """Values of the program's variables, from the inputs' shapes."""
+    known = {}
+    for port in model.graph.input:
+        for axis, dim in enumerate(port.type.tensor_type.shape.dim):
+            name = dim.dim_param or f"{port.name}_{axis}"
+            if port.name in inputs and not dim.HasField("dim_value"):
+                known[re.sub(r"\W", "_", name)] = inputs[port.name].shape[axis]
+    count = context.c.vf_variable_count(program)
+    names = [context.c.vf_variable_name(program, k).decode() for k in range(count)]
+    return (ctypes.c_int64 * max(count, 1))(*[known[n if n in known else n[4:]] for n in names])
+
+
+def run(context, graph, model, inputs, compiled):
+    """The outputs by name."""
+    c = context.c
+    program = context.must(c.vf_compile, graph)
+    try:
+        variables = sizes_of(context, program, model, inputs)
+        given = [inputs[c.vf_port_name(program, INPUT, k).decode()].array
+                 for k in range(c.vf_port_count(program, INPUT))]
+        outputs = {}
+        for k in range(c.vf_port_count(program, OUTPUT)):
+            shape = (ctypes.c_int64 * 16)()
+            context.must(c.vf_port_shape, program, OUTPUT, k, variables, shape)
+            dtype = binding.DTYPES[c.vf_port_dtype(program, OUTPUT, k)]
+            array = np.empty(tuple(shape[:c.vf_port_rank(program, OUTPUT, k)]), binding.NUMPY[dtype])
+            outputs[c.vf_port_name(program, OUTPUT, k).decode()] = binding.Typed(array, dtype)
+        what = (c.vf_program_run, program) if compiled else (c.vf_evaluate, graph)
+        context.must(*what, binding.pointers(given), binding.pointers([a.array for a in outputs.values()]),
+                     variables)
+        return outputs
+    finally:
+        c.vf_program_destroy(program)
+
+
+def check(port):
+    kind = port.type.WhichOneof("value")
+    if kind != "tensor_type":
+        raise Uncovered("sequences and optional values")
+    number = port.type.tensor_type.elem_type
+    if number not in DTYPES:
+        raise Uncovered("dtype " + (onnx.TensorProto.DataType.Name(number).lower() if number < 17 else str(number)))
+
+
+def run_test(context, folder, evaluate=True):
+    """None when it passes, else the error. Raises Uncovered and Refused."""
+    if os.path.basename(folder) in WRONG:
+        raise Uncovered("wrong in the suite: " + WRONG[os.path.basename(folder)])
+    path = os.path.join(folder, "model.onnx")
+    model = onnx.load(path, load_external_data=False)
+    for port in list(model.graph.input) + list(model.graph.output):
+        check(port)
+    for data in sorted(d for d in os.listdir(folder) if d.startswith("test_data_set_")):
+        inputs = load_all(os.path.join(folder, data), "input", model.graph.input)
+        wanted = load_all(os.path.join(folder, data), "output", model.graph.output)
+        graph, _ = import_asking(context, path, inputs)
+        try:
+            for compiled in (True, False)[:1 + evaluate]:
+                got = run(context, graph, model, inputs, compiled)
+                for name, want in wanted.items():
+                    if name not in got:
+                        return f"no output {name}"
+                    wrong = compare(("compiled " if compiled else "evaluated ") + name, got[name], want,
+                                    NEAR_ZERO.get(os.path.basename(folder), ATOL))
+                    if wrong:
+                        return wrong
+        finally:
+            context.c.vf_graph_destroy(graph)
+    return None
+
+
+def compare(name, got, want, atol):
+    if got.dtype != want.dtype or got.shape != want.shape:
+        return f"{name}: {got.dtype}{list(got.shape)}, expected {want.dtype}{list(want.shape)}"
+    a, b = got.wide(), want.wide()
+    if a.dtype.kind != "f":
+        return None if np.array_equal(a, b) else f"{name}: {a.ravel()[:8]}, expected {b.ravel()[:8]}"
+    close = np.isclose(a.astype(np.float64), b.astype(np.float64), ROUNDED.get(got.dtype, RTOL), atol, equal_nan=True)
+    if close.all():
+        return None
+    at = tuple(np.argwhere(~close)[0])
+    return f"{name}{list(map(int, at))}: {a[at]}, expected {b[at]} ({np.count_nonzero(~close)} of {a.size})"
+
+
+def reason(text):
+    """A refusal without the names of its node: what is counted."""
+    return re.sub(r"^.*?\): ", "", text, count=1)[:110]
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--build", required=True)
+    options.add_argument("--data", action="append")
+    options.add_argument("--only", default="")
+    options.add_argument("--count", type=int, default=0)
+    options.add_argument("--list", action="store_true")
+    options.add_argument("--verbose", action="store_true")
+    options, _ = options.parse_known_args()
+    folders = [os.path.join(data, name) for data in options.data or [DATA] if os.path.isdir(data)
+               for name in sorted(os.listdir(data))
+               if options.only in name and os.path.exists(os.path.join(data, name, "model.onnx"))]
+    if not folders:
+        print(f"skip: no node tests in {options.data or DATA} (package libonnx-testdata)")
+        return 77
+    step = max(1, len(folders) // options.count) if options.count else 1
+    context = binding.Context(options.build)
+    for name, (result, arguments) in FUNCTIONS.items():
+        function = getattr(context.c, name)
+        function.restype, function.argtypes = result, arguments
+    passed, failed, refused = [], [], collections.defaultdict(list)
+    for folder in folders[::step]:
+        name = os.path.basename(folder)
+        if options.verbose:
+            print(name, flush=True)
+        try:
+            wrong = run_test(context, folder)
+        except Uncovered as why:
+            refused[str(why)].append(name)
+            continue
+        except binding.Refused as why:
+            refused[reason(str(why))].append(name)
+            continue
+        except Exception as error:  # a mistake in this script: this test fails, the others run
+            wrong = f"{type(error).__name__}: {error}"
+        (failed if wrong else passed).append(name)
+        if wrong:
+            print(f"{name}: {wrong}")
+    if options.list:
+        for why, names in sorted(refused.items(), key=lambda item: -len(item[1])):
+            print(f"refused, {why}: {len(names)}: {' '.join(names)}")
+    left_out = sum(map(len, refused.values()))
+    too_few = not options.only and not options.count and len(passed) < FEWEST
+    if too_few:
+        print(f"fewer than {FEWEST} passed")
+    print(f"onnx_import: {len(passed)} passed, {len(failed)} failed, {left_out} refused")
+    return 1 if failed or too_few else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,438 @@
+/* The importer of ONNX models: symbolic sizes, control flow, functions, weights in other files, and what is
+ * refused with which message. The operators themselves are compared with ONNX's node tests
+ * (test/conform/onnx_import.py). */
+#include <math.h>
+
+#include "frontend/onnx/onnx.h"
+#include "frontend/onnx/schema.h"
+#include "test/lib/folder.h"
+#include "test/lib/onnx_models.h"
+#include "test/lib/unit.h"
+
+static vf_context *context;
+static vf_error error;
+static char folder[200];
+static model_bytes graph, model;
+
+static int set_up(void **state) {
+  (void)state;
+  const vf_options options = {.size = sizeof options, .flags = VF_NO_DISK};
+  context = vf_context_create(&options, &error);
+  return !context || !test_folder_make(folder, sizeof folder);
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  vf_context_destroy(context);
+  test_folder_remove(folder);
+  return 0;
+}
+
+static const char *written(const model_bytes *m) {
+  static char path[300];
+  snprintf(path, sizeof path, "%s/model.onnx", folder);
+  unit_write_file(path, m->bytes, m->size);
+  return path;
+}
+
+static vf_graph *import(const vf_import_options *options) {
+  model_whole(&model, &graph, NULL);
+  vf_graph *g = vf_import_onnx(context, written(&model), options, &error);
+  if (!g) fail_msg("%s", error.message);
+  return g;
+}
+
+/* Imports a model, which must fail with a message that holds all these words. */
+static void refuses(const vf_import_options *options, vf_status status, const char *const *words) {
+  vf_graph *g = vf_import_onnx(context, written(&model), options, &error);
+  assert_null(g);
+  for (; *words; words++)
+    if (!strstr(error.message, *words)) fail_msg("'%s' is not in: %s", *words, error.message);
+  if (error.status != status) fail_msg("status %d: %s", error.status, error.message);
+}
+#define REFUSES(status, ...)                                                                                 \
+  refuses(NULL, status, (const char *const[]){"model.onnx: error: ", __VA_ARGS__, NULL})
+
+/* Runs a graph of one input and one output of f32. */
+static void run_floats(vf_program *p, const float *in, float *out, const int64_t *variables) {
+  const void *inputs[] = {in};
+  void *outputs[] = {out};
+  if (vf_program_run(p, inputs, outputs, variables, &error)) fail_msg("%s", error.message);
+}
+
+static vf_program *compiled(vf_graph *g) {
+  vf_program *p = vf_compile(g, &error);
+  if (!p) fail_msg("%s", error.message);
+  return p;
+}
+
+/* sizes */
+
+static void one_program_serves_all_lengths(void **state) {
+  (void)state;
+  static float in[20 * 12], symbolic[20 * 12], fixed[20 * 12];
+  graph.size = 0;
+  model_input(&graph, "x[n,2,6]");
+  model_integers(&graph, "zero", 1, (const int64_t[]){0});
+  model_integers(&graph, "three", 1, (const int64_t[]){3});
+  model_integers(&graph, "rest", 1, (const int64_t[]){-1});
+  model_node(&graph, 1, "Shape x -> s", NULL, NULL);
+  model_node(&graph, 1, "Gather s,zero -> n0 axis=0", NULL, NULL);
+  model_node(&graph, 1, "Mul n0,three -> n3", NULL, NULL);
+  model_node(&graph, 1, "Concat n3,rest -> t axis=0", NULL, NULL);
+  model_node(&graph, 1, "Reshape x,t -> r", NULL, NULL);
+  model_node(&graph, 1, "Softmax r -> p axis=0", NULL, NULL);
+  model_node(&graph, 1, "Cast n3 -> f to=1", NULL, NULL);
+  model_node(&graph, 1, "Mul p,f -> y", NULL, NULL);
+  model_output(&graph, "y[m,4]");
+  for (int i = 0; i < 20 * 12; i++) in[i] = (float)(i % 29) / 8;
+  vf_graph *g = import(NULL);
+  vf_program *p = compiled(g);
+  assert_int_equal(vf_variable_count(p), 1);
+  assert_string_equal(vf_variable_name(p, 0), "n");
+  for (int64_t n = 1; n <= 20; n += 2) {
+    const vf_import_size size = {"n", n, n};
+    const vf_import_options options = {.size = sizeof options, .size_count = 1, .sizes = &size};
+    vf_graph *alone = import(&options);
+    vf_program *q = compiled(alone);
+    assert_int_equal(vf_variable_count(q), 0);
+    run_floats(p, in, symbolic, &n);
+    run_floats(q, in, fixed, NULL);
+    for (int64_t k = 0; k < n * 12; k++)
+      assert_true(fabsf(symbolic[k] - fixed[k]) <= 1e-5f * (1 + fabsf(fixed[k])));
+    vf_program_destroy(q);
+    vf_graph_destroy(alone);
+  }
+  vf_program_destroy(p);
+  vf_graph_destroy(g);
+}
+
+static void sizes_have_bounds(void **state) {
+  (void)state;
+  int64_t low, high;
+  const vf_import_size size = {"n", 3, 700};
+  const vf_import_options options = {.size = sizeof options, .size_count = 1, .sizes = &size};
+  graph.size = 0;
+  model_input(&graph, "x[n]");
+  model_node(&graph, 1, "Neg x -> y", NULL, NULL);
+  model_output(&graph, "y[n]");
+  vf_graph *g = import(&options);
+  vf_program *p = compiled(g);
+  assert_true(vf_variable_range(p, 0, &low, &high, NULL));
+  assert_int_equal(low, 3);
+  assert_int_equal(high, 700);
+  vf_program_destroy(p);
+  vf_graph_destroy(g);
+}
+
+static void a_shape_that_is_an_input_is_asked_for(void **state) {
+  (void)state;
+  const int64_t shape[] = {2, 3}, two = 2;
+  const vf_import_value value = {"s", VF_I64, 1, &two, shape};
+  const vf_import_options options = {.size = sizeof options, .value_count = 1, .values = &value};
+  const float in[6] = {1, 2, 3, 4, 5, 6};
+  float out[6];
+  graph.size = 0;
+  model_input(&graph, "x[6]");
+  model_input(&graph, "i64 s[2]");
+  model_node(&graph, 1, "Reshape x,s -> r", NULL, NULL);
+  model_node(&graph, 1, "Transpose r -> y", NULL, NULL);
+  model_output(&graph, "y[3,2]");
+  model_whole(&model, &graph, NULL);
+  REFUSES(VF_ERR_UNSUPPORTED, "Reshape", "operator set 18", "the model's input 's'", "fixed value");
+  vf_graph *g = import(&options);
+  vf_program *p = compiled(g);
+  run_floats(p, in, out, NULL);
+  const float want[6] = {1, 4, 2, 5, 3, 6};
+  assert_memory_equal(out, want, sizeof want);
+  vf_program_destroy(p);
+  vf_graph_destroy(g);
+}
+
+/* control flow */
+
+static void loops_stay_loops(void **state) {
+  (void)state;
+  const float in[3] = {1, -2, 3};
+  float last[3], all[15];
+  model_sample(&model, 3);
+  vf_graph *g = vf_import_onnx(context, written(&model), NULL, &error);
+  assert_non_null(g);
+  char *text = vf_graph_text(g, &error);
+  assert_non_null(strstr(text, "scan"));
+  vf_text_free(context, text);
+  vf_program *p = compiled(g);
+  const void *inputs[] = {in};
+  void *outputs[] = {last, all};
+  assert_int_equal(vf_program_run(p, inputs, outputs, NULL, &error), VF_OK);
+  assert_true(last[0] == 6 && last[1] == -12 && last[2] == 18); /* x + 5 x */
+  assert_true(all[0] == 2 && all[1] == 0 && all[12] == 6 && all[13] == 0 && all[14] == 18);
+  vf_program_destroy(p);
+  vf_graph_destroy(g);
+}
+
+/* x is doubled while its sum is below a limit that is data. */
+static void a_loop_may_end_early(void **state) {
+  (void)state;
+  static model_bytes body;
+  static const float limit = 100;
+  body.size = graph.size = 0;
+  model_input(&body, "i64 i[]");
+  model_input(&body, "bool c[]");
+  model_input(&body, "v[2]");
+  model_node(&body, 1, "Add v,v -> w", NULL, NULL);
+  model_node(&body, 1, "ReduceSum w -> sum keepdims=0", NULL, NULL);
+  model_node(&body, 1, "Less sum,limit -> more", NULL, NULL);
+  model_output(&body, "bool more[]");
+  model_output(&body, "w[2]");
+  model_floats(&graph, "limit", 0, NULL, &limit);
+  model_input(&graph, "x[2]");
+  model_node(&graph, 1, "Loop ,,x -> y", "body", &body);
+  model_output(&graph, "y[2]");
+  vf_graph *g = import(NULL);
+  char *text = vf_graph_text(g, &error);
+  assert_non_null(strstr(text, "while"));
+  vf_text_free(context, text);
+  vf_program *p = compiled(g);
+  float out[2];
+  run_floats(p, (const float[]){1, 2}, out, NULL);
+  assert_true(out[0] == 64 && out[1] == 128); /* 96 is below 100, 192 is not */
+  vf_program_destroy(p);
+  vf_graph_destroy(g);
+}
+
+static void a_condition_chooses_when_it_runs(void **state) {
+  (void)state;
+  static model_bytes yes, no;
+  static const float two = 2;
+  yes.size = no.size = graph.size = 0;
+  model_node(&yes, 1, "Neg x -> a", NULL, NULL);
+  model_output(&yes, "a[2]");
+  model_node(&no, 1, "Mul x,two -> b", NULL, NULL);
+  model_output(&no, "b[2]");
+  model_floats(&graph, "two", 0, NULL, &two);
+  model_input(&graph, "x[2]");
+  model_node(&graph, 1, "ReduceMax x -> m keepdims=0", NULL, NULL);
+  model_node(&graph, 1, "Greater m,two -> p", NULL, NULL);
+  model_choice(&graph, "If p -> y", &yes, &no);
+  model_output(&graph, "y[2]");
+  vf_graph *g = import(NULL);
+  vf_program *p = compiled(g);
+  float out[2];
+  run_floats(p, (const float[]){1, 3}, out, NULL);
+  assert_true(out[0] == -1 && out[1] == -3);
+  run_floats(p, (const float[]){1, 0.5f}, out, NULL);
+  assert_true(out[0] == 2 && out[1] == 1);
+  vf_program_destroy(p);
+  vf_graph_destroy(g);
+}
+
+static void functions_are_inlined(void **state) {
+  (void)state;
+  model_sample(&model, MODEL_SAMPLES - 1); /* the root of twice the argument, twice */
+  vf_graph *g = vf_import_onnx(context, written(&model), NULL, &error);
+  assert_non_null(g);
+  vf_program *p = compiled(g);
+  const int64_t n = 2;
+  float out[2];
+  run_floats(p, (const float[]){2, 32}, out, &n);
+  assert_true(fabsf(out[0] - 2) < 1e-6f && fabsf(out[1] - 4) < 1e-6f);
+  vf_program_destroy(p);
+  vf_graph_destroy(g);
+}
+
+/* weights beside the model */
+
+static void weights_model(const char *file, const char *offset, const char *length) {
+  static model_bytes t, entry;
+  const char *const pairs[3][2] = {{"location", file}, {"offset", offset}, {"length", length}};
+  t.size = graph.size = 0;
+  model_number(&t, 1, 512);
+  model_number(&t, 2, 1);
+  model_text(&t, 8, "w");
+  for (int i = 0; i < 3; i++) {
+    entry.size = 0;
+    model_text(&entry, 1, pairs[i][0]);
+    model_text(&entry, 2, pairs[i][1]);
+    model_message(&t, 13, &entry);
+  }
+  model_number(&t, 14, 1);
+  model_message(&graph, 5, &t);
+  model_input(&graph, "x[512]");
+  model_node(&graph, 1, "Add x,w -> y", NULL, NULL);
+  model_output(&graph, "y[512]");
+  model_whole(&model, &graph, NULL);
+}
+
+static void weights_may_be_in_another_file(void **state) {
+  (void)state;
+  static float weights[516], in[512], out[512];
+  char path[300];
+  for (int i = 0; i < 516; i++) weights[i] = (float)i;
+  snprintf(path, sizeof path, "%s/w.bin", folder);
+  unit_write_file(path, weights, sizeof weights);
+  weights_model("w.bin", "16", "2048");
+  vf_graph *g = import(NULL);
+  vf_program *p = compiled(g);
+  vf_graph_destroy(g);
+  run_floats(p, in, out, NULL);
+  assert_memory_equal(out, weights + 4, sizeof out);
+  vf_program_destroy(p);
+  weights_model("w.bin", "32", "2048");
+  REFUSES(VF_ERR_INVALID, "'w'", "2048 bytes at byte 32", "w.bin", "2064");
+  weights_model("../w.bin", "0", "2048");
+  REFUSES(VF_ERR_INVALID, "'w'", "outside of the model's folder");
+  weights_model("/etc/passwd", "0", "2048");
+  REFUSES(VF_ERR_INVALID, "outside of the model's folder");
+  weights_model("none.bin", "0", "2048");
+  assert_null(vf_import_onnx(context, written(&model), NULL, &error));
+  assert_int_equal(error.status, VF_ERR_IO);
+  assert_non_null(strstr(error.message, "none.bin"));
+}
+
+/* what is refused */
+
+static void a_missing_operator_is_named(void **state) {
+  (void)state;
+  graph.size = 0;
+  model_input(&graph, "x[n]");
+  model_node(&graph, 1, "Unique x -> y", NULL, NULL);
+  model_output(&graph, "y[m]");
+  model_whole(&model, &graph, NULL);
+  REFUSES(VF_ERR_UNSUPPORTED, "Unique", "operator set 18", "'x' f32[n]", "size that depends on data");
+}
+
+static void wrong_models_are_refused(void **state) {
+  (void)state;
+  graph.size = 0;
+  model_input(&graph, "x[2,3]");
+  model_input(&graph, "z[4]");
+  model_node(&graph, 1, "Add x,z -> y", NULL, NULL);
+  model_output(&graph, "y[2,3]");
+  model_whole(&model, &graph, NULL);
+  REFUSES(VF_ERR_INVALID, "Add", "'x' f32[2,3]", "'z' f32[4]");
+  graph.size = 0;
+  model_input(&graph, "x[2,3]");
+  model_node(&graph, 1, "Neg nothing -> y", NULL, NULL);
+  model_output(&graph, "y[2,3]");
+  model_whole(&model, &graph, NULL);
+  REFUSES(VF_ERR_INVALID, "Neg", "'nothing'", "computed by no node before it");
+  graph.size = 0;
+  model_input(&graph, "x[2,3]");
+  model_node(&graph, 1, "Neg x -> x", NULL, NULL);
+  model_whole(&model, &graph, NULL);
+  REFUSES(VF_ERR_INVALID, "'x'", "two values");
+  model.size = 0;
+  REFUSES(VF_ERR_INVALID, "is it an ONNX model?");
+}
+
+/* Functions that call each other twice each would be 2^40 nodes. */
+static void functions_do_not_explode(void **state) {
+  (void)state;
+  static model_bytes f, whole;
+  char text[60];
+  graph.size = whole.size = 0;
+  model_input(&graph, "x[2]");
+  model_node(&graph, 1, "F20 x -> y", NULL, NULL);
+  model_output(&graph, "y[2]");
+  model_whole(&model, &graph, NULL);
+  for (int i = 0; i <= 20; i++) {
+    f.size = 0;
+    snprintf(text, sizeof text, "F%d", i);
+    model_text(&f, 1, text);
+    model_text(&f, 4, "a");
+    model_text(&f, 5, "c");
+    for (int k = 0; k < 2; k++) {
+      if (i) snprintf(text, sizeof text, "F%d %s -> %s", i - 1, k ? "b" : "a", k ? "c" : "b");
+      else snprintf(text, sizeof text, "Neg %s -> %s", k ? "b" : "a", k ? "c" : "b");
+      model_node(&f, 7, text, NULL, NULL);
+    }
+    model_message(&model, 25, &f);
+  }
+  REFUSES(VF_ERR_UNSUPPORTED, "more than", "nodes");
+  f.size = 0; /* one that calls itself */
+  model_text(&f, 1, "G");
+  model_text(&f, 4, "a");
+  model_text(&f, 5, "b");
+  model_node(&f, 7, "G a -> b", NULL, NULL);
+  graph.size = 0;
+  model_input(&graph, "x[2]");
+  model_node(&graph, 1, "G x -> y", NULL, NULL);
+  model_whole(&model, &graph, &f);
+  REFUSES(VF_ERR_UNSUPPORTED, "nest more than");
+}
+
+static void files_that_are_cut_off_are_refused(void **state) {
+  (void)state;
+  for (int i = 0; i < MODEL_SAMPLES; i++) {
+    model_sample(&model, i);
+    assert_true(model_check(model.bytes, model.size));
+    for (size_t size = 0; size < model.size; size++) {
+      uint8_t *exact = malloc(size + 1);
+      memcpy(exact, model.bytes, size);
+      model_check(exact, size);
+      free(exact);
+    }
+  }
+}
+
+/* the wire format */
+
+static bool reads(const wire_message *message, const uint8_t *bytes, size_t size, size_t limit, void *out) {
+  ir_error failure = {0};
+  wire_arena arena = {.mem = &ir_mem_libc, .error = &failure, .limit = limit};
+  wire_bytes all = {bytes, size};
+  bool good = wire_read(&arena, message, all, all, out);
+  if (good == (failure.status != IR_OK)) fail_msg("%d, but '%s'", good, failure.text);
+  wire_free(&arena);
+  return good;
+}
+
+static void numbers_are_packed_or_not(void **state) {
+  (void)state;
+  /* dims 1, 300 packed, then 5; data_type 1; a field that is not known */
+  const uint8_t bytes[] = {0x0a, 3, 1, 0xac, 2, 0x08, 5, 0x10, 1, 0xf8, 7, 9};
+  onnx_tensor t = {0};
+  ir_error failure = {0};
+  wire_arena arena = {.mem = &ir_mem_libc, .error = &failure, .limit = 1000};
+  wire_bytes all = {bytes, sizeof bytes};
+  assert_true(wire_read(&arena, &onnx_tensor_message, all, all, &t));
+  assert_int_equal(t.dims.count, 3);
+  assert_int_equal(((int64_t *)t.dims.items)[1], 300);
+  assert_int_equal(((int64_t *)t.dims.items)[2], 5);
+  assert_int_equal(t.dtype, 1);
+  wire_free(&arena);
+}
+
+static void damaged_messages_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    uint8_t bytes[12];
+    size_t size;
+  } bad[] = {{{0x80}, 1}, /* a key that does not end */
+             {{0x10, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, 12}, /* eleven bytes */
+             {{0x4a, 5, 1, 2}, 4}, /* longer than what is left */
+             {{0x4a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, 11},
+             {{0x15, 1, 2, 3, 4}, 5}, /* data_type as 4 bytes */
+             {{0x22, 3, 0, 0, 0}, 5}, /* floats of 3 bytes */
+             {{0x25, 0, 0}, 3},       /* a float of 2 */
+             {{0x0a, 2, 1, 0x80}, 4}, /* packed, does not end */
+             {{0xfb, 7}, 2},          /* a group */
+             {{0xfe, 7}, 2}};         /* wire type 6 */
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    onnx_tensor t = {0};
+    if (reads(&onnx_tensor_message, bad[i].bytes, bad[i].size, 1 << 20, &t))
+      fail_msg("number %zu is read", i);
+  }
+  uint8_t many[400]; /* more numbers than the limit has room for */
+  for (int i = 0; i < 400; i++) many[i] = i % 2 ? 1 : 0x08;
+  onnx_tensor t = {0};
+  assert_false(reads(&onnx_tensor_message, many, sizeof many, 256, &t));
+}
+
+UNIT_TESTS_BETWEEN(set_up, tear_down, one_program_serves_all_lengths, sizes_have_bounds,
+                   a_shape_that_is_an_input_is_asked_for, loops_stay_loops, a_loop_may_end_early,
+                   a_condition_chooses_when_it_runs, functions_are_inlined, weights_may_be_in_another_file,
+                   a_missing_operator_is_named, wrong_models_are_refused, functions_do_not_explode,
+                   files_that_are_cut_off_are_refused, numbers_are_packed_or_not,
+                   damaged_messages_are_refused)
