@@ -7,6 +7,7 @@
 #include "frontend/files/file_error.h"
 #include "frontend/files/formats.h"
 #include "frontend/files/npy_header.h"
+#include "runtime/system/bus_error.h"
 
 static const struct {
   const char *name;
@@ -299,7 +300,9 @@ ir_status fe_arrays_load(fe_arrays *a, size_t index, const ir_mem *mem, fe_array
   char text[FE_LABEL];
   const char *label = fe_arrays_label(text, fe_arrays_name(a, index), s->name_length);
   ir_status status = IR_OK;
+  sigset_t before;
   *out = (fe_array){0};
+  rt_guard_enter(&before);
   switch (s->encoding) {
   case FE_PLAIN:
   case FE_BOOLS: status = copy_elements(a, s, mem, out, error); break;
@@ -308,13 +311,14 @@ ir_status fe_arrays_load(fe_arrays *a, size_t index, const ir_mem *mem, fe_array
   case FE_Q8_0:
   case FE_Q4_0:
   case FE_OTHER:
-    return fe_file_fail(error, IR_ERR_UNSUPPORTED, a->source.name, "%s is of type %s, which %s", label,
-                        s->type,
-                        s->encoding == FE_OTHER
-                            ? "viewfold does not read; of GGUF it reads F64, F32, F16, BF16, I8 to I64, Q8_0 "
-                              "and Q4_0, of safetensors all but types of fewer than 16 bits for a float"
-                            : "is read as a constant of a graph only");
+    status =
+        fe_file_fail(error, IR_ERR_UNSUPPORTED, a->source.name, "%s is of type %s, which %s", label, s->type,
+                     s->encoding == FE_OTHER
+                         ? "viewfold does not read; of GGUF it reads F64, F32, F16, BF16, I8 to I64, Q8_0 "
+                           "and Q4_0, of safetensors all but types of fewer than 16 bits for a float"
+                         : "is read as a constant of a graph only");
   }
+  rt_guard_leave(&before);
   if (!status && a->source.file) status = rt_mapped_check(a->source.file, error);
   if (!status && !is_described(s, out))
     status = fe_file_fail(error, IR_ERR_IO, a->source.name, "%s changed while it was read", label);

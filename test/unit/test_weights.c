@@ -2,6 +2,7 @@
  * use them, blocks of GGUF. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -206,6 +207,9 @@ static atomic_int running;
 
 static void *run_until_refused(void *user) {
   runner *r = user;
+  sigset_t all; /* as threads of servers do */
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, NULL);
   vf_error own;
   float y[ROWS];
   for (;;) {
