@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/context.h"
+#include "runtime/system/bus_error.h"
 
 enum { FIRST_BUCKETS = 64 /* of a table; it doubles when it holds as many constants */ };
 
@@ -157,8 +158,11 @@ ir_status rt_constant_map(rt_context *context, rt_mapped_file *file, size_t offs
                        .size = size,
                        .file = file,
                        .offset = offset};
+  sigset_t before; /* bytes may be compared */
   rt_mapped_retain(file);
+  rt_guard_enter(&before);
   ir_status status = add(&context->constants, &given, out, error);
+  rt_guard_leave(&before);
   if (status) rt_mapped_release(file);
   return status;
 }

@@ -7,6 +7,7 @@
 #include "frontend/files/file_error.h"
 #include "frontend/files/formats.h"
 #include "frontend/files/npy_header.h"
+#include "runtime/system/bus_error.h"
 
 static const struct {
   const char *name;
@@ -14,7 +15,8 @@ static const struct {
 } formats[] = {[FE_NPY] = {".npy", NULL},
                [FE_NPZ] = {".npz", fe_npz_read},
                [FE_SAFETENSORS] = {"safetensors", fe_safetensors_read},
-               [FE_GGUF] = {"GGUF", fe_gguf_read}};
+               [FE_GGUF] = {"GGUF", fe_gguf_read},
+               [FE_BYTES] = {"bytes", NULL}};
 
 const char *fe_format_name(fe_format format) { return formats[format].name; }
 
@@ -225,7 +227,7 @@ ir_status fe_arrays_parse(const void *bytes, size_t size, const char *name, cons
   return read_arrays(out, error);
 }
 
-ir_status fe_arrays_open(const char *path, const ir_mem *mem, fe_arrays *out, ir_error *error) {
+static ir_status map_file(const char *path, const ir_mem *mem, fe_arrays *out, ir_error *error) {
   rt_mapped_file *file;
   *out = (fe_arrays){.source = {.mem = mem}};
   ir_text_init(&out->names, mem);
@@ -234,14 +236,46 @@ ir_status fe_arrays_open(const char *path, const ir_mem *mem, fe_arrays *out, ir
   out->source.name = rt_mapped_name(file);
   out->source.memory = rt_mapped_bytes(file);
   out->source.size = rt_mapped_identity(file)->size;
-  return read_arrays(out, error);
+  return IR_OK;
+}
+
+ir_status fe_arrays_open(const char *path, const ir_mem *mem, fe_arrays *out, ir_error *error) {
+  ir_status status = map_file(path, mem, out, error);
+  return status ? status : read_arrays(out, error);
+}
+
+ir_status fe_arrays_open_bytes(const char *path, const ir_mem *mem, fe_arrays *out, ir_error *error) {
+  ir_status status = map_file(path, mem, out, error);
+  out->format = FE_BYTES;
+  return status;
+}
+
+ir_status fe_arrays_add_bytes(fe_arrays *a, int64_t offset, ir_dtype dtype, int rank, const int64_t *shape,
+                              size_t *index, ir_error *error) {
+  size_t bytes;
+  uint64_t size = a->source.size, at = (uint64_t)offset;
+  if (!fe_shape_bytes(dtype, rank, shape, &bytes) || offset < 0 || at > size || bytes > size - at)
+    return fe_file_fail(error, IR_ERR_INVALID, a->source.name,
+                        "the file has %llu bytes; the array at byte %lld does not lie in it",
+                        (unsigned long long)size, (long long)offset);
+  fe_stored *s = fe_arrays_add(a, "", 0, error);
+  if (!s) return error->status;
+  *index = a->count - 1;
+  s->type = ir_dtypes[dtype].name;
+  s->dtype = dtype;
+  s->encoding = dtype == IR_BOOL ? FE_BOOLS : FE_PLAIN;
+  s->rank = rank;
+  if (rank) memcpy(s->shape, shape, (size_t)rank * sizeof *shape);
+  s->offset = at;
+  s->bytes = bytes;
+  return IR_OK;
 }
 
 void fe_arrays_close(fe_arrays *a) {
   const ir_mem *mem = a->source.mem;
   if (!mem) return;
   ir_free(mem, a->items, a->cap * sizeof *a->items);
-  ir_free(mem, a->by_name, a->count * sizeof *a->by_name);
+  if (a->by_name) ir_free(mem, a->by_name, a->count * sizeof *a->by_name);
   ir_text_free(&a->names);
   fe_source_free(&a->source);
   rt_mapped_release(a->source.file);
@@ -299,7 +333,9 @@ ir_status fe_arrays_load(fe_arrays *a, size_t index, const ir_mem *mem, fe_array
   char text[FE_LABEL];
   const char *label = fe_arrays_label(text, fe_arrays_name(a, index), s->name_length);
   ir_status status = IR_OK;
+  sigset_t before;
   *out = (fe_array){0};
+  rt_guard_enter(&before);
   switch (s->encoding) {
   case FE_PLAIN:
   case FE_BOOLS: status = copy_elements(a, s, mem, out, error); break;
@@ -308,13 +344,14 @@ ir_status fe_arrays_load(fe_arrays *a, size_t index, const ir_mem *mem, fe_array
   case FE_Q8_0:
   case FE_Q4_0:
   case FE_OTHER:
-    return fe_file_fail(error, IR_ERR_UNSUPPORTED, a->source.name, "%s is of type %s, which %s", label,
-                        s->type,
-                        s->encoding == FE_OTHER
-                            ? "viewfold does not read; of GGUF it reads F64, F32, F16, BF16, I8 to I64, Q8_0 "
-                              "and Q4_0, of safetensors all but types of fewer than 16 bits for a float"
-                            : "is read as a constant of a graph only");
+    status =
+        fe_file_fail(error, IR_ERR_UNSUPPORTED, a->source.name, "%s is of type %s, which %s", label, s->type,
+                     s->encoding == FE_OTHER
+                         ? "viewfold does not read; of GGUF it reads F64, F32, F16, BF16, I8 to I64, Q8_0 "
+                           "and Q4_0, of safetensors all but types of fewer than 16 bits for a float"
+                         : "is read as a constant of a graph only");
   }
+  rt_guard_leave(&before);
   if (!status && a->source.file) status = rt_mapped_check(a->source.file, error);
   if (!status && !is_described(s, out))
     status = fe_file_fail(error, IR_ERR_IO, a->source.name, "%s changed while it was read", label);

@@ -22,9 +22,12 @@ void fe_weights_close(fe_weights *w) {
   fe_weights_init(w, w->mem, w->context);
 }
 
-fe_weights_file *fe_weights_open(fe_weights *w, const char *path, size_t length, ir_error *error) {
+fe_weights_file *fe_weights_open(fe_weights *w, const char *path, size_t length, bool bytes,
+                                 ir_error *error) {
   for (fe_weights_file *f = w->files; f; f = f->next)
-    if (strlen(f->path) == length && memcmp(f->path, path, length) == 0) return f;
+    if (strlen(f->path) == length && memcmp(f->path, path, length) == 0 &&
+        bytes == (f->arrays.format == FE_BYTES))
+      return f;
   size_t size = sizeof(fe_weights_file) + length + 1;
   fe_weights_file *f = ir_alloc(w->mem, size);
   if (!f) {
@@ -34,7 +37,9 @@ fe_weights_file *fe_weights_open(fe_weights *w, const char *path, size_t length,
   *f = (fe_weights_file){.next = w->files, .allocated = size};
   memcpy(f->path, path, length);
   f->path[length] = 0;
-  if (fe_arrays_open(f->path, w->mem, &f->arrays, error) != IR_OK) {
+  ir_status status = bytes ? fe_arrays_open_bytes(f->path, w->mem, &f->arrays, error)
+                           : fe_arrays_open(f->path, w->mem, &f->arrays, error);
+  if (status) {
     fe_arrays_close(&f->arrays);
     ir_free(w->mem, f, size);
     return NULL;
@@ -81,8 +86,9 @@ ir_status fe_weights_constant(fe_weights *w, fe_weights_file *f, size_t index, r
 
 /* nodes */
 
-/* Opens the file of an origin, and finds the array. */
-static fe_weights_file *find_array(fe_weights *w, const ir_origin *o, size_t *index, ir_error *error) {
+/* Opens the file of an origin, and finds the array. One at an offset is of the type that is given. */
+static fe_weights_file *find_array(fe_weights *w, const ir_origin *o, ir_dtype dtype, int rank,
+                                   const int64_t *shape, size_t *index, ir_error *error) {
   ir_text path;
   ir_text_init(&path, w->mem);
   if (!o->file_length || o->file[0] != '/') ir_text_add(&path, o->base, o->base_length);
@@ -91,12 +97,13 @@ static fe_weights_file *find_array(fe_weights *w, const ir_origin *o, size_t *in
   if (path.failed) ir_fail(error, IR_ERR_MEMORY, "out of memory opening a file");
   else if (memchr(path.data ? path.data : "", 0, path.len))
     ir_fail(error, IR_ERR_INVALID, "the name of a file has a zero byte");
-  else f = fe_weights_open(w, ir_text_get(&path), path.len, error);
+  else f = fe_weights_open(w, ir_text_get(&path), path.len, o->bytes, error);
   ir_text_free(&path);
-  if (f &&
-      fe_arrays_choose(&f->arrays, o->name_length ? o->name : NULL, o->name_length, index, error) != IR_OK)
-    f = NULL;
-  return f;
+  if (!f) return NULL;
+  ir_status status =
+      o->bytes ? fe_arrays_add_bytes(&f->arrays, o->offset, dtype, rank, shape, index, error)
+               : fe_arrays_choose(&f->arrays, o->name_length ? o->name : NULL, o->name_length, index, error);
+  return status ? NULL : f;
 }
 
 static bool is_blocks(const fe_stored *s) { return s->encoding == FE_Q8_0 || s->encoding == FE_Q4_0; }
@@ -124,10 +131,10 @@ ir_status fe_weights_resolve(fe_weights *w, const ir_graph *g, ir_ref resource, 
   const ir_node *n = ir_get(g, resource);
   *out = NULL;
   if (!ir_resource_origin(g, resource, &o)) return ir_fail(error, IR_ERR_INVALID, "a constant of no file");
-  fe_weights_file *f = find_array(w, &o, &index, error);
+  for (uint32_t i = 0; i < n->nsrc; i++) ir_is_const(g, n->src[i], &shape[i]);
+  fe_weights_file *f = find_array(w, &o, (ir_dtype)n->dtype, (int)n->nsrc, shape, &index, error);
   if (!f) return error->status;
   const fe_stored *s = &f->arrays.items[index];
-  for (uint32_t i = 0; i < n->nsrc; i++) ir_is_const(g, n->src[i], &shape[i]);
   bool same = o.raw ? is_blocks(s) && s->bytes == bytes_of((ir_dtype)n->dtype, shape, (int)n->nsrc)
                     : is_stored_as(s, (ir_dtype)n->dtype, shape, (int)n->nsrc);
   if (!same)
@@ -181,7 +188,12 @@ static ir_ref refuse_declared(ir_graph *g, const fe_weights_file *f, size_t inde
 
 ir_ref fe_weights_value(fe_weights *w, ir_graph *g, const ir_origin *origin, const fe_declared *declared) {
   size_t index;
-  fe_weights_file *f = find_array(w, origin, &index, g->error);
+  if (origin->bytes && (!declared->dtype || declared->rank < 0)) {
+    ir_fail(g->error, IR_ERR_INVALID, "data: an array at an offset has shape and dtype");
+    return 0;
+  }
+  fe_weights_file *f =
+      find_array(w, origin, declared->dtype, declared->rank, declared->shape, &index, g->error);
   if (!f) return 0;
   const fe_stored *s = &f->arrays.items[index];
   ir_dtype dtype = declared->dtype ? declared->dtype : s->dtype;

@@ -6,6 +6,7 @@
 #include "runtime/context.h"
 #include "runtime/device.h"
 #include "runtime/program/program.h"
+#include "runtime/system/bus_error.h"
 
 /* Bytes of the constant that the slot takes. The plan's check has it that the number of elements is a
  * constant. */
@@ -48,13 +49,15 @@ static ir_status place_constant(rt_program *p, size_t i, ir_error *error) {
   return IR_OK;
 }
 
-/* Lists the files that the constants are mapped from, each once where its constants follow each other. A
- * program with any runs by run_any, which checks them: also where elements have been copied to a device,
- * since a file that had changed by then is still another one afterwards. */
+/* Lists the files that the constants are mapped from, each once. A program with any runs by run_any, which
+ * checks them: also where elements have been copied to a device, since a file that had changed by then is
+ * still another one afterwards. */
 static void list_files(rt_program *p) {
   for (size_t i = 0; i < p->resource_count; i++) {
     rt_mapped_file *file = rt_constant_file(p->constants[i]);
-    if (file && (!p->file_count || p->files[p->file_count - 1] != file)) p->files[p->file_count++] = file;
+    size_t k = 0;
+    while (k < p->file_count && p->files[k] != file) k++;
+    if (file && k == p->file_count) p->files[p->file_count++] = file;
   }
   if (p->file_count) p->plain = false;
 }
@@ -102,12 +105,21 @@ void rt_program_unbind(rt_program *p) {
   p->files = NULL;
 }
 
+/* Reads constants where they are copied to a device, and where something is computed from them. */
+static ir_status bind_guarded(rt_program *p, rt_constant *const *constants, size_t count, ir_error *error) {
+  sigset_t before;
+  rt_guard_enter(&before);
+  ir_status status = bind(p, constants, count, error);
+  rt_guard_leave(&before);
+  return status;
+}
+
 ir_status rt_program_bind(rt_program *base, rt_constant *const *constants, size_t count, rt_program **out,
                           ir_error *error) {
   *out = NULL;
   ir_status status = check_constants(base, constants, count, error);
   if (!status) status = rt_program_share(base, out, error);
-  if (!status) status = bind(*out, constants, count, error);
+  if (!status) status = bind_guarded(*out, constants, count, error);
   if (status) {
     rt_program_release(*out);
     *out = NULL;

@@ -6,6 +6,7 @@
 
 #include "runtime/context.h"
 #include "runtime/program/run.h"
+#include "runtime/system/bus_error.h"
 
 typedef struct chunk_args {
   cg_kernel function;
@@ -273,6 +274,20 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
   return status;
 }
 
+static ir_status run_unmapped(rt_program *p, const rt_arguments *a, ir_error *error) {
+  return p->remote ? p->context->device->table->run(p, a, error)
+                   : run_with_state(p, a->inputs, a->outputs, a->vars, a->ns_by_step, error);
+}
+
+/* A run that reads constants from mapped files, which may change meanwhile. */
+static ir_status run_mapped(rt_program *p, const rt_arguments *a, ir_error *error) {
+  sigset_t before;
+  rt_guard_enter(&before);
+  ir_status status = run_unmapped(p, a, error);
+  rt_guard_leave(&before);
+  return status ? status : rt_program_check_files(p, error);
+}
+
 /* Every run except those of plain programs. */
 static ir_status run_any(const rt_program *program, const rt_arguments *a, ir_error *error) {
   rt_program *p = (rt_program *)(uintptr_t)program;
@@ -280,9 +295,7 @@ static ir_status run_any(const rt_program *program, const rt_arguments *a, ir_er
     return ir_fail(error, IR_ERR_INVALID, "graph @%s: it reads %zu constants, to which it is not bound",
                    rt_program_name(p), p->resource_count);
   if (p->failed_step) return rt_out_of_range(p, p->failed_step - 1, error);
-  ir_status status = p->remote ? p->context->device->table->run(p, a, error)
-                               : run_with_state(p, a->inputs, a->outputs, a->vars, a->ns_by_step, error);
-  return !status && p->file_count ? rt_program_check_files(p, error) : status;
+  return p->file_count ? run_mapped(p, a, error) : run_unmapped(p, a, error);
 }
 
 ir_status rt_program_run(const rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,

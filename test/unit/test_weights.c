@@ -2,6 +2,7 @@
  * use them, blocks of GGUF. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -206,6 +207,9 @@ static atomic_int running;
 
 static void *run_until_refused(void *user) {
   runner *r = user;
+  sigset_t all; /* as threads of servers do */
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, NULL);
   vf_error own;
   float y[ROWS];
   for (;;) {
@@ -337,7 +341,11 @@ static void test_text_refused(void **state) {
   refuse_text(c, "file=\"t.safetensors\" name=\"encoder.bias\" dtype=f16", "f16[32] is declared");
   refuse_text(c, "file=\"t.safetensors\" name=\"encoder.bias\" shape=[31]", "f32[31] is declared");
   refuse_text(c, "file=\"t.safetensors\" name=\"encoder.bias\" shape=[n]", "list of at most 16 numbers");
-  refuse_text(c, "file=\"t.safetensors\" name=\"encoder.bias\" axis=1", "name, shape and dtype");
+  refuse_text(c, "file=\"t.safetensors\" name=\"encoder.bias\" axis=1", "name or offset, shape and dtype");
+  refuse_text(c, "file=\"t.safetensors\" offset=8", "has shape and dtype");
+  refuse_text(c, "file=\"t.safetensors\" offset=-4 shape=[2] dtype=f32", "does not lie in it");
+  refuse_text(c, "file=\"t.safetensors\" offset=8 shape=[1000000] dtype=f32", "does not lie in it");
+  refuse_text(c, "file=\"t.safetensors\" offset=8 name=\"x\" shape=[2] dtype=f32", "name or offset");
   refuse_text(c, "file=1", "are strings");
   refuse_text(c, "file=\"t\\x00t\"", "zero byte");
   vf_graph *g = vf_graph_create(c, "g", &error);

@@ -91,3 +91,31 @@ $ viewfold run 'f32[2,3]' --in x=d/w.safetensors:none
 $ viewfold run 'f32[3,2]' --in x=d/w.safetensors:w
 ! viewfold run: %x is f32[3,2], but d/w.safetensors:w holds f32[2,3]: axis 0 has to be 3
 ? 2
+
+== arrays at offsets of any file, aligned or not
+$ printf 'abcd\0\0\200\077\0\0\0\100e\0\0\100\100\7\0' > any.bin
+<<< b.vf
+graph @b() {
+  %x = data file="any.bin" offset=4 shape=[2] dtype=f32
+  %y = data file="any.bin" offset=13 shape=[1] dtype=f32
+  %z = data file="any.bin" offset=15 shape=[4] dtype=bool
+  return %x, %y, %z
+}
+>>>
+$ viewfold run b.vf --check
+x: f32[2] = [1.0, 2.0]
+y: f32[1] = [3.0]
+z: bool[4] = [true, true, true, false]
+check x: 2 elements, bit-equal
+check y: 1 element, bit-equal
+check z: 4 elements, bit-equal
+$ viewfold dump --stage=graph b.vf
+graph @b() {
+  %x = data file="any.bin" offset=4 shape=[2] dtype=f32 : f32[2]
+  %y = data file="any.bin" offset=13 shape=[1] dtype=f32 : f32[1]
+  %z = data file="any.bin" offset=15 shape=[4] dtype=bool : bool[4]
+  return %x, %y, %z
+}
+$ printf 'abc' > any.bin; viewfold run b.vf
+! b.vf:2:3: error: any.bin: the file has 3 bytes; the array at byte 4 does not lie in it
+? 2
