@@ -278,14 +278,8 @@ static void release_externals(onnx_import *m) {
       onnx_file_close((onnx_file *)item);
 }
 
-/* The graph of m, whose file is that of its path unless it has bytes; NULL with *error set. */
-static vf_graph *import(onnx_import *m, vf_context *c, ir_error *error) {
-  vf_error failure = {0};
-  m->graph = vf_graph_create(c, "model", &failure);
-  if (!m->graph) {
-    ir_fail(error, (ir_status)failure.status, "%s", failure.message);
-    return NULL;
-  }
+/* One attempt, in m->graph; its error is the graph's. */
+static void attempt(onnx_import *m) {
   m->g = &m->graph->ir;
   m->error = &m->graph->error;
   if (!m->file.bytes.at) onnx_file_open(m, m->path, &m->file, m->error);
@@ -295,15 +289,47 @@ static vf_graph *import(onnx_import *m, vf_context *c, ir_error *error) {
       (wire_arena){.mem = m->g->mem, .error = m->error, .limit = ARENA_LEAST + ARENA_TIMES * m->whole.size};
   if (!m->error->status && !read_model(m) && !m->error->status)
     ir_fail(m->error, IR_ERR_MEMORY, "out of memory");
-  if (m->error->status) {
-    bool named = strncmp(m->error->text, m->path, strlen(m->path)) == 0; /* a message of opening a file */
-    if (named) *error = *m->error;
-    else fe_file_fail(error, m->error->status, m->path, "%s", m->error->text);
-    vf_graph_destroy(m->graph);
-    m->graph = NULL;
-  }
   release_externals(m);
   wire_free(&m->arena);
+}
+
+/* A graph from an attempt with the limits and the file of `from`. */
+static vf_graph *try_again(onnx_import *m) {
+  onnx_import again = {
+      .path = m->path, .options = m->options, .weights_file = m->weights_file, .asked = m->asked};
+  vf_graph *graph = vf_graph_create(m->graph->context, "model", NULL);
+  if (!graph) return NULL;
+  again.graph = graph;
+  again.file = m->file;
+  again.limits = m->limits, again.limit_count = m->limit_count, again.limit_cap = m->limit_cap;
+  attempt(&again);
+  m->file = again.file;
+  m->limits = again.limits, m->limit_count = again.limit_count, m->limit_cap = again.limit_cap;
+  if (graph->error.status) {
+    vf_graph_destroy(graph);
+    graph = NULL;
+  }
+  return graph;
+}
+
+/* The graph of m, whose file is that of its path unless it has bytes; NULL with *error set. */
+static vf_graph *import(onnx_import *m, vf_context *c, ir_error *error) {
+  vf_error failure = {0};
+  m->graph = vf_graph_create(c, "model", &failure);
+  if (!m->graph) {
+    ir_fail(error, (ir_status)failure.status, "%s", failure.message);
+    return NULL;
+  }
+  attempt(m);
+  if (m->error->status) {
+    vf_graph *better = m->limit_count && m->error->status != IR_ERR_MEMORY ? try_again(m) : NULL;
+    bool named = strncmp(m->error->text, m->path, strlen(m->path)) == 0; /* a message of opening a file */
+    if (!better && named) *error = *m->error;
+    else if (!better) fe_file_fail(error, m->error->status, m->path, "%s", m->error->text);
+    vf_graph_destroy(m->graph);
+    m->graph = better;
+  }
+  ir_free(&c->mem, m->limits, m->limit_cap * sizeof *m->limits);
   onnx_file_close(&m->file);
   return m->graph;
 }

@@ -81,6 +81,13 @@ typedef struct onnx_file {
   bool digesting;
 } onnx_file;
 
+/* A size that a model takes from an axis of a fixed size, such as a table of positions: it is at most that.
+ */
+typedef struct onnx_limit {
+  char name[128]; /* of the variable */
+  int64_t most;
+} onnx_limit;
+
 typedef struct onnx_import {
   vf_graph *graph;
   ir_graph *g;
@@ -95,6 +102,8 @@ typedef struct onnx_import {
   onnx_scope externals;     /* onnx_file: files of weights */
   const char *weights_file; /* where the graph's text says that its constants are; or NULL */
   onnx_scope weights;       /* names in it */
+  onnx_limit *limits;       /* of variables, found in a first attempt */
+  size_t limit_count, limit_cap;
   size_t nodes, most_nodes;
   int depth;
   bool explained;    /* the error says which node failed */
@@ -147,7 +156,7 @@ bool onnx_fail(onnx_import *m, ir_status status, const char *format, ...) IR_PRI
 bool onnx_enter(onnx_import *m);
 void onnx_leave(onnx_import *m);
 
-/* inputs.c: the model's inputs. `fixed`: those that have an initialiser are not declared. */
+/* inputs.c: the model's inputs; those that have an initialiser are not declared. */
 bool onnx_declare_inputs(onnx_import *m, onnx_frame *frame, const onnx_graph_proto *graph);
 
 /* file.c */
@@ -158,6 +167,10 @@ void onnx_file_close(onnx_file *file); /* constants keep it mapped; may be all z
  * where they are aligned in a file, the keeper. 0 after an error. */
 ir_ref onnx_elements_ref(onnx_import *m, wire_bytes name, ir_dtype dtype, int rank, const int64_t *shape,
                          const void *elements, size_t bytes, onnx_file *keeper);
+
+/* Notes that a symbolic size is taken from an axis of `most` elements: what follows may hold up to there
+ * alone. A model that is refused is tried again with such bounds. */
+void onnx_note_limit(onnx_import *m, ir_ref size, int64_t most);
 
 /* tensor.c */
 ir_dtype onnx_dtype(int64_t number);         /* IR_NONE where viewfold has none */

@@ -21,6 +21,21 @@ static const char *variable_name(onnx_import *m, wire_bytes name) {
   return memcpy(out, "dim_", 4);
 }
 
+void onnx_note_limit(onnx_import *m, ir_ref size, int64_t most) {
+  const ir_node *n = ir_get(m->g, size);
+  if (n->op != IR_OP_VAR || most < 1 || ir_bounds_of(m->g, size).hi <= most) return;
+  const char *name = ir_name_text(m->g, n->arg);
+  size_t i = 0;
+  while (i < m->limit_count && strcmp(m->limits[i].name, name)) i++;
+  if (strlen(name) >= sizeof m->limits->name) return;
+  if (i == m->limit_count) {
+    if (!IR_RESERVE(m->g->mem, m->limits, m->limit_cap, m->limit_count + 1)) return;
+    m->limits[m->limit_count++].most = most;
+    memcpy(m->limits[i].name, name, strlen(name) + 1);
+  }
+  if (m->limits[i].most > most) m->limits[i].most = most;
+}
+
 static ir_ref make_variable(onnx_import *m, wire_bytes name) {
   int64_t low = LOW, high = HIGH;
   const char *given = onnx_string(m, name);
@@ -36,6 +51,9 @@ static ir_ref make_variable(onnx_import *m, wire_bytes name) {
   }
   const char *variable = given ? variable_name(m, name) : NULL;
   if (!variable) return 0;
+  for (size_t i = 0; i < m->limit_count; i++)
+    if (strcmp(m->limits[i].name, variable) == 0 && m->limits[i].most < high && m->limits[i].most >= low)
+      high = m->limits[i].most;
   return low == high ? ir_index(m->g, low) : vf_variable(m->graph, variable, low, high, 1).id;
 }
 

@@ -99,31 +99,68 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high) {
   return value < low ? low : value > high ? high : value;
 }
 
-/* Of a list: as Python's slices. */
-bool onnx_fold_slice(onnx_node *n, bool *done) {
-  if (!onnx_foldable(n, 0, n->input_count)) return true;
-  const onnx_known *k = onnx_known_in(n, 0);
-  const int64_t *starts, *ends, *steps;
-  int count, other;
-  if (k->rank != 1) return true;
-  for (int i = 1; i < n->input_count; i++)
-    for (size_t j = 0; onnx_has(n, i) && j < onnx_known_in(n, i)->count; j++)
-      if (!ir_is_const(n->g, onnx_known_in(n, i)->elements[j].size, NULL)) return true;
-  if (!onnx_numbers(n, "starts", 1, &starts, &count) || !onnx_numbers(n, "ends", 2, &ends, &other) ||
-      !onnx_numbers(n, "steps", 4, &steps, &other))
-    return false;
-  if (!starts || !ends || count != 1) return true;
-  int64_t size = k->shape[0], step = steps ? steps[0] : 1;
-  if (step == 0 || step < -size - 1 || step > size + 1) return true;
+typedef struct cut {
+  int64_t begin, step, count;
+} cut;
+
+/* As Python's slices. False where it is not to be folded. */
+static bool cut_axis(int64_t size, int64_t start, int64_t stop, int64_t step, cut *out) {
+  if (step == 0 || step < -size - 1 || step > size + 1) return false;
   int64_t low = step < 0 ? -1 : 0, high = step < 0 ? size - 1 : size;
-  int64_t begin = clamp(starts[0] < 0 ? starts[0] + size : starts[0], low, high);
-  int64_t end = ends[0] < -size ? -1 : ends[0] < 0 ? ends[0] + size : ends[0];
+  int64_t begin = clamp(start < 0 ? start + size : start, low, high);
+  int64_t end = stop < -size ? -1 : stop < 0 ? stop + size : stop;
   end = clamp(end, low, high);
-  int64_t length = step > 0 ? (end - begin + step - 1) / step : (begin - end - step - 1) / -step;
-  length = length < 0 ? 0 : length;
-  onnx_known *made = onnx_known_make(n->m, k->dtype, 1, &length);
+  int64_t count = step > 0 ? (end - begin + step - 1) / step : (begin - end - step - 1) / -step;
+  *out = (cut){begin, step, count < 0 ? 0 : count};
+  return true;
+}
+
+/* Are all elements of the inputs from 1 on numbers? */
+static bool numeric_from(onnx_node *n, int first) {
+  for (int i = first; i < n->input_count; i++)
+    for (size_t j = 0; onnx_has(n, i) && j < onnx_known_in(n, i)->count; j++)
+      if (!ir_is_const(n->g, onnx_known_in(n, i)->elements[j].size, NULL)) return false;
+  return true;
+}
+
+/* Element of k at each index of `made`, row-major. */
+static void copy_cuts(const onnx_known *k, const cut *cuts, onnx_known *made) {
+  for (size_t at = 0; at < made->count; at++) {
+    size_t rest = at;
+    int64_t offset = 0, stride = 1;
+    for (int i = k->rank - 1; i >= 0; i--) {
+      int64_t index = (int64_t)(rest % (size_t)made->shape[i]);
+      rest /= (size_t)made->shape[i];
+      offset += (cuts[i].begin + index * cuts[i].step) * stride;
+      stride *= k->shape[i];
+    }
+    made->elements[at] = k->elements[offset];
+  }
+}
+
+bool onnx_fold_slice(onnx_node *n, bool *done) {
+  if (!onnx_foldable(n, 0, n->input_count) || !numeric_from(n, 1)) return true;
+  const onnx_known *k = onnx_known_in(n, 0);
+  const int64_t *starts, *ends, *axes, *steps;
+  int64_t shape[IR_MAX_RANK];
+  cut cuts[IR_MAX_RANK];
+  int count, other, axis;
+  if (!onnx_numbers(n, "starts", 1, &starts, &count) || !onnx_numbers(n, "ends", 2, &ends, &other))
+    return false;
+  if (!starts || !ends || other != count) return true;
+  if (!onnx_numbers(n, "axes", 3, &axes, &other)) return false;
+  if (axes && other != count) return true;
+  if (!onnx_numbers(n, "steps", 4, &steps, &other)) return false;
+  if (steps && other != count) return true;
+  for (int i = 0; i < k->rank; i++) cuts[i] = (cut){0, 1, k->shape[i]};
+  for (int i = 0; i < count; i++) {
+    if (!onnx_wrap(n, axes ? axes[i] : i, k->rank, &axis)) return false;
+    if (!cut_axis(k->shape[axis], starts[i], ends[i], steps ? steps[i] : 1, &cuts[axis])) return true;
+  }
+  for (int i = 0; i < k->rank; i++) shape[i] = cuts[i].count;
+  onnx_known *made = onnx_known_make(n->m, k->dtype, k->rank, shape);
   if (!made) return false;
-  for (int64_t i = 0; i < length; i++) made->elements[i] = k->elements[begin + i * step];
+  copy_cuts(k, cuts, made);
   return *done = onnx_put_known(n, 0, made);
 }
 

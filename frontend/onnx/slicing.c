@@ -15,6 +15,8 @@ static ir_ref bound(onnx_node *n, ir_ref given, ir_ref size, int64_t low) {
     onnx_lacks(n, "a bound that depends on symbolic sizes may be negative or not");
     return 0;
   }
+  int64_t most;
+  if (ir_is_const(n->g, size, &most)) onnx_note_limit(n->m, given, most);
   return pass_max(n->g, zero, pass_min(n->g, given, top));
 }
 

@@ -15,6 +15,7 @@ static const char help_text[] =
     "Usage: viewfold bench [--json] [--threads N] [OPTIONS] [ID ...]\n"
     "       viewfold bench --serve [--threads N]\n"
     "       viewfold bench --once ID DIR [--threads N]\n"
+    "       viewfold bench MODEL.onnx [--size NAME=VALUE]... [--threads N]\n"
     "\n"
     "Measures workloads, all of them or those named, on inputs of its own, and checks all results against "
     "float64. Prints\n"
@@ -280,6 +281,7 @@ static int run_bench(bench *b) {
 }
 
 int cli_bench(int argc, char **argv) {
+  if (bench_is_of_model(argc, argv)) return bench_model(argc, argv);
   bench b = {.words = calloc((size_t)argc + 1, sizeof *b.words)};
   int status = b.words ? read_options(&b, argc, argv) : CLI_DEVICE;
   if (status == CLI_END) status = run_bench(&b);

@@ -215,4 +215,8 @@ int bench_serve(vf_context *context, FILE *requests, FILE *answers);
  * failure is printed. */
 int bench_once(vf_context *context, const char *id, const char *folder);
 
+/* model.c: `bench MODEL.onnx`. Is one of the words a model? The exit status of the command. */
+bool bench_is_of_model(int argc, char **argv);
+int bench_model(int argc, char **argv);
+
 #endif
