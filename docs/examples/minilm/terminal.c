@@ -47,9 +47,11 @@ static bool set_raw(void) {
   return tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
 }
 
-static int columns(void) {
+/* Columns and rows; 80 and 24 where nobody knows. */
+static struct winsize window(void) {
   struct winsize size;
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) return size;
+  return (struct winsize){.ws_col = 80, .ws_row = 24};
 }
 
 /* As much of a text as fits into so many columns, without what would move the cursor. The columns. */
@@ -70,7 +72,8 @@ static int put(line text, int room) {
 
 /* The query with answers below it; the cursor is behind the query afterwards. */
 static void draw(line query, const answer *answers, int count) {
-  int width = columns();
+  int width = window().ws_col, rows = window().ws_row;
+  if (count > rows - 2) count = rows > 2 ? rows - 2 : 0;
   printf("\r\033[J\n");
   for (int i = 0; i < count; i++) {
     printf("\r%6.3f  ", answers[i].score);
