@@ -6,6 +6,7 @@
 #include "frontend/onnx/onnx.h"
 #include "frontend/onnx/schema.h"
 #include "test/lib/folder.h"
+#include "test/lib/memory.h"
 #include "test/lib/onnx_models.h"
 #include "test/lib/unit.h"
 
@@ -376,6 +377,35 @@ static void files_that_are_cut_off_are_refused(void **state) {
   }
 }
 
+/* Every allocation of importing fails in turn, alone. */
+static void allocations_may_fail(void **state) {
+  (void)state;
+  for (int i = 0; i < MODEL_SAMPLES; i++) {
+    test_memory memory = {0};
+    const vf_options options = {.size = sizeof options,
+                                .allocator = test_memory_hook,
+                                .allocator_user = &memory,
+                                .threads = 1,
+                                .flags = VF_NO_DISK};
+    vf_context *c = vf_context_create(&options, &error);
+    size_t live = memory.live;
+    bool done = false;
+    model_sample(&model, i);
+    for (long number = 1; !done; number++) {
+      ir_error failure = {0};
+      memory.fail_at = memory.allocations + number;
+      vf_graph *g = onnx_import_memory(c, "model.onnx", model.bytes, model.size, NULL, &failure);
+      done = memory.allocations < memory.fail_at;
+      memory.fail_at = 0;
+      if (!g && failure.status != IR_ERR_MEMORY) fail_msg("sample %d, %ld: %s", i, number, failure.text);
+      vf_graph_destroy(g);
+      assert_int_equal(memory.live, live);
+    }
+    vf_context_destroy(c);
+    assert_int_equal(memory.live, 0);
+  }
+}
+
 /* the wire format */
 
 static bool reads(const wire_message *message, const uint8_t *bytes, size_t size, size_t limit, void *out) {
@@ -434,5 +464,5 @@ UNIT_TESTS_BETWEEN(set_up, tear_down, one_program_serves_all_lengths, sizes_have
                    a_shape_that_is_an_input_is_asked_for, loops_stay_loops, a_loop_may_end_early,
                    a_condition_chooses_when_it_runs, functions_are_inlined, weights_may_be_in_another_file,
                    a_missing_operator_is_named, wrong_models_are_refused, functions_do_not_explode,
-                   files_that_are_cut_off_are_refused, numbers_are_packed_or_not,
+                   files_that_are_cut_off_are_refused, allocations_may_fail, numbers_are_packed_or_not,
                    damaged_messages_are_refused)
