@@ -126,6 +126,28 @@ static void sizes_have_bounds(void **state) {
   vf_graph_destroy(g);
 }
 
+/* Exporters write sums of sizes as a name. */
+static void sizes_may_be_sums(void **state) {
+  (void)state;
+  int64_t shape[2];
+  const int64_t values[] = {3, 5};
+  graph.size = 0;
+  model_input(&graph, "x[past,4]");
+  model_input(&graph, "y[length,4]");
+  model_input(&graph, "z[past + length,8]");
+  model_node(&graph, 1, "Concat x,y -> both axis=0", NULL, NULL);
+  model_node(&graph, 1, "Concat both,both -> wide axis=1", NULL, NULL);
+  model_node(&graph, 1, "Add wide,z -> sum", NULL, NULL);
+  model_output(&graph, "sum[a,b]");
+  vf_graph *g = import(NULL);
+  vf_program *p = compiled(g);
+  assert_int_equal(vf_variable_count(p), 2);
+  assert_int_equal(vf_port_shape(p, VF_OUTPUT, 0, values, shape, &error), VF_OK);
+  assert_true(shape[0] == 8 && shape[1] == 8);
+  vf_program_destroy(p);
+  vf_graph_destroy(g);
+}
+
 static void a_shape_that_is_an_input_is_asked_for(void **state) {
   (void)state;
   const int64_t shape[] = {2, 3}, two = 2;
@@ -460,7 +482,7 @@ static void damaged_messages_are_refused(void **state) {
   assert_false(reads(&onnx_tensor_message, many, sizeof many, 256, &t));
 }
 
-UNIT_TESTS_BETWEEN(set_up, tear_down, one_program_serves_all_lengths, sizes_have_bounds,
+UNIT_TESTS_BETWEEN(set_up, tear_down, one_program_serves_all_lengths, sizes_have_bounds, sizes_may_be_sums,
                    a_shape_that_is_an_input_is_asked_for, loops_stay_loops, a_loop_may_end_early,
                    a_condition_chooses_when_it_runs, functions_are_inlined, weights_may_be_in_another_file,
                    a_missing_operator_is_named, wrong_models_are_refused, functions_do_not_explode,
