@@ -13,6 +13,11 @@
 
 enum { IR_MAX_STEPS = 1 << 16 }; /* steps of functions included; functions nest at most IR_MAX_DEPTH deep */
 
+/* A kernel that depends on constants alone runs once, when a program is bound to them, if it writes at most
+ * so many times the bytes that it reads: what it writes takes memory as long as the program, where it would
+ * share an arena. A copy into panels fills the last one up, to at most twice the columns. */
+enum { IR_MAX_HOISTED_GROWTH = 2 };
+
 typedef enum ir_slot_kind {
   IR_SLOT_INPUT,    /* the caller's, read only */
   IR_SLOT_OUTPUT,   /* the caller's, written by the program alone */

@@ -1,5 +1,6 @@
 #include "ir/resource.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 bool ir_resource_origin(const ir_graph *g, ir_ref resource, ir_origin *out) {
@@ -17,7 +18,9 @@ bool ir_resource_origin(const ir_graph *g, ir_ref resource, ir_origin *out) {
                      .file_length = (size_t)(name - file - 1),
                      .name = name + 1,
                      .name_length = (size_t)(end - name - 1),
-                     .raw = slash[1] == 'r'};
+                     .raw = slash[1] == 'r',
+                     .bytes = slash[1] == 'b'};
+  if (out->bytes) out->offset = strtoll(name + 1, NULL, 10);
   return true;
 }
 
@@ -26,12 +29,13 @@ int64_t ir_resource_name(ir_graph *g, const char *constant, const ir_origin *ori
   ir_text_init(&text, g->mem);
   ir_textf(&text, "%s/%lld", constant, (long long)g->next_serial++);
   if (origin) {
-    ir_text_str(&text, origin->raw ? "/r" : "/f");
+    ir_text_str(&text, origin->bytes ? "/b" : origin->raw ? "/r" : "/f");
     ir_text_add(&text, origin->base, origin->base_length);
     ir_text_add(&text, "", 1);
     ir_text_add(&text, origin->file, origin->file_length);
     ir_text_add(&text, "", 1);
-    if (origin->name) ir_text_add(&text, origin->name, origin->name_length);
+    if (origin->bytes) ir_textf(&text, "%lld", (long long)origin->offset);
+    else if (origin->name) ir_text_add(&text, origin->name, origin->name_length);
   }
   int64_t id = text.failed ? -1 : ir_name(g, text.data, text.len);
   ir_text_free(&text);

@@ -1,11 +1,13 @@
 /* What the arg of a RESOURCE node names: `CONSTANT/SERIAL`, and behind that the file that the constant comes
- * from, if any: `/`, `f` or `r`, BASE, a zero byte, FILE, a zero byte, NAME. */
+ * from, if any: `/`, `f`, `r` or `b`, BASE, a zero byte, FILE, a zero byte, NAME; of `b`, an offset for NAME.
+ */
 #ifndef VIEWFOLD_IR_RESOURCE_H
 #define VIEWFOLD_IR_RESOURCE_H
 
 #include "ir.h"
 
-/* Where the array of a constant is found: as `data file="FILE" name="NAME"` says. */
+/* Where the array of a constant is found: as `data file="FILE" name="NAME"` says, or `data file="FILE"
+ * offset=N`. */
 typedef struct ir_origin {
   const char *base; /* prefix of FILE: the folder of the text that named it, `dir/` or `` */
   size_t base_length;
@@ -13,7 +15,10 @@ typedef struct ir_origin {
   size_t file_length;
   const char *name; /* NULL, or length 0: the only array of the file */
   size_t name_length;
-  bool raw; /* the bytes of the array as elements of another dtype: those of blocks */
+  bool raw;   /* the bytes of the array as elements of another dtype: those of blocks */
+  bool bytes; /* instead of a name: the elements are the bytes from `offset` on, whatever else the file holds
+               */
+  int64_t offset;
 } ir_origin;
 
 /* False: the RESOURCE node does not come from a file. */

@@ -44,8 +44,9 @@ typedef struct ir_target {
                       barriers */
   int together;    /* sub-group size: neighbouring work-items that run in lockstep and exchange values in
                       registers; 0: none */
-  int matrix; /* product terms of f16 or bf16 that one matrix instruction of a sub-group adds up; 0: no such
-                 instruction */
+  int matrix;  /* product terms of f16 or bf16 that one matrix instruction of a sub-group adds up; 0: no such
+                  instruction */
+  bool hoists; /* kernels that depend on constants alone run once, when a program is bound to them */
   int64_t batch_stream_threshold; /* products of at least this many bytes are computed one batch element at a
                                      time, where they can be; 0: none */
   int64_t local_bytes;    /* limit for all locals of a kernel, a power of two; 0: what stays in the caches */

@@ -54,6 +54,10 @@ static void fuse_scans(pass_state *s) { s->root = pass_fuse_scans(s->g, s->root)
 
 static void lower(pass_state *s) { s->root = pass_lower(s->g, s->root, s->strategy); }
 
+static void store_constants(pass_state *s) {
+  s->root = pass_store_constants(s->g, s->root, s->options->target);
+}
+
 static void copy_operands(pass_state *s) {
   s->root = pass_pack_copies(s->g, s->root, s->options->target, s->strategy);
 }
@@ -158,6 +162,8 @@ const pass_info pass_table[] = {
      "one scan in place of several over the same operands and states", NULL},
     {"lower", "lower", lower, GRAPH, PASS_BOTH, "no batch axes",
      "primitive operations only; values that views transpose in long rows are stored", NULL},
+    {"constants", "pack", store_constants, GRAPH, PASS_BOTH, "primitive operations",
+     "what depends on constants alone is stored, where others read it", NULL},
     {"copies", "pack", copy_operands, GRAPH, PASS_BOTH, "primitive operations",
      "operands of contractions in the order in which tiles read them; narrow integers in pairs", NULL},
     {"pack", "pack", read_copies, GRAPH, PASS_BOTH, "primitive operations",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/context.h"
+#include "runtime/system/bus_error.h"
 
 enum { FIRST_BUCKETS = 64 /* of a table; it doubles when it holds as many constants */ };
 
@@ -76,10 +77,33 @@ static void set_name(rt_constant *c, unsigned same_digest) {
   else snprintf(c->name, sizeof c->name, "%s-%zu", digits, c->size);
 }
 
+/* The allocation begins at the address that is kept just below the elements. */
+enum {
+  ALIGN = 64,
+  AROUND = ALIGN + sizeof(void *)
+}; /* bytes: a cache line; and what an allocation has besides */
+
+static void *alloc_aligned(const ir_mem *mem, size_t size) {
+  char *block = size <= SIZE_MAX - AROUND ? ir_alloc(mem, size + AROUND) : NULL;
+  if (!block) return NULL;
+  void **elements = (void **)(((uintptr_t)block + AROUND) & ~(uintptr_t)(ALIGN - 1));
+  elements[-1] = block;
+  return elements;
+}
+
+static void free_aligned(const ir_mem *mem, const void *elements, size_t size) {
+  if (elements) ir_free(mem, ((void *const *)elements)[-1], size + AROUND);
+}
+
+void *rt_constant_memory(rt_context *context, size_t size) { return alloc_aligned(&context->mem, size); }
+void rt_constant_memory_free(rt_context *context, void *memory, size_t size) {
+  free_aligned(&context->mem, memory, size);
+}
+
 static void release_bytes(const rt_constants *t, const rt_constant *c) {
   if (c->file) rt_mapped_release(c->file);
   else if (c->release) c->release(c->bytes, c->user);
-  else ir_free(t->mem, (void *)(uintptr_t)c->bytes, c->size);
+  else free_aligned(t->mem, c->bytes, c->size);
 }
 
 /* A use of the constant of the table that is equal to `given`, or of a new one; what `given` owns is taken
@@ -126,8 +150,11 @@ ir_status rt_constant_map(rt_context *context, rt_mapped_file *file, size_t offs
                        .size = size,
                        .file = file,
                        .offset = offset};
+  sigset_t before; /* bytes may be compared */
   rt_mapped_retain(file);
+  rt_guard_enter(&before);
   ir_status status = add(&context->constants, &given, out, error);
+  rt_guard_leave(&before);
   if (status) rt_mapped_release(file);
   return status;
 }
@@ -148,28 +175,73 @@ ir_status rt_constant_share(rt_context *context, rt_constant *c, rt_constant **o
   return status;
 }
 
+/* The bucket has the uses of the constant whose name is `name`. */
+static rt_constant *find_name(const rt_constants *t, rt_digest digest, const char *name) {
+  size_t length = strcspn(name, "/");
+  rt_constant *c = t->count ? *bucket_of(t, digest) : NULL;
+  while (c && (strncmp(c->name, name, length) != 0 || c->name[length])) c = c->next;
+  if (c) atomic_fetch_add_explicit(&c->uses, 1, memory_order_relaxed);
+  return c;
+}
+
+static void name_made(rt_digest recipe, char name[RT_CONSTANT_NAME]) {
+  char digits[RT_DIGEST_HEX];
+  rt_digest_hex(recipe, digits);
+  snprintf(name, RT_CONSTANT_NAME, "made-%s", digits);
+}
+
+rt_constant *rt_constant_made_before(rt_context *context, rt_digest recipe) {
+  rt_constants *t = &context->constants;
+  char name[RT_CONSTANT_NAME];
+  name_made(recipe, name);
+  pthread_mutex_lock(&t->lock);
+  rt_constant *found = find_name(t, recipe, name);
+  pthread_mutex_unlock(&t->lock);
+  return found;
+}
+
+ir_status rt_constant_made(rt_context *context, rt_digest recipe, void *bytes, size_t size, rt_constant **out,
+                           ir_error *error) {
+  rt_constants *t = &context->constants;
+  rt_constant *made = ir_alloc(t->mem, sizeof *made);
+  *out = NULL;
+  if (!made) return ir_fail(error, IR_ERR_MEMORY, "out of memory for a constant of %zu bytes", size);
+  *made = (rt_constant){.digest = recipe, .bytes = bytes, .size = size, .table = t};
+  atomic_init(&made->uses, 1);
+  name_made(recipe, made->name);
+  pthread_mutex_lock(&t->lock);
+  *out = find_name(t, recipe, made->name);
+  bool known = *out != NULL;
+  if (!known && reserve(t)) {
+    rt_constant **bucket = bucket_of(t, recipe);
+    made->next = *bucket;
+    *bucket = *out = made;
+    t->count++;
+  }
+  pthread_mutex_unlock(&t->lock);
+  if (*out != made) ir_free(t->mem, made, sizeof *made);
+  if (known) free_aligned(t->mem, bytes, size);
+  return *out ? IR_OK : ir_fail(error, IR_ERR_MEMORY, "out of memory for a constant of %zu bytes", size);
+}
+
 ir_status rt_constant_copy(rt_context *context, const void *bytes, size_t size, rt_constant **out,
                            ir_error *error) {
-  void *copy = ir_alloc(&context->mem, size);
+  void *copy = rt_constant_memory(context, size);
   if (!copy) return ir_fail(error, IR_ERR_MEMORY, "out of memory for a constant of %zu bytes", size);
   if (size) memcpy(copy, bytes, size);
   ir_status status = rt_constant_add(context, copy, size, NULL, NULL, out, error);
-  if (status) ir_free(&context->mem, copy, size);
+  if (status) rt_constant_memory_free(context, copy, size);
   return status;
 }
 
 rt_constant *rt_constant_find(rt_context *context, const char *name) {
   rt_constants *t = &context->constants;
   unsigned long long high, low;
-  rt_constant *c = NULL;
   if (sscanf(name, "%16llx%16llx", &high, &low) != 2) return NULL;
   pthread_mutex_lock(&t->lock);
-  if (t->count) c = *bucket_of(t, (rt_digest){low, high});
-  size_t length = strcspn(name, "/");
-  while (c && (strncmp(c->name, name, length) != 0 || c->name[length])) c = c->next;
-  if (c) atomic_fetch_add_explicit(&c->uses, 1, memory_order_relaxed);
+  rt_constant *found = find_name(t, (rt_digest){low, high}, name);
   pthread_mutex_unlock(&t->lock);
-  return c;
+  return found;
 }
 
 void rt_constant_retain(rt_constant *c) { atomic_fetch_add_explicit(&c->uses, 1, memory_order_relaxed); }

@@ -33,6 +33,13 @@ struct rt_constants {
   size_t bucket_count, count;
 };
 
+/* The same for an array that is known by how it was made, and not by its bytes: `digest` is that of a recipe.
+ * Gives the caller a use of the one that has it, and frees these bytes, or keeps these. */
+ir_status rt_constant_made(rt_context *context, rt_digest recipe, void *bytes, size_t size, rt_constant **out,
+                           ir_error *error);
+/* The array made by that recipe; NULL: there is none. */
+rt_constant *rt_constant_made_before(rt_context *context, rt_digest recipe);
+
 /* An empty table; nothing is allocated yet. */
 void rt_constants_init(rt_constants *table, const ir_mem *mem);
 void rt_constants_free(rt_constants *table); /* every constant must have been released */

@@ -108,10 +108,12 @@ enum { RT_CONSTANT_NAME = 80 }; /* characters of a name: 32 digits, a size, a nu
 
 /* Gives the caller a use of the constant with these bytes, which nobody may change until release(bytes, user)
  * is called: once, at the last release of the constant, or at once where the context has the same bytes
- * already. On failure it is not called. release NULL: the bytes are an allocation of `size` bytes of the
- * context's memory. */
+ * already. On failure it is not called. release NULL: the bytes are memory of rt_constant_memory. */
 ir_status rt_constant_add(rt_context *context, const void *bytes, size_t size, rt_release release, void *user,
                           rt_constant **out, ir_error *error);
+/* Memory for the elements of a constant, aligned to cache lines; NULL: it is short. */
+void *rt_constant_memory(rt_context *context, size_t size);
+void rt_constant_memory_free(rt_context *context, void *memory, size_t size); /* accepts NULL */
 /* The same of a copy. */
 ir_status rt_constant_copy(rt_context *context, const void *bytes, size_t size, rt_constant **out,
                            ir_error *error);

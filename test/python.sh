@@ -6,3 +6,7 @@ python_with() { # MODULE
     "$python" -c "import $1" >/dev/null 2>&1 && { echo "$python"; return; }
   done
 }
+
+# Packages of the Python index, where .ci/deps installs them.
+PYTHONPATH=$PWD/build/python${PYTHONPATH:+:$PYTHONPATH}
+export PYTHONPATH

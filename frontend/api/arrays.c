@@ -21,7 +21,7 @@ vf_arrays *vf_arrays_open(vf_context *c, const char *path, vf_error *error) {
   } else {
     *a = (vf_arrays){.context = c};
     fe_weights_init(&a->weights, &c->mem, c->runtime);
-    a->file = fe_weights_open(&a->weights, path, strlen(path), &failure);
+    a->file = fe_weights_open(&a->weights, path, strlen(path), false, &failure);
     fe_context_retain(c);
     if (!a->file) {
       vf_arrays_close(a);

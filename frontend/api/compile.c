@@ -265,11 +265,11 @@ ir_status fe_compile(rt_context *context, const fe_request *request, rt_program 
   *program = NULL;
   if (error->status) return error->status;
   int64_t start = ir_timer_start(rt_context_timer(context));
+  request->graph->error = error; /* a failure to compile is no error of recording */
   if (!add_constants(request, &bound))
     ir_fail(error, IR_ERR_MEMORY, "graph @%.60s: out of memory listing its constants", request->name);
   const fe_request *r = &bound.request;
   ir_text_init(&key, r->graph->mem);
-  r->graph->error = error; /* a failure to compile is no error of recording */
   if (!r->shaping && !error->status) put_request(r, &key), put_stamp(context, r, &key);
   ir_timer_lap(rt_context_timer(context), &start, "print", -1, NULL);
   if (key.failed) ir_fail(error, IR_ERR_MEMORY, "out of memory printing graph @%.60s", r->name);

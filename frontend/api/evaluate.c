@@ -3,6 +3,7 @@
 
 #include "frontend/api/api.h"
 #include "ir/eval/eval.h"
+#include "runtime/system/bus_error.h"
 
 typedef struct bindings {
   ir_binding_input *inputs;
@@ -37,9 +38,12 @@ static void evaluate(vf_graph *g, bindings *b, const void *const *inputs, void *
   for (size_t i = 0; i < g->variable_count; i++)
     b->variables[i] = (ir_var_value){g->variables[i].ref, variables[i]};
   for (size_t i = 0; i < g->output_count; i++) b->roots[i] = g->outputs[i].ref;
-  if (ir_eval(&g->ir, b->roots, g->output_count, b->inputs, g->input_count + g->constant_count, b->variables,
-              g->variable_count, b->results, error) != IR_OK)
-    return;
+  sigset_t before; /* constants may be in files that change */
+  rt_guard_enter(&before);
+  ir_status status = ir_eval(&g->ir, b->roots, g->output_count, b->inputs, g->input_count + g->constant_count,
+                             b->variables, g->variable_count, b->results, error);
+  rt_guard_leave(&before);
+  if (status) return;
   for (size_t i = 0; i < g->constant_count && !error->status; i++) {
     const rt_mapped_file *file = rt_constant_file(g->constants[i].constant);
     if (file) rt_mapped_check(file, error);

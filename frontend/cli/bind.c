@@ -8,6 +8,7 @@
 
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
+#include "frontend/files/arrays.h"
 #include "frontend/onnx/onnx.h"
 
 enum { LINE_BYTES = 64, HUGE_PAGE = 2 << 20 };
@@ -54,6 +55,38 @@ int cli_wrong_shape(cli_binder *b, size_t param, const char *format, ...) {
   return CLI_BAD_INPUT;
 }
 
+/* The length of the file's name in FILE:NAME, or of the whole; 0: it is no file of several arrays. */
+static size_t archive_length(const char *text) {
+  static const char *const ends[] = {".npz", ".safetensors", ".gguf"};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    for (const char *at = text; (at = strstr(at, ends[i])); at++) {
+      const char *end = at + strlen(ends[i]);
+      if (at > text && (!*end || *end == ':')) return (size_t)(end - text);
+    }
+  return 0;
+}
+
+/* FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME or FILE.gguf:NAME; without NAME, the only array. */
+static void read_file(const char *text, fe_array *out, ir_error *error) {
+  size_t length = archive_length(text), index;
+  fe_arrays arrays;
+  if (!length) {
+    fe_npy_read(text, &cli_array_mem, out, error);
+    return;
+  }
+  const char *name = text[length] ? text + length + 1 : NULL;
+  char *path = strndup(text, length);
+  if (!path) {
+    ir_fail(error, IR_ERR_MEMORY, "out of memory");
+    return;
+  }
+  if (fe_arrays_open(path, &ir_mem_libc, &arrays, error) == IR_OK &&
+      fe_arrays_choose(&arrays, name, name ? strlen(name) : 0, &index, error) == IR_OK)
+    fe_arrays_load(&arrays, index, &cli_array_mem, out, error);
+  fe_arrays_close(&arrays);
+  free(path);
+}
+
 static int check_type(cli_binder *b, size_t param) {
   ir_graph *g = &b->s->g;
   const fe_array *a = &b->out->arrays[param];
@@ -81,7 +114,7 @@ void cli_read_file(const char *path, fe_array *out, ir_error *error) {
   size_t length = strlen(path);
   bool tensor = length > 3 && strcmp(path + length - 3, ".pb") == 0;
   if (tensor) onnx_read_tensor(path, &cli_array_mem, name, out, error);
-  else fe_npy_read(path, &cli_array_mem, out, error);
+  else read_file(path, out, error);
 }
 
 static int read_arrays(cli_binder *b) {

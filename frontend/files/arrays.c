@@ -7,6 +7,7 @@
 #include "frontend/files/file_error.h"
 #include "frontend/files/formats.h"
 #include "frontend/files/npy_header.h"
+#include "runtime/system/bus_error.h"
 
 static const struct {
   const char *name;
@@ -14,7 +15,8 @@ static const struct {
 } formats[] = {[FE_NPY] = {".npy", NULL},
                [FE_NPZ] = {".npz", fe_npz_read},
                [FE_SAFETENSORS] = {"safetensors", fe_safetensors_read},
-               [FE_GGUF] = {"GGUF", fe_gguf_read}};
+               [FE_GGUF] = {"GGUF", fe_gguf_read},
+               [FE_BYTES] = {"bytes", NULL}};
 
 const char *fe_format_name(fe_format format) { return formats[format].name; }
 
@@ -37,12 +39,21 @@ bool fe_utf8_ok(const char *text, size_t length) {
   return true;
 }
 
+/* How many bytes of a text to show, if at most so many: no part of a character. */
+static int cut(const char *text, size_t length, size_t most) {
+  size_t shown = length < most ? length : most;
+  while (shown && shown < length && ((uint8_t)text[shown] & 0xC0) == 0x80) shown--;
+  return (int)shown;
+}
+
 const char *fe_arrays_label(char text[FE_LABEL], const char *name, size_t length) {
   enum { SHOWN = 100 };
-  int shown = length > SHOWN ? SHOWN : (int)length;
-  snprintf(text, FE_LABEL, "array `%.*s%s`", shown, name, length > SHOWN ? "..." : "");
+  int shown = cut(name, length, SHOWN);
+  bool good = fe_utf8_ok(name, (size_t)shown);
+  if (!length) snprintf(text, FE_LABEL, "the array");
+  else snprintf(text, FE_LABEL, "array `%.*s%s`", shown, name, (size_t)shown < length ? "..." : "");
   for (char *c = text; *c; c++)
-    if ((uint8_t)*c < ' ' || *c == 127) *c = '?';
+    if ((uint8_t)*c < ' ' || *c == 127 || ((uint8_t)*c > 127 && !good)) *c = '?';
   return text;
 }
 
@@ -165,8 +176,11 @@ ir_status fe_arrays_choose(const fe_arrays *a, const char *name, size_t length, 
   *index = name ? fe_arrays_find(a, name, length) : a->count == 1 ? 0 : SIZE_MAX;
   if (*index != SIZE_MAX) return IR_OK;
   size_t used = 0;
-  for (size_t i = 0; i < a->count && i < LISTED; i++)
-    used += (size_t)snprintf(list + used, sizeof list - used, "%s%.50s", i ? ", " : "", fe_arrays_name(a, i));
+  for (size_t i = 0; i < a->count && i < LISTED; i++) {
+    const char *each = fe_arrays_name(a, i);
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%.*s", i ? ", " : "",
+                             cut(each, a->items[i].name_length, 50), each);
+  }
   const char *more = a->count > LISTED ? ", ..." : "";
   if (!name)
     return fe_file_fail(error, IR_ERR_INVALID, a->source.name,
@@ -213,7 +227,7 @@ ir_status fe_arrays_parse(const void *bytes, size_t size, const char *name, cons
   return read_arrays(out, error);
 }
 
-ir_status fe_arrays_open(const char *path, const ir_mem *mem, fe_arrays *out, ir_error *error) {
+static ir_status map_file(const char *path, const ir_mem *mem, fe_arrays *out, ir_error *error) {
   rt_mapped_file *file;
   *out = (fe_arrays){.source = {.mem = mem}};
   ir_text_init(&out->names, mem);
@@ -222,14 +236,46 @@ ir_status fe_arrays_open(const char *path, const ir_mem *mem, fe_arrays *out, ir
   out->source.name = rt_mapped_name(file);
   out->source.memory = rt_mapped_bytes(file);
   out->source.size = rt_mapped_identity(file)->size;
-  return read_arrays(out, error);
+  return IR_OK;
+}
+
+ir_status fe_arrays_open(const char *path, const ir_mem *mem, fe_arrays *out, ir_error *error) {
+  ir_status status = map_file(path, mem, out, error);
+  return status ? status : read_arrays(out, error);
+}
+
+ir_status fe_arrays_open_bytes(const char *path, const ir_mem *mem, fe_arrays *out, ir_error *error) {
+  ir_status status = map_file(path, mem, out, error);
+  out->format = FE_BYTES;
+  return status;
+}
+
+ir_status fe_arrays_add_bytes(fe_arrays *a, int64_t offset, ir_dtype dtype, int rank, const int64_t *shape,
+                              size_t *index, ir_error *error) {
+  size_t bytes;
+  uint64_t size = a->source.size, at = (uint64_t)offset;
+  if (!fe_shape_bytes(dtype, rank, shape, &bytes) || offset < 0 || at > size || bytes > size - at)
+    return fe_file_fail(error, IR_ERR_INVALID, a->source.name,
+                        "the file has %llu bytes; the array at byte %lld does not lie in it",
+                        (unsigned long long)size, (long long)offset);
+  fe_stored *s = fe_arrays_add(a, "", 0, error);
+  if (!s) return error->status;
+  *index = a->count - 1;
+  s->type = ir_dtypes[dtype].name;
+  s->dtype = dtype;
+  s->encoding = dtype == IR_BOOL ? FE_BOOLS : FE_PLAIN;
+  s->rank = rank;
+  if (rank) memcpy(s->shape, shape, (size_t)rank * sizeof *shape);
+  s->offset = at;
+  s->bytes = bytes;
+  return IR_OK;
 }
 
 void fe_arrays_close(fe_arrays *a) {
   const ir_mem *mem = a->source.mem;
   if (!mem) return;
   ir_free(mem, a->items, a->cap * sizeof *a->items);
-  ir_free(mem, a->by_name, a->count * sizeof *a->by_name);
+  if (a->by_name) ir_free(mem, a->by_name, a->count * sizeof *a->by_name);
   ir_text_free(&a->names);
   fe_source_free(&a->source);
   rt_mapped_release(a->source.file);
@@ -287,7 +333,9 @@ ir_status fe_arrays_load(fe_arrays *a, size_t index, const ir_mem *mem, fe_array
   char text[FE_LABEL];
   const char *label = fe_arrays_label(text, fe_arrays_name(a, index), s->name_length);
   ir_status status = IR_OK;
+  sigset_t before;
   *out = (fe_array){0};
+  rt_guard_enter(&before);
   switch (s->encoding) {
   case FE_PLAIN:
   case FE_BOOLS: status = copy_elements(a, s, mem, out, error); break;
@@ -296,13 +344,14 @@ ir_status fe_arrays_load(fe_arrays *a, size_t index, const ir_mem *mem, fe_array
   case FE_Q8_0:
   case FE_Q4_0:
   case FE_OTHER:
-    return fe_file_fail(error, IR_ERR_UNSUPPORTED, a->source.name, "%s is of type %s, which %s", label,
-                        s->type,
-                        s->encoding == FE_OTHER
-                            ? "viewfold does not read; of GGUF it reads F64, F32, F16, BF16, I8 to I64, Q8_0 "
-                              "and Q4_0, of safetensors all but types of fewer than 16 bits for a float"
-                            : "is read as a constant of a graph only");
+    status =
+        fe_file_fail(error, IR_ERR_UNSUPPORTED, a->source.name, "%s is of type %s, which %s", label, s->type,
+                     s->encoding == FE_OTHER
+                         ? "viewfold does not read; of GGUF it reads F64, F32, F16, BF16, I8 to I64, Q8_0 "
+                           "and Q4_0, of safetensors all but types of fewer than 16 bits for a float"
+                         : "is read as a constant of a graph only");
   }
+  rt_guard_leave(&before);
   if (!status && a->source.file) status = rt_mapped_check(a->source.file, error);
   if (!status && !is_described(s, out))
     status = fe_file_fail(error, IR_ERR_IO, a->source.name, "%s changed while it was read", label);

@@ -13,7 +13,7 @@
 #include "frontend/files/npy.h"
 #include "frontend/files/source.h"
 
-typedef enum fe_format { FE_NPY, FE_NPZ, FE_SAFETENSORS, FE_GGUF } fe_format;
+typedef enum fe_format { FE_NPY, FE_NPZ, FE_SAFETENSORS, FE_GGUF, FE_BYTES } fe_format;
 
 /* How the bytes in the file give the elements. */
 typedef enum fe_encoding {
@@ -59,7 +59,14 @@ ir_status fe_arrays_parse(const void *bytes, size_t size, const char *name, cons
                           ir_error *error);
 void fe_arrays_close(fe_arrays *arrays);
 
+/* Opens a file of whatever contents (FE_BYTES), of which the caller knows where arrays are. */
+ir_status fe_arrays_open_bytes(const char *path, const ir_mem *mem, fe_arrays *out, ir_error *error);
+/* Adds an array that is its bytes from `offset` on, row-major and little-endian. */
+ir_status fe_arrays_add_bytes(fe_arrays *arrays, int64_t offset, ir_dtype dtype, int rank,
+                              const int64_t *shape, size_t *index, ir_error *error);
+
 const char *fe_format_name(fe_format format); /* "safetensors" */
+/* The name of an array, valid until the file is closed. */
 const char *fe_arrays_name(const fe_arrays *arrays, size_t index);
 /* The index of the array of that name, or SIZE_MAX. */
 size_t fe_arrays_find(const fe_arrays *arrays, const char *name, size_t length);

@@ -12,6 +12,7 @@
 
 #include "frontend/files/file_error.h"
 #include "frontend/files/formats.h"
+#include "frontend/files/npy_header.h"
 
 enum {
   MAGIC = 4,
@@ -165,6 +166,8 @@ static bool read_shape(reader *r, fe_stored *s, const struct type *type, const u
   if ((s->rank ? sizes[0] : 1) % type->elements)
     return fail(r, "has rows that are no whole number of blocks of its type");
   s->bytes = empty ? 0 : blocks * type->bytes;
+  size_t bytes; /* of the elements of blocks, which are more */
+  fits = fits && (s->dtype == IR_NONE || fe_shape_bytes(s->dtype, s->rank, s->shape, &bytes));
   return fits || fail(r, "has too many elements");
 }
 

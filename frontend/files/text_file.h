@@ -1,7 +1,7 @@
 /* The folder frontend/files. Reading and writing files.
  *
  *   in      names of files
- *   out     text, arrays of .npy files
+ *   out     text, arrays of .npy, .npz, safetensors and GGUF files
  *   holds   a file is written whole or not at all; messages name it */
 
 /* Whole text files in memory, and lines of them, within limits. */

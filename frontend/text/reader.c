@@ -46,13 +46,18 @@ static bool read_declared(ir_graph *g, const ir_attr *shape, const ir_attr *dtyp
   return good || refuse_data(g, "shape of an array of a file is a list of at most 16 numbers");
 }
 
-/* data file="w.safetensors" name="encoder.weight", and shape and dtype to be checked */
+/* data file="w.safetensors" name="encoder.weight", and shape and dtype to be checked; or of any file
+ * data file="w.bin" offset=128 shape=[2,3] dtype=f32 */
 static ir_ref file_data(fe_reading *r, ir_graph *g, const ir_attr *attrs, size_t count) {
   const ir_attr *file = attribute(attrs, count, "file"), *name = attribute(attrs, count, "name"),
-                *shape = attribute(attrs, count, "shape"), *dtype = attribute(attrs, count, "dtype");
+                *shape = attribute(attrs, count, "shape"), *dtype = attribute(attrs, count, "dtype"),
+                *offset = attribute(attrs, count, "offset");
   fe_declared declared;
-  if (count != 1u + (name != NULL) + (shape != NULL) + (dtype != NULL))
-    return refuse_data(g, "beside file there may be name, shape and dtype");
+  int64_t at = 0;
+  if (count != 1u + (name != NULL) + (shape != NULL) + (dtype != NULL) + (offset != NULL) || (name && offset))
+    return refuse_data(g, "beside file there may be name or offset, shape and dtype");
+  if (offset && (offset->kind != IR_ATTR_EXPR || !ir_is_const(g, offset->expr, &at)))
+    return refuse_data(g, "offset is a number of bytes");
   if (file->kind != IR_ATTR_WORD || (name && name->kind != IR_ATTR_WORD))
     return refuse_data(g, "file and name are strings, as in file=\"w.safetensors\" name=\"weight\"");
   if (!read_declared(g, shape, dtype, &declared)) return 0;
@@ -60,7 +65,9 @@ static ir_ref file_data(fe_reading *r, ir_graph *g, const ir_attr *attrs, size_t
   ir_origin origin = {.base = r->name,
                       .base_length = slash ? (size_t)(slash - r->name) + 1 : 0,
                       .file = file->word,
-                      .file_length = file->word_length};
+                      .file_length = file->word_length,
+                      .bytes = offset != NULL,
+                      .offset = at};
   if (name) origin.name = name->word, origin.name_length = name->word_length;
   ir_error outer = *g->error;
   ir_ref made = fe_weights_value(r->weights, g, &origin, &declared);

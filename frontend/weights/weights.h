@@ -33,10 +33,14 @@ typedef struct fe_weights {
   size_t held_count, held_cap;
 } fe_weights;
 
+/* No file is open yet. */
 void fe_weights_init(fe_weights *weights, const ir_mem *mem, rt_context *context);
+/* Closes the files, and stores digests that are new. */
 void fe_weights_close(fe_weights *weights);
-/* The file, which is opened at the first call with this path; NULL after failing. */
-fe_weights_file *fe_weights_open(fe_weights *weights, const char *path, size_t length, ir_error *error);
+/* The file, which is opened at the first call with this path; NULL after failing. bytes: one of no format,
+ * for arrays at offsets. */
+fe_weights_file *fe_weights_open(fe_weights *weights, const char *path, size_t length, bool bytes,
+                                 ir_error *error);
 /* A use of the constant with the bytes of an array: its elements, or its blocks. Needs a context. */
 ir_status fe_weights_constant(fe_weights *weights, fe_weights_file *file, size_t index, rt_constant **out,
                               ir_error *error);

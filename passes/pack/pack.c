@@ -12,12 +12,16 @@
  *   transposed   where the last axis of the result fills lanes badly (short, or a convolution's width), the
  *                lanes run along an axis of the other operand, and a copy transposes the result back
  *
+ * A copy of an operand that depends on constants alone takes no time: it is made once, when the program is
+ * bound to them. So it pays for any number of rows but one, which reads each column once.
+ *
  * None of this changes what is added to what in which order, but whether lanes run along the result does. So
  * shapes and views alone decide, for caches and vectors of common sizes; the target gives the width of the
  * panels, and its strategy whether anything is copied. */
 #include "pack.h"
 
 #include "passes/index/affine.h"
+#include "passes/patterns/constant_values.h"
 #include "passes/patterns/epilogue.h"
 #include "passes/patterns/online_softmax.h"
 
@@ -59,6 +63,7 @@ typedef struct packer {
   const pass_strategy *strategy;
   uint8_t *ends_epilogue; /* by new node: it is in an epilogue (passes/patterns/epilogue.h) */
   size_t ends_cap;
+  pass_constant_values constants;
 } packer;
 
 typedef enum form { AS_IS, PLAIN, ROWS, PANELS } form;
@@ -70,6 +75,7 @@ typedef struct packing {
   const pass_operand *columns, *rows;
   form columns_form, rows_form;
   bool transposed;
+  bool constant[2]; /* by operand of the contraction: it depends on constants alone */
   const pass_operand
       *weights; /* of a sum computed in blocks of terms (passes/patterns/online_softmax.h); otherwise NULL */
 } packing;
@@ -138,6 +144,8 @@ static bool is_masked(const pass_contraction *c, const pass_operand *o) {
 
 /* choosing */
 
+static bool is_constant(const packing *k, const pass_operand *o) { return k->constant[o - k->c->operand]; }
+
 /* Weights come in blocks that stay in the caches whatever their order. */
 static form form_of_weights(const packing *k) { return is_masked(k->c, k->weights) ? PLAIN : AS_IS; }
 
@@ -151,6 +159,7 @@ static form form_of_columns(const packing *k) {
   if (is_window(c, o)) return is_masked(c, o) ? PLAIN : AS_IS;
   if (!ir_is_const(c->g, ir_dim(c->g, o->value, k->column), &fixed) || c->rank == IR_MAX_RANK) return AS_IS;
   bool contiguous = !is_masked(c, o) && axis_stride(c, o, k->column) == 1;
+  if (is_constant(k, o)) return reuse < 2 || (contiguous && stays_in_cache(c, count, step)) ? AS_IS : PANELS;
   if (contiguous && (reuse < MIN_REUSE || stays_in_cache(c, count, step))) return AS_IS;
   return reuse < MIN_REUSE_GATHERED ? AS_IS : PANELS;
 }
@@ -166,7 +175,7 @@ static form form_of_rows(const packing *k) {
 }
 
 static double copying(const packing *k, const pass_operand *o, form f) {
-  if (f == AS_IS) return 0;
+  if (f == AS_IS || is_constant(k, o)) return 0;
   bool transposes = f == ROWS || (f == PANELS && axis_stride(k->c, o, k->column) != 1);
   return (transposes ? (double)TRANSPOSE_COST : (double)COPY_COST) *
          (double)pass_contraction_size(k->c, o->varies);
@@ -246,6 +255,13 @@ static int64_t known_terms(const pass_contraction *c) {
   return terms;
 }
 
+/* Does a kernel that copies the operand run once? */
+static bool copies_once(packer *p, const pass_contraction *c, const pass_operand *o) {
+  int64_t below = pass_constant_bytes(&p->constants, p->g, o->value),
+          size = pass_contraction_size(c, o->varies);
+  return size <= IR_MAX_HOISTED_GROWTH * (below / ir_dtypes[c->dtype].bytes);
+}
+
 static ir_ref packed(packer *p, ir_ref sum) {
   ir_graph *g = p->g;
   pass_contraction c;
@@ -263,6 +279,7 @@ static ir_ref packed(packer *p, ir_ref sum) {
     return much && pass_contraction_size(&c, c.reduced) <= PASS_FEW_TERMS ? windowed_sum(&c) : sum;
   pass_rescaled rescaled;
   packing k = {.c = &c};
+  for (int i = 0; i < 2 && p->target->hoists; i++) k.constant[i] = copies_once(p, &c, &c.operand[i]);
   if (pass_rescaled_of(g, sum, &rescaled) && !rescaled.late && rescaled.depth)
     k.weights = &c.operand[rescaled.path[0].through];
   ir_ref a = c.operand[0].value, b = c.operand[1].value;
@@ -331,5 +348,6 @@ ir_ref pass_pack_copies(ir_graph *g, ir_ref results, const ir_target *target, co
   ir_free(g->mem, map, map ? ((size_t)results + 1) * sizeof *map : 0);
   ir_free(g->mem, epilogues, epilogues ? (size_t)results + 1 : 0);
   ir_free(g->mem, p.ends_epilogue, p.ends_cap);
+  pass_constant_values_free(&p.constants, g);
   return root;
 }

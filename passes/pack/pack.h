@@ -16,6 +16,8 @@
 /* Steps of the pipeline; they return the new TUPLE of results. */
 /* pack.c: copies operands of contractions into the order in which their tiles read them, where that pays. */
 ir_ref pass_pack_copies(ir_graph *g, ir_ref results, const ir_target *target, const pass_strategy *strategy);
+/* constants.c: stores what is computed from constants alone, where others read it. */
+ir_ref pass_store_constants(ir_graph *g, ir_ref results, const ir_target *target);
 /* reuse.c: where packing has stored a value as it is, all its users read it from memory. */
 ir_ref pass_pack_reuse(ir_graph *g, ir_ref results);
 

@@ -86,7 +86,7 @@ void rt_disk_count(const rt_disk *disk, rt_disk_counts *out);
 /* The entries and temporary files on disk now. Kinds after the first RT_DISK_KINDS are counted in the totals
  * only. rt_disk_stat and the functions below fail where the directory is not trusted, saying why, and report
  * shards that are not trusted. */
-#define RT_DISK_KINDS 8
+#define RT_DISK_KINDS 16
 typedef struct rt_disk_stats {
   uint64_t entries, bytes;
   uint64_t temporaries, temporary_bytes;

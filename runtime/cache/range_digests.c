@@ -3,6 +3,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/system/bus_error.h"
+
 enum { FIRST_SLOTS = 64 /* of the table; it doubles when it is half full */ };
 static const int64_t settled_ns =
     INT64_C(2000000000); /* the coarsest times, those of FAT, are of two seconds */
@@ -72,7 +74,10 @@ ir_status rt_range_digest_of(rt_range_digests *d, size_t offset, size_t size, rt
     return rt_mapped_check(d->file, error);
   }
   bool settled = is_settled(rt_mapped_identity(d->file)); /* before reading */
+  sigset_t before;
+  rt_guard_enter(&before);
   *out = rt_digest_of(rt_mapped_bytes(d->file) + offset, size);
+  rt_guard_leave(&before);
   if (rt_mapped_check(d->file, error) != IR_OK) return error->status;
   d->read++;
   if (settled && size) d->changed |= add(d, &(rt_range_digest){offset, size, *out});

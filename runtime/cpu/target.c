@@ -169,6 +169,7 @@ static void processor(ir_target *out, int64_t cache[4]) {
     used += (size_t)snprintf(out->features + used, sizeof out->features - used, "%s+%s", used ? "," : "",
                              f->name);
   }
+  out->hoists = true;
   out->has_dot2 = true; /* every x86-64 has pmaddwd */
   bool avx2 = state >= NEEDS_YMM && bit(words, LEAF_7, EBX, 5);
   out->has_masks = avx2;
@@ -243,6 +244,7 @@ static const field fields[] = {
     FIELD("matrix", FIELD_MATRIX, matrix, "0 or 16"),
     FIELD("local", FIELD_LOCAL, local_bytes, "0 or a power of two"),
     FIELD("arguments", FIELD_LOCAL, argument_bytes, "0 or a power of two"),
+    FIELD("hoist", FIELD_BOOL, hoists, "0 or 1"),
     FIELD("parts", FIELD_LOCAL, batch_stream_threshold, "0 or a power of two"),
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };

@@ -6,6 +6,7 @@
 #include "runtime/context.h"
 #include "runtime/device.h"
 #include "runtime/program/program.h"
+#include "runtime/system/bus_error.h"
 
 /* Bytes of the constant that the slot takes. The plan's check has it that the number of elements is a
  * constant. */
@@ -48,12 +49,15 @@ static ir_status place_constant(rt_program *p, size_t i, ir_error *error) {
   return IR_OK;
 }
 
-/* Lists the files that the constants are mapped from, each once where its constants follow each other. A
- * program with any runs by run_any, which checks them. */
+/* Lists the files that the constants are mapped from, each once. A program with any runs by run_any, which
+ * checks them: also where elements have been copied to a device, since a file that had changed by then is
+ * still another one afterwards. */
 static void list_files(rt_program *p) {
   for (size_t i = 0; i < p->resource_count; i++) {
     rt_mapped_file *file = rt_constant_file(p->constants[i]);
-    if (file && (!p->file_count || p->files[p->file_count - 1] != file)) p->files[p->file_count++] = file;
+    size_t k = 0;
+    while (k < p->file_count && p->files[k] != file) k++;
+    if (file && k == p->file_count) p->files[p->file_count++] = file;
   }
   if (p->file_count) p->plain = false;
 }
@@ -67,40 +71,45 @@ ir_status rt_program_check_files(const rt_program *p, ir_error *error) {
   return IR_OK;
 }
 
+static size_t array_count(const rt_program *p) { return p->resource_count + p->hoisted_count; }
+
 static ir_status bind(rt_program *p, rt_constant *const *constants, size_t count, ir_error *error) {
   const ir_mem *mem = rt_context_mem(p->context);
-  p->constants = ir_alloc(mem, count * sizeof *p->constants);
-  p->placed = p->constants ? ir_alloc(mem, count * sizeof *p->placed) : NULL;
-  p->files = p->placed ? ir_alloc(mem, count * sizeof *p->files) : NULL;
-  if (!p->files) {
-    ir_free(mem, p->placed, count * sizeof *p->placed);
-    ir_free(mem, p->constants, count * sizeof *p->constants);
-    p->constants = NULL;
-    p->placed = NULL;
+  p->constants = ir_alloc(mem, array_count(p) * sizeof *p->constants);
+  p->placed = ir_alloc(mem, count * sizeof *p->placed);
+  p->files = ir_alloc(mem, count * sizeof *p->files);
+  if (p->constants) memset(p->constants, 0, array_count(p) * sizeof *p->constants);
+  if (!p->constants || !p->placed || !p->files)
     return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory binding its constants",
                    rt_program_name(p));
-  }
   memset(p->placed, 0, count * sizeof *p->placed);
   for (size_t i = 0; i < count; i++) rt_constant_retain(p->constants[i] = constants[i]);
   ir_status status = IR_OK;
   for (size_t i = 0; i < count && !status; i++) status = place_constant(p, i, error);
   list_files(p);
-  return status || !p->remote ? status : rt_program_check_files(p, error); /* they have been copied */
+  return status ? status : rt_run_hoisted(p, error);
 }
 
 void rt_program_unbind(rt_program *p) {
   const ir_mem *mem = rt_context_mem(p->context);
-  size_t count = p->resource_count;
-  for (size_t i = 0; i < count && p->constants; i++) {
+  for (size_t i = 0; i < p->resource_count && p->constants && p->placed; i++)
     if (p->placed[i].address) p->context->device->table->memory_free(p->context->device, &p->placed[i]);
-    rt_constant_release(p->constants[i]);
-  }
-  ir_free(mem, p->constants, count * sizeof *p->constants);
-  ir_free(mem, p->placed, count * sizeof *p->placed);
-  ir_free(mem, p->files, count * sizeof *p->files);
+  for (size_t i = 0; i < array_count(p) && p->constants; i++) rt_constant_release(p->constants[i]);
+  ir_free(mem, p->constants, array_count(p) * sizeof *p->constants);
+  ir_free(mem, p->placed, p->resource_count * sizeof *p->placed);
+  ir_free(mem, p->files, p->resource_count * sizeof *p->files);
   p->constants = NULL;
   p->placed = NULL;
   p->files = NULL;
+}
+
+/* Reads constants where they are copied to a device, and where something is computed from them. */
+static ir_status bind_guarded(rt_program *p, rt_constant *const *constants, size_t count, ir_error *error) {
+  sigset_t before;
+  rt_guard_enter(&before);
+  ir_status status = bind(p, constants, count, error);
+  rt_guard_leave(&before);
+  return status;
 }
 
 ir_status rt_program_bind(rt_program *base, rt_constant *const *constants, size_t count, rt_program **out,
@@ -108,7 +117,7 @@ ir_status rt_program_bind(rt_program *base, rt_constant *const *constants, size_
   *out = NULL;
   ir_status status = check_constants(base, constants, count, error);
   if (!status) status = rt_program_share(base, out, error);
-  if (!status) status = bind(*out, constants, count, error);
+  if (!status) status = bind_guarded(*out, constants, count, error);
   if (status) {
     rt_program_release(*out);
     *out = NULL;

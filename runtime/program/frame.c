@@ -73,8 +73,7 @@ static ir_status fill_bytes(const rt_program *p, rt_frame *f, ir_error *error) {
   return IR_OK;
 }
 
-/* The least number of iterations of the thread loop in one chunk; 0: do not split the loop. */
-static int64_t grain(int64_t count, int64_t work) {
+int64_t rt_grain(int64_t count, int64_t work) {
   if (work == RT_NO_VALUE) work = INT64_MAX;
   if (work < SPLIT_WORK || count < 2) return 0;
   int64_t chunks = work / CHUNK_WORK;
@@ -106,7 +105,7 @@ static rt_step kernel_step(const rt_program *p, const rt_frame *f, const rt_plan
   rt_image_entry(p->code.base, p->code.size, s->kernel, &entry); /* exists: find_kernels */
   return (rt_step){.function = (cg_kernel)(uintptr_t)(p->code.base + entry.offset),
                    .params = s->slot_count,
-                   .grain = grain(f->values[s->count], f->values[s->work]),
+                   .grain = rt_grain(f->values[s->count], f->values[s->work]),
                    .vars = f->kernel_vars + s->vars};
 }
 
@@ -117,7 +116,9 @@ static rt_step other_step(const rt_frame *f, const rt_plan_step *s, uint32_t num
 }
 
 /* Does the step have work to do for these sizes? */
-static bool has_work(const rt_frame *f, const rt_plan_step *s) {
+static bool has_work(const rt_program *p, const rt_frame *f, uint32_t number) {
+  const rt_plan_step *s = &p->plan.steps[number];
+  if (p->is_hoisted[number]) return false;
   return (s->kind != IR_STEP_KERNEL && s->kind != IR_STEP_COPY) || f->values[s->count] > 0;
 }
 
@@ -139,12 +140,12 @@ static ir_status fill_steps(const rt_program *p, rt_frame *f, const int64_t *var
           "graph @%s: step %u of %u (%s): for these values of its variables, sizes differ that have to "
           "be equal",
           rt_program_name(p), i + 1, plan->head->steps, ir_step_names[s->kind]);
-    f->step_count += has_work(f, s);
+    f->step_count += has_work(p, f, i);
   }
   f->step_index[plan->head->steps] = (uint32_t)f->step_count;
   for (uint32_t i = 0; i < plan->head->steps; i++) {
     const rt_plan_step *s = &plan->steps[i];
-    if (!has_work(f, s)) continue;
+    if (!has_work(p, f, i)) continue;
     rt_step *to = &f->steps[f->step_index[i]];
     *to = s->kind == IR_STEP_KERNEL ? kernel_step(p, f, s) : other_step(f, s, i);
     to->sources = p->sources + s->slots;

@@ -59,13 +59,12 @@ static void find_lives(placer *f) {
   for (uint32_t i = 0; i < plan->head->steps; i++)
     for (uint32_t k = 0; k < plan->steps[i].slot_count; k++) {
       uint32_t slot = plan->step_slots[plan->steps[i].slots + k];
-      if (plan->slots[slot].kind == IR_SLOT_TEMP) extend_life(p, &p->lives[p->number_in_kind[slot]], i);
-      if (plan->slots[slot].kind == IR_SLOT_OUTPUT && p->number_in_kind[slot] != NONE)
+      if (p->kinds[slot] == IR_SLOT_TEMP) extend_life(p, &p->lives[p->number_in_kind[slot]], i);
+      if (p->kinds[slot] == IR_SLOT_OUTPUT && p->number_in_kind[slot] != NONE)
         extend_life(p, &f->written[p->number_in_kind[slot]], i);
     }
   for (uint32_t k = 0; k < plan->head->results; k++)
-    if (plan->slots[plan->results[k]].kind == IR_SLOT_TEMP)
-      p->lives[p->number_in_kind[plan->results[k]]].last = NONE;
+    if (p->kinds[plan->results[k]] == IR_SLOT_TEMP) p->lives[p->number_in_kind[plan->results[k]]].last = NONE;
 }
 
 static uint32_t own_home(uint32_t temp) { return (uint32_t)IR_SLOT_TEMP << RT_SOURCE_SHIFT | temp; }
@@ -97,13 +96,13 @@ static bool inherit_memory(placer *f, uint32_t step, uint32_t to, uint32_t from)
   uint32_t root = root_of(f, p->number_in_kind[from]), number = p->number_in_kind[to];
   rt_span *old = &p->lives[root];
   if (old->last != step || p->homes[root] != own_home(root)) return false;
-  if (p->plan.slots[to].kind == IR_SLOT_TEMP) {
+  if (p->kinds[to] == IR_SLOT_TEMP) {
     if (p->lives[number].first != step || number == root) return false;
     f->inherits[number] = root;
     old->last = p->lives[number].last;
     return true;
   }
-  if (!f->results_inherit || p->plan.slots[to].kind != IR_SLOT_OUTPUT || f->written[number].first != step ||
+  if (!f->results_inherit || p->kinds[to] != IR_SLOT_OUTPUT || f->written[number].first != step ||
       p->parent_step[step] != NONE)
     return false;
   f->written[number].first = old->first;
@@ -121,7 +120,7 @@ static void write_in_place(placer *f) {
       continue;
     const uint32_t *slots = p->plan.step_slots + s->slots;
     for (uint32_t k = 1; k < s->slot_count; k++)
-      if (p->plan.slots[slots[k]].kind == IR_SLOT_TEMP && same_size(p, slots[0], slots[k]) &&
+      if (p->kinds[slots[k]] == IR_SLOT_TEMP && same_size(p, slots[0], slots[k]) &&
           may_lie_in_place(p, s, slots[k], entry.terms.in_place) && inherit_memory(f, i, slots[0], slots[k]))
         break;
   }
@@ -152,7 +151,7 @@ static bool fits_result(const rt_program *p, uint32_t temp, uint32_t result) {
 static bool is_host(const placer *f, uint32_t result) {
   const rt_program *p = f->p;
   uint32_t slot = p->plan.results[result];
-  return p->plan.slots[slot].kind == IR_SLOT_OUTPUT && p->number_in_kind[slot] == result &&
+  return p->kinds[slot] == IR_SLOT_OUTPUT && p->number_in_kind[slot] == result &&
          f->written[result].first != NONE && p->parent_step[f->written[result].first] == NONE;
 }
 

@@ -105,7 +105,7 @@ static bool good_ranges(const rt_plan *p, const rt_plan_step *s) {
   if (s->slots > h->step_slots || s->slot_count > h->step_slots - s->slots) return false;
   if (s->vars > h->step_vars || s->var_count > h->step_vars - s->vars) return false;
   if (s->attributes > h->data || s->attribute_bytes > h->data - s->attributes) return false;
-  if (s->slot_count < step_rules[s->kind].slots) return false;
+  if (s->slot_count < step_rules[s->kind].slots || s->written > s->slot_count) return false;
   if ((s->inside[0] && step_rules[s->kind].functions < 1) ||
       (s->inside[1] && step_rules[s->kind].functions < 2))
     return false;

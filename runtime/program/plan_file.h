@@ -49,6 +49,7 @@ typedef struct rt_plan_step {
   uint32_t kernel;             /* of a KERNEL: number of its code; of a CALL: offset of its name in names */
   uint32_t count, work, flops; /* indices in values */
   uint32_t slots, slot_count;  /* the first index in step_slots, and how many */
+  uint32_t written;            /* of a KERNEL: how many of them, the first ones, it writes */
   uint32_t vars, var_count;    /* likewise in step_vars: the variables that the kernel reads */
   uint32_t inside[2];
   uint32_t carries;

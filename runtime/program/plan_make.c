@@ -185,6 +185,7 @@ static bool add_kernel_step(maker *m, size_t number) {
   if (params < 0 || params > from->slot_count)
     return fail_plan(m, "a kernel has more parameters than its step has slots");
   to->slot_count = (uint32_t)params;
+  to->written = ir_written_slots(from) < to->slot_count ? ir_written_slots(from) : to->slot_count;
   for (uint32_t i = 0; i < kernel->nsrc; i++) {
     if (ir_op_of(m->g, kernel->src[i]) != IR_OP_VAR) continue;
     uint32_t var = 0;

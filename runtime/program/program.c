@@ -13,6 +13,9 @@ static uintptr_t lay_out_program(rt_program *p, uintptr_t at) {
   p->inputs = rt_lay_out(&at, h->slots, sizeof *p->inputs);
   p->temps = rt_lay_out(&at, h->slots, sizeof *p->temps);
   p->resources = rt_lay_out(&at, h->slots, sizeof *p->resources);
+  p->kinds = rt_lay_out(&at, h->slots, sizeof *p->kinds);
+  p->hoisted = rt_lay_out(&at, h->slots, sizeof *p->hoisted);
+  p->is_hoisted = rt_lay_out(&at, h->steps, sizeof *p->is_hoisted);
   p->number_in_kind = rt_lay_out(&at, h->slots, sizeof *p->number_in_kind);
   p->lives = rt_lay_out(&at, h->slots, sizeof *p->lives);
   p->homes = rt_lay_out(&at, h->slots, sizeof *p->homes);
@@ -24,7 +27,7 @@ static uintptr_t lay_out_program(rt_program *p, uintptr_t at) {
 }
 
 static uint32_t source_of(const rt_program *p, uint32_t slot) {
-  uint32_t kind = p->plan.slots[slot].kind;
+  uint32_t kind = p->kinds[slot];
   if (kind == IR_SLOT_TEMP) return p->homes[p->number_in_kind[slot]];
   if (kind == IR_SLOT_ALIAS) kind = IR_SLOT_TEMP;
   if (kind == IR_SLOT_RESOURCE) kind = IR_SLOT_DATA;
@@ -36,7 +39,7 @@ static bool number_slots(rt_program *p) {
   const rt_plan *plan = &p->plan;
   for (uint32_t i = 0; i < plan->head->slots; i++) {
     uint32_t number = UINT32_MAX;
-    switch ((ir_slot_kind)plan->slots[i].kind) {
+    switch ((ir_slot_kind)p->kinds[i]) {
     case IR_SLOT_INPUT: p->inputs[number = (uint32_t)p->input_count++] = i; break;
     case IR_SLOT_TEMP: p->temps[number = (uint32_t)p->temp_count++] = i; break;
     case IR_SLOT_DATA:
@@ -44,7 +47,8 @@ static bool number_slots(rt_program *p) {
       break;
     case IR_SLOT_ALIAS: number = (uint32_t)p->moving_count++; break;
     case IR_SLOT_RESOURCE:
-      p->resources[p->resource_count++] = i;
+      if (plan->slots[i].kind == IR_SLOT_RESOURCE) p->resources[p->resource_count++] = i;
+      else p->hoisted[p->hoisted_count++] = i;
       number = (uint32_t)p->data_count++; /* its address is set when the program is bound */
       break;
     case IR_SLOT_OUTPUT: break; /* numbered below */
@@ -53,9 +57,9 @@ static bool number_slots(rt_program *p) {
     p->number_in_kind[i] = number;
   }
   for (uint32_t k = plan->head->results; k-- > 0;)
-    if (plan->slots[plan->results[k]].kind == IR_SLOT_OUTPUT) p->number_in_kind[plan->results[k]] = k;
+    if (p->kinds[plan->results[k]] == IR_SLOT_OUTPUT) p->number_in_kind[plan->results[k]] = k;
   for (uint32_t i = 0; i < plan->head->slots; i++) {
-    if (plan->slots[i].kind == IR_SLOT_ALIAS) p->number_in_kind[i] += (uint32_t)p->temp_count;
+    if (p->kinds[i] == IR_SLOT_ALIAS) p->number_in_kind[i] += (uint32_t)p->temp_count;
     if (p->number_in_kind[i] > RT_SOURCE_NUMBER) return false;
   }
   return true;
@@ -64,7 +68,7 @@ static bool number_slots(rt_program *p) {
 static void find_copies(rt_program *p) {
   for (uint32_t k = 0; k < p->plan.head->results; k++) {
     uint32_t slot = p->plan.results[k];
-    if (p->plan.slots[slot].kind == IR_SLOT_OUTPUT && p->number_in_kind[slot] == k) continue;
+    if (p->kinds[slot] == IR_SLOT_OUTPUT && p->number_in_kind[slot] == k) continue;
     p->copies[p->copy_count++] = (rt_copy){source_of(p, slot), k, slot};
   }
 }
@@ -117,6 +121,8 @@ size_t rt_scratch_of(const rt_program *p, uint32_t step) {
 
 static ir_status prepare_program(rt_program *p, ir_error *error) {
   const ir_mem *mem = rt_context_mem(p->context);
+  for (uint32_t i = 0; i < p->plan.head->slots; i++) p->kinds[i] = p->plan.slots[i].kind;
+  if (p->base && !p->remote) rt_find_hoisted(p);
   if (!number_slots(p) || !find_kernels(p))
     return ir_fail(error, IR_ERR_INVALID, "a plan and its code do not belong together");
   ir_status status = rt_place(p, error);
@@ -127,8 +133,8 @@ static ir_status prepare_program(rt_program *p, ir_error *error) {
   if (status) return status;
   find_copies(p);
   bool fixed = p->plan.head->vars == 0;
-  p->plain = fixed && !p->remote && p->own_memory_count == 0 && p->moving_count == 0 &&
-             p->scratch_steps == 0 && p->max_params <= RT_FEW_PARAMS &&
+  p->plain = fixed && !p->remote && (p->base || !p->resource_count) && p->own_memory_count == 0 &&
+             p->moving_count == 0 && p->scratch_steps == 0 && p->max_params <= RT_FEW_PARAMS &&
              p->launch_count == p->plan.head->steps;
   if (fixed) {
     void *memory = ir_alloc(mem, rt_frame_size(p));
@@ -221,8 +227,10 @@ ir_status rt_program_share(rt_program *base, rt_program **out, ir_error *error) 
   rt_code code = base->code;
   ir_status status =
       make_program(base->context, base, base->plan.head, (size_t)base->plan.head->size, &code, out, error);
-  if (!status) (*out)->stats = base->stats;
-  return status;
+  if (status) return status;
+  (*out)->stats = base->stats;
+  for (uint32_t i = 0; i < base->plan.head->steps; i++) (*out)->stats.launches -= (*out)->is_hoisted[i];
+  return IR_OK;
 }
 
 void rt_program_retain(rt_program *p) { atomic_fetch_add_explicit(&p->references, 1, memory_order_relaxed); }
@@ -322,6 +330,7 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static void add_cost(const rt_program *p, const rt_frame *f, uint32_t first, uint32_t end, rt_cost *sum) {
   for (uint32_t i = first; i < end; i += 1 + rt_inside(&p->plan.steps[i])) {
     const rt_plan_step *s = &p->plan.steps[i];
+    if (p->is_hoisted[i]) continue;
     rt_cost inside[2] = {{0}};
     uint32_t second = i + 1 + s->inside[0];
     add_cost(p, f, i + 1, second, &inside[0]);
@@ -354,7 +363,7 @@ static void add_cost(const rt_program *p, const rt_frame *f, uint32_t first, uin
 /* Adds the bytes of the caller's buffers, each once. */
 static void add_given(const rt_program *p, const rt_frame *f, rt_cost *sum) {
   for (size_t i = 0; i < p->plan.head->slots; i++) {
-    uint32_t kind = p->plan.slots[i].kind;
+    uint32_t kind = p->kinds[i];
     if (kind == IR_SLOT_INPUT || kind == IR_SLOT_OUTPUT)
       add_clamped(&sum->caller_bytes, (int64_t)f->bytes[i]);
   }

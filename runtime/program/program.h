@@ -91,10 +91,13 @@ struct rt_program {
   rt_plan plan;
   rt_code code;
   rt_stats stats;
-  uint32_t *sources;        /* source of each of the plan's step_slots */
-  uint32_t *inputs;         /* index in the plan's slots of each input */
-  uint32_t *temps;          /* likewise of each temporary */
-  uint32_t *resources;      /* likewise of each constant */
+  uint32_t *sources;   /* source of each of the plan's step_slots */
+  uint32_t *inputs;    /* index in the plan's slots of each input */
+  uint32_t *temps;     /* likewise of each temporary */
+  uint32_t *resources; /* likewise of each constant */
+  uint8_t *kinds; /* by slot: its kind in the plan, but IR_SLOT_RESOURCE where a hoisted step computes it */
+  uint32_t *hoisted;        /* the index in the plan's slots of each such slot */
+  bool *is_hoisted;         /* by step: it runs once, when the program is bound (hoist.c) */
   uint32_t *number_in_kind; /* by slot: number within its kind; of an output: the first result that it is */
   rt_span *lives;           /* by temporary: live range */
   uint32_t *homes; /* by temporary: the source of its memory: its own, another temporary's or an output's */
@@ -102,12 +105,13 @@ struct rt_program {
   const void **calls;      /* by step: what rt_calls.find returned for a custom operation */
   void *device;            /* data of the program on the device */
   size_t own_memory_count; /* temporaries that have memory of their own */
-  size_t input_count, temp_count, moving_count, data_count, resource_count, launch_count, max_params,
-      max_arrays;
+  size_t input_count, temp_count, moving_count, data_count, resource_count, hoisted_count, launch_count,
+      max_params, max_arrays;
   struct rt_program *base; /* of a bound program: the one whose code it runs; else NULL */
-  rt_constant *
-      *constants;    /* of a bound program, resource_count each: the constants, and their elements on a */
-  rt_memory *placed; /* remote device */
+  /* of a bound program: resource_count constants, then hoisted_count arrays that hoisted steps have computed;
+   * and where the elements of the former are on a remote device */
+  rt_constant **constants;
+  rt_memory *placed;
   rt_mapped_file **files; /* of a bound program, at most resource_count: those that the constants are in */
   size_t file_count;
   atomic_uint references;
@@ -135,8 +139,15 @@ void rt_program_unbind(rt_program *program);
 /* Defined in bind.c: did the files of the constants change while the program read them? */
 ir_status rt_program_check_files(const rt_program *program, ir_error *error);
 
+/* Defined in hoist.c. Finds the steps of a bound program that depend on constants alone, and runs them once
+ * they have addresses; p->constants has room for what they compute. */
+void rt_find_hoisted(rt_program *program);
+ir_status rt_run_hoisted(rt_program *program, ir_error *error);
+
 /* Defined in frame.c: a frame and its arrays, in one allocation of rt_frame_size bytes. */
 size_t rt_frame_size(const rt_program *program);
+/* The least number of iterations of a thread loop in one chunk; 0: the loop is not split. */
+int64_t rt_grain(int64_t count, int64_t work);
 void rt_frame_lay_out(const rt_program *program, rt_frame *frame, void *memory);
 ir_status rt_frame_fill(const rt_program *program, rt_frame *frame, const int64_t *vars, ir_error *error);
 

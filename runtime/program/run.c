@@ -6,6 +6,7 @@
 
 #include "runtime/context.h"
 #include "runtime/program/run.h"
+#include "runtime/system/bus_error.h"
 
 typedef struct chunk_args {
   cg_kernel function;
@@ -34,17 +35,24 @@ ir_status rt_out_of_range(const rt_program *p, uint32_t step, ir_error *error) {
       rt_program_name(p), launch, p->launch_count, entry.name);
 }
 
-static inline void run_kernel(const rt_program *p, const rt_step *s, void *const *const bases[4],
-                              void **buffers, uint8_t *arena, int64_t *status) {
-  uint8_t *scratch = s->scratch_each ? arena + s->scratch : NULL;
-  for (uint32_t i = 0; i < s->params; i++) buffers[i] = rt_address(bases, s->sources[i]);
-  buffers[s->params] = status;
+static inline void launch(const rt_program *p, const rt_step *s, void **buffers, uint8_t *scratch) {
   if (!s->grain) {
     s->function(buffers, s->vars, 0, s->count, scratch);
     return;
   }
   chunk_args args = {s->function, buffers, s->vars, scratch, s->scratch_each};
   rt_pool_run(p->pool, run_chunk, &args, s->count, s->grain);
+}
+
+void rt_launch(const rt_program *p, const rt_step *s, void **buffers, uint8_t *scratch) {
+  launch(p, s, buffers, scratch);
+}
+
+static inline void run_kernel(const rt_program *p, const rt_step *s, void *const *const bases[4],
+                              void **buffers, uint8_t *arena, int64_t *status) {
+  for (uint32_t i = 0; i < s->params; i++) buffers[i] = rt_address(bases, s->sources[i]);
+  buffers[s->params] = status;
+  launch(p, s, buffers, s->scratch_each ? arena + s->scratch : NULL);
 }
 
 static void copy_results(const rt_program *p, const rt_frame *f, void *const *const bases[4]) {
@@ -266,12 +274,27 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
   return status;
 }
 
+static ir_status run_unmapped(rt_program *p, const rt_arguments *a, ir_error *error) {
+  return p->remote ? p->context->device->table->run(p, a, error)
+                   : run_with_state(p, a->inputs, a->outputs, a->vars, a->ns_by_step, error);
+}
+
+/* A run that reads constants from mapped files, which may change meanwhile. */
+static ir_status run_mapped(rt_program *p, const rt_arguments *a, ir_error *error) {
+  sigset_t before;
+  rt_guard_enter(&before);
+  ir_status status = run_unmapped(p, a, error);
+  rt_guard_leave(&before);
+  return status ? status : rt_program_check_files(p, error);
+}
+
 /* Every run except those of plain programs. */
 static ir_status run_any(const rt_program *program, const rt_arguments *a, ir_error *error) {
   rt_program *p = (rt_program *)(uintptr_t)program;
-  ir_status status = p->remote ? p->context->device->table->run(p, a, error)
-                               : run_with_state(p, a->inputs, a->outputs, a->vars, a->ns_by_step, error);
-  return !status && p->file_count ? rt_program_check_files(p, error) : status;
+  if (p->resource_count && !p->base)
+    return ir_fail(error, IR_ERR_INVALID, "graph @%s: it reads %zu constants, to which it is not bound",
+                   rt_program_name(p), p->resource_count);
+  return p->file_count ? run_mapped(p, a, error) : run_unmapped(p, a, error);
 }
 
 ir_status rt_program_run(const rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,

@@ -30,6 +30,10 @@ static inline const rt_frame *rt_run_frame(const rt_program *program, const rt_r
   return program->plan.head->vars ? &run->frame : &program->frame;
 }
 
+/* Defined in run.c: runs a kernel step on buffers that are its parameters, then the address of its status
+ * word. scratch: step->scratch_each bytes for each thread, or NULL. */
+void rt_launch(const rt_program *program, const rt_step *step, void **buffers, uint8_t *scratch);
+
 /* Fails: the kernel of this step found an index out of range. */
 ir_status rt_out_of_range(const rt_program *program, uint32_t step, ir_error *error);
 

@@ -116,6 +116,17 @@ static rt_guard *find_free(void) {
   return &made->guards[0];
 }
 
+void rt_guard_enter(sigset_t *before) {
+  sigset_t let;
+  sigemptyset(&let);
+  sigaddset(&let, SIGBUS);
+  pthread_sigmask(SIG_UNBLOCK, &let, before);
+}
+
+void rt_guard_leave(const sigset_t *before) {
+  if (sigismember(before, SIGBUS) == 1) pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 rt_guard *rt_guard_add(const void *begin, size_t size) {
   pthread_mutex_lock(&state.lock);
   if (!state.page) state.page = (uintptr_t)sysconf(_SC_PAGESIZE);

@@ -10,10 +10,16 @@
 #ifndef VIEWFOLD_RUNTIME_SYSTEM_BUS_ERROR_H
 #define VIEWFOLD_RUNTIME_SYSTEM_BUS_ERROR_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 typedef struct rt_guard rt_guard;
+
+/* A thread that has blocked the signal would end the process by such a read: around reading, the signal is
+ * let through. rt_guard_enter notes what was blocked; rt_guard_leave blocks it again. */
+void rt_guard_enter(sigset_t *before);
+void rt_guard_leave(const sigset_t *before);
 
 /* Guards `size` > 0 bytes, which are mapped at a page's begin. NULL when memory is short. */
 rt_guard *rt_guard_add(const void *begin, size_t size);

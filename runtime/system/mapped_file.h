@@ -25,6 +25,7 @@ void rt_mapped_retain(rt_mapped_file *file);
 void rt_mapped_release(rt_mapped_file *file); /* the last one unmaps it; accepts NULL */
 
 const char *rt_mapped_name(const rt_mapped_file *file); /* as it was opened */
+/* All bytes of the file, as many as its identity says. */
 const uint8_t *rt_mapped_bytes(const rt_mapped_file *file);
 const rt_file_identity *rt_mapped_identity(const rt_mapped_file *file); /* when it was opened */
 int rt_mapped_descriptor(const rt_mapped_file *file);                   /* for pread */

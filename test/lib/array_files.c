@@ -1,5 +1,6 @@
 #include "test/lib/array_files.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -176,9 +177,11 @@ void file_sample(file_bytes *f, int number) {
 
 /* checks */
 
-static void holds(bool it_does) {
-  if (!it_does) __builtin_trap();
+static void report(const char *what) {
+  fprintf(stderr, "array files: it does not hold that %s\n", what);
+  __builtin_trap();
 }
+#define holds(it_does) ((it_does) ? (void)0 : report(#it_does))
 
 /* An allocator that knows how much is in use, and refuses to give more than `most`. */
 typedef struct meter {

@@ -8,8 +8,10 @@
  * Each case records a random graph (test/lib/random_graph.h), compiles its last values, runs the program for
  * two choices of its symbolic sizes and compares every element of every result bit for bit, NaNs as a class.
  * Every fourth case is repeated with other moves for its loops, a few random steps from the cost model's.
- * Every third one is compiled for a target with work-items. The printed graph must parse back to the same
- * text. On failure the earliest wrong value of the graph is printed with everything that it depends on. */
+ * Every third one is compiled for a target with work-items. In every fifth one, inputs of constant shapes are
+ * constants instead, so that kernels that read nothing else run when the program is bound. The printed graph
+ * must parse back to the same text. On failure the earliest wrong value of the graph is printed with
+ * everything that it depends on. */
 #include "frontend/api/compile.h"
 #include "frontend/text/reader.h"
 #include "ir/eval/eval.h"
@@ -24,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RESULTS = 3, MACHINES = 2 };
+enum { MAX_RESULTS = 3, MACHINES = 2, CASES_OF_CONSTANTS = 5 };
 static const case_machine machines[MACHINES] = {{0, NULL}, {0, "vector_bytes=16 lanes=16 local=4096"}};
 
 typedef struct checker {
@@ -35,7 +37,11 @@ typedef struct checker {
   long steps;  /* random steps of moves; 0: the cost model's moves alone */
   bool moving; /* loops are shaped by given moves */
   random_moves moves;
-  long elements, programs;
+  long elements, programs, bound;        /* bound: programs that read constants */
+  rt_constant *constants[RANDOM_INPUTS]; /* in place of inputs, and their nodes */
+  ir_ref constant_refs[RANDOM_INPUTS];
+  size_t constant_count;
+  uint64_t seed; /* of the case */
 } checker;
 
 static bool same_element(const unsigned char *a, const unsigned char *b, ir_dtype t) {
@@ -75,18 +81,21 @@ static void run_once(checker *c, const rt_program *program, const ir_ref *roots,
   r->state = seed;
   random_graph_sizes(r, vars);
   void *inputs[RANDOM_INPUTS];
-  ir_binding_input bound[RANDOM_INPUTS];
+  ir_binding_input bound[2 * RANDOM_INPUTS];
   ir_var_value values[RANDOM_VARS];
   for (int i = 0; i < r->input_count; i++) {
     size_t bytes;
     inputs[i] = random_graph_data(r, r->inputs[i], vars, &bytes);
     bound[i] = (ir_binding_input){r->inputs[i], inputs[i]};
   }
+  for (size_t i = 0; i < c->constant_count; i++)
+    bound[(size_t)r->input_count + i] =
+        (ir_binding_input){c->constant_refs[i], rt_constant_bytes(c->constants[i])};
   for (int i = 0; i < r->var_count; i++) values[i] = (ir_var_value){r->vars[i], vars[i]};
   ir_eval_result want[MAX_RESULTS] = {0};
   void *outputs[MAX_RESULTS] = {0};
-  ir_status status =
-      ir_eval(&r->g, roots, n, bound, (size_t)r->input_count, values, (size_t)r->var_count, want, &error);
+  ir_status status = ir_eval(&r->g, roots, n, bound, (size_t)r->input_count + c->constant_count, values,
+                             (size_t)r->var_count, want, &error);
   if (status != IR_OK && status != IR_ERR_RANGE) fail(c, "the evaluator failed", error.text);
   for (size_t i = 0; i < n && status == IR_OK; i++) outputs[i] = calloc(1, want[i].bytes + 1);
   if (status == IR_OK) {
@@ -122,6 +131,7 @@ static void check_roots(checker *c, const ir_ref *roots, size_t n, uint64_t seed
     return;
   }
   c->programs++;
+  c->bound += rt_program_constant_count(program) > 0;
   for (uint64_t k = 0; k < 2 && !c->problem; k++) run_once(c, program, roots, n, seed + 7919 * k);
   rt_program_release(program);
 }
@@ -186,23 +196,48 @@ static void report_moves(checker *c, const ir_ref *roots, size_t n, uint64_t cas
   ir_text_free(&text);
 }
 
+/* A constant in place of an input of constant shape, or the input. */
+static ir_ref constant_for(random_graph *r, int number, ir_ref plain) {
+  checker *c = r->user;
+  uint64_t state = r->state;
+  ir_ref dims[IR_MAX_RANK], made;
+  uint32_t rank = ir_rank(&r->g, plain);
+  ir_error error = {0};
+  if (c->seed >> (8 + number) & 1) return plain; /* graphs of both */
+  for (uint32_t i = 0; i < rank; i++)
+    if (!ir_is_const(&r->g, dims[i] = ir_dim(&r->g, plain, i), NULL)) return plain;
+  size_t bytes;
+  void *data = random_graph_data(r, plain, NULL, &bytes);
+  r->state = state; /* the graph is that of inputs */
+  rt_constant *constant;
+  if (rt_constant_copy(c->context, data, bytes, &constant, &error) != IR_OK) return free(data), plain;
+  free(data);
+  made = op_resource(&r->g, ir_dtype_of(&r->g, plain), dims, rank, rt_constant_name(constant), bytes);
+  c->constants[c->constant_count] = constant;
+  c->constant_refs[c->constant_count++] = made;
+  return made;
+}
+
 /* Makes the graph of a case and chooses the values to compile together. Returns the largest size of an
  * axis. */
-static int64_t make_case(random_graph *r, uint64_t case_seed, ir_ref roots[MAX_RESULTS], size_t *have) {
+static int64_t make_case(checker *c, uint64_t case_seed, ir_ref roots[MAX_RESULTS], size_t *have) {
+  random_graph *r = &c->r;
+  c->seed = case_seed;
   int64_t max_size =
       case_seed % 50 == 0 ? 70 : 6; /* now and then large enough for vector steps and a remainder */
-  random_graph_make(r, case_seed, max_size);
+  random_graph_make_with(r, case_seed, max_size, case_seed % CASES_OF_CONSTANTS ? NULL : constant_for, c);
   size_t n = (size_t)random_between(&r->state, 1, MAX_RESULTS);
   *have = 0;
   for (int i = r->value_count - 1; i >= 0 && *have < n; i--) roots[(*have)++] = r->values[i].ref;
   return max_size;
 }
 
-static void show_case(random_graph *r, uint64_t case_seed) {
+static void show_case(checker *c, uint64_t case_seed) {
+  random_graph *r = &c->r;
   ir_ref roots[MAX_RESULTS];
   size_t have;
   ir_text text;
-  make_case(r, case_seed, roots, &have);
+  make_case(c, case_seed, roots, &have);
   ir_text_init(&text, &ir_mem_libc);
   ir_print_graph(&r->g, "shown", ir_tuple(&r->g, roots, (uint32_t)have), &text);
   fputs(ir_text_get(&text), stdout);
@@ -215,7 +250,7 @@ static bool one_case(checker *c, uint64_t case_seed) {
   size_t have;
   c->problem = NULL;
   c->context = c->contexts[case_seed % 3 == 0];
-  int64_t max_size = make_case(&c->r, case_seed, roots, &have);
+  int64_t max_size = make_case(c, case_seed, roots, &have);
   check_text(c, roots, have);
   if (!c->problem) check_roots(c, roots, have, case_seed);
   bool moved = !c->problem && c->steps > 0 && case_seed % 4 == 0;
@@ -224,6 +259,8 @@ static bool one_case(checker *c, uint64_t case_seed) {
   if (!passed && moved) report_moves(c, roots, have, case_seed);
   else if (!passed) report(c, case_seed, max_size);
   ir_graph_free(&c->r.g);
+  for (size_t i = 0; i < c->constant_count; i++) rt_constant_release(c->constants[i]);
+  c->constant_count = 0;
   return passed;
 }
 
@@ -240,15 +277,17 @@ int main(int argc, char **argv) {
       seed = strtoull(argv[i + 1], NULL, 0), count = 1, first = -1; /* one case again */
     if (strcmp(argv[i], "--show") == 0) shown = strtoull(argv[i + 1], NULL, 0), show = true;
   }
-  if (show) return show_case(&c.r, shown), 0;
   if (!cases_open(machines, MACHINES, c.contexts)) return 1;
+  c.context = c.contexts[0];
+  if (show) return show_case(&c, shown), 0;
   long failed = 0, done = 0;
   for (; done < count && failed < 5; done++) {
     uint64_t state = seed + (uint64_t)done * 0x10001, case_seed = first < 0 ? seed : random_next(&state);
     if (!one_case(&c, case_seed)) failed++;
   }
   cases_close(c.contexts, MACHINES);
-  printf("prop_graph: %ld graphs, %ld programs, %ld elements, %ld failed, seed %" PRIu64 "\n", done,
-         c.programs, c.elements, failed, seed);
+  printf("prop_graph: %ld graphs, %ld programs, %ld of them with constants, %ld elements, %ld failed, seed "
+         "%" PRIu64 "\n",
+         done, c.programs, c.bound, c.elements, failed, seed);
   return failed != 0;
 }

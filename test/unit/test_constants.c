@@ -201,4 +201,55 @@ static void test_text(void **state) {
   vf_context_destroy(c), vf_context_destroy(d);
 }
 
-UNIT_TESTS(test_copied_and_borrowed, test_other_elements, test_equal_elements, test_refused, test_text)
+/* What is computed from constants alone is computed once: a product whose weights are copied into another
+ * order launches one kernel, where the same product of inputs launches two; and equal results. */
+enum { TOKENS = 64, INNER = 256, OUTER = 320 };
+static float given[TOKENS][INNER], weights[OUTER][INNER], results[2][TOKENS][OUTER];
+
+static vf_program *product(vf_context *c, bool constant, vf_value *w) {
+  vf_graph *g = vf_graph_create(c, "product", &error);
+  const int64_t a[] = {TOKENS, INNER}, b[] = {OUTER, INNER}, order[] = {1, 0};
+  vf_value x = vf_input(g, "x", VF_F32, 2, a);
+  *w = constant ? vf_constant_borrow(g, VF_F32, 2, b, weights, NULL, NULL) : vf_input(g, "w", VF_F32, 2, b);
+  /* computed from w alone as well */
+  vf_value doubled = vf_abs(vf_mul(*w, vf_number(g, 2)));
+  vf_output(g, "y", vf_matmul(x, vf_permute(doubled, 2, order)));
+  vf_program *p = compile(g);
+  vf_graph_destroy(g);
+  return p;
+}
+
+static void test_once(void **state) {
+  (void)state;
+  vf_context *c = vf_context_create(NULL, &error);
+  for (int i = 0; i < TOKENS; i++)
+    for (int k = 0; k < INNER; k++) given[i][k] = (float)((3 * i + k) % 7 - 3);
+  for (int i = 0; i < OUTER; i++)
+    for (int k = 0; k < INNER; k++) weights[i][k] = (float)((i + 5 * k) % 9 - 4);
+  vf_value w;
+  vf_program *of_inputs = product(c, false, &w), *p = product(c, true, &w), *q = product(c, true, &w);
+  vf_stats before = {.size = sizeof before}, after = {.size = sizeof after};
+  vf_program_stats(of_inputs, &before), vf_program_stats(p, &after);
+  assert_true(before.launches > 1);
+  assert_int_equal(after.launches, 1);
+  const void *both[] = {given, weights};
+  for (int round = 0; round < 2; round++) {
+    void *out[] = {results[0]}, *other[] = {results[1]};
+    if (vf_program_run(of_inputs, both, out, NULL, &error)) fail_msg("%s", error.message);
+    if (vf_program_run(round ? q : p, both, other, NULL, &error)) fail_msg("%s", error.message);
+    assert_memory_equal(results[0], results[1], sizeof results[0]);
+  }
+  float *doubled = malloc(sizeof weights);
+  for (int i = 0; i < OUTER * INNER; i++) doubled[i] = 2 * (&weights[0][0])[i];
+  if (vf_program_set_constant(q, w, doubled, NULL, NULL, &error)) fail_msg("%s", error.message);
+  void *out[] = {results[1]};
+  if (vf_program_run(q, both, out, NULL, &error)) fail_msg("%s", error.message);
+  for (int i = 0; i < TOKENS * OUTER; i++)
+    assert_true((&results[1][0][0])[i] == 2 * (&results[0][0][0])[i]); /* all are small integers */
+  vf_program_destroy(of_inputs), vf_program_destroy(p), vf_program_destroy(q);
+  vf_context_destroy(c);
+  free(doubled);
+}
+
+UNIT_TESTS(test_once, test_copied_and_borrowed, test_other_elements, test_equal_elements, test_refused,
+           test_text)

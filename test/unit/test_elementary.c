@@ -53,7 +53,7 @@ static const function functions[] = {
     {IR_OP_EXP2, exp2l, exp2, 1, 1, -150, 128, INFINITY},
     {IR_OP_LOG, logl, log, 1, 1, 0, 4, INFINITY},
     {IR_OP_LOG2, log2l, log2, 1.5, 1, 0, 4, INFINITY},
-    {IR_OP_SIN, sinl, sin, 1.5, 2, -30, 30, 0x1p50},
+    {IR_OP_SIN, sinl, sin, 2, 2, -30, 30, 0x1p50},
     {IR_OP_COS, cosl, cos, 1.5, 2, -30, 30, 0x1p50},
     {IR_OP_TANH, tanhl, tanh, 2, 2, -3, 3, INFINITY},
     {IR_OP_ERF, erfl, erf, 2, 2, -3, 3, INFINITY},

@@ -363,8 +363,8 @@ static void test_registry_is_complete(void **state) {
     bool recorded = (ir_ops[op].level & IR_LEVEL_TENSOR) && op != IR_OP_ERROR && op != IR_OP_TUPLE &&
                     op != IR_OP_VAR && op != IR_OP_FUNC;
     if (recorded != (op_registry[op].kind != OP_KIND_NONE)) fail_msg("registry row of %s", ir_ops[op].text);
-    bool named =
-        recorded && op != IR_OP_INPUT && op != IR_OP_BUFFER && op != IR_OP_RESULT && op != IR_OP_CUSTOM;
+    bool named = recorded && op != IR_OP_INPUT && op != IR_OP_BUFFER && op != IR_OP_RESOURCE &&
+                 op != IR_OP_RESULT && op != IR_OP_CUSTOM;
     if (named && !op_known(ir_ops[op].text, strlen(ir_ops[op].text))) fail_msg("name of %s", ir_ops[op].text);
   }
   assert_false(op_known("input", 5));

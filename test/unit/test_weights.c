@@ -2,6 +2,7 @@
  * use them, blocks of GGUF. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "frontend/viewfold.h"
 #include "test/lib/array_files.h"
 #include "test/lib/folder.h"
+#include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
 enum { ROWS = 32, COLUMNS = 96, ELEMENTS = ROWS * COLUMNS };
@@ -205,6 +207,9 @@ static atomic_int running;
 
 static void *run_until_refused(void *user) {
   runner *r = user;
+  sigset_t all; /* as threads of servers do */
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, NULL);
   vf_error own;
   float y[ROWS];
   for (;;) {
@@ -244,6 +249,41 @@ static void test_shortened(void **state) {
   }
 }
 
+/* A file that changes before a program computes something from it once, for itself and others. */
+enum { BATCH = 512 /* rows, of a product that is worth packing its operands for */ };
+static vf_graph *make_product(vf_context *c) {
+  vf_arrays *a = vf_arrays_open(c, in_folder("p.safetensors"), &error);
+  vf_graph *g = vf_graph_create(c, "g", &error);
+  vf_value x = vf_input(g, "x", VF_F32, 2, (int64_t[]){BATCH, COLUMNS}),
+           w = vf_arrays_constant(g, a, "encoder.weight");
+  vf_arrays_close(a);
+  vf_output(g, "y", vf_matmul(x, vf_permute(w, 2, (int64_t[]){1, 0})));
+  if (vf_graph_status(g)) fail_msg("%s", vf_graph_message(g));
+  return g;
+}
+
+static void test_changed_before(void **state) {
+  (void)state;
+  static float x[BATCH * COLUMNS], y[BATCH * ROWS];
+  for (int i = 0; i < 16; i++) x[i * COLUMNS + i] = 1; /* picks columns */
+  vf_context *c = make_context();
+  write_weights(c, "p.safetensors", weight);
+  vf_graph *g = make_product(c);
+  assert_int_equal(truncate(in_folder("p.safetensors"), 300), 0);
+  vf_program *p = vf_compile(g, &error);
+  vf_status status = p ? vf_program_run(p, (const void *[]){x}, (void *[]){y}, NULL, &error) : error.status;
+  assert_int_equal(status, VF_ERR_IO);
+  assert_non_null(strstr(error.message, "p.safetensors"));
+  write_weights(c, "p.safetensors", weight);
+  vf_graph *h = make_product(c);
+  vf_program *q = compile(h);
+  assert_int_equal(vf_program_run(q, (const void *[]){x}, (void *[]){y}, NULL, &error), VF_OK);
+  for (int i = 0; i < 16; i++)
+    for (int r = 0; r < ROWS; r++) assert_true(y[i * ROWS + r] == weight[r * COLUMNS + i]);
+  vf_program_destroy(p), vf_program_destroy(q), vf_graph_destroy(g), vf_graph_destroy(h),
+      vf_context_destroy(c);
+}
+
 /* text */
 
 static const char text[] = "graph @g() {\n"
@@ -270,12 +310,13 @@ static void test_text(void **state) {
   vf_program *p = compile(g);
   run(p, weight);
   vf_cache_stats stats = {.size = sizeof stats};
-  write_weights(c, "other.safetensors", bias); /* other elements, in another file: the same program */
-  write_weights(c, "other.safetensors", weight);
+  float other[ELEMENTS]; /* other elements, in another file: the same program */
+  for (int i = 0; i < ELEMENTS; i++) other[i] = weight[i] + 1;
+  write_weights(c, "other.safetensors", other);
   vf_value w;
   vf_graph *h = make_graph(c, "other.safetensors", &w);
   vf_program *q = compile(h);
-  run(q, weight);
+  run(q, other);
   assert_true(vf_cache_statistics(c, &stats));
   assert_int_equal(stats.programs, 1);
   vf_program_destroy(p), vf_program_destroy(q), vf_graph_destroy(g), vf_graph_destroy(h);
@@ -300,7 +341,11 @@ static void test_text_refused(void **state) {
   refuse_text(c, "file=\"t.safetensors\" name=\"encoder.bias\" dtype=f16", "f16[32] is declared");
   refuse_text(c, "file=\"t.safetensors\" name=\"encoder.bias\" shape=[31]", "f32[31] is declared");
   refuse_text(c, "file=\"t.safetensors\" name=\"encoder.bias\" shape=[n]", "list of at most 16 numbers");
-  refuse_text(c, "file=\"t.safetensors\" name=\"encoder.bias\" axis=1", "name, shape and dtype");
+  refuse_text(c, "file=\"t.safetensors\" name=\"encoder.bias\" axis=1", "name or offset, shape and dtype");
+  refuse_text(c, "file=\"t.safetensors\" offset=8", "has shape and dtype");
+  refuse_text(c, "file=\"t.safetensors\" offset=-4 shape=[2] dtype=f32", "does not lie in it");
+  refuse_text(c, "file=\"t.safetensors\" offset=8 shape=[1000000] dtype=f32", "does not lie in it");
+  refuse_text(c, "file=\"t.safetensors\" offset=8 name=\"x\" shape=[2] dtype=f32", "name or offset");
   refuse_text(c, "file=1", "are strings");
   refuse_text(c, "file=\"t\\x00t\"", "zero byte");
   vf_graph *g = vf_graph_create(c, "g", &error);
@@ -404,5 +449,69 @@ static void test_blocks(void **state) {
   }
 }
 
+/* Any allocation may fail: each call then says so, and leaves nothing behind. */
+static bool use_files(vf_context *c, const char *source) {
+  static const char *const names[] = {"f.safetensors", "f.npz", "w.gguf"};
+  bool good = true;
+  for (int i = 0; i < 3; i++) {
+    vf_arrays *a = vf_arrays_open(c, in_folder(names[i]), &error);
+    if (!a) {
+      assert_int_equal(error.status, VF_ERR_MEMORY);
+      good = false;
+      continue;
+    }
+    vf_graph *g = vf_graph_create(c, "g", &error);
+    if (g) {
+      vf_output(g, "y", vf_arrays_constant(g, a, i < 2 ? "encoder.bias" : NULL));
+      float y[BLOCKS * 32];
+      if (vf_graph_status(g) == VF_OK) good &= vf_evaluate(g, NULL, (void *[]){y}, NULL, &error) == VF_OK;
+      else good = false;
+      if (vf_graph_status(g)) assert_int_equal(vf_graph_status(g), VF_ERR_MEMORY);
+    }
+    good &= g != NULL;
+    vf_graph_destroy(g);
+    vf_arrays_close(a);
+  }
+  vf_graph *parsed = parse(c, source);
+  if (!parsed) assert_int_equal(error.status, VF_ERR_MEMORY);
+  good &= parsed != NULL;
+  vf_graph_destroy(parsed);
+  const vf_named_array one = {"a", VF_F32, 1, rows, bias};
+  good &= vf_arrays_write(c, in_folder("m.npz"), 1, &one, &error) == VF_OK;
+  good &= vf_arrays_write(c, in_folder("m.safetensors"), 1, &one, &error) == VF_OK;
+  return good;
+}
+
+static void test_short_memory(void **state) {
+  (void)state;
+  static file_bytes f;
+  static const char source[] =
+      "graph @g() {\n  %w = data file=\"f.safetensors\" name=\"encoder.bias\"\n  return %w\n}\n";
+  float want[BLOCKS * 32];
+  uint8_t npy[400];
+  vf_context *c = make_context();
+  write_weights(c, "f.safetensors", weight);
+  vf_context_destroy(c);
+  fill_blocks(&f, false, want);
+  write_bytes("w.gguf", &f);
+  size_t size =
+      file_npy(npy, "{'descr': '>f4', 'fortran_order': False, 'shape': (32,), }\n", bias, sizeof bias);
+  file_zip(&f, &(file_member){"encoder.bias.npy", npy, size, true}, 1);
+  write_bytes("f.npz", &f);
+  bool good = false;
+  for (long n = 1; !good; n++) {
+    test_memory m = {.fail_at = n};
+    vf_options options = {
+        .size = sizeof options, .allocator = test_memory_hook, .allocator_user = &m, .flags = VF_NO_DISK};
+    c = vf_context_create(&options, &error);
+    if (c) good = use_files(c, source);
+    vf_context_destroy(c);
+    assert_int_equal(m.live, 0);
+    assert_int_equal(m.wrong_sizes, 0);
+    if (!good && m.allocations < n) fail_msg("it fails without a reason after %ld allocations", n);
+  }
+}
+
 UNIT_TESTS_BETWEEN(set_up, tear_down, test_api, test_equal_elements, test_rewritten, test_shortened,
-                   test_text, test_text_refused, test_converted, test_blocks)
+                   test_changed_before, test_text, test_text_refused, test_converted, test_blocks,
+                   test_short_memory)
