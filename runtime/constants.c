@@ -167,6 +167,22 @@ ir_status rt_constant_map(rt_context *context, rt_mapped_file *file, size_t offs
   return status;
 }
 
+static void release_shared(const void *bytes, void *user) {
+  (void)bytes;
+  rt_constant_release(user);
+}
+
+ir_status rt_constant_share(rt_context *context, rt_constant *c, rt_constant **out, ir_error *error) {
+  rt_constant given = *c;
+  if (c->file) return rt_constant_map(context, c->file, c->offset, c->size, c->digest, out, error);
+  given.release = release_shared;
+  given.user = c;
+  rt_constant_retain(c);
+  ir_status status = add(&context->constants, &given, out, error);
+  if (status) rt_constant_release(c);
+  return status;
+}
+
 /* The bucket has the uses of the constant whose name is `name`. */
 static rt_constant *find_name(const rt_constants *t, rt_digest digest, const char *name) {
   size_t length = strcspn(name, "/");
@@ -214,22 +230,6 @@ ir_status rt_constant_made(rt_context *context, rt_digest recipe, void *bytes, s
   if (*out != made) ir_free(t->mem, made, sizeof *made);
   if (known) free_aligned(t->mem, bytes, size);
   return *out ? IR_OK : ir_fail(error, IR_ERR_MEMORY, "out of memory for a constant of %zu bytes", size);
-}
-
-static void release_shared(const void *bytes, void *user) {
-  (void)bytes;
-  rt_constant_release(user);
-}
-
-ir_status rt_constant_share(rt_context *context, rt_constant *c, rt_constant **out, ir_error *error) {
-  rt_constant given = *c;
-  if (c->file) return rt_constant_map(context, c->file, c->offset, c->size, c->digest, out, error);
-  given.release = release_shared;
-  given.user = c;
-  rt_constant_retain(c);
-  ir_status status = add(&context->constants, &given, out, error);
-  if (status) rt_constant_release(c);
-  return status;
 }
 
 ir_status rt_constant_copy(rt_context *context, const void *bytes, size_t size, rt_constant **out,

@@ -54,8 +54,7 @@ void cli_binding_free(cli_binding *binding);
 /* The request that compiles the block for these values; it refers to them. */
 fe_request cli_request(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *values);
 
-/* An array of a .npy file, of a file of several (FILE.npz:NAME), or a tensor of a .pb file as test data of
- * models has them. */
+/* An array of a file (frontend/files/arrays.h), or a tensor of a .pb file as test data of models has them. */
 void cli_read_file(const char *path, fe_array *out, ir_error *error);
 
 /* literal.c: is the value the array itself, `3.5` or `[[1,2],[3,4]]`, rather than the name of a file? */

@@ -315,6 +315,7 @@ static vf_graph *try_again(onnx_import *m) {
 /* The graph of m, whose file is that of its path unless it has bytes; NULL with *error set. */
 static vf_graph *import(onnx_import *m, vf_context *c, ir_error *error) {
   vf_error failure = {0};
+  unsigned failures = fe_failures(c);
   m->graph = vf_graph_create(c, "model", &failure);
   if (!m->graph) {
     ir_fail(error, (ir_status)failure.status, "%s", failure.message);
@@ -326,6 +327,7 @@ static vf_graph *import(onnx_import *m, vf_context *c, ir_error *error) {
     bool named = strncmp(m->error->text, m->path, strlen(m->path)) == 0; /* a message of opening a file */
     if (!better && named) *error = *m->error;
     else if (!better) fe_file_fail(error, m->error->status, m->path, "%s", m->error->text);
+    if (!better) fe_report_as_memory(c, failures, error);
     vf_graph_destroy(m->graph);
     m->graph = better;
   }

@@ -57,11 +57,64 @@ static ir_ref make_variable(onnx_import *m, wire_bytes name) {
   return low == high ? ir_index(m->g, low) : vf_variable(m->graph, variable, low, high, 1).id;
 }
 
-static ir_ref size_called(onnx_import *m, wire_bytes name) {
+static ir_ref variable_called(onnx_import *m, wire_bytes name) {
   onnx_value *v = (onnx_value *)onnx_scope_find(&m->variables, name);
   if (!v && !(v = onnx_declare(m, &m->variables, name))) return 0;
   if (!v->ref) v->ref = make_variable(m, name);
   return v->ref;
+}
+
+static wire_bytes trimmed(wire_bytes text) {
+  while (text.size && text.at[0] == ' ') text.at++, text.size--;
+  while (text.size && text.at[text.size - 1] == ' ') text.size--;
+  return text;
+}
+
+/* The end of the first word of a sum, or of a product, where operators have blanks around them. */
+static size_t word_end(wire_bytes text, const char *operators) {
+  size_t i = 1;
+  while (i + 1 < text.size &&
+         !(strchr(operators, text.at[i]) && text.at[i - 1] == ' ' && text.at[i + 1] == ' '))
+    i++;
+  return i + 1 < text.size ? i : text.size;
+}
+
+static ir_ref factor(onnx_import *m, wire_bytes text) {
+  int64_t value = 0;
+  text = trimmed(text);
+  if (!text.size) return 0;
+  for (size_t i = 0; i < text.size; i++) {
+    if (text.at[i] < '0' || text.at[i] > '9' || value > HIGH) return variable_called(m, text);
+    value = 10 * value + (text.at[i] - '0');
+  }
+  return ir_index(m->g, value);
+}
+
+static ir_ref product(onnx_import *m, wire_bytes text) {
+  ir_ref all = ir_index(m->g, 1);
+  while (text.size && all) {
+    size_t end = word_end(text, "*");
+    all = pass_mul(m->g, all, factor(m, (wire_bytes){text.at, end}));
+    text = end < text.size ? (wire_bytes){text.at + end + 1, text.size - end - 1} : (wire_bytes){0};
+  }
+  return all;
+}
+
+/* A size as exporters write it: a name, or a sum of products such as `past + 2 * length`. */
+static ir_ref size_called(onnx_import *m, wire_bytes text) {
+  ir_ref sum = 0;
+  bool minus = false;
+  text = trimmed(text);
+  if (word_end(text, "+-*") == text.size) return variable_called(m, text);
+  while (text.size) {
+    size_t end = word_end(text, "+-");
+    ir_ref term = product(m, (wire_bytes){text.at, end});
+    sum = !sum ? term : minus ? pass_sub(m->g, sum, term) : pass_add(m->g, sum, term);
+    if (!sum) return 0;
+    minus = end < text.size && text.at[end] == '-';
+    text = end < text.size ? (wire_bytes){text.at + end + 1, text.size - end - 1} : (wire_bytes){0};
+  }
+  return sum;
 }
 
 /* Sizes without a name are called INPUT_AXIS. */
@@ -91,7 +144,9 @@ static bool read_dims(onnx_import *m, wire_bytes input, const onnx_tensor_type *
     if (dim.param.size) dims[i] = size_called(m, dim.param);
     else if (dim.value >= 0) dims[i] = ir_index(m->g, dim.value);
     else dims[i] = unnamed_size(m, input, i);
-    if (!dims[i]) return false;
+    if (!dims[i])
+      return onnx_fail(m, IR_ERR_INVALID, "the input '%.*s' has a size '%.*s', which is no sum of names",
+                       WIRE_TEXT(input), WIRE_TEXT(dim.param));
   }
   return true;
 }

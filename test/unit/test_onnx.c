@@ -6,6 +6,7 @@
 #include "frontend/onnx/onnx.h"
 #include "frontend/onnx/schema.h"
 #include "test/lib/folder.h"
+#include "test/lib/memory.h"
 #include "test/lib/onnx_models.h"
 #include "test/lib/unit.h"
 
@@ -121,6 +122,28 @@ static void sizes_have_bounds(void **state) {
   assert_true(vf_variable_range(p, 0, &low, &high, NULL));
   assert_int_equal(low, 3);
   assert_int_equal(high, 700);
+  vf_program_destroy(p);
+  vf_graph_destroy(g);
+}
+
+/* Exporters write sums of sizes as a name. */
+static void sizes_may_be_sums(void **state) {
+  (void)state;
+  int64_t shape[2];
+  const int64_t values[] = {3, 5};
+  graph.size = 0;
+  model_input(&graph, "x[past,4]");
+  model_input(&graph, "y[length,4]");
+  model_input(&graph, "z[past + length,8]");
+  model_node(&graph, 1, "Concat x,y -> both axis=0", NULL, NULL);
+  model_node(&graph, 1, "Concat both,both -> wide axis=1", NULL, NULL);
+  model_node(&graph, 1, "Add wide,z -> sum", NULL, NULL);
+  model_output(&graph, "sum[a,b]");
+  vf_graph *g = import(NULL);
+  vf_program *p = compiled(g);
+  assert_int_equal(vf_variable_count(p), 2);
+  assert_int_equal(vf_port_shape(p, VF_OUTPUT, 0, values, shape, &error), VF_OK);
+  assert_true(shape[0] == 8 && shape[1] == 8);
   vf_program_destroy(p);
   vf_graph_destroy(g);
 }
@@ -376,6 +399,35 @@ static void files_that_are_cut_off_are_refused(void **state) {
   }
 }
 
+/* Every allocation of importing fails in turn, alone. */
+static void allocations_may_fail(void **state) {
+  (void)state;
+  for (int i = 0; i < MODEL_SAMPLES; i++) {
+    test_memory memory = {0};
+    const vf_options options = {.size = sizeof options,
+                                .allocator = test_memory_hook,
+                                .allocator_user = &memory,
+                                .threads = 1,
+                                .flags = VF_NO_DISK};
+    vf_context *c = vf_context_create(&options, &error);
+    size_t live = memory.live;
+    bool done = false;
+    model_sample(&model, i);
+    for (long number = 1; !done; number++) {
+      ir_error failure = {0};
+      memory.fail_at = memory.allocations + number;
+      vf_graph *g = onnx_import_memory(c, "model.onnx", model.bytes, model.size, NULL, &failure);
+      done = memory.allocations < memory.fail_at;
+      memory.fail_at = 0;
+      if (!g && failure.status != IR_ERR_MEMORY) fail_msg("sample %d, %ld: %s", i, number, failure.text);
+      vf_graph_destroy(g);
+      assert_int_equal(memory.live, live);
+    }
+    vf_context_destroy(c);
+    assert_int_equal(memory.live, 0);
+  }
+}
+
 /* the wire format */
 
 static bool reads(const wire_message *message, const uint8_t *bytes, size_t size, size_t limit, void *out) {
@@ -430,9 +482,9 @@ static void damaged_messages_are_refused(void **state) {
   assert_false(reads(&onnx_tensor_message, many, sizeof many, 256, &t));
 }
 
-UNIT_TESTS_BETWEEN(set_up, tear_down, one_program_serves_all_lengths, sizes_have_bounds,
+UNIT_TESTS_BETWEEN(set_up, tear_down, one_program_serves_all_lengths, sizes_have_bounds, sizes_may_be_sums,
                    a_shape_that_is_an_input_is_asked_for, loops_stay_loops, a_loop_may_end_early,
                    a_condition_chooses_when_it_runs, functions_are_inlined, weights_may_be_in_another_file,
                    a_missing_operator_is_named, wrong_models_are_refused, functions_do_not_explode,
-                   files_that_are_cut_off_are_refused, numbers_are_packed_or_not,
+                   files_that_are_cut_off_are_refused, allocations_may_fail, numbers_are_packed_or_not,
                    damaged_messages_are_refused)
