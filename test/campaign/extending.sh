@@ -60,7 +60,7 @@ link_changed() {
     mv "$work/kept" "$work/objects"
   done
   # shellcheck disable=SC2046  # a list of files
-  ${CC:-cc} -pthread $(cat "$work/objects") -lxxhash -lffi -ldl -lm -ljansson -o "$work/bin/viewfold" &&
+  ${CC:-cc} -pthread $(cat "$work/objects") $(sed -n 's|^LIB_LIBS := ||p' Makefile) -ljansson -o "$work/bin/viewfold" &&
     ln -s "$build/viewfold-llvm.so" "$build/viewfold-compile" "$work/bin/"
 }
 
