@@ -156,7 +156,7 @@ static bool attention_node(onnx_node *n) {
          (!onnx_wants(n, 3) || onnx_put(n, 3, stages[mode]));
 }
 
-/* Pairs of elements turned by angles of their position: pairs of neighbours, or of the two halves. */
+/* Pairs of elements rotated by angles of their position: pairs of neighbours, or of the two halves. */
 static bool rotary(onnx_node *n) {
   ir_graph *g = n->g;
   ir_ref x = onnx_in(n, 0), cos = onnx_in(n, 1), sin = onnx_in(n, 2), at = onnx_optional(n, 3),
@@ -174,20 +174,20 @@ static bool rotary(onnx_node *n) {
   if (at) cos = op_gather(g, cos, at, 0, IR_GATHER_CHECK), sin = op_gather(g, sin, at, 0, IR_GATHER_CHECK);
   cos = op_unsqueeze(g, cos, 1), sin = op_unsqueeze(g, sin, 1); /* [batch, 1, length, size / 2] */
   ir_ref whole = ir_index(g, size), zero = ir_index(g, 0), half = ir_index(g, size / 2);
-  ir_ref turned = onnx_cut(n, x, 3, zero, whole), rest = size < width ? onnx_cut(n, x, 3, whole, d[3]) : 0, a,
-         b;
+  ir_ref rotated = onnx_cut(n, x, 3, zero, whole),
+         unchanged = size < width ? onnx_cut(n, x, 3, whole, d[3]) : 0, a, b;
   ir_ref shape[5] = {d[0], d[1], d[2], half, ir_index(g, 2)};
   if (pairs) {
-    ir_ref split = onnx_reshape(n, turned, shape, 5);
+    ir_ref split = onnx_reshape(n, rotated, shape, 5);
     a = op_point(g, split, zero, -1), b = op_point(g, split, ir_index(g, 1), -1);
-  } else a = onnx_cut(n, turned, 3, zero, half), b = onnx_cut(n, turned, 3, half, whole);
+  } else a = onnx_cut(n, rotated, 3, zero, half), b = onnx_cut(n, rotated, 3, half, whole);
   ir_ref parts[2] = {
       op_binary(g, IR_OP_SUB, op_binary(g, IR_OP_MUL, cos, a), op_binary(g, IR_OP_MUL, sin, b)),
       op_binary(g, IR_OP_ADD, op_binary(g, IR_OP_MUL, sin, a), op_binary(g, IR_OP_MUL, cos, b))};
   ir_ref out[4] = {d[0], d[1], d[2], whole}, y;
   y = pairs ? onnx_reshape(n, op_stack(g, parts, 2, -1), out, 4) : op_concat(g, parts, 2, 3);
-  ir_ref both[2] = {y, rest};
-  if (rest) y = op_concat(g, both, 2, 3);
+  ir_ref both[2] = {y, unchanged};
+  if (unchanged) y = op_concat(g, both, 2, 3);
   ir_ref back[3] = {d[0], d[2], pass_mul(g, d[1], d[3])};
   return onnx_put(n, 0, flat ? onnx_reshape(n, op_swap_axes(g, y, 1, 2), back, 3) : y);
 }

@@ -55,8 +55,8 @@ static bool modulo(onnx_node *n) {
   if (!a || !b) return false;
   if (!onnx_int(n, "fmod", 0) || ir_dtypes[ir_dtype_of(n->g, a)].kind == IR_KIND_UNSIGNED)
     return onnx_put(n, 0, op_binary(n->g, IR_OP_MOD, a, b));
-  ir_ref rest = op_binary(n->g, IR_OP_MOD, op_unary(n->g, IR_OP_ABS, a), op_unary(n->g, IR_OP_ABS, b));
-  return onnx_put(n, 0, op_where(n->g, is_negative(n, a), op_unary(n->g, IR_OP_NEG, rest), rest));
+  ir_ref remainder = op_binary(n->g, IR_OP_MOD, op_unary(n->g, IR_OP_ABS, a), op_unary(n->g, IR_OP_ABS, b));
+  return onnx_put(n, 0, op_where(n->g, is_negative(n, a), op_unary(n->g, IR_OP_NEG, remainder), remainder));
 }
 
 static bool power(onnx_node *n) {

@@ -9,7 +9,8 @@
 enum { DEPTH_MOST = 32 };
 
 /* What reading a file may take: a node takes about 1 KiB, and 30 bytes of the file or more; those of a
- * function are read at each call. */
+ * function are read at each call. Bytes of memory: ARENA_LEAST, and ARENA_TIMES for each byte of the file,
+ * eight times what a node needs. Nodes: NODES_LEAST, and NODES_TIMES for each byte. */
 enum { ARENA_LEAST = 16 << 20, ARENA_TIMES = 256, NODES_LEAST = 10000, NODES_TIMES = 4 };
 
 bool onnx_fail(onnx_import *m, ir_status status, const char *format, ...) {

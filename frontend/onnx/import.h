@@ -20,11 +20,13 @@
 #include "passes/ops/compose/compose.h"
 #include "runtime/cache/range_digests.h"
 
-/* Operator sets of the domain ai.onnx that the table of operators is written for. */
+/* Operator sets of the domain ai.onnx that the table of operators is written for, from ONNX_FIRST_OPSET to
+ * ONNX_LAST_OPSET. */
 enum { ONNX_FIRST_OPSET = 1, ONNX_LAST_OPSET = 28 };
 
-/* Folded values have at most so many elements: a shape has 16, pads have 32, and what indexes them is about
- * as long. Elements of initialisers are read as far as they are in the file. */
+/* Folded values have at most ONNX_FOLD_MOST elements: a shape has 16, pads have 32, and what indexes them is
+ * about as long. Elements of initialisers are known up to ONNX_KNOWN_MOST, and as far as they are in the
+ * file. */
 enum { ONNX_FOLD_MOST = 256, ONNX_KNOWN_MOST = 1 << 20 };
 
 typedef union onnx_element {

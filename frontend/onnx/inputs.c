@@ -3,8 +3,8 @@
 
 #include "frontend/onnx/import.h"
 
-/* Bounds of a size that nobody has bounded. With more, products of three sizes and the size of an element do
- * not fit the 63 bits that the bytes of a tensor have to fit. */
+/* Bounds of a size that nobody has bounded, from LOW to HIGH. With more than HIGH, products of three sizes
+ * and the size of an element do not fit the 63 bits that the bytes of a tensor have to fit. */
 enum { LOW = 1, HIGH = 1 << 16 };
 
 static bool is_name_byte(uint8_t c) {

@@ -15,17 +15,17 @@ static bool put_shaped(onnx_node *n, const onnx_known *k, int rank, const int64_
 
 static bool reshaped(onnx_node *n, const onnx_known *k, bool *done) {
   const int64_t *wanted;
-  int64_t shape[IR_MAX_RANK], rest = (int64_t)k->count;
+  int64_t shape[IR_MAX_RANK], left = (int64_t)k->count;
   int rank, inferred = -1;
   if (!onnx_numbers(n, "shape", 1, &wanted, &rank)) return false;
   if (!wanted || rank > IR_MAX_RANK) return true;
   for (int i = 0; i < rank; i++) {
     shape[i] = wanted[i] == 0 && i < k->rank && !onnx_int(n, "allowzero", 0) ? k->shape[i] : wanted[i];
     if (shape[i] == -1) inferred = i;
-    else if (shape[i] > 0) rest /= shape[i];
+    else if (shape[i] > 0) left /= shape[i];
     else return true;
   }
-  if (inferred >= 0) shape[inferred] = rest;
+  if (inferred >= 0) shape[inferred] = left;
   return put_shaped(n, k, rank, shape, done);
 }
 
@@ -126,11 +126,11 @@ static bool numeric_from(onnx_node *n, int first) {
 /* Element of k at each index of `made`, row-major. */
 static void copy_cuts(const onnx_known *k, const cut *cuts, onnx_known *made) {
   for (size_t at = 0; at < made->count; at++) {
-    size_t rest = at;
+    size_t left = at;
     int64_t offset = 0, stride = 1;
     for (int i = k->rank - 1; i >= 0; i--) {
-      int64_t index = (int64_t)(rest % (size_t)made->shape[i]);
-      rest /= (size_t)made->shape[i];
+      int64_t index = (int64_t)(left % (size_t)made->shape[i]);
+      left /= (size_t)made->shape[i];
       offset += (cuts[i].begin + index * cuts[i].step) * stride;
       stride *= k->shape[i];
     }

@@ -77,8 +77,8 @@ static void gru_step(direction *d, ir_ref x, const ir_ref *state, ir_ref *next) 
     if (d->bias_r) inner = bin(d, IR_OP_ADD, inner, gate(d, d->bias_r, 2));
   }
   ir_ref new = activated(d, 1, "Tanh", clipped(d, bin(d, IR_OP_ADD, gate(d, x, 2), inner)));
-  ir_ref rest = onnx_with(n, IR_OP_ADD, un(d, IR_OP_NEG, update), 1);
-  next[0] = bin(d, IR_OP_ADD, bin(d, IR_OP_MUL, rest, new), bin(d, IR_OP_MUL, update, h));
+  ir_ref renewed = onnx_with(n, IR_OP_ADD, un(d, IR_OP_NEG, update), 1);
+  next[0] = bin(d, IR_OP_ADD, bin(d, IR_OP_MUL, renewed, new), bin(d, IR_OP_MUL, update, h));
 }
 
 static ir_ref peeped(direction *d, ir_ref x, int number, ir_ref c) {

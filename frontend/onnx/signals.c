@@ -76,15 +76,16 @@ static ir_ref transformed(onnx_node *n, ir_ref x, const transform *t) {
   return op_stack(g, results, 2, -1);
 }
 
-/* The rest of the spectrum of a real signal from its first half: the inverse of a one-sided transform. */
+/* The second half of the spectrum of a real signal from its first half: the inverse of a one-sided transform.
+ */
 static ir_ref mirrored(onnx_node *n, ir_ref x, int axis, ir_ref length) {
   ir_graph *g = n->g;
   ir_ref at = ir_index(g, axis), sign_of[2], half = ir_dim(g, x, (uint32_t)axis);
-  ir_ref rest = onnx_cut(n, x, axis, ir_index(g, 1), pass_add_int(g, pass_sub(g, length, half), 1));
-  if (!rest) return 0;
-  rest = op_flip(g, rest, &at, 1);
-  sign_of[0] = op_point(g, rest, ir_index(g, 0), -1);
-  sign_of[1] = op_unary(g, IR_OP_NEG, op_point(g, rest, ir_index(g, 1), -1));
+  ir_ref upper = onnx_cut(n, x, axis, ir_index(g, 1), pass_add_int(g, pass_sub(g, length, half), 1));
+  if (!upper) return 0;
+  upper = op_flip(g, upper, &at, 1);
+  sign_of[0] = op_point(g, upper, ir_index(g, 0), -1);
+  sign_of[1] = op_unary(g, IR_OP_NEG, op_point(g, upper, ir_index(g, 1), -1));
   ir_ref both[2] = {x, op_stack(g, sign_of, 2, -1)};
   return op_concat(g, both, 2, axis);
 }

@@ -137,7 +137,8 @@ static bool append_packed(cursor *c, wire_list *list, wire_bytes packed) {
   return inner.at == inner.end || broken(&inner, "a number does not end");
 }
 
-enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 }; /* wire types */
+/* The numbers of the wire types: VARINT, FIXED64, BYTES (with a length before them) and FIXED32. */
+enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 
 static bool skip(cursor *c, unsigned type) {
   uint64_t number;

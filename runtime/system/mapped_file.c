@@ -47,8 +47,8 @@ static bool outlast_tick(int fd, struct stat *s) {
   clock_gettime(CLOCK_REALTIME_COARSE, &now);
   int64_t age = ns_of(now) - ns_of(s->st_ctim);
   if (age > ns_of(tick) || age < -ns_of(tick)) return true;
-  struct timespec rest = {0, (long)((2 * ns_of(tick)) % 1000000000)};
-  nanosleep(&rest, NULL);
+  struct timespec wait = {0, (long)((2 * ns_of(tick)) % 1000000000)};
+  nanosleep(&wait, NULL);
   return fstat(fd, s) == 0;
 }
 

@@ -154,7 +154,7 @@ static void sample_npz(file_bytes *f) {
        file_npy(files[0], "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 5), }\n", data, 80), false},
       {"packed.npy", files[1],
        file_npy(files[1], "{'descr': '<i2', 'fortran_order': False, 'shape': (200,), }\n", data, 400), true},
-      {"other/turned.npy", files[2],
+      {"other/transposed.npy", files[2],
        file_npy(files[2], "{'descr': '>f8', 'fortran_order': True, 'shape': (2, 3), }\n", data, 48), false},
       {"flags.npy", files[3],
        file_npy(files[3], "{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }\n", data, 3), true},

@@ -127,7 +127,7 @@ static void test_npz(void **state) {
   assert_int_equal(arrays.format, FE_NPZ);
   assert_int_equal(arrays.count, 4); /* one is no .npy file */
   assert_int_equal(expect("plain", IR_F32, 2, (int64_t[]){4, 5})->encoding, FE_PLAIN);
-  expect("other/turned", IR_F64, 2, (int64_t[]){2, 3});
+  expect("other/transposed", IR_F64, 2, (int64_t[]){2, 3});
   fe_array a;
   assert_int_equal(fe_arrays_load(&arrays, find("packed"), &ir_mem_libc, &a, &error), IR_OK);
   assert_int_equal(a.shape[0], 200);

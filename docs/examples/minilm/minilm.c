@@ -59,22 +59,22 @@ static bool print_tokens(void *user, const char *text, size_t length) {
 }
 
 typedef struct session {
-  library library;
+  library corpus;
   settings settings;
   vf_error error;
 } session;
 
 static bool answer_line(void *user, const char *text, size_t length) {
   session *s = user;
-  bool good = answer_once(&s->library, text, length, s->settings, &s->error);
+  bool good = answer_once(&s->corpus, text, length, s->settings, &s->error);
   printf("\n");
   return good;
 }
 
 static bool search(session *s, const char *once) {
-  if (once) return answer_once(&s->library, once, strlen(once), s->settings, &s->error);
+  if (once) return answer_once(&s->corpus, once, strlen(once), s->settings, &s->error);
   if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
-    return terminal_search(&s->library, s->settings.best, &s->error);
+    return terminal_search(&s->corpus, s->settings.best, &s->error);
   return each_line(answer_line, s);
 }
 
@@ -104,13 +104,13 @@ int main(int count, char **argument) {
   }
   bool once = end - at == 4 && strcmp(at[2], "--once") == 0;
   if ((end - at != 2 && !once) || s.settings.best < 1) return usage();
-  bool good = library_open(&s.library, at[0], at[1], &s.error);
+  bool good = library_open(&s.corpus, at[0], at[1], &s.error);
   double ready = milliseconds();
   if (good) good = search(&s, once ? at[3] : NULL);
   if (s.settings.time)
-    fprintf(stderr, "%zu sentences read after %.1f ms, all done after %.1f ms\n", s.library.sentences.count,
+    fprintf(stderr, "%zu sentences read after %.1f ms, all done after %.1f ms\n", s.corpus.sentences.count,
             ready - begin, milliseconds() - begin);
-  library_close(&s.library);
+  library_close(&s.corpus);
   if (!good) fprintf(stderr, "minilm: %s\n", s.error.message);
   return good ? 0 : 1;
 }
