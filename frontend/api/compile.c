@@ -7,6 +7,7 @@
 #include "frontend/text/loop_schedule.h"
 #include "frontend/weights/weights.h"
 #include "ir/print/print.h"
+#include "passes/patterns/constant_values.h"
 #include "runtime/program/tuned.h"
 #include "runtime/system/stack.h"
 
@@ -178,10 +179,10 @@ static bool add_constants(const fe_request *r, bound_request *out) {
   ir_ref *nodes = NULL;
   size_t count = 0, cap = 0;
   *out = (bound_request){.request = *r, .first = r->input_count};
-  bool good = ir_reachable(g, &r->results, 1, &nodes, &count, &cap) == IR_OK, any = false;
-  for (size_t i = 0; i < count && !any; i++) any = ir_op_of(g, nodes[i]) == IR_OP_RESOURCE;
-  if (good && any) good = IR_RESERVE(g->mem, out->inputs, out->room, r->input_count + count);
-  if (good && any) {
+  if (!pass_has_constants(g, r->results)) return true;
+  bool good = ir_reachable(g, &r->results, 1, &nodes, &count, &cap) == IR_OK &&
+              IR_RESERVE(g->mem, out->inputs, out->room, r->input_count + count);
+  if (good) {
     size_t n = r->input_count;
     if (n) memcpy(out->inputs, r->inputs, n * sizeof *out->inputs);
     for (size_t i = 0; i < count; i++)
