@@ -2,15 +2,10 @@
 #ifndef VIEWFOLD_TEST_ARRAY_FILES_H
 #define VIEWFOLD_TEST_ARRAY_FILES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test/lib/mutations.h"
 
-enum { FILE_ROOM = 1 << 16 };
-typedef struct file_bytes {
-  uint8_t bytes[FILE_ROOM];
-  size_t size;
-} file_bytes;
+enum { FILE_ROOM = MUTATION_ROOM };
+typedef mutated file_bytes;
 
 /* Append a little-endian number of `count` bytes; bytes; a string with its length in 8 bytes before it. */
 void file_number(file_bytes *f, uint64_t value, int count);

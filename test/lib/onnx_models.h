@@ -2,15 +2,10 @@
 #ifndef VIEWFOLD_TEST_ONNX_MODELS_H
 #define VIEWFOLD_TEST_ONNX_MODELS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test/lib/mutations.h"
 
-enum { MODEL_ROOM = 1 << 14 };
-typedef struct model_bytes {
-  uint8_t bytes[MODEL_ROOM];
-  size_t size;
-} model_bytes;
+enum { MODEL_ROOM = MUTATION_ROOM };
+typedef mutated model_bytes;
 
 /* Fields of a message. */
 void model_number(model_bytes *m, int field, uint64_t value);
