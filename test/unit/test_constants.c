@@ -1,6 +1,7 @@
 /* Constants: arrays that a graph refers to. Who owns their elements, that programs of other elements share
  * their code, and that results are those of plain loops. */
 #include "frontend/viewfold.h"
+#include "test/lib/api.h"
 #include "test/lib/unit.h"
 
 enum { ROWS = 24, COLUMNS = 40, BYTES = ROWS * COLUMNS * sizeof(float) };
@@ -28,9 +29,9 @@ static const int64_t shape[] = {ROWS, COLUMNS};
 /* x @ transpose(w) + sum(w): a product and a reduction that read w. */
 static vf_value layer(vf_graph *g, vf_value x, vf_value w) {
   int64_t axes[] = {0, 1};
-  vf_value turned = vf_permute(w, 2, (const int64_t[]){1, 0});
+  vf_value transposed = vf_permute(w, 2, (const int64_t[]){1, 0});
   (void)g;
-  return vf_add(vf_matmul(x, turned), vf_sum(w, 2, axes, false));
+  return vf_add(vf_matmul(x, transposed), vf_sum(w, 2, axes, false));
 }
 
 static void expect(const float *x, matrix w, const float *y) {
@@ -49,7 +50,7 @@ static void run_layer(vf_program *p, matrix w) {
   for (int k = 0; k < COLUMNS; k++) x[k] = (float)(k % 5 - 2);
   const void *in[] = {x};
   void *out[] = {y};
-  if (vf_program_run(p, in, out, NULL, &error)) fail_msg("%s", error.message);
+  api_run(p, in, out, NULL);
   expect(x, w, y);
 }
 
@@ -81,7 +82,7 @@ static void test_copied_and_borrowed(void **state) {
   for (int k = 0; k < COLUMNS; k++) x[k] = (float)k / 8;
   const void *in[] = {x};
   void *out[] = {y};
-  if (vf_evaluate(g, in, out, NULL, &error)) fail_msg("%s", error.message);
+  api_evaluate(g, in, out, NULL);
   expect(x, w, y);
   vf_program *p = compile(g);
   run_layer(p, w);
@@ -147,10 +148,10 @@ static void test_equal_elements(void **state) {
   vf_program *p = compile(g);
   matrix y;
   void *out[] = {y};
-  if (vf_program_run(p, NULL, out, NULL, &error)) fail_msg("%s", error.message);
+  api_run(p, NULL, out, NULL);
   for (int i = 0; i < ROWS * COLUMNS; i++) assert_true((&y[0][0])[i] == 0);
   if (vf_program_set_constant(p, b, other, NULL, NULL, &error)) fail_msg("%s", error.message);
-  if (vf_program_run(p, NULL, out, NULL, &error)) fail_msg("%s", error.message);
+  api_run(p, NULL, out, NULL);
   for (int i = 0; i < ROWS * COLUMNS; i++) assert_true((&y[0][0])[i] == (&w[0][0])[i] - (&other[0][0])[i]);
   vf_program_destroy(p), vf_graph_destroy(g);
   assert_int_equal(o.count, 2);
@@ -242,15 +243,15 @@ static void test_once(void **state) {
   const void *both[] = {given, weights};
   for (int round = 0; round < 2; round++) {
     void *out[] = {results[0]}, *other[] = {results[1]};
-    if (vf_program_run(of_inputs, both, out, NULL, &error)) fail_msg("%s", error.message);
-    if (vf_program_run(round ? q : p, both, other, NULL, &error)) fail_msg("%s", error.message);
+    api_run(of_inputs, both, out, NULL);
+    api_run(round ? q : p, both, other, NULL);
     assert_memory_equal(results[0], results[1], sizeof results[0]);
   }
   float *doubled = malloc(sizeof weights);
   for (int i = 0; i < OUTER * INNER; i++) doubled[i] = 2 * (&weights[0][0])[i];
   if (vf_program_set_constant(q, w, doubled, NULL, NULL, &error)) fail_msg("%s", error.message);
   void *out[] = {results[1]};
-  if (vf_program_run(q, both, out, NULL, &error)) fail_msg("%s", error.message);
+  api_run(q, both, out, NULL);
   for (int i = 0; i < TOKENS * OUTER; i++)
     assert_true((&results[1][0][0])[i] == 2 * (&results[0][0][0])[i]); /* all are small integers */
   vf_program_destroy(of_inputs), vf_program_destroy(p), vf_program_destroy(q);

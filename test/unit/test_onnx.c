@@ -8,6 +8,7 @@
 #include "test/lib/folder.h"
 #include "test/lib/memory.h"
 #include "test/lib/onnx_models.h"
+#include "test/lib/api.h"
 #include "test/lib/unit.h"
 
 static vf_context *context;
@@ -58,7 +59,7 @@ static void refuses(const vf_import_options *options, vf_status status, const ch
 static void run_floats(vf_program *p, const float *in, float *out, const int64_t *variables) {
   const void *inputs[] = {in};
   void *outputs[] = {out};
-  if (vf_program_run(p, inputs, outputs, variables, &error)) fail_msg("%s", error.message);
+  api_run(p, inputs, outputs, variables);
 }
 
 static vf_program *compiled(vf_graph *g) {

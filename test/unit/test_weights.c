@@ -11,6 +11,7 @@
 #include "test/lib/array_files.h"
 #include "test/lib/folder.h"
 #include "test/lib/memory.h"
+#include "test/lib/api.h"
 #include "test/lib/unit.h"
 
 enum { ROWS = 32, COLUMNS = 96, ELEMENTS = ROWS * COLUMNS };
@@ -86,7 +87,7 @@ static void expect(const float *y, const float *w) {
 
 static void run(vf_program *p, const float *w) {
   float y[ROWS];
-  if (vf_program_run(p, NULL, (void *[]){y}, NULL, &error)) fail_msg("%s", error.message);
+  api_run(p, NULL, (void *[]){y}, NULL);
   expect(y, w);
 }
 
@@ -122,7 +123,7 @@ static void test_api(void **state) {
     vf_value w;
     vf_graph *g = make_graph(c, names[k], &w);
     float y[ROWS];
-    if (vf_evaluate(g, NULL, (void *[]){y}, NULL, &error)) fail_msg("%s", error.message);
+    api_evaluate(g, NULL, (void *[]){y}, NULL);
     expect(y, weight);
     vf_program *p = compile(g);
     vf_graph_destroy(g);
