@@ -23,7 +23,7 @@ rt_context *cli_model_constants(const cli_graph *s) { return s->model ? s->model
 
 /* values of inputs */
 
-enum { VALUES_MOST = 64 };
+enum { VALUES_MOST = 64 /* inputs whose values are given; models that need any need a few */ };
 typedef struct settings {
   vf_import_value values[VALUES_MOST];
   fe_array arrays[VALUES_MOST];

@@ -47,7 +47,7 @@ static int cut(const char *text, size_t length, size_t most) {
 }
 
 const char *fe_arrays_label(char text[FE_LABEL], const char *name, size_t length) {
-  enum { SHOWN = 100 };
+  enum { SHOWN = 100 /* bytes of a name: fewer than FE_LABEL has room for */ };
   int shown = cut(name, length, SHOWN);
   bool good = fe_utf8_ok(name, (size_t)shown);
   if (!length) snprintf(text, FE_LABEL, "the array");
@@ -171,7 +171,7 @@ size_t fe_arrays_find(const fe_arrays *a, const char *name, size_t length) {
 
 ir_status fe_arrays_choose(const fe_arrays *a, const char *name, size_t length, size_t *index,
                            ir_error *error) {
-  enum { LISTED = 5 };
+  enum { LISTED = 5 /* names of a message: more do not help who looks for one */ };
   char label[FE_LABEL], list[LISTED * 60] = "";
   *index = name ? fe_arrays_find(a, name, length) : a->count == 1 ? 0 : SIZE_MAX;
   if (*index != SIZE_MAX) return IR_OK;

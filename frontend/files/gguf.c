@@ -15,15 +15,16 @@
 #include "frontend/files/npy_header.h"
 
 enum {
-  MAGIC = 4,
-  ALIGNMENT = 32,
+  MAGIC = 4,         /* bytes of the word that a file begins with */
+  ALIGNMENT = 32,    /* bytes, of the elements, where the metadata do not say otherwise */
   NAME_MOST = 65535, /* bytes of a name; others allow 64 */
   LEAST_PAIR = 13,   /* bytes of a metadatum: the length of its key, its type, one byte */
   LEAST_ARRAY = 24   /* bytes of an array's description: the length of its name, rank, type, offset */
 };
 static const char alignment_key[] = "general.alignment";
 
-/* The types of metadata, by their number: bytes; 0: of other sizes. */
+/* The numbers of the types TYPE_U32, TYPE_STRING and TYPE_LIST of metadata; scalar_bytes: bytes of each type,
+ * 0 where they vary. */
 enum { TYPE_U32 = 4, TYPE_STRING = 8, TYPE_LIST = 9 };
 static const uint8_t scalar_bytes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 enum { SCALARS = sizeof scalar_bytes };

@@ -6,8 +6,9 @@
 #include "frontend/files/formats.h"
 
 enum {
-  CHUNK = 1 << 14,
-  /* bytes of input, and least of output, at a time */ SIZE_AT = 16 /* before a block */
+  CHUNK =
+      1 << 14, /* bytes of input, and least of output, at a time: several times what a block of zlib needs */
+  SIZE_AT = 16 /* bytes before a block, for its size: what it is to be aligned to */
 };
 
 /* Blocks know their size, which the allocator wants back. */

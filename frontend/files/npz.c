@@ -10,16 +10,16 @@
 #include "frontend/files/npy_header.h"
 
 enum {
-  LOCAL = 30,   /* bytes of a member's head, */
-  ENTRY = 46,   /* of an entry of the directory, */
-  END = 22,     /* of the end of the directory, */
-  END64 = 56,   /* of that of zip64, */
-  LOCATOR = 20, /* and of what says where that is; all without names and comments */
-  NAME_MOST = 65535,
+  LOCAL = 30,        /* bytes of a member's head, */
+  ENTRY = 46,        /* of an entry of the directory, */
+  END = 22,          /* of the end of the directory, */
+  END64 = 56,        /* of that of zip64, */
+  LOCATOR = 20,      /* and of what says where that is; all without names and comments */
+  NAME_MOST = 65535, /* bytes of a name or a comment, whose length has 16 bits */
   TAIL = END + NAME_MOST,
-  STORED = 0,
-  DEFLATED = 8,
-  ENCRYPTED = 1,    /* flag */
+  STORED = 0,       /* method: as it is */
+  DEFLATED = 8,     /* method: by zlib */
+  ENCRYPTED = 1,    /* flag: with a password */
   UTF8 = 1 << 11,   /* flag: the name is UTF-8 */
   ZIP64 = 1,        /* extra field with the numbers that do not fit into 4 bytes */
   PADDING = 0xD935, /* extra field that aligns what follows it, as of Android's zipalign */
@@ -159,7 +159,7 @@ static bool find_data(const reader *r, const zip_member *m, const directory *d, 
 
 /* Passes over what is no .npy file. */
 static bool add_member(const reader *r, const zip_member *m, const directory *d) {
-  enum { SUFFIX = 4 };
+  enum { SUFFIX = 4 /* bytes of ".npy" */ };
   char text[FE_LABEL];
   uint64_t data;
   size_t length = m->name_length;
@@ -244,7 +244,11 @@ static void describe(const fe_named_array *a, contents *c) {
 
 /* What the head of a member and its entry have in common: 26 bytes, from the version on. */
 static size_t put_common(uint8_t *to, const contents *c, size_t name) {
-  enum { VERSION = 45, DATE = 1 << 5 | 1 /* the first of January 1980 */ };
+  enum {
+    VERSION = 45, /* of the format: 4.5 has zip64 */
+    DATE =
+        1 << 5 | 1 /* the first of January 1980, the earliest: files do not depend on when they are written */
+  };
   size_t n = put(to, VERSION, 2);
   n += put(to + n, UTF8, 2);
   n += put(to + n, STORED, 2);
@@ -257,6 +261,8 @@ static size_t put_common(uint8_t *to, const contents *c, size_t name) {
 }
 
 static void write_member(writer *w, const fe_named_array *a) {
+  /* Bytes of extra fields: WIDE, two numbers of zip64 behind a head of 4; WIDE_ENTRY, three; PAD, a head
+   * alone. */
   enum { WIDE = 4 + 16, WIDE_ENTRY = 4 + 24, PAD = 4 };
   uint8_t head[LOCAL + WIDE], entry[ENTRY], wide[WIDE_ENTRY], padding[PAD + DATA_ALIGN] = {0};
   contents c;

@@ -13,7 +13,7 @@
 #include "frontend/files/npy_header.h"
 
 enum {
-  HEADER_AT = 8,
+  HEADER_AT = 8,           /* bytes before the header, which are its length */
   HEADER_MOST = 100000000, /* bytes; the same limit as in other readers */
   DATA_ALIGN = 8           /* what writers pad the header to */
 };

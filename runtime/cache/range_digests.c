@@ -6,8 +6,8 @@
 #include "runtime/system/bus_error.h"
 
 enum { FIRST_SLOTS = 64 /* of the table; it doubles when it is half full */ };
-static const int64_t settled_ns =
-    INT64_C(2000000000); /* the coarsest times, those of FAT, are of two seconds */
+/* ns since the last write: the coarsest times, those of FAT, are of two seconds */
+static const int64_t settled_ns = INT64_C(2000000000);
 static const char kind[] = "digest";
 
 static rt_range_digest *slot_of(const rt_range_digests *d, uint64_t offset, uint64_t size) {

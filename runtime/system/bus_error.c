@@ -17,6 +17,7 @@ struct rt_guard {
   bool taken; /* under the lock */
 };
 
+/* Guards are allocated a page at a time: BLOCK_BYTES. */
 enum { BLOCK_BYTES = 4096, BLOCK_GUARDS = (BLOCK_BYTES - sizeof(void *)) / sizeof(rt_guard) };
 
 /* Guards are never freed, so that the handler may walk them at any time. Their number is the largest number

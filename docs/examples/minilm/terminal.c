@@ -19,8 +19,8 @@ enum {
   END = 4,     /* Ctrl-D */
   BREAK = 3,   /* Ctrl-C */
   CLEAR = 21,  /* Ctrl-U */
-  ESCAPE = 27,
-  DELETE = 127
+  ESCAPE = 27, /* begins what arrow keys send */
+  DELETE = 127 /* what the backspace key sends */
 };
 static const char prompt[] = "search: ";
 

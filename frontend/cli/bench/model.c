@@ -8,6 +8,8 @@
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
 
+/* A repetition has as many runs as fit in MEASURED_NS, half a second, which evens out what else the machine
+ * does; at least LEAST_RUNS, so that there is a median, and at most MOST_RUNS, whose times are kept. */
 enum { MOST_RUNS = 1 << 14, LEAST_RUNS = 3, MEASURED_NS = 500000000 };
 /* Inputs are made up as long as they take no more memory than that. */
 static const size_t most_bytes = (size_t)1 << 32;
