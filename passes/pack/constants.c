@@ -32,7 +32,7 @@ typedef struct storer {
   ir_ref *map;   /* by node: what has become of it */
   uint8_t *ends; /* by node: what is done with a value of constants alone that others read */
 } storer;
-enum { NOT_READ, STORED, COMPUTED_WHERE_READ };
+enum { COMPUTED_WHERE_READ = PACK_STORED + 1 }; /* it is larger than the constants below it */
 
 /* Marks the values of constants alone that others read, through views or not. */
 static void mark_ends(storer *s) {
@@ -47,28 +47,9 @@ static void mark_ends(storer *s) {
       while (ir_ops[ir_op_of(g, from)].cls == IR_CLASS_VIEW) from = ir_src(g, from, 0);
       if (s->ends[from] || !is_computed(g, from) || !pass_is_constant_value(&s->constants, g, from)) continue;
       bool larger = bytes_of(g, from) > pass_constant_bytes(&s->constants, g, from);
-      s->ends[from] = larger ? COMPUTED_WHERE_READ : STORED;
+      s->ends[from] = larger ? COMPUTED_WHERE_READ : PACK_STORED;
     }
   }
-}
-
-static bool store_ends(storer *s) {
-  ir_graph *g = s->g;
-  ir_ref *src = NULL;
-  size_t cap = 0;
-  bool good = true;
-  for (size_t i = 0; i < s->count && good; i++) {
-    ir_ref node = s->live[i];
-    const ir_node *n = ir_get(g, node);
-    bool changed = false;
-    if (!(good = IR_RESERVE(g->mem, src, cap, n->nsrc))) break;
-    for (uint32_t k = 0; k < n->nsrc; k++) changed |= (src[k] = s->map[n->src[k]]) != n->src[k];
-    ir_ref made = changed ? ir_remake(g, node, src, n->nsrc) : node;
-    if (made && s->ends[node] == STORED) made = ir_unary(g, IR_OP_STORED, made);
-    good = (s->map[node] = made) != 0;
-  }
-  ir_free(g->mem, src, cap * sizeof *src);
-  return good;
 }
 
 ir_ref pass_store_constants(ir_graph *g, ir_ref results, const ir_target *target) {
@@ -82,7 +63,7 @@ ir_ref pass_store_constants(ir_graph *g, ir_ref results, const ir_target *target
     s.live = live;
     memset(s.ends, 0, nodes);
     mark_ends(&s);
-    if (store_ends(&s)) root = s.map[results];
+    if (pack_store_values(g, live, s.count, s.ends, s.map)) root = s.map[results];
   }
   if (!root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory storing what depends on constants alone");
   ir_free(g->mem, live, cap * sizeof *live);

@@ -18,34 +18,34 @@ bool pack_of_several(const ir_graph *g, ir_ref value) {
   }
 }
 
-/* Sets copied[node] of nodes that are to be read from their copy. Is there any? */
+/* Marks the nodes that are to be read from their copy. Is there any? */
 static bool find_copied(ir_graph *g, const ir_ref *live, size_t count, uint8_t *copied) {
   bool any = false;
   for (size_t i = 0; i < count; i++) {
     if (ir_op_of(g, live[i]) != IR_OP_STORED) continue;
     ir_ref of = ir_src(g, live[i], 0);
     bool reused = pass_is_elementwise(ir_get(g, of)) && pack_of_several(g, of);
-    copied[of] = reused;
+    copied[of] = reused ? PACK_STORED : 0;
     any |= reused;
   }
   return any;
 }
 
-static bool reread(ir_graph *g, const ir_ref *live, size_t count, const uint8_t *copied, ir_ref *map) {
+bool pack_store_values(ir_graph *g, const ir_ref *live, size_t count, const uint8_t *stored, ir_ref *map) {
   ir_ref *src = NULL;
   size_t src_cap = 0;
   bool good = true;
   for (size_t i = 0; i < count && good; i++) {
     const ir_node *n = ir_get(g, live[i]);
     bool changed = false;
-    if (n->op == IR_OP_STORED && copied[n->src[0]]) {
+    if (n->op == IR_OP_STORED && stored[n->src[0]] == PACK_STORED) {
       map[live[i]] = map[n->src[0]];
       continue;
     }
     if (!(good = IR_RESERVE(g->mem, src, src_cap, n->nsrc))) break;
     for (uint32_t s = 0; s < n->nsrc; s++) changed |= (src[s] = map[n->src[s]]) != n->src[s];
     ir_ref made = changed ? ir_remake(g, live[i], src, n->nsrc) : live[i];
-    if (made && copied[live[i]]) made = ir_unary(g, IR_OP_STORED, made);
+    if (made && stored[live[i]] == PACK_STORED) made = ir_unary(g, IR_OP_STORED, made);
     good = (map[live[i]] = made) != 0;
   }
   ir_free(g->mem, src, src_cap * sizeof *src);
@@ -59,7 +59,7 @@ ir_ref pass_pack_reuse(ir_graph *g, ir_ref results) {
   if (map && copied && ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) {
     memset(copied, 0, (size_t)results + 1);
     if (!find_copied(g, live, count, copied)) root = results;
-    else if (reread(g, live, count, copied, map)) root = map[results];
+    else if (pack_store_values(g, live, count, copied, map)) root = map[results];
   }
   ir_free(g->mem, live, cap * sizeof *live);
   ir_free(g->mem, map, map ? ((size_t)results + 1) * sizeof *map : 0);
