@@ -7,6 +7,7 @@
 #include "passes/cost/cost.h"
 #include "passes/domain/domain.h"
 #include "passes/fold/fold.h"
+#include "passes/fuse/recomputed.h"
 #include "passes/index/index.h"
 #include "passes/loops/cpu/cpu.h"
 #include "passes/loops/gpu/gpu.h"
@@ -57,6 +58,8 @@ static void lower(pass_state *s) { s->root = pass_lower(s->g, s->root, s->strate
 static void store_constants(pass_state *s) {
   s->root = pass_store_constants(s->g, s->root, s->options->target);
 }
+
+static void store_recomputed(pass_state *s) { s->root = pass_store_recomputed(s->g, s->root); }
 
 static void copy_operands(pass_state *s) {
   s->root = pass_pack_copies(s->g, s->root, s->options->target, s->strategy);
@@ -164,6 +167,8 @@ const pass_info pass_table[] = {
      "primitive operations only; values that views transpose in long rows are stored", NULL},
     {"constants", "pack", store_constants, GRAPH, PASS_BOTH, "primitive operations",
      "what depends on constants alone is stored, where others read it", NULL},
+    {"values", "pack", store_recomputed, GRAPH, PASS_BOTH, "primitive operations",
+     "no value computed again and again where reading it costs less", NULL},
     {"copies", "pack", copy_operands, GRAPH, PASS_BOTH, "primitive operations",
      "operands of contractions in the order in which tiles read them; narrow integers in pairs", NULL},
     {"pack", "pack", read_copies, GRAPH, PASS_BOTH, "primitive operations",

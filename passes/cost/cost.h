@@ -13,6 +13,9 @@
  * limit count as one iteration, so that work and operations, which are estimates, are less than they are. */
 enum { COST_MAX_RANGES = 64 };
 
+/* element.c: cost of one element of a node, without that of its operands, in elementwise operations of one
+ * instruction for each vector. */
+int pass_element_cost(const ir_node *node);
 /* work.c: bytes moved plus scalar operations of a whole kernel, as an index expression. */
 ir_ref pass_work(ir_graph *g, ir_ref store);
 /* flops.c: floating-point operations (+ - * / % sqrt min max; a fused multiply-add counts twice) of a whole

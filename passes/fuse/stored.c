@@ -26,14 +26,12 @@
  * of fused expressions. passes/schedule/steps.c makes steps of the result. */
 #include "stored.h"
 
-#include "ir/elementary/elementary.h"
+#include "passes/cost/cost.h"
 #include "passes/patterns/epilogue.h"
 
-/* Costs are in elementwise operations of one instruction for each vector. Half and twice REDUCTION_COST,
- * MAX_RECOMPUTED_COST and MAX_FUSED_COST change no workload's loops. */
+/* Costs are those of passes/cost/element.c. Half and twice MAX_RECOMPUTED_COST and MAX_FUSED_COST change no
+ * workload's loops. */
 enum {
-  ELEMENTARY_COST = 12, /* of exp, log, sin, ...: the polynomial and the reduction of its argument */
-  REDUCTION_COST = 16,  /* of a reduction's value, for what is added to it by fusing */
   MIN_STORED_COST = 12, /* of a value at repeated indices that is stored: that of an elementary function */
   MAX_RECOMPUTED_COST = 24, /* of a value that several kernels compute: two elementary functions */
   MAX_FUSED_COST = 192, /* of one kernel, 16 elementary functions: compile time grows faster than the code */
@@ -49,20 +47,6 @@ enum {
 enum { REPEATED = 1, MASKED = 2, IN_REDUCTION = 4, SHARED = 8, STORED = SCHEDULE_STORED };
 
 static bool is_tensor(const scheduler *s, ir_ref r) { return ir_shape(s->g, r) != 0; }
-
-static int node_cost(const ir_node *n) {
-  bool elementary = ir_is_elementary((ir_op)n->op, (ir_dtype)n->dtype);
-  switch ((int)n->op) {
-  case IR_OP_RELU: return 2;
-  case IR_OP_DIV:
-  case IR_OP_SQRT: return 4;
-  case IR_OP_FLOORDIV:
-  case IR_OP_MOD: return elementary ? ELEMENTARY_COST : 4;
-  default: break;
-  }
-  if (ir_ops[n->op].cls == IR_CLASS_REDUCE) return REDUCTION_COST;
-  return elementary ? ELEMENTARY_COST : pass_is_elementwise(n);
-}
 
 /* Does the view read some element of its operand at several indices? */
 static bool repeats(const scheduler *s, ir_ref r) {
@@ -151,7 +135,7 @@ static void count_once(scheduler *s, ir_ref r, unsigned *cost, unsigned *views) 
   if (count) *cost = *views = 0;
   for (size_t i = 0; i < count; i++) {
     const ir_node *n = ir_get(s->g, visited[i]);
-    *cost += (unsigned)node_cost(n), *views += remaps(s, n);
+    *cost += (unsigned)pass_element_cost(n), *views += remaps(s, n);
   }
 }
 
@@ -237,7 +221,7 @@ static void bound_fusion(scheduler *s) {
     const ir_node *n = ir_get(s->g, r);
     if (!is_tensor(s, r)) continue;
     bound_reads(s, r);
-    unsigned cost = (unsigned)node_cost(n), views = remaps(s, n);
+    unsigned cost = (unsigned)pass_element_cost(n), views = remaps(s, n);
     for (uint32_t k = 0; k < ir_operand_count(n); k++)
       if (!(s->flags[n->src[k]] & STORED)) cost += s->cost[n->src[k]], views += s->remaps[n->src[k]];
     bool recomputed = s->flags[r] & REPEATED || s->sharing.recomputed[r];
