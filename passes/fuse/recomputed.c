@@ -44,6 +44,7 @@ enum {
 static const double TILE_REUSE = 4;
 static const double MIN_GAIN = 1.25; /* costs are estimates */
 
+enum { OF_INDICES = 1, KEPT };
 typedef struct values {
   ir_graph *g;
   ir_ref *live;
@@ -54,7 +55,7 @@ typedef struct values {
   ir_ref *place;       /* as in pass_sharing */
   uint8_t *recomputed; /* needed at several places */
   uint8_t *epilogue;   /* as pass_epilogues leaves it */
-  uint8_t *kept;       /* never stored here: what softmax computes in blocks */
+  uint8_t *kept;       /* OF_INDICES, KEPT: never stored here */
   uint8_t *stored;     /* PACK_STORED */
   pass_constant_values constants;
 } values;
@@ -175,14 +176,37 @@ static bool choose(values *v) {
   return any;
 }
 
+/* Is the value computed from indices alone? */
+static bool is_of_indices(const values *v, ir_ref r) {
+  ir_op op = ir_op_of(v->g, r);
+  return op == IR_OP_IOTA || op == IR_OP_CONST || v->kept[r] == OF_INDICES;
+}
+
+/* Loops end where masks that depend on indices alone begin (passes/fold/causal_end.c), if the kernel that
+ * reads a value sees its mask. */
+static void keep_masked(values *v) {
+  for (size_t i = 0; i < v->count; i++) {
+    const ir_node *n = ir_get(v->g, v->live[i]);
+    bool elementwise = pass_is_elementwise(n), indices = true, masked = false;
+    if ((!elementwise && ir_ops[n->op].cls != IR_CLASS_VIEW) || !ir_shape(v->g, v->live[i])) continue;
+    for (uint32_t k = 0; k < ir_operand_count(n); k++) {
+      indices &= is_of_indices(v, n->src[k]);
+      masked |= v->kept[n->src[k]] == KEPT;
+    }
+    masked |= n->op == IR_OP_WHERE && v->kept[n->src[0]] == OF_INDICES;
+    if (indices) v->kept[v->live[i]] = OF_INDICES;
+    else if (masked) v->kept[v->live[i]] = KEPT;
+  }
+}
+
 /* Softmax over long rows is computed in blocks of terms, in which its weights are computed where they are
  * used (passes/patterns/online_softmax.h). */
 static void keep_weights(values *v) {
   pass_rescaled rescaled;
   for (size_t i = 0; i < v->count; i++) {
     if (ir_op_of(v->g, v->live[i]) != IR_OP_SUM || !pass_rescaled_of(v->g, v->live[i], &rescaled)) continue;
-    for (uint32_t k = 0; k < rescaled.depth; k++) v->kept[rescaled.path[k].node] = 1;
-    v->kept[rescaled.weight] = v->kept[ir_src(v->g, rescaled.weight, 0)] = 1;
+    for (uint32_t k = 0; k < rescaled.depth; k++) v->kept[rescaled.path[k].node] = KEPT;
+    v->kept[rescaled.weight] = v->kept[ir_src(v->g, rescaled.weight, 0)] = KEPT;
   }
 }
 
@@ -204,6 +228,7 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results) {
   v.epilogue = table[4], v.kept = table[5], v.stored = table[6];
   if (good && ir_reachable_inside(g, &results, 1, &v.live, &v.count, &v.cap) == IR_OK) {
     pass_epilogues(g, v.live, v.count, NULL, 0, v.epilogue);
+    keep_masked(&v);
     keep_weights(&v);
     find_costs(&v);
     bool any = choose(&v);
