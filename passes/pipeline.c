@@ -55,6 +55,8 @@ static void fuse_scans(pass_state *s) { s->root = pass_fuse_scans(s->g, s->root)
 
 static void lower(pass_state *s) { s->root = pass_lower(s->g, s->root, s->strategy); }
 
+static void split_reductions(pass_state *s) { s->root = pass_split_reductions(s->g, s->root, s->strategy); }
+
 static void store_constants(pass_state *s) {
   s->root = pass_store_constants(s->g, s->root, s->options->target);
 }
@@ -169,6 +171,8 @@ const pass_info pass_table[] = {
      "what depends on constants alone is stored, where others read it", NULL},
     {"values", "pack", store_recomputed, GRAPH, PASS_BOTH, "primitive operations",
      "no value computed again and again where reading it costs less", NULL},
+    {"split", "pack", split_reductions, GRAPH, PASS_BOTH, "primitive operations",
+     "long reductions in two steps, but for sums of products with tiles", NULL},
     {"copies", "pack", copy_operands, GRAPH, PASS_BOTH, "primitive operations",
      "operands of contractions in the order in which tiles read them; narrow integers in pairs", NULL},
     {"pack", "pack", read_copies, GRAPH, PASS_BOTH, "primitive operations",

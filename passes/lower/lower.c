@@ -9,7 +9,6 @@
  *   keepdims        the reduction without it, then reshape
  *   matmul          product of two expanded views, summed over the shared axis
  *
- *   long reductions                         in two steps, split_reduction.c
  *   sums of squared deviations              block by block where they are long, centred_sums.c
  *   cumsum, cumprod, cummax, cummin         by blocks, cumulative.c
  *   sort, argsort                           a bitonic network, sort.c
@@ -50,9 +49,7 @@ static ir_ref reduce_axes_of(const lowering *l, const ir_node *n, ir_op op, ir_r
   for (uint32_t i = 0; i < ir_rank(g, x); i++)
     if (!gone[i]) kept[rank++] = ir_dim(g, x, i);
   int64_t arg = ir_pack_arg(is_index_reduction ? ir_arg_int(n) : 0, 0);
-  ir_ref r = 0;
-  if (!x || !pass_lower_split_reduction(g, &l->strategy->chunks, op, x, gone, &r))
-    r = ir_make_tensor(g, op, dtype, ir_tuple(g, kept, rank), arg, src, n->nsrc);
+  ir_ref r = x ? ir_make_tensor(g, op, dtype, ir_tuple(g, kept, rank), arg, src, n->nsrc) : 0;
   return r ? view_to(g, IR_OP_RESHAPE, r, ir_get(g, shape)->src, ir_get(g, shape)->nsrc) : 0;
 }
 

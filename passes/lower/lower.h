@@ -22,17 +22,15 @@ ir_ref pass_fuse_scans(ir_graph *g, ir_ref results);
  * of results; 0 on failure. */
 ir_ref pass_lower(ir_graph *g, ir_ref results, const pass_strategy *strategy);
 
+/* split_reduction.c: long reductions in two steps, but for sums of products that are computed in tiles. Returns
+ * the new TUPLE of results; 0 on failure. */
+ir_ref pass_split_reductions(ir_graph *g, ir_ref results, const pass_strategy *strategy);
+
 /* elementary.c: elementary functions become the operations that define them. */
 ir_ref pass_elementary(ir_graph *g, ir_ref store);
 
 ir_ref pass_lower_cumulative(ir_graph *g, ir_ref node, ir_ref x); /* CUMSUM CUMPROD CUMMAX CUMMIN */
 ir_ref pass_lower_sort(ir_graph *g, ir_ref node, ir_ref x);       /* SORT ARGSORT */
-
-/* split_reduction.c: the reduction of x over the axes in `is_reduced`, without these, in two steps; false
- * where one step will do. *made is 0 on failure. Its shape has as many elements as there are results, in
- * their order. */
-bool pass_lower_split_reduction(ir_graph *g, const pass_chunk_sizes *sizes, ir_op op, ir_ref x,
-                                const bool *is_reduced, ir_ref *made);
 
 /* split_reduction.c: place[i]: the place of axis i of x in memory order, 0 for the outermost, as far as
  * permutations tell. */

@@ -14,6 +14,7 @@
 #include "lower.h"
 
 #include "passes/ops/compose/impl.h"
+#include "passes/patterns/contraction.h"
 #include "passes/patterns/identity.h"
 
 enum {
@@ -194,17 +195,54 @@ static ir_ref fill_of(ir_graph *g, ir_op op, ir_dtype dtype) {
   return pass_identity(g, combine, dtype);
 }
 
-bool pass_lower_split_reduction(ir_graph *g, const pass_chunk_sizes *sizes_wanted, ir_op op, ir_ref x,
-                                const bool *is_reduced, ir_ref *made) {
+/* Is it a sum of products that tiles compute (docs/contractions.md), with enough results to occupy all
+ * threads? */
+static bool is_tiled(ir_graph *g, ir_ref sum, const sizes *s, const pass_chunk_sizes *w) {
+  enum { TILE = 4 * FULL_VECTORS }; /* results of a tile, of four rows */
+  pass_contraction c;
+  return s->results / TILE >= w->enough_grains && pass_contraction_of(g, sum, &c) &&
+         pass_contraction_reuses(&c);
+}
+
+/* The reduction of x in two steps, of the shape of `one`, the reduction in one step; that where this will do.
+ */
+static ir_ref split(ir_graph *g, const pass_chunk_sizes *wanted, ir_ref one) {
+  const ir_node *n = ir_get(g, one);
+  ir_op op = (ir_op)n->op;
+  ir_ref x = n->src[0], made, shape = ir_shape(g, one);
   sizes s = {0};
+  bool is_reduced[IR_MAX_RANK] = {false}, is_index_reduction = op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
+  if (is_index_reduction) is_reduced[ir_arg_int(n)] = true;
+  for (uint32_t i = 1; i < n->nsrc; i++) is_reduced[ir_get(g, n->src[i])->arg] = true;
+  if (ir_rank(g, x) + 2 > IR_MAX_RANK || !read_sizes(g, x, is_reduced, &s) || pass_is_product(g, x))
+    return one;
+  chunks p = choose_chunking(&s, wanted);
+  if ((p.chunks == 1 && p.folds == 1) || is_tiled(g, one, &s, wanted)) return one;
   uint32_t then, reduced_first;
-  bool is_index_reduction = op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
-  if (ir_rank(g, x) + 2 > IR_MAX_RANK || !read_sizes(g, x, is_reduced, &s)) return false;
-  chunks p = choose_chunking(&s, sizes_wanted);
-  if (p.chunks == 1 && p.folds == 1) return false;
   ir_ref chunked = in_chunks(g, x, is_reduced, &p, fill_of(g, op, ir_dtype_of(g, x)), &then, &reduced_first);
-  if (!chunked) *made = 0;
-  else if (is_index_reduction) *made = argmax_over_chunks(g, op, x, chunked, &p, p.chunked + (p.chunks > 1));
-  else *made = reduce_axes(g, op, reduce_axes(g, op, chunked, reduced_first), without(then, reduced_first));
-  return true;
+  if (!chunked) return 0;
+  if (is_index_reduction) made = argmax_over_chunks(g, op, x, chunked, &p, p.chunked + (p.chunks > 1));
+  else made = reduce_axes(g, op, reduce_axes(g, op, chunked, reduced_first), without(then, reduced_first));
+  return made ? op_reshape_known(g, made, ir_get(g, shape)->src, ir_get(g, shape)->nsrc) : 0;
+}
+
+ir_ref pass_split_reductions(ir_graph *g, ir_ref results, const pass_strategy *strategy) {
+  size_t nodes = (size_t)results + 1, count = 0, cap = 0, src_cap = 0;
+  ir_ref *live = NULL, *src = NULL, *map = ir_alloc(g->mem, nodes * sizeof *map), root = 0;
+  if (map && ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) root = results;
+  for (size_t i = 0; i < count && root; i++) {
+    const ir_node *n = ir_get(g, live[i]);
+    bool changed = false;
+    if (!IR_RESERVE(g->mem, src, src_cap, n->nsrc)) root = 0;
+    for (uint32_t k = 0; k < n->nsrc && root; k++) changed |= (src[k] = map[n->src[k]]) != n->src[k];
+    if (root && changed) root = ir_remake(g, live[i], src, n->nsrc);
+    else if (root) root = live[i];
+    if (root && ir_ops[ir_op_of(g, root)].cls == IR_CLASS_REDUCE) root = split(g, &strategy->chunks, root);
+    map[live[i]] = root;
+  }
+  if (!root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory splitting long reductions");
+  ir_free(g->mem, src, src_cap * sizeof *src);
+  ir_free(g->mem, live, cap * sizeof *live);
+  ir_free(g->mem, map, map ? nodes * sizeof *map : 0);
+  return root;
 }

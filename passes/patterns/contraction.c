@@ -8,9 +8,7 @@
 #include "passes/index/index.h"
 #include "passes/view/index_map.h"
 
-/* Nodes between a product and what lies in memory that are visited [16 in the workloads]: what has more on
- * its way counts as in memory where they end. */
-enum { MAX_VISITS = 32 };
+#include <string.h>
 
 int64_t pass_contraction_size(const pass_contraction *c, uint32_t axes) {
   int64_t size = 1;
@@ -21,18 +19,29 @@ int64_t pass_contraction_size(const pass_contraction *c, uint32_t axes) {
   return size;
 }
 
-/* Values still to be traced, each at a point. */
+/* Values to be traced, each at a point; the first `done` have been. They are the nodes that are fused into
+ * the product, which is few: more are stored before (passes/fuse/recomputed.c). */
+typedef struct visit {
+  ir_ref node;
+  pass_point at;
+} visit;
+
 typedef struct visits {
-  ir_ref node[MAX_VISITS];
-  pass_point at[MAX_VISITS];
-  uint32_t count, met;
+  const ir_mem *mem;
+  visit *all;
+  size_t count, done, cap;
 } visits;
 
+static bool same_point(const pass_point *a, const pass_point *b) {
+  return a->rank == b->rank && memcmp(a->at, b->at, a->rank * sizeof *a->at) == 0;
+}
+
+/* Values that several others are made of are traced once. False when memory is short. */
 static bool visit_node(visits *v, ir_ref node, const pass_point *at) {
-  if (v->met == MAX_VISITS) return false;
-  v->met++;
-  v->node[v->count] = node;
-  v->at[v->count++] = *at;
+  for (size_t i = 0; i < v->count; i++)
+    if (v->all[i].node == node && same_point(&v->all[i].at, at)) return true;
+  if (!IR_RESERVE(v->mem, v->all, v->cap, v->count + 1)) return false;
+  v->all[v->count++] = (visit){node, *at};
   return true;
 }
 
@@ -57,36 +66,38 @@ static ir_ref below_views(const pass_contraction *c, ir_ref node, pass_point *p,
   }
 }
 
-static bool follow_views(const pass_contraction *c, pass_operand *o) {
+/* Follows the value at a point down to what is in memory; more values to be traced go to v. */
+static bool follow(const pass_contraction *c, pass_operand *o, visits *v, ir_ref node, pass_point p) {
   ir_graph *g = c->g;
-  visits v = {.count = 0};
+  ir_ref valid;
+  node = below_views(c, node, &p, &valid);
+  if (!node || !(valid = pass_finalize_clauses(g, valid))) return false;
+  const ir_node *n = ir_get(g, node);
+  if (!o->base) {
+    o->base = node;
+    o->valid = valid;
+    o->index = pass_simplify_given(g, pass_flatten(g, &pass_canonical, ir_shape(g, node), &p), valid);
+    if (!o->index) return false;
+  }
+  o->varies |= axes_in(c, valid);
+  if (n->op == IR_OP_CONST) return true;
+  if (!pass_is_elementwise(n)) {
+    for (uint32_t i = 0; i < p.rank; i++) o->varies |= axes_in(c, p.at[i]);
+    return true;
+  }
+  for (uint32_t i = 0; i < ir_operand_count(n); i++) /* a scalar varies along no axis */
+    if (ir_rank(g, n->src[i]) > 0 && !visit_node(v, n->src[i], &p)) return false;
+  return true;
+}
+
+static bool follow_views(const pass_contraction *c, pass_operand *o) {
+  visits v = {.mem = c->g->mem};
   pass_point p = {.rank = c->rank};
   for (uint32_t i = 0; i < c->rank; i++) p.at[i] = c->range[i];
-  visit_node(&v, o->value, &p);
-  while (v.count) {
-    ir_ref valid, node = v.node[--v.count];
-    p = v.at[v.count];
-    node = below_views(c, node, &p, &valid);
-    if (!node || !(valid = pass_finalize_clauses(g, valid))) return false;
-    const ir_node *n = ir_get(g, node);
-    if (!o->base) {
-      o->base = node;
-      o->valid = valid;
-      o->index = pass_simplify_given(g, pass_flatten(g, &pass_canonical, ir_shape(g, node), &p), valid);
-      if (!o->index) return false;
-    }
-    o->varies |= axes_in(c, valid);
-    if (n->op == IR_OP_CONST) continue;
-    if (!pass_is_elementwise(n)) {
-      for (uint32_t i = 0; i < p.rank; i++) o->varies |= axes_in(c, p.at[i]);
-      continue;
-    }
-    for (uint32_t i = 0; i < ir_operand_count(n); i++) {
-      if (ir_rank(g, n->src[i]) == 0) continue; /* a scalar varies along no axis */
-      if (!visit_node(&v, n->src[i], &p)) return false;
-    }
-  }
-  return true;
+  bool good = visit_node(&v, o->value, &p);
+  for (; good && v.done < v.count; v.done++) good = follow(c, o, &v, v.all[v.done].node, v.all[v.done].at);
+  ir_free(v.mem, v.all, v.cap * sizeof *v.all);
+  return good;
 }
 
 /* The two operands of a term: of fma(a, b, 0), of a*b, or of the DOT2 that pack_pairs makes. */
