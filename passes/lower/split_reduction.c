@@ -79,10 +79,10 @@ static int64_t chunk_count(int64_t size, int64_t least, int64_t most) {
   return least;
 }
 
-static chunks choose_chunking(const sizes *s, const pass_chunk_sizes *w) {
+static chunks choose_chunking(const sizes *s, const pass_chunk_sizes *w, bool may_fold) {
   chunks p = {s->longest, s->innermost, 1, 1};
   int64_t n = s->size[p.fold];
-  if (s->inner > 1)
+  if (s->inner > 1 && may_fold)
     while (s->inner * p.folds < FULL_VECTORS && p.folds < MAX_FOLDS && n / (2 * p.folds) >= MIN_FOLDED)
       p.folds *= 2;
   int64_t contiguous = s->inner > w->contiguous_results ? w->contiguous_results : s->inner,
@@ -195,13 +195,11 @@ static ir_ref fill_of(ir_graph *g, ir_op op, ir_dtype dtype) {
   return pass_identity(g, combine, dtype);
 }
 
-/* Is it a sum of products that tiles compute (docs/contractions.md), with enough results to occupy all
- * threads? */
-static bool is_tiled(ir_graph *g, ir_ref sum, const sizes *s, const pass_chunk_sizes *w) {
-  enum { TILE = 4 * FULL_VECTORS }; /* results of a tile, of four rows */
+/* Is it a sum of products that tiles compute (docs/contractions.md)? Tiles fill their lanes with results,
+ * however few of them are contiguous. */
+static bool is_tiled(ir_graph *g, ir_ref sum) {
   pass_contraction c;
-  return s->results / TILE >= w->enough_grains && pass_contraction_of(g, sum, &c) &&
-         pass_contraction_reuses(&c);
+  return pass_contraction_of(g, sum, &c) && pass_contraction_reuses(&c);
 }
 
 /* The reduction of x in two steps, of the shape of `one`, the reduction in one step; that where this will do.
@@ -216,8 +214,9 @@ static ir_ref split(ir_graph *g, const pass_chunk_sizes *wanted, ir_ref one) {
   for (uint32_t i = 1; i < n->nsrc; i++) is_reduced[ir_get(g, n->src[i])->arg] = true;
   if (ir_rank(g, x) + 2 > IR_MAX_RANK || !read_sizes(g, x, is_reduced, &s) || pass_is_product(g, x))
     return one;
-  chunks p = choose_chunking(&s, wanted);
-  if ((p.chunks == 1 && p.folds == 1) || is_tiled(g, one, &s, wanted)) return one;
+  chunks p = choose_chunking(&s, wanted, true);
+  if ((p.chunks > 1 || p.folds > 1) && is_tiled(g, one)) p = choose_chunking(&s, wanted, false);
+  if (p.chunks == 1 && p.folds == 1) return one;
   uint32_t then, reduced_first;
   ir_ref chunked = in_chunks(g, x, is_reduced, &p, fill_of(g, op, ir_dtype_of(g, x)), &then, &reduced_first);
   if (!chunked) return 0;
