@@ -57,6 +57,15 @@ enum {
   TRANSPOSE_COST = 20
 };
 
+/* Products that take less than this many multiplications are packed only where that saves more than a launch
+ * of a kernel costs: about 10 us, of which a copy, with its launch, is a small part. */
+enum {
+  MUCH = 1 << 20,
+  MIN_PAIRED = 1 << 14, /* from which on words of two integers, which two copies make, are worth these */
+  LAUNCH = 1 << 14,     /* 0.2 us, in multiplications */
+  MASKING = 4 /* multiplications that a mask, a conversion or an addition on an element takes, at least */
+};
+
 /* Factors of estimated costs. */
 static const double MIN_GAIN = 1.05; /* how much better than the usual order, which has one kernel less */
 /* vectors that are not aligned: those of 64 bytes cross a line, and take two reads of the cache */
@@ -213,7 +222,23 @@ static double cost(const packing *k) {
   return work + copying(k, k->columns, k->columns_form) + copying(k, k->rows, k->rows_form);
 }
 
-static void choose_forms(packing *k) { k->columns_form = form_of_columns(k), k->rows_form = form_of_rows(k); }
+/* The form, or AS_IS where a small product loses less by reading the operand as it is than the copy costs. A
+ * tile has 4 rows and 4 vectors of columns at least: so many of its multiplications use an element that is
+ * read or computed once. An element of a row is computed alone, not in a vector. */
+static form worth_its_launch(const packing *k, const pass_operand *o, form f) {
+  enum { TILE_ROWS = 4 };
+  const pass_contraction *c = k->c;
+  double all = (double)pass_contraction_size(c, UINT32_MAX);
+  bool apart = o == k->columns && axis_stride(c, o, k->column) != 1;
+  if (f == AS_IS || all >= MUCH) return f;
+  double lost = (apart ? GATHERED - 1 : 0) + (is_masked(c, o) ? (double)MASKING / TILE_ROWS : 0);
+  return copying(k, o, f) + LAUNCH < all * lost ? f : AS_IS;
+}
+
+static void choose_forms(packing *k) {
+  k->columns_form = worth_its_launch(k, k->columns, form_of_columns(k));
+  k->rows_form = worth_its_launch(k, k->rows, form_of_rows(k));
+}
 
 /* Chooses the axis of the vector lanes: the last kept one, or one of the other operand. */
 static bool choose_column(packing *k) {
@@ -250,12 +275,14 @@ static ir_ref in_form(const packing *k, const pass_operand *o, form f, int64_t w
 /* The sum for a window of few terms whose elements are not reused by another operand (a depthwise
  * convolution): masks of the window are applied in a copy before. */
 static ir_ref windowed_sum(const pass_contraction *c) {
+  int64_t all = pass_contraction_size(c, UINT32_MAX);
   ir_ref made[2];
   bool windows = false;
   for (int i = 0; i < 2; i++) {
     const pass_operand *o = &c->operand[i];
-    bool window = is_window(c, o);
-    made[i] = window && !ir_is_true(c->g, o->valid) ? pack_plain(c, o) : o->value;
+    bool window = is_window(c, o),
+         pays = all >= MUCH || COPY_COST * pack_elements(c->g, o->base) + LAUNCH < MASKING * all;
+    made[i] = window && pays && !ir_is_true(c->g, o->valid) ? pack_plain(c, o) : o->value;
     windows |= window;
   }
   return windows ? pack_sum(c, pack_product(c, made[0], made[1]), c->reduced) : c->sum;
@@ -283,24 +310,25 @@ static ir_ref packed(packer *p, ir_ref sum) {
   ir_graph *g = p->g;
   pass_contraction c;
   if (!pass_contraction_of(g, sum, &c)) return sum;
-  int64_t least = p->strategy->min_packed_work;
-  bool much = least && pass_contraction_size(&c, UINT32_MAX) >= least;
-  if (much && p->target->has_dot2 && pass_contraction_reuses(&c) && !is_window(&c, &c.operand[0]) &&
-      !is_window(&c, &c.operand[1])) {
+  int64_t all = pass_contraction_size(&c, UINT32_MAX);
+  if (p->strategy->panel_columns && all >= MIN_PAIRED && p->target->has_dot2 && pass_contraction_reuses(&c) &&
+      !is_window(&c, &c.operand[0]) && !is_window(&c, &c.operand[1])) {
     ir_ref pairs = pack_pairs(&c);
     if (pairs != sum && (!(sum = pairs) || !pass_contraction_of(g, sum, &c))) return sum;
   }
   for (int i = 0; i < 2; i++)
     c.operand[i].epilogue = c.operand[i].base < p->ends_cap && p->ends_epilogue[c.operand[i].base];
   if (!pass_contraction_reuses(&c))
-    return much && pass_contraction_size(&c, c.reduced) <= PASS_FEW_TERMS ? windowed_sum(&c) : sum;
+    return p->strategy->panel_columns && pass_contraction_size(&c, c.reduced) <= PASS_FEW_TERMS
+               ? windowed_sum(&c)
+               : sum;
   pass_rescaled rescaled;
   packing k = {.c = &c};
   for (int i = 0; i < 2 && p->target->hoists; i++) k.constant[i] = copies_once(p, &c, &c.operand[i]);
   if (pass_rescaled_of(g, sum, &rescaled) && !rescaled.late && rescaled.depth)
     k.weights = &c.operand[rescaled.path[0].through];
   ir_ref a = c.operand[0].value, b = c.operand[1].value;
-  if (much && choose_column(&k)) {
+  if (p->strategy->panel_columns && choose_column(&k)) {
     int64_t width = p->strategy->panel_columns(p->target, c.dtype, k.weights ? KEY_BLOCK : known_terms(&c),
                                                c.size[k.column]);
     ir_ref columns = in_form(&k, k.columns, k.columns_form, width),

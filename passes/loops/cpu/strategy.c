@@ -41,7 +41,6 @@ const pass_strategy pass_on_cpu = {
                .contiguous_results = 256},
     /* of an L2 cache, of 256 KiB on older processors, 1 or 2 MiB on others */
     .transposed_rows_bytes = 256 << 10,
-    .min_packed_work = 1 << 20, /* about 10 us, several times a launch. Half and twice change no workload */
     .panel_columns = loop_panel_columns,
 
     .never_fused = PASS_MASKED_KERNELS, /* they are split where masks begin and end (passes/domain/peel.c) */

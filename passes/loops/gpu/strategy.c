@@ -29,8 +29,7 @@ const pass_strategy pass_on_gpu = {
                .min_terms = 1 << 11,
                .contiguous_results = 32},
     .transposed_rows_bytes = 0, /* scattered accesses are staged through locals (shared_memory.c) */
-    .min_packed_work = 0,       /* what a group reads again it keeps in its locals (staged_product.c) */
-    .panel_columns = NULL,
+    .panel_columns = NULL,      /* what a group reads again it keeps in its locals (staged_product.c) */
 
     .never_fused = PASS_CONTRACTION_KERNELS, /* a product's tiles fill the locals of a group */
     .unlimited_locals = PASS_GROUP_BYTES,    /* then they are memory behind caches */
