@@ -215,6 +215,49 @@ static void bound_reads(scheduler *s, ir_ref r) {
   s->reads[r] = saturated(reads);
 }
 
+/* kernels that would grow too large */
+
+static double bytes_of(const scheduler *s, ir_ref r) {
+  double bytes = ir_dtypes[ir_dtype_of(s->g, r)].bytes;
+  for (uint32_t a = 0; a < ir_rank(s->g, r); a++) bytes *= (double)ir_bounds_of(s->g, ir_dim(s->g, r, a)).hi;
+  return bytes;
+}
+
+/* The operand that is fused into the node, and of which most is: of views, or else of operations. 0: none. */
+static ir_ref largest_operand(const scheduler *s, ir_ref r) {
+  const ir_node *n = ir_get(s->g, r);
+  ir_ref largest = 0;
+  for (uint32_t k = 0; k < ir_operand_count(n) && !schedule_is_leaf((ir_op)n->op); k++) {
+    ir_ref o = n->src[k];
+    if (!is_tensor(s, o) || s->flags[o] & STORED || !(s->remaps[o] || s->cost[o])) continue;
+    if (!largest || s->remaps[o] > s->remaps[largest] ||
+        (s->remaps[o] == s->remaps[largest] && s->cost[o] > s->cost[largest]))
+      largest = o;
+  }
+  return largest;
+}
+
+/* The kernel of r has grown too large. Stores r, or a value below it that takes at most half the memory and
+ * leaves a kernel small enough: windows, and products of broadcast values, are many times as large as what
+ * they are made of. The costs of r and of what lies between are then those without it. */
+static void store_smallest(scheduler *s, ir_ref r) {
+  enum { PATH = 64 }; /* nodes from r downwards [19 in the tests]: those past it are not looked at */
+  ir_ref path[PATH] = {r};
+  uint32_t count = 1, best = 0;
+  double least = bytes_of(s, r) / 2;
+  for (ir_ref at; count < PATH && (at = largest_operand(s, path[count - 1])) != 0;) {
+    if (s->remaps[r] - s->remaps[at] > MAX_REMAPS || s->cost[r] - s->cost[at] > MAX_FUSED_COST) break;
+    path[count++] = at;
+    if (bytes_of(s, at) > least) continue;
+    least = bytes_of(s, at), best = count - 1;
+  }
+  s->flags[path[best]] |= STORED;
+  for (uint32_t i = 0; i < best; i++) {
+    s->remaps[path[i]] -= s->remaps[path[best]];
+    s->cost[path[i]] -= s->cost[path[best]];
+  }
+}
+
 static void bound_fusion(scheduler *s) {
   for (size_t i = 0; i < s->count; i++) {
     ir_ref r = s->live[i];
@@ -227,14 +270,16 @@ static void bound_fusion(scheduler *s) {
     bool recomputed = s->flags[r] & REPEATED || s->sharing.recomputed[r];
     if (cost > MAX_FUSED_COST || (recomputed && cost > MAX_RECOMPUTED_COST) || views > MAX_REMAPS)
       count_once(s, r, &cost, &views);
-    if (pass_is_elementwise(n) && (cost > MAX_FUSED_COST || (recomputed && cost > MAX_RECOMPUTED_COST) ||
-                                   (s->flags[r] & REPEATED && cost >= MIN_STORED_COST)))
-      s->flags[r] |= STORED;
+    bool elementwise = pass_is_elementwise(n), leaf = schedule_is_leaf((ir_op)n->op);
     bool wide = masks(n) && ir_operand_count(n) >= PASS_MAX_JOINED; /* lowering splits these */
-    if ((views > MAX_REMAPS || wide) && !schedule_is_leaf((ir_op)n->op)) s->flags[r] |= STORED;
     s->cost[r] = saturated(cost);
     s->remaps[r] = saturated(views);
-    if (pass_is_elementwise(n) && cost > MAX_FUSED_COST) store_shared(s, r);
+    if ((elementwise && ((recomputed && cost > MAX_RECOMPUTED_COST) ||
+                         (s->flags[r] & REPEATED && cost >= MIN_STORED_COST))) ||
+        (wide && !leaf))
+      s->flags[r] |= STORED;
+    else if ((elementwise && cost > MAX_FUSED_COST) || (views > MAX_REMAPS && !leaf)) store_smallest(s, r);
+    if (elementwise && cost > MAX_FUSED_COST) store_shared(s, r);
   }
 }
 

@@ -203,8 +203,10 @@ static bool copies_for_nothing(const packing *k, const pass_operand *o) {
 static double copying(const packing *k, const pass_operand *o, form f) {
   if (f == AS_IS || copies_for_nothing(k, o)) return 0;
   bool transposes = f == ROWS || (f == PANELS && axis_stride(k->c, o, k->column) != 1);
-  return (transposes ? (double)TRANSPOSE_COST : (double)COPY_COST) *
-         (double)pass_contraction_size(k->c, o->varies);
+  double elements = (double)pass_contraction_size(k->c, o->varies),
+         base = (double)pack_elements(k->c->g, o->base);
+  if (f == PLAIN && base < elements) elements = base; /* views behind the masks stay views */
+  return (transposes ? (double)TRANSPOSE_COST : (double)COPY_COST) * elements;
 }
 
 /* The estimated cost in multiplications. Columns that fill no whole vector take one narrower vector for each
