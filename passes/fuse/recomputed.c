@@ -20,6 +20,7 @@
 #include "recomputed.h"
 
 #include "passes/cost/cost.h"
+#include "passes/fuse/stored.h"
 #include "passes/pack/pack.h"
 #include "passes/patterns/constant_values.h"
 #include "passes/patterns/contraction.h"
@@ -43,8 +44,11 @@ enum {
 /* Elements that a register tile makes of one that it loads: it has 4 rows at least (docs/contractions.md). */
 static const double TILE_REUSE = 4;
 static const double MIN_GAIN = 1.25; /* costs are estimates */
+/* Evaluations of each element from which on a value is stored here, if it is no epilogue of a reduction.
+ * Where two kernels read it, scheduling decides: they may become one (passes/fuse/stored.c, row_group.c). */
+static const double MIN_TIMES = 3;
 
-enum { OF_INDICES = 1, KEPT };
+enum { OF_INDICES = 1, WIDENED, BELOW_MASK, KEPT }; /* why a value is not stored */
 typedef struct values {
   ir_graph *g;
   ir_ref *live;
@@ -55,7 +59,7 @@ typedef struct values {
   ir_ref *place;       /* as in pass_sharing */
   uint8_t *recomputed; /* needed at several places */
   uint8_t *epilogue;   /* as pass_epilogues leaves it */
-  uint8_t *kept;       /* OF_INDICES, KEPT: never stored here */
+  uint8_t *kept;       /* why it is not stored here; 0: it may be */
   uint8_t *stored;     /* PACK_STORED */
   pass_constant_values constants;
 } values;
@@ -90,6 +94,21 @@ static bool is_product(const ir_graph *g, ir_ref term) {
   return pass_is_product(g, term) || (n->op == IR_OP_MUL && n->src[0] != n->src[1]);
 }
 
+/* The indices for which an expanded operand is read without being evaluated again: those of axes behind all
+ * axes that it varies along, over which loops run that it is hoisted out of. */
+static double hoisted_from(const values *v, ir_ref expand) {
+  ir_graph *g = v->g;
+  ir_ref operand = ir_src(g, expand, 0);
+  uint32_t rank = ir_rank(g, expand), first = ir_rank(g, operand), lead = rank - first;
+  while (first > 0 && ir_bounds_of(g, ir_dim(g, operand, first - 1)).hi == 1) first--;
+  double steps = 1;
+  for (uint32_t a = first + lead; a < rank; a++) {
+    ir_bounds size = ir_bounds_of(g, ir_dim(g, expand, a));
+    steps *= size.hi < 1 ? 1 : (double)size.hi;
+  }
+  return steps;
+}
+
 /* How many elements of operand k are evaluated for one of the node. */
 static double evaluated_each(const values *v, ir_ref r, uint32_t k) {
   ir_graph *g = v->g;
@@ -97,6 +116,7 @@ static double evaluated_each(const values *v, ir_ref r, uint32_t k) {
   double all = elements_of(g, n->src[k]) / elements_of(g, r);
   switch ((ir_class)ir_ops[n->op].cls) {
   case IR_CLASS_VIEW:
+    if (n->op == IR_OP_EXPAND) return 1 / hoisted_from(v, r);
     if (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK || n->op == IR_OP_PAD) return all < 1 ? all : 1;
     return 1;
   case IR_CLASS_REDUCE: return n->op == IR_OP_SUM && is_product(g, n->src[0]) ? all / TILE_REUSE : all;
@@ -132,7 +152,8 @@ static bool is_chosen(const values *v, ir_ref r) {
   const ir_node *n = ir_get(g, r);
   if (!pass_is_elementwise(n) || v->kept[r] || !ir_rank(g, r)) return false;
   double elements = elements_of(g, r), evaluations = v->evaluations[r], cost = v->cost[r];
-  if (evaluations <= elements) return false;
+  if (evaluations <= elements || (!(v->epilogue[r] & PASS_EPILOGUE) && evaluations < MIN_TIMES * elements))
+    return false;
   bool far = elements * ir_dtypes[n->dtype].bytes > FAR_BYTES;
   double writing = v->epilogue[r] & PASS_EPILOGUE ? 0
                    : far                          ? FAR_WRITING
@@ -145,7 +166,9 @@ static bool is_chosen(const values *v, ir_ref r) {
 static void evaluate_operands(values *v, ir_ref r) {
   ir_graph *g = v->g;
   const ir_node *n = ir_get(g, r);
-  bool memory = in_memory(v, r), tensor = ir_shape(g, r) != 0,
+  bool later = v->kept[r] == KEPT && pass_is_elementwise(n) && v->cost[r] >= SCHEDULE_MIN_STORED_COST &&
+               v->evaluations[r] > elements_of(g, r); /* scheduling stores it */
+  bool memory = in_memory(v, r) || later, tensor = ir_shape(g, r) != 0,
        repeated = ir_ops[n->op].cls == IR_CLASS_REDUCE && v->evaluations[r] > elements_of(g, r);
   bool own = memory || repeated || !pass_is_elementwise(n) || v->recomputed[r] || !v->place[r];
   double each = !tensor ? 0 : memory || repeated ? elements_of(g, r) : v->evaluations[r];
@@ -182,6 +205,25 @@ static bool is_of_indices(const values *v, ir_ref r) {
   return op == IR_OP_IOTA || op == IR_OP_CONST || v->kept[r] == OF_INDICES;
 }
 
+/* Does it select by indices alone? */
+static bool is_mask(const values *v, const ir_node *n) {
+  return n->op == IR_OP_WHERE && v->kept[n->src[0]] == OF_INDICES;
+}
+
+/* Is it narrow integers, converted and perhaps moved by a zero point? Products read them in pairs, matrix
+ * instructions as they are. */
+static bool is_widened(const values *v, const ir_node *n) {
+  ir_graph *g = v->g;
+  if (n->op == IR_OP_CAST) return ir_dtypes[n->dtype].bytes > ir_dtypes[ir_dtype_of(g, n->src[0])].bytes;
+  bool widened = pass_is_elementwise(n) && !ir_is_float((ir_dtype)n->dtype);
+  for (uint32_t k = 0; k < ir_operand_count(n) && widened; k++) {
+    ir_ref below = n->src[k];
+    while (ir_ops[ir_op_of(g, below)].cls == IR_CLASS_VIEW) below = ir_src(g, below, 0);
+    widened = !ir_rank(g, below) || v->kept[below] == WIDENED;
+  }
+  return widened;
+}
+
 /* Loops end where masks that depend on indices alone begin (passes/fold/causal_end.c), if the kernel that
  * reads a value sees its mask. */
 static void keep_masked(values *v) {
@@ -193,9 +235,19 @@ static void keep_masked(values *v) {
       indices &= is_of_indices(v, n->src[k]);
       masked |= v->kept[n->src[k]] == KEPT;
     }
-    masked |= n->op == IR_OP_WHERE && v->kept[n->src[0]] == OF_INDICES;
+    masked |= is_mask(v, n);
+    if (is_widened(v, n)) v->kept[v->live[i]] = WIDENED;
     if (indices) v->kept[v->live[i]] = OF_INDICES;
     else if (masked) v->kept[v->live[i]] = KEPT;
+  }
+  for (size_t i = v->count;
+       i-- > 0;) { /* what is masked, down to the reduction that need not compute all of it */
+    const ir_node *n = ir_get(v->g, v->live[i]);
+    bool elementwise = pass_is_elementwise(n), mask = is_mask(v, n);
+    if ((!elementwise && ir_ops[n->op].cls != IR_CLASS_VIEW) || !(mask || v->kept[v->live[i]] == BELOW_MASK))
+      continue;
+    for (uint32_t k = mask; k < ir_operand_count(n); k++)
+      if (!v->kept[n->src[k]]) v->kept[n->src[k]] = BELOW_MASK;
   }
 }
 

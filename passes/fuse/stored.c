@@ -32,7 +32,6 @@
 /* Costs are those of passes/cost/element.c. Half and twice MAX_RECOMPUTED_COST and MAX_FUSED_COST change no
  * workload's loops. */
 enum {
-  MIN_STORED_COST = 12, /* of a value at repeated indices that is stored: that of an elementary function */
   MAX_RECOMPUTED_COST = 24, /* of a value that several kernels compute: two elementary functions */
   MAX_FUSED_COST = 192, /* of one kernel, 16 elementary functions: compile time grows faster than the code */
   /* reshapes, pads and joins of one kernel, each of which may divide: an index expression, and the time to
@@ -275,7 +274,7 @@ static void bound_fusion(scheduler *s) {
     s->cost[r] = saturated(cost);
     s->remaps[r] = saturated(views);
     if ((elementwise && ((recomputed && cost > MAX_RECOMPUTED_COST) ||
-                         (s->flags[r] & REPEATED && cost >= MIN_STORED_COST))) ||
+                         (s->flags[r] & REPEATED && cost >= SCHEDULE_MIN_STORED_COST))) ||
         (wide && !leaf))
       s->flags[r] |= STORED;
     else if ((elementwise && cost > MAX_FUSED_COST) || (views > MAX_REMAPS && !leaf)) store_smallest(s, r);
