@@ -57,6 +57,8 @@ static void lower(pass_state *s) { s->root = pass_lower(s->g, s->root, s->strate
 
 static void split_reductions(pass_state *s) { s->root = pass_split_reductions(s->g, s->root, s->strategy); }
 
+static void order_results(pass_state *s) { s->root = pass_order_results(s->g, s->root); }
+
 static void store_constants(pass_state *s) {
   s->root = pass_store_constants(s->g, s->root, s->options->target);
 }
@@ -167,6 +169,8 @@ const pass_info pass_table[] = {
      "one scan in place of several over the same operands and states", NULL},
     {"lower", "lower", lower, GRAPH, PASS_BOTH, "no batch axes",
      "primitive operations only; values that views transpose in long rows are stored", NULL},
+    {"order", "lower", order_results, GRAPH, PASS_BOTH, "primitive operations",
+     "products in the order in which their results are read", NULL},
     {"constants", "pack", store_constants, GRAPH, PASS_BOTH, "primitive operations",
      "what depends on constants alone is stored, where others read it", NULL},
     {"values", "pack", store_recomputed, GRAPH, PASS_BOTH, "primitive operations",

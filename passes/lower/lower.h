@@ -22,6 +22,10 @@ ir_ref pass_fuse_scans(ir_graph *g, ir_ref results);
  * of results; 0 on failure. */
 ir_ref pass_lower(ir_graph *g, ir_ref results, const pass_strategy *strategy);
 
+/* result_order.c: products with the views of their results before them, where these move the innermost axis.
+ * Returns the new TUPLE of results; 0 on failure. */
+ir_ref pass_order_results(ir_graph *g, ir_ref results);
+
 /* split_reduction.c: long reductions in two steps, but for sums of products that are computed in tiles. Returns
  * the new TUPLE of results; 0 on failure. */
 ir_ref pass_split_reductions(ir_graph *g, ir_ref results, const pass_strategy *strategy);

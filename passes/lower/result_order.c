@@ -1,0 +1,213 @@
+/* Products in the order in which their results are read.
+ *
+ * Where a view makes another axis of a product's result the innermost one, the kernel stores the result in
+ * the view's order, while tiles would follow the product's. A view of kept axes is the same before a sum as
+ * behind it, and before elementwise operations as behind them:
+ *
+ *   view(sum(a * b) + c)  =  sum(view(a) * view(b)) + view(c)
+ *
+ * Then packing (passes/pack/pack.c) sees the order of the result, and chooses between lanes along its
+ * innermost axis and a copy that transposes it. Each value on the way has to have one use; what is added up
+ * in which order stays the same. */
+#include "lower.h"
+
+#include "passes/patterns/contraction.h"
+#include "passes/patterns/epilogue.h"
+
+#include <string.h>
+
+enum {
+  MAX_PATH = 32
+}; /* nodes between a sum and the view [6 in the tests]: below more, nothing is changed */
+
+/* The way from a view down to a sum of products. */
+typedef struct path {
+  ir_ref node[MAX_PATH]; /* from the view, the sum excluded: views, and elementwise operations */
+  uint8_t through[MAX_PATH];
+  uint32_t count;
+  ir_ref sum;
+} path;
+
+/* Uses of each node of the new graph, at most 2; nodes that are no copies of old ones have none. */
+typedef struct use_counts {
+  uint8_t *of;
+  size_t cap;
+} use_counts;
+
+static bool is_used_once(const use_counts *u, ir_ref r) { return r < u->cap && u->of[r] == 1; }
+
+static bool add_uses(ir_graph *g, use_counts *u, ir_ref r, uint8_t count) {
+  size_t had = u->cap;
+  if (!IR_RESERVE(g->mem, u->of, u->cap, (size_t)r + 1)) return false;
+  memset(u->of + had, 0, u->cap - had);
+  u->of[r] = (uint8_t)(u->of[r] + count > 2 ? 2 : u->of[r] + count);
+  return true;
+}
+
+static bool is_reordering(ir_op op) {
+  return op == IR_OP_PERMUTE || op == IR_OP_RESHAPE || op == IR_OP_UNSQUEEZE || op == IR_OP_SQUEEZE;
+}
+
+/* Does the view make another axis the innermost one, of those with more than one element? */
+static bool moves_innermost(ir_graph *g, ir_ref view) {
+  const ir_node *n = ir_get(g, view);
+  if (n->op != IR_OP_PERMUTE) return false;
+  int64_t last = -1;
+  uint32_t rank = ir_rank(g, view);
+  for (uint32_t i = 0; i < rank; i++)
+    if (ir_bounds_of(g, ir_dim(g, view, i)).hi > 1) last = ir_get(g, n->src[1 + i])->arg;
+  for (uint32_t i = (uint32_t)(last + 1); last >= 0 && i < rank; i++)
+    if (ir_bounds_of(g, ir_dim(g, n->src[0], i)).hi > 1) return true;
+  return false;
+}
+
+/* The operand that a path goes on to: the only one that is no literal and has one use; n->nsrc: none. */
+static uint32_t operand_below(const ir_graph *g, const ir_node *n, const use_counts *uses) {
+  uint32_t found = n->nsrc;
+  for (uint32_t k = 0; k < ir_operand_count(n); k++) {
+    ir_op op = ir_op_of(g, n->src[k]);
+    bool computed = op == IR_OP_SUM || pass_is_elementwise(ir_get(g, n->src[k])) || is_reordering(op);
+    if (!computed || !is_used_once(uses, n->src[k])) continue;
+    const ir_node *below = ir_get(g, n->src[k]);
+    while (below->op != IR_OP_SUM && ir_operand_count(below) > 0 && is_reordering((ir_op)below->op))
+      below = ir_get(g, below->src[0]);
+    if (below->op != IR_OP_SUM && !pass_is_elementwise(below)) continue; /* a view of what is in memory */
+    if (found < n->nsrc) return n->nsrc;
+    found = k;
+  }
+  return found;
+}
+
+static bool find_path(ir_graph *g, ir_ref view, const use_counts *uses, path *p) {
+  *p = (path){.count = 0};
+  for (ir_ref at = view; p->count < MAX_PATH;) {
+    const ir_node *n = ir_get(g, at);
+    pass_contraction c;
+    if (n->op == IR_OP_SUM) {
+      p->sum = at;
+      return pass_contraction_of(g, at, &c) && pass_contraction_reuses(&c);
+    }
+    if (!is_reordering((ir_op)n->op) && !pass_is_elementwise(n)) return false;
+    uint32_t k = operand_below(g, n, uses);
+    if (k == n->nsrc || (pass_is_elementwise(n) && ir_shape(g, n->src[k]) != ir_shape(g, at))) return false;
+    p->through[p->count] = (uint8_t)k;
+    p->node[p->count++] = at;
+    at = n->src[k];
+  }
+  return false;
+}
+
+/* The view, of a value x of its operand's shape, but for further axes behind those of the shape. */
+static ir_ref apply(ir_graph *g, ir_ref view, ir_ref x) {
+  const ir_node *n = ir_get(g, view);
+  uint32_t inner = ir_rank(g, n->src[0]), rank = ir_rank(g, view), more = ir_rank(g, x) - inner;
+  ir_ref src[1 + IR_MAX_RANK] = {x}, dims[IR_MAX_RANK];
+  if (rank + more > IR_MAX_RANK) return 0;
+  for (uint32_t i = 0; i < rank; i++) dims[i] = ir_dim(g, view, i);
+  for (uint32_t i = 0; i < more; i++) dims[rank + i] = ir_dim(g, x, inner + i);
+  bool permutes = n->op == IR_OP_PERMUTE;
+  for (uint32_t i = 0; i < rank + more; i++)
+    src[1 + i] = !permutes ? dims[i] : i < rank ? n->src[1 + i] : ir_index(g, inner + i - rank);
+  return ir_make_tensor(g, permutes ? IR_OP_PERMUTE : IR_OP_RESHAPE, ir_dtype_of(g, x),
+                        ir_tuple(g, dims, rank + more), 0, src, 1 + rank + more);
+}
+
+/* All views of the path's first `count` nodes, the innermost first. */
+static ir_ref apply_all(ir_graph *g, const path *p, uint32_t count, ir_ref x) {
+  while (count-- > 0 && x)
+    if (!pass_is_elementwise(ir_get(g, p->node[count]))) x = apply(g, p->node[count], x);
+  return x;
+}
+
+/* x, of the rank of the sum's terms, with the axes that are summed over behind the others. */
+static ir_ref terms_last(ir_graph *g, ir_ref sum, ir_ref x) {
+  const ir_node *n = ir_get(g, sum);
+  ir_ref src[1 + IR_MAX_RANK] = {x}, dims[IR_MAX_RANK];
+  uint32_t rank = ir_rank(g, x), count = 0;
+  bool moved = false;
+  for (int reduced = 0; reduced < 2; reduced++)
+    for (uint32_t i = 0; i < rank; i++) {
+      if (ir_reduces_axis(g, n, i) != (reduced == 1)) continue;
+      moved |= i != count;
+      dims[count] = ir_dim(g, x, i);
+      src[++count] = ir_index(g, i);
+    }
+  return moved
+             ? ir_make_tensor(g, IR_OP_PERMUTE, ir_dtype_of(g, x), ir_tuple(g, dims, rank), 0, src, rank + 1)
+             : x;
+}
+
+/* The sum with the path's views before it. 0: more axes than there may be, or memory is short. */
+static ir_ref reordered_sum(ir_graph *g, const path *p) {
+  const ir_node *sum = ir_get(g, p->sum), *term = ir_get(g, sum->src[0]);
+  ir_ref src[3] = {0}, axes[1 + IR_MAX_RANK], dims[IR_MAX_RANK];
+  for (uint32_t k = 0; k < term->nsrc; k++) {
+    bool literal = ir_op_of(g, term->src[k]) == IR_OP_CONST;
+    src[k] = literal ? term->src[k] : apply_all(g, p, p->count, terms_last(g, p->sum, term->src[k]));
+    if (!src[k]) return 0;
+  }
+  uint32_t summed = sum->nsrc - 1, kept = ir_rank(g, src[0]) - summed;
+  ir_ref made = ir_make_tensor(g, (ir_op)term->op, (ir_dtype)term->dtype, ir_shape(g, src[0]), term->arg, src,
+                               term->nsrc);
+  axes[0] = made;
+  for (uint32_t i = 0; i < kept; i++) dims[i] = ir_dim(g, src[0], i);
+  for (uint32_t i = 0; i < summed; i++) axes[1 + i] = ir_index(g, kept + i);
+  return made ? ir_make_tensor(g, IR_OP_SUM, (ir_dtype)sum->dtype, ir_tuple(g, dims, kept), sum->arg, axes,
+                               sum->nsrc)
+              : 0;
+}
+
+/* The first node of the path, with its views before the sum. */
+static ir_ref reordered(ir_graph *g, const path *p) {
+  ir_ref made = reordered_sum(g, p);
+  for (uint32_t i = p->count; i-- > 0 && made;) {
+    const ir_node *n = ir_get(g, p->node[i]);
+    ir_ref src[3];
+    if (!pass_is_elementwise(n)) continue;
+    for (uint32_t k = 0; k < n->nsrc; k++) {
+      bool same = ir_rank(g, n->src[k]) == 0;
+      src[k] = k == p->through[i] ? made : same ? n->src[k] : apply_all(g, p, i, n->src[k]);
+      if (!src[k]) return 0;
+    }
+    made = ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, ir_shape(g, made), n->arg, src, n->nsrc);
+  }
+  return made;
+}
+
+/* The node, with its views before a product where they reorder its result. */
+static ir_ref order_result(ir_graph *g, ir_ref node, const use_counts *uses) {
+  path p;
+  if (!moves_innermost(g, node) || !find_path(g, node, uses, &p)) return node;
+  ir_ref made = reordered(g, &p);
+  return made || g->error->status == IR_ERR_MEMORY ? made : node;
+}
+
+ir_ref pass_order_results(ir_graph *g, ir_ref results) {
+  size_t nodes = (size_t)results + 1, count = 0, cap = 0, src_cap = 0;
+  ir_ref *live = NULL, *src = NULL, *map = ir_alloc(g->mem, nodes * sizeof *map), root = 0;
+  uint8_t *used = ir_alloc(g->mem, nodes);
+  use_counts uses = {NULL, 0};
+  if (map && used && ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) root = results;
+  if (used) memset(used, 0, nodes);
+  for (size_t i = 0; i < count && root; i++) {
+    const ir_node *n = ir_get(g, live[i]);
+    for (uint32_t k = 0; k < n->nsrc; k++) used[n->src[k]] += used[n->src[k]] < 2;
+  }
+  for (size_t i = 0; i < count && root; i++) {
+    const ir_node *n = ir_get(g, live[i]);
+    bool changed = false;
+    if (!IR_RESERVE(g->mem, src, src_cap, n->nsrc)) root = 0;
+    for (uint32_t k = 0; k < n->nsrc && root; k++) changed |= (src[k] = map[n->src[k]]) != n->src[k];
+    if (root) root = changed ? ir_remake(g, live[i], src, n->nsrc) : live[i];
+    if (root) root = order_result(g, root, &uses);
+    if (root && !add_uses(g, &uses, root, used[live[i]])) root = 0;
+    map[live[i]] = root;
+  }
+  if (!root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory reordering the results of products");
+  ir_free(g->mem, src, src_cap * sizeof *src);
+  ir_free(g->mem, live, cap * sizeof *live);
+  ir_free(g->mem, map, map ? nodes * sizeof *map : 0);
+  ir_free(g->mem, used, used ? nodes : 0);
+  ir_free(g->mem, uses.of, uses.cap);
+  return root;
+}
