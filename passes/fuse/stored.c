@@ -58,9 +58,21 @@ static bool masks(const ir_node *n) {
   return n->op == IR_OP_PAD || n->op == IR_OP_CONCAT || n->op == IR_OP_STACK;
 }
 
-/* Can the view leave more than sums and products in an index? Reshapes of scalars cannot. */
+/* Does the reshape only add or remove axes of one element? */
+static bool renames_axes(const ir_graph *g, const ir_node *n) {
+  uint32_t from = 0, to = 1, rank = ir_rank(g, n->src[0]);
+  for (;; from++, to++) {
+    int64_t size;
+    while (from < rank && ir_is_const(g, ir_dim(g, n->src[0], from), &size) && size == 1) from++;
+    while (to < n->nsrc && ir_is_const(g, n->src[to], &size) && size == 1) to++;
+    if (from == rank || to == n->nsrc) return from == rank && to == n->nsrc;
+    if (ir_dim(g, n->src[0], from) != n->src[to]) return false;
+  }
+}
+
+/* Can the view leave more than sums and products in an index? */
 static bool remaps(const scheduler *s, const ir_node *n) {
-  return (n->op == IR_OP_RESHAPE && ir_rank(s->g, n->src[0]) > 0) || masks(n);
+  return (n->op == IR_OP_RESHAPE && !renames_axes(s->g, n)) || masks(n);
 }
 
 static uint16_t saturated(unsigned count) { return (uint16_t)(count > UINT16_MAX ? UINT16_MAX : count); }
