@@ -308,13 +308,21 @@ static bool copies_once(packer *p, const pass_contraction *c, const pass_operand
   return size <= IR_MAX_HOISTED_GROWTH * (below / ir_dtypes[c->dtype].bytes);
 }
 
+/* How often an element of either operand is used, of the one that is used less. */
+static int64_t least_reuse(const pass_contraction *c) {
+  int64_t a = pass_contraction_size(c, ~c->reduced & ~c->operand[0].varies),
+          b = pass_contraction_size(c, ~c->reduced & ~c->operand[1].varies);
+  return a < b ? a : b;
+}
+
 static ir_ref packed(packer *p, ir_ref sum) {
   ir_graph *g = p->g;
   pass_contraction c;
   if (!pass_contraction_of(g, sum, &c)) return sum;
   int64_t all = pass_contraction_size(&c, UINT32_MAX);
-  if (p->strategy->panel_columns && all >= MIN_PAIRED && p->target->has_dot2 && pass_contraction_reuses(&c) &&
-      !is_window(&c, &c.operand[0]) && !is_window(&c, &c.operand[1])) {
+  if (p->strategy->panel_columns && all >= MIN_PAIRED && least_reuse(&c) >= MIN_REUSE_GATHERED &&
+      p->target->has_dot2 && pass_contraction_reuses(&c) && !is_window(&c, &c.operand[0]) &&
+      !is_window(&c, &c.operand[1])) {
     ir_ref pairs = pack_pairs(&c);
     if (pairs != sum && (!(sum = pairs) || !pass_contraction_of(g, sum, &c))) return sum;
   }

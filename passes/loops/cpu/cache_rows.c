@@ -28,6 +28,13 @@ enum {
   SMALL_WORK_BYTES = PASS_GROUP_BYTES / 8 /* bytes of all iterations that one thread may compute alone */
 };
 
+/* The greatest divisor of the extent up to `most`. */
+static int64_t divisor_below(int64_t extent, int64_t most) {
+  int64_t rows = most < extent ? most : extent;
+  while (extent % rows != 0) rows--;
+  return rows;
+}
+
 bool loop_choose_cache_rows(const ir_target *target, const pass_rows *of, int64_t *rows, int64_t *bytes) {
   (void)target;
   int64_t cache = of->tiled ? TILED_BYTES : PASS_GROUP_BYTES, all = pass_times(of->iterations, of->bytes),
@@ -40,6 +47,10 @@ bool loop_choose_cache_rows(const ir_target *target, const pass_rows *of, int64_
   while (pass_times(r, of->longest) < MIN_ITERATION_ELEMENTS) r *= 2;
   while (r > of->extent) r /= 2;
   while (r > fewest && (pass_times(r, of->bytes) > cache || pass_times(r, of->locals) > of->room)) r /= 2;
+  /* Inside other shared loops the last iteration has no code of its own, so lanes along rows fill no vectors
+   * where iterations differ. */
+  if (of->neighbours && of->iterations > of->extent && (r = divisor_below(of->extent, r)) < fewest)
+    return false;
   *rows = r;
   *bytes = of->tiled ? 0 : pass_times(r, of->bytes);
   int64_t iterations = of->iterations / r;
