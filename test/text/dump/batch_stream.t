@@ -52,7 +52,7 @@ scan, trip count 8
 $ viewfold dump --print-after=parts --graph layer --target 'vector_bytes=64 registers=32' layer.vf | grep -e '^graph' -e squeeze -e 'scan'
 graph @layer_f0(%a0: f32[128,384], %a1: f32[1152], %a2: f32[1,1,18,384,64]) {
   %0 = unsqueeze %a0 axis=0 : f32[1,128,384]
-  %57 = squeeze %56 axis=0 : f32[128,384]
+  %[..] = squeeze %[..] axis=0 : f32[128,384]
 graph @layer(%x: f32[8,128,384], %w: f32[1152,384], %b: f32[1152]) {
   %y = scan %x, %b, %9 do=@layer_f0 length=8 carries=0 sliced=1 : f32[8,128,384]
 

@@ -111,7 +111,10 @@ $ viewfold dump --print-after=all --graph pool pool.vf | grep '^# after'
 \# after physicalize
 \# after scans
 \# after lower
+\# after order
 \# after constants
+\# after values
+\# after split
 \# after copies
 \# after pack
 \# after parts

@@ -41,6 +41,25 @@ graph @sums(%x: f32[4096,64]) {
   return %y
 }
 >>>
+<<< masked.vf
+graph @masked(%a: f32[256,256], %b: f32[256,256], %c: f32[256,256]) {
+  %e = add %b, %c
+  %d = tril %e
+  %t = permute %d order=[1,0]
+  %y = matmul %a, %t
+  %s = sum %d axes=[1]
+  return %y, %s
+}
+>>>
+<<< reordered.vf
+graph @reordered(%a: f32[256,128], %b: f32[128,512], %c: f32[512]) {
+  %m = matmul %a, %b
+  %n = add %m, %c
+  %t = permute %n order=[1,0]
+  %y = mul %t, 0.5
+  return %y
+}
+>>>
 <<< product.vf
 graph @product(%a: f32[256,128], %b: f32[256,128], %c: f32[256,128]) {
   %d = add %b, %c
@@ -52,10 +71,18 @@ graph @product(%a: f32[256,128], %b: f32[256,128], %c: f32[256,128]) {
 >>>
 
 == steps over the graph
-$ sh steps.sh 'vector_bytes=64 registers=32' product.vf physicalize scans lower copies pack parts
+$ sh steps.sh 'vector_bytes=64 registers=32' product.vf physicalize scans lower order values split copies pack parts
+lower
+values
+copies
+$ sh steps.sh 'vector_bytes=64 registers=32' masked.vf physicalize scans lower order values split copies pack parts
 lower
 copies
 pack
+$ sh steps.sh 'vector_bytes=64 registers=32' reordered.vf physicalize scans lower order values split copies pack parts
+lower
+order
+copies
 
 == steps over kernels, for processors
 $ sh kernel.sh 'vector_bytes=32 registers=16 masks=1 l3=1048576' moved.vf
@@ -179,7 +206,7 @@ graph @symbolic(%x: f32[n=1..9,3]) {
   return %m
 }
 >>>
-$ for f in empty.vf symbolic.vf; do sh steps.sh 'vector_bytes=32' $f physicalize scans lower copies pack parts schedule regroup; done
+$ for f in empty.vf symbolic.vf; do sh steps.sh 'vector_bytes=32' $f physicalize scans lower order values split copies pack parts schedule regroup; done
 lower
 lower
 $ viewfold dump --print-after=lower symbolic.vf | grep cast

@@ -1,0 +1,95 @@
+# Which values are stored because computing them where they are read costs more, and that products keep their tiles.
+<<< fuses.sh
+# fuses.sh GRAPH: what each kernel of a graph of values.vf computes
+viewfold explain --no-run --threads 1 --target 'vector_bytes=64 registers=32' --graph "$1" values.vf | sed -nE 's/^  fuses   //p'
+>>>
+<<< values.vf
+graph @norm(%x: f32[1,1,768], %w: f32[768,3072], %g: f32[768], %b: f32[768]) {
+  %n = layer_norm %x, %g, %b axis=-1
+  %y = matmul %n, %w
+  return %y
+}
+graph @chain(%x: f32[64,96], %u: f32[96,96], %v: f32[96,96]) {
+  %0 = matmul %x, %u
+  %1 = add %x, %0
+  %2 = relu %1
+  %3 = matmul %2, %v
+  %4 = add %1, %3
+  %5 = relu %4
+  %6 = matmul %5, %u
+  %7 = add %4, %6
+  %8 = relu %7
+  %y = matmul %8, %v
+  return %y
+}
+graph @reordered(%x: f32[128,384], %w: f32[384,384], %b: f32[384]) {
+  %m = matmul %x, %w
+  %a = add %m, %b
+  %h = reshape %a shape=[128,12,32]
+  %k = permute %h order=[1,2,0]
+  %y = mul %k, 0.5
+  return %y
+}
+graph @pointwise(%x: f32[1,960,7,7], %w: f32[320,960,1,1], %b: f32[320]) {
+  %y = conv %x, %w, %b
+  return %y
+}
+graph @windows(%x: f32[2,32,28,28], %v: f32[8,32,1,1], %w: f32[8,8,3,3], %b: f32[8]) {
+  %c = conv %x, %v
+  %y = conv %c, %w, %b padding=1
+  return %y
+}
+graph @softmax(%x: f32[64,256], %w: f32[256,64]) {
+  %p = softmax %x axis=1
+  %y = matmul %p, %w
+  return %y
+}
+graph @causal(%q: f32[2,256,32], %k: f32[2,256,32], %v: f32[2,256,32]) {
+  %y = attention %q, %k, %v causal=true
+  return %y
+}
+graph @bytes(%x: i8[64,256], %w: i8[256,64]) {
+  %a = cast %x dtype=i32
+  %b = cast %w dtype=i32
+  %y = matmul %a, %b
+  return %y
+}
+>>>
+
+== a norm before a product of one row is computed once, not for each column
+$ sh fuses.sh norm | tail -2
+reshape x3 div expand sub expand mul x2 add stored
+reshape permute reshape x2 expand fma sum
+
+== activations in a residual chain are stored, so that each product reads memory
+$ sh fuses.sh chain | grep 'relu.*fma' | wc -l
+0
+$ sh fuses.sh chain | grep -c 'fma sum'
+4
+
+== a product is computed in the order in which its result is read
+$ sh fuses.sh reordered
+reshape expand reshape permute shrink reshape permute stored
+reshape expand permute reshape expand reshape permute reshape permute x2 reshape expand fma sum add mul
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' --graph reordered values.vf | grep -c 'unroll, ridx[0-9]* of 4 unroll, ridx[0-9]* of 16 vector, ridx[0-9]* of 384$'
+1
+
+== a sum of products is not split for the sake of lanes, however few results are contiguous
+$ sh fuses.sh pointwise | grep -c 'fma sum stored$'
+1
+$ sh fuses.sh pointwise | grep 'sum x2' | wc -l
+0
+
+== where windows of a stored value grow too large for one kernel, the padded value is stored, not the windows
+$ viewfold explain --no-run --graph windows values.vf | grep '^kernel'
+kernel 0 -> temporary 0 f32[2,1,8,28,28]
+kernel 1 -> temporary 1 f32[[..],30,30]
+kernel 2 -> %y f32[2,8,28,28]
+
+== left where they are read: weights of softmax, causal masks, narrow integers
+$ for g in softmax causal bytes; do sh fuses.sh $g | grep -c stored; done
+1
+2
+3
+$ sh fuses.sh bytes | grep -c dot2
+1
