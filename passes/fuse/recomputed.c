@@ -266,7 +266,7 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results) {
   values v = {.g = g};
   size_t nodes = (size_t)results + 1;
   ir_ref root = 0, *map = ir_alloc(g->mem, nodes * sizeof *map);
-  enum { TABLES = 7 };
+  enum { TABLES = 7 /* arrays by node */ };
   void *table[TABLES] = {NULL};
   static const size_t sizes[TABLES] = {sizeof *v.evaluations, sizeof *v.cost,     sizeof *v.place,
                                        sizeof *v.recomputed,  sizeof *v.epilogue, sizeof *v.kept,

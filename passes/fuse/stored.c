@@ -7,7 +7,8 @@
  *   operands and results of control flow: in memory
  *
  *   views: never, they are index arithmetic in their users; but a chain of very many reshapes, pads and
- *     joins is interrupted by a stored value, so that its index does not cost more than the copy it saves
+ *     joins is interrupted by a stored value, the smallest on the way, so that its index does not cost more
+ *     than the copy it saves
  *
  *   elementwise: fused; stored when costly and used by several kernels or at repeated indices, or when the
  *     fused expression grows past a limit; so are operands of a kernel that would read more arrays than
@@ -20,7 +21,8 @@
  *   scatters: always; one launch fills the buffer with the first operand, the next one updates it. It has
  *     few threads, so that costly values in its other operands are stored before
  *
- *   STORED nodes: always
+ *   STORED nodes: always. Most of these come from passes/fuse/recomputed.c, which compares costs before
+ *     packing
  *
  * One pass from users to operands collects how each value is used; one from operands to users bounds the size
  * of fused expressions. passes/schedule/steps.c makes steps of the result. */

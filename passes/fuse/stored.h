@@ -15,7 +15,8 @@
 
 enum {
   SCHEDULE_STORED = 16, /* flag of a value that has memory of its own, beside those of stored.c */
-  /* cost (passes/cost/element.c) of a value at repeated indices that is stored: that of an elementary function */
+  /* cost (passes/cost/element.c) of a value at repeated indices that is stored: that of an elementary
+     function */
   SCHEDULE_MIN_STORED_COST = 12
 };
 

@@ -26,8 +26,8 @@ ir_ref pass_lower(ir_graph *g, ir_ref results, const pass_strategy *strategy);
  * Returns the new TUPLE of results; 0 on failure. */
 ir_ref pass_order_results(ir_graph *g, ir_ref results);
 
-/* split_reduction.c: long reductions in two steps, but for sums of products that are computed in tiles. Returns
- * the new TUPLE of results; 0 on failure. */
+/* split_reduction.c: long reductions in two steps, but for sums of products that are computed in tiles.
+ * Returns the new TUPLE of results; 0 on failure. */
 ir_ref pass_split_reductions(ir_graph *g, ir_ref results, const pass_strategy *strategy);
 
 /* elementary.c: elementary functions become the operations that define them. */

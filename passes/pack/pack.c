@@ -57,9 +57,9 @@ enum {
   TRANSPOSE_COST = 20
 };
 
-/* Products that take less than this many multiplications are packed only where that saves more than a launch
- * of a kernel costs: about 10 us, of which a copy, with its launch, is a small part. */
 enum {
+  /* multiplications of a product, about 10 us, of which a copy with its launch is a small part: one of fewer
+   * is packed only where that saves more than it costs */
   MUCH = 1 << 20,
   MIN_PAIRED = 1 << 14, /* from which on words of two integers, which two copies make, are worth these */
   LAUNCH = 1 << 14,     /* 0.2 us, in multiplications */
@@ -228,7 +228,7 @@ static double cost(const packing *k) {
  * tile has 4 rows and 4 vectors of columns at least: so many of its multiplications use an element that is
  * read or computed once. An element of a row is computed alone, not in a vector. */
 static form worth_its_launch(const packing *k, const pass_operand *o, form f) {
-  enum { TILE_ROWS = 4 };
+  enum { TILE_ROWS = 4 /* of the least tile */ };
   const pass_contraction *c = k->c;
   double all = (double)pass_contraction_size(c, UINT32_MAX);
   bool apart = o == k->columns && axis_stride(c, o, k->column) != 1;
