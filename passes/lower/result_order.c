@@ -17,8 +17,9 @@
 #include <string.h>
 
 enum {
+  /* nodes between a sum and the view [6 in the tests]: below more, nothing is changed */
   MAX_PATH = 32
-}; /* nodes between a sum and the view [6 in the tests]: below more, nothing is changed */
+};
 
 /* The way from a view down to a sum of products. */
 typedef struct path {
