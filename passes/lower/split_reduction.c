@@ -20,8 +20,9 @@
 enum {
   MIN_ELEMENTS = 1 << 18, /* that are worth more than one chunk: 1 MiB of f32, from which on threads gain half
                              (SPLIT_WORK of runtime/program/frame.c) */
-  FULL_VECTORS = 64,      /* contiguous results that fill vectors: four of the widest of f32 */
-  MAX_FOLDS = 32,         /* separate reductions of neighbours, for the two results at least that there are */
+  MIN_TILED = 16 * MIN_ELEMENTS, /* the same for multiplications in tiles: 40 us of one thread */
+  FULL_VECTORS = 64,             /* contiguous results that fill vectors: four of the widest of f32 */
+  MAX_FOLDS = 32, /* separate reductions of neighbours, for the two results at least that there are */
   /* elements that each fold combines at least: the second step adds at most 1/16 of the work */
   MIN_FOLDED = 16,
   CHUNK_ALIGN = 16, /* elements: a cache line of f32, of which padded chunks have a whole number */
@@ -215,7 +216,10 @@ static ir_ref split(ir_graph *g, const pass_chunk_sizes *wanted, ir_ref one) {
   if (ir_rank(g, x) + 2 > IR_MAX_RANK || !read_sizes(g, x, is_reduced, &s) || pass_is_product(g, x))
     return one;
   chunks p = choose_chunking(&s, wanted, true);
-  if ((p.chunks > 1 || p.folds > 1) && is_tiled(g, one)) p = choose_chunking(&s, wanted, false);
+  if ((p.chunks > 1 || p.folds > 1) && is_tiled(g, one)) {
+    if (s.terms * s.results < MIN_TILED) return one;
+    p = choose_chunking(&s, wanted, false);
+  }
   if (p.chunks == 1 && p.folds == 1) return one;
   uint32_t then, reduced_first;
   ir_ref chunked = in_chunks(g, x, is_reduced, &p, fill_of(g, op, ir_dtype_of(g, x)), &then, &reduced_first);
