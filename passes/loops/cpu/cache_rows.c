@@ -11,6 +11,8 @@
 /* The same on all processors. Half and twice PASS_GROUP_BYTES, PASS_MIN_NEIGHBOUR_ROWS and MIN_TILED_ELEMENTS
  * change no workload's loops. */
 enum {
+  MIN_LANES = 32, /* elements of an iteration: two vectors of f32. Of fewer, a kernel for each value, whose
+                     lanes run across iterations, is faster (two to six times, for 4 elements) */
   MIN_ITERATION_ELEMENTS = 512, /* of shorter rows an iteration has several: 32 vectors of f32 outweigh what
                                    its loops and the reductions over lanes cost once for each row */
   TILED_BYTES = 640 << 10,      /* bytes of an iteration with contractions, of an L2 cache of 1 MiB: more than
@@ -47,10 +49,10 @@ bool loop_choose_cache_rows(const ir_target *target, const pass_rows *of, int64_
   while (pass_times(r, of->longest) < MIN_ITERATION_ELEMENTS) r *= 2;
   while (r > of->extent) r /= 2;
   while (r > fewest && (pass_times(r, of->bytes) > cache || pass_times(r, of->locals) > of->room)) r /= 2;
-  /* Inside other shared loops the last iteration has no code of its own, so lanes along rows fill no vectors
-   * where iterations differ. */
-  if (of->neighbours && of->iterations > of->extent && (r = divisor_below(of->extent, r)) < fewest)
-    return false;
+  /* Inside other shared loops the last iteration has no code of its own: loops whose extents differ between
+   * iterations would have no lanes. */
+  if (of->iterations > of->extent && (r = divisor_below(of->extent, r)) < fewest) return false;
+  if (pass_times(r, of->longest) < MIN_LANES) return false;
   *rows = r;
   *bytes = of->tiled ? 0 : pass_times(r, of->bytes);
   int64_t iterations = of->iterations / r;
