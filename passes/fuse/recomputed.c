@@ -35,6 +35,7 @@
  * 2 to 4 bytes for each core and cycle. */
 enum {
   READING = 1,         /* from a cache */
+  GATHERING = 16,      /* an index, a mask and a load for each element */
   WRITING = 2,         /* and what the reader waits for it */
   FAR_WRITING = 24,    /* where the values do not stay in the L2 cache */
   FAR_BYTES = 1 << 20, /* of such values: an L2 cache of 1 MiB */
@@ -130,12 +131,22 @@ static bool in_memory(const values *v, ir_ref r) {
          pass_is_constant_value(&((values *)v)->constants, v->g, r);
 }
 
+/* What one element of a view or a gather costs: the elements that a vector takes one by one, with a mask for
+ * each, where the axis that is gathered along is the innermost one. */
+static int cost_of_reading(const values *v, ir_ref r) {
+  const ir_node *n = ir_get(v->g, r);
+  if (n->op != IR_OP_GATHER) return 0;
+  for (uint32_t a = (uint32_t)ir_arg_int(n) + 1; a < ir_rank(v->g, n->src[0]); a++)
+    if (ir_bounds_of(v->g, ir_dim(v->g, n->src[0], a)).hi > 1) return 0;
+  return GATHERING;
+}
+
 /* Costs of one element, where it is computed from what is in memory. */
 static void find_costs(values *v) {
   for (size_t i = 0; i < v->count; i++) {
     ir_ref r = v->live[i];
     const ir_node *n = ir_get(v->g, r);
-    uint32_t cost = (uint32_t)pass_element_cost(n);
+    uint32_t cost = (uint32_t)(pass_element_cost(n) + cost_of_reading(v, r));
     bool reduces = ir_ops[n->op].cls == IR_CLASS_REDUCE; /* in memory where it is needed again */
     if (!ir_shape(v->g, r)) continue;
     if (reduces || has_memory(n)) cost = READING;
@@ -150,9 +161,11 @@ static void find_costs(values *v) {
 static bool is_chosen(const values *v, ir_ref r) {
   ir_graph *g = v->g;
   const ir_node *n = ir_get(g, r);
-  if (!pass_is_elementwise(n) || v->kept[r] || !ir_rank(g, r)) return false;
+  bool gathers = cost_of_reading(v, r) > 0;
+  if ((!pass_is_elementwise(n) && !gathers) || v->kept[r] || !ir_rank(g, r)) return false;
   double elements = elements_of(g, r), evaluations = v->evaluations[r], cost = v->cost[r];
-  if (evaluations <= elements || (!(v->epilogue[r] & PASS_EPILOGUE) && evaluations < MIN_TIMES * elements))
+  if (evaluations <= elements ||
+      (!(v->epilogue[r] & PASS_EPILOGUE) && evaluations < (gathers ? 2 : MIN_TIMES) * elements))
     return false;
   bool far = elements * ir_dtypes[n->dtype].bytes > FAR_BYTES;
   double writing = v->epilogue[r] & PASS_EPILOGUE ? 0
