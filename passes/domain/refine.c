@@ -124,7 +124,7 @@ static bool is_better_nest(const loop_nest *a, const loop_nest *b) {
 
 static loop_nest refined_from(loop_nest n) {
   split_all(&n);
-  loop_merge_axes(&n);
+  loop_merge_axes(&n, false);
   return n;
 }
 
@@ -184,7 +184,7 @@ static bool refine(ir_graph *g, ir_ref *store, const ir_ref *around, uint32_t co
   loop_nest n = {.g = g, .store = *store, .bound = around, .bound_count = count};
   if (!loop_find_axes(&n)) return false;
   n.next_range = *next_range;
-  loop_merge_axes(&n);
+  loop_merge_axes(&n, sums_up_much(g, n.store));
   loop_order_reduced(&n);
   loop_merge_reduced(&n);
   if (!sums_up_much(g, n.store)) {

@@ -190,11 +190,26 @@ bool loop_merge_pair(loop_nest *n, uint32_t axis) {
   return true;
 }
 
-void loop_merge_axes(loop_nest *n) {
+/* The divisions left in indices below root. */
+static int64_t count_divisions(ir_graph *g, ir_ref root) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  int64_t divisions = 0;
+  if (ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK)
+    for (size_t i = 0; i < count; i++) {
+      ir_op op = ir_op_of(g, live[i]);
+      divisions += (op == IR_OP_FLOORDIV || op == IR_OP_MOD) && ir_dtype_of(g, live[i]) == IR_INDEX;
+    }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return divisions;
+}
+
+void loop_merge_axes(loop_nest *n, bool tiled) {
+  int64_t (*left)(ir_graph *, ir_ref) = tiled ? count_divisions : loop_division_cost;
   for (uint32_t i = 0; i + 1 < n->axis_count;) {
     loop_nest before = *n;
     if (loop_is_ordered(n, i) == loop_is_ordered(n, i + 1) && loop_merge_pair(n, i) &&
-        loop_division_cost(n->g, n->store) <= loop_division_cost(n->g, before.store))
+        left(n->g, n->store) <= left(n->g, before.store))
       continue;
     *n = before;
     i++;

@@ -79,7 +79,7 @@ static bool shape_group(loop_nest *base, loop_group *group, bool threads) {
   for (uint32_t a = 0; a < nest->axis_count; a++) nest->order[a] = a;
   nest->shares = group->count > 1;
   if (!nest->shares) {
-    loop_merge_axes(nest);
+    loop_merge_axes(nest, false);
     nest->strategy->choose_lanes(nest);
     work = loop_work_inside(nest, nest->axis_count);
   }

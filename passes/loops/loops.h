@@ -114,8 +114,10 @@ typedef struct loop_group {
 bool loop_read_group(loop_nest *base, const ir_ref *stores, uint32_t count, loop_group *out);
 
 /* axes.c */
-bool loop_find_axes(loop_nest *n);  /* finds the store's free ranges, by number; false: too many */
-void loop_merge_axes(loop_nest *n); /* collapses adjacent axes where that adds no divisions */
+bool loop_find_axes(loop_nest *n); /* finds the store's free ranges, by number; false: too many */
+/* Collapses adjacent axes where that adds no divisions; otherwise, if not `tiled`, nor values of quotients:
+ * panels of packed columns are a quotient of a tile's axis, over which a loop of its own goes. */
+void loop_merge_axes(loop_nest *n, bool tiled);
 bool loop_merge_pair(loop_nest *n, uint32_t axis); /* collapses it and the next one; false: sizes forbid it */
 void loop_merge_reduced(loop_nest *n);             /* loop_merge_axes for the ranges of each reduction */
 /* Orders the ranges of each reduction by falling strides in what it reads, where all loads agree. */

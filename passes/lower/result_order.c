@@ -29,19 +29,35 @@ typedef struct path {
   ir_ref sum;
 } path;
 
-/* Uses of each node of the new graph, at most 2; nodes that are no copies of old ones have none. */
+/* Uses of each node of the new graph, at most MANY; nodes that are no copies of old ones have none. */
+enum {
+  MANY = 2,
+  READ_OTHERWISE = 4 /* a bit: not only elementwise operations use it, and what stores it as it is */
+};
 typedef struct use_counts {
   uint8_t *of;
   size_t cap;
 } use_counts;
 
-static bool is_used_once(const use_counts *u, ir_ref r) { return r < u->cap && u->of[r] == 1; }
+static bool is_used_once(const use_counts *u, ir_ref r) {
+  return r < u->cap && (u->of[r] & ~READ_OTHERWISE) == 1;
+}
 
-static bool add_uses(ir_graph *g, use_counts *u, ir_ref r, uint8_t count) {
+/* Do the kernels that read it store their results in its order? */
+static bool is_stored_by_readers(const use_counts *u, ir_ref r) {
+  return r < u->cap && !(u->of[r] & READ_OTHERWISE);
+}
+
+static uint8_t sum_of_uses(uint8_t a, uint8_t b) {
+  uint8_t count = (uint8_t)((a & ~READ_OTHERWISE) + (b & ~READ_OTHERWISE));
+  return (uint8_t)((count < MANY ? count : MANY) | ((a | b) & READ_OTHERWISE));
+}
+
+static bool add_uses(ir_graph *g, use_counts *u, ir_ref r, uint8_t uses) {
   size_t had = u->cap;
   if (!IR_RESERVE(g->mem, u->of, u->cap, (size_t)r + 1)) return false;
   memset(u->of + had, 0, u->cap - had);
-  u->of[r] = (uint8_t)(u->of[r] + count > 2 ? 2 : u->of[r] + count);
+  u->of[r] = sum_of_uses(u->of[r], uses);
   return true;
 }
 
@@ -49,17 +65,33 @@ static bool is_reordering(ir_op op) {
   return op == IR_OP_PERMUTE || op == IR_OP_RESHAPE || op == IR_OP_UNSQUEEZE || op == IR_OP_SQUEEZE;
 }
 
-/* Does the view make another axis the innermost one, of those with more than one element? */
-static bool moves_innermost(ir_graph *g, ir_ref view) {
+static int64_t size_of(ir_graph *g, ir_ref x, uint32_t axis) {
+  return ir_bounds_of(g, ir_dim(g, x, axis)).hi;
+}
+
+/* The innermost axis of more than one element; the rank where there is none. */
+static uint32_t innermost(ir_graph *g, ir_ref x) {
+  uint32_t axis = ir_rank(g, x);
+  while (axis > 0 && size_of(g, x, axis - 1) == 1) axis--;
+  return axis > 0 ? axis - 1 : ir_rank(g, x);
+}
+
+/* The elements behind one index along the axis, in row-major order; saturating. */
+static int64_t step_of(ir_graph *g, ir_ref x, uint32_t axis) {
+  int64_t step = 1;
+  for (uint32_t i = axis + 1; i < ir_rank(g, x); i++) step = pass_times(step, size_of(g, x, i));
+  return step;
+}
+
+/* The axis of the view's operand that the axis of the view goes along; the operand's rank where it is only a
+ * part of one. */
+static uint32_t axis_below(ir_graph *g, ir_ref view, uint32_t axis) {
   const ir_node *n = ir_get(g, view);
-  if (n->op != IR_OP_PERMUTE) return false;
-  int64_t last = -1;
-  uint32_t rank = ir_rank(g, view);
-  for (uint32_t i = 0; i < rank; i++)
-    if (ir_bounds_of(g, ir_dim(g, view, i)).hi > 1) last = ir_get(g, n->src[1 + i])->arg;
-  for (uint32_t i = (uint32_t)(last + 1); last >= 0 && i < rank; i++)
-    if (ir_bounds_of(g, ir_dim(g, n->src[0], i)).hi > 1) return true;
-  return false;
+  if (n->op == IR_OP_PERMUTE) return (uint32_t)ir_get(g, n->src[1 + axis])->arg;
+  uint32_t below = 0, rank = ir_rank(g, n->src[0]);
+  int64_t step = step_of(g, view, axis);
+  while (below < rank && (step_of(g, n->src[0], below) != step || size_of(g, n->src[0], below) == 1)) below++;
+  return below;
 }
 
 /* The operand that a path goes on to: the only one that is no literal and has one use; n->nsrc: none. */
@@ -79,18 +111,22 @@ static uint32_t operand_below(const ir_graph *g, const ir_node *n, const use_cou
   return found;
 }
 
+/* Is there a path, and another axis of the sum the innermost one in the view? */
 static bool find_path(ir_graph *g, ir_ref view, const use_counts *uses, path *p) {
+  uint32_t axis = innermost(g, view);
   *p = (path){.count = 0};
   for (ir_ref at = view; p->count < MAX_PATH;) {
     const ir_node *n = ir_get(g, at);
     pass_contraction c;
     if (n->op == IR_OP_SUM) {
       p->sum = at;
-      return pass_contraction_of(g, at, &c) && pass_contraction_reuses(&c);
+      return axis != innermost(g, at) && pass_contraction_of(g, at, &c) && pass_contraction_reuses(&c);
     }
     if (!is_reordering((ir_op)n->op) && !pass_is_elementwise(n)) return false;
     uint32_t k = operand_below(g, n, uses);
     if (k == n->nsrc || (pass_is_elementwise(n) && ir_shape(g, n->src[k]) != ir_shape(g, at))) return false;
+    if (axis < ir_rank(g, at) && is_reordering((ir_op)n->op)) axis = axis_below(g, at, axis);
+    else if (axis >= ir_rank(g, at)) axis = IR_MAX_RANK; /* a part of an axis that is not the innermost one */
     p->through[p->count] = (uint8_t)k;
     p->node[p->count++] = at;
     at = n->src[k];
@@ -178,7 +214,8 @@ static ir_ref reordered(ir_graph *g, const path *p) {
 /* The node, with its views before a product where they reorder its result. */
 static ir_ref order_result(ir_graph *g, ir_ref node, const use_counts *uses) {
   path p;
-  if (!moves_innermost(g, node) || !find_path(g, node, uses, &p)) return node;
+  if (!is_reordering(ir_op_of(g, node)) || !is_stored_by_readers(uses, node) || !find_path(g, node, uses, &p))
+    return node;
   ir_ref made = reordered(g, &p);
   return made || g->error->status == IR_ERR_MEMORY ? made : node;
 }
@@ -192,7 +229,9 @@ ir_ref pass_order_results(ir_graph *g, ir_ref results) {
   if (used) memset(used, 0, nodes);
   for (size_t i = 0; i < count && root; i++) {
     const ir_node *n = ir_get(g, live[i]);
-    for (uint32_t k = 0; k < n->nsrc; k++) used[n->src[k]] += used[n->src[k]] < 2;
+    bool stores = !ir_shape(g, live[i]) || n->op == IR_OP_STORED || pass_is_elementwise(n);
+    for (uint32_t k = 0; k < n->nsrc; k++)
+      used[n->src[k]] = sum_of_uses(used[n->src[k]], stores ? 1 : 1 | READ_OTHERWISE);
   }
   for (size_t i = 0; i < count && root; i++) {
     const ir_node *n = ir_get(g, live[i]);
@@ -200,8 +239,8 @@ ir_ref pass_order_results(ir_graph *g, ir_ref results) {
     if (!IR_RESERVE(g->mem, src, src_cap, n->nsrc)) root = 0;
     for (uint32_t k = 0; k < n->nsrc && root; k++) changed |= (src[k] = map[n->src[k]]) != n->src[k];
     if (root) root = changed ? ir_remake(g, live[i], src, n->nsrc) : live[i];
-    if (root) root = order_result(g, root, &uses);
     if (root && !add_uses(g, &uses, root, used[live[i]])) root = 0;
+    if (root) root = order_result(g, root, &uses);
     map[live[i]] = root;
   }
   if (!root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory reordering the results of products");

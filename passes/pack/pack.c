@@ -21,6 +21,7 @@
 #include "pack.h"
 
 #include "passes/index/affine.h"
+#include "passes/ops/check.h"
 #include "passes/patterns/constant_values.h"
 #include "passes/patterns/epilogue.h"
 #include "passes/patterns/online_softmax.h"
@@ -319,6 +320,13 @@ static ir_ref packed(packer *p, ir_ref sum) {
   ir_graph *g = p->g;
   pass_contraction c;
   if (!pass_contraction_of(g, sum, &c)) return sum;
+  pass_rescaled rescaled;
+  bool in_blocks = pass_rescaled_of(g, sum, &rescaled);
+  if (p->strategy->panel_columns && !in_blocks && pass_contraction_reuses(&c)) {
+    const ir_node *shape = ir_get(g, ir_shape(g, sum));
+    ir_ref merged = pack_merge_axes(&c);
+    if (merged != sum) return merged ? op_reshape_known(g, packed(p, merged), shape->src, shape->nsrc) : 0;
+  }
   int64_t all = pass_contraction_size(&c, UINT32_MAX);
   if (p->strategy->panel_columns && all >= MIN_PAIRED && least_reuse(&c) >= MIN_REUSE_GATHERED &&
       p->target->has_dot2 && pass_contraction_reuses(&c) && !is_window(&c, &c.operand[0]) &&
@@ -332,11 +340,9 @@ static ir_ref packed(packer *p, ir_ref sum) {
     return p->strategy->panel_columns && pass_contraction_size(&c, c.reduced) <= PASS_FEW_TERMS
                ? windowed_sum(&c)
                : sum;
-  pass_rescaled rescaled;
   packing k = {.c = &c};
   for (int i = 0; i < 2 && p->target->hoists; i++) k.constant[i] = copies_once(p, &c, &c.operand[i]);
-  if (pass_rescaled_of(g, sum, &rescaled) && !rescaled.late && rescaled.depth)
-    k.weights = &c.operand[rescaled.path[0].through];
+  if (in_blocks && !rescaled.late && rescaled.depth) k.weights = &c.operand[rescaled.path[0].through];
   ir_ref a = c.operand[0].value, b = c.operand[1].value;
   if (p->strategy->panel_columns && choose_column(&k)) {
     int64_t width = p->strategy->panel_columns(p->target, c.dtype, k.weights ? KEY_BLOCK : known_terms(&c),

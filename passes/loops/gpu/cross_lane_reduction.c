@@ -192,7 +192,7 @@ ir_ref loop_reduce_across_items(ir_graph *g, ir_ref effect, const ir_target *tar
   if (!target->local_bytes || stores.count != 1) return effect;
   item_reduction s = {.n = {.g = g, .target = target, .strategy = &pass_on_gpu, .store = stores.store[0]}};
   if (!loop_find_axes(&s.n)) return 0;
-  loop_merge_axes(&s.n);
+  loop_merge_axes(&s.n, false);
   if (!plan_reduction(&s)) return effect;
   start_iterations(&s);
   ir_ref local = ir_make(g, IR_OP_LOCAL, ir_dtype_of(g, s.reduce), ir_pack_arg(0, 0),

@@ -168,7 +168,7 @@ ir_ref loop_stage_tiles(ir_graph *g, ir_ref effect, const ir_target *target) {
   if (stores.count != 1) return effect;
   staging s = {.n = {.g = g, .target = target, .strategy = &pass_on_gpu, .store = stores.store[0]}};
   if (!loop_find_axes(&s.n)) return 0;
-  loop_merge_axes(&s.n);
+  loop_merge_axes(&s.n, false);
   if (!plan_tiles(&s)) return effect;
   if (!start_iterations(&s)) return 0;
   for (uint32_t i = 0; i <= s.count; i++)

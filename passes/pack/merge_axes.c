@@ -1,0 +1,61 @@
+/* Kept axes of a contraction that follow one another, and along which each operand either does not vary or
+ * has its elements in one row, are one axis: the height and width of an image in a 1 x 1 convolution are the
+ * columns of one product of matrices. A tile then has as many columns as fill its vectors, whatever the
+ * width. */
+#include "pack.h"
+
+#include "passes/index/affine.h"
+#include "passes/index/index.h"
+
+static bool has_axis(uint32_t set, uint32_t axis) { return set >> axis & 1; }
+
+/* Do the axis and the one behind it walk one row of the operand's elements? */
+static bool is_one_row(const pass_contraction *c, const pass_operand *o, uint32_t axis, uint32_t behind) {
+  int64_t step, inner;
+  if (has_axis(o->varies, axis) != has_axis(o->varies, behind)) return false;
+  if (!has_axis(o->varies, axis)) return true;
+  return ir_is_true(c->g, o->valid) && affine_stride(c->g, o->index, c->range[axis], &step) &&
+         affine_stride(c->g, o->index, c->range[behind], &inner) && step == inner * c->size[behind];
+}
+
+static bool is_known(const pass_contraction *c, uint32_t axis) {
+  return ir_is_const(c->g, ir_dim(c->g, c->operand[0].value, axis), NULL);
+}
+
+static bool merges(const pass_contraction *c, uint32_t axis) {
+  uint32_t behind = axis + 1;
+  if (behind == c->rank || has_axis(c->reduced, axis) || has_axis(c->reduced, behind)) return false;
+  if (c->size[axis] == 1 || c->size[behind] == 1 || !is_known(c, axis) || !is_known(c, behind)) return false;
+  return is_one_row(c, &c->operand[0], axis, behind) && is_one_row(c, &c->operand[1], axis, behind);
+}
+
+/* The operand, with each axis of the set in one axis with the one behind it. */
+static ir_ref with_merged(const pass_contraction *c, ir_ref x, uint32_t set) {
+  ir_ref dims[IR_MAX_RANK] = {0};
+  uint32_t count = 0;
+  int64_t size = 1;
+  for (uint32_t i = 0; i < c->rank; i++) {
+    size *= has_axis(set, i) || size > 1 ? c->size[i] : 1;
+    if (has_axis(set, i)) continue;
+    dims[count++] = size > 1 ? ir_index(c->g, size) : ir_dim(c->g, x, i);
+    size = 1;
+  }
+  ir_ref shape = ir_tuple(c->g, dims, count), src[IR_MAX_RANK + 1] = {x};
+  for (uint32_t i = 0; i < count; i++) src[1 + i] = dims[i];
+  return ir_make_tensor(c->g, IR_OP_RESHAPE, c->dtype, shape, 0, src, count + 1);
+}
+
+ir_ref pack_merge_axes(const pass_contraction *c) {
+  uint32_t set = 0, at = 0, reduced = 0;
+  for (uint32_t i = 0; i < c->rank; i++)
+    if (merges(c, i)) set |= (uint32_t)1 << i;
+  if (!set) return c->sum;
+  pass_contraction merged = {.g = c->g, .sum = c->sum, .dtype = c->dtype, .term = c->term};
+  for (uint32_t i = 0; i < c->rank; i++) {
+    if (has_axis(set, i)) continue;
+    reduced |= (uint32_t)has_axis(c->reduced, i) << at++;
+  }
+  merged.rank = at;
+  ir_ref a = with_merged(c, c->operand[0].value, set), b = with_merged(c, c->operand[1].value, set);
+  return a && b ? pack_sum(&merged, pack_product(&merged, a, b), reduced) : 0;
+}
