@@ -45,10 +45,19 @@ static ir_ref with_merged(const pass_contraction *c, ir_ref x, uint32_t set) {
   return ir_make_tensor(c->g, IR_OP_RESHAPE, c->dtype, shape, 0, src, count + 1);
 }
 
+/* The last kept axis of more than one element, if it fills no whole number of panels, and those before it
+ * that merge with it: but for the last of them, a set. Other axes stay: fused row groups and scans go over
+ * them. */
+static uint32_t axes_of_columns(const pass_contraction *c) {
+  uint32_t set = 0, last = c->rank;
+  while (last > 0 && (has_axis(c->reduced, last - 1) || c->size[last - 1] == 1)) last--;
+  if (last < 2 || c->size[last - 1] % PACK_TILE_COLUMNS == 0) return 0;
+  for (uint32_t i = last - 1; i-- > 0 && merges(c, i);) set |= (uint32_t)1 << i;
+  return set;
+}
+
 ir_ref pack_merge_axes(const pass_contraction *c) {
-  uint32_t set = 0, at = 0, reduced = 0;
-  for (uint32_t i = 0; i < c->rank; i++)
-    if (merges(c, i)) set |= (uint32_t)1 << i;
+  uint32_t set = axes_of_columns(c), at = 0, reduced = 0;
   if (!set) return c->sum;
   pass_contraction merged = {.g = c->g, .sum = c->sum, .dtype = c->dtype, .term = c->term};
   for (uint32_t i = 0; i < c->rank; i++) {

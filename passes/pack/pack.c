@@ -47,7 +47,6 @@ enum {
    * to 1,000 terms and 64 to 1,536 columns on one thread: 0.80 to 1.01 for 64 rows, 0.94 to 1.27 for 128,
    * 0.98 to 1.53 for 784; 0.88 for 64 products of 128 rows, whose copies do not stay in the caches. */
   MIN_REUSE_CONTIGUOUS = 256,
-  TILE_COLUMNS = 64, /* four of the widest vectors of f32 */
   /* the same for columns that are not contiguous, each of which takes a load of its own */
   MIN_REUSE_GATHERED = 8,
   /* vectorized multiplications that take as long as copying an element: 32 of f32 in a cycle, so that 8 are a
@@ -178,7 +177,7 @@ static form form_of_columns(const packing *k) {
   if (is_constant(k, o)) return reuse < 2 || (contiguous && stays_in_cache(c, count, step)) ? AS_IS : PANELS;
   bool reads_well = stays_in_cache(c, count, step);
   if (contiguous && reuse < (reads_well ? MIN_REUSE_CONTIGUOUS : MIN_REUSE)) return AS_IS;
-  if (contiguous && reads_well && fixed <= TILE_COLUMNS) return AS_IS; /* it is one panel */
+  if (contiguous && reads_well && fixed <= PACK_TILE_COLUMNS) return AS_IS; /* it is one panel */
   return reuse < MIN_REUSE_GATHERED ? AS_IS : PANELS;
 }
 

@@ -43,8 +43,10 @@ int64_t pack_elements(ir_graph *g, ir_ref tensor); /* at most; saturating */
  * bits: an element is then a word of two of them. The sum as it is where they do not. */
 ir_ref pack_pairs(const pass_contraction *c);
 
-/* merge_axes.c: the same sum with kept axes that are one row of both operands as one axis; the sum as it is
- * where there are none. The results are the same, in the same order. */
+enum { PACK_TILE_COLUMNS = 64 }; /* four of the widest vectors of f32 */
+
+/* merge_axes.c: the same sum with its last kept axes, where they are one row of both operands, as one axis;
+ * the sum as it is where there are none. The results are the same, in the same order. */
 ir_ref pack_merge_axes(const pass_contraction *c);
 
 /* The operand with size 1 along each axis that it does not vary along. */

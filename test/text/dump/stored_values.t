@@ -34,6 +34,10 @@ graph @pointwise(%x: f32[1,960,7,7], %w: f32[320,960,1,1], %b: f32[320]) {
   %y = conv %x, %w, %b
   return %y
 }
+graph @image(%x: f32[1,256,56,56], %w: f32[64,256,1,1]) {
+  %y = conv %x, %w
+  return %y
+}
 graph @windows(%x: f32[2,32,28,28], %v: f32[8,32,1,1], %w: f32[8,8,3,3], %b: f32[8]) {
   %c = conv %x, %v
   %y = conv %c, %w, %b padding=1
@@ -75,14 +79,18 @@ $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' --graph reor
 1
 
 == a sum of products is not split for the sake of lanes, however few results are contiguous
-$ sh fuses.sh pointwise | grep -c 'fma sum stored$'
+$ sh fuses.sh pointwise | grep -c 'fma sum'
 1
 $ sh fuses.sh pointwise | grep 'sum x2' | wc -l
 0
 
+== height and width of a 1 x 1 convolution are one axis, of which tiles fill their vectors
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' --graph image values.vf | grep -c 'unroll, ridx[0-9]* of 4 unroll, ridx[0-9]* of 16 vector, ridx[0-9]* of 256$'
+1
+
 == where windows of a stored value grow too large for one kernel, the padded value is stored, not the windows
 $ viewfold explain --no-run --graph windows values.vf | grep '^kernel'
-kernel 0 -> temporary 0 f32[2,1,8,28,28]
+kernel 0 -> temporary 0 f32[2,1,8,784]
 kernel 1 -> temporary 1 f32[[..],30,30]
 kernel 2 -> %y f32[2,8,28,28]
 
