@@ -12,6 +12,7 @@
 enum { BENCH_CHUNK = 192 };
 enum {
   BENCH_READ,
+  BENCH_READ_NONTEMPORAL, /* with non-temporal prefetches */
   BENCH_COPY,
   BENCH_COPY_NONTEMPORAL,
   BENCH_FILL,
