@@ -166,7 +166,7 @@ static void start_peers(bench *b) {
 static int find_limits(bench *b) {
   ir_error error = {0};
   bench_limits seen;
-  if (!bench_limits_measure(b->plan.threads, &seen))
+  if (!bench_limits_measure(&b->plan.threads, 1, &seen))
     ir_fail(&error, IR_ERR_MEMORY, "out of memory measuring the machine");
   else if (bench_limits_raise(&b->history.limits, &seen))
     bench_history_put_limits(&b->history, b->given[COMMIT], &error);

@@ -28,7 +28,7 @@ static void find_last_cache(const machine_probe *p, ir_target *t) {
 #define GAIN 1.03
 
 static void find_reads_past(const machine_probe *p, ir_target *t) {
-  int64_t bytes = 4 * t->l3_bytes; /* so that little of it is in the cache from the pass before */
+  int64_t bytes = 2 * t->l3_bytes; /* so that a pass finds nothing in the cache of the one before */
   if (bytes > MACHINE_MOST_BYTES) bytes = MACHINE_MOST_BYTES;
   double ratio = bytes > t->l3_bytes ? p->ratio(p->user, MACHINE_READ, bytes) : 0;
   t->reads_past = ratio >= (t->reads_past ? 1 : GAIN);
