@@ -3,7 +3,7 @@
 
 #include "frontend/cli/cli.h"
 #include "frontend/cli/explain/machine.h"
-#include "frontend/cli/explain/settings.h"
+#include "frontend/cli/bench/settings.h"
 #include "frontend/cli/graph.h"
 #include "frontend/cli/options.h"
 #include "runtime/opencl/opencl.h"
@@ -78,7 +78,7 @@ int cli_devices(int argc, char **argv) {
   status = cli_context_options("devices", NULL, "cpu", &options);
   if (status) return status;
   ir_text_init(&text, &ir_mem_libc);
-  if ((!measure || cli_settings_measure(&options, &error) == IR_OK) &&
+  if ((!measure || bench_settings_measure(&options, &error) == IR_OK) &&
       rt_context_create(&ir_mem_libc, &options, &context, &error) == IR_OK &&
       rt_devices_text(context, &text, &error) == IR_OK &&
       put_machine(context, measure, &text, &error) == IR_OK &&

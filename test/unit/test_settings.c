@@ -1,6 +1,6 @@
 /* Settings that are measured: what is decided from given ratios, that the same machine gives the same cache
  * keys, and that contexts find what was kept. Nothing is timed here. */
-#include "frontend/cli/explain/settings.h"
+#include "frontend/cli/bench/settings.h"
 #include "runtime/cpu/target.h"
 #include "test/lib/folder.h"
 #include "test/lib/unit.h"
@@ -17,14 +17,14 @@ typedef struct model {
 static double ratio(void *user, int pair, int64_t bytes) {
   model *m = user;
   if (bytes > m->most_asked) m->most_asked = bytes;
-  if (pair == MACHINE_READ) return m->gain;
+  if (pair == BENCH_PROBE_READ) return m->gain;
   return bytes <= m->keeps ? m->kept : m->slower;
 }
 
 static ir_target decided(model m, int64_t l3, bool reads_past) {
   ir_target t = {.l2_bytes = 2 * MIB, .l3_bytes = l3, .reads_past = reads_past};
-  machine_decide(&(machine_probe){&m, ratio}, &t);
-  assert_true(m.most_asked <= MACHINE_MOST_BYTES);
+  bench_settings_decide(&(bench_probe){&m, ratio}, &t);
+  assert_true(m.most_asked <= BENCH_PROBE_BYTES);
   return t;
 }
 

@@ -9,7 +9,7 @@
 
 #include "frontend/api/api.h"
 #include "frontend/cli/cli.h"
-#include "frontend/cli/explain/settings.h"
+#include "frontend/cli/bench/settings.h"
 #include "frontend/cli/graph.h"
 #include "frontend/cli/options.h"
 
@@ -114,7 +114,7 @@ static int open_context(bench *b) {
   options.target = b->given[TARGET];
   options.no_disk = b->given[NO_CACHE] != NULL;
   b->plan.threads = options.threads;
-  if (b->given[ONCE] || cli_settings_ready(&options, &error) == IR_OK) {
+  if (b->given[ONCE] || bench_settings_ready(&options, &error) == IR_OK) {
     b->plan.context = fe_context_create(&wanted, options.target, &failure);
     if (!b->plan.context) bench_fail(&error, &failure);
     else if (options.target) rt_context_runs_here(b->plan.context->runtime, &error);

@@ -6,7 +6,7 @@
 #include "frontend/cli/bench/bench.h"
 #include "frontend/cli/buffers.h"
 #include "frontend/cli/cli.h"
-#include "frontend/cli/explain/settings.h"
+#include "frontend/cli/bench/settings.h"
 #include "frontend/cli/options.h"
 
 /* A repetition has as many runs as fit in MEASURED_NS, half a second, which evens out what else the machine
@@ -85,7 +85,7 @@ static int bench(model_bench *b) {
   if (!status && *why) status = cli_usage("bench", "cannot make up inputs: %s", why);
   if (status) return status;
   options.target = b->target;
-  if (cli_settings_ready(&options, &b->s.error) != IR_OK) return fail(b);
+  if (bench_settings_ready(&options, &b->s.error) != IR_OK) return fail(b);
   fe_request request = cli_request(&b->s, block, results, &b->inputs);
   start = ir_now_ns();
   if (rt_context_create(&ir_mem_libc, &options, &b->context, &b->s.error) != IR_OK ||

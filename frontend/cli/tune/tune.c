@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "frontend/cli/cli.h"
-#include "frontend/cli/explain/settings.h"
+#include "frontend/cli/bench/settings.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/tune/tune.h"
 #include "ir/timer.h"
@@ -223,7 +223,7 @@ static int run_command(tuner *r) {
   rt_options options;
   int status = cli_context_options("tune", r->threads, r->device, &options);
   if (status) return status;
-  if (!r->list && !r->forget && cli_settings_ready(&options, &r->s.error) != IR_OK) return fail_tune(r);
+  if (!r->list && !r->forget && bench_settings_ready(&options, &r->s.error) != IR_OK) return fail_tune(r);
   if (rt_context_create(&ir_mem_libc, &options, &r->cached_context, &r->s.error) != IR_OK)
     return fail_tune(r);
   if (r->list || (r->forget && !r->word))

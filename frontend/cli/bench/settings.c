@@ -1,4 +1,4 @@
-#include "frontend/cli/explain/settings.h"
+#include "frontend/cli/bench/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,30 +14,30 @@
 #define GIVEN_UP 1.25
 #define TAKEN    1.0
 
-static void find_last_cache(const machine_probe *p, ir_target *t) {
+static void find_last_cache(const bench_probe *p, ir_target *t) {
   int64_t bytes = t->l3_bytes;
   while (bytes > t->l2_bytes &&
-         (bytes > MACHINE_MOST_BYTES || p->ratio(p->user, MACHINE_COPY, bytes) > GIVEN_UP))
+         (bytes > BENCH_PROBE_BYTES || p->ratio(p->user, BENCH_PROBE_COPY, bytes) > GIVEN_UP))
     bytes /= 2;
   if (bytes == t->l3_bytes)
-    while (2 * bytes <= MACHINE_MOST_BYTES && p->ratio(p->user, MACHINE_COPY, 2 * bytes) <= TAKEN) bytes *= 2;
+    while (2 * bytes <= BENCH_PROBE_BYTES && p->ratio(p->user, BENCH_PROBE_COPY, 2 * bytes) <= TAKEN)
+      bytes *= 2;
   t->l3_bytes = bytes;
 }
 
 /* Prefetches are used from a gain of 3 % on, and no longer where there is none. */
 #define GAIN 1.03
 
-static void find_reads_past(const machine_probe *p, ir_target *t) {
+static void find_reads_past(const bench_probe *p, ir_target *t) {
   int64_t bytes = 2 * t->l3_bytes; /* so that a pass finds nothing in the cache of the one before */
-  if (bytes > MACHINE_MOST_BYTES) bytes = MACHINE_MOST_BYTES;
-  double ratio = bytes > t->l3_bytes ? p->ratio(p->user, MACHINE_READ, bytes) : 0;
+  if (bytes > BENCH_PROBE_BYTES) bytes = BENCH_PROBE_BYTES;
+  double ratio = bytes > t->l3_bytes ? p->ratio(p->user, BENCH_PROBE_READ, bytes) : 0;
   t->reads_past = ratio >= (t->reads_past ? 1 : GAIN);
 }
 
-static void (*const rows[])(const machine_probe *probe, ir_target *target) = {find_last_cache,
-                                                                              find_reads_past};
+static void (*const rows[])(const bench_probe *probe, ir_target *target) = {find_last_cache, find_reads_past};
 
-void machine_decide(const machine_probe *probe, ir_target *target) {
+void bench_settings_decide(const bench_probe *probe, ir_target *target) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) rows[i](probe, target);
 }
 
@@ -58,8 +58,8 @@ typedef struct arrays {
 static const struct {
   int first, second; /* loops of bench_kit */
   int streams;       /* arrays that they touch: the source is behind the target */
-} pairs[] = {[MACHINE_COPY] = {BENCH_COPY, BENCH_COPY_NONTEMPORAL, 2},
-             [MACHINE_READ] = {BENCH_READ, BENCH_READ_NONTEMPORAL, 1}};
+} pairs[] = {[BENCH_PROBE_COPY] = {BENCH_COPY, BENCH_COPY_NONTEMPORAL, 2},
+             [BENCH_PROBE_READ] = {BENCH_READ, BENCH_READ_NONTEMPORAL, 1}};
 
 static int64_t pass_ns(const arrays *a, int loop, int streams, size_t floats, int repeats) {
   float sink[BENCH_CHUNK] __attribute__((aligned(64)));
@@ -96,10 +96,10 @@ static ir_status measure(rt_context *c, ir_error *error) {
   const ir_target *target = rt_context_target(c, error);
   if (!target) return error->status;
   ir_target found = *target;
-  if (!bench_array_make(&memory, (size_t)MACHINE_MOST_BYTES))
+  if (!bench_array_make(&memory, (size_t)BENCH_PROBE_BYTES))
     return ir_fail(error, IR_ERR_MEMORY, "not enough memory to measure the machine");
   arrays a = {.kit = bench_kit_here(), .data = memory.a.data};
-  machine_decide(&(machine_probe){&a, measure_ratio}, &found);
+  bench_settings_decide(&(bench_probe){&a, measure_ratio}, &found);
   bench_array_free(&memory);
   ir_text_init(&text, &ir_mem_libc);
   rt_target_measured_text(&found, &text);
@@ -120,10 +120,10 @@ static ir_status measure_in(const rt_options *options, bool again, ir_error *err
   return error->status;
 }
 
-ir_status cli_settings_measure(const rt_options *options, ir_error *error) {
+ir_status bench_settings_measure(const rt_options *options, ir_error *error) {
   return measure_in(options, true, error);
 }
 
-ir_status cli_settings_ready(const rt_options *options, ir_error *error) {
+ir_status bench_settings_ready(const rt_options *options, ir_error *error) {
   return getenv("VIEWFOLD_MACHINE") ? IR_OK : measure_in(options, false, error);
 }
