@@ -91,6 +91,32 @@ $ viewfold dump --stage=loops --target 'registers=32 l3=65536 read_past=1' twice
 ? 1
 0
 
+== a sweep over memory prefetches from six operations on an element on
+<<< chains.vf
+graph @six(%x: f32[1048576]) {
+  %a = mul %x, %x
+  %b = add %a, 0.5
+  %c = mul %b, %x
+  %d = sub %c, %a
+  %e = mul %d, %b
+  %y = add %e, %c
+  return %y
+}
+graph @two(%x: f32[1048576]) {
+  %a = mul %x, %x
+  %y = sub %a, %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --graph six --target 'vector_bytes=64 registers=32 l2=1048576' chains.vf | grep -c 'ahead 2048 :'
+1
+$ viewfold dump --stage=loops --graph six --target 'vector_bytes=64 registers=32 l2=4194304' chains.vf | grep -c ahead
+? 1
+0
+$ viewfold dump --stage=loops --graph two --target 'vector_bytes=64 registers=32 l2=1048576' chains.vf | grep -c ahead
+? 1
+0
+
 == the distance of a prefetch is a positive number of elements
 kernel @k(p0: f32[4], p1: f32[4]) {
   for ridx0 in 0..4 thread {
