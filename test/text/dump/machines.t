@@ -21,6 +21,12 @@ graph @total(%x: f32[16777216]) {
   return %s
 }
 >>>
+<<< columns.vf
+graph @columns(%x: f32[8192,8192]) {
+  %s = sum %x axes=[0]
+  return %s
+}
+>>>
 <<< choices.sh
 viewfold dump --stage=loops --target "fma=1 f16c=1 masks=1 dot2=1 parts=2097152 $1" copies.vf |
   sed -nE 's/^# kernel 0 //p; s/^graph .*//p; s/^kernel @([a-z]*_0).*/\1/p; s/^ *store .*( stream.*)/  store\1/p; s/^ *%.* = load .*( ahead.*stream).*/  load\1/p; s/^ *store p[^%]*%[0-9]*$/  store/p' | uniq
@@ -120,6 +126,14 @@ nest 0: thread a0
 total_0
   load ahead 512 stream
   store
+
+== sums of columns of a large parameter take a page of each row at a time, where that leaves blocks for eight threads
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' columns.vf | grep -c 'split a0 1024;'
+1
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1073741824' columns.vf | grep -c 'split a0 256;'
+1
+$ viewfold dump --stage=loops --target 'vector_bytes=32 registers=16 l2=1048576' columns.vf | grep -c 'split a0 512;'
+1
 
 == the number of threads changes no loop
 $ viewfold dump --stage=loops copies.vf > two
