@@ -84,10 +84,12 @@ static bool reads_far_rows(loop_nest *n, const loop_axis *columns, ir_ref reduce
 /* Columns of far rows: those of a page, since hardware prefetchers fetch on to its end, and what they fetch
  * should be used before it is evicted. Computing must take less time than memory does. Sums that do not fit
  * in registers are in the L1 cache, which takes less time than memory does: for 8192 rows of 8192 f32, 20.0
- * ms in place of 24 on Sapphire Rapids (8 KiB: 19.7). Only where there are blocks for eight threads, which
- * about saturate a memory. */
+ * ms in place of 24 on Sapphire Rapids (8 KiB: 19.7). */
 static void widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce) {
-  enum { MIN_BLOCKS = 8, MAX_COLUMN_VECTORS = 64 /* 4 KiB of the widest; code grows with them */ };
+  enum {
+    MIN_BLOCKS = 8,         /* one for each of eight threads, which about saturate a memory */
+    MAX_COLUMN_VECTORS = 64 /* a page of the widest: code grows with them */
+  };
   int bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
   int64_t most = ir_bounds_of(n->g, vector->extent).hi / MIN_BLOCKS;
   if (!reads_far_rows(n, vector, reduce)) return;
