@@ -323,7 +323,8 @@ LIBS_prop_steps = -lcmocka
 LIBS_prop_ulp = $(call once,LIBS_prop_ulp,$(shell pkg-config --libs mpfr 2>/dev/null))
 LIBS_prove = $(LIBS_prop_rules)
 LIBS_test_bench = -ljansson
-$(B)/unit/test_bench: $(filter-out %/cli.o,$(CLI_OBJ))
+LIBS_test_settings = -ljansson
+$(B)/unit/test_bench $(B)/unit/test_settings: $(filter-out %/cli.o,$(CLI_OBJ))
 LIBS_bench_fold = $(B)/libtest.a $(B)/libviewfold-internal.a -ljansson
 LIBS_test_prove = $(LIBS_prop_rules)
 $(B)/property/prop_rules $(B)/unit/test_prove: $(B)/libprove.a

@@ -38,12 +38,15 @@ typedef struct ir_target {
   bool has_masks;               /* vectors of elements of 4 or 8 bytes have a masked load instruction */
   bool has_dot2;                /* DOT2 on 32 bits takes one or two instructions */
   bool soft_f64, soft_division; /* computed with integers: f64; quotients and square roots of f32 */
-  int64_t l1_bytes, l2_bytes, l3_bytes; /* data caches per core, rounded down to a power of two */
-  int group_items; /* 0: iterations of a vector loop are vector lanes. Otherwise they are work-items: the
-                      maximum work-group size, a power of two; a group shares the kernel's locals and has
-                      barriers */
-  int together;    /* sub-group size: neighbouring work-items that run in lockstep and exchange values in
-                      registers; 0: none */
+  int64_t l1_bytes, l2_bytes;   /* data caches per core, rounded down to a power of two */
+  int64_t l3_bytes; /* what arrays of one program can have of the last cache, a power of two: measured, or
+                       else what the processor says, up to a limit (runtime/cpu/target.c) */
+  bool reads_past;  /* measured: non-temporal prefetches speed up reading what exceeds the last cache */
+  int group_items;  /* 0: iterations of a vector loop are vector lanes. Otherwise they are work-items: the
+                       maximum work-group size, a power of two; a group shares the kernel's locals and has
+                       barriers */
+  int together;     /* sub-group size: neighbouring work-items that run in lockstep and exchange values in
+                       registers; 0: none */
   int matrix;  /* product terms of f16 or bf16 that one matrix instruction of a sub-group adds up; 0: no such
                   instruction */
   bool hoists; /* kernels that depend on constants alone run once, when a program is bound to them */

@@ -70,6 +70,7 @@ ir_status rt_context_create(const ir_mem *mem, const rt_options *options, rt_con
   rt_memo_init(&c->programs, &c->mem, PROGRAMS_KEPT, rt_program_drop);
   rt_memo_init(&c->kernels, &c->mem, KERNEL_BYTES_KEPT, rt_kernel_drop);
   ir_text_init(&c->identity, &c->mem);
+  ir_text_init(&c->machine, &c->mem);
   ir_error own = {0};
   c->pool = rt_pool_create(&c->mem, c->options.threads, &own);
   if (!c->pool) {
@@ -87,6 +88,7 @@ void rt_context_destroy(rt_context *c) {
   rt_pool_destroy(c->pool);
   rt_disk_close(c->disk);
   ir_text_free(&c->identity);
+  ir_text_free(&c->machine);
   rt_constants_free(&c->constants);
   rt_arenas_free(&c->arenas);
   c->device->table->close(c->device);
@@ -104,11 +106,39 @@ int rt_context_threads(rt_context *c) { return rt_pool_threads(c->pool); }
 const ir_timer *rt_context_timer(const rt_context *c) { return c->options.timer; }
 rt_module *rt_context_codegen(rt_context *c) { return &c->codegen; }
 
+/* Under the lock. */
+static rt_disk *open_disk(rt_context *c, ir_error *error) {
+  if (c->options.no_disk || c->disk) return c->disk;
+  c->disk = rt_disk_open(&c->mem, c->options.cache_dir, c->options.cache_bytes, error);
+  if (c->disk) rt_disk_tell(c->disk, c->options.cache_report, NULL);
+  return c->disk;
+}
+
+/* Settings of the target that were measured on a machine are kept on disk as rt_target_measured_text writes
+ * them. */
+static const char measured_kind[] = "measured";
+
+static void read_measured(rt_context *c) {
+  ir_error ignored = {0};
+  rt_found found;
+  ir_text text;
+  rt_disk *disk = c->machine.len ? open_disk(c, &ignored) : NULL;
+  if (!disk || !rt_disk_get(disk, measured_kind, c->machine.data, c->machine.len, &found)) return;
+  ir_text_init(&text, &c->mem);
+  ir_text_add(&text, (const char *)found.payload, found.size);
+  rt_disk_release(&found);
+  c->measured = !text.failed && rt_target_set_measured(&c->target, ir_text_get(&text), &ignored) == IR_OK;
+  ir_text_free(&text);
+}
+
 /* Under the lock: determine the target and the identity, once. Code also depends on LLVM's optimisation
  * level, but that is a constant of the sources (RT_LEVEL), whose digest is in the identity. */
 static ir_status look_up(rt_context *c, ir_error *error) {
   if (c->looked_up) return IR_OK;
-  ir_status status = c->device->table->describe(c->device, &c->target, error);
+  ir_text_free(&c->machine);
+  ir_text_init(&c->machine, &c->mem);
+  ir_status status = c->device->table->describe(c->device, &c->target, &c->machine, error);
+  if (!status && !c->machine.failed) read_measured(c);
   if (!status && c->options.target) status = rt_target_override(&c->target, c->options.target, error);
   if (status) return status;
   ir_text_free(&c->identity);
@@ -116,9 +146,30 @@ static ir_status look_up(rt_context *c, ir_error *error) {
   rt_target_text(&c->target, &c->identity);
   ir_text_str(&c->identity, " ");
   rt_identity_text(&c->identity);
-  if (c->identity.failed) return ir_fail(error, IR_ERR_MEMORY, "out of memory describing the target");
+  if (c->identity.failed || c->machine.failed)
+    return ir_fail(error, IR_ERR_MEMORY, "out of memory describing the target");
   c->looked_up = true;
   return IR_OK;
+}
+
+bool rt_context_measured(rt_context *c) { return rt_context_target(c, NULL) && c->measured; }
+
+bool rt_context_keep_measured(rt_context *c, const char *settings) {
+  rt_disk *disk = rt_context_disk(c, NULL);
+  return disk && rt_context_target(c, NULL) && c->machine.len &&
+         rt_disk_put(disk, measured_kind, c->machine.data, c->machine.len, settings, strlen(settings));
+}
+
+ir_status rt_context_runs_here(rt_context *c, ir_error *error) {
+  ir_target here;
+  const ir_target *made_for = rt_context_target(c, error);
+  if (!made_for) return IR_ERR_UNSUPPORTED;
+  if (rt_is_remote(c->device))
+    return ir_fail(error, IR_ERR_UNSUPPORTED,
+                   "target: code for another description runs on processors only; leave out --target, or use "
+                   "--device cpu");
+  ir_status status = c->device->table->describe(c->device, &here, NULL, error);
+  return status ? status : rt_target_runs_on(made_for, &here, error);
 }
 
 const ir_target *rt_context_target(rt_context *c, ir_error *error) {
@@ -135,13 +186,8 @@ ir_status rt_context_accepts(rt_context *c, const char *name, const ir_graph *g,
 }
 
 rt_disk *rt_context_disk(rt_context *c, ir_error *error) {
-  if (c->options.no_disk) return NULL;
   pthread_mutex_lock(&c->lock);
-  if (!c->disk) {
-    c->disk = rt_disk_open(&c->mem, c->options.cache_dir, c->options.cache_bytes, error);
-    if (c->disk) rt_disk_tell(c->disk, c->options.cache_report, NULL);
-  }
-  rt_disk *disk = c->disk;
+  rt_disk *disk = open_disk(c, error);
   pthread_mutex_unlock(&c->lock);
   return disk;
 }

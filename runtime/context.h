@@ -22,6 +22,8 @@ struct rt_context {
   pthread_mutex_t lock; /* guards the fields below */
   bool looked_up;       /* target and identity are known */
   ir_target target;
+  ir_text machine; /* the key of what was measured on this machine; empty: nothing is */
+  bool measured;   /* the target has settings that were */
   ir_text identity;
   rt_disk *disk;
   rt_memo programs; /* caller's key -> rt_program, one reference each */

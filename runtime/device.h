@@ -30,8 +30,9 @@ typedef struct rt_arguments {
 /* The operations of a device. */
 typedef struct rt_device_table {
   void (*close)(rt_device *device);
-  /* The target that code is generated for. */
-  ir_status (*describe)(rt_device *device, ir_target *out, ir_error *error);
+  /* The target that code is generated for. `machine` receives what tells the machine from others, as the key
+   * of settings that were measured on it; nothing where there are none. */
+  ir_status (*describe)(rt_device *device, ir_target *out, ir_text *machine, ir_error *error);
   /* Refuses a graph, as it was recorded, that the device cannot compute. NULL: it accepts all. */
   ir_status (*accepts)(rt_device *device, const char *name, const ir_graph *graph, ir_ref results,
                        const ir_ref *inputs, size_t count, ir_error *error);

@@ -93,7 +93,14 @@ ir_status rt_context_create(const ir_mem *mem, const rt_options *options, rt_con
 void rt_context_destroy(rt_context *context); /* every program must have been released; NULL is allowed */
 const ir_mem *rt_context_mem(const rt_context *context);
 const ir_target *rt_context_target(rt_context *context, ir_error *error); /* NULL on failure */
-rt_disk *rt_context_disk(rt_context *context, ir_error *error);           /* NULL: none, or failure */
+/* Can this process run what the context's target describes? False where rt_options.target asks for more than
+ * the processor has: IR_ERR_UNSUPPORTED names it. */
+ir_status rt_context_runs_here(rt_context *context, ir_error *error);
+/* Has the target settings that were measured on this machine, and kept? */
+bool rt_context_measured(rt_context *context);
+/* Keep such settings on disk, for the contexts that are made after this one. False where that cannot be. */
+bool rt_context_keep_measured(rt_context *context, const char *settings);
+rt_disk *rt_context_disk(rt_context *context, ir_error *error); /* NULL: none, or failure */
 int rt_context_threads(rt_context *context);
 const ir_timer *rt_context_timer(const rt_context *context); /* NULL: none */
 rt_module *

@@ -59,6 +59,8 @@ struct vf_graph {
 
 /* context.c */
 /* One more reference to the context, and one less: the last frees it, with its session. */
+/* vf_context_create with settings for rt_target_override; NULL: the device as it is. */
+vf_context *fe_context_create(const vf_options *options, const char *target, vf_error *error);
 void fe_context_retain(vf_context *context);
 void fe_context_release(vf_context *context);
 /* Copy the error to the caller's record `out`, which may be NULL. Returns the status. */

@@ -182,7 +182,7 @@ void fe_context_release(vf_context *c) {
   c->allocator(c->allocator_user, c, sizeof *c, 0);
 }
 
-vf_context *vf_context_create(const vf_options *options, vf_error *error) {
+vf_context *fe_context_create(const vf_options *options, const char *target, vf_error *error) {
   ir_error failure = {0};
   vf_options o;
   fe_debug debug;
@@ -203,6 +203,7 @@ vf_context *vf_context_create(const vf_options *options, vf_error *error) {
     rt_options runtime = {.threads = o.threads,
                           .calls = fe_customs_calls(&c->customs),
                           .device = o.device,
+                          .target = target,
                           .cache_dir = o.cache_dir,
                           .cache_bytes = o.cache_bytes,
                           .cache_report = debug.cache ? fe_debug_cache : NULL,
@@ -221,6 +222,10 @@ vf_context *vf_context_create(const vf_options *options, vf_error *error) {
   }
   fe_report(error, &failure);
   return c;
+}
+
+vf_context *vf_context_create(const vf_options *options, vf_error *error) {
+  return fe_context_create(options, NULL, error);
 }
 
 void vf_context_destroy(vf_context *c) {

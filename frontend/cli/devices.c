@@ -3,6 +3,7 @@
 
 #include "frontend/cli/cli.h"
 #include "frontend/cli/explain/machine.h"
+#include "frontend/cli/bench/settings.h"
 #include "frontend/cli/graph.h"
 #include "frontend/cli/options.h"
 #include "runtime/opencl/opencl.h"
@@ -20,7 +21,9 @@ static const char help_text[] =
     "first.\n"
     "\n"
     "Options:\n"
-    "  --measure   measure the machine (some seconds) and keep that in the cache\n"
+    "  --measure   measure the machine (a second or two) and keep that in the cache, with what decides which "
+    "accesses\n"
+    "              bypass the caches in code that is compiled from then on; no result depends on it\n"
     "\n"
     "Environment: VIEWFOLD_MACHINE in place of what is measured: settings such as `threads=2 read=40 copy=30 "
     "fill=25\n"
@@ -75,7 +78,8 @@ int cli_devices(int argc, char **argv) {
   status = cli_context_options("devices", NULL, "cpu", &options);
   if (status) return status;
   ir_text_init(&text, &ir_mem_libc);
-  if (rt_context_create(&ir_mem_libc, &options, &context, &error) == IR_OK &&
+  if ((!measure || bench_settings_measure(&options, &error) == IR_OK) &&
+      rt_context_create(&ir_mem_libc, &options, &context, &error) == IR_OK &&
       rt_devices_text(context, &text, &error) == IR_OK &&
       put_machine(context, measure, &text, &error) == IR_OK &&
       rt_opencl_text(&ir_mem_libc, &text, &error) == IR_OK)

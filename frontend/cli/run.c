@@ -72,6 +72,8 @@ static const char help_text[] =
     "  --device DEVICE     cpu (the default), opencl, opencl:N or opencl:PART OF NAME; see `viewfold "
     "devices`\n"
     "  --threads N         how many threads may be used\n"
+    "  --target SETTINGS   compile for another machine, as `viewfold dump` does, if this one can run that "
+    "code\n"
     "\n"
     "Environment: VIEWFOLD_CACHE_DIR where compiled kernels are kept; VIEWFOLD_COMPILE=0 fails instead of "
     "compiling,\n"
@@ -87,7 +89,7 @@ static const char help_text[] =
 
 typedef struct runner {
   int64_t started;
-  const char *word, *name, *device, *threads, *schedule_file, *check, *time;
+  const char *word, *name, *device, *threads, *target, *schedule_file, *check, *time;
   cli_pairs in, out, sizes;
   cli_graph s;
   const ir_parsed_graph *block;
@@ -119,11 +121,13 @@ static int compile_graph(runner *r) {
   int status = cli_context_options("run", r->threads, r->device, &options);
   if (status) return status;
   if (r->wants_phases) options.timer = &r->phases.timer;
+  options.target = r->target;
   fe_request request = cli_request(&r->s, r->block, r->results, &r->inputs);
   request.observer = fe_watch_observer(&r->s.watch);
   if (r->schedule_file) request.schedule = ir_text_get(&r->schedule);
   int64_t before = ir_now_ns();
-  if (rt_context_create(&ir_mem_libc, &options, &r->context, &r->s.error) == IR_OK)
+  if (rt_context_create(&ir_mem_libc, &options, &r->context, &r->s.error) == IR_OK &&
+      (!r->target || rt_context_runs_here(r->context, &r->s.error) == IR_OK))
     fe_compile(r->context, &request, &r->program, &r->s.error);
   if (r->s.error.status) return fail_run(r);
   r->compile_ns = rt_program_stats(r->program).compiled ? ir_now_ns() - before : 0;
@@ -292,6 +296,7 @@ static int read_options(runner *r, int argc, char **argv) {
                                 {"--graph", "a name", cli_last, &r->name},
                                 {"--device", "a device", cli_last, &r->device},
                                 {"--threads", "a number", cli_last, &r->threads},
+                                {"--target", "settings", cli_last, &r->target},
                                 {"--schedule", "a file", cli_last, &r->schedule_file},
                                 {"--check", "[a folder]", cli_last, &r->check},
                                 {"--time", NULL, cli_last, &r->time}};

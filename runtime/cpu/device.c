@@ -16,9 +16,9 @@ static void close_cpu(rt_device *device) {
   ir_free(&mem, d, sizeof *d);
 }
 
-static ir_status describe_target(rt_device *device, ir_target *out, ir_error *error) {
+static ir_status describe_target(rt_device *device, ir_target *out, ir_text *machine, ir_error *error) {
   (void)device;
-  return rt_target_host(out, error);
+  return rt_target_machine(out, machine, error);
 }
 
 /* Links an object, which is freed, to an image. Returns `status` if that is a failure. */

@@ -9,13 +9,26 @@
  * the operating system support; elsewhere the feature list is empty and vectors are 16 bytes wide. */
 ir_status rt_target_host(ir_target *out, ir_error *error);
 
-/* One line with every field, in the order of the table in target.c, equal for equal targets: "triple=T
+/* The same. machine, which may be NULL, receives what tells this machine from others, as the key of what was
+ * measured on it: the processor's signature, what it says of its last cache, its features. */
+ir_status rt_target_machine(ir_target *out, ir_text *machine, ir_error *error);
+
+/* One line with every field, in the order of the table in target_text.c, equal for equal targets: "triple=T
  * features=+a,+b vector_bytes=64 registers=32 fma=1 f16c=1 ... parts=2097152". */
 void rt_target_text(const ir_target *target, ir_text *text);
 
 /* Replace fields of *target by `name=value` settings separated by blanks, names and values as rt_target_text
  * writes them. On failure *target is unchanged. Code made for features that the processor lacks must not be
- * run. */
+ * run: see rt_target_runs_on. */
 ir_status rt_target_override(ir_target *target, const char *settings, ir_error *error);
+
+/* The same of the fields that measuring a machine may set. Results do not depend on them. */
+ir_status rt_target_set_measured(ir_target *target, const char *settings, ir_error *error);
+/* These fields, as settings. */
+void rt_target_measured_text(const ir_target *target, ir_text *text);
+
+/* Can the processor run code that is made for another description? IR_ERR_UNSUPPORTED names the first setting
+ * that it cannot satisfy. */
+ir_status rt_target_runs_on(const ir_target *made_for, const ir_target *processor, ir_error *error);
 
 #endif

@@ -164,7 +164,8 @@ static ir_status no_room(rt_device *device, const char *name, size_t bytes, ir_e
   return rt_cl_no_room((rt_opencl *)device, name, bytes, error);
 }
 
-static ir_status describe_target(rt_device *device, ir_target *out, ir_error *error) {
+static ir_status describe_target(rt_device *device, ir_target *out, ir_text *machine, ir_error *error) {
+  (void)machine;
   (void)error;
   rt_cl_describe(&((rt_opencl *)device)->properties, out);
   return IR_OK;

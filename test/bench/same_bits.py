@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The same bits for any number of threads, on every workload.
+"""The same bits for any number of threads and every description of a machine, on every workload.
 
-    same_bits.py [--viewfold CMD] [--threads 1,2,4] [ID ...]
+    same_bits.py [--viewfold CMD] [--threads 1,2,4] [--targets] [ID ...]
 
-Runs each graph of frontend/workloads on the same random inputs with each number of threads and compares the bytes of
-all results. Exit status 1 when some differ.
+Runs each graph of frontend/workloads on the same random inputs with each number of threads, and with --targets compiled
+for each description of TARGETS as well, with the numbers of threads in turn. Compares the bytes of all results. Exit
+status 1 when some differ.
 """
 import argparse
 import glob
@@ -20,6 +21,14 @@ import tempfile
 import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+SSE = "vector_bytes=16 registers=16 masks=0"
+AVX2 = "vector_bytes=32 registers=16"
+TARGETS = [
+    "l3=2097152", "l3=8388608", "l3=67108864", "l3=536870912", "l3=2097152 read_past=1", "l3=536870912 read_past=1",
+    "l1=16384 l2=131072 l3=1048576", "l1=131072 l2=16777216 l3=67108864", f"{AVX2} l2=262144 l3=8388608",
+    f"{AVX2} l2=1048576 l3=2097152 read_past=1", f"{SSE} l2=262144 l3=4194304", f"{SSE} dot2=0 l3=536870912",
+]
 
 
 def parameters(path):
@@ -37,9 +46,9 @@ def write_inputs(name, folder):
         json.dump(listed, f)
 
 
-def result(command, threads, name, folder):
+def result(command, threads, target, name, folder):
     script = f"setup {name} {folder}\ndump {folder}/out.bin\nquit\n"
-    done = subprocess.run(shlex.split(command) + ["bench", "--serve", "--threads", str(threads)], input=script, capture_output=True, text=True)
+    done = subprocess.run(shlex.split(command) + ["bench", "--serve", "--threads", str(threads)] + target, input=script, capture_output=True, text=True)
     if any(not line.startswith("ok") for line in done.stdout.split("\n")[:2]):
         sys.exit(f"same_bits.py: {name}: {done.stdout}{done.stderr}")
     with open(f"{folder}/out.bin", "rb") as f:
@@ -50,18 +59,24 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--viewfold", default=f"{ROOT}/build/viewfold")
     parser.add_argument("--threads", default="1,2,4")
+    parser.add_argument("--targets", action="store_true")
     parser.add_argument("ids", nargs="*", metavar="ID")
     options = parser.parse_args()
     threads = [int(t) for t in options.threads.split(",")]
     names = options.ids or sorted(os.path.basename(p)[:-3] for p in glob.glob(f"{ROOT}/frontend/workloads/*.vf"))
+    runs = [(t, []) for t in threads]
+    if options.targets:
+        runs += [(threads[i % len(threads)], ["--target", text]) for i, text in enumerate(TARGETS)]
     differ = []
     for name in names:
         with tempfile.TemporaryDirectory(prefix="viewfold-bits-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
             write_inputs(name, folder)
-            results = [result(options.viewfold, t, name, folder) for t in threads]
-        if any(r != results[0] for r in results):
-            differ.append(name)
-    print(f"{len(names)} workloads with {options.threads} threads: {len(names) - len(differ)} have the same bits", *differ)
+            first = result(options.viewfold, *runs[0], name, folder)
+            others = [run for run in runs[1:] if result(options.viewfold, *run, name, folder) != first]
+        if others:
+            differ.append(f"{name} {others}")
+    made = f" and for {len(TARGETS)} descriptions" if options.targets else ""
+    print(f"{len(names)} workloads with {options.threads} threads{made}: {len(names) - len(differ)} have the same bits", *differ)
     return 1 if differ else 0
 
 

@@ -7,7 +7,7 @@
 #include "runtime/runtime.h"
 #include "test/lib/cases.h"
 
-enum { TRIAL_INPUTS = 20, TRIAL_RESULTS = 5, TRIAL_MACHINES = 8 };
+enum { TRIAL_INPUTS = 20, TRIAL_RESULTS = 5, TRIAL_MACHINES = 16 };
 
 /* The first member of a test's own struct for a case. */
 typedef struct trial {

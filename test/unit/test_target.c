@@ -92,6 +92,7 @@ static void every_field_is_in_the_text(void **state) {
                                          "l1=1",
                                          "l2=1",
                                          "l3=1",
+                                         "read_past=%d",
                                          "lanes=1",
                                          "local=1",
                                          "arguments=1",
@@ -110,6 +111,7 @@ static void every_field_is_in_the_text(void **state) {
                  0,
                  0,
                  0,
+                 !t.reads_past,
                  0,
                  0,
                  0,
@@ -144,11 +146,12 @@ static void bad_settings_are_refused(void **state) {
       {"triple=", "target: 'triple=': triple must be 1 to 63 characters"},
       {"fma=1 speed=9",
        "target: 'speed=9' is not a setting; use name=value with a name among triple, features, "
-       "vector_bytes, registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, matrix, local, "
+       "vector_bytes, registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, lanes, together, matrix, "
+       "local, "
        "arguments, parts"},
       {"fma",
        "target: 'fma' is not a setting; use name=value with a name among triple, features, vector_bytes, "
-       "registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, matrix, local, "
+       "registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, lanes, together, matrix, local, "
        "arguments, parts"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -160,5 +163,63 @@ static void bad_settings_are_refused(void **state) {
   }
 }
 
+/* What is measured is set by name; what decides more than how fast code runs is not. */
+static void measured_settings(void **state) {
+  ir_target t = host(), before = t;
+  ir_error error = {0};
+  assert_int_equal(rt_target_set_measured(&t, "l3=67108864 read_past=1", &error), IR_OK);
+  assert_int_equal(t.l3_bytes, 64 << 20);
+  assert_true(t.reads_past);
+  ir_text text;
+  ir_text_init(&text, &ir_mem_libc);
+  rt_target_measured_text(&t, &text);
+  assert_string_equal(ir_text_get(&text), "l3=67108864 read_past=1");
+  ir_text_free(&text);
+  static const char *const others[] = {"vector_bytes=16", "features=", "l2=4096",
+                                       "parts=0",         "l3=3",      "l3=4096 fma=0"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    error = (ir_error){0};
+    t = before;
+    assert_int_equal(rt_target_set_measured(&t, others[i], &error), IR_ERR_INVALID);
+    assert_memory_equal(&t, &before, sizeof t);
+  }
+}
+
+/* A processor runs code for less than it has, and refuses more by name. */
+static void runs_on_what_has_as_much(void **state) {
+  static const char processor[] = "triple=x86_64-unknown-linux-gnu features=+avx2,+fma,+f16c vector_bytes=32 "
+                                  "registers=16 fma=1 f16c=1 masks=1 dot2=1 l1=32768 l2=524288 l3=4194304";
+  static const struct {
+    const char *settings, *message; /* NULL: it runs */
+  } rows[] = {
+      {"", NULL},
+      {"l1=65536 l2=16777216 l3=536870912 read_past=1 parts=0 local=4096 hoist=1", NULL},
+      {"features=+f16c,+avx2", NULL},
+      {"features= vector_bytes=16 fma=0 f16c=0 masks=0 dot2=0", NULL},
+      {"features=+avx2,-fma", NULL},
+      {"features=+avx2,+avx",
+       "target: this processor cannot run code for '+avx' of features=; leave it out, or "
+       "look at the code by `viewfold dump`"},
+      {"features=+avx512f,+fma",
+       "target: this processor cannot run code for '+avx512f' of features=; leave it "
+       "out, or look at the code by `viewfold dump`"},
+      {"vector_bytes=64", "target: this processor cannot run code for vector_bytes=64; it takes at most 32"},
+      {"registers=32", "target: this processor cannot run code for registers=32; it takes at most 16"},
+      {"lanes=64 local=32768", "target: this processor cannot run code for lanes=64; it takes 0"},
+      {"triple=aarch64-unknown-linux-gnu",
+       "target: this processor cannot run code for "
+       "triple=aarch64-unknown-linux-gnu; it is x86_64-unknown-linux-gnu"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ir_target here = {0}, made_for;
+    ir_error error = {0};
+    assert_int_equal(rt_target_override(&here, processor, &error), IR_OK);
+    made_for = here;
+    assert_int_equal(rt_target_override(&made_for, rows[i].settings, &error), IR_OK);
+    assert_int_equal(rt_target_runs_on(&made_for, &here, &error),
+                     rows[i].message ? IR_ERR_UNSUPPORTED : IR_OK);
+    if (rows[i].message) assert_string_equal(error.text, rows[i].message);
+  }
+}
+
 UNIT_TESTS(host_is_plausible, host_agrees_with_the_compiler, host_is_the_same_every_time, text_parses_back,
-           every_field_is_in_the_text, bad_settings_are_refused)
+           every_field_is_in_the_text, bad_settings_are_refused, measured_settings, runs_on_what_has_as_much)

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontend/api/api.h"
 #include "frontend/cli/cli.h"
+#include "frontend/cli/bench/settings.h"
 #include "frontend/cli/graph.h"
 #include "frontend/cli/options.h"
 
@@ -29,6 +31,7 @@ static const char help_text[] =
     "  --json                 a line of JSON for each workload instead of the table\n"
     "  --threads N            how many threads may be used. With one, everything runs on one processor\n"
     "  --device DEVICE        as for `viewfold run`\n"
+    "  --target SETTINGS      as for `viewfold run`\n"
     "  --rounds N             how many repetitions each program has (5), each of 40 ms or one run\n"
     "  --worker NAME=COMMAND  another program to measure, alternating with viewfold; it answers requests as "
     "--serve\n"
@@ -66,6 +69,7 @@ enum {
   NO_CACHE,
   THREADS,
   DEVICE,
+  TARGET,
   ROUNDS,
   WORKER,
   HISTORY,
@@ -76,11 +80,13 @@ enum {
 static const struct {
   const char *name, *value; /* as in cli_option */
   bool measures;            /* is about measuring workloads */
-} known[OPTIONS] = {
-    {"--json", NULL, true},          {"--serve", NULL, false},       {"--once", NULL, false},
-    {"--list", NULL, true},          {"--no-cache", NULL, false},    {"--threads", "a number", false},
-    {"--device", "a device", false}, {"--rounds", "a number", true}, {"--worker", "NAME=COMMAND", true},
-    {"--history", "a file", true},   {"--commit", "a name", true},   {"--picture", "FILE.svg", true}};
+} known[OPTIONS] = {{"--json", NULL, true},          {"--serve", NULL, false},
+                    {"--once", NULL, false},         {"--list", NULL, true},
+                    {"--no-cache", NULL, false},     {"--threads", "a number", false},
+                    {"--device", "a device", false}, {"--target", "settings", false},
+                    {"--rounds", "a number", true},  {"--worker", "NAME=COMMAND", true},
+                    {"--history", "a file", true},   {"--commit", "a name", true},
+                    {"--picture", "FILE.svg", true}};
 enum { MOST_ROUNDS = 1000, DEFAULT_ROUNDS = 5 };
 
 typedef struct bench {
@@ -105,11 +111,15 @@ static int open_context(bench *b) {
                        .threads = options.threads,
                        .device = options.device,
                        .flags = b->given[NO_CACHE] ? VF_NO_DISK : 0};
+  options.target = b->given[TARGET];
+  options.no_disk = b->given[NO_CACHE] != NULL;
   b->plan.threads = options.threads;
-  b->plan.context = vf_context_create(&wanted, &failure);
-  if (b->plan.context) return CLI_OK;
-  bench_fail(&error, &failure);
-  return cli_failure("bench", &error);
+  if (b->given[ONCE] || bench_settings_ready(&options, &error) == IR_OK) {
+    b->plan.context = fe_context_create(&wanted, options.target, &failure);
+    if (!b->plan.context) bench_fail(&error, &failure);
+    else if (options.target) rt_context_runs_here(b->plan.context->runtime, &error);
+  }
+  return error.status ? cli_failure("bench", &error) : CLI_OK;
 }
 
 /* With one thread, pin the process to one processor; peers inherit that. */
@@ -156,7 +166,7 @@ static void start_peers(bench *b) {
 static int find_limits(bench *b) {
   ir_error error = {0};
   bench_limits seen;
-  if (!bench_limits_measure(b->plan.threads, &seen))
+  if (!bench_limits_measure(&b->plan.threads, 1, &seen))
     ir_fail(&error, IR_ERR_MEMORY, "out of memory measuring the machine");
   else if (bench_limits_raise(&b->history.limits, &seen))
     bench_history_put_limits(&b->history, b->given[COMMIT], &error);

@@ -16,6 +16,7 @@
  *   oracle_*.c   their results, computed in float64
  *   check.c      compares results with those
  *   limits.c     the limits of the machine, measured with the loops of stream.c
+ *   settings.c   what decisions of the compiler ask of the machine, measured with them
  *   peer.c       other programs
  *   measure.c    measures one workload
  *   history.c    earlier results

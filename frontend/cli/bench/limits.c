@@ -3,11 +3,15 @@
 #include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include "frontend/cli/bench/bench.h"
 
-enum { SAMPLES = 9, WARM = 2, PATIENCE = 1 << 14 };
+enum {
+  MOST_SAMPLES = 9,
+  LEAST_SAMPLES = 1,
+  PATIENCE = 1 << 14,
+  SAMPLES_NS = 6000000 /* of one loop and footprint; there are 40, so that all take about half a second */
+};
 #define SAMPLE_BYTES  2.5e7
 #define MULTIPLY_ADDS (1 << 26)
 #define GIGA          1e9
@@ -17,8 +21,9 @@ const double bench_footprints[BENCH_FOOTPRINTS] = {24 << 10, 256 << 10, 1 << 20,
 
 typedef struct survey {
   const bench_kit *kit;
-  float *to, *from;
+  float *data;
   atomic_int arrived;
+  int samples; /* of this loop and footprint; written by thread 0 between two barriers */
   bench_limits *out;
 } survey;
 
@@ -30,55 +35,66 @@ static void wait_for_team(survey *s, int count, int *arrivals) {
     if (spins > PATIENCE) sched_yield();
 }
 
-/* Seconds in which all threads together run a loop `repeats` times, over n floats each: the least of
- * SAMPLES. */
-static double seconds(survey *s, int number, int count, int *arrivals, int loop, size_t n, int repeats) {
+typedef struct loop_plan {
+  int stream, loop, arrays; /* arrays: 2 where the loop copies from one to another */
+  bool reads;               /* writes nothing but a result */
+} loop_plan;
+
+/* Seconds in which all threads together run a loop `repeats` times, over n floats of each array: the least of
+ * some samples, after one that brings the arrays to the caches and says how many there is time for. */
+static double seconds(survey *s, int number, int count, int *arrivals, const loop_plan *p, size_t n,
+                      int repeats) {
+  float result[BENCH_CHUNK] __attribute__((aligned(64)));
+  float *from = s->data + (size_t)number * n,
+        *to = p->reads ? result : from + (p->arrays > 1 ? (size_t)count * n : 0);
   double least = INFINITY;
-  for (int i = -WARM; i < SAMPLES; i++) {
+  for (int i = -1; i < 0 || i < s->samples; i++) {
     wait_for_team(s, count, arrivals);
     int64_t before = bench_now();
-    for (int k = 0; k < repeats; k++) s->kit->loops[loop](s->to + number * n, s->from + number * n, n);
+    for (int k = 0; k < repeats; k++) s->kit->loops[p->loop](to, from, n);
     wait_for_team(s, count, arrivals);
-    if (i >= 0) least = fmin(least, (double)(bench_now() - before) * 1e-9);
+    int64_t taken = bench_now() - before;
+    if (i >= 0) least = fmin(least, (double)taken * 1e-9);
+    else if (number == 0)
+      s->samples = (int)fmin(fmax((double)SAMPLES_NS / (double)(taken + 1), LEAST_SAMPLES), MOST_SAMPLES);
+    if (i < 0) wait_for_team(s, count, arrivals);
   }
   return least;
 }
 
 static void survey_all(void *user, int number, int count) {
-  static const struct {
-    int stream, loop, arrays;
-  } plan[] = {{BENCH_STREAM_READ, BENCH_READ, 1},
-              {BENCH_STREAM_COPY, BENCH_COPY, 2},
-              {BENCH_STREAM_COPY, BENCH_COPY_NONTEMPORAL, 2},
-              {BENCH_STREAM_FILL, BENCH_FILL, 1},
-              {BENCH_STREAM_FILL, BENCH_FILL_NONTEMPORAL, 1}};
+  static const loop_plan plan[] = {{BENCH_STREAM_READ, BENCH_READ, 1, true},
+                                   {BENCH_STREAM_COPY, BENCH_COPY, 2, false},
+                                   {BENCH_STREAM_COPY, BENCH_COPY_NONTEMPORAL, 2, false},
+                                   {BENCH_STREAM_FILL, BENCH_FILL, 1, false},
+                                   {BENCH_STREAM_FILL, BENCH_FILL_NONTEMPORAL, 1, false}},
+                         multiply_add = {0, BENCH_MULTIPLY_ADD, 1, true};
   survey *s = user;
   int arrivals = 0;
   for (size_t p = 0; p < sizeof plan / sizeof *plan; p++)
     for (int f = 0; f < BENCH_FOOTPRINTS; f++) {
       size_t n = (size_t)(bench_footprints[f] / 4 / plan[p].arrays / count) / BENCH_CHUNK * BENCH_CHUNK;
       int repeats = 1 + (int)(SAMPLE_BYTES / bench_footprints[f]);
-      double time = seconds(s, number, count, &arrivals, plan[p].loop, n, repeats);
+      double time = seconds(s, number, count, &arrivals, &plan[p], n, repeats);
       double gbs = 4.0 * (double)n * plan[p].arrays * count * repeats / time / GIGA;
       if (number == 0) s->out->gbs[plan[p].stream][f] = fmax(s->out->gbs[plan[p].stream][f], gbs);
     }
-  double time = seconds(s, 0, count, &arrivals, BENCH_MULTIPLY_ADD, MULTIPLY_ADDS, 1);
+  double time = seconds(s, 0, count, &arrivals, &multiply_add, MULTIPLY_ADDS, 1);
   if (number == 0) s->out->gflops = 2.0 * MULTIPLY_ADDS * count / time / GIGA;
 }
 
-bool bench_limits_measure(int threads, bench_limits *out) {
-  bench_array to, from;
+bool bench_limits_measure(const int *threads, int count, bench_limits *out) {
+  bench_array array;
   size_t most = (size_t)bench_footprints[BENCH_FOOTPRINTS - 1];
-  *out = (bench_limits){0};
-  bool good = bench_array_make(&to, most);
-  if (good && !(good = bench_array_make(&from, most))) bench_array_free(&to);
-  if (!good) return false;
-  memset(to.a.data, 0, most);
-  for (size_t i = 0; i < most / sizeof(float); i++) ((float *)from.a.data)[i] = 1;
-  survey s = {.kit = bench_kit_here(), .to = to.a.data, .from = from.a.data, .out = out};
-  bench_team(threads, survey_all, &s);
-  bench_array_free(&to);
-  bench_array_free(&from);
+  if (!bench_array_make(&array, most)) return false;
+  float *data = array.a.data;
+  for (size_t i = 0; i < most / sizeof *data; i++) data[i] = 1;
+  for (int i = 0; i < count; i++) {
+    out[i] = (bench_limits){0};
+    survey s = {.kit = bench_kit_here(), .data = data, .out = &out[i]};
+    bench_team(threads[i], survey_all, &s);
+  }
+  bench_array_free(&array);
   return true;
 }
 

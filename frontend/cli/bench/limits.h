@@ -12,6 +12,7 @@
 enum { BENCH_CHUNK = 192 };
 enum {
   BENCH_READ,
+  BENCH_READ_NONTEMPORAL, /* with non-temporal prefetches */
   BENCH_COPY,
   BENCH_COPY_NONTEMPORAL,
   BENCH_FILL,
@@ -34,8 +35,8 @@ typedef struct bench_limits {
 } bench_limits;
 extern const double bench_footprints[BENCH_FOOTPRINTS]; /* bytes touched, read and written */
 
-/* Takes about a second. False without memory. */
-bool bench_limits_measure(int threads, bench_limits *out);
+/* The limits of each of `count` numbers of threads; each takes about half a second. False without memory. */
+bool bench_limits_measure(const int *threads, int count, bench_limits *out);
 /* Raise each limit to that in `seen` where that is higher. True where one rose by more than 2 %. */
 bool bench_limits_raise(bench_limits *limits, const bench_limits *seen);
 /* The least time in ms for these bytes and float operations. */

@@ -6,6 +6,7 @@
 #include "frontend/cli/bench/bench.h"
 #include "frontend/cli/buffers.h"
 #include "frontend/cli/cli.h"
+#include "frontend/cli/bench/settings.h"
 #include "frontend/cli/options.h"
 
 /* A repetition has as many runs as fit in MEASURED_NS, half a second, which evens out what else the machine
@@ -16,7 +17,7 @@ static const size_t most_bytes = (size_t)1 << 32;
 
 static const char help_text[] =
     "Usage: viewfold bench MODEL.onnx [--size NAME=VALUE]... [--in NAME=VALUE]... [--threads N] [--device "
-    "DEVICE]\n"
+    "DEVICE] [--target SETTINGS]\n"
     "\n"
     "Prints how long the model takes: to read it, to compile it (0 from the cache), the first run, and the "
     "median and "
@@ -24,7 +25,7 @@ static const char help_text[] =
     "least of the runs of half a second after it. Inputs without a value have one made up.\n";
 
 typedef struct model_bench {
-  const char *word, *threads, *device;
+  const char *word, *threads, *device, *target;
   cli_pairs in, sizes;
   cli_graph s;
   cli_binding inputs;
@@ -83,9 +84,12 @@ static int bench(model_bench *b) {
   status = cli_bind_seeded(&b->s, block, results, &b->in, &b->sizes, most_bytes, &b->inputs, why);
   if (!status && *why) status = cli_usage("bench", "cannot make up inputs: %s", why);
   if (status) return status;
+  options.target = b->target;
+  if (bench_settings_ready(&options, &b->s.error) != IR_OK) return fail(b);
   fe_request request = cli_request(&b->s, block, results, &b->inputs);
   start = ir_now_ns();
   if (rt_context_create(&ir_mem_libc, &options, &b->context, &b->s.error) != IR_OK ||
+      (b->target && rt_context_runs_here(b->context, &b->s.error) != IR_OK) ||
       fe_compile(b->context, &request, &b->program, &b->s.error) != IR_OK)
     return fail(b);
   b->compile_ns = rt_program_stats(b->program).compiled ? ir_now_ns() - start : 0;
@@ -105,7 +109,8 @@ int bench_model(int argc, char **argv) {
   const cli_option options[] = {{"--in", "NAME=VALUE", cli_pairs_add, &b.in},
                                 {"--size", "NAME=VALUE", cli_pairs_add, &b.sizes},
                                 {"--threads", "a number", cli_last, &b.threads},
-                                {"--device", "a device", cli_last, &b.device}};
+                                {"--device", "a device", cli_last, &b.device},
+                                {"--target", "settings", cli_last, &b.target}};
   int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &b.word,
                              "one model at a time, found '%s' as well", argc, argv);
   if (status == CLI_END) status = bench(&b);

@@ -5,14 +5,28 @@
 #include <immintrin.h>
 #endif
 
-enum { SUMS = 12 }; /* independent chains of multiply-adds: more than latency times ports of any processor */
+enum {
+  SUMS = 12,  /* independent chains of multiply-adds: more than latency times ports of any processor */
+  AHEAD = 512 /* floats from a load to what it prefetches, as in generated code
+                 (passes/loops/cpu/nontemporal.c) */
+};
 
-/* n is a multiple of BENCH_CHUNK, and buffers are aligned to a vector. STREAM is a non-temporal store. */
-#define KIT(NAME, TARGET, VECTOR, LANES, LOAD, STORE, STREAM, SET, ADD, MULTIPLY_ADD, FENCE)                 \
+/* n is a multiple of BENCH_CHUNK, and buffers are aligned to a vector. STREAM is a non-temporal store,
+ * PREFETCH a non-temporal prefetch, which may be of an address behind the array. */
+#define KIT(NAME, TARGET, VECTOR, LANES, LOAD, STORE, STREAM, PREFETCH, SET, ADD, MULTIPLY_ADD, FENCE)       \
   TARGET static void NAME##_read(float *to, const float *from, size_t n) {                                   \
     VECTOR sum[4] = {SET(0), SET(0), SET(0), SET(0)};                                                        \
     for (size_t i = 0; i < n; i += 4 * LANES)                                                                \
       for (size_t k = 0; k < 4; k++) sum[k] = ADD(sum[k], LOAD(from + i + k * LANES));                       \
+    STORE(to, ADD(ADD(sum[0], sum[1]), ADD(sum[2], sum[3])));                                                \
+  }                                                                                                          \
+  TARGET static void NAME##_read_nontemporal(float *to, const float *from, size_t n) {                       \
+    VECTOR sum[4] = {SET(0), SET(0), SET(0), SET(0)};                                                        \
+    for (size_t i = 0; i < n; i += 4 * LANES)                                                                \
+      for (size_t k = 0; k < 4; k++) {                                                                       \
+        PREFETCH(from + i + k * LANES + AHEAD);                                                              \
+        sum[k] = ADD(sum[k], LOAD(from + i + k * LANES));                                                    \
+      }                                                                                                      \
     STORE(to, ADD(ADD(sum[0], sum[1]), ADD(sum[2], sum[3])));                                                \
   }                                                                                                          \
   TARGET static void NAME##_copy(float *to, const float *from, size_t n) {                                   \
@@ -39,8 +53,9 @@ enum { SUMS = 12 }; /* independent chains of multiply-adds: more than latency ti
     for (int k = 0; k < SUMS; k++) total = ADD(total, sum[k]);                                               \
     STORE(to, total);                                                                                        \
   }                                                                                                          \
-  static const bench_kit NAME##_kit = {{NAME##_read, NAME##_copy, NAME##_copy_nontemporal, NAME##_fill,      \
-                                        NAME##_fill_nontemporal, NAME##_multiply_add}};
+  static const bench_kit NAME##_kit = {{NAME##_read, NAME##_read_nontemporal, NAME##_copy,                   \
+                                        NAME##_copy_nontemporal, NAME##_fill, NAME##_fill_nontemporal,       \
+                                        NAME##_multiply_add}};
 
 typedef float plain __attribute__((vector_size(16)));
 #define PLAIN_LOAD(AT)              (*(const plain *)(AT))
@@ -48,15 +63,16 @@ typedef float plain __attribute__((vector_size(16)));
 #define PLAIN_SET(X)                ((plain){(X), (X), (X), (X)})
 #define PLAIN_ADD(X, Y)             ((X) + (Y))
 #define PLAIN_MULTIPLY_ADD(X, Y, Z) ((X) * (Y) + (Z))
+#define PLAIN_PREFETCH(AT)          __builtin_prefetch((AT), 0, 0)
 #define PLAIN_FENCE()
-KIT(plain, , plain, 4, PLAIN_LOAD, PLAIN_STORE, PLAIN_STORE, PLAIN_SET, PLAIN_ADD, PLAIN_MULTIPLY_ADD,
-    PLAIN_FENCE)
+KIT(plain, , plain, 4, PLAIN_LOAD, PLAIN_STORE, PLAIN_STORE, PLAIN_PREFETCH, PLAIN_SET, PLAIN_ADD,
+    PLAIN_MULTIPLY_ADD, PLAIN_FENCE)
 
 #if defined(__x86_64__)
 KIT(avx2, __attribute__((target("avx2,fma"))), __m256, 8, _mm256_load_ps, _mm256_store_ps, _mm256_stream_ps,
-    _mm256_set1_ps, _mm256_add_ps, _mm256_fmadd_ps, _mm_sfence)
+    PLAIN_PREFETCH, _mm256_set1_ps, _mm256_add_ps, _mm256_fmadd_ps, _mm_sfence)
 KIT(avx512, __attribute__((target("avx512f"))), __m512, 16, _mm512_load_ps, _mm512_store_ps, _mm512_stream_ps,
-    _mm512_set1_ps, _mm512_add_ps, _mm512_fmadd_ps, _mm_sfence)
+    PLAIN_PREFETCH, _mm512_set1_ps, _mm512_add_ps, _mm512_fmadd_ps, _mm_sfence)
 
 const bench_kit *bench_kit_here(void) {
   if (__builtin_cpu_supports("avx512f")) return &avx512_kit;

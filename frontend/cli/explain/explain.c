@@ -3,6 +3,7 @@
 
 #include "frontend/cli/cli.h"
 #include "frontend/cli/explain/explain.h"
+#include "frontend/cli/bench/settings.h"
 #include "frontend/cli/graph.h"
 #include "frontend/cli/options.h"
 #include "frontend/report/dump.h"
@@ -79,6 +80,8 @@ static int explain(explainer *x) {
   int status = cli_context_options("explain", x->threads, x->device, &options);
   if (status) return status;
   const ir_target *target = NULL;
+  if (!x->no_run && !x->settings && bench_settings_ready(&options, &error) != IR_OK)
+    return cli_failure("explain", &error);
   if (rt_context_create(&ir_mem_libc, &options, &x->context, &error) == IR_OK)
     target = rt_context_target(x->context, &error);
   if (target) x->target = *target;

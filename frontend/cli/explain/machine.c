@@ -151,10 +151,11 @@ ir_status cli_machine_measure(rt_context *c, cli_machine *out, ir_error *error) 
   ir_text text;
   bool all;
   *out = (cli_machine){.threads = rt_context_threads(c)};
-  if (!bench_limits_measure(1, &out->one) ||
-      (out->threads > 1 && !bench_limits_measure(out->threads, &out->all)))
+  const int threads[] = {1, out->threads};
+  bench_limits limits[2];
+  if (!bench_limits_measure(threads, out->threads > 1 ? 2 : 1, limits))
     return ir_fail(error, IR_ERR_MEMORY, "not enough memory to measure the machine");
-  if (out->threads == 1) out->all = out->one;
+  out->one = limits[0], out->all = limits[out->threads > 1];
   ir_text_init(&text, &ir_mem_libc); /* rounded, as a later process will read them */
   put_machine(out, &text);
   if (!text.failed && set_machine(out, ir_text_get(&text), &all, error) == IR_OK) keep_machine(c, out);

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 
 #include "frontend/cli/cli.h"
+#include "frontend/cli/bench/settings.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/tune/tune.h"
 #include "ir/timer.h"
+#include "runtime/cpu/target.h"
 
 static const char help_text[] =
     "Usage: viewfold tune FILE.vf [OPTIONS]\n"
@@ -59,6 +61,7 @@ typedef struct tuner {
   ir_ref results;
   cli_binding inputs;
   rt_context *cached_context; /* the context with a cache on disk */
+  ir_text measured;           /* settings of its target that were measured */
   tune t;
   rt_program *first; /* the program with the cost model's moves */
 } tuner;
@@ -220,6 +223,7 @@ static int run_command(tuner *r) {
   rt_options options;
   int status = cli_context_options("tune", r->threads, r->device, &options);
   if (status) return status;
+  if (!r->list && !r->forget && bench_settings_ready(&options, &r->s.error) != IR_OK) return fail_tune(r);
   if (rt_context_create(&ir_mem_libc, &options, &r->cached_context, &r->s.error) != IR_OK)
     return fail_tune(r);
   if (r->list || (r->forget && !r->word))
@@ -227,6 +231,10 @@ static int run_command(tuner *r) {
                ? CLI_OK
                : cache_failure(r);
   options.no_disk = true;
+  if (rt_context_measured(r->cached_context)) {
+    rt_target_measured_text(rt_context_target(r->cached_context, NULL), &r->measured);
+    options.target = ir_text_get(&r->measured);
+  }
   if (rt_context_create(&ir_mem_libc, &options, &r->t.context, &r->s.error) != IR_OK) return fail_tune(r);
   status = open_graph(r);
   if (status) return status;
@@ -241,6 +249,7 @@ static void close_all(tuner *r) {
   tune_free(&r->t);
   rt_context_destroy(r->t.context);
   rt_context_destroy(r->cached_context);
+  ir_text_free(&r->measured);
   cli_binding_free(&r->inputs);
   cli_graph_close(&r->s);
   cli_pairs_free(&r->in);
@@ -277,6 +286,7 @@ static int read_options(tuner *r, int argc, char **argv) {
 int cli_tune(int argc, char **argv) {
   tuner r = {.seconds = 0};
   r.s.module.mem = r.s.g.mem = &ir_mem_libc;
+  ir_text_init(&r.measured, &ir_mem_libc);
   int status = read_options(&r, argc, argv);
   if (status == CLI_END) status = run_command(&r);
   close_all(&r);

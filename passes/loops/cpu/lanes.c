@@ -14,6 +14,11 @@ enum {
   /* float operations of a chain that is interleaved: one of 25, of four cycles each, takes as long as the two
    * hundred that a processor sees, two in a cycle; half of those are loads, stores and addresses */
   MIN_CHAIN = 12,
+  /* operations from which on a loop prefetches: with more, of fewer elements at a time, what is loaded next
+   * comes into sight too late. On Sapphire Rapids, arrays of 64 MiB: with one or two operations on an element
+   * nothing to 5 % less time, with seven 2 to 11 %, with eight, of which one is a square root, 14 to 19 % */
+  MIN_AHEAD = 6,
+  PAGE_BYTES = 4 << 10, /* where hardware prefetchers stop, whatever the size of pages */
   MAX_CHAINS = 4 /* chains that are interleaved, a power of two: 32 registers hold eight values of each */
 };
 
@@ -57,6 +62,42 @@ static void choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_coun
   vector->unroll = columns;
 }
 
+/* Does the nest's only reduction read rows of a large parameter that are in sequence along the columns, each
+ * in pages of its own? */
+static bool reads_far_rows(loop_nest *n, const loop_axis *columns, ir_ref reduce) {
+  ir_graph *g = n->g;
+  ir_ref loads[LOOP_MAX_NODES];
+  const ir_node *r = ir_get(g, reduce);
+  uint32_t count = affine_find_range(g, r->src[0], IR_OP_LOAD, loads, LOOP_MAX_NODES);
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *l = ir_get(g, loads[i]);
+    int64_t column, row, bytes = ir_dtypes[l->dtype].bytes;
+    if (affine_stride(g, l->src[1], columns->range, &column) && column == 1 &&
+        affine_stride(g, l->src[1], r->src[r->nsrc - 1], &row) && row * bytes >= PAGE_BYTES &&
+        ir_op_of(g, l->src[0]) == IR_OP_PARAM &&
+        ir_bounds_of(g, ir_src(g, l->src[0], 0)).lo > n->target->l2_bytes / bytes)
+      return true;
+  }
+  return false;
+}
+
+/* Columns of far rows: those of a page, since hardware prefetchers fetch on to its end, and what they fetch
+ * should be used before it is evicted. Computing must take less time than memory does. Sums that do not fit
+ * in registers are in the L1 cache, which takes less time than memory does: for 8192 rows of 8192 f32, 20.0
+ * ms in place of 24 on Sapphire Rapids (8 KiB: 19.7). */
+static void widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce) {
+  enum {
+    MIN_BLOCKS = 8,         /* one for each of eight threads, which about saturate a memory */
+    MAX_COLUMN_VECTORS = 64 /* a page of the widest: code grows with them */
+  };
+  int bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
+  int64_t most = ir_bounds_of(n->g, vector->extent).hi / MIN_BLOCKS;
+  if (!reads_far_rows(n, vector, reduce)) return;
+  while (vector->unroll < MAX_COLUMN_VECTORS && 2 * (int64_t)vector->unroll * vector->lanes <= most &&
+         vector->unroll * vector->lanes * bytes < PAGE_BYTES)
+    vector->unroll *= 2;
+}
+
 /* Unrolls along the lanes of a chain of operations, where nothing else is unrolled, to interleave independent
  * chains. An operation waits for the one before it while a processor executes eight to sixteen others, and a
  * processor looks about two hundred operations ahead: of a long chain those have to be of other elements. */
@@ -66,7 +107,9 @@ static void choose_interleaved(loop_nest *n, loop_axis *vector, int operations) 
   if (others > 1 || n->target->registers < 32) return;
   while (operations >= MIN_CHAIN && vector->unroll < MAX_CHAINS && 2 * vector->unroll * vector->lanes <= size)
     vector->unroll *= 2;
-  if (vector->unroll > 1) n->store = loop_sweep_ahead(n, n->store, vector->range);
+  bool sweeps =
+      operations >= MIN_AHEAD && n->bound_count == 0; /* rows of a group are read by others before */
+  if (sweeps || vector->unroll > 1) n->store = loop_sweep_ahead(n, n->store, vector->range);
 }
 
 static bool may_vectorize(loop_nest *n, uint32_t axis) {
@@ -207,6 +250,8 @@ void loop_choose_vectors(loop_nest *n) {
     choose_interleaved(n, last, work.operations);
   } else if (triangle || !product || !loop_choose_tile(n, last, reduces[0])) {
     if (!triangle) choose_columns(n, last, reduce_count, is_index_reduction);
+    if (reduce_count == 1 && !triangle && !is_index_reduction && work.operations < MIN_AHEAD)
+      widen_columns(n, last, reduces[0]);
     choose_order(n, last, terms[0]);
   }
 }

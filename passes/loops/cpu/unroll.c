@@ -49,8 +49,8 @@ loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes) {
  * stored. At least a cache line's elements, so that a line that was read is used up. More where few rows of
  * the output fall into one set of the L1 cache, because rows are short or stores are non-temporal:
  * neighbouring lines are then read together. */
+enum { BLOCK_TILES = 4 }; /* tiles in a block: four neighbouring lines where a tile is as wide as a line */
 static int block_of(loop_nest *n, const loop_axis *a, int unroll, int bytes, bool streams) {
-  enum { BLOCK_TILES = 4 }; /* tiles in a block: four neighbouring lines where a tile is as wide as a line */
   int64_t row;
   bool known = affine_stride(n->g, ir_src(n->g, n->store, 1), a->range, &row) && row > 0;
   bool near =
@@ -59,9 +59,23 @@ static int block_of(loop_nest *n, const loop_axis *a, int unroll, int bytes, boo
   return block > IR_CACHE_LINE_BYTES / bytes ? block : IR_CACHE_LINE_BYTES / bytes;
 }
 
+/* Rows of the source that are no longer than a block lie one behind the other in memory: whichever way the
+ * tiles of some of them go, reading is sequential. So they go along the rows that are stored, four tiles at a
+ * time, of all columns: lines that follow one another are written one after the other. For images of 3136
+ * pixels of 64 channels, made planes, 2.0 ms in place of 2.4, with ordinary stores and non-temporal ones. */
+static bool block_short_rows(loop_nest *n, loop_axis *vector, loop_axis *a, int unroll) {
+  int64_t size, rows = BLOCK_TILES * (int64_t)vector->lanes;
+  if (!ir_is_const(n->g, a->extent, &size) || size <= unroll || size > BLOCK_TILES * unroll ||
+      size % unroll || ir_bounds_of(n->g, vector->extent).hi < 2 * rows)
+    return false;
+  a->block = (int)size;
+  vector->block = (int)rows;
+  return true;
+}
+
 /* Lanes that gather along one axis what is contiguous along another (a transpose): with that other axis
  * unrolled, whole vectors are loaded and transposed in registers. */
-static bool choose_tile(loop_nest *n, const loop_axis *vector, bool streams) {
+static bool choose_tile(loop_nest *n, loop_axis *vector, bool streams) {
   int unroll = n->target->registers / 2;
   if (unroll > vector->lanes) unroll = vector->lanes;
   ir_ref loads[LOOP_MAX_NODES];
@@ -77,6 +91,7 @@ static bool choose_tile(loop_nest *n, const loop_axis *vector, bool streams) {
       int64_t most = ir_bounds_of(n->g, a->extent).hi;
       if (most >= unroll) a->unroll = unroll;
       else if (ir_is_const(n->g, a->extent, &most)) a->unroll = (int)most;
+      if (block_short_rows(n, vector, a, unroll)) return true;
       int block = block_of(n, a, unroll, ir_dtypes[ir_dtype_of(n->g, loads[i])].bytes, streams);
       if (most >= block && block > unroll) a->block = block;
       return true;

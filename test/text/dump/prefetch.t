@@ -45,7 +45,7 @@ $ viewfold dump --stage=loops --target 'registers=16' sweep.vf | grep -c ahead
 ? 1
 0
 
-== row sums of a large parameter prefetch their operand 2 KiB ahead, non-temporally
+== row sums of a large parameter prefetch their operand 2 KiB ahead, non-temporally, where that was measured to be faster
 <<< sums.vf
 graph @sums(%x: f32[64,4096], %y: f32[64,4096]) {
   %r = sum %x axes=[1]
@@ -53,14 +53,17 @@ graph @sums(%x: f32[64,4096], %y: f32[64,4096]) {
   return %r, %c
 }
 >>>
-$ viewfold dump --stage=loops --target 'registers=32 l3=65536' sums.vf > loops
+$ viewfold dump --stage=loops --target 'registers=32 l3=65536 read_past=1' sums.vf > loops
 $ grep -o 'load p.* ahead.*' loops
 load p1[[..]] ahead 512 stream : f32
 $ grep -v '^#' loops > kernels.vf
 $ viewfold dump --stage=graph kernels.vf | cmp - kernels.vf
-$ viewfold dump --stage=asm --target 'registers=32 l3=65536' sums.vf | grep -c prefetchnta
+$ viewfold dump --stage=asm --target 'registers=32 l3=65536 read_past=1' sums.vf | grep -c prefetchnta
 4
-$ viewfold dump --stage=loops --target 'registers=32' sums.vf | grep -c ahead
+$ viewfold dump --stage=loops --target 'registers=32 read_past=1' sums.vf | grep -c ahead
+? 1
+0
+$ viewfold dump --stage=loops --target 'registers=32 l3=65536 read_past=0' sums.vf | grep -c ahead
 ? 1
 0
 
@@ -71,7 +74,7 @@ graph @short(%x: f32[65536,4]) {
   return %r
 }
 >>>
-$ viewfold dump --stage=loops --target 'registers=32 l3=65536' short.vf | grep -o 'stream.*'
+$ viewfold dump --stage=loops --target 'registers=32 l3=65536 read_past=1' short.vf | grep -o 'stream.*'
 stream
 
 == no non-temporal prefetch where a parameter is read twice, by one kernel or by one sum; an argmax prefetches into all caches
@@ -84,7 +87,33 @@ graph @twice(%x: f32[64,4096]) {
   return %v, %p
 }
 >>>
-$ viewfold dump --stage=loops --target 'registers=32 l3=65536' twice.vf | grep -c 'stream :'
+$ viewfold dump --stage=loops --target 'registers=32 l3=65536 read_past=1' twice.vf | grep -c 'stream :'
+? 1
+0
+
+== a sweep over memory prefetches from six operations on an element on
+<<< chains.vf
+graph @six(%x: f32[1048576]) {
+  %a = mul %x, %x
+  %b = add %a, 0.5
+  %c = mul %b, %x
+  %d = sub %c, %a
+  %e = mul %d, %b
+  %y = add %e, %c
+  return %y
+}
+graph @two(%x: f32[1048576]) {
+  %a = mul %x, %x
+  %y = sub %a, %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --graph six --target 'vector_bytes=64 registers=32 l2=1048576' chains.vf | grep -c 'ahead 2048 :'
+1
+$ viewfold dump --stage=loops --graph six --target 'vector_bytes=64 registers=32 l2=4194304' chains.vf | grep -c ahead
+? 1
+0
+$ viewfold dump --stage=loops --graph two --target 'vector_bytes=64 registers=32 l2=1048576' chains.vf | grep -c ahead
 ? 1
 0
 

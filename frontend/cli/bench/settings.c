@@ -1,0 +1,129 @@
+#include "frontend/cli/bench/settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/cli/bench/bench.h"
+#include "runtime/cpu/target.h"
+
+/* decisions: a row for each measured setting */
+
+/* Is what is stored kept by the cache when so many bytes are touched? Where both ways take the same time, the
+ * next kernel still gains from finding it there. A kept size is given up when ordinary stores take a quarter
+ * longer, and a larger one is taken when they are as fast; measured again, sizes between these stay. */
+#define GIVEN_UP 1.25
+#define TAKEN    1.0
+
+static void find_last_cache(const bench_probe *p, ir_target *t) {
+  int64_t bytes = t->l3_bytes;
+  while (bytes > t->l2_bytes &&
+         (bytes > BENCH_PROBE_BYTES || p->ratio(p->user, BENCH_PROBE_COPY, bytes) > GIVEN_UP))
+    bytes /= 2;
+  if (bytes == t->l3_bytes)
+    while (2 * bytes <= BENCH_PROBE_BYTES && p->ratio(p->user, BENCH_PROBE_COPY, 2 * bytes) <= TAKEN)
+      bytes *= 2;
+  t->l3_bytes = bytes;
+}
+
+/* Prefetches are used from a gain of 3 % on, and no longer where there is none. */
+#define GAIN 1.03
+
+static void find_reads_past(const bench_probe *p, ir_target *t) {
+  int64_t bytes = 2 * t->l3_bytes; /* so that a pass finds nothing in the cache of the one before */
+  if (bytes > BENCH_PROBE_BYTES) bytes = BENCH_PROBE_BYTES;
+  double ratio = bytes > t->l3_bytes ? p->ratio(p->user, BENCH_PROBE_READ, bytes) : 0;
+  t->reads_past = ratio >= (t->reads_past ? 1 : GAIN);
+}
+
+static void (*const rows[])(const bench_probe *probe, ir_target *target) = {find_last_cache, find_reads_past};
+
+void bench_settings_decide(const bench_probe *probe, ir_target *target) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) rows[i](probe, target);
+}
+
+/* measuring */
+
+enum {
+  PAIRS = 5, /* of which the median counts: neighbours disturb some */
+  SAMPLE_BYTES =
+      16 << 20 /* of a sample at least: half a millisecond, a thousand times what the clock takes */
+};
+
+typedef struct arrays {
+  const bench_kit *kit;
+  float *data;
+  int64_t touched; /* bytes from the beginning that were written */
+} arrays;
+
+static const struct {
+  int first, second; /* loops of bench_kit */
+  int streams;       /* arrays that they touch: the source is behind the target */
+} pairs[] = {[BENCH_PROBE_COPY] = {BENCH_COPY, BENCH_COPY_NONTEMPORAL, 2},
+             [BENCH_PROBE_READ] = {BENCH_READ, BENCH_READ_NONTEMPORAL, 1}};
+
+static int64_t pass_ns(const arrays *a, int loop, int streams, size_t floats, int repeats) {
+  float sink[BENCH_CHUNK] __attribute__((aligned(64)));
+  float *to = streams > 1 ? a->data : sink, *from = streams > 1 ? a->data + floats : a->data;
+  int64_t before = bench_now();
+  for (int i = 0; i < repeats; i++) a->kit->loops[loop](to, from, floats / BENCH_CHUNK * BENCH_CHUNK);
+  return bench_now() - before;
+}
+
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double measure_ratio(void *user, int pair, int64_t bytes) {
+  arrays *a = user;
+  int streams = pairs[pair].streams, repeats = bytes < SAMPLE_BYTES ? (int)(SAMPLE_BYTES / bytes) : 1;
+  size_t floats = (size_t)bytes / sizeof(float) / (size_t)streams;
+  double ratios[PAIRS];
+  if (bytes > a->touched) memset((char *)a->data + a->touched, 0, (size_t)(bytes - a->touched));
+  if (bytes > a->touched) a->touched = bytes;
+  for (int i = 0; i < PAIRS; i++) {
+    pass_ns(a, pairs[pair].first, streams, floats, 1); /* the caches as this loop leaves them */
+    int64_t first = pass_ns(a, pairs[pair].first, streams, floats, repeats);
+    ratios[i] = (double)first / (double)(pass_ns(a, pairs[pair].second, streams, floats, repeats) + 1);
+  }
+  qsort(ratios, PAIRS, sizeof *ratios, ascending);
+  return ratios[PAIRS / 2];
+}
+
+static ir_status measure(rt_context *c, ir_error *error) {
+  bench_array memory;
+  ir_text text;
+  const ir_target *target = rt_context_target(c, error);
+  if (!target) return error->status;
+  ir_target found = *target;
+  if (!bench_array_make(&memory, (size_t)BENCH_PROBE_BYTES))
+    return ir_fail(error, IR_ERR_MEMORY, "not enough memory to measure the machine");
+  arrays a = {.kit = bench_kit_here(), .data = memory.a.data};
+  bench_settings_decide(&(bench_probe){&a, measure_ratio}, &found);
+  bench_array_free(&memory);
+  ir_text_init(&text, &ir_mem_libc);
+  rt_target_measured_text(&found, &text);
+  if (text.failed) ir_fail(error, IR_ERR_MEMORY, "out of memory measuring the machine");
+  else rt_context_keep_measured(c, ir_text_get(&text));
+  ir_text_free(&text);
+  return error->status;
+}
+
+/* again: even if settings are kept */
+static ir_status measure_in(const rt_options *options, bool again, ir_error *error) {
+  rt_context *c = NULL;
+  if (rt_context_create(&ir_mem_libc, options, &c, error) != IR_OK) return error->status;
+  const ir_target *target = rt_context_target(c, error);
+  bool here = target && target->group_items == 0 && !options->target && rt_context_disk(c, NULL);
+  if (here && (again || !rt_context_measured(c))) measure(c, error);
+  rt_context_destroy(c);
+  return error->status;
+}
+
+ir_status bench_settings_measure(const rt_options *options, ir_error *error) {
+  return measure_in(options, true, error);
+}
+
+ir_status bench_settings_ready(const rt_options *options, ir_error *error) {
+  return getenv("VIEWFOLD_MACHINE") ? IR_OK : measure_in(options, false, error);
+}

@@ -1,0 +1,141 @@
+# What is decided for machines that are not at hand: each setting that is measured on a machine, or told by one, is
+# given. Lines of a transposition, a concatenation, a chain and a sum, of 16 MiB each way or 64 MiB in all: how their
+# loops are divided, and which of their accesses bypass the caches.
+
+<<< copies.vf
+graph @transposed(%x: f32[2048,2048]) {
+  %y = permute %x order=[1,0]
+  return %y
+}
+graph @joined(%a: f32[2048,1024], %b: f32[2048,1024]) {
+  %y = concat %a, %b axis=1
+  return %y
+}
+graph @chain(%x: f32[4194304], %y: f32[4194304]) {
+  %a = mul %x, %y
+  %h = add %a, 1
+  return %h
+}
+graph @total(%x: f32[16777216]) {
+  %s = sum %x axes=[0]
+  return %s
+}
+>>>
+<<< columns.vf
+graph @columns(%x: f32[8192,8192]) {
+  %s = sum %x axes=[0]
+  return %s
+}
+>>>
+<<< choices.sh
+viewfold dump --stage=loops --target "fma=1 f16c=1 masks=1 dot2=1 parts=2097152 $1" copies.vf |
+  sed -nE 's/^# kernel 0 //p; s/^graph .*//p; s/^kernel @([a-z]*_0).*/\1/p; s/^ *store .*( stream.*)/  store\1/p; s/^ *%.* = load .*( ahead.*stream).*/  load\1/p; s/^ *store p[^%]*%[0-9]*$/  store/p' | uniq
+>>>
+
+== 2 MiB of last cache
+$ sh choices.sh 'vector_bytes=64 registers=32 l1=32768 l2=524288 l3=2097152'
+nest 0: split a0 64; split a0 16; split a1 64; split a1 16; reorder a0.0 a1.0 a1.1 a0.1 a0.2 a1.2; unroll a0.2; vector a1.2; thread a0.0 a1.0
+transposed_0
+  store stream
+nest 0: split a0 2; thread a0.0
+nest 1: split a0 16; vector a0.1
+nest 2: split a0 16; vector a0.1
+joined_0
+  store stream
+nest 0: split a0 4096; split a0 16; vector a0.2; thread a0.0
+chain_0
+  store stream
+nest 0: thread a0
+total_0
+  store
+
+== 32 MiB
+$ sh choices.sh 'vector_bytes=64 registers=32 l1=32768 l2=1048576 l3=33554432'
+nest 0: split a0 16; split a1 16; reorder a0.0 a1.0 a0.1 a1.1; unroll a0.1; vector a1.1; thread a0.0
+transposed_0
+nest 0: split a0 2; thread a0.0
+nest 1: split a0 16; vector a0.1
+nest 2: split a0 16; vector a0.1
+joined_0
+nest 0: split a0 4096; split a0 16; vector a0.2; thread a0.0
+chain_0
+nest 0: thread a0
+total_0
+  store
+
+== 32 MiB, with a processor that gains from non-temporal prefetches
+$ sh choices.sh 'vector_bytes=64 registers=32 l1=32768 l2=1048576 l3=33554432 read_past=1'
+nest 0: split a0 16; split a1 16; reorder a0.0 a1.0 a0.1 a1.1; unroll a0.1; vector a1.1; thread a0.0
+transposed_0
+nest 0: split a0 2; thread a0.0
+nest 1: split a0 16; vector a0.1
+nest 2: split a0 16; vector a0.1
+joined_0
+nest 0: split a0 4096; split a0 16; vector a0.2; thread a0.0
+chain_0
+nest 0: thread a0
+total_0
+  load ahead 512 stream
+  store
+
+== 512 MiB, all of it for one program
+$ sh choices.sh 'vector_bytes=64 registers=32 l1=32768 l2=2097152 l3=536870912'
+nest 0: split a0 16; split a1 16; reorder a0.0 a1.0 a0.1 a1.1; unroll a0.1; vector a1.1; thread a0.0
+transposed_0
+nest 0: split a0 2; thread a0.0
+nest 1: split a0 16; vector a0.1
+nest 2: split a0 16; vector a0.1
+joined_0
+nest 0: split a0 4096; split a0 16; vector a0.2; thread a0.0
+chain_0
+nest 0: thread a0
+total_0
+  store
+
+== 512 MiB that a hundred share, of which 4 MiB were measured
+$ sh choices.sh 'vector_bytes=64 registers=32 l1=32768 l2=2097152 l3=4194304'
+nest 0: split a0 64; split a0 16; split a1 64; split a1 16; reorder a0.0 a1.0 a1.1 a0.1 a0.2 a1.2; unroll a0.2; vector a1.2; thread a0.0 a1.0
+transposed_0
+  store stream
+nest 0: split a0 2; thread a0.0
+nest 1: split a0 16; vector a0.1
+nest 2: split a0 16; vector a0.1
+joined_0
+  store stream
+nest 0: split a0 4096; split a0 16; vector a0.2; thread a0.0
+chain_0
+  store stream
+nest 0: thread a0
+total_0
+  store
+
+== AVX2, 8 MiB
+$ sh choices.sh 'vector_bytes=32 registers=16 l1=32768 l2=262144 l3=8388608 read_past=1'
+nest 0: split a0 32; split a0 8; split a1 8; reorder a0.0 a1.0 a0.1 a0.2 a1.1; unroll a0.2; vector a1.1; thread a0.0
+transposed_0
+  store stream
+nest 0: split a0 2; thread a0.0
+nest 1: split a0 8; vector a0.1
+nest 2: split a0 8; vector a0.1
+joined_0
+  store stream
+nest 0: split a0 4096; split a0 8; vector a0.2; thread a0.0
+chain_0
+  store stream
+nest 0: thread a0
+total_0
+  load ahead 512 stream
+  store
+
+== sums of columns of a large parameter take a page of each row at a time, where that leaves blocks for eight threads
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' columns.vf | grep -c 'split a0 1024;'
+1
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1073741824' columns.vf | grep -c 'split a0 256;'
+1
+$ viewfold dump --stage=loops --target 'vector_bytes=32 registers=16 l2=1048576' columns.vf | grep -c 'split a0 512;'
+1
+
+== the number of threads changes no loop
+$ viewfold dump --stage=loops copies.vf > two
+$ VIEWFOLD_THREADS=64 viewfold dump --stage=loops copies.vf | cmp - two
+$ VIEWFOLD_THREADS=1 viewfold dump --stage=loops copies.vf | cmp - two

@@ -1,0 +1,97 @@
+/* Settings that are measured: what is decided from given ratios, that the same machine gives the same cache
+ * keys, and that contexts find what was kept. Nothing is timed here. */
+#include "frontend/cli/bench/settings.h"
+#include "runtime/cpu/target.h"
+#include "test/lib/folder.h"
+#include "test/lib/unit.h"
+
+#define MIB ((int64_t)1 << 20)
+
+/* A machine whose cache keeps `keeps` bytes of what is copied. From there on ordinary stores take `slower` as
+ * long as non-temporal ones; non-temporal prefetches make reading faster by `gain`. */
+typedef struct model {
+  int64_t keeps, most_asked;
+  double kept, slower, gain;
+} model;
+
+static double ratio(void *user, int pair, int64_t bytes) {
+  model *m = user;
+  if (bytes > m->most_asked) m->most_asked = bytes;
+  if (pair == BENCH_PROBE_READ) return m->gain;
+  return bytes <= m->keeps ? m->kept : m->slower;
+}
+
+static ir_target decided(model m, int64_t l3, bool reads_past) {
+  ir_target t = {.l2_bytes = 2 * MIB, .l3_bytes = l3, .reads_past = reads_past};
+  bench_settings_decide(&(bench_probe){&m, ratio}, &t);
+  assert_true(m.most_asked <= BENCH_PROBE_BYTES);
+  return t;
+}
+
+static void the_share_of_the_last_cache_is_found(void **state) {
+  static const struct {
+    int64_t keeps, from, share;
+  } rows[] = {{64 * MIB, 32 * MIB, 64 * MIB},  {8 * MIB, 32 * MIB, 8 * MIB},
+              {32 * MIB, 32 * MIB, 32 * MIB},  {100 * MIB, 32 * MIB, 64 * MIB},
+              {0, 32 * MIB, 2 * MIB},          {1024 * MIB, 32 * MIB, 256 * MIB},
+              {96 * MIB, 512 * MIB, 64 * MIB}, {1024 * MIB, 512 * MIB, 256 * MIB}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    assert_int_equal(decided((model){rows[i].keeps, 0, 0.7, 2, 0.5}, rows[i].from, false).l3_bytes,
+                     rows[i].share);
+}
+
+/* Measured again among other neighbours, keys stay: at the edge either answer of the probe keeps the size. */
+static void small_differences_change_nothing(void **state) {
+  static const double near[] = {1.02, 1.1, 1.2};
+  for (size_t i = 0; i < sizeof near / sizeof *near; i++)
+    for (int64_t l3 = 4 * MIB; l3 <= 128 * MIB; l3 *= 2)
+      assert_int_equal(decided((model){0, 0, 0, near[i], 0.5}, l3, false).l3_bytes, l3);
+  assert_false(decided((model){32 * MIB, 0, 0.7, 2, 1.01}, 32 * MIB, false).reads_past);
+  assert_true(decided((model){32 * MIB, 0, 0.7, 2, 1.01}, 32 * MIB, true).reads_past);
+}
+
+static void prefetches_are_used_where_they_gain(void **state) {
+  assert_true(decided((model){32 * MIB, 0, 0.7, 2, 1.06}, 32 * MIB, false).reads_past);
+  assert_false(decided((model){32 * MIB, 0, 0.7, 2, 0.5}, 32 * MIB, true).reads_past);
+  /* nothing exceeds the cache: there is nothing to read past it */
+  assert_false(decided((model){1024 * MIB, 0, 0.7, 2, 1.5}, 256 * MIB, true).reads_past);
+}
+
+static rt_context *context_in(const char *folder) {
+  rt_options options = {.cache_dir = folder};
+  rt_context *c = NULL;
+  ir_error error = {0};
+  assert_int_equal(rt_context_create(&ir_mem_libc, &options, &c, &error), IR_OK);
+  return c;
+}
+
+static void contexts_find_what_was_kept(void **state) {
+  static const char *const refused[] = {"l3=8388608 vector_bytes=16", "l3=5", "", "l3"};
+  char folder[256];
+  assert_true(test_folder_make(folder, sizeof folder));
+  rt_context *c = context_in(folder);
+  ir_target unmeasured = *rt_context_target(c, NULL);
+  assert_true(unmeasured.l3_bytes <= 32 * MIB); /* whatever the processor says */
+  assert_false(unmeasured.reads_past);
+  assert_false(rt_context_measured(c));
+  assert_true(rt_context_keep_measured(c, "l3=134217728 read_past=1"));
+  assert_int_equal(rt_context_target(c, NULL)->l3_bytes, unmeasured.l3_bytes); /* this one stays as it is */
+  rt_context_destroy(c);
+
+  c = context_in(folder);
+  assert_true(rt_context_measured(c));
+  assert_int_equal(rt_context_target(c, NULL)->l3_bytes, 128 * MIB);
+  assert_true(rt_context_target(c, NULL)->reads_past);
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    assert_true(rt_context_keep_measured(c, refused[i]));
+    rt_context *other = context_in(folder);
+    assert_int_equal(rt_context_target(other, NULL)->l3_bytes, unmeasured.l3_bytes);
+    assert_int_equal(rt_context_target(other, NULL)->vector_bytes, unmeasured.vector_bytes);
+    rt_context_destroy(other);
+  }
+  rt_context_destroy(c);
+  test_folder_remove(folder);
+}
+
+UNIT_TESTS(the_share_of_the_last_cache_is_found, small_differences_change_nothing,
+           prefetches_are_used_where_they_gain, contexts_find_what_was_kept)
