@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "runtime/cache/digest.h"
+#include "runtime/cache/disk.h"
 #include "runtime/runtime.h"
 
 struct rt_constant {
@@ -20,6 +21,8 @@ struct rt_constant {
   void *user;
   rt_mapped_file *file; /* the bytes are in it, from `offset` on; NULL: they are in memory */
   size_t offset;
+  rt_disk_mapping mapping; /* the bytes are in it: an entry of the cache on disk; all zero: they are not */
+  bool is_portable;        /* its digest says in other processes too what the bytes are */
   rt_constants *table;
   atomic_uint uses;
   rt_constant *next; /* in its bucket */
@@ -34,12 +37,25 @@ struct rt_constants {
   unsigned long long serial; /* of the next constant whose digest another one has */
 };
 
-/* The same for an array that is known by how it was made, and not by its bytes: `digest` is that of a recipe.
- * Gives the caller a use of the one that has it, and frees these bytes, or keeps these. */
-ir_status rt_constant_made(rt_context *context, rt_digest recipe, void *bytes, size_t size, rt_constant **out,
-                           ir_error *error);
+/* An array that is known by how it was made, and not by its bytes: `recipe` says how. `bytes` are of
+ * rt_constant_memory, or those of `mapping`. is_portable: the recipe says in other processes too what they
+ * are. */
+typedef struct rt_made {
+  rt_digest recipe;
+  void *bytes;
+  size_t size;
+  rt_disk_mapping mapping;
+  bool is_portable;
+} rt_made;
+/* Gives the caller a use of the array that has the recipe, and frees these bytes, or keeps these. */
+ir_status rt_constant_made(rt_context *context, const rt_made *made, rt_constant **out, ir_error *error);
 /* The array made by that recipe; NULL: there is none. */
 rt_constant *rt_constant_made_before(rt_context *context, rt_digest recipe);
+/* Has a part of the entry that it is mapped from been replaced by zeros? It is found no more. */
+bool rt_constant_is_damaged(const rt_constant *constant);
+/* Are the bytes still those that the digest was made of, as far as reading them tells? Borrowed ones are
+ * read; of a file, rt_mapped_check says it. */
+bool rt_constant_is_intact(const rt_constant *constant);
 
 /* An empty table; nothing is allocated yet. */
 void rt_constants_init(rt_constants *table, const ir_mem *mem);

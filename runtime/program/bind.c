@@ -62,13 +62,27 @@ static void list_files(rt_program *p) {
   if (p->file_count) p->plain = false;
 }
 
+static ir_status check_entries(const rt_program *p, ir_error *error) {
+  for (size_t i = 0; i < p->hoisted_count; i++) {
+    const rt_constant *array = p->constants[p->resource_count + i];
+    if (array && rt_constant_is_damaged(array))
+      return ir_fail(
+          error, IR_ERR_IO,
+          "graph @%s: an entry of the cache on disk, which has what is computed from its constants "
+          "once, has become shorter, or could not be read; the results are unspecified, compile "
+          "the graph again",
+          rt_program_name(p));
+  }
+  return IR_OK;
+}
+
 ir_status rt_program_check_files(const rt_program *p, ir_error *error) {
   ir_error found = {0};
   for (size_t i = 0; i < p->file_count; i++)
     if (rt_mapped_check(p->files[i], &found) != IR_OK)
       return ir_fail(error, found.status, "%s. Constants of graph @%s are in it; the results are unspecified",
                      found.text, rt_program_name(p));
-  return IR_OK;
+  return p->maps_entries && rt_guards_damaged() ? check_entries(p, error) : IR_OK;
 }
 
 static size_t array_count(const rt_program *p) { return p->resource_count + p->hoisted_count; }
@@ -88,7 +102,7 @@ static ir_status bind(rt_program *p, rt_constant *const *constants, size_t count
   for (size_t i = 0; i < count && !status; i++) status = place_constant(p, i, error);
   list_files(p);
   if (!status) status = rt_run_hoisted(p, error);
-  p->plain &= !p->failed_step; /* such a run only fails */
+  p->plain &= !p->failed_step && !p->maps_entries; /* the one only fails, the other checks them */
   return status;
 }
 

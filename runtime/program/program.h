@@ -116,6 +116,7 @@ struct rt_program {
   rt_memory *placed;
   rt_mapped_file **files; /* of a bound program, at most resource_count: those that the constants are in */
   size_t file_count;
+  bool maps_entries; /* of a bound program: an array of a hoisted step is mapped from the cache on disk */
   atomic_uint references;
   atomic_bool cached;
   pthread_mutex_t lock; /* guards runs */
@@ -138,7 +139,8 @@ void rt_program_drop(void *program); /* for the table of programs: releases its 
  * none. */
 void rt_program_unbind(rt_program *program);
 
-/* Defined in bind.c: did the files of the constants change while the program read them? */
+/* Defined in bind.c: did what the program reads from files change meanwhile, constants or entries of the cache
+ * on disk? */
 ir_status rt_program_check_files(const rt_program *program, ir_error *error);
 
 /* Defined in hoist.c. Finds the steps of a bound program that depend on constants alone, and runs them once
