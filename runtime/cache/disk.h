@@ -1,7 +1,7 @@
 /* The folder runtime/cache. Byte strings found by key.
  *
  *   in      keys and payloads; kernels, as canonical bytes
- *   out     the same payloads, from memory or from disk
+ *   out     the same payloads, from memory, read from disk or mapped
  *   holds   a look-up returns exactly the bytes that were stored, or nothing */
 
 /* The cache on disk: byte strings found by (kind, key), shared by all processes of the user.

@@ -139,8 +139,8 @@ void rt_program_drop(void *program); /* for the table of programs: releases its 
  * none. */
 void rt_program_unbind(rt_program *program);
 
-/* Defined in bind.c: did what the program reads from files change meanwhile, constants or entries of the cache
- * on disk? */
+/* Defined in bind.c: did what the program reads from files change meanwhile, constants or entries of the
+ * cache on disk? */
 ir_status rt_program_check_files(const rt_program *program, ir_error *error);
 
 /* Defined in hoist.c. Finds the steps of a bound program that depend on constants alone, and runs them once
