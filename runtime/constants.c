@@ -261,10 +261,10 @@ ir_status rt_constant_copy(rt_context *context, const void *bytes, size_t size, 
 
 rt_constant *rt_constant_find(rt_context *context, const char *name) {
   rt_constants *t = &context->constants;
-  unsigned long long high, low;
-  if (sscanf(name, "%16llx%16llx", &high, &low) != 2) return NULL;
+  rt_digest digest;
+  if (!rt_digest_read(name, &digest)) return NULL;
   pthread_mutex_lock(&t->lock);
-  rt_constant *found = find_name(t, (rt_digest){low, high}, name);
+  rt_constant *found = find_name(t, digest, name);
   pthread_mutex_unlock(&t->lock);
   return found;
 }
