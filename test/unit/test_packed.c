@@ -8,6 +8,7 @@
 #include "frontend/viewfold.h"
 #include "test/lib/api.h"
 #include "test/lib/folder.h"
+#include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
 enum { ROWS = 64, INNER = 256, OUTER = 1024, ELEMENTS = INNER * OUTER };
@@ -257,6 +258,40 @@ static void failures_are_not_kept(void **state) {
   assert_int_equal(entries(path), 0);
 }
 
+/* Each allocation fails once, while the array is computed and stored, and while it is mapped: an error, or
+ * the right results. */
+static void short_memory(void **state) {
+  (void)state;
+  static float y[ROWS * OUTER];
+  char cache[300], path[600];
+  snprintf(cache, sizeof cache, "%s/cache", folder);
+  run_right(of_memory(make_context(), weights), weights);
+  for (int stored = 0; stored < 2; stored++)
+    for (long n = 1, reached = 1; reached; n++) {
+      test_memory m = {.fail_at = n};
+      vf_options options = {
+          .size = sizeof options, .cache_dir = cache, .allocator = test_memory_hook, .allocator_user = &m};
+      if (!stored) unit_shell("rm -f %s/*/*.packed", cache);
+      vf_context *c = vf_context_create(&options, &error);
+      vf_graph *g = c ? vf_graph_create(c, "g", &error) : NULL;
+      vf_program *p = NULL;
+      if (g) {
+        vf_value x = vf_input(g, "x", VF_F32, 2, (int64_t[]){ROWS, INNER}),
+                 w = vf_constant_borrow(g, VF_F32, 2, shape, weights, NULL, NULL);
+        vf_output(g, "y", vf_matmul(x, vf_abs(w)));
+        p = vf_compile(g, &error);
+      }
+      memset(y, 0, sizeof y);
+      if (p && run(p, y) == VF_OK) expect(y, weights);
+      else assert_int_equal(error.status, VF_ERR_MEMORY);
+      vf_program_destroy(p), vf_graph_destroy(g), vf_context_destroy(c);
+      assert_int_equal(m.live, 0);
+      assert_int_equal(m.wrong_sizes, 0);
+      reached = m.allocations >= n;
+    }
+  assert_int_equal(entries(path), 1);
+}
+
 static void *compile_and_run(void *unused) {
   (void)unused;
   char cache[300];
@@ -299,8 +334,8 @@ static void threads_store_at_once(void **state) {
 int main(void) {
   return unit_run((const CMUnitTestFunction[]){entry_changes, mapped_by_all, other_weights, changed_meanwhile,
                                                nowhere_to_store, small_results, failures_are_not_kept,
-                                               threads_store_at_once},
+                                               short_memory, threads_store_at_once},
                   "entry_changes, mapped_by_all, other_weights, changed_meanwhile, nowhere_to_store, "
-                  "small_results, failures_are_not_kept, threads_store_at_once",
+                  "small_results, failures_are_not_kept, short_memory, threads_store_at_once",
                   (unit_fixtures){set_up, tear_down, empty_cache, NULL});
 }
