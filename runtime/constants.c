@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/context.h"
+#include "runtime/device.h"
 #include "runtime/system/bus_error.h"
 
 enum { FIRST_BUCKETS = 64 /* of a table; it doubles when it holds as many constants */ };
@@ -12,11 +13,13 @@ enum { FIRST_BUCKETS = 64 /* of a table; it doubles when it holds as many consta
 void rt_constants_init(rt_constants *t, const ir_mem *mem) {
   *t = (rt_constants){.mem = mem};
   pthread_mutex_init(&t->lock, NULL);
+  pthread_mutex_init(&t->placing, NULL);
 }
 
 void rt_constants_free(rt_constants *t) {
   ir_free(t->mem, t->buckets, t->bucket_count * sizeof *t->buckets);
   pthread_mutex_destroy(&t->lock);
+  pthread_mutex_destroy(&t->placing);
 }
 
 static rt_constant **bucket_of(const rt_constants *t, rt_digest digest) {
@@ -247,6 +250,28 @@ ir_status rt_constant_made(rt_context *context, const rt_made *given, rt_constan
   if (*out != made) ir_free(t->mem, made, sizeof *made);
   return *out ? IR_OK
               : ir_fail(error, IR_ERR_MEMORY, "out of memory for a constant of %zu bytes", given->size);
+}
+
+ir_status rt_constant_place(rt_context *context, rt_constant *c, void **address, ir_error *error) {
+  rt_device *device = context->device;
+  ir_status status = IR_OK;
+  pthread_mutex_lock(&c->table->placing);
+  if (!c->placements) {
+    c->placed = (rt_memory){.bytes = c->size, .host = (void *)(uintptr_t)c->bytes, .host_current = true};
+    status = device->table->memory_place(device, &c->placed, true, error);
+  }
+  if (!status) {
+    c->placements++;
+    *address = c->placed.address;
+  }
+  pthread_mutex_unlock(&c->table->placing);
+  return status;
+}
+
+void rt_constant_displace(rt_context *context, rt_constant *c) {
+  pthread_mutex_lock(&c->table->placing);
+  if (--c->placements == 0) context->device->table->memory_free(context->device, &c->placed);
+  pthread_mutex_unlock(&c->table->placing);
 }
 
 ir_status rt_constant_copy(rt_context *context, const void *bytes, size_t size, rt_constant **out,

@@ -111,9 +111,9 @@ struct rt_program {
   uint32_t failed_step; /* of a bound program: 1 + a hoisted step that found an index out of range; 0: none */
   struct rt_program *base; /* of a bound program: the one whose code it runs; else NULL */
   /* of a bound program: resource_count constants, then hoisted_count arrays that hoisted steps have computed;
-   * and where the elements of the former are on a remote device */
+   * and which of the former it uses on a remote device */
   rt_constant **constants;
-  rt_memory *placed;
+  bool *is_placed;
   rt_mapped_file **files; /* of a bound program, at most resource_count: those that the constants are in */
   size_t file_count;
   bool maps_entries; /* of a bound program: an array of a hoisted step is mapped from the cache on disk */
