@@ -124,11 +124,12 @@ static ir_status bind_guarded(rt_program *p, rt_constant *const *constants, size
   return status;
 }
 
-ir_status rt_program_bind(rt_program *base, rt_constant *const *constants, size_t count, rt_program **out,
-                          ir_error *error) {
+static ir_status bind_program(rt_program *base, rt_constant *const *constants, size_t count, bool stores,
+                              rt_program **out, ir_error *error) {
   *out = NULL;
   ir_status status = check_constants(base, constants, count, error);
   if (!status) status = rt_program_share(base, out, error);
+  if (!status) (*out)->stores = stores;
   if (!status) status = bind_guarded(*out, constants, count, error);
   if (status) {
     rt_program_release(*out);
@@ -137,6 +138,12 @@ ir_status rt_program_bind(rt_program *base, rt_constant *const *constants, size_
   return status;
 }
 
+ir_status rt_program_bind(rt_program *base, rt_constant *const *constants, size_t count, rt_program **out,
+                          ir_error *error) {
+  return bind_program(base, constants, count, true, out, error);
+}
+
+/* Nothing is stored of constants that are replaced: the next ones may come with the next run. */
 ir_status rt_program_rebind(const rt_program *p, size_t number, rt_constant *constant, rt_program **out,
                             ir_error *error) {
   const ir_mem *mem = rt_context_mem(p->context);
@@ -146,7 +153,7 @@ ir_status rt_program_rebind(const rt_program *p, size_t number, rt_constant *con
   if (!constants) return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory", rt_program_name(p));
   memcpy(constants, p->constants, count * sizeof *constants);
   constants[number] = constant;
-  ir_status status = rt_program_bind(p->base, constants, count, out, error);
+  ir_status status = bind_program(p->base, constants, count, false, out, error);
   ir_free(mem, constants, count * sizeof *constants);
   return status;
 }

@@ -185,7 +185,7 @@ static void find_kept(hoisting *h) {
     h->sources[i].is_kept = h->sources[i].is_needed;
     if (may_store(&h->sources[i])) bytes += (uint64_t)slot_bytes(p, p->hoisted[i]);
   }
-  h->stores = bytes && rt_hoisted_fit(p->context, bytes);
+  h->stores = p->stores && bytes && rt_hoisted_fit(p->context, bytes);
 }
 
 /* The array, if a program of the context has made it, or the cache on disk has it. */

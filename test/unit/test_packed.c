@@ -149,9 +149,9 @@ static void mapped_by_all(void **state) {
 
 static void other_weights(void **state) {
   (void)state;
-  static float other[ELEMENTS];
+  static float other[ELEMENTS], third[ELEMENTS];
   char path[600];
-  for (int i = 0; i < ELEMENTS; i++) other[i] = weights[i] + 1;
+  for (int i = 0; i < ELEMENTS; i++) other[i] = weights[i] + 1, third[i] = weights[i] + 2;
   vf_context *c = make_context(), *d = make_context();
   write_file(c, weights);
   run_right(of_file(c, ROWS), weights);
@@ -163,6 +163,9 @@ static void other_weights(void **state) {
   run_right(p, other);
   if (vf_program_set_constant(p, w, weights, NULL, NULL, &error)) fail_msg("%s", error.message);
   run_right(p, weights);
+  /* elements that may be others again in the next run */
+  if (vf_program_set_constant(p, w, third, NULL, NULL, &error)) fail_msg("%s", error.message);
+  run_right(p, third);
   assert_int_equal(entries(path), 2);
 }
 
