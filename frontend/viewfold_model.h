@@ -15,10 +15,11 @@ extern "C" {
  * code. Each call makes a constant of its own; equal elements are kept once in a context. */
 
 /* As vf_data, of elements that stay where they are: weights that are mapped from a file, an array of another
- * library. They are read once now, for a digest. Nobody may change them until release(elements, user) is
- * called, once: when no graph and no program uses them any more, or before this call returns, where the
- * context holds equal elements already and where it fails. On any thread; it may be NULL. The elements are
- * aligned as their dtype requires. */
+ * library. They are read once now, for a digest, and once more when what a program computes from them alone
+ * is stored in the cache on disk. Nobody may change them until release(elements, user) is called, once: when
+ * no graph and no program uses them any more, or before this call returns, where the context holds equal
+ * elements already and where it fails. On any thread; it may be NULL. The elements are aligned as their dtype
+ * requires. */
 typedef void (*vf_release)(const void *elements, void *user);
 VF_API vf_value vf_constant_borrow(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape,
                                    const void *elements, vf_release release, void *user);
@@ -41,8 +42,9 @@ VF_API vf_status vf_program_set_constant(vf_program *program, vf_value constant,
  * A file must stay as it is while programs use it. One that is written to, or becomes shorter, is noticed:
  * the run gives VF_ERR_IO with the file's name, its results are unspecified, and so does any later run of
  * that program; the file is to be opened again. Replacing a file by another of its name changes nothing:
- * programs keep the one that they have. While a file is mapped, the process has a handler for SIGBUS, which
- * passes signals on that concern no such file; one that a program installs later should do the same.
+ * programs keep the one that they have. While a file is mapped, or an entry of the cache on disk with what is
+ * computed from constants alone (docs/cache.md), the process has a handler for SIGBUS, which passes signals
+ * on that concern neither; one that a program installs later should do the same.
  *
  * Files need not be trusted: sizes, offsets, overlaps, holes of safetensors, names and checksums of
  * compressed arrays are checked. */

@@ -97,15 +97,25 @@ void ir_textf(ir_text *text, const char *format, ...) {
   va_start(args, format);
   va_list again;
   va_copy(again, args);
-  int length = vsnprintf(NULL, 0, format, args);
-  if (length >= 0 && text_room(text, (size_t)length)) {
-    vsnprintf(text->data + text->len, (size_t)length + 1, format, again);
-    text->len += (size_t)length;
-  } else {
-    text->failed = true;
-  }
+  size_t room = text->failed ? 0 : text->cap - text->len; /* it fits in most times */
+  int length = vsnprintf(room ? text->data + text->len : NULL, room, format, args);
+  bool good = length >= 0 && text_room(text, (size_t)length);
+  if (good && (size_t)length >= room) vsnprintf(text->data + text->len, (size_t)length + 1, format, again);
+  if (good) text->len += (size_t)length;
+  else text->failed = true;
+  if (text->cap) text->data[text->len] = '\0';
   va_end(again);
   va_end(args);
+}
+
+void ir_text_int(ir_text *text, int64_t number) {
+  char digits[20]; /* of -2^63, which has a sign and 19 */
+  size_t at = sizeof digits;
+  uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
+  do digits[--at] = (char)('0' + left % 10);
+  while (left /= 10);
+  if (number < 0) digits[--at] = '-';
+  ir_text_add(text, digits + at, sizeof digits - at);
 }
 
 const char *ir_text_get(const ir_text *text) { return text->data ? text->data : ""; }

@@ -74,7 +74,8 @@ void ir_text_free(ir_text *text);
 void ir_text_add(ir_text *text, const char *bytes, size_t count);
 void ir_text_str(ir_text *text, const char *string);
 void ir_textf(ir_text *text, const char *format, ...) IR_PRINTF(2, 3);
-const char *ir_text_get(const ir_text *text); /* never NULL */
+void ir_text_int(ir_text *text, int64_t number); /* in decimal: a tenth of the time of "%lld" */
+const char *ir_text_get(const ir_text *text);    /* never NULL */
 
 /* dtypes: ir/dtype.def */
 typedef enum ir_dtype {

@@ -27,14 +27,16 @@ bool ir_resource_origin(const ir_graph *g, ir_ref resource, ir_origin *out) {
 int64_t ir_resource_name(ir_graph *g, const char *constant, const ir_origin *origin) {
   ir_text text;
   ir_text_init(&text, g->mem);
-  ir_textf(&text, "%s/%lld", constant, (long long)g->next_serial++);
+  ir_text_str(&text, constant);
+  ir_text_str(&text, "/");
+  ir_text_int(&text, g->next_serial++);
   if (origin) {
     ir_text_str(&text, origin->bytes ? "/b" : origin->raw ? "/r" : "/f");
     ir_text_add(&text, origin->base, origin->base_length);
     ir_text_add(&text, "", 1);
     ir_text_add(&text, origin->file, origin->file_length);
     ir_text_add(&text, "", 1);
-    if (origin->bytes) ir_textf(&text, "%lld", (long long)origin->offset);
+    if (origin->bytes) ir_text_int(&text, origin->offset);
     else if (origin->name) ir_text_add(&text, origin->name, origin->name_length);
   }
   int64_t id = text.failed ? -1 : ir_name(g, text.data, text.len);

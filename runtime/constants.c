@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/context.h"
+#include "runtime/device.h"
 #include "runtime/system/bus_error.h"
 
 enum { FIRST_BUCKETS = 64 /* of a table; it doubles when it holds as many constants */ };
@@ -12,11 +13,13 @@ enum { FIRST_BUCKETS = 64 /* of a table; it doubles when it holds as many consta
 void rt_constants_init(rt_constants *t, const ir_mem *mem) {
   *t = (rt_constants){.mem = mem};
   pthread_mutex_init(&t->lock, NULL);
+  pthread_mutex_init(&t->placing, NULL);
 }
 
 void rt_constants_free(rt_constants *t) {
   ir_free(t->mem, t->buckets, t->bucket_count * sizeof *t->buckets);
   pthread_mutex_destroy(&t->lock);
+  pthread_mutex_destroy(&t->placing);
 }
 
 static rt_constant **bucket_of(const rt_constants *t, rt_digest digest) {
@@ -76,11 +79,12 @@ static rt_constant *find_equal(const rt_constants *t, const rt_constant *made, b
   return NULL;
 }
 
-/* The name is the digest and the size: `9f3c…-4096`, and a number of its own behind where another constant
- * has the digest. */
+/* The name is the digest and the size: `9f3c…-4096`, and a number of its own behind, which means nothing to
+ * other processes, where another constant has the digest. */
 static void set_name(rt_constants *t, rt_constant *c, bool same_digest) {
   char digits[RT_DIGEST_HEX];
   rt_digest_hex(c->digest, digits);
+  c->is_portable = !same_digest;
   if (same_digest) snprintf(c->name, sizeof c->name, "%s-%zu-%llu", digits, c->size, ++t->serial);
   else snprintf(c->name, sizeof c->name, "%s-%zu", digits, c->size);
 }
@@ -109,7 +113,9 @@ void rt_constant_memory_free(rt_context *context, void *memory, size_t size) {
 }
 
 static void release_bytes(const rt_constants *t, const rt_constant *c) {
-  if (c->file) rt_mapped_release(c->file);
+  rt_disk_mapping mapping = c->mapping;
+  if (mapping.map) rt_disk_unmap(&mapping);
+  else if (c->file) rt_mapped_release(c->file);
   else if (c->release) c->release(c->bytes, c->user);
   else free_aligned(t->mem, c->bytes, c->size);
 }
@@ -183,11 +189,20 @@ ir_status rt_constant_share(rt_context *context, rt_constant *c, rt_constant **o
   return status;
 }
 
-/* The bucket has the uses of the constant whose name is `name`. */
+bool rt_constant_is_damaged(const rt_constant *c) {
+  return c->mapping.guard && rt_guard_damaged(c->mapping.guard);
+}
+
+bool rt_constant_is_intact(const rt_constant *c) {
+  return !c->release || c->file || rt_digest_equal(rt_digest_of(c->bytes, c->size), c->digest);
+}
+
+/* A use of the constant whose name is `name`. */
 static rt_constant *find_name(const rt_constants *t, rt_digest digest, const char *name) {
   size_t length = strcspn(name, "/");
   rt_constant *c = t->count ? *bucket_of(t, digest) : NULL;
-  while (c && (strncmp(c->name, name, length) != 0 || c->name[length])) c = c->next;
+  while (c && (strncmp(c->name, name, length) != 0 || c->name[length] || rt_constant_is_damaged(c)))
+    c = c->next;
   if (c) atomic_fetch_add_explicit(&c->uses, 1, memory_order_relaxed);
   return c;
 }
@@ -208,28 +223,55 @@ rt_constant *rt_constant_made_before(rt_context *context, rt_digest recipe) {
   return found;
 }
 
-ir_status rt_constant_made(rt_context *context, rt_digest recipe, void *bytes, size_t size, rt_constant **out,
-                           ir_error *error) {
+ir_status rt_constant_made(rt_context *context, const rt_made *given, rt_constant **out, ir_error *error) {
   rt_constants *t = &context->constants;
   rt_constant *made = ir_alloc(t->mem, sizeof *made);
   *out = NULL;
-  if (!made) return ir_fail(error, IR_ERR_MEMORY, "out of memory for a constant of %zu bytes", size);
-  *made = (rt_constant){.digest = recipe, .bytes = bytes, .size = size, .table = t};
+  if (!made) return ir_fail(error, IR_ERR_MEMORY, "out of memory for a constant of %zu bytes", given->size);
+  *made = (rt_constant){.digest = given->recipe,
+                        .bytes = given->bytes,
+                        .size = given->size,
+                        .mapping = given->mapping,
+                        .is_portable = given->is_portable,
+                        .table = t};
   atomic_init(&made->uses, 1);
-  name_made(recipe, made->name);
+  name_made(given->recipe, made->name);
   pthread_mutex_lock(&t->lock);
-  *out = find_name(t, recipe, made->name);
+  *out = find_name(t, given->recipe, made->name);
   bool known = *out != NULL;
   if (!known && reserve(t)) {
-    rt_constant **bucket = bucket_of(t, recipe);
+    rt_constant **bucket = bucket_of(t, given->recipe);
     made->next = *bucket;
     *bucket = *out = made;
     t->count++;
   }
   pthread_mutex_unlock(&t->lock);
+  if (known) release_bytes(t, made);
   if (*out != made) ir_free(t->mem, made, sizeof *made);
-  if (known) free_aligned(t->mem, bytes, size);
-  return *out ? IR_OK : ir_fail(error, IR_ERR_MEMORY, "out of memory for a constant of %zu bytes", size);
+  return *out ? IR_OK
+              : ir_fail(error, IR_ERR_MEMORY, "out of memory for a constant of %zu bytes", given->size);
+}
+
+ir_status rt_constant_place(rt_context *context, rt_constant *c, void **address, ir_error *error) {
+  rt_device *device = context->device;
+  ir_status status = IR_OK;
+  pthread_mutex_lock(&c->table->placing);
+  if (!c->placements) {
+    c->placed = (rt_memory){.bytes = c->size, .host = (void *)(uintptr_t)c->bytes, .host_current = true};
+    status = device->table->memory_place(device, &c->placed, true, error);
+  }
+  if (!status) {
+    c->placements++;
+    *address = c->placed.address;
+  }
+  pthread_mutex_unlock(&c->table->placing);
+  return status;
+}
+
+void rt_constant_displace(rt_context *context, rt_constant *c) {
+  pthread_mutex_lock(&c->table->placing);
+  if (--c->placements == 0) context->device->table->memory_free(context->device, &c->placed);
+  pthread_mutex_unlock(&c->table->placing);
 }
 
 ir_status rt_constant_copy(rt_context *context, const void *bytes, size_t size, rt_constant **out,
@@ -244,10 +286,10 @@ ir_status rt_constant_copy(rt_context *context, const void *bytes, size_t size, 
 
 rt_constant *rt_constant_find(rt_context *context, const char *name) {
   rt_constants *t = &context->constants;
-  unsigned long long high, low;
-  if (sscanf(name, "%16llx%16llx", &high, &low) != 2) return NULL;
+  rt_digest digest;
+  if (!rt_digest_read(name, &digest)) return NULL;
   pthread_mutex_lock(&t->lock);
-  rt_constant *found = find_name(t, (rt_digest){low, high}, name);
+  rt_constant *found = find_name(t, digest, name);
   pthread_mutex_unlock(&t->lock);
   return found;
 }

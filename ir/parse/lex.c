@@ -373,5 +373,5 @@ void ir_print_value(ir_text *out, ir_value value, ir_dtype dtype) {
   if (ir_is_float(dtype)) ir_print_double(out, value.f, dtype);
   else if (dtype == IR_BOOL) ir_text_str(out, value.i ? "true" : "false");
   else if (dtype == IR_U64) ir_textf(out, "%llu", (unsigned long long)value.i);
-  else ir_textf(out, "%lld", (long long)value.i);
+  else ir_text_int(out, value.i);
 }

@@ -87,7 +87,7 @@ void ir_put_name(ir_printer *pr, ir_ref ref) {
     const char *format = n->op == IR_OP_RESOURCE ? "resource(%u)" : "a%u";
     ir_textf(pr->out, format, pr->names[ref] & ~IR_PRINT_PARAM);
   } else {
-    ir_textf(pr->out, "%u", pr->names[ref] - 1);
+    ir_text_int(pr->out, (int64_t)pr->names[ref] - 1);
   }
 }
 
@@ -151,7 +151,7 @@ static void open_node(ir_printer *pr, ir_ref ref) {
   case STYLE_NOT: ir_text_str(pr->out, "!"); break;
   case STYLE_NEG: ir_text_str(pr->out, "(-"); break;
   case STYLE_CHOICE: ir_text_str(pr->out, "("); break;
-  case STYLE_CALL: ir_textf(pr->out, "%s(", ir_ops[n->op].text);
+  case STYLE_CALL: ir_text_str(pr->out, ir_ops[n->op].text), ir_text_str(pr->out, "(");
   }
 }
 

@@ -17,3 +17,15 @@ void rt_digest_hex(rt_digest digest, char text[RT_DIGEST_HEX]) {
   }
   text[32] = 0;
 }
+
+bool rt_digest_read(const char *text, rt_digest *out) {
+  uint64_t half[2] = {0, 0};
+  for (int i = 0; i < 32; i++) {
+    char c = text[i];
+    int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    if (digit < 0) return false;
+    half[i / 16] = half[i / 16] << 4 | (unsigned)digit;
+  }
+  *out = (rt_digest){half[1], half[0]};
+  return true;
+}

@@ -17,6 +17,8 @@ typedef struct rt_digest {
 rt_digest rt_digest_of(const void *bytes, size_t size);
 /* The digest as it appears in names of files. */
 void rt_digest_hex(rt_digest digest, char text[RT_DIGEST_HEX]);
+/* Reads what it writes, whatever follows; false where that is something else. */
+bool rt_digest_read(const char *text, rt_digest *out);
 /* Are all 128 bits the same? */
 static inline bool rt_digest_equal(rt_digest a, rt_digest b) { return a.lo == b.lo && a.hi == b.hi; }
 

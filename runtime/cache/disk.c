@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/cache/mapped_entry.h"
 #include "runtime/cache/walk.h"
 
 enum { TOUCH_SECONDS = 3600, LOOK_EVERY = 64, NAME_TRIES = 16 };
@@ -24,7 +25,9 @@ struct rt_disk {
   atomic_ullong hits, misses, damaged, refused, stores, failed_stores, pruned;
   atomic_ullong unseen; /* bytes stored since the size of the cache was last measured */
   atomic_uint serial;   /* number of the next temporary file */
-  size_t size;          /* bytes of this allocation */
+  atomic_bool boot_known;
+  atomic_ullong boot[2]; /* rt_disk_boot, if boot_known: every thread that determines it stores the same */
+  size_t size;           /* bytes of this allocation */
   char directory[];
 };
 
@@ -151,6 +154,36 @@ bool rt_disk_get(rt_disk *disk, const char *kind, const void *key, size_t key_si
   return state == RT_ENTRY_GOOD;
 }
 
+static rt_digest boot_of(rt_disk *disk) {
+  if (!atomic_load_explicit(&disk->boot_known, memory_order_acquire)) {
+    rt_digest boot = rt_disk_boot();
+    atomic_store_explicit(&disk->boot[0], boot.lo, memory_order_relaxed);
+    atomic_store_explicit(&disk->boot[1], boot.hi, memory_order_relaxed);
+    atomic_store_explicit(&disk->boot_known, true, memory_order_release);
+  }
+  return (rt_digest){disk->boot[0], disk->boot[1]};
+}
+
+bool rt_disk_map(rt_disk *disk, const char *kind, const void *key, size_t key_size, rt_disk_mapping *out) {
+  place at;
+  char why[RT_DISK_WHY] = "";
+  rt_entry_state state = RT_ENTRY_ABSENT;
+  int shard = find_place(disk, kind, key, key_size, &at) ? open_shard(disk, &at, false) : -1;
+  *out = (rt_disk_mapping){0};
+  if (shard >= 0) {
+    sigset_t before;
+    rt_guard_enter(&before);
+    state = rt_disk_entry_map(shard, at.name, kind, key, key_size, boot_of(disk), TOUCH_SECONDS, out, why);
+    rt_guard_leave(&before);
+    if (state != RT_ENTRY_GOOD && *why) reject_entry(disk, shard, &at, state, why);
+    close(shard);
+  }
+  count_bytes(state == RT_ENTRY_GOOD ? &disk->hits : &disk->misses, 1);
+  return state == RT_ENTRY_GOOD;
+}
+
+uint64_t rt_disk_max_bytes(const rt_disk *disk) { return (uint64_t)disk->max_bytes; }
+
 void rt_disk_remove(rt_disk *disk, const char *kind, const void *key, size_t key_size) {
   place at;
   char why[RT_DISK_WHY];
@@ -160,19 +193,33 @@ void rt_disk_remove(rt_disk *disk, const char *kind, const void *key, size_t key
   close(shard);
 }
 
+/* An entry that is to be stored. */
+typedef struct contents {
+  const char *kind;
+  const void *key, *payload;
+  size_t key_size, size;
+  bool is_mapped;
+} contents;
+
+/* Gives the temporary file its name. One that is mapped does not replace another: a link has no other way,
+ * and a file system without links does not say EEXIST. */
+static bool give_name(int shard, const char *temporary, const char *name, bool replaces) {
+  bool linked = !replaces && linkat(shard, temporary, shard, name, 0) == 0;
+  if (!linked && (replaces || errno != EEXIST) && !renameat(shard, temporary, shard, name)) return true;
+  int why = errno;
+  unlinkat(shard, temporary, 0);
+  errno = why;
+  return linked || (!replaces && why == EEXIST);
+}
+
 /* Write the entry to a temporary file in the same shard, then rename it. */
-static bool store_in(rt_disk *disk, int shard, const place *at, const char *kind, const void *key,
-                     size_t key_size, const void *payload, size_t size) {
+static bool store_in(rt_disk *disk, int shard, const place *at, const contents *e) {
+  rt_digest boot = e->is_mapped ? boot_of(disk) : (rt_digest){0, 0};
   for (int attempt = 0; attempt < NAME_TRIES; attempt++) {
     char temporary[RT_DISK_NAME];
     rt_disk_temporary_name(atomic_fetch_add_explicit(&disk->serial, 1, memory_order_relaxed), temporary);
-    if (rt_disk_entry_write(shard, temporary, kind, key, key_size, payload, size)) {
-      if (!renameat(shard, temporary, shard, at->name)) return true;
-      int why = errno;
-      unlinkat(shard, temporary, 0);
-      errno = why;
-      return false;
-    }
+    if (rt_disk_entry_write(shard, temporary, e->kind, e->key, e->key_size, e->payload, e->size, &boot))
+      return give_name(shard, temporary, at->name, !e->is_mapped);
     if (errno != EEXIST) return false;
   }
   return false;
@@ -180,13 +227,12 @@ static bool store_in(rt_disk *disk, int shard, const place *at, const char *kind
 
 /* Another process may remove the directories at any time: if one has gone, create it and store again,
  * once. */
-static bool store_entry(rt_disk *disk, const place *at, const char *kind, const void *key, size_t key_size,
-                        const void *payload, size_t size) {
+static bool store_entry(rt_disk *disk, const place *at, const contents *e) {
   bool stored = false;
   for (int attempt = 0; attempt < 2 && !stored && (attempt == 0 || errno == ENOENT); attempt++) {
     int shard = open_shard(disk, at, true);
     if (shard < 0) continue;
-    stored = store_in(disk, shard, at, kind, key, key_size, payload, size);
+    stored = store_in(disk, shard, at, e);
     int why = errno;
     close(shard);
     errno = why;
@@ -215,18 +261,27 @@ static void prune_if_large(rt_disk *disk, uint64_t stored) {
   count_bytes(&disk->pruned, pruned.removed);
 }
 
-bool rt_disk_put(rt_disk *disk, const char *kind, const void *key, size_t key_size, const void *payload,
-                 size_t size) {
+static bool store(rt_disk *disk, const contents *e) {
   place at;
-  uint64_t bytes = rt_disk_entry_size(key_size, size);
-  if (bytes > (uint64_t)disk->max_bytes || !find_place(disk, kind, key, key_size, &at) ||
-      !store_entry(disk, &at, kind, key, key_size, payload, size)) {
+  uint64_t bytes = rt_disk_entry_size(e->key_size, e->size);
+  if (bytes > (uint64_t)disk->max_bytes || !find_place(disk, e->kind, e->key, e->key_size, &at) ||
+      !store_entry(disk, &at, e)) {
     count_bytes(&disk->failed_stores, 1);
     return false;
   }
   count_bytes(&disk->stores, 1);
   prune_if_large(disk, bytes);
   return true;
+}
+
+bool rt_disk_put(rt_disk *disk, const char *kind, const void *key, size_t key_size, const void *payload,
+                 size_t size) {
+  return store(disk, &(contents){kind, key, payload, key_size, size, false});
+}
+
+bool rt_disk_put_mapped(rt_disk *disk, const char *kind, const void *key, size_t key_size,
+                        const void *payload, size_t size) {
+  return store(disk, &(contents){kind, key, payload, key_size, size, true});
 }
 
 void rt_disk_count(const rt_disk *disk, rt_disk_counts *out) {

@@ -1,7 +1,7 @@
 /* The folder runtime/cache. Byte strings found by key.
  *
  *   in      keys and payloads; kernels, as canonical bytes
- *   out     the same payloads, from memory or from disk
+ *   out     the same payloads, from memory, read from disk or mapped
  *   holds   a look-up returns exactly the bytes that were stored, or nothing */
 
 /* The cache on disk: byte strings found by (kind, key), shared by all processes of the user.
@@ -12,9 +12,12 @@
  * renamed, so no process sees an incomplete one. A damaged entry is a miss; the next store replaces it.
  * Failures to write are counted and otherwise silent: the cache is an optimisation.
  *
+ * An entry is either read (rt_disk_put, rt_disk_get) or mapped (rt_disk_put_mapped, rt_disk_map), by its
+ * kind.
+ *
  * Payloads are executed, so nothing is read from or stored in directories that are not trusted (directory.h),
- * and entries that are not trusted are misses. A found payload lies in private memory and was checked there:
- * truncating, overwriting or removing the file afterwards changes nothing.
+ * and entries that are not trusted are misses. A payload that was read lies in private memory and was checked
+ * there: truncating, overwriting or removing the file afterwards changes nothing.
  *
  * Only regular files of the effective user are ever unlinked, reached without following a link, whose name
  * and first bytes are those of this cache: entries of any version, damaged ones included, and temporary files
@@ -26,6 +29,7 @@
 #define VIEWFOLD_RUNTIME_CACHE_DISK_H
 
 #include "ir/base.h"
+#include "runtime/system/bus_error.h"
 
 #define RT_DISK_DEFAULT_BYTES ((int64_t)256 << 20)
 #define RT_DISK_ALIGN         64 /* of payloads, in the file and in memory */
@@ -71,6 +75,30 @@ void rt_disk_release(rt_found *found);
  * prunes it if it exceeds its cap. */
 bool rt_disk_put(rt_disk *disk, const char *kind, const void *key, size_t key_size, const void *payload,
                  size_t size);
+
+/* The same as rt_disk_put, for an entry that is to be mapped. One of its name that is there stays, so that
+ * all processes map the same file; also true then. */
+bool rt_disk_put_mapped(rt_disk *disk, const char *kind, const void *key, size_t key_size,
+                        const void *payload, size_t size);
+
+/* A found payload at a multiple of RT_DISK_ALIGN in a file of the cache, which is mapped, to be read: its
+ * memory is that of all processes which have mapped it. Removing or replacing the file changes nothing. Where
+ * it becomes shorter, or cannot be read, zeros are read from there on, and the guard says so. A program that
+ * writes into the file changes what is read. */
+typedef struct rt_disk_mapping {
+  const uint8_t *payload;
+  size_t size;
+  void *map;
+  size_t map_size;
+  rt_guard *guard;
+} rt_disk_mapping;
+
+/* As rt_disk_get, for an entry of rt_disk_put_mapped. What is checked, and when, is in mapped_entry.h. */
+bool rt_disk_map(rt_disk *disk, const char *kind, const void *key, size_t key_size, rt_disk_mapping *out);
+void rt_disk_unmap(rt_disk_mapping *mapping); /* clears it; it may be all zero */
+
+/* The most bytes that the cache may take. */
+uint64_t rt_disk_max_bytes(const rt_disk *disk);
 
 /* Remove one entry: for payloads that are intact but no longer of use. */
 void rt_disk_remove(rt_disk *disk, const char *kind, const void *key, size_t key_size);

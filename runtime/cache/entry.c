@@ -10,19 +10,21 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "runtime/cache/mapped_entry.h"
+
 #ifndef MAP_POPULATE
 #define MAP_POPULATE 0
 #endif
 
 #define MAGIC 0x3165686361636676u /* "vfcache1" */
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
-static uint64_t payload_offset(uint64_t key_size) {
+uint64_t rt_disk_payload_offset(uint64_t key_size) {
   return (sizeof(rt_disk_head) + key_size + RT_DISK_ALIGN - 1) & ~(uint64_t)(RT_DISK_ALIGN - 1);
 }
 
 uint64_t rt_disk_entry_size(size_t key_size, size_t payload_size) {
-  return payload_offset(key_size) + payload_size;
+  return rt_disk_payload_offset(key_size) + payload_size;
 }
 
 static bool set_reason(char why[RT_DISK_WHY], const char *text) {
@@ -39,7 +41,7 @@ static bool check_head(const rt_disk_head *head, uint64_t file_size, const char 
   if (!memchr(head->kind, 0, sizeof head->kind)) return set_reason(why, "the kind is ill-formed");
   uint64_t room = file_size - sizeof *head;
   if (head->key_size > room || head->payload_size > room) return set_reason(why, "shorter than it says");
-  if (payload_offset(head->key_size) + head->payload_size != file_size)
+  if (rt_disk_payload_offset(head->key_size) + head->payload_size != file_size)
     return set_reason(why, "not as long as it says");
   snprintf(wanted, sizeof wanted, "%s", kind);
   if (memcmp(wanted, head->kind, sizeof wanted))
@@ -52,7 +54,7 @@ static bool check_body(const uint8_t *bytes, size_t size, const void *key, size_
                        rt_entry_view *out) {
   rt_disk_head head;
   memcpy(&head, bytes, sizeof head);
-  uint64_t offset = payload_offset(head.key_size);
+  uint64_t offset = rt_disk_payload_offset(head.key_size);
   if (!rt_digest_equal(rt_digest_of(bytes + offset, head.payload_size), head.payload_digest))
     return set_reason(out->why, "the payload does not match its digest");
   if (key && memcmp(bytes + sizeof head, key, key_size))
@@ -74,6 +76,13 @@ static size_t read_some(int fd, void *to, size_t size) {
   return done;
 }
 
+bool rt_disk_head_read(int fd, uint64_t file_size, const char *kind, const void *key, size_t key_size,
+                       rt_disk_head *out, char why[RT_DISK_WHY]) {
+  if (file_size < sizeof *out || file_size > SIZE_MAX || read_some(fd, out, sizeof *out) != sizeof *out)
+    return set_reason(why, "shorter than its header");
+  return check_head(out, file_size, kind, key, key_size, why);
+}
+
 /* MAP_POPULATE maps all pages at once instead of one page fault for each: all of them are written. */
 static void *private_memory(size_t size) {
   void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -84,13 +93,14 @@ static void *private_memory(size_t size) {
  * The head is compared again with the whole file, which may have changed since. */
 static rt_entry_state read_file(int fd, const char *kind, const void *key, size_t key_size,
                                 rt_entry_view *out) {
+  static const rt_disk_stamp none;
   rt_disk_head head;
   uint64_t size = (uint64_t)out->status.st_size;
-  if (size < sizeof head || size > SIZE_MAX || read_some(fd, &head, sizeof head) != sizeof head) {
-    set_reason(out->why, "shorter than its header");
+  if (!rt_disk_head_read(fd, size, kind, key, key_size, &head, out->why)) return RT_ENTRY_DAMAGED;
+  if (key && memcmp(&head.stamp, &none, sizeof none)) {
+    set_reason(out->why, "has the stamp of an entry that is mapped");
     return RT_ENTRY_DAMAGED;
   }
-  if (!check_head(&head, size, kind, key, key_size, out->why)) return RT_ENTRY_DAMAGED;
   uint8_t *bytes = private_memory((size_t)size);
   if (!bytes) {
     set_reason(out->why, "there is no memory to read it into");
@@ -105,8 +115,7 @@ static rt_entry_state read_file(int fd, const char *kind, const void *key, size_
   return state;
 }
 
-/* Opens a regular file. -1 on failure; `why` names the reason, or is empty where there is no such file. */
-static int open_entry(int shard, const char *name, struct stat *status, char *why) {
+int rt_disk_entry_open(int shard, const char *name, struct stat *status, char why[RT_DISK_WHY]) {
   why[0] = 0;
   int fd = openat(shard, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0 && errno == ELOOP) set_reason(why, "is a symbolic link");
@@ -120,7 +129,7 @@ static int open_entry(int shard, const char *name, struct stat *status, char *wh
 rt_entry_state rt_disk_entry_read(int shard, const char *name, const char *kind, const void *key,
                                   size_t key_size, rt_entry_view *out) {
   memset(out, 0, sizeof *out);
-  int fd = open_entry(shard, name, &out->status, out->why);
+  int fd = rt_disk_entry_open(shard, name, &out->status, out->why);
   if (fd < 0) return RT_ENTRY_ABSENT;
   rt_entry_state state = RT_ENTRY_ABSENT;
   if (rt_is_trusted(&out->status, out->why)) state = read_file(fd, kind, key, key_size, out);
@@ -155,17 +164,21 @@ static bool write_all(int fd, struct iovec *part, int count) {
 }
 
 bool rt_disk_entry_write(int shard, const char *name, const char *kind, const void *key, size_t key_size,
-                         const void *payload, size_t size) {
+                         const void *payload, size_t size, const rt_digest *boot) {
   static const char zeros[RT_DISK_ALIGN];
-  rt_disk_head head = {MAGIC, VERSION, 0, key_size, size, rt_digest_of(payload, size), {0}};
+  rt_disk_head head = {MAGIC, VERSION, 0, key_size, size, rt_digest_of(payload, size), {0}, {0}};
   snprintf(head.kind, sizeof head.kind, "%s", kind);
   int fd = openat(shard, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return false;
-  struct iovec parts[] = {{&head, sizeof head},
-                          {(void *)(uintptr_t)key, key_size},
-                          {(void *)(uintptr_t)zeros, payload_offset(key_size) - sizeof head - key_size},
-                          {(void *)(uintptr_t)payload, size}};
+  struct iovec parts[] = {
+      {&head, sizeof head},
+      {(void *)(uintptr_t)key, key_size},
+      {(void *)(uintptr_t)zeros, rt_disk_payload_offset(key_size) - sizeof head - key_size},
+      {(void *)(uintptr_t)payload, size}};
+  struct timespec times[2];
+  bool stamped = boot && rt_disk_stamp_make(fd, *boot, &head.stamp, times);
   bool good = write_all(fd, parts, sizeof parts / sizeof *parts);
+  if (good && stamped) futimens(fd, times); /* the stamp is worth nothing where that fails */
   good = close(fd) == 0 && good;
   if (good) return true;
   int why = errno;
@@ -178,7 +191,7 @@ rt_owner rt_disk_owner(int shard, const char *name, char why[RT_DISK_WHY]) {
   const uint64_t magic = MAGIC;
   uint8_t begins[sizeof magic] = {0};
   struct stat s;
-  int fd = open_entry(shard, name, &s, why);
+  int fd = rt_disk_entry_open(shard, name, &s, why);
   if (fd < 0) return RT_UNKNOWN;
   size_t got = read_some(fd, begins, sizeof begins);
   close(fd);

@@ -45,15 +45,11 @@ static bool is_shard(const char *name) {
 }
 
 static bool read_entry_name(rt_disk_item *item) {
-  uint64_t half[2] = {0, 0};
-  for (int i = 0; i < 2 + DIGITS; i++) {
-    int digit = hex_digit(i < 2 ? item->shard_name[i] : item->name[i - 2]);
-    if (digit < 0) return false;
-    half[i / 16] = half[i / 16] << 4 | (unsigned)digit;
-  }
+  char digits[RT_DIGEST_HEX];
+  snprintf(digits, sizeof digits, "%s%.*s", item->shard_name, DIGITS, item->name);
+  if (!rt_digest_read(digits, &item->digest)) return false;
   if (item->name[DIGITS] != '.' || !rt_disk_is_kind(item->name + DIGITS + 1)) return false;
   memcpy(item->kind, item->name + DIGITS + 1, strlen(item->name + DIGITS + 1) + 1);
-  item->digest = (rt_digest){half[1], half[0]};
   return true;
 }
 

@@ -34,19 +34,15 @@ static ir_status check_constants(const rt_program *p, rt_constant *const *consta
   return IR_OK;
 }
 
-/* On a remote device the elements are copied once; here programs read them where they are. */
+/* On a remote device programs share a copy; here they read the elements where they are. */
 static ir_status place_constant(rt_program *p, size_t i, ir_error *error) {
-  const rt_device *device = p->context->device;
-  const rt_constant *c = p->constants[i];
+  rt_constant *c = p->constants[i];
   void **address = &p->data[p->number_in_kind[p->resources[i]]];
   *address = (void *)(uintptr_t)c->bytes;
   if (!p->remote || !c->size) return IR_OK;
-  rt_memory memory = {.bytes = c->size, .host = *address, .host_current = true};
-  ir_status status = device->table->memory_place(p->context->device, &memory, true, error);
-  if (status) return status;
-  p->placed[i] = (rt_memory){.bytes = c->size, .address = memory.address};
-  *address = memory.address;
-  return IR_OK;
+  ir_status status = rt_constant_place(p->context, c, address, error);
+  p->is_placed[i] = status == IR_OK;
+  return status;
 }
 
 /* Lists the files that the constants are mapped from, each once. A program with any runs by run_any, which
@@ -62,13 +58,27 @@ static void list_files(rt_program *p) {
   if (p->file_count) p->plain = false;
 }
 
+static ir_status check_entries(const rt_program *p, ir_error *error) {
+  for (size_t i = 0; i < p->hoisted_count; i++) {
+    const rt_constant *array = p->constants[p->resource_count + i];
+    if (array && rt_constant_is_damaged(array))
+      return ir_fail(
+          error, IR_ERR_IO,
+          "graph @%s: an entry of the cache on disk, which has what is computed from its constants "
+          "once, has become shorter, or could not be read; the results are unspecified, compile "
+          "the graph again",
+          rt_program_name(p));
+  }
+  return IR_OK;
+}
+
 ir_status rt_program_check_files(const rt_program *p, ir_error *error) {
   ir_error found = {0};
   for (size_t i = 0; i < p->file_count; i++)
     if (rt_mapped_check(p->files[i], &found) != IR_OK)
       return ir_fail(error, found.status, "%s. Constants of graph @%s are in it; the results are unspecified",
                      found.text, rt_program_name(p));
-  return IR_OK;
+  return p->maps_entries && rt_guards_damaged() ? check_entries(p, error) : IR_OK;
 }
 
 static size_t array_count(const rt_program *p) { return p->resource_count + p->hoisted_count; }
@@ -76,32 +86,32 @@ static size_t array_count(const rt_program *p) { return p->resource_count + p->h
 static ir_status bind(rt_program *p, rt_constant *const *constants, size_t count, ir_error *error) {
   const ir_mem *mem = rt_context_mem(p->context);
   p->constants = ir_alloc(mem, array_count(p) * sizeof *p->constants);
-  p->placed = ir_alloc(mem, count * sizeof *p->placed);
+  p->is_placed = ir_alloc(mem, count * sizeof *p->is_placed);
   p->files = ir_alloc(mem, count * sizeof *p->files);
   if (p->constants) memset(p->constants, 0, array_count(p) * sizeof *p->constants);
-  if (!p->constants || !p->placed || !p->files)
+  if (p->is_placed) memset(p->is_placed, 0, count * sizeof *p->is_placed);
+  if (!p->constants || !p->is_placed || !p->files)
     return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory binding its constants",
                    rt_program_name(p));
-  memset(p->placed, 0, count * sizeof *p->placed);
   for (size_t i = 0; i < count; i++) rt_constant_retain(p->constants[i] = constants[i]);
   ir_status status = IR_OK;
   for (size_t i = 0; i < count && !status; i++) status = place_constant(p, i, error);
   list_files(p);
   if (!status) status = rt_run_hoisted(p, error);
-  p->plain &= !p->failed_step; /* such a run only fails */
+  p->plain &= !p->failed_step && !p->maps_entries; /* the one only fails, the other checks them */
   return status;
 }
 
 void rt_program_unbind(rt_program *p) {
   const ir_mem *mem = rt_context_mem(p->context);
-  for (size_t i = 0; i < p->resource_count && p->constants && p->placed; i++)
-    if (p->placed[i].address) p->context->device->table->memory_free(p->context->device, &p->placed[i]);
+  for (size_t i = 0; i < p->resource_count && p->constants && p->is_placed; i++)
+    if (p->is_placed[i]) rt_constant_displace(p->context, p->constants[i]);
   for (size_t i = 0; i < array_count(p) && p->constants; i++) rt_constant_release(p->constants[i]);
   ir_free(mem, p->constants, array_count(p) * sizeof *p->constants);
-  ir_free(mem, p->placed, p->resource_count * sizeof *p->placed);
+  ir_free(mem, p->is_placed, p->resource_count * sizeof *p->is_placed);
   ir_free(mem, p->files, p->resource_count * sizeof *p->files);
   p->constants = NULL;
-  p->placed = NULL;
+  p->is_placed = NULL;
   p->files = NULL;
 }
 
@@ -114,11 +124,12 @@ static ir_status bind_guarded(rt_program *p, rt_constant *const *constants, size
   return status;
 }
 
-ir_status rt_program_bind(rt_program *base, rt_constant *const *constants, size_t count, rt_program **out,
-                          ir_error *error) {
+static ir_status bind_program(rt_program *base, rt_constant *const *constants, size_t count, bool stores,
+                              rt_program **out, ir_error *error) {
   *out = NULL;
   ir_status status = check_constants(base, constants, count, error);
   if (!status) status = rt_program_share(base, out, error);
+  if (!status) (*out)->stores = stores;
   if (!status) status = bind_guarded(*out, constants, count, error);
   if (status) {
     rt_program_release(*out);
@@ -127,6 +138,12 @@ ir_status rt_program_bind(rt_program *base, rt_constant *const *constants, size_
   return status;
 }
 
+ir_status rt_program_bind(rt_program *base, rt_constant *const *constants, size_t count, rt_program **out,
+                          ir_error *error) {
+  return bind_program(base, constants, count, true, out, error);
+}
+
+/* Nothing is stored of constants that are replaced: the next ones may come with the next run. */
 ir_status rt_program_rebind(const rt_program *p, size_t number, rt_constant *constant, rt_program **out,
                             ir_error *error) {
   const ir_mem *mem = rt_context_mem(p->context);
@@ -136,7 +153,7 @@ ir_status rt_program_rebind(const rt_program *p, size_t number, rt_constant *con
   if (!constants) return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory", rt_program_name(p));
   memcpy(constants, p->constants, count * sizeof *constants);
   constants[number] = constant;
-  ir_status status = rt_program_bind(p->base, constants, count, out, error);
+  ir_status status = bind_program(p->base, constants, count, false, out, error);
   ir_free(mem, constants, count * sizeof *constants);
   return status;
 }

@@ -1,11 +1,12 @@
 /* Hoisting: the kernels of a bound program that depend on constants alone, such as those that copy weights
  * into the order in which products read them, run once, when the program is bound. What they compute is kept
- * as long as the program, and shared by all programs of the context that compute the same of equal constants.
- */
+ * as long as the program, and shared by all programs of the context that compute the same of equal constants;
+ * what took some time to compute is stored in the cache on disk, and then mapped by all processes instead. */
 #include <string.h>
 
 #include "runtime/constants.h"
 #include "runtime/context.h"
+#include "runtime/program/hoisted_entry.h"
 #include "runtime/program/run.h"
 
 /* The value of an index expression of the plan, if it is a constant. */
@@ -74,60 +75,80 @@ void rt_find_hoisted(rt_program *p) {
 
 static size_t number_of(const rt_program *p, uint32_t slot) { return p->number_in_kind[slot]; }
 
+/* What a hoisted slot is made of. */
+typedef struct source {
+  rt_digest recipe;
+  int64_t work;     /* of computing it from constants */
+  bool is_portable; /* the recipe says in other processes too what it is */
+  bool is_kept;     /* a step reads it that is not hoisted */
+  bool is_needed;   /* that, or a hoisted step reads it that runs */
+} source;
+
 /* The state of running the hoisted steps once. */
 typedef struct hoisting {
   rt_program *p;
-  rt_digest *recipes; /* by hoisted slot */
-  bool *needed;       /* by hoisted slot: a step reads it that runs later */
-  bool *runs;         /* by step of the plan */
-  void **buffers;     /* the parameters of a kernel, and its status word */
+  source *sources; /* by hoisted slot */
+  bool *runs;      /* by step of the plan */
+  void **buffers;  /* the parameters of a kernel, and its status word */
+  bool stores;     /* there is a cache on disk, and room in it for what is worth storing */
 } hoisting;
 
 static bool is_hoisted_slot(const rt_program *p, uint32_t slot) {
   return p->kinds[slot] == IR_SLOT_RESOURCE && p->plan.slots[slot].kind != IR_SLOT_RESOURCE;
 }
 
-/* What a slot is, in the text of a recipe: a constant's name, the recipe of what a hoisted step makes, or a
- * literal array's digest. */
-static void put_source(const hoisting *h, uint32_t slot, ir_text *out) {
+static source *source_of(const hoisting *h, uint32_t slot) {
+  return &h->sources[h->p->array_number[slot] - h->p->resource_count];
+}
+
+static int64_t add_work(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
+
+/* Puts what a slot is into the text of a recipe: a constant's name, the recipe of what a hoisted step makes,
+ * or a literal array's digest. */
+static void put_source(const hoisting *h, uint32_t slot, source *to, ir_text *out) {
   const rt_program *p = h->p;
   char digits[RT_DIGEST_HEX];
   if (is_hoisted_slot(p, slot)) {
-    rt_digest_hex(h->recipes[p->array_number[slot] - p->resource_count], digits);
+    const source *from = source_of(h, slot);
+    rt_digest_hex(from->recipe, digits);
     ir_textf(out, " made %s", digits);
+    to->work = add_work(to->work, from->work);
+    to->is_portable &= from->is_portable;
   } else if (p->plan.slots[slot].kind == IR_SLOT_DATA) {
     rt_digest_hex(rt_digest_of(p->data[number_of(p, slot)], (size_t)slot_bytes(p, slot)), digits);
     ir_textf(out, " data %s", digits);
   } else {
-    ir_textf(out, " %s", p->constants[p->array_number[slot]]->name);
+    const rt_constant *constant = p->constants[p->array_number[slot]];
+    ir_textf(out, " %s", constant->name);
+    to->is_portable &= constant->is_portable;
   }
 }
 
 /* A recipe says all that a result depends on: the kernel, by its symbol, which has a digest of it; what it
  * reads; and which of its results it is. */
-static bool recipe_of(const hoisting *h, const rt_plan_step *s, uint32_t result, rt_digest *out) {
+static bool find_source(const hoisting *h, const rt_plan_step *s, uint32_t result, source *out) {
   const rt_program *p = h->p;
   ir_text text;
   rt_entry entry;
+  *out = (source){.is_portable = true};
   ir_text_init(&text, rt_context_mem(p->context));
-  bool good = rt_image_entry(p->code.base, p->code.size, s->kernel, &entry);
+  bool good =
+      rt_image_entry(p->code.base, p->code.size, s->kernel, &entry) && constant_value(p, s->work, &out->work);
   if (good) ir_textf(&text, "%s %u", entry.name, result);
   for (uint32_t k = s->written; k < s->slot_count && good; k++)
-    put_source(h, p->plan.step_slots[s->slots + k], &text);
+    put_source(h, p->plan.step_slots[s->slots + k], out, &text);
   good = good && !text.failed;
-  if (good) *out = rt_digest_of(text.data, text.len);
+  if (good) out->recipe = rt_digest_of(text.data, text.len);
   ir_text_free(&text);
   return good;
 }
 
-static bool find_recipes(hoisting *h) {
+static bool find_sources(hoisting *h) {
   const rt_program *p = h->p;
   for (uint32_t i = 0; i < p->plan.head->steps; i++) {
     const rt_plan_step *s = &p->plan.steps[i];
-    for (uint32_t k = 0; k < s->written && p->is_hoisted[i]; k++) {
-      uint32_t slot = p->plan.step_slots[s->slots + k];
-      if (!recipe_of(h, s, k, &h->recipes[p->array_number[slot] - p->resource_count])) return false;
-    }
+    for (uint32_t k = 0; k < s->written && p->is_hoisted[i]; k++)
+      if (!find_source(h, s, k, source_of(h, p->plan.step_slots[s->slots + k]))) return false;
   }
   return true;
 }
@@ -140,34 +161,65 @@ static ir_status short_of_memory(const rt_program *p, ir_error *error) {
 static void use_array(rt_program *p, uint32_t slot, rt_constant *array) {
   p->constants[p->array_number[slot]] = array;
   p->data[number_of(p, slot)] = (void *)(uintptr_t)array->bytes;
+  p->maps_entries |= array->mapping.map != NULL;
 }
 
 static void need_sources(hoisting *h, const rt_plan_step *s) {
   const rt_program *p = h->p;
   for (uint32_t k = 0; k < s->slot_count; k++) {
     uint32_t slot = p->plan.step_slots[s->slots + k];
-    if (is_hoisted_slot(p, slot)) h->needed[p->array_number[slot] - p->resource_count] = true;
+    if (is_hoisted_slot(p, slot)) source_of(h, slot)->is_needed = true;
   }
 }
 
-/* Which hoisted steps have to run, from the last to the first: those that make what is needed and what no
- * other program of the context has made. */
-static void choose_steps(hoisting *h) {
+/* Is the array worth an entry of the cache on disk, and can it have one? */
+static bool may_store(const source *s) { return s->is_kept && s->is_portable && s->work >= RT_STORE_WORK; }
+
+/* Notes which arrays steps read that are not hoisted, and whether those may be stored. */
+static void find_kept(hoisting *h) {
+  const rt_program *p = h->p;
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < p->plan.head->steps; i++)
+    if (!p->is_hoisted[i]) need_sources(h, &p->plan.steps[i]);
+  for (size_t i = 0; i < p->hoisted_count; i++) {
+    h->sources[i].is_kept = h->sources[i].is_needed;
+    if (may_store(&h->sources[i])) bytes += (uint64_t)slot_bytes(p, p->hoisted[i]);
+  }
+  h->stores = p->stores && bytes && rt_hoisted_fit(p->context, bytes);
+}
+
+/* The array, if a program of the context has made it, or the cache on disk has it. */
+static ir_status find_made(const hoisting *h, uint32_t slot, rt_constant **out, ir_error *error) {
+  const rt_program *p = h->p;
+  const source *s = source_of(h, slot);
+  rt_made made = {.recipe = s->recipe, .size = (size_t)slot_bytes(p, slot), .is_portable = true};
+  *out = rt_constant_made_before(p->context, s->recipe);
+  if (*out || !may_store(s) || !rt_hoisted_map(p->context, s->recipe, made.size, &made.mapping)) return IR_OK;
+  made.bytes = (void *)(uintptr_t)made.mapping.payload;
+  ir_status status = rt_constant_made(p->context, &made, out, error);
+  if (status) rt_disk_unmap(&made.mapping);
+  return status;
+}
+
+/* Which hoisted steps have to run, from the last to the first: those that make what is needed and is not
+ * found made. */
+static ir_status choose_steps(hoisting *h, ir_error *error) {
   rt_program *p = h->p;
   const rt_plan *plan = &p->plan;
-  for (uint32_t i = 0; i < plan->head->steps; i++)
-    if (!p->is_hoisted[i]) need_sources(h, &plan->steps[i]);
   for (uint32_t i = plan->head->steps; i-- > 0;) {
     const rt_plan_step *s = &plan->steps[i];
     for (uint32_t k = 0; k < s->written && p->is_hoisted[i]; k++) {
       uint32_t slot = plan->step_slots[s->slots + k];
-      size_t number = p->array_number[slot] - p->resource_count;
-      rt_constant *found = h->needed[number] ? rt_constant_made_before(p->context, h->recipes[number]) : NULL;
+      rt_constant *found;
+      if (!source_of(h, slot)->is_needed) continue;
+      ir_status status = find_made(h, slot, &found, error);
+      if (status) return status;
       if (found) use_array(p, slot, found);
-      else h->runs[i] |= h->needed[number];
+      else h->runs[i] = true;
     }
     if (h->runs[i]) need_sources(h, s);
   }
+  return IR_OK;
 }
 
 /* Runs the step on h->buffers. */
@@ -195,7 +247,40 @@ static ir_status compute(const hoisting *h, uint32_t number, ir_error *error) {
   return IR_OK;
 }
 
-/* Computes the results of a step, each in memory of its own. */
+/* May what is computed from these arrays be stored under its recipe? Borrowed ones are read again, since
+ * their owner may have written to them after they were digested: another process would get something else. */
+static bool sources_are_intact(const hoisting *h, const rt_plan_step *s) {
+  const rt_program *p = h->p;
+  for (uint32_t k = s->written; k < s->slot_count; k++) {
+    uint32_t slot = p->plan.step_slots[s->slots + k];
+    if (p->kinds[slot] != IR_SLOT_RESOURCE) continue;
+    const rt_constant *from = p->constants[p->array_number[slot]];
+    if (!from->is_portable || (!is_hoisted_slot(p, slot) && !rt_constant_is_intact(from))) return false;
+  }
+  return true;
+}
+
+/* Keeps a result, in its entry of the cache on disk if it is stored; then, or where another thread has made
+ * it meanwhile, the buffer is freed. */
+static ir_status keep_result(hoisting *h, uint32_t slot, void *buffer, bool is_intact, ir_error *error) {
+  rt_program *p = h->p;
+  const source *s = source_of(h, slot);
+  rt_made made = {s->recipe, buffer, (size_t)slot_bytes(p, slot), {0}, is_intact};
+  rt_constant *constant = NULL;
+  if (h->stores && is_intact && may_store(s) &&
+      rt_hoisted_store(p->context, s->recipe, buffer, made.size, &made.mapping)) {
+    rt_constant_memory_free(p->context, buffer, made.size);
+    made.bytes = (void *)(uintptr_t)made.mapping.payload;
+  }
+  ir_status status = rt_constant_made(p->context, &made, &constant, error);
+  if (!status) use_array(p, slot, constant);
+  else if (made.mapping.map) rt_disk_unmap(&made.mapping);
+  else rt_constant_memory_free(p->context, buffer, made.size);
+  return status;
+}
+
+/* Computes the results of a step, each in memory of its own. Those of a step that failed are not kept: every
+ * program that needs them is to fail. */
 static ir_status compute_results(hoisting *h, uint32_t number, ir_error *error) {
   rt_program *p = h->p;
   const rt_plan_step *s = &p->plan.steps[number];
@@ -207,26 +292,20 @@ static ir_status compute_results(hoisting *h, uint32_t number, ir_error *error) 
       status = short_of_memory(p, error);
   if (!status) status = compute(h, number, error);
   if (!status) status = rt_program_check_files(p, error); /* others are going to use the results */
+  bool is_intact = !status && !p->failed_step && sources_are_intact(h, s);
   for (uint32_t k = 0; k < s->written; k++) {
-    size_t bytes = (size_t)slot_bytes(p, slots[k]), place = p->array_number[slots[k]];
-    rt_constant *made = NULL;
-    if (!status && !p->constants[place])
-      status = rt_constant_made(p->context, h->recipes[place - p->resource_count], h->buffers[k], bytes,
-                                &made, error);
-    if (made) use_array(p, slots[k], made);
-    else rt_constant_memory_free(p->context, h->buffers[k], bytes);
+    bool keeps = !status && !p->failed_step && !p->constants[p->array_number[slots[k]]];
+    if (keeps) status = keep_result(h, slots[k], h->buffers[k], is_intact, error);
+    else rt_constant_memory_free(p->context, h->buffers[k], (size_t)slot_bytes(p, slots[k]));
   }
   return status;
 }
 
 /* Gives back what only hoisted steps have read. */
-static void release_intermediates(hoisting *h) {
+static void release_intermediates(const hoisting *h) {
   rt_program *p = h->p;
-  memset(h->needed, 0, p->hoisted_count * sizeof *h->needed);
-  for (uint32_t i = 0; i < p->plan.head->steps; i++)
-    if (!p->is_hoisted[i]) need_sources(h, &p->plan.steps[i]);
   for (size_t i = 0; i < p->hoisted_count; i++) {
-    if (h->needed[i]) continue;
+    if (h->sources[i].is_kept) continue;
     rt_constant_release(p->constants[p->resource_count + i]);
     p->constants[p->resource_count + i] = NULL;
     p->data[number_of(p, p->hoisted[i])] = NULL;
@@ -234,11 +313,11 @@ static void release_intermediates(hoisting *h) {
 }
 
 static ir_status run_hoisted(hoisting *h, ir_error *error) {
-  const rt_program *p = h->p;
-  ir_status status = IR_OK;
-  if (!find_recipes(h)) return short_of_memory(p, error);
-  choose_steps(h);
-  for (uint32_t i = 0; i < p->plan.head->steps && !status; i++)
+  rt_program *p = h->p;
+  if (!find_sources(h)) return short_of_memory(p, error);
+  find_kept(h);
+  ir_status status = choose_steps(h, error);
+  for (uint32_t i = 0; i < p->plan.head->steps && !status && !p->failed_step; i++)
     if (h->runs[i]) status = compute_results(h, i, error);
   if (!status) release_intermediates(h);
   return status;
@@ -252,8 +331,7 @@ ir_status rt_run_hoisted(rt_program *p, ir_error *error) {
   void *memory = NULL;
   for (int laid_out = 0; laid_out < 2; laid_out++) { /* the first time around, sizes alone */
     uintptr_t at = (uintptr_t)memory;
-    h.recipes = rt_lay_out(&at, p->hoisted_count, sizeof *h.recipes);
-    h.needed = rt_lay_out(&at, p->hoisted_count, sizeof *h.needed);
+    h.sources = rt_lay_out(&at, p->hoisted_count, sizeof *h.sources);
     h.runs = rt_lay_out(&at, p->plan.head->steps, sizeof *h.runs);
     h.buffers = rt_lay_out(&at, p->max_params + 1, sizeof *h.buffers);
     if (laid_out) break;

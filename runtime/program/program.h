@@ -111,11 +111,13 @@ struct rt_program {
   uint32_t failed_step; /* of a bound program: 1 + a hoisted step that found an index out of range; 0: none */
   struct rt_program *base; /* of a bound program: the one whose code it runs; else NULL */
   /* of a bound program: resource_count constants, then hoisted_count arrays that hoisted steps have computed;
-   * and where the elements of the former are on a remote device */
+   * and which of the former it uses on a remote device */
   rt_constant **constants;
-  rt_memory *placed;
+  bool *is_placed;
   rt_mapped_file **files; /* of a bound program, at most resource_count: those that the constants are in */
   size_t file_count;
+  bool stores;       /* of a bound program: what hoisted steps compute goes to the cache on disk */
+  bool maps_entries; /* of a bound program: an array of a hoisted step is mapped from the cache on disk */
   atomic_uint references;
   atomic_bool cached;
   pthread_mutex_t lock; /* guards runs */
@@ -138,7 +140,8 @@ void rt_program_drop(void *program); /* for the table of programs: releases its 
  * none. */
 void rt_program_unbind(rt_program *program);
 
-/* Defined in bind.c: did the files of the constants change while the program read them? */
+/* Defined in bind.c: did what the program reads from files change meanwhile, constants or entries of the
+ * cache on disk? */
 ir_status rt_program_check_files(const rt_program *program, ir_error *error);
 
 /* Defined in hoist.c. Finds the steps of a bound program that depend on constants alone, and runs them once

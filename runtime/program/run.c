@@ -279,7 +279,7 @@ static ir_status run_unmapped(rt_program *p, const rt_arguments *a, ir_error *er
                    : run_with_state(p, a->inputs, a->outputs, a->vars, a->ns_by_step, error);
 }
 
-/* A run that reads constants from mapped files, which may change meanwhile. */
+/* A run that reads mapped files, which may change meanwhile. */
 static ir_status run_mapped(rt_program *p, const rt_arguments *a, ir_error *error) {
   sigset_t before;
   rt_guard_enter(&before);
@@ -295,7 +295,7 @@ static ir_status run_any(const rt_program *program, const rt_arguments *a, ir_er
     return ir_fail(error, IR_ERR_INVALID, "graph @%s: it reads %zu constants, to which it is not bound",
                    rt_program_name(p), p->resource_count);
   if (p->failed_step) return rt_out_of_range(p, p->failed_step - 1, error);
-  return p->file_count ? run_mapped(p, a, error) : run_unmapped(p, a, error);
+  return p->file_count || p->maps_entries ? run_mapped(p, a, error) : run_unmapped(p, a, error);
 }
 
 ir_status rt_program_run(const rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,

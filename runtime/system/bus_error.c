@@ -30,9 +30,10 @@ typedef struct block {
 static struct {
   pthread_mutex_t lock; /* for all but the handler */
   _Atomic(block *) blocks;
-  uintptr_t page; /* bytes of a page */
-  size_t count;   /* guards in use */
-  bool installed; /* the handler is, or other handlers may pass signals on to it */
+  uintptr_t page;      /* bytes of a page */
+  size_t count;        /* guards in use */
+  atomic_bool damaged; /* one has been damaged at some time */
+  bool installed;      /* the handler is, or other handlers may pass signals on to it */
   struct sigaction previous;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -48,6 +49,7 @@ static bool replace(uintptr_t address) {
       if (address - begin >= size) continue;
       uintptr_t from = address & ~(state.page - 1), end = (begin + size + state.page - 1) & ~(state.page - 1);
       atomic_store_explicit(&g->damaged, true, memory_order_release);
+      atomic_store_explicit(&state.damaged, true, memory_order_release);
       return mmap((void *)from, end - from, PROT_READ,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
     }
@@ -145,6 +147,8 @@ rt_guard *rt_guard_add(const void *begin, size_t size) {
 }
 
 bool rt_guard_damaged(const rt_guard *g) { return atomic_load_explicit(&g->damaged, memory_order_acquire); }
+
+bool rt_guards_damaged(void) { return atomic_load_explicit(&state.damaged, memory_order_acquire); }
 
 void rt_guard_remove(rt_guard *g) {
   pthread_mutex_lock(&state.lock);

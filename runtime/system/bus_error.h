@@ -25,6 +25,8 @@ void rt_guard_leave(const sigset_t *before);
 rt_guard *rt_guard_add(const void *begin, size_t size);
 /* Has a part of the range been replaced by zeros? */
 bool rt_guard_damaged(const rt_guard *guard);
+/* Has that happened to any range since the process began? Costs no more than reading a variable. */
+bool rt_guards_damaged(void);
 /* To be called before the range is unmapped, when nobody reads it any more. */
 void rt_guard_remove(rt_guard *guard);
 

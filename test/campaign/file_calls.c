@@ -42,6 +42,8 @@ static const struct scenario {
 } scenarios[] = {
     {"run", {"viewfold", "run", "graph.vf", "--in", "x=x.npy", "--out", "y=y.npy"}, false, false, NULL},
     {"run again", {"viewfold", "run", "graph.vf", "--in", "x=x.npy", "--out", "y=y.npy"}, true, false, NULL},
+    {"weights", {"viewfold", "run", "weights.vf", "--in", "x=[3]"}, false, false, NULL},
+    {"weights again", {"viewfold", "run", "weights.vf", "--in", "x=[3]"}, true, false, NULL},
     {"run and print", {"viewfold", "run", "small.vf", "--in", "x=[1,2,3]"}, true, false, NULL},
     {"cache stat", {"viewfold", "cache", "stat"}, true, false, "ignored"},
     {"cache verify", {"viewfold", "cache", "verify"}, true, false, NULL},
@@ -74,6 +76,7 @@ static const int errors[FAULT_COUNT][MOST_ERRORS + 1] = {
     [FAULT_fsync] = {EIO, ENOSPC, NO_MORE},
     [FAULT_ftruncate] = {ENOSPC, EIO, NO_MORE},
     [FAULT_fwrite] = {ENOSPC, EIO, NO_MORE},
+    [FAULT_link] = {EPERM, ENOSPC, EEXIST, EMLINK, NO_MORE},
     [FAULT_memfd_create] = {ENOMEM, EMFILE, NO_MORE},
     [FAULT_mkdir] = {EACCES, ENOSPC, EIO, NO_MORE},
     [FAULT_mkdtemp] = {EACCES, ENOSPC, NO_MORE},
@@ -268,12 +271,19 @@ static bool set_up(const char *build, const char *programs, const char *shim) {
       !write_text("small.vf", "graph @small(%x: f32[3]) {\n  %y = mul %x, 3\n  return %y\n}\n") ||
       !write_text("iota.vf",
                   "graph @iota() {\n  %x = iota shape=[6,50] axis=1 dtype=f32\n  return %x\n}\n") ||
+      !write_text("stored.vf",
+                  "graph @stored() {\n  %w = iota shape=[65536] axis=0 dtype=f32\n  return %w\n}\n") ||
+      !write_text("weights.vf",
+                  "graph @weights(%x: f32[1]) {\n  %w = data file=\"w.npy\" : f32[65536]\n  %p = mul %w, 7\n"
+                  "  %e = expand %x shape=[65536]\n  %q = mul %p, %e\n  %y = max %q\n  return %y\n}\n") ||
       !write_text("graph.vf",
                   "graph @graph(%x: f32[6,50]) {\n  %m = mul %x, 0.125\n  %y = softmax %m axis=1\n"
                   "  return %y\n}\n"))
     return false;
-  static const char *const iota[] = {"viewfold", "run", "iota.vf", "--out", "x=x.npy", NULL};
+  static const char *const iota[] = {"viewfold", "run", "iota.vf", "--out", "x=x.npy", NULL},
+                           *const stored[] = {"viewfold", "run", "stored.vf", "--out", "w=w.npy", NULL};
   if (!run(iota, NULL, &o) || !ended(&o, 0)) return printf("%s\n", o.err), false;
+  if (!run(stored, NULL, &o) || !ended(&o, 0)) return printf("%s\n", o.err), false;
   for (int i = 0; i < SCENARIOS; i++)
     if (strcmp(scenarios[i].arguments[1], "cache") &&
         (!run(scenarios[i].arguments, NULL, &o) || !ended(&o, 0)))

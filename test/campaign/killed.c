@@ -47,7 +47,23 @@ static void complain(const char *what, const char *detail) {
   fflush(stdout);
 }
 
-/* Two kernels that differ only in the factor: a wrong cache entry gives other results. */
+/* WEIGHTS ones as f32, in a file of NumPy's format. */
+enum { WEIGHTS = 1 << 16, NPY_HEAD = 128 };
+static bool write_weights(void) {
+  char head[NPY_HEAD];
+  const float one = 1;
+  snprintf(head, sizeof head, "\x93NUMPY\x01%c%c%c%-*s", 0, NPY_HEAD - 10, 0, NPY_HEAD - 11,
+           "{'descr': '<f4', 'fortran_order': False, 'shape': (65536,), }");
+  head[NPY_HEAD - 1] = '\n';
+  FILE *f = fopen("ones.npy", "wb");
+  if (!f) return false;
+  bool good = fwrite(head, 1, sizeof head, f) == sizeof head;
+  for (int i = 0; i < WEIGHTS && good; i++) good = fwrite(&one, sizeof one, 1, f) == 1;
+  return fclose(f) == 0 && good;
+}
+
+/* Kernels that differ only in the factor: a wrong cache entry gives other results. `%p` depends on constants
+ * alone, and is an entry that processes map. */
 static bool write_graph(int factor) {
   char path[32];
   snprintf(path, sizeof path, "%d.vf", factor);
@@ -55,15 +71,17 @@ static bool write_graph(int factor) {
   if (!f) return false;
   fprintf(f,
           "graph @g(%%x: f32[3]) {\n  %%a = mul %%x, %d\n  %%s = sum %%a\n  %%y = sub %%a, %%s\n"
-          "  return %%y, %%s\n}\n",
-          factor);
+          "  %%w = data file=\"ones.npy\" : f32[65536]\n  %%p = mul %%w, %d\n"
+          "  %%o = shrink %%x bounds=[[0,1]]\n  %%e = expand %%o shape=[65536]\n  %%q = mul %%p, %%e\n"
+          "  %%l = min %%q\n  %%h = max %%q\n  return %%y, %%s, %%l, %%h\n}\n",
+          factor, factor);
   return fclose(f) == 0;
 }
 
 /* The printed results for x = [1, 2, 4]. */
 static void expected(int factor, char *text, size_t size) {
-  snprintf(text, size, "y: f32[3] = [%d.0, %d.0, %d.0]\ns: f32[] = %d.0\n", -6 * factor, -5 * factor,
-           -3 * factor, 7 * factor);
+  snprintf(text, size, "y: f32[3] = [%d.0, %d.0, %d.0]\ns: f32[] = %d.0\nl: f32[] = %d.0\nh: f32[] = %d.0\n",
+           -6 * factor, -5 * factor, -3 * factor, 7 * factor, factor, factor);
 }
 
 /* gate: the ends of a pipe; the process waits until nobody has the second one open. NULL: it does not
@@ -197,7 +215,7 @@ int main(int argc, char **argv) {
   snprintf(all.command, sizeof all.command, "%s%s%s/viewfold", *build == '/' ? "" : here,
            *build == '/' ? "" : "/", build);
   if (!test_folder_make(all.root, sizeof all.root) || chdir(all.root)) return 2;
-  bool good = true;
+  bool good = write_weights();
   for (int i = 1; i <= OLD_GRAPHS && good; i++) good = write_graph(i);
   int64_t iteration_ns = 1000000000;
   int iteration = 0;

@@ -19,6 +19,7 @@
   X(fsync)                                                                                                   \
   X(ftruncate)                                                                                               \
   X(fwrite)                                                                                                  \
+  X(link)                                                                                                    \
   X(memfd_create)                                                                                            \
   X(mkdir)                                                                                                   \
   X(mkdtemp)                                                                                                 \

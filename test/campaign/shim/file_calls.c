@@ -104,6 +104,8 @@ WRAP(pipe, int, pipe, -1, (int fds[2]), (fds))
 WRAP(pipe, int, pipe2, -1, (int fds[2], int flags), (fds, flags))
 WRAP(readdir, struct dirent *, readdir, NULL, (DIR * directory), (directory))
 WRAP(readdir, struct dirent64 *, readdir64, NULL, (DIR * directory), (directory))
+WRAP(link, int, linkat, -1, (int fd, const char *from, int to_fd, const char *to, int flags),
+     (fd, from, to_fd, to, flags))
 WRAP(rename, int, rename, -1, (const char *from, const char *to), (from, to))
 WRAP(rename, int, renameat, -1, (int fd, const char *from, int to_fd, const char *to), (fd, from, to_fd, to))
 WRAP(rename, int, renameat2, -1, (int fd, const char *from, int to_fd, const char *to, unsigned flags),
