@@ -17,8 +17,8 @@ extern "C" {
 /* As vf_data, of elements that stay where they are: weights that are mapped from a file, an array of another
  * library. They are read once now, for a digest. Nobody may change them until release(elements, user) is
  * called, once: when no graph and no program uses them any more, or before this call returns, where the
- * context holds equal elements already and where it fails. On any thread; it may be NULL. The elements are
- * aligned as their dtype requires. */
+ * context holds equal elements already and where it fails. On any thread; it may be NULL. The elements may
+ * lie at any address. */
 typedef void (*vf_release)(const void *elements, void *user);
 VF_API vf_value vf_constant_borrow(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape,
                                    const void *elements, vf_release release, void *user);
@@ -33,10 +33,10 @@ VF_API vf_status vf_program_set_constant(vf_program *program, vf_value constant,
 /* safetensors, .npz, .npy and GGUF (versions 2 and 3), told by their first bytes. The file is mapped: its
  * arrays are constants that all processes share, of which nothing is read before a program runs, once their
  * digests are known; these are kept in the cache on disk, by the file's identity: device, inode, size, times
- * in nanoseconds. Arrays that do not lie in the file as programs read them (not aligned, compressed, bools,
- * big- endian, in Fortran's order) are converted into memory. Blocks of GGUF, Q8_0 and Q4_0, stay what they
- * are in memory too: operations of the graph make f32 of them where they are used, bit for bit as GGUF's own
- * package.
+ * in nanoseconds. Arrays that do not lie in the file as programs read them (compressed, bools, big-endian, in
+ * Fortran's order) are converted into memory; they may lie at any offset. Blocks of GGUF, Q8_0 and Q4_0, stay
+ * what they are in memory too: operations of the graph make f32 of them where they are used, bit for bit as
+ * GGUF's own package.
  *
  * A file must stay as it is while programs use it. One that is written to, or becomes shorter, is noticed:
  * the run gives VF_ERR_IO with the file's name, its results are unspecified, and so does any later run of

@@ -69,17 +69,13 @@ enum { LITERAL_BYTES = 1024 };
 
 ir_ref onnx_elements_ref(onnx_import *m, wire_bytes name, ir_dtype dtype, int rank, const int64_t *shape,
                          const void *elements, size_t bytes, onnx_file *keeper) {
-  size_t element = ir_dtypes[dtype].bytes;
   rt_constant *constant;
-  bool aligned = (uintptr_t)elements % element == 0;
   if (bytes <= LITERAL_BYTES) {
-    _Alignas(8) char copy[LITERAL_BYTES];
-    if (bytes && !aligned) elements = memcpy(copy, elements, bytes);
     if (rank == 0) return op_const(m->g, dtype, ir_value_load(elements, dtype)); /* needs no expanding */
     return vf_data(m->graph, (vf_dtype)dtype, rank, shape, elements).id;
   }
-  bool good = keeper && aligned ? map_constant(m, keeper, elements, bytes, &constant)
-                                : rt_constant_copy(m->graph->context->runtime, elements, bytes, &constant,
-                                                   m->error) == IR_OK;
+  bool good =
+      keeper ? map_constant(m, keeper, elements, bytes, &constant)
+             : rt_constant_copy(m->graph->context->runtime, elements, bytes, &constant, m->error) == IR_OK;
   return good ? refer(m, name, dtype, rank, shape, constant) : 0;
 }

@@ -378,6 +378,9 @@ static void test_converted(void **state) {
                    data, sizeof data);
   assert_int_not_equal(f.size % 4, 3); /* the header is of a length that aligns nothing */
   write_bytes("odd.safetensors", &f);
+  write_bytes("bools.safetensors", &f);
+  char path_of_bools[300];
+  snprintf(path_of_bools, sizeof path_of_bools, "%s", in_folder("bools.safetensors"));
   vf_context *c = make_context();
   vf_arrays *a = vf_arrays_open(c, in_folder("odd.safetensors"), &error);
   vf_graph *g = vf_graph_create(c, "g", &error);
@@ -385,10 +388,20 @@ static void test_converted(void **state) {
   vf_arrays_close(a);
   vf_output(g, "y", vf_where(b, w, vf_number(g, 0)));
   vf_program *p = compile(g);
-  assert_int_equal(truncate(in_folder("odd.safetensors"), 0), 0); /* they are copies */
   float y[3];
   assert_int_equal(vf_program_run(p, NULL, (void *[]){y}, NULL, &error), VF_OK);
   assert_true(y[0] == 0 && y[1] == -2 && y[2] == 3);
+  assert_int_equal(truncate(in_folder("odd.safetensors"), 0), 0);
+  assert_int_equal(vf_program_run(p, NULL, (void *[]){y}, NULL, &error), VF_ERR_IO); /* w is mapped */
+  vf_graph *copies = vf_graph_create(c, "g", &error);
+  a = vf_arrays_open(c, path_of_bools, &error);
+  vf_output(copies, "y", vf_cast(vf_arrays_constant(copies, a, "b"), VF_F32));
+  vf_arrays_close(a);
+  vf_program *q = compile(copies);
+  assert_int_equal(truncate(path_of_bools, 0), 0);
+  assert_int_equal(vf_program_run(q, NULL, (void *[]){y}, NULL, &error), VF_OK);
+  assert_true(y[0] == 0 && y[1] == 1 && y[2] == 1);
+  vf_program_destroy(q), vf_graph_destroy(copies);
   vf_program_destroy(p), vf_graph_destroy(g), vf_context_destroy(c);
 }
 

@@ -105,13 +105,9 @@ rt_constant *fe_constant_borrow(vf_context *c, const void *elements, size_t byte
 /* The node, or 0 after failing; *taken: the elements are no longer the caller's. */
 static ir_ref borrow(fe_call *c, vf_graph *g, vf_dtype dtype, const ir_ref *shape, int rank, size_t bytes,
                      const void *elements, vf_release release, void *user, bool *taken) {
-  size_t element = vf_dtype_bytes(dtype);
   if (bytes && !elements) return fe_refuse(c, "the elements are NULL");
-  if (!element || bytes == SIZE_MAX) /* the builder says why not */
+  if (!vf_dtype_bytes(dtype) || bytes == SIZE_MAX) /* the builder says why not */
     return op_resource(c->ir, (ir_dtype)dtype, shape, (size_t)rank, "", bytes);
-  if ((uintptr_t)elements % element)
-    return fe_refuse(c, "the elements are not aligned to the %zu bytes of a %s", element,
-                     vf_dtype_name(dtype));
   if (g->is_session)
     return fe_lazy_buffer(g->context, (ir_dtype)dtype, shape, (size_t)rank, elements, &g->error);
   rt_constant *constant = fe_constant_borrow(g->context, elements, bytes, release, user, &g->error);
