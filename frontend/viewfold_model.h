@@ -104,11 +104,20 @@ typedef struct vf_import_value {
   const void *elements; /* copied */
 } vf_import_value;
 
+/* The shape that an input is to have, for a model that leaves it open, or that is right for some sizes alone:
+ * its symbolic sizes are these numbers wherever the model names them. */
+typedef struct vf_import_shape {
+  const char *name;
+  int rank;
+  const int64_t *shape;
+} vf_import_shape;
+
 typedef struct vf_import_options {
   size_t size; /* sizeof(vf_import_options) */
-  int size_count, value_count;
+  int size_count, value_count, shape_count;
   const vf_import_size *sizes; /* of sizes that are not listed: 1 to 65,536 */
   const vf_import_value *values;
+  const vf_import_shape *shapes;
 } vf_import_options;
 
 /* The graph of an ONNX model: a file of operator sets 7 to 26, with its weights inside or in files beside it,

@@ -243,7 +243,7 @@ static int run_command(runner *r) {
   r->says = cli_files_claim_stdout(&r->out) ? stderr : stdout;
   int64_t start = ir_now_ns();
   int status = open_test_data(r);
-  if (!status) status = cli_graph_open_given(&r->s, "run", r->word, &r->in);
+  if (!status) status = cli_graph_open(&r->s, "run", r->word, false, &r->in);
   if (r->wants_phases) ir_timer_lap(&r->phases.timer, &start, "read", -1, NULL);
   if (status) return status;
   r->block = cli_graph_pick(&r->s, r->word, r->name);

@@ -74,7 +74,7 @@ static int bench(model_bench *b) {
   rt_options options;
   char why[CLI_WHY] = "";
   int64_t start = ir_now_ns();
-  int status = cli_graph_open_given(&b->s, "bench", b->word, &b->in);
+  int status = cli_graph_open(&b->s, "bench", b->word, false, &b->in);
   b->read_ns = ir_now_ns() - start;
   if (!status) status = cli_context_options("bench", b->threads, b->device, &options);
   const ir_parsed_graph *block = status ? NULL : cli_graph_pick(&b->s, b->word, NULL);

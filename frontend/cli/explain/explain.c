@@ -84,7 +84,7 @@ static int explain(explainer *x) {
   if (target) x->target = *target;
   if (!target || (x->settings && rt_target_override(&x->target, x->settings, &error) != IR_OK))
     return cli_failure("explain", &error);
-  status = cli_graph_open_given(&x->s, "explain", x->word, &x->in);
+  status = cli_graph_open(&x->s, "explain", x->word, false, &x->in);
   if (!status) status = explain_all(x);
   if (x->out.len) fwrite(x->out.data, 1, x->out.len, stdout);
   return status;

@@ -68,7 +68,7 @@ static int fail_tune(tuner *r) { return cli_failure("tune", &r->s.error); }
 /* the graph */
 
 static int open_graph(tuner *r) {
-  int status = cli_graph_open_given(&r->s, "tune", r->word, &r->in);
+  int status = cli_graph_open(&r->s, "tune", r->word, false, &r->in);
   if (status) return status;
   r->block = cli_graph_pick(&r->s, r->word, r->name);
   if (!r->block || !(r->results = cli_graph_results(&r->s, r->block))) return CLI_BAD_INPUT;
