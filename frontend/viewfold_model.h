@@ -29,6 +29,19 @@ VF_API vf_value vf_constant_borrow(vf_graph *graph, vf_dtype dtype, int rank, co
 VF_API vf_status vf_program_set_constant(vf_program *program, vf_value constant, const void *elements,
                                          vf_release release, void *user, vf_error *error);
 
+/* The constants of a graph, of vf_data and vf_constant_borrow, of files that its text names, the weights of a
+ * model: how many there are, and of each, by a number below that, its value, whose dtype and shape
+ * vf_value_dtype and its kin tell, and its name: that of the array in the file, or the file's where the array
+ * has none; of a model, that of the initialiser; "" of those that are in memory alone. The name is valid
+ * until the graph is changed. Without such a constant: an error value, NULL. */
+VF_API size_t vf_constant_count(const vf_graph *graph);
+VF_API vf_value vf_constant_at(vf_graph *graph, size_t number);
+VF_API const char *vf_constant_name(const vf_graph *graph, size_t number);
+/* The number of the first constant of that name; vf_constant_count where there is none. So
+ * vf_program_set_constant(program, vf_constant_at(graph, vf_constant_find(graph, "encoder.weight")), ...)
+ * gives a program other weights by name. */
+VF_API size_t vf_constant_find(const vf_graph *graph, const char *name);
+
 /* ------------------------------------------------------------------------------- files of arrays */
 /* safetensors, .npz, .npy and GGUF (versions 2 and 3), told by their first bytes. The file is mapped: its
  * arrays are constants that all processes share, of which nothing is read before a program runs, once their

@@ -354,6 +354,41 @@ static void weights_may_be_in_another_file(void **state) {
   assert_non_null(strstr(error.message, "none.bin"));
 }
 
+/* The text of a graph says where in the model its weights are: another context runs it without the model. */
+static void text_says_where_weights_are(void **state) {
+  (void)state;
+  static float weights[600], in[600], out[600], twice[600];
+  const int64_t dims[] = {600};
+  for (int i = 0; i < 600; i++) weights[i] = (float)i, in[i] = 1, twice[i] = 2 * weights[i];
+  for (int shift = 0; shift < 4; shift++) { /* so that they begin at any address */
+    graph.size = 0;
+    model_input(&graph, "x[600]");
+    model_text(&graph, 10, "abcd" + shift);
+    model_floats(&graph, "layer.weight", 1, dims, weights);
+    model_node(&graph, 1, "Mul x,layer.weight -> y", NULL, NULL);
+    model_output(&graph, "y[600]");
+    vf_graph *g = import(NULL);
+    assert_int_equal(vf_constant_count(g), 1);
+    assert_string_equal(vf_constant_name(g, 0), "layer.weight");
+    char *text = vf_graph_text(g, &error), path[300];
+    assert_non_null(strstr(text, "data file=\"model.onnx\" offset="));
+    snprintf(path, sizeof path, "%s/g.vf", folder);
+    vf_context *other = api_context();
+    vf_graph *same = vf_graph_parse(other, text, strlen(text), path, NULL, &error);
+    if (!same) fail_msg("%s", error.message);
+    vf_text_free(context, text);
+    vf_graph_destroy(g);
+    vf_program *p = compiled(same);
+    run_floats(p, in, out, NULL);
+    assert_memory_equal(out, weights, sizeof out);
+    vf_value w = vf_constant_at(same, vf_constant_find(same, "layer.weight"));
+    assert_int_equal(vf_program_set_constant(p, w, twice, NULL, NULL, &error), VF_OK);
+    run_floats(p, in, out, NULL);
+    assert_memory_equal(out, twice, sizeof out);
+    vf_program_destroy(p), vf_graph_destroy(same);
+  }
+}
+
 /* what is refused */
 
 static void a_missing_operator_is_named(void **state) {
@@ -533,6 +568,7 @@ static void damaged_messages_are_refused(void **state) {
 UNIT_TESTS_BETWEEN(set_up, tear_down, one_program_serves_all_lengths, sizes_have_bounds,
                    given_shapes_fix_sizes, sizes_may_be_sums, a_shape_that_is_an_input_is_asked_for,
                    loops_stay_loops, a_loop_may_end_early, a_condition_chooses_when_it_runs,
-                   functions_are_inlined, weights_may_be_in_another_file, a_missing_operator_is_named,
-                   wrong_models_are_refused, functions_do_not_explode, files_that_are_cut_off_are_refused,
-                   allocations_may_fail, numbers_are_packed_or_not, damaged_messages_are_refused)
+                   functions_are_inlined, weights_may_be_in_another_file, text_says_where_weights_are,
+                   a_missing_operator_is_named, wrong_models_are_refused, functions_do_not_explode,
+                   files_that_are_cut_off_are_refused, allocations_may_fail, numbers_are_packed_or_not,
+                   damaged_messages_are_refused)

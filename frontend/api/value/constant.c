@@ -135,3 +135,23 @@ vf_value vf_constant_borrow(vf_graph *g, vf_dtype dtype, int rank, const int64_t
   if (!taken && release) release(elements, user);
   return fe_end(&c, made);
 }
+
+size_t vf_constant_count(const vf_graph *g) { return g ? g->constant_count : 0; }
+
+vf_value vf_constant_at(vf_graph *g, size_t number) {
+  if (number >= vf_constant_count(g)) return (vf_value){g, 0, g ? g->epoch : 0};
+  return (vf_value){g, g->constants[number].ref, g->epoch};
+}
+
+const char *vf_constant_name(const vf_graph *g, size_t number) {
+  ir_origin origin;
+  if (number >= vf_constant_count(g)) return NULL;
+  if (!ir_resource_origin(&g->ir, g->constants[number].ref, &origin)) return "";
+  return origin.name_length ? origin.name : origin.file;
+}
+
+size_t vf_constant_find(const vf_graph *g, const char *name) {
+  size_t number = 0, count = name ? vf_constant_count(g) : 0;
+  while (number < count && strcmp(vf_constant_name(g, number), name) != 0) number++;
+  return number < count ? number : vf_constant_count(g);
+}
