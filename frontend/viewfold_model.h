@@ -131,6 +131,10 @@ typedef struct vf_import_options {
   const vf_import_size *sizes; /* of sizes that are not listed: 1 to 65,536 */
   const vf_import_value *values;
   const vf_import_shape *shapes;
+  /* Told how many of the model's nodes are recorded, with the weights that they read; `user` is passed on.
+   * May be NULL. */
+  void (*progress)(void *user, size_t done, size_t nodes);
+  void *user;
 } vf_import_options;
 
 /* The graph of an ONNX model: a file of operator sets 7 to 26, with its weights inside or in files beside it,

@@ -10,6 +10,7 @@
 #include "frontend/cli/cli.h"
 #include "frontend/cli/files.h"
 #include "frontend/cli/options.h"
+#include "frontend/cli/progress.h"
 #include "frontend/cli/test_data.h"
 #include "frontend/cli/trace.h"
 #include "frontend/report/times.h"
@@ -104,6 +105,7 @@ typedef struct runner {
   double *times;
   fe_times phases; /* of the compilation, where VIEWFOLD_DEBUG asks for them */
   bool wants_phases;
+  cli_compile_progress progress;
 } runner;
 
 static int fail_run(runner *r) { return cli_failure("run", &r->s.error); }
@@ -118,13 +120,14 @@ static int compile_graph(runner *r) {
   rt_options options;
   int status = cli_context_options("run", r->threads, r->device, &options);
   if (status) return status;
-  if (r->wants_phases) options.timer = &r->phases.timer;
+  options.timer = cli_compile_progress_open(&r->progress, r->wants_phases ? &r->phases.timer : NULL);
   fe_request request = cli_request(&r->s, r->block, r->results, &r->inputs);
   request.observer = fe_watch_observer(&r->s.watch);
   if (r->schedule_file) request.schedule = ir_text_get(&r->schedule);
   int64_t before = ir_now_ns();
   if (rt_context_create(&ir_mem_libc, &options, &r->context, &r->s.error) == IR_OK)
     fe_compile(r->context, &request, &r->program, &r->s.error);
+  cli_compile_progress_close(&r->progress);
   if (r->s.error.status) return fail_run(r);
   r->compile_ns = rt_program_stats(r->program).compiled ? ir_now_ns() - before : 0;
   return CLI_OK;

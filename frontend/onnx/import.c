@@ -202,7 +202,9 @@ static void explain(onnx_node *n) {
 }
 
 bool onnx_record_nodes(onnx_import *m, onnx_frame *frame, const wire_list *nodes) {
+  bool tells = m->options && m->options->progress && !frame->scope.parent && !frame->function;
   for (size_t i = 0; i < nodes->count; i++) {
+    if (tells) m->options->progress(m->options->user, i, nodes->count);
     onnx_node_proto proto = {0};
     onnx_node n = {.m = m, .g = m->g, .frame = frame, .proto = &proto};
     if (!wire_read(&m->arena, &onnx_node_message, m->whole, ((wire_bytes *)nodes->items)[i], &proto))

@@ -7,6 +7,7 @@
 #include "frontend/cli/buffers.h"
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
+#include "frontend/cli/progress.h"
 
 /* A repetition has as many runs as fit in MEASURED_NS, half a second, which evens out what else the machine
  * does; at least LEAST_RUNS, so that there is a median, and at most MOST_RUNS, whose times are kept. */
@@ -31,6 +32,7 @@ typedef struct model_bench {
   cli_buffers buffers;
   rt_context *context;
   rt_program *program;
+  cli_compile_progress progress;
   int64_t read_ns, compile_ns, first_ns;
 } model_bench;
 
@@ -85,9 +87,11 @@ static int bench(model_bench *b) {
   if (status) return status;
   fe_request request = cli_request(&b->s, block, results, &b->inputs);
   start = ir_now_ns();
-  if (rt_context_create(&ir_mem_libc, &options, &b->context, &b->s.error) != IR_OK ||
-      fe_compile(b->context, &request, &b->program, &b->s.error) != IR_OK)
-    return fail(b);
+  options.timer = cli_compile_progress_open(&b->progress, NULL);
+  bool good = rt_context_create(&ir_mem_libc, &options, &b->context, &b->s.error) == IR_OK &&
+              fe_compile(b->context, &request, &b->program, &b->s.error) == IR_OK;
+  cli_compile_progress_close(&b->progress);
+  if (!good) return fail(b);
   b->compile_ns = rt_program_stats(b->program).compiled ? ir_now_ns() - start : 0;
   if (cli_buffers_open(&b->buffers, b->program, block, &b->inputs, &b->s.error) != IR_OK) return fail(b);
   return measure(b);

@@ -5,6 +5,7 @@
 #include "frontend/cli/explain/explain.h"
 #include "frontend/cli/graph.h"
 #include "frontend/cli/options.h"
+#include "frontend/cli/progress.h"
 #include "frontend/report/dump.h"
 #include "runtime/cpu/target.h"
 
@@ -42,6 +43,7 @@ typedef struct explainer {
   cli_graph s;
   rt_context *context;
   ir_target target;
+  cli_compile_progress progress;
   ir_text out;
 } explainer;
 
@@ -79,6 +81,7 @@ static int explain(explainer *x) {
   int status = cli_context_options("explain", x->threads, x->device, &options);
   if (status) return status;
   const ir_target *target = NULL;
+  options.timer = cli_compile_progress_open(&x->progress, NULL);
   if (rt_context_create(&ir_mem_libc, &options, &x->context, &error) == IR_OK)
     target = rt_context_target(x->context, &error);
   if (target) x->target = *target;
@@ -86,6 +89,7 @@ static int explain(explainer *x) {
     return cli_failure("explain", &error);
   status = cli_graph_open(&x->s, "explain", x->word, false, &x->in);
   if (!status) status = explain_all(x);
+  cli_compile_progress_close(&x->progress);
   if (x->out.len) fwrite(x->out.data, 1, x->out.len, stdout);
   return status;
 }

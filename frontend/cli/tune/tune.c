@@ -60,6 +60,7 @@ typedef struct tuner {
   cli_binding inputs;
   rt_context *cached_context; /* the context with a cache on disk */
   tune t;
+  cli_compile_progress compiling;
   rt_program *first; /* the program with the cost model's moves */
 } tuner;
 
@@ -83,7 +84,9 @@ static int compile_graph(tuner *r) {
   r->t.request = cli_request(&r->s, r->block, r->results, &r->inputs);
   r->t.request.observer = fe_watch_observer(&r->s.watch);
   r->t.vars = r->inputs.values;
-  return tune_compile(&r->t, &r->first, &r->s.error) ? fail_tune(r) : CLI_OK;
+  ir_status status = tune_compile(&r->t, &r->first, &r->s.error);
+  cli_compile_progress_close(&r->compiling);
+  return status ? fail_tune(r) : CLI_OK;
 }
 
 /* searching */
@@ -227,6 +230,7 @@ static int run_command(tuner *r) {
                ? CLI_OK
                : cache_failure(r);
   options.no_disk = true;
+  options.timer = cli_compile_progress_open(&r->compiling, NULL);
   if (rt_context_create(&ir_mem_libc, &options, &r->t.context, &r->s.error) != IR_OK) return fail_tune(r);
   status = open_graph(r);
   if (status) return status;
