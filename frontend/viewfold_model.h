@@ -18,8 +18,7 @@ extern "C" {
  * library. They are read once now, for a digest, and once more when what a program computes from them alone
  * is stored in the cache on disk. Nobody may change them until release(elements, user) is called, once: when
  * no graph and no program uses them any more, or before this call returns, where the context holds equal
- * elements already and where it fails. On any thread; it may be NULL. The elements are aligned as their dtype
- * requires. */
+ * elements already and where it fails. On any thread; it may be NULL. The elements may lie at any address. */
 typedef void (*vf_release)(const void *elements, void *user);
 VF_API vf_value vf_constant_borrow(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape,
                                    const void *elements, vf_release release, void *user);
@@ -30,14 +29,27 @@ VF_API vf_value vf_constant_borrow(vf_graph *graph, vf_dtype dtype, int rank, co
 VF_API vf_status vf_program_set_constant(vf_program *program, vf_value constant, const void *elements,
                                          vf_release release, void *user, vf_error *error);
 
+/* The constants of a graph, of vf_data and vf_constant_borrow, of files that its text names, the weights of a
+ * model: how many there are, and of each, by a number below that, its value, whose dtype and shape
+ * vf_value_dtype and its kin tell, and its name: that of the array in the file, or the file's where the array
+ * has none; of a model, that of the initialiser; "" of those that are in memory alone. The name is valid
+ * until the graph is changed. Without such a constant: an error value, NULL. */
+VF_API size_t vf_constant_count(const vf_graph *graph);
+VF_API vf_value vf_constant_at(vf_graph *graph, size_t number);
+VF_API const char *vf_constant_name(const vf_graph *graph, size_t number);
+/* The number of the first constant of that name; vf_constant_count where there is none. So
+ * vf_program_set_constant(program, vf_constant_at(graph, vf_constant_find(graph, "encoder.weight")), ...)
+ * gives a program other weights by name. */
+VF_API size_t vf_constant_find(const vf_graph *graph, const char *name);
+
 /* ------------------------------------------------------------------------------- files of arrays */
 /* safetensors, .npz, .npy and GGUF (versions 2 and 3), told by their first bytes. The file is mapped: its
  * arrays are constants that all processes share, of which nothing is read before a program runs, once their
  * digests are known; these are kept in the cache on disk, by the file's identity: device, inode, size, times
- * in nanoseconds. Arrays that do not lie in the file as programs read them (not aligned, compressed, bools,
- * big- endian, in Fortran's order) are converted into memory. Blocks of GGUF, Q8_0 and Q4_0, stay what they
- * are in memory too: operations of the graph make f32 of them where they are used, bit for bit as GGUF's own
- * package.
+ * in nanoseconds. Arrays that do not lie in the file as programs read them (compressed, bools, big-endian, in
+ * Fortran's order) are converted into memory; they may lie at any offset. Blocks of GGUF, Q8_0 and Q4_0, stay
+ * what they are in memory too: operations of the graph make f32 of them where they are used, bit for bit as
+ * GGUF's own package.
  *
  * A file must stay as it is while programs use it. One that is written to, or becomes shorter, is noticed:
  * the run gives VF_ERR_IO with the file's name, its results are unspecified, and so does any later run of
@@ -106,11 +118,24 @@ typedef struct vf_import_value {
   const void *elements; /* copied */
 } vf_import_value;
 
+/* The shape that an input is to have, for a model that leaves it open, or that is right for some sizes alone:
+ * its symbolic sizes are these numbers wherever the model names them. */
+typedef struct vf_import_shape {
+  const char *name;
+  int rank;
+  const int64_t *shape;
+} vf_import_shape;
+
 typedef struct vf_import_options {
   size_t size; /* sizeof(vf_import_options) */
-  int size_count, value_count;
+  int size_count, value_count, shape_count;
   const vf_import_size *sizes; /* of sizes that are not listed: 1 to 65,536 */
   const vf_import_value *values;
+  const vf_import_shape *shapes;
+  /* Told how many of the model's nodes are recorded, with the weights that they read; `user` is passed on.
+   * May be NULL. */
+  void (*progress)(void *user, size_t done, size_t nodes);
+  void *user;
 } vf_import_options;
 
 /* The graph of an ONNX model: a file of operator sets 7 to 26, with its weights inside or in files beside it,

@@ -20,7 +20,11 @@ bool ir_resource_origin(const ir_graph *g, ir_ref resource, ir_origin *out) {
                      .name_length = (size_t)(end - name - 1),
                      .raw = slash[1] == 'r',
                      .bytes = slash[1] == 'b'};
-  if (out->bytes) out->offset = strtoll(name + 1, NULL, 10);
+  if (!out->bytes) return true;
+  const char *after = memchr(out->name, 0, out->name_length);
+  out->offset = strtoll(out->name, NULL, 10);
+  out->name = after ? after + 1 : end;
+  out->name_length = (size_t)(end - out->name);
   return true;
 }
 
@@ -36,8 +40,11 @@ int64_t ir_resource_name(ir_graph *g, const char *constant, const ir_origin *ori
     ir_text_add(&text, "", 1);
     ir_text_add(&text, origin->file, origin->file_length);
     ir_text_add(&text, "", 1);
-    if (origin->bytes) ir_text_int(&text, origin->offset);
-    else if (origin->name) ir_text_add(&text, origin->name, origin->name_length);
+    if (origin->bytes) {
+      ir_text_int(&text, origin->offset);
+      ir_text_add(&text, "", 1);
+    }
+    if (origin->name) ir_text_add(&text, origin->name, origin->name_length);
   }
   int64_t id = text.failed ? -1 : ir_name(g, text.data, text.len);
   ir_text_free(&text);

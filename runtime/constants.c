@@ -47,18 +47,11 @@ static bool reserve(rt_constants *t) {
   return true;
 }
 
-/* The alignment of an address, up to that of the widest element. */
-static uintptr_t alignment_of(const void *bytes) {
-  uintptr_t low = (uintptr_t)bytes & -(uintptr_t)bytes;
-  return low == 0 || low > sizeof(int64_t) ? sizeof(int64_t) : low;
-}
-
-/* Are the bytes of `c` those that `made` is to have? It is to be aligned as well. An array in memory is never
- * taken from a file, which may change; one of a file is, where the file is unchanged. The digest is not
- * cryptographic, so bytes are compared unless they are the same place of the same file. */
+/* Are the bytes of `c` those that `made` is to have? An array in memory is never taken from a file, which may
+ * change; one of a file is, where the file is unchanged. The digest is not cryptographic, so bytes are
+ * compared unless they are the same place of the same file. */
 static bool is_equal(const rt_constant *c, const rt_constant *made) {
   if (c->size != made->size || (c->file && !made->file)) return false;
-  if (alignment_of(c->bytes) < alignment_of(made->bytes)) return false;
   ir_error ignored = {0};
   if (c->file && rt_mapped_check(c->file, &ignored) != IR_OK) return false;
   if (c->bytes == made->bytes || !c->size) return true;

@@ -108,7 +108,7 @@ typedef struct cg_place {
   uint32_t width; /* elements accessed */
   LLVMValueRef memory;
   LLVMTypeRef element;
-  unsigned bytes;
+  unsigned bytes, align; /* of an element; what its address is a multiple of */
   bool affine, invariant;
   int64_t stride;
   LLVMValueRef base;  /* affine: i64 */

@@ -4,7 +4,10 @@
  * with stride 0 it is a scalar access; loads with small strides read whole vectors and pick elements; any
  * other access goes element by element or through the processor's gather. Where an access is not valid it
  * touches no memory of the buffer, which may have no elements at all: a vector access is masked or branched
- * around, and a scalar load reads the table of buffers instead, which always exists and is large enough. */
+ * around, and a scalar load reads the table of buffers instead, which always exists and is large enough.
+ *
+ * What a kernel only reads may begin at any address, since constants lie in files wherever these have them;
+ * what it writes is aligned as its elements are. */
 #include "codegen/llvm/llvm.h"
 #include "ir/arith.h"
 
@@ -42,6 +45,7 @@ cg_place cg_place_of(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width) 
                 .affine = how.affine,
                 .invariant = !e->nest->stored[param],
                 .stride = how.stride};
+  a.align = a.invariant ? 1 : a.bytes;
   a.base = how.base ? cg_fetch_index(e, how.base, 1, 64) : LLVMConstInt(e->i64, 0, 0);
   if (how.affine) return a;
   if (how.base) a.memory = cg_address(e, &a, a.base); /* lets narrow lane terms reach far into a buffer */
@@ -75,7 +79,7 @@ static LLVMValueRef mark_invariant(cg_emitter *e, const cg_place *a, LLVMValueRe
 
 LLVMValueRef cg_read(cg_emitter *e, const cg_place *a, LLVMTypeRef type, LLVMValueRef from) {
   LLVMValueRef load = LLVMBuildLoad2(e->b, type, from, "");
-  LLVMSetAlignment(load, a->bytes);
+  LLVMSetAlignment(load, a->align);
   return mark_invariant(e, a, load);
 }
 
@@ -95,7 +99,7 @@ static LLVMValueRef read_scalar(cg_emitter *e, const cg_place *a, LLVMValueRef v
 static LLVMValueRef read_masked(cg_emitter *e, const cg_place *a, LLVMValueRef mask) {
   LLVMTypeRef type = cg_vector(a->element, a->width);
   LLVMValueRef from = cg_low_address(e, a),
-               align = LLVMConstInt(LLVMInt32TypeInContext(e->context), a->bytes, 0);
+               align = LLVMConstInt(LLVMInt32TypeInContext(e->context), a->align, 0);
   LLVMTypeRef types[] = {type, e->pointer};
   LLVMValueRef args[] = {from, align, cg_memory_order(e, a, mask), LLVMConstNull(type)};
   return cg_memory_order(e, a, mark_invariant(e, a, cg_intrinsic(e, "llvm.masked.load", types, 2, args, 4)));
@@ -128,7 +132,7 @@ static LLVMValueRef gather_lanes(cg_emitter *e, const cg_place *a, LLVMValueRef 
   LLVMValueRef from = LLVMBuildGEP2(e->b, a->element, memory, &index, 1, "");
   LLVMTypeRef types[] = {type, LLVMTypeOf(from)};
   LLVMValueRef mask = valid ? cg_splat(e, valid, a->width) : LLVMConstAllOnes(cg_vector(e->i1, a->width));
-  LLVMValueRef args[] = {from, LLVMConstInt(LLVMInt32TypeInContext(e->context), a->bytes, 0), mask,
+  LLVMValueRef args[] = {from, LLVMConstInt(LLVMInt32TypeInContext(e->context), a->align, 0), mask,
                          LLVMConstNull(type)};
   return mark_invariant(e, a, cg_intrinsic(e, "llvm.masked.gather", types, 2, args, 4));
 }

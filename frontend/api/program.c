@@ -26,9 +26,8 @@ struct vf_program {
   size_t variable_count;
   uint32_t *inputs_from, *variables_from; /* index in the caller's list, by index in the runtime's */
   size_t runtime_inputs, runtime_variables;
-  ir_ref *constants;        /* the RESOURCE nodes, in the order in which the program is bound to them, */
-  uint8_t *constant_dtypes; /* and their dtypes */
-  const vf_graph *graph;    /* of these nodes, and its epoch; for comparison alone: it may be gone */
+  ir_ref *constants;     /* the RESOURCE nodes, in the order in which the program is bound to them */
+  const vf_graph *graph; /* of these nodes, and its epoch; for comparison alone: it may be gone */
   uint32_t epoch;
   size_t constant_count;
   uint32_t *dims; /* sizes of all ports, as indices of operations in `sizes` */
@@ -51,9 +50,8 @@ static bool allocate_arrays(vf_program *p) {
   p->dims = ir_alloc(mem, p->dim_count * sizeof *p->dims);
   p->names = ir_alloc(mem, p->names_size);
   p->constants = ir_alloc(mem, p->constant_count * sizeof *p->constants);
-  p->constant_dtypes = ir_alloc(mem, p->constant_count);
-  return p->constants && p->constant_dtypes && p->ports && p->variables && p->inputs_from &&
-         p->variables_from && p->dims && p->names;
+  return p->constants && p->ports && p->variables && p->inputs_from && p->variables_from && p->dims &&
+         p->names;
 }
 
 static void free_program(vf_program *p) {
@@ -65,7 +63,6 @@ static void free_program(vf_program *p) {
   ir_free(mem, p->dims, p->dim_count * sizeof *p->dims);
   ir_free(mem, p->names, p->names_size);
   ir_free(mem, p->constants, p->constant_count * sizeof *p->constants);
-  ir_free(mem, p->constant_dtypes, p->constant_count);
   ir_free(mem, p->sizes.ops, p->sizes.cap * sizeof *p->sizes.ops);
   rt_program_release(p->program);
   ir_free(mem, p, sizeof *p);
@@ -121,10 +118,7 @@ static bool mark_used(vf_program *p, const vf_graph *g) {
     for (size_t k = 0; k < count && !p->ports[i].used; k++) p->ports[i].used = live[k] == g->inputs[i].ref;
   }
   for (size_t k = 0, n = 0; k < count && good && n < p->constant_count; k++)
-    if (ir_op_of(&g->ir, live[k]) == IR_OP_RESOURCE) {
-      p->constant_dtypes[n] = (uint8_t)ir_dtype_of(&g->ir, live[k]);
-      p->constants[n++] = live[k];
-    }
+    if (ir_op_of(&g->ir, live[k]) == IR_OP_RESOURCE) p->constants[n++] = live[k];
   ir_free(mem, roots, g->output_count * sizeof *roots);
   ir_free(mem, live, cap * sizeof *live);
   return good;
@@ -251,9 +245,6 @@ vf_status vf_program_set_constant(vf_program *p, vf_value constant, const void *
             rt_program_name(p->program), p->constant_count);
   else if (!elements && rt_program_constant_bytes(p->program, number))
     ir_fail(&failure, IR_ERR_INVALID, "set_constant: the elements are NULL");
-  else if ((uintptr_t)elements % ir_dtypes[p->constant_dtypes[number]].bytes)
-    ir_fail(&failure, IR_ERR_INVALID, "set_constant: the elements are not aligned to the %d bytes of a %s",
-            ir_dtypes[p->constant_dtypes[number]].bytes, ir_dtypes[p->constant_dtypes[number]].name);
   else {
     unsigned failures = fe_failures(p->context);
     rt_program *made;

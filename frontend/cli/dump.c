@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "frontend/cli/bind.h"
 #include "frontend/cli/cli.h"
 #include "frontend/cli/graph.h"
 #include "frontend/cli/options.h"
@@ -45,6 +46,7 @@ static void help(void) {
       "  --device DEVICE    compile for this one; as for `viewfold run`\n"
       "  --schedule FILE    shape loops as this says, in the form of the lines `# kernel ...` of "
       "--stage=loops\n"
+      "  --in NAME=VALUE    the value of a model's input that the importer must know, such as a shape\n"
       "  --trace-rules      show each rewrite of an index expression on standard error: its number, the rule "
       "or\n"
       "                     function, before => after\n"
@@ -58,6 +60,7 @@ typedef struct dump {
   fe_dump_options options;
   rt_context *context;
   ir_text out, schedule;
+  cli_pairs *given;
 } dump;
 
 /* d->out holds the text that was made before a failure too. */
@@ -83,7 +86,7 @@ static int all_graphs(dump *d, const char *word, const char *name) {
 
 static int dump_all(dump *d, const char *word, const char *name, bool trace) {
   ir_text_init(&d->out, &ir_mem_libc);
-  int status = cli_graph_open(&d->s, "dump", word, trace);
+  int status = cli_graph_open(&d->s, "dump", word, trace, d->given);
   d->options.observer = fe_watch_observer(&d->s.watch);
   if (!status) status = all_graphs(d, word, name);
   if (d->out.len) fwrite(d->out.data, 1, d->out.len, stdout);
@@ -117,7 +120,7 @@ static int choose_device(fe_stage stage, const char **device) {
   return CLI_OK;
 }
 
-int cli_dump(int argc, char **argv) {
+static int dump_command(int argc, char **argv, cli_pairs *given) {
   const char *word = NULL, *stage = NULL, *after = NULL, *name = NULL, *target = NULL, *device = NULL,
              *schedule = NULL, *trace = NULL;
   const cli_option options[] = {
@@ -127,6 +130,7 @@ int cli_dump(int argc, char **argv) {
       {"--target", "settings", cli_last, &target},
       {"--device", "a device", cli_last, &device},
       {"--schedule", "a file", cli_last, &schedule},
+      {"--in", "NAME=VALUE", cli_pairs_add, given},
       {"--trace-rules", NULL, cli_last, &trace}};
   const cli_syntax syntax = {.put_help = help,
                              .options = options,
@@ -137,7 +141,7 @@ int cli_dump(int argc, char **argv) {
   int status = cli_read(&syntax, argc, argv);
   if (status != CLI_END) return status;
   if (!stage == !after) return cli_usage("dump", "exactly one of --stage and --print-after is needed");
-  dump d = {.options = {.after = after}};
+  dump d = {.options = {.after = after}, .given = given};
   status = stage ? find_stage(stage, &d.options.stage) : check_pass(after);
   rt_options settings;
   if (!status) status = choose_device(d.options.stage, &device);
@@ -161,5 +165,12 @@ int cli_dump(int argc, char **argv) {
   if (!status) status = dump_all(&d, word, name, trace != NULL);
   ir_text_free(&d.schedule);
   rt_context_destroy(d.context);
+  return status;
+}
+
+int cli_dump(int argc, char **argv) {
+  cli_pairs given = {0};
+  int status = dump_command(argc, argv, &given);
+  cli_pairs_free(&given);
   return status;
 }

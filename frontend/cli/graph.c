@@ -64,8 +64,7 @@ static void open_chain(cli_graph *s, const char *text) {
   ir_fail(g->error, IR_ERR_MEMORY, "out of memory reading a chain");
 }
 
-static int open_word(cli_graph *s, const char *command, const char *word, bool trace,
-                     struct cli_pairs *given) {
+int cli_graph_open(cli_graph *s, const char *command, const char *word, bool trace, struct cli_pairs *given) {
   *s = (cli_graph){.command = command};
   int status = cli_trace_init(&s->watch, command, trace);
   if (status) return status;
@@ -75,14 +74,6 @@ static int open_word(cli_graph *s, const char *command, const char *word, bool t
   else if (!s->error.status && is_chain(word)) open_chain(s, word);
   else if (!s->error.status) fe_read_graphs(&s->g, word, &s->module);
   return s->error.status ? cli_failure(command, &s->error) : CLI_OK;
-}
-
-int cli_graph_open(cli_graph *s, const char *command, const char *word, bool trace) {
-  return open_word(s, command, word, trace, NULL);
-}
-
-int cli_graph_open_given(cli_graph *s, const char *command, const char *word, struct cli_pairs *given) {
-  return open_word(s, command, word, false, given);
 }
 
 void cli_graph_close(cli_graph *s) {

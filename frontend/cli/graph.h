@@ -22,8 +22,7 @@ typedef struct cli_graph {
  * --in gives them, of which those that the importer asks for are used and removed; or NULL. A word that
  * begins with a dtype and `[` is a chain expression, which becomes `graph @chain(%x: ...)` with the result y.
  * trace: show rewrites. The exit status; not CLI_OK after a message. */
-int cli_graph_open(cli_graph *s, const char *command, const char *word, bool trace);
-int cli_graph_open_given(cli_graph *s, const char *command, const char *word, struct cli_pairs *given);
+int cli_graph_open(cli_graph *s, const char *command, const char *word, bool trace, struct cli_pairs *given);
 void cli_graph_close(cli_graph *s); /* also after a failure */
 /* The graph called `name`, or the only one when name is NULL. NULL after a message. */
 const ir_parsed_graph *cli_graph_pick(const cli_graph *s, const char *word, const char *name);

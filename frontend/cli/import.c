@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "frontend/api/api.h"
 #include "frontend/cli/cli.h"
@@ -79,6 +80,23 @@ static ir_status write_text(vf_graph *g, const char *path, ir_error *error) {
   return error->status;
 }
 
+/* Refuses an output that is the model's file, or one of those of its weights. */
+static ir_status check_output(const char *path, const char *model, const vf_graph *g, ir_error *error) {
+  struct stat output, input;
+  if (strcmp(path, "-") == 0 || stat(path, &output)) return IR_OK;
+  bool same = stat(model, &input) == 0 && input.st_dev == output.st_dev && input.st_ino == output.st_ino;
+  for (size_t i = 0; i < g->constant_count && !same; i++) {
+    const rt_mapped_file *file = rt_constant_file(g->constants[i].constant);
+    const rt_file_identity *mapped = file ? rt_mapped_identity(file) : NULL;
+    same = mapped && mapped->device == (uint64_t)output.st_dev && mapped->inode == (uint64_t)output.st_ino;
+  }
+  return same ? ir_fail(error, IR_ERR_INVALID,
+                        "%.200s: error: it is a file of the model %.200s; give -o another "
+                        "name",
+                        path, model)
+              : IR_OK;
+}
+
 static int import(const char *model, const char *output, cli_pairs *given) {
   char weights[4096];
   ir_error error = {0};
@@ -86,7 +104,9 @@ static int import(const char *model, const char *output, cli_pairs *given) {
   const char *slash = strrchr(weights, '/');
   vf_context *context = cli_model_context(&error);
   vf_graph *g = context ? cli_model_import(context, model, given, slash ? slash + 1 : weights, &error) : NULL;
-  if (g && g->constant_count) write_weights(g, weights, &error);
+  if (g && check_output(output, model, g, &error) == IR_OK && g->constant_count)
+    check_output(weights, model, g, &error);
+  if (g && !error.status && g->constant_count) write_weights(g, weights, &error);
   if (g && !error.status) write_text(g, output, &error);
   vf_graph_destroy(g);
   vf_context_destroy(context);

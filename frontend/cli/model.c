@@ -7,6 +7,7 @@
 #include "frontend/cli/bind.h"
 #include "frontend/cli/graph.h"
 #include "frontend/cli/model.h"
+#include "frontend/cli/progress.h"
 #include "frontend/onnx/onnx.h"
 
 typedef struct cli_model {
@@ -25,9 +26,13 @@ rt_context *cli_model_constants(const cli_graph *s) { return s->model ? s->model
 
 enum { VALUES_MOST = 64 /* inputs whose values are given; models that need any need a few */ };
 typedef struct settings {
+  vf_import_shape shapes[VALUES_MOST];
+  int64_t sizes[VALUES_MOST][IR_MAX_RANK];
   vf_import_value values[VALUES_MOST];
   fe_array arrays[VALUES_MOST];
-  char names[VALUES_MOST][256];
+  cli_progress line;
+  const char *path;
+  char names[VALUES_MOST][256], names_of_shapes[VALUES_MOST][256];
   vf_import_options options;
 } settings;
 
@@ -35,6 +40,12 @@ static bool read_value(const cli_pair *pair, ir_dtype dtype, fe_array *out, ir_e
   if (cli_is_literal(pair->text)) return cli_read_literal(pair->name, pair->text, dtype, out, error);
   cli_read_file(pair->text, out, error);
   return error->status == IR_OK;
+}
+
+static void draw_progress(void *user, size_t done, size_t nodes) {
+  settings *s = user;
+  cli_progress_draw(&s->line, (double)done / (double)nodes, "reading %.100s: %zu of %zu nodes", s->path, done,
+                    nodes);
 }
 
 /* The value of an input that the importer asked for, if it is given. False where it is not, or with an error.
@@ -51,6 +62,22 @@ static bool fix_input(settings *s, const onnx_asked *asked, cli_pairs *inputs, i
   s->options.value_count++;
   cli_pairs_remove(inputs, pair);
   return true;
+}
+
+/* Takes the shapes of all arrays that are given; false where one cannot be read. */
+static bool fix_shapes(settings *s, const cli_pairs *inputs) {
+  for (size_t k = 0; k < inputs->count && k < VALUES_MOST; k++) {
+    ir_error ignored = {0};
+    fe_array array;
+    if (!read_value(&inputs->items[k], IR_F64, &array, &ignored)) return false;
+    memcpy(s->sizes[k], array.shape, (size_t)array.rank * sizeof *array.shape);
+    s->shapes[k] = (vf_import_shape){s->names_of_shapes[k], array.rank, s->sizes[k]};
+    snprintf(s->names_of_shapes[k], sizeof *s->names_of_shapes, "%.*s", (int)inputs->items[k].length,
+             inputs->items[k].name);
+    s->options.shape_count = (int)k + 1;
+    fe_array_free(&cli_array_mem, &array);
+  }
+  return inputs->count > 0;
 }
 
 /* The graph as a block of the module, which refers to its names and nodes. */
@@ -74,6 +101,27 @@ static bool add_block(cli_graph *s, const vf_graph *g) {
   return b->root != 0;
 }
 
+static void ask_for(const onnx_asked *asked, ir_error *error) {
+  size_t used = strlen(error->text);
+  snprintf(error->text + used, sizeof error->text - used, ": --in %s=VALUE", asked->name);
+}
+
+/* Imports with the values that the importer asks for, as long as they are given. */
+static vf_graph *import_asking(vf_context *context, const char *path, settings *s, cli_pairs *given,
+                               const char *weights_file, onnx_asked *asked, ir_error *error) {
+  vf_graph *graph;
+  do {
+    *asked = (onnx_asked){0};
+    graph = onnx_import_asking(context, path, &s->options, weights_file, asked, error);
+  } while (!graph && fix_input(s, asked, given, error));
+  return graph;
+}
+
+/* May the model be right for the sizes of the arrays that are given, though not for all? */
+static bool may_depend_on_sizes(const ir_error *error) {
+  return error->status == IR_ERR_INVALID || error->status == IR_ERR_UNSUPPORTED;
+}
+
 vf_graph *cli_model_import(vf_context *context, const char *path, cli_pairs *given, const char *weights_file,
                            ir_error *error) {
   settings *s = calloc(1, sizeof *s);
@@ -83,11 +131,23 @@ vf_graph *cli_model_import(vf_context *context, const char *path, cli_pairs *giv
     ir_fail(error, IR_ERR_MEMORY, "out of memory reading a model");
     return NULL;
   }
-  s->options = (vf_import_options){.size = sizeof s->options, .values = s->values};
-  do {
-    asked = (onnx_asked){0};
-    graph = onnx_import_asking(context, path, &s->options, weights_file, &asked, error);
-  } while (!graph && fix_input(s, &asked, given, error));
+  s->options = (vf_import_options){.size = sizeof s->options,
+                                   .values = s->values,
+                                   .shapes = s->shapes,
+                                   .progress = draw_progress,
+                                   .user = s};
+  s->path = path;
+  cli_progress_open(&s->line);
+  graph = import_asking(context, path, s, given, weights_file, &asked, error);
+  if (!graph && given && may_depend_on_sizes(error) && fix_shapes(s, given)) {
+    const ir_error first = *error;
+    ir_error_clear(error);
+    graph = import_asking(context, path, s, given, weights_file, &asked, error);
+    if (error->status == IR_ERR_UNSUPPORTED && first.status == error->status) *error = first;
+  }
+  cli_progress_close(&s->line);
+  if (!graph && *asked.name) ask_for(&asked, error);
+  if (error->status == IR_ERR_UNSUPPORTED) error->status = IR_ERR_INVALID; /* a model is input */
   for (int i = 0; i < s->options.value_count; i++) fe_array_free(&cli_array_mem, &s->arrays[i]);
   free(s);
   return graph;

@@ -40,8 +40,14 @@ static bool is_folder(const char *path) {
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+/* Is the word after an option with an optional value, a folder, its value? A word that is none of the others
+ * must be, also where there is no such folder. */
+static bool is_value(const cli_syntax *s, size_t words, const char *word) {
+  return is_folder(word) || (words == s->most && word[0] != '-');
+}
+
 /* argv[*at] begins with an option; *at becomes the last of the arguments that were read. */
-static int read_option(const cli_syntax *s, int argc, char **argv, int *at) {
+static int read_option(const cli_syntax *s, int argc, char **argv, size_t words, int *at) {
   const char *command = argv[0], *word = argv[*at];
   size_t length = strcspn(word, "=");
   const char *value = word[length] ? word + length + 1 : NULL;
@@ -51,7 +57,7 @@ static int read_option(const cli_syntax *s, int argc, char **argv, int *at) {
     if (!o->value && value) return cli_usage(command, "option %s takes no value, found '%s'", o->name, value);
     if (!o->value) return o->give(o->to, command, o->name, "");
     bool optional = o->value[0] == '[';
-    if (!value && *at + 1 < argc && (!optional || is_folder(argv[*at + 1]))) value = argv[++*at];
+    if (!value && *at + 1 < argc && (!optional || is_value(s, words, argv[*at + 1]))) value = argv[++*at];
     if (!value && optional) value = "";
     return value ? o->give(o->to, command, o->name, value)
                  : cli_usage(command, "option %s needs a value: %s", o->name, o->value);
@@ -75,7 +81,7 @@ int cli_read(const cli_syntax *s, int argc, char **argv) {
       else fputs(s->help, stdout);
       return CLI_OK;
     } else {
-      status = read_option(s, argc, argv, &at);
+      status = read_option(s, argc, argv, words, &at);
     }
   }
   return status ? status : CLI_END;

@@ -46,7 +46,7 @@ static int run_step(const pass_info *step, const ir_target *target, const char *
   cli_graph s;
   ir_text out;
   ir_text_init(&out, &ir_mem_libc);
-  int status = cli_graph_open(&s, "pass", word, trace);
+  int status = cli_graph_open(&s, "pass", word, trace, NULL);
   for (size_t i = 0; !status && i < s.module.count; i++) {
     const ir_parsed_graph *block = &s.module.graphs[i];
     if (block->called) continue; /* it is printed with the graphs that call it */

@@ -10,6 +10,7 @@
 #include "frontend/cli/cli.h"
 #include "frontend/cli/files.h"
 #include "frontend/cli/options.h"
+#include "frontend/cli/progress.h"
 #include "frontend/cli/test_data.h"
 #include "frontend/cli/trace.h"
 #include "frontend/report/times.h"
@@ -106,6 +107,7 @@ typedef struct runner {
   double *times;
   fe_times phases; /* of the compilation, where VIEWFOLD_DEBUG asks for them */
   bool wants_phases;
+  cli_compile_progress progress;
 } runner;
 
 static int fail_run(runner *r) { return cli_failure("run", &r->s.error); }
@@ -120,8 +122,8 @@ static int compile_graph(runner *r) {
   rt_options options;
   int status = cli_context_options("run", r->threads, r->device, &options);
   if (status) return status;
-  if (r->wants_phases) options.timer = &r->phases.timer;
   options.target = r->target;
+  options.timer = cli_compile_progress_open(&r->progress, r->wants_phases ? &r->phases.timer : NULL);
   fe_request request = cli_request(&r->s, r->block, r->results, &r->inputs);
   request.observer = fe_watch_observer(&r->s.watch);
   if (r->schedule_file) request.schedule = ir_text_get(&r->schedule);
@@ -129,6 +131,7 @@ static int compile_graph(runner *r) {
   if (rt_context_create(&ir_mem_libc, &options, &r->context, &r->s.error) == IR_OK &&
       (!r->target || rt_context_runs_here(r->context, &r->s.error) == IR_OK))
     fe_compile(r->context, &request, &r->program, &r->s.error);
+  cli_compile_progress_close(&r->progress);
   if (r->s.error.status) return fail_run(r);
   r->compile_ns = rt_program_stats(r->program).compiled ? ir_now_ns() - before : 0;
   return CLI_OK;
@@ -247,7 +250,7 @@ static int run_command(runner *r) {
   r->says = cli_files_claim_stdout(&r->out) ? stderr : stdout;
   int64_t start = ir_now_ns();
   int status = open_test_data(r);
-  if (!status) status = cli_graph_open_given(&r->s, "run", r->word, &r->in);
+  if (!status) status = cli_graph_open(&r->s, "run", r->word, false, &r->in);
   if (r->wants_phases) ir_timer_lap(&r->phases.timer, &start, "read", -1, NULL);
   if (status) return status;
   r->block = cli_graph_pick(&r->s, r->word, r->name);

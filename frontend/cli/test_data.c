@@ -1,8 +1,10 @@
 #include "frontend/cli/test_data.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "frontend/onnx/onnx.h"
@@ -12,7 +14,11 @@ typedef struct cli_test_tensor {
 } cli_test_tensor;
 
 ir_status cli_test_data_open(cli_test_data *d, const char *folder, const char *kind, ir_error *error) {
+  struct stat info;
   *d = (cli_test_data){0};
+  if (stat(folder, &info))
+    return ir_fail(error, IR_ERR_IO, "%.200s: error: cannot open the folder: %s", folder, strerror(errno));
+  if (!S_ISDIR(info.st_mode)) return ir_fail(error, IR_ERR_INVALID, "%.200s: error: not a folder", folder);
   for (;;) {
     if (!IR_RESERVE(&ir_mem_libc, d->items, d->cap, d->count + 1))
       return ir_fail(error, IR_ERR_MEMORY, "out of memory listing %.200s", folder);
@@ -59,18 +65,51 @@ static bool is_close(const fe_array *got, const fe_array *want, size_t i) {
   return fabs(a - b) <= 1e-7 + 1e-3 * fabs(b);
 }
 
+/* The place of an element, as `[1,2]`. */
+static void put_place(const fe_array *a, size_t at, ir_text *out) {
+  size_t index[IR_MAX_RANK];
+  for (int k = a->rank; k-- > 0; at /= (size_t)a->shape[k]) index[k] = at % (size_t)a->shape[k];
+  for (int k = 0; k < a->rank; k++) ir_textf(out, k ? ",%zu" : "[%zu", index[k]);
+  if (a->rank) ir_text_str(out, "]");
+}
+
+static void put_element(const fe_array *a, size_t at, ir_text *out) {
+  ir_print_value(out, ir_value_load((const char *)a->data + at * ir_dtypes[a->dtype].bytes, a->dtype),
+                 a->dtype);
+}
+
+static void put_type(const fe_array *a, ir_text *out) {
+  ir_textf(out, "%s[", ir_dtypes[a->dtype].name);
+  for (int k = 0; k < a->rank; k++) ir_textf(out, k ? ",%lld" : "%lld", (long long)a->shape[k]);
+  ir_text_str(out, "]");
+}
+
 static bool compare(const char *name, const fe_array *got, const fe_array *want, ir_text *out) {
   bool same = got->dtype == want->dtype && got->rank == want->rank;
   for (int i = 0; same && i < want->rank; i++) same = got->shape[i] == want->shape[i];
   ir_textf(out, "check %s: ", name);
   if (!same) {
-    ir_text_str(out, "FAILED: dtype or shape differs from the expected one\n");
+    ir_text_str(out, "FAILED: it is ");
+    put_type(got, out);
+    ir_text_str(out, ", expected is ");
+    put_type(want, out);
+    ir_text_str(out, "\n");
     return false;
   }
-  size_t count = want->bytes / ir_dtypes[want->dtype].bytes, wrong = 0;
-  for (size_t i = 0; i < count; i++) wrong += !is_close(got, want, i);
-  if (wrong) ir_textf(out, "FAILED: %zu of %zu elements differ from the expected ones\n", wrong, count);
-  else ir_textf(out, "%zu elements, as expected\n", count);
+  size_t count = want->bytes / ir_dtypes[want->dtype].bytes, wrong = 0, first = 0;
+  for (size_t i = count; i-- > 0;)
+    if (!is_close(got, want, i)) first = i, wrong++;
+  if (!wrong) ir_textf(out, "%zu elements, as expected\n", count);
+  else {
+    ir_textf(out, "FAILED: %zu of %zu elements differ from the expected ones; the first: %s", wrong, count,
+             name);
+    put_place(want, first, out);
+    ir_text_str(out, " is ");
+    put_element(got, first, out);
+    ir_text_str(out, ", expected is ");
+    put_element(want, first, out);
+    ir_text_str(out, "\n");
+  }
   return wrong == 0;
 }
 
@@ -86,7 +125,9 @@ bool cli_test_data_compare(const cli_test_data *d, const ir_parsed_graph *block,
     if (!*name) k = i;
     if (k < block->result_count) good &= compare(block->results[k].name, &outputs[k], &want, out);
     else {
-      ir_textf(out, "check %s: FAILED: the model has no such output\n", name);
+      ir_textf(out, "check %s: FAILED: the model has no such output; its outputs are", name);
+      for (k = 0; k < block->result_count; k++) ir_textf(out, k ? ", %s" : " %s", block->results[k].name);
+      ir_text_str(out, "\n");
       good = false;
     }
     fe_array_free(&ir_mem_libc, &want);

@@ -75,7 +75,7 @@ ir_status fe_arrays_choose(const fe_arrays *arrays, const char *name, size_t len
                            ir_error *error);
 
 /* Can the elements be read where they are in the file, at `bytes` bytes from `offset`: are they FE_PLAIN, or
- * blocks, and aligned? */
+ * blocks? They may lie at any address. */
 bool fe_arrays_in_place(const fe_arrays *arrays, size_t index);
 /* A copy of the elements, which is the caller's to free with fe_array_free and the same mem.
  * IR_ERR_UNSUPPORTED for FE_OTHER and for blocks. Asks rt_mapped_check of a file after reading it. */

@@ -32,22 +32,37 @@ static const char *weight_name(onnx_import *m, wire_bytes name) {
   return onnx_scope_add(&m->arena, &m->weights, (wire_bytes){(uint8_t *)text, whole}, item) ? text : NULL;
 }
 
+/* Where the text of the graph says that a constant is: in the file of weights, or, of elements that are
+ * mapped, at an offset of `f`. False where they are in memory alone. */
+static bool find_origin(const onnx_import *m, const onnx_file *f, const void *elements, ir_origin *origin) {
+  const char *slash = strrchr(m->path, '/');
+  size_t folder = slash ? (size_t)(slash - m->path) + 1 : 0;
+  *origin = (ir_origin){.base = "", .file = m->weights_file};
+  if (!m->weights_file && f) {
+    origin->base = m->path;
+    origin->base_length = folder;
+    origin->file = rt_mapped_name(f->file) + folder; /* files of weights are in the model's folder */
+    origin->bytes = true;
+    origin->offset = (const uint8_t *)elements - f->bytes.at;
+  }
+  if (!origin->file) return false;
+  origin->file_length = strlen(origin->file);
+  return true;
+}
+
 /* A node for the constant, whose use is given away. */
 static ir_ref refer(onnx_import *m, wire_bytes name, ir_dtype dtype, int rank, const int64_t *shape,
-                    rt_constant *constant) {
-  ir_origin origin = {.base = "", .file = m->weights_file};
-  if (m->weights_file) {
-    const char *given = weight_name(m, name);
-    origin.file_length = strlen(m->weights_file);
-    origin.name = given;
-    origin.name_length = given ? strlen(given) : 0;
-    if (!given) {
-      rt_constant_release(constant);
-      return 0;
-    }
+                    const onnx_file *f, const void *elements, rt_constant *constant) {
+  ir_origin origin;
+  bool found = find_origin(m, f, elements, &origin);
+  const char *given = found ? weight_name(m, name) : NULL;
+  if (found && !given) {
+    rt_constant_release(constant);
+    return 0;
   }
-  return fe_graph_constant(m->graph, (vf_dtype)dtype, rank, shape, constant, m->weights_file ? &origin : NULL)
-      .id;
+  origin.name = given;
+  origin.name_length = given ? strlen(given) : 0;
+  return fe_graph_constant(m->graph, (vf_dtype)dtype, rank, shape, constant, found ? &origin : NULL).id;
 }
 
 /* Of elements that are in the file: mapped. */
@@ -69,17 +84,13 @@ enum { LITERAL_BYTES = 1024 };
 
 ir_ref onnx_elements_ref(onnx_import *m, wire_bytes name, ir_dtype dtype, int rank, const int64_t *shape,
                          const void *elements, size_t bytes, onnx_file *keeper) {
-  size_t element = ir_dtypes[dtype].bytes;
   rt_constant *constant;
-  bool aligned = (uintptr_t)elements % element == 0;
   if (bytes <= LITERAL_BYTES) {
-    _Alignas(8) char copy[LITERAL_BYTES];
-    if (bytes && !aligned) elements = memcpy(copy, elements, bytes);
     if (rank == 0) return op_const(m->g, dtype, ir_value_load(elements, dtype)); /* needs no expanding */
     return vf_data(m->graph, (vf_dtype)dtype, rank, shape, elements).id;
   }
-  bool good = keeper && aligned ? map_constant(m, keeper, elements, bytes, &constant)
-                                : rt_constant_copy(m->graph->context->runtime, elements, bytes, &constant,
-                                                   m->error) == IR_OK;
-  return good ? refer(m, name, dtype, rank, shape, constant) : 0;
+  bool good =
+      keeper ? map_constant(m, keeper, elements, bytes, &constant)
+             : rt_constant_copy(m->graph->context->runtime, elements, bytes, &constant, m->error) == IR_OK;
+  return good ? refer(m, name, dtype, rank, shape, keeper, elements, constant) : 0;
 }

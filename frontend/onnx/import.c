@@ -169,19 +169,31 @@ static bool record(onnx_node *n) {
   return n->row->record(n);
 }
 
+/* `f32[2,3]` of a value that is a tensor by now, or an initialiser; "" of others. */
+static void put_type(onnx_import *m, const onnx_value *v, ir_text *out) {
+  if (v && v->ref) ir_print_type(m->g, v->ref, out);
+  if (!v || v->ref || !v->tensor) return;
+  const char *name = ir_dtypes[onnx_dtype(v->tensor->dtype)].name;
+  ir_textf(out, "%s[", name ? name : onnx_dtype_name(v->tensor->dtype));
+  for (size_t i = 0; i < v->tensor->dims.count; i++)
+    ir_textf(out, i ? ",%lld" : "%lld", (long long)((const int64_t *)v->tensor->dims.items)[i]);
+  ir_text_str(out, "]");
+}
+
 /* The message of an error, with the node and its inputs before it. */
 static void explain(onnx_node *n) {
   onnx_import *m = n->m;
   char text[sizeof m->error->text];
   int used = snprintf(text, sizeof text, "node '%.*s' (%.*s, operator set %lld", WIRE_TEXT(n->proto->name),
                       WIRE_TEXT(n->proto->op), (long long)n->opset);
+  const wire_bytes *names = n->proto->inputs.items;
   for (int i = 0; n->inputs && i < n->input_count && used < 500; i++) {
     ir_text type;
     ir_text_init(&type, m->g->mem);
-    if (n->inputs[i] && n->inputs[i]->ref) ir_print_type(m->g, n->inputs[i]->ref, &type);
-    used += snprintf(text + used, sizeof text - (size_t)used, "%s'%.*s' %.60s", i ? ", " : "; inputs ",
-                     n->inputs[i] ? (int)(n->inputs[i]->base.name.size % 64) : 0,
-                     n->inputs[i] ? (const char *)n->inputs[i]->base.name.at : "", ir_text_get(&type));
+    put_type(m, n->inputs[i], &type);
+    used += snprintf(text + used, sizeof text - (size_t)used, type.len ? "%s'%.*s' %.60s" : "%s'%.*s'",
+                     i ? ", " : "; inputs ", (int)(names[i].size < 64 ? names[i].size : 64),
+                     (const char *)names[i].at, ir_text_get(&type));
     ir_text_free(&type);
   }
   snprintf(text + used, sizeof text - (size_t)used, "): %s", m->error->text);
@@ -190,7 +202,9 @@ static void explain(onnx_node *n) {
 }
 
 bool onnx_record_nodes(onnx_import *m, onnx_frame *frame, const wire_list *nodes) {
+  bool tells = m->options && m->options->progress && !frame->scope.parent && !frame->function;
   for (size_t i = 0; i < nodes->count; i++) {
+    if (tells) m->options->progress(m->options->user, i, nodes->count);
     onnx_node_proto proto = {0};
     onnx_node n = {.m = m, .g = m->g, .frame = frame, .proto = &proto};
     if (!wire_read(&m->arena, &onnx_node_message, m->whole, ((wire_bytes *)nodes->items)[i], &proto))
@@ -246,6 +260,8 @@ static bool read_functions(onnx_import *m, const wire_list *functions) {
 }
 
 static bool declare_results(onnx_import *m, onnx_frame *frame, const onnx_graph_proto *graph) {
+  if (!graph->outputs.count)
+    return onnx_fail(m, IR_ERR_INVALID, "the graph has no outputs; takes at least one");
   for (size_t i = 0; i < graph->outputs.count; i++) {
     onnx_value_info info = {0};
     if (!wire_read(&m->arena, &onnx_value_info_message, m->whole, ((wire_bytes *)graph->outputs.items)[i],
@@ -265,6 +281,7 @@ static bool read_model(onnx_import *m) {
   onnx_model_proto model = {0};
   onnx_graph_proto graph = {0};
   onnx_frame frame = {.opsets = &model.opsets};
+  if (!m->whole.size) return onnx_fail(m, IR_ERR_INVALID, "the file is empty");
   if (!wire_read(&m->arena, &onnx_model_message, m->whole, m->whole, &model)) return false;
   if (!model.graph.at || !model.opsets.count)
     return onnx_fail(m, IR_ERR_INVALID, "it has no graph, or no operator sets; is it an ONNX model?");

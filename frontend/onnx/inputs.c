@@ -129,9 +129,55 @@ static ir_ref unnamed_size(onnx_import *m, wire_bytes input, size_t axis) {
   return size_called(m, (wire_bytes){(const uint8_t *)name, used});
 }
 
-static bool read_dims(onnx_import *m, wire_bytes input, const onnx_tensor_type *type, ir_ref *dims,
-                      int *rank) {
+/* The shape that the caller gives an input; NULL: none. */
+static const vf_import_shape *shape_given(const onnx_import *m, const char *input) {
+  for (int i = 0; m->options && i < m->options->shape_count; i++)
+    if (m->options->shapes[i].name && strcmp(m->options->shapes[i].name, input) == 0)
+      return &m->options->shapes[i];
+  return NULL;
+}
+
+/* Gives a size of the model the value that it has in a given shape. */
+static bool fix_size(onnx_import *m, const vf_import_shape *given, size_t axis, const onnx_dim *dim) {
+  int64_t size = given->shape[axis], other = 0;
+  if (size < 0 || (!dim->param.size && dim->value >= 0 && dim->value != size))
+    return onnx_fail(m, IR_ERR_INVALID, "the input '%s' is to have %lld on axis %zu; the model has %lld",
+                     given->name, (long long)size, axis, (long long)dim->value);
+  wire_bytes name = trimmed(dim->param);
+  if (!name.size || word_end(name, "+-*") < name.size) return true; /* no name, or a sum of names */
+  onnx_value *v = (onnx_value *)onnx_scope_find(&m->variables, name);
+  if (!v && !(v = onnx_declare(m, &m->variables, name))) return false;
+  if (!v->ref) v->ref = ir_index(m->g, size);
+  return (ir_is_const(m->g, v->ref, &other) && other == size) ||
+         onnx_fail(m, IR_ERR_INVALID,
+                   "the input '%s' is to have %lld on axis %zu, '%.*s', which is %lld by another input",
+                   given->name, (long long)size, axis, WIRE_TEXT(name), (long long)other);
+}
+
+static bool fix_sizes(onnx_import *m, const vf_import_shape *given, wire_bytes type_shape) {
   onnx_shape shape = {0};
+  if (!type_shape.at) return true;
+  if (!wire_read(&m->arena, &onnx_shape_message, m->whole, type_shape, &shape)) return false;
+  if (shape.dims.count != (size_t)given->rank)
+    return onnx_fail(m, IR_ERR_INVALID, "the input '%s' is to have %d axes; the model has %zu", given->name,
+                     given->rank, shape.dims.count);
+  for (size_t i = 0; i < shape.dims.count; i++) {
+    onnx_dim dim = {.value = -1};
+    if (!wire_read(&m->arena, &onnx_dim_message, m->whole, ((wire_bytes *)shape.dims.items)[i], &dim) ||
+        !fix_size(m, given, i, &dim))
+      return false;
+  }
+  return true;
+}
+
+static bool read_dims(onnx_import *m, wire_bytes input, const vf_import_shape *given,
+                      const onnx_tensor_type *type, ir_ref *dims, int *rank) {
+  onnx_shape shape = {0};
+  if (given) {
+    *rank = given->rank;
+    for (int i = 0; i < given->rank; i++) dims[i] = ir_index(m->g, given->shape[i]);
+    return true;
+  }
   if (!wire_read(&m->arena, &onnx_shape_message, m->whole, type->shape, &shape)) return false;
   if (shape.dims.count > IR_MAX_RANK)
     return onnx_fail(m, IR_ERR_UNSUPPORTED, "the input '%.*s' has %zu axes; takes at most %d",
@@ -151,7 +197,8 @@ static bool read_dims(onnx_import *m, wire_bytes input, const onnx_tensor_type *
   return true;
 }
 
-static bool read_type(onnx_import *m, const onnx_value_info *info, onnx_tensor_type *out) {
+static bool read_type(onnx_import *m, const onnx_value_info *info, const vf_import_shape *given,
+                      onnx_tensor_type *out) {
   onnx_type type = {0};
   if (!wire_read(&m->arena, &onnx_type_message, m->whole, info->type, &type)) return false;
   const char *kind = type.sequence.at   ? "a sequence"
@@ -168,9 +215,11 @@ static bool read_type(onnx_import *m, const onnx_value_info *info, onnx_tensor_t
                      "the input '%.*s' is of dtype %s; takes bool, integers of 8 to 64 bits, float16, "
                      "bfloat16, float and double",
                      WIRE_TEXT(info->name), onnx_dtype_name(out->dtype));
-  return out->shape.at || onnx_fail(m, IR_ERR_UNSUPPORTED,
-                                    "the input '%.*s' has no shape; takes one whose sizes may be symbolic",
-                                    WIRE_TEXT(info->name));
+  return given || out->shape.at ||
+         onnx_fail(m, IR_ERR_UNSUPPORTED,
+                   "the input '%.*s' has no shape; takes one whose sizes may be symbolic, or one that is "
+                   "given (vf_import_options.shapes; --in)",
+                   WIRE_TEXT(info->name));
 }
 
 /* An input whose value the caller has given: known, and a constant. */
@@ -198,20 +247,42 @@ static bool declare_input(onnx_import *m, onnx_frame *frame, const onnx_value_in
   vf_value sizes[IR_MAX_RANK];
   int rank = 0;
   const char *name = onnx_string(m, info->name);
-  if (!name || !read_type(m, info, &type)) return false;
+  const vf_import_shape *given = name ? shape_given(m, name) : NULL;
+  if (!name || !read_type(m, info, given, &type)) return false;
   onnx_value *v = onnx_declare(m, &frame->scope, info->name);
   if (!v) return false;
   for (int i = 0; m->options && i < m->options->value_count; i++)
     if (m->options->values[i].name && strcmp(m->options->values[i].name, name) == 0)
       return use_value(m, &m->options->values[i], &type, v);
-  if (!read_dims(m, info->name, &type, dims, &rank)) return false;
+  if (!read_dims(m, info->name, given, &type, dims, &rank)) return false;
   for (int i = 0; i < rank; i++) sizes[i] = (vf_value){m->graph, dims[i], m->graph->epoch};
   v->ref = vf_input_sized(m->graph, name, (vf_dtype)onnx_dtype(type.dtype), rank, sizes).id;
   v->is_input = true;
   return v->ref != 0;
 }
 
+/* Sizes that given shapes have, before any input is declared that has them too. */
+static bool fix_given(onnx_import *m, const wire_list *inputs) {
+  if (!m->options || !m->options->shape_count) return true;
+  for (size_t i = 0; i < inputs->count; i++) {
+    onnx_value_info info = {0};
+    onnx_tensor_type type = {0};
+    if (!wire_read(&m->arena, &onnx_value_info_message, m->whole, ((wire_bytes *)inputs->items)[i], &info))
+      return false;
+    const char *name = onnx_string(m, info.name);
+    const vf_import_shape *given = name ? shape_given(m, name) : NULL;
+    if (!name) return false;
+    if (!given) continue;
+    if (given->rank < 0 || given->rank > IR_MAX_RANK)
+      return onnx_fail(m, IR_ERR_INVALID, "the input '%s' is to have %d axes; takes at most %d", name,
+                       given->rank, IR_MAX_RANK);
+    if (!read_type(m, &info, given, &type) || !fix_sizes(m, given, type.shape)) return false;
+  }
+  return true;
+}
+
 bool onnx_declare_inputs(onnx_import *m, onnx_frame *frame, const onnx_graph_proto *graph) {
+  if (!fix_given(m, &graph->inputs)) return false;
   for (size_t i = 0; i < graph->inputs.count; i++) {
     onnx_value_info info = {0};
     if (!wire_read(&m->arena, &onnx_value_info_message, m->whole, ((wire_bytes *)graph->inputs.items)[i],

@@ -5,6 +5,7 @@
 #include "frontend/report/dump_steps.h"
 #include "frontend/report/explain_kernels.h"
 #include "frontend/report/explain_walk.h"
+#include "frontend/report/run_once.h"
 
 static bool note_schedule(fe_kernels *k, const ir_plan *plan) {
   k->steps = plan->step_count;
@@ -62,6 +63,7 @@ typedef struct printer {
   fe_walk walk;
   uint32_t *places; /* by slot: its index among the slots of its kind; of an output, the first result in it */
   size_t *numbers;  /* by step: how many kernels come before */
+  bool *once;       /* by step: the kernel runs once */
   const fe_dump_options *options;
   fe_explained explained;
 } printer;
@@ -119,6 +121,9 @@ static void put_kernel(printer *p, size_t number) {
     put_slot(p, l->slots[i]);
   }
   ir_text_str(p->out, "\n");
+  if (p->once[number])
+    ir_text_str(p->out,
+                "  once    when the program is made: it reads constants alone, and its result is kept\n");
   put_fused(p, l, p->k->values[number]);
   for (uint32_t i = outputs; i < l->slot_count; i++) {
     ir_text_str(p->out, "  reads   ");
@@ -153,7 +158,10 @@ static bool open_printer(printer *p) {
   uint32_t kinds[IR_SLOT_KINDS] = {0};
   p->places = ir_alloc(p->k->mem, (slots + 1) * sizeof *p->places);
   p->numbers = ir_alloc(p->k->mem, (plan->step_count + 1) * sizeof *p->numbers);
-  if (!fe_walk_open(&p->walk, p->g, plan) || !p->places || !p->numbers) return false;
+  p->once = ir_alloc(p->k->mem, plan->step_count + 1);
+  if (!fe_walk_open(&p->walk, p->g, plan) || !p->places || !p->numbers || !p->once) return false;
+  memset(p->once, 0, plan->step_count + 1);
+  if (p->options->target->hoists && !fe_find_run_once(p->g, plan, p->once)) return false;
   for (size_t i = 0; i < slots; i++) {
     p->places[i] = kinds[plan->slots[i].kind]++;
     if (plan->slots[i].kind == IR_SLOT_OUTPUT) p->places[i] = UINT32_MAX;
@@ -168,14 +176,17 @@ static bool open_printer(printer *p) {
 
 void fe_kernels_print(const fe_kernels *k, ir_graph *g, const ir_parsed_graph *block, const ir_plan *plan,
                       ir_text *out, const fe_dump_options *options) {
-  unsigned temporaries = 0;
+  unsigned temporaries = 0, once = 0;
   printer p = {.k = k, .g = g, .block = block, .plan = plan, .options = options};
   if (open_printer(&p)) {
     size_t kernels = p.numbers[plan->step_count];
     for (size_t i = 0; i < plan->slot_count; i++) temporaries += plan->slots[i].kind == IR_SLOT_TEMP;
-    ir_textf(out, "graph @%s: %zu kernel%s, %u temporar%s\n", block->name, kernels, kernels == 1 ? "" : "s",
+    for (size_t i = 0; i < plan->step_count; i++) once += p.once[i];
+    ir_textf(out, "graph @%s: %zu kernel%s, %u temporar%s", block->name, kernels, kernels == 1 ? "" : "s",
              temporaries, temporaries == 1 ? "y" : "ies");
-    p.explained = (fe_explained){g, plan, k->values, &p.walk, options->target, out};
+    if (once) ir_textf(out, "; %u of the kernels run once, when the program is made", once);
+    ir_text_str(out, "\n");
+    p.explained = (fe_explained){g, plan, k->values, &p.walk, options->target, out, p.once};
     fe_put_steps(plan, put_step, &p, out);
   } else {
     out->failed = true;
@@ -183,4 +194,5 @@ void fe_kernels_print(const fe_kernels *k, ir_graph *g, const ir_parsed_graph *b
   fe_walk_close(&p.walk);
   ir_free(k->mem, p.places, (plan->slot_count + 1) * sizeof *p.places);
   ir_free(k->mem, p.numbers, (plan->step_count + 1) * sizeof *p.numbers);
+  ir_free(k->mem, p.once, plan->step_count + 1);
 }

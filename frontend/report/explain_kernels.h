@@ -14,6 +14,7 @@ typedef struct fe_explained {
   fe_walk *walk;
   const ir_target *target;
   ir_text *out;
+  const bool *once; /* by step: the kernel runs when the program is made */
 } fe_explained;
 
 /* The bytes and operations of a kernel, as index expressions. */

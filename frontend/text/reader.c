@@ -47,15 +47,16 @@ static bool read_declared(ir_graph *g, const ir_attr *shape, const ir_attr *dtyp
 }
 
 /* data file="w.safetensors" name="encoder.weight", and shape and dtype to be checked; or of any file
- * data file="w.bin" offset=128 shape=[2,3] dtype=f32 */
+ * data file="w.bin" offset=128 shape=[2,3] dtype=f32
+ * which may have a name, too. */
 static ir_ref file_data(fe_reading *r, ir_graph *g, const ir_attr *attrs, size_t count) {
   const ir_attr *file = attribute(attrs, count, "file"), *name = attribute(attrs, count, "name"),
                 *shape = attribute(attrs, count, "shape"), *dtype = attribute(attrs, count, "dtype"),
                 *offset = attribute(attrs, count, "offset");
   fe_declared declared;
   int64_t at = 0;
-  if (count != 1u + (name != NULL) + (shape != NULL) + (dtype != NULL) + (offset != NULL) || (name && offset))
-    return refuse_data(g, "beside file there may be name or offset, shape and dtype");
+  if (count != 1u + (name != NULL) + (shape != NULL) + (dtype != NULL) + (offset != NULL))
+    return refuse_data(g, "beside file there may be name, offset, shape and dtype");
   if (offset && (offset->kind != IR_ATTR_EXPR || !ir_is_const(g, offset->expr, &at)))
     return refuse_data(g, "offset is a number of bytes");
   if (file->kind != IR_ATTR_WORD || (name && name->kind != IR_ATTR_WORD))

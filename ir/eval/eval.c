@@ -134,8 +134,12 @@ static ir_status eval_input(ir_eval_run *run, ir_ref ref, ir_slot *out) {
                    ir_dtypes[out->dtype].name, ir_eval_shape_text(out->shape, out->rank, shape));
   out->data = (unsigned char *)run->inputs[i].data; /* borrowed: never written */
   out->bytes = (size_t)out->count * element;
-  out->borrowed = true;
-  return IR_OK;
+  out->borrowed = (uintptr_t)out->data % element == 0;
+  if (out->borrowed) return IR_OK;
+  unsigned char *copy = ir_alloc(run->mem, out->bytes); /* constants lie in files at any address */
+  if (copy) memcpy(copy, out->data, out->bytes);
+  out->data = copy;
+  return copy ? IR_OK : ir_eval_no_memory(run, ref);
 }
 
 static ir_status eval_data(ir_eval_run *run, ir_ref ref, ir_slot *out) {

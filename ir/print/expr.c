@@ -329,9 +329,8 @@ static void put_custom_attributes(ir_printer *pr, const ir_custom_call *call) {
 static void put_origin(ir_printer *pr, const ir_node *n, const ir_origin *origin) {
   ir_text_str(pr->out, "data file=");
   ir_lex_print_string(pr->out, origin->file, origin->file_length);
-  if (origin->bytes) {
-    ir_textf(pr->out, " offset=%lld", (long long)origin->offset);
-  } else if (origin->name_length) {
+  if (origin->bytes) ir_textf(pr->out, " offset=%lld", (long long)origin->offset);
+  if (origin->name_length) {
     ir_text_str(pr->out, " name=");
     ir_lex_print_string(pr->out, origin->name, origin->name_length);
   }

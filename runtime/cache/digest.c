@@ -9,6 +9,19 @@ rt_digest rt_digest_of(const void *bytes, size_t size) {
   return (rt_digest){hash.low64, hash.high64};
 }
 
+rt_digest rt_digest_in_parts(const void *bytes, size_t size, size_t part,
+                             void (*done)(void *user, size_t offset, size_t size), void *user) {
+  XXH3_state_t state;
+  XXH3_128bits_reset(&state);
+  for (size_t at = 0; at < size; at += part) {
+    size_t count = size - at < part ? size - at : part;
+    XXH3_128bits_update(&state, (const char *)bytes + at, count);
+    done(user, at, count);
+  }
+  XXH128_hash_t hash = XXH3_128bits_digest(&state);
+  return (rt_digest){hash.low64, hash.high64};
+}
+
 void rt_digest_hex(rt_digest digest, char text[RT_DIGEST_HEX]) {
   static const char digit[] = "0123456789abcdef";
   for (int i = 0; i < 16; i++) {

@@ -15,6 +15,9 @@ typedef struct rt_digest {
 
 /* bytes may be NULL where size is 0. */
 rt_digest rt_digest_of(const void *bytes, size_t size);
+/* The same, read in parts of at most `part` bytes; done(user, offset, size) is called after each. */
+rt_digest rt_digest_in_parts(const void *bytes, size_t size, size_t part,
+                             void (*done)(void *user, size_t offset, size_t size), void *user);
 /* The digest as it appears in names of files. */
 void rt_digest_hex(rt_digest digest, char text[RT_DIGEST_HEX]);
 /* Reads what it writes, whatever follows; false where that is something else. */

@@ -9,6 +9,10 @@ enum { FIRST_SLOTS = 64 /* of the table; it doubles when it is half full */ };
 /* ns since the last write: the coarsest times, those of FAT, are of two seconds */
 static const int64_t settled_ns = INT64_C(2000000000);
 static const char kind[] = "digest";
+/* Bytes of a file that are resident because they are digested: less than a program takes, and so many that
+ * the system calls between them take no time. Without it, the first import of a model has all of its weights
+ * in memory, of which a run may need a few rows. */
+enum { PART = 4 << 20 };
 
 static rt_range_digest *slot_of(const rt_range_digests *d, uint64_t offset, uint64_t size) {
   uint64_t key[2] = {offset, size};
@@ -66,6 +70,16 @@ static bool is_settled(const rt_file_identity *identity) {
   return latest < now.tv_sec * INT64_C(1000000000) + now.tv_nsec - settled_ns;
 }
 
+typedef struct range {
+  rt_mapped_file *file;
+  size_t offset;
+} range;
+
+static void leave(void *user, size_t offset, size_t size) {
+  const range *r = user;
+  rt_mapped_leave(r->file, r->offset + offset, size);
+}
+
 ir_status rt_range_digest_of(rt_range_digests *d, size_t offset, size_t size, rt_digest *out,
                              ir_error *error) {
   const rt_range_digest *known = d->count && size ? slot_of(d, offset, size) : NULL;
@@ -76,7 +90,7 @@ ir_status rt_range_digest_of(rt_range_digests *d, size_t offset, size_t size, rt
   bool settled = is_settled(rt_mapped_identity(d->file)); /* before reading */
   sigset_t before;
   rt_guard_enter(&before);
-  *out = rt_digest_of(rt_mapped_bytes(d->file) + offset, size);
+  *out = rt_digest_in_parts(rt_mapped_bytes(d->file) + offset, size, PART, leave, &(range){d->file, offset});
   rt_guard_leave(&before);
   if (rt_mapped_check(d->file, error) != IR_OK) return error->status;
   d->read++;

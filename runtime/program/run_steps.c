@@ -146,6 +146,33 @@ static ir_status run_scan(const rt_run_context *r, const rt_step *s) {
   return end_carries(r, s, rt_first_carry(plan), plan->carries);
 }
 
+static bool is_aligned(const rt_array *a) { return (uintptr_t)a->data % ir_dtypes[a->dtype].bytes == 0; }
+static size_t bytes_of_array(const rt_array *a) { return (size_t)a->elements * ir_dtypes[a->dtype].bytes; }
+/* The same, up to a multiple of the widest element. */
+static size_t room_of(const rt_array *a) {
+  return (bytes_of_array(a) + sizeof(int64_t) - 1) & ~(sizeof(int64_t) - 1);
+}
+
+/* A custom operation may take it that its operands are aligned as their elements are; constants lie in files
+ * wherever these have them. Makes operands that are not aligned copies in a block. */
+static ir_status align_operands(const rt_run_context *r, rt_array *operands, size_t count, rt_block *copies) {
+  const rt_program *p = r->program;
+  size_t size = 0;
+  for (size_t i = 0; i < count; i++)
+    if (!is_aligned(&operands[i])) size += room_of(&operands[i]);
+  if (!size) return IR_OK;
+  if (!rt_arena_acquire(&p->context->arenas, size, copies))
+    return ir_fail(r->error, IR_ERR_MEMORY, "graph @%s: out of memory for %zu bytes of constants",
+                   rt_program_name(p), size);
+  uint8_t *to = copies->base;
+  for (size_t i = 0; i < count; i++) {
+    if (is_aligned(&operands[i])) continue;
+    operands[i].data = memcpy(to, operands[i].data, bytes_of_array(&operands[i]));
+    to += room_of(&operands[i]);
+  }
+  return IR_OK;
+}
+
 static ir_status run_call(const rt_run_context *r, const rt_step *s) {
   const rt_program *p = r->program;
   const rt_plan_step *plan = plan_step(r, s);
@@ -166,9 +193,14 @@ static ir_status run_call(const rt_run_context *r, const rt_step *s) {
                   .result_count = plan->carries,
                   .operand_count = plan->slot_count - plan->carries};
   ir_error own = {0};
+  rt_block copies = {0};
   const void *found = p->calls[s->number];
+  if (!p->remote &&
+      align_operands(r, r->run->arrays + call.result_count, call.operand_count, &copies) != IR_OK)
+    return r->error->status;
   ir_status status =
       p->remote ? device_of(r)->call(r, s, found, &call, &own) : calls->run(calls->user, found, &call, &own);
+  rt_arena_release(&p->context->arenas, &copies);
   if (!status) return IR_OK;
   return ir_fail(r->error, status, "graph @%s: custom operation %s: %s", rt_program_name(p), call.name,
                  own.text[0] ? own.text : "it failed and does not say why");

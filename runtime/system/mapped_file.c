@@ -106,6 +106,11 @@ const uint8_t *rt_mapped_bytes(const rt_mapped_file *f) { return f->bytes; }
 const rt_file_identity *rt_mapped_identity(const rt_mapped_file *f) { return &f->identity; }
 int rt_mapped_descriptor(const rt_mapped_file *f) { return f->fd; }
 
+void rt_mapped_leave(const rt_mapped_file *f, size_t offset, size_t size) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), begin = offset & ~(page - 1);
+  if (f->guard && size) madvise((void *)(uintptr_t)(f->bytes + begin), offset + size - begin, MADV_DONTNEED);
+}
+
 ir_status rt_mapped_check(const rt_mapped_file *f, ir_error *error) {
   struct stat s;
   if (f->guard && rt_guard_damaged(f->guard))

@@ -29,6 +29,8 @@ const char *rt_mapped_name(const rt_mapped_file *file); /* as it was opened */
 const uint8_t *rt_mapped_bytes(const rt_mapped_file *file);
 const rt_file_identity *rt_mapped_identity(const rt_mapped_file *file); /* when it was opened */
 int rt_mapped_descriptor(const rt_mapped_file *file);                   /* for pread */
+/* Gives the memory of a range back to the system, which maps it again where it is read. */
+void rt_mapped_leave(const rt_mapped_file *file, size_t offset, size_t size);
 /* IR_ERR_IO where the file is not what was opened any more: it was written to, has become shorter, or could
  * not be read. A file that has only been removed, renamed or replaced by another of its name still is. Costs
  * one system call. */

@@ -46,7 +46,8 @@ class Value(ctypes.Structure):
 class Options(ctypes.Structure):
     """A vf_import_options."""
     _fields_ = [("size", ctypes.c_size_t), ("size_count", ctypes.c_int), ("value_count", ctypes.c_int),
-                ("sizes", ctypes.c_void_p), ("values", ctypes.POINTER(Value))]
+                ("shape_count", ctypes.c_int), ("sizes", ctypes.c_void_p), ("values", ctypes.POINTER(Value)),
+                ("shapes", ctypes.c_void_p), ("progress", ctypes.c_void_p), ("user", ctypes.c_void_p)]
 
 
 FUNCTIONS = {
@@ -88,7 +89,7 @@ def import_model(context, path, values):
     listed = (Value * max(len(arrays), 1))(*[
         Value(name, binding.DTYPES.index(a.dtype), len(a.shape), shape, a.array.ctypes.data)
         for name, a, shape in arrays])
-    options = Options(ctypes.sizeof(Options), 0, len(arrays), None, listed)
+    options = Options(ctypes.sizeof(Options), 0, len(arrays), 0, None, listed, None, None, None)
     return context.must(context.c.vf_import_onnx, context.raw, path.encode(), ctypes.byref(options))
 
 

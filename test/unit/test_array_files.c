@@ -302,6 +302,7 @@ static void test_written(void **state) {
       fe_array a;
       expect(list[i].name, list[i].dtype, list[i].rank, list[i].shape);
       assert_true(fe_arrays_in_place(&arrays, index));
+      assert_true(arrays.items[index].offset % ir_dtypes[list[i].dtype].bytes == 0);
       assert_int_equal(fe_arrays_load(&arrays, index, &ir_mem_libc, &a, &error), IR_OK);
       if (a.bytes) assert_memory_equal(a.data, list[i].data, a.bytes);
       fe_array_free(&ir_mem_libc, &a);

@@ -165,15 +165,12 @@ static void test_refused(void **state) {
   vf_context *c = vf_context_create(NULL, &error);
   vf_graph *g = vf_graph_create(c, "bad", &error);
   fill(w, 1);
-  vf_constant_borrow(g, VF_F32, 2, shape, (const char *)w + 1, note, &o);
-  assert_non_null(strstr(vf_graph_message(g), "not aligned to the 4 bytes of a f32"));
-  vf_graph_clear_error(g);
   vf_constant_borrow(g, VF_F32, 2, shape, NULL, note, &o);
   assert_non_null(strstr(vf_graph_message(g), "NULL"));
   vf_graph_clear_error(g);
   vf_constant_borrow(g, VF_F32, 2, (const int64_t[]){1 << 20, (int64_t)1 << 60}, w, note, &o);
   assert_non_null(strstr(vf_graph_message(g), "too large"));
-  assert_int_equal(o.count, 3);
+  assert_int_equal(o.count, 2);
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 

@@ -317,6 +317,50 @@ static void test_damaged_digests(void **state) {
   rt_disk_close(disk);
 }
 
+/* KiB of the mapping at `bytes` that are in this process's memory, as the system says; -1 where it does not.
+ */
+static long resident(const uint8_t *bytes) {
+  char line[512], begin[40];
+  long found = -1;
+  bool here = false;
+  FILE *maps = fopen("/proc/self/smaps", "r");
+  snprintf(begin, sizeof begin, "%lx-", (unsigned long)(uintptr_t)bytes);
+  while (maps && found < 0 && fgets(line, sizeof line, maps)) {
+    here |= strncmp(line, begin, strlen(begin)) == 0;
+    if (here) sscanf(line, "Rss: %ld kB", &found);
+  }
+  if (maps) fclose(maps);
+  return found;
+}
+
+/* Large ranges have the digest of their bytes, and are not left in memory. */
+static void test_large_ranges(void **state) {
+  (void)state;
+  enum { LARGE = 24 << 20 };
+  uint8_t *bytes = malloc(LARGE);
+  assert_non_null(bytes);
+  for (size_t i = 0; i < LARGE; i++) bytes[i] = (uint8_t)(i * 2654435761u >> 13);
+  unlink(path);
+  unit_write_file(path, bytes, LARGE);
+  static const size_t ranges[][2] = {{0, LARGE},   {1, LARGE - 1}, {4095, 4 << 20}, {8 << 20, (4 << 20) + 1},
+                                     {5, 8 << 20}, {77, 240}};
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+    ir_error error = {0};
+    rt_mapped_file *f;
+    rt_range_digests d;
+    rt_digest found, want = rt_digest_of(bytes + ranges[i][0], ranges[i][1]);
+    if (rt_mapped_open(&ir_mem_libc, path, &f, &error)) fail_msg("%s", error.text);
+    rt_range_digests_open(&d, &ir_mem_libc, NULL, f);
+    assert_int_equal(rt_range_digest_of(&d, ranges[i][0], ranges[i][1], &found, &error), IR_OK);
+    assert_true(rt_digest_equal(found, want));
+    assert_true(resident(rt_mapped_bytes(f)) < LARGE / 4 / 1024);
+    assert_memory_equal(rt_mapped_bytes(f), bytes, LARGE); /* it comes back */
+    rt_range_digests_close(&d);
+    rt_mapped_release(f);
+  }
+  free(bytes);
+}
+
 UNIT_TESTS_BETWEEN(set_up, tear_down, test_unchanged, test_written_to, test_shortened, test_threads,
                    test_earlier_handler, test_later_handler, test_standard_action, test_refused, test_digests,
-                   test_damaged_digests)
+                   test_damaged_digests, test_large_ranges)

@@ -127,6 +127,46 @@ static void sizes_have_bounds(void **state) {
   vf_graph_destroy(g);
 }
 
+/* A model that is right for some sizes alone: given shapes hold wherever the model names their sizes. */
+static void given_shapes_fix_sizes(void **state) {
+  (void)state;
+  const int64_t three[] = {3}, four[] = {4}, both[] = {3, 4};
+  const vf_import_shape right[] = {{"x", 1, three}, {"y", 1, three}},
+                        wrong[] = {{"x", 1, three}, {"y", 1, four}}, axes[] = {{"x", 2, both}},
+                        fixed[] = {{"w", 1, four}}, named[] = {{"z", 1, four}};
+  vf_import_options options = {.size = sizeof options, .shape_count = 2, .shapes = right};
+  int64_t shape[1];
+  graph.size = 0;
+  model_input(&graph, "x[n]");
+  model_input(&graph, "y[m]");
+  model_input(&graph, "z[m]");
+  model_input(&graph, "w[2]");
+  model_node(&graph, 1, "Add x,y -> h", NULL, NULL);
+  model_node(&graph, 1, "Mul h,z -> u", NULL, NULL);
+  model_output(&graph, "u[n]");
+  model_output(&graph, "w[2]");
+  vf_graph *g = import(&options);
+  vf_program *p = compiled(g);
+  assert_int_equal(vf_variable_count(p), 0);
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(vf_port_shape(p, VF_INPUT, i, NULL, shape, &error), VF_OK);
+    assert_int_equal(shape[0], 3);
+  }
+  vf_program_destroy(p), vf_graph_destroy(g);
+  refuses(NULL, VF_ERR_INVALID, (const char *const[]){"node", "n meets m", NULL});
+  options.shapes = wrong;
+  refuses(&options, VF_ERR_INVALID, (const char *const[]){"size 3 meets 4", NULL});
+  options.shape_count = 1, options.shapes = axes;
+  refuses(&options, VF_ERR_INVALID, (const char *const[]){"'x' is to have 2 axes; the model has 1", NULL});
+  options.shapes = fixed;
+  refuses(&options, VF_ERR_INVALID,
+          (const char *const[]){"'w' is to have 4 on axis 0; the model has 2", NULL});
+  const vf_import_shape twice[] = {right[1], named[0]};
+  options.shape_count = 2, options.shapes = twice;
+  refuses(&options, VF_ERR_INVALID,
+          (const char *const[]){"'z' is to have 4", "'m', which is 3 by another", NULL});
+}
+
 /* Exporters write sums of sizes as a name. */
 static void sizes_may_be_sums(void **state) {
   (void)state;
@@ -314,6 +354,41 @@ static void weights_may_be_in_another_file(void **state) {
   assert_non_null(strstr(error.message, "none.bin"));
 }
 
+/* The text of a graph says where in the model its weights are: another context runs it without the model. */
+static void text_says_where_weights_are(void **state) {
+  (void)state;
+  static float weights[600], in[600], out[600], twice[600];
+  const int64_t dims[] = {600};
+  for (int i = 0; i < 600; i++) weights[i] = (float)i, in[i] = 1, twice[i] = 2 * weights[i];
+  for (int shift = 0; shift < 4; shift++) { /* so that they begin at any address */
+    graph.size = 0;
+    model_input(&graph, "x[600]");
+    model_text(&graph, 10, "abcd" + shift);
+    model_floats(&graph, "layer.weight", 1, dims, weights);
+    model_node(&graph, 1, "Mul x,layer.weight -> y", NULL, NULL);
+    model_output(&graph, "y[600]");
+    vf_graph *g = import(NULL);
+    assert_int_equal(vf_constant_count(g), 1);
+    assert_string_equal(vf_constant_name(g, 0), "layer.weight");
+    char *text = vf_graph_text(g, &error), path[300];
+    assert_non_null(strstr(text, "data file=\"model.onnx\" offset="));
+    snprintf(path, sizeof path, "%s/g.vf", folder);
+    vf_context *other = api_context();
+    vf_graph *same = vf_graph_parse(other, text, strlen(text), path, NULL, &error);
+    if (!same) fail_msg("%s", error.message);
+    vf_text_free(context, text);
+    vf_graph_destroy(g);
+    vf_program *p = compiled(same);
+    run_floats(p, in, out, NULL);
+    assert_memory_equal(out, weights, sizeof out);
+    vf_value w = vf_constant_at(same, vf_constant_find(same, "layer.weight"));
+    assert_int_equal(vf_program_set_constant(p, w, twice, NULL, NULL, &error), VF_OK);
+    run_floats(p, in, out, NULL);
+    assert_memory_equal(out, twice, sizeof out);
+    vf_program_destroy(p), vf_graph_destroy(same);
+  }
+}
+
 /* what is refused */
 
 static void a_missing_operator_is_named(void **state) {
@@ -346,8 +421,15 @@ static void wrong_models_are_refused(void **state) {
   model_node(&graph, 1, "Neg x -> x", NULL, NULL);
   model_whole(&model, &graph, NULL);
   REFUSES(VF_ERR_INVALID, "'x'", "two values");
-  model.size = 0;
+  graph.size = 0;
+  model_input(&graph, "x[2,3]");
+  model_node(&graph, 1, "Neg x -> y", NULL, NULL);
+  model_whole(&model, &graph, NULL);
+  REFUSES(VF_ERR_INVALID, "no outputs");
+  model.size = 2;
   REFUSES(VF_ERR_INVALID, "is it an ONNX model?");
+  model.size = 0;
+  REFUSES(VF_ERR_INVALID, "the file is empty");
 }
 
 /* Functions that call each other twice each would be 2^40 nodes. */
@@ -483,9 +565,10 @@ static void damaged_messages_are_refused(void **state) {
   assert_false(reads(&onnx_tensor_message, many, sizeof many, 256, &t));
 }
 
-UNIT_TESTS_BETWEEN(set_up, tear_down, one_program_serves_all_lengths, sizes_have_bounds, sizes_may_be_sums,
-                   a_shape_that_is_an_input_is_asked_for, loops_stay_loops, a_loop_may_end_early,
-                   a_condition_chooses_when_it_runs, functions_are_inlined, weights_may_be_in_another_file,
+UNIT_TESTS_BETWEEN(set_up, tear_down, one_program_serves_all_lengths, sizes_have_bounds,
+                   given_shapes_fix_sizes, sizes_may_be_sums, a_shape_that_is_an_input_is_asked_for,
+                   loops_stay_loops, a_loop_may_end_early, a_condition_chooses_when_it_runs,
+                   functions_are_inlined, weights_may_be_in_another_file, text_says_where_weights_are,
                    a_missing_operator_is_named, wrong_models_are_refused, functions_do_not_explode,
                    files_that_are_cut_off_are_refused, allocations_may_fail, numbers_are_packed_or_not,
                    damaged_messages_are_refused)

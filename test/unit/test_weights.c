@@ -324,6 +324,41 @@ static void test_text(void **state) {
   vf_context_destroy(c);
 }
 
+/* Constants of a text are found by name, and replaced. */
+static void test_by_name(void **state) {
+  (void)state;
+  static float other[ELEMENTS];
+  vf_context *c = make_context();
+  write_weights(c, "n.safetensors", weight);
+  for (int i = 0; i < ELEMENTS; i++) other[i] = weight[i] - 2;
+  unlink(in_folder("n.bin"));
+  unit_write_file(in_folder("n.bin"), bias, sizeof bias);
+  vf_graph *g = parse(c, "graph @g() {\n  %w = data file=\"n.safetensors\" name=\"encoder.weight\"\n"
+                         "  %b = data file=\"n.bin\" offset=0 name=\"my bias\" shape=[32] dtype=f32\n"
+                         "  %r = sum %w axes=[1]\n  %y = add %r, %b\n  return %y\n}\n");
+  if (!g) fail_msg("%s", error.message);
+  char *written = vf_graph_text(g, &error);
+  vf_graph_destroy(g);
+  g = parse(c, written);
+  if (!g) fail_msg("%s", error.message);
+  vf_text_free(c, written);
+  assert_int_equal(vf_constant_count(g), 2);
+  assert_string_equal(vf_constant_name(g, 0), "encoder.weight");
+  assert_string_equal(vf_constant_name(g, 1), "my bias");
+  assert_null(vf_constant_name(g, 2));
+  assert_int_equal(vf_constant_find(g, "my bias"), 1);
+  assert_int_equal(vf_constant_find(g, "encoder"), 2);
+  assert_int_equal(vf_value_rank(vf_constant_at(g, 0)), 2);
+  vf_program *p = compile(g);
+  run(p, weight);
+  vf_value w = vf_constant_at(g, vf_constant_find(g, "encoder.weight")),
+           none = vf_constant_at(g, vf_constant_find(g, "encoder"));
+  if (vf_program_set_constant(p, w, other, NULL, NULL, &error)) fail_msg("%s", error.message);
+  run(p, other);
+  assert_int_equal(vf_program_set_constant(p, none, other, NULL, NULL, &error), VF_ERR_INVALID);
+  vf_program_destroy(p), vf_graph_destroy(g), vf_context_destroy(c);
+}
+
 static void refuse_text(vf_context *c, const char *attributes, const char *why) {
   char source[400];
   snprintf(source, sizeof source, "graph @g() {\n  %%w = data %s\n  return %%w\n}\n", attributes);
@@ -342,11 +377,11 @@ static void test_text_refused(void **state) {
   refuse_text(c, "file=\"t.safetensors\" name=\"encoder.bias\" dtype=f16", "f16[32] is declared");
   refuse_text(c, "file=\"t.safetensors\" name=\"encoder.bias\" shape=[31]", "f32[31] is declared");
   refuse_text(c, "file=\"t.safetensors\" name=\"encoder.bias\" shape=[n]", "list of at most 16 numbers");
-  refuse_text(c, "file=\"t.safetensors\" name=\"encoder.bias\" axis=1", "name or offset, shape and dtype");
+  refuse_text(c, "file=\"t.safetensors\" name=\"encoder.bias\" axis=1", "name, offset, shape and dtype");
   refuse_text(c, "file=\"t.safetensors\" offset=8", "has shape and dtype");
   refuse_text(c, "file=\"t.safetensors\" offset=-4 shape=[2] dtype=f32", "does not lie in it");
   refuse_text(c, "file=\"t.safetensors\" offset=8 shape=[1000000] dtype=f32", "does not lie in it");
-  refuse_text(c, "file=\"t.safetensors\" offset=8 name=\"x\" shape=[2] dtype=f32", "name or offset");
+  refuse_text(c, "file=\"t.safetensors\" offset=8 name=\"encoder.bias\"", "has shape and dtype");
   refuse_text(c, "file=1", "are strings");
   refuse_text(c, "file=\"t\\x00t\"", "zero byte");
   vf_graph *g = vf_graph_create(c, "g", &error);
@@ -378,6 +413,9 @@ static void test_converted(void **state) {
                    data, sizeof data);
   assert_int_not_equal(f.size % 4, 3); /* the header is of a length that aligns nothing */
   write_bytes("odd.safetensors", &f);
+  write_bytes("bools.safetensors", &f);
+  char path_of_bools[300];
+  snprintf(path_of_bools, sizeof path_of_bools, "%s", in_folder("bools.safetensors"));
   vf_context *c = make_context();
   vf_arrays *a = vf_arrays_open(c, in_folder("odd.safetensors"), &error);
   vf_graph *g = vf_graph_create(c, "g", &error);
@@ -385,10 +423,20 @@ static void test_converted(void **state) {
   vf_arrays_close(a);
   vf_output(g, "y", vf_where(b, w, vf_number(g, 0)));
   vf_program *p = compile(g);
-  assert_int_equal(truncate(in_folder("odd.safetensors"), 0), 0); /* they are copies */
   float y[3];
   assert_int_equal(vf_program_run(p, NULL, (void *[]){y}, NULL, &error), VF_OK);
   assert_true(y[0] == 0 && y[1] == -2 && y[2] == 3);
+  assert_int_equal(truncate(in_folder("odd.safetensors"), 0), 0);
+  assert_int_equal(vf_program_run(p, NULL, (void *[]){y}, NULL, &error), VF_ERR_IO); /* w is mapped */
+  vf_graph *copies = vf_graph_create(c, "g", &error);
+  a = vf_arrays_open(c, path_of_bools, &error);
+  vf_output(copies, "y", vf_cast(vf_arrays_constant(copies, a, "b"), VF_F32));
+  vf_arrays_close(a);
+  vf_program *q = compile(copies);
+  assert_int_equal(truncate(path_of_bools, 0), 0);
+  assert_int_equal(vf_program_run(q, NULL, (void *[]){y}, NULL, &error), VF_OK);
+  assert_true(y[0] == 0 && y[1] == 1 && y[2] == 1);
+  vf_program_destroy(q), vf_graph_destroy(copies);
   vf_program_destroy(p), vf_graph_destroy(g), vf_context_destroy(c);
 }
 
@@ -514,5 +562,5 @@ static void test_short_memory(void **state) {
 }
 
 UNIT_TESTS_BETWEEN(set_up, tear_down, test_api, test_equal_elements, test_rewritten, test_shortened,
-                   test_changed_before, test_text, test_text_refused, test_converted, test_blocks,
-                   test_short_memory)
+                   test_changed_before, test_text, test_by_name, test_text_refused, test_converted,
+                   test_blocks, test_short_memory)

@@ -105,13 +105,9 @@ rt_constant *fe_constant_borrow(vf_context *c, const void *elements, size_t byte
 /* The node, or 0 after failing; *taken: the elements are no longer the caller's. */
 static ir_ref borrow(fe_call *c, vf_graph *g, vf_dtype dtype, const ir_ref *shape, int rank, size_t bytes,
                      const void *elements, vf_release release, void *user, bool *taken) {
-  size_t element = vf_dtype_bytes(dtype);
   if (bytes && !elements) return fe_refuse(c, "the elements are NULL");
-  if (!element || bytes == SIZE_MAX) /* the builder says why not */
+  if (!vf_dtype_bytes(dtype) || bytes == SIZE_MAX) /* the builder says why not */
     return op_resource(c->ir, (ir_dtype)dtype, shape, (size_t)rank, "", bytes);
-  if ((uintptr_t)elements % element)
-    return fe_refuse(c, "the elements are not aligned to the %zu bytes of a %s", element,
-                     vf_dtype_name(dtype));
   if (g->is_session)
     return fe_lazy_buffer(g->context, (ir_dtype)dtype, shape, (size_t)rank, elements, &g->error);
   rt_constant *constant = fe_constant_borrow(g->context, elements, bytes, release, user, &g->error);
@@ -138,4 +134,24 @@ vf_value vf_constant_borrow(vf_graph *g, vf_dtype dtype, int rank, const int64_t
     made = borrow(&c, g, dtype, refs, rank, bytes_of(dtype, rank, shape), elements, release, user, &taken);
   if (!taken && release) release(elements, user);
   return fe_end(&c, made);
+}
+
+size_t vf_constant_count(const vf_graph *g) { return g ? g->constant_count : 0; }
+
+vf_value vf_constant_at(vf_graph *g, size_t number) {
+  if (number >= vf_constant_count(g)) return (vf_value){g, 0, g ? g->epoch : 0};
+  return (vf_value){g, g->constants[number].ref, g->epoch};
+}
+
+const char *vf_constant_name(const vf_graph *g, size_t number) {
+  ir_origin origin;
+  if (number >= vf_constant_count(g)) return NULL;
+  if (!ir_resource_origin(&g->ir, g->constants[number].ref, &origin)) return "";
+  return origin.name_length ? origin.name : origin.file;
+}
+
+size_t vf_constant_find(const vf_graph *g, const char *name) {
+  size_t number = 0, count = name ? vf_constant_count(g) : 0;
+  while (number < count && strcmp(vf_constant_name(g, number), name) != 0) number++;
+  return number < count ? number : vf_constant_count(g);
 }

@@ -8,6 +8,7 @@
 #include "frontend/cli/cli.h"
 #include "frontend/cli/bench/settings.h"
 #include "frontend/cli/options.h"
+#include "frontend/cli/progress.h"
 
 /* A repetition has as many runs as fit in MEASURED_NS, half a second, which evens out what else the machine
  * does; at least LEAST_RUNS, so that there is a median, and at most MOST_RUNS, whose times are kept. */
@@ -32,6 +33,7 @@ typedef struct model_bench {
   cli_buffers buffers;
   rt_context *context;
   rt_program *program;
+  cli_compile_progress progress;
   int64_t read_ns, compile_ns, first_ns;
 } model_bench;
 
@@ -75,7 +77,7 @@ static int bench(model_bench *b) {
   rt_options options;
   char why[CLI_WHY] = "";
   int64_t start = ir_now_ns();
-  int status = cli_graph_open_given(&b->s, "bench", b->word, &b->in);
+  int status = cli_graph_open(&b->s, "bench", b->word, false, &b->in);
   b->read_ns = ir_now_ns() - start;
   if (!status) status = cli_context_options("bench", b->threads, b->device, &options);
   const ir_parsed_graph *block = status ? NULL : cli_graph_pick(&b->s, b->word, NULL);
@@ -88,10 +90,12 @@ static int bench(model_bench *b) {
   if (bench_settings_ready(&options, &b->s.error) != IR_OK) return fail(b);
   fe_request request = cli_request(&b->s, block, results, &b->inputs);
   start = ir_now_ns();
-  if (rt_context_create(&ir_mem_libc, &options, &b->context, &b->s.error) != IR_OK ||
-      (b->target && rt_context_runs_here(b->context, &b->s.error) != IR_OK) ||
-      fe_compile(b->context, &request, &b->program, &b->s.error) != IR_OK)
-    return fail(b);
+  options.timer = cli_compile_progress_open(&b->progress, NULL);
+  bool good = rt_context_create(&ir_mem_libc, &options, &b->context, &b->s.error) == IR_OK &&
+              (!b->target || rt_context_runs_here(b->context, &b->s.error) == IR_OK) &&
+              fe_compile(b->context, &request, &b->program, &b->s.error) == IR_OK;
+  cli_compile_progress_close(&b->progress);
+  if (!good) return fail(b);
   b->compile_ns = rt_program_stats(b->program).compiled ? ir_now_ns() - start : 0;
   if (cli_buffers_open(&b->buffers, b->program, block, &b->inputs, &b->s.error) != IR_OK) return fail(b);
   return measure(b);

@@ -6,6 +6,7 @@
 #include "frontend/cli/bench/settings.h"
 #include "frontend/cli/graph.h"
 #include "frontend/cli/options.h"
+#include "frontend/cli/progress.h"
 #include "frontend/report/dump.h"
 #include "runtime/cpu/target.h"
 
@@ -43,6 +44,7 @@ typedef struct explainer {
   cli_graph s;
   rt_context *context;
   ir_target target;
+  cli_compile_progress progress;
   ir_text out;
 } explainer;
 
@@ -82,13 +84,15 @@ static int explain(explainer *x) {
   const ir_target *target = NULL;
   if (!x->no_run && !x->settings && bench_settings_ready(&options, &error) != IR_OK)
     return cli_failure("explain", &error);
+  options.timer = cli_compile_progress_open(&x->progress, NULL);
   if (rt_context_create(&ir_mem_libc, &options, &x->context, &error) == IR_OK)
     target = rt_context_target(x->context, &error);
   if (target) x->target = *target;
   if (!target || (x->settings && rt_target_override(&x->target, x->settings, &error) != IR_OK))
     return cli_failure("explain", &error);
-  status = cli_graph_open_given(&x->s, "explain", x->word, &x->in);
+  status = cli_graph_open(&x->s, "explain", x->word, false, &x->in);
   if (!status) status = explain_all(x);
+  cli_compile_progress_close(&x->progress);
   if (x->out.len) fwrite(x->out.data, 1, x->out.len, stdout);
   return status;
 }

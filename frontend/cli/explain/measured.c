@@ -209,8 +209,9 @@ static bool count_iterations(explain_run *r, const fe_explained *e) {
   return true;
 }
 
-static void put_time(double ms, double iterations, double limit_ms, ir_text *out) {
-  if (ms <= 0) ir_text_str(out, "  took    no time: it did not run");
+static void put_time(double ms, double iterations, double limit_ms, bool once, ir_text *out) {
+  if (ms <= 0 && once) ir_text_str(out, "  took    no time: it ran when the program was made");
+  else if (ms <= 0) ir_text_str(out, "  took    no time: it did not run");
   else if (iterations < 1) ir_textf(out, "  took    %.4g ms in all iterations", ms);
   else put_share("took", ms / iterations, limit_ms, out);
   if (ms > 0 && iterations > 1) ir_textf(out, ", in each of %.0f iterations", iterations);
@@ -230,7 +231,7 @@ void explain_run_more(void *run, const struct fe_explained *e, size_t number) {
     put_limit(&x, e);
     put_share("expects", x.predicted_ms, x.limit_ms, e->out);
     ir_textf(e->out, ", by %d thread%s\n", x.threads, x.threads == 1 ? "" : "s");
-    put_time((double)r->ns[number] * 1e-6, r->iterations[number], x.limit_ms, e->out);
+    put_time((double)r->ns[number] * 1e-6, r->iterations[number], x.limit_ms, e->once[number], e->out);
   } else {
     e->out->failed = true;
   }

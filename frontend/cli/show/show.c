@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "frontend/cli/bind.h"
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
 #include "frontend/files/atomic_file.h"
@@ -29,6 +30,7 @@ static const char help_text[] =
     "Options:\n"
     "  -o FILE        write the page there; otherwise, and for `-`, to standard output\n"
     "  --graph NAME   this graph of the file; otherwise all\n"
+    "  --in NAME=VALUE   the value of a model's input that the importer must know, such as a shape\n"
     "\n"
     "Exit status: 0; 2 when the input is wrong or the page cannot be written; 3 when the code cannot be "
     "made: "
@@ -58,9 +60,9 @@ static int make_page(show *s, const char *word, const char *name, ir_text *page)
   return error.status ? cli_failure("show", &error) : CLI_OK;
 }
 
-static int show_word(show *s, const char *word, const char *name, const char *path) {
+static int show_word(show *s, const char *word, const char *name, const char *path, cli_pairs *given) {
   ir_text page;
-  int status = cli_graph_open(&s->s, "show", word, false);
+  int status = cli_graph_open(&s->s, "show", word, false, given);
   ir_text_init(&page, &ir_mem_libc);
   if (!status) status = make_page(s, word, name, &page);
   if (!status) status = write_page(&page, path);
@@ -69,10 +71,11 @@ static int show_word(show *s, const char *word, const char *name, const char *pa
   return status ? status : s->status;
 }
 
-int cli_show(int argc, char **argv) {
+static int show_command(int argc, char **argv, cli_pairs *given) {
   const char *word = NULL, *output = NULL, *name = NULL;
   const cli_option options[] = {{"-o", "a file to write", cli_last, &output},
-                                {"--graph", "a name", cli_last, &name}};
+                                {"--graph", "a name", cli_last, &name},
+                                {"--in", "NAME=VALUE", cli_pairs_add, given}};
   int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &word,
                              "one file at a time, found '%s' as well", argc, argv);
   if (status != CLI_END) return status;
@@ -87,7 +90,14 @@ int cli_show(int argc, char **argv) {
   if (status) return status;
   if (rt_target_host(&s.target, &error) != IR_OK || rt_module_init(&s.module, &how, &error) != IR_OK)
     return cli_failure("show", &error);
-  status = show_word(&s, word, name, output);
+  status = show_word(&s, word, name, output, given);
   rt_module_free(&s.module);
+  return status;
+}
+
+int cli_show(int argc, char **argv) {
+  cli_pairs given = {0};
+  int status = show_command(argc, argv, &given);
+  cli_pairs_free(&given);
   return status;
 }

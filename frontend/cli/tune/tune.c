@@ -63,6 +63,7 @@ typedef struct tuner {
   rt_context *cached_context; /* the context with a cache on disk */
   ir_text measured;           /* settings of its target that were measured */
   tune t;
+  cli_compile_progress compiling;
   rt_program *first; /* the program with the cost model's moves */
 } tuner;
 
@@ -71,7 +72,7 @@ static int fail_tune(tuner *r) { return cli_failure("tune", &r->s.error); }
 /* the graph */
 
 static int open_graph(tuner *r) {
-  int status = cli_graph_open_given(&r->s, "tune", r->word, &r->in);
+  int status = cli_graph_open(&r->s, "tune", r->word, false, &r->in);
   if (status) return status;
   r->block = cli_graph_pick(&r->s, r->word, r->name);
   if (!r->block || !(r->results = cli_graph_results(&r->s, r->block))) return CLI_BAD_INPUT;
@@ -86,7 +87,9 @@ static int compile_graph(tuner *r) {
   r->t.request = cli_request(&r->s, r->block, r->results, &r->inputs);
   r->t.request.observer = fe_watch_observer(&r->s.watch);
   r->t.vars = r->inputs.values;
-  return tune_compile(&r->t, &r->first, &r->s.error) ? fail_tune(r) : CLI_OK;
+  ir_status status = tune_compile(&r->t, &r->first, &r->s.error);
+  cli_compile_progress_close(&r->compiling);
+  return status ? fail_tune(r) : CLI_OK;
 }
 
 /* searching */
@@ -235,6 +238,7 @@ static int run_command(tuner *r) {
     rt_target_measured_text(rt_context_target(r->cached_context, NULL), &r->measured);
     options.target = ir_text_get(&r->measured);
   }
+  options.timer = cli_compile_progress_open(&r->compiling, NULL);
   if (rt_context_create(&ir_mem_libc, &options, &r->t.context, &r->s.error) != IR_OK) return fail_tune(r);
   status = open_graph(r);
   if (status) return status;
