@@ -47,8 +47,8 @@ enum {
    * to 1,000 terms and 64 to 1,536 columns on one thread: 0.80 to 1.01 for 64 rows, 0.94 to 1.45 for 128,
    * 0.98 to 1.53 for 784; 0.88 for 64 products of 128 rows, whose copies, of 4 MiB, do not stay in the
    * caches. */
-  MIN_REUSE_NEAR = 128,
-  MIN_REUSE_FAR = 256,
+  MIN_REUSE_NEAR = 128, /* where they do */
+  MIN_REUSE_FAR = 256,  /* where the copies do not stay in the caches */
   /* the same for columns that are not contiguous, each of which takes a load of its own */
   MIN_REUSE_GATHERED = 8,
   /* vectorized multiplications that take as long as copying an element: 32 of f32 in a cycle, so that 8 are a
