@@ -68,3 +68,18 @@ $ VIEWFOLD_MACHINE='read.2=40' viewfold devices > devices
 $ viewfold cache stat | grep -c machine
 0
 ? 1
+
+== what decides which accesses bypass the caches is measured at first use, where it can be kept and nothing else is said
+$ echo quit | VIEWFOLD_MACHINE='threads=1' viewfold bench --serve
+ok
+$ echo quit | viewfold bench --serve --target l3=4096
+ok
+$ echo quit | viewfold bench --serve --no-cache
+ok
+$ viewfold cache stat | grep -c measured
+0
+? 1
+$ echo quit | viewfold bench --serve
+ok
+$ viewfold cache stat | grep '^measured'
+measured  1 entry, [..]
