@@ -162,7 +162,7 @@ typedef struct vf_options {
                             nobody but the user and root may write */
   const char *device;  /* "cpu", or an OpenCL device: "opencl" (the first), "opencl:N", "opencl:PART OF NAME";
                           VIEWFOLD_DEVICE, else "cpu" */
-  int64_t cache_bytes; /* most bytes that the cache on disk may take; default 256 MiB */
+  int64_t cache_bytes; /* most bytes that the cache on disk may take; VIEWFOLD_CACHE_BYTES, else 256 MiB */
   int compile_mode;    /* a vf_compile_mode; the members below are for VF_COMPILE_PROCESS */
   int compile_seconds; /* of processor time for one kernel; VIEWFOLD_COMPILE_SECONDS, else 300 */
   int64_t compile_bytes; /* of private memory of that process; VIEWFOLD_COMPILE_BYTES, else no limit; at least

@@ -62,7 +62,10 @@ ir_status rt_context_create(const ir_mem *mem, const rt_options *options, rt_con
   memset(c, 0, sizeof *c);
   c->mem = *mem;
   if (options) c->options = *options;
-  ir_status status = set_up(c, error);
+  ir_error limit = {0};
+  ir_status status = c->options.cache_bytes > 0 || rt_disk_limit(&c->options.cache_bytes, &limit)
+                         ? set_up(c, error)
+                         : ir_fail(error, limit.status, "%s", limit.text);
   if (status) {
     ir_free(mem, c, sizeof *c);
     return status;

@@ -71,7 +71,7 @@ typedef struct rt_options {
   int threads; /* that a loop may be divided among, the caller's included; 0: as many as the processors we may
                   use */
   const char *cache_dir;       /* NULL: as rt_disk_open chooses */
-  int64_t cache_bytes;         /* cap of the cache on disk; 0: RT_DISK_DEFAULT_BYTES */
+  int64_t cache_bytes;         /* cap of the cache on disk; 0: rt_disk_limit */
   rt_disk_report cache_report; /* receives what the cache on disk ignores; may be NULL */
   const char *device;          /* "cpu" (NULL as well), "opencl", "opencl:N" or "opencl:PART OF NAME" */
   const char *target;          /* settings for rt_target_override; NULL: the device as it is */
@@ -87,8 +87,8 @@ typedef struct rt_options {
   const ir_timer *timer; /* of compilations; must outlive the context; may be NULL */
 } rt_options;
 
-/* Reads nothing from the system: the target and the caches are examined when first needed. options may be
- * NULL. */
+/* Reads nothing from the system but the cap of the cache: the target and the caches are examined when first
+ * needed. options may be NULL. IR_ERR_INVALID where the cap is no size. */
 ir_status rt_context_create(const ir_mem *mem, const rt_options *options, rt_context **out, ir_error *error);
 void rt_context_destroy(rt_context *context); /* every program must have been released; NULL is allowed */
 const ir_mem *rt_context_mem(const rt_context *context);

@@ -67,23 +67,11 @@ static int stat_cache(rt_disk *disk, ir_error *error) {
   return CLI_OK;
 }
 
-static bool read_size(const char *text, int64_t *size) {
-  static const char units[] = "KMG";
-  char *end;
-  unsigned long long value = strtoull(text, &end, 10);
-  if (*text < '0' || *text > '9') return false;
-  const char *unit = *end ? strchr(units, *end) : NULL;
-  int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-  if ((*end && (!unit || end[1])) || value > (unsigned long long)INT64_MAX >> shift) return false;
-  *size = (int64_t)(value << shift);
-  return true;
-}
-
 static int prune_cache(rt_disk *disk, const char *max, ir_error *error) {
-  int64_t size = RT_DISK_DEFAULT_BYTES;
+  int64_t size = (int64_t)rt_disk_max_bytes(disk);
   rt_disk_pruned done;
   rt_disk_stats stats;
-  if (max && !read_size(max, &size))
+  if (max && !rt_disk_read_size(max, &size))
     return cli_usage("cache", "--max takes a number of bytes, or one followed by K, M or G, found '%s'", max);
   if (rt_disk_prune(disk, size, print_damaged, NULL, &done, error) != IR_OK ||
       rt_disk_stat(disk, NULL, NULL, &stats, error) != IR_OK)

@@ -49,6 +49,7 @@ static const double MIN_GAIN = 1.25; /* costs are estimates */
  * Where two kernels read it, scheduling decides: they may become one (passes/fuse/stored.c, row_group.c). */
 static const double MIN_TIMES = 3;
 
+enum { SEPARATE = 2 };                              /* of a value with a product */
 enum { OF_INDICES = 1, WIDENED, BELOW_MASK, KEPT }; /* why a value is not stored */
 typedef struct values {
   ir_graph *g;
@@ -61,6 +62,7 @@ typedef struct values {
   uint8_t *recomputed; /* needed at several places */
   uint8_t *epilogue;   /* as pass_epilogues leaves it */
   uint8_t *kept;       /* why it is not stored here; 0: it may be */
+  uint8_t *product;    /* a product that tiles compute is fused into it; SEPARATE: it is stored for that */
   uint8_t *stored;     /* PACK_STORED */
   pass_constant_values constants;
 } values;
@@ -158,6 +160,28 @@ static void find_costs(values *v) {
   }
 }
 
+/* A kernel has tiles for one product. Where an elementwise operation combines several, as a gate and what it
+ * lets through, all but the last are stored. */
+static void separate_products(values *v) {
+  for (size_t i = 0; i < v->count; i++) {
+    ir_ref r = v->live[i], last = 0;
+    const ir_node *n = ir_get(v->g, r);
+    pass_contraction c;
+    if (n->op == IR_OP_SUM)
+      v->product[r] =
+          is_product(v->g, n->src[0]) && pass_contraction_of(v->g, r, &c) && pass_contraction_reuses(&c);
+    bool view = ir_ops[n->op].cls == IR_CLASS_VIEW;
+    for (uint32_t k = 0; k < ir_operand_count(n) && (view || pass_is_elementwise(n)); k++) {
+      ir_ref below = n->src[k];
+      if (!v->product[below]) continue;
+      while (ir_ops[ir_op_of(v->g, below)].cls == IR_CLASS_VIEW) below = ir_src(v->g, below, 0);
+      if (last && last != below) v->product[last] = SEPARATE;
+      last = below;
+      v->product[r] = 1;
+    }
+  }
+}
+
 static bool is_chosen(const values *v, ir_ref r) {
   ir_graph *g = v->g;
   const ir_node *n = ir_get(g, r);
@@ -205,7 +229,8 @@ static bool choose(values *v) {
   }
   for (size_t i = v->count; i-- > 0;) {
     ir_ref r = v->live[i];
-    v->stored[r] = ir_shape(v->g, r) && is_chosen(v, r) ? PACK_STORED : 0;
+    bool separate = v->product[r] == SEPARATE && !v->kept[r];
+    v->stored[r] = ir_shape(v->g, r) && (separate || is_chosen(v, r)) ? PACK_STORED : 0;
     any |= v->stored[r];
     evaluate_operands(v, r);
   }
@@ -279,22 +304,23 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results) {
   values v = {.g = g};
   size_t nodes = (size_t)results + 1;
   ir_ref root = 0, *map = ir_alloc(g->mem, nodes * sizeof *map);
-  enum { TABLES = 7 /* arrays by node */ };
+  enum { TABLES = 8 /* arrays by node */ };
   void *table[TABLES] = {NULL};
   static const size_t sizes[TABLES] = {sizeof *v.evaluations, sizeof *v.cost,     sizeof *v.place,
                                        sizeof *v.recomputed,  sizeof *v.epilogue, sizeof *v.kept,
-                                       sizeof *v.stored};
+                                       sizeof *v.product,     sizeof *v.stored};
   bool good = map != NULL;
   for (int i = 0; i < TABLES && good; i++) {
     good = (table[i] = ir_alloc(g->mem, nodes * sizes[i])) != NULL;
     if (good) memset(table[i], 0, nodes * sizes[i]);
   }
   v.evaluations = table[0], v.cost = table[1], v.place = table[2], v.recomputed = table[3];
-  v.epilogue = table[4], v.kept = table[5], v.stored = table[6];
+  v.epilogue = table[4], v.kept = table[5], v.product = table[6], v.stored = table[7];
   if (good && ir_reachable_inside(g, &results, 1, &v.live, &v.count, &v.cap) == IR_OK) {
     pass_epilogues(g, v.live, v.count, NULL, 0, v.epilogue);
     keep_masked(&v);
     keep_weights(&v);
+    separate_products(&v);
     find_costs(&v);
     bool any = choose(&v);
     if (any) find_costs(&v), any = choose(&v);

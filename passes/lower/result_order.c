@@ -32,16 +32,18 @@ typedef struct path {
 /* Uses of each node of the new graph, at most MANY; nodes that are no copies of old ones have none. */
 enum {
   MANY = 2,
-  READ_OTHERWISE = 4 /* a bit: not only elementwise operations use it, and what stores it as it is */
+  COUNT = 3,          /* the bits of the number */
+  READ_OTHERWISE = 4, /* a bit: not only elementwise operations use it, and what stores it as it is */
+  LEADS_TO_SUM = 8    /* a bit: it is a sum of products, or made of one by views and elementwise operations */
 };
 typedef struct use_counts {
   uint8_t *of;
   size_t cap;
 } use_counts;
 
-static bool is_used_once(const use_counts *u, ir_ref r) {
-  return r < u->cap && (u->of[r] & ~READ_OTHERWISE) == 1;
-}
+static bool is_used_once(const use_counts *u, ir_ref r) { return r < u->cap && (u->of[r] & COUNT) == 1; }
+
+static bool leads_to_sum(const use_counts *u, ir_ref r) { return r < u->cap && u->of[r] & LEADS_TO_SUM; }
 
 /* Do the kernels that read it store their results in its order? */
 static bool is_stored_by_readers(const use_counts *u, ir_ref r) {
@@ -49,8 +51,8 @@ static bool is_stored_by_readers(const use_counts *u, ir_ref r) {
 }
 
 static uint8_t sum_of_uses(uint8_t a, uint8_t b) {
-  uint8_t count = (uint8_t)((a & ~READ_OTHERWISE) + (b & ~READ_OTHERWISE));
-  return (uint8_t)((count < MANY ? count : MANY) | ((a | b) & READ_OTHERWISE));
+  int count = (a & COUNT) + (b & COUNT);
+  return (uint8_t)((count < MANY ? count : MANY) | ((a | b) & ~COUNT));
 }
 
 static bool add_uses(ir_graph *g, use_counts *u, ir_ref r, uint8_t uses) {
@@ -94,17 +96,11 @@ static uint32_t axis_below(ir_graph *g, ir_ref view, uint32_t axis) {
   return below;
 }
 
-/* The operand that a path goes on to: the only one that is no literal and has one use; n->nsrc: none. */
-static uint32_t operand_below(const ir_graph *g, const ir_node *n, const use_counts *uses) {
+/* The operand that a path goes on to: the only one that is used once and leads to a sum; n->nsrc: none. */
+static uint32_t operand_below(const ir_node *n, const use_counts *uses) {
   uint32_t found = n->nsrc;
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {
-    ir_op op = ir_op_of(g, n->src[k]);
-    bool computed = op == IR_OP_SUM || pass_is_elementwise(ir_get(g, n->src[k])) || is_reordering(op);
-    if (!computed || !is_used_once(uses, n->src[k])) continue;
-    const ir_node *below = ir_get(g, n->src[k]);
-    while (below->op != IR_OP_SUM && ir_operand_count(below) > 0 && is_reordering((ir_op)below->op))
-      below = ir_get(g, below->src[0]);
-    if (below->op != IR_OP_SUM && !pass_is_elementwise(below)) continue; /* a view of what is in memory */
+    if (!is_used_once(uses, n->src[k]) || !leads_to_sum(uses, n->src[k])) continue;
     if (found < n->nsrc) return n->nsrc;
     found = k;
   }
@@ -123,7 +119,7 @@ static bool find_path(ir_graph *g, ir_ref view, const use_counts *uses, path *p)
       return axis != innermost(g, at) && pass_contraction_of(g, at, &c) && pass_contraction_reuses(&c);
     }
     if (!is_reordering((ir_op)n->op) && !pass_is_elementwise(n)) return false;
-    uint32_t k = operand_below(g, n, uses);
+    uint32_t k = operand_below(n, uses);
     if (k == n->nsrc || (pass_is_elementwise(n) && ir_shape(g, n->src[k]) != ir_shape(g, at))) return false;
     if (axis < ir_rank(g, at) && is_reordering((ir_op)n->op)) axis = axis_below(g, at, axis);
     else if (axis >= ir_rank(g, at)) axis = IR_MAX_RANK; /* a part of an axis that is not the innermost one */
@@ -211,6 +207,16 @@ static ir_ref reordered(ir_graph *g, const path *p) {
   return made;
 }
 
+/* Is it a sum of products, or a view or an elementwise operation on what leads to one? */
+static bool is_sum_or_made_of(const ir_graph *g, ir_ref r, const use_counts *uses) {
+  const ir_node *n = ir_get(g, r);
+  bool leads = false;
+  if (n->op == IR_OP_SUM) return pass_is_product(g, n->src[0]) || ir_op_of(g, n->src[0]) == IR_OP_MUL;
+  if (!is_reordering((ir_op)n->op) && !pass_is_elementwise(n)) return false;
+  for (uint32_t k = 0; k < ir_operand_count(n); k++) leads |= leads_to_sum(uses, n->src[k]);
+  return leads;
+}
+
 /* The node, with its views before a product where they reorder its result. */
 static ir_ref order_result(ir_graph *g, ir_ref node, const use_counts *uses) {
   path p;
@@ -239,7 +245,8 @@ ir_ref pass_order_results(ir_graph *g, ir_ref results) {
     if (!IR_RESERVE(g->mem, src, src_cap, n->nsrc)) root = 0;
     for (uint32_t k = 0; k < n->nsrc && root; k++) changed |= (src[k] = map[n->src[k]]) != n->src[k];
     if (root) root = changed ? ir_remake(g, live[i], src, n->nsrc) : live[i];
-    if (root && !add_uses(g, &uses, root, used[live[i]])) root = 0;
+    uint8_t leads = root && is_sum_or_made_of(g, root, &uses) ? LEADS_TO_SUM : 0;
+    if (root && !add_uses(g, &uses, root, used[live[i]] | leads)) root = 0;
     if (root) root = order_result(g, root, &uses);
     map[live[i]] = root;
   }

@@ -6,6 +6,7 @@
 
 #include "passes/index/affine.h"
 #include "passes/index/index.h"
+#include "passes/ops/check.h"
 
 static bool has_axis(uint32_t set, uint32_t axis) { return set >> axis & 1; }
 
@@ -67,4 +68,21 @@ ir_ref pack_merge_axes(const pass_contraction *c) {
   merged.rank = at;
   ir_ref a = with_merged(c, c->operand[0].value, set), b = with_merged(c, c->operand[1].value, set);
   return a && b ? pack_sum(&merged, pack_product(&merged, a, b), reduced) : 0;
+}
+
+/* Results along an axis of neither operand are all the same. */
+ir_ref pack_without_repeats(const pass_contraction *c) {
+  ir_graph *g = c->g;
+  ir_ref bounds[2 * IR_MAX_RANK];
+  bool any = false;
+  for (uint32_t i = 0; i < c->rank; i++) {
+    bool repeats = !has_axis(c->reduced | c->operand[0].varies | c->operand[1].varies, i) && c->size[i] > 1;
+    bounds[2 * i] = ir_index(g, 0);
+    bounds[2 * i + 1] = repeats ? ir_index(g, 1) : ir_dim(g, c->operand[0].value, i);
+    any |= repeats;
+  }
+  if (!any) return c->sum;
+  ir_ref a = op_shrink_known(g, c->operand[0].value, bounds),
+         b = op_shrink_known(g, c->operand[1].value, bounds);
+  return pack_sum(c, pack_product(c, a, b), c->reduced);
 }

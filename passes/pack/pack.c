@@ -44,9 +44,11 @@ enum {
   MIN_REUSE = 32, /* rows for which a copy of contiguous columns pays */
   /* The same where the columns of a tile stay in the L2 cache as they are: then rows of 2 KiB, one below the
    * other, still leave most of the L1 cache unused. Time as it is, by that with panels, of 19 products of 64
-   * to 1,000 terms and 64 to 1,536 columns on one thread: 0.80 to 1.01 for 64 rows, 0.94 to 1.27 for 128,
-   * 0.98 to 1.53 for 784; 0.88 for 64 products of 128 rows, whose copies do not stay in the caches. */
-  MIN_REUSE_CONTIGUOUS = 256,
+   * to 1,000 terms and 64 to 1,536 columns on one thread: 0.80 to 1.01 for 64 rows, 0.94 to 1.45 for 128,
+   * 0.98 to 1.53 for 784; 0.88 for 64 products of 128 rows, whose copies, of 4 MiB, do not stay in the
+   * caches. */
+  MIN_REUSE_NEAR = 128, /* where they do */
+  MIN_REUSE_FAR = 256,  /* where the copies do not stay in the caches */
   /* the same for columns that are not contiguous, each of which takes a load of its own */
   MIN_REUSE_GATHERED = 8,
   /* vectorized multiplications that take as long as copying an element: 32 of f32 in a cycle, so that 8 are a
@@ -173,11 +175,17 @@ static form form_of_columns(const packing *k) {
   if (k->weights && count > KEY_BLOCK) count = KEY_BLOCK;
   if (is_window(c, o)) return is_masked(c, o) ? PLAIN : AS_IS;
   if (!ir_is_const(c->g, ir_dim(c->g, o->value, k->column), &fixed) || c->rank == IR_MAX_RANK) return AS_IS;
-  bool contiguous = !is_masked(c, o) && axis_stride(c, o, k->column) == 1;
-  if (is_constant(k, o)) return reuse < 2 || (contiguous && stays_in_cache(c, count, step)) ? AS_IS : PANELS;
+  bool masked = is_masked(c, o), in_order = axis_stride(c, o, k->column) == 1;
   bool reads_well = stays_in_cache(c, count, step);
-  if (contiguous && reuse < (reads_well ? MIN_REUSE_CONTIGUOUS : MIN_REUSE)) return AS_IS;
-  if (contiguous && reads_well && fixed <= PACK_TILE_COLUMNS) return AS_IS; /* it is one panel */
+  if (is_constant(k, o)) return reuse < 2 || (!masked && in_order && reads_well) ? AS_IS : PANELS;
+  if (masked && reuse < MIN_REUSE_GATHERED) return AS_IS;
+  int64_t panels_pay = !reads_well ? MIN_REUSE
+                       : pass_contraction_size(c, o->varies) < L2_BYTES / ir_dtypes[c->dtype].bytes * 2
+                           ? MIN_REUSE_NEAR
+                           : MIN_REUSE_FAR;
+  if (in_order &&
+      (reuse < panels_pay || (reads_well && fixed <= PACK_TILE_COLUMNS))) /* that many are one panel */
+    return masked ? PLAIN : AS_IS;
   return reuse < MIN_REUSE_GATHERED ? AS_IS : PANELS;
 }
 
@@ -321,6 +329,12 @@ static ir_ref packed(packer *p, ir_ref sum) {
   if (!pass_contraction_of(g, sum, &c)) return sum;
   pass_rescaled rescaled;
   bool in_blocks = pass_rescaled_of(g, sum, &rescaled);
+  ir_ref once = in_blocks ? sum : pack_without_repeats(&c);
+  if (once != sum) {
+    const ir_node *shape = ir_get(g, ir_shape(g, sum));
+    once = packed(p, once);
+    return once ? op_grow(g, once, shape->src, shape->nsrc) : 0;
+  }
   if (p->strategy->panel_columns && !in_blocks && pass_contraction_reuses(&c)) {
     const ir_node *shape = ir_get(g, ir_shape(g, sum));
     ir_ref merged = pack_merge_axes(&c);

@@ -48,6 +48,9 @@ enum { PACK_TILE_COLUMNS = 64 }; /* four of the widest vectors of f32 */
 /* merge_axes.c: the same sum with its last kept axes, where they are one row of both operands, as one axis;
  * the sum as it is where there are none. The results are the same, in the same order. */
 ir_ref pack_merge_axes(const pass_contraction *c);
+/* merge_axes.c: the sum with one result along each kept axis of neither operand; the sum as it is where there
+ * is no such axis. */
+ir_ref pack_without_repeats(const pass_contraction *c);
 
 /* The operand with size 1 along each axis that it does not vary along. */
 ir_ref pack_unexpanded(const pass_contraction *c, const pass_operand *o);

@@ -52,12 +52,36 @@ static bool choose_directory(const char *given, char *text, size_t size) {
   return length >= 0 && (size_t)length < size;
 }
 
+bool rt_disk_read_size(const char *text, int64_t *bytes) {
+  static const char units[] = "KMG";
+  char *end;
+  unsigned long long value = strtoull(text, &end, 10);
+  if (*text < '0' || *text > '9') return false;
+  const char *unit = *end ? strchr(units, *end) : NULL;
+  int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+  if ((*end && (!unit || end[1])) || value > (unsigned long long)INT64_MAX >> shift) return false;
+  *bytes = (int64_t)(value << shift);
+  return true;
+}
+
+bool rt_disk_limit(int64_t *bytes, ir_error *error) {
+  const char *text = environment("VIEWFOLD_CACHE_BYTES");
+  *bytes = RT_DISK_DEFAULT_BYTES;
+  if (!*text || (rt_disk_read_size(text, bytes) && *bytes > 0)) return true;
+  ir_fail(
+      error, IR_ERR_INVALID,
+      "VIEWFOLD_CACHE_BYTES is '%.40s'; it must be a number of bytes from 1, or one followed by K, M or G",
+      text);
+  return false;
+}
+
 rt_disk *rt_disk_open(const ir_mem *mem, const char *directory, int64_t max_bytes, ir_error *error) {
   char text[RT_DISK_PATH - 512];
   if (!choose_directory(directory, text, sizeof text)) {
     ir_fail(error, IR_ERR_INVALID, "cache: the directory's name is longer than %zu bytes", sizeof text - 1);
     return NULL;
   }
+  if (max_bytes <= 0 && !rt_disk_limit(&max_bytes, error)) return NULL;
   size_t length = strlen(text), size = sizeof(rt_disk) + length + 1;
   rt_disk *disk = ir_alloc(mem, size);
   if (!disk) {
@@ -66,7 +90,7 @@ rt_disk *rt_disk_open(const ir_mem *mem, const char *directory, int64_t max_byte
   }
   memset(disk, 0, size);
   disk->mem = mem;
-  disk->max_bytes = max_bytes > 0 ? max_bytes : RT_DISK_DEFAULT_BYTES;
+  disk->max_bytes = max_bytes;
   disk->size = size;
   memcpy(disk->directory, text, length + 1);
   return disk;

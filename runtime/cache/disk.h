@@ -40,8 +40,13 @@ typedef struct rt_disk rt_disk;
 /* The cache in `directory`; NULL means $VIEWFOLD_CACHE_DIR, else $XDG_CACHE_HOME/viewfold, else
  * $HOME/.cache/viewfold, else no cache: nothing is ever found or stored. The directory is made (mode 0700) by
  * the first store. `max_bytes` caps the size of all entries and temporary files together, and so of each
- * entry; 0 means RT_DISK_DEFAULT_BYTES. NULL when memory is short or the name is too long. */
+ * entry; 0 means what rt_disk_limit says. NULL when memory is short, the name is too long or rt_disk_limit
+ * fails. */
 rt_disk *rt_disk_open(const ir_mem *mem, const char *directory, int64_t max_bytes, ir_error *error);
+/* The cap that $VIEWFOLD_CACHE_BYTES sets, else RT_DISK_DEFAULT_BYTES. False where it is no size. */
+bool rt_disk_limit(int64_t *bytes, ir_error *error);
+/* Reads a number of bytes, or one followed by K, M or G. False where the text is something else. */
+bool rt_disk_read_size(const char *text, int64_t *bytes);
 void rt_disk_close(rt_disk *disk);
 const char *rt_disk_directory(const rt_disk *disk); /* "" when there is none */
 const ir_mem *rt_disk_mem(const rt_disk *disk);

@@ -46,6 +46,24 @@ $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] > before
 $ viewfold cache prune --max=1G
 removed 0 entries, 0 bytes; 2 entries, [..] bytes are left
 
+== a limit from the environment
+$ VIEWFOLD_CACHE_BYTES=1M viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4]
+y: f32[4] = [4.0, 3.0, 2.0, 1.0]
+$ VIEWFOLD_CACHE_BYTES=1M viewfold cache prune
+removed 0 entries, 0 bytes; 2 entries, [..] bytes are left
+$ VIEWFOLD_CACHE_BYTES=1 viewfold cache prune
+removed 2 entries, [..] bytes; 0 entries, 0 bytes are left
+$ VIEWFOLD_CACHE_BYTES=1 viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4]
+y: f32[4] = [4.0, 3.0, 2.0, 1.0]
+$ viewfold cache stat | grep total
+total     0 entries, 0 bytes
+$ VIEWFOLD_CACHE_BYTES=1T viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4]
+! viewfold run: VIEWFOLD_CACHE_BYTES is '1T'; it must be a number of bytes from 1, or one followed by K, M or G
+? 2
+$ VIEWFOLD_CACHE_BYTES=0 viewfold cache stat
+! viewfold cache: VIEWFOLD_CACHE_BYTES is '0'; it must be [..]
+? 2
+
 == devices
 $ viewfold devices
 cpu: [..]
@@ -68,3 +86,18 @@ $ VIEWFOLD_MACHINE='read.2=40' viewfold devices > devices
 $ viewfold cache stat | grep -c machine
 0
 ? 1
+
+== what decides which accesses bypass the caches is measured at first use, where it can be kept and nothing else is said
+$ echo quit | VIEWFOLD_MACHINE='threads=1' viewfold bench --serve
+ok
+$ echo quit | viewfold bench --serve --target l3=4096
+ok
+$ echo quit | viewfold bench --serve --no-cache
+ok
+$ viewfold cache stat | grep -c measured
+0
+? 1
+$ echo quit | viewfold bench --serve
+ok
+$ viewfold cache stat | grep '^measured'
+measured  1 entry, [..]

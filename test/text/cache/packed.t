@@ -92,6 +92,13 @@ $ VIEWFOLD_CACHE_DIR=none sh run.sh
 check y: [..]
 $ VIEWFOLD_CACHE_DIR=x.npy/cache sh run.sh
 check y: [..]
+# Less than twice what it would store.
+$ VIEWFOLD_CACHE_BYTES=2097151 viewfold run product.vf --in x=x.npy
+y: f32[64,1024] [..]
+$ VIEWFOLD_CACHE_DIR=other VIEWFOLD_CACHE_BYTES=4M viewfold run product.vf --in x=x.npy
+y: f32[64,1024] [..]
+$ ls other/*/*.packed | wc -l
+1
 # A write fails in the middle.
 $ (trap '' XFSZ; ulimit -f 1000; viewfold run product.vf --in x=x.npy)
 y: f32[64,1024] [..]
