@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Graphs as they are against the same graphs with `stored` behind every operation.
+
+    stored.py --build build [--count N] [--seed N] [--threads N] [--case N [--show]] [--worst N] [--keep FOLDER]
+    stored.py --build build FILE.vf ...
+    stored.py --build build --shrink FILE.vf [--above 1.5]
+
+No graph may be slower than with its values in memory. Draws graphs of 20 to 200 operations by seed, of 20 us to 20 ms when
+everything is stored, and times each in turn in one process as it is, with `stored` behind every operation, and behind
+every one that is no view; the faster of these two counts. What takes 1.1 times as long is measured again with more
+rounds; texts of what is then still slower are kept in a folder. Results are compared as well. Exit status 1 when one is
+slower or differs.
+"""
+import argparse
+import os
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "conform")]
+
+from binding import Refused  # noqa: E402
+from graphs import workers  # noqa: E402
+from storing import case  # noqa: E402
+from storing.maker import draw_graph  # noqa: E402
+from storing.rows import ROWS, STARTS  # noqa: E402
+from storing.shrink import shrunk  # noqa: E402
+from storing.text import parsed  # noqa: E402
+
+
+def sources(options):
+    """[(name, function of a context that makes the graph)]"""
+    if options.files:
+        return [(os.path.splitext(os.path.basename(f))[0], lambda _, f=f: parsed(open(f).read())) for f in options.files]
+    seeds = [options.case] if options.case is not None else range(options.seed, options.seed + options.count)
+    return [(f"seed{k}", lambda context, k=k: draw_graph(context, k, ROWS, STARTS)) for k in seeds]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--case", type=int)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--worst", type=int, default=20)
+    parser.add_argument("--keep", default="build/bench/stored")
+    parser.add_argument("--show", action="store_true", help="print the graphs, measure nothing")
+    parser.add_argument("--shrink", action="store_true", help="make the slow graphs smaller")
+    parser.add_argument("--above", type=float, default=1.5, help="what a smaller graph must be slower by")
+    parser.add_argument("--least", type=float, default=0.02, help="and the milliseconds that it must lose")
+    parser.add_argument("files", nargs="*")
+    options = parser.parse_args()
+    given, found = sources(options), []
+    os.makedirs(options.keep, exist_ok=True)
+    cache = tempfile.TemporaryDirectory(prefix="viewfold-stored-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    contexts = case.Contexts(options.build, cache.name)
+
+    def work(k):
+        name, make = given[k]
+        context = contexts.of(options.threads)
+        try:
+            graph = make(context)
+            if options.show:
+                return {"text": graph.text()}
+            told = case.compare(context, graph)
+        except Refused as why:
+            return {"story": f"refused: {why}"}
+        told.update(name=name, size=len(graph.statements), text=graph.text())
+        if options.shrink and told["ratio"] > options.above:
+            keeps = lambda g: case.is_slow(context, g, options.above, options.least)
+            least = shrunk(graph, keeps, lambda g: g.types(context))
+            told.update(case.compare(context, least, check=False), size=len(least.statements), text=least.text())
+        return told
+
+    def told(k, what):
+        name = given[k][0]
+        if "ratio" not in what:
+            print(what["text"] if "text" in what else f"{name}: {what['story']}", flush=True)
+            if "story" in what:
+                found.append({"name": name, **what})
+            return
+        found.append(what)
+        bad = what["ratio"] > case.LIMIT or what["differs"]
+        if bad or options.files:
+            print(line(what), flush=True)
+        if bad:
+            with open(os.path.join(options.keep, f"{name}.vf"), "w") as file:
+                file.write(f"# {line(what)}\n{what['text']}")
+
+    workers.run(0, len(given), 1, work, told, time.monotonic)
+    if options.show:
+        return 0
+    timed = sorted((f for f in found if "ratio" in f), key=lambda f: -f["ratio"])
+    print(f"{'graph':12} {'ratio':>6}  {'ms':>9}  {'stored':>9}")
+    for f in timed[:options.worst]:
+        print(line(f))
+    over = sum(f["ratio"] > case.LIMIT for f in timed)
+    print(f"{len(timed)} graphs, {over} over {case.LIMIT:g}, {sum(bool(f['differs']) for f in timed)} differ, "
+          f"{len(found) - len(timed)} not measured")
+    return 1 if over or len(found) > len(timed) or any(f["differs"] for f in timed) else 0
+
+
+def line(f):
+    differs = f"  DIFFERS {f['differs']}" if f["differs"] else ""
+    return f"{f['name']:12} {f['ratio']:6.2f}  {f['ms']:9.4f}  {f['form_ms']:9.4f}  stored: {f['form']}, {f['size']} operations{differs}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""One graph against itself with its values stored."""
+from binding import Context, Refused
+from storing.measure import Program, difference, draw, ratio_of, time_in_turn
+from storing.text import FORMS, stored, tolerances
+
+LIMIT = 1.1  # the graph as it is may take so many times what it takes with its values stored
+ROUNDS, MORE_ROUNDS, SURE = 5, 15, 1.5  # above SURE once is enough
+MOST_MS = 4000.0  # of all turns of one program: a run of a second is measured a few times only
+
+
+class Contexts:
+    """A context for each number of threads, made when it is needed."""
+
+    def __init__(self, build, cache=None):
+        self.build, self.cache, self.made = build, cache, {}
+
+    def of(self, threads):
+        if threads not in self.made:
+            self.made[threads] = Context(self.build, threads=threads, cache=self.cache)
+        return self.made[threads]
+
+
+def compare(context, graph, forms=FORMS, rounds=ROUNDS, more=MORE_ROUNDS, check=True):
+    """{"ms", "ratio", "form": of the fastest form, its "form_ms", "differs": None or how results differ}"""
+    types = graph.types(context)
+    inputs = [draw(n, *types[n], seed) for seed, n in enumerate(graph.params)]
+    texts = {"as it is": graph.text(), **{name: stored(graph, wanted).text() for name, wanted in forms.items()}}
+    programs = {}
+    try:
+        for name, text in texts.items():
+            if name == "as it is" or text not in list(texts.values())[:list(texts).index(name)]:
+                programs[name] = Program(context, text, types, graph.outputs, inputs)
+        own, *others = programs.values()
+        first = max(p.run() for p in programs.values())
+        differs = check and disagreement(graph, types, own, others)
+        time_in_turn(list(programs.values()), max(1, min(rounds, int(MOST_MS / first))))
+        best = min(others or [own], key=lambda p: min(p.ms))
+        ratio = ratio_of(own, best)
+        if LIMIT < ratio < SURE and more:
+            time_in_turn([own, best], max(1, min(more, int(MOST_MS / first))))
+            ratio = ratio_of(own, best)
+        name = next(n for n, p in programs.items() if p is best)
+        return {"ratio": ratio, "ms": min(own.ms), "form": name, "form_ms": min(best.ms), "differs": differs or None}
+    finally:
+        for p in programs.values():
+            p.close()
+
+
+def disagreement(graph, types, own, others):
+    allowed = tolerances(graph, types)
+    for p in others:
+        p.run()
+        for name, got, want in zip(graph.outputs, own.results(), p.results()):
+            how = difference(got, want, allowed[name])
+            if how:
+                return f"{name}: {how}"
+    return None
+
+
+def is_slow(context, graph, above, least_ms):
+    """Whether a graph takes `above` times what it takes stored, and at least so many milliseconds more. What cannot be
+    compiled is not."""
+    try:
+        found = compare(context, graph, rounds=3, more=0, check=False)
+    except Refused:
+        return False
+    return found["ratio"] > above and found["ms"] - found["form_ms"] > least_ms
