@@ -1,5 +1,6 @@
 """Graphs as text: statements that can be cut, dropped and followed by `stored`."""
 import re
+import zlib
 
 from binding import DTYPES, Value
 from oracle.rules import FLOATS
@@ -118,8 +119,17 @@ def stored(graph, wanted):
     return Graph(graph.params, statements, graph.outputs, graph.before)
 
 
-# What `stored` stands behind: every operation, or every one that is no view.
-FORMS = {"all": lambda s: True, "computed": lambda s: s.op not in VIEWS}
+def unstored(graph):
+    """The graph without the `stored` that are in it already."""
+    statements = [Statement(s.results, s.right.split(None, 1)[1]) if s.op == "stored" else s for s in graph.statements]
+    return Graph(graph.params, statements, graph.outputs, graph.before)
+
+
+# Where `stored` stands: behind every operation; every one that is no view; half of them, by their names; nowhere.
+FORMS = {"all": lambda g: stored(g, lambda s: True),
+         "computed": lambda g: stored(g, lambda s: s.op not in VIEWS),
+         "half": lambda g: stored(g, lambda s: zlib.crc32(s.results[0].encode()) % 2),
+         "none": unstored}
 
 # How far results may differ where sums are added in another order, as a share of the greatest element. Sums and
 # products of matrices differ by units of their dtype, which norms and quotients behind them make larger.
