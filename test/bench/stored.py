@@ -3,6 +3,7 @@
 
     stored.py --build build [--count N] [--seed N] [--threads N] [--case N [--show]] [--worst N] [--keep FOLDER]
     stored.py --build build [--vary N] FILE.vf ...
+    stored.py --build build --onnx [--size NAME=VALUE] MODEL.onnx ...
     stored.py --build build --shrink FILE.vf [--above 1.5]
 
 No graph may be slower than with its values in memory. Draws graphs of 20 to 200 operations by seed, of 20 us to 20 ms when
@@ -24,14 +25,18 @@ from binding import Refused  # noqa: E402
 from graphs import workers  # noqa: E402
 from storing import case  # noqa: E402
 from storing.maker import draw_graph  # noqa: E402
+from storing.model import imported  # noqa: E402
 from storing.rows import ROWS, STARTS  # noqa: E402
 from storing.shrink import shrunk  # noqa: E402
-from storing.text import parsed  # noqa: E402
+from storing.text import FORMS, parsed  # noqa: E402
 from storing.vary import varied  # noqa: E402
 
 
-def sources(options):
+def sources(options, folder):
     """[(name, function of a context that makes the graph)]"""
+    if options.onnx:
+        command = os.path.join(options.build, "viewfold")
+        return [(os.path.basename(f)[:-5], lambda _, f=f: imported(command, f, folder, options.size)) for f in options.files]
     if options.files:
         named = [(os.path.splitext(os.path.basename(f))[0], read_graph(f)) for f in options.files]
         named = [(name, graph) for name, graph in named if not any("=" in t for t in graph.params.values())]
@@ -61,12 +66,16 @@ def main():
     parser.add_argument("--above", type=float, default=1.5, help="what a smaller graph must be slower by")
     parser.add_argument("--least", type=float, default=0.008, help="and the milliseconds that it must lose")
     parser.add_argument("--vary", type=int, default=0, help="measure so many variations of each file as well")
+    parser.add_argument("--forms", help="which ones, of " + ", ".join(FORMS))
+    parser.add_argument("--onnx", action="store_true", help="the files are models")
+    parser.add_argument("--size", action="append", default=[], help="a variable of the models")
     parser.add_argument("files", nargs="*", help="graphs of fixed sizes in place of random ones")
     options = parser.parse_args()
-    given, found = sources(options), []
     os.makedirs(options.keep, exist_ok=True)
     cache = tempfile.TemporaryDirectory(prefix="viewfold-stored-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
     contexts = case.Contexts(options.build, cache.name)
+    given, found = sources(options, cache.name), []
+    forms = {name: FORMS[name] for name in options.forms.split(",")} if options.forms else {"ends": FORMS["ends"]} if options.onnx else FORMS
 
     def work(k):
         name, make = given[k]
@@ -77,7 +86,7 @@ def main():
                 return {"story": "no variation of it is a graph"}
             if options.show:
                 return {"text": graph.text()}
-            told = case.compare(context, graph)
+            told = case.compare(context, graph, forms)
         except Refused as why:
             return {"story": f"refused: {why}"}
         told.update(name=name, size=len(graph.statements), text=graph.text())

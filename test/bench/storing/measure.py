@@ -72,6 +72,9 @@ def ratio_of(a, b):
     return min(statistics.median(a.ms) / statistics.median(b.ms), min(a.ms) / min(b.ms))
 
 
+LEAST_SIZE = 0.01  # sums of terms of about 1 that cancel are as far off as ones of this size
+
+
 def difference(got, want, tolerance):
     """None, or how two results differ."""
     if math.isinf(tolerance) or not got.size:
@@ -81,7 +84,7 @@ def difference(got, want, tolerance):
     else:
         a, b = got.astype(np.float64), want.astype(np.float64)
         finite = np.isfinite(b)
-        most = np.max(np.abs(b), where=finite, initial=0.0)
+        most = np.max(np.abs(b), where=finite, initial=LEAST_SIZE)
         with np.errstate(invalid="ignore"):
             wrong = ~((np.abs(a - b) <= tolerance * most) | (a == b) | (np.isnan(a) & np.isnan(b)))
     if not wrong.any():

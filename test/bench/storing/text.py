@@ -125,8 +125,44 @@ def unstored(graph):
     return Graph(graph.params, statements, graph.outputs, graph.before)
 
 
-# Where `stored` stands: behind every operation; every one that is no view; half of them, by their names; nowhere.
-FORMS = {"all": lambda g: stored(g, lambda s: True),
+def is_elementwise(s):
+    if s.op in ("max", "min"):
+        return "," in s.right.partition("=")[0]
+    return s.op not in VIEWS | LEAVES | SUMS | ELSEWHERE
+
+
+def ends(graph):
+    """What is stored behind each chain of elementwise operations and each reduction or product, but not within a chain, nor
+    between factors and their sum; and behind what permutes axes that a reshape has split, as attention's heads."""
+    readers, results = graph.readers(), set(graph.outputs)
+    made = {n: s for s in graph.statements for n in s.results}
+
+    def only_reader(s):
+        """Behind views."""
+        while True:
+            found = [t for n in s.results for t in readers.get(n, [])]
+            if len(found) != 1 or results.intersection(s.results):
+                return None
+            if found[0].op not in VIEWS:
+                return found[0]
+            s = found[0]
+
+    def wanted(s):
+        if s.op == "permute":
+            below = made.get(s.reads()[0])
+            return below is not None and below.op == "reshape"
+        reader = only_reader(s)
+        direct = reader is not None and set(s.results) & set(reader.reads())
+        inside = reader is not None and is_elementwise(s) and (direct and is_elementwise(reader) or s.op in ("mul", "fma") and reader.op == "sum")
+        return s.op not in VIEWS and not inside
+
+    return stored(graph, wanted)
+
+
+# Where `stored` stands: behind every operation; every one that is no view; the ends of elementwise chains; half of all
+# operations, by their names; nowhere.
+FORMS = {"ends": ends,
+         "all": lambda g: stored(g, lambda s: True),
          "computed": lambda g: stored(g, lambda s: s.op not in VIEWS),
          "half": lambda g: stored(g, lambda s: zlib.crc32(s.results[0].encode()) % 2),
          "none": unstored}
@@ -139,6 +175,10 @@ SUMS = {"sum", "reduce_sum", "mean", "reduce_mean", "prod", "reduce_prod", "matm
         "attention"}
 JUMPS = {"argmax", "argmin", "argsort", "topk", "floor", "ceil", "round", "trunc", "eq", "ne", "lt", "le", "gt", "ge", "floordiv", "mod",
          "sign", "not"}
+# Neither views, nor sums, nor elementwise.
+ELSEWHERE = {"any", "all", "argmax", "argmin", "sort", "argsort", "topk", "gather", "take", "take_along_axis", "scatter", "scatter_along_axis",
+             "put_along_axis", "slice_update", "cummax", "cummin", "max_pool", "minmax", "tril", "triu", "result", "cond", "while_loop", "scan",
+             "checkpoint", "call"}
 UNKNOWN = float("inf")
 
 
