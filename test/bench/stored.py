@@ -4,13 +4,17 @@
     stored.py --build build [--count N] [--seed N] [--threads N] [--case N [--show]] [--worst N] [--keep FOLDER]
     stored.py --build build [--vary N] FILE.vf ...
     stored.py --build build --onnx [--size NAME=VALUE] MODEL.onnx ...
-    stored.py --build build --shrink FILE.vf [--above 1.5]
+    stored.py --build build --shrink [--above 1.5] [FILE.vf ...]
 
 No graph may be slower than with its values in memory. Draws graphs of 20 to 200 operations by seed, of 20 us to 20 ms when
-everything is stored, and times each in turn in one process as it is, with `stored` behind every operation, and behind
-every one that is no view; the faster of these two counts. What takes 1.1 times as long is measured again with more
-rounds; texts of what is then still slower are kept in a folder. Results are compared as well. Exit status 1 when one is
-slower or differs.
+everything is stored, and times each in turn in one process: as it is, and in several forms, with `stored` behind every
+operation, every one that is no view, the ends of elementwise chains, or half of all. The fastest form counts. What takes
+1.1 times as long is measured again with more rounds; texts of what is then still slower are kept in a folder. Results
+are compared as well. Exit status 1 when one is slower or differs.
+
+--vary measures so many variations of each given graph as well: other sizes, another dtype, other orders of axes. --shrink
+makes slow graphs smaller as long as they stay slow. A model is compared with the form that has `stored` behind the ends of
+elementwise chains, reductions, products and split heads: its norms, activations and head splits.
 """
 import argparse
 import os
@@ -30,6 +34,8 @@ from storing.rows import ROWS, STARTS  # noqa: E402
 from storing.shrink import shrunk  # noqa: E402
 from storing.text import FORMS, parsed  # noqa: E402
 from storing.vary import varied  # noqa: E402
+
+KEPT, KEPT_MS = 0.7, 0.3  # of what a graph is slower by, and of the milliseconds that it loses, a smaller one must keep so much
 
 
 def sources(options, folder):
@@ -63,8 +69,7 @@ def main():
     parser.add_argument("--keep", default="build/bench/stored")
     parser.add_argument("--show", action="store_true", help="print the graphs, measure nothing")
     parser.add_argument("--shrink", action="store_true", help="make the slow graphs smaller")
-    parser.add_argument("--above", type=float, default=1.5, help="what a smaller graph must be slower by")
-    parser.add_argument("--least", type=float, default=0.008, help="and the milliseconds that it must lose")
+    parser.add_argument("--above", type=float, help="by what a smaller graph must be slower; otherwise by most of what the graph is")
     parser.add_argument("--vary", type=int, default=0, help="measure so many variations of each file as well")
     parser.add_argument("--forms", help="which ones, of " + ", ".join(FORMS))
     parser.add_argument("--onnx", action="store_true", help="the files are models")
@@ -90,10 +95,11 @@ def main():
         except Refused as why:
             return {"story": f"refused: {why}"}
         told.update(name=name, size=len(graph.statements), text=graph.text())
-        if options.shrink and told["ratio"] > options.above and case.fails(told):
-            keeps = lambda g: case.is_slow(context, g, options.above, options.least)
+        if options.shrink and case.fails(told) and not told["differs"]:
+            above, lost = options.above or max(case.LIMIT, 1 + KEPT * (told["ratio"] - 1)), told["ms"] - told["form_ms"]
+            keeps = lambda g: case.is_slow(context, g, above, KEPT_MS * lost)
             least = shrunk(graph, keeps, lambda g: g.types(context))
-            told.update(case.compare(context, least, check=False), size=len(least.statements), text=least.text())
+            told.update(case.compare(context, least, check=False), size=len(least.statements), text=least.text(), smaller=True)
         return told
 
     def told(k, what):
@@ -104,7 +110,7 @@ def main():
                 found.append({"name": name, **what})
             return
         found.append(what)
-        bad = case.fails(what)
+        bad = case.fails(what) or what.get("smaller")
         if bad or options.files:
             print(line(what), flush=True)
         if bad:

@@ -91,8 +91,8 @@ def joined(lines):
 
 def parsed(text):
     """The last graph of a text; what stands before it are its functions."""
-    start = text.rindex("graph @") if not text.startswith("graph @") or text.count("\ngraph @") else 0
-    before, text = text[:start], text[start:]
+    starts = [m.start() for m in re.finditer(r"^graph @", text, re.M)]
+    before, text = text[starts[0]:starts[-1]], text[starts[-1]:]
     head, body = text.split("{\n", 1)
     inside = head[head.index("(") + 1:head.rindex(")")]
     params = {m[1]: m[2] for m in re.finditer(r'(%(?:"(?:[^"\\]|\\.)*"|\w+))\s*:\s*(\w+\[[^\]]*\])', inside)}
