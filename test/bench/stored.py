@@ -67,7 +67,8 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--worst", type=int, default=20)
     parser.add_argument("--keep", default="build/bench/stored")
-    parser.add_argument("--show", action="store_true", help="print the graphs, measure nothing")
+    parser.add_argument("--show", action="store_true", help="print the graphs, or the one form of --forms; measure nothing")
+    parser.add_argument("--check", action="store_true", help="compare results; measure nothing")
     parser.add_argument("--shrink", action="store_true", help="make the slow graphs smaller")
     parser.add_argument("--above", type=float, help="by what a smaller graph must be slower; otherwise by most of what the graph is")
     parser.add_argument("--vary", type=int, default=0, help="measure so many variations of each file as well")
@@ -90,24 +91,30 @@ def main():
             if graph is None:
                 return {"story": "no variation of it is a graph"}
             if options.show:
-                return {"text": graph.text()}
-            told = case.compare(context, graph, forms)
+                return {"text": (FORMS[options.forms](graph) if options.forms else graph).text()}
+            told = case.compare(context, graph, forms, rounds=0 if options.check else case.ROUNDS)
         except Refused as why:
             return {"story": f"refused: {why}"}
+        if options.check:
+            return told
         told.update(name=name, size=len(graph.statements), text=graph.text())
         if options.shrink and case.fails(told) and not told["differs"]:
             above, lost = options.above or max(case.LIMIT, 1 + KEPT * (told["ratio"] - 1)), told["ms"] - told["form_ms"]
             keeps = lambda g: case.is_slow(context, g, above, KEPT_MS * lost)
             least = shrunk(graph, keeps, lambda g: g.types(context))
-            told.update(case.compare(context, least, check=False), size=len(least.statements), text=least.text(), smaller=True)
+            told.update(case.compare(context, least), size=len(least.statements), text=least.text(), smaller=True)
         return told
 
     def told(k, what):
         name = given[k][0]
-        if "ratio" not in what:
-            print(what["text"] if "text" in what else f"{name}: {what['story']}", flush=True)
-            if "story" in what:
-                found.append({"name": name, **what})
+        if options.show and "text" in what:
+            print(what["text"], flush=True)
+            return
+        story = what.get("story") or options.check and what["differs"]
+        if story or options.check:
+            found.append({"name": name, "story": story})
+            if story:
+                print(f"{name}: {story}", flush=True)
             return
         found.append(what)
         bad = case.fails(what) or what.get("smaller")
@@ -118,8 +125,11 @@ def main():
                 file.write(f"# {line(what)}\n{what['text']}")
 
     workers.run(0, len(given), 1, work, told, time.monotonic)
-    if options.show:
-        return 0
+    if options.show or options.check:
+        wrong = sum(bool(f["story"]) for f in found)
+        if options.check:
+            print(f"{len(found)} graphs, with their values stored in {len(forms)} ways, {wrong} failed")
+        return 1 if wrong else 0
     timed = sorted((f for f in found if "ratio" in f), key=lambda f: -f["ratio"])
     print(f"{'graph':12} {'ratio':>6}  {'ms':>9}  {'stored':>9}")
     for f in timed[:options.worst]:

@@ -5,7 +5,7 @@ from storing.text import FORMS, tolerances
 
 LIMIT = 1.1  # the graph as it is may take so many times what it takes with its values stored
 LEAST_MS = 0.02  # what takes less is not judged: launches and the clock weigh as much
-ROUNDS, MORE_ROUNDS, SURE = 5, 15, 1.5  # above SURE once is enough
+FEW_ROUNDS, ROUNDS, MORE_ROUNDS, SURE = 3, 5, 15, 1.5  # to shrink; to measure; again, which above SURE is not needed
 MOST_MS = 4000.0  # of all turns of one program: a run of a second is measured a few times only
 
 
@@ -21,19 +21,39 @@ class Contexts:
         return self.made[threads]
 
 
-def compare(context, graph, forms=FORMS, rounds=ROUNDS, more=MORE_ROUNDS, check=True):
-    """{"ms", "ratio", "form": of the fastest form, its "form_ms", "differs": None or how results differ}"""
-    types = graph.types(context)
+def programs_of(context, graph, types, forms):
+    """{name: program}: the graph as it is, first, and its forms; of those of one text the first."""
     inputs = [draw(n, *types[n], seed) for seed, n in enumerate(graph.params)]
-    texts = {"as it is": graph.text(), **{name: form(graph).text() for name, form in forms.items()}}
-    programs = {}
+    texts, programs = {"as it is": graph.text()}, {}
+    for name, form in forms.items():
+        text = form(graph).text()
+        if text not in texts.values():
+            texts[name] = text
     try:
         for name, text in texts.items():
-            if name == "as it is" or text not in list(texts.values())[:list(texts).index(name)]:
-                programs[name] = Program(context, text, types, graph.outputs, inputs)
+            programs[name] = Program(context, text, types, graph.outputs, inputs)
+    except Refused:
+        close(programs)
+        raise
+    return programs
+
+
+def close(programs):
+    for p in programs.values():
+        p.close()
+
+
+def compare(context, graph, forms=FORMS, rounds=ROUNDS, more=MORE_ROUNDS):
+    """{"ratio", "ms", "form": the fastest form, its "form_ms", "differs": None or how results differ}. Without rounds nothing
+    is timed, and only "differs" is there."""
+    types = graph.types(context)
+    programs = programs_of(context, graph, types, forms)
+    try:
         own, *others = programs.values()
         first = max(p.run() for p in programs.values())
-        differs = check and disagreement(graph, types, own, others)
+        differs = disagreement(graph, types, own, others)
+        if not rounds:
+            return {"differs": differs}
         time_in_turn(list(programs.values()), max(1, min(rounds, int(MOST_MS / first))))
         best = min(others or [own], key=lambda p: min(p.ms))
         ratio = ratio_of(own, best)
@@ -41,16 +61,14 @@ def compare(context, graph, forms=FORMS, rounds=ROUNDS, more=MORE_ROUNDS, check=
             time_in_turn([own, best], max(1, min(more, int(MOST_MS / first))))
             ratio = ratio_of(own, best)
         name = next(n for n, p in programs.items() if p is best)
-        return {"ratio": ratio, "ms": min(own.ms), "form": name, "form_ms": min(best.ms), "differs": differs or None}
+        return {"ratio": ratio, "ms": min(own.ms), "form": name, "form_ms": min(best.ms), "differs": differs}
     finally:
-        for p in programs.values():
-            p.close()
+        close(programs)
 
 
 def disagreement(graph, types, own, others):
     allowed = tolerances(graph, types)
     for p in others:
-        p.run()
         for name, got, want in zip(graph.outputs, own.results(), p.results()):
             how = difference(got, want, allowed[name])
             if how:
@@ -66,7 +84,7 @@ def is_slow(context, graph, above, least_ms):
     """Whether a graph takes `above` times what it takes stored, and at least so many milliseconds more. What cannot be
     compiled is not."""
     try:
-        found = compare(context, graph, rounds=3, more=0, check=False)
+        found = compare(context, graph, rounds=FEW_ROUNDS, more=0)
     except Refused:
         return False
     return found["ratio"] > above and found["ms"] - found["form_ms"] > least_ms

@@ -32,7 +32,8 @@ class Program:
         self.graph, self.program = context.parse(text), None
         self.program = context.must(context.c.vf_compile, self.graph)
         self.arrays = [np.zeros(shape, NUMPY[dtype]) for dtype, shape in self.types]
-        self.given, self.error = (pointers(inputs), pointers(self.arrays)), ctypes.create_string_buffer(2048)
+        self.inputs, self.given = inputs, (pointers(inputs), pointers(self.arrays))
+        self.error = ctypes.create_string_buffer(2048)
         self.ms = []
 
     def run(self):
