@@ -17,6 +17,7 @@ makes slow graphs smaller as long as they stay slow. A model is compared with th
 elementwise chains, reductions, products and split heads: its norms, activations and head splits.
 """
 import argparse
+import functools
 import os
 import sys
 import tempfile
@@ -28,6 +29,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "conform")]
 from binding import Refused  # noqa: E402
 from graphs import workers  # noqa: E402
 from storing import case  # noqa: E402
+from storing.eager import Eager  # noqa: E402
 from storing.maker import draw_graph  # noqa: E402
 from storing.model import imported  # noqa: E402
 from storing.rows import ROWS, STARTS  # noqa: E402
@@ -53,6 +55,15 @@ def sources(options, folder):
     return [(f"seed{k}", lambda context, k=k: draw_graph(context, k, ROWS, STARTS)) for k in seeds]
 
 
+@functools.cache
+def torch_with(threads):
+    return Eager(threads)
+
+
+def eager_of(options):
+    return torch_with(options.threads) if options.torch else None
+
+
 def read_graph(path):
     with open(path, encoding="utf-8") as file:
         return parsed(file.read())
@@ -73,6 +84,7 @@ def main():
     parser.add_argument("--above", type=float, help="by what a smaller graph must be slower; otherwise by most of what the graph is")
     parser.add_argument("--vary", type=int, default=0, help="measure so many variations of each file as well")
     parser.add_argument("--forms", help="which ones, of " + ", ".join(FORMS))
+    parser.add_argument("--torch", action="store_true", help="and the sum of the operations in PyTorch, where it has all of them")
     parser.add_argument("--onnx", action="store_true", help="the files are models")
     parser.add_argument("--size", action="append", default=[], help="a variable of the models")
     parser.add_argument("files", nargs="*", help="graphs of fixed sizes in place of random ones")
@@ -92,7 +104,7 @@ def main():
                 return {"story": "no variation of it is a graph"}
             if options.show:
                 return {"text": (FORMS[options.forms](graph) if options.forms else graph).text()}
-            told = case.compare(context, graph, forms, rounds=0 if options.check else case.ROUNDS)
+            told = case.compare(context, graph, forms, rounds=0 if options.check else case.ROUNDS, eager=eager_of(options))
         except Refused as why:
             return {"story": f"refused: {why}"}
         if options.check:
@@ -141,8 +153,10 @@ def main():
 
 
 def line(f):
+    eager = f", eager {f['eager_ms']:.4f}, {f['eager_ratio']:.2f} times" if "eager_ms" in f else \
+        f", eager lacks {f['eager_lacks']}" if "eager_lacks" in f else ""
     differs = f"  DIFFERS {f['differs']}" if f["differs"] else ""
-    return f"{f['name']:12} {f['ratio']:6.2f}  {f['ms']:9.4f}  {f['form_ms']:9.4f}  stored: {f['form']}, {f['size']} operations{differs}"
+    return f"{f['name']:12} {f['ratio']:6.2f}  {f['ms']:9.4f}  {f['form_ms']:9.4f}  stored: {f['form']}, {f['size']} operations{eager}{differs}"
 
 
 if __name__ == "__main__":
