@@ -5,8 +5,8 @@ import numpy as np
 
 from storing.text import NAME
 
-DTYPES = {"bool": "bool", "i8": "int8", "u8": "uint8", "i16": "int16", "i32": "int32", "i64": "int64", "f16": "float16", "bf16": "bfloat16",
-          "f32": "float32", "f64": "float64"}
+DTYPES = {"bool": "bool", "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
+          "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
 
 
 class Lacking(Exception):
@@ -126,7 +126,7 @@ sub mul add eq ne lt le gt ge matmul sign".split()
         "scatter": lambda *x, **a: scatter(*x, False), "scatter_add": lambda *x, **a: scatter(*x, True), "slice_update": patched,
         "take_along_axis": lambda x, i, **a: x.gather(a["axis"], i), "tril": lambda x, **a: x.tril(),
         "cumsum": ordered(torch.cumsum), "cummax": ordered(lambda x, k: x.cummax(k)[0]), "cummin": ordered(lambda x, k: x.cummin(k)[0]),
-        "sort": lambda x, **a: x.sort(a["axis"], stable=True)[0], "argsort": lambda x, **a: x.argsort(a["axis"], stable=True),
+        "sort": lambda x, **a: x.sort(dim=a["axis"], stable=True)[0], "argsort": lambda x, **a: x.argsort(dim=a["axis"], stable=True),
         "topk": lambda x, **a: x.topk(a["k"], a["axis"]), "max_pool": pool(F.max_pool2d), "avg_pool": pool(F.avg_pool2d),
         "stored": lambda x: x.contiguous(),
     })
