@@ -5,8 +5,8 @@ import numpy as np
 
 from storing.text import NAME
 
-DTYPES = {"bool": "bool", "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
-          "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
+DTYPES = {"bool": "bool", "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64",
+          "u64": "uint64", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
 
 
 class Lacking(Exception):

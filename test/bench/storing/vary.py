@@ -7,8 +7,8 @@ from oracle.rules import FLOATS
 from storing.text import Graph, Statement
 
 TRIES = 300
-USUAL = [1, 2, 3, 4, 7, 8, 12, 14, 16, 17, 24, 28, 31, 32, 48, 56, 60, 64, 77, 80, 96, 100, 112, 128, 144, 160, 192, 197, 200, 256, 320, 333, 384, 480,
-         512, 576, 640, 768, 960, 1000, 1024, 1280, 1536, 2048, 3072]
+USUAL = [1, 2, 3, 4, 7, 8, 12, 14, 16, 17, 24, 28, 31, 32, 48, 56, 60, 64, 77, 80, 96, 100, 112, 128, 144, 160, 192, 197, 200, 256, 320, 333, 384,
+         480, 512, 576, 640, 768, 960, 1000, 1024, 1280, 1536, 2048, 3072]
 SIZES = re.compile(r"(?<=[\[,])\d+(?=[\],])")  # numbers within brackets that are alone between commas
 ORDERS = ("order=", "axes=")  # lists of axes, which are no sizes
 
@@ -34,7 +34,8 @@ def retyped(graph, r):
     """Another dtype in place of f32."""
     dtype = r.choice([d for d in FLOATS if d != "f32"] + ["i32"])
     params = {n: re.sub(r"^f32\[", dtype + "[", t) for n, t in graph.params.items()}
-    return Graph(params, [Statement(s.results, s.right.replace("dtype=f32", f"dtype={dtype}")) for s in graph.statements], graph.outputs, graph.before)
+    statements = [Statement(s.results, s.right.replace("dtype=f32", f"dtype={dtype}")) for s in graph.statements]
+    return Graph(params, statements, graph.outputs, graph.before)
 
 
 def reordered(graph, r):
