@@ -235,6 +235,7 @@ static bool dropout(onnx_node *n) {
   ir_ref x = onnx_in(n, 0), dims[IR_MAX_RANK];
   if (onnx_has(n, 2) && !training && !(training = onnx_need(n, 2, "whether it trains"))) return false;
   if (training && training->count == 1) onnx_known_int(n->m, training, 0, &trains);
+  if (trains && onnx_has(n, 1) && !ratio && !(ratio = onnx_need(n, 1, "the ratio"))) return false;
   if (trains && (!ratio || ratio->count != 1 || ratio->elements[0].real != 0))
     return onnx_lacks(n, "dropping at random, which takes ONNX's own generator; takes training_mode false");
   if (!x) return false;
