@@ -6,9 +6,11 @@ and run, evaluated by the reference evaluator, printed, read back, and compiled 
 within the suite's own tolerance. Inputs whose elements the importer asks for, such as a shape, are given as
 fixed values.
 
-  onnx_import.py --build DIR [--data DIR]... [--only TEXT] [--list] [--verbose]
+  onnx_import.py --build DIR [--data DIR]... [--only TEXT] [--count N] [--list] [--verbose] [--expect | --update]
 
---list says which tests are refused, and why. Exit status: 0, 1 after a failure, 77 when it cannot run.
+--count: every so many tests that N are left, 0 for all. --list says which tests are refused, and why. --expect:
+what is refused must be what onnx_refusals.list says; --update writes that file. Exit status: 0, 1 after a
+failure, 77 when it cannot run.
 """
 import argparse
 import collections
@@ -27,6 +29,7 @@ except ImportError as missing:
 from onnx import numpy_helper
 
 import binding
+import onnx_refusals
 
 DATA = "/usr/share/libonnx-testdata/data/node"
 RTOL, ATOL = 1e-3, 1e-7  # those of ONNX's own runner
@@ -213,56 +216,80 @@ def compare(name, got, want, rtol, atol):
     return f"{name}{list(map(int, at))}: {a[at]}, expected {b[at]} ({np.count_nonzero(~close)} of {a.size})"
 
 
-def reason(text):
-    """A refusal without the names of its node: what is counted."""
-    return re.sub(r"^.*?\): ", "", text, count=1)[:110]
+def reason(folder, why):
+    """A refusal as its operator and what is wrong, without the names of its node: what is counted."""
+    node = re.search(r"node '.*?' \((\w+), operator set", str(why))
+    if node:
+        return node[1], re.sub(r"^.*?\): ", "", str(why), count=1).split("; takes")[0][:110]
+    nodes = onnx.load(os.path.join(folder, "model.onnx"), load_external_data=False).graph.node
+    return nodes[0].op_type, re.sub(r"^.*?model\.onnx: ", "", str(why)).split("; takes")[0][:110]
 
 
-def main():
+def read_options():
     options = argparse.ArgumentParser()
     options.add_argument("--build", required=True)
     options.add_argument("--data", action="append")
     options.add_argument("--only", default="")
-    options.add_argument("--list", action="store_true")
-    options.add_argument("--verbose", action="store_true")
-    options, _ = options.parse_known_args()
-    folders = [os.path.join(data, name) for data in options.data or [DATA] if os.path.isdir(data)
-               for name in sorted(os.listdir(data))
-               if options.only in name and os.path.exists(os.path.join(data, name, "model.onnx"))]
-    if not folders:
-        print(f"skip: no node tests in {options.data or DATA} (package libonnx-testdata)")
-        return 77
-    context = binding.Context(options.build)
-    for name, (result, arguments) in FUNCTIONS.items():
-        function = getattr(context.c, name)
-        function.restype, function.argtypes = result, arguments
-    passed, failed, refused = [], [], collections.defaultdict(list)
+    options.add_argument("--count", type=int, default=0)
+    for flag in ("--list", "--verbose", "--expect", "--update"):
+        options.add_argument(flag, action="store_true")
+    return options.parse_known_args()[0]
+
+
+def run_folders(context, folders, verbose):
+    """Names that passed, names that failed, and (operator, reason) of those that were refused."""
+    passed, failed, refused = [], [], {}
     for folder in folders:
         name = os.path.basename(folder)
-        if options.verbose:
+        if verbose:
             print(name, flush=True)
         try:
             wrong = run_test(context, folder)
-        except Uncovered as why:
-            refused[str(why)].append(name)
-            continue
-        except binding.Refused as why:
-            refused[reason(str(why))].append(name)
+        except (Uncovered, binding.Refused) as why:
+            refused[name] = reason(folder, why)
             continue
         except Exception as error:  # a mistake in this script: this test fails, the others run
             wrong = f"{type(error).__name__}: {error}"
         (failed if wrong else passed).append(name)
         if wrong:
             print(f"{name}: {wrong}")
+    return passed, failed, refused
+
+
+def list_refused(refused):
+    groups = collections.defaultdict(list)
+    for name, group in refused.items():
+        groups[group].append(name)
+    for (operator, why), names in sorted(groups.items(), key=lambda item: -len(item[1])):
+        print(f"refused, {operator}: {why}: {len(names)}: {' '.join(names)}")
+
+
+def main():
+    options = read_options()
+    folders = [os.path.join(data, name) for data in options.data or [DATA] if os.path.isdir(data)
+               for name in sorted(os.listdir(data))
+               if options.only in name and os.path.exists(os.path.join(data, name, "model.onnx"))]
+    if not folders:
+        print(f"skip: no node tests in {options.data or DATA} (package libonnx-testdata)")
+        return 77
+    step = max(1, len(folders) // options.count) if options.count else 1
+    context = binding.Context(options.build)
+    for name, (result, arguments) in FUNCTIONS.items():
+        function = getattr(context.c, name)
+        function.restype, function.argtypes = result, arguments
+    passed, failed, refused = run_folders(context, folders[::step], options.verbose)
     if options.list:
-        for why, names in sorted(refused.items(), key=lambda item: -len(item[1])):
-            print(f"refused, {why}: {len(names)}: {' '.join(names)}")
-    left_out = sum(map(len, refused.values()))
-    too_few = not options.only and len(passed) < FEWEST
+        list_refused(refused)
+    if options.update:
+        onnx_refusals.save(refused)
+    other = onnx_refusals.differences(refused, [*passed, *refused]) if options.expect else []
+    for line in other:
+        print(line)
+    too_few = not options.only and not options.count and len(passed) < FEWEST
     if too_few:
         print(f"fewer than {FEWEST} passed")
-    print(f"onnx_import: {len(passed)} passed, {len(failed)} failed, {left_out} refused")
-    return 1 if failed or too_few else 0
+    print(f"onnx_import: {len(passed)} passed, {len(failed) + len(other)} failed, {len(refused)} refused")
+    return 1 if failed or other or too_few else 0
 
 
 if __name__ == "__main__":
