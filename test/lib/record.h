@@ -1,24 +1,19 @@
 /* Records operations from one-line cases, for the tests of the operation registry.
  *
  * A case is `name operands... attributes...`: an operand is a type (an input, named a, b, c in order), a
- * literal, or $ and an index expression; attributes are as in text graphs; sizes may use the variables n in
- * 1..8, m in 4..64 in steps of 4, z in 0..5. */
+ * literal, or an index expression in parentheses; attributes are as in text graphs; sizes may use the
+ * variables n in 1..8, m in 4..64 in steps of 4, z in 0..5. */
 #ifndef VIEWFOLD_TEST_RECORD_H
 #define VIEWFOLD_TEST_RECORD_H
 
 #include "passes/ops/ops.h"
 #include "test/lib/memory.h"
 
-enum { RECORD_ITEMS = 600 };
-
 typedef struct recorder {
   ir_mem mem;
   ir_error error;
   ir_graph g;
   test_budget budget;
-  const char *at; /* the rest of the line */
-  ir_attr pool[RECORD_ITEMS];
-  size_t used;
   int inputs;
 } recorder;
 
