@@ -51,44 +51,75 @@ static bool at_type(const ir_parser *p) {
   return dtype != IR_NONE && dtype != IR_INDEX;
 }
 
+/* Neither at the end of the operation nor at an attribute */
 static bool at_operand(const ir_parser *p) {
   ir_token_kind kind = p->lex.token.kind;
-  return kind != IR_TOKEN_END && (kind != IR_TOKEN_WORD || ir_parse_at_literal(p) || at_type(p));
+  if (kind == IR_TOKEN_END || ir_lex_is(&p->lex, '}')) return false;
+  return kind != IR_TOKEN_WORD || ir_parse_at_literal(p) || at_type(p);
 }
 
-/* A type, or what is an operand in text graphs; without the parser's checks of sizes, so that op_input's are
- * tried. */
+/* Numbers, converted to the dtype */
+static ir_ref array(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank, const ir_attr *values) {
+  unsigned char bytes[64 * 8];
+  size_t each = ir_dtypes[dtype].bytes;
+  assert_true(values->count <= 64);
+  for (size_t i = 0; i < values->count; i++) {
+    const ir_attr *v = &values->items[i];
+    bool is_float = v->kind == IR_ATTR_FLOAT;
+    ir_value value = is_float ? (ir_value){.f = v->number} : (ir_value){.i = ir_get(g, v->expr)->arg};
+    ir_value_store(bytes + i * each, dtype, ir_value_cast(value, is_float ? IR_F64 : IR_I64, dtype));
+  }
+  int64_t name = ir_name(g, (char *)bytes, values->count * each);
+  return ir_make_tensor(g, IR_OP_DATA, dtype, ir_tuple(g, shape, (uint32_t)rank), name, shape,
+                        (uint32_t)rank);
+}
+
+static ir_ref read_operation(recorder *r, ir_parser *p);
+
+/* Without the parser's checks of sizes, so that op_input's are tried. */
 static bool read_operand(recorder *r, ir_parser *p, ir_ref *out) {
   ir_dtype dtype;
-  ir_attr sizes;
+  ir_attr sizes, values;
   ir_ref shape[20];
+  if (ir_lex_accept(&p->lex, '{'))
+    return (*out = read_operation(r, p)) != 0 && ir_lex_expect(&p->lex, '}', "bad operand");
   if (!at_type(p)) return ir_parse_operand(p, out);
   if (!ir_parse_dtype(p, &dtype) || !ir_parse_value(p, &sizes)) return false;
   for (size_t i = 0; i < sizes.count; i++) shape[i] = sizes.items[i].expr;
-  *out = op_input(&r->g, (char[]){(char)('a' + r->inputs++)}, 1, dtype, shape, sizes.count);
+  bool given = ir_lex_accept(&p->lex, '=');
+  if (given && !ir_parse_value(p, &values)) return false;
+  *out = given ? array(&r->g, dtype, shape, sizes.count, &values)
+               : op_input(&r->g, (char[]){(char)('a' + r->input_count)}, 1, dtype, shape, sizes.count);
+  if (!given) r->inputs[r->input_count++] = *out;
   return true;
+}
+
+static ir_ref read_operation(recorder *r, ir_parser *p) {
+  ir_attr attrs[8];
+  ir_ref operands[20];
+  size_t n = 0, count = 0;
+  bool good = true;
+  ir_token name = p->lex.token;
+  ir_lex_next(&p->lex);
+  while (good && at_operand(p)) good = read_operand(r, p, &operands[n++]);
+  for (; good && p->lex.token.kind == IR_TOKEN_WORD;
+       count++) { /* op_apply refuses those that are given twice */
+    ir_token attribute = p->lex.token;
+    ir_lex_next(&p->lex);
+    good = ir_lex_expect(&p->lex, '=', "bad attribute") && ir_parse_value(p, &attrs[count]);
+    attrs[count].name = attribute.text, attrs[count].name_length = attribute.length;
+  }
+  return good ? op_apply(&r->g, name.text, name.length, operands, n, attrs, count) : 0;
 }
 
 ir_ref record_line(recorder *r, const char *line) {
   char text[2000];
   ir_parser p;
-  ir_attr declared, attrs[8];
-  ir_ref operands[20];
-  size_t n = 0, count = 0;
+  ir_attr declared;
   snprintf(text, sizeof text, "[n=1..8,m=4..64:4,z=0..5] %s", line);
   bool good = ir_parser_init(&p, &r->g, &fe_builder, "line", text, strlen(text)) == IR_OK &&
               ir_parse_value(&p, &declared);
-  ir_token name = p.lex.token;
-  ir_lex_next(&p.lex);
-  while (good && at_operand(&p)) good = read_operand(r, &p, &operands[n++]);
-  for (; good && p.lex.token.kind == IR_TOKEN_WORD;
-       count++) { /* op_apply refuses those that are given twice */
-    ir_token attribute = p.lex.token;
-    ir_lex_next(&p.lex);
-    good = ir_lex_expect(&p.lex, '=', "bad attribute") && ir_parse_value(&p, &attrs[count]);
-    attrs[count].name = attribute.text, attrs[count].name_length = attribute.length;
-  }
-  ir_ref made = good ? op_apply(&r->g, name.text, name.length, operands, n, attrs, count) : 0;
+  ir_ref made = good ? read_operation(r, &p) : 0;
   ir_parser_free(&p);
   return made;
 }
