@@ -1,5 +1,4 @@
 /* Models where a graph is asked for. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

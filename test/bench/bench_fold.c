@@ -6,7 +6,6 @@
  *   build/bench/bench_fold CHAINS.jsonl [-v] */
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ir/timer.h"

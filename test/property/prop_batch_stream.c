@@ -25,7 +25,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { CONTEXTS = 5, RUNS = 2, MOST_LAYERS = 3, CASES = 20 };
 

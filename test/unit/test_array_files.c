@@ -1,6 +1,5 @@
 /* Files of arrays: what is read from well-formed ones, that all others are refused with a message, and that
  * what is written is read back. */
-#include <unistd.h>
 
 #include "frontend/files/arrays.h"
 #include "test/lib/array_files.h"

@@ -1,6 +1,5 @@
 /* Arrays with known elements: literal ones, which are part of the graph, and constants, which the graph
  * refers to. */
-#include <string.h>
 
 #include "frontend/api/api.h"
 #include "frontend/session/lazy.h"
