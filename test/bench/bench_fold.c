@@ -22,7 +22,6 @@ static char arena[ARENA];
 static size_t arena_used;
 
 static void *arena_fn(void *user, void *ptr, size_t old_size, size_t new_size) {
-  (void)user;
   if (new_size == 0) return NULL;
   size_t start = (arena_used + 15) & ~(size_t)15;
   if (start + new_size > sizeof arena) return NULL;

@@ -101,15 +101,11 @@ static int one_iteration(uint64_t *state, int processes) {
 
 static bool age(void *context, const rt_disk_item *item) {
   struct timespec then = {time(NULL) - 7200, 0}, times[] = {then, then};
-  (void)context;
   if (item->temporary) utimensat(item->shard, item->name, times, AT_SYMLINK_NOFOLLOW);
   return true;
 }
 
-static void tell(void *context, const char *path, const char *why) {
-  (void)context;
-  fprintf(stderr, "%s: %s\n", path, why);
-}
+static void tell(void *context, const char *path, const char *why) { fprintf(stderr, "%s: %s\n", path, why); }
 
 /* Checks the cache on disk after an iteration and adds to *left what killed processes left behind. Returns
  * what is wrong, or NULL. */

@@ -425,7 +425,6 @@ static uint64_t fired[RULES];
 
 static bool count_rule(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op op, const ir_ref *src,
                        uint32_t nsrc, ir_ref result) {
-  (void)user, (void)g, (void)given, (void)op, (void)src, (void)nsrc, (void)result;
   for (size_t i = 0; i < pass_index_rule_set.rule_count && i < RULES; i++)
     if (strcmp(pass_index_rule_set.rules[i].name, rule) == 0) fired[i]++;
   return true;
