@@ -211,10 +211,7 @@ static bool check(uint64_t seed) {
 
 int trial_main(int argc, char **argv, const trial_property *property) {
   cases c = cases_read(argc, argv, property->count);
-  for (int i = 1; i + 1 < argc; i += 2)
-    if (strcmp(argv[i], "--show") == 0)
-      c.seed = strtoull(argv[i + 1], NULL, 0), c.count = 1, c.repeat = shows = true;
-  the = property;
+  the = property, shows = c.show;
   if (!cases_open(property->machines, property->machine_count, contexts)) return 1;
   cases_run(&c, check);
   bool enough = shows || !property->enough || property->enough(&c);

@@ -340,9 +340,7 @@ static bool check_memory(void) {
 int main(int argc, char **argv) {
   cases c = cases_read(argc, argv, 20);
   ir_error error = {0};
-  for (int i = 1; i + 1 < argc; i += 2)
-    if (strcmp(argv[i], "--show") == 0)
-      c.seed = strtoull(argv[i + 1], NULL, 0), c.count = 1, c.repeat = shows = true;
+  shows = c.show;
   if (!cases_open(machines, CONTEXTS, contexts)) return 1;
   described = rt_context_target(contexts[0], &error);
   bool linear = shows || !has_blocks() || check_memory();

@@ -569,24 +569,21 @@ static bool one_case(checker *c, uint64_t seed, bool compiled) {
   return passed;
 }
 
+static const case_machine host = {0, NULL};
+static checker the;
+static cases given;
+static bool check_case(uint64_t seed) {
+  return one_case(&the, seed, given.repeat || given.done % COMPILE_EVERY == 0);
+}
+
 int main(int argc, char **argv) {
-  cases given = cases_read(argc, argv, 200);
-  uint64_t seed = given.seed;
-  bool single = given.repeat;
-  long count = given.count;
-  static checker c;
-  ir_error error = {0};
-  rt_options options = cases_options();
-  if (rt_context_create(&ir_mem_libc, &options, &c.context, &error) != IR_OK)
-    return fprintf(stderr, "%s\n", error.text), 1;
-  long failed = 0, done = 0;
-  for (; done < count && failed < 5; done++) {
-    uint64_t state = seed + (uint64_t)done * 0x10001, case_seed = single ? seed : random_next(&state);
-    if (!one_case(&c, case_seed, single || done % COMPILE_EVERY == 0)) failed++;
-  }
-  rt_context_destroy(c.context);
+  given = cases_read(argc, argv, 200);
+  if (!cases_open(&host, 1, &the.context)) return 1;
+  cases_run(&given, check_case);
+  cases_close(&the.context, 1);
   printf("prop_vmap: %ld graphs, %ld elements, %ld with derivatives, %ld physical, "
          "%ld out of range, %ld programs, %ld failed, seed %" PRIu64 "\n",
-         c.graphs, c.elements, c.gradients, c.physical, c.out_of_range, c.programs, failed, seed);
-  return failed != 0;
+         the.graphs, the.elements, the.gradients, the.physical, the.out_of_range, the.programs, given.failed,
+         given.seed);
+  return given.failed != 0;
 }
