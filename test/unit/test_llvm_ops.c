@@ -272,7 +272,7 @@ static void add_output(batch *b, ir_op op, ir_ref value) {
 }
 
 static void run_batch(batch *b, bool vector, const ir_target *target) {
-  k_code code = k_compile(g, k_kernel(g, loops(b, vector), b->params, b->inputs + b->count, NULL, 0), target);
+  k_code code = k_compile(g, k_kernel(g, loops(b, vector), b->params, b->inputs + b->count), target);
   void *buffers[MAX_EFFECTS + 4];
   int64_t status = 0;
   for (uint32_t i = 0; i < b->inputs; i++) buffers[i] = b->in[i]->bytes;

@@ -48,7 +48,7 @@ static ir_ref kernel_of(const moved *m, int64_t in_size, int64_t out_size) {
   ir_ref src[] = {p[0], place_of(&m->out, ranges), k_load(g, p[1], place_of(&m->in, ranges))};
   ir_ref store = ir_make(g, IR_OP_STORE, IR_NONE, ir_pack_arg(0, m->stream), src, 3);
   ir_ref lanes = k_loop(g, ranges[1], IR_UNROLL, k_loop(g, ranges[2], IR_VECTOR, store));
-  return k_kernel(g, k_loop(g, ranges[0], IR_SERIAL, lanes), p, 2, NULL, 0);
+  return k_kernel(g, k_loop(g, ranges[0], IR_SERIAL, lanes), p, 2);
 }
 
 static void check_moved(const moved *m, size_t offset) {
@@ -187,8 +187,7 @@ static void test_stream_in_place(void **state) {
     ir_ref at = k_sum(g, k_times(g, block, lanes), lane), old = k_load(g, p[1], at);
     ir_ref src[] = {p[0], at, ir_binary(g, IR_OP_ADD, old, old)};
     ir_ref store = ir_make(g, IR_OP_STORE, IR_NONE, ir_pack_arg(0, true), src, 3);
-    ir_ref kernel =
-        k_kernel(g, k_loop(g, block, IR_SERIAL, k_loop(g, lane, IR_VECTOR, store)), p, 2, NULL, 0);
+    ir_ref kernel = k_kernel(g, k_loop(g, block, IR_SERIAL, k_loop(g, lane, IR_VECTOR, store)), p, 2);
     char *text = k_text(g, kernel, &t.target, CG_LLVM);
     assert_non_null(strstr(text, "icmp ne ptr"));
     assert_non_null(strstr(text, "!nontemporal"));
