@@ -19,10 +19,10 @@
 #include "test/lib/reads_back.h"
 #include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
+#include "test/lib/trial.h"
 #include "test/lib/random_moves.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,17 +45,12 @@ typedef struct checker {
   uint64_t seed; /* of the case */
 } checker;
 
-static bool same_element(const unsigned char *a, const unsigned char *b, ir_dtype t) {
-  if (memcmp(a, b, ir_dtypes[t].bytes) == 0) return true;
-  return ir_is_float(t) && isnan(ir_value_load(a, t).f) && isnan(ir_value_load(b, t).f);
-}
-
 static void compare(checker *c, size_t number, const ir_eval_result *want, const unsigned char *got) {
   size_t size = ir_dtypes[want->dtype].bytes;
   for (int64_t i = 0; i < want->count && !c->problem; i++) {
     const unsigned char *w = (const unsigned char *)want->data + (size_t)i * size,
                         *g = got + (size_t)i * size;
-    if (same_element(w, g, want->dtype)) continue;
+    if (trial_same(w, g, want->dtype)) continue;
     c->problem = "a wrong element";
     ir_value v = ir_value_load(w, want->dtype), u = ir_value_load(g, want->dtype);
     if (ir_is_float(want->dtype))

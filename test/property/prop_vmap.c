@@ -24,6 +24,7 @@
 #include "test/lib/reads_back.h"
 #include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
+#include "test/lib/trial.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -210,11 +211,6 @@ static ir_status evaluate(checker *c, const random_graph *r, const ir_ref *roots
                  (size_t)r->var_count, out, error);
 }
 
-static bool same_element(const unsigned char *a, const unsigned char *b, ir_dtype t) {
-  if (memcmp(a, b, ir_dtypes[t].bytes) == 0) return true;
-  return ir_is_float(t) && isnan(ir_value_load(a, t).f) && isnan(ir_value_load(b, t).f);
-}
-
 /* The plain graph's results for every element of the batch. */
 typedef struct stack {
   ir_eval_result *each; /* by element and result */
@@ -322,8 +318,8 @@ static void compare(checker *c, const ir_eval_result *got, const stack *s, const
       if (want->dtype != whole->dtype) fail(c, "a dtype is wrong", how);
       for (int64_t i = 0; i < want->count && !c->problem; i++) {
         c->elements++;
-        if (same_element((unsigned char *)want->data + (size_t)i * bytes, part + (size_t)i * bytes,
-                         want->dtype))
+        if (trial_same((unsigned char *)want->data + (size_t)i * bytes, part + (size_t)i * bytes,
+                       want->dtype))
           continue;
         char text[200];
         ir_value v = ir_value_load((char *)want->data + (size_t)i * bytes, want->dtype),
