@@ -239,9 +239,9 @@ static bool dropout(onnx_node *n) {
     return onnx_lacks(n, "dropping at random, which takes ONNX's own generator; takes training_mode false");
   if (!x) return false;
   int rank = onnx_dims(n, x, dims);
-  if (onnx_wants(n, 1) && !onnx_put(n, 1, op_full(n->g, ir_bool(n->g, true), dims, (size_t)rank)))
-    return false;
-  return onnx_put(n, 0, x);
+  ir_ref mask = op_full(n->g, ir_bool(n->g, true), dims, (size_t)rank);
+  if (n->opset < 10) mask = onnx_like(n, mask, ir_dtype_of(n->g, x));
+  return onnx_put(n, 0, x) && onnx_put(n, 1, mask);
 }
 
 /* clang-format off */

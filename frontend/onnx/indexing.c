@@ -152,7 +152,9 @@ static bool one_hot(onnx_node *n) {
   int axis = rank <= IR_MAX_RANK ? onnx_axis(n, "axis", -1, rank) : -1;
   if (axis < 0) return onnx_refuse(n, "too many axes");
   for (int i = 0; i < rank; i++) shape[i] = i == axis ? depth : ir_dim(n->g, at, (uint32_t)(i - (i > axis)));
-  ir_ref indices = op_unsqueeze(n->g, nonnegative(n, at, depth), axis);
+  /* before operator set 11 a negative index has no place */
+  at = n->opset < 11 ? onnx_like(n, at, IR_I64) : nonnegative(n, at, depth);
+  ir_ref indices = op_unsqueeze(n->g, at, axis);
   ir_ref hot = op_binary(n->g, IR_OP_EQ, op_iota(n->g, IR_I64, shape, (size_t)rank, axis), indices);
   ir_ref off = op_point(n->g, values, ir_index(n->g, 0), 0),
          on = op_point(n->g, values, ir_index(n->g, 1), 0);

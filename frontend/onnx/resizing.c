@@ -56,10 +56,12 @@ static ir_ref places(const axis_plan *p) {
   return 0;
 }
 
+/* Operator set 10 says nothing of rounding; its tests, and so all that run it, round up to make smaller. */
 static ir_ref nearest(const axis_plan *p, ir_ref place) {
   onnx_node *n = p->n;
   const char *mode = "nearest_mode",
-             *usual = n->row->argument || n->opset < 11 ? "floor" : "round_prefer_floor";
+             *old = n->row->argument || !(p->known_ratio < 1) ? "floor" : "ceil",
+             *usual = n->row->argument || n->opset < 11 ? old : "round_prefer_floor";
   if (onnx_text_is(n, mode, "floor", usual)) return op_unary(n->g, IR_OP_FLOOR, place);
   if (onnx_text_is(n, mode, "ceil", usual)) return op_unary(n->g, IR_OP_CEIL, place);
   ir_ref half = real(n, 0.5);
