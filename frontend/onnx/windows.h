@@ -10,4 +10,7 @@ int onnx_windows_of(onnx_node *n, ir_ref x, const int64_t *extents, op_window w[
 /* A convolution of these operands with the attributes of the node. bias may be 0. */
 ir_ref onnx_conv(onnx_node *n, ir_ref x, ir_ref weight, ir_ref bias);
 
+/* resizing.c: the cubic convolution kernel with parameter a (Keys 1981) at distances d >= 0. */
+ir_ref onnx_cubic(onnx_node *n, ir_ref d, double a);
+
 #endif

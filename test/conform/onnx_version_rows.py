@@ -4,29 +4,11 @@ Results are computed from the text of each version (docs/Changelog.md of onnx), 
 """
 import numpy as np
 
+import onnx_region_rows
+from onnx_row import Row, draw, ints
+
 # Operators that the importer refuses whatever the version.
 REFUSED = {"OptionalHasElement", "Scan"}
-
-
-class Row:
-    """A node of each of `opsets`. constants: inputs that are initialisers; peer: ONNX Runtime has it, too."""
-
-    def __init__(self, operator, opsets, inputs, outputs, constants=(), peer=True, **attributes):
-        self.operator, self.opsets, self.attributes = operator, opsets, attributes
-        self.inputs = [None if x is None else np.asarray(x) for x in inputs]
-        self.outputs = [None if y is None else np.asarray(y) for y in outputs]
-        self.constants, self.peer = constants, peer
-
-
-RNG = np.random.default_rng(1)
-
-
-def draw(*shape, dtype=np.float32):
-    return RNG.standard_normal(shape).astype(dtype)
-
-
-def ints(*values):
-    return np.array(values, np.int64)
 
 
 def floats(*values):
@@ -242,8 +224,8 @@ def elements():
     yield Row("Dropout", (7, 9), [x], [x, np.ones_like(x)], peer=False)
     yield Row("Dropout", (10,), [x], [x, np.ones(x.shape, bool)], peer=False, ratio=0.3)
     yield Row("Dropout", (12, 13, 22), [x, np.float32(0.3)], [x, np.ones(x.shape, bool)])
-    yield Row("Cast", (7, 9, 13, 19, 21, 24), [x], [x.astype(np.int32)], to=6)
-    yield Row("CastLike", (15, 19, 24), [x, ints(1)], [x.astype(np.int64)], peer=False)
+    yield Row("Cast", (7, 9, 13, 19, 21, 23, 24), [x], [x.astype(np.int32)], to=6)
+    yield Row("CastLike", (15, 19, 23, 24), [x, ints(1)], [x.astype(np.int64)], peer=False)
     yield Row("Gemm", (7, 9, 11), [x, x, draw(1) * 0], [x @ x.T], transB=1)
     yield Row("Gemm", (11, 13), [x, x], [x @ x.T], transB=1)
     a, b = floats(2, 3), np.array([2, 3], np.int32)
@@ -301,3 +283,4 @@ def rows():
     for family in (distributions, norms, shapes, reductions, pools, resizing, quantising, indexing, elements, recurrent,
                    attending):
         yield from family()
+    yield from onnx_region_rows.rows()
