@@ -46,7 +46,7 @@ static bool record_body(body_graph *b, const onnx_value *inputs, onnx_value **ou
   for (int i = 0; i < b->input_count; i++) {
     onnx_value *v = onnx_declare(m, &frame->scope, b->inputs[i]);
     if (!v) return false;
-    v->ref = inputs[i].ref, v->known = inputs[i].known, v->tensor = inputs[i].tensor;
+    onnx_share(v, &inputs[i]);
   }
   if (!onnx_record_graph(m, frame, &b->graph)) return false;
   for (int i = 0; i < b->output_count; i++)
@@ -60,6 +60,14 @@ static vf_value as_value(onnx_node *n, ir_ref ref) {
   return (vf_value){n->m->graph, ref, n->m->graph->epoch};
 }
 
+/* What a body gives, as a tensor of a dtype that viewfold has. */
+static vf_value given(onnx_node *n, onnx_value *value) {
+  if (value->narrow)
+    onnx_lacks(n, "a graph in it gives '%.*s' of dtype %s; takes it cast or dequantised before",
+               WIRE_TEXT(value->base.name), onnx_dtype_name(value->narrow));
+  return as_value(n, onnx_value_ref(n->m, value));
+}
+
 /* If */
 
 typedef struct branches {
@@ -69,7 +77,7 @@ typedef struct branches {
 static void record_branch(body_graph *b, vf_value *results) {
   onnx_value **outputs = wire_alloc(&b->n->m->arena, ((size_t)b->output_count + 1) * sizeof *outputs);
   if (!outputs || !record_body(b, NULL, outputs)) return;
-  for (int i = 0; i < b->output_count; i++) results[i] = as_value(b->n, onnx_value_ref(b->n->m, outputs[i]));
+  for (int i = 0; i < b->output_count; i++) results[i] = given(b->n, outputs[i]);
 }
 static void record_then(void *user, const vf_value *arguments, vf_value *results) {
   (void)arguments;
@@ -84,9 +92,7 @@ static bool choose(onnx_node *n, body_graph *b) {
   onnx_value **outputs = wire_alloc(&n->m->arena, ((size_t)b->output_count + 1) * sizeof *outputs);
   if (!outputs || !record_body(b, NULL, outputs)) return false;
   for (int i = 0; i < b->output_count; i++)
-    if (onnx_wants(n, i))
-      n->outputs[i]->ref = outputs[i]->ref, n->outputs[i]->known = outputs[i]->known,
-      n->outputs[i]->tensor = outputs[i]->tensor;
+    if (onnx_wants(n, i)) onnx_share(n->outputs[i], outputs[i]);
   return true;
 }
 
@@ -146,8 +152,7 @@ static void counted_body(void *user, const vf_value *arguments, vf_value *result
   const onnx_known *condition = onnx_value_known(n->m, l->outputs[0]);
   l->ends_early =
       !condition || condition->count != 1 || !onnx_known_int(n->m, condition, 0, &goes_on) || !goes_on;
-  for (int i = 0; i < l->states + l->stacks; i++)
-    results[i] = as_value(n, onnx_value_ref(n->m, l->outputs[1 + i]));
+  for (int i = 0; i < l->states + l->stacks; i++) results[i] = given(n, l->outputs[1 + i]);
 }
 
 /* The state of a loop that may end early: the number of the iteration, the condition, and the model's. */
@@ -165,7 +170,7 @@ static void early_body(void *user, const vf_value *arguments, vf_value *results)
   if (!record_iteration(l, arguments[0].id, arguments[1].id, arguments + 2)) return;
   results[0] = as_value(n, onnx_with(n, IR_OP_ADD, arguments[0].id, 1));
   for (int i = 0; i <= l->states; i++) {
-    ir_ref x = onnx_value_ref(n->m, l->outputs[i]);
+    ir_ref x = given(n, l->outputs[i]).id;
     if (i == 0 && x && onnx_rank(n, x)) x = onnx_reshape(n, x, NULL, 0);
     results[1 + i] = as_value(n, x);
   }

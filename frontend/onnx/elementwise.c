@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "frontend/onnx/fold.h"
+#include "frontend/onnx/narrow.h"
 
 static bool unary(onnx_node *n) {
   return onnx_put(n, 0, op_unary(n->g, (ir_op)n->row->argument, onnx_in(n, 0)));
@@ -83,7 +84,7 @@ static bool where(onnx_node *n) {
 static bool identity(onnx_node *n) {
   onnx_value *from = n->inputs[0], *to = onnx_wants(n, 0) ? n->outputs[0] : NULL;
   if (!from) return onnx_in(n, 0) != 0;
-  if (to) to->ref = from->ref, to->known = from->known, to->tensor = from->tensor;
+  if (to) onnx_share(to, from);
   return true;
 }
 
@@ -207,12 +208,14 @@ static bool shifted(onnx_node *n) {
 /* A float becomes an integer through a wider one where ONNX leaves open what happens out of range. */
 static bool cast_to(onnx_node *n, int64_t number) {
   ir_dtype dtype = onnx_dtype(number);
+  if (onnx_narrow_of(number)) {
+    ir_ref code = onnx_narrowed(n, onnx_wide_in(n, 0), number, onnx_int(n, "saturate", 1) != 0);
+    return onnx_put_narrow(n, 0, code, number);
+  }
   if (dtype == IR_NONE)
-    return onnx_lacks(n,
-                      "dtype %s; takes bool, integers of 8 to 64 bits, float16, bfloat16, float and double",
+    return onnx_lacks(n, "dtype %s; takes bool, integers of 2 to 64 bits and floats of 4 to 64",
                       onnx_dtype_name(number));
-  ir_ref x = onnx_in(n, 0);
-  return onnx_put(n, 0, onnx_like(n, x, dtype));
+  return onnx_put(n, 0, onnx_widened(n, onnx_in(n, 0), onnx_narrow_in(n, 0), dtype));
 }
 static bool cast(onnx_node *n) { return cast_to(n, onnx_int(n, "to", 0)); }
 static bool fold_cast(onnx_node *n, bool *done) {
@@ -220,7 +223,8 @@ static bool fold_cast(onnx_node *n, bool *done) {
 }
 static bool cast_like(onnx_node *n) {
   ir_ref like = onnx_in(n, 1);
-  return like && onnx_put(n, 0, onnx_like(n, onnx_in(n, 0), ir_dtype_of(n->g, like)));
+  if (!like || onnx_narrow_in(n, 1)) return like && cast_to(n, onnx_narrow_in(n, 1));
+  return onnx_put(n, 0, onnx_widened(n, onnx_in(n, 0), onnx_narrow_in(n, 0), ir_dtype_of(n->g, like)));
 }
 static bool bit_cast(onnx_node *n) {
   ir_dtype dtype = onnx_dtype(onnx_int(n, "to", 0));

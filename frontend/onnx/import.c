@@ -4,6 +4,7 @@
 
 #include "frontend/files/file_error.h"
 #include "frontend/onnx/import.h"
+#include "frontend/onnx/narrow.h"
 
 /* Calls of functions and graphs in graphs nest at most so deep; each level takes about 4 KiB of stack. */
 enum { DEPTH_MOST = 32 };
@@ -138,20 +139,13 @@ static bool call_function(onnx_node *n, const onnx_function *f) {
     if (!onnx_has(n, (int)i)) continue;
     onnx_value *v = onnx_declare(m, &frame.scope, ((wire_bytes *)p->inputs.items)[i]);
     if (!v) return false;
-    wire_bytes name = v->base.name;
-    onnx_named kept = v->base;
-    *v = *n->inputs[i];
-    v->base = kept;
-    v->base.name = name;
+    onnx_share(v, n->inputs[i]);
   }
   if (!onnx_record_nodes(m, &frame, &p->nodes)) return false;
   for (size_t i = 0; i < p->outputs.count && (int)i < n->output_count; i++) {
     onnx_value *v = onnx_find(&frame.scope, ((wire_bytes *)p->outputs.items)[i]);
     if (!v) return onnx_refuse(n, "the function does not compute its output %zu", i);
-    if (!n->outputs[i]) continue;
-    n->outputs[i]->ref = v->ref;
-    n->outputs[i]->known = v->known;
-    n->outputs[i]->tensor = v->tensor;
+    if (n->outputs[i]) onnx_share(n->outputs[i], v);
   }
   onnx_leave(m);
   return true;
@@ -165,8 +159,11 @@ static bool record(onnx_node *n) {
   if (!declare_outputs(n)) return false;
   if (function) return call_function(n, function);
   bool done = false;
+  if (!onnx_narrow_ready(n)) return false;
   if (n->row->fold && (!n->row->fold(n, &done) || done)) return done;
-  return n->row->record(n);
+  if (!n->row->record(n)) return false;
+  onnx_narrow_moved(n);
+  return true;
 }
 
 /* The message of an error, with the node and its inputs before it. */
@@ -216,6 +213,7 @@ bool onnx_record_graph(onnx_import *m, onnx_frame *frame, const onnx_graph_proto
     onnx_value *v = onnx_declare(m, &frame->scope, t->name);
     if (!v) return false;
     v->tensor = t;
+    v->narrow = onnx_narrow_of(t->dtype) ? t->dtype : 0;
   }
   if (!frame->scope.parent && !onnx_declare_inputs(m, frame, graph)) return false;
   return onnx_record_nodes(m, frame, &graph->nodes);

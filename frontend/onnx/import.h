@@ -54,7 +54,8 @@ typedef struct onnx_value {
   ir_ref ref; /* a tensor; 0: not made yet, or of no tensor */
   const onnx_known *known;
   const onnx_tensor *tensor; /* an initialiser */
-  bool is_input;
+  int64_t narrow; /* the number of a type that viewfold lacks (narrow.h), and the tensor stores; 0 */
+  const struct onnx_value *input; /* of the model, which it is; or NULL */
 } onnx_value;
 
 /* Names of a graph; those that it lacks are its parent's. */
@@ -145,6 +146,8 @@ bool onnx_scope_add(wire_arena *arena, onnx_scope *scope, wire_bytes name, onnx_
 onnx_value *onnx_find(const onnx_scope *scope, wire_bytes name); /* here or in a parent; NULL */
 /* A new value; NULL after an error: memory, or a name that the scope has already. */
 onnx_value *onnx_declare(onnx_import *m, onnx_scope *scope, wire_bytes name);
+/* `to` becomes what `from` is, under its own name. */
+void onnx_share(onnx_value *to, const onnx_value *from);
 /* NUL-terminated, in the arena; NULL when memory is short. */
 const char *onnx_string(onnx_import *m, wire_bytes text);
 
@@ -184,7 +187,8 @@ ir_ref onnx_tensor_ref(onnx_import *m, const onnx_tensor *tensor);
 /* The elements where there are at most ONNX_KNOWN_MOST, of a dtype that viewfold has; NULL otherwise, with or
  * without an error. */
 const onnx_known *onnx_tensor_known(onnx_import *m, const onnx_tensor *tensor);
-/* The elements in memory, as stored: *elements is in *keeper, or in the arena. */
+/* The elements in memory, as stored: *elements is in *keeper, or in the arena. Of a type that is storage
+ * alone (narrow.h) they are packed. */
 bool onnx_tensor_elements(onnx_import *m, const onnx_tensor *tensor, int64_t *count, const void **elements,
                           onnx_file **keeper);
 

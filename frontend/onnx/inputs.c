@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "frontend/onnx/import.h"
+#include "frontend/onnx/narrow.h"
 
 /* Bounds of a size that nobody has bounded, from LOW to HIGH. With more than HIGH, products of three sizes
  * and the size of an element do not fit the 63 bits that the bytes of a tensor have to fit. */
@@ -163,11 +164,11 @@ static bool read_type(onnx_import *m, const onnx_value_info *info, onnx_tensor_t
     return onnx_fail(m, IR_ERR_UNSUPPORTED, "the input '%.*s' is %s; takes tensors", WIRE_TEXT(info->name),
                      kind);
   if (!wire_read(&m->arena, &onnx_tensor_type_message, m->whole, type.tensor, out)) return false;
-  if (onnx_dtype(out->dtype) == IR_NONE)
-    return onnx_fail(m, IR_ERR_UNSUPPORTED,
-                     "the input '%.*s' is of dtype %s; takes bool, integers of 8 to 64 bits, float16, "
-                     "bfloat16, float and double",
-                     WIRE_TEXT(info->name), onnx_dtype_name(out->dtype));
+  if (onnx_dtype(out->dtype) == IR_NONE && !onnx_narrow_of(out->dtype))
+    return onnx_fail(
+        m, IR_ERR_UNSUPPORTED,
+        "the input '%.*s' is of dtype %s; takes bool, integers of 2 to 64 bits and floats of 4 to 64",
+        WIRE_TEXT(info->name), onnx_dtype_name(out->dtype));
   return out->shape.at || onnx_fail(m, IR_ERR_UNSUPPORTED,
                                     "the input '%.*s' has no shape; takes one whose sizes may be symbolic",
                                     WIRE_TEXT(info->name));
@@ -206,8 +207,11 @@ static bool declare_input(onnx_import *m, onnx_frame *frame, const onnx_value_in
       return use_value(m, &m->options->values[i], &type, v);
   if (!read_dims(m, info->name, &type, dims, &rank)) return false;
   for (int i = 0; i < rank; i++) sizes[i] = (vf_value){m->graph, dims[i], m->graph->epoch};
-  v->ref = vf_input_sized(m->graph, name, (vf_dtype)onnx_dtype(type.dtype), rank, sizes).id;
-  v->is_input = true;
+  const onnx_narrow *narrow = onnx_narrow_of(type.dtype);
+  ir_dtype dtype = narrow ? onnx_narrow_storage(narrow) : onnx_dtype(type.dtype);
+  v->ref = vf_input_sized(m->graph, name, (vf_dtype)dtype, rank, sizes).id;
+  v->narrow = narrow ? type.dtype : 0;
+  v->input = v;
   return v->ref != 0;
 }
 

@@ -51,12 +51,12 @@ const onnx_known *onnx_need(onnx_node *n, int input, const char *what) {
   const onnx_known *known = onnx_known_in(n, input);
   if (known || n->m->error->status) return known;
   if (!onnx_has(n, input)) onnx_refuse(n, "input %d, %s, is left out", input, what);
-  else if (n->inputs[input]->is_input) {
-    onnx_ask(n->m, n->inputs[input]);
+  else if (n->inputs[input]->input) {
+    onnx_ask(n->m, n->inputs[input]->input);
     onnx_lacks(n,
                "%s is the model's input '%.*s'; the importer must know its elements: give them as a fixed "
                "value of that input",
-               what, WIRE_TEXT(n->inputs[input]->base.name));
+               what, WIRE_TEXT(n->inputs[input]->input->base.name));
   } else
     onnx_lacks(n, "%s is computed from the model's inputs; takes constants and what follows from sizes",
                what);

@@ -58,6 +58,12 @@ onnx_value *onnx_declare(onnx_import *m, onnx_scope *s, wire_bytes name) {
   return value && onnx_scope_add(&m->arena, s, name, &value->base) ? value : NULL;
 }
 
+void onnx_share(onnx_value *to, const onnx_value *from) {
+  onnx_named kept = to->base;
+  *to = *from;
+  to->base = kept;
+}
+
 const char *onnx_string(onnx_import *m, wire_bytes text) {
   char *copy = wire_alloc(&m->arena, text.size + 1);
   if (copy && text.size) memcpy(copy, text.at, text.size);

@@ -157,6 +157,6 @@ ir_ref onnx_value_ref(onnx_import *m, onnx_value *v) {
 }
 
 const onnx_known *onnx_value_known(onnx_import *m, onnx_value *v) {
-  if (!v->known && v->tensor) v->known = onnx_tensor_known(m, v->tensor);
+  if (!v->known && v->tensor && !v->narrow) v->known = onnx_tensor_known(m, v->tensor);
   return v->known;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The node tests of the package onnx of the Python index, through the importer: onnx_import.py on what
 onnx_generate.py writes. What is refused must be what onnx_refusals.list says. Then onnx_versions.py, beside ONNX
-Runtime, and whether it has a row for each version of an operator.
+Runtime, whether it has a row for each version of an operator, and onnx_narrow.py beside ml_dtypes.
 
   onnx_newest.py --build DIR [--count N] [--only TEXT] [--update]
 
@@ -70,7 +70,8 @@ def main():
         os.rename(data + ".part", data)
     runs = [["onnx_import.py", "--data", data, "--count", str(options.count), "--only", options.only,
              "--update" if options.update else "--expect"],
-            ["onnx_versions.py"], ["onnx_versions.py", "--schemas"]][:1 if options.only else 3]
+            ["onnx_versions.py"], ["onnx_versions.py", "--schemas"], ["onnx_narrow.py"]]
+    runs = runs[:1] if options.only else runs
     passed, failed = map(sum, zip(*(counted([python, "-B", os.path.join(HERE, script), "--build", options.build, *more])
                                     for script, *more in runs)))
     print(f"onnx_newest: {passed} passed, {failed} failed")
