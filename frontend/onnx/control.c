@@ -187,6 +187,9 @@ static bool early(onnx_node *n, loop *l, ir_ref condition, vf_value *init, vf_va
   vf_value *state = wire_alloc(&n->m->arena, ((size_t)l->states + 2) * sizeof *state);
   vf_value *made = wire_alloc(&n->m->arena, ((size_t)l->states + 2) * sizeof *state);
   if (!state || !made) return false;
+  if (l->stacks && ((onnx_has(n, 0) && !onnx_need(n, 0, "the number of iterations")) ||
+                    (onnx_has(n, 1) && !onnx_need(n, 1, "the condition"))))
+    return false;
   if (l->stacks)
     return onnx_lacks(
         n, "it may end early and stacks results, whose size then depends on data; takes a number of "
@@ -203,6 +206,9 @@ static bool early(onnx_node *n, loop *l, ir_ref condition, vf_value *init, vf_va
 static bool loop_node(onnx_node *n) {
   loop l = {0};
   int64_t holds = 1;
+  ir_ref of;
+  for (int i = 0; i < 2; i++)
+    if (onnx_has(n, i)) onnx_value_evaluated(n->m, n->inputs[i], &of);
   const onnx_known *trips = onnx_known_in(n, 0), *condition = onnx_known_in(n, 1);
   if (!read_body(n, "body", &l.body)) return false;
   l.states = n->input_count > 2 ? n->input_count - 2 : 0;

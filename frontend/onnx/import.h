@@ -108,6 +108,7 @@ typedef struct onnx_import {
   onnx_limit *limits;       /* of variables, found in a first attempt */
   size_t limit_count, limit_cap;
   size_t nodes, most_nodes;
+  size_t walked; /* nodes, to find what values depend on */
   int depth;
   bool explained;    /* the error says which node failed */
   onnx_asked *asked; /* the input that the importer had to know; or NULL */
@@ -243,6 +244,9 @@ ir_ref onnx_along(onnx_node *n, ir_ref x, int axis, int rank);
 ir_ref onnx_size_tensor(onnx_node *n, ir_ref size, ir_dtype dtype); /* a size as a tensor of rank 0 */
 ir_ref onnx_value_ref(onnx_import *m, onnx_value *value);           /* as a tensor; 0 after an error */
 const onnx_known *onnx_value_known(onnx_import *m, onnx_value *value);
+/* evaluated.c. The same, also of what operators compute from constants, where that is little. NULL: it is not
+ * known; *input is then an input of few elements that it depends on, or 0. */
+const onnx_known *onnx_value_evaluated(onnx_import *m, onnx_value *value, ir_ref *input);
 ir_ref onnx_known_ref(onnx_import *m, const onnx_known *known);
 
 /* known.c: arithmetic on known values */

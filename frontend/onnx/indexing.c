@@ -187,9 +187,11 @@ static bool compress(onnx_node *n) {
   return at && axis >= 0 && onnx_put(n, 0, op_gather(n->g, x, at, axis, IR_GATHER_CHECK));
 }
 
+/* The size of the result depends on the elements. */
 static bool nonzero(onnx_node *n) {
-  return onnx_need(n, 0, "the input") &&
-         onnx_lacks(n, "a known input of more than one axis or %d elements", ONNX_FOLD_MOST);
+  bool done = false;
+  return onnx_need(n, 0, "the input") && onnx_fold_nonzero(n, &done) &&
+         (done || onnx_lacks(n, "elements that depend on symbolic sizes"));
 }
 
 /* The first elements of each row reversed; an input says how many. */

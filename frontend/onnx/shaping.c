@@ -219,7 +219,7 @@ static bool constant_of_shape(onnx_node *n) {
   const ir_ref *shape;
   int rank;
   ir_ref value = onnx_number(n, IR_F32, 0);
-  if (!onnx_list(n, "", 0, &shape, &rank)) return false;
+  if (!onnx_list(n, "the shape", 0, &shape, &rank)) return false;
   if (rank > IR_MAX_RANK) return onnx_lacks(n, "%d axes; takes at most %d", rank, IR_MAX_RANK);
   if (a) {
     onnx_tensor t;

@@ -39,7 +39,7 @@ NEAR_ZERO = {"test_dft_inverse": 1e-6, "test_dft_inverse_opset19": 1e-6}
 TYPE_NAMES = {number: name for name, number in onnx.TensorProto.DataType.items()}
 NARROW = {number for number in TYPE_NAMES if number > 16}
 FEWEST = 820             # tests that must pass when all are run: a loader that finds nothing must not succeed
-ASKED = re.compile(r"is the model's input '([^']*)'")
+ASKED = re.compile(r"(?:is|from) the model's input '([^']*)'")
 
 
 class Value(ctypes.Structure):
