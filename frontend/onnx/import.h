@@ -253,7 +253,7 @@ ir_ref onnx_known_ref(onnx_import *m, const onnx_known *known);
 onnx_known *onnx_known_make(onnx_import *m, ir_dtype dtype, int rank, const int64_t *shape); /* NULL: error */
 bool onnx_known_int(const onnx_import *m, const onnx_known *k, size_t i, int64_t *out);      /* of a number */
 
-/* The tables of operators, one for each family; a row without a name ends each. */
+/* operators/: tables, one for each family; a row without a name ends each. */
 extern const onnx_operator onnx_elementwise[], onnx_shaping[], onnx_slicing[], onnx_indexing[],
     onnx_reducing[], onnx_normalizing[], onnx_windows[], onnx_resizing[], onnx_quantizing[], onnx_recurrent[],
     onnx_control[], onnx_signals[], onnx_losses[], onnx_attending[], onnx_training[], onnx_sampling[],

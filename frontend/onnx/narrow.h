@@ -36,7 +36,7 @@ void onnx_narrow_moved(onnx_node *n);
 /* The type of an input; 0 where viewfold has its dtype. */
 int64_t onnx_narrow_in(const onnx_node *n, int input);
 
-/* narrowing.c. Of storage, as the dtype; exact in f32. */
+/* operators/narrowing.c. Of storage, as the dtype; exact in f32. */
 ir_ref onnx_widened(onnx_node *n, ir_ref x, int64_t from, ir_dtype to);
 /* To storage: rounded to nearest even. Of a float beyond the greatest number, `saturate` or not as Cast has
  * it. */

@@ -1,7 +1,7 @@
 /* Quantised operators. Rounding is to nearest even, in f32 as ONNX has it, so results are equal bit by bit.
  */
 #include "frontend/onnx/narrow.h"
-#include "frontend/onnx/windows.h"
+#include "frontend/onnx/operators/windows.h"
 
 static bool limits(onnx_node *n, ir_dtype dtype, double *low, double *high) {
   switch (dtype) {

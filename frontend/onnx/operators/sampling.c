@@ -1,7 +1,7 @@
 /* Sampling at places that are data: GridSample and AffineGrid, and what regions.c builds on. */
-#include "frontend/onnx/sampling.h"
+#include "frontend/onnx/operators/sampling.h"
 
-#include "frontend/onnx/windows.h"
+#include "frontend/onnx/operators/windows.h"
 
 static ir_ref bin(onnx_node *n, ir_op op, ir_ref a, ir_ref b) { return op_binary(n->g, op, a, b); }
 static ir_ref un(onnx_node *n, ir_op op, ir_ref a) { return op_unary(n->g, op, a); }

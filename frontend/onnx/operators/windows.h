@@ -1,3 +1,10 @@
+/* The folder frontend/onnx/operators. Operators of ONNX, a table for each family.
+ *
+ *   in      a node: its inputs, attributes, and operator set
+ *   out     values of the graph, or what is known of them
+ *   holds   an operator is right for all values of its attributes in all operator sets, or refuses the node
+ * and says what it takes */
+
 /* Sliding windows as ONNX has them: attributes of convolutions and pooling. */
 #ifndef VIEWFOLD_FRONTEND_ONNX_WINDOWS_H
 #define VIEWFOLD_FRONTEND_ONNX_WINDOWS_H

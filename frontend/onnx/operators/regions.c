@@ -2,8 +2,8 @@
  * and windows put back where they came from: Col2Im. */
 #include <math.h>
 
-#include "frontend/onnx/sampling.h"
-#include "frontend/onnx/windows.h"
+#include "frontend/onnx/operators/sampling.h"
+#include "frontend/onnx/operators/windows.h"
 
 static ir_ref bin(onnx_node *n, ir_op op, ir_ref a, ir_ref b) { return op_binary(n->g, op, a, b); }
 

@@ -2,7 +2,7 @@
  * places and weights are computed by the graph, in f64, from the index of the result. */
 #include <math.h>
 
-#include "frontend/onnx/windows.h"
+#include "frontend/onnx/operators/windows.h"
 
 /* One axis that is resized. */
 typedef struct axis_plan {
