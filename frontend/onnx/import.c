@@ -243,6 +243,20 @@ static bool read_functions(onnx_import *m, const wire_list *functions) {
   return true;
 }
 
+/* An output, or one for each tensor of a sequence: NAME_0, NAME_1, ... */
+static bool declare_result(onnx_import *m, wire_bytes text, onnx_value *v) {
+  for (int i = 0; v->sequence && i < v->sequence->count; i++) {
+    onnx_value *item = wire_alloc(&m->arena, sizeof *item);
+    if (!item) return false;
+    onnx_share(item, v->sequence->items[i]);
+    if (!declare_result(m, onnx_numbered(m, text, i), item)) return false;
+  }
+  if (v->sequence) return true;
+  const char *name = onnx_string(m, text);
+  ir_ref ref = name ? onnx_value_ref(m, v) : 0;
+  return ref && vf_output(m->graph, name, (vf_value){m->graph, ref, m->graph->epoch}).id;
+}
+
 static bool declare_results(onnx_import *m, onnx_frame *frame, const onnx_graph_proto *graph) {
   for (size_t i = 0; i < graph->outputs.count; i++) {
     onnx_value_info info = {0};
@@ -250,11 +264,9 @@ static bool declare_results(onnx_import *m, onnx_frame *frame, const onnx_graph_
                    &info))
       return false;
     onnx_value *v = onnx_find(&frame->scope, info.name);
-    const char *name = onnx_string(m, info.name);
     if (!v)
       return onnx_fail(m, IR_ERR_INVALID, "the output '%.*s' is computed by no node", WIRE_TEXT(info.name));
-    ir_ref ref = name ? onnx_value_ref(m, v) : 0;
-    if (!ref || !vf_output(m->graph, name, (vf_value){m->graph, ref, m->graph->epoch}).id) return false;
+    if (!declare_result(m, info.name, v)) return false;
   }
   return true;
 }

@@ -49,6 +49,13 @@ typedef struct onnx_named {
   struct onnx_named *next;
 } onnx_named;
 
+/* Tensors of which a sequence consists. */
+struct onnx_value;
+typedef struct onnx_sequence {
+  const struct onnx_value **items;
+  int count;
+} onnx_sequence;
+
 typedef struct onnx_value {
   onnx_named base;
   ir_ref ref; /* a tensor; 0: not made yet, or of no tensor */
@@ -56,6 +63,8 @@ typedef struct onnx_value {
   const onnx_tensor *tensor; /* an initialiser */
   int64_t narrow; /* the number of a type that viewfold lacks (narrow.h), and the tensor stores; 0 */
   const struct onnx_value *input; /* of the model, which it is; or NULL */
+  const onnx_sequence *sequence;  /* instead of a tensor; or NULL */
+  bool absent;                    /* an optional value without an element */
 } onnx_value;
 
 /* Names of a graph; those that it lacks are its parent's. */
@@ -151,6 +160,8 @@ onnx_value *onnx_declare(onnx_import *m, onnx_scope *scope, wire_bytes name);
 void onnx_share(onnx_value *to, const onnx_value *from);
 /* NUL-terminated, in the arena; NULL when memory is short. */
 const char *onnx_string(onnx_import *m, wire_bytes text);
+/* NAME_NUMBER; empty when memory is short. */
+wire_bytes onnx_numbered(onnx_import *m, wire_bytes name, int number);
 
 /* import.c */
 /* Records nodes in order. */
@@ -257,7 +268,7 @@ bool onnx_known_int(const onnx_import *m, const onnx_known *k, size_t i, int64_t
 extern const onnx_operator onnx_elementwise[], onnx_shaping[], onnx_slicing[], onnx_indexing[],
     onnx_reducing[], onnx_normalizing[], onnx_windows[], onnx_resizing[], onnx_quantizing[], onnx_recurrent[],
     onnx_control[], onnx_signals[], onnx_losses[], onnx_attending[], onnx_training[], onnx_sampling[],
-    onnx_regions[];
+    onnx_regions[], onnx_sequences[];
 const onnx_operator *onnx_operator_find(wire_bytes name); /* operators.c; NULL */
 const char *onnx_operator_missing(wire_bytes name);       /* why there is none; NULL where unknown */
 

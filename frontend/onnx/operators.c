@@ -4,7 +4,7 @@
 static const onnx_operator *const families[] = {
     onnx_elementwise, onnx_shaping,   onnx_slicing,    onnx_indexing,  onnx_reducing, onnx_normalizing,
     onnx_windows,     onnx_resizing,  onnx_quantizing, onnx_recurrent, onnx_control,  onnx_signals,
-    onnx_losses,      onnx_attending, onnx_training,   onnx_sampling,  onnx_regions};
+    onnx_losses,      onnx_attending, onnx_training,   onnx_sampling,  onnx_regions,  onnx_sequences};
 
 const onnx_operator *onnx_operator_find(wire_bytes name) {
   for (size_t i = 0; i < sizeof families / sizeof *families; i++)
@@ -25,18 +25,6 @@ static const struct {
     {"Multinomial", "ONNX's own random numbers"},
     {"Unique", "a size that depends on data"},
     {"NonMaxSuppression", "a size that depends on data"},
-    {"SequenceEmpty", "sequences"},
-    {"SequenceInsert", "sequences"},
-    {"SequenceLength", "sequences"},
-    {"SequenceAt", "sequences"},
-    {"SequenceConstruct", "sequences"},
-    {"SequenceErase", "sequences"},
-    {"SequenceMap", "sequences"},
-    {"SplitToSequence", "sequences"},
-    {"ConcatFromSequence", "sequences"},
-    {"Optional", "optional values"},
-    {"OptionalGetElement", "optional values"},
-    {"OptionalHasElement", "optional values"},
     {"StringNormalizer", "strings"},
     {"StringConcat", "strings"},
     {"StringSplit", "strings"},

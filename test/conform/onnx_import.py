@@ -48,10 +48,15 @@ class Value(ctypes.Structure):
                 ("shape", ctypes.POINTER(ctypes.c_int64)), ("elements", ctypes.c_void_p)]
 
 
+class Size(ctypes.Structure):
+    """A vf_import_size."""
+    _fields_ = [("name", ctypes.c_char_p), ("low", ctypes.c_int64), ("high", ctypes.c_int64)]
+
+
 class Options(ctypes.Structure):
     """A vf_import_options."""
     _fields_ = [("size", ctypes.c_size_t), ("size_count", ctypes.c_int), ("value_count", ctypes.c_int),
-                ("sizes", ctypes.c_void_p), ("values", ctypes.POINTER(Value))]
+                ("sizes", ctypes.POINTER(Size)), ("values", ctypes.POINTER(Value))]
 
 
 FUNCTIONS = {
@@ -89,43 +94,64 @@ def narrow(proto):
     return Narrow(elements.astype(stored), np.dtype(stored))
 
 
-def load(path, port):
+def read(path, proto):
     with open(path, "rb") as file:
-        proto = onnx.TensorProto()
         proto.ParseFromString(file.read())
+    return proto
+
+
+def array_of(proto, type_proto):
     if proto.data_type in NARROW:
         return narrow(proto)
     array = tensor(proto)
-    if port.type.tensor_type.elem_type == onnx.TensorProto.BFLOAT16:
+    if type_proto.tensor_type.elem_type == onnx.TensorProto.BFLOAT16:
         array = binding.Typed(array.array, "bf16")  # old suites store bf16 as u16
     return array
 
 
+def load(path, port, lengths):
+    """The arrays in a file by name. A sequence is one for each of its tensors, NAME_0 and so on; lengths: how many
+    there are of those whose number is not said by the model."""
+    kind, proto = port.type, None
+    if kind.WhichOneof("value") == "optional_type":
+        kind, proto = kind.optional_type.elem_type, read(path, onnx.OptionalProto())
+        if not (proto.HasField("tensor_value") or proto.HasField("sequence_value")):
+            lengths[port.name] = 0
+            return {}
+    if kind.WhichOneof("value") == "sequence_type":
+        sequence = proto.sequence_value if proto else read(path, onnx.SequenceProto())
+        lengths[port.name] = len(sequence.tensor_values)
+        return {f"{port.name}_{k}": array_of(t, kind.sequence_type.elem_type)
+                for k, t in enumerate(sequence.tensor_values)}
+    return {port.name: array_of(proto.tensor_value if proto else read(path, onnx.TensorProto()), kind)}
+
+
 def load_all(folder, kind, ports):
-    found = {}
+    found, lengths = {}, {}
     for number, port in enumerate(ports):
         path = os.path.join(folder, f"{kind}_{number}.pb")
         if os.path.exists(path):
-            found[port.name] = load(path, port)
-    return found
+            found.update(load(path, port, lengths))
+    return found, lengths
 
 
-def import_model(context, path, values):
-    """The graph; inputs of `values` are fixed. Raises Refused."""
+def import_model(context, path, values, lengths=None):
+    """The graph; inputs of `values` are fixed, and sizes of `lengths`. Raises Refused."""
     arrays = [(name.encode(), array, binding.sizes(array.shape)) for name, array in values.items()]
     listed = (Value * max(len(arrays), 1))(*[
         Value(name, binding.DTYPES.index(a.dtype), len(a.shape), shape, a.array.ctypes.data)
         for name, a, shape in arrays])
-    options = Options(ctypes.sizeof(Options), 0, len(arrays), None, listed)
+    sizes = [Size(name.encode(), length, length) for name, length in (lengths or {}).items()]
+    options = Options(ctypes.sizeof(Options), len(sizes), len(arrays), (Size * max(len(sizes), 1))(*sizes), listed)
     return context.must(context.c.vf_import_onnx, context.raw, path.encode(), ctypes.byref(options))
 
 
-def import_asking(context, path, inputs):
+def import_asking(context, path, inputs, lengths):
     """The same, fixing inputs that the importer asks for; returns the graph and the names of these inputs."""
     fixed = {}
     while True:
         try:
-            return import_model(context, path, fixed), fixed
+            return import_model(context, path, fixed, lengths), fixed
         except binding.Refused as why:
             asked = ASKED.search(str(why))
             if not asked or asked[1] in fixed or asked[1] not in inputs:
@@ -135,8 +161,12 @@ def import_asking(context, path, inputs):
 
 def sizes_of(context, program, model, inputs):
     """Values of the program's variables, from the inputs' shapes."""
-    known = {}
+    known = {re.sub(r"\W", "_", f"{name}_{axis}"): size for name, array in inputs.items()
+             for axis, size in enumerate(array.shape)}
     for port in model.graph.input:
+        for axis, dim in enumerate(port.type.sequence_type.elem_type.tensor_type.shape.dim):
+            known.update({f"{dim.dim_param}_{k}": inputs[f"{port.name}_{k}"].shape[axis] for k in range(len(inputs))
+                          if f"{port.name}_{k}" in inputs})
         for axis, dim in enumerate(port.type.tensor_type.shape.dim):
             name = dim.dim_param or f"{port.name}_{axis}"
             if port.name in inputs and not dim.HasField("dim_value"):
@@ -170,10 +200,10 @@ def run(context, graph, model, inputs, compiled):
 
 
 def check(port):
-    kind = port.type.WhichOneof("value")
-    if kind != "tensor_type":
-        raise Uncovered("sequences and optional values")
-    number = port.type.tensor_type.elem_type
+    kind = port.type
+    while kind.WhichOneof("value") in ("sequence_type", "optional_type"):
+        kind = getattr(kind, kind.WhichOneof("value")).elem_type
+    number = kind.tensor_type.elem_type
     if number not in DTYPES and number not in NARROW:
         raise Uncovered("dtype " + TYPE_NAMES[number].lower())
 
@@ -187,9 +217,9 @@ def run_test(context, folder, evaluate=True):
     for port in list(model.graph.input) + list(model.graph.output):
         check(port)
     for data in sorted(d for d in os.listdir(folder) if d.startswith("test_data_set_")):
-        inputs = load_all(os.path.join(folder, data), "input", model.graph.input)
-        wanted = load_all(os.path.join(folder, data), "output", model.graph.output)
-        graph, _ = import_asking(context, path, inputs)
+        inputs, lengths = load_all(os.path.join(folder, data), "input", model.graph.input)
+        wanted, _ = load_all(os.path.join(folder, data), "output", model.graph.output)
+        graph, _ = import_asking(context, path, inputs, lengths)
         try:
             for compiled in (True, False)[:1 + evaluate]:
                 got = run(context, graph, model, inputs, compiled)
