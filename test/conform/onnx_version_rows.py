@@ -213,6 +213,18 @@ def indexing():
     twice = ints(0, 0).reshape(1, 2)
     ones = np.ones((1, 2), np.float32)
     yield Row("ScatterElements", (16,), [zeros, twice, ones], [floats(2, 0, 0, 0, 0, 0).reshape(2, 3)], axis=1, reduction="add")
+    for name, function, opset in (("mul", np.multiply, 16), ("max", np.maximum, 18), ("min", np.minimum, 18)):
+        whole, many, few = draw(3, 4), RNG.integers(-4, 4, (3, 6)), RNG.integers(-4, 4, (2, 3))
+        for at, axis in ((many, 1), (few[:, :2], 1)):
+            new, y = draw(*at.shape), whole.copy()
+            function.at(y, (np.arange(len(at))[:, None], at), new)
+            yield Row("ScatterElements", (opset,), [whole, at, new], [y], axis=axis, reduction=name)
+        rows_of, new, y = RNG.integers(-3, 3, (5, 1)), draw(5, 4), whole.copy()
+        function.at(y, rows_of[:, 0], new)
+        yield Row("ScatterND", (opset,), [whole, rows_of, new], [y], reduction=name)
+        points, new, y = np.stack([RNG.integers(0, 3, 7), RNG.integers(0, 4, 7)], -1), draw(7), whole.copy()
+        function.at(y, tuple(points.T), new)
+        yield Row("ScatterND", (opset,), [whole, points, new], [y], reduction=name)
     yield Row("ScatterND", (16,), [zeros, ints(0, 0).reshape(2, 1), data], [np.stack([data.sum(0), zeros[0]])], reduction="add")
 
 

@@ -232,22 +232,6 @@ static bool bit_cast(onnx_node *n) {
   return onnx_put(n, 0, op_bitcast(n->g, onnx_in(n, 0), dtype));
 }
 
-/* In inference the identity; in training a ratio of 0 is, too. */
-static bool dropout(onnx_node *n) {
-  const onnx_known *training = onnx_known_in(n, 2), *ratio = onnx_known_in(n, 1);
-  int64_t trains = 0;
-  ir_ref x = onnx_in(n, 0), dims[IR_MAX_RANK];
-  if (onnx_has(n, 2) && !training && !(training = onnx_need(n, 2, "whether it trains"))) return false;
-  if (training && training->count == 1) onnx_known_int(n->m, training, 0, &trains);
-  if (trains && (!ratio || ratio->count != 1 || ratio->elements[0].real != 0))
-    return onnx_lacks(n, "dropping at random, which takes ONNX's own generator; takes training_mode false");
-  if (!x) return false;
-  int rank = onnx_dims(n, x, dims);
-  ir_ref mask = op_full(n->g, ir_bool(n->g, true), dims, (size_t)rank);
-  if (n->opset < 10) mask = onnx_like(n, mask, ir_dtype_of(n->g, x));
-  return onnx_put(n, 0, x) && onnx_put(n, 1, mask);
-}
-
 /* clang-format off */
 #define UNARY(name, op) {name, unary, onnx_fold_unary, IR_OP_##op, 1, 1}
 #define BINARY(name, op) {name, binary, onnx_fold_binary, IR_OP_##op, 2, 2}
@@ -281,6 +265,5 @@ const onnx_operator onnx_elementwise[] = {
     {"Softplus", composed, NULL, 0, 1, 1}, {"Reciprocal", composed, NULL, 1, 1, 1},
     {"Sign", composed, NULL, 2, 1, 1}, {"Softsign", softsign, NULL, 0, 1, 1},
     {"Mish", mish, NULL, 0, 1, 1}, {"Swish", swish, NULL, 0, 1, 1}, {"Gelu", gelu, NULL, 0, 1, 1},
-    {"IsNaN", is_nan, NULL, 0, 1, 1}, {"IsInf", is_inf, NULL, 0, 1, 1},
-    {"Dropout", dropout, NULL, 0, 1, 3}, {0}};
+    {"IsNaN", is_nan, NULL, 0, 1, 1}, {"IsInf", is_inf, NULL, 0, 1, 1}, {0}};
 /* clang-format on */
