@@ -112,7 +112,8 @@ static const onnx_function *find_function(onnx_import *m, wire_bytes domain, wir
 
 static bool find_operator(onnx_node *n) {
   const onnx_node_proto *p = n->proto;
-  if (p->domain.size == 0 || wire_is(p->domain, "ai.onnx") || wire_is(p->domain, "ai.onnx.preview.training"))
+  if (p->domain.size == 0 || wire_is(p->domain, "ai.onnx") || wire_is(p->domain, "ai.onnx.preview") ||
+      wire_is(p->domain, "ai.onnx.preview.training"))
     n->row = onnx_operator_find(p->op);
   const onnx_operator *row = n->row;
   if (!row) {

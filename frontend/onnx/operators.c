@@ -5,7 +5,7 @@ static const onnx_operator *const families[] = {
     onnx_elementwise, onnx_shaping, onnx_slicing,   onnx_indexing,   onnx_reducing,
     onnx_normalizing, onnx_windows, onnx_resizing,  onnx_quantizing, onnx_recurrent,
     onnx_control,     onnx_signals, onnx_losses,    onnx_attending,  onnx_training,
-    onnx_sampling,    onnx_regions, onnx_sequences, onnx_random};
+    onnx_sampling,    onnx_regions, onnx_sequences, onnx_random,     onnx_states};
 
 const onnx_operator *onnx_operator_find(wire_bytes name) {
   for (size_t i = 0; i < sizeof families / sizeof *families; i++)

@@ -5,7 +5,7 @@ Results are computed from the text of each version (docs/Changelog.md of onnx), 
 import numpy as np
 
 import onnx_region_rows
-from onnx_row import Row, draw, ints
+from onnx_row import RNG, Row, draw, ints
 
 # Operators that the importer refuses whatever the version.
 REFUSED = {"OptionalHasElement", "Scan"}

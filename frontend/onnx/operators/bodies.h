@@ -13,7 +13,7 @@ typedef struct onnx_body {
   bool tensors; /* all outputs are */
 } onnx_body;
 
-/* control.c */
+/* control.c. Reads the graph that the attribute is; false after an error. */
 bool onnx_body_read(onnx_node *n, const char *attribute, onnx_body *out);
 /* Records the graph with these inputs. outputs: the values of its scope. */
 bool onnx_body_record(onnx_body *b, const onnx_value *inputs, onnx_value **outputs);

@@ -169,9 +169,13 @@ static bool mish(onnx_node *n) {
   return onnx_put(n, 0, op_binary(n->g, IR_OP_MUL, x, soft));
 }
 
-static bool swish(onnx_node *n) {
-  ir_ref x = onnx_in(n, 0), scaled = onnx_with(n, IR_OP_MUL, x, onnx_real(n, "alpha", 1));
-  return onnx_put(n, 0, op_binary(n->g, IR_OP_MUL, x, op_unary(n->g, IR_OP_SIGMOID, scaled)));
+static ir_ref swished(onnx_node *n, ir_ref x) {
+  ir_ref scaled = onnx_with(n, IR_OP_MUL, x, onnx_real(n, "alpha", 1));
+  return op_binary(n->g, IR_OP_MUL, x, op_unary(n->g, IR_OP_SIGMOID, scaled));
+}
+static bool swish(onnx_node *n) { return onnx_put(n, 0, swished(n, onnx_in(n, 0))); }
+static bool swiglu(onnx_node *n) {
+  return onnx_put(n, 0, op_binary(n->g, IR_OP_MUL, swished(n, onnx_in(n, 0)), onnx_in(n, 1)));
 }
 
 static bool gelu(onnx_node *n) {
@@ -264,6 +268,6 @@ const onnx_operator onnx_elementwise[] = {
     {"HardSwish", hard_swish, NULL, 0, 1, 1}, {"Shrink", shrink, NULL, 0, 1, 1},
     {"Softplus", composed, NULL, 0, 1, 1}, {"Reciprocal", composed, NULL, 1, 1, 1},
     {"Sign", composed, NULL, 2, 1, 1}, {"Softsign", softsign, NULL, 0, 1, 1},
-    {"Mish", mish, NULL, 0, 1, 1}, {"Swish", swish, NULL, 0, 1, 1}, {"Gelu", gelu, NULL, 0, 1, 1},
+    {"Mish", mish, NULL, 0, 1, 1}, {"Swish", swish, NULL, 0, 1, 1}, {"SwiGLU", swiglu, NULL, 0, 2, 2}, {"Gelu", gelu, NULL, 0, 1, 1},
     {"IsNaN", is_nan, NULL, 0, 1, 1}, {"IsInf", is_inf, NULL, 0, 1, 1}, {0}};
 /* clang-format on */
