@@ -245,10 +245,10 @@ static int64_t given_count(const onnx_import *m, wire_bytes name) {
 static bool make_sequence(onnx_import *m, wire_bytes name, const onnx_tensor_type *type, onnx_value *v) {
   int64_t count = given_count(m, name);
   if (count < 0 || count > SEQUENCE_MOST)
-    return onnx_fail(
-        m, IR_ERR_UNSUPPORTED,
-        "the input '%.*s' is a sequence; takes one whose length, to %d, is given as the size '%.*s'",
-        WIRE_TEXT(name), SEQUENCE_MOST, WIRE_TEXT(name));
+    return onnx_fail(m, IR_ERR_UNSUPPORTED,
+                     "the input '%.*s' is a sequence; takes one whose length, to %d, is given as the size "
+                     "'%.*s' of the import",
+                     WIRE_TEXT(name), SEQUENCE_MOST, WIRE_TEXT(name));
   onnx_sequence *s = wire_alloc(&m->arena, sizeof *s);
   const onnx_value **items = s ? wire_alloc(&m->arena, ((size_t)count + 1) * sizeof(onnx_value *)) : NULL;
   for (int64_t i = 0; items && i < count; i++) {
