@@ -63,6 +63,10 @@ const onnx_known *onnx_value_evaluated(onnx_import *m, onnx_value *v, ir_ref *in
   *input = 0;
   const onnx_known *known = onnx_value_known(m, v);
   if (known || !v->ref || v->narrow || m->error->status) return known;
+  if (ir_get(m->g, v->ref)->op == IR_OP_INPUT) { /* of any size: it is what is needed */
+    *input = v->ref;
+    return NULL;
+  }
   dependence d = dependence_of(m, v->ref);
   if (d.askable) *input = d.input;
   if (!d.evaluable || ir_eval(m->g, &v->ref, 1, NULL, 0, NULL, 0, &result, &ignored) != IR_OK) return NULL;

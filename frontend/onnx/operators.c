@@ -2,10 +2,10 @@
 #include "frontend/onnx/import.h"
 
 static const onnx_operator *const families[] = {
-    onnx_elementwise, onnx_shaping, onnx_slicing,   onnx_indexing,   onnx_reducing,
-    onnx_normalizing, onnx_windows, onnx_resizing,  onnx_quantizing, onnx_recurrent,
-    onnx_control,     onnx_signals, onnx_losses,    onnx_attending,  onnx_training,
-    onnx_sampling,    onnx_regions, onnx_sequences, onnx_random,     onnx_states};
+    onnx_elementwise, onnx_shaping,   onnx_slicing,    onnx_indexing,  onnx_reducing, onnx_normalizing,
+    onnx_windows,     onnx_resizing,  onnx_quantizing, onnx_recurrent, onnx_control,  onnx_signals,
+    onnx_losses,      onnx_attending, onnx_training,   onnx_sampling,  onnx_regions,  onnx_sequences,
+    onnx_random,      onnx_states,    onnx_dependent};
 
 const onnx_operator *onnx_operator_find(wire_bytes name) {
   for (size_t i = 0; i < sizeof families / sizeof *families; i++)
@@ -18,14 +18,9 @@ const onnx_operator *onnx_operator_find(wire_bytes name) {
 static const struct {
   const char *name, *why;
 } missing[] = {
-    {"Unique", "a size that depends on data"},
-    {"NonMaxSuppression", "a size that depends on data"},
-    {"StringNormalizer", "strings"},
-    {"StringConcat", "strings"},
-    {"StringSplit", "strings"},
-    {"RegexFullMatch", "strings"},
-    {"TfIdfVectorizer", "strings"},
-    {"ImageDecoder", "a decoder of picture files"},
+    {"StringNormalizer", "strings"}, {"StringConcat", "strings"},
+    {"StringSplit", "strings"},      {"RegexFullMatch", "strings"},
+    {"TfIdfVectorizer", "strings"},  {"ImageDecoder", "a decoder of picture files"},
 };
 
 const char *onnx_operator_missing(wire_bytes name) {
