@@ -1,6 +1,7 @@
 """The node tests of ONNX that the importer refuses, by operator and reason: onnx_refusals.list.
 
-The file's first line names the package whose tests they are (onnx==VERSION). Then follow groups: a line
+The file's first line names packages as for pip: the one whose tests they are (onnx==VERSION), and what its
+operators are compared with. Then follow groups: a line
 `OPERATOR: REASON`, and indented lines with the names of the tests.
 """
 import collections
@@ -11,10 +12,10 @@ PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "onnx_refusals.l
 WIDTH = 128
 
 
-def package(path=PATH):
-    """The requirement for pip, such as onnx==1.23.2."""
+def packages(path=PATH):
+    """(name, version) of the packages, onnx first."""
     with open(path, encoding="utf-8") as file:
-        return file.readline().strip()
+        return [tuple(word.split("==")) for word in file.readline().split()]
 
 
 def load(path=PATH):
@@ -31,11 +32,11 @@ def load(path=PATH):
 
 
 def save(refused, path=PATH):
-    """refused: (operator, reason) of each name. The package stays."""
+    """refused: (operator, reason) of each name. The packages stay."""
     groups = collections.defaultdict(list)
     for name, group in refused.items():
         groups[group].append(name)
-    first = package(path)
+    first = " ".join("==".join(package) for package in packages(path))
     with open(path, "w", encoding="utf-8") as file:
         file.write(first + "\n")
         for (operator, reason), names in sorted(groups.items()):

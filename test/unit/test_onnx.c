@@ -308,10 +308,10 @@ static void weights_may_be_in_another_file(void **state) {
 static void a_missing_operator_is_named(void **state) {
   graph.size = 0;
   model_input(&graph, "x[n]");
-  model_node(&graph, 1, "Unique x -> y", NULL, NULL);
+  model_node(&graph, 1, "ImageDecoder x -> y", NULL, NULL);
   model_output(&graph, "y[m]");
   model_whole(&model, &graph, NULL);
-  REFUSES(VF_ERR_UNSUPPORTED, "Unique", "operator set 18", "'x' f32[n]", "size that depends on data");
+  REFUSES(VF_ERR_UNSUPPORTED, "ImageDecoder", "operator set 18", "'x' f32[n]", "a decoder of picture files");
 }
 
 static void wrong_models_are_refused(void **state) {
