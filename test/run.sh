@@ -175,7 +175,10 @@ run_text_files() { # KIND DIR
 . test/python.sh
 
 run_conformance() { # KIND DIR
-  for script in onnx_nodes:onnx onnx_import:onnx numpy_oracle:numpy random_graphs:numpy symbolic_sizes:numpy spec_rows:sys minilm:numpy jax_compare:jax array_files:safetensors,gguf; do
+  scripts="onnx_import:onnx onnx_versions:onnx onnx_narrow:onnx onnx_random:onnx numpy_oracle:numpy random_graphs:numpy symbolic_sizes:numpy spec_rows:sys
+    minilm:numpy jax_compare:jax array_files:safetensors,gguf"
+  [ "$LEVEL" = test ] || scripts="$scripts onnx_newest:venv" # it installs a package of its own
+  for script in $scripts; do
     name=${script%:*} module=${script#*:}
     case $name in *"${ONLY:-}"*) ;; *) continue ;; esac
     log=$LOGS/$name.log

@@ -20,7 +20,8 @@ static LLVMValueRef cannot_wrap(cg_emitter *e, ir_ref ref, LLVMValueRef value) {
   ir_bounds bounds = ir_bounds_of(e->g, ref);
   if (!LLVMIsAInstruction(value) || bounds.lo == INT64_MIN || bounds.hi == INT64_MAX) return value;
   LLVMSetNSW(value, 1);
-  if (ir_bounds_of(e->g, n->src[0]).lo >= 0 && ir_bounds_of(e->g, n->src[1]).lo >= 0) LLVMSetNUW(value, 1);
+  bool positive = ir_bounds_of(e->g, n->src[0]).lo >= 0 && ir_bounds_of(e->g, n->src[1]).lo >= 0;
+  if (positive && bounds.lo >= 0) LLVMSetNUW(value, 1);
   return value;
 }
 

@@ -4,6 +4,7 @@
 
 #include "frontend/files/file_error.h"
 #include "frontend/onnx/import.h"
+#include "frontend/onnx/narrow.h"
 
 /* Calls of functions and graphs in graphs nest at most so deep; each level takes about 4 KiB of stack. */
 enum { DEPTH_MOST = 32 };
@@ -111,7 +112,8 @@ static const onnx_function *find_function(onnx_import *m, wire_bytes domain, wir
 
 static bool find_operator(onnx_node *n) {
   const onnx_node_proto *p = n->proto;
-  if (p->domain.size == 0 || wire_is(p->domain, "ai.onnx") || wire_is(p->domain, "ai.onnx.preview.training"))
+  if (p->domain.size == 0 || wire_is(p->domain, "ai.onnx") || wire_is(p->domain, "ai.onnx.preview") ||
+      wire_is(p->domain, "ai.onnx.preview.training"))
     n->row = onnx_operator_find(p->op);
   const onnx_operator *row = n->row;
   if (!row) {
@@ -138,20 +140,13 @@ static bool call_function(onnx_node *n, const onnx_function *f) {
     if (!onnx_has(n, (int)i)) continue;
     onnx_value *v = onnx_declare(m, &frame.scope, ((wire_bytes *)p->inputs.items)[i]);
     if (!v) return false;
-    wire_bytes name = v->base.name;
-    onnx_named kept = v->base;
-    *v = *n->inputs[i];
-    v->base = kept;
-    v->base.name = name;
+    onnx_share(v, n->inputs[i]);
   }
   if (!onnx_record_nodes(m, &frame, &p->nodes)) return false;
   for (size_t i = 0; i < p->outputs.count && (int)i < n->output_count; i++) {
     onnx_value *v = onnx_find(&frame.scope, ((wire_bytes *)p->outputs.items)[i]);
     if (!v) return onnx_refuse(n, "the function does not compute its output %zu", i);
-    if (!n->outputs[i]) continue;
-    n->outputs[i]->ref = v->ref;
-    n->outputs[i]->known = v->known;
-    n->outputs[i]->tensor = v->tensor;
+    if (n->outputs[i]) onnx_share(n->outputs[i], v);
   }
   onnx_leave(m);
   return true;
@@ -165,8 +160,11 @@ static bool record(onnx_node *n) {
   if (!declare_outputs(n)) return false;
   if (function) return call_function(n, function);
   bool done = false;
+  if (!onnx_narrow_ready(n)) return false;
   if (n->row->fold && (!n->row->fold(n, &done) || done)) return done;
-  return n->row->record(n);
+  if (!n->row->record(n)) return false;
+  onnx_narrow_moved(n);
+  return true;
 }
 
 /* `f32[2,3]` of a value that is a tensor by now, or an initialiser; "" of others. */
@@ -230,6 +228,7 @@ bool onnx_record_graph(onnx_import *m, onnx_frame *frame, const onnx_graph_proto
     onnx_value *v = onnx_declare(m, &frame->scope, t->name);
     if (!v) return false;
     v->tensor = t;
+    v->narrow = onnx_narrow_of(t->dtype) ? t->dtype : 0;
   }
   if (!frame->scope.parent && !onnx_declare_inputs(m, frame, graph)) return false;
   return onnx_record_nodes(m, frame, &graph->nodes);
@@ -259,6 +258,20 @@ static bool read_functions(onnx_import *m, const wire_list *functions) {
   return true;
 }
 
+/* An output, or one for each tensor of a sequence: NAME_0, NAME_1, ... */
+static bool declare_result(onnx_import *m, wire_bytes text, onnx_value *v) {
+  for (int i = 0; v->sequence && i < v->sequence->count; i++) {
+    onnx_value *item = wire_alloc(&m->arena, sizeof *item);
+    if (!item) return false;
+    onnx_share(item, v->sequence->items[i]);
+    if (!declare_result(m, onnx_numbered(m, text, i), item)) return false;
+  }
+  if (v->sequence) return true;
+  const char *name = onnx_string(m, text);
+  ir_ref ref = name ? onnx_value_ref(m, v) : 0;
+  return ref && vf_output(m->graph, name, (vf_value){m->graph, ref, m->graph->epoch}).id;
+}
+
 static bool declare_results(onnx_import *m, onnx_frame *frame, const onnx_graph_proto *graph) {
   if (!graph->outputs.count)
     return onnx_fail(m, IR_ERR_INVALID, "the graph has no outputs; takes at least one");
@@ -268,11 +281,9 @@ static bool declare_results(onnx_import *m, onnx_frame *frame, const onnx_graph_
                    &info))
       return false;
     onnx_value *v = onnx_find(&frame->scope, info.name);
-    const char *name = onnx_string(m, info.name);
     if (!v)
       return onnx_fail(m, IR_ERR_INVALID, "the output '%.*s' is computed by no node", WIRE_TEXT(info.name));
-    ir_ref ref = name ? onnx_value_ref(m, v) : 0;
-    if (!ref || !vf_output(m->graph, name, (vf_value){m->graph, ref, m->graph->epoch}).id) return false;
+    if (!declare_result(m, info.name, v)) return false;
   }
   return true;
 }

@@ -49,12 +49,22 @@ typedef struct onnx_named {
   struct onnx_named *next;
 } onnx_named;
 
+/* Tensors of which a sequence consists. */
+struct onnx_value;
+typedef struct onnx_sequence {
+  const struct onnx_value **items;
+  int count;
+} onnx_sequence;
+
 typedef struct onnx_value {
   onnx_named base;
   ir_ref ref; /* a tensor; 0: not made yet, or of no tensor */
   const onnx_known *known;
   const onnx_tensor *tensor; /* an initialiser */
-  bool is_input;
+  int64_t narrow; /* the number of a type that viewfold lacks (narrow.h), and the tensor stores; 0 */
+  const struct onnx_value *input; /* of the model, which it is; or NULL */
+  const onnx_sequence *sequence;  /* instead of a tensor; or NULL */
+  bool absent;                    /* an optional value without an element */
 } onnx_value;
 
 /* Names of a graph; those that it lacks are its parent's. */
@@ -107,6 +117,7 @@ typedef struct onnx_import {
   onnx_limit *limits;       /* of variables, found in a first attempt */
   size_t limit_count, limit_cap;
   size_t nodes, most_nodes;
+  size_t walked; /* nodes, to find what values depend on */
   int depth;
   bool explained;    /* the error says which node failed */
   onnx_asked *asked; /* the input that the importer had to know; or NULL */
@@ -145,8 +156,12 @@ bool onnx_scope_add(wire_arena *arena, onnx_scope *scope, wire_bytes name, onnx_
 onnx_value *onnx_find(const onnx_scope *scope, wire_bytes name); /* here or in a parent; NULL */
 /* A new value; NULL after an error: memory, or a name that the scope has already. */
 onnx_value *onnx_declare(onnx_import *m, onnx_scope *scope, wire_bytes name);
+/* `to` becomes what `from` is, under its own name. */
+void onnx_share(onnx_value *to, const onnx_value *from);
 /* NUL-terminated, in the arena; NULL when memory is short. */
 const char *onnx_string(onnx_import *m, wire_bytes text);
+/* NAME_NUMBER; empty when memory is short. */
+wire_bytes onnx_numbered(onnx_import *m, wire_bytes name, int number);
 
 /* import.c */
 /* Records nodes in order. */
@@ -184,7 +199,8 @@ ir_ref onnx_tensor_ref(onnx_import *m, const onnx_tensor *tensor);
 /* The elements where there are at most ONNX_KNOWN_MOST, of a dtype that viewfold has; NULL otherwise, with or
  * without an error. */
 const onnx_known *onnx_tensor_known(onnx_import *m, const onnx_tensor *tensor);
-/* The elements in memory, as stored: *elements is in *keeper, or in the arena. */
+/* The elements in memory, as stored: *elements is in *keeper, or in the arena. Of a type that is storage
+ * alone (narrow.h) they are packed. */
 bool onnx_tensor_elements(onnx_import *m, const onnx_tensor *tensor, int64_t *count, const void **elements,
                           onnx_file **keeper);
 
@@ -239,16 +255,20 @@ ir_ref onnx_along(onnx_node *n, ir_ref x, int axis, int rank);
 ir_ref onnx_size_tensor(onnx_node *n, ir_ref size, ir_dtype dtype); /* a size as a tensor of rank 0 */
 ir_ref onnx_value_ref(onnx_import *m, onnx_value *value);           /* as a tensor; 0 after an error */
 const onnx_known *onnx_value_known(onnx_import *m, onnx_value *value);
+/* evaluated.c. The same, also of what operators compute from constants, where that is little. NULL: it is not
+ * known; *input is then an input of few elements that it depends on, or 0. */
+const onnx_known *onnx_value_evaluated(onnx_import *m, onnx_value *value, ir_ref *input);
 ir_ref onnx_known_ref(onnx_import *m, const onnx_known *known);
 
 /* known.c: arithmetic on known values */
 onnx_known *onnx_known_make(onnx_import *m, ir_dtype dtype, int rank, const int64_t *shape); /* NULL: error */
 bool onnx_known_int(const onnx_import *m, const onnx_known *k, size_t i, int64_t *out);      /* of a number */
 
-/* The tables of operators, one for each family; a row without a name ends each. */
+/* operators/: tables, one for each family; a row without a name ends each. */
 extern const onnx_operator onnx_elementwise[], onnx_shaping[], onnx_slicing[], onnx_indexing[],
     onnx_reducing[], onnx_normalizing[], onnx_windows[], onnx_resizing[], onnx_quantizing[], onnx_recurrent[],
-    onnx_control[], onnx_signals[], onnx_losses[], onnx_attending[], onnx_training[];
+    onnx_control[], onnx_signals[], onnx_losses[], onnx_attending[], onnx_training[], onnx_sampling[],
+    onnx_regions[], onnx_sequences[], onnx_random[], onnx_states[], onnx_dependent[];
 const onnx_operator *onnx_operator_find(wire_bytes name); /* operators.c; NULL */
 const char *onnx_operator_missing(wire_bytes name);       /* why there is none; NULL where unknown */
 

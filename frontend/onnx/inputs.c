@@ -2,10 +2,14 @@
 #include <string.h>
 
 #include "frontend/onnx/import.h"
+#include "frontend/onnx/narrow.h"
 
 /* Bounds of a size that nobody has bounded, from LOW to HIGH. With more than HIGH, products of three sizes
  * and the size of an element do not fit the 63 bits that the bytes of a tensor have to fit. */
 enum { LOW = 1, HIGH = 1 << 16 };
+
+/* Each tensor of a sequence becomes an input. */
+enum { SEQUENCE_MOST = 1 << 10 };
 
 static bool is_name_byte(uint8_t c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -170,7 +174,9 @@ static bool fix_sizes(onnx_import *m, const vf_import_shape *given, wire_bytes t
   return true;
 }
 
-static bool read_dims(onnx_import *m, wire_bytes input, const vf_import_shape *given,
+/* Of tensor `number` of a sequence, -1 of none: tensors of a sequence have sizes of their own, and the size N
+ * of it is N_NUMBER. given: the shape that the caller gives, NULL of none. */
+static bool read_dims(onnx_import *m, wire_bytes input, int number, const vf_import_shape *given,
                       const onnx_tensor_type *type, ir_ref *dims, int *rank) {
   onnx_shape shape = {0};
   if (given) {
@@ -187,6 +193,7 @@ static bool read_dims(onnx_import *m, wire_bytes input, const vf_import_shape *g
     onnx_dim dim = {.value = -1};
     if (!wire_read(&m->arena, &onnx_dim_message, m->whole, ((wire_bytes *)shape.dims.items)[i], &dim))
       return false;
+    if (dim.param.size && number >= 0) dim.param = onnx_numbered(m, dim.param, number);
     if (dim.param.size) dims[i] = size_called(m, dim.param);
     else if (dim.value >= 0) dims[i] = ir_index(m->g, dim.value);
     else dims[i] = unnamed_size(m, input, i);
@@ -197,29 +204,42 @@ static bool read_dims(onnx_import *m, wire_bytes input, const vf_import_shape *g
   return true;
 }
 
-static bool read_type(onnx_import *m, const onnx_value_info *info, const vf_import_shape *given,
-                      onnx_tensor_type *out) {
+/* What an input is: a tensor, a sequence of them, or perhaps nothing. */
+typedef struct input_type {
+  onnx_tensor_type tensor;
+  bool sequence, optional;
+} input_type;
+
+static bool read_type(onnx_import *m, wire_bytes name, wire_bytes bytes, const vf_import_shape *given,
+                      input_type *out) {
   onnx_type type = {0};
-  if (!wire_read(&m->arena, &onnx_type_message, m->whole, info->type, &type)) return false;
-  const char *kind = type.sequence.at   ? "a sequence"
-                     : type.map.at      ? "a map"
-                     : type.optional.at ? "an optional value"
-                     : type.sparse.at   ? "a sparse tensor"
-                                        : NULL;
+  onnx_element_type inner = {0};
+  if (!wire_read(&m->arena, &onnx_type_message, m->whole, bytes, &type)) return false;
+  wire_bytes within = type.sequence.at ? type.sequence : type.optional;
+  if (type.sequence.at ? !out->sequence : type.optional.at && !out->optional && !out->sequence) {
+    if (!wire_read(&m->arena, &onnx_element_type_message, m->whole, within, &inner)) return false;
+    *(type.sequence.at ? &out->sequence : &out->optional) = true;
+    return read_type(m, name, inner.type, given, out);
+  }
+  const char *kind = within.at        ? "a sequence of what is no tensor"
+                     : type.map.at    ? "a map"
+                     : type.sparse.at ? "a sparse tensor"
+                                      : NULL;
   if (kind)
-    return onnx_fail(m, IR_ERR_UNSUPPORTED, "the input '%.*s' is %s; takes tensors", WIRE_TEXT(info->name),
-                     kind);
-  if (!wire_read(&m->arena, &onnx_tensor_type_message, m->whole, type.tensor, out)) return false;
-  if (onnx_dtype(out->dtype) == IR_NONE)
     return onnx_fail(m, IR_ERR_UNSUPPORTED,
-                     "the input '%.*s' is of dtype %s; takes bool, integers of 8 to 64 bits, float16, "
-                     "bfloat16, float and double",
-                     WIRE_TEXT(info->name), onnx_dtype_name(out->dtype));
-  return given || out->shape.at ||
+                     "the input '%.*s' is %s; takes tensors, sequences and optional values", WIRE_TEXT(name),
+                     kind);
+  if (!wire_read(&m->arena, &onnx_tensor_type_message, m->whole, type.tensor, &out->tensor)) return false;
+  if (onnx_dtype(out->tensor.dtype) == IR_NONE && !onnx_narrow_of(out->tensor.dtype))
+    return onnx_fail(
+        m, IR_ERR_UNSUPPORTED,
+        "the input '%.*s' is of dtype %s; takes bool, integers of 2 to 64 bits and floats of 4 to 64",
+        WIRE_TEXT(name), onnx_dtype_name(out->tensor.dtype));
+  return (given && !out->sequence) || out->tensor.shape.at ||
          onnx_fail(m, IR_ERR_UNSUPPORTED,
                    "the input '%.*s' has no shape; takes one whose sizes may be symbolic, or one that is "
                    "given (vf_import_options.shapes; --in)",
-                   WIRE_TEXT(info->name));
+                   WIRE_TEXT(name));
 }
 
 /* An input whose value the caller has given: known, and a constant. */
@@ -241,24 +261,66 @@ static bool use_value(onnx_import *m, const vf_import_value *given, const onnx_t
   return true;
 }
 
-static bool declare_input(onnx_import *m, onnx_frame *frame, const onnx_value_info *info) {
-  onnx_tensor_type type = {0};
+/* number: as in read_dims */
+static bool make_input(onnx_import *m, wire_bytes text, int number, const onnx_tensor_type *type,
+                       onnx_value *v) {
   ir_ref dims[IR_MAX_RANK];
   vf_value sizes[IR_MAX_RANK];
   int rank = 0;
+  const char *name = onnx_string(m, text);
+  for (int i = 0; name && m->options && i < m->options->value_count; i++)
+    if (m->options->values[i].name && strcmp(m->options->values[i].name, name) == 0)
+      return use_value(m, &m->options->values[i], type, v);
+  const vf_import_shape *given = name && number < 0 ? shape_given(m, name) : NULL;
+  if (!name || !read_dims(m, text, number, given, type, dims, &rank)) return false;
+  for (int i = 0; i < rank; i++) sizes[i] = (vf_value){m->graph, dims[i], m->graph->epoch};
+  const onnx_narrow *narrow = onnx_narrow_of(type->dtype);
+  ir_dtype dtype = narrow ? onnx_narrow_storage(narrow) : onnx_dtype(type->dtype);
+  v->ref = vf_input_sized(m->graph, name, (vf_dtype)dtype, rank, sizes).id;
+  v->narrow = narrow ? type->dtype : 0;
+  v->input = v;
+  return v->ref != 0;
+}
+
+/* The size that the options give something of that name; -1: none. */
+static int64_t given_count(const onnx_import *m, wire_bytes name) {
+  for (int i = 0; m->options && i < m->options->size_count; i++) {
+    const vf_import_size *s = &m->options->sizes[i];
+    if (s->name && wire_is(name, s->name) && s->low == s->high && s->low >= 0) return s->low;
+  }
+  return -1;
+}
+
+/* Tensors NAME_0, NAME_1, ... */
+static bool make_sequence(onnx_import *m, wire_bytes name, const onnx_tensor_type *type, onnx_value *v) {
+  int64_t count = given_count(m, name);
+  if (count < 0 || count > SEQUENCE_MOST)
+    return onnx_fail(m, IR_ERR_UNSUPPORTED,
+                     "the input '%.*s' is a sequence; takes one whose length, to %d, is given as the size "
+                     "'%.*s' of the import",
+                     WIRE_TEXT(name), SEQUENCE_MOST, WIRE_TEXT(name));
+  onnx_sequence *s = wire_alloc(&m->arena, sizeof *s);
+  const onnx_value **items = s ? wire_alloc(&m->arena, ((size_t)count + 1) * sizeof(onnx_value *)) : NULL;
+  for (int64_t i = 0; items && i < count; i++) {
+    onnx_value *item = wire_alloc(&m->arena, sizeof *item);
+    if (!item || !make_input(m, onnx_numbered(m, name, (int)i), (int)i, type, item)) return false;
+    items[i] = item;
+  }
+  if (!items) return false;
+  *s = (onnx_sequence){.items = items, .count = (int)count};
+  v->sequence = s;
+  return true;
+}
+
+static bool declare_input(onnx_import *m, onnx_frame *frame, const onnx_value_info *info) {
+  input_type type = {0};
   const char *name = onnx_string(m, info->name);
-  const vf_import_shape *given = name ? shape_given(m, name) : NULL;
-  if (!name || !read_type(m, info, given, &type)) return false;
+  if (!name || !read_type(m, info->name, info->type, shape_given(m, name), &type)) return false;
   onnx_value *v = onnx_declare(m, &frame->scope, info->name);
   if (!v) return false;
-  for (int i = 0; m->options && i < m->options->value_count; i++)
-    if (m->options->values[i].name && strcmp(m->options->values[i].name, name) == 0)
-      return use_value(m, &m->options->values[i], &type, v);
-  if (!read_dims(m, info->name, given, &type, dims, &rank)) return false;
-  for (int i = 0; i < rank; i++) sizes[i] = (vf_value){m->graph, dims[i], m->graph->epoch};
-  v->ref = vf_input_sized(m->graph, name, (vf_dtype)onnx_dtype(type.dtype), rank, sizes).id;
-  v->is_input = true;
-  return v->ref != 0;
+  if (type.optional && given_count(m, info->name) == 0 && !type.sequence) return v->absent = true;
+  return type.sequence ? make_sequence(m, info->name, &type.tensor, v)
+                       : make_input(m, info->name, -1, &type.tensor, v);
 }
 
 /* Sizes that given shapes have, before any input is declared that has them too. */
@@ -266,7 +328,7 @@ static bool fix_given(onnx_import *m, const wire_list *inputs) {
   if (!m->options || !m->options->shape_count) return true;
   for (size_t i = 0; i < inputs->count; i++) {
     onnx_value_info info = {0};
-    onnx_tensor_type type = {0};
+    input_type type = {0};
     if (!wire_read(&m->arena, &onnx_value_info_message, m->whole, ((wire_bytes *)inputs->items)[i], &info))
       return false;
     const char *name = onnx_string(m, info.name);
@@ -276,7 +338,10 @@ static bool fix_given(onnx_import *m, const wire_list *inputs) {
     if (given->rank < 0 || given->rank > IR_MAX_RANK)
       return onnx_fail(m, IR_ERR_INVALID, "the input '%s' is to have %d axes; takes at most %d", name,
                        given->rank, IR_MAX_RANK);
-    if (!read_type(m, &info, given, &type) || !fix_sizes(m, given, type.shape)) return false;
+    if (!read_type(m, info.name, info.type, given, &type)) return false;
+    if (type.sequence)
+      return onnx_fail(m, IR_ERR_UNSUPPORTED, "the input '%s' is a sequence; takes shapes of tensors", name);
+    if (!fix_sizes(m, given, type.tensor.shape)) return false;
   }
   return true;
 }

@@ -267,21 +267,32 @@ bool onnx_fold_range(onnx_node *n, bool *done) {
   return made && (*done = onnx_put_known(n, 0, made));
 }
 
-/* Of a list: the indices of elements that are not 0. */
+static bool is_set(const onnx_node *n, const onnx_known *k, size_t i) {
+  int64_t number;
+  if (ir_is_float(k->dtype)) return k->elements[i].real != 0;
+  return onnx_known_int(n->m, k, i, &number) && number != 0;
+}
+
+/* The indices along each axis of the elements that are not 0. */
 bool onnx_fold_nonzero(onnx_node *n, bool *done) {
-  const onnx_known *k = onnx_foldable(n, 0, 1) ? onnx_known_in(n, 0) : NULL;
-  int64_t shape[2] = {1, 0}, number;
-  if (!k || k->rank != 1) return true;
+  const onnx_known *k = n->inputs[0] ? onnx_value_known(n->m, n->inputs[0]) : NULL;
+  int64_t shape[2] = {k ? k->rank : 0, 0}, number;
+  if (!k) return true;
   for (size_t i = 0; i < k->count; i++) {
     if (!ir_is_float(k->dtype) && !onnx_known_int(n->m, k, i, &number)) return true;
-    shape[1] += ir_is_float(k->dtype) ? k->elements[i].real != 0 : number != 0;
+    shape[1] += is_set(n, k, i);
   }
   onnx_known *made = onnx_known_make(n->m, IR_I64, 2, shape);
   size_t used = 0;
   for (size_t i = 0; made && i < k->count; i++) {
-    bool set =
-        ir_is_float(k->dtype) ? k->elements[i].real != 0 : onnx_known_int(n->m, k, i, &number) && number != 0;
-    if (set && !(made->elements[used++].size = ir_index(n->g, (int64_t)i))) return false;
+    if (!is_set(n, k, i)) continue;
+    size_t left = i, count = (size_t)shape[1];
+    for (int axis = k->rank - 1; axis >= 0; axis--) {
+      size_t size = (size_t)k->shape[axis], at = (size_t)axis * count + used;
+      if (!(made->elements[at].size = ir_index(n->g, (int64_t)(left % size)))) return false;
+      left /= size;
+    }
+    used++;
   }
   return made && (*done = onnx_put_known(n, 0, made));
 }

@@ -41,23 +41,29 @@ const onnx_known *onnx_known_in(onnx_node *n, int input) {
 }
 
 /* Notes which input of the model had to be known. */
-static void onnx_ask(onnx_import *m, const onnx_value *input) {
-  if (!m->asked) return;
-  snprintf(m->asked->name, sizeof m->asked->name, "%.*s", WIRE_TEXT(input->base.name));
-  m->asked->dtype = ir_dtype_of(m->g, input->ref);
+static const char *ask_for(onnx_import *m, ir_ref input) {
+  const char *name = ir_name_text(m->g, ir_get(m->g, input)->arg);
+  if (!m->asked) return name;
+  snprintf(m->asked->name, sizeof m->asked->name, "%s", name);
+  m->asked->dtype = ir_dtype_of(m->g, input);
+  return name;
 }
 
 const onnx_known *onnx_need(onnx_node *n, int input, const char *what) {
   const onnx_known *known = onnx_known_in(n, input);
+  ir_ref of = 0;
   if (known || n->m->error->status) return known;
-  if (!onnx_has(n, input)) onnx_refuse(n, "input %d, %s, is left out", input, what);
-  else if (n->inputs[input]->is_input) {
-    onnx_ask(n->m, n->inputs[input]);
+  if (!onnx_has(n, input)) {
+    onnx_refuse(n, "input %d, %s, is left out", input, what);
+    return NULL;
+  }
+  if ((known = onnx_value_evaluated(n->m, n->inputs[input], &of))) return known;
+  if (of)
     onnx_lacks(n,
-               "%s is the model's input '%.*s'; the importer must know its elements: give them as a fixed "
+               "%s is %sthe model's input '%s'; the importer must know its elements: give them as a fixed "
                "value of that input",
-               what, WIRE_TEXT(n->inputs[input]->base.name));
-  } else
+               what, of == n->inputs[input]->ref ? "" : "computed from ", ask_for(n->m, of));
+  else
     onnx_lacks(n, "%s is computed from the model's inputs; takes constants and what follows from sizes",
                what);
   return NULL;

@@ -2,9 +2,10 @@
 #include "frontend/onnx/import.h"
 
 static const onnx_operator *const families[] = {
-    onnx_elementwise, onnx_shaping, onnx_slicing,  onnx_indexing,   onnx_reducing,
-    onnx_normalizing, onnx_windows, onnx_resizing, onnx_quantizing, onnx_recurrent,
-    onnx_control,     onnx_signals, onnx_losses,   onnx_attending,  onnx_training};
+    onnx_elementwise, onnx_shaping,   onnx_slicing,    onnx_indexing,  onnx_reducing, onnx_normalizing,
+    onnx_windows,     onnx_resizing,  onnx_quantizing, onnx_recurrent, onnx_control,  onnx_signals,
+    onnx_losses,      onnx_attending, onnx_training,   onnx_sampling,  onnx_regions,  onnx_sequences,
+    onnx_random,      onnx_states,    onnx_dependent};
 
 const onnx_operator *onnx_operator_find(wire_bytes name) {
   for (size_t i = 0; i < sizeof families / sizeof *families; i++)
@@ -17,32 +18,9 @@ const onnx_operator *onnx_operator_find(wire_bytes name) {
 static const struct {
   const char *name, *why;
 } missing[] = {
-    {"RandomUniform", "ONNX's own random numbers"},
-    {"RandomUniformLike", "ONNX's own random numbers"},
-    {"RandomNormal", "ONNX's own random numbers"},
-    {"RandomNormalLike", "ONNX's own random numbers"},
-    {"Bernoulli", "ONNX's own random numbers"},
-    {"Multinomial", "ONNX's own random numbers"},
-    {"Unique", "a size that depends on data"},
-    {"NonMaxSuppression", "a size that depends on data"},
-    {"SequenceEmpty", "sequences"},
-    {"SequenceInsert", "sequences"},
-    {"SequenceLength", "sequences"},
-    {"SequenceAt", "sequences"},
-    {"SequenceConstruct", "sequences"},
-    {"SequenceErase", "sequences"},
-    {"SequenceMap", "sequences"},
-    {"SplitToSequence", "sequences"},
-    {"ConcatFromSequence", "sequences"},
-    {"Optional", "optional values"},
-    {"OptionalGetElement", "optional values"},
-    {"OptionalHasElement", "optional values"},
-    {"StringNormalizer", "strings"},
-    {"StringConcat", "strings"},
-    {"StringSplit", "strings"},
-    {"RegexFullMatch", "strings"},
-    {"TfIdfVectorizer", "strings"},
-    {"ImageDecoder", "a decoder of picture files"},
+    {"StringNormalizer", "strings"}, {"StringConcat", "strings"},
+    {"StringSplit", "strings"},      {"RegexFullMatch", "strings"},
+    {"TfIdfVectorizer", "strings"},  {"ImageDecoder", "a decoder of picture files"},
 };
 
 const char *onnx_operator_missing(wire_bytes name) {

@@ -78,6 +78,8 @@ MESSAGE(type, "TypeProto",
         {5, WIRE_BYTES, IN(onnx_type, map)},
         {8, WIRE_BYTES, IN(onnx_type, sparse)},
         {9, WIRE_BYTES, IN(onnx_type, optional)})
+MESSAGE(element_type, "TypeProto.Sequence",
+        {1, WIRE_BYTES, IN(onnx_element_type, type)})
 MESSAGE(tensor_type, "TypeProto.Tensor",
         {1, WIRE_INT, IN(onnx_tensor_type, dtype)},
         {2, WIRE_BYTES, IN(onnx_tensor_type, shape)})

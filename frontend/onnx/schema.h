@@ -59,6 +59,9 @@ typedef struct onnx_value_info {
 typedef struct onnx_type {
   wire_bytes tensor, sequence, map, optional, sparse;
 } onnx_type;
+typedef struct onnx_element_type { /* of a sequence or an optional value */
+  wire_bytes type;
+} onnx_element_type;
 typedef struct onnx_tensor_type {
   int64_t dtype;
   wire_bytes shape;
@@ -73,7 +76,7 @@ typedef struct onnx_dim {
 
 extern const wire_message onnx_model_message, onnx_opset_message, onnx_graph_message, onnx_node_message,
     onnx_attribute_message, onnx_function_message, onnx_tensor_message, onnx_entry_message,
-    onnx_value_info_message, onnx_type_message, onnx_tensor_type_message, onnx_shape_message,
-    onnx_dim_message;
+    onnx_value_info_message, onnx_type_message, onnx_element_type_message, onnx_tensor_type_message,
+    onnx_shape_message, onnx_dim_message;
 
 #endif

@@ -1,4 +1,5 @@
 /* Names of a graph, as hash tables. */
+#include <stdio.h>
 #include <string.h>
 
 #include "frontend/onnx/import.h"
@@ -56,6 +57,19 @@ onnx_value *onnx_declare(onnx_import *m, onnx_scope *s, wire_bytes name) {
   }
   onnx_value *value = wire_alloc(&m->arena, sizeof *value);
   return value && onnx_scope_add(&m->arena, s, name, &value->base) ? value : NULL;
+}
+
+void onnx_share(onnx_value *to, const onnx_value *from) {
+  onnx_named kept = to->base;
+  *to = *from;
+  to->base = kept;
+}
+
+wire_bytes onnx_numbered(onnx_import *m, wire_bytes name, int number) {
+  size_t room = name.size + 16;
+  char *text = wire_alloc(&m->arena, room);
+  if (!text) return (wire_bytes){0};
+  return (wire_bytes){(uint8_t *)text, (size_t)snprintf(text, room, "%.*s_%d", WIRE_TEXT(name), number)};
 }
 
 const char *onnx_string(onnx_import *m, wire_bytes text) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "frontend/onnx/import.h"
+#include "frontend/onnx/narrow.h"
 
 static const struct {
   const char *name;
@@ -52,19 +53,21 @@ static bool fail(onnx_import *m, const onnx_tensor *t, ir_status status, const c
 
 static bool count_of(onnx_import *m, const onnx_tensor *t, int64_t *count, int64_t *bytes) {
   ir_dtype dtype = onnx_dtype(t->dtype);
+  const onnx_narrow *narrow = onnx_narrow_of(t->dtype);
   *count = 1;
-  if (dtype == IR_NONE)
-    return onnx_fail(m, IR_ERR_UNSUPPORTED,
-                     "the tensor '%.*s' is of dtype %s; takes bool, integers of 8 to 64 bits, float16, "
-                     "bfloat16, float and double",
-                     WIRE_TEXT(t->name), onnx_dtype_name(t->dtype));
+  if (dtype == IR_NONE && !narrow)
+    return onnx_fail(
+        m, IR_ERR_UNSUPPORTED,
+        "the tensor '%.*s' is of dtype %s; takes bool, integers of 2 to 64 bits and floats of 4 to 64",
+        WIRE_TEXT(t->name), onnx_dtype_name(t->dtype));
   if (t->dims.count > IR_MAX_RANK) return fail(m, t, IR_ERR_UNSUPPORTED, "has more than 16 axes");
   for (size_t i = 0; i < t->dims.count; i++) {
     int64_t size = ((const int64_t *)t->dims.items)[i];
     if (size < 0 || __builtin_mul_overflow(*count, size, count))
       return fail(m, t, IR_ERR_INVALID, "has a negative size, or too many elements");
   }
-  return !__builtin_mul_overflow(*count, (int64_t)ir_dtypes[dtype].bytes, bytes) ||
+  if (narrow) *bytes = (int64_t)onnx_narrow_bytes(narrow, *count);
+  return narrow || !__builtin_mul_overflow(*count, (int64_t)ir_dtypes[dtype].bytes, bytes) ||
          fail(m, t, IR_ERR_INVALID, "has too many elements");
 }
 
@@ -188,7 +191,8 @@ bool onnx_tensor_elements(onnx_import *m, const onnx_tensor *t, int64_t *count, 
   } else if (t->raw.size) {
     return onnx_fail(m, IR_ERR_INVALID, "the tensor '%.*s' has %zu bytes; its shape and dtype take %lld",
                      WIRE_TEXT(t->name), t->raw.size, (long long)bytes);
-  } else good = read_typed(m, t, dtype, *count, elements);
+  } else if (onnx_narrow_of(t->dtype)) good = read_typed(m, t, IR_U8, bytes, elements);
+  else good = read_typed(m, t, dtype, *count, elements);
   if (good && dtype == IR_BOOL) {
     *keeper = NULL;
     good = as_bools(m, *count, elements);
@@ -202,6 +206,12 @@ ir_ref onnx_tensor_ref(onnx_import *m, const onnx_tensor *t) {
   onnx_file *keeper;
   if (!onnx_tensor_elements(m, t, &count, &elements, &keeper)) return 0;
   ir_dtype dtype = onnx_dtype(t->dtype);
+  const onnx_narrow *narrow = onnx_narrow_of(t->dtype);
+  if (narrow) {
+    int64_t bytes = (int64_t)onnx_narrow_bytes(narrow, count);
+    ir_ref packed = onnx_elements_ref(m, t->name, IR_U8, 1, &bytes, elements, (size_t)bytes, keeper);
+    return packed ? onnx_narrow_unpack(m, narrow, packed, (int)t->dims.count, t->dims.items) : 0;
+  }
   return onnx_elements_ref(m, t->name, dtype, (int)t->dims.count, t->dims.items, elements,
                            (size_t)count * ir_dtypes[dtype].bytes, keeper);
 }

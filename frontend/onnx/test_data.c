@@ -12,6 +12,11 @@ static void copy_elements(onnx_import *m, const onnx_tensor *t, const ir_mem *me
   int64_t count;
   const void *elements;
   onnx_file *keeper;
+  if (onnx_dtype(t->dtype) == IR_NONE) {
+    onnx_fail(m, IR_ERR_UNSUPPORTED, "the tensor is of dtype %s; takes dtypes that viewfold has",
+              onnx_dtype_name(t->dtype));
+    return;
+  }
   if (!onnx_tensor_elements(m, t, &count, &elements, &keeper)) return;
   *out = (fe_array){.dtype = onnx_dtype(t->dtype), .rank = (int)t->dims.count};
   for (int i = 0; i < out->rank; i++) out->shape[i] = ((const int64_t *)t->dims.items)[i];

@@ -150,6 +150,9 @@ ir_ref onnx_value_ref(onnx_import *m, onnx_value *v) {
   if (v->ref) return v->ref;
   if (v->tensor) v->ref = onnx_tensor_ref(m, v->tensor);
   else if (v->known) v->ref = onnx_known_ref(m, v->known);
+  else if (v->sequence || v->absent)
+    onnx_fail(m, IR_ERR_INVALID, "the value '%.*s' is %s; takes a tensor", WIRE_TEXT(v->base.name),
+              v->sequence ? "a sequence" : "an optional value without an element");
   else
     onnx_fail(m, IR_ERR_INVALID, "the value '%.*s' is no tensor, or was not computed",
               WIRE_TEXT(v->base.name));
@@ -157,6 +160,6 @@ ir_ref onnx_value_ref(onnx_import *m, onnx_value *v) {
 }
 
 const onnx_known *onnx_value_known(onnx_import *m, onnx_value *v) {
-  if (!v->known && v->tensor) v->known = onnx_tensor_known(m, v->tensor);
+  if (!v->known && v->tensor && !v->narrow) v->known = onnx_tensor_known(m, v->tensor);
   return v->known;
 }

@@ -20,6 +20,7 @@
 #include "frontend/api/api.h"
 #include "test/lib/device_copy.h"
 #include "test/lib/median.h"
+#include "test/lib/options.h"
 
 enum { ITERATIONS = 10, MOST_PORTS = 16 };
 
@@ -210,14 +211,11 @@ static bool one(const settings *set, vf_context *context, const char *path, cons
 
 int main(int argc, char **argv) {
   settings set = {.seconds = 1, .lo = -1, .hi = 1, .samples = 4096};
-  int i = 1;
-  for (; i + 1 < argc && !strncmp(argv[i], "--", 2); i += 2) {
-    if (!strcmp(argv[i], "--device")) set.device = argv[i + 1];
-    if (!strcmp(argv[i], "--seconds")) set.seconds = strtod(argv[i + 1], NULL);
-    if (!strcmp(argv[i], "--samples")) set.samples = strtoll(argv[i + 1], NULL, 0);
-    if (!strcmp(argv[i], "--copy")) set.copy = strtoll(argv[i + 1], NULL, 0);
-    if (!strcmp(argv[i], "--range")) sscanf(argv[i + 1], "%lf:%lf", &set.lo, &set.hi);
-  }
+  const char *range = "";
+  int i =
+      OPTIONS_READ(argc, argv, OPTION("--device", &set.device), OPTION("--seconds", &set.seconds),
+                   OPTION("--samples", &set.samples), OPTION("--copy", &set.copy), OPTION("--range", &range));
+  sscanf(range, "%lf:%lf", &set.lo, &set.hi);
   if (set.copy) return device_copy(set.device, (size_t)set.copy, set.seconds) ? 0 : 1;
   vf_options options = {.size = sizeof options, .device = set.device};
   vf_error error = {0};

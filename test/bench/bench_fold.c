@@ -6,7 +6,6 @@
  *   build/bench/bench_fold CHAINS.jsonl [-v] */
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ir/timer.h"
@@ -23,7 +22,6 @@ static char arena[ARENA];
 static size_t arena_used;
 
 static void *arena_fn(void *user, void *ptr, size_t old_size, size_t new_size) {
-  (void)user;
   if (new_size == 0) return NULL;
   size_t start = (arena_used + 15) & ~(size_t)15;
   if (start + new_size > sizeof arena) return NULL;

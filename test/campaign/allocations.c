@@ -24,6 +24,7 @@
 #include "test/lib/memory.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/workload.h"
+#include "test/lib/options.h"
 
 /* Seconds of processor time for one attempt; compiling takes tens of milliseconds. */
 enum { MOST_SECONDS = 60, MOST_SHOWN = 20, MOST_JOBS = 16 };
@@ -309,16 +310,9 @@ int main(int argc, char **argv) {
   worker with = {.seed = 1, .step = 1, .again_step = 16, .of = 1};
   const char *only = "";
   long random = 0;
-  int files = 1;
-  for (int i = 1; i + 1 < argc && argv[i][0] == '-'; files = i += 2) {
-    if (!strcmp(argv[i], "--seed")) with.seed = atol(argv[i + 1]);
-    if (!strcmp(argv[i], "--step")) with.step = atol(argv[i + 1]);
-    if (!strcmp(argv[i], "--again")) with.again_step = atol(argv[i + 1]);
-    if (!strcmp(argv[i], "--number")) with.number_alone = atol(argv[i + 1]);
-    if (!strcmp(argv[i], "--jobs")) with.of = atoi(argv[i + 1]);
-    if (!strcmp(argv[i], "--random")) random = atol(argv[i + 1]);
-    if (!strcmp(argv[i], "--only")) only = argv[i + 1];
-  }
+  int files = OPTIONS_READ(argc, argv, OPTION("--seed", &with.seed), OPTION("--step", &with.step),
+                           OPTION("--again", &with.again_step), OPTION("--number", &with.number_alone),
+                           OPTION("--jobs", &with.of), OPTION("--random", &random), OPTION("--only", &only));
   if (with.of < 1 || with.of > MOST_JOBS || with.step < 1 || with.again_step < 1 || with.seed < 0) return 2;
   char root[512];
   progress *shared =

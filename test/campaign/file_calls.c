@@ -23,6 +23,7 @@
 
 #include "test/campaign/shim/faults.h"
 #include "test/lib/folder.h"
+#include "test/lib/options.h"
 
 enum {
   MOST_ARGUMENTS = 12,
@@ -296,14 +297,9 @@ int main(int argc, char **argv) {
              *only = "";
   long count = 0;
   uint64_t seed = 1;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (!strcmp(argv[i], "--build")) build = argv[i + 1];
-    if (!strcmp(argv[i], "--shim")) shim = argv[i + 1];
-    if (!strcmp(argv[i], "--programs")) programs = argv[i + 1];
-    if (!strcmp(argv[i], "--only")) only = argv[i + 1];
-    if (!strcmp(argv[i], "--count")) count = atol(argv[i + 1]);
-    if (!strcmp(argv[i], "--seed")) seed = strtoull(argv[i + 1], NULL, 0);
-  }
+  OPTIONS_READ(argc, argv, OPTION("--build", &build), OPTION("--shim", &shim),
+               OPTION("--programs", &programs), OPTION("--only", &only), OPTION("--count", &count),
+               OPTION("--seed", &seed));
   bool ready = set_up(build, programs, shim) && list_faults(only);
   if (ready && count > 0 && count < all.count) shuffle(seed);
   int most = count > 0 && count < all.count ? (int)count : all.count;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "test/lib/folder.h"
+#include "test/lib/options.h"
 
 enum { MOST_PROCESSES = 256, MOST_SHOWN = 20, OLD_GRAPHS = 4, NEW_GRAPHS = 6 };
 
@@ -204,12 +205,8 @@ int main(int argc, char **argv) {
   char here[2048];
   int processes = 64, iterations = 2;
   all.state = 1;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (!strcmp(argv[i], "--build")) build = argv[i + 1];
-    if (!strcmp(argv[i], "--processes")) processes = atoi(argv[i + 1]);
-    if (!strcmp(argv[i], "--iterations")) iterations = atoi(argv[i + 1]);
-    if (!strcmp(argv[i], "--seed")) all.state = strtoull(argv[i + 1], NULL, 0);
-  }
+  OPTIONS_READ(argc, argv, OPTION("--build", &build), OPTION("--processes", &processes),
+               OPTION("--iterations", &iterations), OPTION("--seed", &all.state));
   unsigned long long seed = all.state;
   if (processes < 1 || processes > MOST_PROCESSES || !getcwd(here, sizeof here)) return 2;
   snprintf(all.command, sizeof all.command, "%s%s%s/viewfold", *build == '/' ? "" : here,

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "frontend/viewfold.h"
+#include "test/lib/options.h"
 
 static const struct {
   const char *name, *text;
@@ -130,13 +131,9 @@ static int run(unsigned long long seed, long count) {
 }
 
 int main(int argc, char **argv) {
-  unsigned long long seed = 1;
+  uint64_t seed = 1;
   long count = 20;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 10);
-    else if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 10);
-    else return 2;
-  }
+  OPTIONS_READ(argc, argv, OPTION("--seed", &seed), OPTION("--count", &count));
   if (!set_up()) return printf("llvm_allocations: compile_faults is not built beside it\n"), 77;
   int status = run(seed, count);
   char command[128];

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "test/lib/workload.h"
+#include "test/lib/options.h"
 
 enum { MOST_THREADS = 64, MOST_GRAPHS = 16, MOST_SHOWN = 20 };
 
@@ -143,11 +144,8 @@ int main(int argc, char **argv) {
   static worker workers[MOST_THREADS];
   long seconds = 5, threads = 8;
   uint64_t seed = 1;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (!strcmp(argv[i], "--seconds")) seconds = atol(argv[i + 1]);
-    if (!strcmp(argv[i], "--threads")) threads = atol(argv[i + 1]);
-    if (!strcmp(argv[i], "--seed")) seed = strtoull(argv[i + 1], NULL, 0);
-  }
+  OPTIONS_READ(argc, argv, OPTION("--seconds", &seconds), OPTION("--threads", &threads),
+               OPTION("--seed", &seed));
   if (threads < 1 || threads > MOST_THREADS || !begin()) return 1;
   all.end_ns = now_ns() + seconds * 1000000000;
   long started = 0;

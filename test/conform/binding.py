@@ -174,7 +174,7 @@ class Context:
         """The same for a graph as text, and for outputs by name."""
         read = self.parse(text, which)
         try:
-            values = [Value(self, self.c.vf_graph_find(read, name.encode()), None) for name in names]
+            values = [Value(self, self.c.vf_graph_find(read, name.encode())) for name in names]
             return self.run(read, inputs, values, compiled)
         finally:
             self.c.vf_graph_destroy(read)
@@ -211,11 +211,10 @@ def attribute_text(value):
 
 
 class Value:
-    """A tensor of a graph: its batch sizes, its shape and its dtype. `recipe` is how it was recorded, so that
-    it can be recorded in another graph."""
+    """A tensor of a graph: its batch sizes, its shape and its dtype."""
 
-    def __init__(self, graph, raw, recipe):
-        self.graph, self.raw, self.recipe = graph, raw, recipe
+    def __init__(self, graph, raw):
+        self.graph, self.raw = graph, raw
         rank = graph.c.vf_value_rank(raw)
         sizes = (ctypes.c_int64 * 17)()
         graph.c.vf_value_shape(raw, sizes)
@@ -226,15 +225,6 @@ class Value:
     @property
     def rank(self):
         return len(self.shape)
-
-    def known(self):
-        """The value's elements for the given inputs, by the reference evaluator: for operands that are data
-        elsewhere and an attribute here."""
-        if self.recipe[0] == "input":
-            return self.recipe[1].wide()
-        copy = Graph(self.graph.context)
-        copy.output(copy.again(self, {}))
-        return copy.run(compiled=False)[0].wide()
 
 
 class Graph:
@@ -259,7 +249,7 @@ class Graph:
         if not self.c.vf_ok(raw):
             raise self.refused()
         self.inputs.append(array)
-        return Value(self, raw, ("input", array))
+        return Value(self, raw)
 
     def _operand(self, x):
         if isinstance(x, Value):
@@ -279,30 +269,10 @@ class Graph:
                                     attributes_text(attributes).encode() or None, MOST_RESULTS, results)
         if count < 0:
             raise self.refused()
-        return [Value(self, copied(results[i]), (operation, operands, attributes, i)) for i in range(count)]
+        return [Value(self, copied(results[i])) for i in range(count)]
 
     def apply(self, operation, *operands, **attributes):
         return self.apply_all(operation, *operands, **attributes)[0]
-
-    def again(self, value, done):
-        """Records a value of another graph, and the values it depends on, in this one."""
-        pending = [value]
-        while pending:
-            last = pending[-1]
-            if id(last) in done:
-                pending.pop()
-                continue
-            if last.recipe[0] == "input":
-                done[id(last)] = self.input(last.recipe[1])
-                continue
-            operation, operands, attributes, number = last.recipe
-            missing = [x for x in operands if isinstance(x, Value) and id(x) not in done]
-            if missing:
-                pending += missing
-                continue
-            operands = [done[id(x)] if isinstance(x, Value) else x for x in operands]
-            done[id(last)] = self.apply_all(operation, *operands, **attributes)[number]
-        return done[id(value)]
 
     def output(self, value):
         self.c.vf_output(self.raw, f"y{len(self.outputs)}".encode(), value.raw)

@@ -13,6 +13,7 @@ onnxruntime or a package of models is missing.
 import argparse
 import contextlib
 import ctypes
+import functools
 import io
 import os
 import sys
@@ -176,9 +177,14 @@ def by_torchscript(model, inputs, axes, path):
 
 
 def by_dynamo(model, inputs, axes, path):
-    shapes = tuple({axis: torch.export.Dim.DYNAMIC for axis in named} for named in axes.values())
-    torch.onnx.export(model, inputs, path, dynamo=True, verbose=False, output_names=["y"], input_names=list(axes),
-                      dynamic_shapes=shapes if any(shapes) else None)
+    def export_as(dim):
+        shapes = tuple({axis: dim(name) for axis, name in named.items()} for named in axes.values())
+        torch.onnx.export(model, inputs, path, dynamo=True, verbose=False, output_names=["y"], input_names=list(axes),
+                          dynamic_shapes=shapes if any(shapes) else None)
+    try:
+        export_as(functools.cache(torch.export.Dim))  # the same name for the same size
+    except Exception:  # torch wants bounds of that size, or what it may not be
+        export_as(lambda name: torch.export.Dim.DYNAMIC)
 
 
 def export(make, draw, axes, path, exporter):

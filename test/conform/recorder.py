@@ -124,5 +124,5 @@ class Graph:
     def compute(self, outputs, inputs):
         for i, y in enumerate(outputs):
             self.c.vf_output(self.raw, f"y{i}".encode(), y)
-        values = [Value(self, y, None) for y in outputs]
+        values = [Value(self, y) for y in outputs]
         return [y.array for y in self.context.run(self.raw, inputs, values, compiled=True)]

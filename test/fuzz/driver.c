@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "test/lib/options.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { LIMIT = 1 << 16, SEEDS = 4096 };
@@ -123,12 +125,8 @@ int main(int argc, char **argv) {
   static uint8_t nothing[1];
   double seconds = 0;
   const char *kept = NULL;
-  int i = 1, result = 0;
-  for (; i + 1 < argc && !strncmp(argv[i], "--", 2); i += 2) {
-    if (!strcmp(argv[i], "--seconds")) seconds = atof(argv[i + 1]);
-    if (!strcmp(argv[i], "--seed")) state = strtoull(argv[i + 1], NULL, 10);
-    if (!strcmp(argv[i], "--input")) kept = argv[i + 1];
-  }
+  int result = 0, i = OPTIONS_READ(argc, argv, OPTION("--seconds", &seconds), OPTION("--seed", &state),
+                                   OPTION("--input", &kept));
   state = state * 2 + 1; /* never 0 */
   for (; i < argc; i++)
     if (load(argv[i]) && !kept) fprintf(stderr, "%s: cannot be read\n", argv[i]), result = 2;

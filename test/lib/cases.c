@@ -17,13 +17,19 @@ const case_machine case_machines[CASE_MACHINES] = {
     {2, "vector_bytes=16 lanes=64 local=32768"},
     {1, "vector_bytes=16 lanes=16 local=4096"}};
 
-cases cases_read(int argc, char **argv, long count) {
+cases cases_read(int argc, char **argv, long count) { return cases_read_with(argc, argv, count, NULL, 0); }
+
+cases cases_read_with(int argc, char **argv, long count, const option *more, size_t more_count) {
+  enum { MOST = 10 };
   cases c = {.seed = 1, .count = count};
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) c.seed = strtoull(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--count") == 0) c.count = strtol(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--case") == 0) c.seed = strtoull(argv[i + 1], NULL, 0), c.count = 1, c.repeat = true;
-  }
+  const char *only = NULL, *shown = NULL;
+  option list[MOST] = {OPTION("--seed", &c.seed), OPTION("--count", &c.count), OPTION("--case", &only),
+                       OPTION("--show", &shown)};
+  for (size_t i = 0; i < more_count && 4 + i < MOST; i++) list[4 + i] = more[i];
+  options_read(argc, argv, list, 4 + more_count);
+  if (shown) only = shown;
+  if (only) c.seed = strtoull(only, NULL, 0), c.count = 1;
+  c.repeat = only != NULL, c.show = shown != NULL;
   return c;
 }
 

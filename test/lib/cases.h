@@ -3,14 +3,17 @@
 #define VIEWFOLD_TEST_LIB_CASES_H
 
 #include "runtime/runtime.h"
+#include "test/lib/options.h"
 
-/* --seed N, --count N; --case N repeats one case. */
+/* --seed N, --count N; --case SEED repeats one case, --show SEED repeats it and shows its graph. */
 typedef struct cases {
   uint64_t seed;
   long count, done, failed;
-  bool repeat;
+  bool repeat, show;
 } cases;
 cases cases_read(int argc, char **argv, long count); /* count: the default */
+/* With more options of the program. */
+cases cases_read_with(int argc, char **argv, long count, const option *more, size_t more_count);
 /* check returns false for a case that fails; the run stops after five failures. */
 void cases_run(cases *c, bool (*check)(uint64_t seed));
 

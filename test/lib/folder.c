@@ -18,7 +18,6 @@ bool test_folder_make(char *path, size_t size) {
 }
 
 static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *place) {
-  (void)facts, (void)kind, (void)place;
   return remove(path);
 }
 
@@ -39,7 +38,6 @@ static bool copy_file(const char *from, const char *to, mode_t mode) {
 
 static int copy_one(const char *path, const struct stat *facts, int kind, struct FTW *place) {
   char to[4096];
-  (void)place;
   snprintf(to, sizeof to, "%s%s", copy_to, path + copy_skip);
   if (kind == FTW_D) return mkdir(to, facts->st_mode & 0777);
   return copy_file(path, to, facts->st_mode & 0777) ? 0 : -1;

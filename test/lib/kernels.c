@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "ir/parse/parse.h"
 #include "runtime/cpu/target.h"
 #include "test/lib/unit.h"
 
@@ -106,6 +107,23 @@ char *k_text(ir_graph *g, ir_ref kernel, const ir_target *target, cg_output want
   return text;
 }
 
+ir_ref k_parse(const char *text, const int64_t *numbers, const char *const *words) {
+  ir_module kernels = {0};
+  ir_text whole;
+  ir_text_init(&whole, &ir_mem_libc);
+  for (const char *at = text; *at; at++) {
+    if (*at != '$') ir_textf(&whole, "%c", *at);
+    else if (*++at >= 'a') ir_text_str(&whole, words[*at - 'a']);
+    else ir_textf(&whole, "%lld", (long long)numbers[*at - '0']);
+  }
+  if (ir_parse_module(&k_graph, &ir_builder_raw, "kernel", whole.data, whole.len, &kernels))
+    fail_msg("%s", k_graph.error->text);
+  ir_ref kernel = kernels.graphs[0].root;
+  ir_module_free(&kernels);
+  ir_text_free(&whole);
+  return kernel;
+}
+
 ir_ref k_param(ir_graph *g, ir_dtype dtype, int slot, int64_t size) {
   ir_ref elements = ir_index(g, size);
   return ir_make(g, IR_OP_PARAM, dtype, slot, &elements, 1);
@@ -113,13 +131,10 @@ ir_ref k_param(ir_graph *g, ir_dtype dtype, int slot, int64_t size) {
 ir_ref k_range(ir_graph *g, ir_ref extent, int axis) {
   return ir_make(g, IR_OP_RANGE, IR_INDEX, axis, &extent, 1);
 }
-ir_ref k_load_where(ir_graph *g, ir_ref param, ir_ref index, ir_ref valid, ir_ref other) {
-  return ir_make(g, IR_OP_LOAD, ir_dtype_of(g, param), 0, (ir_ref[]){param, index, valid, other}, 4);
-}
 ir_ref k_load(ir_graph *g, ir_ref param, ir_ref index) {
   ir_dtype dtype = ir_dtype_of(g, param);
-  return k_load_where(g, param, index, ir_bool(g, true),
-                      ir_is_float(dtype) ? ir_float(g, dtype, 0) : ir_int(g, dtype, 0));
+  ir_ref zero = ir_is_float(dtype) ? ir_float(g, dtype, 0) : ir_int(g, dtype, 0);
+  return ir_make(g, IR_OP_LOAD, dtype, 0, (ir_ref[]){param, index, ir_bool(g, true), zero}, 4);
 }
 ir_ref k_store(ir_graph *g, ir_ref param, ir_ref index, ir_ref value) {
   return ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, index, value}, 3);
@@ -127,20 +142,20 @@ ir_ref k_store(ir_graph *g, ir_ref param, ir_ref index, ir_ref value) {
 ir_ref k_loop(ir_graph *g, ir_ref range, int binding, ir_ref effect) {
   return ir_make(g, IR_OP_LOOP, IR_NONE, ir_pack_arg(0, binding), (ir_ref[]){range, effect}, 2);
 }
-ir_ref k_carry(ir_graph *g, ir_ref range, ir_dtype dtype, int slot) {
-  return ir_make(g, IR_OP_CARRY, dtype, slot, &range, 1);
-}
 ir_ref k_fold(ir_graph *g, ir_ref range, int binding, ir_op op, ir_ref init, ir_ref body) {
   ir_dtype dtype = ir_dtype_of(g, body);
-  ir_ref next = ir_make(g, op, dtype, 0, (ir_ref[]){k_carry(g, range, dtype, 0), body}, 2);
+  ir_ref carry = ir_make(g, IR_OP_CARRY, dtype, 0, &range, 1);
+  ir_ref next = ir_make(g, op, dtype, 0, (ir_ref[]){carry, body}, 2);
   return ir_make(g, IR_OP_LOOP, dtype, ir_pack_arg(1, binding), (ir_ref[]){range, init, next}, 3);
 }
-ir_ref k_kernel(ir_graph *g, ir_ref effect, const ir_ref *params, uint32_t nparams, const ir_ref *vars,
-                uint32_t nvars) {
+ir_ref k_kernel_of(ir_graph *g, ir_ref effect, const ir_ref *params, uint32_t nparams, ir_ref var) {
   ir_ref src[64] = {effect};
   for (uint32_t i = 0; i < nparams; i++) src[1 + i] = params[i];
-  for (uint32_t i = 0; i < nvars; i++) src[1 + nparams + i] = vars[i];
-  return ir_make(g, IR_OP_KERNEL, IR_NONE, nparams, src, 1 + nparams + nvars);
+  src[1 + nparams] = var;
+  return ir_make(g, IR_OP_KERNEL, IR_NONE, nparams, src, 1 + nparams + (var != 0));
+}
+ir_ref k_kernel(ir_graph *g, ir_ref effect, const ir_ref *params, uint32_t nparams) {
+  return k_kernel_of(g, effect, params, nparams, 0);
 }
 ir_ref k_sum(ir_graph *g, ir_ref a, ir_ref b) {
   return ir_make(g, IR_OP_ADD, IR_INDEX, 0, (ir_ref[]){a, b}, 2);

@@ -44,17 +44,19 @@ typedef struct k_fence {
 k_fence k_fence_make(size_t bytes, bool at_end);
 void k_fence_free(const k_fence *fence);
 
+/* In k_graph, from text in which $0 stands for numbers[0] and $a for words[0], and so on. */
+ir_ref k_parse(const char *text, const int64_t *numbers, const char *const *words);
+
 ir_ref k_param(ir_graph *g, ir_dtype dtype, int slot, int64_t size);
 ir_ref k_range(ir_graph *g, ir_ref extent, int axis);
 ir_ref k_load(ir_graph *g, ir_ref param, ir_ref index);
-ir_ref k_load_where(ir_graph *g, ir_ref param, ir_ref index, ir_ref valid, ir_ref other);
 ir_ref k_store(ir_graph *g, ir_ref param, ir_ref index, ir_ref value);
 ir_ref k_loop(ir_graph *g, ir_ref range, int binding, ir_ref effect);
-ir_ref k_carry(ir_graph *g, ir_ref range, ir_dtype dtype, int slot);
 ir_ref k_fold(ir_graph *g, ir_ref range, int binding, ir_op op, ir_ref init,
               ir_ref body); /* carried = op(carried, body) */
-ir_ref k_kernel(ir_graph *g, ir_ref effect, const ir_ref *params, uint32_t nparams, const ir_ref *vars,
-                uint32_t nvars);
+/* `var`: the variable that is the size of arrays; 0: there is none */
+ir_ref k_kernel_of(ir_graph *g, ir_ref effect, const ir_ref *params, uint32_t nparams, ir_ref var);
+ir_ref k_kernel(ir_graph *g, ir_ref effect, const ir_ref *params, uint32_t nparams);
 ir_ref k_sum(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref k_times(ir_graph *g, ir_ref a, int64_t factor);
 

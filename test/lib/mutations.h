@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MUTATION_ROOM = 1 << 16, MUTATION_SAMPLES = 8 }; /* bytes of a sample; samples at most */
+enum { MUTATION_ROOM = 1 << 16, MUTATION_SAMPLES = 16 }; /* bytes of a sample; samples at most */
 
 typedef struct mutated {
   uint8_t bytes[MUTATION_ROOM];

@@ -162,6 +162,18 @@ void model_integers(model_bytes *graph, const char *name, int64_t count, const i
   model_message(graph, 5, &t);
 }
 
+/* A tensor of that type of ONNX, in raw bytes. */
+static void raw_tensor(model_bytes *graph, const char *name, int type, int64_t size, const void *bytes,
+                       size_t count) {
+  static model_bytes t;
+  t.size = 0;
+  model_number(&t, 1, (uint64_t)size);
+  model_number(&t, 2, (uint64_t)type);
+  model_text(&t, 8, name);
+  model_bytes_field(&t, 9, bytes, count);
+  model_message(graph, 5, &t);
+}
+
 void model_whole(model_bytes *out, const model_bytes *graph, const model_bytes *function) {
   static model_bytes opset;
   out->size = opset.size = 0;
@@ -275,6 +287,71 @@ static void sample_indices(model_bytes *g) {
   model_output(g, "b[4]");
 }
 
+static void sample_places(model_bytes *g) {
+  model_input(g, "x[1,2,4,5]");
+  model_input(g, "grid[1,2,3,2]");
+  model_input(g, "i64 image[3]");
+  model_floats(g, "rois", 2, (const int64_t[]){3, 4}, numbers);
+  model_floats(g, "w", 4, (const int64_t[]){2, 2, 2, 2}, numbers);
+  model_input(g, "offset[1,8,3,4]");
+  model_node(g, 1, "GridSample x,grid -> a mode='bicubic' padding_mode='reflection'", NULL, NULL);
+  model_node(g, 1, "RoiAlign x,rois,image -> b sampling_ratio=2 output_height=2 output_width=2", NULL, NULL);
+  model_node(g, 1, "DeformConv x,w,offset -> c", NULL, NULL);
+  model_node(g, 1, "Reshape x,flat -> d", NULL, NULL);
+  model_node(g, 1, "Col2Im d,size,block -> e strides=[1,1]", NULL, NULL);
+  model_integers(g, "flat", 3, (const int64_t[]){1, 10, 4});
+  model_integers(g, "size", 2, (const int64_t[]){1, 8});
+  model_integers(g, "block", 2, (const int64_t[]){1, 5});
+  model_output(g, "a[1,2,2,3]");
+  model_output(g, "b[3,2,2,2]");
+  model_output(g, "c[1,2,3,4]");
+  model_output(g, "e[1,2,1,8]");
+}
+
+static void sample_storage(model_bytes *g) {
+  enum { FLOAT8 = 17, INT4 = 22 };
+  model_input(g, "x[n]");
+  model_floats(g, "s", 0, NULL, numbers);
+  raw_tensor(g, "four", INT4, 7, "\x12\x34\xf6\x08", 4);
+  raw_tensor(g, "eight", FLOAT8, 3, "\x12\x7f\xf6", 3);
+  model_node(g, 1, "DequantizeLinear four,s -> a", NULL, NULL);
+  model_node(g, 1, "Concat eight,eight -> both axis=0", NULL, NULL);
+  model_node(g, 1, "Cast both -> b to=1", NULL, NULL);
+  model_node(g, 1, "Cast x -> c to=19 saturate=0", NULL, NULL);
+  model_node(g, 1, "Constant -> yes value_int=1", NULL, NULL);
+  model_node(g, 1, "Dropout x,s,yes -> d seed=3", NULL, NULL);
+  model_node(g, 1, "Multinomial m -> e sample_size=3", NULL, NULL);
+  model_floats(g, "m", 2, (const int64_t[]){2, 3}, numbers);
+  model_output(g, "a[7]");
+  model_output(g, "b[6]");
+  model_output(g, "e[2,3]");
+}
+
+static void sample_sequences(model_bytes *g) {
+  static model_bytes body, each;
+  body.size = each.size = 0;
+  model_input(&body, "i64 i[]");
+  model_input(&body, "bool c[]");
+  model_input(&body, "v[3]");
+  model_node(&body, 1, "Identity c -> c2", NULL, NULL);
+  model_node(&body, 1, "SequenceAt parts,i -> part", NULL, NULL);
+  model_node(&body, 1, "SequenceInsert v,part -> v2", NULL, NULL);
+  model_output(&body, "bool c2[]");
+  model_output(&body, "v2[3]");
+  model_input(&each, "e[2]");
+  model_node(&each, 1, "Neg e -> e2", NULL, NULL);
+  model_output(&each, "e2[2]");
+  model_input(g, "x[6]");
+  model_integers(g, "sizes", 3, (const int64_t[]){2, 2, 2});
+  model_node(g, 1, "SplitToSequence x,sizes -> parts axis=0", NULL, NULL);
+  model_node(g, 1, "SequenceLength parts -> count", NULL, NULL);
+  model_node(g, 1, "SequenceEmpty -> none", NULL, NULL);
+  model_node(g, 1, "Loop count,,none -> all", "body", &body);
+  model_node(g, 1, "SequenceMap all -> mapped", "body", &each);
+  model_node(g, 1, "ConcatFromSequence mapped -> y axis=0", NULL, NULL);
+  model_output(g, "y[6]");
+}
+
 static void sample_function(model_bytes *g, model_bytes *f) {
   static model_bytes opset;
   opset.size = 0;
@@ -292,9 +369,9 @@ static void sample_function(model_bytes *g, model_bytes *f) {
 }
 
 void model_sample(model_bytes *out, int number) {
-  static void (*const samples[])(model_bytes *) = {sample_layers, sample_shapes,    sample_windows,
-                                                   sample_loop,   sample_recurrent, sample_choice,
-                                                   sample_indices};
+  static void (*const samples[])(model_bytes *) = {
+      sample_layers, sample_shapes,  sample_windows, sample_loop,    sample_recurrent,
+      sample_choice, sample_indices, sample_places,  sample_storage, sample_sequences};
   static model_bytes graph, function;
   graph.size = function.size = 0;
   if (number < MODEL_SAMPLES - 1) samples[number](&graph);

@@ -27,7 +27,7 @@ void model_integers(model_bytes *graph, const char *name, int64_t count, const i
 /* The whole, of operator set 18. functions: an encoded FunctionProto, or NULL. */
 void model_whole(model_bytes *out, const model_bytes *graph, const model_bytes *function);
 
-enum { MODEL_SAMPLES = 8 };
+enum { MODEL_SAMPLES = 11 };
 void model_sample(model_bytes *out, int number);
 
 /* Imports a model of any contents and traps where the importer breaks a promise: a failure without a message,

@@ -145,9 +145,9 @@ void p_scale_add(p_maker *m, uint32_t out, uint32_t a, int b, double factor, ir_
   ir_ref i = k_range(g, size, 0),
          value = ir_binary(g, IR_OP_MUL, k_load(g, p[1], i), ir_float(g, IR_F32, factor));
   if (b >= 0) value = ir_binary(g, IR_OP_ADD, value, k_load(g, p[2], i));
-  bool variable = ir_op_of(g, size) == IR_OP_VAR;
   uint32_t count = b >= 0 ? 3 : 2;
-  ir_ref kernel = k_kernel(g, k_loop(g, i, IR_THREAD, k_store(g, p[0], i, value)), p, count, &size, variable);
+  ir_ref kernel = k_kernel_of(g, k_loop(g, i, IR_THREAD, k_store(g, p[0], i, value)), p, count,
+                              ir_op_of(g, size) == IR_OP_VAR ? size : 0);
   p_launch(m, kernel, size, k_times(g, size, 16), (uint32_t[]){out, a, (uint32_t)b}, count);
 }
 

@@ -1,9 +1,9 @@
 /* One-line cases: see record.h. */
 #include "record.h"
 
-#include "passes/index/index.h"
+#include "frontend/text/reader.h"
+#include "ir/parse/impl.h"
 
-#include <ctype.h>
 #include <limits.h>
 
 #include "test/lib/unit.h"
@@ -46,114 +46,82 @@ void record_short_of_memory(bool (*record)(recorder *r, const char *line), const
     }
 }
 
-static ir_ref variable(recorder *r, char name) {
-  switch (name) {
-  case 'n': return ir_var(&r->g, "n", 1, 1, 8, 1);
-  case 'm': return ir_var(&r->g, "m", 1, 4, 64, 4);
-  default: return ir_var(&r->g, "z", 1, 0, 5, 1);
-  }
+static bool at_type(const ir_parser *p) {
+  ir_dtype dtype = ir_parse_dtype_word(&p->lex.token);
+  return dtype != IR_NONE && dtype != IR_INDEX;
 }
 
-/* An integer, a variable, or a variable with + - * // and an integer. */
-static ir_ref read_expr(recorder *r) {
-  char *end;
-  if (!islower((unsigned char)*r->at)) {
-    int64_t value = strtoll(r->at, &end, 10);
-    r->at = end;
-    return ir_index(&r->g, value);
-  }
-  ir_ref a = variable(r, *r->at++);
-  if (!*r->at || !strchr("+-*/", *r->at)) return a;
-  char sign = *r->at++;
-  if (sign == '/') r->at++;
-  int64_t value = strtoll(r->at, &end, 10);
-  r->at = end;
-  if (sign == '*') return pass_mul_int(&r->g, a, value);
-  if (sign == '/') return pass_div_int(&r->g, a, value);
-  return pass_add_int(&r->g, a, sign == '-' ? -value : value);
+/* Neither at the end of the operation nor at an attribute */
+static bool at_operand(const ir_parser *p) {
+  ir_token_kind kind = p->lex.token.kind;
+  if (kind == IR_TOKEN_END || ir_lex_is(&p->lex, '}')) return false;
+  return kind != IR_TOKEN_WORD || ir_parse_at_literal(p) || at_type(p);
 }
 
-static bool is_float_literal(const char *s) {
-  size_t n = strcspn(s, " ,]");
-  for (size_t i = 0; i < n; i++)
-    if (s[i] == '.' || s[i] == 'e') return *s == '-' || isdigit((unsigned char)*s);
-  return strncmp(s, "inf", 3) == 0 || strncmp(s, "-inf", 4) == 0 || strncmp(s, "nan", 3) == 0;
+/* Numbers, converted to the dtype */
+static ir_ref array(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank, const ir_attr *values) {
+  unsigned char bytes[64 * 8];
+  size_t each = ir_dtypes[dtype].bytes;
+  assert_true(values->count <= 64);
+  for (size_t i = 0; i < values->count; i++) {
+    const ir_attr *v = &values->items[i];
+    bool is_float = v->kind == IR_ATTR_FLOAT;
+    ir_value value = is_float ? (ir_value){.f = v->number} : (ir_value){.i = ir_get(g, v->expr)->arg};
+    ir_value_store(bytes + i * each, dtype, ir_value_cast(value, is_float ? IR_F64 : IR_I64, dtype));
+  }
+  int64_t name = ir_name(g, (char *)bytes, values->count * each);
+  return ir_make_tensor(g, IR_OP_DATA, dtype, ir_tuple(g, shape, (uint32_t)rank), name, shape,
+                        (uint32_t)rank);
 }
 
-static void read_value(recorder *r, ir_attr *out) {
-  if (*r->at == '[') {
-    size_t count = 0;
-    ir_attr items[64];
-    for (r->at++; *r->at != ']'; r->at += *r->at == ',') {
-      assert_true(count < 64);
-      items[count] = (ir_attr){0};
-      read_value(r, &items[count++]);
-    }
-    r->at++;
-    ir_attr *kept = r->pool + r->used;
-    assert_true(r->used + count <= RECORD_ITEMS);
-    memcpy(kept, items, count * sizeof *items);
-    r->used += count;
-    out->kind = IR_ATTR_LIST, out->items = kept, out->count = count;
-  } else if (*r->at == '"') {
-    out->kind = IR_ATTR_WORD, out->word = ++r->at, out->word_length = strcspn(r->at, "\"");
-    r->at += out->word_length + 1;
-  } else if (is_float_literal(r->at)) {
-    char *end;
-    out->kind = IR_ATTR_FLOAT, out->number = strtod(r->at, &end);
-    r->at = end;
-  } else if (*r->at == '-' || (isdigit((unsigned char)*r->at) && strcspn(r->at, " ,]") < 20) ||
-             (strchr("nmz", *r->at) && !isalpha((unsigned char)r->at[1]))) {
-    out->kind = IR_ATTR_EXPR, out->expr = read_expr(r);
-  } else {
-    out->kind = IR_ATTR_WORD, out->word = r->at, out->word_length = strcspn(r->at, " ,]");
-    r->at += out->word_length;
-  }
-}
+static ir_ref read_operation(recorder *r, ir_parser *p);
 
-static ir_ref read_operand(recorder *r) {
-  if (isdigit((unsigned char)*r->at) && !is_float_literal(r->at)) {
-    char *end;
-    int64_t value = strtoll(r->at, &end, 10);
-    r->at = end;
-    return op_literal_int(&r->g, value);
-  }
-  if (isdigit((unsigned char)*r->at) || *r->at == '-') {
-    ir_attr v = {0};
-    read_value(r, &v);
-    return v.kind == IR_ATTR_FLOAT ? op_literal_float(&r->g, v.number)
-                                   : op_literal_int(&r->g, ir_get(&r->g, v.expr)->arg);
-  }
-  if (*r->at == '$') { /* an index expression in the place of a tensor */
-    r->at++;
-    return read_expr(r);
-  }
-  size_t length = strcspn(r->at, "[");
-  ir_dtype dtype = ir_dtype_parse(r->at, length);
+/* Without the parser's checks of sizes, so that op_input's are tried. */
+static bool read_operand(recorder *r, ir_parser *p, ir_ref *out) {
+  ir_dtype dtype;
+  ir_attr sizes, values;
   ir_ref shape[20];
-  size_t rank = 0;
-  for (r->at += length + 1; *r->at != ']'; r->at += *r->at == ',') shape[rank++] = read_expr(r);
-  r->at++;
-  char name = (char)('a' + r->inputs++);
-  return op_input(&r->g, &name, 1, dtype, shape, rank);
+  if (ir_lex_accept(&p->lex, '{'))
+    return (*out = read_operation(r, p)) != 0 && ir_lex_expect(&p->lex, '}', "bad operand");
+  if (!at_type(p)) return ir_parse_operand(p, out);
+  if (!ir_parse_dtype(p, &dtype) || !ir_parse_value(p, &sizes)) return false;
+  for (size_t i = 0; i < sizes.count; i++) shape[i] = sizes.items[i].expr;
+  bool given = ir_lex_accept(&p->lex, '=');
+  if (given && !ir_parse_value(p, &values)) return false;
+  *out = given ? array(&r->g, dtype, shape, sizes.count, &values)
+               : op_input(&r->g, (char[]){(char)('a' + r->input_count)}, 1, dtype, shape, sizes.count);
+  if (!given) r->inputs[r->input_count++] = *out;
+  return true;
+}
+
+static ir_ref read_operation(recorder *r, ir_parser *p) {
+  ir_attr attrs[8];
+  ir_ref operands[20];
+  size_t n = 0, count = 0;
+  bool good = true;
+  ir_token name = p->lex.token;
+  ir_lex_next(&p->lex);
+  while (good && at_operand(p)) good = read_operand(r, p, &operands[n++]);
+  for (; good && p->lex.token.kind == IR_TOKEN_WORD;
+       count++) { /* op_apply refuses those that are given twice */
+    ir_token attribute = p->lex.token;
+    ir_lex_next(&p->lex);
+    good = ir_lex_expect(&p->lex, '=', "bad attribute") && ir_parse_value(p, &attrs[count]);
+    attrs[count].name = attribute.text, attrs[count].name_length = attribute.length;
+  }
+  return good ? op_apply(&r->g, name.text, name.length, operands, n, attrs, count) : 0;
 }
 
 ir_ref record_line(recorder *r, const char *line) {
-  ir_ref operands[20];
-  ir_attr attrs[8];
-  size_t n = 0, count = 0, length = strcspn(line, " ");
-  for (r->at = line + length; *r->at == ' ';) {
-    r->at++;
-    size_t name = strcspn(r->at, "=[ ");
-    if (r->at[name] != '=') {
-      operands[n++] = read_operand(r);
-      continue;
-    }
-    attrs[count] = (ir_attr){.name = r->at, .name_length = name};
-    r->at += name + 1;
-    read_value(r, &attrs[count++]);
-  }
-  return op_apply(&r->g, line, length, operands, n, attrs, count);
+  char text[2000];
+  ir_parser p;
+  ir_attr declared;
+  snprintf(text, sizeof text, "[n=1..8,m=4..64:4,z=0..5] %s", line);
+  bool good = ir_parser_init(&p, &r->g, &fe_builder, "line", text, strlen(text)) == IR_OK &&
+              ir_parse_value(&p, &declared);
+  ir_ref made = good ? read_operation(r, &p) : 0;
+  ir_parser_free(&p);
+  return made;
 }
 
 /* `op(sources)`, with `;arg` if arg is an axis or a mode. */

@@ -1,25 +1,24 @@
 /* Records operations from one-line cases, for the tests of the operation registry.
  *
- * A case is `name operands... attributes...`: an operand is a type (an input, named a, b, c in order), a
- * literal, or $ and an index expression; attributes are as in text graphs; sizes may use the variables n in
- * 1..8, m in 4..64 in steps of 4, z in 0..5. */
+ * A case is `name operands... attributes...`: an operand is a type (an input, named a, b, c in order), an
+ * array as in i32[2]=[7,-1], a literal, an index expression in parentheses, or an operation in braces;
+ * attributes are as in text graphs; sizes may use the variables n in 1..8, m in 4..64 in steps of 4, z in
+ * 0..5. */
 #ifndef VIEWFOLD_TEST_RECORD_H
 #define VIEWFOLD_TEST_RECORD_H
 
 #include "passes/ops/ops.h"
 #include "test/lib/memory.h"
 
-enum { RECORD_ITEMS = 600 };
+enum { RECORD_INPUTS = 26 };
 
 typedef struct recorder {
   ir_mem mem;
   ir_error error;
   ir_graph g;
   test_budget budget;
-  const char *at; /* the rest of the line */
-  ir_attr pool[RECORD_ITEMS];
-  size_t used;
-  int inputs;
+  ir_ref inputs[RECORD_INPUTS];
+  int input_count;
 } recorder;
 
 /* A graph whose allocator fails after `budget` allocations (-1: never). */

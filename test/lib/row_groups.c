@@ -1,8 +1,5 @@
 #include "test/lib/row_groups.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "passes/passes.h"
 #include "test/lib/reads_back.h"
 

@@ -59,7 +59,7 @@ bool trial_plan(trial *t, int machine, ir_plan *plan) {
 
 double trial_sum_bound(int64_t terms) { return (double)terms * 0x1p-24 * (1 + 1e-6); }
 
-static rt_program *compiled(trial *t, int machine) {
+rt_program *trial_compile(trial *t, int machine) {
   rt_program *program = NULL;
   ir_error error = {0};
   fe_request request = {.graph = &t->g,
@@ -75,7 +75,7 @@ static rt_program *compiled(trial *t, int machine) {
 
 void trial_run_on(trial *t, int machine, void *const *inputs, void *const *outputs) {
   ir_error error = {0};
-  rt_program *program = compiled(t, machine);
+  rt_program *program = trial_compile(t, machine);
   if (!program) return;
   if (rt_program_run(program, inputs, outputs, NULL, &error) != IR_OK) fail(t, &error);
   rt_program_release(program);
@@ -93,7 +93,7 @@ void trial_sprinkle(trial *t, const trial_data *data, const double *numbers, int
 static void *make_data(trial *t, const trial_check *check, ir_ref input, int64_t n) {
   ir_dtype dtype = ir_dtype_of(&t->g, input);
   size_t size = ir_dtypes[dtype].bytes;
-  trial_data data = {dtype, trial_elements(t, input, n), NULL};
+  trial_data data = {input, dtype, trial_elements(t, input, n), NULL};
   data.elements = calloc(data.count + 1, size);
   for (size_t i = 0; i < data.count; i++)
     ir_value_store(data.elements + i * size, dtype, check->element(t, dtype));
@@ -172,7 +172,7 @@ static int64_t run_once(trial *t, const trial_check *check, rt_program *const *p
 int64_t trial_evaluate(trial *t, const trial_check *check) {
   rt_program *programs[TRIAL_MACHINES] = {NULL};
   int64_t elements = 0;
-  for (int k = 0; k < the->machine_count && !*t->wrong; k++) programs[k] = compiled(t, k);
+  for (int k = 0; k < the->machine_count && !*t->wrong; k++) programs[k] = trial_compile(t, k);
   for (int i = 0; i < check->runs && !*t->wrong; i++) elements += run_once(t, check, programs);
   for (int k = 0; k < the->machine_count; k++)
     if (programs[k]) rt_program_release(programs[k]);
@@ -211,10 +211,7 @@ static bool check(uint64_t seed) {
 
 int trial_main(int argc, char **argv, const trial_property *property) {
   cases c = cases_read(argc, argv, property->count);
-  for (int i = 1; i + 1 < argc; i += 2)
-    if (strcmp(argv[i], "--show") == 0)
-      c.seed = strtoull(argv[i + 1], NULL, 0), c.count = 1, c.repeat = shows = true;
-  the = property;
+  the = property, shows = c.show;
   if (!cases_open(property->machines, property->machine_count, contexts)) return 1;
   cases_run(&c, check);
   bool enough = shows || !property->enough || property->enough(&c);

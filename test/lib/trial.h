@@ -48,6 +48,8 @@ ir_ref trial_input(trial *t, ir_dtype dtype, const ir_ref *shape, size_t rank);
 size_t trial_elements(const trial *t, ir_ref tensor, int64_t n);
 ir_ref trial_results(trial *t); /* the compiled results, as a TUPLE */
 
+/* The program for the machine, which the caller releases; NULL, with t->wrong set, on failure. */
+rt_program *trial_compile(trial *t, int machine);
 /* Compiles for the machine and runs once; sets t->wrong on failure. */
 void trial_run_on(trial *t, int machine, void *const *inputs, void *const *outputs);
 
@@ -63,6 +65,7 @@ bool trial_same(const void *a, const void *b, ir_dtype dtype);
 
 /* The elements of an input. */
 typedef struct trial_data {
+  ir_ref input;
   ir_dtype dtype;
   size_t count;
   unsigned char *elements;

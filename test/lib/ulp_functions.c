@@ -14,19 +14,15 @@ static double erfinv_near(double x, double y) {
   return copysign(at - e / (1 + at * e), x);
 }
 static void erfinv_all(const float *xs, const float *ys, const float *gots, double *out, size_t count) {
-  (void)ys;
   for (size_t i = 0; i < count; i++) out[i] = erfinv_near((double)xs[i], (double)gots[i]);
 }
 static void pow_all(const float *xs, const float *ys, const float *gots, double *out, size_t count) {
-  (void)gots;
   for (size_t i = 0; i < count; i++) out[i] = pow((double)xs[i], (double)ys[i]);
 }
 static void div_all(const float *xs, const float *ys, const float *gots, double *out, size_t count) {
-  (void)gots;
   for (size_t i = 0; i < count; i++) out[i] = (double)xs[i] / (double)ys[i];
 }
 static void mod_all(const float *xs, const float *ys, const float *gots, double *out, size_t count) {
-  (void)gots;
   for (size_t i = 0; i < count; i++) {
     double r = fmod((double)xs[i], (double)ys[i]), y = (double)ys[i];
     out[i] = r == 0 ? copysign(0, y) : (r < 0) != (y < 0) ? r + y : r;

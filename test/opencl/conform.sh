@@ -21,12 +21,12 @@ conform() { # NAME MODULE ARGUMENT...
   esac
 }
 if [ "$level" = full ]; then
-  conform onnx_nodes onnx
+  conform onnx_import onnx
   conform numpy_oracle numpy --seed "$seed" --count 15
   conform symbolic_sizes numpy --seed "$seed" --count 300
   conform jax_compare jax --seed "$seed" --count 200
 else
-  conform onnx_nodes onnx --only softmax
+  conform onnx_import onnx --only softmax
   conform numpy_oracle numpy --seed "$seed" --only dot2
   conform numpy_oracle numpy --seed "$seed" --only mod --count 4
 fi

@@ -25,7 +25,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { CONTEXTS = 5, RUNS = 2, MOST_LAYERS = 3, CASES = 20 };
 
@@ -278,7 +277,6 @@ static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result
                      const void *got) {
   ir_dtype dtype = want[result].dtype;
   const void *at = (const unsigned char *)want[result].data + (size_t)i * ir_dtypes[dtype].bytes;
-  (void)t;
   if (!ir_is_float(dtype)) return trial_same(at, got, dtype);
   double a = ir_value_load(at, dtype).f, b = ir_value_load(got, dtype).f;
   return fabs(a - b) <= (dtype == IR_F64 ? 1e-9 : 1e-3) * (1 + fabs(a));

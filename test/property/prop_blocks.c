@@ -12,56 +12,43 @@
  * new maximum; whole blocks and whole rows may be masked; some elements are NaN and infinite. Results must be
  * close to what the evaluator has, NaN where it has NaN, and have the same bits on all machines. The plan
  * must have a kernel that iterates over blocks of keys, unless the weights themselves are a result, the
- * target has work-items, or its local memory is small. Before the cases, the memory for intermediates must
- * grow linearly with the length of a sequence, not quadratically, under the same condition. */
-#include "frontend/api/compile.h"
-#include "ir/eval/eval.h"
+ * target has work-items, or its local memory is small. After the cases, the memory for intermediates must
+ * have grown linearly with the length of a sequence, not quadratically, under the same condition. */
 #include "passes/ops/compose/compose.h"
 #include "passes/ops/ops.h"
 #include "passes/passes.h"
 #include "passes/patterns/online_softmax.h"
-#include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
+#include "test/lib/trial.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { CONTEXTS = 3, INPUTS = 6, RESULTS = 5, RUNS = 2, MOST_RANK = 5 };
+enum { CONTEXTS = 3, RUNS = 2, MOST_RANK = 5 };
 
 static const case_machine machines[CONTEXTS] = {
     {1, NULL}, {2, "vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"}, {3, NULL}};
-static rt_context *contexts[CONTEXTS];
-static const ir_target *described; /* this machine */
-static bool shows;
 static long elements, blocks;
 
 typedef struct problem {
-  uint64_t state;
-  ir_graph g;
-  ir_error error;
+  trial t;
   ir_dtype dtype;
   int64_t queries, keys;
-  ir_ref input[INPUTS], result[RESULTS];
-  uint32_t input_count, result_count;
   ir_ref bias, mask;     /* inputs, or 0 */
   bool special, growing; /* NaN and infinities among the data; scores grow along the keys */
   bool keeps_weights;    /* a result is the matrix of weights */
-  char what[4000];
 } problem;
 
-static int64_t pick(problem *p, int64_t lo, int64_t hi) { return random_between(&p->state, lo, hi); }
+static int64_t pick(problem *p, int64_t lo, int64_t hi) { return trial_pick(&p->t, lo, hi); }
 
 static ir_ref add_input(problem *p, ir_dtype dtype, const int64_t *sizes, uint32_t rank) {
-  char name[2] = {(char)('a' + (int)p->input_count), 0};
   ir_ref shape[MOST_RANK];
-  for (uint32_t a = 0; a < rank; a++) shape[a] = ir_index(&p->g, sizes[a]);
-  return p->input[p->input_count++] = op_input(&p->g, name, 1, dtype, shape, rank);
+  for (uint32_t a = 0; a < rank; a++) shape[a] = ir_index(&p->t.g, sizes[a]);
+  return trial_input(&p->t, dtype, shape, rank);
 }
 
-static void add_result(problem *p, ir_ref x) { p->result[p->result_count++] = x; }
+static void add_result(problem *p, ir_ref x) { p->t.result[p->t.result_count++] = x; }
 
 /* More keys than a fused row group takes without blocks; around multiples of the block size and others. */
 static int64_t some_keys(problem *p) {
@@ -71,7 +58,7 @@ static int64_t some_keys(problem *p) {
 }
 
 static ir_ref masked(problem *p, ir_ref scores, bool causal) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   ir_ref none = ir_float(g, p->dtype, -INFINITY);
   if (p->bias) scores = op_binary(g, IR_OP_ADD, scores, p->bias);
   if (p->mask) scores = op_where(g, p->mask, scores, none);
@@ -84,7 +71,7 @@ static ir_ref masked(problem *p, ir_ref scores, bool causal) {
 
 /* Weights are exp(scores - s), their sums l; `axis` is the axis of the keys. */
 static void record_by_hand(problem *p, ir_ref q, ir_ref k, ir_ref v, bool causal) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   int64_t transposed = pick(p, 0, 4) == 0, at = transposed ? -2 : -1;
   ir_ref axis = ir_index(g, at), scores = op_matmul(g, q, op_swap_axes(g, k, -1, -2));
   if (pick(p, 0, 1)) scores = op_binary(g, IR_OP_MUL, scores, ir_float(g, p->dtype, 0.3));
@@ -109,8 +96,9 @@ static void record_by_hand(problem *p, ir_ref q, ir_ref k, ir_ref v, bool causal
   if ((p->keeps_weights = pick(p, 0, 7) == 0)) add_result(p, w);
 }
 
-static void record(problem *p) {
-  ir_graph *g = &p->g;
+static bool record(trial *t) {
+  problem *p = (problem *)t;
+  ir_graph *g = &t->g;
   p->dtype = pick(p, 0, 2) ? IR_F32 : IR_F64;
   p->keys = some_keys(p);
   p->queries = pick(p, 16, 80);
@@ -139,24 +127,7 @@ static void record(problem *p) {
   } else {
     record_by_hand(p, q, k, v, causal);
   }
-}
-
-static void describe(problem *p) {
-  ir_text text;
-  ir_text_init(&text, p->g.mem);
-  ir_print_graph(&p->g, "blocks", ir_tuple(&p->g, p->result, p->result_count), &text);
-  snprintf(p->what, sizeof p->what, "%s", ir_text_get(&text));
-  ir_text_free(&text);
-}
-
-static size_t count_of(problem *p, ir_ref tensor) {
-  size_t count = 1;
-  for (uint32_t a = 0; a < ir_rank(&p->g, tensor); a++) {
-    int64_t size = 0;
-    ir_is_const(&p->g, ir_dim(&p->g, tensor, a), &size);
-    count *= (size_t)size;
-  }
-  return count;
+  return t->error.status == IR_OK;
 }
 
 /* Element i of a mask: row by row some keys are kept, none of the first ones, or none at all. */
@@ -171,162 +142,75 @@ static int64_t mask_bit(problem *p, size_t i) {
   }
 }
 
-static unsigned char *data_of(problem *p, ir_ref input) {
-  static const double specials[] = {NAN, INFINITY, -INFINITY, 1e30};
-  ir_dtype t = ir_dtype_of(&p->g, input);
-  size_t size = ir_dtypes[t].bytes, count = count_of(p, input);
-  unsigned char *data = calloc(count + 1, size);
-  for (size_t i = 0; i < count; i++) {
-    ir_value v = {.f = (double)pick(p, -1000, 1000) / 500};
-    if (t == IR_BOOL) v.i = mask_bit(p, i);
-    if (input == p->bias && p->growing) v.f += (double)(i % (size_t)p->keys) / 40;
-    if (input == p->bias && !p->growing && pick(p, 0, 9) == 0) v.f = -INFINITY;
-    ir_value_store(data + i * size, t, v);
-  }
-  for (int64_t k = p->special && ir_is_float(t) ? pick(p, 0, 2) : 0; k > 0 && count; k--)
-    ir_value_store(data + (size_t)pick(p, 0, (int64_t)count - 1) * size, t,
-                   (ir_value){.f = specials[pick(p, 0, 3)]});
-  return data;
+static ir_value element(trial *t, ir_dtype dtype) {
+  return (ir_value){.f = (double)trial_pick(t, -1000, 1000) / 500};
 }
 
-static bool is_close(const problem *p, const unsigned char *want, const unsigned char *got, ir_dtype t) {
-  double a = ir_value_load(want, t).f, b = ir_value_load(got, t).f;
+static void change(trial *t, const trial_data *data) {
+  static const double specials[] = {NAN, INFINITY, -INFINITY, 1e30};
+  problem *p = (problem *)t;
+  size_t size = ir_dtypes[data->dtype].bytes;
+  for (size_t i = 0; i < data->count && (data->input == p->mask || data->input == p->bias); i++) {
+    unsigned char *at = data->elements + i * size;
+    ir_value v = ir_value_load(at, data->dtype);
+    if (data->input == p->mask) v.i = mask_bit(p, i);
+    else if (p->growing) v.f += (double)(i % (size_t)p->keys) / 40;
+    else if (pick(p, 0, 9) == 0) v.f = -INFINITY;
+    ir_value_store(at, data->dtype, v);
+  }
+  if (p->special && ir_is_float(data->dtype)) trial_sprinkle(t, data, specials, 4);
+}
+
+static bool is_close(const trial *t, const ir_eval_result *want, uint32_t result, int64_t i,
+                     const void *got) {
+  const ir_eval_result *w = &want[result];
+  double a = ir_value_load((char *)w->data + (size_t)i * ir_dtypes[w->dtype].bytes, w->dtype).f,
+         b = ir_value_load(got, w->dtype).f;
   if (isnan(a) || isnan(b)) return isnan(a) && isnan(b);
   if (isinf(a) || isinf(b)) return a == b;
-  return fabs(a - b) <= (p->dtype == IR_F64 ? 1e-12 : 1e-4) * (1 + fabs(a));
-}
-
-/* Are the bits the same? NaNs are equal whatever their bits. */
-static bool is_same(const ir_eval_result *like, const unsigned char *a, const unsigned char *b) {
-  size_t size = ir_dtypes[like->dtype].bytes;
-  bool same = true;
-  for (size_t i = 0; i < like->bytes && same; i += size)
-    same = memcmp(a + i, b + i, size) == 0 ||
-           (isnan(ir_value_load(a + i, like->dtype).f) && isnan(ir_value_load(b + i, like->dtype).f));
-  return same;
-}
-
-static void compare(problem *p, uint32_t number, const ir_eval_result *want,
-                    unsigned char *const got[CONTEXTS], char *wrong, size_t room) {
-  size_t size = ir_dtypes[want->dtype].bytes;
-  for (int k = 1; k < CONTEXTS && !*wrong; k++)
-    if (!is_same(want, got[0], got[k])) cases_tell_bits(&machines[k], wrong, room);
-  for (int64_t i = 0; i < want->count && !*wrong; i++) {
-    const unsigned char *w = (const unsigned char *)want->data + (size_t)i * size;
-    if (is_close(p, w, got[0] + (size_t)i * size, want->dtype)) continue;
-    snprintf(wrong, room, "result %" PRIu32 ": element %" PRId64 " of %" PRId64 " is %.9g, expected %.9g",
-             number, i, want->count, ir_value_load(got[0] + (size_t)i * size, want->dtype).f,
-             ir_value_load(w, want->dtype).f);
-  }
-  elements += want->count;
-}
-
-static void run_once(problem *p, rt_program *const programs[CONTEXTS], char *wrong, size_t room) {
-  ir_error error = {0};
-  ir_eval_result want[RESULTS] = {{0}};
-  ir_binding_input bound[INPUTS];
-  void *inputs[INPUTS];
-  unsigned char *out[RESULTS][CONTEXTS] = {{NULL}};
-  for (uint32_t k = 0; k < p->input_count; k++)
-    bound[k] = (ir_binding_input){p->input[k], inputs[k] = data_of(p, p->input[k])};
-  ir_status status = ir_eval(&p->g, p->result, p->result_count, bound, p->input_count, NULL, 0, want, &error);
-  for (int c = 0; c < CONTEXTS && status == IR_OK; c++) {
-    void *outputs[RESULTS];
-    for (uint32_t k = 0; k < p->result_count; k++) outputs[k] = out[k][c] = calloc(1, want[k].bytes + 1);
-    status = rt_program_run(programs[c], inputs, outputs, NULL, &error);
-  }
-  if (status != IR_OK) snprintf(wrong, room, "%.150s", error.text);
-  for (uint32_t k = 0; k < p->result_count && status == IR_OK; k++)
-    compare(p, k, &want[k], out[k], wrong, room);
-  ir_eval_free(&p->g, want, p->result_count);
-  for (uint32_t k = 0; k < p->input_count; k++) free(inputs[k]);
-  for (uint32_t k = 0; k < p->result_count; k++)
-    for (int c = 0; c < CONTEXTS; c++) free(out[k][c]);
+  return fabs(a - b) <= (w->dtype == IR_F64 ? 1e-12 : 1e-4) * (1 + fabs(a));
 }
 
 /* Does the target have vector lanes, and local memory for the blocks of some rows? */
 static bool has_blocks(void) {
   enum { ROOM = 1 << 20 };
-  return !described->group_items && (!described->local_bytes || described->local_bytes >= ROOM);
+  const ir_target *target = trial_target(0);
+  return !target->group_items && (!target->local_bytes || target->local_bytes >= ROOM);
 }
 
-static void check_plan(problem *p, char *wrong, size_t room) {
+static void check_plan(problem *p) {
   ir_plan plan;
-  ir_error error = {0};
-  pass_options options = {
-      .target = described, .inputs = p->input, .input_count = p->input_count, .verify = true};
-  ir_ref results = ir_tuple(&p->g, p->result, p->result_count);
-  if (pass_pipeline(&p->g, results, &options, &plan, &error) != IR_OK) {
-    snprintf(wrong, room, "%.150s", error.text);
-    return;
-  }
+  if (!trial_plan(&p->t, 0, &plan)) return;
   bool any = false;
   for (size_t i = 0; i < plan.step_count; i++) any |= plan.steps[i].row_group.block > 0;
-  if (!any && !p->keeps_weights && has_blocks()) snprintf(wrong, room, "no kernel goes over blocks of keys");
+  if (!any && !p->keeps_weights && has_blocks())
+    snprintf(p->t.wrong, sizeof p->t.wrong, "no kernel goes over blocks of keys");
   blocks += any;
   ir_plan_free(&plan);
 }
 
-static fe_request request_of(problem *p) {
-  return (fe_request){.graph = &p->g,
-                      .results = ir_tuple(&p->g, p->result, p->result_count),
-                      .inputs = p->input,
-                      .input_count = p->input_count,
-                      .name = "blocks"};
-}
-
-static void run(problem *p, char *wrong, size_t room) {
-  rt_program *programs[CONTEXTS] = {NULL};
-  ir_error error = {0};
-  fe_request request = request_of(p);
-  for (int c = 0; c < CONTEXTS && !*wrong; c++)
-    if (fe_compile(contexts[c], &request, &programs[c], &error) != IR_OK)
-      snprintf(wrong, room, "%.150s", error.text);
-  for (int k = 0; k < RUNS && !*wrong; k++) run_once(p, programs, wrong, room);
-  for (int c = 0; c < CONTEXTS; c++)
-    if (programs[c]) rt_program_release(programs[c]);
-}
-
-static bool check_case(uint64_t seed) {
-  problem p = {.state = seed};
-  char wrong[200] = "";
-  ir_graph_init(&p.g, &ir_mem_libc, &p.error);
-  record(&p);
-  if (shows) {
-    describe(&p);
-    printf("%s", p.what);
-    ir_graph_free(&p.g);
-    return true;
-  }
-  if (p.error.status) snprintf(wrong, sizeof wrong, "%.150s", p.error.text);
-  else run(&p, wrong, sizeof wrong);
-  if (!*wrong) check_plan(&p, wrong, sizeof wrong);
-  if (*wrong) describe(&p);
-  if (*wrong) fprintf(stderr, "%s%s\n(prop_blocks --case %" PRIu64 ")\n", p.what, wrong, seed);
-  ir_graph_free(&p.g);
-  return !*wrong;
+static void run(trial *t) {
+  elements += trial_evaluate(t, &(trial_check){RUNS, element, change, is_close});
+  if (!*t->wrong) check_plan((problem *)t);
 }
 
 /* Bytes of intermediates of an attention over `length` queries and keys; -1: it does not compile. */
 static int64_t bytes_of(int64_t length, bool causal) {
   problem p = {.dtype = IR_F32};
-  ir_graph_init(&p.g, &ir_mem_libc, &p.error);
+  ir_graph_init(&p.t.g, &ir_mem_libc, &p.t.error);
   ir_ref x[3];
-  rt_program *program = NULL;
   rt_cost cost = {.temp_bytes = -1};
   for (int i = 0; i < 3; i++) x[i] = add_input(&p, IR_F32, (int64_t[]){2, length, 32}, 3);
-  add_result(&p, op_attention(&p.g, x, 3, 0, causal));
-  fe_request request = request_of(&p);
-  if (fe_compile(contexts[0], &request, &program, &p.error) == IR_OK)
-    rt_program_cost(program, NULL, &cost, &p.error);
-  if (program) rt_program_release(program);
-  ir_graph_free(&p.g);
+  add_result(&p, op_attention(&p.t.g, x, 3, 0, causal));
+  rt_program *program = trial_compile(&p.t, 0);
+  if (program) rt_program_cost(program, NULL, &cost, &p.t.error), rt_program_release(program);
+  ir_graph_free(&p.t.g);
   return cost.temp_bytes;
 }
 
-static bool check_memory(void) {
+static bool check_memory(const cases *c) {
   bool good = true;
-  for (int causal = 0; causal < 2; causal++) {
+  for (int causal = 0; causal < 2 && has_blocks(); causal++) {
     int64_t some = bytes_of(4096, causal), twice = bytes_of(8192, causal), row = 2 * 32 * 4;
     if (some >= 0 && twice >= 0 && some <= 4 * 4096 * row && twice <= 4 * 8192 * row) continue;
     fprintf(stderr,
@@ -337,18 +221,8 @@ static bool check_memory(void) {
   return good;
 }
 
-int main(int argc, char **argv) {
-  cases c = cases_read(argc, argv, 20);
-  ir_error error = {0};
-  for (int i = 1; i + 1 < argc; i += 2)
-    if (strcmp(argv[i], "--show") == 0)
-      c.seed = strtoull(argv[i + 1], NULL, 0), c.count = 1, c.repeat = shows = true;
-  if (!cases_open(machines, CONTEXTS, contexts)) return 1;
-  described = rt_context_target(contexts[0], &error);
-  bool linear = shows || !has_blocks() || check_memory();
-  cases_run(&c, check_case);
-  cases_close(contexts, CONTEXTS);
-  printf("prop_blocks: %ld graphs, %ld in blocks of keys, %ld elements, %ld failed, seed %" PRIu64 "\n",
-         c.done, blocks, elements, c.failed, c.seed);
-  return c.failed != 0 || !linear;
+static void tell(const cases *c) {
+  printf("%ld graphs, %ld in blocks of keys, %ld elements", c->done, blocks, elements);
 }
+
+TRIAL_MAIN("blocks", 20, machines, CONTEXTS, sizeof(problem), record, run, tell, check_memory)

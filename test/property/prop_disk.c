@@ -19,6 +19,7 @@
 
 #include "runtime/cache/walk.h"
 #include "test/lib/random_graph.h"
+#include "test/lib/options.h"
 
 enum { MOST = 1024, KEYS = 40, ACTIONS = 60, LARGEST = 20000, LIMIT = 256 << 10, WAIT_NS = 4000000 };
 
@@ -101,15 +102,11 @@ static int one_iteration(uint64_t *state, int processes) {
 
 static bool age(void *context, const rt_disk_item *item) {
   struct timespec then = {time(NULL) - 7200, 0}, times[] = {then, then};
-  (void)context;
   if (item->temporary) utimensat(item->shard, item->name, times, AT_SYMLINK_NOFOLLOW);
   return true;
 }
 
-static void tell(void *context, const char *path, const char *why) {
-  (void)context;
-  fprintf(stderr, "%s: %s\n", path, why);
-}
+static void tell(void *context, const char *path, const char *why) { fprintf(stderr, "%s: %s\n", path, why); }
 
 /* Checks the cache on disk after an iteration and adds to *left what killed processes left behind. Returns
  * what is wrong, or NULL. */
@@ -139,11 +136,8 @@ int main(int argc, char **argv) {
   uint64_t seed = 1, left = 0;
   long count = 10, done = 0, killed = 0;
   int processes = 16;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--processes") == 0) processes = (int)strtol(argv[i + 1], NULL, 0);
-  }
+  OPTIONS_READ(argc, argv, OPTION("--seed", &seed), OPTION("--count", &count),
+               OPTION("--processes", &processes));
   const char *wrong = processes < 1 || processes > MOST ? "--processes takes a number from 1 to 1024" : NULL;
   if (!wrong && !mkdtemp(directory)) wrong = "there is no directory for the cache";
   for (uint64_t state = seed; done < count && !wrong; done++) {

@@ -30,6 +30,7 @@
 #include "test/lib/view_model.h"
 #include "test/lib/view_record.h"
 #include "test/lib/view_search.h"
+#include "test/lib/options.h"
 
 enum { MOST_JOBS = 64 };
 
@@ -354,24 +355,15 @@ static int work_in_jobs(const options *o, const search_table *table, totals *sum
 }
 
 static bool read_options(int argc, char **argv, options *o) {
-  bool good = argc % 2 == 1;
   int length = 0;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const char *value = argv[i + 1];
-    if (strcmp(argv[i], "--seed") == 0) o->seed = strtoull(value, NULL, 10);
-    else if (strcmp(argv[i], "--from") == 0) o->from = strtoull(value, NULL, 10);
-    else if (strcmp(argv[i], "--count") == 0) o->count = strtoull(value, NULL, 10);
-    else if (strcmp(argv[i], "--exhaustive") == 0) length = atoi(value);
-    else if (strcmp(argv[i], "--largest") == 0) o->largest = atoi(value);
-    else if (strcmp(argv[i], "--seconds") == 0) o->seconds = strtod(value, NULL);
-    else if (strcmp(argv[i], "--samples") == 0) o->samples = strtoull(value, NULL, 10);
-    else if (strcmp(argv[i], "--jobs") == 0) o->jobs = atoi(value);
-    else good = false;
-  }
+  OPTIONS_READ(argc, argv, OPTION("--seed", &o->seed), OPTION("--from", &o->from),
+               OPTION("--count", &o->count), OPTION("--exhaustive", &length),
+               OPTION("--largest", &o->largest), OPTION("--seconds", &o->seconds),
+               OPTION("--samples", &o->samples), OPTION("--jobs", &o->jobs));
   o->complete = length < 2 ? length : 2;
   o->first = length ? 3 : 2, o->last = length ? length : 3;
   if (!length && !o->samples) o->samples = o->count / 4;
-  return good && length >= 0 && length <= SEARCH_STEPS && o->largest >= 1 && o->largest <= SEARCH_SIZE &&
+  return length >= 0 && length <= SEARCH_STEPS && o->largest >= 1 && o->largest <= SEARCH_SIZE &&
          o->jobs >= 1 && o->jobs <= MOST_JOBS;
 }
 

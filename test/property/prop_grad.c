@@ -267,6 +267,8 @@ typedef struct problem {
 
 static long differences, products, second, compiled, failed;
 static rt_context *context;
+static const case_machine host = {0, NULL};
+static cases given, any; /* compositions, and graphs of any dtype */
 
 static bool complain(problem *p, const char *what, const char *detail) {
   fprintf(stderr, "%s: %s\n%s", what, detail, p->text);
@@ -549,9 +551,16 @@ static void random_text(uint64_t *state, char *text) {
   snprintf(text + used, TEXT - used, "return %%x%d\n}\n", have - 1);
 }
 
+static bool check_composition(uint64_t seed) {
+  char text[TEXT];
+  uint64_t state = seed;
+  random_text(&state, text);
+  return check(seed, text, SMALL, given.done % 16 == 0);
+}
+
 /* Random graphs of any dtypes and sizes: the verifier and the evaluator must accept what both modes
  * record. */
-static bool check_any(uint64_t seed, bool compile) {
+static bool check_any(uint64_t seed) {
   static random_graph r;
   ir_ref inputs[RANDOM_INPUTS], tangents[RANDOM_INPUTS], outputs[RANDOM_VALUES],
       made[RANDOM_INPUTS + RANDOM_VALUES];
@@ -590,7 +599,7 @@ static bool check_any(uint64_t seed, bool compile) {
     good = status == IR_OK || status == IR_ERR_RANGE;
     error.status = good ? IR_OK : status;
   }
-  if (good && compile) {
+  if (good && any.done % 32 == 0) {
     rt_program *program = NULL;
     fe_request request = {.graph = g,
                           .results = root,
@@ -612,15 +621,11 @@ static bool check_any(uint64_t seed, bool compile) {
 }
 
 int main(int argc, char **argv) {
-  cases given = cases_read(argc, argv, 200);
-  uint64_t seed = given.seed;
-  long count = given.count;
-  bool again = given.repeat;
-  ir_error error = {0};
-  rt_options options = cases_options();
-  if (rt_context_create(&ir_mem_libc, &options, &context, &error) != IR_OK)
-    return fprintf(stderr, "%s\n", error.text), 1;
+  given = any = cases_read(argc, argv, 200);
+  if (!cases_open(&host, 1, &context)) return 1;
   char text[TEXT];
+  uint64_t seed = given.seed;
+  bool again = given.repeat;
   long table = 0;
   for (int o = 0; o < OPERATIONS && !again; o++)
     for (int l = 0; l < LAYOUTS && failed < 5; l++, table++) {
@@ -630,23 +635,14 @@ int main(int argc, char **argv) {
     }
   for (size_t s = 0; s < sizeof symbolic / sizeof *symbolic && !again; s++)
     for (uint64_t k = 0; k < 4 && failed < 5; k++, table++) check(seed + k, symbolic[s], SIGNED, k == 0);
-  long done = 0;
-  for (; done < count && failed < 5; done++) {
-    uint64_t state = seed + (uint64_t)done * 0x10001, case_seed = again ? seed : random_next(&state);
-    state = case_seed;
-    random_text(&state, text);
-    check(case_seed, text, SMALL, done % 16 == 0);
-  }
-  long any = 0;
-  for (; any < count && failed < 5 && !again; any++) {
-    uint64_t state = seed + (uint64_t)any * 0x10001;
-    check_any(random_next(&state), any % 32 == 0);
-  }
-  rt_context_destroy(context);
+  cases_run(&given, check_composition);
+  if (!again) cases_run(&any, check_any);
+  cases_close(&context, 1);
   printf("prop_grad: %d operations by %d layouts and symbolic sizes (%ld cases), %ld compositions, %ld of "
          "any dtype, "
          "%ld differences, %ld products, %ld second derivatives, %ld compiled, %ld failed, seed %" PRIu64
          "\n",
-         OPERATIONS, LAYOUTS, table, done, any, differences, products, second, compiled, failed, seed);
+         OPERATIONS, LAYOUTS, table, given.done, any.done, differences, products, second, compiled, failed,
+         seed);
   return failed != 0;
 }

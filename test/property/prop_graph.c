@@ -19,10 +19,10 @@
 #include "test/lib/reads_back.h"
 #include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
+#include "test/lib/trial.h"
 #include "test/lib/random_moves.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,17 +45,12 @@ typedef struct checker {
   uint64_t seed; /* of the case */
 } checker;
 
-static bool same_element(const unsigned char *a, const unsigned char *b, ir_dtype t) {
-  if (memcmp(a, b, ir_dtypes[t].bytes) == 0) return true;
-  return ir_is_float(t) && isnan(ir_value_load(a, t).f) && isnan(ir_value_load(b, t).f);
-}
-
 static void compare(checker *c, size_t number, const ir_eval_result *want, const unsigned char *got) {
   size_t size = ir_dtypes[want->dtype].bytes;
   for (int64_t i = 0; i < want->count && !c->problem; i++) {
     const unsigned char *w = (const unsigned char *)want->data + (size_t)i * size,
                         *g = got + (size_t)i * size;
-    if (same_element(w, g, want->dtype)) continue;
+    if (trial_same(w, g, want->dtype)) continue;
     c->problem = "a wrong element";
     ir_value v = ir_value_load(w, want->dtype), u = ir_value_load(g, want->dtype);
     if (ir_is_float(want->dtype))
@@ -251,30 +246,19 @@ static bool one_case(checker *c, uint64_t case_seed) {
   return passed;
 }
 
+static checker the = {.steps = 4};
+static bool check(uint64_t seed) { return one_case(&the, seed); }
+
 int main(int argc, char **argv) {
-  uint64_t seed = 1, shown = 0;
-  bool show = false;
-  long count = 200, first = 0;
-  static checker c = {.steps = 4};
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--moves") == 0) c.steps = strtol(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--case") == 0)
-      seed = strtoull(argv[i + 1], NULL, 0), count = 1, first = -1; /* one case again */
-    if (strcmp(argv[i], "--show") == 0) shown = strtoull(argv[i + 1], NULL, 0), show = true;
-  }
-  if (!cases_open(machines, MACHINES, c.contexts)) return 1;
-  c.context = c.contexts[0];
-  if (show) return show_case(&c, shown), 0;
-  long failed = 0, done = 0;
-  for (; done < count && failed < 5; done++) {
-    uint64_t state = seed + (uint64_t)done * 0x10001, case_seed = first < 0 ? seed : random_next(&state);
-    if (!one_case(&c, case_seed)) failed++;
-  }
-  cases_close(c.contexts, MACHINES);
+  const option moves = OPTION("--moves", &the.steps);
+  cases given = cases_read_with(argc, argv, 200, &moves, 1);
+  if (!cases_open(machines, MACHINES, the.contexts)) return 1;
+  the.context = the.contexts[0];
+  if (given.show) return show_case(&the, given.seed), 0;
+  cases_run(&given, check);
+  cases_close(the.contexts, MACHINES);
   printf("prop_graph: %ld graphs, %ld programs, %ld of them with constants, %ld elements, %ld failed, seed "
          "%" PRIu64 "\n",
-         done, c.programs, c.bound, c.elements, failed, seed);
-  return failed != 0;
+         given.done, the.programs, the.bound, the.elements, given.failed, given.seed);
+  return given.failed != 0;
 }

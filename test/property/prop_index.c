@@ -13,6 +13,7 @@
 #include "passes/index/index.h"
 #include "passes/index/rule.h"
 #include "test/lib/random_graph.h"
+#include "test/lib/options.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -425,7 +426,6 @@ static uint64_t fired[RULES];
 
 static bool count_rule(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op op, const ir_ref *src,
                        uint32_t nsrc, ir_ref result) {
-  (void)user, (void)g, (void)given, (void)op, (void)src, (void)nsrc, (void)result;
   for (size_t i = 0; i < pass_index_rule_set.rule_count && i < RULES; i++)
     if (strcmp(pass_index_rule_set.rules[i].name, rule) == 0) fired[i]++;
   return true;
@@ -441,11 +441,7 @@ static int report_idle_rules(void) {
 int main(int argc, char **argv) {
   const ir_observer observer = {.rewrite = count_rule};
   uint64_t seed = 1, from = 0, count = 1000, failed = 0;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 10);
-    if (strcmp(argv[i], "--from") == 0) from = strtoull(argv[i + 1], NULL, 10);
-    if (strcmp(argv[i], "--count") == 0) count = strtoull(argv[i + 1], NULL, 10);
-  }
+  OPTIONS_READ(argc, argv, OPTION("--seed", &seed), OPTION("--from", &from), OPTION("--count", &count));
   static world w;
   for (uint64_t i = from; i < from + count && failed < 10; i++) {
     w.state = seed * 0x100000001b3u + i;

@@ -18,7 +18,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { CONTEXTS = 6, VALUES = 6, WEIGHTS = 6 };
 

@@ -15,6 +15,7 @@
 #include "ir/timer.h"
 #include "frontend/viewfold.h"
 #include "test/lib/memory.h"
+#include "test/lib/options.h"
 
 enum { N = 24, FORMS = 5, SLACK = 1 << 15 };
 
@@ -90,11 +91,7 @@ static double seconds(void) { return (double)ir_now_ns() * 1e-9; }
 
 int main(int argc, char **argv) {
   long steps = 1000, seed = 1, done = 0;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtol(argv[i + 1], NULL, 10);
-    if (strcmp(argv[i], "--count") == 0 || strcmp(argv[i], "--steps") == 0)
-      steps = strtol(argv[i + 1], NULL, 10);
-  }
+  OPTIONS_READ(argc, argv, OPTION("--seed", &seed), OPTION("--count", &steps), OPTION("--steps", &steps));
   test_memory memory = {0};
   vf_options options = {.size = sizeof options, .allocator = test_memory_hook, .allocator_user = &memory};
   vf_error error = {VF_OK, ""};

@@ -27,6 +27,7 @@
 #include "ir/regions.h"
 #include "passes/passes.h"
 #include "test/lib/view_model.h"
+#include "test/lib/options.h"
 
 enum { RANK = 16, ELEMENTS = 16384, FACTORS = 16, ROWS = 256, LINE = 1024 };
 enum { MOST_WRITES = 4 }; /* the last steps along two axes may overlap the previous ones */
@@ -446,16 +447,10 @@ static bool try_random(uint64_t seed, uint64_t count, bool list, totals *t) {
 
 int main(int argc, char **argv) {
   uint64_t seed = 1, count = 1000;
-  bool list = false;
+  int list = 0;
   const char *accept = NULL, *table = "test/property/prop_loops.chains";
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 10);
-    else if (strcmp(argv[i], "--count") == 0) count = strtoull(argv[i + 1], NULL, 10);
-    else if (strcmp(argv[i], "--table") == 0) table = argv[i + 1];
-    else if (strcmp(argv[i], "--list") == 0) list = strtoull(argv[i + 1], NULL, 10) != 0;
-    else if (strcmp(argv[i], "--accept") == 0) accept = argv[i + 1];
-    else return fprintf(stderr, "prop_loops: what is %s %s?\n", argv[i], argv[i + 1]), 2;
-  }
+  OPTIONS_READ(argc, argv, OPTION("--seed", &seed), OPTION("--count", &count), OPTION("--table", &table),
+               OPTION("--list", &list), OPTION("--accept", &accept));
   totals t = {0}, random = {0};
   if (!try_table(table, accept, &t)) return 1;
   printf("%d chains, %d with an affine mixed radix, %d of which divide in a loop; in all %" PRId64

@@ -21,7 +21,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MACHINES = 3, MATRIX = 1, RESULTS = 3, ENOUGH = 6 };

@@ -22,6 +22,7 @@
 #include "passes/fold/fold.h"
 #include "test/lib/view_model.h"
 #include "test/lib/view_record.h"
+#include "test/lib/options.h"
 
 enum { MANY = 1000000, MOST_LISTED = 10000, MORE_NODES = 3 };
 
@@ -269,16 +270,9 @@ static bool tell(const char *what, const counts *n, uint64_t least) {
 
 int main(int argc, char **argv) {
   uint64_t count = 20000, least = 1000, scale = 30;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    uint64_t value = strtoull(argv[i + 1], NULL, 10);
-    if (strcmp(argv[i], "--seed") == 0) seed = value;
-    else if (strcmp(argv[i], "--count") == 0) count = value;
-    else if (strcmp(argv[i], "--steps") == 0 && value >= 2 && value <= MODEL_STEPS) longest = (int)value;
-    else if (strcmp(argv[i], "--list") == 0) listed = value;
-    else if (strcmp(argv[i], "--at-least") == 0) least = value;
-    else if (strcmp(argv[i], "--scaled") == 0) scale = value;
-    else return fprintf(stderr, "prop_merge: what is %s %s?\n", argv[i], argv[i + 1]), 2;
-  }
+  OPTIONS_READ(argc, argv, OPTION("--seed", &seed), OPTION("--count", &count), OPTION("--steps", &longest),
+               OPTION("--list", &listed), OPTION("--at-least", &least), OPTION("--scaled", &scale));
+  if (longest < 2 || longest > MODEL_STEPS) return 2;
   counts simple = {0}, merged = {0}, large = {0};
   int failed = 0;
   for (uint64_t k = 0; k < count && failed < 10; k++) {

@@ -12,10 +12,12 @@
 /* Overwrites the operator of a node by another of as many letters at most: lengths stay right. */
 static void exchange_operator(uint64_t *state, mutated *f) {
   static const char *const names[] = {
-      "Shape",   "Slice",     "Pad",     "Tile",   "Split",      "Range",   "TopK",      "Expand", "Squeeze",
-      "Reshape", "Transpose", "Flatten", "Resize", "Concat",     "Conv",    "DFT",       "STFT",   "LRN",
-      "OneHot",  "Trilu",     "Cast",    "Loop",   "Scan",       "If",      "Attention", "GRU",    "RNN",
-      "Det",     "Einsum",    "MaxPool", "LpPool", "HannWindow", "EyeLike", "Hardmax"};
+      "Shape",     "Slice",    "Pad",       "Tile",    "Split",   "Range",      "TopK",         "Expand",
+      "Squeeze",   "Reshape",  "Transpose", "Flatten", "Resize",  "Concat",     "Conv",         "DFT",
+      "STFT",      "LRN",      "OneHot",    "Trilu",   "Cast",    "Loop",       "Scan",         "If",
+      "Attention", "GRU",      "RNN",       "Det",     "Einsum",  "MaxPool",    "LpPool",       "HannWindow",
+      "EyeLike",   "Hardmax",  "Col2Im",    "NonZero", "Dropout", "SequenceAt", "RandomNormal", "Bernoulli",
+      "RoiAlign",  "Optional", "Unique"};
   const char *name = names[mutation_below(state, sizeof names / sizeof *names)];
   size_t length = strlen(name), start = mutation_below(state, f->size);
   for (size_t i = start; i + 2 + length < f->size; i++)

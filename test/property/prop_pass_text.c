@@ -212,12 +212,9 @@ static void print_table(void) {
 }
 
 int main(int argc, char **argv) {
-  cases c = cases_read(argc, argv, 20);
+  const option more[] = {OPTION("--keep", &keep), OPTION("--file", &file)};
+  cases c = cases_read_with(argc, argv, 20, more, 2);
   ir_error error = {0};
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--keep") == 0) keep = true;
-    if (strcmp(argv[i], "--file") == 0) file = argv[i + 1];
-  }
   for (int m = 0; m < MACHINES; m++)
     if (rt_target_host(&targets[m], &error) != IR_OK ||
         rt_target_override(&targets[m], machines[m], &error) != IR_OK) {

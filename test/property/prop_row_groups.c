@@ -17,7 +17,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { INPUTS = 4, VALUES = 24, RESULTS = 3, RUNS = 2 };
 

@@ -17,6 +17,7 @@
 #include "passes/fold/fold.h"
 #include "test/lib/view_model.h"
 #include "test/lib/view_record.h"
+#include "test/lib/options.h"
 
 enum { NODES = 64, GRAPH_NODES = 1 << 20 };
 
@@ -179,15 +180,9 @@ static offender measured(size_t first, size_t count, const node *nodes, int n) {
 
 int main(int argc, char **argv) {
   uint64_t count = 20000, least = 999, listed = 0;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    uint64_t value = strtoull(argv[i + 1], NULL, 10);
-    if (strcmp(argv[i], "--seed") == 0) seed = value;
-    else if (strcmp(argv[i], "--count") == 0) count = value;
-    else if (strcmp(argv[i], "--steps") == 0 && value >= 2 && value <= MODEL_STEPS) longest = (int)value;
-    else if (strcmp(argv[i], "--list") == 0) listed = value;
-    else if (strcmp(argv[i], "--at-least") == 0) least = value;
-    else return fprintf(stderr, "prop_same: what is %s %s?\n", argv[i], argv[i + 1]), 2;
-  }
+  OPTIONS_READ(argc, argv, OPTION("--seed", &seed), OPTION("--count", &count), OPTION("--steps", &longest),
+               OPTION("--list", &listed), OPTION("--at-least", &least));
+  if (longest < 2 || longest > MODEL_STEPS) return 2;
   static node nodes[NODES];
   size_t found, classes = 0, several = 0, single = 0, bad = 0, cap = 0;
   uint64_t pairs = 0, same = 0, chains = 0;

@@ -17,6 +17,7 @@
 #include "test/lib/cases.h"
 #include "test/lib/flow.h"
 #include "test/lib/random_graph.h"
+#include "test/lib/options.h"
 
 enum { WIDTH = 4, MOST_ROWS = 3, POOL = 24, DEPTH = 3, MOST = 8, RESULTS = 4 };
 typedef enum type { NUMBER, VECTOR, MATRIX, TYPES } type;
@@ -301,11 +302,7 @@ static bool try_case(rt_context *c, uint64_t seed, int budget, char *why, bool p
 int main(int argc, char **argv) {
   uint64_t seed = 1, only = 0;
   long cases = 50;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 10);
-    else if (strcmp(argv[i], "--count") == 0) cases = strtol(argv[i + 1], NULL, 10);
-    else if (strcmp(argv[i], "--case") == 0) only = strtoull(argv[i + 1], NULL, 10);
-  }
+  OPTIONS_READ(argc, argv, OPTION("--seed", &seed), OPTION("--count", &cases), OPTION("--case", &only));
   ir_error error = {0};
   rt_context *c;
   rt_options options = cases_options();

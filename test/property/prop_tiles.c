@@ -20,6 +20,7 @@
 #include "runtime/cpu/target.h"
 #include "runtime/image/image.h"
 #include "test/lib/random_graph.h"
+#include "test/lib/options.h"
 
 enum { RANK = 6, STEPS = 5, MOST = 60000, GUARD = 128, LINE = 64, TEXT = 1024, LOCALS = 32768 };
 
@@ -300,11 +301,7 @@ static bool try_case(rt_module *module, uint64_t seed) {
 
 int main(int argc, char **argv) {
   uint64_t seed = 1, count = 200, k;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 10);
-    else if (strcmp(argv[i], "--count") == 0) count = strtoull(argv[i + 1], NULL, 10);
-    else return fprintf(stderr, "prop_tiles: what is %s %s?\n", argv[i], argv[i + 1]), 2;
-  }
+  OPTIONS_READ(argc, argv, OPTION("--seed", &seed), OPTION("--count", &count));
   rt_module module;
   ir_error error = {0};
   if (rt_module_init(&module, NULL, &error) != IR_OK) return printf("prop_tiles: %s\n", error.text), 1;

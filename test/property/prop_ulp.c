@@ -11,6 +11,7 @@
 #include "test/lib/bits.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/ulp.h"
+#include "test/lib/options.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -191,14 +192,8 @@ int main(int argc, char **argv) {
   size_t count = 2000;
   bool all = false;
   const char *only = NULL, *path = NULL;
-  for (int i = 1; i < argc; i++) {
-    bool more = i + 1 < argc;
-    if (!strcmp(argv[i], "--all")) all = true;
-    else if (more && !strcmp(argv[i], "--seed")) seed = strtoull(argv[++i], NULL, 0);
-    else if (more && !strcmp(argv[i], "--count")) count = (size_t)strtoull(argv[++i], NULL, 0);
-    else if (more && !strcmp(argv[i], "--only")) only = argv[++i];
-    else if (more && !strcmp(argv[i], "--report")) path = argv[++i];
-  }
+  OPTIONS_READ(argc, argv, OPTION("--all", &all), OPTION("--seed", &seed), OPTION("--count", &count),
+               OPTION("--only", &only), OPTION("--report", &path));
   state = seed;
   FILE *report = path ? fopen(path, "w") : NULL;
   if (path && !report) return perror(path), 1;

@@ -24,6 +24,7 @@
 #include "test/lib/reads_back.h"
 #include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
+#include "test/lib/trial.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -210,11 +211,6 @@ static ir_status evaluate(checker *c, const random_graph *r, const ir_ref *roots
                  (size_t)r->var_count, out, error);
 }
 
-static bool same_element(const unsigned char *a, const unsigned char *b, ir_dtype t) {
-  if (memcmp(a, b, ir_dtypes[t].bytes) == 0) return true;
-  return ir_is_float(t) && isnan(ir_value_load(a, t).f) && isnan(ir_value_load(b, t).f);
-}
-
 /* The plain graph's results for every element of the batch. */
 typedef struct stack {
   ir_eval_result *each; /* by element and result */
@@ -322,8 +318,8 @@ static void compare(checker *c, const ir_eval_result *got, const stack *s, const
       if (want->dtype != whole->dtype) fail(c, "a dtype is wrong", how);
       for (int64_t i = 0; i < want->count && !c->problem; i++) {
         c->elements++;
-        if (same_element((unsigned char *)want->data + (size_t)i * bytes, part + (size_t)i * bytes,
-                         want->dtype))
+        if (trial_same((unsigned char *)want->data + (size_t)i * bytes, part + (size_t)i * bytes,
+                       want->dtype))
           continue;
         char text[200];
         ir_value v = ir_value_load((char *)want->data + (size_t)i * bytes, want->dtype),
@@ -569,24 +565,21 @@ static bool one_case(checker *c, uint64_t seed, bool compiled) {
   return passed;
 }
 
+static const case_machine host = {0, NULL};
+static checker the;
+static cases given;
+static bool check_case(uint64_t seed) {
+  return one_case(&the, seed, given.repeat || given.done % COMPILE_EVERY == 0);
+}
+
 int main(int argc, char **argv) {
-  cases given = cases_read(argc, argv, 200);
-  uint64_t seed = given.seed;
-  bool single = given.repeat;
-  long count = given.count;
-  static checker c;
-  ir_error error = {0};
-  rt_options options = cases_options();
-  if (rt_context_create(&ir_mem_libc, &options, &c.context, &error) != IR_OK)
-    return fprintf(stderr, "%s\n", error.text), 1;
-  long failed = 0, done = 0;
-  for (; done < count && failed < 5; done++) {
-    uint64_t state = seed + (uint64_t)done * 0x10001, case_seed = single ? seed : random_next(&state);
-    if (!one_case(&c, case_seed, single || done % COMPILE_EVERY == 0)) failed++;
-  }
-  rt_context_destroy(c.context);
+  given = cases_read(argc, argv, 200);
+  if (!cases_open(&host, 1, &the.context)) return 1;
+  cases_run(&given, check_case);
+  cases_close(&the.context, 1);
   printf("prop_vmap: %ld graphs, %ld elements, %ld with derivatives, %ld physical, "
          "%ld out of range, %ld programs, %ld failed, seed %" PRIu64 "\n",
-         c.graphs, c.elements, c.gradients, c.physical, c.out_of_range, c.programs, failed, seed);
-  return failed != 0;
+         the.graphs, the.elements, the.gradients, the.physical, the.out_of_range, the.programs, given.failed,
+         given.seed);
+  return given.failed != 0;
 }

@@ -1,6 +1,5 @@
 /* Files of arrays: what is read from well-formed ones, that all others are refused with a message, and that
  * what is written is read back. */
-#include <unistd.h>
 
 #include "frontend/files/arrays.h"
 #include "test/lib/array_files.h"
@@ -39,7 +38,6 @@ static const fe_stored *expect(const char *name, ir_dtype dtype, int rank, const
 }
 
 static void test_safetensors(void **state) {
-  (void)state;
   file_sample(&file, 0);
   parse();
   assert_int_equal(arrays.format, FE_SAFETENSORS);
@@ -60,7 +58,6 @@ static void test_safetensors(void **state) {
 }
 
 static void test_safetensors_refused(void **state) {
-  (void)state;
   static const struct {
     const char *header, *why;
     size_t data;
@@ -121,7 +118,6 @@ static void test_safetensors_refused(void **state) {
 }
 
 static void test_npz(void **state) {
-  (void)state;
   file_sample(&file, 1);
   parse();
   assert_int_equal(arrays.format, FE_NPZ);
@@ -149,7 +145,6 @@ static void change(const char *sign, int occurrence, size_t offset, uint64_t val
 }
 
 static void test_npz_refused(void **state) {
-  (void)state;
   change("PK\1\2", 0, 8, 1, 2), refuse("encrypted");
   change("PK\1\2", 0, 10, 12, 2), refuse("another method");
   change("PK\1\2", 0, 20, 7, 4), refuse("two sizes");
@@ -184,7 +179,6 @@ static void test_npz_refused(void **state) {
 }
 
 static void test_gguf(void **state) {
-  (void)state;
   file_sample(&file, 3);
   parse();
   assert_int_equal(arrays.format, FE_GGUF);
@@ -210,7 +204,6 @@ static void one_gguf(int rank, const uint64_t *sizes, uint32_t type, uint64_t of
 }
 
 static void test_gguf_refused(void **state) {
-  (void)state;
   file_gguf(&file, 1, 0, 0), refuse("version 1; expected 2 or 3");
   file_gguf(&file, 3 << 24, 0, 0), refuse("big-endian");
   file_gguf(&file, 3, 1, 0), refuse("more than fits");
@@ -264,7 +257,6 @@ static void test_gguf_refused(void **state) {
 
 /* Every beginning of a well-formed file is refused. */
 static void test_cut(void **state) {
-  (void)state;
   for (int i = 0; i < FILE_SAMPLES; i++) {
     file_sample(&file, i);
     for (size_t whole = file.size; file.size-- > 0;) {
@@ -280,7 +272,6 @@ static void test_cut(void **state) {
 }
 
 static void test_written(void **state) {
-  (void)state;
   static const int64_t odd[] = {3}, matrix[] = {2, 3}, none[] = {0, 5};
   const fe_named_array list[] = {{"odd", IR_U8, 1, odd, "abc"},
                                  {"f", IR_F32, 2, matrix, (float[]){1, 2, 3, 4, 5, 6}},

@@ -99,7 +99,7 @@ static void memory_is_limited(void **state) {
   ir_ref x = k_load(&g, q, i), params[] = {p, q};
   for (int k = 0; k < 20000; k++)
     x = ir_binary(&g, k % 2 ? IR_OP_MUL : IR_OP_ADD, x, ir_float(&g, IR_F32, k + 0.5));
-  ir_ref kernel = k_kernel(&g, k_loop(&g, i, IR_SERIAL, k_store(&g, p, i, x)), params, 2, NULL, 0);
+  ir_ref kernel = k_kernel(&g, k_loop(&g, i, IR_SERIAL, k_store(&g, p, i, x)), params, 2);
   cg_blob out;
   ir_status status = rt_module_compile(&module, &g, kernel, "f", &t.target, CG_OBJECT, &out, &error);
   if (status != IR_ERR_MEMORY || !strstr(error.text, "33554432 bytes")) fail_msg("%d %s", status, error.text);

@@ -26,7 +26,7 @@ static ir_ref some_kernel(ir_graph *g, int number) {
     x = ir_binary(g, k % 2 ? IR_OP_MUL : IR_OP_ADD, x, ir_float(g, IR_F32, k + 0.5));
   ir_ref params[] = {p, q}, store = k_store(g, p, at, x);
   return k_kernel(g, k_loop(g, i, IR_THREAD, k_loop(g, lane, number % 2 ? IR_VECTOR : IR_UNROLL, store)),
-                  params, 2, NULL, 0);
+                  params, 2);
 }
 
 static void same_code(void **state) {
@@ -76,7 +76,7 @@ static void same_refusals(void **state) {
     assert_int_equal(rt_module_init(&module, variant ? &how : NULL, &errors[variant]), IR_OK);
     assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &errors[variant]), IR_OK);
     ir_ref p = k_param(&g, IR_F32, 0, 4), i = k_range(&g, ir_index(&g, 4), 0);
-    ir_ref kernel = k_kernel(&g, k_store(&g, p, i, ir_float(&g, IR_F32, 1)), &p, 1, NULL, 0);
+    ir_ref kernel = k_kernel(&g, k_store(&g, p, i, ir_float(&g, IR_F32, 1)), &p, 1);
     rt_module_compile(&module, &g, kernel, "f", &t.target, CG_OBJECT, &blob, &errors[variant]);
     ir_graph_free(&g);
     rt_module_free(&module);

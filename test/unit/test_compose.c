@@ -49,7 +49,7 @@ static void test_softmax(void **state) {
        "each reduced size must be at least 1; needs z >= 1, known: 0 <= z <= 5; declare z=1..5"},
       {"logsumexp f32[2,3] axes=[0,-2]",
        "logsumexp: axes [0,-2] repeat axis 0; x has shape f32[2,3]; each axis is listed at most once"},
-      {"softmax $n", "softmax: operand 1 is the index expression n, not a tensor"},
+      {"softmax (n)", "softmax: operand 1 is the index expression n, not a tensor"},
       {"softmax f32[2] eps=1", "softmax: there is no attribute eps; attributes: axis"},
   };
   CHECK_ALL(check_refused, bad);

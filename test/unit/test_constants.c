@@ -71,7 +71,6 @@ static vf_program *compile(vf_graph *g) {
 }
 
 static void test_copied_and_borrowed(void **state) {
-  (void)state;
   matrix w;
   owner o = {{0}, 0};
   vf_value constant;
@@ -103,7 +102,6 @@ static void test_copied_and_borrowed(void **state) {
 
 /* A graph of other elements is the same program; elements can be replaced. */
 static void test_other_elements(void **state) {
-  (void)state;
   matrix w, other, third;
   owner o = {{0}, 0};
   vf_value constant;
@@ -134,7 +132,6 @@ static void test_other_elements(void **state) {
 
 /* Equal elements are kept once, and are two constants all the same. */
 static void test_equal_elements(void **state) {
-  (void)state;
   matrix w, same, other;
   owner o = {{0}, 0};
   vf_context *c = vf_context_create(NULL, &error);
@@ -159,7 +156,6 @@ static void test_equal_elements(void **state) {
 }
 
 static void test_refused(void **state) {
-  (void)state;
   matrix w;
   owner o = {{0}, 0};
   vf_context *c = vf_context_create(NULL, &error);
@@ -176,7 +172,6 @@ static void test_refused(void **state) {
 
 /* The text of a graph names constants by digest; it compiles where the context has them. */
 static void test_text(void **state) {
-  (void)state;
   matrix w;
   vf_value constant;
   vf_context *c = vf_context_create(NULL, &error), *d = vf_context_create(NULL, &error);
@@ -225,7 +220,6 @@ static vf_program *product(vf_context *c, bool constant, vf_value *w) {
 }
 
 static void test_once(void **state) {
-  (void)state;
   vf_context *c = vf_context_create(NULL, &error);
   for (int i = 0; i < TOKENS; i++)
     for (int k = 0; k < INNER; k++) given[i][k] = (float)((3 * i + k) % 7 - 3);

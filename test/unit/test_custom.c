@@ -12,8 +12,11 @@
 typedef void (*any_function)(void);
 static vf_error error;
 
+/* Of one operand and one result, unless the description says otherwise */
 static void add_op(vf_context *c, vf_op_description d) {
   d.size = sizeof d;
+  if (!d.operands) d.operands = 1;
+  if (!d.results) d.results = 1;
   if (vf_register_op(c, &d, &error) != VF_OK) fail_msg("%s", error.message);
 }
 
@@ -54,8 +57,6 @@ static bool scale_push(const vf_op_call *call, const vf_value *results, const vf
 }
 static void add_scale(vf_context *c) {
   add_op(c, (vf_op_description){.name = "scale",
-                                .operands = 1,
-                                .results = 1,
                                 .attribute_count = 2,
                                 .attributes = scale_attributes,
                                 .function = (any_function)scale,
@@ -97,7 +98,6 @@ static bool rows_pull(const vf_op_call *call, const vf_value *results, const vf_
 }
 static void add_rows(vf_context *c) {
   add_op(c, (vf_op_description){.name = "rows",
-                                .operands = 1,
                                 .results = 2,
                                 .shape = rows_shape,
                                 .function = (any_function)rows,
@@ -113,12 +113,7 @@ static bool bump(const vf_op_call *call, vf_value *results) {
 }
 static const vf_op_attribute beta = {"beta", VF_F64, true, {.f = 1}};
 static void add_bump(vf_context *c) {
-  add_op(c, (vf_op_description){.name = "bump",
-                                .operands = 1,
-                                .results = 1,
-                                .attribute_count = 1,
-                                .attributes = &beta,
-                                .compose = bump});
+  add_op(c, (vf_op_description){.name = "bump", .attribute_count = 1, .attributes = &beta, .compose = bump});
 }
 
 /* tests */
@@ -203,11 +198,8 @@ static void test_derivatives(void **state) {
 static void test_derivatives_that_are_not_there(void **state) {
   vf_context *c = api_context();
   add_rows(c);
-  add_op(c, (vf_op_description){.name = "plain",
-                                .operands = 1,
-                                .results = 1,
-                                .function = (any_function)scale,
-                                .signature = "void(in0, out0)"});
+  add_op(c, (vf_op_description){
+                .name = "plain", .function = (any_function)scale, .signature = "void(in0, out0)"});
   vf_graph *g = api_graph(c, "g");
   vf_value x = vf_input(g, "x", VF_F32, VF_LIST(2, 2)),
            y = vf_sum(vf_apply(g, "plain", &x, 1, NULL), VF_ALL, false), d;
@@ -274,8 +266,6 @@ static void test_rule_for_batches(void **state) {
   vf_context *c = api_context();
   int lead = 2;
   add_op(c, (vf_op_description){.name = "doubled",
-                                .operands = 1,
-                                .results = 1,
                                 .user = &lead,
                                 .function = (any_function)doubled,
                                 .signature = "void(in0, out0, i64 in0.count)",
@@ -331,7 +321,6 @@ static void test_batches(void **state) {
   vf_context *c = api_context();
   add_op(c, (vf_op_description){.name = "pair",
                                 .operands = 2,
-                                .results = 1,
                                 .shape = scalar_shape,
                                 .function = (any_function)pair_sum,
                                 .signature = "void(in0, in1, out0, i64 in0[0])",
@@ -399,8 +388,6 @@ static void test_failures_are_told(void **state) {
   double limit = 2;
   releases = 0;
   add_op(c, (vf_op_description){.name = "guard",
-                                .operands = 1,
-                                .results = 1,
                                 .function = (any_function)fails_above,
                                 .user = &limit,
                                 .release = released,
@@ -429,11 +416,8 @@ static const char cube_source[] =
 
 static void run_cube(uint32_t flags, vf_status want, const char *source) {
   vf_context *c = api_context_with((vf_options){.flags = flags});
-  add_op(c, (vf_op_description){.name = "cube",
-                                .operands = 1,
-                                .results = 1,
-                                .source = source,
-                                .signature = "int(in0, out0, long in0.count)"});
+  add_op(c, (vf_op_description){
+                .name = "cube", .source = source, .signature = "int(in0, out0, long in0.count)"});
   vf_graph *g = api_parse(c, "graph @g(%x: f32[3]) {\n%y = cube %x\nreturn %y\n}\n");
   float x[3] = {1, 2, -3}, y[3] = {0};
   assert_int_equal(vf_evaluate(g, (const void *[]){x}, (void *[]){y}, NULL, &error), want);
@@ -461,8 +445,6 @@ static void test_opencl_alone(void **state) {
   vf_context *c = api_context();
   add_op(c,
          (vf_op_description){.name = "far_away",
-                             .operands = 1,
-                             .results = 1,
                              .signature = "void(in0, out0)",
                              .opencl = "void far_away(global const float *x, global float *y) { *y = *x; }"});
   vf_graph *g = api_parse(c, "graph @g(%x: f32[1]) {\n%y = far_away %x\nreturn %y\n}\n");
@@ -571,6 +553,13 @@ static void test_registrations_refused(void **state) {
   assert_int_equal(vf_register_op(c, NULL, &error), VF_ERR_INVALID);
 }
 
+static bool mute_shape(const vf_op_call *call, vf_op_type *results) { return false; }
+static bool sizeless_shape(const vf_op_call *call, vf_op_type *results) {
+  results[0] = (vf_op_type){.dtype = VF_F32, .rank = 1};
+  return true;
+}
+static bool forget(const vf_op_call *call, vf_value *results) { return true; }
+
 static void test_uses_refused(void **state) {
   static const struct {
     const char *line, *want;
@@ -589,26 +578,17 @@ static void test_uses_refused(void **state) {
   };
   vf_context *c = api_context();
   add_scale(c), add_rows(c);
-  add_op(c, (vf_op_description){.name = "tall",
-                                .operands = 1,
-                                .results = 1,
-                                .function = (any_function)scale,
-                                .signature = "void(out0, i64 in0[1])"});
-  extern bool mute_shape(const vf_op_call *, vf_op_type *), sizeless_shape(const vf_op_call *, vf_op_type *),
-      forget(const vf_op_call *, vf_value *);
+  add_op(c, (vf_op_description){
+                .name = "tall", .function = (any_function)scale, .signature = "void(out0, i64 in0[1])"});
   add_op(c, (vf_op_description){.name = "mute",
-                                .operands = 1,
-                                .results = 1,
                                 .shape = mute_shape,
                                 .function = (any_function)scale,
                                 .signature = "void(out0)"});
   add_op(c, (vf_op_description){.name = "sizeless",
-                                .operands = 1,
-                                .results = 1,
                                 .shape = sizeless_shape,
                                 .function = (any_function)scale,
                                 .signature = "void(out0)"});
-  add_op(c, (vf_op_description){.name = "forgetful", .operands = 1, .results = 1, .compose = forget});
+  add_op(c, (vf_op_description){.name = "forgetful", .compose = forget});
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[256];
     snprintf(text, sizeof text, "graph @g(%%x: f32[3]) {\n%s\nreturn %%x\n}\n", cases[i].line);
@@ -616,16 +596,6 @@ static void test_uses_refused(void **state) {
     if (!strstr(error.message, cases[i].want)) fail_msg("%s: %s", cases[i].line, error.message);
   }
 }
-bool mute_shape(const vf_op_call *call, vf_op_type *results);
-bool mute_shape(const vf_op_call *call, vf_op_type *results) { return false; }
-bool sizeless_shape(const vf_op_call *call, vf_op_type *results);
-bool sizeless_shape(const vf_op_call *call, vf_op_type *results) {
-  results[0] = (vf_op_type){.dtype = VF_F32, .rank = 1};
-  return true;
-}
-bool forget(const vf_op_call *call, vf_value *results);
-bool forget(const vf_op_call *call, vf_value *results) { return true; }
-
 /* An operation that is composed of itself, or whose derivative is, is refused without endless recursion. */
 static bool of_itself(const vf_op_call *call, vf_value *results) {
   results[0] = vf_apply(call->graph, "circle", call->operands, 1, NULL);
@@ -638,10 +608,8 @@ static bool pull_of_itself(const vf_op_call *call, const vf_value *results, cons
 }
 static void test_of_itself(void **state) {
   vf_context *c = api_context();
-  add_op(c, (vf_op_description){.name = "circle", .operands = 1, .results = 1, .compose = of_itself});
+  add_op(c, (vf_op_description){.name = "circle", .compose = of_itself});
   add_op(c, (vf_op_description){.name = "loop",
-                                .operands = 1,
-                                .results = 1,
                                 .function = (any_function)scale,
                                 .signature = "void(in0, out0)",
                                 .vjp = pull_of_itself});
@@ -681,8 +649,6 @@ static bool grow_shape(const vf_op_call *call, vf_op_type *results) {
 static void test_sizes_that_vary(void **state) {
   vf_context *c = api_context();
   add_op(c, (vf_op_description){.name = "grow",
-                                .operands = 1,
-                                .results = 1,
                                 .shape = grow_shape,
                                 .function = (any_function)grow,
                                 .signature = "int(in0, out0, i64 in0[0])"});
@@ -730,8 +696,6 @@ static void test_session_inside_a_run(void **state) {
   vf_context *c = api_context();
   const float two = 2;
   add_op(c, (vf_op_description){.name = "meddle",
-                                .operands = 1,
-                                .results = 1,
                                 .user = c,
                                 .function = (any_function)meddle,
                                 .signature = "int(in0, out0, i64 in0.count, user, message)"});

@@ -44,12 +44,15 @@ static void collect(void *context, const char *path, const char *why) {
   r->count++;
 }
 
+static void close_disk(void *disk) { rt_disk_close(disk); }
+
+/* Closed when the running test ends. */
 static rt_disk *open_disk(const char *directory, int64_t cap, reports *r) {
   ir_error error = {0};
   rt_disk *disk = rt_disk_open(&ir_mem_libc, directory, cap, &error);
   assert_non_null(disk);
   if (r) *r = (reports){0}, rt_disk_tell(disk, collect, r);
-  return disk;
+  return unit_keep(disk, close_disk);
 }
 
 static bool put(rt_disk *disk, const char *key) {
@@ -134,7 +137,6 @@ static void prunes_only_its_own(void **state) {
   assert_int_equal(done.temporaries, 0);
   assert_int_equal(done.stuck, 0);
   foreign_is_there();
-  rt_disk_close(disk);
 }
 
 /* The same when the cache is full and prunes itself: foreign files as large as the cache do not evict its
@@ -159,7 +161,6 @@ static void prunes_only_its_own_when_full(void **state) {
   unit_shell("rm %s/ab/2%.29s.code", cache, digits30);
   assert_int_equal(rt_disk_prune(disk, 0, NULL, NULL, NULL, NULL), IR_OK);
   foreign_is_there();
-  rt_disk_close(disk);
 }
 
 static void damage_is_removed_only_where_it_is_ours(void **state) {
@@ -180,7 +181,6 @@ static void damage_is_removed_only_where_it_is_ours(void **state) {
   unit_shell("printf x >> %s", path);
   assert_false(get(disk, "k"));
   assert_int_equal(access(path, F_OK), -1);
-  rt_disk_close(disk);
 }
 
 /* Puts a temporary file of this process number and age, of `bytes` bytes. */
@@ -230,7 +230,6 @@ static void temporaries_are_counted_and_removed(void **state) {
   assert_true(get(disk, "real"));
   assert_int_equal(rt_disk_prune(disk, stats.bytes + 399, NULL, NULL, &done, NULL), IR_OK);
   assert_int_equal(done.removed, 1); /* 400 bytes of temporaries remain, and count */
-  rt_disk_close(disk);
 }
 
 /* Temporary files of killed processes count toward the limit, and are removed before any entry is. */
@@ -247,7 +246,6 @@ static void temporaries_count_toward_the_limit(void **state) {
   assert_int_equal(rt_disk_stat(disk, NULL, NULL, &stats, NULL), IR_OK);
   assert_int_equal(stats.temporaries, 0);
   assert_int_equal(stats.entries, 140);
-  rt_disk_close(disk);
 }
 
 /* An entry larger than the limit is not stored: it would only evict the others. */
@@ -258,7 +256,6 @@ static void too_large_is_not_stored(void **state) {
   assert_true(put(disk, "real"));
   assert_false(rt_disk_put(disk, "code", "large", 5, payload, sizeof payload));
   assert_true(get(disk, "real"));
-  rt_disk_close(disk);
 }
 
 /* ---- trust */
@@ -274,7 +271,6 @@ static void expect(const char *directory, bool used, const char *path, const cha
   if (path && strcmp(r.path[0], path) != 0) fail_msg("'%s' is told, '%s' is meant", r.path[0], path);
   rt_disk_count(disk, &counts);
   assert_int_equal(counts.refused, !used);
-  rt_disk_close(disk);
 }
 
 static void modes_decide(void **state) {
@@ -291,7 +287,7 @@ static void modes_decide(void **state) {
   fresh();
   rt_disk *disk = open_disk(cache, 0, NULL);
   assert_true(put(disk, "k"));
-  rt_disk_close(disk);
+  unit_release(disk);
   entry_file("k", entry);
   snprintf(shard, sizeof shard, "%.*s", (int)(strrchr(entry, '/') - entry), entry);
   const char *const paths[] = {cache, shard, entry};
@@ -308,7 +304,7 @@ static void modes_decide(void **state) {
       assert_int_equal(rt_disk_stat(disk, NULL, NULL, &stats, &error), p || used ? IR_OK : IR_ERR_IO);
       if (!p && !used) assert_non_null(strstr(error.text, cases[i].why));
       assert_int_equal(rt_disk_prune(disk, 1 << 20, NULL, NULL, NULL, &error), p || used ? IR_OK : IR_ERR_IO);
-      rt_disk_close(disk);
+      unit_release(disk);
       assert_int_equal(chmod(paths[p], p < 2 ? 0700 : 0600), 0);
     }
   expect(cache, true, NULL, NULL);
@@ -331,7 +327,6 @@ static void untrusted_is_left_alone(void **state) {
   assert_true(get(disk, "k"));
   assert_int_equal(rt_disk_prune(disk, 0, NULL, NULL, &done, NULL), IR_OK);
   assert_int_equal(done.removed, 1);
-  rt_disk_close(disk);
 }
 
 static void of_another_user_is_ignored(void **state) {
@@ -340,7 +335,7 @@ static void of_another_user_is_ignored(void **state) {
   fresh();
   rt_disk *disk = open_disk(cache, 0, NULL);
   assert_true(put(disk, "k"));
-  rt_disk_close(disk);
+  unit_release(disk);
   entry_file("k", entry);
   snprintf(shard, sizeof shard, "%.*s", (int)(strrchr(entry, '/') - entry), entry);
   const char *const paths[] = {cache, shard, entry};
@@ -359,7 +354,7 @@ static void of_another_user_is_ignored(void **state) {
   bool found = get(disk, "k"), stored = put(disk, "k");
   rt_disk_pruned done;
   ir_status status = rt_disk_prune(disk, 0, NULL, NULL, &done, NULL);
-  rt_disk_close(disk);
+  unit_release(disk);
   assert_int_equal(seteuid(0), 0);
   assert_true(found && !stored);
   assert_int_equal(status, IR_OK);
@@ -378,7 +373,7 @@ static void links_in_the_path(void **state) {
   snprintf(path, sizeof path, "%s/real/c", place);
   rt_disk *disk = open_disk(path, 0, NULL);
   assert_true(put(disk, "k"));
-  rt_disk_close(disk);
+  unit_release(disk);
   snprintf(path, sizeof path, "%s/own", place); /* the directory itself is a link */
   expect(path, false, path, "is a symbolic link; name the directory that it leads to");
   snprintf(link, sizeof link, "%s/own/.//", place);
@@ -390,7 +385,7 @@ static void links_in_the_path(void **state) {
   snprintf(path, sizeof path, "%s/loop/c", place);
   disk = open_disk(path, 0, NULL);
   assert_false(get(disk, "k") || put(disk, "k"));
-  rt_disk_close(disk);
+  unit_release(disk);
   snprintf(path, sizeof path, "%s/open/up/c", place); /* a link in a directory that others may write to */
   static const struct {
     int mode;
@@ -408,11 +403,11 @@ static void links_in_the_path(void **state) {
   unit_shell("chmod 0777 %s/open", place);
   disk = open_disk(path, 0, NULL);
   assert_true(put(disk, "k") && get(disk, "k"));
-  rt_disk_close(disk);
+  unit_release(disk);
   snprintf(path, sizeof path, "%s/gone/c", place); /* created where the link leads to */
   disk = open_disk(path, 0, NULL);
   assert_true(put(disk, "k") && get(disk, "k"));
-  rt_disk_close(disk);
+  unit_release(disk);
   unit_shell("test -d %s/missing/c", place);
 }
 
@@ -426,7 +421,7 @@ static void links_of_another_user(void **state) {
   snprintf(link, sizeof link, "%s/up", place);
   rt_disk *disk = open_disk(path, 0, NULL);
   assert_true(put(disk, "k"));
-  rt_disk_close(disk);
+  unit_release(disk);
   assert_int_equal(lchown(link, ANOTHER, ANOTHER), 0);
   expect(path, false, link, "is a symbolic link that belongs to user 12345");
   snprintf(path, sizeof path, "%s/his/up/c", place); /* our link in a directory of another user */
@@ -445,12 +440,12 @@ static void directories_come_and_go(void **state) {
     assert_true(put(disk, "k") && get(disk, "k"));
     unit_shell("rm -r %s", cache);
   }
-  rt_disk_close(disk);
+  unit_release(disk);
   assert_non_null(getcwd(old, sizeof old)); /* by a relative name */
   assert_int_equal(chdir(place), 0);
   disk = open_disk("a/./b//c/", 0, NULL);
   bool good = put(disk, "k") && get(disk, "k");
-  rt_disk_close(disk);
+  unit_release(disk);
   assert_int_equal(chdir(old), 0);
   assert_true(good);
   unit_shell("test $(stat -c %%a %s/a/b/c) = 700", place);
@@ -512,7 +507,6 @@ static void files_change_while_read(void **state) {
   int status;
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_true(WIFSIGNALED(status) && good);
-  rt_disk_close(disk);
 }
 
 /* A file whose header promises more than the file holds: no memory is allocated for it. */
@@ -525,7 +519,6 @@ static void a_hole_is_not_read(void **state) {
   unit_shell("truncate -s 1T %s", path);
   assert_false(get(disk, "k"));
   assert_int_equal(access(path, F_OK), -1);
-  rt_disk_close(disk);
 }
 
 UNIT_TESTS_BETWEEN(make_place, remove_place, prunes_only_its_own, prunes_only_its_own_when_full,

@@ -113,7 +113,6 @@ static bool refused(ir_op op, char relation, ir_dtype a, ir_dtype t) {
 }
 
 static void dtypes_of_each_operation(void **state) {
-  (void)state;
   for (int op = 0; op < IR_OP_COUNT; op++) {
     if (!has_relation((ir_op)op)) continue;
     char relation = relation_of((ir_op)op);

@@ -3,25 +3,11 @@
 
 #include <math.h>
 
+#include "test/lib/record.h"
 #include "test/lib/unit.h"
 
-/* An allocator that counts, and fails after `left` more allocations */
-typedef struct meter {
-  size_t left, live, peak;
-} meter;
-static void *metered(void *user, void *ptr, size_t old_size, size_t new_size) {
-  meter *m = user;
-  if (new_size && m->left == 0) return NULL;
-  if (new_size) m->left--;
-  void *moved = new_size ? realloc(ptr, new_size) : NULL;
-  if (!new_size) free(ptr);
-  m->live += new_size - old_size;
-  if (m->live > m->peak) m->peak = m->live;
-  return moved;
-}
-
-static meter memory;
-static ir_mem mem = {metered, &memory};
+static test_memory memory;
+static ir_mem mem = {test_memory_hook, &memory};
 static ir_error error;
 static ir_graph g;
 static ir_var_value vars[4];
@@ -30,7 +16,7 @@ static ir_binding_input inputs[4];
 static size_t input_count;
 
 static int begin(void **state) {
-  memory = (meter){.left = SIZE_MAX};
+  memory = (test_memory){0};
   error = (ir_error){0};
   var_count = input_count = 0;
   return ir_graph_init(&g, &mem, &error);
@@ -40,381 +26,215 @@ static int end(void **state) {
   return memory.live != 0; /* all memory was freed */
 }
 
-/* builders */
+/* operations as users record them: one-line cases, see record.h. Inputs hold 0, 1, 2, ... */
 
-#define LIST(...) (int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
-#define SCALAR    (int64_t[]){0}, 0
-static ir_ref shape_of(const int64_t *sizes, size_t rank) {
-  ir_ref items[IR_MAX_RANK];
-  for (size_t k = 0; k < rank; k++) items[k] = ir_index(&g, sizes[k]);
-  return ir_tuple(&g, items, (uint32_t)rank);
-}
+typedef struct evaluated {
+  const char *line, *want; /* the result's type and its elements, or a part of the error's message */
+} evaluated;
 
-/* A literal array; integers are converted to the dtype. */
-static ir_ref ints(ir_dtype type, const int64_t *sizes, size_t rank, const int64_t *values, size_t count) {
-  unsigned char bytes[4096] = {0};
-  for (size_t i = 0; i < count; i++)
-    ir_value_store(bytes + i * ir_dtypes[type].bytes, type,
-                   ir_value_cast((ir_value){.i = values[i]}, IR_I64, type));
-  int64_t name = ir_name(&g, (char *)bytes, count * ir_dtypes[type].bytes);
-  ir_ref shape = shape_of(sizes, rank);
-  return ir_make_tensor(&g, IR_OP_DATA, type, shape, name, ir_get(&g, shape)->src, (uint32_t)rank);
-}
-static ir_ref range(ir_dtype type, const int64_t *sizes, size_t rank) {
-  int64_t values[512] = {0}, count = 1;
-  for (size_t k = 0; k < rank; k++) count *= sizes[k];
-  for (int64_t i = 0; i < count; i++) values[i] = i;
-  return ints(type, sizes, rank, values, (size_t)count);
-}
-static ir_ref floats(ir_dtype type, size_t count, const double *values) {
-  unsigned char bytes[1024] = {0};
-  for (size_t i = 0; i < count; i++)
-    ir_value_store(bytes + i * ir_dtypes[type].bytes, type, (ir_value){.f = values[i]});
-  ir_ref size = ir_index(&g, (int64_t)count);
-  return ir_make_tensor(&g, IR_OP_DATA, type, ir_tuple(&g, &size, 1),
-                        ir_name(&g, (char *)bytes, count * ir_dtypes[type].bytes), &size, 1);
-}
-#define FLOATS(type, ...)                                                                                    \
-  floats(type, sizeof((double[]){__VA_ARGS__}) / sizeof(double), (double[]){__VA_ARGS__})
-
-static ir_ref view_to(ir_op op, ir_ref shape, ir_ref x, int64_t arg, const int64_t *attrs, size_t count) {
-  ir_ref src[40] = {x};
-  for (size_t i = 0; i < count; i++) src[1 + i] = ir_index(&g, attrs[i]);
-  return ir_make_tensor(&g, op, ir_dtype_of(&g, x), shape, arg, src, (uint32_t)(1 + count));
-}
-static ir_ref view(ir_op op, const int64_t *sizes, size_t rank, ir_ref x, int64_t arg, const int64_t *attrs,
-                   size_t count) {
-  return view_to(op, shape_of(sizes, rank), x, arg, attrs, count);
-}
-static ir_ref pad(const int64_t *sizes, size_t rank, ir_ref x, int mode, int64_t value, const int64_t *pads,
-                  size_t count) {
-  ir_dtype type = ir_dtype_of(&g, x);
-  ir_ref src[40] = {x, ir_is_float(type) ? ir_float(&g, type, (double)value) : ir_int(&g, type, value)};
-  for (size_t i = 0; i < count; i++) src[2 + i] = ir_index(&g, pads[i]);
-  return ir_make_tensor(&g, IR_OP_PAD, type, shape_of(sizes, rank), ir_pack_arg(0, mode), src,
-                        (uint32_t)(2 + count));
-}
-static ir_ref reduce(ir_op op, ir_dtype type, const int64_t *sizes, size_t rank, ir_ref x, bool keep,
-                     const int64_t *axes, size_t count) {
-  ir_ref src[20] = {x};
-  bool arg = op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
-  for (size_t i = 0; i < count; i++) src[1 + i] = ir_index(&g, axes[i]);
-  return ir_make_tensor(&g, op, type, shape_of(sizes, rank), ir_pack_arg(arg ? axes[0] : 0, keep), src,
-                        arg ? 1 : (uint32_t)(1 + count));
-}
-static ir_ref join(ir_op op, const int64_t *sizes, size_t rank, int64_t axis, ir_ref a, ir_ref b) {
-  return ir_make_tensor(&g, op, ir_dtype_of(&g, a), shape_of(sizes, rank), axis, (ir_ref[]){a, b}, 2);
-}
-static ir_ref matmul(ir_dtype type, const int64_t *sizes, size_t rank, ir_ref a, ir_ref b) {
-  return ir_make_tensor(&g, IR_OP_MATMUL, type, shape_of(sizes, rank), 0, (ir_ref[]){a, b}, 2);
-}
-static ir_ref gather(const int64_t *sizes, size_t rank, ir_ref data, ir_ref indices, int axis, int mode) {
-  return ir_make_tensor(&g, IR_OP_GATHER, ir_dtype_of(&g, data), shape_of(sizes, rank),
-                        ir_pack_arg(axis, mode), (ir_ref[]){data, indices}, 2);
-}
-static ir_ref gather_batched(const int64_t *sizes, size_t rank, ir_ref data, ir_ref indices, int axis,
-                             int batch) {
-  return ir_make_tensor(&g, IR_OP_GATHER, ir_dtype_of(&g, data), shape_of(sizes, rank),
-                        ir_pack_args(axis, IR_GATHER_CHECK, batch), (ir_ref[]){data, indices}, 2);
-}
-static ir_ref scatter(ir_op op, ir_ref data, ir_ref indices, ir_ref updates, int axis, int mode, int batch) {
-  return ir_make_tensor(&g, op, ir_dtype_of(&g, data), ir_shape(&g, data), ir_pack_args(axis, mode, batch),
-                        (ir_ref[]){data, indices, updates}, 3);
-}
-static ir_ref fma3(ir_ref a, ir_ref b, ir_ref c) {
-  return ir_make_tensor(&g, IR_OP_FMA, ir_dtype_of(&g, a), ir_shape(&g, a), 0, (ir_ref[]){a, b, c}, 3);
-}
-static ir_ref input(ir_dtype type, const int64_t *sizes, size_t rank, const void *data) {
-  ir_ref shape = shape_of(sizes, rank);
-  ir_ref x = ir_make_tensor(&g, IR_OP_INPUT, type, shape, ir_name(&g, "x", 1), ir_get(&g, shape)->src,
-                            (uint32_t)rank);
-  inputs[input_count++] = (ir_binding_input){x, data};
-  return x;
-}
-
-/* expectations */
-
-static ir_status evaluate(ir_ref root, ir_eval_result *out) {
-  ir_error_clear(&error);
-  return ir_eval(&g, &root, 1, inputs, input_count, vars, var_count, out, &error);
-}
-
-static void expect_ints(ir_ref root, const int64_t *sizes, size_t rank, const int64_t *values, size_t count) {
-  ir_eval_result r;
-  if (evaluate(root, &r)) fail_msg("%s", error.text);
-  assert_int_equal(r.rank, rank);
-  for (size_t k = 0; k < rank; k++) assert_int_equal(r.shape[k], sizes[k]);
-  assert_int_equal(r.count, count);
-  assert_int_equal(r.dtype, ir_dtype_of(&g, root));
-  for (size_t i = 0; i < count; i++) {
-    ir_value v = ir_value_load((char *)r.data + i * ir_dtypes[r.dtype].bytes, r.dtype);
-    if (ir_is_float(r.dtype)) assert_true(v.f == (double)values[i]);
-    else assert_int_equal(v.i, values[i]);
+static void print_result(const ir_eval_result *result, ir_text *out) {
+  ir_textf(out, "%s[", ir_dtypes[result->dtype].name);
+  for (uint32_t k = 0; k < result->rank; k++)
+    ir_textf(out, k ? ",%lld" : "%lld", (long long)result->shape[k]);
+  ir_text_str(out, "]");
+  for (int64_t i = 0; i < result->count; i++) {
+    ir_value v = ir_value_load((char *)result->data + i * ir_dtypes[result->dtype].bytes, result->dtype);
+    if (result->dtype == IR_U64) ir_textf(out, " %llu", (unsigned long long)v.i);
+    else if (!ir_is_float(result->dtype)) ir_textf(out, " %lld", (long long)v.i);
+    else ir_textf(out, isnan(v.f) ? " nan" : result->dtype == IR_F64 ? " %.17g" : " %.9g", v.f);
   }
-  ir_eval_free(&g, &r, 1);
 }
 
-/* One axis of floats, signs of zeros included; NaN expected where NaN is given. */
-static void expect_floats(ir_ref root, size_t count, const double *values) {
-  ir_eval_result r;
-  if (evaluate(root, &r)) fail_msg("%s", error.text);
-  assert_int_equal(r.count, count);
-  for (size_t i = 0; i < count; i++) {
-    double v = ir_value_load((char *)r.data + i * ir_dtypes[r.dtype].bytes, r.dtype).f;
-    bool same = isnan(values[i]) ? isnan(v) : v == values[i] && !signbit(v) == !signbit(values[i]);
-    if (!same) fail_msg("element %zu is %a, expected %a", i, v, values[i]);
+static ir_status evaluate_recorded(recorder *r, ir_ref root, ir_eval_result *out, ir_error *failure) {
+  static unsigned char counted[RECORD_INPUTS][512];
+  ir_binding_input bound[RECORD_INPUTS];
+  for (int i = 0; i < r->input_count; i++) {
+    ir_dtype dtype = ir_dtype_of(&r->g, r->inputs[i]);
+    size_t bytes = ir_dtypes[dtype].bytes;
+    for (size_t k = 0; k < sizeof *counted / bytes; k++)
+      ir_value_store(counted[i] + k * bytes, dtype,
+                     ir_value_cast((ir_value){.i = (int64_t)k}, IR_I64, dtype));
+    bound[i] = (ir_binding_input){r->inputs[i], counted[i]};
   }
-  ir_eval_free(&g, &r, 1);
-}
-#define EXPECT_FLOATS(root, ...)                                                                             \
-  expect_floats(root, sizeof((double[]){__VA_ARGS__}) / sizeof(double), (double[]){__VA_ARGS__})
-
-static void expect_error(ir_ref root, ir_status status, const char *text) {
-  ir_eval_result r = {0};
-  assert_int_equal(evaluate(root, &r), status);
-  assert_int_equal(error.status, status);
-  assert_null(r.data);
-  if (!strstr(error.text, text)) fail_msg("the message is: %s", error.text);
+  return ir_eval(&r->g, &root, 1, bound, (size_t)r->input_count, NULL, 0, out, failure);
 }
 
-/* views */
-
-static void permute_and_moveaxis(void **s) {
-  ir_ref x = range(IR_F32, LIST(2, 3));
-  expect_ints(view(IR_OP_PERMUTE, LIST(3, 2), x, 0, LIST(1, 0)), LIST(3, 2), LIST(0, 3, 1, 4, 2, 5));
-  ir_ref y = range(IR_I32, LIST(2, 3, 4));
-  ir_ref moved = view(IR_OP_PERMUTE, LIST(3, 4, 2), y, 0, LIST(1, 2, 0)); /* moveaxis 0 -> 2 */
-  expect_ints(moved, LIST(3, 4, 2),
-              LIST(0, 12, 1, 13, 2, 14, 3, 15, 4, 16, 5, 17, 6, 18, 7, 19, 8, 20, 9, 21, 10, 22, 11, 23));
-  expect_ints(view(IR_OP_PERMUTE, LIST(2, 3, 4), moved, 0, LIST(2, 0, 1)), LIST(2, 3, 4),
-              LIST(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23));
+static ir_status evaluate_line(const char *line, ir_text *out, ir_error *failure) {
+  ir_eval_result result;
+  recorder *r = record_begin();
+  ir_ref made = record_line(r, line);
+  if (!made) fail_msg("%s: refused: %s", line, r->error.text);
+  ir_status status = evaluate_recorded(r, made, &result, failure);
+  if (status == IR_OK) print_result(&result, out), ir_eval_free(&r->g, &result, 1);
+  return status;
 }
 
-static void axes_of_size_one(void **s) {
-  ir_ref x = range(IR_U8, LIST(2, 3));
-  ir_ref last = view(IR_OP_UNSQUEEZE, LIST(2, 3, 1), x, 2, SCALAR),
-         first = view(IR_OP_UNSQUEEZE, LIST(1, 2, 3), x, 0, SCALAR);
-  expect_ints(last, LIST(2, 3, 1), LIST(0, 1, 2, 3, 4, 5));
-  expect_ints(first, LIST(1, 2, 3), LIST(0, 1, 2, 3, 4, 5));
-  expect_ints(view(IR_OP_SQUEEZE, LIST(2, 3), last, 2, SCALAR), LIST(2, 3), LIST(0, 1, 2, 3, 4, 5));
-  ir_ref middle = view(IR_OP_UNSQUEEZE, LIST(2, 1, 3), x, 1, SCALAR);
-  expect_ints(view(IR_OP_EXPAND, LIST(2, 2, 3), middle, 0, LIST(2, 2, 3)), LIST(2, 2, 3),
-              LIST(0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5));
-  ir_ref scalar = ints(IR_I16, SCALAR, LIST(7));
-  expect_ints(view(IR_OP_UNSQUEEZE, LIST(1), scalar, 0, SCALAR), LIST(1), LIST(7));
-  expect_error(view(IR_OP_SQUEEZE, LIST(3), x, 0, SCALAR), IR_ERR_INVALID,
-               "squeeze: axis 0 does not fit an operand of shape [2,3]");
+static void check_values(const evaluated *c) {
+  ir_text found;
+  ir_error failure = {0};
+  ir_text_init(&found, &ir_mem_libc);
+  if (evaluate_line(c->line, &found, &failure)) fail_msg("%s: %s", c->line, failure.text);
+  if (strcmp(ir_text_get(&found), c->want) != 0)
+    fail_msg("%s:\n  expected %s\n  found    %s", c->line, c->want, ir_text_get(&found));
+  ir_text_free(&found);
 }
 
-static void expand_and_reshape(void **s) {
-  ir_ref row = range(IR_I64, LIST(1, 3)), column = range(IR_I64, LIST(2, 1));
-  expect_ints(view(IR_OP_EXPAND, LIST(2, 3), row, 0, LIST(2, 3)), LIST(2, 3), LIST(0, 1, 2, 0, 1, 2));
-  expect_ints(view(IR_OP_EXPAND, LIST(2, 5), column, 0, LIST(2, 5)), LIST(2, 5),
-              LIST(0, 0, 0, 0, 0, 1, 1, 1, 1, 1));
-  expect_ints(view(IR_OP_EXPAND, LIST(2, 0), column, 0, LIST(2, 0)), LIST(2, 0), SCALAR);
-  ir_ref x = range(IR_I64, LIST(2, 3));
-  expect_ints(view(IR_OP_RESHAPE, LIST(3, 2), x, 0, LIST(3, 2)), LIST(3, 2), LIST(0, 1, 2, 3, 4, 5));
-  ir_ref p = view(IR_OP_PERMUTE, LIST(3, 2), x, 0, LIST(1, 0));
-  expect_ints(view(IR_OP_RESHAPE, LIST(6), p, 0, LIST(6)), LIST(6),
-              LIST(0, 3, 1, 4, 2, 5)); /* the view's elements, not the memory's */
-  expect_error(view(IR_OP_RESHAPE, LIST(4), x, 0, LIST(4)), IR_ERR_INVALID,
-               "reshape: the number of elements");
-  expect_error(view(IR_OP_EXPAND, LIST(4, 3), x, 0, LIST(4, 3)), IR_ERR_INVALID,
-               "expand: the size 4 does not fit");
+static void check_out_of_range(const evaluated *c) {
+  ir_text found;
+  ir_error failure = {0};
+  ir_text_init(&found, &ir_mem_libc);
+  assert_int_equal(evaluate_line(c->line, &found, &failure), IR_ERR_RANGE);
+  if (!strstr(failure.text, c->want)) fail_msg("%s: the message is: %s", c->line, failure.text);
 }
 
-static void shrink_stride_flip_point(void **s) {
-  ir_ref x = range(IR_F64, LIST(3, 4));
-  expect_ints(view(IR_OP_SHRINK, LIST(2, 2), x, 0, LIST(1, 3, 1, 3)), LIST(2, 2), LIST(5, 6, 9, 10));
-  expect_ints(view(IR_OP_SHRINK, LIST(3, 0), x, 0, LIST(0, 3, 2, 2)), LIST(3, 0), SCALAR);
-  expect_error(view(IR_OP_SHRINK, LIST(2, 5), x, 0, LIST(1, 3, 0, 5)), IR_ERR_INVALID,
-               "shrink: the end 5 does not fit");
-  ir_ref five = range(IR_I32, LIST(5)), six = range(IR_I32, LIST(6));
-  expect_ints(view(IR_OP_STRIDE, LIST(3), five, 0, LIST(2)), LIST(3), LIST(0, 2, 4));
-  expect_ints(view(IR_OP_STRIDE, LIST(3), five, 0, LIST(-2)), LIST(3), LIST(4, 2, 0));
-  expect_ints(view(IR_OP_STRIDE, LIST(3), six, 0, LIST(-2)), LIST(3), LIST(5, 3, 1));
-  expect_ints(view(IR_OP_STRIDE, LIST(2), six, 0, LIST(-4)), LIST(2), LIST(5, 1));
-  expect_ints(view(IR_OP_STRIDE, LIST(1), six, 0, LIST(100)), LIST(1), LIST(0));
-  expect_error(view(IR_OP_STRIDE, LIST(6), six, 0, LIST(0)), IR_ERR_INVALID, "stride: the step 0");
-  ir_ref padded = pad(LIST(6), range(IR_I32, LIST(3)), IR_PAD_CONSTANT, -9, LIST(1, 2));
-  expect_ints(view(IR_OP_STRIDE, LIST(3), padded, 0, LIST(-2)), LIST(3), LIST(-9, 2, 0));
-  expect_ints(view(IR_OP_FLIP, LIST(4), range(IR_I8, LIST(4)), 0, LIST(0)), LIST(4), LIST(3, 2, 1, 0));
-  expect_ints(view(IR_OP_FLIP, LIST(2, 2), range(IR_I8, LIST(2, 2)), 0, LIST(0, 1)), LIST(2, 2),
-              LIST(3, 2, 1, 0));
-  expect_ints(view(IR_OP_POINT, LIST(3), x, 1, LIST(2)), LIST(3), LIST(2, 6, 10));
-  expect_ints(view(IR_OP_POINT, LIST(4), x, 0, LIST(2)), LIST(4), LIST(8, 9, 10, 11));
-  expect_error(view(IR_OP_POINT, LIST(4), x, 0, LIST(3)), IR_ERR_INVALID, "point: index 3 does not fit");
-}
-
-/* Odd rows and columns of 5x5; every second row from 0 and column from 1; a reversed window with strides */
-static void windows_with_steps(void **s) {
-  ir_ref x = range(IR_I32, LIST(5, 5));
-  ir_ref inner = view(IR_OP_SHRINK, LIST(4, 4), x, 0, LIST(1, 5, 1, 5));
-  expect_ints(view(IR_OP_STRIDE, LIST(2, 2), inner, 0, LIST(2, 2)), LIST(2, 2), LIST(6, 8, 16, 18));
-  ir_ref right = view(IR_OP_SHRINK, LIST(5, 4), x, 0, LIST(0, 5, 1, 5));
-  expect_ints(view(IR_OP_STRIDE, LIST(3, 2), right, 0, LIST(2, 2)), LIST(3, 2), LIST(1, 3, 11, 13, 21, 23));
-  ir_ref five = ints(IR_I32, LIST(5), LIST(1, 2, 3, 4, 5));
-  expect_ints(view(IR_OP_STRIDE, LIST(3), five, 0, LIST(-2)), LIST(3), LIST(5, 3, 1));
+static void views(void **s) {
+  static const evaluated cases[] = {
+      {"permute f32[2,3] order=[1,0]", "f32[3,2] 0 3 1 4 2 5"},
+      {"permute i32[2,3,4] order=[1,2,0]",
+       "i32[3,4,2] 0 12 1 13 2 14 3 15 4 16 5 17 6 18 7 19 8 20 9 21 10 22 11 23"},
+      {"permute {permute i32[2,3,4] order=[1,2,0]} order=[2,0,1]",
+       "i32[2,3,4] 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23"},
+      {"unsqueeze u8[2,3] axis=2", "u8[2,3,1] 0 1 2 3 4 5"},
+      {"unsqueeze u8[2,3] axis=0", "u8[1,2,3] 0 1 2 3 4 5"},
+      {"unsqueeze i16[]=[7] axis=0", "i16[1] 7"},
+      {"squeeze {unsqueeze u8[2,3] axis=2} axis=2", "u8[2,3] 0 1 2 3 4 5"},
+      {"expand {unsqueeze u8[2,3] axis=1} shape=[2,2,3]", "u8[2,2,3] 0 1 2 0 1 2 3 4 5 3 4 5"},
+      {"expand i64[1,3] shape=[2,3]", "i64[2,3] 0 1 2 0 1 2"},
+      {"expand i64[2,1] shape=[2,5]", "i64[2,5] 0 0 0 0 0 1 1 1 1 1"},
+      {"expand i64[2,1] shape=[2,0]", "i64[2,0]"},
+      {"reshape i64[2,3] shape=[3,2]", "i64[3,2] 0 1 2 3 4 5"},
+      /* the view's elements, not the memory's */
+      {"reshape {permute i64[2,3] order=[1,0]} shape=[6]", "i64[6] 0 3 1 4 2 5"},
+      {"shrink f64[3,4] bounds=[[1,3],[1,3]]", "f64[2,2] 5 6 9 10"},
+      {"shrink f64[3,4] bounds=[[0,3],[2,2]]", "f64[3,0]"},
+      {"stride i32[5] steps=[2]", "i32[3] 0 2 4"},
+      {"stride i32[5] steps=[-2]", "i32[3] 4 2 0"},
+      {"stride i32[6] steps=[-2]", "i32[3] 5 3 1"},
+      {"stride i32[6] steps=[-4]", "i32[2] 5 1"},
+      {"stride i32[6] steps=[100]", "i32[1] 0"},
+      {"stride {pad i32[3] pads=[[1,2]] value=-9} steps=[-2]", "i32[3] -9 2 0"},
+      {"flip i8[4] axes=[0]", "i8[4] 3 2 1 0"},
+      {"flip i8[2,2] axes=[0,1]", "i8[2,2] 3 2 1 0"},
+      {"point f64[3,4] index=2 axis=1", "f64[3] 2 6 10"},
+      {"point f64[3,4] index=2 axis=0", "f64[4] 8 9 10 11"},
+      /* odd rows and columns; every second row from 0 and column from 1; a reversed window with strides */
+      {"stride {shrink i32[5,5] bounds=[[1,5],[1,5]]} steps=[2,2]", "i32[2,2] 6 8 16 18"},
+      {"stride {shrink i32[5,5] bounds=[[0,5],[1,5]]} steps=[2,2]", "i32[3,2] 1 3 11 13 21 23"},
+      {"stride i32[5]=[1,2,3,4,5] steps=[-2]", "i32[3] 5 3 1"},
+  };
+  CHECK_ALL(check_values, cases);
 }
 
 static void pads(void **s) {
-  ir_ref x = ints(IR_I32, LIST(2, 2), LIST(1, 2, 3, 4));
-  expect_ints(pad(LIST(3, 4), x, IR_PAD_CONSTANT, 9, LIST(1, 0, 0, 2)), LIST(3, 4),
-              LIST(9, 9, 9, 9, 1, 2, 9, 9, 3, 4, 9, 9));
-  ir_ref three = range(IR_F32, LIST(3));
-  expect_ints(pad(LIST(6), three, IR_PAD_CONSTANT, 0, LIST(2, 1)), LIST(6), LIST(0, 0, 0, 1, 2, 0));
-  ir_ref once = pad(LIST(4, 5), range(IR_I64, LIST(2, 3)), IR_PAD_CONSTANT, 7, LIST(1, 1, 1, 1));
-  expect_ints(pad(LIST(5, 5), once, IR_PAD_CONSTANT, 8, LIST(1, 0, 0, 0)), LIST(5, 5),
-              LIST(8, 8, 8, 8, 8, 7, 7, 7, 7, 7, 7, 0, 1, 2, 7, 7, 3, 4, 5, 7, 7, 7, 7, 7, 7));
-  ir_ref padded = pad(LIST(6), three, IR_PAD_CONSTANT, 5, LIST(2, 1));
-  expect_ints(view(IR_OP_SHRINK, LIST(3), padded, 0, LIST(2, 5)), LIST(3), LIST(0, 1, 2));
-  expect_ints(view(IR_OP_SHRINK, LIST(2), padded, 0, LIST(0, 2)), LIST(2), LIST(5, 5));
-  expect_ints(pad(LIST(3), range(IR_I8, LIST(0)), IR_PAD_CONSTANT, 4, LIST(1, 2)), LIST(3), LIST(4, 4, 4));
-  expect_error(pad(LIST(2), three, IR_PAD_CONSTANT, 0, LIST(-1, 0)), IR_ERR_INVALID, "pad: the padding -1");
-}
-
-static void pad_modes(void **s) {
-  ir_ref x = ints(IR_I32, LIST(4), LIST(1, 2, 3, 4));
-  expect_ints(pad(LIST(9), x, IR_PAD_EDGE, 0, LIST(2, 3)), LIST(9), LIST(1, 1, 1, 2, 3, 4, 4, 4, 4));
-  expect_ints(pad(LIST(9), x, IR_PAD_REFLECT, 0, LIST(2, 3)), LIST(9), LIST(3, 2, 1, 2, 3, 4, 3, 2, 1));
-  expect_ints(pad(LIST(9), x, IR_PAD_WRAP, 0, LIST(2, 3)), LIST(9), LIST(3, 4, 1, 2, 3, 4, 1, 2, 3));
-  /* padding longer than the axis: numpy.pad([1,2,3], (5, 5), mode) */
-  ir_ref y = ints(IR_I32, LIST(3), LIST(1, 2, 3));
-  expect_ints(pad(LIST(13), y, IR_PAD_REFLECT, 0, LIST(5, 5)), LIST(13),
-              LIST(2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2));
-  expect_ints(pad(LIST(13), y, IR_PAD_WRAP, 0, LIST(5, 5)), LIST(13),
-              LIST(2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2));
-  expect_ints(pad(LIST(4), ints(IR_I32, LIST(1), LIST(6)), IR_PAD_REFLECT, 0, LIST(1, 2)), LIST(4),
-              LIST(6, 6, 6, 6));
-  ir_ref square = ints(IR_I32, LIST(2, 2), LIST(1, 2, 3, 4));
-  expect_ints(pad(LIST(3, 3), square, IR_PAD_REFLECT, 0, LIST(1, 0, 0, 1)), LIST(3, 3),
-              LIST(3, 4, 3, 1, 2, 1, 3, 4, 3));
-  expect_error(pad(LIST(1), range(IR_I32, LIST(0)), IR_PAD_EDGE, 0, LIST(0, 1)), IR_ERR_INVALID,
-               "mode=edge cannot extend");
+  static const evaluated cases[] = {
+      {"pad i32[2,2]=[1,2,3,4] pads=[[1,0],[0,2]] value=9", "i32[3,4] 9 9 9 9 1 2 9 9 3 4 9 9"},
+      {"pad f32[3] pads=[[2,1]]", "f32[6] 0 0 0 1 2 0"},
+      {"pad {pad i64[2,3] pads=[[1,1],[1,1]] value=7} pads=[[1,0],[0,0]] value=8",
+       "i64[5,5] 8 8 8 8 8 7 7 7 7 7 7 0 1 2 7 7 3 4 5 7 7 7 7 7 7"},
+      {"shrink {pad f32[3] pads=[[2,1]] value=5} bounds=[[2,5]]", "f32[3] 0 1 2"},
+      {"shrink {pad f32[3] pads=[[2,1]] value=5} bounds=[[0,2]]", "f32[2] 5 5"},
+      {"pad i8[0] pads=[[1,2]] value=4", "i8[3] 4 4 4"},
+      {"pad i32[4]=[1,2,3,4] pads=[[2,3]] mode=edge", "i32[9] 1 1 1 2 3 4 4 4 4"},
+      {"pad i32[4]=[1,2,3,4] pads=[[2,3]] mode=reflect", "i32[9] 3 2 1 2 3 4 3 2 1"},
+      {"pad i32[4]=[1,2,3,4] pads=[[2,3]] mode=wrap", "i32[9] 3 4 1 2 3 4 1 2 3"},
+      /* padding longer than the axis: numpy.pad([1,2,3], (5, 5), mode) */
+      {"pad i32[3]=[1,2,3] pads=[[5,5]] mode=reflect", "i32[13] 2 1 2 3 2 1 2 3 2 1 2 3 2"},
+      {"pad i32[3]=[1,2,3] pads=[[5,5]] mode=wrap", "i32[13] 2 3 1 2 3 1 2 3 1 2 3 1 2"},
+      {"pad i32[1]=[6] pads=[[1,2]] mode=reflect", "i32[4] 6 6 6 6"},
+      {"pad i32[2,2]=[1,2,3,4] pads=[[1,0],[0,1]] mode=reflect", "i32[3,3] 3 4 3 1 2 1 3 4 3"},
+  };
+  CHECK_ALL(check_values, cases);
 }
 
 static void concat_and_stack(void **s) {
-  ir_ref a = range(IR_I32, LIST(2, 2)), row = ints(IR_I32, LIST(1, 2), LIST(10, 11)),
-         column = ints(IR_I32, LIST(2, 1), LIST(10, 11));
-  expect_ints(join(IR_OP_CONCAT, LIST(3, 2), 0, a, row), LIST(3, 2), LIST(0, 1, 2, 3, 10, 11));
-  expect_ints(join(IR_OP_CONCAT, LIST(2, 3), 1, a, column), LIST(2, 3), LIST(0, 1, 10, 2, 3, 11));
-  expect_ints(join(IR_OP_CONCAT, LIST(1, 2), 0, range(IR_I32, LIST(0, 2)), row), LIST(1, 2), LIST(10, 11));
-  ir_ref x = ints(IR_I32, LIST(2), LIST(0, 1)), y = ints(IR_I32, LIST(2), LIST(8, 9));
-  expect_ints(join(IR_OP_STACK, LIST(2, 2), 0, x, y), LIST(2, 2), LIST(0, 1, 8, 9));
-  expect_ints(join(IR_OP_STACK, LIST(2, 2), 1, x, y), LIST(2, 2), LIST(0, 8, 1, 9));
-  expect_error(join(IR_OP_CONCAT, LIST(3, 2), 0, a, column), IR_ERR_INVALID, "concat: operand 1");
-  expect_error(join(IR_OP_STACK, LIST(2, 2), 0, x, row), IR_ERR_INVALID, "stack: operand 1");
+  static const evaluated cases[] = {
+      {"concat i32[2,2] i32[1,2]=[10,11] axis=0", "i32[3,2] 0 1 2 3 10 11"},
+      {"concat i32[2,2] i32[2,1]=[10,11] axis=1", "i32[2,3] 0 1 10 2 3 11"},
+      {"concat i32[0,2] i32[1,2]=[10,11] axis=0", "i32[1,2] 10 11"},
+      {"stack i32[2] i32[2]=[8,9] axis=0", "i32[2,2] 0 1 8 9"},
+      {"stack i32[2] i32[2]=[8,9] axis=1", "i32[2,2] 0 8 1 9"},
+  };
+  CHECK_ALL(check_values, cases);
 }
-
-/* gather */
 
 static void gathers(void **s) {
-  ir_ref index = ints(IR_I32, LIST(3), LIST(2, 0, 2));
-  expect_ints(gather(LIST(3, 2), range(IR_F32, LIST(3, 2)), index, 0, 0), LIST(3, 2), LIST(4, 5, 0, 1, 4, 5));
-  expect_ints(gather(LIST(2, 3), range(IR_F32, LIST(2, 3)), index, 1, 0), LIST(2, 3), LIST(2, 0, 2, 5, 3, 5));
-  ir_ref square = ints(IR_I64, LIST(2, 2), LIST(3, 0, 1, 1)), four = range(IR_I32, LIST(4));
-  expect_ints(gather(LIST(2, 2), four, square, 0, 0), LIST(2, 2), LIST(3, 0, 1, 1));
-  expect_ints(gather(LIST(2, 2, 2), range(IR_I8, LIST(2, 4)), square, 1, 0), LIST(2, 2, 2),
-              LIST(3, 0, 1, 1, 7, 4, 5, 5));
-  expect_ints(gather(SCALAR, four, ints(IR_I8, SCALAR, LIST(-1)), 0, 0), SCALAR, LIST(3));
-  ir_ref wild = ints(IR_I32, LIST(5), LIST(-5, -4, 3, 4, 1000));
-  expect_ints(gather(LIST(5), four, wild, 0, IR_GATHER_CLIP), LIST(5), LIST(0, 0, 3, 3, 3));
-  expect_ints(gather(LIST(5), ints(IR_I32, LIST(4), LIST(5, 6, 7, 8)), wild, 0, IR_GATHER_FILL), LIST(5),
-              LIST(0, 5, 8, 0, 0));
-  expect_ints(gather(LIST(0), four, range(IR_U16, LIST(0)), 0, 0), LIST(0), SCALAR);
-  expect_ints(gather(LIST(2), range(IR_I32, LIST(0)), ints(IR_I32, LIST(2), LIST(0, 1)), 0, IR_GATHER_FILL),
-              LIST(2), LIST(0, 0));
+  static const evaluated cases[] = {
+      {"gather f32[3,2] i32[3]=[2,0,2] axis=0", "f32[3,2] 4 5 0 1 4 5"},
+      {"gather f32[2,3] i32[3]=[2,0,2] axis=1", "f32[2,3] 2 0 2 5 3 5"},
+      {"gather i32[4] i64[2,2]=[3,0,1,1] axis=0", "i32[2,2] 3 0 1 1"},
+      {"gather i8[2,4] i64[2,2]=[3,0,1,1] axis=1", "i8[2,2,2] 3 0 1 1 7 4 5 5"},
+      {"gather i32[4] i8[]=[-1] axis=0", "i32[] 3"},
+      {"gather i32[4] i32[5]=[-5,-4,3,4,1000] axis=0 mode=clip", "i32[5] 0 0 3 3 3"},
+      {"gather i32[4] u64[1]=[-1] axis=0 mode=clip", "i32[1] 3"},
+      {"gather i32[4]=[5,6,7,8] i32[5]=[-5,-4,3,4,1000] axis=0 mode=fill", "i32[5] 0 5 8 0 0"},
+      {"gather i32[4] u16[0] axis=0", "i32[0]"},
+      {"gather i32[0] i32[2]=[0,1] axis=0 mode=fill", "i32[2] 0 0"},
+      /* a row of indices for each row of data */
+      {"gather i16[2,4] i32[2,2]=[2,-4,1,1] axis=1 batch=1", "i16[2,2] 2 0 5 5"},
+  };
+  CHECK_ALL(check_values, cases);
 }
 
+/* An index out of range is an error only where a result needs it, and the message names one of these. */
+#define TAKEN "{gather i32[4] i32[3]=[1,9,-5] axis=0}"
+#define LAST  "{shrink " TAKEN " bounds=[[2,3]]}"
+
 static void gather_out_of_range(void **s) {
-  ir_ref four = range(IR_I32, LIST(4)), bad = ints(IR_I32, LIST(3), LIST(1, 9, -5));
-  ir_ref taken = gather(LIST(3), four, bad, 0, IR_GATHER_CHECK);
-  expect_error(taken, IR_ERR_RANGE,
-               "gather: index 9 is out of range for axis 0 of size 4; it must be in -4..3");
-  /* an index out of range is an error only where a result needs it, and the message names one of these */
-  expect_ints(view(IR_OP_SHRINK, LIST(1), taken, 0, LIST(0, 1)), LIST(1), LIST(1));
-  ir_ref last = view(IR_OP_SHRINK, LIST(1), taken, 0, LIST(2, 3));
-  expect_error(last, IR_ERR_RANGE, "index -5 is out of range");
-  expect_error(ir_unary(&g, IR_OP_NEG, last), IR_ERR_RANGE, "index -5");
-  expect_error(pad(LIST(3), last, IR_PAD_CONSTANT, 0, LIST(1, 1)), IR_ERR_RANGE, "index -5");
-  expect_error(reduce(IR_OP_SUM, IR_I32, SCALAR, taken, false, LIST(0)), IR_ERR_RANGE, "index 9");
-  expect_error(matmul(IR_I32, SCALAR, taken, range(IR_I32, LIST(3))), IR_ERR_RANGE, "index 9");
-  expect_error(gather(LIST(1), range(IR_I32, LIST(9)), last, 0, IR_GATHER_CHECK), IR_ERR_RANGE, "index -5");
-  ir_ref condition = ir_int(&g, IR_BOOL, 0);
-  expect_error(ir_where(&g, condition, last, ints(IR_I32, LIST(1), LIST(0))), IR_ERR_RANGE, "index -5");
-  ir_ref huge = ints(IR_U64, LIST(1), LIST(-1));
-  expect_error(gather(LIST(1), four, huge, 0, IR_GATHER_CHECK), IR_ERR_RANGE, "index 18446744073709551615");
-  expect_ints(gather(LIST(1), four, huge, 0, IR_GATHER_CLIP), LIST(1), LIST(3));
-  expect_error(gather(LIST(1), range(IR_I32, LIST(0)), ints(IR_I32, LIST(1), LIST(0)), 0, IR_GATHER_CLIP),
-               IR_ERR_RANGE, "size 0");
+  static const evaluated good[] = {{"shrink " TAKEN " bounds=[[0,1]]", "i32[1] 1"}};
+  CHECK_ALL(check_values, good);
+  static const evaluated bad[] = {
+      {"stored " TAKEN, "gather: index 9 is out of range for axis 0 of size 4; it must be in -4..3"},
+      {"stored " LAST, "index -5 is out of range"},
+      {"neg " LAST, "index -5"},
+      {"pad " LAST " pads=[[1,1]]", "index -5"},
+      {"sum " TAKEN, "index 9"},
+      {"matmul " TAKEN " i32[3]", "index 9"},
+      {"gather i32[9] " LAST " axis=0", "index -5"},
+      {"where bool[1]=[0] " LAST " i32[1]", "index -5"},
+      {"gather i32[4] u64[1]=[-1] axis=0", "index 18446744073709551615"},
+  };
+  CHECK_ALL(check_out_of_range, bad);
 }
 
 /* spec.md, V22 and V23, and further cases by hand */
 static void scatters(void **s) {
-  enum { CHECK = IR_GATHER_CHECK, CLIP = IR_GATHER_CLIP, FILL = IR_GATHER_FILL };
-  ir_ref x = range(IR_F32, LIST(4, 2)), at = ints(IR_I32, LIST(2), LIST(3, 1));
-  expect_ints(scatter(IR_OP_SCATTER, x, at, ints(IR_F32, LIST(2, 2), LIST(100, 101, 102, 103)), 0, CHECK, 0),
-              LIST(4, 2), LIST(0, 1, 102, 103, 4, 5, 100, 101));
-  ir_ref wide = range(IR_I16, LIST(2, 4)), columns = ints(IR_U8, LIST(2), LIST(1, 3));
-  expect_ints(
-      scatter(IR_OP_SCATTER, wide, columns, ints(IR_I16, LIST(2, 2), LIST(101, 100, 103, 102)), 1, CHECK, 0),
-      LIST(2, 4), LIST(0, 101, 2, 100, 4, 103, 6, 102));
-  ir_ref three = range(IR_I64, LIST(3)), twice = ints(IR_I8, LIST(2), LIST(1, -2)),
-         two = ints(IR_I64, LIST(2), LIST(7, 8));
-  expect_ints(scatter(IR_OP_SCATTER, three, twice, two, 0, CHECK, 0), LIST(3), LIST(0, 8, 2));
-  expect_ints(scatter(IR_OP_SCATTER_ADD, three, twice, two, 0, CHECK, 0), LIST(3), LIST(0, 16, 2));
-  ir_ref wild = ints(IR_I32, LIST(2), LIST(-9, 3));
-  expect_ints(scatter(IR_OP_SCATTER, three, wild, two, 0, CLIP, 0), LIST(3), LIST(7, 1, 8));
-  expect_ints(scatter(IR_OP_SCATTER_ADD, three, wild, two, 0, FILL, 0), LIST(3), LIST(0, 1, 2));
-  ir_ref zeros = ints(IR_F32, LIST(3, 2), LIST(0, 0, 0, 0, 0, 0)),
-         rows = ints(IR_I64, LIST(3), LIST(2, 0, 2)), ones = ints(IR_F32, LIST(3, 2), LIST(1, 2, 3, 4, 5, 6));
-  expect_ints(scatter(IR_OP_SCATTER_ADD, zeros, rows, ones, 0, CHECK, 0), LIST(3, 2), LIST(3, 4, 0, 0, 6, 8));
-  /* wraps around; one index for all; no indices */
-  expect_ints(scatter(IR_OP_SCATTER_ADD, ints(IR_I8, LIST(1), LIST(127)), ints(IR_I8, LIST(2), LIST(0, 0)),
-                      ints(IR_I8, LIST(2), LIST(1, 1)), 0, CHECK, 0),
-              LIST(1), LIST(-127));
-  expect_ints(
-      scatter(IR_OP_SCATTER, x, ints(IR_I8, SCALAR, LIST(2)), ints(IR_F32, LIST(2), LIST(8, 9)), 0, CHECK, 0),
-      LIST(4, 2), LIST(0, 1, 2, 3, 8, 9, 6, 7));
-  expect_ints(scatter(IR_OP_SCATTER, three, range(IR_I8, LIST(0)), range(IR_I64, LIST(0)), 0, CHECK, 0),
-              LIST(3), LIST(0, 1, 2));
-  expect_ints(scatter(IR_OP_SCATTER, range(IR_I64, LIST(0)), twice, two, 0, CHECK, 0), LIST(0), SCALAR);
-  /* a row of indices for each row of data */
-  ir_ref own = ints(IR_I32, LIST(2, 2), LIST(2, -4, 1, 1));
-  expect_ints(gather_batched(LIST(2, 2), wide, own, 1, 1), LIST(2, 2), LIST(2, 0, 5, 5));
-  expect_ints(
-      scatter(IR_OP_SCATTER_ADD, wide, own, ints(IR_I16, LIST(2, 2), LIST(10, 20, 30, 40)), 1, CHECK, 1),
-      LIST(2, 4), LIST(20, 1, 12, 3, 4, 75, 6, 7));
+  static const evaluated cases[] = {
+      {"scatter f32[4,2] i32[2]=[3,1] f32[2,2]=[100,101,102,103]", "f32[4,2] 0 1 102 103 4 5 100 101"},
+      {"scatter i16[2,4] u8[2]=[1,3] i16[2,2]=[101,100,103,102] axis=1", "i16[2,4] 0 101 2 100 4 103 6 102"},
+      {"scatter i64[3] i8[2]=[1,-2] i64[2]=[7,8]", "i64[3] 0 8 2"},
+      {"scatter_add i64[3] i8[2]=[1,-2] i64[2]=[7,8]", "i64[3] 0 16 2"},
+      {"scatter i64[3] i32[2]=[-9,3] i64[2]=[7,8] mode=clip", "i64[3] 7 1 8"},
+      {"scatter_add i64[3] i32[2]=[-9,3] i64[2]=[7,8] mode=fill", "i64[3] 0 1 2"},
+      {"scatter_add f32[3,2]=[0,0,0,0,0,0] i64[3]=[2,0,2] f32[3,2]=[1,2,3,4,5,6]", "f32[3,2] 3 4 0 0 6 8"},
+      /* wraps around; one index for all; no indices */
+      {"scatter_add i8[1]=[127] i8[2]=[0,0] i8[2]=[1,1]", "i8[1] -127"},
+      {"scatter f32[4,2] i8[]=[2] f32[2]=[8,9]", "f32[4,2] 0 1 2 3 8 9 6 7"},
+      {"scatter i64[3] i8[0] i64[0]", "i64[3] 0 1 2"},
+      /* a row of indices for each row of data */
+      {"scatter_add i16[2,4] i32[2,2]=[2,-4,1,1] i16[2,2]=[10,20,30,40] axis=1 batch=1",
+       "i16[2,4] 20 1 12 3 4 75 6 7"},
+      /* 2048 + 1 is 2048 in f16, but three ones at once are not lost: 2051 lies between 2050 and 2052, and
+       * 2052 is even */
+      {"scatter_add f16[1]=[2048] i8[3]=[0,0,0] f16[3]=[1,1,1]", "f16[1] 2052"},
+  };
+  CHECK_ALL(check_values, cases);
 }
 
-/* 2048 + 1 is 2048 in f16, but three ones at once are not lost. */
-static void scatter_rounds_once(void **s) {
-  ir_ref big = ints(IR_F16, LIST(1), LIST(2048)), ones = ints(IR_F16, LIST(3), LIST(1, 1, 1));
-  expect_ints(
-      scatter(IR_OP_SCATTER_ADD, big, ints(IR_I8, LIST(3), LIST(0, 0, 0)), ones, 0, IR_GATHER_CHECK, 0),
-      LIST(1), LIST(2052)); /* 2051 lies between 2050 and 2052, and 2052 is even */
-}
+#define WRONG "{gather i32[1] i32[2]=[0,3] axis=0}"
+#define MADE  "{scatter i32[3] i32[2]=[0,3] i32[2]=[7,8]}"
 
 static void scatter_out_of_range(void **s) {
-  ir_ref three = range(IR_I32, LIST(3)), bad = ints(IR_I32, LIST(2), LIST(0, 3)),
-         two = ints(IR_I32, LIST(2), LIST(7, 8));
-  ir_ref made = scatter(IR_OP_SCATTER, three, bad, two, 0, IR_GATHER_CHECK, 0);
-  expect_error(made, IR_ERR_RANGE,
-               "scatter: index 3 is out of range for axis 0 of size 3; it must be in -3..2");
-  expect_error(view(IR_OP_SHRINK, LIST(1), made, 0, LIST(0, 1)), IR_ERR_RANGE, "index 3");
-  ir_ref wrong = gather(LIST(2), range(IR_I32, LIST(1)), bad, 0, IR_GATHER_CHECK),
-         good = ints(IR_I32, LIST(2), LIST(1, 1));
-  expect_error(scatter(IR_OP_SCATTER, three, wrong, two, 0, IR_GATHER_CHECK, 0), IR_ERR_RANGE,
-               "gather: index 3");
-  expect_error(scatter(IR_OP_SCATTER, three, good, wrong, 0, IR_GATHER_CHECK, 0), IR_ERR_RANGE,
-               "gather: index 3");
-  ir_ref first = ints(IR_I32, LIST(2), LIST(3, 0)),
-         hidden = gather(LIST(2), range(IR_I32, LIST(1)), first, 0, IR_GATHER_CHECK);
-  expect_ints(scatter(IR_OP_SCATTER, three, good, hidden, 0, IR_GATHER_CHECK, 0), LIST(3), LIST(0, 0, 2));
-  expect_error(scatter(IR_OP_SCATTER_ADD, three, good, hidden, 0, IR_GATHER_CHECK, 0), IR_ERR_RANGE,
-               "gather: index 3");
-  expect_error(scatter(IR_OP_SCATTER, three, good, three, 0, IR_GATHER_CHECK, 0), IR_ERR_INVALID,
-               "scatter: the updates have shape [3], but [2] is at the indices");
+  static const evaluated good[] = {
+      {"scatter i32[3] i32[2]=[1,1] {gather i32[1] i32[2]=[3,0] axis=0}", "i32[3] 0 0 2"}};
+  CHECK_ALL(check_values, good);
+  static const evaluated bad[] = {
+      {"stored " MADE, "scatter: index 3 is out of range for axis 0 of size 3; it must be in -3..2"},
+      {"shrink " MADE " bounds=[[0,1]]", "index 3"},
+      {"scatter i32[3] " WRONG " i32[2]=[7,8]", "gather: index 3"},
+      {"scatter i32[3] i32[2]=[1,1] " WRONG, "gather: index 3"},
+      {"scatter_add i32[3] i32[2]=[1,1] {gather i32[1] i32[2]=[3,0] axis=0}", "gather: index 3"},
+  };
+  CHECK_ALL(check_out_of_range, bad);
 }
 
 /* elementwise */
@@ -518,188 +338,282 @@ static void small_integers_exhaustively(void **s) {
     }
 }
 
+/* infinities, NaN and zeros of both signs */
+#define A "f32[6]=[nan,1,-0.0,0.0,3,-inf]"
+#define B "f32[6]=[1,nan,0.0,-0.0,2,5]"
+#define X "f64[6]=[7,-7,7,-7,5.5,1]"
+#define Y "f64[6]=[2,2,-2,-2,0.5,0]"
+#define R "f32[6]=[0.5,1.5,2.5,-0.5,-1.5,-0.25]"
+
 static void float_operations(void **s) {
-  ir_ref a = FLOATS(IR_F32, NAN, 1, -0.0, 0.0, 3, -INFINITY), b = FLOATS(IR_F32, 1, NAN, 0.0, -0.0, 2, 5);
-  EXPECT_FLOATS(ir_binary(&g, IR_OP_MIN, a, b), NAN, NAN, -0.0, -0.0, 2, -INFINITY);
-  EXPECT_FLOATS(ir_binary(&g, IR_OP_MAX, a, b), NAN, NAN, 0.0, 0.0, 3, 5);
-  expect_ints(ir_binary(&g, IR_OP_LT, a, b), LIST(6), LIST(0, 0, 0, 0, 0, 1));
-  expect_ints(ir_binary(&g, IR_OP_NE, a, b), LIST(6), LIST(1, 1, 0, 0, 1, 1));
-  expect_ints(ir_binary(&g, IR_OP_GE, a, b), LIST(6), LIST(0, 0, 1, 1, 1, 0));
-  ir_ref x = FLOATS(IR_F64, 7, -7, 7, -7, 5.5, 1), y = FLOATS(IR_F64, 2, 2, -2, -2, 0.5, 0);
-  EXPECT_FLOATS(ir_binary(&g, IR_OP_FLOORDIV, x, y), 3, -4, -4, 3, 11, INFINITY);
-  EXPECT_FLOATS(ir_binary(&g, IR_OP_MOD, x, y), 1, 1, -1, -1, 0, NAN);
-  EXPECT_FLOATS(ir_binary(&g, IR_OP_DIV, x, y), 3.5, -3.5, -3.5, 3.5, 11, INFINITY);
-  ir_ref r = FLOATS(IR_F32, 0.5, 1.5, 2.5, -0.5, -1.5, -0.25);
-  EXPECT_FLOATS(ir_unary(&g, IR_OP_ROUND, r), 0, 2, 2, -0.0, -2, -0.0);
-  EXPECT_FLOATS(ir_unary(&g, IR_OP_FLOOR, r), 0, 1, 2, -1, -2, -1);
-  EXPECT_FLOATS(ir_unary(&g, IR_OP_CEIL, r), 1, 2, 3, -0.0, -1, -0.0);
-  EXPECT_FLOATS(ir_unary(&g, IR_OP_TRUNC, r), 0, 1, 2, -0.0, -1, -0.0);
-  EXPECT_FLOATS(ir_unary(&g, IR_OP_SQRT, FLOATS(IR_F32, 4, -1, -0.0, INFINITY)), 2, NAN, -0.0, INFINITY);
-  EXPECT_FLOATS(ir_unary(&g, IR_OP_NEG, FLOATS(IR_F32, 0.0, -0.0, 1)), -0.0, 0.0, -1);
-  EXPECT_FLOATS(ir_unary(&g, IR_OP_ABS, FLOATS(IR_F32, -0.0, -INFINITY, -1)), 0.0, INFINITY, 1);
+  static const evaluated cases[] = {
+      {"min " A " " B, "f32[6] nan nan -0 -0 2 -inf"},
+      {"max " A " " B, "f32[6] nan nan 0 0 3 5"},
+      {"lt " A " " B, "bool[6] 0 0 0 0 0 1"},
+      {"ne " A " " B, "bool[6] 1 1 0 0 1 1"},
+      {"ge " A " " B, "bool[6] 0 0 1 1 1 0"},
+      {"floordiv " X " " Y, "f64[6] 3 -4 -4 3 11 inf"},
+      {"mod " X " " Y, "f64[6] 1 1 -1 -1 0 nan"},
+      {"div " X " " Y, "f64[6] 3.5 -3.5 -3.5 3.5 11 inf"},
+      {"round " R, "f32[6] 0 2 2 -0 -2 -0"},
+      {"floor " R, "f32[6] 0 1 2 -1 -2 -1"},
+      {"ceil " R, "f32[6] 1 2 3 -0 -1 -0"},
+      {"trunc " R, "f32[6] 0 1 2 -0 -1 -0"},
+      {"sqrt f32[4]=[4,-1,-0.0,inf]", "f32[4] 2 nan -0 inf"},
+      {"neg f32[3]=[0.0,-0.0,1]", "f32[3] -0 0 -1"},
+      {"abs f32[3]=[-0.0,-inf,-1]", "f32[3] 0 inf 1"},
+      /* by their definitions in other operations */
+      {"exp2 f32[3]=[0,1,-inf]", "f32[3] 1 2 0"},
+      {"relu f32[3]=[0,1,-inf]", "f32[3] 0 1 0"},
+      {"rsqrt f64[2]=[4,0]", "f64[2] 0.5 inf"},
+      {"exp f16[2]=[0,20]", "f16[2] 1 inf"},
+      {"pow i32[2]=[3,-2] 3", "i32[2] 27 -8"},
+  };
+  CHECK_ALL(check_values, cases);
 }
 
 /* Each operation is rounded to its own format: an f32 operation is not a double operation, and fma rounds
- * once. */
+ * once. 1 + 2^-12, -(1 + 2^-11), 2^-149, 2^-126 */
+#define NEAR_1 "f32[1]=[1.000244140625]"
+#define MINUS  "f32[1]=[-1.00048828125]"
+
 static void rounding(void **s) {
-  ir_ref big = FLOATS(IR_F32, 0x1p24), one = FLOATS(IR_F32, 1);
-  EXPECT_FLOATS(ir_binary(&g, IR_OP_SUB, ir_binary(&g, IR_OP_ADD, big, one), big), 0);
-  ir_ref x = FLOATS(IR_F32, 1 + 0x1p-12), minus = FLOATS(IR_F32, -(1 + 0x1p-11));
-  EXPECT_FLOATS(fma3(x, x, minus), 0x1p-24);
-  EXPECT_FLOATS(ir_binary(&g, IR_OP_ADD, ir_binary(&g, IR_OP_MUL, x, x), minus), 0);
-  ir_ref half = FLOATS(IR_F16, 2048), unit = FLOATS(IR_F16, 1);
-  EXPECT_FLOATS(ir_binary(&g, IR_OP_ADD, half, unit), 2048);
-  EXPECT_FLOATS(ir_binary(&g, IR_OP_MUL, half, FLOATS(IR_F16, 32)), INFINITY);
-  EXPECT_FLOATS(ir_binary(&g, IR_OP_ADD, FLOATS(IR_BF16, 256), FLOATS(IR_BF16, 1)), 256);
-  EXPECT_FLOATS(ir_binary(&g, IR_OP_MUL, FLOATS(IR_F32, 0x1p-149), FLOATS(IR_F32, 0.5)), 0);
-  EXPECT_FLOATS(ir_binary(&g, IR_OP_MUL, FLOATS(IR_F32, 0x1p-126), FLOATS(IR_F32, 0.5)), 0x1p-127);
+  static const evaluated cases[] = {
+      {"sub {add f32[1]=[16777216] f32[1]=[1]} f32[1]=[16777216]", "f32[1] 0"},
+      {"fma " NEAR_1 " " NEAR_1 " " MINUS, "f32[1] 5.96046448e-08"},
+      {"add {mul " NEAR_1 " " NEAR_1 "} " MINUS, "f32[1] 0"},
+      {"add f16[1]=[2048] f16[1]=[1]", "f16[1] 2048"},
+      {"mul f16[1]=[2048] f16[1]=[32]", "f16[1] inf"},
+      {"add bf16[1]=[256] bf16[1]=[1]", "bf16[1] 256"},
+      {"mul f32[1]=[1.40129846e-45] f32[1]=[0.5]", "f32[1] 0"},
+      {"mul f32[1]=[1.17549435e-38] f32[1]=[0.5]", "f32[1] 5.87747175e-39"},
+  };
+  CHECK_ALL(check_values, cases);
 }
+
+#define FLOATS "f64[6]=[300,-1.9,nan,inf,-inf,127.9]"
+#define INTS   "i32[4]=[300,-1,65536,0]"
 
 static void casts(void **s) {
-  ir_ref x = FLOATS(IR_F64, 300, -1.9, NAN, INFINITY, -INFINITY, 127.9);
-  expect_ints(ir_cast(&g, x, IR_I8), LIST(6), LIST(127, -1, 0, 127, -128, 127));
-  expect_ints(ir_cast(&g, x, IR_U8), LIST(6), LIST(255, 0, 0, 255, 0, 127));
-  expect_ints(ir_cast(&g, x, IR_U64), LIST(6), LIST(300, 0, 0, -1, 0, 127));
-  expect_ints(ir_cast(&g, x, IR_BOOL), LIST(6), LIST(1, 1, 1, 1, 1, 1));
-  ir_ref y = ints(IR_I32, LIST(4), LIST(300, -1, 65536, 0));
-  expect_ints(ir_cast(&g, y, IR_U8), LIST(4), LIST(44, 255, 0, 0));
-  expect_ints(ir_cast(&g, y, IR_BOOL), LIST(4), LIST(1, 1, 1, 0));
-  expect_ints(ir_cast(&g, y, IR_I64), LIST(4), LIST(300, -1, 65536, 0));
-  EXPECT_FLOATS(ir_cast(&g, ints(IR_I32, LIST(2), LIST(16777217, -16777219)), IR_F32), 16777216, -16777220);
-  EXPECT_FLOATS(ir_cast(&g, ints(IR_U64, LIST(1), LIST(-1)), IR_F32), 0x1p64);
-  EXPECT_FLOATS(ir_cast(&g, FLOATS(IR_F32, 65519, 65520, 0x1p-25, 0x1.8p-25), IR_F16), 65504, INFINITY, 0,
-                0x1p-24);
-}
-
-static void bitcasts(void **s) {
-  expect_ints(ir_bitcast(&g, FLOATS(IR_F32, 1, -0.0), IR_U32), LIST(2), LIST(0x3f800000, 0x80000000));
-  ir_ref nan = ints(IR_U32, LIST(1), LIST(0x7f800123)); /* a signalling NaN survives the round trip */
-  expect_ints(ir_bitcast(&g, ir_bitcast(&g, nan, IR_F32), IR_U32), LIST(1), LIST(0x7f800123));
-  expect_ints(ir_bitcast(&g, ints(IR_I16, LIST(1), LIST(-1)), IR_U16), LIST(1), LIST(65535));
-  expect_error(ir_bitcast(&g, nan, IR_U8), IR_ERR_INVALID, "bitcast: u32 and u8 differ in size");
+  static const evaluated cases[] = {
+      {"cast " FLOATS " dtype=i8", "i8[6] 127 -1 0 127 -128 127"},
+      {"cast " FLOATS " dtype=u8", "u8[6] 255 0 0 255 0 127"},
+      {"cast " FLOATS " dtype=u64", "u64[6] 300 0 0 18446744073709551615 0 127"},
+      {"cast " FLOATS " dtype=bool", "bool[6] 1 1 1 1 1 1"},
+      {"cast " INTS " dtype=u8", "u8[4] 44 255 0 0"},
+      {"cast " INTS " dtype=bool", "bool[4] 1 1 1 0"},
+      {"cast " INTS " dtype=i64", "i64[4] 300 -1 65536 0"},
+      {"cast i32[2]=[16777217,-16777219] dtype=f32", "f32[2] 16777216 -16777220"},
+      {"cast u64[1]=[-1] dtype=f32", "f32[1] 1.84467441e+19"},
+      /* 2^-25, which is half of the least f16, and 1.5 times that */
+      {"cast f32[4]=[65519,65520,2.98023224e-08,4.47034836e-08] dtype=f16",
+       "f16[4] 65504 inf 0 5.96046448e-08"},
+      {"bitcast f32[2]=[1,-0.0] dtype=u32", "u32[2] 1065353216 2147483648"},
+      /* a signalling NaN survives the round trip */
+      {"bitcast {stored {bitcast u32[1]=[0x7f800123] dtype=f32}} dtype=u32", "u32[1] 2139095331"},
+      {"bitcast i16[1]=[-1] dtype=u16", "u16[1] 65535"},
+  };
+  CHECK_ALL(check_values, cases);
 }
 
 static void broadcasting(void **s) {
-  ir_ref x = range(IR_I32, LIST(2, 3)), two = ir_int(&g, IR_I32, 2);
-  expect_ints(ir_binary(&g, IR_OP_MUL, x, two), LIST(2, 3), LIST(0, 2, 4, 6, 8, 10));
-  expect_ints(ir_binary(&g, IR_OP_SUB, two, x), LIST(2, 3), LIST(2, 1, 0, -1, -2, -3));
-  ir_ref column = range(IR_I32, LIST(2, 1)), row = range(IR_I32, LIST(3));
-  ir_ref sum = ir_make_tensor(&g, IR_OP_ADD, IR_I32, shape_of(LIST(2, 3)), 0, (ir_ref[]){column, row}, 2);
-  expect_ints(sum, LIST(2, 3), LIST(0, 1, 2, 1, 2, 3));
-  ir_ref none = ir_make_tensor(&g, IR_OP_ADD, IR_I32, shape_of(LIST(2, 0)), 0,
-                               (ir_ref[]){column, range(IR_I32, LIST(0))}, 2);
-  expect_ints(none, LIST(2, 0), SCALAR);
-  expect_error(ir_binary(&g, IR_OP_ADD, x, range(IR_I32, LIST(2))), IR_ERR_INVALID,
-               "add: shapes [2,3] and [2] do not broadcast");
-  ir_ref condition = ints(IR_BOOL, LIST(2), LIST(1, 0));
-  expect_ints(ir_where(&g, condition, ints(IR_I8, LIST(2), LIST(5, 6)), ir_int(&g, IR_I8, -1)), LIST(2),
-              LIST(5, -1));
-}
-
-static void elementary_functions_go_through_their_definitions(void **s) {
-  ir_ref x = FLOATS(IR_F32, 0, 1, -INFINITY);
-  EXPECT_FLOATS(ir_unary(&g, IR_OP_EXP2, x), 1, 2, 0);
-  EXPECT_FLOATS(ir_unary(&g, IR_OP_RELU, x), 0, 1, 0);
-  EXPECT_FLOATS(ir_unary(&g, IR_OP_RSQRT, FLOATS(IR_F64, 4, 0)), 0.5, INFINITY);
-  EXPECT_FLOATS(ir_unary(&g, IR_OP_EXP, FLOATS(IR_F16, 0, 20)), 1, INFINITY);
-  expect_ints(ir_binary(&g, IR_OP_POW, ints(IR_I32, LIST(2), LIST(3, -2)), ir_int(&g, IR_I32, 3)), LIST(2),
-              LIST(27, -8));
+  static const evaluated cases[] = {
+      {"mul i32[2,3] 2", "i32[2,3] 0 2 4 6 8 10"},
+      {"sub 2 i32[2,3]", "i32[2,3] 2 1 0 -1 -2 -3"},
+      {"where bool[2]=[1,0] i8[2]=[5,6] -1", "i8[2] 5 -1"},
+  };
+  CHECK_ALL(check_values, cases);
 }
 
 /* reductions */
 
 static void sums(void **s) {
-  ir_ref x = range(IR_F32, LIST(2, 3));
-  expect_ints(reduce(IR_OP_SUM, IR_F32, SCALAR, x, false, LIST(0, 1)), SCALAR, LIST(15));
-  expect_ints(reduce(IR_OP_SUM, IR_F32, LIST(3), x, false, LIST(0)), LIST(3), LIST(3, 5, 7));
-  expect_ints(reduce(IR_OP_SUM, IR_F32, LIST(2, 1), x, true, LIST(1)), LIST(2, 1), LIST(3, 12));
-  expect_ints(reduce(IR_OP_SUM, IR_F32, LIST(2, 3), x, false, SCALAR), LIST(2, 3), LIST(0, 1, 2, 3, 4, 5));
-  expect_ints(reduce(IR_OP_PROD, IR_F32, LIST(2), x, false, LIST(1)), LIST(2), LIST(0, 60));
-  expect_ints(reduce(IR_OP_SUM, IR_I32, SCALAR, ints(IR_I8, LIST(3), LIST(127, 127, 127)), false, LIST(0)),
-              SCALAR, LIST(381));
-  expect_ints(reduce(IR_OP_SUM, IR_I32, SCALAR, ints(IR_BOOL, LIST(3), LIST(1, 0, 1)), false, LIST(0)),
-              SCALAR, LIST(2));
-  expect_ints(reduce(IR_OP_SUM, IR_U32, SCALAR, ints(IR_U32, LIST(2), LIST(0xffffffff, 2)), false, LIST(0)),
-              SCALAR, LIST(1));
-  expect_ints(reduce(IR_OP_PROD, IR_I64, SCALAR, ints(IR_I64, LIST(2), LIST(INT64_MAX, 2)), false, LIST(0)),
-              SCALAR, LIST(-2));
-  expect_ints(reduce(IR_OP_SUM, IR_F16, SCALAR, FLOATS(IR_F16, 2048, 1, 1, 1, 1), false, LIST(0)), SCALAR,
-              LIST(2052));
-  EXPECT_FLOATS(reduce(IR_OP_SUM, IR_F32, SCALAR, FLOATS(IR_F32, 0x1p24, 1, 1), false, LIST(0)), 0x1p24 + 2);
-  EXPECT_FLOATS(reduce(IR_OP_SUM, IR_F32, SCALAR, FLOATS(IR_F32, INFINITY, -INFINITY), false, LIST(0)), NAN);
-  EXPECT_FLOATS(reduce(IR_OP_SUM, IR_F64, SCALAR, FLOATS(IR_F64, -0.0), false, LIST(0)), 0.0);
+  static const evaluated cases[] = {
+      {"sum f32[2,3] axes=[0,1]", "f32[] 15"},
+      {"sum f32[2,3] axes=[0]", "f32[3] 3 5 7"},
+      {"sum f32[2,3] axes=[1] keepdims=true", "f32[2,1] 3 12"},
+      {"sum f32[2,3] axes=[]", "f32[2,3] 0 1 2 3 4 5"},
+      {"prod f32[2,3] axes=[1]", "f32[2] 0 60"},
+      {"sum i8[3]=[127,127,127]", "i32[] 381"},
+      {"sum bool[3]=[1,0,1]", "i32[] 2"},
+      {"sum u32[2]=[0xffffffff,2]", "u32[] 1"},
+      {"prod i64[2]=[9223372036854775807,2]", "i64[] -2"},
+      {"sum f16[5]=[2048,1,1,1,1]", "f16[] 2052"},
+      {"sum f32[3]=[16777216,1,1]", "f32[] 16777218"},
+      {"sum f32[2]=[inf,-inf]", "f32[] nan"},
+      {"sum f64[1]=[-0.0]", "f64[] 0"},
+      {"mean f32[2,3] axes=[1]", "f32[2] 1 4"},
+      {"mean i32[2]=[1,2]", "f32[] 1.5"},
+      {"mean i64[3]=[1,0,0]", "f64[] 0.33333333333333331"},
+      {"mean f16[2]=[60000,60000]", "f16[] 60000"},
+  };
+  CHECK_ALL(check_values, cases);
 }
 
-static void means(void **s) {
-  EXPECT_FLOATS(reduce(IR_OP_MEAN, IR_F32, LIST(2), range(IR_F32, LIST(2, 3)), false, LIST(1)), 1, 4);
-  EXPECT_FLOATS(reduce(IR_OP_MEAN, IR_F32, SCALAR, ints(IR_I32, LIST(2), LIST(1, 2)), false, LIST(0)), 1.5);
-  EXPECT_FLOATS(reduce(IR_OP_MEAN, IR_F64, SCALAR, ints(IR_I64, LIST(3), LIST(1, 0, 0)), false, LIST(0)),
-                1.0 / 3);
-  EXPECT_FLOATS(reduce(IR_OP_MEAN, IR_F16, SCALAR, FLOATS(IR_F16, 60000, 60000), false, LIST(0)), 60000);
-}
+#define MIXED "i32[2,3]=[3,9,9,-1,-5,-5]"
 
 static void extremes(void **s) {
-  ir_ref x = ints(IR_I32, LIST(2, 3), LIST(3, 9, 9, -1, -5, -5));
-  expect_ints(reduce(IR_OP_REDUCE_MAX, IR_I32, LIST(2), x, false, LIST(1)), LIST(2), LIST(9, -1));
-  expect_ints(reduce(IR_OP_REDUCE_MIN, IR_I32, LIST(3), x, false, LIST(0)), LIST(3), LIST(-1, -5, -5));
-  expect_ints(reduce(IR_OP_ARGMAX, IR_I64, LIST(2), x, false, LIST(1)), LIST(2), LIST(1, 0));
-  expect_ints(reduce(IR_OP_ARGMIN, IR_I64, LIST(2, 1), x, true, LIST(1)), LIST(2, 1), LIST(0, 1));
-  expect_ints(reduce(IR_OP_ARGMAX, IR_I64, LIST(3), x, false, LIST(0)), LIST(3), LIST(0, 0, 0));
-  EXPECT_FLOATS(reduce(IR_OP_REDUCE_MAX, IR_F32, SCALAR, FLOATS(IR_F32, 1, NAN, 3), false, LIST(0)), NAN);
-  EXPECT_FLOATS(reduce(IR_OP_REDUCE_MIN, IR_F32, SCALAR, FLOATS(IR_F32, 0.0, -0.0), false, LIST(0)), -0.0);
-  expect_ints(reduce(IR_OP_ARGMAX, IR_I64, SCALAR, FLOATS(IR_F32, 1, NAN, 3, NAN), false, LIST(0)), SCALAR,
-              LIST(1));
-  expect_ints(reduce(IR_OP_ARGMIN, IR_I64, SCALAR, FLOATS(IR_F32, 1, -INFINITY, NAN), false, LIST(0)), SCALAR,
-              LIST(2));
-  expect_ints(reduce(IR_OP_ARGMIN, IR_I64, SCALAR, FLOATS(IR_F64, 0.0, -0.0), false, LIST(0)), SCALAR,
-              LIST(0));
-  expect_ints(reduce(IR_OP_REDUCE_MAX, IR_U64, SCALAR, ints(IR_U64, LIST(2), LIST(1, -1)), false, LIST(0)),
-              SCALAR, LIST(-1));
-  expect_ints(reduce(IR_OP_REDUCE_MAX, IR_BOOL, SCALAR, ints(IR_BOOL, LIST(2), LIST(0, 1)), false, LIST(0)),
-              SCALAR, LIST(1));
-  expect_ints(
-      reduce(IR_OP_ANY, IR_BOOL, LIST(2), ints(IR_BOOL, LIST(2, 2), LIST(0, 1, 0, 0)), false, LIST(1)),
-      LIST(2), LIST(1, 0));
-  expect_ints(reduce(IR_OP_ALL, IR_BOOL, LIST(2), ints(IR_I32, LIST(2, 2), LIST(2, 1, 0, 7)), false, LIST(1)),
-              LIST(2), LIST(1, 0));
+  static const evaluated cases[] = {
+      {"max " MIXED " axes=[1]", "i32[2] 9 -1"},
+      {"min " MIXED " axes=[0]", "i32[3] -1 -5 -5"},
+      {"argmax " MIXED " axis=1", "i64[2] 1 0"},
+      {"argmin " MIXED " axis=1 keepdims=true", "i64[2,1] 0 1"},
+      {"argmax " MIXED " axis=0", "i64[3] 0 0 0"},
+      {"max f32[3]=[1,nan,3]", "f32[] nan"},
+      {"min f32[2]=[0.0,-0.0]", "f32[] -0"},
+      {"argmax f32[4]=[1,nan,3,nan] axis=0", "i64[] 1"},
+      {"argmin f32[3]=[1,-inf,nan] axis=0", "i64[] 2"},
+      {"argmin f64[2]=[0.0,-0.0] axis=0", "i64[] 0"},
+      {"max u64[2]=[1,-1]", "u64[] 18446744073709551615"},
+      {"max bool[2]=[0,1]", "bool[] 1"},
+      {"any bool[2,2]=[0,1,0,0] axes=[1]", "bool[2] 1 0"},
+      {"all i32[2,2]=[2,1,0,7] axes=[1]", "bool[2] 1 0"},
+  };
+  CHECK_ALL(check_values, cases);
 }
 
 static void empty_reductions(void **s) {
-  ir_ref none = range(IR_F32, LIST(2, 0));
-  EXPECT_FLOATS(reduce(IR_OP_SUM, IR_F32, LIST(2), none, false, LIST(1)), 0, 0);
-  EXPECT_FLOATS(reduce(IR_OP_PROD, IR_F32, LIST(2), none, false, LIST(1)), 1, 1);
-  EXPECT_FLOATS(reduce(IR_OP_MEAN, IR_F32, LIST(2), none, false, LIST(1)), NAN, NAN);
-  expect_ints(reduce(IR_OP_ANY, IR_BOOL, LIST(2), none, false, LIST(1)), LIST(2), LIST(0, 0));
-  expect_ints(reduce(IR_OP_ALL, IR_BOOL, LIST(2), none, false, LIST(1)), LIST(2), LIST(1, 1));
-  expect_ints(reduce(IR_OP_PROD, IR_I32, SCALAR, range(IR_I32, LIST(0)), false, LIST(0)), SCALAR, LIST(1));
-  expect_ints(reduce(IR_OP_SUM, IR_F32, LIST(0), none, false, LIST(0)), LIST(0), SCALAR);
-  expect_ints(reduce(IR_OP_REDUCE_MAX, IR_F32, LIST(0), none, false, LIST(0)), LIST(0),
-              SCALAR); /* there is no result that would need an element */
-  expect_error(reduce(IR_OP_REDUCE_MAX, IR_F32, LIST(2), none, false, LIST(1)), IR_ERR_INVALID,
-               "max: an operand of shape [2,0] has no elements");
-  expect_error(reduce(IR_OP_ARGMIN, IR_I64, LIST(2), none, false, LIST(1)), IR_ERR_INVALID,
-               "argmin: an operand of shape [2,0]");
+  static const evaluated cases[] = {
+      {"sum f32[2,0] axes=[1]", "f32[2] 0 0"},
+      {"prod f32[2,0] axes=[1]", "f32[2] 1 1"},
+      {"mean f32[2,0] axes=[1]", "f32[2] nan nan"},
+      {"any bool[2,0] axes=[1]", "bool[2] 0 0"},
+      {"all bool[2,0] axes=[1]", "bool[2] 1 1"},
+      {"prod i32[0]", "i32[] 1"},
+      {"sum f32[2,0] axes=[0]", "f32[0]"},
+      {"max f32[2,0] axes=[0]", "f32[0]"}, /* there is no result that would need an element */
+  };
+  CHECK_ALL(check_values, cases);
 }
 
 static void matmuls(void **s) {
-  ir_ref a = range(IR_F32, LIST(2, 3)), b = range(IR_F32, LIST(3, 2)), v = range(IR_F32, LIST(3)),
-         w = range(IR_F32, LIST(2));
-  expect_ints(matmul(IR_F32, LIST(2, 2), a, b), LIST(2, 2), LIST(10, 13, 28, 40));
-  expect_ints(matmul(IR_F32, LIST(2), a, v), LIST(2), LIST(5, 14));
-  expect_ints(matmul(IR_F32, LIST(3), w, a), LIST(3), LIST(3, 4, 5));
-  expect_ints(matmul(IR_F32, SCALAR, v, v), SCALAR, LIST(5));
-  ir_ref batch = range(IR_F32, LIST(2, 1, 1, 2)),
-         other = range(IR_F32, LIST(3, 2, 1)); /* batches [2,1] and [3] */
-  expect_ints(matmul(IR_F32, LIST(2, 3, 1, 1), batch, other), LIST(2, 3, 1, 1), LIST(1, 3, 5, 3, 13, 23));
-  expect_ints(matmul(IR_F32, LIST(3, 1), w, other), LIST(3, 1), LIST(1, 3, 5));
-  expect_ints(matmul(IR_F32, LIST(2, 2), range(IR_F32, LIST(2, 0)), range(IR_F32, LIST(0, 2))), LIST(2, 2),
-              LIST(0, 0, 0, 0));
-  ir_ref i8 = ints(IR_I8, LIST(2), LIST(127, 127));
-  expect_ints(matmul(IR_I32, SCALAR, i8, i8), SCALAR, LIST(32258));
-  expect_ints(matmul(IR_F16, SCALAR, FLOATS(IR_F16, 256, 1), FLOATS(IR_F16, 8, 4)), SCALAR, LIST(2052));
-  expect_error(matmul(IR_F32, LIST(2, 3), a, a), IR_ERR_INVALID,
-               "matmul: shapes [2,3] and [2,3] do not match");
-  expect_error(matmul(IR_F32, LIST(2), a, ir_float(&g, IR_F32, 1)), IR_ERR_INVALID, "rank 0");
+  static const evaluated cases[] = {
+      {"matmul f32[2,3] f32[3,2]", "f32[2,2] 10 13 28 40"},
+      {"matmul f32[2,3] f32[3]", "f32[2] 5 14"},
+      {"matmul f32[2] f32[2,3]", "f32[3] 3 4 5"},
+      {"matmul f32[3] f32[3]", "f32[] 5"},
+      {"matmul f32[2,1,1,2] f32[3,2,1]", "f32[2,3,1,1] 1 3 5 3 13 23"}, /* batches [2,1] and [3] */
+      {"matmul f32[2] f32[3,2,1]", "f32[3,1] 1 3 5"},
+      {"matmul f32[2,0] f32[0,2]", "f32[2,2] 0 0 0 0"},
+      {"matmul i8[2]=[127,127] i8[2]=[127,127]", "i32[] 32258"},
+      {"matmul f16[2]=[256,1] f16[2]=[8,4]", "f16[] 2052"},
+  };
+  CHECK_ALL(check_values, cases);
+}
+
+/* nodes that recording does not make: operands that broadcast, and shapes and attributes that do not fit */
+
+#define LIST(...) (int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
+#define SCALAR    (int64_t[]){0}, 0
+static ir_ref shape_of(const int64_t *sizes, size_t rank) {
+  ir_ref items[IR_MAX_RANK];
+  for (size_t k = 0; k < rank; k++) items[k] = ir_index(&g, sizes[k]);
+  return ir_tuple(&g, items, (uint32_t)rank);
+}
+
+/* 0, 1, 2, ... */
+static ir_ref range(ir_dtype type, const int64_t *sizes, size_t rank) {
+  unsigned char bytes[1024];
+  int64_t count = 1, each = ir_dtypes[type].bytes;
+  for (size_t k = 0; k < rank; k++) count *= sizes[k];
+  for (int64_t i = 0; i < count; i++)
+    ir_value_store(bytes + i * each, type, ir_value_cast((ir_value){.i = i}, IR_I64, type));
+  ir_ref shape = shape_of(sizes, rank);
+  int64_t name = ir_name(&g, (char *)bytes, (size_t)(count * each));
+  return ir_make_tensor(&g, IR_OP_DATA, type, shape, name, ir_get(&g, shape)->src, (uint32_t)rank);
+}
+
+/* Of x and further operands, up to the first that is 0, and attributes; of the dtype of x. */
+static ir_ref node(ir_op op, const int64_t *sizes, size_t rank, int64_t arg, const ir_ref *operands,
+                   const int64_t *attrs, size_t count) {
+  ir_ref src[16];
+  uint32_t n = 0;
+  for (; operands[n]; n++) src[n] = operands[n];
+  for (size_t i = 0; i < count; i++) src[n++] = ir_index(&g, attrs[i]);
+  return ir_make_tensor(&g, op, ir_dtype_of(&g, operands[0]), shape_of(sizes, rank), arg, src, n);
+}
+#define OF(...)                                                                                              \
+  (ir_ref[]) { __VA_ARGS__, 0 }
+
+static ir_ref input(ir_dtype type, const int64_t *sizes, size_t rank, const void *data) {
+  ir_ref shape = shape_of(sizes, rank);
+  ir_ref x = ir_make_tensor(&g, IR_OP_INPUT, type, shape, ir_name(&g, "x", 1), ir_get(&g, shape)->src,
+                            (uint32_t)rank);
+  inputs[input_count++] = (ir_binding_input){x, data};
+  return x;
+}
+
+static ir_status evaluate(ir_ref root, ir_eval_result *out) {
+  ir_error_clear(&error);
+  return ir_eval(&g, &root, 1, inputs, input_count, vars, var_count, out, &error);
+}
+
+static void expect_ints(ir_ref root, const int64_t *sizes, size_t rank, const int64_t *values, size_t count) {
+  ir_eval_result r;
+  if (evaluate(root, &r)) fail_msg("%s", error.text);
+  assert_int_equal(r.rank, rank);
+  for (size_t k = 0; k < rank; k++) assert_int_equal(r.shape[k], sizes[k]);
+  assert_int_equal(r.count, count);
+  assert_int_equal(r.dtype, ir_dtype_of(&g, root));
+  for (size_t i = 0; i < count; i++) {
+    ir_value v = ir_value_load((char *)r.data + i * ir_dtypes[r.dtype].bytes, r.dtype);
+    if (ir_is_float(r.dtype)) assert_true(v.f == (double)values[i]);
+    else assert_int_equal(v.i, values[i]);
+  }
+  ir_eval_free(&g, &r, 1);
+}
+
+static void expect_error(ir_ref root, ir_status status, const char *text) {
+  ir_eval_result r = {0};
+  assert_int_equal(evaluate(root, &r), status);
+  assert_int_equal(error.status, status);
+  assert_null(r.data);
+  if (!strstr(error.text, text)) fail_msg("the message is: %s", error.text);
+}
+
+static void nodes_not_recorded(void **s) {
+  ir_ref x = range(IR_I32, LIST(2, 3)), column = range(IR_I32, LIST(2, 1)), row = range(IR_I32, LIST(3)),
+         two = range(IR_I32, LIST(2)), six = range(IR_I32, LIST(6)), none = range(IR_I32, LIST(2, 0)),
+         zero = range(IR_I32, LIST(0)), three = ir_int(&g, IR_I32, 3);
+  expect_ints(node(IR_OP_ADD, LIST(2, 3), 0, OF(column, row), SCALAR), LIST(2, 3), LIST(0, 1, 2, 1, 2, 3));
+  expect_ints(node(IR_OP_ADD, LIST(2, 0), 0, OF(column, zero), SCALAR), LIST(2, 0), SCALAR);
+  expect_ints(ir_make_tensor(&g, IR_OP_MEAN, IR_F32, shape_of(LIST(2)), 0, (ir_ref[]){x, ir_index(&g, 1)}, 2),
+              LIST(2), LIST(1, 4));
+  const struct {
+    ir_ref node;
+    const char *text;
+  } cases[] = {
+      {ir_binary(&g, IR_OP_ADD, x, two), "add: shapes [2,3] and [2] do not broadcast"},
+      {node(IR_OP_SQUEEZE, LIST(3), 0, OF(x), SCALAR),
+       "squeeze: axis 0 does not fit an operand of shape [2,3]"},
+      {node(IR_OP_RESHAPE, LIST(4), 0, OF(x), LIST(4)), "reshape: the number of elements"},
+      {node(IR_OP_EXPAND, LIST(4, 3), 0, OF(x), LIST(4, 3)), "expand: the size 4 does not fit"},
+      {node(IR_OP_SHRINK, LIST(1, 5), 0, OF(x), LIST(1, 2, 0, 5)), "shrink: the end 5 does not fit"},
+      {node(IR_OP_STRIDE, LIST(6), 0, OF(six), LIST(0)), "stride: the step 0"},
+      {node(IR_OP_POINT, LIST(2), 1, OF(x), LIST(3)), "point: index 3 does not fit"},
+      {node(IR_OP_PAD, LIST(2), ir_pack_arg(0, IR_PAD_CONSTANT), OF(row, three), LIST(-1, 0)),
+       "pad: the padding -1"},
+      {node(IR_OP_PAD, LIST(1), ir_pack_arg(0, IR_PAD_EDGE), OF(zero, three), LIST(0, 1)),
+       "mode=edge cannot extend"},
+      {node(IR_OP_CONCAT, LIST(3, 3), 0, OF(x, column), SCALAR), "concat: operand 1"},
+      {node(IR_OP_STACK, LIST(2, 2), 0, OF(two, row), SCALAR), "stack: operand 1"},
+      {node(IR_OP_SCATTER, LIST(3), ir_pack_args(0, IR_GATHER_CHECK, 0), OF(row, two, row), SCALAR),
+       "scatter: the updates have shape [3], but [2] is at the indices"},
+      {ir_bitcast(&g, x, IR_U8), "bitcast: i32 and u8 differ in size"},
+      {node(IR_OP_REDUCE_MAX, LIST(2), 0, OF(none), LIST(1)),
+       "max: an operand of shape [2,0] has no elements"},
+      {ir_make_tensor(&g, IR_OP_ARGMIN, IR_I64, shape_of(LIST(2)), ir_pack_arg(1, 0), &none, 1),
+       "argmin: an operand of shape [2,0]"},
+      {node(IR_OP_MATMUL, LIST(2, 3), 0, OF(x, x), SCALAR), "matmul: shapes [2,3] and [2,3] do not match"},
+      {node(IR_OP_MATMUL, LIST(2), 0, OF(x, three), SCALAR), "rank 0"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    expect_error(cases[i].node, IR_ERR_INVALID, cases[i].text);
+  expect_error(node(IR_OP_GATHER, LIST(2), ir_pack_arg(0, IR_GATHER_CLIP), OF(zero, two), SCALAR),
+               IR_ERR_RANGE, "size 0");
+  /* scattering into nothing: indices are not looked at */
+  expect_ints(node(IR_OP_SCATTER, LIST(0), ir_pack_args(0, IR_GATHER_CHECK, 0), OF(zero, two, two), SCALAR),
+              LIST(0), SCALAR);
 }
 
 /* leaves and sizes */
@@ -859,31 +773,26 @@ static void unused_operands_are_not_evaluated(void **s) {
 
 /* Allocation i fails, for every i: an error, no leak, and for the last i success. */
 static void every_allocation_may_fail(void **s) {
-  ir_ref x = range(IR_F32, LIST(3, 3)), index = ints(IR_I32, LIST(2), LIST(0, -1));
-  ir_ref taken = gather(LIST(2, 3), x, index, 0, IR_GATHER_CHECK);
-  ir_ref y = matmul(IR_F32, LIST(2, 3), ir_unary(&g, IR_OP_EXP, taken), x);
-  ir_ref z = reduce(IR_OP_SUM, IR_F32, LIST(3), pad(LIST(3, 3), y, IR_PAD_EDGE, 0, LIST(1, 0, 0, 0)), false,
-                    LIST(0));
-  size_t before = memory.live;
-  for (size_t allowed = 0;; allowed++) {
-    memory.left = allowed;
-    ir_eval_result r = {0};
-    ir_status status = evaluate(z, &r);
-    memory.left = SIZE_MAX;
+  recorder *r = record_begin();
+  ir_ref z = record_line(r, "sum {pad {matmul {exp {gather f32[3,3] i32[2]=[0,-1] axis=0}} f32[3,3]} "
+                            "pads=[[1,0],[0,0]] mode=edge} axes=[0]");
+  long before = r->budget.live;
+  for (long allowed = 0;; allowed++) {
+    r->budget.left = allowed;
+    ir_eval_result out = {0};
+    ir_status status = evaluate_recorded(r, z, &out, &(ir_error){0});
     if (status == IR_OK) {
-      ir_eval_free(&g, &r, 1);
+      ir_eval_free(&r->g, &out, 1);
       assert_true(allowed > 20);
       break;
     }
     assert_int_equal(status, IR_ERR_MEMORY);
-    assert_int_equal(memory.live, before);
+    assert_int_equal(r->budget.live, before);
   }
 }
 
-UNIT_TESTS_EACH(begin, end, permute_and_moveaxis, axes_of_size_one, expand_and_reshape,
-                shrink_stride_flip_point, windows_with_steps, pads, pad_modes, concat_and_stack, gathers,
-                gather_out_of_range, scatters, scatter_rounds_once, scatter_out_of_range, integers,
-                small_integers_exhaustively, float_operations, rounding, casts, bitcasts, broadcasting,
-                elementary_functions_go_through_their_definitions, sums, means, extremes, empty_reductions,
-                matmuls, leaves, symbolic_sizes, sizes_that_cannot_be, index_expressions, several_results,
+UNIT_TESTS_EACH(begin, end, views, pads, concat_and_stack, gathers, gather_out_of_range, scatters,
+                scatter_out_of_range, integers, small_integers_exhaustively, float_operations, rounding,
+                casts, broadcasting, sums, extremes, empty_reductions, matmuls, nodes_not_recorded, leaves,
+                symbolic_sizes, sizes_that_cannot_be, index_expressions, several_results,
                 long_chains_keep_little, unused_operands_are_not_evaluated, every_allocation_may_fail)

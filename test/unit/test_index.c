@@ -313,7 +313,6 @@ static void test_size(void **state) {
 /* An observer sees each rewrite by name and may refuse it. */
 static bool refuse_all(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op op, const ir_ref *src,
                        uint32_t nsrc, ir_ref result) {
-  (void)g, (void)given, (void)op, (void)src, (void)nsrc, (void)result, (void)rule;
   ++*(int *)user;
   return false;
 }

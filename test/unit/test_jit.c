@@ -11,12 +11,16 @@ static vf_context *context(void) {
   return api_counted_context();
 }
 
+static void release_tensor(void *t) { vf_tensor_release(t); }
+static void destroy_jit(void *j) { vf_jit_destroy(j); }
+
+/* Released when the running test ends, as what make() gives. */
 static vf_tensor *counting(vf_context *c, int rows, int columns) {
   float elements[64];
   for (int i = 0; i < 64; i++) elements[i] = (float)i;
   vf_tensor *t = vf_tensor_create(c, VF_F32, VF_LIST(rows, columns), elements, &error);
   assert_non_null(t);
-  return t;
+  return unit_keep(t, release_tensor);
 }
 
 /* the sum of rows, times a static number */
@@ -35,7 +39,7 @@ static vf_jit *make(vf_context *c, vf_jit_options options) {
   vf_jit *j = vf_jit_create(c, &options, &error);
   if (!j) print_error("%s\n", error.message);
   assert_non_null(j);
-  return j;
+  return unit_keep(j, destroy_jit);
 }
 
 static vf_jit_stats stats_of(const vf_jit *j) {
@@ -77,9 +81,6 @@ static void test_signatures(void **state) {
   assert_int_equal(s.evictions, 0);
   assert_int_equal(s.entries, 3);
   assert_true(s.compile_ns > 0 && s.run_ns > 0);
-  vf_tensor_release(x);
-  vf_tensor_release(wider);
-  vf_jit_destroy(j);
 }
 
 /* spec: H5 H6 */
@@ -100,8 +101,6 @@ static void test_least_recently_used(void **state) {
   vf_jit_stats s = stats_of(j);
   assert_int_equal(s.evictions, 2);
   assert_int_equal(s.entries, 2);
-  vf_tensor_release(x);
-  vf_jit_destroy(j);
 }
 
 /* spec: H5 */
@@ -113,8 +112,6 @@ static void test_sixty_four_are_kept(void **state) {
   vf_jit_stats s = stats_of(j);
   assert_int_equal(s.entries, 64);
   assert_int_equal(s.evictions, 1);
-  vf_tensor_release(x);
-  vf_jit_destroy(j);
 }
 
 static void test_dynamic(void **state) {
@@ -129,7 +126,6 @@ static void test_dynamic(void **state) {
   for (int n = 2; n <= 8; n += 2) { /* the first column: 0, 3, 6, ... */
     vf_tensor *x = counting(c, n, 3);
     expect(j, x, 1, (float)(3 * n * (n - 1) / 2), 3);
-    vf_tensor_release(x);
   }
   assert_int_equal(traces, 1);
   assert_int_equal(stats_of(j).hits, 3);
@@ -137,12 +133,10 @@ static void test_dynamic(void **state) {
   for (int i = 0; i < 3; i++) {
     vf_tensor *x = counting(c, outside[i], 3);
     expect(j, x, 1, (float)(3 * outside[i] * (outside[i] - 1) / 2), 3);
-    vf_tensor_release(x);
   }
   assert_int_equal(traces, 3);
   assert_int_equal(stats_of(j).fallbacks, 2);
   assert_int_equal(stats_of(j).hits, 4);
-  vf_jit_destroy(j);
 }
 
 static void test_one_name_one_size(void **state) {
@@ -161,9 +155,6 @@ static void test_one_name_one_size(void **state) {
   assert_int_equal(vf_jit_call(j, same, NULL, &y, &error), VF_OK);
   assert_true(((const float *)vf_tensor_data(y, &error))[5] == 10);
   vf_tensor_release(y);
-  vf_tensor_release(in[0]);
-  vf_tensor_release(in[1]);
-  vf_jit_destroy(j);
 }
 
 static void nothing(void *user, vf_graph *g, const vf_value *in, const vf_static *statics, vf_value *out) {}
@@ -207,9 +198,7 @@ static void test_declarations_refused(void **state) {
     assert_int_equal(vf_jit_call(j, &x, NULL, &y, &error), VF_ERR_INVALID);
     assert_null(y);
     assert_string_equal(error.message, want);
-    vf_jit_destroy(j);
   }
-  vf_tensor_release(x);
 }
 
 static void test_errors(void **state) {
@@ -224,19 +213,16 @@ static void test_errors(void **state) {
   vf_tensor *none = NULL;
   assert_int_equal(vf_jit_call(j, &none, NULL, &y, &error), VF_ERR_INVALID);
   assert_string_equal(error.message, "jit @f: input 0 is NULL");
-  vf_jit_destroy(j);
   j = make(c, (vf_jit_options){.function = wrong, .inputs = 1, .results = 1});
   assert_int_equal(vf_jit_call(j, &x, NULL, &y, &error), VF_ERR_INVALID);
   assert_string_equal(error.message, "add: shapes f32[2,3] and f32[7] do not broadcast: size 3 meets 7 at "
                                      "axis -1; sizes must be equal or 1");
   assert_int_equal(stats_of(j).entries, 0);
-  vf_jit_destroy(j);
   vf_tensor *mine[2] = {x, NULL};
   j = make(c, (vf_jit_options){.function = traces_itself, .user = mine, .inputs = 1, .results = 1});
   mine[1] = (vf_tensor *)&j;
   assert_int_equal(vf_jit_call(j, &x, NULL, &y, &error), VF_OK);
   vf_tensor_release(y);
-  vf_jit_destroy(j);
   vf_dynamic uneven[2] = {{.input = 0, .axis = 0, .name = "n", .lo = 1, .hi = 8},
                           {.input = 0, .axis = 1, .name = "n", .lo = 1, .hi = 9}};
   vf_jit_options bad = {.size = sizeof bad,
@@ -251,7 +237,6 @@ static void test_errors(void **state) {
   bad.dynamic_count = 0, bad.results = 0;
   assert_null(vf_jit_create(c, &bad, &error));
   assert_null(vf_jit_create(NULL, &bad, &error));
-  vf_tensor_release(x);
 }
 
 /* Every allocation of a call may fail; afterwards the call can be made again. */
@@ -270,8 +255,6 @@ static void test_memory_fails(void **state) {
   assert_true(failed > 20);
   assert_true(((const float *)vf_tensor_data(y, &error))[5] == 10);
   vf_tensor_release(y);
-  vf_tensor_release(x);
-  vf_jit_destroy(j);
 }
 
 /* keys: a program compiled for one graph serves another only where both compute the same function of the same

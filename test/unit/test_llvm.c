@@ -12,24 +12,22 @@ static ir_error error;
 static ir_graph *const g = &k_graph;
 
 static ir_ref index_of(int64_t value) { return ir_index(g, value); }
-static ir_ref f32(double value) { return ir_float(g, IR_F32, value); }
 
 static uint32_t seed;
 static float noise(void) { return (float)(int32_t)(seed = seed * 1664525u + 1013904223u) * 0x1p-31f; }
 
 /* out = x*y + 1 over n elements in vectors of 16 and a scalar remainder loop, the vectors over threads */
 static ir_ref saxpy(int64_t n) {
-  ir_ref p[] = {k_param(g, IR_F32, 0, n), k_param(g, IR_F32, 1, n), k_param(g, IR_F32, 2, n)};
-  ir_ref block = k_range(g, index_of(n / 16), 0), lane = k_range(g, index_of(16), 1),
-         tail = k_range(g, index_of(n % 16), 2);
-  ir_ref at[] = {k_sum(g, k_times(g, block, 16), lane), k_sum(g, tail, index_of(n / 16 * 16))}, effects[2];
-  for (int i = 0; i < 2; i++) {
-    ir_ref product = ir_binary(g, IR_OP_MUL, k_load(g, p[1], at[i]), k_load(g, p[2], at[i]));
-    effects[i] = k_store(g, p[0], at[i], ir_binary(g, IR_OP_ADD, product, f32(1)));
-  }
-  effects[0] = k_loop(g, block, IR_THREAD, k_loop(g, lane, IR_VECTOR, effects[0]));
-  effects[1] = k_loop(g, tail, IR_SERIAL, effects[1]);
-  return k_kernel(g, n % 16 ? ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, 2) : effects[0], p, 3, NULL, 0);
+#define ELEMENT(n, at)                                                                                       \
+  "%x" n " = load p1[" at "] : f32\n %y" n " = load p2[" at "] : f32\n"                                      \
+  "%m" n " = mul %x" n ", %y" n " : f32\n %z" n " = add %m" n ", f32(1.0) : f32\n"                           \
+  "store p0[" at "] = %z" n "\n"
+#define VECTORS                                                                                              \
+  "kernel @k(p0: f32[$0], p1: f32[$0], p2: f32[$0]) {\n for ridx0 in 0..$1 thread {\n"                       \
+  "for ridx1 in 0..16 vector {\n" ELEMENT("0", "ridx0*16+ridx1") "}\n}\n"
+  const int64_t numbers[] = {n, n / 16, n % 16, n / 16 * 16};
+  if (n % 16 == 0) return k_parse(VECTORS "}\n", numbers, NULL);
+  return k_parse(VECTORS "for ridx2 in 0..$2 {\n" ELEMENT("1", "ridx2+$3") "}\n}\n", numbers, NULL);
 }
 
 static void test_elementwise(void **state) {
@@ -78,34 +76,21 @@ static void test_access(void **state) {
   for (size_t d = 0; d < sizeof types / sizeof *types; d++) {
     ir_dtype type = types[d];
     int bytes = ir_dtypes[type].bytes;
-    ir_ref p[10], effects[8];
-    for (int i = 0; i < 8; i++) p[i] = k_param(g, type, i, N);
-    p[8] = k_param(g, type, 8, 4 * N);
-    ir_ref block = k_range(g, index_of(N / 16), 0), lane = k_range(g, index_of(16), 1);
-    ir_ref i = k_sum(g, k_times(g, block, 16), lane);
-    ir_ref last = k_sum(g, k_sum(g, k_times(g, block, -16), index_of(N - 1)), k_times(g, lane, -1));
-    ir_ref square =
-        ir_make(g, IR_OP_MOD, IR_INDEX, 0,
-                (ir_ref[]){ir_make(g, IR_OP_MUL, IR_INDEX, 0, (ir_ref[]){i, i}, 2), index_of(60)}, 2);
-    ir_ref from[] = {last,
-                     k_times(g, i, 2),
-                     k_times(g, i, 3),
-                     k_times(g, i, 4),
-                     square,
-                     index_of(5),
-                     k_sum(g, k_times(g, block, 32), k_times(g, lane, 2)),
-                     i};
-    from[1] = k_sum(g, k_times(g, block, 32), k_times(g, lane, 2));
-    from[2] = k_sum(g, k_times(g, block, 48), k_times(g, lane, 3));
-    from[3] = k_sum(g, k_times(g, block, 64), k_times(g, lane, 4));
-    for (int e = 0; e < 6; e++) effects[e] = k_store(g, p[e], i, k_load(g, p[8], from[e]));
-    effects[6] = k_store(g, p[6], last, k_load(g, p[8], i)); /* reversed */
-    effects[7] =
-        k_store(g, p[7], ir_make(g, IR_OP_MOD, IR_INDEX, 0, (ir_ref[]){k_times(g, i, 7), index_of(N)}, 2),
-                k_load(g, p[8], i)); /* scattered */
-    ir_ref all = k_loop(g, block, IR_SERIAL,
-                        k_loop(g, lane, IR_VECTOR, ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, 8)));
-    ir_ref kernel = k_kernel(g, all, p, 9, NULL, 0);
+    ir_ref kernel =
+        k_parse("kernel @k(p0: $a[64], p1: $a[64], p2: $a[64], p3: $a[64], p4: $a[64], p5: $a[64], "
+                "p6: $a[64], p7: $a[64], p8: $a[256]) {\n"
+                "for ridx0 in 0..4 {\n for ridx1 in 0..16 vector {\n"
+                "%i = (ridx0*16+ridx1) : index\n"
+                "%0 = load p8[ridx0*-16+63+ridx1*-1] : $a\n store p0[%i] = %0\n"
+                "%1 = load p8[ridx0*32+ridx1*2] : $a\n store p1[%i] = %1\n"
+                "%2 = load p8[ridx0*48+ridx1*3] : $a\n store p2[%i] = %2\n"
+                "%3 = load p8[ridx0*64+ridx1*4] : $a\n store p3[%i] = %3\n"
+                "%4 = load p8[%i*%i%60] : $a\n store p4[%i] = %4\n"
+                "%5 = load p8[5] : $a\n store p5[%i] = %5\n"
+                "%6 = load p8[%i] : $a\n store p6[ridx0*-16+63+ridx1*-1] = %6\n" /* reversed */
+                "store p7[%i*7%64] = %6\n"                                       /* scattered */
+                "}\n}\n}\n",
+                NULL, (const char *[]){ir_dtypes[type].name});
     K_EACH_TARGET(t) {
       k_code code = k_compile(g, kernel, &t.target);
       for (int edge = 0; edge < 2; edge++) { /* nothing outside the elements is accessed */
@@ -130,18 +115,13 @@ static void test_access(void **state) {
 /* out[i] = i - 3 in [0, n) ? x[i - 3] : 9, x fenced on both sides or without any element */
 static void masked(ir_dtype type, int64_t n, int width) {
   enum { N = 64 };
-  ir_ref p[] = {k_param(g, type, 0, N), k_param(g, type, 1, n)};
-  ir_ref block = k_range(g, index_of(N / width), 0), lane = k_range(g, index_of(width), 1);
-  ir_ref i = k_sum(g, k_times(g, block, width), lane), at = k_sum(g, i, index_of(-3));
-  ir_ref valid = ir_make(
-      g, IR_OP_AND, IR_BOOL, 0,
-      (ir_ref[]){ir_binary(g, IR_OP_GE, at, index_of(0)), ir_binary(g, IR_OP_LT, at, index_of(n))}, 2);
-  valid = ir_make(g, IR_OP_AND, IR_BOOL, 0, (ir_ref[]){ir_src(g, valid, 0), ir_src(g, valid, 1)}, 2);
-  ir_ref nine = ir_is_float(type) ? ir_float(g, type, 9) : ir_int(g, type, 9);
-  ir_ref effect = k_store(g, p[0], i, k_load_where(g, p[1], at, valid, nine));
-  ir_ref kernel =
-      k_kernel(g, k_loop(g, block, IR_SERIAL, k_loop(g, lane, width == 1 ? IR_SERIAL : IR_VECTOR, effect)), p,
-               2, NULL, 0);
+#define AT "(ridx0*$1+ridx1-3)"
+  ir_ref kernel = k_parse(
+      "kernel @k(p0: $a[64], p1: $a[$0]) {\n for ridx0 in 0..$2 {\n for ridx1 in 0..$1 $b {\n"
+      "%x = load p1[" AT "] if ((" AT ">=0)&(" AT "<$0)) else $a($c) : $a\n"
+      "store p0[ridx0*$1+ridx1] = %x\n}\n}\n}\n",
+      (const int64_t[]){n, width, N / width},
+      (const char *[]){ir_dtypes[type].name, width == 1 ? "" : "vector", ir_is_float(type) ? "9.0" : "9"});
   size_t bytes = ir_dtypes[type].bytes;
   K_EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
@@ -175,20 +155,14 @@ static void test_masked(void **state) {
  * 0 */
 static void test_masked_rows(void **state) {
   enum { ROWS = 6, N = 16 };
-  ir_ref p[] = {k_param(g, IR_F32, 0, ROWS * N), k_param(g, IR_F32, 1, ROWS / 2 * N)};
-  ir_ref row = k_range(g, index_of(ROWS), 0), lane = k_range(g, index_of(N), 1), steps[3], effects[3];
-  ir_ref half = ir_make(g, IR_OP_FLOORDIV, IR_INDEX, 0, (ir_ref[]){row, index_of(2)}, 2);
-  ir_ref odd = ir_make(g, IR_OP_MOD, IR_INDEX, 0, (ir_ref[]){row, index_of(2)}, 2);
-  ir_ref valid = ir_binary(g, IR_OP_NE, odd, index_of(0)), out = k_sum(g, k_times(g, row, N), lane);
-  steps[0] = k_sum(g, k_times(g, half, N), lane);
-  steps[1] = k_sum(g, k_sum(g, k_times(g, half, N), index_of(N - 1)), k_times(g, lane, -1));
-  steps[2] = k_times(g, half, N);
-  ir_ref value = f32(0);
-  for (int s = 0; s < 3; s++)
-    value = ir_binary(g, IR_OP_ADD, value, k_load_where(g, p[1], steps[s], valid, f32(0)));
-  effects[0] = k_store(g, p[0], out, value);
   ir_ref kernel =
-      k_kernel(g, k_loop(g, row, IR_SERIAL, k_loop(g, lane, IR_VECTOR, effects[0])), p, 2, NULL, 0);
+      k_parse("kernel @k(p0: f32[96], p1: f32[48]) {\n for ridx0 in 0..6 {\n for ridx1 in 0..16 vector {\n"
+              "%0 = load p1[ridx0//2*16+ridx1] if (ridx0%2!=0) else f32(0.0) : f32\n"
+              "%1 = load p1[ridx0//2*16+15+ridx1*-1] if (ridx0%2!=0) else f32(0.0) : f32\n"
+              "%2 = load p1[ridx0//2*16] if (ridx0%2!=0) else f32(0.0) : f32\n"
+              "%3 = add %0, %1 : f32\n %4 = add %3, %2 : f32\n"
+              "store p0[ridx0*16+ridx1] = %4\n}\n}\n}\n",
+              NULL, NULL);
   K_EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     k_fence f = k_fence_make(sizeof(float) * ROWS / 2 * N, true);
@@ -208,16 +182,17 @@ static void test_masked_rows(void **state) {
 /* Sum of n elements: 16 vector lanes, each over n/16 elements in order, then pairwise */
 static void test_reduce_all(void **state) {
   enum { N = 4096 };
-  ir_ref p[] = {k_param(g, IR_F32, 0, 2), k_param(g, IR_F32, 1, N)};
-  ir_ref lane = k_range(g, index_of(16), 0), step = k_range(g, index_of(N / 16), 1);
-  ir_ref x = k_load(g, p[1], k_sum(g, k_times(g, step, 16), lane));
-  ir_ref inner = k_fold(g, step, IR_SERIAL, IR_OP_ADD, f32(0), x);
-  ir_ref lane2 = k_range(g, index_of(8), 2), step2 = k_range(g, index_of(N / 8), 3);
-  ir_ref x2 = k_load(g, p[1], k_sum(g, k_times(g, step2, 8), lane2));
-  ir_ref inner2 = k_fold(g, step2, IR_SERIAL, IR_OP_MAX, f32(-INFINITY), x2);
-  ir_ref effects[] = {k_store(g, p[0], index_of(0), k_fold(g, lane, IR_VECTOR, IR_OP_ADD, f32(0.5), inner)),
-                      k_store(g, p[0], index_of(1), k_fold(g, lane2, IR_UNROLL, IR_OP_MAX, f32(-2), inner2))};
-  ir_ref kernel = k_kernel(g, ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, 2), p, 2, NULL, 0);
+  ir_ref kernel = k_parse("kernel @k(p0: f32[2], p1: f32[4096]) {\n"
+                          "%a = for ridx0 in 0..16 vector with %b = f32(0.5) {\n"
+                          "  %c = for ridx1 in 0..256 with %d = f32(0.0) {\n"
+                          "    %x = load p1[ridx1*16+ridx0] : f32\n %e = add %d, %x : f32\n next %e\n}\n"
+                          "  %f = add %b, %c : f32\n next %f\n}\n"
+                          "%h = for ridx2 in 0..8 unroll with %i = f32(-2.0) {\n"
+                          "  %j = for ridx3 in 0..512 with %k = f32(-inf) {\n"
+                          "    %y = load p1[ridx3*8+ridx2] : f32\n %l = max %k, %y : f32\n next %l\n}\n"
+                          "  %m = max %i, %j : f32\n next %m\n}\n"
+                          "store p0[0] = %a\n store p0[1] = %h\n}\n",
+                          NULL, NULL);
   K_EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     float data[N], out[2], part[16] = {0}, most = -2;
@@ -239,23 +214,14 @@ static void test_reduce_all(void **state) {
  * included */
 static void test_reduce_columns(void **state) {
   enum { COLUMNS = 32 };
-  ir_ref n = ir_var(g, "n", 1, 0, 100, 1);
-  ir_ref p[] = {k_param(g, IR_F32, 0, COLUMNS), k_param(g, IR_I64, 1, COLUMNS),
-                k_param(g, IR_F32, 2, 100 * COLUMNS)};
-  ir_ref block = k_range(g, index_of(COLUMNS / 8), 0), lane = k_range(g, index_of(8), 1),
-         row = k_range(g, n, 2);
-  ir_ref column = k_sum(g, k_times(g, block, 8), lane);
-  ir_ref x = k_load(g, p[2],
-                    ir_make(g, IR_OP_ADD, IR_INDEX, 0,
-                            (ir_ref[]){k_times(g, row, COLUMNS), lane, k_times(g, block, 8)}, 3));
-  ir_ref nexts[] = {ir_binary(g, IR_OP_ADD, k_carry(g, row, IR_F32, 0), x),
-                    ir_binary(g, IR_OP_ADD, k_carry(g, row, IR_I64, 1), ir_int(g, IR_I64, 1))};
-  ir_ref loop = ir_make(g, IR_OP_LOOP, IR_F32, ir_pack_arg(2, IR_SERIAL),
-                        (ir_ref[]){row, f32(1), ir_int(g, IR_I64, 40), nexts[0], nexts[1]}, 5);
-  ir_ref count = ir_make(g, IR_OP_GET, IR_I64, 1, &loop, 1);
-  ir_ref effects[] = {k_store(g, p[0], column, loop), k_store(g, p[1], column, count)};
-  ir_ref both = ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, 2);
-  ir_ref kernel = k_kernel(g, k_loop(g, block, IR_SERIAL, k_loop(g, lane, IR_VECTOR, both)), p, 3, &n, 1);
+  ir_ref kernel = k_parse("kernel @k(n=0..100, p0: f32[32], p1: i64[32], p2: f32[3200]) {\n"
+                          "for ridx0 in 0..4 {\n for ridx1 in 0..8 vector {\n"
+                          "%a = for ridx2 in 0..n with %b = f32(1.0), %c = i64(40) {\n"
+                          "  %x = load p2[ridx2*32+ridx1+ridx0*8] : f32\n"
+                          "  %d = add %b, %x : f32\n %e = add %c, i64(1) : i64\n next %d, %e\n}\n"
+                          "%f = get %a slot=1 dtype=i64 : i64\n"
+                          "store p0[ridx0*8+ridx1] = %a\n store p1[ridx0*8+ridx1] = %f\n}\n}\n}\n",
+                          NULL, NULL);
   K_EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     static float data[100 * COLUMNS];
@@ -276,13 +242,11 @@ static void test_reduce_columns(void **state) {
 
 /* A value loop whose start is loaded, inside a loop that may have no iterations: then nothing is loaded. */
 static void test_nothing_read(void **state) {
-  ir_ref n = ir_var(g, "n", 1, 0, 8, 1), m = ir_var(g, "m", 1, 0, 8, 1);
-  ir_ref p[] = {k_param(g, IR_F32, 0, 8), k_param(g, IR_F32, 1, 1)}, i = k_range(g, n, 0),
-         j = k_range(g, m, 1);
-  ir_ref start = k_load(g, p[1], index_of(0));
-  ir_ref sum = k_fold(g, j, IR_SERIAL, IR_OP_ADD, start, start);
-  ir_ref vars[] = {n, m},
-         kernel = k_kernel(g, k_loop(g, i, IR_SERIAL, k_store(g, p[0], i, sum)), p, 2, vars, 2);
+  ir_ref kernel = k_parse("kernel @k(n=0..8, m=0..8, p0: f32[8], p1: f32[1]) {\n for ridx0 in 0..n {\n"
+                          "%s = load p1[0] : f32\n"
+                          "%t = for ridx1 in 0..m with %c = %s {\n %u = add %c, %s : f32\n next %u\n}\n"
+                          "store p0[ridx0] = %t\n}\n}\n",
+                          NULL, NULL);
   K_EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     int64_t status = 0, sizes[] = {0, 5};
@@ -299,14 +263,13 @@ static void test_nothing_read(void **state) {
 
 /* The same where the loop without iterations lies inside one that has some. */
 static void test_nothing_read_inside(void **state) {
-  ir_ref n = ir_var(g, "n", 1, 0, 8, 1), p[] = {k_param(g, IR_F32, 0, 24), k_param(g, IR_F32, 1, 4)};
-  ir_ref o = k_range(g, index_of(3), 0), i = k_range(g, n, 1), j = k_range(g, n, 2),
-         k = k_range(g, index_of(4), 3);
-  ir_ref sum = k_fold(g, k, IR_SERIAL, IR_OP_ADD, f32(0), k_load(g, p[1], k)); /* depends on no outer loop */
-  ir_ref total = k_fold(g, j, IR_SERIAL, IR_OP_ADD, f32(0), sum);
-  ir_ref inner = k_loop(g, i, IR_SERIAL,
-                        k_store(g, p[0], k_sum(g, k_times(g, o, 8), i), ir_binary(g, IR_OP_ADD, sum, total)));
-  ir_ref kernel = k_kernel(g, k_loop(g, o, IR_SERIAL, inner), p, 2, &n, 1);
+  ir_ref kernel =
+      k_parse("kernel @k(n=0..8, p0: f32[24], p1: f32[4]) {\n for ridx0 in 0..3 {\n for ridx1 in 0..n {\n"
+              "%s = for ridx3 in 0..4 with %c = f32(0.0) {\n" /* depends on no outer loop */
+              "  %x = load p1[ridx3] : f32\n %d = add %c, %x : f32\n next %d\n}\n"
+              "%t = for ridx2 in 0..n with %e = f32(0.0) {\n %f = add %e, %s : f32\n next %f\n}\n"
+              "%y = add %s, %t : f32\n store p0[ridx0*8+ridx1] = %y\n}\n}\n}\n",
+              NULL, NULL);
   K_EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     int64_t status = 0, size = 0;
@@ -321,17 +284,16 @@ static void test_nothing_read_inside(void **state) {
 /* out[i] = x[bound(at[i])]: indices checked, clipped, and checked only where valid */
 static void test_bound(void **state) {
   enum { N = 16, SIZE = 10 };
+  static const char *const modes[] = {[IR_GATHER_CHECK] = "", [IR_GATHER_CLIP] = " mode=clip"};
   static const ir_dtype types[] = {IR_I64, IR_I32, IR_I8, IR_U8, IR_U64, IR_U32};
   for (size_t d = 0; d < sizeof types / sizeof *types; d++)
     for (int vector = 0; vector < 2; vector++)
       for (int mode = IR_GATHER_CHECK; mode <= IR_GATHER_CLIP; mode++) {
-        ir_ref p[] = {k_param(g, IR_F32, 0, N), k_param(g, IR_F32, 1, SIZE), k_param(g, types[d], 2, N)};
-        ir_ref i = k_range(g, index_of(N), 0), valid = ir_binary(g, IR_OP_LT, i, index_of(N - 1));
-        ir_ref at = ir_make(g, IR_OP_BOUND, IR_INDEX, ir_pack_arg(0, mode),
-                            (ir_ref[]){k_load(g, p[2], i), index_of(SIZE), valid}, 3);
-        ir_ref kernel = k_kernel(
-            g, k_loop(g, i, vector ? IR_VECTOR : IR_SERIAL, k_store(g, p[0], i, k_load(g, p[1], at))), p, 3,
-            NULL, 0);
+        ir_ref kernel =
+            k_parse("kernel @k(p0: f32[16], p1: f32[10], p2: $a[16]) {\n for ridx0 in 0..16 $b {\n"
+                    "%p = load p2[ridx0] : $a\n %at = bound %p, (10), (ridx0<15)$c : index\n"
+                    "%x = load p1[%at] : f32\n store p0[ridx0] = %x\n}\n}\n",
+                    NULL, (const char *[]){ir_dtypes[types[d]].name, vector ? "vector" : "", modes[mode]});
         K_EACH_TARGET(t) {
           k_code code = k_compile(g, kernel, &t.target);
           bool is_signed = ir_dtypes[types[d]].kind == IR_KIND_SIGNED;
@@ -360,15 +322,13 @@ static void test_bound(void **state) {
  * with an inner loop that depends on the outer one's carried value. Fibonacci-like recurrences would show a
  * phi that reads a new value for an old one. */
 static void test_carried(void **state) {
-  ir_ref p[] = {k_param(g, IR_I64, 0, 2)}, i = k_range(g, index_of(30), 0), j = k_range(g, index_of(3), 1);
-  ir_ref a = k_carry(g, i, IR_I64, 0), b = k_carry(g, i, IR_I64, 1);
-  ir_ref inner = k_fold(g, j, IR_SERIAL, IR_OP_ADD, a, ir_cast(g, j, IR_I64)); /* a + 0 + 1 + 2 */
-  ir_ref loop = ir_make(
-      g, IR_OP_LOOP, IR_I64, ir_pack_arg(2, IR_SERIAL),
-      (ir_ref[]){i, ir_int(g, IR_I64, 0), ir_int(g, IR_I64, 1), b, ir_binary(g, IR_OP_ADD, inner, b)}, 5);
-  ir_ref effects[] = {k_store(g, p[0], index_of(0), loop),
-                      k_store(g, p[0], index_of(1), ir_make(g, IR_OP_GET, IR_I64, 1, &loop, 1))};
-  ir_ref kernel = k_kernel(g, ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, 2), p, 1, NULL, 0);
+  ir_ref kernel = k_parse("kernel @k(p0: i64[2]) {\n"
+                          "%a = for ridx0 in 0..30 with %b = i64(0), %c = i64(1) {\n"
+                          "  %d = for ridx1 in 0..3 with %e = %b {\n" /* %b + 0 + 1 + 2 */
+                          "    %f = cast (ridx1) dtype=i64 : i64\n %h = add %e, %f : i64\n next %h\n}\n"
+                          "  %i = add %d, %c : i64\n next %c, %i\n}\n"
+                          "%j = get %a slot=1 dtype=i64 : i64\n store p0[0] = %a\n store p0[1] = %j\n}\n",
+                          NULL, NULL);
   int64_t x = 0, y = 1;
   for (int k = 0; k < 30; k++) {
     int64_t z = x + 3 + y;
@@ -383,23 +343,17 @@ static void test_carried(void **state) {
 }
 
 /* c[6,64] = a[6,k] b[k,64]: 6 rows unrolled, 4 vectors of 16 unrolled, k serial inside: a register tile */
-static ir_ref tile(int64_t rows, int64_t vectors, int64_t width, ir_ref k_extent, int64_t depth) {
+static ir_ref tile(int64_t rows, int64_t vectors, int64_t width, int64_t depth) {
   int64_t columns = vectors * width;
-  ir_ref p[] = {k_param(g, IR_F32, 0, rows * columns), k_param(g, IR_F32, 1, rows * depth),
-                k_param(g, IR_F32, 2, depth * columns)};
-  ir_ref r = k_range(g, index_of(rows), 0), v = k_range(g, index_of(vectors), 1),
-         lane = k_range(g, index_of(width), 2), k = k_range(g, k_extent, 3);
-  ir_ref a = k_load(g, p[1], k_sum(g, k_times(g, r, depth), k));
-  ir_ref b = k_load(
-      g, p[2],
-      ir_make(g, IR_OP_ADD, IR_INDEX, 0, (ir_ref[]){k_times(g, k, columns), k_times(g, v, width), lane}, 3));
-  ir_ref next = ir_make(g, IR_OP_FMA, IR_F32, 0, (ir_ref[]){a, b, k_carry(g, k, IR_F32, 0)}, 3);
-  ir_ref sum = ir_make(g, IR_OP_LOOP, IR_F32, ir_pack_arg(1, IR_SERIAL), (ir_ref[]){k, f32(0), next}, 3);
-  ir_ref at =
-      ir_make(g, IR_OP_ADD, IR_INDEX, 0, (ir_ref[]){k_times(g, r, columns), k_times(g, v, width), lane}, 3);
-  ir_ref effect =
-      k_loop(g, r, IR_UNROLL, k_loop(g, v, IR_UNROLL, k_loop(g, lane, IR_VECTOR, k_store(g, p[0], at, sum))));
-  return k_kernel(g, effect, p, 3, NULL, 0);
+  return k_parse(
+      "kernel @k(p0: f32[$5], p1: f32[$6], p2: f32[$7]) {\n for ridx0 in 0..$0 unroll {\n"
+      "for ridx1 in 0..$1 unroll {\n for ridx2 in 0..$2 vector {\n"
+      "%s = for ridx3 in 0..$3 with %c = f32(0.0) {\n"
+      "  %a = load p1[ridx0*$3+ridx3] : f32\n %b = load p2[ridx3*$4+ridx1*$2+ridx2] : f32\n"
+      "  %n = fma %a, %b, %c : f32\n next %n\n}\n"
+      "store p0[ridx0*$4+ridx1*$2+ridx2] = %s\n}\n}\n}\n}\n",
+      (const int64_t[]){rows, vectors, width, depth, columns, rows * columns, rows * depth, depth * columns},
+      NULL);
 }
 
 static double seconds(void) { return (double)ir_now_ns() * 1e-9; }
@@ -409,7 +363,7 @@ static void test_register_tile(void **state) {
   K_EACH_TARGET(t) {
     int width = t.target.vector_bytes / 4, vectors = t.target.registers == 32 ? 4 : 2,
         columns = vectors * width;
-    k_code code = k_compile(g, tile(ROWS, vectors, width, index_of(DEPTH), DEPTH), &t.target);
+    k_code code = k_compile(g, tile(ROWS, vectors, width, DEPTH), &t.target);
     float *a = aligned_alloc(64, ROWS * DEPTH * 4), *b = aligned_alloc(64, DEPTH * 64 * 4),
           *c = aligned_alloc(64, ROWS * 64 * 4);
     for (int i = 0; i < ROWS * DEPTH; i++) a[i] = noise();
@@ -450,23 +404,22 @@ static void expect_error(ir_ref kernel, ir_status status, const char *text) {
 }
 
 static void test_errors(void **state) {
-  ir_ref p = k_param(g, IR_F32, 0, 4), i = k_range(g, index_of(4), 0), lane = k_range(g, index_of(4), 1);
-  ir_ref store = k_store(g, p, i, f32(1));
-  expect_error(k_kernel(g, store, &p, 1, NULL, 0), IR_ERR_INTERNAL, "belongs to no loop");
+  ir_ref p = k_param(g, IR_F32, 0, 4), i = k_range(g, index_of(4), 0);
+  ir_ref store = k_store(g, p, i, ir_float(g, IR_F32, 1));
+  ir_ref twice[] = {k_loop(g, i, IR_SERIAL, store), k_loop(g, i, IR_VECTOR, store)};
+  expect_error(k_kernel(g, store, &p, 1), IR_ERR_INTERNAL, "belongs to no loop");
+  expect_error(k_kernel(g, ir_make(g, IR_OP_SEQ, IR_NONE, 0, twice, 2), &p, 1), IR_ERR_INTERNAL,
+               "two loops bind one range");
   expect_error(
-      k_kernel(g,
-               ir_make(g, IR_OP_SEQ, IR_NONE, 0,
-                       (ir_ref[]){k_loop(g, i, IR_SERIAL, store), k_loop(g, i, IR_VECTOR, store)}, 2),
-               &p, 1, NULL, 0),
-      IR_ERR_INTERNAL, "two loops bind one range");
-  expect_error(
-      k_kernel(g, k_loop(g, i, IR_SERIAL, k_store(g, p, i, ir_unary(g, IR_OP_EXP, f32(1)))), &p, 1, NULL, 0),
+      k_parse("kernel @k(p0: f32[4]) {\n %e = exp f32(1.0) : f32\n store p0[0] = %e\n}\n", NULL, NULL),
       IR_ERR_INTERNAL, "exp of f32");
-  ir_ref both = k_loop(g, i, IR_VECTOR, k_loop(g, lane, IR_VECTOR, k_store(g, p, k_sum(g, i, lane), f32(1))));
-  expect_error(k_kernel(g, both, &p, 1, NULL, 0), IR_ERR_INTERNAL, "two vector ranges");
+  expect_error(k_parse("kernel @k(p0: f32[4]) {\n for ridx0 in 0..4 vector {\n for ridx1 in 0..4 vector {\n"
+                       "store p0[ridx0+ridx1] = f32(1.0)\n}\n}\n}\n",
+                       NULL, NULL),
+               IR_ERR_INTERNAL, "two vector ranges");
   ir_ref deep = store;
   for (int d = 0; d < 70; d++) deep = k_loop(g, d ? k_range(g, index_of(2), d + 2) : i, IR_SERIAL, deep);
-  expect_error(k_kernel(g, deep, &p, 1, NULL, 0), IR_ERR_UNSUPPORTED, "nested more than 64 deep");
+  expect_error(k_kernel(g, deep, &p, 1), IR_ERR_UNSUPPORTED, "nested more than 64 deep");
   expect_error(p, IR_ERR_INTERNAL, "no kernel");
 }
 
@@ -480,7 +433,7 @@ static void test_long(void **state) {
   k_target t;
   k_target_at(0, &t);
   ir_ref params[] = {p, q};
-  k_code code = k_compile(g, k_kernel(g, effect, params, 2, NULL, 0), &t.target);
+  k_code code = k_compile(g, k_kernel(g, effect, params, 2), &t.target);
   int32_t in = 5, out = 0;
   uint32_t want = 5;
   for (uint32_t i = 0; i < 20000; i++) want = i % 3 ? want + i : want ^ i;
@@ -498,9 +451,8 @@ static void *compile_many(void *user) {
     ir_graph own;
     if (ir_graph_init(&own, &ir_mem_libc, &mine) != IR_OK) return (void *)1;
     ir_ref p = k_param(&own, IR_I32, 0, 4), i = k_range(&own, ir_index(&own, 4), 0);
-    ir_ref kernel =
-        k_kernel(&own, k_loop(&own, i, IR_VECTOR, k_store(&own, p, i, ir_int(&own, IR_I32, iteration))), &p,
-                 1, NULL, 0);
+    ir_ref kernel = k_kernel(
+        &own, k_loop(&own, i, IR_VECTOR, k_store(&own, p, i, ir_int(&own, IR_I32, iteration))), &p, 1);
     k_target t;
     for (int number = 0; k_target_at(number, &t); number++) {
       cg_blob blob;
@@ -534,7 +486,7 @@ static void test_short_memory(void **state) {
   error = (ir_error){0};
   ir_graph_free(g);
   assert_int_equal(ir_graph_init(g, &mem, &error), IR_OK);
-  ir_ref kernel = tile(2, 2, 4, index_of(8), 8);
+  ir_ref kernel = tile(2, 2, 4, 8);
   long before = b.live;
   k_target t;
   k_target_at(0, &t);

@@ -57,7 +57,7 @@ static void test_values(void **state) {
       ir_ref wanted = ir_binary(g, IR_OP_ADD, ir_binary(g, IR_OP_MUL, f32(2), root), inner);
       ir_ref y = ir_rare(g, below(x, 0), wanted, ir_binary(g, IR_OP_ADD, x, f32(1)));
       ir_ref stores[] = {k_store(g, p[0], l.at, y), k_store(g, p[1], l.at, shared ? root : f32(0))};
-      ir_ref kernel = k_kernel(g, inside(&l, ir_make(g, IR_OP_SEQ, IR_NONE, 0, stores, 2)), p, 3, NULL, 0);
+      ir_ref kernel = k_kernel(g, inside(&l, ir_make(g, IR_OP_SEQ, IR_NONE, 0, stores, 2)), p, 3);
       K_EACH_TARGET(t) {
         static float in[N], out[N], second[N];
         for (int i = 0; i < N; i++) in[i] = argument(i);
@@ -84,7 +84,7 @@ static void test_reductions(void **state) {
   ir_ref x = k_load(g, p[1], row);
   ir_ref iterations = k_fold(g, before, IR_SERIAL, IR_OP_ADD, zero, ir_binary(g, IR_OP_MUL, x, x));
   ir_ref sum = k_fold(g, row, IR_SERIAL, IR_OP_ADD, zero, ir_rare(g, below(x, 0), iterations, x));
-  ir_ref kernel = k_kernel(g, k_loop(g, column, IR_SERIAL, k_store(g, p[0], column, sum)), p, 2, NULL, 0);
+  ir_ref kernel = k_kernel(g, k_loop(g, column, IR_SERIAL, k_store(g, p[0], column, sum)), p, 2);
   K_EACH_TARGET(t) {
     static float in[N], out[COLUMNS];
     for (int i = 0; i < N; i++) in[i] = roundf(argument(i) * 4) / 4;
@@ -104,7 +104,7 @@ static void test_code(void **state) {
   lanes l = loops_of(VARIANTS - 1);
   ir_ref p[] = {k_param(g, IR_F32, 0, N), k_param(g, IR_F32, 1, N)}, x = k_load(g, p[1], l.at);
   ir_ref y = ir_rare(g, below(x, 0), ir_unary(g, IR_OP_SQRT, ir_unary(g, IR_OP_ABS, x)), x);
-  ir_ref kernel = k_kernel(g, inside(&l, k_store(g, p[0], l.at, y)), p, 2, NULL, 0);
+  ir_ref kernel = k_kernel(g, inside(&l, k_store(g, p[0], l.at, y)), p, 2);
   k_target t;
   k_target_at(0, &t);
   char *text = k_text(g, kernel, &t.target, CG_LLVM), *branch = strstr(text, "!prof");
@@ -119,7 +119,7 @@ static void test_depth(void **state) {
   ir_ref row = k_range(g, ir_index(g, N), 0), p[] = {k_param(g, IR_F32, 0, N), k_param(g, IR_F32, 1, N)};
   ir_ref x = k_load(g, p[1], row), y = x;
   for (int i = 0; i < 1000; i++) y = ir_rare(g, below(x, i), ir_binary(g, IR_OP_MUL, y, x), x);
-  ir_ref kernel = k_kernel(g, k_loop(g, row, IR_SERIAL, k_store(g, p[0], row, y)), p, 2, NULL, 0);
+  ir_ref kernel = k_kernel(g, k_loop(g, row, IR_SERIAL, k_store(g, p[0], row, y)), p, 2);
   k_target t;
   k_target_at(0, &t);
   rt_module module;

@@ -16,40 +16,43 @@ static void fill(uint8_t *x, size_t bytes, ir_dtype type) {
   }
 }
 
-/* out[place_out(unrolled, lane)] = in[place_in(unrolled, lane)], in two serial iterations; places are affine.
- * `unrolled` is the index of the unrolled loop. */
+/* The place of an element: affine in the indices of the unrolled, the vector and the serial loop. */
+typedef struct strides {
+  int64_t unrolled, lane, iteration, start;
+} strides;
+
+/* out[place_out(unrolled, lane)] = in[place_in(unrolled, lane)], in two serial iterations. */
 typedef struct moved {
   ir_dtype type;
   int unroll, lanes;
-  int64_t in_unrolled, in_lane, in_start, in_iteration, out_unrolled, out_lane, out_iteration;
+  strides in, out;
   bool stream;
 } moved;
 
-static int64_t last_of(const moved *m, int64_t unrolled, int64_t lane, int64_t start, int64_t iteration) {
-  int64_t last = start + iteration;
-  if (unrolled > 0) last += unrolled * (m->unroll - 1);
-  return lane > 0 ? last + lane * (m->lanes - 1) : last;
+static int64_t size_of(const moved *m, const strides *s) {
+  int64_t last = s->start + s->iteration;
+  if (s->unrolled > 0) last += s->unrolled * (m->unroll - 1);
+  return 1 + (s->lane > 0 ? last + s->lane * (m->lanes - 1) : last);
+}
+
+static ir_ref place_of(const strides *s, const ir_ref *ranges) {
+  ir_ref terms[] = {k_times(g, ranges[0], s->iteration), index_of(s->start),
+                    k_times(g, ranges[1], s->unrolled), k_times(g, ranges[2], s->lane)};
+  return ir_make(g, IR_OP_ADD, IR_INDEX, 0, terms, 4);
 }
 
 static ir_ref kernel_of(const moved *m, int64_t in_size, int64_t out_size) {
   ir_ref p[] = {k_param(g, m->type, 0, out_size), k_param(g, m->type, 1, in_size)};
-  ir_ref iteration = k_range(g, index_of(2), 0), unrolled = k_range(g, index_of(m->unroll), 1),
-         lane = k_range(g, index_of(m->lanes), 2);
-  ir_ref from_terms[] = {k_times(g, iteration, m->in_iteration), index_of(m->in_start),
-                         k_times(g, unrolled, m->in_unrolled), k_times(g, lane, m->in_lane)};
-  ir_ref to_terms[] = {k_times(g, iteration, m->out_iteration), k_times(g, unrolled, m->out_unrolled),
-                       k_times(g, lane, m->out_lane)};
-  ir_ref from = ir_make(g, IR_OP_ADD, IR_INDEX, 0, from_terms, 4);
-  ir_ref to = ir_make(g, IR_OP_ADD, IR_INDEX, 0, to_terms, 3);
-  ir_ref src[] = {p[0], to, k_load(g, p[1], from)};
+  ir_ref ranges[] = {k_range(g, index_of(2), 0), k_range(g, index_of(m->unroll), 1),
+                     k_range(g, index_of(m->lanes), 2)};
+  ir_ref src[] = {p[0], place_of(&m->out, ranges), k_load(g, p[1], place_of(&m->in, ranges))};
   ir_ref store = ir_make(g, IR_OP_STORE, IR_NONE, ir_pack_arg(0, m->stream), src, 3);
-  ir_ref lanes = k_loop(g, unrolled, IR_UNROLL, k_loop(g, lane, IR_VECTOR, store));
-  return k_kernel(g, k_loop(g, iteration, IR_SERIAL, lanes), p, 2, NULL, 0);
+  ir_ref lanes = k_loop(g, ranges[1], IR_UNROLL, k_loop(g, ranges[2], IR_VECTOR, store));
+  return k_kernel(g, k_loop(g, ranges[0], IR_SERIAL, lanes), p, 2);
 }
 
 static void check_moved(const moved *m, size_t offset) {
-  int64_t in_size = last_of(m, m->in_unrolled, m->in_lane, m->in_start, m->in_iteration) + 1;
-  int64_t out_size = last_of(m, m->out_unrolled, m->out_lane, 0, m->out_iteration) + 1;
+  int64_t in_size = size_of(m, &m->in), out_size = size_of(m, &m->out);
   size_t bytes = ir_dtypes[m->type].bytes;
   ir_ref kernel = kernel_of(m, in_size, out_size);
   uint8_t *want = calloc((size_t)out_size, bytes);
@@ -65,8 +68,8 @@ static void check_moved(const moved *m, size_t offset) {
       for (int64_t r = 0; r < 2; r++)
         for (int64_t c = 0; c < m->unroll; c++)
           for (int64_t l = 0; l < m->lanes; l++) {
-            int64_t from = r * m->in_iteration + m->in_start + c * m->in_unrolled + l * m->in_lane;
-            int64_t to = r * m->out_iteration + c * m->out_unrolled + l * m->out_lane;
+            int64_t from = r * m->in.iteration + m->in.start + c * m->in.unrolled + l * m->in.lane;
+            int64_t to = r * m->out.iteration + c * m->out.unrolled + l * m->out.lane;
             memcpy(want + (size_t)to * bytes, x + (size_t)from * bytes, bytes);
           }
       int64_t status = 0;
@@ -91,15 +94,7 @@ static void test_tiles(void **state) {
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
       k_begin();
       int unroll = sizes[s][0], lanes = sizes[s][1], pitch = unroll + 7;
-      check_moved(&(moved){.type = types[d],
-                           .unroll = unroll,
-                           .lanes = lanes,
-                           .in_unrolled = 1,
-                           .in_lane = pitch,
-                           .in_iteration = 3,
-                           .out_unrolled = lanes,
-                           .out_lane = 1,
-                           .out_iteration = unroll * lanes},
+      check_moved(&(moved){types[d], unroll, lanes, {1, pitch, 3, 0}, {lanes, 1, unroll * lanes, 0}, false},
                   0);
     }
 }
@@ -110,16 +105,9 @@ static void test_wide_tiles(void **state) {
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
     k_begin();
     int unroll = sizes[s][1], lanes = sizes[s][2];
-    check_moved(&(moved){.type = (ir_dtype)sizes[s][0],
-                         .unroll = unroll,
-                         .lanes = lanes,
-                         .in_unrolled = 1,
-                         .in_lane = 101,
-                         .in_iteration = 1,
-                         .out_unrolled = lanes,
-                         .out_lane = 1,
-                         .out_iteration = unroll * lanes},
-                0);
+    check_moved(
+        &(moved){(ir_dtype)sizes[s][0], unroll, lanes, {1, 101, 1, 0}, {lanes, 1, unroll * lanes, 0}, false},
+        0);
   }
 }
 
@@ -129,17 +117,8 @@ static void test_transposed_tiles(void **state) {
     for (int variant = 0; variant < 3; variant++) {
       k_begin();
       int64_t in_unrolled = variant == 1 ? 1 : -1, in_lane = variant == 0 ? 19 : -19;
-      check_moved(&(moved){.type = types[d],
-                           .unroll = 8,
-                           .lanes = 16,
-                           .in_unrolled = in_unrolled,
-                           .in_lane = in_lane,
-                           .in_start = (in_unrolled < 0 ? 7 : 0) + (in_lane < 0 ? 15 * 19 : 0),
-                           .in_iteration = 4,
-                           .out_unrolled = 16,
-                           .out_lane = 1,
-                           .out_iteration = 128},
-                  0);
+      int64_t start = (in_unrolled < 0 ? 7 : 0) + (in_lane < 0 ? 15 * 19 : 0);
+      check_moved(&(moved){types[d], 8, 16, {in_unrolled, in_lane, 4, start}, {16, 1, 128, 0}, false}, 0);
     }
 }
 
@@ -150,30 +129,23 @@ static void test_interleaved(void **state) {
       for (int lanes = 2; lanes <= 16; lanes *= 2)
         for (int gap = 0; gap < 2; gap++) {
           k_begin();
-          check_moved(&(moved){.type = types[d],
-                               .unroll = unroll,
-                               .lanes = lanes,
-                               .in_unrolled = lanes + 3,
-                               .in_lane = 1,
-                               .in_iteration = 1,
-                               .out_unrolled = 1,
-                               .out_lane = unroll + gap,
-                               .out_iteration = (unroll + gap) * lanes},
+          check_moved(&(moved){types[d],
+                               unroll,
+                               lanes,
+                               {lanes + 3, 1, 1, 0},
+                               {1, unroll + gap, (unroll + gap) * lanes, 0},
+                               false},
                       0);
         }
 }
 
 static moved streaming(ir_dtype type, int unroll, int lanes, bool transposed) {
-  return (moved){.type = type,
-                 .unroll = unroll,
-                 .lanes = lanes,
-                 .in_unrolled = transposed ? 1 : lanes,
-                 .in_lane = transposed ? 64 : 1,
-                 .in_iteration = transposed ? unroll : unroll * lanes,
-                 .out_unrolled = lanes,
-                 .out_lane = 1,
-                 .out_iteration = unroll * lanes,
-                 .stream = true};
+  return (moved){type,
+                 unroll,
+                 lanes,
+                 {transposed ? 1 : lanes, transposed ? 64 : 1, transposed ? unroll : unroll * lanes, 0},
+                 {lanes, 1, unroll * lanes, 0},
+                 true};
 }
 
 /* For any alignment of the buffers. */
@@ -215,8 +187,7 @@ static void test_stream_in_place(void **state) {
     ir_ref at = k_sum(g, k_times(g, block, lanes), lane), old = k_load(g, p[1], at);
     ir_ref src[] = {p[0], at, ir_binary(g, IR_OP_ADD, old, old)};
     ir_ref store = ir_make(g, IR_OP_STORE, IR_NONE, ir_pack_arg(0, true), src, 3);
-    ir_ref kernel =
-        k_kernel(g, k_loop(g, block, IR_SERIAL, k_loop(g, lane, IR_VECTOR, store)), p, 2, NULL, 0);
+    ir_ref kernel = k_kernel(g, k_loop(g, block, IR_SERIAL, k_loop(g, lane, IR_VECTOR, store)), p, 2);
     char *text = k_text(g, kernel, &t.target, CG_LLVM);
     assert_non_null(strstr(text, "icmp ne ptr"));
     assert_non_null(strstr(text, "!nontemporal"));

@@ -21,7 +21,6 @@ static size_t page, size;
 static uint8_t *contents;
 
 static int set_up(void **state) {
-  (void)state;
   page = (size_t)sysconf(_SC_PAGESIZE);
   size = PAGES * page;
   contents = malloc(size);
@@ -32,7 +31,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-  (void)state;
   free(contents);
   test_folder_remove(folder);
   return 0;
@@ -56,7 +54,6 @@ static void expect_refused(const rt_mapped_file *f, const char *why) {
 }
 
 static void test_unchanged(void **state) {
-  (void)state;
   ir_error error = {0};
   rt_mapped_file *f = map_new();
   assert_memory_equal(rt_mapped_bytes(f), contents, size);
@@ -75,7 +72,6 @@ static void test_unchanged(void **state) {
 }
 
 static void test_written_to(void **state) {
-  (void)state;
   rt_mapped_file *f = map_new(); /* opening it waits for a tick of the clock */
   int fd = open(path, O_WRONLY);
   assert_int_equal(pwrite(fd, "new", 3, 100), 3);
@@ -85,7 +81,6 @@ static void test_written_to(void **state) {
 }
 
 static void test_shortened(void **state) {
-  (void)state;
   rt_mapped_file *f = map_new();
   const volatile uint8_t *bytes = rt_mapped_bytes(f);
   assert_int_equal(truncate(path, (off_t)page), 0);
@@ -108,7 +103,6 @@ static void add_up(void *user, int worker, int64_t begin, int64_t end) {
 }
 
 static void test_threads(void **state) {
-  (void)state;
   ir_error error = {0};
   rt_pool *pool = rt_pool_create(&ir_mem_libc, 4, &error);
   for (int i = 0; i < 20; i++) {
@@ -145,7 +139,6 @@ static void read_behind_end(void) {
 }
 
 static void test_earlier_handler(void **state) {
-  (void)state;
   struct sigaction mine = {.sa_flags = SA_SIGINFO}, before, now;
   mine.sa_sigaction = jump;
   sigaction(SIGBUS, &mine, &before);
@@ -174,7 +167,6 @@ static void pass_on(int number, siginfo_t *info, void *context) {
 /* A handler that is installed later and passes signals on; files that are opened after that close no circle.
  */
 static void test_later_handler(void **state) {
-  (void)state;
   struct sigaction first = {.sa_flags = SA_SIGINFO}, mine = {.sa_flags = SA_SIGINFO}, before;
   first.sa_sigaction = jump;
   sigaction(SIGBUS, &first, &before);
@@ -217,13 +209,11 @@ static void expect_end(void (*act)(void)) {
 }
 static void send_signal(void) { kill(getpid(), SIGBUS); }
 static void test_standard_action(void **state) {
-  (void)state;
   expect_end(send_signal);
   expect_end(read_behind_end);
 }
 
 static void test_refused(void **state) {
-  (void)state;
   ir_error error = {0};
   rt_mapped_file *f;
   unlink(path);
@@ -270,7 +260,6 @@ static void age(void) { /* no program can set the time of the last change: it ha
 }
 
 static void test_digests(void **state) {
-  (void)state;
   char cache[320];
   snprintf(cache, sizeof cache, "%s/cache", folder);
   rt_disk *disk = rt_disk_open(&ir_mem_libc, cache, 0, NULL);
@@ -296,7 +285,6 @@ static void test_digests(void **state) {
 }
 
 static void test_damaged_digests(void **state) {
-  (void)state;
   char cache[320];
   snprintf(cache, sizeof cache, "%s/cache", folder);
   rt_disk *disk = rt_disk_open(&ir_mem_libc, cache, 0, NULL);

@@ -92,7 +92,7 @@ static void test_elementwise_refusals(void **state) {
       {"bitcast u8[2] dtype=bool",
        "bitcast: not every bit pattern is a bool; x has shape u8[2]; use an integer or float "
        "dtype of 1 byte"},
-      {"add f32[2] $n+1", "add: operand 2 is the index expression (n+1), not a tensor"},
+      {"add f32[2] (n+1)", "add: operand 2 is the index expression (n+1), not a tensor"},
   };
   CHECK_ALL(check_refused, cases);
 }

@@ -21,7 +21,7 @@ static void reverse(p_maker *m, uint32_t out, uint32_t in, double factor, ir_ref
   assert_true(ir_is_const(g, size, &n));
   ir_ref from = k_sum(g, k_times(g, i, -1), ir_index(g, n - 1));
   ir_ref value = ir_binary(g, IR_OP_MUL, k_load(g, p[1], from), ir_float(g, IR_F32, factor));
-  ir_ref kernel = k_kernel(g, k_loop(g, i, IR_THREAD, k_store(g, p[0], i, value)), p, 2, NULL, 0);
+  ir_ref kernel = k_kernel(g, k_loop(g, i, IR_THREAD, k_store(g, p[0], i, value)), p, 2);
   p_launch(m, kernel, size, k_times(g, size, 8), (uint32_t[]){out, in}, 2);
 }
 

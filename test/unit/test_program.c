@@ -194,8 +194,7 @@ static void an_index_out_of_range_is_told(void **state) {
   ir_ref i = k_range(g, size, 0);
   ir_ref where = ir_make(g, IR_OP_BOUND, IR_INDEX, ir_pack_arg(0, IR_GATHER_CHECK),
                          (ir_ref[]){k_load(g, p[2], i), limit, ir_bool(g, true)}, 3);
-  ir_ref kernel =
-      k_kernel(g, k_loop(g, i, IR_THREAD, k_store(g, p[0], i, k_load(g, p[1], where))), p, 3, NULL, 0);
+  ir_ref kernel = k_kernel(g, k_loop(g, i, IR_THREAD, k_store(g, p[0], i, k_load(g, p[1], where))), p, 3);
   p_launch(m, kernel, size, size, (uint32_t[]){out, x, at}, 3);
   p_results(m, &out, 1);
   rt_context *c = p_context_with((rt_options){.no_disk = true});

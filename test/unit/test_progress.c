@@ -24,16 +24,18 @@ static int begin(bool as_terminal) {
   dup2(ends[1], STDERR_FILENO);
   close(ends[1]);
   terminal = ends[0];
-  fcntl(terminal, F_SETFL, O_NONBLOCK);
   return terminal;
 }
 
-/* What was drawn until now. */
+/* What was drawn until now: all that comes before a mark. */
 static const char *drawn(void) {
   static char text[4096];
+  enum { MARK = 1 };
+  size_t used = 0;
+  fputc(MARK, stderr);
   fflush(stderr);
-  ssize_t count = read(terminal, text, sizeof text - 1);
-  text[count > 0 ? count : 0] = 0;
+  while (used < sizeof text - 1 && read(terminal, text + used, 1) == 1 && text[used] != MARK) used++;
+  text[used] = 0;
   return text;
 }
 

@@ -68,7 +68,7 @@ static ir_status build(rt_context *c, const char *key, bool pair, int64_t work, 
   ir_graph *g = &m->g;
   ir_ref size = ir_index(g, COUNT), param[2] = {p_param(m, 0, IR_F32, size), p_param(m, 1, IR_F32, size)};
   ir_ref i = k_range(g, size, 0), store = k_store(g, param[0], i, k_load(g, param[1], i));
-  ir_ref kernel = k_kernel(g, k_loop(g, i, IR_THREAD, store), param, 2, NULL, 0);
+  ir_ref kernel = k_kernel(g, k_loop(g, i, IR_THREAD, store), param, 2);
   uint32_t x = p_slot(m, IR_SLOT_INPUT, "x", IR_F32, size),
            out = p_slot(m, IR_SLOT_OUTPUT, "o", IR_F32, size);
   uint32_t between = pair ? p_slot(m, IR_SLOT_TEMP, "t", IR_F32, size) : x;

@@ -20,14 +20,12 @@ static vf_error error;
 static float weight[ELEMENTS], bias[ROWS];
 
 static int set_up(void **state) {
-  (void)state;
   for (int i = 0; i < ELEMENTS; i++) weight[i] = (float)(i % 17 - 8) / 4;
   for (int i = 0; i < ROWS; i++) bias[i] = (float)i / 2;
   return !test_folder_make(folder, sizeof folder);
 }
 
 static int tear_down(void **state) {
-  (void)state;
   test_folder_remove(folder);
   return 0;
 }
@@ -100,7 +98,6 @@ static void run_refused(vf_program *p, const char *name) {
 }
 
 static void test_api(void **state) {
-  (void)state;
   static const char *const names[] = {"w.safetensors", "w.npz"};
   for (int k = 0; k < 2; k++) {
     vf_context *c = make_context();
@@ -135,7 +132,6 @@ static void test_api(void **state) {
 
 /* vf_data and files do not depend on each other, whichever comes first. */
 static void test_equal_elements(void **state) {
-  (void)state;
   vf_context *c = make_context();
   write_weights(c, "e.safetensors", weight);
   vf_value w;
@@ -167,7 +163,6 @@ static void write_at(const char *name, off_t at, const void *bytes, size_t size)
 
 /* Rewritten in place: noticed by the run, and by whoever opens it again, although digests were kept. */
 static void test_rewritten(void **state) {
-  (void)state;
   float changed[ELEMENTS];
   memcpy(changed, weight, sizeof weight);
   vf_context *c = make_context();
@@ -224,7 +219,6 @@ static void *run_until_refused(void *user) {
 }
 
 static void test_shortened(void **state) {
-  (void)state;
   enum { THREADS = 3, ROUNDS = 10 };
   for (int round = 0; round < ROUNDS; round++) {
     vf_context *c = make_context();
@@ -264,7 +258,6 @@ static vf_graph *make_product(vf_context *c) {
 }
 
 static void test_changed_before(void **state) {
-  (void)state;
   static float x[BATCH * COLUMNS], y[BATCH * ROWS];
   for (int i = 0; i < 16; i++) x[i * COLUMNS + i] = 1; /* picks columns */
   vf_context *c = make_context();
@@ -300,7 +293,6 @@ static vf_graph *parse(vf_context *c, const char *source) {
 }
 
 static void test_text(void **state) {
-  (void)state;
   vf_context *c = make_context();
   write_weights(c, "t.safetensors", weight);
   vf_graph *g = parse(c, text);
@@ -368,7 +360,6 @@ static void refuse_text(vf_context *c, const char *attributes, const char *why) 
 }
 
 static void test_text_refused(void **state) {
-  (void)state;
   vf_context *c = make_context();
   write_weights(c, "t.safetensors", weight);
   refuse_text(c, "file=\"none.npz\"", "No such file");
@@ -401,7 +392,6 @@ static void write_bytes(const char *name, const file_bytes *f) {
 }
 
 static void test_converted(void **state) {
-  (void)state;
   static file_bytes f;
   float values[] = {1.5f, -2, 3};
   uint8_t data[15];
@@ -463,7 +453,6 @@ static void fill_blocks(file_bytes *f, bool q4, float *want) {
 }
 
 static void test_blocks(void **state) {
-  (void)state;
   static file_bytes f;
   for (int q4 = 0; q4 < 2; q4++) {
     float want[BLOCKS * 32], got[BLOCKS * 32], x[ROW], y[BLOCKS * 32 / ROW];
@@ -532,7 +521,6 @@ static bool use_files(vf_context *c, const char *source) {
 }
 
 static void test_short_memory(void **state) {
-  (void)state;
   static file_bytes f;
   static const char source[] =
       "graph @g() {\n  %w = data file=\"f.safetensors\" name=\"encoder.bias\"\n  return %w\n}\n";

@@ -1,6 +1,7 @@
 /* Quantised operators. Rounding is to nearest even, in f32 as ONNX has it, so results are equal bit by bit.
  */
-#include "frontend/onnx/windows.h"
+#include "frontend/onnx/narrow.h"
+#include "frontend/onnx/operators/windows.h"
 
 static bool limits(onnx_node *n, ir_dtype dtype, double *low, double *high) {
   switch (dtype) {
@@ -35,26 +36,42 @@ static ir_ref spread(onnx_node *n, ir_ref value, ir_ref x, int64_t axis) {
 }
 
 /* Rounded, with the zero point (f32) added, and saturated. */
-static ir_ref saturated(onnx_node *n, ir_ref x, ir_ref zero, ir_dtype dtype) {
-  double low = 0, high = 0;
-  if (!limits(n, dtype, &low, &high)) return 0;
+static ir_ref between(onnx_node *n, ir_ref x, ir_ref zero, ir_dtype dtype, double low, double high) {
   x = op_unary(n->g, IR_OP_ROUND, x);
   if (zero) x = op_binary(n->g, IR_OP_ADD, x, onnx_like(n, zero, IR_F32));
   return op_cast(n->g, onnx_with(n, IR_OP_MIN, onnx_with(n, IR_OP_MAX, x, low), high), dtype);
 }
 
+static ir_ref saturated(onnx_node *n, ir_ref x, ir_ref zero, ir_dtype dtype) {
+  double low = 0, high = 0;
+  return limits(n, dtype, &low, &high) ? between(n, x, zero, dtype, low, high) : 0;
+}
+
+/* To a type that is storage. */
+static bool quantize_narrow(onnx_node *n, ir_ref quotient, ir_ref zero, int64_t number) {
+  const onnx_narrow *t = onnx_narrow_of(number);
+  if (!t->is_float)
+    return onnx_put_narrow(n, 0, between(n, quotient, zero, onnx_narrow_storage(t), t->low, t->high), number);
+  if (zero) quotient = op_binary(n->g, IR_OP_ADD, quotient, onnx_like(n, zero, IR_F32));
+  return onnx_put_narrow(n, 0, onnx_narrowed(n, quotient, number, onnx_int(n, "saturate", 1) != 0), number);
+}
+
 static bool quantize(onnx_node *n) {
-  ir_ref x = onnx_in(n, 0), scale = onnx_in(n, 1), zero = onnx_optional(n, 2);
+  ir_ref x = onnx_in(n, 0), scale = onnx_wide_in(n, 1), zero = onnx_has(n, 2) ? onnx_wide_in(n, 2) : 0;
   int64_t axis = onnx_int(n, "axis", 1), number = onnx_int(n, "output_dtype", 0);
   if (!x || !scale || n->m->error->status) return false;
+  if (onnx_narrow_in(n, 0)) return onnx_refuse(n, "takes an input of floats");
+  if (onnx_narrow_in(n, 2)) number = onnx_narrow_in(n, 2);
   ir_dtype dtype = zero ? ir_dtype_of(n->g, zero) : number ? onnx_dtype(number) : IR_U8;
   ir_ref quotient =
       op_binary(n->g, IR_OP_DIV, onnx_like(n, x, IR_F32), onnx_like(n, spread(n, scale, x, axis), IR_F32));
-  return onnx_put(n, 0, saturated(n, quotient, zero ? spread(n, zero, x, axis) : 0, dtype));
+  if (zero) zero = spread(n, zero, x, axis);
+  return onnx_narrow_of(number) ? quantize_narrow(n, quotient, zero, number)
+                                : onnx_put(n, 0, saturated(n, quotient, zero, dtype));
 }
 
 static bool dequantize(onnx_node *n) {
-  ir_ref x = onnx_in(n, 0), scale = onnx_in(n, 1), zero = onnx_optional(n, 2);
+  ir_ref x = onnx_wide_in(n, 0), scale = onnx_wide_in(n, 1), zero = onnx_has(n, 2) ? onnx_wide_in(n, 2) : 0;
   int64_t axis = onnx_int(n, "axis", 1), number = onnx_int(n, "output_dtype", 0);
   if (!x || !scale || n->m->error->status) return false;
   ir_ref wide = onnx_like(n, x, IR_F32);

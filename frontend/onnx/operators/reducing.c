@@ -120,29 +120,33 @@ static bool arg(onnx_node *n) {
   return onnx_put(n, 0, at);
 }
 
-/* Along one axis, or over all axes from that one on before operator set 13. */
-static ir_ref softmax(onnx_node *n, ir_ref x, int64_t axis) {
-  return n->row->argument ? op_log_softmax(n->g, x, axis) : op_softmax(n->g, x, axis);
+/* 1 at the first greatest element, otherwise 0. */
+static ir_ref hardmax(onnx_node *n, ir_ref x, int64_t axis) {
+  ir_ref dims[IR_MAX_RANK];
+  int rank = x ? onnx_dims(n, x, dims) : 0;
+  ir_ref first = op_argreduce(n->g, IR_OP_ARGMAX, x, &axis, true);
+  if (!first) return 0;
+  ir_ref at = op_iota(n->g, IR_I64, dims, (size_t)rank, axis);
+  return onnx_like(n, op_binary(n->g, IR_OP_EQ, at, first), ir_dtype_of(n->g, x));
+}
+
+/* Softmax, LogSoftmax and Hardmax: along one axis, or over all axes from that one on before operator set 13.
+ */
+static ir_ref distributed(onnx_node *n, ir_ref x, int64_t axis) {
+  switch (n->row->argument) {
+  case 0: return op_softmax(n->g, x, axis);
+  case 1: return op_log_softmax(n->g, x, axis);
+  default: return hardmax(n, x, axis);
+  }
 }
 static bool along(onnx_node *n) {
   ir_ref x = onnx_in(n, 0), dims[IR_MAX_RANK];
   if (!x) return false;
   int rank = onnx_dims(n, x, dims), axis = onnx_axis(n, "axis", n->opset >= 13 ? -1 : 1, rank);
   if (axis < 0) return false;
-  if (n->opset >= 13 || axis == rank - 1) return onnx_put(n, 0, softmax(n, x, axis));
+  if (n->opset >= 13 || axis == rank - 1) return onnx_put(n, 0, distributed(n, x, axis));
   ir_ref shape[2] = {onnx_product(n, dims, 0, axis), onnx_product(n, dims, axis, rank)};
-  return onnx_put(n, 0, onnx_reshape(n, softmax(n, onnx_reshape(n, x, shape, 2), 1), dims, rank));
-}
-
-static bool hardmax(onnx_node *n) {
-  ir_ref x = onnx_in(n, 0), dims[IR_MAX_RANK];
-  if (!x) return false;
-  int rank = onnx_dims(n, x, dims), axis = onnx_axis(n, "axis", n->opset >= 13 ? -1 : 1, rank);
-  int64_t along = axis;
-  if (axis < 0) return false;
-  ir_ref first = op_argreduce(n->g, IR_OP_ARGMAX, x, &along, true);
-  ir_ref at = op_iota(n->g, IR_I64, dims, (size_t)rank, axis);
-  return onnx_put(n, 0, onnx_like(n, op_binary(n->g, IR_OP_EQ, at, first), ir_dtype_of(n->g, x)));
+  return onnx_put(n, 0, onnx_reshape(n, distributed(n, onnx_reshape(n, x, shape, 2), 1), dims, rank));
 }
 
 /* products */
@@ -210,7 +214,7 @@ const onnx_operator onnx_reducing[] = {
     REDUCE("ReduceMean", 4), REDUCE("ReduceL1", 5), REDUCE("ReduceSumSquare", 6), REDUCE("ReduceL2", 7),
     REDUCE("ReduceLogSum", 8), REDUCE("ReduceLogSumExp", 9),
     {"ArgMax", arg, NULL, IR_OP_ARGMAX, 1, 1}, {"ArgMin", arg, NULL, IR_OP_ARGMIN, 1, 1},
-    {"Softmax", along, NULL, 0, 1, 1}, {"LogSoftmax", along, NULL, 1, 1, 1}, {"Hardmax", hardmax, NULL, 0, 1, 1},
+    {"Softmax", along, NULL, 0, 1, 1}, {"LogSoftmax", along, NULL, 1, 1, 1}, {"Hardmax", along, NULL, 2, 1, 1},
     {"MatMul", matmul, NULL, 0, 2, 2}, {"Gemm", gemm, NULL, 0, 2, 3}, {"Einsum", einsum, NULL, 0, 1, 255},
     {"Det", determinant, NULL, 0, 1, 1}, {0}};
 /* clang-format on */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "frontend/onnx/fold.h"
+#include "frontend/onnx/narrow.h"
 
 static bool reshape(onnx_node *n) {
   const ir_ref *wanted;
@@ -184,9 +185,10 @@ static bool size_of(onnx_node *n) {
 static bool constant_tensor(onnx_node *n, wire_bytes bytes) {
   onnx_tensor *t = wire_alloc(&n->m->arena, sizeof *t);
   if (!t || !onnx_tensor_read(n->m, bytes, t)) return false;
-  if (onnx_dtype(t->dtype) == IR_NONE)
+  bool narrow = onnx_narrow_of(t->dtype) != NULL;
+  if (onnx_dtype(t->dtype) == IR_NONE && !narrow)
     return onnx_lacks(n, "a constant of dtype %s", onnx_dtype_name(t->dtype));
-  if (onnx_wants(n, 0)) n->outputs[0]->tensor = t;
+  if (onnx_wants(n, 0)) n->outputs[0]->tensor = t, n->outputs[0]->narrow = narrow ? t->dtype : 0;
   return true;
 }
 
@@ -217,7 +219,7 @@ static bool constant_of_shape(onnx_node *n) {
   const ir_ref *shape;
   int rank;
   ir_ref value = onnx_number(n, IR_F32, 0);
-  if (!onnx_list(n, "", 0, &shape, &rank)) return false;
+  if (!onnx_list(n, "the shape", 0, &shape, &rank)) return false;
   if (rank > IR_MAX_RANK) return onnx_lacks(n, "%d axes; takes at most %d", rank, IR_MAX_RANK);
   if (a) {
     onnx_tensor t;

@@ -1,7 +1,7 @@
 /* Attention and rotary embeddings. */
 #include <math.h>
 
-#include "frontend/onnx/import.h"
+#include "frontend/onnx/operators/bodies.h"
 
 /* [batch, length, heads * width] as [batch, heads, length, width]; of 4 axes as it is. */
 static ir_ref by_heads(onnx_node *n, ir_ref x, int64_t heads) {
@@ -156,6 +156,44 @@ static bool attention_node(onnx_node *n) {
          (!onnx_wants(n, 3) || onnx_put(n, 3, stages[mode]));
 }
 
+/* The values that a graph of the node makes of others of the same shape; those as they are where it is left
+ * out. */
+static ir_ref modified(onnx_node *n, const char *attribute, ir_ref x) {
+  onnx_body b;
+  onnx_value given = {.ref = x}, *made;
+  if (!x || !onnx_attribute_of(n, attribute)) return x;
+  if (!onnx_body_read(n, attribute, &b)) return 0;
+  if (b.input_count != 1 || b.output_count != 1)
+    return (ir_ref)onnx_refuse(n, "the graph %s has %d inputs and %d outputs; takes one of each", attribute,
+                               b.input_count, b.output_count);
+  return onnx_body_record(&b, &given, &made) ? onnx_value_ref(n->m, made) : 0;
+}
+
+static bool flex_attention(onnx_node *n) {
+  ir_ref q = onnx_in(n, 0), k = onnx_in(n, 1), v = onnx_in(n, 2);
+  int64_t width = 0, precision = onnx_int(n, "softmax_precision", 0);
+  if (!q || !k || !v) return false;
+  if (onnx_rank(n, q) != 4 || onnx_rank(n, k) != 4 || onnx_rank(n, v) != 4)
+    return onnx_refuse(n, "takes inputs of 4 axes");
+  ir_dtype dtype = ir_dtype_of(n->g, q), inner = precision         ? onnx_dtype(precision)
+                                                 : dtype == IR_F64 ? IR_F64
+                                                                   : IR_F32;
+  if (!ir_is_float(inner)) return onnx_refuse(n, "softmax_precision is no dtype of floats that viewfold has");
+  double scale = onnx_real(n, "scale", 0);
+  if (!onnx_attribute_of(n, "scale")) {
+    if (!ir_is_const(n->g, ir_dim(n->g, q, 3), &width) || width < 1)
+      return onnx_lacks(n, "heads of a symbolic width");
+    scale = 1 / sqrt((double)width);
+  }
+  k = repeated(n, k, ir_dim(n->g, q, 1)), v = repeated(n, v, ir_dim(n->g, q, 1));
+  ir_ref scores = onnx_like(n, op_matmul(n->g, q, op_swap_axes(n->g, k, 2, 3)), inner);
+  scores = modified(n, "score_mod", onnx_with(n, IR_OP_MUL, scores, scale));
+  ir_ref probabilities = modified(n, "prob_mod", scores ? op_softmax(n->g, scores, -1) : 0);
+  if (!probabilities) return false;
+  ir_ref y = op_matmul(n->g, probabilities, onnx_like(n, v, inner));
+  return onnx_put(n, 0, onnx_like(n, y, dtype));
+}
+
 /* Pairs of elements rotated by angles of their position: pairs of neighbours, or of the two halves. */
 static bool rotary(onnx_node *n) {
   ir_graph *g = n->g;
@@ -192,5 +230,7 @@ static bool rotary(onnx_node *n) {
   return onnx_put(n, 0, flat ? onnx_reshape(n, op_swap_axes(g, y, 1, 2), back, 3) : y);
 }
 
-const onnx_operator onnx_attending[] = {
-    {"Attention", attention_node, NULL, 0, 3, 7}, {"RotaryEmbedding", rotary, NULL, 0, 3, 4}, {0}};
+const onnx_operator onnx_attending[] = {{"FlexAttention", flex_attention, NULL, 0, 3, 3},
+                                        {"Attention", attention_node, NULL, 0, 3, 7},
+                                        {"RotaryEmbedding", rotary, NULL, 0, 3, 4},
+                                        {0}};

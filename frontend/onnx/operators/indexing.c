@@ -99,31 +99,75 @@ static bool gather_nd(onnx_node *n) {
 
 /* scatters */
 
-static bool scattering(onnx_node *n, ir_op *op) {
-  *op = onnx_text_is(n, "reduction", "add", "none") ? IR_OP_SCATTER_ADD : IR_OP_SCATTER;
-  return *op == IR_OP_SCATTER_ADD || onnx_text_is(n, "reduction", "none", "none") ||
-         onnx_lacks(n, "the reduction '%.*s'; takes none and add", WIRE_TEXT(onnx_text(n, "reduction")));
+typedef struct scattering {
+  ir_op op;     /* SCATTER, SCATTER_ADD; otherwise: */
+  ir_op reduce; /* of the updates of an element */
+  ir_op join;   /* of that with the element */
+} scattering;
+
+static bool read_reduction(onnx_node *n, scattering *out) {
+  static const struct {
+    const char *name;
+    scattering how;
+  } kinds[] = {{"none", {.op = IR_OP_SCATTER}},
+               {"add", {.op = IR_OP_SCATTER_ADD}},
+               {"mul", {.reduce = IR_OP_PROD, .join = IR_OP_MUL}},
+               {"max", {.reduce = IR_OP_REDUCE_MAX, .join = IR_OP_MAX}},
+               {"min", {.reduce = IR_OP_REDUCE_MIN, .join = IR_OP_MIN}}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (onnx_text_is(n, "reduction", kinds[i].name, "none")) {
+      *out = kinds[i].how;
+      return true;
+    }
+  return onnx_refuse(n, "the reduction '%.*s'; takes none, add, mul, max and min",
+                     WIRE_TEXT(onnx_text(n, "reduction")));
+}
+
+/* Along the axis, where indices and updates have the same shape. Products and extrema are taken over all
+ * updates, those of other elements replaced by what changes nothing: work in proportion to both numbers.
+ * Indices out of range are skipped there. */
+static ir_ref scattered(onnx_node *n, const scattering *s, ir_ref x, ir_ref at, ir_ref updates, int axis) {
+  ir_ref dims[IR_MAX_RANK];
+  if (!x || !at || !updates) return 0;
+  if (s->op) return op_scatter_along_axis(n->g, s->op, x, at, updates, axis, IR_GATHER_CHECK);
+  int rank = onnx_dims(n, x, dims), behind = axis + 1;
+  if (rank == IR_MAX_RANK) return (ir_ref)onnx_lacks(n, "%d axes; takes at most %d", rank, IR_MAX_RANK - 1);
+  for (int i = 0; i < rank; i++) dims[i] = i == axis ? dims[i] : ir_index(n->g, 1);
+  ir_ref place = op_unsqueeze(n->g, op_iota(n->g, IR_I64, dims, (size_t)rank, axis), behind);
+  ir_ref meant = op_binary(
+      n->g, IR_OP_EQ, op_unsqueeze(n->g, nonnegative(n, at, ir_dim(n->g, x, (uint32_t)axis)), axis), place);
+  ir_ref neutral =
+      s->reduce == IR_OP_PROD ? onnx_number(n, ir_dtype_of(n->g, x), 1) : op_unsqueeze(n->g, x, behind);
+  ir_ref each = op_where(n->g, meant, op_unsqueeze(n->g, updates, axis), neutral);
+  ir_ref all = onnx_like(n, onnx_reduce(n, s->reduce, each, &behind, 1, false), ir_dtype_of(n->g, x));
+  return op_binary(n->g, s->join, x, all);
 }
 
 static bool scatter_elements(onnx_node *n) {
   ir_ref x = onnx_in(n, 0), at = onnx_in(n, 1), updates = onnx_in(n, 2), dims[IR_MAX_RANK];
-  ir_op op;
+  scattering s;
   int axis = equal_ranks(n, x, at) ? onnx_axis(n, "axis", 0, onnx_rank(n, x)) : -1;
-  if (axis < 0 || !scattering(n, &op)) return false;
-  if (same_but(n, x, at, axis))
-    return onnx_put(n, 0, op_scatter_along_axis(n->g, op, x, at, updates, axis, IR_GATHER_CHECK));
+  if (axis < 0 || !updates || !read_reduction(n, &s)) return false;
+  if (same_but(n, x, at, axis)) return onnx_put(n, 0, scattered(n, &s, x, at, updates, axis));
   ir_ref places = element_places(n, x, at, axis);
   int rank = onnx_dims(n, x, dims);
-  ir_ref made = op_scatter(n->g, op, flat(n, x), places, updates, 0, IR_GATHER_CHECK, 0);
+  ir_ref made = scattered(n, &s, flat(n, x), flat(n, places), flat(n, updates), 0);
   return onnx_put(n, 0, onnx_reshape(n, made, dims, rank));
 }
 
 static bool scatter_nd(onnx_node *n) {
-  ir_ref data, places, dims[IR_MAX_RANK], x = onnx_in(n, 0);
-  ir_op op;
-  if (!scattering(n, &op) || !flat_places(n, 0, &data, &places)) return false;
-  int rank = onnx_dims(n, x, dims);
-  ir_ref made = op_scatter(n->g, op, data, places, onnx_in(n, 2), 0, IR_GATHER_CHECK, 0);
+  ir_ref data, places, dims[IR_MAX_RANK], shape[IR_MAX_RANK], x = onnx_in(n, 0), updates = onnx_in(n, 2),
+                                                              made;
+  scattering s;
+  if (!updates || !read_reduction(n, &s) || !flat_places(n, 0, &data, &places)) return false;
+  int rank = onnx_dims(n, x, dims), rest = onnx_dims(n, data, shape);
+  if (s.op) made = op_scatter(n->g, s.op, data, places, updates, 0, IR_GATHER_CHECK, 0);
+  else { /* rows of the updates, each with its place */ ir_ref column[IR_MAX_RANK];
+    shape[0] = ir_index(n->g, -1);
+    for (int i = 0; i < rest; i++) column[i] = ir_index(n->g, i ? 1 : -1);
+    updates = onnx_reshape(n, updates, shape, rest);
+    made = scattered(n, &s, data, onnx_reshape(n, places, column, rest), updates, 0);
+  }
   return onnx_put(n, 0, onnx_reshape(n, made, dims, rank));
 }
 
@@ -152,7 +196,9 @@ static bool one_hot(onnx_node *n) {
   int axis = rank <= IR_MAX_RANK ? onnx_axis(n, "axis", -1, rank) : -1;
   if (axis < 0) return onnx_refuse(n, "too many axes");
   for (int i = 0; i < rank; i++) shape[i] = i == axis ? depth : ir_dim(n->g, at, (uint32_t)(i - (i > axis)));
-  ir_ref indices = op_unsqueeze(n->g, nonnegative(n, at, depth), axis);
+  /* before operator set 11 a negative index has no place */
+  at = n->opset < 11 ? onnx_like(n, at, IR_I64) : nonnegative(n, at, depth);
+  ir_ref indices = op_unsqueeze(n->g, at, axis);
   ir_ref hot = op_binary(n->g, IR_OP_EQ, op_iota(n->g, IR_I64, shape, (size_t)rank, axis), indices);
   ir_ref off = op_point(n->g, values, ir_index(n->g, 0), 0),
          on = op_point(n->g, values, ir_index(n->g, 1), 0);
@@ -185,9 +231,11 @@ static bool compress(onnx_node *n) {
   return at && axis >= 0 && onnx_put(n, 0, op_gather(n->g, x, at, axis, IR_GATHER_CHECK));
 }
 
+/* The size of the result depends on the elements. */
 static bool nonzero(onnx_node *n) {
-  return onnx_need(n, 0, "the input") &&
-         onnx_lacks(n, "a known input of more than one axis or %d elements", ONNX_FOLD_MOST);
+  bool done = false;
+  return onnx_need(n, 0, "the input") && onnx_fold_nonzero(n, &done) &&
+         (done || onnx_lacks(n, "elements that depend on symbolic sizes"));
 }
 
 /* The first elements of each row reversed; an input says how many. */

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "frontend/onnx/fold.h"
+#include "frontend/onnx/narrow.h"
 
 static bool unary(onnx_node *n) {
   return onnx_put(n, 0, op_unary(n->g, (ir_op)n->row->argument, onnx_in(n, 0)));
@@ -83,7 +84,7 @@ static bool where(onnx_node *n) {
 static bool identity(onnx_node *n) {
   onnx_value *from = n->inputs[0], *to = onnx_wants(n, 0) ? n->outputs[0] : NULL;
   if (!from) return onnx_in(n, 0) != 0;
-  if (to) to->ref = from->ref, to->known = from->known, to->tensor = from->tensor;
+  if (to) onnx_share(to, from);
   return true;
 }
 
@@ -168,9 +169,13 @@ static bool mish(onnx_node *n) {
   return onnx_put(n, 0, op_binary(n->g, IR_OP_MUL, x, soft));
 }
 
-static bool swish(onnx_node *n) {
-  ir_ref x = onnx_in(n, 0), scaled = onnx_with(n, IR_OP_MUL, x, onnx_real(n, "alpha", 1));
-  return onnx_put(n, 0, op_binary(n->g, IR_OP_MUL, x, op_unary(n->g, IR_OP_SIGMOID, scaled)));
+static ir_ref swished(onnx_node *n, ir_ref x) {
+  ir_ref scaled = onnx_with(n, IR_OP_MUL, x, onnx_real(n, "alpha", 1));
+  return op_binary(n->g, IR_OP_MUL, x, op_unary(n->g, IR_OP_SIGMOID, scaled));
+}
+static bool swish(onnx_node *n) { return onnx_put(n, 0, swished(n, onnx_in(n, 0))); }
+static bool swiglu(onnx_node *n) {
+  return onnx_put(n, 0, op_binary(n->g, IR_OP_MUL, swished(n, onnx_in(n, 0)), onnx_in(n, 1)));
 }
 
 static bool gelu(onnx_node *n) {
@@ -207,12 +212,14 @@ static bool shifted(onnx_node *n) {
 /* A float becomes an integer through a wider one where ONNX leaves open what happens out of range. */
 static bool cast_to(onnx_node *n, int64_t number) {
   ir_dtype dtype = onnx_dtype(number);
+  if (onnx_narrow_of(number)) {
+    ir_ref code = onnx_narrowed(n, onnx_wide_in(n, 0), number, onnx_int(n, "saturate", 1) != 0);
+    return onnx_put_narrow(n, 0, code, number);
+  }
   if (dtype == IR_NONE)
-    return onnx_lacks(n,
-                      "dtype %s; takes bool, integers of 8 to 64 bits, float16, bfloat16, float and double",
+    return onnx_lacks(n, "dtype %s; takes bool, integers of 2 to 64 bits and floats of 4 to 64",
                       onnx_dtype_name(number));
-  ir_ref x = onnx_in(n, 0);
-  return onnx_put(n, 0, onnx_like(n, x, dtype));
+  return onnx_put(n, 0, onnx_widened(n, onnx_in(n, 0), onnx_narrow_in(n, 0), dtype));
 }
 static bool cast(onnx_node *n) { return cast_to(n, onnx_int(n, "to", 0)); }
 static bool fold_cast(onnx_node *n, bool *done) {
@@ -220,28 +227,13 @@ static bool fold_cast(onnx_node *n, bool *done) {
 }
 static bool cast_like(onnx_node *n) {
   ir_ref like = onnx_in(n, 1);
-  return like && onnx_put(n, 0, onnx_like(n, onnx_in(n, 0), ir_dtype_of(n->g, like)));
+  if (!like || onnx_narrow_in(n, 1)) return like && cast_to(n, onnx_narrow_in(n, 1));
+  return onnx_put(n, 0, onnx_widened(n, onnx_in(n, 0), onnx_narrow_in(n, 0), ir_dtype_of(n->g, like)));
 }
 static bool bit_cast(onnx_node *n) {
   ir_dtype dtype = onnx_dtype(onnx_int(n, "to", 0));
   if (dtype == IR_NONE) return onnx_lacks(n, "dtype %s", onnx_dtype_name(onnx_int(n, "to", 0)));
   return onnx_put(n, 0, op_bitcast(n->g, onnx_in(n, 0), dtype));
-}
-
-/* In inference the identity; in training a ratio of 0 is, too. */
-static bool dropout(onnx_node *n) {
-  const onnx_known *training = onnx_known_in(n, 2), *ratio = onnx_known_in(n, 1);
-  int64_t trains = 0;
-  ir_ref x = onnx_in(n, 0), dims[IR_MAX_RANK];
-  if (onnx_has(n, 2) && !training && !(training = onnx_need(n, 2, "whether it trains"))) return false;
-  if (training && training->count == 1) onnx_known_int(n->m, training, 0, &trains);
-  if (trains && (!ratio || ratio->count != 1 || ratio->elements[0].real != 0))
-    return onnx_lacks(n, "dropping at random, which takes ONNX's own generator; takes training_mode false");
-  if (!x) return false;
-  int rank = onnx_dims(n, x, dims);
-  if (onnx_wants(n, 1) && !onnx_put(n, 1, op_full(n->g, ir_bool(n->g, true), dims, (size_t)rank)))
-    return false;
-  return onnx_put(n, 0, x);
 }
 
 /* clang-format off */
@@ -276,7 +268,6 @@ const onnx_operator onnx_elementwise[] = {
     {"HardSwish", hard_swish, NULL, 0, 1, 1}, {"Shrink", shrink, NULL, 0, 1, 1},
     {"Softplus", composed, NULL, 0, 1, 1}, {"Reciprocal", composed, NULL, 1, 1, 1},
     {"Sign", composed, NULL, 2, 1, 1}, {"Softsign", softsign, NULL, 0, 1, 1},
-    {"Mish", mish, NULL, 0, 1, 1}, {"Swish", swish, NULL, 0, 1, 1}, {"Gelu", gelu, NULL, 0, 1, 1},
-    {"IsNaN", is_nan, NULL, 0, 1, 1}, {"IsInf", is_inf, NULL, 0, 1, 1},
-    {"Dropout", dropout, NULL, 0, 1, 3}, {0}};
+    {"Mish", mish, NULL, 0, 1, 1}, {"Swish", swish, NULL, 0, 1, 1}, {"SwiGLU", swiglu, NULL, 0, 2, 2}, {"Gelu", gelu, NULL, 0, 1, 1},
+    {"IsNaN", is_nan, NULL, 0, 1, 1}, {"IsInf", is_inf, NULL, 0, 1, 1}, {0}};
 /* clang-format on */

@@ -10,31 +10,43 @@ static ir_ref blended(onnx_node *n, ir_ref old, ir_ref new, double momentum) {
   return add(n, onnx_with(n, IR_OP_MUL, old, momentum), onnx_with(n, IR_OP_MUL, new, 1 - momentum));
 }
 
+/* Parameters of channels; before operator set 9 also of each element of an instance. */
+static ir_ref of_features(onnx_node *n, ir_ref value, int rank) {
+  return n->opset < 9 && onnx_int(n, "spatial", 1) == 0 ? value : onnx_along(n, value, 1, rank);
+}
+
+/* Mean and variance of the batch; *mean and *var are replaced, after the running ones were put. */
+static bool batch_moments(onnx_node *n, ir_ref x, ir_ref *mean, ir_ref *var) {
+  double momentum = onnx_real(n, "momentum", (double)0.9f);
+  ir_ref old_mean = *mean, old_var = *var, list[IR_MAX_RANK];
+  int axes[IR_MAX_RANK], count = 0, rank = onnx_rank(n, x);
+  bool each = n->opset < 9 && onnx_int(n, "spatial", 1) == 0;
+  for (int i = 0; i < (each ? 1 : rank); i++)
+    if (i != 1) list[count] = ir_index(n->g, i), axes[count++] = i;
+  *mean = onnx_reduce(n, IR_OP_MEAN, x, axes, count, false);
+  *var = op_var(n->g, x, list, (size_t)count, false, 0);
+  return onnx_put(n, 1, blended(n, old_mean, *mean, momentum)) &&
+         onnx_put(n, 2, blended(n, old_var, *var, momentum)) && onnx_put(n, 3, *mean) && onnx_put(n, 4, *var);
+}
+
+/* Before operator set 14 a node trains where it has more than one output. */
 static bool batch_normalization(onnx_node *n) {
-  ir_ref x = onnx_in(n, 0), mean = onnx_in(n, 3), var = onnx_in(n, 4), list[IR_MAX_RANK];
-  int rank = x ? onnx_rank(n, x) : 0, axes[IR_MAX_RANK], count = 0;
+  ir_ref x = onnx_in(n, 0), mean = onnx_in(n, 3), var = onnx_in(n, 4);
+  int rank = x ? onnx_rank(n, x) : 0;
+  bool trains = n->opset >= 14 && onnx_int(n, "training_mode", 0);
+  for (int i = 1; i < 5; i++) trains = trains || (n->opset < 14 && onnx_wants(n, i));
   if (rank < 2 || !mean || !var) return x && mean && var && onnx_refuse(n, "takes at least 2 axes");
   ir_dtype dtype = ir_dtype_of(n->g, x), inner = ir_dtype_of(n->g, mean);
-  if (onnx_int(n, "training_mode", 0)) {
-    double momentum = onnx_real(n, "momentum", (double)0.9f);
-    for (int i = 0; i < rank; i++)
-      if (i != 1) list[count] = ir_index(n->g, i), axes[count++] = i;
-    ir_ref old_mean = mean, old_var = var, wide = onnx_like(n, x, inner);
-    mean = onnx_reduce(n, IR_OP_MEAN, wide, axes, count, false);
-    var = op_var(n->g, wide, list, (size_t)count, false, 0);
-    if (!onnx_put(n, 1, blended(n, old_mean, mean, momentum)) ||
-        !onnx_put(n, 2, blended(n, old_var, var, momentum)))
-      return false;
-  }
+  ir_ref wide = onnx_like(n, x, inner);
+  if (trains && !batch_moments(n, wide, &mean, &var)) return false;
   ir_ref root =
       op_unary(n->g, IR_OP_SQRT, onnx_with(n, IR_OP_ADD, var, onnx_real(n, "epsilon", (double)1e-5f)));
   /* (x - mean) / root * scale + bias */
   ir_ref scale = onnx_in(n, 1), bias = onnx_in(n, 2);
   if (!scale || !bias) return false;
-  ir_ref y =
-      over(n, sub(n, onnx_like(n, x, inner), onnx_along(n, mean, 1, rank)), onnx_along(n, root, 1, rank));
-  y = mul(n, y, onnx_like(n, onnx_along(n, scale, 1, rank), inner));
-  y = add(n, y, onnx_like(n, onnx_along(n, bias, 1, rank), inner));
+  ir_ref y = over(n, sub(n, wide, of_features(n, mean, rank)), of_features(n, root, rank));
+  y = mul(n, y, onnx_like(n, of_features(n, scale, rank), inner));
+  y = add(n, y, onnx_like(n, of_features(n, bias, rank), inner));
   return onnx_put(n, 0, onnx_like(n, y, dtype));
 }
 

@@ -1,16 +1,10 @@
 /* Control flow: If, Loop and Scan. A condition that is known chooses when the graph is made; loops stay
  * loops. */
-#include "frontend/onnx/import.h"
+#include "frontend/onnx/operators/bodies.h"
 
-/* A graph that an attribute holds. */
-typedef struct body_graph {
-  onnx_node *n;
-  onnx_graph_proto graph;
-  const wire_bytes *inputs, *outputs; /* their names */
-  int input_count, output_count;
-} body_graph;
-
-static bool read_names(onnx_node *n, const wire_list *infos, const wire_bytes **out) {
+/* *tensors: none is a sequence or an optional value. */
+static bool read_names(onnx_node *n, const wire_list *infos, const wire_bytes **out, bool *tensors) {
+  *tensors = true;
   wire_bytes *names = wire_alloc(&n->m->arena, (infos->count + 1) * sizeof *names);
   for (size_t i = 0; names && i < infos->count; i++) {
     onnx_value_info info = {0};
@@ -18,23 +12,27 @@ static bool read_names(onnx_node *n, const wire_list *infos, const wire_bytes **
                    &info))
       return false;
     names[i] = info.name;
+    onnx_type type = {0};
+    if (!wire_read(&n->m->arena, &onnx_type_message, n->m->whole, info.type, &type)) return false;
+    if (type.sequence.at || type.optional.at) *tensors = false;
   }
   *out = names;
   return names != NULL;
 }
 
-static bool read_body(onnx_node *n, const char *attribute, body_graph *out) {
+bool onnx_body_read(onnx_node *n, const char *attribute, onnx_body *out) {
   const onnx_attribute *a = onnx_attribute_of(n, attribute);
-  *out = (body_graph){.n = n};
+  *out = (onnx_body){.n = n};
   if (!a || !a->graph.at) return onnx_refuse(n, "the attribute %s is no graph", attribute);
   if (!wire_read(&n->m->arena, &onnx_graph_message, n->m->whole, a->graph, &out->graph)) return false;
   out->input_count = (int)out->graph.inputs.count;
   out->output_count = (int)out->graph.outputs.count;
-  return read_names(n, &out->graph.inputs, &out->inputs) && read_names(n, &out->graph.outputs, &out->outputs);
+  bool ignored;
+  return read_names(n, &out->graph.inputs, &out->inputs, &ignored) &&
+         read_names(n, &out->graph.outputs, &out->outputs, &out->tensors);
 }
 
-/* Records the body with these inputs. outputs: the values of the body's scope. */
-static bool record_body(body_graph *b, const onnx_value *inputs, onnx_value **outputs) {
+bool onnx_body_record(onnx_body *b, const onnx_value *inputs, onnx_value **outputs) {
   onnx_import *m = b->n->m;
   const onnx_frame *outer = b->n->frame;
   onnx_frame *frame = wire_alloc(&m->arena, sizeof *frame);
@@ -46,7 +44,7 @@ static bool record_body(body_graph *b, const onnx_value *inputs, onnx_value **ou
   for (int i = 0; i < b->input_count; i++) {
     onnx_value *v = onnx_declare(m, &frame->scope, b->inputs[i]);
     if (!v) return false;
-    v->ref = inputs[i].ref, v->known = inputs[i].known, v->tensor = inputs[i].tensor;
+    onnx_share(v, &inputs[i]);
   }
   if (!onnx_record_graph(m, frame, &b->graph)) return false;
   for (int i = 0; i < b->output_count; i++)
@@ -60,16 +58,24 @@ static vf_value as_value(onnx_node *n, ir_ref ref) {
   return (vf_value){n->m->graph, ref, n->m->graph->epoch};
 }
 
+/* What a body gives, as a tensor of a dtype that viewfold has. */
+static vf_value given(onnx_node *n, onnx_value *value) {
+  if (value->narrow)
+    onnx_lacks(n, "a graph in it gives '%.*s' of dtype %s; takes it cast or dequantised before",
+               WIRE_TEXT(value->base.name), onnx_dtype_name(value->narrow));
+  return as_value(n, onnx_value_ref(n->m, value));
+}
+
 /* If */
 
 typedef struct branches {
-  body_graph graphs[2]; /* then, else */
+  onnx_body graphs[2]; /* then, else */
 } branches;
 
-static void record_branch(body_graph *b, vf_value *results) {
+static void record_branch(onnx_body *b, vf_value *results) {
   onnx_value **outputs = wire_alloc(&b->n->m->arena, ((size_t)b->output_count + 1) * sizeof *outputs);
-  if (!outputs || !record_body(b, NULL, outputs)) return;
-  for (int i = 0; i < b->output_count; i++) results[i] = as_value(b->n, onnx_value_ref(b->n->m, outputs[i]));
+  if (!outputs || !onnx_body_record(b, NULL, outputs)) return;
+  for (int i = 0; i < b->output_count; i++) results[i] = given(b->n, outputs[i]);
 }
 static void record_then(void *user, const vf_value *arguments, vf_value *results) {
   (void)arguments;
@@ -80,13 +86,11 @@ static void record_else(void *user, const vf_value *arguments, vf_value *results
   record_branch(&((branches *)user)->graphs[1], results);
 }
 
-static bool choose(onnx_node *n, body_graph *b) {
+static bool choose(onnx_node *n, onnx_body *b) {
   onnx_value **outputs = wire_alloc(&n->m->arena, ((size_t)b->output_count + 1) * sizeof *outputs);
-  if (!outputs || !record_body(b, NULL, outputs)) return false;
+  if (!outputs || !onnx_body_record(b, NULL, outputs)) return false;
   for (int i = 0; i < b->output_count; i++)
-    if (onnx_wants(n, i))
-      n->outputs[i]->ref = outputs[i]->ref, n->outputs[i]->known = outputs[i]->known,
-      n->outputs[i]->tensor = outputs[i]->tensor;
+    if (onnx_wants(n, i)) onnx_share(n->outputs[i], outputs[i]);
   return true;
 }
 
@@ -94,11 +98,14 @@ static bool conditional(onnx_node *n) {
   branches b;
   int64_t which;
   const onnx_known *condition = onnx_known_in(n, 0);
-  if (!read_body(n, "then_branch", &b.graphs[0]) || !read_body(n, "else_branch", &b.graphs[1])) return false;
+  if (!onnx_body_read(n, "then_branch", &b.graphs[0]) || !onnx_body_read(n, "else_branch", &b.graphs[1]))
+    return false;
   int count = b.graphs[0].output_count;
   if (b.graphs[0].input_count || b.graphs[1].input_count || count != b.graphs[1].output_count)
     return onnx_refuse(n, "its branches have %d and %d outputs; takes as many, and no inputs", count,
                        b.graphs[1].output_count);
+  bool tensors = b.graphs[0].tensors && b.graphs[1].tensors;
+  if (!tensors && !(condition = onnx_need(n, 0, "the condition"))) return false;
   if (condition && condition->count == 1 && onnx_known_int(n->m, condition, 0, &which))
     return choose(n, &b.graphs[which == 0]);
   ir_ref predicate = onnx_in(n, 0);
@@ -114,8 +121,11 @@ static bool conditional(onnx_node *n) {
 /* Loop: the body takes the number of the iteration, the condition and the state, and gives the condition, the
  * state and values that are stacked. */
 
+/* Iterations that are recorded one by one. */
+enum { UNROLL_MOST = 1 << 12 };
+
 typedef struct loop {
-  body_graph body;
+  onnx_body body;
   int states, stacks;
   bool ends_early; /* found while recording: the condition is not always true */
   ir_ref limit;    /* i64 tensor, the most iterations; 0: none */
@@ -135,7 +145,7 @@ static bool record_iteration(loop *l, ir_ref number, ir_ref condition, const vf_
     l->inputs[1].known = always;
   }
   for (int i = 0; i < l->states; i++) l->inputs[2 + i] = (onnx_value){.ref = state[i].id};
-  return record_body(&l->body, l->inputs, l->outputs);
+  return onnx_body_record(&l->body, l->inputs, l->outputs);
 }
 
 static void counted_body(void *user, const vf_value *arguments, vf_value *results) {
@@ -146,8 +156,7 @@ static void counted_body(void *user, const vf_value *arguments, vf_value *result
   const onnx_known *condition = onnx_value_known(n->m, l->outputs[0]);
   l->ends_early =
       !condition || condition->count != 1 || !onnx_known_int(n->m, condition, 0, &goes_on) || !goes_on;
-  for (int i = 0; i < l->states + l->stacks; i++)
-    results[i] = as_value(n, onnx_value_ref(n->m, l->outputs[1 + i]));
+  for (int i = 0; i < l->states + l->stacks; i++) results[i] = given(n, l->outputs[1 + i]);
 }
 
 /* The state of a loop that may end early: the number of the iteration, the condition, and the model's. */
@@ -165,7 +174,7 @@ static void early_body(void *user, const vf_value *arguments, vf_value *results)
   if (!record_iteration(l, arguments[0].id, arguments[1].id, arguments + 2)) return;
   results[0] = as_value(n, onnx_with(n, IR_OP_ADD, arguments[0].id, 1));
   for (int i = 0; i <= l->states; i++) {
-    ir_ref x = onnx_value_ref(n->m, l->outputs[i]);
+    ir_ref x = given(n, l->outputs[i]).id;
     if (i == 0 && x && onnx_rank(n, x)) x = onnx_reshape(n, x, NULL, 0);
     results[1 + i] = as_value(n, x);
   }
@@ -182,6 +191,9 @@ static bool early(onnx_node *n, loop *l, ir_ref condition, vf_value *init, vf_va
   vf_value *state = wire_alloc(&n->m->arena, ((size_t)l->states + 2) * sizeof *state);
   vf_value *made = wire_alloc(&n->m->arena, ((size_t)l->states + 2) * sizeof *state);
   if (!state || !made) return false;
+  if (l->stacks && ((onnx_has(n, 0) && !onnx_need(n, 0, "the number of iterations")) ||
+                    (onnx_has(n, 1) && !onnx_need(n, 1, "the condition"))))
+    return false;
   if (l->stacks)
     return onnx_lacks(
         n, "it may end early and stacks results, whose size then depends on data; takes a number of "
@@ -195,11 +207,55 @@ static bool early(onnx_node *n, loop *l, ir_ref condition, vf_value *init, vf_va
   return n->m->error->status == IR_OK;
 }
 
+/* A state that is no tensor: the iterations are recorded one after another. */
+static bool unrolled(onnx_node *n, loop *l, int64_t trips, bool always) {
+  int64_t goes_on = always;
+  ir_ref **stacked = wire_alloc(&n->m->arena, ((size_t)l->stacks + 1) * sizeof(ir_ref *));
+  int count = 0;
+  if (!stacked || trips > UNROLL_MOST)
+    return stacked &&
+           onnx_lacks(n, "%lld iterations over sequences; takes at most %d", (long long)trips, UNROLL_MOST);
+  for (int k = 0; k < l->stacks; k++)
+    if (!(stacked[k] = wire_alloc(&n->m->arena, ((size_t)trips + 1) * sizeof(ir_ref)))) return false;
+  for (int i = 0; i < l->states; i++) onnx_share(&l->inputs[2 + i], n->inputs[2 + i]);
+  for (; count < trips && goes_on; count++) {
+    for (int k = 0; k < 2; k++) { /* the number of the iteration, and that it is carried out */
+      onnx_known *known = onnx_known_make(n->m, k ? IR_BOOL : IR_I64, 0, NULL);
+      if (!known || !(known->elements[0].size = ir_index(n->g, k ? 1 : count))) return false;
+      l->inputs[k] = (onnx_value){.known = known};
+    }
+    if (!onnx_body_record(&l->body, l->inputs, l->outputs)) return false;
+    const onnx_known *condition = onnx_value_known(n->m, l->outputs[0]);
+    if (!condition || condition->count != 1 || !onnx_known_int(n->m, condition, 0, &goes_on))
+      return onnx_lacks(n, "a condition that depends on data, with sequences in the state");
+    for (int i = 0; i < l->states; i++) onnx_share(&l->inputs[2 + i], l->outputs[1 + i]);
+    for (int k = 0; k < l->stacks; k++)
+      if (!(stacked[k][count] = given(n, l->outputs[1 + l->states + k]).id)) return false;
+  }
+  for (int i = 0; i < l->states; i++)
+    if (onnx_wants(n, i)) onnx_share(n->outputs[i], &l->inputs[2 + i]);
+  for (int k = 0; k < l->stacks; k++)
+    if (onnx_wants(n, l->states + k) &&
+        !onnx_put(n, l->states + k, op_stack(n->g, stacked[k], (size_t)count, 0)))
+      return false;
+  return true;
+}
+
+static bool holds_sequence(const onnx_node *n) {
+  bool found = false;
+  for (int i = 2; i < n->input_count; i++)
+    found = found || (n->inputs[i] && (n->inputs[i]->sequence || n->inputs[i]->absent));
+  return found;
+}
+
 static bool loop_node(onnx_node *n) {
   loop l = {0};
   int64_t holds = 1;
+  ir_ref of;
+  for (int i = 0; i < 2; i++)
+    if (onnx_has(n, i)) onnx_value_evaluated(n->m, n->inputs[i], &of);
   const onnx_known *trips = onnx_known_in(n, 0), *condition = onnx_known_in(n, 1);
-  if (!read_body(n, "body", &l.body)) return false;
+  if (!onnx_body_read(n, "body", &l.body)) return false;
   l.states = n->input_count > 2 ? n->input_count - 2 : 0;
   l.stacks = l.body.output_count - 1 - l.states;
   if (l.body.input_count != l.states + 2 || l.stacks < 0)
@@ -211,6 +267,13 @@ static bool loop_node(onnx_node *n) {
   l.inputs = wire_alloc(&n->m->arena, room * sizeof *l.inputs);
   l.outputs = wire_alloc(&n->m->arena, room * sizeof *l.outputs);
   if (!init || !results || !l.inputs || !l.outputs) return false;
+  if (holds_sequence(n)) {
+    int64_t number, first = 1;
+    if (!onnx_scalar(n, 0, "the number of iterations", &number) ||
+        (onnx_has(n, 1) && !onnx_scalar(n, 1, "the condition", &first)))
+      return false;
+    return unrolled(n, &l, number, first != 0);
+  }
   for (int i = 0; i < l.states; i++)
     if (!(init[i] = as_value(n, onnx_in(n, 2 + i))).id) return false;
   bool always = !onnx_has(n, 1) ||
@@ -232,7 +295,7 @@ static bool loop_node(onnx_node *n) {
 /* Scan: the body takes the state and a slice of each sequence. */
 
 typedef struct scan {
-  body_graph body;
+  onnx_body body;
   int states, slices;
 } scan;
 
@@ -244,7 +307,7 @@ static void scan_body(void *user, const vf_value *arguments, vf_value *results) 
   onnx_value **outputs = wire_alloc(&n->m->arena, room * sizeof *outputs);
   if (!inputs || !outputs) return;
   for (int i = 0; i < s->body.input_count; i++) inputs[i].ref = arguments[i].id;
-  if (!record_body(&s->body, inputs, outputs)) return;
+  if (!onnx_body_record(&s->body, inputs, outputs)) return;
   for (int i = 0; i < s->body.output_count; i++) results[i] = as_value(n, onnx_value_ref(n->m, outputs[i]));
 }
 
@@ -261,7 +324,7 @@ static bool scan_node(onnx_node *n) {
   int axis_count, out_axis_count, reverse_count, out_reverse_count;
   if (n->opset < 9)
     return onnx_lacks(n, "a Scan of operator set 8, which has a batch; takes those from 9 on");
-  if (!read_body(n, "body", &s.body)) return false;
+  if (!onnx_body_read(n, "body", &s.body)) return false;
   int64_t slices = onnx_int(n, "num_scan_inputs", 0);
   if (slices < 1 || slices > n->input_count || s.body.input_count != n->input_count ||
       s.body.output_count < n->input_count - slices)

@@ -2,7 +2,7 @@
  * places and weights are computed by the graph, in f64, from the index of the result. */
 #include <math.h>
 
-#include "frontend/onnx/import.h"
+#include "frontend/onnx/operators/windows.h"
 
 /* One axis that is resized. */
 typedef struct axis_plan {
@@ -56,10 +56,11 @@ static ir_ref places(const axis_plan *p) {
   return 0;
 }
 
+/* Operator set 10 says nothing of rounding; its tests, and so all that run it, round up to make smaller. */
 static ir_ref nearest(const axis_plan *p, ir_ref place) {
   onnx_node *n = p->n;
-  const char *mode = "nearest_mode",
-             *usual = n->row->argument || n->opset < 11 ? "floor" : "round_prefer_floor";
+  const char *mode = "nearest_mode", *old = n->row->argument || !(p->known_ratio < 1) ? "floor" : "ceil",
+             *usual = n->row->argument || n->opset < 11 ? old : "round_prefer_floor";
   if (onnx_text_is(n, mode, "floor", usual)) return op_unary(n->g, IR_OP_FLOOR, place);
   if (onnx_text_is(n, mode, "ceil", usual)) return op_unary(n->g, IR_OP_CEIL, place);
   ir_ref half = real(n, 0.5);
@@ -68,21 +69,24 @@ static ir_ref nearest(const axis_plan *p, ir_ref place) {
   return op_unary(n->g, IR_OP_CEIL, bin(p, IR_OP_SUB, place, half));
 }
 
-/* 1 - |d|, or the cubic with parameter a: at distances d. */
+ir_ref onnx_cubic(onnx_node *n, ir_ref d, double a) {
+  ir_ref d2 = op_square(n->g, d), d3 = op_binary(n->g, IR_OP_MUL, d2, d);
+  ir_ref near =
+      op_binary(n->g, IR_OP_SUB, onnx_with(n, IR_OP_MUL, d3, a + 2), onnx_with(n, IR_OP_MUL, d2, a + 3));
+  near = onnx_with(n, IR_OP_ADD, near, 1);
+  ir_ref far = op_binary(n->g, IR_OP_SUB, onnx_with(n, IR_OP_MUL, d3, a), onnx_with(n, IR_OP_MUL, d2, 5 * a));
+  far = op_binary(n->g, IR_OP_ADD, far, onnx_with(n, IR_OP_MUL, d, 8 * a));
+  far = onnx_with(n, IR_OP_SUB, far, 4 * a);
+  ir_ref inside = op_where(n->g, onnx_with(n, IR_OP_LT, d, 2), far, onnx_full(n, far, 0));
+  return op_where(n->g, onnx_with(n, IR_OP_LE, d, 1), near, inside);
+}
+
+/* 1 - |d|, or the cubic: at distances d. */
 static ir_ref kernel(const axis_plan *p, ir_ref d, bool cubic) {
   onnx_node *n = p->n;
-  ir_ref one = real(n, 1), zero = real(n, 0);
   d = op_unary(n->g, IR_OP_ABS, d);
-  if (!cubic) return bin(p, IR_OP_MAX, bin(p, IR_OP_SUB, one, d), zero);
-  double a = onnx_real(n, "cubic_coeff_a", -0.75);
-  ir_ref d2 = bin(p, IR_OP_MUL, d, d), d3 = bin(p, IR_OP_MUL, d2, d);
-  ir_ref near =
-      bin(p, IR_OP_ADD,
-          bin(p, IR_OP_SUB, onnx_with(n, IR_OP_MUL, d3, a + 2), onnx_with(n, IR_OP_MUL, d2, a + 3)), one);
-  ir_ref far = bin(p, IR_OP_SUB, onnx_with(n, IR_OP_MUL, d3, a), onnx_with(n, IR_OP_MUL, d2, 5 * a));
-  far = onnx_with(n, IR_OP_SUB, bin(p, IR_OP_ADD, far, onnx_with(n, IR_OP_MUL, d, 8 * a)), 4 * a);
-  ir_ref inside = op_where(n->g, onnx_with(n, IR_OP_LT, d, 2), far, zero);
-  return op_where(n->g, onnx_with(n, IR_OP_LE, d, 1), near, inside);
+  if (cubic) return onnx_cubic(n, d, onnx_real(n, "cubic_coeff_a", -0.75));
+  return bin(p, IR_OP_MAX, bin(p, IR_OP_SUB, real(n, 1), d), real(n, 0));
 }
 
 /* x with the axis replaced by the sum over taps of its elements `at` times weights, both [size, taps]. */

@@ -1,5 +1,5 @@
 /* Convolutions and pooling. */
-#include "frontend/onnx/windows.h"
+#include "frontend/onnx/operators/windows.h"
 
 #include <math.h>
 #include <string.h>
