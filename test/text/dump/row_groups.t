@@ -97,7 +97,7 @@ graph @columns: 2 kernels, 0 temporaries
 graph @large: 3 kernels, 1 temporary
   apart   the rows that it would share with the kernel that it reads from fit in no cache, or are too few
   apart   the rows that it would share with the kernel that it reads from fit in no cache, or are too few
-graph @products: 4 kernels, 2 temporaries
+graph @products: 5 kernels, 3 temporaries
   apart   it is a contraction that reuses what it reads for more rows than fit in a cache
   apart   it is a contraction that reuses what it reads for more rows than fit in a cache
 

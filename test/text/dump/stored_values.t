@@ -43,6 +43,23 @@ graph @windows(%x: f32[2,32,28,28], %v: f32[8,32,1,1], %w: f32[8,8,3,3], %b: f32
   %y = conv %c, %w, %b padding=1
   return %y
 }
+graph @gate(%x: f32[6,96], %w: f32[192,96], %u: f32[96,192]) {
+  %t = permute %w order=[1,0]
+  %a = matmul %x, %t
+  %b = matmul %x, %u
+  %y = mul %a, %b
+  return %y
+}
+graph @repeated(%x: f32[1,384], %w: f32[384,1536]) {
+  %e = expand %x shape=[128,384]
+  %y = matmul %e, %w
+  return %y
+}
+graph @cheap(%x: f32[1,144,56,56], %w: f32[24,144,1,1]) {
+  %c = min %x, 6.0
+  %y = conv %c, %w
+  return %y
+}
 graph @softmax(%x: f32[64,256], %w: f32[256,64]) {
   %p = softmax %x axis=1
   %y = matmul %p, %w
@@ -93,6 +110,19 @@ $ viewfold explain --no-run --graph windows values.vf | grep '^kernel'
 kernel 0 -> temporary 0 f32[2,1,8,784]
 kernel 1 -> temporary 1 f32[[..],30,30]
 kernel 2 -> %y f32[2,8,28,28]
+
+== of two products that one operation combines, one is stored
+$ sh fuses.sh gate | grep -c 'fma sum'
+2
+
+== a product of equal rows is computed for one of them
+$ viewfold explain --no-run --graph repeated values.vf | grep '^kernel' | tail -2
+kernel 0 -> temporary 0 f32[1,1536]
+kernel 1 -> %y f32[128,1536]
+
+== a cheap operation before a product of few rows is copied in its own order
+$ sh fuses.sh cheap | head -1
+min stored
 
 == left where they are read: weights of softmax, causal masks, narrow integers
 $ for g in softmax causal bytes; do sh fuses.sh $g | grep -c stored; done
