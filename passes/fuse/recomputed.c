@@ -166,10 +166,7 @@ static void separate_products(values *v) {
   for (size_t i = 0; i < v->count; i++) {
     ir_ref r = v->live[i], last = 0;
     const ir_node *n = ir_get(v->g, r);
-    pass_contraction c;
-    if (n->op == IR_OP_SUM)
-      v->product[r] =
-          is_product(v->g, n->src[0]) && pass_contraction_of(v->g, r, &c) && pass_contraction_reuses(&c);
+    if (n->op == IR_OP_SUM) v->product[r] = pass_may_reuse(v->g, r);
     bool view = ir_ops[n->op].cls == IR_CLASS_VIEW;
     for (uint32_t k = 0; k < ir_operand_count(n) && (view || pass_is_elementwise(n)); k++) {
       ir_ref below = n->src[k];

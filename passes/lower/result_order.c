@@ -113,10 +113,9 @@ static bool find_path(ir_graph *g, ir_ref view, const use_counts *uses, path *p)
   *p = (path){.count = 0};
   for (ir_ref at = view; p->count < MAX_PATH;) {
     const ir_node *n = ir_get(g, at);
-    pass_contraction c;
     if (n->op == IR_OP_SUM) {
       p->sum = at;
-      return axis != innermost(g, at) && pass_contraction_of(g, at, &c) && pass_contraction_reuses(&c);
+      return axis != innermost(g, at) && pass_may_reuse(g, at);
     }
     if (!is_reordering((ir_op)n->op) && !pass_is_elementwise(n)) return false;
     uint32_t k = operand_below(n, uses);
