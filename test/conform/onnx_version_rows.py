@@ -277,6 +277,26 @@ def recurrent():
               hidden_size=1, peer=False, layout=1)
 
 
+def activations():
+    """An RNN of one step: the activation of x."""
+    x, one, none = 2 * draw(1, 4, 1), np.ones((1, 1, 1), np.float32), np.zeros((1, 1, 1), np.float32)
+    kinds = {"Relu": (lambda x: np.maximum(x, 0), [], []), "Affine": (lambda x: 0.5 * x + 0.25, [0.5], [0.25]),
+             "LeakyRelu": (lambda x: np.where(x < 0, 0.25 * x, x), [0.25], []),
+             "ThresholdedRelu": (lambda x: np.where(x >= 0.5, x, 0), [0.5], []),
+             "ScaledTanh": (lambda x: 2 * np.tanh(0.5 * x), [2.0], [0.5]),
+             "HardSigmoid": (lambda x: np.clip(0.25 * x + 0.5, 0, 1), [0.25], [0.5]),
+             "Elu": (lambda x: np.where(x < 0, 2 * np.expm1(x), x), [2.0], []),
+             "Softsign": (lambda x: x / (1 + np.abs(x)), [], []), "Softplus": (lambda x: np.log1p(np.exp(x)), [], [])}
+    for name, (function, alpha, beta) in kinds.items():
+        y = function(x).astype(np.float32)
+        given = {k: v for k, v in (("activation_alpha", alpha), ("activation_beta", beta)) if v}
+        yield Row("RNN", (7, 14), [x, one, none], [y[:, None], y], hidden_size=1, activations=[name], **given)
+    sigma, h = 1 / (1 + np.exp(-x)), np.where(x < 0, 0.25 * x, x)
+    y = ((1 - sigma) * h).astype(np.float32)
+    yield Row("GRU", (14,), [x, np.ones((1, 3, 1), np.float32), np.zeros((1, 3, 1), np.float32)], [y[:, None], y],
+              hidden_size=1, activations=["Sigmoid", "LeakyRelu"], activation_alpha=[0.25])
+
+
 def attending():
     q, k, v = draw(1, 1, 2, 4), draw(1, 1, 3, 4), draw(1, 1, 3, 4)
     scores = q @ k.transpose(0, 1, 3, 2) / 2
@@ -293,6 +313,6 @@ def attending():
 
 def rows():
     for family in (distributions, norms, shapes, reductions, pools, resizing, quantising, indexing, elements, recurrent,
-                   attending):
+                   activations, attending):
         yield from family()
     yield from onnx_region_rows.rows()
