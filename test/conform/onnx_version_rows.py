@@ -5,7 +5,7 @@ Results are computed from the text of each version (docs/Changelog.md of onnx), 
 import numpy as np
 
 import onnx_region_rows
-from onnx_row import RNG, Row, draw, ints
+from onnx_row import RNG, Row, draw, families, ints
 
 # Operators whose inputs are no tensors: the node tests have them.
 REFUSED = {"OptionalHasElement"}
@@ -328,7 +328,6 @@ def attending():
 
 
 def rows():
-    for family in (distributions, norms, shapes, reductions, pools, resizing, quantising, indexing, elements, recurrent,
-                   activations, loops, attending):
-        yield from family()
+    yield from families(distributions, norms, shapes, reductions, pools, resizing, quantising, indexing, elements,
+                        recurrent, activations, loops, attending)
     yield from onnx_region_rows.rows()
