@@ -40,7 +40,7 @@ $ printf '\010\010\022\000:\064\012\022\012\001x\022\001y\032\002u\061"\006Uniqu
 $ viewfold run unique.onnx --in 'x=[3,1,3,2]'
 y: f32[3] = [1.0, 2.0, 3.0]
 $ viewfold explain unique.onnx
-! unique.onnx: error: node 'u1' (Unique, operator set 17; inputs 'x' f32[n]): the input is the model's input 'x'; the importer must know its elements: give them as a fixed value of that input
+! unique.onnx: error: node 'u1' (Unique, operator set 17; inputs 'x' f32[n]): the input is the model's input 'x'; the importer must know its elements: give them as a fixed value of that input: --in x=VALUE
 ? 2
 
 == test data of a model
