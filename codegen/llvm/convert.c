@@ -8,6 +8,8 @@
  * correctly rounded sums", IEEE TC 2008). */
 #include "codegen/llvm/llvm.h"
 
+#include <math.h>
+
 /* Short forms that use the variables e and width of the function. */
 #define INT(bits, value)  cg_int_const(e, (bits), width, (int64_t)(value))
 #define AND(x, y)         LLVMBuildAnd(e->b, (x), (y), "")
@@ -119,16 +121,22 @@ LLVMValueRef cg_bitcast(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t widt
 
 /* casts */
 
-/* f64 to f32, rounded to odd: the nearest value, moved one step back where that was away from zero; then, if
- * it is inexact, its last bit is set. */
-static LLVMValueRef to_f32_odd(cg_emitter *e, uint32_t width, LLVMValueRef a) {
-  LLVMValueRef near = LLVMBuildFPTrunc(e->b, a, cg_vector(e->f32, width), "");
-  LLVMValueRef back = LLVMBuildFPExt(e->b, near, cg_vector(e->f64, width), ""), bits = IS_INT(near);
-  LLVMValueRef inexact = LLVMBuildFCmp(e->b, LLVMRealONE, back, a, "");
-  LLVMValueRef away = LLVMBuildFCmp(e->b, LLVMRealOGT, cg_call(e, "llvm.fabs", 1, back, NULL, NULL),
-                                    cg_call(e, "llvm.fabs", 1, a, NULL, NULL), "");
-  LLVMValueRef toward_zero = cg_select(e, away, SUB(bits, INT(32, 1)), bits);
-  return IS_F32(cg_select(e, inexact, OR(toward_zero, INT(32, 1)), bits));
+/* A number's bits, those of a float or of an integer, rounded to odd: the last `dropped` of them are cleared,
+ * and the bit above is set if any was. Of the two numbers of fewer digits between which it lies, this is the
+ * odd one, whatever the sign. */
+static LLVMValueRef round_to_odd(cg_emitter *e, uint32_t width, LLVMValueRef bits, unsigned dropped) {
+  LLVMValueRef low = INT(cg_bits_of(bits), ((int64_t)1 << dropped) - 1);
+  return AND(OR(ADD(AND(bits, low), low), bits), LLVMBuildNot(e->b, low, ""));
+}
+
+/* An f64 is rounded to odd with two digits more than the result has, which f32 holds exactly: at half the
+ * least subnormal bf16, 2^-134, the last of ten digits is 2^-143, and the least f32 is 2^-149; below, any f32
+ * as small gives 0. What overflows f32 overflows narrow floats too. */
+static LLVMValueRef narrow_f64(cg_emitter *e, ir_dtype to, uint32_t width, LLVMValueRef a) {
+  unsigned digits = (to == IR_BF16 ? 8 : 11) + 2;
+  LLVMValueRef odd = round_to_odd(e, width, IS_INT(a), 53 - digits);
+  odd = LLVMBuildBitCast(e->b, odd, cg_vector(e->f64, width), "");
+  return cg_round_narrow(e, to, width, LLVMBuildFPTrunc(e->b, odd, cg_vector(e->f32, width), ""));
 }
 
 static LLVMValueRef float_to_float(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width,
@@ -136,31 +144,88 @@ static LLVMValueRef float_to_float(cg_emitter *e, ir_dtype from, ir_dtype to, ui
   if (to == IR_F64) return from == IR_F64 ? a : LLVMBuildFPExt(e->b, a, cg_vector(e->f64, width), "");
   if (from != IR_F64) return cg_round_narrow(e, to, width, a);
   if (to == IR_F32) return LLVMBuildFPTrunc(e->b, a, cg_vector(e->f32, width), "");
-  return cg_round_narrow(e, to, width, to_f32_odd(e, width, a));
+  return narrow_f64(e, to, width, a);
 }
 
-/* A 64-bit integer, rounded to odd so that f64 holds it exactly: where it has more than 53 digits, the last
- * 11 bits are cleared, and the bit above them is set if any of them was. */
-static LLVMValueRef odd_53(cg_emitter *e, bool is_signed, uint32_t width, LLVMValueRef a) {
-  LLVMValueRef low = INT(64, 0x7ff), odd = AND(ADD(AND(a, low), low), INT(64, 0x800));
-  LLVMValueRef to_odd = OR(AND(a, INT(64, ~(int64_t)0x7ff)), odd);
-  LLVMValueRef distance = is_signed ? ADD(a, INT(64, (int64_t)1 << 53)) : a;
-  return cg_select(e, UNSIGNED_GT(distance, INT(64, (int64_t)1 << (is_signed ? 54 : 53))), to_odd, a);
-}
-
-static LLVMValueRef int_to_float(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width, LLVMValueRef a) {
-  bool is_signed = cg_is_signed(from);
+/* An integer of more than `digits` digits rounded to odd, so that a float of that many holds it exactly. */
+static LLVMValueRef int_to_odd(cg_emitter *e, bool is_signed, unsigned digits, uint32_t width,
+                               LLVMValueRef a) {
   unsigned bits = cg_bits_of(a);
-  ir_dtype first = to == IR_F64 || (cg_is_narrow(to) && bits >= 32) ? IR_F64 : IR_F32;
-  if (cg_is_narrow(to) && bits == 64) a = odd_53(e, is_signed, width, a);
-  LLVMTypeRef type = cg_type(e, first, width);
-  LLVMValueRef wide = is_signed ? LLVMBuildSIToFP(e->b, a, type, "") : LLVMBuildUIToFP(e->b, a, type, "");
-  return cg_is_narrow(to) ? float_to_float(e, first, to, width, wide) : wide;
+  LLVMValueRef distance = is_signed ? ADD(a, INT(bits, (int64_t)1 << digits)) : a;
+  LLVMValueRef most = INT(bits, (int64_t)1 << (is_signed ? digits + 1 : digits));
+  return cg_select(e, UNSIGNED_GT(distance, most), round_to_odd(e, width, a, bits - digits), a);
 }
 
+/* Halves h and l of a 64-bit integer h 2^32 + l become floats by their bits: 2^52 + l, and
+ * 2^84 + (h + 2^31) 2^32 where h is signed; one addition rounds. */
+static LLVMValueRef from_64_by_halves(cg_emitter *e, bool is_signed, uint32_t width, LLVMValueRef a) {
+  LLVMTypeRef type = cg_vector(e->f64, width);
+  int64_t above = is_signed ? 0x4530000080000000 : 0x4530000000000000; /* bits of 2^84 + 2^63 or 2^84 */
+  LLVMValueRef high = LLVMBuildXor(e->b, SHR(a, 32), INT(64, above), "");
+  LLVMValueRef low = OR(AND(a, INT(64, UINT32_MAX)), INT(64, 0x4330000000000000)); /* of 2^52 */
+  double excess = 0x1p84 + 0x1p52 + (is_signed ? 0x1p63 : 0);
+  high =
+      LLVMBuildFSub(e->b, LLVMBuildBitCast(e->b, high, type, ""), cg_real_const(e->f64, width, excess), "");
+  return LLVMBuildFAdd(e->b, high, LLVMBuildBitCast(e->b, low, type, ""), "");
+}
+
+/* Rounded once: on the way to a result of fewer digits an integer that f32 or f64 cannot hold is rounded to
+ * odd first. */
+static LLVMValueRef int_to_float(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width, LLVMValueRef a) {
+  unsigned bits = cg_bits_of(a);
+  bool is_signed = cg_is_signed(from), halves = bits == 64 && width > 1 && e->halves_64;
+  ir_dtype first = to == IR_F64 || halves || (cg_is_narrow(to) && bits == 64) ? IR_F64 : IR_F32;
+  unsigned digits = first == IR_F64 ? 53 : 24;
+  if (bits > digits && first != to && (first == IR_F64 || cg_is_narrow(to)))
+    a = int_to_odd(e, is_signed, digits, width, a);
+  LLVMTypeRef type = cg_type(e, first, width);
+  LLVMValueRef wide = halves      ? from_64_by_halves(e, is_signed, width, a)
+                      : is_signed ? LLVMBuildSIToFP(e->b, a, type, "")
+                                  : LLVMBuildUIToFP(e->b, a, type, "");
+  return float_to_float(e, first, to, width, wide);
+}
+
+/* A float within the range of a 64-bit integer as that integer, by halves: x = h 2^32 + l with integers h and
+ * l, 0 <= l < 2^32, each exact. The last 32 bits of h + 1.5 2^52 are those of h, of either sign, and the last
+ * 32 bits of l + 2^52 are those of l. */
+static LLVMValueRef to_64_by_halves(cg_emitter *e, uint32_t width, LLVMValueRef a) {
+  if (cg_bits_of(a) == 32) a = LLVMBuildFPExt(e->b, a, cg_vector(e->f64, width), "");
+  LLVMValueRef x = cg_call(e, "llvm.trunc", 1, a, NULL, NULL);
+  LLVMValueRef h = LLVMBuildFMul(e->b, x, cg_real_const(e->f64, width, 0x1p-32), "");
+  h = cg_call(e, "llvm.floor", 1, h, NULL, NULL);
+  LLVMValueRef l =
+      LLVMBuildFSub(e->b, x, LLVMBuildFMul(e->b, h, cg_real_const(e->f64, width, 0x1p32), ""), "");
+  LLVMValueRef high = IS_INT(LLVMBuildFAdd(e->b, h, cg_real_const(e->f64, width, 0x1.8p52), ""));
+  LLVMValueRef low = IS_INT(LLVMBuildFAdd(e->b, l, cg_real_const(e->f64, width, 0x1p52), ""));
+  return OR(SHL(high, 32), AND(low, INT(64, UINT32_MAX)));
+}
+
+/* Truncated; what is beyond the range becomes its end, and NaN 0. LLVM's own saturating conversion
+ * (llvm.fptosi.sat) takes vectors apart on x86. First the float becomes one whose truncation is in range,
+ * from the least integer to the greatest or, where the float cannot hold that, to the greatest float below
+ * it. Comparisons with NaN fail, so that NaN becomes the least integer, which is 0 if unsigned. Fewer than 32
+ * bits are converted as 32, for which there are instructions. */
 static LLVMValueRef float_to_int(cg_emitter *e, ir_dtype to, uint32_t width, LLVMValueRef a) {
-  LLVMTypeRef types[] = {cg_type(e, to, width), LLVMTypeOf(a)};
-  return cg_intrinsic(e, cg_is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", types, 2, &a, 1);
+  bool is_signed = cg_is_signed(to);
+  int bits = to == IR_INDEX ? 64 : (int)cg_dtype_bits(to), digits = is_signed ? bits - 1 : bits;
+  int precision = cg_bits_of(a) == 64 ? 53 : 24;
+  double end = ldexp(1, digits), greatest = end - ldexp(1, digits > precision ? digits - precision : 0);
+  LLVMTypeRef real = cg_type(e, cg_bits_of(a) == 64 ? IR_F64 : IR_F32, 1),
+              type = cg_int(e, bits < 32 ? 32 : (unsigned)bits, width);
+  LLVMValueRef low = cg_real_const(real, width, is_signed ? -end : 0);
+  LLVMValueRef high = cg_real_const(real, width, greatest);
+  LLVMValueRef held = cg_select(e, LLVMBuildFCmp(e->b, LLVMRealOGT, a, low, ""), a, low);
+  held = cg_select(e, LLVMBuildFCmp(e->b, LLVMRealOLT, held, high, ""), held, high);
+  LLVMValueRef whole;
+  if (bits == 64 && width > 1 && e->halves_64) whole = to_64_by_halves(e, width, held);
+  else if (is_signed || bits < 32) whole = LLVMBuildFPToSI(e->b, held, type, "");
+  else whole = LLVMBuildFPToUI(e->b, held, type, "");
+  if (digits > precision) {
+    LLVMValueRef beyond = LLVMBuildFCmp(e->b, LLVMRealOGE, a, cg_real_const(real, width, end), "");
+    whole = cg_select(e, beyond, INT((unsigned)bits, is_signed ? INT64_MAX >> (64 - bits) : -1), whole);
+  }
+  if (is_signed) whole = cg_select(e, LLVMBuildFCmp(e->b, LLVMRealORD, a, a, ""), whole, LLVMConstNull(type));
+  return cg_resize(e, whole, (unsigned)bits, width, is_signed);
 }
 
 /* Vectors of truth values as 0 and 1, by select rather than by widening: LLVM 19 does not terminate where it

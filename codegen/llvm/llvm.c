@@ -36,6 +36,7 @@ static void start_emitter(cg_emitter *e, const cg_request *request, cg_nest *nes
                     .error = error,
                     .rounds = cg_target_rounds(request->target),
                     .gathers = cg_target_gathers(request->target),
+                    .halves_64 = cg_target_halves_64(request->target),
                     .picks_bytes = cg_target_picks_bytes(request->target),
                     .context = context,
                     .module = LLVMModuleCreateWithNameInContext(request->symbol, context),

@@ -31,6 +31,7 @@ typedef struct cg_emitter {
   const ir_target *target;
   ir_error *error;
   bool rounds, gathers; /* the target rounds floats to integers; gathers 4- and 8-byte elements fast */
+  bool halves_64;       /* see cg_target_halves_64 */
   bool picks_bytes;     /* see cg_resize */
   bool streams;         /* some store may bypass the caches */
 
@@ -48,6 +49,9 @@ ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachin
 void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const ir_target *target);
 bool cg_target_rounds(const ir_target *target);  /* floor, ceil, trunc and round in one instruction */
 bool cg_target_gathers(const ir_target *target); /* masked gathers of 4- and 8-byte elements */
+/* Are vectors of 64-bit integers and of floats converted by halves? No instruction converts them, and four
+ * elements by halves take fewer instructions than one by one; two do not. */
+bool cg_target_halves_64(const ir_target *target);
 bool cg_target_picks_bytes(
     const ir_target *target); /* four lanes are not truncated to bytes: see cg_resize */
 const char *cg_target_dot2(const ir_target *target,

@@ -33,6 +33,11 @@ bool cg_target_gathers(const ir_target *target) {
   return has_feature(target, "avx512f") && has_feature(target, "avx512vl");
 }
 
+bool cg_target_halves_64(const ir_target *target) {
+  return is_x86(target) && !has_feature(target, "avx512dq") && target->vector_bytes > 16 &&
+         cg_target_rounds(target);
+}
+
 bool cg_target_picks_bytes(const ir_target *target) { return has_feature(target, "avx512vl"); }
 
 const char *cg_target_dot2(const ir_target *target, uint32_t width) {
