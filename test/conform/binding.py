@@ -124,15 +124,15 @@ _FUNCTIONS = {  # name: (result, arguments)
 
 
 class Context:
-    """One context of libviewfold, which keeps nothing on disk."""
+    """One context of libviewfold. cache: a folder in which it keeps compiled kernels; otherwise nothing is kept on disk."""
 
-    def __init__(self, build, threads=1, device=None):
+    def __init__(self, build, threads=1, device=None, cache=None):
         self.c = ctypes.CDLL(os.path.join(build, "libviewfold.so.0"))
         for name, (result, arguments) in _FUNCTIONS.items():
             function = getattr(self.c, name)
             function.restype, function.argtypes = result, arguments
-        options = _Options(size=ctypes.sizeof(_Options), threads=threads, flags=1,
-                           device=device and device.encode())
+        options = _Options(size=ctypes.sizeof(_Options), threads=threads, flags=0 if cache else 1,
+                           device=device and device.encode(), cache_dir=cache and cache.encode())
         self.raw = self.must(self.c.vf_context_create, ctypes.byref(options))
 
     def must(self, function, *arguments):

@@ -1,0 +1,1 @@
+"""Drawing graphs, storing their values, timing and shrinking them: the parts of stored.py."""
