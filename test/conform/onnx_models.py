@@ -113,8 +113,32 @@ class UNet(torch.nn.Module):
         return self.last(x)
 
 
+class Sampler(torch.nn.Module):
+    """A picture turned by angles that it decides itself, its regions, and its patches put together again."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.kind = kind
+        self.angles = torch.nn.Linear(3, 6)
+
+    def forward(self, x):
+        if self.kind == "turned":
+            theta = self.angles(x.mean((2, 3))).reshape(-1, 2, 3)
+            grid = torch.nn.functional.affine_grid(theta, x.shape, align_corners=False)
+            return torch.nn.functional.grid_sample(x, grid, align_corners=False)
+        if self.kind == "regions":
+            boxes = torch.tensor([[0, 1., 2., 20., 13.], [1, 5.5, 0., 31., 30.]])
+            return torchvision.ops.roi_align(x, boxes, (5, 4), 0.5, 2, aligned=True)
+        patches = torch.nn.functional.unfold(x, (4, 4), stride=(2, 2))
+        return torch.nn.functional.fold((patches * patches).reshape(-1, 48, 225), (32, 32), (4, 4), stride=(2, 2))
+
+
 def module(make, draw, axes):
     return make, draw, axes
+
+
+def sampler(kind):
+    return module(lambda: Sampler(kind), image(32), {0: "batch"})
 
 
 def minilm(axes, length=12):
@@ -162,6 +186,7 @@ MODELS = {
     "deberta": language("DebertaV2Config", "DebertaV2Model"),
     "t5_encoder": language("T5Config", "T5EncoderModel", d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4),
     "nystromformer": language("NystromformerConfig", "NystromformerModel", segment_means_seq_len=64, num_landmarks=64),
+    "turned": sampler("turned"), "regions": sampler("regions"), "folded": sampler("folded"),
     "lstm": module(lambda: Recurrent("LSTM", num_layers=2, bidirectional=True), sequence(), LENGTH),
     "gru": module(lambda: Recurrent("GRU"), sequence(), LENGTH),
     "rnn": module(lambda: Recurrent("RNN"), sequence(), LENGTH),
@@ -172,7 +197,8 @@ MODELS = {
 
 
 def by_torchscript(model, inputs, axes, path):
-    torch.onnx.export(model, inputs, path, dynamo=False, opset_version=17, output_names=["y"],
+    version = 20 if isinstance(model, Sampler) else 17
+    torch.onnx.export(model, inputs, path, dynamo=False, opset_version=version, output_names=["y"],
                       input_names=list(axes), dynamic_axes=axes)
 
 

@@ -1,10 +1,17 @@
-"""Rows for onnx_versions.py: operators that take elements at places that are data, one element at a time."""
+"""Rows for onnx_versions.py: operators that take elements at places that are data, one element at a time.
+
+A place of f32 among S elements is off by S units of 2^-23 or so, and a result by that times the differences between
+neighbours: NEAR.
+"""
 import itertools
 import math
 
 import numpy as np
 
-from onnx_row import RNG, Row, draw, ints
+from onnx_row import RNG, Row, draw, families, ints
+
+
+NEAR = 2e-5
 
 
 def reflect(x, low, high):
@@ -65,11 +72,13 @@ def grids():
         grid = (1.7 * draw(2, *(2, 3, 2)[:axes], axes)).astype(np.float32)
         for mode in ("nearest", "linear", "cubic")[:5 - axes]:
             y = [grid_sample(x, grid, mode, padding, corners)]
-            yield Row("GridSample", (20, 22), [x, grid], y, mode=mode, padding_mode=padding, align_corners=corners)
+            yield Row("GridSample", (20, 22), [x, grid], y, near=NEAR, mode=mode, padding_mode=padding,
+                      align_corners=corners)
             if axes == 2:
                 old = {"linear": "bilinear", "cubic": "bicubic"}.get(mode, mode)
-                yield Row("GridSample", (16,), [x, grid], y, mode=old, padding_mode=padding, align_corners=corners)
-    yield Row("GridSample", (16, 20), [x, grid], [grid_sample(x, grid, "linear", "zeros", 0)], peer=False)
+                yield Row("GridSample", (16,), [x, grid], y, near=NEAR, mode=old, padding_mode=padding,
+                          align_corners=corners)
+    yield Row("GridSample", (16, 20), [x, grid], [grid_sample(x, grid, "linear", "zeros", 0)], peer=False, near=NEAR)
     one = draw(1, 1, 1, 3)
     grid = draw(1, 2, 2, 2)
     yield Row("GridSample", (20,), [one, grid], [grid_sample(one, grid, "linear", "reflection", 1)], peer=False,
@@ -108,10 +117,10 @@ def regions():
         y = np.stack([np.stack([aligned(x[b, c], roi, (2, 3), 2, 0.75, shift, join) for c in range(2)])
                       for roi, b in zip(rois.astype(float), image)]).astype(np.float32)
         if shift:
-            yield Row("RoiAlign", (16, 22), [x, rois, image], [y], peer=join == "avg", mode=join, **given)
+            yield Row("RoiAlign", (16, 22), [x, rois, image], [y], peer=join == "avg", near=NEAR, mode=join, **given)
             continue
-        yield Row("RoiAlign", (10,), [x, rois, image], [y], peer=join == "avg", mode=join, **given)
-        yield Row("RoiAlign", (16,), [x, rois, image], [y], peer=join == "avg", mode=join,
+        yield Row("RoiAlign", (10,), [x, rois, image], [y], peer=join == "avg", near=NEAR, mode=join, **given)
+        yield Row("RoiAlign", (16,), [x, rois, image], [y], peer=join == "avg", near=NEAR, mode=join,
                   coordinate_transformation_mode="output_half_pixel", **given)
     boxes = np.array([[0, 1, 1, 4, 3], [1, 0, 0, 5, 4], [0, 4, 3, 2, 2], [1, 9, 9, 9, 9]], np.float32)
     y = np.zeros((4, 2, 2, 2), np.float32)
@@ -137,7 +146,7 @@ def windows():
         place = [i * 2 - 1 + r + offset[n, group * 12 + 2 * k, i, j], j * 2 + 2 * s + offset[n, group * 12 + 2 * k + 1, i, j]]
         value = sampled(x[n, channel], place, "linear", "zeros", True)
         y[n, o, i, j] += value * mask[n, group * 6 + k, i, j] * weight[o, c, r, s]
-    yield Row("DeformConv", (19, 22), [x, weight, offset, bias, mask], [y.astype(np.float32)], peer=False, group=2,
+    yield Row("DeformConv", (19, 22), [x, weight, offset, bias, mask], [y.astype(np.float32)], peer=False, near=NEAR, group=2,
               offset_group=2, strides=[2, 2], pads=[1, 0, 1, 0], dilations=[1, 2])
     columns = draw(2, 3 * 4, 2 * 3)
     image = np.zeros((2, 3, 6, 5))
@@ -155,5 +164,4 @@ def windows():
 
 
 def rows():
-    for family in (grids, regions, windows):
-        yield from family()
+    yield from families(grids, regions, windows)

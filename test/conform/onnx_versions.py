@@ -31,7 +31,7 @@ import onnx_import
 import onnx_version_rows
 from arguments import arguments
 
-RTOL, ATOL = 1e-5, 1e-6
+RTOL = 1e-5
 TYPES = {np.dtype(t): number for t, number in ((np.float32, 1), (np.uint8, 2), (np.int8, 3), (np.int32, 6),
                                                (np.int64, 7), (np.bool_, 9), (np.float16, 10), (np.float64, 11))}
 
@@ -51,10 +51,10 @@ def model_of(row, opset):
     return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=8)
 
 
-def compare(name, got, want):
+def compare(name, got, want, near):
     if got.shape != want.shape or got.dtype != want.dtype:
         return f"{name}: {got.dtype}{list(got.shape)}, expected {want.dtype}{list(want.shape)}"
-    if np.allclose(got.astype(np.float64), want.astype(np.float64), RTOL, ATOL, equal_nan=True):
+    if np.allclose(got.astype(np.float64), want.astype(np.float64), RTOL, near, equal_nan=True):
         return None
     return f"{name}: {got.ravel()[:8]}, expected {want.ravel()[:8]}"
 
@@ -82,11 +82,11 @@ def run_row(context, row, opset, path):
         context.c.vf_graph_destroy(graph)
     wanted = {f"y{i}": np.asarray(y) for i, y in enumerate(row.outputs) if y is not None}
     for name, want in wanted.items():
-        wrong = compare(name, got[name].array, want)
+        wrong = compare(name, got[name].array, want, row.near)
         if wrong:
             return wrong
     for name, result in peer_results(path, wanted, fed) if row.peer else ():
-        wrong = compare(f"{name} of ONNX Runtime", result, wanted[name])
+        wrong = compare(f"{name} of ONNX Runtime", result, wanted[name], row.near)
         if wrong:
             return wrong
     return None

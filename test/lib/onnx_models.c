@@ -112,8 +112,10 @@ void model_choice(model_bytes *graph, const char *text, const model_bytes *yes, 
 }
 
 static void port(model_bytes *graph, int field, const char *text) {
-  static model_bytes info, type, tensor, shape, dim;
-  info.size = type.size = tensor.size = shape.size = 0;
+  static model_bytes info, type, tensor, shape, dim, element, outer;
+  info.size = type.size = tensor.size = shape.size = element.size = outer.size = 0;
+  const int container = strncmp(text, "sequence ", 9) == 0 ? 4 : strncmp(text, "optional ", 9) == 0 ? 9 : 0;
+  if (container) text += 9;
   int dtype = strncmp(text, "i64 ", 4) == 0 ? INT64 : strncmp(text, "bool ", 5) == 0 ? BOOL : FLOAT;
   if (dtype != FLOAT) text = strchr(text, ' ') + 1;
   size_t length = strcspn(text, "[");
@@ -129,7 +131,9 @@ static void port(model_bytes *graph, int field, const char *text) {
   model_number(&tensor, 1, (uint64_t)dtype);
   model_message(&tensor, 2, &shape);
   model_message(&type, 1, &tensor);
-  model_message(&info, 2, &type);
+  model_message(&element, 1, &type);
+  if (container) model_message(&outer, container, &element);
+  model_message(&info, 2, container ? &outer : &type);
   model_message(graph, field, &info);
 }
 

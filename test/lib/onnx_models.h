@@ -19,7 +19,8 @@ void model_node(model_bytes *graph, int field, const char *text, const char *att
                 const model_bytes *body);
 void model_choice(model_bytes *graph, const char *text, const model_bytes *yes,
                   const model_bytes *no); /* If */
-/* Inputs and outputs: f32 "x[n,3]", i64 "i64 x[2]", bool "bool x[]". */
+/* Inputs and outputs: f32 "x[n,3]", i64 "i64 x[2]", bool "bool x[]"; "sequence x[n]" of such tensors,
+ * "optional x[n]", one or none. */
 void model_input(model_bytes *graph, const char *text);
 void model_output(model_bytes *graph, const char *text);
 void model_floats(model_bytes *graph, const char *name, int rank, const int64_t *dims, const float *elements);

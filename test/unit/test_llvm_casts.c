@@ -179,7 +179,7 @@ static ir_ref kernel_of(ir_dtype from, int64_t count, int lanes, uint32_t target
   }
   ir_ref effects = ir_make(g, IR_OP_SEQ, IR_NONE, 0, stores, n);
   ir_ref loop = k_loop(g, block, IR_SERIAL, k_loop(g, lane, lanes > 1 ? IR_VECTOR : IR_SERIAL, effects));
-  return k_kernel(g, loop, params, n + 1, NULL, 0);
+  return k_kernel(g, loop, params, n + 1);
 }
 
 static uint32_t casts_of(ir_dtype from) {

@@ -164,6 +164,38 @@ static void given_shapes_fix_sizes(void **state) {
 }
 
 /* Exporters write sums of sizes as a name. */
+/* A given shape is that of a tensor, also of an optional one; tensors of sequences have their own sizes. */
+static void given_shapes_are_of_tensors(void **state) {
+  (void)state;
+  const int64_t three[] = {3}, expected[] = {3, 3, 5};
+  const vf_import_shape tensors[] = {{"x", 1, three}, {"o", 1, three}}, sequence[] = {{"s", 1, three}};
+  const vf_import_size sizes[] = {{"s", 1, 1}, {"m_0", 5, 5}};
+  vf_import_options options = {
+      .size = sizeof options, .size_count = 2, .sizes = sizes, .shape_count = 2, .shapes = tensors};
+  int64_t shape[1];
+  graph.size = 0;
+  model_input(&graph, "x[n]");
+  model_input(&graph, "optional o[m]");
+  model_input(&graph, "sequence s[m]");
+  model_integers(&graph, "first", 1, (const int64_t[]){0});
+  model_node(&graph, 1, "OptionalGetElement o -> e", NULL, NULL);
+  model_node(&graph, 1, "Add x,e -> y", NULL, NULL);
+  model_node(&graph, 1, "SequenceAt s,first -> t", NULL, NULL);
+  model_output(&graph, "y[n]");
+  model_output(&graph, "t[k]");
+  vf_graph *g = import(&options);
+  vf_program *p = compiled(g);
+  assert_int_equal(vf_variable_count(p), 0);
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(vf_port_shape(p, VF_INPUT, i, NULL, shape, &error), VF_OK);
+    assert_int_equal(shape[0], expected[i]);
+  }
+  vf_program_destroy(p), vf_graph_destroy(g);
+  options.shape_count = 1, options.shapes = sequence;
+  refuses(&options, VF_ERR_UNSUPPORTED,
+          (const char *const[]){"'s' is a sequence; takes shapes of tensors", NULL});
+}
+
 static void sizes_may_be_sums(void **state) {
   int64_t shape[2];
   const int64_t values[] = {3, 5};
@@ -548,9 +580,9 @@ static void damaged_messages_are_refused(void **state) {
 }
 
 UNIT_TESTS_BETWEEN(set_up, tear_down, one_program_serves_all_lengths, sizes_have_bounds,
-                   given_shapes_fix_sizes, sizes_may_be_sums, a_shape_that_is_an_input_is_asked_for,
-                   loops_stay_loops, a_loop_may_end_early, a_condition_chooses_when_it_runs,
-                   functions_are_inlined, weights_may_be_in_another_file, text_says_where_weights_are,
-                   a_missing_operator_is_named, wrong_models_are_refused, functions_do_not_explode,
-                   files_that_are_cut_off_are_refused, allocations_may_fail, numbers_are_packed_or_not,
-                   damaged_messages_are_refused)
+                   given_shapes_fix_sizes, given_shapes_are_of_tensors, sizes_may_be_sums,
+                   a_shape_that_is_an_input_is_asked_for, loops_stay_loops, a_loop_may_end_early,
+                   a_condition_chooses_when_it_runs, functions_are_inlined, weights_may_be_in_another_file,
+                   text_says_where_weights_are, a_missing_operator_is_named, wrong_models_are_refused,
+                   functions_do_not_explode, files_that_are_cut_off_are_refused, allocations_may_fail,
+                   numbers_are_packed_or_not, damaged_messages_are_refused)

@@ -297,6 +297,8 @@ static bool loop_node(onnx_node *n) {
 typedef struct scan {
   onnx_body body;
   int states, slices;
+  const int64_t *reverse; /* of operator set 8: which sequences are taken from the end */
+  int reverse_count;
 } scan;
 
 static void scan_body(void *user, const vf_value *arguments, vf_value *results) {
@@ -308,7 +310,7 @@ static void scan_body(void *user, const vf_value *arguments, vf_value *results) 
   if (!inputs || !outputs) return;
   for (int i = 0; i < s->body.input_count; i++) inputs[i].ref = arguments[i].id;
   if (!onnx_body_record(&s->body, inputs, outputs)) return;
-  for (int i = 0; i < s->body.output_count; i++) results[i] = as_value(n, onnx_value_ref(n->m, outputs[i]));
+  for (int i = 0; i < s->body.output_count; i++) results[i] = given(n, outputs[i]);
 }
 
 static int64_t entry(const int64_t *list, int count, int i) { return list && i < count ? list[i] : 0; }
@@ -318,12 +320,46 @@ static ir_ref flipped(onnx_node *n, ir_ref x, int64_t reverse) {
   return reverse && x ? op_flip(n->g, x, &first, 1) : x;
 }
 
+/* Of one element of the batch: all arguments are slices. */
+static void batched_scan_body(void *user, const vf_value *arguments, vf_value *results) {
+  scan *s = user;
+  onnx_node *n = s->body.n;
+  vf_value *xs = wire_alloc(&n->m->arena, ((size_t)s->slices + 1) * sizeof *xs);
+  if (!xs) return;
+  for (int i = 0; i < s->slices; i++)
+    xs[i] = as_value(n, flipped(n, arguments[s->states + i].id, entry(s->reverse, s->reverse_count, i)));
+  vf_scan(scan_body, s, s->states, arguments, s->slices, xs, s->body.output_count - s->states, -1, false,
+          results, results + s->states);
+}
+
+/* Operator set 8: everything has a batch as its first axis, for each element of which there is a scan; the
+ * first input would say how long the sequences are. */
+static bool batched_scan(onnx_node *n) {
+  scan s = {.slices = (int)onnx_int(n, "num_scan_inputs", 0)};
+  int count = n->input_count - 1;
+  if (!onnx_body_read(n, "body", &s.body)) return false;
+  s.states = count - s.slices;
+  if (onnx_has(n, 0)) return onnx_lacks(n, "sequences of several lengths; takes the first input left out");
+  if (s.slices < 1 || s.states < 0 || s.body.input_count != count || s.body.output_count < s.states)
+    return onnx_refuse(n, "its body has %d inputs and %d outputs for %d inputs, of which %d are sequences",
+                       s.body.input_count, s.body.output_count, count, s.slices);
+  if (!onnx_numbers(n, "directions", -1, &s.reverse, &s.reverse_count)) return false;
+  vf_value *x = wire_alloc(&n->m->arena, ((size_t)count + 1) * sizeof *x),
+           *results = wire_alloc(&n->m->arena, ((size_t)s.body.output_count + 1) * sizeof *results);
+  if (!x || !results) return false;
+  for (int i = 0; i < count; i++)
+    if (!(x[i] = as_value(n, onnx_in(n, i + 1))).id) return false;
+  vf_scan(batched_scan_body, &s, 0, NULL, count, x, s.body.output_count, -1, false, NULL, results);
+  for (int i = 0; i < s.body.output_count; i++)
+    if (!onnx_put(n, i, results[i].id)) return false;
+  return true;
+}
+
 static bool scan_node(onnx_node *n) {
   scan s = {0};
   const int64_t *axes, *out_axes, *reverse, *out_reverse;
   int axis_count, out_axis_count, reverse_count, out_reverse_count;
-  if (n->opset < 9)
-    return onnx_lacks(n, "a Scan of operator set 8, which has a batch; takes those from 9 on");
+  if (n->opset < 9) return batched_scan(n);
   if (!onnx_body_read(n, "body", &s.body)) return false;
   int64_t slices = onnx_int(n, "num_scan_inputs", 0);
   if (slices < 1 || slices > n->input_count || s.body.input_count != n->input_count ||

@@ -11,40 +11,76 @@ typedef struct direction {
   onnx_node *n;
   int number, gates, states;
   bool reverse;
-  ir_ref size;               /* of the hidden state */
-  ir_ref r, bias_r, peep;    /* [size, gates * size], [gates * size], [3 * size]; the last two may be 0 */
-  ir_ref lengths;            /* i64 [batch, 1], or 0 */
-  wire_bytes activations[3]; /* at NULL: the usual ones */
+  ir_ref size;            /* of the hidden state */
+  ir_ref r, bias_r, peep; /* [size, gates * size], [gates * size], [3 * size]; the last two may be 0 */
+  ir_ref lengths;         /* i64 [batch, 1], or 0 */
+  const struct activation *activations[3];
   double alpha[3], beta[3];
 } direction;
+
+/* A function that a gate may have, of so many parameters: none, alpha, or alpha and beta. */
+typedef struct activation {
+  const char *name;
+  ir_ref (*apply)(direction *d, int number, ir_ref x);
+  int parameters;
+  double alpha, beta;
+  ir_op op; /* of those that are one operation */
+} activation;
 
 static ir_ref bin(direction *d, ir_op op, ir_ref a, ir_ref b) { return op_binary(d->n->g, op, a, b); }
 static ir_ref un(direction *d, ir_op op, ir_ref a) { return op_unary(d->n->g, op, a); }
 
 /* activations */
 
-static ir_ref activated(direction *d, int number, const char *usual, ir_ref x) {
-  onnx_node *n = d->n;
-  static const struct {
-    const char *name;
-    ir_op op;
-  } plain[] = {{"Sigmoid", IR_OP_SIGMOID}, {"Tanh", IR_OP_TANH}, {"Relu", IR_OP_RELU}};
-  wire_bytes name = d->activations[number];
-  if (!name.at) name = (wire_bytes){(const uint8_t *)usual, strlen(usual)};
-  for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-    if (wire_is(name, plain[i].name)) return un(d, plain[i].op, x);
-  if (wire_is(name, "Affine"))
-    return onnx_with(n, IR_OP_ADD, onnx_with(n, IR_OP_MUL, x, d->alpha[number]), d->beta[number]);
-  if (wire_is(name, "LeakyRelu")) return op_leaky_relu(n->g, x, d->alpha[number]);
-  if (wire_is(name, "Elu")) return op_elu(n->g, x, d->alpha[number]);
-  if (wire_is(name, "Softplus")) return op_softplus(n->g, x);
-  if (wire_is(name, "Softsign")) return bin(d, IR_OP_DIV, x, onnx_with(n, IR_OP_ADD, un(d, IR_OP_ABS, x), 1));
-  if (wire_is(name, "HardSigmoid")) {
-    ir_ref line = onnx_with(n, IR_OP_ADD, onnx_with(n, IR_OP_MUL, x, d->alpha[number]), d->beta[number]);
-    return onnx_with(n, IR_OP_MIN, onnx_with(n, IR_OP_MAX, line, 0), 1);
-  }
+static ir_ref plain(direction *d, int number, ir_ref x) { return un(d, d->activations[number]->op, x); }
+static ir_ref line(direction *d, int number, ir_ref x) {
+  return onnx_with(d->n, IR_OP_ADD, onnx_with(d->n, IR_OP_MUL, x, d->alpha[number]), d->beta[number]);
+}
+static ir_ref bent(direction *d, int number, ir_ref x) {
+  return onnx_with(d->n, IR_OP_MIN, onnx_with(d->n, IR_OP_MAX, line(d, number, x), 0), 1);
+}
+static ir_ref leaking(direction *d, int number, ir_ref x) {
+  return op_leaky_relu(d->n->g, x, d->alpha[number]);
+}
+static ir_ref elu(direction *d, int number, ir_ref x) { return op_elu(d->n->g, x, d->alpha[number]); }
+static ir_ref scaled_tanh(direction *d, int number, ir_ref x) {
+  ir_ref y = un(d, IR_OP_TANH, onnx_with(d->n, IR_OP_MUL, x, d->beta[number]));
+  return onnx_with(d->n, IR_OP_MUL, y, d->alpha[number]);
+}
+static ir_ref thresholded(direction *d, int number, ir_ref x) {
+  return op_where(d->n->g, onnx_with(d->n, IR_OP_GE, x, d->alpha[number]), x, onnx_full(d->n, x, 0));
+}
+static ir_ref softsign(direction *d, int number, ir_ref x) {
+  (void)number;
+  return bin(d, IR_OP_DIV, x, onnx_with(d->n, IR_OP_ADD, un(d, IR_OP_ABS, x), 1));
+}
+static ir_ref softplus(direction *d, int number, ir_ref x) {
+  (void)number;
+  return op_softplus(d->n->g, x);
+}
+
+/* Defaults are those of the operators of these names. */
+static const activation known_activations[] = {{"Sigmoid", plain, .op = IR_OP_SIGMOID},
+                                               {"Tanh", plain, .op = IR_OP_TANH},
+                                               {"Relu", plain, .op = IR_OP_RELU},
+                                               {"Affine", line, 2, 1, 0, 0},
+                                               {"LeakyRelu", leaking, 1, (double)0.01f, 0, 0},
+                                               {"ThresholdedRelu", thresholded, 1, 1, 0, 0},
+                                               {"ScaledTanh", scaled_tanh, 2, 1, 1, 0},
+                                               {"HardSigmoid", bent, 2, (double)0.2f, 0.5, 0},
+                                               {"Elu", elu, 1, 1, 0, 0},
+                                               {"Softsign", softsign, .parameters = 0},
+                                               {"Softplus", softplus, .parameters = 0}};
+
+static const activation *activation_called(onnx_node *n, wire_bytes name) {
+  for (size_t i = 0; i < sizeof known_activations / sizeof *known_activations; i++)
+    if (wire_is(name, known_activations[i].name)) return &known_activations[i];
   onnx_lacks(n, "the activation '%.*s'", WIRE_TEXT(name));
-  return 0;
+  return NULL;
+}
+
+static ir_ref activated(direction *d, int number, ir_ref x) {
+  return d->activations[number]->apply(d, number, x);
 }
 
 static ir_ref clipped(direction *d, ir_ref x) {
@@ -63,20 +99,20 @@ static ir_ref with_bias(direction *d, ir_ref x, ir_ref bias) { return bias ? bin
 
 static void rnn_step(direction *d, ir_ref x, const ir_ref *state, ir_ref *next) {
   ir_ref y = bin(d, IR_OP_ADD, x, with_bias(d, op_matmul(d->n->g, state[0], d->r), d->bias_r));
-  next[0] = activated(d, 0, "Tanh", clipped(d, y));
+  next[0] = activated(d, 0, clipped(d, y));
 }
 
 static void gru_step(direction *d, ir_ref x, const ir_ref *state, ir_ref *next) {
   onnx_node *n = d->n;
   ir_ref h = state[0], of_h = with_bias(d, op_matmul(n->g, h, d->r), d->bias_r), inner;
-  ir_ref update = activated(d, 0, "Sigmoid", clipped(d, bin(d, IR_OP_ADD, gate(d, x, 0), gate(d, of_h, 0))));
-  ir_ref reset = activated(d, 0, "Sigmoid", clipped(d, bin(d, IR_OP_ADD, gate(d, x, 1), gate(d, of_h, 1))));
+  ir_ref update = activated(d, 0, clipped(d, bin(d, IR_OP_ADD, gate(d, x, 0), gate(d, of_h, 0))));
+  ir_ref reset = activated(d, 0, clipped(d, bin(d, IR_OP_ADD, gate(d, x, 1), gate(d, of_h, 1))));
   if (onnx_int(n, "linear_before_reset", 0)) inner = bin(d, IR_OP_MUL, reset, gate(d, of_h, 2));
   else {
     inner = op_matmul(n->g, bin(d, IR_OP_MUL, reset, h), gate(d, d->r, 2));
     if (d->bias_r) inner = bin(d, IR_OP_ADD, inner, gate(d, d->bias_r, 2));
   }
-  ir_ref new = activated(d, 1, "Tanh", clipped(d, bin(d, IR_OP_ADD, gate(d, x, 2), inner)));
+  ir_ref new = activated(d, 1, clipped(d, bin(d, IR_OP_ADD, gate(d, x, 2), inner)));
   ir_ref renewed = onnx_with(n, IR_OP_ADD, un(d, IR_OP_NEG, update), 1);
   next[0] = bin(d, IR_OP_ADD, bin(d, IR_OP_MUL, renewed, new), bin(d, IR_OP_MUL, update, h));
 }
@@ -88,13 +124,13 @@ static ir_ref peeped(direction *d, ir_ref x, int number, ir_ref c) {
 static void lstm_step(direction *d, ir_ref x, const ir_ref *state, ir_ref *next) {
   onnx_node *n = d->n;
   ir_ref c = state[1], all = bin(d, IR_OP_ADD, x, with_bias(d, op_matmul(n->g, state[0], d->r), d->bias_r));
-  ir_ref in = activated(d, 0, "Sigmoid", clipped(d, peeped(d, gate(d, all, 0), 0, c)));
-  ir_ref forget = activated(d, 0, "Sigmoid", clipped(d, peeped(d, gate(d, all, 2), 2, c)));
+  ir_ref in = activated(d, 0, clipped(d, peeped(d, gate(d, all, 0), 0, c)));
+  ir_ref forget = activated(d, 0, clipped(d, peeped(d, gate(d, all, 2), 2, c)));
   if (onnx_int(n, "input_forget", 0)) forget = onnx_with(n, IR_OP_ADD, un(d, IR_OP_NEG, in), 1);
-  ir_ref new = activated(d, 1, "Tanh", clipped(d, gate(d, all, 3)));
+  ir_ref new = activated(d, 1, clipped(d, gate(d, all, 3)));
   c = bin(d, IR_OP_ADD, bin(d, IR_OP_MUL, forget, c), bin(d, IR_OP_MUL, in, new));
-  ir_ref out = activated(d, 0, "Sigmoid", clipped(d, peeped(d, gate(d, all, 1), 1, c)));
-  next[0] = bin(d, IR_OP_MUL, out, activated(d, 2, "Tanh", c));
+  ir_ref out = activated(d, 0, clipped(d, peeped(d, gate(d, all, 1), 1, c)));
+  next[0] = bin(d, IR_OP_MUL, out, activated(d, 2, c));
   next[1] = c;
 }
 
@@ -125,25 +161,34 @@ static ir_ref of_direction(direction *d, int input, int axis) {
   return x ? op_point(d->n->g, x, ir_index(d->n->g, d->number), axis) : 0;
 }
 
-/* Activations and their parameters follow one another, those of the forward direction first. */
-static void read_activations(direction *d) {
-  static const int counts[] = {1, 2, 3};
-  const onnx_attribute *names = onnx_attribute_of(d->n, "activations");
-  const onnx_attribute *alpha = onnx_attribute_of(d->n, "activation_alpha"),
+/* Activations follow one another, those of the forward direction first; a list of parameters has those of the
+ * activations that take some, in order. */
+static bool read_activations(direction *d) {
+  static const struct {
+    int count;
+    const char *usual[3];
+  } gates[] = {{1, {"Tanh"}}, {2, {"Sigmoid", "Tanh"}}, {3, {"Sigmoid", "Tanh", "Tanh"}}};
+  const onnx_attribute *names = onnx_attribute_of(d->n, "activations"),
+                       *alpha = onnx_attribute_of(d->n, "activation_alpha"),
                        *beta = onnx_attribute_of(d->n, "activation_beta");
-  size_t count = (size_t)counts[d->n->row->argument], first = (size_t)d->number * count;
-  for (size_t i = 0; i < count; i++) {
-    wire_bytes name = names && first + i < names->strings.count
-                          ? ((wire_bytes *)names->strings.items)[first + i]
-                          : (wire_bytes){0};
-    bool hard = wire_is(name, "HardSigmoid"), leaky = wire_is(name, "LeakyRelu");
-    d->activations[i] = name;
-    d->alpha[i] = hard ? 0.2 : leaky ? 0.01 : 1;
-    d->beta[i] = hard ? 0.5 : 0;
-    if (alpha && first + i < alpha->floats.count)
-      d->alpha[i] = (double)((float *)alpha->floats.items)[first + i];
-    if (beta && first + i < beta->floats.count) d->beta[i] = (double)((float *)beta->floats.items)[first + i];
+  size_t count = (size_t)gates[d->n->row->argument].count, first = (size_t)d->number * count, alphas = 0,
+         betas = 0;
+  for (size_t i = 0; i < first + count; i++) {
+    const char *usual = gates[d->n->row->argument].usual[i % count];
+    wire_bytes name = {(const uint8_t *)usual, strlen(usual)};
+    if (names && i < names->strings.count) name = ((wire_bytes *)names->strings.items)[i];
+    const activation *a = activation_called(d->n, name);
+    if (!a) return false;
+    double own[2] = {a->alpha, a->beta};
+    if (a->parameters > 0 && alpha && alphas < alpha->floats.count)
+      own[0] = (double)((float *)alpha->floats.items)[alphas++];
+    if (a->parameters > 1 && beta && betas < beta->floats.count)
+      own[1] = (double)((float *)beta->floats.items)[betas++];
+    if (i < first) continue;
+    d->activations[i - first] = a;
+    d->alpha[i - first] = own[0], d->beta[i - first] = own[1];
   }
+  return true;
 }
 
 /* x: [time, batch, input]. Results: all time steps and the last states, without an axis of directions. */
@@ -195,8 +240,7 @@ static bool recurrent(onnx_node *n) {
                    .reverse = reverse || i == 1,
                    .size = ir_dim(n->g, r, 2)};
     if (lengths) d.lengths = op_unsqueeze(n->g, onnx_like(n, lengths, IR_I64), 1);
-    read_activations(&d);
-    if (!run(&d, x, batch_first, &every[i], last[i])) return false;
+    if (!read_activations(&d) || !run(&d, x, batch_first, &every[i], last[i])) return false;
   }
   ir_ref whole = op_stack(n->g, every, (size_t)count, 1); /* [time, directions, batch, size] */
   if (batch_first) whole = op_move_axis(n->g, whole, 2, 0);
