@@ -69,7 +69,7 @@ class Maker:
             raise Skip
         name = f"w{fan}_{len(self.params)}" if fan else f"x{len(self.params)}"
         raw = self.recorded.c.vf_input(self.recorded.raw, name.encode(), DTYPES.index(dtype), len(shape), sizes(shape))
-        value = Drawn("%" + name, Value(self.recorded, raw, None))
+        value = Drawn("%" + name, Value(self.recorded, raw))
         self.params[value.name] = f"{dtype}[{','.join(map(str, shape))}]"
         return value
 

@@ -66,7 +66,7 @@ class Graph:
         made = [name for s in self.statements for name in s.results]
         read = context.parse(Graph(self.params, self.statements, made or self.outputs, self.before).text())
         try:
-            values = {n: Value(context, context.c.vf_graph_find(read, plain(n).encode()), None) for n in [*self.params, *made]}
+            values = {n: Value(context, context.c.vf_graph_find(read, plain(n).encode())) for n in [*self.params, *made]}
             return {n: (v.dtype, v.shape) for n, v in values.items()}
         finally:
             context.c.vf_graph_destroy(read)
