@@ -40,7 +40,10 @@ enum {
   FAR_WRITING = 24,    /* where the values do not stay in the L2 cache */
   FAR_BYTES = 1 << 20, /* of such values: an L2 cache of 1 MiB */
   MAX_COST = 1 << 10,  /* of one element: where values are shared, sums along all paths grow without limit */
-  KERNEL = 1 << 14     /* a launch of 0.2 us */
+  MANY_TERMS = 16, /* of a product, from which on an elementary function of its result is the lesser part */
+  MIN_RUN = 8,     /* elements of a row: half a vector of f32 */
+  ROW_COST = 16,   /* what an elementary function loses for each element of rows of two to seven */
+  KERNEL = 1 << 14 /* a launch of 0.2 us */
 };
 /* Elements that a register tile makes of one that it loads: it has 4 rows at least (docs/contractions.md). */
 static const double TILE_REUSE = 4;
@@ -49,7 +52,7 @@ static const double MIN_GAIN = 1.25; /* costs are estimates */
  * Where two kernels read it, scheduling decides: they may become one (passes/fuse/stored.c, row_group.c). */
 static const double MIN_TIMES = 3;
 
-enum { SEPARATE = 2 };                              /* of a value with a product */
+enum { PRODUCT = 1, SHORT, SEPARATE }; /* SHORT: a product of few terms; SEPARATE: it is stored */
 enum { OF_INDICES = 1, WIDENED, BELOW_MASK, KEPT }; /* why a value is not stored */
 typedef struct values {
   ir_graph *g;
@@ -62,8 +65,9 @@ typedef struct values {
   uint8_t *recomputed; /* needed at several places */
   uint8_t *epilogue;   /* as pass_epilogues leaves it */
   uint8_t *kept;       /* why it is not stored here; 0: it may be */
-  uint8_t *product;    /* a product that tiles compute is fused into it; SEPARATE: it is stored for that */
-  uint8_t *stored;     /* PACK_STORED */
+  uint8_t *product; /* PRODUCT, SHORT: one is fused into it; SEPARATE: it is stored for the sake of lanes */
+  uint8_t *hard;    /* an elementary function of it is in the same kernel */
+  uint8_t *stored;  /* PACK_STORED */
   pass_constant_values constants;
 } values;
 
@@ -160,21 +164,85 @@ static void find_costs(values *v) {
   }
 }
 
+/* The value before it was converted to more bytes. */
+static ir_ref narrowest(const values *v, ir_ref r) {
+  while (v->kept[r] == WIDENED && ir_op_of(v->g, r) == IR_OP_CAST) r = ir_src(v->g, r, 0);
+  return r;
+}
+
+static bool is_elementary(const ir_node *n) { return pass_element_cost(n) >= SCHEDULE_MIN_STORED_COST; }
+
 /* A kernel has tiles for one product. Where an elementwise operation combines several, as a gate and what it
- * lets through, all but the last are stored. */
+ * lets through, all but the last are stored. So is one of few terms before an elementary function: that takes
+ * most of the time, and its registers are the tile's. */
 static void separate_products(values *v) {
   for (size_t i = 0; i < v->count; i++) {
     ir_ref r = v->live[i], last = 0;
     const ir_node *n = ir_get(v->g, r);
-    if (n->op == IR_OP_SUM) v->product[r] = pass_may_reuse(v->g, r);
+    if (n->op == IR_OP_SUM && pass_may_reuse(v->g, r))
+      v->product[r] = elements_of(v->g, n->src[0]) < MANY_TERMS * elements_of(v->g, r) ? SHORT : PRODUCT;
     bool view = ir_ops[n->op].cls == IR_CLASS_VIEW;
     for (uint32_t k = 0; k < ir_operand_count(n) && (view || pass_is_elementwise(n)); k++) {
       ir_ref below = n->src[k];
       if (!v->product[below]) continue;
       while (ir_ops[ir_op_of(v->g, below)].cls == IR_CLASS_VIEW) below = ir_src(v->g, below, 0);
       if (last && last != below) v->product[last] = SEPARATE;
+      if (v->product[below] == SHORT && is_elementary(n)) {
+        v->product[narrowest(v, below)] = SEPARATE;
+        continue;
+      }
       last = below;
-      v->product[r] = 1;
+      v->product[r] = v->product[below];
+    }
+  }
+}
+
+/* lanes behind views */
+
+static double size_of(const values *v, ir_ref r, uint32_t axis) {
+  ir_bounds size = ir_bounds_of(v->g, ir_dim(v->g, r, axis));
+  return size.hi < 1 ? 1 : (double)size.hi;
+}
+
+/* How many elements of the view follow one another in its operand as well, at most. */
+static double run_of(const values *v, ir_ref view) {
+  ir_graph *g = v->g;
+  const ir_node *n = ir_get(g, view);
+  double run = 1;
+  bool resizes =
+      n->op == IR_OP_SHRINK || n->op == IR_OP_PAD || n->op == IR_OP_STRIDE || n->op == IR_OP_CONCAT;
+  for (uint32_t a = ir_rank(g, view); a-- > 0;) {
+    double here = size_of(v, view, a), below = resizes ? size_of(v, n->src[0], a) : here;
+    if (n->op == IR_OP_PERMUTE && (uint32_t)ir_get(g, n->src[1 + a])->arg != a && here > 1) return run;
+    run *= here < below ? here : below;
+    if (here != below) return run;
+    if (n->op == IR_OP_FLIP) return run; /* rows are reversed one by one */
+  }
+  return run;
+}
+
+/* Elementary functions have as many lanes as elements follow one another in all that a kernel reads. Where
+ * rows that a view moves are too short for them, the view is stored, and what it is made of before. */
+static void separate_short_rows(values *v) {
+  ir_graph *g = v->g;
+  for (size_t i = v->count; i-- > 0;) {
+    ir_ref r = v->live[i];
+    const ir_node *n = ir_get(g, r);
+    bool elementwise = pass_is_elementwise(n), view = ir_ops[n->op].cls == IR_CLASS_VIEW;
+    for (uint32_t k = 0; k < ir_operand_count(n) && (elementwise || view); k++) {
+      ir_ref top = n->src[k], below = top;
+      double run = MIN_RUN;
+      v->hard[top] |= v->hard[r] || (elementwise && is_elementary(n));
+      while (elementwise && ir_ops[ir_op_of(g, below)].cls == IR_CLASS_VIEW &&
+             ir_op_of(g, below) != IR_OP_STACK) {
+        double here = run_of(v, below);
+        if (ir_op_of(g, below) != IR_OP_EXPAND && here < run) run = here;
+        below = ir_src(g, below, 0);
+      }
+      if (run >= MIN_RUN || !v->hard[top] || elements_of(g, top) * ROW_COST < KERNEL) continue;
+      v->product[top] = SEPARATE;
+      if (pass_is_elementwise(ir_get(g, below)) && v->cost[below] >= SCHEDULE_MIN_STORED_COST)
+        v->product[below] = SEPARATE;
     }
   }
 }
@@ -301,24 +369,25 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results) {
   values v = {.g = g};
   size_t nodes = (size_t)results + 1;
   ir_ref root = 0, *map = ir_alloc(g->mem, nodes * sizeof *map);
-  enum { TABLES = 8 /* arrays by node */ };
+  enum { TABLES = 9 /* arrays by node */ };
   void *table[TABLES] = {NULL};
   static const size_t sizes[TABLES] = {sizeof *v.evaluations, sizeof *v.cost,     sizeof *v.place,
                                        sizeof *v.recomputed,  sizeof *v.epilogue, sizeof *v.kept,
-                                       sizeof *v.product,     sizeof *v.stored};
+                                       sizeof *v.product,     sizeof *v.hard,     sizeof *v.stored};
   bool good = map != NULL;
   for (int i = 0; i < TABLES && good; i++) {
     good = (table[i] = ir_alloc(g->mem, nodes * sizes[i])) != NULL;
     if (good) memset(table[i], 0, nodes * sizes[i]);
   }
   v.evaluations = table[0], v.cost = table[1], v.place = table[2], v.recomputed = table[3];
-  v.epilogue = table[4], v.kept = table[5], v.product = table[6], v.stored = table[7];
+  v.epilogue = table[4], v.kept = table[5], v.product = table[6], v.stored = table[7], v.hard = table[8];
   if (good && ir_reachable_inside(g, &results, 1, &v.live, &v.count, &v.cap) == IR_OK) {
     pass_epilogues(g, v.live, v.count, NULL, 0, v.epilogue);
     keep_masked(&v);
     keep_weights(&v);
     separate_products(&v);
     find_costs(&v);
+    separate_short_rows(&v);
     bool any = choose(&v);
     if (any) find_costs(&v), any = choose(&v);
     if (!any) root = results;
