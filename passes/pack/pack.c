@@ -282,8 +282,8 @@ static ir_ref in_form(const packing *k, const pass_operand *o, form f, int64_t w
   return 0;
 }
 
-/* The sum for a window of few terms whose elements are not reused by another operand (a depthwise
- * convolution): masks of the window are applied in a copy before. */
+/* The sum for a window whose elements are not reused by another operand (a convolution of each channel, or
+ * with one result channel): masks of the window are applied in a copy before. */
 static ir_ref windowed_sum(const pass_contraction *c) {
   int64_t all = pass_contraction_size(c, UINT32_MAX);
   ir_ref made[2];
@@ -349,10 +349,7 @@ static ir_ref packed(packer *p, ir_ref sum) {
   }
   for (int i = 0; i < 2; i++)
     c.operand[i].epilogue = c.operand[i].base < p->ends_cap && p->ends_epilogue[c.operand[i].base];
-  if (!pass_contraction_reuses(&c))
-    return p->strategy->panel_columns && pass_contraction_size(&c, c.reduced) <= PASS_FEW_TERMS
-               ? windowed_sum(&c)
-               : sum;
+  if (!pass_contraction_reuses(&c)) return p->strategy->panel_columns ? windowed_sum(&c) : sum;
   packing k = {.c = &c};
   for (int i = 0; i < 2 && p->target->hoists; i++) k.constant[i] = copies_once(p, &c, &c.operand[i]);
   if (in_blocks && !rescaled.late && rescaled.depth) k.weights = &c.operand[rescaled.path[0].through];
