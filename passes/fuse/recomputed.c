@@ -213,7 +213,8 @@ static double run_of(const values *v, ir_ref view) {
       n->op == IR_OP_SHRINK || n->op == IR_OP_PAD || n->op == IR_OP_STRIDE || n->op == IR_OP_CONCAT;
   for (uint32_t a = ir_rank(g, view); a-- > 0;) {
     double here = size_of(v, view, a), below = resizes ? size_of(v, n->src[0], a) : here;
-    if (n->op == IR_OP_PERMUTE && (uint32_t)ir_get(g, n->src[1 + a])->arg != a && here > 1) return run;
+    if (n->op == IR_OP_PERMUTE && (uint32_t)ir_get(g, n->src[1 + a])->arg != a && here > 1)
+      return run > 1 ? run : MIN_RUN; /* a transposition has tiles, and lanes along the other axis */
     run *= here < below ? here : below;
     if (here != below) return run;
     if (n->op == IR_OP_FLIP) return run; /* rows are reversed one by one */
