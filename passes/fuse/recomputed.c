@@ -186,6 +186,7 @@ static void separate_products(values *v) {
       ir_ref below = n->src[k];
       if (!v->product[below]) continue;
       while (ir_ops[ir_op_of(v->g, below)].cls == IR_CLASS_VIEW) below = ir_src(v->g, below, 0);
+      if (v->product[below] == SEPARATE) continue;
       if (last && last != below) v->product[last] = SEPARATE;
       if (v->product[below] == SHORT && is_elementary(n)) {
         v->product[narrowest(v, below)] = SEPARATE;

@@ -6,6 +6,8 @@
  *
  *   view(sum(a * b) + c)  =  sum(view(a) * view(b)) + view(c)
  *
+ * The same goes for views that read a part of the result alone, of which the rest need not be computed.
+ *
  * Then packing (passes/pack/pack.c) sees the order of the result, and chooses between lanes along its
  * innermost axis and a copy that transposes it. Each value on the way has to have one use; what is added up
  * in which order stays the same. */
@@ -63,8 +65,11 @@ static bool add_uses(ir_graph *g, use_counts *u, ir_ref r, uint8_t uses) {
   return true;
 }
 
+static bool is_cutting(ir_op op) { return op == IR_OP_SHRINK || op == IR_OP_STRIDE; }
+
 static bool is_reordering(ir_op op) {
-  return op == IR_OP_PERMUTE || op == IR_OP_RESHAPE || op == IR_OP_UNSQUEEZE || op == IR_OP_SQUEEZE;
+  return op == IR_OP_PERMUTE || op == IR_OP_RESHAPE || op == IR_OP_UNSQUEEZE || op == IR_OP_SQUEEZE ||
+         is_cutting(op);
 }
 
 static int64_t size_of(ir_graph *g, ir_ref x, uint32_t axis) {
@@ -90,6 +95,7 @@ static int64_t step_of(ir_graph *g, ir_ref x, uint32_t axis) {
 static uint32_t axis_below(ir_graph *g, ir_ref view, uint32_t axis) {
   const ir_node *n = ir_get(g, view);
   if (n->op == IR_OP_PERMUTE) return (uint32_t)ir_get(g, n->src[1 + axis])->arg;
+  if (is_cutting((ir_op)n->op)) return axis;
   uint32_t below = 0, rank = ir_rank(g, n->src[0]);
   int64_t step = step_of(g, view, axis);
   while (below < rank && (step_of(g, n->src[0], below) != step || size_of(g, n->src[0], below) == 1)) below++;
@@ -107,21 +113,24 @@ static uint32_t operand_below(const ir_node *n, const use_counts *uses) {
   return found;
 }
 
-/* Is there a path, and another axis of the sum the innermost one in the view? */
+/* Is there a path, and another axis of the sum the innermost one in the view, or only a part of the sum in
+ * it? */
 static bool find_path(ir_graph *g, ir_ref view, const use_counts *uses, path *p) {
   uint32_t axis = innermost(g, view);
+  bool cut = false;
   *p = (path){.count = 0};
   for (ir_ref at = view; p->count < MAX_PATH;) {
     const ir_node *n = ir_get(g, at);
     if (n->op == IR_OP_SUM) {
       p->sum = at;
-      return axis != innermost(g, at) && pass_may_reuse(g, at);
+      return (cut || axis != innermost(g, at)) && pass_may_reuse(g, at);
     }
     if (!is_reordering((ir_op)n->op) && !pass_is_elementwise(n)) return false;
     uint32_t k = operand_below(n, uses);
     if (k == n->nsrc || (pass_is_elementwise(n) && ir_shape(g, n->src[k]) != ir_shape(g, at))) return false;
     if (axis < ir_rank(g, at) && is_reordering((ir_op)n->op)) axis = axis_below(g, at, axis);
     else if (axis >= ir_rank(g, at)) axis = IR_MAX_RANK; /* a part of an axis that is not the innermost one */
+    cut |= is_cutting((ir_op)n->op);
     p->through[p->count] = (uint8_t)k;
     p->node[p->count++] = at;
     at = n->src[k];
@@ -132,16 +141,23 @@ static bool find_path(ir_graph *g, ir_ref view, const use_counts *uses, path *p)
 /* The view, of a value x of its operand's shape, but for further axes behind those of the shape. */
 static ir_ref apply(ir_graph *g, ir_ref view, ir_ref x) {
   const ir_node *n = ir_get(g, view);
-  uint32_t inner = ir_rank(g, n->src[0]), rank = ir_rank(g, view), more = ir_rank(g, x) - inner;
-  ir_ref src[1 + IR_MAX_RANK] = {x}, dims[IR_MAX_RANK];
+  uint32_t inner = ir_rank(g, n->src[0]), rank = ir_rank(g, view), more = ir_rank(g, x) - inner, count = 1;
+  ir_ref src[1 + 2 * IR_MAX_RANK] = {x}, dims[IR_MAX_RANK];
   if (rank + more > IR_MAX_RANK) return 0;
   for (uint32_t i = 0; i < rank; i++) dims[i] = ir_dim(g, view, i);
   for (uint32_t i = 0; i < more; i++) dims[rank + i] = ir_dim(g, x, inner + i);
-  bool permutes = n->op == IR_OP_PERMUTE;
-  for (uint32_t i = 0; i < rank + more; i++)
-    src[1 + i] = !permutes ? dims[i] : i < rank ? n->src[1 + i] : ir_index(g, inner + i - rank);
-  return ir_make_tensor(g, permutes ? IR_OP_PERMUTE : IR_OP_RESHAPE, ir_dtype_of(g, x),
-                        ir_tuple(g, dims, rank + more), 0, src, 1 + rank + more);
+  bool same =
+      n->op == IR_OP_PERMUTE || is_cutting((ir_op)n->op); /* attributes by axis, and none of the shape */
+  for (uint32_t i = 1; i < n->nsrc && same; i++) src[count++] = n->src[i];
+  for (uint32_t i = 0; i < more && same; i++) {
+    if (n->op == IR_OP_SHRINK) src[count++] = ir_index(g, 0);
+    src[count++] = n->op == IR_OP_SHRINK   ? dims[rank + i]
+                   : n->op == IR_OP_STRIDE ? ir_index(g, 1)
+                                           : ir_index(g, inner + i);
+  }
+  for (uint32_t i = 0; i < rank + more && !same; i++) src[count++] = dims[i];
+  return ir_make_tensor(g, same ? (ir_op)n->op : IR_OP_RESHAPE, ir_dtype_of(g, x),
+                        ir_tuple(g, dims, rank + more), 0, src, count);
 }
 
 /* All views of the path's first `count` nodes, the innermost first. */
