@@ -9,7 +9,7 @@ graph @weights() {
 }
 >>>
 <<< product.vf
-graph @product(%x: f32[64,256]) {
+graph @product(%x: f32[4,256]) {
   %w = data file="w.npy" : f32[256,1024]
   %a = abs %w
   %y = matmul %x, %a
@@ -18,9 +18,9 @@ graph @product(%x: f32[64,256]) {
 >>>
 <<< x.vf
 graph @x() {
-  %i = arange start=0 stop=16384 step=1 dtype=f32
+  %i = arange start=0 stop=1024 step=1 dtype=f32
   %m = mod %i, 7.0
-  %x = reshape %m shape=[64,256]
+  %x = reshape %m shape=[4,256]
   return %x
 }
 >>>
