@@ -94,14 +94,14 @@ $ VIEWFOLD_CACHE_DIR=x.npy/cache sh run.sh
 check y: [..]
 # Less than twice what it would store.
 $ VIEWFOLD_CACHE_BYTES=2097151 viewfold run product.vf --in x=x.npy
-y: f32[64,1024] [..]
+y: f32[4,1024] [..]
 $ VIEWFOLD_CACHE_DIR=other VIEWFOLD_CACHE_BYTES=4M viewfold run product.vf --in x=x.npy
-y: f32[64,1024] [..]
+y: f32[4,1024] [..]
 $ ls other/*/*.packed | wc -l
 1
 # A write fails in the middle.
 $ (trap '' XFSZ; ulimit -f 1000; viewfold run product.vf --in x=x.npy)
-y: f32[64,1024] [..]
+y: f32[4,1024] [..]
 $ ls .cache/*/*.packed 2> /dev/null
 ? 2
 $ ls -A .cache/* | grep -c tmp
