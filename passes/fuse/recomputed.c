@@ -52,8 +52,12 @@ static const double MIN_GAIN = 1.25; /* costs are estimates */
  * Where two kernels read it, scheduling decides: they may become one (passes/fuse/stored.c, row_group.c). */
 static const double MIN_TIMES = 3;
 
-enum { PRODUCT = 1, SHORT, SEPARATE }; /* SHORT: a product of few terms; SEPARATE: it is stored */
-enum { OF_INDICES = 1, WIDENED, BELOW_MASK, KEPT }; /* why a value is not stored */
+/* What is fused into a value: a PRODUCT that tiles compute, or a SHORT one, of few terms; SEPARATE: it is
+ * stored. A byte of each value, 0 for others. */
+enum { PRODUCT = 1, SHORT, SEPARATE };
+/* Why a value is not stored: by the functions that set it, is_of_indices to keep_weights. A byte of each
+ * value, 0 for others. */
+enum { OF_INDICES = 1, WIDENED, BELOW_MASK, KEPT };
 typedef struct values {
   ir_graph *g;
   ir_ref *live;
@@ -345,8 +349,8 @@ static void keep_masked(values *v) {
     if (indices) v->kept[v->live[i]] = OF_INDICES;
     else if (masked) v->kept[v->live[i]] = KEPT;
   }
-  for (size_t i = v->count;
-       i-- > 0;) { /* what is masked, down to the reduction that need not compute all of it */
+  /* what is masked, down to the reduction that need not compute all of it */
+  for (size_t i = v->count; i-- > 0;) {
     const ir_node *n = ir_get(v->g, v->live[i]);
     bool elementwise = pass_is_elementwise(n), mask = is_mask(v, n);
     if ((!elementwise && ir_ops[n->op].cls != IR_CLASS_VIEW) || !(mask || v->kept[v->live[i]] == BELOW_MASK))
@@ -371,7 +375,7 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results) {
   values v = {.g = g};
   size_t nodes = (size_t)results + 1;
   ir_ref root = 0, *map = ir_alloc(g->mem, nodes * sizeof *map);
-  enum { TABLES = 9 /* arrays by node */ };
+  enum { TABLES = 9 }; /* arrays by node: those whose sizes follow */
   void *table[TABLES] = {NULL};
   static const size_t sizes[TABLES] = {sizeof *v.evaluations, sizeof *v.cost,     sizeof *v.place,
                                        sizeof *v.recomputed,  sizeof *v.epilogue, sizeof *v.kept,

@@ -254,7 +254,8 @@ static ir_ref largest_operand(const scheduler *s, ir_ref r) {
  * leaves a kernel small enough: windows, and products of broadcast values, are many times as large as what
  * they are made of. The costs of r and of what lies between are then those without it. */
 static void store_smallest(scheduler *s, ir_ref r) {
-  enum { PATH = 64 }; /* nodes from r downwards [19 in the tests]: those past it are not looked at */
+  /* nodes from r downwards [19 in the tests]: those past it are not looked at */
+  enum { PATH = 64 };
   ir_ref path[PATH] = {r};
   uint32_t count = 1, best = 0;
   double least = bytes_of(s, r) / 2;

@@ -6,7 +6,8 @@
  *
  *   view(sum(a * b) + c)  =  sum(view(a) * view(b)) + view(c)
  *
- * The same goes for views that read a part of the result alone, of which the rest need not be computed.
+ * The same goes for views that read a part of the result alone, of which the other elements need not be
+ * computed.
  *
  * Then packing (passes/pack/pack.c) sees the order of the result, and chooses between lanes along its
  * innermost axis and a copy that transposes it. Each value on the way has to have one use; what is added up

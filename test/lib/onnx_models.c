@@ -208,11 +208,11 @@ static void sample_shapes(model_bytes *g) {
   model_input(g, "x[n,2,6]");
   model_integers(g, "one", 1, (const int64_t[]){1});
   model_integers(g, "three", 1, (const int64_t[]){3});
-  model_integers(g, "rest", 1, (const int64_t[]){-1});
+  model_integers(g, "columns", 1, (const int64_t[]){-1});
   model_node(g, 1, "Shape x -> s", NULL, NULL);
   model_node(g, 1, "Gather s,one -> d axis=0", NULL, NULL);
   model_node(g, 1, "Mul d,three -> k", NULL, NULL);
-  model_node(g, 1, "Concat rest,k,one -> t axis=0", NULL, NULL);
+  model_node(g, 1, "Concat columns,k,one -> t axis=0", NULL, NULL);
   model_node(g, 1, "Reshape x,t -> r", NULL, NULL);
   model_node(g, 1, "Slice r,one,three,one -> c", NULL, NULL);
   model_node(g, 1, "Pad c,p -> y mode='reflect'", NULL, NULL);

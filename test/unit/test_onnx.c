@@ -74,11 +74,11 @@ static void one_program_serves_all_lengths(void **state) {
   model_input(&graph, "x[n,2,6]");
   model_integers(&graph, "zero", 1, (const int64_t[]){0});
   model_integers(&graph, "three", 1, (const int64_t[]){3});
-  model_integers(&graph, "rest", 1, (const int64_t[]){-1});
+  model_integers(&graph, "columns", 1, (const int64_t[]){-1});
   model_node(&graph, 1, "Shape x -> s", NULL, NULL);
   model_node(&graph, 1, "Gather s,zero -> n0 axis=0", NULL, NULL);
   model_node(&graph, 1, "Mul n0,three -> n3", NULL, NULL);
-  model_node(&graph, 1, "Concat n3,rest -> t axis=0", NULL, NULL);
+  model_node(&graph, 1, "Concat n3,columns -> t axis=0", NULL, NULL);
   model_node(&graph, 1, "Reshape x,t -> r", NULL, NULL);
   model_node(&graph, 1, "Softmax r -> p axis=0", NULL, NULL);
   model_node(&graph, 1, "Cast n3 -> f to=1", NULL, NULL);

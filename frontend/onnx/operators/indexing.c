@@ -160,13 +160,13 @@ static bool scatter_nd(onnx_node *n) {
                                                               made;
   scattering s;
   if (!updates || !read_reduction(n, &s) || !flat_places(n, 0, &data, &places)) return false;
-  int rank = onnx_dims(n, x, dims), rest = onnx_dims(n, data, shape);
+  int rank = onnx_dims(n, x, dims), data_rank = onnx_dims(n, data, shape);
   if (s.op) made = op_scatter(n->g, s.op, data, places, updates, 0, IR_GATHER_CHECK, 0);
   else { /* rows of the updates, each with its place */ ir_ref column[IR_MAX_RANK];
     shape[0] = ir_index(n->g, -1);
-    for (int i = 0; i < rest; i++) column[i] = ir_index(n->g, i ? 1 : -1);
-    updates = onnx_reshape(n, updates, shape, rest);
-    made = scattered(n, &s, data, onnx_reshape(n, places, column, rest), updates, 0);
+    for (int i = 0; i < data_rank; i++) column[i] = ir_index(n->g, i ? 1 : -1);
+    updates = onnx_reshape(n, updates, shape, data_rank);
+    made = scattered(n, &s, data, onnx_reshape(n, places, column, data_rank), updates, 0);
   }
   return onnx_put(n, 0, onnx_reshape(n, made, dims, rank));
 }

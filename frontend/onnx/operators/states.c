@@ -59,7 +59,7 @@ static void step(void *user, const vf_value *arguments, vf_value *results) {
   results[1] = (vf_value){n->m->graph, y, n->m->graph->epoch};
 }
 
-/* [batch, time, heads * rest] as [time, batch, heads, rows, columns], of which one of the last two is -1:
+/* [batch, time, heads * width] as [time, batch, heads, rows, columns], of which one of the last two is -1:
  * whatever is left. */
 static vf_value by_time(const recurrence *r, ir_ref x, int64_t heads, int64_t rows, int64_t columns) {
   onnx_node *n = r->n;

@@ -280,8 +280,8 @@ def gather(m):
     x = m.pick(NUMBERS, rank=(1, 2, 3, 4))
     axis = m.integer(0, x.rank - 1)
     old = [v for v in m.values if v.dtype in ("i32", "i64") and v.rank in (1, 2)]
-    rest = max(1, m.usual // max(1, x.count // x.shape[axis]))
-    i = m.one(old) if old and m.chance(0.3) else m.input(m.one(["i32", "i64"]), [m.size(rest)])
+    most = max(1, m.usual // max(1, x.count // x.shape[axis]))
+    i = m.one(old) if old and m.chance(0.3) else m.input(m.one(["i32", "i64"]), [m.size(most)])
     m.emit("gather", x, i, axis=axis, mode=m.one(["clip", "fill"]))
 
 

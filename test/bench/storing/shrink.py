@@ -30,8 +30,8 @@ def begun(graph, types, count):
     """Without the first statements, whose results are parameters."""
     early = {n for s in graph.statements[:count] for n in s.results}
     later = {n for s in graph.statements[count:] for n in s.reads()}
-    rest = Graph(graph.params, graph.statements, [n for n in graph.outputs if n not in early] or graph.outputs[:1], graph.before)
-    return cut(rest, types, early & later)
+    kept = Graph(graph.params, graph.statements, [n for n in graph.outputs if n not in early] or graph.outputs[:1], graph.before)
+    return cut(kept, types, early & later)
 
 
 def bypassed(graph, types, s):
