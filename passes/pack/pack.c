@@ -290,8 +290,9 @@ static ir_ref windowed_sum(const pass_contraction *c) {
   bool windows = false;
   for (int i = 0; i < 2; i++) {
     const pass_operand *o = &c->operand[i];
-    bool window = is_window(c, o),
-         pays = all >= MUCH || COPY_COST * pack_elements(c->g, o->base) + LAUNCH < MASKING * all;
+    bool window = is_window(c, o);
+    double copy = (double)COPY_COST * (double)pack_elements(c->g, o->base) + LAUNCH;
+    bool pays = all >= MUCH || copy < (double)(MASKING * all);
     made[i] = window && pays && !ir_is_true(c->g, o->valid) ? pack_plain(c, o) : o->value;
     windows |= window;
   }
