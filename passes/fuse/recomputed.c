@@ -75,15 +75,6 @@ typedef struct values {
   pass_constant_values constants;
 } values;
 
-static double elements_of(ir_graph *g, ir_ref tensor) {
-  double elements = 1;
-  for (uint32_t a = 0; a < ir_rank(g, tensor); a++) {
-    ir_bounds size = ir_bounds_of(g, ir_dim(g, tensor, a));
-    elements *= size.hi < 1 ? 1 : (double)size.hi;
-  }
-  return elements;
-}
-
 /* Is it in memory whatever is chosen here? */
 static bool has_memory(const ir_node *n) {
   switch ((ir_class)ir_ops[n->op].cls) {
@@ -124,7 +115,7 @@ static double hoisted_from(const values *v, ir_ref expand) {
 static double evaluated_each(const values *v, ir_ref r, uint32_t k) {
   ir_graph *g = v->g;
   const ir_node *n = ir_get(g, r);
-  double all = elements_of(g, n->src[k]) / elements_of(g, r);
+  double all = pass_elements(g, n->src[k]) / pass_elements(g, r);
   switch ((ir_class)ir_ops[n->op].cls) {
   case IR_CLASS_VIEW:
     if (n->op == IR_OP_EXPAND) return 1 / hoisted_from(v, r);
@@ -136,9 +127,8 @@ static double evaluated_each(const values *v, ir_ref r, uint32_t k) {
   }
 }
 
-static bool in_memory(const values *v, ir_ref r) {
-  return v->stored[r] || has_memory(ir_get(v->g, r)) ||
-         pass_is_constant_value(&((values *)v)->constants, v->g, r);
+static bool in_memory(values *v, ir_ref r) {
+  return v->stored[r] || has_memory(ir_get(v->g, r)) || pass_is_constant_value(&v->constants, v->g, r);
 }
 
 /* What one element of a view or a gather costs: the elements that a vector takes one by one, with a mask for
@@ -184,7 +174,7 @@ static void separate_products(values *v) {
     ir_ref r = v->live[i], last = 0;
     const ir_node *n = ir_get(v->g, r);
     if (n->op == IR_OP_SUM && pass_may_reuse(v->g, r))
-      v->product[r] = elements_of(v->g, n->src[0]) < MANY_TERMS * elements_of(v->g, r) ? SHORT : PRODUCT;
+      v->product[r] = pass_elements(v->g, n->src[0]) < MANY_TERMS * pass_elements(v->g, r) ? SHORT : PRODUCT;
     bool view = ir_ops[n->op].cls == IR_CLASS_VIEW;
     for (uint32_t k = 0; k < ir_operand_count(n) && (view || pass_is_elementwise(n)); k++) {
       ir_ref below = n->src[k];
@@ -245,7 +235,7 @@ static void separate_short_rows(values *v) {
         if (ir_op_of(g, below) != IR_OP_EXPAND && here < run) run = here;
         below = ir_src(g, below, 0);
       }
-      if (run >= MIN_RUN || !v->hard[top] || elements_of(g, top) * ROW_COST < KERNEL) continue;
+      if (run >= MIN_RUN || !v->hard[top] || pass_elements(g, top) * ROW_COST < KERNEL) continue;
       v->product[top] = SEPARATE;
       if (pass_is_elementwise(ir_get(g, below)) && v->cost[below] >= SCHEDULE_MIN_STORED_COST)
         v->product[below] = SEPARATE;
@@ -258,7 +248,7 @@ static bool is_chosen(const values *v, ir_ref r) {
   const ir_node *n = ir_get(g, r);
   bool gathers = cost_of_reading(v, r) > 0;
   if ((!pass_is_elementwise(n) && !gathers) || v->kept[r] || !ir_rank(g, r)) return false;
-  double elements = elements_of(g, r), evaluations = v->evaluations[r], cost = v->cost[r];
+  double elements = pass_elements(g, r), evaluations = v->evaluations[r], cost = v->cost[r];
   if (evaluations <= elements ||
       (!(v->epilogue[r] & PASS_EPILOGUE) && evaluations < (gathers ? 2 : MIN_TIMES) * elements))
     return false;
@@ -275,15 +265,15 @@ static void evaluate_operands(values *v, ir_ref r) {
   ir_graph *g = v->g;
   const ir_node *n = ir_get(g, r);
   bool later = v->kept[r] == KEPT && pass_is_elementwise(n) && v->cost[r] >= SCHEDULE_MIN_STORED_COST &&
-               v->evaluations[r] > elements_of(g, r); /* scheduling stores it */
+               v->evaluations[r] > pass_elements(g, r); /* scheduling stores it */
   bool memory = in_memory(v, r) || later, tensor = ir_shape(g, r) != 0,
-       repeated = ir_ops[n->op].cls == IR_CLASS_REDUCE && v->evaluations[r] > elements_of(g, r);
+       repeated = ir_ops[n->op].cls == IR_CLASS_REDUCE && v->evaluations[r] > pass_elements(g, r);
   bool own = memory || repeated || !pass_is_elementwise(n) || v->recomputed[r] || !v->place[r];
-  double each = !tensor ? 0 : memory || repeated ? elements_of(g, r) : v->evaluations[r];
+  double each = !tensor ? 0 : memory || repeated ? pass_elements(g, r) : v->evaluations[r];
   for (uint32_t k = 0; k < (tensor ? ir_operand_count(n) : n->nsrc); k++) {
     ir_ref operand = n->src[k], place = own ? r : v->place[r];
     if (!ir_shape(g, operand)) continue;
-    double some = tensor ? each * evaluated_each(v, r, k) : elements_of(g, operand);
+    double some = tensor ? each * evaluated_each(v, r, k) : pass_elements(g, operand);
     bool shared = v->place[operand] && v->place[operand] == place;
     if (shared) v->evaluations[operand] = some > v->evaluations[operand] ? some : v->evaluations[operand];
     else v->evaluations[operand] += some;

@@ -29,6 +29,7 @@
 #include "stored.h"
 
 #include "passes/cost/cost.h"
+#include "passes/patterns/contraction.h"
 #include "passes/patterns/epilogue.h"
 
 /* Costs are those of passes/cost/element.c. Half and twice MAX_RECOMPUTED_COST and MAX_FUSED_COST change no
@@ -231,9 +232,7 @@ static void bound_reads(scheduler *s, ir_ref r) {
 /* kernels that would grow too large */
 
 static double bytes_of(const scheduler *s, ir_ref r) {
-  double bytes = ir_dtypes[ir_dtype_of(s->g, r)].bytes;
-  for (uint32_t a = 0; a < ir_rank(s->g, r); a++) bytes *= (double)ir_bounds_of(s->g, ir_dim(s->g, r, a)).hi;
-  return bytes;
+  return pass_elements(s->g, r) * ir_dtypes[ir_dtype_of(s->g, r)].bytes;
 }
 
 /* The operand that is fused into the node, and of which most is: of views, or else of operations. 0: none. */

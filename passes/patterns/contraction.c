@@ -138,10 +138,12 @@ bool pass_contraction_reuses(const pass_contraction *c) {
   return pass_contraction_size(c, a & ~b) > 1 && pass_contraction_size(c, b & ~a) > 1;
 }
 
-static double elements_of(ir_graph *g, ir_ref tensor) {
+double pass_elements(ir_graph *g, ir_ref tensor) {
   double elements = 1;
-  for (uint32_t a = 0; a < ir_rank(g, tensor); a++)
-    elements *= (double)ir_bounds_of(g, ir_dim(g, tensor, a)).hi;
+  for (uint32_t a = 0; a < ir_rank(g, tensor); a++) {
+    ir_bounds size = ir_bounds_of(g, ir_dim(g, tensor, a));
+    elements *= size.hi < 1 ? 1 : (double)size.hi;
+  }
   return elements;
 }
 
@@ -150,11 +152,11 @@ bool pass_may_reuse(ir_graph *g, ir_ref sum) {
   ir_ref operand[2];
   if (n->op != IR_OP_SUM || n->dtype == IR_BOOL || !factors(g, n->src[0], &operand[0], &operand[1]))
     return false;
-  double terms = elements_of(g, n->src[0]);
+  double terms = pass_elements(g, n->src[0]);
   for (int i = 0; i < 2; i++) {
     ir_ref below = operand[i];
     while (ir_ops[ir_op_of(g, below)].cls == IR_CLASS_VIEW) below = ir_src(g, below, 0);
-    if (elements_of(g, below) >= terms) return false;
+    if (pass_elements(g, below) >= terms) return false;
   }
   return true;
 }
