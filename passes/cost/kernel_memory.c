@@ -48,25 +48,29 @@ static void leave_loop(const kernel_walk *w, const kernel_access *a, uint32_t lo
       extend(f, w->loops[loop].trips, a->steps[i].stride * a->element);
 }
 
-/* Is it the same memory as that of an access before it? Accesses of different constants overlap, those of one
- * iteration in others. */
-static bool is_repeated(const kernel_walk *w, size_t number) {
-  enum { LOOKED_AT = 8 };
-  const kernel_access *a = &w->accesses[number];
-  int looked = 0;
-  for (uint32_t next = a->next; next && looked < LOOKED_AT; looked++) {
-    const kernel_access *b = &w->accesses[next - 1];
-    bool same = a->step_count == b->step_count && a->home == b->home && !a->random && !b->random;
-    for (uint32_t i = 0; i < a->step_count && same; i++)
-      same = a->steps[i].loop == b->steps[i].loop && a->steps[i].lane == b->steps[i].lane &&
-             a->steps[i].stride == b->steps[i].stride;
-    if (same) return true;
-    next = b->next;
-  }
+static bool has_step(const kernel_access *a, const kernel_step *step) {
+  for (uint32_t i = 0; i < a->step_count; i++)
+    if (!a->steps[i].lane && a->steps[i].loop == step->loop && a->steps[i].stride == step->stride) return true;
   return false;
 }
 
-static double entries_of(const kernel_loop *l) { return l->entries * fmax(l->trips, 0); }
+/* Does it touch the same lines as an access before it? Their indices differ by a constant or along lanes: at a
+ * distance, what one touches in an iteration the other touches in a later one. */
+static bool is_repeated(const kernel_walk *w, const kernel_access *a) {
+  enum { LOOKED_AT = 8 };
+  int looked = 0;
+  for (const kernel_access *b = a; b->next && looked < LOOKED_AT; looked++) {
+    b = &w->accesses[b->next - 1];
+    bool same = a->home == b->home && a->random == b->random;
+    uint32_t running[2] = {0, 0};
+    for (uint32_t i = 0; i < a->step_count; i++) running[0] += !a->steps[i].lane;
+    for (uint32_t i = 0; i < b->step_count; i++) running[1] += !b->steps[i].lane;
+    same &= running[0] == running[1];
+    for (uint32_t i = 0; i < a->step_count && same; i++) same = a->steps[i].lane || has_step(b, &a->steps[i]);
+    if (same) return true;
+  }
+  return false;
+}
 
 /* Adds what the access touches in one iteration of each loop around it. */
 static void touch(kernel_walk *w, const kernel_access *a) {
@@ -78,36 +82,61 @@ static void touch(kernel_walk *w, const kernel_access *a) {
   }
 }
 
-/* Bytes of lines that come from beyond a cache of `size` bytes in one run of the kernel. */
-static double moved_past(const kernel_walk *w, const kernel_access *a, double size) {
+/* Bytes of lines that come from beyond a cache in one run of the kernel, those that come once and those that
+ * come again. */
+typedef struct moved_lines {
+  double first, again;
+} moved_lines;
+
+static moved_lines moved_past(const kernel_walk *w, const kernel_access *a, double size) {
   footprint f = footprint_of_lanes(w, a);
   double moved = bytes_of(a, &f);
   for (uint32_t loop = a->home; loop; loop = w->loops[loop].outer) {
+    double trips = fmax(w->loops[loop].trips, 0);
     leave_loop(w, a, loop, &f);
-    moved = w->loops[loop].touched <= size ? fmin(bytes_of(a, &f), moved * fmax(w->loops[loop].trips, 1))
-                                           : moved * fmax(w->loops[loop].trips, 0);
+    moved *= trips;
+    if (w->loops[loop].touched <= size) moved = fmin(bytes_of(a, &f), moved);
   }
-  return w->loops[0].touched + w->request->between <= size ? 0 : moved;
+  moved_lines lines = {.first = fmin(moved, bytes_of(a, &f))};
+  lines.again = moved - lines.first;
+  if (w->loops[0].touched + w->request->between <= size) lines.first = 0;
+  return lines;
 }
 
-bool kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_time *time) {
-  const ir_target *t = w->target;
-  double sizes[] = {[PASS_LEVEL_L2] = (double)t->l1_bytes,
-                    [PASS_LEVEL_L3] = (double)t->l2_bytes,
-                    [PASS_LEVEL_MEMORY] = (double)t->l3_bytes};
+/* Of all accesses of one buffer, given the last, that write or do not; by level, past the one before. */
+static void move_buffer(const kernel_walk *w, const kernel_access *last, bool written, double *past) {
+  double size = fmax(last->size, IR_CACHE_LINE_BYTES);
+  const double sizes[] = {(double)w->target->l1_bytes, (double)w->target->l2_bytes,
+                          (double)w->target->l3_bytes};
+  for (int level = 0; level < PASS_LEVELS; level++) {
+    moved_lines all = {0, 0};
+    for (const kernel_access *a = last;; a = &w->accesses[a->next - 1]) {
+      if (a->written == written && !is_repeated(w, a)) {
+        moved_lines one = moved_past(w, a, sizes[level]);
+        all.first += one.first, all.again += one.again;
+      }
+      if (!a->next) break;
+    }
+    past[level] = fmin(all.first, size) + all.again;
+  }
+}
+
+void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_time *time) {
   for (size_t i = 0; i < w->access_count; i++)
-    if (!is_repeated(w, i)) touch(w, &w->accesses[i]);
+    if (!is_repeated(w, &w->accesses[i])) touch(w, &w->accesses[i]);
   for (size_t i = 0; i < w->access_count; i++) {
     const kernel_access *a = &w->accesses[i];
-    if (is_repeated(w, i) || entries_of(&w->loops[a->home]) <= 0) continue;
-    double past[PASS_LEVELS + 1] = {0};
-    for (int level = 0; level < PASS_LEVELS; level++) past[level] = moved_past(w, a, sizes[level]);
-    for (int level = 0; level < PASS_LEVELS; level++) {
-      double bytes = fmax(past[level] - past[level + 1], 0);
-      const double *rate = a->written ? rates->write : rates->read;
-      time->bytes += bytes;
-      time->memory_ns += bytes / rate[level];
+    if (w->nodes[a->buffer].loop != i + 1) continue; /* of a buffer's accesses the last one stands for all */
+    for (int written = 0; written < 2; written++) {
+      double past[PASS_LEVELS + 1] = {0};
+      const double *rate = written ? rates->write : rates->read;
+      move_buffer(w, a, written, past);
+      for (int level = 0; level < PASS_LEVELS; level++) {
+        double bytes = fmax(past[level] - past[level + 1], 0);
+        time->bytes += bytes;
+        time->memory_ns += bytes / rate[level];
+        if (level == PASS_LEVEL_L2) time->near_ns += bytes / rate[level];
+      }
     }
   }
-  return true;
 }

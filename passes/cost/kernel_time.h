@@ -30,7 +30,8 @@ typedef struct pass_kernel_time {
   double ns;           /* one run, one thread */
   double bytes;        /* that come from or go to the L2 cache or beyond */
   double computing_ns; /* with everything in the L1 cache */
-  double memory_ns;    /* to move lines between the levels */
+  double near_ns;      /* to move lines between the L1 and the L2 cache */
+  double memory_ns;    /* to move lines between all levels */
 } pass_kernel_time;
 
 /* What is known beyond the kernel; all may be zero. */
@@ -44,6 +45,8 @@ typedef struct pass_time_request {
 /* The time of a shaped kernel (result of pass_loops). False, with the graph's error set, where memory is
  * short; false without where it has no loops of a processor's kernel. */
 bool pass_kernel_time_of(ir_graph *g, ir_ref kernel, const ir_target *target, pass_kernel_time *time);
+/* How long computing and moving take together. */
+double pass_time_together(double computing, double near, double memory);
 bool pass_kernel_time_on(ir_graph *g, ir_ref kernel, const ir_target *target,
                          const pass_time_request *request, pass_kernel_time *time);
 

@@ -114,6 +114,6 @@ kernel_cost kernel_access_cost(const kernel_walk *w, ir_ref ref, const kernel_ac
 /* Are only the parts of the index that lanes do not change needed as a value? */
 bool kernel_is_affine(const kernel_walk *w, const kernel_access *a);
 /* kernel_memory.c: ns to move the lines of all accesses, and their bytes. */
-bool kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_time *time);
+void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_time *time);
 
 #endif

