@@ -8,9 +8,15 @@
 
 #include "passes/cost/kernel_walk.h"
 
-/* What an access touches: segments of `span` contiguous bytes each. */
+/* Streams of lines that prefetchers follow at a time (Golden Cove 32, of which loads and stores of other
+ * accesses need some), to the end of a page. */
+enum { STREAMS = 16, PAGE_BYTES = 4 << 10 };
+
+/* What an access touches: segments of `span` contiguous bytes each. `run`: so many of them are touched one
+ * after another, which prefetchers notice. */
 typedef struct footprint {
-  double segments, span;
+  double segments, span, run;
+  bool jumps; /* the run has ended */
 } footprint;
 
 static void extend(footprint *f, double trips, double stride_bytes) {
@@ -18,6 +24,8 @@ static void extend(footprint *f, double trips, double stride_bytes) {
   if (trips <= 1 || stride == 0) return;
   if (stride <= f->span + IR_CACHE_LINE_BYTES) f->span += stride * (trips - 1);
   else f->segments *= trips;
+  f->jumps |= f->segments > STREAMS;
+  if (!f->jumps) f->run = f->span;
 }
 
 /* Segments lie anywhere in lines, apart from those that are longer. */
@@ -27,20 +35,20 @@ static double bytes_of(const kernel_access *a, const footprint *f) {
 }
 
 static footprint footprint_of_lanes(const kernel_walk *w, const kernel_access *a) {
-  footprint f = {1, a->element};
+  footprint f = {1, a->element, a->element, false};
   for (int vector = 1; vector >= 0; vector--) /* vector lanes first, which are contiguous in most cases */
     for (uint32_t i = 0; i < a->step_count; i++) {
       const kernel_lane *lane = a->steps[i].lane ? &w->lanes[a->steps[i].loop - 1] : NULL;
       if (lane && lane->vector == vector) extend(&f, lane->extent, a->steps[i].stride * a->element);
     }
   for (uint32_t l = 0; l < w->lane_count; l++)
-    if (a->random_lanes >> l & 1) f.segments *= w->lanes[l].extent;
+    if (a->random_lanes >> l & 1) f.segments *= w->lanes[l].extent, f.jumps = true;
   return f;
 }
 
 static void leave_loop(const kernel_walk *w, const kernel_access *a, uint32_t loop, footprint *f) {
   if (a->random && a->random_home && loop <= a->random_home) {
-    f->segments *= fmax(w->loops[loop].trips, 1);
+    f->segments *= fmax(w->loops[loop].trips, 1), f->jumps = true;
     return;
   }
   for (uint32_t i = 0; i < a->step_count; i++)
@@ -82,43 +90,74 @@ static void touch(kernel_walk *w, const kernel_access *a) {
   }
 }
 
-/* Bytes of lines that come from beyond a cache in one run of the kernel, those that come once and those that
- * come again. */
+/* The share of what is touched again that a cache of this size no longer holds, where so many bytes are
+ * touched in between. Lines are not replaced in the order in which they were touched last. */
+static double lost_share(double touched, double size) {
+  return fmin(fmax((touched - size) / size, 0), 1);
+}
+
+/* Bytes of lines that come from beyond a cache in one run of the kernel: those that come once, those that
+ * come again, and jumps, which no prefetch foresees. */
 typedef struct moved_lines {
-  double first, again;
+  double first, again, jumps;
 } moved_lines;
+
+static double between(const kernel_walk *w, const kernel_access *a) {
+  const ir_node *n = ir_get(w->g, a->buffer);
+  int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : -1;
+  return slot >= 0 && (size_t)slot < w->request->param_count ? w->request->params[slot].between : 0;
+}
 
 static moved_lines moved_past(const kernel_walk *w, const kernel_access *a, double size) {
   footprint f = footprint_of_lanes(w, a);
   double moved = bytes_of(a, &f);
   for (uint32_t loop = a->home; loop; loop = w->loops[loop].outer) {
-    double trips = fmax(w->loops[loop].trips, 0);
+    double trips = fmax(w->loops[loop].trips, 0), lost = lost_share(w->loops[loop].touched, size);
     leave_loop(w, a, loop, &f);
     moved *= trips;
-    if (w->loops[loop].touched <= size) moved = fmin(bytes_of(a, &f), moved);
+    moved = lost * moved + (1 - lost) * fmin(bytes_of(a, &f), moved);
   }
   moved_lines lines = {.first = fmin(moved, bytes_of(a, &f))};
   lines.again = moved - lines.first;
-  if (w->loops[0].touched + w->request->between <= size) lines.first = 0;
+  lines.first *= lost_share(w->loops[0].touched + between(w, a), size);
+  double run = fmax(f.run, IR_CACHE_LINE_BYTES);
+  if (f.jumps && run < PAGE_BYTES) lines.jumps = (lines.first + lines.again) / run;
   return lines;
 }
 
 /* Of all accesses of one buffer, given the last, that write or do not; by level, past the one before. */
-static void move_buffer(const kernel_walk *w, const kernel_access *last, bool written, double *past) {
+static void move_buffer(const kernel_walk *w, const kernel_access *last, bool written, moved_lines *past) {
   double size = fmax(last->size, IR_CACHE_LINE_BYTES);
   const double sizes[] = {(double)w->target->l1_bytes, (double)w->target->l2_bytes,
                           (double)w->target->l3_bytes};
   for (int level = 0; level < PASS_LEVELS; level++) {
-    moved_lines all = {0, 0};
+    moved_lines all = {0};
     for (const kernel_access *a = last;; a = &w->accesses[a->next - 1]) {
       if (a->written == written && !is_repeated(w, a)) {
         moved_lines one = moved_past(w, a, sizes[level]);
-        all.first += one.first, all.again += one.again;
+        all.first += one.first, all.again += one.again, all.jumps += one.jumps;
       }
       if (!a->next) break;
     }
-    past[level] = fmin(all.first, size) + all.again;
+    all.first = fmin(all.first, size);
+    past[level] = all;
   }
+}
+
+/* Is what the kernel writes there the memory of a parameter that it reads first? */
+static bool is_in_place(const kernel_walk *w, const kernel_access *a) {
+  for (size_t i = 0; i < w->access_count; i++) {
+    const kernel_access *b = &w->accesses[i];
+    const ir_node *n = ir_get(w->g, b->buffer);
+    int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : -1;
+    if (slot > 0 && (size_t)slot < w->request->param_count && w->request->params[slot].dies && !b->written &&
+        b->size == a->size && b->home == a->home && !b->random && b->step_count == a->step_count) {
+      bool same = true;
+      for (uint32_t k = 0; k < a->step_count && same; k++) same = a->steps[k].lane || has_step(b, &a->steps[k]);
+      if (same) return true;
+    }
+  }
+  return false;
 }
 
 void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_time *time) {
@@ -128,14 +167,18 @@ void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_tim
     const kernel_access *a = &w->accesses[i];
     if (w->nodes[a->buffer].loop != i + 1) continue; /* of a buffer's accesses the last one stands for all */
     for (int written = 0; written < 2; written++) {
-      double past[PASS_LEVELS + 1] = {0};
+      moved_lines past[PASS_LEVELS + 1] = {{0}};
       const double *rate = written ? rates->write : rates->read;
       move_buffer(w, a, written, past);
+      double share = written && is_in_place(w, a) ? 0.5 : 1; /* lines need not be read first */
       for (int level = 0; level < PASS_LEVELS; level++) {
-        double bytes = fmax(past[level] - past[level + 1], 0);
+        double all = past[level].first + past[level].again,
+               further = past[level + 1].first + past[level + 1].again;
+        double bytes = share * fmax(all - further, 0), jumps = fmax(past[level].jumps - past[level + 1].jumps, 0);
+        double ns = bytes / rate[level] + share * jumps * rates->jump_ns[level];
         time->bytes += bytes;
-        time->memory_ns += bytes / rate[level];
-        if (level == PASS_LEVEL_L2) time->near_ns += bytes / rate[level];
+        time->memory_ns += ns;
+        if (level == PASS_LEVEL_L2) time->near_ns += ns;
       }
     }
   }

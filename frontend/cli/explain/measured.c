@@ -16,6 +16,7 @@
 #include "passes/cost/kernel_time.h"
 
 enum { LEAST_RUNS = 5, MOST_RUNS = 101, MEASURED_NS = 200000000 };
+enum { MOST_PARAMS = 32 }; /* of a kernel whose last uses are told */
 #define MOST_BYTES ((size_t)2 << 30)
 #define LAUNCH_MS  0.0003
 #define RUN_MS     10000.0 /* a graph that takes longer is not run */
@@ -92,7 +93,9 @@ void explain_run_close(explain_run *r) {
   free(r->ns);
   free(r->values.list);
   free(r->iterations);
+  free(r->step_bytes);
   r->program = NULL, r->ns = NULL, r->values = (explain_sizes){0}, r->iterations = NULL;
+  r->step_bytes = NULL;
 }
 
 /* sizes: the graph that is explained is a copy, whose variables are found by name */
@@ -165,6 +168,43 @@ static pass_rates measured_rates(const explain_run *r, const ir_target *t, int t
   return rates;
 }
 
+static bool touches(const ir_step *s, uint32_t slot) {
+  for (uint32_t i = 0; i < s->slot_count; i++)
+    if (s->slots[i] == slot) return true;
+  return false;
+}
+
+/* What is touched since a slot was: by the steps before this one back to its last use, in the run before if
+ * need be. A buffer that is written first takes the memory of others that ended: of all intermediates. */
+static double touched_since(const explain_run *r, const fe_explained *e, size_t number, uint32_t slot,
+                            bool first) {
+  size_t count = e->plan->step_count;
+  double bytes = 0;
+  rt_cost cost;
+  ir_error ignored = {0};
+  if (first && e->plan->slots[slot].kind == IR_SLOT_TEMP)
+    return rt_program_cost(r->program, r->inputs.values, &cost, &ignored) == IR_OK ? (double)cost.temp_bytes : 0;
+  for (size_t i = 1; i < count; i++) {
+    size_t step = (number + count - i) % count;
+    if (touches(&e->plan->steps[step], slot)) break;
+    bytes += r->step_bytes[step];
+  }
+  return bytes;
+}
+
+static size_t find_param_states(const explain_run *r, const fe_explained *e, size_t number,
+                                pass_param_state *params) {
+  const ir_step *step = &e->plan->steps[number];
+  size_t count = step->slot_count < MOST_PARAMS ? step->slot_count : MOST_PARAMS;
+  for (size_t p = 0; p < count; p++) {
+    uint32_t slot = step->slots[p];
+    bool used = e->plan->slots[slot].kind != IR_SLOT_TEMP;
+    for (size_t i = number + 1; i < e->plan->step_count && !used; i++) used = touches(&e->plan->steps[i], slot);
+    params[p] = (pass_param_state){touched_since(r, e, number, slot, p == 0), !used};
+  }
+  return count;
+}
+
 static prediction predict_limits(const explain_run *r, const fe_explained *e, size_t number,
                                  const explain_sizes *s) {
   fe_kernel_work work = fe_work_of(e, number);
@@ -180,13 +220,9 @@ static prediction predict_limits(const explain_run *r, const fe_explained *e, si
   x.memory_ms = bytes > 0 ? bench_limits_ms(all, x.read, x.written, 0) : 0;
   x.limit_ms = fmax(x.memory_ms, c.at_best / all->gflops * 1e-6);
   pass_rates rates = measured_rates(r, e->target, x.threads);
-  double between = 0;
-  for (size_t i = 0; i < e->plan->step_count; i++)
-    if (i != number && e->plan->steps[i].kind == IR_STEP_KERNEL && !e->once[i]) {
-      fe_kernel_work other = fe_work_of(e, i);
-      between += number_of(e->g, other.read, s) + number_of(e->g, other.written, s);
-    }
-  pass_time_request request = {.rates = &rates, .vars = s->list, .var_count = s->count, .between = between};
+  pass_param_state params[MOST_PARAMS];
+  pass_time_request request = {.rates = &rates, .vars = s->list, .var_count = s->count, .params = params};
+  request.param_count = find_param_states(r, e, number, params);
   pass_kernel_time time;
   if (pass_kernel_time_on(e->g, e->plan->steps[number].kernel, e->target, &request, &time)) {
     double computing = time.computing_ns / x.threads;
@@ -214,6 +250,19 @@ static void put_limit(const prediction *x, const fe_explained *e) {
 
 static void put_share(const char *name, double ms, double limit_ms, ir_text *out) {
   ir_textf(out, "  %-7s %.4g ms, %.0f %% of the limit", name, ms, 100 * limit_ms / ms);
+}
+
+/* Set r->step_bytes: what each step reads and writes in a run; what runs once touches nothing then. */
+static bool count_bytes(explain_run *r, const fe_explained *e) {
+  size_t count = e->plan->step_count;
+  if (r->step_bytes) return true;
+  if (!(r->step_bytes = calloc(count + 1, sizeof *r->step_bytes))) return false;
+  for (size_t i = 0; i < count; i++) {
+    if (e->plan->steps[i].kind != IR_STEP_KERNEL || e->once[i]) continue;
+    fe_kernel_work work = fe_work_of(e, i);
+    r->step_bytes[i] = number_of(e->g, work.read, &r->values) + number_of(e->g, work.written, &r->values);
+  }
+  return true;
 }
 
 /* Set r->iterations: how often a run of the graph executes each step; 0: not known, inside a while loop. */
@@ -250,7 +299,7 @@ void explain_run_more(void *run, const struct fe_explained *e, size_t number) {
   }
   if (!r->known) {
     ir_textf(e->out, "  took    %.4g ms\n", (double)r->ns[number] * 1e-6);
-  } else if (find_sizes(r, e->g) && count_iterations(r, e)) {
+  } else if (find_sizes(r, e->g) && count_iterations(r, e) && count_bytes(r, e)) {
     prediction x = predict_limits(r, e, number, &r->values);
     put_limit(&x, e);
     put_share("expects", x.predicted_ms, x.limit_ms, e->out);
