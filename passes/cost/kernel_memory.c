@@ -34,7 +34,7 @@ static double bytes_of(const kernel_access *a, const footprint *f) {
   return fmin(f->segments * lines * IR_CACHE_LINE_BYTES, fmax(a->size, IR_CACHE_LINE_BYTES));
 }
 
-static footprint footprint_of_lanes(const kernel_walk *w, const kernel_access *a) {
+static footprint footprint_of_one(const kernel_walk *w, const kernel_access *a) {
   footprint f = {1, a->element, a->element, false};
   for (int vector = 1; vector >= 0; vector--) /* vector lanes first, which are contiguous in most cases */
     for (uint32_t i = 0; i < a->step_count; i++) {
@@ -46,14 +46,13 @@ static footprint footprint_of_lanes(const kernel_walk *w, const kernel_access *a
   return f;
 }
 
-static void leave_loop(const kernel_walk *w, const kernel_access *a, uint32_t loop, footprint *f) {
-  if (a->random && a->random_home && loop <= a->random_home) {
-    f->segments *= fmax(w->loops[loop].trips, 1), f->jumps = true;
-    return;
-  }
-  for (uint32_t i = 0; i < a->step_count; i++)
-    if (!a->steps[i].lane && a->steps[i].loop == loop)
-      extend(f, w->loops[loop].trips, a->steps[i].stride * a->element);
+/* With the accesses that it stands for, which lie next to it or overlap with it: within an iteration or from one
+ * to the next. */
+static footprint footprint_of_lanes(const kernel_walk *w, const kernel_access *a) {
+  footprint f = footprint_of_one(w, a);
+  f.span += a->more;
+  f.run = f.jumps ? f.run : f.span;
+  return f;
 }
 
 static bool has_step(const kernel_access *a, const kernel_step *step) {
@@ -62,22 +61,36 @@ static bool has_step(const kernel_access *a, const kernel_step *step) {
   return false;
 }
 
-/* Does it touch the same lines as an access before it? Their indices differ by a constant or along lanes: at a
- * distance, what one touches in an iteration the other touches in a later one. */
-static bool is_repeated(const kernel_walk *w, const kernel_access *a) {
-  enum { LOOKED_AT = 8 };
+static bool moves_alike(const kernel_access *a, const kernel_access *b) {
+  uint32_t running[2] = {0, 0};
+  for (uint32_t i = 0; i < a->step_count; i++) running[0] += !a->steps[i].lane;
+  for (uint32_t i = 0; i < b->step_count; i++) running[1] += !b->steps[i].lane;
+  bool alike = a->home == b->home && a->random == b->random && running[0] == running[1];
+  for (uint32_t i = 0; i < a->step_count && alike; i++) alike = a->steps[i].lane || has_step(b, &a->steps[i]);
+  return alike;
+}
+
+void kernel_join_access(const kernel_walk *w, kernel_access *a) {
+  enum { LOOKED_AT = 16 };
   int looked = 0;
-  for (const kernel_access *b = a; b->next && looked < LOOKED_AT; looked++) {
-    b = &w->accesses[b->next - 1];
-    bool same = a->home == b->home && a->random == b->random;
-    uint32_t running[2] = {0, 0};
-    for (uint32_t i = 0; i < a->step_count; i++) running[0] += !a->steps[i].lane;
-    for (uint32_t i = 0; i < b->step_count; i++) running[1] += !b->steps[i].lane;
-    same &= running[0] == running[1];
-    for (uint32_t i = 0; i < a->step_count && same; i++) same = a->steps[i].lane || has_step(b, &a->steps[i]);
-    if (same) return true;
+  for (uint32_t next = a->next; next && looked < LOOKED_AT; looked++) {
+    kernel_access *b = &w->accesses[next - 1];
+    next = b->next;
+    if (b->joined || b->written != a->written || !moves_alike(a, b)) continue;
+    if (b->index != a->index) b->more += footprint_of_one(w, a).span;
+    a->joined = true;
+    return;
   }
-  return false;
+}
+
+static void leave_loop(const kernel_walk *w, const kernel_access *a, uint32_t loop, footprint *f) {
+  if (a->random && a->random_home && loop <= a->random_home) {
+    f->segments *= fmax(w->loops[loop].trips, 1), f->jumps = true;
+    return;
+  }
+  for (uint32_t i = 0; i < a->step_count; i++)
+    if (!a->steps[i].lane && a->steps[i].loop == loop)
+      extend(f, w->loops[loop].trips, a->steps[i].stride * a->element);
 }
 
 /* Adds what the access touches in one iteration of each loop around it. */
@@ -133,7 +146,7 @@ static void move_buffer(const kernel_walk *w, const kernel_access *last, bool wr
   for (int level = 0; level < PASS_LEVELS; level++) {
     moved_lines all = {0};
     for (const kernel_access *a = last;; a = &w->accesses[a->next - 1]) {
-      if (a->written == written && !is_repeated(w, a)) {
+      if (a->written == written && !a->joined) {
         moved_lines one = moved_past(w, a, sizes[level]);
         all.first += one.first, all.again += one.again, all.jumps += one.jumps;
       }
@@ -151,18 +164,15 @@ static bool is_in_place(const kernel_walk *w, const kernel_access *a) {
     const ir_node *n = ir_get(w->g, b->buffer);
     int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : -1;
     if (slot > 0 && (size_t)slot < w->request->param_count && w->request->params[slot].dies && !b->written &&
-        b->size == a->size && b->home == a->home && !b->random && b->step_count == a->step_count) {
-      bool same = true;
-      for (uint32_t k = 0; k < a->step_count && same; k++) same = a->steps[k].lane || has_step(b, &a->steps[k]);
-      if (same) return true;
-    }
+        b->size == a->size && !b->random && moves_alike(a, b))
+      return true;
   }
   return false;
 }
 
 void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_time *time) {
   for (size_t i = 0; i < w->access_count; i++)
-    if (!is_repeated(w, &w->accesses[i])) touch(w, &w->accesses[i]);
+    if (!w->accesses[i].joined) touch(w, &w->accesses[i]);
   for (size_t i = 0; i < w->access_count; i++) {
     const kernel_access *a = &w->accesses[i];
     if (w->nodes[a->buffer].loop != i + 1) continue; /* of a buffer's accesses the last one stands for all */

@@ -337,6 +337,7 @@ static bool add_access(kernel_walk *w, ir_ref ref) {
   kernel_node *buffer = &w->nodes[a->buffer];
   a->next = buffer->loop; /* of a buffer: its last access */
   buffer->loop = (uint32_t)w->access_count;
+  kernel_join_access(w, a);
   kernel_cost c = kernel_access_cost(w, ref, a);
   kernel_add(&w->loops[w->nodes[ref].home].own, &c, 1);
   set_path(w, ref, c.latency);
