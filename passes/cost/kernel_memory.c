@@ -34,13 +34,28 @@ static double bytes_of(const kernel_access *a, const footprint *f) {
   return fmin(f->segments * lines * IR_CACHE_LINE_BYTES, fmax(a->size, IR_CACHE_LINE_BYTES));
 }
 
+/* Extends by the steps along a loop. A loop whose quotients are steps too is several loops, one for each digit
+ * of its index, the lowest first. */
+static void extend_along(const kernel_access *a, bool lane, uint32_t loop, double trips, footprint *f) {
+  double from = 1;
+  while (from < trips) {
+    double stride = 0, to = trips;
+    for (uint32_t i = 0; i < a->step_count; i++) {
+      const kernel_step *s = &a->steps[i];
+      if (s->lane != lane || s->loop != loop) continue;
+      if (s->by <= from) stride += s->stride * from / s->by;
+      else if (s->by < to) to = s->by;
+    }
+    extend(f, to / from, stride * a->element);
+    from = to;
+  }
+}
+
 static footprint footprint_of_one(const kernel_walk *w, const kernel_access *a) {
   footprint f = {1, a->element, a->element, false};
   for (int vector = 1; vector >= 0; vector--) /* vector lanes first, which are contiguous in most cases */
-    for (uint32_t i = 0; i < a->step_count; i++) {
-      const kernel_lane *lane = a->steps[i].lane ? &w->lanes[a->steps[i].loop - 1] : NULL;
-      if (lane && lane->vector == vector) extend(&f, lane->extent, a->steps[i].stride * a->element);
-    }
+    for (uint32_t l = 0; l < w->lane_count; l++)
+      if (w->lanes[l].vector == vector) extend_along(a, true, l + 1, w->lanes[l].extent, &f);
   for (uint32_t l = 0; l < w->lane_count; l++)
     if (a->random_lanes >> l & 1) f.segments *= w->lanes[l].extent, f.jumps = true;
   return f;
@@ -57,7 +72,9 @@ static footprint footprint_of_lanes(const kernel_walk *w, const kernel_access *a
 
 static bool has_step(const kernel_access *a, const kernel_step *step) {
   for (uint32_t i = 0; i < a->step_count; i++)
-    if (!a->steps[i].lane && a->steps[i].loop == step->loop && a->steps[i].stride == step->stride) return true;
+    if (!a->steps[i].lane && a->steps[i].loop == step->loop && a->steps[i].by == step->by &&
+        a->steps[i].stride == step->stride)
+      return true;
   return false;
 }
 
@@ -88,9 +105,7 @@ static void leave_loop(const kernel_walk *w, const kernel_access *a, uint32_t lo
     f->segments *= fmax(w->loops[loop].trips, 1), f->jumps = true;
     return;
   }
-  for (uint32_t i = 0; i < a->step_count; i++)
-    if (!a->steps[i].lane && a->steps[i].loop == loop)
-      extend(f, w->loops[loop].trips, a->steps[i].stride * a->element);
+  extend_along(a, false, loop, w->loops[loop].trips, f);
 }
 
 /* Adds what the access touches in one iteration of each loop around it. */
@@ -185,7 +200,7 @@ void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_tim
         double all = past[level].first + past[level].again,
                further = past[level + 1].first + past[level + 1].again;
         double bytes = share * fmax(all - further, 0), jumps = fmax(past[level].jumps - past[level + 1].jumps, 0);
-        double ns = bytes / rate[level] + share * jumps * rates->jump_ns[level];
+        double ns = bytes / rate[level] + (written ? 0.5 : 1) * jumps * rates->jump_ns[level];
         time->bytes += bytes;
         time->memory_ns += ns;
         if (level == PASS_LEVEL_L2) time->near_ns += ns;

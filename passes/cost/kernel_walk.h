@@ -69,11 +69,11 @@ typedef struct kernel_node {
   uint8_t need;
 } kernel_node;
 
-/* How an index changes: by `stride` elements with each iteration of a loop. */
+/* How an index changes: by `stride` elements with `by` iterations of a loop. */
 typedef struct kernel_step {
   uint32_t loop;
   bool lane, exact; /* not exact: within a quotient or remainder */
-  double stride;
+  double stride, by;
 } kernel_step;
 
 enum { KERNEL_MAX_STEPS = 24 };
