@@ -206,9 +206,29 @@ static ir_ref reordered_sum(ir_graph *g, const path *p) {
               : 0;
 }
 
-/* The first node of the path, with its views before the sum. */
+static bool reuses(ir_graph *g, ir_ref sum) {
+  pass_contraction c;
+  return pass_contraction_of(g, sum, &c) && pass_contraction_reuses(&c);
+}
+
+/* The first node of the path, with the sum stored. */
+static ir_ref stored_below(ir_graph *g, const path *p) {
+  ir_ref made = ir_unary(g, IR_OP_STORED, p->sum);
+  for (uint32_t i = p->count; i-- > 0 && made;) {
+    const ir_node *n = ir_get(g, p->node[i]);
+    ir_ref src[1 + 2 * IR_MAX_RANK];
+    for (uint32_t k = 0; k < n->nsrc; k++) src[k] = k == p->through[i] ? made : n->src[k];
+    made = ir_remake(g, p->node[i], src, n->nsrc);
+  }
+  return made;
+}
+
+/* The first node of the path, with its views before the sum. Where these make one axis of a row and a column,
+ * as the phases of a transposed convolution are interleaved, no tile could use an element twice: then the sum
+ * is stored in its own order. */
 static ir_ref reordered(ir_graph *g, const path *p) {
   ir_ref made = reordered_sum(g, p);
+  if (made && reuses(g, p->sum) && !reuses(g, made)) return stored_below(g, p);
   for (uint32_t i = p->count; i-- > 0 && made;) {
     const ir_node *n = ir_get(g, p->node[i]);
     ir_ref src[3];
