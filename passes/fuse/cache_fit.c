@@ -149,8 +149,10 @@ bool fuse_choose_rows(const fuse_plan *p, fuse_group *group) {
   int8_t inner = innermost(group);
   if (!fuse_fits_arguments(p, group)) return false;
   pass_rows r = measure_row(p, group);
-  while (r.neighbours &&
-         most_elements(g, group->extent[inner]) < PASS_MIN_NEIGHBOUR_ROWS) { /* too few: not shared */
+  /* Not shared: too few neighbours, and the last axis of a contraction, of which a tile then had one row, so
+   * that each iteration would read the other operand for it alone. */
+  while ((r.neighbours && most_elements(g, group->extent[inner]) < PASS_MIN_NEIGHBOUR_ROWS) ||
+         (r.tiled && r.contracted == 1)) {
     group->shared[inner] = false;
     if ((inner = innermost(group)) < 0) return false;
     r = measure_row(p, group);

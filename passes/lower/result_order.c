@@ -206,9 +206,37 @@ static ir_ref reordered_sum(ir_graph *g, const path *p) {
               : 0;
 }
 
-/* The first node of the path, with its views before the sum. */
+/* Elements along the kept axes of both operands of a contraction; 0: it is none. */
+static int64_t batch_of(ir_graph *g, ir_ref sum) {
+  pass_contraction c;
+  if (!pass_contraction_of(g, sum, &c)) return 0;
+  return pass_contraction_size(&c, ~c.reduced & c.operand[0].varies & c.operand[1].varies);
+}
+
+/* Do the path's views make one axis of a row and a column, as those that interleave the phases of a
+ * transposed convolution do? Then tiles would use elements less often, or only once. */
+static bool joins_row_and_column(ir_graph *g, const path *p, ir_ref reordered_sum) {
+  int64_t batch = batch_of(g, p->sum);
+  return batch && batch_of(g, reordered_sum) > batch;
+}
+
+/* The first node of the path, with the sum stored. */
+static ir_ref stored_below(ir_graph *g, const path *p) {
+  ir_ref made = ir_unary(g, IR_OP_STORED, p->sum);
+  for (uint32_t i = p->count; i-- > 0 && made;) {
+    const ir_node *n = ir_get(g, p->node[i]);
+    ir_ref src[1 + 2 * IR_MAX_RANK];
+    for (uint32_t k = 0; k < n->nsrc; k++) src[k] = k == p->through[i] ? made : n->src[k];
+    made = ir_remake(g, p->node[i], src, n->nsrc);
+  }
+  return made;
+}
+
+/* The first node of the path, with its views before the sum or, where these would join rows and columns, with
+ * the sum stored in its own order. */
 static ir_ref reordered(ir_graph *g, const path *p) {
   ir_ref made = reordered_sum(g, p);
+  if (made && joins_row_and_column(g, p, made)) return stored_below(g, p);
   for (uint32_t i = p->count; i-- > 0 && made;) {
     const ir_node *n = ir_get(g, p->node[i]);
     ir_ref src[3];

@@ -9,6 +9,9 @@ enum {
   MIN_LANES = 2, /* lanes of a vector: of one there is nothing to gain */
   /* terms, or elements, along which lanes of a reduction run: those of an AVX2 vector of f32 */
   MIN_LANE_TERMS = 8,
+  /* elements between neighbours up to which whole vectors are read and elements picked from them
+   * (codegen/llvm/memory.c) */
+  MAX_STEP = 4,
   MIN_VECTORS = 4, /* vectors that an axis of varying size has to be able to fill: of shorter ones
                       the remainder, single elements, is a large share */
   /* float operations of a chain that is interleaved: one of 25, of four cycles each, takes as long as the two
@@ -206,6 +209,27 @@ static int quotients_begin(loop_nest *n, const loop_axis *vector) {
   return 0;
 }
 
+/* Are the terms at most MAX_STEP elements apart along the range? */
+static bool reads_near(loop_nest *n, ir_ref reduce, ir_ref range) {
+  ir_ref loads[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, LOOP_MAX_NODES);
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t stride;
+    if (!affine_stride(n->g, ir_src(n->g, loads[i], 1), range, &stride) || stride < -1 || stride > MAX_STEP)
+      return false;
+  }
+  return count < LOOP_MAX_NODES;
+}
+
+/* Has the reduction's last range too few terms for lanes, while elements of the result have room for them?
+ * Windows with a stride, as of pooling, are read in small steps. */
+static bool has_few_terms(loop_nest *n, ir_ref reduce, const loop_axis *last, int output_score) {
+  const ir_node *r = ir_get(n->g, reduce);
+  if (ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi >= MIN_LANE_TERMS) return false;
+  return output_score > 0 || (last && ir_bounds_of(n->g, last->extent).hi >= MIN_LANE_TERMS &&
+                              reads_near(n, reduce, last->range));
+}
+
 void loop_choose_vectors(loop_nest *n) {
   ir_ref reduces[LOOP_MAX_NODES], target = ir_src(n->g, n->store, 1);
   uint32_t reduce_count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, LOOP_MAX_NODES);
@@ -217,9 +241,9 @@ void loop_choose_vectors(loop_nest *n) {
     int output_score = last ? score_of(n, reduces[k], last->range) : -100000;
     int term_score = loop_lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
     if (output_score > best) best = output_score;
-    bool few =
-        ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < MIN_LANE_TERMS && output_score > 0;
-    if (few || (last && loop_is_triangle(n->g, reduces[k], last->range))) continue;
+    if (has_few_terms(n, reduces[k], last, output_score) ||
+        (last && loop_is_triangle(n->g, reduces[k], last->range)))
+      continue;
     if (term_score > output_score) n->lanes_in_reduction = true;
   }
   if (!last || n->lanes_in_reduction) return;
@@ -248,7 +272,9 @@ void loop_choose_vectors(loop_nest *n) {
   if (!reduce_count) {
     loop_choose_unroll(n, last);
     choose_interleaved(n, last, work.operations);
-  } else if (triangle || !product || !loop_choose_tile(n, last, reduces[0])) {
+  } else if (!triangle && product && loop_choose_tile(n, last, reduces[0])) {
+    n->store = loop_panels_ahead(n, reduces[0], last);
+  } else {
     if (!triangle) choose_columns(n, last, reduce_count, is_index_reduction);
     if (reduce_count == 1 && !triangle && !is_index_reduction && work.operations < MIN_AHEAD)
       widen_columns(n, last, reduces[0]);

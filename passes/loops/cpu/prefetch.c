@@ -170,3 +170,35 @@ ir_ref loop_sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range) {
   }
   return used ? pass_substitute(g, body, loads, made, used) : body;
 }
+
+/* Is it a panel that the tile reads in sequence, `width` elements for each term, and that the L1 cache does not
+ * hold? */
+static bool is_panel(loop_nest *n, ir_ref load, const ir_node *reduce, const loop_axis *vector) {
+  ir_graph *g = n->g;
+  const ir_node *l = ir_get(g, load);
+  int64_t bytes = ir_dtypes[l->dtype].bytes, width = (int64_t)vector->lanes * vector->unroll, terms = 1, stride;
+  if (ir_op_of(g, l->src[0]) != IR_OP_PARAM || l->arg != 0 ||
+      !loop_lane_stride(n, l->src[1], vector->range, width, &stride) || stride != 1)
+    return false;
+  for (uint32_t i = reduce->nsrc; i-- > 1;) {
+    if (!affine_stride(g, l->src[1], reduce->src[i], &stride) || stride != width * terms) return false;
+    int64_t size = ir_bounds_of(g, ir_src(g, reduce->src[i], 0)).hi;
+    if (size > INT32_MAX / terms) return true;
+    terms *= size;
+  }
+  return terms * width * bytes > n->target->l1_bytes;
+}
+
+ir_ref loop_panels_ahead(loop_nest *n, ir_ref reduce, const loop_axis *vector) {
+  ir_graph *g = n->g;
+  const ir_node *r = ir_get(g, reduce);
+  ir_ref loads[LOOP_MAX_TERM_LOADS], made[LOOP_MAX_TERM_LOADS];
+  uint32_t count = affine_find_range(g, r->src[0], IR_OP_LOAD, loads, LOOP_MAX_TERM_LOADS), used = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!is_panel(n, loads[i], r, vector)) continue;
+    loads[used] = loads[i];
+    made[used++] = loop_load_ahead(g, loads[i], AHEAD_BYTES / ir_dtypes[ir_dtype_of(g, loads[i])].bytes,
+                                   IR_NO_STREAM);
+  }
+  return used ? pass_substitute(g, n->store, loads, made, used) : n->store;
+}

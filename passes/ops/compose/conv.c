@@ -1,20 +1,9 @@
 /* Convolutions (cross-correlations, as neural networks use the word): the windows of x times the weight,
- * summed over channels and window indices. A transposed convolution inserts stride - 1 zeros between the
- * elements of x and uses the weight flipped along its spatial axes. */
-#include "window.h"
+ * summed over channels and window indices. */
+#include "conv.h"
 
-typedef struct conv {
-  const char *who;
-  ir_ref x, weight, bias; /* in the dtype to compute in; bias: 0 for none */
-  size_t axes;            /* number of spatial axes */
-  int64_t groups;
-  op_window w[IR_MAX_RANK];
-  ir_dtype dtype; /* of the result */
-} conv;
-
-/* Checks that both kinds share. False after failing. */
-static bool start_conv(ir_graph *g, conv *c, const ir_ref *x, size_t n, const op_window *w, size_t axes,
-                       int64_t groups) {
+bool op_conv_start(ir_graph *g, op_convolution *c, const ir_ref *x, size_t n, const op_window *w, size_t axes,
+                   int64_t groups) {
   ir_ref own[3] = {x[0], x[1], n > 2 ? x[2] : 0};
   if (!op_compose_begin(g, c->who, own, n)) return false;
   c->x = own[0], c->weight = own[1], c->bias = own[2], c->axes = axes, c->groups = groups;
@@ -44,9 +33,7 @@ static bool start_conv(ir_graph *g, conv *c, const ir_ref *x, size_t n, const op
   return true;
 }
 
-/* Checks channels: x has as many as `expected` (from the weight), `split` is divisible by the groups, and the
- * bias has `out` elements. False after failing. */
-static bool channels(ir_graph *g, const conv *c, ir_ref expected, ir_ref split, ir_ref out) {
+bool op_conv_channels(ir_graph *g, const op_convolution *c, ir_ref expected, ir_ref split, ir_ref out) {
   ir_ref have = ir_dim(g, c->x, 1), groups = ir_index(g, c->groups);
   if (!op_decided(g, IR_OP_EQ, have, expected)) {
     op_refuse(g,
@@ -70,7 +57,7 @@ static bool channels(ir_graph *g, const conv *c, ir_ref expected, ir_ref split, 
   return false;
 }
 
-static void convert_to_wide(ir_graph *g, conv *c) {
+void op_conv_widen(ir_graph *g, op_convolution *c) {
   ir_dtype within = ir_is_float(c->dtype) ? op_float_wide(c->dtype) : c->dtype;
   c->x = op_convert(g, c->who, c->x, within);
   c->weight = op_convert(g, c->who, c->weight, within);
@@ -79,7 +66,7 @@ static void convert_to_wide(ir_graph *g, conv *c) {
 
 /* x [batch, groups, 1, in, windows..., indices...] times weight [groups, out, in, 1..., indices...], summed
  * over in and the indices within windows; then the groups and their channels are merged into one axis. */
-static ir_ref correlate(ir_graph *g, conv *c) {
+ir_ref op_conv_correlate(ir_graph *g, const op_convolution *c) {
   ir_ref dims[2 * IR_MAX_RANK], list[IR_MAX_RANK];
   if (!c->x || !c->weight) return 0;
   size_t m = c->axes, n = 0;
@@ -101,89 +88,25 @@ static ir_ref correlate(ir_graph *g, conv *c) {
   size_t sums = 0;
   list[sums++] = ir_index(g, 3);
   for (size_t i = 0; i < m; i++) list[sums++] = ir_index(g, (int64_t)(4 + m + i));
-  ir_ref y = op_reshape(g, op_reduce(g, IR_OP_SUM, op_mul(g, x, weight), list, sums, false), result, 2 + m);
+  return op_reshape(g, op_reduce(g, IR_OP_SUM, op_mul(g, x, weight), list, sums, false), result, 2 + m);
+}
+
+ir_ref op_conv_finish(ir_graph *g, const op_convolution *c, ir_ref y) {
+  ir_ref dims[IR_MAX_RANK];
+  if (!y) return 0;
   if (c->bias) {
-    list[0] = all;
-    for (size_t i = 0; i < m; i++) list[1 + i] = one;
-    y = op_add(g, y, op_reshape(g, c->bias, list, 1 + m));
+    dims[0] = ir_dim(g, c->bias, 0);
+    for (size_t i = 0; i < c->axes; i++) dims[1 + i] = ir_index(g, 1);
+    y = op_add(g, y, op_reshape(g, c->bias, dims, 1 + c->axes));
   }
   return op_cast(g, y, c->dtype);
 }
 
 ir_ref op_conv(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_t axes, int64_t groups) {
-  conv c = {.who = "conv"};
-  if (!start_conv(g, &c, x, n, w, axes, groups)) return 0;
+  op_convolution c = {.who = "conv"};
+  if (!op_conv_start(g, &c, x, n, w, axes, groups)) return 0;
   ir_ref out = ir_dim(g, c.weight, 0), in = pass_mul_int(g, ir_dim(g, c.weight, 1), groups);
-  if (!channels(g, &c, in, out, out)) return op_compose_end(g, c.who, 0);
-  convert_to_wide(g, &c);
-  return op_compose_end(g, c.who, correlate(g, &c));
-}
-
-/* Inserts stride - 1 zeros between the elements of each spatial axis. */
-static ir_ref dilate_input(ir_graph *g, ir_ref x, const op_window *w, size_t axes) {
-  ir_ref dims[IR_MAX_RANK + 1], list[2 * IR_MAX_RANK + 2], zero = ir_index(g, 0);
-  for (uint32_t a = 2; a < 2 + axes && x; a++) {
-    int64_t step = w[a - 2].stride;
-    if (step == 1) continue;
-    uint32_t rank = ir_rank(g, x);
-    ir_ref size = ir_dim(g, x, a);
-    x = op_unsqueeze(g, x, a + 1);
-    for (uint32_t i = 0; i <= rank; i++)
-      list[2 * i] = zero, list[2 * i + 1] = ir_index(g, i == a + 1 ? step - 1 : 0);
-    x = op_pad(g, x, list, rank + 1, 0, IR_PAD_CONSTANT);
-    if (!x) return 0;
-    for (uint32_t i = 0; i < rank; i++) dims[i] = ir_dim(g, x, i <= a ? i : i + 1);
-    dims[a] = pass_mul_int(g, size, step);
-    x = op_reshape(g, x, dims, rank);
-    for (uint32_t i = 0; i < rank && x; i++) list[2 * i] = zero, list[2 * i + 1] = ir_dim(g, x, i);
-    list[2 * a + 1] = pass_add_int(g, dims[a], 1 - step);
-    x = op_shrink(g, x, list, rank);
-  }
-  return x;
-}
-
-/* The weight [groups * in, out, ...] as [groups * out, in, ...], flipped along its spatial axes. */
-static ir_ref transposed_weight(ir_graph *g, const conv *c) {
-  ir_ref dims[IR_MAX_RANK + 1], axes[IR_MAX_RANK], in = pass_div_int(g, ir_dim(g, c->weight, 0), c->groups),
-                                                   out = ir_dim(g, c->weight, 1);
-  size_t m = c->axes;
-  dims[0] = ir_index(g, c->groups), dims[1] = in, dims[2] = out;
-  for (size_t i = 0; i < m; i++)
-    dims[3 + i] = ir_index(g, c->w[i].extent), axes[i] = ir_index(g, (int64_t)(2 + i));
-  ir_ref y = op_swap_axes(g, op_reshape(g, c->weight, dims, 3 + m), 1, 2);
-  dims[1] = pass_mul_int(g, out, c->groups), dims[2] = in;
-  return op_flip(g, op_reshape(g, y, dims + 1, 2 + m), axes, m);
-}
-
-/* The result for stride s has (i - 1)*s + span - before - after + extra elements: the axis with zeros
- * inserted has (i - 1)*s + 1, and is padded by span - 1 - before and span - 1 - after + extra, or shrunk
- * where that is negative. */
-ir_ref op_conv_transpose(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_t axes,
-                         int64_t groups) {
-  conv c = {.who = "conv_transpose"};
-  if (!start_conv(g, &c, x, n, w, axes, groups)) return 0;
-  ir_ref in = ir_dim(g, c.weight, 0), out = pass_mul_int(g, ir_dim(g, c.weight, 1), groups),
-         list[2 * IR_MAX_RANK];
-  if (!channels(g, &c, in, in, out)) return op_compose_end(g, c.who, 0);
-  convert_to_wide(g, &c);
-  ir_ref y = dilate_input(g, c.x, c.w, axes);
-  if (!y) return op_compose_end(g, c.who, 0);
-  for (uint32_t i = 0; i < 2; i++) list[2 * i] = ir_index(g, 0), list[2 * i + 1] = ir_dim(g, y, i);
-  for (uint32_t i = 0; i < axes; i++) {
-    op_window *v = &c.w[i];
-    if (v->extra < 0 || (v->extra >= v->stride && v->extra >= v->dilation))
-      return op_refuse(
-          g,
-          "conv_transpose: output_padding %lld of spatial axis %u is out of range; x has shape %s; it is "
-          ">= 0 and less than the stride or the dilation",
-          (long long)v->extra, i, OP_TYPE(c.x));
-    int64_t edge = (v->extent - 1) * v->dilation, before = edge - v->before,
-            after = edge - v->after + v->extra;
-    list[4 + 2 * i] = ir_index(g, before < 0 ? -before : 0);
-    list[5 + 2 * i] = pass_add_int(g, ir_dim(g, y, 2 + i), after < 0 ? after : 0);
-    v->before = before > 0 ? before : 0, v->after = after > 0 ? after : 0, v->stride = 1;
-  }
-  c.weight = c.weight ? transposed_weight(g, &c) : 0;
-  c.x = op_shrink(g, y, list, 2 + axes);
-  return op_compose_end(g, c.who, correlate(g, &c));
+  if (!op_conv_channels(g, &c, in, out, out)) return op_compose_end(g, c.who, 0);
+  op_conv_widen(g, &c);
+  return op_compose_end(g, c.who, op_conv_finish(g, &c, op_conv_correlate(g, &c)));
 }
