@@ -14,14 +14,18 @@ bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, i
   return inside && affine_stride(n->g, inside, low, stride);
 }
 
+/* Scores of a load. One that is not contiguous takes an access for each lane, 16 of f32 in the widest
+ * vectors: no number of contiguous ones in a term outweighs it. */
+enum { CONTIGUOUS = 4, BROADCAST = 1, APART = -16 };
+
 int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
   ir_ref loads[LOOP_MAX_NODES];
   uint32_t count = affine_find_range(n->g, root, IR_OP_LOAD, loads, LOOP_MAX_NODES);
   int score = 0;
   for (uint32_t i = 0; i < count; i++) {
     int64_t stride;
-    if (!loop_lane_stride(n, ir_src(n->g, loads[i], 1), range, block, &stride)) score -= 4;
-    else score += stride == 0 ? 1 : stride == 1 || stride == -1 ? 4 : -4;
+    if (!loop_lane_stride(n, ir_src(n->g, loads[i], 1), range, block, &stride)) score += APART;
+    else score += stride == 0 ? BROADCAST : stride == 1 || stride == -1 ? CONTIGUOUS : APART;
   }
   return score;
 }

@@ -232,17 +232,29 @@ static double cost(const packing *k) {
   return work + copying(k, k->columns, k->columns_form) + copying(k, k->rows, k->rows_form);
 }
 
-/* The form, or AS_IS where a small product loses less by reading the operand as it is than the copy costs. A
- * tile has 4 rows and 4 vectors of columns at least: so many of its multiplications use an element that is
- * read or computed once. An element of a row is computed alone, not in a vector. */
-static form worth_its_launch(const packing *k, const pass_operand *o, form f) {
+/* What reading the operand as it is costs for each multiplication, beyond a load. An element of the columns
+ * is computed in a vector, and used by the rows of a tile; one of the rows is computed alone, in the time of
+ * a vector, and used by the columns of a tile. Where the columns are not contiguous, lanes run along the
+ * terms: both operands are then gathered, unless they are contiguous along these. */
+static double lost_as_is(const packing *k, const pass_operand *o) {
   enum { TILE_ROWS = 4 /* of the least tile */ };
   const pass_contraction *c = k->c;
-  double all = (double)pass_contraction_size(c, UINT32_MAX);
-  bool apart = o == k->columns && axis_stride(c, o, k->column) != 1;
+  int64_t reuse = pass_contraction_size(c, ~c->reduced & ~o->varies),
+          lanes = VECTOR_BYTES / ir_dtypes[c->dtype].bytes, count, least;
+  bool columns = o == k->columns, apart = axis_stride(c, k->columns, k->column) != 1;
+  int64_t most = columns ? TILE_ROWS : PACK_TILE_COLUMNS;
+  double each = is_masked(c, o) ? (double)MASKING * (double)(columns ? 1 : lanes) : 0,
+         lost = each / (double)(reuse < most ? reuse : most);
+  bool gathered =
+      columns ? apart : apart && k->columns_form == AS_IS && longest_stride(c, o, &count, &least) > 1;
+  return lost + (gathered ? GATHERED - 1 : 0);
+}
+
+/* The form, or AS_IS where a small product loses less by reading the operand as it is than the copy costs. */
+static form worth_its_launch(const packing *k, const pass_operand *o, form f) {
+  double all = (double)pass_contraction_size(k->c, UINT32_MAX);
   if (f == AS_IS || all >= MUCH) return f;
-  double lost = (apart ? GATHERED - 1 : 0) + (is_masked(c, o) ? (double)MASKING / TILE_ROWS : 0);
-  return copying(k, o, f) + LAUNCH < all * lost ? f : AS_IS;
+  return copying(k, o, f) + LAUNCH < all * lost_as_is(k, o) ? f : AS_IS;
 }
 
 static void choose_forms(packing *k) {
