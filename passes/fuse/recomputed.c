@@ -3,13 +3,15 @@
  *
  *   evaluations   how many elements of a value the kernels that read it compute, where it is fused into them
  *   cost          of one of these, in operations of one instruction for each vector
+ *   masks         what its joins, pads and gathers add to that inside reductions, whose loops are not split
+ *                 where conditions change, as those of a value's own kernel are (passes/domain/peel.c)
  *
  * Both are sums over the graph: an elementwise operation evaluates each operand once for each evaluation of
  * its own, a view as well, a reduction once for each of its terms; users at the points of one value share
  * what they evaluate (passes/patterns/recompute.h). What is stored is evaluated once for each element. A
  * value is stored where
  *
- *   evaluations * cost  >  MIN_GAIN * (elements * (cost + writing) + evaluations * reading)
+ *   evaluations * (cost + masks)  >  MIN_GAIN * (elements * (cost + writing) + evaluations * reading)
  *
  * by at least what a kernel costs. The cost of a value depends on what is stored below it, and that on the
  * evaluations above: so the choice is made twice, from users to operands, the second time with the costs that
@@ -36,6 +38,7 @@
 enum {
   READING = 1,         /* from a cache */
   GATHERING = 16,      /* an index, a mask and a load for each element */
+  MASKING = 4,         /* two comparisons, a mask, and a selection */
   WRITING = 2,         /* and what the reader waits for it */
   FAR_WRITING = 24,    /* where the values do not stay in the L2 cache */
   FAR_BYTES = 1 << 20, /* of such values: an L2 cache of 1 MiB */
@@ -64,7 +67,8 @@ typedef struct values {
   size_t count, cap;
   /* by node */
   double *evaluations;
-  uint16_t *cost;
+  uint16_t *cost, *masks;
+  uint8_t *looped;     /* some reduction evaluates it inside its loops */
   ir_ref *place;       /* as in pass_sharing */
   uint8_t *recomputed; /* needed at several places */
   uint8_t *epilogue;   /* as pass_epilogues leaves it */
@@ -141,20 +145,40 @@ static int cost_of_reading(const values *v, ir_ref r) {
   return GATHERING;
 }
 
+/* What one element of a view or a gather costs inside a reduction's loop beyond that: a test for each operand
+ * of a join. A constant pad alone is where a reduction ends early. */
+static int cost_of_masks(const values *v, ir_ref r) {
+  const ir_node *n = ir_get(v->g, r);
+  switch ((int)n->op) {
+  case IR_OP_CONCAT:
+  case IR_OP_STACK: return MASKING * (int)ir_operand_count(n);
+  case IR_OP_PAD: return ir_arg_mode(n) == IR_PAD_CONSTANT ? MASKING : 3 * MASKING;
+  case IR_OP_GATHER: return MASKING;
+  default: return 0;
+  }
+}
+
+static uint16_t limited(uint32_t cost) { return (uint16_t)(cost < MAX_COST ? cost : (uint32_t)MAX_COST); }
+
 /* Costs of one element, where it is computed from what is in memory. */
 static void find_costs(values *v) {
   for (size_t i = 0; i < v->count; i++) {
     ir_ref r = v->live[i];
     const ir_node *n = ir_get(v->g, r);
-    uint32_t cost = (uint32_t)(pass_element_cost(n) + cost_of_reading(v, r));
+    uint32_t cost = (uint32_t)(pass_element_cost(n) + cost_of_reading(v, r)),
+             masks = (uint32_t)cost_of_masks(v, r);
     bool reduces = ir_ops[n->op].cls == IR_CLASS_REDUCE; /* in memory where it is needed again */
     if (!ir_shape(v->g, r)) continue;
     if (reduces || has_memory(n)) cost = READING;
     for (uint32_t k = 0; k < ir_operand_count(n) && !reduces && !has_memory(n); k++) {
       bool again = k > 0 && n->src[k] == n->src[0];
-      if (!again) cost += in_memory(v, n->src[k]) ? (uint32_t)READING : v->cost[n->src[k]];
+      if (again) continue;
+      bool memory = in_memory(v, n->src[k]);
+      cost += memory ? (uint32_t)READING : v->cost[n->src[k]];
+      masks += memory ? 0 : v->masks[n->src[k]];
     }
-    v->cost[r] = (uint16_t)(cost < MAX_COST ? cost : (uint32_t)MAX_COST);
+    v->cost[r] = limited(cost);
+    v->masks[r] = reduces || has_memory(n) ? 0 : limited(masks);
   }
 }
 
@@ -243,21 +267,29 @@ static void separate_short_rows(values *v) {
   }
 }
 
+/* How often each element has to be evaluated at least, for the value to be stored here; 0: it never is. */
+static double least_times(const values *v, ir_ref r) {
+  const ir_node *n = ir_get(v->g, r);
+  bool elementwise = pass_is_elementwise(n), gathers = cost_of_reading(v, r) > 0,
+       masked = v->looped[r] && v->masks[r] > MASKING && (elementwise || cost_of_masks(v, r));
+  if (v->kept[r] || !ir_rank(v->g, r)) return 0;
+  if (masked || v->epilogue[r] & PASS_EPILOGUE) return 1;
+  return gathers ? 2 : elementwise ? MIN_TIMES : 0;
+}
+
 static bool is_chosen(const values *v, ir_ref r) {
   ir_graph *g = v->g;
-  const ir_node *n = ir_get(g, r);
-  bool gathers = cost_of_reading(v, r) > 0;
-  if ((!pass_is_elementwise(n) && !gathers) || v->kept[r] || !ir_rank(g, r)) return false;
-  double elements = pass_elements(g, r), evaluations = v->evaluations[r], cost = v->cost[r];
-  if (evaluations <= elements ||
-      (!(v->epilogue[r] & PASS_EPILOGUE) && evaluations < (gathers ? 2 : MIN_TIMES) * elements))
+  double elements = pass_elements(g, r), evaluations = v->evaluations[r], cost = v->cost[r],
+         masks = v->looped[r] ? v->masks[r] : 0, times = least_times(v, r);
+  bool epilogue = v->epilogue[r] & PASS_EPILOGUE;
+  if (times == 0 || evaluations < times * elements || (evaluations <= elements && (masks == 0 || epilogue)))
     return false;
-  bool far = elements * ir_dtypes[n->dtype].bytes > FAR_BYTES;
-  double writing = v->epilogue[r] & PASS_EPILOGUE ? 0
-                   : far                          ? FAR_WRITING
-                                                  : WRITING, /* the sum is in memory otherwise */
+  bool far = elements * ir_dtypes[ir_dtype_of(g, r)].bytes > FAR_BYTES;
+  double writing = epilogue ? 0
+                   : far    ? FAR_WRITING
+                            : WRITING, /* the sum is in memory otherwise */
       stored = elements * (cost + writing) + evaluations * READING;
-  return evaluations * cost > MIN_GAIN * stored + KERNEL;
+  return evaluations * (cost + masks) > MIN_GAIN * stored + KERNEL;
 }
 
 /* Adds what node r evaluates of its operands. All its users have been visited. */
@@ -270,6 +302,9 @@ static void evaluate_operands(values *v, ir_ref r) {
        repeated = ir_ops[n->op].cls == IR_CLASS_REDUCE && v->evaluations[r] > pass_elements(g, r);
   bool own = memory || repeated || !pass_is_elementwise(n) || v->recomputed[r] || !v->place[r];
   double each = !tensor ? 0 : memory || repeated ? pass_elements(g, r) : v->evaluations[r];
+  bool tiled = n->op == IR_OP_SUM && pass_may_reuse(g, r); /* packing decides */
+  bool looped = !memory && ((ir_ops[n->op].cls == IR_CLASS_REDUCE && !tiled) ||
+                            (v->looped[r] && (pass_is_elementwise(n) || ir_ops[n->op].cls == IR_CLASS_VIEW)));
   for (uint32_t k = 0; k < (tensor ? ir_operand_count(n) : n->nsrc); k++) {
     ir_ref operand = n->src[k], place = own ? r : v->place[r];
     if (!ir_shape(g, operand)) continue;
@@ -279,6 +314,7 @@ static void evaluate_operands(values *v, ir_ref r) {
     else v->evaluations[operand] += some;
     if (v->place[operand] && !shared) v->recomputed[operand] = 1;
     v->place[operand] = place;
+    v->looped[operand] |= looped;
   }
 }
 
@@ -286,7 +322,7 @@ static bool choose(values *v) {
   bool any = false;
   for (size_t i = 0; i < v->count; i++) {
     ir_ref r = v->live[i];
-    v->evaluations[r] = 0, v->place[r] = 0, v->recomputed[r] = 0;
+    v->evaluations[r] = 0, v->place[r] = 0, v->recomputed[r] = 0, v->looped[r] = 0;
   }
   for (size_t i = v->count; i-- > 0;) {
     ir_ref r = v->live[i];
@@ -304,9 +340,10 @@ static bool is_of_indices(const values *v, ir_ref r) {
   return op == IR_OP_IOTA || op == IR_OP_CONST || v->kept[r] == OF_INDICES;
 }
 
-/* Does it select by indices alone? */
+/* Does it select by indices alone, between a value and what is known? */
 static bool is_mask(const values *v, const ir_node *n) {
-  return n->op == IR_OP_WHERE && v->kept[n->src[0]] == OF_INDICES;
+  return n->op == IR_OP_WHERE && v->kept[n->src[0]] == OF_INDICES &&
+         (v->kept[n->src[1]] == OF_INDICES || v->kept[n->src[2]] == OF_INDICES);
 }
 
 /* Is it narrow integers, converted and perhaps moved by a zero point? Products read them in pairs, matrix
@@ -339,11 +376,13 @@ static void keep_masked(values *v) {
     if (indices) v->kept[v->live[i]] = OF_INDICES;
     else if (masked) v->kept[v->live[i]] = KEPT;
   }
-  /* what is masked, down to the reduction that need not compute all of it */
+  /* what is masked, down to the reduction that need not compute all of it; or to what is expanded, all of
+   * which is needed somewhere */
   for (size_t i = v->count; i-- > 0;) {
     const ir_node *n = ir_get(v->g, v->live[i]);
     bool elementwise = pass_is_elementwise(n), mask = is_mask(v, n);
-    if ((!elementwise && ir_ops[n->op].cls != IR_CLASS_VIEW) || !(mask || v->kept[v->live[i]] == BELOW_MASK))
+    if ((!elementwise && ir_ops[n->op].cls != IR_CLASS_VIEW) || n->op == IR_OP_EXPAND ||
+        !(mask || v->kept[v->live[i]] == BELOW_MASK))
       continue;
     for (uint32_t k = mask; k < ir_operand_count(n); k++)
       if (!v->kept[n->src[k]]) v->kept[n->src[k]] = BELOW_MASK;
@@ -365,18 +404,20 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results) {
   values v = {.g = g};
   size_t nodes = (size_t)results + 1;
   ir_ref root = 0, *map = ir_alloc(g->mem, nodes * sizeof *map);
-  enum { TABLES = 9 }; /* arrays by node: those whose sizes follow */
+  enum { TABLES = 11 }; /* arrays by node: those whose sizes follow */
   void *table[TABLES] = {NULL};
   static const size_t sizes[TABLES] = {sizeof *v.evaluations, sizeof *v.cost,     sizeof *v.place,
                                        sizeof *v.recomputed,  sizeof *v.epilogue, sizeof *v.kept,
-                                       sizeof *v.product,     sizeof *v.hard,     sizeof *v.stored};
+                                       sizeof *v.product,     sizeof *v.hard,     sizeof *v.stored,
+                                       sizeof *v.masks,       sizeof *v.looped};
   bool good = map != NULL;
   for (int i = 0; i < TABLES && good; i++) {
     good = (table[i] = ir_alloc(g->mem, nodes * sizes[i])) != NULL;
     if (good) memset(table[i], 0, nodes * sizes[i]);
   }
   v.evaluations = table[0], v.cost = table[1], v.place = table[2], v.recomputed = table[3];
-  v.epilogue = table[4], v.kept = table[5], v.product = table[6], v.stored = table[7], v.hard = table[8];
+  v.epilogue = table[4], v.kept = table[5], v.product = table[6], v.hard = table[7], v.stored = table[8];
+  v.masks = table[9], v.looped = table[10];
   if (good && ir_reachable_inside(g, &results, 1, &v.live, &v.count, &v.cap) == IR_OK) {
     pass_epilogues(g, v.live, v.count, NULL, 0, v.epilogue);
     keep_masked(&v);
