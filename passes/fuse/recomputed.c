@@ -45,6 +45,7 @@ enum {
   MAX_COST = 1 << 10,  /* of one element: where values are shared, sums along all paths grow without limit */
   MANY_TERMS = 16, /* of a product, from which on an elementary function of its result is the lesser part */
   MIN_RUN = 8,     /* elements of a row: half a vector of f32 */
+  CHAINED = 4,     /* what an elementary function loses behind another one, for each element */
   ROW_COST = 16,   /* what an elementary function loses for each element of rows of two to seven */
   KERNEL = 1 << 14 /* a launch of 0.2 us */
 };
@@ -74,6 +75,7 @@ typedef struct values {
   uint8_t *epilogue;   /* as pass_epilogues leaves it */
   uint8_t *kept;       /* why it is not stored here; 0: it may be */
   uint8_t *product; /* PRODUCT, SHORT: one is fused into it; SEPARATE: it is stored for the sake of lanes */
+  uint8_t *chained; /* an elementary function is fused into it */
   uint8_t *hard;    /* an elementary function of it is in the same kernel */
   uint8_t *stored;  /* PACK_STORED */
   pass_constant_values constants;
@@ -212,6 +214,43 @@ static void separate_products(values *v) {
       }
       last = below;
       v->product[r] = v->product[below];
+    }
+  }
+}
+
+/* chains of elementary functions */
+
+/* Marks what something else than an elementwise operation reads, or is fused into. */
+static void mark_viewed(values *v) {
+  for (size_t i = v->count; i-- > 0;) {
+    ir_ref r = v->live[i];
+    const ir_node *n = ir_get(v->g, r);
+    bool elementwise = pass_is_elementwise(n);
+    for (uint32_t k = 0; k < ir_operand_count(n) && ir_shape(v->g, r) && n->op != IR_OP_STORED; k++)
+      v->looped[n->src[k]] |= !elementwise || v->looped[r];
+  }
+}
+
+/* An elementary function holds its coefficients, and several values of each of the chains that are
+ * interleaved, in registers; behind another one in the same loop it finds them taken. So what it reads is
+ * stored, if that holds another function: scheduling then computes both in loops of their own over a few
+ * rows, which stay in the L1 cache (row_group.c). */
+static void separate_chains(values *v) {
+  ir_graph *g = v->g;
+  mark_viewed(v);
+  for (size_t i = 0; i < v->count; i++) {
+    ir_ref r = v->live[i];
+    const ir_node *n = ir_get(g, r);
+    bool elementary = pass_is_elementwise(n) && is_elementary(n);
+    v->chained[r] = elementary;
+    for (uint32_t k = 0; k < ir_operand_count(n) && ir_shape(g, r) && pass_is_elementwise(n); k++) {
+      ir_ref below = n->src[k];
+      double elements = pass_elements(g, below);
+      bool far = elements * ir_dtypes[ir_dtype_of(g, below)].bytes > FAR_BYTES,
+           splits = elementary && v->chained[below] && !v->kept[below] && !v->product[below] &&
+                    ir_rank(g, below) && elements * CHAINED > KERNEL && !(far && v->looped[below]);
+      if (splits) v->product[below] = SEPARATE, v->chained[below] = 0;
+      v->chained[r] |= v->chained[below];
     }
   }
 }
@@ -404,12 +443,12 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results) {
   values v = {.g = g};
   size_t nodes = (size_t)results + 1;
   ir_ref root = 0, *map = ir_alloc(g->mem, nodes * sizeof *map);
-  enum { TABLES = 11 }; /* arrays by node: those whose sizes follow */
+  enum { TABLES = 12 }; /* arrays by node: those whose sizes follow */
   void *table[TABLES] = {NULL};
   static const size_t sizes[TABLES] = {sizeof *v.evaluations, sizeof *v.cost,     sizeof *v.place,
                                        sizeof *v.recomputed,  sizeof *v.epilogue, sizeof *v.kept,
                                        sizeof *v.product,     sizeof *v.hard,     sizeof *v.stored,
-                                       sizeof *v.masks,       sizeof *v.looped};
+                                       sizeof *v.masks,       sizeof *v.looped,   sizeof *v.chained};
   bool good = map != NULL;
   for (int i = 0; i < TABLES && good; i++) {
     good = (table[i] = ir_alloc(g->mem, nodes * sizes[i])) != NULL;
@@ -417,7 +456,7 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results) {
   }
   v.evaluations = table[0], v.cost = table[1], v.place = table[2], v.recomputed = table[3];
   v.epilogue = table[4], v.kept = table[5], v.product = table[6], v.hard = table[7], v.stored = table[8];
-  v.masks = table[9], v.looped = table[10];
+  v.masks = table[9], v.looped = table[10], v.chained = table[11];
   if (good && ir_reachable_inside(g, &results, 1, &v.live, &v.count, &v.cap) == IR_OK) {
     pass_epilogues(g, v.live, v.count, NULL, 0, v.epilogue);
     keep_masked(&v);
@@ -425,6 +464,7 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results) {
     separate_products(&v);
     find_costs(&v);
     separate_short_rows(&v);
+    separate_chains(&v);
     bool any = choose(&v);
     if (any) find_costs(&v), any = choose(&v);
     if (!any) root = results;
