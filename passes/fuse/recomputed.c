@@ -46,7 +46,8 @@ enum {
   MANY_TERMS = 16, /* of a product, from which on an elementary function of its result is the lesser part */
   MIN_RUN = 8,     /* elements of a row: half a vector of f32 */
   CHAINED = 4,     /* what an elementary function loses behind another one, for each element */
-  ROW_COST = 16,   /* what an elementary function loses for each element of rows of two to seven */
+  ROW_COST = 48,   /* what an elementary function loses for each element of rows of two to seven: a half to
+                      seven eighths of the lanes */
   KERNEL = 1 << 14 /* a launch of 0.2 us */
 };
 /* Elements that a register tile makes of one that it loads: it has 4 rows at least (docs/contractions.md). */
@@ -280,28 +281,49 @@ static double run_of(const values *v, ir_ref view) {
   return run;
 }
 
-/* Elementary functions have as many lanes as elements follow one another in all that a kernel reads. Where
- * rows that a view moves are too short for them, the view is stored, and what it is made of before. */
+/* How many elements of what is gathered follow one another in memory. */
+static double run_of_gather(const values *v, ir_ref gather) {
+  double run = 1;
+  for (uint32_t a = ir_rank(v->g, ir_src(v->g, gather, 0));
+       a-- > (uint32_t)ir_arg_int(ir_get(v->g, gather)) + 1;)
+    run *= size_of(v, ir_src(v->g, gather, 0), a);
+  return run;
+}
+
+/* The shortest run on the way through views to what they are made of, which *below is set to. */
+static double shortest_run(const values *v, ir_ref top, ir_ref *below) {
+  ir_graph *g = v->g;
+  double run = MIN_RUN;
+  for (*below = top;; *below = ir_src(g, *below, 0)) {
+    ir_op op = ir_op_of(g, *below);
+    bool view = ir_ops[op].cls == IR_CLASS_VIEW && op != IR_OP_STACK;
+    if (!view && op != IR_OP_GATHER) return run;
+    double here = op == IR_OP_EXPAND ? MIN_RUN : view ? run_of(v, *below) : run_of_gather(v, *below);
+    if (here < run) run = here;
+  }
+}
+
+/* Elementary functions have as many lanes as elements follow one another in all that a kernel reads and
+ * stores. Where rows that a view or a gather moves are too short for them, it is stored apart from the
+ * functions of what is read beside it and of what it is made of. */
 static void separate_short_rows(values *v) {
   ir_graph *g = v->g;
   for (size_t i = v->count; i-- > 0;) {
     ir_ref r = v->live[i];
     const ir_node *n = ir_get(g, r);
-    bool elementwise = pass_is_elementwise(n), view = ir_ops[n->op].cls == IR_CLASS_VIEW;
-    for (uint32_t k = 0; k < ir_operand_count(n) && (elementwise || view); k++) {
-      ir_ref top = n->src[k], below = top;
-      double run = MIN_RUN;
-      v->hard[top] |= v->hard[r] || (elementwise && is_elementary(n));
-      while (elementwise && ir_ops[ir_op_of(g, below)].cls == IR_CLASS_VIEW &&
-             ir_op_of(g, below) != IR_OP_STACK) {
-        double here = run_of(v, below);
-        if (ir_op_of(g, below) != IR_OP_EXPAND && here < run) run = here;
-        below = ir_src(g, below, 0);
-      }
-      if (run >= MIN_RUN || !v->hard[top] || pass_elements(g, top) * ROW_COST < KERNEL) continue;
-      v->product[top] = SEPARATE;
-      if (pass_is_elementwise(ir_get(g, below)) && v->cost[below] >= SCHEDULE_MIN_STORED_COST)
-        v->product[below] = SEPARATE;
+    bool elementwise = pass_is_elementwise(n), view = ir_ops[n->op].cls == IR_CLASS_VIEW,
+         hard = elementwise && (v->hard[r] || is_elementary(n));
+    for (uint32_t k = 0; k < n->nsrc && ir_ops[n->op].cls != IR_CLASS_REDUCE; k++) {
+      ir_ref top = n->src[k], below;
+      bool beside = hard;
+      if (!ir_shape(g, top)) continue;
+      v->hard[top] |= hard || (view && v->hard[r]);
+      for (uint32_t j = 0; j < n->nsrc && elementwise; j++) beside |= j != k && v->chained[n->src[j]];
+      if (view || shortest_run(v, top, &below) >= MIN_RUN || pass_elements(g, top) * ROW_COST < KERNEL)
+        continue;
+      bool inside = pass_is_elementwise(ir_get(g, below)) && v->chained[below];
+      if (beside) v->product[top] = SEPARATE;
+      if (inside) v->product[below] = SEPARATE, v->chained[below] = 0;
     }
   }
 }
@@ -463,8 +485,8 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results) {
     keep_weights(&v);
     separate_products(&v);
     find_costs(&v);
-    separate_short_rows(&v);
     separate_chains(&v);
+    separate_short_rows(&v);
     bool any = choose(&v);
     if (any) find_costs(&v), any = choose(&v);
     if (!any) root = results;
