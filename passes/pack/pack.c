@@ -9,8 +9,9 @@
  *                division that a loop over tiles of W columns removes
  *   rows         [M, K], where the operand's own order has large strides along K
  *   plain        masks and elementwise work on an operand, done once and not in every tile
- *   transposed   where the last axis of the result fills lanes badly (short, or a convolution's width), the
- *                lanes run along an axis of the other operand, and a copy transposes the result back
+ *   transposed   where the last axis of the result fills lanes badly (short, or a convolution's width), or
+ *                is not contiguous in its operand, the lanes run along another axis of one operand, and a
+ * copy transposes the result back
  *
  * A copy of an operand that depends on constants alone takes no time: it is made once, when the program is
  * bound to them. So it pays for any number of rows but one, which reads each column once.
@@ -260,9 +261,14 @@ static form worth_its_launch(const packing *k, const pass_operand *o, form f) {
 static void choose_forms(packing *k) {
   k->columns_form = worth_its_launch(k, k->columns, form_of_columns(k));
   k->rows_form = worth_its_launch(k, k->rows, form_of_rows(k));
+  if (k->columns->base != k->rows->base || k->columns->epilogue) return;
+  /* a product of a value and views of it: the copy of one operand is the other's */
+  if (k->rows_form == PLAIN && k->columns_form == AS_IS && is_masked(k->c, k->columns))
+    k->columns_form = PLAIN;
+  if (k->columns_form == PLAIN && k->rows_form == AS_IS && is_masked(k->c, k->rows)) k->rows_form = PLAIN;
 }
 
-/* Chooses the axis of the vector lanes: the last kept one, or one of the other operand. */
+/* Chooses the axis of the vector lanes: the last kept one, or another one of either operand alone. */
 static bool choose_column(packing *k) {
   const pass_contraction *c = k->c;
   const pass_operand *a = &c->operand[0], *b = &c->operand[1];
@@ -272,12 +278,14 @@ static bool choose_column(packing *k) {
   k->column = last;
   k->columns = has_axis(a->varies, last) ? a : b, k->rows = has_axis(a->varies, last) ? b : a;
   choose_forms(k);
-  packing other = *k;
-  other.columns = k->rows, other.rows = k->columns, other.transposed = true;
+  const packing usual = *k;
   for (uint32_t i = k->weights ? 0 : c->rank; i-- > 0;) { /* transposed, all blocks would exist at once */
-    if (has_axis(c->reduced, i) || !has_axis(other.columns->varies, i) || has_axis(other.rows->varies, i))
+    if (i == last || has_axis(c->reduced, i) || c->size[i] == 1 ||
+        has_axis(a->varies, i) == has_axis(b->varies, i))
       continue;
-    other.column = i;
+    packing other = usual;
+    other.columns = has_axis(a->varies, i) ? a : b, other.rows = has_axis(a->varies, i) ? b : a;
+    other.column = i, other.transposed = true;
     choose_forms(&other);
     if (cost(&other) * MIN_GAIN < cost(k)) *k = other;
   }
