@@ -9,8 +9,8 @@ enum {
   MIN_LANES = 2, /* lanes of a vector: of one there is nothing to gain */
   /* terms, or elements, along which lanes of a reduction run: those of an AVX2 vector of f32 */
   MIN_LANE_TERMS = 8,
-  MIN_VECTORS = 4, /* vectors that an axis of varying size has to be able to fill: narrower ones, since
-                      of fewer the remainder, single elements, is a large share */
+  MIN_VECTORS = 4, /* vectors that an axis of varying size has to be able to fill: of fewer the
+                      remainder, single elements, is a large share */
   /* float operations of a chain that is interleaved: one of 25, of four cycles each, takes as long as the two
    * hundred that a processor sees, two in a cycle; half of those are loads, stores and addresses */
   MIN_CHAIN = 12,
@@ -240,8 +240,10 @@ void loop_choose_vectors(loop_nest *n) {
   loop_axis *interleaved = reduce_count ? NULL : loop_alternating(n, last, lanes);
   if (interleaved) last = interleaved;
   if (interleaved) most = ir_bounds_of(n->g, last->extent).hi;
-  int64_t least_vectors = varies(n, last) ? MIN_VECTORS : 1;
-  while (least_vectors * lanes > most) lanes /= 2;
+  int64_t most_lanes = varies(n, last) ? most / MIN_VECTORS : most;
+  if (lanes > most_lanes && most_lanes < most && !reduce_count)
+    return; /* a few elements, without a loop for each */
+  while (lanes > most_lanes) lanes /= 2;
   if (lanes < MIN_LANES) return;
   last->lanes = lanes;
   if (triangle) last->head = quotients_begin(n, last);
