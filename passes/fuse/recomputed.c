@@ -65,12 +65,6 @@ static bool has_memory(const ir_node *n) {
   }
 }
 
-/* Is it the product of two values, as the terms of a contraction are? */
-static bool is_product(const ir_graph *g, ir_ref term) {
-  const ir_node *n = ir_get(g, term);
-  return pass_is_product(g, term) || (n->op == IR_OP_MUL && n->src[0] != n->src[1]);
-}
-
 /* The indices for which an expanded operand is read without being evaluated again: those of axes behind all
  * axes that it varies along, over which loops run that it is hoisted out of. */
 static double hoisted_from(const fuse_values *v, ir_ref expand) {
@@ -96,7 +90,7 @@ static double evaluated_each(const fuse_values *v, ir_ref r, uint32_t k) {
     if (n->op == IR_OP_EXPAND) return 1 / hoisted_from(v, r);
     if (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK || n->op == IR_OP_PAD) return all < 1 ? all : 1;
     return 1;
-  case IR_CLASS_REDUCE: return n->op == IR_OP_SUM && is_product(g, n->src[0]) ? all / TILE_REUSE : all;
+  case IR_CLASS_REDUCE: return pass_may_reuse(g, r) ? all / TILE_REUSE : all;
   case IR_CLASS_INDIRECT: return k > 0 && all < 1 ? all : 1;
   default: return n->op == IR_OP_STORED || pass_is_elementwise(n) ? 1 : all;
   }
@@ -160,7 +154,8 @@ static double least_times(const fuse_values *v, ir_ref r) {
        masked = v->looped[r] && v->masks[r] > MASKING && (elementwise || cost_of_masks(v, r));
   if (v->kept[r] || !ir_rank(v->g, r)) return 0;
   if (masked || v->epilogue[r] & PASS_EPILOGUE) return 1;
-  return gathers ? 2 : elementwise ? MIN_TIMES : 0;
+  bool near = pass_elements(v->g, r) * ir_dtypes[n->dtype].bytes <= FUSE_FAR_BYTES;
+  return gathers || (fuse_is_elementary(n) && near) ? 2 : elementwise ? MIN_TIMES : 0;
 }
 
 static bool is_chosen(const fuse_values *v, ir_ref r) {
