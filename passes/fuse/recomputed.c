@@ -41,6 +41,7 @@ enum {
   MASKING = 4,       /* two comparisons, a mask, and a selection */
   WRITING = 2,       /* and what the reader waits for it */
   FAR_WRITING = 24,  /* where the values do not stay in the L2 cache */
+  MAX_LOOPED = 2,    /* one and several are told apart */
   MAX_COST = 1 << 10 /* of one element: where values are shared, sums along all paths grow without limit */
 };
 /* Elements that a register tile makes of one that it loads: it has 4 rows at least (docs/contractions.md). */
@@ -154,8 +155,10 @@ static double least_times(const fuse_values *v, ir_ref r) {
        masked = v->looped[r] && v->masks[r] > MASKING && (elementwise || cost_of_masks(v, r));
   if (v->kept[r] || !ir_rank(v->g, r)) return 0;
   if (masked || v->epilogue[r] & PASS_EPILOGUE) return 1;
-  bool near = pass_elements(v->g, r) * ir_dtypes[n->dtype].bytes <= FUSE_FAR_BYTES;
-  return gathers || (fuse_is_elementary(n) && near) ? 2 : elementwise ? MIN_TIMES : 0;
+  /* two reductions are two kernels, or read it from memory in one */
+  bool costly = fuse_is_elementary(n) && v->looped[r] > 1 &&
+                pass_elements(v->g, r) * ir_dtypes[n->dtype].bytes <= FUSE_FAR_BYTES;
+  return gathers || costly ? 2 : elementwise ? MIN_TIMES : 0;
 }
 
 static bool is_chosen(const fuse_values *v, ir_ref r) {
@@ -184,8 +187,8 @@ static void evaluate_operands(fuse_values *v, ir_ref r) {
   bool own = memory || repeated || !pass_is_elementwise(n) || v->recomputed[r] || !v->place[r];
   double each = !tensor ? 0 : memory || repeated ? pass_elements(g, r) : v->evaluations[r];
   bool tiled = n->op == IR_OP_SUM && pass_may_reuse(g, r); /* packing decides */
-  bool looped = !memory && ((ir_ops[n->op].cls == IR_CLASS_REDUCE && !tiled) ||
-                            (v->looped[r] && (pass_is_elementwise(n) || ir_ops[n->op].cls == IR_CLASS_VIEW)));
+  bool passes_on = pass_is_elementwise(n) || ir_ops[n->op].cls == IR_CLASS_VIEW;
+  uint8_t looped = memory ? 0 : ir_ops[n->op].cls == IR_CLASS_REDUCE ? !tiled : passes_on ? v->looped[r] : 0;
   for (uint32_t k = 0; k < (tensor ? ir_operand_count(n) : n->nsrc); k++) {
     ir_ref operand = n->src[k], place = own ? r : v->place[r];
     if (!ir_shape(g, operand)) continue;
@@ -195,7 +198,8 @@ static void evaluate_operands(fuse_values *v, ir_ref r) {
     else v->evaluations[operand] += some;
     if (v->place[operand] && !shared) v->recomputed[operand] = 1;
     v->place[operand] = place;
-    v->looped[operand] |= looped;
+    int count = looped + (shared ? 0 : v->looped[operand]);
+    if (count > v->looped[operand]) v->looped[operand] = (uint8_t)(count < MAX_LOOPED ? count : MAX_LOOPED);
   }
 }
 

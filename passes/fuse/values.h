@@ -25,7 +25,7 @@ typedef struct fuse_values {
   /* by node */
   double *evaluations;
   uint16_t *cost, *masks;
-  uint8_t *looped;     /* some reduction evaluates it inside its loops */
+  uint8_t *looped;     /* reductions that evaluate it inside their loops; at most 2 are counted */
   ir_ref *place;       /* as in pass_sharing */
   uint8_t *recomputed; /* needed at several places */
   uint8_t *epilogue;   /* as pass_epilogues leaves it */
