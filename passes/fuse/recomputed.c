@@ -153,7 +153,9 @@ static double least_times(const fuse_values *v, ir_ref r) {
   const ir_node *n = ir_get(v->g, r);
   bool elementwise = pass_is_elementwise(n), gathers = cost_of_reading(v, r) > 0,
        masked = v->looped[r] && v->masks[r] > MASKING && (elementwise || cost_of_masks(v, r));
-  if (v->kept[r] || !ir_rank(v->g, r)) return 0;
+  bool kept =
+      v->kept[r] && !(gathers && v->kept[r] == FUSE_BELOW_MASK); /* an index costs more than a mask saves */
+  if (kept || !ir_rank(v->g, r)) return 0;
   if (masked || v->epilogue[r] & PASS_EPILOGUE) return 1;
   /* two reductions are two kernels, or read it from memory in one */
   bool costly = fuse_is_elementary(n) && v->looped[r] > 1 &&

@@ -234,9 +234,10 @@ static double cost(const packing *k) {
 }
 
 /* What reading the operand as it is costs for each multiplication, beyond a load. An element of the columns
- * is computed in a vector, and used by the rows of a tile; one of the rows is computed alone, in the time of
- * a vector, and used by the columns of a tile. Where the columns are not contiguous, lanes run along the
- * terms: both operands are then gathered, unless they are contiguous along these. */
+ * is computed in a vector, of which few columns fill a part, and used by the rows of a tile; one of the rows
+ * is computed alone, in the time of a vector, and used by the columns of a tile. Where the columns are not
+ * contiguous, lanes run along the terms: both operands are then gathered, unless they are contiguous along
+ * these. */
 static double lost_as_is(const packing *k, const pass_operand *o) {
   enum { TILE_ROWS = 4 /* of the least tile */ };
   const pass_contraction *c = k->c;
@@ -244,7 +245,8 @@ static double lost_as_is(const packing *k, const pass_operand *o) {
           lanes = VECTOR_BYTES / ir_dtypes[c->dtype].bytes, count, least;
   bool columns = o == k->columns, apart = axis_stride(c, k->columns, k->column) != 1;
   int64_t most = columns ? TILE_ROWS : PACK_TILE_COLUMNS;
-  double each = is_masked(c, o) ? (double)MASKING * (double)(columns ? 1 : lanes) : 0,
+  int64_t together = !columns ? 1 : c->size[k->column] < lanes ? c->size[k->column] : lanes;
+  double each = is_masked(c, o) ? (double)(MASKING * lanes) / (double)together : 0,
          lost = each / (double)(reuse < most ? reuse : most);
   bool gathered =
       columns ? apart : apart && k->columns_form == AS_IS && longest_stride(c, o, &count, &least) > 1;
