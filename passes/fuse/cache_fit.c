@@ -144,6 +144,21 @@ bool fuse_fits_arguments(const fuse_plan *p, const fuse_group *group) {
   return group->count + count <= schedule_most_slots(s);
 }
 
+static uint32_t shared_loops(const fuse_group *group) {
+  uint32_t count = 0;
+  for (int8_t l = 0; l < group->loops; l++) count += group->shared[l];
+  return count;
+}
+
+/* Rows of the innermost shared loop, for what measure_row has found. */
+static bool choose_rows(const fuse_plan *p, fuse_group *group, pass_rows *r, int8_t inner) {
+  ir_graph *g = p->s->g;
+  r->extent = most_elements(g, group->extent[inner]), r->iterations = 1, r->room = fuse_local_room(p->s);
+  for (int8_t l = 0; l < group->loops; l++)
+    if (group->shared[l]) r->iterations = pass_times(r->iterations, most_elements(g, group->extent[l]));
+  return p->s->strategy->choose_rows(p->s->target, r, &group->rows, &group->bytes);
+}
+
 bool fuse_choose_rows(const fuse_plan *p, fuse_group *group) {
   ir_graph *g = p->s->g;
   int8_t inner = innermost(group);
@@ -157,8 +172,11 @@ bool fuse_choose_rows(const fuse_plan *p, fuse_group *group) {
     if ((inner = innermost(group)) < 0) return false;
     r = measure_row(p, group);
   }
-  r.extent = most_elements(g, group->extent[inner]), r.iterations = 1, r.room = fuse_local_room(p->s);
-  for (int8_t l = 0; l < group->loops; l++)
-    if (group->shared[l]) r.iterations = pass_times(r.iterations, most_elements(g, group->extent[l]));
-  return p->s->strategy->choose_rows(p->s->target, &r, &group->rows, &group->bytes);
+  while (!choose_rows(p, group, &r, inner)) {
+    if (shared_loops(group) < 2 || !fuse_is_chain(p, group)) return false;
+    group->shared[inner] = false; /* a row of a chain may have any number of axes */
+    inner = innermost(group);
+    r = measure_row(p, group);
+  }
+  return true;
 }

@@ -11,9 +11,10 @@ static bool is_of_indices(const fuse_values *v, ir_ref r) {
   return op == IR_OP_IOTA || op == IR_OP_CONST || v->kept[r] == FUSE_OF_INDICES;
 }
 
-/* Does it select by indices alone? */
+/* Does it select by indices alone, between a value and what is known? */
 static bool is_mask(const fuse_values *v, const ir_node *n) {
-  return n->op == IR_OP_WHERE && v->kept[n->src[0]] == FUSE_OF_INDICES;
+  return n->op == IR_OP_WHERE && v->kept[n->src[0]] == FUSE_OF_INDICES &&
+         (is_of_indices(v, n->src[1]) || is_of_indices(v, n->src[2]));
 }
 
 /* Is it narrow integers, converted and perhaps moved by a zero point? Products read them in pairs, matrix
@@ -46,11 +47,12 @@ void fuse_keep_masked(fuse_values *v) {
     if (indices) v->kept[v->live[i]] = FUSE_OF_INDICES;
     else if (masked) v->kept[v->live[i]] = FUSE_KEPT;
   }
-  /* what is masked, down to the reduction that need not compute all of it */
+  /* what is masked, down to the reduction that need not compute all of it; or to what is expanded, all of
+   * which is needed somewhere */
   for (size_t i = v->count; i-- > 0;) {
     const ir_node *n = ir_get(v->g, v->live[i]);
     bool elementwise = pass_is_elementwise(n), mask = is_mask(v, n);
-    if ((!elementwise && ir_ops[n->op].cls != IR_CLASS_VIEW) ||
+    if ((!elementwise && ir_ops[n->op].cls != IR_CLASS_VIEW) || n->op == IR_OP_EXPAND ||
         !(mask || v->kept[v->live[i]] == FUSE_BELOW_MASK))
       continue;
     for (uint32_t k = mask; k < ir_operand_count(n); k++)

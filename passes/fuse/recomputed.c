@@ -3,20 +3,22 @@
  *
  *   evaluations   how many elements of a value the kernels that read it compute, where it is fused into them
  *   cost          of one of these, in operations of one instruction for each vector
+ *   masks         what its joins, pads and gathers add to that inside reductions, whose loops are not split
+ *                 where conditions change, as those of a value's own kernel are (passes/domain/peel.c)
  *
  * Both are sums over the graph: an elementwise operation evaluates each operand once for each evaluation of
  * its own, a view as well, a reduction once for each of its terms; users at the points of one value share
  * what they evaluate (passes/patterns/recompute.h). What is stored is evaluated once for each element. A
  * value is stored where
  *
- *   evaluations * cost  >  MIN_GAIN * (elements * (cost + writing) + evaluations * reading)
+ *   evaluations * (cost + masks)  >  MIN_GAIN * (elements * (cost + writing) + evaluations * reading)
  *
  * by at least what a kernel costs. The cost of a value depends on what is stored below it, and that on the
  * evaluations above: so the choice is made twice, from users to operands, the second time with the costs that
  * follow from the first one.
  *
- * Values are also stored for the sake of products (separate_products.c) and lanes (short_rows.c), and kept
- * where they are whatever they cost (kept_values.c).
+ * Values are also stored for the sake of products (separate_products.c), registers (chains.c) and lanes
+ * (short_rows.c), and kept where they are whatever they cost (kept_values.c).
  *
  * Sizes and the graph decide, not the machine at hand: whether an operand is stored has a part in whether a
  * sum of products is recognised as one (passes/patterns/contraction.h), and so in the order of additions. */
@@ -34,12 +36,13 @@
  * each cycle, and takes two vectors from its L1 cache, or one of half the size from L2; from memory it takes
  * 2 to 4 bytes for each core and cycle. */
 enum {
-  READING = 1,         /* from a cache */
-  GATHERING = 16,      /* an index, a mask and a load for each element */
-  WRITING = 2,         /* and what the reader waits for it */
-  FAR_WRITING = 24,    /* where the values do not stay in the L2 cache */
-  FAR_BYTES = 1 << 20, /* of such values: an L2 cache of 1 MiB */
-  MAX_COST = 1 << 10   /* of one element: where values are shared, sums along all paths grow without limit */
+  READING = 1,       /* from a cache */
+  GATHERING = 16,    /* an index, a mask and a load for each element */
+  MASKING = 4,       /* two comparisons, a mask, and a selection */
+  WRITING = 2,       /* and what the reader waits for it */
+  FAR_WRITING = 24,  /* where the values do not stay in the L2 cache */
+  MAX_LOOPED = 2,    /* one and several are told apart */
+  MAX_COST = 1 << 10 /* of one element: where values are shared, sums along all paths grow without limit */
 };
 /* Elements that a register tile makes of one that it loads: it has 4 rows at least (docs/contractions.md). */
 static const double TILE_REUSE = 4;
@@ -61,12 +64,6 @@ static bool has_memory(const ir_node *n) {
   case IR_CLASS_INDIRECT: return ir_is_scatter((ir_op)n->op);
   default: return true;
   }
-}
-
-/* Is it the product of two values, as the terms of a contraction are? */
-static bool is_product(const ir_graph *g, ir_ref term) {
-  const ir_node *n = ir_get(g, term);
-  return pass_is_product(g, term) || (n->op == IR_OP_MUL && n->src[0] != n->src[1]);
 }
 
 /* The indices for which an expanded operand is read without being evaluated again: those of axes behind all
@@ -94,7 +91,7 @@ static double evaluated_each(const fuse_values *v, ir_ref r, uint32_t k) {
     if (n->op == IR_OP_EXPAND) return 1 / hoisted_from(v, r);
     if (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK || n->op == IR_OP_PAD) return all < 1 ? all : 1;
     return 1;
-  case IR_CLASS_REDUCE: return n->op == IR_OP_SUM && is_product(g, n->src[0]) ? all / TILE_REUSE : all;
+  case IR_CLASS_REDUCE: return pass_may_reuse(g, r) ? all / TILE_REUSE : all;
   case IR_CLASS_INDIRECT: return k > 0 && all < 1 ? all : 1;
   default: return n->op == IR_OP_STORED || pass_is_elementwise(n) ? 1 : all;
   }
@@ -114,38 +111,71 @@ static int cost_of_reading(const fuse_values *v, ir_ref r) {
   return GATHERING;
 }
 
+/* What one element of a view or a gather costs inside a reduction's loop beyond that: a test for each operand
+ * of a join. A constant pad alone is where a reduction ends early. */
+static int cost_of_masks(const fuse_values *v, ir_ref r) {
+  const ir_node *n = ir_get(v->g, r);
+  switch ((int)n->op) {
+  case IR_OP_CONCAT:
+  case IR_OP_STACK: return MASKING * (int)ir_operand_count(n);
+  case IR_OP_PAD: return ir_arg_mode(n) == IR_PAD_CONSTANT ? MASKING : 3 * MASKING;
+  case IR_OP_GATHER: return MASKING;
+  default: return 0;
+  }
+}
+
+static uint16_t limited(uint32_t cost) { return (uint16_t)(cost < MAX_COST ? cost : (uint32_t)MAX_COST); }
+
 /* Costs of one element, where it is computed from what is in memory. */
 static void find_costs(fuse_values *v) {
   for (size_t i = 0; i < v->count; i++) {
     ir_ref r = v->live[i];
     const ir_node *n = ir_get(v->g, r);
-    uint32_t cost = (uint32_t)(pass_element_cost(n) + cost_of_reading(v, r));
+    uint32_t cost = (uint32_t)(pass_element_cost(n) + cost_of_reading(v, r)),
+             masks = (uint32_t)cost_of_masks(v, r);
     bool reduces = ir_ops[n->op].cls == IR_CLASS_REDUCE; /* in memory where it is needed again */
     if (!ir_shape(v->g, r)) continue;
     if (reduces || has_memory(n)) cost = READING;
     for (uint32_t k = 0; k < ir_operand_count(n) && !reduces && !has_memory(n); k++) {
       bool again = k > 0 && n->src[k] == n->src[0];
-      if (!again) cost += in_memory(v, n->src[k]) ? (uint32_t)READING : v->cost[n->src[k]];
+      if (again) continue;
+      bool memory = in_memory(v, n->src[k]);
+      cost += memory ? (uint32_t)READING : v->cost[n->src[k]];
+      masks += memory ? 0 : v->masks[n->src[k]];
     }
-    v->cost[r] = (uint16_t)(cost < MAX_COST ? cost : (uint32_t)MAX_COST);
+    v->cost[r] = limited(cost);
+    v->masks[r] = reduces || has_memory(n) ? 0 : limited(masks);
   }
+}
+
+/* How often each element has to be evaluated at least, for the value to be stored here; 0: it never is. */
+static double least_times(const fuse_values *v, ir_ref r) {
+  const ir_node *n = ir_get(v->g, r);
+  bool elementwise = pass_is_elementwise(n), gathers = cost_of_reading(v, r) > 0,
+       masked = v->looped[r] && v->masks[r] > MASKING && (elementwise || cost_of_masks(v, r));
+  bool kept =
+      v->kept[r] && !(gathers && v->kept[r] == FUSE_BELOW_MASK); /* an index costs more than a mask saves */
+  if (kept || !ir_rank(v->g, r)) return 0;
+  if (masked || v->epilogue[r] & PASS_EPILOGUE) return 1;
+  /* two reductions are two kernels, or read it from memory in one */
+  bool costly = fuse_is_elementary(n) && v->looped[r] > 1 &&
+                pass_elements(v->g, r) * ir_dtypes[n->dtype].bytes <= FUSE_FAR_BYTES;
+  return gathers || costly ? 2 : elementwise ? MIN_TIMES : 0;
 }
 
 static bool is_chosen(const fuse_values *v, ir_ref r) {
   ir_graph *g = v->g;
-  const ir_node *n = ir_get(g, r);
-  bool gathers = cost_of_reading(v, r) > 0;
-  if ((!pass_is_elementwise(n) && !gathers) || v->kept[r] || !ir_rank(g, r)) return false;
-  double elements = pass_elements(g, r), evaluations = v->evaluations[r], cost = v->cost[r];
-  if (evaluations <= elements ||
-      (!(v->epilogue[r] & PASS_EPILOGUE) && evaluations < (gathers ? 2 : MIN_TIMES) * elements))
+  double elements = pass_elements(g, r), evaluations = v->evaluations[r], cost = v->cost[r],
+         masks = v->looped[r] ? v->masks[r] : 0, times = least_times(v, r);
+  bool epilogue = v->epilogue[r] & PASS_EPILOGUE;
+  if (times == 0 || evaluations < times * elements || (evaluations <= elements && (masks == 0 || epilogue)))
     return false;
-  bool far = elements * ir_dtypes[n->dtype].bytes > FAR_BYTES;
-  double writing = v->epilogue[r] & PASS_EPILOGUE ? 0
-                   : far                          ? FAR_WRITING
-                                                  : WRITING, /* the sum is in memory otherwise */
+  bool far = elements * ir_dtypes[ir_dtype_of(g, r)].bytes > FUSE_FAR_BYTES;
+  double writing = epilogue ? 0
+                   : far    ? FAR_WRITING
+                            : WRITING, /* the sum is in memory otherwise */
       stored = elements * (cost + writing) + evaluations * READING;
-  return evaluations * cost > MIN_GAIN * stored + FUSE_KERNEL_COST;
+  return evaluations * (cost + masks) > MIN_GAIN * stored + FUSE_KERNEL_COST;
 }
 
 /* Adds what node r evaluates of its operands. All its users have been visited. */
@@ -158,6 +188,9 @@ static void evaluate_operands(fuse_values *v, ir_ref r) {
        repeated = ir_ops[n->op].cls == IR_CLASS_REDUCE && v->evaluations[r] > pass_elements(g, r);
   bool own = memory || repeated || !pass_is_elementwise(n) || v->recomputed[r] || !v->place[r];
   double each = !tensor ? 0 : memory || repeated ? pass_elements(g, r) : v->evaluations[r];
+  bool tiled = n->op == IR_OP_SUM && pass_may_reuse(g, r); /* packing decides */
+  bool passes_on = pass_is_elementwise(n) || ir_ops[n->op].cls == IR_CLASS_VIEW;
+  uint8_t looped = memory ? 0 : ir_ops[n->op].cls == IR_CLASS_REDUCE ? !tiled : passes_on ? v->looped[r] : 0;
   for (uint32_t k = 0; k < (tensor ? ir_operand_count(n) : n->nsrc); k++) {
     ir_ref operand = n->src[k], place = own ? r : v->place[r];
     if (!ir_shape(g, operand)) continue;
@@ -167,6 +200,8 @@ static void evaluate_operands(fuse_values *v, ir_ref r) {
     else v->evaluations[operand] += some;
     if (v->place[operand] && !shared) v->recomputed[operand] = 1;
     v->place[operand] = place;
+    int count = looped + (shared ? 0 : v->looped[operand]);
+    if (count > v->looped[operand]) v->looped[operand] = (uint8_t)(count < MAX_LOOPED ? count : MAX_LOOPED);
   }
 }
 
@@ -174,7 +209,7 @@ static bool choose(fuse_values *v) {
   bool any = false;
   for (size_t i = 0; i < v->count; i++) {
     ir_ref r = v->live[i];
-    v->evaluations[r] = 0, v->place[r] = 0, v->recomputed[r] = 0;
+    v->evaluations[r] = 0, v->place[r] = 0, v->recomputed[r] = 0, v->looped[r] = 0;
   }
   for (size_t i = v->count; i-- > 0;) {
     ir_ref r = v->live[i];
@@ -190,24 +225,27 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results) {
   fuse_values v = {.g = g};
   size_t nodes = (size_t)results + 1;
   ir_ref root = 0, *map = ir_alloc(g->mem, nodes * sizeof *map);
-  enum { TABLES = 9 }; /* arrays by node: those whose sizes follow */
+  enum { TABLES = 12 }; /* arrays by node: those whose sizes follow */
   void *table[TABLES] = {NULL};
   static const size_t sizes[TABLES] = {sizeof *v.evaluations, sizeof *v.cost,     sizeof *v.place,
                                        sizeof *v.recomputed,  sizeof *v.epilogue, sizeof *v.kept,
-                                       sizeof *v.product,     sizeof *v.hard,     sizeof *v.stored};
+                                       sizeof *v.product,     sizeof *v.hard,     sizeof *v.stored,
+                                       sizeof *v.masks,       sizeof *v.looped,   sizeof *v.chained};
   bool good = map != NULL;
   for (int i = 0; i < TABLES && good; i++) {
     good = (table[i] = ir_alloc(g->mem, nodes * sizes[i])) != NULL;
     if (good) memset(table[i], 0, nodes * sizes[i]);
   }
   v.evaluations = table[0], v.cost = table[1], v.place = table[2], v.recomputed = table[3];
-  v.epilogue = table[4], v.kept = table[5], v.product = table[6], v.stored = table[7], v.hard = table[8];
+  v.epilogue = table[4], v.kept = table[5], v.product = table[6], v.hard = table[7], v.stored = table[8];
+  v.masks = table[9], v.looped = table[10], v.chained = table[11];
   if (good && ir_reachable_inside(g, &results, 1, &v.live, &v.count, &v.cap) == IR_OK) {
     pass_epilogues(g, v.live, v.count, NULL, 0, v.epilogue);
     fuse_keep_masked(&v);
     fuse_keep_weights(&v);
     fuse_separate_products(&v);
     find_costs(&v);
+    fuse_separate_chains(&v);
     fuse_separate_short_rows(&v);
     bool any = choose(&v);
     if (any) find_costs(&v), any = choose(&v);

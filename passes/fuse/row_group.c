@@ -206,6 +206,20 @@ static bool reduces(const fuse_plan *p, const fuse_group *group) {
   return any;
 }
 
+bool fuse_is_chain(const fuse_plan *p, const fuse_group *group) {
+  const scheduler *s = p->s;
+  bool chain = !reduces(p, group);
+  for (uint32_t m = 0; m < group->count && chain; m++) {
+    ir_ref value = group->members[m].value;
+    const ir_node *shape = ir_get(s->g, ir_shape(s->g, value)),
+                  *first = ir_get(s->g, ir_shape(s->g, group->members[0].value));
+    chain = shape == first && (!group->members[m].local || s->cost[value] >= SCHEDULE_MIN_STORED_COST);
+    for (int8_t l = 0; l < group->loops && chain; l++)
+      chain = !group->shared[l] || group->members[m].axis[l] == l;
+  }
+  return chain;
+}
+
 /* Does a contraction of the group have readers outside as well? It is stored whole for them, so that fusion
  * would save next to nothing. */
 static bool has_outside_readers(const fuse_plan *p, const fuse_group *group) {
@@ -254,7 +268,9 @@ static bool find_groups(fuse_plan *p) {
     start_group(p, i, &group);
     grow_group(p, &group, late);
     memset(late + i, 0, p->count - i < MAX_ITEMS_AHEAD ? p->count - i : MAX_ITEMS_AHEAD);
-    if (group.count == 1 || !reduces(p, &group) || has_outside_readers(p, &group)) continue;
+    if (group.count == 1 || !(reduces(p, &group) || fuse_is_chain(p, &group)) ||
+        has_outside_readers(p, &group))
+      continue;
     good = add_group(p, &group);
   }
   ir_free(mem, late, p->count);

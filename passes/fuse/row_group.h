@@ -117,6 +117,10 @@ const fuse_group *fuse_group_before(const fuse_plan *p, ir_ref node, const fuse_
  * needs the group earlier. */
 bool fuse_ends_at(const fuse_plan *p, const fuse_group *group, ir_ref member);
 
+/* Has the group no reductions, and passes on elementary functions only, to values of the same shape at the
+ * same indices? */
+bool fuse_is_chain(const fuse_plan *p, const fuse_group *group);
+
 /* cache_fit.c: chooses the rows of an iteration; false where the group does not fit. */
 bool fuse_choose_rows(const fuse_plan *p, fuse_group *group);
 /* Bytes that the locals of a group may take together, without those that its kernel needs for exchanges

@@ -5,8 +5,10 @@
 #include "passes/patterns/epilogue.h"
 
 enum {
-  MIN_RUN = 8,  /* elements of a row: half a vector of f32 */
-  ROW_COST = 16 /* what an elementary function loses for each element of rows of two to seven */
+  MIN_RUN = 8, /* elements of a row: half a vector of f32 */
+  /* what an elementary function loses for each element of rows of two to seven: a half to seven eighths of
+   * the lanes */
+  ROW_COST = 48
 };
 
 static double size_of(const fuse_values *v, ir_ref r, uint32_t axis) {
@@ -32,28 +34,50 @@ static double run_of(const fuse_values *v, ir_ref view) {
   return run;
 }
 
-/* Elementary functions have as many lanes as elements follow one another in all that a kernel reads. Where
- * rows that a view moves are too short for them, the view is stored, and what it is made of before. */
+/* How many elements of what is gathered follow one another in memory. */
+static double run_of_gather(const fuse_values *v, ir_ref gather) {
+  double run = 1;
+  for (uint32_t a = ir_rank(v->g, ir_src(v->g, gather, 0));
+       a-- > (uint32_t)ir_arg_int(ir_get(v->g, gather)) + 1;)
+    run *= size_of(v, ir_src(v->g, gather, 0), a);
+  return run;
+}
+
+/* The shortest run on the way through views to what they are made of, which *below is set to. */
+static double shortest_run(const fuse_values *v, ir_ref top, ir_ref *below) {
+  ir_graph *g = v->g;
+  double run = MIN_RUN;
+  for (*below = top;; *below = ir_src(g, *below, 0)) {
+    ir_op op = ir_op_of(g, *below);
+    bool view = ir_ops[op].cls == IR_CLASS_VIEW && op != IR_OP_STACK;
+    if (!view && op != IR_OP_GATHER) return run;
+    double here = op == IR_OP_EXPAND ? MIN_RUN : view ? run_of(v, *below) : run_of_gather(v, *below);
+    if (here < run) run = here;
+  }
+}
+
+/* Elementary functions have as many lanes as elements follow one another in all that a kernel reads and
+ * stores. Where rows that a view or a gather moves are too short for them, it is stored apart from the
+ * functions of what is read beside it and of what it is made of. */
 void fuse_separate_short_rows(fuse_values *v) {
   ir_graph *g = v->g;
   for (size_t i = v->count; i-- > 0;) {
     ir_ref r = v->live[i];
     const ir_node *n = ir_get(g, r);
-    bool elementwise = pass_is_elementwise(n), view = ir_ops[n->op].cls == IR_CLASS_VIEW;
-    for (uint32_t k = 0; k < ir_operand_count(n) && (elementwise || view); k++) {
-      ir_ref top = n->src[k], below = top;
-      double run = MIN_RUN;
-      v->hard[top] |= v->hard[r] || (elementwise && fuse_is_elementary(n));
-      while (elementwise && ir_ops[ir_op_of(g, below)].cls == IR_CLASS_VIEW &&
-             ir_op_of(g, below) != IR_OP_STACK) {
-        double here = run_of(v, below);
-        if (ir_op_of(g, below) != IR_OP_EXPAND && here < run) run = here;
-        below = ir_src(g, below, 0);
-      }
-      if (run >= MIN_RUN || !v->hard[top] || pass_elements(g, top) * ROW_COST < FUSE_KERNEL_COST) continue;
-      v->product[top] = FUSE_SEPARATE;
-      if (pass_is_elementwise(ir_get(g, below)) && v->cost[below] >= SCHEDULE_MIN_STORED_COST)
-        v->product[below] = FUSE_SEPARATE;
+    bool elementwise = pass_is_elementwise(n), view = ir_ops[n->op].cls == IR_CLASS_VIEW,
+         hard = elementwise && (v->hard[r] || fuse_is_elementary(n));
+    for (uint32_t k = 0; k < n->nsrc && ir_ops[n->op].cls != IR_CLASS_REDUCE; k++) {
+      ir_ref top = n->src[k], below;
+      bool beside = hard;
+      if (!ir_shape(g, top)) continue;
+      v->hard[top] |= hard || (view && v->hard[r]);
+      for (uint32_t j = 0; j < n->nsrc && elementwise; j++) beside |= j != k && v->chained[n->src[j]];
+      if (view || shortest_run(v, top, &below) >= MIN_RUN ||
+          pass_elements(g, top) * ROW_COST < FUSE_KERNEL_COST)
+        continue;
+      bool inside = pass_is_elementwise(ir_get(g, below)) && v->chained[below];
+      if (beside) v->product[top] = FUSE_SEPARATE;
+      if (inside) v->product[below] = FUSE_SEPARATE, v->chained[below] = 0;
     }
   }
 }

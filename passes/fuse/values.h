@@ -9,6 +9,8 @@
 
 /* Operations that a kernel more must save: a launch of 0.2 us. */
 enum { FUSE_KERNEL_COST = 1 << 14 };
+/* Bytes of values that stay in an L2 cache of 1 MiB. */
+enum { FUSE_FAR_BYTES = 1 << 20 };
 
 /* What is fused into a value: a FUSE_PRODUCT that tiles compute, or a FUSE_SHORT one, of few terms;
  * FUSE_SEPARATE: it is stored. A byte of each value, 0 for others. */
@@ -22,13 +24,15 @@ typedef struct fuse_values {
   size_t count, cap;
   /* by node */
   double *evaluations;
-  uint16_t *cost;
+  uint16_t *cost, *masks;
+  uint8_t *looped;     /* reductions that evaluate it inside their loops; at most 2 are counted */
   ir_ref *place;       /* as in pass_sharing */
   uint8_t *recomputed; /* needed at several places */
   uint8_t *epilogue;   /* as pass_epilogues leaves it */
   uint8_t *kept;       /* why it is not stored here; 0: it may be */
   uint8_t *product;    /* FUSE_PRODUCT, FUSE_SHORT: one is fused into it; FUSE_SEPARATE: it is stored for the
                           sake of lanes */
+  uint8_t *chained;    /* an elementary function is fused into it */
   uint8_t *hard;       /* an elementary function of it is in the same kernel */
   uint8_t *stored;     /* PACK_STORED */
   pass_constant_values constants;
@@ -45,7 +49,9 @@ void fuse_keep_weights(fuse_values *v);
 /* separate_products.c: sets `product`, with the values that are stored so that each kernel has one product.
  */
 void fuse_separate_products(fuse_values *v);
-/* short_rows.c: marks what is stored so that elementary functions have lanes. Needs costs. */
+/* chains.c: sets `chained`, and marks what is stored between elementary functions. */
+void fuse_separate_chains(fuse_values *v);
+/* short_rows.c: marks what is stored so that elementary functions have lanes. Needs `chained`. */
 void fuse_separate_short_rows(fuse_values *v);
 
 #endif

@@ -14,14 +14,18 @@ bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, i
   return inside && affine_stride(n->g, inside, low, stride);
 }
 
+/* Scores of a load. One that is not contiguous takes an access for each lane, 16 of f32 in the widest
+ * vectors: no number of contiguous ones in a term outweighs it. */
+enum { CONTIGUOUS = 4, BROADCAST = 1, APART = -16 };
+
 int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
   ir_ref loads[LOOP_MAX_NODES];
   uint32_t count = affine_find_range(n->g, root, IR_OP_LOAD, loads, LOOP_MAX_NODES);
   int score = 0;
   for (uint32_t i = 0; i < count; i++) {
     int64_t stride;
-    if (!loop_lane_stride(n, ir_src(n->g, loads[i], 1), range, block, &stride)) score -= 4;
-    else score += stride == 0 ? 1 : stride == 1 || stride == -1 ? 4 : -4;
+    if (!loop_lane_stride(n, ir_src(n->g, loads[i], 1), range, block, &stride)) score += APART;
+    else score += stride == 0 ? BROADCAST : stride == 1 || stride == -1 ? CONTIGUOUS : APART;
   }
   return score;
 }
@@ -64,15 +68,25 @@ loop_axis *loop_row_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce) {
   return loop_row_axis_of(n, vector, loads, count);
 }
 
+static bool has_product(loop_nest *n) {
+  ir_ref reduces[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, LOOP_MAX_NODES);
+  bool product = false;
+  for (uint32_t i = 0; i < count; i++) product |= loop_multiplies(n->g, reduces[i]);
+  return product;
+}
+
 /* Not where elements depend on the output, nor where they are loaded at the index that is stored to: such a
- * kernel can overwrite its input. */
+ * kernel can overwrite its input. For a product whole tiles are worth more than that, as behind a
+ * convolution to whose rows of 7 or 14 others are added. */
 bool loop_is_repeatable(loop_nest *n) {
   ir_ref loads[LOOP_MAX_NODES];
   const ir_node *store = ir_get(n->g, n->store);
   uint32_t count = affine_find_range(n->g, n->store, IR_OP_LOAD, loads, LOOP_MAX_NODES);
+  bool product = has_product(n);
   for (uint32_t i = 0; i < count; i++) {
     const ir_node *load = ir_get(n->g, loads[i]);
-    if (load->src[0] == store->src[0] || load->src[1] == store->src[1]) return false;
+    if (load->src[0] == store->src[0] || (load->src[1] == store->src[1] && !product)) return false;
   }
   return count < LOOP_MAX_NODES;
 }

@@ -180,6 +180,23 @@ ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t co
   return expanded(c, o, x ? op_shrink_known(g, x, edges) : 0);
 }
 
+/* Copies the operand as a whole in the order of its base, as far as the axis goes whose elements are
+ * neighbours there: that one is last. 0: there is none among the kept axes. */
+static ir_ref whole_in_order(const pass_contraction *c, const pass_operand *o) {
+  uint32_t order[IR_MAX_RANK], last = c->rank, count = 0;
+  int64_t step;
+  for (uint32_t i = 0; i < c->rank; i++)
+    if (has_axis(o->varies & ~c->reduced, i) && c->size[i] > 1 &&
+        affine_stride(c->g, o->index, c->range[i], &step) && step == 1)
+      last = i;
+  if (last == c->rank) return 0;
+  for (uint32_t i = 0; i < c->rank; i++)
+    if (i != last) order[count++] = i;
+  order[count] = last;
+  ir_ref x = mark_stored(c->g, permuted(c->g, pack_unexpanded(c, o), order, c->rank));
+  return expanded(c, o, permuted_back(c->g, x, order, c->rank));
+}
+
 /* Copies the base with its masks: the copy is made of the pad nearest to the base, and the views above it
  * stay. The operand as a whole is copied where that is smaller. */
 ir_ref pack_plain(const pass_contraction *c, const pass_operand *o) {
@@ -189,8 +206,10 @@ ir_ref pack_plain(const pass_contraction *c, const pass_operand *o) {
   if (!ir_is_true(g, o->valid))
     while (from < count && ir_op_of(g, views[from]) != IR_OP_PAD) made = views[from++];
   if (from < count && !ir_is_true(g, o->valid)) made = views[from++];
-  if (count == PASS_MAX_VIEWS || pack_elements(g, made) > pass_contraction_size(c, o->varies))
-    return pack_rows(c, o);
+  if (count == PASS_MAX_VIEWS || pack_elements(g, made) > pass_contraction_size(c, o->varies)) {
+    ir_ref whole = whole_in_order(c, o);
+    return whole ? whole : pack_rows(c, o);
+  }
   return views_on(g, mark_stored(g, made), views, from, count);
 }
 

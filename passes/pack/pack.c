@@ -9,8 +9,9 @@
  *                division that a loop over tiles of W columns removes
  *   rows         [M, K], where the operand's own order has large strides along K
  *   plain        masks and elementwise work on an operand, done once and not in every tile
- *   transposed   where the last axis of the result fills lanes badly (short, or a convolution's width), the
- *                lanes run along an axis of the other operand, and a copy transposes the result back
+ *   transposed   where the last axis of the result fills lanes badly (short, or a convolution's width), or
+ *                is not contiguous in its operand, the lanes run along another axis of one operand, and a
+ * copy transposes the result back
  *
  * A copy of an operand that depends on constants alone takes no time: it is made once, when the program is
  * bound to them. So it pays for any number of rows but one, which reads each column once.
@@ -232,25 +233,44 @@ static double cost(const packing *k) {
   return work + copying(k, k->columns, k->columns_form) + copying(k, k->rows, k->rows_form);
 }
 
-/* The form, or AS_IS where a small product loses less by reading the operand as it is than the copy costs. A
- * tile has 4 rows and 4 vectors of columns at least: so many of its multiplications use an element that is
- * read or computed once. An element of a row is computed alone, not in a vector. */
-static form worth_its_launch(const packing *k, const pass_operand *o, form f) {
+/* What reading the operand as it is costs for each multiplication, beyond a load. An element of the columns
+ * is computed in a vector, of which few columns fill a part, and used by the rows of a tile; one of the rows
+ * is computed alone, in the time of a vector, and used by the columns of a tile. Where the columns are not
+ * contiguous, lanes run along the terms: both operands are then gathered, unless they are contiguous along
+ * these. */
+static double lost_as_is(const packing *k, const pass_operand *o) {
   enum { TILE_ROWS = 4 /* of the least tile */ };
   const pass_contraction *c = k->c;
-  double all = (double)pass_contraction_size(c, UINT32_MAX);
-  bool apart = o == k->columns && axis_stride(c, o, k->column) != 1;
+  int64_t reuse = pass_contraction_size(c, ~c->reduced & ~o->varies),
+          lanes = VECTOR_BYTES / ir_dtypes[c->dtype].bytes, count, least;
+  bool columns = o == k->columns, apart = axis_stride(c, k->columns, k->column) != 1;
+  int64_t most = columns ? TILE_ROWS : PACK_TILE_COLUMNS;
+  int64_t together = !columns ? 1 : c->size[k->column] < lanes ? c->size[k->column] : lanes;
+  double each = is_masked(c, o) ? (double)(MASKING * lanes) / (double)together : 0,
+         lost = each / (double)(reuse < most ? reuse : most);
+  bool gathered =
+      columns ? apart : apart && k->columns_form == AS_IS && longest_stride(c, o, &count, &least) > 1;
+  return lost + (gathered ? GATHERED - 1 : 0);
+}
+
+/* The form, or AS_IS where a small product loses less by reading the operand as it is than the copy costs. */
+static form worth_its_launch(const packing *k, const pass_operand *o, form f) {
+  double all = (double)pass_contraction_size(k->c, UINT32_MAX);
   if (f == AS_IS || all >= MUCH) return f;
-  double lost = (apart ? GATHERED - 1 : 0) + (is_masked(c, o) ? (double)MASKING / TILE_ROWS : 0);
-  return copying(k, o, f) + LAUNCH < all * lost ? f : AS_IS;
+  return copying(k, o, f) + LAUNCH < all * lost_as_is(k, o) ? f : AS_IS;
 }
 
 static void choose_forms(packing *k) {
   k->columns_form = worth_its_launch(k, k->columns, form_of_columns(k));
   k->rows_form = worth_its_launch(k, k->rows, form_of_rows(k));
+  if (k->columns->base != k->rows->base || k->columns->epilogue) return;
+  /* a product of a value and views of it: the copy of one operand is the other's */
+  if (k->rows_form == PLAIN && k->columns_form == AS_IS && is_masked(k->c, k->columns))
+    k->columns_form = PLAIN;
+  if (k->columns_form == PLAIN && k->rows_form == AS_IS && is_masked(k->c, k->rows)) k->rows_form = PLAIN;
 }
 
-/* Chooses the axis of the vector lanes: the last kept one, or one of the other operand. */
+/* Chooses the axis of the vector lanes: the last kept one, or another one of either operand alone. */
 static bool choose_column(packing *k) {
   const pass_contraction *c = k->c;
   const pass_operand *a = &c->operand[0], *b = &c->operand[1];
@@ -260,12 +280,14 @@ static bool choose_column(packing *k) {
   k->column = last;
   k->columns = has_axis(a->varies, last) ? a : b, k->rows = has_axis(a->varies, last) ? b : a;
   choose_forms(k);
-  packing other = *k;
-  other.columns = k->rows, other.rows = k->columns, other.transposed = true;
+  const packing usual = *k;
   for (uint32_t i = k->weights ? 0 : c->rank; i-- > 0;) { /* transposed, all blocks would exist at once */
-    if (has_axis(c->reduced, i) || !has_axis(other.columns->varies, i) || has_axis(other.rows->varies, i))
+    if (i == last || has_axis(c->reduced, i) || c->size[i] == 1 ||
+        has_axis(a->varies, i) == has_axis(b->varies, i))
       continue;
-    other.column = i;
+    packing other = usual;
+    other.columns = has_axis(a->varies, i) ? a : b, other.rows = has_axis(a->varies, i) ? b : a;
+    other.column = i, other.transposed = true;
     choose_forms(&other);
     if (cost(&other) * MIN_GAIN < cost(k)) *k = other;
   }

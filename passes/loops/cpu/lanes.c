@@ -264,9 +264,11 @@ void loop_choose_vectors(loop_nest *n) {
   loop_axis *interleaved = reduce_count ? NULL : loop_alternating(n, last, lanes);
   if (interleaved) last = interleaved;
   if (interleaved) most = ir_bounds_of(n->g, last->extent).hi;
-  while (lanes > most) lanes /= 2;
-  if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < MIN_VECTORS * lanes))
-    return;
+  int64_t most_lanes = varies(n, last) ? most / MIN_VECTORS : most;
+  if (lanes > most_lanes && most_lanes < most && !reduce_count)
+    return; /* a few elements, without a loop for each */
+  while (lanes > most_lanes) lanes /= 2;
+  if (lanes < MIN_LANES) return;
   last->lanes = lanes;
   if (triangle) last->head = quotients_begin(n, last);
   if (!reduce_count) {

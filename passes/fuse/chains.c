@@ -1,0 +1,44 @@
+/* Chains of elementary functions: values that are stored between them, for the sake of registers. */
+#include "values.h"
+
+#include "passes/patterns/contraction.h"
+#include "passes/patterns/epilogue.h"
+
+/* What an elementary function loses behind another one, for each element. Chains of two to six take 1.05
+ * to 1.6 times as long in one loop as in several (Sapphire Rapids, 36 chains of f16, f32 and f64). */
+enum { CHAINED = 4 };
+
+/* Marks what something else than an elementwise operation reads, or is fused into. */
+static void mark_viewed(fuse_values *v) {
+  for (size_t i = v->count; i-- > 0;) {
+    ir_ref r = v->live[i];
+    const ir_node *n = ir_get(v->g, r);
+    bool elementwise = pass_is_elementwise(n);
+    for (uint32_t k = 0; k < ir_operand_count(n) && ir_shape(v->g, r) && n->op != IR_OP_STORED; k++)
+      v->looped[n->src[k]] |= !elementwise || v->looped[r];
+  }
+}
+
+/* An elementary function holds its coefficients, and several values of each of the chains that are
+ * interleaved, in registers; behind another one in the same loop it finds them taken. So what it reads is
+ * stored, if that holds another function: scheduling then computes both in loops of their own over a few
+ * rows, which stay in the L1 cache (row_group.c). */
+void fuse_separate_chains(fuse_values *v) {
+  ir_graph *g = v->g;
+  mark_viewed(v);
+  for (size_t i = 0; i < v->count; i++) {
+    ir_ref r = v->live[i];
+    const ir_node *n = ir_get(g, r);
+    bool elementary = pass_is_elementwise(n) && fuse_is_elementary(n);
+    v->chained[r] = elementary;
+    for (uint32_t k = 0; k < ir_operand_count(n) && ir_shape(g, r) && pass_is_elementwise(n); k++) {
+      ir_ref below = n->src[k];
+      double elements = pass_elements(g, below);
+      bool far = elements * ir_dtypes[ir_dtype_of(g, below)].bytes > FUSE_FAR_BYTES,
+           splits = elementary && v->chained[below] && !v->kept[below] && !v->product[below] &&
+                    ir_rank(g, below) && elements * CHAINED > FUSE_KERNEL_COST && !(far && v->looped[below]);
+      if (splits) v->product[below] = FUSE_SEPARATE, v->chained[below] = 0;
+      v->chained[r] |= v->chained[below];
+    }
+  }
+}
