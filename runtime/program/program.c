@@ -344,6 +344,8 @@ static void add_cost(const rt_program *p, const rt_frame *f, uint32_t first, uin
     case IR_STEP_KERNEL: add_clamped(&sum->flops, f->values[s->flops]); /* fall through */
     case IR_STEP_COPY:
     case IR_STEP_CALL:
+    case IR_STEP_SORT:
+    case IR_STEP_ARGSORT:
       add_clamped(&sum->steps, 1);
       for (uint32_t k = 0; k < s->slot_count; k++)
         add_clamped(&sum->bytes, (int64_t)f->bytes[p->plan.step_slots[s->slots + k]]);
