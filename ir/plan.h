@@ -123,10 +123,10 @@ typedef struct ir_step {
   ir_not_fused not_fused;
   ir_step_kind kind;
   uint32_t
-      function_steps[2];    /* how many of the following steps belong to its first and its second function */
-  uint32_t carries;         /* number of carried values; of a CALL: of results */
-  uint32_t axis;            /* of a SORT or ARGSORT */
-  bool reverse; /* a SCAN that begins with the last slice; a SORT or ARGSORT in descending order */
+      function_steps[2]; /* how many of the following steps belong to its first and its second function */
+  uint32_t carries;      /* number of carried values; of a CALL: of results */
+  uint32_t axis;         /* of a SORT or ARGSORT */
+  bool reverse;          /* a SCAN that begins with the last slice; a SORT or ARGSORT in descending order */
   int64_t name, attributes; /* of a CALL: interned name, and interned bytes of its attributes; -1: none */
   uint32_t first_stored, stored_count; /* the ir_stored entries that hold at this step */
 } ir_step;

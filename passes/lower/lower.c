@@ -22,7 +22,7 @@
 typedef struct lowering {
   ir_graph *g;
   const pass_strategy *strategy;
-  bool sorts; /* as in ir_target */
+  bool sorts;   /* as in ir_target */
   ir_ref *map;  /* by old node */
   bool *stored; /* by old node: the result is stored in memory */
   lower_centreds centred;
@@ -202,7 +202,8 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
     ir_ref made = pass_lower_first_sorted(g, old, l->map[ir_src(g, n->src[0], 0)]);
     if (made || g->error->status) return made;
   }
-  if (ir_ops[n->op].cls == IR_CLASS_ORDERED && !is_sort) return pass_lower_cumulative(g, old, l->map[n->src[0]]);
+  if (ir_ops[n->op].cls == IR_CLASS_ORDERED && !is_sort)
+    return pass_lower_cumulative(g, old, l->map[n->src[0]]);
   if (n->op == IR_OP_MATMUL) return lower_matmul(g, old, l->map[n->src[0]], l->map[n->src[1]]);
   if (scatters_nothing(g, n)) return l->map[n->src[0]];
   if (n->op == IR_OP_SCATTER_ADD && (n->dtype == IR_F16 || n->dtype == IR_BF16))

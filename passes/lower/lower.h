@@ -35,8 +35,8 @@ ir_ref pass_elementary(ir_graph *g, ir_ref store);
 
 ir_ref pass_lower_cumulative(ir_graph *g, ir_ref node, ir_ref x); /* CUMSUM CUMPROD CUMMAX CUMMIN */
 ir_ref pass_lower_sort(ir_graph *g, ir_ref node, ir_ref x);       /* SORT ARGSORT */
-/* sort.c: the first elements that a SHRINK takes of a SORT, gathered by indices that are sorted instead; 0: it
- * takes others, or too many, or fails. x: the SORT's operand, lowered. */
+/* sort.c: the first elements that a SHRINK takes of a SORT, gathered by indices that are sorted instead; 0:
+ * it takes others, or too many, or fails. x: the SORT's operand, lowered. */
 ir_ref pass_lower_first_sorted(ir_graph *g, ir_ref shrink, ir_ref x);
 
 /* split_reduction.c: place[i]: the place of axis i of x in memory order, 0 for the outermost, as far as

@@ -159,13 +159,15 @@ ir_ref pass_lower_first_sorted(ir_graph *g, ir_ref shrink, ir_ref x) {
     bool all = n->src[1 + 2 * k] == ir_index(g, 0) && n->src[2 + 2 * k] == ir_dim(g, n->src[0], k);
     if (k != axis && !all) return 0;
   }
-  if (!ir_is_const(g, n->src[1 + 2 * axis], &from) || !ir_is_const(g, n->src[2 + 2 * axis], &to) || from) return 0;
+  if (!ir_is_const(g, n->src[1 + 2 * axis], &from) || !ir_is_const(g, n->src[2 + 2 * axis], &to) || from)
+    return 0;
   if (ir_is_const(g, ir_dim(g, x, axis), &size) && size < FEW * to) return 0;
   ir_ref at = ir_make_tensor(g, IR_OP_ARGSORT, IR_I64, ir_shape(g, n->src[0]), sort->arg, &x, 1);
   n = ir_get(g, shrink);
   memcpy(src, n->src, n->nsrc * sizeof *src);
   src[0] = at;
   if (at) at = ir_make_tensor(g, IR_OP_SHRINK, IR_I64, ir_shape(g, shrink), n->arg, src, n->nsrc);
-  ir_ref lines = at ? op_lines(g, x, axis) : 0, made = lines ? op_take_lines(g, lines, op_lines(g, at, axis)) : 0;
+  ir_ref lines = at ? op_lines(g, x, axis) : 0,
+         made = lines ? op_take_lines(g, lines, op_lines(g, at, axis)) : 0;
   return op_unlines(g, made, shrink);
 }

@@ -188,7 +188,8 @@ static ir_ref wanted_of(const scheduler *s, ir_ref sort, uint32_t axis) {
 
 static void add_sort(scheduler *s, const schedule_scope *f, ir_ref sort, uint32_t target) {
   ir_step_kind kind = ir_op_of(s->g, sort) == IR_OP_SORT ? IR_STEP_SORT : IR_STEP_ARGSORT;
-  uint32_t from = schedule_slot_of(s, f, ir_src(s->g, sort, 0)), axis = (uint32_t)ir_arg_int(ir_get(s->g, sort));
+  uint32_t from = schedule_slot_of(s, f, ir_src(s->g, sort, 0)),
+           axis = (uint32_t)ir_arg_int(ir_get(s->g, sort));
   ir_ref wanted = wanted_of(s, sort, axis);
   ir_step *step = wanted ? schedule_add_step(s, f, kind, 2) : NULL;
   if (!step) {

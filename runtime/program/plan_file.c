@@ -92,9 +92,8 @@ bool rt_is_moved(const rt_plan_step *s, uint32_t place) {
 static const struct {
   uint32_t functions, slots;
 } step_rules[IR_STEP_KINDS] = {
-    [IR_STEP_KERNEL] = {0, 0}, [IR_STEP_COPY] = {0, 2}, [IR_STEP_COND] = {2, 1},
-    [IR_STEP_WHILE] = {2, 1},  [IR_STEP_SCAN] = {1, 0}, [IR_STEP_CALL] = {0, 0},
-    [IR_STEP_SORT] = {0, 2},   [IR_STEP_ARGSORT] = {0, 2},
+    [IR_STEP_KERNEL] = {0, 0}, [IR_STEP_COPY] = {0, 2}, [IR_STEP_COND] = {2, 1}, [IR_STEP_WHILE] = {2, 1},
+    [IR_STEP_SCAN] = {1, 0},   [IR_STEP_CALL] = {0, 0}, [IR_STEP_SORT] = {0, 2}, [IR_STEP_ARGSORT] = {0, 2},
 };
 
 /* A sort has two slots of one rank, which has the axis, and of one dtype or, of indices, I64. */

@@ -35,12 +35,13 @@ ir_status rt_run_sort(const rt_run_context *r, const rt_step *s) {
                   .first = s->count};
   const rt_sort_machine *machine = p->context->target.vector_bytes >= 64 ? rt_sort_avx512() : NULL;
   if (!machine) machine = &rt_sort_portable;
-  if (p->remote) return ir_fail(r->error, IR_ERR_INTERNAL, "graph @%s: the device does not sort", rt_program_name(p));
+  if (p->remote)
+    return ir_fail(r->error, IR_ERR_INTERNAL, "graph @%s: the device does not sort", rt_program_name(p));
   size_t room = rt_sort_room(&sort, machine, rt_pool_threads(p->pool));
   rt_block block;
   if (room == SIZE_MAX || !rt_arena_acquire(&p->context->arenas, room, &block))
-    return ir_fail(r->error, IR_ERR_MEMORY, "graph @%s: out of memory for sorting %lld elements", rt_program_name(p),
-                   (long long)lines.size);
+    return ir_fail(r->error, IR_ERR_MEMORY, "graph @%s: out of memory for sorting %lld elements",
+                   rt_program_name(p), (long long)lines.size);
   rt_sort_run(&sort, machine, p->pool, block.base);
   rt_arena_release(&p->context->arenas, &block);
   return IR_OK;

@@ -1,14 +1,15 @@
 /* Sorting unsigned integers in vectors of AVX-512; included once for each width of them (avx512.c). Before it
- * are defined: NAME(x), names of this width; KEY, the type; LANES, keys of a vector; ORDER(a, b), which leaves
- * the lesser ones in a, and ORDER_LANES(a, b, mask), where the mask has ones the greater ones; PERMUTE(index,
- * v); LANE_NUMBERS; EACH(x), x in all lanes; LOAD(mask, p), with ones in the other lanes; STORE(p, mask, v);
- * ABOVE(a, b) and EQUAL(a, b), masks; BLEND(mask, a, b), b where the mask has ones; SIGNS(v), the highest bit of
- * a lane in all of its bits; COMPRESS(mask, v); TRANSPOSE(v), of LANES vectors.
+ * are defined: NAME(x), names of this width; KEY, the type; LANES, keys of a vector; ORDER(a, b), which
+ * leaves the lesser ones in a, and ORDER_LANES(a, b, mask), where the mask has ones the greater ones;
+ * PERMUTE(index, v); LANE_NUMBERS; EACH(x), x in all lanes; LOAD(mask, p), with ones in the other lanes;
+ * STORE(p, mask, v); ABOVE(a, b) and EQUAL(a, b), masks; BLEND(mask, a, b), b where the mask has ones;
+ * SIGNS(v), the highest bit of a lane in all of its bits; COMPRESS(mask, v); TRANSPOSE(v), of LANES vectors.
  *
  * A block is a matrix of `rows` vectors, a power of two. Each lane, a column, is sorted by a bitonic network
  * (Batcher 1968) whose stages are between rows: minima and maxima of vectors alone. To sort the whole block,
- * columns are merged into runs of 2, 4, ... columns: the first stages of a merge are between lanes, the others
- * between rows of one column again. The result is in the order of columns, and is transposed when stored. */
+ * columns are merged into runs of 2, 4, ... columns: the first stages of a merge are between lanes, the
+ * others between rows of one column again. The result is in the order of columns, and is transposed when
+ * stored. */
 
 #define PAIR(a, b) ORDER(v[a], v[b]);
 
@@ -21,11 +22,10 @@ SORT_INLINE void NAME(put_row)(KEY *block, size_t row, __m512i v) {
 #define EIGHT_ROWS(each) each(0) each(1) each(2) each(3) each(4) each(5) each(6) each(7)
 
 /* Eight rows: a network of 19 comparisons (Knuth, TAOCP 3, 5.3.4). */
-SORT_INLINE void NAME(order_eight)(__m512i v[8]) {
-  PAIR(0, 1) PAIR(2, 3) PAIR(4, 5) PAIR(6, 7) PAIR(0, 2) PAIR(1, 3) PAIR(4, 6) PAIR(5, 7) PAIR(1, 2)
-  PAIR(5, 6) PAIR(0, 4) PAIR(3, 7) PAIR(1, 5) PAIR(2, 6) PAIR(1, 4) PAIR(3, 6) PAIR(2, 4) PAIR(3, 5)
-  PAIR(3, 4)
-}
+SORT_INLINE void NAME(order_eight)(__m512i v[8]){
+    PAIR(0, 1) PAIR(2, 3) PAIR(4, 5) PAIR(6, 7) PAIR(0, 2) PAIR(1, 3) PAIR(4, 6) PAIR(5, 7) PAIR(1, 2)
+        PAIR(5, 6) PAIR(0, 4) PAIR(3, 7) PAIR(1, 5) PAIR(2, 6) PAIR(1, 4) PAIR(3, 6) PAIR(2, 4) PAIR(3, 5)
+            PAIR(3, 4)}
 
 /* The stages at distances `span` / 2, ..., 1 for bitonic runs of `span` rows, three in one reading. */
 SORT_TARGET static void NAME(clean)(KEY *block, size_t rows, size_t span) {
@@ -44,10 +44,9 @@ SORT_TARGET static void NAME(clean)(KEY *block, size_t rows, size_t span) {
 #define GET(k) v[k] = NAME(row)(block, i + k * step);
 #define PUT(k) NAME(put_row)(block, i + k * step, v[k]);
         EIGHT_ROWS(GET)
-        PAIR(0, 4) PAIR(1, 5) PAIR(2, 6) PAIR(3, 7)
-        PAIR(0, 2) PAIR(1, 3) PAIR(4, 6) PAIR(5, 7)
-        PAIR(0, 1) PAIR(2, 3) PAIR(4, 5) PAIR(6, 7)
-        EIGHT_ROWS(PUT)
+        PAIR(0, 4)
+        PAIR(1, 5) PAIR(2, 6) PAIR(3, 7) PAIR(0, 2) PAIR(1, 3) PAIR(4, 6) PAIR(5, 7) PAIR(0, 1) PAIR(2, 3)
+            PAIR(4, 5) PAIR(6, 7) EIGHT_ROWS(PUT)
       }
   }
 }
@@ -83,13 +82,14 @@ SORT_INLINE unsigned NAME(lanes_with)(unsigned bit) {
 SORT_INLINE __m512i NAME(swapped)(__m512i v, unsigned x) {
   return PERMUTE(_mm512_xor_si512(LANE_NUMBERS, EACH(x)), v);
 }
-/* The stages between lanes at distances `distance`, ..., 1. */
-SORT_INLINE __m512i NAME(clean_lanes)(__m512i v, unsigned distance) {
-  for (; distance; distance /= 2) {
-    __m512i other = NAME(swapped)(v, distance);
-    ORDER_LANES(v, other, NAME(lanes_with)(distance));
+/* The stages between lanes at distances `distance`, ..., 1; written out, as gcc does not unroll by itself. */
+#define LANE_STAGE(bit)                                                                                      \
+  if (distance >= bit) {                                                                                     \
+    __m512i other = NAME(swapped)(v, bit);                                                                   \
+    ORDER_LANES(v, other, NAME(lanes_with)(bit));                                                            \
   }
-  return v;
+SORT_INLINE __m512i NAME(clean_lanes)(__m512i v, unsigned distance) {
+  LANE_STAGE(8) LANE_STAGE(4) LANE_STAGE(2) LANE_STAGE(1) return v;
 }
 
 /* Merges runs of `half` sorted columns in pairs. */
@@ -105,29 +105,41 @@ SORT_INLINE void NAME(merge_columns)(KEY *block, size_t rows, unsigned half) {
 }
 
 /* The lanes below `count`. */
-SORT_INLINE unsigned NAME(first)(size_t count) { return count < LANES ? (1u << count) - 1 : (1u << LANES) - 1; }
+SORT_INLINE unsigned NAME(first)(size_t count) {
+  return count < LANES ? (1u << count) - 1 : (1u << LANES) - 1;
+}
 
 /* Sorts LANES lines of n <= LINE_ROWS keys, one after the other in x: a line is a column. */
 SORT_TARGET static void NAME(lanes)(KEY *x, size_t n) {
   _Alignas(64) KEY block[LINE_ROWS * LANES];
   __m512i v[LANES];
-  size_t rows = 8;
+  size_t rows = LANES;
   while (rows < n) rows *= 2;
   for (size_t i = 0; i < rows; i += LANES) {
     unsigned some = i < n ? NAME(first)(n - i) : 0;
-    for (size_t k = 0; k < LANES; k++) v[k] = LOAD(some, some ? x + k * n + i : x);
+    UNROLL for (size_t k = 0; k < LANES; k++) v[k] = LOAD(some, some ? x + k * n + i : x);
     TRANSPOSE(v);
-    for (size_t k = 0; k < LANES && i + k < rows; k++) NAME(put_row)(block, i + k, v[k]);
+    UNROLL for (size_t k = 0; k < LANES; k++) NAME(put_row)(block, i + k, v[k]);
   }
   NAME(columns)(block, rows);
   for (size_t i = 0; i < n; i += LANES) {
-    for (size_t k = 0; k < LANES; k++) v[k] = NAME(row)(block, i + k < rows ? i + k : 0);
+    UNROLL for (size_t k = 0; k < LANES; k++) v[k] = NAME(row)(block, i + k);
     TRANSPOSE(v);
-    for (size_t k = 0; k < LANES; k++) STORE(x + k * n + i, NAME(first)(n - i), v[k]);
+    UNROLL for (size_t k = 0; k < LANES; k++) STORE(x + k * n + i, NAME(first)(n - i), v[k]);
   }
 }
 SORT_TARGET static void NAME(lines)(KEY *x, size_t n) {
   for (size_t k = 0; k < RT_SORT_LINES; k += LANES) NAME(lanes)(x + k * n, n);
+}
+
+SORT_TARGET static size_t NAME(below)(const KEY *keys, size_t n, KEY bound, uint32_t *at) {
+  __m512i bounds = EACH(bound);
+  size_t count = 0;
+  for (size_t i = 0; i < n; i += LANES)
+    for (unsigned less = NAME(first)(n - i) & ABOVE(bounds, LOAD(NAME(first)(n - i), keys + i)); less;
+         less &= less - 1)
+      at[count++] = (uint32_t)i + (uint32_t)__builtin_ctz(less);
+  return count;
 }
 
 SORT_TARGET static bool NAME(encode)(KEY *to, const KEY *from, size_t n, const rt_sort_code *code) {
@@ -159,9 +171,16 @@ SORT_TARGET static void NAME(decode)(KEY *to, const KEY *from, size_t n, const r
   }
 }
 
-/* Sorts n <= BLOCK_ROWS * LANES keys. */
+/* Are n keys sorted as one block? Of twice BLOCK_ROWS rows where they fill seven of eight: two blocks, and
+ * the partition, take longer then. */
+SORT_INLINE bool NAME(is_block)(size_t n) {
+  size_t most = (size_t)BLOCK_ROWS * LANES;
+  return n <= most || (n <= 2 * most && n > 2 * most - most / 4);
+}
+
+/* Sorts them. */
 SORT_TARGET static void NAME(block)(KEY *x, size_t n) {
-  _Alignas(64) KEY block[BLOCK_ROWS * LANES];
+  _Alignas(64) KEY block[2 * BLOCK_ROWS * LANES];
   size_t rows = LANES;
   while (rows * LANES < n) rows *= 2;
   for (size_t i = 0; i < rows; i++) {
@@ -175,9 +194,9 @@ SORT_TARGET static void NAME(block)(KEY *x, size_t n) {
   if (LANES > 8) NAME(merge_columns)(block, rows, LANES / 2);
   for (size_t i = 0; i < rows; i += LANES) {
     __m512i v[LANES];
-    for (size_t k = 0; k < LANES; k++) v[k] = NAME(row)(block, i + k);
+    UNROLL for (size_t k = 0; k < LANES; k++) v[k] = NAME(row)(block, i + k);
     TRANSPOSE(v);
-    for (size_t k = 0; k < LANES; k++) {
+    UNROLL for (size_t k = 0; k < LANES; k++) {
       size_t at = k * rows + i;
       if (at < n) STORE(x + at, NAME(first)(n - at), v[k]);
     }
@@ -234,7 +253,7 @@ SORT_TARGET static void NAME(sort)(KEY *x, size_t n, KEY *room) {
   } stack[64], now = {x, n, 2 * (64 - __builtin_clzll(n | 1))};
   int height = 0;
   for (;;) {
-    while (now.n > (size_t)BLOCK_ROWS * LANES && now.divisions) {
+    while (!NAME(is_block)(now.n) && now.divisions) {
       KEY pivot = NAME(pivot)(now.x, now.n);
       size_t low = NAME(partition)(now.x, now.n, room, pivot), high = now.n - low;
       now.divisions--;
@@ -251,7 +270,7 @@ SORT_TARGET static void NAME(sort)(KEY *x, size_t n, KEY *room) {
       now.x = low_first ? now.x : upper;
       now.n = low_first ? low : high;
     }
-    if (now.n <= (size_t)BLOCK_ROWS * LANES) NAME(block)(now.x, now.n);
+    if (NAME(is_block)(now.n)) NAME(block)(now.x, now.n);
     else rt_sort_portable.NAME(sort)(now.x, now.n, room);
     if (!height) return;
     height--;

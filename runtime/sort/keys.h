@@ -32,6 +32,9 @@ typedef struct rt_sort_machine {
   void (*sort_u64)(uint64_t *x, size_t n, uint64_t *room);
   /* The same for keys that are in the order of their lower halves where the upper halves are equal. */
   void (*sort_halves)(uint64_t *x, size_t n, uint64_t *room);
+  /* The indices of the keys that are less than the bound, ascending, in `at`; how many they are. */
+  size_t (*below_u32)(const uint32_t *keys, size_t n, uint32_t bound, uint32_t *at);
+  size_t (*below_u64)(const uint64_t *keys, size_t n, uint64_t bound, uint32_t *at);
   /* Sort RT_SORT_LINES lines of n keys each, one line after the other, n <= most_in_line. */
   size_t most_in_line;
   void (*lines_u32)(uint32_t *x, size_t n);

@@ -6,15 +6,15 @@ typedef uint16_t __attribute__((aligned(1), may_alias)) any_u16;
 typedef uint32_t __attribute__((aligned(1), may_alias)) any_u32;
 typedef uint64_t __attribute__((aligned(1), may_alias)) any_u64;
 
-#define READ(TYPE, KEY, shift)                                                                              \
-  do {                                                                                                      \
-    const TYPE *x = (const TYPE *)l->sort->x + at;                                                          \
-    for (size_t i = 0; i < count; i++) ((KEY *)bits)[i] = (KEY)((KEY)x[i * step] << (shift));               \
+#define READ(TYPE, KEY, shift)                                                                               \
+  do {                                                                                                       \
+    const TYPE *x = (const TYPE *)l->sort->x + at;                                                           \
+    for (size_t i = 0; i < count; i++) ((KEY *)bits)[i] = (KEY)((KEY)x[i * step] << (shift));                \
   } while (0)
-#define WRITE(TYPE, KEY, shift)                                                                             \
-  do {                                                                                                      \
-    TYPE *x = (TYPE *)l->sort->out + at;                                                                    \
-    for (size_t i = 0; i < count; i++) x[i * step] = (TYPE)(((const KEY *)bits)[i] >> (shift));             \
+#define WRITE(TYPE, KEY, shift)                                                                              \
+  do {                                                                                                       \
+    TYPE *x = (TYPE *)l->sort->out + at;                                                                     \
+    for (size_t i = 0; i < count; i++) x[i * step] = (TYPE)(((const KEY *)bits)[i] >> (shift));              \
   } while (0)
 
 void sort_read_bits(const sort_lines *l, size_t line, size_t from, size_t count, void *bits) {

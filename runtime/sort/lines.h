@@ -6,19 +6,20 @@
 
 /* Entries of a selection of the first `first`: when so many are there, all but the first ones go, which costs
  * a few operations for each entry that came in the meantime. */
-#define SORT_CAPACITY(first) (2 * (first) + 512)
+#define SORT_CAPACITY(first) (2 * (first) + 96)
 
 typedef struct sort_lines {
   const rt_sort *sort;
   const rt_sort_machine *machine;
   rt_sort_code code;
-  size_t bytes;    /* of an element */
-  bool wide;       /* elements have 64 bits, and so have keys */
-  bool in_place;   /* keys lie where the result does */
-  bool selects;    /* few positions are wanted: not all elements are sorted */
-  size_t first;    /* elements of a line that are wanted */
-  size_t group;    /* lines that are sorted together */
-  size_t capacity; /* of a selection */
+  size_t bytes;                  /* of an element */
+  bool wide;                     /* elements have 64 bits, and so have keys */
+  bool contiguous;               /* elements of a line lie as its keys do */
+  bool in_place;                 /* keys lie where the result does */
+  bool selects;                  /* few positions are wanted: not all elements are sorted */
+  size_t first;                  /* elements of a line that are wanted */
+  size_t group;                  /* lines that are sorted together */
+  size_t capacity;               /* of a selection */
   size_t keys_bytes, room_bytes; /* of each thread */
 } sort_lines;
 

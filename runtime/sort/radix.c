@@ -51,7 +51,7 @@ DEFINE_SORT(sort_halves, uint64_t, sizeof(uint32_t))
     for (size_t i = 0; i < n && !code->is_float; i++) to[i] = from[i] ^ flip;                                \
     for (size_t i = 0; i < n && code->is_float; i++) {                                                       \
       KEY x = code->one_zero && from[i] == sign ? 0 : from[i];                                               \
-      KEY negative = (KEY)0 - (x >> (sizeof(KEY) * 8 - 1)), nan = (KEY)0 - ((x & ~sign) > most); \
+      KEY negative = (KEY)0 - (x >> (sizeof(KEY) * 8 - 1)), nan = (KEY)0 - ((x & ~sign) > most);             \
       to[i] = ((x ^ (negative | sign)) | nan) ^ flip;                                                        \
       special |= nan || x == sign;                                                                           \
     }                                                                                                        \
@@ -64,6 +64,15 @@ DEFINE_SORT(sort_halves, uint64_t, sizeof(uint32_t))
       to[i] = code->is_float ? x ^ (negative | sign) : x;                                                    \
     }                                                                                                        \
   }
+#define DEFINE_BELOW(bits, KEY)                                                                              \
+  static size_t below_##bits(const KEY *keys, size_t n, KEY bound, uint32_t *at) {                           \
+    size_t count = 0;                                                                                        \
+    for (size_t i = 0; i < n; i++)                                                                           \
+      if (keys[i] < bound) at[count++] = (uint32_t)i;                                                        \
+    return count;                                                                                            \
+  }
+DEFINE_BELOW(u32, uint32_t)
+DEFINE_BELOW(u64, uint64_t)
 DEFINE_CODE(u32, uint32_t)
 DEFINE_CODE(u64, uint64_t)
 
@@ -71,6 +80,8 @@ const rt_sort_machine rt_sort_portable = {.encode_u32 = encode_u32,
                                           .encode_u64 = encode_u64,
                                           .decode_u32 = decode_u32,
                                           .decode_u64 = decode_u64,
+                                          .below_u32 = below_u32,
+                                          .below_u64 = below_u64,
                                           .sort_u32 = sort_u32,
                                           .sort_u64 = sort_u64,
                                           .sort_halves = sort_halves};

@@ -21,7 +21,8 @@ static rt_sort_code code_of(ir_dtype t, bool descending) {
   int exponent = t == IR_F16 ? 5 : t == IR_F64 ? 11 : 8, key = bytes_of(t) == 8 ? 64 : 32;
   bool is_signed = t == IR_I8 || t == IR_I16 || t == IR_I32 || t == IR_I64;
   rt_sort_code code = {.is_float = ir_is_float(t), .flip = is_signed ? (uint64_t)1 << (key - 1) : 0};
-  if (code.is_float) code.infinity = (((uint64_t)1 << exponent) - 1) << (width - 1 - exponent) << (key - width);
+  if (code.is_float)
+    code.infinity = (((uint64_t)1 << exponent) - 1) << (width - 1 - exponent) << (key - width);
   if (descending) code.flip = ~code.flip;
   return code;
 }
@@ -37,8 +38,8 @@ static sort_lines lines_of(const rt_sort *s, const rt_sort_machine *machine) {
   l.capacity = SORT_CAPACITY(l.first);
   l.selects = s->positions && l.capacity < n;
   if (l.selects) l.group = 1;
-  bool whole = s->inner == 1 && l.group == 1 && !l.selects;
-  l.in_place = whole && (s->positions || l.bytes >= 4);
+  l.contiguous = s->inner == 1 && l.bytes >= sizeof(uint32_t);
+  l.in_place = s->positions ? s->inner == 1 && l.group == 1 && !l.selects : l.contiguous && l.group == 1;
   size_t key = s->positions || l.wide ? 8 : 4, most = l.selects ? l.capacity : n;
   l.keys_bytes = (l.in_place ? 0 : l.group * most * key + LINE_ALIGN - 1) / LINE_ALIGN * LINE_ALIGN;
   l.room_bytes = ((most + RT_SORT_SPARE) * key + LINE_ALIGN - 1) / LINE_ALIGN * LINE_ALIGN;
@@ -72,7 +73,8 @@ static void sort_groups(void *context, int worker, int64_t begin, int64_t end) {
 
 void rt_sort_run(const rt_sort *s, const rt_sort_machine *machine, rt_pool *pool, uint8_t *room) {
   job j = {lines_of(s, machine), room};
-  int64_t group = (int64_t)j.lines.group, lines = s->outer * s->inner, grain = GRAIN_KEYS / (group * s->size + 1);
+  int64_t group = (int64_t)j.lines.group, lines = s->outer * s->inner,
+          grain = GRAIN_KEYS / (group * s->size + 1);
   if (lines && s->size && j.lines.first)
     rt_pool_run(pool, sort_groups, &j, (lines + group - 1) / group, grain ? grain : 1);
 }

@@ -14,8 +14,8 @@
 #include "runtime/sort/keys.h"
 #include "runtime/system/pool.h"
 
-/* Lines of `size` elements, at most 2^32: element i of line (j, k) is at (j * size + i) * inner + k, j < outer
- * and k < inner, in the operand and in the result. */
+/* Lines of `size` elements, at most 2^32: element i of line (j, k) is at (j * size + i) * inner + k, j <
+ * outer and k < inner, in the operand and in the result. */
 typedef struct rt_sort {
   const void *x;
   void *out; /* of x's dtype, or of I64 where `positions` */

@@ -1,11 +1,12 @@
 /* Sorting elements. Equal elements have equal bits, so that a sort of keys is stable, but for NaNs and zeros:
- * where a line has a NaN or -0, its NaNs and zeros are copied once more, in the order that they have there. */
+ * where a line has a NaN or -0, its NaNs and zeros are copied once more, in the order that they have there.
+ */
 #include "runtime/sort/lines.h"
 
 #include <string.h>
 
-/* The kind of bits of a float in the upper bits of 64: 0 a NaN, 1 positive, 2 a zero, 3 negative, the order of
- * a descending sort. */
+/* The kind of bits of a float in the upper bits of 64: 0 a NaN, 1 positive, 2 a zero, 3 negative, the order
+ * of a descending sort. */
 static int kind_of(uint64_t bits, uint64_t infinity) {
   uint64_t sign = (uint64_t)1 << 63;
   if ((bits & ~sign) > infinity) return 0;
@@ -41,7 +42,8 @@ static void restore_order(const sort_lines *l, size_t line) {
 
 static bool encode(const sort_lines *l, void *keys, const void *bits) {
   size_t n = (size_t)l->sort->size;
-  return l->wide ? l->machine->encode_u64(keys, bits, n, &l->code) : l->machine->encode_u32(keys, bits, n, &l->code);
+  return l->wide ? l->machine->encode_u64(keys, bits, n, &l->code)
+                 : l->machine->encode_u32(keys, bits, n, &l->code);
 }
 static void decode(const sort_lines *l, void *bits, const void *keys) {
   size_t n = (size_t)l->sort->size;
@@ -57,7 +59,7 @@ void sort_values(const sort_lines *l, size_t first, size_t lines, void *keys, vo
   for (size_t k = 0; k < lines; k++) {
     uint8_t *line = (uint8_t *)keys + k * line_bytes;
     const uint8_t *bits = (const uint8_t *)l->sort->x + (first + k) * line_bytes;
-    if (!l->in_place || (uintptr_t)bits % l->bytes) sort_read_bits(l, first + k, 0, n, line), bits = line;
+    if (!l->contiguous || (uintptr_t)bits % l->bytes) sort_read_bits(l, first + k, 0, n, line), bits = line;
     special[k] = encode(l, line, bits);
     if (together) continue;
     if (l->wide) m->sort_u64((uint64_t *)(void *)line, n, room);
@@ -67,8 +69,8 @@ void sort_values(const sort_lines *l, size_t first, size_t lines, void *keys, vo
   if (together && !l->wide) m->lines_u32(keys, n);
   for (size_t k = 0; k < lines; k++) {
     uint8_t *line = (uint8_t *)keys + k * line_bytes;
-    decode(l, line, line);
-    if (!l->in_place) sort_write_bits(l, first + k, line);
+    decode(l, l->contiguous ? (uint8_t *)l->sort->out + (first + k) * line_bytes : line, line);
+    if (!l->contiguous) sort_write_bits(l, first + k, line);
     if (special[k]) restore_order(l, first + k);
   }
 }
