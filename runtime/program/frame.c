@@ -177,7 +177,9 @@ static bool lay_out(const rt_program *p, rt_frame *f) {
   }
   for (size_t i = 0; i < f->step_count && p->scratch_steps; i++) {
     rt_step *s = &f->steps[i];
-    if (s->grain == RT_GRAIN_OTHER || !(s->scratch_each = rt_scratch_of(p, s->number))) continue;
+    bool sorts = ir_is_sort_step((ir_step_kind)p->plan.steps[s->number].kind);
+    if (s->grain == RT_GRAIN_OTHER && !sorts) continue;
+    if (!(s->scratch_each = sorts ? rt_sort_scratch(p, f, s) : rt_scratch_of(p, s->number))) continue;
     if (s->scratch_each > PTRDIFF_MAX / threads) return false;
     f->spans[count++] = (rt_span){.bytes = s->scratch_each * threads, .first = s->number, .last = s->number};
   }

@@ -112,7 +112,9 @@ static bool find_kernels(rt_program *p) {
     if (!rt_image_entry(p->code.base, p->code.size, i, &entry) || entry.terms.scratch > PTRDIFF_MAX / 2)
       return false;
   for (uint32_t i = 0; i < p->plan.head->steps; i++)
-    if (p->plan.steps[i].kind == IR_STEP_KERNEL && rt_scratch_of(p, i)) p->scratch_steps++;
+    if (ir_is_sort_step((ir_step_kind)p->plan.steps[i].kind) ||
+        (p->plan.steps[i].kind == IR_STEP_KERNEL && rt_scratch_of(p, i)))
+      p->scratch_steps++;
   return true;
 }
 

@@ -19,30 +19,36 @@ rt_lines rt_lines_of(const rt_program *p, const rt_frame *f, const rt_plan_step 
   return lines;
 }
 
+static rt_sort sort_of(const rt_program *p, const rt_frame *f, const rt_step *s) {
+  const rt_plan_step *plan = &p->plan.steps[s->number];
+  rt_lines lines = rt_lines_of(p, f, plan);
+  return (rt_sort){.dtype = (ir_dtype)p->plan.slots[p->plan.step_slots[plan->slots + 1]].dtype,
+                   .descending = plan->reverse,
+                   .positions = plan->kind == IR_STEP_ARGSORT,
+                   .outer = lines.outer,
+                   .size = lines.size,
+                   .inner = lines.inner,
+                   .first = s->count};
+}
+
+/* What the processor has, unless the target is a lesser one. */
+static const rt_sort_machine *machine_of(const rt_program *p) {
+  const rt_sort_machine *vectors = p->context->target.vector_bytes >= 64 ? rt_sort_avx512() : NULL;
+  return vectors ? vectors : &rt_sort_portable;
+}
+
+size_t rt_sort_scratch(const rt_program *p, const rt_frame *f, const rt_step *s) {
+  rt_sort sort = sort_of(p, f, s);
+  return (rt_sort_room(&sort, machine_of(p)) + RT_SCRATCH_ALIGN - 1) & ~(size_t)(RT_SCRATCH_ALIGN - 1);
+}
+
 ir_status rt_run_sort(const rt_run_context *r, const rt_step *s) {
   const rt_program *p = r->program;
-  const rt_plan_step *plan = &p->plan.steps[s->number];
-  const rt_plan_slot *from = &p->plan.slots[p->plan.step_slots[plan->slots + 1]];
-  rt_lines lines = rt_lines_of(p, r->frame, plan);
-  rt_sort sort = {.x = rt_address(r->bases, s->sources[1]),
-                  .out = rt_address(r->bases, s->sources[0]),
-                  .dtype = (ir_dtype)from->dtype,
-                  .descending = plan->reverse,
-                  .positions = plan->kind == IR_STEP_ARGSORT,
-                  .outer = lines.outer,
-                  .size = lines.size,
-                  .inner = lines.inner,
-                  .first = s->count};
-  const rt_sort_machine *machine = p->context->target.vector_bytes >= 64 ? rt_sort_avx512() : NULL;
-  if (!machine) machine = &rt_sort_portable;
   if (p->remote)
     return ir_fail(r->error, IR_ERR_INTERNAL, "graph @%s: the device does not sort", rt_program_name(p));
-  size_t room = rt_sort_room(&sort, machine, rt_pool_threads(p->pool));
-  rt_block block;
-  if (room == SIZE_MAX || !rt_arena_acquire(&p->context->arenas, room, &block))
-    return ir_fail(r->error, IR_ERR_MEMORY, "graph @%s: out of memory for sorting %lld elements",
-                   rt_program_name(p), (long long)lines.size);
-  rt_sort_run(&sort, machine, p->pool, block.base);
-  rt_arena_release(&p->context->arenas, &block);
+  rt_sort sort = sort_of(p, r->frame, s);
+  sort.out = rt_address(r->bases, s->sources[0]);
+  sort.x = rt_address(r->bases, s->sources[1]);
+  rt_sort_run(&sort, machine_of(p), p->pool, r->run->block.base + s->scratch, s->scratch_each);
   return IR_OK;
 }

@@ -28,24 +28,25 @@ enum {
 SORT_INLINE void transpose_16(__m512i v[16]) {
   __m512i t[16], swap;
   UNPACK(32, t, v, 0, 1)
-  UNPACK(32, t, v, 2, 3) UNPACK(32, t, v, 4, 5) UNPACK(32, t, v, 6, 7) UNPACK(32, t, v, 8, 9)
-      UNPACK(32, t, v, 10, 11) UNPACK(32, t, v, 12, 13) UNPACK(32, t, v, 14, 15) UNPACK(64, v, t, 0, 2)
-          UNPACK(64, v, t, 1, 3) UNPACK(64, v, t, 4, 6) UNPACK(64, v, t, 5, 7) UNPACK(64, v, t, 8, 10)
-              UNPACK(64, v, t, 9, 11) UNPACK(64, v, t, 12, 14) UNPACK(64, v, t, 13, 15) QUARTERS(t, v, 0, 4)
-                  QUARTERS(t, v, 1, 5) QUARTERS(t, v, 2, 6) QUARTERS(t, v, 3, 7) QUARTERS(t, v, 8, 12)
-                      QUARTERS(t, v, 9, 13) QUARTERS(t, v, 10, 14) QUARTERS(t, v, 11, 15) QUARTERS(v, t, 0, 8)
-                          QUARTERS(v, t, 1, 9) QUARTERS(v, t, 2, 10) QUARTERS(v, t, 3, 11)
-                              QUARTERS(v, t, 4, 12) QUARTERS(v, t, 5, 13) QUARTERS(v, t, 6, 14)
-                                  QUARTERS(v, t, 7, 15) SWAP(1, 2) SWAP(5, 6) SWAP(9, 10) SWAP(13, 14)
+  UNPACK(32, t, v, 2, 3)
+  UNPACK(32, t, v, 4, 5) UNPACK(32, t, v, 6, 7) UNPACK(32, t, v, 8, 9) UNPACK(32, t, v, 10, 11)
+      UNPACK(32, t, v, 12, 13) UNPACK(32, t, v, 14, 15) UNPACK(64, v, t, 0, 2) UNPACK(64, v, t, 1, 3)
+          UNPACK(64, v, t, 4, 6) UNPACK(64, v, t, 5, 7) UNPACK(64, v, t, 8, 10) UNPACK(64, v, t, 9, 11)
+              UNPACK(64, v, t, 12, 14) UNPACK(64, v, t, 13, 15) QUARTERS(t, v, 0, 4) QUARTERS(t, v, 1, 5)
+                  QUARTERS(t, v, 2, 6) QUARTERS(t, v, 3, 7) QUARTERS(t, v, 8, 12) QUARTERS(t, v, 9, 13)
+                      QUARTERS(t, v, 10, 14) QUARTERS(t, v, 11, 15) QUARTERS(v, t, 0, 8) QUARTERS(v, t, 1, 9)
+                          QUARTERS(v, t, 2, 10) QUARTERS(v, t, 3, 11) QUARTERS(v, t, 4, 12)
+                              QUARTERS(v, t, 5, 13) QUARTERS(v, t, 6, 14) QUARTERS(v, t, 7, 15) SWAP(1, 2)
+                                  SWAP(5, 6) SWAP(9, 10) SWAP(13, 14)
 }
 SORT_INLINE void transpose_8(__m512i v[8]) {
   __m512i t[8];
   UNPACK(64, t, v, 0, 1)
-  UNPACK(64, t, v, 2, 3) UNPACK(64, t, v, 4, 5) UNPACK(64, t, v, 6, 7) QUARTERS(v, t, 0, 2)
-      QUARTERS(v, t, 1, 3) QUARTERS(v, t, 4, 6) QUARTERS(v, t, 5, 7) QUARTERS(t, v, 0, 4) QUARTERS(t, v, 1, 5)
-          QUARTERS(t, v, 2, 6) QUARTERS(t, v, 3, 7) v[0] = t[0],
-                                                    v[1] = t[1], v[2] = t[2], v[3] = t[3], v[4] = t[4],
-                                                    v[5] = t[5], v[6] = t[6], v[7] = t[7];
+  UNPACK(64, t, v, 2, 3)
+  UNPACK(64, t, v, 4, 5) UNPACK(64, t, v, 6, 7) QUARTERS(v, t, 0, 2) QUARTERS(v, t, 1, 3) QUARTERS(v, t, 4, 6)
+      QUARTERS(v, t, 5, 7) QUARTERS(t, v, 0, 4) QUARTERS(t, v, 1, 5) QUARTERS(t, v, 2, 6) QUARTERS(t, v, 3, 7)
+          v[0] = t[0],
+          v[1] = t[1], v[2] = t[2], v[3] = t[3], v[4] = t[4], v[5] = t[5], v[6] = t[6], v[7] = t[7];
 }
 
 #define NAME(x) x##_u32

@@ -45,8 +45,9 @@ SORT_TARGET static void NAME(clean)(KEY *block, size_t rows, size_t span) {
 #define PUT(k) NAME(put_row)(block, i + k * step, v[k]);
         EIGHT_ROWS(GET)
         PAIR(0, 4)
-        PAIR(1, 5) PAIR(2, 6) PAIR(3, 7) PAIR(0, 2) PAIR(1, 3) PAIR(4, 6) PAIR(5, 7) PAIR(0, 1) PAIR(2, 3)
-            PAIR(4, 5) PAIR(6, 7) EIGHT_ROWS(PUT)
+        PAIR(1, 5)
+        PAIR(2, 6) PAIR(3, 7) PAIR(0, 2) PAIR(1, 3) PAIR(4, 6) PAIR(5, 7) PAIR(0, 1) PAIR(2, 3) PAIR(4, 5)
+            PAIR(6, 7) EIGHT_ROWS(PUT)
       }
   }
 }

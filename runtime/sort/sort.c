@@ -46,15 +46,15 @@ static sort_lines lines_of(const rt_sort *s, const rt_sort_machine *machine) {
   return l;
 }
 
-size_t rt_sort_room(const rt_sort *s, const rt_sort_machine *machine, int threads) {
+size_t rt_sort_room(const rt_sort *s, const rt_sort_machine *machine) {
   sort_lines l = lines_of(s, machine);
-  size_t each = l.keys_bytes + l.room_bytes;
-  return each > PTRDIFF_MAX / (size_t)threads ? SIZE_MAX : each * (size_t)threads;
+  return l.keys_bytes + l.room_bytes;
 }
 
 typedef struct job {
   sort_lines lines;
   uint8_t *room;
+  size_t each;
 } job;
 
 /* Groups begin .. end of lines. */
@@ -62,7 +62,7 @@ static void sort_groups(void *context, int worker, int64_t begin, int64_t end) {
   const job *j = context;
   const sort_lines *l = &j->lines;
   size_t count = (size_t)(l->sort->outer * l->sort->inner);
-  uint8_t *keys = j->room + (size_t)worker * (l->keys_bytes + l->room_bytes), *room = keys + l->keys_bytes;
+  uint8_t *keys = j->room + (size_t)worker * j->each, *room = keys + l->keys_bytes;
   for (size_t g = (size_t)begin; g < (size_t)end; g++) {
     size_t first = g * l->group, lines = count - first < l->group ? count - first : l->group;
     if (l->selects) sort_select(l, first, keys, room);
@@ -71,10 +71,11 @@ static void sort_groups(void *context, int worker, int64_t begin, int64_t end) {
   }
 }
 
-void rt_sort_run(const rt_sort *s, const rt_sort_machine *machine, rt_pool *pool, uint8_t *room) {
-  job j = {lines_of(s, machine), room};
-  int64_t group = (int64_t)j.lines.group, lines = s->outer * s->inner,
-          grain = GRAIN_KEYS / (group * s->size + 1);
+void rt_sort_run(const rt_sort *s, const rt_sort_machine *machine, rt_pool *pool, uint8_t *room,
+                 size_t each) {
+  job j = {lines_of(s, machine), room, each};
+  int64_t lines = s->outer * s->inner, group = (int64_t)j.lines.group;
+  int64_t grain = GRAIN_KEYS / (group * s->size + 1);
   if (lines && s->size && j.lines.first)
     rt_pool_run(pool, sort_groups, &j, (lines + group - 1) / group, grain ? grain : 1);
 }

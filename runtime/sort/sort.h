@@ -26,9 +26,10 @@ typedef struct rt_sort {
   int64_t first; /* of each line so many elements of the result are wanted; others may have any value */
 } rt_sort;
 
-/* Bytes that rt_sort_run needs on a pool of so many threads; SIZE_MAX: more than there can be. */
-size_t rt_sort_room(const rt_sort *sort, const rt_sort_machine *machine, int threads);
-/* room: of that size, aligned to 64. */
-void rt_sort_run(const rt_sort *sort, const rt_sort_machine *machine, rt_pool *pool, uint8_t *room);
+/* Bytes that each thread needs. */
+size_t rt_sort_room(const rt_sort *sort, const rt_sort_machine *machine);
+/* room: `each` bytes for each thread of the pool, at least as many as it needs, aligned to 64. */
+void rt_sort_run(const rt_sort *sort, const rt_sort_machine *machine, rt_pool *pool, uint8_t *room,
+                 size_t each);
 
 #endif
