@@ -45,6 +45,8 @@ typedef struct ir_slot {
  *           is sliced and of each result that is stacked: the whole array, and a moving slot, the slice of
  *           the current iteration
  *   CALL    a custom operation: results, then operands
+ *   SORT    the elements of each line along an axis in order: to, from
+ *   ARGSORT the indices that they have there: to, from
  * The five slots of a carried value: its initial value; a moving slot, its value in the current iteration; a
  * moving slot, where the current iteration writes the next value; the result; a spare buffer of the same
  * size. Iterations write alternately to the last two (double buffering). */
@@ -55,6 +57,8 @@ typedef enum ir_step_kind {
   IR_STEP_WHILE,
   IR_STEP_SCAN,
   IR_STEP_CALL,
+  IR_STEP_SORT,
+  IR_STEP_ARGSORT,
   IR_STEP_KINDS
 } ir_step_kind;
 extern const char *const ir_step_names[IR_STEP_KINDS];
@@ -107,7 +111,8 @@ typedef enum ir_not_fused {
 typedef struct ir_step {
   ir_ref kernel; /* of a KERNEL: a KERNEL node; before the pass fold, the tensor node that it computes */
   ir_ref count;  /* index expression. KERNEL: extent of the thread loop, the end of the range that the kernel
-                    accepts; COPY: elements; WHILE: maximum iterations, below 0: no limit; SCAN: iterations */
+                    accepts; COPY: elements; WHILE: maximum iterations, below 0: no limit; SCAN: iterations;
+                    SORT, ARGSORT: elements of each line that are read, the first ones */
   ir_ref work;   /* KERNEL: index expression: estimate of scalar operations and bytes of the whole launch */
   ir_ref flops;  /* KERNEL: index expression: floating-point operations; 0: not counted */
   ir_ref magnitude; /* KERNEL: index expression: the kernel may run only if evaluating this does not overflow;
@@ -118,9 +123,10 @@ typedef struct ir_step {
   ir_not_fused not_fused;
   ir_step_kind kind;
   uint32_t
-      function_steps[2];    /* how many of the following steps belong to its first and its second function */
-  uint32_t carries;         /* number of carried values; of a CALL: of results */
-  bool reverse;             /* a SCAN that begins with the last slice */
+      function_steps[2]; /* how many of the following steps belong to its first and its second function */
+  uint32_t carries;      /* number of carried values; of a CALL: of results */
+  uint32_t axis;         /* of a SORT or ARGSORT */
+  bool reverse;          /* a SCAN that begins with the last slice; a SORT or ARGSORT in descending order */
   int64_t name, attributes; /* of a CALL: interned name, and interned bytes of its attributes; -1: none */
   uint32_t first_stored, stored_count; /* the ir_stored entries that hold at this step */
 } ir_step;
@@ -161,6 +167,10 @@ static inline bool ir_in_row_group(const ir_step *step, ir_ref value) {
 /* Is it WHILE or SCAN, whose functions run again for each iteration? */
 static inline bool ir_is_loop_step(ir_step_kind kind) {
   return kind == IR_STEP_WHILE || kind == IR_STEP_SCAN;
+}
+
+static inline bool ir_is_sort_step(ir_step_kind kind) {
+  return kind == IR_STEP_SORT || kind == IR_STEP_ARGSORT;
 }
 
 /* Frees all that the plan holds and leaves it empty, with the same mem. The plan may be all zero. */

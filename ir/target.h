@@ -50,6 +50,7 @@ typedef struct ir_target {
   int matrix;  /* product terms of f16 or bf16 that one matrix instruction of a sub-group adds up; 0: no such
                   instruction */
   bool hoists; /* kernels that depend on constants alone run once, when a program is bound to them */
+  bool sorts;  /* sorts are steps of a plan that the runtime does itself (runtime/sort), no kernels */
   int64_t batch_stream_threshold; /* products of at least this many bytes are computed one batch element at a
                                      time, where they can be; 0: none */
   int64_t local_bytes;    /* limit for all locals of a kernel, a power of two; 0: what stays in the caches */

@@ -53,7 +53,7 @@ static void physicalize(pass_state *s) {
 
 static void fuse_scans(pass_state *s) { s->root = pass_fuse_scans(s->g, s->root); }
 
-static void lower(pass_state *s) { s->root = pass_lower(s->g, s->root, s->strategy); }
+static void lower(pass_state *s) { s->root = pass_lower(s->g, s->root, s->strategy, s->options->target->sorts); }
 
 static void split_reductions(pass_state *s) { s->root = pass_split_reductions(s->g, s->root, s->strategy); }
 

@@ -76,6 +76,12 @@ void fe_put_step(const ir_graph *g, const ir_plan *plan, size_t number,
     put_slots(&p, "\n  writes  ", s->slots, s->carries);
     put_slots(&p, "\n  reads   ", s->slots + s->carries, s->slot_count - s->carries);
     break;
+  case IR_STEP_SORT:
+  case IR_STEP_ARGSORT:
+    ir_textf(out, "%s axis %u%s -> ", ir_step_names[s->kind], s->axis, s->reverse ? " descending" : "");
+    put_slots(&p, "", s->slots, 1);
+    put_slots(&p, "\n  reads   ", s->slots + 1, 1);
+    break;
   case IR_STEP_KERNEL:
   case IR_STEP_KINDS: break;
   }

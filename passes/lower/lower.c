@@ -11,7 +11,7 @@
  *
  *   sums of squared deviations              block by block where they are long, centred_sums.c
  *   cumsum, cumprod, cummax, cummin         by blocks, cumulative.c
- *   sort, argsort                           a bitonic network, sort.c
+ *   sort, argsort                           a bitonic network where the target does not sort, sort.c
  *   views that transpose long rows          stored in memory, materialize.c */
 #include "lower.h"
 
@@ -22,6 +22,7 @@
 typedef struct lowering {
   ir_graph *g;
   const pass_strategy *strategy;
+  bool sorts;   /* as in ir_target */
   ir_ref *map;  /* by old node */
   bool *stored; /* by old node: the result is stored in memory */
   lower_centreds centred;
@@ -195,8 +196,14 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
   ir_graph *g = l->g;
   const ir_node *n = ir_get(g, old);
   if (ir_ops[n->op].cls == IR_CLASS_REDUCE) return lower_reduce(l, old, l->map[n->src[0]]);
-  if (n->op == IR_OP_SORT || n->op == IR_OP_ARGSORT) return pass_lower_sort(g, old, l->map[n->src[0]]);
-  if (ir_ops[n->op].cls == IR_CLASS_ORDERED) return pass_lower_cumulative(g, old, l->map[n->src[0]]);
+  bool is_sort = n->op == IR_OP_SORT || n->op == IR_OP_ARGSORT;
+  if (is_sort && !l->sorts) return pass_lower_sort(g, old, l->map[n->src[0]]);
+  if (n->op == IR_OP_SHRINK && l->sorts && ir_op_of(g, n->src[0]) == IR_OP_SORT) {
+    ir_ref made = pass_lower_first_sorted(g, old, l->map[ir_src(g, n->src[0], 0)]);
+    if (made || g->error->status) return made;
+  }
+  if (ir_ops[n->op].cls == IR_CLASS_ORDERED && !is_sort)
+    return pass_lower_cumulative(g, old, l->map[n->src[0]]);
   if (n->op == IR_OP_MATMUL) return lower_matmul(g, old, l->map[n->src[0]], l->map[n->src[1]]);
   if (scatters_nothing(g, n)) return l->map[n->src[0]];
   if (n->op == IR_OP_SCATTER_ADD && (n->dtype == IR_F16 || n->dtype == IR_BF16))
@@ -219,11 +226,12 @@ static bool find_copies(lowering *l, const ir_ref *live, size_t count, size_t no
   return false;
 }
 
-ir_ref pass_lower(ir_graph *g, ir_ref results, const pass_strategy *strategy) {
+ir_ref pass_lower(ir_graph *g, ir_ref results, const pass_strategy *strategy, bool sorts) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0, map_size = (size_t)results + 1;
   lowering l = {.g = g,
                 .strategy = strategy,
+                .sorts = sorts,
                 .map = ir_alloc(g->mem, map_size * sizeof *l.map),
                 .stored = ir_alloc(g->mem, map_size * sizeof *l.stored)};
   ir_ref root = 0;

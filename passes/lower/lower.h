@@ -18,9 +18,9 @@
  * results; 0 on failure. */
 ir_ref pass_fuse_scans(ir_graph *g, ir_ref results);
 
-/* lower.c: composite tensor operations become primitive ones, inside functions as well. Returns the new TUPLE
- * of results; 0 on failure. */
-ir_ref pass_lower(ir_graph *g, ir_ref results, const pass_strategy *strategy);
+/* lower.c: composite tensor operations become primitive ones, inside functions as well. sorts: the target's
+ * (ir/target.h). Returns the new TUPLE of results; 0 on failure. */
+ir_ref pass_lower(ir_graph *g, ir_ref results, const pass_strategy *strategy, bool sorts);
 
 /* result_order.c: products with the views of their results before them, where these move the innermost axis.
  * Returns the new TUPLE of results; 0 on failure. */
@@ -35,6 +35,9 @@ ir_ref pass_elementary(ir_graph *g, ir_ref store);
 
 ir_ref pass_lower_cumulative(ir_graph *g, ir_ref node, ir_ref x); /* CUMSUM CUMPROD CUMMAX CUMMIN */
 ir_ref pass_lower_sort(ir_graph *g, ir_ref node, ir_ref x);       /* SORT ARGSORT */
+/* sort.c: the first elements that a SHRINK takes of a SORT, gathered by indices that are sorted instead; 0:
+ * it takes others, or too many, or fails. x: the SORT's operand, lowered. */
+ir_ref pass_lower_first_sorted(ir_graph *g, ir_ref shrink, ir_ref x);
 
 /* split_reduction.c: place[i]: the place of axis i of x in memory order, 0 for the outermost, as far as
  * permutations tell. */

@@ -1,4 +1,5 @@
-/* Sorting by a bitonic network (Batcher 1968) of views, minima and maxima.
+/* Sorting where the target has no sorting steps: by a bitonic network (Batcher 1968) of views, minima and
+ * maxima; and the first elements of a sort where it has.
  *
  * What is sorted is one array of 64-bit keys, all different: an integer in the order of the elements in the
  * high half, the element's index in the low half. So the sort is stable, and the low halves are the
@@ -21,6 +22,8 @@
 
 #include "passes/ops/build/control.h"
 #include "passes/ops/compose/impl.h"
+
+#include <string.h>
 
 static ir_ref i64_constant(ir_graph *g, int64_t value) { return ir_int(g, IR_I64, value); }
 static ir_ref binary_with(ir_graph *g, ir_op op, ir_ref x, int64_t y) {
@@ -142,4 +145,29 @@ ir_ref pass_lower_sort(ir_graph *g, ir_ref node, ir_ref x) {
   ir_ref lines = op_lines(g, x, ir_arg_int(n)), made = sorted(g, lines, ir_arg_mode(n) != 0);
   if (n->op == IR_OP_SORT) made = op_take_lines(g, lines, made);
   return op_unlines(g, made, node);
+}
+
+/* A sort of indices takes about twice as long as one of elements, if it cannot leave most of them out. */
+enum { FEW = 4 };
+
+ir_ref pass_lower_first_sorted(ir_graph *g, ir_ref shrink, ir_ref x) {
+  const ir_node *n = ir_get(g, shrink), *sort = ir_get(g, n->src[0]);
+  uint32_t axis = (uint32_t)ir_arg_int(sort), rank = ir_rank(g, shrink);
+  ir_ref src[1 + 2 * IR_MAX_RANK];
+  int64_t from, to, size;
+  for (uint32_t k = 0; k < rank; k++) {
+    bool all = n->src[1 + 2 * k] == ir_index(g, 0) && n->src[2 + 2 * k] == ir_dim(g, n->src[0], k);
+    if (k != axis && !all) return 0;
+  }
+  if (!ir_is_const(g, n->src[1 + 2 * axis], &from) || !ir_is_const(g, n->src[2 + 2 * axis], &to) || from)
+    return 0;
+  if (ir_is_const(g, ir_dim(g, x, axis), &size) && size < FEW * to) return 0;
+  ir_ref at = ir_make_tensor(g, IR_OP_ARGSORT, IR_I64, ir_shape(g, n->src[0]), sort->arg, &x, 1);
+  n = ir_get(g, shrink);
+  memcpy(src, n->src, n->nsrc * sizeof *src);
+  src[0] = at;
+  if (at) at = ir_make_tensor(g, IR_OP_SHRINK, IR_I64, ir_shape(g, shrink), n->arg, src, n->nsrc);
+  ir_ref lines = at ? op_lines(g, x, axis) : 0,
+         made = lines ? op_take_lines(g, lines, op_lines(g, at, axis)) : 0;
+  return op_unlines(g, made, shrink);
 }

@@ -171,6 +171,36 @@ static void add_kernels(scheduler *s, const schedule_scope *f, ir_ref value, uin
   if (!s->failed) add_kernel(s, f, value, target);
 }
 
+/* The elements of each line of a sort that are read: all, or the most that views take from its beginning. */
+static ir_ref wanted_of(const scheduler *s, ir_ref sort, uint32_t axis) {
+  ir_graph *g = s->g;
+  ir_ref wanted = ir_index(g, 0), size = ir_dim(g, sort, axis);
+  for (ir_ref r = sort + 1; r < s->nodes && wanted; r++) {
+    const ir_node *n = ir_get(g, r);
+    uint32_t k = 0;
+    while (k < n->nsrc && n->src[k] != sort) k++;
+    if (k == n->nsrc) continue;
+    if (n->op != IR_OP_SHRINK) return size;
+    wanted = pass_max(g, wanted, n->src[1 + 2 * axis + 1]);
+  }
+  return wanted;
+}
+
+static void add_sort(scheduler *s, const schedule_scope *f, ir_ref sort, uint32_t target) {
+  ir_step_kind kind = ir_op_of(s->g, sort) == IR_OP_SORT ? IR_STEP_SORT : IR_STEP_ARGSORT;
+  uint32_t from = schedule_slot_of(s, f, ir_src(s->g, sort, 0)),
+           axis = (uint32_t)ir_arg_int(ir_get(s->g, sort));
+  ir_ref wanted = wanted_of(s, sort, axis);
+  ir_step *step = wanted ? schedule_add_step(s, f, kind, 2) : NULL;
+  if (!step) {
+    schedule_fail(s);
+    return;
+  }
+  step->slots[0] = target, step->slots[1] = from;
+  step->axis = axis, step->reverse = ir_arg_mode(ir_get(s->g, sort)) != 0;
+  step->count = wanted;
+}
+
 static uint32_t target_of(const scheduler *s, const schedule_scope *f, ir_ref r) {
   if (f->depth || !schedule_is_leaf(ir_op_of(s->g, r))) return schedule_slot_of(s, f, r);
   uint32_t k = 0;
@@ -269,6 +299,7 @@ static void do_work(scheduler *s, const schedule_scope *f, const ir_ref *work, s
     add_deferred(s, f, work[i]);
     if (op == IR_OP_CUSTOM) schedule_custom(s, f, work[i]);
     else if (schedule_is_call(op)) schedule_control(s, f, work[i]);
+    else if (schedule_is_sort(op)) add_sort(s, f, work[i], target_of(s, f, work[i]));
     else add_kernels(s, f, work[i], target_of(s, f, work[i]));
   }
   copy_results(s, f);

@@ -179,6 +179,7 @@ static void processor(ir_target *out, int64_t cache[4], unsigned *signature) {
                              f->name);
   }
   out->hoists = true;
+  out->sorts = true;
   out->has_dot2 = true; /* every x86-64 has pmaddwd */
   bool avx2 = state >= NEEDS_YMM && bit(words, LEAF_7, EBX, 5);
   out->has_masks = avx2;

@@ -43,6 +43,7 @@ static const field fields[] = {
     FIELD("local", FIELD_LOCAL, RUNS_ANY, false, local_bytes, "0 or a power of two"),
     FIELD("arguments", FIELD_LOCAL, RUNS_ANY, false, argument_bytes, "0 or a power of two"),
     FIELD("hoist", FIELD_BOOL, RUNS_ANY, false, hoists, "0 or 1"),
+    FIELD("sort", FIELD_BOOL, RUNS_ANY, false, sorts, "0 or 1"),
     FIELD("parts", FIELD_LOCAL, RUNS_ANY, false, batch_stream_threshold, "0 or a power of two"),
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };

@@ -80,12 +80,24 @@ int64_t rt_grain(int64_t count, int64_t work) {
   return count / chunks > 1 ? count / chunks : 1;
 }
 
+/* Are the elements of both slots as many as the sizes of the operand say? */
+static bool sort_fits(const rt_program *p, const rt_frame *f, const rt_plan_step *s) {
+  rt_lines lines = rt_lines_of(p, f, s);
+  int64_t elements;
+  const uint32_t *slots = p->plan.step_slots + s->slots;
+  bool fits = !__builtin_mul_overflow(lines.outer, lines.size, &elements) &&
+              !__builtin_mul_overflow(elements, lines.inner, &elements);
+  return fits && lines.size <= (int64_t)1 << 32 && f->values[p->plan.slots[slots[0]].elements] == elements &&
+         f->values[p->plan.slots[slots[1]].elements] == elements;
+}
+
 /* Do the sizes of a step's buffers agree? Buffers that stand for each other must have equal size, and the
  * slices of a scan must fill the whole array. This holds for every graph that was verified. */
 static bool sizes_agree(const rt_program *p, const rt_frame *f, const rt_plan_step *s) {
   const uint32_t *slots = p->plan.step_slots + s->slots;
   const size_t *bytes = f->bytes;
   if (s->kind == IR_STEP_COPY) return bytes[slots[0]] == bytes[slots[1]];
+  if (ir_is_sort_step((ir_step_kind)s->kind)) return sort_fits(p, f, s);
   if (s->kind == IR_STEP_COND || s->kind == IR_STEP_WHILE)
     if (bytes[slots[0]] != sizeof(bool)) return false;
   if (!rt_is_loop(s)) return true;
@@ -165,7 +177,9 @@ static bool lay_out(const rt_program *p, rt_frame *f) {
   }
   for (size_t i = 0; i < f->step_count && p->scratch_steps; i++) {
     rt_step *s = &f->steps[i];
-    if (s->grain == RT_GRAIN_OTHER || !(s->scratch_each = rt_scratch_of(p, s->number))) continue;
+    bool sorts = ir_is_sort_step((ir_step_kind)p->plan.steps[s->number].kind);
+    if (s->grain == RT_GRAIN_OTHER && !sorts) continue;
+    if (!(s->scratch_each = sorts ? rt_sort_scratch(p, f, s) : rt_scratch_of(p, s->number))) continue;
     if (s->scratch_each > PTRDIFF_MAX / threads) return false;
     f->spans[count++] = (rt_span){.bytes = s->scratch_each * threads, .first = s->number, .last = s->number};
   }

@@ -92,9 +92,19 @@ bool rt_is_moved(const rt_plan_step *s, uint32_t place) {
 static const struct {
   uint32_t functions, slots;
 } step_rules[IR_STEP_KINDS] = {
-    [IR_STEP_KERNEL] = {0, 0}, [IR_STEP_COPY] = {0, 2}, [IR_STEP_COND] = {2, 1},
-    [IR_STEP_WHILE] = {2, 1},  [IR_STEP_SCAN] = {1, 0}, [IR_STEP_CALL] = {0, 0},
+    [IR_STEP_KERNEL] = {0, 0}, [IR_STEP_COPY] = {0, 2}, [IR_STEP_COND] = {2, 1}, [IR_STEP_WHILE] = {2, 1},
+    [IR_STEP_SCAN] = {1, 0},   [IR_STEP_CALL] = {0, 0}, [IR_STEP_SORT] = {0, 2}, [IR_STEP_ARGSORT] = {0, 2},
 };
+
+/* A sort has two slots of one rank, which has the axis, and of one dtype or, of indices, I64. */
+static bool good_sort(const rt_plan *p, const rt_plan_step *s) {
+  if (s->slot_count != 2 || p->step_slots[s->slots] >= p->head->slots ||
+      p->step_slots[s->slots + 1] >= p->head->slots)
+    return false;
+  const rt_plan_slot *to = &p->slots[p->step_slots[s->slots]], *from = &p->slots[p->step_slots[s->slots + 1]];
+  return to->rank == from->rank && s->axis < to->rank &&
+         to->dtype == (s->kind == IR_STEP_ARGSORT ? IR_I64 : from->dtype);
+}
 
 static bool good_ranges(const rt_plan *p, const rt_plan_step *s) {
   const rt_plan_head *h = p->head;
@@ -110,6 +120,7 @@ static bool good_ranges(const rt_plan *p, const rt_plan_step *s) {
       (s->inside[1] && step_rules[s->kind].functions < 2))
     return false;
   if (s->kind == IR_STEP_CALL) return s->carries <= s->slot_count;
+  if (ir_is_sort_step((ir_step_kind)s->kind)) return good_sort(p, s);
   uint64_t least = rt_is_loop(s) ? rt_first_carry(s) + (uint64_t)RT_CARRY * s->carries : 0;
   if (s->kind == IR_STEP_SCAN) return least <= s->slot_count && (s->slot_count - least) % RT_SLICED == 0;
   return rt_is_loop(s) ? least == s->slot_count : s->carries == 0;

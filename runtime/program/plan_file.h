@@ -12,7 +12,7 @@
 #include "runtime/program/values.h"
 
 #define RT_PLAN_MAGIC   0x316e616c70676676u /* "vfgplan1" */
-#define RT_PLAN_VERSION 3u
+#define RT_PLAN_VERSION 4u
 #define RT_PLAN_ALIGN   64
 
 typedef struct rt_plan_head {
@@ -45,7 +45,7 @@ typedef struct rt_plan_slot {
 /* The fields of ir_step. */
 typedef struct rt_plan_step {
   uint8_t kind, reverse; /* ir_step_kind, bool */
-  uint16_t zero;
+  uint16_t axis;
   uint32_t kernel;             /* of a KERNEL: number of its code; of a CALL: offset of its name in names */
   uint32_t count, work, flops; /* indices in values */
   uint32_t slots, slot_count;  /* the first index in step_slots, and how many */

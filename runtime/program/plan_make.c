@@ -234,6 +234,7 @@ static bool add_step(maker *m, size_t number) {
   m->steps[number] =
       (rt_plan_step){.kind = (uint8_t)from->kind,
                      .reverse = from->reverse,
+                     .axis = (uint16_t)from->axis,
                      .count = count_of(m, from),
                      .work = m->number_of[from->work] - 1,
                      .flops = from->flops ? m->number_of[from->flops] - 1 : rt_value_number(&m->values, 0),

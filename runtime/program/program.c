@@ -112,7 +112,9 @@ static bool find_kernels(rt_program *p) {
     if (!rt_image_entry(p->code.base, p->code.size, i, &entry) || entry.terms.scratch > PTRDIFF_MAX / 2)
       return false;
   for (uint32_t i = 0; i < p->plan.head->steps; i++)
-    if (p->plan.steps[i].kind == IR_STEP_KERNEL && rt_scratch_of(p, i)) p->scratch_steps++;
+    if (ir_is_sort_step((ir_step_kind)p->plan.steps[i].kind) ||
+        (p->plan.steps[i].kind == IR_STEP_KERNEL && rt_scratch_of(p, i)))
+      p->scratch_steps++;
   return true;
 }
 
@@ -344,6 +346,8 @@ static void add_cost(const rt_program *p, const rt_frame *f, uint32_t first, uin
     case IR_STEP_KERNEL: add_clamped(&sum->flops, f->values[s->flops]); /* fall through */
     case IR_STEP_COPY:
     case IR_STEP_CALL:
+    case IR_STEP_SORT:
+    case IR_STEP_ARGSORT:
       add_clamped(&sum->steps, 1);
       for (uint32_t k = 0; k < s->slot_count; k++)
         add_clamped(&sum->bytes, (int64_t)f->bytes[p->plan.step_slots[s->slots + k]]);

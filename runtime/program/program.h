@@ -39,6 +39,11 @@ typedef struct rt_step {
   };
 } rt_step;
 
+/* The lines along the axis of a sort: `outer` times `inner` of `size` elements. */
+typedef struct rt_lines {
+  int64_t outer, size, inner;
+} rt_lines;
+
 /* A result that is also another result, a temporary, an input or a literal array: copied at the end. source:
  * where from; result: number of the result; slot: of the plan, for its size. */
 typedef struct rt_copy {
@@ -80,7 +85,7 @@ struct rt_program {
   size_t boundary; /* no temporary lies across a multiple of it in the arena; 0: no limit */
   bool plain;      /* fixed sizes, no temporaries with memory of their own, no scratch, few parameters, only
                       kernels: a run needs no rt_run */
-  size_t scratch_steps; /* number of steps whose kernels need scratch memory */
+  size_t scratch_steps; /* number of kernels and sorts that need scratch memory */
   rt_frame frame;
   rt_copy *copies;
   size_t copy_count;
@@ -155,6 +160,11 @@ size_t rt_frame_size(const rt_program *program);
 int64_t rt_grain(int64_t count, int64_t work);
 void rt_frame_lay_out(const rt_program *program, rt_frame *frame, void *memory);
 ir_status rt_frame_fill(const rt_program *program, rt_frame *frame, const int64_t *vars, ir_error *error);
+
+/* Defined in run_sort.c: the lines of a sort; sizes that do not fit are INT64_MAX. And the scratch memory of
+ * each thread that runs it, a multiple of RT_SCRATCH_ALIGN, for lines that fit the step. */
+rt_lines rt_lines_of(const rt_program *program, const rt_frame *frame, const rt_plan_step *step);
+size_t rt_sort_scratch(const rt_program *program, const rt_frame *frame, const rt_step *step);
 
 /* Defined in program.c: bytes of scratch memory that each thread needs for this kernel step, a multiple of
  * RT_SCRATCH_ALIGN. */

@@ -43,4 +43,7 @@ ir_status rt_run_steps(const rt_run_context *run, const rt_step *steps, const rt
 /* Defined in run_steps.c: runs a step that is no kernel. */
 ir_status rt_run_control_step(const rt_run_context *run, const rt_step *step);
 
+/* Defined in run_sort.c: runs a SORT or ARGSORT. */
+ir_status rt_run_sort(const rt_run_context *run, const rt_step *step);
+
 #endif

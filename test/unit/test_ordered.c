@@ -60,7 +60,7 @@ static void test_null_propagates(void **state) {
 static bool records_and_lowers(recorder *r, const char *line) {
   ir_ref made = record_line(r, line);
   if (made && ir_op_of(&r->g, made) != IR_OP_TUPLE) made = ir_tuple(&r->g, &made, 1);
-  return made && pass_lower(&r->g, made, &pass_on_cpu);
+  return made && pass_lower(&r->g, made, &pass_on_cpu, false) && pass_lower(&r->g, made, &pass_on_cpu, true);
 }
 
 /* Recording and lowering while any allocation fails: an error, and nothing leaks. */

@@ -1,0 +1,48 @@
+/* Arrays of keys: unsigned integers in the order of the elements. What sorts them is a table of functions for
+ * each kind of machine; the result is the same. */
+#ifndef VIEWFOLD_RUNTIME_SORT_KEYS_H
+#define VIEWFOLD_RUNTIME_SORT_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+  RT_SORT_SPARE = 16, /* keys that `room` has more than the array: a vector of AVX-512 */
+  RT_SORT_LINES = 16  /* lines that are sorted together, where they are short */
+};
+
+/* How keys follow from the bits of elements, in the upper bits of a key: bits ^ flip for integers. Floats
+ * have the sign complemented and, where they are negative, the other bits too, and all NaNs have the greatest
+ * key, before `flip`. one_zero: -0 has the key of 0, so that it cannot be decoded. */
+typedef struct rt_sort_code {
+  bool is_float, one_zero;
+  uint64_t flip, infinity;
+} rt_sort_code;
+
+typedef struct rt_sort_machine {
+  /* Keys of n elements, and back; to and from may be one array. encode: is one of them a NaN or -0? These are
+   * the elements that others are equal to which differ in bits. */
+  bool (*encode_u32)(uint32_t *to, const uint32_t *from, size_t n, const rt_sort_code *code);
+  bool (*encode_u64)(uint64_t *to, const uint64_t *from, size_t n, const rt_sort_code *code);
+  void (*decode_u32)(uint32_t *to, const uint32_t *from, size_t n, const rt_sort_code *code);
+  void (*decode_u64)(uint64_t *to, const uint64_t *from, size_t n, const rt_sort_code *code);
+  /* Sort n keys, ascending. room: n + RT_SORT_SPARE keys. */
+  void (*sort_u32)(uint32_t *x, size_t n, uint32_t *room);
+  void (*sort_u64)(uint64_t *x, size_t n, uint64_t *room);
+  /* The same for keys that are in the order of their lower halves where the upper halves are equal. */
+  void (*sort_halves)(uint64_t *x, size_t n, uint64_t *room);
+  /* The indices of the keys that are less than the bound, ascending, in `at`; how many they are. */
+  size_t (*below_u32)(const uint32_t *keys, size_t n, uint32_t bound, uint32_t *at);
+  size_t (*below_u64)(const uint64_t *keys, size_t n, uint64_t bound, uint32_t *at);
+  /* Sort RT_SORT_LINES lines of n keys each, one line after the other, n <= most_in_line. */
+  size_t most_in_line;
+  void (*lines_u32)(uint32_t *x, size_t n);
+  void (*lines_u64)(uint64_t *x, size_t n);
+} rt_sort_machine;
+
+extern const rt_sort_machine rt_sort_portable; /* radix.c */
+/* avx512.c; NULL: not on this machine. */
+const rt_sort_machine *rt_sort_avx512(void);
+
+#endif
