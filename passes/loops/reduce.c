@@ -234,18 +234,34 @@ static int64_t operations_of(const reduction *r) {
   return operations;
 }
 
-/* A few terms in sequence, fully unrolled. */
+/* The body without prefetches of what it reads in sequence along the range. */
+static ir_ref without_prefetches(const reduction *r, ir_ref range) {
+  ir_graph *g = r->n->g;
+  ir_ref loads[LOOP_MAX_LOADS], plain[LOOP_MAX_LOADS];
+  uint32_t count = affine_find_range(g, r->body, IR_OP_LOAD, loads, LOOP_MAX_LOADS), used = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *l = ir_get(g, loads[i]);
+    int64_t stride;
+    if (l->arg == 0 || !affine_stride(g, l->src[1], range, &stride) || stride != 1) continue;
+    loads[used] = loads[i];
+    plain[used++] = ir_make(g, IR_OP_LOAD, (ir_dtype)l->dtype, 0, l->src, l->nsrc);
+  }
+  return used ? pass_substitute(g, r->body, loads, plain, used) : r->body;
+}
+
+/* A few terms in sequence, fully unrolled. Of those in one cache line, the first one prefetches. */
 static ir_ref reduce_written_out(const reduction *r, const ir_ref *ranges, uint32_t count, int64_t terms) {
   ir_graph *g = r->n->g;
-  ir_ref value = r->identity;
-  for (int64_t t = 0; t < terms && value; t++) {
+  ir_ref value = r->identity, plain = without_prefetches(r, ranges[count - 1]);
+  int64_t line = IR_CACHE_LINE_BYTES / ir_dtypes[ir_dtype_of(g, r->body)].bytes;
+  for (int64_t t = 0; t < terms && value && plain; t++) {
     ir_ref at[IR_MAX_RANK + 1];
     int64_t remainder = t, size = 1;
     for (uint32_t i = count; i-- > 0; remainder /= size) {
       ir_is_const(g, ir_src(g, ranges[i], 0), &size);
       at[i] = ir_index(g, remainder % size);
     }
-    ir_ref term = pass_substitute(g, r->body, ranges, at, count);
+    ir_ref term = pass_substitute(g, t % line ? plain : r->body, ranges, at, count);
     value = term ? make_combined(r, value, term) : 0;
   }
   return value;
