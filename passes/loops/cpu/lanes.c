@@ -106,6 +106,33 @@ static void widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   n->store = ahead ? pass_substitute(n->g, n->store, &load, &ahead, 1) : 0;
 }
 
+static bool may_vectorize(loop_nest *n, uint32_t axis) {
+  return !loop_bounds_another(n, axis) && !loop_is_ordered(n, axis);
+}
+
+/* Rows of a large parameter, each of a page or more, whose terms have the lanes: two are read together, in
+ * two streams of hardware prefetchers, and what memory delivers during its latency is prefetched. Sums of 256
+ * MiB on Sapphire Rapids, one thread: 17.0 ms, with two streams 16.3, with prefetches 16.4, with both 15.4;
+ * with four streams 15.9, and prefetches make that 16.3. Chains of operations leave no registers to a second
+ * row. */
+static void choose_streams(loop_nest *n, ir_ref reduce) {
+  enum { STREAMS = 2, MIN_PAIRS = 8 }; /* MIN_PAIRS: one for each of eight threads */
+  ir_graph *g = n->g;
+  const ir_node *r = ir_get(g, reduce);
+  ir_ref loads[LOOP_MAX_NODES], range = r->src[r->nsrc - 1];
+  uint32_t count = affine_find_range(g, r->src[0], IR_OP_LOAD, loads, LOOP_MAX_NODES);
+  int64_t row;
+  bool is_search = ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
+  if (count != 1 || n->bound_count || n->axis_count == 0 || is_search || !loop_is_swept(n, range, loads[0]))
+    return;
+  loop_axis *rows = &n->axes[n->axis_count - 1];
+  if (affine_stride(g, ir_src(g, loads[0], 1), rows->range, &row) &&
+      row * ir_dtypes[ir_dtype_of(g, loads[0])].bytes >= PAGE_BYTES && may_vectorize(n, n->axis_count - 1) &&
+      ir_bounds_of(g, rows->extent).lo >= MIN_PAIRS * STREAMS && work_of(n, r->src, 1).operations < MIN_AHEAD)
+    rows->unroll = STREAMS;
+  n->store = loop_sweep_ahead(n, n->store, range);
+}
+
 /* Unrolls along the lanes of a chain of operations, where nothing else is unrolled, to interleave independent
  * chains. An operation waits for the one before it while a processor executes eight to sixteen others, and a
  * processor looks about two hundred operations ahead: of a long chain those have to be of other elements. */
@@ -118,10 +145,6 @@ static void choose_interleaved(loop_nest *n, loop_axis *vector, int operations) 
   bool sweeps =
       operations >= MIN_AHEAD && n->bound_count == 0; /* rows of a group are read by others before */
   if (sweeps || vector->unroll > 1) n->store = loop_sweep_ahead(n, n->store, vector->range);
-}
-
-static bool may_vectorize(loop_nest *n, uint32_t axis) {
-  return !loop_bounds_another(n, axis) && !loop_is_ordered(n, axis);
 }
 
 /* The innermost axis along which the store is contiguous; NULL: there is none. */
@@ -230,6 +253,7 @@ void loop_choose_vectors(loop_nest *n) {
     if (few || (last && loop_is_triangle(n->g, reduces[k], last->range))) continue;
     if (term_score > output_score) n->lanes_in_reduction = true;
   }
+  if (n->lanes_in_reduction && reduce_count == 1) choose_streams(n, reduces[0]);
   if (!last || n->lanes_in_reduction) return;
   ir_ref terms[LOOP_MAX_NODES];
   bool is_index_reduction = false, product = false, triangle = false;
