@@ -109,6 +109,9 @@ typedef struct pass_strategy {
   int (*lanes_of_terms)(const struct loop_nest *n, int bytes);
   /* Bytes of locals that a kernel needs for exchanges between its lanes. */
   int64_t (*exchange_bytes)(const ir_target *target);
+  /* Terms of a sum that an iteration adds one after the other where its accumulators exceed the registers:
+   * each is then loaded and stored once for all of them. */
+  int64_t spilled_terms;
   /* body, with what comes later along the range, which goes over memory once, fetched into a cache. */
   ir_ref (*read_ahead)(const struct loop_nest *n, ir_ref body, ir_ref range);
   /* The value of a REDUCE, a product, whose operands are staged in locals; 0: they are read where they are.

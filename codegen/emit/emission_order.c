@@ -195,6 +195,39 @@ static void emit_node(cg_order *o, ir_ref ref) {
   cg_define(o, ref, unrolled);
 }
 
+/* Emits the nodes lane by lane: all for one combination of the unroll lanes before those for the next one.
+ * False where some of them want to be emitted for all lanes at a time, or run over other lanes than the
+ * others; nothing is emitted then. Nodes without unroll lanes come first. */
+static bool emit_by_lane(cg_order *o, const ir_ref *list, size_t count) {
+  const uint64_t *lanes = NULL;
+  size_t unrolled = 1;
+  for (size_t i = 0; i < count; i++) {
+    const uint64_t *own = cg_lanes(o->nest, list[i]);
+    if (o->values[list[i]] || ir_op_of(o->g, list[i]) == IR_OP_LOOP || ir_op_of(o->g, list[i]) == IR_OP_GET)
+      return false;
+    if (cg_unroll_count(o, own) == 1) continue;
+    if (!o->emits->lane || !o->emits->is_by_lane(o->emitter, list[i])) return false;
+    if (lanes && cg_unroll_count(o, own) != unrolled) return false;
+    unrolled = cg_unroll_count(o, own);
+    lanes = own;
+  }
+  if (!lanes) return false;
+  for (size_t i = 0; i < count && !o->failed; i++) {
+    const uint64_t *own = cg_lanes(o->nest, list[i]);
+    void *values = cg_unroll_count(o, own) > 1 ? cg_array(o, unrolled) : NULL;
+    if (values) cg_define(o, list[i], values);
+    else emit_node(o, list[i]);
+  }
+  cg_first_lane(o, lanes);
+  do
+    for (size_t i = 0; i < count && !o->failed; i++)
+      if (cg_unroll_count(o, cg_lanes(o->nest, list[i])) > 1) o->emits->lane(o->emitter, list[i]);
+  while (cg_next_lane(o, lanes) && !o->failed);
+  for (size_t i = 0; i < count && !o->failed; i++)
+    if (cg_unroll_count(o, cg_lanes(o->nest, list[i])) > 1) o->emits->after_lanes(o->emitter, list[i]);
+  return true;
+}
+
 void cg_emit_visited(cg_order *o, bool reads) {
   size_t first = o->list_count;
   while (o->stack_count && !o->failed) {
@@ -207,8 +240,9 @@ void cg_emit_visited(cg_order *o, bool reads) {
   }
   size_t end = o->list_count;
   if (end > first) qsort(o->list + first, end - first, sizeof *o->list, ascending);
-  for (size_t i = first; i < end && !o->failed; i++)
-    if (!o->values[o->list[i]]) emit_node(o, o->list[i]);
+  if (!emit_by_lane(o, o->list + first, end - first))
+    for (size_t i = first; i < end && !o->failed; i++)
+      if (!o->values[o->list[i]]) emit_node(o, o->list[i]);
   o->list_count = first;
   o->stack_count = 0;
 }

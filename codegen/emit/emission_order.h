@@ -35,6 +35,11 @@ typedef struct cg_emits {
   /* Visits the operands of a node that is emitted from other operands than its sources; false: it is emitted
    * from its sources. NULL: all nodes are. */
   bool (*visit_operands)(void *emitter, ir_ref ref, void (*visit)(void *user, ir_ref operand), void *user);
+  /* Are a node's unrolled values better emitted one by one, each with those of the same lanes of other nodes?
+   * NULL: no node's are. */
+  bool (*is_by_lane)(void *emitter, ir_ref ref);
+  void (*after_lanes)(void *emitter, ir_ref ref); /* emits what comes after the values of all lanes */
+  void (*lane)(void *emitter, ir_ref ref); /* emits the value of the current lanes, into the node's array */
   bool threads_run; /* each call does at least one iteration of the loop over threads */
 } cg_emits;
 

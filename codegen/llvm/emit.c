@@ -89,10 +89,36 @@ void cg_emit_unrolled(void *emitter, ir_ref ref, void *out) {
     emit_rare(e, ref, unrolled);
   } else if (n->op != IR_OP_LOAD || !cg_emit_tile(e, ref, unrolled)) {
     cg_first_lane(&e->order, lanes);
-    do unrolled[cg_unroll_index(&e->order, lanes)] = cg_emit_value(e, ref);
-    while (cg_next_lane(&e->order, lanes));
+    do {
+      cg_emit_ahead(e, ref);
+      unrolled[cg_unroll_index(&e->order, lanes)] = cg_emit_value(e, ref);
+    } while (cg_next_lane(&e->order, lanes));
   }
   if (e->nest->freeze[ref]) unrolled[0] = frozen(e, unrolled[0]);
+}
+
+bool cg_is_by_lane(void *emitter, ir_ref ref) {
+  cg_emitter *e = emitter;
+  const ir_node *n = ir_get(e->g, ref);
+  cg_tile t;
+  size_t unrolled = cg_unroll_count(&e->order, cg_lanes(e->nest, ref));
+  if (unrolled <= (size_t)e->target->registers || n->op == IR_OP_RARE || e->nest->freeze[ref]) return false;
+  return n->op != IR_OP_LOAD ||
+         (ir_is_true(e->g, n->src[2]) && !cg_tile_of(e->nest, ref, e->target->vector_bytes, CG_MAX_STEP, &t));
+}
+
+void cg_after_lanes(void *emitter, ir_ref ref) {
+  cg_emitter *e = emitter;
+  const uint64_t *lanes = cg_lanes(e->nest, ref);
+  cg_first_lane(&e->order, lanes);
+  do cg_emit_ahead(e, ref);
+  while (cg_next_lane(&e->order, lanes));
+}
+
+void cg_emit_lane(void *emitter, ir_ref ref) {
+  cg_emitter *e = emitter;
+  LLVMValueRef *unrolled = e->order.values[ref];
+  unrolled[cg_unroll_index(&e->order, cg_lanes(e->nest, ref))] = cg_emit_value(e, ref);
 }
 
 static LLVMValueRef entry_load(cg_emitter *e, LLVMTypeRef type, LLVMValueRef table, int64_t slot) {

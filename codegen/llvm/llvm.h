@@ -69,6 +69,9 @@ void cg_emit_lanes(void *emitter, uint32_t loop);
 void cg_emit_kernel(cg_emitter *e);
 /* The callback `unrolled` of cg_emits: the LLVMValueRef of each unrolled value of a node. */
 void cg_emit_unrolled(void *emitter, ir_ref ref, void *unrolled);
+bool cg_is_by_lane(void *emitter, ir_ref ref);
+void cg_after_lanes(void *emitter, ir_ref ref);
+void cg_emit_lane(void *emitter, ir_ref ref);
 LLVMValueRef cg_value(cg_emitter *e, ir_ref ref);                 /* at the current lanes, in its own width */
 LLVMValueRef cg_fetch(cg_emitter *e, ir_ref ref, uint32_t width); /* splatted to width; an index as 64 bits */
 /* As cg_fetch, for an index, in so many bits. */
@@ -128,6 +131,7 @@ LLVMValueRef cg_low_address(cg_emitter *e, const cg_place *place); /* the lowest
 LLVMValueRef cg_memory_order(cg_emitter *e, const cg_place *place, LLVMValueRef v);
 LLVMValueRef cg_read(cg_emitter *e, const cg_place *place, LLVMTypeRef type, LLVMValueRef from);
 LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref);
+void cg_emit_ahead(cg_emitter *e, ir_ref load);
 void cg_emit_update(void *emitter, ir_ref ref);
 LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref);
 

@@ -106,4 +106,5 @@ void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const i
   snprintf(bits, sizeof bits, "%d", target->vector_bytes * 8);
   attribute(context, function, "prefer-vector-width", bits);
   attribute(context, function, "min-legal-vector-width", bits);
+  attribute(context, function, "stackrealign", "");
 }

@@ -168,8 +168,17 @@ static ir_status copy_out(oc_emitter *e, cg_blob *out) {
 
 ir_status cg_opencl(const ir_graph *graph, ir_ref kernel, const char *symbol, const ir_target *target,
                     cg_blob *out, ir_error *error) {
-  static const cg_emits emits = {oc_emit_unrolled, oc_emit_running, oc_emit_lanes, oc_before_effect,
-                                 oc_emit_store,    oc_emit_update,  NULL,          true};
+  static const cg_emits emits = {oc_emit_unrolled,
+                                 oc_emit_running,
+                                 oc_emit_lanes,
+                                 oc_before_effect,
+                                 oc_emit_store,
+                                 oc_emit_update,
+                                 NULL,
+                                 NULL,
+                                 NULL,
+                                 NULL,
+                                 true};
   ir_error own = {0};
   *out = (cg_blob){0};
   cg_nest nest;

@@ -89,13 +89,50 @@ ir_ref reduce_index_of(reduction *r, ir_ref extent) {
   return index;
 }
 
+/* Terms that are added in one iteration of the innermost loop: several where the accumulators of all unrolled
+ * iterations are more than the registers. */
+static int64_t terms_together(const reduction *r) {
+  int64_t accumulators = 1;
+  for (uint32_t a = 0; a < r->n->axis_count; a++) accumulators *= r->n->axes[a].unroll;
+  bool spills = !r->n->lanes_in_reduction && accumulators > r->n->target->registers;
+  return spills ? r->n->strategy->spilled_terms : 1;
+}
+
+/* A loop over terms first to first + count * each - 1, `each` in an iteration, one after the other. */
+static ir_ref terms_loop(const reduction *r, ir_ref range, ir_ref body, ir_ref init, ir_ref first,
+                         ir_ref count, int64_t each) {
+  ir_graph *g = r->n->g;
+  ir_ref step = loop_fresh_range(r->n, count), so_far = make_carry(r, step);
+  ir_ref begin = pass_add(g, first, pass_mul_int(g, step, each));
+  for (int64_t i = 0; i < each && so_far; i++) {
+    ir_ref at = pass_add(g, begin, ir_index(g, i)), term = pass_substitute(g, body, &range, &at, 1);
+    so_far = term ? make_combined(r, so_far, term) : 0;
+  }
+  return value_loop(g, step, IR_SERIAL, init, so_far);
+}
+
+/* The terms of a run, `each` in an iteration, then those that are left. */
+static ir_ref run_of_several(const reduction *r, ir_ref range, ir_ref body, ir_ref init, int64_t each) {
+  ir_graph *g = r->n->g;
+  ir_ref extent = ir_src(g, range, 0), left = pass_mod_int(g, extent, each);
+  ir_ref value = terms_loop(r, range, body, init, ir_index(g, 0), pass_div_int(g, extent, each), each);
+  int64_t size;
+  if (!value || (ir_is_const(g, left, &size) && size == 0)) return value;
+  return terms_loop(r, range, body, value, pass_sub(g, extent, left), left, 1);
+}
+
 /* The loops over r->ranges around body. */
 static ir_ref serial_loops(const reduction *r, ir_ref body) {
   ir_graph *g = r->n->g;
   ir_ref value = body;
+  int64_t together = terms_together(r);
   for (uint32_t i = r->range_count; i-- > 0;) {
     bool innermost = i + 1 == r->range_count, chained = !r->blocked && i > 0;
     ir_ref init = chained ? make_carry(r, r->ranges[i - 1]) : r->identity;
+    if (innermost && together > 1) {
+      value = run_of_several(r, r->ranges[i], body, init, together);
+      continue;
+    }
     ir_ref next = innermost || r->blocked ? make_combined(r, make_carry(r, r->ranges[i]), value) : value;
     value = value_loop(g, r->ranges[i], IR_SERIAL, init, next);
   }
@@ -197,18 +234,34 @@ static int64_t operations_of(const reduction *r) {
   return operations;
 }
 
-/* A few terms in sequence, fully unrolled. */
+/* The body without prefetches of what it reads in sequence along the range. */
+static ir_ref without_prefetches(const reduction *r, ir_ref range) {
+  ir_graph *g = r->n->g;
+  ir_ref loads[LOOP_MAX_LOADS], plain[LOOP_MAX_LOADS];
+  uint32_t count = affine_find_range(g, r->body, IR_OP_LOAD, loads, LOOP_MAX_LOADS), used = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *l = ir_get(g, loads[i]);
+    int64_t stride;
+    if (l->arg == 0 || !affine_stride(g, l->src[1], range, &stride) || stride != 1) continue;
+    loads[used] = loads[i];
+    plain[used++] = ir_make(g, IR_OP_LOAD, (ir_dtype)l->dtype, 0, l->src, l->nsrc);
+  }
+  return used ? pass_substitute(g, r->body, loads, plain, used) : r->body;
+}
+
+/* A few terms in sequence, fully unrolled. Of those in one cache line, the first one prefetches. */
 static ir_ref reduce_written_out(const reduction *r, const ir_ref *ranges, uint32_t count, int64_t terms) {
   ir_graph *g = r->n->g;
-  ir_ref value = r->identity;
-  for (int64_t t = 0; t < terms && value; t++) {
+  ir_ref value = r->identity, plain = without_prefetches(r, ranges[count - 1]);
+  int64_t line = IR_CACHE_LINE_BYTES / ir_dtypes[ir_dtype_of(g, r->body)].bytes;
+  for (int64_t t = 0; t < terms && value && plain; t++) {
     ir_ref at[IR_MAX_RANK + 1];
     int64_t remainder = t, size = 1;
     for (uint32_t i = count; i-- > 0; remainder /= size) {
       ir_is_const(g, ir_src(g, ranges[i], 0), &size);
       at[i] = ir_index(g, remainder % size);
     }
-    ir_ref term = pass_substitute(g, r->body, ranges, at, count);
+    ir_ref term = pass_substitute(g, t % line ? plain : r->body, ranges, at, count);
     value = term ? make_combined(r, value, term) : 0;
   }
   return value;

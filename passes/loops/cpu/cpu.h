@@ -49,8 +49,12 @@ int64_t loop_choose_block_rows(const pass_rows *of);
 /* prefetch.c: the effect of a fused row group with loads that prefetch rows further on; another one as it is;
  * 0 on failure. */
 ir_ref loop_prefetch_rows(ir_graph *g, ir_ref effect, const ir_target *target);
-/* body, with loads that prefetch what comes 8 KiB later along the range, which goes over memory once. */
+/* Does the load read a parameter in sequence along the range, one too large for the L2 cache? */
+bool loop_is_swept(const loop_nest *n, ir_ref range, ir_ref load);
+/* body, with loads that prefetch what comes 2 KiB later along the range, which goes over memory once; 8 KiB
+ * later where rows are searched. 0 on failure. */
 ir_ref loop_sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range);
+ir_ref loop_search_ahead(const loop_nest *n, ir_ref body, ir_ref range);
 
 /* prefetch.c: the store, in which the tile of a product prefetches panels that it reads in sequence. */
 ir_ref loop_panels_ahead(loop_nest *n, ir_ref reduce, const loop_axis *vector);

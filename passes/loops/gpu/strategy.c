@@ -41,6 +41,7 @@ const pass_strategy pass_on_gpu = {
     .bind_outermost = loop_bind_groups,
     .lanes_of_terms = lanes_of_terms,
     .exchange_bytes = loop_exchange_bytes,
+    .spilled_terms = 1, /* a work-item's sums stay in its registers */
     .read_ahead = read_ahead,
     .stage_product = loop_staged_product,
 
