@@ -310,6 +310,21 @@ static int64_t known_terms(const pass_contraction *c) {
   return terms;
 }
 
+/* Elements of the axis along which tiles have their rows, as passes/loops/accesses.c chooses it: of the kept
+ * axes of the rows' operand, long enough for a tile if there are such, the one with the smallest stride. */
+static int64_t tile_axis(const packing *k) {
+  enum { ENOUGH = 6 /* rows of a tile */ };
+  const pass_contraction *c = k->c;
+  int64_t size = 1, least = INT64_MAX;
+  for (uint32_t i = 0; i < c->rank; i++) {
+    if (has_axis(c->reduced, i) || !has_axis(k->rows->varies, i) || has_axis(k->columns->varies, i)) continue;
+    int64_t height = c->size[i] < ENOUGH ? c->size[i] : ENOUGH, best = size < ENOUGH ? size : ENOUGH,
+            step = axis_stride(c, k->rows, i);
+    if (height > best || (height == best && step < least)) size = c->size[i], least = step;
+  }
+  return size;
+}
+
 /* Does a kernel that copies the operand run once? */
 static bool copies_once(packer *p, const pass_contraction *c, const pass_operand *o) {
   int64_t below = pass_constant_bytes(&p->constants, p->g, o->value),
@@ -357,7 +372,7 @@ static ir_ref packed(packer *p, ir_ref sum) {
   ir_ref a = c.operand[0].value, b = c.operand[1].value;
   if (p->strategy->panel_columns && choose_column(&k)) {
     int64_t width = p->strategy->panel_columns(p->target, c.dtype, k.weights ? KEY_BLOCK : known_terms(&c),
-                                               c.size[k.column]);
+                                               tile_axis(&k), c.size[k.column]);
     ir_ref columns = in_form(&k, k.columns, k.columns_form, width),
            rows = in_form(&k, k.rows, k.rows_form, 0);
     bool swapped = k.columns == &c.operand[0];
