@@ -8,7 +8,6 @@
 #include "cpu.h"
 
 #include "passes/index/index.h"
-#include <stdlib.h>
 
 enum {
   /* rows that share what a window of one operand loads: of a window of 3, six loads for 12 */
@@ -179,22 +178,27 @@ static int panel_vectors(loop_nest *n, const loop_axis *vector, const ir_ref *lo
   return 0;
 }
 
-/* Loads of the columns' operand, with a prefetch of what a tile reads some terms later. */
+/* The store, in which loads of the columns prefetch what the tile reads some terms later. A tile reads its
+ * columns faster than hardware prefetchers fetch them from the L2 cache, and they do not reach the next row
+ * of columns that are not packed. */
 static ir_ref fetch_columns(loop_nest *n, const loop_axis *vector, ir_ref reduce, const ir_ref *loads,
                             uint32_t count) {
+  /* Measured: 512 bytes to 2 KiB are equally fast; 8 x 3 tiles take a twentieth to a tenth less time than
+   * without, those of 17 rows by 4096 terms by 4096 columns, whose panels come from memory, a quarter less */
+  enum { AHEAD_BYTES = 1 << 10 };
   ir_graph *g = n->g;
   const ir_node *r = ir_get(g, reduce);
   ir_ref from[LOOP_MAX_TERM_LOADS], to[LOOP_MAX_TERM_LOADS];
   uint32_t used = 0;
-  int ahead_bytes = getenv("VF_AHEAD") ? atoi(getenv("VF_AHEAD")) : 1024;
-  for (uint32_t i = 0; i < count && ahead_bytes; i++) {
+  int64_t lane, term, width = (int64_t)vector->unroll * vector->lanes;
+  for (uint32_t i = 0; i < count; i++) {
     const ir_node *l = ir_get(g, loads[i]);
-    int64_t lane, term, bytes = ir_dtypes[l->dtype].bytes, width = (int64_t)vector->unroll * vector->lanes;
-    if (l->arg != 0 || !ir_is_true(g, l->src[2]) ||
-        !loop_lane_stride(n, l->src[1], vector->range, width, &lane) || lane != 1 ||
-        !affine_stride(g, l->src[1], r->src[r->nsrc - 1], &term) || term < width)
-      continue;
-    int64_t terms = ahead_bytes / (width * bytes);
+    int64_t terms = AHEAD_BYTES / (width * ir_dtypes[l->dtype].bytes);
+    bool columns = l->arg == 0 && ir_op_of(g, l->src[0]) == IR_OP_PARAM && ir_is_true(g, l->src[2]) &&
+                   loop_lane_stride(n, l->src[1], vector->range, width, &lane) && lane == 1 &&
+                   affine_stride(g, l->src[1], r->src[r->nsrc - 1], &term) && term >= width &&
+                   term <= INT32_MAX / AHEAD_BYTES;
+    if (!columns) continue;
     from[used] = loads[i];
     to[used++] = loop_load_ahead(g, loads[i], term * (terms > 1 ? terms : 1), IR_NO_STREAM);
   }
