@@ -16,28 +16,34 @@ enum {
   MAX_ROWS = 12 /* ways of the L1 cache, for rows that are a power of two apart share one set of it */
 };
 
-/* The register tile of a contraction: `rows` rows of `columns` adjacent vectors of `lanes` elements. */
+/* The register tile of a contraction of `terms` terms (0: not known): `rows` rows of `columns` adjacent
+ * vectors of `lanes` elements. */
 typedef struct tile {
+  const ir_target *target;
+  int64_t terms;
   int lanes, columns, rows;
 } tile;
 
-/* The widest tile, and the most rows that a tile so wide may have, for a contraction of so many terms (0: not
- * known): what it reads of the columns takes half of the L2 cache at most. */
+/* The widest tile, and the most rows that a tile so wide may have: what it reads of the columns takes half of
+ * the L2 cache at most. */
 static tile tile_for(const ir_target *target, ir_dtype dtype, int64_t terms) {
   int bytes = ir_dtypes[dtype].bytes, columns = target->registers >= 32 ? 4 : 2,
       sums = LOOP_TILE_ROWS * columns;
   while (columns > 2 && terms > target->l2_bytes / 2 / target->vector_bytes / columns) columns /= 2;
-  return (tile){target->vector_bytes / (bytes ? bytes : 1), columns, sums / columns};
+  return (tile){target, terms, target->vector_bytes / (bytes ? bytes : 1), columns, sums / columns};
 }
 
-/* Time of one term of a tile, in halves of a cycle: two multiply-adds or two loads in a cycle, and what of
- * the time for fetching the columns from the L2 cache is not hidden behind them. */
-static double term_time(const ir_target *target, int rows, int columns) {
-  /* bytes from the L2 cache in half a cycle. Measured: tiles of 24 sums, one thread of Sapphire Rapids, 128
-   * rows by 384 terms by 1536 columns: 4 x 4 179 GFLOP/s, 6 x 4 193, 8 x 3 199, 12 x 2 211 */
-  const double fetched = 40;
+/* Time of a tile, in halves of a cycle. Each term takes two multiply-adds or two loads in a cycle, and what
+ * of the time for fetching the columns from the L2 cache is not hidden behind them. */
+static double tile_time(const tile *t, int rows, int columns) {
+  /* FETCHED: bytes from the L2 cache in half a cycle. STORED: beginning a row of the result in memory, where
+   * each lies in a page of its own. Measured on one thread of Sapphire Rapids: with 384 terms, tiles of 6 x 4
+   * reach 193 GFLOP/s, 8 x 3 199 and 12 x 2 211; with 37 terms 151, 136 and 125 */
+  enum { FETCHED = 56, STORED = 100, USUAL_TERMS = 256 /* where their number is not known */ };
   int multiplied = rows * columns, loaded = rows + columns;
-  return (multiplied > loaded ? multiplied : loaded) + columns * target->vector_bytes / fetched;
+  double term = multiplied > loaded ? multiplied : loaded;
+  term += (double)columns * t->target->vector_bytes / FETCHED;
+  return term * (double)(t->terms ? t->terms : USUAL_TERMS) + (double)rows * STORED;
 }
 
 /* Does the last of the steps over `size` rows begin further back, and repeat some (remainder.c)? */
@@ -45,52 +51,57 @@ static bool repeats_rows(int64_t size, int rows) {
   return size >= rows && LOOP_OVERLAP_SHARE * (rows - size % rows) <= size;
 }
 
-/* Time of one term of all rows, in tiles of so many rows. */
-static double rows_time(const ir_target *target, int64_t size, int rows, int columns, bool overlaps) {
-  double whole = term_time(target, rows, columns);
+/* Time of `size` rows, in tiles of so many rows. */
+static double rows_time(const tile *t, int64_t size, int rows, int columns, bool overlaps) {
+  double whole = tile_time(t, rows, columns);
   int64_t steps = size / rows, left = size % rows;
   if (!left) return (double)steps * whole;
   if (overlaps && repeats_rows(size, rows)) return (double)(steps + 1) * whole;
-  return (double)steps * whole + term_time(target, (int)left, columns);
+  return (double)steps * whole + tile_time(t, (int)left, columns);
 }
 
-/* The number of rows, `most` at most, with which the tiles of `size` rows take least time; *time: that. */
-static int best_rows(const ir_target *target, int64_t size, int most, int columns, bool overlaps,
-                     double *time) {
+static int most_rows(const tile *t, int columns) {
+  int rows = t->rows * t->columns / columns;
+  return rows < MAX_ROWS ? rows : MAX_ROWS;
+}
+
+/* The number of rows, `most` at most, with which the tiles of `size` rows take least time. */
+static int best_rows(const tile *t, int64_t size, int most, int columns, bool overlaps) {
   /* a second tile, of the remainder, is more code to compile, and is entered once for each panel */
   const double second_tile = 1.05;
   int best = 1;
-  *time = -1;
+  double least = -1;
   for (int r = size < most ? (int)size : most; r >= 1; r--) {
     bool second = size % r && !(overlaps && repeats_rows(size, r));
-    double here = rows_time(target, size, r, columns, overlaps) * (second ? second_tile : 1);
-    if (*time < 0 || here < *time) *time = here, best = r;
+    double here = rows_time(t, size, r, columns, overlaps) * (second ? second_tile : 1);
+    if (least < 0 || here < least) least = here, best = r;
   }
   return best;
 }
 
-static int most_rows(int sums, int columns) { return sums / columns < MAX_ROWS ? sums / columns : MAX_ROWS; }
-
-/* Time of one term of a contraction of so many rows and vectors of columns, in tiles so many vectors wide. */
-static double product_time(const ir_target *target, int sums, int64_t rows, int64_t vectors, int columns) {
-  double time, all = 0;
-  int best = best_rows(target, rows, most_rows(sums, columns), columns, true, &time);
-  all = (double)(vectors / columns) * time;
-  int left = (int)(vectors % columns);
-  return left ? all + rows_time(target, rows, best, left, true) : all;
+/* Time of a contraction with panels so many vectors wide. Columns that fill no vector are a narrower one for
+ * each power of two in their number, unless all are in one panel, where the last vector begins further back.
+ */
+static double product_time(const tile *t, int64_t rows, int64_t columns, int width) {
+  int64_t panel = (int64_t)width * t->lanes, left = columns % panel, vectors = left / t->lanes;
+  int height = best_rows(t, rows, most_rows(t, width), width, true);
+  double all = (double)(columns / panel) * rows_time(t, rows, height, width, true);
+  if (vectors) all += rows_time(t, rows, height, (int)vectors, true);
+  for (int64_t narrower = left % t->lanes; narrower; narrower &= narrower - 1)
+    all += rows_time(t, rows, height, 1, true);
+  return all;
 }
 
 int64_t loop_panel_columns(const ir_target *target, ir_dtype dtype, int64_t terms, int64_t rows,
                            int64_t columns) {
   tile t = tile_for(target, dtype, terms);
   int64_t vectors = (columns + t.lanes - 1) / t.lanes;
-  int best = t.columns, sums = t.rows * t.columns;
-  if (vectors <= 1) return t.lanes * vectors;
-  double least = -1;
-  for (int c = vectors < t.columns ? (int)vectors : t.columns;
-       c * target->vector_bytes >= NARROWEST_PANEL_BYTES && c >= 1; c--) {
-    double time = product_time(target, sums, rows, vectors, c);
-    if (least < 0 || time < least) least = time, best = c;
+  if (vectors <= t.columns) return t.lanes * vectors; /* one panel, which is not filled up */
+  int best = t.columns;
+  double least = product_time(&t, rows, columns, best);
+  for (int width = best - 1; width >= 1 && width * target->vector_bytes >= NARROWEST_PANEL_BYTES; width--) {
+    double time = product_time(&t, rows, columns, width);
+    if (time < least) least = time, best = width;
   }
   return t.lanes * best;
 }
@@ -143,14 +154,13 @@ static loop_axis *window_axis(loop_nest *n, const loop_axis *vector, ir_ref redu
 }
 
 /* Unrolls the rows, by `most` at most. */
-static void set_rows(loop_nest *n, loop_axis *row, int most, int columns) {
+static void set_rows(loop_nest *n, const tile *t, loop_axis *row, int most, int columns) {
   int64_t height = ir_bounds_of(n->g, row->extent).hi, known;
   int rows = height < most ? (int)height : most;
-  double time;
   if (loop_bounds_another(n, (uint32_t)(row - n->axes)) || rows < 1) return;
   row->unroll = rows;
   if (ir_is_const(n->g, row->extent, &known) && known > 0)
-    row->unroll = best_rows(n->target, known, most, columns, row->overlaps, &time);
+    row->unroll = best_rows(t, known, most, columns, row->overlaps);
 }
 
 /* Has every load a constant stride along the axis? Panels lie apart, and a tile must not cross them. */
@@ -237,10 +247,10 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   else if (strides) columns = tile_columns(n, row, reduce, sums);
   int panel = window ? 0 : panel_vectors(n, vector, loads, count);
   vector->unroll = columns = panel ? panel : fitting(n, vector, columns);
-  if (window) set_rows(n, window, WINDOW_ROWS, 1);
+  if (window) set_rows(n, &whole, window, WINDOW_ROWS, 1);
   if (row) {
     row->overlaps = repeatable && has_strides(n, row, loads, count);
-    set_rows(n, row, most_rows(sums, columns), columns);
+    set_rows(n, &whole, row, most_rows(&whole, columns), columns);
   }
   ir_ref ahead = row ? fetch_columns(n, vector, reduce, loads, count) : n->store;
   if (row && is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
