@@ -396,12 +396,15 @@ static bool compare_kernel(pass_state *s, size_t k) {
 static void compare_alternatives(pass_state *s) {
   ir_ref results = s->root;
   pass_alternatives *a = &s->alternatives;
+  const pass_shaping *shaping = s->options->shaping;
+  if (shaping && shaping->compared == PASS_COMPARED_NEVER) return;
   *a = (pass_alternatives){.g = s->g,
                            .plan = s->plan,
                            .target = s->options->target,
                            .lower = lower_alone,
                            .user = s,
                            .keeps = s->keeps_loops,
+                           .always = (shaping && shaping->compared == PASS_COMPARED_ALWAYS),
                            .nodes = s->g->count};
   bool done = pass_alternatives_begin(a) && each_kernel(s, compare_kernel) && pass_alternatives_insert(a);
   pass_alternatives_free(a);

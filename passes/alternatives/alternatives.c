@@ -161,7 +161,7 @@ static bool try_value(pass_alternatives *a, size_t number, const piece *fused, i
   t->made = made_before(a, &fused->step, &t->value);
   if (!copy_step(a, &fused->step, &t->value, &t->rest.step) || !shape(a, number, &t->rest)) return false;
   t->ns = t->rest.ns;
-  if (t->rest.ns < 0 || t->rest.ns > fused->ns) return false;
+  if (t->rest.ns < 0 || (t->rest.ns > fused->ns && !a->always)) return false;
   if (!t->made) {
     if (!step_below(a, &fused->step, t->value, &t->below.step) || !shape(a, number, &t->below)) return false;
     t->ns += t->below.ns;
@@ -176,7 +176,7 @@ static void best_trial(pass_alternatives *a, size_t number, const piece *fused, 
   show_own(a, &fused->step, true);
   bool listed = alternatives_find_fused(a, &fused->step);
   bool far = fused->ns > FAR * a->fused.least_ns && fused->ns - a->fused.least_ns > MIN_NS;
-  uint32_t count = listed && far ? alternatives_candidates(a, values, ALTERNATIVES_TRIED) : 0;
+  uint32_t count = listed && (far || a->always) ? alternatives_candidates(a, values, ALTERNATIVES_TRIED) : 0;
   show_own(a, &fused->step, false);
   for (uint32_t i = 0; i < count && !a->g->error->status; i++) {
     trial t;
@@ -220,7 +220,8 @@ static bool insert_before(pass_alternatives *a, size_t number, piece *p) {
   return true;
 }
 
-static bool is_better(const piece *fused, const trial *t) {
+static bool is_better(const pass_alternatives *a, const piece *fused, const trial *t) {
+  if (a->always) return t->value.node != 0;
   return t->value.node && fused->ns > MIN_GAIN * t->ns && fused->ns - t->ns > MIN_NS / 2;
 }
 
@@ -246,7 +247,7 @@ bool pass_alternatives_compare(pass_alternatives *a, size_t number) {
     piece *last = &pieces[count - 1];
     trial t = {0};
     if (stored < ALTERNATIVES_STORED && last->ns >= 0) best_trial(a, number, last, &t);
-    if (is_better(last, &t)) {
+    if (is_better(a, last, &t)) {
       stored++;
       good = take_trial(a, pieces, &count, &t);
       continue;

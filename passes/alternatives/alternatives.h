@@ -26,6 +26,7 @@ typedef struct alternatives_node {
   ir_ref node;
   bool root;          /* the kernel computes it for itself: its value, or one of a row group */
   bool leaf;          /* it is in memory */
+  bool after;         /* it needs another value that the kernel computes for itself */
   double elements;    /* of the tensor */
   double evaluations; /* of elements, in the whole kernel */
   double below;       /* operations of one element, with all that is fused into it */
@@ -50,6 +51,7 @@ typedef struct pass_alternatives {
   bool (*lower)(void *user, ir_step *step, size_t number);
   void *user;
   bool keeps;     /* steps keep the loops that are made here; otherwise they are left to be made again */
+  bool always;    /* any alternative is taken that keeps the order of additions */
   size_t nodes;   /* those below are in slot_of */
   uint32_t *mark; /* by node: its place in fused.nodes + 1; 0 between uses */
   alternatives_fused fused;

@@ -141,10 +141,11 @@ static void sum_up(pass_alternatives *a, alternatives_node *f) {
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {
     const alternatives_node *below = ir_shape(a->g, n->src[k]) ? find(a, n->src[k]) : NULL;
     if (!below) continue;
-    double times = k == 0 ? terms : 1, read = below->root;
-    f->below += read ? 0 : times * below->below;
-    f->accesses += read ? 1 : times * below->accesses;
-    f->irregular += read ? 0 : times * below->irregular;
+    double times = k == 0 ? terms : 1;
+    f->after |= below->root || below->after;
+    f->below += below->root ? 0 : times * below->below;
+    f->accesses += below->root ? 1 : times * below->accesses;
+    f->irregular += below->root ? 0 : times * below->irregular;
   }
   f->below = reduces ? f->below : bounded(f->below);
   f->accesses = reduces ? f->accesses : bounded(f->accesses);
@@ -204,7 +205,7 @@ bool alternatives_find_fused(pass_alternatives *a, const ir_step *step) {
 static bool may_be_stored(pass_alternatives *a, const alternatives_node *f, double bytes) {
   const ir_node *n = ir_get(a->g, f->node);
   bool renames = is_view(n) && irregularity(a->g, f->node) == 0;
-  return !f->leaf && !f->root && !renames && f->accesses > 0 && ir_rank(a->g, f->node) &&
+  return !f->leaf && !f->root && !f->after && !renames && f->accesses > 0 && ir_rank(a->g, f->node) &&
          bytes_of(a->g, f) <= MOST_GROWTH * bytes;
 }
 
@@ -229,7 +230,7 @@ uint32_t alternatives_candidates(pass_alternatives *a, ir_ref *values, uint32_t 
     double promise = promise_of(f, all);
     uint32_t at = count;
     while (at > 0 && promises[at - 1] < promise) at--;
-    if (promise <= 0 || at == room) continue;
+    if ((promise <= 0 && !a->always) || at == room) continue;
     if (count < room) count++;
     for (uint32_t k = count - 1; k > at; k--) promises[k] = promises[k - 1], values[k] = values[k - 1];
     promises[at] = promise, values[at] = f->node;
