@@ -121,6 +121,10 @@ static double at_footprint(const double *gbs, double bytes) {
   return gbs[f - 1] + (gbs[f] - gbs[f - 1]) * share;
 }
 
+double bench_limits_gbs(const bench_limits *l, int stream, double bytes) {
+  return at_footprint(l->gbs[stream], bytes);
+}
+
 /* The time per byte is interpolated linearly between reading alone, reading as much as writing, and writing
  * alone. */
 double bench_limits_ms(const bench_limits *l, double bytes_read, double bytes_written, double flops) {

@@ -39,6 +39,8 @@ extern const double bench_footprints[BENCH_FOOTPRINTS]; /* bytes touched, read a
 bool bench_limits_measure(const int *threads, int count, bench_limits *out);
 /* Raise each limit to that in `seen` where that is higher. True where one rose by more than 2 %. */
 bool bench_limits_raise(bench_limits *limits, const bench_limits *seen);
+/* GB/s of a stream that touches so many bytes. */
+double bench_limits_gbs(const bench_limits *limits, int stream, double bytes);
 /* The least time in ms for these bytes and float operations. */
 double bench_limits_ms(const bench_limits *limits, double bytes_read, double bytes_written, double flops);
 

@@ -3,8 +3,8 @@
  * The limit is the roofline (Williams, Waterman, Patterson, 2009) of all threads: the time to move the
  * kernel's bytes at the bandwidth of that footprint, or to do its multiply-adds, whichever is longer. The
  * rate of multiply-adds is that of f32, for integers as well; of elements twice as wide, half as many fit in
- * a vector. The expected time is that of the code as it is: a multiply-add that is not vectorized does one
- * element, a gathered element counts as one more such multiply-add, and a small kernel has one thread. */
+ * a vector. The expected time is that of its loops as they are
+ * (passes/cost/kernel_time.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #include "frontend/cli/cli.h"
 #include "frontend/cli/explain/explain.h"
 #include "ir/timer.h"
+#include "passes/cost/kernel_time.h"
 
 enum { LEAST_RUNS = 5, MOST_RUNS = 101, MEASURED_NS = 200000000 };
 #define MOST_BYTES ((size_t)2 << 30)
@@ -132,24 +133,35 @@ typedef struct prediction {
   int threads;
 } prediction;
 
-/* The operations of a kernel; and how many f32 operations take as long, when vectorized and in the code as it
- * is. */
+/* The operations of a kernel, and how many f32 operations take as long when vectorized. */
 typedef struct work_estimate {
-  double operations, at_best, as_compiled;
+  double operations, at_best;
 } work_estimate;
 
-static work_estimate compute_work(const fe_explained *e, size_t number, double flops, bool lanes,
+static work_estimate compute_work(const fe_explained *e, size_t number, double flops,
                                   const explain_sizes *s) {
   fe_arithmetic a = fe_arithmetic_of(e, number);
   double floats = number_of(e->g, a.floats, s), integers = number_of(e->g, a.integers, s),
          wide_floats = number_of(e->g, a.weighed_floats, s),
-         wide_integers = number_of(e->g, a.weighed_integers, s),
-         scalar_factor = (double)e->target->vector_bytes / 4; /* factor of scalar code */
-  work_estimate c = {.operations = flops + integers};
+         wide_integers = number_of(e->g, a.weighed_integers, s);
   double wide = floats > 0 ? flops * wide_floats / floats : flops;
-  c.at_best = wide + wide_integers;
-  c.as_compiled = lanes ? c.at_best : c.operations * scalar_factor;
-  return c;
+  return (work_estimate){.operations = flops + integers, .at_best = wide + wide_integers};
+}
+
+/* The rates of one core as measured, for the prediction of its time; with several threads the memory's are
+ * those of all. A core does two multiply-adds of a vector in each cycle. */
+static pass_rates measured_rates(const explain_run *r, const ir_target *t, int threads) {
+  const bench_limits *one = cli_machine_limits(&r->machine, 1),
+                     *own = cli_machine_limits(&r->machine, threads);
+  double within[] = {[PASS_LEVEL_L2] = (double)t->l2_bytes / 4,
+                     [PASS_LEVEL_L3] = (double)t->l2_bytes * 4,
+                     [PASS_LEVEL_MEMORY] = (double)t->l3_bytes * 4};
+  pass_rates rates = {.ghz = one->gflops / (double)t->vector_bytes};
+  for (int i = 0; i < PASS_LEVELS; i++) {
+    rates.read[i] = bench_limits_gbs(own, BENCH_STREAM_READ, within[i]);
+    rates.write[i] = bench_limits_gbs(own, BENCH_STREAM_FILL, within[i]);
+  }
+  return rates;
 }
 
 static prediction predict_limits(const explain_run *r, const fe_explained *e, size_t number,
@@ -160,17 +172,22 @@ static prediction predict_limits(const explain_run *r, const fe_explained *e, si
   prediction x = {.read = number_of(e->g, work.read, s), .written = number_of(e->g, work.written, s)};
   rt_program_step_cost(r->program, r->inputs.values, number, &cost, &ignored);
   x.threads = cost.threads;
-  const bench_limits *all = cli_machine_limits(&r->machine, rt_context_threads(r->context)),
-                     *own = cli_machine_limits(&r->machine, cost.threads);
-  fe_vectorization lanes = fe_vectorization_of(e, number);
-  work_estimate c = compute_work(e, number, (double)cost.flops, lanes.lanes > 1, s);
-  double bytes = x.read + x.written, width = (double)e->target->vector_bytes / 4;
+  const bench_limits *all = cli_machine_limits(&r->machine, rt_context_threads(r->context));
+  work_estimate c = compute_work(e, number, (double)cost.flops, s);
+  double bytes = x.read + x.written;
   x.operations = c.operations;
   x.memory_ms = bytes > 0 ? bench_limits_ms(all, x.read, x.written, 0) : 0;
   x.limit_ms = fmax(x.memory_ms, c.at_best / all->gflops * 1e-6);
-  double gathers = lanes.gathered ? number_of(e->g, work.operations, s) * lanes.gathered : 0;
-  double computing_ms = (c.as_compiled + gathers * width) / own->gflops * 1e-6;
-  x.predicted_ms = LAUNCH_MS + fmax(bytes > 0 ? bench_limits_ms(own, x.read, x.written, 0) : 0, computing_ms);
+  pass_rates rates = measured_rates(r, e->target, x.threads);
+  pass_time_request request = {.rates = &rates, .vars = s->list, .var_count = s->count};
+  pass_kernel_time time;
+  if (pass_kernel_time_on(e->g, e->plan->steps[number].kernel, e->target, &request, &time)) {
+    double computing = time.computing_ns / x.threads;
+    x.predicted_ms = LAUNCH_MS + fmax(computing, time.memory_ns) * 1e-6;
+    if (getenv("VF_PREDICT"))
+      fprintf(stderr, "kernel %zu: computing %.4g memory %.4g ms\n", number, time.computing_ns * 1e-6,
+              time.memory_ns * 1e-6);
+  }
   return x;
 }
 

@@ -1,0 +1,212 @@
+/* Accesses of a kernel: how their indices change along loops and lanes, and the instructions that they take
+ * as code generation writes them (codegen/llvm/memory.c, store.c, tile.c). */
+#include <math.h>
+
+#include "passes/cost/kernel_walk.h"
+
+enum {
+  MAX_TERMS = 32, /* of an index that are still to be looked at, as many as a sum has (PASS_TERMS) */
+  SMALL_STEP = 4, /* up to which whole vectors are read and elements picked: CG_MAX_STEP */
+  LOAD_CYCLES = 6 /* from the L1 cache */
+};
+
+/* indices */
+
+typedef struct term {
+  ir_ref ref;
+  double factor;
+  bool exact;
+} term;
+
+static void add_step(kernel_access *a, const kernel_node *range, const term *t) {
+  kernel_step step = {range->loop, range->is_lane, t->exact, t->factor};
+  for (uint32_t i = 0; i < a->step_count; i++) {
+    if (a->steps[i].loop != step.loop || a->steps[i].lane != step.lane) continue;
+    a->steps[i].stride += step.stride;
+    a->steps[i].exact &= step.exact;
+    return;
+  }
+  if (a->step_count < KERNEL_MAX_STEPS) a->steps[a->step_count++] = step;
+}
+
+/* The terms of a node, or the node as an index that is anywhere. */
+static void add_terms(const kernel_walk *w, const term *t, kernel_access *a, term *todo, uint32_t *count) {
+  const ir_node *n = ir_get(w->g, t->ref);
+  const kernel_node *info = &w->nodes[t->ref];
+  bool room = *count + n->nsrc <= MAX_TERMS;
+  if (n->op == IR_OP_RANGE && info->loop) {
+    add_step(a, info, t);
+  } else if ((n->op == IR_OP_ADD || (n->op == IR_OP_SUB && n->nsrc == 2)) && room) {
+    for (uint32_t i = 0; i < n->nsrc; i++)
+      todo[(*count)++] = (term){n->src[i], n->op == IR_OP_SUB && i ? -t->factor : t->factor, t->exact};
+  } else if (n->op == IR_OP_MUL && room) {
+    ir_ref moving = 0;
+    double factor = t->factor;
+    uint32_t many = 0;
+    bool constant = true;
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+      constant &= w->nodes[n->src[i]].varies || ir_op_of(w->g, n->src[i]) == IR_OP_CONST;
+      if (w->nodes[n->src[i]].varies) moving = n->src[i], many++;
+      else factor *= w->nodes[n->src[i]].value;
+    }
+    if (many == 1) todo[(*count)++] = (term){moving, factor, t->exact && constant};
+    else a->random = true;
+  } else if ((n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD) && !w->nodes[n->src[1]].varies && room) {
+    double by = w->nodes[n->src[1]].value;
+    todo[(*count)++] = (term){n->src[0], n->op == IR_OP_MOD || by < 1 ? t->factor : t->factor / by, false};
+  } else if ((n->op == IR_OP_MIN || n->op == IR_OP_MAX || n->op == IR_OP_WHERE) && room) {
+    uint32_t from = n->op == IR_OP_WHERE; /* the operand that varies most: clamped indices */
+    for (uint32_t i = from; i < n->nsrc; i++)
+      if (w->nodes[n->src[i]].varies) {
+        todo[(*count)++] = (term){n->src[i], t->factor, false};
+        break;
+      }
+  } else {
+    a->random = true;
+    a->random_lanes |= info->lanes;
+    if (info->home > a->random_home) a->random_home = info->home;
+  }
+}
+
+void kernel_describe_access(const kernel_walk *w, ir_ref ref, kernel_access *out) {
+  const ir_node *n = ir_get(w->g, ref), *buffer = ir_get(w->g, n->src[0]);
+  term todo[MAX_TERMS + 1] = {{n->src[1], 1, true}};
+  uint32_t count = 1;
+  *out = (kernel_access){.buffer = n->src[0],
+                         .index = n->src[1],
+                         .home = w->nodes[ref].home,
+                         .written = n->op != IR_OP_LOAD,
+                         .streams = n->op == IR_OP_STORE && ir_arg_mode(n) != 0,
+                         .element = ir_dtypes[buffer->dtype].bytes};
+  out->size = buffer->nsrc ? w->nodes[buffer->src[0]].value * out->element : INFINITY;
+  while (count) {
+    term t = todo[--count];
+    if (w->nodes[t.ref].varies) add_terms(w, &t, out, todo, &count);
+  }
+}
+
+static double vector_stride(const kernel_walk *w, const kernel_access *a, bool *affine) {
+  double stride = 0;
+  *affine = true;
+  for (uint32_t l = 0; l < w->lane_count; l++)
+    if (w->lanes[l].vector && a->random_lanes >> l & 1) *affine = false;
+  for (uint32_t i = 0; i < a->step_count; i++)
+    if (a->steps[i].lane && w->lanes[a->steps[i].loop - 1].vector) {
+      stride = a->steps[i].stride;
+      *affine &= a->steps[i].exact;
+    }
+  return stride;
+}
+
+bool kernel_is_affine(const kernel_walk *w, const kernel_access *a) {
+  bool affine;
+  vector_stride(w, a, &affine);
+  return affine;
+}
+
+/* instructions */
+
+/* The unrolled loop along which the elements are contiguous: its extent; else 0. */
+static uint32_t contiguous_unrolled(const kernel_walk *w, const kernel_access *a) {
+  for (uint32_t i = 0; i < a->step_count; i++)
+    if (a->steps[i].lane && !w->lanes[a->steps[i].loop - 1].vector && a->steps[i].exact &&
+        fabs(a->steps[i].stride) == 1)
+      return w->lanes[a->steps[i].loop - 1].extent;
+  return 0;
+}
+
+static uint32_t largest_power(uint32_t most) {
+  uint32_t power = 1;
+  while (2 * power <= most) power *= 2;
+  return power;
+}
+
+/* A tile of width rows is read along unrolled values and transposed: log2 of its columns shuffles for each
+ * register, and loads of rows, of which those of 16 bytes are put together by as many shuffles. */
+static kernel_cost tile_cost(uint32_t width, uint32_t columns, double element, const ir_target *target) {
+  double most = target->vector_bytes / element;
+  columns = largest_power((uint32_t)fmin(fmin(columns, width), most));
+  double rows = (double)width / columns;
+  kernel_cost c = {.latency = LOAD_CYCLES + 3 * log2(columns)};
+  c.unit[KERNEL_LOAD] = rows;
+  c.unit[KERNEL_SHUFFLE] = log2(columns) * fmax(1, width * element / target->vector_bytes);
+  if (rows > 1) c.unit[KERNEL_SHUFFLE] += rows / 2;
+  return c;
+}
+
+/* Of single elements: each is loaded and inserted. Masked ones of four bytes and more are gathered, which
+ * takes about as long as inserting (uops.info: VGATHERDPS of 16, 26 instructions in 11 to 16 cycles). */
+static kernel_cost elements_cost(uint32_t width, bool masked) {
+  kernel_cost c = {.latency = LOAD_CYCLES + 3.0 * log2(width) + 4};
+  c.unit[KERNEL_LOAD] = width;
+  c.unit[KERNEL_SHUFFLE] = width;
+  if (masked) c.unit[KERNEL_ALU] = width;
+  return c;
+}
+
+/* Of one unrolled value. */
+static kernel_cost load_cost(const kernel_walk *w, const ir_node *n, const kernel_access *a, uint32_t width) {
+  bool affine, masked = !ir_is_true(w->g, n->src[2]);
+  double stride = vector_stride(w, a, &affine), element = a->element;
+  uint32_t moved = kernel_width(w, w->nodes[n->src[1]].lanes), columns = contiguous_unrolled(w, a);
+  double registers = kernel_registers(moved, (int)element, w->target);
+  if (moved == 1 || (affine && stride == 0)) /* for each element the same */
+    return (kernel_cost){.unit = {[KERNEL_LOAD] = 1, [KERNEL_OTHER] = masked ? 2 : 0},
+                         .latency = LOAD_CYCLES};
+  if (affine && fabs(stride) == 1) {
+    kernel_cost c = {.unit = {[KERNEL_LOAD] = registers, [KERNEL_ALU] = masked ? registers : 0},
+                     .latency = LOAD_CYCLES + 1};
+    if (stride < 0) c.unit[KERNEL_SHUFFLE] += registers, c.latency += 3;
+    return c;
+  }
+  if (affine && !masked && stride > 1 && stride <= SMALL_STEP && width >= 4)
+    return (kernel_cost){
+        .unit = {[KERNEL_LOAD] = stride * registers, [KERNEL_SHUFFLE] = (stride - 1) * registers},
+        .latency = LOAD_CYCLES + 3 * stride};
+  if (!masked && columns > 1 && affine) return tile_cost(moved, columns, element, w->target);
+  return elements_cost(moved, masked || !affine);
+}
+
+static kernel_cost store_cost(const kernel_walk *w, const kernel_access *a, uint32_t width) {
+  bool affine;
+  double stride = vector_stride(w, a, &affine),
+         registers = kernel_registers(width, (int)a->element, w->target);
+  uint32_t alternating = contiguous_unrolled(w, a);
+  if (width == 1 || (affine && (stride == 0 || fabs(stride) == 1)))
+    return (kernel_cost){.unit = {[KERNEL_STORE] = registers, [KERNEL_SHUFFLE] = stride < 0 ? registers : 0}};
+  if (affine && alternating > 1 && alternating == stride && alternating <= IR_MAX_INTERLEAVED)
+    return (kernel_cost){.unit = {[KERNEL_STORE] = registers, [KERNEL_SHUFFLE] = (stride - 1) * registers}};
+  return (kernel_cost){.unit = {[KERNEL_STORE] = width, [KERNEL_SHUFFLE] = width}};
+}
+
+/* Elements one after another, each under a branch where it may be invalid. */
+static kernel_cost update_cost(const kernel_walk *w, const ir_node *n, const kernel_access *a,
+                               uint32_t width) {
+  enum { FORWARD_CYCLES = 5 }; /* until a load sees what a store before it wrote */
+  bool affine, adds = n->arg == IR_OP_ADD;
+  double stride = vector_stride(w, a, &affine);
+  bool whole = width == 1 || (affine && stride == 1 && kernel_width(w, w->nodes[n->src[2]].lanes) == 1);
+  double count = whole ? kernel_registers(width, (int)a->element, w->target) : width;
+  kernel_cost c = {.unit = {[KERNEL_STORE] = count,
+                            [KERNEL_LOAD] = adds ? count : 0,
+                            [KERNEL_ALU] = adds ? count : 0,
+                            [KERNEL_OTHER] = 2 * count}};
+  if (!whole) c.unit[KERNEL_SHUFFLE] = 2.0 * width;
+  if (adds) c.latency = FORWARD_CYCLES + 4;
+  return c;
+}
+
+kernel_cost kernel_access_cost(const kernel_walk *w, ir_ref ref, const kernel_access *a) {
+  const ir_node *n = ir_get(w->g, ref);
+  ir_dtype dtype = ir_dtype_of(w->g, n->src[0]);
+  uint32_t width = kernel_width(w, w->nodes[ref].lanes);
+  double unrolled = kernel_unrolled(w, w->nodes[ref].lanes);
+  kernel_cost c = n->op == IR_OP_LOAD    ? load_cost(w, n, a, width)
+                  : n->op == IR_OP_STORE ? store_cost(w, a, width)
+                                         : update_cost(w, n, a, width),
+              form = kernel_storage_cost(dtype, width, w->target), all = {0};
+  all.latency = c.latency + form.latency;
+  kernel_add(&all, &c, unrolled);
+  kernel_add(&all, &form, unrolled);
+  return all;
+}

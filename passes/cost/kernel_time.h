@@ -1,0 +1,50 @@
+/* The time of a kernel whose loops are shaped, predicted from the instructions that code generation emits for
+ * it, the cache lines that its loops touch, and a processor's rates.
+ *
+ * Computing: each operation takes instructions of some kinds (KERNEL_ALU, ...), one for each vector register
+ * and unrolled value; it is executed as often as the loops run on whose indices it depends. The busiest unit
+ * decides, unless operations wait for each other: a chain of dependent operations takes the sum of their
+ * latencies, divided by the number of iterations that a processor has in flight. Memory: of each access, the
+ * lines that are touched within each loop; a level of cache keeps them where all that one iteration touches
+ * fits. */
+#ifndef VIEWFOLD_PASSES_COST_KERNEL_TIME_H
+#define VIEWFOLD_PASSES_COST_KERNEL_TIME_H
+
+#include "ir/eval/eval.h"
+#include "ir/ir.h"
+#include "ir/target.h"
+
+/* Where lines come from that the level before does not hold. */
+typedef enum pass_level { PASS_LEVEL_L2, PASS_LEVEL_L3, PASS_LEVEL_MEMORY, PASS_LEVELS } pass_level;
+
+/* What a processor's core does in a nanosecond. */
+typedef struct pass_rates {
+  double ghz;
+  double read[PASS_LEVELS], write[PASS_LEVELS]; /* bytes */
+} pass_rates;
+
+/* From the target's fields alone. */
+pass_rates pass_rates_of(const ir_target *target);
+
+typedef struct pass_kernel_time {
+  double ns;           /* one run, one thread */
+  double bytes;        /* that come from or go to the L2 cache or beyond */
+  double computing_ns; /* with everything in the L1 cache */
+  double memory_ns;    /* to move lines between the levels */
+} pass_kernel_time;
+
+/* What is known beyond the kernel; all may be zero. */
+typedef struct pass_time_request {
+  const pass_rates *rates; /* NULL: those of the target */
+  const ir_var_value *vars;
+  size_t var_count; /* others count as at the lower end of their bounds, or as 64 if that is less */
+  double between;   /* bytes that other kernels touch before this one runs again */
+} pass_time_request;
+
+/* The time of a shaped kernel (result of pass_loops). False, with the graph's error set, where memory is
+ * short; false without where it has no loops of a processor's kernel. */
+bool pass_kernel_time_of(ir_graph *g, ir_ref kernel, const ir_target *target, pass_kernel_time *time);
+bool pass_kernel_time_on(ir_graph *g, ir_ref kernel, const ir_target *target,
+                         const pass_time_request *request, pass_kernel_time *time);
+
+#endif
