@@ -17,6 +17,7 @@
 #include "passes/schedule/schedule.h"
 #include "passes/strategy.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct pass_state {
@@ -374,12 +375,12 @@ static void regroup(pass_state *s) {
 
 /* kernels against alternatives */
 
-static bool lower_alone(void *user, ir_step *step, size_t number) {
+static bool lower_alone(void *user, ir_step *step, size_t number, pass_shaping *shaping) {
   pass_state *s = user;
   const pass_options *own = s->options;
   ir_step *at = s->step;
   pass_options quiet = *own;
-  quiet.observer = NULL, quiet.shaping = NULL;
+  quiet.observer = NULL, quiet.shaping = shaping;
   s->options = &quiet, s->step = step, s->root = step->kernel;
   bool done = run_passes(s, PASS_ON_KERNEL, (int)number);
   s->options = own, s->step = at, s->root = at->kernel;
@@ -397,14 +398,14 @@ static void compare_alternatives(pass_state *s) {
   ir_ref results = s->root;
   pass_alternatives *a = &s->alternatives;
   const pass_shaping *shaping = s->options->shaping;
-  if (shaping && shaping->compared == PASS_COMPARED_NEVER) return;
+  if ((shaping && shaping->compared == PASS_COMPARED_NEVER) || getenv("VF_NEVER")) return;
   *a = (pass_alternatives){.g = s->g,
                            .plan = s->plan,
                            .target = s->options->target,
                            .lower = lower_alone,
                            .user = s,
                            .keeps = s->keeps_loops,
-                           .always = (shaping && shaping->compared == PASS_COMPARED_ALWAYS),
+                           .always = (shaping && shaping->compared == PASS_COMPARED_ALWAYS) || getenv("VF_ALWAYS"),
                            .nodes = s->g->count};
   bool done = pass_alternatives_begin(a) && each_kernel(s, compare_kernel) && pass_alternatives_insert(a);
   pass_alternatives_free(a);

@@ -27,6 +27,7 @@ typedef struct piece {
   ir_step step;   /* as the plan has it */
   ir_step shaped; /* with its loops */
   double ns;      /* below 0: not known */
+  alternatives_order order;
 } piece;
 
 /* A value on trial: the kernel that computes it, unless an earlier step does, and the one that reads it. */
@@ -109,13 +110,17 @@ static void free_piece(pass_alternatives *a, piece *p) {
   *p = (piece){.ns = -1};
 }
 
+static void note_order(void *user, pass_sum_order sum) { alternatives_order_add(user, sum); }
+
 /* Makes the loops of p->step and predicts their time. False where no loops can be made of it. */
 static bool shape(pass_alternatives *a, size_t number, piece *p) {
   pass_kernel_time time;
+  pass_shaping shaping = {.user = &p->order, .ordered = note_order};
   p->ns = -1;
+  p->order.count = 0;
   if (!copy_step(a, &p->step, NULL, &p->shaped)) return false;
   show_own(a, &p->step, true);
-  bool good = a->lower(a->user, &p->shaped, number);
+  bool good = a->lower(a->user, &p->shaped, number, &shaping);
   show_own(a, &p->step, false);
   if (good && pass_kernel_time_of(a->g, p->shaped.kernel, a->target, &time)) p->ns = time.ns;
   return good;
@@ -142,19 +147,6 @@ static bool made_before(const pass_alternatives *a, const ir_step *reader, ir_st
   return false;
 }
 
-/* Have all sums of the trial's kernels the order that they have in one? */
-static bool same_order(pass_alternatives *a, ir_ref fused, const trial *t) {
-  alternatives_order one = {.mem = a->g->mem}, two = {.mem = a->g->mem};
-  bool good = alternatives_order_add(&one, a->g, fused) &&
-              alternatives_order_add(&two, a->g, t->rest.shaped.kernel) &&
-              (t->made || alternatives_order_add(&two, a->g, t->below.shaped.kernel));
-  if (!good) out_of_memory(a);
-  bool same = good && alternatives_order_equal(&one, &two);
-  alternatives_order_free(&one);
-  alternatives_order_free(&two);
-  return same;
-}
-
 /* Stores the value for trial. False where that cannot be compared, or changes the order of a sum. */
 static bool try_value(pass_alternatives *a, size_t number, const piece *fused, ir_ref value, trial *t) {
   *t = (trial){.value = {value, (uint32_t)a->plan->slot_count}};
@@ -166,7 +158,8 @@ static bool try_value(pass_alternatives *a, size_t number, const piece *fused, i
     if (!step_below(a, &fused->step, t->value, &t->below.step) || !shape(a, number, &t->below)) return false;
     t->ns += t->below.ns;
   }
-  return (t->made || t->below.ns >= 0) && same_order(a, fused->shaped.kernel, t);
+  return (t->made || t->below.ns >= 0) && alternatives_order_keeps(&fused->order, &t->rest.order) &&
+         alternatives_order_keeps(&fused->order, &t->below.order);
 }
 
 /* The best of the values that promise most; none: value.node is 0. */

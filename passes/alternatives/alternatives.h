@@ -14,10 +14,12 @@
 
 #include "ir/plan.h"
 #include "ir/target.h"
+#include "passes/passes.h"
 
 enum {
   ALTERNATIVES_FUSED = 768,  /* nodes fused into one kernel: of more, nothing is compared (as fuse/stored.c) */
   ALTERNATIVES_TRIED = 3,    /* values that are stored for trial at a time, each of which takes two kernels */
+  ALTERNATIVES_SUMS = 16,    /* sums of a kernel that differ in extents or order: with more, it stays as it is */
   ALTERNATIVES_STORED = 4    /* values that are stored in place of one kernel of the schedule */
 };
 
@@ -41,14 +43,21 @@ typedef struct alternatives_fused {
   double least_ns; /* of the kernel: each value computed once, in all lanes, and each byte moved once */
 } alternatives_fused;
 
+/* The orders of the sums of floats in a kernel. */
+typedef struct alternatives_order {
+  pass_sum_order sums[ALTERNATIVES_SUMS];
+  uint32_t count;
+  bool failed; /* there are more */
+} alternatives_order;
+
 typedef struct pass_alternatives {
   ir_graph *g;
   ir_plan *plan;
   const ir_target *target;
   uint32_t *slot_of; /* by node: slot + 1 of what is in memory at the step being looked at */
-  /* Makes the loops of a kernel step, whose kernel is a tensor, and reports them to nobody; for `number`, a
-   * step of the plan. False with a message on failure. */
-  bool (*lower)(void *user, ir_step *step, size_t number);
+  /* Makes the loops of a kernel step, whose kernel is a tensor, and reports them to `shaping` alone; for
+   * `number`, a step of the plan. On failure false, and a message only where memory is short. */
+  bool (*lower)(void *user, ir_step *step, size_t number, pass_shaping *shaping);
   void *user;
   bool keeps;     /* steps keep the loops that are made here; otherwise they are left to be made again */
   bool always;    /* any alternative is taken that keeps the order of additions */
@@ -78,16 +87,9 @@ bool alternatives_find_fused(pass_alternatives *a, const ir_step *step);
 uint32_t alternatives_candidates(pass_alternatives *a, ir_ref *values, uint32_t room);
 
 /* order.c */
-/* The orders in which a kernel adds up and multiplies floats, of its loops over terms: a set of hashes,
- * ascending. */
-typedef struct alternatives_order {
-  const ir_mem *mem;
-  uint64_t *orders;
-  size_t count, cap;
-} alternatives_order;
-/* Adds those of a kernel; false when memory is short. */
-bool alternatives_order_add(alternatives_order *o, const ir_graph *g, ir_ref kernel);
-bool alternatives_order_equal(const alternatives_order *a, const alternatives_order *b);
-void alternatives_order_free(alternatives_order *o);
+/* Adds what is reported of a sum. */
+void alternatives_order_add(alternatives_order *o, pass_sum_order sum);
+/* Has each sum of the alternative the order that it has in the kernel in whose place it is? */
+bool alternatives_order_keeps(const alternatives_order *fused, const alternatives_order *alternative);
 
 #endif

@@ -202,10 +202,16 @@ bool alternatives_find_fused(pass_alternatives *a, const ir_step *step) {
 
 /* what to try */
 
+/* A product is rounded once with the sum that it is a term of. */
+static bool is_term(const ir_graph *g, ir_ref value) {
+  while (is_view(ir_get(g, value))) value = ir_src(g, value, 0);
+  return pass_is_product(g, value);
+}
+
 static bool may_be_stored(pass_alternatives *a, const alternatives_node *f, double bytes) {
   const ir_node *n = ir_get(a->g, f->node);
   bool renames = is_view(n) && irregularity(a->g, f->node) == 0;
-  return !f->leaf && !f->root && !f->after && !renames && f->accesses > 0 && ir_rank(a->g, f->node) &&
+  return !f->leaf && !f->root && !f->after && !renames && !is_term(a->g, f->node) && f->accesses > 0 && ir_rank(a->g, f->node) &&
          bytes_of(a->g, f) <= MOST_GROWTH * bytes;
 }
 
