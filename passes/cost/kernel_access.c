@@ -12,66 +12,90 @@ enum {
 
 /* indices */
 
+/* factor * floor(node / by) */
 typedef struct term {
   ir_ref ref;
-  double factor;
+  double factor, by;
   bool exact;
 } term;
 
-static void add_step(kernel_access *a, const kernel_node *range, const term *t) {
-  kernel_step step = {range->loop, range->is_lane, t->exact, t->factor};
+static void add_step(kernel_access *a, const kernel_node *range, double stride, double by, bool exact) {
   for (uint32_t i = 0; i < a->step_count; i++) {
-    if (a->steps[i].loop != step.loop || a->steps[i].lane != step.lane) continue;
-    a->steps[i].stride += step.stride;
-    a->steps[i].exact &= step.exact;
+    kernel_step *old = &a->steps[i];
+    if (old->loop != range->loop || old->lane != range->is_lane || old->by != by) continue;
+    old->stride += stride;
+    old->exact &= exact;
     return;
   }
-  if (a->step_count < KERNEL_MAX_STEPS) a->steps[a->step_count++] = step;
+  if (a->step_count < KERNEL_MAX_STEPS)
+    a->steps[a->step_count++] = (kernel_step){range->loop, range->is_lane, exact, stride, by};
+  else a->random = true;
+}
+
+typedef struct terms {
+  const kernel_walk *w;
+  kernel_access *a;
+  term todo[MAX_TERMS + 2];
+  uint32_t count;
+} terms;
+
+static void push(terms *t, ir_ref ref, double factor, double by, bool exact) {
+  if (t->w->nodes[ref].varies) t->todo[t->count++] = (term){ref, factor, by, exact};
+}
+
+static void add_product(terms *t, const term *x) {
+  const ir_node *n = ir_get(t->w->g, x->ref);
+  double factor = 1;
+  uint32_t many = 0;
+  ir_ref moving = 0;
+  bool constant = true;
+  for (uint32_t i = 0; i < n->nsrc; i++) {
+    const kernel_node *s = &t->w->nodes[n->src[i]];
+    constant &= s->varies || ir_op_of(t->w->g, n->src[i]) == IR_OP_CONST;
+    if (s->varies) moving = n->src[i], many++;
+    else factor *= s->value;
+  }
+  bool larger = fabs(factor) >= x->by; /* floor(factor * node / by) */
+  if (many != 1) t->a->random = true;
+  else if (larger) push(t, moving, x->factor * factor / x->by, 1, x->exact && constant);
+  else if (factor > 0) push(t, moving, x->factor, x->by / factor, false);
 }
 
 /* The terms of a node, or the node as an index that is anywhere. */
-static void add_terms(const kernel_walk *w, const term *t, kernel_access *a, term *todo, uint32_t *count) {
-  const ir_node *n = ir_get(w->g, t->ref);
-  const kernel_node *info = &w->nodes[t->ref];
-  bool room = *count + n->nsrc <= MAX_TERMS;
+static void add_terms(terms *t, const term *x) {
+  const ir_node *n = ir_get(t->w->g, x->ref);
+  const kernel_node *info = &t->w->nodes[x->ref];
+  bool room = t->count + n->nsrc + 1 <= MAX_TERMS;
+  double by = n->nsrc > 1 ? t->w->nodes[n->src[1]].value : 1;
+  bool divides = (n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD) && !t->w->nodes[n->src[1]].varies && by > 0;
   if (n->op == IR_OP_RANGE && info->loop) {
-    add_step(a, info, t);
+    add_step(t->a, info, x->factor, x->by, x->exact);
   } else if ((n->op == IR_OP_ADD || (n->op == IR_OP_SUB && n->nsrc == 2)) && room) {
     for (uint32_t i = 0; i < n->nsrc; i++)
-      todo[(*count)++] = (term){n->src[i], n->op == IR_OP_SUB && i ? -t->factor : t->factor, t->exact};
+      push(t, n->src[i], n->op == IR_OP_SUB && i ? -x->factor : x->factor, x->by, x->exact);
   } else if (n->op == IR_OP_MUL && room) {
-    ir_ref moving = 0;
-    double factor = t->factor;
-    uint32_t many = 0;
-    bool constant = true;
-    for (uint32_t i = 0; i < n->nsrc; i++) {
-      constant &= w->nodes[n->src[i]].varies || ir_op_of(w->g, n->src[i]) == IR_OP_CONST;
-      if (w->nodes[n->src[i]].varies) moving = n->src[i], many++;
-      else factor *= w->nodes[n->src[i]].value;
-    }
-    if (many == 1) todo[(*count)++] = (term){moving, factor, t->exact && constant};
-    else a->random = true;
-  } else if ((n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD) && !w->nodes[n->src[1]].varies && room) {
-    double by = w->nodes[n->src[1]].value;
-    todo[(*count)++] = (term){n->src[0], n->op == IR_OP_MOD || by < 1 ? t->factor : t->factor / by, false};
+    add_product(t, x);
+  } else if (divides && n->op == IR_OP_FLOORDIV && room) {
+    push(t, n->src[0], x->factor, x->by * by, false);
+  } else if (divides && room) { /* x mod by = x - by * floor(x / by) */
+    push(t, n->src[0], x->factor, x->by, false);
+    push(t, n->src[0], -x->factor * by / x->by, fmax(by, x->by), false);
   } else if ((n->op == IR_OP_MIN || n->op == IR_OP_MAX || n->op == IR_OP_WHERE) && room) {
-    uint32_t from = n->op == IR_OP_WHERE; /* the operand that varies most: clamped indices */
-    for (uint32_t i = from; i < n->nsrc; i++)
-      if (w->nodes[n->src[i]].varies) {
-        todo[(*count)++] = (term){n->src[i], t->factor, false};
-        break;
-      }
+    for (uint32_t i = n->op == IR_OP_WHERE; i < n->nsrc; i++) { /* a clamped index: what varies */
+      if (!t->w->nodes[n->src[i]].varies) continue;
+      push(t, n->src[i], x->factor, x->by, false);
+      break;
+    }
   } else {
-    a->random = true;
-    a->random_lanes |= info->lanes;
-    if (info->home > a->random_home) a->random_home = info->home;
+    t->a->random = true;
+    t->a->random_lanes |= info->lanes;
+    if (info->home > t->a->random_home) t->a->random_home = info->home;
   }
 }
 
 void kernel_describe_access(const kernel_walk *w, ir_ref ref, kernel_access *out) {
   const ir_node *n = ir_get(w->g, ref), *buffer = ir_get(w->g, n->src[0]);
-  term todo[MAX_TERMS + 1] = {{n->src[1], 1, true}};
-  uint32_t count = 1;
+  terms t = {.w = w, .a = out};
   *out = (kernel_access){.buffer = n->src[0],
                          .index = n->src[1],
                          .home = w->nodes[ref].home,
@@ -79,9 +103,10 @@ void kernel_describe_access(const kernel_walk *w, ir_ref ref, kernel_access *out
                          .streams = n->op == IR_OP_STORE && ir_arg_mode(n) != 0,
                          .element = ir_dtypes[buffer->dtype].bytes};
   out->size = buffer->nsrc ? w->nodes[buffer->src[0]].value * out->element : INFINITY;
-  while (count) {
-    term t = todo[--count];
-    if (w->nodes[t.ref].varies) add_terms(w, &t, out, todo, &count);
+  push(&t, n->src[1], 1, 1, true);
+  while (t.count) {
+    term x = t.todo[--t.count];
+    add_terms(&t, &x);
   }
 }
 
@@ -92,8 +117,8 @@ static double vector_stride(const kernel_walk *w, const kernel_access *a, bool *
     if (w->lanes[l].vector && a->random_lanes >> l & 1) *affine = false;
   for (uint32_t i = 0; i < a->step_count; i++)
     if (a->steps[i].lane && w->lanes[a->steps[i].loop - 1].vector) {
-      stride = a->steps[i].stride;
-      *affine &= a->steps[i].exact;
+      stride += a->steps[i].stride;
+      *affine &= a->steps[i].exact || a->steps[i].stride == 0;
     }
   return stride;
 }

@@ -8,9 +8,15 @@
 
 #include "passes/cost/kernel_walk.h"
 
-/* What an access touches: segments of `span` contiguous bytes each. */
+/* Streams of lines that prefetchers follow at a time (Golden Cove 32, of which loads and stores of other
+ * accesses need some), to the end of a page. */
+enum { STREAMS = 16, PAGE_BYTES = 4 << 10 };
+
+/* What an access touches: segments of `span` contiguous bytes each. `run`: so many of them are touched one
+ * after another, which prefetchers notice. */
 typedef struct footprint {
-  double segments, span;
+  double segments, span, run;
+  bool jumps; /* the run has ended */
 } footprint;
 
 static void extend(footprint *f, double trips, double stride_bytes) {
@@ -18,6 +24,8 @@ static void extend(footprint *f, double trips, double stride_bytes) {
   if (trips <= 1 || stride == 0) return;
   if (stride <= f->span + IR_CACHE_LINE_BYTES) f->span += stride * (trips - 1);
   else f->segments *= trips;
+  f->jumps |= f->segments > STREAMS;
+  if (!f->jumps) f->run = f->span;
 }
 
 /* Segments lie anywhere in lines, apart from those that are longer. */
@@ -26,47 +34,79 @@ static double bytes_of(const kernel_access *a, const footprint *f) {
   return fmin(f->segments * lines * IR_CACHE_LINE_BYTES, fmax(a->size, IR_CACHE_LINE_BYTES));
 }
 
-static footprint footprint_of_lanes(const kernel_walk *w, const kernel_access *a) {
-  footprint f = {1, a->element};
-  for (int vector = 1; vector >= 0; vector--) /* vector lanes first, which are contiguous in most cases */
+/* Extends by the steps along a loop. A loop whose quotients are steps too is several loops, one for each digit
+ * of its index, the lowest first. */
+static void extend_along(const kernel_access *a, bool lane, uint32_t loop, double trips, footprint *f) {
+  double from = 1;
+  while (from < trips) {
+    double stride = 0, to = trips;
     for (uint32_t i = 0; i < a->step_count; i++) {
-      const kernel_lane *lane = a->steps[i].lane ? &w->lanes[a->steps[i].loop - 1] : NULL;
-      if (lane && lane->vector == vector) extend(&f, lane->extent, a->steps[i].stride * a->element);
+      const kernel_step *s = &a->steps[i];
+      if (s->lane != lane || s->loop != loop) continue;
+      if (s->by <= from) stride += s->stride * from / s->by;
+      else if (s->by < to) to = s->by;
     }
+    extend(f, to / from, stride * a->element);
+    from = to;
+  }
+}
+
+static footprint footprint_of_one(const kernel_walk *w, const kernel_access *a) {
+  footprint f = {1, a->element, a->element, false};
+  for (int vector = 1; vector >= 0; vector--) /* vector lanes first, which are contiguous in most cases */
+    for (uint32_t l = 0; l < w->lane_count; l++)
+      if (w->lanes[l].vector == vector) extend_along(a, true, l + 1, w->lanes[l].extent, &f);
   for (uint32_t l = 0; l < w->lane_count; l++)
-    if (a->random_lanes >> l & 1) f.segments *= w->lanes[l].extent;
+    if (a->random_lanes >> l & 1) f.segments *= w->lanes[l].extent, f.jumps = true;
   return f;
+}
+
+/* With the accesses that it stands for, which lie next to it or overlap with it: within an iteration or from one
+ * to the next. */
+static footprint footprint_of_lanes(const kernel_walk *w, const kernel_access *a) {
+  footprint f = footprint_of_one(w, a);
+  f.span += a->more;
+  f.run = f.jumps ? f.run : f.span;
+  return f;
+}
+
+static bool has_step(const kernel_access *a, const kernel_step *step) {
+  for (uint32_t i = 0; i < a->step_count; i++)
+    if (!a->steps[i].lane && a->steps[i].loop == step->loop && a->steps[i].by == step->by &&
+        a->steps[i].stride == step->stride)
+      return true;
+  return false;
+}
+
+static bool moves_alike(const kernel_access *a, const kernel_access *b) {
+  uint32_t running[2] = {0, 0};
+  for (uint32_t i = 0; i < a->step_count; i++) running[0] += !a->steps[i].lane;
+  for (uint32_t i = 0; i < b->step_count; i++) running[1] += !b->steps[i].lane;
+  bool alike = a->home == b->home && a->random == b->random && running[0] == running[1];
+  for (uint32_t i = 0; i < a->step_count && alike; i++) alike = a->steps[i].lane || has_step(b, &a->steps[i]);
+  return alike;
+}
+
+void kernel_join_access(const kernel_walk *w, kernel_access *a) {
+  enum { LOOKED_AT = 16 };
+  int looked = 0;
+  for (uint32_t next = a->next; next && looked < LOOKED_AT; looked++) {
+    kernel_access *b = &w->accesses[next - 1];
+    next = b->next;
+    if (b->joined || b->written != a->written || !moves_alike(a, b)) continue;
+    if (b->index != a->index) b->more += footprint_of_one(w, a).span;
+    a->joined = true;
+    return;
+  }
 }
 
 static void leave_loop(const kernel_walk *w, const kernel_access *a, uint32_t loop, footprint *f) {
   if (a->random && a->random_home && loop <= a->random_home) {
-    f->segments *= fmax(w->loops[loop].trips, 1);
+    f->segments *= fmax(w->loops[loop].trips, 1), f->jumps = true;
     return;
   }
-  for (uint32_t i = 0; i < a->step_count; i++)
-    if (!a->steps[i].lane && a->steps[i].loop == loop)
-      extend(f, w->loops[loop].trips, a->steps[i].stride * a->element);
+  extend_along(a, false, loop, w->loops[loop].trips, f);
 }
-
-/* Is it the same memory as that of an access before it? Accesses of different constants overlap, those of one
- * iteration in others. */
-static bool is_repeated(const kernel_walk *w, size_t number) {
-  enum { LOOKED_AT = 8 };
-  const kernel_access *a = &w->accesses[number];
-  int looked = 0;
-  for (uint32_t next = a->next; next && looked < LOOKED_AT; looked++) {
-    const kernel_access *b = &w->accesses[next - 1];
-    bool same = a->step_count == b->step_count && a->home == b->home && !a->random && !b->random;
-    for (uint32_t i = 0; i < a->step_count && same; i++)
-      same = a->steps[i].loop == b->steps[i].loop && a->steps[i].lane == b->steps[i].lane &&
-             a->steps[i].stride == b->steps[i].stride;
-    if (same) return true;
-    next = b->next;
-  }
-  return false;
-}
-
-static double entries_of(const kernel_loop *l) { return l->entries * fmax(l->trips, 0); }
 
 /* Adds what the access touches in one iteration of each loop around it. */
 static void touch(kernel_walk *w, const kernel_access *a) {
@@ -78,36 +118,93 @@ static void touch(kernel_walk *w, const kernel_access *a) {
   }
 }
 
-/* Bytes of lines that come from beyond a cache of `size` bytes in one run of the kernel. */
-static double moved_past(const kernel_walk *w, const kernel_access *a, double size) {
+/* The share of what is touched again that a cache of this size no longer holds, where so many bytes are
+ * touched in between. Lines are not replaced in the order in which they were touched last. */
+static double lost_share(double touched, double size) {
+  return fmin(fmax((touched - size) / size, 0), 1);
+}
+
+/* Bytes of lines that come from beyond a cache in one run of the kernel: those that come once, those that
+ * come again, and jumps, which no prefetch foresees. */
+typedef struct moved_lines {
+  double first, again, jumps;
+} moved_lines;
+
+static double between(const kernel_walk *w, const kernel_access *a) {
+  const ir_node *n = ir_get(w->g, a->buffer);
+  int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : -1;
+  return slot >= 0 && (size_t)slot < w->request->param_count ? w->request->params[slot].between : 0;
+}
+
+static moved_lines moved_past(const kernel_walk *w, const kernel_access *a, double size) {
   footprint f = footprint_of_lanes(w, a);
   double moved = bytes_of(a, &f);
   for (uint32_t loop = a->home; loop; loop = w->loops[loop].outer) {
+    double trips = fmax(w->loops[loop].trips, 0), lost = lost_share(w->loops[loop].touched, size);
     leave_loop(w, a, loop, &f);
-    moved = w->loops[loop].touched <= size ? fmin(bytes_of(a, &f), moved * fmax(w->loops[loop].trips, 1))
-                                           : moved * fmax(w->loops[loop].trips, 0);
+    moved *= trips;
+    moved = lost * moved + (1 - lost) * fmin(bytes_of(a, &f), moved);
   }
-  return w->loops[0].touched + w->request->between <= size ? 0 : moved;
+  moved_lines lines = {.first = fmin(moved, bytes_of(a, &f))};
+  lines.again = moved - lines.first;
+  lines.first *= lost_share(w->loops[0].touched + between(w, a), size);
+  double run = fmax(f.run, IR_CACHE_LINE_BYTES);
+  if (f.jumps && run < PAGE_BYTES) lines.jumps = (lines.first + lines.again) / run;
+  return lines;
 }
 
-bool kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_time *time) {
-  const ir_target *t = w->target;
-  double sizes[] = {[PASS_LEVEL_L2] = (double)t->l1_bytes,
-                    [PASS_LEVEL_L3] = (double)t->l2_bytes,
-                    [PASS_LEVEL_MEMORY] = (double)t->l3_bytes};
+/* Of all accesses of one buffer, given the last, that write or do not; by level, past the one before. */
+static void move_buffer(const kernel_walk *w, const kernel_access *last, bool written, moved_lines *past) {
+  double size = fmax(last->size, IR_CACHE_LINE_BYTES);
+  const double sizes[] = {(double)w->target->l1_bytes, (double)w->target->l2_bytes,
+                          (double)w->target->l3_bytes};
+  for (int level = 0; level < PASS_LEVELS; level++) {
+    moved_lines all = {0};
+    for (const kernel_access *a = last;; a = &w->accesses[a->next - 1]) {
+      if (a->written == written && !a->joined) {
+        moved_lines one = moved_past(w, a, sizes[level]);
+        all.first += one.first, all.again += one.again, all.jumps += one.jumps;
+      }
+      if (!a->next) break;
+    }
+    all.first = fmin(all.first, size);
+    past[level] = all;
+  }
+}
+
+/* Is what the kernel writes there the memory of a parameter that it reads first? */
+static bool is_in_place(const kernel_walk *w, const kernel_access *a) {
+  for (size_t i = 0; i < w->access_count; i++) {
+    const kernel_access *b = &w->accesses[i];
+    const ir_node *n = ir_get(w->g, b->buffer);
+    int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : -1;
+    if (slot > 0 && (size_t)slot < w->request->param_count && w->request->params[slot].dies && !b->written &&
+        b->size == a->size && !b->random && moves_alike(a, b))
+      return true;
+  }
+  return false;
+}
+
+void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_time *time) {
   for (size_t i = 0; i < w->access_count; i++)
-    if (!is_repeated(w, i)) touch(w, &w->accesses[i]);
+    if (!w->accesses[i].joined) touch(w, &w->accesses[i]);
   for (size_t i = 0; i < w->access_count; i++) {
     const kernel_access *a = &w->accesses[i];
-    if (is_repeated(w, i) || entries_of(&w->loops[a->home]) <= 0) continue;
-    double past[PASS_LEVELS + 1] = {0};
-    for (int level = 0; level < PASS_LEVELS; level++) past[level] = moved_past(w, a, sizes[level]);
-    for (int level = 0; level < PASS_LEVELS; level++) {
-      double bytes = fmax(past[level] - past[level + 1], 0);
-      const double *rate = a->written ? rates->write : rates->read;
-      time->bytes += bytes;
-      time->memory_ns += bytes / rate[level];
+    if (w->nodes[a->buffer].loop != i + 1) continue; /* of a buffer's accesses the last one stands for all */
+    for (int written = 0; written < 2; written++) {
+      moved_lines past[PASS_LEVELS + 1] = {{0}};
+      const double *rate = written ? rates->write : rates->read;
+      move_buffer(w, a, written, past);
+      double share = written && is_in_place(w, a) ? 0.5 : 1; /* lines need not be read first */
+      for (int level = 0; level < PASS_LEVELS; level++) {
+        double all = past[level].first + past[level].again,
+               further = past[level + 1].first + past[level + 1].again;
+        double bytes = share * fmax(all - further, 0), jumps = fmax(past[level].jumps - past[level + 1].jumps, 0);
+        double ns = bytes / rate[level] + (written ? 0.5 : 1) * jumps * rates->jump_ns[level];
+        time->bytes += bytes;
+        time->memory_ns += ns;
+        if (level == PASS_LEVEL_L2) time->near_ns += ns;
+      }
     }
   }
-  return true;
 }

@@ -21,6 +21,7 @@ typedef enum pass_level { PASS_LEVEL_L2, PASS_LEVEL_L3, PASS_LEVEL_MEMORY, PASS_
 typedef struct pass_rates {
   double ghz;
   double read[PASS_LEVELS], write[PASS_LEVELS]; /* bytes */
+  double jump_ns[PASS_LEVELS]; /* until a line arrives that no prefetch foresees, as far as loads wait for it */
 } pass_rates;
 
 /* From the target's fields alone. */
@@ -30,20 +31,30 @@ typedef struct pass_kernel_time {
   double ns;           /* one run, one thread */
   double bytes;        /* that come from or go to the L2 cache or beyond */
   double computing_ns; /* with everything in the L1 cache */
-  double memory_ns;    /* to move lines between the levels */
+  double near_ns;      /* to move lines between the L1 and the L2 cache */
+  double memory_ns;    /* to move lines between all levels */
 } pass_kernel_time;
+
+/* Of a parameter. */
+typedef struct pass_param_state {
+  double between; /* bytes that other kernels touch from its last use before this kernel to this kernel */
+  bool dies;      /* this is its last use, so that the result may take its memory */
+} pass_param_state;
 
 /* What is known beyond the kernel; all may be zero. */
 typedef struct pass_time_request {
   const pass_rates *rates; /* NULL: those of the target */
   const ir_var_value *vars;
   size_t var_count; /* others count as at the lower end of their bounds, or as 64 if that is less */
-  double between;   /* bytes that other kernels touch before this one runs again */
+  const pass_param_state *params; /* by slot; of those that are missing, nothing is touched in between */
+  size_t param_count;
 } pass_time_request;
 
 /* The time of a shaped kernel (result of pass_loops). False, with the graph's error set, where memory is
  * short; false without where it has no loops of a processor's kernel. */
 bool pass_kernel_time_of(ir_graph *g, ir_ref kernel, const ir_target *target, pass_kernel_time *time);
+/* How long computing and moving take together. */
+double pass_time_together(double computing, double near, double memory);
 bool pass_kernel_time_on(ir_graph *g, ir_ref kernel, const ir_target *target,
                          const pass_time_request *request, pass_kernel_time *time);
 

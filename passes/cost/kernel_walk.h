@@ -69,11 +69,11 @@ typedef struct kernel_node {
   uint8_t need;
 } kernel_node;
 
-/* How an index changes: by `stride` elements with each iteration of a loop. */
+/* How an index changes: by `stride` elements with `by` iterations of a loop. */
 typedef struct kernel_step {
   uint32_t loop;
   bool lane, exact; /* not exact: within a quotient or remainder */
-  double stride;
+  double stride, by;
 } kernel_step;
 
 enum { KERNEL_MAX_STEPS = 24 };
@@ -87,6 +87,8 @@ typedef struct kernel_access {
   uint64_t random_lanes; /* elements along these lanes, */
   uint32_t random_home;  /* and iterations of this loop and those outside it, are anywhere; 0: of none */
   bool random;
+  bool joined;   /* another one stands for it: their indices differ by a constant or along lanes */
+  double more;   /* bytes of the contiguous elements of those that it stands for */
   uint32_t next; /* another access of the buffer, 1 + its number */
 } kernel_access;
 
@@ -113,7 +115,9 @@ void kernel_describe_access(const kernel_walk *w, ir_ref ref, kernel_access *out
 kernel_cost kernel_access_cost(const kernel_walk *w, ir_ref ref, const kernel_access *a);
 /* Are only the parts of the index that lanes do not change needed as a value? */
 bool kernel_is_affine(const kernel_walk *w, const kernel_access *a);
-/* kernel_memory.c: ns to move the lines of all accesses, and their bytes. */
-bool kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_time *time);
+/* kernel_memory.c. Finds an access before this one that may stand for it. */
+void kernel_join_access(const kernel_walk *w, kernel_access *a);
+/* ns to move the lines of all accesses, and their bytes. */
+void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_time *time);
 
 #endif

@@ -30,6 +30,7 @@ typedef struct explain_run {
   int64_t *ns;          /* median by step of the plan; NULL: nothing was run */
   char why[CLI_WHY];    /* why nothing was run; "" when it was */
   explain_sizes values; /* computed at the first kernel, like `iterations` */
+  double *step_bytes;   /* by step: read and written in one run */
   double *iterations;   /* how often a run executes each step; 0: not known */
 } explain_run;
 

@@ -16,6 +16,7 @@
 #include "passes/cost/kernel_time.h"
 
 enum { LEAST_RUNS = 5, MOST_RUNS = 101, MEASURED_NS = 200000000 };
+enum { MOST_PARAMS = 32 }; /* of a kernel whose last uses are told */
 #define MOST_BYTES ((size_t)2 << 30)
 #define LAUNCH_MS  0.0003
 #define RUN_MS     10000.0 /* a graph that takes longer is not run */
@@ -50,6 +51,7 @@ static ir_status measure_steps(explain_run *r, const cli_buffers *b, ir_error *e
   int64_t start = ir_now_ns(), column[MOST_RUNS];
   r->ns = calloc(steps + 1, sizeof *r->ns);
   if (!all || !one || !r->ns) ir_fail(error, IR_ERR_MEMORY, "out of memory");
+  if (getenv("VF_NORUN")) { for (size_t i = 0; i < steps; i++) r->ns[i] = 20000; free(all); free(one); return IR_OK; }
   if (!error->status) rt_program_run(r->program, b->in, b->out, r->inputs.values, error);
   for (; !error->status && runs < MOST_RUNS && (runs < LEAST_RUNS || ir_now_ns() - start < MEASURED_NS);
        runs++) {
@@ -91,7 +93,9 @@ void explain_run_close(explain_run *r) {
   free(r->ns);
   free(r->values.list);
   free(r->iterations);
+  free(r->step_bytes);
   r->program = NULL, r->ns = NULL, r->values = (explain_sizes){0}, r->iterations = NULL;
+  r->step_bytes = NULL;
 }
 
 /* sizes: the graph that is explained is a copy, whose variables are found by name */
@@ -164,6 +168,43 @@ static pass_rates measured_rates(const explain_run *r, const ir_target *t, int t
   return rates;
 }
 
+static bool touches(const ir_step *s, uint32_t slot) {
+  for (uint32_t i = 0; i < s->slot_count; i++)
+    if (s->slots[i] == slot) return true;
+  return false;
+}
+
+/* What is touched since a slot was: by the steps before this one back to its last use, in the run before if
+ * need be. A buffer that is written first takes the memory of others that ended: of all intermediates. */
+static double touched_since(const explain_run *r, const fe_explained *e, size_t number, uint32_t slot,
+                            bool first) {
+  size_t count = e->plan->step_count;
+  double bytes = 0;
+  rt_cost cost;
+  ir_error ignored = {0};
+  if (first && e->plan->slots[slot].kind == IR_SLOT_TEMP)
+    return rt_program_cost(r->program, r->inputs.values, &cost, &ignored) == IR_OK ? (double)cost.temp_bytes : 0;
+  for (size_t i = 1; i < count; i++) {
+    size_t step = (number + count - i) % count;
+    if (touches(&e->plan->steps[step], slot)) break;
+    bytes += r->step_bytes[step];
+  }
+  return bytes;
+}
+
+static size_t find_param_states(const explain_run *r, const fe_explained *e, size_t number,
+                                pass_param_state *params) {
+  const ir_step *step = &e->plan->steps[number];
+  size_t count = step->slot_count < MOST_PARAMS ? step->slot_count : MOST_PARAMS;
+  for (size_t p = 0; p < count; p++) {
+    uint32_t slot = step->slots[p];
+    bool used = e->plan->slots[slot].kind != IR_SLOT_TEMP;
+    for (size_t i = number + 1; i < e->plan->step_count && !used; i++) used = touches(&e->plan->steps[i], slot);
+    params[p] = (pass_param_state){touched_since(r, e, number, slot, p == 0), !used};
+  }
+  return count;
+}
+
 static prediction predict_limits(const explain_run *r, const fe_explained *e, size_t number,
                                  const explain_sizes *s) {
   fe_kernel_work work = fe_work_of(e, number);
@@ -179,11 +220,13 @@ static prediction predict_limits(const explain_run *r, const fe_explained *e, si
   x.memory_ms = bytes > 0 ? bench_limits_ms(all, x.read, x.written, 0) : 0;
   x.limit_ms = fmax(x.memory_ms, c.at_best / all->gflops * 1e-6);
   pass_rates rates = measured_rates(r, e->target, x.threads);
-  pass_time_request request = {.rates = &rates, .vars = s->list, .var_count = s->count};
+  pass_param_state params[MOST_PARAMS];
+  pass_time_request request = {.rates = &rates, .vars = s->list, .var_count = s->count, .params = params};
+  request.param_count = find_param_states(r, e, number, params);
   pass_kernel_time time;
   if (pass_kernel_time_on(e->g, e->plan->steps[number].kernel, e->target, &request, &time)) {
     double computing = time.computing_ns / x.threads;
-    x.predicted_ms = LAUNCH_MS + fmax(computing, time.memory_ns) * 1e-6;
+    x.predicted_ms = LAUNCH_MS + pass_time_together(computing, time.near_ns / x.threads, time.memory_ns) * 1e-6;
     if (getenv("VF_PREDICT"))
       fprintf(stderr, "kernel %zu: computing %.4g memory %.4g ms\n", number, time.computing_ns * 1e-6,
               time.memory_ns * 1e-6);
@@ -207,6 +250,19 @@ static void put_limit(const prediction *x, const fe_explained *e) {
 
 static void put_share(const char *name, double ms, double limit_ms, ir_text *out) {
   ir_textf(out, "  %-7s %.4g ms, %.0f %% of the limit", name, ms, 100 * limit_ms / ms);
+}
+
+/* Set r->step_bytes: what each step reads and writes in a run; what runs once touches nothing then. */
+static bool count_bytes(explain_run *r, const fe_explained *e) {
+  size_t count = e->plan->step_count;
+  if (r->step_bytes) return true;
+  if (!(r->step_bytes = calloc(count + 1, sizeof *r->step_bytes))) return false;
+  for (size_t i = 0; i < count; i++) {
+    if (e->plan->steps[i].kind != IR_STEP_KERNEL || e->once[i]) continue;
+    fe_kernel_work work = fe_work_of(e, i);
+    r->step_bytes[i] = number_of(e->g, work.read, &r->values) + number_of(e->g, work.written, &r->values);
+  }
+  return true;
 }
 
 /* Set r->iterations: how often a run of the graph executes each step; 0: not known, inside a while loop. */
@@ -243,7 +299,7 @@ void explain_run_more(void *run, const struct fe_explained *e, size_t number) {
   }
   if (!r->known) {
     ir_textf(e->out, "  took    %.4g ms\n", (double)r->ns[number] * 1e-6);
-  } else if (find_sizes(r, e->g) && count_iterations(r, e)) {
+  } else if (find_sizes(r, e->g) && count_iterations(r, e) && count_bytes(r, e)) {
     prediction x = predict_limits(r, e, number, &r->values);
     put_limit(&x, e);
     put_share("expects", x.predicted_ms, x.limit_ms, e->out);
