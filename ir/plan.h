@@ -108,6 +108,20 @@ typedef enum ir_not_fused {
   IR_NOT_FUSED_COUNT
 } ir_not_fused;
 
+/* A tensor node and the slot that holds it. */
+typedef struct ir_stored {
+  ir_ref node;
+  uint32_t slot;
+} ir_stored;
+
+/* A kernel as it is, and with a value stored that is fused into it: predicted times of one run on one thread
+ * (passes/alternatives). */
+typedef struct ir_alternative {
+  ir_ref value; /* the tensor node that is stored, or would be; 0: nothing was compared */
+  double fused_ns, stored_ns; /* stored: of all kernels that take the place of the one */
+  bool taken;                 /* the value is stored: this step computes it, or a reader of it */
+} ir_alternative;
+
 typedef struct ir_step {
   ir_ref kernel; /* of a KERNEL: a KERNEL node; before the pass fold, the tensor node that it computes */
   ir_ref count;  /* index expression. KERNEL: extent of the thread loop, the end of the range that the kernel
@@ -128,15 +142,12 @@ typedef struct ir_step {
   uint32_t axis;         /* of a SORT or ARGSORT */
   bool reverse;          /* a SCAN that begins with the last slice; a SORT or ARGSORT in descending order */
   int64_t name, attributes; /* of a CALL: interned name, and interned bytes of its attributes; -1: none */
-  uint32_t first_stored, stored_count; /* the ir_stored entries that hold at this step */
+  uint32_t first_stored, stored_count; /* the entries of ir_plan.stored that hold at this step */
+  /* KERNEL: further values that are in memory for this step, where others compute them */
+  ir_stored *own_stored;
+  uint32_t own_count;
+  ir_alternative alternative; /* KERNEL: the best one that was compared */
 } ir_step;
-
-/* A tensor node and the slot that holds it, within one function. The entries of a function are in order of
- * nodes. */
-typedef struct ir_stored {
-  ir_ref node;
-  uint32_t slot;
-} ir_stored;
 
 typedef struct ir_plan {
   const ir_mem *mem;
@@ -146,7 +157,8 @@ typedef struct ir_plan {
   size_t step_count, step_cap;
   uint32_t *results; /* slot of each result of the graph, in order; results may share a slot */
   size_t result_count;
-  ir_stored *stored; /* what passes need to generate kernels from tensors */
+  ir_stored *stored; /* what passes need to generate kernels from tensors: the entries of a function follow one
+                        another, in order of nodes */
   size_t stored_count, stored_cap;
 } ir_plan;
 
@@ -173,6 +185,8 @@ static inline bool ir_is_sort_step(ir_step_kind kind) {
   return kind == IR_STEP_SORT || kind == IR_STEP_ARGSORT;
 }
 
+/* Frees what the step holds. */
+void ir_step_free(const ir_mem *mem, ir_step *step);
 /* Frees all that the plan holds and leaves it empty, with the same mem. The plan may be all zero. */
 void ir_plan_free(ir_plan *plan);
 

@@ -34,6 +34,19 @@ enum {
  * Steps over kernels: root is the kernel of the plan's step number `kernel`. */
 typedef void (*pass_observer)(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel);
 
+/* Which kernels are compared with alternatives (passes/alternatives), and which of these are taken. */
+typedef enum pass_compared {
+  PASS_COMPARED_BY_COST, /* slow ones; what is predicted to be faster */
+  PASS_COMPARED_NEVER,   /* none */
+  PASS_COMPARED_ALWAYS   /* all; the fastest that leaves the order of additions as it is, for tests */
+} pass_compared;
+
+/* How the loops of a kernel add up or multiply floats: `terms` says of which reductions, by dtype, operation and
+ * extents, and `order` in what order these take their terms. 0: in one that depends on what they read. */
+typedef struct pass_sum_order {
+  uint64_t terms, order;
+} pass_sum_order;
+
 /* Schedule moves that the caller supplies in place of those of the cost model, and callbacks that report the
  * moves chosen for each nest, as text (passes/loops/moves.c). `kernel` counts kernel steps, `nest` the nests
  * of one kernel in the order in which they are shaped. Each function may be NULL. */
@@ -48,7 +61,9 @@ typedef struct pass_shaping {
   void (*refused)(void *user, uint32_t kernel,
                   ir_error *error); /* no loops can be made of the moves, or the verifier rejects them; may
                                        add to the message */
-  uint32_t kernel;                  /* number of the kernel to shape next */
+  void (*ordered)(void *user, pass_sum_order order); /* each reduction of floats but minima and maxima */
+  uint32_t kernel;                                   /* number of the kernel to shape next */
+  pass_compared compared;
 } pass_shaping;
 
 typedef struct pass_options {

@@ -2,6 +2,7 @@
  * steps over a kernel once for each kernel step of the plan. */
 #include "passes.h"
 
+#include "passes/alternatives/alternatives.h"
 #include "passes/batch/batch.h"
 #include "passes/batch_stream/batch_stream.h"
 #include "passes/cost/cost.h"
@@ -16,6 +17,7 @@
 #include "passes/schedule/schedule.h"
 #include "passes/strategy.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct pass_state {
@@ -35,6 +37,9 @@ typedef struct pass_state {
   ir_ref verified;      /* the root that the verifier saw last: nodes do not change */
   ir_step *step;        /* the kernel's step */
   pass_slots slots;
+  uint32_t *slot_of; /* slots.slot_of */
+  bool keeps_loops; /* kernels are made once: nobody looks at what a pass leaves, or has a part in it */
+  pass_alternatives alternatives;
 } pass_state;
 
 static void physicalize(pass_state *s) {
@@ -154,6 +159,7 @@ static void loops(pass_state *s) {
 }
 
 static void regroup(pass_state *s);
+static void compare_alternatives(pass_state *s);
 
 /* The verifier checks graphs and kernels at the level of the operations that they hold. */
 #define GRAPH          PASS_ON_GRAPH, IR_LEVEL_TENSOR
@@ -187,6 +193,8 @@ const pass_info pass_table[] = {
      "a plan: a step for each value that lies in memory, or for several in one loop over rows", NULL},
     {"regroup", "regroup", regroup, GRAPH_OF_PLAN, PASS_BOTH, "a plan",
      "a plan whose row groups of symbolic sizes folding accepts", "schedule"},
+    {"alternatives", "alternatives", compare_alternatives, GRAPH_OF_PLAN, PASS_CPU, "a plan",
+     "a plan that stores what kernels would take longer without", NULL},
     {"views", "fold", fold_views, KERNEL_OF_PLAN, PASS_BOTH, "one step of a plan",
      "one scalar expression; no views", NULL},
     {"fold", "fold", mask_rows, KERNEL, PASS_BOTH, "scalar expressions",
@@ -253,6 +261,12 @@ static bool run_pass(pass_state *s, size_t *i, int kernel) {
   return done;
 }
 
+/* Sets or clears the entries of what is in memory for this step alone. */
+static void set_own(uint32_t *slot_of, const ir_step *step, bool stored) {
+  for (uint32_t i = 0; i < step->own_count; i++)
+    slot_of[step->own_stored[i].node] = stored ? step->own_stored[i].slot + 1 : 0;
+}
+
 /* Changes slot_of from the values that are in memory at step `from` to those that are at step `to`. */
 static void enter_step(const pass_state *s, uint32_t *slot_of, const ir_step *from, const ir_step *to) {
   const ir_stored *b = s->plan->stored;
@@ -266,10 +280,11 @@ static void enter_step(const pass_state *s, uint32_t *slot_of, const ir_step *fr
  * where visit returns false or memory is short. */
 static bool each_kernel(pass_state *s, bool (*visit)(pass_state *, size_t k)) {
   ir_plan *p = s->plan;
-  size_t nodes = s->g->count;
+  size_t nodes = s->g->count, params = p->slot_count + 1 + ALTERNATIVES_STORED;
   uint32_t *slot_of = ir_alloc(p->mem, nodes * sizeof *slot_of);
   s->slots = (pass_slots){.slot_of = slot_of, .count = nodes};
-  s->slots.params = ir_alloc(p->mem, p->slot_count * sizeof *s->slots.params);
+  s->slot_of = slot_of;
+  s->slots.params = ir_alloc(p->mem, params * sizeof *s->slots.params);
   bool done = slot_of && s->slots.params;
   if (slot_of) memset(slot_of, 0, nodes * sizeof *slot_of);
   if (!done) ir_fail(s->error, IR_ERR_MEMORY, "out of memory making kernels");
@@ -279,10 +294,12 @@ static bool each_kernel(pass_state *s, bool (*visit)(pass_state *, size_t k)) {
     enter_step(s, slot_of, s->step, &p->steps[k]);
     s->step = &p->steps[k];
     s->root = s->step->kernel;
+    set_own(slot_of, s->step, true);
     done = visit(s, k);
+    set_own(slot_of, &p->steps[k], false);
   }
   ir_free(p->mem, slot_of, nodes * sizeof *slot_of);
-  ir_free(p->mem, s->slots.params, p->slot_count * sizeof *s->slots.params);
+  ir_free(p->mem, s->slots.params, params * sizeof *s->slots.params);
   return done;
 }
 
@@ -295,7 +312,9 @@ static bool run_passes(pass_state *s, int scope, int kernel) {
   return done;
 }
 
-static bool run_on_kernel(pass_state *s, size_t k) { return run_passes(s, PASS_ON_KERNEL, (int)k); }
+static bool run_on_kernel(pass_state *s, size_t k) {
+  return ir_op_of(s->g, s->root) == IR_OP_KERNEL || run_passes(s, PASS_ON_KERNEL, (int)k);
+}
 
 static bool run_its_row(pass_state *s, size_t k) {
   const pass_info *row = s->row;
@@ -354,10 +373,50 @@ static void regroup(pass_state *s) {
   s->not_fused = NULL;
 }
 
+/* kernels against alternatives */
+
+static bool lower_alone(void *user, ir_step *step, size_t number, pass_shaping *shaping) {
+  pass_state *s = user;
+  const pass_options *own = s->options;
+  ir_step *at = s->step;
+  pass_options quiet = *own;
+  quiet.observer = NULL, quiet.shaping = shaping;
+  s->options = &quiet, s->step = step, s->root = step->kernel;
+  bool done = run_passes(s, PASS_ON_KERNEL, (int)number);
+  s->options = own, s->step = at, s->root = at->kernel;
+  /* an alternative that cannot be compiled is none; the kernel itself fails again when it is made */
+  if (!done && s->error->status != IR_ERR_MEMORY) ir_error_clear(s->error);
+  return done;
+}
+
+static bool compare_kernel(pass_state *s, size_t k) {
+  s->alternatives.slot_of = s->slot_of;
+  return pass_alternatives_compare(&s->alternatives, k);
+}
+
+static void compare_alternatives(pass_state *s) {
+  ir_ref results = s->root;
+  pass_alternatives *a = &s->alternatives;
+  const pass_shaping *shaping = s->options->shaping;
+  if ((shaping && shaping->compared == PASS_COMPARED_NEVER) || getenv("VF_NEVER")) return;
+  *a = (pass_alternatives){.g = s->g,
+                           .plan = s->plan,
+                           .target = s->options->target,
+                           .lower = lower_alone,
+                           .user = s,
+                           .keeps = s->keeps_loops,
+                           .always = (shaping && shaping->compared == PASS_COMPARED_ALWAYS) || getenv("VF_ALWAYS"),
+                           .nodes = s->g->count};
+  bool done = pass_alternatives_begin(a) && each_kernel(s, compare_kernel) && pass_alternatives_insert(a);
+  pass_alternatives_free(a);
+  s->root = done ? results : 0;
+}
+
 ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan,
                         ir_error *error) {
   pass_state s = {.g = g, .options = options, .plan = plan, .error = error, .root = results};
   s.inputs = options->inputs, s.strategy = pass_strategy_of(options->target);
+  s.keeps_loops = !options->observer && !options->shaping;
   *plan = (ir_plan){.mem = g->mem};
   if (options->shaping) options->shaping->kernel = 0;
   bool done = results != 0 && run_passes(&s, PASS_ON_GRAPH, -1) && each_kernel(&s, run_on_kernel);

@@ -40,7 +40,7 @@ static bool note_fold(fe_kernels *k, const ir_graph *g, const ir_step *step, siz
 
 bool fe_kernels_note(fe_kernels *k, const char *pass, const ir_graph *g, const ir_plan *plan, ir_ref root,
                      int kernel) {
-  if (strcmp(pass, "schedule") == 0) return note_schedule(k, plan);
+  if (strcmp(pass, "alternatives") == 0) return note_schedule(k, plan);
   if (strcmp(pass, "fold") != 0 || (size_t)kernel >= k->steps) return true;
   return note_fold(k, g, &plan->steps[kernel], (size_t)kernel, root);
 }

@@ -68,8 +68,7 @@ static bool has_memory(const ir_node *n) {
 
 /* The indices for which an expanded operand is read without being evaluated again: those of axes behind all
  * axes that it varies along, over which loops run that it is hoisted out of. */
-static double hoisted_from(const fuse_values *v, ir_ref expand) {
-  ir_graph *g = v->g;
+static double hoisted_from(ir_graph *g, ir_ref expand) {
   ir_ref operand = ir_src(g, expand, 0);
   uint32_t rank = ir_rank(g, expand), first = ir_rank(g, operand), lead = rank - first;
   while (first > 0 && ir_bounds_of(g, ir_dim(g, operand, first - 1)).hi == 1) first--;
@@ -81,14 +80,12 @@ static double hoisted_from(const fuse_values *v, ir_ref expand) {
   return steps;
 }
 
-/* How many elements of operand k are evaluated for one of the node. */
-static double evaluated_each(const fuse_values *v, ir_ref r, uint32_t k) {
-  ir_graph *g = v->g;
+double pass_evaluated_each(ir_graph *g, ir_ref r, uint32_t k) {
   const ir_node *n = ir_get(g, r);
   double all = pass_elements(g, n->src[k]) / pass_elements(g, r);
   switch ((ir_class)ir_ops[n->op].cls) {
   case IR_CLASS_VIEW:
-    if (n->op == IR_OP_EXPAND) return 1 / hoisted_from(v, r);
+    if (n->op == IR_OP_EXPAND) return 1 / hoisted_from(g, r);
     if (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK || n->op == IR_OP_PAD) return all < 1 ? all : 1;
     return 1;
   case IR_CLASS_REDUCE: return pass_may_reuse(g, r) ? all / TILE_REUSE : all;
@@ -194,7 +191,7 @@ static void evaluate_operands(fuse_values *v, ir_ref r) {
   for (uint32_t k = 0; k < (tensor ? ir_operand_count(n) : n->nsrc); k++) {
     ir_ref operand = n->src[k], place = own ? r : v->place[r];
     if (!ir_shape(g, operand)) continue;
-    double some = tensor ? each * evaluated_each(v, r, k) : pass_elements(g, operand);
+    double some = tensor ? each * pass_evaluated_each(g, r, k) : pass_elements(g, operand);
     bool shared = v->place[operand] && v->place[operand] == place;
     if (shared) v->evaluations[operand] = some > v->evaluations[operand] ? some : v->evaluations[operand];
     else v->evaluations[operand] += some;

@@ -6,5 +6,7 @@
 /* recomputed.c: stores values that cost more where they are read, again and again, than in memory. Returns
  * the new TUPLE of results; 0 when memory is short. */
 ir_ref pass_store_recomputed(ir_graph *g, ir_ref results);
+/* How many elements of operand k are evaluated for one of the node, where it is fused into it. */
+double pass_evaluated_each(ir_graph *g, ir_ref node, uint32_t k);
 
 #endif

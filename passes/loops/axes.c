@@ -146,7 +146,9 @@ static void change_reduced(loop_nest *n, bool (*change)(ir_graph *g, ir_ref *src
     uint32_t sources = r.nsrc;
     memcpy(src, r.src, sources * sizeof *src);
     if (is_index_reduction || !change(g, src, &sources)) continue;
-    ir_ref made = ir_make(g, IR_OP_REDUCE, (ir_dtype)r.dtype, r.arg, src, sources);
+    bool reordered = ir_arg_mode(&r) || sources == r.nsrc; /* merged ranges keep the order of the terms */
+    int64_t arg = ir_pack_arg(ir_arg_int(&r), reordered);
+    ir_ref made = ir_make(g, IR_OP_REDUCE, (ir_dtype)r.dtype, arg, src, sources);
     ir_ref root = made ? pass_substitute(g, n->store, &reduces[k], &made, 1) : 0;
     if (root) n->store = root;
   }

@@ -19,6 +19,8 @@
 #include "passes/patterns/contraction.h"
 #include "passes/patterns/identity.h"
 
+#include <string.h>
+
 enum {
   /* terms of an innermost run; with OUTER_RUN the longest powers of two for which the bound above holds */
   RUN = 32,
@@ -320,6 +322,30 @@ static bool is_contraction(const ir_graph *g, ir_ref term) {
   return pass_is_product(g, term) && n->src[0] != n->src[1] && ir_op_of(g, n->src[1]) != IR_OP_CONST;
 }
 
+/* FNV-1a, of whole words. */
+static uint64_t mixed(uint64_t hash, uint64_t word) { return (hash ^ word) * UINT64_C(0x100000001b3); }
+
+/* Reports in what order a sum of floats takes its terms, to compare it with that of other loops. all: its ranges
+ * before they end at masks. reordered: they are in the order of what the terms read, not of the axes. */
+static void tell_order(const reduction *r, const ir_ref *all, const ir_ref *ranges, uint32_t count,
+                       bool reordered) {
+  const pass_shaping *s = r->n->shaping;
+  ir_graph *g = r->n->g;
+  uint64_t terms = mixed(mixed(UINT64_C(0xcbf29ce484222325), r->op), r->dtype), order = terms;
+  int lanes = 1, unroll = 1;
+  if (!s || !s->ordered || !ir_is_float(r->dtype) || r->op == IR_OP_MAX || r->op == IR_OP_MIN) return;
+  for (uint32_t i = 0; i < count; i++)
+    terms = mixed(terms, (uint64_t)ir_bounds_of(g, ir_src(g, all[i], 0)).hi);
+  if (r->n->lanes_in_reduction)
+    reduce_width(r, r->body, ir_bounds_of(g, ir_src(g, ranges[count - 1], 0)).hi, &lanes, &unroll);
+  bool blocked = r->blocked && (r->n->lanes_in_reduction || !few_terms(r, ranges, count));
+  order = mixed(mixed(order, (uint64_t)lanes), (uint64_t)unroll);
+  order = mixed(order, lanes > 1 && reduce_can_mask(r, ranges[count - 1]));
+  order = mixed(order, memcmp(all, ranges, count * sizeof *all) != 0);
+  order = mixed(mixed(order, blocked), pass_is_product(g, r->body));
+  s->ordered(s->user, (pass_sum_order){terms, reordered && count > 1 ? 0 : order | 1});
+}
+
 static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   ir_graph *g = n->g;
   const ir_node *d = ir_get(g, node);
@@ -331,12 +357,17 @@ static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   r.identity = pass_identity(g, r.op, ir_dtype_of(g, r.body));
   r.index = is_index_reduction ? d->src[1] : 0;
   r.run = RUN / count > OUTER_RUN ? RUN / count : OUTER_RUN;
+  ir_ref all[IR_MAX_RANK + 1];
+  memcpy(all, ranges, count * sizeof *all);
   int64_t terms = is_index_reduction || n->lanes_in_reduction ? 0 : few_terms(&r, ranges, count);
-  if (terms && count == 1 && chooses_by_index(g, node, NULL, 0)) /* some terms become constants */
+  if (terms && count == 1 && chooses_by_index(g, node, NULL, 0)) { /* some terms become constants */
+    tell_order(&r, all, ranges, count, false);
     return reduce_written_out(&r, ranges, count, terms);
+  }
   reduce_end_at_mask(&r, ranges, count);
   if (is_index_reduction) return reduce_to_index(&r, ranges[0]);
   r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_contraction(g, r.body);
+  tell_order(&r, all, ranges, count, ir_arg_mode(d));
   if ((r.op == IR_OP_MAX || r.op == IR_OP_MIN) && ir_is_float(r.dtype) && !few_terms(&r, ranges, count))
     return reduce_by_keys(&r, ranges, count);
   return reduce_over(&r, ranges, count);

@@ -19,6 +19,9 @@ ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, co
                         const ir_ref *inputs, size_t input_count, const uint8_t *not_fused, ir_plan *plan,
                         ir_error *error);
 
+/* The number of elements of a tensor, for its slot; 0 when memory is short. */
+ir_ref pass_slot_elements(ir_graph *g, ir_ref node);
+
 /* A function at one of its calls, or, at depth 0, the whole graph. */
 typedef struct schedule_scope {
   const ir_ref *results;

@@ -12,9 +12,8 @@ void schedule_fail(scheduler *s) {
   ir_fail(s->error, IR_ERR_MEMORY, "out of memory scheduling a graph");
 }
 
-/* The number of elements of a node. Their bytes fit in an int64: a program refuses to run with sizes for
- * which they do not. */
-static ir_ref elements_of(ir_graph *g, ir_ref node) {
+/* Their bytes fit in an int64: a program refuses to run with sizes for which they do not. */
+ir_ref pass_slot_elements(ir_graph *g, ir_ref node) {
   const ir_node *shape = ir_get(g, ir_shape(g, node));
   ir_ref count = ir_index(g, 1);
   for (uint32_t i = 0; i < shape->nsrc; i++) count = pass_mul(g, count, shape->src[i]);
@@ -24,7 +23,7 @@ static ir_ref elements_of(ir_graph *g, ir_ref node) {
 
 uint32_t schedule_add_slot(scheduler *s, ir_slot_kind kind, ir_ref value) {
   ir_plan *p = s->plan;
-  ir_ref elements = value ? elements_of(s->g, value) : 0;
+  ir_ref elements = value ? pass_slot_elements(s->g, value) : 0;
   if (!elements || !IR_RESERVE(p->mem, p->slots, p->slot_cap, p->slot_count + 1)) {
     schedule_fail(s);
     return 0;

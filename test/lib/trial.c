@@ -48,10 +48,15 @@ static void fail(trial *t, const ir_error *error) {
   snprintf(t->wrong, sizeof t->wrong, "%.150s", error->text);
 }
 
-bool trial_plan(trial *t, int machine, ir_plan *plan) {
+bool trial_plan(trial *t, int machine, ir_plan *plan) { return trial_plan_shaped(t, machine, NULL, plan); }
+
+bool trial_plan_shaped(trial *t, int machine, pass_shaping *shaping, ir_plan *plan) {
   ir_error error = {0};
-  pass_options options = {
-      .target = trial_target(machine), .inputs = t->input, .input_count = t->input_count, .verify = true};
+  pass_options options = {.target = trial_target(machine),
+                          .inputs = t->input,
+                          .input_count = t->input_count,
+                          .verify = true,
+                          .shaping = shaping};
   if (options.target && pass_pipeline(&t->g, trial_results(t), &options, plan, &error) == IR_OK) return true;
   fail(t, &error);
   return false;
@@ -59,7 +64,7 @@ bool trial_plan(trial *t, int machine, ir_plan *plan) {
 
 double trial_sum_bound(int64_t terms) { return (double)terms * 0x1p-24 * (1 + 1e-6); }
 
-rt_program *trial_compile(trial *t, int machine) {
+static rt_program *compile(trial *t, int machine, pass_shaping *shaping) {
   rt_program *program = NULL;
   ir_error error = {0};
   fe_request request = {.graph = &t->g,
@@ -68,14 +73,21 @@ rt_program *trial_compile(trial *t, int machine) {
                         .input_count = t->input_count,
                         .vars = &t->var,
                         .var_count = t->var != 0,
-                        .name = the->name};
+                        .name = the->name,
+                        .shaping = shaping};
   if (fe_compile(contexts[machine], &request, &program, &error) != IR_OK) fail(t, &error);
   return program;
 }
 
+rt_program *trial_compile(trial *t, int machine) { return compile(t, machine, NULL); }
+
 void trial_run_on(trial *t, int machine, void *const *inputs, void *const *outputs) {
+  trial_run_shaped(t, machine, NULL, inputs, outputs);
+}
+
+void trial_run_shaped(trial *t, int machine, pass_shaping *shaping, void *const *inputs, void *const *outputs) {
   ir_error error = {0};
-  rt_program *program = trial_compile(t, machine);
+  rt_program *program = compile(t, machine, shaping);
   if (!program) return;
   if (rt_program_run(program, inputs, outputs, NULL, &error) != IR_OK) fail(t, &error);
   rt_program_release(program);

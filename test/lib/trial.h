@@ -4,6 +4,7 @@
 #define VIEWFOLD_TEST_LIB_TRIAL_H
 
 #include "ir/eval/eval.h"
+#include "passes/passes.h"
 #include "runtime/runtime.h"
 #include "test/lib/cases.h"
 
@@ -52,9 +53,13 @@ ir_ref trial_results(trial *t); /* the compiled results, as a TUPLE */
 rt_program *trial_compile(trial *t, int machine);
 /* Compiles for the machine and runs once; sets t->wrong on failure. */
 void trial_run_on(trial *t, int machine, void *const *inputs, void *const *outputs);
+/* The same with choices of the passes; NULL: as they are. */
+void trial_run_shaped(trial *t, int machine, pass_shaping *shaping, void *const *inputs,
+                      void *const *outputs);
 
 /* The plan for the machine, verified, which the caller frees; false, with t->wrong set, on failure. */
 bool trial_plan(trial *t, int machine, ir_plan *plan);
+bool trial_plan_shaped(trial *t, int machine, pass_shaping *shaping, ir_plan *plan);
 
 /* The bound of the numeric contract for a sum of `terms` products in f32, as a factor of the sum of their
  * absolute values in f64. */

@@ -1,0 +1,292 @@
+/* For each kernel: its loops are made, and its time predicted (passes/cost/kernel_time.h). Where that is much
+ * more than the least that its bytes and operations take, the values that promise most are stored for trial,
+ * one at a time: the loops of the kernel that computes the value, and of the one that reads it, are made and
+ * their times added up. The best one stays if it is better by a margin, since times are estimates; then the
+ * two kernels that came of it are looked at in the same way.
+ *
+ * Bits. Storing a value keeps each of its elements. But loops decide in what order a sum of floats is added
+ * up: an alternative counts only if all its sums have the order that they have in one kernel (order.c). So the
+ * results are those of one kernel, on every machine, whatever is chosen on it.
+ *
+ * A value that is stored here is in memory for the kernel that it was fused into, and for those after it that
+ * gain by it. Others are as they were. */
+#include "alternatives.h"
+
+#include "passes/cost/kernel_time.h"
+#include "passes/schedule/schedule.h"
+
+#include <string.h>
+
+/* When a kernel is far from what it could be, and an alternative better. Predicted times are within a factor of
+ * 1.5 of those measured for nearly all kernels, and closer for kernels of one kind. */
+static const double FAR = 1.6, MIN_GAIN = 1.2;
+static const double MIN_NS = 1000; /* what is gained at least: a run of a program takes so long by itself */
+
+/* A kernel in place of one of the plan, or of a part of it. */
+typedef struct piece {
+  ir_step step;   /* as the plan has it */
+  ir_step shaped; /* with its loops */
+  double ns;      /* below 0: not known */
+  alternatives_order order;
+} piece;
+
+/* A value on trial: the kernel that computes it, unless an earlier step does, and the one that reads it. */
+typedef struct trial {
+  ir_stored value; /* node 0: none */
+  bool made;       /* an earlier step has stored it */
+  piece below, rest;
+  double ns; /* of both */
+} trial;
+
+static void out_of_memory(pass_alternatives *a) {
+  ir_fail(a->g->error, IR_ERR_MEMORY, "out of memory comparing kernels with alternatives");
+}
+
+bool pass_alternatives_begin(pass_alternatives *a) {
+  a->mark = ir_alloc(a->g->mem, a->nodes * sizeof *a->mark);
+  a->fused.nodes = ir_alloc(a->g->mem, ALTERNATIVES_FUSED * sizeof *a->fused.nodes);
+  if (a->mark) memset(a->mark, 0, a->nodes * sizeof *a->mark);
+  if (!a->mark || !a->fused.nodes) out_of_memory(a);
+  return a->mark && a->fused.nodes;
+}
+
+void pass_alternatives_free(pass_alternatives *a) {
+  const ir_mem *mem = a->g->mem;
+  for (size_t i = 0; i < a->inserted_count; i++) ir_step_free(mem, &a->inserted[i].step);
+  ir_free(mem, a->inserted, a->inserted_cap * sizeof *a->inserted);
+  ir_free(mem, a->fused.nodes, a->fused.nodes ? ALTERNATIVES_FUSED * sizeof *a->fused.nodes : 0);
+  ir_free(mem, a->mark, a->mark ? a->nodes * sizeof *a->mark : 0);
+}
+
+/* steps */
+
+static void *copied(const ir_mem *mem, const void *from, size_t bytes) {
+  void *to = ir_alloc(mem, bytes);
+  if (to && bytes) memcpy(to, from, bytes);
+  return to;
+}
+
+/* A copy of the step, which has one stored value more where `also` is not NULL. */
+static bool copy_step(pass_alternatives *a, const ir_step *from, const ir_stored *also, ir_step *to) {
+  const ir_mem *mem = a->g->mem;
+  const ir_row_group *row_group = &from->row_group;
+  *to = *from;
+  to->own_count += also != NULL;
+  to->slots = copied(mem, from->slots, from->slot_count * sizeof *from->slots);
+  to->row_group.values = copied(mem, row_group->values, row_group->count * sizeof *row_group->values);
+  to->own_stored = ir_alloc(mem, to->own_count * sizeof *to->own_stored);
+  if (!to->slots || !to->row_group.values || !to->own_stored) {
+    ir_step_free(mem, to);
+    *to = (ir_step){0};
+    out_of_memory(a);
+    return false;
+  }
+  if (from->own_count) memcpy(to->own_stored, from->own_stored, from->own_count * sizeof *to->own_stored);
+  if (also) to->own_stored[from->own_count] = *also;
+  return true;
+}
+
+/* The step that computes a value for a reader. */
+static bool step_below(pass_alternatives *a, const ir_step *reader, ir_stored value, ir_step *to) {
+  ir_step plain = *reader;
+  plain.slots = &value.slot, plain.slot_count = 1;
+  plain.row_group = (ir_row_group){0};
+  plain.kernel = value.node;
+  plain.not_fused = IR_NOT_FUSED_NONE;
+  plain.alternative = (ir_alternative){0};
+  return copy_step(a, &plain, &value, to);
+}
+
+static void show_own(pass_alternatives *a, const ir_step *step, bool stored) {
+  for (uint32_t i = 0; i < step->own_count; i++)
+    a->slot_of[step->own_stored[i].node] = stored ? step->own_stored[i].slot + 1 : 0;
+}
+
+/* pieces */
+
+static void free_piece(pass_alternatives *a, piece *p) {
+  ir_step_free(a->g->mem, &p->step);
+  ir_step_free(a->g->mem, &p->shaped);
+  *p = (piece){.ns = -1};
+}
+
+static void note_order(void *user, pass_sum_order sum) { alternatives_order_add(user, sum); }
+
+/* Makes the loops of p->step and predicts their time. False where no loops can be made of it. */
+static bool shape(pass_alternatives *a, size_t number, piece *p) {
+  pass_kernel_time time;
+  pass_shaping shaping = {.user = &p->order, .ordered = note_order};
+  p->ns = -1;
+  p->order.count = 0;
+  if (!copy_step(a, &p->step, NULL, &p->shaped)) return false;
+  show_own(a, &p->step, true);
+  bool good = a->lower(a->user, &p->shaped, number, &shaping);
+  show_own(a, &p->step, false);
+  if (good && pass_kernel_time_of(a->g, p->shaped.kernel, a->target, &time)) p->ns = time.ns;
+  return good;
+}
+
+/* trials */
+
+static void free_trial(pass_alternatives *a, trial *t) {
+  free_piece(a, &t->below);
+  free_piece(a, &t->rest);
+  *t = (trial){0};
+}
+
+/* The slot of a value that an earlier step of the same function has stored; false: none has. */
+static bool made_before(const pass_alternatives *a, const ir_step *reader, ir_stored *value) {
+  for (size_t i = a->inserted_count; i-- > 0;) {
+    const ir_step *s = &a->inserted[i].step;
+    if (s->first_stored != reader->first_stored || s->stored_count != reader->stored_count) return false;
+    const ir_stored *made = &s->own_stored[s->own_count - 1];
+    if (made->node != value->node) continue;
+    value->slot = made->slot;
+    return true;
+  }
+  return false;
+}
+
+/* Stores the value for trial. False where that cannot be compared, or changes the order of a sum. */
+static bool try_value(pass_alternatives *a, size_t number, const piece *fused, ir_ref value, trial *t) {
+  *t = (trial){.value = {value, (uint32_t)a->plan->slot_count}};
+  t->made = made_before(a, &fused->step, &t->value);
+  if (!copy_step(a, &fused->step, &t->value, &t->rest.step) || !shape(a, number, &t->rest)) return false;
+  t->ns = t->rest.ns;
+  if (t->rest.ns < 0 || (t->rest.ns > fused->ns && !a->always)) return false;
+  if (!t->made) {
+    if (!step_below(a, &fused->step, t->value, &t->below.step) || !shape(a, number, &t->below)) return false;
+    t->ns += t->below.ns;
+  }
+  return (t->made || t->below.ns >= 0) && alternatives_order_keeps(&fused->order, &t->rest.order) &&
+         alternatives_order_keeps(&fused->order, &t->below.order);
+}
+
+/* The best of the values that promise most; none: value.node is 0. */
+static void best_trial(pass_alternatives *a, size_t number, const piece *fused, trial *best) {
+  ir_ref values[ALTERNATIVES_TRIED];
+  *best = (trial){0};
+  show_own(a, &fused->step, true);
+  bool listed = alternatives_find_fused(a, &fused->step);
+  bool far = fused->ns > FAR * a->fused.least_ns && fused->ns - a->fused.least_ns > MIN_NS;
+  uint32_t count = listed && (far || a->always) ? alternatives_candidates(a, values, ALTERNATIVES_TRIED) : 0;
+  show_own(a, &fused->step, false);
+  for (uint32_t i = 0; i < count && !a->g->error->status; i++) {
+    trial t;
+    if (try_value(a, number, fused, values[i], &t) && (!best->value.node || t.ns < best->ns)) {
+      free_trial(a, best);
+      *best = t;
+    } else {
+      free_trial(a, &t);
+    }
+  }
+}
+
+/* the plan */
+
+static bool add_slot(pass_alternatives *a, ir_ref value) {
+  ir_plan *p = a->plan;
+  ir_ref elements = pass_slot_elements(a->g, value);
+  if (!elements || !IR_RESERVE(p->mem, p->slots, p->slot_cap, p->slot_count + 1)) {
+    out_of_memory(a);
+    return false;
+  }
+  p->slots[p->slot_count++] = (ir_slot){IR_SLOT_TEMP, value, elements};
+  return true;
+}
+
+/* The step that the plan gets of the piece, which is then empty. */
+static ir_step taken(pass_alternatives *a, piece *p) {
+  ir_step *kept = a->keeps && p->shaped.kernel ? &p->shaped : &p->step, step = *kept;
+  step.alternative = p->step.alternative;
+  *kept = (ir_step){0};
+  free_piece(a, p);
+  return step;
+}
+
+static bool insert_before(pass_alternatives *a, size_t number, piece *p) {
+  if (!IR_RESERVE(a->g->mem, a->inserted, a->inserted_cap, a->inserted_count + 1)) {
+    out_of_memory(a);
+    return false;
+  }
+  a->inserted[a->inserted_count++] = (struct alternatives_insertion){number, taken(a, p)};
+  return true;
+}
+
+static bool is_better(const pass_alternatives *a, const piece *fused, const trial *t) {
+  if (a->always) return t->value.node != 0;
+  return t->value.node && fused->ns > MIN_GAIN * t->ns && fused->ns - t->ns > MIN_NS / 2;
+}
+
+/* Puts the trial's kernels in place of the last piece of the list. */
+static bool take_trial(pass_alternatives *a, piece *pieces, uint32_t *count, trial *t) {
+  piece *last = &pieces[*count - 1];
+  ir_alternative chosen = {t->value.node, last->ns, t->ns, true};
+  free_piece(a, last);
+  *last = t->rest;
+  if (t->made) return true;
+  t->below.step.alternative = chosen;
+  pieces[(*count)++] = t->below;
+  return add_slot(a, t->value.node);
+}
+
+bool pass_alternatives_compare(pass_alternatives *a, size_t number) {
+  piece pieces[1 + ALTERNATIVES_STORED] = {{.ns = -1}}; /* those that run first come last */
+  uint32_t count = 1, stored = 0;
+  ir_step *step = &a->plan->steps[number];
+  if (step->row_group.block || !copy_step(a, step, NULL, &pieces[0].step)) return !a->g->error->status;
+  bool good = shape(a, number, &pieces[0]), shaped = good;
+  while (good && count) {
+    piece *last = &pieces[count - 1];
+    trial t = {0};
+    if (stored < ALTERNATIVES_STORED && last->ns >= 0) best_trial(a, number, last, &t);
+    if (is_better(a, last, &t)) {
+      stored++;
+      good = take_trial(a, pieces, &count, &t);
+      continue;
+    }
+    if (t.value.node && !last->step.alternative.taken)
+      last->step.alternative = (ir_alternative){t.value.node, last->ns, t.ns, false};
+    free_trial(a, &t);
+    if (count == 1) break;
+    good = insert_before(a, number, last);
+    count--;
+  }
+  if (good) {
+    ir_step_free(a->g->mem, step);
+    *step = taken(a, &pieces[0]);
+  }
+  for (uint32_t i = 0; i < count; i++) free_piece(a, &pieces[i]);
+  return good || (!shaped && !a->g->error->status);
+}
+
+/* The number of steps inserted before or at the step. */
+static uint32_t inserted_to(const pass_alternatives *a, size_t from, size_t to) {
+  uint32_t count = 0;
+  for (size_t i = 0; i < a->inserted_count; i++)
+    count += a->inserted[i].before >= from && a->inserted[i].before < to;
+  return count;
+}
+
+bool pass_alternatives_insert(pass_alternatives *a) {
+  ir_plan *p = a->plan;
+  size_t at = p->step_count, left = a->inserted_count;
+  if (!left) return true;
+  if (p->step_count + left > IR_MAX_STEPS || !IR_RESERVE(p->mem, p->steps, p->step_cap, p->step_count + left)) {
+    out_of_memory(a);
+    return false;
+  }
+  for (size_t i = 0; i < p->step_count; i++) {
+    size_t first = i + 1, second = first + p->steps[i].function_steps[0], end = second + p->steps[i].function_steps[1];
+    if (end == first) continue;
+    p->steps[i].function_steps[0] += inserted_to(a, first, second);
+    p->steps[i].function_steps[1] += inserted_to(a, second, end);
+  }
+  for (size_t to = p->step_count + left; at-- > 0;) {
+    p->steps[--to] = p->steps[at];
+    while (left && a->inserted[left - 1].before == at) p->steps[--to] = a->inserted[--left].step;
+  }
+  p->step_count += a->inserted_count;
+  a->inserted_count = 0;
+  return true;
+}

@@ -1,0 +1,245 @@
+/* Which values of a kernel may be worth storing, as far as the graph tells. The loops of the two kernels that
+ * come of it are made and compared afterwards: this only says what to try first, and how long the kernel would
+ * take at the least. Costs are in operations of one instruction for each vector, as in fuse/recomputed.c. */
+#include "alternatives.h"
+
+#include "passes/cost/cost.h"
+#include "passes/fuse/recomputed.h"
+#include "passes/fuse/stored.h"
+#include "passes/patterns/contraction.h"
+#include "passes/patterns/epilogue.h"
+
+#include <stdlib.h>
+
+/* What an access costs more below a view, for each element: the instructions beside one of a vector. */
+enum {
+  GATHERED = 16,   /* an index, a mask and a load for each element */
+  TRANSPOSED = 8,  /* loads of single elements, or shuffles */
+  MASKED = 4,      /* comparisons, a mask, and a blend */
+  DIVIDED = 2,     /* quotients of indices, or short rows */
+  WRITING = 2,     /* a store, and what its reader waits for it */
+  LANES_LOST = 2,  /* times what else is computed, where one access leaves few lanes */
+  MOST_GROWTH = 4, /* times the bytes that the kernel moves: a value that takes more is not stored */
+  MAX_COST = 1 << 10, /* of one element: where values are shared, sums along all paths grow without limit */
+  VECTORS_EACH_NS = 5 /* operations: two in each cycle of 2.5 GHz */
+};
+/* Bytes for each nanosecond, of one core of a server: from its L2 cache, from the last one, from memory. */
+static const double L2_RATE = 80, L3_RATE = 35, MEMORY_RATE = 10;
+
+static bool is_view(const ir_node *n) { return ir_ops[n->op].cls == IR_CLASS_VIEW; }
+
+static int64_t most(ir_graph *g, ir_ref tensor, uint32_t axis) {
+  return ir_bounds_of(g, ir_dim(g, tensor, axis)).hi;
+}
+
+/* The innermost axis of more than one element; the rank: there is none. */
+static uint32_t innermost(ir_graph *g, ir_ref tensor) {
+  uint32_t rank = ir_rank(g, tensor), a = rank;
+  while (a > 0 && most(g, tensor, a - 1) == 1) a--;
+  return a ? a - 1 : rank;
+}
+
+/* Do only axes of one element come or go? */
+static bool keeps_sizes(ir_graph *g, ir_ref view) {
+  ir_ref below = ir_src(g, view, 0);
+  uint32_t i = 0, k = 0, rank = ir_rank(g, view), from = ir_rank(g, below);
+  for (;; i++, k++) {
+    while (i < rank && most(g, view, i) == 1) i++;
+    while (k < from && most(g, below, k) == 1) k++;
+    if (i == rank || k == from) return i == rank && k == from;
+    if (ir_dim(g, view, i) != ir_dim(g, below, k)) return false;
+  }
+}
+
+static double irregularity(ir_graph *g, ir_ref r) {
+  const ir_node *n = ir_get(g, r);
+  uint32_t last = innermost(g, r), rank = ir_rank(g, r);
+  if (last == rank || (!is_view(n) && ir_ops[n->op].cls != IR_CLASS_INDIRECT)) return 0;
+  switch ((int)n->op) {
+  case IR_OP_GATHER: return (uint32_t)ir_arg_int(n) < innermost(g, n->src[0]) ? DIVIDED : GATHERED;
+  case IR_OP_PAD:
+  case IR_OP_CONCAT:
+  case IR_OP_STACK: return MASKED;
+  case IR_OP_PERMUTE: return (uint32_t)ir_get(g, n->src[1 + last])->arg != innermost(g, n->src[0]) ? TRANSPOSED : 0;
+  case IR_OP_EXPAND: return 0;
+  case IR_OP_STRIDE: return ir_dim(g, r, last) != ir_dim(g, n->src[0], last) ? TRANSPOSED : 0;
+  case IR_OP_SHRINK: return 0;
+  case IR_OP_FLIP: return 1;
+  default: return keeps_sizes(g, r) ? 0 : DIVIDED;
+  }
+}
+
+/* the nodes that are fused */
+
+static int users_first(const void *a, const void *b) {
+  const alternatives_node *x = a, *y = b;
+  return x->node < y->node ? 1 : x->node > y->node ? -1 : 0;
+}
+
+static bool add(pass_alternatives *a, ir_ref node, bool root) {
+  alternatives_fused *f = &a->fused;
+  if (a->mark[node]) {
+    f->nodes[a->mark[node] - 1].root |= root;
+    return true;
+  }
+  if (f->count == ALTERNATIVES_FUSED) return false;
+  bool leaf = !root && (a->slot_of[node] || schedule_is_leaf(ir_op_of(a->g, node)));
+  f->nodes[f->count] = (alternatives_node){.node = node, .root = root, .leaf = leaf};
+  f->nodes[f->count++].elements = pass_elements(a->g, node);
+  a->mark[node] = f->count;
+  return true;
+}
+
+static bool list_nodes(pass_alternatives *a, const ir_step *step) {
+  alternatives_fused *f = &a->fused;
+  bool fits = true;
+  for (uint32_t i = 0; i < step->row_group.count && fits; i++)
+    if (!step->row_group.values[i].copied) fits = add(a, step->row_group.values[i].value, true);
+  if (!step->row_group.count) fits = add(a, step->kernel, true);
+  for (uint32_t i = 0; i < f->count && fits; i++) {
+    const ir_node *n = ir_get(a->g, f->nodes[i].node);
+    for (uint32_t k = 0; k < ir_operand_count(n) && !f->nodes[i].leaf && fits; k++)
+      if (ir_shape(a->g, n->src[k])) fits = add(a, n->src[k], false);
+  }
+  for (uint32_t i = 0; i < f->count; i++) a->mark[f->nodes[i].node] = 0;
+  return fits;
+}
+
+static alternatives_node *find(pass_alternatives *a, ir_ref node) {
+  return a->mark[node] ? &a->fused.nodes[a->mark[node] - 1] : NULL;
+}
+
+/* Sets evaluations and `above` of the operands of f. */
+static void pass_down(pass_alternatives *a, const alternatives_node *f) {
+  const ir_node *n = ir_get(a->g, f->node);
+  double each = f->root ? f->elements : f->evaluations, above = (f->root ? 0 : f->above) + irregularity(a->g, f->node);
+  bool elementwise = pass_is_elementwise(n);
+  for (uint32_t k = 0; k < ir_operand_count(n); k++) {
+    alternatives_node *below = ir_shape(a->g, n->src[k]) ? find(a, n->src[k]) : NULL;
+    if (!below) continue;
+    double some = each * pass_evaluated_each(a->g, f->node, k);
+    /* elementwise users at the points of one value share what they evaluate */
+    if (!elementwise) below->evaluations += some;
+    else if (some > below->evaluations) below->evaluations = some;
+    if (above > below->above) below->above = above;
+  }
+}
+
+static double bounded(double cost) { return cost < MAX_COST ? cost : (double)MAX_COST; }
+
+/* Sums up what is fused into f. */
+static void sum_up(pass_alternatives *a, alternatives_node *f) {
+  const ir_node *n = ir_get(a->g, f->node);
+  if (f->leaf) {
+    f->accesses = 1;
+    return;
+  }
+  bool reduces = ir_ops[n->op].cls == IR_CLASS_REDUCE;
+  double terms = reduces ? pass_elements(a->g, n->src[0]) / f->elements : 1;
+  f->below = reduces ? terms : pass_element_cost(n);
+  f->irregular = irregularity(a->g, f->node);
+  for (uint32_t k = 0; k < ir_operand_count(n); k++) {
+    const alternatives_node *below = ir_shape(a->g, n->src[k]) ? find(a, n->src[k]) : NULL;
+    if (!below) continue;
+    double times = k == 0 ? terms : 1;
+    f->after |= below->root || below->after;
+    f->below += below->root ? 0 : times * below->below;
+    f->accesses += below->root ? 1 : times * below->accesses;
+    f->irregular += below->root ? 0 : times * below->irregular;
+  }
+  f->below = reduces ? f->below : bounded(f->below);
+  f->accesses = reduces ? f->accesses : bounded(f->accesses);
+  f->irregular = reduces ? f->irregular : bounded(f->irregular);
+}
+
+static double bytes_of(const ir_graph *g, const alternatives_node *f) {
+  return f->elements * ir_dtypes[ir_dtype_of(g, f->node)].bytes;
+}
+
+static double operations_of(pass_alternatives *a, const alternatives_node *f) {
+  const ir_node *n = ir_get(a->g, f->node);
+  if (f->leaf || pass_is_product(a->g, f->node)) return 0; /* a product is added up in one instruction */
+  return ir_ops[n->op].cls == IR_CLASS_REDUCE ? pass_elements(a->g, n->src[0])
+                                              : f->elements * pass_element_cost(n);
+}
+
+static double moved_bytes(const pass_alternatives *a) {
+  double bytes = 0;
+  for (uint32_t i = 0; i < a->fused.count; i++)
+    if (a->fused.nodes[i].leaf || a->fused.nodes[i].root) bytes += bytes_of(a->g, &a->fused.nodes[i]);
+  return bytes;
+}
+
+/* Sets least_ns. */
+static void find_least(pass_alternatives *a) {
+  double computing = 0, bytes = moved_bytes(a);
+  for (uint32_t i = 0; i < a->fused.count; i++) {
+    const alternatives_node *f = &a->fused.nodes[i];
+    int width = ir_dtypes[ir_dtype_of(a->g, f->node)].bytes;
+    double lanes = (double)a->target->vector_bytes / (width < 4 ? 4 : width);
+    computing += operations_of(a, f) / (lanes * VECTORS_EACH_NS);
+  }
+  double moving = bytes / (bytes <= (double)a->target->l2_bytes   ? L2_RATE
+                           : bytes <= (double)a->target->l3_bytes ? L3_RATE
+                                                                  : MEMORY_RATE);
+  a->fused.least_ns = computing > moving ? computing : moving;
+}
+
+bool alternatives_find_fused(pass_alternatives *a, const ir_step *step) {
+  alternatives_fused *f = &a->fused;
+  f->count = 0;
+  bool copies = !step->row_group.count && a->slot_of[step->kernel] != step->slots[0] + 1;
+  if (copies || ir_is_scatter(ir_op_of(a->g, step->kernel)) || !list_nodes(a, step)) return false;
+  qsort(f->nodes, f->count, sizeof *f->nodes, users_first);
+  for (uint32_t i = 0; i < f->count; i++) a->mark[f->nodes[i].node] = i + 1;
+  for (uint32_t i = 0; i < f->count; i++)
+    if (!f->nodes[i].leaf) pass_down(a, &f->nodes[i]);
+  for (uint32_t i = f->count; i-- > 0;) sum_up(a, &f->nodes[i]);
+  for (uint32_t i = 0; i < f->count; i++) a->mark[f->nodes[i].node] = 0;
+  find_least(a);
+  return true;
+}
+
+/* what to try */
+
+/* A product is rounded once with the sum that it is a term of. */
+static bool is_term(const ir_graph *g, ir_ref value) {
+  while (is_view(ir_get(g, value))) value = ir_src(g, value, 0);
+  return pass_is_product(g, value);
+}
+
+static bool may_be_stored(pass_alternatives *a, const alternatives_node *f, double bytes) {
+  const ir_node *n = ir_get(a->g, f->node);
+  bool renames = is_view(n) && irregularity(a->g, f->node) == 0;
+  return !f->leaf && !f->root && !f->after && !renames && !is_term(a->g, f->node) && f->accesses > 0 && ir_rank(a->g, f->node) &&
+         bytes_of(a->g, f) <= MOST_GROWTH * bytes;
+}
+
+/* Operations that it saves to store the value. */
+static double promise_of(const alternatives_node *f, double all) {
+  double fused = f->evaluations * (f->below + f->accesses * (1 + f->above) + f->irregular),
+         stored = f->elements * (f->below + f->accesses + f->irregular + WRITING) + f->evaluations * (1 + f->above),
+         own = f->evaluations * f->below, lanes = 0;
+  if (f->irregular > 0 && f->above == 0) lanes = all - own;
+  if (f->above > 0 && f->irregular == 0) lanes = own;
+  return fused - stored + LANES_LOST * lanes;
+}
+
+uint32_t alternatives_candidates(pass_alternatives *a, ir_ref *values, uint32_t room) {
+  double promises[ALTERNATIVES_TRIED], all = 0, bytes = moved_bytes(a);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < a->fused.count; i++)
+    if (a->fused.nodes[i].root) all += a->fused.nodes[i].elements * a->fused.nodes[i].below;
+  for (uint32_t i = 0; i < a->fused.count; i++) {
+    const alternatives_node *f = &a->fused.nodes[i];
+    if (!may_be_stored(a, f, bytes)) continue;
+    double promise = promise_of(f, all);
+    uint32_t at = count;
+    while (at > 0 && promises[at - 1] < promise) at--;
+    if ((promise <= 0 && !a->always) || at == room) continue;
+    if (count < room) count++;
+    for (uint32_t k = count - 1; k > at; k--) promises[k] = promises[k - 1], values[k] = values[k - 1];
+    promises[at] = promise, values[at] = f->node;
+  }
+  return count;
+}
