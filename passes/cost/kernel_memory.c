@@ -17,9 +17,12 @@ enum { STREAMS = 64, PAGE_BYTES = 4 << 10 };
 /* Lines in sequence after which prefetchers are ahead. */
 enum { NOTICED_LINES = 4 };
 
+/* Lines of an L1 cache that differ by multiples of a page (Golden Cove and Zen 5: 12, others 8). */
+enum { WAYS = 12 };
+
 /* Pages whose addresses a processor holds translated (Golden Cove and Zen 4: 2048 and 3072, shared with code):
  * where more are touched in turn, each is looked up again. */
-enum { TRANSLATED_PAGES = 1024, WALK_NS = 15 };
+enum { TRANSLATED_PAGES = 1024, WALK_NS = 15, COLD_WALK_NS = 150 };
 
 /* What an access touches: segments of `span` contiguous bytes each. `run`: so many of them are touched one
  * after another, which prefetchers notice. */
@@ -30,13 +33,14 @@ typedef struct footprint {
   double distance; /* from one run to the next */
   bool jumps;      /* the run has ended */
   bool returns;    /* to a page that was touched before */
+  bool aliased;    /* the gap is such that all runs fall into the same sets of a cache, more than it has ways */
 } footprint;
 
 static void extend(footprint *f, double trips, double stride_bytes) {
   double stride = fabs(stride_bytes);
   if (trips <= 1 || stride == 0) return;
   if (stride <= f->span + IR_CACHE_LINE_BYTES) f->span += stride * (trips - 1);
-  else if (f->gaps <= 1) f->segments *= trips, f->gap = stride, f->gaps = trips;
+  else if (f->gaps <= 1) f->segments *= trips, f->gap = stride, f->gaps = trips, f->aliased = fmod(stride, PAGE_BYTES) == 0 && trips > WAYS;
   else f->segments *= trips;
   if (f->gaps > 1 && f->span + IR_CACHE_LINE_BYTES >= f->gap) { /* the gaps are filled */
     f->span += f->gap * (f->gaps - 1);
@@ -120,8 +124,13 @@ void kernel_join_access(const kernel_walk *w, kernel_access *a) {
   }
 }
 
+static bool is_around(const kernel_walk *w, uint32_t loop, uint32_t inner) {
+  while (inner && inner != loop) inner = w->loops[inner].outer;
+  return inner == loop && loop;
+}
+
 static void leave_loop(const kernel_walk *w, const kernel_access *a, uint32_t loop, footprint *f) {
-  if (a->random && a->random_home && loop <= a->random_home) {
+  if (a->random && is_around(w, loop, a->random_home)) {
     f->segments *= fmax(w->loops[loop].trips, 1);
     f->jumps = true, f->distance = PAGE_BYTES;
     f->pages = fmin(f->segments, a->size / PAGE_BYTES);
@@ -142,20 +151,22 @@ static void touch(kernel_walk *w, const kernel_access *a) {
 
 /* The share of what is touched again that a cache of this size no longer holds, where so many bytes are
  * touched in between. Lines are not replaced in the order in which they were touched last. */
+static double P(const char *n, double d) { const char *v = getenv(n); return v ? atof(v) : d; }
 static double lost_share(double touched, double size) {
-  return fmin(fmax((touched - size) / size, 0), 1);
+  return fmin(fmax((touched - size * P("PS", 1)) / (size * P("PW", 1)), 0), 1);
 }
 
 /* Bytes of lines that come from beyond a cache in one run of the kernel: those that come once, those that
  * come again, and jumps, which no prefetch foresees. */
 typedef struct moved_lines {
-  double first, again, jumps, walks;
+  double first, again, jumps, walks, exposed, cold_pages;
 } moved_lines;
 
-static double between(const kernel_walk *w, const kernel_access *a) {
+static pass_param_state state_of(const kernel_walk *w, const kernel_access *a) {
   const ir_node *n = ir_get(w->g, a->buffer);
   int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : -1;
-  return slot >= 0 && (size_t)slot < w->request->param_count ? w->request->params[slot].between : 0;
+  bool known = slot >= 0 && (size_t)slot < w->request->param_count;
+  return known ? w->request->params[slot] : (pass_param_state){0};
 }
 
 static moved_lines moved_past(const kernel_walk *w, const kernel_access *a, double size) {
@@ -169,13 +180,16 @@ static moved_lines moved_past(const kernel_walk *w, const kernel_access *a, doub
   }
   moved_lines lines = {.first = fmin(moved, bytes_of(a, &f))};
   lines.again = moved - lines.first;
-  lines.first *= lost_share(w->loops[0].touched + between(w, a), size);
+  pass_param_state state = state_of(w, a);
+  lines.first *= lost_share(w->loops[0].touched + state.between, size);
+  if (state.constant && state.between > 2.0 * TRANSLATED_PAGES * PAGE_BYTES) lines.cold_pages = lines.first / PAGE_BYTES;
   double run = fmax(f.run, IR_CACHE_LINE_BYTES);
-  if (f.jumps && run < PAGE_BYTES) {
-    double runs = (lines.first + lines.again) / run;
-    lines.jumps = runs * fmin(run / IR_CACHE_LINE_BYTES, NOTICED_LINES) * fmin(f.distance / PAGE_BYTES, 1);
-    if (f.pages > TRANSLATED_PAGES) lines.walks = runs;
-  }
+  double runs = (lines.first + lines.again) / run;
+  if (f.jumps && run < PAGE_BYTES) lines.exposed = 1;
+  if (f.aliased) lines.jumps = (lines.first + lines.again) / IR_CACHE_LINE_BYTES;
+  else if (lines.exposed > 0 && fmod(f.distance, PAGE_BYTES) == 0)
+    lines.jumps = runs * fmin(run / IR_CACHE_LINE_BYTES, NOTICED_LINES);
+  if (lines.exposed > 0 && f.pages > TRANSLATED_PAGES) lines.walks = runs;
   return lines;
 }
 
@@ -190,6 +204,7 @@ static void move_buffer(const kernel_walk *w, const kernel_access *last, bool wr
       if (a->written == written && !a->joined) {
         moved_lines one = moved_past(w, a, sizes[level]);
         all.first += one.first, all.again += one.again, all.jumps += one.jumps, all.walks += one.walks;
+        all.cold_pages += one.cold_pages, all.exposed = fmax(all.exposed, one.exposed);
       }
       if (!a->next) break;
     }
@@ -202,10 +217,8 @@ static void move_buffer(const kernel_walk *w, const kernel_access *last, bool wr
 static bool is_in_place(const kernel_walk *w, const kernel_access *a) {
   for (size_t i = 0; i < w->access_count; i++) {
     const kernel_access *b = &w->accesses[i];
-    const ir_node *n = ir_get(w->g, b->buffer);
-    int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : -1;
-    if (slot > 0 && (size_t)slot < w->request->param_count && w->request->params[slot].dies && !b->written &&
-        b->size == a->size && !b->random && moves_alike(a, b))
+    if (state_of(w, b).dies && b->buffer != a->buffer && !b->written && b->size == a->size && !b->random &&
+        moves_alike(a, b))
       return true;
   }
   return false;
@@ -223,7 +236,7 @@ void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_tim
       move_buffer(w, a, written, past);
       double share = written && is_in_place(w, a) ? 0.5 : 1; /* lines need not be read first */
       double waits = written ? 0.5 : 1; /* stores wait in a queue */
-      time->jumps_ns += waits * past[PASS_LEVEL_L3].walks * WALK_NS;
+      time->jumps_ns += waits * past[PASS_LEVEL_L3].walks * WALK_NS + past[PASS_LEVEL_L3].cold_pages * P("PC", COLD_WALK_NS);
       for (int level = 0; level < PASS_LEVELS; level++) {
         double all = past[level].first + past[level].again,
                further = past[level + 1].first + past[level + 1].again;
@@ -234,6 +247,7 @@ void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_tim
         time->memory_ns += ns;
         time->jumps_ns += waits * jumps * rates->jump_ns[level];
         if (level == PASS_LEVEL_L2) time->near_ns += ns;
+        else time->exposed_ns += past[level].exposed * ns;
       }
     }
   }

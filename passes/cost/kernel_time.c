@@ -388,7 +388,7 @@ static bool add_all(kernel_walk *w) {
  * rows on Sapphire Rapids, whose panels are in the L2 cache, take 0.54 to 0.7 of it longer. */
 #define NEAR_SHARE 0.6
 double pass_time_together(const pass_kernel_time *t, double threads) {
-  double alone = t->computing_ns + NEAR_SHARE * t->near_ns;
+  double alone = t->computing_ns + NEAR_SHARE * t->near_ns + t->exposed_ns;
   return fmax(alone / threads, t->memory_ns) + t->jumps_ns / threads;
 }
 
