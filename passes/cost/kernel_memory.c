@@ -24,11 +24,14 @@ enum { WAYS = 12 };
  * where more are touched in turn, each is looked up again. */
 enum { TRANSLATED_PAGES = 1024, WALK_NS = 15, COLD_WALK_NS = 150 };
 
+enum { MAX_GAPS = 4 }; /* levels of segments that are told apart */
+
 /* What an access touches: segments of `span` contiguous bytes each. `run`: so many of them are touched one
  * after another, which prefetchers notice. */
 typedef struct footprint {
   double segments, span, run;
-  double gap, gaps; /* the innermost segments begin at this distance, so many of them */
+  double gap[MAX_GAPS], gaps[MAX_GAPS]; /* segments begin at these distances, so many of them; innermost first */
+  int levels;
   double pages; /* that are touched in turn, one for each run */
   double distance; /* from one run to the next */
   bool jumps;      /* the run has ended */
@@ -40,15 +43,20 @@ static void extend(footprint *f, double trips, double stride_bytes) {
   double stride = fabs(stride_bytes);
   if (trips <= 1 || stride == 0) return;
   if (stride <= f->span + IR_CACHE_LINE_BYTES) f->span += stride * (trips - 1);
-  else if (f->gaps <= 1) f->segments *= trips, f->gap = stride, f->gaps = trips, f->aliased = fmod(stride, PAGE_BYTES) == 0 && trips > WAYS;
   else f->segments *= trips;
-  if (f->gaps > 1 && f->span + IR_CACHE_LINE_BYTES >= f->gap) { /* the gaps are filled */
-    f->span += f->gap * (f->gaps - 1);
-    f->segments /= f->gaps, f->gaps = 0;
+  if (f->segments > 1 && stride > f->span + IR_CACHE_LINE_BYTES && f->levels < MAX_GAPS) {
+    f->gap[f->levels] = stride, f->gaps[f->levels++] = trips;
+    f->aliased |= fmod(stride, PAGE_BYTES) == 0 && trips > WAYS;
+  }
+  while (f->levels && f->span + IR_CACHE_LINE_BYTES >= f->gap[0]) { /* the gaps are filled */
+    f->span += f->gap[0] * (f->gaps[0] - 1);
+    f->segments /= f->gaps[0];
+    f->levels--;
+    for (int i = 0; i < f->levels; i++) f->gap[i] = f->gap[i + 1], f->gaps[i] = f->gaps[i + 1];
   }
   f->returns |= stride < PAGE_BYTES && f->pages > 1;
   if (stride >= PAGE_BYTES && !f->returns) f->pages *= trips;
-  if (!f->jumps && f->segments > STREAMS) f->jumps = true, f->distance = f->gap;
+  if (!f->jumps && f->segments > STREAMS) f->jumps = true, f->distance = f->gap[0];
   if (!f->jumps) f->run = f->span;
 }
 
@@ -186,7 +194,7 @@ static moved_lines moved_past(const kernel_walk *w, const kernel_access *a, doub
   double run = fmax(f.run, IR_CACHE_LINE_BYTES);
   double runs = (lines.first + lines.again) / run;
   if (f.jumps && run < PAGE_BYTES) lines.exposed = 1;
-  if (f.aliased) lines.jumps = (lines.first + lines.again) / IR_CACHE_LINE_BYTES;
+  if (f.aliased && run < PAGE_BYTES) lines.jumps = (lines.first + lines.again) / IR_CACHE_LINE_BYTES;
   else if (lines.exposed > 0 && fmod(f.distance, PAGE_BYTES) == 0)
     lines.jumps = runs * fmin(run / IR_CACHE_LINE_BYTES, NOTICED_LINES);
   if (lines.exposed > 0 && f.pages > TRANSLATED_PAGES) lines.walks = runs;
@@ -236,7 +244,7 @@ void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_tim
       move_buffer(w, a, written, past);
       double share = written && is_in_place(w, a) ? 0.5 : 1; /* lines need not be read first */
       double waits = written ? 0.5 : 1; /* stores wait in a queue */
-      time->jumps_ns += waits * past[PASS_LEVEL_L3].walks * WALK_NS + past[PASS_LEVEL_L3].cold_pages * P("PC", COLD_WALK_NS);
+      time->jumps_ns += waits * past[PASS_LEVEL_L3].walks * WALK_NS + past[PASS_LEVEL_L3].cold_pages * P("PC", 50) + past[PASS_LEVEL_MEMORY].cold_pages * P("PD", 100);
       for (int level = 0; level < PASS_LEVELS; level++) {
         double all = past[level].first + past[level].again,
                further = past[level + 1].first + past[level + 1].again;

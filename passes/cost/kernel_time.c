@@ -6,13 +6,15 @@
 
 #include "passes/cost/kernel_walk.h"
 
+static double P(const char *n, double d);
+#define WINDOW P("WW", 200)
 enum {
   TYPICAL_SIZE = 64,     /* of a variable that nothing is known of */
   LOOP_INSTRUCTIONS = 2, /* of an iteration: counting and the branch, which are one on most processors, and
                             an address */
   /* Instructions that a processor looks ahead: it begins those whose operands are there. Schedulers hold
    * about two hundred (Golden Cove 97 + 70 + 38, Zen 5 88 + 56 + 3 * 38) */
-  WINDOW = 200,
+
   LAUNCH_NS = 300,
   LOCAL_CARRY = 5
 };
@@ -386,7 +388,9 @@ static bool add_all(kernel_walk *w) {
 /* Prefetches bring lines from far while a core computes. Lines from the L2 cache arrive through ports that
  * loads use, and loads wait for them: of their time this part adds to computing. Products of 512 to 2048
  * rows on Sapphire Rapids, whose panels are in the L2 cache, take 0.54 to 0.7 of it longer. */
-#define NEAR_SHARE 0.6
+#include <stdlib.h>
+static double P(const char *n, double d) { const char *v = getenv(n); return v ? atof(v) : d; }
+#define NEAR_SHARE P("PN", .6)
 double pass_time_together(const pass_kernel_time *t, double threads) {
   double alone = t->computing_ns + NEAR_SHARE * t->near_ns + t->exposed_ns;
   return fmax(alone / threads, t->memory_ns) + t->jumps_ns / threads;
