@@ -76,8 +76,8 @@ static ir_ref reduce_argument(const ir_format *m, ir_ref x, int bias, ir_ref *bi
 }
 
 /* exp(-104) and exp(-746) round to 0; exp(89) and exp(710) overflow. Below, 0 is scaled in place of what
- * rounds to it: processors take 200 cycles for a vector with a product that underflows, and masked softmax has
- * little else. */
+ * rounds to it: processors take 200 cycles for a vector with a product that underflows, and masked softmax
+ * has little else. */
 ir_ref ir_el_exp(const ir_format *m, ir_ref x) {
   bool wide = m->type == IR_F64;
   double least = wide ? -746 : -104;

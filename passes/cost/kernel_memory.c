@@ -5,13 +5,11 @@
  * touches again after another are still in a cache that holds what one iteration touches; otherwise they come
  * from the next level as often as they are touched. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "passes/cost/kernel_walk.h"
 
-/* Streams of lines that prefetchers follow at a time, to the end of a page. Measured on Sapphire Rapids: copies
- * of 64 rows of 256 bytes at a time take as long as those of one row, of 256 rows twice as long. */
+/* Streams of lines that prefetchers follow at a time, to the end of a page. Measured on Sapphire Rapids:
+ * copies of 64 rows of 256 bytes at a time take as long as those of one row, of 256 rows twice as long. */
 enum { STREAMS = 64, PAGE_BYTES = 4 << 10 };
 
 /* Lines in sequence after which prefetchers are ahead. */
@@ -20,9 +18,11 @@ enum { NOTICED_LINES = 4 };
 /* Lines of an L1 cache that differ by multiples of a page (Golden Cove and Zen 5: 12, others 8). */
 enum { WAYS = 12 };
 
-/* Pages whose addresses a processor holds translated (Golden Cove and Zen 4: 2048 and 3072, shared with code):
- * where more are touched in turn, each is looked up again. */
-enum { TRANSLATED_PAGES = 1024, WALK_NS = 15, COLD_WALK_NS = 150 };
+/* Pages whose addresses a processor holds translated (Golden Cove and Zen 4: 2048 and 3072, shared with
+ * code): where more are touched in turn, each is looked up again. The tables are in caches, or, for constants
+ * that nothing has read for long, as far away as these. Measured on Sapphire Rapids, in a virtual machine:
+ * copies of matrices with 2048 rows, and products of one row with weights in a file. */
+enum { TRANSLATED_PAGES = 1024, WALK_NS = 15, COLD_WALK_NS = 50, MEMORY_WALK_NS = 100 };
 
 enum { MAX_GAPS = 4 }; /* levels of segments that are told apart */
 
@@ -30,13 +30,14 @@ enum { MAX_GAPS = 4 }; /* levels of segments that are told apart */
  * after another, which prefetchers notice. */
 typedef struct footprint {
   double segments, span, run;
-  double gap[MAX_GAPS], gaps[MAX_GAPS]; /* segments begin at these distances, so many of them; innermost first */
+  double gap[MAX_GAPS],
+      gaps[MAX_GAPS]; /* segments begin at these distances, so many of them; innermost first */
   int levels;
-  double pages; /* that are touched in turn, one for each run */
+  double pages;    /* that are touched in turn, one for each run */
   double distance; /* from one run to the next */
   bool jumps;      /* the run has ended */
   bool returns;    /* to a page that was touched before */
-  bool aliased;    /* the gap is such that all runs fall into the same sets of a cache, more than it has ways */
+  bool aliased; /* the gap is such that all runs fall into the same sets of a cache, more than it has ways */
 } footprint;
 
 static void extend(footprint *f, double trips, double stride_bytes) {
@@ -66,8 +67,8 @@ static double bytes_of(const kernel_access *a, const footprint *f) {
   return fmin(f->segments * lines * IR_CACHE_LINE_BYTES, fmax(a->size, IR_CACHE_LINE_BYTES));
 }
 
-/* Extends by the steps along a loop. A loop whose quotients are steps too is several loops, one for each digit
- * of its index, the lowest first. */
+/* Extends by the steps along a loop. A loop whose quotients are steps too is several loops, one for each
+ * digit of its index, the lowest first. */
 static void extend_along(const kernel_access *a, bool lane, uint32_t loop, double trips, footprint *f) {
   double from = 1;
   while (from < trips) {
@@ -89,12 +90,13 @@ static footprint footprint_of_one(const kernel_walk *w, const kernel_access *a) 
     for (uint32_t l = 0; l < w->lane_count; l++)
       if (w->lanes[l].vector == vector) extend_along(a, true, l + 1, w->lanes[l].extent, &f);
   for (uint32_t l = 0; l < w->lane_count; l++)
-    if (a->random_lanes >> l & 1) f.segments *= w->lanes[l].extent, f.jumps = true, f.distance = PAGE_BYTES;
+    if (a->random && a->random_lanes >> l & 1)
+      f.segments *= w->lanes[l].extent, f.jumps = true, f.distance = PAGE_BYTES;
   return f;
 }
 
-/* With the accesses that it stands for, which lie next to it or overlap with it: within an iteration or from one
- * to the next. */
+/* With the accesses that it stands for, which lie next to it or overlap with it: within an iteration or from
+ * one to the next. */
 static footprint footprint_of_lanes(const kernel_walk *w, const kernel_access *a) {
   footprint f = footprint_of_one(w, a);
   f.span += a->more;
@@ -126,7 +128,7 @@ void kernel_join_access(const kernel_walk *w, kernel_access *a) {
     kernel_access *b = &w->accesses[next - 1];
     next = b->next;
     if (b->joined || b->written != a->written || !moves_alike(a, b)) continue;
-    if (b->index != a->index) b->more += footprint_of_one(w, a).span;
+    if (b->index != a->index) b->more += footprint_of_one(w, a).span + a->more;
     a->joined = true;
     return;
   }
@@ -159,15 +161,14 @@ static void touch(kernel_walk *w, const kernel_access *a) {
 
 /* The share of what is touched again that a cache of this size no longer holds, where so many bytes are
  * touched in between. Lines are not replaced in the order in which they were touched last. */
-static double P(const char *n, double d) { const char *v = getenv(n); return v ? atof(v) : d; }
-static double lost_share(double touched, double size) {
-  return fmin(fmax((touched - size * P("PS", 1)) / (size * P("PW", 1)), 0), 1);
-}
+static double lost_share(double touched, double size) { return fmin(fmax((touched - size) / size, 0), 1); }
 
 /* Bytes of lines that come from beyond a cache in one run of the kernel: those that come once, those that
  * come again, and jumps, which no prefetch foresees. */
 typedef struct moved_lines {
-  double first, again, jumps, walks, exposed, cold_pages;
+  double first, again, jumps; /* bytes, bytes, lines */
+  double walks, cold_pages;   /* runs that begin in pages to be looked up; pages that are cold */
+  double exposed;             /* 1: in runs that are too short for prefetches */
 } moved_lines;
 
 static pass_param_state state_of(const kernel_walk *w, const kernel_access *a) {
@@ -190,7 +191,8 @@ static moved_lines moved_past(const kernel_walk *w, const kernel_access *a, doub
   lines.again = moved - lines.first;
   pass_param_state state = state_of(w, a);
   lines.first *= lost_share(w->loops[0].touched + state.between, size);
-  if (state.constant && state.between > 2.0 * TRANSLATED_PAGES * PAGE_BYTES) lines.cold_pages = lines.first / PAGE_BYTES;
+  if (state.constant && state.between > 2.0 * TRANSLATED_PAGES * PAGE_BYTES)
+    lines.cold_pages = lines.first / PAGE_BYTES;
   double run = fmax(f.run, IR_CACHE_LINE_BYTES);
   double runs = (lines.first + lines.again) / run;
   if (f.jumps && run < PAGE_BYTES) lines.exposed = 1;
@@ -223,6 +225,7 @@ static void move_buffer(const kernel_walk *w, const kernel_access *last, bool wr
 
 /* Is what the kernel writes there the memory of a parameter that it reads first? */
 static bool is_in_place(const kernel_walk *w, const kernel_access *a) {
+  if (!w->request->param_count) return false;
   for (size_t i = 0; i < w->access_count; i++) {
     const kernel_access *b = &w->accesses[i];
     if (state_of(w, b).dies && b->buffer != a->buffer && !b->written && b->size == a->size && !b->random &&
@@ -232,31 +235,35 @@ static bool is_in_place(const kernel_walk *w, const kernel_access *a) {
   return false;
 }
 
+static void add_buffer(const kernel_walk *w, const kernel_access *last, bool written, const pass_rates *rates,
+                       pass_kernel_time *time) {
+  moved_lines past[PASS_LEVELS + 1] = {{0}};
+  const double *rate = written ? rates->write : rates->read;
+  move_buffer(w, last, written, past);
+  double share = written && is_in_place(w, last) ? 0.5 : 1; /* lines need not be read first */
+  double waits = written ? 0.5 : 1;                         /* stores wait in a queue */
+  time->jumps_ns += waits * past[PASS_LEVEL_L3].walks * WALK_NS +
+                    past[PASS_LEVEL_L3].cold_pages * COLD_WALK_NS +
+                    past[PASS_LEVEL_MEMORY].cold_pages * MEMORY_WALK_NS;
+  for (int level = 0; level < PASS_LEVELS; level++) {
+    const moved_lines *here = &past[level], *further = &past[level + 1];
+    double bytes = share * fmax(here->first + here->again - further->first - further->again, 0),
+           jumps = fmax(here->jumps - further->jumps, 0), ns = bytes / rate[level];
+    time->bytes += bytes;
+    time->memory_ns += ns;
+    time->jumps_ns += waits * jumps * rates->jump_ns[level];
+    if (level == PASS_LEVEL_L2) time->near_ns += ns;
+    else time->exposed_ns += here->exposed * ns;
+  }
+}
+
 void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_time *time) {
   for (size_t i = 0; i < w->access_count; i++)
     if (!w->accesses[i].joined) touch(w, &w->accesses[i]);
   for (size_t i = 0; i < w->access_count; i++) {
     const kernel_access *a = &w->accesses[i];
     if (w->nodes[a->buffer].loop != i + 1) continue; /* of a buffer's accesses the last one stands for all */
-    for (int written = 0; written < 2; written++) {
-      moved_lines past[PASS_LEVELS + 1] = {{0}};
-      const double *rate = written ? rates->write : rates->read;
-      move_buffer(w, a, written, past);
-      double share = written && is_in_place(w, a) ? 0.5 : 1; /* lines need not be read first */
-      double waits = written ? 0.5 : 1; /* stores wait in a queue */
-      time->jumps_ns += waits * past[PASS_LEVEL_L3].walks * WALK_NS + past[PASS_LEVEL_L3].cold_pages * P("PC", 50) + past[PASS_LEVEL_MEMORY].cold_pages * P("PD", 100);
-      for (int level = 0; level < PASS_LEVELS; level++) {
-        double all = past[level].first + past[level].again,
-               further = past[level + 1].first + past[level + 1].again;
-        if (getenv("VF_ACC") && all) fprintf(stderr, "  acc buf %d w %d size %g level %d first %g again %g jumps %g walks %g\n", (int)ir_arg_int(ir_get(w->g, a->buffer)), written, a->size, level, past[level].first, past[level].again, past[level].jumps, past[level].walks);
-        double bytes = share * fmax(all - further, 0), jumps = fmax(past[level].jumps - past[level + 1].jumps, 0);
-        double ns = bytes / rate[level];
-        time->bytes += bytes;
-        time->memory_ns += ns;
-        time->jumps_ns += waits * jumps * rates->jump_ns[level];
-        if (level == PASS_LEVEL_L2) time->near_ns += ns;
-        else time->exposed_ns += past[level].exposed * ns;
-      }
-    }
+    add_buffer(w, a, false, rates, time);
+    add_buffer(w, a, true, rates, time);
   }
 }

@@ -21,7 +21,8 @@ typedef enum pass_level { PASS_LEVEL_L2, PASS_LEVEL_L3, PASS_LEVEL_MEMORY, PASS_
 typedef struct pass_rates {
   double ghz;
   double read[PASS_LEVELS], write[PASS_LEVELS]; /* bytes */
-  double jump_ns[PASS_LEVELS]; /* until a line arrives that no prefetch foresees, as far as loads wait for it */
+  double
+      jump_ns[PASS_LEVELS]; /* until a line arrives that no prefetch foresees, as far as loads wait for it */
 } pass_rates;
 
 /* From the target's fields alone. */
