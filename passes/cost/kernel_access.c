@@ -5,9 +5,10 @@
 #include "passes/cost/kernel_walk.h"
 
 enum {
-  MAX_TERMS = 32, /* of an index that are still to be looked at, as many as a sum has (PASS_TERMS) */
-  SMALL_STEP = 4, /* up to which whole vectors are read and elements picked: CG_MAX_STEP */
-  LOAD_CYCLES = 6 /* from the L1 cache */
+  MAX_TERMS = 32,      /* of an index that are still to be looked at, as many as a sum has (PASS_TERMS) */
+  SMALL_STEP = 4,      /* up to which whole vectors are read and elements picked: CG_MAX_STEP */
+  LOAD_CYCLES = 6,     /* from the L1 cache */
+  NEAR_BYTES = 4 << 10 /* what is anywhere within so many bytes is touched whole */
 };
 
 /* indices */
@@ -61,6 +62,17 @@ static void add_product(terms *t, const term *x) {
   else if (factor > 0) push(t, moving, x->factor, x->by / factor, false);
 }
 
+/* An index from memory, or one that is none of a loop's: anywhere within its bounds. */
+static void add_unknown(terms *t, const term *x) {
+  const kernel_node *info = &t->w->nodes[x->ref];
+  ir_bounds b = ir_bounds_of(t->w->g, x->ref);
+  double values = b.lo == INT64_MIN || b.hi == INT64_MAX ? INFINITY : (double)b.hi - (double)b.lo + 1;
+  double spread = fabs(x->factor) * values / x->by * t->a->element;
+  t->a->random_lanes |= info->lanes;
+  if (spread <= NEAR_BYTES) t->a->more += spread;
+  else t->a->random = true, t->a->random_home = kernel_deeper(t->w, t->a->random_home, info->home);
+}
+
 /* The terms of a node, or the node as an index that is anywhere. */
 static void add_terms(terms *t, const term *x) {
   const ir_node *n = ir_get(t->w->g, x->ref);
@@ -87,9 +99,7 @@ static void add_terms(terms *t, const term *x) {
       break;
     }
   } else {
-    t->a->random = true;
-    t->a->random_lanes |= info->lanes;
-    if (info->home > t->a->random_home) t->a->random_home = info->home;
+    add_unknown(t, x);
   }
 }
 

@@ -5,46 +5,59 @@
  * touches again after another are still in a cache that holds what one iteration touches; otherwise they come
  * from the next level as often as they are touched. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "passes/cost/kernel_walk.h"
 
-/* Streams of lines that prefetchers follow at a time, to the end of a page. Measured on Sapphire Rapids: copies
- * of 64 rows of 256 bytes at a time take as long as those of one row, of 256 rows twice as long. */
+/* Streams of lines that prefetchers follow at a time, to the end of a page. Measured on Sapphire Rapids:
+ * copies of 64 rows of 256 bytes at a time take as long as those of one row, of 256 rows twice as long. */
 enum { STREAMS = 64, PAGE_BYTES = 4 << 10 };
 
 /* Lines in sequence after which prefetchers are ahead. */
 enum { NOTICED_LINES = 4 };
 
-/* Pages whose addresses a processor holds translated (Golden Cove and Zen 4: 2048 and 3072, shared with code):
- * where more are touched in turn, each is looked up again. */
-enum { TRANSLATED_PAGES = 1024, WALK_NS = 15 };
+/* Lines of an L1 cache that differ by multiples of a page (Golden Cove and Zen 5: 12, others 8). */
+enum { WAYS = 12 };
+
+/* Pages whose addresses a processor holds translated (Golden Cove and Zen 4: 2048 and 3072, shared with
+ * code): where more are touched in turn, each is looked up again. The tables are in caches, or, for constants
+ * that nothing has read for long, as far away as these. Measured on Sapphire Rapids, in a virtual machine:
+ * copies of matrices with 2048 rows, and products of one row with weights in a file. */
+enum { TRANSLATED_PAGES = 1024, WALK_NS = 15, COLD_WALK_NS = 50, MEMORY_WALK_NS = 100 };
+
+enum { MAX_GAPS = 4 }; /* levels of segments that are told apart */
 
 /* What an access touches: segments of `span` contiguous bytes each. `run`: so many of them are touched one
  * after another, which prefetchers notice. */
 typedef struct footprint {
   double segments, span, run;
-  double gap, gaps; /* the innermost segments begin at this distance, so many of them */
-  double pages; /* that are touched in turn, one for each run */
+  double gap[MAX_GAPS],
+      gaps[MAX_GAPS]; /* segments begin at these distances, so many of them; innermost first */
+  int levels;
+  double pages;    /* that are touched in turn, one for each run */
   double distance; /* from one run to the next */
   bool jumps;      /* the run has ended */
   bool returns;    /* to a page that was touched before */
+  bool aliased; /* the gap is such that all runs fall into the same sets of a cache, more than it has ways */
 } footprint;
 
 static void extend(footprint *f, double trips, double stride_bytes) {
   double stride = fabs(stride_bytes);
   if (trips <= 1 || stride == 0) return;
   if (stride <= f->span + IR_CACHE_LINE_BYTES) f->span += stride * (trips - 1);
-  else if (f->gaps <= 1) f->segments *= trips, f->gap = stride, f->gaps = trips;
   else f->segments *= trips;
-  if (f->gaps > 1 && f->span + IR_CACHE_LINE_BYTES >= f->gap) { /* the gaps are filled */
-    f->span += f->gap * (f->gaps - 1);
-    f->segments /= f->gaps, f->gaps = 0;
+  if (f->segments > 1 && stride > f->span + IR_CACHE_LINE_BYTES && f->levels < MAX_GAPS) {
+    f->gap[f->levels] = stride, f->gaps[f->levels++] = trips;
+    f->aliased |= fmod(stride, PAGE_BYTES) == 0 && trips > WAYS;
+  }
+  while (f->levels && f->span + IR_CACHE_LINE_BYTES >= f->gap[0]) { /* the gaps are filled */
+    f->span += f->gap[0] * (f->gaps[0] - 1);
+    f->segments /= f->gaps[0];
+    f->levels--;
+    for (int i = 0; i < f->levels; i++) f->gap[i] = f->gap[i + 1], f->gaps[i] = f->gaps[i + 1];
   }
   f->returns |= stride < PAGE_BYTES && f->pages > 1;
   if (stride >= PAGE_BYTES && !f->returns) f->pages *= trips;
-  if (!f->jumps && f->segments > STREAMS) f->jumps = true, f->distance = f->gap;
+  if (!f->jumps && f->segments > STREAMS) f->jumps = true, f->distance = f->gap[0];
   if (!f->jumps) f->run = f->span;
 }
 
@@ -54,8 +67,8 @@ static double bytes_of(const kernel_access *a, const footprint *f) {
   return fmin(f->segments * lines * IR_CACHE_LINE_BYTES, fmax(a->size, IR_CACHE_LINE_BYTES));
 }
 
-/* Extends by the steps along a loop. A loop whose quotients are steps too is several loops, one for each digit
- * of its index, the lowest first. */
+/* Extends by the steps along a loop. A loop whose quotients are steps too is several loops, one for each
+ * digit of its index, the lowest first. */
 static void extend_along(const kernel_access *a, bool lane, uint32_t loop, double trips, footprint *f) {
   double from = 1;
   while (from < trips) {
@@ -77,12 +90,13 @@ static footprint footprint_of_one(const kernel_walk *w, const kernel_access *a) 
     for (uint32_t l = 0; l < w->lane_count; l++)
       if (w->lanes[l].vector == vector) extend_along(a, true, l + 1, w->lanes[l].extent, &f);
   for (uint32_t l = 0; l < w->lane_count; l++)
-    if (a->random_lanes >> l & 1) f.segments *= w->lanes[l].extent, f.jumps = true, f.distance = PAGE_BYTES;
+    if (a->random && a->random_lanes >> l & 1)
+      f.segments *= w->lanes[l].extent, f.jumps = true, f.distance = PAGE_BYTES;
   return f;
 }
 
-/* With the accesses that it stands for, which lie next to it or overlap with it: within an iteration or from one
- * to the next. */
+/* With the accesses that it stands for, which lie next to it or overlap with it: within an iteration or from
+ * one to the next. */
 static footprint footprint_of_lanes(const kernel_walk *w, const kernel_access *a) {
   footprint f = footprint_of_one(w, a);
   f.span += a->more;
@@ -114,14 +128,19 @@ void kernel_join_access(const kernel_walk *w, kernel_access *a) {
     kernel_access *b = &w->accesses[next - 1];
     next = b->next;
     if (b->joined || b->written != a->written || !moves_alike(a, b)) continue;
-    if (b->index != a->index) b->more += footprint_of_one(w, a).span;
+    if (b->index != a->index) b->more += footprint_of_one(w, a).span + a->more;
     a->joined = true;
     return;
   }
 }
 
+static bool is_around(const kernel_walk *w, uint32_t loop, uint32_t inner) {
+  while (inner && inner != loop) inner = w->loops[inner].outer;
+  return inner == loop && loop;
+}
+
 static void leave_loop(const kernel_walk *w, const kernel_access *a, uint32_t loop, footprint *f) {
-  if (a->random && a->random_home && loop <= a->random_home) {
+  if (a->random && is_around(w, loop, a->random_home)) {
     f->segments *= fmax(w->loops[loop].trips, 1);
     f->jumps = true, f->distance = PAGE_BYTES;
     f->pages = fmin(f->segments, a->size / PAGE_BYTES);
@@ -142,20 +161,21 @@ static void touch(kernel_walk *w, const kernel_access *a) {
 
 /* The share of what is touched again that a cache of this size no longer holds, where so many bytes are
  * touched in between. Lines are not replaced in the order in which they were touched last. */
-static double lost_share(double touched, double size) {
-  return fmin(fmax((touched - size) / size, 0), 1);
-}
+static double lost_share(double touched, double size) { return fmin(fmax((touched - size) / size, 0), 1); }
 
 /* Bytes of lines that come from beyond a cache in one run of the kernel: those that come once, those that
  * come again, and jumps, which no prefetch foresees. */
 typedef struct moved_lines {
-  double first, again, jumps, walks;
+  double first, again, jumps; /* bytes, bytes, lines */
+  double walks, cold_pages;   /* runs that begin in pages to be looked up; pages that are cold */
+  double exposed;             /* 1: in runs that are too short for prefetches */
 } moved_lines;
 
-static double between(const kernel_walk *w, const kernel_access *a) {
+static pass_param_state state_of(const kernel_walk *w, const kernel_access *a) {
   const ir_node *n = ir_get(w->g, a->buffer);
   int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : -1;
-  return slot >= 0 && (size_t)slot < w->request->param_count ? w->request->params[slot].between : 0;
+  bool known = slot >= 0 && (size_t)slot < w->request->param_count;
+  return known ? w->request->params[slot] : (pass_param_state){0};
 }
 
 static moved_lines moved_past(const kernel_walk *w, const kernel_access *a, double size) {
@@ -169,13 +189,17 @@ static moved_lines moved_past(const kernel_walk *w, const kernel_access *a, doub
   }
   moved_lines lines = {.first = fmin(moved, bytes_of(a, &f))};
   lines.again = moved - lines.first;
-  lines.first *= lost_share(w->loops[0].touched + between(w, a), size);
+  pass_param_state state = state_of(w, a);
+  lines.first *= lost_share(w->loops[0].touched + state.between, size);
+  if (state.constant && state.between > 2.0 * TRANSLATED_PAGES * PAGE_BYTES)
+    lines.cold_pages = lines.first / PAGE_BYTES;
   double run = fmax(f.run, IR_CACHE_LINE_BYTES);
-  if (f.jumps && run < PAGE_BYTES) {
-    double runs = (lines.first + lines.again) / run;
-    lines.jumps = runs * fmin(run / IR_CACHE_LINE_BYTES, NOTICED_LINES) * fmin(f.distance / PAGE_BYTES, 1);
-    if (f.pages > TRANSLATED_PAGES) lines.walks = runs;
-  }
+  double runs = (lines.first + lines.again) / run;
+  if (f.jumps && run < PAGE_BYTES) lines.exposed = 1;
+  if (f.aliased && run < PAGE_BYTES) lines.jumps = (lines.first + lines.again) / IR_CACHE_LINE_BYTES;
+  else if (lines.exposed > 0 && fmod(f.distance, PAGE_BYTES) == 0)
+    lines.jumps = runs * fmin(run / IR_CACHE_LINE_BYTES, NOTICED_LINES);
+  if (lines.exposed > 0 && f.pages > TRANSLATED_PAGES) lines.walks = runs;
   return lines;
 }
 
@@ -190,6 +214,7 @@ static void move_buffer(const kernel_walk *w, const kernel_access *last, bool wr
       if (a->written == written && !a->joined) {
         moved_lines one = moved_past(w, a, sizes[level]);
         all.first += one.first, all.again += one.again, all.jumps += one.jumps, all.walks += one.walks;
+        all.cold_pages += one.cold_pages, all.exposed = fmax(all.exposed, one.exposed);
       }
       if (!a->next) break;
     }
@@ -200,15 +225,36 @@ static void move_buffer(const kernel_walk *w, const kernel_access *last, bool wr
 
 /* Is what the kernel writes there the memory of a parameter that it reads first? */
 static bool is_in_place(const kernel_walk *w, const kernel_access *a) {
+  if (!w->request->param_count) return false;
   for (size_t i = 0; i < w->access_count; i++) {
     const kernel_access *b = &w->accesses[i];
-    const ir_node *n = ir_get(w->g, b->buffer);
-    int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : -1;
-    if (slot > 0 && (size_t)slot < w->request->param_count && w->request->params[slot].dies && !b->written &&
-        b->size == a->size && !b->random && moves_alike(a, b))
+    if (state_of(w, b).dies && b->buffer != a->buffer && !b->written && b->size == a->size && !b->random &&
+        moves_alike(a, b))
       return true;
   }
   return false;
+}
+
+static void add_buffer(const kernel_walk *w, const kernel_access *last, bool written, const pass_rates *rates,
+                       pass_kernel_time *time) {
+  moved_lines past[PASS_LEVELS + 1] = {{0}};
+  const double *rate = written ? rates->write : rates->read;
+  move_buffer(w, last, written, past);
+  double share = written && is_in_place(w, last) ? 0.5 : 1; /* lines need not be read first */
+  double waits = written ? 0.5 : 1;                         /* stores wait in a queue */
+  time->jumps_ns += waits * past[PASS_LEVEL_L3].walks * WALK_NS +
+                    past[PASS_LEVEL_L3].cold_pages * COLD_WALK_NS +
+                    past[PASS_LEVEL_MEMORY].cold_pages * MEMORY_WALK_NS;
+  for (int level = 0; level < PASS_LEVELS; level++) {
+    const moved_lines *here = &past[level], *further = &past[level + 1];
+    double bytes = share * fmax(here->first + here->again - further->first - further->again, 0),
+           jumps = fmax(here->jumps - further->jumps, 0), ns = bytes / rate[level];
+    time->bytes += bytes;
+    time->memory_ns += ns;
+    time->jumps_ns += waits * jumps * rates->jump_ns[level];
+    if (level == PASS_LEVEL_L2) time->near_ns += ns;
+    else time->exposed_ns += here->exposed * ns;
+  }
 }
 
 void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_time *time) {
@@ -217,24 +263,7 @@ void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_tim
   for (size_t i = 0; i < w->access_count; i++) {
     const kernel_access *a = &w->accesses[i];
     if (w->nodes[a->buffer].loop != i + 1) continue; /* of a buffer's accesses the last one stands for all */
-    for (int written = 0; written < 2; written++) {
-      moved_lines past[PASS_LEVELS + 1] = {{0}};
-      const double *rate = written ? rates->write : rates->read;
-      move_buffer(w, a, written, past);
-      double share = written && is_in_place(w, a) ? 0.5 : 1; /* lines need not be read first */
-      double waits = written ? 0.5 : 1; /* stores wait in a queue */
-      time->jumps_ns += waits * past[PASS_LEVEL_L3].walks * WALK_NS;
-      for (int level = 0; level < PASS_LEVELS; level++) {
-        double all = past[level].first + past[level].again,
-               further = past[level + 1].first + past[level + 1].again;
-        if (getenv("VF_ACC") && all) fprintf(stderr, "  acc buf %d w %d size %g level %d first %g again %g jumps %g walks %g\n", (int)ir_arg_int(ir_get(w->g, a->buffer)), written, a->size, level, past[level].first, past[level].again, past[level].jumps, past[level].walks);
-        double bytes = share * fmax(all - further, 0), jumps = fmax(past[level].jumps - past[level + 1].jumps, 0);
-        double ns = bytes / rate[level];
-        time->bytes += bytes;
-        time->memory_ns += ns;
-        time->jumps_ns += waits * jumps * rates->jump_ns[level];
-        if (level == PASS_LEVEL_L2) time->near_ns += ns;
-      }
-    }
+    add_buffer(w, a, false, rates, time);
+    add_buffer(w, a, true, rates, time);
   }
 }

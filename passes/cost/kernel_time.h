@@ -21,7 +21,8 @@ typedef enum pass_level { PASS_LEVEL_L2, PASS_LEVEL_L3, PASS_LEVEL_MEMORY, PASS_
 typedef struct pass_rates {
   double ghz;
   double read[PASS_LEVELS], write[PASS_LEVELS]; /* bytes */
-  double jump_ns[PASS_LEVELS]; /* until a line arrives that no prefetch foresees, as far as loads wait for it */
+  double
+      jump_ns[PASS_LEVELS]; /* until a line arrives that no prefetch foresees, as far as loads wait for it */
 } pass_rates;
 
 /* From the target's fields alone. */
@@ -33,12 +34,14 @@ typedef struct pass_kernel_time {
   double computing_ns; /* with everything in the L1 cache */
   double near_ns;      /* to move lines between the L1 and the L2 cache */
   double memory_ns;    /* to move lines between all levels */
+  double exposed_ns;   /* of these, between the L2 cache and beyond without prefetches */
   double jumps_ns;     /* to wait for lines that no prefetch foresees */
 } pass_kernel_time;
 
 /* Of a parameter. */
 typedef struct pass_param_state {
   double between; /* bytes that other kernels touch from its last use before this kernel to this kernel */
+  bool constant;  /* lies in pages of 4 KiB, in a file or next to other constants */
   bool dies;      /* this is its last use, so that the result may take its memory */
 } pass_param_state;
 

@@ -36,7 +36,7 @@ double kernel_registers(uint32_t width, int bytes, const ir_target *target);
 /* A loop that runs; number 0 is the kernel itself. */
 typedef struct kernel_loop {
   ir_ref node;
-  uint32_t outer;
+  uint32_t outer, depth;
   double trips, entries;     /* of one run of the kernel: how often it is entered */
   kernel_cost own;           /* of one iteration without inner loops */
   double inner, inner_count; /* cycles and instructions of inner loops in one iteration */
@@ -106,8 +106,9 @@ typedef struct kernel_walk {
   size_t access_count, access_cap;
 } kernel_walk;
 
-uint32_t kernel_width(const kernel_walk *w, uint64_t lanes);  /* vector lanes */
-double kernel_unrolled(const kernel_walk *w, uint64_t lanes); /* combinations of the other lanes */
+uint32_t kernel_deeper(const kernel_walk *w, uint32_t a, uint32_t b); /* of two loops, one in the other */
+uint32_t kernel_width(const kernel_walk *w, uint64_t lanes);          /* vector lanes */
+double kernel_unrolled(const kernel_walk *w, uint64_t lanes);         /* combinations of the other lanes */
 
 /* kernel_access.c: how the index of a LOAD, STORE or UPDATE changes; with it, what one execution takes for
  * all unrolled values. */

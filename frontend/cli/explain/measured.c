@@ -51,7 +51,6 @@ static ir_status measure_steps(explain_run *r, const cli_buffers *b, ir_error *e
   int64_t start = ir_now_ns(), column[MOST_RUNS];
   r->ns = calloc(steps + 1, sizeof *r->ns);
   if (!all || !one || !r->ns) ir_fail(error, IR_ERR_MEMORY, "out of memory");
-  if (getenv("VF_NORUN")) { for (size_t i = 0; i < steps; i++) r->ns[i] = 20000; free(all); free(one); return IR_OK; }
   if (!error->status) rt_program_run(r->program, b->in, b->out, r->inputs.values, error);
   for (; !error->status && runs < MOST_RUNS && (runs < LEAST_RUNS || ir_now_ns() - start < MEASURED_NS);
        runs++) {
@@ -180,17 +179,28 @@ static bool touches(const ir_step *s, uint32_t slot) {
 static double touched_since(const explain_run *r, const fe_explained *e, size_t number, uint32_t slot,
                             bool first) {
   size_t count = e->plan->step_count;
-  double bytes = 0;
+  const ir_slot *held = &e->plan->slots[slot];
+  double bytes = 0,
+         size = number_of(e->g, held->elements, &r->values) * ir_dtypes[ir_dtype_of(e->g, held->value)].bytes;
   rt_cost cost;
   ir_error ignored = {0};
   if (first && e->plan->slots[slot].kind == IR_SLOT_TEMP)
-    return rt_program_cost(r->program, r->inputs.values, &cost, &ignored) == IR_OK ? (double)cost.temp_bytes : 0;
+    return rt_program_cost(r->program, r->inputs.values, &cost, &ignored) == IR_OK ? (double)cost.temp_bytes
+                                                                                   : 0;
   for (size_t i = 1; i < count; i++) {
     size_t step = (number + count - i) % count;
-    if (touches(&e->plan->steps[step], slot)) break;
+    if (touches(&e->plan->steps[step], slot) && r->step_bytes[step] >= size)
+      break; /* else of other elements */
     bytes += r->step_bytes[step];
   }
   return bytes;
+}
+
+static bool is_constant(const fe_explained *e, uint32_t slot) {
+  bool constant = e->plan->slots[slot].kind == IR_SLOT_RESOURCE;
+  for (size_t i = 0; i < e->plan->step_count && !constant; i++)
+    constant = e->once[i] && e->plan->steps[i].slot_count && e->plan->steps[i].slots[0] == slot;
+  return constant;
 }
 
 static size_t find_param_states(const explain_run *r, const fe_explained *e, size_t number,
@@ -200,8 +210,11 @@ static size_t find_param_states(const explain_run *r, const fe_explained *e, siz
   for (size_t p = 0; p < count; p++) {
     uint32_t slot = step->slots[p];
     bool used = e->plan->slots[slot].kind != IR_SLOT_TEMP;
-    for (size_t i = number + 1; i < e->plan->step_count && !used; i++) used = touches(&e->plan->steps[i], slot);
-    params[p] = (pass_param_state){touched_since(r, e, number, slot, p == 0), !used};
+    for (size_t i = number + 1; i < e->plan->step_count && !used; i++)
+      used = touches(&e->plan->steps[i], slot);
+    params[p] = (pass_param_state){.between = touched_since(r, e, number, slot, p == 0),
+                                   .constant = is_constant(e, slot),
+                                   .dies = !used};
   }
   return count;
 }
@@ -227,9 +240,6 @@ static prediction predict_limits(const explain_run *r, const fe_explained *e, si
   pass_kernel_time time;
   if (pass_kernel_time_on(e->g, e->plan->steps[number].kernel, e->target, &request, &time)) {
     x.predicted_ms = LAUNCH_MS + pass_time_together(&time, x.threads) * 1e-6;
-    if (getenv("VF_PREDICT"))
-      fprintf(stderr, "kernel %zu: computing %.4g memory %.4g ms\n", number, time.computing_ns * 1e-6,
-              time.memory_ns * 1e-6 + time.jumps_ns * 1e-6);
   }
   return x;
 }
