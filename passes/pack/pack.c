@@ -208,12 +208,13 @@ static form form_of_rows(const packing *k) {
 /* Does a copy of the operand cost nothing? One of a constant is made once. It is priced all the same where
  * columns are not contiguous and rows are many, since the transposed form, which then wins, is faster: panels
  * of constant weights of 4096 by 4096 took 1.66, 1.77 and 1.61 times as long for 8, 16 and 32 rows (f32,
- * AVX-512, one thread), 0.77 and 0.51 for 2 and 4. */
+ * AVX-512, one thread), 0.77 and 0.51 for 2 and 4. Panels for the transposed form have a price of their own,
+ * MIN_GAIN_CONSTANT, unless the rows are windows, whose alternative reads vectors that are not aligned. */
 static bool copies_for_nothing(const packing *k, const pass_operand *o) {
   int64_t reuse = pass_contraction_size(k->c, ~k->c->reduced & ~o->varies);
-  bool rows_alone = k->transposed && !is_window(k->c, k->rows); /* MIN_GAIN_CONSTANT */
+  bool has_gain = k->transposed && !is_window(k->c, k->rows);
   return is_constant(k, o) &&
-         (reuse < MIN_REUSE_GATHERED || rows_alone || axis_stride(k->c, o, k->column) == 1);
+         (reuse < MIN_REUSE_GATHERED || has_gain || axis_stride(k->c, o, k->column) == 1);
 }
 
 static double copying(const packing *k, const pass_operand *o, form f) {
