@@ -405,6 +405,8 @@ static void test_convolutions(void **state) {
       {"conv_transpose f32[2,4,5,5] f32[4,3,3,3] f32[6] groups=2 stride=2 padding=1 output_padding=1",
        "f32[2,6,10,10]"},
       {"conv_transpose f32[1,1,3] f32[1,1,3] padding=2", "f32[1,1,1]"},
+      {"conv_transpose f16[1,2,n,4] f16[2,3,3,1] stride=[2,3] padding=[1,0] output_padding=[1,2]",
+       "f16[1,3,(n*2),12]"},
   };
   CHECK_ALL(check_typed, good);
   static const record_refused bad[] = {
@@ -452,6 +454,14 @@ static void test_convolutions(void **state) {
        "conv_transpose: output_padding 2 of spatial axis 0 is out of range; x has shape f32[2,3,8]; it is >= "
        "0 and less than "
        "the stride or the dilation"},
+      {"conv_transpose f32[1,1,2] f32[1,1,3] stride=2 padding=3",
+       "conv_transpose: padding [3,3] leaves -1 elements of spatial axis 0 of the result; x has shape "
+       "f32[1,1,2]; at least one is left"},
+      {"conv_transpose f32[1,1,n] f32[1,1,2] stride=2 padding=1",
+       "conv_transpose: padding [1,1] leaves ((n*2)+-2) elements of spatial axis 0 of the result; x has "
+       "shape "
+       "f32[1,1,n]; at least one is left; needs ((n*2)+-2) >= 1, known: 0 <= "
+       "((n*2)+-2) <= 14 in steps of 2; declare n=2..8"},
   };
   CHECK_ALL(check_refused, bad);
 }

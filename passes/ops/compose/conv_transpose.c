@@ -57,8 +57,8 @@ static ir_ref insert_zeros(ir_graph *g, ir_ref x, op_window *w, size_t axes) {
  * flipped along the taps. */
 static ir_ref weight_of(ir_graph *g, const transposed *t) {
   const op_convolution *c = t->c;
-  ir_ref dims[IR_MAX_RANK], list[2 * IR_MAX_RANK], flipped[IR_MAX_RANK], order[IR_MAX_RANK],
-      x = c->weight, zero = ir_index(g, 0);
+  ir_ref dims[IR_MAX_RANK], list[2 * IR_MAX_RANK], flipped[IR_MAX_RANK], order[IR_MAX_RANK];
+  ir_ref x = c->weight, zero = ir_index(g, 0);
   ir_ref in = pass_div_int(g, ir_dim(g, x, 0), c->groups), out = ir_dim(g, x, 1), all = out;
   uint32_t m = (uint32_t)c->axes, rank = 3 + 2 * m, n = 0;
   for (uint32_t i = 0; i < 2; i++) list[2 * i] = zero, list[2 * i + 1] = ir_dim(g, x, i);

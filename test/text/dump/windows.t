@@ -1,0 +1,114 @@
+# Convolutions and pooling: which multiplications there are, along which axis the lanes run, what is stored.
+<<< up.vf
+graph @up(%x: f32[2,64,32,32], %w: f32[64,32,2,2]) {
+  %y = conv_transpose %x, %w stride=2
+  return %y
+}
+>>>
+
+<<< thirds.vf
+graph @thirds(%x: f32[1,64,32,32], %w: f32[64,64,3,3]) {
+  %y = conv_transpose %x, %w stride=2 padding=1
+  return %y
+}
+>>>
+
+<<< values.vf
+graph @values(%x: f32[1,1,2], %w: f32[1,1,1], %v: f32[1,1,2]) {
+  %one = conv_transpose %x, %w stride=2
+  %two = conv_transpose %x, %v stride=3 padding=1 output_padding=2
+  return %one, %two
+}
+>>>
+
+<<< pool.vf
+graph @pool(%x: f32[8,112,112]) {
+  %y = max_pool %x kernel=[3,3] stride=[2,2] padding=[1,1]
+  return %y
+}
+>>>
+
+<<< channelwise.vf
+graph @channelwise(%x: f32[1,8,32,32], %w: f32[8,1,3,3]) {
+  %y = conv %x, %w stride=2 padding=1 groups=8
+  return %y
+}
+>>>
+
+<<< shortcut.vf
+graph @shortcut(%x: f32[28,28,256], %w: f32[256,512], %r: f32[512,28,28]) {
+  %p = matmul %x, %w
+  %s = stored %p
+  %t = permute %s order=[2,0,1]
+  %y = add %t, %r
+  return %y
+}
+>>>
+
+<<< positions.vf
+graph @few(%x: f32[1,320,7,7]) {
+  %w = data file="w" offset=0 name="w" shape=[1280,320,1,1] dtype=f32
+  %y = conv %x, %w
+  return %y
+}
+
+graph @many(%x: f32[1,320,20,20]) {
+  %w = data file="w" offset=0 name="w" shape=[1280,320,1,1] dtype=f32
+  %y = conv %x, %w
+  return %y
+}
+>>>
+
+<<< dense.vf
+graph @dense(%x: f32[512,512], %y: f32[512,512]) {
+  %p = matmul %x, %y
+  return %p
+}
+
+graph @thin(%x: f32[512,32], %y: f32[32,512]) {
+  %p = matmul %x, %y
+  return %p
+}
+>>>
+
+== a transposed convolution multiplies by no zeros between the elements: 2 * 64*32*32 elements by 32*2*2 of the weight
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' up.vf | grep -o '[0-9][0-9]* operations'
+131072 operations
+33816576 operations
+0 operations
+
+== phases of a weight of three elements have two or one of them: 2.25 products for each channel and element in the middle
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' thirds.vf | sed -n 's/.* \([0-9]*\) operations/\1/p' | awk '{ all += $1 } END { print all < 80000000 }'
+1
+
+== elements of the result that no element of the weight reaches are 0, whatever the weight
+$ viewfold run values.vf --in 'x=[[[1,2]]]' --in 'w=[[[inf]]]' --in 'v=[[[inf,inf]]]'
+one: f32[1,1,3] = [[[inf, 0.0, inf]]]
+two: f32[1,1,5] = [[[inf, 0.0, inf, inf, 0.0]]]
+
+== windows with a stride have their lanes along the results, not along the two or three terms of a row
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' pool.vf | grep '^  lanes'
+  lanes   16 of f32, unroll factor 2
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' channelwise.vf | grep '^  lanes'
+  lanes   16 of f32
+
+== a product joins no loop over positions in which it would have one row
+$ viewfold dump --stage=kernels --target 'vector_bytes=64 registers=32' shortcut.vf | grep -c '^kernel'
+3
+
+== constant weights are the lanes where positions fill vectors badly
+$ head -c 1638400 /dev/zero > w
+$ viewfold dump --graph few --stage=kernels --target 'vector_bytes=64 registers=32' positions.vf | grep '^kernel'
+kernel 0 -> temporary 0 [..]
+kernel 1 -> temporary 1 f32[1,1,49,1280]
+kernel 2 -> %y f32[1,1280,7,7]
+$ viewfold dump --graph many --stage=kernels --target 'vector_bytes=64 registers=32' positions.vf | grep '^kernel'
+kernel 0 -> temporary 0 [..]
+kernel 1 -> %y f32[1,1280,20,20]
+
+== panels that the L1 cache does not hold are prefetched
+$ viewfold dump --graph dense --stage=loops --target 'vector_bytes=64 registers=32' dense.vf | grep -o 'ahead [0-9]*'
+ahead 2048
+$ viewfold dump --graph thin --stage=loops --target 'vector_bytes=64 registers=32' dense.vf | grep -c ahead
+0
+? 1
