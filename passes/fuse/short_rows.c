@@ -1,6 +1,7 @@
 /* Lanes behind views: values that are stored because rows that a view moves are shorter than a vector. */
 #include "values.h"
 
+#include "passes/pack/pack.h"
 #include "passes/patterns/contraction.h"
 #include "passes/patterns/epilogue.h"
 
@@ -26,7 +27,9 @@ static double run_of(const fuse_values *v, ir_ref view) {
   for (uint32_t a = ir_rank(g, view); a-- > 0;) {
     double here = size_of(v, view, a), below = resizes ? size_of(v, n->src[0], a) : here;
     if (n->op == IR_OP_PERMUTE && (uint32_t)ir_get(g, n->src[1 + a])->arg != a && here > 1)
-      return run > 1 ? run : MIN_RUN; /* a transposition has tiles, and lanes along the other axis */
+      return run > 1          ? run
+             : here < MIN_RUN ? here
+                              : MIN_RUN; /* long rows have tiles, with lanes along both */
     run *= here < below ? here : below;
     if (here != below) return run;
     if (n->op == IR_OP_FLIP) return run; /* rows are reversed one by one */
@@ -75,7 +78,7 @@ void fuse_separate_short_rows(fuse_values *v) {
       if (view || shortest_run(v, top, &below) >= MIN_RUN ||
           pass_elements(g, top) * ROW_COST < FUSE_KERNEL_COST)
         continue;
-      bool inside = pass_is_elementwise(ir_get(g, below)) && v->chained[below];
+      bool inside = pass_is_elementwise(ir_get(g, below)) && (v->chained[below] || pack_of_several(g, below));
       if (beside) v->product[top] = FUSE_SEPARATE;
       if (inside) v->product[below] = FUSE_SEPARATE, v->chained[below] = 0;
     }
