@@ -142,7 +142,9 @@ static void find_costs(fuse_values *v) {
     ir_ref r = v->live[i];
     const ir_node *n = ir_get(v->g, r);
     uint32_t cost = (uint32_t)(pass_element_cost(n) + cost_of_reading(v, r)),
-             masks = (uint32_t)cost_of_masks(v, r);
+             masks = (uint32_t)cost_of_masks(v, r), inside = 0;
+    bool joins =
+        n->op == IR_OP_CONCAT || n->op == IR_OP_STACK;   /* one operand's tests count for each element */
     bool reduces = ir_ops[n->op].cls == IR_CLASS_REDUCE; /* in memory where it is needed again */
     if (!ir_shape(v->g, r)) continue;
     if (reduces || has_memory(n)) cost = READING;
@@ -151,10 +153,11 @@ static void find_costs(fuse_values *v) {
       if (again) continue;
       bool memory = in_memory(v, n->src[k]);
       cost += memory ? (uint32_t)READING : v->cost[n->src[k]];
-      masks += memory ? 0 : v->masks[n->src[k]];
+      uint32_t below = memory ? 0 : v->masks[n->src[k]];
+      inside = joins ? (below > inside ? below : inside) : inside + below;
     }
     v->cost[r] = limited(cost);
-    v->masks[r] = reduces || has_memory(n) ? 0 : limited(masks);
+    v->masks[r] = reduces || has_memory(n) ? 0 : limited(masks + inside);
   }
 }
 
