@@ -19,6 +19,13 @@ static void mark_viewed(fuse_values *v) {
   }
 }
 
+static bool may_split(const fuse_values *v, ir_ref r) {
+  double elements = pass_elements(v->g, r);
+  bool far = elements * ir_dtypes[ir_dtype_of(v->g, r)].bytes > FUSE_FAR_BYTES;
+  return !v->kept[r] && !v->product[r] && ir_rank(v->g, r) && elements * CHAINED > FUSE_KERNEL_COST &&
+         !(far && v->looped[r]);
+}
+
 /* An elementary function holds its coefficients, and several values of each of the chains that are
  * interleaved, in registers; behind another one in the same loop it finds them taken. So what it reads is
  * stored, if that holds another function: scheduling then computes both in loops of their own over a few
@@ -29,16 +36,18 @@ void fuse_separate_chains(fuse_values *v) {
   for (size_t i = 0; i < v->count; i++) {
     ir_ref r = v->live[i];
     const ir_node *n = ir_get(g, r);
-    bool elementary = pass_is_elementwise(n) && fuse_is_elementary(n);
-    v->chained[r] = elementary;
-    for (uint32_t k = 0; k < ir_operand_count(n) && ir_shape(g, r) && pass_is_elementwise(n); k++) {
+    bool elementwise = pass_is_elementwise(n) && ir_shape(g, r),
+         elementary = elementwise && fuse_is_elementary(n);
+    uint32_t tensors = 0;
+    v->chained[r] = elementary ? FUSE_ELEMENTARY : 0;
+    if (ir_ops[n->op].cls == IR_CLASS_VIEW) v->chained[r] = v->chained[n->src[0]] & FUSE_OF_SEVERAL;
+    for (uint32_t k = 0; k < ir_operand_count(n) && elementwise; k++) {
       ir_ref below = n->src[k];
-      double elements = pass_elements(g, below);
-      bool far = elements * ir_dtypes[ir_dtype_of(g, below)].bytes > FUSE_FAR_BYTES,
-           splits = elementary && v->chained[below] && !v->kept[below] && !v->product[below] &&
-                    ir_rank(g, below) && elements * CHAINED > FUSE_KERNEL_COST && !(far && v->looped[below]);
-      if (splits) v->product[below] = FUSE_SEPARATE, v->chained[below] = 0;
+      if (elementary && v->chained[below] & FUSE_ELEMENTARY && may_split(v, below))
+        v->product[below] = FUSE_SEPARATE, v->chained[below] = 0;
       v->chained[r] |= v->chained[below];
+      tensors += ir_rank(g, below) > 0;
     }
+    if (tensors > 1) v->chained[r] |= FUSE_OF_SEVERAL;
   }
 }

@@ -108,14 +108,24 @@ static int cost_of_reading(const fuse_values *v, ir_ref r) {
   return GATHERING;
 }
 
+/* Is it the pad with which windows are cut out of a repeated axis (passes/ops/compose/window.c)? No index of
+ * a window reaches it. */
+static bool cuts_windows(const ir_graph *g, const ir_node *pad) {
+  ir_ref below = pad->src[0];
+  if (ir_op_of(g, below) == IR_OP_RESHAPE) below = ir_src(g, below, 0);
+  return ir_op_of(g, below) == IR_OP_EXPAND;
+}
+
 /* What one element of a view or a gather costs inside a reduction's loop beyond that: a test for each operand
- * of a join. A constant pad alone is where a reduction ends early. */
+ * of a join, and for each side of a pad that is no constant. A
+ * constant pad alone is masked at its ends, which costs next to nothing. */
 static int cost_of_masks(const fuse_values *v, ir_ref r) {
   const ir_node *n = ir_get(v->g, r);
   switch ((int)n->op) {
   case IR_OP_CONCAT:
   case IR_OP_STACK: return MASKING * (int)ir_operand_count(n);
-  case IR_OP_PAD: return ir_arg_mode(n) == IR_PAD_CONSTANT ? MASKING : 3 * MASKING;
+  case IR_OP_PAD:
+    return cuts_windows(v->g, n) ? 0 : ir_arg_mode(n) == IR_PAD_CONSTANT ? MASKING : 3 * MASKING;
   case IR_OP_GATHER: return MASKING;
   default: return 0;
   }
@@ -129,7 +139,9 @@ static void find_costs(fuse_values *v) {
     ir_ref r = v->live[i];
     const ir_node *n = ir_get(v->g, r);
     uint32_t cost = (uint32_t)(pass_element_cost(n) + cost_of_reading(v, r)),
-             masks = (uint32_t)cost_of_masks(v, r);
+             masks = (uint32_t)cost_of_masks(v, r), inside = 0;
+    bool joins =
+        n->op == IR_OP_CONCAT || n->op == IR_OP_STACK;   /* one operand's tests count for each element */
     bool reduces = ir_ops[n->op].cls == IR_CLASS_REDUCE; /* in memory where it is needed again */
     if (!ir_shape(v->g, r)) continue;
     if (reduces || has_memory(n)) cost = READING;
@@ -138,10 +150,11 @@ static void find_costs(fuse_values *v) {
       if (again) continue;
       bool memory = in_memory(v, n->src[k]);
       cost += memory ? (uint32_t)READING : v->cost[n->src[k]];
-      masks += memory ? 0 : v->masks[n->src[k]];
+      uint32_t below = memory ? 0 : v->masks[n->src[k]];
+      inside = joins ? (below > inside ? below : inside) : inside + below;
     }
     v->cost[r] = limited(cost);
-    v->masks[r] = reduces || has_memory(n) ? 0 : limited(masks);
+    v->masks[r] = reduces || has_memory(n) ? 0 : limited(masks + inside);
   }
 }
 

@@ -5,6 +5,9 @@
  * in a cache, one kernel computes all four row by row instead, and members pass values to one another in
  * locals.
  *
+ * Elementary functions that follow one another are a group without a reduction (chains.c): each has a loop of
+ * its own over a few rows.
+ *
  * A loop may be shared if each member has an axis that the loop walks, and reads every other member at the
  * same index of that axis. Groups grow in the order of the kernels: a kernel that reads a member joins if
  * that leaves shared loops, and rows that fit (cache_fit.c). A kernel that needs a member and stays outside

@@ -18,6 +18,10 @@ enum { FUSE_PRODUCT = 1, FUSE_SHORT, FUSE_SEPARATE };
 /* Why a value is not stored: as kept_values.c finds it. A byte of each
  * value, 0 for others. */
 enum { FUSE_OF_INDICES = 1, FUSE_WIDENED, FUSE_BELOW_MASK, FUSE_KEPT };
+enum {
+  FUSE_ELEMENTARY = 1, /* bit: an elementary function */
+  FUSE_OF_SEVERAL = 2  /* bit: an elementwise operation on several tensors, perhaps below views */
+};
 typedef struct fuse_values {
   ir_graph *g;
   ir_ref *live;
@@ -32,7 +36,7 @@ typedef struct fuse_values {
   uint8_t *kept;       /* why it is not stored here; 0: it may be */
   uint8_t *product;    /* FUSE_PRODUCT, FUSE_SHORT: one is fused into it; FUSE_SEPARATE: it is stored for the
                           sake of lanes */
-  uint8_t *chained;    /* an elementary function is fused into it */
+  uint8_t *chained;    /* what is fused into it: FUSE_ELEMENTARY, FUSE_OF_SEVERAL */
   uint8_t *hard;       /* an elementary function of it is in the same kernel */
   uint8_t *stored;     /* PACK_STORED */
   pass_constant_values constants;

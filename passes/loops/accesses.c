@@ -14,9 +14,13 @@ bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, i
   return inside && affine_stride(n->g, inside, low, stride);
 }
 
-/* Scores of a load. One that is not contiguous takes an access for each lane, 16 of f32 in the widest
- * vectors: no number of contiguous ones in a term outweighs it. */
-enum { CONTIGUOUS = 4, BROADCAST = 1, APART = -16 };
+enum {
+  CONTIGUOUS = 4, /* score of a load: an access for a vector of different elements */
+  BROADCAST = 1,  /* an access for a vector of one element */
+  /* an access for each lane, 16 of f32 in the widest vectors: no few contiguous loads in a term outweigh it
+   */
+  APART = -16
+};
 
 int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
   ir_ref loads[LOOP_MAX_NODES];
