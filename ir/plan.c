@@ -1,7 +1,8 @@
 /* Storage of a plan. */
 #include "plan.h"
 
-const char *const ir_step_names[IR_STEP_KINDS] = {"kernel", "copy", "cond", "while", "scan", "call", "sort", "argsort"};
+const char *const ir_step_names[IR_STEP_KINDS] = {"kernel", "copy", "cond", "while",
+                                                  "scan",   "call", "sort", "argsort"};
 
 void ir_plan_free(ir_plan *p) {
   if (!p->mem) return;
