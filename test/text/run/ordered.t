@@ -171,9 +171,8 @@ graph @stages(%x: i32[1024]) {
   return %y
 }
 >>>
-$ viewfold dump --stage=kernels stages.vf
+$ viewfold dump --stage=kernels stages.vf | grep -v '^$'
 graph @stages: 0 kernels, 0 temporaries
-
 argsort axis 0 -> %y i64[1024]
   reads   %x i32[1024]
 $ viewfold dump --stage=kernels --target sort=0 stages.vf | head -1
