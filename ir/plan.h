@@ -181,6 +181,7 @@ static inline bool ir_is_loop_step(ir_step_kind kind) {
   return kind == IR_STEP_WHILE || kind == IR_STEP_SCAN;
 }
 
+/* Does it sort lines? */
 static inline bool ir_is_sort_step(ir_step_kind kind) {
   return kind == IR_STEP_SORT || kind == IR_STEP_ARGSORT;
 }

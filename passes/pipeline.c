@@ -58,7 +58,9 @@ static void physicalize(pass_state *s) {
 
 static void fuse_scans(pass_state *s) { s->root = pass_fuse_scans(s->g, s->root); }
 
-static void lower(pass_state *s) { s->root = pass_lower(s->g, s->root, s->strategy, s->options->target->sorts); }
+static void lower(pass_state *s) {
+  s->root = pass_lower(s->g, s->root, s->strategy, s->options->target->sorts);
+}
 
 static void split_reductions(pass_state *s) { s->root = pass_split_reductions(s->g, s->root, s->strategy); }
 
@@ -174,7 +176,10 @@ const pass_info pass_table[] = {
     {"scans", "lower", fuse_scans, GRAPH, PASS_BOTH, "no batch axes",
      "one scan in place of several over the same operands and states", NULL},
     {"lower", "lower", lower, GRAPH, PASS_BOTH, "no batch axes",
-     "primitive operations only; values that views transpose in long rows are stored", NULL},
+     "primitive operations only, and sorts for targets that sort; values that views transpose in long rows "
+     "are "
+     "stored",
+     NULL},
     {"order", "lower", order_results, GRAPH, PASS_BOTH, "primitive operations",
      "products in the order in which their results are read", NULL},
     {"constants", "pack", store_constants, GRAPH, PASS_BOTH, "primitive operations",

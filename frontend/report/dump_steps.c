@@ -78,8 +78,12 @@ void fe_put_step(const ir_graph *g, const ir_plan *plan, size_t number,
     break;
   case IR_STEP_SORT:
   case IR_STEP_ARGSORT:
-    ir_textf(out, "%s axis %u%s -> ", ir_step_names[s->kind], s->axis, s->reverse ? " descending" : "");
-    put_slots(&p, "", s->slots, 1);
+    ir_textf(out, "%s axis %u%s", ir_step_names[s->kind], s->axis, s->reverse ? " descending" : "");
+    if (s->count != ir_dim(g, plan->slots[s->slots[0]].value, s->axis)) {
+      ir_text_str(out, ", the first ");
+      ir_print_expr(g, s->count, out);
+    }
+    put_slots(&p, " -> ", s->slots, 1);
     put_slots(&p, "\n  reads   ", s->slots + 1, 1);
     break;
   case IR_STEP_KERNEL:

@@ -115,7 +115,7 @@ static ir_status override(ir_target *target, const char *settings, bool measured
           error, IR_ERR_INVALID,
           "target: '%.*s' is not a setting; use name=value with a name among triple, features, vector_bytes, "
           "registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, lanes, together, matrix, local, "
-          "arguments, parts",
+          "arguments, sort, parts",
           (int)(length < 80 ? length : 80), at);
     if (!set_field(&made, &fields[row], at + name + 1, length - name - 1))
       return ir_fail(error, IR_ERR_INVALID, "target: '%.*s': %s must be %s", (int)(length < 80 ? length : 80),

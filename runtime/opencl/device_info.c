@@ -195,6 +195,7 @@ void rt_cl_describe(const rt_cl_properties *f, ir_target *out) {
   out->has_fma = f->fma;
   out->soft_f64 = !f->f64;
   out->soft_division = !f->divides;
+  out->sorts = false;   /* steps that are no kernels run on memory of the host */
   out->has_f16c = true; /* every device has vload_half and vstore_half */
   out->group_items = f->cpu ? 0 : (int)power_of_two_below(f->group < LANES ? f->group : LANES);
   out->together = f->cpu ? 0 : (int)f->together;

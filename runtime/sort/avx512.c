@@ -14,39 +14,55 @@ enum {
 #define SORT_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,popcnt")))
 #define SORT_INLINE SORT_TARGET static inline __attribute__((always_inline))
 
-/* Transposition by steps that swap the off-diagonal quarters of squares of 2, 4, 8 and 16. Written out, as
- * gcc does not unroll loops by itself. */
+/* gcc unrolls no loop by itself at -O2, and arrays that are indexed in loops are in memory. */
 #define UNROLL _Pragma("GCC unroll 16")
-#define UNPACK(width, to, from, a, b)                                                                        \
-  to[a] = _mm512_unpacklo_epi##width(from[a], from[b]);                                                      \
-  to[b] = _mm512_unpackhi_epi##width(from[a], from[b]);
-#define QUARTERS(to, from, a, b)                                                                             \
-  to[a] = _mm512_shuffle_i64x2(from[a], from[b], 0x88);                                                      \
-  to[b] = _mm512_shuffle_i64x2(from[a], from[b], 0xdd);
-#define SWAP(a, b) swap = v[a], v[a] = v[b], v[b] = swap;
 
+/* Transposition by steps that swap the off-diagonal quarters of squares of 2, 4, 8 and 16. */
 SORT_INLINE void transpose_16(__m512i v[16]) {
-  __m512i t[16], swap;
-  UNPACK(32, t, v, 0, 1)
-  UNPACK(32, t, v, 2, 3)
-  UNPACK(32, t, v, 4, 5) UNPACK(32, t, v, 6, 7) UNPACK(32, t, v, 8, 9) UNPACK(32, t, v, 10, 11)
-      UNPACK(32, t, v, 12, 13) UNPACK(32, t, v, 14, 15) UNPACK(64, v, t, 0, 2) UNPACK(64, v, t, 1, 3)
-          UNPACK(64, v, t, 4, 6) UNPACK(64, v, t, 5, 7) UNPACK(64, v, t, 8, 10) UNPACK(64, v, t, 9, 11)
-              UNPACK(64, v, t, 12, 14) UNPACK(64, v, t, 13, 15) QUARTERS(t, v, 0, 4) QUARTERS(t, v, 1, 5)
-                  QUARTERS(t, v, 2, 6) QUARTERS(t, v, 3, 7) QUARTERS(t, v, 8, 12) QUARTERS(t, v, 9, 13)
-                      QUARTERS(t, v, 10, 14) QUARTERS(t, v, 11, 15) QUARTERS(v, t, 0, 8) QUARTERS(v, t, 1, 9)
-                          QUARTERS(v, t, 2, 10) QUARTERS(v, t, 3, 11) QUARTERS(v, t, 4, 12)
-                              QUARTERS(v, t, 5, 13) QUARTERS(v, t, 6, 14) QUARTERS(v, t, 7, 15) SWAP(1, 2)
-                                  SWAP(5, 6) SWAP(9, 10) SWAP(13, 14)
+  __m512i t[16];
+  UNROLL
+  for (int i = 0; i < 16; i += 2) {
+    t[i] = _mm512_unpacklo_epi32(v[i], v[i + 1]);
+    t[i + 1] = _mm512_unpackhi_epi32(v[i], v[i + 1]);
+  }
+  UNROLL
+  for (int i = 0; i < 8; i++) {
+    int square = i / 2 * 4, of = i % 2;
+    v[square + 2 * of] = _mm512_unpacklo_epi64(t[square + of], t[square + of + 2]);
+    v[square + 2 * of + 1] = _mm512_unpackhi_epi64(t[square + of], t[square + of + 2]);
+  }
+  UNROLL
+  for (int i = 0; i < 8; i++) {
+    int at = i % 4 + i / 4 * 8;
+    t[at] = _mm512_shuffle_i32x4(v[at], v[at + 4], 0x88);
+    t[at + 4] = _mm512_shuffle_i32x4(v[at], v[at + 4], 0xdd);
+  }
+  UNROLL
+  for (int i = 0; i < 8; i++) {
+    v[i] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0x88);
+    v[i + 8] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0xdd);
+  }
 }
 SORT_INLINE void transpose_8(__m512i v[8]) {
   __m512i t[8];
-  UNPACK(64, t, v, 0, 1)
-  UNPACK(64, t, v, 2, 3)
-  UNPACK(64, t, v, 4, 5) UNPACK(64, t, v, 6, 7) QUARTERS(v, t, 0, 2) QUARTERS(v, t, 1, 3) QUARTERS(v, t, 4, 6)
-      QUARTERS(v, t, 5, 7) QUARTERS(t, v, 0, 4) QUARTERS(t, v, 1, 5) QUARTERS(t, v, 2, 6) QUARTERS(t, v, 3, 7)
-          v[0] = t[0],
-          v[1] = t[1], v[2] = t[2], v[3] = t[3], v[4] = t[4], v[5] = t[5], v[6] = t[6], v[7] = t[7];
+  UNROLL
+  for (int i = 0; i < 8; i += 2) {
+    t[i] = _mm512_unpacklo_epi64(v[i], v[i + 1]);
+    t[i + 1] = _mm512_unpackhi_epi64(v[i], v[i + 1]);
+  }
+  UNROLL
+  for (int i = 0; i < 4; i++) {
+    int at = i % 2 + i / 2 * 4;
+    v[at] = _mm512_shuffle_i64x2(t[at], t[at + 2], 0x88);
+    v[at + 2] = _mm512_shuffle_i64x2(t[at], t[at + 2], 0xdd);
+  }
+  UNROLL
+  for (int i = 0; i < 4; i++) {
+    t[i] = _mm512_shuffle_i64x2(v[i], v[i + 4], 0x88);
+    t[i + 4] = _mm512_shuffle_i64x2(v[i], v[i + 4], 0xdd);
+  }
+  UNROLL
+  for (int i = 0; i < 8; i++) v[i] = t[i];
 }
 
 #define NAME(x) x##_u32

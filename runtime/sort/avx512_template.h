@@ -11,21 +11,40 @@
  * others between rows of one column again. The result is in the order of columns, and is transposed when
  * stored. */
 
-#define PAIR(a, b) ORDER(v[a], v[b]);
+#define PAIR(a, b) ORDER(v[a], v[b])
 
+/* A row of a block. */
 SORT_INLINE __m512i NAME(row)(const KEY *block, size_t row) {
   return _mm512_loadu_si512(block + row * LANES);
 }
+/* Stores it. */
 SORT_INLINE void NAME(put_row)(KEY *block, size_t row, __m512i v) {
   _mm512_storeu_si512(block + row * LANES, v);
 }
 #define EIGHT_ROWS(each) each(0) each(1) each(2) each(3) each(4) each(5) each(6) each(7)
 
 /* Eight rows: a network of 19 comparisons (Knuth, TAOCP 3, 5.3.4). */
-SORT_INLINE void NAME(order_eight)(__m512i v[8]){
-    PAIR(0, 1) PAIR(2, 3) PAIR(4, 5) PAIR(6, 7) PAIR(0, 2) PAIR(1, 3) PAIR(4, 6) PAIR(5, 7) PAIR(1, 2)
-        PAIR(5, 6) PAIR(0, 4) PAIR(3, 7) PAIR(1, 5) PAIR(2, 6) PAIR(1, 4) PAIR(3, 6) PAIR(2, 4) PAIR(3, 5)
-            PAIR(3, 4)}
+SORT_INLINE void NAME(order_eight)(__m512i v[8]) {
+  PAIR(0, 1);
+  PAIR(2, 3);
+  PAIR(4, 5);
+  PAIR(6, 7);
+  PAIR(0, 2);
+  PAIR(1, 3);
+  PAIR(4, 6);
+  PAIR(5, 7);
+  PAIR(1, 2);
+  PAIR(5, 6);
+  PAIR(0, 4);
+  PAIR(3, 7);
+  PAIR(1, 5);
+  PAIR(2, 6);
+  PAIR(1, 4);
+  PAIR(3, 6);
+  PAIR(2, 4);
+  PAIR(3, 5);
+  PAIR(3, 4);
+}
 
 /* The stages at distances `span` / 2, ..., 1 for bitonic runs of `span` rows, three in one reading. */
 SORT_TARGET static void NAME(clean)(KEY *block, size_t rows, size_t span) {
@@ -34,7 +53,7 @@ SORT_TARGET static void NAME(clean)(KEY *block, size_t rows, size_t span) {
     for (size_t start = 0; start < rows; start += span)
       for (size_t i = start; i < start + span / 2; i++) {
         v[0] = NAME(row)(block, i), v[1] = NAME(row)(block, i + span / 2);
-        PAIR(0, 1)
+        PAIR(0, 1);
         NAME(put_row)(block, i, v[0]), NAME(put_row)(block, i + span / 2, v[1]);
       }
   for (; span >= 8; span /= 8) {
@@ -43,11 +62,20 @@ SORT_TARGET static void NAME(clean)(KEY *block, size_t rows, size_t span) {
       for (size_t i = start; i < start + step; i++) {
 #define GET(k) v[k] = NAME(row)(block, i + k * step);
 #define PUT(k) NAME(put_row)(block, i + k * step, v[k]);
-        EIGHT_ROWS(GET)
-        PAIR(0, 4)
-        PAIR(1, 5)
-        PAIR(2, 6) PAIR(3, 7) PAIR(0, 2) PAIR(1, 3) PAIR(4, 6) PAIR(5, 7) PAIR(0, 1) PAIR(2, 3) PAIR(4, 5)
-            PAIR(6, 7) EIGHT_ROWS(PUT)
+        EIGHT_ROWS(GET);
+        PAIR(0, 4);
+        PAIR(1, 5);
+        PAIR(2, 6);
+        PAIR(3, 7);
+        PAIR(0, 2);
+        PAIR(1, 3);
+        PAIR(4, 6);
+        PAIR(5, 7);
+        PAIR(0, 1);
+        PAIR(2, 3);
+        PAIR(4, 5);
+        PAIR(6, 7);
+        EIGHT_ROWS(PUT);
       }
   }
 }
@@ -57,9 +85,9 @@ SORT_TARGET static void NAME(columns)(KEY *block, size_t rows) {
   __m512i v[8];
   for (size_t i = 0; i < rows; i += 8) {
     const size_t step = 1;
-    EIGHT_ROWS(GET)
+    EIGHT_ROWS(GET);
     NAME(order_eight)(v);
-    EIGHT_ROWS(PUT)
+    EIGHT_ROWS(PUT);
   }
 #undef GET
 #undef PUT
@@ -68,7 +96,7 @@ SORT_TARGET static void NAME(columns)(KEY *block, size_t rows) {
       for (size_t i = 0; i < span / 2; i++) {
         size_t mirrored = start + span - 1 - i;
         v[0] = NAME(row)(block, start + i), v[1] = NAME(row)(block, mirrored);
-        PAIR(0, 1)
+        PAIR(0, 1);
         NAME(put_row)(block, start + i, v[0]), NAME(put_row)(block, mirrored, v[1]);
       }
     NAME(clean)(block, rows, span / 2);
@@ -83,14 +111,18 @@ SORT_INLINE unsigned NAME(lanes_with)(unsigned bit) {
 SORT_INLINE __m512i NAME(swapped)(__m512i v, unsigned x) {
   return PERMUTE(_mm512_xor_si512(LANE_NUMBERS, EACH(x)), v);
 }
-/* The stages between lanes at distances `distance`, ..., 1; written out, as gcc does not unroll by itself. */
+/* The stages between lanes at distances `distance`, ..., 1. */
 #define LANE_STAGE(bit)                                                                                      \
-  if (distance >= bit) {                                                                                     \
+  do {                                                                                                       \
     __m512i other = NAME(swapped)(v, bit);                                                                   \
     ORDER_LANES(v, other, NAME(lanes_with)(bit));                                                            \
-  }
+  } while (0)
 SORT_INLINE __m512i NAME(clean_lanes)(__m512i v, unsigned distance) {
-  LANE_STAGE(8) LANE_STAGE(4) LANE_STAGE(2) LANE_STAGE(1) return v;
+  if (distance >= 8) LANE_STAGE(8);
+  if (distance >= 4) LANE_STAGE(4);
+  if (distance >= 2) LANE_STAGE(2);
+  if (distance >= 1) LANE_STAGE(1);
+  return v;
 }
 
 /* Merges runs of `half` sorted columns in pairs. */
@@ -129,10 +161,12 @@ SORT_TARGET static void NAME(lanes)(KEY *x, size_t n) {
     UNROLL for (size_t k = 0; k < LANES; k++) STORE(x + k * n + i, NAME(first)(n - i), v[k]);
   }
 }
+/* RT_SORT_LINES of them. */
 SORT_TARGET static void NAME(lines)(KEY *x, size_t n) {
   for (size_t k = 0; k < RT_SORT_LINES; k += LANES) NAME(lanes)(x + k * n, n);
 }
 
+/* As the functions of rt_sort_machine. */
 SORT_TARGET static size_t NAME(below)(const KEY *keys, size_t n, KEY bound, uint32_t *at) {
   __m512i bounds = EACH(bound);
   size_t count = 0;
@@ -143,6 +177,7 @@ SORT_TARGET static size_t NAME(below)(const KEY *keys, size_t n, KEY bound, uint
   return count;
 }
 
+/* Likewise. */
 SORT_TARGET static bool NAME(encode)(KEY *to, const KEY *from, size_t n, const rt_sort_code *code) {
   const __m512i sign = EACH((KEY)1 << (sizeof(KEY) * 8 - 1)), ones = _mm512_set1_epi32(-1);
   const __m512i flip = EACH((KEY)code->flip), infinity = EACH((KEY)code->infinity);
@@ -161,6 +196,7 @@ SORT_TARGET static bool NAME(encode)(KEY *to, const KEY *from, size_t n, const r
   }
   return special != 0;
 }
+/* Likewise. */
 SORT_TARGET static void NAME(decode)(KEY *to, const KEY *from, size_t n, const rt_sort_code *code) {
   const __m512i sign = EACH((KEY)1 << (sizeof(KEY) * 8 - 1)), flip = EACH((KEY)code->flip);
   for (size_t i = 0; i < n; i += LANES) {
@@ -209,7 +245,7 @@ SORT_TARGET static KEY NAME(pivot)(const KEY *x, size_t n) {
   __m512i v[8];
   KEY medians[LANES];
 #define GET(k) v[k] = _mm512_loadu_si512(x + k * (n / 8));
-  EIGHT_ROWS(GET)
+  EIGHT_ROWS(GET);
 #undef GET
   NAME(order_eight)(v);
   for (unsigned half = 1; half < LANES; half *= 2) {

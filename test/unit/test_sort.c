@@ -2,6 +2,8 @@
  * the order of NaNs and zeros. */
 #include "passes/ops/ops.h"
 #include "passes/passes.h"
+#include "runtime/cpu/target.h"
+#include "runtime/opencl/device.h"
 #include "runtime/sort/sort.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/unit.h"
@@ -163,4 +165,16 @@ static void test_plans(void **state) {
   }
 }
 
-UNIT_TESTS(test_sorts, test_order_of_equals, test_plans)
+/* A device has no steps on memory of the host, though a processor is described as the one that runs this. */
+static void test_devices_have_no_steps(void **state) {
+  (void)state;
+  ir_target target;
+  for (int cpu = 0; cpu < 2; cpu++) {
+    rt_cl_describe(&(rt_cl_properties){.cpu = cpu, .group = 64, .vector_floats = 4}, &target);
+    assert_false(target.sorts);
+  }
+  assert_int_equal(rt_target_host(&target, NULL), IR_OK);
+  assert_true(target.sorts);
+}
+
+UNIT_TESTS(test_sorts, test_order_of_equals, test_plans, test_devices_have_no_steps)

@@ -148,11 +148,11 @@ static void bad_settings_are_refused(void **state) {
        "target: 'speed=9' is not a setting; use name=value with a name among triple, features, "
        "vector_bytes, registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, lanes, together, matrix, "
        "local, "
-       "arguments, parts"},
+       "arguments, sort, parts"},
       {"fma",
        "target: 'fma' is not a setting; use name=value with a name among triple, features, vector_bytes, "
        "registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, lanes, together, matrix, local, "
-       "arguments, parts"},
+       "arguments, sort, parts"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     ir_target t = host(), before = t;

@@ -164,15 +164,30 @@ $ viewfold run make.vf --out x=x.npy
 $ viewfold run sizes.vf --in x=x.npy --check | grep check
 check y: 21280 [..]
 
-== one kernel for each of the 55 stages that sort 1024 keys, and one that extracts the indices
+== a step that sorts; without such steps one kernel for each of the 55 stages that sort 1024 keys, and one for the indices
 <<< stages.vf
 graph @stages(%x: i32[1024]) {
   %y = argsort %x
   return %y
 }
 >>>
-$ viewfold dump --stage=kernels stages.vf | head -1
+$ viewfold dump --stage=kernels stages.vf | grep -v '^$'
+graph @stages: 0 kernels, 0 temporaries
+argsort axis 0 -> %y i64[1024]
+  reads   %x i32[1024]
+$ viewfold dump --stage=kernels --target sort=0 stages.vf | head -1
 graph @stages: 56 kernels, 55 temporaries
+
+== of the first elements no more are sorted than are read
+<<< first.vf
+graph @first(%x: f32[8,1024]) {
+  %v, %i = topk %x k=4 axis=1
+  return %v, %i
+}
+>>>
+$ viewfold dump --stage=kernels first.vf | grep -A1 argsort
+argsort axis 1 descending, the first 4 -> temporary 0 i64[8,1024]
+  reads   %x f32[8,1024]
 
 == a stored value separates two kernels
 <<< stored.vf
