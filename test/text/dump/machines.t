@@ -45,7 +45,7 @@ joined_0
 nest 0: split a0 4096; split a0 16; vector a0.2; thread a0.0
 chain_0
   store stream
-nest 0: thread a0
+nest 0: split a0 2; unroll a0.1; thread a0.0
 total_0
   store
 
@@ -59,7 +59,7 @@ nest 2: split a0 16; vector a0.1
 joined_0
 nest 0: split a0 4096; split a0 16; vector a0.2; thread a0.0
 chain_0
-nest 0: thread a0
+nest 0: split a0 2; unroll a0.1; thread a0.0
 total_0
   store
 
@@ -88,7 +88,7 @@ nest 2: split a0 16; vector a0.1
 joined_0
 nest 0: split a0 4096; split a0 16; vector a0.2; thread a0.0
 chain_0
-nest 0: thread a0
+nest 0: split a0 2; unroll a0.1; thread a0.0
 total_0
   store
 
@@ -105,7 +105,7 @@ joined_0
 nest 0: split a0 4096; split a0 16; vector a0.2; thread a0.0
 chain_0
   store stream
-nest 0: thread a0
+nest 0: split a0 2; unroll a0.1; thread a0.0
 total_0
   store
 

@@ -37,10 +37,10 @@ $ viewfold run make.vf --out x=x.npy > made
 $ viewfold run --check rows.vf --in x=x.npy | grep check
 check y: [..], allowed [..]
 
-== a long unrolled elementwise chain that reads memory once, in order, prefetches 8 KiB ahead
+== a long unrolled elementwise chain that reads memory once, in order, prefetches 2 KiB ahead
 $ viewfold dump --stage=loops --target 'registers=32' sweep.vf | grep -o 'load p[12].*'
 load p1[0] : f32
-load p2[[..]] ahead 2048 : f32
+load p2[[..]] ahead 512 : f32
 $ viewfold dump --stage=loops --target 'registers=16' sweep.vf | grep -c ahead
 ? 1
 0
@@ -108,7 +108,7 @@ graph @two(%x: f32[1048576]) {
   return %y
 }
 >>>
-$ viewfold dump --stage=loops --graph six --target 'vector_bytes=64 registers=32 l2=1048576' chains.vf | grep -c 'ahead 2048 :'
+$ viewfold dump --stage=loops --graph six --target 'vector_bytes=64 registers=32 l2=1048576' chains.vf | grep -c 'ahead 512 :'
 1
 $ viewfold dump --stage=loops --graph six --target 'vector_bytes=64 registers=32 l2=4194304' chains.vf | grep -c ahead
 ? 1
