@@ -65,15 +65,17 @@ static int most_rows(const tile *t, int columns) {
   return rows < MAX_ROWS ? rows : MAX_ROWS;
 }
 
+/* How much longer a product seems with a second tile, for a remainder: it is more code to compile, and is
+ * entered once for each panel. */
+static const double SECOND_TILE = 1.05;
+
 /* The number of rows, `most` at most, with which the tiles of `size` rows take least time. */
 static int best_rows(const tile *t, int64_t size, int most, int columns, bool overlaps) {
-  /* a second tile, of the remainder, is more code to compile, and is entered once for each panel */
-  const double second_tile = 1.05;
   int best = 1;
   double least = -1;
   for (int r = size < most ? (int)size : most; r >= 1; r--) {
     bool second = size % r && !(overlaps && repeats_rows(size, r));
-    double here = rows_time(t, size, r, columns, overlaps) * (second ? second_tile : 1);
+    double here = rows_time(t, size, r, columns, overlaps) * (second ? SECOND_TILE : 1);
     if (least < 0 || here < least) least = here, best = r;
   }
   return best;
@@ -89,7 +91,7 @@ static double product_time(const tile *t, int64_t rows, int64_t columns, int wid
   if (vectors) all += rows_time(t, rows, height, (int)vectors, true);
   for (int64_t narrower = left % t->lanes; narrower; narrower &= narrower - 1)
     all += rows_time(t, rows, height, 1, true);
-  return all;
+  return left ? all * SECOND_TILE : all;
 }
 
 int64_t loop_panel_columns(const ir_target *target, ir_dtype dtype, int64_t terms, int64_t rows,
