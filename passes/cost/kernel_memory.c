@@ -5,26 +5,46 @@
  * touches again after another are still in a cache that holds what one iteration touches; otherwise they come
  * from the next level as often as they are touched. */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "passes/cost/kernel_walk.h"
 
-/* Streams of lines that prefetchers follow at a time (Golden Cove 32, of which loads and stores of other
- * accesses need some), to the end of a page. */
-enum { STREAMS = 16, PAGE_BYTES = 4 << 10 };
+/* Streams of lines that prefetchers follow at a time, to the end of a page. Measured on Sapphire Rapids: copies
+ * of 64 rows of 256 bytes at a time take as long as those of one row, of 256 rows twice as long. */
+enum { STREAMS = 64, PAGE_BYTES = 4 << 10 };
+
+/* Lines in sequence after which prefetchers are ahead. */
+enum { NOTICED_LINES = 4 };
+
+/* Pages whose addresses a processor holds translated (Golden Cove and Zen 4: 2048 and 3072, shared with code):
+ * where more are touched in turn, each is looked up again. */
+enum { TRANSLATED_PAGES = 1024, WALK_NS = 15 };
 
 /* What an access touches: segments of `span` contiguous bytes each. `run`: so many of them are touched one
  * after another, which prefetchers notice. */
 typedef struct footprint {
   double segments, span, run;
-  bool jumps; /* the run has ended */
+  double gap, gaps; /* the innermost segments begin at this distance, so many of them */
+  double pages; /* that are touched in turn, one for each run */
+  double distance; /* from one run to the next */
+  bool jumps;      /* the run has ended */
+  bool returns;    /* to a page that was touched before */
 } footprint;
 
 static void extend(footprint *f, double trips, double stride_bytes) {
   double stride = fabs(stride_bytes);
   if (trips <= 1 || stride == 0) return;
   if (stride <= f->span + IR_CACHE_LINE_BYTES) f->span += stride * (trips - 1);
+  else if (f->gaps <= 1) f->segments *= trips, f->gap = stride, f->gaps = trips;
   else f->segments *= trips;
-  f->jumps |= f->segments > STREAMS;
+  if (f->gaps > 1 && f->span + IR_CACHE_LINE_BYTES >= f->gap) { /* the gaps are filled */
+    f->span += f->gap * (f->gaps - 1);
+    f->segments /= f->gaps, f->gaps = 0;
+  }
+  f->returns |= stride < PAGE_BYTES && f->pages > 1;
+  if (stride >= PAGE_BYTES && !f->returns) f->pages *= trips;
+  if (!f->jumps && f->segments > STREAMS) f->jumps = true, f->distance = f->gap;
   if (!f->jumps) f->run = f->span;
 }
 
@@ -52,12 +72,12 @@ static void extend_along(const kernel_access *a, bool lane, uint32_t loop, doubl
 }
 
 static footprint footprint_of_one(const kernel_walk *w, const kernel_access *a) {
-  footprint f = {1, a->element, a->element, false};
+  footprint f = {.segments = 1, .span = a->element, .run = a->element, .pages = 1};
   for (int vector = 1; vector >= 0; vector--) /* vector lanes first, which are contiguous in most cases */
     for (uint32_t l = 0; l < w->lane_count; l++)
       if (w->lanes[l].vector == vector) extend_along(a, true, l + 1, w->lanes[l].extent, &f);
   for (uint32_t l = 0; l < w->lane_count; l++)
-    if (a->random_lanes >> l & 1) f.segments *= w->lanes[l].extent, f.jumps = true;
+    if (a->random_lanes >> l & 1) f.segments *= w->lanes[l].extent, f.jumps = true, f.distance = PAGE_BYTES;
   return f;
 }
 
@@ -102,7 +122,9 @@ void kernel_join_access(const kernel_walk *w, kernel_access *a) {
 
 static void leave_loop(const kernel_walk *w, const kernel_access *a, uint32_t loop, footprint *f) {
   if (a->random && a->random_home && loop <= a->random_home) {
-    f->segments *= fmax(w->loops[loop].trips, 1), f->jumps = true;
+    f->segments *= fmax(w->loops[loop].trips, 1);
+    f->jumps = true, f->distance = PAGE_BYTES;
+    f->pages = fmin(f->segments, a->size / PAGE_BYTES);
     return;
   }
   extend_along(a, false, loop, w->loops[loop].trips, f);
@@ -127,7 +149,7 @@ static double lost_share(double touched, double size) {
 /* Bytes of lines that come from beyond a cache in one run of the kernel: those that come once, those that
  * come again, and jumps, which no prefetch foresees. */
 typedef struct moved_lines {
-  double first, again, jumps;
+  double first, again, jumps, walks;
 } moved_lines;
 
 static double between(const kernel_walk *w, const kernel_access *a) {
@@ -149,7 +171,11 @@ static moved_lines moved_past(const kernel_walk *w, const kernel_access *a, doub
   lines.again = moved - lines.first;
   lines.first *= lost_share(w->loops[0].touched + between(w, a), size);
   double run = fmax(f.run, IR_CACHE_LINE_BYTES);
-  if (f.jumps && run < PAGE_BYTES) lines.jumps = (lines.first + lines.again) / run;
+  if (f.jumps && run < PAGE_BYTES) {
+    double runs = (lines.first + lines.again) / run;
+    lines.jumps = runs * fmin(run / IR_CACHE_LINE_BYTES, NOTICED_LINES) * fmin(f.distance / PAGE_BYTES, 1);
+    if (f.pages > TRANSLATED_PAGES) lines.walks = runs;
+  }
   return lines;
 }
 
@@ -163,7 +189,7 @@ static void move_buffer(const kernel_walk *w, const kernel_access *last, bool wr
     for (const kernel_access *a = last;; a = &w->accesses[a->next - 1]) {
       if (a->written == written && !a->joined) {
         moved_lines one = moved_past(w, a, sizes[level]);
-        all.first += one.first, all.again += one.again, all.jumps += one.jumps;
+        all.first += one.first, all.again += one.again, all.jumps += one.jumps, all.walks += one.walks;
       }
       if (!a->next) break;
     }
@@ -196,13 +222,17 @@ void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_tim
       const double *rate = written ? rates->write : rates->read;
       move_buffer(w, a, written, past);
       double share = written && is_in_place(w, a) ? 0.5 : 1; /* lines need not be read first */
+      double waits = written ? 0.5 : 1; /* stores wait in a queue */
+      time->jumps_ns += waits * past[PASS_LEVEL_L3].walks * WALK_NS;
       for (int level = 0; level < PASS_LEVELS; level++) {
         double all = past[level].first + past[level].again,
                further = past[level + 1].first + past[level + 1].again;
+        if (getenv("VF_ACC") && all) fprintf(stderr, "  acc buf %d w %d size %g level %d first %g again %g jumps %g walks %g\n", (int)ir_arg_int(ir_get(w->g, a->buffer)), written, a->size, level, past[level].first, past[level].again, past[level].jumps, past[level].walks);
         double bytes = share * fmax(all - further, 0), jumps = fmax(past[level].jumps - past[level + 1].jumps, 0);
-        double ns = bytes / rate[level] + (written ? 0.5 : 1) * jumps * rates->jump_ns[level];
+        double ns = bytes / rate[level];
         time->bytes += bytes;
         time->memory_ns += ns;
+        time->jumps_ns += waits * jumps * rates->jump_ns[level];
         if (level == PASS_LEVEL_L2) time->near_ns += ns;
       }
     }

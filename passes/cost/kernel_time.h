@@ -33,6 +33,7 @@ typedef struct pass_kernel_time {
   double computing_ns; /* with everything in the L1 cache */
   double near_ns;      /* to move lines between the L1 and the L2 cache */
   double memory_ns;    /* to move lines between all levels */
+  double jumps_ns;     /* to wait for lines that no prefetch foresees */
 } pass_kernel_time;
 
 /* Of a parameter. */
@@ -54,7 +55,7 @@ typedef struct pass_time_request {
  * short; false without where it has no loops of a processor's kernel. */
 bool pass_kernel_time_of(ir_graph *g, ir_ref kernel, const ir_target *target, pass_kernel_time *time);
 /* How long computing and moving take together. */
-double pass_time_together(double computing, double near, double memory);
+double pass_time_together(const pass_kernel_time *time, double threads);
 bool pass_kernel_time_on(ir_graph *g, ir_ref kernel, const ir_target *target,
                          const pass_time_request *request, pass_kernel_time *time);
 

@@ -160,7 +160,8 @@ static pass_rates measured_rates(const explain_run *r, const ir_target *t, int t
   double within[] = {[PASS_LEVEL_L2] = (double)t->l2_bytes / 4,
                      [PASS_LEVEL_L3] = (double)t->l2_bytes * 4,
                      [PASS_LEVEL_MEMORY] = (double)t->l3_bytes * 4};
-  pass_rates rates = {.ghz = one->gflops / (double)t->vector_bytes};
+  pass_rates rates = pass_rates_of(t);
+  rates.ghz = one->gflops / (double)t->vector_bytes;
   for (int i = 0; i < PASS_LEVELS; i++) {
     rates.read[i] = bench_limits_gbs(own, BENCH_STREAM_READ, within[i]);
     rates.write[i] = bench_limits_gbs(own, BENCH_STREAM_FILL, within[i]);
@@ -225,11 +226,10 @@ static prediction predict_limits(const explain_run *r, const fe_explained *e, si
   request.param_count = find_param_states(r, e, number, params);
   pass_kernel_time time;
   if (pass_kernel_time_on(e->g, e->plan->steps[number].kernel, e->target, &request, &time)) {
-    double computing = time.computing_ns / x.threads;
-    x.predicted_ms = LAUNCH_MS + pass_time_together(computing, time.near_ns / x.threads, time.memory_ns) * 1e-6;
+    x.predicted_ms = LAUNCH_MS + pass_time_together(&time, x.threads) * 1e-6;
     if (getenv("VF_PREDICT"))
       fprintf(stderr, "kernel %zu: computing %.4g memory %.4g ms\n", number, time.computing_ns * 1e-6,
-              time.memory_ns * 1e-6);
+              time.memory_ns * 1e-6 + time.jumps_ns * 1e-6);
   }
   return x;
 }
