@@ -17,7 +17,6 @@
 #include "passes/schedule/schedule.h"
 #include "passes/strategy.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct pass_state {
@@ -403,14 +402,14 @@ static void compare_alternatives(pass_state *s) {
   ir_ref results = s->root;
   pass_alternatives *a = &s->alternatives;
   const pass_shaping *shaping = s->options->shaping;
-  if ((shaping && shaping->compared == PASS_COMPARED_NEVER) || getenv("VF_NEVER")) return;
+  if (shaping && shaping->compared == PASS_COMPARED_NEVER) return;
   *a = (pass_alternatives){.g = s->g,
                            .plan = s->plan,
                            .target = s->options->target,
                            .lower = lower_alone,
                            .user = s,
                            .keeps = s->keeps_loops,
-                           .always = (shaping && shaping->compared == PASS_COMPARED_ALWAYS) || getenv("VF_ALWAYS"),
+                           .always = shaping && shaping->compared == PASS_COMPARED_ALWAYS,
                            .nodes = s->g->count};
   bool done = pass_alternatives_begin(a) && each_kernel(s, compare_kernel) && pass_alternatives_insert(a);
   pass_alternatives_free(a);

@@ -110,6 +110,10 @@ static void put_reason(const fe_explained *e, size_t number) {
     ir_text_str(e->out, "a kernel of its own, because it is a result\n");
     return;
   }
+  if (e->plan->steps[number].alternative.taken) {
+    ir_text_str(e->out, "stored, because two kernels are predicted to take less time than one\n");
+    return;
+  }
   usage u = usage_of(e, value);
   if (slot->value != value || u.returned) {
     ir_text_str(e->out, "a kernel of its own, because it is a result of its function\n");
@@ -137,6 +141,18 @@ static void put_reason(const fe_explained *e, size_t number) {
   else if (is_reduction(n) && u.masked) ir_text_str(e->out, "is read under the mask of a pad or a join");
   else ir_text_str(e->out, "contains as many operations as one kernel may have");
   ir_text_str(e->out, "\n");
+}
+
+/* Print the predicted times of the kernel and of the best alternative that it was compared with. */
+static void put_alternative(const fe_explained *e, const ir_step *step) {
+  enum { NS_PER_MS = 1000000 };
+  const ir_alternative *a = &step->alternative;
+  double stored_ms = a->stored_ns / NS_PER_MS, fused_ms = a->fused_ns / NS_PER_MS;
+  if (!a->value) return;
+  ir_textf(e->out, "  %s %s ", a->taken ? "stored " : "fused  ", ir_ops[ir_op_of(e->g, a->value)].text);
+  ir_print_type(e->g, a->value, e->out);
+  if (a->taken) ir_textf(e->out, ": %.4g ms, against %.4g ms fused, both predicted\n", stored_ms, fused_ms);
+  else ir_textf(e->out, ": %.4g ms, against %.4g ms stored, both predicted\n", fused_ms, stored_ms);
 }
 
 /* bytes and operations */
@@ -263,6 +279,7 @@ static void put_masks(const fe_explained *e, const ir_regions *r) {
 void fe_explain_kernel(const fe_explained *e, size_t number) {
   ir_regions regions;
   put_reason(e, number);
+  put_alternative(e, &e->plan->steps[number]);
   put_row_group(e, &e->plan->steps[number]);
   put_work(e, number);
   if (ir_regions_find(e->g, e->plan->steps[number].kernel, &regions) != IR_OK) {

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FOR_ALL = 1, FOR_SOME }; /* steps that a stored value is stored for; 0: none */
+
 /* The number of sources that count as used: the operands of a node, all results of a function. */
 static uint32_t used_by(const ir_node *n) { return n->op == IR_OP_FUNC ? n->nsrc : ir_operand_count(n); }
 
@@ -34,8 +36,11 @@ bool fe_walk_open(fe_walk *w, const ir_graph *g, const ir_plan *plan) {
   if (!w->stored || !w->marks || !w->first_user || !list_users(w)) return false;
   memset(w->marks, 0, w->nodes);
   memset(w->stored, 0, w->nodes);
-  for (size_t i = 0; i < plan->stored_count; i++) w->stored[plan->stored[i].node] = 1;
-  for (size_t i = 0; i < plan->slot_count; i++) w->stored[plan->slots[i].value] = 1;
+  for (size_t i = 0; i < plan->slot_count; i++) w->stored[plan->slots[i].value] = FOR_ALL;
+  for (size_t i = 0; i < plan->step_count; i++)
+    for (uint32_t k = 0; k < plan->steps[i].own_count; k++)
+      w->stored[plan->steps[i].own_stored[k].node] = FOR_SOME;
+  for (size_t i = 0; i < plan->stored_count; i++) w->stored[plan->stored[i].node] = FOR_ALL;
   return true;
 }
 
@@ -60,6 +65,14 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* Is the value in memory when the step begins? */
+static bool is_read(const fe_walk *w, const ir_step *step, ir_ref value) {
+  if (w->stored[value] != FOR_SOME) return w->stored[value] && !ir_in_row_group(step, value);
+  for (uint32_t i = 0; i < step->own_count; i++)
+    if (step->own_stored[i].node == value) return true;
+  return false;
+}
+
 bool fe_walk_fused(fe_walk *w, const ir_step *step, ir_ref value, bool updates, fe_refs *out) {
   size_t kept = 0;
   bool good = add_node(w, value, out);
@@ -68,14 +81,14 @@ bool fe_walk_fused(fe_walk *w, const ir_step *step, ir_ref value, bool updates, 
   for (size_t at = 0; at < out->count && good; at++) {
     ir_ref r = out->list[at];
     const ir_node *n = ir_get(w->g, r);
-    if (r != value && w->stored[r] && !ir_in_row_group(step, r)) continue;
+    if (r != value && is_read(w, step, r)) continue;
     for (uint32_t i = r == value && updates; i < ir_operand_count(n) && good; i++)
       if (ir_shape(w->g, n->src[i])) good = add_node(w, n->src[i], out);
   }
   for (size_t i = 0; i < out->count; i++) {
     ir_ref r = out->list[i];
     ir_op op = ir_op_of(w->g, r);
-    bool read = r != value && w->stored[r] && !ir_in_row_group(step, r);
+    bool read = r != value && is_read(w, step, r);
     w->marks[r] = 0;
     if (!read && op != IR_OP_CONST && op != IR_OP_INPUT) out->list[kept++] = r;
   }
@@ -88,7 +101,7 @@ bool fe_walk_above(fe_walk *w, ir_ref value, fe_refs *out) {
   bool good = add_node(w, value, out);
   for (size_t at = 0; at < out->count && good; at++) {
     ir_ref r = out->list[at];
-    if (r != value && (!ir_shape(w->g, r) || w->stored[r])) continue;
+    if (r != value && (!ir_shape(w->g, r) || w->stored[r] == FOR_ALL)) continue;
     for (uint32_t k = w->first_user[r]; k < w->first_user[r + 1] && good; k++)
       good = add_node(w, w->users[k], out);
   }

@@ -139,16 +139,18 @@ static void put_update(kernel_printer *k, const ir_node *n) {
 }
 
 static bool well_formed_reduce(const kernel_printer *k, const ir_node *n) {
-  if (n->op != IR_OP_REDUCE || n->arg <= 0 || n->arg >= IR_OP_COUNT) return false;
-  uint32_t operands = 1 + (n->arg == IR_OP_ARGMAX || n->arg == IR_OP_ARGMIN);
+  int64_t op = ir_arg_int(n);
+  if (n->op != IR_OP_REDUCE || op <= 0 || op >= IR_OP_COUNT) return false;
+  uint32_t operands = 1 + (op == IR_OP_ARGMAX || op == IR_OP_ARGMIN);
   for (uint32_t i = operands; i < n->nsrc; i++)
     if (op_of(k, n->src[i]) != IR_OP_RANGE) return false;
   return n->nsrc > operands;
 }
 
 static void put_reduce(kernel_printer *k, const ir_node *n) {
-  uint32_t operands = 1 + (n->arg == IR_OP_ARGMAX || n->arg == IR_OP_ARGMIN);
-  ir_textf(k->pr->out, "reduce %s", ir_ops[n->arg].text);
+  int64_t op = ir_arg_int(n);
+  uint32_t operands = 1 + (op == IR_OP_ARGMAX || op == IR_OP_ARGMIN);
+  ir_textf(k->pr->out, "reduce %s", ir_ops[op].text);
   for (uint32_t i = 0; i < n->nsrc; i++) {
     ir_text_str(k->pr->out, i == operands ? " over " : i ? ", " : " ");
     if (i < operands) ir_put_operand(k->pr, n->src[i], false);

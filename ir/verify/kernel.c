@@ -92,9 +92,10 @@ static bool combines(int64_t op) {
 
 static bool verify_reduce(kernel_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->graph, ref);
-  bool position = n->arg == IR_OP_ARGMAX || n->arg == IR_OP_ARGMIN;
+  int64_t op = ir_arg_int(n);
+  bool position = op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
   if (k->shaped) return ir_verify_fail(k->v, ref, "a kernel must hold loops, not reductions");
-  if (!position && !combines(n->arg))
+  if (!position && !combines(op))
     return ir_verify_fail(k->v, ref, "it must combine by add, mul, min, max, and, or, argmax or argmin");
   if (n->nsrc < 2u + position)
     return ir_verify_fail(k->v, ref, "it must have a value and at least one range");

@@ -343,7 +343,7 @@ static void tell_order(const reduction *r, const ir_ref *all, const ir_ref *rang
   order = mixed(order, lanes > 1 && reduce_can_mask(r, ranges[count - 1]));
   order = mixed(order, memcmp(all, ranges, count * sizeof *all) != 0);
   order = mixed(mixed(order, blocked), pass_is_product(g, r->body));
-  s->ordered(s->user, (pass_sum_order){terms, reordered && count > 1 ? 0 : order | 1});
+  s->ordered(s->user, (pass_sum_order){terms, reordered ? 0 : order | 1});
 }
 
 static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
