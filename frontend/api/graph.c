@@ -33,6 +33,7 @@ void fe_graph_free(vf_graph *g) {
   ir_free(mem, g->inputs, g->input_cap * sizeof *g->inputs);
   ir_free(mem, g->outputs, g->output_cap * sizeof *g->outputs);
   ir_free(mem, g->variables, g->variable_cap * sizeof *g->variables);
+  fe_places_free(&g->places, mem);
   ir_graph_free(&g->ir);
   ir_free(mem, g, sizeof *g);
 }
@@ -115,7 +116,9 @@ const char *vf_graph_message(const vf_graph *g) {
   return !g ? "the graph is NULL" : g->error.status ? g->error.text : "";
 }
 void vf_graph_clear_error(vf_graph *g) {
-  if (g) ir_error_clear(&g->error);
+  if (!g) return;
+  ir_error_clear(&g->error);
+  g->said_call = false;
 }
 
 /* False after failing: a builder's error, no outputs. */
