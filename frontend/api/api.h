@@ -16,6 +16,7 @@
 #include "frontend/api/places.h"
 #include "frontend/api/session_state.h"
 #include "frontend/api/watch.h"
+#include "frontend/text/statements.h"
 #include "frontend/viewfold.h"
 #include "ir/parse/parse.h"
 #include "ir/resource.h"
@@ -45,6 +46,7 @@ struct vf_graph {
   ir_error error; /* the first failure of a builder */
   uint32_t epoch; /* values with another epoch are refused */
   fe_places places;
+  fe_statements statements;
   uint32_t calls;       /* of builders so far */
   bool said_call;       /* the error names its call */
   bool error_placeable; /* and was noted by the latest call, whose place is not known yet */

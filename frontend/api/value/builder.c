@@ -99,6 +99,21 @@ vf_value vf_name(vf_value x, const char *name) {
   return x;
 }
 
+/* Note the call as a statement, "gather %emb, %tok axis=0", for what it may say in a run. */
+static void note_statement(const fe_call *c, ir_ref made) {
+  vf_graph *g = c->graph;
+  char text[FE_FEW_GIVEN * sizeof(fe_words) + 100];
+  fe_words word;
+  size_t at = (size_t)snprintf(text, sizeof text, "%.48s", c->who);
+  for (uint32_t i = 0; i < c->given_count && i < FE_FEW_GIVEN; i++)
+    at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", i ? ", " : " ",
+                           fe_words_value(&g->places, c->ir, c->given[i], &word));
+  if (fe_statements_checks(c->ir, made))
+    at += (size_t)snprintf(text + at, sizeof text - at, " axis=%lld",
+                           (long long)ir_arg_int(ir_get(c->ir, made)));
+  fe_statements_add(&g->statements, c->ir, c->floor, made, text, at, NULL);
+}
+
 vf_value fe_end(fe_call *c, ir_ref made) {
   if (!c->graph) return (vf_value){0};
   vf_graph *g = c->graph;
@@ -108,6 +123,7 @@ vf_value fe_end(fe_call *c, ir_ref made) {
   if (!c->failed_before) fe_report_as_memory(g->context, c->failures, &g->error);
   if (g->error.status && g->error.status != IR_ERR_MEMORY && !c->failed_before && !g->said_call) say_call(c);
   if (made >= c->floor) fe_places_forget(&g->places, made);
+  if (made && fe_statements_any(&g->statements, c->ir, c->floor)) note_statement(c, made);
   if (g->ir.batches_cap) fe_graph_note_batch(g, made);
   return (vf_value){g, g->error.status ? 0 : made, g->epoch};
 }
