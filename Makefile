@@ -66,7 +66,7 @@ LLVM_CFLAGS = $(call once,LLVM_CFLAGS,-isystem $(shell $(LLVM_CONFIG) --included
 LLVM_LIBS = $(call once,LLVM_LIBS,$(shell $(LLVM_CONFIG) --link-shared --ldflags --libs))
 
 BASE := -std=gnu17 -Wall -Wextra $(WERROR) -fPIC -fvisibility=hidden -ffp-contract=off -pthread \
-  -ffile-prefix-map=$(CURDIR)=. -I. -I$(GEN) -DVIEWFOLD_VERSION='"$(VERSION)"' \
+  -ffile-prefix-map=$(CURDIR)=. -I. -I$(GEN) -DVIEWFOLD_VERSION='"$(VERSION)"' -DVF_NO_PLACES \
   $(if $(SAN)$(CHECK),-DIR_CHECK=1)
 COMPILE = $(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS)
 LINK = $(CC) -pthread $(CFLAGS) $(SANFLAGS) $(LDFLAGS)

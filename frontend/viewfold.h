@@ -217,6 +217,8 @@ VF_API int vf_value_rank(vf_value value);       /* 0 for sizes; -1 for the error
 VF_API int64_t vf_value_size(vf_value value, int axis);
 /* All sizes into shape, which has room for them; returns the rank. */
 VF_API int vf_value_shape(vf_value value, int64_t *shape);
+/* Call the value by a name in messages; inputs and variables have theirs. Returns it. */
+VF_API vf_value vf_name(vf_value value, const char *name);
 /* The operation that makes the value, with operands and type, on one line; free with vf_text_free. NULL
  * without memory. */
 VF_API char *vf_value_text(vf_value value);
@@ -586,5 +588,6 @@ VF_API bool vf_cache_statistics(vf_context *context,
 #include "viewfold_view.h"
 #include "viewfold_custom.h"
 #include "viewfold_model.h"
+#include "viewfold_places.h" /* the last: its macros have the names of the functions */
 
 #endif

@@ -1,8 +1,9 @@
 /* Custom operations; part of viewfold.h. */
+#ifndef VIEWFOLD_H
+#include "viewfold.h" /* which includes this one in its place */
+#endif
 #ifndef VIEWFOLD_CUSTOM_H
 #define VIEWFOLD_CUSTOM_H
-
-#include "viewfold.h"
 
 #ifdef __cplusplus
 extern "C" {

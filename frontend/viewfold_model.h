@@ -1,8 +1,9 @@
 /* Models: constants, which are the weights of one, and files of them; part of viewfold.h. */
+#ifndef VIEWFOLD_H
+#include "viewfold.h" /* which includes this one in its place */
+#endif
 #ifndef VIEWFOLD_MODEL_H
 #define VIEWFOLD_MODEL_H
-
-#include "viewfold.h"
 
 #ifdef __cplusplus
 extern "C" {

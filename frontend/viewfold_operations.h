@@ -1,8 +1,9 @@
 /* Builders of operations, one function each; part of viewfold.h. */
+#ifndef VIEWFOLD_H
+#include "viewfold.h" /* which includes this one in its place */
+#endif
 #ifndef VIEWFOLD_OPERATIONS_H
 #define VIEWFOLD_OPERATIONS_H
-
-#include "viewfold.h"
 
 #ifdef __cplusplus
 extern "C" {

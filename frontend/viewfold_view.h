@@ -1,8 +1,9 @@
 /* Views as values, without an array; part of viewfold.h. */
+#ifndef VIEWFOLD_H
+#include "viewfold.h" /* which includes this one in its place */
+#endif
 #ifndef VIEWFOLD_VIEW_H
 #define VIEWFOLD_VIEW_H
-
-#include "viewfold.h"
 
 #ifdef __cplusplus
 extern "C" {

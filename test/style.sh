@@ -5,7 +5,8 @@
 #   test/style.sh [BUILD_DIR]        all checks, on the sources and on the plain build in BUILD_DIR (default: build)
 #   test/style.sh --abi [BUILD_DIR]  write test/abi.txt from the library as it is now
 #   test/style.sh --graph            draw the graph of folders in docs/architecture.md as it is now
-#   test/style.sh --derived          write what follows from ir/ops.def: the declarations of frontend/viewfold_operations.h;
+#   test/style.sh --derived          write what follows from ir/ops.def: the declarations of frontend/viewfold_operations.h,
+#                                    and the macros of frontend/viewfold_places.h;
 #                                    then build, and write test/abi.txt and the table of docs/operations.md
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -55,8 +56,15 @@ awk -v rows="$work/declarations" '
   /^\/\* end of these rows/ { inside = 0 }
   !inside { print }
   /^\/\* from the rows of ir\/ops.def/ { inside = 1; while ((getline line < rows) > 0) print line }' $declared >"$work/declared"
+placed=frontend/viewfold_places.h
+awk -f test/places.awk frontend/viewfold.h frontend/viewfold_operations.h frontend/viewfold_model.h >"$work/places"
+awk -v rows="$work/places" '
+  /^\/\* end of these rows/ { inside = 0 }
+  !inside { print }
+  /^\/\* from the declarations/ { inside = 1; while ((getline line < rows) > 0) print line }' $placed >"$work/placed"
 if [ -n "$write_derived" ]; then
   cat "$work/declared" >$declared
+  cat "$work/placed" >$placed
   echo "$declared: $(grep -c VF_API "$work/declarations") functions of the table"
   "${MAKE:-make}" -s all || exit
   "$build/viewfold" ops | sed '/^$/,$d' >"$work/table"
@@ -73,6 +81,9 @@ fi
 { grep -q '^/[*] from the rows of ir/ops.def' $declared || echo "< the line of $declared behind which they stand"
   diff $declared "$work/declared"; } | sed -n 's/^</gone:/p; s/^>/new:/p' |
   check "$declared has the functions of ir/ops.def (update: test/style.sh --derived)"
+
+diff $placed "$work/placed" | sed -n 's/^</gone:/p; s/^>/new:/p' |
+  check "$placed has the builders of the headers (update: test/style.sh --derived)"
 
 # ------------------------------------------------------------------------------------------------------------ includes
 # Which room may include which. `tests` and `docs` may include everything.

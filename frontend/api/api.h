@@ -13,8 +13,10 @@
 
 #include "frontend/api/compile.h"
 #include "frontend/api/custom.h"
+#include "frontend/api/places.h"
 #include "frontend/api/session_state.h"
 #include "frontend/api/watch.h"
+#include "frontend/text/statements.h"
 #include "frontend/viewfold.h"
 #include "ir/parse/parse.h"
 #include "ir/resource.h"
@@ -43,6 +45,11 @@ struct vf_graph {
   ir_graph ir;
   ir_error error; /* the first failure of a builder */
   uint32_t epoch; /* values with another epoch are refused */
+  fe_places places;
+  fe_statements statements;
+  uint32_t calls;       /* of builders so far */
+  bool said_call;       /* the error names its call */
+  bool error_placeable; /* and was noted by the latest call, whose place is not known yet */
   bool is_session;
   uint32_t level, levels;  /* level: of the innermost vmap being recorded, 0: none. levels: the set of all
                               enclosing ones (bit 0: level 1) */
@@ -120,12 +127,17 @@ bool fe_copy_sized(void *to, size_t room, const void *from, size_t size);
 void fe_graph_note_batch(vf_graph *graph, ir_ref value);
 
 /* frontend/api/value/builder.c: one call of a builder */
+enum { FE_FEW_GIVEN = 4 };
 typedef struct fe_call {
   vf_graph *graph; /* NULL: no operand has one, and errors cannot be noted */
   ir_graph *ir;
   const char *who;
   unsigned failures;
   bool failed_before;
+  uint32_t number;      /* 1: the graph's first call */
+  uint32_t floor;       /* nodes that the graph had before */
+  uint32_t given_count; /* operands, of which messages name the first few */
+  ir_ref given[FE_FEW_GIVEN];
 } fe_call;
 /* Find the graph of the operands and check them. False: return fe_end(call, 0). */
 bool fe_begin(fe_call *call, const char *who, const vf_value *operands, size_t count);

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "frontend/api/api.h"
+#include "frontend/api/witness.h"
+#include "frontend/report/blame.h"
 #include "ir/eval/eval.h"
 #include "runtime/system/bus_error.h"
 
@@ -40,9 +42,16 @@ static void evaluate(vf_graph *g, bindings *b, const void *const *inputs, void *
   for (size_t i = 0; i < g->output_count; i++) b->roots[i] = g->outputs[i].ref;
   sigset_t before; /* constants may be in files that change */
   rt_guard_enter(&before);
-  ir_status status = ir_eval(&g->ir, b->roots, g->output_count, b->inputs, g->input_count + g->constant_count,
-                             b->variables, g->variable_count, b->results, error);
+  ir_eval_fault fault;
+  ir_status status =
+      ir_eval_finding(&g->ir, b->roots, g->output_count, b->inputs, g->input_count + g->constant_count,
+                      b->variables, g->variable_count, false, b->results, &fault, error);
   rt_guard_leave(&before);
+  if (status == IR_ERR_RANGE && fault.node) {
+    fe_witness_place(g);
+    fe_blame_fault(&(fe_blamed){.name = g->name, .graph = &g->ir, .statements = &g->statements}, &fault,
+                   error);
+  }
   if (status) return;
   for (size_t i = 0; i < g->constant_count && !error->status; i++) {
     const rt_mapped_file *file = rt_constant_file(g->constants[i].constant);

@@ -33,6 +33,8 @@ void fe_graph_free(vf_graph *g) {
   ir_free(mem, g->inputs, g->input_cap * sizeof *g->inputs);
   ir_free(mem, g->outputs, g->output_cap * sizeof *g->outputs);
   ir_free(mem, g->variables, g->variable_cap * sizeof *g->variables);
+  fe_places_free(&g->places, mem);
+  fe_statements_free(&g->statements, mem);
   ir_graph_free(&g->ir);
   ir_free(mem, g, sizeof *g);
 }
@@ -115,7 +117,9 @@ const char *vf_graph_message(const vf_graph *g) {
   return !g ? "the graph is NULL" : g->error.status ? g->error.text : "";
 }
 void vf_graph_clear_error(vf_graph *g) {
-  if (g) ir_error_clear(&g->error);
+  if (!g) return;
+  ir_error_clear(&g->error);
+  g->said_call = false;
 }
 
 /* False after failing: a builder's error, no outputs. */
@@ -203,7 +207,8 @@ vf_graph *vf_graph_parse(vf_context *c, const char *text, size_t length, const c
     unsigned failures = fe_failures(c);
     fe_weights weights;
     fe_weights_init(&weights, &c->mem, c->runtime);
-    bool good = fe_parse_graphs_with(&g->ir, file, text ? text : "", length, &weights, &module) == IR_OK;
+    bool good = fe_parse_graphs_with(&g->ir, file, text ? text : "", length, &weights, &g->statements,
+                                     &module) == IR_OK;
     const ir_parsed_graph *block = good ? choose_graph(&module, which) : NULL;
     if (good && (!block || block->kind != IR_BLOCK_GRAPH))
       ir_fail(&g->error, IR_ERR_INVALID, "%.200s: error: no graph%s%.60s, found %zu other%s", file,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frontend/api/api.h"
+#include "frontend/api/witness.h"
 #include "ir/arith.h"
 #include "runtime/program/values.h"
 
@@ -33,7 +34,8 @@ struct vf_program {
   uint32_t *dims; /* sizes of all ports, as indices of operations in `sizes` */
   size_t dim_count;
   rt_value_list sizes;
-  char *names; /* of ports and variables */
+  fe_witness *witness; /* NULL: no index can be out of range */
+  char *names;         /* of ports and variables */
   size_t names_size;
 };
 
@@ -64,6 +66,7 @@ static void free_program(vf_program *p) {
   ir_free(mem, p->names, p->names_size);
   ir_free(mem, p->constants, p->constant_count * sizeof *p->constants);
   ir_free(mem, p->sizes.ops, p->sizes.cap * sizeof *p->sizes.ops);
+  fe_witness_free(p->witness, mem);
   rt_program_release(p->program);
   ir_free(mem, p, sizeof *p);
 }
@@ -196,6 +199,7 @@ static vf_program *make_handle(vf_graph *g, rt_program *program, ir_error *error
   measure_names(p, &g->ir, g->outputs, g->output_count);
   measure_names(p, &g->ir, g->variables, g->variable_count);
   if (!allocate_arrays(p)) ir_fail(error, IR_ERR_MEMORY, "out of memory making program @%.60s", g->name);
+  if (!error->status) p->witness = fe_witness_make(g, error);
   if (!error->status && describe_program(p, g, error) && match_inputs(p, g, error)) {
     fe_context_retain(g->context);
     return p;
@@ -365,6 +369,7 @@ vf_status vf_program_run(const vf_program *p, const void *const *inputs, void *c
       !any_null((const void *const *)outputs, p->counts[VF_OUTPUT]))
     rt_program_run(p->program, (void *const *)(uintptr_t)inputs, outputs, NULL, &failure);
   else run_checked(p, inputs, outputs, variables, &failure);
+  if (failure.status == IR_ERR_RANGE && p->witness) fe_witness_blame(p->witness, inputs, variables, &failure);
   return failure.status || error ? fe_report(error, &failure) : VF_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "frontend/cli/options.h"
 #include "frontend/files/arrays.h"
 #include "frontend/onnx/onnx.h"
+#include "frontend/report/blame.h"
 
 enum { LINE_BYTES = 64, HUGE_PAGE = 2 << 20 };
 
@@ -230,6 +231,28 @@ fe_request cli_request(cli_graph *s, const ir_parsed_graph *block, ir_ref result
                       .var_count = values->var_count,
                       .name = block->name,
                       .constants = cli_model_constants(s)};
+}
+
+void cli_blame_index(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *values) {
+  ir_binding_input *in = malloc((values->array_count + 1) * sizeof *in);
+  ir_var_value *vars = malloc((values->var_count + 1) * sizeof *vars);
+  for (size_t i = 0; in && i < values->array_count; i++)
+    in[i] = (ir_binding_input){values->params[i], values->arrays[i].data};
+  for (size_t i = 0; vars && i < values->var_count; i++)
+    vars[i] = (ir_var_value){values->vars[i], values->values[i]};
+  if (in && vars)
+    fe_blame_index(&(fe_blamed){.name = block->name,
+                                .graph = &s->g,
+                                .statements = &s->statements,
+                                .roots = ir_get(&s->g, results)->src,
+                                .root_count = ir_get(&s->g, results)->nsrc,
+                                .inputs = in,
+                                .input_count = values->array_count,
+                                .vars = vars,
+                                .var_count = values->var_count},
+                   &s->error);
+  free(in);
+  free(vars);
 }
 
 void cli_binding_free(cli_binding *b) {

@@ -51,6 +51,8 @@ enum { CLI_WHY = 160 };
 int cli_bind_seeded(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_pairs *inputs,
                     const cli_pairs *sizes, size_t most, cli_binding *out, char why[CLI_WHY]);
 void cli_binding_free(cli_binding *binding);
+/* Let the error of a run with these values, IR_ERR_RANGE, say which index was out of range. */
+void cli_blame_index(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *values);
 /* The request that compiles the block for these values; it refers to them. */
 fe_request cli_request(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *values);
 

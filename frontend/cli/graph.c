@@ -72,13 +72,14 @@ int cli_graph_open(cli_graph *s, const char *command, const char *word, bool tra
   s->module.mem = &ir_mem_libc;
   if (!s->error.status && cli_is_model(word)) cli_model_open(s, word, given);
   else if (!s->error.status && is_chain(word)) open_chain(s, word);
-  else if (!s->error.status) fe_read_graphs(&s->g, word, &s->module);
+  else if (!s->error.status) fe_read_graphs(&s->g, word, &s->statements, &s->module);
   return s->error.status ? cli_failure(command, &s->error) : CLI_OK;
 }
 
 void cli_graph_close(cli_graph *s) {
   cli_model_close(s);
   ir_module_free(&s->module);
+  fe_statements_free(&s->statements, &ir_mem_libc);
   ir_graph_free(&s->g);
 }
 

@@ -5,6 +5,7 @@
 
 #include "frontend/api/compile.h"
 #include "frontend/api/watch.h"
+#include "frontend/text/statements.h"
 #include "ir/parse/parse.h"
 
 struct cli_pairs;
@@ -13,9 +14,10 @@ typedef struct cli_graph {
   const char *command; /* for messages */
   ir_error error;
   ir_graph g;
-  ir_module module;        /* its names and nodes are in g */
-  struct cli_model *model; /* that g is the graph of; NULL: it was read from text */
-  fe_watch watch;          /* observes the rewrites of compiling */
+  ir_module module;         /* its names and nodes are in g */
+  fe_statements statements; /* of the text that may fail in a run */
+  struct cli_model *model;  /* that g is the graph of; NULL: it was read from text */
+  fe_watch watch;           /* observes the rewrites of compiling */
 } cli_graph;
 
 /* Read a file of text graphs (`-`: standard input), or an ONNX model (NAME.onnx). given: values of inputs, as

@@ -168,6 +168,7 @@ static int write_files(runner *r) {
 
 static int run_once(runner *r) {
   rt_program_run(r->program, r->buffers.in, r->buffers.out, r->inputs.values, &r->s.error);
+  if (r->s.error.status == IR_ERR_RANGE) cli_blame_index(&r->s, r->block, r->results, &r->inputs);
   return r->s.error.status ? fail_run(r) : CLI_OK;
 }
 

@@ -226,6 +226,8 @@ static bool move_results(vf_context *c, ir_error *error) {
   keep_storages(c, notes, note_cap);
   fresh.next_serial = session->ir.next_serial;
   fresh.error = &session->error;
+  fe_places_free(&session->places, &c->mem);
+  fe_statements_free(&session->statements, &c->mem);
   ir_graph_free(&session->ir);
   session->ir = fresh;
   l->live_nodes = fresh.count;

@@ -99,7 +99,7 @@ vf_tensor *vf_tensor_keep(vf_value value, vf_error *error) {
     node = fe_end(&call, node).id;
     if (node) t = make_handle(value.graph->context, node, &failure);
     else failure = value.graph->error;
-    ir_error_clear(&value.graph->error);
+    vf_graph_clear_error(value.graph);
   }
   fe_report(error, &failure);
   return t;

@@ -1,5 +1,6 @@
 #include "frontend/text/reader.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "frontend/files/file_error.h"
@@ -10,7 +11,9 @@
 /* The user data of the builder, where `data file=` is read. */
 typedef struct fe_reading {
   const char *name; /* of the text's file */
+  const char *end;  /* of the text */
   fe_weights *weights;
+  fe_statements *statements; /* NULL: none are noted */
 } fe_reading;
 
 /* the builder */
@@ -78,14 +81,35 @@ static ir_ref file_data(fe_reading *r, ir_graph *g, const ir_attr *attrs, size_t
   return made;
 }
 
+/* The statement that begins here, without a type, a comment and spaces behind it. */
+static size_t statement_length(const char *text, const char *end) {
+  size_t length = 0;
+  for (const char *c = text; c < end && *c != '\n' && *c != '#' && *c != '}'; c++) {
+    if (*c == ':' && c[-1] == ' ') break;
+    if (*c != ' ' && *c != '\t' && *c != '\r') length = (size_t)(c - text) + 1;
+  }
+  return length;
+}
+
+static void note_statement(const fe_reading *r, ir_graph *g, ir_ref floor, ir_ref made, const char *text,
+                           int line) {
+  char place[200];
+  snprintf(place, sizeof place, "%.180s:%d", r->name, line);
+  fe_statements_add(r->statements, g, floor, made, text, statement_length(text, r->end), place);
+}
+
 static ir_ref apply_named(void *user, ir_graph *g, const char *name, size_t length, const ir_ref *operands,
                           size_t operand_count, const ir_attr *attrs, size_t attr_count, int line,
                           int column) {
-  (void)line, (void)column;
+  (void)column;
   bool data = length == 4 && memcmp(name, "data", 4) == 0;
   if (user && data && !operand_count && attribute(attrs, attr_count, "file"))
     return file_data(user, g, attrs, attr_count);
-  return op_apply(g, name, length, operands, operand_count, attrs, attr_count);
+  fe_reading *r = user;
+  ir_ref floor = g->count, made = op_apply(g, name, length, operands, operand_count, attrs, attr_count);
+  if (made && r && r->statements && fe_statements_any(r->statements, g, floor))
+    note_statement(r, g, floor, made, name, line);
+  return made;
 }
 
 /* Building an expression again, which is in canonical form, gives the same node, and records what its
@@ -131,8 +155,8 @@ static bool check_params(ir_graph *g, const char *name, const ir_module *module)
 }
 
 ir_status fe_parse_graphs_with(ir_graph *g, const char *name, const char *text, size_t length,
-                               fe_weights *weights, ir_module *module) {
-  fe_reading reading = {name, weights};
+                               fe_weights *weights, fe_statements *statements, ir_module *module) {
+  fe_reading reading = {name, text + length, weights, statements};
   ir_builder builder = fe_builder;
   builder.user = &reading;
   if (ir_parse_module(g, &builder, name, text, length, module) == IR_OK && !check_params(g, name, module))
@@ -143,17 +167,20 @@ ir_status fe_parse_graphs_with(ir_graph *g, const char *name, const char *text, 
 ir_status fe_parse_graphs(ir_graph *g, const char *name, const char *text, size_t length, ir_module *module) {
   fe_weights weights;
   fe_weights_init(&weights, g->mem, NULL);
-  ir_status status = fe_parse_graphs_with(g, name, text, length, &weights, module);
+  ir_status status = fe_parse_graphs_with(g, name, text, length, &weights, NULL, module);
   fe_weights_close(&weights);
   return status;
 }
 
-ir_status fe_read_graphs(ir_graph *g, const char *path, ir_module *module) {
+ir_status fe_read_graphs(ir_graph *g, const char *path, fe_statements *statements, ir_module *module) {
   ir_text text;
   ir_text_init(&text, g->mem);
   *module = (ir_module){.mem = g->mem};
+  fe_weights weights;
+  fe_weights_init(&weights, g->mem, NULL);
   if (fe_text_read(path, FE_GRAPH_MOST, &text, g->error) == IR_OK)
-    fe_parse_graphs(g, fe_text_name(path), text.data, text.len, module);
+    fe_parse_graphs_with(g, fe_text_name(path), text.data, text.len, &weights, statements, module);
+  fe_weights_close(&weights);
   ir_text_free(&text);
   return g->error->status;
 }

@@ -11,6 +11,7 @@
 #ifndef VIEWFOLD_FRONTEND_TEXT_READER_H
 #define VIEWFOLD_FRONTEND_TEXT_READER_H
 
+#include "frontend/text/statements.h"
 #include "frontend/weights/weights.h"
 #include "ir/parse/parse.h"
 
@@ -23,11 +24,12 @@ extern const ir_builder fe_builder;
 ir_status fe_parse_graphs(ir_graph *g, const char *name, const char *text, size_t length, ir_module *module);
 
 /* The same, with the constants of `data file="w.safetensors" name="encoder.weight"`, whose file is beside
- * that of the text (`name`), made by `weights`. Without it, the file is opened for its description alone. */
+ * that of the text (`name`), made by `weights`. Without it, the file is opened for its description alone.
+ * statements, if not NULL, receives those that a run may fail in. */
 ir_status fe_parse_graphs_with(ir_graph *g, const char *name, const char *text, size_t length,
-                               fe_weights *weights, ir_module *module);
+                               fe_weights *weights, fe_statements *statements, ir_module *module);
 
 /* The same from a file; `-` is standard input. */
-ir_status fe_read_graphs(ir_graph *g, const char *path, ir_module *module);
+ir_status fe_read_graphs(ir_graph *g, const char *path, fe_statements *statements, ir_module *module);
 
 #endif

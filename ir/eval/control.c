@@ -71,6 +71,8 @@ static ir_eval_run *run_of(ir_eval_run *run, ir_ref func) {
                           .error = run->error,
                           .vars = run->vars,
                           .var_count = run->var_count,
+                          .fault = run->fault,
+                          .at_once = run->at_once,
                           .func = func};
   if (!made || !IR_RESERVE(run->mem, run->calls, run->call_cap, run->call_count + 1) ||
       !(made->params = ir_alloc(run->mem, f.param_count * sizeof *made->params))) {

@@ -331,21 +331,24 @@ ir_status ir_eval_prepare(ir_eval_run *run, const ir_ref *roots, size_t n) {
 
 /* results */
 
-static ir_status check_taint(ir_eval_run *run, const ir_slot *slot) {
-  for (int64_t i = 0; slot->taint && i < slot->count; i++) {
-    if (!slot->taint[i]) continue;
-    const ir_range_error *o = &run->range_errors[slot->taint[i] - 1];
-    char value[32];
-    snprintf(value, sizeof value, o->is_unsigned ? "%" PRIu64 : "%" PRId64, o->index);
-    if (o->size == 0)
-      return ir_fail(run->error, IR_ERR_RANGE,
-                     "%s: index %s is out of range: axis %u has size 0, so that no index is valid",
-                     ir_ops[o->op].text, value, o->axis);
+ir_status ir_eval_range_fails(ir_eval_run *run, const ir_range_error *o) {
+  const char *who = ir_ops[ir_op_of(run->g, o->node)].text;
+  char value[32];
+  snprintf(value, sizeof value, o->is_unsigned ? "%" PRIu64 : "%" PRId64, o->index);
+  if (run->fault) *run->fault = *o;
+  if (o->size == 0)
     return ir_fail(run->error, IR_ERR_RANGE,
-                   "%s: index %s is out of range for axis %u of size %" PRId64 "; it must be in %" PRId64
-                   "..%" PRId64,
-                   ir_ops[o->op].text, value, o->axis, o->size, -o->size, o->size - 1);
-  }
+                   "%s: index %s is out of range: axis %u has size 0, so that no index is valid", who, value,
+                   o->axis);
+  return ir_fail(run->error, IR_ERR_RANGE,
+                 "%s: index %s is out of range for axis %u of size %" PRId64 "; it must be in %" PRId64
+                 "..%" PRId64,
+                 who, value, o->axis, o->size, -o->size, o->size - 1);
+}
+
+static ir_status check_taint(ir_eval_run *run, const ir_slot *slot) {
+  for (int64_t i = 0; slot->taint && i < slot->count; i++)
+    if (slot->taint[i]) return ir_eval_range_fails(run, &run->range_errors[slot->taint[i] - 1]);
   return IR_OK;
 }
 
@@ -393,13 +396,16 @@ void ir_eval_run_free(ir_eval_run *run) {
   ir_free(run->mem, run->range_errors, run->range_error_cap * sizeof *run->range_errors);
 }
 
-ir_status ir_eval(const ir_graph *g, const ir_ref *roots, size_t n, const ir_binding_input *inputs,
-                  size_t input_count, const ir_var_value *vars, size_t var_count, ir_eval_result *out,
-                  ir_error *error) {
+ir_status ir_eval_finding(const ir_graph *g, const ir_ref *roots, size_t n, const ir_binding_input *inputs,
+                          size_t input_count, const ir_var_value *vars, size_t var_count, bool at_once,
+                          ir_eval_result *out, ir_eval_fault *fault, ir_error *error) {
   ir_error unused = {0};
   ir_eval_run run = {.g = g, .mem = g->mem, .error = error ? error : &unused, .inputs = inputs, .vars = vars};
   run.input_count = input_count;
   run.var_count = var_count;
+  run.fault = fault;
+  run.at_once = at_once;
+  if (fault) *fault = (ir_eval_fault){0};
   for (size_t i = 0; i < n; i++) out[i] = (ir_eval_result){0};
   ir_status status = ir_eval_prepare(&run, roots, n);
   if (!status) status = ir_eval_nodes(&run, roots, n);
@@ -407,6 +413,12 @@ ir_status ir_eval(const ir_graph *g, const ir_ref *roots, size_t n, const ir_bin
   ir_eval_run_free(&run);
   if (status) ir_eval_free(g, out, n);
   return status;
+}
+
+ir_status ir_eval(const ir_graph *g, const ir_ref *roots, size_t n, const ir_binding_input *inputs,
+                  size_t input_count, const ir_var_value *vars, size_t var_count, ir_eval_result *out,
+                  ir_error *error) {
+  return ir_eval_finding(g, roots, n, inputs, input_count, vars, var_count, false, out, NULL, error);
 }
 
 void ir_eval_free(const ir_graph *g, ir_eval_result *results, size_t n) {

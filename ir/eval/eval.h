@@ -45,6 +45,20 @@ typedef struct ir_eval_result {
 ir_status ir_eval(const ir_graph *g, const ir_ref *roots, size_t n, const ir_binding_input *inputs,
                   size_t input_count, const ir_var_value *vars, size_t var_count, ir_eval_result *out,
                   ir_error *error);
+/* An index that is out of range. */
+typedef struct ir_eval_fault {
+  ir_ref node;         /* the GATHER or SCATTER; 0: none */
+  int64_t index, size; /* its value, and the elements of the axis */
+  uint32_t axis;
+  bool is_unsigned;        /* the index is of dtype u64 */
+  uint32_t rank;           /* of the indices, without their batch */
+  int64_t at[IR_MAX_RANK]; /* where the index stands in them */
+} ir_eval_fault;
+/* The same, and where it fails with IR_ERR_RANGE, *fault tells more. at_once: at the first index out of
+ * range, whether or not a root depends on it: a loop may never end after one. */
+ir_status ir_eval_finding(const ir_graph *g, const ir_ref *roots, size_t n, const ir_binding_input *inputs,
+                          size_t input_count, const ir_var_value *vars, size_t var_count, bool at_once,
+                          ir_eval_result *out, ir_eval_fault *fault, ir_error *error);
 void ir_eval_free(const ir_graph *g, ir_eval_result *results, size_t n);
 
 /* One element of an elementwise operation under the numeric contract. `type` is the dtype of the result,

@@ -20,12 +20,7 @@ typedef struct ir_slot {
   uint32_t result_count;
 } ir_slot;
 
-typedef struct ir_range_error {
-  ir_op op; /* the operation that has the index */
-  int64_t index, size;
-  uint32_t axis;
-  bool is_unsigned;
-} ir_range_error;
+typedef ir_eval_fault ir_range_error;
 
 /* The primitive operations for one element: values[0..3) are the operands, then one value per step. */
 typedef struct ir_scalar_step {
@@ -53,7 +48,9 @@ typedef struct ir_eval_run {
   uint32_t *slot_number; /* of a live ref; undefined for others */
   int64_t *index;        /* by ref, for index expressions */
   uint8_t *index_known;
-  size_t table_count; /* length of the three tables by ref */
+  size_t table_count;   /* length of the three tables by ref */
+  ir_eval_fault *fault; /* of the caller; or NULL */
+  bool at_once;         /* fail at the first range error */
   ir_range_error *range_errors;
   size_t range_error_count, range_error_cap;
   ir_scalar_program *programs;
@@ -75,6 +72,7 @@ ir_status ir_eval_attribute(ir_eval_run *run, ir_ref ref, uint32_t source, int64
 /* Checks the shape set in `out` against the node's recorded shape and allocates its elements (and taints). */
 ir_status ir_eval_alloc(ir_eval_run *run, ir_ref ref, ir_slot *out, bool tainted);
 ir_status ir_eval_no_memory(ir_eval_run *run, ir_ref ref);
+ir_status ir_eval_range_fails(ir_eval_run *run, const ir_range_error *wrong);
 ir_status ir_eval_count(const int64_t *shape, uint32_t rank, size_t element,
                         int64_t *count); /* IR_OK or overflow */
 void ir_eval_strides(const int64_t *shape, uint32_t rank, int64_t *strides);

@@ -77,13 +77,16 @@ static ir_status add_range_error(ir_eval_run *run, ir_ref ref, const indirection
     return ir_eval_no_memory(run, ref);
   ir_value given =
       ir_value_load(indices->data + (size_t)at * ir_dtypes[indices->dtype].bytes, indices->dtype);
-  run->range_errors[run->range_error_count] = (ir_range_error){.op = ir_op_of(run->g, ref),
-                                                               .index = given.i,
-                                                               .size = in->size,
-                                                               .axis = (uint32_t)in->axis,
-                                                               .is_unsigned = indices->dtype == IR_U64};
+  ir_range_error *made = &run->range_errors[run->range_error_count];
+  *made = (ir_range_error){.node = ref,
+                           .index = given.i,
+                           .size = in->size,
+                           .axis = (uint32_t)in->axis,
+                           .is_unsigned = indices->dtype == IR_U64,
+                           .rank = indices->rank};
+  for (uint32_t k = indices->rank; k-- > 0; at /= indices->shape[k]) made->at[k] = at % indices->shape[k];
   *taint = (uint32_t)++run->range_error_count;
-  return IR_OK;
+  return run->at_once ? ir_eval_range_fails(run, made) : IR_OK;
 }
 
 /* result[.., i.., ..] = data[.., indices[i..], ..] */

@@ -71,3 +71,9 @@ void api_evaluate(vf_graph *graph, const void *const *inputs, void *const *outpu
   vf_error error;
   if (vf_evaluate(graph, inputs, outputs, variables, &error)) fail_msg("%s", error.message);
 }
+
+void api_check_reason(const char *message, const char *reason) {
+  size_t length = strlen(reason);
+  bool call = strncmp(message, reason, length) == 0 && strncmp(message + length, " (call ", 7) == 0;
+  if (!call || strstr(message + length + 1, " (call ")) assert_string_equal(message, reason);
+}

@@ -16,6 +16,9 @@ vf_graph *api_graph(vf_context *context, const char *name);
 vf_graph *api_parse(vf_context *context, const char *text); /* of a file "test" */
 vf_program *api_compile(vf_graph *graph);
 
+/* Checks that a message gives this reason, and names no other call than the one behind it. */
+void api_check_reason(const char *message, const char *reason);
+
 /* Checks that the graph's text parses, and gives the same text again. */
 void api_check_text(vf_context *context, vf_graph *graph);
 

@@ -178,7 +178,7 @@ static bool check_graphs(const char *text, size_t length) {
   ir_error error = {0};
   ir_module module = {0};
   bool good = ir_graph_init(&g, &ir_mem_libc, &error) == IR_OK &&
-              (file ? fe_read_graphs(&g, file, &module)
+              (file ? fe_read_graphs(&g, file, NULL, &module)
                     : fe_parse_graphs(&g, "random", text, length, &module)) == IR_OK &&
               check_module(&g, &module);
   if (error.status) fprintf(stderr, "%s\n", error.text);

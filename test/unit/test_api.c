@@ -104,7 +104,7 @@ static void test_nothing_is_accepted(void **state) {
   assert_false(vf_ok(x));
   assert_false(vf_ok(vf_output(NULL, "y", x)));
   assert_int_equal(vf_graph_status(NULL), VF_ERR_INVALID);
-  assert_string_equal(vf_graph_message(NULL), "the graph is NULL");
+  api_check_reason(vf_graph_message(NULL), "the graph is NULL");
   assert_null(vf_compile(NULL, &error));
   assert_string_equal(error.message, "compile: the graph is NULL");
   assert_null(vf_compile(NULL, NULL));
@@ -481,7 +481,7 @@ static void test_errors_of_builders(void **state) {
     assert_int_equal(vf_graph_status(g), VF_OK);
     assert_false(vf_ok(bad_builds[i].build(g, x)));
     assert_int_equal(vf_graph_status(g), VF_ERR_INVALID);
-    if (bad_builds[i].message) assert_string_equal(vf_graph_message(g), bad_builds[i].message);
+    if (bad_builds[i].message) api_check_reason(vf_graph_message(g), bad_builds[i].message);
     char first[1024];
     strcpy(first, vf_graph_message(g));
     assert_true(strlen(first) > 10);
@@ -491,14 +491,13 @@ static void test_errors_of_builders(void **state) {
     assert_string_equal(error.message, first);
     vf_graph_clear_error(g);
     assert_true(vf_ok(vf_neg(x)));
-    assert_string_equal(vf_graph_message(g), "");
+    api_check_reason(vf_graph_message(g), "");
   }
   vf_graph *a = api_graph(c, "test"), *b = api_graph(c, "other");
   vf_value x = vf_input(a, "x", VF_F32, VF_ALL), y = vf_input(b, "y", VF_F32, VF_ALL);
   assert_false(vf_ok(vf_add(x, y)));
-  assert_string_equal(
-      vf_graph_message(a),
-      "add: operand 2 belongs to graph @other, others to @test; operands belong to one graph");
+  api_check_reason(vf_graph_message(a),
+                   "add: operand 2 belongs to graph @other, others to @test; operands belong to one graph");
   assert_int_equal(vf_graph_status(b), VF_OK);
   assert_null(vf_compile(b, &error));
   assert_string_equal(error.message, "graph @other has no outputs; name one with vf_output");
@@ -723,15 +722,15 @@ static void test_several_results(void **state) {
   assert_int_equal(vf_apply_all(g, "split", &x, 1, "parts=2", 0, NULL), 2);
   assert_int_equal(vf_split(x, 3, 0, r), -1);
   assert_true(!vf_ok(r[0]) && !vf_ok(r[2]) && !vf_ok(vf_add(r[0], r[1])));
-  assert_string_equal(vf_graph_message(g),
-                      "split: size 4 of axis 0 does not divide by 3; x has shape f32[4]; parts are "
-                      "equal: chunk takes any number");
+  api_check_reason(vf_graph_message(g),
+                   "split: size 4 of axis 0 does not divide by 3; x has shape f32[4]; parts are "
+                   "equal: chunk takes any number");
   vf_graph_clear_error(g);
   assert_false(vf_ok(vf_apply(g, "split", &x, 1, "parts=2")));
-  assert_string_equal(vf_graph_message(g), "split: has 2 results; vf_apply_all returns them all");
+  api_check_reason(vf_graph_message(g), "split: has 2 results; vf_apply_all returns them all");
   vf_graph_clear_error(g);
   assert_int_equal(vf_unbind(x, 0, 4, NULL), -1);
-  assert_string_equal(vf_graph_message(g), "unbind: the array for 4 results is NULL");
+  api_check_reason(vf_graph_message(g), "unbind: the array for 4 results is NULL");
 }
 
 static void test_null_buffers(void **state) {

@@ -81,10 +81,10 @@ static void test_constants_of_branches(void **state) {
       assert_true(out == (holds != k ? 3 : 2.5F));
     }
     vf_cond(p, 0, NULL, k ? three_twice : three, k ? three : three_twice, g, 2, y);
-    assert_string_equal(vf_graph_message(g), k ? "cond: result 2 is i64[] in the first branch, bool[] in the "
-                                                 "second; both must have the same shape and dtype"
-                                               : "cond: result 2 is i64[] in the second branch, bool[] in "
-                                                 "the first; both must have the same shape and dtype");
+    api_check_reason(vf_graph_message(g), k ? "cond: result 2 is i64[] in the first branch, bool[] in the "
+                                              "second; both must have the same shape and dtype"
+                                            : "cond: result 2 is i64[] in the second branch, bool[] in "
+                                              "the first; both must have the same shape and dtype");
   }
 }
 
@@ -192,7 +192,7 @@ static void test_refused(void **state) {
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     vf_graph *g = api_graph(c, "g");
     record_refused(c, g, cases[k].what);
-    assert_string_equal(vf_graph_message(g), cases[k].message);
+    api_check_reason(vf_graph_message(g), cases[k].message);
   }
 }
 

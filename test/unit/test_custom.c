@@ -204,14 +204,13 @@ static void test_derivatives_that_are_not_there(void **state) {
   vf_value x = vf_input(g, "x", VF_F32, VF_LIST(2, 2)),
            y = vf_sum(vf_apply(g, "plain", &x, 1, NULL), VF_ALL, false), d;
   vf_grad(y, 1, &x, &d);
-  assert_string_equal(vf_graph_message(g),
-                      "plain: the custom operation has no vjp; register one, compose it of other "
-                      "operations, or keep derivatives away with stop_gradient");
+  api_check_reason(vf_graph_message(g),
+                   "plain: the custom operation has no vjp; register one, compose it of other "
+                   "operations, or keep derivatives away with stop_gradient");
   vf_graph_clear_error(g);
   vf_jvp(1, &y, 1, &x, &x, &d);
-  assert_string_equal(
-      vf_graph_message(g),
-      "plain: the custom operation has no jvp; register one, or compose it of other operations");
+  api_check_reason(vf_graph_message(g),
+                   "plain: the custom operation has no jvp; register one, or compose it of other operations");
 }
 
 /* A custom operation inside a scan's body. */
@@ -286,9 +285,9 @@ static void test_rule_for_batches(void **state) {
   for (int i = 0; i < 12; i++) assert_true(out[i] == 2 * in[i] && slope[i] == 4 * in[i]);
   lead = 7;
   assert_false(vf_vmap(g, &map, double_it, NULL, &x, &y));
-  assert_string_equal(vf_graph_message(g),
-                      "doubled: its rule for batches gave a result of shape f32[]; the first "
-                      "1 axes are those of the batch");
+  api_check_reason(vf_graph_message(g),
+                   "doubled: its rule for batches gave a result of shape f32[]; the first "
+                   "1 axes are those of the batch");
 }
 
 /* Without a batching rule, one call for each element of a batch: of a vmap, of a vmap inside another, and for
@@ -616,9 +615,9 @@ static void test_of_itself(void **state) {
   vf_graph *g = api_graph(c, "g");
   vf_value x = vf_input(g, "x", VF_F32, 0, NULL), gradient; /* of rank 0: the result has its type */
   assert_false(vf_ok(vf_apply(g, "circle", &x, 1, NULL)));
-  assert_string_equal(vf_graph_message(g),
-                      "circle: its functions use operations whose functions are nested more than 64 deep; an "
-                      "operation is not composed, nor derived, of itself");
+  api_check_reason(vf_graph_message(g),
+                   "circle: its functions use operations whose functions are nested more than 64 deep; an "
+                   "operation is not composed, nor derived, of itself");
   vf_graph_clear_error(g);
   vf_value y = vf_apply(g, "loop", &x, 1, NULL);
   assert_true(vf_ok(y) && vf_value_rank(y) == 0);

@@ -215,8 +215,8 @@ static void test_errors(void **state) {
   assert_string_equal(error.message, "jit @f: input 0 is NULL");
   j = make(c, (vf_jit_options){.function = wrong, .inputs = 1, .results = 1});
   assert_int_equal(vf_jit_call(j, &x, NULL, &y, &error), VF_ERR_INVALID);
-  assert_string_equal(error.message, "add: shapes f32[2,3] and f32[7] do not broadcast: size 3 meets 7 at "
-                                     "axis -1; sizes must be equal or 1");
+  api_check_reason(error.message, "add: shapes f32[2,3] and f32[7] do not broadcast: size 3 meets 7 at "
+                                  "axis -1; sizes must be equal or 1");
   assert_int_equal(stats_of(j).entries, 0);
   vf_tensor *mine[2] = {x, NULL};
   j = make(c, (vf_jit_options){.function = traces_itself, .user = mine, .inputs = 1, .results = 1});

@@ -113,15 +113,15 @@ static void test_errors(void **state) {
   vf_value old = vf_tensor_value(x);
   /* reported by keep, and cleared there */
   assert_null(vf_tensor_keep(vf_neg(vf_add(old, vf_tensor_value(y))), &error));
-  assert_string_equal(
+  api_check_reason(
       error.message,
       "add: shapes f32[2] and f32[3] do not broadcast: size 2 meets 3 at axis -1; sizes must be equal or 1");
   vf_tensor *good = kept(vf_neg(old));
   assert_true(first(good) == -1);
   /* values become invalid when a tensor is realised */
   assert_null(vf_tensor_keep(vf_neg(old), &error));
-  assert_string_equal(error.message, "neg: operand 1 is a value from before the session last realised a "
-                                     "tensor; get it again with vf_tensor_value");
+  api_check_reason(error.message, "neg: operand 1 is a value from before the session last realised a "
+                                  "tensor; get it again with vf_tensor_value");
   assert_null(vf_tensor_keep(old, &error));
   assert_memory_equal(error.message, "keep: operand 1 is a value from before", 38);
   vf_value fresh = vf_tensor_value(x);
@@ -130,8 +130,8 @@ static void test_errors(void **state) {
   /* operations that a session does not support */
   vf_graph *g = vf_session(c, &error);
   assert_false(vf_ok(vf_input(g, "x", VF_F32, VF_LIST(2))));
-  assert_string_equal(vf_graph_message(g),
-                      "input: the session has no inputs and variables; make a tensor with vf_tensor_create");
+  api_check_reason(vf_graph_message(g),
+                   "input: the session has no inputs and variables; make a tensor with vf_tensor_create");
   assert_null(vf_tensor_keep(fresh, &error)); /* even with a good value: an earlier builder failed */
   assert_int_equal(error.status, VF_ERR_INVALID);
   assert_false(vf_ok(vf_variable(g, "n", 1, 2, 1)));

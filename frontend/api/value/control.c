@@ -85,6 +85,7 @@ static ir_ref parameter(control *k, size_t i) {
 
 /* Check the results that a function has set, and store their refs. */
 static bool read_results(control *k, const vf_value *results, size_t count, ir_ref *out) {
+  uint32_t operands = k->c.given_count;
   for (size_t i = 0; i < count; i++) {
     if (!results[i].graph)
       return fe_refuse(&k->c, "result %zu was not given; a function sets all its results", i + 1);
@@ -93,6 +94,7 @@ static bool read_results(control *k, const vf_value *results, size_t count, ir_r
       return fe_refuse(&k->c, "result %zu is an expression of sizes, not a tensor", i + 1);
     out[i] = results[i].id;
   }
+  k->c.given_count = operands; /* results are none */
   return true;
 }
 

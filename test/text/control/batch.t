@@ -63,7 +63,7 @@ $ viewfold run untaken.vf --in x=[1,2,3] --in i=[0,7,2,3] --check
 z: f32[4] = [1.0, 0.0, 3.0, 0.0]
 check z: 4 elements, bit-equal
 $ viewfold run untaken.vf --in x=[1,2,3] --in i=[0,-7,2,3]
-! viewfold run: graph @untaken: launch 1 of 1 ([..]) read an index that is out of range; accepted are -n to n-1 for an axis of n elements, or any index with mode="clip" or mode="fill". The results are unspecified
+! viewfold run: graph @untaken: gather %x, %i: %i is -7, but axis 0 of %x has 3 elements (untaken.vf:2); indices are -3 to 2, or any with mode="clip" or mode="fill". The results are unspecified
 ? 2
 
 == a loop that would not end for elements that take another branch

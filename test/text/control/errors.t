@@ -182,7 +182,7 @@ $ viewfold run g.vf --in p=0 --in x=[1,2,3] --in i=9 --check
 y: f32[] = 0.0
 check y: 1 element, bit-equal
 $ viewfold run g.vf --in p=1 --in x=[1,2,3] --in i=9
-! viewfold run: graph @main: launch 1 of 2 (vf_copy_f32_[..]) read an index that is out of range; accepted are -n to n-1 for an axis of n elements, or any index with mode="clip" or mode="fill". The results are unspecified
+! viewfold run: graph @main: gather %x, %i: %i is 9, but axis 0 of %x has 3 elements (g.vf:2); indices are -3 to 2, or any with mode="clip" or mode="fill". The results are unspecified
 ? 2
 
 == functions nest at most 64 deep

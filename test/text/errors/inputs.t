@@ -210,7 +210,7 @@ graph @pick(%x: f32[4], %i: i32[2]) {
 $ viewfold run pick.vf --in x=[1,2,3,4] --in i=[-4,3]
 y: f32[2] = [1.0, 4.0]
 $ viewfold run pick.vf --in x=[1,2,3,4] --in i=[-5,3]
-! viewfold run: graph @pick: launch 1 of 1 ([..]) read an index that is out of range; accepted are -n to n-1 for an axis of n elements, or any index with mode="clip" or mode="fill". The results are unspecified
+! viewfold run: graph @pick: gather %x, %i axis=0: %i[0] is -5, but axis 0 of %x has 4 elements (pick.vf:2); indices are -4 to 3, or any with mode="clip" or mode="fill". The results are unspecified
 ? 2
 
 == commands

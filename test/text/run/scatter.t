@@ -85,7 +85,7 @@ check c: 4 elements, bit-equal
 check f: 4 elements, bit-equal
 check s: 4 elements, bit-equal
 $ viewfold run one.vf --in x=[[0,0],[0,0],[0,0],[0,0]] --in i=[0,4,1] --in u=[[1,1],[1,1],[1,1]]
-! viewfold run: graph @one: launch 2 of 2 ([..]) read an index that is out of range; accepted are -n to n-1 for an axis of n elements, or any index with mode="clip" or mode="fill". The results are unspecified
+! viewfold run: graph @one: scatter_add %x, %i, %u: %i[1] is 4, but axis 0 of %x has 4 elements (one.vf:2); indices are -4 to 3, or any with mode="clip" or mode="fill". The results are unspecified
 ? 2
 
 == clipping to an empty axis is an error
@@ -99,7 +99,7 @@ $ viewfold run empty.vf --in x=[5] --in i=[-2,3] --check
 a: f32[2] = [5.0, 5.0]
 check a: 2 elements, bit-equal
 $ viewfold run empty.vf --in x=[] --in i=[1]
-! viewfold run: graph @empty: launch 1 of 1 ([..]) read an index that is out of range; accepted are -n to n-1 for an axis of n elements, or any index with mode="clip" or mode="fill". The results are unspecified
+! viewfold run: graph @empty: gather %x, %i mode=clip: %i[0] is 1, but axis 0 of %x has 0 elements (empty.vf:2); no index is valid without mode="fill". The results are unspecified
 ? 2
 
 == sums of f16 are rounded once: 2048 and three ones

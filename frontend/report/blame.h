@@ -1,0 +1,32 @@
+/* Which index was out of range: said after a run has failed with IR_ERR_RANGE, which kernels report by a flag
+ * alone. */
+#ifndef VIEWFOLD_FRONTEND_REPORT_BLAME_H
+#define VIEWFOLD_FRONTEND_REPORT_BLAME_H
+
+#include "frontend/text/statements.h"
+#include "ir/eval/eval.h"
+
+/* A graph as it was recorded, and what it was run with. */
+typedef struct fe_blamed {
+  const char *name; /* of the graph */
+  const ir_graph *graph;
+  const fe_statements *statements;
+  const ir_ref *roots;
+  size_t root_count;
+  const ir_binding_input *inputs;
+  size_t input_count;
+  const ir_var_value *vars;
+  size_t var_count;
+} fe_blamed;
+
+/* Replaces the error by one that names the statement, the index, where it stands, and the axis:
+ *
+ *   graph @pick: take %emb, %tok axis=0: %tok[3] is 30, but axis 0 of %emb has 30 elements; ...
+ *
+ * The reference evaluator finds it: in the whole graph if that is small, else among the indices that can be
+ * computed with little work. Otherwise the error stays as it is, but names the statements that there are. */
+void fe_blame_index(const fe_blamed *b, ir_error *error);
+/* The same of a fault that the evaluator found. */
+void fe_blame_fault(const fe_blamed *b, const ir_eval_fault *fault, ir_error *error);
+
+#endif
