@@ -99,7 +99,7 @@ static footprint footprint_of_one(const kernel_walk *w, const kernel_access *a) 
  * one to the next. */
 static footprint footprint_of_lanes(const kernel_walk *w, const kernel_access *a) {
   footprint f = footprint_of_one(w, a);
-  f.span += a->more;
+  f.span += fmin(a->more, (a->high - a->low) * a->element) + a->spread;
   f.run = f.jumps ? f.run : f.span;
   return f;
 }
@@ -128,7 +128,8 @@ void kernel_join_access(const kernel_walk *w, kernel_access *a) {
     kernel_access *b = &w->accesses[next - 1];
     next = b->next;
     if (b->joined || b->written != a->written || !moves_alike(a, b)) continue;
-    if (b->index != a->index) b->more += footprint_of_one(w, a).span + a->more;
+    b->more += footprint_of_one(w, a).span;
+    b->low = fmin(a->low, b->low), b->high = fmax(a->high, b->high);
     a->joined = true;
     return;
   }
@@ -160,8 +161,12 @@ static void touch(kernel_walk *w, const kernel_access *a) {
 }
 
 /* The share of what is touched again that a cache of this size no longer holds, where so many bytes are
- * touched in between. Lines are not replaced in the order in which they were touched last. */
-static double lost_share(double touched, double size) { return fmin(fmax((touched - size) / size, 0), 1); }
+ * touched in between. Pages are not spread evenly over its sets, and lines are not replaced in the order in
+ * which they were touched last: it begins below the size of the cache and ends above. */
+#define HELD_SHARE 0.75
+static double lost_share(double touched, double size) {
+  return fmin(fmax(touched / size - HELD_SHARE, 0), 1);
+}
 
 /* Bytes of lines that come from beyond a cache in one run of the kernel: those that come once, those that
  * come again, and jumps, which no prefetch foresees. */
@@ -259,7 +264,8 @@ static void add_buffer(const kernel_walk *w, const kernel_access *last, bool wri
 
 void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_time *time) {
   for (size_t i = 0; i < w->access_count; i++)
-    if (!w->accesses[i].joined) touch(w, &w->accesses[i]);
+    if (!w->accesses[i].joined && !(w->accesses[i].written && is_in_place(w, &w->accesses[i])))
+      touch(w, &w->accesses[i]);
   for (size_t i = 0; i < w->access_count; i++) {
     const kernel_access *a = &w->accesses[i];
     if (w->nodes[a->buffer].loop != i + 1) continue; /* of a buffer's accesses the last one stands for all */

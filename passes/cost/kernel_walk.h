@@ -87,9 +87,11 @@ typedef struct kernel_access {
   uint64_t random_lanes; /* elements along these lanes, */
   uint32_t random_home;  /* and iterations of this loop and those outside it, are anywhere; 0: of none */
   bool random;
-  bool joined;   /* another one stands for it: their indices differ by a constant or along lanes */
-  double more;   /* bytes of the contiguous elements of those that it stands for */
-  uint32_t next; /* another access of the buffer, 1 + its number */
+  bool joined;      /* another one stands for it: their indices differ by a constant or along lanes */
+  double spread;    /* bytes within which an index from memory lies */
+  double more;      /* bytes of the contiguous elements of those that it stands for */
+  double low, high; /* constant terms of the index, the least and the greatest of these */
+  uint32_t next;    /* another access of the buffer, 1 + its number */
 } kernel_access;
 
 typedef struct kernel_walk {
