@@ -71,9 +71,9 @@ static void trips_are_counted(void **state) {
   double few = computing(UNARY("div %x, %x"), 32), many = computing(UNARY("div %x, %x"), 256);
   assert_true(many > 7.9 * few && many < 8.1 * few);
   static const char triangle[] =
-      "kernel @k(p0: f32[64], p1: f32[4096]) {\n  for ridx0 in 0..64 {\n"
-      " %s = for ridx1 in 0..$a with %c = f32(0.0) {\n  %x = load p1[ridx0*64+ridx1] : f32\n"
-      "  %d = div %x, %x : f32\n  %n = add %c, %d : f32\n  next %n\n }\n store p0[ridx0] = %s\n}\n}\n";
+      "kernel @k(p0: f32[4096], p1: f32[4096]) {\n  for ridx0 in 0..64 {\n    for ridx1 in 0..$a {\n"
+      " %x = load p1[ridx0*64+ridx1] : f32\n %v = div %x, %x : f32\n store p0[ridx0*64+ridx1] = "
+      "%v\n}\n}\n}\n";
   const char *whole = "64", *half = "(ridx0+1)";
   double all = time_of(triangle, NULL, &whole).computing_ns,
          lower = time_of(triangle, NULL, &half).computing_ns;
@@ -114,9 +114,10 @@ static void bytes_leave_the_cache(void **state) {
   assert_true(large.memory_ns > 256 * fits.memory_ns); /* more a byte: from memory, not the L2 cache */
 
   /* rows that every iteration reads again: once where they fit into the L1 cache, else each time */
-  static const char again[] = "kernel @k(p0: f32[64], p1: f32[$0]) {\n  for ridx0 in 0..64 {\n"
+  static const char again[] = "kernel @k(p0: f32[64], p1: f32[$0], p2: f32[64]) {\n  for ridx0 in 0..64 {\n "
+                              "%y = load p2[ridx0] : f32\n"
                               " %s = for ridx1 in 0..$0 with %c = f32(0.0) {\n  %x = load p1[ridx1] : f32\n"
-                              "  %n = add %c, %x : f32\n  next %n\n }\n store p0[ridx0] = %s\n}\n}\n";
+                              "  %n = fma %x, %y, %c : f32\n  next %n\n }\n store p0[ridx0] = %s\n}\n}\n";
   pass_kernel_time held = time_of(again, (const int64_t[]){2048}, NULL),
                    lost = time_of(again, (const int64_t[]){32768}, NULL);
   assert_true(held.bytes < 2 * 2048 * 4 && lost.bytes > 60.0 * 32768 * 4);
@@ -124,7 +125,7 @@ static void bytes_leave_the_cache(void **state) {
 
 static void rates_and_sizes_are_given(void **state) {
   static const char text[] =
-      "kernel @k(p0: f32[n], p1: f32[n]; n=1..100000) {\n  for ridx0 in 0..n {\n"
+      "kernel @k(n=1..100000, p0: f32[n], p1: f32[n]) {\n  for ridx0 in 0..n {\n"
       " %x = load p1[ridx0] : f32\n %v = div %x, %x : f32\n store p0[ridx0] = %v\n}\n}\n";
   ir_ref kernel = k_parse(text, NULL, NULL), n = 0;
   for (ir_ref ref = 1; ref < k_graph.count; ref++)
