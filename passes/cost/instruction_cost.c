@@ -9,11 +9,11 @@
 #include <math.h>
 
 enum {
-  ARITHMETIC_CYCLES = 4,
-  INTEGER_CYCLES = 1,
-  PRODUCT_CYCLES = 5, /* of integers; an i32 product of vectors is two instructions */
-  MOVE_CYCLES = 3,    /* a shuffle, a conversion, a comparison whose result is a mask */
-  DIVISION_INSTRUCTIONS = 3
+  ARITHMETIC_CYCLES = 4,    /* + - * fma of floats */
+  INTEGER_CYCLES = 1,       /* + - and or, of integers */
+  PRODUCT_CYCLES = 5,       /* of integers; an i32 product of vectors is two instructions */
+  MOVE_CYCLES = 3,          /* a shuffle, a conversion, a comparison whose result is a mask */
+  DIVISION_INSTRUCTIONS = 3 /* of 64 bytes, which are divided by halves */
 };
 
 int kernel_register_bytes(ir_dtype dtype) {

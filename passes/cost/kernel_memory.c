@@ -8,21 +8,26 @@
 
 #include "passes/cost/kernel_walk.h"
 
-/* Streams of lines that prefetchers follow at a time, to the end of a page. Measured on Sapphire Rapids:
- * copies of 64 rows of 256 bytes at a time take as long as those of one row, of 256 rows twice as long. */
-enum { STREAMS = 64, PAGE_BYTES = 4 << 10 };
+enum {
+  PAGE_BYTES = 4 << 10, /* where hardware prefetchers stop, whatever the size of pages */
+  /* streams of lines that prefetchers follow at a time. Measured on Sapphire Rapids: copies of 64 rows of 256
+   * bytes at a time take as long as those of one row, of 256 rows twice as long */
+  STREAMS = 64,
+  NOTICED_LINES = 4, /* in sequence, after which prefetchers are ahead */
+  WAYS = 12, /* lines of an L1 cache that differ by multiples of a page (Golden Cove and Zen 5; others 8) */
+  /* pages whose addresses a processor holds translated (Golden Cove and Zen 4: 2048 and 3072, shared with
+   * code): where more are touched in turn, each is looked up again */
+  TRANSLATED_PAGES = 1024
+};
 
-/* Lines in sequence after which prefetchers are ahead. */
-enum { NOTICED_LINES = 4 };
-
-/* Lines of an L1 cache that differ by multiples of a page (Golden Cove and Zen 5: 12, others 8). */
-enum { WAYS = 12 };
-
-/* Pages whose addresses a processor holds translated (Golden Cove and Zen 4: 2048 and 3072, shared with
- * code): where more are touched in turn, each is looked up again. The tables are in caches, or, for constants
- * that nothing has read for long, as far away as these. Measured on Sapphire Rapids, in a virtual machine:
- * copies of matrices with 2048 rows, and products of one row with weights in a file. */
-enum { TRANSLATED_PAGES = 1024, WALK_NS = 15, COLD_WALK_NS = 50, MEMORY_WALK_NS = 100 };
+/* ns to look up a page: the tables are in caches, or, for constants that nothing has read for long, as far
+ * away as these. Measured on Sapphire Rapids, in a virtual machine: copies of matrices with 2048 rows, and
+ * products of one row with weights in a file. */
+enum {
+  WALK_NS = 15,        /* tables in the L2 cache */
+  COLD_WALK_NS = 50,   /* in the last cache */
+  MEMORY_WALK_NS = 100 /* beyond what that takes: in memory */
+};
 
 enum { MAX_GAPS = 4 }; /* levels of segments that are told apart */
 
@@ -122,7 +127,7 @@ static bool moves_alike(const kernel_access *a, const kernel_access *b) {
 }
 
 void kernel_join_access(const kernel_walk *w, kernel_access *a) {
-  enum { LOOKED_AT = 16 };
+  enum { LOOKED_AT = 16 }; /* so that time is linear; a window of 3 x 3 has nine */
   int looked = 0;
   for (uint32_t next = a->next; next && looked < LOOKED_AT; looked++) {
     kernel_access *b = &w->accesses[next - 1];

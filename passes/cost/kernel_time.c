@@ -13,7 +13,7 @@ enum {
    * about two hundred that wait (Golden Cove 97 + 70 + 38), all in all a processor holds 450 to 512 (Zen 5,
    * Golden Cove) */
   WINDOW = 320,
-  LAUNCH_NS = 300
+  LAUNCH_NS = 300 /* of a step that computes nothing, measured on Sapphire Rapids */
 };
 
 /* A line takes 4 ns from the L2 cache, about 70 from the L3 cache of a server and 110 from memory. About

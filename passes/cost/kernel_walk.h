@@ -76,7 +76,7 @@ typedef struct kernel_step {
   double stride, by;
 } kernel_step;
 
-enum { KERNEL_MAX_STEPS = 24 };
+enum { KERNEL_MAX_STEPS = 24 }; /* as many terms as ir/in_place.c reads; with more, an index is anywhere */
 typedef struct kernel_access {
   ir_ref buffer, index;
   uint32_t home;
