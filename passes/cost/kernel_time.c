@@ -405,7 +405,7 @@ static bool compute(kernel_walk *w, ir_ref kernel, pass_kernel_time *time) {
 bool pass_kernel_time_on(ir_graph *g, ir_ref kernel, const ir_target *target,
                          const pass_time_request *request, pass_kernel_time *time) {
   kernel_walk w = {.g = g, .target = target, .request = request};
-  if (target->group_items || ir_op_of(g, kernel) != IR_OP_KERNEL) return false;
+  if (target->vector_bytes <= 0 || ir_op_of(g, kernel) != IR_OP_KERNEL) return false;
   if (ir_regions_find(g, kernel, &w.regions) != IR_OK) return false;
   size_t size = w.regions.limit * sizeof *w.nodes;
   w.nodes = ir_alloc(g->mem, size);
