@@ -31,19 +31,25 @@ void kernel_add(kernel_cost *to, const kernel_cost *cost, double times) {
   for (int i = 0; i < KERNEL_UNITS; i++) to->unit[i] += times * cost->unit[i];
 }
 
+double kernel_instructions(const kernel_cost *cost) {
+  double all = 0;
+  for (int i = 0; i < KERNEL_UNITS; i++) all += i == KERNEL_DIVIDER || i == KERNEL_FLOAT ? 0 : cost->unit[i];
+  return all;
+}
+
 /* Instructions a cycle. Of vectors of 64 bytes two in a cycle are arithmetic, one of them a shuffle, and one
- * is a store; of shorter ones three and two (Sunny Cove, Golden Cove; Zen 4 and 5 have four for either, of
- * which two multiply). Loads: two. In all six are issued from Golden Cove and Zen 3 on, five from Sunny Cove
- * on; loops rarely reach more than five. */
+ * is a store; of shorter ones three and two, of which two add or multiply floats (Sunny Cove, Golden Cove;
+ * Zen 4 and 5 have four for either, of which two multiply). Loads: two. In all six are issued from Golden
+ * Cove and Zen 3 on, five from Sunny Cove on; loops rarely reach more than five. */
 double kernel_cycles(const kernel_cost *cost, const ir_target *target) {
   bool wide = target->vector_bytes >= 64;
-  double alu = (cost->unit[KERNEL_ALU] + cost->unit[KERNEL_SHUFFLE]) / (wide ? 2 : 3), all = 0;
+  double alu = (cost->unit[KERNEL_ALU] + cost->unit[KERNEL_SHUFFLE]) / (wide ? 2 : 3);
   double busiest = fmax(alu, cost->unit[KERNEL_SHUFFLE]);
+  busiest = fmax(busiest, cost->unit[KERNEL_FLOAT] / 2);
   busiest = fmax(busiest, cost->unit[KERNEL_LOAD] / 2);
   busiest = fmax(busiest, cost->unit[KERNEL_STORE] / (wide ? 1 : 2));
   busiest = fmax(busiest, cost->unit[KERNEL_DIVIDER]);
-  for (int i = 0; i < KERNEL_UNITS; i++) all += i == KERNEL_DIVIDER ? 0 : cost->unit[i];
-  return fmax(busiest, all / 5);
+  return fmax(busiest, kernel_instructions(cost) / 5);
 }
 
 static kernel_cost alu(double count, double latency) {
@@ -161,7 +167,11 @@ static kernel_cost float_cost(const ir_node *n, uint32_t width, const ir_target 
   case IR_OP_CEIL:
   case IR_OP_TRUNC:
   case IR_OP_ROUND: return alu(2, 2 * ARITHMETIC_CYCLES);
-  default: return both(alu(1, ARITHMETIC_CYCLES), round_cost(dtype, target));
+  default: {
+    kernel_cost one = alu(1, ARITHMETIC_CYCLES);
+    one.unit[KERNEL_FLOAT] = 1;
+    return both(one, round_cost(dtype, target));
+  }
   }
 }
 

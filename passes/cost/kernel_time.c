@@ -313,7 +313,7 @@ static void add_running_loop(kernel_walk *w, ir_ref ref) {
     if (next->home == w->nodes[ref].loop) chain = fmax(chain, next->chain);
   }
   l->own.unit[KERNEL_OTHER] += LOOP_INSTRUCTIONS;
-  for (int i = 0; i < KERNEL_UNITS; i++) instructions += i == KERNEL_DIVIDER ? 0 : l->own.unit[i];
+  instructions += kernel_instructions(&l->own);
   double busy = kernel_cycles(&l->own, w->target) + l->inner;
   double iteration = fmax(busy, l->path / fmax(WINDOW / instructions, 1));
   double waiting = l->trips * chain, all = l->trips * instructions;

@@ -9,6 +9,7 @@
 /* Units that execute instructions, each of a kind. */
 typedef enum kernel_unit {
   KERNEL_ALU,     /* arithmetic */
+  KERNEL_FLOAT,   /* that of floats, which counts as arithmetic too: fewer units have it */
   KERNEL_SHUFFLE, /* arithmetic too: moves elements between lanes; one unit has it */
   KERNEL_LOAD,
   KERNEL_STORE,
@@ -28,6 +29,8 @@ kernel_cost kernel_cost_of(const ir_graph *g, ir_ref ref, uint32_t width, const 
 int kernel_register_bytes(ir_dtype dtype);
 /* Of moving elements between memory's and registers' form. */
 kernel_cost kernel_storage_cost(ir_dtype dtype, uint32_t width, const ir_target *target);
+/* All instructions. */
+double kernel_instructions(const kernel_cost *cost);
 /* Cycles of units that work at the same time: those of the busiest. */
 double kernel_cycles(const kernel_cost *cost, const ir_target *target);
 void kernel_add(kernel_cost *to, const kernel_cost *cost, double times);
