@@ -152,13 +152,21 @@ static kernel_cost cast_cost(const ir_graph *g, const ir_node *n, uint32_t width
   return ir_is_float(to) ? both(c, times(round_cost(to, target), kernel_registers(width, b, target))) : c;
 }
 
-static kernel_cost float_cost(const ir_node *n, uint32_t width, const ir_target *target) {
+/* NaN and the signs of zeros take a comparison and two selections more, unless one operand is a number. */
+static kernel_cost extremum_cost(const ir_graph *g, const ir_node *n) {
+  for (uint32_t i = 0; i < n->nsrc; i++)
+    if (ir_op_of(g, n->src[i]) == IR_OP_CONST)
+      return alu(ir_const_value(g, n->src[i]).f != 0 ? 1 : 2, 2 * ARITHMETIC_CYCLES);
+  return alu(4, 3 * ARITHMETIC_CYCLES);
+}
+
+static kernel_cost float_cost(const ir_graph *g, const ir_node *n, uint32_t width, const ir_target *target) {
   ir_dtype dtype = (ir_dtype)n->dtype;
   switch ((int)n->op) {
   case IR_OP_NEG:
   case IR_OP_ABS: return alu(1, INTEGER_CYCLES);
-  case IR_OP_MIN: /* NaN and the signs of zeros: a comparison and two selections more */
-  case IR_OP_MAX: return alu(4, 3 * ARITHMETIC_CYCLES);
+  case IR_OP_MIN:
+  case IR_OP_MAX: return extremum_cost(g, n);
   case IR_OP_DIV:
   case IR_OP_SQRT:
     return both(divide_cost(dtype == IR_F64, width, kernel_register_bytes(dtype), target),
@@ -213,7 +221,7 @@ kernel_cost kernel_cost_of(const ir_graph *g, ir_ref ref, uint32_t width, const 
     registers = kernel_registers(width, kernel_register_bytes(from), target);
     return alu(registers, MOVE_CYCLES);
   }
-  kernel_cost one = ir_is_float(dtype) ? float_cost(n, width, target) : integer_cost(g, n, width);
+  kernel_cost one = ir_is_float(dtype) ? float_cost(g, n, width, target) : integer_cost(g, n, width);
   if (n->nsrc > 2 && n->op != IR_OP_FMA) registers *= n->nsrc - 1; /* sums and products of indices */
   return times(one, registers);
 }
