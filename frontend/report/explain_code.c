@@ -139,12 +139,3 @@ void fe_explain_code(const fe_explained *e, size_t number, const struct ir_regio
   put_lanes(&c);
   put_blocked(&c);
 }
-
-fe_vectorization fe_vectorization_of(const fe_explained *e, size_t number) {
-  ir_regions regions;
-  code c = {.e = e, .r = &regions, .number = number, .unroll = 1, .blocks = -1};
-  if (ir_regions_find(e->g, e->plan->steps[number].kernel, &regions) != IR_OK) return (fe_vectorization){0};
-  note_code(&c);
-  ir_regions_free(&regions);
-  return (fe_vectorization){c.lanes, c.gathered};
-}

@@ -35,12 +35,6 @@ typedef struct fe_arithmetic {
 } fe_arithmetic;
 fe_arithmetic fe_arithmetic_of(const fe_explained *e, size_t number);
 
-typedef struct fe_vectorization {
-  int64_t lanes;     /* the largest number of vector lanes; below 2: none */
-  unsigned gathered; /* loads whose elements are not contiguous along the lanes */
-} fe_vectorization;
-/* Of the loops of kernel step `number`. Zeros, and the graph's error, when memory is short. */
-fe_vectorization fe_vectorization_of(const fe_explained *e, size_t number);
 /* explain_code.c: vector lanes and unroll factors, and what prevents more. regions: of the kernel. */
 struct ir_regions;
 void fe_explain_code(const fe_explained *e, size_t number, const struct ir_regions *regions);

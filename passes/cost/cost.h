@@ -1,8 +1,10 @@
 /* The folder passes/cost. Costs of a kernel.
  *
- *   in      its expression, before its loops are shaped
- *   out     bytes, operations and trip counts, as index expressions of the graph's variables
- *   holds   they depend on what is computed, not on how it is vectorised */
+ *   in      its expression, before its loops are shaped; or its loops
+ *   out     bytes, operations and trip counts, as index expressions of the graph's variables; the time of the
+ *           loops on a target (kernel_time.h)
+ *   holds   the former depend on what is computed, not on how it is vectorised; no time reaches what a
+ * program computes */
 
 #ifndef VIEWFOLD_PASSES_COST_COST_H
 #define VIEWFOLD_PASSES_COST_COST_H

@@ -9,11 +9,11 @@
 #include <math.h>
 
 enum {
-  ARITHMETIC_CYCLES = 4,
-  INTEGER_CYCLES = 1,
-  PRODUCT_CYCLES = 5, /* of integers; an i32 product of vectors is two instructions */
-  MOVE_CYCLES = 3,    /* a shuffle, a conversion, a comparison whose result is a mask */
-  DIVISION_INSTRUCTIONS = 3
+  ARITHMETIC_CYCLES = 4,    /* + - * fma of floats */
+  INTEGER_CYCLES = 1,       /* + - and or, of integers */
+  PRODUCT_CYCLES = 5,       /* of integers; an i32 product of vectors is two instructions */
+  MOVE_CYCLES = 3,          /* a shuffle, a conversion, a comparison whose result is a mask */
+  DIVISION_INSTRUCTIONS = 3 /* of 64 bytes, which are divided by halves */
 };
 
 int kernel_register_bytes(ir_dtype dtype) {
@@ -31,19 +31,25 @@ void kernel_add(kernel_cost *to, const kernel_cost *cost, double times) {
   for (int i = 0; i < KERNEL_UNITS; i++) to->unit[i] += times * cost->unit[i];
 }
 
+double kernel_instructions(const kernel_cost *cost) {
+  double all = 0;
+  for (int i = 0; i < KERNEL_UNITS; i++) all += i == KERNEL_DIVIDER || i == KERNEL_FLOAT ? 0 : cost->unit[i];
+  return all;
+}
+
 /* Instructions a cycle. Of vectors of 64 bytes two in a cycle are arithmetic, one of them a shuffle, and one
- * is a store; of shorter ones three and two (Sunny Cove, Golden Cove; Zen 4 and 5 have four for either, of
- * which two multiply). Loads: two. In all six are issued from Golden Cove and Zen 3 on, five from Sunny Cove
- * on; loops rarely reach more than five. */
+ * is a store; of shorter ones three and two, of which two add or multiply floats (Sunny Cove, Golden Cove;
+ * Zen 4 and 5 have four for either, of which two multiply). Loads: two. In all six are issued from Golden
+ * Cove and Zen 3 on, five from Sunny Cove on; loops rarely reach more than five. */
 double kernel_cycles(const kernel_cost *cost, const ir_target *target) {
   bool wide = target->vector_bytes >= 64;
-  double alu = (cost->unit[KERNEL_ALU] + cost->unit[KERNEL_SHUFFLE]) / (wide ? 2 : 3), all = 0;
+  double alu = (cost->unit[KERNEL_ALU] + cost->unit[KERNEL_SHUFFLE]) / (wide ? 2 : 3);
   double busiest = fmax(alu, cost->unit[KERNEL_SHUFFLE]);
+  busiest = fmax(busiest, cost->unit[KERNEL_FLOAT] / 2);
   busiest = fmax(busiest, cost->unit[KERNEL_LOAD] / 2);
   busiest = fmax(busiest, cost->unit[KERNEL_STORE] / (wide ? 1 : 2));
   busiest = fmax(busiest, cost->unit[KERNEL_DIVIDER]);
-  for (int i = 0; i < KERNEL_UNITS; i++) all += i == KERNEL_DIVIDER ? 0 : cost->unit[i];
-  return fmax(busiest, all / 5);
+  return fmax(busiest, kernel_instructions(cost) / 5);
 }
 
 static kernel_cost alu(double count, double latency) {
@@ -146,13 +152,21 @@ static kernel_cost cast_cost(const ir_graph *g, const ir_node *n, uint32_t width
   return ir_is_float(to) ? both(c, times(round_cost(to, target), kernel_registers(width, b, target))) : c;
 }
 
-static kernel_cost float_cost(const ir_node *n, uint32_t width, const ir_target *target) {
+/* NaN and the signs of zeros take a comparison and two selections more, unless one operand is a number. */
+static kernel_cost extremum_cost(const ir_graph *g, const ir_node *n) {
+  for (uint32_t i = 0; i < n->nsrc; i++)
+    if (ir_op_of(g, n->src[i]) == IR_OP_CONST)
+      return alu(ir_const_value(g, n->src[i]).f != 0 ? 1 : 2, 2 * ARITHMETIC_CYCLES);
+  return alu(4, 3 * ARITHMETIC_CYCLES);
+}
+
+static kernel_cost float_cost(const ir_graph *g, const ir_node *n, uint32_t width, const ir_target *target) {
   ir_dtype dtype = (ir_dtype)n->dtype;
   switch ((int)n->op) {
   case IR_OP_NEG:
   case IR_OP_ABS: return alu(1, INTEGER_CYCLES);
-  case IR_OP_MIN: /* NaN and the signs of zeros: a comparison and two selections more */
-  case IR_OP_MAX: return alu(4, 3 * ARITHMETIC_CYCLES);
+  case IR_OP_MIN:
+  case IR_OP_MAX: return extremum_cost(g, n);
   case IR_OP_DIV:
   case IR_OP_SQRT:
     return both(divide_cost(dtype == IR_F64, width, kernel_register_bytes(dtype), target),
@@ -161,7 +175,11 @@ static kernel_cost float_cost(const ir_node *n, uint32_t width, const ir_target 
   case IR_OP_CEIL:
   case IR_OP_TRUNC:
   case IR_OP_ROUND: return alu(2, 2 * ARITHMETIC_CYCLES);
-  default: return both(alu(1, ARITHMETIC_CYCLES), round_cost(dtype, target));
+  default: {
+    kernel_cost one = alu(1, ARITHMETIC_CYCLES);
+    one.unit[KERNEL_FLOAT] = 1;
+    return both(one, round_cost(dtype, target));
+  }
   }
 }
 
@@ -203,7 +221,7 @@ kernel_cost kernel_cost_of(const ir_graph *g, ir_ref ref, uint32_t width, const 
     registers = kernel_registers(width, kernel_register_bytes(from), target);
     return alu(registers, MOVE_CYCLES);
   }
-  kernel_cost one = ir_is_float(dtype) ? float_cost(n, width, target) : integer_cost(g, n, width);
+  kernel_cost one = ir_is_float(dtype) ? float_cost(g, n, width, target) : integer_cost(g, n, width);
   if (n->nsrc > 2 && n->op != IR_OP_FMA) registers *= n->nsrc - 1; /* sums and products of indices */
   return times(one, registers);
 }

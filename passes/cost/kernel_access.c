@@ -42,6 +42,7 @@ typedef struct terms {
 
 static void push(terms *t, ir_ref ref, double factor, double by, bool exact) {
   if (t->w->nodes[ref].varies) t->todo[t->count++] = (term){ref, factor, by, exact};
+  else t->a->low += factor * t->w->nodes[ref].value / by;
 }
 
 static void add_product(terms *t, const term *x) {
@@ -69,7 +70,7 @@ static void add_unknown(terms *t, const term *x) {
   double values = b.lo == INT64_MIN || b.hi == INT64_MAX ? INFINITY : (double)b.hi - (double)b.lo + 1;
   double spread = fabs(x->factor) * values / x->by * t->a->element;
   t->a->random_lanes |= info->lanes;
-  if (spread <= NEAR_BYTES) t->a->more += spread;
+  if (spread <= NEAR_BYTES) t->a->spread += spread;
   else t->a->random = true, t->a->random_home = kernel_deeper(t->w, t->a->random_home, info->home);
 }
 
@@ -118,6 +119,7 @@ void kernel_describe_access(const kernel_walk *w, ir_ref ref, kernel_access *out
     term x = t.todo[--t.count];
     add_terms(&t, &x);
   }
+  out->high = out->low;
 }
 
 static double vector_stride(const kernel_walk *w, const kernel_access *a, bool *affine) {

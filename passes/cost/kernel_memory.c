@@ -8,21 +8,26 @@
 
 #include "passes/cost/kernel_walk.h"
 
-/* Streams of lines that prefetchers follow at a time, to the end of a page. Measured on Sapphire Rapids:
- * copies of 64 rows of 256 bytes at a time take as long as those of one row, of 256 rows twice as long. */
-enum { STREAMS = 64, PAGE_BYTES = 4 << 10 };
+enum {
+  PAGE_BYTES = 4 << 10, /* where hardware prefetchers stop, whatever the size of pages */
+  /* streams of lines that prefetchers follow at a time. Measured on Sapphire Rapids: copies of 64 rows of 256
+   * bytes at a time take as long as those of one row, of 256 rows twice as long */
+  STREAMS = 64,
+  NOTICED_LINES = 4, /* in sequence, after which prefetchers are ahead */
+  WAYS = 12, /* lines of an L1 cache that differ by multiples of a page (Golden Cove and Zen 5; others 8) */
+  /* pages whose addresses a processor holds translated (Golden Cove and Zen 4: 2048 and 3072, shared with
+   * code): where more are touched in turn, each is looked up again */
+  TRANSLATED_PAGES = 1024
+};
 
-/* Lines in sequence after which prefetchers are ahead. */
-enum { NOTICED_LINES = 4 };
-
-/* Lines of an L1 cache that differ by multiples of a page (Golden Cove and Zen 5: 12, others 8). */
-enum { WAYS = 12 };
-
-/* Pages whose addresses a processor holds translated (Golden Cove and Zen 4: 2048 and 3072, shared with
- * code): where more are touched in turn, each is looked up again. The tables are in caches, or, for constants
- * that nothing has read for long, as far away as these. Measured on Sapphire Rapids, in a virtual machine:
- * copies of matrices with 2048 rows, and products of one row with weights in a file. */
-enum { TRANSLATED_PAGES = 1024, WALK_NS = 15, COLD_WALK_NS = 50, MEMORY_WALK_NS = 100 };
+/* ns to look up a page: the tables are in caches, or, for constants that nothing has read for long, as far
+ * away as these. Measured on Sapphire Rapids, in a virtual machine: copies of matrices with 2048 rows, and
+ * products of one row with weights in a file. */
+enum {
+  WALK_NS = 15,        /* tables in the L2 cache */
+  COLD_WALK_NS = 50,   /* in the last cache */
+  MEMORY_WALK_NS = 100 /* beyond what that takes: in memory */
+};
 
 enum { MAX_GAPS = 4 }; /* levels of segments that are told apart */
 
@@ -99,7 +104,7 @@ static footprint footprint_of_one(const kernel_walk *w, const kernel_access *a) 
  * one to the next. */
 static footprint footprint_of_lanes(const kernel_walk *w, const kernel_access *a) {
   footprint f = footprint_of_one(w, a);
-  f.span += a->more;
+  f.span += fmin(a->more, (a->high - a->low) * a->element) + a->spread;
   f.run = f.jumps ? f.run : f.span;
   return f;
 }
@@ -122,13 +127,14 @@ static bool moves_alike(const kernel_access *a, const kernel_access *b) {
 }
 
 void kernel_join_access(const kernel_walk *w, kernel_access *a) {
-  enum { LOOKED_AT = 16 };
+  enum { LOOKED_AT = 16 }; /* so that time is linear; a window of 3 x 3 has nine */
   int looked = 0;
   for (uint32_t next = a->next; next && looked < LOOKED_AT; looked++) {
     kernel_access *b = &w->accesses[next - 1];
     next = b->next;
     if (b->joined || b->written != a->written || !moves_alike(a, b)) continue;
-    if (b->index != a->index) b->more += footprint_of_one(w, a).span + a->more;
+    b->more += footprint_of_one(w, a).span;
+    b->low = fmin(a->low, b->low), b->high = fmax(a->high, b->high);
     a->joined = true;
     return;
   }
@@ -160,8 +166,12 @@ static void touch(kernel_walk *w, const kernel_access *a) {
 }
 
 /* The share of what is touched again that a cache of this size no longer holds, where so many bytes are
- * touched in between. Lines are not replaced in the order in which they were touched last. */
-static double lost_share(double touched, double size) { return fmin(fmax((touched - size) / size, 0), 1); }
+ * touched in between. Pages are not spread evenly over its sets, and lines are not replaced in the order in
+ * which they were touched last: it begins below the size of the cache and ends above. */
+#define HELD_SHARE 0.75
+static double lost_share(double touched, double size) {
+  return fmin(fmax(touched / size - HELD_SHARE, 0), 1);
+}
 
 /* Bytes of lines that come from beyond a cache in one run of the kernel: those that come once, those that
  * come again, and jumps, which no prefetch foresees. */
@@ -259,7 +269,8 @@ static void add_buffer(const kernel_walk *w, const kernel_access *last, bool wri
 
 void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_time *time) {
   for (size_t i = 0; i < w->access_count; i++)
-    if (!w->accesses[i].joined) touch(w, &w->accesses[i]);
+    if (!w->accesses[i].joined && !(w->accesses[i].written && is_in_place(w, &w->accesses[i])))
+      touch(w, &w->accesses[i]);
   for (size_t i = 0; i < w->access_count; i++) {
     const kernel_access *a = &w->accesses[i];
     if (w->nodes[a->buffer].loop != i + 1) continue; /* of a buffer's accesses the last one stands for all */

@@ -54,8 +54,8 @@ typedef struct pass_time_request {
   size_t param_count;
 } pass_time_request;
 
-/* The time of a shaped kernel (result of pass_loops). False, with the graph's error set, where memory is
- * short; false without where it has no loops of a processor's kernel. */
+/* The time of a shaped kernel (result of pass_loops) on a processor. False, with the graph's error set, where
+ * memory is short; false without where it is no kernel, or the target has no vectors. */
 bool pass_kernel_time_of(ir_graph *g, ir_ref kernel, const ir_target *target, pass_kernel_time *time);
 /* How long computing and moving take together. */
 double pass_time_together(const pass_kernel_time *time, double threads);

@@ -9,6 +9,7 @@
 /* Units that execute instructions, each of a kind. */
 typedef enum kernel_unit {
   KERNEL_ALU,     /* arithmetic */
+  KERNEL_FLOAT,   /* that of floats, which counts as arithmetic too: fewer units have it */
   KERNEL_SHUFFLE, /* arithmetic too: moves elements between lanes; one unit has it */
   KERNEL_LOAD,
   KERNEL_STORE,
@@ -28,6 +29,8 @@ kernel_cost kernel_cost_of(const ir_graph *g, ir_ref ref, uint32_t width, const 
 int kernel_register_bytes(ir_dtype dtype);
 /* Of moving elements between memory's and registers' form. */
 kernel_cost kernel_storage_cost(ir_dtype dtype, uint32_t width, const ir_target *target);
+/* All instructions. */
+double kernel_instructions(const kernel_cost *cost);
 /* Cycles of units that work at the same time: those of the busiest. */
 double kernel_cycles(const kernel_cost *cost, const ir_target *target);
 void kernel_add(kernel_cost *to, const kernel_cost *cost, double times);
@@ -76,7 +79,7 @@ typedef struct kernel_step {
   double stride, by;
 } kernel_step;
 
-enum { KERNEL_MAX_STEPS = 24 };
+enum { KERNEL_MAX_STEPS = 24 }; /* as many terms as ir/in_place.c reads; with more, an index is anywhere */
 typedef struct kernel_access {
   ir_ref buffer, index;
   uint32_t home;
@@ -87,9 +90,11 @@ typedef struct kernel_access {
   uint64_t random_lanes; /* elements along these lanes, */
   uint32_t random_home;  /* and iterations of this loop and those outside it, are anywhere; 0: of none */
   bool random;
-  bool joined;   /* another one stands for it: their indices differ by a constant or along lanes */
-  double more;   /* bytes of the contiguous elements of those that it stands for */
-  uint32_t next; /* another access of the buffer, 1 + its number */
+  bool joined;      /* another one stands for it: their indices differ by a constant or along lanes */
+  double spread;    /* bytes within which an index from memory lies */
+  double more;      /* bytes of the contiguous elements of those that it stands for */
+  double low, high; /* constant terms of the index, the least and the greatest of these */
+  uint32_t next;    /* another access of the buffer, 1 + its number */
 } kernel_access;
 
 typedef struct kernel_walk {

@@ -3,8 +3,8 @@
  * The limit is the roofline (Williams, Waterman, Patterson, 2009) of all threads: the time to move the
  * kernel's bytes at the bandwidth of that footprint, or to do its multiply-adds, whichever is longer. The
  * rate of multiply-adds is that of f32, for integers as well; of elements twice as wide, half as many fit in
- * a vector. The expected time is that of its loops as they are
- * (passes/cost/kernel_time.h). */
+ * a vector. The expected time is that of the loops as they are, by passes/cost/kernel_time.h with the
+ * measured rates: how long ago its operands were touched follows from the steps between. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,198 @@
+/* The predicted time of a kernel: what must take longer than what, how it grows with trip counts, the bytes
+ * that leave a cache, and what happens where memory is short. */
+#include "passes/cost/kernel_time.h"
+#include "test/lib/kernels.h"
+#include "test/lib/memory.h"
+#include "test/lib/unit.h"
+
+static const ir_target target = {.triple = "x86_64-unknown-linux-gnu",
+                                 .features = "+avx512f,+avx512vl,+avx512dq,+avx2,+fma,+f16c",
+                                 .vector_bytes = 64,
+                                 .registers = 32,
+                                 .has_fma = true,
+                                 .has_f16c = true,
+                                 .has_masks = true,
+                                 .l1_bytes = 32 << 10,
+                                 .l2_bytes = 1 << 20,
+                                 .l3_bytes = 16 << 20};
+
+static pass_kernel_time time_of(const char *text, const int64_t *numbers, const char *const *words) {
+  pass_kernel_time time;
+  assert_true(pass_kernel_time_of(&k_graph, k_parse(text, numbers, words), &target, &time));
+  assert_true(time.ns > 0 && time.computing_ns > 0);
+  return time;
+}
+
+/* $0 iterations of sixteen lanes; p1 has 4096 elements, of which these use few enough to stay in the L1
+ * cache. */
+static double computing(const char *body, int64_t trips) {
+  static const char text[] = "kernel @k(p0: f32[4096], p1: f32[4096], p2: i32[4096], p3: f64[4096]) {\n"
+                             "  for ridx0 in 0..$0 {\n    for ridx1 in 0..16 vector {\n$a    }\n  }\n}\n";
+  return time_of(text, &trips, &body).computing_ns;
+}
+
+#define STORE     " store p0[ridx0*16+ridx1] = %v\n"
+#define COPY      " %v = load p1[ridx0*16+ridx1] : f32\n" STORE
+#define UNARY(op) " %x = load p1[ridx0*16+ridx1] : f32\n %v = " op " : f32\n" STORE
+
+static void orders_of_accesses(void **state) {
+  double contiguous = computing(COPY, 64),
+         strided = computing(" %v = load p1[ridx0*32+ridx1*2] : f32\n" STORE, 64),
+         far = computing(" %v = load p1[ridx0+ridx1*64] : f32\n" STORE, 64),
+         gathered =
+             computing(" %i = load p2[ridx0*16+ridx1] : i32\n %j = bound %i, (4096), true mode=clip : index\n"
+                       " %v = load p1[%j] : f32\n" STORE,
+                       64),
+         scattered = computing(" %v = load p1[ridx0*16+ridx1] : f32\n store p0[ridx0+ridx1*64] = %v\n", 64);
+  assert_true(contiguous < strided && strided < far && far <= gathered && contiguous < scattered);
+}
+
+static void orders_of_operations(void **state) {
+  double add = computing(UNARY("add %x, %x"), 64), fma = computing(UNARY("fma %x, %x, %x"), 64),
+         divide = computing(UNARY("div %x, %x"), 64), root = computing(UNARY("sqrt %x"), 64),
+         wide = computing(" %x = load p3[ridx0*16+ridx1] : f64\n %d = div %x, %x : f64\n"
+                          " %v = cast %d dtype=f32 : f32\n" STORE,
+                          64);
+  assert_true(computing(COPY, 64) <= add && add < divide && divide <= root && divide < wide);
+  assert_true(add == fma);
+}
+
+/* As many elements one by one, and in lanes. */
+static void lanes_are_faster(void **state) {
+  static const char scalar[] =
+      "kernel @k(p0: f32[4096], p1: f32[4096]) {\n  for ridx0 in 0..4096 {\n"
+      " %x = load p1[ridx0] : f32\n %v = fma %x, %x, %x : f32\n store p0[ridx0] = %v\n}\n}\n";
+  double one_by_one = time_of(scalar, NULL, NULL).computing_ns,
+         lanes = computing(UNARY("fma %x, %x, %x"), 256);
+  assert_true(one_by_one > 4 * lanes && one_by_one < 64 * lanes);
+}
+
+static void trips_are_counted(void **state) {
+  double few = computing(UNARY("div %x, %x"), 32), many = computing(UNARY("div %x, %x"), 256);
+  assert_true(many > 7.9 * few && many < 8.1 * few);
+  static const char triangle[] =
+      "kernel @k(p0: f32[4096], p1: f32[4096]) {\n  for ridx0 in 0..64 {\n    for ridx1 in 0..$a {\n"
+      " %x = load p1[ridx0*64+ridx1] : f32\n %v = div %x, %x : f32\n store p0[ridx0*64+ridx1] = "
+      "%v\n}\n}\n}\n";
+  const char *whole = "64", *half = "(ridx0+1)";
+  double all = time_of(triangle, NULL, &whole).computing_ns,
+         lower = time_of(triangle, NULL, &half).computing_ns;
+  assert_true(lower > 0.4 * all && lower < 0.6 * all);
+}
+
+/* A sum in one accumulator waits for each addition; sums in eight do not. */
+static void chains_wait(void **state) {
+  static const char text[] =
+      "kernel @k(p0: f32[16], p1: f32[4096]) {\n  for ridx0 in 0..$1 unroll {\n"
+      " %s = for ridx1 in 0..$0 with %c = f32(0.0) {\n  %x = load p1[ridx0*512+ridx1] : f32\n"
+      "  %n = add %c, %x : f32\n  next %n\n }\n store p0[ridx0] = %s\n}\n}\n";
+  double one = time_of(text, (const int64_t[]){4096, 1}, NULL).computing_ns,
+         eight = time_of(text, (const int64_t[]){512, 8}, NULL).computing_ns;
+  assert_true(one > 2 * eight);
+}
+
+static void rare_values_are_free(void **state) {
+  static const char rare[] =
+      " %x = load p1[ridx0*16+ridx1] : f32\n %c = lt %x, f32(0.0) : bool\n"
+      " %a = div %x, %x : f32\n %b = div %a, %x : f32\n %v = $ %c, %b, %x : f32\n" STORE;
+  char always[sizeof rare + 8], seldom[sizeof rare + 8];
+  const char *at = strchr(rare, '$');
+  snprintf(always, sizeof always, "%.*swhere%s", (int)(at - rare), rare, at + 1);
+  snprintf(seldom, sizeof seldom, "%.*srare%s", (int)(at - rare), rare, at + 1);
+  assert_true(computing(always, 64) > 2 * computing(seldom, 64));
+}
+
+/* Bytes that come from beyond the L1 cache: $0 is the number of rows of 64 KiB. */
+static void bytes_leave_the_cache(void **state) {
+  static const char copy[] = "kernel @k(p0: f32[$1], p1: f32[$1]) {\n  for ridx0 in 0..$0 thread {\n"
+                             "    for ridx1 in 0..1024 {\n      for ridx2 in 0..16 vector {\n"
+                             " %v = load p1[ridx0*16384+ridx1*16+ridx2] : f32\n"
+                             " store p0[ridx0*16384+ridx1*16+ridx2] = %v\n}\n}\n}\n}\n";
+  pass_kernel_time large = time_of(copy, (const int64_t[]){1024, 1024 * 16384}, NULL);
+  assert_true(large.bytes == 2.0 * 1024 * 65536);
+  pass_kernel_time fits = time_of(copy, (const int64_t[]){4, 4 * 16384}, NULL);
+  assert_true(large.memory_ns > 256 * fits.memory_ns); /* more a byte: from memory, not the L2 cache */
+
+  /* rows that every iteration reads again: once where they fit into the L1 cache, else each time */
+  static const char again[] = "kernel @k(p0: f32[64], p1: f32[$0], p2: f32[64]) {\n  for ridx0 in 0..64 {\n "
+                              "%y = load p2[ridx0] : f32\n"
+                              " %s = for ridx1 in 0..$0 with %c = f32(0.0) {\n  %x = load p1[ridx1] : f32\n"
+                              "  %n = fma %x, %y, %c : f32\n  next %n\n }\n store p0[ridx0] = %s\n}\n}\n";
+  pass_kernel_time held = time_of(again, (const int64_t[]){2048}, NULL),
+                   lost = time_of(again, (const int64_t[]){32768}, NULL);
+  assert_true(held.bytes < 2 * 2048 * 4 && lost.bytes > 60.0 * 32768 * 4);
+}
+
+static void rates_and_sizes_are_given(void **state) {
+  static const char text[] =
+      "kernel @k(n=1..100000, p0: f32[n], p1: f32[n]) {\n  for ridx0 in 0..n {\n"
+      " %x = load p1[ridx0] : f32\n %v = div %x, %x : f32\n store p0[ridx0] = %v\n}\n}\n";
+  ir_ref kernel = k_parse(text, NULL, NULL), n = 0;
+  for (ir_ref ref = 1; ref < k_graph.count; ref++)
+    if (ir_op_of(&k_graph, ref) == IR_OP_VAR) n = ref;
+  pass_rates rates = pass_rates_of(&target);
+  pass_kernel_time small, large, slow;
+  ir_var_value value = {n, 1000};
+  pass_time_request request = {.vars = &value, .var_count = 1, .rates = &rates};
+  assert_true(pass_kernel_time_on(&k_graph, kernel, &target, &request, &small));
+  value.value = 10000;
+  assert_true(pass_kernel_time_on(&k_graph, kernel, &target, &request, &large));
+  rates.ghz /= 2;
+  assert_true(pass_kernel_time_on(&k_graph, kernel, &target, &request, &slow));
+  assert_true(large.computing_ns > 9 * small.computing_ns && slow.computing_ns == 2 * large.computing_ns);
+}
+
+/* Each allocation fails once. */
+static void memory_is_short(void **state) {
+  static const char text[] = "kernel @k(p0: f32[64], p1: f32[64]) {\n  for ridx0 in 0..64 {\n"
+                             " %x = load p1[ridx0] : f32\n store p0[ridx0] = %x\n}\n}\n";
+  ir_ref kernel = k_parse(text, NULL, NULL);
+  ir_mem libc = *k_graph.mem;
+  test_memory memory = {0};
+  ir_mem counted = {.fn = test_memory_hook, .user = &memory};
+  pass_kernel_time time;
+  bool done = false;
+  for (long at = 1; !done; at++) {
+    assert_true(at < 100);
+    memory = (test_memory){.fail_at = at};
+    k_graph.mem = &counted;
+    done = pass_kernel_time_of(&k_graph, kernel, &target, &time);
+    k_graph.mem = &ir_mem_libc;
+    assert_true(done || k_graph.error->status == IR_ERR_MEMORY);
+    assert_int_equal(memory.live, 0);
+    assert_int_equal(memory.wrong_sizes, 0);
+    *k_graph.error = (ir_error){0};
+  }
+  assert_ptr_equal(k_graph.mem->fn, libc.fn);
+}
+
+/* Allocations do not grow with the kernel, apart from arrays that double. */
+static void few_allocations(void **state) {
+  long counts[2];
+  for (int large = 0; large < 2; large++) {
+    ir_text body;
+    ir_text_init(&body, &ir_mem_libc);
+    ir_text_str(&body, " %a0 = load p1[ridx0*16+ridx1] : f32\n");
+    int last = large ? 2000 : 20;
+    for (int i = 1; i <= last; i++)
+      ir_textf(&body, " %%a%d = fma %%a%d, %%a0, %%a%d : f32\n", i, i - 1, i - 1);
+    ir_textf(&body, " store p0[ridx0*16+ridx1] = %%a%d\n", last);
+    const char *word = ir_text_get(&body);
+    ir_ref kernel = k_parse("kernel @k(p0: f32[1024], p1: f32[1024]) {\n  for ridx0 in 0..64 {\n"
+                            "    for ridx1 in 0..16 vector {\n$a}\n}\n}\n",
+                            NULL, &word);
+    ir_text_free(&body);
+    test_memory memory = {0};
+    ir_mem counted = {.fn = test_memory_hook, .user = &memory};
+    pass_kernel_time time;
+    k_graph.mem = &counted;
+    assert_true(pass_kernel_time_of(&k_graph, kernel, &target, &time));
+    k_graph.mem = &ir_mem_libc;
+    counts[large] = memory.allocations;
+  }
+  assert_true(counts[1] < counts[0] + 40);
+}
+
+UNIT_TESTS_EACH(k_enter, k_leave, orders_of_accesses, orders_of_operations, lanes_are_faster,
+                trips_are_counted, chains_wait, rare_values_are_free, bytes_leave_the_cache,
+                rates_and_sizes_are_given, memory_is_short, few_allocations)
