@@ -32,7 +32,8 @@ enum {
   MIN_ROW_BYTES = 512, /* of shorter rows hardware prefetchers reach the next ones: 8 lines of a page of 64 */
   MAX_ROW_BYTES = 32 << 10, /* an L1 cache: a longer row would push itself out */
   /* from a load to what it prefetches, in whole rows: two rows of 4 KiB, as measured above */
-  AHEAD_BYTES = 8 << 10
+  AHEAD_BYTES = 8 << 10,
+  MIN_PANEL_BYTES = 16 * AHEAD_BYTES /* then one prefetch in 16 at most is past the panel's end */
 };
 
 /* The index in all iterations but a last one that begins further back, so that it has as many rows. */
@@ -193,7 +194,17 @@ static bool is_panel(loop_nest *n, ir_ref load, const ir_node *reduce, const loo
     if (size > INT32_MAX / terms) return true;
     terms *= size;
   }
-  return terms * width * bytes > n->target->l1_bytes;
+  return terms * width * bytes >= MIN_PANEL_BYTES;
+}
+
+/* Do the sums of the tile, and all that one term reads, fit in registers? Prefetches are not moved when
+ * instructions are scheduled, and end the parts in which these are: what is read before one stays there. A
+ * tile of 6 rows by 4 vectors, with 34 values for 32 registers, takes twice as long then. */
+static bool fits_registers(const loop_nest *n, const loop_axis *vector) {
+  int rows = 1;
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (&n->axes[a] != vector) rows *= n->axes[a].unroll;
+  return rows * vector->unroll + rows + vector->unroll <= n->target->registers;
 }
 
 ir_ref loop_panels_ahead(loop_nest *n, ir_ref reduce, const loop_axis *vector) {
@@ -201,6 +212,7 @@ ir_ref loop_panels_ahead(loop_nest *n, ir_ref reduce, const loop_axis *vector) {
   const ir_node *r = ir_get(g, reduce);
   ir_ref loads[LOOP_MAX_TERM_LOADS], made[LOOP_MAX_TERM_LOADS];
   uint32_t count = affine_find_range(g, r->src[0], IR_OP_LOAD, loads, LOOP_MAX_TERM_LOADS), used = 0;
+  if (!fits_registers(n, vector)) return n->store;
   int64_t fresh = n->next_range; /* ranges made for measuring strides are not used later */
   for (uint32_t i = 0; i < count; i++) {
     if (!is_panel(n, loads[i], r, vector)) continue;
