@@ -100,9 +100,9 @@ typedef struct op_window {
   int64_t extra; /* transposed convolution: additional elements at the end of the result */
 } op_window;
 
-/* conv.c. x[0]: [batch, channels, spatial...]; x[1], the weight: [result channels, channels / groups,
- * extents...], for a transposed convolution [channels, result channels / groups, extents...]; x[2] if n is 3,
- * the bias: [result channels]. Extents are those of the weight. Accumulates as op_matmul does. */
+/* conv.c, conv_transpose.c. x[0]: [batch, channels, spatial...]; x[1], the weight: [result channels, channels
+ * / groups, extents...], for a transposed convolution [channels, result channels / groups, extents...]; x[2]
+ * if n is 3, the bias: [result channels]. Extents are those of the weight. Accumulates as op_matmul does. */
 ir_ref op_conv(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_t axes, int64_t groups);
 ir_ref op_conv_transpose(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_t axes,
                          int64_t groups);
