@@ -131,7 +131,10 @@ static loop_axis *contiguous_store_axis(loop_nest *n, ir_ref index) {
  * widest vectors: no few contiguous ones in a term outweigh it. Of few terms fewer lanes are filled, and to
  * combine these costs as much. */
 static int score_along(loop_nest *n, ir_ref reduce, ir_ref range, int64_t block) {
-  enum { APART = -16, APART_OF_FEW = -4 /* of 16 lanes, and of a quarter of them */ };
+  enum {
+    APART = -16,      /* of 16 lanes */
+    APART_OF_FEW = -4 /* of a quarter of them */
+  };
   const ir_node *r = ir_get(n->g, reduce);
   bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < MIN_LANE_TERMS;
   return loop_lane_score_with(n, r->src[0], range, block, few ? APART_OF_FEW : APART);
