@@ -30,7 +30,7 @@ static bool may_split(const fuse_values *v, ir_ref r) {
  * interleaved, in registers; behind another one in the same loop it finds them taken. So what it reads is
  * stored, if that holds another function: scheduling then computes both in loops of their own over a few
  * rows, which stay in the L1 cache (row_group.c). */
-void fuse_separate_chains(fuse_values *v) {
+void fuse_separate_chains(fuse_values *v, bool separate) {
   ir_graph *g = v->g;
   mark_viewed(v);
   for (size_t i = 0; i < v->count; i++) {
@@ -43,7 +43,7 @@ void fuse_separate_chains(fuse_values *v) {
     if (ir_ops[n->op].cls == IR_CLASS_VIEW) v->chained[r] = v->chained[n->src[0]] & FUSE_OF_SEVERAL;
     for (uint32_t k = 0; k < ir_operand_count(n) && elementwise; k++) {
       ir_ref below = n->src[k];
-      if (elementary && v->chained[below] & FUSE_ELEMENTARY && may_split(v, below))
+      if (separate && elementary && v->chained[below] & FUSE_ELEMENTARY && may_split(v, below))
         v->product[below] = FUSE_SEPARATE, v->chained[below] = 0;
       v->chained[r] |= v->chained[below];
       bool indices = ir_op_of(g, below) == IR_OP_IOTA || v->kept[below] == FUSE_OF_INDICES;

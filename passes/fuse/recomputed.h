@@ -1,10 +1,10 @@
 #ifndef VIEWFOLD_PASSES_FUSE_RECOMPUTED_H
 #define VIEWFOLD_PASSES_FUSE_RECOMPUTED_H
 
-#include "ir/ir.h"
+#include "passes/strategy.h"
 
 /* recomputed.c: stores values that cost more where they are read, again and again, than in memory. Returns
  * the new TUPLE of results; 0 when memory is short. */
-ir_ref pass_store_recomputed(ir_graph *g, ir_ref results);
+ir_ref pass_store_recomputed(ir_graph *g, ir_ref results, const pass_strategy *strategy);
 
 #endif
