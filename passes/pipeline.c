@@ -69,7 +69,7 @@ static void store_constants(pass_state *s) {
   s->root = pass_store_constants(s->g, s->root, s->options->target);
 }
 
-static void store_recomputed(pass_state *s) { s->root = pass_store_recomputed(s->g, s->root); }
+static void store_recomputed(pass_state *s) { s->root = pass_store_recomputed(s->g, s->root, s->strategy); }
 
 static void copy_operands(pass_state *s) {
   s->root = pass_pack_copies(s->g, s->root, s->options->target, s->strategy);

@@ -83,6 +83,9 @@ typedef struct pass_strategy {
 
   /* Fusion: which kernels share loops over rows, and how many rows an iteration has (passes/fuse). */
 
+  /* Has each of the elementary functions that are computed from one another a loop of its own, over a few
+   * rows at a time (passes/fuse/chains.c)? They share the registers of a processor. */
+  bool separates_functions;
   unsigned never_fused; /* PASS_MASKED_KERNELS, PASS_CONTRACTION_KERNELS: they join no group */
   /* Bytes that the locals of a kernel may take where the target sets no limit (ir_target.local_bytes). */
   int64_t unlimited_locals;

@@ -22,15 +22,15 @@ static void mark_viewed(fuse_values *v) {
 static bool may_split(const fuse_values *v, ir_ref r) {
   double elements = pass_elements(v->g, r);
   bool far = elements * ir_dtypes[ir_dtype_of(v->g, r)].bytes > FUSE_FAR_BYTES;
-  return !v->kept[r] && !v->product[r] && ir_rank(v->g, r) && elements * CHAINED > FUSE_KERNEL_COST &&
-         !(far && v->looped[r]);
+  return !v->kept[r] && v->product[r] != FUSE_SEPARATE && ir_rank(v->g, r) &&
+         elements * CHAINED > FUSE_KERNEL_COST && !(far && (v->looped[r] || v->product[r]));
 }
 
 /* An elementary function holds its coefficients, and several values of each of the chains that are
  * interleaved, in registers; behind another one in the same loop it finds them taken. So what it reads is
  * stored, if that holds another function: scheduling then computes both in loops of their own over a few
  * rows, which stay in the L1 cache (row_group.c). */
-void fuse_separate_chains(fuse_values *v) {
+void fuse_separate_chains(fuse_values *v, bool separate) {
   ir_graph *g = v->g;
   mark_viewed(v);
   for (size_t i = 0; i < v->count; i++) {
@@ -43,10 +43,11 @@ void fuse_separate_chains(fuse_values *v) {
     if (ir_ops[n->op].cls == IR_CLASS_VIEW) v->chained[r] = v->chained[n->src[0]] & FUSE_OF_SEVERAL;
     for (uint32_t k = 0; k < ir_operand_count(n) && elementwise; k++) {
       ir_ref below = n->src[k];
-      if (elementary && v->chained[below] & FUSE_ELEMENTARY && may_split(v, below))
+      if (separate && elementary && v->chained[below] & FUSE_ELEMENTARY && may_split(v, below))
         v->product[below] = FUSE_SEPARATE, v->chained[below] = 0;
       v->chained[r] |= v->chained[below];
-      tensors += ir_rank(g, below) > 0;
+      bool indices = ir_op_of(g, below) == IR_OP_IOTA || v->kept[below] == FUSE_OF_INDICES;
+      tensors += ir_rank(g, below) > 0 && !indices;
     }
     if (tensors > 1) v->chained[r] |= FUSE_OF_SEVERAL;
   }

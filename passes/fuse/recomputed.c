@@ -231,7 +231,7 @@ static bool choose(fuse_values *v) {
   return any;
 }
 
-ir_ref pass_store_recomputed(ir_graph *g, ir_ref results) {
+ir_ref pass_store_recomputed(ir_graph *g, ir_ref results, const pass_strategy *strategy) {
   fuse_values v = {.g = g};
   size_t nodes = (size_t)results + 1;
   ir_ref root = 0, *map = ir_alloc(g->mem, nodes * sizeof *map);
@@ -255,7 +255,7 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results) {
     fuse_keep_weights(&v);
     fuse_separate_products(&v);
     find_costs(&v);
-    fuse_separate_chains(&v);
+    fuse_separate_chains(&v, strategy->separates_functions);
     fuse_separate_short_rows(&v);
     bool any = choose(&v);
     if (any) find_costs(&v), any = choose(&v);

@@ -211,7 +211,7 @@ static bool reduces(const fuse_plan *p, const fuse_group *group) {
 
 bool fuse_is_chain(const fuse_plan *p, const fuse_group *group) {
   const scheduler *s = p->s;
-  bool chain = !reduces(p, group);
+  bool chain = s->strategy->separates_functions && !reduces(p, group);
   for (uint32_t m = 0; m < group->count && chain; m++) {
     ir_ref value = group->members[m].value;
     const ir_node *shape = ir_get(s->g, ir_shape(s->g, value)),

@@ -53,8 +53,9 @@ void fuse_keep_weights(fuse_values *v);
 /* separate_products.c: sets `product`, with the values that are stored so that each kernel has one product.
  */
 void fuse_separate_products(fuse_values *v);
-/* chains.c: sets `chained`, and marks what is stored between elementary functions. */
-void fuse_separate_chains(fuse_values *v);
+/* chains.c: sets `chained`, and marks what is stored between elementary functions where they are to be
+ * separate. */
+void fuse_separate_chains(fuse_values *v, bool separate);
 /* short_rows.c: marks what is stored so that elementary functions have lanes. Needs `chained`. */
 void fuse_separate_short_rows(fuse_values *v);
 

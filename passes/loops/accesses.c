@@ -17,21 +17,23 @@ bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, i
 enum {
   CONTIGUOUS = 4, /* score of a load: an access for a vector of different elements */
   BROADCAST = 1,  /* an access for a vector of one element */
-  /* an access for each lane, 16 of f32 in the widest vectors: no few contiguous loads in a term outweigh it
-   */
-  APART = -16
+  APART = -4      /* an access for each lane */
 };
 
-int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
+int loop_lane_score_with(loop_nest *n, ir_ref root, ir_ref range, int64_t block, int apart) {
   ir_ref loads[LOOP_MAX_NODES];
   uint32_t count = affine_find_range(n->g, root, IR_OP_LOAD, loads, LOOP_MAX_NODES);
   int score = 0;
   for (uint32_t i = 0; i < count; i++) {
     int64_t stride;
-    if (!loop_lane_stride(n, ir_src(n->g, loads[i], 1), range, block, &stride)) score += APART;
-    else score += stride == 0 ? BROADCAST : stride == 1 || stride == -1 ? CONTIGUOUS : APART;
+    if (!loop_lane_stride(n, ir_src(n->g, loads[i], 1), range, block, &stride)) score += apart;
+    else score += stride == 0 ? BROADCAST : stride == 1 || stride == -1 ? CONTIGUOUS : apart;
   }
   return score;
+}
+
+int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
+  return loop_lane_score_with(n, root, range, block, APART);
 }
 
 bool loop_multiplies(const ir_graph *g, ir_ref reduce) {

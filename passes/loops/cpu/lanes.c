@@ -161,11 +161,24 @@ static loop_axis *contiguous_store_axis(loop_nest *n, ir_ref index) {
   return last;
 }
 
+/* Score of terms along an axis. A load that is not contiguous takes an access for each lane, 16 of f32 in the
+ * widest vectors: no few contiguous ones in a term outweigh it. Of few terms fewer lanes are filled, and to
+ * combine these costs as much. */
+static int score_along(loop_nest *n, ir_ref reduce, ir_ref range, int64_t block) {
+  enum {
+    APART = -16,      /* of 16 lanes */
+    APART_OF_FEW = -4 /* of a quarter of them */
+  };
+  const ir_node *r = ir_get(n->g, reduce);
+  bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < MIN_LANE_TERMS;
+  return loop_lane_score_with(n, r->src[0], range, block, few ? APART_OF_FEW : APART);
+}
+
 /* Lane score of a reduction's terms. The lanes of a block share a triangle's terms, wherever blocks begin. */
 static int score_of(loop_nest *n, ir_ref reduce, ir_ref range) {
   return loop_is_triangle(n->g, reduce, range)
              ? 1
-             : loop_lane_score(n, ir_src(n->g, reduce, 0), range, loop_panel_multiple(n, reduce));
+             : score_along(n, reduce, range, loop_panel_multiple(n, reduce));
 }
 
 /* Sum of the lane scores of all reductions; *far: the terms of some reduction have a score below 0. */
@@ -270,7 +283,7 @@ void loop_choose_vectors(loop_nest *n) {
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
     int output_score = last ? score_of(n, reduces[k], last->range) : -100000;
-    int term_score = loop_lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
+    int term_score = score_along(n, reduces[k], r->src[r->nsrc - 1], 1);
     if (output_score > best) best = output_score;
     if (has_few_terms(n, reduces[k], last, output_score) ||
         (last && loop_is_triangle(n->g, reduces[k], last->range)))

@@ -43,6 +43,7 @@ const pass_strategy pass_on_cpu = {
     .transposed_rows_bytes = 256 << 10,
     .panel_columns = loop_panel_columns,
 
+    .separates_functions = true,
     .never_fused = PASS_MASKED_KERNELS, /* they are split where masks begin and end (passes/domain/peel.c) */
     .unlimited_locals = PASS_FAR_TOO_MANY,
     .choose_rows = loop_choose_cache_rows,

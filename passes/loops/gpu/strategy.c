@@ -31,6 +31,7 @@ const pass_strategy pass_on_gpu = {
     .transposed_rows_bytes = 0, /* scattered accesses are staged through locals (shared_memory.c) */
     .panel_columns = NULL,      /* what a group reads again it keeps in its locals (staged_product.c) */
 
+    .separates_functions = false,            /* what they pass on would take locals, and a barrier for each */
     .never_fused = PASS_CONTRACTION_KERNELS, /* a product's tiles fill the locals of a group */
     .unlimited_locals = PASS_GROUP_BYTES,    /* then they are memory behind caches */
     .choose_rows = loop_choose_group_rows,
