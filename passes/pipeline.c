@@ -175,9 +175,8 @@ const pass_info pass_table[] = {
     {"scans", "lower", fuse_scans, GRAPH, PASS_BOTH, "no batch axes",
      "one scan in place of several over the same operands and states", NULL},
     {"lower", "lower", lower, GRAPH, PASS_BOTH, "no batch axes",
-     "primitive operations only, and sorts for targets that sort; values that views transpose in long rows "
-     "are "
-     "stored",
+     "primitive operations, and sorts where the target has steps for them; values that views transpose in "
+     "long rows are stored",
      NULL},
     {"order", "lower", order_results, GRAPH, PASS_BOTH, "primitive operations",
      "products in the order in which their results are read", NULL},

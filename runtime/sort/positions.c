@@ -65,7 +65,9 @@ void sort_positions(const sort_lines *l, size_t first, size_t lines, void *keys,
       size_t count = make_keys(l, first + k, i, &made);
       for (size_t c = 0; c < count; c++) entries[k * n + i + c] = entry(key_in(l, &made, c), i + c);
     }
-    if (!together) m->sort_halves(entries + k * n, n, room);
+    if (together) continue;
+    if (l->bytes < sizeof(uint32_t)) rt_sort_narrow(entries + k * n, n, room, l->bytes);
+    else m->sort_halves(entries + k * n, n, room);
   }
   if (together) m->lines_u64(entries, n);
   for (size_t k = 0; k < lines; k++) {

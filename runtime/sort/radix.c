@@ -43,6 +43,13 @@ enum {
 DEFINE_SORT(sort_u32, uint32_t, 0)
 DEFINE_SORT(sort_u64, uint64_t, 0)
 DEFINE_SORT(sort_halves, uint64_t, sizeof(uint32_t))
+DEFINE_SORT(sort_two_bytes, uint64_t, sizeof(uint64_t) - 2)
+DEFINE_SORT(sort_byte, uint64_t, sizeof(uint64_t) - 1)
+
+void rt_sort_narrow(uint64_t *x, size_t n, uint64_t *room, size_t bytes) {
+  if (bytes == 1) sort_byte(x, n, room);
+  else sort_two_bytes(x, n, room);
+}
 
 #define DEFINE_CODE(bits, KEY)                                                                               \
   static bool encode_##bits(KEY *to, const KEY *from, size_t n, const rt_sort_code *code) {                  \

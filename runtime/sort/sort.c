@@ -32,7 +32,7 @@ static sort_lines lines_of(const rt_sort *s, const rt_sort_machine *machine) {
   size_t n = (size_t)s->size;
   l.code.one_zero = s->positions;
   l.bytes = bytes_of(s->dtype), l.wide = l.bytes == 8;
-  l.first = (size_t)(s->first < s->size ? s->first : s->size);
+  l.first = (size_t)(s->first < 0 ? 0 : s->first < s->size ? s->first : s->size);
   l.group = n <= machine->most_in_line || s->inner > 1 ? RT_SORT_LINES : 1;
   if (n > machine->most_in_line && l.group * n > GROUP_KEYS) l.group = n < GROUP_KEYS ? GROUP_KEYS / n : 1;
   l.capacity = SORT_CAPACITY(l.first);

@@ -61,7 +61,7 @@ class Server:
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline().split()
-        if not answer or answer[0] != "ok":
+        if not answer or answer[0] not in ("ok", "ms"):
             sys.exit(f"viewfold bench --serve: {' '.join(answer)}")
         return [float(t) for t in answer[1:]]
 

@@ -59,6 +59,18 @@ static void check_sorts(const rt_sort_machine *m, size_t n, int pattern) {
   assert_memory_equal(wide, wide_want, n * sizeof *wide);
 }
 
+/* Entries with indices below keys of one and of two bytes, as they are where indices are sorted. */
+static void check_narrow(size_t n) {
+  uint64_t state = n;
+  for (size_t bytes = 1; bytes <= 2; bytes++) {
+    for (size_t i = 0; i < n; i++)
+      wide[i] = wide_want[i] = random_next(&state) >> (64 - 8 * bytes) << (64 - 8 * bytes) | i;
+    rt_sort_narrow(wide, n, wide_room, bytes);
+    qsort(wide_want, n, sizeof *wide, by_u64);
+    assert_memory_equal(wide, wide_want, n * sizeof *wide);
+  }
+}
+
 static void check_lines(const rt_sort_machine *m, size_t n) {
   uint64_t state = n;
   size_t count = n * RT_SORT_LINES;
@@ -87,6 +99,7 @@ static void test_sorts(void **state) {
   (void)state;
   check_machine(&rt_sort_portable);
   if (rt_sort_avx512()) check_machine(rt_sort_avx512());
+  for (size_t n = 0; n <= MOST; n = 3 * n + 1) check_narrow(n);
 }
 
 /* NaNs by their bits and zeros by their signs stay in the order that they have, and all machines agree. */
