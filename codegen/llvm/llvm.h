@@ -24,6 +24,13 @@
 #include "codegen/emit/emission_order.h"
 #include "codegen/emit/transpose.h"
 
+/* An address that others are at constant distances from (cg_address), and the block that computes it. */
+typedef struct cg_anchor {
+  LLVMValueRef memory, base, address;
+  LLVMBasicBlockRef block;
+} cg_anchor;
+enum { CG_ANCHORS = 8 }; /* anchors that are remembered: of so many streams at a time */
+
 typedef struct cg_emitter {
   cg_order order;
   cg_nest *nest; /* the order's */
@@ -42,6 +49,8 @@ typedef struct cg_emitter {
   LLVMValueRef status; /* address of the launch's status word */
   LLVMTypeRef i1, i64, f32, f64, pointer;
   unsigned invariant, weights, nontemporal; /* metadata kinds */
+  cg_anchor anchors[CG_ANCHORS];            /* the last ones, in turn */
+  uint32_t next_anchor;
 } cg_emitter;
 
 /* target.c: the only place that knows processors by name */

@@ -21,6 +21,19 @@ static LLVMValueRef without_constants(LLVMValueRef index, int64_t *distance) {
   return index;
 }
 
+/* The address of element `base`, frozen: the one of the last that was computed in this block, if there is
+ * one. */
+static LLVMValueRef anchor_of(cg_emitter *e, const cg_place *a, LLVMValueRef base) {
+  LLVMBasicBlockRef block = LLVMGetInsertBlock(e->b);
+  for (uint32_t i = 0; i < CG_ANCHORS; i++) {
+    const cg_anchor *known = &e->anchors[i];
+    if (known->memory == a->memory && known->base == base && known->block == block) return known->address;
+  }
+  LLVMValueRef address = LLVMBuildFreeze(e->b, LLVMBuildGEP2(e->b, a->element, a->memory, &base, 1, ""), "");
+  e->anchors[e->next_anchor++ % CG_ANCHORS] = (cg_anchor){a->memory, base, address, block};
+  return address;
+}
+
 /* Unrolled lanes are at constant distances from one address, which is frozen: LLVM then has one induction
  * variable, and does not try all combinations of many. That takes a third off the compile time, and the code
  * is the same. */
@@ -29,8 +42,7 @@ LLVMValueRef cg_address(cg_emitter *e, const cg_place *a, LLVMValueRef index) {
   LLVMValueRef base = without_constants(index, &distance);
   if (base == index || !ir_mul_ok(distance, a->bytes, &bytes))
     return LLVMBuildGEP2(e->b, a->element, a->memory, &index, 1, "");
-  LLVMValueRef anchor = LLVMBuildFreeze(e->b, LLVMBuildGEP2(e->b, a->element, a->memory, &base, 1, ""), ""),
-               far = LLVMConstInt(e->i64, (unsigned long long)bytes, 1);
+  LLVMValueRef anchor = anchor_of(e, a, base), far = LLVMConstInt(e->i64, (unsigned long long)bytes, 1);
   return LLVMBuildGEP2(e->b, LLVMInt8TypeInContext(e->context), anchor, &far, 1, "");
 }
 
