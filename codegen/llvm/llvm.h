@@ -56,6 +56,8 @@ typedef struct cg_emitter {
 /* target.c: the only place that knows processors by name */
 ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachineRef *out, ir_error *error);
 void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const ir_target *target);
+/* The function's stack is aligned to vectors. */
+void cg_target_align_stack(LLVMContextRef context, LLVMValueRef function, const ir_target *target);
 bool cg_target_rounds(const ir_target *target);  /* floor, ceil, trunc and round in one instruction */
 bool cg_target_gathers(const ir_target *target); /* masked gathers of 4- and 8-byte elements */
 /* Are vectors of 64-bit integers and of floats converted by halves? No instruction converts them, and four
