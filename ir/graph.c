@@ -217,6 +217,18 @@ ir_ref ir_remake(ir_graph *g, ir_ref node, const ir_ref *src, uint32_t nsrc) {
                : ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, nsrc);
 }
 
+ir_ref ir_remake_mapped(ir_graph *g, ir_ref node, const ir_ref *map) {
+  enum { FEW = 8 }; /* rows of joins and tuples have more */
+  const ir_node *n = ir_get(g, node);
+  uint32_t count = n->nsrc;
+  ir_ref few[FEW] = {0}, *src = count > FEW ? ir_alloc(g->mem, count * sizeof *src) : few;
+  if (!src) return out_of_memory(g);
+  for (uint32_t k = 0; k < count; k++) src[k] = map[n->src[k]];
+  ir_ref made = ir_remake(g, node, src, count);
+  if (src != few) ir_free(g->mem, src, count * sizeof *src);
+  return made;
+}
+
 ir_ref ir_make_weak(ir_graph *g, ir_dtype dtype, ir_value value) {
   ir_ref shape = ir_tuple(g, NULL, 0), ref = intern_node(g, IR_OP_CONST, dtype, true, value.i, NULL, 0);
   if (ref) g->shapes[ref] = shape;

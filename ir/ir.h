@@ -138,6 +138,8 @@ ir_ref ir_make_tensor(ir_graph *graph, ir_op op, ir_dtype dtype, ir_ref shape, i
 /* The same operation on other sources, with the node's dtype, arg and shape; the node itself if the sources
  * are the same. */
 ir_ref ir_remake(ir_graph *graph, ir_ref node, const ir_ref *src, uint32_t nsrc);
+/* The same operation on what the map has for each of the node's sources. 0 when memory is short. */
+ir_ref ir_remake_mapped(ir_graph *graph, ir_ref node, const ir_ref *map);
 ir_ref ir_make_weak(ir_graph *graph, ir_dtype dtype,
                     ir_value value); /* rank-0 constant without a firm dtype */
 /* Copy everything reachable from roots[0..n) into dst; roots are replaced by their copies. map, when not

@@ -79,24 +79,32 @@ static bool rounds_breakpoint(ir_graph *g, ir_ref node) {
   return innermost && loop_breakpoint_rounds(g, e, innermost);
 }
 
-int64_t loop_division_cost(ir_graph *g, ir_ref root) {
+static bool divides(ir_graph *g, ir_ref r) {
+  ir_op op = ir_op_of(g, r);
+  return (op == IR_OP_FLOORDIV || op == IR_OP_MOD) && ir_dtype_of(g, r) == IR_INDEX;
+}
+
+static int64_t one_division(ir_graph *g, ir_ref r) { return divides(g, r); }
+
+static int64_t division_cost(ir_graph *g, ir_ref r) {
+  if (!divides(g, r)) return rounds_breakpoint(g, r);
+  ir_bounds in = ir_bounds_of(g, r);
+  bool few = in.lo > INT64_MIN / 2 && in.hi < INT64_MAX / 2 && in.hi - in.lo < DIVISION_COST;
+  return DIVISION_COST + (few ? in.hi - in.lo : DIVISION_COST - 1);
+}
+
+/* Over all that the root is made of. */
+static int64_t sum_over(ir_graph *g, ir_ref root, int64_t (*of)(ir_graph *, ir_ref)) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
-  int64_t cost = 0;
+  int64_t sum = 0;
   if (ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK)
-    for (size_t i = 0; i < count; i++) {
-      ir_op op = ir_op_of(g, live[i]);
-      if ((op == IR_OP_FLOORDIV || op == IR_OP_MOD) && ir_dtype_of(g, live[i]) == IR_INDEX) {
-        ir_bounds in = ir_bounds_of(g, live[i]);
-        bool few = in.lo > INT64_MIN / 2 && in.hi < INT64_MAX / 2 && in.hi - in.lo < DIVISION_COST;
-        cost += DIVISION_COST + (few ? in.hi - in.lo : DIVISION_COST - 1);
-      } else {
-        cost += rounds_breakpoint(g, live[i]);
-      }
-    }
+    for (size_t i = 0; i < count; i++) sum += of(g, live[i]);
   ir_free(g->mem, live, cap * sizeof *live);
-  return cost;
+  return sum;
 }
+
+int64_t loop_division_cost(ir_graph *g, ir_ref root) { return sum_over(g, root, division_cost); }
 
 /* Collapses outer and inner into one range, *merged. Returns what root becomes; 0: inner may be empty. */
 static ir_ref merged_root(ir_graph *g, ir_ref root, ir_ref outer, ir_ref inner, ir_ref *merged) {
@@ -190,26 +198,12 @@ bool loop_merge_pair(loop_nest *n, uint32_t axis) {
   return true;
 }
 
-/* The divisions left in indices below root. */
-static int64_t count_divisions(ir_graph *g, ir_ref root) {
-  ir_ref *live = NULL;
-  size_t count = 0, cap = 0;
-  int64_t divisions = 0;
-  if (ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK)
-    for (size_t i = 0; i < count; i++) {
-      ir_op op = ir_op_of(g, live[i]);
-      divisions += (op == IR_OP_FLOORDIV || op == IR_OP_MOD) && ir_dtype_of(g, live[i]) == IR_INDEX;
-    }
-  ir_free(g->mem, live, cap * sizeof *live);
-  return divisions;
-}
-
 void loop_merge_axes(loop_nest *n, bool tiled) {
-  int64_t (*left)(ir_graph *, ir_ref) = tiled ? count_divisions : loop_division_cost;
+  int64_t (*cost)(ir_graph *, ir_ref) = tiled ? one_division : division_cost;
   for (uint32_t i = 0; i + 1 < n->axis_count;) {
     loop_nest before = *n;
     if (loop_is_ordered(n, i) == loop_is_ordered(n, i + 1) && loop_merge_pair(n, i) &&
-        left(n->g, n->store) <= left(n->g, before.store))
+        sum_over(n->g, n->store, cost) <= sum_over(n->g, before.store, cost))
       continue;
     *n = before;
     i++;

@@ -201,14 +201,12 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
   if (scatters_nothing(g, n)) return l->map[n->src[0]];
   if (n->op == IR_OP_SCATTER_ADD && (n->dtype == IR_F16 || n->dtype == IR_BF16))
     return lower_scatter_add(g, old, l->map[n->src[0]], l->map[n->src[1]], l->map[n->src[2]]);
-  bool wide = (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK) && n->nsrc > 2 * PASS_MAX_JOINED,
-       changed = wide;
-  for (uint32_t i = 0; i < n->nsrc; i++) changed |= l->map[n->src[i]] != n->src[i];
-  if (!changed) return old;
+  if ((n->op != IR_OP_CONCAT && n->op != IR_OP_STACK) || n->nsrc <= 2 * PASS_MAX_JOINED)
+    return ir_remake_mapped(g, old, l->map);
   ir_ref *src = ir_alloc(g->mem, n->nsrc * sizeof *src), made;
   if (!src) return ir_fail(g->error, IR_ERR_MEMORY, "out of memory lowering a graph"), 0;
   for (uint32_t i = 0; i < n->nsrc; i++) src[i] = l->map[n->src[i]];
-  made = wide ? lower_join(g, n, src, ir_shape(g, old)) : ir_remake(g, old, src, n->nsrc);
+  made = lower_join(g, n, src, ir_shape(g, old));
   ir_free(g->mem, src, n->nsrc * sizeof *src);
   return made;
 }

@@ -243,8 +243,8 @@ static ir_ref order_result(ir_graph *g, ir_ref node, const use_counts *uses) {
 }
 
 ir_ref pass_order_results(ir_graph *g, ir_ref results) {
-  size_t nodes = (size_t)results + 1, count = 0, cap = 0, src_cap = 0;
-  ir_ref *live = NULL, *src = NULL, *map = ir_alloc(g->mem, nodes * sizeof *map), root = 0;
+  size_t nodes = (size_t)results + 1, count = 0, cap = 0;
+  ir_ref *live = NULL, *map = ir_alloc(g->mem, nodes * sizeof *map), root = 0;
   uint8_t *used = ir_alloc(g->mem, nodes);
   use_counts uses = {NULL, 0};
   if (map && used && ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) root = results;
@@ -256,18 +256,13 @@ ir_ref pass_order_results(ir_graph *g, ir_ref results) {
       used[n->src[k]] = sum_of_uses(used[n->src[k]], stores ? 1 : 1 | READ_OTHERWISE);
   }
   for (size_t i = 0; i < count && root; i++) {
-    const ir_node *n = ir_get(g, live[i]);
-    bool changed = false;
-    if (!IR_RESERVE(g->mem, src, src_cap, n->nsrc)) root = 0;
-    for (uint32_t k = 0; k < n->nsrc && root; k++) changed |= (src[k] = map[n->src[k]]) != n->src[k];
-    if (root) root = changed ? ir_remake(g, live[i], src, n->nsrc) : live[i];
+    root = ir_remake_mapped(g, live[i], map);
     uint8_t leads = root && is_sum_or_made_of(g, root, &uses) ? LEADS_TO_SUM : 0;
     if (root && !add_uses(g, &uses, root, used[live[i]] | leads)) root = 0;
     if (root) root = order_result(g, root, &uses);
     map[live[i]] = root;
   }
   if (!root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory reordering the results of products");
-  ir_free(g->mem, src, src_cap * sizeof *src);
   ir_free(g->mem, live, cap * sizeof *live);
   ir_free(g->mem, map, map ? nodes * sizeof *map : 0);
   ir_free(g->mem, used, used ? nodes : 0);

@@ -230,21 +230,15 @@ static ir_ref split(ir_graph *g, const pass_chunk_sizes *wanted, ir_ref one) {
 }
 
 ir_ref pass_split_reductions(ir_graph *g, ir_ref results, const pass_strategy *strategy) {
-  size_t nodes = (size_t)results + 1, count = 0, cap = 0, src_cap = 0;
-  ir_ref *live = NULL, *src = NULL, *map = ir_alloc(g->mem, nodes * sizeof *map), root = 0;
+  size_t nodes = (size_t)results + 1, count = 0, cap = 0;
+  ir_ref *live = NULL, *map = ir_alloc(g->mem, nodes * sizeof *map), root = 0;
   if (map && ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) root = results;
   for (size_t i = 0; i < count && root; i++) {
-    const ir_node *n = ir_get(g, live[i]);
-    bool changed = false;
-    if (!IR_RESERVE(g->mem, src, src_cap, n->nsrc)) root = 0;
-    for (uint32_t k = 0; k < n->nsrc && root; k++) changed |= (src[k] = map[n->src[k]]) != n->src[k];
-    if (root && changed) root = ir_remake(g, live[i], src, n->nsrc);
-    else if (root) root = live[i];
+    root = ir_remake_mapped(g, live[i], map);
     if (root && ir_ops[ir_op_of(g, root)].cls == IR_CLASS_REDUCE) root = split(g, &strategy->chunks, root);
     map[live[i]] = root;
   }
   if (!root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory splitting long reductions");
-  ir_free(g->mem, src, src_cap * sizeof *src);
   ir_free(g->mem, live, cap * sizeof *live);
   ir_free(g->mem, map, map ? nodes * sizeof *map : 0);
   return root;

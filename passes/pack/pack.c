@@ -389,20 +389,14 @@ static bool mark_epilogue(packer *p, ir_ref node) {
 
 static bool pack_all(packer *p, ir_ref *map, const ir_ref *live, size_t count, const uint8_t *epilogues) {
   ir_graph *g = p->g;
-  ir_ref *src = NULL;
-  size_t src_cap = 0;
   bool good = true;
   for (size_t i = 0; i < count && good; i++) {
-    const ir_node *n = ir_get(g, live[i]);
-    bool changed = false, epilogue = epilogues[live[i]] & PASS_EPILOGUE;
-    if (!(good = IR_RESERVE(g->mem, src, src_cap, n->nsrc))) break;
-    for (uint32_t s = 0; s < n->nsrc; s++) changed |= (src[s] = map[n->src[s]]) != n->src[s];
-    ir_ref made = changed ? ir_remake(g, live[i], src, n->nsrc) : live[i];
-    if (made && n->op == IR_OP_SUM) made = pack_sum_node(p, made, live[i], live, count);
+    bool sum = ir_op_of(g, live[i]) == IR_OP_SUM;
+    ir_ref made = ir_remake_mapped(g, live[i], map);
+    if (made && sum) made = pack_sum_node(p, made, live[i], live, count);
     if (g->error->status == IR_ERR_MEMORY) made = 0; /* what is known of an operand may be incomplete */
-    good = (map[live[i]] = made) != 0 && (!epilogue || mark_epilogue(p, made));
+    good = (map[live[i]] = made) != 0 && (!(epilogues[live[i]] & PASS_EPILOGUE) || mark_epilogue(p, made));
   }
-  ir_free(g->mem, src, src_cap * sizeof *src);
   return good;
 }
 

@@ -32,23 +32,17 @@ static bool find_copied(ir_graph *g, const ir_ref *live, size_t count, uint8_t *
 }
 
 bool pack_store_values(ir_graph *g, const ir_ref *live, size_t count, const uint8_t *stored, ir_ref *map) {
-  ir_ref *src = NULL;
-  size_t src_cap = 0;
   bool good = true;
   for (size_t i = 0; i < count && good; i++) {
     const ir_node *n = ir_get(g, live[i]);
-    bool changed = false;
     if (n->op == IR_OP_STORED && stored[n->src[0]] == PACK_STORED) {
       map[live[i]] = map[n->src[0]];
       continue;
     }
-    if (!(good = IR_RESERVE(g->mem, src, src_cap, n->nsrc))) break;
-    for (uint32_t s = 0; s < n->nsrc; s++) changed |= (src[s] = map[n->src[s]]) != n->src[s];
-    ir_ref made = changed ? ir_remake(g, live[i], src, n->nsrc) : live[i];
+    ir_ref made = ir_remake_mapped(g, live[i], map);
     if (made && stored[live[i]] == PACK_STORED) made = ir_unary(g, IR_OP_STORED, made);
     good = (map[live[i]] = made) != 0;
   }
-  ir_free(g->mem, src, src_cap * sizeof *src);
   return good;
 }
 

@@ -87,6 +87,27 @@ FUNCTIONS = {
 INPUT, OUTPUT = 0, 1
 
 
+def importing_context(build):
+    context = binding.Context(build)
+    for name, (result, kinds) in FUNCTIONS.items():
+        function = getattr(context.c, name)
+        function.restype, function.argtypes = result, kinds
+    return context
+
+
+def run_cases(name, cases):
+    """Runs cases, pairs of a name and a function; prints what failed and the counts. The exit status."""
+    failed = 0
+    for case, function in cases:
+        try:
+            function()
+        except (AssertionError, binding.Refused) as error:
+            failed += 1
+            print(f"{case}: {type(error).__name__} {error}")
+    print(f"{name}: {len(cases) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
 class Narrow(binding.Typed):
     """Elements of a type that viewfold stores in another dtype: floats as the bits of their bytes, integers as i8
     or u8."""
@@ -338,10 +359,7 @@ def main():
         print(f"skip: no node tests in {options.data or DATA} (package libonnx-testdata)")
         return 77
     step = max(1, len(folders) // options.count) if options.count else 1
-    context = binding.Context(options.build)
-    for name, (result, arguments) in FUNCTIONS.items():
-        function = getattr(context.c, name)
-        function.restype, function.argtypes = result, arguments
+    context = importing_context(options.build)
     passed, failed, refused = run_folders(context, folders[::step], options.verbose)
     if options.list:
         list_refused(refused)

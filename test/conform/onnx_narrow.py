@@ -10,6 +10,7 @@ the one with the even code.
 
 Exit status: 0, 1 after a failure, 77 when it cannot run.
 """
+import functools
 import os
 import sys
 import tempfile
@@ -158,26 +159,19 @@ def check_rounding(context, kind, table, rng, count, dtype, folder):
     assert not wrong.any(), (x[wrong][:4], found["y"].array[wrong][:4], want[wrong][:4])
 
 
+def check_kind(context, kind, options, folder):
+    table = check_codes(context, kind, folder)
+    for dtype in (np.float32, np.float64) if kind.startswith("float") and kind != "float8e8m0" else ():
+        rng = np.random.default_rng(options.seed)
+        check_rounding(context, kind, table, rng, options.count or 20000, dtype, folder)
+
+
 def main():
     options = arguments(others=True, count=300, seed=1)
-    context = binding.Context(options.build)
-    for name, (result, kinds) in onnx_import.FUNCTIONS.items():
-        function = getattr(context.c, name)
-        function.restype, function.argtypes = result, kinds
-    passed = failed = 0
+    context = onnx_import.importing_context(options.build)
     with tempfile.TemporaryDirectory() as folder:
-        for kind in TYPES:
-            try:
-                table = check_codes(context, kind, folder)
-                for dtype in (np.float32, np.float64) if kind.startswith("float") and kind != "float8e8m0" else ():
-                    rng = np.random.default_rng(options.seed)
-                    check_rounding(context, kind, table, rng, options.count or 20000, dtype, folder)
-                passed += 1
-            except (AssertionError, binding.Refused) as error:
-                failed += 1
-                print(f"{kind}: {type(error).__name__} {error}")
-    print(f"onnx_narrow: {passed} passed, {failed} failed")
-    return 1 if failed else 0
+        cases = [(kind, functools.partial(check_kind, context, kind, options, folder)) for kind in TYPES]
+        return onnx_import.run_cases("onnx_narrow", cases)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 N: thousands of numbers for each distribution. A statistic lies within six standard deviations, of the numbers that
 seeds draw, which are always the same. Exit status: 0, 1 after a failure, 77 when it cannot run.
 """
+import functools
 import math
 import os
 import sys
@@ -104,21 +105,12 @@ def dropout(context, folder, count):
 
 def main():
     options = arguments(others=True, count=10)
-    context = binding.Context(options.build)
-    for name, (result, kinds) in onnx_import.FUNCTIONS.items():
-        function = getattr(context.c, name)
-        function.restype, function.argtypes = result, kinds
-    passed = failed = 0
+    context = onnx_import.importing_context(options.build)
+    count = 1000 * (options.count or 1000)
     with tempfile.TemporaryDirectory() as folder:
-        for case in (uniform, normal, bernoulli, multinomial, dropout):
-            try:
-                case(context, folder, 1000 * (options.count or 1000))
-                passed += 1
-            except (AssertionError, binding.Refused) as error:
-                failed += 1
-                print(f"{case.__name__}: {type(error).__name__} {error}")
-    print(f"onnx_random: {passed} passed, {failed} failed")
-    return 1 if failed else 0
+        cases = [(case.__name__, functools.partial(case, context, folder, count))
+                 for case in (uniform, normal, bernoulli, multinomial, dropout)]
+        return onnx_import.run_cases("onnx_random", cases)
 
 
 if __name__ == "__main__":

@@ -126,10 +126,7 @@ def main():
         print("\n".join(missing))
         print(f"onnx_versions: {len(missing)} versions with another schema that no row has")
         return 1 if missing else 0
-    context = binding.Context(options.build)
-    for name, (result, kinds) in onnx_import.FUNCTIONS.items():
-        function = getattr(context.c, name)
-        function.restype, function.argtypes = result, kinds
+    context = onnx_import.importing_context(options.build)
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
         for row in onnx_version_rows.rows():

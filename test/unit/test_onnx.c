@@ -163,7 +163,6 @@ static void given_shapes_fix_sizes(void **state) {
           (const char *const[]){"'z' is to have 4", "'m', which is 3 by another", NULL});
 }
 
-/* Exporters write sums of sizes as a name. */
 /* A given shape is that of a tensor, also of an optional one; tensors of sequences have their own sizes. */
 static void given_shapes_are_of_tensors(void **state) {
   (void)state;
@@ -196,6 +195,7 @@ static void given_shapes_are_of_tensors(void **state) {
           (const char *const[]){"'s' is a sequence; takes shapes of tensors", NULL});
 }
 
+/* Exporters write sums of sizes as a name. */
 static void sizes_may_be_sums(void **state) {
   int64_t shape[2];
   const int64_t values[] = {3, 5};

@@ -1,0 +1,51 @@
+/* The state of the choice which values are stored before packing (recomputed.c), and the rules that are told
+ * from the graph alone, before costs are compared. */
+#ifndef VIEWFOLD_PASSES_FUSE_VALUES_H
+#define VIEWFOLD_PASSES_FUSE_VALUES_H
+
+#include "passes/cost/cost.h"
+#include "passes/fuse/stored.h"
+#include "passes/patterns/constant_values.h"
+
+/* Operations that a kernel more must save: a launch of 0.2 us. */
+enum { FUSE_KERNEL_COST = 1 << 14 };
+
+/* What is fused into a value: a FUSE_PRODUCT that tiles compute, or a FUSE_SHORT one, of few terms;
+ * FUSE_SEPARATE: it is stored. A byte of each value, 0 for others. */
+enum { FUSE_PRODUCT = 1, FUSE_SHORT, FUSE_SEPARATE };
+/* Why a value is not stored: as kept_values.c finds it. A byte of each
+ * value, 0 for others. */
+enum { FUSE_OF_INDICES = 1, FUSE_WIDENED, FUSE_BELOW_MASK, FUSE_KEPT };
+typedef struct fuse_values {
+  ir_graph *g;
+  ir_ref *live;
+  size_t count, cap;
+  /* by node */
+  double *evaluations;
+  uint16_t *cost;
+  ir_ref *place;       /* as in pass_sharing */
+  uint8_t *recomputed; /* needed at several places */
+  uint8_t *epilogue;   /* as pass_epilogues leaves it */
+  uint8_t *kept;       /* why it is not stored here; 0: it may be */
+  uint8_t *product;    /* FUSE_PRODUCT, FUSE_SHORT: one is fused into it; FUSE_SEPARATE: it is stored for the
+                          sake of lanes */
+  uint8_t *hard;       /* an elementary function of it is in the same kernel */
+  uint8_t *stored;     /* PACK_STORED */
+  pass_constant_values constants;
+} fuse_values;
+
+/* An elementary function, or what costs as much. */
+static inline bool fuse_is_elementary(const ir_node *n) {
+  return pass_element_cost(n) >= SCHEDULE_MIN_STORED_COST;
+}
+
+/* kept_values.c: sets `kept`. */
+void fuse_keep_masked(fuse_values *v);
+void fuse_keep_weights(fuse_values *v);
+/* separate_products.c: sets `product`, with the values that are stored so that each kernel has one product.
+ */
+void fuse_separate_products(fuse_values *v);
+/* short_rows.c: marks what is stored so that elementary functions have lanes. Needs costs. */
+void fuse_separate_short_rows(fuse_values *v);
+
+#endif
