@@ -109,6 +109,7 @@ bool cg_is_by_lane(void *emitter, ir_ref ref) {
 
 void cg_after_lanes(void *emitter, ir_ref ref) {
   cg_emitter *e = emitter;
+  cg_target_align_stack(e->context, e->function, e->target); /* there are more values than registers */
   const uint64_t *lanes = cg_lanes(e->nest, ref);
   cg_first_lane(&e->order, lanes);
   do cg_emit_ahead(e, ref);

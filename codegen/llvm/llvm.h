@@ -24,6 +24,13 @@
 #include "codegen/emit/emission_order.h"
 #include "codegen/emit/transpose.h"
 
+/* An address that others are at constant distances from (cg_address), and the block that computes it. */
+typedef struct cg_anchor {
+  LLVMValueRef memory, base, address;
+  LLVMBasicBlockRef block;
+} cg_anchor;
+enum { CG_ANCHORS = 8 }; /* anchors that are remembered: of so many streams at a time */
+
 typedef struct cg_emitter {
   cg_order order;
   cg_nest *nest; /* the order's */
@@ -42,11 +49,15 @@ typedef struct cg_emitter {
   LLVMValueRef status; /* address of the launch's status word */
   LLVMTypeRef i1, i64, f32, f64, pointer;
   unsigned invariant, weights, nontemporal; /* metadata kinds */
+  cg_anchor anchors[CG_ANCHORS];            /* the last ones, in turn */
+  uint32_t next_anchor;
 } cg_emitter;
 
 /* target.c: the only place that knows processors by name */
 ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachineRef *out, ir_error *error);
 void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const ir_target *target);
+/* The function's stack is aligned to vectors. */
+void cg_target_align_stack(LLVMContextRef context, LLVMValueRef function, const ir_target *target);
 bool cg_target_rounds(const ir_target *target);  /* floor, ceil, trunc and round in one instruction */
 bool cg_target_gathers(const ir_target *target); /* masked gathers of 4- and 8-byte elements */
 /* Are vectors of 64-bit integers and of floats converted by halves? No instruction converts them, and four

@@ -119,7 +119,10 @@ static bool may_vectorize(loop_nest *n, uint32_t axis) {
  * with four streams 15.9, and prefetches make that 16.3. Chains of operations leave no registers to a second
  * row. */
 static void choose_streams(loop_nest *n, ir_ref reduce) {
-  enum { STREAMS = 2, MIN_PAIRS = 16 }; /* MIN_PAIRS: one for each of sixteen threads, 32 streams */
+  enum {
+    STREAMS = 2,   /* rows that are read together, as measured above */
+    MIN_PAIRS = 16 /* pairs of rows: one for each of sixteen threads, 32 streams */
+  };
   ir_graph *g = n->g;
   const ir_node *r = ir_get(g, reduce);
   ir_ref loads[LOOP_MAX_NODES], range = r->src[r->nsrc - 1];

@@ -1,0 +1,47 @@
+# Sums of columns of a large parameter, as wide as a page: more sums than registers.
+
+<<< columns.vf
+graph @columns(%x: f32[100,8192]) {
+  %s = sum %x axes=[0]
+  return %s
+}
+graph @greatest(%x: i32[96,8192]) {
+  %m = max %x axes=[0]
+  return %m
+}
+graph @numbers() {
+  %i = iota axis=0 shape=[819200] dtype=f32
+  %p = mul %i, 0.6180339
+  %f = floor %p
+  %d = sub %p, %f
+  %x = reshape %d shape=[100,8192]
+  return %x
+}
+>>>
+<<< wide.sh
+viewfold dump "$@" --target 'triple=x86_64-unknown-linux-gnu features=+avx512f vector_bytes=64 registers=32 l2=65536' columns.vf
+>>>
+
+== eight rows are added to each sum while it is in a register, those that fill no eight one by one
+$ sh wide.sh --stage=loops --graph columns | grep -c 'load p1'
+9
+$ sh wide.sh --stage=loops --graph greatest | grep -c 'load p1'
+8
+
+== sum by sum: an addition adds to the one before it, not to that of another column
+$ sh wide.sh --stage=llvm --graph columns | grep 'fadd' | head -8 |
+> awk 'NR > 1 && $7 != last "," { print "not after " last ": " $0 } { last = $1 }'
+
+== of the rows that come next, the first two lines of each are prefetched
+$ sh wide.sh --stage=asm --graph columns | grep -c 'prefetcht0'
+18
+
+== sums that are kept in memory are aligned to vectors
+$ sh wide.sh --stage=asm --graph columns | grep -c 'andq.*[$]-64, %rsp'
+1
+
+== the terms are added in the same order as where registers hold the sums
+$ viewfold run --graph numbers --out x=x.npy columns.vf > made
+$ viewfold run --graph columns --target 'l2=65536' --in x=x.npy --out s=wide.npy columns.vf > wide
+$ viewfold run --graph columns --target 'l2=1073741824' --in x=x.npy --out s=narrow.npy columns.vf > narrow
+$ cmp wide.npy narrow.npy
