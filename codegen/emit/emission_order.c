@@ -195,7 +195,8 @@ static void emit_node(cg_order *o, ir_ref ref) {
   cg_define(o, ref, unrolled);
 }
 
-void cg_emit_visited(cg_order *o, bool reads) {
+/* Appends the visited nodes and their operands to the list, those to be emitted, sources first. */
+static void list_visited(cg_order *o, bool reads) {
   size_t first = o->list_count;
   while (o->stack_count && !o->failed) {
     ir_ref ref = o->stack[--o->stack_count];
@@ -205,12 +206,36 @@ void cg_emit_visited(cg_order *o, bool reads) {
     if (!o->emits->visit_operands || !o->emits->visit_operands(o->emitter, ref, cg_visit, o))
       cg_operands(o->nest, ref, !now && !(reads && may_not_run(o, ref)), cg_visit, o);
   }
-  size_t end = o->list_count;
-  if (end > first) qsort(o->list + first, end - first, sizeof *o->list, ascending);
-  for (size_t i = first; i < end && !o->failed; i++)
+  if (o->list_count > first) qsort(o->list + first, o->list_count - first, sizeof *o->list, ascending);
+  o->stack_count = 0;
+}
+
+/* Emits what the list holds from `first` on, and removes it from there. */
+static void emit_listed(cg_order *o, size_t first) {
+  for (size_t i = first, end = o->list_count; i < end && !o->failed; i++)
     if (!o->values[o->list[i]]) emit_node(o, o->list[i]);
   o->list_count = first;
-  o->stack_count = 0;
+}
+
+/* Emits the loads among those listed from `first` on that prefetch, and what they need. They come before
+ * other loads: a compiler moves no load across a prefetch, so each load before one would hold a register from
+ * there to its use. */
+static void emit_prefetches(cg_order *o, size_t first) {
+  size_t end = o->list_count;
+  cg_begin_visit(o);
+  for (size_t i = first; i < end; i++) {
+    const ir_node *n = ir_get(o->g, o->list[i]);
+    if (n->op == IR_OP_LOAD && ir_arg_int(n)) cg_visit(o, o->list[i]);
+  }
+  list_visited(o, true);
+  emit_listed(o, end);
+}
+
+void cg_emit_visited(cg_order *o, bool reads) {
+  size_t first = o->list_count;
+  list_visited(o, reads);
+  emit_prefetches(o, first);
+  emit_listed(o, first);
 }
 
 void cg_begin_visit(cg_order *o) {
