@@ -57,10 +57,14 @@ static ir_ref power_of_two(const ir_format *m, ir_ref bits) {
   return ir_el_float(m, ir_el_shl(m, bits, m->fraction));
 }
 
-/* p * 2^n, where the low bits of `bits` are n + 2 bias: with h = floor(n / 2), (p * 2^h) * 2^(n - h) */
-static ir_ref scale(const ir_format *m, ir_ref p, ir_ref bits) {
-  ir_ref half = ir_el_shr(m, bits, 1), first = power_of_two(m, half);
-  return ir_el_mul(m, ir_el_mul(m, p, first), power_of_two(m, ir_el_sub(m, bits, half)));
+/* p * 2^n, where the low bits of `bits` are n + 2 bias: with h = floor(n / 2), (p * 2^h) * 2^(n - h). 0 where
+ * the bool `zero` holds, if it is not 0: there the second factor is 0, so that no result is subnormal before
+ * it is rounded, for which processors take more than a hundred cycles. */
+static ir_ref scale(const ir_format *m, ir_ref p, ir_ref bits, ir_ref zero) {
+  ir_ref half = ir_el_shr(m, bits, 1), first = power_of_two(m, half),
+         second = power_of_two(m, ir_el_sub(m, bits, half));
+  if (zero) second = ir_el_where(m, zero, ir_el_const(m, 0), second);
+  return ir_el_mul(m, ir_el_mul(m, p, first), second);
 }
 
 /* r + *rest = x - n ln 2; the low bits of *bits are n + bias. rest, when not NULL, is the rounding error of
@@ -75,12 +79,14 @@ static ir_ref reduce_argument(const ir_format *m, ir_ref x, int bias, ir_ref *bi
   return r;
 }
 
-/* exp(-104) and exp(-746) round to 0; exp(89) and exp(710) overflow. */
+/* exp(-104) and exp(-746) round to 0; exp(89) and exp(710) overflow. Masked scores of attention are so small
+ * that they end there. */
 ir_ref ir_el_exp(const ir_format *m, ir_ref x) {
   bool wide = m->type == IR_F64;
-  ir_ref near = ir_el_clamp(m, x, wide ? -746 : -104, wide ? 710 : 89), bits;
+  double least = wide ? -746 : -104;
+  ir_ref near = ir_el_clamp(m, x, least, wide ? 710 : 89), bits;
   ir_ref r = reduce_argument(m, near, 2 * bias_of(m), &bits, NULL);
-  return scale(m, POLY(m, r, exp), bits);
+  return scale(m, POLY(m, r, exp), bits, ir_el_lt(m, x, ir_el_const(m, least)));
 }
 
 ir_ref ir_el_exp_normal(const ir_format *m, ir_ref x) {
@@ -138,7 +144,7 @@ ir_ref ir_el_half_exp_less_one(const ir_format *m, ir_ref x) {
 ir_ref ir_el_exp2_sum(const ir_format *m, ir_ref hi, ir_ref lo) {
   ir_ref bits, n = ir_el_round(m, hi, 0, 2 * bias_of(m), &bits), r = ir_el_sub(m, hi, n);
   if (lo) r = ir_el_add(m, r, lo);
-  return scale(m, POLY(m, r, exp2_), bits);
+  return scale(m, POLY(m, r, exp2_), bits, 0);
 }
 
 /* 2^-151 and 2^-1076 round to 0. */
