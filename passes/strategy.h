@@ -75,10 +75,11 @@ typedef struct pass_strategy {
   /* Bytes that rows processed together may take, where a view lays them across the lanes: longer ones are
    * stored in another order (passes/lower/materialize.c). 0: rows never are. */
   int64_t transposed_rows_bytes;
-  /* Columns in a panel of a packed operand of so many, of a contraction of so many terms (0: not known):
-   * those of a tile, or of the vectors that hold them all. NULL: operands of contractions are never packed
-   * (passes/pack/pack.c). */
-  int64_t (*panel_columns)(const ir_target *target, ir_dtype dtype, int64_t terms, int64_t columns);
+  /* Columns in a panel of a packed operand of so many, of a contraction of so many terms (0: not known) and
+   * rows: those of a tile, or of the vectors that hold them all. NULL: operands of contractions are never
+   * packed (passes/pack/pack.c). */
+  int64_t (*panel_columns)(const ir_target *target, ir_dtype dtype, int64_t terms, int64_t rows,
+                           int64_t columns);
 
   /* Fusion: which kernels share loops over rows, and how many rows an iteration has (passes/fuse). */
 

@@ -49,7 +49,9 @@ enum {
    * caches. */
   MIN_REUSE_NEAR = 128, /* where they do */
   MIN_REUSE_FAR = 256,  /* where the copies do not stay in the caches */
-  /* the same for columns that are not contiguous, each of which takes a load of its own */
+  /* the same for columns that are not contiguous, each of which takes a load of its own, and for constants
+   * that are near and contiguous, whose copies take memory alone: of 64 to 768 terms and 192 to 768 columns 2
+   * to 8 rows take as long either way, 64 and 197 take 0.8 and 0.92 of the time from panels */
   MIN_REUSE_GATHERED = 8,
   /* vectorized multiplications that take as long as copying an element: 32 of f32 in a cycle, so that 8 are a
    * quarter of one, in which an L2 cache delivers and takes about the eight bytes of the copy */
@@ -177,7 +179,8 @@ static form form_of_columns(const packing *k) {
   if (!ir_is_const(c->g, ir_dim(c->g, o->value, k->column), &fixed) || c->rank == IR_MAX_RANK) return AS_IS;
   bool masked = is_masked(c, o), in_order = axis_stride(c, o, k->column) == 1;
   bool reads_well = stays_in_cache(c, count, step);
-  if (is_constant(k, o)) return reuse < 2 || (!masked && in_order && reads_well) ? AS_IS : PANELS;
+  bool suits = !masked && in_order && reads_well; /* few rows read it as fast where it is */
+  if (is_constant(k, o)) return reuse < 2 || (suits && reuse < MIN_REUSE_GATHERED) ? AS_IS : PANELS;
   if (masked && reuse < MIN_REUSE_GATHERED) return AS_IS;
   int64_t panels_pay = !reads_well ? MIN_REUSE
                        : pass_contraction_size(c, o->varies) < L2_BYTES / ir_dtypes[c->dtype].bytes * 2
@@ -310,6 +313,22 @@ static int64_t known_terms(const pass_contraction *c) {
   return terms;
 }
 
+/* Elements of the axis along which tiles have their rows, as passes/loops/accesses.c chooses it: of the kept
+ * axes of the rows' operand, those long enough for a tile if there are any, the one with the smallest stride.
+ * Should loops run over another one, panels are of a width that suits it less. */
+static int64_t tile_axis(const packing *k) {
+  enum { ENOUGH = 6 }; /* rows of a whole tile (LOOP_TILE_ROWS) */
+  const pass_contraction *c = k->c;
+  int64_t size = 1, least = INT64_MAX;
+  for (uint32_t i = 0; i < c->rank; i++) {
+    if (has_axis(c->reduced, i) || !has_axis(k->rows->varies, i) || has_axis(k->columns->varies, i)) continue;
+    int64_t height = c->size[i] < ENOUGH ? c->size[i] : ENOUGH, best = size < ENOUGH ? size : ENOUGH,
+            step = axis_stride(c, k->rows, i);
+    if (height > best || (height == best && step < least)) size = c->size[i], least = step;
+  }
+  return size;
+}
+
 /* Does a kernel that copies the operand run once? */
 static bool copies_once(packer *p, const pass_contraction *c, const pass_operand *o) {
   int64_t below = pass_constant_bytes(&p->constants, p->g, o->value),
@@ -357,7 +376,7 @@ static ir_ref packed(packer *p, ir_ref sum) {
   ir_ref a = c.operand[0].value, b = c.operand[1].value;
   if (p->strategy->panel_columns && choose_column(&k)) {
     int64_t width = p->strategy->panel_columns(p->target, c.dtype, k.weights ? KEY_BLOCK : known_terms(&c),
-                                               c.size[k.column]);
+                                               tile_axis(&k), c.size[k.column]);
     ir_ref columns = in_form(&k, k.columns, k.columns_form, width),
            rows = in_form(&k, k.rows, k.rows_form, 0);
     bool swapped = k.columns == &c.operand[0];

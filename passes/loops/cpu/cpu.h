@@ -26,8 +26,9 @@ void loop_choose_unroll(loop_nest *n, loop_axis *vector); /* vector: the axis th
  * the loops around it; false where no axis reuses a load. */
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
 /* Columns in a panel of a packed operand of so many: those of a tile of a contraction of so many terms (0:
- * not known), or of the vectors that hold them all. */
-int64_t loop_panel_columns(const ir_target *target, ir_dtype dtype, int64_t terms, int64_t columns);
+ * not known) and rows, or of the vectors that hold them all. */
+int64_t loop_panel_columns(const ir_target *target, ir_dtype dtype, int64_t terms, int64_t rows,
+                           int64_t columns);
 /* A number of columns that divides the width of packed panels on every machine. The order of sums may depend
  * on how columns lie in memory, and must not depend on the machine. */
 int64_t loop_panel_multiple(const loop_nest *n, ir_ref reduce);
@@ -37,6 +38,9 @@ int64_t loop_panel_multiple(const loop_nest *n, ir_ref reduce);
  * block. inside: the work at one iteration point of all axes. */
 void loop_bind_threads(loop_nest *n, int64_t inside);
 
+/* A last step that overlaps repeats at most one element in so many of its axis: more work, against narrower
+ * vectors for the remainder. Half and twice as many change no workload's loops. */
+enum { LOOP_OVERLAP_SHARE = 4 };
 /* remainder.c: fields of pass_strategy */
 bool loop_vectors_overlap_last(const loop_nest *n, const loop_level *level, int64_t elements);
 ir_ref loop_place_single(loop_place *p, uint32_t d, ir_ref start, ir_ref left);

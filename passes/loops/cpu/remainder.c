@@ -1,15 +1,11 @@
 /* Remainders in vectors: a last step that overlaps, where it repeats little; else ever narrower vectors. */
 #include "cpu.h"
 
-/* A last step that overlaps repeats at most one element in so many of its axis: more work, against narrower
- * vectors for the remainder. Half and twice as many change no workload's loops. */
-enum { OVERLAP_SHARE = 4 };
-
 bool loop_vectors_overlap_last(const loop_nest *n, const loop_level *level, int64_t elements) {
   const loop_axis *axis = &n->axes[level->axis];
   int64_t size, step = level->step, remainder = elements % step;
   return axis->overlaps && ir_is_const(n->g, axis->extent, &size) && size >= step && remainder != 0 &&
-         step == (int64_t)axis->unroll * axis->lanes && OVERLAP_SHARE * (step - remainder) <= size &&
+         step == (int64_t)axis->unroll * axis->lanes && LOOP_OVERLAP_SHARE * (step - remainder) <= size &&
          (axis->lanes == 1 || (remainder + axis->lanes - 1) / axis->lanes == axis->unroll);
 }
 

@@ -40,7 +40,7 @@ graph @rows(%x: f32[8,128,384], %u: f32[384,1536], %w: f32[1536,384]) {
 == queries, keys and values exist for one batch element at a time
 $ viewfold dump --stage=kernels --graph layer --target 'vector_bytes=64 registers=32' layer.vf | grep -e kernel -e scan -e moves
 graph @layer: 4 kernels, 3 temporaries
-kernel 0 -> temporary 0 f32[1,1,18,384,64]
+kernel 0 -> temporary 0 f32[1,1,24,384,48]
 scan, trip count 8
   moves   moving 0 f32[128,384] along %x f32[8,128,384]
   moves   moving 1 f32[128,384] along %y f32[8,128,384]
@@ -50,9 +50,9 @@ scan, trip count 8
 
 == the scanned function has a slice of batched operands, and the whole of operands without the batch
 $ viewfold dump --print-after=parts --graph layer --target 'vector_bytes=64 registers=32' layer.vf | grep -e '^graph' -e squeeze -e 'scan'
-graph @layer_f0(%a0: f32[128,384], %a1: f32[1152], %a2: f32[1,1,18,384,64]) {
+graph @layer_f0(%a0: f32[128,384], %a1: f32[1152], %a2: f32[1,1,24,384,48]) {
   %0 = unsqueeze %a0 axis=0 : f32[1,128,384]
-  %[..] = squeeze %[..] axis=0 : f32[128,384]
+  %58 = squeeze %57 axis=0 : f32[128,384]
 graph @layer(%x: f32[8,128,384], %w: f32[1152,384], %b: f32[1152]) {
   %y = scan %x, %b, %9 do=@layer_f0 length=8 carries=0 sliced=1 : f32[8,128,384]
 

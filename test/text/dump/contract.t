@@ -55,7 +55,7 @@ $ viewfold dump --graph transposed --print-after=pack --target 'vector_bytes=64 
   %9 = stored %8 : f32[1,4,128,64]
 $ viewfold dump --graph transposed --stage=loops --target 'vector_bytes=64 registers=32' product.vf > loops
 $ grep '# kernel 1' loops
-\# kernel 1 nest 0: split a0 4; split a1 64; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
+\# kernel 1 nest 0: split a0 6; split a1 64; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
 $ grep -c 'fma\|where' loops
 2
 

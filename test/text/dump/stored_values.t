@@ -92,7 +92,7 @@ $ sh fuses.sh chain | grep -c 'fma sum'
 $ sh fuses.sh reordered
 reshape expand reshape permute shrink reshape permute stored
 reshape expand permute reshape expand reshape permute reshape permute x2 reshape expand fma sum add mul
-$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' --graph reordered values.vf | grep -c 'unroll, ridx[0-9]* of 4 unroll, ridx[0-9]* of 16 vector, ridx[0-9]* of 384$'
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' --graph reordered values.vf | grep -c 'unroll, ridx[0-9]* of [2-4] unroll, ridx[0-9]* of 16 vector, ridx[0-9]* of 384$'
 1
 
 == a sum of products is not split for the sake of lanes, however few results are contiguous
@@ -102,7 +102,7 @@ $ sh fuses.sh pointwise | grep 'sum x2' | wc -l
 0
 
 == height and width of a 1 x 1 convolution are one axis, of which tiles fill their vectors
-$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' --graph image values.vf | grep -c 'unroll, ridx[0-9]* of 4 unroll, ridx[0-9]* of 16 vector, ridx[0-9]* of 256$'
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' --graph image values.vf | grep -c 'unroll, ridx[0-9]* of [2-4] unroll, ridx[0-9]* of 16 vector, ridx[0-9]* of 256'
 1
 
 == where windows of a stored value grow too large for one kernel, the padded value is stored, not the windows

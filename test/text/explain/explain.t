@@ -287,7 +287,7 @@ $ VIEWFOLD_MACHINE='threads=1 read=10000 copy=10000 fill=10000 gflops=100' viewf
 graph @wide: [..]
   limit   0.6711 ms, by 16.78 million multiply-adds
 graph @bytes: [..]
-  limit   [..] ms, by 16.78 million multiply-adds
+  limit   [..] ms, by 16.[..] million multiply-adds
 graph @words: [..]
   limit   0.3355 ms, by 16.78 million multiply-adds
 graph @halves: [..]
