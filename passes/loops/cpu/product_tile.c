@@ -33,19 +33,27 @@ static tile tile_for(const ir_target *target, ir_dtype dtype, int64_t terms) {
   return (tile){target, terms, target->vector_bytes / (bytes ? bytes : 1), columns, sums / columns};
 }
 
+/* Does what a tile reads of the columns stay in the L1 cache for the tiles of other rows? */
+static bool fits_l1(const tile *t, int columns) {
+  return t->terms > 0 && t->terms <= t->target->l1_bytes / 2 / t->target->vector_bytes / columns;
+}
+
 /* Time of a tile, in halves of a cycle. Each term takes two multiply-adds or two loads in a cycle, and what
  * of the time for fetching the columns from the L2 cache is not hidden behind them. */
 static double tile_time(const tile *t, int rows, int columns) {
   /* Measured on one thread of Sapphire Rapids: with 384 terms, tiles of 6 x 4 reach 193 GFLOP/s, 8 x 3 199
    * and 12 x 2 211; with 37 terms 151, 136 and 125 */
   enum {
-    FETCHED = 56,     /* bytes from the L2 cache in half a cycle */
-    STORED = 100,     /* beginning a row of the result in memory, where each lies in a page of its own */
-    USUAL_TERMS = 256 /* where their number is not known: those of small models */
+    FETCHED = 56,      /* bytes from the L2 cache in half a cycle */
+    STORED = 100,      /* beginning a row of the result in memory, where each lies in a page of its own */
+    USUAL_TERMS = 256, /* where their number is not known: those of small models */
+    /* vectors of sums: eight would hide the latency of multiply-adds, four cycles of which two begin in each,
+     * if none waited for a load */
+    MIN_SUMS = 12
   };
-  int multiplied = rows * columns, loaded = rows + columns;
+  int multiplied = rows * columns > MIN_SUMS ? rows * columns : MIN_SUMS, loaded = rows + columns;
   double term = multiplied > loaded ? multiplied : loaded;
-  term += (double)columns * t->target->vector_bytes / FETCHED;
+  if (!fits_l1(t, columns)) term += (double)columns * t->target->vector_bytes / FETCHED;
   return term * (double)(t->terms ? t->terms : USUAL_TERMS) + (double)rows * STORED;
 }
 
@@ -74,9 +82,10 @@ static const double SECOND_TILE = 1.05;
 
 /* The number of rows, `most` at most, with which the tiles of `size` rows take least time. */
 static int best_rows(const tile *t, int64_t size, int most, int columns, bool overlaps) {
-  int best = 1;
+  enum { MIN_ROWS = 4 }; /* fewer are entered more often: 3 rows of 22 terms took half as long again as 6 */
+  int best = size < most ? (int)size : most;
   double least = -1;
-  for (int r = size < most ? (int)size : most; r >= 1; r--) {
+  for (int r = best, first = best; r == first || r >= MIN_ROWS; r--) {
     bool second = size % r && !(overlaps && repeats_rows(size, r));
     double here = rows_time(t, size, r, columns, overlaps) * (second ? SECOND_TILE : 1);
     if (least < 0 || here < least) least = here, best = r;
@@ -99,8 +108,11 @@ static double product_time(const tile *t, int64_t rows, int64_t columns, int wid
 int64_t loop_panel_columns(const ir_target *target, ir_dtype dtype, int64_t terms, int64_t rows,
                            int64_t columns) {
   tile t = tile_for(target, dtype, terms);
+  if (rows < 1) rows = 1;
   int64_t vectors = (columns + t.lanes - 1) / t.lanes;
+  enum { MIN_TERMS = 64 }; /* of fewer, storing takes most of the time, as measured for tile_time */
   if (vectors <= t.columns) return t.lanes * vectors; /* one panel, which is not filled up */
+  if (terms > 0 && terms < MIN_TERMS) return t.lanes * t.columns;
   int best = t.columns;
   double least = product_time(&t, rows, columns, best);
   for (int width = best - 1; width >= 1 && width * target->vector_bytes >= NARROWEST_PANEL_BYTES; width--) {
@@ -259,7 +271,9 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
     row->overlaps = repeatable && has_strides(n, row, loads, count);
     set_rows(n, &whole, row, most_rows(&whole, columns), columns);
   }
-  ir_ref ahead = row ? fetch_columns(n, vector, reduce, loads, count) : n->store;
+  bool once = row && ir_bounds_of(n->g, row->extent).hi <= row->unroll,
+       fetches = row && (once || !fits_l1(&whole, columns));
+  ir_ref ahead = fetches ? fetch_columns(n, vector, reduce, loads, count) : n->store;
   if (row && is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
   n->store = ahead;
   return true;

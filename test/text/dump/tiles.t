@@ -32,7 +32,7 @@ split a0 8; split a1 48; split a1 16; reorder
 == of few terms rows are stored in more bytes together
 $ sh shape.sh short
 $ grep -o '^# kernel 1 .* reorder' loops
-\# kernel 1 nest 0: split a0 6; split a2 64; split a2 16; reorder
+\# kernel 1 nest 0: split a0 4; split a2 64; split a2 16; reorder
 
 == all columns that one tile can have are one panel, which is not filled up
 $ sh shape.sh narrow
