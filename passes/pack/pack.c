@@ -350,7 +350,7 @@ static int64_t known_terms(const pass_contraction *c) {
  * axes of the rows' operand, those long enough for a tile if there are any, the one with the smallest stride.
  * Should loops run over another one, panels are of a width that suits it less. */
 static int64_t tile_axis(const packing *k) {
-  enum { ENOUGH = 6 /* LOOP_TILE_ROWS */ };
+  enum { ENOUGH = 6 }; /* rows of a whole tile (LOOP_TILE_ROWS) */
   const pass_contraction *c = k->c;
   int64_t size = 1, least = INT64_MAX;
   for (uint32_t i = 0; i < c->rank; i++) {

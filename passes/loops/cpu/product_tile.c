@@ -33,16 +33,27 @@ static tile tile_for(const ir_target *target, ir_dtype dtype, int64_t terms) {
   return (tile){target, terms, target->vector_bytes / (bytes ? bytes : 1), columns, sums / columns};
 }
 
+/* Does what a tile reads of the columns stay in the L1 cache for the tiles of other rows? */
+static bool fits_l1(const tile *t, int columns) {
+  return t->terms > 0 && t->terms <= t->target->l1_bytes / 2 / t->target->vector_bytes / columns;
+}
+
 /* Time of a tile, in halves of a cycle. Each term takes two multiply-adds or two loads in a cycle, and what
  * of the time for fetching the columns from the L2 cache is not hidden behind them. */
 static double tile_time(const tile *t, int rows, int columns) {
-  /* FETCHED: bytes from the L2 cache in half a cycle. STORED: beginning a row of the result in memory, where
-   * each lies in a page of its own. Measured on one thread of Sapphire Rapids: with 384 terms, tiles of 6 x 4
-   * reach 193 GFLOP/s, 8 x 3 199 and 12 x 2 211; with 37 terms 151, 136 and 125 */
-  enum { FETCHED = 56, STORED = 100, USUAL_TERMS = 256 /* where their number is not known */ };
-  int multiplied = rows * columns, loaded = rows + columns;
+  /* Measured on one thread of Sapphire Rapids: with 384 terms, tiles of 6 x 4 reach 193 GFLOP/s, 8 x 3 199
+   * and 12 x 2 211; with 37 terms 151, 136 and 125 */
+  enum {
+    FETCHED = 56,      /* bytes from the L2 cache in half a cycle */
+    STORED = 100,      /* beginning a row of the result in memory, where each lies in a page of its own */
+    USUAL_TERMS = 256, /* where their number is not known: those of small models */
+    /* vectors of sums: eight would hide the latency of multiply-adds, four cycles of which two begin in each,
+     * if none waited for a load */
+    MIN_SUMS = 12
+  };
+  int multiplied = rows * columns > MIN_SUMS ? rows * columns : MIN_SUMS, loaded = rows + columns;
   double term = multiplied > loaded ? multiplied : loaded;
-  term += (double)columns * t->target->vector_bytes / FETCHED;
+  if (!fits_l1(t, columns)) term += (double)columns * t->target->vector_bytes / FETCHED;
   return term * (double)(t->terms ? t->terms : USUAL_TERMS) + (double)rows * STORED;
 }
 
@@ -71,9 +82,10 @@ static const double SECOND_TILE = 1.05;
 
 /* The number of rows, `most` at most, with which the tiles of `size` rows take least time. */
 static int best_rows(const tile *t, int64_t size, int most, int columns, bool overlaps) {
-  int best = 1;
+  enum { MIN_ROWS = 4 }; /* fewer are entered more often: 3 rows of 22 terms took half as long again as 6 */
+  int best = size < most ? (int)size : most;
   double least = -1;
-  for (int r = size < most ? (int)size : most; r >= 1; r--) {
+  for (int r = best, first = best; r == first || r >= MIN_ROWS; r--) {
     bool second = size % r && !(overlaps && repeats_rows(size, r));
     double here = rows_time(t, size, r, columns, overlaps) * (second ? SECOND_TILE : 1);
     if (least < 0 || here < least) least = here, best = r;
@@ -82,8 +94,7 @@ static int best_rows(const tile *t, int64_t size, int most, int columns, bool ov
 }
 
 /* Time of a contraction with panels so many vectors wide. Columns that fill no vector are a narrower one for
- * each power of two in their number, unless all are in one panel, where the last vector begins further back.
- */
+ * each power of two in their number. */
 static double product_time(const tile *t, int64_t rows, int64_t columns, int width) {
   int64_t panel = (int64_t)width * t->lanes, left = columns % panel, vectors = left / t->lanes;
   int height = best_rows(t, rows, most_rows(t, width), width, true);
@@ -97,8 +108,11 @@ static double product_time(const tile *t, int64_t rows, int64_t columns, int wid
 int64_t loop_panel_columns(const ir_target *target, ir_dtype dtype, int64_t terms, int64_t rows,
                            int64_t columns) {
   tile t = tile_for(target, dtype, terms);
+  if (rows < 1) rows = 1;
   int64_t vectors = (columns + t.lanes - 1) / t.lanes;
+  enum { MIN_TERMS = 64 }; /* of fewer, storing takes most of the time, as measured for tile_time */
   if (vectors <= t.columns) return t.lanes * vectors; /* one panel, which is not filled up */
+  if (terms > 0 && terms < MIN_TERMS) return t.lanes * t.columns;
   int best = t.columns;
   double least = product_time(&t, rows, columns, best);
   for (int width = best - 1; width >= 1 && width * target->vector_bytes >= NARROWEST_PANEL_BYTES; width--) {
@@ -173,8 +187,10 @@ static bool has_strides(loop_nest *n, const loop_axis *a, const ir_ref *loads, u
   return true;
 }
 
-/* Vectors in a panel of the packed columns, of which the index takes a quotient; 0: they are not packed. */
-static int panel_vectors(loop_nest *n, const loop_axis *vector, const ir_ref *loads, uint32_t count) {
+/* Vectors in a panel of the packed columns, of which the index takes a quotient, `most` at most; 0: they are
+ * not packed. */
+static int panel_vectors(loop_nest *n, const loop_axis *vector, const ir_ref *loads, uint32_t count,
+                         int most) {
   ir_ref quotients[LOOP_MAX_TERM_LOADS];
   int64_t width, stride;
   for (uint32_t i = 0; i < count; i++) {
@@ -183,7 +199,8 @@ static int panel_vectors(loop_nest *n, const loop_axis *vector, const ir_ref *lo
     for (uint32_t q = 0; q < found; q++) {
       const ir_node *d = ir_get(n->g, quotients[q]);
       if (ir_is_const(n->g, d->src[1], &width) && width % vector->lanes == 0 &&
-          affine_stride(n->g, d->src[0], vector->range, &stride) && stride == 1)
+          width / vector->lanes <= most && affine_stride(n->g, d->src[0], vector->range, &stride) &&
+          stride == 1)
         return (int)(width / vector->lanes);
     }
   }
@@ -247,14 +264,16 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   vector->overlaps = repeatable && strides;
   if (window) columns = 1;
   else if (strides) columns = tile_columns(n, row, reduce, sums);
-  int panel = window ? 0 : panel_vectors(n, vector, loads, count);
+  int panel = window ? 0 : panel_vectors(n, vector, loads, count, whole.columns);
   vector->unroll = columns = panel ? panel : fitting(n, vector, columns);
   if (window) set_rows(n, &whole, window, WINDOW_ROWS, 1);
   if (row) {
     row->overlaps = repeatable && has_strides(n, row, loads, count);
     set_rows(n, &whole, row, most_rows(&whole, columns), columns);
   }
-  ir_ref ahead = row ? fetch_columns(n, vector, reduce, loads, count) : n->store;
+  bool once = row && ir_bounds_of(n->g, row->extent).hi <= row->unroll,
+       fetches = row && (once || !fits_l1(&whole, columns));
+  ir_ref ahead = fetches ? fetch_columns(n, vector, reduce, loads, count) : n->store;
   if (row && is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
   n->store = ahead;
   return true;

@@ -52,10 +52,10 @@ graph @channels(%x: f32[4,64,40,40], %w: f32[64,1,3,3]) {
 
 == a column-major operand is copied into panels; activations are fused into the tile
 $ viewfold dump --graph transposed --print-after=pack --target 'vector_bytes=64 registers=32' product.vf | grep stored
-  %9 = stored %8 : f32[1,4,128,64]
+  %9 = stored %8 : f32[1,8,128,32]
 $ viewfold dump --graph transposed --stage=loops --target 'vector_bytes=64 registers=32' product.vf > loops
 $ grep '# kernel 1' loops
-\# kernel 1 nest 0: split a0 6; split a1 64; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
+\# kernel 1 nest 0: split a0 8; split a1 32; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
 $ grep -c 'fma\|where' loops
 2
 

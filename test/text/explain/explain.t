@@ -112,7 +112,7 @@ $ VIEWFOLD_MACHINE='threads=1 read=10 copy=10 fill=10 gflops=100' viewfold expla
 \
 memory: 8 MB of inputs and results, 0 MB of intermediates with 1 thread; in all 1 times the inputs and results
 $ VIEWFOLD_MACHINE='threads=1 read=1000 copy=1000 fill=1000 gflops=100' viewfold explain --graph product --threads 1 scale.vf | grep -A 1 'by .* million' | head -n 2
-  limit   0.3355 ms, by 16.78 million multiply-adds
+  limit   0.33[..] ms, by 16.[..] million multiply-adds
   expects 0.3[..] ms, [..] % of the limit, by 1 thread
 $ viewfold explain --graph scale scale.vf | tail -n 1
   took    not run: the size n is not known; give it as --size n=VALUE
@@ -285,13 +285,13 @@ graph @halves(%a: f16[256,256], %b: f16[256,256]) {
 >>>
 $ VIEWFOLD_MACHINE='threads=1 read=10000 copy=10000 fill=10000 gflops=100' viewfold explain --threads 1 products.vf | grep -E '^graph|million'
 graph @wide: [..]
-  limit   0.6711 ms, by 16.78 million multiply-adds
+  limit   0.67[..] ms, by 16.[..] million multiply-adds
 graph @bytes: [..]
   limit   [..] ms, by 16.[..] million multiply-adds
 graph @words: [..]
-  limit   0.3355 ms, by 16.78 million multiply-adds
+  limit   0.33[..] ms, by 16.[..] million multiply-adds
 graph @halves: [..]
-  limit   0.3355 ms, by 16.78 million multiply-adds
+  limit   0.33[..] ms, by 16.[..] million multiply-adds
 $ viewfold explain --no-run --target 'vector_bytes=64' --graph halves products.vf | grep blocked
 ? 1
 # Of 8 blocks of keys each block of queries needs 4.5 on average: 448.3 million multiply-adds without the

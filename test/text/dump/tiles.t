@@ -1,0 +1,54 @@
+# The shape of register tiles, the width of panels, and what tiles prefetch. test/property/prop_contract.c checks what they
+# compute.
+<<< tiles.vf
+graph @many(%a: f32[128,384], %b: f32[384,1536]) {
+  %y = matmul %a, %b
+  return %y
+}
+graph @short(%a: f32[128,24], %b: f32[2048,24]) {
+  %t = permute %b order=[1,0]
+  %y = matmul %a, %t
+  return %y
+}
+graph @power(%x: f32[64]) {
+  %y = exp %x
+  return %y
+}
+graph @narrow(%a: f32[128,384], %b: f32[48,384]) {
+  %t = permute %b order=[1,0]
+  %y = matmul %a, %t
+  return %y
+}
+>>>
+<<< shape.sh
+viewfold dump --graph "$1" --stage=loops --target 'vector_bytes=64 registers=32' tiles.vf > loops
+grep '^#' loops | grep -o 'split a0 [0-9]*; split a1 [0-9]*; split a1 16; reorder' || true
+>>>
+
+== panels are as wide as the tile that takes least time for the rows: here one that reads each panel 16 times, not 32
+$ sh shape.sh many
+split a0 8; split a1 48; split a1 16; reorder
+
+== of few terms rows are stored in more bytes together
+$ sh shape.sh short
+$ grep -o '^# kernel 1 .* reorder' loops
+\# kernel 1 nest 0: split a0 4; split a2 64; split a2 16; reorder
+
+== all columns that one tile can have are one panel, which is not filled up
+$ sh shape.sh narrow
+split a0 8; split a1 48; split a1 16; reorder
+$ grep -c 'f32(0.0)$' loops
+? 1
+0
+
+== loads of columns prefetch what the tile reads 1 KiB later, before other loads, so that these hold no registers
+$ sh shape.sh many > /dev/null; grep -o 'ahead .*' loops
+ahead 240 : f32
+$ viewfold dump --graph many --stage=asm --target 'triple=x86_64-unknown-linux-gnu features=+avx512f,+fma,+avx2 vector_bytes=64 registers=32 fma=1' tiles.vf > asm
+$ grep -oE 'prefetcht0|vbroadcastss|vfmadd231ps.*rsp' asm | uniq
+prefetcht0
+vbroadcastss
+
+== an exponential that rounds to 0 takes no subnormal number on the way: its second factor is 0
+$ viewfold dump --graph power --stage=loops tiles.vf | grep -c 'where .*, f32(0.0), '
+1
