@@ -1,0 +1,30 @@
+# Messages that say what to write instead.
+<<< x.vf
+graph @g(%x: f32[4,2], %n: i64[]) {
+  %y = neg %x[0:2]
+  return %y
+}
+>>>
+<<< y.vf
+graph @g(%x: f32[4,2], %n: i64[]) {
+  %y = mul %x, %n
+  return %y
+}
+>>>
+
+== part of a value, as Python writes it
+$ viewfold run x.vf
+! x.vf:2:14: error: a value has no brackets, found '[', expected the end of the line; slice takes a part, as in slice %x start=[0] size=[2], and point one index
+? 2
+
+== a parameter without a value
+$ viewfold run y.vf --in n=1
+! viewfold run: no value for parameter %x: f32[4,2]; give it as --in x=FILE.npy
+! Try 'viewfold run --help'.
+? 2
+
+== a stage that there is not
+$ viewfold dump --stage=foo y.vf
+! viewfold dump: unknown stage 'foo'; the stages are graph, kernels, index, loops, llvm, asm, opencl
+! Try 'viewfold dump --help'.
+? 2
