@@ -52,11 +52,11 @@ VF_API vf_value vf_op_size(vf_value operand, int axis); /* the size of an axis, 
  * partial sums, too: none; the only operand; all operands together; any one while the others are not; the
  * first. */
 typedef enum vf_op_partial {
-  VF_PARTIAL_NEVER,
-  VF_PARTIAL_ALWAYS,
-  VF_PARTIAL_ALL,
-  VF_PARTIAL_ONE,
-  VF_PARTIAL_FIRST
+  VF_PARTIAL_NEVER = 0,
+  VF_PARTIAL_ALWAYS = 1,
+  VF_PARTIAL_ALL = 2,
+  VF_PARTIAL_ONE = 3,
+  VF_PARTIAL_FIRST = 4
 } vf_op_partial;
 
 /* A member that is zero is absent. Strings and lists are copied. Exactly one of function, source and compose

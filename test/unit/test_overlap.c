@@ -13,7 +13,7 @@ static void runs(const vf_program *p, const void *a, const void *b, void *y, voi
 
 #define OVERLAP(output, other)                                                                               \
   "program @g: output " output " overlaps " other " in memory; give each output memory that nothing else "   \
-                                                  "uses"
+  "uses"
 
 static void test_pairs(void **state) {
   vf_graph *g = api_graph(api_context(), "g");

@@ -28,3 +28,8 @@ $ viewfold dump --stage=foo y.vf
 ! viewfold dump: unknown stage 'foo'; the stages are graph, kernels, index, loops, llvm, asm, opencl
 ! Try 'viewfold dump --help'.
 ? 2
+
+== a directory that cannot hold a cache: said once for all its kernels, and the run goes on
+$ VIEWFOLD_CACHE_DIR=/dev/null viewfold run 'f32[2].flip(0)' --in x=[1,2]
+y: f32[2] = [2.0, 1.0]
+! viewfold: cache: /dev/null is not used: Not a directory; name a directory that can be made and written in VIEWFOLD_CACHE_DIR
