@@ -29,6 +29,8 @@
  * Lifetime. Graphs, programs and tensors may be destroyed in any order, the context before them too. Programs
  * need neither the graph that they were compiled from nor its values.
  *
+ * Values of enumerations never change; new ones are added behind them.
+ *
  * Arrays are dense and row-major, of elements as C has them: bool is one byte, 0 or 1; f16 and bf16 are their
  * bits in 16 bits. Shapes are lists of int64_t; a rank is at most 16. Axes count from the end when negative.
  */
@@ -56,14 +58,14 @@ VF_API int vf_version_number(void);
 
 typedef enum vf_status {
   VF_OK = 0,
-  VF_ERR_INVALID,     /* bad argument, shape, axis, dtype, syntax */
-  VF_ERR_MEMORY,      /* the allocator returned NULL */
-  VF_ERR_IO,          /* a file could not be read or written */
-  VF_ERR_UNSUPPORTED, /* well formed, but no backend can do it */
-  VF_ERR_COMPILE,     /* code generation failed, or was forbidden */
-  VF_ERR_DEVICE,      /* device absent or failed */
-  VF_ERR_RANGE,       /* an index loaded at run time was out of range */
-  VF_ERR_INTERNAL     /* a broken invariant inside viewfold: please report */
+  VF_ERR_INVALID = 1,     /* bad argument, shape, axis, dtype, syntax */
+  VF_ERR_MEMORY = 2,      /* the allocator returned NULL */
+  VF_ERR_IO = 3,          /* a file could not be read or written */
+  VF_ERR_UNSUPPORTED = 4, /* well formed, but no backend can do it */
+  VF_ERR_COMPILE = 5,     /* code generation failed, or was forbidden */
+  VF_ERR_DEVICE = 6,      /* device absent or failed */
+  VF_ERR_RANGE = 7,       /* an index loaded at run time was out of range */
+  VF_ERR_INTERNAL = 8     /* a broken invariant inside viewfold: please report */
 } vf_status;
 
 /* The reason why a function failed; VF_OK and an empty message where it did not. */
@@ -74,20 +76,20 @@ typedef struct vf_error {
 
 typedef enum vf_dtype {
   VF_NONE = 0, /* no dtype: of the error value */
-  VF_BOOL,
-  VF_I8,
-  VF_U8,
-  VF_I16,
-  VF_U16,
-  VF_I32,
-  VF_U32,
-  VF_I64,
-  VF_U64,
-  VF_F16,
-  VF_BF16,
-  VF_F32,
-  VF_F64,
-  VF_INDEX /* of sizes: mathematical integers, never stored */
+  VF_BOOL = 1,
+  VF_I8 = 2,
+  VF_U8 = 3,
+  VF_I16 = 4,
+  VF_U16 = 5,
+  VF_I32 = 6,
+  VF_U32 = 7,
+  VF_I64 = 8,
+  VF_U64 = 9,
+  VF_F16 = 10,
+  VF_BF16 = 11,
+  VF_F32 = 12,
+  VF_F64 = 13,
+  VF_INDEX = 14 /* of sizes: mathematical integers, never stored */
 } vf_dtype;
 
 VF_API const char *vf_status_text(vf_status status); /* "out of memory" */
@@ -145,8 +147,8 @@ enum {
  * that it chooses. */
 typedef enum vf_compile_mode {
   VF_COMPILE_DEFAULT = 0, /* VIEWFOLD_COMPILE=process or inprocess, else in this process */
-  VF_COMPILE_IN_PROCESS,
-  VF_COMPILE_PROCESS /* one for the context, from its first compilation until it is destroyed */
+  VF_COMPILE_IN_PROCESS = 1,
+  VF_COMPILE_PROCESS = 2 /* one for the context, from its first compilation until it is destroyed */
 } vf_compile_mode;
 
 /* A member that is zero takes its default: from the environment where a variable is named, else as said. */
@@ -408,7 +410,8 @@ VF_API void vf_program_destroy(vf_program *program); /* after the last run has r
 
 /* Run. inputs, outputs and variables are in order of declaration (vf_port_name); each buffer has the bytes
  * that vf_port_bytes says, is aligned as its elements are, and outputs overlap nothing. Lists without entries
- * may be NULL. VF_ERR_INVALID: a variable's value is outside its declared range, or sizes are too large;
+ * may be NULL. VF_ERR_INVALID: a variable's value is outside its declared range, sizes are too large, or an
+ * output overlaps another output or an input that is read;
  * VF_ERR_RANGE: an index was out of range, the outputs are then unspecified. */
 VF_API vf_status vf_program_run(const vf_program *program, const void *const *inputs, void *const *outputs,
                                 const int64_t *variables, vf_error *error);
@@ -419,7 +422,7 @@ VF_API vf_status vf_evaluate(vf_graph *graph, const void *const *inputs, void *c
                              const int64_t *variables, vf_error *error);
 
 /* Ports: the inputs and outputs of a program. Names and shapes belong to the program. */
-typedef enum vf_port { VF_INPUT, VF_OUTPUT } vf_port;
+typedef enum vf_port { VF_INPUT = 0, VF_OUTPUT = 1 } vf_port;
 VF_API int vf_port_count(const vf_program *program, vf_port port);
 VF_API const char *vf_port_name(const vf_program *program, vf_port port,
                                 int number); /* NULL when there is none */
@@ -515,7 +518,7 @@ VF_API vf_status vf_session_collect(vf_context *context, vf_error *error);
  * given to the call. Called once for each signature: the dtypes and shapes of the tensors, and the values of
  * the statics. It declares no inputs, outputs and variables, and uses no values of other graphs: what it
  * needs of the session is an input. What fails is noted in the graph, as by every builder. */
-typedef enum vf_static_kind { VF_STATIC_INTEGER, VF_STATIC_REAL, VF_STATIC_TEXT } vf_static_kind;
+typedef enum vf_static_kind { VF_STATIC_INTEGER = 0, VF_STATIC_REAL = 1, VF_STATIC_TEXT = 2 } vf_static_kind;
 typedef struct vf_static {
   vf_static_kind kind;
   int64_t integer;

@@ -52,11 +52,11 @@ VF_API vf_value vf_op_size(vf_value operand, int axis); /* the size of an axis, 
  * partial sums, too: none; the only operand; all operands together; any one while the others are not; the
  * first. */
 typedef enum vf_op_partial {
-  VF_PARTIAL_NEVER,
-  VF_PARTIAL_ALWAYS,
-  VF_PARTIAL_ALL,
-  VF_PARTIAL_ONE,
-  VF_PARTIAL_FIRST
+  VF_PARTIAL_NEVER = 0,
+  VF_PARTIAL_ALWAYS = 1,
+  VF_PARTIAL_ALL = 2,
+  VF_PARTIAL_ONE = 3,
+  VF_PARTIAL_FIRST = 4
 } vf_op_partial;
 
 /* A member that is zero is absent. Strings and lists are copied. Exactly one of function, source and compose
@@ -67,15 +67,16 @@ typedef enum vf_op_partial {
  * VF_ERR_DEVICE), and what it takes, such as "int(in0, out0, i64 in0.count, f32 factor, user, message)":
  * - in0, out0: const pointer to the elements of operand 0, pointer to those of result 0. Every result is
  *   among the parameters, and all of it is to be written;
+ * - TYPE in0, TYPE out0: the same, and a use with an operand or result of another dtype is refused;
  * - TYPE in0[1]: size of axis 1 of operand 0; TYPE in0.count: number of its elements; TYPE in0.rank;
  *   in0.shape: const int64_t pointer to its sizes; the same of results;
  * - TYPE name: the attribute of that name;
  * - user: void pointer;
  * - message: char pointer to 256 bytes, for the reason of a failure.
  * TYPE is a dtype (not f16 or bf16), or char, short, int, long, size_t, float, double. Elements have the
- * dtype of the operand: a function for one dtype needs a `shape` that refuses others. A function may be
- * called from several threads at once, and must not realise, make or collect tensors. A source is compiled by
- * the system's `cc` at its first use, and kept in the cache on disk.
+ * dtype of the operand: a function for one dtype says so, as in "void(f32 in0, f32 out0)"; bf16 and f16 can
+ * be said there. A function may be called from several threads at once, and must not realise, make or collect
+ * tensors. A source is compiled by the system's `cc` at its first use, and kept in the cache on disk.
  *
  * opencl is OpenCL C 1.2 for contexts whose device is an OpenCL one, which otherwise call the function on the
  * host between the device's kernels. It defines a function (no kernel) called `symbol`, with the same

@@ -145,7 +145,12 @@ VF_API vf_value vf_point(vf_value x, int64_t index,
                          int axis); /* the elements at one index of an axis, which is dropped */
 /* Elements before and after each axis: count is twice the rank. They are zero. */
 VF_API vf_value vf_pad(vf_value x, int count, const int64_t *pads);
-typedef enum vf_pad_mode { VF_PAD_CONSTANT, VF_PAD_EDGE, VF_PAD_REFLECT, VF_PAD_WRAP } vf_pad_mode;
+typedef enum vf_pad_mode {
+  VF_PAD_CONSTANT = 0,
+  VF_PAD_EDGE = 1,
+  VF_PAD_REFLECT = 2,
+  VF_PAD_WRAP = 3
+} vf_pad_mode;
 /* The same with another fill: the scalar constant value (VF_PAD_CONSTANT; its dtype must hold it), or
  * elements of x as numpy.pad has them: the nearest, those mirrored at the edge without repeating it, or those
  * of the other end, repeated where the pad is wider than the axis; value is then the error value. */
@@ -186,7 +191,7 @@ VF_API vf_value vf_argmin(vf_value x, int axis, bool keepdims);
  * the result does not have. Accumulates as vf_sum does. */
 VF_API vf_value vf_matmul(vf_value a, vf_value b);
 
-typedef enum vf_gather_mode { VF_GATHER_CHECK, VF_GATHER_CLIP, VF_GATHER_FILL } vf_gather_mode;
+typedef enum vf_gather_mode { VF_GATHER_CHECK = 0, VF_GATHER_CLIP = 1, VF_GATHER_FILL = 2 } vf_gather_mode;
 /* x taken along axis at indices of any integer dtype, negative ones from the end; shape x[:axis] ++ indices
  * ++ x[axis+1:]. By mode, an index out of range fails the run with VF_ERR_RANGE, stands for the nearest
  * element, or reads 0. */

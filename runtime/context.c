@@ -113,7 +113,7 @@ rt_module *rt_context_codegen(rt_context *c) { return &c->codegen; }
 static rt_disk *open_disk(rt_context *c, ir_error *error) {
   if (c->options.no_disk || c->disk) return c->disk;
   c->disk = rt_disk_open(&c->mem, c->options.cache_dir, c->options.cache_bytes, error);
-  if (c->disk) rt_disk_tell(c->disk, c->options.cache_report, NULL);
+  if (c->disk) rt_disk_tell(c->disk, c->options.cache_report, NULL, c->options.cache_entries);
   return c->disk;
 }
 

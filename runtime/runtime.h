@@ -72,7 +72,8 @@ typedef struct rt_options {
                   use */
   const char *cache_dir;       /* NULL: as rt_disk_open chooses */
   int64_t cache_bytes;         /* cap of the cache on disk; 0: rt_disk_limit */
-  rt_disk_report cache_report; /* receives what the cache on disk ignores; may be NULL */
+  rt_disk_report cache_report; /* receives a cache directory that cannot be used, once; may be NULL */
+  bool cache_entries;          /* it also receives the entries that are ignored */
   const char *device;          /* "cpu" (NULL as well), "opencl", "opencl:N" or "opencl:PART OF NAME" */
   const char *target;          /* settings for rt_target_override; NULL: the device as it is */
   bool no_disk;                /* use no cache on disk */

@@ -207,6 +207,7 @@ vf_context *fe_context_create(const vf_options *options, const char *target, vf_
                           .cache_dir = o.cache_dir,
                           .cache_bytes = o.cache_bytes,
                           .cache_report = debug.cache ? fe_debug_cache : NULL,
+                          .cache_entries = true,
                           .no_disk = (o.flags & VF_NO_DISK) != 0 || c->watch.bisects,
                           .compiling = {.process = o.compile_mode == VF_COMPILE_PROCESS,
                                         .program = o.compile_program,

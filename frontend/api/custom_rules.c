@@ -68,10 +68,14 @@ static bool types(const op_custom_site *site, ir_dtype *dtypes, uint32_t *ranks,
   visit v;
   vf_op_type results[IR_CUSTOM_MAX] = {{VF_NONE, 0, {{NULL, 0, 0}}}};
   uint32_t in[IR_CUSTOM_MAX];
+  ir_dtype in_dtypes[IR_CUSTOM_MAX];
   ir_graph *g = site->g;
   const ir_custom *c = &site->custom->base;
   if (!begin_visit(&v, site, why)) return false;
-  for (uint32_t i = 0; i < c->operands; i++) in[i] = ir_rank(g, site->operands[i]);
+  for (uint32_t i = 0; i < c->operands; i++) {
+    in[i] = ir_rank(g, site->operands[i]);
+    in_dtypes[i] = ir_dtype_of(g, site->operands[i]);
+  }
   if (v.custom->given.shape) {
     if (!end_visit(&v, v.custom->given.shape(&v.call, results)) || g->error->status) return false;
     for (uint32_t i = 0; i < c->results; i++) {
@@ -101,7 +105,7 @@ static bool types(const op_custom_site *site, ir_dtype *dtypes, uint32_t *ranks,
       for (uint32_t k = 0; k < ranks[i]; k++) dims[i][k] = ir_dim(g, site->operands[0], k);
     }
   }
-  return rt_native_fits(&v.custom->native, c->name, in, ranks, g->error);
+  return rt_native_fits(&v.custom->native, c->name, in_dtypes, in, dtypes, ranks, g->error);
 }
 
 static bool compose(const op_custom_site *site, ir_ref *results, char *why) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frontend/api/api.h"
+#include "frontend/api/overlap.h"
 #include "frontend/api/witness.h"
 #include "ir/arith.h"
 #include "runtime/program/values.h"
@@ -34,6 +35,7 @@ struct vf_program {
   uint32_t *dims; /* sizes of all ports, as indices of operations in `sizes` */
   size_t dim_count;
   rt_value_list sizes;
+  size_t *bytes;       /* of the used ports, else 0; where there are no variables */
   fe_witness *witness; /* NULL: no index can be out of range */
   char *names;         /* of ports and variables */
   size_t names_size;
@@ -52,13 +54,15 @@ static bool allocate_arrays(vf_program *p) {
   p->dims = ir_alloc(mem, p->dim_count * sizeof *p->dims);
   p->names = ir_alloc(mem, p->names_size);
   p->constants = ir_alloc(mem, p->constant_count * sizeof *p->constants);
-  return p->constants && p->ports && p->variables && p->inputs_from && p->variables_from && p->dims &&
-         p->names;
+  p->bytes = ir_alloc(mem, port_count(p) * sizeof *p->bytes);
+  return p->bytes && p->constants && p->ports && p->variables && p->inputs_from && p->variables_from &&
+         p->dims && p->names;
 }
 
 static void free_program(vf_program *p) {
   const ir_mem *mem = &p->context->mem;
   ir_free(mem, p->ports, port_count(p) * sizeof *p->ports);
+  ir_free(mem, p->bytes, port_count(p) * sizeof *p->bytes);
   ir_free(mem, p->variables, p->variable_count * sizeof *p->variables);
   ir_free(mem, p->inputs_from, p->runtime_inputs * sizeof *p->inputs_from);
   ir_free(mem, p->variables_from, p->runtime_variables * sizeof *p->variables_from);
@@ -127,6 +131,29 @@ static bool mark_used(vf_program *p, const vf_graph *g) {
   return good;
 }
 
+/* The bytes of the ports that are used, for these values of the variables, by the caller's array of the
+ * values of p->sizes. Sizes that are too large are the runtime's to refuse. */
+static void measure_ports(const vf_program *p, const int64_t *variables, int64_t *values, size_t *bytes) {
+  rt_values_evaluate(p->sizes.ops, p->sizes.count, variables, values);
+  for (size_t i = 0; i < port_count(p); i++) {
+    int64_t product = p->ports[i].used ? ir_dtypes[p->ports[i].dtype].bytes : 0;
+    for (uint32_t k = 0; k < p->ports[i].rank; k++) {
+      int64_t size = values[p->dims[p->ports[i].dims + k]];
+      if (size < 0 || !ir_mul_ok(product, size, &product)) product = 0;
+    }
+    bytes[i] = (size_t)product;
+  }
+}
+
+/* For the case without variables: once. */
+static bool measure_fixed(vf_program *p) {
+  if (p->variable_count) return true;
+  int64_t *values = ir_alloc(&p->context->mem, p->sizes.count * sizeof *values);
+  if (values) measure_ports(p, NULL, values, p->bytes);
+  ir_free(&p->context->mem, values, p->sizes.count * sizeof *values);
+  return values != NULL;
+}
+
 /* Sizes, names and ports from the graph. */
 static bool describe_program(vf_program *p, vf_graph *g, ir_error *error) {
   const ir_mem *mem = &p->context->mem;
@@ -137,7 +164,7 @@ static bool describe_program(vf_program *p, vf_graph *g, ir_error *error) {
   if (good) memset(number_of, 0, nodes * sizeof *number_of);
   g->ir.error = error;
   good = good && add_variables(p, g, number_of, &names) && add_ports(p, g, number_of, &names, error) &&
-         mark_used(p, g);
+         mark_used(p, g) && measure_fixed(p);
   g->ir.error = &g->error;
   ir_free(mem, number_of, nodes * sizeof *number_of);
   if (!good) ir_fail(error, IR_ERR_MEMORY, "out of memory making program @%.60s", g->name);
@@ -342,6 +369,44 @@ static bool check_buffers(const vf_program *p, const void *const *inputs, void *
   return good;
 }
 
+static bool refuse_overlap(const vf_program *p, const fe_overlap *o, ir_error *error) {
+  ir_fail(
+      error, IR_ERR_INVALID,
+      "program @%.60s: output %.60s overlaps %s %.60s in memory; give each output memory that nothing else "
+      "uses",
+      rt_program_name(p->program), vf_port_name(p, VF_OUTPUT, (int)o->output),
+      o->with_input ? "input" : "output",
+      vf_port_name(p, o->with_input ? VF_INPUT : VF_OUTPUT, (int)o->first));
+  return false;
+}
+
+static inline bool check_overlaps(const vf_program *p, const void *const *inputs, void *const *outputs,
+                                  const size_t *bytes, ir_error *error) {
+  fe_overlap found;
+  return !fe_overlap_find(inputs, p->counts[VF_INPUT], outputs, p->counts[VF_OUTPUT], bytes, &found) ||
+         refuse_overlap(p, &found, error);
+}
+
+/* The same where sizes follow from variables. */
+static bool check_sized(const vf_program *p, const void *const *inputs, void *const *outputs,
+                        const int64_t *variables, ir_error *error) {
+  if (!p->variable_count) return check_overlaps(p, inputs, outputs, p->bytes, error);
+  const ir_mem *mem = &p->context->mem;
+  int64_t few_values[2 * FEW], *values = few_values;
+  size_t few_bytes[FEW], *bytes = few_bytes;
+  if (p->sizes.count > 2 * FEW) values = ir_alloc(mem, p->sizes.count * sizeof *values);
+  if (port_count(p) > FEW) bytes = ir_alloc(mem, port_count(p) * sizeof *bytes);
+  if (values && bytes) {
+    measure_ports(p, variables, values, bytes);
+    check_overlaps(p, inputs, outputs, bytes, error);
+  } else {
+    ir_fail(error, IR_ERR_MEMORY, "out of memory for a run");
+  }
+  if (values != few_values) ir_free(mem, values, p->sizes.count * sizeof *values);
+  if (bytes != few_bytes) ir_free(mem, bytes, port_count(p) * sizeof *bytes);
+  return !error->status;
+}
+
 /* The general case; vf_program_run handles the common one: lists in the runtime's order, no variables, no
  * NULL. */
 static void run_checked(const vf_program *p, const void *const *inputs, void *const *outputs,
@@ -350,7 +415,8 @@ static void run_checked(const vf_program *p, const void *const *inputs, void *co
   else if (!outputs || (!inputs && p->counts[VF_INPUT]))
     ir_fail(error, IR_ERR_INVALID, "program @%.60s: the list of %s is NULL", rt_program_name(p->program),
             outputs ? "inputs" : "outputs");
-  else if (check_values(p, variables, error) && check_buffers(p, inputs, outputs, variables, error))
+  else if (check_values(p, variables, error) && check_buffers(p, inputs, outputs, variables, error) &&
+           check_sized(p, inputs, outputs, variables, error))
     run_in_order(p, rt_program_run, inputs, outputs, variables, error);
 }
 
@@ -366,9 +432,10 @@ vf_status vf_program_run(const vf_program *p, const void *const *inputs, void *c
   ir_error failure;
   failure.status = IR_OK; /* the text is written only when something failed */
   if (p && p->direct && inputs && outputs && !any_null(inputs, p->counts[VF_INPUT]) &&
-      !any_null((const void *const *)outputs, p->counts[VF_OUTPUT]))
-    rt_program_run(p->program, (void *const *)(uintptr_t)inputs, outputs, NULL, &failure);
-  else run_checked(p, inputs, outputs, variables, &failure);
+      !any_null((const void *const *)outputs, p->counts[VF_OUTPUT])) {
+    if (check_overlaps(p, inputs, outputs, p->bytes, &failure))
+      rt_program_run(p->program, (void *const *)(uintptr_t)inputs, outputs, NULL, &failure);
+  } else run_checked(p, inputs, outputs, variables, &failure);
   if (failure.status == IR_ERR_RANGE && p->witness) fe_witness_blame(p->witness, inputs, variables, &failure);
   return failure.status || error ? fe_report(error, &failure) : VF_OK;
 }

@@ -11,6 +11,7 @@
 #include "frontend/files/arrays.h"
 #include "frontend/onnx/onnx.h"
 #include "frontend/report/blame.h"
+#include "passes/ops/check.h"
 
 enum { LINE_BYTES = 64, HUGE_PAGE = 2 << 20 };
 
@@ -118,15 +119,19 @@ void cli_read_file(const char *path, fe_array *out, ir_error *error) {
   else read_file(path, out, error);
 }
 
+static int refuse_missing(cli_binder *b, const ir_named *param) {
+  op_words type;
+  return cli_usage(b->s->command, "no value for parameter %%%s: %s; give it as --in %s=FILE.npy", param->name,
+                   op_words_type(&b->s->g, param->ref, &type), param->name);
+}
+
 static int read_arrays(cli_binder *b) {
   for (size_t i = 0; i < b->block->param_count; i++) {
     const ir_named *param = &b->block->params[i];
     const cli_pair *pair = cli_pairs_find(b->inputs, param->name);
     fe_array *out = &b->out->arrays[i];
     if (!pair && b->seeded) continue;
-    if (!pair)
-      return cli_usage(b->s->command, "no value for parameter %%%s; give it as --in %s=FILE.npy", param->name,
-                       param->name);
+    if (!pair) return refuse_missing(b, param);
     if (cli_is_literal(pair->text)) {
       char source[80];
       snprintf(source, sizeof source, "--in %.60s", param->name);

@@ -102,7 +102,12 @@ static int find_stage(const char *word, fe_stage *out) {
   if (error.status != IR_ERR_INVALID) return cli_failure("dump", &error);
   for (int i = 0; i < FE_STAGES; i++) names[i] = fe_stage_table[i].name;
   const char *near = fe_nearest(word, strlen(word), names, FE_STAGES);
-  return cli_usage("dump", near ? "unknown stage '%s'; did you mean %s?" : "unknown stage '%s'", word, near);
+  char all[200] = "";
+  size_t at = 0;
+  for (int i = 0; i < FE_STAGES && at < sizeof all; i++)
+    at += (size_t)snprintf(all + at, sizeof all - at, "%s%s", i ? ", " : "", names[i]);
+  return cli_usage("dump", "unknown stage '%s'; %s%s%she stages are %s", word, near ? "did you mean " : "",
+                   near ? near : "", near ? "? T" : "t", all);
 }
 
 static int check_pass(const char *word) {

@@ -163,7 +163,8 @@ int cli_context_options(const char *command, const char *threads, const char *de
                      "unknown device '%s'; expected cpu, opencl, opencl:NUMBER or opencl:PART OF NAME",
                      options->device);
   options->perf_map = debug.perf;
-  options->cache_report = debug.cache ? fe_debug_cache : NULL;
+  options->cache_report = fe_debug_cache;
+  options->cache_entries = debug.cache;
   options->no_disk = debug.bisects; /* programs compiled with rewrites left out are not kept */
   return CLI_OK;
 }

@@ -254,6 +254,11 @@ static bool define_results(ir_parser *p, statement *s, ir_ref made) {
 }
 
 bool ir_parse_statement_end(ir_parser *p) {
+  if (ir_lex_is(&p->lex, '[') && !p->lex.token.first)
+    return ir_lex_fail(
+        &p->lex, "a value has no brackets",
+        "the end of the line; slice takes a part, as in slice %x start=[0] size=[2], and point "
+        "one index");
   return p->lex.token.first || ir_lex_is(&p->lex, '}') ||
          ir_lex_fail(&p->lex, "unexpected text after a statement", "the end of the line");
 }

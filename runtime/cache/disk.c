@@ -21,6 +21,7 @@ struct rt_disk {
   int64_t max_bytes;
   rt_disk_report report;
   void *report_context;
+  bool report_entries;            /* and not the directory alone */
   atomic_bool directory_reported; /* the refused directory has been reported */
   atomic_ullong hits, misses, damaged, refused, stores, failed_stores, pruned;
   atomic_ullong unseen; /* bytes stored since the size of the cache was last measured */
@@ -100,8 +101,9 @@ void rt_disk_close(rt_disk *disk) {
   if (disk) ir_free(disk->mem, disk, disk->size);
 }
 
-void rt_disk_tell(rt_disk *disk, rt_disk_report report, void *context) {
+void rt_disk_tell(rt_disk *disk, rt_disk_report report, void *context, bool entries) {
   disk->report = report;
+  disk->report_entries = entries;
   disk->report_context = context;
 }
 
@@ -124,8 +126,15 @@ static bool find_place(const rt_disk *disk, const char *kind, const void *key, s
   return true;
 }
 
-/* The descriptor of the shard. -1 if there is none (errno says why) or it is refused. A refused directory is
- * reported once only, because it is the same for all entries. */
+/* Reports that the directory or, of a shard in it, that the shard is not used. A directory is reported once
+ * only, because it is the same for all entries. */
+static void report_place(rt_disk *disk, bool directory, const char *path, const char *why) {
+  bool told = directory ? atomic_exchange_explicit(&disk->directory_reported, true, memory_order_relaxed)
+                        : !disk->report_entries;
+  if (disk->report && !told) disk->report(disk->report_context, path, why);
+}
+
+/* The descriptor of the shard. -1 if there is none (errno says why) or it is refused. */
 static int open_shard(rt_disk *disk, const place *at, bool make) {
   rt_refusal refusal;
   int directory = rt_dir_open(disk->directory, make, &refusal), shard = -1;
@@ -133,10 +142,13 @@ static int open_shard(rt_disk *disk, const place *at, bool make) {
   int why = errno;
   if (refusal.why[0]) {
     count_bytes(&disk->refused, 1);
-    bool told =
-        directory < 0 && atomic_exchange_explicit(&disk->directory_reported, true, memory_order_relaxed);
-    if (disk->report && !told) disk->report(disk->report_context, refusal.path, refusal.why);
+    report_place(disk, directory < 0, refusal.path, refusal.why);
     why = EPERM;
+  } else if (directory < 0 && make) { /* nothing has been kept, and nothing will be */
+    char reason[RT_DISK_WHY];
+    snprintf(reason, sizeof reason, "%s; name a directory that can be made and written in VIEWFOLD_CACHE_DIR",
+             strerror(why));
+    report_place(disk, true, disk->directory, reason);
   }
   if (directory >= 0) close(directory);
   errno = why;
@@ -145,7 +157,7 @@ static int open_shard(rt_disk *disk, const place *at, bool make) {
 
 static void report_entry(rt_disk *disk, const place *at, const char *why) {
   char path[RT_DISK_PATH];
-  if (!disk->report) return;
+  if (!disk->report || !disk->report_entries) return;
   rt_disk_path(disk, at->shard, at->name, path);
   disk->report(disk->report_context, path, why);
 }

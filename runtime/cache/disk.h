@@ -55,10 +55,10 @@ const ir_mem *rt_disk_mem(const rt_disk *disk);
  * report is passed. */
 typedef void (*rt_disk_report)(void *context, const char *path, const char *why);
 
-/* From now on, report what look-ups and stores ignore, and why: the directory once, shards and entries each
- * time. The report is called on the thread that finds it. To be called before the disk is shared between
- * threads. */
-void rt_disk_tell(rt_disk *disk, rt_disk_report report, void *context);
+/* From now on, report what look-ups and stores ignore, and why: the directory once and, if `entries`, shards
+ * and entries each time. The report is called on the thread that finds it. To be called before the disk is
+ * shared between threads. */
+void rt_disk_tell(rt_disk *disk, rt_disk_report report, void *context, bool entries);
 
 /* A found payload at a multiple of RT_DISK_ALIGN, inside private anonymous memory that holds the whole entry,
  * writable, in pages of its own. The caller owns the memory and passes it to rt_disk_release, or to

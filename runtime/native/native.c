@@ -149,7 +149,8 @@ static bool read_param(reader *r, rt_native_param *p) {
   p->dtype = (uint8_t)type;
   if (by_value(p) && type == IR_NONE)
     return r->at = start, fail_signature(r, "a number needs a type before it, such as i64");
-  if (!by_value(p) && type != IR_NONE) return r->at = start, fail_signature(r, "a pointer takes no type");
+  if (!by_value(p) && p->kind != RT_NATIVE_DATA && type != IR_NONE)
+    return r->at = start, fail_signature(r, "a pointer takes no type");
   if (by_value(p) && !type_of(type))
     return r->at = start, fail_signature(r, "C has no such type; use f32 or f64");
   if (by_value(p) && p->from == IR_F64 && !ir_is_float(type))
@@ -193,10 +194,31 @@ ir_status rt_native_read(const ir_custom *custom, const char *signature, rt_nati
   return error->status;
 }
 
-bool rt_native_fits(const rt_native *n, const char *name, const uint32_t *operand_ranks,
+/* The dtype that the signature says for the elements of an array, if any, is that of the array. */
+static bool dtype_fits(const rt_native_param *p, const char *name, const ir_dtype *operands,
+                       const ir_dtype *results, ir_error *error) {
+  ir_dtype given = (p->result ? results : operands)[p->number];
+  if (p->dtype == IR_NONE || p->dtype == given) return true;
+  const char *wanted = ir_dtypes[p->dtype].name;
+  if (p->result)
+    ir_fail(
+        error, IR_ERR_INVALID,
+        "%s: result %u would have dtype %s, but the signature says %s out%u; its function for shapes must "
+        "give that dtype",
+        name, p->number, ir_dtypes[given].name, wanted, p->number);
+  else
+    ir_fail(error, IR_ERR_INVALID,
+            "%s: operand %u has dtype %s, but the signature says %s in%u; cast the operand to %s", name,
+            p->number, ir_dtypes[given].name, wanted, p->number, wanted);
+  return false;
+}
+
+bool rt_native_fits(const rt_native *n, const char *name, const ir_dtype *operand_dtypes,
+                    const uint32_t *operand_ranks, const ir_dtype *result_dtypes,
                     const uint32_t *result_ranks, ir_error *error) {
   for (uint32_t i = 0; i < n->count; i++) {
     const rt_native_param *p = &n->params[i];
+    if (p->kind == RT_NATIVE_DATA && !dtype_fits(p, name, operand_dtypes, result_dtypes, error)) return false;
     uint32_t rank = p->kind != RT_NATIVE_SIZE ? IR_MAX_RANK
                     : p->result               ? result_ranks[p->number]
                                               : operand_ranks[p->number];

@@ -11,6 +11,7 @@
  *
  *   void, int        what it returns; an int other than 0 is a failure
  *   in0, out0        const pointer to the elements of operand 0; pointer to those of result 0
+ *   TYPE in0         the same of an operand that must have this dtype; likewise out0
  *   TYPE in0[1]      size of axis 1 of operand 0; likewise out0[1]
  *   TYPE in0.count   number of its elements; in0.rank: number of its axes
  *   in0.shape        const int64_t pointer to its sizes
@@ -40,9 +41,9 @@ typedef enum rt_native_kind {
 } rt_native_kind;
 
 typedef struct rt_native_param {
-  uint8_t kind, dtype;   /* rt_native_kind; ir_dtype of a parameter passed by value */
-  uint8_t from;          /* of an ATTRIBUTE: the dtype of its stored value, I64, F64 or BOOL */
-  bool result;           /* refers to a result, not an operand */
+  uint8_t kind, dtype; /* rt_native_kind; ir_dtype of a parameter passed by value, or of DATA; IR_NONE: any */
+  uint8_t from;        /* of an ATTRIBUTE: the dtype of its stored value, I64, F64 or BOOL */
+  bool result;         /* refers to a result, not an operand */
   uint32_t number, axis; /* index of the operand, result or attribute */
 } rt_native_param;
 
@@ -56,8 +57,9 @@ typedef struct rt_native {
 
 /* Parse the signature of an operation. *out must stay at its address as long as it is used. */
 ir_status rt_native_read(const ir_custom *custom, const char *signature, rt_native *out, ir_error *error);
-/* Do arrays of these ranks have the axes that the signature refers to? */
-bool rt_native_fits(const rt_native *native, const char *name, const uint32_t *operand_ranks,
+/* Do arrays of these ranks have the axes that the signature refers to, and the dtypes that it says? */
+bool rt_native_fits(const rt_native *native, const char *name, const ir_dtype *operand_dtypes,
+                    const uint32_t *operand_ranks, const ir_dtype *result_dtypes,
                     const uint32_t *result_ranks, ir_error *error);
 ir_status rt_native_call(const rt_native *native, void (*function)(void), const char *name, void *user,
                          const ir_custom_call *call, const ir_custom_array *operands,

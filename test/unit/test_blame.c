@@ -37,7 +37,7 @@ static void test_calls(void **state) {
       sentence, sizeof sentence,
       "graph @g: gather %%emb, %%tok axis=0: %%tok[3] is 30, but axis 0 of %%emb has 30 elements (%s:%d); "
       "indices are -30 to 29, or any with mode=\"clip\" or mode=\"fill\"",
-      __FILE__, __LINE__ - 4);
+      __FILE__, __LINE__ - 5);
   says(g, (const void *[]){x, at}, (void *[]){y}, NULL, sentence);
 
   g = begin(c); /* an index that is computed and has a name */

@@ -472,7 +472,7 @@ static void test_signatures_refused(void **state) {
       {"int(i64 in0.size)", "at ')': an array has .count, .rank and .shape"},
       {"int(in0[0])", "at 'in0[0])': a number needs a type before it, such as i64"},
       {"int(factor)", "at 'factor)': a number needs a type before it, such as i64"},
-      {"int(i64 in0)", "at 'i64 in0)': a pointer takes no type"},
+      {"int(i64 in0.shape)", "at 'i64 in0.shape)': a pointer takes no type"},
       {"int(int user)", "at 'int user)': a pointer takes no type"},
       {"int(f16 factor)", "at 'f16 factor)': C has no such type; use f32 or f64"},
       {"int(int factor)", "at 'int factor)': the attribute is no integer"},
@@ -496,6 +496,39 @@ static void test_signatures_refused(void **state) {
     assert_int_equal(vf_register_op(c, &d, &error), VF_ERR_INVALID);
     assert_string_equal(error.message, want);
   }
+}
+
+static bool as_doubles(const vf_op_call *call, vf_op_type *results) {
+  results[0] = (vf_op_type){.dtype = VF_F64};
+  return true;
+}
+
+/* Dtypes that a signature says are those that its operands and results must have. */
+static void test_dtypes_of_signatures(void **state) {
+  vf_context *c = api_context();
+  vf_op_description d = {.size = sizeof d,
+                         .name = "typed",
+                         .operands = 2,
+                         .results = 1,
+                         .source = "void typed(const float *x, const short *h, float *y, long n) {"
+                                   "  for (long i = 0; i < n; i++) y[i] = 2 * x[i]; }",
+                         .signature = "void(f32 in0, bf16 in1, float out0, i64 in0.count)"};
+  assert_int_equal(vf_register_op(c, &d, &error), VF_OK);
+  d.name = "widened", d.symbol = "typed", d.shape = as_doubles;
+  assert_int_equal(vf_register_op(c, &d, &error), VF_OK);
+  vf_graph *g = api_graph(c, "g");
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(2)), h = vf_input(g, "h", VF_BF16, VF_LIST(2));
+  assert_true(vf_ok(vf_apply(g, "typed", (vf_value[]){x, h}, 2, NULL)));
+  assert_false(vf_ok(vf_apply(g, "typed", (vf_value[]){h, h}, 2, NULL)));
+  api_check_reason(
+      vf_graph_message(g),
+      "typed: operand 0 has dtype bf16, but the signature says f32 in0; cast the operand to f32");
+  vf_graph_clear_error(g);
+  assert_false(vf_ok(vf_apply(g, "widened", (vf_value[]){x, h}, 2, NULL)));
+  api_check_reason(
+      vf_graph_message(g),
+      "widened: result 0 would have dtype f64, but the signature says f32 out0; its function for "
+      "shapes must give that dtype");
 }
 
 static void refuse_op(vf_context *c, vf_op_description d, const char *want) {
@@ -802,5 +835,6 @@ static void test_short_memory(void **state) {
 UNIT_TESTS(test_text_and_attributes, test_several_results, test_derivatives,
            test_derivatives_that_are_not_there, test_inside_scan, test_batches, test_rule_for_batches,
            test_shards, test_failures_are_told, test_source, test_opencl_alone, test_signatures_refused,
-           test_registrations_refused, test_uses_refused, test_of_itself, test_contexts_are_apart,
-           test_sizes_that_vary, test_session, test_session_inside_a_run, test_threads, test_short_memory)
+           test_dtypes_of_signatures, test_registrations_refused, test_uses_refused, test_of_itself,
+           test_contexts_are_apart, test_sizes_that_vary, test_session, test_session_inside_a_run,
+           test_threads, test_short_memory)

@@ -51,7 +51,7 @@ static rt_disk *open_disk(const char *directory, int64_t cap, reports *r) {
   ir_error error = {0};
   rt_disk *disk = rt_disk_open(&ir_mem_libc, directory, cap, &error);
   assert_non_null(disk);
-  if (r) *r = (reports){0}, rt_disk_tell(disk, collect, r);
+  if (r) *r = (reports){0}, rt_disk_tell(disk, collect, r, true);
   return unit_keep(disk, close_disk);
 }
 

@@ -90,8 +90,10 @@ $ sh make.sh
 $ mkdir none; chmod 777 none
 $ VIEWFOLD_CACHE_DIR=none sh run.sh
 check y: [..]
+! viewfold: cache: none is not used: others may write to it (mode 0777); chmod go-w it
 $ VIEWFOLD_CACHE_DIR=x.npy/cache sh run.sh
 check y: [..]
+! viewfold: cache: x.npy/cache is not used: Not a directory; name a directory that can be made and written in VIEWFOLD_CACHE_DIR
 # Less than twice what it would store.
 $ VIEWFOLD_CACHE_BYTES=2097151 viewfold run product.vf --in x=x.npy
 y: f32[4,1024] [..]

@@ -21,6 +21,7 @@ $ VIEWFOLD_CACHE_DIR=link viewfold cache prune --max 0
 ? 2
 $ VIEWFOLD_CACHE_DIR=link viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4]
 y: f32[4] = [4.0, 3.0, 2.0, 1.0]
+! viewfold: cache: link is not used: is a symbolic link; name the directory that it leads to
 $ find real -type f | sort
 real/ab/0123456789abcdef0123456789abcd.code
 real/ab/notes

@@ -9,6 +9,7 @@ $ VIEWFOLD_DEBUG=cache viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4]
 y: f32[4] = [4.0, 3.0, 2.0, 1.0]
 ! viewfold: cache: [..]/.cache is not used: others may write to it (mode 0777); chmod go-w it
 $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] | cmp - before
+! viewfold: cache: [..]/.cache is not used: others may write to it (mode 0777); chmod go-w it
 $ viewfold cache stat
 ! viewfold cache: cache: '[..]/.cache' is not used: others may write to it (mode 0777); chmod go-w it
 ? 2

@@ -46,7 +46,7 @@ $ viewfold run g.vf --in =x.npy
 
 == a missing input
 $ viewfold run g.vf --in 'x=[[1,2,3],[1,2,3],[1,2,3],[1,2,3]]' --in s=1
-! viewfold run: no value for parameter %y; give it as --in y=FILE.npy
+! viewfold run: no value for parameter %y: f32[(n*2)]; give it as --in y=FILE.npy
 ! Try 'viewfold run --help'.
 ? 2
 
@@ -233,7 +233,7 @@ $ viewfold dump g.vf
 ! Try 'viewfold dump --help'.
 ? 2
 $ viewfold dump --stage=loop g.vf
-! viewfold dump: unknown stage 'loop'; did you mean loops?
+! viewfold dump: unknown stage 'loop'; did you mean loops? The stages are graph, kernels, index, loops, llvm, asm, opencl
 ! Try 'viewfold dump --help'.
 ? 2
 $ viewfold dump --stage=loops --print-after=all g.vf

@@ -1,0 +1,35 @@
+# Messages that say what to write instead.
+<<< x.vf
+graph @g(%x: f32[4,2], %n: i64[]) {
+  %y = neg %x[0:2]
+  return %y
+}
+>>>
+<<< y.vf
+graph @g(%x: f32[4,2], %n: i64[]) {
+  %y = mul %x, %n
+  return %y
+}
+>>>
+
+== part of a value, as Python writes it
+$ viewfold run x.vf
+! x.vf:2:14: error: a value has no brackets, found '[', expected the end of the line; slice takes a part, as in slice %x start=[0] size=[2], and point one index
+? 2
+
+== a parameter without a value
+$ viewfold run y.vf --in n=1
+! viewfold run: no value for parameter %x: f32[4,2]; give it as --in x=FILE.npy
+! Try 'viewfold run --help'.
+? 2
+
+== a stage that there is not
+$ viewfold dump --stage=foo y.vf
+! viewfold dump: unknown stage 'foo'; the stages are graph, kernels, index, loops, llvm, asm, opencl
+! Try 'viewfold dump --help'.
+? 2
+
+== a directory that cannot hold a cache: said once for all its kernels, and the run goes on
+$ VIEWFOLD_CACHE_DIR=/dev/null viewfold run 'f32[2].flip(0)' --in x=[1,2]
+y: f32[2] = [2.0, 1.0]
+! viewfold: cache: /dev/null is not used: Not a directory; name a directory that can be made and written in VIEWFOLD_CACHE_DIR
