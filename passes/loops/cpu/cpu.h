@@ -60,8 +60,6 @@ bool loop_is_swept(const loop_nest *n, ir_ref range, ir_ref load);
 ir_ref loop_sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range);
 ir_ref loop_search_ahead(const loop_nest *n, ir_ref body, ir_ref range);
 
-/* prefetch.c: the store, in which the tile of a product prefetches panels that it reads in sequence. */
-ir_ref loop_panels_ahead(loop_nest *n, ir_ref reduce, const loop_axis *vector);
 /* The load, with a prefetch of the element that is `elements` further on; stream: IR_STREAM for a
  * non-temporal prefetch, else IR_NO_STREAM. */
 ir_ref loop_load_ahead(ir_graph *g, ir_ref load, int64_t elements, int64_t stream);

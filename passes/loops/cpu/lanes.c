@@ -322,9 +322,7 @@ void loop_choose_vectors(loop_nest *n) {
   if (!reduce_count) {
     loop_choose_unroll(n, last);
     choose_interleaved(n, last, work.operations);
-  } else if (!triangle && product && loop_choose_tile(n, last, reduces[0])) {
-    n->store = loop_panels_ahead(n, reduces[0], last);
-  } else {
+  } else if (triangle || !product || !loop_choose_tile(n, last, reduces[0])) {
     if (!triangle) choose_columns(n, last, reduce_count, is_index_reduction);
     if (reduce_count == 1 && !triangle && !is_index_reduction && work.operations < MIN_AHEAD)
       widen_columns(n, last, reduces[0]);

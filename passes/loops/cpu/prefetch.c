@@ -14,12 +14,6 @@
  * what memory delivers during its latency: a tanh takes 8 % less on Zen 5, eight operations on two arrays,
  * with a square root, 14 to 19 % on Sapphire Rapids (MIN_AHEAD of lanes.c).
  *
- * The tile of a product reads its panel again for every few rows. The L2 cache holds it after the first time,
- * and delivers it late; the first time it comes from the L3 cache or memory. With a prefetch 8 KiB ahead four
- * 3 x 3 convolutions of 512 channels on 7 x 7 positions, 38 MB of weights, take 5.4 ms in place of 5.7,
- * and 6.1 in place of 8.5 while another core loads memory; 1 KiB ahead gains half of that. Of 256 channels on
- * 14 x 14 5.0 in place of 5.2, products of 512 to 2048 square 1 to 6 % less (Sapphire Rapids, one thread).
- *
  * A search for an index ends each row with a long chain of comparisons between lanes, during which nothing
  * more is asked of memory: it prefetches, too, a tenth less time for rows of 16 KiB. Sums of long rows read
  * two of them at a time, and prefetch (choose_streams of lanes.c). */
@@ -179,52 +173,6 @@ static ir_ref sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range, int64_t
         loop_load_ahead(g, loads[i], bytes / ir_dtypes[ir_dtype_of(g, loads[i])].bytes, IR_NO_STREAM);
   }
   return used ? pass_substitute(g, body, loads, made, used) : body;
-}
-
-/* Is it a panel that the tile reads in sequence, `width` elements for each term, and that the L1 cache does
- * not hold? */
-static bool is_panel(loop_nest *n, ir_ref load, const ir_node *reduce, const loop_axis *vector) {
-  ir_graph *g = n->g;
-  const ir_node *l = ir_get(g, load);
-  int64_t bytes = ir_dtypes[l->dtype].bytes, width = (int64_t)vector->lanes * vector->unroll, terms = 1,
-          stride;
-  if (ir_op_of(g, l->src[0]) != IR_OP_PARAM || l->arg != 0 ||
-      !loop_lane_stride(n, l->src[1], vector->range, width, &stride) || stride != 1)
-    return false;
-  for (uint32_t i = reduce->nsrc; i-- > 1;) {
-    if (!affine_stride(g, l->src[1], reduce->src[i], &stride) || stride != width * terms) return false;
-    int64_t size = ir_bounds_of(g, ir_src(g, reduce->src[i], 0)).hi;
-    if (size > INT32_MAX / terms) return true;
-    terms *= size;
-  }
-  return terms * width * bytes >= MIN_PANEL_BYTES;
-}
-
-/* Do the sums of the tile, and all that one term reads, fit in registers? Prefetches are not moved when
- * instructions are scheduled, and end the parts in which these are: what is read before one stays there. A
- * tile of 6 rows by 4 vectors, with 34 values for 32 registers, takes twice as long then. */
-static bool fits_registers(const loop_nest *n, const loop_axis *vector) {
-  int rows = 1;
-  for (uint32_t a = 0; a < n->axis_count; a++)
-    if (&n->axes[a] != vector) rows *= n->axes[a].unroll;
-  return rows * vector->unroll + rows + vector->unroll <= n->target->registers;
-}
-
-ir_ref loop_panels_ahead(loop_nest *n, ir_ref reduce, const loop_axis *vector) {
-  ir_graph *g = n->g;
-  const ir_node *r = ir_get(g, reduce);
-  ir_ref loads[LOOP_MAX_TERM_LOADS], made[LOOP_MAX_TERM_LOADS];
-  uint32_t count = affine_find_range(g, r->src[0], IR_OP_LOAD, loads, LOOP_MAX_TERM_LOADS), used = 0;
-  if (!fits_registers(n, vector)) return n->store;
-  int64_t fresh = n->next_range; /* ranges made for measuring strides are not used later */
-  for (uint32_t i = 0; i < count; i++) {
-    if (!is_panel(n, loads[i], r, vector)) continue;
-    loads[used] = loads[i];
-    made[used++] =
-        loop_load_ahead(g, loads[i], AHEAD_BYTES / ir_dtypes[ir_dtype_of(g, loads[i])].bytes, IR_NO_STREAM);
-  }
-  n->next_range = fresh;
-  return used ? pass_substitute(g, n->store, loads, made, used) : n->store;
 }
 
 ir_ref loop_sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range) {
