@@ -100,7 +100,7 @@ graph @transposed(%x: f32[96,50,70]) {
 }
 >>>
 $ VIEWFOLD_CACHE_DIR=/dev/null/none viewfold tune transposed.vf --seconds 3 -o transposed.loops > out 2> errors; echo $? > status
-$ if grep -q nest out; then cat status; cut -d: -f1-3 errors; test -s transposed.loops && echo written; else printf '2\nviewfold tune: what was found could not be kept: the cache cannot be written\nwritten\n'; fi
+$ if grep -q nest out; then cat status; grep -v "^viewfold: cache: .dev.null.none is not used" errors | cut -d: -f1-3; test -s transposed.loops && echo written; else printf '2\nviewfold tune: what was found could not be kept: the cache cannot be written\nwritten\n'; fi
 2
 viewfold tune: what was found could not be kept: the cache cannot be written
 written
