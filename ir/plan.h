@@ -117,7 +117,7 @@ typedef struct ir_stored {
 /* A kernel as it is, and with a value stored that is fused into it: predicted times of one run on one thread
  * (passes/alternatives). */
 typedef struct ir_alternative {
-  ir_ref value; /* the tensor node that is stored, or would be; 0: nothing was compared */
+  ir_ref value;               /* the tensor node that is stored, or would be; 0: nothing was compared */
   double fused_ns, stored_ns; /* stored: of all kernels that take the place of the one */
   bool taken;                 /* the value is stored: this step computes it, or a reader of it */
 } ir_alternative;
@@ -157,8 +157,8 @@ typedef struct ir_plan {
   size_t step_count, step_cap;
   uint32_t *results; /* slot of each result of the graph, in order; results may share a slot */
   size_t result_count;
-  ir_stored *stored; /* what passes need to generate kernels from tensors: the entries of a function follow one
-                        another, in order of nodes */
+  ir_stored *stored; /* what passes need to generate kernels from tensors: the entries of a function follow
+                        one another, in order of nodes */
   size_t stored_count, stored_cap;
 } ir_plan;
 

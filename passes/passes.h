@@ -41,8 +41,8 @@ typedef enum pass_compared {
   PASS_COMPARED_ALWAYS   /* all; the fastest that leaves the order of additions as it is, for tests */
 } pass_compared;
 
-/* How the loops of a kernel add up or multiply floats: `terms` says of which reductions, by dtype, operation and
- * extents, and `order` in what order these take their terms. 0: in one that depends on what they read. */
+/* How the loops of a kernel add up or multiply floats: `terms` says of which reductions, by dtype, operation
+ * and extents, and `order` in what order these take their terms. 0: in one that depends on what they read. */
 typedef struct pass_sum_order {
   uint64_t terms, order;
 } pass_sum_order;

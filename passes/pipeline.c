@@ -37,7 +37,7 @@ typedef struct pass_state {
   ir_step *step;        /* the kernel's step */
   pass_slots slots;
   uint32_t *slot_of; /* slots.slot_of */
-  bool keeps_loops; /* kernels are made once: nobody looks at what a pass leaves, or has a part in it */
+  bool keeps_loops;  /* kernels are made once: nobody looks at what a pass leaves, or has a part in it */
   pass_alternatives alternatives;
 } pass_state;
 

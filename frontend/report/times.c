@@ -85,9 +85,9 @@ static void put_row(const fe_times *t, const fe_time *row, kind k, ir_text *out)
       if (kind_of(e) == k && !strcmp(e->phase, t->list[p].phase) && (!row || same_row(e, row))) sum += e->ns;
     }
     all += sum;
-    ir_textf(out, "%12.1f", (double)sum * 1e-3);
+    ir_textf(out, "%13.1f", (double)sum * 1e-3);
   }
-  ir_textf(out, "%12.1f\n", (double)all * 1e-3);
+  ir_textf(out, "%13.1f\n", (double)all * 1e-3);
 }
 
 void fe_times_print(const fe_times *t, ir_text *out) {
@@ -97,8 +97,8 @@ void fe_times_print(const fe_times *t, ir_text *out) {
     if (!rows) continue;
     ir_textf(out, "%-40s", titles[k]);
     for (size_t i = 0; i < t->count; i++)
-      if (is_first(t, i, (kind)k, true)) ir_textf(out, "%12s", t->list[i].phase);
-    ir_textf(out, "%12s\n", "us");
+      if (is_first(t, i, (kind)k, true)) ir_textf(out, "%13s", t->list[i].phase);
+    ir_textf(out, "%13s\n", "us");
     for (size_t i = 0; i < t->count; i++)
       if (is_first(t, i, (kind)k, false)) put_row(t, &t->list[i], (kind)k, out);
     if (rows > 1) put_row(t, NULL, (kind)k, out);

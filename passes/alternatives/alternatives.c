@@ -5,8 +5,8 @@
  * two kernels that came of it are looked at in the same way.
  *
  * Bits. Storing a value keeps each of its elements. But loops decide in what order a sum of floats is added
- * up: an alternative counts only if all its sums have the order that they have in one kernel (order.c). So the
- * results are those of one kernel, on every machine, whatever is chosen on it.
+ * up: an alternative counts only if all its sums have the order that they have in one kernel (order.c). So
+ * the results are those of one kernel, on every machine, whatever is chosen on it.
  *
  * A value that is stored here is in memory for the kernel that it was fused into, and for those after it that
  * gain by it. Others are as they were. */
@@ -17,9 +17,12 @@
 
 #include <string.h>
 
-/* When a kernel is far from what it could be, and an alternative better. Predicted times are within a factor of
- * 1.5 of those measured for nearly all kernels, and closer for kernels of one kind. */
-static const double FAR = 1.6, MIN_GAIN = 1.2;
+/* How many times what it could take a kernel is predicted to take, to be compared with alternatives:
+ * predicted times are within a factor of 1.5 of those measured for nearly all kernels. */
+static const double FAR = 1.6;
+/* How many times an alternative's time. Measured: of 45 random graphs of 20 to 200 operations alternatives
+ * make 2 slower by 2 and 5 %, and the others a twentieth faster on average. */
+static const double MIN_GAIN = 1.2;
 static const double MIN_NS = 1000; /* what is gained at least: a run of a program takes so long by itself */
 
 /* A kernel in place of one of the plan, or of a part of it. */
@@ -272,12 +275,14 @@ bool pass_alternatives_insert(pass_alternatives *a) {
   ir_plan *p = a->plan;
   size_t at = p->step_count, left = a->inserted_count;
   if (!left) return true;
-  if (p->step_count + left > IR_MAX_STEPS || !IR_RESERVE(p->mem, p->steps, p->step_cap, p->step_count + left)) {
+  if (p->step_count + left > IR_MAX_STEPS ||
+      !IR_RESERVE(p->mem, p->steps, p->step_cap, p->step_count + left)) {
     out_of_memory(a);
     return false;
   }
   for (size_t i = 0; i < p->step_count; i++) {
-    size_t first = i + 1, second = first + p->steps[i].function_steps[0], end = second + p->steps[i].function_steps[1];
+    size_t first = i + 1, second = first + p->steps[i].function_steps[0],
+           end = second + p->steps[i].function_steps[1];
     if (end == first) continue;
     p->steps[i].function_steps[0] += inserted_to(a, first, second);
     p->steps[i].function_steps[1] += inserted_to(a, second, end);

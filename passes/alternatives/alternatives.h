@@ -17,10 +17,10 @@
 #include "passes/passes.h"
 
 enum {
-  ALTERNATIVES_FUSED = 768,  /* nodes fused into one kernel: of more, nothing is compared (as fuse/stored.c) */
-  ALTERNATIVES_TRIED = 3,    /* values that are stored for trial at a time, each of which takes two kernels */
-  ALTERNATIVES_SUMS = 16,    /* sums of a kernel that differ in extents or order: with more, it stays as it is */
-  ALTERNATIVES_STORED = 4    /* values that are stored in place of one kernel of the schedule */
+  ALTERNATIVES_FUSED = 768, /* nodes fused into one kernel: of more, nothing is compared (as fuse/stored.c) */
+  ALTERNATIVES_TRIED = 3,   /* values that are stored for trial at a time, each of which takes two kernels */
+  ALTERNATIVES_SUMS = 16, /* sums of a kernel that differ in extents or order: with more, it stays as it is */
+  ALTERNATIVES_STORED = 4 /* values that are stored in place of one kernel of the schedule */
 };
 
 /* A node that is fused into a kernel. */
@@ -28,6 +28,7 @@ typedef struct alternatives_node {
   ir_ref node;
   bool root;          /* the kernel computes it for itself: its value, or one of a row group */
   bool leaf;          /* it is in memory */
+  bool computed;      /* not by views alone: those are index arithmetic, and never copied here */
   bool after;         /* it needs another value that the kernel computes for itself */
   double elements;    /* of the tensor */
   double evaluations; /* of elements, in the whole kernel */
@@ -67,7 +68,7 @@ typedef struct pass_alternatives {
   struct alternatives_insertion {
     size_t before; /* the number of a step */
     ir_step step;
-  } *inserted; /* in order */
+  } * inserted; /* in order */
   size_t inserted_count, inserted_cap;
 } pass_alternatives;
 

@@ -1,6 +1,7 @@
 /* Which values of a kernel may be worth storing, as far as the graph tells. The loops of the two kernels that
- * come of it are made and compared afterwards: this only says what to try first, and how long the kernel would
- * take at the least. Costs are in operations of one instruction for each vector, as in fuse/recomputed.c. */
+ * come of it are made and compared afterwards: this only says what to try first, and how long the kernel
+ * would take at the least. Costs are in operations of one instruction for each vector, as in
+ * fuse/recomputed.c. */
 #include "alternatives.h"
 
 #include "passes/cost/cost.h"
@@ -13,17 +14,18 @@
 
 /* What an access costs more below a view, for each element: the instructions beside one of a vector. */
 enum {
-  GATHERED = 16,   /* an index, a mask and a load for each element */
-  TRANSPOSED = 8,  /* loads of single elements, or shuffles */
-  MASKED = 4,      /* comparisons, a mask, and a blend */
-  DIVIDED = 2,     /* quotients of indices, or short rows */
-  WRITING = 2,     /* a store, and what its reader waits for it */
-  LANES_LOST = 2,  /* times what else is computed, where one access leaves few lanes */
-  MOST_GROWTH = 4, /* times the bytes that the kernel moves: a value that takes more is not stored */
+  GATHERED = 16,      /* an index, a mask and a load for each element */
+  TRANSPOSED = 8,     /* loads of single elements, or shuffles */
+  MASKED = 4,         /* comparisons, a mask, and a blend */
+  DIVIDED = 2,        /* quotients of indices, or short rows */
+  WRITING = 2,        /* a store, and what its reader waits for it */
+  LANES_LOST = 2,     /* times what else is computed, where one access leaves few lanes */
+  MOST_GROWTH = 4,    /* times the bytes that the kernel moves: a value that takes more is not stored */
   MAX_COST = 1 << 10, /* of one element: where values are shared, sums along all paths grow without limit */
   VECTORS_EACH_NS = 5 /* operations: two in each cycle of 2.5 GHz */
 };
-/* Bytes for each nanosecond, of one core of a server: from its L2 cache, from the last one, from memory. */
+/* Bytes for each nanosecond, of one core of a server: L2_RATE from its L2 cache, L3_RATE from the last one,
+ * MEMORY_RATE from memory. */
 static const double L2_RATE = 80, L3_RATE = 35, MEMORY_RATE = 10;
 
 static bool is_view(const ir_node *n) { return ir_ops[n->op].cls == IR_CLASS_VIEW; }
@@ -60,7 +62,8 @@ static double irregularity(ir_graph *g, ir_ref r) {
   case IR_OP_PAD:
   case IR_OP_CONCAT:
   case IR_OP_STACK: return MASKED;
-  case IR_OP_PERMUTE: return (uint32_t)ir_get(g, n->src[1 + last])->arg != innermost(g, n->src[0]) ? TRANSPOSED : 0;
+  case IR_OP_PERMUTE:
+    return (uint32_t)ir_get(g, n->src[1 + last])->arg != innermost(g, n->src[0]) ? TRANSPOSED : 0;
   case IR_OP_EXPAND: return 0;
   case IR_OP_STRIDE: return ir_dim(g, r, last) != ir_dim(g, n->src[0], last) ? TRANSPOSED : 0;
   case IR_OP_SHRINK: return 0;
@@ -112,7 +115,8 @@ static alternatives_node *find(pass_alternatives *a, ir_ref node) {
 /* Sets evaluations and `above` of the operands of f. */
 static void pass_down(pass_alternatives *a, const alternatives_node *f) {
   const ir_node *n = ir_get(a->g, f->node);
-  double each = f->root ? f->elements : f->evaluations, above = (f->root ? 0 : f->above) + irregularity(a->g, f->node);
+  double each = f->root ? f->elements : f->evaluations,
+         above = (f->root ? 0 : f->above) + irregularity(a->g, f->node);
   bool elementwise = pass_is_elementwise(n);
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {
     alternatives_node *below = ir_shape(a->g, n->src[k]) ? find(a, n->src[k]) : NULL;
@@ -138,11 +142,13 @@ static void sum_up(pass_alternatives *a, alternatives_node *f) {
   double terms = reduces ? pass_elements(a->g, n->src[0]) / f->elements : 1;
   f->below = reduces ? terms : pass_element_cost(n);
   f->irregular = irregularity(a->g, f->node);
+  f->computed = !is_view(n);
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {
     const alternatives_node *below = ir_shape(a->g, n->src[k]) ? find(a, n->src[k]) : NULL;
     if (!below) continue;
     double times = k == 0 ? terms : 1;
     f->after |= below->root || below->after;
+    f->computed |= below->computed;
     f->below += below->root ? 0 : times * below->below;
     f->accesses += below->root ? 1 : times * below->accesses;
     f->irregular += below->root ? 0 : times * below->irregular;
@@ -211,14 +217,15 @@ static bool is_term(const ir_graph *g, ir_ref value) {
 static bool may_be_stored(pass_alternatives *a, const alternatives_node *f, double bytes) {
   const ir_node *n = ir_get(a->g, f->node);
   bool renames = is_view(n) && irregularity(a->g, f->node) == 0;
-  return !f->leaf && !f->root && !f->after && !renames && !is_term(a->g, f->node) && f->accesses > 0 && ir_rank(a->g, f->node) &&
-         bytes_of(a->g, f) <= MOST_GROWTH * bytes;
+  return f->computed && !f->root && !f->after && !renames && !is_term(a->g, f->node) && f->accesses > 0 &&
+         ir_rank(a->g, f->node) && bytes_of(a->g, f) <= MOST_GROWTH * bytes;
 }
 
 /* Operations that it saves to store the value. */
 static double promise_of(const alternatives_node *f, double all) {
   double fused = f->evaluations * (f->below + f->accesses * (1 + f->above) + f->irregular),
-         stored = f->elements * (f->below + f->accesses + f->irregular + WRITING) + f->evaluations * (1 + f->above),
+         stored = f->elements * (f->below + f->accesses + f->irregular + WRITING) +
+                  f->evaluations * (1 + f->above),
          own = f->evaluations * f->below, lanes = 0;
   if (f->irregular > 0 && f->above == 0) lanes = all - own;
   if (f->above > 0 && f->irregular == 0) lanes = own;

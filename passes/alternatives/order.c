@@ -1,10 +1,10 @@
 /* In what order kernels add up floats, and whether an alternative keeps it.
  *
- * A sum of the graph has the same terms wherever it is computed. Shaping reports of each in what order it takes
- * them (passes/loops/reduce.c): the lanes, the accumulators and the blocks follow from the extents and a few
- * choices that depend on what the terms read. The kernels of an alternative have the sums of the kernel in whose
- * place they are. So they keep the order of each if all that they report of reductions of some extents is what
- * the kernel reports of reductions of these, and if that is one and the same order. */
+ * A sum of the graph has the same terms wherever it is computed. Shaping reports of each in what order it
+ * takes them (passes/loops/reduce.c): the lanes, the accumulators and the blocks follow from the extents and
+ * a few choices that depend on what the terms read. The kernels of an alternative have the sums of the kernel
+ * in whose place they are. So they keep the order of each if all that they report of reductions of some
+ * extents is what the kernel reports of reductions of these, and if that is one and the same order. */
 #include "alternatives.h"
 
 void alternatives_order_add(alternatives_order *o, pass_sum_order sum) {

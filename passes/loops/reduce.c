@@ -325,8 +325,9 @@ static bool is_contraction(const ir_graph *g, ir_ref term) {
 /* FNV-1a, of whole words. */
 static uint64_t mixed(uint64_t hash, uint64_t word) { return (hash ^ word) * UINT64_C(0x100000001b3); }
 
-/* Reports in what order a sum of floats takes its terms, to compare it with that of other loops. all: its ranges
- * before they end at masks. reordered: they are in the order of what the terms read, not of the axes. */
+/* Reports in what order a sum of floats takes its terms, to compare it with that of other loops. all: its
+ * ranges before they end at masks. reordered: they are in the order of what the terms read, not of the axes.
+ */
 static void tell_order(const reduction *r, const ir_ref *all, const ir_ref *ranges, uint32_t count,
                        bool reordered) {
   const pass_shaping *s = r->n->shaping;

@@ -115,7 +115,7 @@ static void fill(sum_graph *p, ir_ref tensor, size_t count, unsigned char *to) {
   for (size_t i = 0; i < count; i++) {
     int64_t number = pick(p, -(1 << 24), 1 << 24);
     ir_value value = {.f = (double)number / (1 << 24)}; /* sums of such numbers are rounded */
-    if (!ir_is_float(dtype)) value.i = number % 100; /* an index, or past the ends */
+    if (!ir_is_float(dtype)) value.i = number % 100;    /* an index, or past the ends */
     ir_value_store(to + i * ir_dtypes[dtype].bytes, dtype, value);
   }
 }

@@ -1,6 +1,6 @@
-/* Random graphs of sums, products, softmaxes, norms, running sums, windows and views of f32, f64 or f16, of sizes
- * around those where loops change, on data whose sums round differently in every order: for tests that results
- * have the same bits. */
+/* Random graphs of sums, products, softmaxes, norms, running sums, windows and views of f32, f64 or f16, of
+ * sizes around those where loops change, on data whose sums round differently in every order: for tests that
+ * results have the same bits. */
 #ifndef VIEWFOLD_TEST_LIB_SUM_GRAPH_H
 #define VIEWFOLD_TEST_LIB_SUM_GRAPH_H
 

@@ -85,7 +85,8 @@ void trial_run_on(trial *t, int machine, void *const *inputs, void *const *outpu
   trial_run_shaped(t, machine, NULL, inputs, outputs);
 }
 
-void trial_run_shaped(trial *t, int machine, pass_shaping *shaping, void *const *inputs, void *const *outputs) {
+void trial_run_shaped(trial *t, int machine, pass_shaping *shaping, void *const *inputs,
+                      void *const *outputs) {
   ir_error error = {0};
   rt_program *program = compile(t, machine, shaping);
   if (!program) return;

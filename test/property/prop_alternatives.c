@@ -1,12 +1,13 @@
-/* The same bits whatever is stored: a plan may store a value that is fused into a kernel (passes/alternatives).
+/* The same bits whatever is stored: a plan may store a value that is fused into a kernel
+ * (passes/alternatives).
  *
  *   prop_alternatives --seed S --count N
  *   prop_alternatives --case SEED         one case again, by the seed in its report
  *   prop_alternatives --show SEED         its graph as text, not compiled
  *
  * A case is a random graph of test/lib/sum_graph.h. It is compiled as scheduling leaves it, and with a value
- * stored in each kernel in which there is one that keeps the order of additions, whatever it costs; on machines
- * whose loops differ. The test prints how many kernels more these plans have. */
+ * stored in each kernel in which there is one that keeps the order of additions, whatever it costs; on
+ * machines whose loops differ. The test prints how many kernels more these plans have. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +59,8 @@ static void run(trial *t) {
 }
 
 static void report(const cases *c) {
-  printf("%ld graphs, %ld bytes of results compared, %ld kernels and %ld more where values are stored", c->done,
-         compared, kernels, more);
+  printf("%ld graphs, %ld bytes of results compared, %ld kernels and %ld more where values are stored",
+         c->done, compared, kernels, more);
 }
 
 static bool enough(const cases *c) { return c->repeat || more >= c->done; }

@@ -4,10 +4,10 @@
  *   prop_machines --case SEED         one case again, by the seed in its report
  *   prop_machines --show SEED         its graph as text, not compiled
  *
- * A case is a random graph of test/lib/sum_graph.h. It is compiled for the machines of the table and run on each. The first one is the processor as it is; no
- * evaluator is asked, since other tests compare with that. The test prints how many cases had
- * non-temporal accesses for a small cache and none for a large one: what is measured had a part in their
- * code. */
+ * A case is a random graph of test/lib/sum_graph.h. It is compiled for the machines of the table and run on
+ * each. The first one is the processor as it is; no evaluator is asked, since other tests compare with that.
+ * The test prints how many cases had non-temporal accesses for a small cache and none for a large one: what
+ * is measured had a part in their code. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

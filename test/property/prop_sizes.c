@@ -3,11 +3,12 @@
  *   prop_sizes --seed S --count N
  *
  * Each case is a random chain of views (pads by elements and gathers among them) over an input whose sizes,
- * and the views' attributes, are expressions of two variables. It is compiled once, into one kernel, and run
- * for every value of the variables; each result is compared with the evaluator's of the same text with the
- * numbers written in. The generator works out every size at every value, so it knows which views are possible
- * throughout: one that is not must be refused with a message that names the missing fact, and where the
- * message proposes a declaration, the same text with that declaration must get further. */
+ * and the views' attributes, are expressions of two variables. It is compiled once, into one kernel (before a
+ * sum perhaps two), and run for every value of the variables; each result is compared with the evaluator's of
+ * the same text with the numbers written in. The generator works out every size at every value, so it knows
+ * which views are possible throughout: one that is not must be refused with a message that names the missing
+ * fact, and where the message proposes a declaration, the same text with that declaration must get further.
+ */
 #include "test/lib/random_graph.h"
 #include "frontend/viewfold.h"
 #include "test/lib/cases.h"
@@ -413,7 +414,9 @@ static bool check(tester *t, const chain *c) {
   vf_program *p = good ? vf_compile(g, &error) : NULL;
   vf_stats stats = {.size = sizeof stats};
   if (good && !p) good = fail(t, "compiling: %s", error.message);
-  if (good && (!vf_program_stats(p, &stats) || stats.launches != 1))
+  /* what a sum reads several times through tests may be stored before */
+  uint32_t most = strncmp(c->last, "sum", 3) == 0 ? 2 : 1;
+  if (good && (!vf_program_stats(p, &stats) || stats.launches < 1 || stats.launches > most))
     good = fail(t, "%u kernels for one chain of views", stats.launches);
   for (int i = 0; i < c->points && good; i++) good = run_at(t, c, p, i);
   vf_program_destroy(p), vf_graph_destroy(g);

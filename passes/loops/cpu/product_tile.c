@@ -212,11 +212,11 @@ static int panel_vectors(loop_nest *n, const loop_axis *vector, const ir_ref *lo
  * of columns that are not packed. */
 static ir_ref fetch_columns(loop_nest *n, const loop_axis *vector, ir_ref reduce, const ir_ref *loads,
                             uint32_t count) {
-  /* Measured: 512 bytes to 2 KiB are equally fast where panels are in the L2 cache; 8 x 3 tiles take a
+  /* AHEAD_BYTES: 512 bytes to 2 KiB are equally fast where panels are in the L2 cache; 8 x 3 tiles take a
    * twentieth to a tenth less time than without, those of 17 rows by 4096 terms by 4096 columns, whose panels
-   * come from memory, a quarter less. Of four 3 x 3 convolutions of 512 channels on 7 x 7 positions, 38 MB of
-   * weights in panels of 295 KB, 8 KiB ahead gain twice as much as 1 KiB. Of panels so long one prefetch in
-   * 16 at most is past the end. */
+   * come from memory, a quarter less. LONG_AHEAD_BYTES: of four 3 x 3 convolutions of 512 channels on 7 x 7
+   * positions, 38 MB of weights in panels of 295 KB, 8 KiB ahead gain twice as much as 1 KiB. Of panels of
+   * LONG_PANEL_BYTES one prefetch in 16 at most is past the end. */
   enum { AHEAD_BYTES = 1 << 10, LONG_AHEAD_BYTES = 8 << 10, LONG_PANEL_BYTES = 16 * LONG_AHEAD_BYTES };
   ir_graph *g = n->g;
   const ir_node *r = ir_get(g, reduce);

@@ -158,7 +158,6 @@ $ sh forms.sh narrow fuses
 fuses concat stored
 fuses permute reshape expand reshape expand fma sum
 
-== what two kernels read of a softmax are exponentials
+== what a softmax's sum and a product read are exponentials, in one loop over rows
 $ sh forms.sh softmax fuses
-fuses max reshape expand sub exp stored sum
-fuses permute reshape expand reshape expand div reshape fma sum
+fuses max reshape expand sub exp permute reshape expand stored sum reshape expand div reshape fma sum

@@ -8,7 +8,8 @@
 #   columns     as much of each row as a page or 64 vectors, the rows that come next prefetched; where the array is in
 #               the L2 cache, half of the registers hold sums
 #   norm        rows of 4 KiB, two rows ahead; a result that no cache holds is stored past it
-#   product     operands packed, then tiles whose sums leave registers to the operands: 6 x 2 vectors of 16, 4 x 4 of 32
+#   product     operands packed, then tiles whose sums leave registers to the operands: 6 x 2 vectors of 16, 12 x 2 of 32,
+#               with prefetches of the columns
 #
 # The number of threads is none of the settings: it changes no loop (the last case), only who runs its blocks.
 
@@ -61,6 +62,7 @@ product_0
   store stream
   split a0 6; split a1 8; split a1 4; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
 product_1
+  load ahead 256
   store stream
 
 == AVX2, 512 KiB in all
@@ -84,6 +86,7 @@ product_0
   store stream
   split a0 6; split a1 16; split a1 8; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
 product_1
+  load ahead 256
   store stream
 
 == AVX2, 2 MiB
@@ -107,6 +110,7 @@ product_0
   store stream
   split a0 6; split a1 16; split a1 8; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
 product_1
+  load ahead 256
   store stream
 
 == AVX2, 8 MiB
@@ -129,6 +133,7 @@ norm_0
 product_0
   split a0 6; split a1 16; split a1 8; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
 product_1
+  load ahead 256
 
 == AVX2, 32 MiB
 $ sh forms.sh 'vector_bytes=32 registers=16 masks=1 l1=32768 l2=524288 l3=33554432'
@@ -148,6 +153,7 @@ norm_0
 product_0
   split a0 6; split a1 16; split a1 8; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
 product_1
+  load ahead 256
 
 == AVX-512, 2 MiB
 $ sh forms.sh 'vector_bytes=64 registers=32 masks=1 l1=32768 l2=1048576 l3=2097152'
@@ -165,11 +171,12 @@ columns_0
 norm_0
   load ahead 2048
   store stream
-  split a1 64; split a2 64; split a2 16; unroll a2.1; vector a2.2; thread a0 a1.0
+  split a1 128; split a2 32; split a2 16; unroll a2.1; vector a2.2; thread a0 a1.0
 product_0
   store stream
-  split a0 4; split a1 64; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
+  split a0 12; split a1 32; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
 product_1
+  load ahead 2048
   store stream
 
 == AVX-512, 32 MiB
@@ -186,10 +193,11 @@ columns_0
   thread a0
 norm_0
   load ahead 2048
-  split a1 64; split a2 64; split a2 16; unroll a2.1; vector a2.2; thread a0 a1.0
+  split a1 128; split a2 32; split a2 16; unroll a2.1; vector a2.2; thread a0 a1.0
 product_0
-  split a0 4; split a1 64; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
+  split a0 12; split a1 32; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
 product_1
+  load ahead 2048
 
 == AVX-512, 32 MiB, and non-temporal prefetches help
 $ sh forms.sh 'vector_bytes=64 registers=32 masks=1 l1=32768 l2=1048576 l3=33554432 read_past=1'
@@ -205,10 +213,11 @@ columns_0
   thread a0
 norm_0
   load ahead 2048
-  split a1 64; split a2 64; split a2 16; unroll a2.1; vector a2.2; thread a0 a1.0
+  split a1 128; split a2 32; split a2 16; unroll a2.1; vector a2.2; thread a0 a1.0
 product_0
-  split a0 4; split a1 64; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
+  split a0 12; split a1 32; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
 product_1
+  load ahead 2048
 
 == AVX-512, 512 MiB for one program
 $ sh forms.sh 'vector_bytes=64 registers=32 masks=1 l1=32768 l2=2097152 l3=536870912'
@@ -224,10 +233,11 @@ columns_0
   thread a0
 norm_0
   load ahead 2048
-  split a1 64; split a2 64; split a2 16; unroll a2.1; vector a2.2; thread a0 a1.0
+  split a1 128; split a2 32; split a2 16; unroll a2.1; vector a2.2; thread a0 a1.0
 product_0
-  split a0 4; split a1 64; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
+  split a0 12; split a1 32; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
 product_1
+  load ahead 2048
 
 == AVX-512, 512 MiB that a hundred share, of which 4 MiB were measured
 $ sh forms.sh 'vector_bytes=64 registers=32 masks=1 l1=32768 l2=2097152 l3=4194304'
@@ -245,11 +255,12 @@ columns_0
 norm_0
   load ahead 2048
   store stream
-  split a1 64; split a2 64; split a2 16; unroll a2.1; vector a2.2; thread a0 a1.0
+  split a1 128; split a2 32; split a2 16; unroll a2.1; vector a2.2; thread a0 a1.0
 product_0
   store stream
-  split a0 4; split a1 64; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
+  split a0 12; split a1 32; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
 product_1
+  load ahead 2048
   store stream
 
 == AVX-512, an L2 cache that holds everything
@@ -264,10 +275,11 @@ columns_0
   thread a0
 norm_0
   load ahead 2048
-  split a1 64; split a2 64; split a2 16; unroll a2.1; vector a2.2; thread a0 a1.0
+  split a1 128; split a2 32; split a2 16; unroll a2.1; vector a2.2; thread a0 a1.0
 product_0
-  split a0 4; split a1 64; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
+  split a0 12; split a1 32; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
 product_1
+  load ahead 2048
 
 == 128-bit vectors in 32 registers
 $ sh forms.sh 'vector_bytes=16 registers=32 masks=0 l1=65536 l2=1048576 l3=8388608'
@@ -285,9 +297,9 @@ columns_0
 norm_0
   load ahead 2048
   store stream
-  split a2 16; split a2 4; unroll a2.1; vector a2.2; thread a0
+  split a2 8; split a2 4; unroll a2.1; vector a2.2; thread a0
 product_0
-  split a0 4; split a1 16; split a1 4; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
+  split a0 8; split a1 8; split a1 4; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
 product_1
 
 == 64 threads, or one

@@ -108,7 +108,7 @@ kernel 1 -> %y f32[1,1280,20,20]
 
 == panels that the L1 cache does not hold are prefetched
 $ viewfold dump --graph dense --stage=loops --target 'vector_bytes=64 registers=32' dense.vf | grep -o 'ahead [0-9]*'
-ahead 2048
+ahead 256
 $ viewfold dump --graph thin --stage=loops --target 'vector_bytes=64 registers=32' dense.vf | grep -c ahead
 0
 ? 1

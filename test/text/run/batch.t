@@ -62,7 +62,7 @@ $ viewfold run take.vf --in 'x=[10,20,30,40]' --in 'i=[[3,0],[-1,1]]' --check
 y: f32[2,2] = [[40.0, 10.0], [40.0, 20.0]]
 check y: 4 elements, bit-equal
 $ viewfold run take.vf --in 'x=[10,20,30,40]' --in 'i=[[3,0],[4,1]]'
-! viewfold run: [..]out of range[..]
+! viewfold run: graph @take: gather %x, %i: %i[0] is 4, but axis 0 of %x has 4 elements (take.vf:2); indices are -4 to 3, or any with mode="clip" or mode="fill". The results are unspecified
 ? 2
 
 == batches that do not align
