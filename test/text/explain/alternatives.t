@@ -1,0 +1,39 @@
+# What a kernel is compared with: a value in it that is stored instead, by the predicted times of both.
+
+<<< joined.vf
+graph @joined(%x: i64[1,3,28,28], %y: i64[1,3,28,28], %z: f32[1,3,28,28], %w: i64[1,3,3,3]) {
+  %i = cast %z dtype=i64
+  %j = concat %i, %x, %y axis=0
+  %c = conv %j, %w stride=2 padding=1
+  return %c
+}
+>>>
+<<< columns.vf
+graph @columns(%x: u8[1,4096,64], %y: u8[1,4096,64], %w: u8[64,2]) {
+  %j = concat %x, %y axis=1
+  %m = matmul %j, %w
+  return %m
+}
+>>>
+<<< kernels.sh
+viewfold explain --no-run --target "vector_bytes=64 registers=32 l1=32768 l2=1048576 l3=33554432 $2" $1 |
+  grep -E '^(kernel|  (stored|fused) )|predicted'
+>>>
+
+== what windows read under masks is stored where the loops over it are far from the least time
+$ sh kernels.sh joined.vf lanes=0
+kernel 0 -> temporary 0 i64[3,3,30,30]
+  why     stored, because two kernels are predicted to take less time than one
+  stored  pad i64[3,3,30,30]: 0.00[..] ms, against 0.0[..] ms fused, both predicted
+kernel 1 -> %c i64[3,1,14,14]
+
+== what was compared and is slower stays fused
+$ sh kernels.sh columns.vf lanes=0
+kernel 0 -> temporary 0 u32[64,2]
+kernel 1 -> temporary 1 u32[1,2,8192]
+  fused   cast u32[1,8192,64]: [..] ms, against [..] ms stored, both predicted
+kernel 2 -> %m u32[1,8192,2]
+
+== work-items of a device are not compared
+$ sh kernels.sh joined.vf 'lanes=64 local=65536'
+kernel 0 -> %c i64[3,1,14,14]
