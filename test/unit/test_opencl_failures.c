@@ -224,7 +224,7 @@ typedef bool attempt_function(const char *device, const char *settings, bool pro
 /* Fails each call of a class in turn, or every step-th, until there are no more. */
 static void each_call(attempt_function *try, const char *device, const char *class, const char *later,
                       int status) {
-  int n = 1, step = level_step(5);
+  int n = 1, step = level_step(10);
   char settings[64];
   expected();
   for (bool failed = true; failed && n < MOST_CALLS; n += step) {
