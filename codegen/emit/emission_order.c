@@ -254,11 +254,18 @@ static void emit_listed(cg_order *o, size_t first) {
   o->list_count = first;
 }
 
-/* Emits the loads among those listed from `first` on that prefetch, and what they need. They come before
- * other loads: a compiler moves no load across a prefetch, so each load before one would hold a register from
- * there to its use. */
+/* Emits the loads among those listed from `first` on that prefetch, and what they need, if there are others
+ * that do not. They come before these: a compiler moves no load across a prefetch, so each load before one
+ * would hold a register from there to its use. Where all loads prefetch, each is next to its use: a search
+ * for the largest of 4096 elements takes a sixth less time so. */
 static void emit_prefetches(cg_order *o, size_t first) {
   size_t end = o->list_count;
+  bool others = false;
+  for (size_t i = first; i < end && !others; i++) {
+    const ir_node *n = ir_get(o->g, o->list[i]);
+    others = n->op == IR_OP_LOAD && !ir_arg_int(n);
+  }
+  if (!others) return;
   cg_begin_visit(o);
   for (size_t i = first; i < end; i++) {
     const ir_node *n = ir_get(o->g, o->list[i]);
