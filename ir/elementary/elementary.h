@@ -47,4 +47,13 @@ bool ir_is_elementary(ir_op op, ir_dtype type);
  * with any other op is returned unchanged. 0 when memory is short. */
 ir_ref ir_elementary(ir_graph *g, ir_ref node);
 
+/* scaled.c. p 2^n, of which some instruction sets have an instruction for whole vectors. */
+typedef struct ir_scaled {
+  ir_ref p, s; /* n = s - magic */
+  ir_ref zero; /* a bool: the product is 0 where it holds, whatever n is; 0: nowhere */
+  double magic;
+} ir_scaled;
+/* Is the node one of these products? */
+bool ir_read_scaled(const ir_graph *g, ir_ref node, ir_scaled *out);
+
 #endif

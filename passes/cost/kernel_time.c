@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "ir/elementary/elementary.h"
 #include "passes/cost/kernel_walk.h"
 
 enum {
@@ -202,31 +203,15 @@ static void need(kernel_walk *w, ir_ref ref, kernel_need how) {
   if (w->nodes[ref].need < how) w->nodes[ref].need = (uint8_t)how;
 }
 
-/* The value p and the exponent s of a product with a power of two, which AVX-512 has an instruction for
- * (codegen/llvm/scale.c): (p * float of h << f) * float of (u - h) << f, u the bits of s. */
-static bool is_scaled(const kernel_walk *w, ir_ref ref, ir_ref *p, ir_ref *s) {
-  const ir_graph *g = w->g;
-  const ir_node *n = ir_get(g, ref);
-  if (w->target->vector_bytes < 64 || n->op != IR_OP_MUL || !ir_is_float((ir_dtype)n->dtype)) return false;
-  for (uint32_t i = 0; i < 2; i++) {
-    const ir_node *power = ir_get(g, n->src[i]), *inner = ir_get(g, n->src[1 - i]);
-    if (power->op != IR_OP_BITCAST || inner->op != IR_OP_MUL || ir_op_of(g, power->src[0]) != IR_OP_SHL)
-      continue;
-    const ir_node *rest = ir_get(g, ir_src(g, power->src[0], 0));
-    if (rest->op != IR_OP_SUB || ir_op_of(g, rest->src[0]) != IR_OP_BITCAST) continue;
-    for (uint32_t k = 0; k < 2; k++) {
-      if (ir_op_of(g, inner->src[k]) != IR_OP_BITCAST) continue;
-      *p = inner->src[1 - k], *s = ir_src(g, rest->src[0], 0);
-      return true;
-    }
-  }
-  return false;
+/* Is it a product with a power of two that AVX-512 has an instruction for (codegen/llvm/scale.c)? */
+static bool is_scaled(const kernel_walk *w, ir_ref ref, ir_scaled *out) {
+  return w->target->vector_bytes >= 64 && ir_read_scaled(w->g, ref, out);
 }
 
 static void need_operands(kernel_walk *w, ir_ref ref) {
   const ir_node *n = ir_get(w->g, ref);
   kernel_need how = (kernel_need)w->nodes[ref].need;
-  ir_ref p, s;
+  ir_scaled scaled;
   if (n->op == IR_OP_LOOP) {
     bool carries = w->nodes[ref].is_lane && ir_loop_carries(w->g, ref);
     for (uint32_t i = 1; i < n->nsrc; i++) {
@@ -246,8 +231,9 @@ static void need_operands(kernel_walk *w, ir_ref ref) {
     need(w, n->src[1], kernel_is_affine(w, &a) ? KERNEL_ADDRESS : KERNEL_VALUE);
     for (uint32_t i = 2; i < n->nsrc; i++)
       if (n->op != IR_OP_UPDATE || i < 4) need(w, n->src[i], KERNEL_VALUE);
-  } else if (is_scaled(w, ref, &p, &s)) {
-    need(w, p, how), need(w, s, how);
+  } else if (is_scaled(w, ref, &scaled)) {
+    need(w, scaled.p, how), need(w, scaled.s, how);
+    if (scaled.zero) need(w, scaled.zero, how);
   } else {
     for (uint32_t i = 0; i < n->nsrc; i++) need(w, n->src[i], how);
   }
@@ -341,12 +327,12 @@ static bool add_access(kernel_walk *w, ir_ref ref) {
 static void add_operation(kernel_walk *w, ir_ref ref) {
   const ir_node *n = ir_get(w->g, ref);
   kernel_node *info = &w->nodes[ref];
-  ir_ref p, s;
+  ir_scaled scaled;
   uint32_t width = kernel_width(w, info->lanes);
   bool index = n->dtype == IR_INDEX;
   bool folded = index && info->need == KERNEL_ADDRESS && n->op != IR_OP_FLOORDIV && n->op != IR_OP_MOD;
   kernel_cost c = {0};
-  if (is_scaled(w, ref, &p, &s))
+  if (is_scaled(w, ref, &scaled))
     c = (kernel_cost){.unit = {[KERNEL_ALU] = 3 * kernel_registers(width, 4, w->target)}, .latency = 8};
   else if (!folded) c = kernel_cost_of(w->g, ref, width, w->target);
   kernel_add(&w->loops[info->home].own, &c, kernel_unrolled(w, info->lanes));
