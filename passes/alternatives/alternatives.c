@@ -37,7 +37,7 @@ typedef struct piece {
 typedef struct trial {
   ir_stored value; /* node 0: none */
   bool made;       /* an earlier step has stored it */
-  piece below, rest;
+  piece below, reader;
   double ns; /* of both */
 } trial;
 
@@ -133,7 +133,7 @@ static bool shape(pass_alternatives *a, size_t number, piece *p) {
 
 static void free_trial(pass_alternatives *a, trial *t) {
   free_piece(a, &t->below);
-  free_piece(a, &t->rest);
+  free_piece(a, &t->reader);
   *t = (trial){0};
 }
 
@@ -154,14 +154,14 @@ static bool made_before(const pass_alternatives *a, const ir_step *reader, ir_st
 static bool try_value(pass_alternatives *a, size_t number, const piece *fused, ir_ref value, trial *t) {
   *t = (trial){.value = {value, (uint32_t)a->plan->slot_count}};
   t->made = made_before(a, &fused->step, &t->value);
-  if (!copy_step(a, &fused->step, &t->value, &t->rest.step) || !shape(a, number, &t->rest)) return false;
-  t->ns = t->rest.ns;
-  if (t->rest.ns < 0 || (t->rest.ns > fused->ns && !a->always)) return false;
+  if (!copy_step(a, &fused->step, &t->value, &t->reader.step) || !shape(a, number, &t->reader)) return false;
+  t->ns = t->reader.ns;
+  if (t->reader.ns < 0 || (t->reader.ns > fused->ns && !a->always)) return false;
   if (!t->made) {
     if (!step_below(a, &fused->step, t->value, &t->below.step) || !shape(a, number, &t->below)) return false;
     t->ns += t->below.ns;
   }
-  return (t->made || t->below.ns >= 0) && alternatives_order_keeps(&fused->order, &t->rest.order) &&
+  return (t->made || t->below.ns >= 0) && alternatives_order_keeps(&fused->order, &t->reader.order) &&
          alternatives_order_keeps(&fused->order, &t->below.order);
 }
 
@@ -226,7 +226,7 @@ static bool take_trial(pass_alternatives *a, piece *pieces, uint32_t *count, tri
   piece *last = &pieces[*count - 1];
   ir_alternative chosen = {t->value.node, last->ns, t->ns, true};
   free_piece(a, last);
-  *last = t->rest;
+  *last = t->reader;
   if (t->made) return true;
   t->below.step.alternative = chosen;
   pieces[(*count)++] = t->below;

@@ -219,7 +219,9 @@ static kernel_cost store_cost(const kernel_walk *w, const kernel_access *a, uint
 /* Elements one after another, each under a branch where it may be invalid. */
 static kernel_cost update_cost(const kernel_walk *w, const ir_node *n, const kernel_access *a,
                                uint32_t width) {
-  enum { FORWARD_CYCLES = 5 }; /* until a load sees what a store before it wrote */
+  /* until a load sees what a store before it wrote: four to five from Skylake on, up to eight on Zen 2 (A.
+   * Fog, The microarchitecture, 2024) */
+  enum { FORWARD_CYCLES = 5 };
   bool affine, adds = n->arg == IR_OP_ADD;
   double stride = vector_stride(w, a, &affine);
   bool whole = width == 1 || (affine && stride == 1 && kernel_width(w, w->nodes[n->src[2]].lanes) == 1);
@@ -229,7 +231,7 @@ static kernel_cost update_cost(const kernel_walk *w, const ir_node *n, const ker
                             [KERNEL_ALU] = adds ? count : 0,
                             [KERNEL_OTHER] = 2 * count}};
   if (!whole) c.unit[KERNEL_SHUFFLE] = 2.0 * width;
-  if (adds) c.latency = FORWARD_CYCLES + 4;
+  if (adds) c.latency = FORWARD_CYCLES + 4; /* and an addition's */
   return c;
 }
 

@@ -29,7 +29,9 @@ enum {
   MEMORY_WALK_NS = 100 /* beyond what that takes: in memory */
 };
 
-enum { MAX_GAPS = 4 }; /* levels of segments that are told apart */
+/* Levels of segments whose gaps are told apart, so that these can be filled: rows, channels, images and
+ * blocks of a tile. Gaps beyond them stay. */
+enum { MAX_GAPS = 4 };
 
 /* What an access touches: segments of `span` contiguous bytes each. `run`: so many of them are touched one
  * after another, which prefetchers notice. */
@@ -127,7 +129,8 @@ static bool moves_alike(const kernel_access *a, const kernel_access *b) {
 }
 
 void kernel_join_access(const kernel_walk *w, kernel_access *a) {
-  enum { LOOKED_AT = 16 }; /* so that time is linear; a window of 3 x 3 has nine */
+  /* accesses of the buffer that are compared, so that time is linear: a window of 3 x 3 has nine */
+  enum { LOOKED_AT = 16 };
   int looked = 0;
   for (uint32_t next = a->next; next && looked < LOOKED_AT; looked++) {
     kernel_access *b = &w->accesses[next - 1];
@@ -165,10 +168,14 @@ static void touch(kernel_walk *w, const kernel_access *a) {
   }
 }
 
+/* The part of a cache up to which it holds all that is touched: pages are not spread evenly over its sets,
+ * and lines are not replaced in the order in which they were touched last. Reading again and again from an L2
+ * cache of 2 MiB (Xeon with AVX-512 FP16): 189 GB/s up to 0.63 of its size, 124 at 0.75, 75 at 1, 34 at 1.5,
+ * and 31, as from the L3 cache, from 1.75 on. */
+static const double HELD_SHARE = 0.75;
+
 /* The share of what is touched again that a cache of this size no longer holds, where so many bytes are
- * touched in between. Pages are not spread evenly over its sets, and lines are not replaced in the order in
- * which they were touched last: it begins below the size of the cache and ends above. */
-#define HELD_SHARE 0.75
+ * touched in between: it begins below the size of the cache and ends above. */
 static double lost_share(double touched, double size) {
   return fmin(fmax(touched / size - HELD_SHARE, 0), 1);
 }

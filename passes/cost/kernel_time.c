@@ -22,7 +22,7 @@ enum {
  * with rows of 2 to 8 KiB. */
 static const double jump_ns[PASS_LEVELS] = {0.6, 4, 8};
 
-#define DEFAULT_GHZ 3.0 /* of servers with all cores at work: 2.6 to 3.7 */
+static const double DEFAULT_GHZ = 3.0; /* of servers with all cores at work: 2.6 to 3.7 */
 
 /* Bytes in a cycle of one core, measured on Sapphire Rapids; Zen 4 has 32, 20 and 8 to read. */
 pass_rates pass_rates_of(const ir_target *target) {
@@ -366,7 +366,8 @@ static bool add_all(kernel_walk *w) {
 /* Prefetches bring lines from far while a core computes. Lines from the L2 cache arrive through ports that
  * loads use, and loads wait for them: of their time this part adds to computing. Products of 512 to 2048
  * rows on Sapphire Rapids, whose panels are in the L2 cache, take 0.54 to 0.7 of it longer. */
-#define NEAR_SHARE 0.6
+static const double NEAR_SHARE = 0.6;
+
 double pass_time_together(const pass_kernel_time *t, double threads) {
   double alone = t->computing_ns + NEAR_SHARE * t->near_ns + t->exposed_ns;
   return fmax(alone / threads, t->memory_ns) + t->jumps_ns / threads;
