@@ -26,7 +26,10 @@ enum {
   IR_MATRIX_COLUMN_ITEMS = 4,
   /* vectors whose elements are stored alternately, as the channels of pixels: so many are interleaved by
    * shuffles; elements of more are stored one by one */
-  IR_MAX_INTERLEAVED = 4
+  IR_MAX_INTERLEAVED = 4,
+  /* elements between neighbours up to which whole vectors are read and elements picked from them; those
+   * further apart are loaded one by one (codegen/llvm/memory.c) */
+  IR_MAX_PICKED_STEP = 4
 };
 
 typedef struct ir_target {

@@ -103,8 +103,8 @@ bool cg_is_by_lane(void *emitter, ir_ref ref) {
   cg_tile t;
   size_t unrolled = cg_unroll_count(&e->order, cg_lanes(e->nest, ref));
   if (unrolled <= (size_t)e->target->registers || n->op == IR_OP_RARE || e->nest->freeze[ref]) return false;
-  return n->op != IR_OP_LOAD ||
-         (ir_is_true(e->g, n->src[2]) && !cg_tile_of(e->nest, ref, e->target->vector_bytes, CG_MAX_STEP, &t));
+  return n->op != IR_OP_LOAD || (ir_is_true(e->g, n->src[2]) &&
+                                 !cg_tile_of(e->nest, ref, e->target->vector_bytes, IR_MAX_PICKED_STEP, &t));
 }
 
 void cg_after_lanes(void *emitter, ir_ref ref) {

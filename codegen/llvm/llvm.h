@@ -132,8 +132,6 @@ typedef struct cg_place {
   LLVMValueRef base;  /* affine: i64 */
   LLVMValueRef index; /* otherwise: a vector of i32 or i64 */
 } cg_place;
-/* greatest stride that is read by whole vectors and shuffles; others element by element */
-enum { CG_MAX_STEP = 4 };
 cg_place cg_place_of(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width);
 LLVMValueRef cg_address(cg_emitter *e, const cg_place *place, LLVMValueRef index);
 LLVMValueRef cg_lane_address(cg_emitter *e, const cg_place *place, uint32_t lane);

@@ -164,10 +164,10 @@ static LLVMValueRef read_elements(cg_emitter *e, const cg_place *a, LLVMValueRef
   return all;
 }
 
-/* A stride from 2 to CG_MAX_STEP: `stride` vectors, the first of which begins with the first element and the
- * last of which ends with the last element, are read whole, and the elements are picked from them. */
+/* A stride from 2 to IR_MAX_PICKED_STEP: `stride` vectors, the first of which begins with the first element
+ * and the last of which ends with the last element, are read whole, and the elements are picked from them. */
 static bool has_small_step(const cg_place *a) {
-  return a->affine && a->stride > 1 && a->stride <= CG_MAX_STEP && a->width >= 4 &&
+  return a->affine && a->stride > 1 && a->stride <= IR_MAX_PICKED_STEP && a->width >= 4 &&
          (a->width & (a->width - 1)) == 0;
 }
 

@@ -32,7 +32,7 @@ static void read_tile(cg_emitter *e, ir_ref load, const cg_tile *t, LLVMValueRef
 bool cg_emit_tile(cg_emitter *e, ir_ref load, LLVMValueRef *unrolled) {
   const uint64_t *lanes = cg_lanes(e->nest, load);
   cg_tile t;
-  if (!cg_tile_of(e->nest, load, e->target->vector_bytes, CG_MAX_STEP, &t)) return false;
+  if (!cg_tile_of(e->nest, load, e->target->vector_bytes, IR_MAX_PICKED_STEP, &t)) return false;
   cg_first_lane(&e->order, lanes);
   do
     if (e->order.lane[t.loop] % t.count == 0) read_tile(e, load, &t, unrolled);

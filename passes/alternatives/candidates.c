@@ -12,16 +12,12 @@
 
 #include <stdlib.h>
 
-/* What an access costs more below a view, for each element: the instructions beside one of a vector. */
+/* What an access costs more below a view, for each element, beside COST_GATHERING and COST_MASKING. */
 enum {
-  GATHERED = 16,      /* an index, a mask and a load for each element */
   TRANSPOSED = 8,     /* loads of single elements, or shuffles */
-  MASKED = 4,         /* comparisons, a mask, and a blend */
   DIVIDED = 2,        /* quotients of indices, or short rows */
-  WRITING = 2,        /* a store, and what its reader waits for it */
   LANES_LOST = 2,     /* times what else is computed, where one access leaves few lanes */
   MOST_GROWTH = 4,    /* times the bytes that the kernel moves: a value that takes more is not stored */
-  MAX_COST = 1 << 10, /* of one element: where values are shared, sums along all paths grow without limit */
   VECTORS_EACH_NS = 5 /* operations: two in each cycle of 2.5 GHz */
 };
 /* Bytes for each nanosecond, of one core of a server: L2_RATE from its L2 cache, L3_RATE from the last one,
@@ -58,10 +54,10 @@ static double irregularity(ir_graph *g, ir_ref r) {
   uint32_t last = innermost(g, r), rank = ir_rank(g, r);
   if (last == rank || (!is_view(n) && ir_ops[n->op].cls != IR_CLASS_INDIRECT)) return 0;
   switch ((int)n->op) {
-  case IR_OP_GATHER: return (uint32_t)ir_arg_int(n) < innermost(g, n->src[0]) ? DIVIDED : GATHERED;
+  case IR_OP_GATHER: return (uint32_t)ir_arg_int(n) < innermost(g, n->src[0]) ? DIVIDED : COST_GATHERING;
   case IR_OP_PAD:
   case IR_OP_CONCAT:
-  case IR_OP_STACK: return MASKED;
+  case IR_OP_STACK: return COST_MASKING;
   case IR_OP_PERMUTE:
     return (uint32_t)ir_get(g, n->src[1 + last])->arg != innermost(g, n->src[0]) ? TRANSPOSED : 0;
   case IR_OP_EXPAND: return 0;
@@ -129,7 +125,7 @@ static void pass_down(pass_alternatives *a, const alternatives_node *f) {
   }
 }
 
-static double bounded(double cost) { return cost < MAX_COST ? cost : (double)MAX_COST; }
+static double bounded(double cost) { return cost < COST_MOST ? cost : (double)COST_MOST; }
 
 /* Sums up what is fused into f. */
 static void sum_up(pass_alternatives *a, alternatives_node *f) {
@@ -224,7 +220,7 @@ static bool may_be_stored(pass_alternatives *a, const alternatives_node *f, doub
 /* Operations that it saves to store the value. */
 static double promise_of(const alternatives_node *f, double all) {
   double fused = f->evaluations * (f->below + f->accesses * (1 + f->above) + f->irregular),
-         stored = f->elements * (f->below + f->accesses + f->irregular + WRITING) +
+         stored = f->elements * (f->below + f->accesses + f->irregular + COST_WRITING) +
                   f->evaluations * (1 + f->above),
          own = f->evaluations * f->below, lanes = 0;
   if (f->irregular > 0 && f->above == 0) lanes = all - own;

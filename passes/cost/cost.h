@@ -15,6 +15,14 @@
  * limit count as one iteration, so that work and operations, which are estimates, are less than they are. */
 enum { COST_MAX_RANGES = 64 };
 
+/* Costs of accesses, for each element, in operations of one instruction for each vector. */
+enum {
+  COST_GATHERING = 16, /* an index, a mask and a load for each element */
+  COST_MASKING = 4,    /* two comparisons, a mask, and a selection */
+  COST_WRITING = 2,    /* a store, and what its reader waits for it */
+  COST_MOST = 1 << 10  /* where values are shared, sums along all paths grow without limit */
+};
+
 /* element.c: cost of one element of a node, without that of its operands, in elementwise operations of one
  * instruction for each vector. */
 int pass_element_cost(const ir_node *node);

@@ -6,7 +6,6 @@
 
 enum {
   MAX_TERMS = 32,      /* of an index that are still to be looked at, as many as a sum has (PASS_TERMS) */
-  SMALL_STEP = 4,      /* up to which whole vectors are read and elements picked: CG_MAX_STEP */
   LOAD_CYCLES = 6,     /* from the L1 cache */
   NEAR_BYTES = 4 << 10 /* what is anywhere within so many bytes is touched whole */
 };
@@ -196,7 +195,7 @@ static kernel_cost load_cost(const kernel_walk *w, const ir_node *n, const kerne
     if (stride < 0) c.unit[KERNEL_SHUFFLE] += registers, c.latency += 3;
     return c;
   }
-  if (affine && !masked && stride > 1 && stride <= SMALL_STEP && width >= 4)
+  if (affine && !masked && stride > 1 && stride <= IR_MAX_PICKED_STEP && width >= 4)
     return (kernel_cost){
         .unit = {[KERNEL_LOAD] = stride * registers, [KERNEL_SHUFFLE] = (stride - 1) * registers},
         .latency = LOAD_CYCLES + 3 * stride};
@@ -219,8 +218,7 @@ static kernel_cost store_cost(const kernel_walk *w, const kernel_access *a, uint
 /* Elements one after another, each under a branch where it may be invalid. */
 static kernel_cost update_cost(const kernel_walk *w, const ir_node *n, const kernel_access *a,
                                uint32_t width) {
-  /* until a load sees what a store before it wrote: four to five from Skylake on, up to eight on Zen 2 (A.
-   * Fog, The microarchitecture, 2024) */
+  /* until a load sees what a store before it wrote: four to five from Skylake on (A. Fog's tables) */
   enum { FORWARD_CYCLES = 5 };
   bool affine, adds = n->arg == IR_OP_ADD;
   double stride = vector_stride(w, a, &affine);

@@ -36,13 +36,9 @@
  * each cycle, and takes two vectors from its L1 cache, or one of half the size from L2; from memory it takes
  * 2 to 4 bytes for each core and cycle. */
 enum {
-  READING = 1,       /* from a cache */
-  GATHERING = 16,    /* an index, a mask and a load for each element */
-  MASKING = 4,       /* two comparisons, a mask, and a selection */
-  WRITING = 2,       /* and what the reader waits for it */
-  FAR_WRITING = 24,  /* where the values do not stay in the L2 cache */
-  MAX_LOOPED = 2,    /* one and several are told apart */
-  MAX_COST = 1 << 10 /* of one element: where values are shared, sums along all paths grow without limit */
+  READING = 1,      /* from a cache */
+  FAR_WRITING = 24, /* where the values do not stay in the L2 cache */
+  MAX_LOOPED = 2    /* one and several are told apart */
 };
 /* Elements that a register tile makes of one that it loads: it has 4 rows at least (docs/contractions.md). */
 static const double TILE_REUSE = 4;
@@ -105,7 +101,7 @@ static int cost_of_reading(const fuse_values *v, ir_ref r) {
   if (n->op != IR_OP_GATHER) return 0;
   for (uint32_t a = (uint32_t)ir_arg_int(n) + 1; a < ir_rank(v->g, n->src[0]); a++)
     if (ir_bounds_of(v->g, ir_dim(v->g, n->src[0], a)).hi > 1) return 0;
-  return GATHERING;
+  return COST_GATHERING;
 }
 
 /* Is it the pad with which windows are cut out of a repeated axis (passes/ops/compose/window.c)? No index of
@@ -117,21 +113,21 @@ static bool cuts_windows(const ir_graph *g, const ir_node *pad) {
 }
 
 /* What one element of a view or a gather costs inside a reduction's loop beyond that: a test for each operand
- * of a join, and for each side of a pad that is no constant. A
- * constant pad alone is masked at its ends, which costs next to nothing. */
+ * of a join, and for each side of a pad that is no constant. A constant pad alone is masked at its ends,
+ * which costs next to nothing. */
 static int cost_of_masks(const fuse_values *v, ir_ref r) {
   const ir_node *n = ir_get(v->g, r);
   switch ((int)n->op) {
   case IR_OP_CONCAT:
-  case IR_OP_STACK: return MASKING * (int)ir_operand_count(n);
+  case IR_OP_STACK: return COST_MASKING * (int)ir_operand_count(n);
   case IR_OP_PAD:
-    return cuts_windows(v->g, n) ? 0 : ir_arg_mode(n) == IR_PAD_CONSTANT ? MASKING : 3 * MASKING;
-  case IR_OP_GATHER: return MASKING;
+    return cuts_windows(v->g, n) ? 0 : ir_arg_mode(n) == IR_PAD_CONSTANT ? COST_MASKING : 3 * COST_MASKING;
+  case IR_OP_GATHER: return COST_MASKING;
   default: return 0;
   }
 }
 
-static uint16_t limited(uint32_t cost) { return (uint16_t)(cost < MAX_COST ? cost : (uint32_t)MAX_COST); }
+static uint16_t limited(uint32_t cost) { return (uint16_t)(cost < COST_MOST ? cost : (uint32_t)COST_MOST); }
 
 /* Costs of one element, where it is computed from what is in memory. */
 static void find_costs(fuse_values *v) {
@@ -140,9 +136,8 @@ static void find_costs(fuse_values *v) {
     const ir_node *n = ir_get(v->g, r);
     uint32_t cost = (uint32_t)(pass_element_cost(n) + cost_of_reading(v, r)),
              masks = (uint32_t)cost_of_masks(v, r), inside = 0;
-    bool joins =
-        n->op == IR_OP_CONCAT || n->op == IR_OP_STACK;   /* one operand's tests count for each element */
-    bool reduces = ir_ops[n->op].cls == IR_CLASS_REDUCE; /* in memory where it is needed again */
+    bool joins = n->op == IR_OP_CONCAT || n->op == IR_OP_STACK; /* each element comes from one operand */
+    bool reduces = ir_ops[n->op].cls == IR_CLASS_REDUCE;        /* in memory where it is needed again */
     if (!ir_shape(v->g, r)) continue;
     if (reduces || has_memory(n)) cost = READING;
     for (uint32_t k = 0; k < ir_operand_count(n) && !reduces && !has_memory(n); k++) {
@@ -162,9 +157,9 @@ static void find_costs(fuse_values *v) {
 static double least_times(const fuse_values *v, ir_ref r) {
   const ir_node *n = ir_get(v->g, r);
   bool elementwise = pass_is_elementwise(n), gathers = cost_of_reading(v, r) > 0,
-       masked = v->looped[r] && v->masks[r] > MASKING && (elementwise || cost_of_masks(v, r));
-  bool kept =
-      v->kept[r] && !(gathers && v->kept[r] == FUSE_BELOW_MASK); /* an index costs more than a mask saves */
+       masked = v->looped[r] && v->masks[r] > COST_MASKING && (elementwise || cost_of_masks(v, r));
+  /* an index costs more than a mask saves */
+  bool kept = v->kept[r] && !(gathers && v->kept[r] == FUSE_BELOW_MASK);
   if (kept || !ir_rank(v->g, r)) return 0;
   if (masked || v->epilogue[r] & PASS_EPILOGUE) return 1;
   /* two reductions are two kernels, or read it from memory in one */
@@ -183,7 +178,7 @@ static bool is_chosen(const fuse_values *v, ir_ref r) {
   bool far = elements * ir_dtypes[ir_dtype_of(g, r)].bytes > FUSE_FAR_BYTES;
   double writing = epilogue ? 0
                    : far    ? FAR_WRITING
-                            : WRITING, /* the sum is in memory otherwise */
+                            : COST_WRITING, /* the sum is in memory otherwise */
       stored = elements * (cost + writing) + evaluations * READING;
   return evaluations * (cost + masks) > MIN_GAIN * stored + FUSE_KERNEL_COST;
 }

@@ -92,24 +92,6 @@ SORT_INLINE void transpose_8(__m512i v[8]) {
 #define BLEND(mask, a, b) _mm512_mask_blend_epi32((__mmask16)(mask), a, b)
 #define SIGNS(v)          _mm512_srai_epi32(v, 31)
 #include "avx512_template.h"
-#undef NAME
-#undef KEY
-#undef LANES
-#undef ORDER
-#undef ORDER_LANES
-#undef PERMUTE
-#undef LANE_NUMBERS
-#undef EACH
-#undef LOAD
-#undef STORE
-#undef ABOVE
-#undef COMPRESS
-#undef EQUAL
-#undef BLEND
-#undef SIGNS
-#undef TRANSPOSE
-#undef PAIR
-#undef EIGHT_ROWS
 
 #define NAME(x) x##_u64
 #define KEY     uint64_t

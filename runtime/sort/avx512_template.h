@@ -314,3 +314,22 @@ SORT_TARGET static void NAME(sort)(KEY *x, size_t n, KEY *room) {
     now.x = stack[height].x, now.n = stack[height].n, now.divisions = stack[height].divisions;
   }
 }
+
+#undef NAME
+#undef KEY
+#undef LANES
+#undef ORDER
+#undef ORDER_LANES
+#undef PERMUTE
+#undef LANE_NUMBERS
+#undef EACH
+#undef LOAD
+#undef STORE
+#undef ABOVE
+#undef COMPRESS
+#undef EQUAL
+#undef BLEND
+#undef SIGNS
+#undef TRANSPOSE
+#undef PAIR
+#undef EIGHT_ROWS

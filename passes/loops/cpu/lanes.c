@@ -9,9 +9,6 @@ enum {
   MIN_LANES = 2, /* lanes of a vector: of one there is nothing to gain */
   /* terms, or elements, along which lanes of a reduction run: those of an AVX2 vector of f32 */
   MIN_LANE_TERMS = 8,
-  /* elements between neighbours up to which whole vectors are read and elements picked from them
-   * (codegen/llvm/memory.c) */
-  MAX_STEP = 4,
   MIN_VECTORS = 4, /* vectors that an axis of varying size has to be able to fill: of shorter ones
                       the remainder, single elements, is a large share */
   /* float operations of a chain that is interleaved: one of 25, of four cycles each, takes as long as the two
@@ -256,13 +253,14 @@ static int quotients_begin(loop_nest *n, const loop_axis *vector) {
   return 0;
 }
 
-/* Are the terms at most MAX_STEP elements apart along the range? */
+/* Are the terms at most IR_MAX_PICKED_STEP elements apart along the range? */
 static bool reads_near(loop_nest *n, ir_ref reduce, ir_ref range) {
   ir_ref loads[LOOP_MAX_NODES];
   uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, LOOP_MAX_NODES);
   for (uint32_t i = 0; i < count; i++) {
     int64_t stride;
-    if (!affine_stride(n->g, ir_src(n->g, loads[i], 1), range, &stride) || stride < -1 || stride > MAX_STEP)
+    if (!affine_stride(n->g, ir_src(n->g, loads[i], 1), range, &stride) || stride < -1 ||
+        stride > IR_MAX_PICKED_STEP)
       return false;
   }
   return count < LOOP_MAX_NODES;
