@@ -8,6 +8,7 @@
 /* What is alike on all targets, or where a target's fields leave it open. */
 enum {
   IR_CACHE_LINE_BYTES = 64, /* of every x86-64 processor */
+  IR_PAGE_BYTES = 4 << 10, /* of the usual pages, at whose ends hardware prefetchers stop whatever the size */
   /* work-items that a device schedules together at least, whatever `together` says of exchanges between them:
    * a warp of NVIDIA's, half a wavefront of AMD's; narrower groups leave execution units idle */
   IR_LOCKSTEP_ITEMS = 32,

@@ -9,7 +9,6 @@
 #include "passes/cost/kernel_walk.h"
 
 enum {
-  PAGE_BYTES = 4 << 10, /* where hardware prefetchers stop, whatever the size of pages */
   /* streams of lines that prefetchers follow at a time. Measured on Sapphire Rapids: copies of 64 rows of 256
    * bytes at a time take as long as those of one row, of 256 rows twice as long */
   STREAMS = 64,
@@ -54,7 +53,7 @@ static void extend(footprint *f, double trips, double stride_bytes) {
   else f->segments *= trips;
   if (f->segments > 1 && stride > f->span + IR_CACHE_LINE_BYTES && f->levels < MAX_GAPS) {
     f->gap[f->levels] = stride, f->gaps[f->levels++] = trips;
-    f->aliased |= fmod(stride, PAGE_BYTES) == 0 && trips > WAYS;
+    f->aliased |= fmod(stride, IR_PAGE_BYTES) == 0 && trips > WAYS;
   }
   while (f->levels && f->span + IR_CACHE_LINE_BYTES >= f->gap[0]) { /* the gaps are filled */
     f->span += f->gap[0] * (f->gaps[0] - 1);
@@ -62,8 +61,8 @@ static void extend(footprint *f, double trips, double stride_bytes) {
     f->levels--;
     for (int i = 0; i < f->levels; i++) f->gap[i] = f->gap[i + 1], f->gaps[i] = f->gaps[i + 1];
   }
-  f->returns |= stride < PAGE_BYTES && f->pages > 1;
-  if (stride >= PAGE_BYTES && !f->returns) f->pages *= trips;
+  f->returns |= stride < IR_PAGE_BYTES && f->pages > 1;
+  if (stride >= IR_PAGE_BYTES && !f->returns) f->pages *= trips;
   if (!f->jumps && f->segments > STREAMS) f->jumps = true, f->distance = f->gap[0];
   if (!f->jumps) f->run = f->span;
 }
@@ -98,7 +97,7 @@ static footprint footprint_of_one(const kernel_walk *w, const kernel_access *a) 
       if (w->lanes[l].vector == vector) extend_along(a, true, l + 1, w->lanes[l].extent, &f);
   for (uint32_t l = 0; l < w->lane_count; l++)
     if (a->random && a->random_lanes >> l & 1)
-      f.segments *= w->lanes[l].extent, f.jumps = true, f.distance = PAGE_BYTES;
+      f.segments *= w->lanes[l].extent, f.jumps = true, f.distance = IR_PAGE_BYTES;
   return f;
 }
 
@@ -151,8 +150,8 @@ static bool is_around(const kernel_walk *w, uint32_t loop, uint32_t inner) {
 static void leave_loop(const kernel_walk *w, const kernel_access *a, uint32_t loop, footprint *f) {
   if (a->random && is_around(w, loop, a->random_home)) {
     f->segments *= fmax(w->loops[loop].trips, 1);
-    f->jumps = true, f->distance = PAGE_BYTES;
-    f->pages = fmin(f->segments, a->size / PAGE_BYTES);
+    f->jumps = true, f->distance = IR_PAGE_BYTES;
+    f->pages = fmin(f->segments, a->size / IR_PAGE_BYTES);
     return;
   }
   extend_along(a, false, loop, w->loops[loop].trips, f);
@@ -208,13 +207,13 @@ static moved_lines moved_past(const kernel_walk *w, const kernel_access *a, doub
   lines.again = moved - lines.first;
   pass_param_state state = state_of(w, a);
   lines.first *= lost_share(w->loops[0].touched + state.between, size);
-  if (state.constant && state.between > 2.0 * TRANSLATED_PAGES * PAGE_BYTES)
-    lines.cold_pages = lines.first / PAGE_BYTES;
+  if (state.constant && state.between > 2.0 * TRANSLATED_PAGES * IR_PAGE_BYTES)
+    lines.cold_pages = lines.first / IR_PAGE_BYTES;
   double run = fmax(f.run, IR_CACHE_LINE_BYTES);
   double runs = (lines.first + lines.again) / run;
-  if (f.jumps && run < PAGE_BYTES) lines.exposed = 1;
-  if (f.aliased && run < PAGE_BYTES) lines.jumps = (lines.first + lines.again) / IR_CACHE_LINE_BYTES;
-  else if (lines.exposed > 0 && fmod(f.distance, PAGE_BYTES) == 0)
+  if (f.jumps && run < IR_PAGE_BYTES) lines.exposed = 1;
+  if (f.aliased && run < IR_PAGE_BYTES) lines.jumps = (lines.first + lines.again) / IR_CACHE_LINE_BYTES;
+  else if (lines.exposed > 0 && fmod(f.distance, IR_PAGE_BYTES) == 0)
     lines.jumps = runs * fmin(run / IR_CACHE_LINE_BYTES, NOTICED_LINES);
   if (lines.exposed > 0 && f.pages > TRANSLATED_PAGES) lines.walks = runs;
   return lines;

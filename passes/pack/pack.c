@@ -35,7 +35,6 @@ enum {
   VECTOR_BYTES = 64,  /* of AVX-512 */
   L2_BYTES = 1 << 20, /* for each core */
   L2_WAYS = 16,       /* lines of one set of the L2 cache */
-  PAGE_BYTES = 4096,  /* of the usual pages */
   /* pages whose addresses are translated without delay, or nearly: a first level has 64 to 96 */
   TLB_ENTRIES = 128
 };
@@ -153,7 +152,7 @@ static bool stays_in_cache(const pass_contraction *c, int64_t count, int64_t ste
   if (step > INT32_MAX) return false;
   apart = step * bytes;
   if (apart < IR_CACHE_LINE_BYTES) return true;
-  if (apart >= PAGE_BYTES && count > TLB_ENTRIES) return false;
+  if (apart >= IR_PAGE_BYTES && count > TLB_ENTRIES) return false;
   int64_t common = apart & -apart; /* sets reached: way / the greatest power of two in the step */
   int64_t sets = common >= way ? 1 : way / (common > IR_CACHE_LINE_BYTES ? common : IR_CACHE_LINE_BYTES);
   return count <= sets * L2_WAYS / 2;

@@ -17,6 +17,12 @@ static bool shows;
 
 int64_t trial_pick(trial *t, int64_t lo, int64_t hi) { return random_between(&t->state, lo, hi); }
 
+ir_dtype trial_dtype(trial *t) {
+  static const ir_dtype dtypes[] = {IR_BOOL, IR_I8,  IR_U8,  IR_I16,  IR_U16, IR_I32, IR_U32,
+                                    IR_I64,  IR_U64, IR_F16, IR_BF16, IR_F32, IR_F64};
+  return dtypes[trial_pick(t, 0, 12)];
+}
+
 const ir_target *trial_target(int machine) {
   ir_error error = {0};
   return rt_context_target(contexts[machine], &error);

@@ -43,6 +43,7 @@ int trial_main(int argc, char **argv, const trial_property *property);
 
 const ir_target *trial_target(int machine);
 int64_t trial_pick(trial *t, int64_t lo, int64_t hi);
+ir_dtype trial_dtype(trial *t); /* of elements, each as likely */
 /* A new input, called a, b, ... in order. */
 ir_ref trial_input(trial *t, ir_dtype dtype, const ir_ref *shape, size_t rank);
 /* The number of elements of the tensor if the variable is n. */

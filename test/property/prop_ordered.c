@@ -33,11 +33,9 @@ static int64_t some_size(problem *p) {
 }
 
 static bool record(trial *t) {
-  static const ir_dtype dtypes[] = {IR_BOOL, IR_I8,  IR_U8,  IR_I16,  IR_U16, IR_I32, IR_U32,
-                                    IR_I64,  IR_U64, IR_F16, IR_BF16, IR_F32, IR_F64};
   problem *p = (problem *)t;
   ir_graph *g = &t->g;
-  ir_dtype dtype = dtypes[pick(p, 0, 12)];
+  ir_dtype dtype = trial_dtype(t);
   uint32_t rank = (uint32_t)pick(p, 1, 3);
   ir_ref dims[3];
   p->op = (ir_op)pick(p, IR_OP_CUMSUM, IR_OP_ARGSORT);

@@ -18,7 +18,6 @@ enum {
    * comes into sight too late. On Sapphire Rapids, arrays of 64 MiB: with one or two operations on an element
    * nothing to 5 % less time, with seven 2 to 11 %, with eight, of which one is a square root, 14 to 19 % */
   MIN_AHEAD = 6,
-  PAGE_BYTES = 4 << 10, /* where hardware prefetchers stop, whatever the size of pages */
   MAX_CHAINS = 4 /* chains that are interleaved, a power of two: 32 registers hold eight values of each */
 };
 
@@ -73,7 +72,7 @@ static ir_ref load_of_far_rows(loop_nest *n, const loop_axis *columns, ir_ref re
     const ir_node *l = ir_get(g, loads[i]);
     int64_t column, bytes = ir_dtypes[l->dtype].bytes;
     if (affine_stride(g, l->src[1], columns->range, &column) && column == 1 &&
-        affine_stride(g, l->src[1], r->src[r->nsrc - 1], row) && *row * bytes >= PAGE_BYTES &&
+        affine_stride(g, l->src[1], r->src[r->nsrc - 1], row) && *row * bytes >= IR_PAGE_BYTES &&
         ir_op_of(g, l->src[0]) == IR_OP_PARAM && l->arg == 0 &&
         ir_bounds_of(g, ir_src(g, l->src[0], 0)).lo > n->target->l2_bytes / bytes)
       return loads[i];
@@ -99,7 +98,7 @@ static void widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   ir_ref load = load_of_far_rows(n, vector, reduce, &row);
   if (!load) return;
   while (vector->unroll < MAX_COLUMN_VECTORS && 2 * (int64_t)vector->unroll * vector->lanes <= most &&
-         vector->unroll * vector->lanes * bytes < PAGE_BYTES)
+         vector->unroll * vector->lanes * bytes < IR_PAGE_BYTES)
     vector->unroll *= 2;
   if (vector->unroll <= n->target->registers) return;
   ir_ref ahead = loop_load_ahead(n->g, load, row * n->strategy->spilled_terms, IR_NO_STREAM);
@@ -130,8 +129,9 @@ static void choose_streams(loop_nest *n, ir_ref reduce) {
     return;
   loop_axis *rows = &n->axes[n->axis_count - 1];
   if (affine_stride(g, ir_src(g, loads[0], 1), rows->range, &row) &&
-      row * ir_dtypes[ir_dtype_of(g, loads[0])].bytes >= PAGE_BYTES && may_vectorize(n, n->axis_count - 1) &&
-      ir_bounds_of(g, rows->extent).lo >= MIN_PAIRS * STREAMS && work_of(n, r->src, 1).operations < MIN_AHEAD)
+      row * ir_dtypes[ir_dtype_of(g, loads[0])].bytes >= IR_PAGE_BYTES &&
+      may_vectorize(n, n->axis_count - 1) && ir_bounds_of(g, rows->extent).lo >= MIN_PAIRS * STREAMS &&
+      work_of(n, r->src, 1).operations < MIN_AHEAD)
     rows->unroll = STREAMS;
   n->store = loop_sweep_ahead(n, n->store, range);
 }
