@@ -36,6 +36,7 @@ typedef struct scheduler {
   uint16_t *remaps; /* views among them that may leave divisions, masks or selects in the index, saturating */
   uint16_t *reads;  /* upper bound of the arrays that a kernel of the value reads, saturating */
   uint8_t *uses;    /* uses by other nodes, saturating */
+  ir_ref *wanted;   /* of a sort: elements of each line that are read, the first ones */
   uint8_t *epilogues; /* as pass_epilogues leaves them */
   pass_sharing sharing;
   const struct fuse_plan *fusion; /* of the function being scheduled */

@@ -170,34 +170,38 @@ static void add_kernels(scheduler *s, const schedule_scope *f, ir_ref value, uin
   if (!s->failed) add_kernel(s, f, value, target);
 }
 
-/* The elements of each line of a sort that are read: all, or the most that views take from its beginning. */
-static ir_ref wanted_of(const scheduler *s, ir_ref sort, uint32_t axis) {
+/* Sets s->wanted. All nodes count, also those that nothing needs. */
+static bool find_wanted(scheduler *s) {
   ir_graph *g = s->g;
-  ir_ref wanted = ir_index(g, 0), size = ir_dim(g, sort, axis);
-  for (ir_ref r = sort + 1; r < s->nodes && wanted; r++) {
+  bool good = true;
+  for (ir_ref r = 1; r < s->nodes && s->target->sorts && good; r++) {
     const ir_node *n = ir_get(g, r);
-    uint32_t k = 0;
-    while (k < n->nsrc && n->src[k] != sort) k++;
-    if (k == n->nsrc) continue;
-    if (n->op != IR_OP_SHRINK) return size;
-    wanted = pass_max(g, wanted, n->src[1 + 2 * axis + 1]);
+    for (uint32_t k = 0; k < n->nsrc && good; k++) {
+      ir_ref sort = n->src[k];
+      if (!schedule_is_sort(ir_op_of(g, sort))) continue;
+      uint32_t axis = (uint32_t)ir_arg_int(ir_get(g, sort));
+      ir_ref size = ir_dim(g, sort, axis), *wanted = &s->wanted[sort];
+      if (n->op != IR_OP_SHRINK) *wanted = size;
+      else if (*wanted != size)
+        *wanted = pass_max(g, *wanted ? *wanted : ir_index(g, 0), n->src[2 + 2 * axis]);
+      good = *wanted != 0;
+    }
   }
-  return wanted;
+  return good;
 }
 
 static void add_sort(scheduler *s, const schedule_scope *f, ir_ref sort, uint32_t target) {
   ir_step_kind kind = ir_op_of(s->g, sort) == IR_OP_SORT ? IR_STEP_SORT : IR_STEP_ARGSORT;
   uint32_t from = schedule_slot_of(s, f, ir_src(s->g, sort, 0)),
            axis = (uint32_t)ir_arg_int(ir_get(s->g, sort));
-  ir_ref wanted = wanted_of(s, sort, axis);
-  ir_step *step = wanted ? schedule_add_step(s, f, kind, 2) : NULL;
+  ir_step *step = schedule_add_step(s, f, kind, 2);
   if (!step) {
     schedule_fail(s);
     return;
   }
   step->slots[0] = target, step->slots[1] = from;
   step->axis = axis, step->reverse = ir_arg_mode(ir_get(s->g, sort)) != 0;
-  step->count = wanted;
+  step->count = s->wanted[sort];
 }
 
 static uint32_t target_of(const scheduler *s, const schedule_scope *f, ir_ref r) {
@@ -351,11 +355,11 @@ ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, co
                  .error = error,
                  .nodes = (size_t)results + 1};
   const ir_node *n = ir_get(g, results);
-  enum { TABLES = 8 }; /* arrays by node: those whose sizes follow */
+  enum { TABLES = 9 }; /* arrays by node: those whose sizes follow */
   void *table[TABLES] = {NULL};
   static const size_t sizes[TABLES] = {sizeof *s.flags,     sizeof *s.cost,    sizeof *s.remaps,
                                        sizeof *s.uses,      sizeof *s.slot_of, sizeof *s.data_of,
-                                       sizeof *s.epilogues, sizeof *s.reads};
+                                       sizeof *s.epilogues, sizeof *s.reads,   sizeof *s.wanted};
   bool good = true;
   for (ir_ref r = 1; r < s.nodes; r++) s.size_count += ir_op_of(g, r) == IR_OP_VAR;
   for (int i = 0; i < TABLES && good; i++) {
@@ -370,9 +374,10 @@ ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, co
   if (good && plan->results) {
     s.flags = table[0], s.cost = table[1], s.remaps = table[2];
     s.uses = table[3], s.slot_of = table[4], s.data_of = table[5];
-    s.epilogues = table[6], s.reads = table[7];
+    s.epilogues = table[6], s.reads = table[7], s.wanted = table[8];
     schedule_scope f = {.results = n->src, .targets = plan->results, .result_count = n->nsrc};
-    plan_function(&s, &f, inputs, input_count);
+    if (find_wanted(&s)) plan_function(&s, &f, inputs, input_count);
+    else schedule_fail(&s);
   } else {
     schedule_fail(&s);
   }
