@@ -331,7 +331,7 @@ ir_status ir_eval_prepare(ir_eval_run *run, const ir_ref *roots, size_t n) {
 
 /* results */
 
-ir_status ir_eval_range_fails(ir_eval_run *run, const ir_range_error *o) {
+ir_status ir_eval_range_fails(ir_eval_run *run, const ir_eval_fault *o) {
   const char *who = ir_ops[ir_op_of(run->g, o->node)].text;
   char value[32];
   snprintf(value, sizeof value, o->is_unsigned ? "%" PRIu64 : "%" PRId64, o->index);

@@ -20,8 +20,6 @@ typedef struct ir_slot {
   uint32_t result_count;
 } ir_slot;
 
-typedef ir_eval_fault ir_range_error;
-
 /* The primitive operations for one element: values[0..3) are the operands, then one value per step. */
 typedef struct ir_scalar_step {
   uint8_t op, type, from;
@@ -51,7 +49,7 @@ typedef struct ir_eval_run {
   size_t table_count;   /* length of the three tables by ref */
   ir_eval_fault *fault; /* of the caller; or NULL */
   bool at_once;         /* fail at the first range error */
-  ir_range_error *range_errors;
+  ir_eval_fault *range_errors;
   size_t range_error_count, range_error_cap;
   ir_scalar_program *programs;
   size_t program_count, program_cap;
@@ -72,7 +70,7 @@ ir_status ir_eval_attribute(ir_eval_run *run, ir_ref ref, uint32_t source, int64
 /* Checks the shape set in `out` against the node's recorded shape and allocates its elements (and taints). */
 ir_status ir_eval_alloc(ir_eval_run *run, ir_ref ref, ir_slot *out, bool tainted);
 ir_status ir_eval_no_memory(ir_eval_run *run, ir_ref ref);
-ir_status ir_eval_range_fails(ir_eval_run *run, const ir_range_error *wrong);
+ir_status ir_eval_range_fails(ir_eval_run *run, const ir_eval_fault *wrong);
 ir_status ir_eval_count(const int64_t *shape, uint32_t rank, size_t element,
                         int64_t *count); /* IR_OK or overflow */
 void ir_eval_strides(const int64_t *shape, uint32_t rank, int64_t *strides);

@@ -77,13 +77,13 @@ static ir_status add_range_error(ir_eval_run *run, ir_ref ref, const indirection
     return ir_eval_no_memory(run, ref);
   ir_value given =
       ir_value_load(indices->data + (size_t)at * ir_dtypes[indices->dtype].bytes, indices->dtype);
-  ir_range_error *made = &run->range_errors[run->range_error_count];
-  *made = (ir_range_error){.node = ref,
-                           .index = given.i,
-                           .size = in->size,
-                           .axis = (uint32_t)in->axis,
-                           .is_unsigned = indices->dtype == IR_U64,
-                           .rank = indices->rank};
+  ir_eval_fault *made = &run->range_errors[run->range_error_count];
+  *made = (ir_eval_fault){.node = ref,
+                          .index = given.i,
+                          .size = in->size,
+                          .axis = (uint32_t)in->axis,
+                          .is_unsigned = indices->dtype == IR_U64,
+                          .rank = indices->rank};
   for (uint32_t k = indices->rank; k-- > 0; at /= indices->shape[k]) made->at[k] = at % indices->shape[k];
   *taint = (uint32_t)++run->range_error_count;
   return run->at_once ? ir_eval_range_fails(run, made) : IR_OK;
