@@ -32,6 +32,7 @@ typedef struct rt_step {
   const uint32_t *sources;      /* sources of its buffers */
   uint32_t params, number;      /* buffers of a kernel, else 0; index of the step in the plan */
   int64_t count, grain;         /* grain: least iterations of a chunk, or as above */
+  int64_t least_ns;             /* that it surely takes on one thread, if it is split */
   size_t scratch, scratch_each; /* bytes: offset of its scratch in the arena; per thread */
   union {
     const int64_t *vars; /* of a kernel */
@@ -156,8 +157,9 @@ ir_status rt_run_hoisted(rt_program *program, ir_error *error);
 
 /* Defined in frame.c: a frame and its arrays, in one allocation of rt_frame_size bytes. */
 size_t rt_frame_size(const rt_program *program);
-/* The least number of iterations of a thread loop in one chunk; 0: the loop is not split. */
-int64_t rt_grain(int64_t count, int64_t work);
+/* Sets how a step's thread loop of `count` iterations is split: count, grain, least_ns. flops: 0 where
+ * elements are only moved. */
+void rt_split(rt_step *step, int64_t count, int64_t work, int64_t flops, int threads);
 void rt_frame_lay_out(const rt_program *program, rt_frame *frame, void *memory);
 ir_status rt_frame_fill(const rt_program *program, rt_frame *frame, const int64_t *vars, ir_error *error);
 

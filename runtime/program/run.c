@@ -41,7 +41,7 @@ static inline void launch(const rt_program *p, const rt_step *s, void **buffers,
     return;
   }
   chunk_args args = {s->function, buffers, s->vars, scratch, s->scratch_each};
-  rt_pool_run(p->pool, run_chunk, &args, s->count, s->grain);
+  rt_pool_run(p->pool, run_chunk, &args, s->count, s->grain, s->least_ns);
 }
 
 void rt_launch(const rt_program *p, const rt_step *s, void **buffers, uint8_t *scratch) {

@@ -77,5 +77,5 @@ void rt_sort_run(const rt_sort *s, const rt_sort_machine *machine, rt_pool *pool
   int64_t lines = s->outer * s->inner, group = (int64_t)j.lines.group;
   int64_t grain = GRAIN_KEYS / (group * s->size + 1);
   if (lines && s->size && j.lines.first)
-    rt_pool_run(pool, sort_groups, &j, (lines + group - 1) / group, grain ? grain : 1);
+    rt_pool_run(pool, sort_groups, &j, (lines + group - 1) / group, grain ? grain : 1, 0);
 }

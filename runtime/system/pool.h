@@ -8,8 +8,9 @@
  *
  * The threads are started by the first loop that is worth splitting. After a loop they spin for
  * RT_POOL_SPIN_NS, during which the next loop reaches them within tens of nanoseconds. Then they sleep, and
- * waking them takes tens of microseconds. A loop never waits for sleeping threads: those that are awake do
- * all the work. */
+ * waking them takes tens of microseconds: only a loop wakes them that takes several times as long, or one of
+ * many that follow one another. A loop never waits for sleeping threads: those that are awake do all the
+ * work. */
 #ifndef VIEWFOLD_RUNTIME_SYSTEM_POOL_H
 #define VIEWFOLD_RUNTIME_SYSTEM_POOL_H
 
@@ -36,11 +37,16 @@ void rt_pool_destroy(rt_pool *pool);
 int rt_pool_threads(rt_pool *pool);
 
 /* Calls work on chunks that cover [0, count) exactly once, in any order and on any threads, and returns when
- * all calls have returned. Each chunk but the last has at least `grain` iterations, and there are at most
- * four chunks per thread. Cannot fail. While a loop is in progress, any other loop on the same pool, from
+ * all calls have returned. Each chunk but the last has at least `grain` iterations, and there are at most 64
+ * chunks per thread. least_ns: nanoseconds that the loop surely takes on one thread, or 0; where these are
+ * worth waking threads, they are woken at once, else when the chunks so far have taken so long that what is
+ * left is. Cannot fail. While a loop is in progress, any other loop on the same pool, from
  * another thread or from inside work, runs as one chunk on its calling thread. A child process made by fork
  * has no threads: its loops run on the caller alone. */
-void rt_pool_run(rt_pool *pool, rt_pool_work work, void *context, int64_t count, int64_t grain);
+void rt_pool_run(rt_pool *pool, rt_pool_work work, void *context, int64_t count, int64_t grain,
+                 int64_t least_ns);
+/* least_ns of a loop that takes milliseconds. */
+#define RT_POOL_LONG INT64_MAX
 
 /* The number of processors this process may use: its affinity mask, reduced by the CPU quota of its control
  * groups (rounded up), at least 1. Reads files; takes tens of microseconds. (runtime/system/cores.c) */

@@ -108,7 +108,8 @@ static void test_threads(void **state) {
   for (int i = 0; i < 20; i++) {
     rt_mapped_file *f = map_new();
     assert_int_equal(truncate(path, (off_t)(page * (size_t)i)), 0);
-    rt_pool_run(pool, add_up, (void *)(uintptr_t)rt_mapped_bytes(f), (int64_t)size / STRIDE, 16);
+    rt_pool_run(pool, add_up, (void *)(uintptr_t)rt_mapped_bytes(f), (int64_t)size / STRIDE, 16,
+                RT_POOL_LONG);
     expect_refused(f, "has become shorter");
     rt_mapped_release(f);
   }

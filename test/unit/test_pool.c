@@ -1,6 +1,7 @@
 /* The thread pool: every index once, for all sizes; loops from many threads and nested ones; sleeping and
  * waking; creation and destruction. Run with SAN=thread to see that it is free of races. */
 #include "runtime/system/pool.h"
+#include "ir/timer.h"
 #include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
@@ -25,7 +26,7 @@ static void mark(void *context, int worker, int64_t begin, int64_t end) {
 
 static void cover(rt_pool *pool, int64_t count, int64_t grain) {
   job j = {.hits = calloc(1, (size_t)count + 1), .grain = grain};
-  rt_pool_run(pool, mark, &j, count, grain);
+  rt_pool_run(pool, mark, &j, count, grain, 0);
   for (int64_t i = 0; i < count; i++) assert_int_equal(j.hits[i], 1);
   assert_int_equal(j.hits[count], 0);
   assert_int_equal(atomic_load(&j.bad_begin), 0);
@@ -61,11 +62,11 @@ static void huge_counts_do_not_overflow(void **state) {
   rt_pool *pool = make(3);
   for (int g = 0; g < 7; g++) {
     _Atomic int64_t total = 0;
-    rt_pool_run(pool, add_span, &total, INT64_MAX, grains[g]);
+    rt_pool_run(pool, add_span, &total, INT64_MAX, grains[g], 0);
     assert_int_equal(total, INT64_MAX);
   }
   _Atomic int64_t total = 0;
-  rt_pool_run(pool, add_span, &total, -3, 1);
+  rt_pool_run(pool, add_span, &total, -3, 1, 0);
   assert_int_equal(total, 0);
   rt_pool_destroy(pool);
 }
@@ -86,7 +87,7 @@ static void no_two_chunks_at_one_time_have_one_number(void **state) {
   rt_pool *pool = make(4);
   for (int iteration = 0; iteration < 2000; iteration++) {
     numbers n = {0};
-    rt_pool_run(pool, enter_number, &n, 16, 1);
+    rt_pool_run(pool, enter_number, &n, 16, 1, 0);
     assert_int_equal(n.out_of_range, 0);
     assert_int_equal(n.shared, 0);
   }
@@ -113,11 +114,89 @@ static void threads_really_work_together(void **state) {
   rt_pool *pool = make(2);
   for (int iteration = 0; iteration < 20; iteration++) {
     meeting m = {.expected = 2};
-    rt_pool_run(pool, meet, &m, 2, 1);
+    rt_pool_run(pool, meet, &m, 2, 1, RT_POOL_LONG);
     assert_int_equal(m.here, 2);
     struct timespec t = {0, iteration % 2 ? 2000000 : 10000};
     nanosleep(&t, NULL);
   }
+  rt_pool_destroy(pool);
+}
+
+/* Threads that wait on a condition, and signals so far: the linker wraps these functions (Makefile). */
+static atomic_int asleep, signals;
+int __real_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
+int __real_pthread_cond_signal(pthread_cond_t *condition);
+int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
+int __wrap_pthread_cond_signal(pthread_cond_t *condition);
+int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *lock) {
+  atomic_fetch_add(&asleep, 1);
+  int status = __real_pthread_cond_wait(condition, lock);
+  atomic_fetch_sub(&asleep, 1);
+  return status;
+}
+int __wrap_pthread_cond_signal(pthread_cond_t *condition) {
+  atomic_fetch_add(&signals, 1);
+  return __real_pthread_cond_signal(condition);
+}
+
+enum { TRIES = 2000000 };
+static void wait_until_asleep(int threads) {
+  struct timespec t = {0, 100000};
+  for (int i = 0; i < TRIES && atomic_load(&asleep) < threads; i++) nanosleep(&t, NULL);
+  assert_int_equal(atomic_load(&asleep), threads);
+  atomic_store(&signals, 0);
+}
+
+/* *context: nanoseconds that each iteration takes at least. */
+static void take_time(void *context, int worker, int64_t begin, int64_t end) {
+  int64_t start = ir_now_ns();
+  while (ir_now_ns() - start < *(int64_t *)context * (end - begin)) {}
+}
+
+static rt_pool *make_asleep(int threads) {
+  _Atomic int64_t total = 0;
+  rt_pool *pool = make(threads);
+  rt_pool_run(pool, add_span, &total, 100, 1, 0);
+  wait_until_asleep(threads - 1);
+  return pool;
+}
+
+/* A caller that is interrupted takes its loop for a long one: some try is not. */
+static void a_short_loop_wakes_nobody(void **state) {
+  bool quiet = false;
+  for (int i = 0; i < 500 && !quiet; i++) {
+    rt_pool *pool = make_asleep(2);
+    _Atomic int64_t total = 0;
+    rt_pool_run(pool, add_span, &total, 100, 1, 0);
+    assert_int_equal(total, 100);
+    quiet = atomic_load(&signals) == 0;
+    rt_pool_destroy(pool);
+  }
+  assert_true(quiet);
+}
+
+static void a_long_loop_wakes_threads(void **state) {
+  rt_pool *pool = make_asleep(2);
+  int64_t each = 1000000;
+  rt_pool_run(pool, take_time, &each, 8, 1, 0);
+  assert_true(atomic_load(&signals) > 0);
+  rt_pool_destroy(pool);
+}
+
+static void many_short_loops_wake_threads(void **state) {
+  rt_pool *pool = make_asleep(2);
+  int64_t each = 2000;
+  for (int i = 0; i < TRIES && atomic_load(&signals) == 0; i++) rt_pool_run(pool, take_time, &each, 8, 1, 0);
+  assert_true(atomic_load(&signals) > 0);
+  rt_pool_destroy(pool);
+}
+
+/* Each iteration waits for all of the threads. */
+static void all_threads_wake(void **state) {
+  rt_pool *pool = make_asleep(12);
+  meeting m = {.expected = 12};
+  rt_pool_run(pool, meet, &m, 12, 1, RT_POOL_LONG);
+  assert_int_equal(m.here, 12);
   rt_pool_destroy(pool);
 }
 
@@ -126,7 +205,7 @@ static void many_short_loops(void **state) {
   int64_t expected = 0;
   _Atomic int64_t total = 0;
   for (int i = 0; i < 20000; i++) {
-    rt_pool_run(pool, add_span, &total, i % 11, 1);
+    rt_pool_run(pool, add_span, &total, i % 11, 1, 0);
     expected += i % 11;
   }
   assert_int_equal(total, expected);
@@ -148,7 +227,7 @@ static void data_is_ordered(void **state) {
   plain p;
   for (int64_t iteration = 0; iteration < 3000; iteration++) {
     for (int i = 0; i < 64; i++) p.in[i] = iteration + i;
-    rt_pool_run(pool, twice, &p, 64, 1);
+    rt_pool_run(pool, twice, &p, 64, 1, 0);
     for (int i = 0; i < 64; i++) assert_int_equal(p.out[i], 2 * (iteration + i));
   }
   rt_pool_destroy(pool);
@@ -160,12 +239,12 @@ typedef struct nested {
 } nested;
 static void inner_loop(void *context, int worker, int64_t begin, int64_t end) {
   nested *n = context;
-  for (int64_t i = begin; i < end; i++) rt_pool_run(n->pool, add_span, &n->total, 10, 1);
+  for (int64_t i = begin; i < end; i++) rt_pool_run(n->pool, add_span, &n->total, 10, 1, 0);
 }
 
 static void nested_loops_run_inline(void **state) {
   nested n = {.pool = make(3)};
-  for (int i = 0; i < 200; i++) rt_pool_run(n.pool, inner_loop, &n, 20, 1);
+  for (int i = 0; i < 200; i++) rt_pool_run(n.pool, inner_loop, &n, 20, 1, 0);
   assert_int_equal(n.total, 200 * 20 * 10);
   rt_pool_destroy(n.pool);
 }
@@ -173,7 +252,7 @@ static void nested_loops_run_inline(void **state) {
 static void *run_many(void *argument) {
   rt_pool *pool = argument;
   _Atomic int64_t total = 0;
-  for (int i = 0; i < 2000; i++) rt_pool_run(pool, add_span, &total, 100, 7);
+  for (int i = 0; i < 2000; i++) rt_pool_run(pool, add_span, &total, 100, 7, 0);
   return (void *)(intptr_t)(total == 200000);
 }
 
@@ -193,7 +272,7 @@ static void lives_and_dies(void **state) {
   for (int i = 0; i < 200; i++) {
     rt_pool *pool = make(1 + i % 4);
     _Atomic int64_t total = 0;
-    if (i % 3) rt_pool_run(pool, add_span, &total, 40, 1);
+    if (i % 3) rt_pool_run(pool, add_span, &total, 40, 1, 0);
     if (i % 7 == 0) {
       struct timespec t = {0, 300000}; /* so that the workers are asleep when the pool is destroyed */
       nanosleep(&t, NULL);
@@ -229,7 +308,7 @@ static void child_of_fork_runs_alone(void **state) {
   if (child == 0) {
     alarm(1000);
     _Atomic int64_t total = 0;
-    for (int i = 0; i < 100; i++) rt_pool_run(pool, add_span, &total, 100, 1);
+    for (int i = 0; i < 100; i++) rt_pool_run(pool, add_span, &total, 100, 1, 0);
     rt_pool_destroy(pool);
     _exit(total == 10000 ? 0 : 1);
   }
@@ -261,6 +340,7 @@ static void bad_counts_are_refused(void **state) {
 }
 
 UNIT_TESTS(every_index_once, huge_counts_do_not_overflow, no_two_chunks_at_one_time_have_one_number,
-           threads_really_work_together, many_short_loops, data_is_ordered, nested_loops_run_inline,
-           several_threads_share_a_pool, lives_and_dies, default_count_is_used, child_of_fork_runs_alone,
-           short_of_memory, bad_counts_are_refused)
+           threads_really_work_together, a_short_loop_wakes_nobody, a_long_loop_wakes_threads,
+           many_short_loops_wake_threads, all_threads_wake, many_short_loops, data_is_ordered,
+           nested_loops_run_inline, several_threads_share_a_pool, lives_and_dies, default_count_is_used,
+           child_of_fork_runs_alone, short_of_memory, bad_counts_are_refused)
